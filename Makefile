@@ -28,6 +28,7 @@ FORCE:
 include scripts/designs.mk
 # make writes build/designs.mk first and then starts again
 ifneq ($(DUTS),)
+include scripts/gen.mk
 include scripts/flags.mk
 include scripts/host.mk
 include scripts/rtl.mk
@@ -36,20 +37,16 @@ include scripts/jobs.mk
 include scripts/fuzz.mk
 include scripts/cov.mk
 include scripts/python.mk
-include $(wildcard $($(DUT).root)designs/$(DUT)/*.mk)
+include $(filter-out %/gen.mk,$(wildcard $($(DUT).root)designs/$(DUT)/*.mk))
 endif
 
-.PHONY: help clean regs format
+.PHONY: help clean format
 
 help: ## this table
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST) | sort
 	@echo
 	@echo "  DUT=$(DUT) ($(DUTS))  CFG=$(CFG) ($($(DUT).cfgs))  SUITE=$(SUITE) ($(basename $(notdir $(wildcard $($(DUT).root)designs/$(DUT)/suites/*.suite))))  SEED=$(SEED)  JOBS=$(JOBS)"
 	@echo "  KIND=$(KIND) (fast; debug: with FST tracing; cov: counts code coverage; san: with sanitizers)  ARCH=$(ARCH) (empty: portable)"
-
-regs: ## generated sources: registers and tasks (SV, C, documentation) and activation tables (SV, C)
-	$(PYTHON) tools/gen_regs.py
-	$(PYTHON) tools/gen_act.py
 
 format: ## run clang-format over the C and C++ sources
 	clang-format -i $(C_SOURCES)

@@ -57,7 +57,7 @@ static int one_case(options *o, uint64_t index, totals *sum) {
     char err[512];
     tb_result result;
     const uint64_t seed = o->generated ? tb_rng_test_seed(o->number, o->test->name, index) : o->number;
-    if (o->test->generate(NPU_CFG_N, seed, !o->generated, &o->knobs, err, sizeof err) != 0) {
+    if (tc_generate(o->test, NPU_CFG_N, seed, !o->generated, &o->knobs, err, sizeof err) != 0) {
         fprintf(stderr, "bench-speed: %s: %s\n", o->test->name, err);
         return -1;
     }

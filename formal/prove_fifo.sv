@@ -1,5 +1,6 @@
-// The FIFO from reset on, any stimulus: it counts what it holds, takes words exactly while there is room, and (Data = 1)
-// gives them back in order. The reference is a queue that moves up; a clear drops a word that is written in the same cycle.
+// The FIFO from reset on, any stimulus: it counts what it holds, takes words exactly while there is room, and (Data =
+// 1) gives them back in order. The reference is a queue that moves up; a clear drops a word that is written in the same
+// cycle.
 module prove_fifo #(
   parameter int unsigned Depth = 3,
   parameter int unsigned Width = 2,

@@ -1,9 +1,9 @@
 // fp_add_f against the definition of rounding, finite operands whose exponents are DLo to DHi apart.
 //
-// In units of the last place of the operand with the smaller exponent both significands are integers; their signed sum is
-// exact. y is right when it is a neighbour to which that sum is nearest: it lies between the midpoints below and above y,
-// and on one of them only when y is even. y is decoded; nothing is normalised, shifted right or rounded here. A subnormal has
-// the exponent 1. An exact zero is +0, or -0 when both operands are negative zeros.
+// In units of the last place of the operand with the smaller exponent both significands are integers; their signed sum
+// is exact. y is right when it is a neighbour to which that sum is nearest: it lies between the midpoints below and
+// above y, and on one of them only when y is even. y is decoded; nothing is normalised, shifted right or rounded here.
+// A subnormal has the exponent 1. An exact zero is +0, or -0 when both operands are negative zeros.
 module prove_fp_add #(
   parameter int unsigned DLo = 0,
   parameter int unsigned DHi = 0,

@@ -1,10 +1,10 @@
 // fp_mul_f against the definition of rounding, all finite operands that are not zero.
 //
-// The exact product is p * 2^(ea + eb - 300), p the product of the 24-bit significands and ea, eb the exponents (a subnormal
-// has 1). y is right when it is a neighbour to which the exact product is nearest: 4p lies between the midpoints below and
-// above y, and on one of them only when y is even. y is decoded; nothing is normalised, shifted right or rounded here.
-// The prover takes p as any number but 0, so that it need not look into the multiplier: p must be the same net here and
-// in fp_mul_f.
+// The exact product is p * 2^(ea + eb - 300), p the product of the 24-bit significands and ea, eb the exponents (a
+// subnormal has 1). y is right when it is a neighbour to which the exact product is nearest: 4p lies between the
+// midpoints below and above y, and on one of them only when y is even. y is decoded; nothing is normalised, shifted
+// right or rounded here. The prover takes p as any number but 0, so that it need not look into the multiplier: p must
+// be the same net here and in fp_mul_f.
 module prove_fp_mul (
   input  logic [31:0] a_i,
   input  logic [31:0] b_i,
@@ -46,7 +46,8 @@ module prove_fp_mul (
   assign hi = {{W - 26{1'b0}}, sig4 + 26'd2} << sc;
 
   always_comb begin
-    // an infinity stands for 2^128, whose neighbour below is the largest finite number; far above it its unit is below p's
+    // an infinity stands for 2^128, whose neighbour below is the largest finite number; far above it its unit is below
+    // p's
     if (y[30:23] == 8'hFF) near = y[22:0] == 23'd0 && (s < 11'd128 || lo <= v);
     else if (s < 11'd128) near = 1'b0;
     else if (y[30:0] == 31'd0) near = v <= hi;

@@ -1,4 +1,5 @@
-// Sum and product where an operand is infinite, NaN or (product) zero: the tables of IEEE-754, every NaN result 0x7FC00000.
+// Sum and product where an operand is infinite, NaN or (product) zero: the tables of IEEE-754, every NaN result
+// 0x7FC00000.
 module prove_fp_special #(
   parameter bit Mul = 1'b0
 ) (

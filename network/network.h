@@ -412,8 +412,7 @@ typedef struct net_table_line {
 typedef struct net_table {
     uint32_t count;
     net_table_line *line; /* in the order of the file */
-    uint32_t room;
-    uint32_t *order; /* numbers of lines, sorted by key */
+    uint32_t *order;      /* numbers of lines, sorted by key */
 } net_table;
 
 /* Read a table into *table (which is overwritten; on error it is left empty). Errors: NET_ERR_ARG, NET_ERR_FORMAT,

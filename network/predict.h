@@ -6,7 +6,7 @@
 #ifndef NET_PREDICT_H
 #define NET_PREDICT_H
 
-#include "../drivers/npu/npu_regs.h"
+#include "npu_regs.h"
 #include "network.h"
 #include "num.h"
 

@@ -7,12 +7,13 @@
 
 #include "predict.h"
 #include "rt.h"
+#include "report/report.h"
 
 #define OUTCOME 24u /* from the last write response to the driver's return: interrupt, and what it reads */
 
 typedef struct task_list {
     net_task *task;
-    uint32_t count, room;
+    uint32_t count;
 } task_list;
 
 /* All tasks of a job. Registers keep their values from task to task. false: out of memory. */
@@ -21,14 +22,8 @@ static bool list_tasks(npu_job *job, task_list *list) {
     uint32_t writes;
     list->count = 0;
     while ((writes = npu_job_next_task(job, reg)) != 0) {
-        if (list->count == list->room) {
-            const uint32_t room = 2 * list->room + 16;
-            net_task *more = realloc(list->task, room * sizeof *more);
-            if (more == NULL) {
-                return false;
-            }
-            list->task = more;
-            list->room = room;
+        if (!rep_more(&list->task, list->count, sizeof *list->task)) {
+            return false;
         }
         net_task *t = &list->task[list->count];
         if (list->count == 0) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "report/report.h"
 
 #define WEIGHTS_SUFFIX "_param_0"
 #define MAX_KEY 300u
@@ -66,16 +67,8 @@ const net_table_line *net_table_find(const net_table *table, const char *layer, 
 }
 
 static bool make_room(net_table *table) {
-    if (table->count < table->room) {
-        return true;
-    }
-    uint32_t room = table->room == 0 ? 16 : 2 * table->room;
-    net_table_line *line = realloc(table->line, room * sizeof *line);
-    table->line = line != NULL ? line : table->line;
-    uint32_t *order = line != NULL ? realloc(table->order, room * sizeof *order) : NULL;
-    table->order = order != NULL ? order : table->order;
-    table->room = order != NULL ? room : table->room;
-    return order != NULL;
+    return rep_more(&table->line, table->count, sizeof *table->line) &&
+           rep_more(&table->order, table->count, sizeof *table->order);
 }
 
 /* Takes the ownership of key and scale when it returns true. The key is new. */

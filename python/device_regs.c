@@ -21,7 +21,7 @@ typedef struct value_name {
 } value_name;
 
 #define REG_ROW(name, offset, access, exact, timed, w1c, reset) {#name, offset},
-static const reg_name regs[] = {NPU_REG_TABLE(REG_ROW)};
+static const reg_name regs[] = {NPU_REGS_TABLE(REG_ROW)};
 #define FIELD_ROW(reg, field, offset, lsb, width) {#field, offset, lsb, width},
 static const field_name fields[] = {NPU_FIELD_TABLE(FIELD_ROW)};
 #define VALUE_ROW(reg, field, name, offset, lsb, value) {#field, #name, offset, value},
@@ -101,8 +101,7 @@ static bool arg_register(PyObject *obj, uint32_t *offset) {
             return true;
         }
     }
-    PyErr_Format(PyExc_ValueError, "register: no register %R (tandem.REGISTERS has all of them)", obj);
-    return false;
+    return arg_refuse(PyExc_ValueError, "register: no register %R (tandem.REGISTERS has all of them)", obj);
 }
 
 /* An access of the HAL. The caller is inside. */

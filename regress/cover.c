@@ -32,21 +32,15 @@ static int insert(reg_db *db, int64_t run, const json_t *figures, const char *pa
     json_array_foreach(figures, i, item) {
         figure f;
         if (status == REG_OK && !take_figure(item, &f)) {
-            reg_error("%s: figures[%zu]: expected name, percent, percent_before (0 to 100), covered, points", path, i);
-            status = REG_FAIL;
+            status = reg_error("%s: figures[%zu]: expected name, percent, percent_before (0 to 100), covered, points",
+                               path, i);
         }
         if (status != REG_OK) {
             break;
         }
-        (void)sqlite3_bind_int64(stmt, 1, run);
-        (void)sqlite3_bind_text(stmt, 2, f.name, -1, SQLITE_TRANSIENT);
-        (void)sqlite3_bind_double(stmt, 3, f.percent);
-        (void)sqlite3_bind_double(stmt, 4, f.before);
-        (void)sqlite3_bind_int64(stmt, 5, f.covered);
-        (void)sqlite3_bind_int64(stmt, 6, f.points);
-        (void)sqlite3_bind_int64(stmt, 7, (sqlite3_int64)i);
-        status = sqlite3_step(stmt) == SQLITE_DONE ? REG_OK : reg_db_fail(db, "write");
-        (void)sqlite3_reset(stmt);
+        status = reg_db_put(db, stmt,
+                            REG_VALUES(REG_NUMBER(run), REG_TEXT(f.name), REG_REAL(f.percent), REG_REAL(f.before),
+                                       REG_NUMBER(f.covered), REG_NUMBER(f.points), REG_NUMBER(i)));
     }
     (void)sqlite3_finalize(stmt);
     return status;

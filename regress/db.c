@@ -114,9 +114,8 @@ int reg_db_fail(const reg_db *db, const char *what) {
     const char *reason = db->handle == NULL ? "out of memory" : sqlite3_errmsg(db->handle);
     /* SQLite calls a refused write an I/O error and forgets the reason, which is nearly always this one. */
     bool write = db->handle != NULL && sqlite3_extended_errcode(db->handle) == SQLITE_IOERR_WRITE;
-    reg_error("%s: cannot %s: %s%s", db->path, what, reason,
-              write ? " (write refused: disk full or file size limit)" : "");
-    return REG_FAIL;
+    return reg_error("%s: cannot %s: %s%s", db->path, what, reason,
+                     write ? " (write refused: disk full or file size limit)" : "");
 }
 
 int reg_db_exec(const reg_db *db, const char *sql) {
@@ -128,6 +127,50 @@ int reg_db_prepare(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt
         return reg_db_fail(db, "prepare a query");
     }
     return REG_OK;
+}
+
+void reg_db_bind(struct sqlite3_stmt *stmt, const reg_value *value, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const int at = (int)i + 1;
+        if (value[i].kind == REG_VALUE_TEXT) {
+            (void)sqlite3_bind_text(stmt, at, value[i].text, -1, SQLITE_TRANSIENT);
+        } else if (value[i].kind == REG_VALUE_NUMBER) {
+            (void)sqlite3_bind_int64(stmt, at, value[i].number);
+        } else if (value[i].kind == REG_VALUE_REAL) {
+            (void)sqlite3_bind_double(stmt, at, value[i].real);
+        } else {
+            (void)sqlite3_bind_null(stmt, at);
+        }
+    }
+}
+
+int reg_db_ask(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt, const reg_value *value, size_t count) {
+    const int status = reg_db_prepare(db, sql, stmt);
+    if (status == REG_OK) {
+        reg_db_bind(*stmt, value, count);
+    }
+    return status;
+}
+
+int reg_db_put(const reg_db *db, struct sqlite3_stmt *stmt, const reg_value *value, size_t count) {
+    reg_db_bind(stmt, value, count);
+    const int status = sqlite3_step(stmt) == SQLITE_DONE ? REG_OK : reg_db_fail(db, "write");
+    (void)sqlite3_reset(stmt);
+    return status;
+}
+
+int reg_db_write(const reg_db *db, const char *sql, const reg_value *value, size_t count) {
+    sqlite3_stmt *stmt = NULL;
+    int status = reg_db_prepare(db, sql, &stmt);
+    status = status == REG_OK ? reg_db_put(db, stmt, value, count) : status;
+    (void)sqlite3_finalize(stmt);
+    return status;
+}
+
+int reg_db_end(const reg_db *db, struct sqlite3_stmt *stmt, int step, const char *what) {
+    const int status = step == SQLITE_DONE || step == SQLITE_ROW ? REG_OK : reg_db_fail(db, what);
+    (void)sqlite3_finalize(stmt);
+    return status;
 }
 
 static int column_of(struct sqlite3_stmt *row, const char *name) {
@@ -202,12 +245,10 @@ static int check_path(const char *path, bool create) {
         if (errno == ENOENT && create) {
             return REG_OK;
         }
-        reg_error("%s: no results database: %s", path, strerror(errno));
-        return REG_FAIL;
+        return reg_error("%s: no results database: %s", path, strerror(errno));
     }
     if (!S_ISREG(info.st_mode)) {
-        reg_error("%s: cannot be the results database: not a regular file", path);
-        return REG_FAIL;
+        return reg_error("%s: cannot be the results database: not a regular file", path);
     }
     return REG_OK;
 }
@@ -228,8 +269,7 @@ static int use_wal(const reg_db *db) {
 int reg_db_open(reg_db *db, const char *path, bool create) {
     memset(db, 0, sizeof *db);
     if (!reg_format(db->path, sizeof db->path, "%s", path)) {
-        reg_error("%s: path too long", path);
-        return REG_FAIL;
+        return reg_error("%s: path too long", path);
     }
     if (check_path(path, create) != REG_OK) {
         return REG_FAIL;

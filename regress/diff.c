@@ -114,12 +114,8 @@ int reg_diff(reg_db *db, int64_t run_a, int64_t run_b, bool json, FILE *out) {
     comparison c = {.run_a = run_a, .run_b = run_b};
     sqlite3_stmt *row = NULL;
     int step = SQLITE_DONE;
-    int status = reg_db_prepare(db, diff_sql, &row);
+    int status = reg_db_ask(db, diff_sql, &row, REG_VALUES(REG_NUMBER(run_a), REG_NUMBER(run_b)));
     reg_table_init(&c.changes, columns, sizeof columns / sizeof columns[0]);
-    if (status == REG_OK) {
-        (void)sqlite3_bind_int64(row, 1, run_a);
-        (void)sqlite3_bind_int64(row, 2, run_b);
-    }
     while (status == REG_OK && (step = sqlite3_step(row)) == SQLITE_ROW) {
         status = compare_row(&c, row);
     }

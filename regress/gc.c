@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "table.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <fts.h>
@@ -130,22 +131,16 @@ static int load_all(reg_db *db, collection *c) {
         return status;
     }
     while (status == REG_OK && (step = sqlite3_step(row)) == SQLITE_ROW) {
-        gc_run *more = realloc(c->runs, (c->count + 1) * sizeof *more);
-        if (more == NULL) {
-            reg_error("out of memory");
-            status = REG_FAIL;
+        if (!rep_more(&c->runs, c->count, sizeof *c->runs)) {
+            status = reg_error("out of memory");
             break;
         }
-        c->runs = more;
         status = load_run(db, reg_row_number(row, "id"), reg_row_number(row, "started_at"),
-                          reg_row_number(row, "cleaned") != 0, &more[c->count]);
+                          reg_row_number(row, "cleaned") != 0, &c->runs[c->count]);
         c->count++;
     }
-    if (status == REG_OK && step != SQLITE_DONE) {
-        status = reg_db_fail(db, "read the runs");
-    }
-    (void)sqlite3_finalize(row);
-    return status;
+    const int end = reg_db_end(db, row, status == REG_OK ? step : SQLITE_DONE, "read the runs");
+    return status == REG_OK ? end : status;
 }
 
 /* ---- what goes ---- */
@@ -171,15 +166,8 @@ static void choose(const reg_gc_plan *plan, collection *c) {
 }
 
 static int note_removed(reg_db *db, int64_t run, bool forget) {
-    sqlite3_stmt *stmt = NULL;
-    if (reg_db_prepare(db, forget ? "DELETE FROM run WHERE id=?" : "UPDATE run SET cleaned=1 WHERE id=?", &stmt) !=
-        REG_OK) {
-        return REG_FAIL;
-    }
-    (void)sqlite3_bind_int64(stmt, 1, run);
-    int status = sqlite3_step(stmt) == SQLITE_DONE ? REG_OK : reg_db_fail(db, "write");
-    (void)sqlite3_finalize(stmt);
-    return status;
+    return reg_db_write(db, forget ? "DELETE FROM run WHERE id=?" : "UPDATE run SET cleaned=1 WHERE id=?",
+                        REG_VALUES(REG_NUMBER(run)));
 }
 
 static int remove_run(reg_db *db, const gc_run *run, bool forget) {

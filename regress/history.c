@@ -18,10 +18,6 @@ static const char failed_sql[] =
     "(SELECT max(r.id) FROM run r WHERE r.suite_path=? AND r.shard=? AND (?3=0 OR r.id<?3)"
     " AND EXISTS(SELECT 1 FROM job j WHERE j.run=r.id AND j.outcome IS NOT NULL))";
 
-static void bind_text(sqlite3_stmt *stmt, int column, const char *text) {
-    (void)sqlite3_bind_text(stmt, column, text, -1, SQLITE_TRANSIENT);
-}
-
 /* Another index of the same line takes about as long. */
 static bool same_line(const reg_job *a, const reg_job *b) {
     return a->what == b->what && strcmp(a->name, b->name) == 0 && strcmp(a->cfg, b->cfg) == 0 &&
@@ -37,12 +33,8 @@ static int load_times(reg_db *db, const reg_suite *suite, reg_expectation *list)
             list[i].seconds = list[i - 1].seconds;
             continue;
         }
-        bind_text(stmt, 1, reg_what_name(job->what));
-        bind_text(stmt, 2, job->name);
-        bind_text(stmt, 3, job->cfg);
-        bind_text(stmt, 4, job->kind);
-        (void)sqlite3_bind_int64(stmt, 5, job->cases);
-        bind_text(stmt, 6, job->args);
+        reg_db_bind(stmt, REG_VALUES(REG_TEXT(reg_what_name(job->what)), REG_TEXT(job->name), REG_TEXT(job->cfg),
+                                     REG_TEXT(job->kind), REG_NUMBER(job->cases), REG_TEXT(job->args)));
         if (sqlite3_step(stmt) == SQLITE_ROW) {
             const bool known = sqlite3_column_type(stmt, 0) != SQLITE_NULL;
             list[i].seconds = known ? sqlite3_column_double(stmt, 0) / 1000.0 : -1.0;
@@ -73,26 +65,21 @@ static int load_failures(reg_db *db, const reg_suite *suite, const char *suite_p
                          reg_expectation *list) {
     sqlite3_stmt *row = NULL;
     int step;
-    if (reg_db_prepare(db, failed_sql, &row) != REG_OK) {
+    if (reg_db_ask(db, failed_sql, &row, REG_VALUES(REG_TEXT(suite_path), REG_TEXT(shard), REG_NUMBER(before))) !=
+        REG_OK) {
         return REG_FAIL;
     }
-    bind_text(row, 1, suite_path);
-    bind_text(row, 2, shard);
-    (void)sqlite3_bind_int64(row, 3, before);
     while ((step = sqlite3_step(row)) == SQLITE_ROW) {
         mark_failed(row, suite, list);
     }
-    int status = step == SQLITE_DONE ? REG_OK : reg_db_fail(db, "read earlier runs");
-    (void)sqlite3_finalize(row);
-    return status;
+    return reg_db_end(db, row, step, "read earlier runs");
 }
 
 int reg_history_load(reg_db *db, const reg_suite *suite, const char *suite_path, const char *shard, int64_t before,
                      reg_expectation **list) {
     *list = calloc(suite->count + 1, sizeof **list);
     if (*list == NULL) {
-        reg_error("out of memory");
-        return REG_FAIL;
+        return reg_error("out of memory");
     }
     int status = load_times(db, suite, *list);
     if (status == REG_OK) {

@@ -48,18 +48,16 @@ static void put_case(FILE *out, const char *suite, sqlite3_stmt *row) {
 
 static int put_head(reg_db *db, int64_t run, FILE *out, char *suite, size_t suite_size) {
     sqlite3_stmt *row = NULL;
-    if (reg_db_prepare(
-            db,
-            "SELECT r.suite AS suite, r.seed AS seed, r.commit_hash AS commit_hash, coalesce(r.elapsed_ms,0) AS "
-            "elapsed_ms, "
-            "count(*) AS jobs,"
-            " coalesce(sum(j.outcome IN ('fail','nondeterministic')),0) AS failures, coalesce(sum(j.outcome IN "
-            "('error','crash','timeout')),0) AS errors,"
-            " coalesce(sum(j.outcome IS NULL),0) AS skipped FROM run r JOIN job j ON j.run=r.id WHERE r.id=?",
-            &row) != REG_OK) {
+    if (reg_db_ask(db,
+                   "SELECT r.suite AS suite, r.seed AS seed, r.commit_hash AS commit_hash, coalesce(r.elapsed_ms,0) AS "
+                   "elapsed_ms, "
+                   "count(*) AS jobs,"
+                   " coalesce(sum(j.outcome IN ('fail','nondeterministic')),0) AS failures, coalesce(sum(j.outcome IN "
+                   "('error','crash','timeout')),0) AS errors,"
+                   " coalesce(sum(j.outcome IS NULL),0) AS skipped FROM run r JOIN job j ON j.run=r.id WHERE r.id=?",
+                   &row, REG_VALUES(REG_NUMBER(run))) != REG_OK) {
         return REG_FAIL;
     }
-    (void)sqlite3_bind_int64(row, 1, run);
     if (sqlite3_step(row) != SQLITE_ROW) {
         (void)sqlite3_finalize(row);
         return reg_db_fail(db, "read the run");
@@ -93,23 +91,19 @@ int reg_junit_write(reg_db *db, int64_t run, const char *path) {
     }
     int status = put_head(db, run, report.file, suite, sizeof suite);
     if (status == REG_OK) {
-        status = reg_db_prepare(
+        status = reg_db_ask(
             db,
             "SELECT what,test,cfg,kind,first_index,second_run,wall_ms,outcome,message,repro,log_path FROM job"
             " WHERE run=? ORDER BY idx",
-            &row);
+            &row, REG_VALUES(REG_NUMBER(run)));
     }
-    int step = SQLITE_DONE;
     if (status == REG_OK) {
-        (void)sqlite3_bind_int64(row, 1, run);
+        int step;
         while ((step = sqlite3_step(row)) == SQLITE_ROW) {
             put_case(report.file, suite, row);
         }
-        if (step != SQLITE_DONE) {
-            status = reg_db_fail(db, "read the jobs");
-        }
+        status = reg_db_end(db, row, step, "read the jobs");
     }
-    (void)sqlite3_finalize(row);
     if (status != REG_OK) {
         rep_file_drop(&report);
         return status;

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "reg.h"
 #include "opt/opt.h"
+#include "report/report.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -9,35 +10,28 @@
 #include <string.h>
 #include <unistd.h>
 
-static int finish(reg_db *db, sqlite3_stmt *stmt, int step) {
-    int status = step == SQLITE_DONE || step == SQLITE_ROW ? REG_OK : reg_db_fail(db, "read the run");
-    (void)sqlite3_finalize(stmt);
-    return status;
-}
-
 int reg_db_newest_of(reg_db *db, const char *suite_path, int64_t *run) {
     sqlite3_stmt *row = NULL;
-    if (reg_db_prepare(db, "SELECT coalesce(max(id),0) AS id FROM run WHERE suite_path=?", &row) != REG_OK) {
+    if (reg_db_ask(db, "SELECT coalesce(max(id),0) AS id FROM run WHERE suite_path=?", &row,
+                   REG_VALUES(REG_TEXT(suite_path))) != REG_OK) {
         return REG_FAIL;
     }
-    (void)sqlite3_bind_text(row, 1, suite_path, -1, SQLITE_TRANSIENT);
     int step = sqlite3_step(row);
     *run = step == SQLITE_ROW ? reg_row_number(row, "id") : 0;
-    return finish(db, row, step);
+    return reg_db_end(db, row, step, "read the run");
 }
 
 int reg_db_load_run(reg_db *db, int64_t run, reg_run_info *info) {
     sqlite3_stmt *row = NULL;
     memset(info, 0, sizeof *info);
-    if (reg_db_prepare(db,
-                       "SELECT suite,suite_path,build_dir,coalesce(out_dir,'') AS "
-                       "out_dir,seed,budget_s,parallel,commit_hash,dirty,"
-                       "coalesce(elapsed_ms,0) AS elapsed_ms,shard,launcher,coalesce(coverage_dir,'') AS coverage_dir "
-                       "FROM run WHERE id=?",
-                       &row) != REG_OK) {
+    if (reg_db_ask(db,
+                   "SELECT suite,suite_path,build_dir,coalesce(out_dir,'') AS "
+                   "out_dir,seed,budget_s,parallel,commit_hash,dirty,"
+                   "coalesce(elapsed_ms,0) AS elapsed_ms,shard,launcher,coalesce(coverage_dir,'') AS coverage_dir "
+                   "FROM run WHERE id=?",
+                   &row, REG_VALUES(REG_NUMBER(run))) != REG_OK) {
         return REG_FAIL;
     }
-    (void)sqlite3_bind_int64(row, 1, run);
     int step = sqlite3_step(row);
     bool good = step == SQLITE_ROW;
     info->id = run;
@@ -56,7 +50,7 @@ int reg_db_load_run(reg_db *db, int64_t run, reg_run_info *info) {
         info->dirty = reg_row_number(row, "dirty") != 0;
         info->elapsed_ms = (uint64_t)reg_row_number(row, "elapsed_ms");
     }
-    if (finish(db, row, step) != REG_OK) {
+    if (reg_db_end(db, row, step, "read the run") != REG_OK) {
         return REG_FAIL;
     }
     if (!good) {
@@ -104,12 +98,8 @@ static const char *add_row(sqlite3_stmt *row, const reg_run_info *info, reg_suit
     if (job.second_run) {
         suite->jobs[index - 1].checked_twice = true;
     }
-    if (index % 256 == 0) {
-        reg_past *more = realloc(*past, (index + 256) * sizeof *more);
-        if (more == NULL) {
-            return "is too large";
-        }
-        *past = more;
+    if (!rep_more(past, index, sizeof **past)) {
+        return "is too large";
     }
     reg_past *known = &(*past)[index];
     (void)reg_format(known->outcome, sizeof known->outcome, "%s", reg_row_text(row, "outcome"));
@@ -130,22 +120,21 @@ int reg_db_load_jobs(reg_db *db, const reg_run_info *info, reg_suite *suite, reg
     (void)reg_format(suite->name, sizeof suite->name, "%s", info->suite);
     suite->seed = info->seed;
     suite->budget_s = info->budget_s;
-    if (reg_db_prepare(
+    if (reg_db_ask(
             db,
             "SELECT "
             "idx,what,test,cfg,kind,first_index,cases,args,second_run,timeout_s,memory_mb,outcome,trace_hash,attempt"
             " FROM job WHERE run=? ORDER BY idx",
-            &row) != REG_OK) {
+            &row, REG_VALUES(REG_NUMBER(info->id))) != REG_OK) {
         return REG_FAIL;
     }
-    (void)sqlite3_bind_int64(row, 1, info->id);
     while (trouble == NULL && (step = sqlite3_step(row)) == SQLITE_ROW) {
         trouble = add_row(row, info, suite, past);
     }
     if (trouble != NULL) {
         reg_error("%s: run %" PRId64 ", job %zu: the list %s", db->path, info->id, suite->count, trouble);
     }
-    if (finish(db, row, step) == REG_OK && trouble == NULL) {
+    if (reg_db_end(db, row, step, "read the run") == REG_OK && trouble == NULL) {
         return REG_OK;
     }
     reg_suite_free(suite);
@@ -160,22 +149,13 @@ int reg_db_load_programs(reg_db *db, int64_t run, reg_programs *programs) {
     int status = REG_OK;
     programs->list = NULL;
     programs->count = 0;
-    if (reg_db_prepare(db, "SELECT path,hash FROM program WHERE run=? ORDER BY path", &row) != REG_OK) {
+    if (reg_db_ask(db, "SELECT path,hash FROM program WHERE run=? ORDER BY path", &row, REG_VALUES(REG_NUMBER(run))) !=
+        REG_OK) {
         return REG_FAIL;
     }
-    (void)sqlite3_bind_int64(row, 1, run);
     while (status == REG_OK && (step = sqlite3_step(row)) == SQLITE_ROW) {
-        reg_program *more = realloc(programs->list, (programs->count + 1) * sizeof *more);
-        if (more == NULL) {
-            reg_error("out of memory");
-            status = REG_FAIL;
-            break;
-        }
-        programs->list = more;
-        reg_program *added = &more[programs->count++];
-        (void)reg_format(added->path, sizeof added->path, "%s", reg_row_text(row, "path"));
-        added->hash = strtoull(reg_row_text(row, "hash"), NULL, 16);
+        status = reg_programs_add(programs, reg_row_text(row, "path"), strtoull(reg_row_text(row, "hash"), NULL, 16));
     }
-    int end = finish(db, row, status == REG_OK ? step : SQLITE_DONE);
+    int end = reg_db_end(db, row, status == REG_OK ? step : SQLITE_DONE, "read the run");
     return status == REG_OK ? end : status;
 }

@@ -51,15 +51,13 @@ static int hash_file(reg_program *program) {
         if (fd >= 0) {
             (void)close(fd);
         }
-        reg_error("%s: no such program, and the suite needs it (make regress builds it)", program->path);
-        return REG_FAIL;
+        return reg_error("%s: no such program, and the suite needs it (make regress builds it)", program->path);
     }
     const size_t size = (size_t)info.st_size;
     void *bytes = size == 0 ? NULL : mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
     int status = REG_OK;
     if (bytes == MAP_FAILED) {
-        reg_error("%s: cannot read: %s", program->path, strerror(errno));
-        status = REG_FAIL;
+        status = reg_error("%s: cannot read: %s", program->path, strerror(errno));
     } else {
         program->hash = hash_bytes(bytes, size);
         if (bytes != NULL) {
@@ -79,8 +77,17 @@ static bool has(const reg_programs *programs, const char *path) {
     return false;
 }
 
+int reg_programs_add(reg_programs *programs, const char *path, uint64_t hash) {
+    if (!rep_more(&programs->list, programs->count, sizeof *programs->list)) {
+        return reg_error("out of memory");
+    }
+    reg_program *added = &programs->list[programs->count++];
+    added->hash = hash;
+    (void)reg_format(added->path, sizeof added->path, "%s", path);
+    return REG_OK;
+}
+
 int reg_programs_of(reg_programs *programs, const reg_suite *suite, const char *build_dir) {
-    size_t capacity = 0;
     programs->list = NULL;
     programs->count = 0;
     for (size_t i = 0; i < suite->count; i++) {
@@ -93,19 +100,10 @@ int reg_programs_of(reg_programs *programs, const reg_suite *suite, const char *
         if (has(programs, path)) {
             continue;
         }
-        if (programs->count == capacity) {
-            capacity = capacity == 0 ? 64 : capacity * 2;
-            reg_program *more = realloc(programs->list, capacity * sizeof *more);
-            if (more == NULL) {
-                reg_error("out of memory");
-                reg_programs_free(programs);
-                return REG_FAIL;
-            }
-            programs->list = more;
+        if (reg_programs_add(programs, path, 0) != REG_OK) {
+            reg_programs_free(programs);
+            return REG_FAIL;
         }
-        reg_program *added = &programs->list[programs->count++];
-        added->hash = 0;
-        (void)reg_format(added->path, sizeof added->path, "%s", path);
     }
     return REG_OK;
 }

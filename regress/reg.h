@@ -33,8 +33,10 @@ typedef enum reg_status { REG_OK = 0, REG_FAIL = 1, REG_USAGE = 2, REG_NONE = 3 
 
 /* ---- util.c ---- */
 
-/* One line on stderr, "tandem-regress: ...". */
-void reg_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* One line on stderr, "tandem-regress: ...". Returns REG_FAIL. */
+int reg_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same for bad input. Returns REG_USAGE. */
+int reg_refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Like snprintf; false when the text did not fit (it is then cut, but terminated). */
 bool reg_format(char *out, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -102,7 +104,6 @@ typedef struct reg_suite {
     char left_out[REG_TEXT_MAX]; /* lines about what has no data (when=); empty: nothing */
     reg_job *jobs;
     size_t count;
-    size_t capacity;
 } reg_suite;
 
 /* "unit", "test", "network", "case", "python". */
@@ -161,6 +162,7 @@ typedef struct reg_programs {
     size_t count;
 } reg_programs;
 
+int reg_programs_add(reg_programs *programs, const char *path, uint64_t hash);
 /* The programs of a suite, without looking at them. */
 int reg_programs_of(reg_programs *programs, const reg_suite *suite, const char *build_dir);
 /* Read them all; one that is missing is an error. */
@@ -305,6 +307,32 @@ int reg_db_exec(const reg_db *db, const char *sql);
 
 /* Prepare a statement. */
 int reg_db_prepare(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt);
+
+/* A value of a statement. REG_KNOWN: a text, of which the empty one is NULL, for unknown and empty are the same here. */
+typedef struct reg_value {
+    enum { REG_VALUE_NULL, REG_VALUE_TEXT, REG_VALUE_NUMBER, REG_VALUE_REAL } kind;
+    const char *text;
+    int64_t number;
+    double real;
+} reg_value;
+#define REG_TEXT(value) ((reg_value){.kind = REG_VALUE_TEXT, .text = (value)})
+#define REG_KNOWN(value) ((reg_value){.kind = (value)[0] == '\0' ? REG_VALUE_NULL : REG_VALUE_TEXT, .text = (value)})
+#define REG_NUMBER(value) ((reg_value){.kind = REG_VALUE_NUMBER, .number = (int64_t)(value)})
+#define REG_NUMBER_IF(known, value)                                                                                    \
+    ((reg_value){.kind = (known) ? REG_VALUE_NUMBER : REG_VALUE_NULL, .number = (int64_t)(value)})
+#define REG_REAL(value) ((reg_value){.kind = REG_VALUE_REAL, .real = (value)})
+#define REG_VALUES(...) (const reg_value[]){__VA_ARGS__}, sizeof((const reg_value[]){__VA_ARGS__}) / sizeof(reg_value)
+
+/* Give a statement its values, from ?1 on. */
+void reg_db_bind(struct sqlite3_stmt *stmt, const reg_value *value, size_t count);
+/* Prepare a statement and give it its values. */
+int reg_db_ask(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt, const reg_value *value, size_t count);
+/* A statement that has no rows, with these values; it can be used again. */
+int reg_db_put(const reg_db *db, struct sqlite3_stmt *stmt, const reg_value *value, size_t count);
+/* The same from its text. */
+int reg_db_write(const reg_db *db, const char *sql, const reg_value *value, size_t count);
+/* The last step of a statement, which is freed; what: was to be done. */
+int reg_db_end(const reg_db *db, struct sqlite3_stmt *stmt, int step, const char *what);
 /* A column of a row by its name in the statement: not NULL; as text, NULL as ""; as a number, NULL as 0. A name that no
  * column has reads as NULL. */
 bool reg_row_known(struct sqlite3_stmt *row, const char *name);

@@ -9,21 +9,14 @@
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
-static int finish_query(reg_db *db, sqlite3_stmt *stmt, int step) {
-    int status = step == SQLITE_DONE || step == SQLITE_ROW ? REG_OK : reg_db_fail(db, "read the results");
-    (void)sqlite3_finalize(stmt);
-    return status;
-}
-
 int reg_report_outcomes(reg_db *db, int64_t run, FILE *out) {
     sqlite3_stmt *row = NULL;
-    if (reg_db_prepare(db,
-                       "SELECT coalesce(outcome,'not run') AS outcome, count(*) AS jobs FROM job WHERE run=? GROUP BY 1"
-                       " ORDER BY CASE WHEN job.outcome='pass' THEN 0 ELSE 1 END, 1",
-                       &row) != REG_OK) {
+    if (reg_db_ask(db,
+                   "SELECT coalesce(outcome,'not run') AS outcome, count(*) AS jobs FROM job WHERE run=? GROUP BY 1"
+                   " ORDER BY CASE WHEN job.outcome='pass' THEN 0 ELSE 1 END, 1",
+                   &row, REG_VALUES(REG_NUMBER(run))) != REG_OK) {
         return REG_FAIL;
     }
-    (void)sqlite3_bind_int64(row, 1, run);
     int step;
     const char *comma = "outcomes: ";
     while ((step = sqlite3_step(row)) == SQLITE_ROW) {
@@ -31,7 +24,7 @@ int reg_report_outcomes(reg_db *db, int64_t run, FILE *out) {
         comma = ", ";
     }
     fputc('\n', out);
-    return finish_query(db, row, step);
+    return reg_db_end(db, row, step, "read the results");
 }
 
 static const reg_column head_columns[] = {
@@ -94,10 +87,9 @@ static const char outcome_sql[] =
 static int load(reg_db *db, int64_t run, const char *sql, const reg_column *columns, size_t count, reg_table *table) {
     sqlite3_stmt *stmt = NULL;
     reg_table_init(table, columns, count);
-    if (reg_db_prepare(db, sql, &stmt) != REG_OK) {
+    if (reg_db_ask(db, sql, &stmt, REG_VALUES(REG_NUMBER(run))) != REG_OK) {
         return REG_FAIL;
     }
-    (void)sqlite3_bind_int64(stmt, 1, run);
     return reg_table_query(table, db, stmt);
 }
 

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "query.h"
+#include "report/report.h"
 
 #include <ctype.h>
 #include <fts.h>
@@ -37,12 +38,9 @@ static int find_sources(const char *dir, sources *s) {
          entry = fts_read(walk)) {
         if (entry->fts_info == FTS_F && entry->fts_namelen > 3 &&
             strcmp(entry->fts_name + entry->fts_namelen - 3, ".sv") == 0) {
-            char **more = realloc(s->paths, (s->count + 1) * sizeof *more);
-            s->paths = more == NULL ? s->paths : more;
-            char *path = more == NULL ? NULL : strdup(entry->fts_path);
+            char *path = rep_more(&s->paths, s->count, sizeof *s->paths) ? strdup(entry->fts_path) : NULL;
             if (path == NULL) {
-                reg_error("out of memory");
-                status = REG_FAIL;
+                status = reg_error("out of memory");
             } else {
                 s->paths[s->count++] = path;
             }

@@ -138,11 +138,11 @@ typedef struct slurm_runner {
     char name[48];             /* of our Slurm jobs: NAME-ARRAY */
     slurm_job *jobs;           /* one a job of the suite */
     slurm_entry *entries;
-    size_t entry_count, entry_room;
+    size_t entry_count;
     slurm_shard *shards;
-    size_t shard_count, shard_room;
+    size_t shard_count;
     slurm_array *arrays;
-    size_t array_count, array_room;
+    size_t array_count;
     uint32_t last_array; /* highest number of a folder */
     uint32_t beat_s;
     double scan_s; /* between two looks for records */

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "slurm.h"
 #include "opt/opt.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,12 +16,10 @@ int slurm_list_write(const char *dir, const slurm_head *head, const slurm_line *
     rep_file file;
     if (strpbrk(head->build_dir, "\r\n") != NULL || strpbrk(head->out_dir, "\r\n") != NULL ||
         strpbrk(head->coverage_dir, "\r\n") != NULL) {
-        reg_error("%s: a line end in the name of a folder", dir);
-        return REG_FAIL;
+        return reg_error("%s: a line end in the name of a folder", dir);
     }
     if (!reg_format(path, sizeof path, "%s/jobs.txt", dir)) {
-        reg_error("%s: path too long", dir);
-        return REG_FAIL;
+        return reg_error("%s: path too long", dir);
     }
     if (reg_report_open(&file, path) != REG_OK) {
         return REG_FAIL;
@@ -109,7 +108,6 @@ static bool take_head(const char *key, const char *value, slurm_head *head) {
 static bool take_lines(FILE *file, slurm_head *head, slurm_line **lines, size_t *count) {
     char *line = NULL;
     size_t room = 0;
-    size_t space = 0;
     ssize_t length;
     bool first = true;
     bool good = true;
@@ -129,13 +127,7 @@ static bool take_lines(FILE *file, slurm_head *head, slurm_line **lines, size_t 
             ended = opt_number(rest, 0, UINT64_MAX, &said) && said == *count;
             good = good && ended;
         } else if (strcmp(key, "job") == 0) {
-            if (*count == space) {
-                space = space == 0 ? 64 : space * 2;
-                slurm_line *more = realloc(*lines, space * sizeof *more);
-                good = good && more != NULL;
-                *lines = more != NULL ? more : *lines;
-            }
-            good = good && take_job(rest, head->tasks, &(*lines)[*count]);
+            good = good && rep_more(lines, *count, sizeof **lines) && take_job(rest, head->tasks, &(*lines)[*count]);
             *count += 1;
         } else {
             good = good && take_head(key, rest, head);
@@ -156,8 +148,7 @@ int slurm_list_read(const char *dir, slurm_head *head, slurm_line **lines, size_
         if (errno == ENOENT) {
             return REG_NONE;
         }
-        reg_error("%s: cannot read: %s", path, strerror(errno));
-        return REG_FAIL;
+        return reg_error("%s: cannot read: %s", path, strerror(errno));
     }
     bool good = take_lines(file, head, lines, count);
     (void)fclose(file);

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "suite.h"
 #include "opt/opt.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -238,15 +239,8 @@ static reg_status parse_args(const suite_reader *reader, suite_line *line, char 
 }
 
 int reg_suite_add(reg_suite *suite, const reg_job *job) {
-    if (suite->count == suite->capacity) {
-        size_t capacity = suite->capacity == 0 ? 256 : suite->capacity * 2;
-        reg_job *jobs = realloc(suite->jobs, capacity * sizeof *jobs);
-        if (jobs == NULL) {
-            reg_error("out of memory");
-            return REG_FAIL;
-        }
-        suite->jobs = jobs;
-        suite->capacity = capacity;
+    if (!rep_more(&suite->jobs, suite->count, sizeof *suite->jobs)) {
+        return reg_error("out of memory");
     }
     suite->jobs[suite->count++] = *job;
     return REG_OK;
@@ -438,8 +432,7 @@ static reg_status parse_line(const suite_reader *reader, char *text) {
 static reg_status parse_file(suite_reader *reader) {
     FILE *file = fopen(reader->path, "re");
     if (file == NULL) {
-        reg_error("%s: cannot read the suite: %s", reader->path, strerror(errno));
-        return REG_USAGE;
+        return reg_refuse("%s: cannot read the suite: %s", reader->path, strerror(errno));
     }
     char text[REG_TEXT_MAX];
     reg_status status = REG_OK;
@@ -452,8 +445,7 @@ static reg_status parse_file(suite_reader *reader) {
         }
     }
     if (status == REG_OK && ferror(file)) {
-        reg_error("%s: cannot read the suite: %s", reader->path, strerror(errno));
-        status = REG_USAGE;
+        status = reg_refuse("%s: cannot read the suite: %s", reader->path, strerror(errno));
     }
     (void)fclose(file);
     return status;
@@ -522,7 +514,6 @@ void reg_suite_free(reg_suite *suite) {
     free(suite->jobs);
     suite->jobs = NULL;
     suite->count = 0;
-    suite->capacity = 0;
 }
 
 void reg_suite_print(const reg_suite *suite, uint64_t seed, FILE *out) {

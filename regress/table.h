@@ -27,7 +27,6 @@ typedef struct reg_table {
     size_t column_count;
     char **cells; /* row after row; NULL: unknown */
     size_t row_count;
-    size_t capacity;               /* rows */
     struct reg_own_columns *owned; /* columns that were made for this table alone */
 } reg_table;
 

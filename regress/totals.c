@@ -1,6 +1,7 @@
 /* totals.c - how much of what a run has done: cases of each test and configuration, as text and as a page. */
 #define _GNU_SOURCE
 #include "query_sql.h"
+#include "report/report.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -23,10 +24,9 @@ const char reg_cfgs_sql[] = "SELECT cfg FROM job WHERE run=:run GROUP BY cfg ORD
 static int load_cfgs(reg_db *db, int64_t run, reg_cfgs *cfgs) {
     sqlite3_stmt *stmt = NULL;
     memset(cfgs, 0, sizeof *cfgs);
-    if (reg_db_prepare(db, reg_cfgs_sql, &stmt) != REG_OK) {
+    if (reg_db_ask(db, reg_cfgs_sql, &stmt, REG_VALUES(REG_NUMBER(run))) != REG_OK) {
         return REG_FAIL;
     }
-    (void)sqlite3_bind_int64(stmt, 1, run);
     while (cfgs->count < REG_CFGS_MAX && sqlite3_step(stmt) == SQLITE_ROW) {
         (void)reg_format(cfgs->name[cfgs->count++], sizeof cfgs->name[0], "%s",
                          (const char *)sqlite3_column_text(stmt, 0));
@@ -40,11 +40,10 @@ static reg_total *row_of(reg_total **rows, size_t *count, const char *label) {
     if (*count > 0 && strcmp((*rows)[*count - 1].label, label) == 0) {
         return &(*rows)[*count - 1];
     }
-    reg_total *more = realloc(*rows, (*count + 1) * sizeof **rows);
-    if (more == NULL) {
+    if (!rep_more(rows, *count, sizeof **rows)) {
         return NULL;
     }
-    *rows = more;
+    reg_total *more = *rows;
     more[*count] = (reg_total){0};
     (void)reg_format(more[*count].label, sizeof more[*count].label, "%s", label);
     return &more[(*count)++];
@@ -55,10 +54,10 @@ int reg_totals_load(reg_db *db, int64_t run, reg_cfgs *cfgs, reg_total **rows, s
     int step;
     *rows = NULL;
     *count = 0;
-    if (load_cfgs(db, run, cfgs) != REG_OK || reg_db_prepare(db, totals_sql, &stmt) != REG_OK) {
+    if (load_cfgs(db, run, cfgs) != REG_OK ||
+        reg_db_ask(db, totals_sql, &stmt, REG_VALUES(REG_NUMBER(run))) != REG_OK) {
         return REG_FAIL;
     }
-    (void)sqlite3_bind_int64(stmt, 1, run);
     while ((step = sqlite3_step(stmt)) == SQLITE_ROW) {
         reg_total *row = row_of(rows, count, reg_row_text(stmt, "label"));
         if (row == NULL) {

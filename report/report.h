@@ -54,6 +54,14 @@ void rep_svg_begin(FILE *out, const char *class, double width, double height, co
 void rep_svg_text(FILE *out, double x, double y, const char *anchor, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
+/* ---- list.c ---- */
+
+/*
+ * Room for one more element behind the `count` of a list that only grows; list: address of the pointer to it, NULL
+ * while it is empty. Its room follows from its count, so nobody keeps it. False: out of memory, the list is as it was.
+ */
+bool rep_more(void *list, size_t count, size_t size);
+
 /* ---- file.c: a file is written under a temporary name beside its own and renamed when it is whole. Functions return 0
  * or a number of errno. ---- */
 

@@ -1,5 +1,6 @@
 #!/bin/bash
-# build_suite.sh BUILD RUNNER ARGUMENTS...: build the programs that the runner names, BUILD/[DESIGN/]CFG-KIND/PROGRAM, one folder after the other.
+# build_suite.sh BUILD RUNNER ARGUMENTS...: build the programs that the runner names, BUILD/[DESIGN/]CFG-KIND/PROGRAM,
+# one folder after the other.
 set -u
 build=$1
 shift

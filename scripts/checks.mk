@@ -13,8 +13,8 @@ check: ## all tests, with full case counts and with sanitizers
 	@TANDEM_CHECK=1 $(MAKE) --no-print-directory test
 	@TANDEM_CHECK=1 $(MAKE) --no-print-directory test SAN=1
 
-lint: ## registers, RTL (Verilator, Yosys), source format, floors, freestanding driver
-	@VERILATOR="$(VERILATOR)" scripts/lint.sh
+lint: $(GENERATED) ## registers, RTL (Verilator, Yosys), source format, floors, freestanding driver
+	@BUILD="$(BUILD)" VERILATOR="$(VERILATOR)" scripts/lint.sh
 
 axi-table: ## docs/axi-rules.md: rules of the AXI checker and the traces that try them
 	@$(PYTHON) tools/axi_table.py

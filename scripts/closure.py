@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Coverage closure (make regress SUITE=closure, docs/coverage.md): random jobs, then jobs that tandem-cov plans from what they have not covered, until the goal.
+"""Coverage closure (make regress SUITE=closure, docs/coverage.md): random jobs, then jobs that tandem-cov plans from
+what they have not covered, until the goal.
 
 Exit status: 0 the goal is reached and every job passed, 1 not, 2 bad usage."""
 
@@ -87,23 +88,27 @@ class Closure:
 
     def where(self):
         chosen = (("--suite-dir", self.o.suite_dir), ("--design", self.o.design))
-        return ["--build-dir", self.o.build_dir] + [word for option, value in chosen if value for word in (option, value)]
+        words = [word for option, value in chosen if value for word in (option, value)]
+        return ["--build-dir", self.o.build_dir] + words
 
     def random_lines(self, count):
-        """The plain random jobs that come after the first `count` ones: draws of the suite, a longer draw begins with the shorter one."""
+        """The plain random jobs after the first `count`: draws of the suite, a longer draw begins with the shorter one."""
         drawn = []
         for jobs in (count, count + self.o.round_jobs):
-            words = [self.regress, "run", "--suite", self.o.suite, "--cfg", self.o.cfg, "--kind", self.o.kind, "--seed", self.o.seed, *self.where()]
+            words = [self.regress, "run", "--suite", self.o.suite, "--cfg", self.o.cfg, "--kind", self.o.kind]
+            words += ["--seed", self.o.seed, *self.where()]
             text = call(words + ["--count", jobs, "--print-jobs"]) if jobs else ""
             drawn.append([line for line in text.splitlines() if closure_report.test_of(line)])
         lines = [line for line in drawn[1] if line not in set(drawn[0])]
-        return [re.sub(r" cases=\d+", f" cases={self.o.cases}", re.sub(r" (timeout|memory)=\d+", "", line)) for line in lines]
+        lines = [re.sub(r" (timeout|memory)=\d+", "", line) for line in lines]
+        return [re.sub(r" cases=\d+", f" cases={self.o.cases}", line) for line in lines]
 
     def planned_lines(self, number):
         """Lines of tandem-cov plan; pins that the test refuses are taken off, the last ones first."""
         plan = self.out / "rounds" / "plan.suite"
-        words = [self.cov, "plan", self.out / "closure.cov", "--cfg", self.o.cfg, "--kind", self.o.kind, "--jobs", self.o.round_jobs]
-        words += ["--cases", self.o.cases, "--round", number, "--tried", self.tried, "--give-up", self.o.give_up, "--random", self.o.share, "-o", plan]
+        words = [self.cov, "plan", self.out / "closure.cov", "--cfg", self.o.cfg, "--kind", self.o.kind]
+        words += ["--jobs", self.o.round_jobs, "--cases", self.o.cases, "--round", number, "--tried", self.tried]
+        words += ["--give-up", self.o.give_up, "--random", self.o.share, "-o", plan]
         call(words)
         lines = plan.read_text().splitlines()
         commands = self.commands(plan)[: len(lines)] if lines else []  # behind them stands how many there are
@@ -120,7 +125,8 @@ class Closure:
             return line
         begin = len(command) - count
         while count > 0:
-            asked = subprocess.run(command[: begin + count] + ["--print-case", "--quiet"], stdin=subprocess.DEVNULL, capture_output=True)
+            asked = subprocess.run(command[: begin + count] + ["--print-case", "--quiet"],
+                                   stdin=subprocess.DEVNULL, capture_output=True)
             if asked.returncode == 0:
                 break
             count -= 1
@@ -135,10 +141,12 @@ class Closure:
         stem = self.out / "rounds" / f"{name}-{number:04}"
         suite = stem.with_suffix(".suite")
         suite.write_text(f"suite closure-{name}\nseed {self.o.seed}\n" + "\n".join(lines) + "\n")
-        words = [self.regress, "run", "--suite", suite, "--jobs", self.o.jobs, "--timeout", self.o.timeout, "--coverage", folder, "--explain", 0]
-        call(words + ["--summary-json", stem.with_suffix(".json"), *self.where()], log=stem.with_suffix(".log"), fine=(0, 1))
+        words = [self.regress, "run", "--suite", suite, "--jobs", self.o.jobs, "--timeout", self.o.timeout]
+        words += ["--coverage", folder, "--explain", 0, "--summary-json", stem.with_suffix(".json"), *self.where()]
+        call(words, log=stem.with_suffix(".log"), fine=(0, 1))
         if not stem.with_suffix(".json").exists():
-            raise Stop((stem.with_suffix(".log").read_text().strip() or "tandem-regress run: no output").splitlines()[-1])
+            said = stem.with_suffix(".log").read_text().strip() or "tandem-regress run: no output"
+            raise Stop(said.splitlines()[-1])
         summary = json.loads(stem.with_suffix(".json").read_text())
         if summary["totals"]["failed"]:
             self.note_failures(summary["run"]["run"], lines)
@@ -150,7 +158,8 @@ class Closure:
         """What did not pass. Pins may ask for more than fits into memory or time: that is no failure."""
         jobs = json.loads(call([self.regress, "report", "--run", run, "--json", *self.where()]))["jobs"]
         for line, job in zip(lines, jobs):
-            said = f"run {run}, {job['outcome']}: {job['signature'] or job['message']}: {job['repro'] or job['command']}"
+            why, again = job["signature"] or job["message"], job["repro"] or job["command"]
+            said = f"run {run}, {job['outcome']}: {why}: {again}"
             if job["outcome"] in ("timeout", "error") and pins_of(line):
                 self.too_much.append(said)
             elif job["outcome"] not in ("pass", None):
@@ -191,7 +200,8 @@ class Closure:
         try:
             while not points or points[-1]["jobs"] < most:
                 number = len(points)
-                lines = lines_of(number, points[-1]["jobs"] if points else 0)[: most - (points[-1]["jobs"] if points else 0)]
+                jobs = points[-1]["jobs"] if points else 0
+                lines = lines_of(number, jobs)[: most - jobs]
                 if not lines:
                     break
                 totals, files = self.run(name, number, lines)
@@ -204,7 +214,7 @@ class Closure:
                 lines_run += lines
                 last = points[-1] if points else {"jobs": 0, "cases": 0, "cycles": 0, "cpu_s": 0.0}
                 point = {key: round(last[key] + totals[key], 1) for key in ("jobs", "cases", "cycles", "cpu_s")}
-                points.append(point | {"percent": report["percent"], "covered": report["covered"], "total": report["total"]})
+                points.append(point | {key: report[key] for key in ("percent", "covered", "total")})
                 best_at = number if number == 0 or points[-1]["covered"] > points[best_at]["covered"] else best_at
                 progress.show(name, points[-1], most)
                 if goal is not None and report["percent"] >= goal:
@@ -238,7 +248,8 @@ class Closure:
 
 def parse(argv):
     p = argparse.ArgumentParser(prog="closure.py", description=__doc__.splitlines()[0])
-    number = lambda lo, hi: lambda text: int(text) if text.isdigit() and lo <= int(text) <= hi else p.error(f"{text}: expected a number from {lo} to {hi}")
+    number = lambda lo, hi: lambda text: (int(text) if text.isdigit() and lo <= int(text) <= hi else
+                                          p.error(f"{text}: expected a number from {lo} to {hi}"))
     p.add_argument("--build-dir", default="build", help="where the programs are and results.db is")
     p.add_argument("--host", default="build/host", help="where tandem-regress and tandem-cov are")
     p.add_argument("--out", default="build/closure", help="folder of the report")
@@ -255,9 +266,11 @@ def parse(argv):
     p.add_argument("--jobs", type=number(1, 256), default=2, help="processes at a time (2)")
     p.add_argument("--round-jobs", type=number(1, 10000), default=40, help="jobs of a round (40)")
     p.add_argument("--cases", type=number(1, 1000), default=5, help="cases of a job (5)")
-    p.add_argument("--start", type=number(1, 1000), default=1, help="rounds of plain random jobs before the first planned one (1)")
+    p.add_argument("--start", type=number(1, 1000), default=1,
+                   help="rounds of plain random jobs before the first planned one (1)")
     p.add_argument("--share", type=number(0, 100), default=20, help="percent of planned jobs without pins (20)")
-    p.add_argument("--give-up", type=number(1, 1000), default=5, help="tries in vain after which a bin is left alone (5)")
+    p.add_argument("--give-up", type=number(1, 1000), default=5,
+                   help="tries in vain after which a bin is left alone (5)")
     p.add_argument("--timeout", type=number(1, 86400), default=120, help="seconds of a job (120)")
     p.add_argument("--random", action="store_true", help="then plain random jobs, as many, for the other curve")
     p.add_argument("--keep", action="store_true", help="keep the coverage files of the jobs")

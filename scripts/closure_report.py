@@ -1,4 +1,5 @@
-"""What coverage closure writes: curves, which knobs hit what, what nothing hit; as text, JSON and a page that stands alone (scripts/closure.py)."""
+"""What coverage closure writes: curves, which knobs hit what, what nothing hit; as text, JSON and a page that stands
+alone (scripts/closure.py)."""
 
 import collections
 import html
@@ -21,9 +22,11 @@ def holes(report):
     found = {}
     for group in report["groups"]:
         for point in group["points"]:
-            found |= {f"{group['name']}.{point['name']}.{b['name']}": b["hint"] for b in point["bins"] if b["role"] == "counted" and not b["covered"]}
+            bins = [b for b in point["bins"] if b["role"] == "counted" and not b["covered"]]
+            found |= {f"{group['name']}.{point['name']}.{b['name']}": b["hint"] for b in bins}
         for cross in group["crosses"]:
-            found |= {f"{group['name']}.{cross['name']}.({c['bins']})": c["hint"] for c in cross["cells"] if c["role"] == "counted"}
+            cells = [c for c in cross["cells"] if c["role"] == "counted"]
+            found |= {f"{group['name']}.{cross['name']}.({c['bins']})": c["hint"] for c in cells}
     return found
 
 
@@ -96,7 +99,8 @@ def chart(points, plain, key, goal, caption):
     low = min(min(p["percent"] for p in both) // 10 * 10, goal)
 
     def place(p):
-        return left + p[key] / most * (width - left - 10), 8 + (100 - p["percent"]) / (100 - low or 1) * (height - bottom - 8)
+        down = (100 - p["percent"]) / (100 - low or 1)
+        return left + p[key] / most * (width - left - 10), 8 + down * (height - bottom - 8)
 
     def line(of, name):
         return f'<polyline class="{name}" points="{" ".join("%.1f,%.1f" % place(p) for p in of)}"/>' if of else ""
@@ -104,14 +108,18 @@ def chart(points, plain, key, goal, caption):
     parts = []
     for percent in range(int(low), 101, 10 if low < 70 else 5):
         y = place({key: 0, "percent": percent})[1]
-        parts.append(f'<line class="axis" x1="{left}" x2="{width - 10}" y1="{y:.1f}" y2="{y:.1f}"/><text x="{left - 6}" y="{y + 3:.1f}" text-anchor="end">{percent} %</text>')
+        parts.append(f'<line class="axis" x1="{left}" x2="{width - 10}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<text x="{left - 6}" y="{y + 3:.1f}" text-anchor="end">{percent} %</text>')
     y = place({key: 0, "percent": goal})[1]
     parts.append(f'<line class="goal" x1="{left}" x2="{width - 10}" y1="{y:.1f}" y2="{y:.1f}"/>')
     for i in range(5):
         x = left + i / 4 * (width - left - 10)
-        parts.append(f'<text x="{x:.1f}" y="{height - 8}" text-anchor="{"middle" if 0 < i < 4 else "end" if i else "start"}">{round(most * i / 4, 1 if most < 20 else None)}</text>')
+        anchor = "middle" if 0 < i < 4 else "end" if i else "start"
+        number = round(most * i / 4, 1 if most < 20 else None)
+        parts.append(f'<text x="{x:.1f}" y="{height - 8}" text-anchor="{anchor}">{number}</text>')
     return (
-        f'<figure><figcaption>{caption}</figcaption><svg viewBox="0 0 {width} {height}" role="img" aria-label="{caption}">'
+        f'<figure><figcaption>{caption}</figcaption>'
+        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{caption}">'
         f'{"".join(parts)}{line(plain, "two")}{line(points, "one")}</svg></figure>'
     )
 
@@ -119,7 +127,8 @@ def chart(points, plain, key, goal, caption):
 def table(head, rows, more):
     """head: names, those that begin with # are of numbers."""
     cells = "".join(f'<th class="n">{h[1:]}</th>' if h[0] == "#" else f"<th>{h}</th>" for h in head)
-    body = "".join("<tr>" + "".join(f'<td class="n">{c}</td>' if h[0] == "#" else f"<td>{c}</td>" for h, c in zip(head, row)) + "</tr>" for row in rows)
+    cell = lambda h, c: f'<td class="n">{c}</td>' if h[0] == "#" else f"<td>{c}</td>"
+    body = "".join("<tr>" + "".join(map(cell, head, row)) + "</tr>" for row in rows)
     tail = f'<p class="soft">and {more} more</p>' if more > 0 else ""
     return f'<div class="scroll"><table><tr>{cells}</tr>{body}</table></div>{tail}'
 
@@ -127,15 +136,23 @@ def table(head, rows, more):
 def page(facts, points, plain, goal, knobs, lost):
     esc = html.escape
     code = lambda text: f"<code>{esc(text)}</code>"
-    rows = [(code(knob), jobs, values, bins, ", ".join(esc(n) for n in names)) for knob, jobs, values, bins, names in knobs[:ROWS]]
+    rows = [(code(knob), jobs, values, bins, ", ".join(esc(n) for n in names))
+            for knob, jobs, values, bins, names in knobs[:ROWS]]
     left = [(esc(name), f"{tries:.1f}", code(hint) if hint else "") for tries, name, hint in lost[:ROWS]]
-    key = '<p><span class="k1">&#9473; closure</span> <span class="k2">&#9477; plain random</span> <span class="soft">&#8943; goal</span></p>'
-    charts = chart(points, plain, "jobs", goal, "coverage by jobs") + chart(points, plain, "cpu_s", goal, "coverage by processor seconds")
+    hit = table(("knob", "#jobs with it", "#values", "#bins and cells", "such as"), rows, len(knobs) - ROWS)
+    key = (
+        '<p><span class="k1">&#9473; closure</span> <span class="k2">&#9477; plain random</span> '
+        '<span class="soft">&#8943; goal</span></p>'
+    )
+    charts = chart(points, plain, "jobs", goal, "coverage by jobs")
+    charts += chart(points, plain, "cpu_s", goal, "coverage by processor seconds")
     return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>coverage closure</title>'
-        f"<style>{STYLE}</style></head><body><main><h1>Coverage closure</h1>{''.join(f'<p>{esc(f)}</p>' for f in facts)}{key}<div class=\"charts\">{charts}</div>"
-        f"<h2>Knobs that hit</h2>{table(('knob', '#jobs with it', '#values', '#bins and cells', 'such as'), rows, len(knobs) - ROWS)}"
-        f"<h2>Bins that nothing hit</h2>{table(('bin or cell', '#tries', 'hint'), left, len(lost) - ROWS)}</main></body></html>\n"
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><title>coverage closure</title>'
+        f"<style>{STYLE}</style></head><body><main><h1>Coverage closure</h1>"
+        f"{''.join(f'<p>{esc(f)}</p>' for f in facts)}{key}<div class=\"charts\">{charts}</div>"
+        f"<h2>Knobs that hit</h2>{hit}<h2>Bins that nothing hit</h2>"
+        f"{table(('bin or cell', '#tries', 'hint'), left, len(lost) - ROWS)}</main></body></html>\n"
     )
 
 
@@ -149,20 +166,28 @@ def write(c, points, plain, report):
     """All files of the report, and the summary on stdout. c: the Closure that ran."""
     hints = holes(report)
     tries = {name: tries for tries, name, _ in c.tries()}
-    lost = sorted(((tries.get(name, 0.0), name, hint) for name, hint in hints.items()), key=lambda row: (-row[0], row[1]))
+    lost = [(tries.get(name, 0.0), name, hint) for name, hint in hints.items()]
+    lost.sort(key=lambda row: (-row[0], row[1]))
     knobs = by_knob(c.hits)
     end = points[-1]
     given_up = sum(tried >= c.o.give_up for tried, _, _ in lost)
     facts = [
-        f"{c.o.cfg}-{c.o.kind}, seed {c.o.seed}: {end['percent']:.2f} % ({end['covered']} of {end['total']} bins and cells) with {end['jobs']} jobs, {end['cases']} cases, "
-        f"{end['cycles']:.0f} cycles, {end['cpu_s']:.1f} processor seconds; goal {c.o.goal:g} %: {'reached' if end['percent'] >= c.o.goal else 'not reached'}"
+        f"{c.o.cfg}-{c.o.kind}, seed {c.o.seed}: {end['percent']:.2f} % ({end['covered']} of {end['total']} bins and "
+        f"cells) with {end['jobs']} jobs, {end['cases']} cases, {end['cycles']:.0f} cycles, {end['cpu_s']:.1f} "
+        f"processor seconds; goal {c.o.goal:g} %: {'reached' if end['percent'] >= c.o.goal else 'not reached'}"
         + (f" ({c.stopped})" if c.stopped else "")
     ]
     if plain:
         p = plain[-1]
-        facts.append(f"plain random: {p['percent']:.2f} % ({p['covered']}) with {p['jobs']} jobs, {p['cases']} cases, {p['cycles']:.0f} cycles, {p['cpu_s']:.1f} processor seconds")
+        facts.append(
+            f"plain random: {p['percent']:.2f} % ({p['covered']}) with {p['jobs']} jobs, {p['cases']} cases, "
+            f"{p['cycles']:.0f} cycles, {p['cpu_s']:.1f} processor seconds"
+        )
     aimed, helped, chance = (sum(len(hit[part]) for hit in c.hits) for part in ("aimed", "helped", "by_chance"))
-    facts.append(f"after the random start: {aimed} bins and cells hit by jobs that pinned all the knobs of their hint, {helped} by jobs that pinned some, {chance} by chance")
+    facts.append(
+        f"after the random start: {aimed} bins and cells hit by jobs that pinned all the knobs of their hint, "
+        f"{helped} by jobs that pinned some, {chance} by chance"
+    )
     facts.append(f"{len(lost)} bins and cells that nothing hit, {given_up} of them tried {c.o.give_up} times in vain")
     facts += [f"NOT PASSED: {line}" for line in c.failed]
     if c.too_much:
@@ -171,13 +196,16 @@ def write(c, points, plain, report):
     text = facts + [""] + comparison(points, plain) + ["", "knobs that hit (bins and cells, jobs, values):"]
     text += [f"  {bins:5} {jobs:5} {values:5}  {knob}  {'; '.join(names)}" for knob, jobs, values, bins, names in knobs]
     text += ["", "jobs whose pins asked for too much:"] + [f"  {line}" for line in c.too_much]
-    text += ["", "bins that nothing hit (tries, hint):"] + [f"  {tried:6.1f}  {name}  {hint}" for tried, name, hint in lost]
+    text += ["", "bins that nothing hit (tries, hint):"]
+    text += [f"  {tried:6.1f}  {name}  {hint}" for tried, name, hint in lost]
     save(c.out / "curve.json", json.dumps(points, indent=1) + "\n")
     if plain:
         save(c.out / "random.json", json.dumps(plain, indent=1) + "\n")
-    save(c.out / "hits.json", json.dumps([{k: v for k, v in hit.items() if k != "knobs"} for hit in c.hits], indent=1) + "\n")
+    hits = [{k: v for k, v in hit.items() if k != "knobs"} for hit in c.hits]
+    save(c.out / "hits.json", json.dumps(hits, indent=1) + "\n")
     save(c.out / "report.txt", "\n".join(text) + "\n")
     save(c.out / "index.html", page(facts, points, plain, c.o.goal, knobs, lost))
     small = sum(line.startswith(("test ", "unit ")) for line in (c.out / "small.suite").read_text().splitlines())
     print("\n".join(facts + comparison(points, plain)))
-    print(f"{c.out}/small.suite: {small} jobs with the same coverage; {c.out}/closure.suite: all; report: {c.out}/index.html, report.txt")
+    print(f"{c.out}/small.suite: {small} jobs with the same coverage; {c.out}/closure.suite: all;"
+          f" report: {c.out}/index.html, report.txt")

@@ -1,22 +1,28 @@
 # Functional and code coverage (docs/coverage.md, docs/coverage-code.md).
 .PHONY: cov-cost coverage
 # whose C code counts: model and driver, with what they share with other designs where the RTL does
-COV_ROOMS = $(strip $(call room,$(DUT),cmodel) $(call room,$(DUT),drivers) $(if $(filter rtl/lib,$($(DUT).source)),cmodel/lib drivers/lib))
+COV_ROOMS = $(strip $(call room,$(DUT),cmodel) $(call room,$(DUT),drivers) \
+  $(if $(filter rtl/lib,$($(DUT).source)),cmodel/lib drivers/lib))
 # CFG= for one configuration; THRESHOLDS=file CODE_THRESHOLDS=file instead of the project's
 coverage: export BUILD := $(BUILD)
 coverage: ## jobs that a SUITE marks, merged, reported, held against thresholds: build/coverage/index.html; REUSE=1: those of the last time; CFG=: one configuration
 	@$(MAKE) -s $(PARALLEL) KIND=fast $(RUNNER) $(HOST)/tandem-cov
-	@SUITE="$(SUITE)" DUT="$(DUT)" CFGS="$(if $(call given,CFG),$(CFG),$(subst $(SPACE),$(,),$($(DUT).coverage)))" JOBS="$(JOBS)" SEED="$(if $(call given,SEED),$(SEED))" REUSE="$(REUSE)" JFLAG="$(PARALLEL)" \
-	  MAKE="$(MAKE)" RUNNER="$(RUNNER)" COV="$(HOST)/tandem-cov" THRESHOLDS="$(or $(THRESHOLDS),$(call room,$(DUT),coverage)/thresholds.txt)" \
-	  CODE_THRESHOLDS="$(or $(CODE_THRESHOLDS),$(call room,$(DUT),coverage)/thresholds-code.txt)" ROOM="$(call room,$(DUT),coverage)" \
-	  OUT_DIR="$(BUILD)/$(DUT_FOLDER)coverage" ONLY="$(subst $(SPACE),$(,),$(COV_ROOMS))" COUNTED="$(wildcard $($(DUT).counted))" scripts/coverage.sh
+	@SUITE="$(SUITE)" DUT="$(DUT)" CFGS="$(if $(call given,CFG),$(CFG),$(subst $(SPACE),$(,),$($(DUT).coverage)))" \
+	  JOBS="$(JOBS)" SEED="$(if $(call given,SEED),$(SEED))" REUSE="$(REUSE)" JFLAG="$(PARALLEL)" \
+	  MAKE="$(MAKE)" RUNNER="$(RUNNER)" COV="$(HOST)/tandem-cov" ROOM="$(call room,$(DUT),coverage)" \
+	  THRESHOLDS="$(or $(THRESHOLDS),$(call room,$(DUT),coverage)/thresholds.txt)" \
+	  CODE_THRESHOLDS="$(or $(CODE_THRESHOLDS),$(call room,$(DUT),coverage)/thresholds-code.txt)" \
+	  OUT_DIR="$(BUILD)/$(DUT_FOLDER)coverage" ONLY="$(subst $(SPACE),$(,),$(COV_ROOMS))" \
+	  COUNTED="$(wildcard $($(DUT).counted))" scripts/coverage.sh
 
 cov-cost: ## instructions of a sample of a covergroup (valgrind, seconds)
 	@mkdir -p $(BUILD)/cov
 	@$(CC) -std=c11 -D_GNU_SOURCE= -O2 -I. coverage/*.c report/file.c bench/cov_cost.c -o $(BUILD)/cov/cost
 	@for n in 1000 11000; do \
-	  valgrind --tool=callgrind --callgrind-out-file=/dev/null $(BUILD)/cov/cost $$n 2>&1 | awk '/Collected/ { print $$NF }'; \
-	done | awk 'NR == 1 { first = $$1 } NR == 2 { printf "%.0f instructions a sample of 8 coverpoints and 2 crosses\n", ($$1 - first) / 10000 }'
+	  valgrind --tool=callgrind --callgrind-out-file=/dev/null $(BUILD)/cov/cost $$n 2>&1 | \
+	    awk '/Collected/ { print $$NF }'; \
+	done | awk 'NR == 1 { first = $$1 } \
+	  NR == 2 { printf "%.0f instructions a sample of 8 coverpoints and 2 crosses\n", ($$1 - first) / 10000 }'
 
 # Code coverage (docs/coverage-code.md): make CFG= KIND=cov build, then programs with --code-cov
 .PHONY: cov-zero

@@ -1,6 +1,8 @@
 #!/bin/bash
-# coverage.sh: run the jobs that a suite marks for coverage (or take those that are there), merge, report, gate. Called by `make coverage`, which sets the variables.
-# Everything ends in build/coverage (of another design than the default in build/NAME/coverage); the last lines are the summary and the gates. Exit status: 0; 1: a job failed, or something is below its threshold.
+# coverage.sh: run the jobs that a suite marks for coverage (or take those that are there), merge, report, gate. Called
+# by `make coverage`, which sets the variables. Everything ends in build/coverage (of another design than the default in
+# build/NAME/coverage); the last lines are the summary and the gates. Exit status: 0; 1: a job failed, or something is
+# below its threshold.
 set -u
 dir=$OUT_DIR
 jobs=$dir/jobs
@@ -31,8 +33,10 @@ run_jobs() {
     # counters of model and driver add up from process to process
     find "$BUILD/host-cov" -name "*.gcda" -delete
     # shellcheck disable=SC2086
-    "$RUNNER" run "${marked[@]}" --jobs "$JOBS" --coverage "$jobs" ${SEED:+--seed $SEED} --explain 0 --report || status=1
-    "$RUNNER" query runs --build-dir "$BUILD" --limit 1 --json | sed -n 's/.*"run": *\([0-9]*\).*/\1/p' | head -n 1 >"$dir/run"
+    "$RUNNER" run "${marked[@]}" --jobs "$JOBS" --coverage "$jobs" ${SEED:+--seed $SEED} --explain 0 --report ||
+        status=1
+    "$RUNNER" query runs --build-dir "$BUILD" --limit 1 --json |
+        sed -n 's/.*"run": *\([0-9]*\).*/\1/p' | head -n 1 >"$dir/run"
 }
 
 # The tests that the description of the design counts ("counted").
@@ -67,7 +71,8 @@ rm -rf "$work"
 mkdir -p "$work" || exit 1
 say "merging $(find "$jobs" -name '*.code' | wc -l) jobs"
 cov code gcov -o "$work/host.code" --only "$ONLY" "$BUILD/host-cov"
-find "$jobs" -name '*.code' -print0 | sort -z | xargs -0 "$COV" code merge -j "$JOBS" -o "$work/code.code" "$work/host.code" || exit 1
+find "$jobs" -name '*.code' -print0 | sort -z |
+    xargs -0 "$COV" code merge -j "$JOBS" -o "$work/code.code" "$work/host.code" || exit 1
 cov code user "$work/code.code" -o "$work/sv.cov"
 find "$jobs" -name '*.cov' -print0 | sort -z | xargs -0 "$COV" merge -o "$work/functional.cov" "$work/sv.cov" || exit 1
 
@@ -104,5 +109,6 @@ rmdir "$work"
 cat "$dir/summary.txt"
 "$COV" gate "$dir/functional.cov" --thresholds "$THRESHOLDS" || status=1
 "$COV" code gate "$dir/code.code" "${reasons[@]}" --thresholds "$CODE_THRESHOLDS" || status=1
-say "pages: $dir/index.html; lcov: $dir/coverage.info, Cobertura: $dir/cobertura.xml, fewest jobs with this functional coverage: $dir/small.suite"
+say "pages: $dir/index.html; lcov: $dir/coverage.info, Cobertura: $dir/cobertura.xml," \
+    "fewest jobs with this functional coverage: $dir/small.suite"
 exit $status

@@ -24,8 +24,8 @@ endif
 # $(call room,NAME,folder): rtl/NAME, tb/NAME, ... as a path from here; $(call rooms,folder): of all designs
 room = $($(1).root)$(2)/$(1)
 rooms = $(foreach d,$(DUTS),$(call room,$(d),$(1)))
-# headers of a design's own rooms
-room_includes = $(if $($(1).root),-I$($(1).root)) $(foreach r,cmodel drivers tb testcases,-I$(call room,$(1),$(r))) -I$(call room,$(1),testcases)/unit
+# headers of a design's own rooms, and generated ones
+room_includes = $(if $($(1).root),-I$($(1).root)) $(foreach r,cmodel drivers tb testcases,-I$(call room,$(1),$(r))) -I$(call room,$(1),testcases)/unit -I$(call gen,$(1))
 # $(call cfg_macros,CFG): what C code of this design is told about a configuration: NAME_CFG_NAME, and
 # NAME_CFG_<PARAMETER>
 upper = $(shell echo '$(1)' | tr a-z A-Z)

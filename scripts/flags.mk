@@ -39,9 +39,9 @@ OPT := $(if $(filter san,$(KIND)),-O1,-O2) -g $(if $(ARCH),-march=$(ARCH))
 CFLAGS_ALL = -std=c11 -D_GNU_SOURCE= $(WARNINGS) -ffp-contract=off -fno-fast-math $(OPT) $(SANITIZE) $(GCOV) $(INCLUDES) $(CFLAGS)
 LDFLAGS_ALL = $(SANITIZE) $(if $(filter cov,$(KIND)),--coverage) $(LDFLAGS)
 
-# $(call stamp,file,text): a file that changes when the text does
+# $(call stamp,file,text): a file that changes when the text does. What is built with some flags comes after what is generated.
 define stamp
-$(1): FORCE
+$(1): FORCE | $(GENERATED)
 	@mkdir -p $$(@D)
 	@printf '%s\n' '$(2)' | cmp -s - $$@ || printf '%s\n' '$(2)' > $$@
 endef

@@ -11,13 +11,14 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import design  # noqa: E402
 
 # folder -> folders whose headers it may include besides its own; NAME: a design, which sees its own rooms and none of
-# another design
+# another design; gen: what the build generates
 FLOORS = {
+    "gen/NAME": set(),
     "report": set(),
     "cmodel/lib": set(),
-    "cmodel/NAME": {"cmodel/lib", "drivers/NAME/*_regs.h"},
-    "drivers/lib": {"drivers/DEFAULT/*_regs.h"},
-    "drivers/NAME": {"drivers/lib"},
+    "cmodel/NAME": {"cmodel/lib", "gen/NAME"},
+    "drivers/lib": {"gen/DEFAULT/*_regs.h"},
+    "drivers/NAME": {"drivers/lib", "gen/NAME/*_regs.h"},
     "opt": set(),
     # the rooms of the framework, from the bottom up; heat and scoreboard stand on nothing, tb.h includes everything
     "tb/sim": set(),
@@ -30,16 +31,20 @@ FLOORS = {
     "tb/run": {"tb/sim", "tb/case", "tb/mem", "tb/wave", "tb/tap", "tb/axi"},
     "tb/prog": {"tb/tlog", "tb/sim", "tb/case", "tb/mem", "tb/wave", "tb/tap", "tb/axi", "tb/run"},
     "tb": {"tb/sim", "tb/case", "tb/tlog", "tb/tap", "tb/mem", "tb/wave", "tb/axi", "tb/run", "tb/prog"},
-    "tb/NAME": {"tb", "cmodel/lib", "cmodel/NAME", "drivers/lib/*_hal.h", "drivers/NAME/*_hal.h", "drivers/NAME/*_regs.h"},
+    "tb/NAME": {"tb", "cmodel/lib", "cmodel/NAME", "drivers/lib/*_hal.h", "drivers/NAME/*_hal.h", "gen/NAME"},
     "coverage": set(),
     "coverage/code": {"coverage"},
     "coverage/main": {"coverage", "coverage/code"},
-    "coverage/NAME": {"coverage", "tb", "drivers/NAME/*_regs.h"},
-    "testcases/NAME": {"drivers/lib", "drivers/NAME", "tb", "tb/NAME", "coverage", "coverage/code", "coverage/NAME"},
-    "testcases/NAME/network": {"testcases/NAME", "network/network.h", "drivers/lib", "drivers/NAME", "tb", "tb/NAME", "coverage", "coverage/code", "coverage/NAME"},
-    "testcases/NAME/unit": {"drivers/NAME/*_regs.h", "testcases/NAME", "tb", "tb/NAME", "cmodel/lib", "cmodel/NAME", "coverage", "coverage/code", "coverage/NAME"},
-    "network": {"drivers/lib", "drivers/DEFAULT", "tb", "tb/DEFAULT"},
-    "python": {"drivers/lib", "drivers/DEFAULT", "tb", "tb/DEFAULT", "cmodel/lib", "cmodel/DEFAULT", "network"},
+    "coverage/NAME": {"coverage", "tb", "gen/NAME/*_regs.h"},
+    "testcases/NAME": {"gen/NAME/*_regs.h", "drivers/lib", "drivers/NAME", "tb", "tb/NAME", "coverage", "coverage/code",
+                       "coverage/NAME"},
+    "testcases/NAME/network": {"gen/NAME/*_regs.h", "testcases/NAME", "network/network.h", "drivers/lib",
+                               "drivers/NAME", "tb", "tb/NAME", "coverage", "coverage/code", "coverage/NAME"},
+    "testcases/NAME/unit": {"gen/NAME", "testcases/NAME", "tb", "tb/NAME", "cmodel/lib", "cmodel/NAME", "coverage",
+                            "coverage/code", "coverage/NAME"},
+    "network": {"gen/DEFAULT/*_regs.h", "drivers/lib", "drivers/DEFAULT", "tb", "tb/DEFAULT"},
+    "python": {"gen/DEFAULT", "drivers/lib", "drivers/DEFAULT", "tb", "tb/DEFAULT", "cmodel/lib", "cmodel/DEFAULT",
+               "network"},
     "regress": set(),
 }
 # system headers of freestanding code
@@ -62,7 +67,8 @@ def named(text, name):
     return text.replace("NAME", name).replace("DEFAULT", NAMES[0])
 
 
-RULES = {named(folder, name): {named(seen, name) for seen in floors} for folder, floors in FLOORS.items() for name in NAMES}
+RULES = {named(folder, name): {named(seen, name) for seen in floors}
+         for folder, floors in FLOORS.items() for name in NAMES}
 FOLDERS = sorted(RULES, key=len, reverse=True)
 
 
@@ -81,7 +87,8 @@ def resolve(path, name):
         candidate = os.path.normpath(os.path.join(base, name))
         if os.path.isfile(candidate):
             return candidate
-    return None
+    generated = "gen/%s/%s" % (of, name)
+    return generated if os.path.isfile(os.path.join(os.environ.get("BUILD", "build"), generated)) else None
 
 
 def check(path, errors):
@@ -91,7 +98,8 @@ def check(path, errors):
     for kind, name in INCLUDE.findall(text):
         if kind == "<":
             if own.startswith("drivers/") and path not in HOSTED and name not in FREESTANDING:
-                errors.append("%s: <%s>: freestanding code includes only %s" % (path, name, ", ".join(sorted(FREESTANDING))))
+                errors.append("%s: <%s>: freestanding code includes only %s" %
+                              (path, name, ", ".join(sorted(FREESTANDING))))
             continue
         target = resolve(path, name)
         if target is None:

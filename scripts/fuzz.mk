@@ -1,4 +1,5 @@
-# Fuzzing of the readers of files: tests/fuzz/*.c hold the targets, tests/fuzz/corpus/<target> their inputs, which tests/test_fuzz.c replays with any compiler.
+# Fuzzing of the readers of files: tests/fuzz/*.c hold the targets, tests/fuzz/corpus/<target> their inputs, which
+# tests/test_fuzz.c replays with any compiler.
 FUZZ_TARGETS := bin case code cov fst net npy param runtime table vcd
 SRC_fuzztargets := $(filter-out tests/fuzz/engine.c,$(wildcard tests/fuzz/*.c))
 $(eval $(call library,fuzztargets))
@@ -16,8 +17,9 @@ FUZZ_OUT = $(BUILD)/fuzz/$(T)
 FUZZ_STORED = tests/fuzz/corpus/$(T)
 FUZZ_ARGS = -max_len=$(if $(filter fst vcd,$(T)),8192,16384) -timeout=20 -rss_limit_mb=2048 -artifact_prefix=$(FUZZ_OUT)/
 
-# An FST may bring its library down in the child: that report is not read, and names for its addresses take a third of a second. The child's limit of memory
-# (512 MiB, tb_wave_guard()) cannot be set under the sanitizer, which maps terabytes: its own limit of an allocation stands in for it.
+# An FST may bring its library down in the child: that report is not read, and names for its addresses take a third of a
+# second. The child's limit of memory (512 MiB, tb_wave_guard()) cannot be set under the sanitizer, which maps
+# terabytes: its own limit of an allocation stands in for it.
 FUZZ_ENV = ASAN_OPTIONS=allocator_may_return_null=1$(if $(filter fst,$(T)),:symbolize=0:max_allocation_size_mb=512)
 
 FUZZ_PROBE = @mkdir -p $(FUZZ_OUT)/corpus; echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -fsanitize=fuzzer -x c - -o $(BUILD)/fuzz/probe 2>/dev/null || \

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the cover properties of a design (docs/coverage-code.md): for each unit of the lists a module with a property for each of its points, and the bind
-statement that puts it into the unit.
+"""Writes the cover properties of a design (docs/coverage-code.md): for each unit of the lists a module with a property
+for each of its points, and the bind statement that puts it into the unit.
 
 usage: gen_cover.py --rtl DIR [--rtl DIR]... --sv OUT.sv LIST...
 
@@ -11,8 +11,9 @@ usage: gen_cover.py --rtl DIR [--rtl DIR]... --sv OUT.sv LIST...
       // bug: what would go wrong unseen if nothing ever came here
       NAME: EXPRESSION
 
-A point is seen at a rising edge of clk_i, outside of the reset rst_ni if the unit has one, at which its expression is not 0. The expression is SystemVerilog in
-the scope of the unit: its ports, signals, fields, parameters and names of states. It may go on in further lines, indented as the point is or deeper.
+A point is seen at a rising edge of clk_i, outside of the reset rst_ni if the unit has one, at which its expression is
+not 0. The expression is SystemVerilog in the scope of the unit: its ports, signals, fields, parameters and names of
+states. It may go on in further lines, indented as the point is or deeper.
 """
 import argparse
 import pathlib
@@ -32,7 +33,7 @@ class Unit:
             raise Bad(f'{name}: there is no port clk_i')
 
     def text(self):
-        """Lines of the generated file count as those of the list: what the compiler says, and what coverage counts, stands there."""
+        """Lines of the generated file count as those of the list, for what the compiler says and for coverage."""
         path, first = self.where
         at = '@(posedge clk_i)' + (' disable iff (!rst_ni)' if 'rst_ni' in self.ports else '')
         common = [p for p in ('clk_i', 'rst_ni') if p in self.ports]
@@ -87,7 +88,8 @@ class List:
 
 def main():
     parser = argparse.ArgumentParser(description='Write the cover properties of a design.')
-    parser.add_argument('--rtl', required=True, action='append', metavar='DIR', help='folder with modules, with those below it')
+    parser.add_argument('--rtl', required=True, action='append', metavar='DIR',
+                        help='folder with modules, with those below it')
     parser.add_argument('--sv', required=True, metavar='FILE', help='the modules')
     parser.add_argument('lists', nargs='+', type=pathlib.Path, metavar='LIST', help='units and their points')
     args = parser.parse_args()

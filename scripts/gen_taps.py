@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the taps of a design (tb/tap/tap.h): for each unit of a list a module with its ports as inputs, and the bind statement that puts it into the unit.
+"""Writes the taps of a design (tb/tap/tap.h): for each unit of a list a module with its ports as inputs, and the bind
+statement that puts it into the unit.
 
 usage: gen_taps.py --list FILE --rtl DIR [--rtl DIR]... [--registers FILE.c]... --sv OUT.sv --vlt OUT.vlt
 
@@ -7,12 +8,14 @@ A line of the list, continued by lines that begin with a blank:
 
     MODULE [as KIND] [-PORT | -* | +NAME | +PORT.FIELD | +PORT.{FIELD,FIELD} | +NAME=edges(CLOCK) | +NAME=PARAMETER]...
 
-All ports but clk_i are tapped under their own names. -PORT leaves one out (-*: all of them), +NAME adds a port or a signal of the module's body, +PORT.FIELD one
-field of a packed struct, as PORT with the field's name before its suffix (task_i.iw: task_iw_i), +NAME=edges(CLOCK) an 8-bit counter of rising edges, +NAME=PARAMETER the value of a parameter, 32 bits wide. KIND is the
-name by which checks find the tap (default: the module's).
+All ports but clk_i are tapped under their own names. -PORT leaves one out (-*: all of them), +NAME adds a port or a
+signal of the module's body, +PORT.FIELD one field of a packed struct, as PORT with the field's name before its suffix
+(task_i.iw: task_iw_i), +NAME=edges(CLOCK) an 8-bit counter of rising edges, +NAME=PARAMETER the value of a parameter,
+32 bits wide. KIND is the name by which checks find the tap (default: the module's).
 
---registers: C files that read registers of the design by name. Those of their string literals that end in _q become readable in every listed module and in its
-parts that has such a register. They are variables of the model anyhow, so this costs nothing.
+--registers: C files that read registers of the design by name. Those of their string literals that end in _q become
+readable in every listed module and in its parts that has such a register. They are variables of the model anyhow, so
+this costs nothing.
 """
 import argparse
 import pathlib
@@ -77,7 +80,8 @@ class Tap:
         out.append(',\n'.join(f'  input logic {self._type(k)}{n}' for n, (_, k) in self.inputs.items()))
         out.append(');')
         for name, clock in self.edges.items():
-            out += [f'  logic [7:0] {name};', f'  initial {name} = \'0;', f'  always_ff @(posedge {clock}) {name} <= {name} + 8\'d1;']
+            out += [f'  logic [7:0] {name};', f'  initial {name} = \'0;',
+                    f'  always_ff @(posedge {clock}) {name} <= {name} + 8\'d1;']
         out += ['endmodule', '']
         names = [re.search(r'(\w+)\s*=', p).group(1) for p in self.unit.parameters if p.startswith('parameter')]
         values = f' #({", ".join(f".{n}({n})" for n in names)})' if names else ''
@@ -124,11 +128,15 @@ def public_registers(rtl, taps, sources):
 
 def main():
     parser = argparse.ArgumentParser(description='Write the taps of a design.')
-    parser.add_argument('--list', required=True, type=pathlib.Path, metavar='FILE', help='the units and what is tapped of them')
-    parser.add_argument('--rtl', required=True, action='append', metavar='DIR', help='folder with modules, with those below it')
-    parser.add_argument('--registers', action='append', default=[], metavar='FILE.c', help='C source that reads registers by name')
+    parser.add_argument('--list', required=True, type=pathlib.Path, metavar='FILE',
+                        help='the units and what is tapped of them')
+    parser.add_argument('--rtl', required=True, action='append', metavar='DIR',
+                        help='folder with modules, with those below it')
+    parser.add_argument('--registers', action='append', default=[], metavar='FILE.c',
+                        help='C source that reads registers by name')
     parser.add_argument('--sv', required=True, metavar='FILE', help='the taps')
-    parser.add_argument('--vlt', required=True, metavar='FILE', help="Verilator's configuration that makes them readable")
+    parser.add_argument('--vlt', required=True, metavar='FILE',
+                        help="Verilator's configuration that makes them readable")
     args = parser.parse_args()
     try:
         rtl = Rtl(args.rtl)
@@ -139,7 +147,8 @@ def main():
         return 2
     head = f'// Generated from {args.list} by scripts/gen_taps.py.\n'
     write(args.sv, head + '\n' + '\n'.join(t.text() for t in taps))
-    write(args.vlt, '`verilator_config\n' + head + f'// Taps only look: they are no part of the design.\ncoverage_off -file "*{args.sv}"\n'
+    write(args.vlt, '`verilator_config\n' + head +
+          f'// Taps only look: they are no part of the design.\ncoverage_off -file "*{args.sv}"\n'
           'public_flat_rd -module "tap_*" -var "*"\n' +
           ''.join(f'public_flat_rd -module "{m}" -var "{r}"\n' for m, r in public))
     return 0

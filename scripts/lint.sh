@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 
 PYTHON=${PYTHON:-/usr/bin/python3}
 VERILATOR=${VERILATOR:-verilator}
+export BUILD=${BUILD:-build}
 out=$(mktemp) || exit 1
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$out" "$work"' EXIT
@@ -42,7 +43,7 @@ design() { "$PYTHON" scripts/design.py "$@"; }
 # a design's files: rtl_files DESIGN
 rtl_files() {
     local pkgs f
-    pkgs=$(design get "$1" package | tr '\n' ' ')
+    pkgs="$(find "$BUILD/gen/$1" -name '*_pkg.sv' 2>/dev/null | sort | tr '\n' ' ')$(design get "$1" package | tr '\n' ' ')"
     echo $pkgs
     # shellcheck disable=SC2046
     for f in $(find $(design get "$1" source) -name '*_pkg.sv' | sort); do [[ " $pkgs " == *" $f "* ]] || echo "$f"; done
@@ -50,7 +51,7 @@ rtl_files() {
     find $(design get "$1" source) -name '*.sv' ! -name '*_pkg.sv' | sort
 }
 
-includes() { design get "$1" include | tr ' ' '\n' | sed 's/^/-I/'; }
+includes() { (design get "$1" include | tr ' ' '\n'; echo "$BUILD/gen/$1") | sed 's/^/-I/'; }
 
 waivers_have_reasons() {
     local files
@@ -81,7 +82,7 @@ yosys_reads() { # design, Parameter=value...
 
 # A design's words stand in its own rooms: the framework knows none of them, and no other design does. Files of the
 # framework, and comments in them, are the same for every design.
-framework() { sources Makefile 'scripts/*' 'regress/*' 'report/*' 'opt/*' 'tb/*' 'coverage/*' | grep -vE "^(tb|coverage)/($rooms)/"; }
+framework() { sources Makefile 'scripts/*' tools/gen_regs.py tools/regs_tasks.py 'regress/*' 'report/*' 'opt/*' 'tb/*' 'coverage/*' | grep -vE "^(tb|coverage)/($rooms)/"; }
 framework_words() {
     local words
     words=$(design words | tr ' ' '\n' | paste -sd '|')
@@ -98,16 +99,17 @@ freestanding() { # target triple, flags
     local target=$1 f
     shift
     for f in $(for d in $designs; do ls drivers/"$d"/*.c; done); do
-        clang --target="$target" "$@" -std=c11 -ffreestanding -Wall -Wextra -Werror -Wconversion -Wshadow -ffp-contract=off -I"$(dirname "$f")" -Idrivers/lib -c "$f" -o "$work/free.o" || return 1
+        clang --target="$target" "$@" -std=c11 -ffreestanding -Wall -Wextra -Werror -Wconversion -Wshadow -ffp-contract=off -I"$(dirname "$f")" -I"$BUILD/gen/$(basename "$(dirname "$f")")" -Idrivers/lib -c "$f" -o "$work/free.o" || return 1
     done
 }
 
 designs=$(design list) || exit 1
 rooms=$(paste -sd '|' <<<"$designs")
 echo "waivers: $(cat rtl/*/lint.vlt | grep -cE '^[ \t]*lint_off') in rtl/*/lint.vlt"
-check "register files are up to date" tools/gen_regs.py --check
+for d in $designs; do
+    [ ! -f "regs/$d.regs" ] || check "register table of $d is up to date" tools/gen_regs.py "regs/$d.regs" --doc "docs/$d/registers.md" --check
+done
 check "table of AXI rules is up to date" tools/axi_table.py --check
-check "activation tables are up to date" tools/gen_act.py --check
 check "activation coefficients are those of the fit" tools/gen_act.py fit --check
 check "every lint waiver has its reason" waivers_have_reasons
 check "no lint waiver outside rtl/*/lint.vlt" no_inline_waivers

@@ -94,7 +94,7 @@ echo "copying the tree"
 git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' f; do [ -e "$f" ] && printf '%s\0' "$f"; done |
     tar --null -T - -cf - | tar xf - -C "$work" || exit 1
 mkdir -p "$work/build"
-for d in build/host build/verilated-fast build/verilated-tap build/designs.* "$out"/units.* $(design cfg | awk -v out="$out" '{ print out "/" $1 "-fast", out "/" $1 "-tap" }'); do
+for d in build/gen build/host build/verilated-fast build/verilated-tap build/designs.* "$out"/units.* $(design cfg | awk -v out="$out" '{ print out "/" $1 "-fast", out "/" $1 "-tap" }'); do
     [ -e "$d" ] && mkdir -p "$work/$(dirname "$d")" && cp -a "$d" "$work/$d"
 done
 cd "$work" || exit 1

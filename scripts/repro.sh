@@ -1,6 +1,7 @@
 #!/bin/bash
-# make repro: run one stored case (CASE=file; RUN=number [JOB=number]: of a failure of a regression), or the case of a test and a seed (TEST= SEED=), on the configuration that it names, in a build that checks every
-# unit (KIND=tap), with a report of the failure in REPORT= (build/report/<test>-<cfg>-<seed>).
+# make repro: run one stored case (CASE=file; RUN=number [JOB=number]: of a failure of a regression), or the case of a
+# test and a seed (TEST= SEED=), on the configuration that it names, in a build that checks every unit (KIND=tap), with
+# a report of the failure in REPORT= (build/report/<test>-<cfg>-<seed>).
 set -u
 fail() {
     echo "repro: $1" >&2

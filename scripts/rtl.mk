@@ -1,10 +1,12 @@
 # Verilated builds: the design and its unit benches, of one CFG and KIND.
 TOP := $($(DUT).top)
 # sources: the folders that the description names, with those in them
-RTL_PKGS := $($(DUT).package)
+RTL_PKGS := $(GEN_PKGS.$(DUT)) $($(DUT).package)
 RTL_PKGS += $(filter-out $(RTL_PKGS),$(wildcard $(addsuffix /*_pkg.sv,$($(DUT).source)) $(addsuffix /*/*_pkg.sv,$($(DUT).source))))
 RTL_ALL := $(RTL_PKGS) $(filter-out $(RTL_PKGS),$(sort $(wildcard $(addsuffix /*.sv,$($(DUT).source)) $(addsuffix /*/*.sv,$($(DUT).source)))))
 RTL_DIRS := $(patsubst %/,%,$(sort $(dir $(RTL_ALL))))
+# folders for scripts that read modules and types
+RTL_ARGS := $(addprefix --rtl ,$($(DUT).source) $(call gen,$(DUT)))
 UNIT_DIR := $(call room,$(DUT),testcases)/unit
 UNIT_SV_DIR := $(wildcard $(UNIT_DIR)/sv)
 
@@ -27,18 +29,18 @@ TAP_DIR := $(BUILD)/taps/$(DUT)
 TAP_READERS := $(wildcard $(call room,$(DUT),tb)/hang*.c)
 UNIT_TAPS := $(if $(TAP_LIST),$(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv)
 TAPS := $(if $(filter tap,$(KIND)),$(UNIT_TAPS))
-$(TAP_DIR)/stamp: scripts/gen_taps.py scripts/rtl_modules.py $(TAP_LIST) $(TAP_READERS) $(RTL_ALL)
+$(TAP_DIR)/stamp: scripts/gen_taps.py scripts/rtl_modules.py $(TAP_LIST) $(TAP_READERS) $(RTL_ALL) $(GEN_STAMPS.$(DUT))
 	@mkdir -p $(@D)
-	@$(PYTHON) scripts/gen_taps.py --list $(TAP_LIST) $(addprefix --rtl ,$($(DUT).source)) $(addprefix --registers ,$(TAP_READERS)) --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
+	@$(PYTHON) scripts/gen_taps.py --list $(TAP_LIST) $(RTL_ARGS) $(addprefix --registers ,$(TAP_READERS)) --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
 	@touch $@
 $(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv: $(TAP_DIR)/stamp ;
 # modules bound into the units, whose cover properties say which corners were seen (docs/coverage-code.md): made from lists of points
 COVER_LISTS := $(sort $(wildcard $(call room,$(DUT),tb)/cover/*.list))
 COVER_SV := $(BUILD)/cover/$(DUT)/cover.sv
 COVERS := $(if $(filter cov,$(KIND)),$(if $(COVER_LISTS),$(COVER_SV)))
-$(COVER_SV).stamp: scripts/gen_cover.py scripts/rtl_modules.py $(COVER_LISTS) $(RTL_ALL)
+$(COVER_SV).stamp: scripts/gen_cover.py scripts/rtl_modules.py $(COVER_LISTS) $(RTL_ALL) $(GEN_STAMPS.$(DUT))
 	@mkdir -p $(@D)
-	@$(PYTHON) scripts/gen_cover.py $(addprefix --rtl ,$($(DUT).source)) --sv $(COVER_SV) $(COVER_LISTS)
+	@$(PYTHON) scripts/gen_cover.py $(RTL_ARGS) --sv $(COVER_SV) $(COVER_LISTS)
 	@touch $@
 $(COVER_SV): $(COVER_SV).stamp ;
 
@@ -150,15 +152,19 @@ OBJ_unit_common := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(UNIT_BENCHES),$(
 -include $(OBJ_unit_common:.o=.d)
 UNIT_LIBS := tb$(DUT) cov$(DUT) covcode coverage tb opt cmodel drivers report
 
+# $(1): name, $(2): its frame, if several of a module stand in one, made from what the bench says of them
 define unit
-$$(eval $$(call verilated,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)) $(UNIT_TAPS),$(UNIT_SV_DIR)))
+$$(eval $$(call verilated,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)) $(UNIT_TAPS),$(UNIT_SV_DIR) $(dir $(2))))
+$(OUT)/v/unit_$(1)/V$(UNIT_DUT_$(1)).mk: $(2)
+$(2): $(UNIT_DIR)/unit_$(1).c $(UNIT_FRAMED_$(1)) scripts/unit_frame.py scripts/unit_duts.py scripts/rtl_modules.py
+	@$(PYTHON) scripts/unit_frame.py $(UNIT_DIR)/unit_$(1).c $(UNIT_FRAMED_$(1)) $$@
 -include $(OUT)/obj/$(UNIT_DIR)/unit_$(1).d
 $(OUT)/unit-$(1): $(OUT)/obj/$(UNIT_DIR)/unit_$(1).o $(OBJ_unit_common) $$(DUT_unit_$(1)) $(UNIT_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
 	@echo "  LD    $$@"
 	@$$(call link,$(OUT)/obj/$(UNIT_DIR)/unit_$(1).o $(OBJ_unit_common),unit_$(1),$(UNIT_LIBS))
 PROGRAMS += $(OUT)/unit-$(1)
 endef
-$(foreach u,$(UNITS),$(eval $(call unit,$(u))))
+$(foreach u,$(UNITS),$(eval $(call unit,$(u),$(if $(UNIT_FRAMED_$(u)),$(BUILD)/frames/$(DUT)/$(UNIT_DUT_$(u)).sv))))
 
 .PHONY: build
 build: $(PROGRAMS) ## build all programs of one CFG and KIND

@@ -1,9 +1,13 @@
-"""Modules of a design's RTL as the generators of bound modules see them (gen_taps.py, gen_cover.py): parameters, ports, declarations, packed structs."""
+"""Modules of a design's RTL as generators see them (gen_taps.py, gen_cover.py, unit_frame.py): parameters, ports,
+declarations, packed structs."""
 import os
 import pathlib
 import re
 
-DECLARATION = re.compile(r'\b(?:logic|reg|wire)(?:\s+signed)?\s*((?:\[[^\]]*\]\s*)*)([a-z]\w*(?:\s*,\s*[a-z]\w*)*)\s*[;=]')
+DECLARATION = re.compile(r'\b(?:logic|reg|wire)(?:\s+signed)?\s*((?:\[[^\]]*\]\s*)*)'
+                         r'([a-z]\w*(?:\s*,\s*[a-z]\w*)*)\s*[;=]')
+PORT = re.compile(r'(input|output|inout)\s+(?:var\s+)?(?:(?:wire|logic)\b\s*)?'
+                  r'((?:signed\s*)?(?:\[.*\])?|[\w:]+_t)\s*(\w+)', re.S)
 
 
 class Bad(Exception):
@@ -49,21 +53,21 @@ class Module:
             self.parameters = split(text[at + 1:end])
             at = text.index('(', end)
         end = closing(text, at)
-        self.ports = self._ports(split(text[at + 1:end]))
+        self.ports, self.ways = {}, {}  # {name: type}, {name: input, output or inout}
+        self._ports(split(text[at + 1:end]))
         self.body = text[end + 1:text.index('endmodule', end)]
 
     def _ports(self, declarations):
-        ports, kind = {}, None
+        way, kind = None, None
         for d in declarations:
-            match = re.fullmatch(r'(?:input|output|inout)\s+(?:var\s+)?(?:(?:wire|logic)\b\s*)?((?:signed\s*)?(?:\[.*\])?|[\w:]+_t)\s*(\w+)', d, re.S)
+            match = PORT.fullmatch(d)
             if match:
-                kind, name = ' '.join(match.group(1).split()), match.group(2)
+                way, kind, name = match.group(1), ' '.join(match.group(2).split()), match.group(3)
             elif kind is not None and re.fullmatch(r'\w+', d):
                 name = d
             else:
                 raise Bad(f'{self.name}: port "{d}" is not understood')
-            ports[name] = kind
-        return ports
+            self.ports[name], self.ways[name] = kind, way
 
     def signal(self, name):
         """Type of a signal that the body declares."""
@@ -73,8 +77,9 @@ class Module:
         raise Bad(f'{self.name}: there is no port or signal {name}')
 
     def registers(self):
-        return {n.strip() for m in DECLARATION.finditer(self.body) for n in m.group(2).split(',') if n.strip().endswith('_q')} | \
-            set(re.findall(r'^\s*[\w:]+_[et]\s+(\w+_q)\s*;', self.body, re.M))
+        names = {n.strip() for m in DECLARATION.finditer(self.body) for n in m.group(2).split(',')}
+        typed = re.findall(r'^\s*[\w:]+_[et]\s+(\w+_q)\s*;', self.body, re.M)
+        return {n for n in names if n.endswith('_q')} | set(typed)
 
     def constants(self, kinds):
         """Localparams of the body that these types need, in their order."""
@@ -97,7 +102,8 @@ class Rtl:
             text = without_comments(path.read_text(encoding='utf-8'))
             self.files.update((name, text) for name in re.findall(r'^\s*module\s+(\w+)', text, re.M))
             for body, name in re.findall(r'struct\s+packed\s*\{(.*?)\}\s*(\w+)\s*;', text, re.S):
-                self.fields[name] = {f: ' '.join(k.split()) for k, f in re.findall(r'logic\s*((?:\[[^\]]*\])?)\s*(\w+)\s*;', body)}
+                members = re.findall(r'logic\s*((?:\[[^\]]*\])?)\s*(\w+)\s*;', body)
+                self.fields[name] = {f: ' '.join(k.split()) for k, f in members}
 
     def module(self, name):
         if name not in self.files:
@@ -108,7 +114,8 @@ class Rtl:
 
     def parts(self, name):
         """The modules that this one instantiates."""
-        return {m for m in re.findall(r'^\s*([a-z]\w*)\s+(?:#\s*\(|u_\w+\s*\()', self.module(name).body, re.M) if m in self.files}
+        found = re.findall(r'^\s*([a-z]\w*)\s+(?:#\s*\(|u_\w+\s*\()', self.module(name).body, re.M)
+        return {m for m in found if m in self.files}
 
 
 def write(path, text):
@@ -117,6 +124,6 @@ def write(path, text):
     if path.exists() and path.read_text(encoding='utf-8') == text:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(path.name + '.tmp')
+    new = path.with_name(f'{path.name}.{os.getpid()}.tmp')  # two builds may generate the same file at the same time
     new.write_text(text, encoding='utf-8')
     os.replace(new, path)

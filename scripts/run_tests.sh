@@ -1,6 +1,7 @@
 #!/bin/bash
-# make test: run cmocka programs (arguments), tests/*.sh, tests/test_*.py and python/tests/test_*.py one after the other; the last line is "N passed, N failed".
-# A program counts with each of its tests; a shell test and a crash count as one.
+# make test: run cmocka programs (arguments), tests/*.sh, tests/test_*.py and python/tests/test_*.py one after the
+# other; the last line is "N passed, N failed". A program counts with each of its tests; a shell test and a crash count
+# as one.
 set -u
 cd "$(dirname "$0")/.."
 log=$(mktemp) || exit 1

@@ -1,6 +1,8 @@
 #!/bin/bash
-# make shrink: make a stored case (CASE=file; RUN=number [JOB=number]: of a failure of a regression), or the case of a test and a seed (TEST= SEED=), small; on the configuration that it names, in a build that checks
-# every unit (KIND=tap) unless KIND= says otherwise. The small case goes to OUTPUT= (beside the stored one, build/cases/<test>-<cfg>-<seed>-small.case).
+# make shrink: make a stored case (CASE=file; RUN=number [JOB=number]: of a failure of a regression), or the case of a
+# test and a seed (TEST= SEED=), small; on the configuration that it names, in a build that checks every unit (KIND=tap)
+# unless KIND= says otherwise. The small case goes to OUTPUT= (beside the stored one,
+# build/cases/<test>-<cfg>-<seed>-small.case).
 set -u
 fail() {
     echo "shrink: $1" >&2

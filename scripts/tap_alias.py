@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Takes the copies out of a Verilated model with taps: a signal of a tap that is nothing but a copy of another variable, or of whole words of one, becomes that
-variable.
+"""Takes the copies out of a Verilated model with taps: a signal of a tap that is nothing but a copy of another
+variable, or of whole words of one, becomes that variable.
 
 usage: tap_alias.py FOLDER TOP
 
-Verilator keeps every public signal as a variable of its own and copies the value into it in each evaluation. The signals of a tap (instance u_tap_*, tb/tap/tap.h)
-are only read between evaluations, when a continuous assignment `tap = signal` holds in any case. So where all assignments to a tap's signal in the generated
-code have this form, with the same signal, both may share the signal's storage. Not so where the design itself reads the tap's signal in place of its source, as
-Verilator may arrange it: within an evaluation the two can differ. Whatever does not look like this stays as it is: a Verilator whose code looks otherwise gives a
-slower model, not a wrong one. Prints how many signals were taken.
+Verilator keeps every public signal as a variable of its own and copies the value into it in each evaluation. The
+signals of a tap (instance u_tap_*, tb/tap/tap.h) are only read between evaluations, when a continuous assignment `tap =
+signal` holds in any case. So where all assignments to a tap's signal in the generated code have this form, with the
+same signal, both may share the signal's storage. Not so where the design itself reads the tap's signal in place of its
+source, as Verilator may arrange it: within an evaluation the two can differ. Whatever does not look like this stays as
+it is: a Verilator whose code looks otherwise gives a slower model, not a wrong one. Prints how many signals were taken.
 """
 import pathlib
 import re
@@ -26,7 +27,8 @@ PORT_TYPES = {'8': 'CData', '16': 'SData', '': 'IData', '64': 'QData'}
 
 WORD = re.compile(SELF + r'(\w+)\[(\w+)\]')
 HALF = re.compile(r'\(IData\)\(\(' + SELF + r'(\w+)>>(0|0x20)U\)\)')
-# a word of a wide variable as Verilator selects it: a shift of its upper neighbour that is constant 0, and the word itself, shifted by 0
+# a word of a wide variable as Verilator selects it: a shift of its upper neighbour that is constant 0, and the word
+# itself, shifted by 0
 SELECT = re.compile(r'\(\(\(0U==0U\)\?0U:(.*)\)\|\(' + SELF + r'(\w+)\[(\w+)\]>>0U\)\)')
 
 
@@ -69,7 +71,7 @@ def one_source(value, kind, types):
 
 
 def source_of(assignments, kind, types):
-    """(variable, first word) that all assignments to a signal copy, or None. Of a wide signal every word is assigned."""
+    """(variable, first word) that all assignments to a signal copy, or None. Of a wide one every word is assigned."""
     found = set()
     if not kind.startswith('VlWide') or all(index == '' for index, _ in assignments):
         found = {one_source(value, kind, types) if index == '' else None for index, value in assignments}

@@ -1,6 +1,6 @@
 #!/bin/bash
-# make watch: build PROGRAM and run it with its arguments (ours) whenever that build changed it; until Ctrl-C. make knows which files it is made of, so a change
-# elsewhere runs nothing.
+# make watch: build PROGRAM and run it with its arguments (ours) whenever that build changed it; until Ctrl-C. make
+# knows which files it is made of, so a change elsewhere runs nothing.
 set -u
 folders=()
 for folder in rtl cmodel regs drivers tb testcases; do [ -d "$folder" ] && folders+=("$folder"); done

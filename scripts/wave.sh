@@ -1,6 +1,6 @@
 #!/bin/bash
-# make wave: the waveform of a failure of a regression (RUN=number [JOB=number]). The one that the run has left, else the case runs again; gtkwave opens it where
-# there is a display, and the command stands in the last line.
+# make wave: the waveform of a failure of a regression (RUN=number [JOB=number]). The one that the run has left, else
+# the case runs again; gtkwave opens it where there is a display, and the command stands in the last line.
 set -u
 fail() {
     echo "wave: $1" >&2

@@ -29,6 +29,9 @@ def bits(x):
     return struct.unpack("<I", struct.pack("<f", x))[0]
 
 
+GENERATED = ROOT / os.environ.get("BUILD", "build") / "gen/npu"
+
+
 def load_model(folder):
     """Compile cmodel/*.c into a shared object in `folder`; returns run(n, mem, writes) -> Result, where mem (uint8) is changed in place."""
     cc = os.environ.get("CC", "gcc")
@@ -37,7 +40,7 @@ def load_model(folder):
     lib = folder / "libcm.so"
     sources = sorted(str(p) for p in (ROOT / "cmodel/npu").glob("*.c")) + [str(ROOT / "tests" / "cm_flat.c")]
     flags = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fno-fast-math", "-fPIC", "-shared"]
-    subprocess.run([cc, *flags, f"-I{ROOT}/cmodel/npu", f"-I{ROOT}/cmodel/lib", f"-I{ROOT}/drivers/npu", f"-I{ROOT}/drivers/lib", "-o", str(lib), *sources], check=True)
+    subprocess.run([cc, *flags, f"-I{ROOT}/cmodel/npu", f"-I{ROOT}/cmodel/lib", f"-I{GENERATED}", "-o", str(lib), *sources], check=True)
     so = ctypes.CDLL(str(lib))
 
     def run(n, mem, writes):

@@ -18,13 +18,7 @@ def gen(*args, cwd=ROOT):
     return subprocess.run([str(ROOT / "tools/gen_act.py"), *args], cwd=cwd, capture_output=True, text=True)
 
 
-def to(tmp_path):
-    return "--sv", str(tmp_path / "a.sv"), "--header", str(tmp_path / "a.h")
-
-
-def test_committed_files_are_current():
-    run = gen("--check")
-    assert run.returncode == 0, run.stderr
+def test_table_is_that_of_the_fit():
     run = gen("fit", "--check")  # the fit is decimal arithmetic: the same digits everywhere
     assert run.returncode == 0, run.stderr
 
@@ -66,17 +60,19 @@ def test_report():
     assert [line.split()[0] for line in run.stdout.splitlines()[1:]] == list(gen_act.NAMES)
 
 
-def test_stale_files(tmp_path):
-    assert gen("--check", *to(tmp_path)).returncode == 1
-    assert gen(*to(tmp_path)).returncode == 0
-    assert gen("--check", *to(tmp_path)).returncode == 0
-    assert (tmp_path / "a.sv").read_text() == (ROOT / "rtl/npu/act/npu_act_pkg.sv").read_text()
-    (tmp_path / "a.h").write_text("")
-    stale = gen("--check", *to(tmp_path))
-    assert stale.returncode == 1 and "a.h is stale" in stale.stderr
+def test_generated_files(tmp_path):
+    assert gen("--out", str(tmp_path)).returncode == 0
+    table = gen_act.parse(TABLE.read_text().splitlines())
+    for name, form in (("npu_act_pkg.sv", "32'h%08X"), ("act_table.h", "0x%08Xu")):
+        text = (tmp_path / name).read_text()
+        assert all(form % c in text for row in table.values() for c in row)
+
+
+def test_stale_table(tmp_path):
     table = tmp_path / "fit.txt"
     table.write_text("")
-    assert gen("fit", "--check", "--table", str(table)).returncode == 1
+    stale = gen("fit", "--check", "--table", str(table))
+    assert stale.returncode == 1 and "fit.txt is stale" in stale.stderr
 
 
 @pytest.mark.parametrize("old, new, line, text", [
@@ -94,18 +90,19 @@ def test_bad_table(tmp_path, old, new, line, text):
     assert old in good
     bad = tmp_path / "bad.txt"
     bad.write_text(good.replace(old, new, 1))
-    run = gen("--table", str(bad), *to(tmp_path))
+    run = gen("--table", str(bad), "--out", str(tmp_path))
     assert run.returncode == 2
     assert "bad.txt:%d:" % line in run.stderr and text in run.stderr and len(run.stderr.splitlines()) == 1
-    assert not (tmp_path / "a.sv").exists()
+    assert not (tmp_path / "npu_act_pkg.sv").exists()
 
 
 def test_usage(tmp_path):
     assert gen("--help").returncode == 0
     assert gen("nonsense").returncode == 2
     assert gen("report", "--check").returncode == 2
-    assert gen("--weights", "uniform").returncode == 2
-    missing = gen("--table", str(tmp_path / "none.txt"))
+    assert gen("--weights", "uniform", "--out", str(tmp_path)).returncode == 2
+    assert gen().returncode == 2 and gen("fit", "--out", str(tmp_path)).returncode == 2
+    missing = gen("--out", str(tmp_path), "--table", str(tmp_path / "none.txt"))
     assert missing.returncode == 2 and "none.txt" in missing.stderr
-    unwritable = gen("--sv", "/proc/none/a.sv", "--header", str(tmp_path / "a.h"))
+    unwritable = gen("--out", "/proc/none")
     assert unwritable.returncode == 1 and len(unwritable.stderr.splitlines()) == 1

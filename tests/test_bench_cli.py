@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+GENERATED = "-I" + os.path.join(os.environ.get("BUILD", "build"), "gen/npu")
 HOST = ROOT / os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host"))
 
 
@@ -20,7 +21,7 @@ def toy(tmp_path_factory):
             pytest.skip(f"not run: {lib} is not built")
     san = ["-fsanitize=address,undefined"] if "san" in HOST.name else []
     sources = ["tests/bench/toy_bench.c", "testcases/npu/unit/bench_main.c", "testcases/npu/unit/bench_env.c"]
-    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", *san, "-I.", "-Itb", "-Itb/npu", "-Idrivers/lib", "-Idrivers/npu", "-Icmodel/npu", "-Icmodel/lib", "-Itestcases/npu/unit", "-DNPU_CFG_N=8",
+    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", *san, "-I.", "-Itb", "-Itb/npu", "-Idrivers/lib", "-Idrivers/npu", "-Icmodel/npu", GENERATED, "-Icmodel/lib", "-Itestcases/npu/unit", "-DNPU_CFG_N=8",
                     '-DNPU_CFG_NAME="n8"', *sources, "-Wl,--start-group", *map(str, libs), "-Wl,--end-group", "-ljansson", "-lz", "-lm", "-lpthread", "-o", str(program)], cwd=ROOT, check=True)
     return program
 

@@ -1,5 +1,6 @@
 """The generators and checks of the build: register description, shim, unit benches, floors, repro."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -7,7 +8,7 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-GOOD = """# comment
+GOOD = """space 512 "the thing"
 reg A 0x000 ro "first"
   field X 3:0 exact 5 "four bits"
   enum 1 ONE "one"
@@ -20,25 +21,29 @@ reg B 0x1FC w1c "last"
 def gen_regs(tmp_path, text, *extra):
     source = tmp_path / "x.regs"
     source.write_text(text)
-    return subprocess.run([str(ROOT / "tools/gen_regs.py"), "--input", str(source), "--sv", str(tmp_path / "x.sv"), "--header", str(tmp_path / "x.h"),
-                           "--doc", str(tmp_path / "x.md"), "--tasks-sv", str(tmp_path / "t.svh"), "--tasks-header", str(tmp_path / "t.h"), *extra], capture_output=True, text=True)
+    return subprocess.run([str(ROOT / "tools/gen_regs.py"), str(source), "--out", str(tmp_path), "--doc", str(tmp_path / "x.md"), *extra], capture_output=True, text=True)
 
 
 def test_generated_files(tmp_path):
     assert gen_regs(tmp_path, GOOD).returncode == 0
-    header = (tmp_path / "x.h").read_text()
-    for line in ("#define NPU_REG_B 0x1FCu", "#define NPU_A_X_MASK 0x0000000Fu", "#define NPU_A_X_ONE 1u", "#define NPU_A_Y_LSB 31u",
-                 "#define NPU_REG_A_RESET 0x80000005u", "#define NPU_REG_COUNT 2u"):
+    header = (tmp_path / "x_regs.h").read_text()
+    for line in ("#define X_REG_B 0x1FCu", "#define X_A_X_MASK 0x0000000Fu", "#define X_A_X_ONE 1u", "#define X_A_Y_LSB 31u",
+                 "#define X_REG_A_RESET 0x80000005u"):
         assert line in header
-    assert "X(A, 0x000u, NPU_ACCESS_RO, 0x0000000Fu, 0x80000000u, 0x00000000u, 0x80000005u)" in header
-    assert "localparam logic [8:0] NPU_REG_B_OFFSET = 9'h1FC;" in (tmp_path / "x.sv").read_text()
+    assert "X(A, 0x000u, X_ACCESS_RO, 0x0000000Fu, 0x80000000u, 0x00000000u, 0x80000005u)" in header
+    package = (tmp_path / "x_regs_pkg.sv").read_text()
+    assert "package x_regs_pkg;" in package and "localparam logic [8:0] X_REG_B_OFFSET = 9'h1FC;" in package
+    assert (tmp_path / "x.md").read_text().startswith("# Registers of the thing\n") and not (tmp_path / "x_tasks.h").exists()
+    assert gen_regs(tmp_path, GOOD.replace("space 512", "space 1024")).returncode == 0
+    assert "localparam logic [9:0] X_REG_B_OFFSET = 10'h1FC;" in (tmp_path / "x_regs_pkg.sv").read_text()
+    assert gen_regs(tmp_path, GOOD).returncode == 0
     assert "| 3:0 | X | exact | 0x5 | four bits: 1 ONE (one) |" in (tmp_path / "x.md").read_text()
 
 
 def test_header_compiles_freestanding(tmp_path):
     assert gen_regs(tmp_path, GOOD).returncode == 0
-    (tmp_path / "t.c").write_text('#include "x.h"\n#define ROW(n, o, a, e, t, w, r) {o, a, e, t, w, r},\n'
-                                  "static const unsigned rows[][6] = {NPU_REG_TABLE(ROW)};\nint f(void) { return (int)(sizeof rows / sizeof rows[0]); }\n")
+    (tmp_path / "t.c").write_text('#include "x_regs.h"\n#define ROW(n, o, a, e, t, w, r) {o, a, e, t, w, r},\n'
+                                  "static const unsigned rows[][6] = {X_REGS_TABLE(ROW)};\nint f(void) { return (int)(sizeof rows / sizeof rows[0]); }\n")
     subprocess.run(["cc", "-std=c11", "-ffreestanding", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-c", "t.c", "-o", "t.o"], cwd=tmp_path, check=True)
 
 
@@ -51,12 +56,23 @@ def test_check_finds_stale_files(tmp_path):
     assert gen_regs(tmp_path, GOOD, "--check").returncode == 1
 
 
+def test_unchanged_files_keep_their_time(tmp_path):
+    """Nothing is built again for a description that changes only what a file does not show."""
+    assert gen_regs(tmp_path, GOOD).returncode == 0
+    for path in tmp_path.glob("x_*"):
+        os.utime(path, (1, 1))
+    assert gen_regs(tmp_path, "# a comment\n" + GOOD).returncode == 0
+    assert {p.stat().st_mtime for p in tmp_path.glob("x_*")} == {1}
+    assert gen_regs(tmp_path, GOOD.replace("enum 1", "enum 2")).returncode == 0
+    assert all(p.stat().st_mtime > 1 for p in tmp_path.glob("x_*"))
+
+
 def test_traits(tmp_path):
     text = GOOD.replace('  enum 1 ONE "one"\n', '  enum 0 NIL "nothing"\n  enum 1 ONE odd "one"\n  enum 2 TWO even small "two"\n')
     assert gen_regs(tmp_path, text).returncode == 0
-    header = (tmp_path / "x.h").read_text()
-    for line in ("#define NPU_A_X_COUNT 3u", "    X(TWO, 2u)\n", "#define NPU_A_X_WITH_ODD 0x2u", "#define NPU_A_X_WITH_SMALL 0x4u", "#define NPU_A_X_NOT_ODD_COUNT 2u",
-                 '#define NPU_A_X_NOT_ODD_NAMES { "nil", "two" }', "#define NPU_A_X_NOT_ODD_VALUES { 0u, 2u }"):
+    header = (tmp_path / "x_regs.h").read_text()
+    for line in ("#define X_A_X_COUNT 3u", "    X(TWO, 2u)\n", "#define X_A_X_WITH_ODD 0x2u", "#define X_A_X_WITH_SMALL 0x4u", "#define X_A_X_NOT_ODD_COUNT 2u",
+                 '#define X_A_X_NOT_ODD_NAMES { "nil", "two" }', "#define X_A_X_NOT_ODD_VALUES { 0u, 2u }"):
         assert line in header, line
     done = gen_regs(tmp_path, text.replace("ONE odd", "ONE Odd"))
     assert done.returncode == 2 and "traits in small letters" in done.stderr
@@ -67,6 +83,9 @@ def test_traits(tmp_path):
     ("exact 5", "exakt 5", 3, "unknown class"),
     ("0x1FC", "0x000", 6, "already that of A"),
     ("0x1FC", "0x200", 6, "outside"),
+    ('space 512 "the thing"', "", 2, "before the first register: space"),
+    ("space 512", "space 500", 1, "power of two"),
+    ('reg B', 'space 8 "again"\nreg B', 6, "expected once: space"),
     ("0x1FC", "0x1FE", 6, "multiple of 4"),
     ("reg B", "reg A", 6, "twice"),
     ("field Y", "field X", 5, "twice"),
@@ -91,10 +110,11 @@ def test_bad_descriptions(tmp_path, old, new, line, text):
     done = gen_regs(tmp_path, GOOD.replace(old, new, 1))
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1 and re.search(r"x\.regs:%d: " % line, done.stderr) and text in done.stderr
-    assert not (tmp_path / "x.h").exists()
+    assert not (tmp_path / "x_regs.h").exists()
 
 
-TASKS = """reg A 0x010 rw "first"
+TASKS = """space 512 "the thing"
+reg A 0x010 rw "first"
   field X 3:0 exact 0 "four bits"
   field E 4:4 exact 0 "a bit"
   field K 6:5 exact 0 "kind"
@@ -116,14 +136,14 @@ task run "a task"
 def test_tasks(tmp_path):
     done = gen_regs(tmp_path, TASKS)
     assert done.returncode == 0, done.stderr
-    sv = (tmp_path / "t.svh").read_text()
+    sv = (tmp_path / "x_tasks.svh").read_text()
     for line in ("MyOne = 2'd1;", "TaskRegsOffset = 9'h010;", "TaskRegsW = 64;", "RunTaskW = 106;",
                  "function automatic run_task_t run_task(input logic [TaskRegsW-1:0] regs, input logic [3:0] most);",
                  "      !regs[4],  // inv\n", "      (regs[6:5] == 2'd1),  // one\n", "      (regs[4] ? regs[63:32] : 32'(regs[3:0])),  // far\n",
                  "      (regs[4] ? regs[3:0] : 4'd3),  // near\n", "      (regs[3:0] < 4'd1 ? 4'd1 : regs[3:0] > most ? most : regs[3:0]),  // top\n",
                  "      regs[63:32]  // v1\n    };"):
         assert line in sv, line
-    (tmp_path / "t.c").write_text('#include "t.h"\n#define ROW(n, e, l, w, r, f) {l, w},\n#define FLIP(r, m) m |\n'
+    (tmp_path / "t.c").write_text('#include "x_tasks.h"\n#define ROW(n, e, l, w, r, f) {l, w},\n#define FLIP(r, m) m |\n'
                                   "_Static_assert(sizeof((cm_run_task *)0)->v == 8, \"v\");\n"
                                   "_Static_assert((CM_RUN_TASK_FLIPS(FLIP) 0) == 0x10, \"E is inverted, and the condition\");\n"
                                   "const unsigned rows[][2] = {CM_RUN_TASK_TABLE(ROW)};\nint at[CM_RUN_TASK_TOP_LSB - CM_RUN_TASK_V0_LSB == 32 ? 1 : -1];\n")
@@ -131,15 +151,15 @@ def test_tasks(tmp_path):
 
 
 @pytest.mark.parametrize("old, new, line, text", [
-    ("= !A.E", "= !A.X", 10, "one bit"),
-    ("= !A.E", "= A.Q", 10, "no field A.Q"),
-    ("== ONE", "== TWO", 11, "value 1"),
-    ("A.E ? B.V : A.X", "A.E ? A.X : B.V", 12, "not wider"),
-    ("A.E ? B.V : A.X", "A.E + B.V", 12, "not understood"),
-    ("member one", "member inv", 11, "twice"),
-    ('task run "a task"', "", 10, "before the first task"),
-    ("task run", "task Run", 9, "expected: task"),
-    ("My A.K", "My A.Z", 8, "no field A.Z"),
+    ("= !A.E", "= !A.X", 11, "one bit"),
+    ("= !A.E", "= A.Q", 11, "no field A.Q"),
+    ("== ONE", "== TWO", 12, "value 1"),
+    ("A.E ? B.V : A.X", "A.E ? A.X : B.V", 13, "not wider"),
+    ("A.E ? B.V : A.X", "A.E + B.V", 13, "not understood"),
+    ("member one", "member inv", 12, "twice"),
+    ('task run "a task"', "", 11, "before the first task"),
+    ("task run", "task Run", 10, "expected: task"),
+    ("My A.K", "My A.Z", 9, "no field A.Z"),
 ])
 def test_bad_tasks(tmp_path, old, new, line, text):
     done = gen_regs(tmp_path, TASKS.replace(old, new, 1))
@@ -148,15 +168,15 @@ def test_bad_tasks(tmp_path, old, new, line, text):
 
 
 def test_missing_description(tmp_path):
-    done = subprocess.run([str(ROOT / "tools/gen_regs.py"), "--input", str(tmp_path / "none")], capture_output=True, text=True)
+    done = subprocess.run([str(ROOT / "tools/gen_regs.py"), str(tmp_path / "none")], capture_output=True, text=True)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
 
 
 def test_full_disk_leaves_no_file(tmp_path):
     source = tmp_path / "x.regs"
     source.write_text(GOOD)
-    done = subprocess.run(["bash", "-c", 'ulimit -f 0; trap "" XFSZ; exec "$@"', "-", str(ROOT / "tools/gen_regs.py"), "--input", str(source), "--sv",
-                           str(tmp_path / "x.sv"), "--header", str(tmp_path / "x.h"), "--doc", str(tmp_path / "x.md")], capture_output=True, text=True)
+    done = subprocess.run(["bash", "-c", 'ulimit -f 0; trap "" XFSZ; exec "$@"', "-", str(ROOT / "tools/gen_regs.py"), str(source), "--out",
+                           str(tmp_path)], capture_output=True, text=True)
     assert done.returncode != 0 and len(done.stderr.splitlines()) == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.regs"]
 
@@ -196,10 +216,16 @@ def test_floors(tmp_path):
     (tmp_path / "drivers/axi_copy/copy.h").write_text("")
 
     def run():
-        return subprocess.run([str(ROOT / "scripts/floors.py")], cwd=tmp_path, capture_output=True, text=True)
+        return subprocess.run([str(ROOT / "scripts/floors.py")], cwd=tmp_path, env=dict(os.environ, BUILD="build"), capture_output=True, text=True)
 
     assert run().returncode == 0
-    for path, text in (("drivers/npu/a.c", "#include <string.h>\n"), ("drivers/npu/a.c", '#include "cmodel/npu/cmodel.h"\n'), ("cmodel/npu/a.c", '#include "npu.h"\n'),
+    (tmp_path / "build/gen/npu").mkdir(parents=True)
+    for name in ("npu_regs.h", "npu_tasks.h"):
+        (tmp_path / "build/gen/npu" / name).write_text("")
+    (tmp_path / "drivers/npu/b.c").write_text('#include "npu_regs.h"\n')
+    (tmp_path / "cmodel/npu/b.c").write_text('#include "npu_regs.h"\n#include "npu_tasks.h"\n')
+    assert run().returncode == 0
+    for path, text in (("drivers/npu/a.c", "#include <string.h>\n"), ("drivers/npu/a.c", '#include "npu_tasks.h"\n'), ("drivers/axi_copy/a.c", '#include "npu_regs.h"\n'), ("drivers/npu/a.c", '#include "cmodel/npu/cmodel.h"\n'), ("cmodel/npu/a.c", '#include "npu.h"\n'),
                        ("drivers/npu/a.c", '#include "drivers/axi_copy/copy.h"\n'), ("tb/npu/a.c", '#include "drivers/npu/npu.h"\n'),
                        ("tb/a.c", '#include "cmodel.h"\n'), ("tb/a.c", '#include "nowhere.h"\n')):
         (tmp_path / path).write_text(text)

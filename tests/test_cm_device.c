@@ -112,7 +112,7 @@ typedef struct row {
     uint32_t offset, access, exact, timed, w1c, reset;
 } row;
 #define ROW(name, offset, access, exact, timed, w1c, reset) {(offset), (access), (exact), (timed), (w1c), (reset)},
-static const row rows[] = {NPU_REG_TABLE(ROW)};
+static const row rows[] = {NPU_REGS_TABLE(ROW)};
 
 static void test_reset_values_and_holes(void **state) {
     fixture *f = *state;

@@ -76,8 +76,11 @@ def test_outside_the_tree(tmp_path):
     """The rooms of the copy engine under another name, in another folder: nothing in this tree names them."""
     for room in ("rtl", "cmodel", "drivers", "tb", "testcases", "coverage", "designs"):
         shutil.copytree(ROOT / room / "axi_copy", tmp_path / room / "outside", ignore=shutil.ignore_patterns("watch*"))
-    main = tmp_path / "testcases/outside/main.c"
-    main.write_text(main.read_text().replace("coverage/axi_copy/", "coverage/outside/").replace("AXI_COPY_", "OUTSIDE_"))
+    (tmp_path / "regs").mkdir()
+    shutil.copy(ROOT / "regs/axi_copy.regs", tmp_path / "regs/outside.regs")
+    for path in [p for suffix in ("c", "h", "sv") for p in tmp_path.rglob("*." + suffix)]:
+        text = path.read_text().replace("coverage/axi_copy/", "coverage/outside/").replace("AXI_COPY_", "OUTSIDE_")
+        path.write_text(text.replace("axi_copy_regs.h", "outside_regs.h").replace("axi_copy_regs_pkg", "outside_regs_pkg"))
     program = f"{BUILD}/outside/d64-fast/tandem"
     try:
         done = subprocess.run(["make", "-s", "-j1", f"BUILD={BUILD}", f"DESIGNS={tmp_path}", "DUT=outside", "CFG=d64", "KIND=fast", program], cwd=ROOT, env=ENV,
@@ -86,4 +89,5 @@ def test_outside_the_tree(tmp_path):
         done = subprocess.run([ROOT / program, "test", "axi_copy", "--count", "20"], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0 and "cfg=d64 cases=20" in done.stdout, done.stdout + done.stderr
     finally:
-        shutil.rmtree(ROOT / BUILD / "outside", ignore_errors=True)
+        for folder in ("outside", "gen/outside"):
+            shutil.rmtree(ROOT / BUILD / folder, ignore_errors=True)

@@ -30,7 +30,7 @@ def model(tmp_path_factory):
     for lib in libs:
         if not lib.exists():
             pytest.skip(f"not run: {lib} is not built")
-    flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-I.", "-Itb", "-Itb/npu", "-Idrivers/npu", "-Idrivers/lib", "-Icmodel/npu", "-Icmodel/lib", "-Itestcases/npu/unit", "-DNPU_CFG_N=8",
+    flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-I.", "-Itb", "-Itb/npu", f"-I{BUILD}/gen/npu", "-Idrivers/npu", "-Idrivers/lib", "-Icmodel/npu", "-Icmodel/lib", "-Itestcases/npu/unit", "-DNPU_CFG_N=8",
              '-DNPU_CFG_NAME="n8"'] + (["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"] if SAN else [])
     common = [f"testcases/npu/unit/{name}.c" for name in ("bench_main", "bench_env", "fp_bench", "fp_vectors")] + ["tests/bench/fp_golden.c"]
     objects = []

@@ -28,7 +28,7 @@ static void draw(uint64_t seed, tb_knobs *knobs) {
     char text[400];
     tb_rng rng = tb_rng_stream(seed, "test_graph_settle");
     tb_knobs_init(knobs, tc_graph.knobs, tc_graph.knob_count);
-    assert_int_equal(tc_graph.generate(MESH, seed, false, knobs, text, sizeof text), 0);
+    assert_int_equal(tc_generate(&tc_graph, MESH, seed, false, knobs, text, sizeof text), 0);
     for (uint32_t i = 1; i <= GRAPH_LAYERS; i++) {
         if (tb_rng_chance(&rng, 1, 3)) {
             snprintf(text, sizeof text, "op%u", i);

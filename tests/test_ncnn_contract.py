@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from numpy_model import ACTS as NPU_ACTS
-from numpy_model import DATA, FULL, ROOT, SPECIAL, activate, align
+from numpy_model import DATA, FULL, GENERATED, ROOT, SPECIAL, activate, align
 from test_numpy_conv import read_convolutions
 
 CASES = 10000 if FULL else 500
@@ -159,7 +159,7 @@ class Native:
         lib = folder / "libncnn.so"
         sources = [str(s) for d, glob in (("cmodel/npu", "*.c"), ("drivers/npu", "*.c"), ("tests", "ncnn_*.c")) for s in sorted((ROOT / d).glob(glob))]
         flags = ["-std=c11", "-D_GNU_SOURCE=", "-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fno-fast-math", "-fPIC", "-shared"]
-        subprocess.run([cc, *flags, f"-I{ROOT}/cmodel/npu", f"-I{ROOT}/cmodel/lib", f"-I{ROOT}/drivers/npu", f"-I{ROOT}/drivers/lib", f"-I{ROOT}/tests", "-o", str(lib), *sources, "-lm"], check=True)
+        subprocess.run([cc, *flags, f"-I{ROOT}/cmodel/npu", f"-I{ROOT}/cmodel/lib", f"-I{ROOT}/drivers/npu", f"-I{ROOT}/drivers/lib", f"-I{ROOT}/tests", f"-I{GENERATED}", "-o", str(lib), *sources, "-lm"], check=True)
         self.so = ctypes.CDLL(str(lib))
         self.so.ncnn_dev_open.restype = ctypes.c_void_p
         self.fit = ctypes.create_string_buffer(4 * 2 * 2 * 16 * 3)

@@ -1,13 +1,12 @@
 """The golden model's ALU (docs/npu/npu.md section 3.3) against NumPy: 400 random tasks, 3,000 with TANDEM_CHECK=1, whole memory compared."""
 
 import collections
-import pathlib
 import re
 
 import numpy as np
 import pytest
 
-from numpy_model import FULL, ONE, Image, activate, align, f32, fadd, fmul, load_model, random_act, random_bits
+from numpy_model import FULL, GENERATED, ONE, Image, activate, align, f32, fadd, fmul, load_model, random_act, random_bits
 
 CASES = 3000 if FULL else 400
 
@@ -15,8 +14,7 @@ REG = dict(
     A_ADDR=0x120, A_RSTEP=0x124, A_PSTEP=0x128, B_ADDR=0x12C, B_RSTEP=0x130, B_PSTEP=0x134, O_ADDR=0x138, O_RSTEP=0x13C, O_PSTEP=0x140,
     SIZE=0x144, ROWS=0x148, P=0x14C, Q=0x150, P_ADDR=0x154, Q_ADDR=0x158, CTRL=0x15C, ACT=0x160, ACT_P0=0x164,
 )
-HEADER = pathlib.Path(__file__).resolve().parent.parent / "drivers/npu/npu_regs.h"
-OPS = re.findall(r"\w+", re.search(r"ALU_CTRL_OP_NAMES \{(.*)\}", HEADER.read_text())[1].upper())
+OPS = re.findall(r"\w+", re.search(r"ALU_CTRL_OP_NAMES \{(.*)\}", (GENERATED / "npu_regs.h").read_text())[1].upper())
 SCALAR, VECTOR, PLANE = 0, 1, 2
 MINUS = np.uint32(0x80000000)
 

@@ -15,6 +15,7 @@ import synth  # noqa: E402
 import synth_src  # noqa: E402
 import synth_yosys  # noqa: E402
 
+GENERATED = ROOT / os.environ.get("BUILD", "build") / "gen/npu"
 YOSYS = shutil.which("yosys")
 FULL = os.environ.get("TANDEM_CHECK") == "1"
 needs_yosys = pytest.mark.skipif(not YOSYS, reason="not run: needs yosys (make deps)")
@@ -80,7 +81,7 @@ def test_simulation_code(tmp_path):
     good = '`include "assert.svh"\nmodule m;\n`ASSERT(x,\n  ($past(a)) == "#1")\n`ifndef YOSYS\ninitial $stop;\n`endif\n'
     for text, where in ((good, None), (good + "wire r = $past(a);\n", "m.sv:8: [$]past"), (good + "wire #2 r = a;\n", "m.sv:8: # ?2")):
         (tmp_path / "m.sv").write_text(text + "endmodule\n")
-        src = synth_src.Sources(tmp_path)
+        src = synth_src.Sources(tmp_path, tmp_path / "none")
         files, _ = src.closure("m", set())
         if where:
             with pytest.raises(synth_src.SynthError, match=where):
@@ -90,13 +91,13 @@ def test_simulation_code(tmp_path):
 
 
 def test_every_module_has_a_row():
-    src = synth_src.Sources(ROOT / "rtl")
+    src = synth_src.Sources(ROOT / "rtl", GENERATED)
     assert set(src.modules) == set(synth.UNITS) | set(synth.leaves_of(src))
 
 
 def test_stranger(tmp_path):
     """A new module that nobody has put into the table."""
-    src = synth_src.Sources(ROOT / "rtl")
+    src = synth_src.Sources(ROOT / "rtl", GENERATED)
     src.modules["stranger"] = ROOT / "rtl/npu/gemm/stranger.sv"
     with pytest.raises(synth_src.SynthError, match="stranger is in no row"):
         synth.walk(src, None, "", 8)
@@ -151,7 +152,7 @@ def test_key_follows_sources(tmp_path):
         if step in edits:
             with open(tmp_path / "rtl" / edits[step][0], "a", encoding="utf-8") as out:
                 out.write(edits[step][1])
-        src = synth_src.Sources(tmp_path / "rtl")
+        src = synth_src.Sources(tmp_path / "rtl", GENERATED)
         key[step] = synth_yosys.Job(src, "requant", {"N": "8"}, set(synth.UNITS), "tool").key
     assert key["before"] == key["same"] == key["other unit"] != key["submodule"] != key["package"]
 

@@ -242,6 +242,21 @@ static int served_open(tb_check *c, char *err, size_t err_size) {
 }
 static const tb_check_ops ops_served = {.unit = "served", .open = served_open};
 
+/* Signals by one list, what wakes the check, and the gate of its clock: nothing is left for open. */
+#define PORTS value, d_i[2], wide
+typedef struct listed {
+    uint64_t before;
+    TB_PORTS(ports, PORTS);
+} listed;
+static void listed_cycle(tb_check *c) {
+    note(c, "");
+}
+static const tb_check_ops ops_listed = {
+    .unit = "listed", TB_STATE(listed, PORTS), .wake = "value, wide", .cycle = listed_cycle, .clear = probe_clear};
+static const char *const gated[] = {"u_x", "u_g", NULL};
+static const tb_check_ops ops_gate = {
+    .unit = "gate", .state_bytes = sizeof(probe), .gates = gated, .cycle = listed_cycle, .clear = probe_clear};
+
 /* The order of calls in a cycle: not that of the paths. */
 static const tb_check_ops *const chain[] = {&ops_last, &ops_middle, &ops_first, &ops_lone};
 #define CHAIN (sizeof chain / sizeof *chain)
@@ -304,6 +319,97 @@ static void order_reset_clock(void **state) {
     assert_string_equal(b.rec.calls, "last0-finish middle0-finish first0-finish lone0-finish");
     done(&b);
     assert_int_equal(b.rec.closed, 4);
+}
+
+static void port_names(void **state) {
+    (void)state;
+    char name[32];
+    const tb_ports ports = {.names = "a_i, bc_o[2], d[2]", .prefix = "m_"}, none = {.names = ""};
+    static const char *const names[] = {"m_a_i", "m_bc0_o", "m_bc1_o", "m_d0", "m_d1", ""};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        tb_ports_name(&ports, i, name, sizeof name);
+        assert_string_equal(name, names[i]);
+    }
+    tb_ports_name(&none, 0, name, sizeof name);
+    assert_string_equal(name, "");
+}
+
+static void ports_and_gates(void **state) {
+    (void)state;
+    bench b;
+    memset(&b, 0, sizeof b);
+    start(&b.sim, &fake_shim);
+    add(&b.sim, "toy.toy.g0.u_tap_gate", "en_i", 1);
+    uint8_t *en = (uint8_t *)add(&b.sim, "toy.toy.g1.u_tap_gate", "en_i", 1);
+    uint8_t *d0 = (uint8_t *)add(&b.sim, "toy.toy.u_g.u_tap_listed", "d0_i", 8);
+    uint8_t *d1 = (uint8_t *)add(&b.sim, "toy.toy.u_g.u_tap_listed", "d1_i", 8);
+    uint8_t *rst = (uint8_t *)add(&b.sim, "toy.toy.u_g.u_tap_listed", "rst_ni", 1);
+    uint8_t *value = (uint8_t *)add(&b.sim, "toy.toy.u_g.u_tap_listed", "value", 8);
+    add(&b.sim, "toy.toy.u_g.u_tap_listed", "wide", 8);
+    const tb_check_ops *const ops[] = {&ops_gate, &ops_listed};
+    *en = *rst = 1;
+    *d0 = 3;
+    *d1 = 4;
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, ops, 2, NULL, &b.rec, b.err, sizeof b.err), 0);
+    const listed *s = (const listed *)b.checks.check[2].state;
+    assert_int_equal(s->before, 0);
+    assert_ptr_equal(s->value.ptr, value);
+    assert_int_equal(tb_get(s->d_i[0]) * 10 + tb_get(s->d_i[1]), 34);
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "gate0 gate1"); /* nothing wakes it */
+    *value = 1;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "gate0 gate1 listed0");
+    *en = 0; /* its clock stands */
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "gate0 gate1");
+    *rst = 0;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "listed0-clear gate0 gate1");
+    done(&b);
+    /* a signal of the list is not there; neither is the gate of an instance */
+    start(&b.sim, &fake_shim);
+    add(&b.sim, "toy.toy.g0.u_tap_gate", "en_i", 1);
+    add(&b.sim, "toy.toy.u_h.u_tap_listed", "value", 8);
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, ops, 2, NULL, &b.rec, b.err, sizeof b.err), -1);
+    assert_string_equal(b.err, "tap of toy.u_h: there is no signal d0_i");
+    tb_sim_close(&b.sim);
+    start(&b.sim, &fake_shim);
+    add(&b.sim, "toy.toy.g0.u_tap_gate", "en_i", 1);
+    add(&b.sim, "toy.toy.u_g.u_tap_listed", "d0_i", 8);
+    add(&b.sim, "toy.toy.u_g.u_tap_listed", "d1_i", 8);
+    add(&b.sim, "toy.toy.u_g.u_tap_listed", "value", 8);
+    add(&b.sim, "toy.toy.u_g.u_tap_listed", "wide", 8);
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, ops, 2, NULL, &b.rec, b.err, sizeof b.err), -1);
+    assert_string_equal(b.err, "toy.u_g: there is no tap of the clock gate of u_g");
+    tb_sig sig[2];
+    tb_taps taps;
+    assert_int_equal(tb_taps_open(&taps, &b.sim, b.err, sizeof b.err), 0);
+    assert_int_equal(tb_taps_ports(&taps, "listed", 0, TB_PORTS_OF(sig, d_i[2]), b.err, sizeof b.err), 0);
+    assert_int_equal(tb_taps_ports(&taps, "listed", 1, TB_PORTS_OF(sig, d_i[2]), b.err, sizeof b.err), -1);
+    assert_string_equal(b.err, "listed: there is no tap 1 of this kind");
+    tb_taps_close(&taps);
+    tb_sim_close(&b.sim);
+}
+
+static void formatted(void **state) {
+    (void)state;
+    static const char *const want[] = {"lane 3|2 words|none", "1|0", "only this"};
+    static const char *const text[] = {"first 0 (toy.u_a): data, task 0, transaction 5, lane 3, cycle 0: got 2 words, "
+                                       "expected none; its input was right",
+                                       "first 0 (toy.u_a): data, task 0, transaction 5, cycle 0: got 1, expected 0; "
+                                       "its input was right",
+                                       "first 0 (toy.u_a): data, task 0, transaction 5, cycle 0: got only this, "
+                                       "expected ; its input was right"};
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        char line[300];
+        bench b;
+        open_chain(&b);
+        tb_check_failf(&b.checks.check[2], "data", 5, "%s", want[i]);
+        tb_check_text(&b.checks.failure[0], line, sizeof line);
+        assert_string_equal(line, text[i]);
+        done(&b);
+    }
 }
 
 /* ---- checks that sleep ---- */
@@ -827,6 +933,9 @@ int main(void) {
         cmocka_unit_test(no_taps),
         cmocka_unit_test(finding),
         cmocka_unit_test(order_reset_clock),
+        cmocka_unit_test(port_names),
+        cmocka_unit_test(ports_and_gates),
+        cmocka_unit_test(formatted),
         cmocka_unit_test(sleep_and_wake),
         cmocka_unit_test(called_together),
         cmocka_unit_test(shared_signals),

@@ -2,7 +2,7 @@
 """The fitted activation functions: fit their coefficients, or generate the tables of RTL and model from them.
 
 `gen_act.py fit` computes the table of coefficients (least squares on each segment). Without a command the SystemVerilog package and the C header are written from
-that table. `gen_act.py report` measures the errors of the table in float32 against the functions, over a dense subset of all inputs."""
+that table, into the folder --out. `gen_act.py report` measures the errors of the table in float32 against the functions, over a dense subset of all inputs."""
 
 import argparse
 import math
@@ -12,6 +12,8 @@ import struct
 import sys
 from decimal import Decimal, getcontext
 
+from gen_file import Bad, finish, read_input
+
 SEGMENTS = 16
 # name, bound R; in the order of the table
 FUNCTIONS = (("SIGMOID", 8), ("TANH", 4), ("SWISH", 8), ("MISH", 8), ("EXPM1", 8), ("SOFTPLUS", 8))
@@ -20,15 +22,6 @@ BOUND = dict(FUNCTIONS)
 SIGNS = "+-"
 GRID = 96  # points of a segment that the fit looks at
 WEIGHTS = ("chebyshev", "uniform")
-
-
-class Bad(Exception):
-    """A mistake in the table of coefficients: line number and text."""
-
-    def __init__(self, line, text):
-        super().__init__(text)
-        self.line = line
-        self.text = text
 
 
 # ---------------------------------------------------------------- the functions, in decimal arithmetic: the same digits on every machine
@@ -111,7 +104,7 @@ def segment(name, sign, i, weights):
 
 def fit(weights=WEIGHTS[0]):
     out = ["# Coefficients of the fitted activations (docs/npu/activations.md): function, sign of v, segment, then c2 c1 c0 as FP32 bits.",
-           "# Written by `tools/gen_act.py fit`; `make regs` generates rtl/npu/act/npu_act_pkg.sv and cmodel/npu/act_table.h from it."]
+           "# Written by `tools/gen_act.py fit`; npu_act_pkg.sv (RTL) and act_table.h (model) are generated from it."]
     for name in NAMES:
         for sign in SIGNS:
             for i in range(SEGMENTS):
@@ -162,7 +155,7 @@ def gen_sv(table):
     size = len(NAMES) * 2 * SEGMENTS
     out = ["// Coefficients of the fitted activations (docs/npu/npu.md section 2).",
            "//",
-           "// Generated from regs/act_fit.txt by tools/gen_act.py: do not edit, run `make regs`.",
+           "// Generated from regs/act_fit.txt by tools/gen_act.py.",
            "// Entry {function, sign, segment}; entry 0 in the lowest bits.",
            "package npu_act_pkg;", "",
            "  localparam int unsigned ActLatency = 6;  // cycles of act", ""]
@@ -185,7 +178,7 @@ def gen_sv(table):
 
 def gen_c(table):
     out = ["/*", " * act_table.h - coefficients of the fitted activations (docs/npu/npu.md section 2).", " *",
-           " * Generated from regs/act_fit.txt by tools/gen_act.py: do not edit, run `make regs`.", " */",
+           " * Generated from regs/act_fit.txt by tools/gen_act.py.", " */",
            "#ifndef ACT_TABLE_H", "#define ACT_TABLE_H", "", "#include <stdint.h>", "", "/* clang-format off */", ""]
     for i, name in enumerate(NAMES):
         out.append("#define ACT_FIT_%s %d" % (name, i))
@@ -273,73 +266,28 @@ def report(table):
         print("%-9s %.3e      %.9g" % (name, err, at))
 
 
-# ---------------------------------------------------------------- files
-def write_file(path, text):
-    tmp = path + ".tmp"
-    try:
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        with open(tmp, "w", encoding="ascii") as out:
-            out.write(text)
-        os.replace(tmp, path)
-    except OSError as err:
-        if os.path.exists(tmp):
-            os.unlink(tmp)
-        raise SystemExit("gen_act: %s: %s" % (path, err.strerror))
-
-
-def read_file(path):
-    try:
-        with open(path, encoding="ascii") as src:
-            return src.read()
-    except (OSError, UnicodeDecodeError):
-        return None
-
-
-def read_table(path):
-    try:
-        with open(path, encoding="ascii") as src:
-            return parse(src.read().splitlines())
-    except OSError as err:
-        print("gen_act: %s: %s" % (path, err.strerror), file=sys.stderr)
-    except UnicodeDecodeError:
-        print("gen_act: %s: not ASCII text" % path, file=sys.stderr)
-    except Bad as bad:
-        print("gen_act: %s:%d: %s" % (path, bad.line, bad.text), file=sys.stderr)
-    return None
-
-
 def main():
-    ap = argparse.ArgumentParser(description=__doc__, epilog="Exit status: 0 done or up to date, 1 stale (--check) or not written, 2 bad table or usage.")
+    ap = argparse.ArgumentParser(description=__doc__, epilog="Exit status: 0 done or up to date, 1 stale (fit --check) or not written, 2 bad table or usage.")
     ap.add_argument("command", nargs="?", choices=("generate", "fit", "report"), default="generate",
                     help="generate the tables of RTL and model (default), fit the coefficients, or report the errors (needs numpy)")
     ap.add_argument("--table", default="regs/act_fit.txt", help="table of coefficients (default: %(default)s)")
-    ap.add_argument("--sv", default="rtl/npu/act/npu_act_pkg.sv", help="SystemVerilog package (default: %(default)s)")
-    ap.add_argument("--header", default="cmodel/npu/act_table.h", help="C header (default: %(default)s)")
-    ap.add_argument("--check", action="store_true", help="write nothing; fail when a file that the command writes is stale")
+    ap.add_argument("--out", help="generate: folder for npu_act_pkg.sv and act_table.h")
+    ap.add_argument("--check", action="store_true", help="fit: write nothing; fail when the table is not that of the fit")
     ap.add_argument("--weights", choices=WEIGHTS, help="fit: weights of the least squares (default: %s)" % WEIGHTS[0])
     args = ap.parse_args()
-    if args.weights and args.command != "fit":
-        ap.error("--weights belongs to fit")
-    if args.command == "report" and args.check:
-        ap.error("report writes nothing: --check has no meaning")
+    if args.command != "fit" and (args.weights or args.check):
+        ap.error("--weights and --check belong to fit")
+    if (args.command == "generate") != bool(args.out):
+        ap.error("--out belongs to generate")
     if args.command == "fit":
-        files = ((args.table, fit(args.weights or WEIGHTS[0])),)
-    else:
-        table = read_table(args.table)
-        if table is None:
-            return 2
-        if args.command == "report":
-            report(table)
-            return 0
-        files = ((args.sv, gen_sv(table)), (args.header, gen_c(table)))
-    stale = False
-    for path, text in files:
-        if not args.check:
-            write_file(path, text)
-        elif read_file(path) != text:
-            print("gen_act: %s is stale, run `%s`" % (path, "tools/gen_act.py fit" if args.command == "fit" else "make regs"), file=sys.stderr)
-            stale = True
-    return 1 if stale else 0
+        return finish("gen_act", [(args.table, fit(args.weights or WEIGHTS[0]))], args.check, "tools/gen_act.py fit")
+    table = read_input("gen_act", args.table, parse)
+    if table is None:
+        return 2
+    if args.command == "report":
+        report(table)
+        return 0
+    return finish("gen_act", [(os.path.join(args.out, name), text) for name, text in (("npu_act_pkg.sv", gen_sv(table)), ("act_table.h", gen_c(table)))], False, "")
 
 
 if __name__ == "__main__":

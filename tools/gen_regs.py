@@ -1,5 +1,25 @@
 #!/usr/bin/python3
-"""Generate everything that follows from the register description: packages and headers of registers and tasks, the register table."""
+"""Generate what follows from the register description of a design, NAME.regs: packages and headers of registers and tasks, the register table.
+
+SystemVerilog: NAME_regs_pkg.sv; C: NAME_regs.h; where there are tasks NAME_tasks.svh, which a package of the design includes, and NAME_tasks.h. What they define
+begins with NAME_. A line of the description is one of these, # starts a comment line:
+
+space BYTES "text"                     size of the register file, a power of two; whose registers these are
+reg   NAME OFFSET ACCESS "text"        ACCESS: ro, rw, wo, w1c (all fields w1c, or timed and read only)
+field NAME HI:LO CLASS RESET "text"    CLASS: exact, timed, w1c (what tandem compares; docs/architecture.md section 5)
+enum  VALUE NAME [TRAIT...] "text"     a value of the field above. TRAIT: a word in small letters; C gets sets of the values that have it and tables of
+                                       those that have not
+
+constants PREFIX REG.FIELD "text"      the field's values as constants of the package: PREFIX and the name (AluCopy)
+task   NAME "text"                     what a unit gets when it is started: a packed struct of the package (NAME_task_t), a struct of the model (cm_NAME_task)
+member NAME = SOURCE "text"            a member, the first one in the highest bits; the text may be missing. NAME[i] is an element of an array in C. SOURCE:
+    REG.FIELD                  a copy
+    !REG.FIELD                 the opposite of a bit
+    REG.FIELD == VALUE         is it this value? (that of number 1)
+    BIT ? FIELD : FIELD        one of two fields, or a field and a number; zeros are put before a narrower second field
+    FIELD in LOWEST .. ARG     clamped; the highest value is an argument of the function that makes the task
+
+Registers have 32 bits. Unused offsets and bits read 0 and ignore writes."""
 
 import argparse
 import os
@@ -7,21 +27,12 @@ import re
 import sys
 
 import regs_tasks
+from gen_file import Bad, finish, read_input
 
 ACCESSES = ("ro", "rw", "wo", "w1c")
 CLASSES = ("exact", "timed", "w1c")
 NAME = re.compile(r"[A-Z][A-Z0-9_]*\Z")
 TRAIT = re.compile(r"[a-z][a-z0-9]*\Z")
-SPACE = 512
-
-
-class Bad(Exception):
-    """A mistake in the description: line number and text."""
-
-    def __init__(self, line, text):
-        super().__init__(text)
-        self.line = line
-        self.text = text
 
 
 class Field:
@@ -71,7 +82,18 @@ def check_name(num, name):
         raise Bad(num, "name '%s': expected capital letters, digits and _" % name)
 
 
-def parse_reg(num, words, regs):
+def parse_space(num, words, text, desc):
+    if len(words) != 2 or desc.space:
+        raise Bad(num, 'expected once: space BYTES "text"')
+    desc.space, desc.title = number(num, words[1], "size"), text
+    if desc.space < 4 or desc.space & (desc.space - 1):
+        raise Bad(num, "size %d: expected a power of two from 4 on" % desc.space)
+
+
+def parse_reg(num, words, desc):
+    regs = desc.regs
+    if not desc.space:
+        raise Bad(num, 'expected before the first register: space BYTES "text"')
     if len(words) != 4:
         raise Bad(num, 'expected: reg NAME OFFSET ACCESS "text"')
     name, access = words[1], words[3]
@@ -79,8 +101,8 @@ def parse_reg(num, words, regs):
     offset = number(num, words[2], "offset")
     if offset % 4:
         raise Bad(num, "offset 0x%X is not a multiple of 4" % offset)
-    if offset >= SPACE:
-        raise Bad(num, "offset 0x%X is outside the %d bytes of the register file" % (offset, SPACE))
+    if offset >= desc.space:
+        raise Bad(num, "offset 0x%X is outside the %d bytes of the register file" % (offset, desc.space))
     if access not in ACCESSES:
         raise Bad(num, "unknown access '%s': expected one of %s" % (access, ", ".join(ACCESSES)))
     for reg in regs:
@@ -106,8 +128,8 @@ def parse_field(num, words, reg):
     cls = words[3]
     if cls not in CLASSES:
         raise Bad(num, "unknown class '%s': expected one of %s" % (cls, ", ".join(CLASSES)))
-    if (cls == "w1c") != (reg.access == "w1c"):
-        raise Bad(num, "class %s in a register with access %s: w1c registers have w1c fields, and only they" % (cls, reg.access))
+    if cls == "exact" and reg.access == "w1c" or cls == "w1c" and reg.access != "w1c":
+        raise Bad(num, "class %s in a register with access %s: w1c registers, and only they, have w1c fields, and timed ones beside them" % (cls, reg.access))
     field = Field(words[1], hi, lo, cls, number(num, words[4], "reset value"), None)
     if field.reset >> field.width:
         raise Bad(num, "reset value 0x%X does not fit %d bits" % (field.reset, field.width))
@@ -160,14 +182,30 @@ def parse_task(num, kind, words, text, desc):
 
 
 class Description:
-    """Registers in order of offsets, tasks, fields whose values get constants."""
+    """Size of the register file and whose it is, registers in order of offsets, tasks, fields whose values get constants."""
 
-    def __init__(self):
+    def __init__(self, path):
+        self.name = os.path.splitext(os.path.basename(path))[0]
+        self.space, self.title = 0, ""
         self.regs, self.tasks, self.constants = [], [], []
 
+    @property
+    def prefix(self):
+        return self.name.upper() + "_"
 
-def parse(lines):
-    desc, field = Description(), None
+    @property
+    def width(self):
+        """Bits of an address."""
+        return self.space.bit_length() - 1
+
+    def header(self, mark, *lines):
+        """First lines of a generated file, behind the mark of a comment."""
+        lines = lines[:1] + ("", "Generated from regs/%s.regs by tools/gen_regs.py." % self.name) + lines[1:]
+        return [(mark + " " + line).rstrip() for line in lines]
+
+
+def parse(desc, lines):
+    field = None
     regs = desc.regs
     for num, raw in enumerate(lines, 1):
         line = raw.strip()
@@ -175,14 +213,16 @@ def parse(lines):
             continue
         words, text = split_line(num, line)
         kind = words[0] if words else ""
-        if kind not in ("reg", "field", "enum", "task", "member", "constants"):
-            raise Bad(num, "expected reg, field or enum (task, member, constants), got '%s'" % kind)
+        if kind not in ("space", "reg", "field", "enum", "task", "member", "constants"):
+            raise Bad(num, "expected reg, field or enum (space, task, member, constants), got '%s'" % kind)
         if not text and kind != "member":
             raise Bad(num, "no quoted text at the end of the line")
-        if kind == "reg":
+        if kind == "space":
+            parse_space(num, words, text, desc)
+        elif kind == "reg":
             if regs and not regs[-1].fields:
                 raise Bad(num, "register %s has no field" % regs[-1].name)
-            regs.append(parse_reg(num, words, regs))
+            regs.append(parse_reg(num, words, desc))
             regs[-1].text, field = text, None
         elif kind == "field":
             field = parse_field(num, words, regs[-1] if regs else None)
@@ -204,19 +244,17 @@ def parse(lines):
     return desc
 
 
-def gen_sv(regs):
-    out = ["// Register offsets and fields.",
-           "//",
-           "// Generated from regs/npu.regs by tools/gen_regs.py: do not edit, run `make regs`.",
-           "package npu_regs_pkg;", ""]
-    for reg in regs:
-        p = "NPU_REG_%s" % reg.name
+def gen_sv(desc):
+    out = desc.header("//", "Register offsets and fields of %s." % desc.title)
+    out += ["package %s_regs_pkg;" % desc.name, "", "  // every register has all its constants, whether the design uses them or not", "  // verilator lint_off UNUSEDPARAM", ""]
+    for reg in desc.regs:
+        p = "%sREG_%s" % (desc.prefix, reg.name)
         out.append("  // %s" % reg.text)
-        out.append("  localparam logic [8:0] %s_OFFSET = 9'h%03X;" % (p, reg.offset))
+        out.append("  localparam logic [%d:0] %s_OFFSET = %d'h%03X;" % (desc.width - 1, p, desc.width, reg.offset))
         out.append("  localparam logic [31:0] %s_RESET = 32'h%08X;" % (p, reg.reset))
         out.append("  localparam logic [31:0] %s_MASK = 32'h%08X;" % (p, reg.mask()))
         for f in reg.fields:
-            q = "NPU_%s_%s" % (reg.name, f.name)
+            q = "%s%s_%s" % (desc.prefix, reg.name, f.name)
             out.append("  localparam int unsigned %s_LSB = %d;" % (q, f.lo))
             out.append("  localparam int unsigned %s_WIDTH = %d;" % (q, f.width))
             out.append("  localparam logic [31:0] %s_MASK = 32'h%08X;" % (q, f.mask))
@@ -245,20 +283,21 @@ def trait_tables(prefix, field):
     return out
 
 
-def gen_c(regs):
-    out = ["/*", " * npu_regs.h - register offsets and fields.", " *",
-           " * Generated from regs/npu.regs by tools/gen_regs.py: do not edit, run `make regs`.",
-           " * A field has _LSB, _WIDTH and _MASK (in place); the values of its enum are not shifted. _NAMES: initialiser of a table of their names.",
-           " * Where values have traits: _COUNT, _TABLE of X(NAME, value); of a trait T _WITH_T, a bit for each value that has it (NPU_HAS), and of the",
-           " * values that have not _NOT_T_COUNT, _NOT_T_NAMES and _NOT_T_VALUES, initialisers of tables.", " */",
-           "#ifndef NPU_REGS_H", "#define NPU_REGS_H", "", "/* clang-format off */", "",
-           "/* Is `value` in a set NPU_..._WITH_...? */", "#define NPU_HAS(set, value) (((set) >> (value) & 1u) != 0)", ""]
+def gen_c(desc):
+    regs, up = desc.regs, desc.prefix
+    out = ["/*"] + desc.header(
+        " *", "%s_regs.h - register offsets and fields of %s." % (desc.name, desc.title),
+        "A field has _LSB, _WIDTH and _MASK (in place); the values of its enum are not shifted. _NAMES: initialiser of a table of their names.",
+        "Where values have traits: _COUNT, _TABLE of X(NAME, value); of a trait T _WITH_T, a bit for each value that has it (%sHAS), and of the" % up,
+        "values that have not _NOT_T_COUNT, _NOT_T_NAMES and _NOT_T_VALUES, initialisers of tables.") + [
+        " */", "#ifndef %sREGS_H" % up, "#define %sREGS_H" % up, "", "/* clang-format off */", "",
+        "/* Is `value` in a set %s..._WITH_...? */" % up, "#define %sHAS(set, value) (((set) >> (value) & 1u) != 0)" % up, ""]
     for reg in regs:
         out.append("/* %s */" % reg.text.replace("*/", "* /"))
-        out.append("#define NPU_REG_%s 0x%03Xu" % (reg.name, reg.offset))
-        out.append("#define NPU_REG_%s_RESET 0x%08Xu" % (reg.name, reg.reset))
+        out.append("#define %sREG_%s 0x%03Xu" % (up, reg.name, reg.offset))
+        out.append("#define %sREG_%s_RESET 0x%08Xu" % (up, reg.name, reg.reset))
         for f in reg.fields:
-            q = "NPU_%s_%s" % (reg.name, f.name)
+            q = "%s%s_%s" % (up, reg.name, f.name)
             out.append("#define %s_LSB %du" % (q, f.lo))
             out.append("#define %s_WIDTH %du" % (q, f.width))
             out.append("#define %s_MASK 0x%08Xu" % (q, f.mask))
@@ -269,34 +308,34 @@ def gen_c(regs):
                     '%s"%s"' % ("" if i == 0 or e[0] == f.enums[i - 1][0] + 1 else "[%d] = " % e[0], e[1].lower()) for i, e in enumerate(f.enums))))
             out += trait_tables(q, f)
         out.append("")
-    out += ["/* Access of a register, for NPU_REG_TABLE. */",
-            "#define NPU_ACCESS_RO 0u", "#define NPU_ACCESS_RW 1u", "#define NPU_ACCESS_WO 2u", "#define NPU_ACCESS_W1C 3u", "",
-            "/* Number of registers in the table. */", "#define NPU_REG_COUNT %du" % len(regs), "",
-            "/* X(name, offset, access, exact_mask, timed_mask, w1c_mask, reset) for each register, in order of offsets. */",
-            "#define NPU_REG_TABLE(X) \\"]
-    rows = ["    X(%s, 0x%03Xu, NPU_ACCESS_%s, 0x%08Xu, 0x%08Xu, 0x%08Xu, 0x%08Xu)" %
-            (r.name, r.offset, r.access.upper(), r.mask("exact"), r.mask("timed"), r.mask("w1c"), r.reset) for r in regs]
+    out += ["/* Access of a register, for %sREGS_TABLE. */" % up] + ["#define %sACCESS_%s %du" % (up, a.upper(), i) for i, a in enumerate(ACCESSES)]
+    out += ["", "/* X(name, offset, access, exact_mask, timed_mask, w1c_mask, reset) for each register, in order of offsets. */",
+            "#define %sREGS_TABLE(X) \\" % up]
+    rows = ["    X(%s, 0x%03Xu, %sACCESS_%s, 0x%08Xu, 0x%08Xu, 0x%08Xu, 0x%08Xu)" %
+            (r.name, r.offset, up, r.access.upper(), r.mask("exact"), r.mask("timed"), r.mask("w1c"), r.reset) for r in regs]
     out.append(" \\\n".join(rows))
     fields = ["    X(%s, %s, 0x%03Xu, %du, %du)" % (r.name, f.name, r.offset, f.lo, f.width) for r in regs for f in r.fields]
     enums = ["    X(%s, %s, %s, 0x%03Xu, %du, %du)" % (r.name, f.name, name, r.offset, f.lo, value)
              for r in regs for f in r.fields for value, name, *_ in f.enums]
-    out += ["", "/* X(register, field, offset, lsb, width) for each field, in order of offsets. */", "#define NPU_FIELD_TABLE(X) \\",
+    out += ["", "/* X(register, field, offset, lsb, width) for each field, in order of offsets. */", "#define %sFIELD_TABLE(X) \\" % up,
             " \\\n".join(fields),
-            "", "/* X(register, field, name, offset, lsb, value) for each named value of a field. */", "#define NPU_ENUM_TABLE(X) \\",
+            "", "/* X(register, field, name, offset, lsb, value) for each named value of a field. */", "#define %sENUM_TABLE(X) \\" % up,
             " \\\n".join(enums)]
     out += ["", "/* clang-format on */", "", "#endif", ""]
     return "\n".join(out)
 
 
-def gen_md(regs):
+def gen_md(desc):
     def cell(text):
         return text.replace("|", "\\|")
 
-    out = ["# Registers", "",
-           "Generated from `regs/npu.regs` by `tools/gen_regs.py`: do not edit, run `make regs`.", "",
-           "32-bit registers at byte offsets of a 9-bit address. Unused offsets and bits read 0 and ignore writes. Classes: `exact` fields are compared",
-           "bit for bit between RTL and model, `timed` fields depend on time and are only range-checked, `w1c` flags are compared as a set",
-           "([architecture.md](architecture.md), section 5).", "",
+    regs = desc.regs
+    out = ["# Registers of %s" % desc.title, "",
+           "Generated from `regs/%s.regs` by `tools/gen_regs.py`: do not edit, run `make regs`." % desc.name, "",
+           "32-bit registers at byte offsets of an address of %d bits. Unused offsets and bits read 0 and ignore" % desc.width,
+           "writes. Classes: `exact` fields are compared bit for bit between RTL and model, `timed` fields depend",
+           "on time and are only range-checked, `w1c` flags are compared as a set",
+           "([architecture.md](../architecture.md), section 5).", "",
            "| offset | register | access | reset | what |", "| --- | --- | --- | --- | --- |"]
     for r in regs:
         out.append("| 0x%03X | [%s](#%s) | %s | 0x%08X | %s |" % (r.offset, r.name, r.name.lower(), r.access, r.reset, cell(r.text)))
@@ -312,62 +351,24 @@ def gen_md(regs):
     return "\n".join(out) + "\n"
 
 
-def write_file(path, text):
-    tmp = path + ".tmp"
-    try:
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        with open(tmp, "w", encoding="ascii") as out:
-            out.write(text)
-        os.replace(tmp, path)
-    except OSError as err:
-        if os.path.exists(tmp):
-            os.unlink(tmp)
-        raise SystemExit("gen_regs: %s: %s" % (path, err.strerror))
-
-
-def read_file(path):
-    try:
-        with open(path, encoding="ascii") as src:
-            return src.read()
-    except (OSError, UnicodeDecodeError):
-        return None
-
-
 def main():
-    ap = argparse.ArgumentParser(description=__doc__, epilog="Exit status: 0 done or up to date, 1 stale (--check) or not written, 2 bad description or usage.")
-    ap.add_argument("--input", default="regs/npu.regs", help="register description (default: %(default)s)")
-    ap.add_argument("--sv", default="rtl/npu/regs/npu_regs_pkg.sv", help="SystemVerilog package (default: %(default)s)")
-    ap.add_argument("--header", default="drivers/npu/npu_regs.h", help="C header (default: %(default)s)")
-    ap.add_argument("--doc", default="docs/npu/registers.md", help="register table (default: %(default)s)")
-    ap.add_argument("--tasks-sv", default="rtl/npu/npu_tasks.svh", help="tasks, SystemVerilog (default: %(default)s)")
-    ap.add_argument("--tasks-header", default="cmodel/npu/npu_tasks.h", help="tasks, C (default: %(default)s)")
-    ap.add_argument("--check", action="store_true", help="write nothing; fail when a generated file is stale")
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                 epilog="Exit status: 0 done or up to date, 1 stale (--check) or not written, 2 bad description or usage.")
+    ap.add_argument("input", help="register description")
+    ap.add_argument("--out", help="folder for SystemVerilog and C")
+    ap.add_argument("--doc", help="file for the register table")
+    ap.add_argument("--check", action="store_true", help="write nothing; fail when a file is not as it would be written")
     args = ap.parse_args()
-    try:
-        with open(args.input, encoding="ascii") as src:
-            lines = src.read().splitlines()
-    except OSError as err:
-        print("gen_regs: %s: %s" % (args.input, err.strerror), file=sys.stderr)
+    desc = read_input("gen_regs", args.input, lambda lines: parse(Description(args.input), lines))
+    if desc is None:
         return 2
-    except UnicodeDecodeError:
-        print("gen_regs: %s: not ASCII text" % args.input, file=sys.stderr)
-        return 2
-    try:
-        desc = parse(lines)
-    except Bad as bad:
-        print("gen_regs: %s:%d: %s" % (args.input, bad.line, bad.text), file=sys.stderr)
-        return 2
-    files = [(args.sv, gen_sv(desc.regs)), (args.header, gen_c(desc.regs)), (args.doc, gen_md(desc.regs))]
-    if desc.tasks:
-        files += [(args.tasks_sv, regs_tasks.gen_sv(desc.tasks, desc.constants, desc.regs)), (args.tasks_header, regs_tasks.gen_c(desc.tasks))]
-    stale = False
-    for path, text in files:
-        if not args.check:
-            write_file(path, text)
-        elif read_file(path) != text:
-            print("gen_regs: %s is stale, run `make regs`" % path, file=sys.stderr)
-            stale = True
-    return 1 if stale else 0
+    files = [(args.doc, gen_md(desc))] if args.doc else []
+    if args.out:
+        made = [("regs_pkg.sv", gen_sv(desc)), ("regs.h", gen_c(desc))]
+        if desc.tasks:
+            made += [("tasks.svh", regs_tasks.gen_sv(desc)), ("tasks.h", regs_tasks.gen_c(desc))]
+        files += [(os.path.join(args.out, "%s_%s" % (desc.name, suffix)), text) for suffix, text in made]
+    return finish("gen_regs", files, args.check, "make regs")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Tasks of a register description (regs/npu.regs): the descriptor that a unit gets, member by member, as SystemVerilog and as C. Part of gen_regs.py."""
+"""Tasks of a register description (regs/NAME.regs): the descriptor that a unit gets, member by member, as SystemVerilog and as C. Part of gen_regs.py."""
 
 import re
 
@@ -133,19 +133,19 @@ def mask_rows(tasks, regs):
     return ",\n".join("    " + ", ".join(words[i:i + 6]) for i in range(0, len(words), 6))
 
 
-def gen_sv(tasks, constants, regs):
+def gen_sv(desc):
     """Included by the design's package: constants, and for each task its type, its bits and a function that makes it from the registers."""
+    tasks = desc.tasks
     base = first_offset(tasks)
-    out = ["// Values of fields, and tasks as the units get them. Included by npu_pkg.",
-           "//",
-           "// Generated from regs/npu.regs by tools/gen_regs.py: do not edit, run `make regs`.", ""]
-    for prefix, reg, field in constants:
+    out = desc.header("//", "Values of fields, and tasks as the units get them. Included by a package.") + [""]
+    for prefix, reg, field in desc.constants:
         out.append("  // %s.%s" % (reg.name, field.name))
         out += ["  localparam logic [%d:0] %s%s = %d'd%d;" % (field.width - 1, prefix, camel(name), field.width, value) for value, name, *_ in field.enums]
         out.append("")
-    out += ["  // words of the task registers, side by side", "  localparam logic [8:0] TaskRegsOffset = 9'h%03X;" % base,
+    out += ["  // words of the task registers, side by side", "  localparam logic [%d:0] TaskRegsOffset = %d'h%03X;" % (desc.width - 1, desc.width, base),
             "  localparam int unsigned TaskRegsW = %d;" % words_bits(tasks),
-            "  localparam logic [TaskRegsW-1:0] TaskRegsMask = {  // bits that exist", mask_rows(tasks, regs), "  };", ""]
+            "  localparam logic [TaskRegsW-1:0] TaskRegsMask = {  // bits that exist", mask_rows(tasks, desc.regs), "  };", "",
+            "  // a function that makes a task gets all task registers and takes its own", "  // verilator lint_off UNUSEDSIGNAL", ""]
     for t in tasks:
         out += ["  // %s" % t.text, "  typedef struct packed {"]
         for m in t.members:
@@ -159,7 +159,7 @@ def gen_sv(tasks, constants, regs):
         # one expression: Yosys 0.23 takes members of a function's result for wires of their own
         values = [sv_value(m, base) + ("," if m is not t.members[-1] else "") for m in t.members]
         out += ["    %s_task = {" % t.name] + ["      %s  // %s" % (v, m.flat) for v, m in zip(values, t.members)] + ["    };", "  endfunction", ""]
-    return "\n".join(out)
+    return "\n".join(out + ["  // verilator lint_on UNUSEDSIGNAL", ""])
 
 
 def c_struct(t):
@@ -175,11 +175,10 @@ def c_struct(t):
     return out + ["} cm_%s_task;" % t.name, ""]
 
 
-def gen_c(tasks):
-    out = ["/*", " * npu_tasks.h - tasks as the units get them.", " *",
-           " * Generated from regs/npu.regs by tools/gen_regs.py: do not edit, run `make regs`.", " * A member has _LSB and _WIDTH in the descriptor of the RTL.",
-           " */", "#ifndef NPU_TASKS_H", "#define NPU_TASKS_H", "", "#include <stdbool.h>", "#include <stdint.h>", "", "/* clang-format off */", ""]
-    for t in tasks:
+def gen_c(desc):
+    out = ["/*"] + desc.header(" *", "%s_tasks.h - tasks as the units get them." % desc.name, "A member has _LSB and _WIDTH in the descriptor of the RTL.") + [
+        " */", "#ifndef %sTASKS_H" % desc.prefix, "#define %sTASKS_H" % desc.prefix, "", "#include <stdbool.h>", "#include <stdint.h>", "", "/* clang-format off */", ""]
+    for t in desc.tasks:
         p = "CM_%s_TASK" % t.name.upper()
         out += c_struct(t)
         out.append("#define %s_WIDTH %du" % (p, t.width))

@@ -14,7 +14,7 @@ typedef struct reg_info {
 
 #define REG_ROW(name, offset, access, exact, timed, w1c, reset)                                                        \
     {(offset), (access), (exact) | (timed) | (w1c), (reset)},
-static const reg_info reg_table[] = {NPU_REG_TABLE(REG_ROW)};
+static const reg_info reg_table[] = {NPU_REGS_TABLE(REG_ROW)};
 #undef REG_ROW
 
 static const reg_info *find_reg(uint32_t offset) {

@@ -37,7 +37,7 @@ typedef struct code_point {
 
 typedef struct code_data {
     code_point *points; /* by file, line, column, kind, name, lines, module */
-    size_t count, room;
+    size_t count;
     uint64_t files;  /* merged into it, itself included */
     cov_data memory; /* nothing but the owner of the texts */
 } code_data;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "part.h"
+#include "report/report.h"
 
 #define MAGIC "# SystemC::Coverage-3"
 
@@ -46,7 +47,6 @@ int code_split_dat(const char *text, size_t size, char **shape, size_t *shape_by
                    const char *name, cov_error *err) {
     const char *end = text + size;
     const char *at = memchr(text, '\n', size);
-    size_t room = 0;
     uint64_t number = 1;
     if (at == NULL || !code_is_dat(text, size)) {
         return cov_fail(err, COV_BAD_FILE, "%s: not a coverage file of Verilator", name);
@@ -64,14 +64,9 @@ int code_split_dat(const char *text, size_t size, char **shape, size_t *shape_by
             rc = bad(name, number + 1, stop == NULL ? "cut off" : "expected a point and its count", err);
             break;
         }
-        if (*points == room) {
-            room = room == 0 ? 4096 : room * 2;
-            uint64_t *more = realloc(*counts, room * sizeof *more);
-            if (more == NULL) {
-                rc = cov_no_memory(err);
-                break;
-            }
-            *counts = more;
+        if (!rep_more(counts, *points, sizeof **counts)) {
+            rc = cov_no_memory(err);
+            break;
         }
         (*counts)[(*points)++] = count;
         const size_t length = (size_t)(quote - at) - 3;

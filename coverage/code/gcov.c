@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "part.h"
+#include "report/report.h"
 
 /* Does a path lie in one of "dir,dir"? */
 static bool is_below(const char *path, const char *only) {
@@ -121,7 +122,7 @@ int code_parse_gcov(code_data *data, const char *json, size_t size, const char *
 /* nftw() has no argument for its caller. */
 static _Thread_local struct {
     char **names;
-    size_t count, room;
+    size_t count;
     bool failed;
 } found;
 
@@ -132,19 +133,9 @@ static int keep_object(const char *path, const struct stat *about, int type, str
     if (type != FTW_F || length < 5 || strcmp(path + length - 5, ".gcno") != 0) {
         return 0;
     }
-    if (found.count + 1 >= found.room) {
-        const size_t room = found.room * 2 + 64;
-        char **names = realloc(found.names, room * sizeof *names);
-        found.failed = names == NULL;
-        if (found.failed) {
-            return 1;
-        }
-        found.names = names;
-        found.room = room;
-    }
     char *copy = strdup(path);
-    found.failed = copy == NULL;
-    if (copy != NULL) {
+    found.failed = copy == NULL || !rep_more(&found.names, found.count, sizeof *found.names);
+    if (!found.failed) {
         found.names[found.count++] = copy;
     }
     return found.failed;

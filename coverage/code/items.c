@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "part.h"
+#include "report/report.h"
 
 #define LINES_MAX 100000u /* of one block */
 
@@ -46,18 +47,12 @@ bool code_next_lines(const char **at, uint32_t *first, uint32_t *last) {
 
 typedef struct list {
     code_item *item;
-    size_t count, room;
+    size_t count;
     bool failed;
 } list;
 
 static void add(list *l, code_metric metric, const code_point *p, const char *name, uint32_t line, uint32_t column) {
-    if (l->count == l->room && !l->failed) {
-        const size_t room = l->room == 0 ? 4096 : l->room * 2;
-        code_item *item = realloc(l->item, room * sizeof *item);
-        l->failed = item == NULL;
-        l->item = l->failed ? l->item : item;
-        l->room = l->failed ? l->room : room;
-    }
+    l->failed = l->failed || !rep_more(&l->item, l->count, sizeof *l->item);
     if (!l->failed) {
         l->item[l->count++] = (code_item){.file = p->file,
                                           .module = p->module,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "part.h"
+#include "report/report.h"
 
 /* Points that many files share. */
 typedef struct shape {
@@ -39,12 +40,10 @@ static shape *find(worker *w, bool dat, const void *bytes, size_t size) {
 
 /* A new shape with a copy of its bytes; NULL: out of memory. */
 static shape *begin(worker *w, bool dat, const void *bytes, size_t size) {
-    shape *shapes = realloc(w->shapes, (w->shape_count + 1) * sizeof *shapes);
-    if (shapes == NULL) {
+    if (!rep_more(&w->shapes, w->shape_count, sizeof *w->shapes)) {
         return NULL;
     }
-    w->shapes = shapes;
-    shape *s = &shapes[w->shape_count];
+    shape *s = &w->shapes[w->shape_count];
     *s = (shape){.dat = dat, .size = size, .bytes = malloc(size + 1)};
     code_init(&s->data);
     if (s->bytes == NULL) {

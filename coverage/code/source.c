@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "part.h"
+#include "report/report.h"
 
 #define DEPTH_MAX 16
 
@@ -81,11 +82,10 @@ typedef struct modules {
 } modules;
 
 static int keep(modules *m, const char *file, const char *name, size_t length, cov_error *err) {
-    code_module *more = realloc(m->module, (m->count + 1) * sizeof *more);
-    if (more == NULL) {
+    if (!rep_more(&m->module, m->count, sizeof *m->module)) {
         return cov_no_memory(err);
     }
-    m->module = more;
+    code_module *more = m->module;
     more[m->count] = (code_module){.file = strdup(file), .name = strndup(name, length)};
     const bool good = more[m->count].file != NULL && more[m->count].name != NULL;
     m->count++;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "part.h"
+#include "report/report.h"
 
 void code_init(code_data *data) {
     memset(data, 0, sizeof *data);
@@ -34,15 +35,9 @@ static int by_place(const void *a, const void *b) {
 }
 
 code_point *code_place(code_data *data, cov_error *err) {
-    if (data->count == data->room) {
-        const size_t room = data->room == 0 ? 1024 : data->room * 2;
-        code_point *points = realloc(data->points, room * sizeof *points);
-        if (points == NULL) {
-            (void)cov_no_memory(err);
-            return NULL;
-        }
-        data->points = points;
-        data->room = room;
+    if (!rep_more(&data->points, data->count, sizeof *data->points)) {
+        (void)cov_no_memory(err);
+        return NULL;
     }
     code_point *point = &data->points[data->count++];
     memset(point, 0, sizeof *point);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "part.h"
+#include "report/report.h"
 
 #define LINE_BYTES_MAX 1000u
 
@@ -87,12 +88,10 @@ static int add(code_waivers *w, code_metric metric, const char *file, const char
     if (w->use == CODE_EXPLAIN && strchr(pattern, '*') != NULL) {
         return bad(path, number, "an explanation names what it explains: no * in its pattern", err);
     }
-    code_waiver *more = realloc(w->waiver, (w->count + 1) * sizeof *more);
-    if (more == NULL) {
+    if (!rep_more(&w->waiver, w->count, sizeof *w->waiver)) {
         return cov_no_memory(err);
     }
-    w->waiver = more;
-    code_waiver *waiver = &more[w->count++];
+    code_waiver *waiver = &w->waiver[w->count++];
     *waiver = (code_waiver){.line = number, .metric = metric, .file = strdup(file), .pattern = strdup(pattern)};
     waiver->what = waiver->file != NULL && waiver->pattern != NULL ? malloc(strlen(file) + strlen(pattern) + 20) : NULL;
     if (waiver->what == NULL) {

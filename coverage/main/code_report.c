@@ -1,5 +1,4 @@
 /* code_report.c - code coverage as text, as JSON, and against thresholds. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,7 +253,7 @@ static void tell(const code_options *o, uint32_t *told, const char *name, double
     const bool good = most ? is <= limit : is >= limit;
     const char *verdict = good ? "ok   " : most ? "ABOVE" : "BELOW";
     if (o->json) {
-        printf("%s\n  {\"name\": ", *told == 0 ? "" : ",");
+        printf("%s\n  {\"name\": ", *told == 0 ? "{\"thresholds\": [" : ",");
         rep_json(stdout, name);
         printf(", \"is\": %.2f, \"before_waivers\": %.2f, \"threshold\": %.2f, \"pass\": %s}", is, before, limit,
                good ? "true" : "false");
@@ -266,73 +265,61 @@ static void tell(const code_options *o, uint32_t *told, const char *name, double
     ++*told;
 }
 
-/* One threshold. 1: below, 0: good, -1: nothing has its name. */
-static int judge(const code_options *o, const code_view *view, const char *name, double limit, uint32_t *told) {
+typedef struct gate {
+    const code_options *o;
+    const code_view *view;
+    uint32_t told;
+    int below;
+} gate;
+
+/* "line", "branch.dma": least percent; "waived": most percent; "unexplained": most holes. */
+static int judge(void *ctx, const char *name, double limit, cov_error *err) {
+    gate *g = ctx;
+    const code_view *view = g->view;
+    if (limit > 100.0) {
+        return COV_BAD_FILE;
+    }
     if (strcmp(name, "waived") == 0) {
         const code_tally all = code_view_all(view);
         const double share = all.points == 0 ? 0.0 : 100.0 * (double)all.waived / (double)all.points;
-        tell(o, told, name, share, 0.0, limit, true);
-        return share > limit;
+        tell(g->o, &g->told, name, share, 0.0, limit, true);
+        g->below += share > limit;
+        return COV_OK;
     }
     if (strcmp(name, "unexplained") == 0) {
         const double left = (double)(view->holes - view->explained);
-        if (!o->json) {
+        if (!g->o->json) {
             printf("%s explained %" PRIu64 " of %" PRIu64 " holes, at most %g unexplained\n",
                    left > limit ? "ABOVE" : "ok   ", view->explained, view->holes, limit);
-            ++*told;
+            ++g->told;
         } else {
-            tell(o, told, name, left, 0.0, limit, true);
+            tell(g->o, &g->told, name, left, 0.0, limit, true);
         }
-        return left > limit;
+        g->below += left > limit;
+        return COV_OK;
     }
     const code_tally *t = tally_of(view, name);
     if (t == NULL) {
-        return -1;
+        (void)snprintf(err->text, sizeof err->text,
+                       "nothing has this name: line, branch, toggle, waived, unexplained, KIND.UNIT");
+        return COV_BAD_FILE;
     }
-    tell(o, told, name, code_percent(t), code_percent_before(t), limit, false);
-    return code_percent(t) < limit;
-}
-
-static int refuse(const code_options *o, uint32_t number, const char *what) {
-    fprintf(stderr, "%s: %s: line %" PRIu32 ": %s\n", o->prog, o->thresholds, number, what);
-    return 1;
+    tell(g->o, &g->told, name, code_percent(t), code_percent_before(t), limit, false);
+    g->below += code_percent(t) < limit;
+    return COV_OK;
 }
 
 int code_tool_gate(const code_options *o, const code_view *view) {
-    char line[512];
-    int below = 0;
-    uint32_t told = 0;
-    FILE *in = fopen(o->thresholds, "r");
-    if (in == NULL) {
-        fprintf(stderr, "%s: %s: %s\n", o->prog, o->thresholds, strerror(errno));
+    gate g = {.o = o, .view = view};
+    cov_error err;
+    if (tool_thresholds(o->thresholds, judge, &g, &err) != COV_OK) {
+        fprintf(stderr, "%s: %s\n", o->prog, err.text);
         return 1;
     }
-    fputs(o->json ? "{\"thresholds\": [" : "", stdout);
-    for (uint32_t number = 1; fgets(line, sizeof line, in) != NULL; number++) {
-        char name[200];
-        char value[64];
-        char more[2];
-        char *end = value;
-        line[strcspn(line, "#\n\r")] = '\0';
-        const int found = sscanf(line, "%199s %63s %1s", name, value, more);
-        if (found <= 0) {
-            continue;
-        }
-        const double limit = strtod(value, &end);
-        const bool good = found == 2 && end != value && *end == '\0' && limit >= 0.0 && limit <= 100.0;
-        const int rc = good ? judge(o, view, name, limit, &told) : -2;
-        if (rc < 0) {
-            (void)fclose(in);
-            return refuse(o, number,
-                          rc == -2 ? "not a name and a number from 0 to 100"
-                                   : "nothing has this name: line, branch, toggle, waived, unexplained, KIND.UNIT");
-        }
-        below += rc;
-    }
-    (void)fclose(in);
     if (o->json) {
-        printf("], \"stale\": %zu, \"pass\": %s}\n", view->stale, below == 0 && view->stale == 0 ? "true" : "false");
+        printf("%s], \"stale\": %zu, \"pass\": %s}\n", g.told == 0 ? "{\"thresholds\": [" : "", view->stale,
+               g.below == 0 && view->stale == 0 ? "true" : "false");
     }
     code_tool_stale(o->json ? stderr : stdout, o, view);
-    return below > 0 || view->stale > 0;
+    return g.below > 0 || view->stale > 0;
 }

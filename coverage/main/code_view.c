@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "code_tool.h"
+#include "report/report.h"
 
 static int no_memory(cov_error *err) {
     (void)snprintf(err->text, sizeof err->text, "out of memory");
@@ -22,11 +23,10 @@ static code_group *group_of(code_group **groups, size_t *count, const char *name
             return &(*groups)[i - 1];
         }
     }
-    code_group *more = realloc(*groups, (*count + 1) * sizeof *more);
-    if (more == NULL) {
+    if (!rep_more(groups, *count, sizeof **groups)) {
         return NULL;
     }
-    *groups = more;
+    code_group *more = *groups;
     memset(&more[*count], 0, sizeof *more);
     (void)snprintf(more[*count].name, sizeof more[*count].name, "%s", name);
     return &more[(*count)++];

@@ -1,17 +1,8 @@
 /* gate.c - tandem-cov gate: a file of thresholds, and exit status 1 below one of them. */
 #include "tool.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define NAME_BYTES 200
-
-typedef struct threshold {
-    char name[NAME_BYTES]; /* "total", "illegal", "unhinted", "group", "group.point" */
-    double least;          /* percent; of "illegal" the most hits, of "unhinted" the most holes without a hint */
-} threshold;
 
 /* Percent of a name; false: nothing has it. */
 static bool percent_of(const cov_data *data, const char *name, double *percent) {
@@ -60,23 +51,6 @@ static void count_unhinted(void *ctx, const cov_data *data, const tool_item *ite
     }
 }
 
-/* "name number", with comments. 1: a threshold, 0: an empty line, -1: neither. */
-static int read_line(const char *line, threshold *t) {
-    char number[64];
-    char more[2];
-    char text[512];
-    char *end = NULL;
-    (void)snprintf(text, sizeof text, "%s", line);
-    text[strcspn(text, "#\n\r")] = '\0';
-    const int found = sscanf(text, "%199s %63s %1s", t->name, number, more);
-    if (found <= 0) {
-        return 0;
-    }
-    t->least = strtod(number, &end);
-    const double most = is_count(t->name) ? 1e18 : 100.0;
-    return found == 2 && *end == '\0' && end != number && t->least >= 0.0 && t->least <= most ? 1 : -1;
-}
-
 typedef struct gate {
     const tool *t;
     const cov_data *data;
@@ -86,7 +60,7 @@ typedef struct gate {
 
 static void tell(gate *g, const char *name, double percent, double least, bool good) {
     if (g->t->json) {
-        printf("%s\n  {\"name\": ", g->lines == 0 ? "" : ",");
+        printf("%s\n  {\"name\": ", g->lines == 0 ? "{\"thresholds\": [" : ",");
         rep_json(stdout, name);
         printf(", \"is\": %.2f, \"threshold\": %.2f, \"pass\": %s}", percent, least, good ? "true" : "false");
     } else {
@@ -103,34 +77,23 @@ static void judge_illegal(gate *g, double most) {
     tell(g, "illegal", hits, most, hits <= most);
 }
 
-static int judge(gate *g, FILE *in, cov_error *err) {
-    char line[512];
-    threshold t;
+/* "total", "group", "group.point": least percent; "illegal": most hits; "unhinted": most holes without a hint. */
+static int judge(void *ctx, const char *name, double limit, cov_error *err) {
+    gate *g = ctx;
     double percent = 0.0;
-    for (uint32_t number = 1; fgets(line, sizeof line, in) != NULL; number++) {
-        const int kind = read_line(line, &t);
-        if (kind < 0 || strlen(line) == sizeof line - 1) {
-            (void)snprintf(err->text, sizeof err->text,
-                           "%.200s: line %" PRIu32 ": not a name and a number from 0 to 100", g->t->thresholds, number);
-            return COV_BAD_FILE;
-        }
-        if (kind > 0 && strcmp(t.name, "illegal") == 0) {
-            judge_illegal(g, t.least);
-        } else if (kind > 0 && strcmp(t.name, "unhinted") == 0) {
-            uint64_t holes = 0;
-            tool_walk(g->data, NULL, count_unhinted, &holes);
-            tell(g, "unhinted", (double)holes, t.least, (double)holes <= t.least);
-        } else if (kind > 0 && !percent_of(g->data, t.name, &percent)) {
-            (void)snprintf(err->text, sizeof err->text,
-                           "%.150s: line %" PRIu32 ": nothing in %.100s has the name %.80s", g->t->thresholds, number,
-                           g->t->files[0], t.name);
-            return COV_BAD_FILE;
-        } else if (kind > 0) {
-            tell(g, t.name, percent, t.least, percent >= t.least);
-        }
-    }
-    if (!g->illegal_said) { /* without a line: none */
-        judge_illegal(g, 0.0);
+    if (strcmp(name, "illegal") == 0) {
+        judge_illegal(g, limit);
+    } else if (strcmp(name, "unhinted") == 0) {
+        uint64_t holes = 0;
+        tool_walk(g->data, NULL, count_unhinted, &holes);
+        tell(g, name, (double)holes, limit, (double)holes <= limit);
+    } else if (limit > 100.0) {
+        return COV_BAD_FILE;
+    } else if (!percent_of(g->data, name, &percent)) {
+        (void)snprintf(err->text, sizeof err->text, "nothing in %.100s has the name %.80s", g->t->files[0], name);
+        return COV_BAD_FILE;
+    } else {
+        tell(g, name, percent, limit, percent >= limit);
     }
     return COV_OK;
 }
@@ -140,20 +103,15 @@ int tool_gate(const tool *t) {
     cov_error err;
     gate g = {.t = t, .data = &data};
     int rc = cov_read(&data, t->files[0], &err);
-    FILE *in = rc == COV_OK ? fopen(t->thresholds, "r") : NULL;
-    if (rc == COV_OK && in == NULL) {
-        (void)snprintf(err.text, sizeof err.text, "%.200s: %s", t->thresholds, strerror(errno));
-        rc = COV_IO;
-    }
     if (rc == COV_OK) {
-        fputs(t->json ? "{\"thresholds\": [" : "", stdout);
-        rc = judge(&g, in, &err);
-        if (t->json) {
-            printf("], \"pass\": %s}\n", rc == COV_OK && g.below == 0 ? "true" : "false");
+        rc = tool_thresholds(t->thresholds, judge, &g, &err);
+        if (rc == COV_OK && !g.illegal_said) { /* without a line: none */
+            judge_illegal(&g, 0.0);
         }
-    }
-    if (in != NULL) {
-        (void)fclose(in);
+        if (t->json && rc != COV_IO) {
+            printf("%s], \"pass\": %s}\n", g.lines == 0 ? "{\"thresholds\": [" : "",
+                   rc == COV_OK && g.below == 0 ? "true" : "false");
+        }
     }
     cov_data_free(&data);
     return rc != COV_OK ? tool_error(t, err.text) : g.below > 0;

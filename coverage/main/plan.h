@@ -65,14 +65,14 @@ typedef struct plan {
     uint64_t seed;    /* of draws, by round */
     double give_up;   /* tries after which a hole is left alone */
     plan_word *words; /* sorted by their number: the order in which they were met */
-    uint32_t word_count, word_room;
+    uint32_t word_count;
     plan_alt *alts;
-    uint32_t alt_count, alt_room;
+    uint32_t alt_count;
     plan_bin *bins;
     uint32_t bin_count;
     uint32_t *bin_at; /* by counter: index in bins */
     plan_hole *holes;
-    uint32_t hole_count, hole_room;
+    uint32_t hole_count;
     uint32_t *of_bin;
     uint32_t *tests; /* words that are tests */
     uint32_t test_count;

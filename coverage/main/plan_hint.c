@@ -1,5 +1,6 @@
 /* plan_hint.c - hints as pins: "test:knob=value knob2=value2", several tests one after the other. */
 #include "plan.h"
+#include "report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +23,8 @@ uint32_t plan_word_of(plan *p, const char *text, size_t length) {
             return i;
         }
     }
-    if (p->word_count == p->word_room) {
-        const uint32_t room = p->word_room == 0 ? 256 : 2 * p->word_room;
-        plan_word *more = realloc(p->words, room * sizeof *more);
-        if (more == NULL) {
-            return PLAN_NONE;
-        }
-        p->words = more;
-        p->word_room = room;
+    if (!rep_more(&p->words, p->word_count, sizeof *p->words)) {
+        return PLAN_NONE;
     }
     plan_word *word = &p->words[p->word_count];
     memset(word, 0, sizeof *word);
@@ -39,14 +34,8 @@ uint32_t plan_word_of(plan *p, const char *text, size_t length) {
 }
 
 static plan_alt *add_alt(plan *p) {
-    if (p->alt_count == p->alt_room) {
-        const uint32_t room = p->alt_room == 0 ? 256 : 2 * p->alt_room;
-        plan_alt *more = realloc(p->alts, room * sizeof *more);
-        if (more == NULL) {
-            return NULL;
-        }
-        p->alts = more;
-        p->alt_room = room;
+    if (!rep_more(&p->alts, p->alt_count, sizeof *p->alts)) {
+        return NULL;
     }
     memset(&p->alts[p->alt_count], 0, sizeof p->alts[0]);
     return &p->alts[p->alt_count++];

@@ -1,5 +1,6 @@
 /* plan_hole.c - bins and cells that are not covered: what they weigh, and how likely a case hits them. */
 #include "plan.h"
+#include "report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,14 +45,8 @@ static double weigh(reading *r, const cov_data *data, const tool_item *item) {
 }
 
 static plan_hole *add_hole(plan *p) {
-    if (p->hole_count == p->hole_room) {
-        const uint32_t room = p->hole_room == 0 ? 1024 : 2 * p->hole_room;
-        plan_hole *more = realloc(p->holes, room * sizeof *more);
-        if (more == NULL) {
-            return NULL;
-        }
-        p->holes = more;
-        p->hole_room = room;
+    if (!rep_more(&p->holes, p->hole_count, sizeof *p->holes)) {
+        return NULL;
     }
     memset(&p->holes[p->hole_count], 0, sizeof p->holes[0]);
     return &p->holes[p->hole_count++];

@@ -60,6 +60,14 @@ void tool_walk(const cov_data *data, const cov_data_group *group, tool_item_fn f
 void tool_item_name(const tool_item *item, char *dst, size_t size);
 void tool_item_hint(const tool_item *item, char *dst, size_t size);
 
+/* ---- thresholds.c ---- */
+
+#define TOOL_NAME_BYTES 200
+/* A threshold, not negative. COV_BAD_FILE: err says what is wrong with it, at first that its number is. */
+typedef int tool_judge(void *ctx, const char *name, double limit, cov_error *err);
+/* The thresholds of a file, one by one; the error names the line. */
+int tool_thresholds(const char *path, tool_judge *judge, void *ctx, cov_error *err);
+
 /* ---- put.c ---- */
 
 /* What a function of report.h returned for a file, with a line in err: COV_OK or COV_IO. */

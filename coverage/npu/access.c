@@ -13,14 +13,14 @@ static const struct {
     uint32_t offset, access, flags;
 } regs[] = {
 #define ROW(name_, offset_, access_, exact_, timed_, w1c_, reset_) {#name_, offset_, access_, w1c_},
-    NPU_REG_TABLE(ROW)
+    NPU_REGS_TABLE(ROW)
 #undef ROW
 };
 #define REGS COV_COUNT(regs)
 /* names of all, and behind them those of no register */
 static const char *const reg_names[] = {
 #define ROW(name_, offset_, access_, exact_, timed_, w1c_, reset_) #name_,
-    NPU_REG_TABLE(ROW)
+    NPU_REGS_TABLE(ROW)
 #undef ROW
         "unused offset"};
 

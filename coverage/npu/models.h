@@ -22,15 +22,8 @@ typedef struct npu_model {
     bool only_rtl;              /* the golden model alone does nothing of it */
 } npu_model;
 
-extern const npu_model npu_models_gemm[];
-extern const uint32_t npu_models_gemm_count;
-extern const npu_model npu_models_vector[];
-extern const uint32_t npu_models_vector_count;
-extern const npu_model npu_models_system[];
-extern const uint32_t npu_models_system_count;
-
-extern const npu_model npu_models_graph[];
-extern const uint32_t npu_models_graph_count;
+/* each ends with a model without a test */
+extern const npu_model npu_models_gemm[], npu_models_vector[], npu_models_system[], npu_models_graph[];
 extern const cov_group npu_layer_group;
 
 /* bus.c: one instance for each port */
@@ -105,6 +98,17 @@ extern const char *const npu_wait_names[2];
 #define AS_DERIVED(name_, bug_, bins_, value_, hint_) {COV_POINT(#name_, bug_, bins_), .hint = (hint_)},
 #define AS_KNOB(name_, bug_, bins_) NULL,
 #define AS_VALUE(name_, bug_, bins_, value_, hint_) value_,
+/* The npu_model of a list: a group of the test's name. */
+#define NPU_MODEL(test_, MODEL, about_, crosses_, ...)                                                                 \
+    {                                                                                                                  \
+        .test = (test_),                                                                                               \
+        .group = &(const cov_group){.name = (test_),                                                                   \
+                                    .about = about_ ": what cases of the test " test_ " were",                         \
+                                    .points = (const cov_point[]){MODEL(AS_POINT, AS_DERIVED)},                        \
+                                    .point_count = COV_COUNT(((const cov_point[]){MODEL(AS_POINT, AS_DERIVED)})),      \
+                                    COV_CROSSES(crosses_)},                                                            \
+        .values = (const npu_value_fn[]){MODEL(AS_KNOB, AS_VALUE)}, __VA_ARGS__                                        \
+    }
 
 static const cov_bin bus_bins[] = {NPU_ENUM(npu_bus_names, 6, ":bus=%")};
 static const cov_bin wait_bins[] = {NPU_ENUM(npu_wait_names, 2, ":wait=%")};

@@ -1,6 +1,6 @@
 /* npu_cov.c - models, opened together; a case becomes samples. */
 #include "models.h"
-#include "drivers/npu/npu_regs.h"
+#include "npu_regs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,13 +35,12 @@ int64_t npu_rest(int64_t size, uint32_t n) {
 
 static const npu_model *model_at(uint32_t i) {
     const npu_model *const tables[] = {npu_models_gemm, npu_models_vector, npu_models_system, npu_models_graph};
-    const uint32_t counts[] = {npu_models_gemm_count, npu_models_vector_count, npu_models_system_count,
-                               npu_models_graph_count};
     for (uint32_t t = 0; t < COV_COUNT(tables); t++) {
-        if (i < counts[t]) {
-            return &tables[t][i];
+        for (const npu_model *m = tables[t]; m->test != NULL; m++, i--) {
+            if (i == 0) {
+                return m;
+            }
         }
-        i -= counts[t];
     }
     return NULL;
 }
@@ -92,6 +91,14 @@ void npu_cov_close(npu_cov *cov) {
 
 cov_db *npu_cov_db(npu_cov *cov) {
     return cov->db;
+}
+
+/* What an illegal hit was; returns how many there were. */
+static uint32_t told(const cov_inst *inst, uint32_t illegal, char *what, size_t size) {
+    if (illegal > 0) {
+        cov_illegal(inst, what, size);
+    }
+    return illegal;
 }
 
 /* Of an ENUM knob: the place of its name among those of the coverpoint, -1: the model does not know it. */
@@ -147,11 +154,7 @@ uint32_t npu_cov_case(npu_cov *cov, const char *test, uint32_t n, bool rtl, cons
         for (uint32_t p = 0; p < m->group->point_count; p++) {
             values[p] = value_of(&c, m, p);
         }
-        const uint32_t here = cov_sample(inst, values);
-        if (here > 0) {
-            cov_illegal(inst, what, size);
-        }
-        illegal += here;
+        illegal += told(inst, cov_sample(inst, values), what, size);
     }
     return illegal;
 }
@@ -159,24 +162,15 @@ uint32_t npu_cov_case(npu_cov *cov, const char *test, uint32_t n, bool rtl, cons
 uint32_t npu_cov_port(npu_cov *cov, const char *port, const tb_axi_monitor *mon, char *what, size_t size) {
     cov_inst *inst = NULL;
     cov_error err;
-    uint32_t illegal = 0;
-    if (cov_instance(cov->db, npu_bus_group.name, port, &inst, &err) != COV_OK) {
-        return 0;
-    }
-    illegal = npu_bus_sample(inst, &mon->stats);
-    if (illegal > 0) {
-        cov_illegal(inst, what, size);
-    }
-    return illegal;
+    return cov_instance(cov->db, npu_bus_group.name, port, &inst, &err) != COV_OK
+               ? 0
+               : told(inst, npu_bus_sample(inst, &mon->stats), what, size);
 }
 
 uint32_t npu_cov_fp(npu_cov *cov, int op, uint32_t a, uint32_t b, char *what, size_t size) {
     cov_inst *used = NULL;
     const uint32_t illegal = npu_fp_sample(cov->fp, op, a, b, &used);
-    if (illegal > 0) {
-        cov_illegal(used, what, size);
-    }
-    return illegal;
+    return told(used, illegal, what, size);
 }
 
 void npu_cov_power_up(npu_cov *cov) {
@@ -187,10 +181,7 @@ uint32_t npu_cov_access(npu_cov *cov, bool write, uint32_t offset, uint32_t valu
                         size_t size) {
     cov_inst *used = NULL;
     const uint32_t illegal = npu_access_sample(&cov->access, write, offset, value, busy, &used);
-    if (illegal > 0) {
-        cov_illegal(used, what, size);
-    }
-    return illegal;
+    return told(used, illegal, what, size);
 }
 
 int npu_cov_begin(npu_cov **cov, char *err, size_t err_size) {

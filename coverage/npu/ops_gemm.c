@@ -201,8 +201,6 @@ NPU_VALUE(cut_out, npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "out_len")))
         COV_CROSS("bus_layouts", "a layout's bursts under one timing of memory", "bus", "in_layout", "out_layout")     \
     }
 
-static const cov_point conv_points[] = {CONV(AS_POINT, AS_DERIVED)};
-static const npu_value_fn conv_values[] = {CONV(AS_KNOB, AS_VALUE)};
 static const cov_cross conv_crosses[] = {
     MAP_CROSSES,
     DATA_CROSSES,
@@ -210,29 +208,18 @@ static const cov_cross conv_crosses[] = {
                "out_layout")},
     {COV_CROSS("channel_cuts", "channels are cut both ways", "max_ic", "max_oc")},
     {COV_CROSS("cuts", "channels and rows are cut, and sums are kept over both", "max_oh", "max_ic")}};
-static const cov_group conv_group = {COV_GROUP("conv", "convolutions: what cases of the test conv were", conv_points),
-                                     COV_CROSSES(conv_crosses)};
 
-static const cov_point dw_points[] = {DW(AS_POINT, AS_DERIVED)};
-static const npu_value_fn dw_values[] = {DW(AS_KNOB, AS_VALUE)};
 static const cov_cross dw_crosses[] = {
     MAP_CROSSES,
     DATA_CROSSES,
     {COV_CROSS("rest_layout", "the last lanes, in each layout", "c_rest", "in_layout", "out_layout")}};
-static const cov_group dw_group = {COV_GROUP("dw", "depthwise convolutions: what cases of the test dw were", dw_points),
-                                   COV_CROSSES(dw_crosses)};
 
-static const cov_point linear_points[] = {LINEAR(AS_POINT, AS_DERIVED)};
-static const npu_value_fn linear_values[] = {LINEAR(AS_KNOB, AS_VALUE)};
 static const cov_cross linear_crosses[] = {DATA_CROSSES,
                                            {COV_CROSS("rests", "the last lanes of input and output, in each layout",
                                                       "in_rest", "out_rest", "in_layout", "out_layout")},
                                            {COV_CROSS("cuts", "inputs and outputs are both cut", "max_ic", "max_oc")}};
-static const cov_group linear_group = {
-    COV_GROUP("linear", "fully connected layers: what cases of the test linear were", linear_points),
-    COV_CROSSES(linear_crosses)};
 
-const npu_model npu_models_gemm[] = {{"conv", &conv_group, conv_values, false},
-                                     {"dw", &dw_group, dw_values, false},
-                                     {"linear", &linear_group, linear_values, false}};
-const uint32_t npu_models_gemm_count = COV_COUNT(npu_models_gemm);
+const npu_model npu_models_gemm[] = {NPU_MODEL("conv", CONV, "convolutions", conv_crosses),
+                                     NPU_MODEL("dw", DW, "depthwise convolutions", dw_crosses),
+                                     NPU_MODEL("linear", LINEAR, "fully connected layers", linear_crosses),
+                                     {0}};

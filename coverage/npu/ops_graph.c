@@ -18,71 +18,43 @@ static const cov_bin layers_bins[] = {{COV_EACH(1, 12), .hint = ":layers=%"}};
 static const cov_bin optimise_bins[] = {NPU_ENUM(optimise, 4, ":optimise=%")};
 static const cov_bin data_bins[] = {NPU_ENUM(data, 4, ":data=%"), NPU_ONES};
 
-#define POINT(name_, bug_, bins_)                                                                                      \
-    { COV_POINT(#name_, bug_, bins_), .hint = ":" #name_ "=%" }
-static const cov_point case_points[] = {
-    POINT(layers, "one layer alone, or memory that many layers share", layers_bins),
-    POINT(optimise, "a layer that the optimiser has put together, or left alone", optimise_bins),
-    POINT(data, "values beyond the range of a quantiser, or none at all", data_bins),
-    POINT(dead, "a weight scale of 0 becomes a division by it", flag_bins),
-    POINT(again, "blobs that share memory are written too early", flag_bins),
-    POINT(bus, "slow or bursty memory between two layers", bus_bins),
-    POINT(writes, "the next layer starts before results have left", flag_bins),
-    POINT(wait, "a layer starts before the driver has seen the end of the one before", wait_bins)};
-static const npu_value_fn case_values[COV_COUNT(case_points)] = {NULL};
+#define GRAPH(P, D)                                                                                                    \
+    P(layers, "one layer alone, or memory that many layers share", layers_bins)                                        \
+    P(optimise, "a layer that the optimiser has put together, or left alone", optimise_bins)                           \
+    P(data, "values beyond the range of a quantiser, or none at all", data_bins)                                       \
+    P(dead, "a weight scale of 0 becomes a division by it", flag_bins)                                                 \
+    P(again, "blobs that share memory are written too early", flag_bins)                                               \
+    P(bus, "slow or bursty memory between two layers", bus_bins)                                                       \
+    P(writes, "the next layer starts before results have left", flag_bins)                                             \
+    P(wait, "a layer starts before the driver has seen the end of the one before", wait_bins)
+
 static const cov_cross case_crosses[] = {
     {COV_CROSS("again_optimise", "an optimised network keeps a blob too short", "again", "optimise")}};
-static const cov_group case_group = {
-    COV_GROUP("graph", "random networks: what cases of the test graph were", case_points), COV_CROSSES(case_crosses)};
 
-const npu_model npu_models_graph[] = {{"graph", &case_group, case_values, false}};
-const uint32_t npu_models_graph_count = COV_COUNT(npu_models_graph);
+const npu_model npu_models_graph[] = {NPU_MODEL("graph", GRAPH, "random networks", case_crosses), {0}};
 
 /* ---- layers ---- */
 
 enum { OP, FROM, PLACE, FROM_PLACE, WEIGHTS, IN_FORM, OUT_FORM, INPUTS, READERS, DEPTH, POINTS };
 
 /* Layer 2 reads layer 1: its operator and that one's are the two sides of a pair. */
-static const cov_bin op_bins[] = {{COV_VALUE("conv", 0), .hint = "graph:layers=4 a2=1 op2=conv"},
-                                  {COV_VALUE("depthwise", 1), .hint = "graph:layers=4 a2=1 op2=dw"},
-                                  {COV_VALUE("groups", 2), .hint = "graph:layers=4 a2=1 op2=group"},
-                                  {COV_VALUE("linear", 3), .hint = "graph:layers=4 a2=1 op2=linear"},
-                                  {COV_VALUE("pool", 4), .hint = "graph:layers=4 a2=1 op2=maxpool"},
-                                  {COV_VALUE("global pool", 5), .hint = "graph:layers=4 a2=1 op2=globalmax"},
-                                  {COV_VALUE("eltwise", 6), .hint = "graph:layers=4 a2=1 op2=sum"},
-                                  {COV_VALUE("binary", 7), .hint = "graph:layers=4 a2=1 op2=binary"},
-                                  {COV_VALUE("activation", 8), .hint = "graph:layers=4 a2=1 op2=act"},
-                                  {COV_VALUE("norm", 9), .hint = "graph:layers=4 a2=1 op2=norm"},
-                                  {COV_VALUE("concat", 10), .hint = "graph:layers=4 a2=1 op2=concat"},
-                                  {COV_VALUE("resize", 11), .hint = "graph:layers=4 a2=1 op2=interp"},
-                                  {COV_VALUE("channels", 12), .hint = "graph:layers=4 a2=1 op2=shuffle"},
-                                  {COV_VALUE("shape", 13), .hint = "graph:layers=4 a2=1 op2=flatten"},
-                                  {COV_VALUE("other", 14), .hint = "graph:layers=4 a2=1 op2=softmax"}};
-static const cov_bin from_bins[] = {{COV_VALUE("conv", 0), .hint = "graph:layers=4 a2=1 op1=conv"},
-                                    {COV_VALUE("depthwise", 1), .hint = "graph:layers=4 a2=1 op1=dw"},
-                                    {COV_VALUE("groups", 2), .hint = "graph:layers=4 a2=1 op1=group"},
-                                    {COV_VALUE("linear", 3), .hint = "graph:layers=4 a2=1 op1=linear"},
-                                    {COV_VALUE("pool", 4), .hint = "graph:layers=4 a2=1 op1=maxpool"},
-                                    {COV_VALUE("global pool", 5), .hint = "graph:layers=4 a2=1 op1=globalmax"},
-                                    {COV_VALUE("eltwise", 6), .hint = "graph:layers=4 a2=1 op1=sum"},
-                                    {COV_VALUE("binary", 7), .hint = "graph:layers=4 a2=1 op1=binary"},
-                                    {COV_VALUE("activation", 8), .hint = "graph:layers=4 a2=1 op1=act"},
-                                    {COV_VALUE("norm", 9), .hint = "graph:layers=4 a2=1 op1=norm"},
-                                    {COV_VALUE("concat", 10), .hint = "graph:layers=4 a2=1 op1=concat"},
-                                    {COV_VALUE("resize", 11), .hint = "graph:layers=4 a2=1 op1=interp"},
-                                    {COV_VALUE("channels", 12), .hint = "graph:layers=4 a2=1 op1=shuffle"},
-                                    {COV_VALUE("shape", 13), .hint = "graph:layers=4 a2=1 op1=flatten"},
-                                    {COV_VALUE("other", 14), .hint = "graph:layers=4 a2=1 op1=softmax"},
-                                    {COV_VALUE("input", 15), .hint = "graph:layers=4 a2=0"}};
-static const cov_bin place_bins[] = {{COV_VALUE("NPU", 0), .hint = "graph:layers=4 a2=1 op2=conv"},
-                                     {COV_VALUE("fused", 1), .hint = "graph:layers=4 a2=1 op2=act"},
-                                     {COV_VALUE("CPU", 2), .hint = "graph:layers=4 a2=1 op2=softmax"},
-                                     {COV_VALUE("addresses", 3), .hint = "graph:layers=4 a2=1 op2=concat"}};
-static const cov_bin from_place_bins[] = {{COV_VALUE("NPU", 0), .hint = "graph:layers=4 a2=1 op1=conv"},
-                                          {COV_VALUE("fused", 1), .hint = "graph:layers=4 a2=1 op1=act"},
-                                          {COV_VALUE("CPU", 2), .hint = "graph:layers=4 a2=1 op1=softmax"},
-                                          {COV_VALUE("addresses", 3), .hint = "graph:layers=4 a2=1 op1=concat"},
-                                          {COV_VALUE("input", 4), .hint = "graph:layers=4 a2=0"}};
+#define KIND(name_, number_, layer_, word_)                                                                            \
+    { COV_VALUE(name_, number_), .hint = "graph:layers=4 a2=1 op" layer_ "=" word_ }
+#define KINDS(layer_)                                                                                                  \
+    KIND("conv", 0, layer_, "conv"), KIND("depthwise", 1, layer_, "dw"), KIND("groups", 2, layer_, "group"),           \
+        KIND("linear", 3, layer_, "linear"), KIND("pool", 4, layer_, "maxpool"),                                       \
+        KIND("global pool", 5, layer_, "globalmax"), KIND("eltwise", 6, layer_, "sum"),                                \
+        KIND("binary", 7, layer_, "binary"), KIND("activation", 8, layer_, "act"), KIND("norm", 9, layer_, "norm"),    \
+        KIND("concat", 10, layer_, "concat"), KIND("resize", 11, layer_, "interp"),                                    \
+        KIND("channels", 12, layer_, "shuffle"), KIND("shape", 13, layer_, "flatten"),                                 \
+        KIND("other", 14, layer_, "softmax")
+static const cov_bin op_bins[] = {KINDS("2")};
+static const cov_bin from_bins[] = {KINDS("1"), {COV_VALUE("input", 15), .hint = "graph:layers=4 a2=0"}};
+#define PLACES(layer_)                                                                                                 \
+    KIND("NPU", 0, layer_, "conv"), KIND("fused", 1, layer_, "act"), KIND("CPU", 2, layer_, "softmax"),                \
+        KIND("addresses", 3, layer_, "concat")
+static const cov_bin place_bins[] = {PLACES("2")};
+static const cov_bin from_place_bins[] = {PLACES("1"), {COV_VALUE("input", 4), .hint = "graph:layers=4 a2=0"}};
 static const cov_bin weights_bins[] = {{COV_VALUE("none", 0), .hint = "graph:layers=4 op2=act"},
                                        {COV_VALUE("float", 1), .hint = "graph:layers=4 op2=conv prec2=float"},
                                        {COV_VALUE("int8", 2), .hint = "graph:layers=4 op2=conv prec2=int8"}};

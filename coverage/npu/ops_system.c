@@ -98,36 +98,18 @@ NPU_VALUE(unit, only_of(c, "start", "start", "unit", started, 3))
     P(bus, "a fault while a unit waits for memory", bus_bins)                                                          \
     P(wait, "the driver waits for an interrupt that does not come", wait_bins)
 
-static const cov_point jobs_points[] = {JOBS(AS_POINT, AS_DERIVED)};
-static const npu_value_fn jobs_values[] = {JOBS(AS_KNOB, AS_VALUE)};
 static const cov_cross jobs_crosses[] = {
     {COV_CROSS("jobs_mix", "so many operators for one unit", "jobs", "mix")},
     {COV_CROSS("mix_writes", "one unit's results do not leave", "mix", "writes", "chain")}};
-static const cov_group jobs_group = {
-    COV_GROUP("jobs", "operators at the same time: what cases of the test jobs were", jobs_points),
-    COV_CROSSES(jobs_crosses)};
 
-static const cov_point sequence_points[] = {SEQUENCE(AS_POINT, AS_DERIVED)};
-static const npu_value_fn sequence_values[] = {SEQUENCE(AS_KNOB, AS_VALUE)};
 static const cov_cross sequence_crosses[] = {
     {COV_CROSS("units_bus", "one unit's tasks under one timing of memory", "units", "bus", "serial")},
     {COV_CROSS("units_errors", "an error of one unit ends the task of another", "units", "errors", "serial")}};
-static const cov_group sequence_group = {
-    COV_GROUP("sequence", "tasks on the registers, in any order: what cases of the test sequence were",
-              sequence_points),
-    COV_CROSSES(sequence_crosses)};
 
-static const cov_point chain_points[] = {CHAIN(AS_POINT, AS_DERIVED)};
-static const npu_value_fn chain_values[] = {CHAIN(AS_KNOB, AS_VALUE)};
 static const cov_cross chain_crosses[] = {
     {COV_CROSS("tasks_bus", "a fence under one timing of memory", "tasks", "bus")},
     {COV_CROSS("side_radius", "small maps whose kernel reaches all of them", "side", "radius")}};
-static const cov_group chain_group = {
-    COV_GROUP("chain", "tasks that read what the one before wrote: what cases of the test chain were", chain_points),
-    COV_CROSSES(chain_crosses)};
 
-static const cov_point faults_points[] = {FAULTS(AS_POINT, AS_DERIVED)};
-static const npu_value_fn faults_values[] = {FAULTS(AS_KNOB, AS_VALUE)};
 static const cov_cross faults_crosses[] = {
     {COV_CROSS("kind_op", "one operator does not survive one kind of fault", "kind", "op")},
     {COV_CROSS("kind_when", "one kind of fault in one part of a task", "kind", "when")},
@@ -137,12 +119,10 @@ static const cov_cross faults_crosses[] = {
          (const cov_rule[]){
              {COV_IGNORED, "only these two kinds have a channel of the bus", {NULL, NULL, "!hang|slow"}}},
      .rule_count = 1}};
-static const cov_group faults_group = {
-    COV_GROUP("faults", "operators while something goes wrong: what cases of the test faults were", faults_points),
-    COV_CROSSES(faults_crosses)};
 
-const npu_model npu_models_system[] = {{"jobs", &jobs_group, jobs_values, false},
-                                       {"sequence", &sequence_group, sequence_values, false},
-                                       {"chain", &chain_group, chain_values, false},
-                                       {"faults", &faults_group, faults_values, true}};
-const uint32_t npu_models_system_count = COV_COUNT(npu_models_system);
+const npu_model npu_models_system[] = {
+    NPU_MODEL("jobs", JOBS, "operators at the same time", jobs_crosses),
+    NPU_MODEL("sequence", SEQUENCE, "tasks on the registers, in any order", sequence_crosses),
+    NPU_MODEL("chain", CHAIN, "tasks that read what the one before wrote", chain_crosses),
+    NPU_MODEL("faults", FAULTS, "operators while something goes wrong", faults_crosses, .only_rtl = true),
+    {0}};

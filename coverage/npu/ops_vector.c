@@ -134,8 +134,6 @@ NPU_VALUE(mean_c, npu_knob(c, "what") == 1 ? npu_knob(c, "c") : COV_NONE)
     P(scale, "the quantiser's factor is tiny, huge or special", convert_scale_bins)                                    \
     AROUND(P, D)
 
-static const cov_point pool_points[] = {POOL(AS_POINT, AS_DERIVED)};
-static const npu_value_fn pool_values[] = {POOL(AS_KNOB, AS_VALUE)};
 static const cov_rule pool_rules[] = {{COV_IGNORED, "a maximum has no divisor", {"max", NULL, "yes"}}};
 static const cov_cross pool_crosses[] = {
     {COV_CROSS("kw_sw", "windows wider than their stride share columns", "kw", "sw")},
@@ -144,11 +142,7 @@ static const cov_cross pool_crosses[] = {
                "int8")},
     {COV_CROSS("edges", "the divisor at the edge of a map", "type", "ceil", "exclude"), COV_RULES(pool_rules)},
     {COV_CROSS("rest_int8", "the last lanes, in bytes and words", "c_rest", "int8", "type")}};
-static const cov_group pool_group = {COV_GROUP("pool", "pooling: what cases of the test pool were", pool_points),
-                                     COV_CROSSES(pool_crosses)};
 
-static const cov_point eltwise_points[] = {ELTWISE(AS_POINT, AS_DERIVED)};
-static const npu_value_fn eltwise_values[] = {ELTWISE(AS_KNOB, AS_VALUE)};
 static const cov_rule op_p_rules[] = {{COV_IGNORED,
                                        "p and q share one stream of the ALU: docs/npu/npu.md 3.3 refuses two vectors",
                                        {"muladd|addmul", "vector", "vector"}}};
@@ -161,39 +155,21 @@ static const cov_cross eltwise_crosses[] = {
     {COV_CROSS("op_data", "one operation with one class of values: NaN, zeros, halves", "op", "data")},
     {COV_CROSS("op_act", "an operation and the activation after it", "op", "act"), COV_RULES(op_act_rules)},
     {COV_CROSS("op_in_place", "one operation is written before it has read", "op", "in_place", "same")}};
-static const cov_group eltwise_group = {
-    COV_GROUP("eltwise", "elementwise operations: what cases of the test eltwise were", eltwise_points),
-    COV_CROSSES(eltwise_crosses)};
 
-static const cov_point act_points[] = {ACT(AS_POINT, AS_DERIVED)};
-static const npu_value_fn act_values[] = {ACT(AS_KNOB, AS_VALUE)};
 static const cov_cross act_crosses[] = {
     {COV_CROSS("act_data", "one function with one class of values", "act", "data")},
     {COV_CROSS("act_hard", "one function with parameters at the edge of FP32", "act", "hard", "in_place")}};
-static const cov_group act_group = {
-    COV_GROUP("act", "activations by themselves: what cases of the test act were", act_points),
-    COV_CROSSES(act_crosses)};
 
-static const cov_point reduce_points[] = {REDUCE(AS_POINT, AS_DERIVED)};
-static const npu_value_fn reduce_values[] = {REDUCE(AS_KNOB, AS_VALUE)};
 static const cov_cross reduce_crosses[] = {
     {COV_CROSS("what_data", "one kind of sum with one class of values", "what", "data")}};
-static const cov_group reduce_group = {
-    COV_GROUP("reduce", "inner products and averages: what cases of the test reduce were", reduce_points),
-    COV_CROSSES(reduce_crosses)};
 
-static const cov_point convert_points[] = {CONVERT(AS_POINT, AS_DERIVED)};
-static const npu_value_fn convert_values[] = {CONVERT(AS_KNOB, AS_VALUE)};
 static const cov_cross convert_crosses[] = {
     {COV_CROSS("data_scale", "halves, zeros and NaN at a factor of the quantiser", "to", "data", "scale")},
     {COV_CROSS("rest", "the last lanes, both ways", "to", "c_rest")}};
-static const cov_group convert_group = {
-    COV_GROUP("convert", "conversions between layouts: what cases of the test convert were", convert_points),
-    COV_CROSSES(convert_crosses)};
 
-const npu_model npu_models_vector[] = {{"pool", &pool_group, pool_values, false},
-                                       {"eltwise", &eltwise_group, eltwise_values, false},
-                                       {"act", &act_group, act_values, false},
-                                       {"reduce", &reduce_group, reduce_values, false},
-                                       {"convert", &convert_group, convert_values, false}};
-const uint32_t npu_models_vector_count = COV_COUNT(npu_models_vector);
+const npu_model npu_models_vector[] = {NPU_MODEL("pool", POOL, "pooling", pool_crosses),
+                                       NPU_MODEL("eltwise", ELTWISE, "elementwise operations", eltwise_crosses),
+                                       NPU_MODEL("act", ACT, "activations by themselves", act_crosses),
+                                       NPU_MODEL("reduce", REDUCE, "inner products and averages", reduce_crosses),
+                                       NPU_MODEL("convert", CONVERT, "conversions between layouts", convert_crosses),
+                                       {0}};

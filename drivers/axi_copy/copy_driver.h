@@ -6,7 +6,7 @@
 #define COPY_DRIVER_H
 
 #include "copy_hal.h"
-#include "copy_regs.h"
+#include "axi_copy_regs.h"
 
 typedef enum copy_status {
     COPY_OK,

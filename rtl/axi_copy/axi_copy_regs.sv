@@ -1,13 +1,4 @@
-// Registers of axi_copy behind AXI4-Lite. 32 bits each, byte strobes; other addresses read 0 and ignore writes.
-//
-//   0x00 SRC     first byte of the source            0x04 DST  first byte of the destination      0x08 LEN  bytes, 24 bits
-//   0x0c CTRL    bit 0 START (reads 0), bit 1 IRQ_EN
-//   0x10 STATUS  bit 0 BUSY, bit 1 DONE (write 1 to clear)
-//   0x14 ERR     bit 0 READ, bit 1 WRITE (error response), bit 2 RANGE (a range runs past 2^32: nothing was copied); cleared by START
-//   0x18 COUNT   copies that are done, wraps
-//   0x1c CONFIG  bytes of a beat
-//
-// START takes SRC, DST and LEN over, so they may be written for the next copy while one is under way. START is ignored while BUSY.
+// Registers of axi_copy (regs/axi_copy.regs) behind AXI4-Lite. 32 bits each, byte strobes; other addresses read 0 and ignore writes.
 module axi_copy_regs #(
     parameter int unsigned DataBytes = 16
 ) (
@@ -50,13 +41,18 @@ module axi_copy_regs #(
   logic [31:0] count_q;
 
   logic write;
+  logic [7:0] waddr;
   logic [31:0] mask;
+  logic [31:0] ones;  // bits that are written as 1
+  assign waddr     = {awaddr_i[7:2], 2'b00};
   assign write     = awvalid_i && wvalid_i && !bvalid_o;
   assign awready_o = write;
   assign wready_o  = write;
   assign bresp_o   = 2'b00;
   assign mask      = {{8{wstrb_i[3]}}, {8{wstrb_i[2]}}, {8{wstrb_i[1]}}, {8{wstrb_i[0]}}};
-  assign start_o   = write && awaddr_i[7:2] == 6'd3 && mask[0] && wdata_i[0] && !busy_i;
+  assign ones      = wdata_i & mask;
+  assign start_o   = write && waddr == axi_copy_regs_pkg::AXI_COPY_REG_CTRL_OFFSET && ones[axi_copy_regs_pkg::AXI_COPY_CTRL_START_LSB] &&
+      !busy_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -71,11 +67,12 @@ module axi_copy_regs #(
     end else begin
       if (write) bvalid_o <= 1'b1;
       else if (bready_i) bvalid_o <= 1'b0;
-      if (write && awaddr_i[7:2] == 6'd0) src_q <= (src_q & ~mask) | (wdata_i & mask);
-      if (write && awaddr_i[7:2] == 6'd1) dst_q <= (dst_q & ~mask) | (wdata_i & mask);
-      if (write && awaddr_i[7:2] == 6'd2) len_q <= (len_q & ~mask[23:0]) | (wdata_i[23:0] & mask[23:0]);
-      if (write && awaddr_i[7:2] == 6'd3 && mask[1]) irq_en_q <= wdata_i[1];
-      if (write && awaddr_i[7:2] == 6'd4 && mask[1] && wdata_i[1]) done_q <= 1'b0;
+      if (write && waddr == axi_copy_regs_pkg::AXI_COPY_REG_SRC_OFFSET) src_q <= (src_q & ~mask) | ones;
+      if (write && waddr == axi_copy_regs_pkg::AXI_COPY_REG_DST_OFFSET) dst_q <= (dst_q & ~mask) | ones;
+      if (write && waddr == axi_copy_regs_pkg::AXI_COPY_REG_LEN_OFFSET) len_q <= (len_q & ~mask[23:0]) | ones[23:0];
+      if (write && waddr == axi_copy_regs_pkg::AXI_COPY_REG_CTRL_OFFSET && mask[axi_copy_regs_pkg::AXI_COPY_CTRL_IRQ_EN_LSB])
+        irq_en_q <= wdata_i[axi_copy_regs_pkg::AXI_COPY_CTRL_IRQ_EN_LSB];
+      if (write && waddr == axi_copy_regs_pkg::AXI_COPY_REG_STATUS_OFFSET && ones[axi_copy_regs_pkg::AXI_COPY_STATUS_DONE_LSB]) done_q <= 1'b0;
       if (done_i) done_q <= 1'b1;
       if (done_i) count_q <= count_q + 1'b1;
       err_q <= (start_o ? 3'd0 : err_q) | err_i;
@@ -90,15 +87,15 @@ module axi_copy_regs #(
       rdata_o  <= '0;
     end else if (arvalid_i && arready_o) begin
       rvalid_o <= 1'b1;
-      case (araddr_i[7:2])
-        6'd0: rdata_o <= src_q;
-        6'd1: rdata_o <= dst_q;
-        6'd2: rdata_o <= {8'd0, len_q};
-        6'd3: rdata_o <= {30'd0, irq_en_q, 1'b0};
-        6'd4: rdata_o <= {30'd0, done_q, busy_i};
-        6'd5: rdata_o <= {29'd0, err_q};
-        6'd6: rdata_o <= count_q;
-        6'd7: rdata_o <= DataBytes;
+      case ({araddr_i[7:2], 2'b00})
+        axi_copy_regs_pkg::AXI_COPY_REG_SRC_OFFSET: rdata_o <= src_q;
+        axi_copy_regs_pkg::AXI_COPY_REG_DST_OFFSET: rdata_o <= dst_q;
+        axi_copy_regs_pkg::AXI_COPY_REG_LEN_OFFSET: rdata_o <= {8'd0, len_q};
+        axi_copy_regs_pkg::AXI_COPY_REG_CTRL_OFFSET: rdata_o <= {30'd0, irq_en_q, 1'b0};
+        axi_copy_regs_pkg::AXI_COPY_REG_STATUS_OFFSET: rdata_o <= {30'd0, done_q, busy_i};
+        axi_copy_regs_pkg::AXI_COPY_REG_ERR_OFFSET: rdata_o <= {29'd0, err_q};
+        axi_copy_regs_pkg::AXI_COPY_REG_COUNT_OFFSET: rdata_o <= count_q;
+        axi_copy_regs_pkg::AXI_COPY_REG_CONFIG_OFFSET: rdata_o <= DataBytes;
         default: rdata_o <= '0;
       endcase
     end else if (rready_i) begin

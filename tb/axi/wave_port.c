@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "wave_name.h"
+#include "report/report.h"
 
 /* A signal that may be one of a port. */
 typedef struct entry {
@@ -19,7 +20,7 @@ typedef struct entry {
 
 typedef struct entries {
     entry *at;
-    size_t count, room;
+    size_t count;
 } entries;
 
 /* ---- collect ---- */
@@ -36,14 +37,8 @@ static int collect(const tb_wave *wave, entries *e) {
         if (n.signal == TB_AXI_SIGNALS) {
             continue;
         }
-        if (e->count == e->room) {
-            const size_t room = e->room == 0 ? 256 : 2 * e->room;
-            entry *more = (entry *)realloc(e->at, room * sizeof *more);
-            if (more == NULL) {
-                return -1;
-            }
-            e->at = more;
-            e->room = room;
+        if (!rep_more(&e->at, e->count, sizeof *e->at)) {
+            return -1;
         }
         char *stem = strdup(n.stem);
         if (stem == NULL) {
@@ -81,11 +76,9 @@ static int add_port(tb_axi_wave_ports *ports, const entry *e, size_t count, tb_a
     if (p.signal[TB_AXI_AWVALID] == NULL && p.signal[TB_AXI_ARVALID] == NULL) {
         return 0;
     }
-    tb_axi_wave_port *more = (tb_axi_wave_port *)realloc(ports->port, (ports->count + 1) * sizeof *more);
-    if (more == NULL) {
+    if (!rep_more(&ports->port, ports->count, sizeof *ports->port)) {
         return -1;
     }
-    ports->port = more;
     const size_t size = strlen(p.scope) + strlen(e->stem) + 2;
     p.stem = strdup(e->stem);
     p.path = (char *)malloc(size);

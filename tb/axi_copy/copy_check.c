@@ -11,37 +11,18 @@ static bool one(tb_sig s) {
     return *(const uint8_t *)s.ptr != 0;
 }
 
-typedef struct wanted {
-    const char *name;
-    tb_sig *sig;
-} wanted;
-
-static int find(tb_check *c, const wanted *w, size_t count, char *err, size_t err_size) {
-    for (size_t i = 0; i < count; i++) {
-        if (tb_check_sig(c, w[i].name, 0, w[i].sig, err, err_size) != 0) {
-            return -1;
-        }
-    }
-    return tb_check_sig(c, "rst_ni", 1, &c->reset_n, err, err_size);
-}
-
 /* ---- fifo: what goes in comes out, in order, and nothing goes into a full one ---- */
 
+#define FIFO_PORTS depth, wvalid_i, wready_o, wdata_i, rvalid_o, rready_i, rdata_o
 typedef struct fifo {
-    tb_sig depth, wvalid, wready, wdata, rvalid, rready, rdata;
+    TB_PORTS(ports, FIFO_PORTS);
     uint64_t in, out;
     uint8_t word[WORDS][WORD];
 } fifo;
 
 static int fifo_open(tb_check *c, char *err, size_t err_size) {
     fifo *s = (fifo *)c->state;
-    const wanted w[] = {{"depth", &s->depth},   {"wvalid_i", &s->wvalid}, {"wready_o", &s->wready},
-                        {"wdata_i", &s->wdata}, {"rvalid_o", &s->rvalid}, {"rready_i", &s->rready},
-                        {"rdata_o", &s->rdata}};
-    if (find(c, w, sizeof w / sizeof *w, err, err_size) != 0) {
-        return -1;
-    }
-    if (tb_sig_bytes(s->wdata) > WORD) {
+    if (tb_sig_bytes(s->wdata_i) > WORD) {
         return opt_fail(err, err_size, "%s: words of more than %u bytes", c->tap->path, WORD);
     }
     return 0;
@@ -57,32 +38,29 @@ static void fifo_cycle(tb_check *c) {
     uint8_t word[WORD];
     const uint64_t level = s->in - s->out;
     const bool full = level == tb_get(s->depth);
-    if (!tb_check_value(c, "room", s->in, one(s->wready), !full) ||
-        !tb_check_value(c, "valid", s->out, one(s->rvalid), level > 0)) {
+    if (!tb_check_value(c, "room", s->in, one(s->wready_o), !full) ||
+        !tb_check_value(c, "valid", s->out, one(s->rvalid_o), level > 0)) {
         return;
     }
-    if (one(s->wvalid) && full) {
+    if (one(s->wvalid_i) && full) {
         tb_check_fail(c, "overflow", s->in, NULL, "a word", "none: it is full");
         return;
     }
-    if (one(s->rvalid) && one(s->rready)) {
-        tb_get_bytes(s->rdata, word);
+    if (one(s->rvalid_o) && one(s->rready_i)) {
+        tb_get_bytes(s->rdata_o, word);
         const uint8_t *expected = s->word[s->out % WORDS];
-        for (size_t i = 0; i < tb_sig_bytes(s->rdata); i++) {
+        for (size_t i = 0; i < tb_sig_bytes(s->rdata_o); i++) {
             char where[16];
             snprintf(where, sizeof where, "byte %zu", i);
             if (word[i] != expected[i]) {
-                char got[8], want[8];
-                snprintf(got, sizeof got, "0x%02x", word[i]);
-                snprintf(want, sizeof want, "0x%02x", expected[i]);
-                tb_check_fail(c, "data", s->out, where, got, want);
+                tb_check_failf(c, "data", s->out, "%s|0x%02x|0x%02x", where, word[i], expected[i]);
                 return;
             }
         }
         s->out++;
     }
-    if (one(s->wvalid)) {
-        tb_get_bytes(s->wdata, s->word[s->in++ % WORDS]);
+    if (one(s->wvalid_i)) {
+        tb_get_bytes(s->wdata_i, s->word[s->in++ % WORDS]);
     }
 }
 
@@ -92,7 +70,7 @@ static void fifo_finish(tb_check *c) {
 }
 
 static const tb_check_ops fifo_ops = {.unit = "fifo",
-                                      .state_bytes = sizeof(fifo),
+                                      TB_STATE(fifo, FIFO_PORTS),
                                       .open = fifo_open,
                                       .clear = fifo_clear,
                                       .cycle = fifo_cycle,
@@ -100,8 +78,11 @@ static const tb_check_ops fifo_ops = {.unit = "fifo",
 
 /* ---- align: the bytes of a copy, from the lanes of the source to those of the destination ---- */
 
+#define ALIGN_PORTS                                                                                                    \
+    start_i, src_lane_i, dst_lane_i, bytes_i, in_valid_i, in_ready_o, in_data_i, out_valid_o, out_ready_i, out_data_o, \
+        out_strb_o
 typedef struct align {
-    tb_sig start, src_lane, dst_lane, bytes, in_valid, in_ready, in_data, out_valid, out_ready, out_data, out_strb;
+    TB_PORTS(ports, ALIGN_PORTS);
     uint32_t lanes;
     uint32_t src, dst;       /* next lane on each side */
     uint64_t length;         /* of the copy */
@@ -111,14 +92,8 @@ typedef struct align {
 
 static int align_open(tb_check *c, char *err, size_t err_size) {
     align *s = (align *)c->state;
-    const wanted w[] = {{"start_i", &s->start},       {"src_lane_i", &s->src_lane},   {"dst_lane_i", &s->dst_lane},
-                        {"bytes_i", &s->bytes},       {"in_valid_i", &s->in_valid},   {"in_ready_o", &s->in_ready},
-                        {"in_data_i", &s->in_data},   {"out_valid_o", &s->out_valid}, {"out_ready_i", &s->out_ready},
-                        {"out_data_o", &s->out_data}, {"out_strb_o", &s->out_strb}};
-    if (find(c, w, sizeof w / sizeof *w, err, err_size) != 0) {
-        return -1;
-    }
-    s->lanes = s->in_data.width / 8;
+    (void)err, (void)err_size;
+    s->lanes = s->in_data_i.width / 8;
     return 0;
 }
 
@@ -128,14 +103,14 @@ static void align_clear(tb_check *c) {
 }
 
 static void align_output(tb_check *c, align *s) {
-    const uint8_t *data = (const uint8_t *)s->out_data.ptr;
+    const uint8_t *data = (const uint8_t *)s->out_data_o.ptr;
     const uint64_t left = s->length - s->out;
     const uint64_t count = left < s->lanes - s->dst ? left : s->lanes - s->dst;
     if (count == 0) {
         tb_check_fail(c, "beat", s->out, NULL, "a beat", "none: the copy is complete");
         return;
     }
-    if (!tb_check_value(c, "strobe", s->out, tb_get(s->out_strb), ((UINT64_C(1) << count) - 1) << s->dst)) {
+    if (!tb_check_value(c, "strobe", s->out, tb_get(s->out_strb_o), ((UINT64_C(1) << count) - 1) << s->dst)) {
         return;
     }
     for (uint64_t i = 0; i < count; i++, s->out++) {
@@ -157,20 +132,20 @@ static void align_output(tb_check *c, align *s) {
 
 static void align_cycle(tb_check *c) {
     align *s = (align *)c->state;
-    if (one(s->in_valid) && one(s->in_ready)) {
+    if (one(s->in_valid_i) && one(s->in_ready_o)) {
         for (; s->src < s->lanes && s->in < s->length; s->src++) {
-            s->queue[s->in++ % sizeof s->queue] = ((const uint8_t *)s->in_data.ptr)[s->src];
+            s->queue[s->in++ % sizeof s->queue] = ((const uint8_t *)s->in_data_i.ptr)[s->src];
         }
         s->src = 0;
     }
-    if (one(s->out_valid) && one(s->out_ready)) {
+    if (one(s->out_valid_o) && one(s->out_ready_i)) {
         align_output(c, s);
     }
-    if (one(s->start)) {
+    if (one(s->start_i)) {
         tb_check_value(c, "bytes left", s->out, s->length - s->out, 0);
-        s->length = tb_get(s->bytes);
-        s->src = (uint32_t)tb_get(s->src_lane);
-        s->dst = (uint32_t)tb_get(s->dst_lane);
+        s->length = tb_get(s->bytes_i);
+        s->src = (uint32_t)tb_get(s->src_lane_i);
+        s->dst = (uint32_t)tb_get(s->dst_lane_i);
         s->in = s->out = 0;
         c->task++;
     }
@@ -185,7 +160,7 @@ static const char *const align_inputs[] = {"fifo", NULL};
 
 static const tb_check_ops align_ops = {.unit = "align",
                                        .inputs = align_inputs,
-                                       .state_bytes = sizeof(align),
+                                       TB_STATE(align, ALIGN_PORTS),
                                        .open = align_open,
                                        .clear = align_clear,
                                        .cycle = align_cycle,

@@ -62,14 +62,8 @@ static int add(tb_kv *kv, const char *key, size_t key_len, const char *value, si
     if (kv->count >= TB_KV_MAX_ENTRIES) {
         return -1;
     }
-    if (kv->count == kv->cap) {
-        const size_t cap = kv->cap == 0 ? 32 : kv->cap * 2;
-        tb_kv_entry *e = (tb_kv_entry *)realloc(kv->entry, cap * sizeof *e);
-        if (e == NULL) {
-            return -1;
-        }
-        kv->entry = e;
-        kv->cap = cap;
+    if (!rep_more(&kv->entry, kv->count, sizeof *kv->entry)) {
+        return -1;
     }
     char *k = strndup(key, key_len);
     char *v = strndup(value, value_len);

@@ -23,7 +23,6 @@ typedef struct tb_kv_entry {
 typedef struct tb_kv {
     tb_kv_entry *entry;
     size_t count;
-    size_t cap;
     char name[256]; /* file name for error lines */
 } tb_kv;
 

@@ -1,6 +1,7 @@
 /* shrink_moves.c - candidates of the shrinker: which values are simpler, and which knobs move together. */
 #include "hash.h"
 #include "shrink_priv.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,15 +66,8 @@ void shrink_list_free(shrink_list *list) {
 }
 
 static bool grow(shrink_list *l) {
-    const size_t capacity = l->capacity == 0 ? 64 : l->capacity * 2;
-    tb_knobs *at = (tb_knobs *)realloc(l->at, capacity * sizeof *at);
-    l->at = at != NULL ? at : l->at;
-    double *cost = (double *)realloc(l->cost, capacity * sizeof *cost);
-    l->cost = cost != NULL ? cost : l->cost;
-    size_t *tag = (size_t *)realloc(l->tag, capacity * sizeof *tag);
-    l->tag = tag != NULL ? tag : l->tag;
-    l->capacity = at != NULL && cost != NULL && tag != NULL ? capacity : l->capacity;
-    return l->capacity == capacity;
+    return rep_more(&l->at, l->count, sizeof *l->at) && rep_more(&l->cost, l->count, sizeof *l->cost) &&
+           rep_more(&l->tag, l->count, sizeof *l->tag);
 }
 
 static bool legal(const shrinker *s, const tb_knobs *knobs) {
@@ -157,7 +151,7 @@ static void add(shrinker *s, tb_knobs *knobs, size_t tag) {
             return;
         }
     }
-    if (l->count == l->capacity && !grow(l)) {
+    if (!grow(l)) {
         s->failed = true;
         return;
     }

@@ -24,7 +24,7 @@ typedef struct shrink_list {
     tb_knobs *at;
     double *cost;
     size_t *tag; /* the knob whose turn it was */
-    size_t count, capacity;
+    size_t count;
 } shrink_list;
 
 typedef struct shrinker {

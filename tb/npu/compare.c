@@ -11,7 +11,7 @@ typedef struct reg_row {
 } reg_row;
 
 #define ROW(name, offset, access, exact, timed, w1c, reset) {#name, offset, access, exact, timed, w1c},
-static const reg_row rows[] = {NPU_REG_TABLE(ROW)};
+static const reg_row rows[] = {NPU_REGS_TABLE(ROW)};
 #undef ROW
 
 uint32_t npu_reg_fields(uint32_t offset) {

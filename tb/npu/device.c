@@ -69,8 +69,7 @@ static int model_open(npu_dev *dev, char *err, size_t err_size) {
     const cm_mem mem = {.ctx = dev, .read = model_read, .write = model_write};
     dev->model = cm_device_new(dev->cfg.n, &mem);
     if (dev->model == NULL) {
-        snprintf(err, err_size, "mesh size %u: expected 4, 8, 16 or 32 (or out of memory)", dev->cfg.n);
-        return -1;
+        return opt_fail(err, err_size, "mesh size %u: expected 4, 8, 16 or 32 (or out of memory)", dev->cfg.n);
     }
     return 0;
 }
@@ -278,8 +277,7 @@ void npu_dev_time_split(const npu_dev *dev, double *rtl, double *harness) {
 
 int npu_dev_wave(npu_dev *dev, const char *path, char *err, size_t err_size) {
     if (!dev->has_rtl) {
-        snprintf(err, err_size, "%s: the golden model has no waveform", path != NULL ? path : "wave");
-        return -1;
+        return opt_fail(err, err_size, "%s: the golden model has no waveform", path != NULL ? path : "wave");
     }
     tb_sim_wave_close(&dev->run.sim);
     return path != NULL ? tb_sim_wave_open(&dev->run.sim, path, 0, err, err_size) : 0;
@@ -287,8 +285,7 @@ int npu_dev_wave(npu_dev *dev, const char *path, char *err, size_t err_size) {
 
 int npu_dev_fail_wave(npu_dev *dev, char *err, size_t err_size) {
     if (!dev->has_rtl || dev->cfg.fail_wave == NULL) {
-        snprintf(err, err_size, "the device was opened without a waveform of failures");
-        return -1;
+        return opt_fail(err, err_size, "the device was opened without a waveform of failures");
     }
     return tb_run_fail_wave(&dev->run, err, err_size);
 }

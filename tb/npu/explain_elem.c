@@ -29,7 +29,7 @@ typedef struct enum_row {
 } enum_row;
 
 #define REG(name, offset, access, exact, timed, w1c, reset) {#name, offset},
-static const reg_row regs_table[] = {NPU_REG_TABLE(REG)};
+static const reg_row regs_table[] = {NPU_REGS_TABLE(REG)};
 #undef REG
 #define FIELD(reg, field, offset, lsb, width) {#field, offset, lsb, width},
 static const field_row fields_table[] = {NPU_FIELD_TABLE(FIELD)};

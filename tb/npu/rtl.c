@@ -67,8 +67,7 @@ static int check_size(npu_dev *dev, char *err, size_t err_size) {
     }
     const uint32_t n = (config & NPU_CONFIG_MESH_N_MASK) >> NPU_CONFIG_MESH_N_LSB;
     if (n != dev->cfg.n) {
-        snprintf(err, err_size, "this program simulates mesh size %u, expected %u", n, dev->cfg.n);
-        return -1;
+        return opt_fail(err, err_size, "this program simulates mesh size %u, expected %u", n, dev->cfg.n);
     }
     dev->program.absent |= (config & NPU_CONFIG_EN_ALU_MASK) == 0 ? 1u << UNIT_ALU : 0;
     dev->program.absent |= (config & NPU_CONFIG_EN_POOL_MASK) == 0 ? 1u << UNIT_POOL : 0;
@@ -110,8 +109,7 @@ int npu_rtl_open(npu_dev *dev, char *err, size_t err_size) {
     if (cfg.profile == NULL) {
         char names[128];
         tb_axi_profile_names(names, sizeof names);
-        snprintf(err, err_size, "unknown bus profile %.40s, expected one of %s", name, names);
-        return -1;
+        return opt_fail(err, err_size, "unknown bus profile %.40s, expected one of %s", name, names);
     }
     if (tb_run_open(&dev->run, &cfg, err, err_size) != 0 || bind_ports(dev, err, err_size) != 0) {
         return -1;

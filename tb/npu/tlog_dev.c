@@ -53,8 +53,7 @@ int npu_tlog_open(npu_dev *dev, char *err, size_t err_size) {
     npu_tlog *log = (npu_tlog *)calloc(1, sizeof *log);
     dev->tlog = log;
     if (log == NULL) {
-        snprintf(err, err_size, "out of memory");
-        return -1;
+        return opt_fail(err, err_size, "out of memory");
     }
     if (tb_make_folder(dev->cfg.dump, err, err_size) != 0) {
         return -1;

@@ -8,8 +8,6 @@
 #include <string.h>
 
 #define CHUNK 64u /* pixels of a chunk of the input */
-#define BIND(p, all, kind, index, sigs, err, size)                                                                     \
-    npu_tlog_bind(p, all, kind, index, sigs, sizeof(sigs) / sizeof *(sigs), err, size)
 
 static bool high(tb_sig s) {
     return *(const uint8_t *)s.ptr != 0;
@@ -17,26 +15,22 @@ static bool high(tb_sig s) {
 
 int npu_tlog_gemm_open(npu_tlog_gemm *g, const npu_dev *dev, const npu_tlog_side *side, tb_checks *all, char *err,
                        size_t err_size) {
-    const npu_score_sig ifm[] = {{"we_i", &g->ifm_we}, {"wdata_i", &g->ifm_data}};
-    const npu_score_sig ofm[] = {{"we_i", &g->ofm_we}, {"wdata0_i", &g->ofm_data[0]}, {"wdata1_i", &g->ofm_data[1]}};
     g->side = side;
     g->n = dev->cfg.n;
     g->cols = g->n >= 16 ? 4 : g->n / 4;
-    if (BIND(&g->ifm, all, "ifm_buf", 0, ifm, err, err_size) != 0 ||
-        BIND(&g->ofm, all, "ofm_buf", 0, ofm, err, err_size) != 0) {
+    if (npu_tlog_bind(&g->ifm.probe, all, "ifm_buf", 0, TB_PORTS_OF(g->ifm.ports, NPU_TLOG_IFM_PORTS), err, err_size) !=
+            0 ||
+        npu_tlog_bind(&g->ofm.probe, all, "ofm_buf", 0, TB_PORTS_OF(g->ofm.ports, NPU_TLOG_OFM_PORTS), err, err_size) !=
+            0) {
         return -1;
     }
     for (unsigned i = 0; i < NPU_TLOG_CHANNELS; i++) {
-        const npu_score_sig layout[] = {{"wr_valid_o", &g->lw_valid[i]}, {"wr_ready_i", &g->lw_ready[i]}};
-        const npu_score_sig post[] = {{"wr_valid_o", &g->wr_valid[i]},
-                                      {"wr_ready_i", &g->wr_ready[i]},
-                                      {"wr_data_o", &g->wr_data[i]},
-                                      {"task_done_i", &g->end[i]}};
-        const npu_score_sig requant[] = {
-            {"in_valid_i", &g->rq_valid[i]}, {"in_data_i", &g->rq_data[i]}, {"single_i", &g->rq_single[i]}};
-        if (BIND(&g->layout[i], all, "layout", i, layout, err, err_size) != 0 ||
-            BIND(&g->post[i], all, "post", i, post, err, err_size) != 0 ||
-            BIND(&g->requant[i], all, "requant", i, requant, err, err_size) != 0) {
+        const tb_ports layout = TB_PORTS_OF(g->layout[i].ports, NPU_TLOG_LAYOUT_PORTS),
+                       post = TB_PORTS_OF(g->post[i].ports, NPU_TLOG_POST_PORTS),
+                       requant = TB_PORTS_OF(g->requant[i].ports, NPU_TLOG_REQUANT_PORTS);
+        if (npu_tlog_bind(&g->layout[i].probe, all, "layout", i, layout, err, err_size) != 0 ||
+            npu_tlog_bind(&g->post[i].probe, all, "post", i, post, err, err_size) != 0 ||
+            npu_tlog_bind(&g->requant[i].probe, all, "requant", i, requant, err, err_size) != 0) {
             return -1;
         }
     }
@@ -95,7 +89,7 @@ static void take_word(npu_tlog_gemm *g, unsigned unit) {
     const uint32_t count = pixels - first < CHUNK ? pixels - first : CHUNK;
     for (uint32_t i = 0; i < g->n && block * g->n + i < k->ic; i++) {
         npu_tlog_put(t, NPU_TLOG_IFM, (uint64_t)(block * g->n + i) * pixels + pixel,
-                     ((const uint8_t *)g->ifm_data.ptr)[i]);
+                     ((const uint8_t *)g->ifm.wdata_i.ptr)[i]);
     }
     if (++j->word == (k->nhwc_in ? count * icb : count)) {
         next_job(g, j, t);
@@ -134,7 +128,7 @@ static void take_sums(npu_tlog_gemm *g, uint32_t column) {
     for (uint32_t i = 0; i < 2; i++) {
         const uint32_t pixel = npu_score_post_walk_pixel(&p->w, &p->k) + 2 * p->at + i;
         npu_tlog_put(t, NPU_TLOG_SUM, element(p, p->k.ob * g->n + column, pixel),
-                     ((const uint32_t *)g->ofm_data[i].ptr)[column]);
+                     ((const uint32_t *)g->ofm.wdata_i[i].ptr)[column]);
     }
     if (++p->at == g->n) {
         p->at = 0;
@@ -158,7 +152,7 @@ static void take_results(npu_tlog_gemm *g, unsigned chan, npu_tlog_task *t) {
                    pixels = npu_score_post_walk_pixels(&p->w, &p->k);
     for (uint32_t i = 0; i < 4 && 4 * p->at + i < pixels; i++) {
         npu_tlog_put(t, NPU_TLOG_POST, element(p, channel, npu_score_post_walk_pixel(&p->w, &p->k) + 4 * p->at + i),
-                     ((const uint32_t *)g->wr_data[chan].ptr)[i]);
+                     ((const uint32_t *)g->post[chan].wr_data_o.ptr)[i]);
     }
     if (4 * ++p->at >= pixels) {
         p->at = 0;
@@ -173,12 +167,13 @@ static void take_unquantised(npu_tlog_gemm *g, unsigned chan) {
     if (t == NULL || p->k.end) {
         return;
     }
-    const uint32_t columns = high(g->rq_single[chan]) ? 1 : g->cols, first = npu_score_post_walk_pixel(&p->w, &p->k);
+    const uint32_t columns = high(g->requant[chan].single_i) ? 1 : g->cols,
+                   first = npu_score_post_walk_pixel(&p->w, &p->k);
     for (uint32_t j = 0; j < columns; j++) {
         for (uint32_t i = 0; i < 4; i++) {
             const uint64_t at =
                 element(p, p->k.ob * g->n + p->k.col + j, first + npu_score_tile_pixel(chan, 4 * p->at + i));
-            npu_tlog_put(t, NPU_TLOG_POST, at, ((const uint32_t *)g->rq_data[chan].ptr)[4 * j + i]);
+            npu_tlog_put(t, NPU_TLOG_POST, at, ((const uint32_t *)g->requant[chan].in_data_i.ptr)[4 * j + i]);
         }
     }
     if (++p->at == g->n / 4) {
@@ -213,16 +208,16 @@ static void take_quantised(npu_tlog_gemm *g, unsigned chan, npu_tlog_task *t) {
     for (uint32_t i = 0; i < bytes; i++) {
         const uint32_t pixel = npu_score_post_walk_pixel(&p->w, &p->k) + npu_score_tile_pixel(chan, (from + i) / g->n);
         npu_tlog_put(t, NPU_TLOG_REQUANT, element(p, p->k.ob * g->n + (from + i) % g->n, pixel),
-                     ((const uint8_t *)g->wr_data[chan].ptr)[i]);
+                     ((const uint8_t *)g->post[chan].wr_data_o.ptr)[i]);
     }
     npu_score_next_word(g->n, &b, &p->data);
 }
 
 static void follow_post(npu_tlog_gemm *g, unsigned chan) {
-    if (high(g->wr_valid[chan])) {
+    if (high(g->post[chan].wr_valid_o)) {
         npu_tlog_task *t = task_at(g, &g->out[chan], chan, NPU_WALK_TILES);
         if (t != NULL && t->task.gemm.requant) {
-            if (high(g->wr_ready[chan])) {
+            if (high(g->post[chan].wr_ready_i)) {
                 take_quantised(g, chan, t);
             }
         } else if (t != NULL) {
@@ -232,7 +227,7 @@ static void follow_post(npu_tlog_gemm *g, unsigned chan) {
             take_results(g, chan, t);
         }
     }
-    if (high(g->end[chan])) {
+    if (high(g->post[chan].task_done_i)) {
         g->in[chan] = (npu_tlog_place){.number = g->in[chan].number + 1};
         g->out[chan] = (npu_tlog_place){.number = g->out[chan].number + 1};
     }
@@ -254,24 +249,24 @@ void npu_tlog_gemm_end(npu_tlog_gemm *g) {
 }
 
 void npu_tlog_gemm_cycle(npu_tlog_gemm *g) {
-    if (g->ifm.runs && high(g->ifm_we)) {
+    if (g->ifm.probe.runs && high(g->ifm.we_i)) {
         for (unsigned i = 0; i < NPU_TLOG_CHANNELS; i++) {
-            if (npu_score_fire(g->lw_valid[i], g->lw_ready[i])) {
+            if (npu_score_fire(g->layout[i].wr_valid_o, g->layout[i].wr_ready_i)) {
                 take_word(g, i);
             }
         }
     }
-    const uint64_t columns = g->ofm.runs ? tb_get(g->ofm_we) : 0;
+    const uint64_t columns = g->ofm.probe.runs ? tb_get(g->ofm.we_i) : 0;
     for (uint32_t c = 0; columns >> c != 0; c++) {
         if ((columns >> c & 1u) != 0) {
             take_sums(g, c);
         }
     }
     for (unsigned i = 0; i < NPU_TLOG_CHANNELS; i++) {
-        if (g->requant[i].runs && high(g->rq_valid[i])) {
+        if (g->requant[i].probe.runs && high(g->requant[i].in_valid_i)) {
             take_unquantised(g, i);
         }
-        if (g->post[i].runs) {
+        if (g->post[i].probe.runs) {
             follow_post(g, i);
         }
     }

@@ -9,8 +9,9 @@
 #define LANES 4u      /* of a word of the ALU */
 #define POOL_LANES 8u /* channels of a group, 32 bytes */
 #define POOL_COLUMNS 64u
-#define BIND(p, all, kind, index, sigs, err, size)                                                                     \
-    npu_tlog_bind(p, all, kind, index, sigs, sizeof(sigs) / sizeof *(sigs), err, size)
+#define ACT_PORTS valid_i, x_i
+#define MATH_PORTS valid_o, y_o
+#define OP_PORTS out_we_o, out_end_o, out_addr_o, out_data_o
 
 /* Where a channel of the ALU stands: its word `word` of the chunk from element `at` on. */
 typedef struct alu_place {
@@ -24,25 +25,33 @@ struct npu_tlog_rtl {
     npu_tlog_side *side;
     npu_tlog_gemm gemm;
     npu_tlog_streams *streams;
-    npu_tlog_probe end[UNITS], math[NPU_TLOG_CHANNELS], op[NPU_TLOG_CHANNELS];
-    tb_sig done[UNITS];
-    tb_sig value_valid[NPU_TLOG_CHANNELS], value[NPU_TLOG_CHANNELS], result_valid[NPU_TLOG_CHANNELS],
-        result[NPU_TLOG_CHANNELS];
-    npu_tlog_probe act[NPU_TLOG_CHANNELS];
+    struct {
+        npu_tlog_probe probe;
+        tb_sig task_done_o;
+    } end[UNITS];
+    struct {
+        npu_tlog_probe probe;
+        TB_PORTS(ports, MATH_PORTS);
+    } math[NPU_TLOG_CHANNELS];
+    struct {
+        npu_tlog_probe probe;
+        TB_PORTS(ports, ACT_PORTS);
+    } act[NPU_TLOG_CHANNELS]; /* inside of math */
+    struct {
+        npu_tlog_probe probe;
+        TB_PORTS(ports, OP_PORTS);
+    } op[NPU_TLOG_CHANNELS];
     alu_place in[NPU_TLOG_CHANNELS], out[NPU_TLOG_CHANNELS];
-    tb_sig pool_we[NPU_TLOG_CHANNELS], pool_end[NPU_TLOG_CHANNELS], pool_addr[NPU_TLOG_CHANNELS],
-        pool_data[NPU_TLOG_CHANNELS];
     uint64_t pool_row[NPU_TLOG_CHANNELS]; /* output rows of the task that the channel has completed */
 };
 
-int npu_tlog_bind(npu_tlog_probe *p, tb_checks *all, const char *kind, size_t index, const npu_score_sig *sigs,
-                  size_t count, char *err, size_t err_size) {
+int npu_tlog_bind(npu_tlog_probe *p, tb_checks *all, const char *kind, size_t index, tb_ports ports, char *err,
+                  size_t err_size) {
     p->check = (tb_check){.tap = tb_taps_find(&all->taps, kind, index), .all = all, .index = (unsigned)index};
     if (p->check.tap == NULL) {
-        snprintf(err, err_size, "tensor log: the design has no tap %zu of %s", index, kind);
-        return -1;
+        return opt_fail(err, err_size, "tensor log: the design has no tap %zu of %s", index, kind);
     }
-    return npu_score_bind(&p->check, sigs, count, err, err_size);
+    return tb_check_ports(&p->check, ports, err, err_size);
 }
 
 void npu_tlog_look(npu_tlog_probe *p) {
@@ -54,29 +63,25 @@ void npu_tlog_look(npu_tlog_probe *p) {
 /* The activation inside of a channel of the ALU. */
 static int bind_act(npu_tlog_rtl *r, unsigned chan, char *err, size_t err_size) {
     tb_checks *all = &r->dev->run.checks;
-    const npu_score_sig act[] = {{"valid_i", &r->value_valid[chan]}, {"x_i", &r->value[chan]}};
-    const char *whole = r->math[chan].check.tap->path;
+    const char *whole = r->math[chan].probe.check.tap->path;
     const size_t length = strlen(whole);
     for (size_t i = 0; tb_taps_find(&all->taps, "act", i) != NULL; i++) {
         const char *path = tb_taps_find(&all->taps, "act", i)->path;
         if (strncmp(path, whole, length) == 0 && path[length] == '.') {
-            return BIND(&r->act[chan], all, "act", i, act, err, err_size);
+            return npu_tlog_bind(&r->act[chan].probe, all, "act", i, TB_PORTS_OF(r->act[chan].ports, ACT_PORTS), err,
+                                 err_size);
         }
     }
-    snprintf(err, err_size, "tensor log: there is no tap of the activation in %s", whole);
-    return -1;
+    return opt_fail(err, err_size, "tensor log: there is no tap of the activation in %s", whole);
 }
 
 static int bind_channels(npu_tlog_rtl *r, char *err, size_t err_size) {
     tb_checks *all = &r->dev->run.checks;
     for (unsigned i = 0; i < NPU_TLOG_CHANNELS; i++) {
-        const npu_score_sig math[] = {{"valid_o", &r->result_valid[i]}, {"y_o", &r->result[i]}};
-        const npu_score_sig op[] = {{"out_we_o", &r->pool_we[i]},
-                                    {"out_end_o", &r->pool_end[i]},
-                                    {"out_addr_o", &r->pool_addr[i]},
-                                    {"out_data_o", &r->pool_data[i]}};
-        if (BIND(&r->math[i], all, "alu_math", i, math, err, err_size) != 0 ||
-            BIND(&r->op[i], all, "pool_op", i, op, err, err_size) != 0 || bind_act(r, i, err, err_size) != 0) {
+        const tb_ports math = TB_PORTS_OF(r->math[i].ports, MATH_PORTS), op = TB_PORTS_OF(r->op[i].ports, OP_PORTS);
+        if (npu_tlog_bind(&r->math[i].probe, all, "alu_math", i, math, err, err_size) != 0 ||
+            npu_tlog_bind(&r->op[i].probe, all, "pool_op", i, op, err, err_size) != 0 ||
+            bind_act(r, i, err, err_size) != 0) {
             return -1;
         }
     }
@@ -86,8 +91,8 @@ static int bind_channels(npu_tlog_rtl *r, char *err, size_t err_size) {
 static int bind_all(npu_tlog_rtl *r, char *err, size_t err_size) {
     static const char *const kinds[UNITS] = {[UNIT_ALU] = "alu", [UNIT_POOL] = "pool", [UNIT_GEMM] = "gemm"};
     for (unsigned u = 0; u < UNITS; u++) {
-        const npu_score_sig end[] = {{"task_done_o", &r->done[u]}};
-        if (BIND(&r->end[u], &r->dev->run.checks, kinds[u], 0, end, err, err_size) != 0) {
+        const tb_ports end = TB_PORTS_OF(r->end[u].task_done_o, task_done_o);
+        if (npu_tlog_bind(&r->end[u].probe, &r->dev->run.checks, kinds[u], 0, end, err, err_size) != 0) {
             return -1;
         }
     }
@@ -184,11 +189,11 @@ static void take_alu(npu_tlog_rtl *r, alu_place *p, unsigned chan, unsigned slot
 
 static void cycle_alu(npu_tlog_rtl *r) {
     for (unsigned i = 0; i < NPU_TLOG_CHANNELS; i++) {
-        if (r->math[i].runs && tb_get(r->value_valid[i]) != 0) {
-            take_alu(r, &r->in[i], i, NPU_TLOG_SUM, (const uint32_t *)r->value[i].ptr);
+        if (r->math[i].probe.runs && tb_get(r->act[i].valid_i) != 0) {
+            take_alu(r, &r->in[i], i, NPU_TLOG_SUM, (const uint32_t *)r->act[i].x_i.ptr);
         }
-        if (r->math[i].runs && tb_get(r->result_valid[i]) != 0) {
-            take_alu(r, &r->out[i], i, NPU_TLOG_POST, (const uint32_t *)r->result[i].ptr);
+        if (r->math[i].probe.runs && tb_get(r->math[i].valid_o) != 0) {
+            take_alu(r, &r->out[i], i, NPU_TLOG_POST, (const uint32_t *)r->math[i].y_o.ptr);
         }
     }
 }
@@ -202,21 +207,21 @@ static void take_pool(npu_tlog_rtl *r, unsigned chan) {
     }
     const cm_pool_task *p = &t->task.pool;
     const uint32_t lanes = p->int8 ? 4 * POOL_LANES : POOL_LANES,
-                   x = (uint32_t)tb_get(r->pool_addr[chan]) % POOL_COLUMNS;
+                   x = (uint32_t)tb_get(r->op[chan].out_addr_o) % POOL_COLUMNS;
     const uint64_t group = 2 * (r->pool_row[chan] / p->oh) + chan, y = r->pool_row[chan] % p->oh;
     for (uint32_t i = 0; x < p->ow && i < lanes && group * lanes + i < p->c; i++) {
-        const void *data = r->pool_data[chan].ptr;
+        const void *data = r->op[chan].out_data_o.ptr;
         npu_tlog_put(t, NPU_TLOG_POST, ((group * lanes + i) * p->oh + y) * p->ow + x,
                      p->int8 ? ((const uint8_t *)data)[i] : ((const uint32_t *)data)[i]);
     }
-    r->pool_row[chan] += tb_get(r->pool_end[chan]) != 0;
+    r->pool_row[chan] += tb_get(r->op[chan].out_end_o) != 0;
 }
 
 /* ---- */
 
 static void cycle_ends(npu_tlog_rtl *r) {
     for (unsigned u = 0; u < UNITS; u++) {
-        if (!r->end[u].runs || tb_get(r->done[u]) == 0) {
+        if (!r->end[u].probe.runs || tb_get(r->end[u].task_done_o) == 0) {
             continue;
         }
         if (u == UNIT_GEMM) {
@@ -233,21 +238,21 @@ static void cycle_ends(npu_tlog_rtl *r) {
 
 void npu_tlog_rtl_cycle(npu_tlog_rtl *r) {
     npu_tlog_gemm *g = &r->gemm;
-    npu_tlog_look(&g->ifm);
-    npu_tlog_look(&g->ofm);
+    npu_tlog_look(&g->ifm.probe);
+    npu_tlog_look(&g->ofm.probe);
     for (unsigned i = 0; i < NPU_TLOG_CHANNELS; i++) {
-        npu_tlog_look(&g->post[i]);
-        npu_tlog_look(&g->requant[i]);
-        npu_tlog_look(&r->math[i]);
-        npu_tlog_look(&r->op[i]);
+        npu_tlog_look(&g->post[i].probe);
+        npu_tlog_look(&g->requant[i].probe);
+        npu_tlog_look(&r->math[i].probe);
+        npu_tlog_look(&r->op[i].probe);
     }
     for (unsigned u = 0; u < UNITS; u++) {
-        npu_tlog_look(&r->end[u]);
+        npu_tlog_look(&r->end[u].probe);
     }
     npu_tlog_gemm_cycle(g);
     cycle_alu(r);
     for (unsigned i = 0; i < NPU_TLOG_CHANNELS; i++) {
-        if (r->op[i].runs && tb_get(r->pool_we[i]) != 0) {
+        if (r->op[i].probe.runs && tb_get(r->op[i].out_we_o) != 0) {
             take_pool(r, i);
         }
     }

@@ -6,15 +6,15 @@
 
 #define NPU_TLOG_CHANNELS 2u
 
-/* A tap that is looked at; its check has only what npu_score_bind() needs. */
+/* A tap that is looked at; its check has only what tb_check_ports() needs. */
 typedef struct npu_tlog_probe {
     tb_check check;
     bool runs; /* in this cycle: not in reset, and its clock is on */
 } npu_tlog_probe;
 
 /* Signals of the `index`-th tap of a kind. 0 or -1 with one line in err. */
-int npu_tlog_bind(npu_tlog_probe *p, tb_checks *all, const char *kind, size_t index, const npu_score_sig *sigs,
-                  size_t count, char *err, size_t err_size);
+int npu_tlog_bind(npu_tlog_probe *p, tb_checks *all, const char *kind, size_t index, tb_ports ports, char *err,
+                  size_t err_size);
 
 /* Does it run in this cycle? */
 void npu_tlog_look(npu_tlog_probe *p);
@@ -35,13 +35,34 @@ typedef struct npu_tlog_place {
     npu_score_place data;
 } npu_tlog_place;
 
+#define NPU_TLOG_LAYOUT_PORTS wr_valid_o, wr_ready_i
+#define NPU_TLOG_IFM_PORTS we_i, wdata_i
+#define NPU_TLOG_OFM_PORTS we_i, wdata_i[2]
+#define NPU_TLOG_POST_PORTS wr_valid_o, wr_ready_i, wr_data_o, task_done_i
+#define NPU_TLOG_REQUANT_PORTS in_valid_i, in_data_i, single_i
 typedef struct npu_tlog_gemm {
     const npu_tlog_side *side;
     uint32_t n, cols;
-    npu_tlog_probe layout[NPU_TLOG_CHANNELS], ifm, ofm, post[NPU_TLOG_CHANNELS], requant[NPU_TLOG_CHANNELS];
-    tb_sig lw_valid[NPU_TLOG_CHANNELS], lw_ready[NPU_TLOG_CHANNELS], ifm_we, ifm_data, ofm_we, ofm_data[2];
-    tb_sig wr_valid[NPU_TLOG_CHANNELS], wr_ready[NPU_TLOG_CHANNELS], wr_data[NPU_TLOG_CHANNELS], end[NPU_TLOG_CHANNELS];
-    tb_sig rq_valid[NPU_TLOG_CHANNELS], rq_data[NPU_TLOG_CHANNELS], rq_single[NPU_TLOG_CHANNELS];
+    struct {
+        npu_tlog_probe probe;
+        TB_PORTS(ports, NPU_TLOG_LAYOUT_PORTS);
+    } layout[NPU_TLOG_CHANNELS];
+    struct {
+        npu_tlog_probe probe;
+        TB_PORTS(ports, NPU_TLOG_IFM_PORTS);
+    } ifm;
+    struct {
+        npu_tlog_probe probe;
+        TB_PORTS(ports, NPU_TLOG_OFM_PORTS);
+    } ofm;
+    struct {
+        npu_tlog_probe probe;
+        TB_PORTS(ports, NPU_TLOG_POST_PORTS);
+    } post[NPU_TLOG_CHANNELS];
+    struct {
+        npu_tlog_probe probe;
+        TB_PORTS(ports, NPU_TLOG_REQUANT_PORTS);
+    } requant[NPU_TLOG_CHANNELS];
     npu_tlog_job job[NPU_TLOG_CHANNELS];
     npu_tlog_place column[32], in[NPU_TLOG_CHANNELS], out[NPU_TLOG_CHANNELS];
 } npu_tlog_gemm;

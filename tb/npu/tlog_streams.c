@@ -54,7 +54,7 @@ static const spec specs[] = {
 
 typedef struct stream {
     npu_tlog_probe probe;
-    tb_sig valid, ready, data;
+    tb_sig valid, data, ready;
     char name[48];
     tb_tlog_entry entry;
 } stream;
@@ -70,8 +70,10 @@ static size_t element_bytes(tb_tlog_type type) {
 }
 
 static int open_stream(stream *s, const spec *p, tb_checks *all, size_t index, char *err, size_t err_size) {
-    const npu_score_sig sigs[] = {{p->valid, &s->valid}, {p->data, &s->data}, {p->ready, &s->ready}};
-    if (npu_tlog_bind(&s->probe, all, p->unit, index, sigs, p->ready != NULL ? 3 : 2, err, err_size) != 0) {
+    char names[96];
+    snprintf(names, sizeof names, "%s, %s, %s", p->valid, p->data, p->ready != NULL ? p->ready : "");
+    const tb_ports ports = {names, &s->valid, p->ready != NULL ? 3 : 2, NULL};
+    if (npu_tlog_bind(&s->probe, all, p->unit, index, ports, err, err_size) != 0) {
         return -1;
     }
     snprintf(s->name, sizeof s->name, "%s/%zu.%s", p->unit, index, p->name);

@@ -11,6 +11,7 @@
 #include "../tlog/tlog.h"
 #include "report.h"
 #include "report/bundle.h"
+#include "report/report.h"
 
 static bool differs(const tb_tlog_diff *d) {
     return d->only_a || d->only_b || d->shape_differs || d->wrong != 0;
@@ -91,14 +92,12 @@ static bool keep_first(void *ctx, const char *stream, uint64_t task) {
 static void gone(void *ctx, const char *stream, uint64_t task, uint64_t bytes) {
     room *k = (room *)ctx;
     tb_report *r = k->report;
-    tb_report_left *list = (tb_report_left *)realloc(r->left, (r->lefts + 1) * sizeof *list);
-    if (list == NULL) {
+    if (!rep_more(&r->left, r->lefts, sizeof *r->left)) {
         k->oom = true;
         return;
     }
-    r->left = list;
     r->left[r->lefts] = (tb_report_left){.device = k->device, .task = task, .bytes = bytes};
-    snprintf(r->left[r->lefts++].name, sizeof list->name, "%s", stream);
+    snprintf(r->left[r->lefts++].name, sizeof r->left->name, "%s", stream);
     r->left_bytes += bytes;
 }
 

@@ -3,6 +3,7 @@
 #include "plan.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #ifdef __AVX2__
@@ -60,6 +61,56 @@ static int allocate(tb_checks *checks, const tb_check_ops *const *ops, size_t no
     return 0;
 }
 
+/* Is `part` a component of the instance path? */
+static bool inside(const char *path, const char *part) {
+    const size_t length = strlen(part);
+    for (const char *p = strstr(path, part); p != NULL; p = strstr(p + 1, part)) {
+        if (p > path && p[-1] == '.' && (p[length] == '.' || p[length] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int find_clock(tb_check *c, char *err, size_t err_size) {
+    const tb_check_ops *gate = c->all->gate;
+    if (gate == NULL || tb_taps_find(&c->all->taps, gate->unit, 0) == NULL) {
+        return 0;
+    }
+    for (size_t i = 0; gate->gates[i] != NULL; i++) {
+        if (inside(c->tap->path, gate->gates[i])) {
+            const tb_tap *tap = tb_taps_find(&c->all->taps, gate->unit, i);
+            if (tap == NULL) {
+                snprintf(err, err_size, "%s: there is no tap of the clock gate of %s", c->tap->path, gate->gates[i]);
+                return -1;
+            }
+            return tb_tap_sig(tap, "en_i", 1, &c->clock, err, err_size);
+        }
+    }
+    return 0;
+}
+
+int tb_check_ports(tb_check *c, tb_ports ports, char *err, size_t err_size) {
+    c->reset_n = tb_tap_find(c->tap, "rst_ni");
+    return tb_tap_ports(c->tap, ports, err, err_size) != 0 ? -1 : find_clock(c, err, err_size);
+}
+
+static int open_check(tb_check *c, char *err, size_t err_size) {
+    const tb_ports ports = tb_ports_of(&c->ops->ports, c->state);
+    if (tb_check_ports(c, ports, err, err_size) != 0 || (c->ops->open != NULL && c->ops->open(c, err, err_size) != 0)) {
+        return -1;
+    }
+    const tb_ports wake = {.names = c->ops->wake != NULL ? c->ops->wake : ""};
+    char name[64];
+    for (size_t i = 0; tb_ports_name(&wake, i, name, sizeof name), name[0] != '\0'; i++) {
+        tb_sig sig;
+        if (tb_check_sig(c, name, 0, &sig, err, err_size) != 0 || tb_check_wake(c, sig, err, err_size) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* The instances of a unit, their states from `state` on. */
 static int open_unit(tb_checks *checks, const tb_check_ops *ops, uint8_t *state, char *err, size_t err_size) {
     unsigned index = 0;
@@ -73,7 +124,7 @@ static int open_unit(tb_checks *checks, const tb_check_ops *ops, uint8_t *state,
                             .all = checks,
                             .index = index};
             c->state = &state[index++ * ops->state_bytes];
-            if (ops->open(c, err, err_size) != 0) {
+            if (open_check(c, err, err_size) != 0) {
                 return -1;
             }
         }
@@ -103,6 +154,9 @@ int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *con
             snprintf(err, err_size, "tap of %s: no check knows the kind '%s'", tap->path, tap->kind);
             goto fail;
         }
+    }
+    for (size_t k = 0; k < nops; k++) {
+        checks->gate = ops[k]->gates != NULL ? ops[k] : checks->gate;
     }
     uint8_t *state = checks->states;
     for (size_t k = 0; k < nops; k++) {
@@ -372,9 +426,26 @@ void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const 
     all->plan->failed = true;
 }
 
+/* What stands behind the last bar, which ends the rest; NULL: there is none. */
+static const char *cut(char *text) {
+    char *bar = strrchr(text, '|');
+    if (bar != NULL) {
+        *bar++ = '\0';
+    }
+    return bar;
+}
+
+void tb_check_failf(tb_check *c, const char *stream, uint64_t transaction, const char *format, ...) {
+    char text[320];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const char *expected = cut(text), *got = cut(text);
+    tb_check_fail(c, stream, transaction, got != NULL ? text : NULL, got != NULL ? got : text,
+                  expected != NULL ? expected : "");
+}
+
 void tb_check_differs(tb_check *c, const char *stream, uint64_t transaction, uint64_t got, uint64_t expected) {
-    char g[24], e[24];
-    snprintf(g, sizeof g, "0x%" PRIx64, got);
-    snprintf(e, sizeof e, "0x%" PRIx64, expected);
-    tb_check_fail(c, stream, transaction, NULL, g, e);
+    tb_check_failf(c, stream, transaction, "0x%" PRIx64 "|0x%" PRIx64, got, expected);
 }

@@ -18,13 +18,19 @@ typedef struct tb_check_ops {
     const char *unit;          /* kind of the tap, and name in reports */
     const char *const *inputs; /* units whose output it consumes, NULL-terminated; NULL: none */
     size_t state_bytes;        /* of tb_check.state, zeroed at open */
-    /* Find the signals (tb_check_sig), allocate. 0 or -1 with one line in err. */
+    tb_port_list ports;        /* signals of its tap, found before open; TB_STATE(state, PORTS) says both */
+    const char *wake; /* those that wake it (tb_check_wake), "valid_i, ready_o"; NULL: none, or open names them */
+    /*
+     * A gate of clocks: the instances that run while en_i of its first tap is 1, of its second one ..., NULL-terminated.
+     * The checks inside of them are called in these cycles only. Where the design has no such tap, clocks always run.
+     */
+    const char *const *gates;
+    /* Find what else it needs, allocate. 0 or -1 with one line in err. NULL: nothing. */
     int (*open)(tb_check *c, char *err, size_t err_size);
     /*
-     * A cycle in which the unit's clock runs, after settle: look at the handshakes. Every such cycle, or, when open
-     * named signals with tb_check_wake(), those in which one of them is not 0, those after a cycle() that set
-     * tb_check.again and the first one after a reset. NULL: the tap only serves other checks, the next three are NULL,
-     * too.
+     * A cycle in which the unit's clock runs, after settle: look at the handshakes. Every such cycle, or, when signals
+     * were named that wake it, those in which one of them is not 0, those after a cycle() that set tb_check.again and
+     * the first one after a reset. NULL: the tap only serves other checks, the next three are NULL, too.
      */
     void (*cycle)(tb_check *c);
     /*
@@ -80,6 +86,7 @@ struct tb_checks {
     size_t count;
     uint8_t *states;            /* of all checks */
     struct tb_check_plan *plan; /* who is to be called when */
+    const tb_check_ops *gate;   /* of clocks; NULL: there are none */
     /* no check waits for a signal; one that saves time by looking at a part of what it could compare may compare all */
     bool every_cycle;
     void *ctx; /* the owner's: parameters of the design that checks need */
@@ -111,6 +118,11 @@ void tb_check_text(const tb_check_failure *failure, char *dst, size_t size);
 /* Signal of the tap; width 0: any. 0 or -1 with one line in err. */
 int tb_check_sig(tb_check *c, const char *name, uint32_t width, tb_sig *out, char *err, size_t err_size);
 /*
+ * What is found for every check before its open: these signals, the reset (rst_ni, where the tap has it) and the enable
+ * of the gated clock. 0 or -1.
+ */
+int tb_check_ports(tb_check *c, tb_ports ports, char *err, size_t err_size);
+/*
  * Call cycle() only when this signal of up to 32 bits is not 0, or another one named so, or after `again`. For open.
  * What a check does not look at in a cycle without these signals must not matter. 0 or -1.
  */
@@ -120,6 +132,11 @@ int tb_check_wake_bits(tb_check *c, tb_sig sig, uint8_t bits, char *err, size_t 
 /* Note a failure of this cycle; only the first of each check counts. `where` may be NULL. */
 __attribute__((cold)) void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const char *where,
                                          const char *got, const char *expected);
+/*
+ * The same with text that is made here: "where|got|expected", "got|expected" without a place.
+ */
+__attribute__((cold, format(printf, 4, 5))) void tb_check_failf(tb_check *c, const char *stream, uint64_t transaction,
+                                                                const char *format, ...);
 /* What tb_check_value() says when the two differ. */
 __attribute__((cold)) void tb_check_differs(tb_check *c, const char *stream, uint64_t transaction, uint64_t got,
                                             uint64_t expected);

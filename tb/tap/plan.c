@@ -1,5 +1,6 @@
 #include "plan.h"
 #include "opt/opt.h"
+#include "report/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,14 +23,8 @@ static int add_wake(tb_check *c, tb_sig sig, uint32_t most, uint8_t bits, char *
     if (c->all->every_cycle) {
         return 0;
     }
-    if (p->wakes == p->wake_cap) {
-        const size_t cap = p->wake_cap == 0 ? 256 : 2 * p->wake_cap;
-        tb_plan_wake *grown = (tb_plan_wake *)realloc(p->wake, cap * sizeof *grown);
-        if (grown == NULL) {
-            return opt_fail(err, err_size, "out of memory");
-        }
-        p->wake = grown;
-        p->wake_cap = cap;
+    if (!rep_more(&p->wake, p->wakes, sizeof *p->wake)) {
+        return opt_fail(err, err_size, "out of memory");
     }
     p->wake[p->wakes++] = (tb_plan_wake){.ptr = (const uint8_t *)sig.ptr,
                                          .bytes = (uint32_t)bytes,

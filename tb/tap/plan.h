@@ -67,7 +67,7 @@ typedef struct tb_check_plan {
     tb_plan_domain *domain;
     size_t domains;
     tb_plan_wake *wake; /* ordered by domain, address */
-    size_t wakes, wake_cap;
+    size_t wakes;
     tb_plan_probe *probe;
     tb_plan_byte *byte; /* of all probes */
     uint64_t *woken;    /* of all probes */

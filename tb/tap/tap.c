@@ -96,3 +96,49 @@ int tb_tap_sig(const tb_tap *tap, const char *name, uint32_t width, tb_sig *out,
     }
     return 0;
 }
+
+tb_ports tb_ports_of(const tb_port_list *list, void *state) {
+    return (tb_ports){list->names, (tb_sig *)(void *)((uint8_t *)state + list->at), list->count, NULL};
+}
+
+void tb_ports_name(const tb_ports *ports, size_t number, char *name, size_t size) {
+    const char *at = ports->names, *prefix = ports->prefix != NULL ? ports->prefix : "";
+    name[0] = '\0';
+    while (*at != '\0') {
+        const int length = (int)strcspn(at, ",[");
+        const bool array = at[length] == '[';
+        const size_t elements = array ? strtoul(at + length + 1, NULL, 10) : 1;
+        if (number < elements && array) { /* the number stands before the direction: data0_i */
+            const char *end = memrchr(at, '_', (size_t)length);
+            const int stem = end != NULL ? (int)(end - at) : length;
+            snprintf(name, size, "%s%.*s%zu%.*s", prefix, stem, at, number, length - stem, at + stem);
+            return;
+        }
+        if (number < elements) {
+            snprintf(name, size, "%s%.*s", prefix, length, at);
+            return;
+        }
+        number -= elements;
+        at += strcspn(at, ",");
+        at += strspn(at, ", ");
+    }
+}
+
+int tb_tap_ports(const tb_tap *tap, tb_ports ports, char *err, size_t err_size) {
+    for (size_t i = 0; i < ports.count; i++) {
+        char name[64];
+        tb_ports_name(&ports, i, name, sizeof name);
+        if (tb_tap_sig(tap, name, 0, &ports.sig[i], err, err_size) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int tb_taps_ports(const tb_taps *taps, const char *kind, size_t index, tb_ports ports, char *err, size_t err_size) {
+    const tb_tap *tap = tb_taps_find(taps, kind, index);
+    if (tap == NULL) {
+        return opt_fail(err, err_size, "%s: there is no tap %zu of this kind", kind, index);
+    }
+    return tb_tap_ports(tap, ports, err, err_size);
+}

@@ -8,6 +8,8 @@
 #ifndef TB_TAP_H
 #define TB_TAP_H
 
+#include <stddef.h>
+
 #include "sim/sim.h"
 
 #define TB_TAP_PREFIX "u_tap_" /* name of a tap's instance, before its kind */
@@ -25,6 +27,53 @@ typedef struct tb_taps {
     tb_shim_var *var;
 } tb_taps;
 
+/*
+ * Signals that are looked up by name, each named once:
+ *
+ *     #define PORTS valid_i, ready_o, data_i[2]
+ *     typedef struct state {
+ *         TB_PORTS(ports, PORTS);
+ *         ...
+ *
+ * makes members of them, state.valid_i and so on, and TB_PORTS_OF(s->ports, PORTS) tells their names to what finds them.
+ * Element i of data_i[2] is the signal data<i>_i.
+ */
+#define TB_PORTS(NAME, ...)                                                                                            \
+    union {                                                                                                            \
+        struct {                                                                                                       \
+            tb_sig __VA_ARGS__;                                                                                        \
+        };                                                                                                             \
+        struct {                                                                                                       \
+            tb_sig __VA_ARGS__;                                                                                        \
+        } NAME;                                                                                                        \
+    }
+#define TB_PORTS_TEXT_(...) #__VA_ARGS__
+#define TB_PORTS_TEXT(...) TB_PORTS_TEXT_(__VA_ARGS__)
+#define TB_PORTS_OF(MEMBER, ...)                                                                                       \
+    ((tb_ports){TB_PORTS_TEXT(__VA_ARGS__), (tb_sig *)&(MEMBER), sizeof(MEMBER) / sizeof(tb_sig), NULL})
+
+typedef struct tb_ports {
+    const char *names; /* "valid_i, ready_o, data_i[2]" */
+    tb_sig *sig;
+    size_t count;
+    const char *prefix; /* stands before every name; NULL: nothing does */
+} tb_ports;
+
+/* The signals of a type of state, by where they lie in it. */
+typedef struct tb_port_list {
+    const char *names;
+    size_t at, count;
+} tb_port_list;
+/* A type of state and its member `ports`, for a table that says what is to be allocated and looked up. */
+#define TB_STATE(TYPE, ...)                                                                                            \
+    .state_bytes = sizeof(TYPE),                                                                                       \
+    .ports = {TB_PORTS_TEXT(__VA_ARGS__), offsetof(TYPE, ports), sizeof(((TYPE *)0)->ports) / sizeof(tb_sig)}
+/* Those of one state. */
+tb_ports tb_ports_of(const tb_port_list *list, void *state);
+
+/* Name of signal `number`; empty past the last one. */
+void tb_ports_name(const tb_ports *ports, size_t number, char *name, size_t size);
+
 /* All taps of a design; a build without any is no error (count 0). They are valid until the simulation is closed. 0 or
  * -1 (out of memory). */
 int tb_taps_open(tb_taps *taps, const tb_sim *sim, char *err, size_t err_size);
@@ -35,5 +84,9 @@ const tb_tap *tb_taps_find(const tb_taps *taps, const char *kind, size_t index);
 tb_sig tb_tap_find(const tb_tap *tap, const char *name);
 /* Signal by name that must exist with this width (0: any). 0 or -1. */
 int tb_tap_sig(const tb_tap *tap, const char *name, uint32_t width, tb_sig *out, char *err, size_t err_size);
+/* All of them. 0 or -1. */
+int tb_tap_ports(const tb_tap *tap, tb_ports ports, char *err, size_t err_size);
+/* Those of the `index`-th tap of a kind, which must exist. 0 or -1. */
+int tb_taps_ports(const tb_taps *taps, const char *kind, size_t index, tb_ports ports, char *err, size_t err_size);
 
 #endif

@@ -1,5 +1,6 @@
 /* index.c - reading the index of a tensor log. */
 #include "tlog/index.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -113,15 +114,9 @@ static int by_stream(const void *a, const void *b) {
 }
 
 static int add(tlog_index *ix, const char *line, const tlog_place *to) {
-    if (ix->count == ix->cap) {
-        const size_t cap = ix->cap == 0 ? 64 : 2 * ix->cap;
-        tlog_entry *list = (tlog_entry *)realloc(ix->list, cap * sizeof *list);
-        if (list == NULL) {
-            snprintf(to->err, to->err_size, "out of memory");
-            return -1;
-        }
-        ix->list = list;
-        ix->cap = cap;
+    if (!rep_more(&ix->list, ix->count, sizeof *ix->list)) {
+        snprintf(to->err, to->err_size, "out of memory");
+        return -1;
     }
     tlog_entry *e = &ix->list[ix->count];
     *e = (tlog_entry){.text = strdup(line), .number = ix->count + 1};

@@ -22,7 +22,7 @@ typedef struct tlog_index {
     char path[TLOG_LINE];
     const char *dir;
     tlog_entry *list, **sorted;
-    size_t count, cap;
+    size_t count;
 } tlog_index;
 
 /* Where the one line of an error goes. */

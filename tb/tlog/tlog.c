@@ -30,7 +30,7 @@ typedef struct item {
 struct tb_tlog {
     char *dir;
     item *list;
-    size_t count, cap;
+    size_t count;
     size_t last; /* stream of the last tb_tlog_append() */
     bool failed;
     char err[512];
@@ -133,15 +133,9 @@ static item *add(tb_tlog *log, const tb_tlog_entry *e) {
              e->stream != NULL ? e->stream : "(none)");
         return NULL;
     }
-    if (log->count == log->cap) {
-        const size_t cap = log->cap == 0 ? 64 : 2 * log->cap;
-        item *list = (item *)realloc(log->list, cap * sizeof *list);
-        if (list == NULL) {
-            fail(log, "out of memory");
-            return NULL;
-        }
-        log->list = list;
-        log->cap = cap;
+    if (!rep_more(&log->list, log->count, sizeof *log->list)) {
+        fail(log, "out of memory");
+        return NULL;
     }
     item *it = &log->list[log->count++];
     *it =

@@ -1,6 +1,7 @@
 /* Waveform files: what is common to the formats. */
 #include "wave/wave_priv.h"
 #include "opt/opt.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -126,14 +127,8 @@ static const char *member_name(tb_wave *wave, size_t skip, const char *name, siz
 }
 
 int wave_add(tb_wave *wave, const char *name, size_t len, uint32_t width, uint32_t handle, bool parameter) {
-    if (wave->signals == wave->room) {
-        const size_t room = wave->room == 0 ? 256 : 2 * wave->room;
-        tb_wave_signal *more = realloc(wave->signal, room * sizeof *more);
-        if (more == NULL) {
-            return -1;
-        }
-        wave->signal = more;
-        wave->room = room;
+    if (!rep_more(&wave->signal, wave->signals, sizeof *wave->signal)) {
+        return -1;
     }
     const size_t at = range_of(name, len);
     size_t end = at;

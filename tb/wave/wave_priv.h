@@ -32,7 +32,7 @@ typedef struct wave_sink {
 struct tb_wave {
     char *path;
     tb_wave_signal *signal;
-    size_t signals, room;
+    size_t signals;
     uint32_t *width; /* by handle; 0: not read (a real, a string) */
     uint32_t handles, width_room;
     wave_block *text;

@@ -72,10 +72,10 @@ static void prepare(copy_device *dev, const tb_prog_run *run, const job *j) {
 
 /* What the driver must answer: the slave knows what it answered with an error. */
 static copy_status expected_status(const copy_device *dev, const tb_axi_slave *s, const uint64_t before[2]) {
-    return (dev->model.err & COPY_ERR_RANGE) != 0 ? COPY_FAIL_RANGE
-           : s->errors[0] != before[0]            ? COPY_FAIL_READ
-           : s->errors[1] != before[1]            ? COPY_FAIL_WRITE
-                                                  : COPY_OK;
+    return (dev->model.err & AXI_COPY_ERR_RANGE_MASK) != 0 ? COPY_FAIL_RANGE
+           : s->errors[0] != before[0]                     ? COPY_FAIL_READ
+           : s->errors[1] != before[1]                     ? COPY_FAIL_WRITE
+                                                           : COPY_OK;
 }
 
 /* One copy; the next one is prepared while it is under way, if there is one and the case says so. */
@@ -86,7 +86,8 @@ static bool copy_one(copy_device *dev, const tb_prog_run *run, uint32_t number, 
     copy_device_begin(dev, number, j->src, j->dst, j->len);
     copy_start(&dev->hal, irq);
     if (tb_knobs_get(run->knobs, "again") != 0 && j->len >= LONG_ENOUGH && dev->model.err == 0) {
-        tb_run_write(&dev->run, COPY_PORT_REGS, COPY_CTRL, COPY_CTRL_START | (irq ? COPY_CTRL_IRQ_EN : 0));
+        tb_run_write(&dev->run, COPY_PORT_REGS, AXI_COPY_REG_CTRL,
+                     AXI_COPY_CTRL_START_MASK | (irq ? AXI_COPY_CTRL_IRQ_EN_MASK : 0));
     }
     if (next != NULL) {
         prepare(dev, run, next);

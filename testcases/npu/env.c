@@ -21,10 +21,6 @@ const size_t tc_test_count = sizeof tc_tests / sizeof tc_tests[0];
 const char *const tc_bus_names[TC_BUS_COUNT] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
 const uint32_t tc_writes_weight[2] = {3, 1};
 
-const char *tc_bus(const tc_run *run) {
-    return tb_knobs_get(run->knobs, "writes") != 0 ? "writes" : tb_knobs_get_name(run->knobs, "bus");
-}
-
 const tc_test *tc_test_find(const char *name) {
     for (size_t i = 0; i < tc_test_count; i++) {
         if (strcmp(tc_tests[i]->name, name) == 0) {
@@ -117,8 +113,7 @@ static int open_device(tc_run *run, const char *bus, uint64_t device_seed, uint6
                              .on_access = run->cov != NULL ? count_access : NULL,
                              .access_ctx = run};
     if (bus != NULL && tb_axi_profile_find(bus) == NULL) {
-        snprintf(run->err, sizeof run->err, "bus profile %s is unknown to the testbench", bus);
-        return -1;
+        return opt_fail(run->err, sizeof run->err, "bus profile %s is unknown to the testbench", bus);
     }
     run->dev = npu_dev_open(&cfg, run->err, sizeof run->err);
     if (run->dev == NULL) {
@@ -134,11 +129,13 @@ static int open_device(tc_run *run, const char *bus, uint64_t device_seed, uint6
     return 0;
 }
 
-int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_bytes, npu_wait wait,
-            uint32_t timeout_us) {
+int tc_open(tc_run *run, uint64_t ddr_bytes, uint32_t timeout_us) {
+    const tb_knobs *k = run->knobs;
+    const npu_wait wait = tb_knobs_find(k, "wait") >= 0 ? (npu_wait)tb_knobs_get(k, "wait") : NPU_WAIT_POLL;
+    const char *bus = tb_knobs_get(k, "writes") != 0 ? "writes" : tb_knobs_get_name(k, "bus");
     if (run->dev != NULL) { /* shared */
         npu_dev_alloc_reset(run->dev);
-    } else if (open_device(run, bus, device_seed, ddr_bytes) != 0) {
+    } else if (open_device(run, bus, (uint64_t)tb_knobs_get(k, "dseed"), ddr_bytes) != 0) {
         return -1;
     }
     const uint32_t patience = run->share != NULL && run->share->timeout_us != 0 ? run->share->timeout_us : timeout_us;
@@ -324,19 +321,16 @@ bool tc_expect(tc_run *run, const char *name, uint32_t offset, uint32_t mask, ui
     return true;
 }
 
-int tc_check_any(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
-    (void)n;
-    (void)knobs;
-    (void)err;
-    (void)err_size;
-    return 0;
+int tc_check(const tc_test *test, uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
+    return test->check != NULL ? test->check(n, knobs, err, err_size) : 0;
 }
 
-int tc_generate_any(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size) {
-    (void)n;
-    (void)plain;
-    (void)err;
-    (void)err_size;
-    tb_knobs_draw(knobs, seed);
-    return 0;
+int tc_generate(const tc_test *test, uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err,
+                size_t err_size) {
+    if (test->generate != NULL) {
+        test->generate(&(tc_gen){.knobs = knobs, .seed = seed, .n = n, .plain = plain});
+    } else {
+        tb_knobs_draw(knobs, seed);
+    }
+    return tc_check(test, n, knobs, err, err_size);
 }

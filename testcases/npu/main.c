@@ -35,8 +35,8 @@ static int take_break(void *to, const char *value, char *err, size_t err_size) {
     if (npu_dev_broken_parse(value, &t->setup.broken)) {
         return 0;
     }
-    snprintf(err, err_size, "expected PORT.CHANNEL:HANDSHAKES such as m0.R:100, or m0.R:100:flip, got '%.60s'", value);
-    return -1;
+    return opt_fail(err, err_size, "expected PORT.CHANNEL:HANDSHAKES such as m0.R:100, or m0.R:100:flip, got '%.60s'",
+                    value);
 }
 
 static bool has_end(const char *arg, const char *end) {
@@ -71,9 +71,8 @@ static int check_options(const tb_prog_options *o, char *err, size_t err_size) {
     t->setup.plusargs = t->plusarg[0] != NULL ? t->plusarg : NULL;
     const bool model = t->setup.kind == NPU_DEV_MODEL;
     if (!model && tb_shim_get() == NULL) {
-        snprintf(err, err_size, "--device %s: this program contains no RTL, expected model",
-                 cli_kind_name(t->setup.kind));
-        return -1;
+        return opt_fail(err, err_size, "--device %s: this program contains no RTL, expected model",
+                        cli_kind_name(t->setup.kind));
     }
     if (o->code_cov != NULL && model) {
         text = "--code-cov: the model has no RTL, expected --device rtl or tandem";
@@ -117,11 +116,11 @@ static const tc_test *tc_of(const tb_test *test) {
 }
 
 static int generate(const tb_test *test, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size) {
-    return tc_of(test)->generate(NPU_CFG_N, seed, plain, knobs, err, err_size);
+    return tc_generate(tc_of(test), NPU_CFG_N, seed, plain, knobs, err, err_size);
 }
 
 static int check(const tb_test *test, const tb_knobs *knobs, char *err, size_t err_size) {
-    return tc_of(test)->check(NPU_CFG_N, knobs, err, err_size);
+    return tc_check(tc_of(test), NPU_CFG_N, knobs, err, err_size);
 }
 
 static tb_shrink_size size_of(const tb_test *test, const tb_knobs *knobs) {
@@ -136,8 +135,7 @@ static int execute(tb_prog_run *p) {
     tandem *t = of(p->o->prog);
     tc_run *run = (tc_run *)malloc(sizeof *run);
     if (run == NULL) {
-        snprintf(p->err, sizeof p->err, "out of memory");
-        return -1;
+        return opt_fail(p->err, sizeof p->err, "out of memory");
     }
     *run = (tc_run){.test = tc_of(p->test),
                     .n = NPU_CFG_N,

@@ -358,8 +358,7 @@ static void json_write(FILE *f, const tc_stats *s, uint32_t n) {
 
 int cli_written(int error, const char *path, char *err, size_t err_size) {
     if (error != 0) {
-        snprintf(err, err_size, "%s: cannot be written: %s", path, strerror(error));
-        return -1;
+        return opt_fail(err, err_size, "%s: cannot be written: %s", path, strerror(error));
     }
     printf("%s: written\n", path);
     return 0;

@@ -106,20 +106,30 @@ typedef struct tc_run {
     char no_wave[256];           /* why fail_wave was not written; empty: it was */
 } tc_run;
 
+/* What a generator of cases works on: knobs, of which some may be pinned. Helpers: gen_*() of operator/tensor.h. */
+typedef struct tc_gen {
+    tb_knobs *knobs;
+    uint64_t seed;
+    uint32_t n;
+    /*
+     * What is no part of the operator itself (splits, bus timing, a second run) is left at its simplest value instead
+     * of being drawn.
+     */
+    bool plain;
+    const char *channels; /* the knob that is ic, oc and groups; NULL: each of them is one */
+} tc_gen;
+
 typedef struct tc_test {
     const char *name;
     const char *help; /* one line */
     bool is_operator; /* `tandem run` knows it */
     const tb_knob *knobs;
     size_t knob_count;
-    /*
-     * Fill every knob that is not pinned. plain: what is no part of the operator itself (splits, bus timing, a second
-     * run) is left at its simplest value instead of being drawn. -1 with one line: the pinned knobs contradict each
-     * other.
-     */
-    int (*generate)(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
-    /* Can these knobs be executed? -1 with one line: no. */
+    /* Fill every knob that is not pinned. NULL: each is drawn by itself. */
+    void (*generate)(const tc_gen *g);
+    /* Can these knobs be executed? -1 with one line: no. NULL: all can. */
     int (*check)(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size);
+    const struct tensor_kind *kind; /* for tensor_execute(): an operator on tensors (operator/tensor.h) */
     /* Execute. Failures go into run->result. -1 with run->err: it could not be run. */
     int (*execute)(tc_run *run);
     /* For shrinking; NULL: not known. Roughly the clock cycles and the MACs of a case that check() accepts. */
@@ -162,12 +172,13 @@ extern const char *const tc_bus_names[TC_BUS_COUNT];
 /* The knob `writes` of tests whose results can come faster than memory takes them. */
 extern const uint32_t tc_writes_weight[2];
 #define TC_WRITES_HELP "1: instead of `bus`, a memory that reads at once and hardly takes writes"
-/* The bus profile that the knobs `bus` and, where there is one, `writes` ask for. */
-const char *tc_bus(const tc_run *run);
 
-/* Open the device (or start the shared one over) and start the driver on it. 0; -1 with run->err (could not run) or
- * with a failure in run->result. bus: profile or NULL. */
-int tc_open(tc_run *run, const char *bus, uint64_t device_seed, uint64_t ddr_bytes, npu_wait wait, uint32_t timeout_us);
+/*
+ * Open the device (or start the shared one over) and start the driver on it, as the knobs `bus` (or `writes`), `dseed`
+ * and `wait` ask for; without `wait` the driver polls. 0; -1 with run->err (could not run) or with a failure in
+ * run->result.
+ */
+int tc_open(tc_run *run, uint64_t ddr_bytes, uint32_t timeout_us);
 /* End checks, cycles and trace hash into run->result, device closed. Safe when nothing is open. */
 void tc_close(tc_run *run);
 /* Note a failure: stable signature, then one line. The device's own failure, if it has one, takes precedence. */
@@ -182,9 +193,11 @@ bool tc_write(tc_run *run, uint32_t offset, uint32_t value);
 /* Read a register and expect a value in the bits of the mask. */
 bool tc_expect(tc_run *run, const char *name, uint32_t offset, uint32_t mask, uint32_t want);
 
-/* For tests whose knobs fit together whatever they are: every case can be run; all knobs are drawn by themselves. */
-int tc_check_any(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size);
-int tc_generate_any(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
+/* The functions of a test, or what stands for those that are NULL. What is generated is checked: pinned knobs may
+ * contradict each other. 0, or -1 with one line in err. */
+int tc_generate(const tc_test *test, uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err,
+                size_t err_size);
+int tc_check(const tc_test *test, uint32_t n, const tb_knobs *knobs, char *err, size_t err_size);
 
 /* Value of a knob as it is used in sizes. */
 static inline uint32_t tc_knob(const tb_knobs *knobs, const char *name) {

@@ -1,5 +1,5 @@
-// A design for tests/test_shim.py: ports of every storage size, public signals (tap_shim_toy.sv), state without reset, a failing assertion,
-// $finish, $stop and a loop that never settles.
+// A design for tests/test_shim.py: ports of every storage size, public signals (tap_shim_toy.sv), state without reset,
+// a failing assertion, $finish, $stop and a loop that never settles.
 module shim_toy (
     input  logic         clk_i,
     input  logic [  2:0] mode_i,

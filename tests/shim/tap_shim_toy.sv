@@ -1,4 +1,5 @@
-// Taps of shim_toy and of its parts: one signal of every storage size. The array and the parameter are left out of the shim's list.
+// Taps of shim_toy and of its parts: one signal of every storage size. The array and the parameter are left out of the
+// shim's list.
 module tap_shim_toy #(
     parameter int unsigned Kind = 3
 ) (

@@ -281,7 +281,7 @@ def parse_args(argv):
     ap.add_argument("--jobs", type=int, default=1, help="Yosys processes at a time (1; the largest takes 4 GB)")
     ap.add_argument("--timeout", type=float, default=3600, help="seconds for one unit (3600)")
     ap.add_argument("--json", type=pathlib.Path, help="also write the figures to this file")
-    ap.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"), help="folder for cached results (build)")
+    ap.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"), help="folder for cached results, and of the generated sources (build)")
     ap.add_argument("--rtl", type=pathlib.Path, default=pathlib.Path("rtl"), help="folder of the sources (rtl)")
     ap.add_argument("--source", type=pathlib.Path, action="append", default=[], help="one more file, whose modules --units may name")
     ap.add_argument("--yosys", default=os.environ.get("YOSYS") or "yosys", help="program (yosys)")
@@ -322,7 +322,7 @@ def run(args):
         raise SynthError("%s: not found; it is the Debian package yosys (make deps)" % args.yosys)
     version = subprocess.run([args.yosys, "-V"], capture_output=True, text=True, check=False).stdout.strip()
     tool = tool_text(version)
-    src = Sources(args.rtl, args.source)
+    src = Sources(args.rtl, args.build / "gen/npu", args.source)
     units, leaf_names = select(src, args)
     folder = args.build / "synth"
     folder.mkdir(parents=True, exist_ok=True)

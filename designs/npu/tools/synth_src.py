@@ -55,10 +55,10 @@ def without_calls(text, macros):
 class Sources:
     """The RTL: modules, packages, included files."""
 
-    def __init__(self, rtl, extra=()):
-        self.include = rtl / "lib"
+    def __init__(self, rtl, generated, extra=()):
+        self.include = "-I%s -I%s" % (rtl / "lib", generated)
         self.text, self.modules, self.packages, self.uses = {}, {}, {}, {}
-        rooms = [rtl / "lib", rtl / "npu"] if (rtl / "npu").is_dir() else [rtl]  # not those of other designs
+        rooms = ([rtl / "lib", rtl / "npu"] if (rtl / "npu").is_dir() else [rtl]) + [generated]  # not those of other designs
         for path in sorted(p for room in rooms for p in room.rglob("*.sv")) + list(extra):
             try:
                 text = path.read_text(encoding="utf-8")
@@ -68,7 +68,7 @@ class Sources:
             code = strip_comments(text)
             for kind, name in re.findall(r"^\s*(module|package)\s+(\w+)", code, re.M):
                 (self.modules if kind == "module" else self.packages)[name] = path
-        headers = {p.name: p for p in sorted(rtl.rglob("*.svh"))}
+        headers = {p.name: p for room in rooms for p in sorted(room.rglob("*.svh"))}
         for path, text in list(self.text.items()):
             self.uses[path] = self._uses(strip_comments(text), headers)
         for path in headers.values():

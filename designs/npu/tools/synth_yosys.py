@@ -59,10 +59,10 @@ class Job:
     def elaborate(self, stub_file):
         """Yosys commands: the elaborated module as the top of the design."""
         packages, modules = self.src.in_order(self.files)
-        lines = ["read_verilog -sv %s" % path for path in packages]
+        lines = ["read_verilog -sv %s %s" % (self.src.include, path) for path in packages]
         if self.stubs:
             lines.append("read_verilog -sv -lib %s" % stub_file)
-        lines.append("read_verilog -sv -defer -I%s %s" % (self.src.include, " ".join(str(p) for p in modules)))
+        lines.append("read_verilog -sv -defer %s %s" % (self.src.include, " ".join(str(p) for p in modules)))
         lines.append("hierarchy -check -top %s %s" % (self.module, " ".join("-chparam %s %s" % p for p in self.params)))
         return lines
 

@@ -6,7 +6,6 @@
 #include "alu_part.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define SLOTS 16u  /* chunks asked for and not yet written */
 #define SEND 256u  /* words of the ALU in send_buf */
@@ -35,13 +34,19 @@ typedef struct result {
     uint32_t y[LANES];
 } result;
 
+#define MATH_PORTS                                                                                                     \
+    op_i, p_vec_i, q_vec_i, red_q_i, act_i, act_p_i[4], valid_i, x_i, p_i, q_i, lanes_i, first_i, last_i, vec_i,       \
+        word_ok_o, last_ok_o, valid_o, y_o
+#define PORTS                                                                                                          \
+    task_i, chunk_valid_i, chunk_ready_o, chunk_a_i, chunk_b_i, chunk_o_i, chunk_p_i, chunk_q_i, chunk_count_i,        \
+        chunk_plane_i, chunk_first_i, chunk_last_i, idle_o, result_o, rd_req_valid_o, rd_req_ready_i, rd_req_addr_o,   \
+        rd_req_bytes_o, rd_valid_i, rd_ready_o, rd_data_i, wr_req_valid_o, wr_req_ready_i, wr_req_addr_o,              \
+        wr_req_bytes_o, wr_valid_o, wr_ready_i, wr_data_o, wr_level_i, ev_data_o, ev_room_o, ev_word_o
 typedef struct state {
-    tb_sig task, chunk_valid, chunk_ready, a, b, o, p, q, count, plane, first, last, idle, result, req_valid, req_ready,
-        req_addr, req_bytes, dat_valid, dat_ready, dat, job_valid, job_ready, job_addr, job_bytes, word_valid,
-        word_ready, word, level, ev_data, ev_room, ev_word;
-    /* of alu_math inside */
-    tb_sig m_op, m_p_vec, m_q_vec, m_red_q, m_act[5], m_valid, m_x, m_p, m_q, m_lanes, m_first, m_last, m_vec,
-        m_word_ok, m_last_ok, m_out, m_y;
+    TB_PORTS(ports, PORTS);
+    struct {
+        TB_PORTS(ports, MATH_PORTS);
+    } math; /* alu_math inside */
     const tb_check *alu;
     bool loaded; /* the task is known */
     cm_alu_task now;
@@ -69,69 +74,9 @@ typedef struct state {
     uint32_t lag, drain;
 } state;
 
-static int bind_ports(tb_check *c, state *s, char *err, size_t err_size) {
-    const npu_score_sig sigs[] = {{"task_i", &s->task},
-                                  {"chunk_valid_i", &s->chunk_valid},
-                                  {"chunk_ready_o", &s->chunk_ready},
-                                  {"chunk_a_i", &s->a},
-                                  {"chunk_b_i", &s->b},
-                                  {"chunk_o_i", &s->o},
-                                  {"chunk_p_i", &s->p},
-                                  {"chunk_q_i", &s->q},
-                                  {"chunk_count_i", &s->count},
-                                  {"chunk_plane_i", &s->plane},
-                                  {"chunk_first_i", &s->first},
-                                  {"chunk_last_i", &s->last},
-                                  {"idle_o", &s->idle},
-                                  {"result_o", &s->result},
-                                  {"rd_req_valid_o", &s->req_valid},
-                                  {"rd_req_ready_i", &s->req_ready},
-                                  {"rd_req_addr_o", &s->req_addr},
-                                  {"rd_req_bytes_o", &s->req_bytes},
-                                  {"rd_valid_i", &s->dat_valid},
-                                  {"rd_ready_o", &s->dat_ready},
-                                  {"rd_data_i", &s->dat},
-                                  {"wr_req_valid_o", &s->job_valid},
-                                  {"wr_req_ready_i", &s->job_ready},
-                                  {"wr_req_addr_o", &s->job_addr},
-                                  {"wr_req_bytes_o", &s->job_bytes},
-                                  {"wr_valid_o", &s->word_valid},
-                                  {"wr_ready_i", &s->word_ready},
-                                  {"wr_data_o", &s->word},
-                                  {"wr_level_i", &s->level},
-                                  {"ev_data_o", &s->ev_data},
-                                  {"ev_room_o", &s->ev_room},
-                                  {"ev_word_o", &s->ev_word}};
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
-}
-
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig math[] = {{"op_i", &s->m_op},
-                                  {"p_vec_i", &s->m_p_vec},
-                                  {"q_vec_i", &s->m_q_vec},
-                                  {"red_q_i", &s->m_red_q},
-                                  {"act_i", &s->m_act[0]},
-                                  {"act_p0_i", &s->m_act[1]},
-                                  {"act_p1_i", &s->m_act[2]},
-                                  {"act_p2_i", &s->m_act[3]},
-                                  {"act_p3_i", &s->m_act[4]},
-                                  {"valid_i", &s->m_valid},
-                                  {"x_i", &s->m_x},
-                                  {"p_i", &s->m_p},
-                                  {"q_i", &s->m_q},
-                                  {"lanes_i", &s->m_lanes},
-                                  {"first_i", &s->m_first},
-                                  {"last_i", &s->m_last},
-                                  {"vec_i", &s->m_vec},
-                                  {"word_ok_o", &s->m_word_ok},
-                                  {"last_ok_o", &s->m_last_ok},
-                                  {"valid_o", &s->m_out},
-                                  {"y_o", &s->m_y}};
-    if (bind_ports(c, s, err, err_size) != 0) {
-        return -1;
-    }
-    return npu_score_alu_bind(c, "alu_math", 0, math, sizeof math / sizeof *math, err, err_size);
+    return npu_score_alu_bind(c, "alu_math", 0, TB_PORTS_OF(s->math.ports, MATH_PORTS), err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -148,7 +93,7 @@ static void clear(tb_check *c) {
 
 static void load_task(state *s) {
     npu_score_task task;
-    npu_score_task_get(NPU_SCORE_ALU, s->task, &task);
+    npu_score_task_get(NPU_SCORE_ALU, s->task_i, &task);
     s->now = task.alu;
     s->reduce = npu_score_alu_reduces(task.alu.op);
     s->vec = (npu_score_alu_uses_p(task.alu.op) && task.alu.p_kind == NPU_ALU_CTRL_P_KIND_VECTOR) ||
@@ -168,11 +113,11 @@ static bool plane_q(const state *s) {
 
 /* The chunk on offer. */
 static slot chunk_of(const state *s) {
-    const uint32_t count = (uint32_t)tb_get(s->count);
+    const uint32_t count = (uint32_t)tb_get(s->chunk_count_i);
     const uint32_t words = (count + LANES - 1) / LANES;
-    const bool last = tb_get(s->last) != 0;
-    const uint32_t need = (plane_p(s) && tb_get(s->plane) != 0 ? (uint32_t)NEED_P : 0) |
-                          (plane_q(s) && tb_get(s->plane) != 0 ? (uint32_t)NEED_Q : 0) |
+    const bool last = tb_get(s->chunk_last_i) != 0;
+    const uint32_t need = (plane_p(s) && tb_get(s->chunk_plane_i) != 0 ? (uint32_t)NEED_P : 0) |
+                          (plane_q(s) && tb_get(s->chunk_plane_i) != 0 ? (uint32_t)NEED_Q : 0) |
                           (s->vec ? (uint32_t)NEED_B : 0);
     return (slot){.need = need,
                   .count = count,
@@ -180,18 +125,18 @@ static slot chunk_of(const state *s) {
                   .out_words = s->reduce    ? last
                                : s->now.dup ? (count + 1) / 2
                                             : words,
-                  .o_addr = (uint32_t)tb_get(s->o),
-                  .first = tb_get(s->first) != 0,
+                  .o_addr = (uint32_t)tb_get(s->chunk_o_i),
+                  .first = tb_get(s->chunk_first_i) != 0,
                   .last = last,
                   .job = !s->reduce || last};
 }
 
 /* Why the chunk on offer has to wait; NULL: there is room for it. */
 static const char *no_room(const state *s, const slot *t) {
-    return tb_get(s->level) + (s->owed - s->words) + t->out_words > SEND ? "256 words in send_buf at most"
-           : s->vec && s->src_asked - s->src_out + t->words > SRC        ? "128 words in src_mem at most"
-           : s->asked - s->jobs >= SLOTS                                 ? "16 chunks at most"
-                                                                         : NULL;
+    return tb_get(s->wr_level_i) + (s->owed - s->words) + t->out_words > SEND ? "256 words in send_buf at most"
+           : s->vec && s->src_asked - s->src_out + t->words > SRC             ? "128 words in src_mem at most"
+           : s->asked - s->jobs >= SLOTS                                      ? "16 chunks at most"
+                                                                              : NULL;
 }
 
 static void reserve(tb_check *c, state *s) {
@@ -208,13 +153,13 @@ static void reserve(tb_check *c, state *s) {
 }
 
 static void follow_requests(tb_check *c, state *s) {
-    const bool asks = tb_get(s->req_valid) != 0, has_chunk = tb_get(s->chunk_valid) != 0;
+    const bool asks = tb_get(s->rd_req_valid_o) != 0, has_chunk = tb_get(s->chunk_valid_i) != 0;
     if (has_chunk && !s->loaded) {
         load_task(s);
     }
     if (!asks || !has_chunk) {
         tb_check_value(c, "request", s->requests, asks, asks && has_chunk);
-        tb_check_value(c, "chunk taken", s->asked, has_chunk && tb_get(s->chunk_ready) != 0, 0);
+        tb_check_value(c, "chunk taken", s->asked, has_chunk && tb_get(s->chunk_ready_o) != 0, 0);
         const slot t = chunk_of(s);
         /* slots of chunks without a job become free one after the other */
         s->silent = has_chunk && (s->reserved || no_room(s, &t) == NULL) ? s->silent + 1 : 0;
@@ -228,19 +173,22 @@ static void follow_requests(tb_check *c, state *s) {
     if (fresh) {
         reserve(c, s);
     }
-    const bool taken = tb_get(s->req_ready) != 0;
+    const bool taken = tb_get(s->rd_req_ready_i) != 0;
     const slot *t = &s->slot[(s->asked - 1) % SLOTS];
     const uint32_t need = t->need & ~s->sent;
     const uint32_t part = (need & NEED_P) != 0   ? (uint32_t)NEED_P
                           : (need & NEED_Q) != 0 ? (uint32_t)NEED_Q
                                                  : need & NEED_B;
     if (fresh || taken) {
-        const tb_sig addr = part == NEED_P ? s->p : part == NEED_Q ? s->q : part == NEED_B ? s->b : s->a;
-        tb_check_value(c, "request address", s->requests, tb_get(s->req_addr), tb_get(addr));
-        tb_check_value(c, "request bytes", s->requests, tb_get(s->req_bytes),
+        const tb_sig addr = part == NEED_P   ? s->chunk_p_i
+                            : part == NEED_Q ? s->chunk_q_i
+                            : part == NEED_B ? s->chunk_b_i
+                                             : s->chunk_a_i;
+        tb_check_value(c, "request address", s->requests, tb_get(s->rd_req_addr_o), tb_get(addr));
+        tb_check_value(c, "request bytes", s->requests, tb_get(s->rd_req_bytes_o),
                        part == NEED_P || part == NEED_Q ? 4 : 4 * t->count);
     }
-    tb_check_value(c, "chunk taken", s->asked - 1, tb_get(s->chunk_ready), taken && part == 0);
+    tb_check_value(c, "chunk taken", s->asked - 1, tb_get(s->chunk_ready_o), taken && part == 0);
     if (taken) {
         s->requests++;
         s->sent = part == 0 ? 0 : s->sent | part;
@@ -258,20 +206,19 @@ static void skip_jobless(state *s) {
 }
 
 static void follow_jobs(tb_check *c, state *s) {
-    if (tb_get(s->job_valid) == 0) {
+    if (tb_get(s->wr_req_valid_o) == 0) {
         return;
     }
     const slot *t = &s->slot[s->jobs % SLOTS];
     if (s->jobs == s->asked || !t->job || s->words - s->claimed < t->out_words) {
-        char got[48];
-        snprintf(got, sizeof got, "a job, %" PRIu64 " words without one sent", s->words - s->claimed);
-        tb_check_fail(c, "write job", s->jobs, NULL, got, "all its words sent before");
+        tb_check_failf(c, "write job", s->jobs, "a job, %" PRIu64 " words without one sent|all its words sent before",
+                       s->words - s->claimed);
         return;
     }
     const uint32_t bytes = s->reduce ? 4 : s->now.dup ? 8 * t->count : 4 * t->count;
-    tb_check_value(c, "write address", s->jobs, tb_get(s->job_addr), t->o_addr);
-    tb_check_value(c, "write bytes", s->jobs, tb_get(s->job_bytes), bytes);
-    if (tb_get(s->job_ready) != 0) {
+    tb_check_value(c, "write address", s->jobs, tb_get(s->wr_req_addr_o), t->o_addr);
+    tb_check_value(c, "write bytes", s->jobs, tb_get(s->wr_req_bytes_o), bytes);
+    if (tb_get(s->wr_req_ready_i) != 0) {
         s->claimed += t->out_words;
         s->jobs++;
         skip_jobless(s);
@@ -294,9 +241,9 @@ static uint32_t next_word(const state *s, const result *r, uint32_t word[LANES])
 }
 
 static void follow_words(tb_check *c, state *s) {
-    const bool sent = npu_score_fire(s->word_valid, s->word_ready);
-    tb_check_value(c, "event word", s->words, tb_get(s->ev_word), sent);
-    if (tb_get(s->word_valid) != 0 && s->left == s->entered_out) {
+    const bool sent = npu_score_fire(s->wr_valid_o, s->wr_ready_i);
+    tb_check_value(c, "event word", s->words, tb_get(s->ev_word_o), sent);
+    if (tb_get(s->wr_valid_o) != 0 && s->left == s->entered_out) {
         tb_check_fail(c, "word", s->words, NULL, "a word", "none: alu_math has not given it");
         return;
     }
@@ -304,16 +251,13 @@ static void follow_words(tb_check *c, state *s) {
         return;
     }
     const result *r = &s->ring[s->left % FLIGHT];
-    const uint32_t *got = (const uint32_t *)s->word.ptr;
+    const uint32_t *got = (const uint32_t *)s->wr_data_o.ptr;
     uint32_t word[LANES];
     const uint32_t lanes = next_word(s, r, word);
     for (uint32_t l = 0; l < lanes; l++) {
         if (got[l] != word[l]) {
-            char where[40], g[16], e[16];
-            snprintf(where, sizeof where, "element %" PRIu32 " of the word", l);
-            snprintf(g, sizeof g, "0x%08" PRIx32, got[l]);
-            snprintf(e, sizeof e, "0x%08" PRIx32, word[l]);
-            tb_check_fail(c, "word", s->words, where, g, e);
+            tb_check_failf(c, "word", s->words, "element %" PRIu32 " of the word|0x%08" PRIx32 "|0x%08" PRIx32, l,
+                           got[l], word[l]);
             break;
         }
     }
@@ -334,7 +278,7 @@ static void take_result(tb_check *c, state *s) {
     }
     result *r = &s->ring[s->entered_out % FLIGHT];
     r->lanes = s->entered[s->entered_out % FLIGHT];
-    memcpy(r->y, s->m_y.ptr, WORD);
+    memcpy(r->y, s->math.y_o.ptr, WORD);
     s->entered_out++;
 }
 
@@ -345,11 +289,7 @@ static void compare_bits(tb_check *c, const char *stream, uint64_t number, const
     for (uint32_t l = 0; l < lanes; l++) {
         const uint32_t g = ((const uint32_t *)got)[l], e = ((const uint32_t *)expected)[l];
         if (g != e) {
-            char where[24], text[2][16];
-            snprintf(where, sizeof where, "lane %" PRIu32, l);
-            snprintf(text[0], sizeof text[0], "0x%08" PRIx32, g);
-            snprintf(text[1], sizeof text[1], "0x%08" PRIx32, e);
-            tb_check_fail(c, stream, number, where, text[0], text[1]);
+            tb_check_failf(c, stream, number, "lane %" PRIu32 "|0x%08" PRIx32 "|0x%08" PRIx32, l, g, e);
             return;
         }
     }
@@ -359,33 +299,33 @@ static void compare_bits(tb_check *c, const char *stream, uint64_t number, const
 static void compare_settings(tb_check *c, const state *s) {
     const cm_alu_task *t = &s->now;
     const bool p = npu_score_alu_uses_p(t->op), q = npu_score_alu_uses_q(t->op);
-    tb_check_value(c, "operation", s->data, tb_get(s->m_op), t->op);
-    tb_check_value(c, "p is a vector", s->data, tb_get(s->m_p_vec), p && t->p_kind == NPU_ALU_CTRL_P_KIND_VECTOR);
-    tb_check_value(c, "q is a vector", s->data, tb_get(s->m_q_vec), q && t->q_kind == NPU_ALU_CTRL_Q_KIND_VECTOR);
-    tb_check_value(c, "activation", s->data, tb_get(s->m_act[0]), t->act);
+    tb_check_value(c, "operation", s->data, tb_get(s->math.op_i), t->op);
+    tb_check_value(c, "p is a vector", s->data, tb_get(s->math.p_vec_i), p && t->p_kind == NPU_ALU_CTRL_P_KIND_VECTOR);
+    tb_check_value(c, "q is a vector", s->data, tb_get(s->math.q_vec_i), q && t->q_kind == NPU_ALU_CTRL_Q_KIND_VECTOR);
+    tb_check_value(c, "activation", s->data, tb_get(s->math.act_i), t->act);
     for (uint32_t i = 0; i < 4; i++) {
-        tb_check_value(c, "activation parameter", i, tb_get(s->m_act[1 + i]), t->act_p[i]);
+        tb_check_value(c, "activation parameter", i, tb_get(s->math.act_p_i[i]), t->act_p[i]);
     }
     if (s->reduce) {
-        tb_check_value(c, "factor", s->data, tb_get(s->m_red_q), t->q);
+        tb_check_value(c, "factor", s->data, tb_get(s->math.red_q_i), t->q);
     }
 }
 
 static void compare_operands(tb_check *c, const state *s, const slot *t, bool end, uint32_t lanes) {
     const cm_alu_task *k = &s->now;
-    compare_bits(c, "x", s->in_word, s->m_x.ptr, s->dat.ptr, lanes);
-    tb_check_value(c, "lanes", s->in_word, tb_get(s->m_lanes), (1u << lanes) - 1);
+    compare_bits(c, "x", s->in_word, s->math.x_i.ptr, s->rd_data_i.ptr, lanes);
+    tb_check_value(c, "lanes", s->in_word, tb_get(s->math.lanes_i), (1u << lanes) - 1);
     if (npu_score_alu_uses_p(k->op) && k->p_kind != NPU_ALU_CTRL_P_KIND_VECTOR) {
-        tb_check_value(c, "p", s->in_word, tb_get(s->m_p), plane_p(s) ? s->plane_p : k->p);
+        tb_check_value(c, "p", s->in_word, tb_get(s->math.p_i), plane_p(s) ? s->plane_p : k->p);
     }
     if (npu_score_alu_uses_q(k->op) && k->q_kind != NPU_ALU_CTRL_Q_KIND_VECTOR) {
-        tb_check_value(c, "q", s->in_word, tb_get(s->m_q), plane_q(s) ? s->plane_q : k->q);
+        tb_check_value(c, "q", s->in_word, tb_get(s->math.q_i), plane_q(s) ? s->plane_q : k->q);
     }
     if (s->reduce) {
-        tb_check_value(c, "first of row", s->in_word, tb_get(s->m_first), t->first && s->in_word == 0);
-        tb_check_value(c, "last of row", s->in_word, tb_get(s->m_last), t->last && end);
+        tb_check_value(c, "first of row", s->in_word, tb_get(s->math.first_i), t->first && s->in_word == 0);
+        tb_check_value(c, "last of row", s->in_word, tb_get(s->math.last_i), t->last && end);
         tb_check_value(c, "word taken", s->in_word,
-                       tb_get(s->m_word_ok) != 0 && (!(t->last && end) || tb_get(s->m_last_ok) != 0), 1);
+                       tb_get(s->math.word_ok_o) != 0 && (!(t->last && end) || tb_get(s->math.last_ok_o) != 0), 1);
     }
 }
 
@@ -432,19 +372,19 @@ static void take_data(tb_check *c, state *s) {
         return;
     }
     const uint32_t due = t->need & ~s->got;
-    tb_check_value(c, "word for alu_math", s->in_word, tb_get(s->m_valid), due == 0);
+    tb_check_value(c, "word for alu_math", s->in_word, tb_get(s->math.valid_i), due == 0);
     if (due == 0) {
         take_a(c, s, t);
     } else if ((due & NEED_P) != 0) {
-        memcpy(&s->plane_p, s->dat.ptr, sizeof s->plane_p);
+        memcpy(&s->plane_p, s->rd_data_i.ptr, sizeof s->plane_p);
         s->got |= NEED_P;
         s->answers++;
     } else if ((due & NEED_Q) != 0) {
-        memcpy(&s->plane_q, s->dat.ptr, sizeof s->plane_q);
+        memcpy(&s->plane_q, s->rd_data_i.ptr, sizeof s->plane_q);
         s->got |= NEED_Q;
         s->answers++;
     } else {
-        memcpy(s->src[s->src_in++ % SRC], s->dat.ptr, WORD);
+        memcpy(s->src[s->src_in++ % SRC], s->rd_data_i.ptr, WORD);
         if (++s->in_word == t->words) {
             s->in_word = 0;
             s->got |= NEED_B;
@@ -460,36 +400,35 @@ static void take_data(tb_check *c, state *s) {
  * for, or a word that send_buf does not take.
  */
 static void check_events(tb_check *c, const state *s) {
-    const bool pending = s->requests != s->answers, asks = tb_get(s->req_valid) != 0, comes = tb_get(s->dat_valid) != 0;
-    const bool data = tb_get(s->ev_data) != 0, stuck = tb_get(s->word_valid) != 0 && tb_get(s->word_ready) == 0;
+    const bool pending = s->requests != s->answers, asks = tb_get(s->rd_req_valid_o) != 0,
+               comes = tb_get(s->rd_valid_i) != 0;
+    const bool data = tb_get(s->ev_data_o) != 0, stuck = tb_get(s->wr_valid_o) != 0 && tb_get(s->wr_ready_i) == 0;
     if ((data && (comes || !(pending || asks))) || (!data && pending && !comes)) {
         tb_check_value(c, "event data", s->answers, data, !data);
     }
-    tb_check_value(c, "event room", s->words, tb_get(s->ev_room), stuck || (tb_get(s->chunk_valid) != 0 && !asks));
+    tb_check_value(c, "event room", s->words, tb_get(s->ev_room_o), stuck || (tb_get(s->chunk_valid_i) != 0 && !asks));
 }
 
 /* Cycles in which nothing outside holds the channel up must be used: see cost(). */
 static void check_pace(tb_check *c, state *s) {
-    const bool pending = s->requests != s->answers, chunk = tb_get(s->chunk_valid) != 0,
-               asks = tb_get(s->req_valid) != 0;
-    const bool held_up = (pending && tb_get(s->dat_valid) == 0) || (chunk && !asks && !pending) ||
-                         (asks && tb_get(s->req_ready) == 0) ||
-                         (tb_get(s->word_valid) != 0 && tb_get(s->word_ready) == 0) ||
-                         (tb_get(s->job_valid) != 0 && tb_get(s->job_ready) == 0);
+    const bool pending = s->requests != s->answers, chunk = tb_get(s->chunk_valid_i) != 0,
+               asks = tb_get(s->rd_req_valid_o) != 0;
+    const bool held_up = (pending && tb_get(s->rd_valid_i) == 0) || (chunk && !asks && !pending) ||
+                         (asks && tb_get(s->rd_req_ready_i) == 0) ||
+                         (tb_get(s->wr_valid_o) != 0 && tb_get(s->wr_ready_i) == 0) ||
+                         (tb_get(s->wr_req_valid_o) != 0 && tb_get(s->wr_req_ready_i) == 0);
     if (!chunk && !pending) { /* the last results leave */
         s->lag = 0;
-        s->drain =
-            s->jobs == s->asked ? 0 : s->drain + !(held_up || tb_get(s->word_valid) != 0 || tb_get(s->job_valid) != 0);
+        s->drain = s->jobs == s->asked
+                       ? 0
+                       : s->drain + !(held_up || tb_get(s->wr_valid_o) != 0 || tb_get(s->wr_req_valid_o) != 0);
     } else {
         s->lag += held_up ? 0 : 3;
         s->drain = 0;
     }
     const uint32_t most = 3 * START + cost(s, &s->slot[s->data % SLOTS]), took = s->drain > 0 ? 3 * s->drain : s->lag;
     if (took > most) {
-        char got[40], expected[40];
-        snprintf(got, sizeof got, "%" PRIu32 " cycles for it", took / 3);
-        snprintf(expected, sizeof expected, "%" PRIu32 " at most", most / 3);
-        tb_check_fail(c, "pace", s->data, NULL, got, expected);
+        tb_check_failf(c, "pace", s->data, "%" PRIu32 " cycles for it|%" PRIu32 " at most", took / 3, most / 3);
     }
 }
 
@@ -497,11 +436,11 @@ static void check_pace(tb_check *c, state *s) {
 
 static void follow_end(tb_check *c, state *s) {
     if (s->result_due) {
-        tb_check_value(c, "result of the row", s->words, tb_get(s->result), s->last_word);
+        tb_check_value(c, "result of the row", s->words, tb_get(s->result_o), s->last_word);
         s->result_due = false;
     }
-    if (tb_get(s->idle) != 0) {
-        tb_check_value(c, "idle", s->jobs, tb_get(s->chunk_valid) == 0 && s->jobs == s->asked && s->words == s->owed,
+    if (tb_get(s->idle_o) != 0) {
+        tb_check_value(c, "idle", s->jobs, tb_get(s->chunk_valid_i) == 0 && s->jobs == s->asked && s->words == s->owed,
                        1);
         s->loaded = false;
     }
@@ -518,15 +457,15 @@ static void cycle(tb_check *c) {
     follow_jobs(c, s);
     follow_words(c, s);
     if (s->vec_due) {
-        compare_bits(c, "vector operand", s->src_out - 1, s->m_vec.ptr, s->src[(s->src_out - 1) % SRC], LANES);
+        compare_bits(c, "vector operand", s->src_out - 1, s->math.vec_i.ptr, s->src[(s->src_out - 1) % SRC], LANES);
         s->vec_due = false;
     }
-    if (npu_score_fire(s->dat_valid, s->dat_ready)) {
+    if (npu_score_fire(s->rd_valid_i, s->rd_ready_o)) {
         take_data(c, s);
     } else {
-        tb_check_value(c, "word for alu_math", s->in_word, tb_get(s->m_valid), 0);
+        tb_check_value(c, "word for alu_math", s->in_word, tb_get(s->math.valid_i), 0);
     }
-    if (tb_get(s->m_out) != 0) {
+    if (tb_get(s->math.valid_o) != 0) {
         take_result(c, s);
     }
 }
@@ -534,4 +473,4 @@ static void cycle(tb_check *c) {
 static const char *const inputs[] = {"alu_walk", "dma_rd", NULL};
 
 const tb_check_ops npu_score_alu_chan = {
-    .unit = "alu_chan", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};
+    .unit = "alu_chan", .inputs = inputs, TB_STATE(state, PORTS), .open = open, .clear = clear, .cycle = cycle};

@@ -7,7 +7,6 @@
 #include "alu_part.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define LANES 4u
 #define ACC 32u            /* accumulators of a reduction */
@@ -25,10 +24,15 @@ typedef struct entry {
     uint32_t v[LANES];
 } entry;
 
+#define ACT_PORTS valid_i, x_i, y_o, act_i, p_i[4]
+#define PORTS                                                                                                          \
+    op_i, p_vec_i, q_vec_i, red_q_i, valid_i, x_i, p_i, q_i, lanes_i, first_i, last_i, vec_i, word_ok_o, last_ok_o,    \
+        valid_o, y_o, act_i, act_p_i[4]
 typedef struct state {
-    tb_sig op, p_vec, q_vec, red_q, valid, x, p, q, lanes, first, last, vec, word_ok, last_ok, valid_out, y;
-    tb_sig act_valid, act_x, act_y; /* of the activation inside */
-    tb_sig act_cfg[5], act_got[5];  /* its type and parameters, here and there */
+    TB_PORTS(ports, PORTS);
+    struct {
+        TB_PORTS(ports, ACT_PORTS);
+    } inner; /* the activation inside */
     const tb_check *alu;
     uint64_t now, last_word; /* cycles; of the last word of a row, 0: none yet */
     entry ring[RING];        /* by the cycle of the result */
@@ -41,34 +45,7 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"op_i", &s->op},
-                                  {"p_vec_i", &s->p_vec},
-                                  {"q_vec_i", &s->q_vec},
-                                  {"red_q_i", &s->red_q},
-                                  {"valid_i", &s->valid},
-                                  {"x_i", &s->x},
-                                  {"p_i", &s->p},
-                                  {"q_i", &s->q},
-                                  {"lanes_i", &s->lanes},
-                                  {"first_i", &s->first},
-                                  {"last_i", &s->last},
-                                  {"vec_i", &s->vec},
-                                  {"word_ok_o", &s->word_ok},
-                                  {"last_ok_o", &s->last_ok},
-                                  {"valid_o", &s->valid_out},
-                                  {"y_o", &s->y},
-                                  {"act_i", &s->act_cfg[0]},
-                                  {"act_p0_i", &s->act_cfg[1]},
-                                  {"act_p1_i", &s->act_cfg[2]},
-                                  {"act_p2_i", &s->act_cfg[3]},
-                                  {"act_p3_i", &s->act_cfg[4]}};
-    const npu_score_sig act[] = {{"valid_i", &s->act_valid}, {"x_i", &s->act_x},       {"y_o", &s->act_y},
-                                 {"act_i", &s->act_got[0]},  {"p0_i", &s->act_got[1]}, {"p1_i", &s->act_got[2]},
-                                 {"p2_i", &s->act_got[3]},   {"p3_i", &s->act_got[4]}};
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
-    return npu_score_alu_bind(c, "act", 0, act, sizeof act / sizeof *act, err, err_size);
+    return npu_score_alu_bind(c, "act", 0, TB_PORTS_OF(s->inner.ports, ACT_PORTS), err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -82,34 +59,32 @@ static void clear(tb_check *c) {
 
 static void fail_value(tb_check *c, const state *s, const char *stream, const entry *e, uint32_t lane, uint32_t got,
                        uint32_t expected) {
-    char where[96], g[16], x[16];
-    snprintf(where, sizeof where, "operation %" PRIu32 ", lane %" PRIu32, e->op, lane);
-    snprintf(g, sizeof g, "0x%08" PRIx32, got);
-    snprintf(x, sizeof x, "0x%08" PRIx32, expected);
-    tb_check_fail(c, stream, s->results, where, g, x);
+    tb_check_failf(c, stream, s->results, "operation %" PRIu32 ", lane %" PRIu32 "|0x%08" PRIx32 "|0x%08" PRIx32, e->op,
+                   lane, got, expected);
 }
 
 /* Values that enter the activation. */
 static void compare_values(tb_check *c, const state *s, const entry *e) {
-    const uint32_t *got = (const uint32_t *)s->act_x.ptr;
+    const uint32_t *got = (const uint32_t *)s->inner.x_i.ptr;
     for (uint32_t l = 0; l < LANES; l++) {
         if ((e->lanes >> l & 1u) != 0 && got[l] != e->v[l]) {
             fail_value(c, s, "value", e, l, got[l], e->v[l]);
         }
     }
-    for (uint32_t i = 0; i < 5; i++) {
-        tb_check_value(c, "activation", s->results, tb_get(s->act_got[i]), tb_get(s->act_cfg[i]));
+    tb_check_value(c, "activation", s->results, tb_get(s->inner.act_i), tb_get(s->act_i));
+    for (uint32_t i = 0; i < 4; i++) {
+        tb_check_value(c, "activation", s->results, tb_get(s->inner.p_i[i]), tb_get(s->act_p_i[i]));
     }
 }
 
 static void compare_outputs(tb_check *c, state *s) {
     entry *out = &s->ring[s->now % RING];
     const entry *in = &s->ring[(s->now + ACT_LATENCY) % RING];
-    if (tb_check_value(c, "value valid", s->results, tb_get(s->act_valid), in->used) && in->used) {
+    if (tb_check_value(c, "value valid", s->results, tb_get(s->inner.valid_i), in->used) && in->used) {
         compare_values(c, s, in);
     }
-    if (tb_check_value(c, "result valid", s->results, tb_get(s->valid_out), out->used) && out->used) {
-        const uint32_t *got = (const uint32_t *)s->y.ptr, *expected = (const uint32_t *)s->act_y.ptr;
+    if (tb_check_value(c, "result valid", s->results, tb_get(s->valid_o), out->used) && out->used) {
+        const uint32_t *got = (const uint32_t *)s->y_o.ptr, *expected = (const uint32_t *)s->inner.y_o.ptr;
         for (uint32_t l = 0; l < LANES; l++) {
             if ((out->lanes >> l & 1u) != 0 && got[l] != expected[l]) {
                 fail_value(c, s, "result", out, l, got[l], expected[l]);
@@ -118,12 +93,12 @@ static void compare_outputs(tb_check *c, state *s) {
         out->used = false;
         s->results++;
     }
-    if (s->last_word != 0 && npu_score_alu_reduces((uint32_t)tb_get(s->op))) {
+    if (s->last_word != 0 && npu_score_alu_reduces((uint32_t)tb_get(s->op_i))) {
         const uint64_t age = s->now - s->last_word;
         if (age < ROW_GAP) {
-            tb_check_value(c, "ready for last word", s->results, tb_get(s->last_ok), 0);
+            tb_check_value(c, "ready for last word", s->results, tb_get(s->last_ok_o), 0);
         } else if (age == MUL_SLOT) {
-            tb_check_value(c, "ready for word", s->results, tb_get(s->word_ok), 0);
+            tb_check_value(c, "ready for word", s->results, tb_get(s->word_ok_o), 0);
         }
     }
 }
@@ -150,14 +125,14 @@ static uint32_t sum_of_row(state *s) {
             s->acc[j] = cm_fp_add(s->acc[j], s->acc[j + half]);
         }
     }
-    return cm_fp_mul(s->acc[0], (uint32_t)tb_get(s->red_q));
+    return cm_fp_mul(s->acc[0], (uint32_t)tb_get(s->red_q_i));
 }
 
 /* The word of the cycle before, now that its vector operand is there. */
 static void compute(state *s) {
-    const uint32_t *vec = (const uint32_t *)s->vec.ptr;
-    const bool p_vec = tb_get(s->p_vec) != 0, q_vec = tb_get(s->q_vec) != 0;
-    const uint32_t op = (uint32_t)tb_get(s->op);
+    const uint32_t *vec = (const uint32_t *)s->vec_i.ptr;
+    const bool p_vec = tb_get(s->p_vec_i) != 0, q_vec = tb_get(s->q_vec_i) != 0;
+    const uint32_t op = (uint32_t)tb_get(s->op_i);
     uint32_t p[LANES];
     s->waiting = false;
     for (uint32_t l = 0; l < LANES; l++) {
@@ -179,12 +154,12 @@ static void compute(state *s) {
 }
 
 static void take_word(state *s) {
-    memcpy(s->wx, s->x.ptr, sizeof s->wx);
-    s->wp = (uint32_t)tb_get(s->p);
-    s->wq = (uint32_t)tb_get(s->q);
-    s->wlanes = (uint32_t)tb_get(s->lanes);
-    s->wfirst = tb_get(s->first) != 0;
-    s->wlast = tb_get(s->last) != 0;
+    memcpy(s->wx, s->x_i.ptr, sizeof s->wx);
+    s->wp = (uint32_t)tb_get(s->p_i);
+    s->wq = (uint32_t)tb_get(s->q_i);
+    s->wlanes = (uint32_t)tb_get(s->lanes_i);
+    s->wfirst = tb_get(s->first_i) != 0;
+    s->wlast = tb_get(s->last_i) != 0;
     s->waiting = true;
     if (s->wlast) {
         s->last_word = s->now;
@@ -200,7 +175,7 @@ static void cycle(tb_check *c) {
         compute(s);
     }
     compare_outputs(c, s);
-    if (tb_get(s->valid) != 0) {
+    if (tb_get(s->valid_i) != 0) {
         take_word(s);
     }
 }
@@ -208,4 +183,4 @@ static void cycle(tb_check *c) {
 static const char *const inputs[] = {"act", "alu_chan", NULL};
 
 const tb_check_ops npu_score_alu_math = {
-    .unit = "alu_math", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};
+    .unit = "alu_math", .inputs = inputs, TB_STATE(state, PORTS), .open = open, .clear = clear, .cycle = cycle};

@@ -23,8 +23,7 @@ static inline bool npu_score_alu_uses_q(uint32_t op) {
 }
 
 /* Signals of the `number`-th unit of a kind inside the instance of this check. 0 or -1 with one line in err. */
-int npu_score_alu_bind(const tb_check *c, const char *kind, size_t number, const npu_score_sig *sigs, size_t count,
-                       char *err, size_t err_size);
+int npu_score_alu_bind(const tb_check *c, const char *kind, size_t number, tb_ports ports, char *err, size_t err_size);
 /* The check of the whole ALU, which counts tasks; not before all checks are open. */
 const tb_check *npu_score_alu_whole(const tb_check *c);
 

@@ -5,13 +5,15 @@
 #include "alu_part.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define CHANNELS 2u
 #define LATE 4u /* cycles to the next chunk, at most: those of the other channel lie between */
 
+#define PORTS                                                                                                          \
+    start_i, task_i, done_o, last_mine_o, chunk_valid_o, chunk_ready_i, chunk_a_o, chunk_b_o, chunk_o_o, chunk_p_o,    \
+        chunk_q_o, chunk_count_o, chunk_plane_o, chunk_first_o, chunk_last_o
 typedef struct state {
-    tb_sig start, task, done, last_mine, valid, ready, a, b, o, p, q, count, plane_flag, first, last;
+    TB_PORTS(ports, PORTS);
     const tb_check *alu;
     npu_score_task now;
     bool load, active; /* the task is on the port from the cycle after the start on; it is being walked through */
@@ -23,26 +25,6 @@ typedef struct state {
     uint32_t plane, row, at; /* at: its first element */
     uint64_t chunks;
 } state;
-
-static int open(tb_check *c, char *err, size_t err_size) {
-    state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"start_i", &s->start},
-                                  {"task_i", &s->task},
-                                  {"done_o", &s->done},
-                                  {"last_mine_o", &s->last_mine},
-                                  {"chunk_valid_o", &s->valid},
-                                  {"chunk_ready_i", &s->ready},
-                                  {"chunk_a_o", &s->a},
-                                  {"chunk_b_o", &s->b},
-                                  {"chunk_o_o", &s->o},
-                                  {"chunk_p_o", &s->p},
-                                  {"chunk_q_o", &s->q},
-                                  {"chunk_count_o", &s->count},
-                                  {"chunk_plane_o", &s->plane_flag},
-                                  {"chunk_first_o", &s->first},
-                                  {"chunk_last_o", &s->last}};
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
-}
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
@@ -88,7 +70,7 @@ static void find_mine(state *s) {
 }
 
 static void load(tb_check *c, state *s) {
-    npu_score_task_get(NPU_SCORE_ALU, s->task, &s->now);
+    npu_score_task_get(NPU_SCORE_ALU, s->task_i, &s->now);
     s->load = false;
     s->active = s->left = true;
     s->mine = c->index % CHANNELS == 0;
@@ -105,31 +87,28 @@ static void compare(tb_check *c, const state *s) {
         const char *name;
         tb_sig sig;
         uint32_t value;
-    } ports[] = {{"address of A", s->a, t->a_addr + s->plane * t->a_pstep + s->row * t->a_rstep + bytes},
-                 {"address of B", s->b, t->b_addr + s->plane * t->b_pstep + s->row * t->b_rstep + bytes},
-                 {"output address", s->o, t->o_addr + s->plane * t->o_pstep + s->row * t->o_rstep + out},
-                 {"address of P", s->p, t->p_addr + 4 * s->plane},
-                 {"address of Q", s->q, t->q_addr + 4 * s->plane},
-                 {"elements", s->count, elements(s)},
-                 {"first of plane", s->plane_flag, !s->seen},
-                 {"first of row", s->first, s->at == 0},
-                 {"last of row", s->last, s->at + elements(s) == t->count}};
+    } ports[] = {{"address of A", s->chunk_a_o, t->a_addr + s->plane * t->a_pstep + s->row * t->a_rstep + bytes},
+                 {"address of B", s->chunk_b_o, t->b_addr + s->plane * t->b_pstep + s->row * t->b_rstep + bytes},
+                 {"output address", s->chunk_o_o, t->o_addr + s->plane * t->o_pstep + s->row * t->o_rstep + out},
+                 {"address of P", s->chunk_p_o, t->p_addr + 4 * s->plane},
+                 {"address of Q", s->chunk_q_o, t->q_addr + 4 * s->plane},
+                 {"elements", s->chunk_count_o, elements(s)},
+                 {"first of plane", s->chunk_plane_o, !s->seen},
+                 {"first of row", s->chunk_first_o, s->at == 0},
+                 {"last of row", s->chunk_last_o, s->at + elements(s) == t->count}};
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
         const uint32_t got = (uint32_t)tb_get(ports[i].sig);
         if (got != ports[i].value) {
-            char where[96], g[16], e[16];
-            snprintf(where, sizeof where, "plane %" PRIu32 ", row %" PRIu32 ", element %" PRIu32, s->plane, s->row,
-                     s->at);
-            snprintf(g, sizeof g, "0x%" PRIx32, got);
-            snprintf(e, sizeof e, "0x%" PRIx32, ports[i].value);
-            tb_check_fail(c, ports[i].name, s->chunks, where, g, e);
+            tb_check_failf(c, ports[i].name, s->chunks,
+                           "plane %" PRIu32 ", row %" PRIu32 ", element %" PRIu32 "|0x%" PRIx32 "|0x%" PRIx32, s->plane,
+                           s->row, s->at, got, ports[i].value);
             return;
         }
     }
 }
 
 static void take_chunk(tb_check *c, state *s) {
-    const bool taken = tb_get(s->ready) != 0;
+    const bool taken = tb_get(s->chunk_ready_i) != 0;
     if (!s->left) {
         tb_check_fail(c, "chunk", s->chunks, NULL, "a chunk", "none: all have been handed out");
         return;
@@ -147,25 +126,25 @@ static void take_chunk(tb_check *c, state *s) {
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    const bool done = tb_get(s->done) != 0;
+    const bool done = tb_get(s->done_o) != 0;
     s->alu = s->alu != NULL ? s->alu : npu_score_alu_whole(c);
     c->task = s->alu->task;
-    s->late = s->active && s->left && tb_get(s->valid) == 0 ? s->late + 1 : 0;
+    s->late = s->active && s->left && tb_get(s->chunk_valid_o) == 0 ? s->late + 1 : 0;
     if (s->late > LATE) {
         tb_check_fail(c, "chunk", s->chunks, NULL, "none", "the next one of this channel");
     }
-    if (tb_get(s->valid) != 0) {
+    if (tb_get(s->chunk_valid_o) != 0) {
         take_chunk(c, s);
     } else if (done && s->active) {
         tb_check_value(c, "chunks left at the end", s->chunks, s->left, 0);
-        tb_check_value(c, "last one mine", s->chunks, tb_get(s->last_mine), s->last_was_mine);
+        tb_check_value(c, "last one mine", s->chunks, tb_get(s->last_mine_o), s->last_was_mine);
         s->active = false;
     }
     tb_check_value(c, "done", s->chunks, done, done && !s->load && !s->left);
     if (s->load) {
         load(c, s);
     }
-    if (tb_get(s->start) != 0) {
+    if (tb_get(s->start_i) != 0) {
         s->load = true;
     }
 }
@@ -173,4 +152,4 @@ static void cycle(tb_check *c) {
 static const char *const inputs[] = {"npu_regs", NULL};
 
 const tb_check_ops npu_score_alu_walk = {
-    .unit = "alu_walk", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};
+    .unit = "alu_walk", .inputs = inputs, TB_STATE(state, PORTS), .clear = clear, .cycle = cycle};

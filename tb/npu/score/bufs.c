@@ -6,7 +6,6 @@
 #include "score.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define WORD 32u /* bytes at most */
 #define IFM_WORDS 16384u
@@ -39,8 +38,8 @@ static int copy_open(copy *m, uint32_t words, uint32_t bytes, char *err, size_t 
     m->data = (uint8_t *)calloc(words, bytes);
     m->known = (uint8_t *)calloc(words, 1);
     if (bytes > WORD || m->data == NULL || m->known == NULL) {
-        snprintf(err, err_size, "out of memory for a copy of %" PRIu32 " words of %" PRIu32 " bytes", words, bytes);
-        return -1;
+        return opt_fail(err, err_size, "out of memory for a copy of %" PRIu32 " words of %" PRIu32 " bytes", words,
+                        bytes);
     }
     return 0;
 }
@@ -61,10 +60,7 @@ static void copy_settle(copy *m) {
 static void copy_write(tb_check *c, copy *m, tb_sig addr, tb_sig data) {
     m->at = (uint32_t)tb_get(addr);
     if (m->at >= m->words) {
-        char got[24], expected[24];
-        snprintf(got, sizeof got, "%" PRIu32, m->at);
-        snprintf(expected, sizeof expected, "less than %" PRIu32, m->words);
-        tb_check_fail(c, "write address", 0, NULL, got, expected);
+        tb_check_failf(c, "write address", 0, "%" PRIu32 "|less than %" PRIu32, m->at, m->words);
         return;
     }
     m->wrote = true;
@@ -88,17 +84,15 @@ static void port_compare(tb_check *c, const port *p, const char *stream, const c
     while (have[i] == expected[i]) {
         i++;
     }
-    char where[96], g[16], e[16];
-    snprintf(where, sizeof where, "%s word %" PRIu32 ", byte %" PRIu32, name, p->addr, i);
-    snprintf(g, sizeof g, "0x%02x", have[i]);
-    snprintf(e, sizeof e, "0x%02x", expected[i]);
-    tb_check_fail(c, stream, p->reads - 1, where, g, e);
+    tb_check_failf(c, stream, p->reads - 1, "%s word %" PRIu32 ", byte %" PRIu32 "|0x%02x|0x%02x", name, p->addr, i,
+                   have[i], expected[i]);
 }
 
 /* ---- ifm_buf ---- */
 
+#define IFM_PORTS we_i, waddr_i, wdata_i, re_i, raddr_i[2], rdata_o[2]
 typedef struct ifm_state {
-    tb_sig we, waddr, wdata, re, raddr[2], rdata[2];
+    TB_PORTS(ports, IFM_PORTS);
     copy mem;
     port port[2];
     bool asked;
@@ -106,16 +100,10 @@ typedef struct ifm_state {
 
 static int ifm_open(tb_check *c, char *err, size_t err_size) {
     ifm_state *s = (ifm_state *)c->state;
-    const npu_score_sig sigs[] = {
-        {"we_i", &s->we},           {"waddr_i", &s->waddr},     {"wdata_i", &s->wdata},     {"re_i", &s->re},
-        {"raddr0_i", &s->raddr[0]}, {"raddr1_i", &s->raddr[1]}, {"rdata0_o", &s->rdata[0]}, {"rdata1_o", &s->rdata[1]},
-    };
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0 ||
-        copy_open(&s->mem, IFM_WORDS, npu_score_n(c), err, err_size) != 0) {
+    if (copy_open(&s->mem, IFM_WORDS, npu_score_n(c), err, err_size) != 0) {
         return -1;
     }
-    const tb_sig wake[] = {s->re, s->we};
-    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
+    return 0;
 }
 
 static void ifm_cycle(tb_check *c) {
@@ -124,18 +112,18 @@ static void ifm_cycle(tb_check *c) {
         static const char *const streams[2] = {"data 0", "data 1"};
         for (uint32_t i = 0; i < 2; i++) {
             if (s->port[i].from != NULL) {
-                port_compare(c, &s->port[i], streams[i], "ring", s->rdata[i]);
+                port_compare(c, &s->port[i], streams[i], "ring", s->rdata_o[i]);
             }
         }
     }
     copy_settle(&s->mem);
-    s->asked = *(const uint8_t *)s->re.ptr != 0;
+    s->asked = *(const uint8_t *)s->re_i.ptr != 0;
     if (s->asked) {
-        port_ask(&s->port[0], &s->mem, s->raddr[0]);
-        port_ask(&s->port[1], &s->mem, s->raddr[1]);
+        port_ask(&s->port[0], &s->mem, s->raddr_i[0]);
+        port_ask(&s->port[1], &s->mem, s->raddr_i[1]);
     }
-    if (*(const uint8_t *)s->we.ptr != 0) {
-        copy_write(c, &s->mem, s->waddr, s->wdata);
+    if (*(const uint8_t *)s->we_i.ptr != 0) {
+        copy_write(c, &s->mem, s->waddr_i, s->wdata_i);
     }
     c->again = s->asked || s->mem.wrote;
 }
@@ -148,15 +136,17 @@ static const char *const ifm_inputs[] = {"layout", NULL};
 
 const tb_check_ops npu_score_ifm_buf = {.unit = "ifm_buf",
                                         .inputs = ifm_inputs,
-                                        .state_bytes = sizeof(ifm_state),
+                                        TB_STATE(ifm_state, IFM_PORTS),
+                                        .wake = "re_i, we_i",
                                         .open = ifm_open,
                                         .cycle = ifm_cycle,
                                         .close = ifm_close};
 
 /* ---- wgt_buf ---- */
 
+#define WGT_PORTS we_i, waddr_i[2], wdata_i[2], re_i, rbank_i, raddr_i, rdata_o
 typedef struct wgt_state {
-    tb_sig we, waddr[2], wdata[2], re, rbank, raddr, rdata;
+    TB_PORTS(ports, WGT_PORTS);
     copy bank[2];
     port port;
     bool asked;
@@ -164,35 +154,28 @@ typedef struct wgt_state {
 
 static int wgt_open(tb_check *c, char *err, size_t err_size) {
     wgt_state *s = (wgt_state *)c->state;
-    const npu_score_sig sigs[] = {
-        {"we_i", &s->we},           {"waddr0_i", &s->waddr[0]}, {"waddr1_i", &s->waddr[1]},
-        {"wdata0_i", &s->wdata[0]}, {"wdata1_i", &s->wdata[1]}, {"re_i", &s->re},
-        {"rbank_i", &s->rbank},     {"raddr_i", &s->raddr},     {"rdata_o", &s->rdata},
-    };
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0 ||
-        copy_open(&s->bank[0], WGT_WORDS, npu_score_n(c), err, err_size) != 0 ||
+    if (copy_open(&s->bank[0], WGT_WORDS, npu_score_n(c), err, err_size) != 0 ||
         copy_open(&s->bank[1], WGT_WORDS, npu_score_n(c), err, err_size) != 0) {
         return -1;
     }
-    const tb_sig wake[] = {s->re, s->we};
-    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
+    return 0;
 }
 
 static void wgt_cycle(tb_check *c) {
     wgt_state *s = (wgt_state *)c->state;
     if (s->asked && s->port.from != NULL) {
-        port_compare(c, &s->port, "data", s->port.from == &s->bank[1] ? "bank 1" : "bank 0", s->rdata);
+        port_compare(c, &s->port, "data", s->port.from == &s->bank[1] ? "bank 1" : "bank 0", s->rdata_o);
     }
     copy_settle(&s->bank[0]);
     copy_settle(&s->bank[1]);
-    s->asked = *(const uint8_t *)s->re.ptr != 0;
+    s->asked = *(const uint8_t *)s->re_i.ptr != 0;
     if (s->asked) {
-        port_ask(&s->port, &s->bank[tb_get(s->rbank) & 1u], s->raddr);
+        port_ask(&s->port, &s->bank[tb_get(s->rbank_i) & 1u], s->raddr_i);
     }
-    const uint8_t we = *(const uint8_t *)s->we.ptr;
+    const uint8_t we = *(const uint8_t *)s->we_i.ptr;
     for (uint32_t i = 0; we != 0 && i < 2; i++) {
         if ((we >> i & 1u) != 0) {
-            copy_write(c, &s->bank[i], s->waddr[i], s->wdata[i]);
+            copy_write(c, &s->bank[i], s->waddr_i[i], s->wdata_i[i]);
         }
     }
     c->again = s->asked || s->bank[0].wrote || s->bank[1].wrote;
@@ -208,43 +191,28 @@ static const char *const wgt_inputs[] = {"wgt_ld", NULL};
 
 const tb_check_ops npu_score_wgt_buf = {.unit = "wgt_buf",
                                         .inputs = wgt_inputs,
-                                        .state_bytes = sizeof(wgt_state),
+                                        TB_STATE(wgt_state, WGT_PORTS),
+                                        .wake = "re_i, we_i",
                                         .open = wgt_open,
                                         .cycle = wgt_cycle,
                                         .close = wgt_close};
 
 /* ---- par_buf ---- */
 
+#define PAR_PORTS we_i, waddr_i[2], wdata_i[2], re_i, raddr_i[2], oscale_o[2], bias_o[2]
 typedef struct par_state {
-    tb_sig we, waddr[2], wdata[2], re, raddr[2], rdata[2][2]; /* rdata: of each port, scale and bias */
-    copy mem[2];                                              /* scales, biases */
+    TB_PORTS(ports, PAR_PORTS);
+    copy mem[2]; /* scales, biases */
     port port[2][2];
     uint8_t asked; /* a bit for each port */
 } par_state;
 
 static int par_open(tb_check *c, char *err, size_t err_size) {
     par_state *s = (par_state *)c->state;
-    const npu_score_sig sigs[] = {
-        {"we_i", &s->we},
-        {"waddr0_i", &s->waddr[0]},
-        {"waddr1_i", &s->waddr[1]},
-        {"wdata0_i", &s->wdata[0]},
-        {"wdata1_i", &s->wdata[1]},
-        {"re_i", &s->re},
-        {"raddr0_i", &s->raddr[0]},
-        {"raddr1_i", &s->raddr[1]},
-        {"oscale0_o", &s->rdata[0][0]},
-        {"bias0_o", &s->rdata[0][1]},
-        {"oscale1_o", &s->rdata[1][0]},
-        {"bias1_o", &s->rdata[1][1]},
-    };
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0 ||
-        copy_open(&s->mem[0], PAR_WORDS, 16, err, err_size) != 0 ||
-        copy_open(&s->mem[1], PAR_WORDS, 16, err, err_size) != 0) {
-        return -1;
-    }
-    const tb_sig wake[] = {s->re, s->we};
-    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
+    return copy_open(&s->mem[0], PAR_WORDS, 16, err, err_size) != 0 ||
+                   copy_open(&s->mem[1], PAR_WORDS, 16, err, err_size) != 0
+               ? -1
+               : 0;
 }
 
 static void par_cycle(tb_check *c) {
@@ -253,21 +221,22 @@ static void par_cycle(tb_check *c) {
     for (uint32_t i = 0; s->asked != 0 && i < 4; i++) {
         const port *p = &s->port[i / 2][i % 2];
         if ((s->asked >> i / 2 & 1u) != 0 && p->from != NULL) {
-            port_compare(c, p, streams[i / 2][i % 2], i % 2 == 0 ? "scale" : "bias", s->rdata[i / 2][i % 2]);
+            port_compare(c, p, streams[i / 2][i % 2], i % 2 == 0 ? "scale" : "bias",
+                         (i % 2 == 0 ? s->oscale_o : s->bias_o)[i / 2]);
         }
     }
     copy_settle(&s->mem[0]);
     copy_settle(&s->mem[1]);
-    s->asked = *(const uint8_t *)s->re.ptr;
+    s->asked = *(const uint8_t *)s->re_i.ptr;
     for (uint32_t i = 0; s->asked != 0 && i < 4; i++) {
         if ((s->asked >> i / 2 & 1u) != 0) {
-            port_ask(&s->port[i / 2][i % 2], &s->mem[i % 2], s->raddr[i / 2]);
+            port_ask(&s->port[i / 2][i % 2], &s->mem[i % 2], s->raddr_i[i / 2]);
         }
     }
-    const uint8_t we = *(const uint8_t *)s->we.ptr;
+    const uint8_t we = *(const uint8_t *)s->we_i.ptr;
     for (uint32_t i = 0; we != 0 && i < 2; i++) {
         if ((we >> i & 1u) != 0) {
-            copy_write(c, &s->mem[i], s->waddr[i], s->wdata[i]);
+            copy_write(c, &s->mem[i], s->waddr_i[i], s->wdata_i[i]);
         }
     }
     c->again = s->asked != 0 || s->mem[0].wrote || s->mem[1].wrote;
@@ -283,7 +252,8 @@ static const char *const par_inputs[] = {"par_ld", "dma_rd", NULL};
 
 const tb_check_ops npu_score_par_buf = {.unit = "par_buf",
                                         .inputs = par_inputs,
-                                        .state_bytes = sizeof(par_state),
+                                        TB_STATE(par_state, PAR_PORTS),
+                                        .wake = "re_i, we_i",
                                         .open = par_open,
                                         .cycle = par_cycle,
                                         .close = par_close};

@@ -4,20 +4,13 @@
  */
 #include "score.h"
 
+#define PORTS en_i, edges
 typedef struct state {
-    tb_sig en, edges;
+    TB_PORTS(ports, PORTS);
     bool known;       /* a cycle has been seen */
     uint8_t expected; /* edges so far, modulo 256 */
     uint64_t cycles;
 } state;
-
-static int open(tb_check *c, char *err, size_t err_size) {
-    state *s = (state *)c->state;
-    if (tb_check_sig(c, "en_i", 1, &s->en, err, err_size) != 0) {
-        return -1;
-    }
-    return tb_check_sig(c, "edges", 8, &s->edges, err, err_size);
-}
 
 static void clear(tb_check *c) {
     (void)c; /* the gate has no reset */
@@ -29,7 +22,7 @@ static void cycle(tb_check *c, state *s) {
         tb_check_value(c, "edges", s->cycles, edges, s->expected);
     }
     s->known = true;
-    s->expected = (uint8_t)(edges + *(const uint8_t *)s->en.ptr);
+    s->expected = (uint8_t)(edges + *(const uint8_t *)s->en_i.ptr);
     s->cycles++;
 }
 
@@ -41,5 +34,8 @@ static uint64_t cycle_all(tb_check *check, void *states, uint64_t due) {
     return due;
 }
 
+/* In the order of npu_top. */
+static const char *const gated[] = {"u_gemm", "u_alu", "u_pool", NULL};
+
 const tb_check_ops npu_score_clk_gate = {
-    .unit = "clk_gate", .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle_all = cycle_all};
+    .unit = "clk_gate", TB_STATE(state, PORTS), .gates = gated, .clear = clear, .cycle_all = cycle_all};

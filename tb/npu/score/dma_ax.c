@@ -9,47 +9,25 @@
 
 int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, const char *wait_user,
                        const char *const *names, uint32_t requesters, char *err, size_t err_size) {
-    const npu_score_sig fixed[] = {{"flush_i", &ax->flush},
-                                   {"idle_o", &ax->idle},
-                                   {"req_valid_i", &ax->req_valid},
-                                   {"req_ready_o", &ax->req_ready},
-                                   {"req_addr_i", &ax->req_addr},
-                                   {"req_bytes_i", &ax->req_bytes},
-                                   {"err_o", &ax->err},
-                                   {"ev_beat_o", &ax->ev_beat},
-                                   {"ev_burst_o", &ax->ev_burst},
-                                   {"ev_wait_bus_o", &ax->ev_wait_bus},
-                                   {wait_user, &ax->ev_wait_user},
-                                   {"inflight_o", &ax->inflight}};
-    const npu_score_sig channel[] = {{"valid_o", &ax->ax_valid}, {"ready_i", &ax->ax_ready}, {"addr_o", &ax->ax_addr},
-                                     {"len_o", &ax->ax_len},     {"id_o", &ax->ax_id},       {"size_o", &ax->ax_size},
-                                     {"burst_o", &ax->ax_burst}, {"lock_o", &ax->ax_lock},   {"cache_o", &ax->ax_cache},
-                                     {"prot_o", &ax->ax_prot},   {"qos_o", &ax->ax_qos}};
     ax->names = names;
-    for (size_t i = 0; i < sizeof channel / sizeof *channel; i++) {
-        char name[24];
-        snprintf(name, sizeof name, "%s%s", prefix, channel[i].name);
-        if (tb_check_sig(c, name, 0, channel[i].sig, err, err_size) != 0) {
-            return -1;
-        }
-    }
-    if (npu_score_bind(c, fixed, sizeof fixed / sizeof *fixed, err, err_size) != 0) {
+    tb_ports channel = TB_PORTS_OF(ax->channel, NPU_SCORE_DMA_CHANNEL);
+    channel.prefix = prefix;
+    if (tb_tap_ports(c->tap, channel, err, err_size) != 0 ||
+        tb_tap_ports(c->tap, TB_PORTS_OF(ax->ports, NPU_SCORE_DMA_PORTS), err, err_size) != 0 ||
+        tb_check_sig(c, wait_user, 0, &ax->ev_wait_user, err, err_size) != 0) {
         return -1;
     }
-    ax->requesters = ax->req_valid.width;
-    if (ax->requesters > requesters || requesters > DMA_REQS_MAX || ax->ax_addr.width != 32) {
-        snprintf(err, err_size, "%s: not a channel of at most %u requesters with 32-bit addresses", c->tap->path,
-                 requesters);
-        return -1;
+    ax->requesters = ax->req_valid_i.width;
+    if (ax->requesters > requesters || requesters > DMA_REQS_MAX || ax->addr_o.width != 32) {
+        return opt_fail(err, err_size, "%s: not a channel of at most %u requesters with 32-bit addresses", c->tap->path,
+                        requesters);
     }
-    const tb_sig wake[] = {ax->flush,   ax->req_valid, ax->ax_valid,    ax->err,          ax->inflight,
-                           ax->ev_beat, ax->ev_burst,  ax->ev_wait_bus, ax->ev_wait_user, ax->req_ready};
-    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
+    return 0;
 }
 
 bool npu_score_dma_quiet(const npu_score_dma_ax *ax) {
     return ax->cut == ax->accepted && ax->shown == ax->answered && (ax->ev_due | ax->err_due) == 0 && !ax->offered &&
-           !ax->draining && ax->bus_idle && npu_score_b(ax->flush) == 0;
+           !ax->draining && ax->bus_idle && npu_score_b(ax->flush_i) == 0;
 }
 
 static void forget_jobs(npu_score_dma_ax *ax) {
@@ -78,12 +56,10 @@ void npu_score_dma_bytes(tb_check *c, const npu_score_dma_ax *ax, const char *st
                          const uint8_t *got, const uint8_t *expected, uint32_t mask) {
     for (uint32_t i = 0; i < 16; i++) {
         if (((mask >> i) & 1u) != 0 && got[i] != expected[i]) {
-            char where[96], what[32], g[8], e[8];
+            char where[96], what[32];
             snprintf(what, sizeof what, "byte %" PRIu32 " of beat", i);
             npu_score_dma_where(ax, job, what, number, where, sizeof where);
-            snprintf(g, sizeof g, "0x%02x", got[i]);
-            snprintf(e, sizeof e, "0x%02x", expected[i]);
-            tb_check_fail(c, stream, number, where, g, e);
+            tb_check_failf(c, stream, number, "%s|0x%02x|0x%02x", where, got[i], expected[i]);
             return;
         }
     }
@@ -92,9 +68,7 @@ void npu_score_dma_bytes(tb_check *c, const npu_score_dma_ax *ax, const char *st
 /* A burst that has not been there in the cycle before: it must be the next one of the oldest job that has some left. */
 static void new_burst(tb_check *c, npu_score_dma_ax *ax) {
     if (ax->cut == ax->accepted) {
-        char got[32];
-        snprintf(got, sizeof got, "0x%08" PRIx64, tb_get(ax->ax_addr));
-        tb_check_fail(c, "burst", ax->bursts, NULL, got, "none: no job needs one");
+        tb_check_failf(c, "burst", ax->bursts, "0x%08" PRIx64 "|none: no job needs one", tb_get(ax->addr_o));
         return;
     }
     const npu_score_dma_job *j = &ax->job[ax->cut % DMA_JOBS];
@@ -120,7 +94,7 @@ static void new_burst(tb_check *c, npu_score_dma_ax *ax) {
 }
 
 static void address(tb_check *c, npu_score_dma_ax *ax) {
-    if (npu_score_b(ax->ax_valid) == 0) {
+    if (npu_score_b(ax->valid_o) == 0) {
         if (ax->offered || ax->due) {
             tb_check_fail(c, "burst", ax->bursts, NULL, ax->offered ? "withdrawn" : "a gap",
                           ax->offered ? "waiting for ready" : "one: a job wants it and few are in flight");
@@ -130,18 +104,18 @@ static void address(tb_check *c, npu_score_dma_ax *ax) {
     if (!ax->offered) {
         new_burst(c, ax);
     }
-    const uint32_t addr = *(const uint32_t *)ax->ax_addr.ptr;
-    if (addr != ax->now.addr || npu_score_b(ax->ax_len) + 1 != ax->now.beats) {
-        char where[96], got[48], expected[48];
+    const uint32_t addr = *(const uint32_t *)ax->addr_o.ptr;
+    if (addr != ax->now.addr || npu_score_b(ax->len_o) + 1 != ax->now.beats) {
+        char where[96];
         npu_score_dma_where(ax, ax->burst[(ax->shown - 1) % DMA_BURSTS].job, "burst", ax->bursts, where, sizeof where);
-        snprintf(got, sizeof got, "0x%08" PRIx32 ", %" PRIu32 " beats", addr, npu_score_b(ax->ax_len) + 1);
-        snprintf(expected, sizeof expected, "0x%08" PRIx32 ", %" PRIu32 " beats", ax->now.addr, ax->now.beats);
-        tb_check_fail(c, "burst", ax->bursts, where, got, expected);
+        tb_check_failf(c, "burst", ax->bursts,
+                       "%s|0x%08" PRIx32 ", %" PRIu32 " beats|0x%08" PRIx32 ", %" PRIu32 " beats", where, addr,
+                       npu_score_b(ax->len_o) + 1, ax->now.addr, ax->now.beats);
     }
-    ax->offered = npu_score_b(ax->ax_ready) == 0;
-    if (npu_score_b(ax->ax_id) != 0 || npu_score_b(ax->ax_size) != 4 || npu_score_b(ax->ax_burst) != 1 ||
-        npu_score_b(ax->ax_lock) != 0 || npu_score_b(ax->ax_cache) != 3 || npu_score_b(ax->ax_prot) != 0 ||
-        npu_score_b(ax->ax_qos) != 0) {
+    ax->offered = npu_score_b(ax->ready_i) == 0;
+    if (npu_score_b(ax->id_o) != 0 || npu_score_b(ax->size_o) != 4 || npu_score_b(ax->burst_o) != 1 ||
+        npu_score_b(ax->lock_o) != 0 || npu_score_b(ax->cache_o) != 3 || npu_score_b(ax->prot_o) != 0 ||
+        npu_score_b(ax->qos_o) != 0) {
         tb_check_fail(c, "burst attributes", ax->bursts, NULL, "others",
                       "id 0, 16 bytes a beat, INCR, cache 3, the rest 0");
     }
@@ -149,18 +123,15 @@ static void address(tb_check *c, npu_score_dma_ax *ax) {
 
 void npu_score_dma_outputs(tb_check *c, npu_score_dma_ax *ax) {
     address(c, ax);
-    const uint32_t events = npu_score_b(ax->ev_beat) * DMA_EV_BEAT + npu_score_b(ax->ev_burst) * DMA_EV_BURST +
-                            npu_score_b(ax->ev_wait_bus) * DMA_EV_WAIT_BUS +
+    const uint32_t events = npu_score_b(ax->ev_beat_o) * DMA_EV_BEAT + npu_score_b(ax->ev_burst_o) * DMA_EV_BURST +
+                            npu_score_b(ax->ev_wait_bus_o) * DMA_EV_WAIT_BUS +
                             npu_score_b(ax->ev_wait_user) * DMA_EV_WAIT_USER;
     if (events != ax->ev_due) {
-        char g[40], e[40];
-        snprintf(g, sizeof g, "beat %u, burst %u, waits %u %u", events & 1u, (events >> 1) & 1u, (events >> 2) & 1u,
-                 events >> 3);
-        snprintf(e, sizeof e, "beat %u, burst %u, waits %u %u", ax->ev_due & 1u, (ax->ev_due >> 1) & 1u,
-                 (ax->ev_due >> 2) & 1u, ax->ev_due >> 3);
-        tb_check_fail(c, "events", c->all->sim->cycle, NULL, g, e);
+        tb_check_failf(c, "events", c->all->sim->cycle, "beat %u, burst %u, waits %u %u|beat %u, burst %u, waits %u %u",
+                       events & 1u, (events >> 1) & 1u, (events >> 2) & 1u, events >> 3, ax->ev_due & 1u,
+                       (ax->ev_due >> 1) & 1u, (ax->ev_due >> 2) & 1u, ax->ev_due >> 3);
     }
-    const uint32_t err = npu_score_b(ax->err);
+    const uint32_t err = npu_score_b(ax->err_o);
     if (err != ax->err_due) {
         tb_check_value(c, "errors of requesters", ax->answered, err, ax->err_due);
     }
@@ -168,18 +139,18 @@ void npu_score_dma_outputs(tb_check *c, npu_score_dma_ax *ax) {
     ax->err_due = 0;
     const uint64_t flight = ax->shown - ax->answered;
     ax->bus_idle = flight == 0;
-    if (npu_score_b(ax->inflight) != flight) {
-        tb_check_value(c, "bursts in flight", ax->bursts, npu_score_b(ax->inflight), flight);
+    if (npu_score_b(ax->inflight_o) != flight) {
+        tb_check_value(c, "bursts in flight", ax->bursts, npu_score_b(ax->inflight_o), flight);
     }
-    if (npu_score_b(ax->ax_valid) != 0) {
+    if (npu_score_b(ax->valid_o) != 0) {
         ax->ev_due = ax->offered ? DMA_EV_WAIT_BUS : DMA_EV_BURST;
     }
 }
 
 static void accept(tb_check *c, npu_score_dma_ax *ax, uint32_t id) {
     uint32_t bytes = 0;
-    memcpy(&bytes, (const uint8_t *)ax->req_bytes.ptr + 3 * id, 3);
-    const uint32_t addr = ((const uint32_t *)ax->req_addr.ptr)[id];
+    memcpy(&bytes, (const uint8_t *)ax->req_bytes_i.ptr + 3 * id, 3);
+    const uint32_t addr = ((const uint32_t *)ax->req_addr_i.ptr)[id];
     if (ax->accepted - ax->cut >= QUEUE || bytes == 0) {
         tb_check_fail(c, "request", ax->requests, ax->names[id], bytes == 0 ? "one of 0 bytes" : "one more taken",
                       bytes == 0 ? "at least 1" : "at most two wait for their bursts");
@@ -198,7 +169,7 @@ static void accept(tb_check *c, npu_score_dma_ax *ax, uint32_t id) {
 void npu_score_dma_requests(tb_check *c, npu_score_dma_ax *ax) {
     ax->due =
         ax->cut < ax->accepted && !ax->offered && !npu_score_dma_dropping(ax) && ax->shown - ax->answered < DMA_EASY;
-    const uint32_t ready = npu_score_b(ax->req_ready), valid = npu_score_b(ax->req_valid);
+    const uint32_t ready = npu_score_b(ax->req_ready_o), valid = npu_score_b(ax->req_valid_i);
     if (ready == 0) {
         if (valid != 0 && ax->accepted - ax->cut < QUEUE && !npu_score_dma_dropping(ax)) {
             tb_check_fail(c, "request", ax->requests, NULL, "one that waits", "it is taken: there is room");
@@ -207,11 +178,9 @@ void npu_score_dma_requests(tb_check *c, npu_score_dma_ax *ax) {
     }
     const uint32_t first = valid & (~valid + 1);
     if (ready != first || npu_score_dma_dropping(ax)) {
-        char got[32], expected[32];
-        snprintf(got, sizeof got, "ready 0x%02" PRIx32, ready);
-        snprintf(expected, sizeof expected, "0x%02" PRIx32 "%s", npu_score_dma_dropping(ax) ? 0u : first,
-                 npu_score_dma_dropping(ax) ? ": flushed" : ": priority");
-        tb_check_fail(c, "request", ax->requests, NULL, got, expected);
+        tb_check_failf(c, "request", ax->requests, "ready 0x%02" PRIx32 "|0x%02" PRIx32 "%s", ready,
+                       npu_score_dma_dropping(ax) ? 0u : first,
+                       npu_score_dma_dropping(ax) ? ": flushed" : ": priority");
         return;
     }
     accept(c, ax, (uint32_t)__builtin_ctz(first));

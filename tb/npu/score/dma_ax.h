@@ -31,9 +31,17 @@ typedef struct npu_score_dma_burst {
     uint64_t job;
 } npu_score_dma_burst;
 
+#define NPU_SCORE_DMA_PORTS                                                                                            \
+    flush_i, idle_o, req_valid_i, req_ready_o, req_addr_i, req_bytes_i, err_o, ev_beat_o, ev_burst_o, ev_wait_bus_o,   \
+        inflight_o
+#define NPU_SCORE_DMA_CHANNEL valid_o, ready_i, addr_o, len_o, id_o, size_o, burst_o, lock_o, cache_o, prot_o, qos_o
+/* What wakes both sides; each adds its own. */
+#define NPU_SCORE_DMA_WAKE                                                                                             \
+    "flush_i, req_valid_i, req_ready_o, err_o, inflight_o, ev_beat_o, ev_burst_o, ev_wait_bus_o, "
 typedef struct npu_score_dma_ax {
-    tb_sig flush, idle, req_valid, req_ready, req_addr, req_bytes, ax_valid, ax_ready, ax_addr, ax_len, ax_id, ax_size,
-        ax_burst, ax_lock, ax_cache, ax_prot, ax_qos, err, ev_beat, ev_burst, ev_wait_bus, ev_wait_user, inflight;
+    TB_PORTS(ports, NPU_SCORE_DMA_PORTS);
+    TB_PORTS(channel, NPU_SCORE_DMA_CHANNEL); /* of addresses; names without "ar" or "aw" */
+    tb_sig ev_wait_user;
     const char *const *names; /* of the requesters */
     uint32_t requesters;      /* that the unit serves */
     npu_score_dma_job job[DMA_JOBS];
@@ -87,7 +95,7 @@ bool npu_score_dma_quiet(const npu_score_dma_ax *ax);
 
 /* Does the unit drop everything in this cycle? */
 static inline bool npu_score_dma_dropping(const npu_score_dma_ax *ax) {
-    return *(const uint8_t *)ax->flush.ptr != 0 || ax->draining;
+    return *(const uint8_t *)ax->flush_i.ptr != 0 || ax->draining;
 }
 
 #endif

@@ -10,9 +10,10 @@
 #define BEATS 64u /* ring of bus beats; the unit keeps four */
 #define SKID 2u   /* beats that it takes before it needs them */
 
+#define PORTS dat_valid_o, dat_ready_i, dat_id_o, dat_o, dat_last_o, rdata_i, rresp_i, rlast_i, rvalid_i, rready_o
 typedef struct state {
+    TB_PORTS(ports, PORTS);
     npu_score_dma_ax ax;
-    tb_sig dat_valid, dat_ready, dat_id, dat, dat_last, rdata, rresp, rlast, rvalid, rready;
     uint8_t beat[BEATS][16];
     uint64_t beats; /* that came */
     uint64_t used;  /* beats of which a byte has been on the output */
@@ -28,20 +29,11 @@ static const char *const requesters[] = {"factors", "partial sums", "weights", "
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"dat_valid_o", &s->dat_valid}, {"dat_ready_i", &s->dat_ready},
-                                  {"dat_id_o", &s->dat_id},       {"dat_o", &s->dat},
-                                  {"dat_last_o", &s->dat_last},   {"rdata_i", &s->rdata},
-                                  {"rresp_i", &s->rresp},         {"rlast_i", &s->rlast},
-                                  {"rvalid_i", &s->rvalid},       {"rready_o", &s->rready}};
     if (npu_score_dma_open(c, &s->ax, "ar", "ev_wait_user_o", requesters, sizeof requesters / sizeof *requesters, err,
                            err_size) != 0) {
         return -1;
     }
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
-    const tb_sig wake[] = {s->dat_valid, s->rvalid};
-    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
+    return 0;
 }
 
 static void forget(state *s) {
@@ -86,20 +78,20 @@ static void data(tb_check *c, state *s) {
     s->seen = true;
     const npu_score_dma_job *j = &s->ax.job[s->job % DMA_JOBS];
     const bool last = s->word + 1 == j->words;
-    if (memcmp(s->dat.ptr, s->expected, 16) != 0) {
-        npu_score_dma_bytes(c, &s->ax, "data", s->job, s->word, (const uint8_t *)s->dat.ptr, s->expected, 0xffff);
+    if (memcmp(s->dat_o.ptr, s->expected, 16) != 0) {
+        npu_score_dma_bytes(c, &s->ax, "data", s->job, s->word, (const uint8_t *)s->dat_o.ptr, s->expected, 0xffff);
     }
-    if (npu_score_b(s->dat_id) != j->id || npu_score_b(s->dat_last) != last) {
+    if (npu_score_b(s->dat_id_o) != j->id || npu_score_b(s->dat_last_o) != last) {
         char where[96];
         npu_score_dma_where(&s->ax, s->job, "word", s->word, where, sizeof where);
-        const uint32_t id = npu_score_b(s->dat_id);
+        const uint32_t id = npu_score_b(s->dat_id_o);
         tb_check_fail(c, id != j->id ? "requester" : "last", s->words, where,
                       id == j->id             ? (last ? "0" : "1")
                       : id < s->ax.requesters ? requesters[id]
                                               : "no requester",
                       id == j->id ? (last ? "1" : "0") : requesters[j->id]);
     }
-    if (npu_score_b(s->dat_ready) == 0) {
+    if (npu_score_b(s->dat_ready_i) == 0) {
         s->ax.ev_due |= DMA_EV_WAIT_USER;
         return;
     }
@@ -127,11 +119,11 @@ static uint64_t waiting(const state *s) {
 
 static void bus(tb_check *c, state *s) {
     npu_score_dma_ax *ax = &s->ax;
-    if (npu_score_b(s->rvalid) == 0) {
+    if (npu_score_b(s->rvalid_i) == 0) {
         ax->ev_due |= ax->bus_idle ? 0 : DMA_EV_WAIT_BUS;
         return;
     }
-    if (npu_score_b(s->rready) == 0) {
+    if (npu_score_b(s->rready_o) == 0) {
         return;
     }
     ax->ev_due |= DMA_EV_BEAT;
@@ -140,9 +132,9 @@ static void bus(tb_check *c, state *s) {
             tb_check_fail(c, "bus data", s->beats, NULL, "a beat taken", "at most two that wait for words before them");
             return;
         }
-        memcpy(s->beat[s->beats++ % BEATS], s->rdata.ptr, 16);
+        memcpy(s->beat[s->beats++ % BEATS], s->rdata_i.ptr, 16);
     }
-    npu_score_dma_answer(ax, npu_score_b(s->rresp), npu_score_b(s->rlast) != 0);
+    npu_score_dma_answer(ax, npu_score_b(s->rresp_i), npu_score_b(s->rlast_i) != 0);
 }
 
 static void cycle(tb_check *c) {
@@ -150,10 +142,10 @@ static void cycle(tb_check *c) {
     npu_score_dma_ax *ax = &s->ax;
     npu_score_dma_outputs(c, ax);
     const bool idle = ax->bus_idle && s->job == ax->accepted;
-    if (npu_score_b(ax->idle) != idle) {
+    if (npu_score_b(ax->idle_o) != idle) {
         tb_check_value(c, "idle", ax->requests, !idle, idle);
     }
-    if (npu_score_b(s->dat_valid) != 0) {
+    if (npu_score_b(s->dat_valid_o) != 0) {
         data(c, s);
     } else if (s->seen) {
         tb_check_fail(c, "data", s->words, NULL, "withdrawn", "a word that waits for ready");
@@ -185,5 +177,10 @@ static void finish(tb_check *c) {
 }
 
 /* Addresses do not depend on data, so what a unit computes of wrong data is no input here. */
-const tb_check_ops npu_score_dma_rd = {
-    .unit = "dma_rd", .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_dma_rd = {.unit = "dma_rd",
+                                       TB_STATE(state, PORTS),
+                                       .wake = NPU_SCORE_DMA_WAKE "arvalid_o, ev_wait_user_o, dat_valid_o, rvalid_i",
+                                       .open = open,
+                                       .clear = clear,
+                                       .cycle = cycle,
+                                       .finish = finish};

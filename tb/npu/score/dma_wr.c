@@ -5,14 +5,16 @@
 #include "dma_ax.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define WORDS 16u /* ring of words taken; the unit keeps three */
 #define FIFO 2u   /* beats between the requesters and the bus */
 
+#define PORTS                                                                                                          \
+    wdat_valid_i, wdat_ready_o, wdat_i, wdata_o, wstrb_o, wlast_o, wvalid_o, wready_i, bresp_i, bvalid_i, bready_o,    \
+        idle_req_o
 typedef struct state {
+    TB_PORTS(ports, PORTS);
     npu_score_dma_ax ax;
-    tb_sig wdat_valid, wdat_ready, wdat, wdata, wstrb, wlast, wvalid, wready, bresp, bvalid, bready, idle_req;
     uint8_t word[WORDS][16];
     uint64_t words;      /* taken */
     uint64_t source;     /* job whose words are taken */
@@ -33,20 +35,11 @@ static const char *const requesters[] = {"GEMM", "POOL", "ALU"}; /* npu_pkg::WrI
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {
-        {"wdat_valid_i", &s->wdat_valid}, {"wdat_ready_o", &s->wdat_ready}, {"wdat_i", &s->wdat},
-        {"wdata_o", &s->wdata},           {"wstrb_o", &s->wstrb},           {"wlast_o", &s->wlast},
-        {"wvalid_o", &s->wvalid},         {"wready_i", &s->wready},         {"bresp_i", &s->bresp},
-        {"bvalid_i", &s->bvalid},         {"bready_o", &s->bready},         {"idle_req_o", &s->idle_req}};
     if (npu_score_dma_open(c, &s->ax, "aw", "ev_wait_data_o", requesters, sizeof requesters / sizeof *requesters, err,
                            err_size) != 0) {
         return -1;
     }
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
-    const tb_sig wake[] = {s->wdat_ready, s->wvalid, s->bvalid};
-    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
+    return 0;
 }
 
 static void forget(state *s) {
@@ -98,16 +91,14 @@ static bool next_beat(tb_check *c, state *s, const npu_score_dma_burst *b) {
 }
 
 static void compare_beat(tb_check *c, const state *s, const npu_score_dma_burst *b) {
-    const uint32_t strobes = *(const uint16_t *)s->wstrb.ptr;
+    const uint32_t strobes = *(const uint16_t *)s->wstrb_o.ptr;
     const uint32_t number = beat_of_job(s, &s->ax.job[b->job % DMA_JOBS]);
     if (strobes != s->strobes) {
-        char where[96], got[16], expected[16];
+        char where[96];
         npu_score_dma_where(&s->ax, b->job, "beat", number, where, sizeof where);
-        snprintf(got, sizeof got, "0x%04" PRIx32, strobes);
-        snprintf(expected, sizeof expected, "0x%04" PRIx32, s->strobes);
-        tb_check_fail(c, "strobes", s->total, where, got, expected);
-    } else if (memcmp(s->wdata.ptr, s->data, 16) != 0) {
-        npu_score_dma_bytes(c, &s->ax, "data", b->job, number, (const uint8_t *)s->wdata.ptr, s->data, s->strobes);
+        tb_check_failf(c, "strobes", s->total, "%s|0x%04" PRIx32 "|0x%04" PRIx32, where, strobes, s->strobes);
+    } else if (memcmp(s->wdata_o.ptr, s->data, 16) != 0) {
+        npu_score_dma_bytes(c, &s->ax, "data", b->job, number, (const uint8_t *)s->wdata_o.ptr, s->data, s->strobes);
     }
 }
 
@@ -130,7 +121,7 @@ static void bus_data(tb_check *c, state *s, uint64_t shown) {
         return;
     }
     const npu_score_dma_burst *b = &s->ax.burst[s->burst % DMA_BURSTS];
-    const bool blank = s->owed && *(const uint16_t *)s->wstrb.ptr == 0;
+    const bool blank = s->owed && *(const uint16_t *)s->wstrb_o.ptr == 0;
     if (blank) {
         s->kept = 0;
     } else if (s->owed && s->kept == 0) {
@@ -144,10 +135,10 @@ static void bus_data(tb_check *c, state *s, uint64_t shown) {
         compare_beat(c, s, b);
     }
     const uint32_t last = s->burst_beat + 1 == b->beats;
-    if (npu_score_b(s->wlast) != last) {
+    if (npu_score_b(s->wlast_o) != last) {
         tb_check_value(c, "last", s->total, !last, last);
     }
-    if (npu_score_b(s->wready) == 0) {
+    if (npu_score_b(s->wready_i) == 0) {
         s->ax.ev_due |= DMA_EV_WAIT_BUS;
         return;
     }
@@ -158,27 +149,26 @@ static void bus_data(tb_check *c, state *s, uint64_t shown) {
 /* Words are taken from the requester whose job has its turn, while there is room for a beat. */
 static void take_word(tb_check *c, state *s, uint64_t word_beats) {
     const npu_score_dma_ax *ax = &s->ax;
-    const uint32_t ready = npu_score_b(s->wdat_ready);
+    const uint32_t ready = npu_score_b(s->wdat_ready_o);
     if (ready == 0) {
         return;
     }
     const npu_score_dma_job *j = &ax->job[s->source % DMA_JOBS];
     const bool any = s->source < ax->accepted && !npu_score_dma_dropping(ax);
     if (!any || ready != 1u << j->id) {
-        char got[40];
-        snprintf(got, sizeof got, "ready 0x%" PRIx32, ready);
-        tb_check_fail(c, "word", s->words, NULL, got, any ? ax->names[j->id] : "none: no job needs words");
+        tb_check_failf(c, "word", s->words, "ready 0x%" PRIx32 "|%s", ready,
+                       any ? ax->names[j->id] : "none: no job needs words");
         return;
     }
     if (s->words - word_beats >= FIFO) {
         tb_check_fail(c, "word", s->words, ax->names[j->id], "one taken", "a place for it first");
         return;
     }
-    if ((ready & npu_score_b(s->wdat_valid)) == 0) {
+    if ((ready & npu_score_b(s->wdat_valid_i)) == 0) {
         s->ax.ev_due |= DMA_EV_WAIT_USER;
         return;
     }
-    memcpy(s->word[s->words++ % WORDS], (const uint8_t *)s->wdat.ptr + (size_t)16 * j->id, 16);
+    memcpy(s->word[s->words++ % WORDS], (const uint8_t *)s->wdat_i.ptr + (size_t)16 * j->id, 16);
     s->source += s->words == j->first_word + j->words;
 }
 
@@ -188,11 +178,11 @@ static void check_idle(tb_check *c, state *s) {
     for (uint32_t i = 0; i < ax->requesters; i++) {
         idle_req |= (uint32_t)(ax->queued[i] + ax->flying[i] == 0) << i;
     }
-    if (npu_score_b(s->idle_req) != idle_req) {
-        tb_check_value(c, "idle requesters", ax->requests, npu_score_b(s->idle_req), idle_req);
+    if (npu_score_b(s->idle_req_o) != idle_req) {
+        tb_check_value(c, "idle requesters", ax->requests, npu_score_b(s->idle_req_o), idle_req);
     }
     const bool idle = ax->bus_idle && ax->cut == ax->accepted;
-    if (npu_score_b(ax->idle) != idle) {
+    if (npu_score_b(ax->idle_o) != idle) {
         tb_check_value(c, "idle", ax->requests, !idle, idle);
     }
 }
@@ -203,17 +193,17 @@ static void cycle(tb_check *c) {
     const uint64_t shown = ax->shown, word_beats = s->word_beats, total = s->total;
     npu_score_dma_outputs(c, ax);
     check_idle(c, s);
-    if (npu_score_b(s->wvalid) != 0) {
+    if (npu_score_b(s->wvalid_o) != 0) {
         bus_data(c, s, shown);
     } else if (s->seen) {
         tb_check_fail(c, "data", s->total, NULL, "withdrawn", "a beat that waits for ready");
     }
     take_word(c, s, word_beats);
-    if (npu_score_b(s->bready) == 0) {
+    if (npu_score_b(s->bready_o) == 0) {
         tb_check_value(c, "response ready", ax->answered, 0, 1);
     }
-    if (npu_score_b(s->bvalid) != 0) {
-        npu_score_dma_answer(ax, npu_score_b(s->bresp), true);
+    if (npu_score_b(s->bvalid_i) != 0) {
+        npu_score_dma_answer(ax, npu_score_b(s->bresp_i), true);
     }
     npu_score_dma_requests(c, ax);
     switch (npu_score_dma_end(ax)) {
@@ -244,7 +234,9 @@ static const char *const inputs[] = {"send_buf", NULL};
 
 const tb_check_ops npu_score_dma_wr = {.unit = "dma_wr",
                                        .inputs = inputs,
-                                       .state_bytes = sizeof(state),
+                                       TB_STATE(state, PORTS),
+                                       .wake = NPU_SCORE_DMA_WAKE
+                                       "awvalid_o, ev_wait_data_o, wdat_ready_o, wvalid_o, bvalid_i",
                                        .open = open,
                                        .clear = clear,
                                        .cycle = cycle,

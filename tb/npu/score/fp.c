@@ -21,6 +21,8 @@ typedef struct state {
     bool held;             /* otherwise: it is still a_was */
 } state;
 
+#define PORTS en_i, a_i, y_o
+
 typedef uint32_t fp_fn(uint32_t a, uint32_t b);
 
 static uint32_t i32_to_f32(uint32_t a, uint32_t b) {
@@ -44,15 +46,16 @@ static uint32_t relations(uint32_t a, uint32_t b) {
 
 static int open_one(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    tb_sig en, a, y;
-    const npu_score_sig sigs[] = {{"en_i", &en}, {"a_i", &a}, {"y_o", &y}};
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
+    struct {
+        TB_PORTS(ports, PORTS);
+    } p;
+    if (tb_tap_ports(c->tap, TB_PORTS_OF(p.ports, PORTS), err, err_size) != 0) {
         return -1;
     }
-    s->en = (const uint8_t *)en.ptr;
-    s->a = (const uint32_t *)a.ptr;
-    s->y = y.ptr;
-    return tb_check_wake(c, en, err, err_size);
+    s->en = (const uint8_t *)p.en_i.ptr;
+    s->a = (const uint32_t *)p.a_i.ptr;
+    s->y = p.y_o.ptr;
+    return 0;
 }
 
 static int open_two(tb_check *c, char *err, size_t err_size) {
@@ -70,15 +73,13 @@ static void clear(tb_check *c) {
 }
 
 __attribute__((cold)) static void differs(tb_check *c, const state *s, uint32_t got, uint32_t expected) {
-    char where[96], g[16], e[16];
+    char where[96];
     if (s->b != NULL) {
         snprintf(where, sizeof where, "a 0x%08" PRIx32 ", b 0x%08" PRIx32, s->a_was, s->b_was);
     } else {
         snprintf(where, sizeof where, "a 0x%08" PRIx32, s->a_was);
     }
-    snprintf(g, sizeof g, "0x%" PRIx32, got);
-    snprintf(e, sizeof e, "0x%" PRIx32, expected);
-    tb_check_fail(c, "result", s->count, where, g, e);
+    tb_check_failf(c, "result", s->count, "%s|0x%" PRIx32 "|0x%" PRIx32, where, got, expected);
 }
 
 /* The output of this cycle. */
@@ -127,6 +128,7 @@ static inline uint64_t step_all(tb_check *check, void *states, uint64_t due, fp_
     }                                                                                                                  \
     const tb_check_ops npu_score_##NAME = {.unit = #NAME,                                                              \
                                            .state_bytes = sizeof(state),                                               \
+                                           .wake = "en_i",                                                             \
                                            .open = OPERANDS == 2 ? open_two : open_one,                                \
                                            .clear = clear,                                                             \
                                            .cycle_all = cycle_##NAME,                                                  \

@@ -34,8 +34,10 @@ typedef struct view {
     uint32_t engine, lsb;
 } view;
 
+#define PORTS task_valid_i, task_ready_o, valid_o, pop_i, ptr_o, busy_o
 typedef struct state {
-    tb_sig valid, ready, task, engine_valid, pop, ptr, busy;
+    TB_PORTS(ports, PORTS);
+    tb_sig task;
     view seen[VIEWS_MAX];
     size_t views;
     uint8_t ring[ENTRIES][TASK_BYTES];
@@ -68,8 +70,8 @@ static int add_place(const tb_check *c, state *s, const place *at, char *err, si
         }
     }
     if (s->views == before) {
-        snprintf(err, err_size, "%s: no tap of %s %" PRIu32 " shows its task", c->tap->path, at->kind, at->index);
-        return -1;
+        return opt_fail(err, err_size, "%s: no tap of %s %" PRIu32 " shows its task", c->tap->path, at->kind,
+                        at->index);
     }
     return 0;
 }
@@ -108,19 +110,8 @@ static int open_ports(const tb_check *c, char *err, size_t err_size) {
 }
 
 static int open(tb_check *c, char *err, size_t err_size) {
-    state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {
-        {"task_valid_i", &s->valid}, {"task_ready_o", &s->ready}, {"valid_o", &s->engine_valid},
-        {"pop_i", &s->pop},          {"ptr_o", &s->ptr},          {"busy_o", &s->busy}};
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
     const bool alone = tb_taps_find(&c->all->taps, "npu_regs", 0) == NULL;
-    if ((alone ? open_ports : open_taps)(c, err, err_size) != 0) {
-        return -1;
-    }
-    const tb_sig wake[] = {s->valid, s->pop};
-    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
+    return (alone ? open_ports : open_taps)(c, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -142,11 +133,8 @@ static void compare_task(tb_check *c, const state *s, uint32_t engine) {
         const uint64_t got = tb_get_field(v->sig, v->lsb, v->f->bits),
                        expected = tb_get_field(taken, v->f->lsb, v->f->bits);
         if (got != expected) {
-            char where[96], g[24], e[24];
-            snprintf(where, sizeof where, "engine %s, %s of the task", engines[engine], v->f->name);
-            snprintf(g, sizeof g, "0x%" PRIx64, got);
-            snprintf(e, sizeof e, "0x%" PRIx64, expected);
-            tb_check_fail(c, "task", s->popped[engine], where, g, e);
+            tb_check_failf(c, "task", s->popped[engine], "engine %s, %s of the task|0x%" PRIx64 "|0x%" PRIx64,
+                           engines[engine], v->f->name, got, expected);
             return;
         }
     }
@@ -167,15 +155,15 @@ static void see_state(tb_check *c, const state *s) {
         valid |= (uint32_t)(s->popped[e] != s->pushed) << e;
         ptr |= (uint32_t)(s->popped[e] % (2 * ENTRIES)) << 3 * e;
     }
-    if (tb_get(s->engine_valid) != valid) {
-        tb_check_value(c, "valid", s->pushed, tb_get(s->engine_valid), valid);
+    if (tb_get(s->valid_o) != valid) {
+        tb_check_value(c, "valid", s->pushed, tb_get(s->valid_o), valid);
     }
-    if (tb_get(s->ptr) != ptr) {
-        tb_check_value(c, "pointers", s->pushed, tb_get(s->ptr), ptr);
+    if (tb_get(s->ptr_o) != ptr) {
+        tb_check_value(c, "pointers", s->pushed, tb_get(s->ptr_o), ptr);
     }
     const bool empty = s->popped[LAST] == s->pushed;
-    if (tb_get(s->busy) == empty) {
-        tb_check_value(c, "busy", s->pushed, tb_get(s->busy), !empty);
+    if (tb_get(s->busy_o) == empty) {
+        tb_check_value(c, "busy", s->pushed, tb_get(s->busy_o), !empty);
     }
 }
 
@@ -183,11 +171,10 @@ static void see_state(tb_check *c, const state *s) {
 static bool see_task(tb_check *c, const state *s) {
     const uint64_t held = s->pushed - s->popped[LAST];
     const bool fence = tb_get_field(s->task, CM_GEMM_TASK_FENCE_LSB, 1) != 0,
-               room = held < ENTRIES && (held == 0 || !fence), ready = tb_get(s->ready) != 0;
+               room = held < ENTRIES && (held == 0 || !fence), ready = tb_get(s->task_ready_o) != 0;
     if (ready != room) {
-        char where[64];
-        snprintf(where, sizeof where, "%" PRIu64 " tasks in the queue%s", held, fence ? ", a fence" : "");
-        tb_check_fail(c, "ready", s->pushed, where, ready ? "1" : "0", room ? "1" : "0");
+        tb_check_failf(c, "ready", s->pushed, "%" PRIu64 " tasks in the queue%s|%s|%s", held, fence ? ", a fence" : "",
+                       ready ? "1" : "0", room ? "1" : "0");
     }
     return ready;
 }
@@ -196,7 +183,7 @@ static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     see_state(c, s);
     if (c->all->every_cycle) {
-        s->fresh = (uint32_t)tb_get(s->engine_valid);
+        s->fresh = (uint32_t)tb_get(s->valid_o);
     }
     if (s->fresh != 0) {
         for (uint32_t e = 0; e < ENGINES; e++) {
@@ -206,8 +193,8 @@ static void cycle(tb_check *c) {
         }
         s->fresh = 0;
     }
-    const bool taken = *(const uint8_t *)s->valid.ptr != 0 && see_task(c, s);
-    const uint32_t pop = *(const uint8_t *)s->pop.ptr;
+    const bool taken = *(const uint8_t *)s->task_valid_i.ptr != 0 && see_task(c, s);
+    const uint32_t pop = *(const uint8_t *)s->pop_i.ptr;
     for (uint32_t e = 0; pop != 0 && e < ENGINES; e++) {
         if ((pop >> e & 1u) != 0 && s->popped[e] != s->pushed) {
             compare_task(c, s, e); /* it stood there unchanged */
@@ -226,10 +213,8 @@ static void finish(tb_check *c) {
     const state *s = (const state *)c->state;
     for (uint32_t e = 0; e < ENGINES; e++) {
         if (s->popped[e] != s->pushed) {
-            char got[48], expected[24];
-            snprintf(got, sizeof got, "%s has given up %" PRIu64 " tasks", engines[e], s->popped[e]);
-            snprintf(expected, sizeof expected, "%" PRIu64, s->pushed);
-            tb_check_fail(c, "task", s->popped[e], NULL, got, expected);
+            tb_check_failf(c, "task", s->popped[e], "%s has given up %" PRIu64 " tasks|%" PRIu64, engines[e],
+                           s->popped[e], s->pushed);
         }
     }
 }
@@ -238,7 +223,8 @@ static const char *const inputs[] = {"npu_regs", NULL};
 
 const tb_check_ops npu_score_gemm_queue = {.unit = "gemm_queue",
                                            .inputs = inputs,
-                                           .state_bytes = sizeof(state),
+                                           TB_STATE(state, PORTS),
+                                           .wake = "task_valid_i, pop_i",
                                            .open = open,
                                            .clear = clear,
                                            .cycle = cycle,

@@ -3,7 +3,6 @@
 #include "num.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define RING 16384u
 #define CHUNK 64u   /* pixels */
@@ -18,9 +17,12 @@ typedef struct map {
     uint64_t first;                         /* chunk in the sequence of all tasks */
 } map;
 
+#define PORTS                                                                                                          \
+    task_valid_i, task_nhwc_in_i, task_iw_i, task_ih_i, task_ic_i, task_ifm_addr_i, task_ifm_cstep_i, task_pop_o,      \
+        busy_o, free_i, free_words_i, level_o, job_valid_o, job_ready_i, job_addr_o, job_nch_o, job_cnt_o,             \
+        job_waddr_o, job_stride_o, job_done_i, pix_ready_o, loaded_o
 typedef struct state {
-    tb_sig valid, nhwc, iw, ih, ic, addr, step, pop, busy, free, free_words, level, job_valid, job_ready, job_addr,
-        job_nch, job_cnt, job_waddr, job_stride, job_done, pix_ready, loaded;
+    TB_PORTS(ports, PORTS);
     map ring[TASKS];
     uint64_t popped; /* tasks whose jobs are handed out: number of the one on offer */
     /* a task is on offer; room for its next chunk is taken; a job stood there and was not taken */
@@ -34,33 +36,6 @@ typedef struct state {
     uint32_t pixels;             /* ready, as the unit says */
     uint32_t late, late_job;
 } state;
-
-static int open(tb_check *c, char *err, size_t err_size) {
-    state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"task_valid_i", &s->valid},
-                                  {"task_nhwc_in_i", &s->nhwc},
-                                  {"task_iw_i", &s->iw},
-                                  {"task_ih_i", &s->ih},
-                                  {"task_ic_i", &s->ic},
-                                  {"task_ifm_addr_i", &s->addr},
-                                  {"task_ifm_cstep_i", &s->step},
-                                  {"task_pop_o", &s->pop},
-                                  {"busy_o", &s->busy},
-                                  {"free_i", &s->free},
-                                  {"free_words_i", &s->free_words},
-                                  {"level_o", &s->level},
-                                  {"job_valid_o", &s->job_valid},
-                                  {"job_ready_i", &s->job_ready},
-                                  {"job_addr_o", &s->job_addr},
-                                  {"job_nch_o", &s->job_nch},
-                                  {"job_cnt_o", &s->job_cnt},
-                                  {"job_waddr_o", &s->job_waddr},
-                                  {"job_stride_o", &s->job_stride},
-                                  {"job_done_i", &s->job_done},
-                                  {"pix_ready_o", &s->pix_ready},
-                                  {"loaded_o", &s->loaded}};
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
-}
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
@@ -76,12 +51,12 @@ static map *map_of(state *s, uint64_t task) {
 }
 
 static void begin_task(tb_check *c, state *s) {
-    const uint32_t n = npu_score_n(c), channels = (uint32_t)tb_get(s->ic);
+    const uint32_t n = npu_score_n(c), channels = (uint32_t)tb_get(s->task_ic_i);
     map *m = map_of(s, s->popped);
-    m->int8 = tb_get(s->nhwc) != 0;
-    m->addr = (uint32_t)tb_get(s->addr);
-    m->step = (uint32_t)tb_get(s->step);
-    m->pixels = (uint32_t)tb_get(s->iw) * (uint32_t)tb_get(s->ih);
+    m->int8 = tb_get(s->task_nhwc_in_i) != 0;
+    m->addr = (uint32_t)tb_get(s->task_ifm_addr_i);
+    m->step = (uint32_t)tb_get(s->task_ifm_cstep_i);
+    m->pixels = (uint32_t)tb_get(s->task_iw_i) * (uint32_t)tb_get(s->task_ih_i);
     m->icb = tb_div_up(channels, n);
     m->last = channels - (m->icb - 1) * n;
     m->chunks = (m->pixels + CHUNK - 1) / CHUNK;
@@ -103,20 +78,18 @@ static void begin_chunk(tb_check *c, state *s) {
     s->begun = true;
     s->used += words;
     if (s->used > RING) {
-        char where[64], got[64];
-        snprintf(where, sizeof where, "pixels from %" PRIu32, s->chunk * CHUNK);
-        snprintf(got, sizeof got, "%" PRIu32 " words in use with the chunk's own %" PRIu32, s->used, words);
-        tb_check_fail(c, "ring", s->in[0] + s->in[1], where, got, "at most 16384");
+        tb_check_failf(c, "ring", s->in[0] + s->in[1],
+                       "pixels from %" PRIu32 "|%" PRIu32 " words in use with the chunk's own %" PRIu32
+                       "|at most 16384",
+                       s->chunk * CHUNK, s->used, words);
     }
 }
 
 static void field(tb_check *c, const state *s, const char *stream, uint64_t got, uint64_t expected) {
     if (got != expected) {
-        char where[64], g[24], e[24];
-        snprintf(where, sizeof where, "pixels from %" PRIu32 ", channel block %" PRIu32, s->chunk * CHUNK, s->block);
-        snprintf(g, sizeof g, "0x%" PRIx64, got);
-        snprintf(e, sizeof e, "0x%" PRIx64, expected);
-        tb_check_fail(c, stream, s->in[0] + s->in[1], where, g, e);
+        tb_check_failf(c, stream, s->in[0] + s->in[1],
+                       "pixels from %" PRIu32 ", channel block %" PRIu32 "|0x%" PRIx64 "|0x%" PRIx64, s->chunk * CHUNK,
+                       s->block, got, expected);
     }
 }
 
@@ -125,11 +98,11 @@ static void compare_job(tb_check *c, state *s) {
     const map *m = map_of(s, s->popped);
     const uint32_t pixel = s->chunk * CHUNK;
     const uint32_t offset = m->int8 ? pixel * m->step : s->block * n * m->step + 4 * pixel;
-    field(c, s, "job address", tb_get(s->job_addr), (uint32_t)(m->addr + offset));
-    field(c, s, "job channels", tb_get(s->job_nch), m->int8 || s->block + 1 == m->icb ? m->last : n);
-    field(c, s, "job pixels", tb_get(s->job_cnt), tb_min_u32(CHUNK, m->pixels - pixel));
-    field(c, s, "job word", tb_get(s->job_waddr), (m->base + pixel * m->icb + s->block) % RING);
-    field(c, s, "job stride", tb_get(s->job_stride), m->icb % RING);
+    field(c, s, "job address", tb_get(s->job_addr_o), (uint32_t)(m->addr + offset));
+    field(c, s, "job channels", tb_get(s->job_nch_o), m->int8 || s->block + 1 == m->icb ? m->last : n);
+    field(c, s, "job pixels", tb_get(s->job_cnt_o), tb_min_u32(CHUNK, m->pixels - pixel));
+    field(c, s, "job word", tb_get(s->job_waddr_o), (m->base + pixel * m->icb + s->block) % RING);
+    field(c, s, "job stride", tb_get(s->job_stride_o), m->icb % RING);
 }
 
 /* A job is taken; true: the last one of the task. */
@@ -152,7 +125,7 @@ static bool take_job(tb_check *c, state *s, uint32_t unit) {
 
 /* The job on offer. True: the last one of the task is taken. */
 static bool see_job(tb_check *c, state *s) {
-    const uint32_t valid = *(const uint8_t *)s->job_valid.ptr;
+    const uint32_t valid = *(const uint8_t *)s->job_valid_o.ptr;
     const uint32_t unit = (uint32_t)(s->sequence + s->block) & 1u;
     if (!s->on) {
         tb_check_fail(c, "job", s->in[0] + s->in[1], NULL, "a job", "none: no task is on offer");
@@ -165,7 +138,7 @@ static bool see_job(tb_check *c, state *s) {
     if (!s->begun) {
         begin_chunk(c, s);
     }
-    const bool taken = (*(const uint8_t *)s->job_ready.ptr & valid) != 0;
+    const bool taken = (*(const uint8_t *)s->job_ready_i.ptr & valid) != 0;
     if (taken || !s->stood) {
         compare_job(c, s);
     }
@@ -196,7 +169,7 @@ static uint32_t lead(state *s, uint64_t task) {
 
 /* Progress must not go ahead of the jobs that were done up to the last cycle, nor stay behind for long. */
 static void see_progress(tb_check *c, state *s) {
-    const uint32_t got = (uint32_t)tb_get(s->pix_ready), loaded = (uint32_t)tb_get(s->loaded);
+    const uint32_t got = (uint32_t)tb_get(s->pix_ready_o), loaded = (uint32_t)tb_get(s->loaded_o);
     bool moved = false;
     if (loaded != s->seen % 8) {
         const bool whole = (s->seen < s->popped || s->on) && lead(s, s->seen) == map_of(s, s->seen)->chunks;
@@ -209,10 +182,8 @@ static void see_progress(tb_check *c, state *s) {
     }
     const uint32_t most = lead(s, s->seen) * CHUNK;
     if (got > most || got < s->pixels) {
-        char g[48], e[48];
-        snprintf(g, sizeof g, "%" PRIu32 " after %" PRIu32, got, s->pixels);
-        snprintf(e, sizeof e, "at most %" PRIu32 " pixels", most);
-        tb_check_fail(c, "pixels ready", s->seen, NULL, g, e);
+        tb_check_failf(c, "pixels ready", s->seen, "%" PRIu32 " after %" PRIu32 "|at most %" PRIu32 " pixels", got,
+                       s->pixels, most);
     }
     const bool behind = got < most || (most > 0 && most == map_of(s, s->seen)->chunks * CHUNK);
     s->late = behind && !moved && got == s->pixels ? s->late + 1 : 0;
@@ -236,13 +207,13 @@ static void note_done(state *s, uint32_t done) {
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    if (!s->on && *(const uint8_t *)s->valid.ptr != 0) {
+    if (!s->on && *(const uint8_t *)s->task_valid_i.ptr != 0) {
         begin_task(c, s);
     }
-    const bool job = *(const uint8_t *)s->job_valid.ptr != 0;
-    const uint32_t done = *(const uint8_t *)s->job_done.ptr;
+    const bool job = *(const uint8_t *)s->job_valid_o.ptr != 0;
+    const uint32_t done = *(const uint8_t *)s->job_done_i.ptr;
     const bool works = job || s->in[0] != s->out[0] || s->in[1] != s->out[1];
-    if ((*(const uint8_t *)s->busy.ptr != 0) != works) {
+    if ((*(const uint8_t *)s->busy_o.ptr != 0) != works) {
         tb_check_value(c, "busy", s->popped, !works, works);
     }
     see_progress(c, s);
@@ -253,11 +224,11 @@ static void cycle(tb_check *c) {
     } else {
         see_pause(c, s);
     }
-    if (*(const uint8_t *)s->pop.ptr != last) {
+    if (*(const uint8_t *)s->task_pop_o.ptr != last) {
         tb_check_value(c, "pop", s->popped, !last, last);
     }
-    if (tb_get(s->level) != s->used) {
-        tb_check_value(c, "level", s->popped, tb_get(s->level), s->used);
+    if (tb_get(s->level_o) != s->used) {
+        tb_check_value(c, "level", s->popped, tb_get(s->level_o), s->used);
     }
     if (last) {
         const map *m = map_of(s, s->popped);
@@ -269,27 +240,19 @@ static void cycle(tb_check *c) {
     if (done != 0) {
         note_done(s, done);
     }
-    if (*(const uint8_t *)s->free.ptr != 0) {
-        s->used -= (uint32_t)tb_get(s->free_words);
+    if (*(const uint8_t *)s->free_i.ptr != 0) {
+        s->used -= (uint32_t)tb_get(s->free_words_i);
     }
 }
 
 static void finish(tb_check *c) {
     const state *s = (const state *)c->state;
     if (s->on || s->seen != s->popped) {
-        char got[48], expected[48];
-        snprintf(got, sizeof got, "%" PRIu64 " tasks", s->seen);
-        snprintf(expected, sizeof expected, "%" PRIu64, s->popped + s->on);
-        tb_check_fail(c, "loaded", s->seen, NULL, got, expected);
+        tb_check_failf(c, "loaded", s->seen, "%" PRIu64 " tasks|%" PRIu64, s->seen, s->popped + s->on);
     }
 }
 
 static const char *const inputs[] = {"gemm_queue", NULL};
 
-const tb_check_ops npu_score_ifm_ld = {.unit = "ifm_ld",
-                                       .inputs = inputs,
-                                       .state_bytes = sizeof(state),
-                                       .open = open,
-                                       .clear = clear,
-                                       .cycle = cycle,
-                                       .finish = finish};
+const tb_check_ops npu_score_ifm_ld = {
+    .unit = "ifm_ld", .inputs = inputs, TB_STATE(state, PORTS), .clear = clear, .cycle = cycle, .finish = finish};

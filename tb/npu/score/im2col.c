@@ -26,11 +26,14 @@ typedef struct outputs {
     bool sel;
 } outputs;
 
+#define PORTS                                                                                                          \
+    task_valid_i, task_pop_o, ifm_all_i, pix_ready_i, wgt_full_i, wgt_blocks_i, wgt_release_o, free_o, free_words_o,   \
+        tile_room_i, tile_start_o, wgt_re_o, wgt_bank_o, wgt_raddr_o, wgt_rdata_i, ifm_re_o, ifm_raddr_o[2],           \
+        ifm_rdata_i[2], mesh_en_o, wgt_p_o, wgt_word_o, sel_o, act_o[2], act_valid_o, acc_first_o, acc_last_o,         \
+        wait_ifm_o, wait_wgt_o, wait_ofm_o
 typedef struct state {
+    TB_PORTS(ports, PORTS);
     tb_sig shape[NPU_SCORE_SHAPE_SIGS];
-    tb_sig task_valid, pop, ifm_all, pix_ready, wgt_full, wgt_blocks, release, free, free_words, room, start, wgt_re,
-        wgt_bank, wgt_addr, wgt_data, ifm_re, ifm_addr[2], ifm_data[2], en, p, word, sel, act[2], act_valid, first,
-        last, wait_ifm, wait_wgt, wait_ofm;
     uint32_t n;
     /* the task */
     bool have;
@@ -54,42 +57,7 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"task_valid_i", &s->task_valid},
-                                  {"task_pop_o", &s->pop},
-                                  {"ifm_all_i", &s->ifm_all},
-                                  {"pix_ready_i", &s->pix_ready},
-                                  {"wgt_full_i", &s->wgt_full},
-                                  {"wgt_blocks_i", &s->wgt_blocks},
-                                  {"wgt_release_o", &s->release},
-                                  {"free_o", &s->free},
-                                  {"free_words_o", &s->free_words},
-                                  {"tile_room_i", &s->room},
-                                  {"tile_start_o", &s->start},
-                                  {"wgt_re_o", &s->wgt_re},
-                                  {"wgt_bank_o", &s->wgt_bank},
-                                  {"wgt_raddr_o", &s->wgt_addr},
-                                  {"wgt_rdata_i", &s->wgt_data},
-                                  {"ifm_re_o", &s->ifm_re},
-                                  {"ifm_raddr0_o", &s->ifm_addr[0]},
-                                  {"ifm_raddr1_o", &s->ifm_addr[1]},
-                                  {"ifm_rdata0_i", &s->ifm_data[0]},
-                                  {"ifm_rdata1_i", &s->ifm_data[1]},
-                                  {"mesh_en_o", &s->en},
-                                  {"wgt_p_o", &s->p},
-                                  {"wgt_word_o", &s->word},
-                                  {"sel_o", &s->sel},
-                                  {"act0_o", &s->act[0]},
-                                  {"act1_o", &s->act[1]},
-                                  {"act_valid_o", &s->act_valid},
-                                  {"acc_first_o", &s->first},
-                                  {"acc_last_o", &s->last},
-                                  {"wait_ifm_o", &s->wait_ifm},
-                                  {"wait_wgt_o", &s->wait_wgt},
-                                  {"wait_ofm_o", &s->wait_ofm}};
     s->n = s->work.n = npu_score_n(c);
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
     return npu_score_shape_open(c, s->shape, err, err_size);
 }
 
@@ -145,7 +113,7 @@ static bool check_at(tb_check *c, const char *stream, uint64_t transaction, cons
 
 static void check_word(tb_check *c, state *s) {
     const outputs *o = &s->out;
-    const int8_t *got = (const int8_t *)s->word.ptr, *data = (const int8_t *)s->wgt_data.ptr;
+    const int8_t *got = (const int8_t *)s->wgt_word_o.ptr, *data = (const int8_t *)s->wgt_rdata_i.ptr;
     int8_t diagonal[32] = {0};
     if (s->t->op != NPU_SCORE_CONV) {
         diagonal[o->row] = s->t->op == NPU_SCORE_CONVERT ? 1 : data[o->row];
@@ -160,21 +128,19 @@ static void check_word(tb_check *c, state *s) {
     while (got[i] == data[i]) {
         i++;
     }
-    char where[96], g[8], e[8];
+    char where[96];
     snprintf(where, sizeof where,
              "output channel %" PRIu32 ", tile %" PRIu32 ", kernel (%" PRIu32 ", %" PRIu32 "), channel block %" PRIu32
              ", word %" PRIu32,
              k->ob * s->n + i, k->tile, k->ky, k->kx, k->ib, o->row);
-    snprintf(g, sizeof g, "%d", got[i]);
-    snprintf(e, sizeof e, "%d", data[i]);
-    tb_check_fail(c, "weight", s->weights - 1, where, g, e);
+    tb_check_failf(c, "weight", s->weights - 1, "%s|%d|%d", where, got[i], data[i]);
 }
 
 static void check_vector(tb_check *c, state *s, uint32_t stream) {
     static const int8_t zeros[32];
     const outputs *o = &s->out;
-    const int8_t *got = (const int8_t *)s->act[stream].ptr;
-    const int8_t *data = o->inside[stream] ? (const int8_t *)s->ifm_data[stream].ptr : zeros;
+    const int8_t *got = (const int8_t *)s->act_o[stream].ptr;
+    const int8_t *data = o->inside[stream] ? (const int8_t *)s->ifm_rdata_i[stream].ptr : zeros;
     if (npu_score_same(got, data, s->n)) {
         return;
     }
@@ -195,7 +161,7 @@ static void check_vectors(tb_check *c, state *s) {
         s->work.block[s->work.blocks++ % NPU_SCORE_BLOCKS] =
             (npu_score_block){.vector = s->enabled, .task = s->t->number, .at = *k};
     }
-    const uint32_t flags = bit(s->first) | bit(s->last) << 1 | bit(s->sel) << 2;
+    const uint32_t flags = bit(s->acc_first_o) | bit(s->acc_last_o) << 1 | bit(s->sel_o) << 2;
     const uint32_t expected =
         (uint32_t)(k->block == 0) | (uint32_t)(k->block + 1 == s->t->blocks) << 1 | (uint32_t)o->sel << 2;
     if (flags != expected) {
@@ -211,22 +177,22 @@ static void check_vectors(tb_check *c, state *s) {
 
 static void check_outputs(tb_check *c, state *s) {
     const outputs *o = &s->out;
-    if (bit(s->act_valid) != (uint32_t)o->vector) {
+    if (bit(s->act_valid_o) != (uint32_t)o->vector) {
         tb_check_fail(c, "vector", s->vectors, NULL, o->vector ? "none" : "one",
                       o->vector ? "one: a tile has no gaps" : "none");
         return;
     }
     if (o->vector) {
         check_vectors(c, s);
-    } else if ((bit(s->first) | bit(s->last)) != 0) {
+    } else if ((bit(s->acc_first_o) | bit(s->acc_last_o)) != 0) {
         tb_check_fail(c, "first, last block", s->vectors, NULL, "1", "0: there is no vector");
     }
     if (o->weight) {
         check_word(c, s);
     }
-    const bool en = bit(s->en) != 0;
+    const bool en = bit(s->mesh_en_o) != 0;
     if (en) {
-        tb_check_value(c, "register to load", s->weights, bit(s->p), o->p);
+        tb_check_value(c, "register to load", s->weights, bit(s->wgt_p_o), o->p);
     } else if (o->weight || s->busy > 0) {
         tb_check_fail(c, "mesh enable", s->vectors, NULL, "0", "1: weights, vectors or sums are under way");
     }
@@ -240,15 +206,15 @@ static void check_weight_read(tb_check *c, state *s) {
     const npu_score_shape *t = s->t;
     const npu_score_walk *k = &s->w;
     const bool on = s->w_valid && t->op != NPU_SCORE_CONVERT;
-    if (bit(s->wgt_re) != (uint32_t)on) {
+    if (bit(s->wgt_re_o) != (uint32_t)on) {
         tb_check_fail(c, "weight read", s->weights, NULL, on ? "none" : "one", on ? "one" : "none");
         return;
     }
     if (on) {
         const uint32_t first = t->wgt_res ? (k->ob >> 1) * t->words : 0;
         const uint32_t word = t->op == NPU_SCORE_CONV ? k->block * s->n + s->n - 1 - s->step : k->block;
-        check_at(c, "weight bank", s->weights, k, 0, bit(s->wgt_bank), s->w_bank);
-        check_at(c, "weight address", s->weights, k, 0, tb_get(s->wgt_addr), first + word);
+        check_at(c, "weight bank", s->weights, k, 0, bit(s->wgt_bank_o), s->w_bank);
+        check_at(c, "weight address", s->weights, k, 0, tb_get(s->wgt_raddr_o), first + word);
     }
 }
 
@@ -260,7 +226,7 @@ static void check_release(tb_check *c, state *s) {
         t->op != NPU_SCORE_CONVERT) {
         expected = !t->wgt_res ? 1u << s->w_bank : s->w.ob + 1 == t->ocb ? 3 : 0;
     }
-    tb_check_value(c, "release of weights", s->weights, bit(s->release), expected);
+    tb_check_value(c, "release of weights", s->weights, bit(s->wgt_release_o), expected);
     if (expected != 0 && !t->wgt_res) {
         s->pp = !s->pp;
     }
@@ -285,7 +251,7 @@ static inline void next_pixel(const state *s, uint32_t *oh, uint32_t *ow) {
 }
 
 static void check_input_read(tb_check *c, state *s) {
-    if (bit(s->ifm_re) != (uint32_t)s->a_valid) {
+    if (bit(s->ifm_re_o) != (uint32_t)s->a_valid) {
         tb_check_fail(c, "input read", s->vectors, NULL, s->a_valid ? "none" : "one", s->a_valid ? "one" : "none");
         return;
     }
@@ -297,7 +263,7 @@ static void check_input_read(tb_check *c, state *s) {
         s->out.inside[i] = input_word(s, s->pixel + i, s->oh, s->ow, &addr);
         if (s->out.inside[i]) { /* else the word that is read does not matter */
             check_at(c, i == 0 ? "input address 0" : "input address 1", s->vectors, &s->a, 2 * s->step + i,
-                     tb_get(s->ifm_addr[i]), addr);
+                     tb_get(s->ifm_raddr_o[i]), addr);
         }
         next_pixel(s, &s->oh, &s->ow);
     }
@@ -318,7 +284,7 @@ static void take_task(tb_check *c, state *s) {
 }
 
 static bool rows_there(const state *s) {
-    return bit(s->ifm_all) != 0 || tb_get(s->pix_ready) >= s->need;
+    return bit(s->ifm_all_i) != 0 || tb_get(s->pix_ready_i) >= s->need;
 }
 
 static bool boundary(const state *s) {
@@ -336,9 +302,9 @@ static bool next_bank(const state *s) {
 
 static bool weights_there(const state *s) {
     const uint32_t bank = next_bank(s);
-    const uint64_t blocks = tb_get(s->wgt_blocks) >> (10 * bank) & 0x3ff;
+    const uint64_t blocks = tb_get(s->wgt_blocks_i) >> (10 * bank) & 0x3ff;
     return s->t->op == NPU_SCORE_CONVERT ||
-           (s->t->wgt_res ? blocks > s->next.ob >> 1 : (bit(s->wgt_full) >> bank & 1u) != 0);
+           (s->t->wgt_res ? blocks > s->next.ob >> 1 : (bit(s->wgt_full_i) >> bank & 1u) != 0);
 }
 
 /* A tile could start, as far as the block before it is concerned. */
@@ -352,8 +318,8 @@ static bool may_start(const state *s) {
  */
 static void check_pause(tb_check *c, state *s) {
     const uint32_t limit = s->next.tile == 0 && s->next.ob == 0 ? SETUP + 2 * s->n / s->t->ow : LATE;
-    if (may_start(s) && s->ready > limit && bit(s->wait_ofm) == 0) {
-        const bool room = bit(s->room) != 0;
+    if (may_start(s) && s->ready > limit && bit(s->wait_ofm_o) == 0) {
+        const bool room = bit(s->tile_room_i) != 0;
         fail_here(c, room ? "tile start" : "waits", s->work.tiles, &s->next, 0, "none",
                   room ? "one: input, weights and room are there" : "for room: there is none");
     }
@@ -368,12 +334,12 @@ static void check_start(tb_check *c, state *s) {
     }
     if (!rows_there(s)) {
         char got[40], expected[40];
-        snprintf(got, sizeof got, "%" PRIu64 " pixels of the input", tb_get(s->pix_ready));
+        snprintf(got, sizeof got, "%" PRIu64 " pixels of the input", tb_get(s->pix_ready_i));
         snprintf(expected, sizeof expected, "%" PRIu32, s->need);
         fail_here(c, "tile start", tile, &s->next, 0, got, expected);
     } else if (!weights_there(s)) {
         fail_here(c, "tile start", tile, &s->next, 0, "a start", "none before the weights are there");
-    } else if (bit(s->room) == 0) {
+    } else if (bit(s->tile_room_i) == 0) {
         fail_here(c, "tile start", tile, &s->next, 0, "a start", "none without room in ofm_buf");
     }
 }
@@ -382,15 +348,14 @@ static void check_start(tb_check *c, state *s) {
 static uint32_t may_free(const state *s) {
     const npu_score_walk *k = s->a_valid ? &s->a : s->w_valid ? &s->w : &s->next;
     const uint32_t pixels = npu_score_first_row(s->t, s->n, k) * s->t->iw;
-    const uint64_t here = bit(s->ifm_all) != 0 ? UINT64_MAX : tb_get(s->pix_ready);
+    const uint64_t here = bit(s->ifm_all_i) != 0 ? UINT64_MAX : tb_get(s->pix_ready_i);
     return (uint32_t)(here < pixels ? here : pixels) * s->t->icb;
 }
 
 static void check_free(tb_check *c, state *s) {
-    const bool pop = bit(s->pop) != 0;
-    const uint32_t words = (uint32_t)tb_get(s->free_words);
-    char got[40], expected[40];
-    if (!s->have || (pop && (s->w_valid || s->a_valid || !s->next.end || bit(s->ifm_all) == 0))) {
+    const bool pop = bit(s->task_pop_o) != 0;
+    const uint32_t words = (uint32_t)tb_get(s->free_words_o);
+    if (!s->have || (pop && (s->w_valid || s->a_valid || !s->next.end || bit(s->ifm_all_i) == 0))) {
         tb_check_fail(c, "end of the task", s->work.tasks, NULL, "words returned",
                       s->have ? "more vectors" : "none: no task");
         return;
@@ -398,15 +363,14 @@ static void check_free(tb_check *c, state *s) {
     const uint32_t limit = pop ? s->t->ifm_words : s->t->wgt_res ? may_free(s) : 0;
     s->freed += words;
     if (s->freed > limit || (pop && s->freed < limit)) {
-        snprintf(got, sizeof got, "%" PRIu32 " words returned so far", s->freed);
-        snprintf(expected, sizeof expected, "%s%" PRIu32, pop ? "" : "at most ", limit);
-        tb_check_fail(c, "words returned", s->work.tasks, NULL, got, expected);
+        tb_check_failf(c, "words returned", s->work.tasks, "%" PRIu32 " words returned so far|%s%" PRIu32, s->freed,
+                       pop ? "" : "at most ", limit);
     }
 }
 
 static void check_waits(tb_check *c, state *s) {
-    const uint32_t ifm = bit(s->wait_ifm), wgt = bit(s->wait_wgt), ofm = bit(s->wait_ofm);
-    if (ifm + wgt + ofm > 1 || !s->have || s->next.end || bit(s->start) != 0 || ofm == bit(s->room)) {
+    const uint32_t ifm = bit(s->wait_ifm_o), wgt = bit(s->wait_wgt_o), ofm = bit(s->wait_ofm_o);
+    if (ifm + wgt + ofm > 1 || !s->have || s->next.end || bit(s->tile_start_o) != 0 || ofm == bit(s->tile_room_i)) {
         tb_check_fail(c, "waits", s->work.tiles, NULL,
                       ifm   ? "for input"
                       : wgt ? "for weights"
@@ -480,18 +444,18 @@ static void advance(state *s, bool start) {
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     check_outputs(c, s);
-    if (!s->have && bit(s->task_valid) != 0) {
+    if (!s->have && bit(s->task_valid_i) != 0) {
         take_task(c, s);
     }
     check_weight_read(c, s);
     check_input_read(c, s);
     check_release(c, s);
-    if ((bit(s->wait_ifm) | bit(s->wait_wgt) | bit(s->wait_ofm)) != 0) {
+    if ((bit(s->wait_ifm_o) | bit(s->wait_wgt_o) | bit(s->wait_ofm_o)) != 0) {
         check_waits(c, s);
     } else {
         s->late = 0;
     }
-    const bool start = bit(s->start) != 0;
+    const bool start = bit(s->tile_start_o) != 0;
     s->ready = s->have && !s->next.end && rows_there(s) && weights_there(s) ? s->ready + 1 : 0;
     if (start) {
         check_start(c, s);
@@ -499,16 +463,16 @@ static void cycle(tb_check *c) {
     } else {
         check_pause(c, s);
     }
-    if (bit(s->free) != 0) {
+    if (bit(s->free_o) != 0) {
         check_free(c, s);
-    } else if (bit(s->pop) != 0) {
+    } else if (bit(s->task_pop_o) != 0) {
         tb_check_fail(c, "end of the task", s->work.tasks, NULL, "no words returned", "all that are left");
     }
     if (c->failed) {
         return;
     }
     advance(s, start);
-    if (bit(s->pop) != 0) {
+    if (bit(s->task_pop_o) != 0) {
         s->base = (s->base + s->t->ifm_words) % RING;
         s->have = false;
     }
@@ -525,7 +489,7 @@ static const char *const inputs[] = {"gemm_queue", "ifm_ld", "wgt_ld", "ifm_buf"
 
 const tb_check_ops npu_score_im2col = {.unit = "im2col",
                                        .inputs = inputs,
-                                       .state_bytes = sizeof(state),
+                                       TB_STATE(state, PORTS),
                                        .open = open,
                                        .clear = clear,
                                        .cycle = cycle,

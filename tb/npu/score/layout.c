@@ -2,7 +2,6 @@
 #include "score.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define JOBS 16u /* more than the unit holds between acceptance and its last word */
 #define PIXELS 64u
@@ -23,9 +22,12 @@ typedef struct job {
     int8_t out[PIXELS * 32];  /* FP32: its words, known when all data have come */
 } job;
 
+#define PORTS                                                                                                          \
+    cfg_in_scale_i, cfg_cstep_i, cfg_stride_i, cfg_nhwc_i, job_valid_i, job_ready_o, job_addr_i, job_nch_i, job_cnt_i, \
+        job_waddr_i, req_valid_o, req_ready_i, req_addr_o, req_bytes_o, dat_valid_i, dat_ready_o, dat_i, wr_valid_o,   \
+        wr_ready_i, wr_addr_o, wr_data_o, done_o
 typedef struct state {
-    tb_sig scale, cstep, stride, nhwc, job_valid, job_ready, addr, nch, cnt, waddr, req_valid, req_ready, req_addr,
-        req_bytes, dat_valid, dat_ready, dat, wr_valid, wr_ready, wr_addr, wr_data, done;
+    TB_PORTS(ports, PORTS);
     job ring[JOBS];
     uint64_t taken, asked, filled, written; /* jobs: accepted, all requests sent, all data in, all words out */
     uint32_t req_row, req_byte, in_row, in_byte, out_word;
@@ -35,37 +37,6 @@ typedef struct state {
     uint32_t stream_bytes;
     bool seen; /* INT8: the beat on offer is in the stream already: its words may leave before it is taken */
 } state;
-
-static int open(tb_check *c, char *err, size_t err_size) {
-    state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"cfg_in_scale_i", &s->scale},
-                                  {"cfg_cstep_i", &s->cstep},
-                                  {"cfg_stride_i", &s->stride},
-                                  {"cfg_nhwc_i", &s->nhwc},
-                                  {"job_valid_i", &s->job_valid},
-                                  {"job_ready_o", &s->job_ready},
-                                  {"job_addr_i", &s->addr},
-                                  {"job_nch_i", &s->nch},
-                                  {"job_cnt_i", &s->cnt},
-                                  {"job_waddr_i", &s->waddr},
-                                  {"req_valid_o", &s->req_valid},
-                                  {"req_ready_i", &s->req_ready},
-                                  {"req_addr_o", &s->req_addr},
-                                  {"req_bytes_o", &s->req_bytes},
-                                  {"dat_valid_i", &s->dat_valid},
-                                  {"dat_ready_o", &s->dat_ready},
-                                  {"dat_i", &s->dat},
-                                  {"wr_valid_o", &s->wr_valid},
-                                  {"wr_ready_i", &s->wr_ready},
-                                  {"wr_addr_o", &s->wr_addr},
-                                  {"wr_data_o", &s->wr_data},
-                                  {"done_o", &s->done}};
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
-    const tb_sig wake[] = {s->wr_valid, s->done, s->dat_valid, s->req_valid, s->job_valid};
-    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
-}
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
@@ -82,16 +53,16 @@ static void take_job(tb_check *c, state *s) {
     }
     const uint32_t n = npu_score_n(c);
     job *j = &s->ring[s->taken++ % JOBS];
-    j->int8 = tb_get(s->nhwc) != 0;
-    j->scale = (uint32_t)tb_get(s->scale);
-    j->step = (uint32_t)tb_get(s->cstep);
-    j->stride = (uint32_t)tb_get(s->stride);
-    j->addr = (uint32_t)tb_get(s->addr);
-    j->channels = (uint32_t)tb_get(s->nch);
-    j->count = (uint32_t)tb_get(s->cnt);
-    j->waddr = (uint32_t)tb_get(s->waddr);
+    j->int8 = tb_get(s->cfg_nhwc_i) != 0;
+    j->scale = (uint32_t)tb_get(s->cfg_in_scale_i);
+    j->step = (uint32_t)tb_get(s->cfg_cstep_i);
+    j->stride = (uint32_t)tb_get(s->cfg_stride_i);
+    j->addr = (uint32_t)tb_get(s->job_addr_i);
+    j->channels = (uint32_t)tb_get(s->job_nch_i);
+    j->count = (uint32_t)tb_get(s->job_cnt_i);
+    j->waddr = (uint32_t)tb_get(s->job_waddr_i);
     if (j->int8) {
-        const uint32_t blocks = j->stride != 0 ? j->stride : 1u << s->stride.width;
+        const uint32_t blocks = j->stride != 0 ? j->stride : 1u << s->cfg_stride_i.width;
         const bool dense = j->step == blocks * n;
         j->words = j->count * blocks;
         j->rows = dense ? 1 : j->count;
@@ -110,9 +81,9 @@ static void take_request(tb_check *c, state *s) {
     }
     const job *j = &s->ring[s->asked % JOBS];
     const uint32_t left = j->row - s->req_byte, bytes = left < PIECE ? left : PIECE;
-    tb_check_value(c, "request address", s->requests, tb_get(s->req_addr),
+    tb_check_value(c, "request address", s->requests, tb_get(s->req_addr_o),
                    (uint32_t)(j->addr + s->req_row * j->step + s->req_byte));
-    tb_check_value(c, "request bytes", s->requests, tb_get(s->req_bytes), bytes);
+    tb_check_value(c, "request bytes", s->requests, tb_get(s->req_bytes_o), bytes);
     s->requests++;
     s->req_byte += bytes;
     if (s->req_byte == j->row) {
@@ -132,9 +103,9 @@ static void take_data(tb_check *c, state *s) {
     job *j = &s->ring[s->filled % JOBS];
     const uint32_t left = j->row - s->in_byte, bytes = left < BEAT ? left : BEAT;
     if (!j->int8) {
-        memcpy((uint8_t *)j->in + s->in_row * j->row + s->in_byte, s->dat.ptr, bytes);
+        memcpy((uint8_t *)j->in + s->in_row * j->row + s->in_byte, s->dat_i.ptr, bytes);
     } else if (s->stream_bytes + bytes <= STREAM) {
-        memcpy(&s->stream[s->stream_bytes], s->dat.ptr, bytes);
+        memcpy(&s->stream[s->stream_bytes], s->dat_i.ptr, bytes);
         s->stream_bytes += bytes;
     } else {
         tb_check_fail(c, "data", s->words, NULL, "more data taken", "words written first");
@@ -165,7 +136,7 @@ static const int8_t *next_word(const tb_check *c, state *s, int8_t word[32]) {
     if (s->written == s->taken || s->stream_bytes < n) {
         return NULL;
     }
-    const uint32_t blocks = j->stride != 0 ? j->stride : 1u << s->stride.width;
+    const uint32_t blocks = j->stride != 0 ? j->stride : 1u << s->cfg_stride_i.width;
     memcpy(word, s->stream, n);
     memmove(s->stream, &s->stream[n], s->stream_bytes - n);
     s->stream_bytes -= n;
@@ -186,22 +157,19 @@ static void take_word(tb_check *c, state *s) {
     const job *j = &s->ring[s->written % JOBS];
     const uint32_t blocks = !j->int8 ? 1 : j->words / j->count;
     const uint32_t at = j->waddr + s->out_word * (j->int8 ? 1 : j->stride);
-    const int8_t *word_got = s->wr_data.ptr;
-    char where[96];
-    for (uint32_t i = 0; i < n && memcmp(word_got, expected, n) != 0; i++) {
-        if (word_got[i] != expected[i]) {
-            char g[16], e[16];
-            snprintf(where, sizeof where, "%s job %" PRIu64 ", pixel %" PRIu32 ", block %" PRIu32 ", channel %" PRIu32,
-                     j->int8 ? "INT8" : "FP32", s->written, s->out_word / blocks, s->out_word % blocks, i);
-            snprintf(g, sizeof g, "%d", word_got[i]);
-            snprintf(e, sizeof e, "%d", expected[i]);
-            tb_check_fail(c, "word", s->words, where, g, e);
+    const int8_t *got = s->wr_data_o.ptr;
+    for (uint32_t i = 0; i < n && memcmp(got, expected, n) != 0; i++) {
+        if (got[i] != expected[i]) {
+            tb_check_failf(c, "word", s->words,
+                           "%s job %" PRIu64 ", pixel %" PRIu32 ", block %" PRIu32 ", channel %" PRIu32 "|%d|%d",
+                           j->int8 ? "INT8" : "FP32", s->written, s->out_word / blocks, s->out_word % blocks, i, got[i],
+                           expected[i]);
         }
     }
-    tb_check_value(c, "word address", s->words, tb_get(s->wr_addr), at & ((1u << s->wr_addr.width) - 1));
+    tb_check_value(c, "word address", s->words, tb_get(s->wr_addr_o), at & ((1u << s->wr_addr_o.width) - 1));
     s->words++;
     const bool last = ++s->out_word == j->words;
-    tb_check_value(c, "done", s->words, tb_get(s->done), last);
+    tb_check_value(c, "done", s->words, tb_get(s->done_o), last);
     if (last) {
         s->out_word = 0;
         s->written++;
@@ -222,9 +190,7 @@ static void check_wait(tb_check *c, const state *s) {
             return;
         }
     }
-    char got[40];
-    snprintf(got, sizeof got, "0 with the words of %" PRIu64 " jobs inside", s->filled - s->written);
-    tb_check_fail(c, "data ready", s->words, NULL, got, "1");
+    tb_check_failf(c, "data ready", s->words, "0 with the words of %" PRIu64 " jobs inside|1", s->filled - s->written);
 }
 
 /* The next job is taken when the requests of the one before are out and there is room. */
@@ -244,14 +210,14 @@ static void see_job_wait(tb_check *c, const state *s) {
  * not count.
  */
 static void see_delay(tb_check *c, state *s) {
-    if (s->asked < s->taken && npu_score_b(s->req_valid) == 0) {
+    if (s->asked < s->taken && npu_score_b(s->req_valid_o) == 0) {
         tb_check_fail(c, "request", s->requests, NULL, "none", "one: a job wants data");
     }
-    if (npu_score_b(s->job_valid) > npu_score_b(s->job_ready)) {
+    if (npu_score_b(s->job_valid_i) > npu_score_b(s->job_ready_o)) {
         see_job_wait(c, s);
     }
-    if (npu_score_b(s->wr_valid) != 0) {
-        s->moving += npu_score_b(s->wr_ready);
+    if (npu_score_b(s->wr_valid_o) != 0) {
+        s->moving += npu_score_b(s->wr_ready_i);
         return;
     }
     const job *j = &s->ring[s->written % JOBS];
@@ -266,24 +232,24 @@ static void see_delay(tb_check *c, state *s) {
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     see_delay(c, s);
-    if (npu_score_fire(s->wr_valid, s->wr_ready)) {
+    if (npu_score_fire(s->wr_valid_o, s->wr_ready_i)) {
         take_word(c, s);
-    } else if (tb_get(s->done) != 0) {
+    } else if (tb_get(s->done_o) != 0) {
         tb_check_fail(c, "done", s->words, NULL, "1", "0: no word is written");
     }
-    const bool taken = npu_score_fire(s->dat_valid, s->dat_ready);
-    if (taken ? !s->seen : tb_get(s->dat_valid) != 0 && !s->seen && next_is_int8(s)) {
+    const bool taken = npu_score_fire(s->dat_valid_i, s->dat_ready_o);
+    if (taken ? !s->seen : tb_get(s->dat_valid_i) != 0 && !s->seen && next_is_int8(s)) {
         take_data(c, s);
         s->seen = true;
     }
     s->seen = s->seen && !taken;
-    if (!taken && tb_get(s->dat_valid) != 0) {
+    if (!taken && tb_get(s->dat_valid_i) != 0) {
         check_wait(c, s);
     }
-    if (npu_score_fire(s->req_valid, s->req_ready)) {
+    if (npu_score_fire(s->req_valid_o, s->req_ready_i)) {
         take_request(c, s);
     }
-    if (npu_score_fire(s->job_valid, s->job_ready)) {
+    if (npu_score_fire(s->job_valid_i, s->job_ready_o)) {
         take_job(c, s);
     }
     c->again = s->asked < s->taken || s->written < s->filled;
@@ -292,10 +258,7 @@ static void cycle(tb_check *c) {
 static void finish(tb_check *c) {
     const state *s = (const state *)c->state;
     if (s->written != s->taken) {
-        char got[40], expected[40];
-        snprintf(got, sizeof got, "words of %" PRIu64 " jobs", s->written);
-        snprintf(expected, sizeof expected, "of %" PRIu64, s->taken);
-        tb_check_fail(c, "word", s->words, NULL, got, expected);
+        tb_check_failf(c, "word", s->words, "words of %" PRIu64 " jobs|of %" PRIu64, s->written, s->taken);
     }
 }
 
@@ -303,8 +266,8 @@ static const char *const inputs[] = {"ifm_ld", "dma_rd", NULL};
 
 const tb_check_ops npu_score_layout = {.unit = "layout",
                                        .inputs = inputs,
-                                       .state_bytes = sizeof(state),
-                                       .open = open,
+                                       TB_STATE(state, PORTS),
+                                       .wake = "wr_valid_o, done_o, dat_valid_i, req_valid_o, job_valid_i",
                                        .clear = clear,
                                        .cycle = cycle,
                                        .finish = finish};

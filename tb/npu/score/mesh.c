@@ -9,7 +9,6 @@
 #include "gemm_work.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define LINES 128u /* results that are known and have not left: at most 2N + 2 */
 
@@ -18,8 +17,9 @@ typedef struct chain {
     uint64_t words;      /* that ever entered */
 } chain;
 
+#define PORTS en_i, wgt_p_i, wgt_i, sel_i, act_i[2], ps_o[2]
 typedef struct state {
-    tb_sig en, p, wgt, sel, act[2], ps[2];
+    TB_PORTS(ports, PORTS);
     uint32_t n;
     chain chain[2];
     uint64_t enabled; /* cycles; the number of the vectors of this cycle */
@@ -33,15 +33,9 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"en_i", &s->en},     {"wgt_p_i", &s->p},     {"wgt_i", &s->wgt},
-                                  {"sel_i", &s->sel},   {"act0_i", &s->act[0]}, {"act1_i", &s->act[1]},
-                                  {"ps0_o", &s->ps[0]}, {"ps1_o", &s->ps[1]}};
     s->n = npu_score_n(c);
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
-    const tb_sig wake[] = {s->en};
-    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
+    (void)err, (void)err_size;
+    return 0;
 }
 
 /* Nothing in a mesh is ever reset. */
@@ -87,37 +81,37 @@ static bool zero(const void *p, uint32_t bytes) {
 }
 
 static void take_vectors(state *s) {
-    const uint32_t n = s->n, sel = *(const uint8_t *)s->sel.ptr;
+    const uint32_t n = s->n, sel = *(const uint8_t *)s->sel_i.ptr;
     if (s->waiting > 0 && sel != s->wait_sel) {
         flush(s);
     }
     if (s->waiting == 0) { /* vectors of zeros have zeros for results, whatever the weights are */
-        if (zero(s->act[0].ptr, n) && zero(s->act[1].ptr, n)) {
+        if (zero(s->act_i[0].ptr, n) && zero(s->act_i[1].ptr, n)) {
             return;
         }
         s->first = s->enabled;
         s->wait_sel = sel;
     }
-    memcpy(&s->act_wait[2 * s->waiting * n], s->act[0].ptr, n);
-    memcpy(&s->act_wait[(2 * s->waiting + 1) * n], s->act[1].ptr, n);
+    memcpy(&s->act_wait[2 * s->waiting * n], s->act_i[0].ptr, n);
+    memcpy(&s->act_wait[(2 * s->waiting + 1) * n], s->act_i[1].ptr, n);
     if (++s->waiting == n) {
         flush(s);
     }
 }
 
 static void take_weights(state *s) {
-    const uint32_t p = *(const uint8_t *)s->p.ptr;
+    const uint32_t p = *(const uint8_t *)s->wgt_p_i.ptr;
     if (s->waiting > 0 && p == s->wait_sel) {
         flush(s);
     }
     chain *k = &s->chain[p];
-    memcpy(k->word[k->words++ % s->n], s->wgt.ptr, s->n);
+    memcpy(k->word[k->words++ % s->n], s->wgt_i.ptr, s->n);
 }
 
 static void check_results(tb_check *c, state *s, int32_t line[2][32]) {
     const uint32_t n = s->n;
     for (uint32_t stream = 0; stream < 2; stream++) {
-        const int32_t *got = (const int32_t *)s->ps[stream].ptr;
+        const int32_t *got = (const int32_t *)s->ps_o[stream].ptr;
         if (npu_score_same(got, line[stream], 4 * n)) {
             continue;
         }
@@ -126,18 +120,17 @@ static void check_results(tb_check *c, state *s, int32_t line[2][32]) {
             col++;
         }
         const uint64_t vector = s->enabled - (n + 1 + col);
-        char where[96], g[16], e[16];
+        char where[96];
         npu_score_vector_text(c, vector, stream, col, true, where, sizeof where);
-        snprintf(g, sizeof g, "%" PRId32, got[col]);
-        snprintf(e, sizeof e, "%" PRId32, line[stream][col]);
-        tb_check_fail(c, stream == 0 ? "partial sum 0" : "partial sum 1", vector, where, g, e);
+        tb_check_failf(c, stream == 0 ? "partial sum 0" : "partial sum 1", vector, "%s|%" PRId32 "|%" PRId32, where,
+                       got[col], line[stream][col]);
         return;
     }
 }
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    if (*(const uint8_t *)s->en.ptr == 0) {
+    if (*(const uint8_t *)s->en_i.ptr == 0) {
         return;
     }
     const uint32_t at = (uint32_t)s->enabled % LINES;
@@ -154,5 +147,10 @@ static void cycle(tb_check *c) {
 
 static const char *const inputs[] = {"im2col", NULL};
 
-const tb_check_ops npu_score_mesh = {
-    .unit = "mesh", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};
+const tb_check_ops npu_score_mesh = {.unit = "mesh",
+                                     .inputs = inputs,
+                                     TB_STATE(state, PORTS),
+                                     .wake = "en_i",
+                                     .open = open,
+                                     .clear = clear,
+                                     .cycle = cycle};

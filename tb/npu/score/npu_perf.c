@@ -2,7 +2,6 @@
 #include "score.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define COUNTERS 36u
 #define MARKS 12u
@@ -13,8 +12,9 @@
 #define HELD ((1u << PLANES) - 1)
 #define MASK48 ((UINT64_C(1) << 48) - 1)
 
+#define PORTS clr_i, run_i, event_i, level_i, snap_i, rd_i, sel_i, lo_o, clear_i, hi_o
 typedef struct state {
-    tb_sig clr, run, event, level, snap, clear, rd, sel, lo, hi;
+    TB_PORTS(ports, PORTS);
     uint64_t plane[PLANES];
     uint32_t held; /* cycles in the planes */
     uint64_t count[COUNTERS], copy[COUNTERS];
@@ -28,16 +28,9 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {
-        {"clr_i", &s->clr}, {"run_i", &s->run}, {"event_i", &s->event}, {"level_i", &s->level}, {"snap_i", &s->snap},
-        {"rd_i", &s->rd},   {"sel_i", &s->sel}, {"lo_o", &s->lo},       {"clear_i", &s->clear}, {"hi_o", &s->hi}};
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
-    if (s->event.width != COUNTERS || s->level.width != 16 * MARKS) {
-        snprintf(err, err_size, "%s: %" PRIu32 " events and %" PRIu32 " bits of levels, expected %u and %u",
-                 c->tap->path, s->event.width, s->level.width, COUNTERS, 16 * MARKS);
-        return -1;
+    if (s->event_i.width != COUNTERS || s->level_i.width != 16 * MARKS) {
+        return opt_fail(err, err_size, "%s: %" PRIu32 " events and %" PRIu32 " bits of levels, expected %u and %u",
+                        c->tap->path, s->event_i.width, s->level_i.width, COUNTERS, 16 * MARKS);
     }
     return 0;
 }
@@ -67,7 +60,7 @@ static void flush(state *s) {
 }
 
 static void count(state *s) {
-    uint64_t carry = *(const uint64_t *)s->event.ptr;
+    uint64_t carry = *(const uint64_t *)s->event_i.ptr;
     for (uint32_t k = 0; carry != 0; k++) {
         const uint64_t next = s->plane[k] & carry;
         s->plane[k] ^= carry;
@@ -77,10 +70,10 @@ static void count(state *s) {
         flush(s);
     }
     uint16_t level[MARKS];
-    if (memcmp(s->level.ptr, s->last, sizeof s->last) == 0 && s->marked) { /* a level that stays moves no mark */
+    if (memcmp(s->level_i.ptr, s->last, sizeof s->last) == 0 && s->marked) { /* a level that stays moves no mark */
         return;
     }
-    memcpy(level, s->level.ptr, sizeof level);
+    memcpy(level, s->level_i.ptr, sizeof level);
     memcpy(s->last, level, sizeof level);
     s->marked = true;
     for (uint32_t i = 0; i < MARKS; i++) {
@@ -97,7 +90,7 @@ static void snapshot(state *s) {
 }
 
 static void read_copy(state *s) {
-    const uint32_t which = (uint32_t)tb_get(s->sel);
+    const uint32_t which = (uint32_t)tb_get(s->sel_i);
     s->which = which;
     s->value = which < COUNTERS                                    ? s->copy[which]
                : which >= FIRST_MARK && which < FIRST_MARK + MARKS ? s->mark_copy[which - FIRST_MARK]
@@ -107,28 +100,24 @@ static void read_copy(state *s) {
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    const uint64_t got = *(const uint32_t *)s->lo.ptr | (uint64_t) * (const uint16_t *)s->hi.ptr << 32;
+    const uint64_t got = *(const uint32_t *)s->lo_o.ptr | (uint64_t) * (const uint16_t *)s->hi_o.ptr << 32;
     if (got != s->value) {
-        char where[40], g[24], e[24];
-        snprintf(where, sizeof where, "number %" PRIu32, s->which);
-        snprintf(g, sizeof g, "%" PRIu64, got);
-        snprintf(e, sizeof e, "%" PRIu64, s->value);
-        tb_check_fail(c, "value", s->reads, where, g, e);
+        tb_check_failf(c, "value", s->reads, "number %" PRIu32 "|%" PRIu64 "|%" PRIu64, s->which, got, s->value);
     }
-    if (tb_get(s->clr) != 0) {
+    if (tb_get(s->clr_i) != 0) {
         clear(c);
         return;
     }
-    if (tb_get(s->rd) != 0) { /* before a snapshot of the same cycle */
+    if (tb_get(s->rd_i) != 0) { /* before a snapshot of the same cycle */
         read_copy(s);
     }
-    if (tb_get(s->snap) != 0) {
+    if (tb_get(s->snap_i) != 0) {
         snapshot(s);
     }
-    if (tb_get(s->run) != 0) {
+    if (tb_get(s->run_i) != 0) {
         count(s);
     }
-    if (tb_get(s->clear) != 0) {
+    if (tb_get(s->clear_i) != 0) {
         memset(s->plane, 0, sizeof s->plane);
         memset(s->count, 0, sizeof s->count);
         s->held = 0;
@@ -136,4 +125,4 @@ static void cycle(tb_check *c) {
 }
 
 const tb_check_ops npu_score_npu_perf = {
-    .unit = "npu_perf", .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};
+    .unit = "npu_perf", TB_STATE(state, PORTS), .open = open, .clear = clear, .cycle = cycle};

@@ -8,7 +8,6 @@
 #include "task_bits.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "npu_regs.h"
 
@@ -25,6 +24,13 @@ static const uint32_t ready_mask[UNITS] = {NPU_STATUS_GEMM_READY_MASK, NPU_STATU
                                            NPU_STATUS_POOL_READY_MASK};
 static const char *const task_names[UNITS] = {"GEMM task", "ALU task", "POOL task"};
 
+static const char irq_ports[] = "irq_alu_o, irq_pool_o, irq_gemm_o";
+/* In the order of state.unit. */
+static const char *const slot_ports[UNITS] = {
+    "task_valid_o, task_ready_i, task_o, gemm_busy_i, task_done_i",
+    "alu_task_valid_o, alu_task_ready_i, alu_task_o, alu_busy_i, alu_done_i",
+    "pool_task_valid_o, pool_task_ready_i, pool_task_o, pool_busy_i, pool_done_i"};
+
 /* A task from its start to its handshake. */
 typedef struct slot {
     bool present;
@@ -40,14 +46,20 @@ typedef struct access {
     uint64_t count;
 } access;
 
+#define PORTS                                                                                                          \
+    awaddr_i, awvalid_i, awready_o, wdata_i, wstrb_i, wvalid_i, wready_o, bresp_o, bvalid_o, bready_i, araddr_i,       \
+        arvalid_i, arready_o, rdata_o, rresp_o, rvalid_o, rready_i, alu_result_we_i, alu_result_i, bus_err_i,          \
+        perf_event_i, perf_level_i, srst_o, drained_i
+#define PERF_PORTS clr_i, event_i, level_i, run_i, snap_i, clear_i, rd_i, sel_i, lo_o, hi_o
 typedef struct state {
-    tb_sig awaddr, awvalid, awready, wdata, wstrb, wvalid, wready, bresp, bvalid, bready, araddr, arvalid, arready,
-        rdata, rresp, rvalid, rready;
+    TB_PORTS(ports, PORTS);
     tb_sig irq[3];
-    tb_sig valid[UNITS], ready[UNITS], task[UNITS], busy[UNITS], done[UNITS];
-    tb_sig result_we, result, bus_err, srst, drained, event, level;
-    /* of npu_perf inside */
-    tb_sig perf_clr, perf_event, perf_level, perf_run, perf_snap, perf_clear, perf_rd, perf_sel, perf_lo, perf_hi;
+    struct {
+        tb_sig valid, ready, task, busy, done;
+    } unit[UNITS]; /* slot_ports */
+    struct {
+        TB_PORTS(ports, PERF_PORTS);
+    } perf; /* npu_perf inside */
     cm_device *regs;
     access wr, rd;
     uint32_t rdata_expected;
@@ -73,71 +85,22 @@ static bool no_write(void *ctx, uint32_t addr, const void *src, uint32_t bytes) 
     return false;
 }
 
-static int bind_bus(tb_check *c, state *s, char *err, size_t err_size) {
-    const npu_score_sig sigs[] = {{"awaddr_i", &s->awaddr},   {"awvalid_i", &s->awvalid}, {"awready_o", &s->awready},
-                                  {"wdata_i", &s->wdata},     {"wstrb_i", &s->wstrb},     {"wvalid_i", &s->wvalid},
-                                  {"wready_o", &s->wready},   {"bresp_o", &s->bresp},     {"bvalid_o", &s->bvalid},
-                                  {"bready_i", &s->bready},   {"araddr_i", &s->araddr},   {"arvalid_i", &s->arvalid},
-                                  {"arready_o", &s->arready}, {"rdata_o", &s->rdata},     {"rresp_o", &s->rresp},
-                                  {"rvalid_o", &s->rvalid},   {"rready_i", &s->rready}};
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
-}
-
-static int bind_units(tb_check *c, state *s, char *err, size_t err_size) {
-    const npu_score_sig sigs[] = {{"irq_alu_o", &s->irq[0]},
-                                  {"irq_pool_o", &s->irq[1]},
-                                  {"irq_gemm_o", &s->irq[2]},
-                                  {"task_valid_o", &s->valid[GEMM]},
-                                  {"task_ready_i", &s->ready[GEMM]},
-                                  {"task_o", &s->task[GEMM]},
-                                  {"gemm_busy_i", &s->busy[GEMM]},
-                                  {"task_done_i", &s->done[GEMM]},
-                                  {"alu_task_valid_o", &s->valid[ALU]},
-                                  {"alu_task_ready_i", &s->ready[ALU]},
-                                  {"alu_task_o", &s->task[ALU]},
-                                  {"alu_busy_i", &s->busy[ALU]},
-                                  {"alu_done_i", &s->done[ALU]},
-                                  {"alu_result_we_i", &s->result_we},
-                                  {"alu_result_i", &s->result},
-                                  {"pool_task_valid_o", &s->valid[POOL]},
-                                  {"pool_task_ready_i", &s->ready[POOL]},
-                                  {"pool_task_o", &s->task[POOL]},
-                                  {"pool_busy_i", &s->busy[POOL]},
-                                  {"pool_done_i", &s->done[POOL]},
-                                  {"bus_err_i", &s->bus_err},
-                                  {"perf_event_i", &s->event},
-                                  {"perf_level_i", &s->level},
-                                  {"srst_o", &s->srst},
-                                  {"drained_i", &s->drained}};
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
-}
-
-static int bind_perf(tb_check *c, state *s, char *err, size_t err_size) {
-    const npu_score_sig sigs[] = {{"clr_i", &s->perf_clr}, {"event_i", &s->perf_event}, {"level_i", &s->perf_level},
-                                  {"run_i", &s->perf_run}, {"snap_i", &s->perf_snap},   {"clear_i", &s->perf_clear},
-                                  {"rd_i", &s->perf_rd},   {"sel_i", &s->perf_sel},     {"lo_o", &s->perf_lo},
-                                  {"hi_o", &s->perf_hi}};
-    const tb_tap *tap = tb_taps_find(&c->all->taps, "npu_perf", 0);
-    for (size_t i = 0; i < sizeof sigs / sizeof *sigs; i++) {
-        if (tap == NULL || tb_tap_sig(tap, sigs[i].name, 0, sigs[i].sig, err, err_size) != 0) {
-            snprintf(err, err_size, "%s: npu_perf has no tap with '%s'", c->tap->path, sigs[i].name);
-            return -1;
-        }
-    }
-    return 0;
-}
-
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     const cm_mem mem = {NULL, no_read, no_write};
-    if (bind_bus(c, s, err, err_size) != 0 || bind_units(c, s, err, err_size) != 0 ||
-        bind_perf(c, s, err, err_size) != 0) {
+    for (size_t i = 0; i < UNITS; i++) {
+        const tb_ports ports = {slot_ports[i], &s->unit[i].valid, sizeof s->unit[i] / sizeof(tb_sig), NULL};
+        if (tb_tap_ports(c->tap, ports, err, err_size) != 0) {
+            return -1;
+        }
+    }
+    if (tb_tap_ports(c->tap, (tb_ports){irq_ports, s->irq, 3, NULL}, err, err_size) != 0 ||
+        tb_taps_ports(&c->all->taps, "npu_perf", 0, TB_PORTS_OF(s->perf.ports, PERF_PORTS), err, err_size) != 0) {
         return -1;
     }
     s->regs = cm_device_new(npu_score_n(c), &mem);
     if (s->regs == NULL) {
-        snprintf(err, err_size, "out of memory");
-        return -1;
+        return opt_fail(err, err_size, "out of memory");
     }
     s->slot[GEMM].present = true;
     s->slot[ALU].present = tb_taps_find(&c->all->taps, "alu_check", 0) != NULL;
@@ -180,7 +143,7 @@ static uint32_t status(const state *s) {
     }
     for (uint32_t i = 0; i < UNITS; i++) {
         const slot *t = &s->slot[i];
-        value |= t->pending || (t->present && tb_get(s->busy[i]) != 0) ? busy_mask[i] : 0u;
+        value |= t->pending || (t->present && tb_get(s->unit[i].busy) != 0) ? busy_mask[i] : 0u;
         value |= t->pending ? 0u : ready_mask[i];
     }
     return value;
@@ -206,9 +169,9 @@ static uint32_t read_register(const state *s, uint32_t offset) {
     case NPU_REG_ALU_RESULT:
         return s->alu_result;
     case NPU_REG_PERF_LO:
-        return (uint32_t)tb_get(s->perf_lo);
+        return (uint32_t)tb_get(s->perf.lo_o);
     case NPU_REG_PERF_HI:
-        return (uint32_t)tb_get(s->perf_hi);
+        return (uint32_t)tb_get(s->perf.hi_o);
     default:
         return cm_device_read(s->regs, offset);
     }
@@ -217,20 +180,17 @@ static uint32_t read_register(const state *s, uint32_t offset) {
 /* ---- outputs ---- */
 
 static void compare_read(tb_check *c, state *s) {
-    const uint32_t got = (uint32_t)tb_get(s->rdata);
+    const uint32_t got = (uint32_t)tb_get(s->rdata_o);
     if (s->rdata_known && got != s->rdata_expected) {
-        char where[24], g[16], e[16];
-        snprintf(where, sizeof where, "register 0x%03" PRIx32, s->rd.addr);
-        snprintf(g, sizeof g, "0x%08" PRIx32, got);
-        snprintf(e, sizeof e, "0x%08" PRIx32, s->rdata_expected);
-        tb_check_fail(c, "read data", s->rd.count, where, g, e);
+        tb_check_failf(c, "read data", s->rd.count, "register 0x%03" PRIx32 "|0x%08" PRIx32 "|0x%08" PRIx32, s->rd.addr,
+                       got, s->rdata_expected);
     }
 }
 
 static void compare_task(tb_check *c, state *s, uint32_t unit) {
     slot *t = &s->slot[unit];
-    if (!t->compared || tb_get(s->ready[unit]) != 0 || c->all->every_cycle) {
-        npu_score_task_same(c, task_names[unit], (npu_score_kind)unit, s->task[unit], &t->task);
+    if (!t->compared || tb_get(s->unit[unit].ready) != 0 || c->all->every_cycle) {
+        npu_score_task_same(c, task_names[unit], (npu_score_kind)unit, s->unit[unit].task, &t->task);
         t->compared = true;
     }
 }
@@ -241,21 +201,21 @@ static void compare_outputs(tb_check *c, state *s) {
     for (uint32_t i = 0; i < 3; i++) {
         tb_check_value(c, irq_names[i], c->task, tb_get(s->irq[i]), (s->irq_status & s->irq_enable) >> i & 1u);
     }
-    tb_check_value(c, "soft reset", c->task, tb_get(s->srst), s->resetting);
-    tb_check_value(c, "counter reset", c->task, tb_get(s->perf_clr), s->resetting);
+    tb_check_value(c, "soft reset", c->task, tb_get(s->srst_o), s->resetting);
+    tb_check_value(c, "counter reset", c->task, tb_get(s->perf.clr_i), s->resetting);
     for (uint32_t i = 0; i < UNITS && !s->resetting; i++) {
-        if (tb_check_value(c, valid_names[i], c->task, tb_get(s->valid[i]), offered(&s->slot[i])) &&
+        if (tb_check_value(c, valid_names[i], c->task, tb_get(s->unit[i].valid), offered(&s->slot[i])) &&
             offered(&s->slot[i])) {
             compare_task(c, s, i);
         }
     }
-    tb_check_value(c, "write response", s->wr.count, tb_get(s->bvalid), s->wr.valid);
-    if (tb_check_value(c, "read response", s->rd.count, tb_get(s->rvalid), s->rd.valid) && s->rd.valid) {
+    tb_check_value(c, "write response", s->wr.count, tb_get(s->bvalid_o), s->wr.valid);
+    if (tb_check_value(c, "read response", s->rd.count, tb_get(s->rvalid_o), s->rd.valid) && s->rd.valid) {
         compare_read(c, s);
-        tb_check_value(c, "read response", s->rd.count, tb_get(s->rresp), 0);
+        tb_check_value(c, "read response", s->rd.count, tb_get(s->rresp_o), 0);
     }
     if (s->wr.valid) {
-        tb_check_value(c, "write response", s->wr.count, tb_get(s->bresp), 0);
+        tb_check_value(c, "write response", s->wr.count, tb_get(s->bresp_o), 0);
     }
 }
 
@@ -322,7 +282,7 @@ static uint32_t step_slot(tb_check *c, state *s, uint32_t unit, bool begin) {
         return begin ? NPU_ERR_CONFIG_MASK : 0;
     }
     if (offered(t)) {
-        t->pending = tb_get(s->ready[unit]) == 0;
+        t->pending = tb_get(s->unit[unit].ready) == 0;
     } else if (t->pending && --t->left == 0 && !t->good) {
         t->pending = false;
         err = NPU_ERR_CONFIG_MASK;
@@ -336,36 +296,36 @@ static uint32_t step_slot(tb_check *c, state *s, uint32_t unit, bool begin) {
 }
 
 static void step_units(tb_check *c, state *s, const effect *e) {
-    const uint32_t bus_err = (uint32_t)tb_get(s->bus_err);
+    const uint32_t bus_err = (uint32_t)tb_get(s->bus_err_i);
     s->irq_status &= ~e->clear_irq;
     s->err &= ~e->clear_err;
     for (uint32_t i = 0; i < UNITS; i++) {
         const uint32_t err = step_slot(c, s, i, e->start[i]) | (bus_err >> (4 * i) & 0xfu);
-        const bool done = s->slot[i].present && tb_get(s->done[i]) != 0;
+        const bool done = s->slot[i].present && tb_get(s->unit[i].done) != 0;
         s->count[i] += done;
         s->err |= err << (8 * i);
         s->irq_status |= done || err != 0 ? irq_bit[i] : 0;
     }
     if (s->slot[ALU].present) {
-        s->alu_next = tb_get(s->result_we) != 0 ? (uint32_t)tb_get(s->result) : s->alu_next;
-        s->alu_result = tb_get(s->done[ALU]) != 0 ? s->alu_next : s->alu_result;
+        s->alu_next = tb_get(s->alu_result_we_i) != 0 ? (uint32_t)tb_get(s->alu_result_i) : s->alu_next;
+        s->alu_result = tb_get(s->unit[ALU].done) != 0 ? s->alu_next : s->alu_result;
     }
 }
 
 /* What the counters are told. */
 static void compare_perf(tb_check *c, state *s, const effect *e) {
     const uint32_t any = NPU_STATUS_GEMM_BUSY_MASK | NPU_STATUS_ALU_BUSY_MASK | NPU_STATUS_POOL_BUSY_MASK;
-    tb_check_value(c, "events", c->task, tb_get(s->perf_event), tb_get(s->event));
-    if (memcmp(s->perf_level.ptr, s->level.ptr, tb_sig_bytes(s->level)) != 0) {
+    tb_check_value(c, "events", c->task, tb_get(s->perf.event_i), tb_get(s->perf_event_i));
+    if (memcmp(s->perf.level_i.ptr, s->perf_level_i.ptr, tb_sig_bytes(s->perf_level_i)) != 0) {
         tb_check_fail(c, "levels", c->task, NULL, "others at npu_perf", "those of the port");
     }
-    tb_check_value(c, "count enable", c->task, tb_get(s->perf_run), (status(s) & any) != 0);
-    tb_check_value(c, "snapshot", s->wr.count, tb_get(s->perf_snap), e->snap);
-    tb_check_value(c, "counter clear", s->wr.count, tb_get(s->perf_clear), e->clear);
-    const uint32_t offset = (uint32_t)tb_get(s->araddr) & 0x1fcu;
-    if (npu_score_fire(s->arvalid, s->arready) && (offset == NPU_REG_PERF_LO || offset == NPU_REG_PERF_HI)) {
-        tb_check_value(c, "counter read", s->rd.count, tb_get(s->perf_rd), 1);
-        tb_check_value(c, "counter number", s->rd.count, tb_get(s->perf_sel),
+    tb_check_value(c, "count enable", c->task, tb_get(s->perf.run_i), (status(s) & any) != 0);
+    tb_check_value(c, "snapshot", s->wr.count, tb_get(s->perf.snap_i), e->snap);
+    tb_check_value(c, "counter clear", s->wr.count, tb_get(s->perf.clear_i), e->clear);
+    const uint32_t offset = (uint32_t)tb_get(s->araddr_i) & 0x1fcu;
+    if (npu_score_fire(s->arvalid_i, s->arready_o) && (offset == NPU_REG_PERF_LO || offset == NPU_REG_PERF_HI)) {
+        tb_check_value(c, "counter read", s->rd.count, tb_get(s->perf.rd_i), 1);
+        tb_check_value(c, "counter number", s->rd.count, tb_get(s->perf.sel_i),
                        cm_device_read(s->regs, NPU_REG_PERF_SEL));
     }
 }
@@ -375,14 +335,14 @@ static void compare_perf(tb_check *c, state *s, const effect *e) {
  * effect.
  */
 static bool step_bus(state *s) {
-    const bool write = s->wr.have_addr && s->wr.have_data && (!s->wr.valid || tb_get(s->bready) != 0);
-    const bool read = s->rd.have_addr && (!s->rd.valid || tb_get(s->rready) != 0);
+    const bool write = s->wr.have_addr && s->wr.have_data && (!s->wr.valid || tb_get(s->bready_i) != 0);
+    const bool read = s->rd.have_addr && (!s->rd.valid || tb_get(s->rready_i) != 0);
     if (read) {
         s->rdata_known = !s->resetting || s->rd.addr == NPU_REG_STATUS;
         s->rdata_expected = read_register(s, s->rd.addr);
     }
-    s->wr.valid = write || (s->wr.valid && tb_get(s->bready) == 0);
-    s->rd.valid = read || (s->rd.valid && tb_get(s->rready) == 0);
+    s->wr.valid = write || (s->wr.valid && tb_get(s->bready_i) == 0);
+    s->rd.valid = read || (s->rd.valid && tb_get(s->rready_i) == 0);
     s->wr.have_addr = s->wr.have_addr && !write;
     s->wr.have_data = s->wr.have_data && !write;
     s->rd.have_addr = s->rd.have_addr && !read;
@@ -392,18 +352,18 @@ static bool step_bus(state *s) {
 }
 
 static void step_requests(state *s) {
-    if (npu_score_fire(s->awvalid, s->awready)) {
+    if (npu_score_fire(s->awvalid_i, s->awready_o)) {
         s->wr.have_addr = true;
-        s->wr.addr = (uint32_t)tb_get(s->awaddr) & 0x1fcu;
+        s->wr.addr = (uint32_t)tb_get(s->awaddr_i) & 0x1fcu;
     }
-    if (npu_score_fire(s->wvalid, s->wready)) {
+    if (npu_score_fire(s->wvalid_i, s->wready_o)) {
         s->wr.have_data = true;
-        s->wr.data = (uint32_t)tb_get(s->wdata);
-        s->wr.strobes = (uint32_t)tb_get(s->wstrb);
+        s->wr.data = (uint32_t)tb_get(s->wdata_i);
+        s->wr.strobes = (uint32_t)tb_get(s->wstrb_i);
     }
-    if (npu_score_fire(s->arvalid, s->arready)) {
+    if (npu_score_fire(s->arvalid_i, s->arready_o)) {
         s->rd.have_addr = true;
-        s->rd.addr = (uint32_t)tb_get(s->araddr) & 0x1fcu;
+        s->rd.addr = (uint32_t)tb_get(s->araddr_i) & 0x1fcu;
     }
 }
 
@@ -419,16 +379,16 @@ static bool quiet(const state *s) {
     if (s->wr.valid || s->rd.valid || s->wr.have_addr || s->wr.have_data || s->rd.have_addr || s->resetting) {
         return false;
     }
-    uint32_t any = byte(s->awvalid) | byte(s->wvalid) | byte(s->arvalid) | byte(s->bvalid) | byte(s->rvalid) |
-                   byte(s->srst) | byte(s->perf_snap) | byte(s->perf_clear) | byte(s->result_we) |
-                   *(const uint16_t *)s->bus_err.ptr;
+    uint32_t any = byte(s->awvalid_i) | byte(s->wvalid_i) | byte(s->arvalid_i) | byte(s->bvalid_o) | byte(s->rvalid_o) |
+                   byte(s->srst_o) | byte(s->perf.snap_i) | byte(s->perf.clear_i) | byte(s->alu_result_we_i) |
+                   *(const uint16_t *)s->bus_err_i.ptr;
     uint32_t busy = 0;
     for (uint32_t i = 0; i < UNITS; i++) {
-        any |= byte(s->valid[i]) | byte(s->done[i]) | s->slot[i].pending;
-        busy |= s->slot[i].present ? byte(s->busy[i]) : 0;
+        any |= byte(s->unit[i].valid) | byte(s->unit[i].done) | s->slot[i].pending;
+        busy |= s->slot[i].present ? byte(s->unit[i].busy) : 0;
     }
     const uint32_t irq = byte(s->irq[0]) | byte(s->irq[1]) << 1 | byte(s->irq[2]) << 2;
-    return any == 0 && irq == (s->irq_status & s->irq_enable) && byte(s->perf_run) == (busy != 0);
+    return any == 0 && irq == (s->irq_status & s->irq_enable) && byte(s->perf.run_i) == (busy != 0);
 }
 
 static void cycle(tb_check *c) {
@@ -440,7 +400,7 @@ static void cycle(tb_check *c) {
     const bool write = step_bus(s);
     if (s->resetting) { /* writes and events are lost */
         reset_registers(s);
-        s->resetting = !(++s->reset_age >= SRST_CYCLES && tb_get(s->drained) != 0);
+        s->resetting = !(++s->reset_age >= SRST_CYCLES && tb_get(s->drained_i) != 0);
     } else {
         const effect e = write ? write_effect(s) : (effect){0};
         compare_perf(c, s, &e);
@@ -457,7 +417,7 @@ static const char *const inputs[] = {"gemm_check", "alu_check", "pool_check", "n
 
 const tb_check_ops npu_score_npu_regs = {.unit = "npu_regs",
                                          .inputs = inputs,
-                                         .state_bytes = sizeof(state),
+                                         TB_STATE(state, PORTS),
                                          .open = open,
                                          .clear = clear,
                                          .cycle = cycle,

@@ -5,7 +5,6 @@
 #include "score.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define RING 256u   /* words of four factors */
 #define PATIENCE 4u /* cycles for what depends on nothing else */
@@ -17,43 +16,17 @@ typedef struct array {
     bool waiting; /* a request stood there and was not taken */
 } array;
 
+#define PORTS                                                                                                          \
+    task_valid_i, task_oscale_en_i, task_bias_en_i, task_oc_i, task_oscale_addr_i, task_bias_addr_i, task_pop_o,       \
+        busy_o, free_i, free_words_i, req_valid_o, req_ready_i, req_addr_o[2], req_bytes_o, dat_valid_i, dat_ready_o,  \
+        we_o, waddr_o[2]
 typedef struct state {
-    tb_sig valid, oscale_en, bias_en, oc, addr[2], pop, busy, free, free_words, req_valid, req_ready, req_addr[2],
-        req_bytes, dat_valid, dat_ready, we, waddr[2];
+    TB_PORTS(ports, PORTS);
     array part[2];
     uint32_t words, base, used, late;
     bool on, begun; /* a task is on offer; its words are allocated */
     uint64_t requests[2], beats[2];
 } state;
-
-static int open(tb_check *c, char *err, size_t err_size) {
-    state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"task_valid_i", &s->valid},
-                                  {"task_oscale_en_i", &s->oscale_en},
-                                  {"task_bias_en_i", &s->bias_en},
-                                  {"task_oc_i", &s->oc},
-                                  {"task_oscale_addr_i", &s->addr[0]},
-                                  {"task_bias_addr_i", &s->addr[1]},
-                                  {"task_pop_o", &s->pop},
-                                  {"busy_o", &s->busy},
-                                  {"free_i", &s->free},
-                                  {"free_words_i", &s->free_words},
-                                  {"req_valid_o", &s->req_valid},
-                                  {"req_ready_i", &s->req_ready},
-                                  {"req_addr0_o", &s->req_addr[0]},
-                                  {"req_addr1_o", &s->req_addr[1]},
-                                  {"req_bytes_o", &s->req_bytes},
-                                  {"dat_valid_i", &s->dat_valid},
-                                  {"dat_ready_o", &s->dat_ready},
-                                  {"we_o", &s->we},
-                                  {"waddr0_o", &s->waddr[0]},
-                                  {"waddr1_o", &s->waddr[1]}};
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
-    const tb_sig wake[] = {s->valid, s->req_valid, s->dat_valid, s->we, s->pop, s->free, s->busy};
-    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
-}
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
@@ -63,12 +36,13 @@ static void clear(tb_check *c) {
 }
 
 static void begin_task(state *s) {
-    const bool en[2] = {tb_get(s->oscale_en) != 0, tb_get(s->bias_en) != 0};
+    const bool en[2] = {tb_get(s->task_oscale_en_i) != 0, tb_get(s->task_bias_en_i) != 0};
     s->on = true;
     s->begun = false;
-    s->words = en[0] || en[1] ? ((uint32_t)tb_get(s->oc) + 3) / 4 : 0;
+    s->words = en[0] || en[1] ? ((uint32_t)tb_get(s->task_oc_i) + 3) / 4 : 0;
     for (uint32_t i = 0; i < 2; i++) {
-        s->part[i] = (array){.addr = (uint32_t)tb_get(s->addr[i]), .bytes = en[i] ? s->words * BEAT : 0};
+        s->part[i] = (array){.addr = (uint32_t)tb_get(i == 0 ? s->task_oscale_addr_i : s->task_bias_addr_i),
+                             .bytes = en[i] ? s->words * BEAT : 0};
     }
 }
 
@@ -79,34 +53,28 @@ static void allocate(tb_check *c, state *s) {
     s->begun = true;
     s->used += s->words;
     if (s->used > RING) {
-        char got[48], expected[48];
-        snprintf(got, sizeof got, "%" PRIu32 " words in use with the task's own %" PRIu32, s->used, s->words);
-        snprintf(expected, sizeof expected, "at most %u", RING);
-        tb_check_fail(c, "ring", c->task, NULL, got, expected);
+        tb_check_failf(c, "ring", c->task, "%" PRIu32 " words in use with the task's own %" PRIu32 "|at most %u",
+                       s->used, s->words, RING);
     }
 }
 
 static void see_request(tb_check *c, state *s, uint32_t i) {
     static const char *const streams[2] = {"oscale request", "bias request"};
     array *p = &s->part[i];
-    if ((*(const uint8_t *)s->req_valid.ptr >> i & 1u) == 0) {
+    if ((*(const uint8_t *)s->req_valid_o.ptr >> i & 1u) == 0) {
         tb_check_value(c, streams[i], s->requests[i], 0, p->waiting);
         return;
     }
-    const uint32_t bytes = (uint32_t)tb_get(s->req_bytes), left = s->on ? p->bytes - p->asked : 0;
-    char where[48];
-    snprintf(where, sizeof where, "bytes %" PRIu32 ".. of %" PRIu32, p->asked, p->bytes);
+    const uint32_t bytes = (uint32_t)tb_get(s->req_bytes_o), left = s->on ? p->bytes - p->asked : 0;
     if (bytes == 0 || bytes > left) {
-        char got[32], expected[32];
-        snprintf(got, sizeof got, "%" PRIu32 " bytes", bytes);
-        snprintf(expected, sizeof expected, "1 to %" PRIu32, left);
-        tb_check_fail(c, streams[i], s->requests[i], where, left == 0 ? "a request" : got,
-                      left == 0 ? "none" : expected);
+        tb_check_failf(c, streams[i], s->requests[i],
+                       "bytes %" PRIu32 ".. of %" PRIu32 "|%" PRIu32 " bytes|at most %" PRIu32 " and not 0", p->asked,
+                       p->bytes, bytes, left);
         return;
     }
     allocate(c, s);
-    tb_check_value(c, streams[i], s->requests[i], tb_get(s->req_addr[i]), (uint32_t)(p->addr + p->asked));
-    p->waiting = (*(const uint8_t *)s->req_ready.ptr >> i & 1u) == 0;
+    tb_check_value(c, streams[i], s->requests[i], tb_get(s->req_addr_o[i]), (uint32_t)(p->addr + p->asked));
+    p->waiting = (*(const uint8_t *)s->req_ready_i.ptr >> i & 1u) == 0;
     if (!p->waiting) {
         p->asked += bytes;
         s->requests[i]++;
@@ -116,9 +84,9 @@ static void see_request(tb_check *c, state *s, uint32_t i) {
 static void see_data(tb_check *c, state *s, uint32_t i) {
     static const char *const streams[2] = {"oscale", "bias"};
     array *p = &s->part[i];
-    const uint32_t valid = *(const uint8_t *)s->dat_valid.ptr >> i & 1u,
-                   ready = *(const uint8_t *)s->dat_ready.ptr >> i & 1u;
-    const uint32_t we = *(const uint8_t *)s->we.ptr >> i & 1u;
+    const uint32_t valid = *(const uint8_t *)s->dat_valid_i.ptr >> i & 1u,
+                   ready = *(const uint8_t *)s->dat_ready_o.ptr >> i & 1u;
+    const uint32_t we = *(const uint8_t *)s->we_o.ptr >> i & 1u;
     if (valid != 0 && ready == 0) {
         tb_check_fail(c, streams[i], s->beats[i], NULL, "data that waits", "data taken at once");
     }
@@ -127,13 +95,11 @@ static void see_data(tb_check *c, state *s, uint32_t i) {
                       we != 0 ? "none: no data" : "a write");
     }
     if (we != 0) {
-        char where[64], got[16], expected[16];
         const uint32_t at = (s->base + p->came / BEAT) % RING;
-        if (tb_get(s->waddr[i]) != at) {
-            snprintf(where, sizeof where, "channels %" PRIu32 "..%" PRIu32, p->came / 4, p->came / 4 + 3);
-            snprintf(got, sizeof got, "word %" PRIu64, tb_get(s->waddr[i]));
-            snprintf(expected, sizeof expected, "word %" PRIu32, at);
-            tb_check_fail(c, streams[i], s->beats[i], where, got, expected);
+        if (tb_get(s->waddr_o[i]) != at) {
+            tb_check_failf(c, streams[i], s->beats[i],
+                           "channels %" PRIu32 "..%" PRIu32 "|word %" PRIu64 "|word %" PRIu32, p->came / 4,
+                           p->came / 4 + 3, tb_get(s->waddr_o[i]), at);
         }
         p->came += BEAT;
         s->beats[i]++;
@@ -173,17 +139,17 @@ static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     if (!s->on) {
         s->late = 0;
-        if (*(const uint8_t *)s->valid.ptr != 0) {
+        if (*(const uint8_t *)s->task_valid_i.ptr != 0) {
             begin_task(s);
         }
     }
     const uint8_t any =
-        *(const uint8_t *)s->req_valid.ptr | *(const uint8_t *)s->dat_valid.ptr | *(const uint8_t *)s->we.ptr;
-    const bool busy = *(const uint8_t *)s->busy.ptr != 0;
+        *(const uint8_t *)s->req_valid_o.ptr | *(const uint8_t *)s->dat_valid_i.ptr | *(const uint8_t *)s->we_o.ptr;
+    const bool busy = *(const uint8_t *)s->busy_o.ptr != 0;
     if (busy ? !s->on || arrived(s) : s->begun && !arrived(s)) {
         tb_check_value(c, "busy", c->task, busy, !busy);
     }
-    if (*(const uint8_t *)s->pop.ptr != 0) {
+    if (*(const uint8_t *)s->task_pop_o.ptr != 0) {
         see_pop(c, s); /* what comes in the same cycle comes too late for it */
     }
     if (s->on || any != 0) {
@@ -195,8 +161,8 @@ static void cycle(tb_check *c) {
     if (s->on) {
         see_delay(c, s);
     }
-    if (*(const uint8_t *)s->free.ptr != 0) {
-        s->used -= (uint32_t)tb_get(s->free_words);
+    if (*(const uint8_t *)s->free_i.ptr != 0) {
+        s->used -= (uint32_t)tb_get(s->free_words_i);
     }
     c->again = s->on || s->begun;
 }
@@ -212,8 +178,9 @@ static const char *const inputs[] = {"gemm_queue", NULL};
 
 const tb_check_ops npu_score_par_ld = {.unit = "par_ld",
                                        .inputs = inputs,
-                                       .state_bytes = sizeof(state),
-                                       .open = open,
+                                       TB_STATE(state, PORTS),
+                                       .wake =
+                                           "task_valid_i, req_valid_o, dat_valid_i, we_o, task_pop_o, free_i, busy_o",
                                        .clear = clear,
                                        .cycle = cycle,
                                        .finish = finish};

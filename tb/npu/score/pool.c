@@ -11,13 +11,18 @@
 #define BEGIN 4u /* cycles from a task to the start of its channels, at most */
 
 /* Inputs of a pool_chan. */
+#define CHAN_PORTS task_i, start_i, slide_i, units_i, shstep_i, topstep_i, count_i, tab_whole_i
 typedef struct chan {
-    tb_sig task, start, slide, units, shstep, topstep, count, tab_whole;
+    TB_PORTS(ports, CHAN_PORTS);
     uint64_t jobs, expected; /* write jobs of the task */
 } chan;
 
+#define PORTS                                                                                                          \
+    task_valid_i, task_ready_o, task_done_o, busy_o, rd_valid_i, rd_ready_o, wr_req_valid_o, wr_req_ready_i,           \
+        wr_idle_i, event_o
 typedef struct state {
-    tb_sig valid, ready, task, done, busy, rd_valid, rd_ready, req_valid, req_ready, idle, event;
+    TB_PORTS(ports, PORTS);
+    tb_sig task;
     chan ch[2];
     bool running, started;
     uint32_t late; /* cycles before the start, and those in which all write jobs have been complete */
@@ -25,39 +30,17 @@ typedef struct state {
     uint32_t raw[(CM_POOL_TASK_WIDTH + 31) / 32];
 } state;
 
-static int open_chan(tb_check *c, chan *ch, size_t index, char *err, size_t err_size) {
-    const tb_tap *tap = tb_taps_find(&c->all->taps, "pool_chan", index);
-    const npu_score_sig sigs[] = {{"task_i", &ch->task},   {"start_i", &ch->start},        {"slide_i", &ch->slide},
-                                  {"units_i", &ch->units}, {"shstep_i", &ch->shstep},      {"topstep_i", &ch->topstep},
-                                  {"count_i", &ch->count}, {"tab_whole_i", &ch->tab_whole}};
-    if (tap == NULL) {
-        snprintf(err, err_size, "%s: there is no tap of its pool_chan %zu", c->tap->path, index);
-        return -1;
-    }
-    for (size_t i = 0; i < sizeof sigs / sizeof *sigs; i++) {
-        if (tb_tap_sig(tap, sigs[i].name, 0, sigs[i].sig, err, err_size) != 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"task_valid_i", &s->valid},       {"task_ready_o", &s->ready},
-                                  {"task_done_o", &s->done},         {"busy_o", &s->busy},
-                                  {"rd_valid_i", &s->rd_valid},      {"rd_ready_o", &s->rd_ready},
-                                  {"wr_req_valid_o", &s->req_valid}, {"wr_req_ready_i", &s->req_ready},
-                                  {"wr_idle_i", &s->idle},           {"event_o", &s->event}};
     if (tb_check_sig(c, "task_i", CM_POOL_TASK_WIDTH, &s->task, err, err_size) != 0) {
         return -1;
     }
     for (size_t i = 0; i < 2; i++) {
-        if (open_chan(c, &s->ch[i], i, err, err_size) != 0) {
+        if (tb_taps_ports(&c->all->taps, "pool_chan", i, TB_PORTS_OF(s->ch[i].ports, CHAN_PORTS), err, err_size) != 0) {
             return -1;
         }
     }
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
+    return 0;
 }
 
 static void clear(tb_check *c) {
@@ -98,16 +81,16 @@ static void start_chan(tb_check *c, const state *s, uint32_t index) {
     const chan *ch = &s->ch[index];
     const cm_pool_task *t = &s->t;
     const uint32_t rows = t->kh < t->ih ? t->kh : t->ih, slot = (t->iw + 3) & ~3u;
-    const npu_score_pool_value v[] = {{"start, slide_i", ch->slide, rows * slot <= NPU_SCORE_POOL_LINE},
-                                      {"start, units_i", ch->units, npu_score_pool_units(t, npu_score_n(c))},
-                                      {"start, shstep_i", ch->shstep, t->sh * t->ifm_rstep},
-                                      {"start, topstep_i", ch->topstep, t->pad_t * t->ifm_rstep},
-                                      {"start, count_i", ch->count, t->kw * t->kh},
-                                      {"start, tab_whole_i", ch->tab_whole, t->kw * t->kh <= 256}};
+    const npu_score_pool_value v[] = {{"start, slide_i", ch->slide_i, rows * slot <= NPU_SCORE_POOL_LINE},
+                                      {"start, units_i", ch->units_i, npu_score_pool_units(t, npu_score_n(c))},
+                                      {"start, shstep_i", ch->shstep_i, t->sh * t->ifm_rstep},
+                                      {"start, topstep_i", ch->topstep_i, t->pad_t * t->ifm_rstep},
+                                      {"start, count_i", ch->count_i, t->kw * t->kh},
+                                      {"start, tab_whole_i", ch->tab_whole_i, t->kw * t->kh <= 256}};
     const npu_score_pool_value *wrong = npu_score_pool_differs(v, sizeof v / sizeof *v);
     char where[96];
     snprintf(where, sizeof where, "channel %" PRIu32, index);
-    if (memcmp(ch->task.ptr, s->raw, sizeof s->raw) != 0) {
+    if (memcmp(ch->task_i.ptr, s->raw, sizeof s->raw) != 0) {
         tb_check_fail(c, "start, task_i", c->task, where, "other settings", "those of the task that was taken");
     } else if (wrong != NULL) {
         npu_score_pool_fail(c, wrong, c->task, where);
@@ -115,7 +98,7 @@ static void start_chan(tb_check *c, const state *s, uint32_t index) {
 }
 
 static void take_start(tb_check *c, state *s) {
-    const bool both = (tb_get(s->ch[0].start) & tb_get(s->ch[1].start)) != 0;
+    const bool both = (tb_get(s->ch[0].start_i) & tb_get(s->ch[1].start_i)) != 0;
     if (!s->running || s->started || !both) {
         tb_check_fail(c, "start", c->task, NULL, both ? "start of both channels" : "start of one channel",
                       "one start of both for each task");
@@ -133,38 +116,36 @@ static bool all_asked(const state *s) {
 static void take_done(tb_check *c, state *s) {
     if (!s->running || !s->started) {
         tb_check_fail(c, "task done", c->task, NULL, "1", "0: no task runs");
-    } else if (!all_asked(s) || tb_get(s->idle) != 3) {
-        char got[80], expected[80];
-        snprintf(got, sizeof got, "1 after %" PRIu64 " and %" PRIu64 " write jobs, idle %u", s->ch[0].jobs,
-                 s->ch[1].jobs, (unsigned)tb_get(s->idle));
-        snprintf(expected, sizeof expected, "0 until %" PRIu64 " and %" PRIu64 " are complete", s->ch[0].expected,
-                 s->ch[1].expected);
-        tb_check_fail(c, "task done", c->task, NULL, got, expected);
+    } else if (!all_asked(s) || tb_get(s->wr_idle_i) != 3) {
+        tb_check_failf(
+            c, "task done", c->task,
+            "1 after %" PRIu64 " and %" PRIu64 " write jobs, idle %u|0 until %" PRIu64 " and %" PRIu64 " are complete",
+            s->ch[0].jobs, s->ch[1].jobs, (unsigned)tb_get(s->wr_idle_i), s->ch[0].expected, s->ch[1].expected);
     }
     s->running = false;
 }
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    const unsigned jobs = *(const uint8_t *)s->req_valid.ptr & *(const uint8_t *)s->req_ready.ptr;
+    const unsigned jobs = *(const uint8_t *)s->wr_req_valid_o.ptr & *(const uint8_t *)s->wr_req_ready_i.ptr;
     s->ch[0].jobs += jobs & 1u;
     s->ch[1].jobs += jobs >> 1;
-    tb_check_value(c, "busy", c->task, tb_get(s->busy), s->running);
-    tb_check_value(c, "event busy", c->task, tb_get(s->event) & 1u, s->running);
-    if ((tb_get(s->rd_valid) & ~tb_get(s->rd_ready)) != 0) {
+    tb_check_value(c, "busy", c->task, tb_get(s->busy_o), s->running);
+    tb_check_value(c, "event busy", c->task, tb_get(s->event_o) & 1u, s->running);
+    if ((tb_get(s->rd_valid_i) & ~tb_get(s->rd_ready_o)) != 0) {
         tb_check_fail(c, "rd_ready_o", c->task, NULL, "data refused", "always taken");
     }
-    if ((tb_get(s->ch[0].start) | tb_get(s->ch[1].start)) != 0) {
+    if ((tb_get(s->ch[0].start_i) | tb_get(s->ch[1].start_i)) != 0) {
         take_start(c, s);
     }
-    if (npu_score_b(s->done) != 0) {
+    if (npu_score_b(s->task_done_o) != 0) {
         take_done(c, s);
-    } else if (s->started && s->running && all_asked(s) && tb_get(s->idle) == 3 && ++s->late > LATE) {
+    } else if (s->started && s->running && all_asked(s) && tb_get(s->wr_idle_i) == 3 && ++s->late > LATE) {
         tb_check_fail(c, "task done", c->task, NULL, "0", "1: all write jobs are complete");
     } else if (s->running && !s->started && ++s->late > BEGIN) {
         tb_check_fail(c, "start", c->task, NULL, "none", "the start of both channels");
     }
-    if (npu_score_fire(s->valid, s->ready)) {
+    if (npu_score_fire(s->task_valid_i, s->task_ready_o)) {
         take_task(c, s);
     }
 }
@@ -180,40 +161,29 @@ static const char *const inputs[] = {"pool_out", NULL};
 
 const tb_check_ops npu_score_pool = {.unit = "pool",
                                      .inputs = inputs,
-                                     .state_bytes = sizeof(state),
+                                     TB_STATE(state, PORTS),
                                      .open = open,
                                      .clear = clear,
                                      .cycle = cycle,
                                      .finish = finish};
 
 /* ---- pool_chan: what it works out of the task for its parts ---- */
+#define GLUE_PORTS task_i, start_i, count_i, tab_whole_i
+#define SEQ_PORTS slow_i, tab_en_i, tab_whole_i
 typedef struct glue {
-    tb_sig task, start, count, tab_whole;
-    tb_sig tab_words, slow, tab_en, seq_whole; /* inputs of its parts */
+    TB_PORTS(ports, GLUE_PORTS);
+    tb_sig tab_words; /* inputs of its parts */
+    struct {
+        TB_PORTS(ports, SEQ_PORTS);
+    } seq;
 } glue;
 
 static int open_glue(tb_check *c, char *err, size_t err_size) {
     glue *g = (glue *)c->state;
     const tb_taps *taps = &c->all->taps;
-    const tb_tap *own = tb_taps_find(taps, "pool_chan", c->index), *ld = tb_taps_find(taps, "pool_ld", c->index),
-                 *seq = tb_taps_find(taps, "pool_seq", c->index);
-    const struct {
-        const tb_tap *tap;
-        const char *name;
-        tb_sig *sig;
-    } sigs[] = {{own, "task_i", &g->task},           {own, "start_i", &g->start},        {own, "count_i", &g->count},
-                {own, "tab_whole_i", &g->tab_whole}, {ld, "tab_words_i", &g->tab_words}, {seq, "slow_i", &g->slow},
-                {seq, "tab_en_i", &g->tab_en},       {seq, "tab_whole_i", &g->seq_whole}};
-    for (size_t i = 0; i < sizeof sigs / sizeof *sigs; i++) {
-        if (sigs[i].tap == NULL) {
-            snprintf(err, err_size, "%s: there is no tap of its parts", c->tap->path);
-            return -1;
-        }
-        if (tb_tap_sig(sigs[i].tap, sigs[i].name, 0, sigs[i].sig, err, err_size) != 0) {
-            return -1;
-        }
-    }
-    return npu_score_bind(c, NULL, 0, err, err_size);
+    return tb_taps_ports(taps, "pool_ld", c->index, TB_PORTS_OF(g->tab_words, tab_words_i), err, err_size) != 0
+               ? -1
+               : tb_taps_ports(taps, "pool_seq", c->index, TB_PORTS_OF(g->seq.ports, SEQ_PORTS), err, err_size);
 }
 
 static void clear_glue(tb_check *c) {
@@ -222,16 +192,16 @@ static void clear_glue(tb_check *c) {
 
 static void cycle_glue(tb_check *c) {
     const glue *g = (const glue *)c->state;
-    if (tb_get(g->start) == 0) {
+    if (tb_get(g->start_i) == 0) {
         return;
     }
-    const cm_pool_task t = npu_score_pool_task(g->task);
-    const bool whole = tb_get(g->tab_whole) != 0, table = t.avg && !t.int8 && t.exclude;
+    const cm_pool_task t = npu_score_pool_task(g->task_i);
+    const bool whole = tb_get(g->tab_whole_i) != 0, table = t.avg && !t.int8 && t.exclude;
     const npu_score_pool_value v[] = {
-        {"slow_i of pool_seq", g->slow, t.avg && t.int8},
-        {"tab_en_i of pool_seq", g->tab_en, table},
-        {"tab_whole_i of pool_seq", g->seq_whole, whole},
-        {"tab_words_i of pool_ld", g->tab_words, whole ? (uint32_t)tb_get(g->count) : t.kw}};
+        {"slow_i of pool_seq", g->seq.slow_i, t.avg && t.int8},
+        {"tab_en_i of pool_seq", g->seq.tab_en_i, table},
+        {"tab_whole_i of pool_seq", g->seq.tab_whole_i, whole},
+        {"tab_words_i of pool_ld", g->tab_words, whole ? (uint32_t)tb_get(g->count_i) : t.kw}};
     const npu_score_pool_value *wrong = npu_score_pool_differs(v, sizeof v / sizeof *v);
     c->task++;
     if (wrong != NULL) {
@@ -244,7 +214,7 @@ static const char *const glue_inputs[] = {"pool", NULL};
 /* Its tap serves the checks of its parts, too. */
 const tb_check_ops npu_score_pool_chan = {.unit = "pool_chan",
                                           .inputs = glue_inputs,
-                                          .state_bytes = sizeof(glue),
+                                          TB_STATE(glue, GLUE_PORTS),
                                           .open = open_glue,
                                           .clear = clear_glue,
                                           .cycle = cycle_glue};

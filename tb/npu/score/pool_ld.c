@@ -11,10 +11,13 @@
     4u /* cycles without a request although one could be made, at most; one more for each output row that needs no new \
           rows */
 
+#define PORTS                                                                                                          \
+    start_i, busy_o, slide_i, units_i, tab_words_i, free_i, tab_req_i, tab_addr_i, tab_ack_o, req_valid_o,             \
+        req_ready_i, req_addr_o, req_bytes_o, job_valid_o, job_ready_i, job_tab_o, job_one_o, job_last_o, job_addr_o,  \
+        job_lane_o, job_lanes_o, job_words_o
 typedef struct state {
-    tb_sig task, start, busy, slide, units, tab_words, free, tab_req, tab_addr, tab_ack, req_valid, req_ready, req_addr,
-        req_bytes;
-    tb_sig job_valid, job_ready, tab, one, last, addr, lane, lanes, words;
+    TB_PORTS(ports, PORTS);
+    tb_sig task;
     npu_score_pool_walk walk;
     uint32_t y, sub;        /* row and its job that come next */
     uint32_t loaded;        /* rows before it */
@@ -25,23 +28,7 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {
-        {"start_i", &s->start},         {"busy_o", &s->busy},           {"slide_i", &s->slide},
-        {"units_i", &s->units},         {"tab_words_i", &s->tab_words}, {"free_i", &s->free},
-        {"tab_req_i", &s->tab_req},     {"tab_addr_i", &s->tab_addr},   {"tab_ack_o", &s->tab_ack},
-        {"req_valid_o", &s->req_valid}, {"req_ready_i", &s->req_ready}, {"req_addr_o", &s->req_addr},
-        {"req_bytes_o", &s->req_bytes}, {"job_valid_o", &s->job_valid}, {"job_ready_i", &s->job_ready},
-        {"job_tab_o", &s->tab},         {"job_one_o", &s->one},         {"job_last_o", &s->last},
-        {"job_addr_o", &s->addr},       {"job_lane_o", &s->lane},       {"job_lanes_o", &s->lanes},
-        {"job_words_o", &s->words}};
-    if (npu_score_pool_port(c, &s->task, err, err_size) != 0) {
-        return -1;
-    }
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
-    const tb_sig wake[] = {s->start, s->free, s->req_valid, s->job_valid, s->tab_ack};
-    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
+    return npu_score_pool_port(c, &s->task, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -64,7 +51,7 @@ static void skip_loaded(state *s) {
 /* A job in each cycle, but for a few between rows, while there is room for the row and for the job. */
 static void check_pace(tb_check *c, state *s) {
     const bool room = s->sub > 0 || s->used + s->walk.slot <= NPU_SCORE_POOL_LINE;
-    const bool silent = s->walk.active && room && npu_score_b(s->job_ready) != 0 && npu_score_b(s->req_valid) == 0;
+    const bool silent = s->walk.active && room && npu_score_b(s->job_ready_i) != 0 && npu_score_b(s->req_valid_o) == 0;
     s->silent += silent;
     if (s->silent > s->pause) {
         tb_check_fail(c, "request", s->requests, NULL, "none", "the next one: there is room for it");
@@ -73,19 +60,19 @@ static void check_pace(tb_check *c, state *s) {
 
 static void begin(tb_check *c, state *s) {
     c->task++;
-    npu_score_pool_begin(&s->walk, s->task, c->index, (uint32_t)tb_get(s->units), npu_score_b(s->slide) != 0);
+    npu_score_pool_begin(&s->walk, s->task, c->index, (uint32_t)tb_get(s->units_i), npu_score_b(s->slide_i) != 0);
     s->y = s->walk.load;
     s->sub = s->loaded = 0;
     skip_loaded(s);
 }
 
 static void take_table(tb_check *c, state *s) {
-    const uint32_t words = (uint32_t)tb_get(s->tab_words);
+    const uint32_t words = (uint32_t)tb_get(s->tab_words_i);
     const npu_score_pool_value v[] = {
-        {"table request", s->tab_req, 1},         {"table address", s->req_addr, (uint32_t)tb_get(s->tab_addr)},
-        {"table bytes", s->req_bytes, 4 * words}, {"table job, words", s->words, words},
-        {"table job, place", s->addr, 0},         {"table job, one lane", s->one, 1},
-        {"table job, end of row", s->last, 0}};
+        {"table request", s->tab_req_i, 1},         {"table address", s->req_addr_o, (uint32_t)tb_get(s->tab_addr_i)},
+        {"table bytes", s->req_bytes_o, 4 * words}, {"table job, words", s->job_words_o, words},
+        {"table job, place", s->job_addr_o, 0},     {"table job, one lane", s->job_one_o, 1},
+        {"table job, end of row", s->job_last_o, 0}};
     const npu_score_pool_value *wrong = npu_score_pool_differs(v, sizeof v / sizeof *v);
     if (wrong != NULL) {
         npu_score_pool_fail(c, wrong, s->requests, NULL);
@@ -118,14 +105,15 @@ static void take_row(tb_check *c, state *s) {
         t->ifm_addr + p->group * (t->int8 ? 32 : NPU_SCORE_POOL_LANES * t->ifm_cstep) + s->y * t->ifm_rstep;
     const uint32_t place = s->loaded * p->slot + (t->int8 ? s->sub : 0);
     const bool one = !t->int8 || p->lanes == 1;
-    const npu_score_pool_value v[] = {{"request address", s->req_addr, first + s->sub * t->ifm_cstep},
-                                      {"request bytes", s->req_bytes, 4 * words},
-                                      {"job, words", s->words, words},
-                                      {"job, place", s->addr, place % NPU_SCORE_POOL_LINE},
-                                      {"job, lane", s->lane, t->int8 ? 0 : s->sub},
-                                      {"job, one lane", s->one, one},
-                                      {"job, end of row", s->last, s->sub == jobs - 1},
-                                      {"job, lanes", s->lanes, one ? (uint32_t)tb_get(s->lanes) : p->lanes}};
+    const npu_score_pool_value v[] = {
+        {"request address", s->req_addr_o, first + s->sub * t->ifm_cstep},
+        {"request bytes", s->req_bytes_o, 4 * words},
+        {"job, words", s->job_words_o, words},
+        {"job, place", s->job_addr_o, place % NPU_SCORE_POOL_LINE},
+        {"job, lane", s->job_lane_o, t->int8 ? 0 : s->sub},
+        {"job, one lane", s->job_one_o, one},
+        {"job, end of row", s->job_last_o, s->sub == jobs - 1},
+        {"job, lanes", s->job_lanes_o, one ? (uint32_t)tb_get(s->job_lanes_o) : p->lanes}};
     const npu_score_pool_value *wrong = npu_score_pool_differs(v, sizeof v / sizeof *v);
     if (wrong != NULL) {
         char where[96];
@@ -147,26 +135,26 @@ static void take_row(tb_check *c, state *s) {
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    if (s->walk.active && npu_score_b(s->busy) == 0) {
+    if (s->walk.active && npu_score_b(s->busy_o) == 0) {
         tb_check_fail(c, "busy", s->requests, NULL, "0", "1: rows have not been asked for");
     }
     check_pace(c, s);
-    const bool fire = npu_score_fire(s->req_valid, s->req_ready);
-    const bool table = fire && npu_score_b(s->tab) != 0;
-    if ((npu_score_b(s->job_valid) != 0) != fire) {
-        tb_check_value(c, "job", s->requests, tb_get(s->job_valid), fire);
-    } else if ((npu_score_b(s->tab_ack) != 0) != table) {
-        tb_check_value(c, "table taken", s->requests, tb_get(s->tab_ack), table);
+    const bool fire = npu_score_fire(s->req_valid_o, s->req_ready_i);
+    const bool table = fire && npu_score_b(s->job_tab_o) != 0;
+    if ((npu_score_b(s->job_valid_o) != 0) != fire) {
+        tb_check_value(c, "job", s->requests, tb_get(s->job_valid_o), fire);
+    } else if ((npu_score_b(s->tab_ack_o) != 0) != table) {
+        tb_check_value(c, "table taken", s->requests, tb_get(s->tab_ack_o), table);
     } else if (table) {
         take_table(c, s);
     } else if (fire) {
         take_row(c, s);
     }
     s->requests += fire;
-    if (npu_score_b(s->free) != 0) {
+    if (npu_score_b(s->free_i) != 0) {
         s->used -= s->walk.slot < s->used ? s->walk.slot : s->used;
     }
-    if (npu_score_b(s->start) != 0) {
+    if (npu_score_b(s->start_i) != 0) {
         begin(c, s);
     }
     c->again = s->walk.active;
@@ -183,7 +171,8 @@ static const char *const inputs[] = {"pool", "pool_seq", NULL};
 
 const tb_check_ops npu_score_pool_ld = {.unit = "pool_ld",
                                         .inputs = inputs,
-                                        .state_bytes = sizeof(state),
+                                        TB_STATE(state, PORTS),
+                                        .wake = "start_i, free_i, req_valid_o, job_valid_o, tab_ack_o",
                                         .open = open,
                                         .clear = clear,
                                         .cycle = cycle,

@@ -2,7 +2,6 @@
 #include "pool_walk.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define LANES NPU_SCORE_POOL_LANES
 #define LINE NPU_SCORE_POOL_LINE
@@ -15,9 +14,11 @@ typedef struct job {
     uint32_t addr, lane, lanes, words;
 } job;
 
+#define PORTS                                                                                                          \
+    job_valid_i, job_ready_o, job_tab_i, job_one_i, job_last_i, job_addr_i, job_lane_i, job_lanes_i, job_words_i,      \
+        dat_valid_i, dat_i, row_done_o, tab_done_o, re_i, raddr_i, rdata_o, tab_re_i, tab_addr_i, tab_o
 typedef struct state {
-    tb_sig job_valid, job_ready, tab, one, last, addr, lane, lanes, words, dat_valid, dat, row_done, tab_done, re,
-        raddr, rdata, tab_re, tab_addr, tab_o;
+    TB_PORTS(ports, PORTS);
     job ring[JOBS];
     uint64_t pushed, popped;
     uint32_t word; /* of the job in front, that comes next */
@@ -33,34 +34,6 @@ typedef struct state {
     uint64_t reads, factors;
 } state;
 
-static int open(tb_check *c, char *err, size_t err_size) {
-    state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"job_valid_i", &s->job_valid},
-                                  {"job_ready_o", &s->job_ready},
-                                  {"job_tab_i", &s->tab},
-                                  {"job_one_i", &s->one},
-                                  {"job_last_i", &s->last},
-                                  {"job_addr_i", &s->addr},
-                                  {"job_lane_i", &s->lane},
-                                  {"job_lanes_i", &s->lanes},
-                                  {"job_words_i", &s->words},
-                                  {"dat_valid_i", &s->dat_valid},
-                                  {"dat_i", &s->dat},
-                                  {"row_done_o", &s->row_done},
-                                  {"tab_done_o", &s->tab_done},
-                                  {"re_i", &s->re},
-                                  {"raddr_i", &s->raddr},
-                                  {"rdata_o", &s->rdata},
-                                  {"tab_re_i", &s->tab_re},
-                                  {"tab_addr_i", &s->tab_addr},
-                                  {"tab_o", &s->tab_o}};
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
-    const tb_sig wake[] = {s->job_valid, s->dat_valid, s->row_done, s->tab_done, s->re, s->tab_re};
-    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
-}
-
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
     s->pushed = s->popped = 0;
@@ -75,40 +48,35 @@ static void clear(tb_check *c) {
 
 /* What was read in the cycle before. */
 static void compare_reads(tb_check *c, state *s) {
-    if (s->read && s->mask != 0 && memcmp(s->rdata.ptr, s->expected, sizeof s->expected) != 0) {
+    if (s->read && s->mask != 0 && memcmp(s->rdata_o.ptr, s->expected, sizeof s->expected) != 0) {
         for (uint32_t l = 0; l < LANES; l++) {
             uint32_t got;
-            memcpy(&got, (const uint8_t *)s->rdata.ptr + 4 * l, 4);
+            memcpy(&got, (const uint8_t *)s->rdata_o.ptr + 4 * l, 4);
             if ((s->mask >> l & 1u) != 0 && got != s->expected[l]) {
-                char where[96], g[24], e[24];
-                snprintf(where, sizeof where, "line memory, lane %" PRIu32 ", word %" PRIu32, l, s->read_addr);
-                snprintf(g, sizeof g, "0x%08" PRIx32, got);
-                snprintf(e, sizeof e, "0x%08" PRIx32, s->expected[l]);
-                tb_check_fail(c, "line", s->reads, where, g, e);
+                tb_check_failf(c, "line", s->reads,
+                               "line memory, lane %" PRIu32 ", word %" PRIu32 "|0x%08" PRIx32 "|0x%08" PRIx32, l,
+                               s->read_addr, got, s->expected[l]);
                 break;
             }
         }
     }
     if (s->table_read && (uint32_t)tb_get(s->tab_o) != s->factor) {
-        char where[96], g[24], e[24];
-        snprintf(where, sizeof where, "table, word %" PRIu32, s->factor_addr);
-        snprintf(g, sizeof g, "0x%08" PRIx64, tb_get(s->tab_o));
-        snprintf(e, sizeof e, "0x%08" PRIx32, s->factor);
-        tb_check_fail(c, "factor", s->factors, where, g, e);
+        tb_check_failf(c, "factor", s->factors, "table, word %" PRIu32 "|0x%08" PRIx64 "|0x%08" PRIx32, s->factor_addr,
+                       tb_get(s->tab_o), s->factor);
     }
     s->read = s->table_read = false;
 }
 
 static void take_reads(state *s) {
-    if (npu_score_b(s->re) != 0) {
-        s->read_addr = (uint32_t)tb_get(s->raddr);
+    if (npu_score_b(s->re_i) != 0) {
+        s->read_addr = (uint32_t)tb_get(s->raddr_i);
         memcpy(s->expected, s->mem[s->read_addr], sizeof s->expected);
         s->mask = s->known[s->read_addr];
         s->read = true;
         s->reads++;
     }
-    if (npu_score_b(s->tab_re) != 0) {
-        s->factor_addr = (uint32_t)tb_get(s->tab_addr);
+    if (npu_score_b(s->tab_re_i) != 0) {
+        s->factor_addr = (uint32_t)tb_get(s->tab_addr_i);
         s->factor = s->table[s->factor_addr];
         s->table_read = s->table_known[s->factor_addr];
         s->factors++;
@@ -118,7 +86,7 @@ static void take_reads(state *s) {
 /* Word k of a job lies in lane k mod lanes at address k / lanes, or all of them lie in one lane. */
 static void write_beat(state *s, const job *j) {
     uint32_t beat[4];
-    memcpy(beat, s->dat.ptr, sizeof beat);
+    memcpy(beat, s->dat_i.ptr, sizeof beat);
     for (uint32_t i = 0; i < 4; i++) {
         const uint32_t k = s->word + i;
         if (j->table) {
@@ -142,8 +110,8 @@ static void take_data(tb_check *c, state *s) {
     write_beat(s, j);
     s->word += 4;
     const bool end = s->word >= j->words;
-    tb_check_value(c, "row done", s->popped, tb_get(s->row_done), end && j->last);
-    tb_check_value(c, "table done", s->popped, tb_get(s->tab_done), end && j->table);
+    tb_check_value(c, "row done", s->popped, tb_get(s->row_done_o), end && j->last);
+    tb_check_value(c, "table done", s->popped, tb_get(s->tab_done_o), end && j->table);
     if (end) {
         s->word = 0;
         s->popped++;
@@ -156,13 +124,13 @@ static void take_job(tb_check *c, state *s) {
         return;
     }
     job *j = &s->ring[s->pushed++ % JOBS];
-    j->table = npu_score_b(s->tab) != 0;
-    j->one = npu_score_b(s->one) != 0;
-    j->last = npu_score_b(s->last) != 0;
-    j->addr = (uint32_t)tb_get(s->addr);
-    j->lane = (uint32_t)tb_get(s->lane);
-    j->lanes = (uint32_t)tb_get(s->lanes);
-    j->words = (uint32_t)tb_get(s->words);
+    j->table = npu_score_b(s->job_tab_i) != 0;
+    j->one = npu_score_b(s->job_one_i) != 0;
+    j->last = npu_score_b(s->job_last_i) != 0;
+    j->addr = (uint32_t)tb_get(s->job_addr_i);
+    j->lane = (uint32_t)tb_get(s->job_lane_i);
+    j->lanes = (uint32_t)tb_get(s->job_lanes_i);
+    j->words = (uint32_t)tb_get(s->job_words_i);
     if (j->lanes == 0) { /* means nothing to a job of one lane */
         j->lanes = 1;
     }
@@ -174,15 +142,15 @@ static void cycle(tb_check *c) {
         compare_reads(c, s);
     }
     take_reads(s); /* before the data: a read in the cycle of a write gets the old word */
-    if (npu_score_b(s->dat_valid) != 0) {
+    if (npu_score_b(s->dat_valid_i) != 0) {
         take_data(c, s);
-    } else if ((npu_score_b(s->row_done) | npu_score_b(s->tab_done)) != 0) {
+    } else if ((npu_score_b(s->row_done_o) | npu_score_b(s->tab_done_o)) != 0) {
         tb_check_fail(c, "done", s->popped, NULL, "1", "0: no data come");
     }
-    if (npu_score_b(s->job_ready) == 0 && s->pushed - s->popped < PLACES) {
+    if (npu_score_b(s->job_ready_o) == 0 && s->pushed - s->popped < PLACES) {
         tb_check_fail(c, "job", s->pushed, NULL, "a place refused", "one: less than 16 jobs wait for their data");
     }
-    if (npu_score_fire(s->job_valid, s->job_ready)) {
+    if (npu_score_fire(s->job_valid_i, s->job_ready_o)) {
         take_job(c, s);
     }
     c->again = s->read || s->table_read;
@@ -190,5 +158,9 @@ static void cycle(tb_check *c) {
 
 static const char *const inputs[] = {"pool_ld", "dma_rd", "pool_seq", NULL};
 
-const tb_check_ops npu_score_pool_line = {
-    .unit = "pool_line", .inputs = inputs, .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle};
+const tb_check_ops npu_score_pool_line = {.unit = "pool_line",
+                                          .inputs = inputs,
+                                          TB_STATE(state, PORTS),
+                                          .wake = "job_valid_i, dat_valid_i, row_done_o, tab_done_o, re_i, tab_re_i",
+                                          .clear = clear,
+                                          .cycle = cycle};

@@ -29,9 +29,13 @@ typedef struct tap {
     uint32_t half, ow, cols, rows, tab, lanes, chans;
 } tap;
 
+#define PORTS                                                                                                          \
+    avg_i, int8_i, exclude_i, recip_i, count_i, tap_valid_i, line_i, tab_re_o, tab_addr_o, tab_i, out_we_o, out_end_o, \
+        out_addr_o, out_data_o, tap_first_i, tap_init_i, tap_last_i, tap_fin_i, tap_end_i, tap_half_i, tap_ow_i,       \
+        tap_cols_i, tap_rows_i, tap_tab_i, tap_lanes_i, tap_chans_i
 typedef struct state {
-    tb_sig task, start, avg, int8, exclude, recip, count, tap_valid, line, tab_re, tab_addr, tab, we, end, addr, data;
-    tb_sig first, init, last, fin, tap_end, half, ow, cols, rows, tap_tab, lanes, chans;
+    TB_PORTS(ports, PORTS);
+    tb_sig task, start;
     tap now;
     values run, column[COLUMNS];
     bool scale; /* the FP32 average that ended in the cycle before gets its factor */
@@ -43,24 +47,11 @@ typedef struct state {
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     const tb_tap *chan = tb_taps_find(&c->all->taps, "pool_chan", c->index);
-    const npu_score_sig sigs[] = {{"avg_i", &s->avg},         {"int8_i", &s->int8},      {"exclude_i", &s->exclude},
-                                  {"recip_i", &s->recip},     {"count_i", &s->count},    {"tap_valid_i", &s->tap_valid},
-                                  {"line_i", &s->line},       {"tab_re_o", &s->tab_re},  {"tab_addr_o", &s->tab_addr},
-                                  {"tab_i", &s->tab},         {"out_we_o", &s->we},      {"out_end_o", &s->end},
-                                  {"out_addr_o", &s->addr},   {"out_data_o", &s->data},  {"tap_first_i", &s->first},
-                                  {"tap_init_i", &s->init},   {"tap_last_i", &s->last},  {"tap_fin_i", &s->fin},
-                                  {"tap_end_i", &s->tap_end}, {"tap_half_i", &s->half},  {"tap_ow_i", &s->ow},
-                                  {"tap_cols_i", &s->cols},   {"tap_rows_i", &s->rows},  {"tap_tab_i", &s->tap_tab},
-                                  {"tap_lanes_i", &s->lanes}, {"tap_chans_i", &s->chans}};
     if (npu_score_pool_port(c, &s->task, err, err_size) != 0 ||
         tb_tap_sig(chan, "start_i", 1, &s->start, err, err_size) != 0) {
         return -1;
     }
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
-    const tb_sig wake[] = {s->tap_valid, s->we, s->start};
-    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
+    return tb_check_wake(c, s->start, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -104,10 +95,10 @@ static void take_result(tb_check *c, state *s) {
         return;
     }
     const result *r = &s->ring[s->out % RESULTS];
-    tb_check_value(c, "result place", s->out, tb_get(s->addr), r->addr);
-    tb_check_value(c, "end of row", s->out, tb_get(s->end), r->end);
-    if (memcmp(s->data.ptr, r->data, r->bytes) != 0) {
-        wrong_data(c, s, r, (const uint8_t *)s->data.ptr);
+    tb_check_value(c, "result place", s->out, tb_get(s->out_addr_o), r->addr);
+    tb_check_value(c, "end of row", s->out, tb_get(s->out_end_o), r->end);
+    if (memcmp(s->out_data_o.ptr, r->data, r->bytes) != 0) {
+        wrong_data(c, s, r, (const uint8_t *)s->out_data_o.ptr);
     }
     s->out++;
 }
@@ -124,7 +115,7 @@ static int8_t divide(int32_t sum, uint32_t count) {
 static void take_data(state *s, bool avg, bool int8) {
     const tap *t = &s->now;
     const bool fresh = t->first && t->init;
-    const uint8_t *line = (const uint8_t *)s->line.ptr;
+    const uint8_t *line = (const uint8_t *)s->line_i.ptr;
     if (t->first && !t->init) {
         s->run = s->column[t->ow];
     }
@@ -161,7 +152,7 @@ static void end_window(tb_check *c, state *s, bool avg, bool int8) {
         memcpy(r->data, s->run.f, sizeof r->data);
         return;
     }
-    const uint32_t count = npu_score_b(s->exclude) != 0 ? t->cols * t->rows : (uint32_t)tb_get(s->count);
+    const uint32_t count = npu_score_b(s->exclude_i) != 0 ? t->cols * t->rows : (uint32_t)tb_get(s->count_i);
     int8_t *y = (int8_t *)r->data;
     for (uint32_t i = 0; i < t->chans && i < BYTES; i++) {
         y[i] = avg ? count != 0 ? divide(s->run.i[i], count) : 0 : (int8_t)s->run.i[i];
@@ -171,7 +162,7 @@ static void end_window(tb_check *c, state *s, bool avg, bool int8) {
 /* The data of the tap are there; a factor is asked for in the same cycle. */
 static void follow(tb_check *c, state *s) {
     const tap *t = &s->now;
-    const bool avg = npu_score_b(s->avg) != 0, int8 = npu_score_b(s->int8) != 0;
+    const bool avg = npu_score_b(s->avg_i) != 0, int8 = npu_score_b(s->int8_i) != 0;
     take_data(s, avg, int8);
     if (!t->last) {
         return;
@@ -182,15 +173,15 @@ static void follow(tb_check *c, state *s) {
     }
     end_window(c, s, avg, int8);
     s->scale = avg && !int8;
-    if (s->scale && npu_score_b(s->exclude) != 0) {
-        tb_check_value(c, "factor", s->made, tb_get(s->tab_re), 1);
-        tb_check_value(c, "factor", s->made, tb_get(s->tab_addr), t->tab);
+    if (s->scale && npu_score_b(s->exclude_i) != 0) {
+        tb_check_value(c, "factor", s->made, tb_get(s->tab_re_o), 1);
+        tb_check_value(c, "factor", s->made, tb_get(s->tab_addr_o), t->tab);
     }
 }
 
 static void scale(state *s) {
     result *r = &s->ring[(s->made - 1) % RESULTS];
-    const uint32_t factor = (uint32_t)tb_get(npu_score_b(s->exclude) != 0 ? s->tab : s->recip);
+    const uint32_t factor = (uint32_t)tb_get(npu_score_b(s->exclude_i) != 0 ? s->tab_i : s->recip_i);
     for (uint32_t l = 0; l < LANES; l++) {
         r->data[l] = cm_fp_mul(r->data[l], factor);
     }
@@ -198,28 +189,28 @@ static void scale(state *s) {
 }
 
 static void take_tap(state *s) {
-    s->now.valid = npu_score_b(s->tap_valid) != 0;
+    s->now.valid = npu_score_b(s->tap_valid_i) != 0;
     if (!s->now.valid) {
         return;
     }
     s->now = (tap){.valid = true,
-                   .first = npu_score_b(s->first) != 0,
-                   .init = npu_score_b(s->init) != 0,
-                   .last = npu_score_b(s->last) != 0,
-                   .fin = npu_score_b(s->fin) != 0,
-                   .end = npu_score_b(s->tap_end) != 0,
-                   .half = npu_score_b(s->half),
-                   .ow = npu_score_b(s->ow),
-                   .cols = npu_score_b(s->cols),
-                   .rows = npu_score_b(s->rows),
-                   .tab = npu_score_b(s->tap_tab),
-                   .lanes = npu_score_b(s->lanes),
-                   .chans = npu_score_b(s->chans)};
+                   .first = npu_score_b(s->tap_first_i) != 0,
+                   .init = npu_score_b(s->tap_init_i) != 0,
+                   .last = npu_score_b(s->tap_last_i) != 0,
+                   .fin = npu_score_b(s->tap_fin_i) != 0,
+                   .end = npu_score_b(s->tap_end_i) != 0,
+                   .half = npu_score_b(s->tap_half_i),
+                   .ow = npu_score_b(s->tap_ow_i),
+                   .cols = npu_score_b(s->tap_cols_i),
+                   .rows = npu_score_b(s->tap_rows_i),
+                   .tab = npu_score_b(s->tap_tab_i),
+                   .lanes = npu_score_b(s->tap_lanes_i),
+                   .chans = npu_score_b(s->tap_chans_i)};
 }
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    if (npu_score_b(s->we) != 0) {
+    if (npu_score_b(s->out_we_o) != 0) {
         take_result(c, s);
     } else if (s->out != s->made && c->all->sim->cycle >= s->ring[s->out % RESULTS].due) {
         tb_check_fail(c, "result", s->out, NULL, "none so far", "the result of a window that has ended");
@@ -249,7 +240,8 @@ static const char *const inputs[] = {"pool", "pool_seq", "pool_line", "fp_add", 
 
 const tb_check_ops npu_score_pool_op = {.unit = "pool_op",
                                         .inputs = inputs,
-                                        .state_bytes = sizeof(state),
+                                        TB_STATE(state, PORTS),
+                                        .wake = "tap_valid_i, out_we_o",
                                         .open = open,
                                         .clear = clear,
                                         .cycle = cycle,

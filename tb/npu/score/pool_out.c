@@ -20,9 +20,12 @@ typedef struct cursor {
     uint64_t row, jobs;            /* since the start of the task */
 } cursor;
 
+#define PORTS                                                                                                          \
+    start_i, busy_o, units_i, we_i, end_i, waddr_i, wdata_i, release_o, wr_valid_o, wr_ready_i, wr_data_o,             \
+        req_valid_o, req_ready_i, req_addr_o, req_bytes_o
 typedef struct state {
-    tb_sig task, start, busy, units, we, end, waddr, wdata, release, wr_valid, wr_ready, wr_data, req_valid, req_ready,
-        req_addr, req_bytes;
+    TB_PORTS(ports, PORTS);
+    tb_sig task;
     cm_pool_task t;
     uint32_t unit_count;
     row half[2], full[ROWS];
@@ -34,29 +37,7 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"start_i", &s->start},
-                                  {"busy_o", &s->busy},
-                                  {"units_i", &s->units},
-                                  {"we_i", &s->we},
-                                  {"end_i", &s->end},
-                                  {"waddr_i", &s->waddr},
-                                  {"wdata_i", &s->wdata},
-                                  {"release_o", &s->release},
-                                  {"wr_valid_o", &s->wr_valid},
-                                  {"wr_ready_i", &s->wr_ready},
-                                  {"wr_data_o", &s->wr_data},
-                                  {"req_valid_o", &s->req_valid},
-                                  {"req_ready_i", &s->req_ready},
-                                  {"req_addr_o", &s->req_addr},
-                                  {"req_bytes_o", &s->req_bytes}};
-    if (npu_score_pool_port(c, &s->task, err, err_size) != 0) {
-        return -1;
-    }
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
-    const tb_sig wake[] = {s->busy, s->req_valid, s->wr_valid, s->release, s->we, s->start};
-    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
+    return npu_score_pool_port(c, &s->task, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -99,7 +80,7 @@ static void begin(tb_check *c, state *s) {
     c->task++;
     clear(c);
     s->t = npu_score_pool_task(s->task);
-    s->unit_count = (uint32_t)tb_get(s->units);
+    s->unit_count = (uint32_t)tb_get(s->units_i);
 }
 
 /* Column and lane of word `k` of job `job`. */
@@ -109,7 +90,7 @@ static void word_place(const state *s, uint32_t lanes, uint32_t job, uint32_t k,
 }
 
 static void wrong_word(tb_check *c, const state *s, const uint32_t *want, const uint32_t *got, uint32_t words) {
-    char where[96], g[24], e[24];
+    char where[96];
     for (uint32_t i = 0; i < BEAT; i++) {
         if (got[i] == want[i]) {
             continue;
@@ -123,9 +104,7 @@ static void wrong_word(tb_check *c, const state *s, const uint32_t *want, const 
                      s->send.group * (s->t.int8 ? 32 : LANES) + lane * (s->t.int8 ? 4 : 1),
                      s->t.int8 ? " and three more" : "", s->send.oy, column);
         }
-        snprintf(g, sizeof g, "0x%08" PRIx32, got[i]);
-        snprintf(e, sizeof e, "0x%08" PRIx32, want[i]);
-        tb_check_fail(c, "word", s->words, where, g, e);
+        tb_check_failf(c, "word", s->words, "%s|0x%08" PRIx32 "|0x%08" PRIx32, where, got[i], want[i]);
         return;
     }
 }
@@ -143,7 +122,7 @@ static void take_word(tb_check *c, state *s) {
         word_place(s, lanes, s->send.job, s->send.word + i, &column, &lane);
         want[i] = r->word[column % COLUMNS][lane];
     }
-    memcpy(got, s->wr_data.ptr, sizeof got);
+    memcpy(got, s->wr_data_o.ptr, sizeof got);
     if (memcmp(got, want, sizeof want) != 0) {
         wrong_word(c, s, want, got, words);
     }
@@ -178,8 +157,8 @@ static void take_request(tb_check *c, state *s) {
     const cm_pool_task *t = &s->t;
     const uint32_t addr = t->ofm_addr + s->ask.group * (t->int8 ? 32 : LANES * t->ofm_cstep) +
                           s->ask.oy * t->ofm_rstep + s->ask.job * t->ofm_cstep;
-    const npu_score_pool_value v[] = {{"write job, address", s->req_addr, addr},
-                                      {"write job, bytes", s->req_bytes, 4 * words}};
+    const npu_score_pool_value v[] = {{"write job, address", s->req_addr_o, addr},
+                                      {"write job, bytes", s->req_bytes_o, 4 * words}};
     const npu_score_pool_value *wrong = npu_score_pool_differs(v, sizeof v / sizeof *v);
     if (wrong != NULL) {
         char where[96];
@@ -192,9 +171,9 @@ static void take_request(tb_check *c, state *s) {
 }
 
 static void take_result(tb_check *c, state *s) {
-    const uint32_t addr = (uint32_t)tb_get(s->waddr);
-    memcpy(s->half[addr / COLUMNS].word[addr % COLUMNS], s->wdata.ptr, sizeof s->half[0].word[0]);
-    if (npu_score_b(s->end) == 0) {
+    const uint32_t addr = (uint32_t)tb_get(s->waddr_i);
+    memcpy(s->half[addr / COLUMNS].word[addr % COLUMNS], s->wdata_i.ptr, sizeof s->half[0].word[0]);
+    if (npu_score_b(s->end_i) == 0) {
         return;
     }
     if (s->complete - s->send.row == ROWS) {
@@ -208,10 +187,10 @@ static void take_result(tb_check *c, state *s) {
 static void check_pace(tb_check *c, state *s) {
     const bool refused =
         /* the last word of a job needs a place for the job */
-        npu_score_b(s->req_valid) != 0 && npu_score_b(s->req_ready) == 0;
+        npu_score_b(s->req_valid_o) != 0 && npu_score_b(s->req_ready_i) == 0;
     const bool could = s->send.row < s->complete && !over(s, &s->send) && !refused;
-    s->silent = could && npu_score_b(s->wr_valid) == 0 ? s->silent + 1 : 0;
-    s->unasked = s->ask.jobs < s->send.jobs && npu_score_b(s->req_valid) == 0 ? s->unasked + 1 : 0;
+    s->silent = could && npu_score_b(s->wr_valid_o) == 0 ? s->silent + 1 : 0;
+    s->unasked = s->ask.jobs < s->send.jobs && npu_score_b(s->req_valid_o) == 0 ? s->unasked + 1 : 0;
     if (s->silent > PAUSE) {
         tb_check_fail(c, "word", s->words, NULL, "none", "one: a row is complete");
     } else if (s->unasked > PAUSE) {
@@ -222,20 +201,20 @@ static void check_pace(tb_check *c, state *s) {
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     check_pace(c, s);
-    tb_check_value(c, "busy", s->requests, tb_get(s->busy), !over(s, &s->ask));
-    if (npu_score_fire(s->req_valid, s->req_ready)) {
+    tb_check_value(c, "busy", s->requests, tb_get(s->busy_o), !over(s, &s->ask));
+    if (npu_score_fire(s->req_valid_o, s->req_ready_i)) {
         take_request(c, s);
     }
-    if (npu_score_fire(s->wr_valid, s->wr_ready)) {
+    if (npu_score_fire(s->wr_valid_o, s->wr_ready_i)) {
         take_word(c, s);
     }
-    if (npu_score_b(s->release) != 0) { /* the unit reads a word while the one before leaves */
+    if (npu_score_b(s->release_o) != 0) { /* the unit reads a word while the one before leaves */
         take_release(c, s);
     }
-    if (npu_score_b(s->we) != 0) {
+    if (npu_score_b(s->we_i) != 0) {
         take_result(c, s);
     }
-    if (npu_score_b(s->start) != 0) {
+    if (npu_score_b(s->start_i) != 0) {
         begin(c, s);
     }
     c->again = !over(s, &s->ask);
@@ -252,7 +231,8 @@ static const char *const inputs[] = {"pool", "pool_op", NULL};
 
 const tb_check_ops npu_score_pool_out = {.unit = "pool_out",
                                          .inputs = inputs,
-                                         .state_bytes = sizeof(state),
+                                         TB_STATE(state, PORTS),
+                                         .wake = "busy_o, req_valid_o, wr_valid_o, release_o, we_i, start_i",
                                          .open = open,
                                          .clear = clear,
                                          .cycle = cycle,

@@ -16,9 +16,12 @@ static const char *const field_name[FIELDS] = {"tap_first_o", "tap_init_o",  "ta
                                                "tap_end_o",   "tap_half_o",  "tap_ow_o",    "tap_cols_o",
                                                "tap_rows_o",  "tap_lanes_o", "tap_chans_o", "tap_tab_o"};
 
+#define PORTS                                                                                                          \
+    start_i, busy_o, slide_i, units_i, slow_i, tab_en_i, tab_whole_i, row_done_i, free_o, tab_addr_o, tab_ack_i,       \
+        tab_done_i, release_i, tap_valid_o, tap_addr_o
 typedef struct state {
-    tb_sig task, start, busy, slide, units, slow, tab_en, tab_whole, row_done, free, tab_addr, tab_ack, tab_done,
-        release, tap_valid, tap_addr;
+    TB_PORTS(ports, PORTS);
+    tb_sig task;
     tb_sig field[FIELDS];
     npu_score_pool_walk walk;
     uint32_t y, ow, x, begin, end; /* the tap that comes next; columns of its window inside the map */
@@ -36,25 +39,12 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {
-        {"start_i", &s->start},         {"busy_o", &s->busy},           {"slide_i", &s->slide},
-        {"units_i", &s->units},         {"slow_i", &s->slow},           {"tab_en_i", &s->tab_en},
-        {"tab_whole_i", &s->tab_whole}, {"row_done_i", &s->row_done},   {"free_o", &s->free},
-        {"tab_addr_o", &s->tab_addr},   {"tab_ack_i", &s->tab_ack},     {"tab_done_i", &s->tab_done},
-        {"release_i", &s->release},     {"tap_valid_o", &s->tap_valid}, {"tap_addr_o", &s->tap_addr}};
     for (size_t i = 0; i < FIELDS; i++) {
         if (tb_check_sig(c, field_name[i], 0, &s->field[i], err, err_size) != 0) {
             return -1;
         }
     }
-    if (npu_score_pool_port(c, &s->task, err, err_size) != 0) {
-        return -1;
-    }
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
-    const tb_sig wake[] = {s->start, s->free, s->tap_valid, s->row_done, s->release, s->tab_ack, s->tab_done};
-    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
+    return npu_score_pool_port(c, &s->task, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -77,7 +67,7 @@ static void begin_column(state *s) {
     s->expected[END] = s->ow == t->ow - 1;
     s->expected[COLS] = (uint8_t)(s->end - s->begin);
     s->expected[TAB] =
-        (uint8_t)((npu_score_b(s->tab_whole) != 0 ? (rows_of(s) - 1) * t->kw : 0) + s->end - s->begin - 1);
+        (uint8_t)((npu_score_b(s->tab_whole_i) != 0 ? (rows_of(s) - 1) * t->kw : 0) + s->end - s->begin - 1);
 }
 
 static void begin_row(state *s) {
@@ -98,12 +88,12 @@ static void begin_row(state *s) {
 
 static void begin(tb_check *c, state *s) {
     c->task++;
-    npu_score_pool_begin(&s->walk, s->task, c->index, (uint32_t)tb_get(s->units), npu_score_b(s->slide) != 0);
+    npu_score_pool_begin(&s->walk, s->task, c->index, (uint32_t)tb_get(s->units_i), npu_score_b(s->slide_i) != 0);
     s->y = s->walk.first;
     s->rows = 0;
     s->arrived = s->freed = s->to_free = s->table = 0;
     memset(s->use, true, sizeof s->use);
-    s->use[TAB] = npu_score_b(s->tab_en) != 0;
+    s->use[TAB] = npu_score_b(s->tab_en_i) != 0;
     s->use[CHANS] = s->walk.t.int8;
     begin_row(s);
 }
@@ -143,7 +133,8 @@ static void fail(tb_check *c, const state *s, const char *stream, const char *go
 }
 
 static bool table_there(const state *s) {
-    return npu_score_b(s->tab_en) == 0 || (s->table != 0 && (npu_score_b(s->tab_whole) != 0 || s->table == rows_of(s)));
+    return npu_score_b(s->tab_en_i) == 0 ||
+           (s->table != 0 && (npu_score_b(s->tab_whole_i) != 0 || s->table == rows_of(s)));
 }
 
 /* Has a row come, may it be worked on, and is what lies behind it done? */
@@ -168,7 +159,7 @@ static void check_row(tb_check *c, state *s) {
 static void check_pause(tb_check *c, state *s) {
     const npu_score_pool_walk *p = &s->walk;
     if (s->row_begun) {
-        const bool divides = npu_score_b(s->slow) != 0 && s->expected[FIN] != 0 && s->x + 1 == s->end;
+        const bool divides = npu_score_b(s->slow_i) != 0 && s->expected[FIN] != 0 && s->x + 1 == s->end;
         if (!divides || !s->any_finished || c->all->sim->cycle - s->finished >= 4) {
             fail(c, s, "tap", "none", "one in every cycle of a row");
         }
@@ -180,7 +171,7 @@ static void check_pause(tb_check *c, state *s) {
 
 static void wrong_tap(tb_check *c, const state *s, uint32_t addr) {
     char where[96];
-    npu_score_pool_value v[FIELDS + 1] = {{"tap_addr_o", s->tap_addr, addr}};
+    npu_score_pool_value v[FIELDS + 1] = {{"tap_addr_o", s->tap_addr_o, addr}};
     size_t count = 1;
     for (uint32_t i = 0; i < FIELDS; i++) {
         if (s->use[i]) {
@@ -200,7 +191,7 @@ static void take_tap(tb_check *c, state *s) {
         check_row(c, s);
     }
     const uint32_t addr = (s->base + s->x) % NPU_SCORE_POOL_LINE;
-    bool right = tb_get(s->tap_addr) == addr;
+    bool right = tb_get(s->tap_addr_o) == addr;
     s->expected[FIRST] = s->x == s->begin;
     s->expected[LAST] = s->x + 1 == s->end;
     for (uint32_t i = 0; i < FIELDS; i++) {
@@ -212,7 +203,7 @@ static void take_tap(tb_check *c, state *s) {
     }
     if (s->expected[LAST] != 0 && s->expected[FIN] != 0) {
         const uint64_t now = c->all->sim->cycle;
-        if (npu_score_b(s->slow) != 0 && s->any_finished && now - s->finished < 4) {
+        if (npu_score_b(s->slow_i) != 0 && s->any_finished && now - s->finished < 4) {
             fail(c, s, "tap", "windows that end less than four cycles apart", "time for the division");
         }
         s->finished = now;
@@ -231,40 +222,40 @@ static void take_tap(tb_check *c, state *s) {
 
 static void take_table(tb_check *c, state *s) {
     const npu_score_pool_walk *p = &s->walk;
-    const bool whole = npu_score_b(s->tab_whole) != 0;
+    const bool whole = npu_score_b(s->tab_whole_i) != 0;
     const bool there = s->table != 0 && (whole || s->table == rows_of(s));
-    if (!p->active || s->row_begun || s->y != p->first || npu_score_b(s->tab_en) == 0 || there) {
+    if (!p->active || s->row_begun || s->y != p->first || npu_score_b(s->tab_en_i) == 0 || there) {
         fail(c, s, "table address", "factors asked for", "not now");
         return;
     }
-    tb_check_value(c, "table address", s->taps, tb_get(s->tab_addr),
+    tb_check_value(c, "table address", s->taps, tb_get(s->tab_addr_o),
                    (uint32_t)(p->t.tab_addr + (whole ? 0 : 4 * (rows_of(s) - 1) * p->t.kw)));
 }
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    if (s->walk.active && npu_score_b(s->busy) == 0) {
+    if (s->walk.active && npu_score_b(s->busy_o) == 0) {
         fail(c, s, "busy", "0", "1: taps are missing");
     }
-    if (npu_score_b(s->free) != 0 && ++s->freed > s->to_free) {
+    if (npu_score_b(s->free_o) != 0 && ++s->freed > s->to_free) {
         fail(c, s, "free", "a row given back", "the row kept");
     }
-    if (npu_score_b(s->tap_valid) != 0) {
+    if (npu_score_b(s->tap_valid_o) != 0) {
         take_tap(c, s);
     } else if (s->walk.active) {
         check_pause(c, s);
     }
-    s->arrived += npu_score_b(s->row_done) != 0;
-    if (npu_score_b(s->release) != 0 && s->claimed > 0) {
+    s->arrived += npu_score_b(s->row_done_i) != 0;
+    if (npu_score_b(s->release_i) != 0 && s->claimed > 0) {
         s->claimed--;
     }
-    if (npu_score_b(s->tab_ack) != 0) {
+    if (npu_score_b(s->tab_ack_i) != 0) {
         take_table(c, s);
     }
-    if (npu_score_b(s->tab_done) != 0) {
+    if (npu_score_b(s->tab_done_i) != 0) {
         s->table = rows_of(s);
     }
-    if (npu_score_b(s->start) != 0) {
+    if (npu_score_b(s->start_i) != 0) {
         begin(c, s);
     }
     c->again = s->walk.active;
@@ -281,10 +272,12 @@ static void finish(tb_check *c) {
 
 static const char *const inputs[] = {"pool", "pool_line", "pool_ld", "pool_out", NULL};
 
-const tb_check_ops npu_score_pool_seq = {.unit = "pool_seq",
-                                         .inputs = inputs,
-                                         .state_bytes = sizeof(state),
-                                         .open = open,
-                                         .clear = clear,
-                                         .cycle = cycle,
-                                         .finish = finish};
+const tb_check_ops npu_score_pool_seq = {
+    .unit = "pool_seq",
+    .inputs = inputs,
+    TB_STATE(state, PORTS),
+    .wake = "start_i, free_o, tap_valid_o, row_done_i, release_i, tab_ack_i, tab_done_i",
+    .open = open,
+    .clear = clear,
+    .cycle = cycle,
+    .finish = finish};

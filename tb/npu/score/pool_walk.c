@@ -4,7 +4,6 @@
 #include "task_bits.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 uint32_t npu_score_pool_units(const cm_pool_task *t, uint32_t n) {
     return t->int8 ? tb_align_up(t->c, n) / 4 : t->c;
@@ -19,8 +18,7 @@ cm_pool_task npu_score_pool_task(tb_sig port) {
 int npu_score_pool_port(const tb_check *c, tb_sig *task, char *err, size_t err_size) {
     const tb_tap *chan = tb_taps_find(&c->all->taps, "pool_chan", c->index);
     if (chan == NULL) {
-        snprintf(err, err_size, "%s: there is no tap of its pool_chan", c->tap->path);
-        return -1;
+        return opt_fail(err, err_size, "%s: there is no tap of its pool_chan", c->tap->path);
     }
     return tb_tap_sig(chan, "task_i", CM_POOL_TASK_WIDTH, task, err, err_size);
 }
@@ -90,8 +88,5 @@ const npu_score_pool_value *npu_score_pool_differs(const npu_score_pool_value *v
 }
 
 void npu_score_pool_fail(tb_check *c, const npu_score_pool_value *v, uint64_t transaction, const char *where) {
-    char got[24], expected[24];
-    snprintf(got, sizeof got, "0x%" PRIx64, tb_get(v->sig));
-    snprintf(expected, sizeof expected, "0x%" PRIx32, v->expected);
-    tb_check_fail(c, v->stream, transaction, where, got, expected);
+    tb_check_failf(c, v->stream, transaction, "%s|0x%" PRIx64 "|0x%" PRIx32, where, tb_get(v->sig), v->expected);
 }

@@ -14,51 +14,11 @@
 
 static int open(tb_check *c, char *err, size_t err_size) {
     post_state *s = (post_state *)c->state;
-    const npu_score_sig sigs[] = {{"task_valid_i", &s->task_valid},
-                                  {"task_i", &s->task},
-                                  {"par_ready_i", &s->par_ready},
-                                  {"task_wait_o", &s->wait},
-                                  {"task_done_i", &s->done},
-                                  {"tile_i", &s->tile},
-                                  {"free_o", &s->free},
-                                  {"free_tiles_o", &s->free_tiles},
-                                  {"par_re_o", &s->par_re},
-                                  {"par_addr_o", &s->par_addr},
-                                  {"par_oscale_i", &s->par_oscale},
-                                  {"par_bias_i", &s->par_bias},
-                                  {"ofm_re_o", &s->ofm_re},
-                                  {"ofm_col_o", &s->ofm_col},
-                                  {"ofm_addr_o", &s->ofm_addr},
-                                  {"ofm_data_i", &s->ofm_data},
-                                  {"psum_req_valid_o", &s->ps_valid},
-                                  {"psum_req_ready_i", &s->ps_ready},
-                                  {"psum_req_addr_o", &s->ps_addr},
-                                  {"psum_req_bytes_o", &s->ps_bytes},
-                                  {"psum_valid_i", &s->psum_valid},
-                                  {"psum_ready_o", &s->psum_ready},
-                                  {"psum_i", &s->psum},
-                                  {"wr_req_valid_o", &s->req_valid},
-                                  {"wr_req_ready_i", &s->req_ready},
-                                  {"wr_req_addr_o", &s->req_addr},
-                                  {"wr_req_bytes_o", &s->req_bytes},
-                                  {"wr_valid_o", &s->wr_valid},
-                                  {"wr_ready_i", &s->wr_ready},
-                                  {"wr_data_o", &s->wr_data},
-                                  {"wr_level_i", &s->level},
-                                  {"event_o", &s->event},
-                                  {"pass_pop", &s->pop}};
     s->n = npu_score_n(c);
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
-    s->cols = s->ofm_data.width / 128;
+    s->cols = s->ofm_data_i.width / 128;
     s->most_slots = s->n >= 16 ? 8 : 16;
-    const tb_sig wake[] = {s->wr_valid, s->ofm_re, s->tile, s->req_valid, s->ps_valid, s->psum_valid,
-                           s->par_re,   s->free,   s->pop,  s->done,      s->wait};
     /* that it works is said all the time, and looked at with what it does */
-    return tb_check_wake_bits(c, s->event, 6, err, err_size) != 0
-               ? -1
-               : npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
+    return tb_check_wake_bits(c, s->event_o, 6, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -88,14 +48,14 @@ static void word_fp32(tb_check *c, post_state *s) {
         return;
     }
     const post_word *o = &s->out[f->word_out++ % WORDS];
-    const uint32_t *got = (const uint32_t *)s->wr_data.ptr;
+    const uint32_t *got = (const uint32_t *)s->wr_data_o.ptr;
     for (uint32_t i = 0; i < o->count; i++) {
         if (got[i] != o->y[i]) {
             fp32_differs(c, s, o, i, got[i]);
             break;
         }
     }
-    if (!high(s->wr_ready) && tb_get(s->level) >= SEND_WORDS) {
+    if (!high(s->wr_ready_i) && tb_get(s->wr_level_i) >= SEND_WORDS) {
         tb_check_fail(c, "word", f->words, NULL, "a word", "room in send_buf for it first");
     }
     f->words++;
@@ -111,18 +71,16 @@ static void word_requant(tb_check *c, post_state *s) {
     const post_block *k = &s->ring[f->left % BLOCKS];
     const uint32_t first = f->data_at.pixel * s->n + f->data_at.byte;
     const uint32_t bytes = npu_score_word_bytes(s->n, &k->b, f->data_at);
-    const int8_t *got = (const int8_t *)s->wr_data.ptr, *expected = &k->value[first];
+    const int8_t *got = (const int8_t *)s->wr_data_o.ptr, *expected = &k->value[first];
     if (memcmp(got, expected, bytes) != 0) {
         uint32_t i = 0;
         while (got[i] == expected[i]) {
             i++;
         }
-        char where[96], g[16], e[16];
+        char where[96];
         npu_score_post_place(s, k->ob * s->n + (first + i) % s->n,
                              k->pixel + npu_score_tile_pixel(s->w.chan, (first + i) / s->n), where);
-        snprintf(g, sizeof g, "%d", got[i]);
-        snprintf(e, sizeof e, "%d", expected[i]);
-        tb_check_fail(c, "word", f->words, where, g, e);
+        tb_check_failf(c, "word", f->words, "%s|%d|%d", where, got[i], expected[i]);
     }
     npu_score_next_word(s->n, &k->b, &f->data_at);
     f->words++;
@@ -137,7 +95,7 @@ static void take_back(tb_check *c, post_state *s) {
         tb_check_fail(c, "tiles given back", f->frees, NULL, "a group", "its last sums read first");
     }
     const uint32_t tiles = npu_score_post_walk_tiles(&s->w, &f->group);
-    npu_score_post_expect(c, "tiles given back", f->frees, &f->group, tb_get(s->free_tiles), tiles);
+    npu_score_post_expect(c, "tiles given back", f->frees, &f->group, tb_get(s->free_tiles_o), tiles);
     f->avail -= tiles;
     npu_score_post_walk_next(&s->w, &f->group);
     f->frees++;
@@ -166,17 +124,16 @@ static uint64_t task_cycles(const post_state *s) {
 static void count_time(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     const uint64_t now = c->all->sim->cycle;
-    const bool held_up = f->no_sums || (f->no_psums && !high(s->psum_valid)) ||
-                         (high(s->req_valid) && !high(s->req_ready)) || (high(s->ps_valid) && !high(s->ps_ready)) ||
-                         (high(s->wr_valid) && !high(s->wr_ready)) ||
-                         (!s->w.t.requant && tb_get(s->level) + SLACK >= SEND_WORDS);
+    const bool held_up = f->no_sums || (f->no_psums && !high(s->psum_valid_i)) ||
+                         (high(s->wr_req_valid_o) && !high(s->wr_req_ready_i)) ||
+                         (high(s->psum_req_valid_o) && !high(s->psum_req_ready_i)) ||
+                         (high(s->wr_valid_o) && !high(s->wr_ready_i)) ||
+                         (!s->w.t.requant && tb_get(s->wr_level_i) + SLACK >= SEND_WORDS);
     f->time += (f->no_sums || f->no_psums ? 0 : now - f->seen - 1) + !held_up;
     f->seen = now;
     if (f->time > f->most && !(f->waited && f->word_in == f->word_out)) {
-        char got[40], expected[64];
-        snprintf(got, sizeof got, "%" PRIu64 " cycles of its own", f->time);
-        snprintf(expected, sizeof expected, "%" PRIu64 " at most for the whole task", f->most);
-        tb_check_fail(c, "pace", f->words, NULL, got, expected);
+        tb_check_failf(c, "pace", f->words, "%" PRIu64 " cycles of its own|%" PRIu64 " at most for the whole task",
+                       f->time, f->most);
     }
 }
 
@@ -194,7 +151,7 @@ static void find_waits(post_state *s) {
 static void begin_task(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     npu_score_task task;
-    npu_score_task_get(NPU_SCORE_GEMM, s->task, &task);
+    npu_score_task_get(NPU_SCORE_GEMM, s->task_i, &task);
     const cm_gemm_task t = task.gemm;
     npu_score_post_work_set(&s->w, &t, s->n, c->index);
     c->task = s->tasks++;
@@ -228,9 +185,7 @@ static void check_wait(tb_check *c, post_state *s) {
                           : f->left != f->begun       ? "pixels to write"
                                                       : NULL;
     if (missing != NULL) {
-        char expected[80];
-        snprintf(expected, sizeof expected, "0: there are %s left", missing);
-        tb_check_fail(c, "task_wait", c->task, NULL, "1", expected);
+        tb_check_failf(c, "task_wait", c->task, "1|0: there are %s left", missing);
     }
 }
 
@@ -247,14 +202,14 @@ static void end_task(post_state *s) {
 
 /* Works; waits for room; waits for partial sums. */
 static void check_events(tb_check *c, const post_state *s) {
-    const uint32_t event = *(const uint8_t *)s->event.ptr;
-    if ((high(s->req_valid) || high(s->ofm_re)) && (event & 1u) == 0) {
+    const uint32_t event = *(const uint8_t *)s->event_o.ptr;
+    if ((high(s->wr_req_valid_o) || high(s->ofm_re_o)) && (event & 1u) == 0) {
         tb_check_fail(c, "event", 0, NULL, "0", "1: it works");
     }
-    if ((event & 2u) != 0 && !s->w.t.requant && tb_get(s->level) + SLACK < SEND_WORDS) {
+    if ((event & 2u) != 0 && !s->w.t.requant && tb_get(s->wr_level_i) + SLACK < SEND_WORDS) {
         tb_check_fail(c, "event", 1, NULL, "1", "0: there is room in send_buf");
     }
-    if ((event & 4u) != 0 && (!s->w.t.psum_add || high(s->psum_valid))) {
+    if ((event & 4u) != 0 && (!s->w.t.psum_add || high(s->psum_valid_i))) {
         tb_check_fail(c, "event", 2, NULL, "1", "0: no partial sum is missing");
     }
 }
@@ -265,23 +220,23 @@ static void cycle_busy(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     count_time(c, s);
     npu_score_post_arrive(c, s);
-    if (high(s->wr_valid)) {
+    if (high(s->wr_valid_o)) {
         if (!s->w.t.requant) {
             word_fp32(c, s);
-        } else if (high(s->wr_ready)) {
+        } else if (high(s->wr_ready_i)) {
             word_requant(c, s);
         }
     }
     npu_score_post_follow(c, s);
-    if (high(s->free)) {
+    if (high(s->free_o)) {
         take_back(c, s);
     }
     check_events(c, s);
-    if (high(s->wait) && !f->waited) {
+    if (high(s->task_wait_o) && !f->waited) {
         check_wait(c, s);
     }
     find_waits(s);
-    if (high(s->done)) {
+    if (high(s->task_done_i)) {
         end_task(s);
     }
 }
@@ -293,14 +248,14 @@ static void cycle(tb_check *c) {
     }
     if (s->f.busy) {
         cycle_busy(c, s);
-    } else if ((*(const uint8_t *)s->event.ptr | *(const uint8_t *)s->wr_valid.ptr | *(const uint8_t *)s->ofm_re.ptr) !=
-               0) {
+    } else if ((*(const uint8_t *)s->event_o.ptr | *(const uint8_t *)s->wr_valid_o.ptr |
+                *(const uint8_t *)s->ofm_re_o.ptr) != 0) {
         tb_check_fail(c, "event", 0, NULL, "an event, a read or a word", "none: there is no task");
-    } else if (npu_score_fire(s->task_valid, s->par_ready)) {
+    } else if (npu_score_fire(s->task_valid_i, s->par_ready_i)) {
         begin_task(c, s);
     }
-    s->f.avail += high(s->tile);
-    c->again = !s->f.busy || s->f.sums.due || s->f.par_due || (!s->f.waited && high(s->wait));
+    s->f.avail += high(s->tile_i);
+    c->again = !s->f.busy || s->f.sums.due || s->f.par_due || (!s->f.waited && high(s->task_wait_o));
 }
 
 static void finish(tb_check *c) {
@@ -313,10 +268,13 @@ static void finish(tb_check *c) {
 static const char *const inputs[] = {"ofm_buf", "par_buf",       "dma_rd", "gemm_queue", "act",
                                      "requant", "fp_i32_to_f32", "fp_mul", "fp_add",     NULL};
 
-const tb_check_ops npu_score_post = {.unit = "post",
-                                     .inputs = inputs,
-                                     .state_bytes = sizeof(post_state),
-                                     .open = open,
-                                     .clear = clear,
-                                     .cycle = cycle,
-                                     .finish = finish};
+const tb_check_ops npu_score_post = {
+    .unit = "post",
+    .inputs = inputs,
+    TB_STATE(post_state, PORTS),
+    .wake = "wr_valid_o, ofm_re_o, tile_i, wr_req_valid_o, psum_req_valid_o, psum_valid_i, par_re_o, free_o, pass_pop, "
+            "task_done_i, task_wait_o",
+    .open = open,
+    .clear = clear,
+    .cycle = cycle,
+    .finish = finish};

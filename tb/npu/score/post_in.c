@@ -17,11 +17,9 @@ void npu_score_post_expect(tb_check *c, const char *stream, uint64_t transaction
                            uint64_t got, uint64_t expected) {
     if (got != expected) {
         const post_state *s = (const post_state *)c->state;
-        char where[96], g[24], e[24];
+        char where[96];
         npu_score_post_place(s, npu_score_post_walk_channel(&s->w, k), npu_score_post_walk_pixel(&s->w, k), where);
-        snprintf(g, sizeof g, "0x%" PRIx64, got);
-        snprintf(e, sizeof e, "0x%" PRIx64, expected);
-        tb_check_fail(c, stream, transaction, where, g, e);
+        tb_check_failf(c, stream, transaction, "%s|0x%" PRIx64 "|0x%" PRIx64, where, got, expected);
     }
 }
 
@@ -76,7 +74,7 @@ static void take_job(tb_check *c, post_state *s) {
         return;
     }
     const npu_score_post_walk *k = &f->job;
-    const uint32_t addr = (uint32_t)tb_get(s->req_addr), bytes = (uint32_t)tb_get(s->req_bytes);
+    const uint32_t addr = (uint32_t)tb_get(s->wr_req_addr_o), bytes = (uint32_t)tb_get(s->wr_req_bytes_o);
     if (s->w.t.requant) {
         const npu_score_nhwc b = block_at(s, k);
         npu_score_post_expect(c, "write address", f->jobs, k, addr, npu_score_job_addr(&b, f->job_at));
@@ -101,8 +99,9 @@ static void take_request(tb_check *c, post_state *s) {
     }
     const uint32_t offset =
         npu_score_post_walk_channel(&s->w, k) * s->w.t.psum_cstep + 4 * npu_score_post_walk_pixel(&s->w, k);
-    npu_score_post_expect(c, "read address", f->requests, k, tb_get(s->ps_addr), (uint32_t)(s->w.t.psum_addr + offset));
-    npu_score_post_expect(c, "read bytes", f->requests, k, tb_get(s->ps_bytes),
+    npu_score_post_expect(c, "read address", f->requests, k, tb_get(s->psum_req_addr_o),
+                          (uint32_t)(s->w.t.psum_addr + offset));
+    npu_score_post_expect(c, "read bytes", f->requests, k, tb_get(s->psum_req_bytes_o),
                           4 * npu_score_post_walk_pixels(&s->w, k));
     npu_score_post_walk_next(&s->w, &f->ps_req);
     f->requests++;
@@ -123,7 +122,7 @@ static void take_beat(tb_check *c, post_state *s) {
             tb_check_fail(c, "partial sums", f->beat_in, NULL, "a beat taken", "a read of ofm_buf for those before it");
             return;
         }
-        memcpy(s->beat[f->beat_in++ % BEATS], s->psum.ptr, 16);
+        memcpy(s->beat[f->beat_in++ % BEATS], s->psum_i.ptr, 16);
     }
     if (4 * ++k->word >= npu_score_post_walk_pixels(&s->w, k)) {
         npu_score_post_walk_next(&s->w, k);
@@ -138,7 +137,7 @@ static void take_factors(tb_check *c, post_state *s) {
         return;
     }
     const uint32_t at = f->par_base + npu_score_post_walk_channel(&s->w, &f->par) / 4;
-    npu_score_post_expect(c, "factor address", f->factors, &f->par, tb_get(s->par_addr), at % PAR_WORDS);
+    npu_score_post_expect(c, "factor address", f->factors, &f->par, tb_get(s->par_addr_o), at % PAR_WORDS);
     if (f->factors - f->channels >= FACTORS) {
         tb_check_fail(c, "factors", f->factors, NULL, "one more read", "channels read from ofm_buf first");
         return;
@@ -150,8 +149,8 @@ static void factors_arrive(post_state *s) {
     post_flow *f = &s->f;
     const uint32_t lane = npu_score_post_walk_channel(&s->w, &f->par) % 4;
     uint32_t *dst = s->factor[f->factors++ % FACTORS];
-    dst[0] = ((const uint32_t *)s->par_oscale.ptr)[lane];
-    dst[1] = ((const uint32_t *)s->par_bias.ptr)[lane];
+    dst[0] = ((const uint32_t *)s->par_oscale_i.ptr)[lane];
+    dst[1] = ((const uint32_t *)s->par_bias_i.ptr)[lane];
     npu_score_post_walk_next(&s->w, &f->par);
     f->par_due = false;
 }
@@ -174,8 +173,8 @@ static uint32_t ring_word(const post_state *s, const npu_score_post_walk *k) {
 static void read_fp32(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     npu_score_post_walk *k = &f->read;
-    npu_score_post_expect(c, "read column", f->reads, k, tb_get(s->ofm_col), k->col / 2);
-    npu_score_post_expect(c, "read word", f->reads, k, tb_get(s->ofm_addr), (ring_word(s, k) + k->word) % RING_WORDS);
+    npu_score_post_expect(c, "read column", f->reads, k, tb_get(s->ofm_col_o), k->col / 2);
+    npu_score_post_expect(c, "read word", f->reads, k, tb_get(s->ofm_addr_o), (ring_word(s, k) + k->word) % RING_WORDS);
     if (s->w.t.psum_add && !use_beat(c, s)) {
         return;
     }
@@ -238,11 +237,11 @@ static void read_requant(tb_check *c, post_state *s) {
         return;
     }
     const uint32_t at = (ring_word(s, k) + k->sub * (s->n / 2) + 2 * k->word) % RING_WORDS;
-    npu_score_post_expect(c, "read column", f->reads, k, tb_get(s->ofm_col), k->col / s->cols);
-    npu_score_post_expect(c, "read word", f->reads, k, tb_get(s->ofm_addr) & ~UINT64_C(1), at);
+    npu_score_post_expect(c, "read column", f->reads, k, tb_get(s->ofm_col_o), k->col / s->cols);
+    npu_score_post_expect(c, "read word", f->reads, k, tb_get(s->ofm_addr_o) & ~UINT64_C(1), at);
     if (post_any_factors(s)) {
-        npu_score_post_expect(c, "factor read", f->reads, k, high(s->par_re), 1);
-        npu_score_post_expect(c, "factor address", f->reads, k, tb_get(s->par_addr),
+        npu_score_post_expect(c, "factor read", f->reads, k, high(s->par_re_o), 1);
+        npu_score_post_expect(c, "factor address", f->reads, k, tb_get(s->par_addr_o),
                               (f->par_base + npu_score_post_walk_channel(&s->w, k) / 4) % PAR_WORDS);
     }
     const bool exists = npu_score_post_walk_channel(&s->w, k) < s->w.t.oc &&
@@ -287,7 +286,7 @@ static void sums_fp32(tb_check *c, post_state *s) {
         return;
     }
     post_word *o = &s->out[f->word_in++ % WORDS];
-    const int32_t *sum = (const int32_t *)s->ofm_data.ptr;
+    const int32_t *sum = (const int32_t *)s->ofm_data_i.ptr;
     o->channel = f->sums.channel;
     o->pixel = f->sums.pixel;
     o->count = f->sums.count;
@@ -301,8 +300,8 @@ static void sums_requant(post_state *s) {
     const post_sums *r = &f->sums;
     post_block *b = &s->ring[(f->begun - 1) % BLOCKS];
     /* with partial sums one of the columns that were read counts */
-    const int32_t *sum = (const int32_t *)s->ofm_data.ptr + (r->columns == 1 ? 4 * (r->col % s->cols) : 0);
-    const uint32_t *oscale = (const uint32_t *)s->par_oscale.ptr, *bias = (const uint32_t *)s->par_bias.ptr;
+    const int32_t *sum = (const int32_t *)s->ofm_data_i.ptr + (r->columns == 1 ? 4 * (r->col % s->cols) : 0);
+    const uint32_t *oscale = (const uint32_t *)s->par_oscale_i.ptr, *bias = (const uint32_t *)s->par_bias_i.ptr;
     for (uint32_t j = 0; j < r->columns && r->channel + j < s->w.t.oc; j++) {
         const uint32_t lane = (r->col + j) % 4;
         for (uint32_t i = 0; i < 4 && 4 * r->word + i < b->b.pixels; i++) {
@@ -332,22 +331,22 @@ void npu_score_post_arrive(tb_check *c, post_state *s) {
 
 void npu_score_post_follow(tb_check *c, post_state *s) {
     /* partial sums first: a read takes them at once */
-    if (npu_score_fire(s->psum_valid, s->psum_ready)) {
+    if (npu_score_fire(s->psum_valid_i, s->psum_ready_o)) {
         take_beat(c, s);
     }
-    if (high(s->ofm_re)) {
+    if (high(s->ofm_re_o)) {
         take_read(c, s);
     }
-    if (high(s->pop) && s->f.slots > 0) {
+    if (high(s->pass_pop) && s->f.slots > 0) {
         s->f.slots--;
     }
-    if (npu_score_fire(s->ps_valid, s->ps_ready)) {
+    if (npu_score_fire(s->psum_req_valid_o, s->psum_req_ready_i)) {
         take_request(c, s);
     }
-    if (npu_score_fire(s->req_valid, s->req_ready)) {
+    if (npu_score_fire(s->wr_req_valid_o, s->wr_req_ready_i)) {
         take_job(c, s);
     }
-    if (high(s->par_re) && !s->w.t.requant) {
+    if (high(s->par_re_o) && !s->w.t.requant) {
         take_factors(c, s);
     }
 }

@@ -63,10 +63,13 @@ typedef struct post_flow {
     uint64_t jobs, requests, reads, words, frees;
 } post_flow;
 
+#define PORTS                                                                                                          \
+    task_valid_i, task_i, par_ready_i, task_wait_o, task_done_i, tile_i, free_o, free_tiles_o, par_re_o, par_addr_o,   \
+        par_oscale_i, par_bias_i, ofm_re_o, ofm_col_o, ofm_addr_o, ofm_data_i, psum_req_valid_o, psum_req_ready_i,     \
+        psum_req_addr_o, psum_req_bytes_o, psum_valid_i, psum_ready_o, psum_i, wr_req_valid_o, wr_req_ready_i,         \
+        wr_req_addr_o, wr_req_bytes_o, wr_valid_o, wr_ready_i, wr_data_o, wr_level_i, event_o, pass_pop
 typedef struct post_state {
-    tb_sig task_valid, task, par_ready, wait, done, tile, free, free_tiles, par_re, par_addr, par_oscale, par_bias,
-        ofm_re, ofm_col, ofm_addr, ofm_data, ps_valid, ps_ready, ps_addr, ps_bytes, psum_valid, psum_ready, psum,
-        req_valid, req_ready, req_addr, req_bytes, wr_valid, wr_ready, wr_data, level, event, pop;
+    TB_PORTS(ports, PORTS);
     npu_score_post_work w;
     uint32_t n, cols, most_slots;
     uint64_t tasks;

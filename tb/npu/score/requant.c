@@ -7,7 +7,6 @@
  * its predecessor, or from when it could begin if that is later.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "nhwc.h"
@@ -27,9 +26,12 @@ typedef struct block {
     int8_t value[N_MAX * N_MAX]; /* [pixel][channel], channels that do not exist 0 */
 } block;
 
+#define PORTS                                                                                                          \
+    out_scale_i, pitch_i, single_i, blk_valid_i, blk_ready_o, blk_addr_i, blk_npix_i, blk_nch_i, blk_last_i,           \
+        in_valid_i, in_data_i, pop_o, idle_o, wr_req_valid_o, wr_req_ready_i, wr_req_addr_o, wr_req_bytes_o,           \
+        wr_valid_o, wr_ready_i, wr_data_o
 typedef struct state {
-    tb_sig scale, pitch, single, blk_valid, blk_ready, blk_addr, blk_npix, blk_nch, blk_last, in_valid, in_data, pop,
-        idle, req_valid, req_ready, req_addr, req_bytes, wr_valid, wr_ready, wr_data;
+    TB_PORTS(ports, PORTS);
     block ring[BLOCKS];
     uint64_t told, fed, asked, written; /* blocks: described, results complete, all jobs accepted, all words out */
     uint32_t channel, word;             /* of the block that is fed: first channel of the pass, word of the pass */
@@ -43,35 +45,6 @@ typedef struct state {
     npu_score_place job, data;
     uint64_t jobs, words;
 } state;
-
-static int open(tb_check *c, char *err, size_t err_size) {
-    state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"out_scale_i", &s->scale},
-                                  {"pitch_i", &s->pitch},
-                                  {"single_i", &s->single},
-                                  {"blk_valid_i", &s->blk_valid},
-                                  {"blk_ready_o", &s->blk_ready},
-                                  {"blk_addr_i", &s->blk_addr},
-                                  {"blk_npix_i", &s->blk_npix},
-                                  {"blk_nch_i", &s->blk_nch},
-                                  {"blk_last_i", &s->blk_last},
-                                  {"in_valid_i", &s->in_valid},
-                                  {"in_data_i", &s->in_data},
-                                  {"pop_o", &s->pop},
-                                  {"idle_o", &s->idle},
-                                  {"wr_req_valid_o", &s->req_valid},
-                                  {"wr_req_ready_i", &s->req_ready},
-                                  {"wr_req_addr_o", &s->req_addr},
-                                  {"wr_req_bytes_o", &s->req_bytes},
-                                  {"wr_valid_o", &s->wr_valid},
-                                  {"wr_ready_i", &s->wr_ready},
-                                  {"wr_data_o", &s->wr_data}};
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
-    const tb_sig wake[] = {s->wr_valid, s->req_valid, s->in_valid, s->pop, s->blk_valid};
-    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
-}
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
@@ -101,16 +74,16 @@ static void take_block(tb_check *c, state *s) {
         return;
     }
     block *k = &s->ring[s->told++ % BLOCKS];
-    k->b.addr = (uint32_t)tb_get(s->blk_addr);
-    k->b.pitch = (uint32_t)tb_get(s->pitch);
-    k->b.pixels = npu_score_share(c->index, (uint32_t)tb_get(s->blk_npix));
-    k->channels = (uint32_t)tb_get(s->blk_nch);
-    k->last = *(const uint8_t *)s->blk_last.ptr != 0;
+    k->b.addr = (uint32_t)tb_get(s->blk_addr_i);
+    k->b.pitch = (uint32_t)tb_get(s->pitch_i);
+    k->b.pixels = npu_score_share(c->index, (uint32_t)tb_get(s->blk_npix_i));
+    k->channels = (uint32_t)tb_get(s->blk_nch_i);
+    k->last = *(const uint8_t *)s->blk_last_i.ptr != 0;
     memset(k->value, 0, sizeof k->value);
 }
 
 static uint32_t columns_of(const state *s) {
-    return *(const uint8_t *)s->single.ptr != 0 ? 1 : s->in_data.width / 128;
+    return *(const uint8_t *)s->single_i.ptr != 0 ? 1 : s->in_data_i.width / 128;
 }
 
 /* Cycles of the transposer for so many rows or pixels. */
@@ -150,8 +123,8 @@ static void take_results(tb_check *c, state *s) {
     if (s->fed == s->told) {
         return; /* post's error: results of no block */
     }
-    const cm_gemm_task scale = {.out_scale = (uint32_t)tb_get(s->scale)};
-    const uint32_t *y = (const uint32_t *)s->in_data.ptr;
+    const cm_gemm_task scale = {.out_scale = (uint32_t)tb_get(s->out_scale_i)};
+    const uint32_t *y = (const uint32_t *)s->in_data_i.ptr;
     block *k = &s->ring[s->fed % BLOCKS];
     s->passes += s->word == 0;
     for (uint32_t j = 0; j < columns && s->channel + j < k->channels; j++) {
@@ -177,8 +150,8 @@ static void take_job(tb_check *c, state *s) {
         return;
     }
     const npu_score_nhwc *b = &s->ring[s->asked % BLOCKS].b;
-    tb_check_value(c, "write address", s->jobs, tb_get(s->req_addr), npu_score_job_addr(b, s->job));
-    tb_check_value(c, "write bytes", s->jobs, tb_get(s->req_bytes), npu_score_job_pixels(n, b, s->job) * n);
+    tb_check_value(c, "write address", s->jobs, tb_get(s->wr_req_addr_o), npu_score_job_addr(b, s->job));
+    tb_check_value(c, "write bytes", s->jobs, tb_get(s->wr_req_bytes_o), npu_score_job_pixels(n, b, s->job) * n);
     npu_score_next_job(n, b, &s->job);
     s->jobs++;
 }
@@ -192,15 +165,13 @@ static void take_word(tb_check *c, state *s) {
     const block *k = &s->ring[s->written % BLOCKS];
     const uint32_t first = s->data.pixel * n + s->data.byte;
     const uint32_t bytes = npu_score_word_bytes(n, &k->b, s->data);
-    const int8_t *got = (const int8_t *)s->wr_data.ptr;
+    const int8_t *got = (const int8_t *)s->wr_data_o.ptr;
     for (uint32_t i = 0; memcmp(got, &k->value[first], bytes) != 0 && i < bytes; i++) {
         if (got[i] != k->value[first + i]) {
-            char where[96], g[16], e[16];
-            snprintf(where, sizeof where, "block %" PRIu64 ", pixel %" PRIu32 " of the tile, channel %" PRIu32,
-                     s->written, npu_score_tile_pixel(c->index, (first + i) / n), (first + i) % n);
-            snprintf(g, sizeof g, "%d", got[i]);
-            snprintf(e, sizeof e, "%d", k->value[first + i]);
-            tb_check_fail(c, "word", s->words, where, g, e);
+            tb_check_failf(c, "word", s->words,
+                           "block %" PRIu64 ", pixel %" PRIu32 " of the tile, channel %" PRIu32 "|%d|%d", s->written,
+                           npu_score_tile_pixel(c->index, (first + i) / n), (first + i) % n, got[i],
+                           k->value[first + i]);
             break;
         }
     }
@@ -223,7 +194,7 @@ static void take_pop(tb_check *c, state *s) {
 /* One more cycle, and what should have been done by now. */
 static void check_pace(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c);
-    s->time += *(const uint8_t *)s->wr_valid.ptr == 0 || *(const uint8_t *)s->wr_ready.ptr != 0;
+    s->time += *(const uint8_t *)s->wr_valid_o.ptr == 0 || *(const uint8_t *)s->wr_ready_i.ptr != 0;
     if (s->popped < s->complete && s->time > s->latest[s->popped % PASSES] + cycles_of(n, SLACK)) {
         tb_check_fail(c, "pace", s->popped, NULL, "a pass in the gather buffer", "its place given back");
     }
@@ -235,7 +206,7 @@ static void check_pace(tb_check *c, state *s) {
      * entered the transposer
      */
     const uint64_t left = s->through > 2 ? s->through - 2 : 0, over = left < s->asked ? left : s->asked;
-    const bool refused = *(const uint8_t *)s->blk_valid.ptr != 0 && *(const uint8_t *)s->blk_ready.ptr == 0 &&
+    const bool refused = *(const uint8_t *)s->blk_valid_i.ptr != 0 && *(const uint8_t *)s->blk_ready_o.ptr == 0 &&
                          s->told - over <= BLOCKS / 4;
     s->refused = refused ? s->refused + 1 : 0;
     if (s->refused > REFUSED) {
@@ -247,24 +218,24 @@ static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     if (s->asked < s->told || s->written < s->told) {
         settle(s);
-        if (*(const uint8_t *)s->idle.ptr != 0 && (s->asked < s->told || s->written < s->told)) {
+        if (*(const uint8_t *)s->idle_o.ptr != 0 && (s->asked < s->told || s->written < s->told)) {
             tb_check_fail(c, "idle", s->words, NULL, "1", "0: jobs or words are still to come");
         }
     }
-    if (npu_score_fire(s->wr_valid, s->wr_ready)) {
+    if (npu_score_fire(s->wr_valid_o, s->wr_ready_i)) {
         take_word(c, s);
     }
-    if (npu_score_fire(s->req_valid, s->req_ready)) {
+    if (npu_score_fire(s->wr_req_valid_o, s->wr_req_ready_i)) {
         take_job(c, s);
     }
-    if (*(const uint8_t *)s->in_valid.ptr != 0) {
+    if (*(const uint8_t *)s->in_valid_i.ptr != 0) {
         take_results(c, s);
     }
-    if (*(const uint8_t *)s->pop.ptr != 0) {
+    if (*(const uint8_t *)s->pop_o.ptr != 0) {
         take_pop(c, s);
     }
     check_pace(c, s);
-    if (npu_score_fire(s->blk_valid, s->blk_ready)) {
+    if (npu_score_fire(s->blk_valid_i, s->blk_ready_o)) {
         take_block(c, s);
     }
     c->again = s->asked < s->told || s->written < s->told;
@@ -274,10 +245,8 @@ static void finish(tb_check *c) {
     state *s = (state *)c->state;
     settle(s);
     if (s->asked != s->told || s->written != s->told) {
-        char got[48], expected[40];
-        snprintf(got, sizeof got, "jobs of %" PRIu64 ", words of %" PRIu64 " blocks", s->asked, s->written);
-        snprintf(expected, sizeof expected, "of %" PRIu64, s->told);
-        tb_check_fail(c, "word", s->words, NULL, got, expected);
+        tb_check_failf(c, "word", s->words, "jobs of %" PRIu64 ", words of %" PRIu64 " blocks|of %" PRIu64, s->asked,
+                       s->written, s->told);
     }
 }
 
@@ -285,8 +254,8 @@ static const char *const inputs[] = {"act", NULL};
 
 const tb_check_ops npu_score_requant = {.unit = "requant",
                                         .inputs = inputs,
-                                        .state_bytes = sizeof(state),
-                                        .open = open,
+                                        TB_STATE(state, PORTS),
+                                        .wake = "wr_valid_o, wr_req_valid_o, in_valid_i, pop_o, blk_valid_i",
                                         .clear = clear,
                                         .cycle = cycle,
                                         .finish = finish};

@@ -1,7 +1,5 @@
-/* score.c - the table of checks, and what they share. */
+/* score.c - the table of checks. */
 #include "score.h"
-
-#include <stdio.h>
 
 /* Units of rtl/lib that the NPU does not use. */
 #define NOT_IN_NPU &npu_score_fp_sub, &npu_score_fp_max, &npu_score_fp_min, &npu_score_fp_cmp, &npu_score_fp_f32_to_i32
@@ -57,53 +55,3 @@ const tb_check_ops *const npu_score_all[] = {
 const size_t npu_score_count_bench = sizeof npu_score_all / sizeof *npu_score_all;
 const size_t npu_score_count =
     (sizeof npu_score_all - sizeof(const tb_check_ops *[]){NOT_IN_NPU}) / sizeof *npu_score_all;
-
-/* The gate of each unit's clock, in the order of npu_top. */
-static const char *const gated[] = {"u_gemm", "u_alu", "u_pool"};
-
-/* Is `part` a component of the instance path? */
-static bool inside(const char *path, const char *part) {
-    const size_t length = strlen(part);
-    for (const char *p = strstr(path, part); p != NULL; p = strstr(p + 1, part)) {
-        if (p > path && p[-1] == '.' && (p[length] == '.' || p[length] == '\0')) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int find_clock(tb_check *c, char *err, size_t err_size) {
-    if (tb_taps_find(&c->all->taps, "clk_gate", 0) == NULL) { /* a bench without gates: the clock always runs */
-        return 0;
-    }
-    for (size_t i = 0; i < sizeof gated / sizeof *gated; i++) {
-        if (inside(c->tap->path, gated[i])) {
-            const tb_tap *gate = tb_taps_find(&c->all->taps, "clk_gate", i);
-            if (gate == NULL) {
-                snprintf(err, err_size, "%s: there is no tap of the clock gate of %s", c->tap->path, gated[i]);
-                return -1;
-            }
-            return tb_tap_sig(gate, "en_i", 1, &c->clock, err, err_size);
-        }
-    }
-    return 0;
-}
-
-int npu_score_bind(tb_check *c, const npu_score_sig *sigs, size_t count, char *err, size_t err_size) {
-    for (size_t i = 0; i < count; i++) {
-        if (tb_check_sig(c, sigs[i].name, 0, sigs[i].sig, err, err_size) != 0) {
-            return -1;
-        }
-    }
-    c->reset_n = tb_tap_find(c->tap, "rst_ni");
-    return find_clock(c, err, err_size);
-}
-
-int npu_score_wake(tb_check *c, const tb_sig *sigs, size_t count, char *err, size_t err_size) {
-    for (size_t i = 0; i < count; i++) {
-        if (tb_check_wake(c, sigs[i], err, err_size) != 0) {
-            return -1;
-        }
-    }
-    return 0;
-}

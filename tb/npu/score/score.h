@@ -22,21 +22,6 @@ static inline uint32_t npu_score_n(const tb_check *c) {
     return ((const npu_score_ctx *)c->all->ctx)->n;
 }
 
-/* Table of wanted signals, for npu_score_bind(). */
-typedef struct npu_score_sig {
-    const char *name;
-    tb_sig *sig;
-} npu_score_sig;
-
-/*
- * Find the signals, the reset (rst_ni, where the tap has it) and the gated clock of the unit that the check sits in. 0
- * or -1 with one line in err.
- */
-int npu_score_bind(tb_check *c, const npu_score_sig *sigs, size_t count, char *err, size_t err_size);
-
-/* tb_check_wake() for several signals. 0 or -1 with one line in err. */
-int npu_score_wake(tb_check *c, const tb_sig *sigs, size_t count, char *err, size_t err_size);
-
 /* Value of a signal of up to 8 bits. */
 static inline uint32_t npu_score_b(tb_sig s) {
     return *(const uint8_t *)s.ptr;

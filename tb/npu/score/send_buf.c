@@ -5,7 +5,6 @@
 #include "score.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define CLIENTS 3u
 #define DEPTH 512u /* of the largest region */
@@ -24,8 +23,9 @@ typedef struct client {
     uint8_t word[DEPTH][WORD];
 } client;
 
+#define PORTS wvalid_i, wready_o, wdata_i, rvalid_o, rready_i, rdata_o, level_o
 typedef struct state {
-    tb_sig wvalid, wready, wdata, rvalid, rready, rdata, level;
+    TB_PORTS(ports, PORTS);
     uint64_t levels;   /* as level_o must be */
     uint32_t has_room; /* clients whose region is not full */
     client client[CLIENTS];
@@ -42,16 +42,9 @@ static void clear(tb_check *c) {
 }
 
 static int open(tb_check *c, char *err, size_t err_size) {
-    state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"wvalid_i", &s->wvalid}, {"wready_o", &s->wready}, {"wdata_i", &s->wdata},
-                                  {"rvalid_o", &s->rvalid}, {"rready_i", &s->rready}, {"rdata_o", &s->rdata},
-                                  {"level_o", &s->level}};
+    (void)err, (void)err_size;
     clear(c);
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
-    const tb_sig wake[] = {s->wvalid, s->rvalid, s->rready};
-    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
+    return 0;
 }
 
 static void set_level(state *s, uint32_t i) {
@@ -62,17 +55,13 @@ static void set_level(state *s, uint32_t i) {
 
 static void read_word(tb_check *c, state *s, uint32_t i) {
     client *k = &s->client[i];
-    const uint8_t *got = (const uint8_t *)s->rdata.ptr + (size_t)WORD * i, *expected = k->word[k->out % DEPTH];
+    const uint8_t *got = (const uint8_t *)s->rdata_o.ptr + (size_t)WORD * i, *expected = k->word[k->out % DEPTH];
     if (memcmp(got, expected, WORD) != 0) {
-        char where[48], g[8], e[8];
         uint32_t at = 0;
         while (got[at] == expected[at]) {
             at++;
         }
-        snprintf(where, sizeof where, "%s, byte %" PRIu32, names[i], at);
-        snprintf(g, sizeof g, "0x%02x", got[at]);
-        snprintf(e, sizeof e, "0x%02x", expected[at]);
-        tb_check_fail(c, "read", k->out, where, g, e);
+        tb_check_failf(c, "read", k->out, "%s, byte %" PRIu32 "|0x%02x|0x%02x", names[i], at, got[at], expected[at]);
     }
     k->out++;
     set_level(s, i);
@@ -80,7 +69,7 @@ static void read_word(tb_check *c, state *s, uint32_t i) {
 
 static void write_word(tb_check *c, state *s, uint32_t i) {
     client *k = &s->client[i];
-    memcpy(k->word[k->in % DEPTH], (const uint8_t *)s->wdata.ptr + (size_t)WORD * i, WORD);
+    memcpy(k->word[k->in % DEPTH], (const uint8_t *)s->wdata_i.ptr + (size_t)WORD * i, WORD);
     k->at[k->in % DEPTH] = c->all->sim->cycle;
     k->in++;
     set_level(s, i);
@@ -105,9 +94,9 @@ static void check_time(tb_check *c, state *s, uint32_t rvalid, uint32_t rready) 
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    const uint32_t wvalid = *(const uint8_t *)s->wvalid.ptr, wready = *(const uint8_t *)s->wready.ptr;
-    const uint32_t rvalid = *(const uint8_t *)s->rvalid.ptr, rready = *(const uint8_t *)s->rready.ptr;
-    const uint64_t level = *(const uint64_t *)s->level.ptr;
+    const uint32_t wvalid = *(const uint8_t *)s->wvalid_i.ptr, wready = *(const uint8_t *)s->wready_o.ptr;
+    const uint32_t rvalid = *(const uint8_t *)s->rvalid_o.ptr, rready = *(const uint8_t *)s->rready_i.ptr;
+    const uint64_t level = *(const uint64_t *)s->level_o.ptr;
     if (level != s->levels) {
         tb_check_value(c, "levels", s->client[0].in + s->client[1].in + s->client[2].in, level, s->levels);
     }
@@ -144,9 +133,7 @@ static void finish(tb_check *c) {
     for (uint32_t i = 0; i < CLIENTS; i++) {
         const client *k = &s->client[i];
         if (k->in != k->out) {
-            char got[40];
-            snprintf(got, sizeof got, "%" PRIu64 " words left", k->in - k->out);
-            tb_check_fail(c, "read", k->out, names[i], got, "none at the end");
+            tb_check_failf(c, "read", k->out, "%s|%" PRIu64 " words left|none at the end", names[i], k->in - k->out);
         }
     }
 }
@@ -155,7 +142,8 @@ static const char *const inputs[] = {"post", "requant", "transpose", "alu", "alu
 
 const tb_check_ops npu_score_send_buf = {.unit = "send_buf",
                                          .inputs = inputs,
-                                         .state_bytes = sizeof(state),
+                                         TB_STATE(state, PORTS),
+                                         .wake = "wvalid_i, rvalid_o, rready_i",
                                          .open = open,
                                          .clear = clear,
                                          .cycle = cycle,

@@ -8,8 +8,10 @@
 
 #include "npu_regs.h"
 
+#define PORTS clr_i, start_i, task_i, busy_o, done_o, ok_o
 typedef struct state {
-    tb_sig clr, start, task, mode, busy, done, ok; /* mode: what the task does not hold, GEMM PAD_MODE or POOL TYPE */
+    TB_PORTS(ports, PORTS);
+    tb_sig mode; /* mode: what the task does not hold, GEMM PAD_MODE or POOL TYPE */
     npu_score_kind kind;
     bool running, legal;
     uint32_t left; /* cycles until the verdict */
@@ -20,17 +22,8 @@ typedef struct state {
 
 static int open_kind(tb_check *c, npu_score_kind kind, const char *mode, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"clr_i", &s->clr},   {"start_i", &s->start}, {"task_i", &s->task},
-                                  {"busy_o", &s->busy}, {"done_o", &s->done},   {"ok_o", &s->ok}};
     s->kind = kind;
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
     c->clock.ptr = NULL; /* part of npu_regs, whose clock always runs */
-    const tb_sig wake[] = {s->clr, s->start, s->busy, s->done};
-    if (npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size) != 0) {
-        return -1;
-    }
     return mode != NULL ? tb_check_sig(c, mode, 2, &s->mode, err, err_size) : 0;
 }
 
@@ -54,7 +47,7 @@ static void clear(tb_check *c) {
 static void begin(tb_check *c, state *s) {
     uint32_t regs[NPU_SCORE_REGS];
     npu_score_task decoded;
-    npu_score_task_get(s->kind, s->task, &s->now);
+    npu_score_task_get(s->kind, s->task_i, &s->now);
     npu_score_task_regs(s->kind, &s->now, regs);
     if (s->kind == NPU_SCORE_GEMM) {
         regs[NPU_REG_GEMM_CTRL / 4] |= (uint32_t)tb_get(s->mode) << NPU_GEMM_CTRL_PAD_MODE_LSB;
@@ -90,7 +83,7 @@ static void describe(const state *s, char *text, size_t size) {
 }
 
 static void verdict(tb_check *c, state *s) {
-    const bool ok = tb_get(s->ok) != 0;
+    const bool ok = tb_get(s->ok_o) != 0;
     if (ok != s->legal) {
         char where[96];
         describe(s, where, sizeof where);
@@ -105,22 +98,34 @@ static void verdict(tb_check *c, state *s) {
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    tb_check_value(c, "busy", c->task, tb_get(s->busy), s->running);
+    tb_check_value(c, "busy", c->task, tb_get(s->busy_o), s->running);
     const bool done = s->running && --s->left == 0;
-    if (tb_check_value(c, "done", c->task, tb_get(s->done), done) && done) {
+    if (tb_check_value(c, "done", c->task, tb_get(s->done_o), done) && done) {
         verdict(c, s);
     }
-    if (tb_get(s->clr) != 0) {
+    if (tb_get(s->clr_i) != 0) {
         clear(c);
-    } else if (tb_get(s->start) != 0) {
+    } else if (tb_get(s->start_i) != 0) {
         begin(c, s);
     }
     c->again = s->running;
 }
 
-const tb_check_ops npu_score_gemm_check = {
-    .unit = "gemm_check", .state_bytes = sizeof(state), .open = open_gemm, .clear = clear, .cycle = cycle};
-const tb_check_ops npu_score_alu_check = {
-    .unit = "alu_check", .state_bytes = sizeof(state), .open = open_alu, .clear = clear, .cycle = cycle};
-const tb_check_ops npu_score_pool_check = {
-    .unit = "pool_check", .state_bytes = sizeof(state), .open = open_pool, .clear = clear, .cycle = cycle};
+const tb_check_ops npu_score_gemm_check = {.unit = "gemm_check",
+                                           TB_STATE(state, PORTS),
+                                           .wake = "clr_i, start_i, busy_o, done_o",
+                                           .open = open_gemm,
+                                           .clear = clear,
+                                           .cycle = cycle};
+const tb_check_ops npu_score_alu_check = {.unit = "alu_check",
+                                          TB_STATE(state, PORTS),
+                                          .wake = "clr_i, start_i, busy_o, done_o",
+                                          .open = open_alu,
+                                          .clear = clear,
+                                          .cycle = cycle};
+const tb_check_ops npu_score_pool_check = {.unit = "pool_check",
+                                           TB_STATE(state, PORTS),
+                                           .wake = "clr_i, start_i, busy_o, done_o",
+                                           .open = open_pool,
+                                           .clear = clear,
+                                           .cycle = cycle};

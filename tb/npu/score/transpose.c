@@ -9,14 +9,14 @@
 #include "score.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #define N_MAX 32u
 #define BLOCKS 4u /* more than have entered and not left */
 
+#define PORTS in_valid_i, in_ready_o, in_data_i, in_last_i, out_valid_o, out_ready_i, out_data_o
 typedef struct state {
-    tb_sig in_valid, in_ready, in_data, in_last, out_valid, out_ready, out_data;
+    TB_PORTS(ports, PORTS);
     int8_t in[N_MAX * N_MAX]; /* the block that enters */
     uint32_t in_vec, out_vec;
     int8_t due[BLOCKS][N_MAX * N_MAX];
@@ -24,19 +24,6 @@ typedef struct state {
     uint32_t cells;         /* vectors of a complete block that are still in the cells */
     bool held, flush;       /* a vector is at the output; the block in the cells is pushed out */
 } state;
-
-static int open(tb_check *c, char *err, size_t err_size) {
-    state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"in_valid_i", &s->in_valid},   {"in_ready_o", &s->in_ready},
-                                  {"in_data_i", &s->in_data},     {"in_last_i", &s->in_last},
-                                  {"out_valid_o", &s->out_valid}, {"out_ready_i", &s->out_ready},
-                                  {"out_data_o", &s->out_data}};
-    if (npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size) != 0) {
-        return -1;
-    }
-    const tb_sig wake[] = {s->in_valid, s->out_valid};
-    return npu_score_wake(c, wake, sizeof wake / sizeof *wake, err, err_size);
-}
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
@@ -49,16 +36,12 @@ static void clear(tb_check *c) {
 static void look(tb_check *c, const state *s) {
     const uint32_t n = npu_score_n(c);
     const uint64_t vector = s->left * n + s->out_vec;
-    const int8_t *got = (const int8_t *)s->out_data.ptr;
+    const int8_t *got = (const int8_t *)s->out_data_o.ptr;
     const int8_t *expected = &s->due[s->left % BLOCKS][s->out_vec * n];
     for (uint32_t i = 0; memcmp(got, expected, n) != 0 && i < n; i++) {
         if (got[i] != expected[i]) {
-            char where[96], g[16], e[16];
-            snprintf(where, sizeof where, "block %" PRIu64 ", pixel %" PRIu32 ", channel %" PRIu32, s->left, s->out_vec,
-                     i);
-            snprintf(g, sizeof g, "%d", got[i]);
-            snprintf(e, sizeof e, "%d", expected[i]);
-            tb_check_fail(c, "vector", vector, where, g, e);
+            tb_check_failf(c, "vector", vector, "block %" PRIu64 ", pixel %" PRIu32 ", channel %" PRIu32 "|%d|%d",
+                           s->left, s->out_vec, i, got[i], expected[i]);
             return;
         }
     }
@@ -73,23 +56,23 @@ static void take_out(tb_check *c, state *s) {
 
 static void take_in(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c);
-    memcpy(&s->in[s->in_vec * n], s->in_data.ptr, n);
+    memcpy(&s->in[s->in_vec * n], s->in_data_i.ptr, n);
     if (++s->in_vec < n) {
         return;
     }
     s->in_vec = 0;
     s->cells = n;
-    s->flush = *(const uint8_t *)s->in_last.ptr != 0;
+    s->flush = *(const uint8_t *)s->in_last_i.ptr != 0;
     cm_transpose(n, s->in, s->due[s->entered++ % BLOCKS]);
 }
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    const bool valid = *(const uint8_t *)s->out_valid.ptr != 0,
-               taken = valid && *(const uint8_t *)s->out_ready.ptr != 0;
+    const bool valid = *(const uint8_t *)s->out_valid_o.ptr != 0,
+               taken = valid && *(const uint8_t *)s->out_ready_i.ptr != 0;
     const bool free = !valid || taken, ready = !s->flush && (s->cells == 0 || free);
     if (!tb_check_value(c, "out_valid", s->left * npu_score_n(c) + s->out_vec, valid, s->held) ||
-        !tb_check_value(c, "in_ready", s->entered * npu_score_n(c) + s->in_vec, *(const uint8_t *)s->in_ready.ptr,
+        !tb_check_value(c, "in_ready", s->entered * npu_score_n(c) + s->in_vec, *(const uint8_t *)s->in_ready_o.ptr,
                         ready)) {
         return;
     }
@@ -99,7 +82,7 @@ static void cycle(tb_check *c) {
     if (taken) {
         take_out(c, s);
     }
-    const bool enters = ready && *(const uint8_t *)s->in_valid.ptr != 0;
+    const bool enters = ready && *(const uint8_t *)s->in_valid_i.ptr != 0;
     const bool push = (s->flush ? free : enters) && s->cells > 0;
     s->cells -= push;
     s->held = push || (s->held && !taken);
@@ -113,12 +96,14 @@ static void cycle(tb_check *c) {
 static void finish(tb_check *c) {
     const state *s = (const state *)c->state;
     if (s->left != s->entered || s->in_vec != 0) {
-        char got[40], expected[40];
-        snprintf(got, sizeof got, "%" PRIu64 " blocks", s->left);
-        snprintf(expected, sizeof expected, "%" PRIu64, s->entered + (s->in_vec != 0));
-        tb_check_fail(c, "vector", s->left * npu_score_n(c) + s->out_vec, NULL, got, expected);
+        tb_check_failf(c, "vector", s->left * npu_score_n(c) + s->out_vec, "%" PRIu64 " blocks|%" PRIu64, s->left,
+                       s->entered + (s->in_vec != 0));
     }
 }
 
-const tb_check_ops npu_score_transpose = {
-    .unit = "transpose", .state_bytes = sizeof(state), .open = open, .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_transpose = {.unit = "transpose",
+                                          TB_STATE(state, PORTS),
+                                          .wake = "in_valid_i, out_valid_o",
+                                          .clear = clear,
+                                          .cycle = cycle,
+                                          .finish = finish};

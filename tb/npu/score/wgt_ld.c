@@ -19,9 +19,12 @@
 #define OP_DEPTHWISE 1u
 #define OP_CONVERT 2u
 
+#define PORTS                                                                                                          \
+    task_valid_i, task_op_i, task_wgt_res_i, task_wgt_keep_i, task_kw_i, task_kh_i, task_ic_i, task_oc_i,              \
+        task_wgt_addr_i, task_pop_o, busy_o, req_valid_o, req_ready_i, req_addr_o, req_bytes_o, dat_valid_i,           \
+        dat_ready_o, dat_i, we_o, waddr_o, wdata_o, full_o, blocks_o, release_i
 typedef struct state {
-    tb_sig valid, op, res, keep, kw, kh, ic, oc, addr, pop, busy, req_valid, req_ready, req_addr, req_bytes, dat_valid,
-        dat_ready, dat, we, waddr, wdata, full_o, blocks_o, release;
+    TB_PORTS(ports, PORTS);
     /* the task on offer */
     bool on, convert, resident, kept;
     bool mine;                  /* resident: the bank belongs to it */
@@ -47,35 +50,6 @@ typedef struct state {
     uint64_t requests, written;
 } state;
 
-static int open(tb_check *c, char *err, size_t err_size) {
-    state *s = (state *)c->state;
-    const npu_score_sig sigs[] = {{"task_valid_i", &s->valid},
-                                  {"task_op_i", &s->op},
-                                  {"task_wgt_res_i", &s->res},
-                                  {"task_wgt_keep_i", &s->keep},
-                                  {"task_kw_i", &s->kw},
-                                  {"task_kh_i", &s->kh},
-                                  {"task_ic_i", &s->ic},
-                                  {"task_oc_i", &s->oc},
-                                  {"task_wgt_addr_i", &s->addr},
-                                  {"task_pop_o", &s->pop},
-                                  {"busy_o", &s->busy},
-                                  {"req_valid_o", &s->req_valid},
-                                  {"req_ready_i", &s->req_ready},
-                                  {"req_addr_o", &s->req_addr},
-                                  {"req_bytes_o", &s->req_bytes},
-                                  {"dat_valid_i", &s->dat_valid},
-                                  {"dat_ready_o", &s->dat_ready},
-                                  {"dat_i", &s->dat},
-                                  {"we_o", &s->we},
-                                  {"waddr_o", &s->waddr},
-                                  {"wdata_o", &s->wdata},
-                                  {"full_o", &s->full_o},
-                                  {"blocks_o", &s->blocks_o},
-                                  {"release_i", &s->release}};
-    return npu_score_bind(c, sigs, sizeof sigs / sizeof *sigs, err, err_size);
-}
-
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
     s->on = s->waiting = s->seen = s->done = s->popped = s->whole = s->full = s->held = s->kept_held = false;
@@ -85,16 +59,16 @@ static void clear(tb_check *c) {
 
 /* A task comes on offer: its blocks of this bank. */
 static void begin_task(tb_check *c, state *s) {
-    const uint32_t n = npu_score_n(c), op = (uint32_t)tb_get(s->op),
-                   taps = (uint32_t)tb_get(s->kw) * (uint32_t)tb_get(s->kh);
+    const uint32_t n = npu_score_n(c), op = (uint32_t)tb_get(s->task_op_i),
+                   taps = (uint32_t)tb_get(s->task_kw_i) * (uint32_t)tb_get(s->task_kh_i);
     s->on = true;
     s->convert = op == OP_CONVERT;
-    s->resident = !s->convert && tb_get(s->res) != 0;
-    s->kept = s->resident && tb_get(s->keep) != 0;
-    s->words = op == OP_DEPTHWISE ? taps : taps * (tb_div_up((uint32_t)tb_get(s->ic), n)) * n;
+    s->resident = !s->convert && tb_get(s->task_wgt_res_i) != 0;
+    s->kept = s->resident && tb_get(s->task_wgt_keep_i) != 0;
+    s->words = op == OP_DEPTHWISE ? taps : taps * (tb_div_up((uint32_t)tb_get(s->task_ic_i), n)) * n;
     s->step = (s->words * n + BEAT - 1) / BEAT * BEAT;
-    s->base = (uint32_t)tb_get(s->addr);
-    s->ocb = s->convert ? 0 : tb_div_up((uint32_t)tb_get(s->oc), n);
+    s->base = (uint32_t)tb_get(s->task_wgt_addr_i);
+    s->ocb = s->convert ? 0 : tb_div_up((uint32_t)tb_get(s->task_oc_i), n);
     s->first = s->resident ? c->index : (s->sequence + c->index) & 1u;
     s->total = s->kept || s->ocb <= s->first ? 0 : (s->ocb - s->first + 1) / 2;
     s->ask = s->ask_byte = s->load = s->word = s->beats = s->bytes = 0;
@@ -112,17 +86,14 @@ static bool may_load(const state *s) {
 
 static void fail_at(tb_check *c, const state *s, const char *stream, uint64_t number, uint32_t block, const char *what,
                     uint32_t at, uint64_t got, uint64_t expected) {
-    char where[96], g[24], e[24];
-    snprintf(where, sizeof where, "block %" PRIu32 " of the task, %s %" PRIu32, s->first + 2 * block, what, at);
-    snprintf(g, sizeof g, "0x%" PRIx64, got);
-    snprintf(e, sizeof e, "0x%" PRIx64, expected);
-    tb_check_fail(c, stream, number, where, g, e);
+    tb_check_failf(c, stream, number, "block %" PRIu32 " of the task, %s %" PRIu32 "|0x%" PRIx64 "|0x%" PRIx64,
+                   s->first + 2 * block, what, at, got, expected);
 }
 
 static void see_request(tb_check *c, state *s) {
     const uint32_t size = s->words * npu_score_n(c);
     const bool may = may_load(s) && s->ask < s->total && (s->resident || s->ask == s->load);
-    const uint32_t left = may ? size - s->ask_byte : 0, bytes = (uint32_t)tb_get(s->req_bytes);
+    const uint32_t left = may ? size - s->ask_byte : 0, bytes = (uint32_t)tb_get(s->req_bytes_o);
     if (left == 0) {
         tb_check_fail(c, "request", s->requests, NULL, "a request",
                       s->on ? "none: no block is left, or no room for it" : "none: no task");
@@ -132,13 +103,13 @@ static void see_request(tb_check *c, state *s) {
         fail_at(c, s, "request bytes", s->requests, s->ask, "byte", s->ask_byte, bytes, left < PIECE ? left : PIECE);
     }
     const uint32_t addr = s->base + (s->first + 2 * s->ask) * s->step + s->ask_byte;
-    if (tb_get(s->req_addr) != addr) {
-        fail_at(c, s, "request address", s->requests, s->ask, "byte", s->ask_byte, tb_get(s->req_addr), addr);
+    if (tb_get(s->req_addr_o) != addr) {
+        fail_at(c, s, "request address", s->requests, s->ask, "byte", s->ask_byte, tb_get(s->req_addr_o), addr);
     }
     if (s->resident && s->ask > 0 && s->beats > AHEAD) {
         fail_at(c, s, "beats in flight", s->requests, s->ask, "byte", s->ask_byte, s->beats, AHEAD);
     }
-    s->waiting = *(const uint8_t *)s->req_ready.ptr == 0;
+    s->waiting = *(const uint8_t *)s->req_ready_i.ptr == 0;
     if (!s->waiting) {
         s->requests++;
         s->beats += (bytes + BEAT - 1) / BEAT;
@@ -157,7 +128,7 @@ static void see_beat(tb_check *c, state *s) {
                           s->beats == 0 ? "none: nothing was asked for" : "words written first");
             return;
         }
-        memcpy(&s->stream[s->bytes], s->dat.ptr, BEAT);
+        memcpy(&s->stream[s->bytes], s->dat_i.ptr, BEAT);
         s->bytes += BEAT;
         s->seen = true;
     }
@@ -171,10 +142,10 @@ static void see_word(tb_check *c, state *s) {
         return;
     }
     const uint32_t place = (s->resident ? s->load * s->words : 0) + s->word;
-    if (tb_get(s->waddr) != place) {
-        fail_at(c, s, "word address", s->written, s->load, "word", s->word, tb_get(s->waddr), place);
+    if (tb_get(s->waddr_o) != place) {
+        fail_at(c, s, "word address", s->written, s->load, "word", s->word, tb_get(s->waddr_o), place);
     }
-    const uint8_t *got = (const uint8_t *)s->wdata.ptr;
+    const uint8_t *got = (const uint8_t *)s->wdata_o.ptr;
     if (memcmp(got, s->stream, n) != 0) {
         uint32_t i = 0;
         while (got[i] == s->stream[i]) {
@@ -184,7 +155,7 @@ static void see_word(tb_check *c, state *s) {
         snprintf(what, sizeof what, "byte %" PRIu32 " of word", i);
         fail_at(c, s, "word", s->written, s->load, what, s->word, got[i], s->stream[i]);
     }
-    if (*(const uint8_t *)s->busy.ptr == 0) {
+    if (*(const uint8_t *)s->busy_o.ptr == 0) {
         tb_check_value(c, "busy", s->written, 0, 1);
     }
     s->written++;
@@ -234,11 +205,11 @@ static void see_pop(tb_check *c, state *s, bool release) {
 
 /* What depends only on the unit itself must happen soon; kept weights at once. */
 static void see_delay(tb_check *c, state *s, bool release) {
-    const bool request = *(const uint8_t *)s->req_valid.ptr != 0,
+    const bool request = *(const uint8_t *)s->req_valid_o.ptr != 0,
                wanted = s->ask < s->total && (s->resident || s->ask == s->load);
     const bool limited = s->resident && s->ask > 0 && s->beats > AHEAD;
     const bool ask = wanted && !request && !limited && may_load(s);
-    const bool word = s->bytes >= npu_score_n(c) && *(const uint8_t *)s->we.ptr == 0;
+    const bool word = s->bytes >= npu_score_n(c) && *(const uint8_t *)s->we_o.ptr == 0;
     const bool pop = !s->popped && !s->kept && s->load == s->total && (!s->resident || s->mine);
     s->late = ask || word || pop ? s->late + 1 : 0;
     if (s->late > PATIENCE) {
@@ -284,8 +255,8 @@ static void update_bank(tb_check *c, state *s, bool release) {
 
 /* No task, nothing on the ports, and the bank as it should be: nothing can happen. */
 static bool quiet(const state *s) {
-    const uint32_t any = npu_score_b(s->valid) | npu_score_b(s->release) | npu_score_b(s->dat_valid) |
-                         npu_score_b(s->we) | npu_score_b(s->pop) | npu_score_b(s->req_valid);
+    const uint32_t any = npu_score_b(s->task_valid_i) | npu_score_b(s->release_i) | npu_score_b(s->dat_valid_i) |
+                         npu_score_b(s->we_o) | npu_score_b(s->task_pop_o) | npu_score_b(s->req_valid_o);
     return !s->on && any == 0 && !s->waiting && s->whole == s->full && npu_score_b(s->full_o) == s->full &&
            tb_get(s->blocks_o) == s->blocks;
 }
@@ -296,30 +267,30 @@ static void cycle(tb_check *c) {
         s->late_full = s->late_blocks = 0;
         return;
     }
-    if (!s->on && *(const uint8_t *)s->valid.ptr != 0) {
+    if (!s->on && *(const uint8_t *)s->task_valid_i.ptr != 0) {
         begin_task(c, s);
     }
-    const bool release = *(const uint8_t *)s->release.ptr != 0;
+    const bool release = *(const uint8_t *)s->release_i.ptr != 0;
     see_bank(c, s);
-    const bool beat = *(const uint8_t *)s->dat_valid.ptr != 0;
+    const bool beat = *(const uint8_t *)s->dat_valid_i.ptr != 0;
     if (beat) {
         see_beat(c, s);
     }
-    if (*(const uint8_t *)s->we.ptr != 0) {
+    if (*(const uint8_t *)s->we_o.ptr != 0) {
         see_word(c, s);
     }
-    if (*(const uint8_t *)s->pop.ptr != 0) {
+    if (*(const uint8_t *)s->task_pop_o.ptr != 0) {
         see_pop(c, s, release);
     }
     if (s->on) {
         see_delay(c, s, release);
     }
-    if (*(const uint8_t *)s->req_valid.ptr != 0) {
+    if (*(const uint8_t *)s->req_valid_o.ptr != 0) {
         see_request(c, s);
     } else if (s->waiting) {
         tb_check_fail(c, "request", s->requests, NULL, "no request", "the one that was not taken");
     }
-    if (beat && *(const uint8_t *)s->dat_ready.ptr != 0) {
+    if (beat && *(const uint8_t *)s->dat_ready_o.ptr != 0) {
         s->seen = false;
         s->beats -= s->beats > 0;
     }
@@ -337,10 +308,5 @@ static void finish(tb_check *c) {
 
 static const char *const inputs[] = {"gemm_queue", "dma_rd", NULL};
 
-const tb_check_ops npu_score_wgt_ld = {.unit = "wgt_ld",
-                                       .inputs = inputs,
-                                       .state_bytes = sizeof(state),
-                                       .open = open,
-                                       .clear = clear,
-                                       .cycle = cycle,
-                                       .finish = finish};
+const tb_check_ops npu_score_wgt_ld = {
+    .unit = "wgt_ld", .inputs = inputs, TB_STATE(state, PORTS), .clear = clear, .cycle = cycle, .finish = finish};

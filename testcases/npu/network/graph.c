@@ -121,15 +121,14 @@ static tb_shrink_size size(uint32_t n, const tb_knobs *knobs) {
 static int check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
     const uint64_t cycles = size(n, knobs).cycles;
     if (cycles > 50 * gen_budget(n)) {
-        snprintf(err, err_size, "the network is too large: about %llu cycles, expected at most %llu",
-                 (unsigned long long)cycles, (unsigned long long)(50 * gen_budget(n)));
-        return -1;
+        return opt_fail(err, err_size, "the network is too large: about %llu cycles, expected at most %llu",
+                        (unsigned long long)cycles, (unsigned long long)(50 * gen_budget(n)));
     }
     return 0;
 }
 
 /* In a third of the networks most layers are convolutions that hand INT8 to each other: rare enough otherwise. */
-static void draw_chain(const tensor_gen *g) {
+static void draw_chain(const tc_gen *g) {
     static const graph_op ops[] = {GRAPH_CONV, GRAPH_DW, GRAPH_GROUP};
     char name[3][16];
     if (!gen_chance(g, "chain", 1, 3)) {
@@ -148,25 +147,23 @@ static void draw_chain(const tensor_gen *g) {
     gen_put(g, "optimise", gen_get(g, "optimise") | 2);
 }
 
-static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size) {
+static void generate(const tc_gen *g) {
     static const char *const sides[] = {"h", "w", "c"};
     static const char *const layers[] = {"layers"};
-    const tensor_gen g = {.knobs = knobs, .seed = seed, .n = n};
-    const int64_t side = 1 + (int64_t)(seed % 24);
+    const int64_t side = 1 + (int64_t)(g->seed % 24);
     char name[16];
-    gen_start(&g, plain);
-    draw_chain(&g);
-    gen_draw_in(&g, "c", 1, 3 * (int64_t)n);
-    gen_size(&g, "h", side);
-    gen_size(&g, "w", side);
+    gen_start(g);
+    draw_chain(g);
+    gen_draw_in(g, "c", 1, 3 * (int64_t)g->n);
+    gen_size(g, "h", side);
+    gen_size(g, "w", side);
     for (uint32_t i = 1; i <= GRAPH_LAYERS; i++) {
         snprintf(name, sizeof name, "oc%u", i);
-        gen_draw_in(&g, name, 1, gen_chance(&g, name, 1, 3) ? 3 * (int64_t)n : (int64_t)n + 1);
+        gen_draw_in(g, name, 1, gen_chance(g, name, 1, 3) ? 3 * (int64_t)g->n : (int64_t)g->n + 1);
     }
-    while (size(n, knobs).cycles > 2 * gen_budget(n) &&
-           (gen_shrink(&g, sides, NULL, 3) || gen_shrink(&g, layers, NULL, 1))) {
+    while (size(g->n, g->knobs).cycles > 2 * gen_budget(g->n) &&
+           (gen_shrink(g, sides, NULL, 3) || gen_shrink(g, layers, NULL, 1))) {
     }
-    return check(n, knobs, err, err_size);
 }
 
 /* ---- settle: what means nothing has its lowest value, and no layer stands behind one that is left out ---- */

@@ -152,8 +152,7 @@ static int save_network(rig *r) {
         return -1;
     }
     if (net_graph_save(&r->net, param, bin, &options, &r->err) != NET_OK) {
-        snprintf(run->err, sizeof run->err, "%.400s", r->err.text);
-        return -1;
+        return opt_fail(run->err, sizeof run->err, "%.400s", r->err.text);
     }
     return 0;
 }
@@ -222,8 +221,7 @@ static int run_network(rig *r) {
     if (status != NET_OK) {
         return refused(r, "memory", status);
     }
-    int rc = tc_open(run, tc_bus(run), (uint64_t)tb_knobs_get(k, "dseed"), bytes, (npu_wait)tb_knobs_get(k, "wait"),
-                     TENSOR_TIMEOUT_US);
+    int rc = tc_open(run, bytes, TENSOR_TIMEOUT_US);
     rc = rc == 0 && tc_ok(run) ? start_runtime(r, false) : rc;
     rc = rc == 0 && tc_ok(run) ? infer(r) : rc;
     rc = rc == 0 && tc_ok(run) ? check_results(r) : rc;
@@ -247,8 +245,7 @@ static void count_layers(const rig *r) {
 int graph_execute(tc_run *run) {
     rig *r = calloc(1, sizeof *r);
     if (r == NULL) {
-        snprintf(run->err, sizeof run->err, "out of memory");
-        return -1;
+        return opt_fail(run->err, sizeof run->err, "out of memory");
     }
     r->run = run;
     graph_from_knobs(run->knobs, &r->knobs);

@@ -132,8 +132,7 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
     fill(o, knobs, seed);
     memcpy(o->op.out.v, o->op.a.v, o->op.a.count * 4);
     if (act_expect(&o->expected, &o->op.out) != 0 || again(run, op) != 0) {
-        snprintf(run->err, sizeof run->err, "act: out of memory");
-        return -1;
+        return opt_fail(run->err, sizeof run->err, "act: out of memory");
     }
     o->elt = (npu_eltwise){.op = NPU_ALU_COPY,
                            .a = o->op.a.at,
@@ -182,27 +181,21 @@ const tensor_kind act_kind = {.test = &tc_act,
 static int check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
     (void)n;
     if ((uint64_t)tc_knob(knobs, "w") * tc_knob(knobs, "h") > TENSOR_MAX_ELEMENTS) {
-        snprintf(err, err_size, "expected at most %u elements", (unsigned)TENSOR_MAX_ELEMENTS);
-        return -1;
+        return opt_fail(err, err_size, "expected at most %u elements", (unsigned)TENSOR_MAX_ELEMENTS);
     }
     return 0;
 }
 
-static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size) {
+static void generate(const tc_gen *g) {
     static const char *const sizes[] = {"h", "w"};
-    const tensor_gen g = {.knobs = knobs, .seed = seed, .n = n};
-    gen_start(&g, plain);
-    if (gen_chance(&g, "h", 3, 4)) {
-        gen_put(&g, "h", 1);
+    gen_start(g);
+    if (gen_chance(g, "h", 3, 4)) {
+        gen_put(g, "h", 1);
     }
-    while (UINT64_C(8) * tc_knob(knobs, "w") * tc_knob(knobs, "h") / 32 * gen_slowness(knobs) > gen_budget(n) / 4 &&
-           gen_shrink(&g, sizes, NULL, 2)) {
+    while (UINT64_C(8) * tc_knob(g->knobs, "w") * tc_knob(g->knobs, "h") / 32 * gen_slowness(g->knobs) >
+               gen_budget(g->n) / 4 &&
+           gen_shrink(g, sizes, NULL, 2)) {
     }
-    return check(n, knobs, err, err_size);
-}
-
-static int execute(tc_run *run) {
-    return tensor_execute(run, &act_kind);
 }
 
 const tc_test tc_act = {.name = "act",
@@ -212,4 +205,5 @@ const tc_test tc_act = {.name = "act",
                         .knob_count = sizeof knobs_of_act / sizeof knobs_of_act[0],
                         .generate = generate,
                         .check = check,
-                        .execute = execute};
+                        .kind = &act_kind,
+                        .execute = tensor_execute};

@@ -103,8 +103,7 @@ static int make(tc_run *run, op *o) {
     o->first = malloc(o->out_bytes);
     o->again = malloc(o->out_bytes);
     if (o->first == NULL || o->again == NULL || make_buffers(run, o) != 0) {
-        snprintf(run->err, sizeof run->err, "bus_error: out of memory");
-        return -1;
+        return opt_fail(run->err, sizeof run->err, "bus_error: out of memory");
     }
     return 0;
 }
@@ -182,8 +181,7 @@ static int execute(tc_run *run) {
                tb_knobs_get_name(run->knobs, "what"));
         return 0;
     }
-    int rc = tc_open(run, tb_knobs_get_name(run->knobs, "bus"), (uint64_t)tb_knobs_get(run->knobs, "dseed"), 0,
-                     (npu_wait)tb_knobs_get(run->knobs, "wait"), TIMEOUT_US);
+    int rc = tc_open(run, 0, TIMEOUT_US);
     if (rc == 0) {
         rc = make(run, &o);
     }
@@ -199,6 +197,4 @@ const tc_test tc_bus_error = {.name = "bus_error",
                               .help = "an error response on the bus is reported, and the next task is clean",
                               .knobs = knobs,
                               .knob_count = sizeof knobs / sizeof knobs[0],
-                              .generate = tc_generate_any,
-                              .check = tc_check_any,
                               .execute = execute};

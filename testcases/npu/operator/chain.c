@@ -57,8 +57,7 @@ static uint32_t new_buffer(tc_run *run, const char *stream, uint32_t bytes, int 
 }
 
 static int no_memory(tc_run *run) {
-    snprintf(run->err, sizeof run->err, "chain: out of memory");
-    return -1;
+    return opt_fail(run->err, sizeof run->err, "chain: out of memory");
 }
 
 static int make(tc_run *run, chain *c) {
@@ -169,8 +168,7 @@ static int execute(tc_run *run) {
     chain c = {0};
     uint8_t *first = NULL;
     uint8_t *second = NULL;
-    int rc = tc_open(run, tb_knobs_get_name(run->knobs, "bus"), (uint64_t)tb_knobs_get(run->knobs, "dseed"), 0,
-                     NPU_WAIT_POLL, TIMEOUT_US);
+    int rc = tc_open(run, 0, TIMEOUT_US);
     if (rc == 0) {
         rc = make(run, &c);
     }
@@ -195,16 +193,13 @@ static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) 
     const uint32_t kernel = 2 * tc_knob(given, "radius") + 1;
     const uint32_t channels = tb_align_up(tc_knob(given, "channels"), n);
     if (kernel * kernel * channels > 4608) {
-        snprintf(err, err_size, "radius and channels: more weights than the weight buffer holds");
-        return -1;
+        return opt_fail(err, err_size, "radius and channels: more weights than the weight buffer holds");
     }
     return 0;
 }
 
-static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *drawn, char *err, size_t err_size) {
-    (void)plain;
-    tb_knobs_draw(drawn, seed);
-    return check(n, drawn, err, err_size);
+static void generate(const tc_gen *g) {
+    tb_knobs_draw(g->knobs, g->seed);
 }
 
 const tc_test tc_chain = {.name = "chain",

@@ -133,8 +133,7 @@ int conv_execute(tc_run *run) {
         status = npu_conv_plan_make(run->n, &what.drive, NULL, &op.plan);
     }
     if (status != NPU_OK) { /* conv_check() has accepted it */
-        snprintf(run->err, sizeof run->err, "%s: impossible shape", run->test->name);
-        return -1;
+        return opt_fail(run->err, sizeof run->err, "%s: impossible shape", run->test->name);
     }
     op.linear = what.linear;
     op.math = what.math;
@@ -148,8 +147,7 @@ int conv_execute(tc_run *run) {
         tensor_no_memory(run);
     }
     if (rc == 0) {
-        rc = tc_open(run, tb_knobs_get_name(k, "bus"), (uint64_t)tb_knobs_get(k, "dseed"),
-                     conv_memory(&op.math, &op.plan), (npu_wait)tb_knobs_get(k, "wait"), TENSOR_GEMM_TIMEOUT_US);
+        rc = tc_open(run, conv_memory(&op.math, &op.plan), TENSOR_GEMM_TIMEOUT_US);
     }
     if (rc == 0) {
         rc = place_and_run(&op);

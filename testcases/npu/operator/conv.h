@@ -93,9 +93,9 @@ int conv_check_memory(const npu_conv *conv, const npu_conv_plan *plan, char *err
 uint64_t conv_memory(const npu_conv *conv, const npu_conv_plan *plan);
 
 /* conv_gen.c */
-int conv_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
+void conv_generate(const tc_gen *g);
 /* linear.c */
-int linear_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
+void linear_generate(const tc_gen *g);
 /* conv_split.c: draw the splits of both runs, within the budget. */
 void conv_draw_splits(uint32_t n, uint64_t seed, tb_knobs *knobs);
 int conv_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size);

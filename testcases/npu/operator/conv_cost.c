@@ -82,9 +82,8 @@ int conv_check_memory(const npu_conv *conv, const npu_conv_plan *plan, char *err
     if ((uint64_t)conv->ic * conv->ih * conv->iw > MAX_ELEMENTS ||
         (uint64_t)conv->oc * plan->ow * plan->oh > MAX_ELEMENTS || weights > MAX_ELEMENTS ||
         plan->wgt_bytes > MAX_ELEMENTS) {
-        snprintf(err, err_size, "a tensor of more than %llu elements does not fit into device memory",
-                 (unsigned long long)MAX_ELEMENTS);
-        return -1;
+        return opt_fail(err, err_size, "a tensor of more than %llu elements does not fit into device memory",
+                        (unsigned long long)MAX_ELEMENTS);
     }
     return 0;
 }

@@ -296,10 +296,10 @@ static int check_combined(const tb_knobs *knobs, const npu_conv *c, char *err, s
     if ((k != 0 && (c->kw != k || c->kh != k)) || (s != 0 && (c->stride_w != s || c->stride_h != s)) ||
         (d != 0 && (c->dil_w != d || c->dil_h != d)) ||
         (p >= 0 && (c->pad_l != p || c->pad_r != p || c->pad_t != p || c->pad_b != p))) {
-        snprintf(err, err_size,
-                 "k, s, d or p contradicts kw kh, sw sh, dil_w dil_h or pl pr pt pb (k=0, s=0, d=0, p=-1 leave it to "
-                 "those)");
-        return -1;
+        return opt_fail(
+            err, err_size,
+            "k, s, d or p contradicts kw kh, sw sh, dil_w dil_h or pl pr pt pb (k=0, s=0, d=0, p=-1 leave it to "
+            "those)");
     }
     return 0;
 }
@@ -317,12 +317,12 @@ int conv_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
         status = npu_conv_plan_make(n, &what.drive, &split, &plan);
     }
     if (status != NPU_OK) {
-        snprintf(err, err_size,
-                 "impossible convolution (iw=%u ih=%u ic=%u oc=%u groups=%u kw=%u kh=%u dil_w=%u dil_h=%u pl=%u pr=%u "
-                 "pt=%u pb=%u): %s",
-                 c->iw, c->ih, c->ic, c->oc, c->groups, c->kw, c->kh, c->dil_w, c->dil_h, c->pad_l, c->pad_r, c->pad_t,
-                 c->pad_b, npu_strerror(status));
-        return -1;
+        return opt_fail(
+            err, err_size,
+            "impossible convolution (iw=%u ih=%u ic=%u oc=%u groups=%u kw=%u kh=%u dil_w=%u dil_h=%u pl=%u pr=%u "
+            "pt=%u pb=%u): %s",
+            c->iw, c->ih, c->ic, c->oc, c->groups, c->kw, c->kh, c->dil_w, c->dil_h, c->pad_l, c->pad_r, c->pad_t,
+            c->pad_b, npu_strerror(status));
     }
     return conv_check_memory(c, &plan, err, err_size);
 }

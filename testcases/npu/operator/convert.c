@@ -50,45 +50,38 @@ static int check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) 
     const uint64_t pixels = (uint64_t)tc_knob(knobs, "w") * tc_knob(knobs, "h");
     (void)n;
     if (pixels * tc_knob(knobs, "c") > MAX_ELEMENTS) {
-        snprintf(err, err_size, "a tensor of more than %" PRIu64 " elements does not fit into device memory",
-                 MAX_ELEMENTS);
-        return -1;
+        return opt_fail(err, err_size, "a tensor of more than %" PRIu64 " elements does not fit into device memory",
+                        MAX_ELEMENTS);
     }
     return 0;
 }
 
-static void put(tb_knobs *knobs, const char *name, int64_t value) {
-    if (!tb_knobs_is_pinned(knobs, name)) {
-        (void)tb_knobs_set(knobs, name, value < 1 ? 1 : value);
-    }
-}
-
 /* Sizes around those at which another row, task or block of channels begins. */
-static void draw_sizes(uint32_t n, uint64_t seed, tb_knobs *knobs) {
-    tb_rng rng = tb_rng_stream(seed, "convert.sizes");
+static void draw_sizes(const tc_gen *g) {
+    tb_rng rng = tb_rng_stream(g->seed, "convert.sizes");
     const int64_t near = tb_rng_range_i64(&rng, -2, 2);
-    tb_knobs_draw_in(knobs, "c", seed, 1, 4 * (int64_t)n);
-    tb_knobs_draw_in(knobs, "w", seed, 1, 60);
-    tb_knobs_draw_in(knobs, "h", seed, 1, 60);
-    switch ((convert_shape)tb_knobs_get(knobs, "shape")) {
+    gen_draw_in(g, "c", 1, 4 * (int64_t)g->n);
+    gen_draw_in(g, "w", 1, 60);
+    gen_draw_in(g, "h", 1, 60);
+    switch ((convert_shape)gen_get(g, "shape")) {
     case CONVERT_POINT:
-        put(knobs, "w", 1);
-        put(knobs, "h", 1);
-        tb_knobs_draw_in(knobs, "c", seed, 1, 40 * (int64_t)n);
+        gen_put(g, "w", 1);
+        gen_put(g, "h", 1);
+        gen_draw_in(g, "c", 1, 40 * (int64_t)g->n);
         break;
     case CONVERT_LINE:
-        put(knobs, "w", 256 * tb_rng_range_i64(&rng, 1, 4) + near);
-        tb_knobs_draw_in(knobs, "h", seed, 1, 3);
+        gen_put(g, "w", 256 * tb_rng_range_i64(&rng, 1, 4) + near);
+        gen_draw_in(g, "h", 1, 3);
         break;
     case CONVERT_LARGE:
-        put(knobs, "w", 256 + near);
-        put(knobs, "h", 255 + tb_rng_range_i64(&rng, -1, 3));
-        tb_knobs_draw_in(knobs, "c", seed, 1, 2);
+        gen_put(g, "w", 256 + near);
+        gen_put(g, "h", 255 + tb_rng_range_i64(&rng, -1, 3));
+        gen_draw_in(g, "c", 1, 2);
         break;
     case CONVERT_DEEP:
-        put(knobs, "c", 16 * (int64_t)n * tb_rng_range_i64(&rng, 1, 2) + near);
-        tb_knobs_draw_in(knobs, "w", seed, 1, 2 + 128 / (int64_t)n);
-        tb_knobs_draw_in(knobs, "h", seed, 1, 8);
+        gen_put(g, "c", 16 * (int64_t)g->n * tb_rng_range_i64(&rng, 1, 2) + near);
+        gen_draw_in(g, "w", 1, 2 + 128 / (int64_t)g->n);
+        gen_draw_in(g, "h", 1, 8);
         break;
     case CONVERT_ANY:
     case CONVERT_SHAPES:
@@ -98,39 +91,35 @@ static void draw_sizes(uint32_t n, uint64_t seed, tb_knobs *knobs) {
 
 /* Beside pinned sizes the others become small, so that a case takes less than a second; without pins nothing is as
  * large. */
-static void fit(tb_knobs *knobs) {
+static void fit(const tc_gen *g) {
     static const char *const names[] = {"w", "h", "c"};
     for (;;) {
         size_t largest = 0;
         int64_t value = 1;
         for (size_t i = 0; i < 3; i++) {
-            const int64_t v = tb_knobs_get(knobs, names[i]);
-            if (!tb_knobs_is_pinned(knobs, names[i]) && v > value) {
+            const int64_t v = gen_get(g, names[i]);
+            if (!gen_pinned(g, names[i]) && v > value) {
                 largest = i;
                 value = v;
             }
         }
-        if (value == 1 || (uint64_t)tc_knob(knobs, "w") * tc_knob(knobs, "h") * tc_knob(knobs, "c") <= FIT_ELEMENTS) {
+        if (value == 1 ||
+            (uint64_t)tc_knob(g->knobs, "w") * tc_knob(g->knobs, "h") * tc_knob(g->knobs, "c") <= FIT_ELEMENTS) {
             return;
         }
-        put(knobs, names[largest], value - (value + 3) / 4);
+        gen_put(g, names[largest], value - (value + 3) / 4);
     }
 }
 
-static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size) {
-    static const char *const frills[] = {"shape", "gap", "in_shift", "out_shift", "place", "bus", "wait"};
-    tb_knobs_draw(knobs, seed);
-    for (size_t i = 0; plain && i < sizeof frills / sizeof frills[0]; i++) {
-        if (!tb_knobs_is_pinned(knobs, frills[i])) {
-            (void)tb_knobs_set(knobs, frills[i], 0);
-        }
+static void generate(const tc_gen *g) {
+    static const char *const frills[] = {"shape", "in_shift", "out_shift"};
+    gen_start(g);
+    gen_simplest(g, frills, sizeof frills / sizeof frills[0]);
+    draw_sizes(g);
+    fit(g);
+    if (gen_get(g, "data") == CONV_HALVES) {
+        gen_put(g, "scale", CONV_SCALE_POW2);
     }
-    draw_sizes(n, seed, knobs);
-    fit(knobs);
-    if (tb_knobs_get(knobs, "data") == CONV_HALVES && !tb_knobs_is_pinned(knobs, "scale")) {
-        (void)tb_knobs_set(knobs, "scale", CONV_SCALE_POW2);
-    }
-    return check(n, knobs, err, err_size);
 }
 
 /* The host's copy of the input. */
@@ -268,8 +257,7 @@ static int execute(tc_run *run) {
     t.cv.out.layout = quantise ? NPU_INT8_NHWC : NPU_FP32_NCHW;
     int rc = make_input(&t);
     if (rc == 0) {
-        rc = tc_open(run, tb_knobs_get_name(k, "bus"), (uint64_t)tb_knobs_get(k, "dseed"), memory,
-                     (npu_wait)tb_knobs_get(k, "wait"), TENSOR_GEMM_TIMEOUT_US);
+        rc = tc_open(run, memory, TENSOR_GEMM_TIMEOUT_US);
     }
     if (rc == 0) {
         rc = place(&t);

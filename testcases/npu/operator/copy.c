@@ -107,8 +107,7 @@ static uint64_t elements(const tb_knobs *knobs) {
 static int check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
     (void)n;
     if (elements(knobs) > TENSOR_MAX_ELEMENTS / 4) {
-        snprintf(err, err_size, "expected at most %u elements", (unsigned)(TENSOR_MAX_ELEMENTS / 4));
-        return -1;
+        return opt_fail(err, err_size, "expected at most %u elements", (unsigned)(TENSOR_MAX_ELEMENTS / 4));
     }
     return 0;
 }
@@ -120,24 +119,14 @@ static uint64_t cost(const tb_knobs *knobs) {
     return rows * 40 + elements(knobs) * (int8 ? 1 : 4) * 5 / 16 * gen_slowness(knobs);
 }
 
-static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size) {
+static void generate(const tc_gen *g) {
     static const char *const sizes[] = {"c", "h", "w"};
-    const tensor_gen g = {.knobs = knobs, .seed = seed, .n = n};
-    gen_start(&g, plain);
-    gen_draw_in(&g, "w", 1, gen_chance(&g, "w", 1, 8) ? 5000 : 40);
-    gen_draw_in(&g, "h", 1, gen_chance(&g, "h", 1, 8) ? 1000 : 40);
-    gen_draw_in(&g, "c", 1, gen_chance(&g, "c", 1, 8) ? 3000 : 4 * n);
-    while (cost(knobs) > gen_budget(n) / 2 && gen_shrink(&g, sizes, NULL, 3)) {
+    gen_start(g);
+    gen_draw_in(g, "w", 1, gen_chance(g, "w", 1, 8) ? 5000 : 40);
+    gen_draw_in(g, "h", 1, gen_chance(g, "h", 1, 8) ? 1000 : 40);
+    gen_draw_in(g, "c", 1, gen_chance(g, "c", 1, 8) ? 3000 : 4 * g->n);
+    while (cost(g->knobs) > gen_budget(g->n) / 2 && gen_shrink(g, sizes, NULL, 3)) {
     }
-    return check(n, knobs, err, err_size);
-}
-
-static int execute_copy(tc_run *run) {
-    return tensor_execute(run, &copy_kind);
-}
-
-static int execute_upsample(tc_run *run) {
-    return tensor_execute(run, &upsample_kind);
 }
 
 const tc_test tc_copy = {.name = "copy",
@@ -147,7 +136,8 @@ const tc_test tc_copy = {.name = "copy",
                          .knob_count = sizeof knobs_of_copy / sizeof knobs_of_copy[0],
                          .generate = generate,
                          .check = check,
-                         .execute = execute_copy};
+                         .kind = &copy_kind,
+                         .execute = tensor_execute};
 
 const tc_test tc_upsample = {.name = "upsample",
                              .help = "nearest upsampling by 2, both layouts",
@@ -156,4 +146,5 @@ const tc_test tc_upsample = {.name = "upsample",
                              .knob_count = sizeof knobs_of_copy / sizeof knobs_of_copy[0],
                              .generate = generate,
                              .check = check,
-                             .execute = execute_upsample};
+                             .kind = &upsample_kind,
+                             .execute = tensor_execute};

@@ -75,8 +75,7 @@ static int make_factor(tc_run *run, eltwise_op *o, const tensor_place *place, co
     tb_rng rng = tb_rng_stream(place->seed, name);
     *values = malloc((size_t)channels * 4);
     if (*values == NULL) {
-        snprintf(run->err, sizeof run->err, "eltwise: out of memory");
-        return -1;
+        return opt_fail(run->err, sizeof run->err, "eltwise: out of memory");
     }
     for (uint32_t c = 0; c < channels; c++) {
         (*values)[c] = kind == NPU_SCALAR && c > 0 ? (*values)[0] : value(o, place->knobs, &rng, c);
@@ -151,8 +150,7 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
         return -1;
     }
     if (expect(o) != 0 || again(run, op) != 0) {
-        snprintf(run->err, sizeof run->err, "eltwise: out of memory");
-        return -1;
+        return opt_fail(run->err, sizeof run->err, "eltwise: out of memory");
     }
     snprintf(op->what, sizeof op->what, "%s of %ux%ux%u, p %s, q %s, activation %s%s", op_name(e->op), e->a.w, e->a.h,
              e->a.c, eltwise_uses_p(e->op) ? kind_names[e->p_kind] : "unused",
@@ -206,10 +204,6 @@ const tensor_kind eltwise_kind = {.test = &tc_eltwise,
                                   .verify = verify,
                                   .release = release};
 
-static int execute(tc_run *run) {
-    return tensor_execute(run, &eltwise_kind);
-}
-
 const tc_test tc_eltwise = {
     .name = "eltwise",
     .help = "element-wise operations, constrained random over operands, activations, layouts, data and bus timing",
@@ -218,4 +212,5 @@ const tc_test tc_eltwise = {
     .knob_count = sizeof knobs_of_eltwise / sizeof knobs_of_eltwise[0],
     .generate = eltwise_generate,
     .check = eltwise_check,
-    .execute = execute};
+    .kind = &eltwise_kind,
+    .execute = tensor_execute};

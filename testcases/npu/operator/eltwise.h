@@ -13,7 +13,7 @@ bool eltwise_uses_q(npu_alu_op op);
 /* op(x, p, q) from the definition; FP32 bits. */
 uint32_t eltwise_reference(npu_alu_op op, uint32_t x, uint32_t p, uint32_t q);
 
-int eltwise_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
+void eltwise_generate(const tc_gen *g);
 int eltwise_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size);
 
 /* Values of the knob op: the operations that do not reduce, in the order of their numbers. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 /* What a named operator is made of. */
-static void draw_named(const tensor_gen *g) {
+static void draw_named(const tc_gen *g) {
     switch ((eltwise_named)gen_get(g, "named")) {
     case NAMED_THRESHOLD:
         gen_put(g, "op", NPU_ALU_GT);
@@ -48,7 +48,7 @@ static void draw_named(const tensor_gen *g) {
 }
 
 /* Long rows, single pixels, or maps. */
-static void draw_shape(const tensor_gen *g) {
+static void draw_shape(const tc_gen *g) {
     tb_rng rng = tb_rng_stream(g->seed, "eltwise.shape");
     const uint64_t kind = tb_rng_range(&rng, 0, 5);
     gen_size(g, "w", 40);
@@ -68,31 +68,30 @@ static void draw_shape(const tensor_gen *g) {
     }
 }
 
-int eltwise_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size) {
+void eltwise_generate(const tc_gen *g) {
     static const char *const sizes[] = {"c", "h", "w"};
-    const tensor_gen g = {.knobs = knobs, .seed = seed, .n = n};
-    gen_start(&g, plain);
-    draw_shape(&g);
-    if (gen_pinned(&g, "op") || gen_pinned(&g, "p_kind") || gen_pinned(&g, "q_kind") || gen_pinned(&g, "act")) {
-        gen_put(&g, "named", NAMED_NONE);
+    gen_start(g);
+    draw_shape(g);
+    if (gen_pinned(g, "op") || gen_pinned(g, "p_kind") || gen_pinned(g, "q_kind") || gen_pinned(g, "act")) {
+        gen_put(g, "named", NAMED_NONE);
     }
-    draw_named(&g);
-    if (gen_pinned(&g, "act") && gen_get(&g, "act") != NPU_ACT_NONE && eltwise_op_of(knobs) == NPU_ALU_ADD_I32) {
-        gen_put(&g, "op", NPU_ALU_ADD); /* sums of integers take no activation */
+    draw_named(g);
+    if (gen_pinned(g, "act") && gen_get(g, "act") != NPU_ACT_NONE && eltwise_op_of(g->knobs) == NPU_ALU_ADD_I32) {
+        gen_put(g, "op", NPU_ALU_ADD); /* sums of integers take no activation */
     }
-    const npu_alu_op op = eltwise_op_of(knobs);
-    if (op == NPU_ALU_ADD_I32 || (gen_get(&g, "named") == NAMED_NONE && gen_chance(&g, "act", 1, 3))) {
-        gen_put(&g, "act", NPU_ACT_NONE);
+    const npu_alu_op op = eltwise_op_of(g->knobs);
+    if (op == NPU_ALU_ADD_I32 || (gen_get(g, "named") == NAMED_NONE && gen_chance(g, "act", 1, 3))) {
+        gen_put(g, "act", NPU_ACT_NONE);
     }
-    if (eltwise_uses_q(op) && gen_get(&g, "p_kind") == NPU_VECTOR && gen_get(&g, "q_kind") == NPU_VECTOR) {
-        gen_put(&g, "q_kind", gen_chance(&g, "q_kind", 1, 2) ? NPU_SCALAR : NPU_CHANNEL);
-        gen_put(&g, "p_kind", gen_get(&g, "q_kind") == NPU_VECTOR ? NPU_CHANNEL : NPU_VECTOR);
+    if (eltwise_uses_q(op) && gen_get(g, "p_kind") == NPU_VECTOR && gen_get(g, "q_kind") == NPU_VECTOR) {
+        gen_put(g, "q_kind", gen_chance(g, "q_kind", 1, 2) ? NPU_SCALAR : NPU_CHANNEL);
+        gen_put(g, "p_kind", gen_get(g, "q_kind") == NPU_VECTOR ? NPU_CHANNEL : NPU_VECTOR);
     }
-    while (UINT64_C(12) * tc_knob(knobs, "w") * tc_knob(knobs, "h") * tc_knob(knobs, "c") / 32 * gen_slowness(knobs) >
-               gen_budget(n) / 4 &&
-           gen_shrink(&g, sizes, NULL, 3)) {
+    while (UINT64_C(12) * tc_knob(g->knobs, "w") * tc_knob(g->knobs, "h") * tc_knob(g->knobs, "c") / 32 *
+                   gen_slowness(g->knobs) >
+               gen_budget(g->n) / 4 &&
+           gen_shrink(g, sizes, NULL, 3)) {
     }
-    return eltwise_check(n, knobs, err, err_size);
 }
 
 int eltwise_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
@@ -100,16 +99,13 @@ int eltwise_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size)
     (void)n;
     if (eltwise_uses_q(op) && tb_knobs_get(knobs, "p_kind") == NPU_VECTOR &&
         tb_knobs_get(knobs, "q_kind") == NPU_VECTOR) {
-        snprintf(err, err_size, "p_kind and q_kind: expected at most one vector");
-        return -1;
+        return opt_fail(err, err_size, "p_kind and q_kind: expected at most one vector");
     }
     if (op == NPU_ALU_ADD_I32 && tb_knobs_get(knobs, "act") != NPU_ACT_NONE) {
-        snprintf(err, err_size, "act: expected none where op=add_i32");
-        return -1;
+        return opt_fail(err, err_size, "act: expected none where op=add_i32");
     }
     if ((uint64_t)tc_knob(knobs, "w") * tc_knob(knobs, "h") * tc_knob(knobs, "c") > TENSOR_MAX_ELEMENTS) {
-        snprintf(err, err_size, "expected at most %u elements", (unsigned)TENSOR_MAX_ELEMENTS);
-        return -1;
+        return opt_fail(err, err_size, "expected at most %u elements", (unsigned)TENSOR_MAX_ELEMENTS);
     }
     return 0;
 }

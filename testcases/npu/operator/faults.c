@@ -106,7 +106,7 @@ static int draw_case(faults *f) {
         pin(f, "dseed", dseed) != 0 || pin(f, "second", "0") != 0 || pin(f, "alone", "0") != 0) {
         return -1;
     }
-    return f->op->generate(run->n, f->seed, tb_knobs_get(k, "frills") == 0, &f->knobs, run->err, sizeof run->err);
+    return tc_generate(f->op, run->n, f->seed, tb_knobs_get(k, "frills") == 0, &f->knobs, run->err, sizeof run->err);
 }
 
 /* ---- the fault ---- */
@@ -468,6 +468,4 @@ const tc_test tc_faults = {
     .help = "something goes wrong while an operator runs: errors, hangs, resets, strange register accesses",
     .knobs = knobs,
     .knob_count = sizeof knobs / sizeof knobs[0],
-    .generate = tc_generate_any,
-    .check = tc_check_any,
     .execute = execute};

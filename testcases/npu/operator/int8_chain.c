@@ -28,21 +28,17 @@ static const tb_knob knobs_of_chain[] = {
     {"writes", 0, 1, (tb_knob_kind)(TB_KNOB_WEIGHTED | TB_KNOB_LATER), NULL, tc_writes_weight, TC_WRITES_HELP},
 };
 
-static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size) {
-    (void)plain;
-    (void)err;
-    (void)err_size;
-    tb_knobs_draw(knobs, seed);
-    tb_knobs_draw_in(knobs, "c", seed, 1, 3 * (int64_t)n);
-    tb_knobs_draw_in(knobs, "max_oc", seed, 1, 3 * (int64_t)n);
-    const int64_t side = 1 + (int64_t)(seed % 20); /* small maps more often: most layers keep their size */
-    tb_knobs_draw_in(knobs, "h", seed, 1, side);
-    tb_knobs_draw_in(knobs, "w", seed, 1, side);
-    if (tb_knobs_get(knobs, "writes") != 0) { /* more pixels than send_buf has words */
-        tb_knobs_draw_in(knobs, "h", seed, 24, 40);
-        tb_knobs_draw_in(knobs, "w", seed, 24, 40);
+static void generate(const tc_gen *g) {
+    tb_knobs_draw(g->knobs, g->seed);
+    tb_knobs_draw_in(g->knobs, "c", g->seed, 1, 3 * (int64_t)g->n);
+    tb_knobs_draw_in(g->knobs, "max_oc", g->seed, 1, 3 * (int64_t)g->n);
+    const int64_t side = 1 + (int64_t)(g->seed % 20); /* small maps more often: most layers keep their size */
+    tb_knobs_draw_in(g->knobs, "h", g->seed, 1, side);
+    tb_knobs_draw_in(g->knobs, "w", g->seed, 1, side);
+    if (tb_knobs_get(g->knobs, "writes") != 0) { /* more pixels than send_buf has words */
+        tb_knobs_draw_in(g->knobs, "h", g->seed, 24, 40);
+        tb_knobs_draw_in(g->knobs, "w", g->seed, 24, 40);
     }
-    return 0;
 }
 
 typedef struct chain {
@@ -216,7 +212,6 @@ static int add_residual(chain *c) {
 }
 
 static int execute(tc_run *run) {
-    const tb_knobs *k = run->knobs;
     chain *c = calloc(1, sizeof *c);
     if (c == NULL) {
         return tensor_no_memory(run);
@@ -224,8 +219,7 @@ static int execute(tc_run *run) {
     c->run = run;
     int rc = make_layers(c);
     if (rc == 0) {
-        rc = tc_open(run, tc_bus(run), (uint64_t)tb_knobs_get(k, "dseed"), UINT64_C(256) << 20,
-                     (npu_wait)tb_knobs_get(k, "wait"), TENSOR_GEMM_TIMEOUT_US);
+        rc = tc_open(run, UINT64_C(256) << 20, TENSOR_GEMM_TIMEOUT_US);
     }
     if (rc == 0) {
         rc = place_layers(c);
@@ -252,5 +246,4 @@ const tc_test tc_int8_chain = {.name = "int8_chain",
                                .knobs = knobs_of_chain,
                                .knob_count = sizeof knobs_of_chain / sizeof knobs_of_chain[0],
                                .generate = generate,
-                               .check = tc_check_any,
                                .execute = execute};

@@ -88,7 +88,7 @@ static void cut_down(const tc_run *run, one *o) {
         for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
             const int64_t before = tb_knobs_get(&o->knobs, sizes[k]);
             if (before > 1 && tb_knobs_set(&o->knobs, sizes[k], before / 2) == 0 &&
-                o->kind->test->check(run->n, &o->knobs, ignored, sizeof ignored) != 0) {
+                tc_check(o->kind->test, run->n, &o->knobs, ignored, sizeof ignored) != 0) {
                 tb_knobs_set(&o->knobs, sizes[k], before);
             }
         }
@@ -117,7 +117,7 @@ static int draw_one(tc_run *run, uint32_t i, one *o) {
             return -1;
         }
     }
-    if (o->kind->test->generate(run->n, o->seed, false, &o->knobs, run->err, sizeof run->err) != 0) {
+    if (tc_generate(o->kind->test, run->n, o->seed, false, &o->knobs, run->err, sizeof run->err) != 0) {
         return -1;
     }
     cut_down(run, o);
@@ -137,8 +137,7 @@ static int draw_all(tc_run *run, set *s) {
         }
         o->op = calloc(1, o->kind->size);
         if (o->op == NULL) {
-            snprintf(run->err, sizeof run->err, "jobs: out of memory");
-            return -1;
+            return opt_fail(run->err, sizeof run->err, "jobs: out of memory");
         }
         s->count++;
     }
@@ -150,9 +149,7 @@ static int prepare_all(tc_run *run, set *s) {
     for (uint32_t i = 0; i < s->count; i++) {
         bytes += s->one[i].kind->bytes(run->n, &s->one[i].knobs);
     }
-    int rc = tc_open(run, tc_bus(run), (uint64_t)tb_knobs_get(run->knobs, "dseed"),
-                     tensor_memory(bytes + (UINT64_C(2) << 20), 8 * s->count),
-                     (npu_wait)tb_knobs_get(run->knobs, "wait"), TENSOR_TIMEOUT_US);
+    int rc = tc_open(run, tensor_memory(bytes + (UINT64_C(2) << 20), 8 * s->count), TENSOR_TIMEOUT_US);
     for (uint32_t i = 0; i < s->count && rc == 0 && tc_ok(run); i++) {
         rc = s->one[i].kind->prepare(run, &s->one[i].knobs, s->one[i].seed, s->one[i].op);
     }
@@ -264,8 +261,7 @@ static int run_both(tc_run *run, set *s) {
 static int execute(tc_run *run) {
     set *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        snprintf(run->err, sizeof run->err, "jobs: out of memory");
-        return -1;
+        return opt_fail(run->err, sizeof run->err, "jobs: out of memory");
     }
     s->chained = tb_knobs_get(run->knobs, "chain") != 0;
     int rc = draw_all(run, s);
@@ -288,24 +284,21 @@ static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) 
     const uint32_t all = (1u << tc_knob(given, "jobs")) - 1;
     (void)n;
     if ((tc_knob(given, "skip") & all) == all) {
-        snprintf(err, err_size, "skip: expected a number that leaves one of the operators");
-        return -1;
+        return opt_fail(err, err_size, "skip: expected a number that leaves one of the operators");
     }
     return 0;
 }
 
-static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *drawn, char *err, size_t err_size) {
-    const tensor_gen g = {.knobs = drawn, .seed = seed, .n = n};
-    gen_start(&g, plain);
-    gen_draw_in(&g, "jobs", 2, MAX_JOBS);
-    gen_put(&g, "skip", 0);
-    gen_put(&g, "cut", 0);
-    gen_put(&g, "values", 0);
-    if (plain) {
-        gen_put(&g, "chain", 0);
+static void generate(const tc_gen *g) {
+    gen_start(g);
+    gen_draw_in(g, "jobs", 2, MAX_JOBS);
+    gen_put(g, "skip", 0);
+    gen_put(g, "cut", 0);
+    gen_put(g, "values", 0);
+    if (g->plain) {
+        gen_put(g, "chain", 0);
     }
-    gen_put(&g, "alone", gen_chance(&g, "alone", 3, 4) ? 1 : 0);
-    return check(n, drawn, err, err_size);
+    gen_put(g, "alone", gen_chance(g, "alone", 3, 4) ? 1 : 0);
 }
 
 const tc_test tc_jobs = {.name = "jobs",

@@ -14,8 +14,7 @@ typedef struct jobs_conv_op {
 } jobs_conv_op;
 
 static int no_memory(tc_run *run) {
-    snprintf(run->err, sizeof run->err, "jobs: out of memory");
-    return -1;
+    return opt_fail(run->err, sizeof run->err, "jobs: out of memory");
 }
 
 static uint64_t bytes_of(uint32_t n, const tb_knobs *knobs) {

@@ -113,8 +113,7 @@ int layer_make(layer *l, tc_run *run, const layer_spec *spec, uint32_t gap) {
         status = npu_conv_plan_make(run->n, &l->op.drive, &l->split, &l->op.plan);
     }
     if (status != NPU_OK) {
-        snprintf(run->err, sizeof run->err, "%sno plan: %s", l->name, npu_strerror(status));
-        return -1;
+        return opt_fail(run->err, sizeof run->err, "%sno plan: %s", l->name, npu_strerror(status));
     }
     conv_op_tensors(&l->op, gap, false);
     if (spec->in.addr != 0) {

@@ -424,14 +424,14 @@ static bool run_long(nonsense *s) {
     return soft_reset(s) && sensible(s);
 }
 
-static int on_rtl_alone(nonsense *s, const char *bus, uint64_t seed) {
+static int on_rtl_alone(nonsense *s) {
     tc_run *run = s->run;
     tc_close(run);
     if (run->result->outcome != TB_PASS) {
         return 0;
     }
     run->setup.kind = NPU_DEV_RTL;
-    if (tc_open(run, bus, seed, DDR_BYTES, NPU_WAIT_POLL, TIMEOUT_US) != 0 || lay_out(s) != 0) {
+    if (tc_open(run, DDR_BYTES, TIMEOUT_US) != 0 || lay_out(s) != 0) {
         return -1;
     }
     (void)run_long(s); /* what goes wrong is noted */
@@ -440,15 +440,13 @@ static int on_rtl_alone(nonsense *s, const char *bus, uint64_t seed) {
 
 static int execute_with(nonsense *s) {
     tc_run *run = s->run;
-    const char *bus = tb_knobs_get_name(run->knobs, "bus");
-    const uint64_t seed = (uint64_t)tb_knobs_get(run->knobs, "dseed");
     s->reads.cap = s->writes.cap = 8 * NON_PIECES;
     s->reads.r = malloc(s->reads.cap * sizeof *s->reads.r);
     s->writes.r = malloc(s->writes.cap * sizeof *s->writes.r);
     if (s->reads.r == NULL || s->writes.r == NULL) {
         return seq_no_memory(run);
     }
-    if (tc_open(run, bus, seed, DDR_BYTES, NPU_WAIT_POLL, TIMEOUT_US) != 0 || draw_bases(s) != 0) {
+    if (tc_open(run, DDR_BYTES, TIMEOUT_US) != 0 || draw_bases(s) != 0) {
         return -1;
     }
     if (!tc_ok(run) || lay_out(s) != 0) {
@@ -459,7 +457,7 @@ static int execute_with(nonsense *s) {
         printf("not run: tasks too long to wait for: the model executes a task at once\n");
         return 0;
     }
-    return good && tc_ok(run) ? on_rtl_alone(s, bus, seed) : 0;
+    return good && tc_ok(run) ? on_rtl_alone(s) : 0;
 }
 
 static int execute(tc_run *run) {
@@ -483,17 +481,14 @@ static int execute(tc_run *run) {
 static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) {
     (void)n;
     if (tc_knob(given, "first") >= tc_knob(given, "tasks")) {
-        snprintf(err, err_size, "first: expected less than tasks");
-        return -1;
+        return opt_fail(err, err_size, "first: expected less than tasks");
     }
     return 0;
 }
 
-static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *drawn, char *err, size_t err_size) {
-    (void)plain;
-    tb_knobs_draw(drawn, seed);
-    tb_knobs_draw_in(drawn, "first", seed, 0, 0); /* only ever pinned, to cut a failure down */
-    return check(n, drawn, err, err_size);
+static void generate(const tc_gen *g) {
+    tb_knobs_draw(g->knobs, g->seed);
+    tb_knobs_draw_in(g->knobs, "first", g->seed, 0, 0); /* only ever pinned, to cut a failure down */
 }
 
 const tc_test tc_nonsense = {.name = "nonsense",

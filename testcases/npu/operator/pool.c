@@ -142,10 +142,6 @@ static npu_status run_it(npu *dev, tensor_op *op) {
 const tensor_kind pool_kind = {
     .test = &tc_pool, .size = sizeof(pool_op), .bytes = bytes_of, .prepare = prepare, .start = start, .run = run_it};
 
-static int execute(tc_run *run) {
-    return tensor_execute(run, &pool_kind);
-}
-
 const tc_test tc_pool = {.name = "pool",
                          .help = "pooling, constrained random over shapes, windows, layouts, data and bus timing",
                          .is_operator = true,
@@ -154,4 +150,5 @@ const tc_test tc_pool = {.name = "pool",
                          .generate = pool_generate,
                          .settle = pool_settle,
                          .check = pool_check,
-                         .execute = execute};
+                         .kind = &pool_kind,
+                         .execute = tensor_execute};

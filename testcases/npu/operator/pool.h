@@ -22,7 +22,7 @@ npu_pool pool_of(const tb_knobs *knobs);
 
 /* For shrinking: k, s and p follow from the knobs of the sides. */
 void pool_settle(tb_knobs *knobs);
-int pool_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
+void pool_generate(const tc_gen *g);
 int pool_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size);
 
 /* Size of the output along one dimension from the definition; 0: none. */

@@ -27,7 +27,7 @@ npu_pool pool_of(const tb_knobs *knobs) {
 /* ---- generator ---- */
 
 /* Ranges of maps, channels and windows for each class of shapes. */
-static void draw_class(const tensor_gen *g, pool_shape shape) {
+static void draw_class(const tc_gen *g, pool_shape shape) {
     const int64_t n = g->n;
     const bool too_large =
         (gen_pinned(g, "w") && gen_get(g, "w") > 255) || (gen_pinned(g, "h") && gen_get(g, "h") > 255);
@@ -78,7 +78,7 @@ static void draw_class(const tensor_gen *g, pool_shape shape) {
 }
 
 /* A pinned map that is too small for the window: more padding, or a smaller window; what is not pinned. */
-static void fit_window(const tensor_gen *g, const char *kernel, const char *map, const char *pad0, const char *pad1) {
+static void fit_window(const tc_gen *g, const char *kernel, const char *map, const char *pad0, const char *pad1) {
     const int64_t most_pad = gen_get(g, kernel) - 1;
     for (int i = 0; i < 2 && !(gen_pinned(g, "p") && gen_get(g, "p") >= 0); i++) {
         const char *pad = i == 0 ? pad0 : pad1;
@@ -99,12 +99,12 @@ static void fit_window(const tensor_gen *g, const char *kernel, const char *map,
 }
 
 /* Padding that the window has to exceed, as it is pinned. */
-static int64_t pinned_pad(const tensor_gen *g, const char *pad) {
+static int64_t pinned_pad(const tc_gen *g, const char *pad) {
     return gen_pinned(g, "p") && gen_get(g, "p") >= 0 ? gen_get(g, "p") : gen_pinned(g, pad) ? gen_get(g, pad) : 0;
 }
 
 /* Padding below the window, and a map that has at least one. */
-static void draw_padding(const tensor_gen *g, const char *kernel, const char *map, const char *pad0, const char *pad1) {
+static void draw_padding(const tc_gen *g, const char *kernel, const char *map, const char *pad0, const char *pad1) {
     const int64_t pinned = tb_max_i64(pinned_pad(g, pad0), pinned_pad(g, pad1));
     if (gen_get(g, kernel) <= pinned && !(gen_pinned(g, "k") && gen_get(g, "k") != 0)) {
         gen_put(g, "k", 0);
@@ -124,7 +124,7 @@ static void draw_padding(const tensor_gen *g, const char *kernel, const char *ma
     }
 }
 
-static void draw_window(const tensor_gen *g) {
+static void draw_window(const tc_gen *g) {
     static const char *const kernel[] = {"kw", "kh"};
     static const char *const stride[] = {"sw", "sh"};
     const bool side_pinned = gen_pinned(g, "pl") || gen_pinned(g, "pr") || gen_pinned(g, "pt") || gen_pinned(g, "pb");
@@ -181,19 +181,17 @@ void pool_settle(tb_knobs *k) {
                                                                                                               : -1);
 }
 
-int pool_generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size) {
+void pool_generate(const tc_gen *g) {
     static const char *const sizes[] = {"c", "h", "w"};
-    const tensor_gen g = {.knobs = knobs, .seed = seed, .n = n};
-    gen_start(&g, plain);
-    const pool_shape shape = (pool_shape)gen_get(&g, "shape");
-    draw_class(&g, shape);
-    draw_window(&g);
-    const npu_pool p = pool_of(knobs);
+    gen_start(g);
+    const pool_shape shape = (pool_shape)gen_get(g, "shape");
+    draw_class(g, shape);
+    draw_window(g);
+    const npu_pool p = pool_of(g->knobs);
     const int64_t low[] = {1, (int64_t)p.kh - p.pad_t - p.pad_b, (int64_t)p.kw - p.pad_l - p.pad_r};
-    while (cost(n, knobs) > gen_budget(n) &&
-           gen_shrink(&g, sizes, low, shape == POOL_WIDE && !gen_pinned(&g, "h") ? 2 : 3)) {
+    while (cost(g->n, g->knobs) > gen_budget(g->n) &&
+           gen_shrink(g, sizes, low, shape == POOL_WIDE && !gen_pinned(g, "h") ? 2 : 3)) {
     }
-    return pool_check(n, knobs, err, err_size);
 }
 
 int pool_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
@@ -206,20 +204,18 @@ int pool_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
     (void)n;
     if ((k != 0 && (p.kw != k || p.kh != k)) || (s != 0 && (p.stride_w != s || p.stride_h != s)) ||
         (pad >= 0 && (p.pad_l != pad || p.pad_r != pad || p.pad_t != pad || p.pad_b != pad))) {
-        snprintf(err, err_size, "k, s or p contradicts kw kh, sw sh or pl pr pt pb (k=0, s=0, p=-1 leave it to those)");
-        return -1;
+        return opt_fail(err, err_size,
+                        "k, s or p contradicts kw kh, sw sh or pl pr pt pb (k=0, s=0, p=-1 leave it to those)");
     }
     const npu_status status = npu_pool_shape(&p, &ow, &oh);
     if (status != NPU_OK) {
-        snprintf(err, err_size,
-                 "impossible pooling (w=%u h=%u kw=%u kh=%u sw=%u sh=%u pl=%u pr=%u pt=%u pb=%u global=%d): %s", p.in.w,
-                 p.in.h, p.kw, p.kh, p.stride_w, p.stride_h, p.pad_l, p.pad_r, p.pad_t, p.pad_b, p.global ? 1 : 0,
-                 npu_strerror(status));
-        return -1;
+        return opt_fail(err, err_size,
+                        "impossible pooling (w=%u h=%u kw=%u kh=%u sw=%u sh=%u pl=%u pr=%u pt=%u pb=%u global=%d): %s",
+                        p.in.w, p.in.h, p.kw, p.kh, p.stride_w, p.stride_h, p.pad_l, p.pad_r, p.pad_t, p.pad_b,
+                        p.global ? 1 : 0, npu_strerror(status));
     }
     if ((uint64_t)p.in.w * p.in.h * p.in.c > TENSOR_MAX_ELEMENTS || (uint64_t)ow * oh * p.in.c > TENSOR_MAX_ELEMENTS) {
-        snprintf(err, err_size, "expected at most %u elements in a tensor", (unsigned)TENSOR_MAX_ELEMENTS);
-        return -1;
+        return opt_fail(err, err_size, "expected at most %u elements in a tensor", (unsigned)TENSOR_MAX_ELEMENTS);
     }
     return 0;
 }

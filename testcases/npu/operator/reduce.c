@@ -165,30 +165,24 @@ static uint64_t elements(const tb_knobs *knobs) {
 static int check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
     (void)n;
     if (elements(knobs) > TENSOR_MAX_ELEMENTS) {
-        snprintf(err, err_size, "expected at most %u elements", (unsigned)TENSOR_MAX_ELEMENTS);
-        return -1;
+        return opt_fail(err, err_size, "expected at most %u elements", (unsigned)TENSOR_MAX_ELEMENTS);
     }
     return 0;
 }
 
 /* Vectors up to 100000, maps of many channels or of many pixels. */
-static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size) {
+static void generate(const tc_gen *g) {
     static const char *const sizes[] = {"c", "h", "w"};
-    const tensor_gen g = {.knobs = knobs, .seed = seed, .n = n};
-    gen_start(&g, plain);
-    gen_draw_in(&g, "len", 1, gen_chance(&g, "len", 1, 8) ? 100000 : 5000);
-    gen_draw_in(&g, "w", 1, gen_chance(&g, "w", 1, 8) ? 65535 : 60);
-    gen_draw_in(&g, "h", 1, gen_chance(&g, "h", 1, 8) ? 2000 : 60);
-    gen_draw_in(&g, "c", 1, gen_chance(&g, "c", 1, 8) ? 2000 : 40);
-    while (!is_dot(knobs) &&
-           elements(knobs) / 8 * gen_slowness(knobs) + UINT64_C(50) * tc_knob(knobs, "c") > gen_budget(n) / 2 &&
-           gen_shrink(&g, sizes, NULL, 3)) {
+    gen_start(g);
+    gen_draw_in(g, "len", 1, gen_chance(g, "len", 1, 8) ? 100000 : 5000);
+    gen_draw_in(g, "w", 1, gen_chance(g, "w", 1, 8) ? 65535 : 60);
+    gen_draw_in(g, "h", 1, gen_chance(g, "h", 1, 8) ? 2000 : 60);
+    gen_draw_in(g, "c", 1, gen_chance(g, "c", 1, 8) ? 2000 : 40);
+    while (!is_dot(g->knobs) &&
+           elements(g->knobs) / 8 * gen_slowness(g->knobs) + UINT64_C(50) * tc_knob(g->knobs, "c") >
+               gen_budget(g->n) / 2 &&
+           gen_shrink(g, sizes, NULL, 3)) {
     }
-    return check(n, knobs, err, err_size);
-}
-
-static int execute(tc_run *run) {
-    return tensor_execute(run, &reduce_kind);
 }
 
 const tc_test tc_reduce = {.name = "reduce",
@@ -198,4 +192,5 @@ const tc_test tc_reduce = {.name = "reduce",
                            .knob_count = sizeof knobs_of_reduce / sizeof knobs_of_reduce[0],
                            .generate = generate,
                            .check = check,
-                           .execute = execute};
+                           .kind = &reduce_kind,
+                           .execute = tensor_execute};

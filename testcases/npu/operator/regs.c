@@ -21,7 +21,7 @@ typedef struct reg {
 } reg;
 
 #define ROW(name, offset, access, exact, timed, w1c, reset) {#name, offset, access, exact, timed, w1c, reset},
-static const reg regs[] = {NPU_REG_TABLE(ROW)};
+static const reg regs[] = {NPU_REGS_TABLE(ROW)};
 #undef ROW
 #define REGS (sizeof regs / sizeof regs[0])
 
@@ -165,8 +165,7 @@ static int fill(tc_run *run, uint32_t addr, uint32_t bytes) {
     static const uint8_t zeros[64];
     for (uint32_t i = 0; i < bytes; i += sizeof zeros) {
         if (!npu_dev_write(run->dev, addr + i, zeros, sizeof zeros)) {
-            snprintf(run->err, sizeof run->err, "regs: cannot write device memory at 0x%08X", addr + i);
-            return -1;
+            return opt_fail(run->err, sizeof run->err, "regs: cannot write device memory at 0x%08X", addr + i);
         }
     }
     return 0;
@@ -286,10 +285,10 @@ static bool check_busy_units(tc_run *run, uint32_t base) {
     return true;
 }
 
-static int on_rtl_alone(tc_run *run, const char *bus, uint64_t seed) {
+static int on_rtl_alone(tc_run *run) {
     tc_close(run);
     run->setup.kind = NPU_DEV_RTL;
-    if (tc_open(run, bus, seed, 0, NPU_WAIT_POLL, TIMEOUT_US) != 0) {
+    if (tc_open(run, 0, TIMEOUT_US) != 0) {
         return -1;
     }
     const uint32_t base = task_memory(run);
@@ -302,9 +301,7 @@ static int on_rtl_alone(tc_run *run, const char *bus, uint64_t seed) {
 }
 
 static int execute(tc_run *run) {
-    const char *bus = tb_knobs_get_name(run->knobs, "bus");
-    const uint64_t seed = (uint64_t)tb_knobs_get(run->knobs, "dseed");
-    if (tc_open(run, bus, seed, 0, NPU_WAIT_POLL, TIMEOUT_US) != 0) {
+    if (tc_open(run, 0, TIMEOUT_US) != 0) {
         return -1;
     }
     const uint32_t base = task_memory(run);
@@ -318,7 +315,7 @@ static int execute(tc_run *run) {
         printf("not run: overrun and reset of a busy device: the model is never busy\n");
         return 0;
     }
-    return good && tc_ok(run) ? on_rtl_alone(run, bus, seed) : 0;
+    return good && tc_ok(run) ? on_rtl_alone(run) : 0;
 }
 
 static const tb_knob knobs[] = {
@@ -332,6 +329,4 @@ const tc_test tc_regs = {.name = "regs",
                              "registers: reset values, writable bits, event flags, refused tasks, overrun, soft reset",
                          .knobs = knobs,
                          .knob_count = sizeof knobs / sizeof knobs[0],
-                         .generate = tc_generate_any,
-                         .check = tc_check_any,
                          .execute = execute};

@@ -53,8 +53,7 @@ static const struct {
 };
 
 int seq_no_memory(tc_run *run) {
-    snprintf(run->err, sizeof run->err, "sequence: out of memory");
-    return -1;
+    return opt_fail(run->err, sizeof run->err, "sequence: out of memory");
 }
 
 void seq_write(seq_task *task, uint32_t offset, uint32_t value) {
@@ -307,9 +306,7 @@ static void run_tasks(tc_run *run, seq_list *list) {
 
 static int execute(tc_run *run) {
     seq_list *list = calloc(1, sizeof *list);
-    int rc = list == NULL ? seq_no_memory(run)
-                          : tc_open(run, tb_knobs_get_name(run->knobs, "bus"),
-                                    (uint64_t)tb_knobs_get(run->knobs, "dseed"), 256u << 20, NPU_WAIT_POLL, TIMEOUT_US);
+    int rc = list == NULL ? seq_no_memory(run) : tc_open(run, 256u << 20, TIMEOUT_US);
     if (rc == 0) {
         rc = draw_all(run, list);
     }
@@ -327,26 +324,22 @@ static int execute(tc_run *run) {
 static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) {
     (void)n;
     if (tc_knob(given, "first") >= tc_knob(given, "tasks")) {
-        snprintf(err, err_size, "first: expected less than tasks");
-        return -1;
+        return opt_fail(err, err_size, "first: expected less than tasks");
     }
     const uint32_t all = (1u << tc_knob(given, "tasks")) - (1u << tc_knob(given, "first"));
     if ((tc_knob(given, "skip") & all) == all) {
-        snprintf(err, err_size, "skip: expected a number that leaves one of the tasks");
-        return -1;
+        return opt_fail(err, err_size, "skip: expected a number that leaves one of the tasks");
     }
     return 0;
 }
 
-static int generate(uint32_t n, uint64_t seed, bool plain, tb_knobs *drawn, char *err, size_t err_size) {
-    (void)plain;
-    tb_knobs_draw(drawn, seed);
+static void generate(const tc_gen *g) {
+    tb_knobs_draw(g->knobs, g->seed);
     /* to cut a failure down */
     static const char *const pinned_only[] = {"first", "skip", "cut_map", "cut_ch", "cut_k", "values"};
     for (size_t i = 0; i < sizeof pinned_only / sizeof pinned_only[0]; i++) {
-        tb_knobs_draw_in(drawn, pinned_only[i], seed, 0, 0);
+        tb_knobs_draw_in(g->knobs, pinned_only[i], g->seed, 0, 0);
     }
-    return check(n, drawn, err, err_size);
 }
 
 const tc_test tc_sequence = {.name = "sequence",

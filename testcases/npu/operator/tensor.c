@@ -332,14 +332,13 @@ void tensor_release(const tensor_kind *kind, tensor_op *op) {
     tensor_free(&op->out);
 }
 
-int tensor_execute(tc_run *run, const tensor_kind *kind) {
+int tensor_execute(tc_run *run) {
+    const tensor_kind *kind = run->test->kind;
     tensor_op *op = calloc(1, kind->size);
     if (op == NULL) {
         return tensor_no_memory(run);
     }
-    int rc = tc_open(run, tb_knobs_get_name(run->knobs, "bus"), (uint64_t)tb_knobs_get(run->knobs, "dseed"),
-                     tensor_memory(kind->bytes(run->n, run->knobs), 8), (npu_wait)tb_knobs_get(run->knobs, "wait"),
-                     TENSOR_TIMEOUT_US);
+    int rc = tc_open(run, tensor_memory(kind->bytes(run->n, run->knobs), 8), TENSOR_TIMEOUT_US);
     if (rc == 0) {
         rc = kind->prepare(run, run->knobs, run->seed, op);
     }

@@ -184,8 +184,8 @@ typedef struct tensor_kind {
 int tensor_again(tc_run *run, const tensor_kind *kind, tensor_op *op);
 void tensor_verify(tc_run *run, const tensor_kind *kind, tensor_op *op);
 void tensor_release(const tensor_kind *kind, tensor_op *op);
-/* execute() of a test of one operator. */
-int tensor_execute(tc_run *run, const tensor_kind *kind);
+/* execute() of a test with a kind. */
+int tensor_execute(tc_run *run);
 
 /* Cycles and CPU time of the device so far. */
 typedef struct tensor_clock {
@@ -198,27 +198,23 @@ void tensor_measure(tc_run *run, tensor_clock begin);
 
 /* ---- generators (tensor_gen.c) ---- */
 
-typedef struct tensor_gen {
-    tb_knobs *knobs;
-    uint64_t seed;
-    uint32_t n;
-} tensor_gen;
-
-int64_t gen_get(const tensor_gen *g, const char *name);
-bool gen_pinned(const tensor_gen *g, const char *name);
-void gen_draw_in(const tensor_gen *g, const char *name, int64_t lo, int64_t hi);
+int64_t gen_get(const tc_gen *g, const char *name);
+bool gen_pinned(const tc_gen *g, const char *name);
+void gen_draw_in(const tc_gen *g, const char *name, int64_t lo, int64_t hi);
 /* Set unless pinned, kept inside the legal range. */
-void gen_put(const tensor_gen *g, const char *name, int64_t value);
+void gen_put(const tc_gen *g, const char *name, int64_t value);
 /* A draw of its own, beside that of the knob's value. */
-bool gen_chance(const tensor_gen *g, const char *name, uint32_t num, uint32_t den);
+bool gen_chance(const tc_gen *g, const char *name, uint32_t num, uint32_t den);
 /* In [1, hi]: small values in half of the cases, large ones in the other half. */
-void gen_size(const tensor_gen *g, const char *name, int64_t hi);
+void gen_size(const tc_gen *g, const char *name, int64_t hi);
 /* Draw all; plain: gaps, places, bus and wait at their simplest. */
-void gen_start(const tensor_gen *g, bool plain);
+void gen_start(const tc_gen *g);
+/* plain: these knobs at their simplest, 0. */
+void gen_simplest(const tc_gen *g, const char *const *names, size_t count);
 /* A knob `all` (0, or `none`: off) that stands for `count` others. Pins of those turn it off. */
-void gen_spread(const tensor_gen *g, const char *all, int64_t none, const char *const *names, size_t count);
+void gen_spread(const tc_gen *g, const char *all, int64_t none, const char *const *names, size_t count);
 /* Make the largest of the sizes that are free smaller, not below low[i] (NULL: 1); false: there is none. */
-bool gen_shrink(const tensor_gen *g, const char *const *names, const int64_t *low, size_t count);
+bool gen_shrink(const tc_gen *g, const char *const *names, const int64_t *low, size_t count);
 /* Clock cycles of a beat of data, by the bus of the knobs. */
 uint32_t gen_slowness(const tb_knobs *knobs);
 /* Clock cycles of a case: well below a second of simulation. */

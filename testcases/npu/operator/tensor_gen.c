@@ -1,45 +1,56 @@
 /* tensor_gen.c - what the generators of operator tests share. */
 #include "tensor.h"
 
-int64_t gen_get(const tensor_gen *g, const char *name) {
-    return tb_knobs_get(g->knobs, name);
+#include <string.h>
+
+static const char *knob_of(const tc_gen *g, const char *name) {
+    const bool channels = strcmp(name, "ic") == 0 || strcmp(name, "oc") == 0 || strcmp(name, "groups") == 0;
+    return g->channels != NULL && channels ? g->channels : name;
 }
 
-bool gen_pinned(const tensor_gen *g, const char *name) {
-    return tb_knobs_is_pinned(g->knobs, name);
+int64_t gen_get(const tc_gen *g, const char *name) {
+    return tb_knobs_get(g->knobs, knob_of(g, name));
 }
 
-void gen_draw_in(const tensor_gen *g, const char *name, int64_t lo, int64_t hi) {
-    tb_knobs_draw_in(g->knobs, name, g->seed, lo, hi);
+bool gen_pinned(const tc_gen *g, const char *name) {
+    return tb_knobs_is_pinned(g->knobs, knob_of(g, name));
 }
 
-void gen_put(const tensor_gen *g, const char *name, int64_t value) {
-    const int i = tb_knobs_find(g->knobs, name);
+void gen_draw_in(const tc_gen *g, const char *name, int64_t lo, int64_t hi) {
+    tb_knobs_draw_in(g->knobs, knob_of(g, name), g->seed, lo, hi);
+}
+
+void gen_put(const tc_gen *g, const char *name, int64_t value) {
+    const int i = tb_knobs_find(g->knobs, knob_of(g, name));
     if (i >= 0 && !gen_pinned(g, name)) {
         const tb_knob *k = &g->knobs->table[i];
         g->knobs->value[i] = value < k->lo ? k->lo : value > k->hi ? k->hi : value;
     }
 }
 
-bool gen_chance(const tensor_gen *g, const char *name, uint32_t num, uint32_t den) {
+bool gen_chance(const tc_gen *g, const char *name, uint32_t num, uint32_t den) {
     const tb_rng stream = tb_rng_stream(g->seed, name);
     tb_rng rng = tb_rng_fork(&stream, 1);
     return tb_rng_chance(&rng, num, den);
 }
 
-void gen_size(const tensor_gen *g, const char *name, int64_t hi) {
+void gen_size(const tc_gen *g, const char *name, int64_t hi) {
     gen_draw_in(g, name, gen_chance(g, name, 1, 2) ? 1 : hi / 3 + 1, hi);
 }
 
-void gen_start(const tensor_gen *g, bool plain) {
-    static const char *const frills[] = {"gap", "place", "bus", "wait"};
-    tb_knobs_draw(g->knobs, g->seed);
-    for (size_t i = 0; plain && i < sizeof frills / sizeof frills[0]; i++) {
-        gen_put(g, frills[i], 0);
+void gen_simplest(const tc_gen *g, const char *const *names, size_t count) {
+    for (size_t i = 0; g->plain && i < count; i++) {
+        gen_put(g, names[i], 0);
     }
 }
 
-void gen_spread(const tensor_gen *g, const char *all, int64_t none, const char *const *names, size_t count) {
+void gen_start(const tc_gen *g) {
+    static const char *const frills[] = {"gap", "place", "bus", "wait"};
+    tb_knobs_draw(g->knobs, g->seed);
+    gen_simplest(g, frills, sizeof frills / sizeof frills[0]);
+}
+
+void gen_spread(const tc_gen *g, const char *all, int64_t none, const char *const *names, size_t count) {
     bool any_pinned = false;
     for (size_t i = 0; i < count; i++) {
         any_pinned = any_pinned || gen_pinned(g, names[i]);
@@ -52,7 +63,7 @@ void gen_spread(const tensor_gen *g, const char *all, int64_t none, const char *
     }
 }
 
-bool gen_shrink(const tensor_gen *g, const char *const *names, const int64_t *low, size_t count) {
+bool gen_shrink(const tc_gen *g, const char *const *names, const int64_t *low, size_t count) {
     const char *name = NULL;
     int64_t room = 0;
     for (size_t i = 0; i < count; i++) {

@@ -9,8 +9,7 @@
 #define BEAT 16u
 
 int tensor_no_memory(tc_run *run) {
-    snprintf(run->err, sizeof run->err, "%s: out of memory", run->test->name);
-    return -1;
+    return opt_fail(run->err, sizeof run->err, "%s: out of memory", run->test->name);
 }
 
 uint32_t tensor_alloc(tc_run *run, const char *name, uint32_t bytes, uint32_t shift, npu_buf_kind kind) {
@@ -29,9 +28,8 @@ uint32_t tensor_alloc(tc_run *run, const char *name, uint32_t bytes, uint32_t sh
 
 int tensor_write(tc_run *run, uint32_t addr, const void *src, size_t bytes) {
     if (!npu_dev_write(run->dev, addr, src, bytes)) {
-        snprintf(run->err, sizeof run->err, "%s: cannot write %zu bytes at 0x%08X of device memory", run->test->name,
-                 bytes, addr);
-        return -1;
+        return opt_fail(run->err, sizeof run->err, "%s: cannot write %zu bytes at 0x%08X of device memory",
+                        run->test->name, bytes, addr);
     }
     return 0;
 }
@@ -67,8 +65,7 @@ uint64_t tensor_bytes(const npu_tensor *t) {
 int tensor_new(tc_run *run, const char *name, npu_tensor *t, uint32_t shift, npu_buf_kind kind) {
     const uint64_t bytes = tensor_bytes(t);
     if (bytes > UINT32_C(1) << 30) {
-        snprintf(run->err, sizeof run->err, "%s: %s does not fit into device memory", run->test->name, name);
-        return -1;
+        return opt_fail(run->err, sizeof run->err, "%s: %s does not fit into device memory", run->test->name, name);
     }
     t->addr = tensor_alloc(run, name, (uint32_t)bytes, shift, kind);
     return t->addr == 0 ? -1 : 0;

@@ -24,6 +24,7 @@ typedef struct unit {
     const char *name;      /* of the unit under test, as in reports */
     uint64_t seed;         /* of the case; streams come from unit_stream() */
     const tb_knobs *knobs; /* resolved */
+    void *state;           /* of the bench, zeroed, with its ports */
     uint64_t cycle;        /* rising edges since the case began, reset included */
     uint64_t max_cycles;   /* more of them are a hang */
     /* of all inputs at every edge: two runs with the same hash had the same stimulus, handshakes and length */
@@ -46,6 +47,8 @@ typedef struct unit_bench {
     size_t nknobs;
     /* Redraw knobs whose range depends on others (NULL: there are none). Part of the generator. */
     void (*constrain)(tb_knobs *knobs, uint64_t seed);
+    size_t state_bytes; /* of unit.state; with the ports in it: TB_STATE(bench, PORTS) */
+    tb_port_list ports;
     /*
      * Execute. Failures go through unit_fail() or the scoreboard; 0 or -1 (could not run: out of memory, no such port).
      */
@@ -69,11 +72,8 @@ extern const unit_bench unit_this_bench;
 /* ---- ports; values through tb_get() and tb_set() ---- */
 /* Port of the module under test by name. An unknown name is noted as an error and gives a port that leads nowhere. */
 tb_sig unit_port(unit *u, const char *name);
-/* Several of them: UNIT_PORTS(u, {"clr_i", &clr}, {"start_i", &start}) */
-void unit_ports(unit *u, const npu_score_sig *ports, size_t count);
-#define UNIT_PORTS(u, ...)                                                                                             \
-    unit_ports(u, (const npu_score_sig[]){__VA_ARGS__},                                                                \
-               sizeof((const npu_score_sig[]){__VA_ARGS__}) / sizeof(npu_score_sig))
+/* Several of them. */
+void unit_ports(unit *u, tb_ports ports);
 /* `bytes` bytes at byte offset `at` of a port. Nothing happens (zeros are read) outside the port. */
 void unit_set_slice(tb_sig port, size_t at, const void *src, size_t bytes);
 void unit_get_slice(tb_sig port, size_t at, void *dst, size_t bytes);

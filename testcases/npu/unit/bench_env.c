@@ -16,9 +16,11 @@ tb_sig unit_port(unit *u, const char *name) {
     return (tb_sig){.ptr = u->nowhere, .width = sizeof u->nowhere * 8};
 }
 
-void unit_ports(unit *u, const npu_score_sig *ports, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        *ports[i].sig = unit_port(u, ports[i].name);
+void unit_ports(unit *u, tb_ports ports) {
+    for (size_t i = 0; i < ports.count; i++) {
+        char name[64];
+        tb_ports_name(&ports, i, name, sizeof name);
+        ports.sig[i] = unit_port(u, name);
     }
 }
 

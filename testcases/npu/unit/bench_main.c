@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
@@ -38,12 +39,16 @@ static int open_model(unit *u, const tb_prog_run *run, char *err, size_t err_siz
                             .wave_window = run->wave_window,
                             .story = run->story};
     u->score = (npu_score_ctx){.n = NPU_CFG_N};
-    return tb_run_open(&u->run, &cfg, err, err_size) == 0
-               ? tb_run_checks(&u->run, npu_score_all, npu_score_count_bench, TB_CHECKS_SOME, &u->score, err, err_size)
-               : -1;
+    u->state = calloc(1, unit_this_bench.state_bytes + 1);
+    if (u->state == NULL || tb_run_open(&u->run, &cfg, err, err_size) != 0) {
+        return -1;
+    }
+    unit_ports(u, tb_ports_of(&unit_this_bench.ports, u->state));
+    return tb_run_checks(&u->run, npu_score_all, npu_score_count_bench, TB_CHECKS_SOME, &u->score, err, err_size);
 }
 
 static void close_model(unit *u) {
+    free(u->state);
     tb_run_close(&u->run);
     tb_ddr_free(&u->mem);
     if (u->sb_used) {
@@ -113,9 +118,8 @@ static int check_options(const tb_prog_options *o, char *err, size_t err_size) {
     const bench *b = of(o->prog);
     if (b->vectors != NULL && (o->have_seed || o->have_run || o->pinned || o->stored != NULL || b->have_cycles ||
                                o->case_out != NULL || o->print_case)) {
-        snprintf(err, err_size,
-                 "--vectors: the stream fixes everything: no seed, count, case, cycles or knob beside it");
-        return -1;
+        return opt_fail(err, err_size,
+                        "--vectors: the stream fixes everything: no seed, count, case, cycles or knob beside it");
     }
     return 0;
 }
@@ -129,14 +133,13 @@ static int run_vectors(const tb_prog_options *o, tb_result *result, char *err, s
         return 1;
     }
     if (!unit_this_bench.vectors) {
-        snprintf(err, err_size, "--vectors: unit-%s has no vectors, expected one of the fp units (docs/fp.md)", u.name);
-        return -1;
+        return opt_fail(err, err_size, "--vectors: unit-%s has no vectors, expected one of the fp units (docs/fp.md)",
+                        u.name);
     }
     const bool from_stdin = strcmp(b->vectors, "-") == 0;
     FILE *in = from_stdin ? stdin : fopen(b->vectors, "r");
     if (!in) {
-        snprintf(err, err_size, "%s: cannot be opened: %s", b->vectors, strerror(errno));
-        return -1;
+        return opt_fail(err, err_size, "%s: cannot be opened: %s", b->vectors, strerror(errno));
     }
     int rc = open_model(&u, &run, err, err_size);
     if (rc == 0) {

@@ -56,15 +56,13 @@ static int next_line(reader *r, const char **text, const char **text_end, char *
         r->at = 0;
         r->end = scanned;
         if (r->end == BUFFER) {
-            snprintf(err, err_size, "%s, line %" PRIu64 ": longer than %u characters, expected a vector", r->where,
-                     r->line + 1, BUFFER);
-            return -1;
+            return opt_fail(err, err_size, "%s, line %" PRIu64 ": longer than %u characters, expected a vector",
+                            r->where, r->line + 1, BUFFER);
         }
         r->end += fread(r->buf + r->end, 1, BUFFER - r->end, r->in);
         if (ferror(r->in)) {
-            snprintf(err, err_size, "%s: cannot be read after line %" PRIu64 ": %s", r->where, r->line,
-                     strerror(errno));
-            return -1;
+            return opt_fail(err, err_size, "%s: cannot be read after line %" PRIu64 ": %s", r->where, r->line,
+                            strerror(errno));
         }
         r->eof = feof(r->in) != 0;
     }
@@ -142,18 +140,19 @@ static bool parse(fp_vectors_kind kind, unsigned operands, const char *p, const 
 }
 
 /* What stands there, without control characters, cut where it is no help any more. */
-static void malformed(const reader *r, fp_vectors_kind kind, unsigned operands, const char *text, const char *end,
-                      char *err, size_t err_size) {
+static int malformed(const reader *r, fp_vectors_kind kind, unsigned operands, const char *text, const char *end,
+                     char *err, size_t err_size) {
     char shown[44];
     size_t n = 0;
     for (; text < end && n < 40; text++) {
         shown[n++] = isprint((unsigned char)*text) ? *text : '?';
     }
     snprintf(shown + n, sizeof shown - n, "%s", text < end ? "..." : "");
-    snprintf(err, err_size,
-             "%s, line %" PRIu64
-             ": expected '%s result flags' in hexadecimal (operand 8 digits, result %s, flags 2 digits), got '%s'",
-             r->where, r->line, operands == 2 ? "a b" : "a", result_form(kind), shown);
+    return opt_fail(
+        err, err_size,
+        "%s, line %" PRIu64
+        ": expected '%s result flags' in hexadecimal (operand 8 digits, result %s, flags 2 digits), got '%s'",
+        r->where, r->line, operands == 2 ? "a b" : "a", result_form(kind), shown);
 }
 
 /* ---- checking ---- */
@@ -310,7 +309,7 @@ static int stream(unit *u, fp_vectors_kind kind, unsigned operands, reader *r, t
                             unit_port(u, "y_o")};
     const unsigned first = kind >= FP_VECTORS_LT && kind <= FP_VECTORS_EQ ? (unsigned)(kind - FP_VECTORS_LT) : 0;
     const unsigned last = kind == FP_VECTORS_ANY ? RELATIONS - 1 : first;
-    const char *text, *end;
+    const char *text = NULL, *end = NULL;
     int rc = 0;
     tb_set(unit_port(u, "en_i"), 1);
     while (unit_ok(u) && (rc = next_line(r, &text, &end, err, err_size)) > 0) {
@@ -324,8 +323,7 @@ static int stream(unit *u, fp_vectors_kind kind, unsigned operands, reader *r, t
             continue;
         }
         if (!parse(kind, operands, p, end, &v)) {
-            malformed(r, kind, operands, text, end, err, err_size);
-            return -1;
+            return malformed(r, kind, operands, text, end, err, err_size);
         }
         if (!apply(u, port, &v, &y)) {
             break;
@@ -351,8 +349,8 @@ int fp_vectors_run(unit *u, fp_vectors_kind kind, unsigned operands, FILE *in, c
     if (!unit_ok(u)) { /* a signal, or a port is missing */
         printf("FAIL unit-%s vectors=%s at line %" PRIu64 ": %s\n", u->name, where, r.line, u->result->message);
     } else if (t->passed + t->failed == 0) {
-        snprintf(err, err_size, "%s: no vectors, expected lines '%s result flags'", where, operands == 2 ? "a b" : "a");
-        return -1;
+        return opt_fail(err, err_size, "%s: no vectors, expected lines '%s result flags'", where,
+                        operands == 2 ? "a b" : "a");
     } else {
         report(u, kind, operands, kind == FP_VECTORS_ANY ? NULL : t, tallies, ruled, where);
     }

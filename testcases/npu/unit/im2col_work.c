@@ -10,10 +10,6 @@
 
 enum { CONV, DEPTHWISE, CONVERT };
 
-static uint32_t min_u32(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 /* ---- tasks ---- */
 
 static uint32_t upto(tb_rng *rng, uint64_t hi) {
@@ -56,12 +52,12 @@ static bool derive(im2col_work *w, const im2col_limits *l) {
     w->ocb = (t->oc + N - 1) / N;
     w->pixels = t->iw * t->ih;
     const uint32_t tiles = (t->ow * t->oh + 2 * N - 1) / (2 * N);
-    const uint32_t group = t->group == 0 ? 1 : min_u32(t->group, 512 / N); /* as the hardware clips it */
-    const uint32_t blocks = t->kw * t->kh * (t->op == CONV ? w->icb : 1);  /* of a tile */
+    const uint32_t group = t->group == 0 ? 1 : tb_min_u32(t->group, 512 / N); /* as the hardware clips it */
+    const uint32_t blocks = t->kw * t->kh * (t->op == CONV ? w->icb : 1);     /* of a tile */
     w->words = t->op == CONV ? blocks * N : t->op == DEPTHWISE ? blocks : 0;
-    const uint32_t span = min_u32(t->oh, 1 + (2 * N * group + t->ow - 2) / t->ow);
-    const uint32_t rows = min_u32(t->ih, (span - 1) * t->sh + (t->kh - 1) * t->dh + 1);
-    w->least = t->wgt_res ? min_u32((rows * t->iw + 64) * w->icb, w->pixels * w->icb) : w->pixels * w->icb;
+    const uint32_t span = tb_min_u32(t->oh, 1 + (2 * N * group + t->ow - 2) / t->ow);
+    const uint32_t rows = tb_min_u32(t->ih, (span - 1) * t->sh + (t->kh - 1) * t->dh + 1);
+    w->least = t->wgt_res ? tb_min_u32((rows * t->iw + 64) * w->icb, w->pixels * w->icb) : w->pixels * w->icb;
     const uint32_t bank = (t->wgt_res ? (w->ocb + 1) / 2 : 1) * w->words;
     const bool fits =
         w->pixels * w->icb <= IM2COL_IFM_WORDS || (t->wgt_res && (rows * t->iw + 64) * w->icb <= IM2COL_IFM_WORDS);

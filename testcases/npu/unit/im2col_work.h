@@ -35,7 +35,7 @@ void im2col_work_free(im2col_work *w);
  * tasks fill up while they are read.
  */
 typedef struct im2col_bank {
-    int8_t (*mem)[32];
+    int8_t mem[IM2COL_WGT_WORDS][32];
     bool full, held;       /* by a block of a task without WGT_RES; by a task with it */
     uint32_t blocks, kept; /* of the task that holds it; of the last one that loaded blocks */
     uint32_t task, ob;     /* next block to load */

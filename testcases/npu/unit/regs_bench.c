@@ -26,10 +26,16 @@ void regs_bench_constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "accesses", seed, 500, 1500);
 }
 
+#define PORTS alu_result_we_i, alu_result_i, bus_err_i, perf_event_i, perf_level_i, srst_o, drained_i
+static const char *const unit_names[UNITS] = {"task_valid_o, task_ready_i, gemm_busy_i, task_done_i",
+                                              "alu_task_valid_o, alu_task_ready_i, alu_busy_i, alu_done_i",
+                                              "pool_task_valid_o, pool_task_ready_i, pool_busy_i, pool_done_i"};
 typedef struct bench {
     tb_lite_master *bus;
-    tb_sig valid[UNITS], ready[UNITS], busy[UNITS], done[UNITS];
-    tb_sig result_we, result, bus_err, event, level, srst, drained;
+    TB_PORTS(ports, PORTS);
+    struct {
+        tb_sig valid, ready, busy, done;
+    } unit[UNITS]; /* unit_names */
     bool present[UNITS];
     uint32_t inflight[UNITS]; /* tasks that a unit has taken and not completed */
     /* the task registers from this one on are still to be written once, TASK_WORDS: all are */
@@ -86,34 +92,34 @@ static void drive_units(bench *b, bool resetting, bool noise) {
     for (uint32_t i = 0; i < UNITS; i++) {
         const bool ready = unit_go(&b->task_stall[i]);
         const bool done = unit_go(&b->done_stall[i]) && b->inflight[i] > 0 && !resetting;
-        tb_set(b->ready[i], ready);
-        tb_set(b->busy[i], b->present[i] ? b->inflight[i] > 0 : noise);
-        tb_set(b->done[i], done || ((resetting || !b->present[i]) && noise));
+        tb_set(b->unit[i].ready, ready);
+        tb_set(b->unit[i].busy, b->present[i] ? b->inflight[i] > 0 : noise);
+        tb_set(b->unit[i].done, done || ((resetting || !b->present[i]) && noise));
     }
 }
 
 static void drive(const unit *u, bench *b) {
     tb_rng *r = &b->rng_event;
     const uint32_t rate = (uint32_t)unit_knob(u, "events");
-    const bool resetting = tb_get(b->srst) != 0, alu_runs = b->inflight[ALU] > 0;
+    const bool resetting = tb_get(b->srst_o) != 0, alu_runs = b->inflight[ALU] > 0;
     const uint32_t bus_err =
         tb_rng_chance(r, rate, 1000) ? 1u << tb_rng_range(r, 0, 11) | (tb_rng_u32(r) & tb_rng_u32(r) & 0xfffu) : 0;
-    tb_set(b->event, (tb_rng_u64(r) & ((UINT64_C(1) << COUNTERS) - 1)) | 1u);
+    tb_set(b->perf_event_i, (tb_rng_u64(r) & ((UINT64_C(1) << COUNTERS) - 1)) | 1u);
     const uint64_t level = tb_rng_small(r, 0, 65535);
-    tb_set_field(b->level, 16 * (uint32_t)tb_rng_range(r, 0, MARKS - 1), 16, level);
-    tb_set(b->drained, tb_rng_chance(r, 1, 4));
+    tb_set_field(b->perf_level_i, 16 * (uint32_t)tb_rng_range(r, 0, MARKS - 1), 16, level);
+    tb_set(b->drained_i, tb_rng_chance(r, 1, 4));
     const bool result_we = alu_runs && tb_rng_chance(r, 1, 4);
-    tb_set(b->result, tb_rng_u32(r));
+    tb_set(b->alu_result_i, tb_rng_u32(r));
     drive_units(b, resetting, bus_err != 0);
-    tb_set(b->result_we, result_we || (resetting && bus_err != 0));
-    tb_set(b->bus_err, bus_err);
+    tb_set(b->alu_result_we_i, result_we || (resetting && bus_err != 0));
+    tb_set(b->bus_err_i, bus_err);
 }
 
 static void count_tasks(bench *b) {
     for (uint32_t i = 0; i < UNITS; i++) {
-        b->inflight[i] += tb_get(b->valid[i]) && tb_get(b->ready[i]);
-        b->inflight[i] -= b->present[i] && tb_get(b->done[i]);
-        b->inflight[i] = tb_get(b->srst) ? 0 : b->inflight[i];
+        b->inflight[i] += tb_get(b->unit[i].valid) && tb_get(b->unit[i].ready);
+        b->inflight[i] -= b->present[i] && tb_get(b->unit[i].done);
+        b->inflight[i] = tb_get(b->srst_o) ? 0 : b->inflight[i];
     }
 }
 
@@ -126,15 +132,12 @@ static void cycle(unit *u, bench *b) {
 
 static int setup(unit *u, bench *b, bool alu, bool pool) {
     tb_axi_profile timing = *tb_axi_profile_find("ideal");
-    UNIT_PORTS(u, {"task_valid_o", &b->valid[GEMM]}, {"task_ready_i", &b->ready[GEMM]}, {"gemm_busy_i", &b->busy[GEMM]},
-               {"task_done_i", &b->done[GEMM]}, {"alu_task_valid_o", &b->valid[ALU]},
-               {"alu_task_ready_i", &b->ready[ALU]}, {"alu_busy_i", &b->busy[ALU]}, {"alu_done_i", &b->done[ALU]},
-               {"pool_task_valid_o", &b->valid[POOL]}, {"pool_task_ready_i", &b->ready[POOL]},
-               {"pool_busy_i", &b->busy[POOL]}, {"pool_done_i", &b->done[POOL]}, {"alu_result_we_i", &b->result_we},
-               {"alu_result_i", &b->result}, {"bus_err_i", &b->bus_err}, {"perf_event_i", &b->event},
-               {"perf_level_i", &b->level}, {"srst_o", &b->srst}, {"drained_i", &b->drained});
-    unit_expect_value(u, "events", b->event.width, COUNTERS);
-    unit_expect_value(u, "bits of levels", b->level.width, 16 * MARKS);
+    for (uint32_t i = 0; i < UNITS; i++) {
+        unit_ports(u, (tb_ports){unit_names[i], &b->unit[i].valid, sizeof b->unit[i] / sizeof(tb_sig), NULL});
+    }
+    unit_ports(u, TB_PORTS_OF(b->ports, PORTS));
+    unit_expect_value(u, "events", b->perf_event_i.width, COUNTERS);
+    unit_expect_value(u, "bits of levels", b->perf_level_i.width, 16 * MARKS);
     timing.lite_gap_max = (uint16_t)unit_knob(u, "gap");
     tb_run_port *port = unit_bus(u, (tb_run_port_cfg){.name = "axil", .prefix = ""}, &timing);
     if (port == NULL) {

@@ -21,8 +21,9 @@ static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "tiles", seed, 20, 60);
 }
 
+#define PORTS en_i, first_i, last_i, ps_i[2], valid_o
 typedef struct bench {
-    tb_sig en, first, last, ps[2], valid;
+    TB_PORTS(ports, PORTS);
     uint64_t tiles, tile, left_blocks, gap_left, results;
     uint32_t pixel;
     bool first_block, wrap;
@@ -40,8 +41,8 @@ static void next_tile(const unit *u, bench *b) {
 /* The flags of one enabled cycle, for column 0; column c has them c cycles later. */
 static void drive_flags(const unit *u, bench *b) {
     const bool used = b->tile < b->tiles && b->gap_left == 0;
-    tb_set(b->first, used && b->first_block);
-    tb_set(b->last, used && b->left_blocks == 1);
+    tb_set(b->first_i, used && b->first_block);
+    tb_set(b->last_i, used && b->left_blocks == 1);
     if (!used) {
         b->gap_left -= b->tile < b->tiles;
     } else if (++b->pixel == N) {
@@ -64,23 +65,21 @@ static void drive(const unit *u, bench *b) {
     for (uint32_t c = 0; c < N; c++) {
         for (uint32_t s = 0; s < 2; s++) {
             const int32_t value = draw_value(b);
-            unit_set_slice(b->ps[s], 4 * c, &value, 4);
+            unit_set_slice(b->ps_i[s], 4 * c, &value, 4);
         }
     }
 }
 
 static void noise(bench *b) {
-    tb_set(b->first, tb_rng_u32(&b->rng_data) & 1u);
-    tb_set(b->last, tb_rng_u32(&b->rng_data) & 1u);
+    tb_set(b->first_i, tb_rng_u32(&b->rng_data) & 1u);
+    tb_set(b->last_i, tb_rng_u32(&b->rng_data) & 1u);
     for (uint32_t c = 0; c < N; c++) {
         const int32_t value = draw_value(b);
-        unit_set_slice(b->ps[c & 1u], 4 * c, &value, 4);
+        unit_set_slice(b->ps_i[c & 1u], 4 * c, &value, 4);
     }
 }
 
 static void setup(unit *u, bench *b) {
-    UNIT_PORTS(u, {"en_i", &b->en}, {"first_i", &b->first}, {"last_i", &b->last}, {"ps0_i", &b->ps[0]},
-               {"ps1_i", &b->ps[1]}, {"valid_o", &b->valid});
     b->tiles = (uint64_t)unit_knob(u, "tiles");
     b->wrap = unit_knob(u, "wrap") != 0;
     b->rng_shape = unit_stream(u, "shape");
@@ -90,18 +89,18 @@ static void setup(unit *u, bench *b) {
 }
 
 static int run(unit *u) {
-    bench b = {0};
-    setup(u, &b);
+    bench *b = (bench *)u->state;
+    setup(u, b);
     unit_reset(u);
-    while (unit_ok(u) && b.results < b.tiles * N * N) {
-        const bool enable = unit_go(&b.stall);
-        tb_set(b.en, enable);
+    while (unit_ok(u) && b->results < b->tiles * N * N) {
+        const bool enable = unit_go(&b->stall);
+        tb_set(b->en_i, enable);
         if (enable) {
             unit_settle(u);
-            b.results += (uint32_t)__builtin_popcountll(tb_get(b.valid));
-            drive(u, &b);
+            b->results += (uint32_t)__builtin_popcountll(tb_get(b->valid_o));
+            drive(u, b);
         } else {
-            noise(&b);
+            noise(b);
         }
         unit_settle(u);
         unit_edge(u);
@@ -109,4 +108,4 @@ static int run(unit *u) {
     return 0;
 }
 
-UNIT_BENCH("acc", "accumulators of a tile", knobs, .constrain = constrain);
+UNIT_BENCH("acc", "accumulators of a tile", knobs, TB_STATE(bench, PORTS), .constrain = constrain);

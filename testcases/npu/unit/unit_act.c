@@ -27,8 +27,9 @@ static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "vectors", seed, 200, 1000);
 }
 
+#define PORTS valid_i, act_i, p_i[4], x_i
 typedef struct box {
-    tb_sig valid, act, p[4], x;
+    TB_PORTS(ports, PORTS);
     uint32_t type, param[4];
     tb_rng data, shape;
 } box;
@@ -82,8 +83,8 @@ static void cycle(unit *u, box *b, bool in) {
     for (uint32_t l = 0; l < LANES; l++) {
         x[l] = draw_value(b);
     }
-    tb_set(b->valid, in);
-    unit_set_slice(b->x, 0, x, sizeof x);
+    tb_set(b->valid_i, in);
+    unit_set_slice(b->x_i, 0, x, sizeof x);
     unit_settle(u);
     unit_edge(u);
 }
@@ -92,33 +93,30 @@ static void set_function(unit *u, box *b) {
     const uint32_t type = (uint32_t)unit_knob(u, "act");
     b->type = type < CM_ACT_COUNT ? type : (uint32_t)tb_rng_range(&b->shape, 0, CM_ACT_COUNT - 1);
     draw_params(b);
-    tb_set(b->act, b->type);
+    tb_set(b->act_i, b->type);
     for (uint32_t i = 0; i < 4; i++) {
-        tb_set(b->p[i], b->param[i]);
+        tb_set(b->p_i[i], b->param[i]);
     }
 }
 
 static int run(unit *u) {
-    box b = {.valid = unit_port(u, "valid_i"),
-             .act = unit_port(u, "act_i"),
-             .p = {unit_port(u, "p0_i"), unit_port(u, "p1_i"), unit_port(u, "p2_i"), unit_port(u, "p3_i")},
-             .x = unit_port(u, "x_i"),
-             .data = unit_stream(u, "data"),
-             .shape = unit_stream(u, "shape")};
+    box *b = (box *)u->state;
+    b->data = unit_stream(u, "data");
+    b->shape = unit_stream(u, "shape");
     unit_stall in = unit_stall_make(u, "in");
     unit_reset(u);
     for (uint64_t r = (uint64_t)unit_knob(u, "runs"); r > 0 && unit_ok(u); r--) {
-        set_function(u, &b);
-        for (uint64_t left = tb_rng_range(&b.shape, 1, (uint64_t)unit_knob(u, "vectors")); left > 0 && unit_ok(u);) {
+        set_function(u, b);
+        for (uint64_t left = tb_rng_range(&b->shape, 1, (uint64_t)unit_knob(u, "vectors")); left > 0 && unit_ok(u);) {
             const bool go = unit_go(&in);
-            cycle(u, &b, go);
+            cycle(u, b, go);
             left -= go;
         }
         for (uint32_t i = 0; i < LATENCY && unit_ok(u); i++) {
-            cycle(u, &b, false);
+            cycle(u, b, false);
         }
     }
     return 0;
 }
 
-UNIT_BENCH("act", "activation unit", knobs, .constrain = constrain);
+UNIT_BENCH("act", "activation unit", knobs, TB_STATE(box, PORTS), .constrain = constrain);

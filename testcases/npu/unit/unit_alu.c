@@ -68,10 +68,13 @@ typedef struct chan {
     unit_stall req, data, sendb, jobs, drain;
 } chan;
 
+#define PORTS                                                                                                          \
+    task_valid_i, task_i, task_done_o, rd_req_valid_o, rd_req_ready_i, rd_req_addr_o, rd_req_bytes_o, rd_valid_i,      \
+        rd_ready_o, rd_data_i, wr_req_valid_o, wr_req_ready_i, wr_req_addr_o, wr_req_bytes_o, wr_valid_o, wr_ready_i,  \
+        wr_data_o, wr_level_i, wr_idle_i
 typedef struct bench {
-    tb_sig task_valid, task, done, rd_req_valid, rd_req_ready, rd_req_addr, rd_req_bytes, rd_valid, rd_ready, rd_data,
-        wr_req_valid, wr_req_ready, wr_req_addr, wr_req_bytes, wr_valid, wr_ready, wr_data, wr_level, wr_idle;
-    uint8_t *mem;
+    TB_PORTS(ports, PORTS);
+    uint8_t mem[MEM];
     cm_alu_task t;
     alu_draw draw;
     chan ch[2];
@@ -108,22 +111,22 @@ static void drive_read(const unit *u, bench *b, uint32_t c) {
         memset(h->word, 0, 16);
         memcpy(h->word, b->mem + (j->addr - BASE) + j->done, left < 16 ? left : 16);
     }
-    tb_set_field(b->rd_valid, c, 1, h->rd_on);
-    unit_set_slice(b->rd_data, 16 * c, h->word, 16);
-    tb_set_field(b->rd_req_ready, c, 1, unit_go(&h->req) && h->rd.in - h->rd.out < JOBS);
+    tb_set_field(b->rd_valid_i, c, 1, h->rd_on);
+    unit_set_slice(b->rd_data_i, 16 * c, h->word, 16);
+    tb_set_field(b->rd_req_ready_i, c, 1, unit_go(&h->req) && h->rd.in - h->rd.out < JOBS);
 }
 
 static void sample_read(unit *u, bench *b, uint32_t c) {
     chan *h = &b->ch[c];
-    if (h->rd_on && tb_get_field(b->rd_ready, c, 1)) {
+    if (h->rd_on && tb_get_field(b->rd_ready_o, c, 1)) {
         job *j = &h->rd.job[h->rd.out % JOBS];
         h->rd_on = false;
         j->done += 16;
         h->rd.out += j->done >= j->bytes;
     }
-    if (tb_get_field(b->rd_req_valid, c, 1) && tb_get_field(b->rd_req_ready, c, 1)) {
-        take_job(u, &h->rd, (uint32_t)tb_get_field(b->rd_req_addr, 32 * c, 32),
-                 (uint32_t)tb_get_field(b->rd_req_bytes, 24 * c, 24));
+    if (tb_get_field(b->rd_req_valid_o, c, 1) && tb_get_field(b->rd_req_ready_i, c, 1)) {
+        take_job(u, &h->rd, (uint32_t)tb_get_field(b->rd_req_addr_o, 32 * c, 32),
+                 (uint32_t)tb_get_field(b->rd_req_bytes_o, 24 * c, 24));
     }
 }
 
@@ -133,14 +136,14 @@ static void drive_write(const unit *u, bench *b, uint32_t c) {
     chan *h = &b->ch[c];
     const uint64_t level = h->pushed - h->popped;
     h->block_now = b->block && reads_pending(h);
-    tb_set_field(b->wr_ready, c, 1, unit_go(&h->sendb) && level < SEND);
-    tb_set_field(b->wr_req_ready, c, 1,
+    tb_set_field(b->wr_ready_i, c, 1, unit_go(&h->sendb) && level < SEND);
+    tb_set_field(b->wr_req_ready_i, c, 1,
                  unit_go(&h->jobs) && h->wr.in - h->wr.out < JOBS && !(h->block_now && b->block == 2));
-    tb_set_field(b->wr_level, 16 * c, 16, level);
+    tb_set_field(b->wr_level_i, 16 * c, 16, level);
     while (h->answered != h->wr.out && u->cycle >= h->wr.job[h->answered % JOBS].at + b->latency) {
         h->answered++;
     }
-    tb_set_field(b->wr_idle, c, 1, h->answered == h->wr.in);
+    tb_set_field(b->wr_idle_i, c, 1, h->answered == h->wr.in);
 }
 
 static void sample_write(unit *u, bench *b, uint32_t c) {
@@ -155,21 +158,21 @@ static void sample_write(unit *u, bench *b, uint32_t c) {
         j->at = u->cycle;
         h->wr.out += j->done == j->bytes;
     }
-    if (tb_get_field(b->wr_req_valid, c, 1) && tb_get_field(b->wr_req_ready, c, 1)) {
+    if (tb_get_field(b->wr_req_valid_o, c, 1) && tb_get_field(b->wr_req_ready_i, c, 1)) {
         /* a response that is waited for would be overwritten: let it come now */
         h->answered += h->wr.in - h->answered == JOBS;
-        take_job(u, &h->wr, (uint32_t)tb_get_field(b->wr_req_addr, 32 * c, 32),
-                 (uint32_t)tb_get_field(b->wr_req_bytes, 24 * c, 24));
+        take_job(u, &h->wr, (uint32_t)tb_get_field(b->wr_req_addr_o, 32 * c, 32),
+                 (uint32_t)tb_get_field(b->wr_req_bytes_o, 24 * c, 24));
     }
-    if (tb_get_field(b->wr_valid, c, 1) && tb_get_field(b->wr_ready, c, 1)) {
-        unit_get_slice(b->wr_data, 16 * c, h->send[h->pushed++ % SEND], 16);
+    if (tb_get_field(b->wr_valid_o, c, 1) && tb_get_field(b->wr_ready_i, c, 1)) {
+        unit_get_slice(b->wr_data_o, 16 * c, h->send[h->pushed++ % SEND], 16);
     }
 }
 
 /* ---- a cycle ---- */
 
 static void cycle(unit *u, bench *b, bool valid) {
-    tb_set(b->task_valid, valid);
+    tb_set(b->task_valid_i, valid);
     for (uint32_t c = 0; c < 2; c++) {
         drive_read(u, b, c);
         drive_write(u, b, c);
@@ -179,7 +182,7 @@ static void cycle(unit *u, bench *b, bool valid) {
         sample_write(u, b, c);
         sample_read(u, b, c);
     }
-    b->seen_done = tb_get(b->done) != 0;
+    b->seen_done = tb_get(b->task_done_o) != 0;
     unit_edge(u);
 }
 
@@ -194,39 +197,15 @@ static void run_task(unit *u, bench *b) {
     while (unit_ok(u) && !unit_go(&b->task_stall)) {
         cycle(u, b, false);
     }
-    npu_alu_task_set(b->task, &b->t);
+    npu_alu_task_set(b->task_i, &b->t);
     cycle(u, b, true);
-    npu_alu_task_set(b->task, &(cm_alu_task){.op = 31, .count = 0xffffff, .rows = 0xffff}); /* it has been taken */
+    npu_alu_task_set(b->task_i, &(cm_alu_task){.op = 31, .count = 0xffffff, .rows = 0xffff}); /* it has been taken */
     while (unit_ok(u) && !b->seen_done) {
         cycle(u, b, true);
     }
 }
 
-static void find_ports(unit *u, bench *b) {
-    const npu_score_sig ports[] = {{"task_valid_i", &b->task_valid},
-                                   {"task_i", &b->task},
-                                   {"task_done_o", &b->done},
-                                   {"rd_req_valid_o", &b->rd_req_valid},
-                                   {"rd_req_ready_i", &b->rd_req_ready},
-                                   {"rd_req_addr_o", &b->rd_req_addr},
-                                   {"rd_req_bytes_o", &b->rd_req_bytes},
-                                   {"rd_valid_i", &b->rd_valid},
-                                   {"rd_ready_o", &b->rd_ready},
-                                   {"rd_data_i", &b->rd_data},
-                                   {"wr_req_valid_o", &b->wr_req_valid},
-                                   {"wr_req_ready_i", &b->wr_req_ready},
-                                   {"wr_req_addr_o", &b->wr_req_addr},
-                                   {"wr_req_bytes_o", &b->wr_req_bytes},
-                                   {"wr_valid_o", &b->wr_valid},
-                                   {"wr_ready_i", &b->wr_ready},
-                                   {"wr_data_o", &b->wr_data},
-                                   {"wr_level_i", &b->wr_level},
-                                   {"wr_idle_i", &b->wr_idle}};
-    unit_ports(u, ports, sizeof ports / sizeof *ports);
-}
-
 static void setup(unit *u, bench *b) {
-    find_ports(u, b);
     b->draw.rng = unit_stream(u, "shape");
     b->draw.rng_data = unit_stream(u, "values");
     b->task_stall = unit_stall_make(u, "task");
@@ -256,23 +235,16 @@ static void setup(unit *u, bench *b) {
 }
 
 static int run(unit *u) {
-    bench *b = calloc(1, sizeof *b);
-    int rc = -1;
-    if (b && (b->mem = malloc(MEM)) != NULL) {
-        setup(u, b);
-        tb_set(b->wr_idle, 3);
-        unit_reset(u);
-        const uint32_t tasks = (uint32_t)unit_knob(u, "tasks");
-        for (uint32_t i = 0; i < tasks && unit_ok(u); i++) {
-            run_task(u, b);
-        }
-        rc = 0;
+    bench *b = (bench *)u->state;
+    setup(u, b);
+    tb_set(b->wr_idle_i, 3);
+    unit_reset(u);
+    const uint32_t tasks = (uint32_t)unit_knob(u, "tasks");
+    for (uint32_t i = 0; i < tasks && unit_ok(u); i++) {
+        run_task(u, b);
     }
-    if (b) {
-        free(b->mem);
-    }
-    free(b);
-    return rc;
+    return 0;
 }
 
-UNIT_BENCH("alu", "the ALU: random tasks of all operations in a random memory", knobs, .constrain = constrain);
+UNIT_BENCH("alu", "the ALU: random tasks of all operations in a random memory", knobs, TB_STATE(bench, PORTS),
+           .constrain = constrain);

@@ -25,9 +25,11 @@ static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "jobs", seed, 60, 160);
 }
 
+#define PORTS                                                                                                          \
+    rd_req_valid_i, rd_req_ready_o, rd_req_addr_i, rd_req_bytes_i, rd_dat_valid_o, rd_dat_ready_i, rd_dat_last_o
 typedef struct bench {
+    TB_PORTS(ports, PORTS);
     dma_bus bus;
-    tb_sig req_valid, req_ready, req_addr, req_bytes, dat_valid, dat_ready, dat_last;
     uint64_t want; /* a bit for each requester with a job on offer */
     dma_job offer[REQS];
     uint64_t left, open; /* jobs to draw; accepted whose data are not complete */
@@ -43,11 +45,11 @@ static void drive(const unit *u, bench *b) {
             b->want |= UINT64_C(1) << i;
             b->left--;
         }
-        tb_set_field(b->req_addr, 32 * i, 32, b->offer[i].addr);
-        tb_set_field(b->req_bytes, 24 * i, 24, b->offer[i].bytes);
+        tb_set_field(b->rd_req_addr_i, 32 * i, 32, b->offer[i].addr);
+        tb_set_field(b->rd_req_bytes_i, 24 * i, 24, b->offer[i].bytes);
     }
-    tb_set(b->req_valid, b->want);
-    tb_set(b->dat_ready, unit_go(&b->dat_stall) && !flushing);
+    tb_set(b->rd_req_valid_i, b->want);
+    tb_set(b->rd_dat_ready_i, unit_go(&b->dat_stall) && !flushing);
 }
 
 static void cycle(unit *u, bench *b) {
@@ -56,17 +58,14 @@ static void cycle(unit *u, bench *b) {
     }
     drive(u, b);
     unit_settle(u);
-    const uint64_t taken = b->want & tb_get(b->req_ready);
+    const uint64_t taken = b->want & tb_get(b->rd_req_ready_o);
     b->want &= ~taken;
     b->open += taken != 0;
-    b->open -= tb_get(b->dat_valid) && tb_get(b->dat_ready) && tb_get(b->dat_last);
+    b->open -= tb_get(b->rd_dat_valid_o) && tb_get(b->rd_dat_ready_i) && tb_get(b->rd_dat_last_o);
     dma_bus_edge(u, &b->bus);
 }
 
 static void setup(unit *u, bench *b) {
-    UNIT_PORTS(u, {"rd_req_valid_i", &b->req_valid}, {"rd_req_ready_o", &b->req_ready}, {"rd_req_addr_i", &b->req_addr},
-               {"rd_req_bytes_i", &b->req_bytes}, {"rd_dat_valid_o", &b->dat_valid}, {"rd_dat_ready_i", &b->dat_ready},
-               {"rd_dat_last_o", &b->dat_last});
     unit_stalls(u, "req", b->req_stall, REQS);
     b->dat_stall = unit_stall_make(u, "dat");
     b->rng_job = unit_stream(u, "job");
@@ -96,13 +95,12 @@ static void play(unit *u, bench *b) {
 }
 
 static int run(unit *u) {
-    bench *b = calloc(1, sizeof *b);
-    const bool able = b && dma_bus_open(u, &b->bus, false) == 0;
-    if (able) {
-        play(u, b);
+    bench *b = (bench *)u->state;
+    if (dma_bus_open(u, &b->bus, false) != 0) {
+        return -1;
     }
-    free(b);
-    return able ? 0 : -1;
+    play(u, b);
+    return 0;
 }
 
-UNIT_BENCH("dma_rd", "read side of an AXI channel", knobs, .constrain = constrain);
+UNIT_BENCH("dma_rd", "read side of an AXI channel", knobs, TB_STATE(bench, PORTS), .constrain = constrain);

@@ -36,9 +36,12 @@ typedef struct job {
     uint32_t addr, bytes, id;
 } job;
 
+#define PORTS                                                                                                          \
+    clr_i, req_valid_i, req_ready_o, req_addr_i, req_bytes_i, ax_addr_o, ax_len_o, ax_valid_o, ax_ready_i, bst_push_o, \
+        bst_ready_i, bst_id_o, bst_len_o, bst_first_o, bst_last_o, bst_off_o, bst_end_o, bst_tail_o, done_i,           \
+        jobs_idle_o, bus_idle_o, done_id_o, flight_o
 typedef struct bench {
-    tb_sig clr, req_valid, req_ready, req_addr, req_bytes, ax_addr, ax_len, ax_valid, ax_ready, bst_push, bst_ready,
-        bst_id, bst_len, bst_first, bst_last, bst_off, bst_end, bst_tail, done, done_id, jobs_idle, bus_idle, flight_o;
+    TB_PORTS(ports, PORTS);
     job offer[REQS];
     bool on[REQS];
     job queue[QUEUE];
@@ -99,30 +102,30 @@ static void drive(const unit *u, bench *b) {
             draw_job(u, b, i);
             b->on[i] = true;
         }
-        tb_set_field(b->req_addr, 32 * i, 32, b->on[i] ? b->offer[i].addr : tb_rng_u32(&b->rng));
-        tb_set_field(b->req_bytes, 24 * i, 24, b->on[i] ? b->offer[i].bytes : tb_rng_u32(&b->rng) >> 8);
+        tb_set_field(b->req_addr_i, 32 * i, 32, b->on[i] ? b->offer[i].addr : tb_rng_u32(&b->rng));
+        tb_set_field(b->req_bytes_i, 24 * i, 24, b->on[i] ? b->offer[i].bytes : tb_rng_u32(&b->rng) >> 8);
         valid |= (uint64_t)b->on[i] << i;
     }
     b->ax_go = unit_go(&b->ax_stall);
     b->bst_go = unit_go(&b->bst_stall);
     b->done_on = b->taken > 0 && unit_go(&b->done_stall);
-    tb_set(b->req_valid, valid);
-    tb_set(b->clr, b->clr_on);
-    tb_set(b->ax_ready, b->ax_go);
-    tb_set(b->bst_ready, b->bst_go);
-    tb_set(b->done, b->done_on);
+    tb_set(b->req_valid_i, valid);
+    tb_set(b->clr_i, b->clr_on);
+    tb_set(b->ax_ready_i, b->ax_go);
+    tb_set(b->bst_ready_i, b->bst_go);
+    tb_set(b->done_i, b->done_on);
 }
 
 static void check_description(unit *u, const bench *b) {
     const job *j = &b->queue[b->head];
     const cm_dma_burst *k = &b->bursts[b->next];
-    unit_expect_value(u, "bst_id_o", tb_get(b->bst_id), j->id);
-    unit_expect_value(u, "bst_len_o", tb_get(b->bst_len), k->beats - 1);
-    unit_expect_value(u, "bst_first_o", tb_get(b->bst_first), b->next == 0);
-    unit_expect_value(u, "bst_last_o", tb_get(b->bst_last), b->next + 1 == b->count);
-    unit_expect_value(u, "bst_off_o", tb_get(b->bst_off), j->addr & 15u);
-    unit_expect_value(u, "bst_end_o", tb_get(b->bst_end), (j->addr + j->bytes - 1) & 15u);
-    unit_expect_value(u, "bst_tail_o", tb_get(b->bst_tail), j->bytes & 15u);
+    unit_expect_value(u, "bst_id_o", tb_get(b->bst_id_o), j->id);
+    unit_expect_value(u, "bst_len_o", tb_get(b->bst_len_o), k->beats - 1);
+    unit_expect_value(u, "bst_first_o", tb_get(b->bst_first_o), b->next == 0);
+    unit_expect_value(u, "bst_last_o", tb_get(b->bst_last_o), b->next + 1 == b->count);
+    unit_expect_value(u, "bst_off_o", tb_get(b->bst_off_o), j->addr & 15u);
+    unit_expect_value(u, "bst_end_o", tb_get(b->bst_end_o), (j->addr + j->bytes - 1) & 15u);
+    unit_expect_value(u, "bst_tail_o", tb_get(b->bst_tail_o), j->bytes & 15u);
 }
 
 /* The requester with the lowest index, when there is room. */
@@ -179,35 +182,24 @@ static void advance(bench *b, bool push, int grant) {
 
 static void sample(unit *u, bench *b) {
     const int grant = expected_grant(b);
-    unit_expect_value(u, "req_ready_o", tb_get(b->req_ready), grant < 0 ? 0 : UINT64_C(1) << grant);
-    unit_expect_value(u, "ax_valid_o", tb_get(b->ax_valid), b->showing);
+    unit_expect_value(u, "req_ready_o", tb_get(b->req_ready_o), grant < 0 ? 0 : UINT64_C(1) << grant);
+    unit_expect_value(u, "ax_valid_o", tb_get(b->ax_valid_o), b->showing);
     if (b->showing) {
-        unit_expect_value(u, "ax_addr_o", tb_get(b->ax_addr), b->shown.addr);
-        unit_expect_value(u, "ax_len_o", tb_get(b->ax_len), b->shown.beats - 1);
+        unit_expect_value(u, "ax_addr_o", tb_get(b->ax_addr_o), b->shown.addr);
+        unit_expect_value(u, "ax_len_o", tb_get(b->ax_len_o), b->shown.beats - 1);
     }
-    unit_expect_value(u, "jobs_idle_o", tb_get(b->jobs_idle), b->queued == 0);
-    unit_expect_value(u, "bus_idle_o", tb_get(b->bus_idle), b->flight == 0);
+    unit_expect_value(u, "jobs_idle_o", tb_get(b->jobs_idle_o), b->queued == 0);
+    unit_expect_value(u, "bus_idle_o", tb_get(b->bus_idle_o), b->flight == 0);
     unit_expect_value(u, "flight_o", tb_get(b->flight_o), b->flight);
     if (b->flight > 0) {
-        unit_expect_value(u, "done_id_o", tb_get(b->done_id), b->owner[b->bursts_done % OUTSTANDING]);
+        unit_expect_value(u, "done_id_o", tb_get(b->done_id_o), b->owner[b->bursts_done % OUTSTANDING]);
     }
     const bool push = b->queued > 0 && !b->clr_on && (!b->showing || b->ax_go) && b->bst_go && b->flight < OUTSTANDING;
-    unit_expect_value(u, "bst_push_o", tb_get(b->bst_push), push);
+    unit_expect_value(u, "bst_push_o", tb_get(b->bst_push_o), push);
     if (push) {
         check_description(u, b);
     }
     advance(b, push, grant);
-}
-
-static void find_ports(unit *u, bench *b) {
-    UNIT_PORTS(u, {"clr_i", &b->clr}, {"req_valid_i", &b->req_valid}, {"req_ready_o", &b->req_ready},
-               {"req_addr_i", &b->req_addr}, {"req_bytes_i", &b->req_bytes}, {"ax_addr_o", &b->ax_addr},
-               {"ax_len_o", &b->ax_len}, {"ax_valid_o", &b->ax_valid}, {"ax_ready_i", &b->ax_ready},
-               {"bst_push_o", &b->bst_push}, {"bst_ready_i", &b->bst_ready}, {"bst_id_o", &b->bst_id},
-               {"bst_len_o", &b->bst_len}, {"bst_first_o", &b->bst_first}, {"bst_last_o", &b->bst_last},
-               {"bst_off_o", &b->bst_off}, {"bst_end_o", &b->bst_end}, {"bst_tail_o", &b->bst_tail},
-               {"done_i", &b->done}, {"jobs_idle_o", &b->jobs_idle}, {"bus_idle_o", &b->bus_idle},
-               {"done_id_o", &b->done_id}, {"flight_o", &b->flight_o});
 }
 
 static bool busy(const unit *u, const bench *b) {
@@ -219,11 +211,7 @@ static bool busy(const unit *u, const bench *b) {
 }
 
 static int run(unit *u) {
-    bench *b = calloc(1, sizeof *b);
-    if (!b) {
-        return -1;
-    }
-    find_ports(u, b);
+    bench *b = (bench *)u->state;
     b->rng = unit_stream(u, "jobs");
     b->ax_stall = unit_stall_make(u, "ax");
     b->bst_stall = unit_stall_make(u, "bst");
@@ -236,9 +224,8 @@ static int run(unit *u) {
         sample(u, b);
         unit_edge(u);
     }
-    free(b);
     return 0;
 }
 
 UNIT_BENCH("dma_split", "arbitration, burst cutting and outstanding limit of a DMA channel", knobs,
-           .constrain = constrain);
+           TB_STATE(bench, PORTS), .constrain = constrain);

@@ -34,9 +34,10 @@ typedef struct requester {
     unit_stall req_stall, dat_stall;
 } requester;
 
+#define PORTS wr_req_valid_i, wr_req_ready_o, wr_req_addr_i, wr_req_bytes_i, wr_dat_valid_i, wr_dat_ready_o, wr_dat_i
 typedef struct bench {
+    TB_PORTS(ports, PORTS);
     dma_bus bus;
-    tb_sig req_valid, req_ready, req_addr, req_bytes, dat_valid, dat_ready, dat;
     requester req[REQS];
     bool open;     /* a job has been accepted, and the unit may not be done with it */
     uint64_t left; /* jobs to draw */
@@ -66,11 +67,11 @@ static void drive(const unit *u, bench *b) {
         if (!r->dat_on && r->out < r->in && !flushing) {
             r->dat_on = unit_go(&r->dat_stall);
         }
-        tb_set_field(b->req_valid, i, 1, r->want);
-        tb_set_field(b->req_addr, 32 * i, 32, r->offer.addr);
-        tb_set_field(b->req_bytes, 24 * i, 24, r->offer.bytes);
-        tb_set_field(b->dat_valid, i, 1, r->dat_on);
-        unit_set_slice(b->dat, 16 * i, r->beat[r->out % BEATS], 16);
+        tb_set_field(b->wr_req_valid_i, i, 1, r->want);
+        tb_set_field(b->wr_req_addr_i, 32 * i, 32, r->offer.addr);
+        tb_set_field(b->wr_req_bytes_i, 24 * i, 24, r->offer.bytes);
+        tb_set_field(b->wr_dat_valid_i, i, 1, r->dat_on);
+        unit_set_slice(b->wr_dat_i, 16 * i, r->beat[r->out % BEATS], 16);
     }
 }
 
@@ -89,8 +90,8 @@ static void cycle(unit *u, bench *b, uint32_t flush_rate) {
     }
     drive(u, b);
     unit_settle(u);
-    const uint64_t accepted = tb_get(b->req_valid) & tb_get(b->req_ready),
-                   taken = tb_get(b->dat_valid) & tb_get(b->dat_ready);
+    const uint64_t accepted = tb_get(b->wr_req_valid_i) & tb_get(b->wr_req_ready_o),
+                   taken = tb_get(b->wr_dat_valid_i) & tb_get(b->wr_dat_ready_o);
     for (uint32_t i = 0; i < REQS; i++) {
         requester *r = &b->req[i];
         r->out += taken >> i & 1u;
@@ -111,9 +112,6 @@ static bool busy(const bench *b) {
 
 static void setup(unit *u, bench *b) {
     unit_stall req[REQS], dat[REQS];
-    UNIT_PORTS(u, {"wr_req_valid_i", &b->req_valid}, {"wr_req_ready_o", &b->req_ready}, {"wr_req_addr_i", &b->req_addr},
-               {"wr_req_bytes_i", &b->req_bytes}, {"wr_dat_valid_i", &b->dat_valid}, {"wr_dat_ready_o", &b->dat_ready},
-               {"wr_dat_i", &b->dat});
     unit_stalls(u, "req", req, REQS);
     unit_stalls(u, "dat", dat, REQS);
     for (uint32_t i = 0; i < REQS; i++) {
@@ -138,13 +136,12 @@ static void play(unit *u, bench *b) {
 }
 
 static int run(unit *u) {
-    bench *b = calloc(1, sizeof *b);
-    const bool able = b && dma_bus_open(u, &b->bus, true) == 0;
-    if (able) {
-        play(u, b);
+    bench *b = (bench *)u->state;
+    if (dma_bus_open(u, &b->bus, true) != 0) {
+        return -1;
     }
-    free(b);
-    return able ? 0 : -1;
+    play(u, b);
+    return 0;
 }
 
-UNIT_BENCH("dma_wr", "write side of an AXI channel", knobs, .constrain = constrain);
+UNIT_BENCH("dma_wr", "write side of an AXI channel", knobs, TB_STATE(bench, PORTS), .constrain = constrain);

@@ -25,8 +25,9 @@ static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "fences", seed, 0, 60);
 }
 
+#define PORTS task_valid_i, task_ready_o, task_i, pop_i
 typedef struct bench {
-    tb_sig valid, ready, task, pop;
+    TB_PORTS(ports, PORTS);
     uint64_t pushed, popped[ENGINES];
     bool on;
     uint32_t pops; /* of this cycle */
@@ -36,11 +37,11 @@ typedef struct bench {
 
 static void drive(unit *u, bench *b) {
     if (!b->on) {
-        task_noise_port(&b->rng, b->task);
-        tb_set_field(b->task, FENCE_BIT, 1, tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "fences"), 100));
+        task_noise_port(&b->rng, b->task_i);
+        tb_set_field(b->task_i, FENCE_BIT, 1, tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "fences"), 100));
         b->on = b->pushed < (uint64_t)unit_knob(u, "tasks") && unit_go(&b->task_stall);
     }
-    tb_set(b->valid, b->on);
+    tb_set(b->task_valid_i, b->on);
     b->pops = 0;
     for (uint32_t e = 0; e < ENGINES; e++) {
         bool may = b->popped[e] < b->pushed && unit_go(&b->pop_stall[e]);
@@ -49,7 +50,7 @@ static void drive(unit *u, bench *b) {
         }
         b->pops |= (uint32_t)may << e;
     }
-    tb_set(b->pop, b->pops);
+    tb_set(b->pop_i, b->pops);
     unit_settle(u);
 }
 
@@ -57,7 +58,7 @@ static void sample(bench *b) {
     for (uint32_t e = 0; e < ENGINES; e++) {
         b->popped[e] += b->pops >> e & 1u;
     }
-    if (b->on && tb_get(b->ready) != 0) {
+    if (b->on && tb_get(b->task_ready_o) != 0) {
         b->pushed++;
         b->on = false;
     }
@@ -74,22 +75,20 @@ static void make_stalls(const unit *u, bench *b) {
 }
 
 static int run(unit *u) {
-    bench b = {.valid = unit_port(u, "task_valid_i"),
-               .ready = unit_port(u, "task_ready_o"),
-               .task = unit_port(u, "task_i"),
-               .pop = unit_port(u, "pop_i")};
-    unit_expect_value(u, "bits of a task", b.task.width, TASK_BITS);
-    b.rng = unit_stream(u, "tasks");
-    make_stalls(u, &b);
+    bench *b = (bench *)u->state;
+    unit_expect_value(u, "bits of a task", b->task_i.width, TASK_BITS);
+    b->rng = unit_stream(u, "tasks");
+    make_stalls(u, b);
     unit_reset(u);
-    while (unit_ok(u) && (b.pushed < (uint64_t)unit_knob(u, "tasks") || b.popped[LAST] < b.pushed)) {
-        drive(u, &b);
-        sample(&b);
+    while (unit_ok(u) && (b->pushed < (uint64_t)unit_knob(u, "tasks") || b->popped[LAST] < b->pushed)) {
+        drive(u, b);
+        sample(b);
         unit_edge(u);
     }
-    drive(u, &b); /* empty again */
+    drive(u, b); /* empty again */
     unit_look(u);
     return 0;
 }
 
-UNIT_BENCH("gemm_queue", "task queue with one pointer for each engine", knobs, .constrain = constrain);
+UNIT_BENCH("gemm_queue", "task queue with one pointer for each engine", knobs, TB_STATE(bench, PORTS),
+           .constrain = constrain);

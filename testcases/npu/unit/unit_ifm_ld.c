@@ -54,9 +54,10 @@ typedef struct map {
     uint32_t freed;            /* words */
 } map;
 
+#define PORTS task_valid_i, task_i, task_pop_o, free_i, free_words_i, job_valid_o, job_ready_i, job_done_i, loaded_o
 typedef struct bench {
-    tb_sig task_valid, task, pop, free, free_words, job_valid, job_ready, job_done, loaded;
-    map *maps;                     /* QUEUE + 1 of them, by task number */
+    TB_PORTS(ports, PORTS);
+    map maps[QUEUE + 1];           /* by task number */
     uint32_t popped;               /* tasks whose jobs are all handed out: the number of the one on offer */
     bool on, begun;                /* begun: words of the next chunk are allocated */
     uint32_t next_chunk, next_blk; /* next job */
@@ -70,24 +71,20 @@ typedef struct bench {
     tb_rng rng;
 } bench;
 
-static uint32_t least(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
-static map *map_of(const bench *b, uint32_t task) {
+static map *map_of(bench *b, uint32_t task) {
     return &b->maps[task % (QUEUE + 1)];
 }
 
 /* Words of the first `chunks` chunks. */
 static uint32_t words_of(const map *m, uint32_t chunks) {
-    return least(chunks * CHUNK, m->pixels) * m->icb;
+    return tb_min_u32(chunks * CHUNK, m->pixels) * m->icb;
 }
 
 static uint32_t draw_icb(const unit *u, bench *b, uint32_t words) {
     const bool deep = tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "deep"), 100);
-    const uint32_t most = least(least(words, RING), (65535u + N - 1) / N);
+    const uint32_t most = tb_min_u32(tb_min_u32(words, RING), (65535u + N - 1) / N);
     return deep ? (uint32_t)tb_rng_range(&b->rng, most / 4 + 1, most)
-                : (uint32_t)tb_rng_small(&b->rng, 1, least(most, 16));
+                : (uint32_t)tb_rng_small(&b->rng, 1, tb_min_u32(most, 16));
 }
 
 /* Inside the limits: a chunk fits into the ring, at most 65535 channels. */
@@ -105,7 +102,7 @@ static void draw_task(const unit *u, bench *b, map *m) {
         m->icb--;
     }
     uint32_t area = words / m->icb;
-    if (least(area, CHUNK) * m->icb > RING) {
+    if (tb_min_u32(area, CHUNK) * m->icb > RING) {
         area = RING / m->icb;
     }
     const bool whole = area >= CHUNK && tb_rng_chance(&b->rng, 1, 4); /* chunks only */
@@ -116,7 +113,7 @@ static void draw_task(const unit *u, bench *b, map *m) {
         t->iw = t->ih;
         t->ih = swap;
     }
-    const uint32_t high = least(m->icb * N, 65535);
+    const uint32_t high = tb_min_u32(m->icb * N, 65535);
     t->ic = tb_rng_chance(&b->rng, 1, 2) ? high : (uint32_t)tb_rng_range(&b->rng, (m->icb - 1) * N + 1, high);
     t->ifm_addr &= ~UINT32_C(3);
     t->ifm_cstep &= ~UINT32_C(15);
@@ -131,7 +128,7 @@ static void offer_task(const unit *u, bench *b) {
     draw_task(u, b, m);
     b->next_chunk = b->next_blk = 0;
     b->begun = false;
-    npu_task_set(b->task, &m->t);
+    npu_task_set(b->task_i, &m->t);
     b->on = true;
 }
 
@@ -149,8 +146,8 @@ static void drive_free(const unit *u, bench *b) {
     if (there > 0 && !keep && unit_go(&b->free_stall)) {
         b->freeing = tb_rng_chance(&b->rng, 1, 2) ? there : (uint32_t)tb_rng_range(&b->rng, 1, there);
     }
-    tb_set(b->free, b->freeing > 0);
-    tb_set(b->free_words, b->freeing > 0 ? b->freeing : tb_rng_range(&b->rng, 0, RING));
+    tb_set(b->free_i, b->freeing > 0);
+    tb_set(b->free_words_i, b->freeing > 0 ? b->freeing : tb_rng_range(&b->rng, 0, RING));
 }
 
 static void drive(const unit *u, bench *b) {
@@ -159,16 +156,16 @@ static void drive(const unit *u, bench *b) {
             unit_go(&b->task_stall)) {
             offer_task(u, b);
         } else {
-            task_noise_port(&b->rng, b->task);
+            task_noise_port(&b->rng, b->task_i);
         }
     }
-    tb_set(b->task_valid, b->on);
+    tb_set(b->task_valid_i, b->on);
     for (uint32_t i = 0; i < 2; i++) {
         b->ready[i] = b->in[i] - b->out[i] < JOBS && unit_go(&b->job_stall[i]);
         b->done[i] = b->out[i] < b->in[i] && unit_go(&b->done_stall[i]);
     }
-    tb_set(b->job_ready, b->ready[0] | (uint32_t)b->ready[1] << 1);
-    tb_set(b->job_done, b->done[0] | (uint32_t)b->done[1] << 1);
+    tb_set(b->job_ready_i, b->ready[0] | (uint32_t)b->ready[1] << 1);
+    tb_set(b->job_done_i, b->done[0] | (uint32_t)b->done[1] << 1);
     drive_free(u, b);
 }
 
@@ -184,7 +181,7 @@ static void take_job(bench *b, uint32_t to) {
 
 /* The job on offer, if any; the first one of a chunk takes the room. */
 static void sample_job(bench *b) {
-    const uint64_t valid = tb_get(b->job_valid);
+    const uint64_t valid = tb_get(b->job_valid_o);
     if (valid == 0 || !b->on) {
         return;
     }
@@ -210,9 +207,9 @@ static void note_done(bench *b) {
 }
 
 static void sample(bench *b) {
-    b->loaded_seen += tb_get(b->loaded) != b->loaded_seen % 8;
+    b->loaded_seen += tb_get(b->loaded_o) != b->loaded_seen % 8;
     sample_job(b);
-    if (tb_get(b->pop)) {
+    if (tb_get(b->task_pop_o)) {
         b->on = false;
         b->popped++;
     }
@@ -226,9 +223,6 @@ static void sample(bench *b) {
 }
 
 static void find_ports(unit *u, bench *b) {
-    UNIT_PORTS(u, {"task_valid_i", &b->task_valid}, {"task_i", &b->task}, {"task_pop_o", &b->pop}, {"free_i", &b->free},
-               {"free_words_i", &b->free_words}, {"job_valid_o", &b->job_valid}, {"job_ready_i", &b->job_ready},
-               {"job_done_i", &b->job_done}, {"loaded_o", &b->loaded});
     b->rng = unit_stream(u, "shape");
     b->task_stall = unit_stall_make(u, "task");
     b->free_stall = unit_stall_make(u, "free");
@@ -237,24 +231,17 @@ static void find_ports(unit *u, bench *b) {
 }
 
 static int run(unit *u) {
-    bench *b = calloc(1, sizeof *b);
-    map *maps = calloc(QUEUE + 1, sizeof *maps);
-    const bool able = b && maps;
-    if (able) {
-        find_ports(u, b);
-        b->maps = maps;
-        unit_reset(u);
-        for (uint32_t quiet = 0; quiet < QUIET && unit_ok(u);
-             quiet += b->loaded_seen == (uint32_t)unit_knob(u, "tasks")) {
-            drive(u, b);
-            unit_settle(u);
-            sample(b);
-            unit_edge(u);
-        }
+    bench *b = (bench *)u->state;
+    find_ports(u, b);
+    unit_reset(u);
+    for (uint32_t quiet = 0; quiet < QUIET && unit_ok(u); quiet += b->loaded_seen == (uint32_t)unit_knob(u, "tasks")) {
+        drive(u, b);
+        unit_settle(u);
+        sample(b);
+        unit_edge(u);
     }
-    free(maps);
-    free(b);
-    return able ? 0 : -1;
+    return 0;
 }
 
-UNIT_BENCH("ifm_ld", "layout jobs, ring and progress of the input loader", knobs, .constrain = constrain);
+UNIT_BENCH("ifm_ld", "layout jobs, ring and progress of the input loader", knobs, TB_STATE(bench, PORTS),
+           .constrain = constrain);

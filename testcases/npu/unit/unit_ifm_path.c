@@ -38,10 +38,6 @@ static const tb_knob knobs[] = {
     UNIT_STALL_RUN_KNOB,
 };
 
-static uint32_t least(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 static void constrain(tb_knobs *k, uint64_t seed) {
     static const char *const stalls[] = {"stall_req", "stall_dat", "stall_free"};
     tb_rng rng = tb_rng_stream(seed, "speed");
@@ -66,7 +62,6 @@ typedef struct request {
 } request;
 
 typedef struct channel {
-    tb_sig req_addr, req_bytes, dat;
     request queue[REQS];
     uint32_t in, out;
     bool ready, dat_on;
@@ -79,8 +74,11 @@ typedef struct map {
     uint32_t pixels, icb;
 } map;
 
+#define PORTS                                                                                                          \
+    task_valid_i, task_i, task_pop_o, free_i, free_words_i, pix_ready_o, loaded_o, req_valid_o, req_ready_i,           \
+        req_addr_o[2], req_bytes_o[2], dat_valid_i, dat_ready_o, dat_i[2], we_o
 typedef struct bench {
-    tb_sig task_valid, task, pop, free, free_words, pix_ready, loaded, req_valid, req_ready, dat_valid, dat_ready, we;
+    TB_PORTS(ports, PORTS);
     map maps[QUEUE + 1];
     uint32_t offered, popped; /* tasks */
     channel chan[2];
@@ -112,11 +110,12 @@ static void draw_task(const unit *u, bench *b, map *m) {
     task_noise_fields(&b->rng, t);
     t->iw = draw_size(u, b, "iw");
     t->ih = draw_size(u, b, "ih");
-    t->ic = least(draw_size(u, b, "ic"), RING * N);
+    t->ic = tb_min_u32(draw_size(u, b, "ic"), RING * N);
     t->nhwc_in = tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "int8"), 100);
     m->icb = (t->ic + N - 1) / N;
     m->pixels = t->iw * t->ih;
-    if (least(m->pixels, CHUNK) * m->icb > RING || m->pixels > 65535) { /* a chunk must fit, and sizes have 16 bits */
+    if (tb_min_u32(m->pixels, CHUNK) * m->icb > RING ||
+        m->pixels > 65535) { /* a chunk must fit, and sizes have 16 bits */
         t->iw = t->ih = m->pixels = 1;
     }
     const float real = tb_rng_f32_range(&b->rng, 0.5f, 2.0f);
@@ -133,7 +132,7 @@ static void draw_task(const unit *u, bench *b, map *m) {
 static void offer_task(const unit *u, bench *b) {
     map *m = &b->maps[b->offered % (QUEUE + 1)];
     draw_task(u, b, m);
-    npu_task_set(b->task, &m->t);
+    npu_task_set(b->task_i, &m->t);
     b->begin = b->offered == 0 ? u->cycle : b->begin;
     b->offered++;
 }
@@ -147,7 +146,7 @@ static void drive_channel(const unit *u, bench *b, uint32_t c) {
         for (uint32_t i = 0; i < 5; i++) {
             beat[i] = word_at(b, (addr & ~3u) + 4 * i);
         }
-        unit_set_slice(ch->dat, 0, (const uint8_t *)beat + addr % 4, 16);
+        unit_set_slice(b->dat_i[c], 0, (const uint8_t *)beat + addr % 4, 16);
         ch->dat_on = true;
     }
 }
@@ -156,8 +155,8 @@ static void drive_channel(const unit *u, bench *b, uint32_t c) {
 static void drive_free(bench *b) {
     const map *m = &b->maps[b->use_task % (QUEUE + 1)];
     b->freeing = b->use_ready > b->use_pixel && unit_go(&b->free_stall) ? b->use_ready - b->use_pixel : 0;
-    tb_set(b->free, b->freeing > 0);
-    tb_set(b->free_words, b->freeing * m->icb);
+    tb_set(b->free_i, b->freeing > 0);
+    tb_set(b->free_words_i, b->freeing * m->icb);
 }
 
 static void drive(const unit *u, bench *b) {
@@ -165,27 +164,27 @@ static void drive(const unit *u, bench *b) {
     if (!on && b->offered < (uint32_t)unit_knob(u, "tasks") && b->offered - b->use_task < QUEUE) {
         offer_task(u, b);
     }
-    tb_set(b->task_valid, b->offered > b->popped);
+    tb_set(b->task_valid_i, b->offered > b->popped);
     drive_channel(u, b, 0);
     drive_channel(u, b, 1);
     drive_free(b);
-    tb_set(b->req_ready, b->chan[0].ready | (uint32_t)b->chan[1].ready << 1);
-    tb_set(b->dat_valid, b->chan[0].dat_on | (uint32_t)b->chan[1].dat_on << 1);
+    tb_set(b->req_ready_i, b->chan[0].ready | (uint32_t)b->chan[1].ready << 1);
+    tb_set(b->dat_valid_i, b->chan[0].dat_on | (uint32_t)b->chan[1].dat_on << 1);
 }
 
 static void sample_channel(bench *b, const unit *u, uint32_t c) {
     channel *ch = &b->chan[c];
-    if (ch->dat_on && (tb_get(b->dat_ready) >> c & 1u)) {
+    if (ch->dat_on && (tb_get(b->dat_ready_o) >> c & 1u)) {
         request *r = &ch->queue[ch->out % REQS];
         ch->dat_on = false;
         ch->beats++;
         r->addr += 16;
-        r->left -= least(16, r->left);
+        r->left -= tb_min_u32(16, r->left);
         ch->out += r->left == 0;
     }
-    if (ch->ready && (tb_get(b->req_valid) >> c & 1u)) {
-        ch->queue[ch->in++ % REQS] = (request){.addr = (uint32_t)tb_get(ch->req_addr),
-                                               .left = (uint32_t)tb_get(ch->req_bytes),
+    if (ch->ready && (tb_get(b->req_valid_o) >> c & 1u)) {
+        ch->queue[ch->in++ % REQS] = (request){.addr = (uint32_t)tb_get(b->req_addr_o[c]),
+                                               .left = (uint32_t)tb_get(b->req_bytes_o[c]),
                                                .due = u->cycle + (uint64_t)unit_knob(u, "latency")};
     }
 }
@@ -193,22 +192,22 @@ static void sample_channel(bench *b, const unit *u, uint32_t c) {
 /* Progress as the unit says, for the task that im2col works on. */
 static void sample_ready(const unit *u, bench *b) {
     const map *m = &b->maps[b->use_task % (QUEUE + 1)];
-    if (tb_get(b->loaded) != b->loaded_seen % 8) {
+    if (tb_get(b->loaded_o) != b->loaded_seen % 8) {
         b->loaded_seen++;
         b->end = u->cycle;
     }
     b->use_ready = b->loaded_seen > b->use_task ? m->pixels
                    : b->use_task < b->offered && b->use_task == b->loaded_seen
-                       ? least((uint32_t)tb_get(b->pix_ready), m->pixels)
+                       ? tb_min_u32((uint32_t)tb_get(b->pix_ready_o), m->pixels)
                        : 0;
 }
 
 static void sample(const unit *u, bench *b) {
     sample_ready(u, b);
-    b->words += tb_get(b->we) != 0;
+    b->words += tb_get(b->we_o) != 0;
     sample_channel(b, u, 0);
     sample_channel(b, u, 1);
-    b->popped += tb_get(b->pop) != 0;
+    b->popped += tb_get(b->task_pop_o) != 0;
     b->use_pixel += b->freeing;
     if (b->freeing > 0 && b->use_pixel == b->maps[b->use_task % (QUEUE + 1)].pixels) {
         b->use_task++;
@@ -245,7 +244,8 @@ static void hand_out(flow flows[2], plan *p, uint64_t cycle) {
     if (p->chunk == p->tasks * p->chunks || f->given - f->filled == JOBS || cycle < f->asked) {
         return;
     }
-    const uint32_t nch = least(N, p->ic - p->blk * N), pixels = least(CHUNK, p->pixels - p->chunk % p->chunks * CHUNK);
+    const uint32_t nch = tb_min_u32(N, p->ic - p->blk * N),
+                   pixels = tb_min_u32(CHUNK, p->pixels - p->chunk % p->chunks * CHUNK);
     f->queue[f->given++ % JOBS] =
         (job){.words = pixels, .beats = nch * ((pixels + 3) / 4), .due = cycle + p->latency + 1};
     f->asked = cycle + nch;
@@ -316,15 +316,9 @@ static void check_time(unit *u, const bench *b) {
     }
 }
 
-static void setup(unit *u, bench *b) {
+static void setup(const unit *u, bench *b) {
     channel *c = b->chan;
     unit_stall req[2], dat[2];
-    UNIT_PORTS(u, {"task_valid_i", &b->task_valid}, {"task_i", &b->task}, {"task_pop_o", &b->pop}, {"free_i", &b->free},
-               {"free_words_i", &b->free_words}, {"pix_ready_o", &b->pix_ready}, {"loaded_o", &b->loaded},
-               {"req_valid_o", &b->req_valid}, {"req_ready_i", &b->req_ready}, {"req_addr0_o", &c[0].req_addr},
-               {"req_addr1_o", &c[1].req_addr}, {"req_bytes0_o", &c[0].req_bytes}, {"req_bytes1_o", &c[1].req_bytes},
-               {"dat_valid_i", &b->dat_valid}, {"dat_ready_o", &b->dat_ready}, {"dat0_i", &c[0].dat},
-               {"dat1_i", &c[1].dat}, {"we_o", &b->we});
     unit_stalls(u, "req", req, 2);
     unit_stalls(u, "dat", dat, 2);
     for (uint32_t i = 0; i < 2; i++) {
@@ -337,10 +331,7 @@ static void setup(unit *u, bench *b) {
 }
 
 static int run(unit *u) {
-    bench *b = calloc(1, sizeof *b);
-    if (!b) {
-        return -1;
-    }
+    bench *b = (bench *)u->state;
     setup(u, b);
     unit_reset(u);
     while (unit_ok(u) && b->use_task < (uint32_t)unit_knob(u, "tasks")) {
@@ -352,8 +343,7 @@ static int run(unit *u) {
     if (unit_ok(u)) {
         check_time(u, b);
     }
-    free(b);
     return 0;
 }
 
-UNIT_BENCH("ifm_path", "input from memory to ifm_buf: speed", knobs, .constrain = constrain);
+UNIT_BENCH("ifm_path", "input from memory to ifm_buf: speed", knobs, TB_STATE(bench, PORTS), .constrain = constrain);

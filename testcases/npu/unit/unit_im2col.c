@@ -59,16 +59,19 @@ static void constrain(tb_knobs *k, uint64_t seed) {
     }
 }
 
+#define PORTS                                                                                                          \
+    task_valid_i, task_i, task_pop_o, ifm_all_i, pix_ready_i, wgt_full_i, wgt_blocks_i, wgt_release_o, free_o,         \
+        free_words_o, tile_room_i, wgt_re_o, wgt_bank_o, wgt_raddr_o, wgt_rdata_i, ifm_re_o, ifm_raddr_o[2],           \
+        ifm_rdata_i[2]
 typedef struct bench {
-    tb_sig task_valid, task, pop, ifm_all, pix_ready, wgt_full, wgt_blocks, wgt_release, free, free_words, tile_room,
-        wgt_re, wgt_bank, wgt_raddr, wgt_rdata, ifm_re, ifm_ra[2], ifm_rd[2];
+    TB_PORTS(ports, PORTS);
     im2col_work w[TASKS];
     uint64_t base[TASKS + 1]; /* first word of the ring, counted over all tasks */
     uint32_t cap[TASKS];      /* words that the ring may hold while the task runs */
     uint32_t tasks, ahead, arrive;
     uint32_t now; /* task at im2col */
     /* input */
-    int8_t (*ring)[32];
+    int8_t ring[IM2COL_IFM_WORDS][32];
     uint32_t room_task, room_pix; /* next chunk to get room */
     uint32_t here_task, here_pix; /* next pixel to arrive */
     uint64_t freed;               /* words, over all tasks */
@@ -122,17 +125,17 @@ static void load_input(bench *b) {
 
 /* Reads of this cycle give data after the edge; a read enable that is low keeps the data. */
 static void serve_reads(bench *b) {
-    if (tb_get(b->wgt_re)) {
-        memcpy(b->wgt_read, b->bank[tb_get(b->wgt_bank)].mem[tb_get(b->wgt_raddr) % IM2COL_WGT_WORDS], N);
+    if (tb_get(b->wgt_re_o)) {
+        memcpy(b->wgt_read, b->bank[tb_get(b->wgt_bank_o)].mem[tb_get(b->wgt_raddr_o) % IM2COL_WGT_WORDS], N);
     }
-    for (uint32_t s = 0; s < 2 && tb_get(b->ifm_re); s++) {
-        memcpy(b->ifm_read[s], b->ring[tb_get(b->ifm_ra[s]) % IM2COL_IFM_WORDS], N);
+    for (uint32_t s = 0; s < 2 && tb_get(b->ifm_re_o); s++) {
+        memcpy(b->ifm_read[s], b->ring[tb_get(b->ifm_raddr_o[s]) % IM2COL_IFM_WORDS], N);
     }
 }
 
 /* Banks and words that come back are garbage from now on. */
 static void take_back(bench *b) {
-    const uint64_t release = tb_get(b->wgt_release), words = tb_get(b->free) ? tb_get(b->free_words) : 0;
+    const uint64_t release = tb_get(b->wgt_release_o), words = tb_get(b->free_o) ? tb_get(b->free_words_o) : 0;
     for (uint32_t i = 0; i < 2; i++) {
         if (release >> i & 1u) {
             im2col_bank_release(&b->bank[i], b->now + 1 < b->tasks && b->w[b->now + 1].t.wgt_keep, &b->rng_data);
@@ -142,7 +145,7 @@ static void take_back(bench *b) {
         tb_rng_fill(&b->rng_data, b->ring[(b->freed + i) % IM2COL_IFM_WORDS], N);
     }
     b->freed += words;
-    b->now += tb_get(b->pop) != 0 && b->now < b->tasks;
+    b->now += tb_get(b->task_pop_o) != 0 && b->now < b->tasks;
 }
 
 /* ---- time ---- */
@@ -153,23 +156,23 @@ static void cycle(unit *u, bench *b, bool offer) {
         im2col_bank_load(&b->bank[i], i, b->w, known(b));
     }
     if (offer) {
-        npu_task_set(b->task, &b->w[b->now].t);
+        npu_task_set(b->task_i, &b->w[b->now].t);
     } else {
-        task_noise_port(&b->rng_data, b->task);
+        task_noise_port(&b->rng_data, b->task_i);
     }
-    tb_set(b->task_valid, offer);
-    tb_set(b->ifm_all, b->here_task > b->now);
-    tb_set(b->pix_ready, b->here_pix); /* of the first task that is not complete */
-    tb_set(b->wgt_full, (uint64_t)b->bank[0].full | ((uint64_t)b->bank[1].full << 1));
-    tb_set(b->wgt_blocks, b->bank[0].blocks | (b->bank[1].blocks << 10));
-    tb_set(b->tile_room, unit_go(&b->ofm_stall));
+    tb_set(b->task_valid_i, offer);
+    tb_set(b->ifm_all_i, b->here_task > b->now);
+    tb_set(b->pix_ready_i, b->here_pix); /* of the first task that is not complete */
+    tb_set(b->wgt_full_i, (uint64_t)b->bank[0].full | ((uint64_t)b->bank[1].full << 1));
+    tb_set(b->wgt_blocks_i, b->bank[0].blocks | (b->bank[1].blocks << 10));
+    tb_set(b->tile_room_i, unit_go(&b->ofm_stall));
     unit_settle(u);
     serve_reads(b);
     take_back(b);
     unit_edge(u);
-    unit_set_slice(b->wgt_rdata, 0, b->wgt_read, N);
-    unit_set_slice(b->ifm_rd[0], 0, b->ifm_read[0], N);
-    unit_set_slice(b->ifm_rd[1], 0, b->ifm_read[1], N);
+    unit_set_slice(b->wgt_rdata_i, 0, b->wgt_read, N);
+    unit_set_slice(b->ifm_rdata_i[0], 0, b->ifm_read[0], N);
+    unit_set_slice(b->ifm_rdata_i[1], 0, b->ifm_read[1], N);
 }
 
 static void run_tasks(unit *u, bench *b) {
@@ -185,16 +188,6 @@ static void run_tasks(unit *u, bench *b) {
     for (uint32_t i = 0; i < 2 * N + 8 && unit_ok(u); i++) {
         cycle(u, b, false);
     }
-}
-
-static void find_ports(unit *u, bench *b) {
-    UNIT_PORTS(u, {"task_valid_i", &b->task_valid}, {"task_i", &b->task}, {"task_pop_o", &b->pop},
-               {"ifm_all_i", &b->ifm_all}, {"pix_ready_i", &b->pix_ready}, {"wgt_full_i", &b->wgt_full},
-               {"wgt_blocks_i", &b->wgt_blocks}, {"wgt_release_o", &b->wgt_release}, {"free_o", &b->free},
-               {"free_words_o", &b->free_words}, {"tile_room_i", &b->tile_room}, {"wgt_re_o", &b->wgt_re},
-               {"wgt_bank_o", &b->wgt_bank}, {"wgt_raddr_o", &b->wgt_raddr}, {"wgt_rdata_i", &b->wgt_rdata},
-               {"ifm_re_o", &b->ifm_re}, {"ifm_raddr0_o", &b->ifm_ra[0]}, {"ifm_raddr1_o", &b->ifm_ra[1]},
-               {"ifm_rdata0_i", &b->ifm_rd[0]}, {"ifm_rdata1_i", &b->ifm_rd[1]});
 }
 
 static void setup(const unit *u, bench *b) {
@@ -234,33 +227,18 @@ static int make_tasks(const unit *u, bench *b) {
 }
 
 static int run(unit *u) {
-    bench *b = calloc(1, sizeof *b);
-    int rc = -1;
-    if (b) {
-        b->ring = malloc(sizeof *b->ring * IM2COL_IFM_WORDS);
-        b->bank[0].mem = malloc(sizeof *b->bank[0].mem * IM2COL_WGT_WORDS);
-        b->bank[1].mem = malloc(sizeof *b->bank[1].mem * IM2COL_WGT_WORDS);
-    }
-    if (b && b->ring && b->bank[0].mem && b->bank[1].mem) {
-        find_ports(u, b);
-        setup(u, b);
-        tb_rng_fill(&b->rng_data, b->ring, sizeof *b->ring * IM2COL_IFM_WORDS);
-        rc = make_tasks(u, b);
-    }
+    bench *b = (bench *)u->state;
+    setup(u, b);
+    tb_rng_fill(&b->rng_data, b->ring, sizeof b->ring);
+    const int rc = make_tasks(u, b);
     if (rc == 0) {
         unit_reset(u);
         run_tasks(u, b);
     }
-    if (b) {
-        free(b->ring);
-        free(b->bank[0].mem);
-        free(b->bank[1].mem);
-        for (uint32_t i = 0; i < TASKS; i++) {
-            im2col_work_free(&b->w[i]);
-        }
+    for (uint32_t i = 0; i < TASKS; i++) {
+        im2col_work_free(&b->w[i]);
     }
-    free(b);
     return rc;
 }
 
-UNIT_BENCH("im2col", "streams of weight words and row vectors", knobs, .constrain = constrain);
+UNIT_BENCH("im2col", "streams of weight words and row vectors", knobs, TB_STATE(bench, PORTS), .constrain = constrain);

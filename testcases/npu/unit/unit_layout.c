@@ -45,10 +45,12 @@ typedef struct job {
     uint8_t in[32 * 4 * PIXELS > WORDS_MAX * 32 ? 32 * 4 * PIXELS : WORDS_MAX * 32]; /* row after row */
 } job;
 
+#define PORTS                                                                                                          \
+    cfg_in_scale_i, cfg_cstep_i, cfg_stride_i, cfg_nhwc_i, job_valid_i, job_ready_o, job_addr_i, job_nch_i, job_cnt_i, \
+        job_waddr_i, req_valid_o, req_ready_i, req_bytes_o, dat_valid_i, dat_ready_o, dat_i, wr_ready_i, done_o
 typedef struct bench {
-    tb_sig scale, cstep, stride, nhwc, job_valid, job_ready, job_addr, job_nch, job_cnt, job_waddr, req_valid,
-        req_ready, req_bytes, dat_valid, dat_ready, dat, wr_ready, done;
-    job *ring;
+    TB_PORTS(ports, PORTS);
+    job ring[JOBS];
     job task;                   /* kind, scale, step and stride of the task */
     uint64_t left;              /* jobs of the task that are not offered */
     int64_t tasks;              /* tasks not begun */
@@ -111,14 +113,14 @@ static void offer_job(const unit *u, bench *b) {
     j->scale = b->task.scale;
     j->step = b->task.step;
     j->stride = b->task.stride;
-    tb_set(b->job_addr, tb_rng_u32(&b->rng) & 0x0ffffffcu);
+    tb_set(b->job_addr_i, tb_rng_u32(&b->rng) & 0x0ffffffcu);
     j->channels = tb_rng_chance(&b->rng, 1, 2) ? N : (uint32_t)tb_rng_range(&b->rng, 1, N);
     j->count = (uint32_t)tb_rng_range(&b->rng, (uint64_t)unit_knob(u, "pixels"), PIXELS);
     if (b->steady) {
         j->channels = b->left % 2 == 0 ? N : 1;
         j->count = PIXELS;
     }
-    tb_set(b->job_waddr, tb_rng_u32(&b->rng) & 0x3fffu);
+    tb_set(b->job_waddr_i, tb_rng_u32(&b->rng) & 0x3fffu);
     if (j->int8) {
         draw_int8(b, j);
     } else {
@@ -127,12 +129,12 @@ static void offer_job(const unit *u, bench *b) {
     b->offered++;
     b->left--;
     b->job_on = true;
-    tb_set(b->scale, j->scale);
-    tb_set(b->cstep, j->step);
-    tb_set(b->stride, j->stride);
-    tb_set(b->nhwc, j->int8);
-    tb_set(b->job_nch, j->channels);
-    tb_set(b->job_cnt, j->count);
+    tb_set(b->cfg_in_scale_i, j->scale);
+    tb_set(b->cfg_cstep_i, j->step);
+    tb_set(b->cfg_stride_i, j->stride);
+    tb_set(b->cfg_nhwc_i, j->int8);
+    tb_set(b->job_nch_i, j->channels);
+    tb_set(b->job_cnt_i, j->count);
 }
 
 static void drive_job(const unit *u, bench *b) {
@@ -146,12 +148,12 @@ static void drive_job(const unit *u, bench *b) {
     if (b->left > 0 && b->offered - b->finished < JOBS && unit_go(&b->job_stall)) {
         offer_job(u, b);
     } else { /* nothing is kept from here */
-        tb_set(b->scale, tb_rng_u32(&b->rng));
-        tb_set(b->cstep, tb_rng_u32(&b->rng));
-        tb_set(b->stride, tb_rng_u32(&b->rng) & 0x3fffu);
-        tb_set(b->nhwc, tb_rng_u32(&b->rng) & 1u);
+        tb_set(b->cfg_in_scale_i, tb_rng_u32(&b->rng));
+        tb_set(b->cfg_cstep_i, tb_rng_u32(&b->rng));
+        tb_set(b->cfg_stride_i, tb_rng_u32(&b->rng) & 0x3fffu);
+        tb_set(b->cfg_nhwc_i, tb_rng_u32(&b->rng) & 1u);
     }
-    tb_set(b->job_valid, b->job_on);
+    tb_set(b->job_valid_i, b->job_on);
 }
 
 /* Data may come for requests that were accepted before this cycle. */
@@ -162,10 +164,10 @@ static void drive_data(bench *b) {
         uint8_t beat[16];
         tb_rng_fill(&b->rng, beat, sizeof beat);
         memcpy(beat, &j->in[b->dat_row * j->row + b->dat_byte], left < 16 ? left : 16);
-        unit_set_slice(b->dat, 0, beat, sizeof beat);
+        unit_set_slice(b->dat_i, 0, beat, sizeof beat);
         b->dat_on = true;
     }
-    tb_set(b->dat_valid, b->dat_on);
+    tb_set(b->dat_valid_i, b->dat_on);
 }
 
 static void take_data(bench *b) {
@@ -183,14 +185,14 @@ static void take_data(bench *b) {
 }
 
 static void sample(bench *b) {
-    b->finished += tb_get(b->done) != 0;
-    if (b->dat_on && tb_get(b->dat_ready)) {
+    b->finished += tb_get(b->done_o) != 0;
+    if (b->dat_on && tb_get(b->dat_ready_o)) {
         take_data(b);
     }
-    if (tb_get(b->req_valid) && tb_get(b->req_ready)) {
-        b->beats_asked += (tb_get(b->req_bytes) + 15) / 16;
+    if (tb_get(b->req_valid_o) && tb_get(b->req_ready_i)) {
+        b->beats_asked += (tb_get(b->req_bytes_o) + 15) / 16;
     }
-    b->job_on = b->job_on && tb_get(b->job_ready) == 0;
+    b->job_on = b->job_on && tb_get(b->job_ready_o) == 0;
 }
 
 /* Until all jobs of all tasks are written. */
@@ -198,8 +200,8 @@ static void play(unit *u, bench *b) {
     while (unit_ok(u) && (b->tasks > 0 || b->left > 0 || b->finished < b->offered)) {
         drive_job(u, b);
         drive_data(b);
-        tb_set(b->req_ready, unit_go(&b->req_stall));
-        tb_set(b->wr_ready, unit_go(&b->wr_stall));
+        tb_set(b->req_ready_i, unit_go(&b->req_stall));
+        tb_set(b->wr_ready_i, unit_go(&b->wr_stall));
         unit_settle(u);
         sample(b);
         unit_edge(u);
@@ -215,35 +217,19 @@ static void play_steady(unit *u, bench *b) {
     play(u, b);
 }
 
-static void find_ports(unit *u, bench *b) {
-    UNIT_PORTS(u, {"cfg_in_scale_i", &b->scale}, {"cfg_cstep_i", &b->cstep}, {"cfg_stride_i", &b->stride},
-               {"cfg_nhwc_i", &b->nhwc}, {"job_valid_i", &b->job_valid}, {"job_ready_o", &b->job_ready},
-               {"job_addr_i", &b->job_addr}, {"job_nch_i", &b->job_nch}, {"job_cnt_i", &b->job_cnt},
-               {"job_waddr_i", &b->job_waddr}, {"req_valid_o", &b->req_valid}, {"req_ready_i", &b->req_ready},
-               {"req_bytes_o", &b->req_bytes}, {"dat_valid_i", &b->dat_valid}, {"dat_ready_o", &b->dat_ready},
-               {"dat_i", &b->dat}, {"wr_ready_i", &b->wr_ready}, {"done_o", &b->done});
-}
-
 static int run(unit *u) {
-    bench *b = calloc(1, sizeof *b);
-    job *ring = calloc(JOBS, sizeof *ring);
-    const bool able = b && ring;
-    if (able) {
-        find_ports(u, b);
-        b->ring = ring;
-        b->rng = unit_stream(u, "shape");
-        b->job_stall = unit_stall_make(u, "job");
-        b->req_stall = unit_stall_make(u, "req");
-        b->dat_stall = unit_stall_make(u, "dat");
-        b->wr_stall = unit_stall_make(u, "wr");
-        b->tasks = unit_knob(u, "tasks");
-        unit_reset(u);
-        play(u, b);
-        play_steady(u, b);
-    }
-    free(ring);
-    free(b);
-    return able ? 0 : -1;
+    bench *b = (bench *)u->state;
+    b->rng = unit_stream(u, "shape");
+    b->job_stall = unit_stall_make(u, "job");
+    b->req_stall = unit_stall_make(u, "req");
+    b->dat_stall = unit_stall_make(u, "dat");
+    b->wr_stall = unit_stall_make(u, "wr");
+    b->tasks = unit_knob(u, "tasks");
+    unit_reset(u);
+    play(u, b);
+    play_steady(u, b);
+    return 0;
 }
 
-UNIT_BENCH("layout", "FP32 channels and INT8 pixels to words of N channels", knobs, .constrain = constrain);
+UNIT_BENCH("layout", "FP32 channels and INT8 pixels to words of N channels", knobs, TB_STATE(bench, PORTS),
+           .constrain = constrain);

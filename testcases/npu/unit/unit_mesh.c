@@ -27,8 +27,9 @@ typedef struct block {
     int8_t act[2 * 32 * 32];
 } block;
 
+#define PORTS en_i, wgt_p_i, wgt_i, sel_i, act0_i, act1_i
 typedef struct bench {
-    tb_sig en, wgt_p, wgt, sel, act0, act1;
+    TB_PORTS(ports, PORTS);
     block slot[SLOTS];
     uint64_t blocks, gap, made;
     uint64_t wgt_block, wgt_start; /* block whose weights enter next or now, from which enabled cycle on */
@@ -47,31 +48,31 @@ static void make_block(bench *b) {
 
 static void noise(bench *b) {
     uint8_t bytes[32];
-    const tb_sig wide[] = {b->wgt, b->act0, b->act1};
+    const tb_sig wide[] = {b->wgt_i, b->act0_i, b->act1_i};
     for (size_t i = 0; i < 3; i++) {
         tb_rng_fill(&b->rng_noise, bytes, N);
         unit_set_slice(wide[i], 0, bytes, N);
     }
-    tb_set(b->sel, tb_rng_u32(&b->rng_noise) & 1u);
+    tb_set(b->sel_i, tb_rng_u32(&b->rng_noise) & 1u);
 }
 
 /* Inputs of enabled cycle b->now. */
 static void drive(bench *b) {
     noise(b);
-    tb_set(b->wgt_p, b->wgt_block & 1u);
+    tb_set(b->wgt_p_i, b->wgt_block & 1u);
     if (b->wgt_block < b->blocks && b->now >= b->wgt_start) {
         const uint64_t word = b->now - b->wgt_start;
         if (word == 0) {
             make_block(b);
         }
-        unit_set_slice(b->wgt, 0, &b->slot[b->wgt_block % SLOTS].wgt[(N - 1 - word) * N], N);
+        unit_set_slice(b->wgt_i, 0, &b->slot[b->wgt_block % SLOTS].wgt[(N - 1 - word) * N], N);
     }
     if (b->act_block < b->wgt_block + 1 && b->act_block < b->blocks && b->now >= b->act_start) {
         const uint64_t j = b->now - b->act_start;
         const int8_t *act = b->slot[b->act_block % SLOTS].act;
-        unit_set_slice(b->act0, 0, &act[j * N], N);
-        unit_set_slice(b->act1, 0, &act[(N + j) * N], N);
-        tb_set(b->sel, b->act_block & 1u);
+        unit_set_slice(b->act0_i, 0, &act[j * N], N);
+        unit_set_slice(b->act1_i, 0, &act[(N + j) * N], N);
+        tb_set(b->sel_i, b->act_block & 1u);
     }
 }
 
@@ -104,29 +105,23 @@ static void setup(const unit *u, bench *b) {
 }
 
 static int run(unit *u) {
-    bench *b = calloc(1, sizeof *b);
-    if (!b) {
-        return -1;
-    }
-    UNIT_PORTS(u, {"en_i", &b->en}, {"wgt_p_i", &b->wgt_p}, {"wgt_i", &b->wgt}, {"sel_i", &b->sel},
-               {"act0_i", &b->act0}, {"act1_i", &b->act1});
+    bench *b = (bench *)u->state;
     setup(u, b);
     while (unit_ok(u) && b->now < b->end) {
         const bool enable = unit_go(&b->stall);
-        tb_set(b->en, enable);
+        tb_set(b->en_i, enable);
         if (enable) {
             drive(b);
         } else {
             noise(b);
-            tb_set(b->wgt_p, tb_rng_u32(&b->rng_noise) & 1u);
+            tb_set(b->wgt_p_i, tb_rng_u32(&b->rng_noise) & 1u);
         }
         unit_settle(u);
         if (unit_edge(u) && enable) {
             advance(b);
         }
     }
-    free(b);
     return 0;
 }
 
-UNIT_BENCH("mesh", "systolic array", knobs, .constrain = constrain, .no_reset = true);
+UNIT_BENCH("mesh", "systolic array", knobs, TB_STATE(bench, PORTS), .constrain = constrain, .no_reset = true);

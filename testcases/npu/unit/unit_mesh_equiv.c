@@ -42,18 +42,13 @@ static uint32_t flip_next(flip *f) {
     return f->value;
 }
 
-typedef struct ports {
-    tb_sig en, p, wgt, sel, act0, act1, fast[2], net[2];
-} ports;
+#define PORTS en_i, wgt_p_i, wgt_i, sel_i, act0_i, act1_i, fast_o[2], struct_o[2]
+typedef struct bench {
+    TB_PORTS(ports, PORTS);
+} bench;
 
-static void connect(unit *u, ports *s) {
-    UNIT_PORTS(u, {"en_i", &s->en}, {"wgt_p_i", &s->p}, {"wgt_i", &s->wgt}, {"sel_i", &s->sel}, {"act0_i", &s->act0},
-               {"act1_i", &s->act1}, {"fast0_o", &s->fast[0]}, {"fast1_o", &s->fast[1]}, {"struct0_o", &s->net[0]},
-               {"struct1_o", &s->net[1]});
-}
-
-static void drive_data(const ports *s, tb_rng *rng, int kind) {
-    const tb_sig wide[] = {s->wgt, s->act0, s->act1};
+static void drive_data(const bench *s, tb_rng *rng, int kind) {
+    const tb_sig wide[] = {s->wgt_i, s->act0_i, s->act1_i};
     int8_t bytes[NPU_CFG_N];
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
         unit_fill_i8(rng, kind, bytes, N);
@@ -61,38 +56,37 @@ static void drive_data(const ports *s, tb_rng *rng, int kind) {
     }
 }
 
-static void compare(unit *u, const ports *s) {
+static void compare(unit *u, const bench *s) {
     int32_t fast[NPU_CFG_N], net[NPU_CFG_N];
     for (uint32_t j = 0; j < 2 && unit_ok(u); j++) {
-        unit_get_slice(s->fast[j], 0, fast, sizeof fast);
-        unit_get_slice(s->net[j], 0, net, sizeof net);
+        unit_get_slice(s->fast_o[j], 0, fast, sizeof fast);
+        unit_get_slice(s->struct_o[j], 0, net, sizeof net);
         unit_compare(u, fast, net, N, "stream %" PRIu32 ", cycle %" PRIu64 " (actual: mesh, expected: mesh_struct)", j,
                      u->cycle);
     }
 }
 
 static int run(unit *u) {
-    ports s;
+    const bench *s = (const bench *)u->state;
     tb_rng data = unit_stream(u, "data");
     flip p = {.rng = unit_stream(u, "p"), .run = (uint64_t)unit_knob(u, "p_run")};
     flip sel = {.rng = unit_stream(u, "sel"), .run = (uint64_t)unit_knob(u, "sel_run")};
     unit_stall stall = unit_stall_make(u, "en");
     const int kind = (int)unit_knob(u, "data");
     uint64_t enabled = 0;
-    connect(u, &s);
     if (unit_expect_init(u, 4, "column", N, true) != 0) {
         return -1;
     }
     for (int64_t left = unit_knob(u, "cycles"); left > 0 && unit_ok(u);) {
         const bool warm = enabled >= WARM;
         const bool enable = unit_go(&stall);
-        tb_set(s.en, enable);
-        tb_set(s.p, warm ? flip_next(&p) : enabled < LOAD);
-        tb_set(s.sel, flip_next(&sel));
-        drive_data(&s, &data, kind);
+        tb_set(s->en_i, enable);
+        tb_set(s->wgt_p_i, warm ? flip_next(&p) : enabled < LOAD);
+        tb_set(s->sel_i, flip_next(&sel));
+        drive_data(s, &data, kind);
         unit_settle(u);
         if (warm) {
-            compare(u, &s);
+            compare(u, s);
             left--;
         }
         unit_edge(u);
@@ -101,5 +95,5 @@ static int run(unit *u) {
     return 0;
 }
 
-UNIT_BENCH("mesh_equiv", "systolic array against its netlist of processing elements", knobs, .constrain = constrain,
-           .no_reset = true);
+UNIT_BENCH("mesh_equiv", "systolic array against its netlist of processing elements", knobs, TB_STATE(bench, PORTS),
+           .constrain = constrain, .no_reset = true);

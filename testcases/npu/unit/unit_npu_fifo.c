@@ -39,9 +39,10 @@ typedef struct lane {
     uint64_t left;
 } lane;
 
-typedef struct ports {
-    tb_sig clr, wvalid, wready, wdata, rvalid, rready, rdata, count;
-} ports;
+#define PORTS clr_i, wvalid_i, wready_o, wdata_i, rvalid_o, rready_i, rdata_o, count_o
+typedef struct bench {
+    TB_PORTS(ports, PORTS);
+} bench;
 
 static void drive(lane *l, uint32_t clear_rate) {
     if (!l->wvalid && l->left > 0 && unit_go(&l->wr)) {
@@ -53,17 +54,17 @@ static void drive(lane *l, uint32_t clear_rate) {
 }
 
 /* Flags, count and data of one lane just before the edge, then what the edge does to the queue. */
-static void sample(unit *u, lane *l, const ports *p) {
+static void sample(unit *u, lane *l, const bench *p) {
     const uint32_t i = l->index;
     const uint32_t depth = depth_of[i];
-    const bool wready = (tb_get(p->wready) >> i) & 1u;
-    const bool rvalid = (tb_get(p->rvalid) >> i) & 1u;
+    const bool wready = (tb_get(p->wready_o) >> i) & 1u;
+    const bool rvalid = (tb_get(p->rvalid_o) >> i) & 1u;
     const struct {
         const char *name;
         uint64_t got, expected;
     } flags[] = {{"wready_o", wready, l->count < depth},
                  {"rvalid_o", rvalid, l->count > 0},
-                 {"count_o", tb_get_field(p->count, 8 * i, 8), l->count}};
+                 {"count_o", tb_get_field(p->count_o, 8 * i, 8), l->count}};
     for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) {
         if (flags[f].got != flags[f].expected) {
             unit_fail(u, flags[f].name,
@@ -78,7 +79,7 @@ static void sample(unit *u, lane *l, const ports *p) {
     const bool pop = l->rready && rvalid;
     if (pop) {
         uint32_t got;
-        unit_get_slice(p->rdata, 4u * i, &got, 4);
+        unit_get_slice(p->rdata_o, 4u * i, &got, 4);
         unit_compare(u, &got, &l->queue[l->head], 1, "depth %" PRIu32, depth);
         l->head = (l->head + 1) % DEPTH_MAX;
         l->count--;
@@ -107,9 +108,7 @@ static void lane_init(const unit *u, lane *l, uint32_t index, uint64_t words) {
 }
 
 static int run(unit *u) {
-    const ports p = {unit_port(u, "clr_i"),   unit_port(u, "wvalid_i"), unit_port(u, "wready_o"),
-                     unit_port(u, "wdata_i"), unit_port(u, "rvalid_o"), unit_port(u, "rready_i"),
-                     unit_port(u, "rdata_o"), unit_port(u, "count_o")};
+    const bench *p = (const bench *)u->state;
     const uint32_t only = (uint32_t)unit_knob(u, "lane");
     const uint32_t clear_rate = (uint32_t)unit_knob(u, "clear");
     lane lanes[LANES];
@@ -128,14 +127,14 @@ static int run(unit *u) {
             clr |= (uint64_t)lanes[i].clr << i;
             wvalid |= (uint64_t)lanes[i].wvalid << i;
             rready |= (uint64_t)lanes[i].rready << i;
-            unit_set_slice(p.wdata, 4u * i, &lanes[i].wdata, 4);
+            unit_set_slice(p->wdata_i, 4u * i, &lanes[i].wdata, 4);
         }
-        tb_set(p.clr, clr);
-        tb_set(p.wvalid, wvalid);
-        tb_set(p.rready, rready);
+        tb_set(p->clr_i, clr);
+        tb_set(p->wvalid_i, wvalid);
+        tb_set(p->rready_i, rready);
         unit_settle(u);
         for (uint32_t i = 0; i < LANES; i++) {
-            sample(u, &lanes[i], &p);
+            sample(u, &lanes[i], p);
             busy = busy || lanes[i].left > 0 || lanes[i].count > 0;
         }
         unit_edge(u);
@@ -143,4 +142,4 @@ static int run(unit *u) {
     return 0;
 }
 
-UNIT_BENCH("npu_fifo", "FIFO at five depths against a queue", knobs, .constrain = constrain);
+UNIT_BENCH("npu_fifo", "FIFO at five depths against a queue", knobs, TB_STATE(bench, PORTS), .constrain = constrain);

@@ -23,8 +23,9 @@ static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "beats", seed, 2000, 4000);
 }
 
+#define PORTS clr_i, in_valid_i, in_ready_o, in_data_i, out_valid_o, out_ready_i, out_data_o
 typedef struct box {
-    tb_sig clr, in_valid, in_ready, in_data, out_valid, out_ready, out_data;
+    TB_PORTS(ports, PORTS);
     uint32_t n; /* bytes of a word */
     uint8_t beat[BEAT];
     bool valid, clear;
@@ -49,12 +50,12 @@ static bool expected_word(const box *b, uint8_t *word) {
 
 static void sample(unit *u, box *b, bool out_ready) {
     uint8_t word[2 * BEAT], got[2 * BEAT];
-    const bool ready = tb_get(b->in_ready) != 0;
+    const bool ready = tb_get(b->in_ready_o) != 0;
     const bool word_due = expected_word(b, word);
-    unit_expect_value(u, "out_valid_o", tb_get(b->out_valid), word_due);
+    unit_expect_value(u, "out_valid_o", tb_get(b->out_valid_o), word_due);
     const bool fired = word_due && out_ready;
     if (fired && unit_ok(u)) {
-        unit_get_slice(b->out_data, 0, got, b->n);
+        unit_get_slice(b->out_data_o, 0, got, b->n);
         unit_compare(u, got, word, b->n, "word %" PRIu64, b->out_moves);
         b->out_moves++;
         b->have = 0;
@@ -82,41 +83,40 @@ static void sample(unit *u, box *b, bool out_ready) {
 }
 
 static int run(unit *u) {
-    box b = {
-        unit_port(u, "clr_i"),       unit_port(u, "in_valid_i"),  unit_port(u, "in_ready_o"), unit_port(u, "in_data_i"),
-        unit_port(u, "out_valid_o"), unit_port(u, "out_ready_i"), unit_port(u, "out_data_o"), .n = NPU_CFG_N};
+    box *b = (box *)u->state;
+    b->n = NPU_CFG_N;
     unit_stall in = unit_stall_make(u, "in");
     unit_stall out = unit_stall_make(u, "out");
     tb_rng data = unit_stream(u, "data");
     tb_rng clear = unit_stream(u, "clear_at");
     const uint32_t clear_rate = (uint32_t)unit_knob(u, "clear");
-    if (unit_expect_init(u, 1, "byte", b.n, false) != 0) {
+    if (unit_expect_init(u, 1, "byte", b->n, false) != 0) {
         return -1;
     }
-    b.left = (uint64_t)unit_knob(u, "beats") & ~UINT64_C(1);
+    b->left = (uint64_t)unit_knob(u, "beats") & ~UINT64_C(1);
     unit_reset(u);
     /* a clear may leave an odd beat behind; it needs no word then */
-    while (unit_ok(u) && b.left > 0) {
-        if (!b.valid && unit_go(&in)) {
-            b.valid = true;
-            tb_rng_fill(&data, b.beat, BEAT);
+    while (unit_ok(u) && b->left > 0) {
+        if (!b->valid && unit_go(&in)) {
+            b->valid = true;
+            tb_rng_fill(&data, b->beat, BEAT);
         }
         const bool out_ready = unit_go(&out);
-        b.clear = tb_rng_chance(&clear, clear_rate, 1000);
-        tb_set(b.clr, b.clear);
-        tb_set(b.in_valid, b.valid);
-        tb_set(b.out_ready, out_ready);
-        unit_set_slice(b.in_data, 0, b.beat, BEAT);
+        b->clear = tb_rng_chance(&clear, clear_rate, 1000);
+        tb_set(b->clr_i, b->clear);
+        tb_set(b->in_valid_i, b->valid);
+        tb_set(b->out_ready_i, out_ready);
+        unit_set_slice(b->in_data_i, 0, b->beat, BEAT);
         unit_settle(u);
-        sample(u, &b, out_ready);
+        sample(u, b, out_ready);
         unit_edge(u);
-        b.cycles++;
+        b->cycles++;
     }
     if (unit_ok(u) && in.percent == 0 && out.percent == 0 && clear_rate == 0) {
-        const uint64_t moves = b.in_moves > b.out_moves ? b.in_moves : b.out_moves;
-        unit_expect_value(u, "cycles without a move", b.cycles - moves, 0);
+        const uint64_t moves = b->in_moves > b->out_moves ? b->in_moves : b->out_moves;
+        unit_expect_value(u, "cycles without a move", b->cycles - moves, 0);
     }
     return 0;
 }
 
-UNIT_BENCH("npu_gearbox", "bus beats to words of N bytes", knobs, .constrain = constrain);
+UNIT_BENCH("npu_gearbox", "bus beats to words of N bytes", knobs, TB_STATE(box, PORTS), .constrain = constrain);

@@ -60,32 +60,26 @@ static void draw(const unit *u, tb_rng *rng, unit_stall *run_stall, inputs *in) 
     in->level[tb_rng_range(rng, 0, MARKS - 1)] = (uint32_t)tb_rng_small(rng, 0, (uint64_t)unit_knob(u, "level"));
 }
 
-typedef struct ports {
-    tb_sig clr, run, event, level, snap, clear, rd, sel;
-} ports;
+#define PORTS clr_i, run_i, event_i, level_i, snap_i, clear_i, rd_i, sel_i
+typedef struct bench {
+    TB_PORTS(ports, PORTS);
+} bench;
 
-static void drive(const ports *p, const inputs *in, uint32_t which) {
-    tb_set(p->clr, in->clr);
-    tb_set(p->run, in->run);
-    tb_set(p->event, in->events);
-    tb_set(p->snap, in->snap);
-    tb_set(p->clear, in->clear);
-    tb_set(p->rd, in->rd);
-    tb_set(p->sel, which);
+static void drive(const bench *p, const inputs *in, uint32_t which) {
+    tb_set(p->clr_i, in->clr);
+    tb_set(p->run_i, in->run);
+    tb_set(p->event_i, in->events);
+    tb_set(p->snap_i, in->snap);
+    tb_set(p->clear_i, in->clear);
+    tb_set(p->rd_i, in->rd);
+    tb_set(p->sel_i, which);
     for (uint32_t i = 0; i < MARKS; i++) {
-        tb_set_field(p->level, 16 * i, 16, in->level[i]);
+        tb_set_field(p->level_i, 16 * i, 16, in->level[i]);
     }
 }
 
 static int run(unit *u) {
-    const ports p = {.clr = unit_port(u, "clr_i"),
-                     .run = unit_port(u, "run_i"),
-                     .event = unit_port(u, "event_i"),
-                     .level = unit_port(u, "level_i"),
-                     .snap = unit_port(u, "snap_i"),
-                     .clear = unit_port(u, "clear_i"),
-                     .rd = unit_port(u, "rd_i"),
-                     .sel = unit_port(u, "sel_i")};
+    const bench *p = (const bench *)u->state;
     tb_rng rng = unit_stream(u, "events");
     tb_rng pick = unit_stream(u, "select");
     unit_stall run_stall = unit_stall_make(u, "count");
@@ -94,11 +88,12 @@ static int run(unit *u) {
     for (int64_t left = unit_knob(u, "cycles"); left > 0 && unit_ok(u); left--) {
         const uint32_t which = (uint32_t)tb_rng_range(&pick, 0, 63); /* numbers that do not exist read as 0 */
         draw(u, &rng, &run_stall, &in);
-        drive(&p, &in, which);
+        drive(p, &in, which);
         unit_settle(u);
         unit_edge(u);
     }
     return 0;
 }
 
-UNIT_BENCH("npu_perf", "performance counters, marks, snapshot and clear", knobs, .constrain = constrain);
+UNIT_BENCH("npu_perf", "performance counters, marks, snapshot and clear", knobs, TB_STATE(bench, PORTS),
+           .constrain = constrain);

@@ -24,8 +24,9 @@ static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "cycles", seed, 4000, 8000);
 }
 
+#define PORTS we_i, wdata_i[2], wide_i, re_i, rcol_i[2], raddr_i[2]
 typedef struct bench {
-    tb_sig we, wdata[2], wide, re, rcol[2], raddr[2];
+    TB_PORTS(ports, PORTS);
     uint64_t pairs[32];  /* written by each column */
     uint64_t oldest[32]; /* pairs before this one are freed */
     unit_stall wr[32], rd[2];
@@ -48,9 +49,9 @@ static void drive_read(const unit *u, bench *b, uint32_t port, bool wide) {
         word += word + 1 < end ? 1 : word > first ? UINT64_MAX : 0; /* one on, or one back */
     }
     const bool on = unit_go(&b->rd[port]) && first < end && (!wide || word % 2 == port);
-    tb_set_field(b->re, port, 1, on);
-    tb_set(b->rcol[port], index);
-    tb_set(b->raddr[port], (wide ? word ^ tb_rng_range(&b->rng_addr, 0, 1) : word) % WORDS);
+    tb_set_field(b->re_i, port, 1, on);
+    tb_set(b->rcol_i[port], index);
+    tb_set(b->raddr_i[port], (wide ? word ^ tb_rng_range(&b->rng_addr, 0, 1) : word) % WORDS);
     /* words are freed sometimes, so that the ring goes round */
     if (on && tb_rng_chance(&b->rng_addr, (uint32_t)unit_knob(u, "free"), 100)) {
         for (uint32_t c = col; c < col + cols; c++) {
@@ -62,23 +63,16 @@ static void drive_read(const unit *u, bench *b, uint32_t port, bool wide) {
 static void drive_writes(bench *b) {
     for (uint32_t c = 0; c < N; c++) {
         const bool on = unit_go(&b->wr[c]) && b->pairs[c] - b->oldest[c] < PAIRS - 4;
-        tb_set_field(b->we, c, 1, on);
+        tb_set_field(b->we_i, c, 1, on);
         for (uint32_t s = 0; s < 2; s++) {
             const int32_t value = (int32_t)tb_rng_u32(&b->rng_data);
-            unit_set_slice(b->wdata[s], 4 * c, &value, 4);
+            unit_set_slice(b->wdata_i[s], 4 * c, &value, 4);
         }
         b->pairs[c] += on;
     }
 }
 
-static void setup(unit *u, bench *b) {
-    UNIT_PORTS(u, {"we_i", &b->we}, {"wide_i", &b->wide}, {"re_i", &b->re});
-    static const char *const names[2][3] = {{"wdata0_i", "rcol0_i", "raddr0_i"}, {"wdata1_i", "rcol1_i", "raddr1_i"}};
-    for (uint32_t p = 0; p < 2; p++) {
-        b->wdata[p] = unit_port(u, names[p][0]);
-        b->rcol[p] = unit_port(u, names[p][1]);
-        b->raddr[p] = unit_port(u, names[p][2]);
-    }
+static void setup(const unit *u, bench *b) {
     unit_stalls(u, "rd", b->rd, 2);
     unit_stalls(u, "wr", b->wr, N);
     b->rng_data = unit_stream(u, "values");
@@ -86,23 +80,24 @@ static void setup(unit *u, bench *b) {
 }
 
 static int run(unit *u) {
-    bench b = {0};
-    setup(u, &b);
+    bench *b = (bench *)u->state;
+    setup(u, b);
     unit_reset(u);
     for (int64_t k = unit_knob(u, "cycles"); k > 0 && unit_ok(u); k--) {
-        const bool wide = tb_rng_chance(&b.rng_addr, (uint32_t)unit_knob(u, "wide"), 100);
-        tb_set(b.wide, wide);
+        const bool wide = tb_rng_chance(&b->rng_addr, (uint32_t)unit_knob(u, "wide"), 100);
+        tb_set(b->wide_i, wide);
         for (uint32_t p = 0; p < 2; p++) {
-            drive_read(u, &b, p, wide);
+            drive_read(u, b, p, wide);
         }
-        drive_writes(&b);
+        drive_writes(b);
         unit_settle(u);
         unit_edge(u);
     }
-    tb_set(b.re, 0);
-    tb_set(b.we, 0);
+    tb_set(b->re_i, 0);
+    tb_set(b->we_i, 0);
     unit_look(u); /* what the last cycle has read */
     return 0;
 }
 
-UNIT_BENCH("ofm_buf", "sums of a tile on their way from acc to post", knobs, .constrain = constrain);
+UNIT_BENCH("ofm_buf", "sums of a tile on their way from acc to post", knobs, TB_STATE(bench, PORTS),
+           .constrain = constrain);

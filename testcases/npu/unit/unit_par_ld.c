@@ -37,8 +37,11 @@ typedef struct array {
     uint32_t asked, came;
 } array;
 
+#define PORTS                                                                                                          \
+    task_valid_i, task_i, task_pop_o, free_i, free_words_i, req_valid_o, req_ready_i, req_bytes_o, dat_valid_i,        \
+        dat_ready_o
 typedef struct bench {
-    tb_sig task_valid, task, pop, free, free_words, req_valid, req_ready, req_bytes, dat_valid, dat_ready;
+    TB_PORTS(ports, PORTS);
     cm_gemm_task t;
     array part[2];
     uint32_t words;
@@ -65,7 +68,7 @@ static void offer_task(const unit *u, bench *b) {
     b->size[b->popped] = (uint16_t)b->words;
     b->begun = false;
     b->on = true;
-    npu_task_set(b->task, t);
+    npu_task_set(b->task_i, t);
 }
 
 static void drive(const unit *u, bench *b) {
@@ -73,37 +76,37 @@ static void drive(const unit *u, bench *b) {
         if (b->popped < (uint32_t)unit_knob(u, "tasks") && unit_go(&b->task_stall)) {
             offer_task(u, b);
         } else {
-            task_noise_port(&b->rng, b->task);
+            task_noise_port(&b->rng, b->task_i);
         }
     }
-    tb_set(b->task_valid, b->on);
+    tb_set(b->task_valid_i, b->on);
     for (uint32_t c = 0; c < 2; c++) {
         b->ready[c] = unit_go(&b->req_stall[c]);
         b->dat[c] = b->dat[c] || (b->part[c].came < b->part[c].asked && unit_go(&b->dat_stall[c]));
     }
-    tb_set(b->req_ready, b->ready[0] | (uint32_t)b->ready[1] << 1);
-    tb_set(b->dat_valid, b->dat[0] | (uint32_t)b->dat[1] << 1);
+    tb_set(b->req_ready_i, b->ready[0] | (uint32_t)b->ready[1] << 1);
+    tb_set(b->dat_valid_i, b->dat[0] | (uint32_t)b->dat[1] << 1);
     const bool needed = b->on && !b->begun && b->used + b->words > RING;
     const bool keep = unit_knob(u, "hoard") == 1 && !needed;
     b->freeing = b->freed < b->popped && !keep && unit_go(&b->free_stall);
-    tb_set(b->free, b->freeing);
-    tb_set(b->free_words, b->freeing ? b->size[b->freed] : tb_rng_range(&b->rng, 0, RING));
+    tb_set(b->free_i, b->freeing);
+    tb_set(b->free_words_i, b->freeing ? b->size[b->freed] : tb_rng_range(&b->rng, 0, RING));
 }
 
 static void sample(bench *b) {
-    if (tb_get(b->pop)) {
+    if (tb_get(b->task_pop_o)) {
         b->on = false;
         b->popped++;
     }
     for (uint32_t c = 0; c < 2; c++) {
-        if (b->dat[c] && (tb_get(b->dat_ready) >> c & 1u)) {
+        if (b->dat[c] && (tb_get(b->dat_ready_o) >> c & 1u)) {
             b->part[c].came += 16;
             b->dat[c] = false;
         }
-        if (tb_get(b->req_valid) >> c & 1u) {
+        if (tb_get(b->req_valid_o) >> c & 1u) {
             b->used += b->begun ? 0 : b->words;
             b->begun = true;
-            b->part[c].asked += b->ready[c] ? (uint32_t)tb_get(b->req_bytes) : 0;
+            b->part[c].asked += b->ready[c] ? (uint32_t)tb_get(b->req_bytes_o) : 0;
         }
     }
     if (b->freeing) {
@@ -111,18 +114,8 @@ static void sample(bench *b) {
     }
 }
 
-static void find_ports(unit *u, bench *b) {
-    UNIT_PORTS(u, {"task_valid_i", &b->task_valid}, {"task_i", &b->task}, {"task_pop_o", &b->pop}, {"free_i", &b->free},
-               {"free_words_i", &b->free_words}, {"req_valid_o", &b->req_valid}, {"req_ready_i", &b->req_ready},
-               {"req_bytes_o", &b->req_bytes}, {"dat_valid_i", &b->dat_valid}, {"dat_ready_o", &b->dat_ready});
-}
-
 static int run(unit *u) {
-    bench *b = calloc(1, sizeof *b);
-    if (!b) {
-        return -1;
-    }
-    find_ports(u, b);
+    bench *b = (bench *)u->state;
     b->rng = unit_stream(u, "shape");
     b->task_stall = unit_stall_make(u, "task");
     b->free_stall = unit_stall_make(u, "free");
@@ -135,8 +128,8 @@ static int run(unit *u) {
         sample(b);
         unit_edge(u);
     }
-    free(b);
     return 0;
 }
 
-UNIT_BENCH("par_ld", "requests, word addresses and ring of the factor loader", knobs, .constrain = constrain);
+UNIT_BENCH("par_ld", "requests, word addresses and ring of the factor loader", knobs, TB_STATE(bench, PORTS),
+           .constrain = constrain);

@@ -85,11 +85,14 @@ typedef struct chan {
     unit_stall rreq, rdat, room, wreq, wdat;
 } chan;
 
+#define PORTS                                                                                                          \
+    task_valid_i, task_ready_o, task_i, task_done_o, rd_req_valid_o, rd_req_ready_i, rd_req_addr_o, rd_req_bytes_o,    \
+        rd_valid_i, rd_data_i, wr_req_valid_o, wr_req_ready_i, wr_req_bytes_o, wr_valid_o, wr_ready_i, wr_level_i,     \
+        wr_idle_i
 typedef struct bench {
-    tb_sig task_valid, task_ready, task, done;
-    tb_sig rreq_valid, rreq_ready, rreq_addr, rreq_bytes, rvalid, rdata;
-    tb_sig wreq_valid, wreq_ready, wreq_bytes, wvalid, wready, level, idle;
+    TB_PORTS(ports, PORTS);
     pool_image image;
+    uint8_t memory[POOL_IMAGE];
     pool_space space;
     cm_pool_task t;
     chan ch[2];
@@ -102,7 +105,7 @@ typedef struct bench {
 static void offer_task(bench *b) {
     b->space.index = b->started;
     pool_draw(&b->rng, &b->space, &b->t, &b->image);
-    npu_pool_task_set(b->task, &b->t);
+    npu_pool_task_set(b->task_i, &b->t);
     b->on = true;
 }
 
@@ -123,7 +126,7 @@ static void drive_chan(bench *b, uint64_t now, uint32_t c) {
         memset(beat, 0, sizeof beat);
         memcpy(beat, b->image.now + (j->addr - POOL_BASE) + j->pos, tb_min_u32(16, j->bytes - j->pos));
     }
-    unit_set_slice(b->rdata, 16 * c, beat, sizeof beat);
+    unit_set_slice(b->rd_data_i, 16 * c, beat, sizeof beat);
     ch->wr_room = go(b, &ch->room) && ch->level < ROOM;
     ch->wr_ready = go(b, &ch->wreq) && ch->wr.in - ch->wr.out < 18;
 }
@@ -135,9 +138,9 @@ static void drive(unit *u, bench *b) {
     } else if (!b->on) {
         uint8_t bytes[64];
         tb_rng_fill(&b->noise, bytes, sizeof bytes);
-        unit_set_slice(b->task, 0, bytes, 48);
+        unit_set_slice(b->task_i, 0, bytes, 48);
     }
-    tb_set(b->task_valid, b->on);
+    tb_set(b->task_valid_i, b->on);
     uint32_t idle = 0;
     uint32_t level = 0;
     for (uint32_t c = 0; c < 2; c++) {
@@ -146,12 +149,12 @@ static void drive(unit *u, bench *b) {
         idle |= (uint32_t)(ch->wr.in == ch->wr.out && u->cycle >= ch->resp_at) << c;
         level |= ch->level << (16 * c);
     }
-    tb_set(b->rreq_ready, b->ch[0].rd_ready | (uint32_t)b->ch[1].rd_ready << 1);
-    tb_set(b->rvalid, b->ch[0].rd_data | (uint32_t)b->ch[1].rd_data << 1);
-    tb_set(b->wready, b->ch[0].wr_room | (uint32_t)b->ch[1].wr_room << 1);
-    tb_set(b->wreq_ready, b->ch[0].wr_ready | (uint32_t)b->ch[1].wr_ready << 1);
-    tb_set(b->level, level);
-    tb_set(b->idle, idle);
+    tb_set(b->rd_req_ready_i, b->ch[0].rd_ready | (uint32_t)b->ch[1].rd_ready << 1);
+    tb_set(b->rd_valid_i, b->ch[0].rd_data | (uint32_t)b->ch[1].rd_data << 1);
+    tb_set(b->wr_ready_i, b->ch[0].wr_room | (uint32_t)b->ch[1].wr_room << 1);
+    tb_set(b->wr_req_ready_i, b->ch[0].wr_ready | (uint32_t)b->ch[1].wr_ready << 1);
+    tb_set(b->wr_level_i, level);
+    tb_set(b->wr_idle_i, idle);
 }
 
 /* ---- sample ---- */
@@ -166,9 +169,9 @@ static void sample_reads(unit *u, bench *b, uint32_t c) {
         j->pos += 16;
         ch->rd.out += j->pos >= j->bytes;
     }
-    if ((tb_get(b->rreq_valid) >> c & 1u) && ch->rd_ready) {
-        const uint32_t addr = (uint32_t)tb_get_field(b->rreq_addr, 32 * c, 32);
-        const uint32_t bytes = (uint32_t)tb_get_field(b->rreq_bytes, 24 * c, 24);
+    if ((tb_get(b->rd_req_valid_o) >> c & 1u) && ch->rd_ready) {
+        const uint32_t addr = (uint32_t)tb_get_field(b->rd_req_addr_o, 32 * c, 32);
+        const uint32_t bytes = (uint32_t)tb_get_field(b->rd_req_bytes_o, 24 * c, 24);
         if (!pool_inside(addr, bytes)) { /* could not be served */
             unit_fail(u, "job",
                       "cycle %" PRIu64 ": a read of %" PRIu32 " bytes at 0x%" PRIx32 ", expected within memory",
@@ -197,10 +200,10 @@ static void serve_write(const unit *u, bench *b, uint32_t c) {
 static void sample_writes(const unit *u, bench *b, uint32_t c) {
     chan *ch = &b->ch[c];
     serve_write(u, b, c);
-    if ((tb_get(b->wreq_valid) >> c & 1u) && ch->wr_ready) {
-        ch->wr.at[ch->wr.in++ % JOBS] = (job){.bytes = (uint32_t)tb_get_field(b->wreq_bytes, 24 * c, 24)};
+    if ((tb_get(b->wr_req_valid_o) >> c & 1u) && ch->wr_ready) {
+        ch->wr.at[ch->wr.in++ % JOBS] = (job){.bytes = (uint32_t)tb_get_field(b->wr_req_bytes_o, 24 * c, 24)};
     }
-    ch->level += (tb_get(b->wvalid) >> c & 1u) && ch->wr_room;
+    ch->level += (tb_get(b->wr_valid_o) >> c & 1u) && ch->wr_room;
 }
 
 static void sample(unit *u, bench *b) {
@@ -208,41 +211,19 @@ static void sample(unit *u, bench *b) {
         sample_reads(u, b, c);
         sample_writes(u, b, c);
     }
-    if (tb_get(b->done)) {
+    if (tb_get(b->task_done_o)) {
         b->running = false;
         b->finished++;
     }
-    if (b->on && tb_get(b->task_ready)) {
+    if (b->on && tb_get(b->task_ready_o)) {
         b->on = false;
         b->running = true;
         b->started++;
     }
 }
 
-static void find_ports(unit *u, bench *b) {
-    const npu_score_sig ports[] = {{"task_valid_i", &b->task_valid},
-                                   {"task_ready_o", &b->task_ready},
-                                   {"task_i", &b->task},
-                                   {"task_done_o", &b->done},
-                                   {"rd_req_valid_o", &b->rreq_valid},
-                                   {"rd_req_ready_i", &b->rreq_ready},
-                                   {"rd_req_addr_o", &b->rreq_addr},
-                                   {"rd_req_bytes_o", &b->rreq_bytes},
-                                   {"rd_valid_i", &b->rvalid},
-                                   {"rd_data_i", &b->rdata},
-                                   {"wr_req_valid_o", &b->wreq_valid},
-                                   {"wr_req_ready_i", &b->wreq_ready},
-                                   {"wr_req_bytes_o", &b->wreq_bytes},
-                                   {"wr_valid_o", &b->wvalid},
-                                   {"wr_ready_i", &b->wready},
-                                   {"wr_level_i", &b->level},
-                                   {"wr_idle_i", &b->idle}};
-    unit_ports(u, ports, sizeof ports / sizeof *ports);
-}
-
 static void setup(unit *u, bench *b) {
     static const char *const names[5] = {"rreq", "rdat", "room", "wreq", "wdat"};
-    find_ports(u, b);
     b->rng = unit_stream(u, "shape");
     b->noise = unit_stream(u, "noise");
     b->ideal = unit_knob(u, "ideal") != 0;
@@ -267,14 +248,8 @@ static void setup(unit *u, bench *b) {
 }
 
 static int run(unit *u) {
-    bench *b = calloc(1, sizeof *b);
-    uint8_t *memory = calloc(1, POOL_IMAGE);
-    if (!b || !memory) {
-        free(b);
-        free(memory);
-        return -1;
-    }
-    b->image.now = memory;
+    bench *b = (bench *)u->state;
+    b->image.now = b->memory;
     setup(u, b);
     unit_reset(u);
     for (uint32_t quiet = 0; quiet < QUIET && unit_ok(u); quiet += b->finished == (uint32_t)unit_knob(u, "tasks")) {
@@ -283,9 +258,8 @@ static int run(unit *u) {
         sample(u, b);
         unit_edge(u);
     }
-    free(memory);
-    free(b);
     return 0;
 }
 
-UNIT_BENCH("pool", "maximum and average over windows, both DMA channels", knobs, .constrain = constrain);
+UNIT_BENCH("pool", "maximum and average over windows, both DMA channels", knobs, TB_STATE(bench, PORTS),
+           .constrain = constrain);

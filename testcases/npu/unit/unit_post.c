@@ -1,4 +1,4 @@
-/* dut: post_bench */
+/* dut: post each Chan=0,1 shared: task_valid_i task_i par_ready_i task_done_i tile_i */
 /*
  * Both post units on random tasks. The bench plays acc (tiles arrive, also of the next task), ofm_buf and par_buf, the
  * read channel that brings partial sums, send_buf and the write channel.
@@ -63,10 +63,13 @@ typedef struct chan {
     unit_stall wr_req_stall, ps_req_stall, psum_stall, drain_stall, wr_stall;
 } chan;
 
+#define PORTS                                                                                                          \
+    task_valid_i, task_i, par_ready_i, task_wait_o, task_done_i, tile_i, free_o, free_tiles_o, par_re_o, par_addr_o,   \
+        par_oscale_i, par_bias_i, ofm_re_o, ofm_col_o, ofm_addr_o, ofm_data_i, psum_req_valid_o, psum_req_ready_i,     \
+        psum_req_addr_o, psum_req_bytes_o, psum_valid_i, psum_ready_o, psum_i, wr_req_valid_o, wr_req_ready_i,         \
+        wr_req_bytes_o, wr_valid_o, wr_ready_i, wr_level_i
 typedef struct bench {
-    tb_sig task_valid, task, par_ready, wait, done, tile, free, free_tiles, par_re, par_addr, par_oscale, par_bias,
-        ofm_re, ofm_col, ofm_addr, ofm_data, ps_req_valid, ps_req_ready, ps_req_addr, ps_req_bytes, psum_valid,
-        psum_ready, psum, wr_req_valid, wr_req_ready, wr_req_bytes, wr_valid, wr_ready, level;
+    TB_PORTS(ports, PORTS);
     post_work w[TASKS];
     uint32_t tasks, current;
     uint32_t tile_task; /* next tile to arrive */
@@ -107,7 +110,7 @@ static void load_factors(bench *b) {
 static void drive_tile(bench *b) {
     const uint64_t freed = b->ch[0].freed < b->ch[1].freed ? b->ch[0].freed : b->ch[1].freed;
     const bool come = unit_go(&b->tile_stall) && b->tile_task < b->tasks && b->arrived - freed < RING_TILES;
-    tb_set(b->tile, come);
+    tb_set(b->tile_i, come);
     if (!come) {
         return;
     }
@@ -135,7 +138,7 @@ static void drive_psum(bench *b, uint32_t c) {
     if (!h->psum_on && h->got != h->asked) {
         h->psum_on = unit_go(&h->psum_stall);
     }
-    tb_set_field(b->psum_valid, c, 1, h->psum_on);
+    tb_set_field(b->psum_valid_i, c, 1, h->psum_on);
     int32_t beat[4];
     tb_rng_fill(&b->rng_data, beat, sizeof beat);
     const read *r = &h->reads[h->got % READS];
@@ -144,22 +147,22 @@ static void drive_psum(bench *b, uint32_t c) {
         const size_t at = (size_t)channel * w->order.pixels + pixel + i;
         beat[i % 4] = at < (size_t)w->order.t.oc * w->order.pixels ? w->psums[at] : 0;
     }
-    unit_set_slice(b->psum, 16 * c, beat, 16);
+    unit_set_slice(b->psum_i, 16 * c, beat, 16);
 }
 
 static void sample_psum(bench *b, uint32_t c) {
     chan *h = &b->ch[c];
-    if (h->psum_on && tb_get_field(b->psum_ready, c, 1)) {
+    if (h->psum_on && tb_get_field(b->psum_ready_o, c, 1)) {
         h->psum_on = false;
         if (16 * ++h->beat >= h->reads[h->got % READS].bytes) {
             h->beat = 0;
             h->got++;
         }
     }
-    if (tb_get_field(b->ps_req_valid, c, 1) && tb_get_field(b->ps_req_ready, c, 1)) {
+    if (tb_get_field(b->psum_req_valid_o, c, 1) && tb_get_field(b->psum_req_ready_i, c, 1)) {
         h->reads[h->asked++ % READS] =
-            (read){.offset = (uint32_t)tb_get_field(b->ps_req_addr, 32 * c, 32) - task_of(b)->psum_addr,
-                   .bytes = (uint32_t)tb_get_field(b->ps_req_bytes, 24 * c, 24)};
+            (read){.offset = (uint32_t)tb_get_field(b->psum_req_addr_o, 32 * c, 32) - task_of(b)->psum_addr,
+                   .bytes = (uint32_t)tb_get_field(b->psum_req_bytes_o, 24 * c, 24)};
     }
 }
 
@@ -171,25 +174,25 @@ static void drive_send(bench *b, uint32_t c) {
         h->level--;
         h->drained++;
     }
-    tb_set_field(b->level, 16 * c, 16, h->level);
-    tb_set_field(b->wr_ready, c, 1, h->level < SEND_WORDS && (go || !task_of(b)->requant));
+    tb_set_field(b->wr_level_i, 16 * c, 16, h->level);
+    tb_set_field(b->wr_ready_i, c, 1, h->level < SEND_WORDS && (go || !task_of(b)->requant));
 }
 
 static void sample_send(bench *b, uint32_t c) {
     chan *h = &b->ch[c];
-    h->level += tb_get_field(b->wr_valid, c, 1) && tb_get_field(b->wr_ready, c, 1);
-    if (tb_get_field(b->wr_req_valid, c, 1) && tb_get_field(b->wr_req_ready, c, 1)) {
-        h->granted += (tb_get_field(b->wr_req_bytes, 24 * c, 24) + 15) / 16;
+    h->level += tb_get_field(b->wr_valid_o, c, 1) && tb_get_field(b->wr_ready_i, c, 1);
+    if (tb_get_field(b->wr_req_valid_o, c, 1) && tb_get_field(b->wr_req_ready_i, c, 1)) {
+        h->granted += (tb_get_field(b->wr_req_bytes_o, 24 * c, 24) + 15) / 16;
     }
 }
 
 /* ---- reads, and tiles that are given back ---- */
 
 static void serve_ofm(bench *b, uint32_t c) {
-    const uint32_t tw = b->free_tiles.width / 2;
-    const uint32_t cw = b->ofm_col.width / 2;
-    const uint32_t col = (uint32_t)tb_get_field(b->ofm_col, cw * c, cw);
-    const uint32_t word = (uint32_t)tb_get_field(b->ofm_addr, tw * c, tw) % RING_WORDS;
+    const uint32_t tw = b->free_tiles_o.width / 2;
+    const uint32_t cw = b->ofm_col_o.width / 2;
+    const uint32_t col = (uint32_t)tb_get_field(b->ofm_col_o, cw * c, cw);
+    const uint32_t word = (uint32_t)tb_get_field(b->ofm_addr_o, tw * c, tw) % RING_WORDS;
     int32_t *dst = b->ch[c].ofm_read;
     tb_rng_fill(&b->rng_data, dst, sizeof b->ch[c].ofm_read);
     if (!task_of(b)->requant) {
@@ -203,9 +206,9 @@ static void serve_ofm(bench *b, uint32_t c) {
 
 /* What was given back is garbage. */
 static void take_back(bench *b, uint32_t c) {
-    const uint32_t tw = b->free_tiles.width / 2;
+    const uint32_t tw = b->free_tiles_o.width / 2;
     chan *h = &b->ch[c];
-    const uint32_t tiles = (uint32_t)tb_get_field(b->free_tiles, tw * c, tw);
+    const uint32_t tiles = (uint32_t)tb_get_field(b->free_tiles_o, tw * c, tw);
     for (uint32_t i = 0; i < tiles * (N / 2); i++) {
         const uint32_t word = (uint32_t)(h->freed * (N / 2) + i) % RING_WORDS;
         for (uint32_t col = 0; col < N; col++) {
@@ -218,15 +221,15 @@ static void take_back(bench *b, uint32_t c) {
 }
 
 static void serve_reads(bench *b, uint32_t c) {
-    if (tb_get_field(b->par_re, c, 1)) {
-        const uint32_t a = (uint32_t)tb_get_field(b->par_addr, 8 * c, 8);
+    if (tb_get_field(b->par_re_o, c, 1)) {
+        const uint32_t a = (uint32_t)tb_get_field(b->par_addr_o, 8 * c, 8);
         memcpy(b->ch[c].par_read[0], b->par[0][a], 16);
         memcpy(b->ch[c].par_read[1], b->par[1][a], 16);
     }
-    if (tb_get_field(b->ofm_re, c, 1)) {
+    if (tb_get_field(b->ofm_re_o, c, 1)) {
         serve_ofm(b, c);
     }
-    if (tb_get_field(b->free, c, 1)) {
+    if (tb_get_field(b->free_o, c, 1)) {
         take_back(b, c);
     }
 }
@@ -234,23 +237,23 @@ static void serve_reads(bench *b, uint32_t c) {
 /* ---- time ---- */
 
 static bool chan_done(const bench *b, uint32_t c) {
-    return b->ch[c].drained == b->ch[c].granted && tb_get_field(b->wait, c, 1);
+    return b->ch[c].drained == b->ch[c].granted && tb_get_field(b->task_wait_o, c, 1);
 }
 
 static void cycle(unit *u, bench *b, bool valid, bool par, bool done) {
     if (valid) {
-        npu_task_set(b->task, task_of(b));
+        npu_task_set(b->task_i, task_of(b));
     } else {
-        task_noise_port(&b->rng_data, b->task);
+        task_noise_port(&b->rng_data, b->task_i);
     }
-    tb_set(b->task_valid, valid);
-    tb_set(b->par_ready, par);
-    tb_set(b->done, done);
+    tb_set(b->task_valid_i, valid);
+    tb_set(b->par_ready_i, par);
+    tb_set(b->task_done_i, done);
     drive_tile(b);
     for (uint32_t c = 0; c < 2; c++) {
         chan *h = &b->ch[c];
-        tb_set_field(b->wr_req_ready, c, 1, unit_go(&h->wr_req_stall));
-        tb_set_field(b->ps_req_ready, c, 1, unit_go(&h->ps_req_stall));
+        tb_set_field(b->wr_req_ready_i, c, 1, unit_go(&h->wr_req_stall));
+        tb_set_field(b->psum_req_ready_i, c, 1, unit_go(&h->ps_req_stall));
         drive_send(b, c);
         drive_psum(b, c);
     }
@@ -262,9 +265,9 @@ static void cycle(unit *u, bench *b, bool valid, bool par, bool done) {
     }
     unit_edge(u);
     for (uint32_t c = 0; c < 2; c++) {
-        unit_set_slice(b->par_oscale, 16 * c, b->ch[c].par_read[0], 16);
-        unit_set_slice(b->par_bias, 16 * c, b->ch[c].par_read[1], 16);
-        unit_set_slice(b->ofm_data, 16 * COLS * c, b->ch[c].ofm_read, 16 * COLS);
+        unit_set_slice(b->par_oscale_i, 16 * c, b->ch[c].par_read[0], 16);
+        unit_set_slice(b->par_bias_i, 16 * c, b->ch[c].par_read[1], 16);
+        unit_set_slice(b->ofm_data_i, 16 * COLS * c, b->ch[c].ofm_read, 16 * COLS);
     }
 }
 
@@ -288,36 +291,6 @@ static void run_task(unit *u, bench *b) {
 }
 
 static void setup(unit *u, bench *b) {
-    const npu_score_sig ports[] = {{"task_valid_i", &b->task_valid},
-                                   {"task_i", &b->task},
-                                   {"par_ready_i", &b->par_ready},
-                                   {"task_wait_o", &b->wait},
-                                   {"task_done_i", &b->done},
-                                   {"tile_i", &b->tile},
-                                   {"free_o", &b->free},
-                                   {"free_tiles_o", &b->free_tiles},
-                                   {"par_re_o", &b->par_re},
-                                   {"par_addr_o", &b->par_addr},
-                                   {"par_oscale_i", &b->par_oscale},
-                                   {"par_bias_i", &b->par_bias},
-                                   {"ofm_re_o", &b->ofm_re},
-                                   {"ofm_col_o", &b->ofm_col},
-                                   {"ofm_addr_o", &b->ofm_addr},
-                                   {"ofm_data_i", &b->ofm_data},
-                                   {"psum_req_valid_o", &b->ps_req_valid},
-                                   {"psum_req_ready_i", &b->ps_req_ready},
-                                   {"psum_req_addr_o", &b->ps_req_addr},
-                                   {"psum_req_bytes_o", &b->ps_req_bytes},
-                                   {"psum_valid_i", &b->psum_valid},
-                                   {"psum_ready_o", &b->psum_ready},
-                                   {"psum_i", &b->psum},
-                                   {"wr_req_valid_o", &b->wr_req_valid},
-                                   {"wr_req_ready_i", &b->wr_req_ready},
-                                   {"wr_req_bytes_o", &b->wr_req_bytes},
-                                   {"wr_valid_o", &b->wr_valid},
-                                   {"wr_ready_i", &b->wr_ready},
-                                   {"wr_level_i", &b->level}};
-    unit_ports(u, ports, sizeof ports / sizeof *ports);
     b->rng = unit_stream(u, "shape");
     b->rng_data = unit_stream(u, "values");
     b->task_stall = unit_stall_make(u, "task");
@@ -335,10 +308,7 @@ static void setup(unit *u, bench *b) {
 }
 
 static int run(unit *u) {
-    bench *b = calloc(1, sizeof *b);
-    if (!b) {
-        return -1;
-    }
+    bench *b = (bench *)u->state;
     int rc = 0;
     setup(u, b);
     b->tasks = (uint32_t)unit_knob(u, "tasks");
@@ -359,8 +329,7 @@ static int run(unit *u) {
     for (uint32_t i = 0; i < TASKS; i++) {
         post_work_free(&b->w[i]);
     }
-    free(b);
     return rc;
 }
 
-UNIT_BENCH("post", "sums to results, written back", knobs, .constrain = constrain);
+UNIT_BENCH("post", "sums to results, written back", knobs, TB_STATE(bench, PORTS), .constrain = constrain);

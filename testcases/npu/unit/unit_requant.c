@@ -1,4 +1,4 @@
-/* dut: requant_bench */
+/* dut: requant each Chan=0,1 shared: out_scale_i pitch_i single_i */
 /*
  * The requantisers of both channels on runs of blocks. The bench plays post: it announces blocks, then feeds their
  * results in passes, never more passes at once than the gather buffer has slots.
@@ -54,9 +54,11 @@ typedef struct chan {
     unit_stall blk_stall, in_stall, req_stall, wr_stall;
 } chan;
 
+#define PORTS                                                                                                          \
+    out_scale_i, pitch_i, single_i, blk_valid_i, blk_ready_o, blk_addr_i, blk_npix_i, blk_nch_i, blk_last_i,           \
+        in_valid_i, in_data_i, pop_o, idle_o, wr_req_ready_i, wr_ready_i
 typedef struct bench {
-    tb_sig out_scale, pitch_i, single_i, blk_valid, blk_ready, blk_addr, blk_npix, blk_nch, blk_last, in_valid, in_data,
-        pop, idle, req_ready, wr_ready;
+    TB_PORTS(ports, PORTS);
     uint32_t pitch, step; /* channels of a pass */
     chan ch[2];
     tb_rng rng, rng_data;
@@ -98,27 +100,27 @@ static void drive_block(const unit *u, bench *b, uint32_t c) {
         h->blk_on = true;
     }
     const block *k = &h->ring[h->told % RING];
-    const uint32_t pw = b->blk_npix.width / 2;
-    const uint32_t hw = b->blk_nch.width / 2;
-    tb_set_field(b->blk_valid, c, 1, h->blk_on);
-    tb_set_field(b->blk_addr, 32 * c, 32, h->blk_on ? k->addr : tb_rng_u32(&b->rng));
-    tb_set_field(b->blk_npix, pw * c, pw, h->blk_on ? k->npix : 0);
-    tb_set_field(b->blk_nch, hw * c, hw, h->blk_on ? k->nch : 0);
-    tb_set_field(b->blk_last, c, 1, h->blk_on && k->last);
+    const uint32_t pw = b->blk_npix_i.width / 2;
+    const uint32_t hw = b->blk_nch_i.width / 2;
+    tb_set_field(b->blk_valid_i, c, 1, h->blk_on);
+    tb_set_field(b->blk_addr_i, 32 * c, 32, h->blk_on ? k->addr : tb_rng_u32(&b->rng));
+    tb_set_field(b->blk_npix_i, pw * c, pw, h->blk_on ? k->npix : 0);
+    tb_set_field(b->blk_nch_i, hw * c, hw, h->blk_on ? k->nch : 0);
+    tb_set_field(b->blk_last_i, c, 1, h->blk_on && k->last);
 }
 
 static void drive_word(bench *b, uint32_t c) {
     chan *h = &b->ch[c];
     const bool room = h->word > 0 || h->used < SLOTS;
     h->in_on = unit_go(&h->in_stall) && h->fed < h->told && room;
-    tb_set_field(b->in_valid, c, 1, h->in_on);
+    tb_set_field(b->in_valid_i, c, 1, h->in_on);
     uint32_t words[16];
     tb_rng_fill(&b->rng_data, words, sizeof words);
     const block *k = &h->ring[h->fed % RING];
     for (uint32_t j = 0; h->in_on && j < b->step; j++) {
         memcpy(&words[4 * j], &k->y[(h->pass + j) * N + 4 * h->word], 16);
     }
-    unit_set_slice(b->in_data, 16 * COLS * c, words, 16 * COLS);
+    unit_set_slice(b->in_data_i, 16 * COLS * c, words, 16 * COLS);
 }
 
 static void sample_input(bench *b, uint32_t c) {
@@ -132,8 +134,8 @@ static void sample_input(bench *b, uint32_t c) {
             h->pass %= N;
         }
     }
-    h->used -= tb_get_field(b->pop, c, 1) != 0;
-    if (h->blk_on && tb_get_field(b->blk_ready, c, 1)) {
+    h->used -= tb_get_field(b->pop_o, c, 1) != 0;
+    if (h->blk_on && tb_get_field(b->blk_ready_o, c, 1)) {
         h->blk_on = false;
         h->told++;
     }
@@ -141,15 +143,15 @@ static void sample_input(bench *b, uint32_t c) {
 
 static bool chan_done(const bench *b, uint32_t c) {
     const chan *h = &b->ch[c];
-    return h->left == 0 && !h->blk_on && tb_get_field(b->idle, c, 1);
+    return h->left == 0 && !h->blk_on && tb_get_field(b->idle_o, c, 1);
 }
 
 static void cycle(unit *u, bench *b) {
     for (uint32_t c = 0; c < 2; c++) {
         drive_block(u, b, c);
         drive_word(b, c);
-        tb_set_field(b->req_ready, c, 1, unit_go(&b->ch[c].req_stall));
-        tb_set_field(b->wr_ready, c, 1, unit_go(&b->ch[c].wr_stall));
+        tb_set_field(b->wr_req_ready_i, c, 1, unit_go(&b->ch[c].req_stall));
+        tb_set_field(b->wr_ready_i, c, 1, unit_go(&b->ch[c].wr_stall));
     }
     unit_settle(u);
     for (uint32_t c = 0; c < 2; c++) {
@@ -168,7 +170,7 @@ static void run_task(unit *u, bench *b) {
     b->pitch = tb_rng_chance(&b->rng, 1, 2) ? N : N * (uint32_t)tb_rng_range(&b->rng, 2, 40);
     const bool single = tb_rng_chance(&b->rng, 1, 3);
     b->step = single ? 1 : COLS;
-    tb_set(b->out_scale, bits);
+    tb_set(b->out_scale_i, bits);
     tb_set(b->pitch_i, b->pitch);
     tb_set(b->single_i, single);
     const uint32_t blocks = (uint32_t)tb_rng_range(&b->rng, 1, (uint64_t)unit_knob(u, "blocks"));
@@ -179,13 +181,6 @@ static void run_task(unit *u, bench *b) {
 }
 
 static void setup(unit *u, bench *b) {
-    const npu_score_sig ports[] = {
-        {"out_scale_i", &b->out_scale}, {"pitch_i", &b->pitch_i},          {"single_i", &b->single_i},
-        {"blk_valid_i", &b->blk_valid}, {"blk_ready_o", &b->blk_ready},    {"blk_addr_i", &b->blk_addr},
-        {"blk_npix_i", &b->blk_npix},   {"blk_nch_i", &b->blk_nch},        {"blk_last_i", &b->blk_last},
-        {"in_valid_i", &b->in_valid},   {"in_data_i", &b->in_data},        {"pop_o", &b->pop},
-        {"idle_o", &b->idle},           {"wr_req_ready_i", &b->req_ready}, {"wr_ready_i", &b->wr_ready}};
-    unit_ports(u, ports, sizeof ports / sizeof *ports);
     b->rng = unit_stream(u, "shape");
     b->rng_data = unit_stream(u, "values");
     for (uint32_t c = 0; c < 2; c++) {
@@ -202,17 +197,14 @@ static void setup(unit *u, bench *b) {
 }
 
 static int run(unit *u) {
-    bench *b = calloc(1, sizeof *b);
-    if (!b) {
-        return -1;
-    }
+    bench *b = (bench *)u->state;
     setup(u, b);
     unit_reset(u);
     for (int64_t k = unit_knob(u, "runs"); k > 0 && unit_ok(u); k--) {
         run_task(u, b);
     }
-    free(b);
     return 0;
 }
 
-UNIT_BENCH("requant", "results to INT8 pixels and their write jobs", knobs, .constrain = constrain);
+UNIT_BENCH("requant", "results to INT8 pixels and their write jobs", knobs, TB_STATE(bench, PORTS),
+           .constrain = constrain);

@@ -27,8 +27,9 @@ typedef struct client {
     tb_rng data;
 } client;
 
+#define PORTS wvalid_i, wready_o, wdata_i, rvalid_o, rready_i
 typedef struct box {
-    tb_sig wvalid, wready, wdata, rvalid, rready;
+    TB_PORTS(ports, PORTS);
     client c[CLIENTS];
     uint32_t served, serve_left; /* the client of the reader */
     tb_rng serve;
@@ -43,19 +44,20 @@ static void drive(unit *u, box *b, bool out_go) {
             tb_rng_fill(&c->data, c->word, WORD);
         }
         wvalid |= (uint64_t)c->valid << i;
-        unit_set_slice(b->wdata, WORD * i, c->word, WORD);
+        unit_set_slice(b->wdata_i, WORD * i, c->word, WORD);
     }
     if (b->serve_left == 0) {
         b->served = (uint32_t)tb_rng_range(&b->serve, 0, CLIENTS - 1);
         b->serve_left = (uint32_t)tb_rng_range(&b->serve, 1, (uint64_t)unit_knob(u, "serve"));
     }
     b->serve_left--;
-    tb_set(b->wvalid, wvalid);
-    tb_set(b->rready, out_go ? UINT64_C(1) << b->served : 0);
+    tb_set(b->wvalid_i, wvalid);
+    tb_set(b->rready_i, out_go ? UINT64_C(1) << b->served : 0);
 }
 
 static void sample(box *b) {
-    const uint64_t written = tb_get(b->wvalid) & tb_get(b->wready), read = tb_get(b->rvalid) & tb_get(b->rready);
+    const uint64_t written = tb_get(b->wvalid_i) & tb_get(b->wready_o),
+                   read = tb_get(b->rvalid_o) & tb_get(b->rready_i);
     for (uint32_t i = 0; i < CLIENTS; i++) {
         client *c = &b->c[i];
         c->held -= read >> i & 1u;
@@ -69,31 +71,27 @@ static void sample(box *b) {
 
 static int run(unit *u) {
     static const char *const names[CLIENTS] = {"gemm", "pool", "alu"};
-    box b = {.wvalid = unit_port(u, "wvalid_i"),
-             .wready = unit_port(u, "wready_o"),
-             .wdata = unit_port(u, "wdata_i"),
-             .rvalid = unit_port(u, "rvalid_o"),
-             .rready = unit_port(u, "rready_i"),
-             .serve = unit_stream(u, "serve")};
+    box *b = (box *)u->state;
+    b->serve = unit_stream(u, "serve");
     const tb_rng data = unit_stream(u, "data");
     unit_stall out = unit_stall_make(u, "out");
     for (uint32_t i = 0; i < CLIENTS; i++) {
-        b.c[i].wr = unit_stall_make(u, names[i]);
-        b.c[i].data = tb_rng_fork(&data, i);
-        b.c[i].left = (uint64_t)unit_knob(u, "words");
+        b->c[i].wr = unit_stall_make(u, names[i]);
+        b->c[i].data = tb_rng_fork(&data, i);
+        b->c[i].left = (uint64_t)unit_knob(u, "words");
     }
     unit_reset(u);
     for (bool busy = true; busy && unit_ok(u);) {
-        drive(u, &b, unit_go(&out));
+        drive(u, b, unit_go(&out));
         unit_settle(u);
-        sample(&b);
+        sample(b);
         unit_edge(u);
         busy = false;
         for (uint32_t i = 0; i < CLIENTS; i++) {
-            busy = busy || b.c[i].left > 0 || b.c[i].held > 0;
+            busy = busy || b->c[i].left > 0 || b->c[i].held > 0;
         }
     }
     return 0;
 }
 
-UNIT_BENCH("send_buf", "output buffer of three clients", knobs, .constrain = constrain);
+UNIT_BENCH("send_buf", "output buffer of three clients", knobs, TB_STATE(box, PORTS), .constrain = constrain);

@@ -18,8 +18,9 @@ static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "runs", seed, 20, 200);
 }
 
+#define PORTS in_valid_i, in_ready_o, in_data_i, in_last_i, out_valid_o, out_ready_i
 typedef struct box {
-    tb_sig in_valid, in_ready, in_data, in_last, out_valid, out_ready;
+    TB_PORTS(ports, PORTS);
     int8_t in[NPU_CFG_N * NPU_CFG_N]; /* the block that enters */
     uint32_t vec;                     /* its next vector */
     bool valid;                       /* that vector is offered */
@@ -66,35 +67,30 @@ static void entered(const unit *u, box *b) {
 }
 
 static int run(unit *u) {
-    box b = {unit_port(u, "in_valid_i"),
-             unit_port(u, "in_ready_o"),
-             unit_port(u, "in_data_i"),
-             unit_port(u, "in_last_i"),
-             unit_port(u, "out_valid_o"),
-             unit_port(u, "out_ready_i"),
-             .runs = (uint64_t)unit_knob(u, "runs")};
+    box *b = (box *)u->state;
+    b->runs = (uint64_t)unit_knob(u, "runs");
     unit_stall in = unit_stall_make(u, "in");
     unit_stall out = unit_stall_make(u, "out");
-    b.data = unit_stream(u, "data");
-    b.shape = unit_stream(u, "shape");
-    b.kind = (int)unit_knob(u, "data");
+    b->data = unit_stream(u, "data");
+    b->shape = unit_stream(u, "shape");
+    b->kind = (int)unit_knob(u, "data");
     unit_reset(u);
-    while (unit_ok(u) && (b.runs > 0 || b.in_vectors != b.out_vectors)) {
-        drive(u, &b, unit_go(&in));
+    while (unit_ok(u) && (b->runs > 0 || b->in_vectors != b->out_vectors)) {
+        drive(u, b, unit_go(&in));
         const bool out_go = unit_go(&out);
-        tb_set(b.in_valid, b.valid);
-        tb_set(b.in_last, b.valid && b.left == 1 && b.vec == N - 1);
-        unit_set_slice(b.in_data, 0, b.in + b.vec * N, N);
-        tb_set(b.out_ready, out_go);
+        tb_set(b->in_valid_i, b->valid);
+        tb_set(b->in_last_i, b->valid && b->left == 1 && b->vec == N - 1);
+        unit_set_slice(b->in_data_i, 0, b->in + b->vec * N, N);
+        tb_set(b->out_ready_i, out_go);
         unit_settle(u);
-        b.out_vectors += tb_get(b.out_valid) && out_go;
-        if (b.valid && tb_get(b.in_ready)) {
-            entered(u, &b);
+        b->out_vectors += tb_get(b->out_valid_o) && out_go;
+        if (b->valid && tb_get(b->in_ready_o)) {
+            entered(u, b);
         }
         unit_edge(u);
     }
-    tb_set(b.in_valid, 0);
-    tb_set(b.out_ready, 1);
+    tb_set(b->in_valid_i, 0);
+    tb_set(b->out_ready_i, 1);
     for (uint32_t i = 0; i < 3 * N && unit_ok(u); i++) { /* nothing comes after the last block */
         unit_settle(u);
         unit_edge(u);
@@ -102,4 +98,4 @@ static int run(unit *u) {
     return 0;
 }
 
-UNIT_BENCH("transpose", "transposer", knobs, .constrain = constrain);
+UNIT_BENCH("transpose", "transposer", knobs, TB_STATE(box, PORTS), .constrain = constrain);

@@ -23,36 +23,26 @@ static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "cycles", seed, 200, 2000);
 }
 
-typedef struct ports {
-    tb_sig in_valid, in_data, in_last, out_ready, in_ready, out_valid, fast, net;
-} ports;
+#define PORTS in_valid_i, in_data_i, in_last_i, out_ready_i, in_ready_o, out_valid_o, fast_o, struct_o
+typedef struct bench {
+    TB_PORTS(ports, PORTS);
+} bench;
 
-static void connect(unit *u, ports *s) {
-    s->in_valid = unit_port(u, "in_valid_i");
-    s->in_data = unit_port(u, "in_data_i");
-    s->in_last = unit_port(u, "in_last_i");
-    s->out_ready = unit_port(u, "out_ready_i");
-    s->in_ready = unit_port(u, "in_ready_o");
-    s->out_valid = unit_port(u, "out_valid_o");
-    s->fast = unit_port(u, "fast_o");
-    s->net = unit_port(u, "struct_o");
-}
-
-static void compare(unit *u, const ports *s) {
+static void compare(unit *u, const bench *s) {
     int8_t fast[NPU_CFG_N], net[NPU_CFG_N];
-    const uint64_t ready = tb_get(s->in_ready);
-    const uint64_t valid = tb_get(s->out_valid);
+    const uint64_t ready = tb_get(s->in_ready_o);
+    const uint64_t valid = tb_get(s->out_valid_o);
     unit_expect_value(u, "in_ready_o of transpose", ready & 1u, ready >> 1);
     unit_expect_value(u, "out_valid_o of transpose", valid & 1u, valid >> 1);
     if (valid == 3 && unit_ok(u)) {
-        unit_get_slice(s->fast, 0, fast, N);
-        unit_get_slice(s->net, 0, net, N);
+        unit_get_slice(s->fast_o, 0, fast, N);
+        unit_get_slice(s->struct_o, 0, net, N);
         unit_compare(u, fast, net, N, "cycle %" PRIu64 " (actual: transpose, expected: transpose_struct)", u->cycle);
     }
 }
 
 static int run(unit *u) {
-    ports s;
+    const bench *s = (const bench *)u->state;
     int8_t vector[NPU_CFG_N];
     tb_rng data = unit_stream(u, "data");
     tb_rng shape = unit_stream(u, "shape");
@@ -62,7 +52,6 @@ static int run(unit *u) {
     const uint64_t percent = (uint64_t)unit_knob(u, "last");
     uint32_t vec = 0;
     bool offered = false;
-    connect(u, &s);
     if (unit_expect_init(u, 1, "channel", N, true) != 0) {
         return -1;
     }
@@ -72,15 +61,16 @@ static int run(unit *u) {
         if (!offered) {
             /* data and last of a vector that is not offered are noise */
             unit_fill_i8(&data, kind, vector, N);
-            unit_set_slice(s.in_data, 0, vector, N);
-            tb_set(s.in_last, willing ? vec == N - 1 && tb_rng_range(&shape, 0, 99) < percent : tb_rng_u32(&data) & 1u);
+            unit_set_slice(s->in_data_i, 0, vector, N);
+            tb_set(s->in_last_i,
+                   willing ? vec == N - 1 && tb_rng_range(&shape, 0, 99) < percent : tb_rng_u32(&data) & 1u);
             offered = willing;
         }
-        tb_set(s.in_valid, offered);
-        tb_set(s.out_ready, unit_go(&out));
+        tb_set(s->in_valid_i, offered);
+        tb_set(s->out_ready_i, unit_go(&out));
         unit_settle(u);
-        compare(u, &s);
-        if (offered && (tb_get(s.in_ready) & 1u)) {
+        compare(u, s);
+        if (offered && (tb_get(s->in_ready_o) & 1u)) {
             offered = false;
             vec = (vec + 1) % N;
         }
@@ -89,5 +79,5 @@ static int run(unit *u) {
     return 0;
 }
 
-UNIT_BENCH("transpose_equiv", "transposer against its netlist of cells", knobs, .constrain = constrain,
-           .open_end = true);
+UNIT_BENCH("transpose_equiv", "transposer against its netlist of cells", knobs, TB_STATE(bench, PORTS),
+           .constrain = constrain, .open_end = true);

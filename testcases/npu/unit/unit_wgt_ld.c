@@ -1,4 +1,4 @@
-/* dut: wgt_ld_bench */
+/* dut: wgt_ld each Bank=0,1 numbered: task_i req_addr_o req_bytes_o dat_i waddr_o wdata_o blocks_o */
 /*
  * Tasks of all kinds in sequence through the loaders of both banks. The bench plays a queue for each bank (one may be
  * tasks ahead of the other), the read channels (weights whose bytes follow from their address, in any rhythm) and
@@ -44,7 +44,6 @@ static void constrain(tb_knobs *k, uint64_t seed) {
 }
 
 typedef struct side {
-    tb_sig task, req_addr, req_bytes, dat, blocks;
     bool on, dat_on, release, ready;
     uint64_t offered[TASKS_MAX]; /* cycle, for tasks before task_no and the one on offer */
     uint32_t task_no;            /* next task to offer or on offer */
@@ -55,8 +54,11 @@ typedef struct side {
     unit_stall task_stall, req_stall, dat_stall;
 } side;
 
+#define PORTS                                                                                                          \
+    task_valid_i, task_pop_o, req_valid_o, req_ready_i, dat_valid_i, dat_ready_o, full_o, release_i, task_i[2],        \
+        req_addr_o[2], req_bytes_o[2], dat_i[2], blocks_o[2]
 typedef struct bench {
-    tb_sig task_valid, pop, req_valid, req_ready, dat_valid, dat_ready, full, release;
+    TB_PORTS(ports, PORTS);
     cm_gemm_task t[TASKS_MAX];
     uint32_t sequence[TASKS_MAX + 1]; /* blocks of tasks without resident weights before each task */
     uint32_t tasks;
@@ -72,10 +74,6 @@ static uint8_t weight(const bench *b, uint32_t addr) {
     return (uint8_t)(tb_rng_at(&b->memory, addr / 8) >> 8 * (addr % 8));
 }
 
-static uint32_t least(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
-}
-
 static uint32_t blocks_of(const cm_gemm_task *t) {
     return t->op == 2 ? 0 : (t->oc + N - 1) / N;
 }
@@ -87,18 +85,18 @@ static bool resident(const cm_gemm_task *t) {
 /* Shape of a task that is not kept. */
 static void draw_shape(const unit *u, bench *b, cm_gemm_task *t) {
     const bool deep = t->op != 1; /* a depthwise task has one word for each tap */
-    const uint32_t most = least((uint32_t)unit_knob(u, "words"), BANK_WORDS) / (deep ? N : 1);
+    const uint32_t most = tb_min_u32((uint32_t)unit_knob(u, "words"), BANK_WORDS) / (deep ? N : 1);
     const bool full = tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "full"), 100);
     const uint32_t steps = most < 1 ? 1 : full ? most : (uint32_t)tb_rng_small(&b->rng, 1, most); /* kw*kh*ICB */
-    t->kw = (uint32_t)tb_rng_small(&b->rng, 1, least(steps, 255));
-    t->kh = (uint32_t)tb_rng_small(&b->rng, 1, least(steps / t->kw, 255));
+    t->kw = (uint32_t)tb_rng_small(&b->rng, 1, tb_min_u32(steps, 255));
+    t->kh = (uint32_t)tb_rng_small(&b->rng, 1, tb_min_u32(steps / t->kw, 255));
     const uint32_t icb = deep ? steps / t->kw / t->kh : 1;
     const uint32_t words = t->kw * t->kh * icb * (deep ? N : 1);
-    uint32_t ocb = (uint32_t)tb_rng_small(&b->rng, 1, least((uint32_t)unit_knob(u, "blocks"), 1024 / N));
+    uint32_t ocb = (uint32_t)tb_rng_small(&b->rng, 1, tb_min_u32((uint32_t)unit_knob(u, "blocks"), 1024 / N));
     t->wgt_res = tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "resident"), 100);
     t->wgt_keep = false;
     if (t->wgt_res) {
-        ocb = least(ocb, BANK_WORDS / words * 2);
+        ocb = tb_min_u32(ocb, BANK_WORDS / words * 2);
     }
     t->oc = (uint32_t)tb_rng_range(&b->rng, (ocb - 1) * N + 1, ocb * N);
     t->ic = deep ? (uint32_t)tb_rng_range(&b->rng, (icb - 1) * N + 1, icb * N) : t->oc;
@@ -137,11 +135,11 @@ static uint32_t oldest_resident(const bench *b) {
 static void drive_side(const unit *u, bench *b, uint32_t s) {
     side *d = &b->side[s];
     if (!d->on && d->task_no < b->tasks && unit_go(&d->task_stall)) {
-        npu_task_set(d->task, &b->t[d->task_no]);
+        npu_task_set(b->task_i[s], &b->t[d->task_no]);
         d->offered[d->task_no] = u->cycle;
         d->on = true;
     } else if (!d->on) {
-        task_noise_port(&b->rng, d->task);
+        task_noise_port(&b->rng, b->task_i[s]);
     }
     d->ready = d->req_in - d->req_out < REQS && unit_go(&d->req_stall);
     if (!d->dat_on && d->req_in != d->req_out && unit_go(&d->dat_stall)) {
@@ -150,7 +148,7 @@ static void drive_side(const unit *u, bench *b, uint32_t s) {
         for (uint32_t i = 0; i < 16; i++) {
             beat[i] = weight(b, addr + i);
         }
-        unit_set_slice(d->dat, 0, beat, 16);
+        unit_set_slice(b->dat_i[s], 0, beat, 16);
         d->dat_on = true;
     }
 }
@@ -200,19 +198,19 @@ static void drive(const unit *u, bench *b) {
     drive_side(u, b, 0);
     drive_side(u, b, 1);
     drive_release(u, b);
-    tb_set(b->task_valid, both(b->side[0].on, b->side[1].on));
-    tb_set(b->req_ready, both(b->side[0].ready, b->side[1].ready));
-    tb_set(b->dat_valid, both(b->side[0].dat_on, b->side[1].dat_on));
-    tb_set(b->release, both(b->side[0].release, b->side[1].release));
+    tb_set(b->task_valid_i, both(b->side[0].on, b->side[1].on));
+    tb_set(b->req_ready_i, both(b->side[0].ready, b->side[1].ready));
+    tb_set(b->dat_valid_i, both(b->side[0].dat_on, b->side[1].dat_on));
+    tb_set(b->release_i, both(b->side[0].release, b->side[1].release));
 }
 
 static void sample_side(const bench *b, uint32_t s, side *d) {
-    const bool taken = d->dat_on && (tb_get(b->dat_ready) >> s & 1u);
-    d->full = tb_get(b->full) >> s & 1u;
-    d->seen = tb_get(d->blocks);
-    if (d->ready && (tb_get(b->req_valid) >> s & 1u)) {
-        d->req_addr_q[d->req_in % REQS] = (uint32_t)tb_get(d->req_addr);
-        d->req_left[d->req_in++ % REQS] = ((uint32_t)tb_get(d->req_bytes) + 15) & ~UINT32_C(15);
+    const bool taken = d->dat_on && (tb_get(b->dat_ready_o) >> s & 1u);
+    d->full = tb_get(b->full_o) >> s & 1u;
+    d->seen = tb_get(b->blocks_o[s]);
+    if (d->ready && (tb_get(b->req_valid_o) >> s & 1u)) {
+        d->req_addr_q[d->req_in % REQS] = (uint32_t)tb_get(b->req_addr_o[s]);
+        d->req_left[d->req_in++ % REQS] = ((uint32_t)tb_get(b->req_bytes_o[s]) + 15) & ~UINT32_C(15);
     }
     if (taken) {
         d->dat_on = false;
@@ -220,7 +218,7 @@ static void sample_side(const bench *b, uint32_t s, side *d) {
         d->req_left[d->req_out % REQS] -= 16;
         d->req_out += d->req_left[d->req_out % REQS] == 0;
     }
-    if (tb_get(b->pop) >> s & 1u) {
+    if (tb_get(b->task_pop_o) >> s & 1u) {
         d->on = false;
         d->task_no++;
     }
@@ -244,15 +242,9 @@ static void note_release(const unit *u, bench *b) {
     }
 }
 
-static void find_ports(unit *u, bench *b) {
+static void make_stalls(const unit *u, bench *b) {
     side *d = b->side;
     unit_stall task[2], req[2], dat[2];
-    UNIT_PORTS(u, {"task_valid_i", &b->task_valid}, {"task_pop_o", &b->pop}, {"req_valid_o", &b->req_valid},
-               {"req_ready_i", &b->req_ready}, {"dat_valid_i", &b->dat_valid}, {"dat_ready_o", &b->dat_ready},
-               {"full_o", &b->full}, {"release_i", &b->release}, {"task0_i", &d[0].task},
-               {"req_addr0_o", &d[0].req_addr}, {"req_bytes0_o", &d[0].req_bytes}, {"dat0_i", &d[0].dat},
-               {"blocks0_o", &d[0].blocks}, {"task1_i", &d[1].task}, {"req_addr1_o", &d[1].req_addr},
-               {"req_bytes1_o", &d[1].req_bytes}, {"dat1_i", &d[1].dat}, {"blocks1_o", &d[1].blocks});
     unit_stalls(u, "task", task, 2);
     unit_stalls(u, "req", req, 2);
     unit_stalls(u, "dat", dat, 2);
@@ -287,14 +279,11 @@ static void play(unit *u, bench *b) {
 }
 
 static int run(unit *u) {
-    bench *b = calloc(1, sizeof *b);
-    const bool able = b != NULL;
-    if (able) {
-        find_ports(u, b);
-        play(u, b);
-    }
-    free(b);
-    return able ? 0 : -1;
+    bench *b = (bench *)u->state;
+    make_stalls(u, b);
+    play(u, b);
+    return 0;
 }
 
-UNIT_BENCH("wgt_ld", "requests, words and bank sequence of the two weight loaders", knobs, .constrain = constrain);
+UNIT_BENCH("wgt_ld", "requests, words and bank sequence of the two weight loaders", knobs, TB_STATE(bench, PORTS),
+           .constrain = constrain);

@@ -52,15 +52,7 @@ module ifm_path_bench #(
   ifm_ld #(
     .N(N)
   ) u_ifm_ld (
-    .clk_i,
-    .rst_ni,
-    .task_valid_i,
-    .task_i,
-    .task_pop_o,
-    .busy_o,
-    .free_i,
-    .free_words_i,
-    .level_o,
+    .*,
     .job_valid_o(job_valid),
     .job_ready_i(job_ready),
     .job_addr_o(job_addr),
@@ -68,9 +60,7 @@ module ifm_path_bench #(
     .job_cnt_o(job_cnt),
     .job_waddr_o(job_waddr),
     .job_stride_o(job_stride),
-    .job_done_i(job_done),
-    .pix_ready_o,
-    .loaded_o
+    .job_done_i(job_done)
   );
 
   for (genvar ch = 0; ch < 2; ch++) begin : g_layout

@@ -18,13 +18,7 @@ module mesh_equiv_bench #(
   mesh #(
     .N(N)
   ) u_fast (
-    .clk_i,
-    .en_i,
-    .wgt_p_i,
-    .wgt_i,
-    .sel_i,
-    .act0_i,
-    .act1_i,
+    .*,
     .ps0_o(fast0_o),
     .ps1_o(fast1_o)
   );
@@ -32,13 +26,7 @@ module mesh_equiv_bench #(
   mesh_struct #(
     .N(N)
   ) u_struct (
-    .clk_i,
-    .en_i,
-    .wgt_p_i,
-    .wgt_i,
-    .sel_i,
-    .act0_i,
-    .act1_i,
+    .*,
     .ps0_o(struct0_o),
     .ps1_o(struct1_o)
   );

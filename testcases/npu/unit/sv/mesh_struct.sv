@@ -1,9 +1,10 @@
 // The mesh as a netlist: N x N instances of pe, registers between them, delay lines at the edges (thesis section 3.2.1,
-// figure 3-5; contract: header of rtl/npu/mesh/mesh.sv). Ports and timing are those of `mesh`; it is there to be compared with.
+// figure 3-5; contract: header of rtl/npu/mesh/mesh.sv). Ports and timing are those of `mesh`; it is there to be
+// compared with.
 //
-// Between two rows: a register for the two partial sums, for the weight on its way down and for p. Between two columns: a
-// register for the two activations and for sel. The same registers stand in front of row 0 and column 0. Column c gets
-// weights and p, row r gets activations and sel, c or r cycles late.
+// Between two rows: a register for the two partial sums, for the weight on its way down and for p. Between two columns:
+// a register for the two activations and for sel. The same registers stand in front of row 0 and column 0. Column c
+// gets weights and p, row r gets activations and sel, c or r cycles late.
 module mesh_struct #(
   parameter int unsigned N = 8
 ) (

@@ -1,4 +1,5 @@
-// The two descriptions of the transposer on the same inputs: `transpose` (fast to simulate) and `transpose_struct` (cells).
+// The two descriptions of the transposer on the same inputs: `transpose` (fast to simulate) and `transpose_struct`
+// (cells).
 module transpose_equiv_bench #(
   parameter int unsigned N = 8
 ) (
@@ -17,28 +18,18 @@ module transpose_equiv_bench #(
   transpose #(
     .N(N)
   ) u_fast (
-    .clk_i,
-    .rst_ni,
-    .in_valid_i,
+    .*,
     .in_ready_o(in_ready_o[0]),
-    .in_data_i,
-    .in_last_i,
     .out_valid_o(out_valid_o[0]),
-    .out_ready_i,
     .out_data_o(fast_o)
   );
 
   transpose_struct #(
     .N(N)
   ) u_struct (
-    .clk_i,
-    .rst_ni,
-    .in_valid_i,
+    .*,
     .in_ready_o(in_ready_o[1]),
-    .in_data_i,
-    .in_last_i,
     .out_valid_o(out_valid_o[1]),
-    .out_ready_i,
     .out_data_o(struct_o)
   );
 

@@ -1,5 +1,6 @@
-// The transposer as a netlist: N x N instances of transpose_cell and a control of three states (thesis section 3.6.2; contract:
-// header of rtl/npu/post/transpose.sv). Ports and timing are those of `transpose`; it is there to be compared with.
+// The transposer as a netlist: N x N instances of transpose_cell and a control of three states (thesis section 3.6.2;
+// contract: header of rtl/npu/post/transpose.sv). Ports and timing are those of `transpose`; it is there to be compared
+// with.
 //
 // Byte i enters in column N-1-i of row 0, or in row N-1-i of column 0, so that the vector that leaves first is pixel 0.
 module transpose_struct #(

@@ -1,0 +1,2 @@
+# Tables of the fitted activations for RTL and model (docs/npu/activations.md).
+$(eval $(call generated,npu,tools/gen_act.py,--table regs/act_fit.txt,regs/act_fit.txt,npu_act_pkg.sv))

@@ -1,0 +1,61 @@
+"""Shared by the generators of sources: input whose mistakes are reported with their line, files that appear whole and keep their time when their text stays."""
+
+import os
+import sys
+
+
+class Bad(Exception):
+    """A mistake in the input: line number and text."""
+
+    def __init__(self, line, text):
+        super().__init__(text)
+        self.line = line
+        self.text = text
+
+
+def read_file(path):
+    try:
+        with open(path, encoding="ascii") as src:
+            return src.read()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def read_input(tool, path, parse):
+    """parse(lines of the file), or None after one line that says what is wrong."""
+    try:
+        with open(path, encoding="ascii") as src:
+            return parse(src.read().splitlines())
+    except OSError as err:
+        said = ": %s" % err.strerror
+    except UnicodeDecodeError:
+        said = ": not ASCII text"
+    except Bad as bad:
+        said = ":%d: %s" % (bad.line, bad.text)
+    print("%s: %s%s" % (tool, path, said), file=sys.stderr)
+    return None
+
+
+def write_file(tool, path, text):
+    if read_file(path) == text:
+        return
+    tmp = "%s.%d.tmp" % (path, os.getpid())  # two builds may generate the same file at the same time
+    try:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(tmp, "w", encoding="ascii") as out:
+            out.write(text)
+        os.replace(tmp, path)
+    except OSError as err:
+        if os.path.exists(tmp):
+            os.unlink(tmp)
+        raise SystemExit("%s: %s: %s" % (tool, path, err.strerror))
+
+
+def finish(tool, files, check, command):
+    """Write files, (path, text) each, or with `check` say which of them `command` would change. Exit status."""
+    stale = [path for path, text in files if check and read_file(path) != text]
+    for path in stale:
+        print("%s: %s is stale, run `%s`" % (tool, path, command), file=sys.stderr)
+    for path, text in files if not check else ():
+        write_file(tool, path, text)
+    return 1 if stale else 0
