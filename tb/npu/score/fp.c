@@ -46,10 +46,8 @@ static uint32_t relations(uint32_t a, uint32_t b) {
 
 static int open_one(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    struct {
-        TB_PORTS(ports, PORTS);
-    } p;
-    if (tb_tap_ports(c->tap, TB_PORTS_OF(p.ports, PORTS), err, err_size) != 0) {
+    TB_SIGNALS(p, PORTS);
+    if (tb_tap_ports(c->tap, TB_PORTS_OF(p, PORTS), err, err_size) != 0) {
         return -1;
     }
     s->en = (const uint8_t *)p.en_i.ptr;

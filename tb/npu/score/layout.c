@@ -262,10 +262,8 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"ifm_ld", "dma_rd", NULL};
-
 const tb_check_ops npu_score_layout = {.unit = "layout",
-                                       .inputs = inputs,
+                                       .inputs = (const char *const[]){"ifm_ld", "dma_rd", NULL},
                                        TB_STATE(state, PORTS),
                                        .wake = "wr_valid_o, done_o, dat_valid_i, req_valid_o, job_valid_i",
                                        .clear = clear,
