@@ -200,7 +200,7 @@ class Description:
 
     def header(self, mark, *lines):
         """First lines of a generated file, behind the mark of a comment."""
-        lines = lines[:1] + ("", "Generated from regs/%s.regs by tools/gen_regs.py." % self.name) + lines[1:]
+        lines = lines[:1] + ("", "Generated from regs/%s.regs by scripts/gen_regs.py." % self.name) + lines[1:]
         return [(mark + " " + line).rstrip() for line in lines]
 
 
@@ -331,7 +331,7 @@ def gen_md(desc):
 
     regs = desc.regs
     out = ["# Registers of %s" % desc.title, "",
-           "Generated from `regs/%s.regs` by `tools/gen_regs.py`: do not edit, run `make regs`." % desc.name, "",
+           "Generated from `regs/%s.regs` by `scripts/gen_regs.py`: do not edit, run `make regs`." % desc.name, "",
            "32-bit registers at byte offsets of an address of %d bits. Unused offsets and bits read 0 and ignore" % desc.width,
            "writes. Classes: `exact` fields are compared bit for bit between RTL and model, `timed` fields depend",
            "on time and are only range-checked, `w1c` flags are compared as a set",
