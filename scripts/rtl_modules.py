@@ -124,6 +124,6 @@ def write(path, text):
     if path.exists() and path.read_text(encoding='utf-8') == text:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(path.name + '.tmp')
+    new = path.with_name(f'{path.name}.{os.getpid()}.tmp')  # two builds may generate the same file at the same time
     new.write_text(text, encoding='utf-8')
     os.replace(new, path)
