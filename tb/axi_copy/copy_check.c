@@ -156,10 +156,8 @@ static void align_finish(tb_check *c) {
     tb_check_value(c, "bytes left", s->out, s->length - s->out, 0);
 }
 
-static const char *const align_inputs[] = {"fifo", NULL};
-
 static const tb_check_ops align_ops = {.unit = "align",
-                                       .inputs = align_inputs,
+                                       .inputs = (const char *const[]){"fifo", NULL},
                                        TB_STATE(align, ALIGN_PORTS),
                                        .open = align_open,
                                        .clear = align_clear,

@@ -47,6 +47,11 @@ typedef struct tb_taps {
             tb_sig __VA_ARGS__;                                                                                        \
         } NAME;                                                                                                        \
     }
+/* Such members in a struct of their own: TB_SIGNALS(other, OTHERS) are state.other.valid_i and so on; TB_PORTS_OF(s->other, OTHERS). */
+#define TB_SIGNALS(NAME, ...)                                                                                          \
+    struct {                                                                                                           \
+        tb_sig __VA_ARGS__;                                                                                            \
+    } NAME
 #define TB_PORTS_TEXT_(...) #__VA_ARGS__
 #define TB_PORTS_TEXT(...) TB_PORTS_TEXT_(__VA_ARGS__)
 #define TB_PORTS_OF(MEMBER, ...)                                                                                       \

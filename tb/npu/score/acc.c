@@ -111,10 +111,8 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"mesh", NULL};
-
 const tb_check_ops npu_score_acc = {.unit = "acc",
-                                    .inputs = inputs,
+                                    .inputs = (const char *const[]){"mesh", NULL},
                                     TB_STATE(state, PORTS),
                                     .wake = "valid_o, en_i",
                                     .open = open,

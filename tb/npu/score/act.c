@@ -82,10 +82,8 @@ static void cycle(tb_check *c) {
     c->again = (s->history & ((1u << LATENCY) - 1)) != 0;
 }
 
-static const char *const inputs[] = {"fp_add", "fp_mul", "fp_i32_to_f32", NULL};
-
 const tb_check_ops npu_score_act = {.unit = "act",
-                                    .inputs = inputs,
+                                    .inputs = (const char *const[]){"fp_add", "fp_mul", "fp_i32_to_f32", NULL},
                                     TB_STATE(state, PORTS),
                                     .wake = "valid_i, valid_o",
                                     .open = open,

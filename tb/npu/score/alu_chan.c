@@ -44,9 +44,7 @@ typedef struct result {
         wr_req_bytes_o, wr_valid_o, wr_ready_i, wr_data_o, wr_level_i, ev_data_o, ev_room_o, ev_word_o
 typedef struct state {
     TB_PORTS(ports, PORTS);
-    struct {
-        TB_PORTS(ports, MATH_PORTS);
-    } math; /* alu_math inside */
+    TB_SIGNALS(math, MATH_PORTS); /* alu_math inside */
     const tb_check *alu;
     bool loaded; /* the task is known */
     cm_alu_task now;
@@ -76,7 +74,7 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    return npu_score_alu_bind(c, "alu_math", 0, TB_PORTS_OF(s->math.ports, MATH_PORTS), err, err_size);
+    return npu_score_alu_bind(c, "alu_math", 0, TB_PORTS_OF(s->math, MATH_PORTS), err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -470,7 +468,9 @@ static void cycle(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"alu_walk", "dma_rd", NULL};
-
-const tb_check_ops npu_score_alu_chan = {
-    .unit = "alu_chan", .inputs = inputs, TB_STATE(state, PORTS), .open = open, .clear = clear, .cycle = cycle};
+const tb_check_ops npu_score_alu_chan = {.unit = "alu_chan",
+                                         .inputs = (const char *const[]){"alu_walk", "dma_rd", NULL},
+                                         TB_STATE(state, PORTS),
+                                         .open = open,
+                                         .clear = clear,
+                                         .cycle = cycle};

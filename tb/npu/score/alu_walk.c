@@ -149,7 +149,8 @@ static void cycle(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"npu_regs", NULL};
-
-const tb_check_ops npu_score_alu_walk = {
-    .unit = "alu_walk", .inputs = inputs, TB_STATE(state, PORTS), .clear = clear, .cycle = cycle};
+const tb_check_ops npu_score_alu_walk = {.unit = "alu_walk",
+                                         .inputs = (const char *const[]){"npu_regs", NULL},
+                                         TB_STATE(state, PORTS),
+                                         .clear = clear,
+                                         .cycle = cycle};

@@ -132,10 +132,8 @@ static void ifm_close(tb_check *c) {
     copy_close(&((ifm_state *)c->state)->mem);
 }
 
-static const char *const ifm_inputs[] = {"layout", NULL};
-
 const tb_check_ops npu_score_ifm_buf = {.unit = "ifm_buf",
-                                        .inputs = ifm_inputs,
+                                        .inputs = (const char *const[]){"layout", NULL},
                                         TB_STATE(ifm_state, IFM_PORTS),
                                         .wake = "re_i, we_i",
                                         .open = ifm_open,
@@ -187,10 +185,8 @@ static void wgt_close(tb_check *c) {
     copy_close(&s->bank[1]);
 }
 
-static const char *const wgt_inputs[] = {"wgt_ld", NULL};
-
 const tb_check_ops npu_score_wgt_buf = {.unit = "wgt_buf",
-                                        .inputs = wgt_inputs,
+                                        .inputs = (const char *const[]){"wgt_ld", NULL},
                                         TB_STATE(wgt_state, WGT_PORTS),
                                         .wake = "re_i, we_i",
                                         .open = wgt_open,
@@ -248,10 +244,8 @@ static void par_close(tb_check *c) {
     copy_close(&s->mem[1]);
 }
 
-static const char *const par_inputs[] = {"par_ld", "dma_rd", NULL};
-
 const tb_check_ops npu_score_par_buf = {.unit = "par_buf",
-                                        .inputs = par_inputs,
+                                        .inputs = (const char *const[]){"par_ld", "dma_rd", NULL},
                                         TB_STATE(par_state, PAR_PORTS),
                                         .wake = "re_i, we_i",
                                         .open = par_open,

@@ -230,10 +230,8 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"send_buf", NULL};
-
 const tb_check_ops npu_score_dma_wr = {.unit = "dma_wr",
-                                       .inputs = inputs,
+                                       .inputs = (const char *const[]){"send_buf", NULL},
                                        TB_STATE(state, PORTS),
                                        .wake = NPU_SCORE_DMA_WAKE
                                        "awvalid_o, ev_wait_data_o, wdat_ready_o, wvalid_o, bvalid_i",

@@ -219,10 +219,8 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"npu_regs", NULL};
-
 const tb_check_ops npu_score_gemm_queue = {.unit = "gemm_queue",
-                                           .inputs = inputs,
+                                           .inputs = (const char *const[]){"npu_regs", NULL},
                                            TB_STATE(state, PORTS),
                                            .wake = "task_valid_i, pop_i",
                                            .open = open,

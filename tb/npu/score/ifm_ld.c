@@ -252,7 +252,9 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"gemm_queue", NULL};
-
-const tb_check_ops npu_score_ifm_ld = {
-    .unit = "ifm_ld", .inputs = inputs, TB_STATE(state, PORTS), .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_ifm_ld = {.unit = "ifm_ld",
+                                       .inputs = (const char *const[]){"gemm_queue", NULL},
+                                       TB_STATE(state, PORTS),
+                                       .clear = clear,
+                                       .cycle = cycle,
+                                       .finish = finish};

@@ -145,10 +145,8 @@ static void cycle(tb_check *c) {
     s->enabled++;
 }
 
-static const char *const inputs[] = {"im2col", NULL};
-
 const tb_check_ops npu_score_mesh = {.unit = "mesh",
-                                     .inputs = inputs,
+                                     .inputs = (const char *const[]){"im2col", NULL},
                                      TB_STATE(state, PORTS),
                                      .wake = "en_i",
                                      .open = open,

@@ -116,10 +116,8 @@ static void cycle(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"acc", NULL};
-
 const tb_check_ops npu_score_ofm_buf = {.unit = "ofm_buf",
-                                        .inputs = inputs,
+                                        .inputs = (const char *const[]){"acc", NULL},
                                         TB_STATE(state, PORTS),
                                         .wake = "re_i, we_i",
                                         .open = open,

@@ -174,10 +174,8 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"gemm_queue", NULL};
-
 const tb_check_ops npu_score_par_ld = {.unit = "par_ld",
-                                       .inputs = inputs,
+                                       .inputs = (const char *const[]){"gemm_queue", NULL},
                                        TB_STATE(state, PORTS),
                                        .wake =
                                            "task_valid_i, req_valid_o, dat_valid_i, we_o, task_pop_o, free_i, busy_o",

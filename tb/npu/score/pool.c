@@ -173,9 +173,7 @@ const tb_check_ops npu_score_pool = {.unit = "pool",
 typedef struct glue {
     TB_PORTS(ports, GLUE_PORTS);
     tb_sig tab_words; /* inputs of its parts */
-    struct {
-        TB_PORTS(ports, SEQ_PORTS);
-    } seq;
+    TB_SIGNALS(seq, SEQ_PORTS);
 } glue;
 
 static int open_glue(tb_check *c, char *err, size_t err_size) {
@@ -183,7 +181,7 @@ static int open_glue(tb_check *c, char *err, size_t err_size) {
     const tb_taps *taps = &c->all->taps;
     return tb_taps_ports(taps, "pool_ld", c->index, TB_PORTS_OF(g->tab_words, tab_words_i), err, err_size) != 0
                ? -1
-               : tb_taps_ports(taps, "pool_seq", c->index, TB_PORTS_OF(g->seq.ports, SEQ_PORTS), err, err_size);
+               : tb_taps_ports(taps, "pool_seq", c->index, TB_PORTS_OF(g->seq, SEQ_PORTS), err, err_size);
 }
 
 static void clear_glue(tb_check *c) {
@@ -209,11 +207,9 @@ static void cycle_glue(tb_check *c) {
     }
 }
 
-static const char *const glue_inputs[] = {"pool", NULL};
-
 /* Its tap serves the checks of its parts, too. */
 const tb_check_ops npu_score_pool_chan = {.unit = "pool_chan",
-                                          .inputs = glue_inputs,
+                                          .inputs = (const char *const[]){"pool", NULL},
                                           TB_STATE(glue, GLUE_PORTS),
                                           .open = open_glue,
                                           .clear = clear_glue,

@@ -156,10 +156,8 @@ static void cycle(tb_check *c) {
     c->again = s->read || s->table_read;
 }
 
-static const char *const inputs[] = {"pool_ld", "dma_rd", "pool_seq", NULL};
-
 const tb_check_ops npu_score_pool_line = {.unit = "pool_line",
-                                          .inputs = inputs,
+                                          .inputs = (const char *const[]){"pool_ld", "dma_rd", "pool_seq", NULL},
                                           TB_STATE(state, PORTS),
                                           .wake = "job_valid_i, dat_valid_i, row_done_o, tab_done_o, re_i, tab_re_i",
                                           .clear = clear,

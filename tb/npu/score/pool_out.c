@@ -227,10 +227,8 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"pool", "pool_op", NULL};
-
 const tb_check_ops npu_score_pool_out = {.unit = "pool_out",
-                                         .inputs = inputs,
+                                         .inputs = (const char *const[]){"pool", "pool_op", NULL},
                                          TB_STATE(state, PORTS),
                                          .wake = "busy_o, req_valid_o, wr_valid_o, release_o, we_i, start_i",
                                          .open = open,

@@ -265,12 +265,10 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"ofm_buf", "par_buf",       "dma_rd", "gemm_queue", "act",
-                                     "requant", "fp_i32_to_f32", "fp_mul", "fp_add",     NULL};
-
 const tb_check_ops npu_score_post = {
     .unit = "post",
-    .inputs = inputs,
+    .inputs = (const char *const[]){"ofm_buf", "par_buf", "dma_rd", "gemm_queue", "act", "requant", "fp_i32_to_f32",
+                                    "fp_mul", "fp_add", NULL},
     TB_STATE(post_state, PORTS),
     .wake = "wr_valid_o, ofm_re_o, tile_i, wr_req_valid_o, psum_req_valid_o, psum_valid_i, par_re_o, free_o, pass_pop, "
             "task_done_i, task_wait_o",

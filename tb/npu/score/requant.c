@@ -250,10 +250,8 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"act", NULL};
-
 const tb_check_ops npu_score_requant = {.unit = "requant",
-                                        .inputs = inputs,
+                                        .inputs = (const char *const[]){"act", NULL},
                                         TB_STATE(state, PORTS),
                                         .wake = "wr_valid_o, wr_req_valid_o, in_valid_i, pop_o, blk_valid_i",
                                         .clear = clear,

@@ -138,13 +138,12 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"post", "requant", "transpose", "alu", "alu_chan", "pool", "pool_out", NULL};
-
-const tb_check_ops npu_score_send_buf = {.unit = "send_buf",
-                                         .inputs = inputs,
-                                         TB_STATE(state, PORTS),
-                                         .wake = "wvalid_i, rvalid_o, rready_i",
-                                         .open = open,
-                                         .clear = clear,
-                                         .cycle = cycle,
-                                         .finish = finish};
+const tb_check_ops npu_score_send_buf = {
+    .unit = "send_buf",
+    .inputs = (const char *const[]){"post", "requant", "transpose", "alu", "alu_chan", "pool", "pool_out", NULL},
+    TB_STATE(state, PORTS),
+    .wake = "wvalid_i, rvalid_o, rready_i",
+    .open = open,
+    .clear = clear,
+    .cycle = cycle,
+    .finish = finish};

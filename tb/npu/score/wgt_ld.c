@@ -306,7 +306,9 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"gemm_queue", "dma_rd", NULL};
-
-const tb_check_ops npu_score_wgt_ld = {
-    .unit = "wgt_ld", .inputs = inputs, TB_STATE(state, PORTS), .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_wgt_ld = {.unit = "wgt_ld",
+                                       .inputs = (const char *const[]){"gemm_queue", "dma_rd", NULL},
+                                       TB_STATE(state, PORTS),
+                                       .clear = clear,
+                                       .cycle = cycle,
+                                       .finish = finish};

@@ -195,6 +195,5 @@ static int execute(tc_run *run) {
 
 const tc_test tc_bus_error = {.name = "bus_error",
                               .help = "an error response on the bus is reported, and the next task is clean",
-                              .knobs = knobs,
-                              .knob_count = sizeof knobs / sizeof knobs[0],
+                              TB_KNOBS_OF(knobs),
                               .execute = execute};

@@ -204,8 +204,7 @@ static void generate(const tc_gen *g) {
 
 const tc_test tc_chain = {.name = "chain",
                           .help = "fences: tasks that read what the task before them wrote",
-                          .knobs = knobs,
-                          .knob_count = sizeof knobs / sizeof knobs[0],
+                          TB_KNOBS_OF(knobs),
                           .generate = generate,
                           .check = check,
                           .execute = execute};

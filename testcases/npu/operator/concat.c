@@ -314,7 +314,6 @@ static int execute(tc_run *run) {
 const tc_test tc_concat = {.name = "concat",
                            .help = "branches that write into one buffer, and a convolution that reads it",
                            .is_operator = false,
-                           .knobs = knobs_of_concat,
-                           .knob_count = sizeof knobs_of_concat / sizeof knobs_of_concat[0],
+                           TB_KNOBS_OF(knobs_of_concat),
                            .generate = generate,
                            .execute = execute};

@@ -273,8 +273,7 @@ static int execute(tc_run *run) {
 const tc_test tc_convert = {.name = "convert",
                             .help = "FP32 NCHW to INT8 NHWC (quantise) or back (dequantise), any shape",
                             .is_operator = true,
-                            .knobs = knobs_of_convert,
-                            .knob_count = sizeof knobs_of_convert / sizeof knobs_of_convert[0],
+                            TB_KNOBS_OF(knobs_of_convert),
                             .generate = generate,
                             .check = check,
                             .execute = execute};

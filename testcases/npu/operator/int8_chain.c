@@ -243,7 +243,6 @@ static int execute(tc_run *run) {
 const tc_test tc_int8_chain = {.name = "int8_chain",
                                .help = "2 to 6 layers that stay in INT8 NHWC, one to FP32, and a residual sum",
                                .is_operator = false,
-                               .knobs = knobs_of_chain,
-                               .knob_count = sizeof knobs_of_chain / sizeof knobs_of_chain[0],
+                               TB_KNOBS_OF(knobs_of_chain),
                                .generate = generate,
                                .execute = execute};

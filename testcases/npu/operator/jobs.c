@@ -304,8 +304,7 @@ static void generate(const tc_gen *g) {
 const tc_test tc_jobs = {.name = "jobs",
                          .help = "several operators at the same time on all units, and one after another: same results",
                          .is_operator = true,
-                         .knobs = knobs,
-                         .knob_count = sizeof knobs / sizeof knobs[0],
+                         TB_KNOBS_OF(knobs),
                          .generate = generate,
                          .check = check,
                          .execute = execute};

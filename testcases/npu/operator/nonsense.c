@@ -493,8 +493,7 @@ static void generate(const tc_gen *g) {
 
 const tc_test tc_nonsense = {.name = "nonsense",
                              .help = "settings that make no sense: refused or survived, and the next task is exact",
-                             .knobs = knobs,
-                             .knob_count = sizeof knobs / sizeof knobs[0],
+                             TB_KNOBS_OF(knobs),
                              .generate = generate,
                              .check = check,
                              .execute = execute};

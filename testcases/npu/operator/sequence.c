@@ -344,8 +344,7 @@ static void generate(const tc_gen *g) {
 
 const tc_test tc_sequence = {.name = "sequence",
                              .help = "random tasks of all units one after another and side by side",
-                             .knobs = knobs,
-                             .knob_count = sizeof knobs / sizeof knobs[0],
+                             TB_KNOBS_OF(knobs),
                              .generate = generate,
                              .check = check,
                              .execute = execute};
