@@ -183,11 +183,7 @@ void npu_score_dma_requests(tb_check *c, npu_score_dma_ax *ax) {
                        npu_score_dma_dropping(ax) ? ": flushed" : ": priority");
         return;
     }
-    uint32_t id = 0;
-    while ((first >> id) != 1) {
-        id++;
-    }
-    accept(c, ax, id);
+    accept(c, ax, (uint32_t)__builtin_ctz(first));
 }
 
 void npu_score_dma_answer(npu_score_dma_ax *ax, uint32_t resp, bool complete) {
