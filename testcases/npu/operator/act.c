@@ -132,7 +132,7 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
     fill(o, knobs, seed);
     memcpy(o->op.out.v, o->op.a.v, o->op.a.count * 4);
     if (act_expect(&o->expected, &o->op.out) != 0 || again(run, op) != 0) {
-        return opt_fail(run->err, sizeof run->err, "act: out of memory");
+        return tc_no_memory(run);
     }
     o->elt = (npu_eltwise){.op = NPU_ALU_COPY,
                            .a = o->op.a.at,

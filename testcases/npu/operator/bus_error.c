@@ -103,7 +103,7 @@ static int make(tc_run *run, op *o) {
     o->first = malloc(o->out_bytes);
     o->again = malloc(o->out_bytes);
     if (o->first == NULL || o->again == NULL || make_buffers(run, o) != 0) {
-        return opt_fail(run->err, sizeof run->err, "bus_error: out of memory");
+        return tc_no_memory(run);
     }
     return 0;
 }

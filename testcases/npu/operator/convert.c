@@ -148,7 +148,7 @@ static int make_input(converted *t) {
             tb_rng_fill(&rng, t->i8, count);
         }
     }
-    return t->f32 == NULL && t->i8 == NULL ? tensor_no_memory(t->run) : 0;
+    return t->f32 == NULL && t->i8 == NULL ? tc_no_memory(t->run) : 0;
 }
 
 static int place(converted *t) {
@@ -170,7 +170,7 @@ static int place(converted *t) {
     }
     const size_t bytes = ((size_t)cv->in.c + 3) / 4 * 16;
     float *factors = malloc(bytes);
-    int rc = factors == NULL ? tensor_no_memory(run) : 0;
+    int rc = factors == NULL ? tc_no_memory(run) : 0;
     if (rc == 0) {
         const npu_status status = npu_convert_make_factors(cv, factors, bytes);
         if (status != NPU_OK) {
