@@ -132,9 +132,7 @@ int tb_check_wake_bits(tb_check *c, tb_sig sig, uint8_t bits, char *err, size_t 
 /* Note a failure of this cycle; only the first of each check counts. `where` may be NULL. */
 __attribute__((cold)) void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const char *where,
                                          const char *got, const char *expected);
-/*
- * The same with text that is made here: "where|got|expected", "got|expected" without a place.
- */
+/* The same with text that is made here: "where|got|expected", or "got|expected" without a place. */
 __attribute__((cold, format(printf, 4, 5))) void tb_check_failf(tb_check *c, const char *stream, uint64_t transaction,
                                                                 const char *format, ...);
 /* What tb_check_value() says when the two differ. */

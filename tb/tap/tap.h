@@ -47,7 +47,7 @@ typedef struct tb_taps {
             tb_sig __VA_ARGS__;                                                                                        \
         } NAME;                                                                                                        \
     }
-/* Such members in a struct of their own: TB_SIGNALS(other, OTHERS) are state.other.valid_i and so on; TB_PORTS_OF(s->other, OTHERS). */
+/* Such members in a struct of their own, state.other.valid_i and so on; to be found by TB_PORTS_OF(s->other, OTHERS). */
 #define TB_SIGNALS(NAME, ...)                                                                                          \
     struct {                                                                                                           \
         tb_sig __VA_ARGS__;                                                                                            \
