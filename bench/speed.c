@@ -189,8 +189,7 @@ static int parse(options *o, int argc, char **argv) {
     const opt_group group = OPT_GROUP(NULL, rows);
     opt_line line = {.group = &group, .groups = 1, .word = take_word, .ctx = o};
     if (opt_parse(&line, argc - 1, argv + 1, err, sizeof err) != 0) {
-        fprintf(stderr, "bench-speed: %s\n", err);
-        return 2;
+        return opt_bad("bench-speed", "%s", err);
     }
     if (line.help) {
         fputs("usage: bench-speed TEST [knob=value ...] [options]\n\nOne measured run of a test; prints a line of "
@@ -204,8 +203,7 @@ static int parse(options *o, int argc, char **argv) {
     o->fail_wave = snapshots ? "bench-speed.fst" : NULL;
     parts->period = period ? (double)ms / 1000 : parts->period;
     if (o->test == NULL) {
-        fprintf(stderr, "bench-speed: expected a test (--help)\n");
-        return 2;
+        return opt_bad("bench-speed", "expected a test (--help)");
     }
     return 0;
 }

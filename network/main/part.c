@@ -334,9 +334,5 @@ int netrun_parts(const netrun_options *opt) {
     free(j.part);
     free(j.order);
     netrun_free(&j.run);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "tandem-net: cannot write to standard output: %s\n", strerror(errno));
-        return 1;
-    }
-    return exit_status;
+    return netopt_end(exit_status);
 }

@@ -9,6 +9,7 @@
 #include "photos.h"
 #include "run.h"
 #include "text.h"
+#include "netopt.h"
 
 #define SPARE_BYTES (UINT64_C(1) << 20)
 
@@ -368,9 +369,5 @@ int netrun_one(const netrun_options *opt) {
         exit_status = exit_status == 0 ? failed : exit_status;
     }
     netrun_free(&run);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "tandem-net: cannot write to standard output: %s\n", strerror(errno));
-        return 1;
-    }
-    return exit_status;
+    return netopt_end(exit_status);
 }
