@@ -21,7 +21,7 @@ typedef struct tb_check_ops {
     tb_port_list ports;        /* signals of its tap, found before open; TB_STATE(state, PORTS) says both */
     const char *wake; /* those that wake it (tb_check_wake), "valid_i, ready_o"; NULL: none, or open names them */
     /*
-     * A gate of clocks: the instances that run while en_i of its first tap is 1, of its second one ..., NULL-terminated.
+     * A gate of clocks: the instances that run while en_i of its first tap is 1, of its second ..., NULL-terminated.
      * The checks inside of them are called in these cycles only. Where the design has no such tap, clocks always run.
      */
     const char *const *gates;
