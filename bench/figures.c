@@ -381,8 +381,7 @@ static int parse(options *o, int argc, char **argv) {
     const opt_group group = OPT_GROUP(NULL, rows_of);
     opt_line line = {.group = &group, .groups = 1};
     if (opt_parse(&line, argc - 1, argv + 1, err, sizeof err) != 0) {
-        fprintf(stderr, "%s: %s\n", argv[0], err);
-        return 2;
+        return opt_bad(argv[0], "%s", err);
     }
     if (line.help) {
         printf("usage: %s [options]\n\n%s", argv[0], head_text);
@@ -391,8 +390,7 @@ static int parse(options *o, int argc, char **argv) {
     }
     /* it stands in JSON as it is */
     if (strspn(o->commit, "0123456789abcdefghijklmnopqrstuvwxyz+") != strlen(o->commit)) {
-        fprintf(stderr, "%s: --commit: expected letters and digits, got '%s'\n", argv[0], o->commit);
-        return 2;
+        return opt_bad(argv[0], "--commit: expected letters and digits, got '%s'", o->commit);
     }
     return 0;
 }

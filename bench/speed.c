@@ -8,6 +8,7 @@
 #include "opt/opt.h"
 #include "tests.h"
 #include "without.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -112,11 +113,11 @@ static double fault_round(volatile char *area, size_t page) {
     }
     close(fd[0]);
     const long before = usage_now().faults;
-    const double start = tb_sim_cpu_seconds();
+    const double start = rep_seconds(CLOCK_PROCESS_CPUTIME_ID);
     for (size_t i = 0; pid > 0 && i < FAULT_PAGES; i++) {
         area[i * page]++;
     }
-    const double took = tb_sim_cpu_seconds() - start;
+    const double took = rep_seconds(CLOCK_PROCESS_CPUTIME_ID) - start;
     const long faults = usage_now().faults - before;
     close(fd[1]);
     while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
@@ -189,8 +190,7 @@ static int parse(options *o, int argc, char **argv) {
     const opt_group group = OPT_GROUP(NULL, rows);
     opt_line line = {.group = &group, .groups = 1, .word = take_word, .ctx = o};
     if (opt_parse(&line, argc - 1, argv + 1, err, sizeof err) != 0) {
-        fprintf(stderr, "bench-speed: %s\n", err);
-        return 2;
+        return opt_bad("bench-speed", "%s", err);
     }
     if (line.help) {
         fputs("usage: bench-speed TEST [knob=value ...] [options]\n\nOne measured run of a test; prints a line of "
@@ -204,8 +204,7 @@ static int parse(options *o, int argc, char **argv) {
     o->fail_wave = snapshots ? "bench-speed.fst" : NULL;
     parts->period = period ? (double)ms / 1000 : parts->period;
     if (o->test == NULL) {
-        fprintf(stderr, "bench-speed: expected a test (--help)\n");
-        return 2;
+        return opt_bad("bench-speed", "expected a test (--help)");
     }
     return 0;
 }

@@ -27,6 +27,8 @@ typedef enum cov_status {
 typedef struct cov_error {
     char text[400];
 } cov_error;
+/* Fill it; returns `status`. */
+int cov_fail(cov_error *err, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* ---- descriptions ---- */
 

@@ -9,8 +9,6 @@
 /* Zeroed memory that lives as long as the data; NULL: none. */
 void *cov_alloc(cov_data *data, size_t count, size_t bytes);
 char *cov_text(cov_data *data, const char *text, size_t length);
-/* err is filled; returns `status`. */
-int cov_fail(cov_error *err, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int cov_no_memory(cov_error *err);
 /* Printable ASCII or UTF-8 text of at most `most` bytes in one line. */
 bool cov_is_line(const char *text, size_t most);

@@ -21,6 +21,16 @@ int opt_fail(char *err, size_t err_size, const char *format, ...) {
     return -1;
 }
 
+int opt_bad(const char *program, const char *format, ...) {
+    va_list args;
+    fprintf(stderr, "%s: ", program);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return 2;
+}
+
 bool opt_number(const char *text, uint64_t lo, uint64_t hi, uint64_t *value) {
     const unsigned base = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
     static const char digits[] = "0123456789abcdef";

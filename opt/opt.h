@@ -98,5 +98,7 @@ void opt_words_text(const char *const *words, char *dst, size_t size);
 
 /* One line of text for the caller, and -1: how a function of the first form fails (docs/architecture.md, section 14). */
 int opt_fail(char *err, size_t err_size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* "PROGRAM: text" on stderr, and 2, the exit status for bad input. */
+int opt_bad(const char *program, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -23,9 +23,8 @@ static bool take_positional(const args_def *def, PyObject *const *args, Py_ssize
         out[i] = NULL;
     }
     if (nargs > def->positional) {
-        PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments, got %zd", def->func, def->positional,
-                     nargs);
-        return false;
+        return arg_refuse(PyExc_TypeError, "%s() takes at most %d positional arguments, got %zd", def->func,
+                          def->positional, nargs);
     }
     for (Py_ssize_t i = 0; i < nargs; i++) {
         out[i] = args[i];
@@ -36,12 +35,10 @@ static bool take_positional(const args_def *def, PyObject *const *args, Py_ssize
 static bool take_key(const args_def *def, PyObject *key, PyObject *value, PyObject **out) {
     const int i = find_name(def, key);
     if (i < 0) {
-        PyErr_Format(PyExc_TypeError, "%s() has no argument %R", def->func, key);
-        return false;
+        return arg_refuse(PyExc_TypeError, "%s() has no argument %R", def->func, key);
     }
     if (out[i] != NULL) {
-        PyErr_Format(PyExc_TypeError, "%s() got argument '%s' twice", def->func, def->name[i]);
-        return false;
+        return arg_refuse(PyExc_TypeError, "%s() got argument '%s' twice", def->func, def->name[i]);
     }
     out[i] = value;
     return true;
@@ -52,8 +49,7 @@ static bool take_end(const args_def *def, PyObject **out) {
     for (int i = 0; def->name[i] != NULL; i++) {
         out[i] = out[i] == Py_None ? NULL : out[i];
         if (i < def->required && out[i] == NULL) {
-            PyErr_Format(PyExc_TypeError, "%s() needs argument '%s'", def->func, def->name[i]);
-            return false;
+            return arg_refuse(PyExc_TypeError, "%s() needs argument '%s'", def->func, def->name[i]);
         }
     }
     return true;
@@ -79,9 +75,16 @@ bool args_take_call(const args_def *def, PyObject *args, PyObject *kwargs, PyObj
     return ok && take_end(def, out);
 }
 
-static bool wrong(const char *name, const char *expected, PyObject *obj) {
-    PyErr_Format(PyExc_TypeError, "%s: expected %s, got %.100s", name, expected, Py_TYPE(obj)->tp_name);
+bool arg_refuse(PyObject *type, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    PyErr_FormatV(type, format, args);
+    va_end(args);
     return false;
+}
+
+static bool wrong(const char *name, const char *expected, PyObject *obj) {
+    return arg_refuse(PyExc_TypeError, "%s: expected %s, got %.100s", name, expected, Py_TYPE(obj)->tp_name);
 }
 
 bool arg_int(PyObject *obj, const char *name, int64_t lo, int64_t hi, int64_t *v) {
@@ -99,8 +102,7 @@ bool arg_int(PyObject *obj, const char *name, int64_t lo, int64_t hi, int64_t *v
     const long long value = PyLong_AsLongLongAndOverflow(index, &overflow);
     Py_DECREF(index);
     if (overflow != 0 || value < lo || value > hi) {
-        PyErr_Format(PyExc_ValueError, "%s: expected %lld..%lld, got %S", name, (long long)lo, (long long)hi, obj);
-        return false;
+        return arg_refuse(PyExc_ValueError, "%s: expected %lld..%lld, got %S", name, (long long)lo, (long long)hi, obj);
     }
     *v = value;
     return true;
@@ -129,8 +131,7 @@ bool arg_u64(PyObject *obj, const char *name, uint64_t *v) {
     const unsigned long long value = PyLong_AsUnsignedLongLong(index);
     Py_DECREF(index);
     if (value == (unsigned long long)-1 && PyErr_Occurred() != NULL) {
-        PyErr_Format(PyExc_ValueError, "%s: expected 0..2^64-1, got %S", name, obj);
-        return false;
+        return arg_refuse(PyExc_ValueError, "%s: expected 0..2^64-1, got %S", name, obj);
     }
     *v = value;
     return true;
@@ -160,8 +161,7 @@ bool arg_f32(PyObject *obj, const char *name, uint32_t *bits) {
     }
     const float f = (float)value;
     if (isinf(f) && !isinf(value)) {
-        PyErr_Format(PyExc_ValueError, "%s: %S is too large for FP32", name, obj);
-        return false;
+        return arg_refuse(PyExc_ValueError, "%s: %S is too large for FP32", name, obj);
     }
     memcpy(bits, &f, sizeof *bits);
     return true;
@@ -275,8 +275,7 @@ bool arg_enum(PyObject *obj, const char *name, const char *const *names, size_t 
             return true;
         }
     }
-    PyErr_Format(PyExc_ValueError, "%s: %R is none of %s ... %s", name, obj, names[0], names[count - 1]);
-    return false;
+    return arg_refuse(PyExc_ValueError, "%s: %R is none of %s ... %s", name, obj, names[0], names[count - 1]);
 }
 
 const char *arg_text(PyObject *obj, const char *name) {

@@ -110,8 +110,7 @@ static bool each(PyObject *dict, const char *what, axi_check_options *o,
         return true;
     }
     if (!PyDict_Check(dict)) {
-        PyErr_Format(PyExc_TypeError, "%s: expected a dict, got %.100s", what, Py_TYPE(dict)->tp_name);
-        return false;
+        return arg_refuse(PyExc_TypeError, "%s: expected a dict, got %.100s", what, Py_TYPE(dict)->tp_name);
     }
     while (PyDict_Next(dict, &at, &key, &value)) {
         const char *name = arg_text(key, what);
@@ -147,8 +146,7 @@ static bool put_project(axi_check_options *o, const char *name, PyObject *value)
     if (kind == TB_AXI_PROJECT_UNKNOWN) {
         char names[512];
         tb_axi_project_names(names, sizeof names);
-        PyErr_Format(PyExc_ValueError, "project: no rule %s, expected one of %s", name, names);
-        return false;
+        return arg_refuse(PyExc_ValueError, "project: no rule %s, expected one of %s", name, names);
     }
     if (value == Py_False && kind != TB_AXI_PROJECT_NUMBER) {
         return true;
@@ -163,8 +161,7 @@ static bool put_project(axi_check_options *o, const char *name, PyObject *value)
         return false;
     }
     if (o->projects == AXI_CHECK_PROJECT) {
-        PyErr_Format(PyExc_ValueError, "project: at most %u rules", AXI_CHECK_PROJECT);
-        return false;
+        return arg_refuse(PyExc_ValueError, "project: at most %u rules", AXI_CHECK_PROJECT);
     }
     PyOS_snprintf(o->project[o->projects].name, sizeof o->project[0].name, "%s", name);
     o->project[o->projects++].value = number;

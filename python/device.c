@@ -12,8 +12,7 @@ bool device_enter(device *self) {
     const unsigned long me = PyThread_get_thread_ident();
     if (!PyThread_acquire_lock(self->lock, NOWAIT_LOCK)) {
         if (self->owner == me) { /* code that the collector runs in the middle of a call */
-            PyErr_SetString(PyExc_RuntimeError, "device: a call of this thread is still using it");
-            return false;
+            return arg_refuse(PyExc_RuntimeError, "device: a call of this thread is still using it");
         }
         Py_BEGIN_ALLOW_THREADS;
         PyThread_acquire_lock(self->lock, WAIT_LOCK);
@@ -22,8 +21,7 @@ bool device_enter(device *self) {
     self->owner = me;
     if (self->dev == NULL) {
         device_leave(self);
-        PyErr_SetString(PyExc_ValueError, "device: is closed");
-        return false;
+        return arg_refuse(PyExc_ValueError, "device: is closed");
     }
     return true;
 }
@@ -213,8 +211,7 @@ static bool take_plusargs(PyObject *obj, opening *o) {
         const char *text = arg_text(item, "plusargs");
         ok = text != NULL;
         if (ok && text[0] != '+') {
-            PyErr_Format(PyExc_ValueError, "plusargs: expected \"+name\", got %R", item);
-            ok = false;
+            ok = arg_refuse(PyExc_ValueError, "plusargs: expected \"+name\", got %R", item);
         }
         o->plusarg[i] = ok ? PyUnicode_AsUTF8String(item) : NULL;
         ok = ok && o->plusarg[i] != NULL;
@@ -260,13 +257,11 @@ static bool take_numbers(PyObject *const *in, opening *o) {
     }
     c->no_checks = !checks;
     if (c->n != 4 && c->n != 8 && c->n != 16 && c->n != 32) {
-        PyErr_Format(PyExc_ValueError, "n: expected 4, 8, 16 or 32, got %u", c->n);
-        return false;
+        return arg_refuse(PyExc_ValueError, "n: expected 4, 8, 16 or 32, got %u", c->n);
     }
     /* npu_dev_open() rounds it up */
     if (c->ddr_bytes > UINT64_C(0x100000000) - NPU_DEV_DDR_BASE) {
-        PyErr_SetString(PyExc_ValueError, "memory: does not fit below 4 GiB");
-        return false;
+        return arg_refuse(PyExc_ValueError, "memory: does not fit below 4 GiB");
     }
     return true;
 }

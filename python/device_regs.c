@@ -101,8 +101,7 @@ static bool arg_register(PyObject *obj, uint32_t *offset) {
             return true;
         }
     }
-    PyErr_Format(PyExc_ValueError, "register: no register %R (tandem.REGISTERS has all of them)", obj);
-    return false;
+    return arg_refuse(PyExc_ValueError, "register: no register %R (tandem.REGISTERS has all of them)", obj);
 }
 
 /* An access of the HAL. The caller is inside. */

@@ -7,8 +7,7 @@ bool model_n(uint32_t n, const char *what) {
     if (n == 4 || n == 8 || n == 16 || n == 32) {
         return true;
     }
-    PyErr_Format(PyExc_ValueError, "%s: mesh size %u, expected 4, 8, 16 or 32", what, n);
-    return false;
+    return arg_refuse(PyExc_ValueError, "%s: mesh size %u, expected 4, 8, 16 or 32", what, n);
 }
 
 /* Arrays of a call, let go of together. */
@@ -21,8 +20,7 @@ static void release(nd *a, size_t count) {
 /* A result that the unit writes while it reads its inputs. */
 static bool apart(const nd *out, const nd *in, const char *what) {
     if (nd_meet(out, in)) {
-        PyErr_Format(PyExc_ValueError, "out: shares memory with %s", what);
-        return false;
+        return arg_refuse(PyExc_ValueError, "out: shares memory with %s", what);
     }
     return true;
 }

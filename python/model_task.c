@@ -144,8 +144,8 @@ static MODEL_FUNC(alu_element) {
         return NULL;
     }
     if (op == NPU_ALU_CTRL_OP_DOT || op == NPU_ALU_CTRL_OP_SUM) {
-        PyErr_Format(PyExc_ValueError, "op: %s reduces, expected an operation on single elements", alu_names[op]);
-        return NULL;
+        return PyErr_Format(PyExc_ValueError, "op: %s reduces, expected an operation on single elements",
+                            alu_names[op]);
     }
     const bool integer = op == NPU_ALU_CTRL_OP_ADD_I32;
     PyObject *result = NULL;
@@ -291,8 +291,7 @@ static bool take_gemm(uint32_t n, PyObject *obj, const char *what, cm_gemm_task 
         return false;
     }
     if (!cm_gemm_decode(n, regs, t)) {
-        PyErr_Format(PyExc_ValueError, "%s: no legal task (docs/npu/npu.md section 3.2)", what);
-        return false;
+        return arg_refuse(PyExc_ValueError, "%s: no legal task (docs/npu/npu.md section 3.2)", what);
     }
     return true;
 }

@@ -77,25 +77,20 @@ static bool check(nd *a, const char *what, unsigned types, bool write) {
     const Py_buffer *v = &a->view;
     a->type = type_of(v);
     if (((unsigned)a->type & types) == 0) {
-        PyErr_Format(PyExc_TypeError, "%s: expected elements of %s, got format '%.40s' of %zd bytes", what,
-                     type_names(types, names, sizeof names), v->format != NULL ? v->format : "B", v->itemsize);
-        return false;
+        return arg_refuse(PyExc_TypeError, "%s: expected elements of %s, got format '%.40s' of %zd bytes", what,
+                          type_names(types, names, sizeof names), v->format != NULL ? v->format : "B", v->itemsize);
     }
     if (write && v->readonly) {
-        PyErr_Format(PyExc_ValueError, "%s: is read-only", what);
-        return false;
+        return arg_refuse(PyExc_ValueError, "%s: is read-only", what);
     }
     if (v->ndim > ND_DIMS) {
-        PyErr_Format(PyExc_ValueError, "%s: expected at most %d dimensions, got %d", what, ND_DIMS, v->ndim);
-        return false;
+        return arg_refuse(PyExc_ValueError, "%s: expected at most %d dimensions, got %d", what, ND_DIMS, v->ndim);
     }
     if (!PyBuffer_IsContiguous(v, 'C')) {
-        PyErr_Format(PyExc_ValueError, "%s: expected a C-contiguous array (numpy.ascontiguousarray)", what);
-        return false;
+        return arg_refuse(PyExc_ValueError, "%s: expected a C-contiguous array (numpy.ascontiguousarray)", what);
     }
     if ((uintptr_t)v->buf % (size_t)v->itemsize != 0 && v->len > 0) {
-        PyErr_Format(PyExc_ValueError, "%s: elements are not aligned to %zd bytes", what, v->itemsize);
-        return false;
+        return arg_refuse(PyExc_ValueError, "%s: elements are not aligned to %zd bytes", what, v->itemsize);
     }
     return true;
 }
@@ -103,8 +98,7 @@ static bool check(nd *a, const char *what, unsigned types, bool write) {
 bool nd_get(nd *a, PyObject *obj, const char *what, unsigned types, bool write) {
     a->view.obj = NULL;
     if (!PyObject_CheckBuffer(obj)) {
-        PyErr_Format(PyExc_TypeError, "%s: expected an array, got %.100s", what, Py_TYPE(obj)->tp_name);
-        return false;
+        return arg_refuse(PyExc_TypeError, "%s: expected an array, got %.100s", what, Py_TYPE(obj)->tp_name);
     }
     if (PyObject_GetBuffer(obj, &a->view, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
         PyObject *error, *value, *trace;

@@ -6,8 +6,7 @@
 
 bool network_enter(network *self) {
     if (self->busy) {
-        PyErr_SetString(PyExc_RuntimeError, "network: another call is using it");
-        return false;
+        return arg_refuse(PyExc_RuntimeError, "network: another call is using it");
     }
     self->busy = true;
     return true;
@@ -57,11 +56,10 @@ bool network_input(network *self, PyObject *obj, bool batch, nd *x, uint32_t *co
         *count = (uint32_t)x->shape[0];
     }
     if ((batch && x->dims < 2) || x->count != elements * *count) {
-        PyErr_Format(PyExc_ValueError,
-                     batch ? "x: expected rows of %zu elements, one for each inference"
-                           : "x: expected %zu elements, got %zu",
-                     elements, x->count);
-        return false;
+        return arg_refuse(PyExc_ValueError,
+                          batch ? "x: expected rows of %zu elements, one for each inference"
+                                : "x: expected %zu elements, got %zu",
+                          elements, x->count);
     }
     return true;
 }
@@ -241,8 +239,7 @@ static CORE_METHOD(network_quantise) {
         return NULL;
     }
     if (in[0] == NULL && in[1] == NULL && net->table.count == 0) {
-        PyErr_SetString(PyExc_ValueError, "quantise: expected a table, a seed, or calibrate() before");
-        return NULL;
+        return PyErr_Format(PyExc_ValueError, "quantise: expected a table, a seed, or calibrate() before");
     }
     PyObject *path = in[0] != NULL ? arg_path(in[0], "table") : NULL;
     if ((in[0] != NULL && path == NULL) || !network_enter(net)) {

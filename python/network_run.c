@@ -131,8 +131,7 @@ CORE_METHOD(network_run) {
         return NULL;
     }
     if (!Py_IS_TYPE(in[0], (PyTypeObject *)state->device_type)) {
-        PyErr_Format(PyExc_TypeError, "device: expected a tandem.Device, got %.100s", Py_TYPE(in[0])->tp_name);
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "device: expected a tandem.Device, got %.100s", Py_TYPE(in[0])->tp_name);
     }
     if (!network_enter(net)) {
         return NULL;

@@ -23,14 +23,12 @@ static void alu_free(alu_call *c) {
 static bool shape_of(const nd *a, npu_tensor *t) {
     Py_ssize_t size[3] = {1, 1, 1};
     if (a->dims < 1 || a->dims > 3) {
-        PyErr_Format(PyExc_ValueError, "a: expected one to three dimensions, got %d", a->dims);
-        return false;
+        return arg_refuse(PyExc_ValueError, "a: expected one to three dimensions, got %d", a->dims);
     }
     for (int i = 0; i < a->dims; i++) {
         size[3 - a->dims + i] = a->shape[i];
         if (a->shape[i] < 1 || a->shape[i] > 65535) {
-            PyErr_Format(PyExc_ValueError, "a: dimension %d is %zd, expected 1..65535", i, a->shape[i]);
-            return false;
+            return arg_refuse(PyExc_ValueError, "a: dimension %d is %zd, expected 1..65535", i, a->shape[i]);
         }
     }
     *t = (npu_tensor){.c = (uint32_t)size[0], .h = (uint32_t)size[1], .w = (uint32_t)size[2], .layout = NPU_FP32_NCHW};
@@ -63,8 +61,7 @@ static bool take_factor(alu_call *c, int which, PyObject *obj, const char *name,
     }
     *kind = NPU_VECTOR;
     if (which == 1 && c->e.p_kind == NPU_VECTOR) {
-        PyErr_SetString(PyExc_ValueError, "q: the ALU reads one tensor beside a, and p is one");
-        return false;
+        return arg_refuse(PyExc_ValueError, "q: the ALU reads one tensor beside a, and p is one");
     }
     return nd_is(f, name, c->a.dims, c->a.shape);
 }

@@ -67,8 +67,7 @@ static bool take_split(PyObject *obj, npu_conv_split *split) {
         return true;
     }
     if (!PyDict_Check(obj)) {
-        PyErr_Format(PyExc_TypeError, "split: expected a dict, got %.100s", Py_TYPE(obj)->tp_name);
-        return false;
+        return arg_refuse(PyExc_TypeError, "split: expected a dict, got %.100s", Py_TYPE(obj)->tp_name);
     }
     uint32_t *const where[SPLITS] = {&split->max_ow, &split->max_oh, &split->max_ic,
                                      &split->max_oc, &split->group,  NULL};
@@ -82,8 +81,7 @@ static bool take_split(PyObject *obj, npu_conv_split *split) {
         }
     }
     if (known != PyDict_Size(obj)) {
-        PyErr_SetString(PyExc_ValueError, "split: expected max_ow, max_oh, max_ic, max_oc, group, serial");
-        return false;
+        return arg_refuse(PyExc_ValueError, "split: expected max_ow, max_oh, max_ic, max_oc, group, serial");
     }
     return true;
 }
@@ -231,8 +229,7 @@ static bool take_input(conv_call *c, PyObject *obj) {
 static bool in_range(const nd *w, const char *shape) {
     for (int i = 0; i < w->dims; i++) {
         if (w->shape[i] < 1 || w->shape[i] > (i < w->dims - 2 ? 65535 : 255)) {
-            PyErr_Format(PyExc_ValueError, "w: expected shape %s: channels 1..65535, kernel 1..255", shape);
-            return false;
+            return arg_refuse(PyExc_ValueError, "w: expected shape %s: channels 1..65535, kernel 1..255", shape);
         }
     }
     return true;

@@ -32,6 +32,8 @@ bool args_take(const args_def *def, PyObject *const *args, Py_ssize_t nargs, PyO
 /* The same for the arguments of a type: a tuple and a dict (or NULL). */
 bool args_take_call(const args_def *def, PyObject *args, PyObject *kwargs, PyObject **out);
 
+/* An exception, as PyErr_Format() makes it. Returns false. */
+bool arg_refuse(PyObject *type, const char *format, ...);
 /* Values; an argument that was not given (NULL) leaves *v as it is. false: TypeError or ValueError with `name` in it.
  */
 bool arg_int(PyObject *obj, const char *name, int64_t lo, int64_t hi, int64_t *v);

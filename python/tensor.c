@@ -183,14 +183,12 @@ bool op_fetch(op *o, const npu_tensor *t, void *elements) {
 
 bool tensor_of(const nd *a, const char *what, bool int8, npu_tensor *t) {
     if (a->dims != 3) {
-        PyErr_Format(PyExc_ValueError, "%s: expected shape (channels, height, width), got %d dimensions", what,
-                     a->dims);
-        return false;
+        return arg_refuse(PyExc_ValueError, "%s: expected shape (channels, height, width), got %d dimensions", what,
+                          a->dims);
     }
     for (int i = 0; i < 3; i++) {
         if (a->shape[i] < 1 || a->shape[i] > 65535) {
-            PyErr_Format(PyExc_ValueError, "%s: dimension %d is %zd, expected 1..65535", what, i, a->shape[i]);
-            return false;
+            return arg_refuse(PyExc_ValueError, "%s: dimension %d is %zd, expected 1..65535", what, i, a->shape[i]);
         }
     }
     *t = (npu_tensor){.c = (uint32_t)a->shape[0],

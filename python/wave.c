@@ -38,8 +38,7 @@ static void put_text(const char *text) {
 static PyObject *take_text(cursor *c) {
     uint32_t len = 0;
     if (!take(c, &len, sizeof len) || (size_t)(c->end - c->at) < len) {
-        PyErr_SetString(PyExc_EOFError, "a record of the child is cut off");
-        return NULL;
+        return PyErr_Format(PyExc_EOFError, "a record of the child is cut off");
     }
     PyObject *text = PyUnicode_DecodeUTF8(c->at, (Py_ssize_t)len, "backslashreplace");
     c->at += len;
@@ -104,8 +103,7 @@ static PyObject *signal_list(const char *data, Py_ssize_t bytes) {
     cursor c = {.at = data, .end = data + bytes};
     header h;
     if (!take(&c, &h, sizeof h)) {
-        PyErr_SetString(PyExc_EOFError, "the child wrote nothing");
-        return NULL;
+        return PyErr_Format(PyExc_EOFError, "the child wrote nothing");
     }
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < h.count; i++) {

@@ -152,8 +152,7 @@ static int begin_run(const options *o, const reg_suite *suite, const char *suite
     reg_lock lock = {.fd = -1};
     reg_past *past = calloc(suite->count, sizeof *past);
     if (past == NULL) {
-        reg_error("out of memory");
-        return REG_FAIL;
+        return reg_error("out of memory");
     }
     for (size_t i = 0; i < suite->count; i++) {
         past[i].attempt = 1;
@@ -236,8 +235,8 @@ static int limit_suite(const options *o, reg_suite *suite, const char *path) {
 static int run_suite(const options *o, const reg_suite *suite, const char *path) {
     reg_programs programs;
     if (suite->count == 0) {
-        reg_error("%s: nothing to run (no line of the suite is for these configurations, or the shard is empty)", path);
-        return REG_FAIL;
+        return reg_error("%s: nothing to run (no line of the suite is for these configurations, or the shard is empty)",
+                         path);
     }
     int status = reg_programs_of(&programs, suite, o->build_dir);
     if (status == REG_OK) {
@@ -269,9 +268,8 @@ static int same_programs(reg_db *db, const reg_run_info *info, const reg_suite *
             j++;
         }
         if (j == then.count || then.list[j].hash != now.list[i].hash) {
-            reg_error("run %" PRId64 " cannot go on: %s is not the program that it was started with", info->id,
-                      now.list[i].path);
-            status = REG_USAGE;
+            status = reg_refuse("run %" PRId64 " cannot go on: %s is not the program that it was started with",
+                                info->id, now.list[i].path);
         }
     }
     reg_programs_free(&now);
@@ -288,32 +286,30 @@ static int same_options(const options *o, const reg_run_info *info) {
             return REG_USAGE;
         }
         if (strcmp(path, info->suite_path) != 0) {
-            reg_error("run %" PRId64 " cannot go on: it is of suite %s, not %s", info->id, info->suite_path, path);
-            return REG_USAGE;
+            return reg_refuse("run %" PRId64 " cannot go on: it is of suite %s, not %s", info->id, info->suite_path,
+                              path);
         }
     }
     if (o->seed != NULL && o->seed_value != info->seed) {
-        reg_error("run %" PRId64 " cannot go on: its seed is 0x%" PRIx64 ", not %s", info->id, info->seed, o->seed);
-        return REG_USAGE;
+        return reg_refuse("run %" PRId64 " cannot go on: its seed is 0x%" PRIx64 ", not %s", info->id, info->seed,
+                          o->seed);
     }
     if (strcmp(o->build_dir, info->build_dir) != 0) {
-        reg_error("run %" PRId64 " cannot go on: its programs are in %s, not in %s (--build-dir)", info->id,
-                  info->build_dir, o->build_dir);
-        return REG_USAGE;
+        return reg_refuse("run %" PRId64 " cannot go on: its programs are in %s, not in %s (--build-dir)", info->id,
+                          info->build_dir, o->build_dir);
     }
     if (o->launcher != NULL && strcmp(o->launcher, info->launcher) != 0) {
-        reg_error("run %" PRId64 " cannot go on: its launcher is %s, not %s", info->id, info->launcher, o->launcher);
-        return REG_USAGE;
+        return reg_refuse("run %" PRId64 " cannot go on: its launcher is %s, not %s", info->id, info->launcher,
+                          o->launcher);
     }
     reg_commit_info(&now);
     if (strcmp(now.commit, info->commit) != 0) {
-        reg_error("run %" PRId64 " cannot go on: it is of commit %.12s, not %.12s", info->id, info->commit, now.commit);
-        return REG_USAGE;
+        return reg_refuse("run %" PRId64 " cannot go on: it is of commit %.12s, not %.12s", info->id, info->commit,
+                          now.commit);
     }
     if (now.dirty != info->dirty) {
-        reg_error("run %" PRId64 " cannot go on: its work tree was %s, this one is %s", info->id,
-                  info->dirty ? "changed" : "clean", now.dirty ? "changed" : "clean");
-        return REG_USAGE;
+        return reg_refuse("run %" PRId64 " cannot go on: its work tree was %s, this one is %s", info->id,
+                          info->dirty ? "changed" : "clean", now.dirty ? "changed" : "clean");
     }
     return REG_OK;
 }
@@ -357,8 +353,7 @@ static int find_resumed(const options *o, reg_db *db, int64_t *run) {
     }
     int status = reg_db_newest_of(db, path, run);
     if (status == REG_OK && *run == 0) {
-        reg_error("%s: no run of suite %s that could go on", db->path, path);
-        status = REG_USAGE;
+        status = reg_refuse("%s: no run of suite %s that could go on", db->path, path);
     }
     return status;
 }

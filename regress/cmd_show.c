@@ -201,9 +201,8 @@ int cli_failure(options *o) {
         status = reg_query_ask(reg_query_find(o->job == NULL ? "buckets" : "failures"), &db, &about, &table);
         char *const *cells = status == REG_OK ? row_of_failure(&table, o->job) : NULL;
         if (status == REG_OK && cells == NULL) {
-            reg_error("run %lld: %s%s", (long long)about.run, o->job == NULL ? "nothing failed" : "no failure of job ",
-                      o->job == NULL ? "" : o->job);
-            status = REG_FAIL;
+            status = reg_error("run %lld: %s%s", (long long)about.run,
+                               o->job == NULL ? "nothing failed" : "no failure of job ", o->job == NULL ? "" : o->job);
         }
         for (size_t i = 0; status == REG_OK && i < table.column_count; i++) {
             printf("%s=%s\n", table.columns[i].key, cells[i] == NULL ? "" : cells[i]);

@@ -32,8 +32,8 @@ static int insert(reg_db *db, int64_t run, const json_t *figures, const char *pa
     json_array_foreach(figures, i, item) {
         figure f;
         if (status == REG_OK && !take_figure(item, &f)) {
-            reg_error("%s: figures[%zu]: expected name, percent, percent_before (0 to 100), covered, points", path, i);
-            status = REG_FAIL;
+            status = reg_error("%s: figures[%zu]: expected name, percent, percent_before (0 to 100), covered, points",
+                               path, i);
         }
         if (status != REG_OK) {
             break;

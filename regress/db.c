@@ -114,9 +114,8 @@ int reg_db_fail(const reg_db *db, const char *what) {
     const char *reason = db->handle == NULL ? "out of memory" : sqlite3_errmsg(db->handle);
     /* SQLite calls a refused write an I/O error and forgets the reason, which is nearly always this one. */
     bool write = db->handle != NULL && sqlite3_extended_errcode(db->handle) == SQLITE_IOERR_WRITE;
-    reg_error("%s: cannot %s: %s%s", db->path, what, reason,
-              write ? " (write refused: disk full or file size limit)" : "");
-    return REG_FAIL;
+    return reg_error("%s: cannot %s: %s%s", db->path, what, reason,
+                     write ? " (write refused: disk full or file size limit)" : "");
 }
 
 int reg_db_exec(const reg_db *db, const char *sql) {
@@ -246,12 +245,10 @@ static int check_path(const char *path, bool create) {
         if (errno == ENOENT && create) {
             return REG_OK;
         }
-        reg_error("%s: no results database: %s", path, strerror(errno));
-        return REG_FAIL;
+        return reg_error("%s: no results database: %s", path, strerror(errno));
     }
     if (!S_ISREG(info.st_mode)) {
-        reg_error("%s: cannot be the results database: not a regular file", path);
-        return REG_FAIL;
+        return reg_error("%s: cannot be the results database: not a regular file", path);
     }
     return REG_OK;
 }
@@ -272,8 +269,7 @@ static int use_wal(const reg_db *db) {
 int reg_db_open(reg_db *db, const char *path, bool create) {
     memset(db, 0, sizeof *db);
     if (!reg_format(db->path, sizeof db->path, "%s", path)) {
-        reg_error("%s: path too long", path);
-        return REG_FAIL;
+        return reg_error("%s: path too long", path);
     }
     if (check_path(path, create) != REG_OK) {
         return REG_FAIL;

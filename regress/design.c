@@ -12,8 +12,7 @@
 static const char blanks[] = " \t\r\n";
 
 static int bad(const char *path, unsigned line, const char *what) {
-    reg_error("%s:%u: %s", path, line, what);
-    return REG_USAGE;
+    return reg_refuse("%s:%u: %s", path, line, what);
 }
 
 /* One line: a keyword and its words. Keywords that others read are skipped. */
@@ -54,8 +53,7 @@ static int load(reg_design *d, const char *root, const char *name) {
     int status = REG_OK;
     memset(d, 0, sizeof *d);
     if (!reg_format(d->root, sizeof d->root, "%s", root) || !reg_format(d->name, sizeof d->name, "%s", name)) {
-        reg_error("designs/%s: the name is too long", name);
-        return REG_USAGE;
+        return reg_refuse("designs/%s: the name is too long", name);
     }
     (void)reg_format(path, sizeof path, "%sdesigns/%s/design", root, name);
     FILE *file = fopen(path, "re");
@@ -72,8 +70,7 @@ static int load(reg_design *d, const char *root, const char *name) {
 static int add(reg_designs *designs, const reg_design *d) {
     const bool known = reg_design_find(designs, d->name) != NULL;
     if (known || !rep_more(&designs->list, designs->count, sizeof *designs->list)) {
-        reg_error("%sdesigns/%s: %s", d->root, d->name, known ? "two designs have this name" : "out of memory");
-        return REG_USAGE;
+        return reg_refuse("%sdesigns/%s: %s", d->root, d->name, known ? "two designs have this name" : "out of memory");
     }
     reg_design *more = designs->list;
     if (d->is_default && designs->count > 0) { /* the first; the one that was there goes to the end */
@@ -91,8 +88,7 @@ static int load_folder(reg_designs *designs, const char *root) {
     char path[REG_PATH_MAX];
     struct dirent **entries = NULL;
     if (!reg_format(path, sizeof path, "%sdesigns", root)) {
-        reg_error("DESIGNS: %s: too long", root);
-        return REG_USAGE;
+        return reg_refuse("DESIGNS: %s: too long", root);
     }
     const int count = scandir(path, &entries, NULL, alphasort);
     int status = REG_OK;
@@ -114,8 +110,7 @@ int reg_designs_load(reg_designs *designs) {
     memset(designs, 0, sizeof *designs);
     int status = load_folder(designs, "");
     if (!reg_format(copy, sizeof copy, "%s", more == NULL ? "" : more)) {
-        reg_error("DESIGNS: longer than %d characters", REG_PATH_MAX - 1);
-        status = REG_USAGE;
+        status = reg_refuse("DESIGNS: longer than %d characters", REG_PATH_MAX - 1);
     }
     char *rest = NULL;
     for (char *word = strtok_r(copy, blanks, &rest); status == REG_OK && word != NULL;

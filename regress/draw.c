@@ -49,8 +49,7 @@ static int urn_fill(urn *u, const reg_suite *suite, uint64_t seed) {
     u->taken = calloc(suite->count + 1, sizeof *u->taken);
     if (u->tree == NULL || u->groups == NULL || u->taken == NULL) {
         urn_free(u);
-        reg_error("out of memory");
-        return REG_FAIL;
+        return reg_error("out of memory");
     }
     for (size_t i = 0; i < suite->count; i++) {
         if (!suite->jobs[i].second_run) {

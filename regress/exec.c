@@ -67,8 +67,7 @@ static int tell_guardian(const reg_guardian *guardian, pid_t pid) {
 int reg_guardian_start(reg_guardian *guardian) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        reg_error("cannot make a pipe: %s", strerror(errno));
-        return REG_FAIL;
+        return reg_error("cannot make a pipe: %s", strerror(errno));
     }
     (void)fflush(NULL);
     guardian->pid = fork();

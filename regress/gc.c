@@ -132,8 +132,7 @@ static int load_all(reg_db *db, collection *c) {
     }
     while (status == REG_OK && (step = sqlite3_step(row)) == SQLITE_ROW) {
         if (!rep_more(&c->runs, c->count, sizeof *c->runs)) {
-            reg_error("out of memory");
-            status = REG_FAIL;
+            status = reg_error("out of memory");
             break;
         }
         status = load_run(db, reg_row_number(row, "id"), reg_row_number(row, "started_at"),

@@ -79,8 +79,7 @@ int reg_history_load(reg_db *db, const reg_suite *suite, const char *suite_path,
                      reg_expectation **list) {
     *list = calloc(suite->count + 1, sizeof **list);
     if (*list == NULL) {
-        reg_error("out of memory");
-        return REG_FAIL;
+        return reg_error("out of memory");
     }
     int status = load_times(db, suite, *list);
     if (status == REG_OK) {

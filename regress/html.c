@@ -54,16 +54,13 @@ int reg_html_check(const char *dir) {
     char temp[REG_PATH_MAX];
     struct stat info;
     if (!plain_path(dir, path) || !reg_format(temp, sizeof temp, "%s.tmp%ld", path, (long)getpid())) {
-        reg_error("%s: path too long", dir);
-        return REG_FAIL;
+        return reg_error("%s: path too long", dir);
     }
     if (lstat(path, &info) == 0 && (!S_ISDIR(info.st_mode) || (!is_empty(path) && !reg_html_is_report(path)))) {
-        reg_error("%s: is there and no report: it is not replaced", path);
-        return REG_FAIL;
+        return reg_error("%s: is there and no report: it is not replaced", path);
     }
     if (mkdir(temp, 0777) != 0) {
-        reg_error("%s: cannot make the folder: %s", temp, strerror(errno));
-        return REG_FAIL;
+        return reg_error("%s: cannot make the folder: %s", temp, strerror(errno));
     }
     (void)rmdir(temp);
     return REG_OK;
@@ -73,21 +70,18 @@ int reg_html_check(const char *dir) {
 static int write_page(html_report *r, const char *name, int (*write)(html_report *r)) {
     char path[REG_PATH_MAX];
     if (!reg_format(path, sizeof path, "%s/%s", r->dir, name)) {
-        reg_error("%s/%s: path too long", r->dir, name);
-        return REG_FAIL;
+        return reg_error("%s/%s: path too long", r->dir, name);
     }
     r->out = fopen(path, "we");
     if (r->out == NULL) {
-        reg_error("%s: cannot write: %s", path, strerror(errno));
-        return REG_FAIL;
+        return reg_error("%s: cannot write: %s", path, strerror(errno));
     }
     errno = 0;
     const int status = write(r);
     const bool bad = ferror(r->out) != 0;
     const bool closed = fclose(r->out) == 0;
     if (status == REG_OK && (bad || !closed)) {
-        reg_error("%s: cannot write: %s", path, errno != 0 ? strerror(errno) : "write error");
-        return REG_FAIL;
+        return reg_error("%s: cannot write: %s", path, errno != 0 ? strerror(errno) : "write error");
     }
     return status;
 }
@@ -112,8 +106,7 @@ static int put_in_place(const char *temp, const char *path) {
         return REG_FAIL;
     }
     if (rename(temp, path) != 0) {
-        reg_error("%s: cannot write: %s", path, strerror(errno));
-        return REG_FAIL;
+        return reg_error("%s: cannot write: %s", path, strerror(errno));
     }
     return REG_OK;
 }

@@ -80,8 +80,7 @@ int html_summary(html_report *r) {
         status = html_ask(r, "trend", 1, &sums);
     }
     if (status == REG_OK && (head.row_count != 1 || sums.row_count != 1)) {
-        reg_error("run %" PRId64 " is not in the database", r->run);
-        status = REG_FAIL;
+        status = reg_error("run %" PRId64 " is not in the database", r->run);
     }
     if (status == REG_OK) {
         const uint64_t failed = html_count(&sums, 0, "failed");

@@ -36,8 +36,7 @@ reg_status cli_suite_path(const options *o, char path[REG_PATH_MAX]) {
         return cli_usage("--suite %s: too long", name);
     }
     if (!file && !suite_exists(o, path)) {
-        reg_error("suite \"%s\" is unknown: no %s (tandem-regress list shows the suites)", name, path);
-        return REG_USAGE;
+        return reg_refuse("suite \"%s\" is unknown: no %s (tandem-regress list shows the suites)", name, path);
     }
     return REG_OK;
 }
@@ -50,8 +49,7 @@ reg_status cli_load_suite(const options *o, reg_suite *suite, char path[REG_PATH
 /* Flush stdout; what was printed to a full disk was not printed. */
 int cli_close_output(int status) {
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        reg_error("standard output: cannot write: %s", strerror(errno));
-        return REG_FAIL;
+        return reg_error("standard output: cannot write: %s", strerror(errno));
     }
     return status;
 }

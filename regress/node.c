@@ -78,15 +78,13 @@ static int take_lines(node *n, const slurm_line *lines, size_t count, uint32_t t
         top = lines[i].task == task && lines[i].idx >= top ? lines[i].idx + 1 : top;
     }
     if (n->count == 0) {
-        reg_error("%s: no task %u", n->dir, task);
-        return REG_USAGE;
+        return reg_refuse("%s: no task %u", n->dir, task);
     }
     n->suite.jobs = calloc(top, sizeof *n->suite.jobs);
     n->past = calloc(top, sizeof *n->past);
     n->order = calloc(n->count, sizeof *n->order);
     if (n->suite.jobs == NULL || n->past == NULL || n->order == NULL) {
-        reg_error("out of memory");
-        return REG_FAIL;
+        return reg_error("out of memory");
     }
     n->suite.count = top;
     size_t at = 0;
@@ -110,8 +108,7 @@ static int load(node *n, uint32_t task) {
         status = slurm_list_read(n->dir, &n->head, &lines, &count);
     }
     if (status == REG_NONE) {
-        reg_error("%s/jobs.txt: no such file (node needs a folder that runner and nodes share)", n->dir);
-        return REG_USAGE;
+        return reg_refuse("%s/jobs.txt: no such file (node needs a folder that runner and nodes share)", n->dir);
     }
     if (status == REG_OK) {
         status = take_lines(n, lines, count, task);
@@ -133,8 +130,7 @@ static int claim(node *n, uint32_t task) {
     (void)reg_format(path, sizeof path, "%s/%u.task/beat", n->dir, task);
     n->beat_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (n->beat_fd < 0) {
-        reg_error("%s: %s", path, strerror(errno));
-        return REG_FAIL;
+        return reg_error("%s: %s", path, strerror(errno));
     }
     return REG_OK;
 }

@@ -29,8 +29,7 @@ static const char end_text[] = "\n"
 reg_status cli_usage(const char *fmt, const char *word) {
     char text[REG_TEXT_MAX];
     (void)reg_format(text, sizeof text, fmt, word);
-    reg_error("%s (see tandem-regress --help)", text);
-    return REG_USAGE;
+    return reg_refuse("%s (see tandem-regress --help)", text);
 }
 
 /* Configurations, as jobs call them or as their design does; without any design here no name is known, so all are

@@ -28,8 +28,7 @@ int reg_order_jobs(const reg_suite *suite, const reg_past *past, const reg_expec
     *count = 0;
     *order = malloc((suite->count + 1) * sizeof **order);
     if (*order == NULL) {
-        reg_error("out of memory");
-        return REG_FAIL;
+        return reg_error("out of memory");
     }
     for (size_t i = 0; i < suite->count; i++) {
         if (past[i].outcome[0] == '\0') {

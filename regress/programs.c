@@ -51,15 +51,13 @@ static int hash_file(reg_program *program) {
         if (fd >= 0) {
             (void)close(fd);
         }
-        reg_error("%s: no such program, and the suite needs it (make regress builds it)", program->path);
-        return REG_FAIL;
+        return reg_error("%s: no such program, and the suite needs it (make regress builds it)", program->path);
     }
     const size_t size = (size_t)info.st_size;
     void *bytes = size == 0 ? NULL : mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
     int status = REG_OK;
     if (bytes == MAP_FAILED) {
-        reg_error("%s: cannot read: %s", program->path, strerror(errno));
-        status = REG_FAIL;
+        status = reg_error("%s: cannot read: %s", program->path, strerror(errno));
     } else {
         program->hash = hash_bytes(bytes, size);
         if (bytes != NULL) {
@@ -81,8 +79,7 @@ static bool has(const reg_programs *programs, const char *path) {
 
 int reg_programs_add(reg_programs *programs, const char *path, uint64_t hash) {
     if (!rep_more(&programs->list, programs->count, sizeof *programs->list)) {
-        reg_error("out of memory");
-        return REG_FAIL;
+        return reg_error("out of memory");
     }
     reg_program *added = &programs->list[programs->count++];
     added->hash = hash;

@@ -33,8 +33,10 @@ typedef enum reg_status { REG_OK = 0, REG_FAIL = 1, REG_USAGE = 2, REG_NONE = 3 
 
 /* ---- util.c ---- */
 
-/* One line on stderr, "tandem-regress: ...". */
-void reg_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* One line on stderr, "tandem-regress: ...". Returns REG_FAIL. */
+int reg_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same for bad input. Returns REG_USAGE. */
+int reg_refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Like snprintf; false when the text did not fit (it is then cut, but terminated). */
 bool reg_format(char *out, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

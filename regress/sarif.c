@@ -40,8 +40,7 @@ static int find_sources(const char *dir, sources *s) {
             strcmp(entry->fts_name + entry->fts_namelen - 3, ".sv") == 0) {
             char *path = rep_more(&s->paths, s->count, sizeof *s->paths) ? strdup(entry->fts_path) : NULL;
             if (path == NULL) {
-                reg_error("out of memory");
-                status = REG_FAIL;
+                status = reg_error("out of memory");
             } else {
                 s->paths[s->count++] = path;
             }

@@ -79,16 +79,14 @@ static int start_job(sched *s, slot *free_slot, size_t index) {
     reg_cover_stem(plan->coverage_dir, index, cover, sizeof cover);
     const reg_job_files files = {.result = result, .case_dir = cases, .cover = cover[0] == '\0' ? NULL : cover};
     if (!reg_command_build(&command, job, plan->build_dir, plan->seed, &files)) {
-        reg_error("%s: the command is too long", dir);
-        return REG_FAIL;
+        return reg_error("%s: the command is too long", dir);
     }
     bool sanitizer = strcmp(job->kind, "san") == 0; /* reserves terabytes of addresses */
     free_slot->started = reg_now();
     free_slot->deadline = free_slot->started + job->timeout_s;
     free_slot->pid = reg_spawn(&s->guardian, &command, log, sanitizer ? 0 : job->memory_mb);
     if (free_slot->pid < 0) {
-        reg_error("cannot start a process: %s", strerror(errno));
-        return REG_FAIL;
+        return reg_error("cannot start a process: %s", strerror(errno));
     }
     free_slot->phase = SLOT_RUNNING;
     free_slot->timed_out = false;

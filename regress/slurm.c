@@ -391,8 +391,7 @@ static int add_jobs(slurm_runner *r) {
     size_t *jobs = calloc(r->plan->order_count + 1, sizeof *jobs);
     size_t count = 0;
     if (jobs == NULL) {
-        reg_error("out of memory");
-        return REG_FAIL;
+        return reg_error("out of memory");
     }
     r->mean_s = reg_history_mean(r->plan->expected, r->plan->suite->count, 1.0, &known);
     for (size_t i = 0; i < r->plan->order_count; i++) {

@@ -90,8 +90,7 @@ int slurm_submit(slurm_runner *r, slurm_array *array) {
     /* A limit of submitted jobs, a controller that restarts: there is hope as long as tasks run, else for a while. */
     reg_progress_clear(r->plan->progress);
     if (!r->accepted || r->refused >= REFUSALS_MAX) {
-        reg_error("sbatch takes no array of %u tasks: %s", array->count, line);
-        return REG_FAIL;
+        return reg_error("sbatch takes no array of %u tasks: %s", array->count, line);
     }
     if (r->refused == 0) {
         reg_error("sbatch takes no array of %u tasks for now: %s", array->count, line);

@@ -20,8 +20,7 @@ int slurm_find(const char *name, char *path, size_t size) {
         }
         rest += length + (rest[length] == ':' ? 1 : 0);
     }
-    reg_error("launcher slurm: no program %s in PATH (Debian package slurm-client)", name);
-    return REG_USAGE;
+    return reg_refuse("launcher slurm: no program %s in PATH (Debian package slurm-client)", name);
 }
 
 int slurm_probe(void) {

@@ -16,12 +16,10 @@ int slurm_list_write(const char *dir, const slurm_head *head, const slurm_line *
     rep_file file;
     if (strpbrk(head->build_dir, "\r\n") != NULL || strpbrk(head->out_dir, "\r\n") != NULL ||
         strpbrk(head->coverage_dir, "\r\n") != NULL) {
-        reg_error("%s: a line end in the name of a folder", dir);
-        return REG_FAIL;
+        return reg_error("%s: a line end in the name of a folder", dir);
     }
     if (!reg_format(path, sizeof path, "%s/jobs.txt", dir)) {
-        reg_error("%s: path too long", dir);
-        return REG_FAIL;
+        return reg_error("%s: path too long", dir);
     }
     if (reg_report_open(&file, path) != REG_OK) {
         return REG_FAIL;
@@ -150,8 +148,7 @@ int slurm_list_read(const char *dir, slurm_head *head, slurm_line **lines, size_
         if (errno == ENOENT) {
             return REG_NONE;
         }
-        reg_error("%s: cannot read: %s", path, strerror(errno));
-        return REG_FAIL;
+        return reg_error("%s: cannot read: %s", path, strerror(errno));
     }
     bool good = take_lines(file, head, lines, count);
     (void)fclose(file);

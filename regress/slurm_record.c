@@ -80,8 +80,7 @@ int slurm_record_write(const char *dir, int64_t run, const reg_finished *item) {
     rep_file file;
     FILE *memory = open_memstream(&text, &length);
     if (memory == NULL) {
-        reg_error("out of memory");
-        return REG_FAIL;
+        return reg_error("out of memory");
     }
     print_record(memory, run, item);
     int status = fclose(memory) == 0 && record_path(dir, item, path, sizeof path) ? REG_OK : REG_FAIL;

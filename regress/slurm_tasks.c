@@ -117,8 +117,7 @@ static int write_script(const char *dir) {
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     if (length <= 0 || getcwd(here, sizeof here) == NULL || realpath(dir, folder) == NULL ||
         !reg_format(path, sizeof path, "%s/task.sh", dir)) {
-        reg_error("%s: cannot write a script: %s", dir, strerror(errno));
-        return REG_FAIL;
+        return reg_error("%s: cannot write a script: %s", dir, strerror(errno));
     }
     program[length] = '\0';
     if (reg_report_open(&file, path) != REG_OK) {
@@ -153,8 +152,7 @@ static int write_array(slurm_runner *r, const slurm_array *array) {
     (void)reg_format(done, sizeof done, "%s/done", dir);
     slurm_line *lines = calloc(count, sizeof *lines);
     if (lines == NULL) {
-        reg_error("out of memory");
-        return REG_FAIL;
+        return reg_error("out of memory");
     }
     for (size_t i = 0; i < count; i++) {
         const slurm_entry *entry = &r->entries[first + i];
@@ -234,8 +232,7 @@ static int adopt(slurm_runner *r, uint32_t number) {
     for (size_t i = 0; i < count && status == REG_OK; i++) {
         if (head.run != r->plan->run || lines[i].idx >= r->plan->suite->count || lines[i].task > array->count ||
             lines[i].task + 1 < array->count) {
-            reg_error("%s: the list is of another run", dir);
-            status = REG_FAIL;
+            status = reg_error("%s: the list is of another run", dir);
         } else if (lines[i].task == array->count && add_shard(r, lines[i].task) == NULL) {
             status = REG_FAIL;
         } else if (!add_entry(r, lines[i].idx, lines[i].attempt)) {
@@ -255,8 +252,7 @@ static int adopt(slurm_runner *r, uint32_t number) {
 static int adopt_all(slurm_runner *r) {
     DIR *folder = opendir(r->folder);
     if (folder == NULL) {
-        reg_error("%s: cannot read: %s", r->folder, strerror(errno));
-        return REG_FAIL;
+        return reg_error("%s: cannot read: %s", r->folder, strerror(errno));
     }
     for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
         uint64_t number = 0;
@@ -302,13 +298,11 @@ int slurm_tasks_open(slurm_runner *r) {
     r->jobs = calloc(r->plan->suite->count + 1, sizeof *r->jobs);
     r->retry = calloc(r->plan->suite->count + 1, sizeof *r->retry);
     if (r->jobs == NULL || r->retry == NULL) {
-        reg_error("out of memory");
-        return REG_FAIL;
+        return reg_error("out of memory");
     }
     if (!reg_format(r->folder, sizeof r->folder, "%s/slurm/%" PRId64, r->plan->out_dir, r->plan->run) ||
         !reg_format(path, sizeof path, "%s/name", r->folder)) {
-        reg_error("%s: path too long", r->plan->out_dir);
-        return REG_FAIL;
+        return reg_error("%s: path too long", r->plan->out_dir);
     }
     if (r->plan->resumed && read_name(r, path)) {
         return adopt_all(r);

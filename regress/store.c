@@ -36,8 +36,7 @@ static int insert_run(reg_db *db, reg_run_info *info) {
 static int set_out_dir(reg_db *db, reg_run_info *info) {
     if (info->out_dir[0] == '\0' &&
         !reg_format(info->out_dir, sizeof info->out_dir, "%s/regress/%" PRId64, info->build_dir, info->id)) {
-        reg_error("--build-dir %s: too long", info->build_dir);
-        return REG_USAGE;
+        return reg_refuse("--build-dir %s: too long", info->build_dir);
     }
     return reg_db_write(db, "UPDATE run SET out_dir=? WHERE id=?",
                         REG_VALUES(REG_TEXT(info->out_dir), REG_NUMBER(info->id)));
@@ -47,8 +46,7 @@ static int insert_job(reg_db *db, sqlite3_stmt *stmt, const reg_run_info *info, 
     reg_command command;
     char seed[24];
     if (!reg_command_build(&command, job, info->build_dir, info->seed, NULL)) {
-        reg_error("job %zu (%s %s): the command is too long", idx, reg_what_name(job->what), job->name);
-        return REG_FAIL;
+        return reg_error("job %zu (%s %s): the command is too long", idx, reg_what_name(job->what), job->name);
     }
     (void)reg_format(seed, sizeof seed, "0x%" PRIx64, info->seed);
     return reg_db_put(db, stmt,
@@ -144,8 +142,7 @@ int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, uint32_t attempt, con
                    REG_NUMBER_IF(measured, result->work[REG_WORK_CYCLES]),
                    REG_NUMBER_IF(measured, result->work[REG_WORK_BOUND]), REG_NUMBER(run), REG_NUMBER(idx)));
     if (status == REG_OK && sqlite3_changes(db->handle) != 1) {
-        reg_error("%s: run %" PRId64 ", job %zu: another runner has recorded it", db->path, run, idx);
-        status = REG_FAIL;
+        status = reg_error("%s: run %" PRId64 ", job %zu: another runner has recorded it", db->path, run, idx);
     }
     return status;
 }
@@ -166,8 +163,7 @@ int reg_db_find_run(reg_db *db, const char *text, int64_t *run) {
     sqlite3_stmt *stmt = NULL;
     uint64_t number = 0;
     if (text != NULL && !opt_number(text, 1, INT64_MAX, &number)) {
-        reg_error("run \"%s\": expected the number of a run", text);
-        return REG_USAGE;
+        return reg_refuse("run \"%s\": expected the number of a run", text);
     }
     if (reg_db_ask(db, text == NULL ? "SELECT max(id) FROM run" : "SELECT id FROM run WHERE id=?", &stmt,
                    REG_VALUES(REG_NUMBER(number))) != REG_OK) {

@@ -240,8 +240,7 @@ static reg_status parse_args(const suite_reader *reader, suite_line *line, char 
 
 int reg_suite_add(reg_suite *suite, const reg_job *job) {
     if (!rep_more(&suite->jobs, suite->count, sizeof *suite->jobs)) {
-        reg_error("out of memory");
-        return REG_FAIL;
+        return reg_error("out of memory");
     }
     suite->jobs[suite->count++] = *job;
     return REG_OK;
@@ -434,8 +433,7 @@ static reg_status parse_line(const suite_reader *reader, char *text) {
 static reg_status parse_file(suite_reader *reader) {
     FILE *file = fopen(reader->path, "re");
     if (file == NULL) {
-        reg_error("%s: cannot read the suite: %s", reader->path, strerror(errno));
-        return REG_USAGE;
+        return reg_refuse("%s: cannot read the suite: %s", reader->path, strerror(errno));
     }
     char text[REG_TEXT_MAX];
     reg_status status = REG_OK;
@@ -448,8 +446,7 @@ static reg_status parse_file(suite_reader *reader) {
         }
     }
     if (status == REG_OK && ferror(file)) {
-        reg_error("%s: cannot read the suite: %s", reader->path, strerror(errno));
-        status = REG_USAGE;
+        status = reg_refuse("%s: cannot read the suite: %s", reader->path, strerror(errno));
     }
     (void)fclose(file);
     return status;

@@ -33,8 +33,7 @@ static int add_part(reg_db *db, int64_t run, const part *p, json_t *document) {
     json_t *value = p->one ? json_incref(json_array_get(rows, 0)) : json_incref(rows);
     json_decref(rows);
     if (status == REG_OK && json_object_set_new(document, p->key, value) != 0) {
-        reg_error("out of memory");
-        status = REG_FAIL;
+        status = reg_error("out of memory");
     }
     reg_table_free(&table);
     return status;

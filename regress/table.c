@@ -39,8 +39,7 @@ int reg_table_column(reg_table *table, size_t at, const char *name, const char *
     if (own == NULL) {
         own = calloc(1, sizeof *own);
         if (own == NULL) {
-            reg_error("out of memory");
-            return REG_FAIL;
+            return reg_error("out of memory");
         }
         memcpy(own->column, table->columns, table->column_count * sizeof *own->column);
         table->owned = own;
@@ -74,8 +73,7 @@ const char *reg_table_cell(const reg_table *table, size_t row, const char *key) 
 int reg_table_add(reg_table *table, const char *const *cells) {
     const size_t columns = table->column_count;
     if (!rep_more(&table->cells, table->row_count, columns * sizeof *table->cells)) {
-        reg_error("out of memory");
-        return REG_FAIL;
+        return reg_error("out of memory");
     }
     char **row = table->cells + table->row_count * columns;
     for (size_t i = 0; i < columns; i++) {
@@ -84,8 +82,7 @@ int reg_table_add(reg_table *table, const char *const *cells) {
             while (i > 0) {
                 free(row[--i]);
             }
-            reg_error("out of memory");
-            return REG_FAIL;
+            return reg_error("out of memory");
         }
     }
     table->row_count++;
@@ -97,8 +94,7 @@ int reg_table_query(reg_table *table, reg_db *db, struct sqlite3_stmt *stmt) {
     int status = REG_OK;
     int step = SQLITE_DONE;
     if (table->column_count > sizeof row / sizeof row[0] || (size_t)sqlite3_column_count(stmt) != table->column_count) {
-        reg_error("a query has other columns than its table");
-        status = REG_FAIL;
+        status = reg_error("a query has other columns than its table");
     }
     while (status == REG_OK && (step = sqlite3_step(stmt)) == SQLITE_ROW) {
         for (size_t i = 0; i < table->column_count; i++) {
@@ -258,15 +254,13 @@ struct json_t *reg_table_json(const reg_table *table) {
 
 int reg_json_print(struct json_t *document, FILE *out) {
     if (document == NULL) {
-        reg_error("out of memory");
-        return REG_FAIL;
+        return reg_error("out of memory");
     }
     int bad = json_dumpf(document, out, JSON_INDENT(1)); /* a full disk is found when stdout is closed */
     json_decref(document);
     fputc('\n', out);
     if (bad != 0 && ferror(out) == 0) {
-        reg_error("cannot write JSON");
-        return REG_FAIL;
+        return reg_error("cannot write JSON");
     }
     return REG_OK;
 }

@@ -11,13 +11,27 @@
 #include <time.h>
 #include <unistd.h>
 
-void reg_error(const char *fmt, ...) {
+/* In one piece: several processes may write to stderr. */
+static void say(const char *fmt, va_list args) {
     char text[REG_TEXT_MAX * 4];
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    fprintf(stderr, "tandem-regress: %s\n", text);
+}
+
+int reg_error(const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
+    say(fmt, args);
     va_end(args);
-    fprintf(stderr, "tandem-regress: %s\n", text);
+    return REG_FAIL;
+}
+
+int reg_refuse(const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    say(fmt, args);
+    va_end(args);
+    return REG_USAGE;
 }
 
 bool reg_format(char *out, size_t size, const char *fmt, ...) {
@@ -31,8 +45,7 @@ bool reg_format(char *out, size_t size, const char *fmt, ...) {
 int reg_make_dirs(const char *path) {
     char part[REG_PATH_MAX];
     if (!reg_format(part, sizeof part, "%s", path)) {
-        reg_error("%s: path too long", path);
-        return REG_FAIL;
+        return reg_error("%s: path too long", path);
     }
     for (char *p = part + 1; *p != '\0'; p++) {
         if (*p != '/') {
@@ -40,15 +53,13 @@ int reg_make_dirs(const char *path) {
         }
         *p = '\0';
         if (mkdir(part, 0777) != 0 && errno != EEXIST) {
-            reg_error("%s: cannot make the folder: %s", part, strerror(errno));
-            return REG_FAIL;
+            return reg_error("%s: cannot make the folder: %s", part, strerror(errno));
         }
         *p = '/';
     }
     struct stat info;
     if (mkdir(part, 0777) != 0 && (errno != EEXIST || stat(part, &info) != 0 || !S_ISDIR(info.st_mode))) {
-        reg_error("%s: cannot make the folder: %s", part, strerror(errno));
-        return REG_FAIL;
+        return reg_error("%s: cannot make the folder: %s", part, strerror(errno));
     }
     return REG_OK;
 }
@@ -62,8 +73,7 @@ static int remove_entry(const char *path, const struct stat *info, int flag, str
 
 int reg_remove_tree(const char *path) {
     if (nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT) {
-        reg_error("%s: cannot remove: %s", path, strerror(errno));
-        return REG_FAIL;
+        return reg_error("%s: cannot remove: %s", path, strerror(errno));
     }
     return REG_OK;
 }

@@ -1,11 +1,12 @@
-# Generated sources, build/gen/NAME: SystemVerilog and C of a design's registers (regs/NAME.regs), and what its designs/NAME/gen.mk adds.
-# $(call gen,NAME): where they are
+# Generated sources, build/gen/NAME: SystemVerilog and C of a design's registers (regs/NAME.regs), and what its
+# designs/NAME/gen.mk adds. $(call gen,NAME): where they are
 gen = $(BUILD)/gen/$(1)
 
-# $(call generated,NAME,SCRIPTS,ARGUMENTS,INPUT,PACKAGES): the first script writes files into $(call gen,NAME), packages for the RTL among them. Files whose text
-# stays the same keep their time, so nothing is built again for them; a stamp says that the script has run. Paths of a design outside the tree are absolute.
+# $(call generated,NAME,SCRIPTS,ARGUMENTS,INPUT,PACKAGES): the first script writes files into $(call gen,NAME), packages
+# for the RTL among them. Files whose text stays the same keep their time, so nothing is built again for them; a stamp
+# says that the script has run.
 define generated
-$(gen)/$(basename $(notdir $(firstword $(2)))).stamp: $(2) tools/gen_file.py $(4)
+$(gen)/$(basename $(notdir $(firstword $(2)))).stamp: $(2) scripts/gen_file.py $(4)
 	@mkdir -p $$(@D)
 	@$$(PYTHON) $(firstword $(2)) $(3) --out $$(@D)
 	@touch $$@
@@ -14,11 +15,12 @@ GEN_PKGS.$(1) += $(addprefix $(gen)/,$(5))
 endef
 
 REGS := $(foreach d,$(DUTS),$(wildcard $($(d).root)regs/$(d).regs))
-$(foreach r,$(REGS),$(eval $(call generated,$(basename $(notdir $(r))),tools/gen_regs.py tools/regs_tasks.py,$(r),$(r),$(basename $(notdir $(r)))_regs_pkg.sv)))
+$(foreach r,$(REGS),$(eval $(call generated,$(basename $(notdir $(r))),scripts/gen_regs.py scripts/regs_tasks.py,$(r),$(r),$(basename $(notdir $(r)))_regs_pkg.sv)))
 include $(foreach d,$(DUTS),$(wildcard $($(d).root)designs/$(d)/gen.mk))
 GENERATED := $(foreach d,$(DUTS),$(GEN_STAMPS.$(d)))
+# a generated file that a dependency names: first the generators of its design run
 $(foreach d,$(DUTS),$(if $(GEN_STAMPS.$(d)),$(eval $(call gen,$(d))/%: $(GEN_STAMPS.$(d)) ;)))
 
 .PHONY: regs
 regs: $(GENERATED) ## docs/NAME/registers.md of every design; what else follows from its registers is made by any build, in build/gen/NAME
-	@for r in $(REGS); do d=$$(basename $$r .regs); $(PYTHON) tools/gen_regs.py $$r --doc $$(dirname $$r)/../docs/$$d/registers.md || exit 1; done
+	@for r in $(REGS); do d=$$(basename $$r .regs); $(PYTHON) scripts/gen_regs.py $$r --doc $$(dirname $$r)/../docs/$$d/registers.md || exit 1; done

@@ -22,7 +22,8 @@ import pathlib
 import re
 import sys
 
-from rtl_modules import Bad, Rtl, write
+from gen_file import write_file
+from rtl_modules import Bad, Rtl
 
 REGISTER = re.compile(r'\b[a-z]\w*_q\b')
 
@@ -146,8 +147,8 @@ def main():
         print(f'gen_taps: {e}', file=sys.stderr)
         return 2
     head = f'// Generated from {args.list} by scripts/gen_taps.py.\n'
-    write(args.sv, head + '\n' + '\n'.join(t.text() for t in taps))
-    write(args.vlt, '`verilator_config\n' + head +
+    write_file(args.sv, head + '\n' + '\n'.join(t.text() for t in taps))
+    write_file(args.vlt, '`verilator_config\n' + head +
           f'// Taps only look: they are no part of the design.\ncoverage_off -file "*{args.sv}"\n'
           'public_flat_rd -module "tap_*" -var "*"\n' +
           ''.join(f'public_flat_rd -module "{m}" -var "{r}"\n' for m, r in public))

@@ -82,7 +82,7 @@ yosys_reads() { # design, Parameter=value...
 
 # A design's words stand in its own rooms: the framework knows none of them, and no other design does. Files of the
 # framework, and comments in them, are the same for every design.
-framework() { sources Makefile 'scripts/*' tools/gen_regs.py tools/regs_tasks.py 'regress/*' 'report/*' 'opt/*' 'tb/*' 'coverage/*' | grep -vE "^(tb|coverage)/($rooms)/"; }
+framework() { sources Makefile 'scripts/*' 'regress/*' 'report/*' 'opt/*' 'tb/*' 'coverage/*' | grep -vE "^(tb|coverage)/($rooms)/"; }
 framework_words() {
     local words
     words=$(design words | tr ' ' '\n' | paste -sd '|')
@@ -107,7 +107,7 @@ designs=$(design list) || exit 1
 rooms=$(paste -sd '|' <<<"$designs")
 echo "waivers: $(cat rtl/*/lint.vlt | grep -cE '^[ \t]*lint_off') in rtl/*/lint.vlt"
 for d in $designs; do
-    [ ! -f "regs/$d.regs" ] || check "register table of $d is up to date" tools/gen_regs.py "regs/$d.regs" --doc "docs/$d/registers.md" --check
+    [ ! -f "regs/$d.regs" ] || check "register table of $d is up to date" scripts/gen_regs.py "regs/$d.regs" --doc "docs/$d/registers.md" --check
 done
 check "table of AXI rules is up to date" tools/axi_table.py --check
 check "activation coefficients are those of the fit" tools/gen_act.py fit --check

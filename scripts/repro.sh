@@ -3,15 +3,7 @@
 # test and a seed (TEST= SEED=), on the configuration that it names, in a build that checks every unit (KIND=tap), with
 # a report of the failure in REPORT= (build/report/<test>-<cfg>-<seed>).
 set -u
-fail() {
-    echo "repro: $1" >&2
-    exit 2
-}
-
-if [ -n "${RUN:-}" ]; then
-    [ -z "${CASE:-}${TEST:-}" ] || fail "RUN=$RUN: expected no CASE= or TEST= beside it"
-    source "$(dirname "$0")/of_run.sh"
-fi
+source "$(dirname "$0")/of_run.sh"
 source "$(dirname "$0")/of_case.sh"
 if [ -n "${CASE:-}" ]; then args=(--case "$CASE"); else args=(--seed "$SEED"); fi
 [ "$KIND" = default ] && KIND=tap

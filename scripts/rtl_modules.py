@@ -1,6 +1,5 @@
 """Modules of a design's RTL as generators see them (gen_taps.py, gen_cover.py, unit_frame.py): parameters, ports,
 declarations, packed structs."""
-import os
 import pathlib
 import re
 
@@ -116,14 +115,3 @@ class Rtl:
         """The modules that this one instantiates."""
         found = re.findall(r'^\s*([a-z]\w*)\s+(?:#\s*\(|u_\w+\s*\()', self.module(name).body, re.M)
         return {m for m in found if m in self.files}
-
-
-def write(path, text):
-    """A file that is as it should be keeps its time."""
-    path = pathlib.Path(path)
-    if path.exists() and path.read_text(encoding='utf-8') == text:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(path.name + '.tmp')
-    new.write_text(text, encoding='utf-8')
-    os.replace(new, path)

@@ -4,15 +4,7 @@
 # unless KIND= says otherwise. The small case goes to OUTPUT= (beside the stored one,
 # build/cases/<test>-<cfg>-<seed>-small.case).
 set -u
-fail() {
-    echo "shrink: $1" >&2
-    exit 2
-}
-
-if [ -n "${RUN:-}" ]; then
-    [ -z "${CASE:-}${TEST:-}" ] || fail "RUN=$RUN: expected no CASE= or TEST= beside it"
-    source "$(dirname "$0")/of_run.sh"
-fi
+source "$(dirname "$0")/of_run.sh"
 source "$(dirname "$0")/of_case.sh"
 [ -z "${CASE:-}" ] || [ -z "${KNOBS:-}" ] || fail "$KNOBS: a stored case has its knobs, expected TEST= SEED= beside them"
 case $TEST in

@@ -14,7 +14,8 @@ import pathlib
 import re
 import sys
 
-from rtl_modules import Bad, Module, without_comments, write
+from gen_file import write_file
+from rtl_modules import Bad, Module, without_comments
 from unit_duts import directive
 
 
@@ -74,7 +75,7 @@ def main():
     try:
         text = without_comments(pathlib.Path(source).read_text(encoding='utf-8'))
         frame = Frame(Module(found['dut'], text), found)
-        write(out, f'// Generated from {bench} by scripts/unit_frame.py.\n' + frame.text())
+        write_file(out, f'// Generated from {bench} by scripts/unit_frame.py.\n' + frame.text())
     except (Bad, OSError) as e:
         print(f'unit_frame: {bench}: {e}', file=sys.stderr)
         return 2

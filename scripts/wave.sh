@@ -2,13 +2,8 @@
 # make wave: the waveform of a failure of a regression (RUN=number [JOB=number]). The one that the run has left, else
 # the case runs again; gtkwave opens it where there is a display, and the command stands in the last line.
 set -u
-fail() {
-    echo "wave: $1" >&2
-    exit 2
-}
-
-[ -n "${RUN:-}" ] || fail "expected RUN=number of a run [JOB=number of a job]"
 source "$(dirname "$0")/of_run.sh"
+[ -n "${RUN:-}" ] || fail "expected RUN=number of a run [JOB=number of a job]"
 wave=$(sed -n 's/^wave=//p' <<<"$failure")
 if [ -z "$wave" ] || [ ! -f "$wave" ]; then
     folder=$BUILD/wave/$RUN-$(sed -n 's/^job=//p' <<<"$failure")

@@ -21,7 +21,7 @@ reg B 0x1FC w1c "last"
 def gen_regs(tmp_path, text, *extra):
     source = tmp_path / "x.regs"
     source.write_text(text)
-    return subprocess.run([str(ROOT / "tools/gen_regs.py"), str(source), "--out", str(tmp_path), "--doc", str(tmp_path / "x.md"), *extra], capture_output=True, text=True)
+    return subprocess.run([str(ROOT / "scripts/gen_regs.py"), str(source), "--out", str(tmp_path), "--doc", str(tmp_path / "x.md"), *extra], capture_output=True, text=True)
 
 
 def test_generated_files(tmp_path):
@@ -168,14 +168,14 @@ def test_bad_tasks(tmp_path, old, new, line, text):
 
 
 def test_missing_description(tmp_path):
-    done = subprocess.run([str(ROOT / "tools/gen_regs.py"), str(tmp_path / "none")], capture_output=True, text=True)
+    done = subprocess.run([str(ROOT / "scripts/gen_regs.py"), str(tmp_path / "none")], capture_output=True, text=True)
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
 
 
 def test_full_disk_leaves_no_file(tmp_path):
     source = tmp_path / "x.regs"
     source.write_text(GOOD)
-    done = subprocess.run(["bash", "-c", 'ulimit -f 0; trap "" XFSZ; exec "$@"', "-", str(ROOT / "tools/gen_regs.py"), str(source), "--out",
+    done = subprocess.run(["bash", "-c", 'ulimit -f 0; trap "" XFSZ; exec "$@"', "-", str(ROOT / "scripts/gen_regs.py"), str(source), "--out",
                            str(tmp_path)], capture_output=True, text=True)
     assert done.returncode != 0 and len(done.stderr.splitlines()) == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.regs"]

@@ -392,6 +392,26 @@ static void ports_and_gates(void **state) {
     tb_sim_close(&b.sim);
 }
 
+static void formatted(void **state) {
+    (void)state;
+    static const char *const want[] = {"lane 3|2 words|none", "1|0", "only this"};
+    static const char *const text[] = {"first 0 (toy.u_a): data, task 0, transaction 5, lane 3, cycle 0: got 2 words, "
+                                       "expected none; its input was right",
+                                       "first 0 (toy.u_a): data, task 0, transaction 5, cycle 0: got 1, expected 0; "
+                                       "its input was right",
+                                       "first 0 (toy.u_a): data, task 0, transaction 5, cycle 0: got only this, "
+                                       "expected ; its input was right"};
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        char line[300];
+        bench b;
+        open_chain(&b);
+        tb_check_failf(&b.checks.check[2], "data", 5, "%s", want[i]);
+        tb_check_text(&b.checks.failure[0], line, sizeof line);
+        assert_string_equal(line, text[i]);
+        done(&b);
+    }
+}
+
 /* ---- checks that sleep ---- */
 static tb_sig sleeper_value(const tb_check *c) {
     return ((probe *)c->state)->value;
@@ -915,6 +935,7 @@ int main(void) {
         cmocka_unit_test(order_reset_clock),
         cmocka_unit_test(port_names),
         cmocka_unit_test(ports_and_gates),
+        cmocka_unit_test(formatted),
         cmocka_unit_test(sleep_and_wake),
         cmocka_unit_test(called_together),
         cmocka_unit_test(shared_signals),

@@ -12,7 +12,8 @@ import struct
 import sys
 from decimal import Decimal, getcontext
 
-from gen_file import Bad, finish, read_input
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
+from gen_file import Bad, finish, read_input  # noqa: E402
 
 SEGMENTS = 16
 # name, bound R; in the order of the table

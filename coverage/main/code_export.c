@@ -183,10 +183,9 @@ static int add_property(user *u, const code_options *o, const code_item *item, c
         return rc;
     }
     if (!code_source_note(&source, item->line, "bug", bug, sizeof bug)) {
-        (void)snprintf(err->text, sizeof err->text,
-                       "%.200s:%" PRIu32 ": cover property %.60s: expected a comment \"// bug: ...\" on or above it",
-                       item->file, item->line, item->name);
-        rc = COV_BAD_FILE;
+        rc = cov_fail(err, COV_BAD_FILE,
+                      "%.200s:%" PRIu32 ": cover property %.60s: expected a comment \"// bug: ...\" on or above it",
+                      item->file, item->line, item->name);
     }
     /* of the property, else of its module or unit of a list: in the comment at the left margin next above */
     uint32_t head = item->line;

@@ -166,8 +166,7 @@ static void put_source(FILE *out, const void *ctx) {
 int code_tool_html(const code_view *view, const char *root, const char *dir, cov_error *err) {
     char name[600];
     if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
-        (void)snprintf(err->text, sizeof err->text, "%.200s: %s", dir, strerror(errno));
-        return COV_IO;
+        return cov_fail(err, COV_IO, "%.200s: %s", dir, strerror(errno));
     }
     int rc = COV_OK;
     for (size_t f = 0; rc == COV_OK && f < view->file_count; f++) {

@@ -300,9 +300,8 @@ static int judge(void *ctx, const char *name, double limit, cov_error *err) {
     }
     const code_tally *t = tally_of(view, name);
     if (t == NULL) {
-        (void)snprintf(err->text, sizeof err->text,
-                       "nothing has this name: line, branch, toggle, waived, unexplained, KIND.UNIT");
-        return COV_BAD_FILE;
+        return cov_fail(err, COV_BAD_FILE,
+                        "nothing has this name: line, branch, toggle, waived, unexplained, KIND.UNIT");
     }
     tell(g->o, &g->told, name, code_percent(t), code_percent_before(t), limit, false);
     g->below += code_percent(t) < limit;

@@ -8,8 +8,7 @@
 #include "report/report.h"
 
 static int no_memory(cov_error *err) {
-    (void)snprintf(err->text, sizeof err->text, "out of memory");
-    return COV_NO_MEMORY;
+    return cov_fail(err, COV_NO_MEMORY, "out of memory");
 }
 
 static int by_name(const void *a, const void *b) {

@@ -90,8 +90,7 @@ static int judge(void *ctx, const char *name, double limit, cov_error *err) {
     } else if (limit > 100.0) {
         return COV_BAD_FILE;
     } else if (!percent_of(g->data, name, &percent)) {
-        (void)snprintf(err->text, sizeof err->text, "nothing in %.100s has the name %.80s", g->t->files[0], name);
-        return COV_BAD_FILE;
+        return cov_fail(err, COV_BAD_FILE, "nothing in %.100s has the name %.80s", g->t->files[0], name);
     } else {
         tell(g, name, percent, limit, percent >= limit);
     }

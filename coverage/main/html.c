@@ -150,8 +150,7 @@ static int write_page(const cov_data *data, const cov_data_group *group, const c
 int tool_html(const cov_data *data, const char *dir, cov_error *err) {
     char name[160];
     if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
-        (void)snprintf(err->text, sizeof err->text, "%.200s: %s", dir, strerror(errno));
-        return COV_IO;
+        return cov_fail(err, COV_IO, "%.200s: %s", dir, strerror(errno));
     }
     int rc = COV_OK;
     for (uint32_t g = 0; rc == COV_OK && g < data->group_count; g++) {

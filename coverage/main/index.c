@@ -243,8 +243,7 @@ static int write_page(page *p, const tool *t, cov_error *err) {
     p->out = file.file;
     if (!put_page(p)) {
         rep_file_drop(&file);
-        (void)snprintf(err->text, sizeof err->text, "%.200s: expected the JSON of tandem-cov code report", t->code);
-        return COV_IO;
+        return cov_fail(err, COV_IO, "%.200s: expected the JSON of tandem-cov code report", t->code);
     }
     return tool_told(rep_file_close(&file, false), t->output, err);
 }

@@ -63,22 +63,19 @@ static int read_tried(plan *p, const char *path, cov_error *err) {
         sorted[i] = &p->holes[i];
     }
     if (sorted == NULL) {
-        (void)snprintf(err->text, sizeof err->text, "out of memory");
-        rc = COV_NO_MEMORY;
+        rc = cov_fail(err, COV_NO_MEMORY, "out of memory");
     } else {
         qsort(sorted, p->hole_count, sizeof *sorted, by_hole_name);
     }
     while (rc == COV_OK && getline(&line, &room, in) > 0) {
         number++;
         if (line[0] != '#' && !take_tries(sorted, p->hole_count, line)) {
-            (void)snprintf(err->text, sizeof err->text,
-                           "%.200s:%" PRIu32 ": expected tries, a tab and the name of a bin", path, number);
-            rc = COV_BAD_FILE;
+            rc = cov_fail(err, COV_BAD_FILE, "%.200s:%" PRIu32 ": expected tries, a tab and the name of a bin", path,
+                          number);
         }
     }
     if (rc == COV_OK && ferror(in)) {
-        (void)snprintf(err->text, sizeof err->text, "%.200s: %s", path, strerror(errno));
-        rc = COV_IO;
+        rc = cov_fail(err, COV_IO, "%.200s: %s", path, strerror(errno));
     }
     free(line);
     free(sorted);
@@ -222,8 +219,7 @@ static int make_plan(plan *p, const tool *t, cov_error *err) {
     rc = rc == COV_OK ? plan_read_holes(p, err) : rc;
     rc = rc == COV_OK && t->plan.tried != NULL ? read_tried(p, t->plan.tried, err) : rc;
     if (rc == COV_OK && p->test_count == 0 && p->hole_count > 0) {
-        (void)snprintf(err->text, sizeof err->text, "%.200s: no hint names a test", t->files[0]);
-        rc = COV_BAD_FILE;
+        rc = cov_fail(err, COV_BAD_FILE, "%.200s: no hint names a test", t->files[0]);
     }
     rc = rc == COV_OK && t->output != NULL ? tool_told(rep_file_open(&out, t->output), t->output, err) : rc;
     if (rc != COV_OK) {

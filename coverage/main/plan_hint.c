@@ -176,8 +176,7 @@ int plan_read_bins(plan *p, cov_error *err) {
     good = good && list_tests(p);
     p->line_value = good ? malloc(((size_t)p->word_count + 1) * sizeof *p->line_value) : NULL;
     if (p->line_value == NULL) {
-        (void)snprintf(err->text, sizeof err->text, "out of memory");
-        return COV_NO_MEMORY;
+        return cov_fail(err, COV_NO_MEMORY, "out of memory");
     }
     memset(p->line_value, 0xff, ((size_t)p->word_count + 1) * sizeof *p->line_value);
     return COV_OK;

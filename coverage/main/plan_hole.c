@@ -116,8 +116,7 @@ int plan_read_holes(plan *p, cov_error *err) {
     }
     tool_walk(p->data, NULL, take_hole, &r);
     if (r.failed || !list_by_bin(p)) {
-        (void)snprintf(err->text, sizeof err->text, "out of memory");
-        return COV_NO_MEMORY;
+        return cov_fail(err, COV_NO_MEMORY, "out of memory");
     }
     return COV_OK;
 }

@@ -38,8 +38,7 @@ static int reshape(ranking *r, const tool *t, uint32_t i, cov_data *empty, cov_e
         f->job = strdup(one.job);
         f->counts = calloc((size_t)r->all.count_count + 1, sizeof(uint64_t));
         if (f->job == NULL || f->counts == NULL) {
-            (void)snprintf(err->text, sizeof err->text, "out of memory");
-            rc = COV_NO_MEMORY;
+            rc = cov_fail(err, COV_NO_MEMORY, "out of memory");
         } else if (!said(f->job, " cycles ", &f->cycles)) {
             f->cycles = UINT64_MAX;
         }

@@ -63,8 +63,7 @@ int tool_summary(const tool *t) {
     if (rc == COV_OK && t->code != NULL && code == NULL) {
         rc = COV_IO;
     } else if (code != NULL && !figures_of(json_object_get(code, "total"), kinds)) {
-        (void)snprintf(err.text, sizeof err.text, "%.200s: expected the JSON of tandem-cov code report", t->code);
-        rc = COV_BAD_FILE;
+        rc = cov_fail(&err, COV_BAD_FILE, "%.200s: expected the JSON of tandem-cov code report", t->code);
     }
     if (rc == COV_OK && t->output != NULL) {
         rc = write_figures(&data, code != NULL ? kinds : NULL, t->output, &err);

@@ -51,8 +51,7 @@ int npu_cov_open(npu_cov **out, cov_error *err) {
     npu_cov *cov = calloc(1, sizeof *cov);
     *out = NULL;
     if (cov == NULL) {
-        (void)snprintf(err->text, sizeof err->text, "out of memory");
-        return COV_NO_MEMORY;
+        return cov_fail(err, COV_NO_MEMORY, "out of memory");
     }
     for (; model_at(count) != NULL && count + 4 + NPU_FP_GROUPS < MODELS_MAX; count++) {
         groups[count] = model_at(count)->group;

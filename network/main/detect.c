@@ -1,5 +1,4 @@
 /* detect.c - tandem-net detect: boxes in pictures, as text, as JSON, and drawn. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -253,10 +252,8 @@ int netjob_detect(int argc, char **argv) {
     }
     int status = parse(&d, argc, argv);
     status = status < 0 ? 0 : status == 0 ? detect(&d) : status;
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "tandem-net: cannot write to standard output: %s\n", strerror(errno));
-        status = status == 0 ? 1 : status;
-    }
+    const int end = netopt_end(0);
+    status = status == 0 ? end : status;
     photos_free(&d.base);
     return status;
 }

@@ -1,6 +1,7 @@
 /* netopt.c - command lines of tandem-net. */
 #include "netopt.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -110,8 +111,7 @@ int netopt_parse(const netopt_line *line, int argc, char **argv) {
     const int next = line->skip > 0 ? line->skip + 1 : 1;
     rc = rc == 0 && next < argc ? opt_parse(&parsed, argc - next, argv + next, err, sizeof err) : rc;
     if (rc != 0) {
-        fprintf(stderr, "tandem-net: %s\n", err);
-        return 2;
+        return opt_bad("tandem-net", "%s", err);
     }
     if (parsed.help) {
         fputs(line->head, stdout);
@@ -120,4 +120,12 @@ int netopt_parse(const netopt_line *line, int argc, char **argv) {
         return fflush(stdout) == 0 ? -1 : 1;
     }
     return 0;
+}
+
+int netopt_end(int status) {
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "tandem-net: cannot write to standard output: %s\n", strerror(errno));
+        return 1;
+    }
+    return status;
 }

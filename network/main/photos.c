@@ -1,5 +1,4 @@
 /* photos.c - options of tandem-net classify and tandem-net calibrate, and what both need. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,10 +125,8 @@ int netjob_photos(int argc, char **argv) {
     } else if (status < 0) {
         status = 0;
     }
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "tandem-net: cannot write to standard output: %s\n", strerror(errno));
-        status = status == 0 ? 1 : status;
-    }
+    const int end = netopt_end(0);
+    status = status == 0 ? end : status;
     photos_free(&o);
     return status;
 }

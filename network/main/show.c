@@ -1,10 +1,10 @@
 /* show.c - tandem-net --show: what a .param file describes. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "netjob.h"
+#include "netopt.h"
 
 typedef struct hints {
     uint32_t same, different;
@@ -61,8 +61,7 @@ int netjob_show(const char *path, const uint32_t shape[3]) {
         printf("shapes noted in the file: %u as computed, %u others\n", seen.same, seen.different);
     }
     net_graph_free(&graph);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "tandem-net: cannot write to standard output: %s\n", strerror(errno));
+    if (netopt_end(0) != 0) {
         return 1;
     }
     if (status != NET_OK) {

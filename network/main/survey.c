@@ -1,5 +1,4 @@
 /* survey.c - tandem-net survey: many topologies, a line of a table each. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -94,9 +93,5 @@ int netsurvey(const netrun_options *opt, uint64_t most, const char *const *files
         ran += survey_one(opt, most, files[i]);
     }
     printf("\n%u of %u run end to end.\n", ran, count);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "tandem-net: cannot write to standard output: %s\n", strerror(errno));
-        return 1;
-    }
-    return 0;
+    return netopt_end(0);
 }

@@ -53,10 +53,7 @@ static void fifo_cycle(tb_check *c) {
             char where[16];
             snprintf(where, sizeof where, "byte %zu", i);
             if (word[i] != expected[i]) {
-                char got[8], want[8];
-                snprintf(got, sizeof got, "0x%02x", word[i]);
-                snprintf(want, sizeof want, "0x%02x", expected[i]);
-                tb_check_fail(c, "data", s->out, where, got, want);
+                tb_check_failf(c, "data", s->out, "%s|0x%02x|0x%02x", where, word[i], expected[i]);
                 return;
             }
         }
@@ -159,10 +156,8 @@ static void align_finish(tb_check *c) {
     tb_check_value(c, "bytes left", s->out, s->length - s->out, 0);
 }
 
-static const char *const align_inputs[] = {"fifo", NULL};
-
 static const tb_check_ops align_ops = {.unit = "align",
-                                       .inputs = align_inputs,
+                                       .inputs = (const char *const[]){"fifo", NULL},
                                        TB_STATE(align, ALIGN_PORTS),
                                        .open = align_open,
                                        .clear = align_clear,

@@ -37,6 +37,9 @@ typedef struct tb_knob {
     const char *help;
 } tb_knob;
 
+/* The knobs of a test, for its description. */
+#define TB_KNOBS_OF(TABLE) .knobs = (TABLE), .knob_count = sizeof(TABLE) / sizeof *(TABLE)
+
 /* The kind without its flag. */
 static inline tb_knob_kind tb_knob_kind_of(const tb_knob *knob) {
     return (tb_knob_kind)((unsigned)knob->kind & ~(unsigned)TB_KNOB_LATER);

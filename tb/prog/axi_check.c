@@ -2,7 +2,6 @@
 #include "axi_check.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,42 +21,23 @@ static const char head_text[] = "axi-check FILE [--prefix P] [options]\n\n"
                                 "design). One line for each violation. docs/axi-check.md\n\n"
                                 "options:\n";
 
-int axi_check_bad(const axi_check_options *o, const char *format, ...) {
-    va_list args;
-    fprintf(stderr, "%s: ", o->prog);
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fputc('\n', stderr);
-    return 2;
-}
-
-/* Why a value is refused, for the parser; -1. */
-__attribute__((format(printf, 3, 4))) static int wrong(char *err, size_t err_size, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(err, err_size, format, args);
-    va_end(args);
-    return -1;
-}
-
 static int take_severity(void *to, const char *text, char *err, size_t err_size) {
     axi_check_options *o = (axi_check_options *)to;
     char name[64];
     const char *equal = strchr(text, '=');
     const size_t len = equal != NULL ? (size_t)(equal - text) : 0;
     if (len == 0 || len >= sizeof name) {
-        return wrong(err, err_size, "expected RULE=off, note, warning or error, got %.60s", text);
+        return opt_fail(err, err_size, "expected RULE=off, note, warning or error, got %.60s", text);
     }
     memcpy(name, text, len);
     name[len] = '\0';
     const tb_axi_rule rule = tb_axi_rule_find(name);
     const tb_axi_severity severity = tb_axi_severity_find(equal + 1);
     if (rule == TB_AXI_RULES) {
-        return wrong(err, err_size, "no rule %s (docs/axi-rules.md has all of them)", name);
+        return opt_fail(err, err_size, "no rule %s (docs/axi-rules.md has all of them)", name);
     }
     if (severity == TB_AXI_SEV_DEFAULT) {
-        return wrong(err, err_size, "%s: expected off, note, warning or error, got %.60s", name, equal + 1);
+        return opt_fail(err, err_size, "%s: expected off, note, warning or error, got %.60s", name, equal + 1);
     }
     o->severity[rule] = (uint8_t)severity;
     return 0;
@@ -69,12 +49,12 @@ static int take_range(axi_check_options *o, const char *text, char *err, size_t 
     const size_t len = colon != NULL ? (size_t)(colon - text) : 0;
     tb_axi_range *r = &o->range[o->ranges];
     if (o->ranges == AXI_CHECK_RANGES) {
-        return wrong(err, err_size, "range=%.60s: at most %u ranges", text, AXI_CHECK_RANGES);
+        return opt_fail(err, err_size, "range=%.60s: at most %u ranges", text, AXI_CHECK_RANGES);
     }
     snprintf(base, sizeof base, "%.*s", (int)(len < sizeof base ? len : 0), text);
     if (!opt_number(base, 0, UINT64_MAX, &r->base) || !opt_number(colon + 1, 0, UINT64_MAX, &r->bytes) ||
         r->bytes == 0) {
-        return wrong(err, err_size, "range=%.60s: expected BASE:BYTES", text);
+        return opt_fail(err, err_size, "range=%.60s: expected BASE:BYTES", text);
     }
     o->ranges++;
     return 0;
@@ -87,7 +67,7 @@ static int take_project(void *to, const char *text, char *err, size_t err_size) 
     const size_t len = strcspn(text, "=");
     const char *number = text[len] == '=' ? text + len + 1 : NULL;
     if (o->projects == AXI_CHECK_PROJECT) {
-        return wrong(err, err_size, "at most %u rules", AXI_CHECK_PROJECT);
+        return opt_fail(err, err_size, "at most %u rules", AXI_CHECK_PROJECT);
     }
     char *name = o->project[o->projects].name;
     uint64_t *value = &o->project[o->projects].value;
@@ -98,12 +78,12 @@ static int take_project(void *to, const char *text, char *err, size_t err_size) 
     const tb_axi_project_kind kind = tb_axi_project_kind_of(name);
     if (kind == TB_AXI_PROJECT_UNKNOWN) {
         tb_axi_project_names(names, sizeof names);
-        return wrong(err, err_size, "no rule %.60s, expected one of %s, range=BASE:BYTES", text, names);
+        return opt_fail(err, err_size, "no rule %.60s, expected one of %s, range=BASE:BYTES", text, names);
     }
     if ((kind == TB_AXI_PROJECT_NUMBER) != (number != NULL) ||
         (number != NULL && !opt_number(number, 0, UINT64_MAX, value)) || !tb_axi_project_set(&scratch, name, *value)) {
-        return wrong(err, err_size, "%s: expected %s, got %.60s", name,
-                     kind == TB_AXI_PROJECT_NUMBER ? "NAME=N" : "no number", text);
+        return opt_fail(err, err_size, "%s: expected %s, got %.60s", name,
+                        kind == TB_AXI_PROJECT_NUMBER ? "NAME=N" : "no number", text);
     }
     o->projects++;
     return 0;
@@ -112,7 +92,7 @@ static int take_project(void *to, const char *text, char *err, size_t err_size) 
 static int take_file(void *ctx, const char *word, char *err, size_t err_size) {
     axi_check_options *o = (axi_check_options *)ctx;
     if (o->file != NULL) {
-        return wrong(err, err_size, "axi-check: unexpected argument %.60s", word);
+        return opt_fail(err, err_size, "axi-check: unexpected argument %.60s", word);
     }
     o->file = word;
     return 0;
@@ -163,7 +143,7 @@ static int parse(axi_check_options *o, const tb_prog *prog, int argc, char **arg
     const opt_group group = OPT_GROUP(NULL, rows);
     opt_line line = {.group = &group, .groups = 1, .set = 1, .command = "axi-check", .word = take_file, .ctx = o};
     if (opt_parse(&line, argc - 2, argv + 2, err, sizeof err) != 0) {
-        return axi_check_bad(o, "%s", err);
+        return opt_bad(o->prog, "%s", err);
     }
     if (line.help) {
         printf("usage: %s %s", o->prog, head_text);
@@ -175,12 +155,12 @@ static int parse(axi_check_options *o, const tb_prog *prog, int argc, char **arg
     o->protocol = (tb_axi_wave_protocol)protocol;
     o->project_rules = project_rules ? prog->axi_rules : NULL;
     if (o->have_to && o->to < o->from) {
-        return axi_check_bad(o, "--to %" PRIu64 ": expected a cycle that is not before --from", o->to);
+        return opt_bad(o->prog, "--to %" PRIu64 ": expected a cycle that is not before --from", o->to);
     }
     if (o->running && o->at_rest) {
-        return axi_check_bad(o, "--at-rest: contradicts --running");
+        return opt_bad(o->prog, "--at-rest: contradicts --running");
     }
-    return o->file != NULL ? 0 : axi_check_bad(o, "axi-check: expected a waveform file");
+    return o->file != NULL ? 0 : opt_bad(o->prog, "axi-check: expected a waveform file");
 }
 
 int tb_prog_axi_check(const tb_prog *prog, int argc, char **argv) {
@@ -194,5 +174,5 @@ int tb_prog_axi_check(const tb_prog *prog, int argc, char **argv) {
     const uint64_t mib = stat(o.file, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size >> 20 : 0;
     const unsigned seconds = SECONDS + (unsigned)(mib < 4096 ? mib : 4096) * SECONDS_PER_MIB;
     const int done = tb_wave_guard(o.file, axi_check_file, &o, seconds, MEMORY_MIB, err, sizeof err);
-    return done >= 0 ? done : axi_check_bad(&o, "%s", err);
+    return done >= 0 ? done : opt_bad(o.prog, "%s", err);
 }

@@ -32,8 +32,6 @@ typedef struct axi_check_options {
     tb_axi_range range[AXI_CHECK_RANGES];
 } axi_check_options;
 
-/* One line on standard error; 2. */
-__attribute__((format(printf, 2, 3))) int axi_check_bad(const axi_check_options *o, const char *format, ...);
 /* The work, which a damaged file may break: for tb_wave_guard(). ctx: axi_check_options. Exit status. */
 int axi_check_file(void *ctx);
 

@@ -4,6 +4,7 @@
  */
 #include "axi_check.h"
 #include "report/report.h"
+#include "opt/opt.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -251,7 +252,7 @@ static int print_all(const check *c) {
     }
     /* now, so that the summary comes last also where both go to one place */
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        axi_check_bad(c->o, "output cannot be written: %s", strerror(errno));
+        opt_bad(c->o->prog, "output cannot be written: %s", strerror(errno));
         return 1;
     }
     if (!c->o->json) {
@@ -278,7 +279,7 @@ static int print_list(const check *c) {
     }
     return c->ports.count > 0
                ? 0
-               : axi_check_bad(c->o, "%s: no AXI port: no signal awvalid or arvalid, whatever the prefix", c->o->file);
+               : opt_bad(c->o->prog, "%s: no AXI port: no signal awvalid or arvalid, whatever the prefix", c->o->file);
 }
 
 /* ---- the whole ---- */
@@ -289,12 +290,12 @@ static int find_port(check *c) {
     char err[1024];
     c->port = tb_axi_wave_ports_get(&c->ports, o->prefix, o->side, o->file, err, sizeof err);
     if (c->port == NULL) {
-        return axi_check_bad(o, "%s", err);
+        return opt_bad(o->prog, "%s", err);
     }
     if (tb_axi_wave_bind(c->port, o->protocol, &c->bus, err, sizeof err) != 0 ||
         tb_axi_wave_clock(c->wave, c->port, o->clock, &c->bus, err, sizeof err) != 0 ||
         tb_axi_wave_reset(c->wave, c->port, o->reset, o->reset_level, &c->bus, err, sizeof err) != 0) {
-        return axi_check_bad(o, "%s: %s", o->file, err);
+        return opt_bad(o->prog, "%s: %s", o->file, err);
     }
     full_path(c->bus.clock, c->clock, sizeof c->clock);
     if (c->bus.reset != NULL) {
@@ -308,7 +309,7 @@ static int find_port(check *c) {
         *p = *p == '"' || *p == '\\' || (unsigned char)*p <= ' ' ? '_' : *p;
     }
     if (tb_wave_period(c->wave, c->clock, &c->period, err, sizeof err) != 0) {
-        return axi_check_bad(o, "%s", err);
+        return opt_bad(o->prog, "%s", err);
     }
     return 0;
 }
@@ -318,29 +319,29 @@ static int judge(check *c) {
     char err[512];
     const int rc = tb_axi_wave_samples(c->wave, &c->bus, edge, c, &c->seen, err, sizeof err);
     if (rc < 0) {
-        return axi_check_bad(o, "%s", err);
+        return opt_bad(o->prog, "%s", err);
     }
     if ((c->made && c->mon->oom) || (c->seen.edges > 0 && !c->made && !c->bad_width)) {
-        return axi_check_bad(o, "out of memory");
+        return opt_bad(o->prog, "out of memory");
     }
     if (c->seen.edges == 0) {
-        return axi_check_bad(o, "%s: clock %s never rises", o->file, c->clock);
+        return opt_bad(o->prog, "%s: clock %s never rises", o->file, c->clock);
     }
     if (!c->bad_width && c->edges == 0) {
-        return axi_check_bad(o, "%s: no cycle between --from and --to; the file has %" PRIu64 "..%" PRIu64, o->file,
-                             c->base, c->base + c->seen.edges - 1);
+        return opt_bad(o->prog, "%s: no cycle between --from and --to; the file has %" PRIu64 "..%" PRIu64, o->file,
+                       c->base, c->base + c->seen.edges - 1);
     }
     if (!c->bad_width && c->out_of_reset == 0) {
-        return axi_check_bad(
-            o, "%s: always in reset, so nothing can be judged: reset %s active %s (--reset, --reset-level)", o->file,
-            c->reset, c->bus.reset_high ? "high" : "low");
+        return opt_bad(o->prog,
+                       "%s: always in reset, so nothing can be judged: reset %s active %s (--reset, --reset-level)",
+                       o->file, c->reset, c->bus.reset_high ? "high" : "low");
     }
     if (c->made && rc == 0 && !o->have_to && !o->open_end && !c->late) {
         tb_axi_mon_finish(c->mon, c->last + 1);
     }
     if (fclose(c->lines) != 0) {
         c->lines = NULL;
-        return axi_check_bad(o, "out of memory");
+        return opt_bad(o->prog, "out of memory");
     }
     c->lines = NULL;
     return print_all(c);
@@ -350,12 +351,12 @@ static int work(check *c) {
     char err[512];
     c->wave = tb_wave_open(c->o->file, err, sizeof err);
     if (c->wave == NULL) {
-        return axi_check_bad(c->o, "%s", err);
+        return opt_bad(c->o->prog, "%s", err);
     }
     c->lines = open_memstream(&c->text, &c->text_size);
     c->mon = (tb_axi_monitor *)calloc(1, sizeof *c->mon);
     if (c->lines == NULL || c->mon == NULL || tb_axi_wave_ports_find(c->wave, &c->ports) != 0) {
-        return axi_check_bad(c->o, "out of memory");
+        return opt_bad(c->o->prog, "out of memory");
     }
     if (c->o->list) {
         return print_list(c);

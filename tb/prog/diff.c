@@ -107,8 +107,7 @@ int tb_prog_diff(const tb_prog_options *o) {
                        : tb_tlog_compare(o->dir[0], o->dir[1], print_diff, &t, err, sizeof err);
     if (rc != 0) {
         fflush(stdout);
-        fprintf(stderr, "%s: %s\n", o->self, err);
-        return 2;
+        return opt_bad(o->self, "%s", err);
     }
     if (t.different + t.only_a + t.only_b == 0) {
         printf("equal: %" PRIu64 " streams\n", t.streams);

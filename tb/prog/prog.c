@@ -377,8 +377,7 @@ int tb_prog_main(const tb_prog *prog, int argc, char **argv) {
         return tb_prog_axi_check(prog, argc, argv);
     }
     if (tb_prog_parse(&o, prog, argc, argv, err, sizeof err) != 0) {
-        fprintf(stderr, "%s: %s\n", argv[0], err);
-        return 2;
+        return opt_bad(argv[0], "%s", err);
     }
     if (o.help) {
         tb_prog_usage(stdout, &o);

@@ -121,8 +121,7 @@ int tb_prog_shrink(tb_prog_options *o) {
     tb_shrink_stats stats;
     job j = {.o = o};
     if (tb_prog_load(o, &j.seed, j.err, sizeof j.err) != 0) {
-        fprintf(stderr, "%s: %s\n", o->self, j.err);
-        return 2;
+        return opt_bad(o->self, "%s", j.err);
     }
     tb_shrink_cfg cfg = {.ctx = &j,
                          .legal = legal,

@@ -1,6 +1,5 @@
 /* wave_cmd.c - the command wave: what is in a waveform file, as a table, a picture or a save file for GTKWave. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,17 +35,6 @@ typedef struct wave_job {
     int exponent;
 } wave_job;
 
-/* One line; the exit status. */
-__attribute__((format(printf, 2, 3))) static int bad(const wave_options *o, const char *format, ...) {
-    va_list args;
-    fprintf(stderr, "%s: ", o->prog);
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fputc('\n', stderr);
-    return 2;
-}
-
 static int take_file(void *ctx, const char *word, char *err, size_t err_size) {
     wave_options *o = (wave_options *)ctx;
     if (o->file != NULL) {
@@ -74,7 +62,7 @@ static int parse(wave_options *o, int argc, char **argv) {
     const opt_group group = OPT_GROUP(NULL, rows);
     opt_line line = {.group = &group, .groups = 1, .command = "wave", .word = take_file, .ctx = o};
     if (opt_parse(&line, argc - 2, argv + 2, err, sizeof err) != 0) {
-        return bad(o, "%s", err);
+        return opt_bad(o->prog, "%s", err);
     }
     o->scopes = scopes.count;
     if (line.help) {
@@ -86,7 +74,7 @@ static int parse(wave_options *o, int argc, char **argv) {
               stdout);
         return -1;
     }
-    return o->file != NULL ? 0 : bad(o, "wave: expected a waveform file");
+    return o->file != NULL ? 0 : opt_bad(o->prog, "wave: expected a waveform file");
 }
 
 /* ---- tables ---- */
@@ -169,7 +157,7 @@ static int print_values(const wave_job *j) {
     }
     free(t.text);
     free(want);
-    return status == 0 ? 0 : bad(j->o, "%s", err);
+    return status == 0 ? 0 : opt_bad(j->o->prog, "%s", err);
 }
 
 /* ---- files ---- */
@@ -221,13 +209,13 @@ static int work(void *ctx) {
     char err[512];
     j->wave = tb_wave_open(o->file, err, sizeof err);
     if (j->wave == NULL || find_clock(j, err, sizeof err) != 0) {
-        return bad(o, "%s", err);
+        return opt_bad(o->prog, "%s", err);
     }
     tb_wave_times(j->wave, &j->first, &j->last, &j->exponent);
     for (size_t i = 0; i < o->scopes; i++) {
         const size_t n = tb_wave_instance(j->wave, o->scope[i], j->path + j->paths, MAX_SIGNALS - j->paths);
         if (n == 0) {
-            return bad(o, "no signals in scope %.200s (without options: a list of scopes)", o->scope[i]);
+            return opt_bad(o->prog, "no signals in scope %.200s (without options: a list of scopes)", o->scope[i]);
         }
         j->group[j->groups++] = (tb_wave_group){.title = o->scope[i], .signal = j->path + j->paths, .count = n};
         j->paths += n;
@@ -237,8 +225,9 @@ static int work(void *ctx) {
         return 0;
     }
     if (o->svg != NULL || o->gtkw != NULL) {
-        return o->scopes > 0 ? write_files(j)
-                             : bad(o, "%s: expected --signals beside it", o->svg != NULL ? "--svg" : "--gtkw");
+        return o->scopes > 0
+                   ? write_files(j)
+                   : opt_bad(o->prog, "%s: expected --signals beside it", o->svg != NULL ? "--svg" : "--gtkw");
     }
     if (o->scopes > 0) {
         return print_values(j);
@@ -256,10 +245,10 @@ int tb_prog_wave(int argc, char **argv) {
     }
     wave_job *j = (wave_job *)calloc(1, sizeof *j);
     if (j == NULL) {
-        return bad(&o, "out of memory");
+        return opt_bad(o.prog, "out of memory");
     }
     j->o = &o;
     const int done = tb_wave_guard(o.file, work, j, CPU_SECONDS, MEMORY_MIB, err, sizeof err);
     free(j);
-    return done >= 0 ? done : bad(&o, "%s", err);
+    return done >= 0 ? done : opt_bad(o.prog, "%s", err);
 }

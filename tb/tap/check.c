@@ -3,6 +3,7 @@
 #include "plan.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #ifdef __AVX2__
@@ -425,9 +426,26 @@ void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const 
     all->plan->failed = true;
 }
 
+/* What stands behind the last bar, which ends the rest; NULL: there is none. */
+static const char *cut(char *text) {
+    char *bar = strrchr(text, '|');
+    if (bar != NULL) {
+        *bar++ = '\0';
+    }
+    return bar;
+}
+
+void tb_check_failf(tb_check *c, const char *stream, uint64_t transaction, const char *format, ...) {
+    char text[320];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const char *expected = cut(text), *got = cut(text);
+    tb_check_fail(c, stream, transaction, got != NULL ? text : NULL, got != NULL ? got : text,
+                  expected != NULL ? expected : "");
+}
+
 void tb_check_differs(tb_check *c, const char *stream, uint64_t transaction, uint64_t got, uint64_t expected) {
-    char g[24], e[24];
-    snprintf(g, sizeof g, "0x%" PRIx64, got);
-    snprintf(e, sizeof e, "0x%" PRIx64, expected);
-    tb_check_fail(c, stream, transaction, NULL, g, e);
+    tb_check_failf(c, stream, transaction, "0x%" PRIx64 "|0x%" PRIx64, got, expected);
 }

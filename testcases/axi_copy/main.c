@@ -203,8 +203,7 @@ int main(int argc, char **argv) {
     const tb_test test = {.name = "axi_copy",
                           .about = "random copies on the engine and its golden model",
                           .is_operator = true,
-                          .knobs = knobs,
-                          .knob_count = sizeof knobs / sizeof *knobs,
+                          TB_KNOBS_OF(knobs),
                           .size = size,
                           .execute = execute};
     copy_cov cov = {0};

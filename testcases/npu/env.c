@@ -322,6 +322,10 @@ bool tc_expect(tc_run *run, const char *name, uint32_t offset, uint32_t mask, ui
     return true;
 }
 
+int tc_no_memory(tc_run *run) {
+    return opt_fail(run->err, sizeof run->err, "%s: out of memory", run->test->name);
+}
+
 int tc_check(const tc_test *test, uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) {
     return test->check != NULL ? test->check(n, knobs, err, err_size) : 0;
 }

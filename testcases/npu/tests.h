@@ -168,6 +168,8 @@ int tc_open(tc_run *run, uint64_t ddr_bytes, uint32_t timeout_us);
 void tc_close(tc_run *run);
 /* Note a failure: stable signature, then one line. The device's own failure, if it has one, takes precedence. */
 void tc_fail(tc_run *run, const char *signature, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Say in run->err that memory has run out. -1. */
+int tc_no_memory(tc_run *run);
 /* Note that the driver answered `got` where `want` was expected. */
 void tc_driver_failed(tc_run *run, const char *what, npu_status got, npu_status want);
 /* Nothing failed so far, on the device and in the executor. */

@@ -74,5 +74,5 @@ static int run(unit *u) {
 const unit_bench unit_this_bench = {.name = "toy",
                                     .about = "for tests of the command line",
                                     .knobs = knobs,
-                                    .nknobs = sizeof knobs / sizeof *knobs,
+                                    .knob_count = sizeof knobs / sizeof *knobs,
                                     .run = run};

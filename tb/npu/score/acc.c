@@ -2,7 +2,6 @@
 #include "gemm_work.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define PORTS en_i, first_i, last_i, ps_i[2], valid_o, sum_o[2]
 typedef struct state {
@@ -40,19 +39,16 @@ static void wrong_columns(tb_check *c, const state *s, uint32_t valid) {
     while (((valid ^ s->expected) >> col & 1u) == 0) {
         col++;
     }
-    char where[96], g[48], e[48];
+    char where[96];
     where_is(c, s, 0, col, where, sizeof where);
-    snprintf(g, sizeof g, "sums of the columns 0x%" PRIx32, valid);
-    snprintf(e, sizeof e, "0x%" PRIx32, s->expected);
-    tb_check_fail(c, "columns", s->count, where, g, e);
+    tb_check_failf(c, "columns", s->count, "%s|sums of the columns 0x%" PRIx32 "|0x%" PRIx32, where, valid,
+                   s->expected);
 }
 
 static void wrong_sum(tb_check *c, state *s, uint32_t stream, uint32_t col, int32_t got, int32_t expected) {
-    char where[96], g[16], e[16];
+    char where[96];
     where_is(c, s, stream, col, where, sizeof where);
-    snprintf(g, sizeof g, "%" PRId32, got);
-    snprintf(e, sizeof e, "%" PRId32, expected);
-    tb_check_fail(c, "sum", s->count, where, g, e);
+    tb_check_failf(c, "sum", s->count, "%s|%" PRId32 "|%" PRId32, where, got, expected);
 }
 
 static void check_sums(tb_check *c, state *s) {
@@ -115,10 +111,8 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"mesh", NULL};
-
 const tb_check_ops npu_score_acc = {.unit = "acc",
-                                    .inputs = inputs,
+                                    .inputs = (const char *const[]){"mesh", NULL},
                                     TB_STATE(state, PORTS),
                                     .wake = "valid_o, en_i",
                                     .open = open,

@@ -5,7 +5,6 @@
 #include "score.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #define LATENCY 6u
@@ -48,12 +47,8 @@ static void take_out(tb_check *c, state *s) {
     const uint32_t *got = (const uint32_t *)s->y_o.ptr;
     for (uint32_t l = 0; l < s->lanes; l++) {
         if (got[l] != v->y[l]) {
-            char where[96], g[16], e[16];
-            snprintf(where, sizeof where, "%s, lane %" PRIu32 ", v 0x%08" PRIx32,
-                     v->act < CM_ACT_COUNT ? names[v->act] : "?", l, v->x[l]);
-            snprintf(g, sizeof g, "0x%08" PRIx32, got[l]);
-            snprintf(e, sizeof e, "0x%08" PRIx32, v->y[l]);
-            tb_check_fail(c, "y", s->out, where, g, e);
+            tb_check_failf(c, "y", s->out, "%s, lane %" PRIu32 ", v 0x%08" PRIx32 "|0x%08" PRIx32 "|0x%08" PRIx32,
+                           v->act < CM_ACT_COUNT ? names[v->act] : "?", l, v->x[l], got[l], v->y[l]);
             break;
         }
     }
@@ -87,10 +82,8 @@ static void cycle(tb_check *c) {
     c->again = (s->history & ((1u << LATENCY) - 1)) != 0;
 }
 
-static const char *const inputs[] = {"fp_add", "fp_mul", "fp_i32_to_f32", NULL};
-
 const tb_check_ops npu_score_act = {.unit = "act",
-                                    .inputs = inputs,
+                                    .inputs = (const char *const[]){"fp_add", "fp_mul", "fp_i32_to_f32", NULL},
                                     TB_STATE(state, PORTS),
                                     .wake = "valid_i, valid_o",
                                     .open = open,

@@ -18,12 +18,8 @@
         wr_req_bytes_o, wr_valid_o, wr_ready_i, wr_data_o, wr_idle_i, event_o
 typedef struct state {
     TB_PORTS(ports, PORTS);
-    struct {
-        TB_PORTS(ports, WALK_PORTS);
-    } walk[CHANNELS];
-    struct {
-        TB_PORTS(ports, CHAN_PORTS);
-    } chan[CHANNELS];
+    TB_SIGNALS(walk[CHANNELS], WALK_PORTS);
+    TB_SIGNALS(chan[CHANNELS], CHAN_PORTS);
     bool active, fresh; /* a task runs; it has begun in the cycle before */
     uint32_t raw[TASK_WORDS];
     npu_score_task now;
@@ -62,8 +58,8 @@ const tb_check *npu_score_alu_whole(const tb_check *c) {
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     for (uint32_t i = 0; i < CHANNELS; i++) {
-        if (npu_score_alu_bind(c, "alu_walk", i, TB_PORTS_OF(s->walk[i].ports, WALK_PORTS), err, err_size) != 0 ||
-            npu_score_alu_bind(c, "alu_chan", i, TB_PORTS_OF(s->chan[i].ports, CHAN_PORTS), err, err_size) != 0) {
+        if (npu_score_alu_bind(c, "alu_walk", i, TB_PORTS_OF(s->walk[i], WALK_PORTS), err, err_size) != 0 ||
+            npu_score_alu_bind(c, "alu_chan", i, TB_PORTS_OF(s->chan[i], CHAN_PORTS), err, err_size) != 0) {
             return -1;
         }
     }
@@ -165,10 +161,8 @@ static void finish(tb_check *c) {
     tb_check_value(c, "done", c->task, !s->active, 1);
 }
 
-static const char *const inputs[] = {"npu_regs", "alu_walk", "alu_chan", NULL};
-
 const tb_check_ops npu_score_alu = {.unit = "alu",
-                                    .inputs = inputs,
+                                    .inputs = (const char *const[]){"npu_regs", "alu_walk", "alu_chan", NULL},
                                     TB_STATE(state, PORTS),
                                     .open = open,
                                     .clear = clear,

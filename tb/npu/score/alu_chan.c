@@ -6,7 +6,6 @@
 #include "alu_part.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define SLOTS 16u  /* chunks asked for and not yet written */
 #define SEND 256u  /* words of the ALU in send_buf */
@@ -45,9 +44,7 @@ typedef struct result {
         wr_req_bytes_o, wr_valid_o, wr_ready_i, wr_data_o, wr_level_i, ev_data_o, ev_room_o, ev_word_o
 typedef struct state {
     TB_PORTS(ports, PORTS);
-    struct {
-        TB_PORTS(ports, MATH_PORTS);
-    } math; /* alu_math inside */
+    TB_SIGNALS(math, MATH_PORTS); /* alu_math inside */
     const tb_check *alu;
     bool loaded; /* the task is known */
     cm_alu_task now;
@@ -77,7 +74,7 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    return npu_score_alu_bind(c, "alu_math", 0, TB_PORTS_OF(s->math.ports, MATH_PORTS), err, err_size);
+    return npu_score_alu_bind(c, "alu_math", 0, TB_PORTS_OF(s->math, MATH_PORTS), err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -212,9 +209,8 @@ static void follow_jobs(tb_check *c, state *s) {
     }
     const slot *t = &s->slot[s->jobs % SLOTS];
     if (s->jobs == s->asked || !t->job || s->words - s->claimed < t->out_words) {
-        char got[48];
-        snprintf(got, sizeof got, "a job, %" PRIu64 " words without one sent", s->words - s->claimed);
-        tb_check_fail(c, "write job", s->jobs, NULL, got, "all its words sent before");
+        tb_check_failf(c, "write job", s->jobs, "a job, %" PRIu64 " words without one sent|all its words sent before",
+                       s->words - s->claimed);
         return;
     }
     const uint32_t bytes = s->reduce ? 4 : s->now.dup ? 8 * t->count : 4 * t->count;
@@ -258,11 +254,8 @@ static void follow_words(tb_check *c, state *s) {
     const uint32_t lanes = next_word(s, r, word);
     for (uint32_t l = 0; l < lanes; l++) {
         if (got[l] != word[l]) {
-            char where[40], g[16], e[16];
-            snprintf(where, sizeof where, "element %" PRIu32 " of the word", l);
-            snprintf(g, sizeof g, "0x%08" PRIx32, got[l]);
-            snprintf(e, sizeof e, "0x%08" PRIx32, word[l]);
-            tb_check_fail(c, "word", s->words, where, g, e);
+            tb_check_failf(c, "word", s->words, "element %" PRIu32 " of the word|0x%08" PRIx32 "|0x%08" PRIx32, l,
+                           got[l], word[l]);
             break;
         }
     }
@@ -294,11 +287,7 @@ static void compare_bits(tb_check *c, const char *stream, uint64_t number, const
     for (uint32_t l = 0; l < lanes; l++) {
         const uint32_t g = ((const uint32_t *)got)[l], e = ((const uint32_t *)expected)[l];
         if (g != e) {
-            char where[24], text[2][16];
-            snprintf(where, sizeof where, "lane %" PRIu32, l);
-            snprintf(text[0], sizeof text[0], "0x%08" PRIx32, g);
-            snprintf(text[1], sizeof text[1], "0x%08" PRIx32, e);
-            tb_check_fail(c, stream, number, where, text[0], text[1]);
+            tb_check_failf(c, stream, number, "lane %" PRIu32 "|0x%08" PRIx32 "|0x%08" PRIx32, l, g, e);
             return;
         }
     }
@@ -437,10 +426,7 @@ static void check_pace(tb_check *c, state *s) {
     }
     const uint32_t most = 3 * START + cost(s, &s->slot[s->data % SLOTS]), took = s->drain > 0 ? 3 * s->drain : s->lag;
     if (took > most) {
-        char got[40], expected[40];
-        snprintf(got, sizeof got, "%" PRIu32 " cycles for it", took / 3);
-        snprintf(expected, sizeof expected, "%" PRIu32 " at most", most / 3);
-        tb_check_fail(c, "pace", s->data, NULL, got, expected);
+        tb_check_failf(c, "pace", s->data, "%" PRIu32 " cycles for it|%" PRIu32 " at most", took / 3, most / 3);
     }
 }
 
@@ -482,7 +468,9 @@ static void cycle(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"alu_walk", "dma_rd", NULL};
-
-const tb_check_ops npu_score_alu_chan = {
-    .unit = "alu_chan", .inputs = inputs, TB_STATE(state, PORTS), .open = open, .clear = clear, .cycle = cycle};
+const tb_check_ops npu_score_alu_chan = {.unit = "alu_chan",
+                                         .inputs = (const char *const[]){"alu_walk", "dma_rd", NULL},
+                                         TB_STATE(state, PORTS),
+                                         .open = open,
+                                         .clear = clear,
+                                         .cycle = cycle};

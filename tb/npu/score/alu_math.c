@@ -7,7 +7,6 @@
 #include "alu_part.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define LANES 4u
 #define ACC 32u            /* accumulators of a reduction */
@@ -31,9 +30,7 @@ typedef struct entry {
         valid_o, y_o, act_i, act_p_i[4]
 typedef struct state {
     TB_PORTS(ports, PORTS);
-    struct {
-        TB_PORTS(ports, ACT_PORTS);
-    } inner; /* the activation inside */
+    TB_SIGNALS(inner, ACT_PORTS); /* the activation inside */
     const tb_check *alu;
     uint64_t now, last_word; /* cycles; of the last word of a row, 0: none yet */
     entry ring[RING];        /* by the cycle of the result */
@@ -46,7 +43,7 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    return npu_score_alu_bind(c, "act", 0, TB_PORTS_OF(s->inner.ports, ACT_PORTS), err, err_size);
+    return npu_score_alu_bind(c, "act", 0, TB_PORTS_OF(s->inner, ACT_PORTS), err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -60,11 +57,8 @@ static void clear(tb_check *c) {
 
 static void fail_value(tb_check *c, const state *s, const char *stream, const entry *e, uint32_t lane, uint32_t got,
                        uint32_t expected) {
-    char where[96], g[16], x[16];
-    snprintf(where, sizeof where, "operation %" PRIu32 ", lane %" PRIu32, e->op, lane);
-    snprintf(g, sizeof g, "0x%08" PRIx32, got);
-    snprintf(x, sizeof x, "0x%08" PRIx32, expected);
-    tb_check_fail(c, stream, s->results, where, g, x);
+    tb_check_failf(c, stream, s->results, "operation %" PRIu32 ", lane %" PRIu32 "|0x%08" PRIx32 "|0x%08" PRIx32, e->op,
+                   lane, got, expected);
 }
 
 /* Values that enter the activation. */
@@ -184,7 +178,9 @@ static void cycle(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"act", "alu_chan", NULL};
-
-const tb_check_ops npu_score_alu_math = {
-    .unit = "alu_math", .inputs = inputs, TB_STATE(state, PORTS), .open = open, .clear = clear, .cycle = cycle};
+const tb_check_ops npu_score_alu_math = {.unit = "alu_math",
+                                         .inputs = (const char *const[]){"act", "alu_chan", NULL},
+                                         TB_STATE(state, PORTS),
+                                         .open = open,
+                                         .clear = clear,
+                                         .cycle = cycle};

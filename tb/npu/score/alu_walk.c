@@ -5,7 +5,6 @@
 #include "alu_part.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define CHANNELS 2u
 #define LATE 4u /* cycles to the next chunk, at most: those of the other channel lie between */
@@ -100,12 +99,9 @@ static void compare(tb_check *c, const state *s) {
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
         const uint32_t got = (uint32_t)tb_get(ports[i].sig);
         if (got != ports[i].value) {
-            char where[96], g[16], e[16];
-            snprintf(where, sizeof where, "plane %" PRIu32 ", row %" PRIu32 ", element %" PRIu32, s->plane, s->row,
-                     s->at);
-            snprintf(g, sizeof g, "0x%" PRIx32, got);
-            snprintf(e, sizeof e, "0x%" PRIx32, ports[i].value);
-            tb_check_fail(c, ports[i].name, s->chunks, where, g, e);
+            tb_check_failf(c, ports[i].name, s->chunks,
+                           "plane %" PRIu32 ", row %" PRIu32 ", element %" PRIu32 "|0x%" PRIx32 "|0x%" PRIx32, s->plane,
+                           s->row, s->at, got, ports[i].value);
             return;
         }
     }
@@ -153,7 +149,8 @@ static void cycle(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"npu_regs", NULL};
-
-const tb_check_ops npu_score_alu_walk = {
-    .unit = "alu_walk", .inputs = inputs, TB_STATE(state, PORTS), .clear = clear, .cycle = cycle};
+const tb_check_ops npu_score_alu_walk = {.unit = "alu_walk",
+                                         .inputs = (const char *const[]){"npu_regs", NULL},
+                                         TB_STATE(state, PORTS),
+                                         .clear = clear,
+                                         .cycle = cycle};

@@ -6,7 +6,6 @@
 #include "score.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define WORD 32u /* bytes at most */
 #define IFM_WORDS 16384u
@@ -61,10 +60,7 @@ static void copy_settle(copy *m) {
 static void copy_write(tb_check *c, copy *m, tb_sig addr, tb_sig data) {
     m->at = (uint32_t)tb_get(addr);
     if (m->at >= m->words) {
-        char got[24], expected[24];
-        snprintf(got, sizeof got, "%" PRIu32, m->at);
-        snprintf(expected, sizeof expected, "less than %" PRIu32, m->words);
-        tb_check_fail(c, "write address", 0, NULL, got, expected);
+        tb_check_failf(c, "write address", 0, "%" PRIu32 "|less than %" PRIu32, m->at, m->words);
         return;
     }
     m->wrote = true;
@@ -88,11 +84,8 @@ static void port_compare(tb_check *c, const port *p, const char *stream, const c
     while (have[i] == expected[i]) {
         i++;
     }
-    char where[96], g[16], e[16];
-    snprintf(where, sizeof where, "%s word %" PRIu32 ", byte %" PRIu32, name, p->addr, i);
-    snprintf(g, sizeof g, "0x%02x", have[i]);
-    snprintf(e, sizeof e, "0x%02x", expected[i]);
-    tb_check_fail(c, stream, p->reads - 1, where, g, e);
+    tb_check_failf(c, stream, p->reads - 1, "%s word %" PRIu32 ", byte %" PRIu32 "|0x%02x|0x%02x", name, p->addr, i,
+                   have[i], expected[i]);
 }
 
 /* ---- ifm_buf ---- */
@@ -139,10 +132,8 @@ static void ifm_close(tb_check *c) {
     copy_close(&((ifm_state *)c->state)->mem);
 }
 
-static const char *const ifm_inputs[] = {"layout", NULL};
-
 const tb_check_ops npu_score_ifm_buf = {.unit = "ifm_buf",
-                                        .inputs = ifm_inputs,
+                                        .inputs = (const char *const[]){"layout", NULL},
                                         TB_STATE(ifm_state, IFM_PORTS),
                                         .wake = "re_i, we_i",
                                         .open = ifm_open,
@@ -194,10 +185,8 @@ static void wgt_close(tb_check *c) {
     copy_close(&s->bank[1]);
 }
 
-static const char *const wgt_inputs[] = {"wgt_ld", NULL};
-
 const tb_check_ops npu_score_wgt_buf = {.unit = "wgt_buf",
-                                        .inputs = wgt_inputs,
+                                        .inputs = (const char *const[]){"wgt_ld", NULL},
                                         TB_STATE(wgt_state, WGT_PORTS),
                                         .wake = "re_i, we_i",
                                         .open = wgt_open,
@@ -255,10 +244,8 @@ static void par_close(tb_check *c) {
     copy_close(&s->mem[1]);
 }
 
-static const char *const par_inputs[] = {"par_ld", "dma_rd", NULL};
-
 const tb_check_ops npu_score_par_buf = {.unit = "par_buf",
-                                        .inputs = par_inputs,
+                                        .inputs = (const char *const[]){"par_ld", "dma_rd", NULL},
                                         TB_STATE(par_state, PAR_PORTS),
                                         .wake = "re_i, we_i",
                                         .open = par_open,

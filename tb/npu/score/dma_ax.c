@@ -56,12 +56,10 @@ void npu_score_dma_bytes(tb_check *c, const npu_score_dma_ax *ax, const char *st
                          const uint8_t *got, const uint8_t *expected, uint32_t mask) {
     for (uint32_t i = 0; i < 16; i++) {
         if (((mask >> i) & 1u) != 0 && got[i] != expected[i]) {
-            char where[96], what[32], g[8], e[8];
+            char where[96], what[32];
             snprintf(what, sizeof what, "byte %" PRIu32 " of beat", i);
             npu_score_dma_where(ax, job, what, number, where, sizeof where);
-            snprintf(g, sizeof g, "0x%02x", got[i]);
-            snprintf(e, sizeof e, "0x%02x", expected[i]);
-            tb_check_fail(c, stream, number, where, g, e);
+            tb_check_failf(c, stream, number, "%s|0x%02x|0x%02x", where, got[i], expected[i]);
             return;
         }
     }
@@ -70,9 +68,7 @@ void npu_score_dma_bytes(tb_check *c, const npu_score_dma_ax *ax, const char *st
 /* A burst that has not been there in the cycle before: it must be the next one of the oldest job that has some left. */
 static void new_burst(tb_check *c, npu_score_dma_ax *ax) {
     if (ax->cut == ax->accepted) {
-        char got[32];
-        snprintf(got, sizeof got, "0x%08" PRIx64, tb_get(ax->addr_o));
-        tb_check_fail(c, "burst", ax->bursts, NULL, got, "none: no job needs one");
+        tb_check_failf(c, "burst", ax->bursts, "0x%08" PRIx64 "|none: no job needs one", tb_get(ax->addr_o));
         return;
     }
     const npu_score_dma_job *j = &ax->job[ax->cut % DMA_JOBS];
@@ -110,11 +106,11 @@ static void address(tb_check *c, npu_score_dma_ax *ax) {
     }
     const uint32_t addr = *(const uint32_t *)ax->addr_o.ptr;
     if (addr != ax->now.addr || npu_score_b(ax->len_o) + 1 != ax->now.beats) {
-        char where[96], got[48], expected[48];
+        char where[96];
         npu_score_dma_where(ax, ax->burst[(ax->shown - 1) % DMA_BURSTS].job, "burst", ax->bursts, where, sizeof where);
-        snprintf(got, sizeof got, "0x%08" PRIx32 ", %" PRIu32 " beats", addr, npu_score_b(ax->len_o) + 1);
-        snprintf(expected, sizeof expected, "0x%08" PRIx32 ", %" PRIu32 " beats", ax->now.addr, ax->now.beats);
-        tb_check_fail(c, "burst", ax->bursts, where, got, expected);
+        tb_check_failf(c, "burst", ax->bursts,
+                       "%s|0x%08" PRIx32 ", %" PRIu32 " beats|0x%08" PRIx32 ", %" PRIu32 " beats", where, addr,
+                       npu_score_b(ax->len_o) + 1, ax->now.addr, ax->now.beats);
     }
     ax->offered = npu_score_b(ax->ready_i) == 0;
     if (npu_score_b(ax->id_o) != 0 || npu_score_b(ax->size_o) != 4 || npu_score_b(ax->burst_o) != 1 ||
@@ -131,12 +127,9 @@ void npu_score_dma_outputs(tb_check *c, npu_score_dma_ax *ax) {
                             npu_score_b(ax->ev_wait_bus_o) * DMA_EV_WAIT_BUS +
                             npu_score_b(ax->ev_wait_user) * DMA_EV_WAIT_USER;
     if (events != ax->ev_due) {
-        char g[40], e[40];
-        snprintf(g, sizeof g, "beat %u, burst %u, waits %u %u", events & 1u, (events >> 1) & 1u, (events >> 2) & 1u,
-                 events >> 3);
-        snprintf(e, sizeof e, "beat %u, burst %u, waits %u %u", ax->ev_due & 1u, (ax->ev_due >> 1) & 1u,
-                 (ax->ev_due >> 2) & 1u, ax->ev_due >> 3);
-        tb_check_fail(c, "events", c->all->sim->cycle, NULL, g, e);
+        tb_check_failf(c, "events", c->all->sim->cycle, "beat %u, burst %u, waits %u %u|beat %u, burst %u, waits %u %u",
+                       events & 1u, (events >> 1) & 1u, (events >> 2) & 1u, events >> 3, ax->ev_due & 1u,
+                       (ax->ev_due >> 1) & 1u, (ax->ev_due >> 2) & 1u, ax->ev_due >> 3);
     }
     const uint32_t err = npu_score_b(ax->err_o);
     if (err != ax->err_due) {
@@ -185,18 +178,12 @@ void npu_score_dma_requests(tb_check *c, npu_score_dma_ax *ax) {
     }
     const uint32_t first = valid & (~valid + 1);
     if (ready != first || npu_score_dma_dropping(ax)) {
-        char got[32], expected[32];
-        snprintf(got, sizeof got, "ready 0x%02" PRIx32, ready);
-        snprintf(expected, sizeof expected, "0x%02" PRIx32 "%s", npu_score_dma_dropping(ax) ? 0u : first,
-                 npu_score_dma_dropping(ax) ? ": flushed" : ": priority");
-        tb_check_fail(c, "request", ax->requests, NULL, got, expected);
+        tb_check_failf(c, "request", ax->requests, "ready 0x%02" PRIx32 "|0x%02" PRIx32 "%s", ready,
+                       npu_score_dma_dropping(ax) ? 0u : first,
+                       npu_score_dma_dropping(ax) ? ": flushed" : ": priority");
         return;
     }
-    uint32_t id = 0;
-    while ((first >> id) != 1) {
-        id++;
-    }
-    accept(c, ax, id);
+    accept(c, ax, (uint32_t)__builtin_ctz(first));
 }
 
 void npu_score_dma_answer(npu_score_dma_ax *ax, uint32_t resp, bool complete) {

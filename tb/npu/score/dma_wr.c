@@ -5,7 +5,6 @@
 #include "dma_ax.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define WORDS 16u /* ring of words taken; the unit keeps three */
 #define FIFO 2u   /* beats between the requesters and the bus */
@@ -95,11 +94,9 @@ static void compare_beat(tb_check *c, const state *s, const npu_score_dma_burst 
     const uint32_t strobes = *(const uint16_t *)s->wstrb_o.ptr;
     const uint32_t number = beat_of_job(s, &s->ax.job[b->job % DMA_JOBS]);
     if (strobes != s->strobes) {
-        char where[96], got[16], expected[16];
+        char where[96];
         npu_score_dma_where(&s->ax, b->job, "beat", number, where, sizeof where);
-        snprintf(got, sizeof got, "0x%04" PRIx32, strobes);
-        snprintf(expected, sizeof expected, "0x%04" PRIx32, s->strobes);
-        tb_check_fail(c, "strobes", s->total, where, got, expected);
+        tb_check_failf(c, "strobes", s->total, "%s|0x%04" PRIx32 "|0x%04" PRIx32, where, strobes, s->strobes);
     } else if (memcmp(s->wdata_o.ptr, s->data, 16) != 0) {
         npu_score_dma_bytes(c, &s->ax, "data", b->job, number, (const uint8_t *)s->wdata_o.ptr, s->data, s->strobes);
     }
@@ -159,9 +156,8 @@ static void take_word(tb_check *c, state *s, uint64_t word_beats) {
     const npu_score_dma_job *j = &ax->job[s->source % DMA_JOBS];
     const bool any = s->source < ax->accepted && !npu_score_dma_dropping(ax);
     if (!any || ready != 1u << j->id) {
-        char got[40];
-        snprintf(got, sizeof got, "ready 0x%" PRIx32, ready);
-        tb_check_fail(c, "word", s->words, NULL, got, any ? ax->names[j->id] : "none: no job needs words");
+        tb_check_failf(c, "word", s->words, "ready 0x%" PRIx32 "|%s", ready,
+                       any ? ax->names[j->id] : "none: no job needs words");
         return;
     }
     if (s->words - word_beats >= FIFO) {
@@ -234,10 +230,8 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"send_buf", NULL};
-
 const tb_check_ops npu_score_dma_wr = {.unit = "dma_wr",
-                                       .inputs = inputs,
+                                       .inputs = (const char *const[]){"send_buf", NULL},
                                        TB_STATE(state, PORTS),
                                        .wake = NPU_SCORE_DMA_WAKE
                                        "awvalid_o, ev_wait_data_o, wdat_ready_o, wvalid_o, bvalid_i",

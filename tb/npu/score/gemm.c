@@ -7,7 +7,6 @@
 #include "num.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define TASKS 8u /* more than the queue holds, a power of two */
 #define READERS 4u
@@ -24,27 +23,13 @@
 #define ACC_PORTS first_i, last_i, valid_o
 #define PAR_LD_PORTS task_pop_o, free_i, free_words_i, busy_o
 typedef struct parts {
-    struct {
-        TB_PORTS(ports, LAYOUT_PORTS);
-    } layout[2];
-    struct {
-        TB_PORTS(ports, WGT_LD_PORTS);
-    } wgt_ld[2];
-    struct {
-        TB_PORTS(ports, IFM_BUF_PORTS);
-    } ifm_buf;
-    struct {
-        TB_PORTS(ports, IM2COL_PORTS);
-    } im2col;
-    struct {
-        TB_PORTS(ports, IFM_LD_PORTS);
-    } ifm_ld;
-    struct {
-        TB_PORTS(ports, ACC_PORTS);
-    } acc;
-    struct {
-        TB_PORTS(ports, PAR_LD_PORTS);
-    } par_ld;
+    TB_SIGNALS(layout[2], LAYOUT_PORTS);
+    TB_SIGNALS(wgt_ld[2], WGT_LD_PORTS);
+    TB_SIGNALS(ifm_buf, IFM_BUF_PORTS);
+    TB_SIGNALS(im2col, IM2COL_PORTS);
+    TB_SIGNALS(ifm_ld, IFM_LD_PORTS);
+    TB_SIGNALS(acc, ACC_PORTS);
+    TB_SIGNALS(par_ld, PAR_LD_PORTS);
 } parts;
 
 #define PORTS                                                                                                          \
@@ -73,15 +58,12 @@ static int open_parts(const tb_check *c, parts *p, char *err, size_t err_size) {
         const char *kind;
         size_t index;
         tb_ports ports;
-    } all[] = {{"layout", 0, TB_PORTS_OF(p->layout[0].ports, LAYOUT_PORTS)},
-               {"layout", 1, TB_PORTS_OF(p->layout[1].ports, LAYOUT_PORTS)},
-               {"wgt_ld", 0, TB_PORTS_OF(p->wgt_ld[0].ports, WGT_LD_PORTS)},
-               {"wgt_ld", 1, TB_PORTS_OF(p->wgt_ld[1].ports, WGT_LD_PORTS)},
-               {"ifm_buf", 0, TB_PORTS_OF(p->ifm_buf.ports, IFM_BUF_PORTS)},
-               {"im2col", 0, TB_PORTS_OF(p->im2col.ports, IM2COL_PORTS)},
-               {"ifm_ld", 0, TB_PORTS_OF(p->ifm_ld.ports, IFM_LD_PORTS)},
-               {"acc", 0, TB_PORTS_OF(p->acc.ports, ACC_PORTS)},
-               {"par_ld", 0, TB_PORTS_OF(p->par_ld.ports, PAR_LD_PORTS)}};
+    } all[] = {
+        {"layout", 0, TB_PORTS_OF(p->layout[0], LAYOUT_PORTS)}, {"layout", 1, TB_PORTS_OF(p->layout[1], LAYOUT_PORTS)},
+        {"wgt_ld", 0, TB_PORTS_OF(p->wgt_ld[0], WGT_LD_PORTS)}, {"wgt_ld", 1, TB_PORTS_OF(p->wgt_ld[1], WGT_LD_PORTS)},
+        {"ifm_buf", 0, TB_PORTS_OF(p->ifm_buf, IFM_BUF_PORTS)}, {"im2col", 0, TB_PORTS_OF(p->im2col, IM2COL_PORTS)},
+        {"ifm_ld", 0, TB_PORTS_OF(p->ifm_ld, IFM_LD_PORTS)},    {"acc", 0, TB_PORTS_OF(p->acc, ACC_PORTS)},
+        {"par_ld", 0, TB_PORTS_OF(p->par_ld, PAR_LD_PORTS)}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (tb_taps_ports(&c->all->taps, all[i].kind, all[i].index, all[i].ports, err, err_size) != 0) {
             return -1;
@@ -112,10 +94,6 @@ static int open(tb_check *c, char *err, size_t err_size) {
     return 0;
 }
 
-static uint32_t bit(tb_sig s) {
-    return *(const uint8_t *)s.ptr;
-}
-
 /* ---- tasks and what they write ---- */
 
 static void take_task(const tb_check *c, state *s) {
@@ -134,11 +112,8 @@ static void see_writes(tb_check *c, state *s, uint32_t fire, uint32_t words) {
             s->bytes += bytes;
             s->owed += (bytes + 15) / 16;
             if (s->taken == s->finished || s->bytes > s->ring[s->finished % TASKS].bytes) {
-                char got[40], expected[40];
-                snprintf(got, sizeof got, "%" PRIu64 " bytes", s->bytes);
-                snprintf(expected, sizeof expected, "%" PRIu64,
-                         s->taken == s->finished ? UINT64_C(0) : s->ring[s->finished % TASKS].bytes);
-                tb_check_fail(c, "bytes written", s->finished, NULL, got, expected);
+                tb_check_failf(c, "bytes written", s->finished, "%" PRIu64 " bytes|%" PRIu64, s->bytes,
+                               s->taken == s->finished ? UINT64_C(0) : s->ring[s->finished % TASKS].bytes);
             }
         }
         s->words += words >> ch & 1u;
@@ -147,13 +122,12 @@ static void see_writes(tb_check *c, state *s, uint32_t fire, uint32_t words) {
 }
 
 static void see_done(tb_check *c, state *s) {
-    const bool done = bit(s->task_done_o) != 0, all = s->im_popped != s->finished;
-    const bool due = bit(s->post_wait) == 3 && tb_get(s->wr_idle_i) == 3 && all && s->taken != s->finished;
+    const bool done = npu_score_b(s->task_done_o) != 0, all = s->im_popped != s->finished;
+    const bool due = npu_score_b(s->post_wait) == 3 && tb_get(s->wr_idle_i) == 3 && all && s->taken != s->finished;
     if (done != due) {
-        char where[96];
-        snprintf(where, sizeof where, "post waits %u, write responses arrived %u, input given up by im2col %u",
-                 bit(s->post_wait), (unsigned)tb_get(s->wr_idle_i), all);
-        tb_check_fail(c, "done", s->finished, where, done ? "1" : "0", due ? "1" : "0");
+        tb_check_failf(
+            c, "done", s->finished, "post waits %u, write responses arrived %u, input given up by im2col %u|%s|%s",
+            npu_score_b(s->post_wait), (unsigned)tb_get(s->wr_idle_i), all, done ? "1" : "0", due ? "1" : "0");
         return;
     }
     if (!done) {
@@ -161,14 +135,14 @@ static void see_done(tb_check *c, state *s) {
     }
     const uint64_t bytes = s->ring[s->finished % TASKS].bytes;
     if (s->bytes != bytes || s->owed != 0) {
-        char got[80], expected[40];
-        snprintf(got, sizeof got, "%" PRIu64 " bytes, %" PRId64 " words still to come", s->bytes, (int64_t)s->owed);
-        snprintf(expected, sizeof expected, "%" PRIu64 " bytes", bytes);
-        tb_check_fail(c, "bytes written", s->finished, NULL, got, expected);
+        tb_check_failf(c, "bytes written", s->finished,
+                       "%" PRIu64 " bytes, %" PRId64 " words still to come|%" PRIu64 " bytes", s->bytes,
+                       (int64_t)s->owed, bytes);
     }
-    if (bit(s->p.par_ld.free_i) == 0 || tb_get(s->p.par_ld.free_words_i) != s->ring[s->finished % TASKS].factors) {
+    if (npu_score_b(s->p.par_ld.free_i) == 0 ||
+        tb_get(s->p.par_ld.free_words_i) != s->ring[s->finished % TASKS].factors) {
         tb_check_value(c, "factors freed", s->finished,
-                       bit(s->p.par_ld.free_i) != 0 ? tb_get(s->p.par_ld.free_words_i) : 0,
+                       npu_score_b(s->p.par_ld.free_i) != 0 ? tb_get(s->p.par_ld.free_words_i) : 0,
                        s->ring[s->finished % TASKS].factors);
     }
     s->bytes = s->owed = 0;
@@ -181,16 +155,17 @@ static void see_done(tb_check *c, state *s) {
 /* Read data of both channels: to the requester whose number they carry. */
 static void see_read(tb_check *c, const state *s, uint32_t valid) {
     for (uint32_t ch = 0; ch < 2; ch++) {
-        const uint32_t id = (uint32_t)(tb_get(s->rd_id_i) >> 3 * ch) & 7u, to = bit(s->d_valid) >> READERS * ch & 15u;
+        const uint32_t id = (uint32_t)(tb_get(s->rd_id_i) >> 3 * ch) & 7u,
+                       to = npu_score_b(s->d_valid) >> READERS * ch & 15u;
         if ((valid >> ch & 1u) == 0) {
             continue;
         }
         if (to != 1u << id) {
             tb_check_value(c, "read data to", s->words, to, UINT64_C(1) << id);
         }
-        if ((bit(s->rd_ready_o) >> ch & 1u) != (bit(s->d_ready) >> (READERS * ch + id) & 1u)) {
-            tb_check_value(c, "read data taken", s->words, bit(s->rd_ready_o) >> ch & 1u,
-                           bit(s->d_ready) >> (READERS * ch + id) & 1u);
+        if ((npu_score_b(s->rd_ready_o) >> ch & 1u) != (npu_score_b(s->d_ready) >> (READERS * ch + id) & 1u)) {
+            tb_check_value(c, "read data taken", s->words, npu_score_b(s->rd_ready_o) >> ch & 1u,
+                           npu_score_b(s->d_ready) >> (READERS * ch + id) & 1u);
         }
     }
 }
@@ -198,12 +173,10 @@ static void see_read(tb_check *c, const state *s, uint32_t valid) {
 /* Words of the layout units: one of them enters ifm_buf. */
 static void see_layout(tb_check *c, const state *s, uint32_t valid) {
     const parts *p = &s->p;
-    const uint32_t fire = valid & (bit(p->layout[0].wr_ready_i) | bit(p->layout[1].wr_ready_i) << 1);
-    if ((fire != 1 && fire != 2) || bit(p->ifm_buf.we_i) == 0) {
-        char where[64];
-        snprintf(where, sizeof where, "words on offer 0x%x, taken 0x%x", valid, fire);
-        tb_check_fail(c, "layout word", s->words, where, bit(p->ifm_buf.we_i) != 0 ? "a write" : "no write",
-                      "one word written");
+    const uint32_t fire = valid & (npu_score_b(p->layout[0].wr_ready_i) | npu_score_b(p->layout[1].wr_ready_i) << 1);
+    if ((fire != 1 && fire != 2) || npu_score_b(p->ifm_buf.we_i) == 0) {
+        tb_check_failf(c, "layout word", s->words, "words on offer 0x%x, taken 0x%x|%s|one word written", valid, fire,
+                       npu_score_b(p->ifm_buf.we_i) != 0 ? "a write" : "no write");
         return;
     }
     const uint32_t from = fire >> 1;
@@ -219,15 +192,15 @@ static void see_layout(tb_check *c, const state *s, uint32_t valid) {
 /* Flags of the vectors reach acc together with the results. */
 static void see_flags(tb_check *c, state *s) {
     const uint32_t late = npu_score_n(c), first = s->first >> late & 1u, last = s->last >> late & 1u;
-    if (bit(s->p.acc.first_i) != first) {
-        tb_check_value(c, "first block", s->tiles, bit(s->p.acc.first_i), first);
+    if (npu_score_b(s->p.acc.first_i) != first) {
+        tb_check_value(c, "first block", s->tiles, npu_score_b(s->p.acc.first_i), first);
     }
-    if (bit(s->p.acc.last_i) != last) {
-        tb_check_value(c, "last block", s->tiles, bit(s->p.acc.last_i), last);
+    if (npu_score_b(s->p.acc.last_i) != last) {
+        tb_check_value(c, "last block", s->tiles, npu_score_b(s->p.acc.last_i), last);
     }
-    if (bit(s->p.im2col.mesh_en_o) != 0) {
-        s->first = s->first << 1 | bit(s->p.im2col.acc_first_o);
-        s->last = s->last << 1 | bit(s->p.im2col.acc_last_o);
+    if (npu_score_b(s->p.im2col.mesh_en_o) != 0) {
+        s->first = s->first << 1 | npu_score_b(s->p.im2col.acc_first_o);
+        s->last = s->last << 1 | npu_score_b(s->p.im2col.acc_last_o);
     }
 }
 
@@ -235,11 +208,11 @@ static void see_flags(tb_check *c, state *s) {
 static void see_tiles(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c), least = s->room[0] < s->room[1] ? s->room[0] : s->room[1];
     const bool sum = (tb_get(s->p.acc.valid_o) >> (n - 1) & 1u) != 0, whole = sum && s->results == n - 1;
-    if (bit(s->tile_done) != whole) {
-        tb_check_value(c, "tile", s->tiles, bit(s->tile_done), whole);
+    if (npu_score_b(s->tile_done) != whole) {
+        tb_check_value(c, "tile", s->tiles, npu_score_b(s->tile_done), whole);
     }
-    if (bit(s->p.im2col.tile_room_i) != (least > 0)) {
-        tb_check_value(c, "tile room", s->tiles, bit(s->p.im2col.tile_room_i), least > 0);
+    if (npu_score_b(s->p.im2col.tile_room_i) != (least > 0)) {
+        tb_check_value(c, "tile room", s->tiles, npu_score_b(s->p.im2col.tile_room_i), least > 0);
     }
     if (tb_get(s->level_ofm_o) != tiles_of(c) - least) {
         tb_check_value(c, "tiles in use", s->tiles, tb_get(s->level_ofm_o), tiles_of(c) - least);
@@ -248,7 +221,7 @@ static void see_tiles(tb_check *c, state *s) {
         s->results = whole ? 0 : s->results + 1;
         s->tiles += whole;
     }
-    const uint32_t start = bit(s->p.im2col.tile_start_o), freed = bit(s->tiles_free);
+    const uint32_t start = npu_score_b(s->p.im2col.tile_start_o), freed = npu_score_b(s->tiles_free);
     if ((start | freed) != 0) {
         for (uint32_t i = 0; i < 2; i++) {
             const uint32_t bits = s->free_tiles.width / 2; /* of each post, side by side */
@@ -260,22 +233,23 @@ static void see_tiles(tb_check *c, state *s) {
 /* What im2col and post learn of tasks that have arrived, and events. */
 static void see_progress(tb_check *c, state *s) {
     const parts *p = &s->p;
-    if (bit(p->im2col.ifm_all_i) != ((s->im_popped - bit(p->ifm_ld.loaded_o)) % 8 != 0)) {
-        tb_check_value(c, "input complete", s->im_popped, bit(p->im2col.ifm_all_i),
-                       (s->im_popped - bit(p->ifm_ld.loaded_o)) % 8 != 0);
+    if (npu_score_b(p->im2col.ifm_all_i) != ((s->im_popped - npu_score_b(p->ifm_ld.loaded_o)) % 8 != 0)) {
+        tb_check_value(c, "input complete", s->im_popped, npu_score_b(p->im2col.ifm_all_i),
+                       (s->im_popped - npu_score_b(p->ifm_ld.loaded_o)) % 8 != 0);
     }
-    if (bit(s->par_ready) != (s->par_popped != s->finished)) {
-        tb_check_value(c, "factors complete", s->finished, bit(s->par_ready), s->par_popped != s->finished);
+    if (npu_score_b(s->par_ready) != (s->par_popped != s->finished)) {
+        tb_check_value(c, "factors complete", s->finished, npu_score_b(s->par_ready), s->par_popped != s->finished);
     }
-    const uint32_t loads =
-        bit(p->wgt_ld[0].busy_o) | bit(p->wgt_ld[1].busy_o) | bit(p->ifm_ld.busy_o) | bit(p->par_ld.busy_o);
-    const uint32_t events = bit(p->im2col.act_valid_o) | bit(p->im2col.wait_ifm_o) << 1 |
-                            bit(p->im2col.wait_wgt_o) << 2 | bit(p->im2col.wait_ofm_o) << 3 | loads << 4;
+    const uint32_t loads = npu_score_b(p->wgt_ld[0].busy_o) | npu_score_b(p->wgt_ld[1].busy_o) |
+                           npu_score_b(p->ifm_ld.busy_o) | npu_score_b(p->par_ld.busy_o);
+    const uint32_t events = npu_score_b(p->im2col.act_valid_o) | npu_score_b(p->im2col.wait_ifm_o) << 1 |
+                            npu_score_b(p->im2col.wait_wgt_o) << 2 | npu_score_b(p->im2col.wait_ofm_o) << 3 |
+                            loads << 4;
     if ((tb_get(s->event_o) & 31u) != events) {
         tb_check_value(c, "events", s->tiles, tb_get(s->event_o) & 31u, events);
     }
-    if (bit(s->busy_o) != (s->taken != s->finished)) {
-        tb_check_value(c, "busy", s->finished, bit(s->busy_o), s->taken != s->finished);
+    if (npu_score_b(s->busy_o) != (s->taken != s->finished)) {
+        tb_check_value(c, "busy", s->finished, npu_score_b(s->busy_o), s->taken != s->finished);
     }
 }
 
@@ -284,25 +258,25 @@ static void cycle(tb_check *c) {
     see_progress(c, s);
     see_flags(c, s);
     see_tiles(c, s);
-    const uint32_t read = bit(s->rd_valid_i), layout = bit(s->p.layout[0].wr_valid_o) | bit(s->p.layout[1].wr_valid_o)
-                                                                                            << 1;
+    const uint32_t read = npu_score_b(s->rd_valid_i),
+                   layout = npu_score_b(s->p.layout[0].wr_valid_o) | npu_score_b(s->p.layout[1].wr_valid_o) << 1;
     if (read != 0) {
         see_read(c, s, read);
     }
     if (layout != 0) {
         see_layout(c, s, layout);
-    } else if (bit(s->p.ifm_buf.we_i) != 0) {
+    } else if (npu_score_b(s->p.ifm_buf.we_i) != 0) {
         tb_check_fail(c, "layout word", s->words, NULL, "a write", "none: no word is on offer");
     }
-    const uint32_t fire = bit(s->wr_req_valid_o) & bit(s->wr_req_ready_i),
-                   words = bit(s->wr_valid_o) & bit(s->wr_ready_i);
+    const uint32_t fire = npu_score_b(s->wr_req_valid_o) & npu_score_b(s->wr_req_ready_i),
+                   words = npu_score_b(s->wr_valid_o) & npu_score_b(s->wr_ready_i);
     if ((fire | words) != 0) {
         see_writes(c, s, fire, words);
     }
     see_done(c, s);
-    s->im_popped += bit(s->p.im2col.task_pop_o);
-    s->par_popped += bit(s->p.par_ld.task_pop_o);
-    if ((bit(s->task_valid_i) & bit(s->task_ready_o)) != 0) {
+    s->im_popped += npu_score_b(s->p.im2col.task_pop_o);
+    s->par_popped += npu_score_b(s->p.par_ld.task_pop_o);
+    if ((npu_score_b(s->task_valid_i) & npu_score_b(s->task_ready_o)) != 0) {
         take_task(c, s);
     }
 }
@@ -310,19 +284,15 @@ static void cycle(tb_check *c) {
 static void finish(tb_check *c) {
     const state *s = (const state *)c->state;
     if (s->taken != s->finished) {
-        char got[40], expected[24];
-        snprintf(got, sizeof got, "%" PRIu64 " tasks done", s->finished);
-        snprintf(expected, sizeof expected, "%" PRIu64, s->taken);
-        tb_check_fail(c, "done", s->finished, NULL, got, expected);
+        tb_check_failf(c, "done", s->finished, "%" PRIu64 " tasks done|%" PRIu64, s->finished, s->taken);
     }
 }
 
-static const char *const inputs[] = {"layout", "ifm_ld", "wgt_ld", "par_ld", "im2col", "acc", NULL};
-
-const tb_check_ops npu_score_gemm = {.unit = "gemm",
-                                     .inputs = inputs,
-                                     TB_STATE(state, PORTS),
-                                     .open = open,
-                                     .clear = clear,
-                                     .cycle = cycle,
-                                     .finish = finish};
+const tb_check_ops npu_score_gemm = {
+    .unit = "gemm",
+    .inputs = (const char *const[]){"layout", "ifm_ld", "wgt_ld", "par_ld", "im2col", "acc", NULL},
+    TB_STATE(state, PORTS),
+    .open = open,
+    .clear = clear,
+    .cycle = cycle,
+    .finish = finish};

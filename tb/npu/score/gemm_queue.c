@@ -133,11 +133,8 @@ static void compare_task(tb_check *c, const state *s, uint32_t engine) {
         const uint64_t got = tb_get_field(v->sig, v->lsb, v->f->bits),
                        expected = tb_get_field(taken, v->f->lsb, v->f->bits);
         if (got != expected) {
-            char where[96], g[24], e[24];
-            snprintf(where, sizeof where, "engine %s, %s of the task", engines[engine], v->f->name);
-            snprintf(g, sizeof g, "0x%" PRIx64, got);
-            snprintf(e, sizeof e, "0x%" PRIx64, expected);
-            tb_check_fail(c, "task", s->popped[engine], where, g, e);
+            tb_check_failf(c, "task", s->popped[engine], "engine %s, %s of the task|0x%" PRIx64 "|0x%" PRIx64,
+                           engines[engine], v->f->name, got, expected);
             return;
         }
     }
@@ -176,9 +173,8 @@ static bool see_task(tb_check *c, const state *s) {
     const bool fence = tb_get_field(s->task, CM_GEMM_TASK_FENCE_LSB, 1) != 0,
                room = held < ENTRIES && (held == 0 || !fence), ready = tb_get(s->task_ready_o) != 0;
     if (ready != room) {
-        char where[64];
-        snprintf(where, sizeof where, "%" PRIu64 " tasks in the queue%s", held, fence ? ", a fence" : "");
-        tb_check_fail(c, "ready", s->pushed, where, ready ? "1" : "0", room ? "1" : "0");
+        tb_check_failf(c, "ready", s->pushed, "%" PRIu64 " tasks in the queue%s|%s|%s", held, fence ? ", a fence" : "",
+                       ready ? "1" : "0", room ? "1" : "0");
     }
     return ready;
 }
@@ -217,18 +213,14 @@ static void finish(tb_check *c) {
     const state *s = (const state *)c->state;
     for (uint32_t e = 0; e < ENGINES; e++) {
         if (s->popped[e] != s->pushed) {
-            char got[48], expected[24];
-            snprintf(got, sizeof got, "%s has given up %" PRIu64 " tasks", engines[e], s->popped[e]);
-            snprintf(expected, sizeof expected, "%" PRIu64, s->pushed);
-            tb_check_fail(c, "task", s->popped[e], NULL, got, expected);
+            tb_check_failf(c, "task", s->popped[e], "%s has given up %" PRIu64 " tasks|%" PRIu64, engines[e],
+                           s->popped[e], s->pushed);
         }
     }
 }
 
-static const char *const inputs[] = {"npu_regs", NULL};
-
 const tb_check_ops npu_score_gemm_queue = {.unit = "gemm_queue",
-                                           .inputs = inputs,
+                                           .inputs = (const char *const[]){"npu_regs", NULL},
                                            TB_STATE(state, PORTS),
                                            .wake = "task_valid_i, pop_i",
                                            .open = open,

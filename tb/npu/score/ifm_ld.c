@@ -3,7 +3,6 @@
 #include "num.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define RING 16384u
 #define CHUNK 64u   /* pixels */
@@ -79,20 +78,18 @@ static void begin_chunk(tb_check *c, state *s) {
     s->begun = true;
     s->used += words;
     if (s->used > RING) {
-        char where[64], got[64];
-        snprintf(where, sizeof where, "pixels from %" PRIu32, s->chunk * CHUNK);
-        snprintf(got, sizeof got, "%" PRIu32 " words in use with the chunk's own %" PRIu32, s->used, words);
-        tb_check_fail(c, "ring", s->in[0] + s->in[1], where, got, "at most 16384");
+        tb_check_failf(c, "ring", s->in[0] + s->in[1],
+                       "pixels from %" PRIu32 "|%" PRIu32 " words in use with the chunk's own %" PRIu32
+                       "|at most 16384",
+                       s->chunk * CHUNK, s->used, words);
     }
 }
 
 static void field(tb_check *c, const state *s, const char *stream, uint64_t got, uint64_t expected) {
     if (got != expected) {
-        char where[64], g[24], e[24];
-        snprintf(where, sizeof where, "pixels from %" PRIu32 ", channel block %" PRIu32, s->chunk * CHUNK, s->block);
-        snprintf(g, sizeof g, "0x%" PRIx64, got);
-        snprintf(e, sizeof e, "0x%" PRIx64, expected);
-        tb_check_fail(c, stream, s->in[0] + s->in[1], where, g, e);
+        tb_check_failf(c, stream, s->in[0] + s->in[1],
+                       "pixels from %" PRIu32 ", channel block %" PRIu32 "|0x%" PRIx64 "|0x%" PRIx64, s->chunk * CHUNK,
+                       s->block, got, expected);
     }
 }
 
@@ -185,10 +182,8 @@ static void see_progress(tb_check *c, state *s) {
     }
     const uint32_t most = lead(s, s->seen) * CHUNK;
     if (got > most || got < s->pixels) {
-        char g[48], e[48];
-        snprintf(g, sizeof g, "%" PRIu32 " after %" PRIu32, got, s->pixels);
-        snprintf(e, sizeof e, "at most %" PRIu32 " pixels", most);
-        tb_check_fail(c, "pixels ready", s->seen, NULL, g, e);
+        tb_check_failf(c, "pixels ready", s->seen, "%" PRIu32 " after %" PRIu32 "|at most %" PRIu32 " pixels", got,
+                       s->pixels, most);
     }
     const bool behind = got < most || (most > 0 && most == map_of(s, s->seen)->chunks * CHUNK);
     s->late = behind && !moved && got == s->pixels ? s->late + 1 : 0;
@@ -253,14 +248,13 @@ static void cycle(tb_check *c) {
 static void finish(tb_check *c) {
     const state *s = (const state *)c->state;
     if (s->on || s->seen != s->popped) {
-        char got[48], expected[48];
-        snprintf(got, sizeof got, "%" PRIu64 " tasks", s->seen);
-        snprintf(expected, sizeof expected, "%" PRIu64, s->popped + s->on);
-        tb_check_fail(c, "loaded", s->seen, NULL, got, expected);
+        tb_check_failf(c, "loaded", s->seen, "%" PRIu64 " tasks|%" PRIu64, s->seen, s->popped + s->on);
     }
 }
 
-static const char *const inputs[] = {"gemm_queue", NULL};
-
-const tb_check_ops npu_score_ifm_ld = {
-    .unit = "ifm_ld", .inputs = inputs, TB_STATE(state, PORTS), .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_ifm_ld = {.unit = "ifm_ld",
+                                       .inputs = (const char *const[]){"gemm_queue", NULL},
+                                       TB_STATE(state, PORTS),
+                                       .clear = clear,
+                                       .cycle = cycle,
+                                       .finish = finish};

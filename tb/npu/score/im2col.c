@@ -78,10 +78,6 @@ static void clear(tb_check *c) {
     s->work.tiles = 0;
 }
 
-static inline uint32_t bit(tb_sig s) {
-    return *(const uint8_t *)s.ptr;
-}
-
 /* ---- reports ---- */
 
 static npu_score_block block_at(const state *s, const npu_score_walk *k) {
@@ -128,14 +124,12 @@ static void check_word(tb_check *c, state *s) {
     while (got[i] == data[i]) {
         i++;
     }
-    char where[96], g[8], e[8];
+    char where[96];
     snprintf(where, sizeof where,
              "output channel %" PRIu32 ", tile %" PRIu32 ", kernel (%" PRIu32 ", %" PRIu32 "), channel block %" PRIu32
              ", word %" PRIu32,
              k->ob * s->n + i, k->tile, k->ky, k->kx, k->ib, o->row);
-    snprintf(g, sizeof g, "%d", got[i]);
-    snprintf(e, sizeof e, "%d", data[i]);
-    tb_check_fail(c, "weight", s->weights - 1, where, g, e);
+    tb_check_failf(c, "weight", s->weights - 1, "%s|%d|%d", where, got[i], data[i]);
 }
 
 static void check_vector(tb_check *c, state *s, uint32_t stream) {
@@ -163,7 +157,7 @@ static void check_vectors(tb_check *c, state *s) {
         s->work.block[s->work.blocks++ % NPU_SCORE_BLOCKS] =
             (npu_score_block){.vector = s->enabled, .task = s->t->number, .at = *k};
     }
-    const uint32_t flags = bit(s->acc_first_o) | bit(s->acc_last_o) << 1 | bit(s->sel_o) << 2;
+    const uint32_t flags = npu_score_b(s->acc_first_o) | npu_score_b(s->acc_last_o) << 1 | npu_score_b(s->sel_o) << 2;
     const uint32_t expected =
         (uint32_t)(k->block == 0) | (uint32_t)(k->block + 1 == s->t->blocks) << 1 | (uint32_t)o->sel << 2;
     if (flags != expected) {
@@ -179,22 +173,22 @@ static void check_vectors(tb_check *c, state *s) {
 
 static void check_outputs(tb_check *c, state *s) {
     const outputs *o = &s->out;
-    if (bit(s->act_valid_o) != (uint32_t)o->vector) {
+    if (npu_score_b(s->act_valid_o) != (uint32_t)o->vector) {
         tb_check_fail(c, "vector", s->vectors, NULL, o->vector ? "none" : "one",
                       o->vector ? "one: a tile has no gaps" : "none");
         return;
     }
     if (o->vector) {
         check_vectors(c, s);
-    } else if ((bit(s->acc_first_o) | bit(s->acc_last_o)) != 0) {
+    } else if ((npu_score_b(s->acc_first_o) | npu_score_b(s->acc_last_o)) != 0) {
         tb_check_fail(c, "first, last block", s->vectors, NULL, "1", "0: there is no vector");
     }
     if (o->weight) {
         check_word(c, s);
     }
-    const bool en = bit(s->mesh_en_o) != 0;
+    const bool en = npu_score_b(s->mesh_en_o) != 0;
     if (en) {
-        tb_check_value(c, "register to load", s->weights, bit(s->wgt_p_o), o->p);
+        tb_check_value(c, "register to load", s->weights, npu_score_b(s->wgt_p_o), o->p);
     } else if (o->weight || s->busy > 0) {
         tb_check_fail(c, "mesh enable", s->vectors, NULL, "0", "1: weights, vectors or sums are under way");
     }
@@ -208,14 +202,14 @@ static void check_weight_read(tb_check *c, state *s) {
     const npu_score_shape *t = s->t;
     const npu_score_walk *k = &s->w;
     const bool on = s->w_valid && t->op != NPU_SCORE_CONVERT;
-    if (bit(s->wgt_re_o) != (uint32_t)on) {
+    if (npu_score_b(s->wgt_re_o) != (uint32_t)on) {
         tb_check_fail(c, "weight read", s->weights, NULL, on ? "none" : "one", on ? "one" : "none");
         return;
     }
     if (on) {
         const uint32_t first = t->wgt_res ? (k->ob >> 1) * t->words : 0;
         const uint32_t word = t->op == NPU_SCORE_CONV ? k->block * s->n + s->n - 1 - s->step : k->block;
-        check_at(c, "weight bank", s->weights, k, 0, bit(s->wgt_bank_o), s->w_bank);
+        check_at(c, "weight bank", s->weights, k, 0, npu_score_b(s->wgt_bank_o), s->w_bank);
         check_at(c, "weight address", s->weights, k, 0, tb_get(s->wgt_raddr_o), first + word);
     }
 }
@@ -228,7 +222,7 @@ static void check_release(tb_check *c, state *s) {
         t->op != NPU_SCORE_CONVERT) {
         expected = !t->wgt_res ? 1u << s->w_bank : s->w.ob + 1 == t->ocb ? 3 : 0;
     }
-    tb_check_value(c, "release of weights", s->weights, bit(s->wgt_release_o), expected);
+    tb_check_value(c, "release of weights", s->weights, npu_score_b(s->wgt_release_o), expected);
     if (expected != 0 && !t->wgt_res) {
         s->pp = !s->pp;
     }
@@ -253,7 +247,7 @@ static inline void next_pixel(const state *s, uint32_t *oh, uint32_t *ow) {
 }
 
 static void check_input_read(tb_check *c, state *s) {
-    if (bit(s->ifm_re_o) != (uint32_t)s->a_valid) {
+    if (npu_score_b(s->ifm_re_o) != (uint32_t)s->a_valid) {
         tb_check_fail(c, "input read", s->vectors, NULL, s->a_valid ? "none" : "one", s->a_valid ? "one" : "none");
         return;
     }
@@ -286,7 +280,7 @@ static void take_task(tb_check *c, state *s) {
 }
 
 static bool rows_there(const state *s) {
-    return bit(s->ifm_all_i) != 0 || tb_get(s->pix_ready_i) >= s->need;
+    return npu_score_b(s->ifm_all_i) != 0 || tb_get(s->pix_ready_i) >= s->need;
 }
 
 static bool boundary(const state *s) {
@@ -306,7 +300,7 @@ static bool weights_there(const state *s) {
     const uint32_t bank = next_bank(s);
     const uint64_t blocks = tb_get(s->wgt_blocks_i) >> (10 * bank) & 0x3ff;
     return s->t->op == NPU_SCORE_CONVERT ||
-           (s->t->wgt_res ? blocks > s->next.ob >> 1 : (bit(s->wgt_full_i) >> bank & 1u) != 0);
+           (s->t->wgt_res ? blocks > s->next.ob >> 1 : (npu_score_b(s->wgt_full_i) >> bank & 1u) != 0);
 }
 
 /* A tile could start, as far as the block before it is concerned. */
@@ -320,8 +314,8 @@ static bool may_start(const state *s) {
  */
 static void check_pause(tb_check *c, state *s) {
     const uint32_t limit = s->next.tile == 0 && s->next.ob == 0 ? SETUP + 2 * s->n / s->t->ow : LATE;
-    if (may_start(s) && s->ready > limit && bit(s->wait_ofm_o) == 0) {
-        const bool room = bit(s->tile_room_i) != 0;
+    if (may_start(s) && s->ready > limit && npu_score_b(s->wait_ofm_o) == 0) {
+        const bool room = npu_score_b(s->tile_room_i) != 0;
         fail_here(c, room ? "tile start" : "waits", s->work.tiles, &s->next, 0, "none",
                   room ? "one: input, weights and room are there" : "for room: there is none");
     }
@@ -341,7 +335,7 @@ static void check_start(tb_check *c, state *s) {
         fail_here(c, "tile start", tile, &s->next, 0, got, expected);
     } else if (!weights_there(s)) {
         fail_here(c, "tile start", tile, &s->next, 0, "a start", "none before the weights are there");
-    } else if (bit(s->tile_room_i) == 0) {
+    } else if (npu_score_b(s->tile_room_i) == 0) {
         fail_here(c, "tile start", tile, &s->next, 0, "a start", "none without room in ofm_buf");
     }
 }
@@ -350,15 +344,14 @@ static void check_start(tb_check *c, state *s) {
 static uint32_t may_free(const state *s) {
     const npu_score_walk *k = s->a_valid ? &s->a : s->w_valid ? &s->w : &s->next;
     const uint32_t pixels = npu_score_first_row(s->t, s->n, k) * s->t->iw;
-    const uint64_t here = bit(s->ifm_all_i) != 0 ? UINT64_MAX : tb_get(s->pix_ready_i);
+    const uint64_t here = npu_score_b(s->ifm_all_i) != 0 ? UINT64_MAX : tb_get(s->pix_ready_i);
     return (uint32_t)(here < pixels ? here : pixels) * s->t->icb;
 }
 
 static void check_free(tb_check *c, state *s) {
-    const bool pop = bit(s->task_pop_o) != 0;
+    const bool pop = npu_score_b(s->task_pop_o) != 0;
     const uint32_t words = (uint32_t)tb_get(s->free_words_o);
-    char got[40], expected[40];
-    if (!s->have || (pop && (s->w_valid || s->a_valid || !s->next.end || bit(s->ifm_all_i) == 0))) {
+    if (!s->have || (pop && (s->w_valid || s->a_valid || !s->next.end || npu_score_b(s->ifm_all_i) == 0))) {
         tb_check_fail(c, "end of the task", s->work.tasks, NULL, "words returned",
                       s->have ? "more vectors" : "none: no task");
         return;
@@ -366,15 +359,15 @@ static void check_free(tb_check *c, state *s) {
     const uint32_t limit = pop ? s->t->ifm_words : s->t->wgt_res ? may_free(s) : 0;
     s->freed += words;
     if (s->freed > limit || (pop && s->freed < limit)) {
-        snprintf(got, sizeof got, "%" PRIu32 " words returned so far", s->freed);
-        snprintf(expected, sizeof expected, "%s%" PRIu32, pop ? "" : "at most ", limit);
-        tb_check_fail(c, "words returned", s->work.tasks, NULL, got, expected);
+        tb_check_failf(c, "words returned", s->work.tasks, "%" PRIu32 " words returned so far|%s%" PRIu32, s->freed,
+                       pop ? "" : "at most ", limit);
     }
 }
 
 static void check_waits(tb_check *c, state *s) {
-    const uint32_t ifm = bit(s->wait_ifm_o), wgt = bit(s->wait_wgt_o), ofm = bit(s->wait_ofm_o);
-    if (ifm + wgt + ofm > 1 || !s->have || s->next.end || bit(s->tile_start_o) != 0 || ofm == bit(s->tile_room_i)) {
+    const uint32_t ifm = npu_score_b(s->wait_ifm_o), wgt = npu_score_b(s->wait_wgt_o), ofm = npu_score_b(s->wait_ofm_o);
+    if (ifm + wgt + ofm > 1 || !s->have || s->next.end || npu_score_b(s->tile_start_o) != 0 ||
+        ofm == npu_score_b(s->tile_room_i)) {
         tb_check_fail(c, "waits", s->work.tiles, NULL,
                       ifm   ? "for input"
                       : wgt ? "for weights"
@@ -448,18 +441,18 @@ static void advance(state *s, bool start) {
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     check_outputs(c, s);
-    if (!s->have && bit(s->task_valid_i) != 0) {
+    if (!s->have && npu_score_b(s->task_valid_i) != 0) {
         take_task(c, s);
     }
     check_weight_read(c, s);
     check_input_read(c, s);
     check_release(c, s);
-    if ((bit(s->wait_ifm_o) | bit(s->wait_wgt_o) | bit(s->wait_ofm_o)) != 0) {
+    if ((npu_score_b(s->wait_ifm_o) | npu_score_b(s->wait_wgt_o) | npu_score_b(s->wait_ofm_o)) != 0) {
         check_waits(c, s);
     } else {
         s->late = 0;
     }
-    const bool start = bit(s->tile_start_o) != 0;
+    const bool start = npu_score_b(s->tile_start_o) != 0;
     s->ready = s->have && !s->next.end && rows_there(s) && weights_there(s) ? s->ready + 1 : 0;
     if (start) {
         check_start(c, s);
@@ -467,16 +460,16 @@ static void cycle(tb_check *c) {
     } else {
         check_pause(c, s);
     }
-    if (bit(s->free_o) != 0) {
+    if (npu_score_b(s->free_o) != 0) {
         check_free(c, s);
-    } else if (bit(s->task_pop_o) != 0) {
+    } else if (npu_score_b(s->task_pop_o) != 0) {
         tb_check_fail(c, "end of the task", s->work.tasks, NULL, "no words returned", "all that are left");
     }
     if (c->failed) {
         return;
     }
     advance(s, start);
-    if (bit(s->task_pop_o) != 0) {
+    if (npu_score_b(s->task_pop_o) != 0) {
         s->base = (s->base + s->t->ifm_words) % RING;
         s->have = false;
     }
@@ -489,12 +482,11 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"gemm_queue", "ifm_ld", "wgt_ld", "ifm_buf", "wgt_buf", NULL};
-
-const tb_check_ops npu_score_im2col = {.unit = "im2col",
-                                       .inputs = inputs,
-                                       TB_STATE(state, PORTS),
-                                       .open = open,
-                                       .clear = clear,
-                                       .cycle = cycle,
-                                       .finish = finish};
+const tb_check_ops npu_score_im2col = {
+    .unit = "im2col",
+    .inputs = (const char *const[]){"gemm_queue", "ifm_ld", "wgt_ld", "ifm_buf", "wgt_buf", NULL},
+    TB_STATE(state, PORTS),
+    .open = open,
+    .clear = clear,
+    .cycle = cycle,
+    .finish = finish};

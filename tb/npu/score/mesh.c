@@ -9,7 +9,6 @@
 #include "gemm_work.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define LINES 128u /* results that are known and have not left: at most 2N + 2 */
 
@@ -121,11 +120,10 @@ static void check_results(tb_check *c, state *s, int32_t line[2][32]) {
             col++;
         }
         const uint64_t vector = s->enabled - (n + 1 + col);
-        char where[96], g[16], e[16];
+        char where[96];
         npu_score_vector_text(c, vector, stream, col, true, where, sizeof where);
-        snprintf(g, sizeof g, "%" PRId32, got[col]);
-        snprintf(e, sizeof e, "%" PRId32, line[stream][col]);
-        tb_check_fail(c, stream == 0 ? "partial sum 0" : "partial sum 1", vector, where, g, e);
+        tb_check_failf(c, stream == 0 ? "partial sum 0" : "partial sum 1", vector, "%s|%" PRId32 "|%" PRId32, where,
+                       got[col], line[stream][col]);
         return;
     }
 }
@@ -147,10 +145,8 @@ static void cycle(tb_check *c) {
     s->enabled++;
 }
 
-static const char *const inputs[] = {"im2col", NULL};
-
 const tb_check_ops npu_score_mesh = {.unit = "mesh",
-                                     .inputs = inputs,
+                                     .inputs = (const char *const[]){"im2col", NULL},
                                      TB_STATE(state, PORTS),
                                      .wake = "en_i",
                                      .open = open,

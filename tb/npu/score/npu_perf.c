@@ -2,7 +2,6 @@
 #include "score.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define COUNTERS 36u
 #define MARKS 12u
@@ -103,11 +102,7 @@ static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const uint64_t got = *(const uint32_t *)s->lo_o.ptr | (uint64_t) * (const uint16_t *)s->hi_o.ptr << 32;
     if (got != s->value) {
-        char where[40], g[24], e[24];
-        snprintf(where, sizeof where, "number %" PRIu32, s->which);
-        snprintf(g, sizeof g, "%" PRIu64, got);
-        snprintf(e, sizeof e, "%" PRIu64, s->value);
-        tb_check_fail(c, "value", s->reads, where, g, e);
+        tb_check_failf(c, "value", s->reads, "number %" PRIu32 "|%" PRIu64 "|%" PRIu64, s->which, got, s->value);
     }
     if (tb_get(s->clr_i) != 0) {
         clear(c);

@@ -8,7 +8,6 @@
 #include "task_bits.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "npu_regs.h"
 
@@ -57,10 +56,8 @@ typedef struct state {
     tb_sig irq[3];
     struct {
         tb_sig valid, ready, task, busy, done;
-    } unit[UNITS]; /* slot_ports */
-    struct {
-        TB_PORTS(ports, PERF_PORTS);
-    } perf; /* npu_perf inside */
+    } unit[UNITS];                /* slot_ports */
+    TB_SIGNALS(perf, PERF_PORTS); /* npu_perf inside */
     cm_device *regs;
     access wr, rd;
     uint32_t rdata_expected;
@@ -96,7 +93,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
         }
     }
     if (tb_tap_ports(c->tap, (tb_ports){irq_ports, s->irq, 3, NULL}, err, err_size) != 0 ||
-        tb_taps_ports(&c->all->taps, "npu_perf", 0, TB_PORTS_OF(s->perf.ports, PERF_PORTS), err, err_size) != 0) {
+        tb_taps_ports(&c->all->taps, "npu_perf", 0, TB_PORTS_OF(s->perf, PERF_PORTS), err, err_size) != 0) {
         return -1;
     }
     s->regs = cm_device_new(npu_score_n(c), &mem);
@@ -183,11 +180,8 @@ static uint32_t read_register(const state *s, uint32_t offset) {
 static void compare_read(tb_check *c, state *s) {
     const uint32_t got = (uint32_t)tb_get(s->rdata_o);
     if (s->rdata_known && got != s->rdata_expected) {
-        char where[24], g[16], e[16];
-        snprintf(where, sizeof where, "register 0x%03" PRIx32, s->rd.addr);
-        snprintf(g, sizeof g, "0x%08" PRIx32, got);
-        snprintf(e, sizeof e, "0x%08" PRIx32, s->rdata_expected);
-        tb_check_fail(c, "read data", s->rd.count, where, g, e);
+        tb_check_failf(c, "read data", s->rd.count, "register 0x%03" PRIx32 "|0x%08" PRIx32 "|0x%08" PRIx32, s->rd.addr,
+                       got, s->rdata_expected);
     }
 }
 
@@ -371,10 +365,6 @@ static void step_requests(state *s) {
     }
 }
 
-static inline uint32_t byte(tb_sig sig) {
-    return *(const uint8_t *)sig.ptr;
-}
-
 /*
  * Nothing is under way here or on the bus, and the interrupts are as they should be: only the count enable follows the
  * units.
@@ -383,16 +373,17 @@ static bool quiet(const state *s) {
     if (s->wr.valid || s->rd.valid || s->wr.have_addr || s->wr.have_data || s->rd.have_addr || s->resetting) {
         return false;
     }
-    uint32_t any = byte(s->awvalid_i) | byte(s->wvalid_i) | byte(s->arvalid_i) | byte(s->bvalid_o) | byte(s->rvalid_o) |
-                   byte(s->srst_o) | byte(s->perf.snap_i) | byte(s->perf.clear_i) | byte(s->alu_result_we_i) |
+    uint32_t any = npu_score_b(s->awvalid_i) | npu_score_b(s->wvalid_i) | npu_score_b(s->arvalid_i) |
+                   npu_score_b(s->bvalid_o) | npu_score_b(s->rvalid_o) | npu_score_b(s->srst_o) |
+                   npu_score_b(s->perf.snap_i) | npu_score_b(s->perf.clear_i) | npu_score_b(s->alu_result_we_i) |
                    *(const uint16_t *)s->bus_err_i.ptr;
     uint32_t busy = 0;
     for (uint32_t i = 0; i < UNITS; i++) {
-        any |= byte(s->unit[i].valid) | byte(s->unit[i].done) | s->slot[i].pending;
-        busy |= s->slot[i].present ? byte(s->unit[i].busy) : 0;
+        any |= npu_score_b(s->unit[i].valid) | npu_score_b(s->unit[i].done) | s->slot[i].pending;
+        busy |= s->slot[i].present ? npu_score_b(s->unit[i].busy) : 0;
     }
-    const uint32_t irq = byte(s->irq[0]) | byte(s->irq[1]) << 1 | byte(s->irq[2]) << 2;
-    return any == 0 && irq == (s->irq_status & s->irq_enable) && byte(s->perf.run_i) == (busy != 0);
+    const uint32_t irq = npu_score_b(s->irq[0]) | npu_score_b(s->irq[1]) << 1 | npu_score_b(s->irq[2]) << 2;
+    return any == 0 && irq == (s->irq_status & s->irq_enable) && npu_score_b(s->perf.run_i) == (busy != 0);
 }
 
 static void cycle(tb_check *c) {
@@ -417,12 +408,11 @@ static void cycle(tb_check *c) {
     step_requests(s);
 }
 
-static const char *const inputs[] = {"gemm_check", "alu_check", "pool_check", "npu_perf", "alu", NULL};
-
-const tb_check_ops npu_score_npu_regs = {.unit = "npu_regs",
-                                         .inputs = inputs,
-                                         TB_STATE(state, PORTS),
-                                         .open = open,
-                                         .clear = clear,
-                                         .cycle = cycle,
-                                         .close = close};
+const tb_check_ops npu_score_npu_regs = {
+    .unit = "npu_regs",
+    .inputs = (const char *const[]){"gemm_check", "alu_check", "pool_check", "npu_perf", "alu", NULL},
+    TB_STATE(state, PORTS),
+    .open = open,
+    .clear = clear,
+    .cycle = cycle,
+    .close = close};

@@ -10,7 +10,6 @@
 #include "npu_regs.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define UNITS 3u
 #define CHANNELS 2u
@@ -55,18 +54,10 @@ typedef struct link {
 
 /* One channel's ends, and the ports of the NPU that it must be connected to. */
 typedef struct channel {
-    struct {
-        TB_PORTS(ports, RD_PORTS);
-    } rd;
-    struct {
-        TB_PORTS(ports, WR_PORTS);
-    } wr;
-    struct {
-        TB_PORTS(ports, SEND_PORTS);
-    } send;
-    struct {
-        TB_PORTS(ports, BUS_PORTS);
-    } bus;
+    TB_SIGNALS(rd, RD_PORTS);
+    TB_SIGNALS(wr, WR_PORTS);
+    TB_SIGNALS(send, SEND_PORTS);
+    TB_SIGNALS(bus, BUS_PORTS);
     link link[LINKS]; /* those whose ends do not lie in the same place of the simulation */
     uint32_t links;
     bool words_apart; /* the same for the words between send_buf and dma_wr */
@@ -77,10 +68,8 @@ typedef struct channel {
 typedef struct state {
     ends unit[UNITS]; /* gemm, alu, pool: the order of the clock gates */
     channel ch[CHANNELS];
-    TB_PORTS(ports, PORTS); /* of npu_regs */
-    struct {
-        TB_PORTS(ports, PERF_PORTS);
-    } perf; /* ports of the NPU */
+    TB_PORTS(ports, PORTS);       /* of npu_regs */
+    TB_SIGNALS(perf, PERF_PORTS); /* ports of the NPU */
     tb_sig gemm_id;
     bool moved;       /* something was offered in the cycle before */
     uint32_t unknown; /* cycles in which clocks may run */
@@ -159,11 +148,11 @@ static int open_links(const tb_check *c, channel *k, char *err, size_t err_size)
 
 static int open_channel(tb_check *c, channel *k, size_t index, char *err, size_t err_size) {
     const tb_taps *taps = &c->all->taps;
-    tb_ports bus = TB_PORTS_OF(k->bus.ports, BUS_PORTS);
+    tb_ports bus = TB_PORTS_OF(k->bus, BUS_PORTS);
     bus.prefix = index == 0 ? "m0_axi_" : "m1_axi_";
-    return tb_taps_ports(taps, "dma_rd", index, TB_PORTS_OF(k->rd.ports, RD_PORTS), err, err_size) != 0 ||
-                   tb_taps_ports(taps, "send_buf", index, TB_PORTS_OF(k->send.ports, SEND_PORTS), err, err_size) != 0 ||
-                   tb_taps_ports(taps, "dma_wr", index, TB_PORTS_OF(k->wr.ports, WR_PORTS), err, err_size) != 0 ||
+    return tb_taps_ports(taps, "dma_rd", index, TB_PORTS_OF(k->rd, RD_PORTS), err, err_size) != 0 ||
+                   tb_taps_ports(taps, "send_buf", index, TB_PORTS_OF(k->send, SEND_PORTS), err, err_size) != 0 ||
+                   tb_taps_ports(taps, "dma_wr", index, TB_PORTS_OF(k->wr, WR_PORTS), err, err_size) != 0 ||
                    open_ports(c, bus, err, err_size) != 0
                ? -1
                : open_links(c, k, err, err_size);
@@ -190,7 +179,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
     return tb_taps_ports(taps, "gemm", 0, TB_PORTS_OF(s->gemm_id, rd_id_i), err, err_size) != 0 ||
                    tb_taps_ports(taps, "npu_regs", 0, TB_PORTS_OF(s->ports, PORTS), err, err_size) != 0
                ? -1
-               : open_ports(c, TB_PORTS_OF(s->perf.ports, PERF_PORTS), err, err_size);
+               : open_ports(c, TB_PORTS_OF(s->perf, PERF_PORTS), err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -200,11 +189,8 @@ static void clear(tb_check *c) {
 
 __attribute__((cold)) static void differs(tb_check *c, const char *stream, uint32_t ch, const char *of, uint64_t got,
                                           uint64_t expected) {
-    char where[96], g[24], e[24];
-    snprintf(where, sizeof where, "channel %u%s%s", ch, of != NULL ? ", " : "", of != NULL ? of : "");
-    snprintf(g, sizeof g, "0x%llx", (unsigned long long)got);
-    snprintf(e, sizeof e, "0x%llx", (unsigned long long)expected);
-    tb_check_fail(c, stream, c->all->sim->cycle, where, g, e);
+    tb_check_failf(c, stream, c->all->sim->cycle, "channel %u%s%s|0x%llx|0x%llx", ch, of != NULL ? ", " : "",
+                   of != NULL ? of : "", (unsigned long long)got, (unsigned long long)expected);
 }
 
 static inline void same(tb_check *c, const char *stream, uint32_t ch, uint32_t got, uint32_t expected) {

@@ -2,7 +2,6 @@
 #include "gemm_work.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define PAIRS 1024u /* pixel pairs of a column */
 #define WORDS (PAIRS / 2)
@@ -60,11 +59,10 @@ static void compare(tb_check *c, state *s, uint32_t p) {
             i++;
         }
         const uint64_t first = 4 * lap(s, a->col + j, a->word); /* pixels of the column before the word */
-        char where[96], g[16], e[16];
+        char where[96];
         npu_score_tile_text(c, first / (2 * s->n), (uint32_t)(first % (2 * s->n)) + i, a->col + j, where, sizeof where);
-        snprintf(g, sizeof g, "%" PRId32, got[i]);
-        snprintf(e, sizeof e, "%" PRId32, a->expected[j][i]);
-        tb_check_fail(c, p == 0 ? "read port 0" : "read port 1", s->reads, where, g, e);
+        tb_check_failf(c, p == 0 ? "read port 0" : "read port 1", s->reads, "%s|%" PRId32 "|%" PRId32, where, got[i],
+                       a->expected[j][i]);
     }
 }
 
@@ -118,10 +116,8 @@ static void cycle(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"acc", NULL};
-
 const tb_check_ops npu_score_ofm_buf = {.unit = "ofm_buf",
-                                        .inputs = inputs,
+                                        .inputs = (const char *const[]){"acc", NULL},
                                         TB_STATE(state, PORTS),
                                         .wake = "re_i, we_i",
                                         .open = open,

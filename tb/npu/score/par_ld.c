@@ -5,7 +5,6 @@
 #include "score.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define RING 256u   /* words of four factors */
 #define PATIENCE 4u /* cycles for what depends on nothing else */
@@ -54,10 +53,8 @@ static void allocate(tb_check *c, state *s) {
     s->begun = true;
     s->used += s->words;
     if (s->used > RING) {
-        char got[48], expected[48];
-        snprintf(got, sizeof got, "%" PRIu32 " words in use with the task's own %" PRIu32, s->used, s->words);
-        snprintf(expected, sizeof expected, "at most %u", RING);
-        tb_check_fail(c, "ring", c->task, NULL, got, expected);
+        tb_check_failf(c, "ring", c->task, "%" PRIu32 " words in use with the task's own %" PRIu32 "|at most %u",
+                       s->used, s->words, RING);
     }
 }
 
@@ -69,14 +66,10 @@ static void see_request(tb_check *c, state *s, uint32_t i) {
         return;
     }
     const uint32_t bytes = (uint32_t)tb_get(s->req_bytes_o), left = s->on ? p->bytes - p->asked : 0;
-    char where[48];
-    snprintf(where, sizeof where, "bytes %" PRIu32 ".. of %" PRIu32, p->asked, p->bytes);
     if (bytes == 0 || bytes > left) {
-        char got[32], expected[32];
-        snprintf(got, sizeof got, "%" PRIu32 " bytes", bytes);
-        snprintf(expected, sizeof expected, "1 to %" PRIu32, left);
-        tb_check_fail(c, streams[i], s->requests[i], where, left == 0 ? "a request" : got,
-                      left == 0 ? "none" : expected);
+        tb_check_failf(c, streams[i], s->requests[i],
+                       "bytes %" PRIu32 ".. of %" PRIu32 "|%" PRIu32 " bytes|at most %" PRIu32 " and not 0", p->asked,
+                       p->bytes, bytes, left);
         return;
     }
     allocate(c, s);
@@ -102,13 +95,11 @@ static void see_data(tb_check *c, state *s, uint32_t i) {
                       we != 0 ? "none: no data" : "a write");
     }
     if (we != 0) {
-        char where[64], got[16], expected[16];
         const uint32_t at = (s->base + p->came / BEAT) % RING;
         if (tb_get(s->waddr_o[i]) != at) {
-            snprintf(where, sizeof where, "channels %" PRIu32 "..%" PRIu32, p->came / 4, p->came / 4 + 3);
-            snprintf(got, sizeof got, "word %" PRIu64, tb_get(s->waddr_o[i]));
-            snprintf(expected, sizeof expected, "word %" PRIu32, at);
-            tb_check_fail(c, streams[i], s->beats[i], where, got, expected);
+            tb_check_failf(c, streams[i], s->beats[i],
+                           "channels %" PRIu32 "..%" PRIu32 "|word %" PRIu64 "|word %" PRIu32, p->came / 4,
+                           p->came / 4 + 3, tb_get(s->waddr_o[i]), at);
         }
         p->came += BEAT;
         s->beats[i]++;
@@ -183,10 +174,8 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"gemm_queue", NULL};
-
 const tb_check_ops npu_score_par_ld = {.unit = "par_ld",
-                                       .inputs = inputs,
+                                       .inputs = (const char *const[]){"gemm_queue", NULL},
                                        TB_STATE(state, PORTS),
                                        .wake =
                                            "task_valid_i, req_valid_o, dat_valid_i, we_o, task_pop_o, free_i, busy_o",

@@ -117,12 +117,10 @@ static void take_done(tb_check *c, state *s) {
     if (!s->running || !s->started) {
         tb_check_fail(c, "task done", c->task, NULL, "1", "0: no task runs");
     } else if (!all_asked(s) || tb_get(s->wr_idle_i) != 3) {
-        char got[80], expected[80];
-        snprintf(got, sizeof got, "1 after %" PRIu64 " and %" PRIu64 " write jobs, idle %u", s->ch[0].jobs,
-                 s->ch[1].jobs, (unsigned)tb_get(s->wr_idle_i));
-        snprintf(expected, sizeof expected, "0 until %" PRIu64 " and %" PRIu64 " are complete", s->ch[0].expected,
-                 s->ch[1].expected);
-        tb_check_fail(c, "task done", c->task, NULL, got, expected);
+        tb_check_failf(
+            c, "task done", c->task,
+            "1 after %" PRIu64 " and %" PRIu64 " write jobs, idle %u|0 until %" PRIu64 " and %" PRIu64 " are complete",
+            s->ch[0].jobs, s->ch[1].jobs, (unsigned)tb_get(s->wr_idle_i), s->ch[0].expected, s->ch[1].expected);
     }
     s->running = false;
 }
@@ -175,9 +173,7 @@ const tb_check_ops npu_score_pool = {.unit = "pool",
 typedef struct glue {
     TB_PORTS(ports, GLUE_PORTS);
     tb_sig tab_words; /* inputs of its parts */
-    struct {
-        TB_PORTS(ports, SEQ_PORTS);
-    } seq;
+    TB_SIGNALS(seq, SEQ_PORTS);
 } glue;
 
 static int open_glue(tb_check *c, char *err, size_t err_size) {
@@ -185,7 +181,7 @@ static int open_glue(tb_check *c, char *err, size_t err_size) {
     const tb_taps *taps = &c->all->taps;
     return tb_taps_ports(taps, "pool_ld", c->index, TB_PORTS_OF(g->tab_words, tab_words_i), err, err_size) != 0
                ? -1
-               : tb_taps_ports(taps, "pool_seq", c->index, TB_PORTS_OF(g->seq.ports, SEQ_PORTS), err, err_size);
+               : tb_taps_ports(taps, "pool_seq", c->index, TB_PORTS_OF(g->seq, SEQ_PORTS), err, err_size);
 }
 
 static void clear_glue(tb_check *c) {
@@ -211,11 +207,9 @@ static void cycle_glue(tb_check *c) {
     }
 }
 
-static const char *const glue_inputs[] = {"pool", NULL};
-
 /* Its tap serves the checks of its parts, too. */
 const tb_check_ops npu_score_pool_chan = {.unit = "pool_chan",
-                                          .inputs = glue_inputs,
+                                          .inputs = (const char *const[]){"pool", NULL},
                                           TB_STATE(glue, GLUE_PORTS),
                                           .open = open_glue,
                                           .clear = clear_glue,

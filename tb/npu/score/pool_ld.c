@@ -167,10 +167,8 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"pool", "pool_seq", NULL};
-
 const tb_check_ops npu_score_pool_ld = {.unit = "pool_ld",
-                                        .inputs = inputs,
+                                        .inputs = (const char *const[]){"pool", "pool_seq", NULL},
                                         TB_STATE(state, PORTS),
                                         .wake = "start_i, free_i, req_valid_o, job_valid_o, tab_ack_o",
                                         .open = open,

@@ -2,7 +2,6 @@
 #include "pool_walk.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define LANES NPU_SCORE_POOL_LANES
 #define LINE NPU_SCORE_POOL_LINE
@@ -54,21 +53,16 @@ static void compare_reads(tb_check *c, state *s) {
             uint32_t got;
             memcpy(&got, (const uint8_t *)s->rdata_o.ptr + 4 * l, 4);
             if ((s->mask >> l & 1u) != 0 && got != s->expected[l]) {
-                char where[96], g[24], e[24];
-                snprintf(where, sizeof where, "line memory, lane %" PRIu32 ", word %" PRIu32, l, s->read_addr);
-                snprintf(g, sizeof g, "0x%08" PRIx32, got);
-                snprintf(e, sizeof e, "0x%08" PRIx32, s->expected[l]);
-                tb_check_fail(c, "line", s->reads, where, g, e);
+                tb_check_failf(c, "line", s->reads,
+                               "line memory, lane %" PRIu32 ", word %" PRIu32 "|0x%08" PRIx32 "|0x%08" PRIx32, l,
+                               s->read_addr, got, s->expected[l]);
                 break;
             }
         }
     }
     if (s->table_read && (uint32_t)tb_get(s->tab_o) != s->factor) {
-        char where[96], g[24], e[24];
-        snprintf(where, sizeof where, "table, word %" PRIu32, s->factor_addr);
-        snprintf(g, sizeof g, "0x%08" PRIx64, tb_get(s->tab_o));
-        snprintf(e, sizeof e, "0x%08" PRIx32, s->factor);
-        tb_check_fail(c, "factor", s->factors, where, g, e);
+        tb_check_failf(c, "factor", s->factors, "table, word %" PRIu32 "|0x%08" PRIx64 "|0x%08" PRIx32, s->factor_addr,
+                       tb_get(s->tab_o), s->factor);
     }
     s->read = s->table_read = false;
 }
@@ -162,10 +156,8 @@ static void cycle(tb_check *c) {
     c->again = s->read || s->table_read;
 }
 
-static const char *const inputs[] = {"pool_ld", "dma_rd", "pool_seq", NULL};
-
 const tb_check_ops npu_score_pool_line = {.unit = "pool_line",
-                                          .inputs = inputs,
+                                          .inputs = (const char *const[]){"pool_ld", "dma_rd", "pool_seq", NULL},
                                           TB_STATE(state, PORTS),
                                           .wake = "job_valid_i, dat_valid_i, row_done_o, tab_done_o, re_i, tab_re_i",
                                           .clear = clear,

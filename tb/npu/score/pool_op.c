@@ -236,13 +236,12 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"pool", "pool_seq", "pool_line", "fp_add", "fp_mul", NULL};
-
-const tb_check_ops npu_score_pool_op = {.unit = "pool_op",
-                                        .inputs = inputs,
-                                        TB_STATE(state, PORTS),
-                                        .wake = "tap_valid_i, out_we_o",
-                                        .open = open,
-                                        .clear = clear,
-                                        .cycle = cycle,
-                                        .finish = finish};
+const tb_check_ops npu_score_pool_op = {
+    .unit = "pool_op",
+    .inputs = (const char *const[]){"pool", "pool_seq", "pool_line", "fp_add", "fp_mul", NULL},
+    TB_STATE(state, PORTS),
+    .wake = "tap_valid_i, out_we_o",
+    .open = open,
+    .clear = clear,
+    .cycle = cycle,
+    .finish = finish};

@@ -90,7 +90,7 @@ static void word_place(const state *s, uint32_t lanes, uint32_t job, uint32_t k,
 }
 
 static void wrong_word(tb_check *c, const state *s, const uint32_t *want, const uint32_t *got, uint32_t words) {
-    char where[96], g[24], e[24];
+    char where[96];
     for (uint32_t i = 0; i < BEAT; i++) {
         if (got[i] == want[i]) {
             continue;
@@ -104,9 +104,7 @@ static void wrong_word(tb_check *c, const state *s, const uint32_t *want, const 
                      s->send.group * (s->t.int8 ? 32 : LANES) + lane * (s->t.int8 ? 4 : 1),
                      s->t.int8 ? " and three more" : "", s->send.oy, column);
         }
-        snprintf(g, sizeof g, "0x%08" PRIx32, got[i]);
-        snprintf(e, sizeof e, "0x%08" PRIx32, want[i]);
-        tb_check_fail(c, "word", s->words, where, g, e);
+        tb_check_failf(c, "word", s->words, "%s|0x%08" PRIx32 "|0x%08" PRIx32, where, got[i], want[i]);
         return;
     }
 }
@@ -229,10 +227,8 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"pool", "pool_op", NULL};
-
 const tb_check_ops npu_score_pool_out = {.unit = "pool_out",
-                                         .inputs = inputs,
+                                         .inputs = (const char *const[]){"pool", "pool_op", NULL},
                                          TB_STATE(state, PORTS),
                                          .wake = "busy_o, req_valid_o, wr_valid_o, release_o, we_i, start_i",
                                          .open = open,

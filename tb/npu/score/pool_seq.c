@@ -270,11 +270,9 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"pool", "pool_line", "pool_ld", "pool_out", NULL};
-
 const tb_check_ops npu_score_pool_seq = {
     .unit = "pool_seq",
-    .inputs = inputs,
+    .inputs = (const char *const[]){"pool", "pool_line", "pool_ld", "pool_out", NULL},
     TB_STATE(state, PORTS),
     .wake = "start_i, free_o, tap_valid_o, row_done_i, release_i, tab_ack_i, tab_done_i",
     .open = open,

@@ -4,7 +4,6 @@
 #include "task_bits.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 uint32_t npu_score_pool_units(const cm_pool_task *t, uint32_t n) {
     return t->int8 ? tb_align_up(t->c, n) / 4 : t->c;
@@ -89,8 +88,5 @@ const npu_score_pool_value *npu_score_pool_differs(const npu_score_pool_value *v
 }
 
 void npu_score_pool_fail(tb_check *c, const npu_score_pool_value *v, uint64_t transaction, const char *where) {
-    char got[24], expected[24];
-    snprintf(got, sizeof got, "0x%" PRIx64, tb_get(v->sig));
-    snprintf(expected, sizeof expected, "0x%" PRIx32, v->expected);
-    tb_check_fail(c, v->stream, transaction, where, got, expected);
+    tb_check_failf(c, v->stream, transaction, "%s|0x%" PRIx64 "|0x%" PRIx32, where, tb_get(v->sig), v->expected);
 }

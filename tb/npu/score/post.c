@@ -77,12 +77,10 @@ static void word_requant(tb_check *c, post_state *s) {
         while (got[i] == expected[i]) {
             i++;
         }
-        char where[96], g[16], e[16];
+        char where[96];
         npu_score_post_place(s, k->ob * s->n + (first + i) % s->n,
                              k->pixel + npu_score_tile_pixel(s->w.chan, (first + i) / s->n), where);
-        snprintf(g, sizeof g, "%d", got[i]);
-        snprintf(e, sizeof e, "%d", expected[i]);
-        tb_check_fail(c, "word", f->words, where, g, e);
+        tb_check_failf(c, "word", f->words, "%s|%d|%d", where, got[i], expected[i]);
     }
     npu_score_next_word(s->n, &k->b, &f->data_at);
     f->words++;
@@ -134,10 +132,8 @@ static void count_time(tb_check *c, post_state *s) {
     f->time += (f->no_sums || f->no_psums ? 0 : now - f->seen - 1) + !held_up;
     f->seen = now;
     if (f->time > f->most && !(f->waited && f->word_in == f->word_out)) {
-        char got[40], expected[64];
-        snprintf(got, sizeof got, "%" PRIu64 " cycles of its own", f->time);
-        snprintf(expected, sizeof expected, "%" PRIu64 " at most for the whole task", f->most);
-        tb_check_fail(c, "pace", f->words, NULL, got, expected);
+        tb_check_failf(c, "pace", f->words, "%" PRIu64 " cycles of its own|%" PRIu64 " at most for the whole task",
+                       f->time, f->most);
     }
 }
 
@@ -189,9 +185,7 @@ static void check_wait(tb_check *c, post_state *s) {
                           : f->left != f->begun       ? "pixels to write"
                                                       : NULL;
     if (missing != NULL) {
-        char expected[80];
-        snprintf(expected, sizeof expected, "0: there are %s left", missing);
-        tb_check_fail(c, "task_wait", c->task, NULL, "1", expected);
+        tb_check_failf(c, "task_wait", c->task, "1|0: there are %s left", missing);
     }
 }
 
@@ -271,12 +265,10 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"ofm_buf", "par_buf",       "dma_rd", "gemm_queue", "act",
-                                     "requant", "fp_i32_to_f32", "fp_mul", "fp_add",     NULL};
-
 const tb_check_ops npu_score_post = {
     .unit = "post",
-    .inputs = inputs,
+    .inputs = (const char *const[]){"ofm_buf", "par_buf", "dma_rd", "gemm_queue", "act", "requant", "fp_i32_to_f32",
+                                    "fp_mul", "fp_add", NULL},
     TB_STATE(post_state, PORTS),
     .wake = "wr_valid_o, ofm_re_o, tile_i, wr_req_valid_o, psum_req_valid_o, psum_valid_i, par_re_o, free_o, pass_pop, "
             "task_done_i, task_wait_o",

@@ -17,11 +17,9 @@ void npu_score_post_expect(tb_check *c, const char *stream, uint64_t transaction
                            uint64_t got, uint64_t expected) {
     if (got != expected) {
         const post_state *s = (const post_state *)c->state;
-        char where[96], g[24], e[24];
+        char where[96];
         npu_score_post_place(s, npu_score_post_walk_channel(&s->w, k), npu_score_post_walk_pixel(&s->w, k), where);
-        snprintf(g, sizeof g, "0x%" PRIx64, got);
-        snprintf(e, sizeof e, "0x%" PRIx64, expected);
-        tb_check_fail(c, stream, transaction, where, g, e);
+        tb_check_failf(c, stream, transaction, "%s|0x%" PRIx64 "|0x%" PRIx64, where, got, expected);
     }
 }
 

@@ -7,7 +7,6 @@
  * its predecessor, or from when it could begin if that is later.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "nhwc.h"
@@ -169,12 +168,10 @@ static void take_word(tb_check *c, state *s) {
     const int8_t *got = (const int8_t *)s->wr_data_o.ptr;
     for (uint32_t i = 0; memcmp(got, &k->value[first], bytes) != 0 && i < bytes; i++) {
         if (got[i] != k->value[first + i]) {
-            char where[96], g[16], e[16];
-            snprintf(where, sizeof where, "block %" PRIu64 ", pixel %" PRIu32 " of the tile, channel %" PRIu32,
-                     s->written, npu_score_tile_pixel(c->index, (first + i) / n), (first + i) % n);
-            snprintf(g, sizeof g, "%d", got[i]);
-            snprintf(e, sizeof e, "%d", k->value[first + i]);
-            tb_check_fail(c, "word", s->words, where, g, e);
+            tb_check_failf(c, "word", s->words,
+                           "block %" PRIu64 ", pixel %" PRIu32 " of the tile, channel %" PRIu32 "|%d|%d", s->written,
+                           npu_score_tile_pixel(c->index, (first + i) / n), (first + i) % n, got[i],
+                           k->value[first + i]);
             break;
         }
     }
@@ -248,17 +245,13 @@ static void finish(tb_check *c) {
     state *s = (state *)c->state;
     settle(s);
     if (s->asked != s->told || s->written != s->told) {
-        char got[48], expected[40];
-        snprintf(got, sizeof got, "jobs of %" PRIu64 ", words of %" PRIu64 " blocks", s->asked, s->written);
-        snprintf(expected, sizeof expected, "of %" PRIu64, s->told);
-        tb_check_fail(c, "word", s->words, NULL, got, expected);
+        tb_check_failf(c, "word", s->words, "jobs of %" PRIu64 ", words of %" PRIu64 " blocks|of %" PRIu64, s->asked,
+                       s->written, s->told);
     }
 }
 
-static const char *const inputs[] = {"act", NULL};
-
 const tb_check_ops npu_score_requant = {.unit = "requant",
-                                        .inputs = inputs,
+                                        .inputs = (const char *const[]){"act", NULL},
                                         TB_STATE(state, PORTS),
                                         .wake = "wr_valid_o, wr_req_valid_o, in_valid_i, pop_o, blk_valid_i",
                                         .clear = clear,

@@ -5,7 +5,6 @@
 #include "score.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #define CLIENTS 3u
 #define DEPTH 512u /* of the largest region */
@@ -58,15 +57,11 @@ static void read_word(tb_check *c, state *s, uint32_t i) {
     client *k = &s->client[i];
     const uint8_t *got = (const uint8_t *)s->rdata_o.ptr + (size_t)WORD * i, *expected = k->word[k->out % DEPTH];
     if (memcmp(got, expected, WORD) != 0) {
-        char where[48], g[8], e[8];
         uint32_t at = 0;
         while (got[at] == expected[at]) {
             at++;
         }
-        snprintf(where, sizeof where, "%s, byte %" PRIu32, names[i], at);
-        snprintf(g, sizeof g, "0x%02x", got[at]);
-        snprintf(e, sizeof e, "0x%02x", expected[at]);
-        tb_check_fail(c, "read", k->out, where, g, e);
+        tb_check_failf(c, "read", k->out, "%s, byte %" PRIu32 "|0x%02x|0x%02x", names[i], at, got[at], expected[at]);
     }
     k->out++;
     set_level(s, i);
@@ -138,20 +133,17 @@ static void finish(tb_check *c) {
     for (uint32_t i = 0; i < CLIENTS; i++) {
         const client *k = &s->client[i];
         if (k->in != k->out) {
-            char got[40];
-            snprintf(got, sizeof got, "%" PRIu64 " words left", k->in - k->out);
-            tb_check_fail(c, "read", k->out, names[i], got, "none at the end");
+            tb_check_failf(c, "read", k->out, "%s|%" PRIu64 " words left|none at the end", names[i], k->in - k->out);
         }
     }
 }
 
-static const char *const inputs[] = {"post", "requant", "transpose", "alu", "alu_chan", "pool", "pool_out", NULL};
-
-const tb_check_ops npu_score_send_buf = {.unit = "send_buf",
-                                         .inputs = inputs,
-                                         TB_STATE(state, PORTS),
-                                         .wake = "wvalid_i, rvalid_o, rready_i",
-                                         .open = open,
-                                         .clear = clear,
-                                         .cycle = cycle,
-                                         .finish = finish};
+const tb_check_ops npu_score_send_buf = {
+    .unit = "send_buf",
+    .inputs = (const char *const[]){"post", "requant", "transpose", "alu", "alu_chan", "pool", "pool_out", NULL},
+    TB_STATE(state, PORTS),
+    .wake = "wvalid_i, rvalid_o, rready_i",
+    .open = open,
+    .clear = clear,
+    .cycle = cycle,
+    .finish = finish};

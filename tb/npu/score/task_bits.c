@@ -2,7 +2,6 @@
 #include "task_bits.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "npu_regs.h"
 
@@ -81,10 +80,7 @@ bool npu_score_task_same(tb_check *c, const char *stream, npu_score_kind kind, t
         const field *f = &npu_task_tables[kind].f[i];
         const uint32_t g = npu_task_value(f, &got), e = npu_task_value(f, expected);
         if (g != e) {
-            char text[2][24];
-            snprintf(text[0], sizeof text[0], "0x%" PRIx32, g);
-            snprintf(text[1], sizeof text[1], "0x%" PRIx32, e);
-            tb_check_fail(c, stream, c->task, f->name, text[0], text[1]);
+            tb_check_failf(c, stream, c->task, "%s|0x%" PRIx32 "|0x%" PRIx32, f->name, g, e);
             return false;
         }
     }

@@ -9,7 +9,6 @@
 #include "score.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #define N_MAX 32u
@@ -41,12 +40,8 @@ static void look(tb_check *c, const state *s) {
     const int8_t *expected = &s->due[s->left % BLOCKS][s->out_vec * n];
     for (uint32_t i = 0; memcmp(got, expected, n) != 0 && i < n; i++) {
         if (got[i] != expected[i]) {
-            char where[96], g[16], e[16];
-            snprintf(where, sizeof where, "block %" PRIu64 ", pixel %" PRIu32 ", channel %" PRIu32, s->left, s->out_vec,
-                     i);
-            snprintf(g, sizeof g, "%d", got[i]);
-            snprintf(e, sizeof e, "%d", expected[i]);
-            tb_check_fail(c, "vector", vector, where, g, e);
+            tb_check_failf(c, "vector", vector, "block %" PRIu64 ", pixel %" PRIu32 ", channel %" PRIu32 "|%d|%d",
+                           s->left, s->out_vec, i, got[i], expected[i]);
             return;
         }
     }
@@ -101,10 +96,8 @@ static void cycle(tb_check *c) {
 static void finish(tb_check *c) {
     const state *s = (const state *)c->state;
     if (s->left != s->entered || s->in_vec != 0) {
-        char got[40], expected[40];
-        snprintf(got, sizeof got, "%" PRIu64 " blocks", s->left);
-        snprintf(expected, sizeof expected, "%" PRIu64, s->entered + (s->in_vec != 0));
-        tb_check_fail(c, "vector", s->left * npu_score_n(c) + s->out_vec, NULL, got, expected);
+        tb_check_failf(c, "vector", s->left * npu_score_n(c) + s->out_vec, "%" PRIu64 " blocks|%" PRIu64, s->left,
+                       s->entered + (s->in_vec != 0));
     }
 }
 

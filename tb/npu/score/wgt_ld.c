@@ -86,11 +86,8 @@ static bool may_load(const state *s) {
 
 static void fail_at(tb_check *c, const state *s, const char *stream, uint64_t number, uint32_t block, const char *what,
                     uint32_t at, uint64_t got, uint64_t expected) {
-    char where[96], g[24], e[24];
-    snprintf(where, sizeof where, "block %" PRIu32 " of the task, %s %" PRIu32, s->first + 2 * block, what, at);
-    snprintf(g, sizeof g, "0x%" PRIx64, got);
-    snprintf(e, sizeof e, "0x%" PRIx64, expected);
-    tb_check_fail(c, stream, number, where, g, e);
+    tb_check_failf(c, stream, number, "block %" PRIu32 " of the task, %s %" PRIu32 "|0x%" PRIx64 "|0x%" PRIx64,
+                   s->first + 2 * block, what, at, got, expected);
 }
 
 static void see_request(tb_check *c, state *s) {
@@ -309,7 +306,9 @@ static void finish(tb_check *c) {
     }
 }
 
-static const char *const inputs[] = {"gemm_queue", "dma_rd", NULL};
-
-const tb_check_ops npu_score_wgt_ld = {
-    .unit = "wgt_ld", .inputs = inputs, TB_STATE(state, PORTS), .clear = clear, .cycle = cycle, .finish = finish};
+const tb_check_ops npu_score_wgt_ld = {.unit = "wgt_ld",
+                                       .inputs = (const char *const[]){"gemm_queue", "dma_rd", NULL},
+                                       TB_STATE(state, PORTS),
+                                       .clear = clear,
+                                       .cycle = cycle,
+                                       .finish = finish};

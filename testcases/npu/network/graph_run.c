@@ -86,8 +86,7 @@ static int make_network(rig *r) {
     net_graph *net = &r->net;
     char *text = malloc(GRAPH_TEXT);
     if (text == NULL) {
-        snprintf(r->run->err, sizeof r->run->err, "out of memory");
-        return -1;
+        return tc_no_memory(r->run);
     }
     const size_t bytes = graph_print(&r->shape, text);
     net_status status = net_graph_parse_param(net, text, bytes, "graph", &r->err);
@@ -114,8 +113,7 @@ static int make_input(rig *r) {
     r->input = malloc(count * sizeof *r->input + 1);
     r->hash = calloc((size_t)r->net.num_outputs + 1, sizeof *r->hash);
     if (r->input == NULL || r->hash == NULL) {
-        snprintf(r->run->err, sizeof r->run->err, "out of memory");
-        return -1;
+        return tc_no_memory(r->run);
     }
     net_seeded_input(&r->net, r->run->seed + 1, r->input);
     for (size_t i = 0; i < count; i++) {
@@ -245,7 +243,7 @@ static void count_layers(const rig *r) {
 int graph_execute(tc_run *run) {
     rig *r = calloc(1, sizeof *r);
     if (r == NULL) {
-        return opt_fail(run->err, sizeof run->err, "out of memory");
+        return tc_no_memory(run);
     }
     r->run = run;
     graph_from_knobs(run->knobs, &r->knobs);

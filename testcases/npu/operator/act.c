@@ -132,7 +132,7 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
     fill(o, knobs, seed);
     memcpy(o->op.out.v, o->op.a.v, o->op.a.count * 4);
     if (act_expect(&o->expected, &o->op.out) != 0 || again(run, op) != 0) {
-        return opt_fail(run->err, sizeof run->err, "act: out of memory");
+        return tc_no_memory(run);
     }
     o->elt = (npu_eltwise){.op = NPU_ALU_COPY,
                            .a = o->op.a.at,
@@ -201,8 +201,7 @@ static void generate(const tc_gen *g) {
 const tc_test tc_act = {.name = "act",
                         .help = "an activation by itself, any length, values beside the borders of the function",
                         .is_operator = true,
-                        .knobs = knobs_of_act,
-                        .knob_count = sizeof knobs_of_act / sizeof knobs_of_act[0],
+                        TB_KNOBS_OF(knobs_of_act),
                         .generate = generate,
                         .check = check,
                         .kind = &act_kind,

@@ -103,7 +103,7 @@ static int make(tc_run *run, op *o) {
     o->first = malloc(o->out_bytes);
     o->again = malloc(o->out_bytes);
     if (o->first == NULL || o->again == NULL || make_buffers(run, o) != 0) {
-        return opt_fail(run->err, sizeof run->err, "bus_error: out of memory");
+        return tc_no_memory(run);
     }
     return 0;
 }
@@ -195,6 +195,5 @@ static int execute(tc_run *run) {
 
 const tc_test tc_bus_error = {.name = "bus_error",
                               .help = "an error response on the bus is reported, and the next task is clean",
-                              .knobs = knobs,
-                              .knob_count = sizeof knobs / sizeof knobs[0],
+                              TB_KNOBS_OF(knobs),
                               .execute = execute};

@@ -56,10 +56,6 @@ static uint32_t new_buffer(tc_run *run, const char *stream, uint32_t bytes, int 
     return good ? addr : 0;
 }
 
-static int no_memory(tc_run *run) {
-    return opt_fail(run->err, sizeof run->err, "chain: out of memory");
-}
-
 static int make(tc_run *run, chain *c) {
     const uint32_t n = run->n;
     const uint32_t blocks = tb_div_up(tc_knob(run->knobs, "channels"), n);
@@ -82,7 +78,7 @@ static int make(tc_run *run, chain *c) {
             c->oscale = 0;
         }
     }
-    return c->wgt != 0 && c->map[0] != 0 && c->oscale != 0 ? 0 : no_memory(run);
+    return c->wgt != 0 && c->map[0] != 0 && c->oscale != 0 ? 0 : tc_no_memory(run);
 }
 
 /* Fresh, zeroed maps for every task. */
@@ -90,7 +86,7 @@ static int make_maps(tc_run *run, chain *c) {
     for (uint32_t i = 1; i <= c->tasks; i++) {
         c->map[i] = new_buffer(run, "chain.map", c->map_bytes, ZEROS, NPU_BUF_SCRATCH);
         if (c->map[i] == 0) {
-            return no_memory(run);
+            return tc_no_memory(run);
         }
     }
     return 0;
@@ -175,7 +171,7 @@ static int execute(tc_run *run) {
     if (rc == 0) {
         first = calloc(1, c.map_bytes);
         second = calloc(1, c.map_bytes);
-        rc = first == NULL || second == NULL ? no_memory(run) : run_chain(run, &c, false, first);
+        rc = first == NULL || second == NULL ? tc_no_memory(run) : run_chain(run, &c, false, first);
     }
     if (rc == 0 && tc_ok(run)) {
         rc = run_chain(run, &c, true, second);
@@ -204,8 +200,7 @@ static void generate(const tc_gen *g) {
 
 const tc_test tc_chain = {.name = "chain",
                           .help = "fences: tasks that read what the task before them wrote",
-                          .knobs = knobs,
-                          .knob_count = sizeof knobs / sizeof knobs[0],
+                          TB_KNOBS_OF(knobs),
                           .generate = generate,
                           .check = check,
                           .execute = execute};

@@ -70,7 +70,7 @@ static int make_input(concat *c) {
     const bool f32 = c->in.layout == NPU_FP32_NCHW;
     void *elements = malloc(count * 4);
     if (elements == NULL) {
-        return tensor_no_memory(run);
+        return tc_no_memory(run);
     }
     tb_rng rng = tb_rng_stream(run->seed, "concat.input");
     c->in_scale = conv_draw_scale(&rng, CONV_SCALE_CALIB, 0.5f, 20.0f);
@@ -286,7 +286,7 @@ static int execute(tc_run *run) {
     uint32_t at[MAX_BRANCHES];
     concat *c = calloc(1, sizeof *c);
     if (c == NULL) {
-        return tensor_no_memory(run);
+        return tc_no_memory(run);
     }
     c->run = run;
     int rc = tc_open(run, UINT64_C(256) << 20, TENSOR_GEMM_TIMEOUT_US);
@@ -314,7 +314,6 @@ static int execute(tc_run *run) {
 const tc_test tc_concat = {.name = "concat",
                            .help = "branches that write into one buffer, and a convolution that reads it",
                            .is_operator = false,
-                           .knobs = knobs_of_concat,
-                           .knob_count = sizeof knobs_of_concat / sizeof knobs_of_concat[0],
+                           TB_KNOBS_OF(knobs_of_concat),
                            .generate = generate,
                            .execute = execute};

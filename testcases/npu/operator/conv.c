@@ -144,7 +144,7 @@ int conv_execute(tc_run *run) {
     memcpy(op.drive.act_p, op.math.act_p, sizeof op.math.act_p);
     int rc = conv_tensors_make(&tensors, &op.math, &draw);
     if (rc != 0) {
-        tensor_no_memory(run);
+        tc_no_memory(run);
     }
     if (rc == 0) {
         rc = tc_open(run, conv_memory(&op.math, &op.plan), TENSOR_GEMM_TIMEOUT_US);

@@ -173,13 +173,11 @@ static const tb_knob knobs_of_linear[] = {
     KNOBS_OF_ENVIRONMENT,
 };
 
-#define TABLE(knobs_) .knobs = (knobs_), .knob_count = sizeof(knobs_) / sizeof(knobs_)[0]
-
 const tc_test tc_conv = {
     .name = "conv",
     .help = "convolution, constrained random over shapes, groups, layouts, splits, data and bus timing",
     .is_operator = true,
-    TABLE(knobs_of_conv),
+    TB_KNOBS_OF(knobs_of_conv),
     .generate = conv_generate,
     .check = conv_check,
     .execute = conv_execute,
@@ -189,7 +187,7 @@ const tc_test tc_conv = {
 const tc_test tc_dw = {.name = "dw",
                        .help = "depthwise convolution: conv with as many groups as channels",
                        .is_operator = true,
-                       TABLE(knobs_of_dw),
+                       TB_KNOBS_OF(knobs_of_dw),
                        .generate = conv_generate,
                        .check = conv_check,
                        .execute = conv_execute,
@@ -199,7 +197,7 @@ const tc_test tc_dw = {.name = "dw",
 const tc_test tc_linear = {.name = "linear",
                            .help = "fully connected layer of any length",
                            .is_operator = true,
-                           TABLE(knobs_of_linear),
+                           TB_KNOBS_OF(knobs_of_linear),
                            .generate = linear_generate,
                            .check = conv_check,
                            .execute = conv_execute,

@@ -24,7 +24,7 @@ static int put_bias(conv_op *op) {
     const uint32_t bytes = op->plan.param_bytes;
     uint8_t *bias = malloc(bytes);
     if (bias == NULL) {
-        return tensor_no_memory(op->run);
+        return tc_no_memory(op->run);
     }
     memset(bias, 0xFF, bytes); /* padding entries are read and not used */
     memcpy(bias, op->t->bias, (size_t)op->math.oc * 4);
@@ -49,7 +49,7 @@ static int put_weights(conv_op *op) {
     float *oscale = malloc(p->param_bytes);
     int rc = -1;
     if (packed == NULL || oscale == NULL) {
-        tensor_no_memory(op->run);
+        tc_no_memory(op->run);
     } else {
         const npu_status status = pack(op, packed, oscale);
         if (status != NPU_OK) {

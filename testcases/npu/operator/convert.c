@@ -148,7 +148,7 @@ static int make_input(converted *t) {
             tb_rng_fill(&rng, t->i8, count);
         }
     }
-    return t->f32 == NULL && t->i8 == NULL ? tensor_no_memory(t->run) : 0;
+    return t->f32 == NULL && t->i8 == NULL ? tc_no_memory(t->run) : 0;
 }
 
 static int place(converted *t) {
@@ -170,7 +170,7 @@ static int place(converted *t) {
     }
     const size_t bytes = ((size_t)cv->in.c + 3) / 4 * 16;
     float *factors = malloc(bytes);
-    int rc = factors == NULL ? tensor_no_memory(run) : 0;
+    int rc = factors == NULL ? tc_no_memory(run) : 0;
     if (rc == 0) {
         const npu_status status = npu_convert_make_factors(cv, factors, bytes);
         if (status != NPU_OK) {
@@ -273,8 +273,7 @@ static int execute(tc_run *run) {
 const tc_test tc_convert = {.name = "convert",
                             .help = "FP32 NCHW to INT8 NHWC (quantise) or back (dequantise), any shape",
                             .is_operator = true,
-                            .knobs = knobs_of_convert,
-                            .knob_count = sizeof knobs_of_convert / sizeof knobs_of_convert[0],
+                            TB_KNOBS_OF(knobs_of_convert),
                             .generate = generate,
                             .check = check,
                             .execute = execute};

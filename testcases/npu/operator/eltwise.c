@@ -75,7 +75,7 @@ static int make_factor(tc_run *run, eltwise_op *o, const tensor_place *place, co
     tb_rng rng = tb_rng_stream(place->seed, name);
     *values = malloc((size_t)channels * 4);
     if (*values == NULL) {
-        return opt_fail(run->err, sizeof run->err, "eltwise: out of memory");
+        return tc_no_memory(run);
     }
     for (uint32_t c = 0; c < channels; c++) {
         (*values)[c] = kind == NPU_SCALAR && c > 0 ? (*values)[0] : value(o, place->knobs, &rng, c);
@@ -150,7 +150,7 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
         return -1;
     }
     if (expect(o) != 0 || again(run, op) != 0) {
-        return opt_fail(run->err, sizeof run->err, "eltwise: out of memory");
+        return tc_no_memory(run);
     }
     snprintf(op->what, sizeof op->what, "%s of %ux%ux%u, p %s, q %s, activation %s%s", op_name(e->op), e->a.w, e->a.h,
              e->a.c, eltwise_uses_p(e->op) ? kind_names[e->p_kind] : "unused",
@@ -208,8 +208,7 @@ const tc_test tc_eltwise = {
     .name = "eltwise",
     .help = "element-wise operations, constrained random over operands, activations, layouts, data and bus timing",
     .is_operator = true,
-    .knobs = knobs_of_eltwise,
-    .knob_count = sizeof knobs_of_eltwise / sizeof knobs_of_eltwise[0],
+    TB_KNOBS_OF(knobs_of_eltwise),
     .generate = eltwise_generate,
     .check = eltwise_check,
     .kind = &eltwise_kind,

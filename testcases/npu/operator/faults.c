@@ -470,6 +470,5 @@ static int execute(tc_run *run) {
 const tc_test tc_faults = {
     .name = "faults",
     .help = "something goes wrong while an operator runs: errors, hangs, resets, strange register accesses",
-    .knobs = knobs,
-    .knob_count = sizeof knobs / sizeof knobs[0],
+    TB_KNOBS_OF(knobs),
     .execute = execute};

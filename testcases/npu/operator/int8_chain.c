@@ -185,7 +185,7 @@ static int add_residual(chain *c) {
     npu_eltwise e = {.op = NPU_ALU_ADD, .p_kind = NPU_VECTOR, .a = *last, .b = *last, .out = *last};
     uint32_t *b = malloc(count * 4);
     if (b == NULL) {
-        return tensor_no_memory(run);
+        return tc_no_memory(run);
     }
     tb_rng rng = tb_rng_stream(run->seed, "int8_chain.residual");
     npu_conv act = {.act = (npu_act)tb_rng_range(&rng, 0, NPU_ACT_COUNT - 1), .kw = 1, .kh = 1, .ic = 1, .groups = 1};
@@ -214,7 +214,7 @@ static int add_residual(chain *c) {
 static int execute(tc_run *run) {
     chain *c = calloc(1, sizeof *c);
     if (c == NULL) {
-        return tensor_no_memory(run);
+        return tc_no_memory(run);
     }
     c->run = run;
     int rc = make_layers(c);
@@ -243,7 +243,6 @@ static int execute(tc_run *run) {
 const tc_test tc_int8_chain = {.name = "int8_chain",
                                .help = "2 to 6 layers that stay in INT8 NHWC, one to FP32, and a residual sum",
                                .is_operator = false,
-                               .knobs = knobs_of_chain,
-                               .knob_count = sizeof knobs_of_chain / sizeof knobs_of_chain[0],
+                               TB_KNOBS_OF(knobs_of_chain),
                                .generate = generate,
                                .execute = execute};

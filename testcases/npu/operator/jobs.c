@@ -137,7 +137,7 @@ static int draw_all(tc_run *run, set *s) {
         }
         o->op = calloc(1, o->kind->size);
         if (o->op == NULL) {
-            return opt_fail(run->err, sizeof run->err, "jobs: out of memory");
+            return tc_no_memory(run);
         }
         s->count++;
     }
@@ -261,7 +261,7 @@ static int run_both(tc_run *run, set *s) {
 static int execute(tc_run *run) {
     set *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        return opt_fail(run->err, sizeof run->err, "jobs: out of memory");
+        return tc_no_memory(run);
     }
     s->chained = tb_knobs_get(run->knobs, "chain") != 0;
     int rc = draw_all(run, s);
@@ -304,8 +304,7 @@ static void generate(const tc_gen *g) {
 const tc_test tc_jobs = {.name = "jobs",
                          .help = "several operators at the same time on all units, and one after another: same results",
                          .is_operator = true,
-                         .knobs = knobs,
-                         .knob_count = sizeof knobs / sizeof knobs[0],
+                         TB_KNOBS_OF(knobs),
                          .generate = generate,
                          .check = check,
                          .execute = execute};

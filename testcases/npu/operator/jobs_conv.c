@@ -13,10 +13,6 @@ typedef struct jobs_conv_op {
     bool known; /* out.v holds the results of the first run */
 } jobs_conv_op;
 
-static int no_memory(tc_run *run) {
-    return opt_fail(run->err, sizeof run->err, "jobs: out of memory");
-}
-
 static uint64_t bytes_of(uint32_t n, const tb_knobs *knobs) {
     (void)n;
     (void)knobs;
@@ -66,7 +62,7 @@ static uint32_t halved(uint32_t size, uint32_t times, uint32_t least) {
 static uint32_t place_block(tc_run *run, const void *src, uint32_t bytes, npu_buf_kind kind) {
     const uint32_t addr = npu_dev_alloc(run->dev, bytes, 64, kind);
     if (addr == 0 || (src != NULL && !npu_dev_write(run->dev, addr, src, bytes))) {
-        no_memory(run);
+        tc_no_memory(run);
         return 0;
     }
     return addr;
@@ -87,7 +83,7 @@ static int put_weights(tc_run *run, jobs_conv_op *o, tb_rng *rng) {
         c->wgt_addr = place_block(run, packed, o->plan.wgt_bytes, NPU_BUF_IN);
         rc = c->wgt_addr == 0 ? -1 : 0;
     } else {
-        no_memory(run);
+        tc_no_memory(run);
     }
     free(weights);
     free(packed);
@@ -99,7 +95,7 @@ static int put_factors(tc_run *run, jobs_conv_op *o, tb_rng *rng) {
     const uint32_t count = o->plan.param_bytes / 4;
     float *values = malloc(o->plan.param_bytes);
     if (values == NULL) {
-        return no_memory(run);
+        return tc_no_memory(run);
     }
     for (uint32_t i = 0; i < count; i++) {
         values[i] = tb_rng_f32_range(rng, 1e-5f, 1e-3f);

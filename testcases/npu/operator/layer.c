@@ -119,7 +119,7 @@ int layer_make(layer *l, tc_run *run, const layer_spec *spec, uint32_t gap) {
     if (spec->in.addr != 0) {
         l->op.in = spec->in;
     }
-    return conv_tensors_make(&l->tensors, &l->op.math, &draw) != 0 ? tensor_no_memory(run) : 0;
+    return conv_tensors_make(&l->tensors, &l->op.math, &draw) != 0 ? tc_no_memory(run) : 0;
 }
 
 void layer_free(layer *l) {
@@ -132,7 +132,7 @@ int layer_set_input(layer *l, const uint8_t *image) {
     if (in->layout == NPU_INT8_NHWC) {
         free(l->tensors.quantised);
         l->tensors.quantised = tensor_take_i8(in, image);
-        return l->tensors.quantised == NULL ? tensor_no_memory(l->op.run) : 0;
+        return l->tensors.quantised == NULL ? tc_no_memory(l->op.run) : 0;
     }
     for (size_t i = 0; i < pixels * in->c; i++) {
         const uint32_t v = tensor_word(image + tensor_offset(in, (uint32_t)(i / pixels), (uint32_t)(i % pixels)));

@@ -139,7 +139,7 @@ static int fill_memory(tc_run *run) {
         good = npu_dev_write(run->dev, NPU_DEV_DDR_BASE + at, chunk, CHUNK);
     }
     free(chunk);
-    return good ? 0 : seq_no_memory(run);
+    return good ? 0 : tc_no_memory(run);
 }
 
 /* The scratch buffer, and behind it the sensible tasks with theirs. */
@@ -150,7 +150,7 @@ static int lay_out(nonsense *s) {
     npu_dev_allow_overlap(run->dev, true); /* results that depend on it are not looked at */
     s->scratch = npu_dev_alloc(run->dev, SCRATCH_BYTES, 64, NPU_BUF_SCRATCH);
     if (s->scratch == 0 || fill_memory(run) != 0) {
-        return seq_no_memory(run);
+        return tc_no_memory(run);
     }
     for (uint32_t u = 0; u < NPU_UNIT_COUNT; u++) {
         if (there(run, (npu_unit)u) &&
@@ -444,7 +444,7 @@ static int execute_with(nonsense *s) {
     s->reads.r = malloc(s->reads.cap * sizeof *s->reads.r);
     s->writes.r = malloc(s->writes.cap * sizeof *s->writes.r);
     if (s->reads.r == NULL || s->writes.r == NULL) {
-        return seq_no_memory(run);
+        return tc_no_memory(run);
     }
     if (tc_open(run, DDR_BYTES, TIMEOUT_US) != 0 || draw_bases(s) != 0) {
         return -1;
@@ -463,7 +463,7 @@ static int execute_with(nonsense *s) {
 static int execute(tc_run *run) {
     nonsense *s = calloc(1, sizeof *s);
     if (s == NULL) {
-        return seq_no_memory(run);
+        return tc_no_memory(run);
     }
     s->run = run;
     const int rc = execute_with(s);
@@ -493,8 +493,7 @@ static void generate(const tc_gen *g) {
 
 const tc_test tc_nonsense = {.name = "nonsense",
                              .help = "settings that make no sense: refused or survived, and the next task is exact",
-                             .knobs = knobs,
-                             .knob_count = sizeof knobs / sizeof knobs[0],
+                             TB_KNOBS_OF(knobs),
                              .generate = generate,
                              .check = check,
                              .execute = execute};

@@ -6,18 +6,6 @@
 
 #define CANONICAL_NAN 0x7FC00000u
 
-float ref_float(uint32_t bits) {
-    float v;
-    memcpy(&v, &bits, 4);
-    return v;
-}
-
-uint32_t ref_bits(float value) {
-    uint32_t u;
-    memcpy(&u, &value, 4);
-    return isnan(value) ? CANONICAL_NAN : u;
-}
-
 /* roundf() rounds halves away from zero. */
 int8_t ref_quantise(uint32_t x, uint32_t scale) {
     const float v = roundf(ref_float(x) * ref_float(scale));

@@ -5,14 +5,26 @@
 #ifndef TESTCASES_GEMM_REF_H
 #define TESTCASES_GEMM_REF_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "npu.h"
 
-float ref_float(uint32_t bits);
+static inline float ref_float(uint32_t bits) {
+    float v;
+    memcpy(&v, &bits, 4);
+    return v;
+}
+
 /* NaN becomes 0x7FC00000, as everywhere where arithmetic made it. */
-uint32_t ref_bits(float value);
+static inline uint32_t ref_bits(float value) {
+    uint32_t u;
+    memcpy(&u, &value, 4);
+    return isnan(value) ? 0x7FC00000u : u;
+}
+
 /* int8(x * scale). */
 int8_t ref_quantise(uint32_t x, uint32_t scale);
 

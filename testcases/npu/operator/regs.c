@@ -327,6 +327,5 @@ static const tb_knob knobs[] = {
 const tc_test tc_regs = {.name = "regs",
                          .help =
                              "registers: reset values, writable bits, event flags, refused tasks, overrun, soft reset",
-                         .knobs = knobs,
-                         .knob_count = sizeof knobs / sizeof knobs[0],
+                         TB_KNOBS_OF(knobs),
                          .execute = execute};

@@ -71,54 +71,18 @@ static const regs_setting pool_task[] = {ADDRESS(POOL_IFM_ADDR, 0),
                                          ADDRESS(POOL_TAB_ADDR, 0),
                                          VALUE(POOL_CTRL, 0)};
 
-const regs_unit regs_gemm = {.name = "GEMM",
-                             .irq = NPU_IRQ_STATUS_GEMM_MASK,
-                             .line = NPU_HAL_IRQ_GEMM,
-                             .id = 3,
-                             .ready = NPU_STATUS_GEMM_READY_MASK,
-                             .busy = NPU_STATUS_GEMM_BUSY_MASK,
-                             .config = NPU_ERR_CONFIG_MASK,
-                             .overrun = NPU_ERR_OVERRUN_MASK,
-                             .count = NPU_REG_GEMM_COUNT,
-                             .count_name = "GEMM_COUNT",
-                             .ctrl = NPU_REG_GEMM_CTRL,
-                             .en = NPU_GEMM_CTRL_EN_MASK,
-                             .task = gemm_task,
-                             .settings = COUNT(gemm_task),
-                             .longer = {{VALUE(GEMM_OFM_SIZE, 0x00100010u)}},
-                             .longer_bytes = 1024};
-const regs_unit regs_alu = {.name = "ALU",
-                            .present = NPU_CONFIG_EN_ALU_MASK,
-                            .irq = NPU_IRQ_STATUS_ALU_MASK,
-                            .line = NPU_HAL_IRQ_ALU,
-                            .id = 1,
-                            .ready = NPU_STATUS_ALU_READY_MASK,
-                            .busy = NPU_STATUS_ALU_BUSY_MASK,
-                            .config = NPU_ERR_ALU_CONFIG_MASK,
-                            .overrun = NPU_ERR_ALU_OVERRUN_MASK,
-                            .count = NPU_REG_ALU_COUNT,
-                            .count_name = "ALU_COUNT",
-                            .ctrl = NPU_REG_ALU_CTRL,
-                            .en = NPU_ALU_CTRL_EN_MASK,
-                            .task = alu_task,
-                            .settings = COUNT(alu_task),
-                            .longer = {{VALUE(ALU_SIZE, 512)}},
-                            .longer_bytes = 2048};
-const regs_unit regs_pool = {.name = "POOL",
-                             .present = NPU_CONFIG_EN_POOL_MASK,
-                             .irq = NPU_IRQ_STATUS_POOL_MASK,
-                             .line = NPU_HAL_IRQ_POOL,
-                             .id = 2,
-                             .ready = NPU_STATUS_POOL_READY_MASK,
-                             .busy = NPU_STATUS_POOL_BUSY_MASK,
-                             .config = NPU_ERR_POOL_CONFIG_MASK,
-                             .overrun = NPU_ERR_POOL_OVERRUN_MASK,
-                             .count = NPU_REG_POOL_COUNT,
-                             .count_name = "POOL_COUNT",
-                             .ctrl = NPU_REG_POOL_CTRL,
-                             .en = NPU_POOL_CTRL_EN_MASK,
-                             .task = pool_task,
-                             .settings = COUNT(pool_task),
+/* What the names of its registers and fields say of a unit; its bits of ERR are ERR_CONFIG and ERR_OVERRUN. */
+#define REGS_UNIT(NAME, ERR, TASK)                                                                                     \
+    .name = #NAME, .irq = NPU_IRQ_STATUS_##NAME##_MASK, .line = NPU_HAL_IRQ_##NAME,                                    \
+    .ready = NPU_STATUS_##NAME##_READY_MASK, .busy = NPU_STATUS_##NAME##_BUSY_MASK, .config = ERR##_CONFIG_MASK,       \
+    .overrun = ERR##_OVERRUN_MASK, .count = NPU_REG_##NAME##_COUNT, .count_name = #NAME "_COUNT",                      \
+    .ctrl = NPU_REG_##NAME##_CTRL, .en = NPU_##NAME##_CTRL_EN_MASK, .task = TASK, .settings = COUNT(TASK)
+
+const regs_unit regs_gemm = {REGS_UNIT(GEMM, NPU_ERR, gemm_task), .id = 3,
+                             .longer = {{VALUE(GEMM_OFM_SIZE, 0x00100010u)}}, .longer_bytes = 1024};
+const regs_unit regs_alu = {REGS_UNIT(ALU, NPU_ERR_ALU, alu_task), .present = NPU_CONFIG_EN_ALU_MASK, .id = 1,
+                            .longer = {{VALUE(ALU_SIZE, 512)}}, .longer_bytes = 2048};
+const regs_unit regs_pool = {REGS_UNIT(POOL, NPU_ERR_POOL, pool_task), .present = NPU_CONFIG_EN_POOL_MASK, .id = 2,
                              .longer = {{VALUE(POOL_IFM_SIZE, 0x00080040u), VALUE(POOL_OFM_SIZE, 0x00080040u)}},
                              .longer_bytes = 2048};
 

@@ -52,10 +52,6 @@ static const struct {
     [NPU_UNIT_GEMM] = {NPU_REG_GEMM_COUNT, NPU_STATUS_GEMM_READY_MASK, "GEMM_COUNT"},
 };
 
-int seq_no_memory(tc_run *run) {
-    return opt_fail(run->err, sizeof run->err, "sequence: out of memory");
-}
-
 void seq_write(seq_task *task, uint32_t offset, uint32_t value) {
     if (task->write_count < SEQ_MAX_WRITES) {
         task->writes[task->write_count][0] = offset;
@@ -306,7 +302,7 @@ static void run_tasks(tc_run *run, seq_list *list) {
 
 static int execute(tc_run *run) {
     seq_list *list = calloc(1, sizeof *list);
-    int rc = list == NULL ? seq_no_memory(run) : tc_open(run, 256u << 20, TIMEOUT_US);
+    int rc = list == NULL ? tc_no_memory(run) : tc_open(run, 256u << 20, TIMEOUT_US);
     if (rc == 0) {
         rc = draw_all(run, list);
     }
@@ -344,8 +340,7 @@ static void generate(const tc_gen *g) {
 
 const tc_test tc_sequence = {.name = "sequence",
                              .help = "random tasks of all units one after another and side by side",
-                             .knobs = knobs,
-                             .knob_count = sizeof knobs / sizeof knobs[0],
+                             TB_KNOBS_OF(knobs),
                              .generate = generate,
                              .check = check,
                              .execute = execute};

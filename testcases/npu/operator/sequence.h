@@ -68,7 +68,6 @@ uint32_t seq_alloc(tc_run *run, tb_rng *rng, uint32_t bytes, uint32_t align, npu
 /* Fill planes x rows x count FP32 values. */
 bool seq_fill_f32(tc_run *run, tb_rng *rng, seq_output at, bool special);
 bool seq_fill_bytes(tc_run *run, tb_rng *rng, uint32_t addr, uint32_t bytes);
-int seq_no_memory(tc_run *run);
 /* A size that a knob cut_... limits. */
 uint32_t seq_cut(const tc_run *run, const char *knob, uint32_t size);
 /* The data that the knob `values` asks for instead of those that were drawn. */

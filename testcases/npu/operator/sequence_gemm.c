@@ -229,7 +229,7 @@ int seq_draw_gemm(tc_run *run, tb_rng *rng, seq_weights *before, seq_task *t) {
                       make_psum(run, rng, &s, t) && make_factors(run, rng, &s, NPU_REG_GEMM_OSCALE_ADDR, s.oscale, t) &&
                       make_factors(run, rng, &s, NPU_REG_GEMM_BIAS_ADDR, s.bias, t);
     if (!good) {
-        return seq_no_memory(run);
+        return tc_no_memory(run);
     }
     /* sums of products are about 127 * 127 * sqrt(taps); the requantiser brings most of them into its range */
     const float in_scale = tb_rng_f32_range(rng, 10.0f, 100.0f);

@@ -99,7 +99,7 @@ int seq_draw_alu(tc_run *run, tb_rng *rng, seq_task *t) {
     if (!make_alu_operands(run, rng, &s, t) ||
         !make_alu_planes(run, rng, alu_uses_p(s.op) && s.p_kind == PLANE, s.planes, NPU_REG_ALU_P_ADDR, t) ||
         !make_alu_planes(run, rng, alu_uses_q(s.op) && s.q_kind == PLANE, s.planes, NPU_REG_ALU_Q_ADDR, t)) {
-        return seq_no_memory(run);
+        return tc_no_memory(run);
     }
     seq_write(t, NPU_REG_ALU_SIZE, s.count);
     seq_write(t, NPU_REG_ALU_ROWS, s.planes << 16 | s.rows);
@@ -210,7 +210,7 @@ int seq_draw_pool(tc_run *run, tb_rng *rng, seq_task *t) {
     const uint32_t tab = table ? make_pool_table(run, rng, &s) : 0;
     if ((table && tab == 0) || !make_pool_map(run, rng, &s, s.iw, s.ih, NPU_REG_POOL_IFM_ADDR, true, t) ||
         !make_pool_map(run, rng, &s, s.ow, s.oh, NPU_REG_POOL_OFM_ADDR, false, t)) {
-        return seq_no_memory(run);
+        return tc_no_memory(run);
     }
     seq_write(t, NPU_REG_POOL_IFM_SIZE, s.ih << 16 | s.iw);
     seq_write(t, NPU_REG_POOL_OFM_SIZE, s.oh << 16 | s.ow);

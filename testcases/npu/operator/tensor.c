@@ -114,7 +114,7 @@ int tensor_make(tc_run *run, const tensor_place *place, const char *name, npu_te
     const uint32_t step_unit = int8 ? run->n : shape.w == 1 && shape.h == 1 ? 4u : BEAT;
     *t = (tensor){.at = shape, .count = (size_t)shape.w * shape.h * shape.c};
     if (t->count > TENSOR_MAX_ELEMENTS) {
-        return tensor_no_memory(run);
+        return tc_no_memory(run);
     }
     t->at.step = tb_align_up(tensor_piece_bytes(run, &shape), step_unit) + step_unit * draw_gap(place, name);
     t->at.addr =
@@ -123,7 +123,7 @@ int tensor_make(tc_run *run, const tensor_place *place, const char *name, npu_te
         return -1;
     }
     t->v = calloc(t->count, 4);
-    return t->v == NULL ? tensor_no_memory(run) : 0;
+    return t->v == NULL ? tc_no_memory(run) : 0;
 }
 
 void tensor_free(tensor *t) {
@@ -157,10 +157,10 @@ int tensor_blank(tc_run *run, tensor *t) {
     free(t->image);
     t->image = malloc(t->capacity);
     if (t->image == NULL) {
-        return tensor_no_memory(run);
+        return tc_no_memory(run);
     }
     memset(t->image, TENSOR_FILL, t->capacity);
-    return npu_dev_write(run->dev, t->base, t->image, t->capacity) ? 0 : tensor_no_memory(run);
+    return npu_dev_write(run->dev, t->base, t->image, t->capacity) ? 0 : tc_no_memory(run);
 }
 
 uint32_t tensor_put_array(tc_run *run, const tensor_place *place, const char *name, const uint32_t *values,
@@ -174,7 +174,7 @@ uint32_t tensor_put_array(tc_run *run, const tensor_place *place, const char *na
     uint8_t *data = addr == 0 ? NULL : malloc(end - first);
     if (data == NULL) {
         if (addr != 0) {
-            tensor_no_memory(run);
+            tc_no_memory(run);
         }
         return 0;
     }
@@ -183,7 +183,7 @@ uint32_t tensor_put_array(tc_run *run, const tensor_place *place, const char *na
     const bool good = npu_dev_write(run->dev, first, data, end - first);
     free(data);
     if (!good) {
-        tensor_no_memory(run);
+        tc_no_memory(run);
     }
     return good ? addr : 0;
 }
@@ -336,7 +336,7 @@ int tensor_execute(tc_run *run) {
     const tensor_kind *kind = run->test->kind;
     tensor_op *op = calloc(1, kind->size);
     if (op == NULL) {
-        return tensor_no_memory(run);
+        return tc_no_memory(run);
     }
     int rc = tc_open(run, tensor_memory(kind->bytes(run->n, run->knobs), 8), TENSOR_TIMEOUT_US);
     if (rc == 0) {

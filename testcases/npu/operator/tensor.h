@@ -52,8 +52,6 @@ extern const uint32_t tensor_bus_weight[TC_BUS_COUNT];
         "dseed", 0, 0x7FFFFFFF, TB_KNOB_UNIFORM, NULL, NULL, "seed of bus timing and initial state"                    \
     }
 
-int tensor_no_memory(tc_run *run);
-
 /* ---- tensors as bytes of device memory (tensor_mem.c). The knob `place` of the case shifts buffers against 4 KB. ----
  */
 

@@ -8,10 +8,6 @@
 #define PLACE_MAX 4096u
 #define BEAT 16u
 
-int tensor_no_memory(tc_run *run) {
-    return opt_fail(run->err, sizeof run->err, "%s: out of memory", run->test->name);
-}
-
 uint32_t tensor_alloc(tc_run *run, const char *name, uint32_t bytes, uint32_t shift, npu_buf_kind kind) {
     tb_rng rng = tb_rng_stream((uint64_t)tb_knobs_get(run->knobs, "place"), name);
     const uint32_t unit = run->n > 16 ? run->n : 16; /* INT8 tensors start on a multiple of N */
@@ -75,7 +71,7 @@ int tensor_write_pieces(tc_run *run, const npu_tensor *t, tensor_pack *pack, con
                         uint32_t base) {
     const uint32_t bytes = tensor_piece_bytes(run, t);
     uint8_t *data = malloc(bytes + 2 * BEAT);
-    int rc = data != NULL ? 0 : tensor_no_memory(run);
+    int rc = data != NULL ? 0 : tc_no_memory(run);
     for (uint32_t pass = 0; pass < 2; pass++) { /* garbage first: pieces may lie closer than the beats around them */
         for (uint32_t i = 0; rc == 0 && i < tensor_pieces(t); i++) {
             const uint32_t addr = t->addr + i * t->step;
@@ -117,7 +113,7 @@ int tensor_prefill(tc_run *run, const npu_tensor *t) {
     const size_t bytes = (size_t)tensor_bytes(t);
     uint8_t *fill = malloc(bytes);
     if (fill == NULL) {
-        return tensor_no_memory(run);
+        return tc_no_memory(run);
     }
     memset(fill, TENSOR_FILL, bytes);
     const int rc = tensor_write(run, t->addr, fill, bytes);
@@ -129,7 +125,7 @@ uint8_t *tensor_read(tc_run *run, const char *what, const npu_tensor *t) {
     const size_t bytes = (size_t)tensor_bytes(t);
     uint8_t *image = malloc(bytes);
     if (image == NULL) {
-        tensor_no_memory(run);
+        tc_no_memory(run);
     } else if (!npu_dev_read(run->dev, t->addr, image, bytes)) {
         tc_fail(run, "output unreadable", "%s: %zu bytes of output at 0x%08X cannot be read", what, bytes, t->addr);
         free(image);

@@ -44,7 +44,7 @@ typedef struct unit_bench {
     const char *name;  /* of the module */
     const char *about; /* one line for --help */
     const tb_knob *knobs;
-    size_t nknobs;
+    size_t knob_count;
     /* Redraw knobs whose range depends on others (NULL: there are none). Part of the generator. */
     void (*constrain)(tb_knobs *knobs, uint64_t seed);
     size_t state_bytes; /* of unit.state; with the ports in it: TB_STATE(bench, PORTS) */
@@ -66,8 +66,7 @@ typedef struct unit_bench {
 /* Every bench defines it: its name, what it is about, its table of knobs, its other fields. */
 extern const unit_bench unit_this_bench;
 #define UNIT_BENCH(NAME, ABOUT, KNOBS, ...)                                                                            \
-    const unit_bench unit_this_bench = {                                                                               \
-        .name = NAME, .about = ABOUT, .knobs = KNOBS, .nknobs = sizeof KNOBS / sizeof *KNOBS, .run = run, __VA_ARGS__}
+    const unit_bench unit_this_bench = {.name = NAME, .about = ABOUT, TB_KNOBS_OF(KNOBS), .run = run, __VA_ARGS__}
 
 /* ---- ports; values through tb_get() and tb_set() ---- */
 /* Port of the module under test by name. An unknown name is noted as an error and gives a port that leads nowhere. */
@@ -113,8 +112,9 @@ typedef struct unit_stall {
 } unit_stall;
 /* `name`: of its random stream; the percentage and the run length are the knobs `stall_<name>` and `stall_run`. */
 unit_stall unit_stall_make(const unit *u, const char *name);
-/* `count` sides with the same knobs, each with a stream of its own. */
+/* `count` sides with the same knobs, each with a stream of its own; one of them. */
 void unit_stalls(const unit *u, const char *name, unit_stall *stalls, uint32_t count);
+unit_stall unit_stall_nth(const unit *u, const char *name, uint32_t number);
 /* True in cycles in which this side is willing. One call a cycle. */
 bool unit_go(unit_stall *stall);
 

@@ -180,11 +180,15 @@ unit_stall unit_stall_make(const unit *u, const char *name) {
     return stall;
 }
 
+unit_stall unit_stall_nth(const unit *u, const char *name, uint32_t number) {
+    unit_stall stall = unit_stall_make(u, name);
+    stall.rng = tb_rng_fork(&stall.rng, number);
+    return stall;
+}
+
 void unit_stalls(const unit *u, const char *name, unit_stall *stalls, uint32_t count) {
-    const unit_stall all = unit_stall_make(u, name);
     for (uint32_t i = 0; i < count; i++) {
-        stalls[i] = all;
-        stalls[i].rng = tb_rng_fork(&all.rng, i);
+        stalls[i] = unit_stall_nth(u, name, i);
     }
 }
 

@@ -194,7 +194,7 @@ int main(int argc, char **argv) {
                           .about = unit_this_bench.about,
                           .is_operator = true,
                           .knobs = unit_this_bench.knobs,
-                          .knob_count = unit_this_bench.nknobs,
+                          .knob_count = unit_this_bench.knob_count,
                           .constrain = unit_this_bench.constrain,
                           .execute = execute};
     const tb_prog prog = {.about = unit_this_bench.about,

@@ -206,6 +206,7 @@ static void run_task(unit *u, bench *b) {
 }
 
 static void setup(unit *u, bench *b) {
+    static const char *const names[] = {"req", "rd", "send", "job", "wr"};
     b->draw.rng = unit_stream(u, "shape");
     b->draw.rng_data = unit_stream(u, "values");
     b->task_stall = unit_stall_make(u, "task");
@@ -220,14 +221,9 @@ static void setup(unit *u, bench *b) {
     b->latency = b->ideal ? IDEAL_LATENCY : (uint32_t)unit_knob(u, "latency");
     for (uint32_t c = 0; c < 2; c++) {
         chan *h = &b->ch[c];
-        h->req = unit_stall_make(u, "req");
-        h->data = unit_stall_make(u, "rd");
-        h->sendb = unit_stall_make(u, "send");
-        h->jobs = unit_stall_make(u, "job");
-        h->drain = unit_stall_make(u, "wr");
         unit_stall *const all[] = {&h->req, &h->data, &h->sendb, &h->jobs, &h->drain};
         for (uint32_t i = 0; i < 5; i++) {
-            all[i]->rng = tb_rng_fork(&all[i]->rng, 2 * i + c);
+            *all[i] = unit_stall_nth(u, names[i], 2 * i + c);
             all[i]->percent = b->ideal ? 0 : all[i]->percent;
         }
     }

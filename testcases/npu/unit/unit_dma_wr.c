@@ -111,12 +111,9 @@ static bool busy(const bench *b) {
 }
 
 static void setup(unit *u, bench *b) {
-    unit_stall req[REQS], dat[REQS];
-    unit_stalls(u, "req", req, REQS);
-    unit_stalls(u, "dat", dat, REQS);
     for (uint32_t i = 0; i < REQS; i++) {
-        b->req[i].req_stall = req[i];
-        b->req[i].dat_stall = dat[i];
+        b->req[i].req_stall = unit_stall_nth(u, "req", i);
+        b->req[i].dat_stall = unit_stall_nth(u, "dat", i);
     }
     b->rng_job = unit_stream(u, "job");
     b->rng_data = unit_stream(u, "values");

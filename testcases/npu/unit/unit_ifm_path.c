@@ -318,12 +318,9 @@ static void check_time(unit *u, const bench *b) {
 
 static void setup(const unit *u, bench *b) {
     channel *c = b->chan;
-    unit_stall req[2], dat[2];
-    unit_stalls(u, "req", req, 2);
-    unit_stalls(u, "dat", dat, 2);
     for (uint32_t i = 0; i < 2; i++) {
-        c[i].req_stall = req[i];
-        c[i].dat_stall = dat[i];
+        c[i].req_stall = unit_stall_nth(u, "req", i);
+        c[i].dat_stall = unit_stall_nth(u, "dat", i);
     }
     b->free_stall = unit_stall_make(u, "free");
     b->rng = unit_stream(u, "shape");

@@ -199,10 +199,8 @@ static void setup(const unit *u, bench *b) {
     b->task_stall = unit_stall_make(u, "task");
     b->ifm_stall = unit_stall_make(u, "ifm");
     b->ofm_stall = unit_stall_make(u, "ofm");
-    unit_stall wgt[2];
-    unit_stalls(u, "wgt", wgt, 2);
-    b->bank[0].stall = wgt[0];
-    b->bank[1].stall = wgt[1];
+    b->bank[0].stall = unit_stall_nth(u, "wgt", 0);
+    b->bank[1].stall = unit_stall_nth(u, "wgt", 1);
 }
 
 static int make_tasks(const unit *u, bench *b) {

@@ -99,10 +99,8 @@ static void lane_init(const unit *u, lane *l, uint32_t index, uint64_t words) {
     const tb_rng data = unit_stream(u, "data");
     const tb_rng clear = unit_stream(u, "clear_at");
     *l = (lane){.index = index, .left = words};
-    l->wr = unit_stall_make(u, "wr");
-    l->rd = unit_stall_make(u, "rd");
-    l->wr.rng = tb_rng_fork(&l->wr.rng, index);
-    l->rd.rng = tb_rng_fork(&l->rd.rng, index);
+    l->wr = unit_stall_nth(u, "wr", index);
+    l->rd = unit_stall_nth(u, "rd", index);
     l->data = tb_rng_fork(&data, index);
     l->clear = tb_rng_fork(&clear, index);
 }

@@ -241,8 +241,7 @@ static void setup(unit *u, bench *b) {
     for (uint32_t c = 0; c < 2; c++) {
         unit_stall *const stalls[5] = {&b->ch[c].rreq, &b->ch[c].rdat, &b->ch[c].room, &b->ch[c].wreq, &b->ch[c].wdat};
         for (uint32_t i = 0; i < 5; i++) {
-            *stalls[i] = unit_stall_make(u, names[i]);
-            stalls[i]->rng = tb_rng_fork(&stalls[i]->rng, c);
+            *stalls[i] = unit_stall_nth(u, names[i], c);
         }
     }
 }

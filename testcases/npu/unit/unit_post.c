@@ -297,13 +297,11 @@ static void setup(unit *u, bench *b) {
     b->tile_stall = unit_stall_make(u, "tile");
     for (uint32_t c = 0; c < 2; c++) {
         chan *h = &b->ch[c];
-        h->wr_req_stall = h->ps_req_stall = unit_stall_make(u, "req");
-        h->psum_stall = unit_stall_make(u, "psum");
-        h->wr_stall = h->drain_stall = unit_stall_make(u, "wr");
-        unit_stall *const all[] = {&h->wr_req_stall, &h->ps_req_stall, &h->psum_stall, &h->wr_stall, &h->drain_stall};
-        for (uint32_t i = 0; i < sizeof all / sizeof *all; i++) {
-            all[i]->rng = tb_rng_fork(&all[i]->rng, 2 * i + c);
-        }
+        h->wr_req_stall = unit_stall_nth(u, "req", c);
+        h->ps_req_stall = unit_stall_nth(u, "req", 2 + c);
+        h->psum_stall = unit_stall_nth(u, "psum", 4 + c);
+        h->wr_stall = unit_stall_nth(u, "wr", 6 + c);
+        h->drain_stall = unit_stall_nth(u, "wr", 8 + c);
     }
 }
 

@@ -244,14 +244,10 @@ static void note_release(const unit *u, bench *b) {
 
 static void make_stalls(const unit *u, bench *b) {
     side *d = b->side;
-    unit_stall task[2], req[2], dat[2];
-    unit_stalls(u, "task", task, 2);
-    unit_stalls(u, "req", req, 2);
-    unit_stalls(u, "dat", dat, 2);
     for (uint32_t s = 0; s < 2; s++) {
-        d[s].task_stall = task[s];
-        d[s].req_stall = req[s];
-        d[s].dat_stall = dat[s];
+        d[s].task_stall = unit_stall_nth(u, "task", s);
+        d[s].req_stall = unit_stall_nth(u, "req", s);
+        d[s].dat_stall = unit_stall_nth(u, "dat", s);
     }
 }
 

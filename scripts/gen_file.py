@@ -15,7 +15,7 @@ class Bad(Exception):
 
 def read_file(path):
     try:
-        with open(path, encoding="ascii") as src:
+        with open(path, encoding="utf-8") as src:
             return src.read()
     except (OSError, UnicodeDecodeError):
         return None
@@ -36,19 +36,19 @@ def read_input(tool, path, parse):
     return None
 
 
-def write_file(tool, path, text):
+def write_file(path, text):
     if read_file(path) == text:
         return
     tmp = "%s.%d.tmp" % (path, os.getpid())  # two builds may generate the same file at the same time
     try:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        with open(tmp, "w", encoding="ascii") as out:
+        with open(tmp, "w", encoding="utf-8") as out:
             out.write(text)
         os.replace(tmp, path)
-    except OSError as err:
+    except OSError:
         if os.path.exists(tmp):
             os.unlink(tmp)
-        raise SystemExit("%s: %s: %s" % (tool, path, err.strerror))
+        raise
 
 
 def finish(tool, files, check, command):
@@ -56,6 +56,10 @@ def finish(tool, files, check, command):
     stale = [path for path, text in files if check and read_file(path) != text]
     for path in stale:
         print("%s: %s is stale, run `%s`" % (tool, path, command), file=sys.stderr)
-    for path, text in files if not check else ():
-        write_file(tool, path, text)
+    try:
+        for path, text in files if not check else ():
+            write_file(path, text)
+    except OSError as err:
+        print("%s: %s: %s" % (tool, path, err.strerror), file=sys.stderr)
+        return 1
     return 1 if stale else 0

@@ -129,7 +129,7 @@ def parse_field(num, words, reg):
     if cls not in CLASSES:
         raise Bad(num, "unknown class '%s': expected one of %s" % (cls, ", ".join(CLASSES)))
     if cls == "exact" and reg.access == "w1c" or cls == "w1c" and reg.access != "w1c":
-        raise Bad(num, "class %s in a register with access %s: w1c registers, and only they, have w1c fields, and timed ones beside them" % (cls, reg.access))
+        raise Bad(num, "class %s in a register with access %s: w1c registers, and only they, have w1c fields, and may have timed ones" % (cls, reg.access))
     field = Field(words[1], hi, lo, cls, number(num, words[4], "reset value"), None)
     if field.reset >> field.width:
         raise Bad(num, "reset value 0x%X does not fit %d bits" % (field.reset, field.width))
@@ -200,7 +200,7 @@ class Description:
 
     def header(self, mark, *lines):
         """First lines of a generated file, behind the mark of a comment."""
-        lines = lines[:1] + ("", "Generated from regs/%s.regs by tools/gen_regs.py." % self.name) + lines[1:]
+        lines = lines[:1] + ("", "Generated from regs/%s.regs by scripts/gen_regs.py." % self.name) + lines[1:]
         return [(mark + " " + line).rstrip() for line in lines]
 
 
@@ -331,10 +331,10 @@ def gen_md(desc):
 
     regs = desc.regs
     out = ["# Registers of %s" % desc.title, "",
-           "Generated from `regs/%s.regs` by `tools/gen_regs.py`: do not edit, run `make regs`." % desc.name, "",
+           "Generated from `regs/%s.regs` by `scripts/gen_regs.py`: do not edit, run `make regs`." % desc.name, "",
            "32-bit registers at byte offsets of an address of %d bits. Unused offsets and bits read 0 and ignore" % desc.width,
-           "writes. Classes: `exact` fields are compared bit for bit between RTL and model, `timed` fields depend",
-           "on time and are only range-checked, `w1c` flags are compared as a set",
+           "writes. Classes: `exact` fields are compared bit for bit between RTL and model, `timed` fields",
+           "depend on time and are only range-checked, `w1c` flags are compared as a set",
            "([architecture.md](../architecture.md), section 5).", "",
            "| offset | register | access | reset | what |", "| --- | --- | --- | --- | --- |"]
     for r in regs:
