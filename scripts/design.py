@@ -61,7 +61,14 @@ class Design:
             self.bad(number, "cfg: expected a name of at most 7 small letters and digits, then Parameter=value ...")
         if key == "port" and (len(words) < 2 or words[1] not in PORTS):
             self.bad(number, "port: expected a name or prefix and one of %s" % ", ".join(PORTS))
+        if key == "tests":
+            words = [test for word in words for test in (self.operators() if word == "operators" else [word])]
         self.lines.setdefault(key, []).append(words)
+
+    def operators(self):
+        """Names of the operators in tests.def, beside the description."""
+        with open(os.path.join(ROOT, os.path.dirname(self.path), "tests.def"), encoding="utf-8") as src:
+            return re.findall(r"^OPERATOR\((\w+)\)", src.read(), re.M)
 
     def check(self):
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,22}", self.name) or self.name in RESERVED:

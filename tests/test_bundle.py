@@ -182,7 +182,7 @@ def test_hang(tmp_path):
     report = (tmp_path / "r/report.txt").read_text()
     assert re.search(r"root: .*memory owes R of m0", report)
     assert re.search(r"0 of 2352 elements wrong, 2352 not written", report)
-    assert "Who waits for whom" in (tmp_path / "r/report.html").read_text()
+    assert "Chain of waits" in (tmp_path / "r/report.html").read_text()
     assert "class=\"heatm\"" in (tmp_path / "r/report.html").read_text()
     assert re.search(r"> m0 .*no response|> m0 .*beats so far", (tmp_path / "r/axi.txt").read_text())
 

@@ -247,7 +247,7 @@ void npu_dev_watchdog(npu_dev *dev, uint64_t cycles);
  */
 bool npu_dev_check_hang(npu_dev *dev);
 /*
- * The report on a hang (watchdog, or a register access without an answer): root, who waits for whom, bus, state of
+ * The report on a hang (watchdog, or a register access without an answer): root, chain of waits, bus, state of
  * every unit; several lines of at most about 80 characters, the last one with its newline. NULL: there was no hang.
  * Valid until the device is closed.
  */

@@ -1,5 +1,5 @@
 /*
- * What the NPU adds to the report on a hang (tb/run/run_hang.c): root, who waits for whom, states, tasks; and whether
+ * What the NPU adds to the report on a hang (tb/run/run_hang.c): root, chain of waits, states, tasks; and whether
  * it is one.
  */
 #include "hang.h"
@@ -54,7 +54,7 @@ static void task_lines(npu_dev *dev, uint32_t busy, FILE *out) {
 }
 
 static void chain_lines(const npu_hang *h, FILE *out) {
-    fputs("who waits for whom:\n", out);
+    fputs("chain of waits:\n", out);
     for (size_t i = 0; i < h->links; i++) {
         fprintf(out, "%s%s\n", i == 0 ? "  " : "  -> ", h->link[i].text);
     }
@@ -98,7 +98,7 @@ void npu_hang_lines(void *ctx, bool end, FILE *out) {
     }
     task_lines(dev, busy, out);
     if (!taps) {
-        fputs("A build with taps (KIND=tap) shows every unit's state and who waits for whom.\n", out);
+        fputs("A build with taps (KIND=tap) shows every unit's state and the chain of waits.\n", out);
     }
     if (h != NULL) {
         npu_look_close(&h->look);

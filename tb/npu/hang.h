@@ -1,5 +1,5 @@
 /*
- * hang.h - inside of the report on a hang: what every unit does, what is in flight, and who waits for whom.
+ * hang.h - inside of the report on a hang: what every unit does, what is in flight, and the chain of waits.
  *
  * hang.c has the hooks of the run. hang_look.c reads registers of the design by name, in builds with taps, where
  * scripts/gen_taps.py makes public what these files name; nothing is read before a hang, so a run pays nothing.

@@ -1,4 +1,4 @@
-/* The chain of waiting units: a walk over "who waits for whom" that ends at the root. */
+/* The chain of waiting units: a walk along "waits for" that ends at the root. */
 #include "hang_wait.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /*
- * hang_wait.h - who waits for whom: every unit has a function that says, from its registers, for which units it waits,
- * that it has nothing to do, or that it stands although nothing is missing. Only the last is a root.
+ * hang_wait.h - dependencies of a stall: every unit has a function that says, from its registers, for which units it
+ * waits, that it has nothing to do, or that it stands although nothing is missing. Only the last is a root.
  */
 #ifndef NPU_HANG_WAIT_H
 #define NPU_HANG_WAIT_H

@@ -116,7 +116,7 @@ static void streams(const tb_report *r, FILE *out) {
 static void spread(const tb_report *r, FILE *out) {
     char line[700];
     if (r->first->hang != NULL) {
-        fputs("<h2>Who waits for whom</h2>\n<pre>", out);
+        fputs("<h2>Chain of waits</h2>\n<pre>", out);
         rep_xml(out, r->first->hang);
         fputs("</pre>\n", out);
     }

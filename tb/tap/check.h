@@ -21,7 +21,7 @@ typedef struct tb_check_ops {
     tb_port_list ports;        /* signals of its tap, found before open; TB_STATE(state, PORTS) says both */
     const char *wake; /* those that wake it (tb_check_wake), "valid_i, ready_o"; NULL: none, or open names them */
     /*
-     * A gate of clocks: the instances that run while en_i of its first tap is 1, of its second one ..., NULL-terminated.
+     * A gate of clocks: the instances that run while en_i of its first tap is 1, of its second ..., NULL-terminated.
      * The checks inside of them are called in these cycles only. Where the design has no such tap, clocks always run.
      */
     const char *const *gates;
@@ -132,9 +132,7 @@ int tb_check_wake_bits(tb_check *c, tb_sig sig, uint8_t bits, char *err, size_t 
 /* Note a failure of this cycle; only the first of each check counts. `where` may be NULL. */
 __attribute__((cold)) void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const char *where,
                                          const char *got, const char *expected);
-/*
- * The same with text that is made here: "where|got|expected", "got|expected" without a place.
- */
+/* The same with text that is made here: "where|got|expected", or "got|expected" without a place. */
 __attribute__((cold, format(printf, 4, 5))) void tb_check_failf(tb_check *c, const char *stream, uint64_t transaction,
                                                                 const char *format, ...);
 /* What tb_check_value() says when the two differ. */

@@ -35,7 +35,7 @@ typedef struct tb_taps {
  *         TB_PORTS(ports, PORTS);
  *         ...
  *
- * makes members of them, state.valid_i and so on, and TB_PORTS_OF(s->ports, PORTS) tells their names to what finds them.
+ * makes members of them, state.valid_i and so on; TB_PORTS_OF(s->ports, PORTS) tells their names to what finds them.
  * Element i of data_i[2] is the signal data<i>_i.
  */
 #define TB_PORTS(NAME, ...)                                                                                            \
@@ -47,7 +47,7 @@ typedef struct tb_taps {
             tb_sig __VA_ARGS__;                                                                                        \
         } NAME;                                                                                                        \
     }
-/* Such members in a struct of their own: TB_SIGNALS(other, OTHERS) are state.other.valid_i and so on; TB_PORTS_OF(s->other, OTHERS). */
+/* Such members in a struct of their own, state.other.valid_i and so on: TB_PORTS_OF(s->other, OTHERS). */
 #define TB_SIGNALS(NAME, ...)                                                                                          \
     struct {                                                                                                           \
         tb_sig __VA_ARGS__;                                                                                            \

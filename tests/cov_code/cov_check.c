@@ -46,5 +46,8 @@ int main(int argc, char **argv) {
     }
     const int error = rep_save(argv[1], text, size);
     free(text);
+    if (error != 0) {
+        fprintf(stderr, "%s: cannot be written: %s\n", argv[1], strerror(error));
+    }
     return error != 0;
 }
