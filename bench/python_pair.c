@@ -15,6 +15,7 @@
 #include "device.h"
 #include "npu.h"
 #include "opt/opt.h"
+#include "report/report.h"
 
 enum { C = 32, SIZE = 28, K = 3, OC = 32, PIXELS = SIZE * SIZE };
 #define ONE 0x3F800000u
@@ -90,12 +91,12 @@ static int convs(uint64_t count) {
     }
     npu_status status = npu_init(&driver, npu_dev_hal(dev), NPU_WAIT_IRQ, 1000000);
     const uint64_t first = npu_dev_cycles(dev);
-    const double start = tb_sim_cpu_seconds();
+    const double start = rep_seconds(CLOCK_PROCESS_CPUTIME_ID);
     for (uint64_t i = 0; i < count && status == NPU_OK; i++) {
         status = once(dev, &driver, d);
     }
     printf("{\"cycles\": %" PRIu64 ", \"cpu\": %.6f, \"sum\": %.9g}\n", npu_dev_cycles(dev) - first,
-           tb_sim_cpu_seconds() - start, (double)d->out[1234]);
+           rep_seconds(CLOCK_PROCESS_CPUTIME_ID) - start, (double)d->out[1234]);
     if (status != NPU_OK) {
         fprintf(stderr, "bench-python: %s\n", npu_strerror(status));
     }

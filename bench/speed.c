@@ -8,6 +8,7 @@
 #include "opt/opt.h"
 #include "tests.h"
 #include "without.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -112,11 +113,11 @@ static double fault_round(volatile char *area, size_t page) {
     }
     close(fd[0]);
     const long before = usage_now().faults;
-    const double start = tb_sim_cpu_seconds();
+    const double start = rep_seconds(CLOCK_PROCESS_CPUTIME_ID);
     for (size_t i = 0; pid > 0 && i < FAULT_PAGES; i++) {
         area[i * page]++;
     }
-    const double took = tb_sim_cpu_seconds() - start;
+    const double took = rep_seconds(CLOCK_PROCESS_CPUTIME_ID) - start;
     const long faults = usage_now().faults - before;
     close(fd[1]);
     while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR) {

@@ -1,5 +1,5 @@
 /* expand.c - from a line of a suite to its jobs: one for every configuration and every step of count, for every bench,
- * for every stored case. */
+ * for every operator, for every stored case. */
 #define _GNU_SOURCE
 #include "suite.h"
 
@@ -56,6 +56,23 @@ static bool take_name(char *list, const char *name) {
     return false;
 }
 
+/* The line for one name of those that it stands for, unless except= has it. */
+static reg_status expand_name(const suite_reader *reader, suite_line *line, const char *name) {
+    if (take_name(line->except, name)) {
+        return REG_OK;
+    }
+    (void)reg_format(line->job.name, sizeof line->job.name, "%s", name);
+    return expand_line(reader, line);
+}
+
+/* What except= named must have been there. */
+static reg_status check_except(const suite_reader *reader, const suite_line *line, const char *what,
+                               const char *where) {
+    return line->except[strspn(line->except, ",")] == '\0'
+               ? REG_OK
+               : reg_suite_bad(reader, "except: there is no %s %s in %s", what, line->except, where);
+}
+
 /* "unit all": the line once for every bench unit_NAME.c of the unit folder, in order of their names. */
 static reg_status expand_all_units(const suite_reader *reader, suite_line *line) {
     char room[REG_PATH_MAX];
@@ -75,17 +92,32 @@ static reg_status expand_all_units(const suite_reader *reader, suite_line *line)
         name[strlen(name) - 2] = '\0';
         if (status == REG_OK && !reg_name_valid(name)) {
             status = reg_suite_bad(reader, "unit all: %s/unit_%s.c is no name for a unit", dir, name);
-        } else if (status == REG_OK && !take_name(line->except, name)) {
-            (void)reg_format(line->job.name, sizeof line->job.name, "%s", name);
-            status = expand_line(reader, line);
+        } else if (status == REG_OK) {
+            status = expand_name(reader, line, name);
         }
         free(entries[i]);
     }
     free(entries);
-    if (status == REG_OK && line->except[strspn(line->except, ",")] != '\0') {
-        return reg_suite_bad(reader, "except: there is no bench %s in %s", line->except, dir);
+    return status == REG_OK ? check_except(reader, line, "bench", dir) : status;
+}
+
+/* "test operators": the line once for every OPERATOR(NAME) of the design's tests.def. */
+static reg_status expand_operators(const suite_reader *reader, suite_line *line) {
+    char path[REG_PATH_MAX];
+    char text[REG_TEXT_MAX];
+    reg_status status = REG_OK;
+    FILE *in = reg_design_room(line->design, "designs", "/tests.def", path, sizeof path) ? fopen(path, "r") : NULL;
+    if (in == NULL) {
+        return reg_suite_bad(reader, "test operators: %s: %s", path, strerror(errno));
     }
-    return status;
+    while (status == REG_OK && fgets(text, sizeof text, in) != NULL) {
+        char name[REG_NAME_MAX];
+        if (sscanf(text, "OPERATOR(%47[a-z0-9_])", name) == 1) {
+            status = expand_name(reader, line, name);
+        }
+    }
+    (void)fclose(in);
+    return status == REG_OK ? check_except(reader, line, "operator", path) : status;
 }
 
 static int is_stored(const struct dirent *entry) {
@@ -115,7 +147,7 @@ static reg_status cfg_of_stored(const suite_reader *reader, suite_line *line) {
 
 /* "case all": the line once for every NAME.case of the folder of stored cases, in order of their names, for the
  * configuration that the case names. */
-static reg_status expand_all_stored(const suite_reader *reader, const suite_line *line) {
+static reg_status expand_all_stored(const suite_reader *reader, suite_line *line) {
     char room[REG_PATH_MAX];
     struct dirent **entries = NULL;
     const char *dir = reader->options->stored_dir;
@@ -147,9 +179,17 @@ static reg_status expand_all_stored(const suite_reader *reader, const suite_line
 }
 
 reg_status reg_line_expand(const suite_reader *reader, suite_line *line) {
-    const bool all = strcmp(line->job.name, "all") == 0;
-    if (all && line->job.what == REG_CASE) {
-        return expand_all_stored(reader, line);
+    static const struct {
+        reg_what what;
+        const char *name;
+        reg_status (*expand)(const suite_reader *reader, suite_line *line);
+    } groups[] = {{REG_UNIT, "all", expand_all_units},
+                  {REG_TEST, "operators", expand_operators},
+                  {REG_CASE, "all", expand_all_stored}};
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
+        if (line->job.what == groups[i].what && strcmp(line->job.name, groups[i].name) == 0) {
+            return groups[i].expand(reader, line);
+        }
     }
-    return all && line->job.what == REG_UNIT ? expand_all_units(reader, line) : expand_line(reader, line);
+    return expand_line(reader, line);
 }

@@ -258,8 +258,9 @@ static reg_status check_line(const suite_reader *reader, const suite_line *line,
     if (line->job.what == REG_CASE && (strcmp(line->job.name, "all") == 0) != (line->job.args[0] == '\0')) {
         return reg_suite_bad(reader, "case: expected \"case all\", or \"case NAME ... -- FILE\"");
     }
-    if (seen[KEY_EXCEPT] && !(line->job.what == REG_UNIT && strcmp(line->job.name, "all") == 0)) {
-        return reg_suite_bad(reader, "except= belongs to \"unit all\"");
+    const char *several = line->job.what == REG_UNIT ? "all" : line->job.what == REG_TEST ? "operators" : "";
+    if (seen[KEY_EXCEPT] && strcmp(line->job.name, several) != 0) {
+        return reg_suite_bad(reader, "except= belongs to \"unit all\" and \"test operators\"");
     }
     if (seen[KEY_COVER] && (line->job.what == REG_NETWORK || line->job.what == REG_PYTHON)) {
         return reg_suite_bad(reader, "cover= belongs to unit, test and case: a %s writes no coverage",

@@ -13,7 +13,7 @@ typedef struct suite_line {
     uint64_t determinism;
     uint64_t cover;            /* jobs of a run for coverage, 0: none; */
     uint64_t code;             /* so many of them with the build that counts lines */
-    char except[REG_ARGS_MAX]; /* "unit all": benches that are left out, separated by commas; empty: none */
+    char except[REG_ARGS_MAX]; /* "unit all", "test operators": what is left out, separated by commas; empty: none */
     char when[REG_ARGS_MAX];   /* a file without which the line does not count; empty: none */
 } suite_line;
 

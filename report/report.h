@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
 /* ---- text.c: text of any origin. NULL is written as the empty text. ---- */
 
@@ -62,6 +63,11 @@ void rep_svg_text(FILE *out, double x, double y, const char *anchor, const char 
  * unchanged.
  */
 bool rep_more(void *list, size_t count, size_t size);
+
+/* ---- clock.c ---- */
+
+/* Seconds of a clock of clock_gettime(). For people and for limits of time: no result may depend on them. */
+double rep_seconds(clockid_t clock);
 
 /* ---- file.c: a file is written under a temporary name beside its own and renamed when it is whole. Functions return 0
  * or a number of errno. ---- */

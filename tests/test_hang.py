@@ -32,9 +32,10 @@ def taps():
     """The generated taps, and the configuration that makes registers readable."""
     hang = sorted(f for f in os.listdir(os.path.join(ROOT, "tb", "npu")) if re.fullmatch(r"hang\w*\.c", f))
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "gen_taps.py"), "--list", os.path.join(ROOT, "tb", "npu", "taps.list"),
-                        "--rtl", os.path.join(ROOT, "rtl"), "--sv", os.path.join(folder, "sv"), "--vlt", os.path.join(folder, "vlt")] +
-                       [a for f in hang for a in ("--registers", os.path.join(ROOT, "tb", "npu", f))], check=True)
+        subprocess.run([sys.executable, "scripts/gen_regs.py", "regs/npu.regs", "--out", folder], cwd=ROOT, check=True)
+        subprocess.run([sys.executable, "scripts/gen_taps.py", "--list", "tb/npu/taps.list", "--rtl", "rtl", "--rtl", folder,
+                        "--sv", os.path.join(folder, "sv"), "--vlt", os.path.join(folder, "vlt")] +
+                       [a for f in hang for a in ("--registers", os.path.join("tb", "npu", f))], cwd=ROOT, check=True)
         return text(folder, "sv"), text(folder, "vlt")
 
 

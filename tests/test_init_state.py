@@ -7,7 +7,8 @@ import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TANDEM = os.environ.get("TANDEM", os.path.join(ROOT, "build", "n4-tap", "tandem"))
-TESTS = ("conv", "dw", "linear", "convert", "int8_chain", "concat", "pool", "eltwise", "act", "reduce", "upsample", "copy", "jobs", "graph", "sequence", "regs")
+with open(os.path.join(ROOT, "designs/npu/tests.def"), encoding="utf-8") as tests:
+    TESTS = re.findall(r"^OPERATOR\((\w+)\)", tests.read(), re.M) + ["graph", "sequence", "regs"]
 PLUSARG = os.environ.get("PLUSARG")  # a deliberate bug of tests/hang_bugs.patch: PLUSARG=+bug_parity TANDEM=... must fail (a register without its reset)
 
 

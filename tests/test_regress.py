@@ -283,7 +283,9 @@ def test_two_runners_at_once(bench):
         ("seed x", "expected a number"),
         ("unit mesh cfg=n8 -- " + "x" * 300, "longer than"),
         ("unit all cfg=n8", "unit all: no unit_*.c in testcases/npu/unit"),
-        ("unit mesh cfg=n8 except=acc", 'except= belongs to "unit all"'),
+        ("unit mesh cfg=n8 except=acc", 'except= belongs to "unit all" and "test operators"'),
+        ("test conv cfg=n8 except=acc", 'except= belongs to "unit all" and "test operators"'),
+        ("test operators cfg=n8", "test operators: designs/npu/tests.def: No such file"),
         ("unit mesh cfg=n8 #" + "x" * 2000, "longer than"),
     ],
 )
@@ -336,6 +338,16 @@ def test_unit_all(bench):
     (units / "unit_Bad.c").write_text("")
     done = bench.run("unit all cfg=n8\n")
     assert done.returncode == 2 and "unit_Bad.c is no name" in done.stderr
+
+
+def test_operators(bench):
+    (bench.path / "designs/npu/tests.def").write_text("/* OPERATOR(no) */\nOPERATOR(one)\nTEST(regs)\nOPERATOR(two)\n")
+    done = bench.run("test operators cfg=n4,n8 count=2\n", "--print-jobs")
+    assert [line.split()[1:3] for line in done.stdout.splitlines()[2:]] == [[t, f"cfg={c}"] for t in ("one", "two") for c in ("n4", "n4", "n8", "n8")]
+    done = bench.run("test operators cfg=n4 except=one\n", "--print-jobs")
+    assert [line.split()[1] for line in done.stdout.splitlines()[2:]] == ["two"]
+    done = bench.run("test operators cfg=n4 except=one,regs\n", "--print-jobs")
+    assert done.returncode == 2 and "there is no operator regs in designs/npu/tests.def" in done.stderr
 
 
 def test_case_all(bench):

@@ -7,8 +7,12 @@
 static const char *const mixes[] = {"any", "units", "alu", "pool", "gemm", "vector"};
 static const char *const units[] = {"any", "gemm", "alu", "pool"};
 static const char *const started[] = {"alu", "pool", "gemm"};
-static const char *const operators[] = {"conv",    "dw",  "linear", "convert",  "int8_chain", "concat", "pool",
-                                        "eltwise", "act", "reduce", "upsample", "copy",       "jobs"};
+#define TEST(name)
+#define OPERATOR(name) #name,
+static const char *const operators[] = {
+#include "designs/npu/tests.def"
+};
+#define OPERATORS (sizeof operators / sizeof operators[0])
 static const char *const faults[] = {"response", "hang", "slow", "reset", "soft_reset", "reads", "writes", "start"};
 static const char *const beats[] = {"any", "first", "last", "all"};
 static const char *const channels[] = {"aw", "w", "b", "ar", "r"};
@@ -18,7 +22,7 @@ static const char *const mends[] = {"reset", "power"};
 
 static const cov_bin mix_bins[] = {NPU_ENUM(mixes, 6, ":mix=%")};
 static const cov_bin units_bins[] = {NPU_ENUM(units, 4, ":units=%")};
-static const cov_bin op_bins[] = {NPU_ENUM(operators, 13, ":op=%")};
+static const cov_bin op_bins[] = {NPU_ENUM(operators, OPERATORS, ":op=%")};
 static const cov_bin kind_bins[] = {NPU_ENUM(faults, 8, ":kind=%")};
 /* of a kind of fault that has them: see only_of() */
 static const cov_bin axi_bins[] = {{COV_NAMES(channels, 5), .hint = ":kind=hang axi=%"}};

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "photos.h"
+#include "report/report.h"
 
 /* The largest values in order, the lower class first on a tie. NaN is never printed. */
 static void print_top(const float *value, uint32_t count, uint32_t top, const photos_names *n) {
@@ -72,12 +73,6 @@ static bool dump(const char *folder, const net_graph *g, const net_int8 *net) {
 
 /* ---- the job ---- */
 
-static double cpu_seconds(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static int run(const photos_options *o, const net_graph *g, photos_engine *engine, const photos_names *n) {
     photos_source source;
     net_error err;
@@ -99,9 +94,9 @@ static int run(const photos_options *o, const net_graph *g, photos_engine *engin
             break;
         }
         const float *output = NULL;
-        double start = cpu_seconds();
+        double start = rep_seconds(CLOCK_PROCESS_CPUTIME_ID);
         status = photos_engine_run(engine, g, input, &output, &err);
-        double seconds = cpu_seconds() - start;
+        double seconds = rep_seconds(CLOCK_PROCESS_CPUTIME_ID) - start;
         if (status != NET_OK) {
             break;
         }

@@ -15,14 +15,9 @@
 #include "netopt.h"
 #include "part.h"
 #include "tb.h"
+#include "report/report.h"
 
 #define JOBS_MAX 256u
-
-static double now(clockid_t clock) {
-    struct timespec t;
-    (void)clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* ---- one part ---- */
 
@@ -51,7 +46,7 @@ static net_status run_part(part_job *j, const part *p, npu_dev **dev, part_outco
 static void measure(part_job *j, const part *p, part_outcome *out) {
     net_error err = {""};
     npu_dev *dev = NULL;
-    const double before = now(CLOCK_PROCESS_CPUTIME_ID);
+    const double before = rep_seconds(CLOCK_PROCESS_CPUTIME_ID);
     memset(out, 0, sizeof *out);
     out->status = run_part(j, p, &dev, out, &err);
     out->done = true;
@@ -66,7 +61,7 @@ static void measure(part_job *j, const part *p, part_outcome *out) {
         out->trace_hash = npu_dev_trace_hash(dev);
         npu_dev_close(dev);
     }
-    out->seconds = now(CLOCK_PROCESS_CPUTIME_ID) - before;
+    out->seconds = rep_seconds(CLOCK_PROCESS_CPUTIME_ID) - before;
 }
 
 /* ---- processes ---- */
@@ -121,7 +116,7 @@ static void end_part(part_job *j, part *p) {
 
 /* On a terminal: what is done, and how long the rest takes at this speed. Predicted cycles are the measure. */
 static void show_progress(const part_job *j) {
-    const double elapsed = now(CLOCK_MONOTONIC) - j->start;
+    const double elapsed = rep_seconds(CLOCK_MONOTONIC) - j->start;
     const double share = j->work == 0 ? 0.0 : (double)j->work_done / (double)j->work;
     char left[40] = "";
     if (!j->terminal) {
@@ -315,7 +310,7 @@ int netrun_parts(const netrun_options *opt) {
         exit_status = choose(&j);
     }
     if (exit_status == 0) {
-        j.start = now(CLOCK_MONOTONIC);
+        j.start = rep_seconds(CLOCK_MONOTONIC);
         exit_status = run_all(&j, at_once) ? 0 : 1;
     }
     if (exit_status == 0) {

@@ -10,14 +10,9 @@
 #include "run.h"
 #include "text.h"
 #include "netopt.h"
+#include "report/report.h"
 
 #define SPARE_BYTES (UINT64_C(1) << 20)
-
-static double cpu_seconds(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static net_status fail(net_error *err, net_status status, const char *what, const char *why) {
     (void)snprintf(err->text, sizeof err->text, "%.200s: %.150s", what, why);
@@ -145,7 +140,7 @@ net_status netrun_execute(netrun *run, const netrun_options *opt, net_error *err
     if (status != NET_OK) {
         return status;
     }
-    double start = cpu_seconds();
+    double start = rep_seconds(CLOCK_PROCESS_CPUTIME_ID);
     status = net_rt_new_with(&run->graph, run->dev, &options, &run->rt, err);
     uint64_t before = npu_dev_cycles(run->dev);
     status = status == NET_OK ? net_rt_run(run->rt, run->input, err) : status;
@@ -154,7 +149,7 @@ net_status netrun_execute(netrun *run, const netrun_options *opt, net_error *err
         const npu_dev_failure *f = npu_dev_get_failure(run->dev);
         status = fail(err, NET_ERR_DEVICE, f->signature, f->message);
     }
-    run->seconds = cpu_seconds() - start;
+    run->seconds = rep_seconds(CLOCK_PROCESS_CPUTIME_ID) - start;
     return status;
 }
 

@@ -3,6 +3,7 @@
 
 #include "shrink_priv.h"
 #include "opt/opt.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -128,7 +129,7 @@ static bool pass(shrinker *s) {
 
 int tb_shrink(const tb_shrink_cfg *cfg, tb_knobs *knobs, tb_shrink_stats *stats, char *err, size_t err_size) {
     shrink_answer a;
-    shrinker s = {.cfg = cfg, .best = knobs, .stats = stats, .begin = shrink_now()};
+    shrinker s = {.cfg = cfg, .best = knobs, .stats = stats, .begin = rep_seconds(CLOCK_MONOTONIC)};
     memset(stats, 0, sizeof *stats);
     s.cpu_limit = cfg->seconds;
     if (shrink_run_one(&s, knobs, &a) != 0) {
@@ -145,7 +146,7 @@ int tb_shrink(const tb_shrink_cfg *cfg, tb_knobs *knobs, tb_shrink_stats *stats,
                         a.rc != 0 ? "the case cannot be run" : "the case passes, expected one that fails");
     }
     memcpy(stats->signature, a.signature, sizeof stats->signature);
-    const double first = shrink_now() - s.begin;
+    const double first = rep_seconds(CLOCK_MONOTONIC) - s.begin;
     s.begin += first; /* the limit of time is for the attempts */
     stats->runs = 1;
     stats->cycles_before = stats->cycles_after = a.cycles;
@@ -159,7 +160,7 @@ int tb_shrink(const tb_shrink_cfg *cfg, tb_knobs *knobs, tb_shrink_stats *stats,
     if (cfg->live && cfg->log != NULL) {
         fputs("\r\033[K", cfg->log);
     }
-    stats->seconds = shrink_now() - s.begin + first;
+    stats->seconds = rep_seconds(CLOCK_MONOTONIC) - s.begin + first;
     stats->failed = s.failed;
     shrink_list_free(&s.list);
     free(s.memo.slot);

@@ -40,7 +40,6 @@ typedef struct shrinker {
 } shrinker;
 
 /* ---- shrink_run.c ---- */
-double shrink_now(void);
 /* Should it end? Notes why. */
 bool shrink_over(shrinker *s);
 /* Run one case alone. 0; -1: no process, or stopped. */

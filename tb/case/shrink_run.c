@@ -1,5 +1,6 @@
 /* shrink_run.c - attempts of the shrinker: processes side by side, their limits, their end. */
 #include "shrink_priv.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,14 +32,8 @@ typedef struct message {
     char signature[TB_SHRINK_SIGNATURE];
 } message;
 
-double shrink_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 bool shrink_over(shrinker *s) {
-    if (s->cfg->seconds > 0 && shrink_now() - s->begin > s->cfg->seconds) {
+    if (s->cfg->seconds > 0 && rep_seconds(CLOCK_MONOTONIC) - s->begin > s->cfg->seconds) {
         s->stats->out_of_time = true;
     }
     if (s->cfg->stop != NULL && s->cfg->stop(s->cfg->ctx)) {
@@ -83,7 +78,7 @@ static bool launch(shrinker *s, attempt *a, const tb_knobs *knobs, size_t index)
         close(fd[0]);
         return false;
     }
-    *a = (attempt){.pid = pid, .fd = fd[0], .index = index, .moved = shrink_now()};
+    *a = (attempt){.pid = pid, .fd = fd[0], .index = index, .moved = rep_seconds(CLOCK_MONOTONIC)};
     return true;
 }
 
@@ -134,9 +129,9 @@ static bool hangs(const shrinker *s, attempt *a) {
     const double cpu = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
     if (cpu > a->cpu) {
         a->cpu = cpu;
-        a->moved = shrink_now();
+        a->moved = rep_seconds(CLOCK_MONOTONIC);
     }
-    return (s->cpu_limit > 0 && cpu > s->cpu_limit) || shrink_now() - a->moved > IDLE_SECONDS;
+    return (s->cpu_limit > 0 && cpu > s->cpu_limit) || rep_seconds(CLOCK_MONOTONIC) - a->moved > IDLE_SECONDS;
 }
 
 /* Wait a moment for any of them. Returns those with a result, as bits. */
@@ -185,7 +180,8 @@ static bool wanted(const shrinker *s, const shrink_answer *a) {
 
 static void show(const shrinker *s, size_t index) {
     if (s->cfg->live && s->cfg->log != NULL) {
-        fprintf(s->cfg->log, "\r  attempt %zu, %.0f s\033[K", s->stats->runs + index + 1, shrink_now() - s->begin);
+        fprintf(s->cfg->log, "\r  attempt %zu, %.0f s\033[K", s->stats->runs + index + 1,
+                rep_seconds(CLOCK_MONOTONIC) - s->begin);
         fflush(s->cfg->log);
     }
 }

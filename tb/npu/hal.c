@@ -1,5 +1,6 @@
 /* The HAL of the device: register accesses go to every side, reads return the RTL's value. */
 #include "dev_priv.h"
+#include "report/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -189,7 +190,7 @@ void npu_hal_on_reset(npu_dev *dev) {
  * harness. */
 static void model_start(npu_dev *dev, unsigned unit, uint32_t value) {
     const npu_unit_regs *r = &npu_units[unit];
-    const double start = tb_sim_cpu_seconds();
+    const double start = rep_seconds(CLOCK_PROCESS_CPUTIME_ID);
     const uint32_t before = cm_device_read(dev->model, r->count);
     npu_reset_over(dev);
     npu_inflight_declared(&dev->inflight);
@@ -199,7 +200,7 @@ static void model_start(npu_dev *dev, unsigned unit, uint32_t value) {
     npu_tlog_model_done(dev, unit);
     dev->model_unit = 0;
     const uint32_t after = cm_device_read(dev->model, r->count);
-    dev->model_seconds += tb_sim_cpu_seconds() - start;
+    dev->model_seconds += rep_seconds(CLOCK_PROCESS_CPUTIME_ID) - start;
     dev->ev[npu_reg_events(NPU_REG_IRQ_STATUS)].model |=
         r->irq_mask; /* also where the flag was 1 before: done or refused, both are events */
     if (after == before) {

@@ -13,12 +13,7 @@
 #include <unistd.h>
 
 #include "../sim/sim.h"
-
-static double seconds_of(clockid_t clock) {
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+#include "report/report.h"
 
 static void close_fd(int *fd) {
     if (*fd >= 0) {
@@ -108,7 +103,7 @@ static int sleep_until_woken(tb_snaps *snaps, tb_snap_child *me, pid_t parent, t
 
 static int take(tb_snaps *snaps, uint64_t cycle, tb_snap_order *order) {
     int down[2], up[2];
-    const double start = seconds_of(CLOCK_MONOTONIC);
+    const double start = rep_seconds(CLOCK_MONOTONIC);
     if (pipe2(down, O_CLOEXEC) != 0) {
         return 0;
     }
@@ -136,7 +131,7 @@ static int take(tb_snaps *snaps, uint64_t cycle, tb_snap_order *order) {
     memmove(&snaps->child[0], &snaps->child[1], (TB_SNAPS - 1) * sizeof snaps->child[0]);
     snaps->child[TB_SNAPS - 1] = (tb_snap_child){.pid = pid, .order = down[1], .done = up[0], .cycle = cycle};
     snaps->taken++;
-    snaps->fork_seconds += seconds_of(CLOCK_MONOTONIC) - start;
+    snaps->fork_seconds += rep_seconds(CLOCK_MONOTONIC) - start;
     return 0;
 }
 
@@ -147,12 +142,12 @@ void tb_snap_arm(tb_snaps *snaps, double delay, double period) {
     }
     snaps->on = true;
     snaps->period = period > 0 ? period : 1.0;
-    snaps->last = seconds_of(CLOCK_PROCESS_CPUTIME_ID) + delay - snaps->period;
+    snaps->last = rep_seconds(CLOCK_PROCESS_CPUTIME_ID) + delay - snaps->period;
 }
 
 int tb_snap_start(tb_snaps *snaps, double period, uint64_t cycle, tb_snap_order *order) {
     tb_snap_arm(snaps, 0, period);
-    snaps->last = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    snaps->last = rep_seconds(CLOCK_PROCESS_CPUTIME_ID);
     return take(snaps, cycle, order);
 }
 
@@ -160,7 +155,7 @@ int tb_snap_poll(tb_snaps *snaps, uint64_t cycle, tb_snap_order *order) {
     if (!snaps->on) {
         return 0;
     }
-    const double now = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    const double now = rep_seconds(CLOCK_PROCESS_CPUTIME_ID);
     if (now - snaps->last < snaps->period) {
         return 0;
     }
@@ -191,12 +186,12 @@ int tb_snap_wake(tb_snaps *snaps, const tb_snap_order *order, double seconds, ch
     sigaction(SIGPIPE, &ignore, &before); /* a child that died shows as an error of write() */
     const bool sent = write_all(c->order, order, sizeof *order);
     sigaction(SIGPIPE, &before, NULL);
-    const double end = seconds_of(CLOCK_MONOTONIC) + seconds;
+    const double end = rep_seconds(CLOCK_MONOTONIC) + seconds;
     char answer = 0;
     bool told = tb_sim_signal() != 0; /* a run that a signal has ended gets a waveform, too */
     snprintf(err, err_size, "the snapshot died");
     while (sent && rc != 0) {
-        const double left = end - seconds_of(CLOCK_MONOTONIC);
+        const double left = end - rep_seconds(CLOCK_MONOTONIC);
         struct pollfd p = {.fd = c->done, .events = POLLIN};
         const int n = left > 0 ? poll(&p, 1, (int)(left * 1000) + 1) : 0;
         if (n < 0 && errno == EINTR) {

@@ -1,5 +1,6 @@
 #include "sim.h"
 #include "opt/opt.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -74,12 +75,6 @@ static uint64_t now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-double tb_sim_cpu_seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 static void calibrate(tb_sim *sim) {
@@ -167,7 +162,7 @@ int tb_sim_open(tb_sim *sim, const tb_sim_cfg *cfg, char *err, size_t err_size) 
         return -1;
     }
     calibrate(sim);
-    sim->cpu_start = tb_sim_cpu_seconds();
+    sim->cpu_start = rep_seconds(CLOCK_PROCESS_CPUTIME_ID);
     return 0;
 }
 
@@ -308,7 +303,7 @@ void tb_sim_assert_reset(tb_sim *sim) {
 }
 
 void tb_sim_time_split(const tb_sim *sim, double *design, double *rest) {
-    const double all = tb_sim_cpu_seconds() - sim->cpu_start;
+    const double all = rep_seconds(CLOCK_PROCESS_CPUTIME_ID) - sim->cpu_start;
     double in = 0;
     if (sim->evals_timed > 0) {
         in = (double)sim->eval_ns * 1e-9 * (double)sim->cycle / (double)sim->evals_timed;

@@ -148,8 +148,6 @@ int tb_sim_coverage_check(const tb_shim *shim, const char *path, char *err, size
 /* Number of the signal that came, 0: none. */
 int tb_sim_signal(void);
 
-/* CPU time of this process so far, in seconds. For reports only: no result may depend on it. */
-double tb_sim_cpu_seconds(void);
 /* Seconds of CPU time since tb_sim_open: inside the design (sampled) and everything else. */
 void tb_sim_time_split(const tb_sim *sim, double *design, double *rest);
 

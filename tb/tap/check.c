@@ -101,8 +101,9 @@ static int open_check(tb_check *c, char *err, size_t err_size) {
         return -1;
     }
     const tb_ports wake = {.names = c->ops->wake != NULL ? c->ops->wake : ""};
+    tb_ports_place next = TB_PORTS_FIRST;
     char name[64];
-    for (size_t i = 0; tb_ports_name(&wake, i, name, sizeof name), name[0] != '\0'; i++) {
+    while (tb_ports_next(&wake, &next, name, sizeof name)) {
         tb_sig sig;
         if (tb_check_sig(c, name, 0, &sig, err, err_size) != 0 || tb_check_wake(c, sig, err, err_size) != 0) {
             return -1;

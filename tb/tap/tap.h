@@ -76,8 +76,16 @@ typedef struct tb_port_list {
 /* Those of one state. */
 tb_ports tb_ports_of(const tb_port_list *list, void *state);
 
-/* Name of signal `number`; empty past the last one. */
-void tb_ports_name(const tb_ports *ports, size_t number, char *name, size_t size);
+/*
+ * Name of the next signal of the list, which `next` keeps the place in: TB_PORTS_FIRST at first. False: that was the
+ * last one.
+ */
+typedef struct tb_ports_place {
+    const char *at; /* NULL: the first name */
+    size_t element; /* of an array */
+} tb_ports_place;
+#define TB_PORTS_FIRST ((tb_ports_place){NULL, 0})
+bool tb_ports_next(const tb_ports *ports, tb_ports_place *next, char *name, size_t size);
 
 /* All taps of a design; a build without any is no error (count 0). They are valid until the simulation is closed. 0 or
  * -1 (out of memory). */

@@ -14,6 +14,7 @@
 
 #include "wave/wave_priv.h"
 #include "opt/opt.h"
+#include "report/report.h"
 
 #define KEPT_BYTES 16384u /* of the child's standard error */
 #define MAX_FDS 4096
@@ -36,12 +37,6 @@ typedef struct guard {
     char text[KEPT_BYTES];
     size_t len;
 } guard;
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* The child closes pipes and sockets of the caller (sleeping snapshots, other children): a process that waits for their
  * end would wait for this child. */
@@ -87,7 +82,7 @@ static int listen_to(guard *g, double until, unsigned char *status) {
     struct pollfd p[2] = {{.fd = g->result, .events = POLLIN}, {.fd = g->error, .events = POLLIN}};
     int done = 0;
     while (p[0].fd >= 0 || p[1].fd >= 0) {
-        const double left = until - now();
+        const double left = until - rep_seconds(CLOCK_MONOTONIC);
         const int n = left > 0 ? poll(p, 2, (int)(left * 1000) + 1) : 0;
         if (n == 0) {
             return 0;
@@ -152,7 +147,7 @@ int tb_wave_guard(const char *path, int (*work)(void *ctx), void *ctx, unsigned 
     if (g != NULL) {
         g->result = fd[0];
         g->error = fd[2];
-        done = listen_to(g, now() + 4.0 * seconds + 5, &status);
+        done = listen_to(g, rep_seconds(CLOCK_MONOTONIC) + 4.0 * seconds + 5, &status);
     }
     close(fd[0]);
     close(fd[2]);

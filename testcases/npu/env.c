@@ -12,10 +12,11 @@
  */
 #define SNAP_DELAY 0.25
 
-const tc_test *const tc_tests[] = {&tc_conv,     &tc_dw,       &tc_linear,    &tc_convert, &tc_int8_chain,
-                                   &tc_concat,   &tc_regs,     &tc_bus_error, &tc_chain,   &tc_sequence,
-                                   &tc_nonsense, &tc_faults,   &tc_pool,      &tc_eltwise, &tc_act,
-                                   &tc_reduce,   &tc_upsample, &tc_copy,      &tc_jobs,    &tc_graph};
+#define TEST(name) &tc_##name,
+#define OPERATOR TEST
+const tc_test *const tc_tests[] = {
+#include "designs/npu/tests.def"
+};
 const size_t tc_test_count = sizeof tc_tests / sizeof tc_tests[0];
 
 const char *const tc_bus_names[TC_BUS_COUNT] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};

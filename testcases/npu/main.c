@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "explain.h"
 #include "coverage/code/code.h"
+#include "report/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,12 +16,6 @@ static const char *const kind_names[] = {"model", "rtl", "tandem", NULL};
 
 const char *cli_kind_name(npu_dev_kind kind) {
     return kind_names[kind];
-}
-
-static double cpu_seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 static tandem *of(const tb_prog *prog) {
@@ -157,7 +152,7 @@ static int execute(tb_prog_run *p) {
         run->bus = t->bus;
         run->cov = t->cov;
     }
-    t->cpu_begin = cpu_seconds();
+    t->cpu_begin = rep_seconds(CLOCK_PROCESS_CPUTIME_ID);
     const int rc = run->test->execute(run);
     tc_close(run);
     p->hang = run->hang;
@@ -186,7 +181,7 @@ static void release(tb_prog_run *p) {
 /* ---- after a case that passed ---- */
 
 static void print_run(const tandem *t, const tc_run *run) {
-    cli_print_stats(stdout, &run->stats, NPU_CFG_N, cpu_seconds() - t->cpu_begin);
+    cli_print_stats(stdout, &run->stats, NPU_CFG_N, rep_seconds(CLOCK_PROCESS_CPUTIME_ID) - t->cpu_begin);
     if (run->bus_text != NULL) {
         printf("on the buses since reset:\n%s", run->bus_text);
     }

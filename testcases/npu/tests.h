@@ -138,26 +138,11 @@ typedef struct tc_test {
     void (*settle)(tb_knobs *knobs);
 } tc_test;
 
-extern const tc_test tc_conv;
-extern const tc_test tc_dw;
-extern const tc_test tc_linear;
-extern const tc_test tc_convert;
-extern const tc_test tc_int8_chain;
-extern const tc_test tc_concat;
-extern const tc_test tc_regs;
-extern const tc_test tc_bus_error;
-extern const tc_test tc_chain;
-extern const tc_test tc_sequence;
-extern const tc_test tc_nonsense;
-extern const tc_test tc_faults;
-extern const tc_test tc_pool;
-extern const tc_test tc_eltwise;
-extern const tc_test tc_act;
-extern const tc_test tc_reduce;
-extern const tc_test tc_upsample;
-extern const tc_test tc_copy;
-extern const tc_test tc_jobs;
-extern const tc_test tc_graph;
+#define TEST(name) extern const tc_test tc_##name;
+#define OPERATOR TEST
+#include "designs/npu/tests.def"
+#undef TEST
+#undef OPERATOR
 
 extern const tc_test *const tc_tests[];
 extern const size_t tc_test_count;

@@ -32,36 +32,22 @@ static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
     return (*(const uint8_t *)valid.ptr & *(const uint8_t *)ready.ptr) != 0;
 }
 
-/*
- * All checks; the NPU has units for the first `npu_score_count`, benches also hold library units that it does not use.
- */
+/* All checks, npu_score_UNIT for each unit. A unit stands before those that contain it (tb/tap/check.h). */
+#define NPU_SCORES(X)                                                                                                  \
+    X(clk_gate), X(npu_top), X(dma_rd), X(send_buf), X(dma_wr), X(fp_mul), X(fp_add), X(fp_i32_to_f32),                \
+        X(fp_f32_to_i8), X(act), X(transpose), X(requant), X(post), X(layout), X(im2col), X(mesh), X(acc), X(ofm_buf), \
+        X(alu_math), X(alu_chan), X(alu_walk), X(alu), X(gemm_check), X(alu_check), X(pool_check), X(npu_perf),        \
+        X(npu_regs), X(gemm_queue), X(ifm_ld), X(wgt_ld), X(par_ld), X(ifm_buf), X(wgt_buf), X(par_buf), X(pool_ld),   \
+        X(pool_line), X(pool_seq), X(pool_op), X(pool_out), X(pool_chan), X(pool), X(gemm)
+/* Units of rtl/lib that the NPU does not use. */
+#define NPU_SCORES_OF_BENCHES(X) X(fp_sub), X(fp_max), X(fp_min), X(fp_cmp), X(fp_f32_to_i32)
+
+#define NPU_SCORE(unit) npu_score_##unit
+extern const tb_check_ops NPU_SCORES(NPU_SCORE), NPU_SCORES_OF_BENCHES(NPU_SCORE);
+
+/* Units of the NPU first, `npu_score_count` of them; benches have them all. */
 extern const tb_check_ops *const npu_score_all[];
 extern const size_t npu_score_count, npu_score_count_bench;
-
-extern const tb_check_ops npu_score_clk_gate;
-extern const tb_check_ops npu_score_layout;
-extern const tb_check_ops npu_score_gemm, npu_score_gemm_queue, npu_score_ifm_ld, npu_score_wgt_ld, npu_score_par_ld;
-extern const tb_check_ops npu_score_ifm_buf, npu_score_wgt_buf, npu_score_par_buf;
-extern const tb_check_ops npu_score_fp_mul, npu_score_fp_add, npu_score_fp_i32_to_f32, npu_score_fp_f32_to_i8;
-extern const tb_check_ops npu_score_fp_sub, npu_score_fp_max, npu_score_fp_min, npu_score_fp_cmp,
-    npu_score_fp_f32_to_i32;
-extern const tb_check_ops npu_score_act;
-extern const tb_check_ops npu_score_transpose;
-extern const tb_check_ops npu_score_requant;
-extern const tb_check_ops npu_score_post;
-extern const tb_check_ops npu_score_im2col, npu_score_mesh, npu_score_acc, npu_score_ofm_buf;
-extern const tb_check_ops npu_score_dma_rd;
-extern const tb_check_ops npu_score_dma_wr;
-extern const tb_check_ops npu_score_send_buf;
-extern const tb_check_ops npu_score_gemm_check;
-extern const tb_check_ops npu_score_alu_check;
-extern const tb_check_ops npu_score_pool_check;
-extern const tb_check_ops npu_score_npu_perf;
-extern const tb_check_ops npu_score_npu_regs;
-extern const tb_check_ops npu_score_npu_top;
-extern const tb_check_ops npu_score_alu, npu_score_alu_walk, npu_score_alu_chan, npu_score_alu_math;
-extern const tb_check_ops npu_score_pool_ld, npu_score_pool_line, npu_score_pool_seq, npu_score_pool_op,
-    npu_score_pool_out, npu_score_pool_chan, npu_score_pool;
 
 /*
  * Which unit ("alu", "pool", "gemm") has asked for an access of a DMA channel to this address: by the jobs whose bursts

@@ -8,14 +8,11 @@
 
 /* ---- knobs ---- */
 
+#define OPERATOR(id, name, weight, ...) weight,
 static const uint32_t op_weight[GRAPH_OPS] = {
-    [GRAPH_CONV] = 28,   [GRAPH_DW] = 11,     [GRAPH_GROUP] = 9,     [GRAPH_LINEAR] = 4,    [GRAPH_ROWS] = 1,
-    [GRAPH_MAXPOOL] = 4, [GRAPH_AVGPOOL] = 4, [GRAPH_GLOBALMAX] = 1, [GRAPH_GLOBALAVG] = 2, [GRAPH_SUM] = 7,
-    [GRAPH_PROD] = 2,    [GRAPH_MAX] = 2,     [GRAPH_BINARY] = 4,    [GRAPH_ACT] = 6,       [GRAPH_NORM] = 2,
-    [GRAPH_SCALE] = 2,   [GRAPH_PRELU] = 2,   [GRAPH_CONCAT] = 9,    [GRAPH_INTERP] = 3,    [GRAPH_SLICE] = 3,
-    [GRAPH_CROP] = 2,    [GRAPH_SHUFFLE] = 2, [GRAPH_REDUCE] = 2,    [GRAPH_GATE] = 3,      [GRAPH_NOOP] = 1,
-    [GRAPH_DROPOUT] = 1, [GRAPH_UNARY] = 1,   [GRAPH_FLATTEN] = 1,   [GRAPH_RESHAPE] = 1,   [GRAPH_SOFTMAX] = 2,
-    [GRAPH_DECONV] = 2,  [GRAPH_PERMUTE] = 1, [GRAPH_LRN] = 1};
+#include "graph_ops.def"
+};
+#undef OPERATOR
 /* The last so many of it: near layers are read more often than distant ones. */
 static const uint32_t near_weight[GRAPH_LAYERS] = {1, 1, 1, 1, 1, 1, 1, 1, 2, 3, 6, 18};
 static const uint32_t far_weight[GRAPH_LAYERS] = {4, 3, 3, 3, 3, 3, 3, 3, 3, 3, 4, 2};
@@ -168,59 +165,18 @@ static void generate(const tc_gen *g) {
 
 /* ---- settle: what means nothing has its lowest value, and no layer stands behind one that is left out ---- */
 
-/* Fields of which an operator takes notice. */
-static uint32_t fields_of(graph_op op) {
 #define F(field) (1u << (field))
-    static const uint32_t weights = F(OP) | F(SRC_A) | F(CHANNELS) | F(ACT) | F(PREC);
-    static const uint32_t window = F(KERNEL) | F(STRIDE) | F(PAD);
-    static const uint32_t one = F(OP) | F(SRC_A);
-    switch (op) {
-    case GRAPH_CONV:
-    case GRAPH_GROUP:
-        return weights | window | F(DILATION);
-    case GRAPH_DW: /* its channels say whether it has a bias */
-        return weights | window | F(DILATION);
-    case GRAPH_LINEAR:
-    case GRAPH_ROWS:
-        return weights | F(KERNEL);
-    case GRAPH_MAXPOOL:
-    case GRAPH_AVGPOOL:
-        return one | window | F(DILATION) | F(CHANNELS);
-    case GRAPH_SUM:
-    case GRAPH_PROD:
-    case GRAPH_MAX: /* the convolution that makes an operand fit has a precision */
-        return one | F(SRC_B) | F(KERNEL) | F(PREC);
-    case GRAPH_CONCAT:
-        return one | F(SRC_B) | F(KERNEL);
-    case GRAPH_BINARY:
-        return one | F(SRC_B) | F(KERNEL) | F(STRIDE) | F(PREC);
-    case GRAPH_ACT:
-        return one | F(ACT);
-    case GRAPH_SCALE:
-    case GRAPH_PRELU:
-    case GRAPH_UNARY:
-    case GRAPH_LRN:
-        return one | F(KERNEL);
-    case GRAPH_SLICE:
-    case GRAPH_CROP:
-        return one | F(KERNEL) | F(CHANNELS);
-    case GRAPH_SHUFFLE:
-    case GRAPH_REDUCE:
-        return one | F(KERNEL) | F(STRIDE);
-    case GRAPH_GATE: /* an activation where its product would be too large */
-        return one | F(KERNEL) | F(STRIDE) | F(CHANNELS) | F(ACT) | F(PREC);
-    case GRAPH_DECONV:
-        return one | window | F(CHANNELS);
-    case GRAPH_SKIP:
-        return 0;
-    default:
-        return one;
-    }
-#undef F
-}
+#define ONE (F(OP) | F(SRC_A))
+#define WEIGHTS (ONE | F(CHANNELS) | F(ACT) | F(PREC))
+#define WINDOW (F(KERNEL) | F(STRIDE) | F(PAD))
+#define OPERATOR(id, name, weight, fields, ...) fields,
+/* Fields of which an operator takes notice. */
+static const uint32_t fields_of[GRAPH_OPS] = {
+#include "graph_ops.def"
+};
 
 static void move_layer(tb_knobs *knobs, uint32_t from, uint32_t to, const uint32_t now[GRAPH_LAYERS + 1]) {
-    const uint32_t used = fields_of((graph_op)value(knobs, from, OP));
+    const uint32_t used = fields_of[value(knobs, from, OP)];
     for (uint32_t f = 0; f < FIELDS; f++) {
         const int64_t v = knobs->value[at(from, f)];
         const int64_t kept = (used >> f & 1) == 0       ? knobs->table[at(to, f)].lo

@@ -16,44 +16,13 @@
 #define GRAPH_SIDE 64u    /* maps grow up to so many rows and columns */
 #define GRAPH_NONE UINT32_MAX
 
-/* Knob `op`. New ones stand at the end. */
+/* Knob `op`: GRAPH_CONV and so on, one for each line of graph_ops.def. */
+#define OPERATOR(id, ...) GRAPH_##id,
 typedef enum graph_op {
-    GRAPH_SKIP, /* the layer is left out: its output is its input */
-    GRAPH_CONV,
-    GRAPH_DW,
-    GRAPH_GROUP,
-    GRAPH_LINEAR,
-    GRAPH_ROWS, /* an inner product of each row of a matrix */
-    GRAPH_MAXPOOL,
-    GRAPH_AVGPOOL,
-    GRAPH_GLOBALMAX,
-    GRAPH_GLOBALAVG,
-    GRAPH_SUM,
-    GRAPH_PROD,
-    GRAPH_MAX,
-    GRAPH_BINARY,
-    GRAPH_ACT,
-    GRAPH_NORM,
-    GRAPH_SCALE,
-    GRAPH_PRELU,
-    GRAPH_CONCAT,
-    GRAPH_INTERP,
-    GRAPH_SLICE,
-    GRAPH_CROP,
-    GRAPH_SHUFFLE,
-    GRAPH_REDUCE,
-    GRAPH_GATE, /* a factor for each channel, from the whole map */
-    GRAPH_NOOP,
-    GRAPH_DROPOUT,
-    GRAPH_UNARY,
-    GRAPH_FLATTEN,
-    GRAPH_RESHAPE,
-    GRAPH_SOFTMAX,
-    GRAPH_DECONV,
-    GRAPH_PERMUTE,
-    GRAPH_LRN,
+#include "graph_ops.def"
     GRAPH_OPS
 } graph_op;
+#undef OPERATOR
 extern const char *const graph_op_names[GRAPH_OPS];
 
 /* Knob `act`: the first seven can stand in a layer with weights. */
@@ -131,6 +100,15 @@ uint32_t graph_partner(graph *g, const char *name, uint32_t in, uint32_t wish);
 uint32_t graph_beside(const graph *g, uint32_t in, uint32_t wish, uint32_t most);
 
 /* ---- graph_ops.c ---- */
+
+typedef struct graph_row {
+    /* The layers of one spec behind blob `in`; returns the blob that they give. name: of the layer. */
+    uint32_t (*add)(graph *g, const graph_spec *s, const char *name, uint32_t in);
+    bool map;         /* `in` is a map */
+    const char *type; /* of its layer, and what coverage calls that; empty: several share one */
+    const char *kind;
+} graph_row;
+extern const graph_row graph_rows[GRAPH_OPS];
 
 /* The layers of one spec behind blob `in`; returns the blob that they give. name: of the layer. */
 uint32_t graph_layers(graph *g, const graph_spec *s, const char *name, uint32_t in);

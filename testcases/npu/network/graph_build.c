@@ -6,11 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define OPERATOR(id, name, ...) name,
 const char *const graph_op_names[GRAPH_OPS] = {
-    "skip",      "conv",    "dw",      "group",   "linear",  "rows",    "maxpool", "avgpool", "globalmax",
-    "globalavg", "sum",     "prod",    "max",     "binary",  "act",     "norm",    "scale",   "prelu",
-    "concat",    "interp",  "slice",   "crop",    "shuffle", "reduce",  "gate",    "noop",    "dropout",
-    "unary",     "flatten", "reshape", "softmax", "deconv",  "permute", "lrn"};
+#include "graph_ops.def"
+};
 const char *const graph_act_names[GRAPH_ACTS] = {"none",      "relu",  "leaky", "clip",        "sigmoid", "mish",
                                                  "hardswish", "swish", "tanh",  "hardsigmoid", "elu",     "selu"};
 const char *const graph_prec_names[GRAPH_PRECS] = {"int8", "chain", "float"};

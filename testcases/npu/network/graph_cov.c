@@ -3,32 +3,6 @@
 
 #include <stdlib.h>
 
-static const struct {
-    const char *type, *op;
-} ops[] = {{"Input", "input"},
-           {"Convolution", "conv"},
-           {"InnerProduct", "linear"},
-           {"Reduction", "global pool"},
-           {"Eltwise", "eltwise"},
-           {"BinaryOp", "binary"},
-           {"UnaryOp", "binary"},
-           {"PReLU", "activation"},
-           {"BatchNorm", "norm"},
-           {"Scale", "norm"},
-           {"Dropout", "norm"},
-           {"Concat", "concat"},
-           {"Interp", "resize"},
-           {"Slice", "channels"},
-           {"Crop", "channels"},
-           {"ShuffleChannel", "channels"},
-           {"Noop", "shape"},
-           {"Flatten", "shape"},
-           {"Reshape", "shape"},
-           {"Softmax", "other"},
-           {"Deconvolution", "other"},
-           {"Permute", "other"},
-           {"LRN", "other"}};
-
 static const char *op_of(const net_graph *g, const net_layer *layer) {
     if (strcmp(layer->type, "ConvolutionDepthWise") == 0) {
         return layer->conv.groups == g->blob[layer->in[0]].shape.c ? "depthwise" : "groups";
@@ -36,12 +10,12 @@ static const char *op_of(const net_graph *g, const net_layer *layer) {
     if (strcmp(layer->type, "Pooling") == 0) {
         return layer->pool.adaptive ? "global pool" : "pool";
     }
-    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
-        if (strcmp(ops[i].type, layer->type) == 0) {
-            return ops[i].op;
+    for (size_t i = 0; i < GRAPH_OPS; i++) {
+        if (strcmp(graph_rows[i].type, layer->type) == 0) {
+            return graph_rows[i].kind;
         }
     }
-    return "activation"; /* those without weights have a type each */
+    return layer->kind == NET_INPUT ? "input" : "activation"; /* those without weights have a type each */
 }
 
 /* The layer that computed a blob: a Split hands on what it reads. */

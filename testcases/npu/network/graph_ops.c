@@ -19,7 +19,7 @@ static const char *fused(uint32_t act) {
     return act < GRAPH_FUSED_ACTS ? text[act] : "";
 }
 
-static uint32_t add_act(graph *g, const char *name, uint32_t in, uint32_t act) {
+static uint32_t add_act(graph *g, const graph_spec *s, const char *name, uint32_t in) {
     static const char *const acts[GRAPH_ACTS][2] = {{"ReLU", ""},
                                                     {"ReLU", ""},
                                                     {"ReLU", "0=0.125"},
@@ -32,7 +32,7 @@ static uint32_t add_act(graph *g, const char *name, uint32_t in, uint32_t act) {
                                                     {"HardSigmoid", ""},
                                                     {"ELU", "0=0.5"},
                                                     {"SELU", ""}};
-    return graph_add(g, name, acts[act][0], in, g->blob[in], "%s", acts[act][1]);
+    return graph_add(g, name, acts[s->act][0], in, g->blob[in], "%s", acts[s->act][1]);
 }
 
 /* An activation that ncnn cannot fuse stands behind the layer. */
@@ -42,7 +42,7 @@ static uint32_t act_behind(graph *g, const graph_spec *s, const char *name, uint
         return out;
     }
     (void)snprintf(own, sizeof own, "%s_act", name);
-    return add_act(g, own, out, s->act);
+    return add_act(g, s, own, out);
 }
 
 /* ---- layers with weights ---- */
@@ -134,7 +134,7 @@ static uint32_t add_gate(graph *g, const graph_spec *s, const char *name, uint32
         (void)snprintf(own[i], sizeof own[i], "%s_%u", name, i + 1);
     }
     if (b.power >= MOST_POWER) {
-        return add_act(g, name, in, s->act);
+        return add_act(g, s, name, in);
     }
     counted(g, 2 * (uint64_t)narrow, b.c, 2 * (uint64_t)narrow * b.c);
     const uint32_t pooled = graph_add(g, own[0], "Pooling", in, (graph_blob){1, b.c, 1, 1, 0, 0}, "0=1 4=1");
@@ -212,8 +212,9 @@ static uint32_t add_shuffle(graph *g, const graph_spec *s, const char *name, uin
     return graph_add(g, name, "ShuffleChannel", in, b, "0=%u 1=%u", groups, s->s > 1);
 }
 
-static uint32_t add_interp(graph *g, const char *name, uint32_t in) {
+static uint32_t add_interp(graph *g, const graph_spec *s, const char *name, uint32_t in) {
     const graph_blob b = g->blob[in];
+    (void)s;
     if (2 * b.w > GRAPH_SIDE || 2 * b.h > GRAPH_SIDE) {
         return graph_add(g, name, "Noop", in, b, "%s", "");
     }
@@ -276,94 +277,63 @@ static uint32_t add_concat(graph *g, const graph_spec *s, const char *name, uint
 
 /* ---- element by element, and other shapes ---- */
 
-/* Any number of dimensions. */
-static uint32_t add_plain(graph *g, const graph_spec *s, const char *name, uint32_t in) {
-    const graph_blob b = g->blob[in];
-    const uint32_t channels = b.dims == 3 ? b.c : b.dims == 2 ? b.h : b.w;
-    switch (s->op) {
-    case GRAPH_ACT:
-        return add_act(g, name, in, s->act);
-    case GRAPH_NORM:
-        return graph_add(g, name, "BatchNorm", in, b, "0=%u", channels);
-    case GRAPH_SCALE:
-        return graph_add(g, name, "Scale", in, b, "0=%u 1=%u", channels, s->k % 2);
-    case GRAPH_PRELU:
-        return graph_add(g, name, "PReLU", in, b, "0=%u", s->k == 1 ? 1 : channels);
-    case GRAPH_DROPOUT:
-        return graph_add(g, name, "Dropout", in, b, "0=0.5");
-    case GRAPH_UNARY:
-        return graph_add(g, name, "UnaryOp", in, b, "0=%u", s->k % 2);
-    case GRAPH_SOFTMAX:
-        return graph_add(g, name, "Softmax", in, b, "0=0 1=1");
-    case GRAPH_FLATTEN:
-        return graph_add(g, name, "Flatten", in, (graph_blob){1, b.w * b.h * b.c, 1, 1, 0, 0}, "%s", "");
-    default:
-        return graph_add(g, name, "Noop", in, b, "%s", "");
-    }
+/* Channels of a blob of any number of dimensions. */
+static uint32_t channels_of(const graph_blob *b) {
+    return b->dims == 3 ? b->c : b->dims == 2 ? b->h : b->w;
 }
 
-/* Of maps. */
-static uint32_t add_of_map(graph *g, const graph_spec *s, const char *name, uint32_t in) {
-    const graph_blob b = g->blob[in];
-    switch (s->op) {
-    case GRAPH_CONV:
-    case GRAPH_DW:
-    case GRAPH_GROUP:
-        return add_conv(g, s, name, in);
-    case GRAPH_DECONV:
-        return add_deconv(g, s, name, in);
-    case GRAPH_MAXPOOL:
-    case GRAPH_AVGPOOL:
-        return add_pool(g, s, name, in);
-    case GRAPH_GLOBALMAX:
-    case GRAPH_GLOBALAVG:
-        return add_global(g, s, name, in);
-    case GRAPH_REDUCE:
-        return add_reduce(g, s, name, in);
-    case GRAPH_SLICE:
-        return add_slice(g, s, name, in);
-    case GRAPH_CROP:
-        return add_crop(g, s, name, in);
-    case GRAPH_SHUFFLE:
-        return add_shuffle(g, s, name, in);
-    case GRAPH_INTERP:
-        return add_interp(g, name, in);
-    case GRAPH_GATE:
-        return add_gate(g, s, name, in);
-    case GRAPH_PERMUTE:
-        return graph_add(g, name, "Permute", in, (graph_blob){3, b.c, b.w, b.h, 0, 0}, "0=3");
-    case GRAPH_LRN:
-        return graph_add(g, name, "LRN", in, b, "0=0 1=%u", s->k | 1);
-    default:
-        return graph_add(g, name, "Reshape", in, (graph_blob){3, b.w, 1, b.h * b.c, 0, 0}, "0=%u 1=1 2=%u", b.w,
-                         b.h * b.c);
-    }
+/* A layer whose settings are always the same. */
+static uint32_t add_same(graph *g, const graph_spec *s, const char *name, uint32_t in) {
+    const char *settings = s->op == GRAPH_DROPOUT ? "0=0.5" : s->op == GRAPH_SOFTMAX ? "0=0 1=1" : "";
+    return graph_add(g, name, graph_rows[s->op].type, in, g->blob[in], "%s", settings);
 }
+
+static uint32_t add_norm(graph *g, const graph_spec *s, const char *name, uint32_t in) {
+    (void)s;
+    return graph_add(g, name, "BatchNorm", in, g->blob[in], "0=%u", channels_of(&g->blob[in]));
+}
+
+static uint32_t add_scale(graph *g, const graph_spec *s, const char *name, uint32_t in) {
+    return graph_add(g, name, "Scale", in, g->blob[in], "0=%u 1=%u", channels_of(&g->blob[in]), s->k % 2);
+}
+
+static uint32_t add_prelu(graph *g, const graph_spec *s, const char *name, uint32_t in) {
+    return graph_add(g, name, "PReLU", in, g->blob[in], "0=%u", s->k == 1 ? 1 : channels_of(&g->blob[in]));
+}
+
+static uint32_t add_unary(graph *g, const graph_spec *s, const char *name, uint32_t in) {
+    return graph_add(g, name, "UnaryOp", in, g->blob[in], "0=%u", s->k % 2);
+}
+
+static uint32_t add_lrn(graph *g, const graph_spec *s, const char *name, uint32_t in) {
+    return graph_add(g, name, "LRN", in, g->blob[in], "0=0 1=%u", s->k | 1);
+}
+
+static uint32_t add_flatten(graph *g, const graph_spec *s, const char *name, uint32_t in) {
+    const graph_blob b = g->blob[in];
+    (void)s;
+    return graph_add(g, name, "Flatten", in, (graph_blob){1, b.w * b.h * b.c, 1, 1, 0, 0}, "%s", "");
+}
+
+static uint32_t add_permute(graph *g, const graph_spec *s, const char *name, uint32_t in) {
+    const graph_blob b = g->blob[in];
+    (void)s;
+    return graph_add(g, name, "Permute", in, (graph_blob){3, b.c, b.w, b.h, 0, 0}, "0=3");
+}
+
+static uint32_t add_reshape(graph *g, const graph_spec *s, const char *name, uint32_t in) {
+    const graph_blob b = g->blob[in];
+    (void)s;
+    return graph_add(g, name, "Reshape", in, (graph_blob){3, b.w, 1, b.h * b.c, 0, 0}, "0=%u 1=1 2=%u", b.w, b.h * b.c);
+}
+
+enum { ANY, MAP };
+#define OPERATOR(id, name, weight, fields, ...) {__VA_ARGS__},
+const graph_row graph_rows[GRAPH_OPS] = {
+#include "graph_ops.def"
+};
 
 uint32_t graph_layers(graph *g, const graph_spec *s, const char *name, uint32_t in) {
-    switch (s->op) {
-    case GRAPH_LINEAR:
-        return add_linear(g, s, name, in);
-    case GRAPH_ROWS:
-        return add_rows(g, s, name, in);
-    case GRAPH_SUM:
-    case GRAPH_PROD:
-    case GRAPH_MAX:
-    case GRAPH_BINARY:
-        return add_pair(g, s, name, in);
-    case GRAPH_CONCAT:
-        return add_concat(g, s, name, in);
-    case GRAPH_ACT:
-    case GRAPH_NORM:
-    case GRAPH_SCALE:
-    case GRAPH_PRELU:
-    case GRAPH_DROPOUT:
-    case GRAPH_UNARY:
-    case GRAPH_SOFTMAX:
-    case GRAPH_FLATTEN:
-    case GRAPH_NOOP:
-        return add_plain(g, s, name, in);
-    default:
-        return add_of_map(g, s, name, graph_map(g, name, in));
-    }
+    const graph_row *row = &graph_rows[s->op];
+    return row->add(g, s, name, row->map ? graph_map(g, name, in) : in);
 }

@@ -21,13 +21,17 @@
 #define PATIENCE 16u   /* time-outs that one execution may take */
 #define IMPATIENT 100u /* microseconds until npu_init() gives up on a device whose memory hangs */
 
-static const tc_test *const operators[] = {&tc_conv,     &tc_dw,   &tc_linear,  &tc_convert, &tc_int8_chain,
-                                           &tc_concat,   &tc_pool, &tc_eltwise, &tc_act,     &tc_reduce,
-                                           &tc_upsample, &tc_copy, &tc_jobs};
+#define TEST(name)
+#define OPERATOR(name) &tc_##name,
+static const tc_test *const operators[] = {
+#include "designs/npu/tests.def"
+};
+#undef OPERATOR
+#define OPERATOR(name) #name,
+static const char *const operator_names[] = {
+#include "designs/npu/tests.def"
+};
 #define OPERATORS (sizeof operators / sizeof operators[0])
-static const char *const operator_names[OPERATORS] = {"conv",     "dw",   "linear",  "convert", "int8_chain",
-                                                      "concat",   "pool", "eltwise", "act",     "reduce",
-                                                      "upsample", "copy", "jobs"};
 
 const char *const fault_kind_names[FAULT_KINDS] = {"response",   "hang",  "slow",   "reset",
                                                    "soft_reset", "reads", "writes", "start"};
