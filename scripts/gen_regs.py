@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Generate what follows from the register description of a design, NAME.regs: packages and headers of registers and
+"""Generate files from the register description of a design, NAME.regs: packages and headers of registers and
 tasks, the register table.
 
 SystemVerilog: NAME_regs_pkg.sv; C: NAME_regs.h; where there are tasks NAME_tasks.svh, which a package of the design
@@ -275,8 +275,7 @@ def gen_sv(desc):
 
 
 def trait_tables(prefix, field):
-    """Of a field whose values have traits: how many values there are, all of them, and for each trait who has it and
-    who has not."""
+    """For a field whose values have traits: the number of values, all of them, and for each trait the values with and without it."""
     traits = sorted({t for e in field.enums for t in e[3]})
     if not traits:
         return []

@@ -1,5 +1,4 @@
-"""Tasks of a register description (regs/NAME.regs): the descriptor that a unit gets, member by member, as SystemVerilog
-and as C. Part of gen_regs.py."""
+"""Tasks of a register description (regs/NAME.regs): the descriptor of a unit's task, member by member, as SystemVerilog and as C. Part of gen_regs.py."""
 
 import re
 
@@ -54,7 +53,7 @@ class Task:
 
 
 class Bad(Exception):
-    """What is wrong with a line."""
+    """An error in a line."""
 
 
 def find_field(regs, word):
