@@ -15,7 +15,7 @@ task   NAME "text"                     what a unit gets when it is started: a pa
 member NAME = SOURCE "text"            a member, the first one in the highest bits; the text may be missing. NAME[i] is an element of an array in C. SOURCE:
     REG.FIELD                  a copy
     !REG.FIELD                 the opposite of a bit
-    REG.FIELD == VALUE         is it this value? (that of number 1)
+    REG.FIELD == VALUE         is it this value? (not that of number 0)
     BIT ? FIELD : FIELD        one of two fields, or a field and a number; zeros are put before a narrower second field
     FIELD in LOWEST .. ARG     clamped; the highest value is an argument of the function that makes the task
 
