@@ -16,7 +16,7 @@ static const tb_knob knobs_of_pool[] = {
     {"w", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "input columns"},
     {"h", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "input rows"},
     {"c", 1, 4096, TB_KNOB_SMALL, NULL, NULL, "channels"},
-    {"type", 0, NPU_POOL_CTRL_TYPE_COUNT - 1, TB_KNOB_ENUM, type_names, NULL, "maximum or average"},
+    {"type", 0, NPU_POOL_CTRL_TYPE_COUNT - 1, TB_KNOB_ENUM, type_names, NULL, "of POOL_CTRL"},
     {"int8", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: INT8 NHWC, 0: FP32 NCHW"},
     {"k", 0, 255, TB_KNOB_SMALL, NULL, NULL, "square window; 0: kw and kh"},
     {"kw", 1, 255, TB_KNOB_SMALL, NULL, NULL, "window columns"},
@@ -86,20 +86,23 @@ static bool right_shape(tc_run *run, const npu_pool *p, uint32_t ow, uint32_t oh
 
 static void describe(pool_op *o) {
     const npu_pool *p = &o->pool;
-    static const char *const names[] = {"max pooling", "average pooling"}; /* of POOL_CTRL.TYPE */
-    const char *what = names[p->type];
+    const char *what = p->type == NPU_POOL_CTRL_TYPE_AVG ? "average" : type_names[p->type];
     const uint32_t size = p->in.layout == NPU_INT8_NHWC ? 1 : 4;
     if (p->global) {
-        snprintf(o->op.what, sizeof o->op.what, "%ux%ux%u, global %s, %s", p->in.w, p->in.h, p->in.c, what,
+        snprintf(o->op.what, sizeof o->op.what, "%ux%ux%u, global %s pooling, %s", p->in.w, p->in.h, p->in.c, what,
                  size == 1 ? "INT8" : "FP32");
     } else {
         snprintf(o->op.what, sizeof o->op.what,
-                 "%ux%ux%u -> %ux%ux%u, %s, window %ux%u, stride %u %u, padding %u %u %u %u%s%s, %s", p->in.w, p->in.h,
-                 p->in.c, p->out.w, p->out.h, p->out.c, what, p->kw, p->kh, p->stride_w, p->stride_h, p->pad_l,
+                 "%ux%ux%u -> %ux%ux%u, %s pooling, window %ux%u, stride %u %u, padding %u %u %u %u%s%s, %s", p->in.w,
+                 p->in.h, p->in.c, p->out.w, p->out.h, p->out.c, what, p->kw, p->kh, p->stride_w, p->stride_h, p->pad_l,
                  p->pad_r, p->pad_t, p->pad_b, p->exclude_pad ? " excluded" : "", p->ceil_mode ? ", rounded up" : "",
                  size == 1 ? "INT8" : "FP32");
     }
-    o->op.bounds = (tc_bounds){.op = what, .read_bytes = size * o->op.a.count, .write_bytes = size * o->op.out.count};
+    o->op.bounds = (tc_bounds){.op = p->type == NPU_POOL_CTRL_TYPE_AVG   ? "average pooling"
+                                     : p->type == NPU_POOL_CTRL_TYPE_MAX ? "max pooling"
+                                                                         : "pooling",
+                               .read_bytes = size * o->op.a.count,
+                               .write_bytes = size * o->op.out.count};
 }
 
 static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op *op) {
