@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """Speed of the testbench itself: cycles per second of each kind of build, and what each part of the testbench costs.
 
-A cost is the ratio of CPU times (user and system) of two runs of bench-speed that differ in one thing. The two run directly after each other, in turns which one
-goes first, several times; the median of the ratios counts, so that a slower moment of the machine hits both sides.
+A cost is the ratio of CPU times (user and system) of two runs of bench-speed that differ in one thing. The two run
+directly after each other, in turns which one goes first, several times; the median of the ratios counts, so that a
+slower moment of the machine hits both sides.
 """
 
 import argparse
@@ -17,8 +18,10 @@ import tempfile
 
 KINDS = ("fast", "debug", "tap")
 
-# name: test and knobs; the same smaller (some thousand cycles), for instruction counts and for waveforms of the whole run
-CONV = "s=1 p=1 d=1 groups=1 act=relu bias=1 in_layout=fp32 out_layout=fp32 data=uniform wdata=uniform bus=ideal place=0 gap=0 wait=irq"
+# name: test and knobs; the same smaller (some thousand cycles), for instruction counts and for waveforms of the whole
+# run
+CONV = ("s=1 p=1 d=1 groups=1 act=relu bias=1 in_layout=fp32 out_layout=fp32 data=uniform wdata=uniform bus=ideal "
+        "place=0 gap=0 wait=irq")
 POOL = "k=3 s=2 p=1 type=max int8=0 global=0 data=plain bus=ideal place=0 gap=0 wait=irq"
 CONVERT = "to=int8 data=uniform bus=ideal place=0 gap=0 wait=irq"
 WORKLOADS = {
@@ -81,12 +84,14 @@ class Bench:
     def run(self, cfg, kind, words, times, extra=""):
         """What one run measured; "cost" is CPU seconds or instructions."""
         extra = [os.path.join(self.scratch, "run.fst") if w == "WAVE" else w for w in extra.split()]
-        command = [os.path.join(self.build, "%s-%s" % (cfg, kind), "bench-speed")] + words.split() + ["--times", str(times)] + extra
+        command = ([os.path.join(self.build, "%s-%s" % (cfg, kind), "bench-speed")] +
+                   words.split() + ["--times", str(times)] + extra)
         key = " ".join(command)
         if key in self.counted:
             return self.counted[key]
         if self.instructions:
-            command = ["valgrind", "--tool=callgrind", "--toggle-collect=bench_measured", "--callgrind-out-file=/dev/null"] + command
+            command = ["valgrind", "--tool=callgrind", "--toggle-collect=bench_measured",
+                       "--callgrind-out-file=/dev/null"] + command
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False)
         except OSError as e:
@@ -96,7 +101,8 @@ class Bench:
             raise BenchError("%s: %s" % (" ".join(command), text[-1]))
         result = json.loads(done.stdout)
         if "--without" in extra and result["left_out"] == 0:
-            raise BenchError("%s: nothing was left out: bench/without.c no longer stands before the function" % " ".join(command))
+            raise BenchError("%s: nothing was left out: bench/without.c no longer stands before the function" %
+                             " ".join(command))
         result["cost"] = result["cpu"] + result["children"]
         if self.instructions:
             counted = re.search(r"Collected : (\d+)", done.stderr)
@@ -114,12 +120,14 @@ class Bench:
         for i in range(rounds):
             both = {}
             for side in ((with_part, without) if i % 2 == 0 else (without, with_part)):
-                both[side] = self.run(cfg, side[0], WORKLOADS[workload][1 if small else 0], 1 if small else times, side[1])
+                both[side] = self.run(cfg, side[0], WORKLOADS[workload][1 if small else 0],
+                                      1 if small else times, side[1])
                 if side[1] == "" and not small:
                     self.plain.setdefault((cfg, side[0], workload), []).append(both[side])
             a, b = both[with_part], both[without]
             if a["cycles"] != b["cycles"] and "--device" not in without[1]:
-                raise BenchError("%s %s: %d cycles with %s, %d without: not the same run" % (cfg, workload, a["cycles"], name, b["cycles"]))
+                raise BenchError("%s %s: %d cycles with %s, %d without: not the same run" %
+                                 (cfg, workload, a["cycles"], name, b["cycles"]))
             ratios.append(a["cost"] / b["cost"])
         return ratios
 
@@ -165,9 +173,9 @@ def measure_snapshots(bench, cfg, seconds):
         off = bench.run(cfg, "tap", words, times)
         extra = on["faults"] - off["faults"]
         cost = on["fork"] + max(0, extra) * on["fault_cost"]
-        rows.append({"cfg": cfg, "name": name, "seconds": on["cpu"], "taken": on["snapshots"], "fork": on["fork"], "faults": on["faults"],
-                     "faults_off": off["faults"], "fault_cost": on["fault_cost"], "share": cost / on["cpu"],
-                     "children": on["children"], "ratio": on["cost"] / off["cost"]})
+        rows.append({"cfg": cfg, "name": name, "seconds": on["cpu"], "taken": on["snapshots"], "fork": on["fork"],
+                     "faults": on["faults"], "faults_off": off["faults"], "fault_cost": on["fault_cost"],
+                     "share": cost / on["cpu"], "children": on["children"], "ratio": on["cost"] / off["cost"]})
     progress("")
     return rows
 
@@ -231,8 +239,8 @@ def print_snapshots(rows, markdown):
     heads = ["CPU s", "taken", "fork ms", "faults", "without", "us each", "share"]
     out = []
     for r in rows:
-        cells = ["%.1f" % r["seconds"], "%d" % r["taken"], "%.1f" % (1e3 * r["fork"]), "%d" % r["faults"], "%d" % r["faults_off"],
-                 "%.2f" % (1e6 * r["fault_cost"]), "%.2f %%" % (100 * r["share"])]
+        cells = ["%.1f" % r["seconds"], "%d" % r["taken"], "%.1f" % (1e3 * r["fork"]), "%d" % r["faults"],
+                 "%d" % r["faults_off"], "%.2f" % (1e6 * r["fault_cost"]), "%.2f %%" % (100 * r["share"])]
         out.append(("%s %s" % (r["cfg"], r["name"]), cells))
     if markdown:
         table("snapshots, tap", heads, out, True)
@@ -260,7 +268,8 @@ def machine():
     verilator = first_line([os.environ.get("VERILATOR", "verilator"), "--version"])
     compiler = first_line([os.environ.get("CXX", "g++"), "--version"])
     commit = first_line(["git", "describe", "--always", "--dirty"])
-    return ["%s, %d cores, Linux %s" % (model, os.cpu_count() or 0, platform.release()), verilator, compiler, "commit " + commit]
+    return ["%s, %d cores, Linux %s" % (model, os.cpu_count() or 0, platform.release()),
+            verilator, compiler, "commit " + commit]
 
 
 def report(bench, args, results, snapshots):
@@ -307,16 +316,21 @@ def positive(kind):
 
 def arguments():
     costs = [c[0] for c in COSTS]
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0], formatter_class=argparse.RawDescriptionHelpFormatter,
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0],
+                                formatter_class=argparse.RawDescriptionHelpFormatter,
                                 epilog="workloads:\n" + "".join("  %-9s%s\n" % (n, WHAT[n]) for n in WORKLOADS))
     p.add_argument("--build", default="build", help="folder with the programs (build)")
     p.add_argument("--cfgs", type=listed(["n4", "n8", "n16", "n32"]), default=["n4", "n8"], help="mesh sizes (n4 n8)")
-    p.add_argument("--workloads", type=listed(list(WORKLOADS)), default=list(WORKLOADS), help="some of the workloads below")
+    p.add_argument("--workloads", type=listed(list(WORKLOADS)), default=list(WORKLOADS),
+                   help="some of the workloads below")
     p.add_argument("--costs", type=listed(costs), default=costs, help="some of %s" % " ".join(costs))
     p.add_argument("--rounds", type=positive(int), default=15, help="pairs for each ratio (15)")
-    p.add_argument("--seconds", type=positive(float), default=0.3, help="CPU time of a run in the fast build, at least (0.3)")
-    p.add_argument("--snapshot-seconds", type=float, default=20, help="length of the runs with and without snapshots (20); 0: none")
-    p.add_argument("--method", choices=["time", "instructions"], default="time", help="instructions: counted by valgrind on small sizes")
+    p.add_argument("--seconds", type=positive(float), default=0.3,
+                   help="CPU time of a run in the fast build, at least (0.3)")
+    p.add_argument("--snapshot-seconds", type=float, default=20,
+                   help="length of the runs with and without snapshots (20); 0: none")
+    p.add_argument("--method", choices=["time", "instructions"], default="time",
+                   help="instructions: counted by valgrind on small sizes")
     p.add_argument("--markdown", action="store_true", help="the table for docs/bench.md")
     p.add_argument("--json", metavar="F", help="write all single ratios to F")
     return p.parse_args()

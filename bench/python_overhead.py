@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""What Python costs: a call of a unit of the golden model beside the C call, and the speed of the RTL behind Device("rtl") beside the C harness.
+"""What Python costs: a call of a unit of the golden model beside the C call, and the speed of the RTL behind
+Device("rtl") beside the C harness.
 
-Both are measured in pairs: one run of each directly after the other, in turns which goes first; the median of the pairs' ratios counts. `make bench-python`
-builds what it needs.
+Both are measured in pairs: one run of each directly after the other, in turns which goes first; the median of the
+pairs' ratios counts. `make bench-python` builds what it needs.
 """
 
 import argparse
@@ -46,10 +47,12 @@ def child_conv(n, count):
 def child_units(count):
     import numpy as np
     from tandem import model
-    names = {"model": model, "sums": np.ones(1, np.int32), "one": np.ones(1, np.float32), "wgt8": np.ones((8, 8), np.int8)}
+    names = {"model": model, "sums": np.ones(1, np.int32), "one": np.ones(1, np.float32),
+             "wgt8": np.ones((8, 8), np.int8)}
     for n in (4, 32):
         names["act%d" % n], names["wgt%d" % n] = np.ones((2 * n, n), np.int8), np.ones((n, n), np.int8)
-    print(json.dumps({name: 1e9 * timeit.timeit(call, globals=names, number=count, timer=time.process_time) / count for name, call in UNITS.items()}))
+    print(json.dumps({name: 1e9 * timeit.timeit(call, globals=names, number=count, timer=time.process_time) / count
+                      for name, call in UNITS.items()}))
 
 
 def run(command, env):
@@ -94,15 +97,17 @@ def main():
         above[name] = statistics.median(b[name] - a[name] for a, b in units)
         print("%-18s %9.0f %9.0f %9.0f" % (name, c, p, above[name]))
 
-    speed = pairs(o.rounds, lambda: run([program, "conv", str(o.count)], env), lambda: run(me + ["conv", str(o.count)], env))
+    speed = pairs(o.rounds, lambda: run([program, "conv", str(o.count)], env),
+                  lambda: run(me + ["conv", str(o.count)], env))
     for c, p in speed:
         if (c["cycles"], c["sum"]) != (p["cycles"], p["sum"]):
             raise SystemExit("python_overhead: the two did not simulate the same: C %r, Python %r" % (c, p))
     rate = [[r["cycles"] / r["cpu"] for r in pair] for pair in speed]
     ratio = sorted(p / c for c, p in rate)
     middle = statistics.median(ratio)
-    print("RTL n%d: C %.0f cycles/s, Python %.0f cycles/s; Python / C %.3f (%.3f .. %.3f, %d pairs)" % (
-        o.n, statistics.median(c for c, _ in rate), statistics.median(p for _, p in rate), middle, ratio[0], ratio[-1], o.rounds))
+    print("RTL n%d: C %.0f cycles/s, Python %.0f cycles/s; Python / C %.3f (%.3f .. %.3f, %d pairs)" %
+          (o.n, statistics.median(c for c, _ in rate), statistics.median(p for _, p in rate),
+           middle, ratio[0], ratio[-1], o.rounds))
     if o.json:
         with open(o.json + ".tmp", "w", encoding="utf-8") as out:
             json.dump({"above_ns": above, "units": units, "speed": speed, "ratio": middle}, out)

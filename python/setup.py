@@ -1,7 +1,8 @@
 """pip install --no-build-isolation ./python: the package that `make python` builds, packed as a wheel.
 
-The folder must stand in the repository (make, a C and a C++ compiler and Verilator do the work: `make deps`). PYTHON_RTL="n4-fast n8-debug" in the
-environment says which builds of the RTL the package holds (n4-fast and n8-fast), JOBS how many processes build it.
+The folder must stand in the repository (make, a C and a C++ compiler and Verilator do the work: `make deps`).
+PYTHON_RTL="n4-fast n8-debug" in the environment says which builds of the RTL the package holds (n4-fast and n8-fast),
+JOBS how many processes build it.
 """
 
 import os
@@ -21,9 +22,11 @@ class Build(build_py):
 
     def run(self):
         if not os.path.isfile(os.path.join(ROOT, "scripts", "python.mk")):
-            raise SystemExit("setup.py: expected to stand in python/ of the repository: ../scripts/python.mk is missing")
+            raise SystemExit(
+                "setup.py: expected to stand in python/ of the repository: ../scripts/python.mk is missing")
         env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS")}
-        subprocess.check_call(["make", "-s", "python", "PYTHON=" + sys.executable, "PYTHON_RTL=" + " ".join(RTL)], cwd=ROOT, env=env)
+        subprocess.check_call(["make", "-s", "python", "PYTHON=" + sys.executable, "PYTHON_RTL=" + " ".join(RTL)],
+                              cwd=ROOT, env=env)
         made = os.path.join(ROOT, env.get("BUILD", "build"), "python")
         wanted = {"_rtl_%s.so" % build.replace("-", "_") for build in RTL}
         for package in PACKAGES:
@@ -31,7 +34,8 @@ class Build(build_py):
             self.mkpath(os.path.join(self.build_lib, folder))
             for name in sorted(os.listdir(os.path.join(made, folder))):
                 path = os.path.join(made, folder, name)
-                if os.path.isfile(path) and not name.endswith((".pyc", ".tmp")) and (not name.startswith("_rtl_") or name in wanted):
+                if (os.path.isfile(path) and not name.endswith((".pyc", ".tmp")) and
+                    (not name.startswith("_rtl_") or name in wanted)):
                     self.copy_file(path, os.path.join(self.build_lib, folder, name))
 
 

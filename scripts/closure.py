@@ -92,7 +92,8 @@ class Closure:
         return ["--build-dir", self.o.build_dir] + words
 
     def random_lines(self, count):
-        """The plain random jobs after the first `count`: draws of the suite, a longer draw begins with the shorter one."""
+        """The plain random jobs after the first `count`: draws of the suite, a longer draw begins with the shorter
+        one."""
         drawn = []
         for jobs in (count, count + self.o.round_jobs):
             words = [self.regress, "run", "--suite", self.o.suite, "--cfg", self.o.cfg, "--kind", self.o.kind]

@@ -1,14 +1,18 @@
 #!/usr/bin/python3
-"""The descriptions of the designs, designs/NAME/design (docs/architecture.md, section 15): read, checked, and written out for make and for shell scripts.
+"""The descriptions of the designs, designs/NAME/design (docs/architecture.md, section 15): read, checked, and written
+out for make and for shell scripts.
 
   design.py make             variables for make: NAME.KEY
   design.py list             the names, the default first
   design.py words            the words that the framework must not know, one a line
-  design.py get NAME KEY     the words of a key, one line of the description a line; KEY.WORD: of the line that begins with WORD
+  design.py get NAME KEY     the words of a key, one line of the description a line; KEY.WORD: of the line that begins
+                             with WORD
   design.py of CFG           the designs that have this configuration
-  design.py ports            nothing, or where the ports of a top module and those of its description differ (exit status 1)
+  design.py ports            nothing, or where the ports of a top module and those of its description differ (exit
+                             status 1)
 
-DESIGNS (environment): more folders that hold designs/NAME/design and the rooms of these designs, separated by blanks."""
+DESIGNS (environment): more folders that hold designs/NAME/design and the rooms of these designs, separated by
+blanks."""
 
 import os
 import re
@@ -17,11 +21,13 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 KINDS = ("fast", "tap", "debug", "cov", "san")
 ONCE = ("about", "top", "build")  # keywords of one line; the others may stand several times
-MANY = ("default", "source", "package", "include", "words", "cfg", "quick", "coverage", "counted", "lint", "port", "program", "metric", "tests")
+MANY = ("default", "source", "package", "include", "words", "cfg", "quick",
+        "coverage", "counted", "lint", "port", "program", "metric", "tests")
 NEEDED = ("about", "top", "cfg", "build")
 PORT = re.compile(r"\b(input|output|inout)\b[^,;()]*?\b(\w+)\s*(?=,|$)", re.S)
 PORTS = ("clock", "reset", "interrupt", "axi4", "axi4-lite", "debug")
-RESERVED = ("host", "python", "regress", "coverage", "closure", "networks", "cases", "report", "wave", "designs", "verilated")
+RESERVED = ("host", "python", "regress", "coverage", "closure", "networks",
+            "cases", "report", "wave", "designs", "verilated")
 
 
 class Bad(Exception):
@@ -50,7 +56,8 @@ class Design:
             self.bad(number, "%s stands twice" % key)
         if not words and key != "default":
             self.bad(number, "%s: expected at least one word" % key)
-        if key == "cfg" and not (re.fullmatch(r"[a-z][a-z0-9]{0,6}", words[0]) and all(re.fullmatch(r"\w+=\w+", w) for w in words[1:])):
+        if key == "cfg" and not (re.fullmatch(r"[a-z][a-z0-9]{0,6}", words[0]) and
+                                 all(re.fullmatch(r"\w+=\w+", w) for w in words[1:])):
             self.bad(number, "cfg: expected a name of at most 7 small letters and digits, then Parameter=value ...")
         if key == "port" and (len(words) < 2 or words[1] not in PORTS):
             self.bad(number, "port: expected a name or prefix and one of %s" % ", ".join(PORTS))
@@ -65,14 +72,16 @@ class Design:
 
     def check(self):
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,22}", self.name) or self.name in RESERVED:
-            self.bad(0, "%s is no name for a design (small letters, digits and _; not %s)" % (self.name, ", ".join(RESERVED)))
+            self.bad(0, "%s is no name for a design (small letters, digits and _; not %s)" %
+                     (self.name, ", ".join(RESERVED)))
         for key in NEEDED:
             if key not in self.lines:
                 self.bad(0, "no line \"%s\"" % key)
         self.cfgs = [line[0] for line in self.lines["cfg"]]
         cfg, _, kind = self.lines["build"][0][0].partition("-")
         if cfg not in self.cfgs or kind not in KINDS:
-            self.bad(0, "build: expected CFG-KIND with a configuration (%s) and a kind (%s)" % (" ".join(self.cfgs), " ".join(KINDS)))
+            self.bad(0, "build: expected CFG-KIND with a configuration (%s) and a kind (%s)" %
+                     (" ".join(self.cfgs), " ".join(KINDS)))
         for key in ("quick", "coverage"):
             for word in self.all(key):
                 if word not in self.cfgs:
@@ -119,9 +128,10 @@ class Design:
         """Its variables for make."""
         own = lambda key: " ".join(self.place(w) for w in self.all(key))
         cfg, _, kind = self.lines["build"][0][0].partition("-")
-        out = {"root": self.root + "/" if self.root else "", "top": self.all("top")[0], "cfgs": " ".join(self.cfgs), "cfg": cfg, "kind": kind,
-               "source": own("source"), "package": own("package"), "include": own("include"), "quick": " ".join(self.all("quick")),
-               "coverage": " ".join(self.all("coverage")), "counted": own("counted"), "programs": " ".join(line[0] for line in self.lines["program"]),
+        out = {"root": self.root + "/" if self.root else "", "top": self.all("top")[0], "cfgs": " ".join(self.cfgs),
+               "cfg": cfg, "kind": kind, "source": own("source"), "package": own("package"), "include": own("include"),
+               "quick": " ".join(self.all("quick")), "coverage": " ".join(self.all("coverage")),
+               "counted": own("counted"), "programs": " ".join(line[0] for line in self.lines["program"]),
                "params": " ".join(sorted({w.split("=")[0] for line in self.lines["cfg"] for w in line[1:]}))}
         for line in self.lines["cfg"]:
             out["params." + line[0]] = " ".join(line[1:])
@@ -150,7 +160,8 @@ def load():
             raise Bad("%s: two designs have this name" % name)
     defaults = [d.name for d in designs if "default" in d.lines]
     if len(defaults) != 1:
-        raise Bad("designs: expected exactly one description with the line \"default\", not %s" % (", ".join(defaults) or "none"))
+        raise Bad("designs: expected exactly one description with the line \"default\", not %s" %
+                  (", ".join(defaults) or "none"))
     return sorted(designs, key=lambda d: "default" not in d.lines)
 
 
@@ -168,7 +179,8 @@ def main():
     try:
         designs = load()
         if words == ["make"]:
-            out = ["DUTS := %s\nDUT_DEFAULT := %s\n" % (" ".join(d.name for d in designs), designs[0].name)] + [d.make() for d in designs]
+            out = (["DUTS := %s\nDUT_DEFAULT := %s\n" % (" ".join(d.name for d in designs), designs[0].name)] +
+                   [d.make() for d in designs])
         elif words == ["list"]:
             out = [d.name + "\n" for d in designs]
         elif words == ["ports"]:

@@ -1,4 +1,5 @@
-"""Shared by the generators of sources: input whose mistakes are reported with their line, files that appear whole and keep their time when their text stays."""
+"""Shared by the generators of sources: input whose mistakes are reported with their line, files that appear whole and
+keep their time when their text stays."""
 
 import os
 import sys

@@ -1,18 +1,22 @@
 #!/usr/bin/python3
-"""Generate what follows from the register description of a design, NAME.regs: packages and headers of registers and tasks, the register table.
+"""Generate what follows from the register description of a design, NAME.regs: packages and headers of registers and
+tasks, the register table.
 
-SystemVerilog: NAME_regs_pkg.sv; C: NAME_regs.h; where there are tasks NAME_tasks.svh, which a package of the design includes, and NAME_tasks.h. What they define
-begins with NAME_. A line of the description is one of these, # starts a comment line:
+SystemVerilog: NAME_regs_pkg.sv; C: NAME_regs.h; where there are tasks NAME_tasks.svh, which a package of the design
+includes, and NAME_tasks.h. What they define begins with NAME_. A line of the description is one of these, # starts a
+comment line:
 
 space BYTES "text"                     size of the register file, a power of two; whose registers these are
 reg   NAME OFFSET ACCESS "text"        ACCESS: ro, rw, wo, w1c (all fields w1c, or timed and read only)
 field NAME HI:LO CLASS RESET "text"    CLASS: exact, timed, w1c (what tandem compares; docs/architecture.md section 5)
-enum  VALUE NAME [TRAIT...] "text"     a value of the field above. TRAIT: a word in small letters; C gets sets of the values that have it and tables of
-                                       those that have not
+enum  VALUE NAME [TRAIT...] "text"     a value of the field above. TRAIT: a word in small letters; C gets sets of the
+                                       values that have it and tables of those that have not
 
 constants PREFIX REG.FIELD "text"      the field's values as constants of the package: PREFIX and the name (AluCopy)
-task   NAME "text"                     what a unit gets when it is started: a packed struct of the package (NAME_task_t), a struct of the model (cm_NAME_task)
-member NAME = SOURCE "text"            a member, the first one in the highest bits; the text may be missing. NAME[i] is an element of an array in C. SOURCE:
+task   NAME "text"                     what a unit gets when it is started: a packed struct of the package
+                                       (NAME_task_t), a struct of the model (cm_NAME_task)
+member NAME = SOURCE "text"            a member, the first one in the highest bits; the text may be missing. NAME[i] is
+                                       an element of an array in C. SOURCE:
     REG.FIELD                  a copy
     !REG.FIELD                 the opposite of a bit
     REG.FIELD == VALUE         is it this value? (not that of number 0)
@@ -129,7 +133,8 @@ def parse_field(num, words, reg):
     if cls not in CLASSES:
         raise Bad(num, "unknown class '%s': expected one of %s" % (cls, ", ".join(CLASSES)))
     if cls == "exact" and reg.access == "w1c" or cls == "w1c" and reg.access != "w1c":
-        raise Bad(num, "class %s in a register with access %s: w1c registers, and only they, have w1c fields, and may have timed ones" % (cls, reg.access))
+        raise Bad(num, "class %s in a register with access %s: "
+                  "w1c registers, and only they, have w1c fields, and may have timed ones" % (cls, reg.access))
     field = Field(words[1], hi, lo, cls, number(num, words[4], "reset value"), None)
     if field.reset >> field.width:
         raise Bad(num, "reset value 0x%X does not fit %d bits" % (field.reset, field.width))
@@ -182,7 +187,8 @@ def parse_task(num, kind, words, text, desc):
 
 
 class Description:
-    """Size of the register file and whose it is, registers in order of offsets, tasks, fields whose values get constants."""
+    """Size of the register file and whose it is, registers in order of offsets, tasks, fields whose values get
+    constants."""
 
     def __init__(self, path):
         self.name = os.path.splitext(os.path.basename(path))[0]
@@ -246,7 +252,9 @@ def parse(desc, lines):
 
 def gen_sv(desc):
     out = desc.header("//", "Register offsets and fields of %s." % desc.title)
-    out += ["package %s_regs_pkg;" % desc.name, "", "  // every register has all its constants, whether the design uses them or not", "  // verilator lint_off UNUSEDPARAM", ""]
+    out += ["package %s_regs_pkg;" % desc.name, "",
+            "  // every register has all its constants, whether the design uses them or not",
+            "  // verilator lint_off UNUSEDPARAM", ""]
     for reg in desc.regs:
         p = "%sREG_%s" % (desc.prefix, reg.name)
         out.append("  // %s" % reg.text)
@@ -267,7 +275,8 @@ def gen_sv(desc):
 
 
 def trait_tables(prefix, field):
-    """Of a field whose values have traits: how many values there are, all of them, and for each trait who has it and who has not."""
+    """Of a field whose values have traits: how many values there are, all of them, and for each trait who has it and
+    who has not."""
     traits = sorted({t for e in field.enums for t in e[3]})
     if not traits:
         return []
@@ -287,11 +296,14 @@ def gen_c(desc):
     regs, up = desc.regs, desc.prefix
     out = ["/*"] + desc.header(
         " *", "%s_regs.h - register offsets and fields of %s." % (desc.name, desc.title),
-        "A field has _LSB, _WIDTH and _MASK (in place); the values of its enum are not shifted. _NAMES: initialiser of a table of their names, _COUNT: its size.",
-        "Where values have traits: _TABLE of X(NAME, value); of a trait T _WITH_T, a bit for each value that has it (%sHAS), and of the" % up,
+        "A field has _LSB, _WIDTH and _MASK (in place); the values of its enum are not shifted. "
+        "_NAMES: initialiser of a table of their names, _COUNT: its size.",
+        "Where values have traits: _TABLE of X(NAME, value); "
+        "of a trait T _WITH_T, a bit for each value that has it (%sHAS), and of the" % up,
         "values that have not _NOT_T_COUNT, _NOT_T_NAMES and _NOT_T_VALUES, initialisers of tables.") + [
         " */", "#ifndef %sREGS_H" % up, "#define %sREGS_H" % up, "", "/* clang-format off */", "",
-        "/* Is `value` in a set %s..._WITH_...? */" % up, "#define %sHAS(set, value) (((set) >> (value) & 1u) != 0)" % up, ""]
+        "/* Is `value` in a set %s..._WITH_...? */" % up,
+        "#define %sHAS(set, value) (((set) >> (value) & 1u) != 0)" % up, ""]
     for reg in regs:
         out.append("/* %s */" % reg.text.replace("*/", "* /"))
         out.append("#define %sREG_%s 0x%03Xu" % (up, reg.name, reg.offset))
@@ -305,23 +317,27 @@ def gen_c(desc):
                 out.append("#define %s_%s %du" % (q, name, value))
             if f.enums and f.enums[0][0] == 0:
                 out.append("#define %s_NAMES {%s}" % (q, ", ".join(
-                    '%s"%s"' % ("" if i == 0 or e[0] == f.enums[i - 1][0] + 1 else "[%d] = " % e[0], e[1].lower()) for i, e in enumerate(f.enums))))
+                    '%s"%s"' % ("" if i == 0 or e[0] == f.enums[i - 1][0] + 1 else "[%d] = " % e[0], e[1].lower())
+                    for i, e in enumerate(f.enums))))
                 out.append("#define %s_COUNT %du" % (q, f.enums[-1][0] + 1))
             out += trait_tables(q, f)
         out.append("")
-    out += ["/* Access of a register, for %sREGS_TABLE. */" % up] + ["#define %sACCESS_%s %du" % (up, a.upper(), i) for i, a in enumerate(ACCESSES)]
-    out += ["", "/* X(name, offset, access, exact_mask, timed_mask, w1c_mask, reset) for each register, in order of offsets. */",
-            "#define %sREGS_TABLE(X) \\" % up]
+    out += (["/* Access of a register, for %sREGS_TABLE. */" % up] +
+            ["#define %sACCESS_%s %du" % (up, a.upper(), i) for i, a in enumerate(ACCESSES)])
+    out += ["", "/* X(name, offset, access, exact_mask, timed_mask, w1c_mask, reset) for each register, "
+            "in order of offsets. */", "#define %sREGS_TABLE(X) \\" % up]
     rows = ["    X(%s, 0x%03Xu, %sACCESS_%s, 0x%08Xu, 0x%08Xu, 0x%08Xu, 0x%08Xu)" %
-            (r.name, r.offset, up, r.access.upper(), r.mask("exact"), r.mask("timed"), r.mask("w1c"), r.reset) for r in regs]
+            (r.name, r.offset, up, r.access.upper(), r.mask("exact"), r.mask("timed"), r.mask("w1c"), r.reset)
+            for r in regs]
     out.append(" \\\n".join(rows))
-    fields = ["    X(%s, %s, 0x%03Xu, %du, %du)" % (r.name, f.name, r.offset, f.lo, f.width) for r in regs for f in r.fields]
+    fields = ["    X(%s, %s, 0x%03Xu, %du, %du)" % (r.name, f.name, r.offset, f.lo, f.width)
+              for r in regs for f in r.fields]
     enums = ["    X(%s, %s, %s, 0x%03Xu, %du, %du)" % (r.name, f.name, name, r.offset, f.lo, value)
              for r in regs for f in r.fields for value, name, *_ in f.enums]
-    out += ["", "/* X(register, field, offset, lsb, width) for each field, in order of offsets. */", "#define %sFIELD_TABLE(X) \\" % up,
-            " \\\n".join(fields),
-            "", "/* X(register, field, name, offset, lsb, value) for each named value of a field. */", "#define %sENUM_TABLE(X) \\" % up,
-            " \\\n".join(enums)]
+    out += ["", "/* X(register, field, offset, lsb, width) for each field, in order of offsets. */",
+            "#define %sFIELD_TABLE(X) \\" % up, " \\\n".join(fields),
+            "", "/* X(register, field, name, offset, lsb, value) for each named value of a field. */",
+            "#define %sENUM_TABLE(X) \\" % up, " \\\n".join(enums)]
     out += ["", "/* clang-format on */", "", "#endif", ""]
     return "\n".join(out)
 
@@ -333,13 +349,15 @@ def gen_md(desc):
     regs = desc.regs
     out = ["# Registers of %s" % desc.title, "",
            "Generated from `regs/%s.regs` by `scripts/gen_regs.py`: do not edit, run `make regs`." % desc.name, "",
-           "32-bit registers at byte offsets of an address of %d bits. Unused offsets and bits read 0 and ignore" % desc.width,
+           "32-bit registers at byte offsets of an address of %d bits. Unused offsets and bits read 0 and ignore"
+           % desc.width,
            "writes. Classes: `exact` fields are compared bit for bit between RTL and model, `timed` fields",
            "depend on time and are only range-checked, `w1c` flags are compared as a set",
            "([architecture.md](../architecture.md), section 5).", "",
            "| offset | register | access | reset | what |", "| --- | --- | --- | --- | --- |"]
     for r in regs:
-        out.append("| 0x%03X | [%s](#%s) | %s | 0x%08X | %s |" % (r.offset, r.name, r.name.lower(), r.access, r.reset, cell(r.text)))
+        out.append("| 0x%03X | [%s](#%s) | %s | 0x%08X | %s |" %
+                   (r.offset, r.name, r.name.lower(), r.access, r.reset, cell(r.text)))
     for r in regs:
         out += ["", "## %s" % r.name, "", "0x%03X, %s. %s." % (r.offset, r.access, r.text.rstrip(".")), "",
                 "| bits | field | class | reset | what |", "| --- | --- | --- | --- | --- |"]
@@ -353,12 +371,14 @@ def gen_md(desc):
 
 
 def main():
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                 epilog="Exit status: 0 done or up to date, 1 stale (--check) or not written, 2 bad description or usage.")
+    ap = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="Exit status: 0 done or up to date, 1 stale (--check) or not written, 2 bad description or usage.")
     ap.add_argument("input", help="register description")
     ap.add_argument("--out", help="folder for SystemVerilog and C")
     ap.add_argument("--doc", help="file for the register table")
-    ap.add_argument("--check", action="store_true", help="write nothing; fail when a file is not as it would be written")
+    ap.add_argument("--check", action="store_true",
+                    help="write nothing; fail when a file is not as it would be written")
     args = ap.parse_args()
     desc = read_input("gen_regs", args.input, lambda lines: parse(Description(args.input), lines))
     if desc is None:

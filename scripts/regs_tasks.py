@@ -1,4 +1,5 @@
-"""Tasks of a register description (regs/NAME.regs): the descriptor that a unit gets, member by member, as SystemVerilog and as C. Part of gen_regs.py."""
+"""Tasks of a register description (regs/NAME.regs): the descriptor that a unit gets, member by member, as SystemVerilog
+and as C. Part of gen_regs.py."""
 
 import re
 
@@ -44,7 +45,8 @@ class Task:
             m.lsb = at
 
     def flips(self):
-        """{register: mask}: bits to be inverted after every member has been written to its first field: fields that a member inverts, conditions of first fields."""
+        """{register: mask}: bits to be inverted after every member has been written to its first field: fields that a
+        member inverts, conditions of first fields."""
         found = {}
         for m in self.members:
             for reg, field in ([m.source] if m.kind == "not" else []) + ([m.condition] if m.kind == "choice" else []):
@@ -99,8 +101,9 @@ def first_offset(tasks):
 
 
 def words_bits(tasks):
-    used = [r.offset for t in tasks for m in t.members for r in
-            [m.source[0]] + ([m.condition[0]] if m.condition else []) + ([m.other[0]] if isinstance(m.other, tuple) else [])]
+    used = [r.offset for t in tasks for m in t.members
+            for r in [m.source[0]] + ([m.condition[0]] if m.condition else []) +
+            ([m.other[0]] if isinstance(m.other, tuple) else [])]
     return 8 * (max(used) + 4 - first_offset(tasks))
 
 
@@ -136,18 +139,21 @@ def mask_rows(tasks, regs):
 
 
 def gen_sv(desc):
-    """Included by the design's package: constants, and for each task its type, its bits and a function that makes it from the registers."""
+    """Included by the design's package: constants, and for each task its type, its bits and a function that makes it
+    from the registers."""
     tasks = desc.tasks
     base = first_offset(tasks)
     out = desc.header("//", "Values of fields, and tasks as the units get them. Included by a package.") + [""]
     for prefix, reg, field in desc.constants:
         out.append("  // %s.%s" % (reg.name, field.name))
-        out += ["  localparam logic [%d:0] %s%s = %d'd%d;" % (field.width - 1, prefix, camel(name), field.width, value) for value, name, *_ in field.enums]
+        out += ["  localparam logic [%d:0] %s%s = %d'd%d;" % (field.width - 1, prefix, camel(name), field.width, value)
+                for value, name, *_ in field.enums]
         out.append("")
-    out += ["  // words of the task registers, side by side", "  localparam logic [%d:0] TaskRegsOffset = %d'h%03X;" % (desc.width - 1, desc.width, base),
-            "  localparam int unsigned TaskRegsW = %d;" % words_bits(tasks),
-            "  localparam logic [TaskRegsW-1:0] TaskRegsMask = {  // bits that exist", mask_rows(tasks, desc.regs), "  };", "",
-            "  // a function that makes a task gets all task registers and takes its own", "  // verilator lint_off UNUSEDSIGNAL", ""]
+    out += ["  // words of the task registers, side by side", "  localparam logic [%d:0] TaskRegsOffset = %d'h%03X;" %
+            (desc.width - 1, desc.width, base), "  localparam int unsigned TaskRegsW = %d;" % words_bits(tasks),
+            "  localparam logic [TaskRegsW-1:0] TaskRegsMask = {  // bits that exist", mask_rows(tasks, desc.regs),
+            "  };", "", "  // a function that makes a task gets all task registers and takes its own",
+            "  // verilator lint_off UNUSEDSIGNAL", ""]
     for t in tasks:
         out += ["  // %s" % t.text, "  typedef struct packed {"]
         for m in t.members:
@@ -155,12 +161,14 @@ def gen_sv(desc):
             out.append("    %-12s %s;%s" % (kind, m.flat, "  // " + m.text if m.text else ""))
         arg = sorted({m.bounds[1]: m.width for m in t.members if m.bounds}.items())
         out += ["  } %s_task_t;" % t.name, "",
-                "  localparam int unsigned %sTaskW = %d;  // $bits of a type is more than Yosys 0.23 reads" % (t.name.capitalize(), t.width), "",
+                "  localparam int unsigned %sTaskW = %d;  // $bits of a type is more than Yosys 0.23 reads" %
+                (t.name.capitalize(), t.width), "",
                 "  function automatic %s_task_t %s_task(input logic [TaskRegsW-1:0] regs%s);" %
                 (t.name, t.name, "".join(", input logic [%d:0] %s" % (w - 1, n) for n, w in arg))]
         # one expression: Yosys 0.23 takes members of a function's result for wires of their own
         values = [sv_value(m, base) + ("," if m is not t.members[-1] else "") for m in t.members]
-        out += ["    %s_task = {" % t.name] + ["      %s  // %s" % (v, m.flat) for v, m in zip(values, t.members)] + ["    };", "  endfunction", ""]
+        out += (["    %s_task = {" % t.name] + ["      %s  // %s" % (v, m.flat) for v, m in zip(values, t.members)] +
+                ["    };", "  endfunction", ""])
     return "\n".join(out + ["  // verilator lint_on UNUSEDSIGNAL", ""])
 
 
@@ -172,24 +180,29 @@ def c_struct(t):
     for m in t.members:
         if m.name not in seen:
             seen.add(m.name)
-            out.append("    %s %s%s;%s" % ("bool" if m.width == 1 else "uint32_t", m.name, "[%d]" % sizes[m.name] if m.index else "",
+            out.append("    %s %s%s;%s" % ("bool" if m.width == 1 else "uint32_t", m.name,
+                                           "[%d]" % sizes[m.name] if m.index else "",
                                            " /* %s */" % m.text if m.text else ""))
     return out + ["} cm_%s_task;" % t.name, ""]
 
 
 def gen_c(desc):
-    out = ["/*"] + desc.header(" *", "%s_tasks.h - tasks as the units get them." % desc.name, "A member has _LSB and _WIDTH in the descriptor of the RTL.") + [
-        " */", "#ifndef %sTASKS_H" % desc.prefix, "#define %sTASKS_H" % desc.prefix, "", "#include <stdbool.h>", "#include <stdint.h>", "", "/* clang-format off */", ""]
+    out = (["/*"] + desc.header(" *", "%s_tasks.h - tasks as the units get them." % desc.name,
+                                "A member has _LSB and _WIDTH in the descriptor of the RTL.") +
+           [" */", "#ifndef %sTASKS_H" % desc.prefix, "#define %sTASKS_H" % desc.prefix,
+            "", "#include <stdbool.h>", "#include <stdint.h>", "", "/* clang-format off */", ""])
     for t in desc.tasks:
         p = "CM_%s_TASK" % t.name.upper()
         out += c_struct(t)
         out.append("#define %s_WIDTH %du" % (p, t.width))
         for m in t.members:
-            out += ["#define %s_%s_LSB %du" % (p, m.flat.upper(), m.lsb), "#define %s_%s_WIDTH %du" % (p, m.flat.upper(), m.width)]
-        rows = ["    X(%s, %s, %du, %du, %s, %s, %du)" % (m.flat, m.element, m.lsb, m.width, m.source[0].name, m.source[1].name, m.one) for m in t.members]
+            out += ["#define %s_%s_LSB %du" % (p, m.flat.upper(), m.lsb),
+                    "#define %s_%s_WIDTH %du" % (p, m.flat.upper(), m.width)]
+        rows = ["    X(%s, %s, %du, %du, %s, %s, %du)" % (m.flat, m.element, m.lsb, m.width, m.source[0].name,
+                                                          m.source[1].name, m.one) for m in t.members]
         flips = ["    X(%s, 0x%08Xu)" % f for f in sorted(t.flips().items())]
-        out += ["", "/* X(name, element, lsb, width, register, field, one) for each member, highest first: software writes `one` times its value to the field. */",
-                "#define %s_TABLE(X) \\" % p, " \\\n".join(rows), "",
+        out += ["", "/* X(name, element, lsb, width, register, field, one) for each member, highest first; "
+                "software writes `one` times its value to the field. */", "#define %s_TABLE(X) \\" % p, " \\\n".join(rows), "",
                 "/* X(register, mask): bits that are inverted once every member has been written to its field. */",
                 "#define %s_FLIPS(X)%s" % (p, " \\\n" + " \\\n".join(flips) if flips else ""), ""]
     return "\n".join(out + ["/* clang-format on */", "", "#endif", ""])

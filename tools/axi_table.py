@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Write docs/axi-rules.md: every rule of the AXI checker (tb/axi/rules.def) with the traces (tests/axi) that break it and that only just keep it."""
+"""Write docs/axi-rules.md: every rule of the AXI checker (tb/axi/rules.def) with the traces (tests/axi) that break it
+and that only just keep it."""
 
 import argparse
 import glob
@@ -10,18 +11,25 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RULE = re.compile(r'^RULE\((\w+), (\w+), (\w+), (\w+), "([^"]*)"\)$')
 SIDES = {"M": "master", "S": "slave"}
-GROUPS = (("AW", "Address of writes"), ("W", "Data of writes"), ("B", "Responses"), ("AR", "Address of reads"), ("R", "Data of reads"),
+GROUPS = (("AW", "Address of writes"), ("W", "Data of writes"),
+          ("B", "Responses"), ("AR", "Address of reads"), ("R", "Data of reads"),
           ("EXCL", "Exclusive accesses"), ("AUX", "The checker itself"), ("PROJ", "Rules of a project"))
 HEAD = """# AXI rules
 
-Written by `tools/axi_table.py` (`make axi-table`) from `tb/axi/rules.def` and the traces in `tests/axi`; do not edit. How the checker is used, what it decides where the protocol leaves room, and where the rules of this
-project are checked that no bus shows: [axi-checker.md](axi-checker.md).
+Written by `tools/axi_table.py` (`make axi-table`) from `tb/axi/rules.def` and the traces in
+`tests/axi`; do not edit. How the checker is used, what it decides where the protocol leaves room,
+and where the rules of this project are checked that no bus shows: [axi-checker.md](axi-checker.md).
 
-%(count)d rules of the protocol and the checker, %(project)d of a project. Names are those of the published assertions; `ERR` is an error by default, `REC` a note; M is judged against the master, S against the slave.
-The low-power rules (CSYSREQ, CSYSACK, CACTIVE) are left out: no port here has those signals. Lite: the rule holds on AXI4-Lite, too, or only there.
+%(count)d rules of the protocol and the checker, %(project)d of a project. Names are those of the
+published assertions; `ERR` is an error by default, `REC` a note; M is judged against the master, S
+against the slave. The low-power rules (CSYSREQ, CSYSACK, CACTIVE) are left out: no port here has
+those signals. Lite: the rule holds on AXI4-Lite, too, or only there.
 
-Traces are small text files (format: `tests/support/axi_trace.h`). `breaks it`: files `tests/axi/bad/RULE[-suffix].txt`, on AXI4-Lite `tests/axi/lite/`, listed by suffix, `.` without one; each breaks exactly the rules and cycles that it names.
-`just keeps it`: files of `tests/axi/good`, which break nothing. `tests/test_axi_traces.c` runs all of them: %(bad)d that break a rule, %(good)d legal ones.
+Traces are small text files (format: `tests/support/axi_trace.h`). `breaks it`: files
+`tests/axi/bad/RULE[-suffix].txt`, on AXI4-Lite `tests/axi/lite/`, listed by suffix, `.` without
+one; each breaks exactly the rules and cycles that it names. `just keeps it`: files of
+`tests/axi/good`, which break nothing. `tests/test_axi_traces.c` runs all of them: %(bad)d that
+break a rule, %(good)d legal ones.
 """
 NOTES = """
 ## Traces that break more than their own rule
@@ -103,7 +111,8 @@ def row(rule, where, bad, lite, good):
         raise Bad("%s: no trace only just keeps it" % name)
     side = SIDES.get(re.match(r"[A-Z0-9]+_[A-Z]{3}([A-Z]?)", name).group(1), "both") if level != "AUX" else "-"
     lite_text = {"AXI4": "-", "BOTH": "yes", "ONLY": "only"}[protocol]
-    return "| %s | %s | %s | %s | %s | %s | %s | %s |" % (name, level.replace("PROJ_", ""), side, lite_text, condition, ", ".join(files), broken, kept)
+    return "| %s | %s | %s | %s | %s | %s | %s | %s |" % (
+        name, level.replace("PROJ_", ""), side, lite_text, condition, ", ".join(files), broken, kept)
 
 
 def document(root):
@@ -117,7 +126,8 @@ def document(root):
             if trace.split("-")[0] not in names:
                 raise Bad("tests/axi/%s/%s.txt: no rule has that name" % (folder, trace))
     project = [r for r in rules if r[0].startswith("PROJ_")]
-    out = [HEAD % {"count": len(rules) - len(project), "project": len(project), "bad": len(bad) + len(lite), "good": len(good)}]
+    out = [HEAD % {"count": len(rules) - len(project), "project": len(project),
+                   "bad": len(bad) + len(lite), "good": len(good)}]
     for group, title in GROUPS:
         chosen = [r for r in rules if (r in project) == (group == "PROJ") and (group == "PROJ" or r[1] == group)]
         out.append("\n## %s\n\n| rule | level | side | Lite | must hold | judged in | breaks it | just keeps it |\n"
@@ -131,7 +141,8 @@ def document(root):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="say whether the file is up to date, write nothing; exit status 1: it is not")
+    parser.add_argument("--check", action="store_true",
+                        help="say whether the file is up to date, write nothing; exit status 1: it is not")
     parser.add_argument("--root", default=ROOT, help="tree to read (this one)")
     parser.add_argument("--output", help="file to write (docs/axi-rules.md of the tree)")
     args = parser.parse_args()

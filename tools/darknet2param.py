@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """Turn a darknet .cfg into an ncnn .param.
 
-Batch norm is folded into its convolution and activations are fused, as in ncnn's optimised files; --separate leaves them as layers of their own. Upsampling becomes
-Interp, a route over several layers Concat, over a group of channels Crop, a shortcut BinaryOp; all [yolo] layers end in one Yolov3DetectionOutput, [region] in
-YoloDetectionOutput. Prints layers, multiply-accumulates, weights, and the size of the .weights file that belongs to the .cfg."""
+Batch norm is folded into its convolution and activations are fused, as in ncnn's optimised files; --separate leaves
+them as layers of their own. Upsampling becomes Interp, a route over several layers Concat, over a group of channels
+Crop, a shortcut BinaryOp; all [yolo] layers end in one Yolov3DetectionOutput, [region] in YoloDetectionOutput. Prints
+layers, multiply-accumulates, weights, and the size of the .weights file that belongs to the .cfg."""
 
 import argparse
 import os
@@ -12,7 +13,8 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from param_text import Net, ParamError, region_detection, write_file, yolo_detection  # noqa: E402
 
-ACTIVATIONS = {"leaky": "leaky", "linear": "linear", "relu": "relu", "mish": "mish", "logistic": "sigmoid", "swish": "swish", "tanh": "tanh", "elu": "elu"}
+ACTIVATIONS = {"leaky": "leaky", "linear": "linear", "relu": "relu", "mish": "mish",
+               "logistic": "sigmoid", "swish": "swish", "tanh": "tanh", "elu": "elu"}
 MAX_BYTES = 1 << 20
 MAX_SIZE = 1 << 16
 
@@ -119,7 +121,8 @@ class Converter:
         groups = s.number("groups", 1, 1)
         filters = s.number("filters", 1, 1)
         normal = s.number("batch_normalize", 0, 0, 1) != 0
-        if s.number("dilation", 1, 1) != 1 or s.number("antialiasing", 0, 0) or s.value.get("share_index") or s.number("binary", 0, 0) or s.number("xnor", 0, 0):
+        if (s.number("dilation", 1, 1) != 1 or s.number("antialiasing", 0, 0) or
+            s.value.get("share_index") or s.number("binary", 0, 0) or s.number("xnor", 0, 0)):
             s.bad("size", "dilation, antialiasing, shared, binary and xnor weights are not supported")
         c = self.net.shape[self.here()][2]
         self.file_floats += filters * (c // groups) * size * size + (4 if normal else 1) * filters
@@ -129,7 +132,8 @@ class Converter:
     def maxpool(self, s, name):
         stride = s.number("stride", 1, 1)
         size = s.number("size", stride, 1)
-        if s.number("stride_x", stride, 1) != stride or s.number("stride_y", stride, 1) != stride or s.number("maxpool_depth", 0, 0):
+        if (s.number("stride_x", stride, 1) != stride or s.number("stride_y", stride, 1) != stride or
+            s.number("maxpool_depth", 0, 0)):
             s.bad("stride", "different strides and pooling over channels are not supported")
         padding = s.number("padding", size - 1, 0)
         return self.net.pool(self.here(), size, stride, (padding // 2, padding - padding // 2), name=name)
@@ -146,7 +150,8 @@ class Converter:
             if c % groups:
                 s.bad("groups", "%d channels do not divide into %d groups" % (c, groups))
             part_name = name if len(blobs) == 1 else "%s_part%d" % (name, i)
-            parts.append(blob if groups == 1 else self.net.channels(blob, group * (c // groups), c // groups, part_name))
+            parts.append(blob if groups == 1
+                         else self.net.channels(blob, group * (c // groups), c // groups, part_name))
         return parts[0] if len(parts) == 1 else self.net.concat(parts, name)
 
     def shortcut(self, s, name):
@@ -174,13 +179,16 @@ class Converter:
     def region(self, s, name):
         if not s.number("softmax", 0, 0, 1):
             s.bad("softmax", "[region] without softmax is not supported")
-        return region_detection(self.net, [self.here()], s.number("classes", 20, 1), s.numbers("anchors", float), name="output")
+        return region_detection(self.net, [self.here()], s.number("classes", 20, 1),
+                                s.numbers("anchors", float), name="output")
 
     def convert(self):
         for index, s in enumerate(self.sections[1:]):
             name = "%d_%s" % (index, s.name)
-            if s.name in ("convolutional", "conv", "maxpool", "max", "route", "shortcut", "upsample", "connected", "conn"):
-                blob = getattr(self, {"conv": "convolutional", "max": "maxpool", "conn": "connected"}.get(s.name, s.name))(s, name)
+            if s.name in ("convolutional", "conv", "maxpool", "max", "route",
+                          "shortcut", "upsample", "connected", "conn"):
+                blob = getattr(self, {"conv": "convolutional", "max": "maxpool",
+                                      "conn": "connected"}.get(s.name, s.name))(s, name)
             elif s.name in ("avgpool", "avg"):
                 blob = self.net.global_average(self.here(), name)
             elif s.name in ("softmax", "soft"):
@@ -195,8 +203,10 @@ class Converter:
             else:
                 raise CfgError(s.line, "[%s] is not supported" % s.name)
             self.blob.append(blob)
-            if blob is None and index + 2 < len(self.sections) and self.sections[index + 2].name not in ("route", "yolo"):
-                raise CfgError(self.sections[index + 2].line, "[%s] behind [yolo]: expected [route]" % self.sections[index + 2].name)
+            if (blob is None and index + 2 < len(self.sections) and
+                self.sections[index + 2].name not in ("route", "yolo")):
+                raise CfgError(self.sections[index + 2].line,
+                               "[%s] behind [yolo]: expected [route]" % self.sections[index + 2].name)
         if self.heads:
             self.detection()
         return self.net
@@ -211,10 +221,12 @@ class Converter:
             if s.number("new_coords", 0, 0, 1):
                 s.bad("new_coords", "new_coords=1 is not supported")
             masks.append(s.numbers("mask"))
-            if not masks[-1] or len(masks[-1]) != len(masks[0]) or max(masks[-1]) * 2 + 1 >= len(anchors) or min(masks[-1]) < 0:
+            if (not masks[-1] or len(masks[-1]) != len(masks[0]) or max(masks[-1]) * 2 + 1 >= len(anchors) or
+                min(masks[-1]) < 0):
                 s.bad("mask", "mask does not name as many anchors as that of the first head")
         scales = [s.number("scale_x_y", 1.0, 0.01, 10.0, float) for _, s in self.heads]
-        yolo_detection(self.net, [blob for blob, _ in self.heads], first.number("classes", 20, 1), anchors, masks, scales)
+        yolo_detection(self.net, [blob for blob, _ in self.heads], first.number("classes", 20, 1),
+                       anchors, masks, scales)
 
 
 def main():
@@ -231,7 +243,8 @@ def main():
         print("darknet2param: %s:%d: %s" % (args.cfg, e.line, e), file=sys.stderr)
         return 1
     except ParamError as e:
-        section = converter.sections[len(converter.blob) + 1] if len(converter.blob) + 1 < len(converter.sections) else None
+        section = (converter.sections[len(converter.blob) + 1] if len(converter.blob) + 1 < len(converter.sections)
+                   else None)
         print("darknet2param: %s:%d: %s" % (args.cfg, section.line if section else 0, e), file=sys.stderr)
         return 1
     except OSError as e:

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """The fitted activation functions: fit their coefficients, or generate the tables of RTL and model from them.
 
-`gen_act.py fit` computes the table of coefficients (least squares on each segment). Without a command the SystemVerilog package and the C header are written from
-that table, into the folder --out. `gen_act.py report` measures the errors of the table in float32 against the functions, over a dense subset of all inputs."""
+`gen_act.py fit` computes the table of coefficients (least squares on each segment). Without a command the SystemVerilog
+package and the C header are written from that table, into the folder --out. `gen_act.py report` measures the errors of
+the table in float32 against the functions, over a dense subset of all inputs."""
 
 import argparse
 import math
@@ -25,7 +26,7 @@ GRID = 96  # points of a segment that the fit looks at
 WEIGHTS = ("chebyshev", "uniform")
 
 
-# ---------------------------------------------------------------- the functions, in decimal arithmetic: the same digits on every machine
+# ----------------------------------------------- the functions, in decimal arithmetic: the same digits on every machine
 getcontext().prec = 40
 
 
@@ -46,7 +47,7 @@ def exact(name, x):
     return (one + x.exp()).ln()  # SOFTPLUS
 
 
-# ---------------------------------------------------------------- fit: least squares, a polynomial of degree 2 on each segment
+# --------------------------------------------------------- fit: least squares, a polynomial of degree 2 on each segment
 def solve(rows, rhs):
     """Gauss elimination with pivots."""
     n = len(rhs)
@@ -64,8 +65,8 @@ def solve(rows, rhs):
 def least_squares(name, lo, hi, fixed, weights):
     """[c0, c1, c2] with the smallest weighted sum of squared errors over GRID points of lo..hi. fixed: c0, or None.
 
-    Chebyshev weights, 1 / sqrt(1 - t^2) with t = -1..1 over the segment, count the ends more: what is left has its extremes nearly level, so its
-    largest error is close to the least that any polynomial of this degree has."""
+    Chebyshev weights, 1 / sqrt(1 - t^2) with t = -1..1 over the segment, count the ends more: what is left has its
+    extremes nearly level, so its largest error is close to the least that any polynomial of this degree has."""
     ts = [Decimal(2 * k + 1 - GRID) / GRID for k in range(GRID)]
     xs = [(lo + hi) / 2 + (hi - lo) / 2 * t for t in ts]
     ws = [1 / (1 - t * t).sqrt() if weights == "chebyshev" else Decimal(1) for t in ts]
@@ -104,7 +105,8 @@ def segment(name, sign, i, weights):
 
 
 def fit(weights=WEIGHTS[0]):
-    out = ["# Coefficients of the fitted activations (docs/npu/activations.md): function, sign of v, segment, then c2 c1 c0 as FP32 bits.",
+    out = ["# Coefficients of the fitted activations (docs/npu/activations.md): "
+           "function, sign of v, segment, then c2 c1 c0 as FP32 bits.",
            "# Written by `tools/gen_act.py fit`; npu_act_pkg.sv (RTL) and act_table.h (model) are generated from it."]
     for name in NAMES:
         for sign in SIGNS:
@@ -200,7 +202,7 @@ def gen_c(table):
     return "\n".join(out)
 
 
-# ---------------------------------------------------------------- report: float32 in the NPU's order of operations, with numpy
+# --------------------------------------------------------- report: float32 in the NPU's order of operations, with numpy
 def evaluate(np, table, name, v):
     """The NPU's value for an array of float32 (no NaN)."""
     f = np.float32
@@ -239,7 +241,8 @@ def reference(np, name, v):
 def samples(np):
     """All float32 whose low 12 bits are zero, and 4 on each side of every border of a segment; no NaN, no infinity."""
     bits = np.arange(1 << 20, dtype=np.uint32) << np.uint32(12)
-    border = np.array(sorted({b * i / SEGMENTS for b in (4, 8) for i in range(SEGMENTS + 1)}), dtype=np.float32).view(np.uint32)
+    border = np.array(sorted({b * i / SEGMENTS for b in (4, 8) for i in range(SEGMENTS + 1)}),
+                      dtype=np.float32).view(np.uint32)
     near = (border.astype(np.int64)[:, None] + np.arange(-4, 5)[None, :]).ravel()
     near = near[near >= 0].astype(np.uint32)
     bits = np.concatenate([bits, near, near | np.uint32(1 << 31)])
@@ -268,12 +271,15 @@ def report(table):
 
 
 def main():
-    ap = argparse.ArgumentParser(description=__doc__, epilog="Exit status: 0 done or up to date, 1 stale (fit --check) or not written, 2 bad table or usage.")
-    ap.add_argument("command", nargs="?", choices=("generate", "fit", "report"), default="generate",
-                    help="generate the tables of RTL and model (default), fit the coefficients, or report the errors (needs numpy)")
+    ap = argparse.ArgumentParser(description=__doc__, epilog="Exit status: 0 done or up to date, "
+                                 "1 stale (fit --check) or not written, 2 bad table or usage.")
+    ap.add_argument(
+        "command", nargs="?", choices=("generate", "fit", "report"), default="generate",
+        help="generate the tables of RTL and model (default), fit the coefficients, or report the errors (needs numpy)")
     ap.add_argument("--table", default="regs/act_fit.txt", help="table of coefficients (default: %(default)s)")
     ap.add_argument("--out", help="generate: folder for npu_act_pkg.sv and act_table.h")
-    ap.add_argument("--check", action="store_true", help="fit: write nothing; fail when the table is not that of the fit")
+    ap.add_argument("--check", action="store_true",
+                    help="fit: write nothing; fail when the table is not that of the fit")
     ap.add_argument("--weights", choices=WEIGHTS, help="fit: weights of the least squares (default: %s)" % WEIGHTS[0])
     args = ap.parse_args()
     if args.command != "fit" and (args.weights or args.check):
@@ -288,7 +294,9 @@ def main():
     if args.command == "report":
         report(table)
         return 0
-    return finish("gen_act", [(os.path.join(args.out, name), text) for name, text in (("npu_act_pkg.sv", gen_sv(table)), ("act_table.h", gen_c(table)))], False, "")
+    return finish("gen_act", [(os.path.join(args.out, name), text)
+                              for name, text in (("npu_act_pkg.sv", gen_sv(table)), ("act_table.h", gen_c(table)))],
+                  False, "")
 
 
 if __name__ == "__main__":

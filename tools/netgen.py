@@ -6,7 +6,8 @@
   yolov3          YOLOv3 416x416, 80 classes (Darknet-53)
   yolov5s         YOLOv5s 6.x 640x512, 80 classes; three raw heads
   yolov7_tiny     YOLOv7-Tiny 640x512, 80 classes; three raw heads
-  retinaface      RetinaFace 640x360, ResNet-50, feature pyramid, context modules; boxes, scores and landmarks of three scales
+  retinaface      RetinaFace 640x360, ResNet-50, feature pyramid, context modules; boxes, scores and landmarks of three
+                  scales
   mobilenet_yolo  MobileNet-YOLO 416x416, 20 classes
   x_tiny_yolo     X-TINY YOLO 224x224: Tiny YOLO with narrower layers, 20 classes
   resnet50        ResNet-50 224x224, 1000 classes, strides in the 3x3 convolutions
@@ -232,13 +233,15 @@ def mobilenet_yolo(net, w, h):
         return net.conv(x, filters, 1, act="relu", bn=True)
 
     x = net.conv(net.input(w, h, 3), 32, 3, 2, act="relu", bn=True)
-    for filters, s in ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), (512, 1), (512, 1), (512, 1), (512, 1), (512, 1)):
+    for filters, s in ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1),
+                       (512, 2), (512, 1), (512, 1), (512, 1), (512, 1), (512, 1)):
         x = pair(x, filters, s)
     fine = x
     coarse = pair(pair(pair(x, 1024, 2), 1024), 1024)
     # two channels at a time become one
     c = net.shape[coarse][2] // 2
-    up = net.add("DeconvolutionDepthWise", [coarse], {0: c, 1: 4, 3: 2, 4: 1, 6: 16 * 2 * c, 7: c}, [(2 * net.shape[coarse][0], 2 * net.shape[coarse][1], c)])
+    up = net.add("DeconvolutionDepthWise", [coarse], {0: c, 1: 4, 3: 2, 4: 1, 6: 16 * 2 * c, 7: c},
+                 [(2 * net.shape[coarse][0], 2 * net.shape[coarse][1], c)])
     net.weights += 16 * 2 * c
     net.macs += 16 * 2 * c * net.shape[coarse][0] * net.shape[coarse][1]
     fine = pair(net.add("Eltwise", [fine, up], {0: 1}, [net.shape[fine]]), 1024)

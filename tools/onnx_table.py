@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Write docs/onnx.md: what the ONNX converter takes, and ONNX's backend node tests on golden model and RTL (N = 4) in tandem. Needs `make python PYTHON_RTL=n4-fast`,
-python3-onnx and libonnx-testdata."""
+"""Write docs/onnx.md: what the ONNX converter takes, and ONNX's backend node tests on golden model and RTL (N = 4) in
+tandem. Needs `make python PYTHON_RTL=n4-fast`, python3-onnx and libonnx-testdata."""
 
 import argparse
 import os
@@ -34,58 +34,71 @@ From Python (`help(tandem.onnx)`):
 
 ## What is converted
 
-Graphs of ONNX's own operators, opset 7 to 17 (older ones where an operator has not changed). A tensor may have any number of dimensions; a blob has
-one to three, with the same elements in the same order. A batch of one goes away; larger batches become channels, or are taken apart image by image.
-Nodes over constants are computed by the converter; a `Reshape` layer stands only where an operator needs another shape. x * Sigmoid(x), x *
-HardSigmoid(x) and x * Tanh(Softplus(x)) become Swish, HardSwish and Mish.
+Graphs of ONNX's own operators, opset 7 to 17 (older ones where an operator has not changed). A
+tensor may have any number of dimensions; a blob has one to three, with the same elements in the
+same order. A batch of one goes away; larger batches become channels, or are taken apart image by
+image. Nodes over constants are computed by the converter; a `Reshape` layer stands only where an
+operator needs another shape. x * Sigmoid(x), x * HardSigmoid(x) and x * Tanh(Softplus(x)) become
+Swish, HardSwish and Mish.
 
-`--shape NAME=1,3,224,224` gives an input its size where the model leaves it open (an open first dimension is 1), `--constant NAME=FILE.npy` fixes an
-input. What cannot be said ends in one line with operator, node and what is supported, exit status 1, and no file. In Python it is
+`--shape NAME=1,3,224,224` gives an input its size where the model leaves it open (an open first
+dimension is 1), `--constant NAME=FILE.npy` fixes an input. What cannot be said ends in one line
+with operator, node and what is supported, exit status 1, and no file. In Python it is
 `tandem.onnx.Unsupported`.
 
 | operators | layers |
 | --- | --- |
-| Conv, ConvTranspose (1 and 2 dimensions, groups, dilations, pads, auto_pad) | Convolution, ConvolutionDepthWise, Deconvolution, DeconvolutionDepthWise |
+| Conv, ConvTranspose (1 and 2 dimensions, groups, dilations, pads, auto_pad) | \
+Convolution, ConvolutionDepthWise, Deconvolution, DeconvolutionDepthWise |
 | Gemm, MatMul (constant second operand) | InnerProduct, BinaryOp |
-| ConvInteger, MatMulInteger, QLinearConv, QLinearMatMul (values within +-127 of the zero point) | Convolution in INT8, exactly; BinaryOp, UnaryOp, Clip |
+| ConvInteger, MatMulInteger, QLinearConv, QLinearMatMul (values within +-127 of the zero point) | \
+Convolution in INT8, exactly; BinaryOp, UnaryOp, Clip |
 | QuantizeLinear, DequantizeLinear | BinaryOp, UnaryOp, Clip |
 | MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool (1 and 2 dimensions) | Pooling |
 | BatchNormalization, InstanceNormalization, LRN | BatchNorm, GroupNorm, LRN |
 | LayerNormalization, MeanVarianceNormalization | Reduction, BinaryOp, UnaryOp |
 | Softmax, LogSoftmax | Softmax; Reduction, BinaryOp, UnaryOp |
-| Relu, LeakyRelu, PRelu, Elu, Celu, Selu, Sigmoid, Tanh, Softplus, HardSigmoid, HardSwish, Clip | layers of these names (Clip with one bound: BinaryOp) |
+| Relu, LeakyRelu, PRelu, Elu, Celu, Selu, Sigmoid, Tanh, Softplus, HardSigmoid, HardSwish, Clip | \
+layers of these names (Clip with one bound: BinaryOp) |
 | ThresholdedRelu, Shrink, Softsign, Sign | Threshold, BinaryOp, UnaryOp |
 | Add, Sub, Mul, Div, Pow, Max, Min, Sum, Mean (broadcast) | BinaryOp |
 | Abs, Neg, Floor, Ceil, Round, Sqrt, Exp, Log, Sin, Cos, Tan, Asin, Acos, Atan, Reciprocal, Erf | UnaryOp, Erf |
 | Greater, Less, GreaterOrEqual, LessOrEqual, Equal, IsInf, IsNaN | BinaryOp (difference), Threshold |
 | And, Or, Xor, Not, Where | BinaryOp over 0 and 1 |
-| ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceSumSquare, ReduceLogSum, ReduceLogSumExp | Reduction, UnaryOp, BinaryOp |
+| ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceSumSquare, ReduceLogSum, \
+ReduceLogSumExp | Reduction, UnaryOp, BinaryOp |
 | Concat, Split, Slice, Gather (constant indices), Pad, Expand, Tile | Concat, Slice, Crop, Padding, Tile |
 | Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout, Cast, CastLike | Reshape, or nothing |
 | Transpose, DepthToSpace, SpaceToDepth | Permute, ShuffleChannel, one or several |
-| Resize, Upsample (last two dimensions; linear and cubic where ncnn has the same weights) | Interp; Crop and Concat for other nearest elements |
+| Resize, Upsample (last two dimensions; linear and cubic where ncnn has the same weights) | \
+Interp; Crop and Concat for other nearest elements |
 | Constant, ConstantOfShape, Shape, Size, Range, and others over constants | none |
 
-All values are FP32 in the network. bool is 0 and 1; integers of 8 and 16 bits and halves are exact where they are moved, compared or selected, wider
-ones up to 2^24, which `Converted.feed()` checks; what would wrap or be rounded in ONNX is refused. Comparisons are exact but for NaN; Where is exact
+All values are FP32 in the network. bool is 0 and 1; integers of 8 and 16 bits and halves are exact
+where they are moved, compared or selected, wider ones up to 2^24, which `Converted.feed()` checks;
+what would wrap or be rounded in ONNX is refused. Comparisons are exact but for NaN; Where is exact
 for finite values.
 
 ## Node tests
 
-ONNX's backend node tests (Debian's libonnx-testdata, ONNX 1.12: %(all)d models) on golden model and RTL (N = 4) in tandem. The converter decides what
-is supported before anything runs; all else must give ONNX's results with its tolerance, relative 1e-3 and absolute 1e-7, integers and bool exactly,
-and both devices the same bits. Inputs that an operator needs as constants (shapes, axes, weights, scales) become constants: column `fixed`. Networks
-with functions that the NPU fits ([activations.md](npu/activations.md)) are a class of their own, chosen by the layer's type: they must give ONNX's
-results in plain C, and on the devices within the fit's bound, 1e-3 (times alpha, where the function is scaled).
+ONNX's backend node tests (Debian's libonnx-testdata, ONNX 1.12: %(all)d models) on golden model and
+RTL (N = 4) in tandem. The converter decides what is supported before anything runs; all else must
+give ONNX's results with its tolerance, relative 1e-3 and absolute 1e-7, integers and bool exactly,
+and both devices the same bits. Inputs that an operator needs as constants (shapes, axes, weights,
+scales) become constants: column `fixed`. Networks with functions that the NPU fits
+([activations.md](npu/activations.md)) are a class of their own, chosen by the layer's type: they
+must give ONNX's results in plain C, and on the devices within the fit's bound, 1e-3 (times alpha,
+where the function is scaled).
 
 | where the arithmetic ran | passed | passed within the fit's bound |
 | --- | --- | --- |
 %(counts)s
 | **all** | **%(passed)d** | **%(fitted)d** |
 
-%(refused)d are not supported, %(failed)d failed. `moved`: where elements only changed their place: by addressing (nothing is copied), by copies of the ALU,
-or by the CPU. `INT8`: only reported: the largest error of FP32 layers quantised for the GEMM (calibrated with the test's own input), as a part of the
-range of the result; for the test itself these layers ran on the CPU.
+%(refused)d are not supported, %(failed)d failed. `moved`: where elements only changed their place:
+by addressing (nothing is copied), by copies of the ALU, or by the CPU. `INT8`: only reported: the
+largest error of FP32 layers quantised for the GEMM (calibrated with the test's own input), as a
+part of the range of the result; for the test itself these layers ran on the CPU.
 
 | test | arithmetic | moved | fixed | INT8 |
 | --- | --- | --- | --- | --- |
@@ -102,24 +115,30 @@ range of the result; for the test itself these layers ran on the CPU.
 def row(r):
     outcome = {"passed": "", "fitted": " (fitted)"}.get(r.outcome, " **FAILED** " + r.text)
     quantised = "" if r.quantised is None else "%.2g" % r.quantised
-    return "| %s%s | %s | %s | %s | %s |" % (r.name, outcome, ", ".join(r.arithmetic) or "-", ", ".join(r.moves) or "-", " ".join(r.constants), quantised)
+    return "| %s%s | %s | %s | %s | %s |" % (r.name, outcome, ", ".join(r.arithmetic) or "-",
+                                             ", ".join(r.moves) or "-", " ".join(r.constants), quantised)
 
 
 def page(results):
     def count(outcome, test=lambda r: True):
         return sum(1 for r in results if r.outcome == outcome and test(r))
-    counts = "\n".join("| %s | %d | %d |" % (name, count("passed", test), count("fitted", test)) for name, test in COUNTS)
+    counts = "\n".join("| %s | %d | %d |" % (name, count("passed", test), count("fitted", test))
+                       for name, test in COUNTS)
     ran = [r for r in results if r.outcome != "not supported"]
-    reasons = "\n".join("| %s | %s |" % (r.name, r.text.replace("|", "\\|")) for r in results if r.outcome == "not supported")
-    return HEAD % {"all": len(results), "counts": counts, "passed": count("passed"), "fitted": count("fitted"), "refused": count("not supported"),
+    reasons = "\n".join("| %s | %s |" % (r.name, r.text.replace("|", "\\|"))
+                        for r in results if r.outcome == "not supported")
+    return HEAD % {"all": len(results), "counts": counts, "passed": count("passed"),
+                   "fitted": count("fitted"), "refused": count("not supported"),
                    "failed": count("FAILED"), "rows": "\n".join(row(r) for r in ran), "reasons": reasons}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare the page with what would be written")
-    parser.add_argument("--device", choices=["model", "tandem"], default="tandem", help="model: without the RTL (same page)")
-    parser.add_argument("--package", default=os.path.join(ROOT, os.environ.get("BUILD", "build"), "python"), help="folder of the package tandem")
+    parser.add_argument("--device", choices=["model", "tandem"], default="tandem",
+                        help="model: without the RTL (same page)")
+    parser.add_argument("--package", default=os.path.join(ROOT, os.environ.get("BUILD", "build"), "python"),
+                        help="folder of the package tandem")
     parser.add_argument("--output", default=PAGE)
     args = parser.parse_args()
     sys.path.insert(0, args.package)
@@ -131,7 +150,8 @@ def main():
         print("onnx_table.py: %s; expected python3-onnx and `make python PYTHON_RTL=n4-fast`" % error, file=sys.stderr)
         return 2
     if not os.path.isdir(backend.DATA):
-        print("onnx_table.py: %s: no such folder (Debian: apt-get install libonnx-testdata)" % backend.DATA, file=sys.stderr)
+        print("onnx_table.py: %s: no such folder (Debian: apt-get install libonnx-testdata)" % backend.DATA,
+              file=sys.stderr)
         return 2
     try:
         results = list(backend.run_all(backend.names(), args.device == "tandem"))

@@ -87,7 +87,8 @@ class Net:
         return self.add(kind, [x], settings, [self.shape[x]], name)
 
     def conv(self, x, filters, k=1, s=1, p=None, act="linear", groups=1, bn=False, bias=True, name=None):
-        """Convolution, grouped when groups > 1; p None: k // 2. s and p are numbers or (w, h). bn: batch norm follows, folded when self.fuse."""
+        """Convolution, grouped when groups > 1; p None: k // 2. s and p are numbers or (w, h). bn: batch norm follows,
+        folded when self.fuse."""
         w, h, c = self.shape[x]
         sw, sh = s if isinstance(s, tuple) else (s, s)
         pad = k // 2 if p is None else p
@@ -122,7 +123,8 @@ class Net:
         settings = {0: c, 1: k, 3: s, 4: p, 6: c * k * k, 7: c}
         self.macs += w * h * c * k * k
         self.weights += c * k * k
-        return self.add("DeconvolutionDepthWise", [x], settings, [((w - 1) * s + k - 2 * p, (h - 1) * s + k - 2 * p, c)], name)
+        return self.add("DeconvolutionDepthWise", [x], settings,
+                        [((w - 1) * s + k - 2 * p, (h - 1) * s + k - 2 * p, c)], name)
 
     def pool(self, x, k, s, pad=(0, 0), avg=False, up=False, name=None):
         """pad: before and after, on both axes. up: a last window that is not full counts, as in Caffe."""
@@ -159,7 +161,8 @@ class Net:
         w, h, _ = self.shape[blobs[0]]
         for blob in blobs:
             if self.shape[blob][:2] != (w, h):
-                raise ParamError("concat of '%s' %s and '%s' %s: widths and heights differ" % (blobs[0], self.shape[blobs[0]], blob, self.shape[blob]))
+                raise ParamError("concat of '%s' %s and '%s' %s: widths and heights differ" %
+                                 (blobs[0], self.shape[blobs[0]], blob, self.shape[blob]))
         return self.add("Concat", blobs, {}, [(w, h, sum(self.shape[blob][2] for blob in blobs))], name)
 
     def resize(self, x, w, h, name=None):
@@ -203,7 +206,8 @@ class Net:
             line(kind, name, names, outputs, settings)
             for blob in outputs:
                 if readers.get(blob, 0) > 1:
-                    line("Split", blob + "_split", [blob], ["%s_split_%d" % (blob, i) for i in range(readers[blob])], {})
+                    line("Split", blob + "_split", [blob],
+                         ["%s_split_%d" % (blob, i) for i in range(readers[blob])], {})
         return "%d\n%d %d\n%s\n" % (MAGIC, len(lines), blobs, "\n".join(lines))
 
     def summary(self):
@@ -211,7 +215,8 @@ class Net:
 
 
 def yolo_detection(net, heads, classes, anchors, masks, scale_xy, confidence=0.3, nms=0.45, name="output"):
-    """ncnn's layer behind the heads of YOLOv3 and YOLOv4. anchors: all of them, as w, h; masks: those of each head; scale_xy: of each head, 1.0 in YOLOv3."""
+    """ncnn's layer behind the heads of YOLOv3 and YOLOv4. anchors: all of them, as w, h; masks: those of each head;
+    scale_xy: of each head, 1.0 in YOLOv3."""
     width = net.shape[net.layers[0][3][0]][0]
     for head, mask in zip(heads, masks):
         if net.shape[head][2] != len(mask) * (5 + classes):
@@ -234,7 +239,8 @@ def region_detection(net, heads, classes, anchors, confidence=0.3, nms=0.45, nam
     boxes = len(anchors) // 2
     for head in heads:
         if net.shape[head][2] != boxes * (5 + classes):
-            raise ParamError("head '%s' has %d channels, %d anchors and %d classes need %d" % (head, net.shape[head][2], boxes, classes, boxes * (5 + classes)))
+            raise ParamError("head '%s' has %d channels, %d anchors and %d classes need %d" %
+                             (head, net.shape[head][2], boxes, classes, boxes * (5 + classes)))
     settings = {0: classes, 1: boxes, 2: confidence, 3: nms, 4: [float(a) for a in anchors]}
     return net.add("YoloDetectionOutput", heads, settings, [(6, 1)], name)
 

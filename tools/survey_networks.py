@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """docs/networks.md: which topologies run end to end, and how much of them on the NPU.
 
-Takes the public .param files of a folder (DATA/param/*.param), the networks of netgen.py, and darknet's of DATA/darknet; weights and inputs come from a seed. Runs
-`tandem-net survey` on the golden model and writes its table."""
+Takes the public .param files of a folder (DATA/param/*.param), the networks of netgen.py, and darknet's of
+DATA/darknet; weights and inputs come from a seed. Runs `tandem-net survey` on the golden model and writes its table."""
 
 import argparse
 import glob
@@ -12,17 +12,23 @@ import sys
 import tempfile
 
 TOOLS = os.path.dirname(os.path.abspath(__file__))
-GENERATED = ["yolov3", "yolov3_tiny", "yolov4_tiny", "yolov5s", "yolov7_tiny", "mobilenet_yolo", "retinaface", "x_tiny_yolo", "resnet50", "squeezenet"]
+GENERATED = ["yolov3", "yolov3_tiny", "yolov4_tiny", "yolov5s", "yolov7_tiny",
+             "mobilenet_yolo", "retinaface", "x_tiny_yolo", "resnet50", "squeezenet"]
 # input sizes of public files that leave theirs open
-SHAPES = {"FastestDet.param": "352x352x3", "mnet.25-opt.param": "320x320x3", "scrfd_500m-opt2.param": "640x640x3", "yolov8n_cls.ncnn.param": "224x224x3"}
+SHAPES = {"FastestDet.param": "352x352x3", "mnet.25-opt.param": "320x320x3",
+          "scrfd_500m-opt2.param": "640x640x3", "yolov8n_cls.ncnn.param": "224x224x3"}
 
 PAGE = """# Networks end to end
 
     make networks               # DATA={data} SEED={seed} CFG=n{n}
 
-Each topology with weights and inputs from the seed: read, optimised, quantised (weights 127/absmax of each output channel, inputs by the range of one FP32 run), and run once by the runtime on the golden model, N = {n}
-([network.md](network.md)). *On the NPU*: share of the multiply-accumulates. *Device memory*: what the blobs take with memory planned ahead, and without reuse. *Seconds*: CPU time of loading the device and of one inference on the
-machine that wrote this page. No size is reduced: where the file leaves its input open, the size is the one that the network was published with or a common one.
+Each topology with weights and inputs from the seed: read, optimised, quantised (weights 127/absmax
+of each output channel, inputs by the range of one FP32 run), and run once by the runtime on the
+golden model, N = {n} ([network.md](network.md)). *On the NPU*: share of the multiply-accumulates.
+*Device memory*: what the blobs take with memory planned ahead, and without reuse. *Seconds*: CPU
+time of loading the device and of one inference on the machine that wrote this page. No size is
+reduced: where the file leaves its input open, the size is the one that the network was published
+with or a common one.
 
 ## Public files
 
@@ -35,7 +41,8 @@ Written by `tools/netgen.py` and, from darknet's topologies, by `tools/darknet2p
 
 
 def survey(args, files):
-    done = subprocess.run([args.program, "survey", "--cfg", "n%d" % args.n, "--seed", str(args.seed)] + files, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run([args.program, "survey", "--cfg", "n%d" % args.n, "--seed", str(args.seed)] + files,
+                          stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
         sys.exit("survey_networks.py: %s ended with status %d" % (args.program, done.returncode))
     return done.stdout
@@ -43,7 +50,8 @@ def survey(args, files):
 
 def generate(folder, script, arguments, name):
     path = os.path.join(folder, name)
-    done = subprocess.run([sys.executable, os.path.join(TOOLS, script)] + arguments + [path], stdout=subprocess.PIPE, text=True)
+    done = subprocess.run([sys.executable, os.path.join(TOOLS, script)] + arguments + [path],
+                          stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
         sys.exit("survey_networks.py: %s %s failed" % (script, " ".join(arguments)))
     return path

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Text of a terminal session as an SVG picture, for the documentation.
 
-Lines that begin with "$ " are shown as commands, failures in red. Reads standard input, writes FILE (temporary name, then rename).
+Lines that begin with "$ " are shown as commands, failures in red. Reads standard input, writes FILE (temporary name,
+then rename).
 """
 import argparse
 import html
@@ -29,14 +30,17 @@ def main():
     rows = []
     for line in sys.stdin.read().splitlines():
         kind = kind_of(line)
-        rows += [(kind, part) for part in textwrap.wrap(line, WIDTH, subsequent_indent="    ", drop_whitespace=False) or [""]]
+        rows += [(kind, part)
+                 for part in textwrap.wrap(line, WIDTH, subsequent_indent="    ", drop_whitespace=False) or [""]]
     height = LINE * len(rows) + 24
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="860" height="{height}" role="img" font-family="monospace" font-size="14">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="860" height="{height}" role="img" '
+        f'font-family="monospace" font-size="14">',
         f'<rect width="860" height="{height}" rx="6" fill="#1e1e1e"/>',
     ]
     for i, (kind, text) in enumerate(rows):
-        out.append(f'<text x="12" y="{LINE * (i + 1) + 8}" fill="{COLOURS[kind]}" xml:space="preserve">{html.escape(text)}</text>')
+        out.append(f'<text x="12" y="{LINE * (i + 1) + 8}" fill="{COLOURS[kind]}" '
+                   f'xml:space="preserve">{html.escape(text)}</text>')
     out.append("</svg>")
     temporary = f"{path}.tmp"
     try:

@@ -39,7 +39,7 @@ static npu_status check_window(const npu_pool *p) {
 /* Windows along one dimension; 0: none. */
 static uint32_t windows(uint32_t map, uint32_t before, uint32_t after, uint32_t k, uint32_t stride, bool ceil_mode) {
     uint32_t padded = map + before + after;
-    if (padded < k) { /* ceil mode has one window that hangs over the end, if the next one would begin beyond it */
+    if (padded < k) { /* ceil mode adds one window that exceeds the end, if the next one would begin beyond it */
         return ceil_mode && k - padded < stride ? 1 : 0;
     }
     uint32_t count = (padded - k) / stride + 1;
@@ -75,7 +75,7 @@ npu_status npu_pool_shape(const npu_pool *pool, uint32_t *ow, uint32_t *oh) {
     return NPU_OK;
 }
 
-/* Only windows that the edge of the map cuts have other factors than the whole window; one table serves all. */
+/* Only windows cut by the edge of the map have other factors than the whole window; one table serves all. */
 static bool needs_table(const npu_pool *p, uint32_t ow, uint32_t oh) {
     bool cut = p->pad_l != 0 || p->pad_t != 0 || (ow - 1) * p->stride_w + p->kw > p->in.w + p->pad_l ||
                (oh - 1) * p->stride_h + p->kh > p->in.h + p->pad_t;
@@ -177,7 +177,7 @@ static bool next_pool(npu_job *job, npu_task *task) {
 
 /* ---- checks ---- */
 
-/* The output that the caller describes. One that is larger than the windows reach has empty windows. */
+/* The output that the caller describes. If it is larger than the windows cover, some windows are empty. */
 static npu_status check_output(const npu_pool *p, uint32_t ow, uint32_t oh) {
     const npu_tensor *out = &p->out;
     if (p->in.layout != out->layout) {

@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 """INT8 form of the shapes detector, and what both forms find in pictures that training never saw.
 
-    evaluate_detector.py                 precision, recall and average precision at an overlap of 0.5: FP32 and INT8 on the CPU
+    evaluate_detector.py                 precision, recall and average precision at an overlap of 0.5: FP32 and INT8 on
+                                         the CPU
     evaluate_detector.py --device model  INT8 on a device instead
-    evaluate_detector.py --quantise      write detector.table, detector-int8.param and detector-int8.bin (tandem-net calibrate)
+    evaluate_detector.py --quantise      write detector.table, detector-int8.param and detector-int8.bin (tandem-net
+                                         calibrate)
     evaluate_detector.py --quantise --check   the same, only compared: exit 1 if any byte differs
 
 Needs NumPy, and tandem-net-model (make host).
@@ -50,10 +52,12 @@ def overlaps(box, others):
 
 
 def matches(found, wanted):
-    """found: [picture][(class, score, box)], wanted: [picture][(class, box)]. Best score first, over all pictures: (class, score, right); each wanted box counts once."""
+    """found: [picture][(class, score, box)], wanted: [picture][(class, box)]. Best score first, over all pictures:
+    (class, score, right); each wanted box counts once."""
     taken = [set() for _ in wanted]
     out = []
-    for score, image, kind, box in sorted(((s, -i, k, b) for i, rows in enumerate(found) for k, s, b in rows), reverse=True):
+    for score, image, kind, box in sorted(((s, -i, k, b) for i, rows in enumerate(found) for k, s, b in rows),
+                                          reverse=True):
         same = [j for j, (k, _) in enumerate(wanted[-image]) if k == kind and j not in taken[-image]]
         shares = overlaps(box, [wanted[-image][j][1] for j in same])
         right = len(same) > 0 and shares.max() >= 0.5
@@ -82,8 +86,10 @@ def read_labels(path):
 
 
 def detect(program, form, paths, threshold, device="cpu"):
-    text = run(program, "detect", *network(form), *PREP, "--threshold", str(threshold), "--device", device, "--json", "--image", *paths)
-    return [[(b["class"], b["score"], (b["x"], b["y"], b["w"], b["h"])) for b in json.loads(line)["boxes"]] for line in text.splitlines()]
+    text = run(program, "detect", *network(form), *PREP, "--threshold", str(threshold),
+               "--device", device, "--json", "--image", *paths)
+    return [[(b["class"], b["score"], (b["x"], b["y"], b["w"], b["h"])) for b in json.loads(line)["boxes"]]
+            for line in text.splitlines()]
 
 
 def measure(program, form, folder, threshold, device="cpu"):
@@ -95,9 +101,10 @@ def measure(program, form, folder, threshold, device="cpu"):
     right, total = sum(r for _, _, r in kept), sum(map(len, wanted))
     parts = []
     for kind in range(1, len(detector.NAMES) + 1):
-        parts.append(average_precision([r for r in found if r[0] == kind], sum(k == kind for rows in wanted for k, _ in rows)))
-    return {"pictures": len(labels), "objects": total, "found": len(kept), "right": right, "precision": right / max(1, len(kept)),
-            "recall": right / total, "map": sum(parts) / len(parts)}
+        parts.append(average_precision([r for r in found if r[0] == kind],
+                                       sum(k == kind for rows in wanted for k, _ in rows)))
+    return {"pictures": len(labels), "objects": total, "found": len(kept), "right": right,
+            "precision": right / max(1, len(kept)), "recall": right / total, "map": sum(parts) / len(parts)}
 
 
 def quantise(program, folder):
@@ -107,20 +114,23 @@ def quantise(program, folder):
         paths = sorted(os.path.join(pictures, name) for name in os.listdir(pictures) if name.endswith(".png"))
         outputs = ["detector.table", "detector-int8.param", "detector-int8.bin"]
         where = [os.path.join(folder, name) for name in outputs]
-        run(program, "calibrate", "--net", network("fp32")[0], "--bin", network("fp32")[1], *PREP, "--method", METHOD, "--table", where[0], "--out-param", where[1],
-            "--out-bin", where[2], "--optimise", "--image", *paths)
+        run(program, "calibrate", "--net", network("fp32")[0], "--bin", network("fp32")[1], *PREP, "--method", METHOD,
+            "--table", where[0], "--out-param", where[1], "--out-bin", where[2], "--optimise", "--image", *paths)
     return {name: open(path, "rb").read() for name, path in zip(outputs, where)}
 
 
 def main():
     ap = argparse.ArgumentParser(description="Quantise or measure the shapes detector.")
-    ap.add_argument("--program", default=os.path.join(HERE, "..", "..", "build", "host", "tandem-net-model"), help="tandem-net (default build/host/tandem-net-model)")
+    ap.add_argument("--program", default=os.path.join(HERE, "..", "..", "build", "host", "tandem-net-model"),
+                    help="tandem-net (default build/host/tandem-net-model)")
     ap.add_argument("--quantise", action="store_true", help="write the INT8 network")
     ap.add_argument("--check", action="store_true", help="with --quantise: only compare")
-    ap.add_argument("--device", default="cpu", choices=["cpu", "model", "rtl", "tandem"], help="where INT8 runs (default cpu)")
+    ap.add_argument("--device", default="cpu", choices=["cpu", "model", "rtl", "tandem"],
+                    help="where INT8 runs (default cpu)")
     ap.add_argument("--count", type=int, default=HELD_OUT[0], help="held-out pictures (default %d)" % HELD_OUT[0])
     ap.add_argument("--seed", type=int, default=HELD_OUT[1], help="their seed (default %d)" % HELD_OUT[1])
-    ap.add_argument("--threshold", type=float, default=0.4, help="least score for precision and recall (default 0.4, the network's)")
+    ap.add_argument("--threshold", type=float, default=0.4,
+                    help="least score for precision and recall (default 0.4, the network's)")
     args = ap.parse_args()
     if not os.access(args.program, os.X_OK):
         ap.error("--program %s: not there; make host builds it" % args.program)
@@ -137,8 +147,9 @@ def main():
         detector.write(folder, detector.picture_files(args.count, args.seed))
         for form, device in (("fp32", "cpu"), ("int8", args.device)):
             m = measure(args.program, form, folder, args.threshold, device)
-            print("%s on %-6s %d pictures, %d objects, %d found, %d right: precision %.2f %%, recall %.2f %%; mAP at 0.5: %.2f %%" % (
-                form, device, m["pictures"], m["objects"], m["found"], m["right"], 100 * m["precision"], 100 * m["recall"], 100 * m["map"]))
+            print("%s on %-6s %d pictures, %d objects, %d found, %d right: precision %.2f %%, recall %.2f %%; "
+                  "mAP at 0.5: %.2f %%" % (form, device, m["pictures"], m["objects"], m["found"],
+                                           m["right"], 100 * m["precision"], 100 * m["recall"], 100 * m["map"]))
     return 0
 
 

@@ -1,12 +1,14 @@
 #!/usr/bin/python3
 """Train the shapes detector and write the files of this folder; see README.md.
 
-    train_detector.py                     train and write detector.param, detector.bin and the pictures (minutes on one core)
+    train_detector.py                     train and write detector.param, detector.bin and the pictures (minutes on one
+                                          core)
     train_detector.py --check             train again and compare: exit 1 if any committed byte differs
-    train_detector.py --pictures DIR --count K [--seed S]   only make pictures with labels: DIR/000.png ... and DIR/labels.txt
+    train_detector.py --pictures DIR --count K [--seed S]   only make pictures with labels: DIR/000.png ... and
+                                                            DIR/labels.txt
 
-Needs NumPy. The pictures are drawn in integers from a seed. The training is reproducible bit for bit: as for the digits network, whose functions it uses, everything is rounded to grids on
-which matrix products are exact in binary64.
+Needs NumPy. The pictures are drawn in integers from a seed. The training is reproducible bit for bit: as for the digits
+network, whose functions it uses, everything is rounded to grids on which matrix products are exact in binary64.
 """
 import argparse
 import math
@@ -33,7 +35,8 @@ ANCHORS = (16, 32)  # side of the one anchor box of each head
 LIMIT = 23  # larger boxes belong to the second head
 G_BITS, W_BITS = digits.G_BITS, digits.W_BITS
 
-# name, input channels, output channels, kernel, stride, padding, ReLU; head1 reads the output of conv4, head2 that of conv5
+# name, input channels, output channels, kernel, stride, padding, ReLU; head1 reads the output of conv4, head2 that of
+# conv5
 LAYERS = [
     ("conv1", 1, 8, 3, 2, 1, True),
     ("conv2", 8, 16, 3, 2, 1, True),
@@ -119,14 +122,16 @@ def png(image):
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
     rows = b"".join(b"\0" + row.tobytes() for row in image)
-    stored = b"\x78\x01\x01" + struct.pack("<HH", len(rows), len(rows) ^ 0xFFFF) + rows + struct.pack(">I", zlib.adler32(rows))
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", image.shape[1], image.shape[0], 8, 0, 0, 0, 0)) + chunk(b"IDAT", stored) + chunk(
-        b"IEND", b"")
+    stored = (b"\x78\x01\x01" + struct.pack("<HH", len(rows), len(rows) ^ 0xFFFF) +
+              rows + struct.pack(">I", zlib.adler32(rows)))
+    header = struct.pack(">IIBBBBB", image.shape[1], image.shape[0], 8, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", stored) + chunk(b"IEND", b"")
 
 
 def labels_text(names, boxes):
     """A line for each box: file, class (from 1, as the network's), x y w h in pixels, name of the class."""
-    return "".join("%s %d %d %d %d %d %s\n" % (name, b[0] + 1, *b[1:], NAMES[b[0]]) for name, rows in zip(names, boxes) for b in rows).encode()
+    return "".join("%s %d %d %d %d %d %s\n" % (name, b[0] + 1, *b[1:], NAMES[b[0]])
+                   for name, rows in zip(names, boxes) for b in rows).encode()
 
 
 def picture_files(count, seed):
@@ -182,7 +187,8 @@ def sigmoid(x):
 
 
 def head_gradient(z, t):
-    """Derivative of the loss by the head's output: cross entropy everywhere, squared error for the logarithms of width and height."""
+    """Derivative of the loss by the head's output: cross entropy everywhere, squared error for the logarithms of width
+    and height."""
     p = sigmoid(z)
     there = t[..., 4:5]
     d = (p - t) * there
@@ -235,7 +241,8 @@ class Net:
             grads[2 * i + 1] = dz.sum(axis=0) / len(x)
             if i > 0:
                 source = SOURCE.get(name, LAYERS[i - 1][0])
-                d[source] = d.get(source, 0.0) + digits.grid(digits.col2im(dz @ ps[2 * i].T, shape, k, s, p, oh, ow), G_BITS)
+                d[source] = d.get(source, 0.0) + digits.grid(
+                    digits.col2im(dz @ ps[2 * i].T, shape, k, s, p, oh, ow), G_BITS)
         loss = sum(float(np.abs(d[h]).sum()) for h in ("head1", "head2")) / len(x)
         return grads, loss
 
@@ -259,7 +266,8 @@ def train(log=None):
             print("epoch %d: %.3f" % (epoch + 1, sum(losses) / len(losses)), file=log, flush=True)
     out = []
     for (_, ic, oc, k, _, _, _), w, b in zip(LAYERS, net.rounded()[0::2], net.rounded()[1::2]):
-        out.append((np.ascontiguousarray(w.reshape(k, k, ic, oc).transpose(3, 2, 0, 1)).astype(np.float32), b.astype(np.float32)))
+        out.append((np.ascontiguousarray(w.reshape(k, k, ic, oc).transpose(3, 2, 0, 1)).astype(np.float32),
+                    b.astype(np.float32)))
     return out
 
 
@@ -271,7 +279,8 @@ def param():
     for name, ic, oc, k, s, p, relu in LAYERS:
         source = {"head1": "relu4_a", "conv5": "relu4_b", "head2": "relu5"}.get(name, blob)
         pad = " 4=%d" % p if p else ""
-        body.append("Convolution              %-12s 1 1 %s %s 0=%d 1=%d 3=%d%s 5=1 6=%d" % (name, source, name, oc, k, s, pad, oc * ic * k * k))
+        body.append("Convolution              %-12s 1 1 %s %s 0=%d 1=%d 3=%d%s 5=1 6=%d" %
+                    (name, source, name, oc, k, s, pad, oc * ic * k * k))
         blob, blobs = name, blobs + 1
         if relu:
             blob = name.replace("conv", "relu")
@@ -281,8 +290,9 @@ def param():
             body.append("Split                    split4       1 2 relu4 relu4_a relu4_b")
             blobs += 2
     # classes, boxes of a cell, score and overlap to keep, anchors, their numbers for each head, pixels of a cell
-    body.append("Yolov3DetectionOutput    boxes        2 1 head1 head2 boxes 0=%d 1=1 2=0.400000 3=0.450000 -23304=4,%d.0,%d.0,%d.0,%d.0 -23305=2,0.0,1.0 -23306=2,8.0,16.0"
-                % (len(NAMES), ANCHORS[0], ANCHORS[0], ANCHORS[1], ANCHORS[1]))
+    body.append("Yolov3DetectionOutput    boxes        2 1 head1 head2 boxes 0=%d 1=1 2=0.400000 3=0.450000 "
+                "-23304=4,%d.0,%d.0,%d.0,%d.0 -23305=2,0.0,1.0 -23306=2,8.0,16.0" % (
+                    len(NAMES), ANCHORS[0], ANCHORS[0], ANCHORS[1], ANCHORS[1]))
     return ("7767517\n%d %d\n" % (len(body), blobs + 1) + "\n".join(body) + "\n").encode()
 
 
@@ -318,7 +328,9 @@ def main():
     ap.add_argument("--check", action="store_true", help="train again and compare with the files here")
     ap.add_argument("--pictures", metavar="DIR", help="only write pictures and labels.txt into DIR")
     ap.add_argument("--count", type=int, default=100, metavar="K", help="how many (default 100)")
-    ap.add_argument("--seed", type=int, default=1, metavar="S", help="their seed (default 1); %d and %d are those of training and of pictures/" % (SEED, SHIPPED_SEED))
+    ap.add_argument("--seed", type=int, default=1, metavar="S",
+                    help="their seed (default 1); %d and %d are those of training and of pictures/" %
+                    (SEED, SHIPPED_SEED))
     args = ap.parse_args()
     if args.count < 1 or not 0 <= args.seed < 1 << 32:
         ap.error("--count must be at least 1, --seed 0..2^32-1")

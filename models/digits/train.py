@@ -7,9 +7,10 @@
 
 Needs NumPy; training also needs scikit-learn for its bundled copy of the UCI digits.
 
-The training is reproducible bit for bit on any machine: weights, activations and gradients are rounded to multiples of a power of two that is coarse
-enough for every matrix product to be exact in binary64, so neither the BLAS library nor the number of threads nor the order of additions matters.
-Nothing else but correctly rounded operations (+ - * / sqrt) is used; the exponential is built from squarings.
+The training is reproducible bit for bit on any machine: weights, activations and gradients are rounded to multiples of
+a power of two that is coarse enough for every matrix product to be exact in binary64, so neither the BLAS library nor
+the number of threads nor the order of additions matters. Nothing else but correctly rounded operations (+ - * / sqrt)
+is used; the exponential is built from squarings.
 """
 import argparse
 import os
@@ -52,7 +53,8 @@ def load_split():
 
 def write_images(pixels, labels):
     """UCI's own text form: 64 pixels and the class, separated by commas, one image a line."""
-    return "".join(",".join(str(v) for v in row) + "," + str(label) + "\n" for row, label in zip(pixels, labels)).encode()
+    return "".join(",".join(str(v) for v in row) + "," + str(label) + "\n"
+                   for row, label in zip(pixels, labels)).encode()
 
 
 def read_images(path):
@@ -145,7 +147,8 @@ class Net:
             m += 0.1 * g
             v *= 0.999
             v += 0.001 * (g * g)
-            p -= rate * ((m / (1.0 - self.c1)) / (np.sqrt(v / (1.0 - self.c2)) + 1e-8) + (decay * p if p.ndim == 2 else 0.0))
+            p -= rate * ((m / (1.0 - self.c1)) / (np.sqrt(v / (1.0 - self.c2)) + 1e-8) +
+                         (decay * p if p.ndim == 2 else 0.0))
 
 
 def train(pixels, labels):
@@ -161,14 +164,16 @@ def train(pixels, labels):
             net.step(net.gradients(images[pick], labels[pick]), rate, 0.01)
     out = []
     for (_, ic, oc, k, _, _, _), w, b in zip(LAYERS, net.rounded()[0::2], net.rounded()[1::2]):
-        out.append((np.ascontiguousarray(w.reshape(k, k, ic, oc).transpose(3, 2, 0, 1)).astype(np.float32), b.astype(np.float32)))
+        out.append((np.ascontiguousarray(w.reshape(k, k, ic, oc).transpose(3, 2, 0, 1)).astype(np.float32),
+                    b.astype(np.float32)))
     return out
 
 
 # ---- inference as network/ does it, operation for operation in binary32 ----
 
 def conv_fp32(x, w, b, s, p):
-    """x [n][c][h][w]. Bias first, then one product after the other in the order input channel, kernel row, kernel column."""
+    """x [n][c][h][w]. Bias first, then one product after the other in the order input channel, kernel row, kernel
+    column."""
     n, ic, h, wd = x.shape
     oc, _, kh, kw = w.shape
     xp = np.pad(x, ((0, 0), (0, 0), (p, p), (p, p)))
@@ -196,7 +201,8 @@ def conv_int8(x, q, b, wscale, bscale, s, p):
     acc = np.zeros((n, oc, oh, ow), dtype=np.int64)
     for ky in range(kh):
         for kx in range(kw):
-            acc += np.einsum("nchw,oc->nohw", xq[:, :, ky:ky + s * oh:s, kx:kx + s * ow:s], q[:, :, ky, kx].astype(np.int64))
+            acc += np.einsum("nchw,oc->nohw", xq[:, :, ky:ky + s * oh:s, kx:kx + s * ow:s],
+                             q[:, :, ky, kx].astype(np.int64))
     oscale = np.float32(1.0) / (bscale * wscale)
     return acc.astype(np.float32) * oscale[None, :, None, None] + b[None, :, None, None]
 
@@ -232,7 +238,8 @@ def quantise_model(model, calib):
     out = []
     for (w, b), x in zip(model, blobs):
         absmax = np.abs(w).reshape(len(w), -1).max(axis=1)
-        wscale = np.where(absmax > 0, np.float32(127) / np.where(absmax > 0, absmax, np.float32(1)), np.float32(0)).astype(np.float32)
+        wscale = np.where(absmax > 0, np.float32(127) / np.where(absmax > 0, absmax, np.float32(1)),
+                          np.float32(0)).astype(np.float32)
         bscale = np.float32(127) / np.float32(np.abs(x).max())
         out.append((quantise(w, wscale[:, None, None, None]), b, wscale, bscale))
     return out
@@ -247,7 +254,8 @@ def param_fp32():
     for name, ic, oc, k, s, p, relu in LAYERS:
         size = oc * ic * k * k
         pad = " 4=%d" % p if p else ""
-        body.append("Convolution      %-10s 1 1 %s %s 0=%d 1=%d 3=%d%s 5=1 6=%d" % (name, blob, name, oc, k, s, pad, size))
+        body.append("Convolution      %-10s 1 1 %s %s 0=%d 1=%d 3=%d%s 5=1 6=%d" %
+                    (name, blob, name, oc, k, s, pad, size))
         blob = name
         if relu:
             relu_name = name.replace("conv", "relu")
@@ -264,7 +272,8 @@ def param_int8():
     for name, ic, oc, k, s, p, relu in LAYERS:
         size = (size + 2 * p - k) // s + 1
         out = name + "_" + name.replace("conv", "relu") if relu else name
-        text = "Convolution              %-24s 1 1 %s %s -23330=4,3,%d,%d,%d 0=%d 1=%d" % (name, blob, out, size, size, oc, oc, k)
+        text = ("Convolution              %-24s 1 1 %s %s -23330=4,3,%d,%d,%d 0=%d 1=%d" %
+                (name, blob, out, size, size, oc, oc, k))
         text += (" 3=%d" % s if s != 1 else "") + (" 4=%d" % p if p else "")
         text += " 5=1 6=%d 8=2" % (oc * ic * k * k) + (" 9=1" if relu else "")
         body.append(text)
@@ -274,7 +283,8 @@ def param_int8():
 
 
 def bin_fp32(model):
-    return b"".join(struct.pack("<I", TAG_FP32) + w.astype("<f4").tobytes() + b.astype("<f4").tobytes() for w, b in model)
+    return b"".join(struct.pack("<I", TAG_FP32) + w.astype("<f4").tobytes() + b.astype("<f4").tobytes()
+                    for w, b in model)
 
 
 def bin_int8(model):

@@ -9,10 +9,11 @@ tandem.check_axi the rules of AXI4 and AXI4-Lite on a port in a waveform file
 """
 
 from . import model
-from ._core import COUNTERS, DDR_BASE, REGISTERS, Device, DeviceError, Divergence, DriverError, Error, Network, draw, rtl_builds, test_seed
+from ._core import (COUNTERS, DDR_BASE, REGISTERS, Device, DeviceError, Divergence, DriverError, Error, Network, draw,
+                    rtl_builds, test_seed)
 from .wave import Changes, Fst, Signal, axi_ports, check_axi
 
 __all__ = [
-    "COUNTERS", "DDR_BASE", "REGISTERS", "Changes", "Device", "DeviceError", "Divergence", "DriverError", "Error", "Fst", "Network", "Signal", "axi_ports",
-    "check_axi", "draw", "model", "rtl_builds", "test_seed",
+    "COUNTERS", "DDR_BASE", "REGISTERS", "Changes", "Device", "DeviceError", "Divergence", "DriverError",
+    "Error", "Fst", "Network", "Signal", "axi_ports", "check_axi", "draw", "model", "rtl_builds", "test_seed",
 ]

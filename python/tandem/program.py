@@ -1,4 +1,5 @@
-"""The program of any design from Python: its tests and knobs, a case, what came of it, tensor logs as arrays (docs/python.md).
+"""The program of any design from Python: its tests and knobs, a case, what came of it, tensor logs as arrays
+(docs/python.md).
 
     p = Program("build/axi_copy/d128-tap/tandem")
     result = p.run("axi_copy", seed=7, bus="hostile", copies=8)
@@ -41,17 +42,21 @@ class Program:
 
     def _call(self, *words):
         try:
-            done = subprocess.run([str(self.path.absolute()), *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            done = subprocess.run([str(self.path.absolute()), *map(str, words)],
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True)
         except OSError as err:
             raise ProgramError(f"{self.path}: {err.strerror}") from None
         if done.returncode not in (0, 1):
             raise ProgramError((done.stderr.strip() or f"{self.path}: exit status {done.returncode}").splitlines()[-1])
         return done.returncode, done.stdout
 
-    def run(self, test, seed=None, run_seed=1, count=1, dump=False, report=None, wave=None, case_dir="build/cases", **knobs):
-        """Cases of a test: the one of `seed`, or `count` of a run. dump: with tensor logs (one case). report, wave: folder, file."""
+    def run(self, test, seed=None, run_seed=1, count=1, dump=False, report=None,
+            wave=None, case_dir="build/cases", **knobs):
+        """Cases of a test: the one of `seed`, or `count` of a run. dump: with tensor logs (one case). report, wave:
+        folder, file."""
         chosen = ["--run-seed", run_seed, "--count", count] if seed is None else ["--seed", seed]
-        return self._execute(["test", test, *chosen, *(f"{k}={v}" for k, v in knobs.items()), "--case-dir", case_dir], dump, report, wave)
+        return self._execute(["test", test, *chosen, *(f"{k}={v}" for k, v in knobs.items()), "--case-dir", case_dir],
+                             dump, report, wave)
 
     def repro(self, case, dump=False, report=None, wave=None):
         """A stored case again."""

@@ -2,11 +2,13 @@
 
 Fixtures, all from the seed of the case:
 
-tandem    a Device, RTL and golden model compared unless the command line says otherwise; closed with its end-of-simulation checks
+tandem    a Device, RTL and golden model compared unless the command line says otherwise; closed with its
+          end-of-simulation checks
 device    a function that opens further devices of the same build: device("model"), device(bus="slow")
 seed      the seed, an integer of 64 bits
 rng       a numpy.random.Generator of this seed
-knob      knob("k", 1, 7) or knob("act", ["none", "relu"]): a value drawn from the seed and its name, unless the command line pins it
+knob      knob("k", 1, 7) or knob("act", ["none", "relu"]): a value drawn from the seed and its name, unless the command
+          line pins it
 
 The program tandem-python (tandem/testcase.py) runs them as jobs of a regression; with pytest itself:
 
@@ -65,7 +67,8 @@ class Failure:
         self.cycle = getattr(error, "cycle", None)
         self.text = getattr(error, "text", None) or str(error)
         self.trace = report.longreprtext
-        self.failed = isinstance(error, (AssertionError, package.DeviceError, package.DriverError, pytest.fail.Exception))
+        self.failed = isinstance(error,
+                                 (AssertionError, package.DeviceError, package.DriverError, pytest.fail.Exception))
         if self.signature is None:
             self.signature = "%s: %s: %s" % (test, self.function, type(error).__name__)
         lines = [line for line in self.text.splitlines() if line.strip()]
@@ -145,13 +148,15 @@ class Plugin:
     def value_of(self, case, name, values):
         """The pinned value, else a draw from the stream of this name."""
         if not re.fullmatch("[a-z][a-z0-9_]*", name) or name in RESERVED:
-            raise Refused("knob %r: expected a name of small letters, digits and _, other than %s" % (name, ", ".join(RESERVED)))
+            raise Refused("knob %r: expected a name of small letters, digits and _, other than %s" %
+                          (name, ", ".join(RESERVED)))
         choices = list(values[0]) if len(values) == 1 else None
         if choices is None and len(values) != 2:
             raise Refused("knob %s: expected the lowest and the highest value, or a list" % name)
         text = self.setup.pins.get(name)
         if text is None:
-            return choices[package.draw(case.seed, name, 0, len(choices) - 1)] if choices else package.draw(case.seed, name, *values)
+            return (choices[package.draw(case.seed, name, 0, len(choices) - 1)]
+                    if choices else package.draw(case.seed, name, *values))
         self.pinned.add(name)
         if choices:
             named = {str(c): c for c in choices}
@@ -198,13 +203,15 @@ class Plugin:
                 self.trouble = self.trouble or str(call.excinfo.value)
             self.failure = Failure(self.test or Path(item.path).stem, item, call, report)
         elif report.skipped:  # nothing is left out in silence
-            self.trouble = self.trouble or "%s: skipped: %s" % (item.originalname, call.excinfo.value if call.excinfo else report.longreprtext)
+            self.trouble = self.trouble or "%s: skipped: %s" % (
+                item.originalname, call.excinfo.value if call.excinfo else report.longreprtext)
         elif report.when == "call" and report.passed:
             self.passed += 1
 
     def pytest_collectreport(self, report):
         if report.failed:
-            self.trouble = self.trouble or "cannot be collected: " + report.longreprtext.strip().splitlines()[-1].removeprefix("E").strip()
+            self.trouble = (self.trouble or "cannot be collected: " +
+                            report.longreprtext.strip().splitlines()[-1].removeprefix("E").strip())
 
 
 # ---- pytest -p tandem.pytest_plugin ----
@@ -213,7 +220,8 @@ def pytest_addoption(parser):
     group = parser.getgroup("tandem")
     group.addoption("--cfg", default="n4", choices=["n4", "n8", "n16", "n32"], help="mesh size (n4)")
     group.addoption("--kind", default="fast", help="kind of build (fast)")
-    group.addoption("--device", default="tandem", choices=["model", "rtl", "tandem"], help="what the fixture tandem opens (tandem)")
+    group.addoption("--device", default="tandem", choices=["model", "rtl", "tandem"],
+                    help="what the fixture tandem opens (tandem)")
     group.addoption("--run-seed", default="1", help="seed of the run (1)")
     group.addoption("--index", type=int, default=0, help="first case (0)")
     group.addoption("--cases", type=int, default=1, help="how many cases (1)")
@@ -228,12 +236,14 @@ class _ByFile(Plugin):
         get = config.getoption
         pins = dict(pin.split("=", 1) if "=" in pin else (pin, "") for pin in get("pin"))
         super().__init__(Setup(int(get("cfg")[1:]), get("kind"), get("device"), [], pins))
-        self.run_seed, self.first, self.count_of, self.one = int(get("run_seed"), 0), get("index"), get("cases"), get("seed")
+        self.run_seed, self.first = int(get("run_seed"), 0), get("index")
+        self.count_of, self.one = get("cases"), get("seed")
 
     def pytest_generate_tests(self, metafunc):
         test = "python-" + Path(metafunc.definition.path).stem
         one = [(0, int(self.one, 0))] if self.one is not None else None
-        cases = one or [(i, package.test_seed(self.run_seed, test, i)) for i in range(self.first, self.first + self.count_of)]
+        cases = one or [(i, package.test_seed(self.run_seed, test, i))
+                        for i in range(self.first, self.first + self.count_of)]
         metafunc.parametrize("tandem_case", cases, indirect=True, ids=["%d-0x%016x" % case for case in cases])
 
     def pytest_collection_modifyitems(self, items):

@@ -1,6 +1,7 @@
 """The program tandem-python: testcases in Python as jobs of a regression (docs/python.md, "Testcases in Python").
 
-It speaks as the program `tandem` does: test NAME and repro FILE, the same options, result file, stored cases and exit status (0 passed, 1 failed, 2 bad input).
+It speaks as the program `tandem` does: test NAME and repro FILE, the same options, result file, stored cases and exit
+status (0 passed, 1 failed, 2 bad input).
 """
 
 import argparse
@@ -44,21 +45,27 @@ def number(text):
 
 
 def parse(argv):
-    parser = argparse.ArgumentParser(prog="tandem-python", description="Testcases in Python on the NPU (docs/python.md).",
+    parser = argparse.ArgumentParser(prog="tandem-python",
+                                     description="Testcases in Python on the NPU (docs/python.md).",
                                      epilog="Exit status: 0 passed, 1 failed, 2 bad input.", allow_abbrev=False)
-    parser.add_argument("command", choices=["test", "repro", "list"], help="cases of a test, one stored case, or what tests there are")
+    parser.add_argument("command", choices=["test", "repro", "list"],
+                        help="cases of a test, one stored case, or what tests there are")
     parser.add_argument("what", nargs="?", help="test: NAME of testcases/npu/python/NAME.py; repro: a case file")
     parser.add_argument("pins", nargs="*", metavar="knob=value", help="a pinned knob is not drawn")
-    parser.add_argument("--device", default="tandem", choices=["model", "rtl", "tandem"], help="what the fixture tandem opens")
+    parser.add_argument("--device", default="tandem", choices=["model", "rtl", "tandem"],
+                        help="what the fixture tandem opens")
     parser.add_argument("--run-seed", type=number, default=1, metavar="R", help="cases of run R (1)")
     parser.add_argument("--index", type=number, default=0, metavar="I", help="first case (0)")
-    parser.add_argument("--count", type=number, default=1, metavar="K", help="cases I .. I+K-1, up to the first failure (1)")
+    parser.add_argument("--count", type=number, default=1, metavar="K",
+                        help="cases I .. I+K-1, up to the first failure (1)")
     parser.add_argument("--seed", type=number, metavar="S", help="the case of this seed")
     parser.add_argument("--result", metavar="F", help="write outcome, signature, message, cycles, trace_hash, case")
-    parser.add_argument("--case-dir", default="build/cases", metavar="D", help="store the case of a failure there (build/cases)")
+    parser.add_argument("--case-dir", default="build/cases", metavar="D",
+                        help="store the case of a failure there (build/cases)")
     parser.add_argument("--wave", metavar="F", help="FST waveform of the whole run (a build with tracing, one case)")
     parser.add_argument("--fail-wave", metavar="F", help="FST waveform of a failing case, which is run again for it")
-    parser.add_argument("--report", metavar="DIR", help="after a failure: run it again and write all there is to know into this folder")
+    parser.add_argument("--report", metavar="DIR",
+                        help="after a failure: run it again and write all there is to know into this folder")
     parser.add_argument("--quiet", action="store_true", help="print nothing when all is well")
     for name in ("--cfg", "--kind", "--folder", "--build"):  # said by the program, not by its user
         parser.add_argument(name, required=True, help=argparse.SUPPRESS)
@@ -89,7 +96,8 @@ def show_list(folder):
 # ---- stored cases ----
 
 def case_text(name, cfg, failure):
-    rows = [("test", "python-" + name), ("cfg", cfg), ("seed", "0x%016x" % failure.case.seed), ("function", failure.function)]
+    rows = [("test", "python-" + name), ("cfg", cfg), ("seed", "0x%016x" % failure.case.seed),
+            ("function", failure.function)]
     return "".join("%s=%s\n" % row for row in rows + sorted(failure.case.knobs.items()))
 
 
@@ -147,7 +155,8 @@ def traced_build(o):
 
 
 def run_again(o, name, path, failure, wave):
-    """The failing case with a waveform, if a build can write one. (why there is none or None, failure of the second run or None, build)"""
+    """The failing case with a waveform, if a build can write one. (why there is none or None, failure of the second run
+    or None, build)"""
     from .pytest_plugin import Setup
     build = traced_build(o)
     if o.device == "model":
@@ -155,7 +164,8 @@ def run_again(o, name, path, failure, wave):
     if build is None:
         return "no build with tracing is in the package: make python CFG=%s KIND=tap" % o.cfg, None, None
     pins = {key: str(value) for key, value in failure.case.knobs.items()}
-    again = run(Setup(int(o.cfg[1:]), build, o.device, [(failure.case.index, failure.case.seed)], pins, failure.function, str(wave)), name, path, quietly=True)
+    again = run(Setup(int(o.cfg[1:]), build, o.device, [(failure.case.index, failure.case.seed)],
+                      pins, failure.function, str(wave)), name, path, quietly=True)
     if not os.path.exists(wave):
         return "the second run left none", again.failure, build
     return None, again.failure, build
@@ -171,7 +181,8 @@ def report_failure(o, name, path, plugin, result):
     """Lines for people, the stored case, the waveform, the report; their paths go into the result."""
     failure = plugin.failure
     text = case_text(name, o.cfg, failure)
-    case = o.what if o.command == "repro" else os.path.join(o.case_dir, "python-%s-%s-%016x.case" % (name, o.cfg, failure.case.seed))
+    case = o.what if o.command == "repro" else os.path.join(o.case_dir, "python-%s-%s-%016x.case" %
+                                                            (name, o.cfg, failure.case.seed))
     if o.command == "test":
         try:
             os.makedirs(o.case_dir, exist_ok=True)
@@ -198,7 +209,8 @@ def report_failure(o, name, path, plugin, result):
             result["wave"] = o.fail_wave
     if o.report:
         from . import failure_report
-        wave = failure_report.write_folder(o, name, plugin, text, again, lambda file: run_again(o, name, path, failure, file))
+        wave = failure_report.write_folder(o, name, plugin, text, again,
+                                           lambda file: run_again(o, name, path, failure, file))
         if wave:
             result["wave"] = wave
 
@@ -220,7 +232,8 @@ def execute(o, result):
         cases = [(0, seed)]
     else:
         name = o.what
-        cases = [(0, o.seed)] if o.seed is not None else [(i, _core.test_seed(o.run_seed, "python-" + name, i)) for i in range(o.index, o.index + o.count)]
+        cases = [(0, o.seed)] if o.seed is not None else [(i, _core.test_seed(o.run_seed, "python-" + name, i))
+                                                          for i in range(o.index, o.index + o.count)]
     path = testcases(o.folder).get(name)
     if path is None:
         raise Trouble("%s: no such testcase (expected one of %s)" % (name, " ".join(testcases(o.folder))))
@@ -233,7 +246,8 @@ def execute(o, result):
         raise Trouble(plugin.trouble)
     if plugin.failure is None:
         if not o.quiet:
-            print("PASS test=python-%s cfg=%s device=%s cases=%d cycles=%d hash=%016x" % (name, o.cfg, o.device, len(cases), plugin.cycles, plugin.trace_hash))
+            print("PASS test=python-%s cfg=%s device=%s cases=%d cycles=%d hash=%016x" %
+                  (name, o.cfg, o.device, len(cases), plugin.cycles, plugin.trace_hash))
         return 0
     result.update(outcome="fail", signature=plugin.failure.signature, message=plugin.failure.message)
     report_failure(o, name, path, plugin, result)

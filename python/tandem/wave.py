@@ -22,8 +22,9 @@ class Signal(NamedTuple):
 class Changes(NamedTuple):
     """The changes of a signal; values[i] holds from times[i] on.
 
-    times: uint64, units of the file. values, unknown: unsigned integers as wide as the signal needs (8, 16, 32, 64 bits; wider signals have a second
-    dimension of uint64 words, lowest word first). A bit that is x or z is 1 in unknown and 0 in values.
+    times: uint64, units of the file. values, unknown: unsigned integers as wide as the signal needs (8, 16, 32, 64
+    bits; wider signals have a second dimension of uint64 words, lowest word first). A bit that is x or z is 1 in
+    unknown and 0 in values.
     """
 
     times: np.ndarray
@@ -31,7 +32,8 @@ class Changes(NamedTuple):
     unknown: np.ndarray
 
     def at(self, times):
-        """The values that hold at these times (a number or an array). A time before the first change is an IndexError."""
+        """The values that hold at these times (a number or an array). A time before the first change is an
+        IndexError."""
         index = np.searchsorted(self.times, np.asarray(times, dtype=np.uint64), side="right")
         if np.any(index == 0):
             raise IndexError("at: the signal has no value yet at this time")
@@ -90,12 +92,14 @@ class Fst:
 
 
 def check_axi(path, prefix=None, **options):
-    """The rules of AXI4 and AXI4-Lite on a port in an FST or VCD file (docs/axi-check.md): a dict with errors, warnings, violations, stats.
+    """The rules of AXI4 and AXI4-Lite on a port in an FST or VCD file (docs/axi-check.md): a dict with errors,
+    warnings, violations, stats.
 
-    prefix: the port (scope, beginning of its signals' names, or both); not needed where there is one. Options as of `tandem axi-check`:
-    side ("master", "slave"), protocol ("lite", "axi4"), clock, reset, reset_level (0, 1), first, last (cycles), running, at_rest, open_end, npu_rules,
-    project (dict: rule to True or a number), ranges (list of (base, bytes)), severity (dict: rule to "off", "note", "warning", "error"), max_waits,
-    strict, error_data_x, notes, most (violations that are listed, 100).
+    prefix: the port (scope, beginning of its signals' names, or both); not needed where there is one. Options as of
+    `tandem axi-check`: side ("master", "slave"), protocol ("lite", "axi4"), clock, reset, reset_level (0, 1), first,
+    last (cycles), running, at_rest, open_end, npu_rules, project (dict: rule to True or a number), ranges (list of
+    (base, bytes)), severity (dict: rule to "off", "note", "warning", "error"), max_waits, strict, error_data_x, notes,
+    most (violations that are listed, 100).
 
     Error: no such port, no clock, a damaged file ... TypeError, ValueError: options.
     """

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """make hang-bugs: an NPU with bugs that hang, each behind a plusarg; the report must name the unit that has the bug.
 
-hang_bugs.py [--program FILE] [--keep] [BUG ...]: FILE is a tandem built with tests/hang_bugs.patch; without it a copy of the tree is built. Each bug runs twice:
-without the checks of the units, when only the report can find it, and with them, when a check of the right unit may come first. Exit status 1 when another unit is
-blamed.
+hang_bugs.py [--program FILE] [--keep] [BUG ...]: FILE is a tandem built with tests/hang_bugs.patch; without it a copy
+of the tree is built. Each bug runs twice: without the checks of the units, when only the report can find it, and with
+them, when a check of the right unit may come first. Exit status 1 when another unit is blamed.
 """
 import argparse
 import os
@@ -48,7 +48,8 @@ CHECKS = {"gemm_slot": "npu_regs"}
 
 
 def build(folder):
-    files = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
+    files = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                           cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
     for name in filter(None, files.decode().split("\0")):
         if os.path.isfile(os.path.join(ROOT, name)):
             os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
@@ -62,9 +63,11 @@ def build(folder):
 
 def signature(program, case, bug, folder, options):
     result = os.path.join(folder, bug + ".result")
-    done = subprocess.run([program, "test"] + case + ["--plusarg", "+bug_" + bug] + options + ["--case-dir", folder, "--result", result], stdout=subprocess.PIPE,
+    done = subprocess.run([program, "test"] + case + ["--plusarg", "+bug_" + bug] + options +
+                          ["--case-dir", folder, "--result", result], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
-    found = re.search(r"^signature=(.*)$", open(result, encoding="utf-8").read(), re.M) if os.path.exists(result) else None
+    found = (re.search(r"^signature=(.*)$", open(result, encoding="utf-8").read(), re.M)
+             if os.path.exists(result) else None)
     return done.returncode, found[1] if found else "", done.stdout
 
 
@@ -80,7 +83,8 @@ def main():
         program = os.path.abspath(args.program) if args.program else build(folder)
         for bug in bugs:
             want, case = BUGS[bug]
-            for options, pattern in ((["--no-checks"], rf"(watchdog:hang|reg:timeout):{want}"), ([], rf"(watchdog:hang|reg:timeout):{want}|unit:{CHECKS.get(want, want)}:.*")):
+            for options, pattern in ((["--no-checks"], rf"(watchdog:hang|reg:timeout):{want}"),
+                                     ([], rf"(watchdog:hang|reg:timeout):{want}|unit:{CHECKS.get(want, want)}:.*")):
                 status, got, out = signature(program, case, bug, folder, options)
                 good = status == 1 and re.fullmatch(pattern, got) is not None
                 right += good

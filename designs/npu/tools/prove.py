@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """Proofs about the RTL with the SAT solver of Yosys (docs/proofs.md).
 
-One line for each proof: proven, COUNTEREXAMPLE with the values, or not finished. Before a claim with a condition is proven, a case that meets the condition is
-looked for, so that no claim holds because nothing is left to check. With each proof go deliberately wrong copies of the RTL, which must be refuted.
-Exit status: 0 all as it must be, 1 not, 2 usage."""
+One line for each proof: proven, COUNTEREXAMPLE with the values, or not finished. Before a claim with a condition is
+proven, a case that meets the condition is looked for, so that no claim holds because nothing is left to check. With
+each proof go deliberately wrong copies of the RTL, which must be refuted. Exit status: 0 all as it must be, 1 not, 2
+usage."""
 
 import argparse
 import fnmatch
@@ -42,7 +43,8 @@ def sources_with_bug(bug, folder):
 
 def yosys(script, cwd, timeout):
     """Output of Yosys, or None when the time was over. The child is ended by its own number and by nothing else."""
-    proc = subprocess.Popen(["nice", "-n", "10", "yosys", "-Q", "-T", "-s", "-"], cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    proc = subprocess.Popen(["nice", "-n", "10", "yosys", "-Q", "-T", "-s", "-"],
+                            cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         out, _ = proc.communicate("\n".join(script) + "\n", timeout=timeout)
     except subprocess.TimeoutExpired:
@@ -84,7 +86,8 @@ def attempt(proof, bug, timeout):
     head, _, result = out.rpartition("==== proof")
     if proof.model and "SAT solving finished - model found" not in head.rpartition("==== model")[2]:
         return "vacuous", "no case meets the condition"
-    if "no model found: SUCCESS" in result or "Induction step proven: SUCCESS" in result or "Reached maximum number of time steps -> proved base case" in result:
+    if ("no model found: SUCCESS" in result or "Induction step proven: SUCCESS" in result or
+        "Reached maximum number of time steps -> proved base case" in result):
         return "proven", ""
     if "model found: FAIL" in result or "model found for base case: FAIL" in result:
         return "counterexample", values(result)
@@ -119,12 +122,15 @@ def run(proof, bug, timeout):
     except Failure as err:
         verdict, detail = "failed", str(err)
     seconds = time.monotonic() - start
-    row = {"proof": proof.name, "claim": proof.claim, "scope": proof.scope, "wrong_copy": bug[0] if bug else None, "verdict": verdict, "detail": detail, "seconds": round(seconds, 1)}
+    row = {"proof": proof.name, "claim": proof.claim, "scope": proof.scope,
+           "wrong_copy": bug[0] if bug else None, "verdict": verdict, "detail": detail, "seconds": round(seconds, 1)}
     if bug:
         good = verdict == "counterexample"
-        report("refuted" if good else "NOT REFUTED", proof.name, "wrong copy: %s | %s" % (bug[0], detail or verdict), seconds)
+        report("refuted" if good else "NOT REFUTED", proof.name, "wrong copy: %s | %s" % (bug[0], detail or verdict),
+               seconds)
         return dict(row, good=good)
-    words = {"proven": "proven", "counterexample": "COUNTEREXAMPLE", "unfinished": "not finished", "vacuous": "VACUOUS", "failed": "FAILED"}
+    words = {"proven": "proven", "counterexample": "COUNTEREXAMPLE", "unfinished": "not finished",
+             "vacuous": "VACUOUS", "failed": "FAILED"}
     text = "%s | %s" % (proof.claim, proof.scope)
     report(words[verdict], proof.name, text + (" | " + detail if detail else ""), seconds)
     return dict(row, good=verdict == "proven")
@@ -178,7 +184,8 @@ def main():
             print("%-21s %s | %s%s" % (proof.name, proof.claim, proof.scope, " | slow" if proof.slow else ""))
             for bug in proof.wrong:
                 print("%-21s   wrong copy: %s" % ("", bug[0]))
-        return keep(args.json, [{"proof": p.name, "claim": p.claim, "scope": p.scope, "slow": p.slow, "wrong_copies": [bug[0] for bug in p.wrong]} for p in picked])
+        return keep(args.json, [{"proof": p.name, "claim": p.claim, "scope": p.scope,
+                                 "slow": p.slow, "wrong_copies": [bug[0] for bug in p.wrong]} for p in picked])
     if not shutil.which("yosys"):
         print("not run: proofs need yosys (make deps)")
         return 1

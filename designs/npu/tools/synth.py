@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Synthesise every unit of the NPU with Yosys for a Xilinx 7-series device and print what it takes (make synth, docs/npu/synthesis.md).
+"""Synthesise every unit of the NPU with Yosys for a Xilinx 7-series device and print what it takes (make synth,
+docs/npu/synthesis.md).
 
 Exit status: 0 all units synthesise, 1 one does not, 2 bad usage."""
 
@@ -16,15 +17,16 @@ import sys
 import time
 
 from synth_src import Sources, SynthError, Usage
-from synth_yosys import COLUMNS, PRIMITIVES, Job, Runner, check_whole, children, count_cells, synthesise, tool_text, write_whole
+from synth_yosys import (COLUMNS, PRIMITIVES, Job, Runner, check_whole, children, count_cells, synthesise, tool_text,
+                         write_whole)
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TOP = "npu_top"
 # the clock gate of silicon is a latch; an FPGA takes the clock ungated (clk_gate)
 TOP_PARAMS = {"ClkGate": "0"}
 
-# Rows of the table: module -> group, None for the group of the module it stands in. A row contains its submodules apart from
-# those that have a row of their own.
+# Rows of the table: module -> group, None for the group of the module it stands in. A row contains its submodules apart
+# from those that have a row of their own.
 UNITS = {
     "npu_top": "control", "npu_regs": "control", "npu_perf": "control", "clk_gate": "control",
     "task_slot": "control", "gemm_check": "control", "alu_check": "control", "pool_check": "control",
@@ -37,7 +39,8 @@ UNITS = {
     "par_ld": "opFusion", "par_buf": "opFusion", "post": "opFusion", "requant": "opFusion", "transpose": "opFusion",
     "act": None,
     "alu": "ALU", "alu_walk": "ALU", "alu_chan": "ALU", "alu_math": "ALU",
-    "pool": "Pool", "pool_chan": "Pool", "pool_ld": "Pool", "pool_line": "Pool", "pool_seq": "Pool", "pool_op": "Pool", "pool_out": "Pool",
+    "pool": "Pool", "pool_chan": "Pool", "pool_ld": "Pool", "pool_line": "Pool",
+    "pool_seq": "Pool", "pool_op": "Pool", "pool_out": "Pool",
 }
 # Parts of the rows above, or of other users of the library: shown by themselves, with the default parameters.
 LEAVES = ("dma_split", "fifo", "arbiter", "gearbox")
@@ -59,9 +62,10 @@ PUBLISHED = {
 # Memories of docs/npu/npu.md section 4.3: unit, name, what it may become.
 BLOCK, ANY = ("block",), ("block", "LUT")
 MEMORIES = (
-    ("ifm_buf", r"mem", BLOCK), ("wgt_buf", r"mem[01]", BLOCK), ("ofm_buf", r"g_col\[\d+\]\.mem[01]", BLOCK), ("send_buf", r"mem", BLOCK),
-    ("layout", r"mem", ANY), ("par_buf", r"mem_(oscale|bias)", BLOCK), ("acc", r"m[01]", ANY), ("requant", r"g_row\[\d+\]\.mem", ANY),
-    ("alu_chan", r"src_mem", BLOCK), ("alu_chan", r"ring", ANY), ("pool_line", r"g_bank\[\d+\]\.mem", BLOCK), ("pool_line", r"tab_mem", ANY),
+    ("ifm_buf", r"mem", BLOCK), ("wgt_buf", r"mem[01]", BLOCK), ("ofm_buf", r"g_col\[\d+\]\.mem[01]", BLOCK),
+    ("send_buf", r"mem", BLOCK), ("layout", r"mem", ANY), ("par_buf", r"mem_(oscale|bias)", BLOCK),
+    ("acc", r"m[01]", ANY), ("requant", r"g_row\[\d+\]\.mem", ANY), ("alu_chan", r"src_mem", BLOCK),
+    ("alu_chan", r"ring", ANY), ("pool_line", r"g_bank\[\d+\]\.mem", BLOCK), ("pool_line", r"tab_mem", ANY),
     ("pool_op", r"acc_mem", ANY), ("pool_out", r"g_bank\[\d+\]\.mem", ANY),
 )
 
@@ -78,10 +82,12 @@ def check_memories(job, memories):
         expected = " or ".join(a + " RAM" for a in allowed)
         names = [n for n in memories if re.fullmatch(pattern, n)]
         if not names:
-            raise SynthError("%s: memory %s of docs/npu/npu.md section 4.3 dissolves into registers, %s expected" % (job.label(), readable(pattern), expected))
+            raise SynthError("%s: memory %s of docs/npu/npu.md section 4.3 dissolves into registers, %s expected" %
+                             (job.label(), readable(pattern), expected))
         for name in sorted(names):
             if memories[name] not in allowed:
-                raise SynthError("%s: memory %s becomes %s, %s expected" % (job.label(), name, memories[name], expected))
+                raise SynthError("%s: memory %s becomes %s, %s expected" %
+                                 (job.label(), name, memories[name], expected))
 
 
 def examine(job, runner):
@@ -96,10 +102,12 @@ def examine(job, runner):
 
 
 def walk(src, runner, tool, n):
-    """Instances of all rows: {(module, group): {job key: [job, count]}}; also checks the table of rows against the design."""
+    """Instances of all rows: {(module, group): {job key: [job, count]}}; also checks the table of rows against the
+    design."""
     strangers = sorted(m for m in src.modules if m not in UNITS and m not in leaves_of(src))
     if strangers:
-        raise SynthError("%s: module %s is in no row of designs/npu/tools/synth.py (UNITS or LEAVES)" % (src.modules[strangers[0]], strangers[0]))
+        raise SynthError("%s: module %s is in no row of designs/npu/tools/synth.py (UNITS or LEAVES)" %
+                         (src.modules[strangers[0]], strangers[0]))
     for name in list(UNITS) + list(LEAVES):
         if name not in src.modules:
             raise SynthError("designs/npu/tools/synth.py: there is no module %s in rtl/" % name)
@@ -200,11 +208,13 @@ def print_table(rows, head, total=None):
     print("| --- |" + " ---: |" * (len(COLUMNS) + 2))
     for row in rows + ([total] if total else []):
         name = row["unit"] + (" (%s)" % row["group"] if row.get("several") else "")
-        print("| %s | %s | %s | %.0f |" % (name, row.get("instances", ""), " | ".join(number(row[c]) for c in COLUMNS), row["seconds"]))
+        print("| %s | %s | %s | %.0f |" % (name, row.get("instances", ""),
+                                           " | ".join(number(row[c]) for c in COLUMNS), row["seconds"]))
 
 
 def print_shares(groups, total, n):
-    print("\nShare in percent of the whole, this design (N=%d, xc7) | document 000, table 5-10 (N=32, Zynq UltraScale+, percent of its whole programmable logic);" % n)
+    print("\nShare in percent of the whole, this design (N=%d, xc7) | document 000, table 5-10 (N=32, "
+          "Zynq UltraScale+, percent of its whole programmable logic);" % n)
     print("LUT here counts logic and memory LUTs.")
     print("| group | LUT | FF | DSP | BRAM |")
     print("| --- | ---: | ---: | ---: | ---: |")
@@ -217,7 +227,8 @@ def print_shares(groups, total, n):
     for name in list(PUBLISHED) + sorted(set(groups) - set(PUBLISHED)):
         if name in groups:
             there = ["%.1f" % p[1] for p in PUBLISHED[name]] if name in PUBLISHED else ["-"] * 4
-            print("| %s | %s |" % (name, " | ".join("%.1f / %s" % (share(groups[name], c), t) for c, t in zip(("LUT", "FF", "DSP", "BRAM"), there))))
+            print("| %s | %s |" % (name, " | ".join("%.1f / %s" % (share(groups[name], c), t)
+                                                    for c, t in zip(("LUT", "FF", "DSP", "BRAM"), there))))
 
 
 def readable(pattern):
@@ -239,7 +250,8 @@ def print_memories(rows, results):
         print("| unit | memory | arrays | became |")
         print("| --- | --- | ---: | --- |")
     for row in found:
-        print("| %s | %s | %d | %s |" % (row["unit"], readable(row["memory"]), row["arrays"], ", ".join(k + (" RAM" if k in ANY else "") for k in row["became"])))
+        print("| %s | %s | %d | %s |" % (row["unit"], readable(row["memory"]), row["arrays"],
+                                         ", ".join(k + (" RAM" if k in ANY else "") for k in row["became"])))
     return found
 
 
@@ -251,10 +263,12 @@ def report(rows, leaves, results, args, complete):
         row["several"] = names.count(row["unit"]) > 1
         add(groups.setdefault(row["group"], {}), row)
         add(total, row)
-    total["seconds"] = sum(results[key]["seconds"] for key in {k for variants in rows.values() for k in variants} if key in results)
+    total["seconds"] = sum(results[key]["seconds"] for key in {k for variants in rows.values() for k in variants}
+                           if key in results)
     out = {"n": args.n, "complete": complete, "units": table, "groups": groups}
     if table:
-        title = "Units of %s, N=%d, all instances (x); a row holds its submodules apart from those that have a row of their own" % (TOP, args.n)
+        title = ("Units of %s, N=%d, all instances (x); "
+                 "a row holds its submodules apart from those that have a row of their own" % (TOP, args.n))
         print_table(table, title, total if complete else None)
     leaf_rows = []
     for job in leaves:
@@ -263,7 +277,8 @@ def report(rows, leaves, results, args, complete):
             row.update(count_cells(results[job.key]["cells"]))
             leaf_rows.append(row)
     if leaf_rows:
-        print_table(leaf_rows, "Leaf units by themselves, default parameters (contained in the rows above where they are used)")
+        print_table(leaf_rows,
+                    "Leaf units by themselves, default parameters (contained in the rows above where they are used)")
     out["leaves"] = leaf_rows
     if complete:
         out["total"] = total
@@ -273,7 +288,7 @@ def report(rows, leaves, results, args, complete):
     return out
 
 
-# ---------------------------------------------------------------------------------------------------------------- command line
+# --------------------------------------------------------------------------------------------------------- command line
 def parse_args(argv):
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--n", type=int, choices=(4, 8, 16, 32), default=8, help="mesh size (8)")
@@ -281,9 +296,11 @@ def parse_args(argv):
     ap.add_argument("--jobs", type=int, default=1, help="Yosys processes at a time (1; the largest takes 4 GB)")
     ap.add_argument("--timeout", type=float, default=3600, help="seconds for one unit (3600)")
     ap.add_argument("--json", type=pathlib.Path, help="also write the figures to this file")
-    ap.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"), help="folder for cached results, and of the generated sources (build)")
+    ap.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"),
+                    help="folder for cached results, and of the generated sources (build)")
     ap.add_argument("--rtl", type=pathlib.Path, default=pathlib.Path("rtl"), help="folder of the sources (rtl)")
-    ap.add_argument("--source", type=pathlib.Path, action="append", default=[], help="one more file, whose modules --units may name")
+    ap.add_argument("--source", type=pathlib.Path, action="append", default=[],
+                    help="one more file, whose modules --units may name")
     ap.add_argument("--yosys", default=os.environ.get("YOSYS") or "yosys", help="program (yosys)")
     args = ap.parse_args(argv)
     if args.jobs < 1 or args.timeout <= 0:
@@ -313,7 +330,8 @@ def whole(src, runner, tool, n, errors):
         errors.append(str(err))
     progress.end()
     if seconds is not None:
-        print("\n%s as a whole, flattened and not mapped: no latch, no combinational loop, one driver for each net (%.0f s)" % (TOP, seconds))
+        print("\n%s as a whole, flattened and not mapped: "
+              "no latch, no combinational loop, one driver for each net (%.0f s)" % (TOP, seconds))
     return seconds
 
 

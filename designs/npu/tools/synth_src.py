@@ -2,9 +2,11 @@
 
 import re
 
-SIMULATION = re.compile(r"\$(?:display|write|monitor|strobe|error|fatal|warning|info|finish|stop|random|urandom|urandom_range|time|realtime|past|fopen|fclose|"
-                        r"fwrite|fdisplay|isunknown|test\$plusargs|value\$plusargs|dumpfile|dumpvars|readmemh|readmemb)\b"
-                        r"|\b(?:initial|real|realtime|shortreal|force|release|fork|wait|event)\b|#\s*\d|\bimport\s*\"DPI|\bassert\b|\bassume\b|\bcover\b")
+SIMULATION = re.compile(r"\$(?:display|write|monitor|strobe|error|fatal|warning|info|finish|stop|random|urandom|"
+                        r"urandom_range|time|realtime|past|fopen|fclose|fwrite|fdisplay|isunknown|test\$plusargs|"
+                        r"value\$plusargs|dumpfile|dumpvars|readmemh|readmemb)\b"
+                        r"|\b(?:initial|real|realtime|shortreal|force|release|fork|wait|event)\b|#\s*\d|"
+                        r"\bimport\s*\"DPI|\bassert\b|\bassume\b|\bcover\b")
 
 
 class SynthError(Exception):
@@ -20,7 +22,8 @@ def strip_comments(text):
 
 
 def for_yosys(text):
-    """What is left of the text when YOSYS and SYNTHESIS are defined; line numbers stay. Other conditions keep both branches."""
+    """What is left of the text when YOSYS and SYNTHESIS are defined; line numbers stay. Other conditions keep both
+    branches."""
     out, stack = [], []  # stack: True, False or None (unknown condition)
     for line in text.split("\n"):
         word = re.match(r"\s*`(ifdef|ifndef|elsif|else|endif)\b\s*(\w*)", line)
@@ -58,7 +61,8 @@ class Sources:
     def __init__(self, rtl, generated, extra=()):
         self.include = "-I%s -I%s" % (rtl / "lib", generated)
         self.text, self.modules, self.packages, self.uses = {}, {}, {}, {}
-        rooms = ([rtl / "lib", rtl / "npu"] if (rtl / "npu").is_dir() else [rtl]) + [generated]  # not those of other designs
+        # not those of other designs
+        rooms = ([rtl / "lib", rtl / "npu"] if (rtl / "npu").is_dir() else [rtl]) + [generated]
         for path in sorted(p for room in rooms for p in room.rglob("*.sv")) + list(extra):
             try:
                 text = path.read_text(encoding="utf-8")
@@ -78,10 +82,12 @@ class Sources:
     def _uses(self, code, headers):
         packages = {self.packages[p] for p in re.findall(r"\b(\w+)::", code) if p in self.packages}
         included = {headers[h] for h in re.findall(r'`include\s+"([^"]+)"', code) if h in headers}
-        return packages | included, {m for m in re.findall(r"\b([a-z]\w*)\s+(?:#\s*\(|[a-z]\w*\s*\()", code) if m in self.modules}
+        return packages | included, {m for m in re.findall(r"\b([a-z]\w*)\s+(?:#\s*\(|[a-z]\w*\s*\()", code)
+                                     if m in self.modules}
 
     def closure(self, module, stops):
-        """Files of the module with its submodules, but without the modules in `stops` below it; those of them that it uses."""
+        """Files of the module with its submodules, but without the modules in `stops` below it; those of them that it
+        uses."""
         files, stubs, todo = set(), set(), [self.modules[module]]
         while todo:
             path = todo.pop()
@@ -117,9 +123,11 @@ class Sources:
 
     def stub(self, module):
         """The header of a module: a black box for the run of its parent."""
-        found = re.search(r"^\s*module\s+%s\b.*?\n\s*\);" % module, strip_comments(self.text[self.modules[module]]), re.M | re.S)
+        found = re.search(r"^\s*module\s+%s\b.*?\n\s*\);" % module, strip_comments(self.text[self.modules[module]]),
+                          re.M | re.S)
         if not found:
-            raise SynthError("%s: no header of module %s found that ends with ');' on a line of its own" % (self.modules[module], module))
+            raise SynthError("%s: no header of module %s found that ends with ');' on a line of its own" %
+                             (self.modules[module], module))
         return found.group() + "\nendmodule\n"
 
     def check_simulation(self, files):
@@ -130,4 +138,5 @@ class Sources:
             for number, line in enumerate(without_calls(code[path], empty).split("\n"), 1):
                 found = SIMULATION.search(re.sub(r'"[^"]*"', '""', line))
                 if found:
-                    raise SynthError("%s:%d: %s is for simulation only, hardware expected" % (path, number, found.group().strip()))
+                    raise SynthError("%s:%d: %s is for simulation only, hardware expected" %
+                                     (path, number, found.group().strip()))

@@ -15,8 +15,8 @@ from synth_src import SynthError, strip_comments
 
 COLUMNS = ("LUT", "FF", "DSP", "BRAM", "LUTRAM", "CARRY4")
 # LUTs that a memory or shift register primitive takes
-LUTRAM = {"RAM32M": 4, "RAM64M": 4, "RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4, "RAM32X1S": 1, "RAM64X1S": 1, "RAM128X1S": 2, "RAM256X1S": 4,
-          "SRL16E": 1, "SRLC16E": 1, "SRLC32E": 1}
+LUTRAM = {"RAM32M": 4, "RAM64M": 4, "RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4,
+          "RAM32X1S": 1, "RAM64X1S": 1, "RAM128X1S": 2, "RAM256X1S": 4, "SRL16E": 1, "SRLC16E": 1, "SRLC32E": 1}
 LOGIC = {"LUT1", "LUT2", "LUT3", "LUT4", "LUT5", "LUT6", "INV"}
 FLOPS = {"FDRE", "FDSE", "FDCE", "FDPE"}
 OTHER = {"CARRY4", "MUXF7", "MUXF8", "DSP48E1", "RAMB36E1", "RAMB18E1"}
@@ -26,8 +26,8 @@ FORMAL = "$assert $assume $live $fair $cover $check $print $initstate $anyconst 
 LATCHES = "$dlatch $adlatch $dlatchsr $sr".split()
 ROM = pathlib.Path(__file__).resolve().parent / "synth_rom.v"
 # What Yosys does with an elaborated module. The first checks see words, before anything is optimised away.
-SYNTH = ["proc", "select -assert-none " + " ".join("t:" + t for t in LATCHES + FORMAL), "flatten", "opt_expr", "opt_clean", "check -assert",
-         "techmap -map %s" % ROM,
+SYNTH = ["proc", "select -assert-none " + " ".join("t:" + t for t in LATCHES + FORMAL),
+         "flatten", "opt_expr", "opt_clean", "check -assert", "techmap -map %s" % ROM,
          "synth_xilinx -family xc7 -flatten -noiopad -noclkbuf", "check -assert"]
 TREE = ["proc", "flatten"]
 WHOLE = SYNTH[:6]
@@ -82,8 +82,8 @@ class Runner:
         stub_file.write_text("\n".join(job.src.stub(s) for s in sorted(job.stubs)), encoding="utf-8")
         script.write_text("\n".join(job.elaborate(stub_file) + commands) + "\n", encoding="utf-8")
         log.unlink(missing_ok=True)
-        with subprocess.Popen([self.yosys, "-q", "-l", str(log), "-s", str(script)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                              start_new_session=True) as process:
+        with subprocess.Popen([self.yosys, "-q", "-l", str(log), "-s", str(script)], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
             with self.lock:
                 self.running.add(process)
             try:
@@ -91,7 +91,8 @@ class Runner:
             except subprocess.TimeoutExpired:
                 kill(process)
                 process.communicate()
-                raise SynthError("%s: not finished after %g s, in %s (TIMEOUT=)" % (job.label(), self.timeout, last_pass(log))) from None
+                raise SynthError("%s: not finished after %g s, in %s (TIMEOUT=)" %
+                                 (job.label(), self.timeout, last_pass(log))) from None
             except BaseException:
                 kill(process)
                 raise
@@ -173,7 +174,8 @@ def synthesise(job, runner):
         stat = runner.folder / (job.key + ".stat")
         start = time.monotonic()
         log = runner.run(job, "synth", SYNTH + ["tee -q -o %s stat -json" % stat])
-        result = {"module": job.module, "params": job.params, "cells": json.loads(stat.read_text(encoding="utf-8"))["design"]["num_cells_by_type"],
+        result = {"module": job.module, "params": job.params,
+                  "cells": json.loads(stat.read_text(encoding="utf-8"))["design"]["num_cells_by_type"],
                   "memories": parse_memories(log), "seconds": round(time.monotonic() - start, 1)}
         write_whole(cache, json.dumps(result, indent=1, sort_keys=True) + "\n")
         remove([stat] + runner.files(job, "synth"))
@@ -181,7 +183,8 @@ def synthesise(job, runner):
 
 
 def check_whole(job, runner):
-    """The checks before the mapping on a job without stubs: loops and drivers across units. Seconds; raises SynthError."""
+    """The checks before the mapping on a job without stubs: loops and drivers across units. Seconds; raises
+    SynthError."""
     cache = runner.folder / (job.key + ".whole.json")
     if not cache.exists():
         start = time.monotonic()
@@ -204,7 +207,8 @@ def children(job, runner):
     if not cache.exists():
         netlist = runner.folder / (job.key + ".net.json")
         runner.run(job, "tree", TREE + ["write_json %s" % netlist])
-        cells = [c for m in json.loads(netlist.read_text(encoding="utf-8"))["modules"].values() if not int(m["attributes"].get("blackbox", "0"), 2)
+        cells = [c for m in json.loads(netlist.read_text(encoding="utf-8"))["modules"].values()
+                 if not int(m["attributes"].get("blackbox", "0"), 2)
                  for c in m["cells"].values() if c["type"] in job.stubs]
         found = [[c["type"], {n: constant(v) for n, v in c["parameters"].items()}] for c in cells]
         write_whole(cache, json.dumps(sorted(found, key=str)))
@@ -213,7 +217,8 @@ def children(job, runner):
 
 
 def constant(bits):
-    """A parameter of a netlist as a Verilog constant. Integers lose their sign attribute: int and int unsigned of one value are one module."""
+    """A parameter of a netlist as a Verilog constant. Integers lose their sign attribute: int and int unsigned of one
+    value are one module."""
     bits = bits.strip()
     if re.fullmatch("[01]{32}", bits):
         return str(int(bits, 2))

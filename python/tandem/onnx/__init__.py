@@ -1,4 +1,5 @@
-"""ONNX models as ncnn's two files, which the rest of this project reads (docs/onnx.md). Needs the package onnx (Debian: python3-onnx).
+"""ONNX models as ncnn's two files, which the rest of this project reads (docs/onnx.md). Needs the package onnx (Debian:
+python3-onnx).
 
     python3 -m tandem.onnx model.onnx -o net          # net.param, net.bin
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Converted", "NeedsConstant", "Unsupported", "convert"]
 
-FITTED = {"Sigmoid", "TanH", "Swish", "Mish", "ELU", "Softplus"}  # functions that the NPU fits (docs/npu/activations.md)
+# functions that the NPU fits (docs/npu/activations.md)
+FITTED = {"Sigmoid", "TanH", "Swish", "Mish", "ELU", "Softplus"}
 
 
 def one_line(error: Exception) -> str:
@@ -36,8 +38,8 @@ def one_line(error: Exception) -> str:
 class Converted:
     """A converted model.
 
-    net: layers. inputs, outputs: ports with name, shape and dtype as in ONNX, and the blob. All values are FP32 in the network: bool as 0 and 1, integers
-    as far as FP32 holds them (Port.bounds).
+    net: layers. inputs, outputs: ports with name, shape and dtype as in ONNX, and the blob. All values are FP32 in the
+    network: bool as 0 and 1, integers as far as FP32 holds them (Port.bounds).
     """
 
     def __init__(self, net: Net, inputs: list[Port], outputs: list[Port]):
@@ -60,16 +62,20 @@ class Converted:
             return _core.Network(param, weights)
 
     def feed(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
-        """Input arrays, in the order of `inputs`, as the one array that Network.run() takes. ValueError: wrong shape or dtype, or beyond what is exact."""
+        """Input arrays, in the order of `inputs`, as the one array that Network.run() takes. ValueError: wrong shape or
+        dtype, or beyond what is exact."""
         if len(arrays) != len(self.inputs):
             raise ValueError("expected %d arrays, got %d" % (len(self.inputs), len(arrays)))
         parts = []
         for port, array in zip(self.inputs, arrays):
             array = np.asarray(array)
             if array.shape != port.shape or array.dtype != port.dtype:
-                raise ValueError("input '%s': expected %s %s, got %s %s" % (port.name, port.dtype, list(port.shape), array.dtype, list(array.shape)))
-            if port.bounds is not None and array.size and (array.min() < port.bounds[0] or array.max() > port.bounds[1]):
-                raise ValueError("input '%s': expected integers from %g to %g, which are exact in the network" % ((port.name,) + tuple(port.bounds)))
+                raise ValueError("input '%s': expected %s %s, got %s %s" %
+                                 (port.name, port.dtype, list(port.shape), array.dtype, list(array.shape)))
+            if (port.bounds is not None and array.size and
+                    (array.min() < port.bounds[0] or array.max() > port.bounds[1])):
+                raise ValueError("input '%s': expected integers from %g to %g, which are exact in the network" %
+                                 ((port.name,) + tuple(port.bounds)))
             parts.append(array.astype(np.float32).ravel())
         return np.concatenate(parts) if parts else np.zeros(0, np.float32)
 
@@ -82,11 +88,13 @@ class Converted:
         return self.fetch(self.open().run(device, self.feed(arrays)))
 
 
-def convert(model: Any, *, shapes: dict[str, Sequence[int]] | None = None, constants: dict[str, np.ndarray] | None = None) -> Converted:
+def convert(model: Any, *, shapes: dict[str, Sequence[int]] | None = None,
+            constants: dict[str, np.ndarray] | None = None) -> Converted:
     """Convert a model: a path or an onnx.ModelProto.
 
     shapes: of inputs, by name, where the model gives none. constants: values for inputs, which are inputs no longer.
-    Unsupported: one line; NeedsConstant: an operator asks for values of inputs at conversion time. Error: without the package onnx, or a damaged file.
+    Unsupported: one line; NeedsConstant: an operator asks for values of inputs at conversion time. Error: without the
+    package onnx, or a damaged file.
     """
     try:
         import onnx
@@ -94,7 +102,8 @@ def convert(model: Any, *, shapes: dict[str, Sequence[int]] | None = None, const
         raise _core.Error("tandem.onnx needs the package onnx (Debian: apt-get install python3-onnx)") from None
     from google.protobuf.message import DecodeError
 
-    from . import ops_math, ops_nn, ops_quant, ops_reduce, ops_resize, ops_shape  # noqa: F401  their operators register themselves
+    # their operators register themselves
+    from . import ops_math, ops_nn, ops_quant, ops_reduce, ops_resize, ops_shape  # noqa: F401
     from .converter import Converter
     if not isinstance(model, onnx.ModelProto):
         try:

@@ -28,8 +28,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python3 -m tandem.onnx", description=__doc__)
     parser.add_argument("model", help="an .onnx file")
     parser.add_argument("-o", "--output", required=True, metavar="NET", help="write NET.param and NET.bin")
-    parser.add_argument("--shape", action="append", default=[], type=shape, metavar="NAME=1,3,224,224", help="shape of an input that the model leaves open")
-    parser.add_argument("--constant", action="append", default=[], type=named, metavar="NAME=FILE.npy", help="a fixed value for an input")
+    parser.add_argument("--shape", action="append", default=[], type=shape,
+                        metavar="NAME=1,3,224,224", help="shape of an input that the model leaves open")
+    parser.add_argument("--constant", action="append", default=[], type=named,
+                        metavar="NAME=FILE.npy", help="a fixed value for an input")
     args = parser.parse_args()
     try:
         constants = {name: np.load(path, allow_pickle=False) for name, path in args.constant}
@@ -40,7 +42,8 @@ def main() -> int:
         return 1
     for kind, ports in (("input", result.inputs), ("output", result.outputs)):
         for port in ports:
-            print("%s %s %s blob %s %s" % (kind, port.name, "x".join(map(str, port.shape)) or "1", port.blob, "x".join(map(str, port.view))))
+            print("%s %s %s blob %s %s" % (kind, port.name, "x".join(map(str, port.shape)) or "1",
+                                           port.blob, "x".join(map(str, port.view))))
     print("%d layers" % len(result.net.layers))
     return 0
 

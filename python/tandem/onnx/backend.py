@@ -1,10 +1,13 @@
-"""ONNX's backend node tests on a device (Debian: libonnx-testdata): convert each, run it, compare, and say where the arithmetic ran.
+"""ONNX's backend node tests on a device (Debian: libonnx-testdata): convert each, run it, compare, and say where the
+arithmetic ran.
 
-    python3 -m tandem.onnx.backend                   # all of them on the golden model; --device tandem: with the RTL of N = 4 beside it
+    python3 -m tandem.onnx.backend                   # all of them on the golden model; --device tandem: with the RTL of
+                                                     N = 4 beside it
     python3 -m tandem.onnx.backend abs conv_         # those whose names begin so
 
-A test whose operators, types or shapes the converter refuses is "not supported", before anything runs. All else must give ONNX's results: relative 1e-3,
-absolute 1e-7. Only functions that the NPU fits (docs/npu/activations.md) are compared with 1e-3 on the device, and with ONNX's tolerance in plain C.
+A test whose operators, types or shapes the converter refuses is "not supported", before anything runs. All else must
+give ONNX's results: relative 1e-3, absolute 1e-7. Only functions that the NPU fits (docs/npu/activations.md) are
+compared with 1e-3 on the device, and with ONNX's tolerance in plain C.
 """
 
 import argparse
@@ -21,15 +24,17 @@ from . import Converted, NeedsConstant, Unsupported, convert
 DATA = "/usr/share/libonnx-testdata/data/node"
 RTOL, ATOL = 1e-3, 1e-7
 FIT = 1e-3
-MOVES = {"Split", "Noop", "Dropout", "Flatten", "Reshape", "Concat", "Slice", "Permute", "ShuffleChannel", "Tile", "Crop", "Padding"}
+MOVES = {"Split", "Noop", "Dropout", "Flatten", "Reshape", "Concat", "Slice",
+         "Permute", "ShuffleChannel", "Tile", "Crop", "Padding"}
 NOTHING = {"Input", "MemoryData"}
 UNITS = ("GEMM", "ALU", "POOL", "CPU")
 
 
 class Result(NamedTuple):
-    """name and operators of a test; outcome "passed", "fitted" (passed within the fit's bound), "not supported" or "FAILED"; arithmetic: where it ran
-    (UNITS), moves: where elements were only moved ("addresses", "ALU", "CPU"); constants: inputs that were fixed; quantised: largest error of the
-    network with INT8 convolutions, as a part of the range of the result; text: the reason."""
+    """name and operators of a test; outcome "passed", "fitted" (passed within the fit's bound), "not supported" or
+    "FAILED"; arithmetic: where it ran (UNITS), moves: where elements were only moved ("addresses", "ALU", "CPU");
+    constants: inputs that were fixed; quantised: largest error of the network with INT8 convolutions, as a part of the
+    range of the result; text: the reason."""
 
     name: str
     operators: str
@@ -43,7 +48,8 @@ class Result(NamedTuple):
 
 def names(folder: str = DATA) -> list[str]:
     """Names of the tests, without "test_"."""
-    return sorted(n[5:] for n in os.listdir(folder) if n.startswith("test_") and os.path.exists(os.path.join(folder, n, "model.onnx")))
+    return sorted(n[5:] for n in os.listdir(folder)
+                  if n.startswith("test_") and os.path.exists(os.path.join(folder, n, "model.onnx")))
 
 
 def arrays(folder: str, kind: str, infos) -> list[np.ndarray]:
@@ -73,7 +79,8 @@ def converted(model, given: dict[str, np.ndarray]) -> tuple[Converted, list[str]
 
 
 def close(got: np.ndarray, expected: np.ndarray, rtol: float, atol: float) -> bool:
-    return got.shape == expected.shape and got.dtype == expected.dtype and np.allclose(got.astype(np.float64), expected.astype(np.float64), rtol, atol, equal_nan=True)
+    return (got.shape == expected.shape and got.dtype == expected.dtype and
+            np.allclose(got.astype(np.float64), expected.astype(np.float64), rtol, atol, equal_nan=True))
 
 
 def places(network: Converted, net: _core.Network) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -89,10 +96,13 @@ def places(network: Converted, net: _core.Network) -> tuple[tuple[str, ...], tup
     return tuple(u for u in UNITS if u in arithmetic), tuple(u for u in ("addresses", "ALU", "CPU") if u in moves)
 
 
-def quantised_error(network: Converted, x: np.ndarray, expected: list[np.ndarray], devices: list[_core.Device]) -> float | None:
-    """Error of the network with INT8 convolutions, calibrated with the test's own input; None: none of them is one that the NPU computes."""
+def quantised_error(network: Converted, x: np.ndarray, expected: list[np.ndarray],
+                    devices: list[_core.Device]) -> float | None:
+    """Error of the network with INT8 convolutions, calibrated with the test's own input; None: none of them is one that
+    the NPU computes."""
     net = network.open()
-    if len(net.inputs) != 1 or net.int8 or not any(layer["type"] in ("Convolution", "ConvolutionDepthWise", "InnerProduct") for layer in net.layers):
+    if (len(net.inputs) != 1 or net.int8 or
+        not any(layer["type"] in ("Convolution", "ConvolutionDepthWise", "InnerProduct") for layer in net.layers)):
         return None
     net.calibrate(x[None], "minmax")
     net.quantise()
@@ -108,11 +118,13 @@ def quantised_error(network: Converted, x: np.ndarray, expected: list[np.ndarray
 def fit_bound(network: Converted) -> float:
     """The fit's own bound, times the largest factor behind a fitted function."""
     factors = [layer.params[0] for layer in network.net.layers if layer.kind == "ELU"]
-    factors += [layer.params[2] for layer in network.net.layers if layer.kind == "BinaryOp" and layer.params[0] == 2 and 2 in layer.params]
+    factors += [layer.params[2] for layer in network.net.layers
+                if layer.kind == "BinaryOp" and layer.params[0] == 2 and 2 in layer.params]
     return FIT * max([1.0] + [abs(f) for f in factors])
 
 
-def compare(network: Converted, x: np.ndarray, expected: list[np.ndarray], devices: list[_core.Device]) -> tuple[str, str, _core.Network]:
+def compare(network: Converted, x: np.ndarray, expected: list[np.ndarray],
+            devices: list[_core.Device]) -> tuple[str, str, _core.Network]:
     """Outcome and what is wrong."""
     net = network.open()
     first: list[np.ndarray] = []
@@ -121,7 +133,8 @@ def compare(network: Converted, x: np.ndarray, expected: list[np.ndarray], devic
         for port, g, e in zip(network.outputs, got, expected):
             bound = (0, fit_bound(network)) if network.fitted else (RTOL, ATOL) if e.dtype.kind == "f" else (0, 0)
             if not close(g, e, *bound):
-                return "FAILED", "%s: output '%s' is %s, expected %s" % (device.kind, port.name, np.ravel(g)[:6], np.ravel(e)[:6]), net
+                return ("FAILED", "%s: output '%s' is %s, expected %s" %
+                        (device.kind, port.name, np.ravel(g)[:6], np.ravel(e)[:6]), net)
         if first and any(a.tobytes() != b.tobytes() for a, b in zip(first, got)):
             return "FAILED", "the devices differ", net
         first = got
@@ -151,12 +164,14 @@ def run(name: str, devices: list[_core.Device], folder: str = DATA, quantise: bo
         return Result(name, operators, "not supported", text=rest if found and prefix.startswith("operator ") else text)
     outcome, text, net = compare(network, x, expected, devices)
     arithmetic, moves = places(network, net)
-    error = quantised_error(network, x, expected, devices) if quantise and outcome == "passed" and "CPU" in arithmetic else None
+    error = (quantised_error(network, x, expected, devices) if quantise and outcome == "passed" and "CPU" in arithmetic
+             else None)
     return Result(name, operators, outcome, arithmetic, moves, tuple(fixed), error, text)
 
 
 class Bench:
-    """Devices that serve many tests: the golden model, and with rtl the RTL in tandem. A device that failed is opened again."""
+    """Devices that serve many tests: the golden model, and with rtl the RTL in tandem. A device that failed is opened
+    again."""
 
     def __init__(self, rtl: bool, n: int = 4):
         self.kinds = ["model", "tandem"] if rtl else ["model"]
@@ -192,7 +207,8 @@ def main() -> int:
     parser.add_argument("--data", default=DATA, help="folder with test_*/model.onnx")
     args = parser.parse_args()
     if not os.path.isdir(args.data):
-        print("tandem.onnx.backend: %s: no such folder (Debian: apt-get install libonnx-testdata)" % args.data, file=sys.stderr)
+        print("tandem.onnx.backend: %s: no such folder (Debian: apt-get install libonnx-testdata)" % args.data,
+              file=sys.stderr)
         return 1
     chosen = [n for n in names(args.data) if not args.name or any(n.startswith(w) for w in args.name)]
     failed = 0
@@ -200,7 +216,8 @@ def main() -> int:
         for r in run_all(chosen, args.device == "tandem", args.data):
             failed += r.outcome == "FAILED"
             quantised = "" if r.quantised is None else " quantised %.2g" % r.quantised
-            print("%-14s %s: %s%s%s" % (r.outcome, r.name, r.text or ", ".join(r.arithmetic) or "-", " (moved: %s)" % ", ".join(r.moves) if r.moves else "", quantised))
+            print("%-14s %s: %s%s%s" % (r.outcome, r.name, r.text or ", ".join(r.arithmetic) or "-",
+                                        " (moved: %s)" % ", ".join(r.moves) if r.moves else "", quantised))
     except _core.Error as error:
         print("tandem.onnx.backend: %s" % error, file=sys.stderr)
         return 1

@@ -1,7 +1,9 @@
-"""From an ONNX graph to layers: tensors and their shapes, constants, and the walk over the nodes. Operators stand in ops_*.py.
+"""From an ONNX graph to layers: tensors and their shapes, constants, and the walk over the nodes. Operators stand in
+ops_*.py.
 
-A tensor of ONNX has any number of dimensions, a blob of ncnn one to three here. Both have their elements in the same order, so a blob is the tensor
-seen in another shape (its view), and a Reshape gives it the one that an operator asks for.
+A tensor of ONNX has any number of dimensions, a blob of ncnn one to three here. Both have their elements in the same
+order, so a blob is the tensor seen in another shape (its view), and a Reshape gives it the one that an operator asks
+for.
 """
 
 import math
@@ -20,16 +22,20 @@ MAX_OPSET = 17
 
 
 class Port:
-    """An input or output of the network: name and shape in ONNX, dtype, blob and its view; lowest and highest value that is exact (None: any)."""
+    """An input or output of the network: name and shape in ONNX, dtype, blob and its view; lowest and highest value
+    that is exact (None: any)."""
 
-    def __init__(self, name: str, shape: Sequence[int], dtype: Any, blob: str, view: View, bounds: tuple[float, float] | None = None):
-        self.name, self.shape, self.dtype, self.blob, self.view, self.bounds = name, tuple(shape), np.dtype(dtype), blob, view, bounds
+    def __init__(self, name: str, shape: Sequence[int], dtype: Any, blob: str,
+                 view: View, bounds: tuple[float, float] | None = None):
+        self.name, self.shape, self.dtype = name, tuple(shape), np.dtype(dtype)
+        self.blob, self.view, self.bounds = blob, view, bounds
 
 
 class Converter:
     """Converts one graph; run() leaves the network in `net`, `inputs` and `outputs`."""
 
-    def __init__(self, model: onnx.ModelProto, shapes: dict[str, Sequence[int]] | None = None, constants: dict[str, np.ndarray] | None = None):
+    def __init__(self, model: onnx.ModelProto, shapes: dict[str, Sequence[int]] | None = None,
+                 constants: dict[str, np.ndarray] | None = None):
         self.graph = model.graph
         self.net = Net()
         self.inputs: list[Port] = []
@@ -47,7 +53,8 @@ class Converter:
 
     # ---- blobs ----
 
-    def add(self, kind: str, inputs: Sequence[str], view: View, params: dict[int, Any] | None = None, arrays: Sequence[tuple[str, np.ndarray]] = ()) -> str:
+    def add(self, kind: str, inputs: Sequence[str], view: View, params: dict[int, Any] | None = None,
+            arrays: Sequence[tuple[str, np.ndarray]] = ()) -> str:
         """A layer with one output, whose blob is returned."""
         try:
             return self.net.add(kind, inputs, [view], params, arrays, self.node)[0]
@@ -112,12 +119,15 @@ class Converter:
             dtype = None
         if dtype is None or not takes(dtype, "moves"):
             known = kind in onnx.TensorProto.DataType.values()
-            raise Unsupported("%s: dtype %s, the NPU has FP32 and INT8" % (where, onnx.TensorProto.DataType.Name(kind).lower() if known else kind))
+            raise Unsupported("%s: dtype %s, the NPU has FP32 and INT8" %
+                              (where, onnx.TensorProto.DataType.Name(kind).lower() if known else kind))
         shape = self.shapes.get(value.name)
         if shape is None:
-            shape = [d.dim_value if d.HasField("dim_value") else 1 if i == 0 else 0 for i, d in enumerate(value.type.tensor_type.shape.dim)]
+            shape = [d.dim_value if d.HasField("dim_value") else 1 if i == 0
+                     else 0 for i, d in enumerate(value.type.tensor_type.shape.dim)]
         if not all(n > 0 for n in shape):
-            raise Unsupported("%s has the shape (%s), expected sizes above 0 (--shape)" % (where, ", ".join("?" if n <= 0 else str(n) for n in shape)))
+            raise Unsupported("%s has the shape (%s), expected sizes above 0 (--shape)" %
+                              (where, ", ".join("?" if n <= 0 else str(n) for n in shape)))
         if math.prod(shape) > LARGEST:
             raise Unsupported("%s has %d elements, expected at most %d" % (where, math.prod(shape), LARGEST))
         view = natural(shape)
@@ -130,7 +140,8 @@ class Converter:
         inputs: list[Tensor | None] = []
         for name in proto.input:
             if name and name not in self.tensors:
-                raise Unsupported("operator %s, node '%s': nothing gives its input '%s'" % (proto.op_type, proto.name, name))
+                raise Unsupported("operator %s, node '%s': nothing gives its input '%s'" %
+                                  (proto.op_type, proto.name, name))
             inputs.append(self.tensors[name] if name else None)
         node = Node(proto, inputs, self.opset)
         self.node = node.name
@@ -142,7 +153,8 @@ class Converter:
                 results = self.handle(node)
         except MemoryError:
             raise node.no("more memory than there is") from None
-        except (TypeError, ValueError, IndexError, KeyError, AttributeError, ArithmeticError) as error:  # of what no rule of ONNX was checked for
+        # of what no rule of ONNX was checked for
+        except (TypeError, ValueError, IndexError, KeyError, AttributeError, ArithmeticError) as error:
             raise node.no("malformed (%s)" % (str(error).strip() or type(error).__name__).splitlines()[0]) from error
         for name, tensor in zip(node.outputs, results):
             if name:
@@ -154,8 +166,10 @@ class Converter:
         handler, attributes, kinds = HANDLERS[node.op]
         unknown = sorted(set(node.attributes) - attributes)
         if unknown:
-            raise node.no("attribute %s is not supported%s" % (unknown[0], "; supported: " + ", ".join(sorted(attributes)) if attributes else ""))
-        for i, t in enumerate(node.inputs):  # of others than the first, ONNX says that they are of its type, or integers that must be constant
+            raise node.no("attribute %s is not supported%s" %
+                          (unknown[0], "; supported: " + ", ".join(sorted(attributes)) if attributes else ""))
+        # of others than the first, ONNX says that they are of its type, or integers that must be constant
+        for i, t in enumerate(node.inputs):
             if t is not None and t.value is None and (i == 0 or kinds != "float") and not takes(t.dtype, kinds):
                 raise node.no("dtype %s, the NPU has FP32 and INT8" % t.dtype)
             if t is not None and t.size == 0 and t.value is None:
@@ -181,7 +195,8 @@ class Converter:
                 raise Unsupported("output '%s' is a constant: no input of the graph reaches it" % value.name)
             declared = [d.dim_value for d in value.type.tensor_type.shape.dim]
             if declared and all(declared) and tuple(declared) != t.shape:
-                raise Unsupported("output '%s' is declared as %s, but comes out as %s" % (value.name, declared, list(t.shape)))
+                raise Unsupported("output '%s' is declared as %s, but comes out as %s" %
+                                  (value.name, declared, list(t.shape)))
             self.node = value.name
             blob = self.use(t, natural(t.shape))
             if self.net.producer(blob).kind == "Input":

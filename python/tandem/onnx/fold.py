@@ -106,18 +106,23 @@ def _range(node: Node, start, limit, delta) -> np.ndarray:
 
 
 FOLDS = {
-    "Constant": _constant, "ConstantOfShape": _filled, "Cast": _cast, "CastLike": lambda n, x, like: x.astype(like.dtype), "Identity": lambda n, x: x,
-    "Add": lambda n, a, b: a + b, "Sub": lambda n, a, b: a - b, "Mul": lambda n, a, b: a * b, "Div": lambda n, a, b: _divide(a, b),
-    "Pow": lambda n, a, b: np.power(a, b).astype(a.dtype), "Neg": lambda n, a: -a, "Abs": lambda n, a: np.abs(a), "Sqrt": lambda n, a: np.sqrt(a),
-    "Exp": lambda n, a: np.exp(a), "Log": lambda n, a: np.log(a), "Cos": lambda n, a: np.cos(a), "Sin": lambda n, a: np.sin(a),
-    "Floor": lambda n, a: np.floor(a), "Ceil": lambda n, a: np.ceil(a), "Round": lambda n, a: np.rint(a), "Reciprocal": lambda n, a: (1 / a).astype(a.dtype),
-    "Min": lambda n, *xs: np.minimum.reduce(xs), "Max": lambda n, *xs: np.maximum.reduce(xs), "Equal": lambda n, a, b: a == b,
-    "Greater": lambda n, a, b: a > b, "Less": lambda n, a, b: a < b, "Not": lambda n, a: ~a, "And": lambda n, a, b: a & b, "Or": lambda n, a, b: a | b,
-    "Where": lambda n, c, a, b: np.where(c, a, b), "Reshape": lambda n, x, s: x.reshape(reshape_to(n, x.shape, [int(v) for v in s])),
-    "Flatten": lambda n, x: x.reshape(math.prod(x.shape[:n.attr("axis", 1)]), -1), "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Concat": _concat,
+    "Constant": _constant, "ConstantOfShape": _filled, "Cast": _cast,
+    "CastLike": lambda n, x, like: x.astype(like.dtype), "Identity": lambda n, x: x,
+    "Add": lambda n, a, b: a + b, "Sub": lambda n, a, b: a - b, "Mul": lambda n, a, b: a * b,
+    "Div": lambda n, a, b: _divide(a, b), "Pow": lambda n, a, b: np.power(a, b).astype(a.dtype), "Neg": lambda n, a: -a,
+    "Abs": lambda n, a: np.abs(a), "Sqrt": lambda n, a: np.sqrt(a), "Exp": lambda n, a: np.exp(a),
+    "Log": lambda n, a: np.log(a), "Cos": lambda n, a: np.cos(a), "Sin": lambda n, a: np.sin(a),
+    "Floor": lambda n, a: np.floor(a), "Ceil": lambda n, a: np.ceil(a), "Round": lambda n, a: np.rint(a),
+    "Reciprocal": lambda n, a: (1 / a).astype(a.dtype), "Min": lambda n, *xs: np.minimum.reduce(xs),
+    "Max": lambda n, *xs: np.maximum.reduce(xs), "Equal": lambda n, a, b: a == b,
+    "Greater": lambda n, a, b: a > b, "Less": lambda n, a, b: a < b, "Not": lambda n, a: ~a,
+    "And": lambda n, a, b: a & b, "Or": lambda n, a, b: a | b, "Where": lambda n, c, a, b: np.where(c, a, b),
+    "Reshape": lambda n, x, s: x.reshape(reshape_to(n, x.shape, [int(v) for v in s])),
+    "Flatten": lambda n, x: x.reshape(math.prod(x.shape[:n.attr("axis", 1)]), -1),
+    "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Concat": _concat,
     "Slice": _slice, "Gather": lambda n, x, i: np.take(x, i, axis=n.attr("axis", 0)), "Range": _range,
-    "Transpose": lambda n, x: x.transpose(n.attr("perm") or None), "Expand": lambda n, x, s: x * np.ones(bounded(n, s), x.dtype),
-    "Tile": _tile, "Shape": None, "Size": None,
+    "Transpose": lambda n, x: x.transpose(n.attr("perm") or None),
+    "Expand": lambda n, x, s: x * np.ones(bounded(n, s), x.dtype), "Tile": _tile, "Shape": None, "Size": None,
 }
 
 

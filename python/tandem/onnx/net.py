@@ -1,4 +1,5 @@
-"""A network as ncnn's two files have it: layers, their settings and arrays. What is written here is what docs/network.md reads."""
+"""A network as ncnn's two files have it: layers, their settings and arrays. What is written here is what
+docs/network.md reads."""
 
 import os
 import re
@@ -29,9 +30,11 @@ class NeedsConstant(Unsupported):
 
 
 class Layer:
-    """type, name, blobs, settings by key (int, float or a list of them), arrays of the .bin: "tagged", "int8" or "raw" with their values."""
+    """type, name, blobs, settings by key (int, float or a list of them), arrays of the .bin: "tagged", "int8" or "raw"
+    with their values."""
 
-    def __init__(self, kind: str, name: str, inputs: Sequence[str], outputs: Sequence[str], params: dict[int, Any], arrays: Iterable[tuple[str, np.ndarray]] = ()):
+    def __init__(self, kind: str, name: str, inputs: Sequence[str], outputs: Sequence[str],
+                 params: dict[int, Any], arrays: Iterable[tuple[str, np.ndarray]] = ()):
         self.kind, self.name, self.inputs, self.outputs = kind, name, list(inputs), list(outputs)
         self.params, self.arrays = dict(params), list(arrays)
 
@@ -77,7 +80,8 @@ class Net:
 
     def add(self, kind: str, inputs: Sequence[str], views: Sequence[View], params: dict[int, Any] | None = None,
             arrays: Iterable[tuple[str, np.ndarray]] = (), name: str = "") -> list[str]:
-        """Append a layer; its outputs get these shapes and are named after `name`. ValueError: a setting that is not finite."""
+        """Append a layer; its outputs get these shapes and are named after `name`. ValueError: a setting that is not
+        finite."""
         settings(params or {})
         name = self.unique(name or kind.lower())
         outputs = [name if i == 0 else self.unique("%s.%d" % (name, i)) for i in range(len(views))]
@@ -109,23 +113,27 @@ class Net:
         self.layers = kept[::-1]
 
     def fuse(self, keep: set[str]) -> None:
-        """x times a gate of x, as exporters write Swish, Mish and HardSwish, becomes that activation. Blobs in `keep` stay."""
+        """x times a gate of x, as exporters write Swish, Mish and HardSwish, becomes that activation. Blobs in `keep`
+        stay."""
         for layer in self.layers:
             if layer.kind != "BinaryOp" or layer.params.get(0, 0) != 2 or len(layer.inputs) != 2:
                 continue
             for x, gate in (layer.inputs, layer.inputs[::-1]):
                 kinds, params, at = [], {}, gate
-                while at != x and at not in keep and len(self.consumers(at)) == 1 and self.producer(at).kind in ("Sigmoid", "HardSigmoid", "TanH", "Softplus"):
+                while (at != x and at not in keep and len(self.consumers(at)) == 1 and
+                       self.producer(at).kind in ("Sigmoid", "HardSigmoid", "TanH", "Softplus")):
                     kinds.append(self.producer(at).kind)
                     params = self.producer(at).params
                     at = self.producer(at).inputs[0]
-                kind = {("Sigmoid",): "Swish", ("HardSigmoid",): "HardSwish", ("TanH", "Softplus"): "Mish"}.get(tuple(kinds))
+                kind = {("Sigmoid",): "Swish", ("HardSigmoid",): "HardSwish",
+                        ("TanH", "Softplus"): "Mish"}.get(tuple(kinds))
                 if at == x and kind is not None:
                     layer.kind, layer.inputs, layer.params = kind, [x], dict(params)
                     break
 
     def split(self, outputs: Sequence[str]) -> list[str]:
-        """Every blob gets one consumer at most: Split layers for the others. Returns the names of the outputs afterwards."""
+        """Every blob gets one consumer at most: Split layers for the others. Returns the names of the outputs
+        afterwards."""
         uses = {b: len(self.consumers(b)) + list(outputs).count(b) for b in self.shapes}
         copies: dict[str, list[str]] = {}
         result: list[Layer] = []
@@ -144,7 +152,8 @@ class Net:
         blobs = sum(len(layer.outputs) for layer in self.layers)
         lines = [str(MAGIC), "%d %d" % (len(self.layers), blobs)]
         for layer in self.layers:
-            words = [layer.kind, layer.name, str(len(layer.inputs)), str(len(layer.outputs))] + layer.inputs + layer.outputs
+            words = ([layer.kind, layer.name, str(len(layer.inputs)), str(len(layer.outputs))] +
+                     layer.inputs + layer.outputs)
             lines.append(" ".join(words + ([settings(layer.params)] if layer.params else [])))
         return "\n".join(lines) + "\n"
 
@@ -156,7 +165,8 @@ class Net:
                     data = np.ascontiguousarray(values, dtype=np.int8).tobytes()
                     parts.append(struct.pack("<I", TAG_INT8) + data + bytes(-len(data) % 4))
                 else:
-                    parts.append((struct.pack("<I", 0) if kind == "tagged" else b"") + np.ascontiguousarray(values, dtype="<f4").tobytes())
+                    parts.append((struct.pack("<I", 0) if kind == "tagged" else b"") +
+                                 np.ascontiguousarray(values, dtype="<f4").tobytes())
         return b"".join(parts)
 
     def save(self, param: str | os.PathLike[str], weights: str | os.PathLike[str]) -> None:

@@ -1,4 +1,5 @@
-"""Operators on elements: pairs, activations, comparisons, logic. bool tensors are 0.0 and 1.0; comparisons are exact but for NaN."""
+"""Operators on elements: pairs, activations, comparisons, logic. bool tensors are 0.0 and 1.0; comparisons are exact
+but for NaN."""
 
 import math
 from collections.abc import Sequence
@@ -12,11 +13,13 @@ from .tensor import BOOL, SMALL, WIDE, Node, Tensor, constant, exact, op
 
 ADD, SUB, MUL, DIV, MAX, MIN, POW, RSUB, RDIV, RPOW = range(10)  # BinaryOp
 MIRRORED = {SUB: RSUB, DIV: RDIV, POW: RPOW}
-ABS, NEG, FLOOR, CEIL, SQUARE, SQRT, RSQRT, EXP, LOG, SIN, COS, TAN, ASIN, ACOS, ATAN, RECIPROCAL, TANH, LOG10, ROUND, TRUNC = range(20)  # UnaryOp
+(ABS, NEG, FLOOR, CEIL, SQUARE, SQRT, RSQRT, EXP, LOG, SIN, COS, TAN, ASIN, ACOS, ATAN, RECIPROCAL, TANH, LOG10, ROUND,
+ TRUNC) = range(20)  # UnaryOp
 FLT_MAX = float(np.finfo(np.float32).max)
 
 
-def broadcast(node: Node, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+def broadcast(node: Node, a: tuple[int, ...],
+              b: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """Shape of the result, and views of both with axes that behave alike as one axis."""
     rank = max(len(a), len(b))
     a, b = (1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b
@@ -38,7 +41,8 @@ def broadcast(node: Node, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[tuple
 
 
 def seen(view: View, shape: tuple[int, ...], small: tuple[int, ...]) -> View | None:
-    """The view of a tensor that is repeated to this shape, beside one of that shape with this view: 1 where it repeats. None: there is none."""
+    """The view of a tensor that is repeated to this shape, beside one of that shape with this view: 1 where it repeats.
+    None: there is none."""
     small = (1,) * (len(shape) - len(small)) + small
     sizes = []
     if math.prod(view) != math.prod(shape):
@@ -79,7 +83,8 @@ def binary(c: Converter, node: Node, code: int, a: Tensor, b: Tensor, dtype=np.f
             value = float(exact(t.value, node.where()).ravel()[0])
             if np.isfinite(value):
                 view = c.view_of(other)
-                return c.result(shape, c.add("BinaryOp", [c.use(other, view)], view, {0: number, 1: 1, 2: value}), dtype, a, b)
+                return c.result(shape, c.add("BinaryOp", [c.use(other, view)], view, {0: number, 1: 1, 2: value}),
+                                dtype, a, b)
     if len(va) > 3:  # too many turns: one operand is made as large as the result, or both
         turns_a, turns_b = (len(broadcast(node, t.shape, shape)[1]) for t in (a, b))
         a = repeat(c, a, shape) if turns_a > 3 else a
@@ -146,8 +151,8 @@ def several(c: Converter, node: Node) -> list[Tensor]:
 
 # ---- one input ----
 
-UNARY = {"Abs": ABS, "Neg": NEG, "Floor": FLOOR, "Ceil": CEIL, "Sqrt": SQRT, "Exp": EXP, "Log": LOG, "Sin": SIN, "Cos": COS, "Tan": TAN, "Asin": ASIN,
-         "Acos": ACOS, "Atan": ATAN, "Reciprocal": RECIPROCAL, "Round": ROUND}
+UNARY = {"Abs": ABS, "Neg": NEG, "Floor": FLOOR, "Ceil": CEIL, "Sqrt": SQRT, "Exp": EXP, "Log": LOG, "Sin": SIN,
+         "Cos": COS, "Tan": TAN, "Asin": ASIN, "Acos": ACOS, "Atan": ATAN, "Reciprocal": RECIPROCAL, "Round": ROUND}
 
 
 @op(" ".join(UNARY))
@@ -165,7 +170,8 @@ def plain_activation(c: Converter, node: Node) -> list[Tensor]:
 def activation(c: Converter, node: Node) -> list[Tensor]:
     kind, params = {"LeakyRelu": ("ReLU", {0: node.attr("alpha", 0.01)}), "Elu": ("ELU", {0: node.attr("alpha", 1.0)}),
                     "HardSigmoid": ("HardSigmoid", {0: node.attr("alpha", 0.2), 1: node.attr("beta", 0.5)}),
-                    "Selu": ("SELU", {0: node.attr("alpha", 1.67326319217681884765625), 1: node.attr("gamma", 1.05070102214813232421875)})}[node.op]
+                    "Selu": ("SELU", {0: node.attr("alpha", 1.67326319217681884765625),
+                                      1: node.attr("gamma", 1.05070102214813232421875)})}[node.op]
     if node.op == "HardSigmoid" and not params[0] > 0:
         raise node.no("alpha is %g, expected more than 0" % params[0])
     return [layer(c, kind, node.need(0), {k: float(v) for k, v in params.items()})]
@@ -181,7 +187,8 @@ def celu(c: Converter, node: Node) -> list[Tensor]:
 @op("Clip", "min max", takes="own")
 def clip(c: Converter, node: Node) -> list[Tensor]:
     x = node.need(0)
-    bounds = [node.const(i, name) if node.input(i) is not None else node.attr(name) for i, name in ((1, "min"), (2, "max"))]
+    bounds = [node.const(i, name) if node.input(i) is not None else node.attr(name)
+              for i, name in ((1, "min"), (2, "max"))]
     low, high = (None if b is None else float(np.ravel(b)[0]) for b in bounds)
     low = None if low is not None and low <= -FLT_MAX else low
     high = None if high is not None and high >= FLT_MAX else high
@@ -198,7 +205,8 @@ def prelu(c: Converter, node: Node) -> list[Tensor]:
     x, slope = node.need(0), node.need(1)
     view = c.view_of(x)
     aligned = (1,) * (len(x.shape) - len(slope.shape)) + slope.shape
-    channels = len(x.shape) > 1 and x.shape[0] == 1 and len(aligned) == len(x.shape) and slope.size in (1, x.shape[1]) and slope.size == aligned[1]
+    channels = (len(x.shape) > 1 and x.shape[0] == 1 and len(aligned) == len(x.shape) and
+                slope.size in (1, x.shape[1]) and slope.size == aligned[1])
     if slope.value is not None and (slope.size == 1 or (channels and view[0] == slope.size)):
         params, arrays = {0: slope.size}, [("raw", exact(slope.value, node.where()))]
         return [c.result(x.shape, c.add("PReLU", [c.use(x, view)], view, params, arrays), x.dtype, x)]
@@ -290,7 +298,8 @@ def is_inf(c: Converter, node: Node) -> list[Tensor]:
 
 @op("Cast CastLike", "to", takes="own")
 def cast(c: Converter, node: Node) -> list[Tensor]:
-    """To a type that has every value of the old one nothing happens; FP32 to integers is cut off, to bool compared with 0."""
+    """To a type that has every value of the old one nothing happens; FP32 to integers is cut off, to bool compared with
+    0."""
     x = node.need(0)
     try:
         to = type_of(node.attr("to")) if node.op == "Cast" else node.need(1).dtype
@@ -298,7 +307,8 @@ def cast(c: Converter, node: Node) -> list[Tensor]:
         raise node.no("to element type %s, the NPU has FP32 and INT8" % node.attr("to")) from None
     if to == x.dtype or (to == np.float32 and x.dtype not in WIDE) or (x.dtype == BOOL and (to in SMALL or to in WIDE)):
         return [c.result(x.shape, c.use(x, c.view_of(x)), to, x)]
-    if to == np.float32 or (x.dtype.kind in "iu" and to in WIDE and to.kind == "i" and x.dtype not in (np.uint32, np.uint64)):
+    if to == np.float32 or (x.dtype.kind in "iu" and to in WIDE and to.kind == "i" and
+                            x.dtype not in (np.uint32, np.uint64)):
         return [c.result(x.shape, c.use(x, c.view_of(x)), to, x)]  # within 2^24, which the bounds of the inputs say
     if to == BOOL:
         return [above(c, unary(c, ABS, x))]

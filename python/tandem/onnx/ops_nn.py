@@ -22,7 +22,8 @@ def per_image(c: Converter, node: Node, x: Tensor, one: Callable[[Tensor], Tenso
     return join(c, [one(part) for part in divide(c, x, 0, [1] * x.shape[0])], 0)
 
 
-def sides(node: Node, x: Tensor, kernel: list[int], strides: list[int], dilations: list[int], ceil: bool = False) -> tuple[list[int], list[int]]:
+def sides(node: Node, x: Tensor, kernel: list[int], strides: list[int],
+          dilations: list[int], ceil: bool = False) -> tuple[list[int], list[int]]:
     """Padding (all starts, then all ends) and sizes of the outputs."""
     rank = len(kernel)
     auto = node.attr("auto_pad", "NOTSET")
@@ -37,7 +38,8 @@ def sides(node: Node, x: Tensor, kernel: list[int], strides: list[int], dilation
         if auto.startswith("SAME"):
             total = (-(-n // s) - 1) * s + extent - n
             if total < 0:
-                raise node.no("auto_pad %s with a kernel of %d for a stride of %d, where implementations differ; supported: pads" % (auto, extent, s))
+                raise node.no("auto_pad %s with a kernel of %d for a stride of %d, where implementations differ; "
+                              "supported: pads" % (auto, extent, s))
             pads[i] = total // 2 if auto == "SAME_UPPER" else total - total // 2
             pads[rank + i] = total - pads[i]
         room = n + pads[i] + pads[rank + i] - extent
@@ -73,7 +75,8 @@ def rows_and_columns(values: list[int], absent: int) -> tuple[int, int]:
 def kernel_keys(kernel: list[int], strides: list[int], dilations: list[int], pads: list[int]) -> dict[int, int]:
     """Settings of ncnn's convolutions."""
     rank = len(kernel)
-    (kh, kw), (sh, sw), (dh, dw) = rows_and_columns(kernel, 1), rows_and_columns(strides, 1), rows_and_columns(dilations, 1)
+    (kh, kw), (sh, sw), (dh, dw) = (rows_and_columns(kernel, 1), rows_and_columns(strides, 1),
+                                    rows_and_columns(dilations, 1))
     (top, left), (bottom, right) = rows_and_columns(pads[:rank], 0), rows_and_columns(pads[rank:], 0)
     return {1: kw, 11: kh, 2: dw, 12: dh, 3: sw, 13: sh, 4: left, 15: right, 14: top, 16: bottom}
 
@@ -86,9 +89,11 @@ def weights(node: Node, i: int = 1) -> tuple[np.ndarray, np.ndarray | None]:
     return exact(w, node.where()), None if b is None else exact(b, node.where())
 
 
-def weighted(w: np.ndarray, b: np.ndarray | None, outputs: int, bias_key: int, size_key: int) -> tuple[dict[int, int], list]:
+def weighted(w: np.ndarray, b: np.ndarray | None, outputs: int, bias_key: int,
+             size_key: int) -> tuple[dict[int, int], list]:
     """Settings and arrays that all layers with weights have."""
-    return {0: outputs, bias_key: int(b is not None), size_key: w.size}, [("tagged", w)] + ([("raw", b)] if b is not None else [])
+    return ({0: outputs, bias_key: int(b is not None), size_key: w.size},
+            [("tagged", w)] + ([("raw", b)] if b is not None else []))
 
 
 @op("Conv", "auto_pad dilations group kernel_shape pads strides")
@@ -106,7 +111,8 @@ def conv(c: Converter, node: Node) -> list[Tensor]:
 
     def one(t: Tensor) -> Tensor:
         out = (w.shape[0], *([1] if rank == 1 else []), *sizes)
-        blob = c.add("ConvolutionDepthWise" if group > 1 else "Convolution", [c.use(t, map_view(t))], out, params, arrays)
+        blob = c.add("ConvolutionDepthWise" if group > 1 else "Convolution",
+                     [c.use(t, map_view(t))], out, params, arrays)
         return c.result((1, w.shape[0], *sizes), blob, x.dtype, t)
     return [per_image(c, node, x, one)]
 
@@ -121,14 +127,17 @@ def conv_transpose(c: Converter, node: Node) -> list[Tensor]:
     kernel, strides, dilations = list(w.shape[2:]), spatial(node, "strides", rank), spatial(node, "dilations", rank)
     pads, extra, sizes = transposed_sides(node, x, kernel, strides, dilations)
     outputs = w.shape[1] * group
-    turned = w.reshape(group, x.shape[1] // group, w.shape[1], *kernel).swapaxes(1, 2)  # ncnn: output channels outermost
+    # ncnn: output channels outermost
+    turned = w.reshape(group, x.shape[1] // group, w.shape[1], *kernel).swapaxes(1, 2)
     common, arrays = weighted(turned, b, outputs, 5, 6)
     more_h, more_w = rows_and_columns(extra, 0)
-    params = kernel_keys(kernel, strides, dilations, pads) | common | {18: more_w, 19: more_h} | ({7: group} if group > 1 else {})
+    params = (kernel_keys(kernel, strides, dilations, pads) | common |
+              {18: more_w, 19: more_h} | ({7: group} if group > 1 else {}))
 
     def one(t: Tensor) -> Tensor:
         out = (outputs, *([1] if rank == 1 else []), *sizes)
-        blob = c.add("DeconvolutionDepthWise" if group > 1 else "Deconvolution", [c.use(t, map_view(t))], out, params, arrays)
+        blob = c.add("DeconvolutionDepthWise" if group > 1 else "Deconvolution",
+                     [c.use(t, map_view(t))], out, params, arrays)
         return c.result((1, outputs, *sizes), blob, x.dtype, t)
     return [per_image(c, node, x, one)]
 
@@ -147,7 +156,8 @@ def transposed_sides(node: Node, x: Tensor, kernel, strides, dilations) -> tuple
             out = int(wanted[len(wanted) - rank + i]) if wanted is not None else n * s
             total = full - out
             if total < 0 and wanted is None:
-                raise node.no("auto_pad %s with a kernel of %d for a stride of %d, where implementations differ; supported: output_shape" % (auto, k, s))
+                raise node.no("auto_pad %s with a kernel of %d for a stride of %d, where implementations differ; "
+                              "supported: output_shape" % (auto, k, s))
             if total < 0:
                 extra[i] -= total
             total = max(total, 0)
@@ -183,12 +193,14 @@ def gemm(c: Converter, node: Node) -> list[Tensor]:
     if w.shape[1] != a.shape[1]:
         raise node.no("%d columns of A, %d rows of B" % (a.shape[1], w.shape[1]))
     bias = node.input(2)
-    if bias is not None and bias.value is not None and (bias.size == 1 or (bias.size == w.shape[0] and bias.shape[-1] == w.shape[0])):
+    if (bias is not None and bias.value is not None and
+            (bias.size == 1 or (bias.size == w.shape[0] and bias.shape[-1] == w.shape[0]))):
         b = np.ascontiguousarray(np.broadcast_to(exact(bias.value, node.where()).ravel() * beta, w.shape[:1]))
         return [rows_times(c, a, w, b)]
     y = rows_times(c, a, w, None)
     if bias is not None:
-        scaled = bias if beta == 1 else binary(c, node, 2, bias, c.scalar(beta)) if bias.value is None else Tensor(bias.shape, np.float32, bias.value * beta)
+        scaled = (bias if beta == 1 else binary(c, node, 2, bias, c.scalar(beta))
+                  if bias.value is None else Tensor(bias.shape, np.float32, bias.value * beta))
         y = binary(c, node, ADD, y, scaled)
     return [y]
 
@@ -205,7 +217,8 @@ def matmul(c: Converter, node: Node) -> list[Tensor]:
     tail = () if node.need(1).shape == (k,) else (n,)
     batch = a.shape[:-2] if w.ndim > 2 else ()
     if w.ndim > 2 and (w.shape[:-2] != batch or math.prod(batch) > MOST_PARTS):
-        raise node.no("matrices %s times %s; supported: the same batch on both sides, up to %d" % (list(a.shape), list(w.shape), MOST_PARTS))
+        raise node.no("matrices %s times %s; supported: the same batch on both sides, up to %d" %
+                      (list(a.shape), list(w.shape), MOST_PARTS))
     parts = math.prod(batch)
     stacked = c.reshaped(a, (parts, -1 if a.size == 0 else a.size // parts // k, k))
     products = [rows_times(c, c.reshaped(t, (t.size // k, k)), w.reshape(parts, k, n)[i].T, None)
@@ -215,7 +228,8 @@ def matmul(c: Converter, node: Node) -> list[Tensor]:
 
 # ---- pooling ----
 
-@op("MaxPool AveragePool", "auto_pad ceil_mode count_include_pad dilations kernel_shape pads storage_order strides", takes="own")
+@op("MaxPool AveragePool", "auto_pad ceil_mode count_include_pad dilations kernel_shape pads storage_order strides",
+    takes="own")
 def pool(c: Converter, node: Node) -> list[Tensor]:
     x = node.need(0)
     average = node.op == "AveragePool"
@@ -233,8 +247,8 @@ def pool(c: Converter, node: Node) -> list[Tensor]:
         if average and ceil and not inside and (out - 1) * s + k > n + pads[i] + pads[rank + i]:
             raise node.no("ceil_mode with count_include_pad")
     keys = kernel_keys(kernel, strides, [1] * rank, pads)
-    params = {0: int(average), 1: keys[1], 11: keys[11], 2: keys[3], 12: keys[13], 3: keys[4], 14: keys[15], 13: keys[14], 15: keys[16], 5: int(not ceil),
-              6: int(not inside)}
+    params = {0: int(average), 1: keys[1], 11: keys[11], 2: keys[3], 12: keys[13],
+              3: keys[4], 14: keys[15], 13: keys[14], 15: keys[16], 5: int(not ceil), 6: int(not inside)}
     out = (x.shape[0] * x.shape[1], *([1] if rank == 1 else []), *sizes)
     return [c.result(x.shape[:2] + tuple(sizes), c.add("Pooling", [c.use(x, map_view(x))], out, params), x.dtype, x)]
 
@@ -243,7 +257,8 @@ def pool(c: Converter, node: Node) -> list[Tensor]:
 def global_pool(c: Converter, node: Node) -> list[Tensor]:
     x = node.need(0)
     image(node, x)
-    blob = c.add("Pooling", [c.use(x, map_view(x))], (x.shape[0] * x.shape[1],), {0: int(node.op == "GlobalAveragePool"), 4: 1})
+    blob = c.add("Pooling", [c.use(x, map_view(x))], (x.shape[0] * x.shape[1],),
+                 {0: int(node.op == "GlobalAveragePool"), 4: 1})
     return [c.result(x.shape[:2] + (1,) * (len(x.shape) - 2), blob, x.dtype, x)]
 
 
@@ -252,5 +267,7 @@ def lrn(c: Converter, node: Node) -> list[Tensor]:
     x, size = node.need(0), node.attr("size")
     if len(x.shape) != 4 or size % 2 == 0:
         raise node.no("size %d over %d dimensions; supported: odd sizes, 4 dimensions" % (size, len(x.shape)))
-    params = {0: 0, 1: size, 2: float(node.attr("alpha", 0.0001)), 3: float(node.attr("beta", 0.75)), 4: float(node.attr("bias", 1.0))}
-    return [per_image(c, node, x, lambda t: c.result(t.shape, c.add("LRN", [c.use(t, map_view(t))], map_view(t), params), x.dtype, t))]
+    params = {0: 0, 1: size, 2: float(node.attr("alpha", 0.0001)), 3: float(node.attr("beta", 0.75)),
+              4: float(node.attr("bias", 1.0))}
+    return [per_image(c, node, x, lambda t: c.result(
+        t.shape, c.add("LRN", [c.use(t, map_view(t))], map_view(t), params), x.dtype, t))]

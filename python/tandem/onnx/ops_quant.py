@@ -18,7 +18,8 @@ def zero_point(node: Node, i: int, what: str) -> np.ndarray:
 
 
 def operands(c: Converter, node: Node, x_zero: int, w_zero: int) -> tuple[Tensor, np.ndarray]:
-    """x without its zero point, and weights without theirs. Values of x beyond INT8 then are refused when the network is fed."""
+    """x without its zero point, and weights without theirs. Values of x beyond INT8 then are refused when the network
+    is fed."""
     x, w = node.need(0), node.const(1, "the weights")
     zero = zero_point(node, x_zero, "the zero point of x")
     if zero.size != 1:

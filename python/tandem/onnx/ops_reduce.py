@@ -37,8 +37,8 @@ def reduce(c: Converter, code: int, t: Tensor, axes: list[int]) -> Tensor:
     return t
 
 
-@op("ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum ReduceLogSumExp",
-    "axes keepdims noop_with_empty_axes")
+@op("ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum "
+    "ReduceLogSumExp", "axes keepdims noop_with_empty_axes")
 def reduction(c: Converter, node: Node) -> list[Tensor]:
     """What ncnn has as one Reduction is made of the sum and the maximum, which the NPU has."""
     x = node.need(0)
@@ -144,4 +144,5 @@ def instance_norm(c: Converter, node: Node) -> list[Tensor]:
     scale, bias = by_channel(node, 2)
     view = channel_view(x)
     params = {0: len(scale), 1: len(scale), 2: float(node.attr("epsilon", 1e-5)), 3: 1}
-    return [c.result(x.shape, c.add("GroupNorm", [c.use(x, view)], view, params, [("raw", scale), ("raw", bias)]), x.dtype, x)]
+    return [c.result(x.shape, c.add("GroupNorm", [c.use(x, view)], view, params, [("raw", scale), ("raw", bias)]),
+                     x.dtype, x)]

@@ -18,7 +18,8 @@ def positions(node: Node, mode: str, n: int, out: int, scale: float) -> np.ndarr
         return i / scale
     if mode == "align_corners":
         if abs(n * scale - out) > 1e-4:
-            raise node.no("align_corners with %d elements by %g, where implementations differ; supported: scales that give whole sizes" % (n, scale))
+            raise node.no("align_corners with %d elements by %g, where implementations differ; supported: "
+                          "scales that give whole sizes" % (n, scale))
         return i * (n - 1) / (out - 1) if out > 1 else i * 0
     if mode == "tf_half_pixel_for_nn":
         return (i + 0.5) / scale
@@ -31,7 +32,8 @@ def positions(node: Node, mode: str, n: int, out: int, scale: float) -> np.ndarr
 
 def nearest(node: Node, at: np.ndarray, n: int) -> np.ndarray:
     how = node.attr("nearest_mode", "round_prefer_floor") if node.op == "Resize" else "floor"
-    index = {"floor": np.floor(at), "ceil": np.ceil(at), "round_prefer_floor": np.ceil(at - 0.5), "round_prefer_ceil": np.floor(at + 0.5)}[how]
+    index = {"floor": np.floor(at), "ceil": np.ceil(at), "round_prefer_floor": np.ceil(at - 0.5),
+             "round_prefer_ceil": np.floor(at + 0.5)}[how]
     return np.clip(index, 0, n - 1).astype(np.int64)
 
 
@@ -62,13 +64,17 @@ def resize(c: Converter, node: Node) -> list[Tensor]:
         raise node.no("%d dimensions; supported: 4" % len(x.shape))
     mode = node.attr("mode", "nearest")
     sizes, scales = sizes_of(node, x)
-    space = node.attr("coordinate_transformation_mode", "half_pixel") if node.op == "Resize" and node.opset >= 11 else "asymmetric"
+    space = (node.attr("coordinate_transformation_mode", "half_pixel")
+             if node.op == "Resize" and node.opset >= 11 else "asymmetric")
     if mode not in KINDS or tuple(sizes[:2]) != x.shape[:2] or min(sizes) < 1:
-        raise node.no("mode %s, sizes %s of %s; supported: nearest, linear, cubic over the last two dimensions" % (mode, sizes, list(x.shape)))
+        raise node.no("mode %s, sizes %s of %s; supported: nearest, linear, cubic over the last two dimensions" %
+                      (mode, sizes, list(x.shape)))
     params = {0: KINDS[mode], 3: sizes[2], 4: sizes[3]}
     if mode == "nearest":
-        chosen = [nearest(node, positions(node, space, n, out, s), n) for n, out, s in zip(x.shape[2:], sizes[2:], scales[2:])]
-        if not all(np.array_equal(i, plain(n, out)) for i, n, out in zip(chosen, x.shape[2:], sizes[2:])):  # other elements than Interp takes
+        chosen = [nearest(node, positions(node, space, n, out, s), n)
+                  for n, out, s in zip(x.shape[2:], sizes[2:], scales[2:])]
+        # other elements than Interp takes
+        if not all(np.array_equal(i, plain(n, out)) for i, n, out in zip(chosen, x.shape[2:], sizes[2:])):
             return [pick(c, node, pick(c, node, x, 3, chosen[1].tolist()), 2, chosen[0].tolist())]
     for n, out, scale in zip(x.shape[2:], sizes[2:], scales[2:]):
         if mode == "nearest":
@@ -76,7 +82,8 @@ def resize(c: Converter, node: Node) -> list[Tensor]:
         at = positions(node, space, n, out, scale)
         aligned = space == "align_corners"
         if not np.allclose(at, positions(node, space if aligned else "half_pixel", n, out, out / n), atol=1e-6):
-            raise node.no("%s with scale %g takes other positions than ncnn's Interp; supported: half_pixel and align_corners to the whole size" % (space, scale))
+            raise node.no("%s with scale %g takes other positions than ncnn's Interp; supported: "
+                          "half_pixel and align_corners to the whole size" % (space, scale))
         params[6] = int(aligned)
     if mode == "cubic" and (node.attr("exclude_outside", 0) or abs(node.attr("cubic_coeff_a", -0.75) + 0.75) > 1e-6):
         raise node.no("exclude_outside and cubic_coeff_a; supported: 0 and -0.75")

@@ -90,7 +90,8 @@ def permute_blob(c: Converter, t: Tensor, sizes: tuple[int, int, int], order: tu
 
 
 def steps_to(target: tuple[int, ...]) -> list[tuple[tuple[int, int], tuple[int, int, int]]]:
-    """A shortest row of permutations, each of three neighbouring runs of axes, from the natural order to this one: (where the runs are cut, their order)."""
+    """A shortest row of permutations, each of three neighbouring runs of axes, from the natural order to this one:
+    (where the runs are cut, their order)."""
     start = tuple(range(len(target)))
     before: dict = {start: None}
     rim = [start]
@@ -162,7 +163,8 @@ def depth(c: Converter, node: Node) -> list[Tensor]:
 # ---- parts and joins ----
 
 def along(c: Converter, t: Tensor, axis: int) -> tuple[tuple[int, ...], int, int]:
-    """A view in which the axis is a dimension of its own, or the outermost one with what lies inside of it: view, its dimension, elements of a step."""
+    """A view in which the axis is a dimension of its own, or the outermost one with what lies inside of it: view, its
+    dimension, elements of a step."""
     outer, n, inner = around(t.shape, axis, axis)
     view = c.view_of(t)
     if outer == 1 and len(view) == 3 and view[0] == n and view[1] * view[2] == inner:
@@ -313,9 +315,11 @@ def pad(c: Converter, node: Node) -> list[Tensor]:
     lead = rank - len(view)  # leading axes that are not dimensions of the view by themselves
     together = lead + (1 if math.prod(x.shape[:lead]) > 1 else 0)
     if any(pads[i] or pads[rank + i] for i in range(together)):
-        raise node.no("pads %s of %s; supported: the last three dimensions, or the last two of a batch" % (pads, list(x.shape)))
+        raise node.no("pads %s of %s; supported: the last three dimensions, or the last two of a batch" %
+                      (pads, list(x.shape)))
     keys = [(7, 8), (0, 1), (2, 3)][3 - len(view):]
-    params = {4: {"constant": 0, "edge": 1, "reflect": 2}[mode], 5: float(np.ravel(value)[0]) if mode == "constant" else 0.0}
+    params = {4: {"constant": 0, "edge": 1, "reflect": 2}[mode],
+              5: float(np.ravel(value)[0]) if mode == "constant" else 0.0}
     for i, (before, behind) in enumerate(keys):
         params[before], params[behind] = pads[lead + i], pads[rank + lead + i]
     shape = [n + pads[i] + pads[rank + i] for i, n in enumerate(x.shape)]

@@ -23,7 +23,8 @@ BOOL = np.dtype(np.bool_)
 class Tensor:
     """A tensor while the graph is converted: a constant (value), or a blob that holds it in the shape `view`."""
 
-    def __init__(self, shape: Sequence[int], dtype: Any, value: np.ndarray | None = None, blob: str = "", view: View = (), origin: frozenset[str] = frozenset()):
+    def __init__(self, shape: Sequence[int], dtype: Any, value: np.ndarray | None = None,
+                 blob: str = "", view: View = (), origin: frozenset[str] = frozenset()):
         self.shape = tuple(int(n) for n in shape)
         self.dtype = np.dtype(dtype)
         self.value, self.blob, self.view, self.origin = value, blob, tuple(view), origin
@@ -89,7 +90,8 @@ class Node:
         if tensor is None:
             return None
         if tensor.value is None:
-            raise NeedsConstant("%s: %s (input %d) depends on inputs of the graph, expected a constant" % (self.where(), what, i), sorted(tensor.origin))
+            raise NeedsConstant("%s: %s (input %d) depends on inputs of the graph, expected a constant" %
+                                (self.where(), what, i), sorted(tensor.origin))
         return tensor.value
 
     def axis(self, value: int, rank: int) -> int:
@@ -110,7 +112,8 @@ HANDLERS: dict[str, tuple[Handler, frozenset[str], str]] = {}
 
 
 def op(names: str, attributes: str = "", takes: str = "float"):
-    """Register a handler. attributes: those that it knows. takes: "float"; "moves": any type whose values FP32 holds; "own": the handler decides."""
+    """Register a handler. attributes: those that it knows. takes: "float"; "moves": any type whose values FP32 holds;
+    "own": the handler decides."""
     def register(handler: Handler) -> Handler:
         for name in names.split():
             HANDLERS[name] = (handler, frozenset(attributes.split()), takes)

@@ -1,4 +1,5 @@
-"""Element-wise operations in a chain, each on what the one before it left, and reductions: against NumPy, bit by bit where its steps are the same."""
+"""Element-wise operations in a chain, each on what the one before it left, and reductions: against NumPy, bit by bit
+where its steps are the same."""
 
 import numpy as np
 import reference
@@ -51,7 +52,8 @@ def test_chain(tandem, rng, knob):
         kind = knob("kind%d" % i, ["number", "channels", "elements"])
         act = knob("act%d" % i, list(ACTS))
         got, want = step(tandem, rng, v, op, kind, act)
-        assert reference.same(got, want), "step %d, %s with %s, act %s: %d of %d elements differ" % (i, op, kind, act, np.count_nonzero(got != want), got.size)
+        assert reference.same(got, want), "step %d, %s with %s, act %s: %d of %d elements differ" % (
+            i, op, kind, act, np.count_nonzero(got != want), got.size)
         v = got
 
 

@@ -13,13 +13,15 @@ def weights_of(rng, shape):
 
 def factors(rng, knob, count):
     """Scale of each weight channel, or one; a bias or none."""
-    scale = rng.random(count).astype(np.float32) + np.float32(0.01) if knob("scales", ["one", "each"]) == "each" else 1.0
+    scale = (rng.random(count).astype(np.float32) + np.float32(0.01) if knob("scales", ["one", "each"]) == "each"
+             else 1.0)
     bias = (rng.standard_normal(count) * 100).astype(np.float32) if knob("bias", ["none", "each"]) == "each" else None
     return {"w_scale": scale, "bias": bias, "in_scale": knob("in_scale", [1.0, 0.75, 20.0])}
 
 
 def shape_of(knob, each_most, out_most):
-    """Sizes of a convolution that fits; what is too large for a simulation becomes smaller. Pinned values stay as they are where they can."""
+    """Sizes of a convolution that fits; what is too large for a simulation becomes smaller. Pinned values stay as they
+    are where they can."""
     kernel = knob("kh", 1, 5), knob("kw", 1, 5)
     kw = {"stride": (knob("sh", 1, 3), knob("sw", 1, 3)), "dilation": (knob("dh", 1, 3), knob("dw", 1, 3)),
           "padding": (knob("top", 0, 3), knob("left", 0, 3), knob("bottom", 0, 3), knob("right", 0, 3))}
@@ -66,7 +68,8 @@ def test_splits_change_nothing(tandem, rng, knob):
     kernel, (h, w), each, out, kw = shape_of(knob, 20, 20)
     x, weights = weights_of(rng, (each, h, w)), weights_of(rng, (out, each) + kernel)
     n = tandem.n
-    split = {"max_oc": n * knob("max_oc", 1, 3), "max_oh": knob("max_oh", 1, 8), "max_ow": knob("max_ow", 1, 8), "serial": knob("serial", [False, True])}
+    split = {"max_oc": n * knob("max_oc", 1, 3), "max_oh": knob("max_oh", 1, 8),
+             "max_ow": knob("max_ow", 1, 8), "serial": knob("serial", [False, True])}
     whole = reference.finish(reference.sums(x, weights, kw["stride"], kw["dilation"], kw["padding"], 1), 1, 1, None)
     got = tandem.conv2d(x, weights, split=split, **kw)
     assert reference.same(got, whole), "%d of %d elements differ" % (np.count_nonzero(got != whole), got.size)

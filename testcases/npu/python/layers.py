@@ -1,4 +1,5 @@
-"""Layers of a network that hand tensors on, INT8 and FP32 mixed: each against NumPy on what the device computed before; a whole network on two mesh sizes."""
+"""Layers of a network that hand tensors on, INT8 and FP32 mixed: each against NumPy on what the device computed before;
+a whole network on two mesh sizes."""
 
 import numpy as np
 import reference
@@ -19,7 +20,8 @@ def layer(dev, x, rng, out, kernel, out_scale, in_scale):
     pad = kernel // 2
     acc = reference.sums(x, weights, (1, 1), (1, 1), (pad, pad, pad, pad), 1)
     want = reference.finish(acc, in_scale, w_scale, bias, "relu")
-    got = dev.conv2d(x, weights, in_scale=in_scale, w_scale=float(w_scale), bias=bias, padding=pad, act="relu", out_scale=out_scale)
+    got = dev.conv2d(x, weights, in_scale=in_scale, w_scale=float(w_scale),
+                     bias=bias, padding=pad, act="relu", out_scale=out_scale)
     return got, want if out_scale is None else reference.quantise(want, out_scale)
 
 
@@ -32,7 +34,8 @@ def test_mixed_precision(tandem, rng, knob):
     assert reference.same(x, reference.quantise(real, scale)), "FP32 to INT8"
     for i in range(knob("layers", 1, 3)):
         x, want = layer(tandem, x, rng, knob("oc%d" % i, 1, 10), knob("k%d" % i, [1, 3]), scale, scale)
-        assert reference.same(x, want), "INT8 layer %d: %d of %d elements differ" % (i, np.count_nonzero(x != want), x.size)
+        assert reference.same(x, want), "INT8 layer %d: %d of %d elements differ" % (
+            i, np.count_nonzero(x != want), x.size)
     left, want = layer(tandem, x, rng, 6, 3, None, scale)
     assert reference.same(left, want), "layer with FP32 output"
     right = tandem.convert(x, float(F(1) / F(scale)))
@@ -41,7 +44,8 @@ def test_mixed_precision(tandem, rng, knob):
     assert reference.same(total, left + right.ravel()[0]), "sum"
     head = drawn(rng, (knob("classes", 1, 12), total.size))
     got = tandem.linear(total.ravel(), head, in_scale=scale)
-    want = reference.finish(head.astype(np.int32) @ reference.quantise(total, scale).ravel().astype(np.int32), scale, 1, None)
+    want = reference.finish(head.astype(np.int32) @ reference.quantise(total, scale).ravel().astype(np.int32),
+                            scale, 1, None)
     assert reference.same(got, want), "fully connected layer"
 
 
@@ -57,9 +61,10 @@ InnerProduct     head     1 1 act head 0={classes} 1=1 2={linear}
 
 
 def test_network(tandem, seed, rng, knob, tmp_path):
-    """Quantised by the ranges of one FP32 run: the same bits on this device and on a golden model of another mesh size, and near the FP32 network."""
-    size = {"c": knob("c", 1, 6), "h": knob("h", 4, 12), "w": knob("w", 4, 12), "oc": knob("oc", 1, 10), "k": knob("k", [1, 3, 5]),
-            "classes": knob("classes", 1, 12)}
+    """Quantised by the ranges of one FP32 run: the same bits on this device and on a golden model of another mesh size,
+    and near the FP32 network."""
+    size = {"c": knob("c", 1, 6), "h": knob("h", 4, 12), "w": knob("w", 4, 12),
+            "oc": knob("oc", 1, 10), "k": knob("k", [1, 3, 5]), "classes": knob("classes", 1, 12)}
     size.update(pad=size["k"] // 2, weights=size["oc"] * size["c"] * size["k"]**2, each=size["oc"] * 9,
                 linear=size["classes"] * size["oc"] * -(-size["h"] // 2) * -(-size["w"] // 2))
     param = tmp_path / "net.param"
@@ -75,4 +80,5 @@ def test_network(tandem, seed, rng, knob, tmp_path):
     for name, blob in got.items():
         assert reference.same(blob, again[name]), "blob %s depends on the mesh size" % name
     limit = 0.25 * max(1e-3, float(np.abs(plain).max()))
-    assert got["head"].shape == plain.shape and float(np.abs(got["head"] - plain).max()) <= limit, "far from the FP32 network"
+    assert (got["head"].shape == plain.shape and
+            float(np.abs(got["head"] - plain).max()) <= limit), "far from the FP32 network"
