@@ -218,8 +218,8 @@ npu_status npu_convert_run(npu *dev, const npu_convert *cv);
  * accumulators), at any size; all else runs on the POOL, global up to maps of 255 x 255.
  */
 typedef struct npu_pool {
-    npu_tensor in, out; /* same layout, same c; out.w and out.h must be those of npu_pool_shape() */
-    bool average;
+    npu_tensor in, out;                  /* same layout, same c; out.w and out.h must be those of npu_pool_shape() */
+    uint32_t type;                       /* of POOL_CTRL: NPU_POOL_CTRL_TYPE_MAX .. */
     bool exclude_pad;                    /* average over real elements only */
     bool sum;                            /* FP32 average, not global: the sum of the elements instead */
     bool ceil_mode, global;              /* global: the window is the map; window, stride and padding are ignored */
