@@ -1,4 +1,4 @@
-/* Tandem: what both sides must agree on (docs/architecture.md section 5). */
+/* Tandem: comparison of both sides (docs/architecture.md section 5). */
 #include "dev_priv.h"
 
 #include <inttypes.h>
@@ -71,9 +71,9 @@ void npu_events_model(npu_dev *dev) {
 }
 
 /*
- * What the bus did since the last compare point. The model has no bus: the errors to expect are those that the bus
- * really gave. The address of the beat says whose they are; where several units touch that address, or none is known
- * to, one of them must have noticed. The same for starts that the driver did not make (npu_dev_stray_start).
+ * Errors of the bus since the last compare point. The model has no bus, so the expected errors are those that the bus
+ * really returned. The address of the beat tells the unit; if several units access that address, or none is known to,
+ * one of them must have reported it. The same for starts that the driver did not make (npu_dev_stray_start).
  */
 typedef struct bus_view {
     uint32_t must, may; /* ERR bits that have to be set; that may be set as well */
@@ -83,7 +83,7 @@ typedef struct bus_view {
 } bus_view;
 
 #define REFUSE_CYCLES 32u /* from the start of a task to its error, and some more */
-#define BUS_BLOCK 16u     /* the widest extent that a read may have beyond its bytes */
+#define BUS_BLOCK 16u     /* how far a read may reach beyond its bytes */
 
 static uint32_t err_bits(uint32_t units, unsigned channel, unsigned dir) {
     uint32_t bits = 0;
@@ -128,13 +128,14 @@ static void take_bus_errors(npu_dev *dev, bus_view *view) {
             dev->lost = dev->lost || dev->errors_seen[c][d] < slave->errors[d];
             for (uint64_t i = dev->errors_seen[c][d]; i < slave->errors[d]; i++) {
                 const bool known = slave->errors[d] - i <= TB_AXI_SLAVE_ERRORS;
-                i = known ? i : slave->errors[d] - TB_AXI_SLAVE_ERRORS - 1; /* the forgotten ones at once */
+                i = known ? i : slave->errors[d] - TB_AXI_SLAVE_ERRORS - 1; /* those dropped from the list count at
+                                                                             * once */
                 add_error(dev, c, d, known, slave->error_addr[d][i % TB_AXI_SLAVE_ERRORS], view);
             }
             dev->errors_seen[c][d] = slave->errors[d];
         }
     }
-    /* starts that the model knows nothing of: dropped for one reason or the other */
+    /* starts that the model did not get: dropped for one reason or the other */
     for (unsigned u = 0; u < UNITS; u++) {
         if ((dev->stray >> u & 1u) != 0) {
             add_group(view, npu_units[u].refused);
@@ -173,7 +174,7 @@ static uint32_t irq_of(uint32_t err) {
     return irq;
 }
 
-/* Of ERR: what must differ from the model, and what may. */
+/* Of ERR: bits that must differ from the model, and bits that may. */
 static void expect_events(const npu_dev *dev, const reg_row *r, const dev_events *ev, const bus_view *bus,
                           uint32_t *expected, uint32_t *loose) {
     const int err = npu_reg_events(NPU_REG_ERR);
@@ -188,7 +189,7 @@ static void expect_events(const npu_dev *dev, const reg_row *r, const dev_events
     }
 }
 
-/* An error that several units may have met: one of them has noticed. */
+/* An error that several units may have had: one of them must have reported it. */
 static void check_groups(npu_dev *dev, const dev_events *err, const bus_view *bus) {
     for (size_t i = 0; i < bus->groups; i++) {
         const uint32_t bits = bus->one_of[i];
@@ -252,7 +253,7 @@ static void compare_regs(npu_dev *dev) {
     }
 }
 
-/* Outputs of tasks that met a bus error are undefined: take the RTL's bytes over, so that every other byte can be
+/* Outputs of tasks that had a bus error are undefined: copy the RTL's bytes, so that every other byte can be
  * compared. */
 static void take_over(npu_dev *dev) {
     npu_inflight *f = &dev->inflight;
@@ -302,8 +303,8 @@ static void compare_memory(npu_dev *dev, bool all) {
                 d.count, d.addr, where, d.a, d.b, got, expected);
 }
 
-/* The RTL may still be looking at the settings of a task that it is about to refuse: counts do not tell when it is done
- * with that. */
+/* The RTL may still be checking the settings of a task that it is about to refuse: counts do not show when that is
+ * done. */
 static void let_refuse(npu_dev *dev) {
     for (unsigned i = 0; dev->refused && i < REFUSE_CYCLES && tb_run_step(&dev->run); i++) {
     }

@@ -33,7 +33,7 @@ typedef struct dev_events {
 
 #define MAX_EVENT_REGS 4u /* registers of class w1c */
 
-/* What the registers of a unit are called; the same three times. */
+/* Registers of a unit; the same for all three. */
 typedef struct npu_unit_regs {
     const char *name;
     uint32_t ctrl, en_mask;    /* a write with this bit starts a task */
@@ -55,7 +55,7 @@ typedef struct npu_perf_sampler {
 
 typedef struct npu_tlog npu_tlog;
 
-/* The register program as far as it decides which tasks there are. */
+/* The part of the register program that determines the tasks. */
 typedef struct npu_program {
     uint32_t reg[NPU_REG_WORDS]; /* as written since the last reset */
     uint32_t absent;             /* mask: units that this build does not have */
@@ -77,9 +77,9 @@ struct npu_dev {
     /* RTL side */
     tb_run run; /* failures are kept here on the model, too */
     tb_ddr ddr;
-    uint32_t wd_excuses;      /* times in a row that the mesh was at work when time was up, */
+    uint32_t wd_excuses;      /* times in a row that the mesh was busy when the watchdog expired, */
     uint64_t wd_excused_at;   /* last at this cycle */
-    uint32_t wd_looked;       /* cycles in a row in which it was not, since time is up; */
+    uint32_t wd_looked;       /* cycles in a row in which it was not, since then; */
     uint64_t wd_looked_since; /* the last progress was at this cycle */
     uint32_t irq_enable;      /* last value that the driver wrote */
     uint64_t compare_cycles;  /* in which nothing but compare points read registers */
@@ -106,9 +106,9 @@ struct npu_dev {
     uint32_t begun[UNITS];     /* COUNT when this window began */
     uint32_t stray;            /* units with a start in this window that the driver did not make: it was refused */
     uint32_t undefined;        /* units whose outputs of this window are undefined: bus error or reset on the way */
-    /* tasks were dropped, or met an error of the bus: what they were to write may be missing */
+    /* tasks were dropped, or had a bus error: bytes of their outputs may be missing */
     bool lost;
-    bool resetting;        /* a soft reset was written and its end not yet seen */
+    bool resetting;        /* a soft reset was written and has not ended yet */
     bool refused;          /* the golden device refused a task in this window */
     bool result_undefined; /* so is ALU_RESULT, until the next reduction */
     dev_events ev[MAX_EVENT_REGS];
@@ -137,7 +137,7 @@ bool npu_hang_root(void *ctx, tb_run_hang kind, char *name, size_t name_size, ch
 void npu_hang_lines(void *ctx, bool end, FILE *out);
 void npu_hang_where(void *ctx, uint64_t addr, char *dst, size_t size);
 
-/* ---- tlog_dev.c: nothing happens without a log ---- */
+/* ---- tlog_dev.c: no effect without a log ---- */
 int npu_tlog_open(npu_dev *dev, char *err, size_t err_size);
 /* A task is about to be started, which the device accepts. */
 void npu_tlog_start(npu_dev *dev, unsigned unit, const npu_score_task *task);
@@ -156,13 +156,12 @@ void npu_perf_sample(npu_dev *dev);
 void npu_perf_free(npu_dev *dev);
 
 /* ---- mem_check.c ---- */
-/* Before a register write reaches any side: a task that it starts gets its buffers. */
+/* Before a register write reaches any side: register the buffers of a task that it starts. */
 void npu_program_write(npu_dev *dev, uint32_t offset, uint32_t value);
 /* Registers and tasks are gone. */
 void npu_program_reset(npu_dev *dev);
 /*
- * Tasks that a reset has dropped have stopped for good: their buffers are closed, and what they have not written of
- * their outputs is undefined.
+ * Tasks dropped by a reset have ended: their buffers are closed, and the unwritten part of their outputs is undefined.
  */
 void npu_program_dropped(npu_dev *dev);
 /* The driver has read COUNT. */
@@ -172,8 +171,8 @@ void npu_mem_wrong(npu_dev *dev, const tb_ddr_event *event, bool rtl);
 
 /* ---- hal.c ---- */
 /*
- * A soft reset is over: transactions that were in flight then have finished, and their errors belong to no task.
- * Nothing when there was none.
+ * A soft reset is over: transactions in flight at that time have finished, and their errors belong to no task. No
+ * effect without a reset.
  */
 void npu_reset_over(npu_dev *dev);
 void npu_hal_fill(npu_dev *dev);
@@ -185,7 +184,7 @@ void npu_hal_on_reset(npu_dev *dev);
 uint32_t npu_reg_fields(uint32_t offset);
 /* Number of a w1c register among those, -1 for others. */
 int npu_reg_events(uint32_t offset);
-/* A value of an event register was seen, before or without clearing. */
+/* A value of an event register was read, before or without clearing. */
 void npu_events_rtl(npu_dev *dev, int which, uint32_t value);
 void npu_events_model(npu_dev *dev);
 /* Error responses so far belong to tasks that a reset has dropped. */

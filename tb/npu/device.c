@@ -1,4 +1,4 @@
-/* The device as testcases see it: memory, buffers, life and death. */
+/* The device for testcases: memory, buffers, open and close. */
 #include "dev_priv.h"
 
 #include <inttypes.h>
@@ -92,7 +92,7 @@ npu_dev *npu_dev_open(const npu_dev_cfg *cfg, char *err, size_t err_size) {
     if (!ok) {
         snprintf(err, err_size, "memory of %" PRIu64 " bytes does not fit below 4 GiB", bytes);
     }
-    /* different poison on both sides: what is read without having been written makes results differ */
+    /* different poison on both sides: reads of unwritten bytes make results differ */
     if (ok && (tb_ddr_init(&dev->ddr, NPU_DEV_DDR_BASE, bytes, cfg->seed ^ 1u) != 0 ||
                tb_ddr_init(&dev->model_ddr, NPU_DEV_DDR_BASE, bytes, cfg->seed ^ 2u) != 0)) {
         snprintf(err, err_size, "out of memory");

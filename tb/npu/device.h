@@ -1,6 +1,6 @@
 /*
- * device.h - the NPU as a testcase sees it: memory, a HAL for the driver, results. Behind it stands the RTL, the golden
- * model, or both in tandem.
+ * device.h - the NPU for testcases: memory, a HAL for the driver, results. It is the RTL, the golden model, or both in
+ * tandem.
  */
 #ifndef NPU_DEVICE_H
 #define NPU_DEVICE_H
@@ -34,21 +34,20 @@ typedef struct npu_dev_cfg {
     const char *dump;     /* folder for tensor logs (docs/debugging.md), DUMP/rtl and DUMP/model, or NULL */
     uint64_t ddr_bytes;   /* size of the memory, at least 64 MiB (0: 64 MiB); it starts at NPU_DEV_DDR_BASE */
     /*
-     * its memory ends at 4 GiB, and buffers lie anywhere in it, by `seed`: only bits 16 to 31 of addresses differ, so
-     * the bus sees the same bursts
+     * its memory ends at 4 GiB, and buffers are scattered over it, by `seed`: only bits 16 to 31 of addresses differ,
+     * so the bursts are the same
      */
     bool scatter;
     uint64_t watchdog_cycles; /* failure after so many cycles without progress on any port (0: 100,000) */
     uint64_t max_cycles;      /* failure host:cycles after so many cycles (0: no limit) */
     bool poison_reads;        /* never-written bytes that are read are a failure (default on in testcases) */
     /*
-     * what this run remembers of its failure (explain.h), or NULL; such a run goes on after the first wrong thing where
-     * it can
+     * log of this run's failure (explain.h), or NULL; such a run continues after the first failure where possible
      */
     struct npu_explain *explain;
     /*
-     * Told of every access of the RTL's registers through the HAL, before a write and after a read: the value, and
-     * which units the debug port shows busy, as bits of IRQ_STATUS. NULL: no call. It may not use the device.
+     * Called for every access of the RTL's registers through the HAL, before a write and after a read: the value, and
+     * the busy units by the debug port, as bits of IRQ_STATUS. May be NULL. It must not use the device.
      */
     void (*on_access)(void *ctx, bool write, uint32_t offset, uint32_t value, unsigned busy);
     void *access_ctx;
@@ -79,24 +78,24 @@ const npu_hal *npu_dev_hal(npu_dev *dev);
 typedef enum npu_buf_kind { NPU_BUF_IN, NPU_BUF_OUT, NPU_BUF_SCRATCH } npu_buf_kind;
 /*
  * Declare a buffer of device memory and return its address (0: out of memory). align: power of two, at least 16. offset
- * shifts the address by so many bytes past the alignment. Guard bytes lie between buffers. NPU_BUF_OUT may be written
- * by the NPU, NPU_BUF_IN may not, NPU_BUF_SCRATCH may be both.
+ * shifts the address by so many bytes past the alignment. There are guard bytes between buffers. The NPU may write
+ * NPU_BUF_OUT, but not NPU_BUF_IN, and may read and write NPU_BUF_SCRATCH.
  */
 uint32_t npu_dev_alloc(npu_dev *dev, uint32_t bytes, uint32_t align, npu_buf_kind kind);
-/* Forget all buffers (after a compare point); memory contents are dropped. */
+/* Release all buffers (after a compare point); memory contents are dropped. */
 void npu_dev_alloc_reset(npu_dev *dev);
 
 /*
- * Forget the buffers that were declared after the first `keep` ones, and drop what they held (after a compare point):
- * memory of one operator. npu_dev_bufs() says how many there are.
+ * Release the buffers declared after the first `keep` ones, and drop their contents (after a compare point): memory of
+ * one operator. npu_dev_bufs() returns their number.
  */
 size_t npu_dev_bufs(const npu_dev *dev);
 void npu_dev_alloc_drop(npu_dev *dev, size_t keep);
 
 /*
  * Tasks that are started from now on may have buffers that overlap, their own or those of tasks in flight (it is a
- * failure otherwise): for tests that start tasks whose results are undefined on purpose. Reads of what is being written
- * are no failure on the bus then, either.
+ * failure otherwise): for tests that start tasks whose results are undefined on purpose. Then reads of bytes that are
+ * being written are no failure on the bus, either.
  */
 void npu_dev_allow_overlap(npu_dev *dev, bool allow);
 
@@ -124,9 +123,8 @@ const npu_dev_failure *npu_dev_get_failure(const npu_dev *dev);
 int npu_dev_fail_wave(npu_dev *dev, char *err, size_t err_size);
 
 /*
- * Write what is left of the tensor logs; npu_dev_close() does it otherwise. After a failure the RTL first runs on until
- * the tasks that were started are complete; cycles go on counting then. 0; 1: written, with a remark in err; -1 with
- * one line in err.
+ * Write the rest of the tensor logs; npu_dev_close() does it otherwise. After a failure the RTL first continues until
+ * all started tasks are complete; these cycles count. 0; 1: written, with a remark in err; -1 with one line in err.
  */
 int npu_dev_dump_finish(npu_dev *dev, char *err, size_t err_size);
 
@@ -148,7 +146,7 @@ uint64_t npu_dev_trace_hash(const npu_dev *dev);
 void npu_dev_time_split(const npu_dev *dev, double *rtl, double *harness);
 
 /*
- * ---- a look inside: what happens over time, from the debug port of the RTL (docs/npu/npu.md section 5) ----
+ * ---- time series from the debug port of the RTL (docs/npu/npu.md section 5) ----
  */
 #define NPU_DEV_PERF_EVENTS 36u      /* counters 0.. */
 #define NPU_DEV_PERF_LEVELS 12u      /* marks */
@@ -192,13 +190,13 @@ void npu_dev_reset(npu_dev *dev);
 /*
  * ---- faults (tb/npu/faults.c): RTL and tandem only; nothing happens on the model alone ----
  */
-/* Answer the k-th burst (0 = next) of a kind on a channel with SLVERR: dir 0 read, 1 write. */
+/* Respond to the k-th burst (0 = next) of a kind on a channel with SLVERR: dir 0 read, 1 write. */
 void npu_dev_inject_error(npu_dev *dev, unsigned channel, unsigned dir, uint64_t k);
 /* The same with TB_AXI_SLVERR or TB_AXI_DECERR and a beat, see tb_axi_slave_inject_as(). */
 void npu_dev_inject_response(npu_dev *dev, unsigned channel, unsigned dir, uint64_t k, uint8_t resp, uint16_t beat);
 /*
- * A broken memory: after `from_k` more handshakes (0: none) an AXI channel (tb_axi_channel) of channel 0 or 1 never
- * moves again (tb_axi_slave_hang).
+ * A broken memory: after `from_k` more handshakes (0: none) an AXI channel (tb_axi_channel) of channel 0 or 1 hangs
+ * (tb_axi_slave_hang).
  */
 void npu_dev_inject_hang(npu_dev *dev, unsigned channel, unsigned axi_channel, uint64_t from_k);
 /*
@@ -207,18 +205,18 @@ void npu_dev_inject_hang(npu_dev *dev, unsigned channel, unsigned axi_channel, u
 void npu_dev_inject_flip(npu_dev *dev, unsigned channel, uint64_t k);
 /* A slow memory: up to `most` cycles between two handshakes of an AXI channel (tb_axi_slave_slow). */
 void npu_dev_inject_slow(npu_dev *dev, unsigned channel, unsigned axi_channel, uint16_t most);
-/* A memory that stops for good, or answers wrong once: to try what a failure looks like (--break of the programs). */
+/* A memory that hangs, or returns wrong data once: to demonstrate a failure (--break of the programs). */
 typedef struct npu_dev_broken {
     bool on;
-    bool flip;             /* it does not stop: one beat of read data is wrong */
+    bool flip;             /* no hang: one beat of read data is wrong */
     unsigned channel, axi; /* DMA channel; tb_axi_channel */
     uint64_t from;         /* after so many handshakes */
 } npu_dev_broken;
 /* "m0.R:12", "m1.R:12:flip". false: it is neither. */
 bool npu_dev_broken_parse(const char *text, npu_dev_broken *broken);
-/* What was parsed; nothing without `on`. */
+/* Apply it; no effect without `on`. */
 void npu_dev_inject_broken(npu_dev *dev, const npu_dev_broken *broken);
-/* Both memories are as good as new: nothing hangs or is slow, no error waits. */
+/* Remove the faults of both memories: no channel hangs or is slow, no error is pending. */
 void npu_dev_mend(npu_dev *dev);
 /*
  * Handshakes of an AXI channel since the device was opened; error responses so far, on both channels (writes: bursts;
@@ -236,18 +234,17 @@ bool npu_dev_stray_start(npu_dev *dev, unsigned unit);
 /* Let clock cycles pass. */
 void npu_dev_run(npu_dev *dev, uint64_t cycles);
 /*
- * From now on nothing may move for so many cycles (npu_dev_cfg.watchdog_cycles) before it is a failure; 0: as the
- * device was opened.
+ * Set the limit of cycles without progress (npu_dev_cfg.watchdog_cycles); 0: as the device was opened.
  */
 void npu_dev_watchdog(npu_dev *dev, uint64_t cycles);
 
 /*
- * The driver gave up: is it the device that does not get on? Waits until something moves between the device and memory,
- * at most the watchdog's cycles. true: the device has failed, with its report; false: it is idle or still works.
+ * The driver gave up: does the device hang? Waits until there is a handshake between the device and memory, at most the
+ * watchdog's cycles. true: the device has failed, with its report; false: it is idle or makes progress.
  */
 bool npu_dev_check_hang(npu_dev *dev);
 /*
- * The report on a hang (watchdog, or a register access without an answer): root, chain of waits, bus, state of
+ * The report on a hang (watchdog, or a register access without a response): root, chain of waits, bus, state of
  * every unit; several lines of at most about 80 characters, the last one with its newline. NULL: there was no hang.
  * Valid until the device is closed.
  */

@@ -1,8 +1,7 @@
 /*
- * explain.h - what a device remembers of a run that is known to fail: registers, bus, every failed check, every wrong
- * byte.
+ * explain.h - the log of a run that is known to fail: registers, bus, every failed check, every wrong byte.
  *
- * A run with npu_dev_cfg.explain does not stop at the first unit, bus rule or memory access that is wrong; it goes on
+ * A run with npu_dev_cfg.explain does not stop at the first failure of a unit, bus rule or memory access; it continues
  * to the compare point that fails, a hang, an assertion, the end, or story.limit cycles after the first failure. The
  * struct is filled when the device is finished and outlives it.
  */
@@ -46,7 +45,7 @@ typedef struct npu_ex_task {
     uint64_t wrong, missing; /* elements: other bits; not written by the RTL */
 } npu_ex_task;
 
-/* An element of a task's output that is not what it should be; a byte where it belongs to none. */
+/* A wrong element of a task's output; a byte where it belongs to none. */
 typedef struct npu_ex_wrong {
     uint32_t task; /* index of the task, or NPU_EX_NONE */
     uint32_t at[3];
@@ -62,7 +61,7 @@ typedef struct npu_ex_buf {
 } npu_ex_buf;
 
 typedef struct npu_explain {
-    tb_story story; /* what every design has: bus, checks, failures (tb/run/story.h); port 0 has the registers */
+    tb_story story; /* the log of every design: bus, checks, failures (tb/run/story.h); port 0 has the registers */
     uint32_t n;
     npu_ex_task *task;
     size_t tasks, task_cap;
@@ -81,7 +80,7 @@ typedef struct npu_explain {
 
 #define NPU_EX_KEEP 1000000u /* wrong elements */
 
-/* Release what a device put in, and zero it. Safe on a zeroed struct. */
+/* Release the contents, and zero it. Safe on a zeroed struct. */
 void npu_explain_free(npu_explain *ex);
 
 /* "GEMM", "ALU", "POOL" */
@@ -97,7 +96,7 @@ void npu_explain_fields(uint32_t offset, uint32_t value, char *dst, size_t size)
 void npu_explain_where(const npu_explain *ex, uint64_t addr, char *dst, size_t size);
 /* An element's bits as text. */
 void npu_explain_value(npu_elem_type type, uint32_t bits, char *dst, size_t size);
-/* Index of the task that a check speaks of, by the unit it sits in and its number; NPU_EX_NONE: not known. */
+/* Index of the task of a check's failure, by the check's unit and the task number; NPU_EX_NONE: not known. */
 uint32_t npu_explain_task_of(const npu_explain *ex, const tb_story_check *check);
 
 /* Output of a task with these registers (128 words, a legal task) on a mesh of size n. false: it has none. */

@@ -1,4 +1,4 @@
-/* Registers and addresses in the terms of a person: names, fields, tensors, elements. Nothing here needs a device. */
+/* Registers and addresses for reports: names, fields, tensors, elements. Independent of a device. */
 #include "explain.h"
 
 #include "cmodel.h"

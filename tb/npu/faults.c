@@ -1,4 +1,4 @@
-/* What tests do to the device on purpose: memories that fail, and accesses that the driver does not make. */
+/* Fault injection of tests: memories that fail, and accesses that the driver does not make. */
 #include <stdio.h>
 #include <string.h>
 

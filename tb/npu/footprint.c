@@ -1,5 +1,5 @@
-/* What a task reads and writes, from its registers (docs/npu/npu.md section 3). The golden device has accepted it, so
- * the values are legal. */
+/* The bytes that a task reads and writes, from its registers (docs/npu/npu.md section 3). The golden device has
+ * accepted it, so the values are legal. */
 #include "inflight.h"
 #include "npu_regs.h"
 #include "num.h"
@@ -8,7 +8,7 @@
 
 const char *const npu_footprint_names[UNITS] = {[UNIT_ALU] = "alu", [UNIT_POOL] = "pool", [UNIT_GEMM] = "gemm"};
 
-#define MOST_PIECES (1u << 18) /* of a buffer; what has more is described more coarsely */
+#define MOST_PIECES (1u << 18) /* of a buffer; one with more pieces is described more coarsely */
 
 /* A strided block: `outer` x `inner` pieces of `bytes` bytes; addresses wrap at 2^32 as the hardware's do. */
 typedef struct block {
@@ -17,9 +17,8 @@ typedef struct block {
 } block;
 
 /*
- * No driver asks for so many pieces (random settings of a test do, on the RTL alone, where no user waits for the end):
- * each row of them as a whole, or all of memory. What such a task does beside its buffers but within these ranges goes
- * unseen.
+ * No driver needs so many pieces (only random settings of a test on the RTL alone): each row of them as a whole, or all
+ * of memory. Accesses of such a task outside its buffers but within these ranges are not detected.
  */
 static void add_coarse(tb_buffers *t, const block *b) {
     const uint64_t row = (uint64_t)(b->inner - 1) * b->inner_step + b->bytes;
@@ -87,7 +86,7 @@ static void gemm_weights(tb_buffers *t, const uint32_t *regs, uint32_t n) {
         return;
     }
     if (GET(regs, GEMM_CTRL, WGT_KEEP) != 0) {
-        tb_buffers_only(t, NPU_FOOTPRINT_MODEL); /* they are on the chip; the golden device reads them again */
+        tb_buffers_only(t, NPU_FOOTPRINT_MODEL); /* they are on chip; the golden device reads them again */
     }
 }
 

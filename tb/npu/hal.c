@@ -29,7 +29,7 @@ void npu_reset_over(npu_dev *dev) {
     }
 }
 
-/* What the driver learns about finished tasks from a register. */
+/* Finished tasks that the driver has read from a register. */
 static void note_read(npu_dev *dev, uint32_t offset, uint32_t value) {
     bool count = false;
     if (offset == NPU_REG_STATUS && (value & NPU_STATUS_RESETTING_MASK) == 0) {
@@ -50,7 +50,7 @@ static void note_read(npu_dev *dev, uint32_t offset, uint32_t value) {
     }
 }
 
-/* Units that work, as bits of IRQ_STATUS, from the events of the debug port (docs/npu/npu.md section 5). */
+/* Busy units, as bits of IRQ_STATUS, from the events of the debug port (docs/npu/npu.md section 5). */
 static unsigned busy_units(const npu_dev *dev) {
     if (dev->cfg.on_access == NULL) {
         return 0;
@@ -106,8 +106,8 @@ static bool read_counts(npu_dev *dev, uint32_t *count) {
 }
 
 /*
- * Flags were cleared that had been 1 since before this window: an event in the meantime did not show. There was none of
- * a unit when its count is still that of the beginning and no error came up.
+ * Flags were cleared that had been 1 since before this window, so an event meanwhile was not visible. A unit had none
+ * if its count is unchanged since then and there was no error.
  */
 static bool clear_stale(npu_dev *dev, int which, uint32_t offset, uint32_t value) {
     const uint32_t stale = dev->ev[which].stale_rtl & value;
@@ -132,9 +132,9 @@ static bool clear_stale(npu_dev *dev, int which, uint32_t offset, uint32_t value
 }
 
 /*
- * A write that clears event flags: look at the flags first, so that none goes unseen. One that rises between the look
- * and the write is lost to us as it is to the driver. With the line enabled its pin shows it; else an unchanged count
- * of tasks proves that nothing happened in between.
+ * A write that clears event flags: read the flags first, so that none is missed. One that rises between the read and
+ * the write is lost here as it is to the driver. With the line enabled its pin shows it; else an unchanged count of
+ * tasks proves that there was none in between.
  */
 static bool clear_events(npu_dev *dev, int which, uint32_t offset, uint32_t value) {
     uint32_t flags = 0;
@@ -186,8 +186,8 @@ void npu_hal_on_reset(npu_dev *dev) {
     npu_program_reset(dev);
 }
 
-/* The golden device executes a task in the write that starts it; its time belongs neither to the RTL nor to the
- * harness. */
+/* The golden device executes a task in the write that starts it; its time counts neither for the RTL nor for the
+ * testbench. */
 static void model_start(npu_dev *dev, unsigned unit, uint32_t value) {
     const npu_unit_regs *r = &npu_units[unit];
     const double start = rep_seconds(CLOCK_PROCESS_CPUTIME_ID);

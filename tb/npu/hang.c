@@ -1,5 +1,5 @@
 /*
- * What the NPU adds to the report on a hang (tb/run/run_hang.c): root, chain of waits, states, tasks; and whether
+ * The NPU's part of the report on a hang (tb/run/run_hang.c): root, chain of waits, states, tasks; and whether
  * it is one.
  */
 #include "hang.h"
@@ -10,7 +10,7 @@
 
 #define MESH_EVENT 1u /* the mesh works on a block */
 #define MAX_EXCUSES 32u
-#define LOOKS 64u /* the watchdog is asked every 64 cycles or so */
+#define LOOKS 64u /* the watchdog is checked about every 64 cycles */
 
 uint32_t npu_hang_busy(npu_dev *dev) {
     static const unsigned busy_event[UNITS] = {[UNIT_GEMM] = 33, [UNIT_ALU] = 27, [UNIT_POOL] = 30};
@@ -29,7 +29,7 @@ static bool peek(npu_dev *dev, uint32_t offset, uint32_t *value) {
     return tb_run_peek(&dev->run, PORT_AXIL, offset, value);
 }
 
-/* Registers, by way of the bus: they answer unless they are what hangs. */
+/* Registers, read through the bus: they respond unless they are the part that hangs. */
 static void task_lines(npu_dev *dev, uint32_t busy, FILE *out) {
     fputs("tasks:\n", out);
     for (unsigned u = 0; u < UNITS; u++) {
@@ -118,11 +118,11 @@ void npu_hang_where(void *ctx, uint64_t addr, char *dst, size_t size) {
 /*
  * The mesh may work for long without a handshake on the bus, up to MAX_EXCUSES times the watchdog's cycles. It is idle
  * for some cycles between two blocks, so one sample is not enough: while a unit is busy the mesh is sampled LOOKS times
- * before this is a hang. True: it is none so far.
+ * before this is a hang. True: no hang so far.
  */
 bool npu_hang_computes(void *ctx) {
     npu_dev *dev = (npu_dev *)ctx;
-    const tb_watchdog *wd = &dev->run.wd_memory; /* the driver may poll, and so move the other one */
+    const tb_watchdog *wd = &dev->run.wd_memory; /* the driver may poll, which resets the other one */
     const tb_sig events = tb_sim_find(&dev->run.sim, "perf_event_o");
     const bool known = events.ptr != NULL && events.width == NPU_DEV_PERF_EVENTS;
     if (known && (tb_get(events) >> MESH_EVENT & 1u) != 0) {

@@ -132,7 +132,7 @@ bool hang_owes(npu_wait *w, int unit) {
 
 /* ---- the walk ---- */
 
-/* How sure a root is: what the bus shows beats what registers show beats what nothing explains otherwise. */
+/* Confidence of a root: evidence on the bus, then in registers, then the lack of another explanation. */
 typedef enum certainty { NONE, CIRCLE, SUSPECT, STANDS, MEMORY_OWES } certainty;
 
 typedef struct walk {
@@ -143,7 +143,7 @@ typedef struct walk {
     certainty best;
 } walk;
 
-/* The path so far, ending in `unit`, is an explanation; the best one is kept. */
+/* The path so far, ending in `unit`, is a candidate; the best one is kept. */
 static void candidate(walk *s, certainty c, int unit, const char *text) {
     npu_hang *h = s->h;
     if (c == STANDS && h->others < NPU_HANG_OTHERS && s->best >= STANDS) {
@@ -185,7 +185,7 @@ static void follow(walk *s, const npu_wait *w, size_t i) {
     s->links--;
 }
 
-/* A unit waits for another one that has nothing to do: the check of that one knows whether it has done its part. */
+/* A unit waits for another one that is idle: the check of that one shows whether it has done its part. */
 static void suspect(walk *s, npu_wait *w, int from) {
     char text[160];
     if (from < 0) {
@@ -221,9 +221,9 @@ static void visit(walk *s, int unit, int from) {
     s->on_path[unit] = false;
 }
 
-/* ---- where it begins ---- */
+/* ---- start of the chain ---- */
 
-/* Does the clock behind a gate run? The tap counts its edges. */
+/* Is a gated clock running? The tap counts its edges. */
 static bool clock_runs(npu_hang *h, unsigned gate) {
     const char *path = npu_hang_units[HU_CLOCK + (int)gate].path;
     const uint64_t before = npu_look_get(&h->look, path, "edges");
@@ -248,7 +248,7 @@ static void nothing_busy(npu_hang *h) {
     snprintf(h->root_text, sizeof h->root_text, "%s", text);
 }
 
-/* An access of the driver has no answer. */
+/* An access of the driver has no response. */
 static void register_access(npu_hang *h) {
     const char *path = npu_hang_units[HU_REGS].path;
     snprintf(h->root, sizeof h->root, "%s", npu_hang_units[HU_REGS].name);

@@ -1,6 +1,6 @@
 /*
  * State of every unit: its machine by name, levels, credits. tests/test_hang.py compares the names with the RTL, and
- * every register with what scripts/gen_taps.py makes readable.
+ * every register with those that scripts/gen_taps.py makes readable.
  */
 #include "hang_wait.h"
 

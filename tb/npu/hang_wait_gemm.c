@@ -1,4 +1,4 @@
-/* What the units of the GEMM wait for, from the input to the mesh (docs/npu/npu.md section 4). */
+/* Waits of the units of the GEMM, from the input to the mesh (docs/npu/npu.md section 4). */
 #include "hang_wait.h"
 #include "num.h"
 
@@ -52,7 +52,7 @@ void npu_wait_queue(npu_wait *w) {
     }
 }
 
-/* Tiles that im2col has begun and post has not given back, by the credit, and those that post knows of. */
+/* Tiles that im2col has begun and post has not returned, by the credit, and those counted by post. */
 void npu_wait_credit(npu_wait *w) {
     for (unsigned c = 0; c < 2; c++) {
         const uint64_t all = 4 * OFM_WORDS / w->h->dev->cfg.n;
@@ -224,7 +224,7 @@ void npu_wait_par_ld(npu_wait *w) {
     }
 }
 
-/* What keeps the next tile from being begun. */
+/* The reason why the next tile does not start. */
 static void im2col_tile(npu_wait *w) {
     static const char *const room[2] = {"room0_q", "room1_q"};
     bool none = false;

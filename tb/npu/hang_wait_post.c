@@ -1,4 +1,4 @@
-/* What the write-back of the GEMM and the two DMA channels wait for (docs/npu/npu.md section 4). */
+/* Waits of the write-back of the GEMM and of the two DMA channels (docs/npu/npu.md section 4). */
 #include "hang_wait.h"
 
 #include <inttypes.h>
@@ -142,7 +142,7 @@ void npu_wait_transpose(npu_wait *w) {
                                                : "it takes no row and waits for no unit");
 }
 
-/* Unit that makes the words of a client. */
+/* Unit that produces the words of a client. */
 static int maker(npu_wait *w, unsigned client) {
     if (client == 0) {
         const bool wide = npu_look_get(&w->h->look, "u_gemm.u_ofm_buf", "wide_i") != 0;
@@ -171,7 +171,7 @@ void npu_wait_send(npu_wait *w) {
     }
 }
 
-/* The bus: true when something of it is missing. */
+/* The bus: true when it owes a handshake. */
 static bool bus_missing(npu_wait *w, const tb_axi_channel *axi, size_t count) {
     static const char *const what[TB_AXI_CHANNELS] = {[TB_AXI_AW] = "an address to be taken",
                                                       [TB_AXI_W] = "data to be taken",
@@ -215,7 +215,7 @@ void npu_wait_rd(npu_wait *w) {
     }
 }
 
-/* A burst owes data, and there is room for a beat. */
+/* A burst has data to come, and there is space for a beat. */
 static void wr_data(npu_wait *w) {
     const uint64_t ready = hang_reg(w, "wdat_ready_o");
     for (unsigned i = 0; i < CLIENTS; i++) {

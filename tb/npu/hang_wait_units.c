@@ -1,4 +1,4 @@
-/* What the registers, the clocks, the ALU and the POOL wait for (docs/npu/npu.md section 4). */
+/* Waits of the registers, the clocks, the ALU and the POOL (docs/npu/npu.md section 4). */
 #include "hang_wait.h"
 
 #include <inttypes.h>
@@ -86,7 +86,7 @@ void npu_wait_walk(npu_wait *w) {
     }
 }
 
-/* Operands, arithmetic and write jobs of the chunks that are under way. */
+/* Operands, arithmetic and write jobs of the chunks in flight. */
 static void chan_chunks(npu_wait *w) {
     const uint64_t flight = hang_reg(w, "flight_q");
     const uint64_t ring = hang_reg(w, "ring_count_q");

@@ -1,6 +1,6 @@
 /*
- * inflight.h - which bytes the tasks of this window read and write, so that conflicts between tasks in flight are found
- * and undefined results are known (docs/architecture.md section 5, docs/npu/memory.md).
+ * inflight.h - bytes that the tasks of this window read and write, to detect conflicts between tasks in flight and to
+ * track undefined results (docs/architecture.md section 5, docs/npu/memory.md).
  */
 #ifndef NPU_INFLIGHT_H
 #define NPU_INFLIGHT_H
@@ -14,7 +14,7 @@
 /* The units, numbered as their bits in IRQ_STATUS. */
 enum { UNIT_ALU = 0, UNIT_POOL = 1, UNIT_GEMM = 2, UNITS = 3 };
 
-/* A task as far as other tasks are concerned. */
+/* The properties of a task that matter to other tasks. */
 typedef struct npu_flight {
     unsigned unit;
     uint32_t seq; /* COUNT of its unit when it is complete */
@@ -36,15 +36,15 @@ typedef struct npu_inflight {
 /* The memories (of the RTL, of the golden device) are opened to live tasks. */
 void npu_inflight_init(npu_inflight *f, tb_ddr *const *mem, unsigned mems);
 void npu_inflight_free(npu_inflight *f);
-/* All tasks are complete (compare point): they are forgotten, except that reports know their buffers until the next
- * task starts. Declarations for that one stay. */
+/* All tasks are complete (compare point): they are dropped, but reports can name their buffers until the next task
+ * starts. Declarations for that one are kept. */
 void npu_inflight_clear(npu_inflight *f);
-/* The same, and their buffers are forgotten as well (the memories drop their contents). */
+/* The same, and their buffers are dropped as well (the memories drop their contents). */
 void npu_inflight_forget(npu_inflight *f);
-/* Tasks so far no longer run (reset); what they wrote is still known. They stay live until npu_inflight_stopped().
+/* Tasks so far are ended by a reset; their outputs are still tracked. They stay live until npu_inflight_stopped().
  * Declarations are dropped. */
 void npu_inflight_stop(npu_inflight *f);
-/* The reset is over: nothing of the tasks before it is on its way any more. */
+/* The reset is over: the tasks before it have nothing in flight any more. */
 void npu_inflight_stopped(npu_inflight *f);
 /* The next task writes this. */
 void npu_inflight_output(npu_inflight *f, uint32_t addr, uint32_t bytes);
@@ -56,7 +56,8 @@ bool npu_inflight_covered(const npu_inflight *f, uint32_t addr, uint32_t bytes, 
 /*
  * A task of a unit is about to be started with these register values (128 words, a legal task): the memories are opened
  * to its buffers, which follow from the registers. It will be complete when COUNT of its unit is `seq` (modulo 65536);
- * `number` is what reports call it. false: two buffers of tasks that may run at the same time, or of this task, meet.
+ * `number` is what reports call it. false: two buffers of tasks that may run at the same time, or of this task,
+ * overlap.
  */
 bool npu_inflight_start(npu_inflight *f, unsigned unit, const uint32_t *regs, uint32_t n, uint32_t seq, uint64_t number,
                         tb_meet *meet);
@@ -64,9 +65,9 @@ bool npu_inflight_start(npu_inflight *f, unsigned unit, const uint32_t *regs, ui
 void npu_inflight_complete(npu_inflight *f, unsigned unit, uint32_t count);
 /* All tasks of a unit are complete. */
 void npu_inflight_idle(npu_inflight *f, unsigned unit);
-/* Mark the tasks of these units (mask), and every task that reads what a marked one before it wrote. */
+/* Mark the tasks of these units (mask), and every task that reads results of an earlier marked one. */
 void npu_inflight_taint(npu_inflight *f, uint32_t units);
-/* Units (mask) with a task that touches one of these bytes: reads them, or (write) writes them. */
+/* Units (mask) with a task that reads, or (write) writes, one of these bytes. */
 uint32_t npu_inflight_users(const npu_inflight *f, uint64_t addr, uint64_t bytes, bool write);
 
 /* ---- footprint.c ---- */

@@ -1,6 +1,6 @@
 /*
- * mem_check.c - the memory checker of the device: which buffers the tasks in flight have, and what is wrong when one of
- * them touches something else (docs/npu/memory.md).
+ * mem_check.c - the memory checker of the device: the buffers of the tasks in flight, and the report on an access
+ * outside them (docs/npu/memory.md).
  */
 #include "dev_priv.h"
 
@@ -99,11 +99,11 @@ void npu_program_count(npu_dev *dev, unsigned unit, uint32_t count) {
     npu_program *p = &dev->program;
     npu_inflight_complete(&dev->inflight, unit, count);
     if (!dev->has_model && dev->inflight.buffers.live_from == dev->inflight.buffers.works) {
-        p->started[unit] = count; /* the RTL alone refuses starts that come too early: they never complete */
+        p->started[unit] = count; /* only the RTL refuses starts that come too early: they never complete */
     }
 }
 
-/* ---- what was wrong ---- */
+/* ---- violations ---- */
 
 static bool is_input(const npu_dev *dev, uint64_t addr) {
     for (size_t i = 0; i < dev->bufs; i++) {
@@ -125,8 +125,7 @@ static bool read_only(const npu_dev *dev, const tb_ddr *mem, uint64_t addr, cons
     return is_input(dev, addr);
 }
 
-/* The driver goes on until it learns of an error or a reset: tasks may read what others before them did not get to
- * write. */
+/* The driver continues until it detects an error or a reset: tasks may read results that earlier ones never wrote. */
 static bool excused(const npu_dev *dev, const tb_ddr_event *e) {
     return e->kind == TB_DDR_READ_UNWRITTEN && (dev->lost || npu_bus_error_waits(dev)) && !is_input(dev, e->addr);
 }

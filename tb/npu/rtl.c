@@ -1,5 +1,5 @@
 /*
- * The RTL behind the device: which ports, pins and checks its run has, and what the NPU adds to a cycle (tb/run/run.h).
+ * The RTL of the device: ports, pins and checks of its run, and the NPU's hooks in a cycle (tb/run/run.h).
  */
 #include "dev_priv.h"
 
@@ -57,8 +57,8 @@ static int bind_ports(npu_dev *dev, char *err, size_t err_size) {
 }
 
 /*
- * The build holds one mesh size. A run that has failed by now cannot say which: that is its failure, and the device is
- * open.
+ * The build holds one mesh size. If the run has already failed, it cannot be read: that is the failure, and the device
+ * is open.
  */
 static int check_size(npu_dev *dev, char *err, size_t err_size) {
     uint32_t config = 0;

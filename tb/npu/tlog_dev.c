@@ -1,4 +1,4 @@
-/* tlog_dev.c - the tensor log of a device: where it hears of tasks, and its end. */
+/* tlog_dev.c - the tensor log of a device: notifications of tasks, and its end. */
 #include "tlog_npu.h"
 
 #include <inttypes.h>
@@ -134,7 +134,7 @@ void npu_tlog_reset(npu_dev *dev) {
     log->now = NULL;
 }
 
-/* Tasks that were started before a failure go on to their ends, as far as they have one. */
+/* Let tasks that were started before a failure run to their ends, if they reach them. */
 static void drain(npu_dev *dev) {
     const npu_tlog_side *s = &dev->tlog->rtl;
     tb_run *run = &dev->run;

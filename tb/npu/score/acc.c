@@ -1,4 +1,4 @@
-/* acc.c - results of the mesh, and the sums of tiles that must come of them. */
+/* acc.c - results of the mesh, and the sums of tiles predicted from them. */
 #include "gemm_work.h"
 
 #include <inttypes.h>
@@ -29,7 +29,8 @@ static void clear(tb_check *c) {
     s->expected = 0;
 }
 
-/* The sums of now were taken in the enabled cycle before; the mesh had their vectors N + 1 + column earlier. */
+/* The sums of this cycle were computed in the previous enabled cycle; the mesh had their vectors N + 1 + column
+ * earlier. */
 static void where_is(tb_check *c, const state *s, uint32_t stream, uint32_t col, char *dst, size_t size) {
     npu_score_vector_text(c, s->enabled - 1 - (s->n + 1 + col), stream, col, false, dst, size);
 }

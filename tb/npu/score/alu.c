@@ -1,6 +1,5 @@
 /*
- * alu.c - the ALU as a whole: tasks, how they reach the channels, and that a task is complete only when all of it is
- * written.
+ * alu.c - the ALU as a whole: tasks, their distribution to the channels, and completion only after all writes.
  */
 #include "alu_part.h"
 

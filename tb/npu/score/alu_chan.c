@@ -1,7 +1,7 @@
 /*
  * alu_chan.c - one channel of the ALU: chunks become requests, what is read becomes words for alu_math, its results
- * become words for send_buf and write jobs (header of alu_chan.sv). The results themselves are those that alu_math
- * really gives: its own check knows whether they are right.
+ * become words for send_buf and write jobs (header of alu_chan.sv). The results themselves are those of the real
+ * alu_math, which has its own check.
  */
 #include "alu_part.h"
 
@@ -28,7 +28,7 @@ typedef struct slot {
     bool first, last, job;
 } slot;
 
-/* A word on its way from alu_math to send_buf. */
+/* A word in flight from alu_math to send_buf. */
 typedef struct result {
     uint32_t lanes; /* that exist */
     uint32_t y[LANES];
@@ -68,7 +68,7 @@ typedef struct state {
     bool result_due;
     uint32_t silent;            /* cycles without a request although there is room */
     uint64_t requests, answers; /* reads: asked for, and those whose data are complete */
-    /* pace: cycles of its own beyond its work, in thirds; since the last of its data was taken */
+    /* pace: cycles beyond those of its work, in thirds; since its last data handshake */
     uint32_t lag, drain;
 } state;
 
@@ -109,7 +109,7 @@ static bool plane_q(const state *s) {
 
 /* ---- requests ---- */
 
-/* The chunk on offer. */
+/* The next chunk to be requested. */
 static slot chunk_of(const state *s) {
     const uint32_t count = (uint32_t)tb_get(s->chunk_count_i);
     const uint32_t words = (count + LANES - 1) / LANES;
@@ -129,7 +129,7 @@ static slot chunk_of(const state *s) {
                   .job = !s->reduce || last};
 }
 
-/* Why the chunk on offer has to wait; NULL: there is room for it. */
+/* Why that chunk has to wait; NULL: there is space for it. */
 static const char *no_room(const state *s, const slot *t) {
     return tb_get(s->wr_level_i) + (s->owed - s->words) + t->out_words > SEND ? "256 words in send_buf at most"
            : s->vec && s->src_asked - s->src_out + t->words > SRC             ? "128 words in src_mem at most"
@@ -394,8 +394,8 @@ static void take_data(tb_check *c, state *s) {
 /* ---- events and pace ---- */
 
 /*
- * Waits for operands: certainly while data that were asked for have not come. Waits for room: a chunk that is not asked
- * for, or a word that send_buf does not take.
+ * Waits for operands: certainly while requested data have not arrived. Waits for space: a chunk that is not requested,
+ * or a word that send_buf stalls.
  */
 static void check_events(tb_check *c, const state *s) {
     const bool pending = s->requests != s->answers, asks = tb_get(s->rd_req_valid_o) != 0,
@@ -407,7 +407,7 @@ static void check_events(tb_check *c, const state *s) {
     tb_check_value(c, "event room", s->words, tb_get(s->ev_room_o), stuck || (tb_get(s->chunk_valid_i) != 0 && !asks));
 }
 
-/* Cycles in which nothing outside holds the channel up must be used: see cost(). */
+/* Cycles without a stall from outside must be used: see cost(). */
 static void check_pace(tb_check *c, state *s) {
     const bool pending = s->requests != s->answers, chunk = tb_get(s->chunk_valid_i) != 0,
                asks = tb_get(s->rd_req_valid_o) != 0;

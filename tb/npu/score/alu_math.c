@@ -2,7 +2,7 @@
  * alu_math.c - the arithmetic of a channel of the ALU: words in, values that reach the activation and results, each in
  * its cycle (header of alu_math.sv).
  *
- * What the activation makes of a value is compared by the check of act, in the same cycle.
+ * The result of the activation is compared by the check of act, in the same cycle.
  */
 #include "alu_part.h"
 
@@ -17,7 +17,7 @@
 #define MUL_SLOT 12u       /* cycles from the last word of a row to the one that must stay free of words */
 #define RING 32u           /* cycles that a result is known beforehand: more than REDUCE_LATENCY */
 
-/* Values on their way: what the activation is given, and which lanes count. */
+/* Values in flight: inputs of the activation, and valid lanes. */
 typedef struct entry {
     bool used;
     uint32_t lanes, op;
@@ -126,7 +126,7 @@ static uint32_t sum_of_row(state *s) {
     return cm_fp_mul(s->acc[0], (uint32_t)tb_get(s->red_q_i));
 }
 
-/* The word of the cycle before, now that its vector operand is there. */
+/* The word of the previous cycle, whose vector operand is valid now. */
 static void compute(state *s) {
     const uint32_t *vec = (const uint32_t *)s->vec_i.ptr;
     const bool p_vec = tb_get(s->p_vec_i) != 0, q_vec = tb_get(s->q_vec_i) != 0;

@@ -21,7 +21,7 @@ typedef struct state {
     bool mine, seen;   /* belongs to this channel; is not the first one of its plane here */
     bool offered;      /* it has been compared */
     bool last_was_mine;
-    uint32_t late;           /* cycles without a chunk on offer although one is to come */
+    uint32_t late;           /* cycles without a valid chunk although one is to come */
     uint32_t plane, row, at; /* at: its first element */
     uint64_t chunks;
 } state;
@@ -113,7 +113,7 @@ static void take_chunk(tb_check *c, state *s) {
         tb_check_fail(c, "chunk", s->chunks, NULL, "a chunk", "none: all have been handed out");
         return;
     }
-    if (!s->offered || taken) { /* what is on offer is used before it is taken */
+    if (!s->offered || taken) { /* the presented chunk is used before its handshake */
         compare(c, s);
         s->offered = true;
     }

@@ -1,5 +1,5 @@
 /*
- * bufs.c - checks of ifm_buf, wgt_buf and par_buf: what is read against a copy of what was written.
+ * bufs.c - checks of ifm_buf, wgt_buf and par_buf: reads compared with a copy of the written data.
  *
  * A memory keeps its contents over a reset, and so do the copies. A word that was never written is not compared.
  */
@@ -13,8 +13,8 @@
 #define PAR_WORDS 256u
 
 /*
- * A memory with one write port. A read of the word that is written at the same edge gives the old one: the write enters
- * the copy a cycle later.
+ * A memory with one write port. A read of the word that is written at the same edge returns the old one: the write
+ * enters the copy a cycle later.
  */
 typedef struct copy {
     uint32_t words, bytes; /* of a word */
@@ -25,7 +25,7 @@ typedef struct copy {
     uint8_t word[WORD];
 } copy;
 
-/* A read port: what was asked for at the last edge. */
+/* A read port: address of the last edge. */
 typedef struct port {
     const copy *from;
     uint32_t addr;

@@ -65,7 +65,7 @@ void npu_score_dma_bytes(tb_check *c, const npu_score_dma_ax *ax, const char *st
     }
 }
 
-/* A burst that has not been there in the cycle before: it must be the next one of the oldest job that has some left. */
+/* A burst that is new in this cycle: it must be the next one of the oldest job with bursts left. */
 static void new_burst(tb_check *c, npu_score_dma_ax *ax) {
     if (ax->cut == ax->accepted) {
         tb_check_failf(c, "burst", ax->bursts, "0x%08" PRIx64 "|none: no job needs one", tb_get(ax->addr_o));

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #define BEATS 64u /* ring of bus beats; the unit keeps four */
-#define SKID 2u   /* beats that it takes before it needs them */
+#define SKID 2u   /* beats that it accepts in advance */
 
 #define PORTS dat_valid_o, dat_ready_i, dat_id_o, dat_o, dat_last_o, rdata_i, rresp_i, rlast_i, rvalid_i, rready_o
 typedef struct state {
@@ -48,7 +48,7 @@ static void clear(tb_check *c) {
     forget(s);
 }
 
-/* The word on the output: what it must be, made of one or two bus beats. False: it cannot be there. */
+/* Expected word on the output, made of one or two bus beats. False: there must be none. */
 static bool next_word(tb_check *c, state *s) {
     if (s->job == s->ax.accepted) {
         tb_check_fail(c, "data", s->words, NULL, "a word", "none: no job wants data");
@@ -105,8 +105,8 @@ static void data(tb_check *c, state *s) {
 }
 
 /*
- * Beats that certainly wait in the unit: all that came and were not needed for the words so far. It also keeps the
- * first beat of an unaligned job, which gives no word by itself.
+ * Beats that are certainly buffered in the unit: all that arrived and were not needed for the words so far. It also
+ * keeps the first beat of an unaligned job, which gives no word alone.
  */
 static uint64_t waiting(const state *s) {
     const npu_score_dma_job *j = &s->ax.job[s->job % DMA_JOBS];
@@ -176,7 +176,7 @@ static void finish(tb_check *c) {
     }
 }
 
-/* Addresses do not depend on data, so what a unit computes of wrong data is no input here. */
+/* Addresses do not depend on data, so units that compute with wrong data are not listed as inputs. */
 const tb_check_ops npu_score_dma_rd = {.unit = "dma_rd",
                                        TB_STATE(state, PORTS),
                                        .wake = NPU_SCORE_DMA_WAKE "arvalid_o, ev_wait_user_o, dat_valid_o, rvalid_i",

@@ -1,6 +1,6 @@
 /*
  * dma_wr.c - write side of a DMA channel: requests cut into bursts, words of the requesters as beats with strobes, and
- * whose responses are owed.
+ * outstanding responses by requester.
  */
 #include "dma_ax.h"
 
@@ -60,8 +60,8 @@ static uint32_t beat_of_job(const state *s, const npu_score_dma_job *j) {
 }
 
 /*
- * What the next beat must be: the low bytes of its own word in the upper lanes, the upper ones of the word before
- * below. False: it cannot be there.
+ * Expected next beat: the low bytes of its own word in the upper lanes, the upper bytes of the previous word below.
+ * False: there must be none.
  */
 static bool next_beat(tb_check *c, state *s, const npu_score_dma_burst *b) {
     const npu_score_dma_job *j = &s->ax.job[b->job % DMA_JOBS];
@@ -146,7 +146,7 @@ static void bus_data(tb_check *c, state *s, uint64_t shown) {
     sent(s, b);
 }
 
-/* Words are taken from the requester whose job has its turn, while there is room for a beat. */
+/* Words are accepted from the requester of the current job, while there is space for a beat. */
 static void take_word(tb_check *c, state *s, uint64_t word_beats) {
     const npu_score_dma_ax *ax = &s->ax;
     const uint32_t ready = npu_score_b(s->wdat_ready_o);

@@ -1,9 +1,9 @@
 /*
- * fp.c - checks of the floating-point units: what was enabled is at the output one cycle later (docs/fp.md), and the
- * output holds while en_i is low.
+ * fp.c - checks of the floating-point units: a result is at the output one cycle after its operands (docs/fp.md), and
+ * the output holds while en_i is low.
  *
- * Whether it held is seen when the unit is enabled again: a check that looked in every cycle would cost too much for
- * hundreds of units that mostly wait.
+ * That it held is checked when the unit is enabled again: a check in every cycle would be too slow for hundreds of
+ * mostly idle units.
  */
 #include "score.h"
 

@@ -1,7 +1,7 @@
 /*
- * gemm.c - check of what the GEMM path does beyond its parts: tasks are done in order and not before all they write is
- * written and answered; read data, words of the layout units, flags and credits go from part to part as they should.
- * The far ends are seen through the taps of the parts.
+ * gemm.c - check of the GEMM path beyond its parts: tasks complete in order and not before all their writes have their
+ * responses; read data, words of the layout units, flags and credits are connected correctly. The far ends are observed
+ * through the taps of the parts.
  */
 #include "score.h"
 #include "num.h"
@@ -230,7 +230,7 @@ static void see_tiles(tb_check *c, state *s) {
     }
 }
 
-/* What im2col and post learn of tasks that have arrived, and events. */
+/* Signals to im2col and post about arrived tasks, and events. */
 static void see_progress(tb_check *c, state *s) {
     const parts *p = &s->p;
     if (npu_score_b(p->im2col.ifm_all_i) != ((s->im_popped - npu_score_b(p->ifm_ld.loaded_o)) % 8 != 0)) {

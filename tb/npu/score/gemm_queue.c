@@ -51,7 +51,7 @@ static void add_view(state *s, uint32_t engine, const npu_task_field *f, tb_sig 
     }
 }
 
-/* What a tap shows of the task of an engine; a tap that shows nothing is an error. */
+/* Members of an engine's task on a tap; a tap without any is an error. */
 static int add_place(const tb_check *c, state *s, const place *at, char *err, size_t err_size) {
     const npu_task_fields *all = &npu_task_tables[NPU_SCORE_GEMM];
     const tb_tap *tap = tb_taps_find(&c->all->taps, at->kind, at->index);
@@ -76,7 +76,7 @@ static int add_place(const tb_check *c, state *s, const place *at, char *err, si
     return 0;
 }
 
-/* The task at the input, and what the engines see of theirs, from the taps of the units around the queue. */
+/* The task at the input, and those of the engines, from the taps of the units around the queue. */
 static int open_taps(const tb_check *c, char *err, size_t err_size) {
     static const place layout[] = {{0, "layout", 0}, {0, "layout", 1}};
     state *s = (state *)c->state;
@@ -148,7 +148,7 @@ static void push(state *s) {
     s->pushed++;
 }
 
-/* What the queue says of its state: all of it follows from the tasks and pops up to the last cycle. */
+/* State outputs of the queue: all of them follow from the tasks and pops up to the last cycle. */
 static void see_state(tb_check *c, const state *s) {
     uint32_t valid = 0, ptr = 0;
     for (uint32_t e = 0; e < ENGINES; e++) {
@@ -167,7 +167,7 @@ static void see_state(tb_check *c, const state *s) {
     }
 }
 
-/* A task is offered: whether it is taken follows from what stood in the queue up to the last cycle. */
+/* A task is presented: whether it is accepted follows from the contents of the queue up to the last cycle. */
 static bool see_task(tb_check *c, const state *s) {
     const uint64_t held = s->pushed - s->popped[LAST];
     const bool fence = tb_get_field(s->task, CM_GEMM_TASK_FENCE_LSB, 1) != 0,

@@ -1,6 +1,6 @@
 /*
- * gemm_work.h - the order of work in the GEMM (docs/npu/npu.md section 4.2): tiles, blocks, and where a vector or a sum
- * belongs in the task.
+ * gemm_work.h - the order of work in the GEMM (docs/npu/npu.md section 4.2): tiles, blocks, and the position of a
+ * vector or a sum in the task.
  */
 #ifndef NPU_GEMM_WORK_H
 #define NPU_GEMM_WORK_H
@@ -9,7 +9,7 @@
 
 typedef enum npu_score_op { NPU_SCORE_CONV, NPU_SCORE_DEPTHWISE, NPU_SCORE_CONVERT } npu_score_op;
 
-/* A task as im2col sees it, and numbers that follow from it. */
+/* A task of im2col, and values derived from it. */
 typedef struct npu_score_shape {
     uint64_t number;
     uint32_t op;
@@ -45,7 +45,7 @@ uint32_t npu_score_need(const npu_score_shape *t, uint32_t n, const npu_score_wa
 /* The first row of the input that its group needs; ih when none. */
 uint32_t npu_score_first_row(const npu_score_shape *t, uint32_t n, const npu_score_walk *k);
 
-/* ---- what belongs where, for reports of the units behind im2col ---- */
+/* ---- positions in the task, for reports of the units behind im2col ---- */
 #define NPU_SCORE_SHAPES 16u /* more than the queue holds */
 #define NPU_SCORE_BLOCKS 16u /* more than are under way */
 #define NPU_SCORE_TILES 512u /* more than ofm_buf holds */
@@ -74,7 +74,7 @@ static inline npu_score_shape *npu_score_task(npu_score_work *w, uint64_t number
 void npu_score_block_text(const npu_score_work *w, const npu_score_block *b, uint32_t pixel, uint32_t column,
                           bool kernel, char *dst, size_t size);
 
-/* The work that the im2col of this design has done; NULL when it is not watched. */
+/* The work of the im2col of this design so far; NULL when it has no check. */
 const npu_score_work *npu_score_work_of(const tb_check *c);
 /* Where a result of vector number `vector` belongs; sets c->task. An empty text when that is not known. */
 void npu_score_vector_text(tb_check *c, uint64_t vector, uint32_t stream, uint32_t column, bool kernel, char *dst,

@@ -8,7 +8,7 @@
 #define CHUNK 64u   /* pixels */
 #define TASKS 8u    /* between offer and complete arrival, a power of two */
 #define CHUNKS 256u /* handed out and not complete: at most the jobs in the layout units, a power of two */
-#define PATIENCE 4u /* cycles for what depends on nothing else */
+#define PATIENCE 4u /* cycles for outputs that depend on nothing else */
 
 typedef struct map {
     bool int8;

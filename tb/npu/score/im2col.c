@@ -1,9 +1,8 @@
 /*
- * im2col.c - tasks, progress of the loaders and data of the buffers, and the weights and vectors that must come of
- * them.
+ * im2col.c - tasks, progress of the loaders and data of the buffers, and the weights and vectors predicted from them.
  *
- * The check keeps the unit's two stages: from the start of a tile on, what leaves in which cycle is fixed. When a tile
- * starts is the unit's business, as long as everything that it needs is there.
+ * The check models the unit's two stages: from the start of a tile on, the cycle of each output is fixed. A tile may
+ * start in any cycle in which its input, weights and space are available.
  */
 #include "gemm_work.h"
 
@@ -14,9 +13,9 @@
 #define SETUP                                                                                                          \
     8u /* cycles from a task on offer to its first tile beside those of the division of 2N by OW, when input and       \
           weights are there */
-#define LATE 3u /* cycles that the unit may take to notice that the rows have arrived */
+#define LATE 3u /* cycles that the unit may take to detect that the rows have arrived */
 
-/* What the mesh gets in this cycle; the buffers were read in the one before. */
+/* Inputs of the mesh in this cycle; the buffers were read in the previous one. */
 typedef struct outputs {
     bool weight, vector;
     bool p;
@@ -309,8 +308,8 @@ static bool may_start(const state *s) {
 }
 
 /*
- * A tile starts as soon as all that it needs is there and the unit has had the time to notice: no gap between tiles
- * when no side stalls.
+ * A tile must start as soon as its rows, weights and space are available and the unit has had the time to detect it: no
+ * idle cycles between tiles without stalls.
  */
 static void check_pause(tb_check *c, state *s) {
     const uint32_t limit = s->next.tile == 0 && s->next.ob == 0 ? SETUP + 2 * s->n / s->t->ow : LATE;

@@ -1,4 +1,4 @@
-/* layout.c - jobs and data of a layout unit, and the words that must come of them. */
+/* layout.c - jobs and data of a layout unit, and the words predicted from them. */
 #include "score.h"
 
 #include <inttypes.h>
@@ -32,7 +32,7 @@ typedef struct state {
     uint64_t taken, asked, filled, written; /* jobs: accepted, all requests sent, all data in, all words out */
     uint32_t req_row, req_byte, in_row, in_byte, out_word;
     uint64_t requests, words;
-    uint64_t moving; /* cycles without a word that ifm_buf holds up */
+    uint64_t moving; /* cycles without a word that is stalled by ifm_buf */
     uint8_t stream[STREAM];
     uint32_t stream_bytes;
     bool seen; /* INT8: the beat on offer is in the stream already: its words may leave before it is taken */
@@ -180,7 +180,7 @@ static bool next_is_int8(const state *s) {
     return s->filled < s->taken && s->ring[s->filled % JOBS].int8;
 }
 
-/* An FP32 beat waits for nothing but the words of BANKS jobs before it. */
+/* An FP32 beat waits only for the words of BANKS jobs before it. */
 static void check_wait(tb_check *c, const state *s) {
     if (s->filled == s->taken || s->filled - s->written >= BANKS) {
         return;
@@ -193,7 +193,7 @@ static void check_wait(tb_check *c, const state *s) {
     tb_check_failf(c, "data ready", s->words, "0 with the words of %" PRIu64 " jobs inside|1", s->filled - s->written);
 }
 
-/* The next job is taken when the requests of the one before are out and there is room. */
+/* The next job is accepted when all requests of the previous one have been accepted and there is space. */
 static void see_job_wait(tb_check *c, const state *s) {
     uint32_t ahead = s->asked == s->taken ? 0 : AHEAD;
     for (uint64_t i = s->written; i < s->taken && ahead < AHEAD; i++) {
@@ -205,9 +205,8 @@ static void see_job_wait(tb_check *c, const state *s) {
 }
 
 /*
- * What depends only on the unit comes at once: requests of a job from the cycle after its acceptance on, INT8 words
- * with their bytes, the words of an FP32 job DRAIN cycles after its last beat. Cycles in which ifm_buf takes no word do
- * not count.
+ * Fixed latencies, not counting cycles in which ifm_buf stalls: requests of a job from the cycle after its acceptance
+ * on, INT8 words with their bytes, the words of an FP32 job DRAIN cycles after its last beat.
  */
 static void see_delay(tb_check *c, state *s) {
     if (s->asked < s->taken && npu_score_b(s->req_valid_o) == 0) {

@@ -1,10 +1,10 @@
 /*
- * mesh.c - weights and vectors of the mesh, and the partial sums that must come of them.
+ * mesh.c - weights and vectors of the mesh, and the partial sums predicted from them.
  *
- * The mesh has no reset and nothing tells it where a block begins, so the check takes every enabled cycle as it is:
- * both weight registers are chains of N words, wgt_p_i says which one takes the word of this cycle, and the vectors of
- * this cycle meet the words that the chain sel_i held before. Up to N such vectors in a row that meet the same words go
- * through the golden function together, which is in time: a vector's first result leaves N + 1 cycles later.
+ * The mesh has no reset and no signal that marks the begin of a block, so the check models every enabled cycle: both
+ * weight registers are chains of N words, wgt_p_i selects the one that loads the word of this cycle, and the vectors of
+ * this cycle are multiplied with the previous words of the chain sel_i. Up to N successive vectors with the same words
+ * go through the golden function together, which is early enough: a vector's first result leaves N + 1 cycles later.
  */
 #include "gemm_work.h"
 
@@ -134,7 +134,7 @@ static void cycle(tb_check *c) {
         return;
     }
     const uint32_t at = (uint32_t)s->enabled % LINES;
-    /* before, results of what was there at the start leave */
+    /* before that, results of the initial state leave */
     if (s->enabled >= 2 * (uint64_t)s->n && !s->unknown[at]) {
         check_results(c, s, s->line[at]);
     }

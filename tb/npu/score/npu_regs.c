@@ -1,9 +1,8 @@
 /*
- * npu_regs.c - the register file with its task slots: what each access does and in which cycle, tasks, interrupts, soft
- * reset (header of npu_regs.sv).
+ * npu_regs.c - the register file with its task slots: effect and cycle of each access, tasks, interrupts, soft reset
+ * (header of npu_regs.sv).
  *
- * Plain registers and the decoding of tasks are those of the golden model; whatever depends on time is followed here
- * from cycle to cycle.
+ * Plain registers and the decoding of tasks are those of the golden model; timing is modelled here cycle by cycle.
  */
 #include "task_bits.h"
 
@@ -224,7 +223,7 @@ typedef struct effect {
     bool start[UNITS], reset, snap, clear;
 } effect;
 
-/* What the write that takes effect in this cycle does. */
+/* The effect of the write in this cycle. */
 static effect write_effect(state *s) {
     effect e = {0};
     const uint32_t offset = s->wr.addr;
@@ -310,7 +309,7 @@ static void step_units(tb_check *c, state *s, const effect *e) {
     }
 }
 
-/* What the counters are told. */
+/* Inputs of the counters. */
 static void compare_perf(tb_check *c, state *s, const effect *e) {
     const uint32_t any = NPU_STATUS_GEMM_BUSY_MASK | NPU_STATUS_ALU_BUSY_MASK | NPU_STATUS_POOL_BUSY_MASK;
     tb_check_value(c, "events", c->task, tb_get(s->perf.event_i), tb_get(s->perf_event_i));
@@ -329,8 +328,8 @@ static void compare_perf(tb_check *c, state *s, const effect *e) {
 }
 
 /*
- * The bus: handshakes of this cycle; a read looks, a write acts in the cycle after its last one. True: a write takes
- * effect.
+ * The bus: handshakes of this cycle; a read samples, a write takes effect in the cycle after its last one. True: a
+ * write takes effect.
  */
 static bool step_bus(state *s) {
     const bool write = s->wr.have_addr && s->wr.have_data && (!s->wr.valid || tb_get(s->bready_i) != 0);
@@ -366,8 +365,7 @@ static void step_requests(state *s) {
 }
 
 /*
- * Nothing is under way here or on the bus, and the interrupts are as they should be: only the count enable follows the
- * units.
+ * Nothing is in flight here or on the bus, and the interrupts are correct: only the count enable follows the units.
  */
 static bool quiet(const state *s) {
     if (s->wr.valid || s->rd.valid || s->wr.have_addr || s->wr.have_data || s->rd.have_addr || s->resetting) {

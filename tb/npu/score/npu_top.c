@@ -1,9 +1,9 @@
 /*
- * npu_top.c - the wires between units and channels, which no unit can be blamed for: at both ends the same; and the
- * clocks of the units.
+ * npu_top.c - the wires between units and channels, which belong to no unit: both ends must be equal; and the clocks of
+ * the units.
  *
  * The ends are the taps of the channels (dma_rd, dma_wr, send_buf), those of GEMM, ALU, POOL and npu_regs, and the
- * ports of the NPU. A unit's clock runs from the offer of a task until four cycles after the last one is complete
+ * ports of the NPU. A unit's clock runs from the valid of a task until four cycles after the last one is complete
  * (docs/npu/npu.md 4.5).
  */
 #include "dma_ax.h"
@@ -71,7 +71,7 @@ typedef struct state {
     TB_PORTS(ports, PORTS);       /* of npu_regs */
     TB_SIGNALS(perf, PERF_PORTS); /* ports of the NPU */
     tb_sig gemm_id;
-    bool moved;       /* something was offered in the cycle before */
+    bool moved;       /* a valid was high in the cycle before */
     uint32_t unknown; /* cycles in which clocks may run */
     /* which units had work, a field of UNITS bits for each of the last cycles, the newest one lowest */
     uint32_t worked;
@@ -102,8 +102,8 @@ static int open_ports(const tb_check *c, tb_ports ports, char *err, size_t err_s
 }
 
 /*
- * A simulation keeps a wire that two names stand for once, and then there is nothing to compare: it is as it must be
- * for good. A wrong connection has a place of its own.
+ * Verilator stores a wire with two names once; then there is nothing to compare, as the connection is correct. A wrong
+ * connection has separate storage.
  */
 static int open_links(const tb_check *c, channel *k, char *err, size_t err_size) {
     const uint8_t *ar = (const uint8_t *)k->rd.arvalid_o.ptr, *r = (const uint8_t *)k->bus.rvalid.ptr,
@@ -312,7 +312,7 @@ static void write_side(tb_check *c, const state *s, uint32_t ch) {
     }
 }
 
-/* What a unit knows of its words that wait and of its writes. */
+/* Levels and idle inputs of a unit. */
 static void write_state(tb_check *c, const state *s, uint32_t ch) {
     const channel *k = &s->ch[ch];
     const ends *u = s->unit;
@@ -422,7 +422,7 @@ static uint32_t bus_valids(const channel *k) {
            npu_score_b(k->wr.wvalid_o) | npu_score_b(k->bus.bvalid);
 }
 
-/* Wires that nothing is offered on are not looked at, and levels only after something has moved. */
+/* Wires without a valid are not compared, and levels only after a handshake. */
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     uint32_t requests = 0, data = 0, writes = 0;

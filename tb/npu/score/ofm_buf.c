@@ -1,4 +1,4 @@
-/* ofm_buf.c - a copy of the output buffer: what post reads is what acc wrote. */
+/* ofm_buf.c - a copy of the output buffer: post must read the values that acc wrote. */
 #include "gemm_work.h"
 
 #include <inttypes.h>
@@ -75,7 +75,7 @@ static void read_word(state *s, uint32_t p) {
     a->col = wide ? s->cols * rcol : 2 * rcol + p;
     a->word = wide ? (addr & ~1u) | p : addr;
     s->reads++;
-    if (a->col + a->cols > s->n) { /* no such column: nothing is promised */
+    if (a->col + a->cols > s->n) { /* no such column: data undefined */
         a->on = false;
         return;
     }

@@ -1,5 +1,5 @@
 /*
- * par_ld.c - check of the loader of factors: requests, room and places in the ring of par_buf, and the end of each
+ * par_ld.c - check of the loader of factors: requests, space and addresses in the ring of par_buf, and the end of each
  * task.
  */
 #include "score.h"
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #define RING 256u   /* words of four factors */
-#define PATIENCE 4u /* cycles for what depends on nothing else */
+#define PATIENCE 4u /* cycles for outputs that depend on nothing else */
 #define BEAT 16u
 
 /* Scales or biases of the task on offer. */
@@ -122,7 +122,7 @@ static void see_pop(tb_check *c, state *s) {
     c->task++;
 }
 
-/* What depends only on the unit itself must happen soon. */
+/* Outputs that depend only on the unit itself have a deadline. */
 static void see_delay(tb_check *c, state *s) {
     const bool ask = s->begun ? (s->part[0].asked < s->part[0].bytes && !s->part[0].waiting) ||
                                     (s->part[1].asked < s->part[1].bytes && !s->part[1].waiting)

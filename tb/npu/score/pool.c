@@ -1,6 +1,5 @@
 /*
- * pool.c - tasks of the POOL: what its channels are told, that all their write jobs are asked for, and when a task is
- * over.
+ * pool.c - tasks of the POOL: inputs of its channels, requests of all their write jobs, and the end of a task.
  */
 #include "pool_walk.h"
 
@@ -76,7 +75,7 @@ static void take_task(tb_check *c, state *s) {
     }
 }
 
-/* A channel begins: the task, and what pool has worked out of it. */
+/* A channel starts: the task, and the values that pool has derived from it. */
 static void start_chan(tb_check *c, const state *s, uint32_t index) {
     const chan *ch = &s->ch[index];
     const cm_pool_task *t = &s->t;
@@ -167,7 +166,7 @@ const tb_check_ops npu_score_pool = {.unit = "pool",
                                      .cycle = cycle,
                                      .finish = finish};
 
-/* ---- pool_chan: what it works out of the task for its parts ---- */
+/* ---- pool_chan: values derived from the task for its parts ---- */
 #define GLUE_PORTS task_i, start_i, count_i, tab_whole_i
 #define SEQ_PORTS slow_i, tab_en_i, tab_whole_i
 typedef struct glue {

@@ -37,7 +37,7 @@ static void clear(tb_check *c) {
     s->used = 0;
 }
 
-/* Windows whose rows have all been loaded ask for nothing. */
+/* Windows whose rows have all been loaded need no request. */
 static void skip_loaded(state *s) {
     s->silent = 0;
     s->pause = PAUSE;
@@ -48,7 +48,7 @@ static void skip_loaded(state *s) {
     }
 }
 
-/* A job in each cycle, but for a few between rows, while there is room for the row and for the job. */
+/* A job in each cycle, except for a few between rows, while there is space for the row and for the job. */
 static void check_pace(tb_check *c, state *s) {
     const bool room = s->sub > 0 || s->used + s->walk.slot <= NPU_SCORE_POOL_LINE;
     const bool silent = s->walk.active && room && npu_score_b(s->job_ready_i) != 0 && npu_score_b(s->req_valid_o) == 0;

@@ -1,4 +1,4 @@
-/* pool_line.c - the line memory of a POOL channel and its table: what the read jobs put there is what comes out. */
+/* pool_line.c - the line memory of a POOL channel and its table: reads must return the data of the read jobs. */
 #include "pool_walk.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* pool_op.c - running maxima and sums of a POOL channel, and what becomes of them at the end of a window. */
+/* pool_op.c - running maxima and sums of a POOL channel, and their results at the end of a window. */
 #include "pool_walk.h"
 
 #include <inttypes.h>
@@ -23,7 +23,7 @@ typedef struct result {
     uint64_t due; /* last cycle in which it may come */
 } result;
 
-/* A tap, held until its data are there. */
+/* A tap, held until its data are valid. */
 typedef struct tap {
     bool valid, first, init, last, fin, end;
     uint32_t half, ow, cols, rows, tab, lanes, chans;
@@ -61,7 +61,7 @@ static void clear(tb_check *c) {
     s->row = 0;
 }
 
-/* ---- what comes out ---- */
+/* ---- outputs ---- */
 /* Result `got` of an element in the terms of the task; the port `task` serves no other purpose here. */
 static void wrong_data(tb_check *c, const state *s, const result *r, const uint8_t *got) {
     const cm_pool_task t = npu_score_pool_task(s->task);

@@ -1,6 +1,5 @@
 /*
- * pool_seq.c - the taps of a POOL channel in their order, the rows that it gives back, and the factors that it asks
- * for.
+ * pool_seq.c - the taps of a POOL channel in their order, the rows that it frees, and the factors that it requests.
  */
 #include "pool_walk.h"
 
@@ -98,7 +97,7 @@ static void begin(tb_check *c, state *s) {
     begin_row(s);
 }
 
-/* A row will not be read again when the windows of the next output row begin below it. */
+/* A row is not read again when the windows of the next output row begin below it. */
 static void end_row(state *s) {
     npu_score_pool_walk *p = &s->walk;
     const bool fin = s->y == p->last - 1;
@@ -137,7 +136,7 @@ static bool table_there(const state *s) {
            (s->table != 0 && (npu_score_b(s->tab_whole_i) != 0 || s->table == rows_of(s)));
 }
 
-/* Has a row come, may it be worked on, and is what lies behind it done? */
+/* Has the row arrived, and are the earlier ones done? */
 static void check_row(tb_check *c, state *s) {
     const npu_score_pool_walk *p = &s->walk;
     if (s->arrived <= p->row + s->y - p->first) {

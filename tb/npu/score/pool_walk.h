@@ -1,10 +1,10 @@
 /*
- * pool_walk.h - a POOL task as the ports carry it, and the order in which a channel works on it (docs/npu/npu.md
+ * pool_walk.h - a POOL task on the ports, and the order in which a channel works on it (docs/npu/npu.md
  * sections 3.4 and 4); for the checks of its units.
  *
  * Channel c works on the groups c, c + 2, ..: 8 FP32 channels, or 32 bytes of an INT8 pixel. For each of them on all
  * output rows, for each of those on the rows of its windows that lie inside the map. A row takes `slot` words of each
- * lane of the line memory, one behind the other round its 1024 words. With `slide` a row is loaded once for a group,
+ * lane of the line memory, contiguous and wrapping at 1024 words. With `slide` a row is loaded once for a group,
  * else again for each output row.
  */
 #ifndef NPU_SCORE_POOL_WALK_H
@@ -21,7 +21,7 @@ typedef struct npu_score_pool_walk {
     uint32_t units; /* FP32: channels; INT8: words of a pixel */
     bool slide;
     uint32_t slot;
-    /* where the walk stands */
+    /* position of the walk */
     bool active;
     uint32_t group, lanes, oy;
     uint32_t first, last; /* rows of the window inside the map: first .. last - 1 */

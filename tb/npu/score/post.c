@@ -1,9 +1,9 @@
 /*
- * post.c - check of the two post units: what they read, in which order, and what they make of it.
+ * post.c - check of the two post units: their reads, in order, and the results.
  *
  * Each read of ofm_buf is predicted (docs/npu/npu.md section 4.2), so are requests, factors and the tiles given back.
  * Results come from the sums, factors and partial sums that the unit really received; where act, an arithmetic unit,
- * requant or transpose inside is wrong, its own check sees it no later and stands before this one.
+ * requant or transpose inside is wrong, its own check fails no later and is called before this one.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void clear(tb_check *c) {
     s->f = (post_flow){.busy = false};
 }
 
-/* ---- what comes out ---- */
+/* ---- outputs ---- */
 
 static void fp32_differs(tb_check *c, const post_state *s, const post_word *o, uint32_t i, uint32_t got) {
     char where[96], g[40], e[40];
@@ -104,7 +104,7 @@ static void take_back(tb_check *c, post_state *s) {
 /* ---- pace ---- */
 
 /*
- * Cycles that a task takes when nothing holds the unit up. FP32: four results a cycle. REQUANT: 4 * Cols of them, with
+ * Cycles of a task without stalls from outside. FP32: four results a cycle. REQUANT: 4 * Cols of them, with
  * partial sums 4, or what the transposer or the write jobs take. A few more for each group, and for the begin and the
  * end of the task.
  */
@@ -120,7 +120,7 @@ static uint64_t task_cycles(const post_state *s) {
     return sum;
 }
 
-/* One more cycle, and those before it in which nothing happened. */
+/* Count this cycle, and the skipped ones before it. */
 static void count_time(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     const uint64_t now = c->all->sim->cycle;
@@ -137,7 +137,7 @@ static void count_time(tb_check *c, post_state *s) {
     }
 }
 
-/* What the unit has to wait for from the next cycle on. */
+/* Stalls of the unit from the next cycle on. */
 static void find_waits(post_state *s) {
     post_flow *f = &s->f;
     const npu_score_post_walk *k =
@@ -170,7 +170,7 @@ static void begin_task(tb_check *c, post_state *s) {
     find_waits(s);
 }
 
-/* The unit says that it has asked for everything. */
+/* The unit reports that it has made all requests. */
 static void check_wait(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     f->waited = true;
@@ -191,7 +191,7 @@ static void check_wait(tb_check *c, post_state *s) {
 
 static void end_task(post_state *s) {
     post_flow *f = &s->f;
-    /* the end of another task, not the unit's mistake: what it does from here on cannot be followed */
+    /* the end of another task, not an error of the unit: it cannot be followed from here on */
     f->lost = !f->waited;
     f->ring += f->group.passed;
     if (post_any_factors(s)) {

@@ -1,5 +1,5 @@
 /*
- * post_in.c - check of post: its requests, and what it reads, each at its place; from sums, factors and partial sums to
+ * post_in.c - check of post: its requests and reads, each at its position; from sums, factors and partial sums to
  * results.
  */
 #include <inttypes.h>
@@ -51,7 +51,7 @@ bool npu_score_post_allowed(tb_check *c, const char *stream, uint64_t transactio
 
 /* ---- requests ---- */
 
-/* REQUANT: the block that the walk is at. */
+/* REQUANT: the current block of the walk. */
 static npu_score_nhwc block_at(const post_state *s, const npu_score_post_walk *k) {
     const uint32_t first = npu_score_post_walk_pixel(&s->w, k);
     return (npu_score_nhwc){.addr = s->w.t.ofm_addr + (first + 4 * s->w.chan) * s->w.t.ofm_cstep + k->ob * s->n,

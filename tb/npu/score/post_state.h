@@ -1,5 +1,5 @@
 /*
- * post_state.h - what the two files of post's check share: post_in.c follows requests and reads, post.c tasks and
+ * post_state.h - shared by the two files of post's check: post_in.c follows requests and reads, post.c tasks and
  * results.
  */
 #ifndef NPU_SCORE_POST_STATE_H
@@ -12,7 +12,7 @@
 #define RING_WORDS 512u /* of a column of ofm_buf */
 #define PAR_WORDS 256u  /* of par_buf */
 #define SEND_WORDS 512u /* of send_buf, this client */
-#define SLACK 40u       /* words on their way from ofm_buf to send_buf, and the room that post leaves */
+#define SLACK 40u       /* words in flight from ofm_buf to send_buf, and the space that post leaves */
 #define WORDS 32u       /* FP32 words between their read and send_buf, at most */
 #define FACTORS 8u      /* channels whose factors have been read ahead, at most */
 #define BEATS 4u
@@ -31,7 +31,7 @@ typedef struct post_block {
     int8_t value[N_MAX * N_MAX];
 } post_block;
 
-/* The read of the cycle before: its data are there now. */
+/* The read of the previous cycle: its data are valid now. */
 typedef struct post_sums {
     bool due, last; /* last of the block */
     uint32_t channel, pixel, count;
@@ -56,7 +56,7 @@ typedef struct post_flow {
     uint64_t begun, full, left; /* blocks */
     uint32_t slots;
     npu_score_place job_at, data_at;
-    /* cycles of the task in which nothing outside held the unit up: so far, and as many as it may take */
+    /* cycles of the task without stalls from outside: so far, and the limit */
     uint64_t time, most;
     uint64_t seen;          /* the last cycle looked at */
     bool no_sums, no_psums; /* since then: tiles have to come first; partial sums that were asked for */
@@ -104,7 +104,7 @@ void npu_score_post_expect(tb_check *c, const char *stream, uint64_t transaction
 void npu_score_post_settle(post_state *s);
 /* REQUANT: the same for the walk of the words. */
 void npu_score_post_settle_blocks(post_state *s);
-/* What was read in the cycle before is there. */
+/* Data of the reads of the previous cycle. */
 void npu_score_post_arrive(tb_check *c, post_state *s);
 /* Requests and reads of this cycle. */
 void npu_score_post_follow(tb_check *c, post_state *s);

@@ -16,7 +16,7 @@
 #define BLOCKS 16u /* more than the unit takes before the first one has left */
 #define PASSES 16u /* as many as the gather buffer has slots */
 #define SLACK 6u   /* steps of the pipeline around the transposer */
-#define REFUSED 8u /* cycles for which a block may wait although there is a place for it */
+#define REFUSED 8u /* cycles that a block may wait although there is space for it */
 
 typedef struct block {
     npu_score_nhwc b;
@@ -191,7 +191,7 @@ static void take_pop(tb_check *c, state *s) {
     }
 }
 
-/* One more cycle, and what should have been done by now. */
+/* Count this cycle, and check the deadlines. */
 static void check_pace(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c);
     s->time += *(const uint8_t *)s->wr_valid_o.ptr == 0 || *(const uint8_t *)s->wr_ready_i.ptr != 0;

@@ -1,6 +1,6 @@
 /*
- * send_buf.c - output buffer of a write channel: three FIFOs in one memory, who may write, levels, and words in time
- * for the client that is served.
+ * send_buf.c - output buffer of a write channel: three FIFOs in one memory, write arbitration, levels, and the latency
+ * of words for the served client.
  */
 #include "score.h"
 

@@ -1,6 +1,6 @@
 /*
- * task_bits.h - task descriptors as the units pass them on (npu_pkg::gemm_task_t and so on), as structures of cmodel.h,
- * and as register words.
+ * task_bits.h - task descriptors on ports (npu_pkg::gemm_task_t and so on), as structures of cmodel.h, and as register
+ * words.
  */
 #ifndef NPU_TASK_BITS_H
 #define NPU_TASK_BITS_H
@@ -43,7 +43,7 @@ void npu_score_task_get(npu_score_kind kind, tb_sig sig, npu_score_task *task);
 /* Compare the descriptor on a signal with `expected`; the first field that differs is reported. True: equal. */
 bool npu_score_task_same(tb_check *c, const char *stream, npu_score_kind kind, tb_sig sig,
                          const npu_score_task *expected);
-/* Register words that ask for this task (extended form); words of other units are 0. */
+/* Register words of this task (extended form); words of other units are 0. */
 void npu_score_task_regs(npu_score_kind kind, const npu_score_task *task, uint32_t regs[NPU_SCORE_REGS]);
 /* cm_gemm_decode(), cm_alu_decode() or cm_pool_decode() of the register words. */
 bool npu_score_task_decode(npu_score_kind kind, uint32_t n, const uint32_t regs[NPU_SCORE_REGS], npu_score_task *task);

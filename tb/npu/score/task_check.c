@@ -1,5 +1,5 @@
 /*
- * task_check.c - gemm_check, alu_check and pool_check: whether a task is legal, and the cycle in which that is known.
+ * task_check.c - gemm_check, alu_check and pool_check: whether a task is legal, and the cycle of the verdict.
  */
 #include "task_bits.h"
 
@@ -11,7 +11,7 @@
 #define PORTS clr_i, start_i, task_i, busy_o, done_o, ok_o
 typedef struct state {
     TB_PORTS(ports, PORTS);
-    tb_sig mode; /* mode: what the task does not hold, GEMM PAD_MODE or POOL TYPE */
+    tb_sig mode; /* mode: a setting outside the task, GEMM PAD_MODE or POOL TYPE */
     npu_score_kind kind;
     bool running, legal;
     uint32_t left; /* cycles until the verdict */

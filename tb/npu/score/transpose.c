@@ -3,8 +3,8 @@
  * in its cycle (header of transpose.sv).
  *
  * A block leaves the cells vector by vector as the next one enters; behind the last block of a run the unit pushes it
- * out by itself. So both handshakes follow from the other side's, and a bubble or a vector lost under back-pressure
- * shows at once.
+ * out by itself. So both handshakes follow from the other side's, and a bubble or a vector lost under back-pressure is
+ * detected at once.
  */
 #include "score.h"
 

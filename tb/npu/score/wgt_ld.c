@@ -1,8 +1,8 @@
 /*
- * wgt_ld.c - check of the two weight loaders: which blocks they ask for, the words that must come of the data, and what
- * im2col learns of the bank.
+ * wgt_ld.c - check of the two weight loaders: the blocks that they request, the words predicted from the data, and the
+ * state of the bank for im2col.
  *
- * A loader sees the tasks one by one, so each check knows its own bank only: loader b takes every second block
+ * A loader gets the tasks one by one, so each check models its own bank only: loader b takes every second block
  * (ping-pong: of all blocks, resident: of the task).
  */
 #include "score.h"
@@ -12,10 +12,10 @@
 #include <stdio.h>
 
 #define PIECE 1024u /* bytes of the longest request */
-#define AHEAD 64u   /* beats in flight beyond which a resident task asks for nothing after its first block */
-#define PATIENCE 4u /* cycles for what depends on nothing else */
+#define AHEAD 64u   /* beats in flight beyond which a resident task makes no request after its first block */
+#define PATIENCE 4u /* cycles for outputs that depend on nothing else */
 #define BEAT 16u
-#define STREAM 64u /* bytes of data on the way to words: two beats at most */
+#define STREAM 64u /* bytes received and not yet written: two beats at most */
 #define OP_DEPTHWISE 1u
 #define OP_CONVERT 2u
 
@@ -79,7 +79,7 @@ static bool bank_free(const state *s) {
     return !s->whole && !s->held;
 }
 
-/* May the loader work on a block: a resident task owns the bank by now. */
+/* May the loader work on a block? A resident task needs the bank to be assigned to it. */
 static bool may_load(const state *s) {
     return s->on && (s->resident ? s->mine : bank_free(s));
 }
@@ -203,7 +203,7 @@ static void see_pop(tb_check *c, state *s, bool release) {
     s->popped = true;
 }
 
-/* What depends only on the unit itself must happen soon; kept weights at once. */
+/* Outputs that depend only on the unit itself have a deadline; kept weights are available at once. */
 static void see_delay(tb_check *c, state *s, bool release) {
     const bool request = *(const uint8_t *)s->req_valid_o.ptr != 0,
                wanted = s->ask < s->total && (s->resident || s->ask == s->load);
@@ -227,7 +227,7 @@ static void see_delay(tb_check *c, state *s, bool release) {
     }
 }
 
-/* What this cycle makes of the bank. */
+/* The state of the bank after this cycle. */
 static void update_bank(tb_check *c, state *s, bool release) {
     if (release) {
         s->whole = s->full = s->held = s->kept_held = false;
@@ -253,7 +253,7 @@ static void update_bank(tb_check *c, state *s, bool release) {
     }
 }
 
-/* No task, nothing on the ports, and the bank as it should be: nothing can happen. */
+/* No task, idle ports, and a correct bank: nothing can happen. */
 static bool quiet(const state *s) {
     const uint32_t any = npu_score_b(s->task_valid_i) | npu_score_b(s->release_i) | npu_score_b(s->dat_valid_i) |
                          npu_score_b(s->we_o) | npu_score_b(s->task_pop_o) | npu_score_b(s->req_valid_o);
