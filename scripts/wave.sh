@@ -10,7 +10,8 @@ if [ -z "$wave" ] || [ ! -f "$wave" ]; then
     rm -rf "$folder"
     mkdir -p "$folder" || exit 1
     wave=$folder/wave.fst
-    env RUN= CASE="$CASE" DUT="${DUT:-}" KIND="$KIND" REPORT="$folder" "$(dirname "$0")/repro.sh" # it fails: that is the point
+    # it fails: that is the point
+    env RUN= CASE="$CASE" DUT="${DUT:-}" KIND="$KIND" REPORT="$folder" "$(dirname "$0")/repro.sh"
     [ -f "$wave" ] || fail "$CASE left no waveform (the report in $folder may say why)"
 fi
 save=${wave%.fst}.gtkw
