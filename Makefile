@@ -26,7 +26,7 @@ MAKEFLAGS += --no-builtin-rules
 FORCE:
 
 include scripts/designs.mk
-# make writes build/designs.mk first and then starts again
+# make writes build/designs.mk first and then restarts
 ifneq ($(DUTS),)
 include scripts/gen.mk
 include scripts/flags.mk

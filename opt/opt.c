@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Where the text of an option begins in the help: behind the longest name, within these. A longer name has its text
- * right behind it.
+ * Where the text of an option begins in the help: behind the longest name, within these. After a longer name the text
+ * follows directly.
  */
 #define LEFT_MIN 14
 #define LEFT_MAX 18
@@ -75,7 +75,7 @@ void opt_words_text(const char *const *words, char *dst, size_t size) {
 
 /* ---- one value ---- */
 
-/* "got 'x'"; an argument that is not there is nothing. */
+/* "got 'x'"; a missing argument is "nothing". */
 static int wrong(const opt_row *o, const char *expected, const char *value, char *err, size_t err_size) {
     return value == NULL ? opt_fail(err, err_size, "%s: expected %s, got nothing", o->name, expected)
                          : opt_fail(err, err_size, "%s: expected %s, got '%.60s'", o->name, expected, value);
@@ -180,7 +180,7 @@ static int take_value(const opt_row *o, const char *value, char *err, size_t err
     return 0;
 }
 
-/* ---- the line ---- */
+/* ---- the command line ---- */
 
 static bool has(const opt_line *line, const opt_row *o) {
     return line->set == 0 || o->sets == 0 || (o->sets & line->set) != 0;

@@ -24,7 +24,7 @@ typedef enum opt_kind {
     OPT_WORD,  /* int: place of the value in `words` */
     OPT_LIST,  /* opt_list: one more item each time that it is given */
     OPT_WORDS, /* opt_list: all arguments up to the next option */
-    OPT_TAKE,  /* whatever take() makes of the value */
+    OPT_TAKE,  /* converted by take() */
     OPT_MAYBE /* take() looks at the next argument (NULL: there is none) and returns 1 when that is the value, 0 when it
                  is not */
 } opt_kind;
@@ -41,7 +41,7 @@ typedef int opt_take(void *to, const char *value, char *err, size_t err_size);
 
 typedef struct opt_row {
     const char *name;  /* with its dashes */
-    const char *value; /* what stands for the value in the help, NULL: it has none */
+    const char *value; /* placeholder of the value in the help, NULL: it has none */
     const char *help;  /* one or more lines; NULL: the option is not listed */
     opt_kind kind;
     void *to;
@@ -73,12 +73,12 @@ typedef struct opt_line {
     const char *command; /* named in errors, or NULL */
     bool once;           /* an option that has a value may be given only once */
     /*
-     * An argument that is no option, "-" and everything behind "--" included. 0, or -1 with one line in err. NULL: none
-     * is expected.
+     * An argument that is no option, also "-" and everything after "--". 0, or -1 with one line in err. NULL: none is
+     * expected.
      */
     int (*word)(void *ctx, const char *word, char *err, size_t err_size);
     void *ctx;
-    bool help; /* result: --help or -h was given; what follows it is parsed, too */
+    bool help; /* result: --help or -h was given; later arguments are parsed, too */
 } opt_line;
 
 /*
@@ -96,7 +96,7 @@ int opt_find(const char *const *words, const char *word);
 /* "a, b or c" */
 void opt_words_text(const char *const *words, char *dst, size_t size);
 
-/* One line of text for the caller, and -1: how a function of the first form fails (docs/architecture.md, section 14). */
+/* Write one line of text for the caller, and return -1: the first form of errors (docs/architecture.md, section 14). */
 int opt_fail(char *err, size_t err_size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* "PROGRAM: text" on stderr, and 2, the exit status for bad input. */
 int opt_bad(const char *program, const char *format, ...) __attribute__((format(printf, 2, 3)));

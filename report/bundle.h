@@ -1,6 +1,6 @@
 /*
- * bundle.h - files in the folder that a failure leaves (--report DIR): who writes it (the program of the tests) and who
- * shows it (the runner) agree here.
+ * bundle.h - files in the folder of a failure's report (--report DIR), shared by the program that writes it and the
+ * runner that shows it.
  */
 #ifndef REPORT_BUNDLE_H
 #define REPORT_BUNDLE_H
@@ -18,7 +18,7 @@
 #define REP_BUNDLE_CASE "case.case"
 #define REP_BUNDLE_TENSORS "tensors" /* a folder */
 
-/* Those that a page links, with what they are, in the order in which one looks at them (docs/debugging.md). */
+/* Those that a page links, with a description, in reading order (docs/debugging.md). */
 #define REP_BUNDLE_LINKS                                                                                               \
     {REP_BUNDLE_PAGE, "divergence report"}, {REP_BUNDLE_TEXT, "as text"}, {REP_BUNDLE_WAVE, "waveform"},               \
         {REP_BUNDLE_GTKW, "GTKWave save file"}, {REP_BUNDLE_TIMING, "timing diagram"},                                 \

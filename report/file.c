@@ -1,4 +1,4 @@
-/* file.c - files that appear whole or not at all. */
+/* file.c - files that are written atomically. */
 #include "report.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
-/* list.c - lists that grow. */
+/* list.c - growing arrays. */
 #include "report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST 16u /* elements that a list begins with; then it doubles at each power of two */
+#define FIRST 16u /* initial capacity; then it doubles at each power of two */
 
 bool rep_more(void *list, size_t count, size_t size) {
     void *old;

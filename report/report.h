@@ -1,6 +1,6 @@
 /*
- * report.h - what every page, picture and machine-readable file of the project has in common: escaped text, the frame
- * and the style of a page, files that appear whole or not at all. Needs the C library and nothing else.
+ * report.h - shared by all pages, pictures and machine-readable files of the project: escaped text, the frame and the
+ * style of a page, atomic files. Needs the C library only.
  */
 #ifndef REPORT_H
 #define REPORT_H
@@ -33,7 +33,7 @@ void rep_json(FILE *out, const char *text);
  */
 void rep_number(FILE *out, const char *text);
 
-/* ---- page.c: HTML pages without scripts, fonts or anything else from elsewhere ---- */
+/* ---- page.c: HTML pages without scripts or external fonts, styles and images ---- */
 
 /* The style that all pages share, report/page.css: its variables are the colours, in a light and a dark set. */
 extern const char rep_page_style[];
@@ -58,8 +58,9 @@ void rep_svg_text(FILE *out, double x, double y, const char *anchor, const char 
 /* ---- list.c ---- */
 
 /*
- * Room for one more element behind the `count` of a list that only grows; list: address of the pointer to it, NULL
- * while it is empty. Its room follows from its count, so nobody keeps it. False: out of memory, the list is as it was.
+ * Space for one more element after `count` of a growing list; list: address of the pointer to it, NULL
+ * while it is empty. The capacity follows from the count and is not stored. False: out of memory, the list is
+ * unchanged.
  */
 bool rep_more(void *list, size_t count, size_t size);
 
@@ -77,16 +78,16 @@ typedef struct rep_file {
 } rep_file;
 
 /*
- * What is there and is no regular file (a terminal, /dev/stdout) is written directly: renaming would replace the
+ * An existing path that is no regular file (a terminal, /dev/stdout) is written directly: renaming would replace the
  * device.
  */
 int rep_file_open(rep_file *f, const char *path);
 /*
- * Finish the file: it stands under its name, or not at all when anything could not be written. sync: it is on the disk
- * before it has its name, so that it is whole even after a loss of power.
+ * Finish the file: rename it, or remove it when anything could not be written. sync: flush it to the disk before the
+ * rename, so that it is complete even after a loss of power.
  */
 int rep_file_close(rep_file *f, bool sync);
-/* Leave nothing. Also after a failed rep_file_open(). */
+/* Remove the temporary file. Also after a failed rep_file_open(). */
 void rep_file_drop(rep_file *f);
 /* The whole file at once. */
 int rep_save(const char *path, const void *data, size_t size);

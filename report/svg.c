@@ -1,4 +1,4 @@
-/* svg.c - what charts of pages have in common. */
+/* svg.c - common parts of the pages' charts. */
 #include "report.h"
 
 #include <stdarg.h>

@@ -14,10 +14,10 @@ check: ## all tests, with full case counts and with sanitizers
 	@TANDEM_CHECK=1 $(MAKE) --no-print-directory test
 	@TANDEM_CHECK=1 $(MAKE) --no-print-directory test SAN=1
 
-lint: $(GENERATED) ## registers, RTL (Verilator, Yosys), source format, floors, freestanding driver
+lint: $(GENERATED) ## registers, RTL (Verilator, Yosys), source format, layers of includes, freestanding driver
 	@BUILD="$(BUILD)" VERILATOR="$(VERILATOR)" scripts/lint.sh
 
-axi-table: ## docs/axi-rules.md: rules of the AXI checker and the traces that try them
+axi-table: ## write docs/axi-rules.md: rules of the AXI checker and the traces that test them
 	@$(PYTHON) tools/axi_table.py
 
 MODE ?= all

@@ -20,9 +20,9 @@ FUZZ_STORED = tests/fuzz/corpus/$(T)
 FUZZ_ARGS = -max_len=$(if $(filter fst vcd,$(T)),8192,16384) -timeout=20 -rss_limit_mb=2048 \
   -artifact_prefix=$(FUZZ_OUT)/
 
-# An FST may bring its library down in the child: that report is not read, and names for its addresses take a third of a
+# An FST may crash its library in the child: that report is not read, and symbolising its addresses takes a third of a
 # second. The child's limit of memory (512 MiB, tb_wave_guard()) cannot be set under the sanitizer, which maps
-# terabytes: its own limit of an allocation stands in for it.
+# terabytes: its own limit of an allocation replaces it.
 FUZZ_ENV = ASAN_OPTIONS=allocator_may_return_null=1$(if $(filter fst,$(T)),:symbolize=0:max_allocation_size_mb=512)
 
 FUZZ_PROBE = @mkdir -p $(FUZZ_OUT)/corpus; echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
@@ -38,7 +38,7 @@ fuzz: ## inputs from libFuzzer for a reader: make fuzz T=param SECONDS=60 (T: bi
 	$(FUZZ_ENV) $(BUILD)/host-fuzz/fuzz-$(T) -max_total_time=$(or $(SECONDS),60) -print_final_stats=1 $(FUZZ_ARGS) \
 	  $(FUZZ_OUT)/corpus $(FUZZ_STORED)
 
-fuzz-keep: ## store those inputs that `make fuzz` has found and that reach new code
+fuzz-keep: ## store inputs found by `make fuzz` that reach new code
 	$(if $(filter $(FUZZ_TARGETS),$(T)),,$(error T=$(T): expected one of $(FUZZ_TARGETS)))
 	$(FUZZ_PROBE)
 	@+$(FUZZ_MAKE) $(BUILD)/host-fuzz/fuzz-$(T)

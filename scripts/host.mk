@@ -14,12 +14,12 @@ SRC_covcode := $(wildcard coverage/code/*.c)
 SRC_report := $(wildcard report/*.c)
 # tests link this library last: a program without a Verilated top has no shim
 SRC_noshim := $(wildcard tests/support/no_shim.c)
-# what several tests read or run on
+# support code shared by several tests
 SRC_support := $(wildcard tests/support/axi_*.c tests/support/cache_*.c)
 LIBS := cmodel drivers halmmio tb $(DUTS:%=tb%) network $(DUTS:%=cov%) covcode coverage opt report support noshim
 
-# the golden model, the checks of units and the networks' layers: their loops over lanes and channels are worth the
-# vectoriser
+# the golden model, the checks of units and the networks' layers: their loops over lanes and channels profit from
+# vectorisation
 $(HOST)/obj/cmodel/%.o $(HOST)/obj/network/%.o $(HOST)/obj/tb/axi/%.o $(HOST)/obj/tb/tap/%.o \
   $(foreach d,$(DUTS),$(HOST)/obj/$(call room,$(d),tb)/score/%.o): OPT += $(if $(filter san,$(KIND)),,-O3)
 # model and driver are counted by gcov; -O1 without inlining keeps the lines and arms that the source has. Several
@@ -29,7 +29,7 @@ ifeq ($(KIND),cov)
 $(HOST)/obj/cmodel/%.o $(HOST)/obj/drivers/%.o: OPT := -g $(if $(ARCH),-march=$(ARCH))
 $(HOST)/obj/cmodel/%.o $(HOST)/obj/drivers/%.o: GCOV := $(GCOV_FLAGS)
 endif
-# headers of the design that a room belongs to
+# headers of the design that a folder belongs to
 $(foreach d,$(DUTS),$(foreach r,cmodel drivers tb coverage,$(eval $(HOST)/obj/$(call room,$(d),$(r))/%.o: \
   ROOM_INCLUDES := $(call room_includes,$(d)))))
 $(eval $(call stamp,$(HOST)/flags.c,$(CC) $(CFLAGS_ALL)$(GCOV_FLAGS:%= %)))
@@ -49,8 +49,8 @@ $(HOST)/obj/report/page.o: $(HOST)/page_css.inc
 $(HOST)/obj/report/page.o: CFLAGS += -DREP_PAGE_CSS='"$(HOST)/page_css.inc"'
 
 # The FST library that Verilator ships (the older ones; without it FSTs are read through fst2vcd). A Verilated program
-# with tracing has it too, under the same names: all of this object's symbols become local but its own. The library's
-# arithmetic is its own matter, so UBSan leaves it alone.
+# with tracing has it too, under the same names: all of this object's symbols become local but its own. UBSan is off for
+# the library, whose arithmetic is not ours.
 FSTAPI := $(wildcard $(VROOT)/include/gtkwave/fstapi.c)
 FST_FLAGS := $(if $(FSTAPI),-DTB_WAVE_FSTAPI -isystem $(patsubst %/gtkwave/fstapi.c,%,$(FSTAPI)) \
   -fno-sanitize=undefined)

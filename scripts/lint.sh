@@ -27,7 +27,7 @@ check() {
     fi
 }
 
-# need TOOL GROUP NAME: false, and says so, when the tool is missing
+# need TOOL GROUP NAME: false, with a line, when the tool is missing
 need() {
     command -v "$1" >/dev/null 2>&1 && return 0
     echo "not run: $3 needs $1 (make $2)"
@@ -90,7 +90,7 @@ yosys_reads() { # design, Parameter=value...
         hierarchy -check -top $(design get "$d" top)$chparam; proc; check -assert"
 }
 
-# A design's words stand in its own rooms: the framework knows none of them, and no other design does. Files of the
+# A design's words may only be used in its own folders, not in the framework or in other designs. Files of the
 # framework, and comments in them, are the same for every design.
 framework() {
     sources Makefile 'scripts/*' 'regress/*' 'report/*' 'opt/*' 'tb/*' 'coverage/*' |

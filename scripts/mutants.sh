@@ -7,14 +7,14 @@
 #
 # A patch starts with the lines "# unit: <unit>" (whose bench finds it) and "# what: <what is wrong>"; "# cfg: <cfg>"
 # for a bug that does not show in the first of the configurations that the description calls quick;
-# "# named: <unit>" where the bug sits in a part without a check of its own, "# named: -" where the whole design cannot
-# show it, for the reason in "# why: ..."; "# name-cfg: <cfg>" where it shows it in that configuration only. The right
-# unit is that one, or the module that is patched, or the one whose bench it is. A bug of the testbench (no file of rtl/
-# is patched) has no unit, "# unit: -". "# caught: <rule or check>", with "# test: <test> [knob=value ...]": this test
-# must fail (KIND=fast, or "# kind: <kind>"; "# cases: <number>" of it), and signature or message of the failure must
-# contain that text. The work happens in a copy, built once without a bug; then for each patch: apply; run the bench of
-# its unit, the suite in that configuration, the whole suite, until something fails; run tests of a build with taps
-# until one fails; run the test that it names; take it back.
+# "# named: <unit>" where the bug is in a part without a check of its own, "# named: -" where the whole design cannot
+# show it, for the reason in "# why: ..."; "# name-cfg: <cfg>" where only that configuration shows it. The right unit is
+# that one, or the module that is patched, or the one whose bench it is. A bug of the testbench (no file of rtl/ is
+# patched) has no unit, "# unit: -". "# caught: <rule or check>", with "# test: <test> [knob=value ...]": this test must
+# fail (KIND=fast, or "# kind: <kind>"; "# cases: <number>" of it), and signature or message of the failure must contain
+# that text. The work happens in a copy, built once without a bug; then for each patch: apply; run the bench of its
+# unit, the suite in that configuration, the whole suite, until something fails; run tests of a build with taps until
+# one fails; run the test that it names; revert it.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$PWD
@@ -54,7 +54,7 @@ cfg_of() {
 # quiet COMMAND...: output into the log
 quiet() { "$@" >"$log" 2>&1 </dev/null; }
 
-# last line of the log that says what went wrong
+# last line of the log with an error
 reason() { grep -iE '^(FAIL|fail|hang|crash|error|timeout|killed)|assert' "$log" | head -n 1 | cut -c1-200; }
 
 bench() {

@@ -2,7 +2,7 @@
 # which a device loads when it is opened.
 PYPKG := $(BUILD)/python$(if $(filter san,$(KIND)),-san)/tandem
 PYOBJ := $(BUILD)/python$(if $(filter san,$(KIND)),-san)-obj
-# shared objects export nothing but what a file says; so calls between their files are as direct as in a program
+# shared objects export only the symbols that a file lists, so calls between their files are as direct as in a program
 PIC := -fPIC -fvisibility=hidden -fno-semantic-interposition
 
 # which builds of the RTL; others can be added later: make python CFG=, make python CFG= KIND=debug
@@ -24,7 +24,7 @@ SRC_pycore := $(filter-out python/model%,$(wildcard python/*.c))
 # the check of a waveform is that of `tandem axi-check`
 SRC_pycore += $(SRC_drivers) $(filter-out tb/prog/%,$(SRC_tb)) tb/prog/axi_check.c tb/prog/axi_check_file.c \
   $(SRC_tb$(DUT)) $(SRC_network) $(filter-out report/page.c,$(SRC_report)) $(SRC_noshim) $(SRC_opt)
-# models and drivers of other designs stay outside
+# models and drivers of other designs are left out
 PY_OTHERS := $(foreach d,$(filter-out $(DUT),$(DUTS)),$(call room,$(d),cmodel)/% $(call room,$(d),drivers)/%)
 OBJ_pymodel := $(patsubst %.c,$(PYOBJ)/%.o,$(filter-out $(PY_OTHERS),$(SRC_pymodel) $(SRC_cmodel)))
 OBJ_pycore := $(patsubst %.c,$(PYOBJ)/%.o,$(filter-out $(PY_OTHERS),$(SRC_pycore) $(SRC_cmodel)))
@@ -101,8 +101,8 @@ $(PYPKG)/_rtl_$(CFG)_$(KIND).so: $(RTLPIC)/model.o $(RTLPIC)/model_slow.o $(RTLP
 	@$(CXX) -shared $(LDFLAGS_ALL) $(filter %.o,$^) -o $@.tmp $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) \
 	  -lz -lm -lpthread -latomic && mv $@.tmp $@
 
-# ---- testcases in Python: a program beside `tandem` in every build; its text changes with what it runs, which tells a
-# run that goes on (docs/regress.md) ----
+# ---- testcases in Python: a program beside `tandem` in every build; its text contains a hash of what it runs, which a
+# resumed run compares (docs/regress.md) ----
 PYCASE_SAN := $(if $(filter san,$(KIND)), \
   LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc)

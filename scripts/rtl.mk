@@ -12,7 +12,7 @@ RTL_ARGS := $(addprefix --rtl ,$($(DUT).source) $(call gen,$(DUT)))
 UNIT_DIR := $(call room,$(DUT),testcases)/unit
 UNIT_SV_DIR := $(wildcard $(UNIT_DIR)/sv)
 
-# Lint is a step of its own (make lint): here only errors stop.
+# Lint is a separate step (make lint): here only errors stop the build.
 VFLAGS_COMMON := --cc --assert -O3 --unroll-count 1 -Wno-lint -Wno-style -MMD --MP
 # The initial state is random in all kinds but cov: it costs nothing but the constructor (tests/test_init_state.py:
 # nothing depends on it).
@@ -42,8 +42,7 @@ $(TAP_DIR)/stamp: scripts/gen_taps.py scripts/rtl_modules.py $(TAP_LIST) $(TAP_R
 	  --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
 	@touch $@
 $(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv: $(TAP_DIR)/stamp ;
-# modules bound into the units, whose cover properties say which corners were seen (docs/coverage-code.md): made from
-# lists of points
+# modules bound into the units, with cover properties of corner cases (docs/coverage-code.md): made from lists of points
 COVER_LISTS := $(sort $(wildcard $(call room,$(DUT),tb)/cover/*.list))
 COVER_SV := $(BUILD)/cover/$(DUT)/cover.sv
 COVERS := $(if $(filter cov,$(KIND)),$(if $(COVER_LISTS),$(COVER_SV)))
@@ -61,7 +60,7 @@ VM_CXX := -std=c++17 -faligned-new -I$(VROOT)/include -I$(VROOT)/include/vltstd 
   -DVM_COVERAGE=$(VM_COVERAGE) -DVM_SC=0 -DVM_TRACE=$(VM_TRACE) \
   -DVM_TRACE_FST=$(VM_TRACE) -DVM_TRACE_VCD=0 -DVL_USER_FINISH -DVL_USER_STOP -DVL_USER_FATAL \
   $(if $(ARCH),-march=$(ARCH)) $(SANITIZE_VM) -w
-# cov: counters between all statements leave the compiler little to do but take long
+# cov: counters between all statements make optimisation slow and of little use
 VM_FAST := $(if $(filter san cov,$(KIND)),-O1,-O3 -fno-stack-protector)
 VM_SLOW := $(if $(filter cov,$(KIND)),-O0,-O1)
 
@@ -83,15 +82,15 @@ $(eval $(call stamp,$(OUT)/flags.cxx,$(CXX) $(VM_CXX) $(VM_FAST)))
 $(eval $(call stamp,$(OUT)/flags.c,$(CC) $(CFLAGS_ALL)))
 
 # Verilator 5.006 counts with atomic additions, at several times the price; a model runs in one thread here. And each
-# instance enters its points into a table, which takes longer than a small case: the shim says when that is needed, and
-# learns here which counters are those of toggles (tb/sim/shim_impl.hpp). Meanwhile the target is away: a make that is
-# stopped here begins again.
+# instance enters its points into a table, which takes longer than a small case: the shim decides when that is needed,
+# and gets from here which counters are those of toggles (tb/sim/shim_impl.hpp). The target does not exist meanwhile, so
+# that an interrupted make starts again.
 PLAIN_COUNTERS = sed -i -E -e 's/std::atomic<uint32_t>( __Vcoverage\[|\* countp)/uint32_t\1/' \
   -e 's/(vlSymsp->__Vcoverage\[[0-9]+\])\.fetch_add\(1, std::memory_order_relaxed\)/++\1/' \
   -e '/^ +VL_COVER_INSERT\(/i\    extern bool tb_vl_cover_point(const uint32_t *, const char *, const char *);' \
   -e 's/^ +VL_COVER_INSERT\(/    if (!tb_vl_cover_point(count32p, pagep, commentp)) return;\n&/'
 
-# what messages call this build
+# name of this build in messages
 BUILD_LABEL := $(OUT:$(BUILD)/%=%)
 
 # ---- one Verilated top: $(1) name of its folder, $(2) module, $(3) parameters, $(4) more folders with modules ----
@@ -121,7 +120,7 @@ $(OUT)/v/$(1)/shim.o: $(OUT)/v/$(1)/V$(2).mk scripts/gen_shim.py tb/sim/shim.h t
 -include $(wildcard $(OUT)/v/$(1)/V$(2)__ver.d)
 endef
 
-# C sources of programs: they know the configuration
+# C sources of programs: compiled for the configuration
 $(OUT)/obj/%.o: ROOM_INCLUDES := $(call room_includes,$(DUT))
 CFG_MACROS := $(call cfg_macros,$(CFG))
 $(OUT)/obj/%.o: %.c $(OUT)/flags.c
@@ -129,7 +128,7 @@ $(OUT)/obj/%.o: %.c $(OUT)/flags.c
 	@echo "  CC    $< ($(BUILD_LABEL))"
 	@$(CCACHE) $(CC) $(CFLAGS_ALL) $(CFG_MACROS) -MMD -MP -c $< -o $@
 
-# coverage files name their job, the kind of build with it
+# coverage files name their job, including the kind of build
 $(OUT)/obj/%main.o: private CFLAGS_ALL += -D$(DUT_MACRO)BUILD_KIND='"$(KIND)"'
 
 # $(1) objects, $(2) Verilated folder, $(3) host libraries

@@ -55,7 +55,7 @@ uint64_t tb_heat_panel_count(const tb_heat *heat, uint32_t panel) {
     return sum;
 }
 
-/* Elements that a cell stands for; those at the edges hold fewer, which does not change what is to be seen. */
+/* Elements of a cell; cells at the edges have fewer, which does not change the picture. */
 static double capacity(const tb_heat *heat) {
     return (double)heat->cell[0] * heat->cell[1] * (heat->flat ? 1 : heat->per_panel);
 }

@@ -30,7 +30,7 @@ typedef struct tb_heat {
 /* Sizes of 1 and more. 0 or -1 (out of memory). */
 int tb_heat_init(tb_heat *heat, uint32_t c, uint32_t h, uint32_t w);
 void tb_heat_free(tb_heat *heat);
-/* Mark an element; outside of the tensor: nothing. */
+/* Mark an element; ignored outside the tensor. */
 void tb_heat_add(tb_heat *heat, const uint32_t at[3], tb_heat_kind kind);
 /* Marked elements of a panel. */
 uint64_t tb_heat_panel_count(const tb_heat *heat, uint32_t panel);

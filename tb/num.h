@@ -1,6 +1,6 @@
 /*
- * num.h - arithmetic on sizes that the C library does not have. cmodel and drivers have headers of their own for it:
- * they see nothing of tb.
+ * num.h - arithmetic on sizes that the C library does not have. cmodel and drivers have their own headers, as they must
+ * not include tb.
  */
 #ifndef TB_NUM_H
 #define TB_NUM_H

@@ -1,8 +1,8 @@
 /*
  * scoreboard.h - expected against actual, one per unit.
  *
- * push() what the golden unit says, in transactions of elements; pop() what the unit under test produced, in the same
- * order. The first mismatches are kept.
+ * push() the predictions of the golden unit, in transactions of elements; pop() the outputs of the unit under test, in
+ * the same order. The first mismatches are kept.
  */
 #ifndef TB_SCOREBOARD_H
 #define TB_SCOREBOARD_H
@@ -18,7 +18,7 @@
 typedef struct tb_sb_cfg {
     const char *unit;  /* name in reports */
     size_t elem_bytes; /* 1..TB_SB_ELEM_MAX */
-    /* how an element's number is spelt in reports, outermost first; NULL ends the list */
+    /* names of the dimensions in reports, outermost first; NULL ends the list */
     const char *dim_name[TB_SB_DIMS];
     uint32_t dim[TB_SB_DIMS]; /* sizes of the dimensions; the outermost may be 0 (open) */
     bool is_signed;           /* print elements of 1, 2, 4 bytes as signed numbers */
@@ -27,7 +27,7 @@ typedef struct tb_sb_cfg {
 typedef struct tb_sb_mismatch {
     uint64_t transaction, element, cycle;
     uint8_t got[TB_SB_ELEM_MAX], expected[TB_SB_ELEM_MAX];
-    bool unexpected; /* nothing was expected any more */
+    bool unexpected; /* no further element was expected */
 } tb_sb_mismatch;
 
 typedef struct tb_scoreboard {

@@ -1,7 +1,7 @@
 /*
  * tb.h - the testbench framework: random cases, simulation of a Verilated design, memory, AXI, scoreboards, results.
  *
- * Nothing here knows which design is under test. Every object is a struct that its caller owns.
+ * Nothing here depends on the design under test. Every object is a struct that its caller owns.
  * Functions that can fail return 0 or a negative number and write one line (no newline) into the caller's err buffer.
  */
 #ifndef TB_H

@@ -124,7 +124,7 @@ reg A 0x010 rw "first"
   field X 3:0 exact 0 "four bits"
   field E 4:4 exact 0 "a bit"
   field K 6:5 exact 0 "kind"
-  enum 1 ONE "one"
+  enum 2 ONE "one"
 reg B 0x014 rw "second"
   field V 31:0 exact 0 "value"
 constants My A.K "kinds"
@@ -143,16 +143,16 @@ def test_tasks(tmp_path):
     done = gen_regs(tmp_path, TASKS)
     assert done.returncode == 0, done.stderr
     sv = (tmp_path / "x_tasks.svh").read_text()
-    for line in ("MyOne = 2'd1;", "TaskRegsOffset = 9'h010;", "TaskRegsW = 64;", "RunTaskW = 106;",
+    for line in ("MyOne = 2'd2;", "TaskRegsOffset = 9'h010;", "TaskRegsW = 64;", "RunTaskW = 106;",
                  "function automatic run_task_t run_task(input logic [TaskRegsW-1:0] regs, input logic [3:0] most);",
-                 "      !regs[4],  // inv\n", "      (regs[6:5] == 2'd1),  // one\n",
+                 "      !regs[4],  // inv\n", "      (regs[6:5] == 2'd2),  // one\n",
                  "      (regs[4] ? regs[63:32] : 32'(regs[3:0])),  // far\n",
                  "      (regs[4] ? regs[3:0] : 4'd3),  // near\n",
                  "      (regs[3:0] < 4'd1 ? 4'd1 : regs[3:0] > most ? most : regs[3:0]),  // top\n",
                  "      regs[63:32]  // v1\n    };"):
         assert line in sv, line
     (tmp_path /
-     "t.c").write_text('#include "x_tasks.h"\n#define ROW(n, e, l, w, r, f) {l, w},\n#define FLIP(r, m) m |\n'
+     "t.c").write_text('#include "x_tasks.h"\n#define ROW(n, e, l, w, r, f, o) {l, w},\n#define FLIP(r, m) m |\n'
                        "_Static_assert(sizeof((cm_run_task *)0)->v == 8, \"v\");\n"
                        "_Static_assert((CM_RUN_TASK_FLIPS(FLIP) 0) == 0x10, \"E is inverted, and the condition\");\n"
                        "const unsigned rows[][2] = {CM_RUN_TASK_TABLE(ROW)};\n"
@@ -164,7 +164,7 @@ def test_tasks(tmp_path):
 @pytest.mark.parametrize("old, new, line, text", [
     ("= !A.E", "= !A.X", 11, "one bit"),
     ("= !A.E", "= A.Q", 11, "no field A.Q"),
-    ("== ONE", "== TWO", 12, "value 1"),
+    ("== ONE", "== TWO", 12, "not 0"),
     ("A.E ? B.V : A.X", "A.E ? A.X : B.V", 13, "not wider"),
     ("A.E ? B.V : A.X", "A.E + B.V", 13, "not understood"),
     ("member one", "member inv", 12, "twice"),

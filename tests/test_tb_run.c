@@ -179,7 +179,7 @@ static void register_without_answer(void **state) {
     now = SILENCE;
     assert_true(tb_run_step(&b.run));
     assert_false(tb_run_read(&b.run, AXIL, NPU_REG_ID, &value));
-    assert_failed(&b, "reg:timeout", "read of register 0x000 got no answer within 100 cycles");
+    assert_failed(&b, "reg:timeout", "read of register 0x000 got no response within 100 cycles");
     assert_int_equal(b.run.failure.cycle, b.run.sim.cycle - 100);
     assert_false(tb_run_step(&b.run));
     assert_false(tb_run_peek(&b.run, AXIL, NPU_REG_ID, &value));

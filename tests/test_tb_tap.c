@@ -325,13 +325,18 @@ static void port_names(void **state) {
     (void)state;
     char name[32];
     const tb_ports ports = {.names = "a_i, bc_o[2], d[2]", .prefix = "m_"}, none = {.names = ""};
-    static const char *const names[] = {"m_a_i", "m_bc0_o", "m_bc1_o", "m_d0", "m_d1", ""};
+    static const char *const names[] = {"m_a_i", "m_bc0_o", "m_bc1_o", "m_d0", "m_d1"};
+    tb_ports_place next = TB_PORTS_FIRST, empty = TB_PORTS_FIRST;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        tb_ports_name(&ports, i, name, sizeof name);
+        assert_true(tb_ports_next(&ports, &next, name, sizeof name));
         assert_string_equal(name, names[i]);
     }
-    tb_ports_name(&none, 0, name, sizeof name);
-    assert_string_equal(name, "");
+    assert_false(tb_ports_next(&ports, &next, name, sizeof name));
+    assert_false(tb_ports_next(&none, &empty, name, sizeof name));
+    /* what does not fit is cut */
+    next = TB_PORTS_FIRST;
+    assert_true(tb_ports_next(&ports, &next, name, 4));
+    assert_string_equal(name, "m_a");
 }
 
 static void ports_and_gates(void **state) {

@@ -1,4 +1,4 @@
-# The AXI checker alone, in a Verilator bench that has nothing else of the framework (docs/axi_copy/axi_copy.md).
+# The AXI checker alone, in a Verilator bench without the rest of the framework (docs/axi_copy/axi_copy.md).
 $(OUT)/watch.o: testcases/axi_copy/watch/watch.cpp $(DUT_axi_copy) designs/axi_copy/watch.mk
 	@echo "  CXX   $< ($(BUILD_LABEL))"
 	@$(CCACHE) $(CXX) $(VM_CXX) -Itb -I$(OUT)/v/axi_copy -MMD -MP -c $< -o $@
@@ -9,6 +9,6 @@ $(OUT)/axi_watch: $(OUT)/watch.o $(DUT_axi_copy) $(HOST)/libtb.a $(HOST)/libopt.
 	@$(call link,$(OUT)/watch.o,axi_copy,tb opt report)
 
 .PHONY: axi-watch
-axi-watch: ## the AXI checker alone, in a Verilator bench of one's own
+axi-watch: ## the AXI checker alone, in a stand-alone Verilator bench
 	@$(BUILD_QUIETLY) $(OUT)/axi_watch
 	$(OUT)/axi_watch

@@ -15,7 +15,7 @@ $(OUT)/bench-speed: $(OBJ_speed) $(DUT_npu_top) $(BENCH_LIBS:%=$(HOST)/lib%.a) $
 	@echo "  LD    $@"
 	@$(call link,$(OBJ_speed) $(BENCH_WRAP:%=-Wl$(,)--wrap=%),npu_top,$(BENCH_LIBS))
 
-# instruction counts: valgrind does not know the instructions of the newest machines
+# instruction counts: valgrind does not support the instructions of the newest machines
 BENCH_PORTABLE := $(filter instructions,$(METHOD))
 BENCH_BUILD := $(BUILD)$(if $(BENCH_PORTABLE),/portable)
 BENCH_ARGS = --build $(BENCH_BUILD) --cfgs "$(BENCH_CFGS)" $(if $(R),--rounds $(R)) $(if $(METHOD),--method $(METHOD)) \

@@ -12,7 +12,7 @@ regress: $(if $(filter networks,$(SUITE)),$(SUITE_NETS:%=build/networks/%.param)
 NET_ARGS = $(if $(NET),--net $(NET) --bin $(BIN)) $(if $(IMAGES),--images $(IMAGES)) $(if $(CALIB),--calib $(CALIB)) \
   $(if $(DEVICE),--device $(DEVICE)) \
   $(if $(COUNT),--count $(COUNT)) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
-# one inference of any network with the report of the runtime: NET without labelled images
+# without labelled images: one inference of any network, with the report of the runtime
 RUN_ARGS = run --net $(NET) $(if $(BIN),--bin $(BIN)) $(if $(INPUT),--input $(INPUT)) $(if $(IMAGE),--image $(IMAGE)) \
   $(if $(TABLE),--table $(TABLE)) $(if $(NAMES),--names $(NAMES)) $(if $(MEAN),--mean $(MEAN)) \
   $(if $(NORM),--norm $(NORM)) $(if $(SHAPE),--shape $(SHAPE)) $(if $(DEVICE),--device $(DEVICE)) \
@@ -31,8 +31,8 @@ networks: ## docs/networks.md: every topology of DATA= (folders param/ and darkn
 	  --output docs/networks.md
 
 .PHONY: predict
-predict: ## predicted cycles of operators by themselves beside those of the RTL: [CFG= SHAPE=56x56x64], or of another \
-    network NET=
+predict: ## predicted cycles of single operators beside those of the RTL: [CFG= SHAPE=56x56x64], or of another network \
+    NET=
 	@$(BUILD_QUIETLY) $(OUT)/tandem-net
 	@$(OUT)/tandem-net run --net $(or $(NET),bench/operators.param --shape $(or $(SHAPE),56x56x64)) --each --device rtl
 

@@ -1,8 +1,8 @@
 // DMA copy engine: LEN bytes from SRC to DST, any byte alignment of either. Registers: axi_copy_regs.sv. The ranges must not overlap.
 //
-// Reads and writes run side by side: a read burst is asked for only when the FIFO has room for all of its beats, so rready is always 1;
-// write addresses run ahead of their data, at most 4 bursts. One beat a cycle. DONE, and the interrupt, come after the last write
-// response. LEN = 0 is done at once. After an error response the copy goes on; what it wrote is undefined.
+// Reads and writes run concurrently: a read burst is requested only when the FIFO has space for all of its beats, so rready is always 1;
+// write addresses run ahead of their data, at most 4 bursts. One beat per cycle. DONE, and the interrupt, come after the last write
+// response. LEN = 0 is done at once. After an error response the copy goes on; the data it writes are undefined.
 module axi_copy #(
     parameter int unsigned DataBytes = 16,  // 8 or 16
     parameter int unsigned MaxBeats  = 16,  // of a burst
@@ -119,7 +119,7 @@ module axi_copy #(
       .irq_o
   );
 
-  // ---- read: every beat that was asked for has its place in the FIFO ----
+  // ---- read: the FIFO has space for every requested beat ----
   logic rd_busy;
   logic [8:0] rd_beats;
   logic [RoomW-1:0] room_q;
@@ -179,7 +179,7 @@ module axi_copy #(
   logic [7:0] beat_q;
   logic w_take;
   logic out_valid;
-  logic [3:0] flight_q;  // bursts whose address was taken and whose response has not come
+  logic [3:0] flight_q;  // bursts whose address was accepted and whose response is outstanding
   assign aw_take = m_axi_awvalid_o && m_axi_awready_i;
   assign w_take  = m_axi_wvalid_o && m_axi_wready_i;
 
@@ -200,7 +200,7 @@ module axi_copy #(
       .ax_beats_o(wr_beats)
   );
 
-  // lengths of the bursts that owe data
+  // lengths of the bursts whose data are not complete
   axi_copy_fifo #(
       .Width(8),
       .Depth(4)
@@ -257,7 +257,7 @@ module axi_copy #(
   assign m_axi_arburst_o = 2'b01;
   assign m_axi_awburst_o = 2'b01;
 
-  // answers come in order because all bursts have the same ID
+  // responses are in order because all bursts have the same ID
   logic unused;
   assign unused = ^{rd_busy, fifo_room, m_axi_rid_i, m_axi_rlast_i, m_axi_rresp_i[0], m_axi_bid_i, m_axi_bresp_i[0]};
 

@@ -1,8 +1,8 @@
 // Moves the bytes of a stream from the lanes of the source to those of the destination, and marks the bytes of the copy with strobes.
 //
 // start_i loads a job: lane of the first byte in the source and in the destination, number of bytes (> 0). Input: the beats of the
-// source that hold its bytes. Output: the beats of the destination; the strobes of the first and the last one leave out what is no
-// part of the copy. One beat a cycle; outputs do not depend on out_ready_i.
+// source that hold its bytes. Output: the beats of the destination; the strobes of the first and the last one mask
+// bytes outside the copy. One beat per cycle; outputs do not depend on out_ready_i.
 module axi_copy_align #(
     parameter  int unsigned DataBytes = 16,
     localparam int unsigned Log       = $clog2(DataBytes)
@@ -38,7 +38,7 @@ module axi_copy_align #(
   assign in_take     = in_valid_i && in_ready_o;
   assign out_take    = out_valid_o && out_ready_i;
 
-  // the lanes below `shift` come from the beat before
+  // the lanes below `shift` are those of the previous beat
   assign out_data_o = (in_data_i << {shift_q, 3'b000}) | (prev_q >> {(Log + 1)'(DataBytes) - {1'b0, shift_q}, 3'b000});
   always_comb begin
     out_strb_o = '1;

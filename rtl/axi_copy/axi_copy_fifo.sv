@@ -1,6 +1,6 @@
 // FIFO, first word falls through; a word written in one cycle can be read in the next. Depth is a power of two.
 //
-// It does not guard itself: the writer looks at wready_o (or keeps count of the room, as the read side does), the reader at rvalid_o.
+// No overflow protection: the writer checks wready_o (or counts free words, as the read side does), the reader rvalid_o.
 module axi_copy_fifo #(
     parameter int unsigned Width = 32,
     parameter int unsigned Depth = 4

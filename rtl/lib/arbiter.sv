@@ -8,7 +8,7 @@ module arbiter #(
     output logic [NumReq-1:0] gnt_o
 );
 
-  // -x keeps the lowest one of x and inverts everything above it
+  // -x keeps the lowest 1 of x and inverts all bits above it
   assign gnt_o = req_i & (~req_i + 1'b1);
 
   `ASSERT_COMB(ArbOneHot, (gnt_o & (gnt_o - 1'b1)) == '0 && (gnt_o & ~req_i) == '0)

@@ -1,12 +1,12 @@
 // Assertion macros. Checked at each rising edge of clk_i while rst_ni is high; a failure prints the instance path and
-// the name and stops the simulation. Yosys sees nothing, and code coverage does not count them. They are processes
-// rather than assertion properties because Verilator 5.006 warns about a reset that is both asynchronous and the
-// condition of a `disable iff`.
+// the name and stops the simulation. Yosys does not read them, and code coverage does not count them. They are
+// processes rather than assertion properties because Verilator 5.006 warns about a reset that is both asynchronous and
+// the condition of a `disable iff`.
 //
 // ASSERT(Name, Expr)                  Expr must hold
 // ASSERT_COMB(Name, Expr)             Expr must hold whenever it changes (units without a clock)
-// ASSERT_STABLE(Valid, Ready, Data)   after Valid without Ready, Valid stays and Data keeps its value. A unit with a
-//                                     synchronous clear passes (Ready || Clear) as Ready.
+// ASSERT_STABLE(Valid, Ready, Data)   after Valid without Ready, Valid and Data are stable. A unit with a synchronous
+//                                     clear passes (Ready || Clear) as Ready.
 // ASSERT_ONEHOT0(Name, Vec)           at most one bit of Vec is 1
 `ifndef ASSERT_SVH
 `define ASSERT_SVH

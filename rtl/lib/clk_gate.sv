@@ -1,7 +1,7 @@
 // Clock gate: clk_o runs while en_i was 1 in the low phase before the rising edge. The usual latch and AND; a library
 // cell takes its place in silicon, and with Gate = 0 (FPGA) the clock passes ungated.
 //
-// A unit behind it sees no edge while it has nothing to do, which saves power, and a simulator its time.
+// An idle unit behind it gets no clock edges, which saves power, and simulation time.
 module clk_gate #(
   parameter bit Gate = 1'b1
 ) (

@@ -1,7 +1,7 @@
 // Synchronous FIFO, first word falls through, no path from inputs to outputs.
 //
 // A word written in one cycle can be read in the next. One write and one read a cycle, also when full minus one or
-// empty plus one; a full FIFO takes no word in the cycle in which one is read. Depth is any number from 2 up. clr_i
+// empty plus one; a full FIFO accepts no word in the cycle in which one is read. Depth is any number from 2 up. clr_i
 // empties it at the next edge and drops a word written in the same cycle.
 `include "assert.svh"
 

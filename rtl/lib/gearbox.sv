@@ -1,10 +1,10 @@
 // Bus beats of 128 bits to words of 8*N bits, low part first.
 //
 // N = 32: two beats make a word, the first one is the low half; the first is held, the word leaves together with the
-// second. N = 16: a wire. N = 8 and 4: a beat gives 2 or 4 words and is taken with the last of them. No bubble: the
-// limiting side moves every cycle. out_valid_o follows in_valid_i and in_ready_o follows out_ready_i in the same cycle,
-// so the source must keep its beat while it waits. clr_i drops a half-assembled word or a half-read beat at the next
-// edge.
+// second. N = 16: a wire. N = 8 and 4: a beat gives 2 or 4 words and is accepted with the last of them. No bubble: the
+// limiting side has a handshake in every cycle. out_valid_o follows in_valid_i and in_ready_o follows out_ready_i in
+// the same cycle, so the source must hold its beat while it is stalled. clr_i drops a half-assembled word or a
+// half-read beat at the next edge.
 `include "assert.svh"
 
 module gearbox #(

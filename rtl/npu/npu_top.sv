@@ -5,9 +5,9 @@
 // end on the bus) and holds the engines in reset until all are drained.
 module npu_top #(
   parameter int unsigned N = 8,     // mesh size: 4, 8, 16 or 32
-  parameter bit EnAlu = 1'b1,       // the ALU is there
-  parameter bit EnPool = 1'b1,      // the POOL is there
-  parameter bit ClkGate = 1'b1      // units without work get no clock
+  parameter bit EnAlu = 1'b1,       // the ALU is present
+  parameter bit EnPool = 1'b1,      // the POOL is present
+  parameter bit ClkGate = 1'b1      // the clock of idle units is gated
 ) (
   input  logic         clk_i,
   input  logic         rst_ni,
@@ -275,7 +275,7 @@ module npu_top #(
   end
 
   // ---------------------------------------------------------------- clocks of the units
-  // A unit's clock runs from the offer of a task to four cycles after the last one is complete (its pulses end then).
+  // A unit's clock runs from the valid of a task to four cycles after the last one is complete (end of its pulses).
   logic [2:0] unit_work, unit_clk;  // {pool, alu, gemm}
   assign unit_work = {pool_valid | pool_busy, alu_valid | alu_busy, gemm_valid | gemm_busy};
   for (genvar u = 0; u < 3; u++) begin : g_clk
@@ -433,7 +433,7 @@ module npu_top #(
   // ---------------------------------------------------------------- DMA channels and their output buffers
   logic [2*Wq-1:0] send_valid, send_ready;
   logic [256*Wq-1:0] send_data;
-  logic [1:0] unused_last;  // the consumers count
+  logic [1:0] unused_last;  // the consumers count beats
 
   for (genvar ch = 0; ch < 2; ch++) begin : g_send
     send_buf u_send_buf (

@@ -33,17 +33,17 @@ typedef struct tb_lite_master {
 
 /* gap_max: longest random delay of each channel in cycles (0: none). */
 void tb_lite_init(tb_lite_master *m, tb_axi_port *port, uint16_t gap_max, tb_rng rng);
-/* Forget an access in flight (reset of the design). */
+/* Drop an access in flight (reset of the design). */
 void tb_lite_reset(tb_lite_master *m);
 /* Begin an access; not while one is busy. */
 void tb_lite_start(tb_lite_master *m, bool write, uint64_t addr, uint32_t value, uint8_t strb);
-/* Before settle and before the edge, as for the slave. m->busy turns false when the response was taken. */
+/* Before settle and before the edge, as for the slave. m->busy turns false after the response handshake. */
 void tb_lite_drive(tb_lite_master *m);
 void tb_lite_sample(tb_lite_master *m);
 
 /* One whole cycle of the bench (drive, settle, sample, edge); false: stop. */
 typedef bool tb_step_fn(void *ctx);
-/* Blocking accesses: step the bench until the response is there, at most `timeout` cycles. */
+/* Blocking accesses: step the bench until the response, at most `timeout` cycles. */
 tb_lite_status tb_lite_write(tb_lite_master *m, uint64_t addr, uint32_t value, uint8_t strb, tb_step_fn *step,
                              void *ctx, uint64_t timeout);
 tb_lite_status tb_lite_read(tb_lite_master *m, uint64_t addr, uint32_t *value, tb_step_fn *step, void *ctx,

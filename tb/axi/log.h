@@ -1,8 +1,8 @@
 /*
- * log.h - the bursts of one AXI4 or AXI4-Lite port, for a person: the last few thousand of them, with the cycles at
- * which they moved.
+ * log.h - the bursts of one AXI4 or AXI4-Lite port for reports: the last few thousand of them, with the cycles of their
+ * handshakes.
  *
- * Like the monitor it sees nothing but samples. It judges nothing: a response that belongs to no burst is counted and
+ * Like the monitor it works on samples only. It checks nothing: a response that belongs to no burst is counted and
  * dropped.
  */
 #ifndef TB_AXI_LOG_H
@@ -14,7 +14,7 @@
 
 #include "port.h"
 
-#define TB_AXI_LOG_NEVER UINT64_MAX /* a cycle that has not come */
+#define TB_AXI_LOG_NEVER UINT64_MAX /* no such handshake yet */
 
 /* One burst. Cycles are those of the handshakes, TB_AXI_LOG_NEVER where there was none yet. */
 typedef struct tb_axi_burst {
@@ -29,7 +29,7 @@ typedef struct tb_axi_burst {
     uint64_t taken;       /* the address was accepted */
     uint64_t first, last; /* beats of data */
     uint64_t end;         /* response of a write; the last beat of a read */
-    uint64_t data;        /* low 8 bytes of the first beat as they lay on the bus, fewer on a narrow bus */
+    uint64_t data;        /* low 8 bytes of the first beat as on the bus, fewer on a narrow bus */
 } tb_axi_burst;
 
 typedef struct tb_axi_log {
@@ -39,7 +39,7 @@ typedef struct tb_axi_log {
     uint64_t cap, count; /* count: all bursts so far; the youngest `cap` of them are kept */
     uint64_t open[2];    /* no burst before this one is unfinished: reads, writes */
     uint64_t fill;       /* the write that takes the next beat of data is not before this one */
-    uint64_t asked[2];   /* since when the waiting address is valid */
+    uint64_t asked[2];   /* since when the pending address is valid */
     uint64_t strays;     /* responses and read data of no burst that is kept */
 } tb_axi_log;
 
@@ -57,9 +57,9 @@ static inline uint64_t tb_axi_log_first(const tb_axi_log *log) {
 static inline const tb_axi_burst *tb_axi_log_get(const tb_axi_log *log, uint64_t number) {
     return &log->ring[number % log->cap];
 }
-/* Did anything of the burst happen in these cycles (both included)? One that never ended reaches to the end of time. */
+/* Was the burst active in these cycles (both included)? One that never ended is active for ever. */
 bool tb_axi_burst_during(const tb_axi_burst *burst, uint64_t from, uint64_t to);
-/* Bytes that the burst asks for, from its address on. */
+/* Bytes of the burst, from its address on. */
 uint32_t tb_axi_burst_bytes(const tb_axi_log *log, const tb_axi_burst *burst);
 /* One line: "write 0x10000040, 64 bytes in 4 beats, id 1: address 478, data 480..483, OKAY at 490". */
 void tb_axi_burst_text(const tb_axi_log *log, const tb_axi_burst *burst, char *dst, size_t size);

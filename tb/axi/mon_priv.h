@@ -1,9 +1,9 @@
 /*
- * mon_priv.h - what the parts of the checker share.
+ * mon_priv.h - shared by the parts of the checker.
  *
- * One step: unknown.c takes X, reset and the first edge after it out of the sample; addr.c, data.c and resp.c judge
- * each channel against the last sample and the bursts in flight (check_); then the same files take the handshakes
- * (take_), which changes what is in flight. So nothing can answer what is accepted at the same edge.
+ * One step: unknown.c removes X, reset and the first edge after it from the sample; addr.c, data.c and resp.c check
+ * each channel against the last sample and the bursts in flight (check_); then the same files process the handshakes
+ * (take_), which changes the bursts in flight. So no response can belong to a burst accepted at the same edge.
  */
 #ifndef TB_AXI_MON_PRIV_H
 #define TB_AXI_MON_PRIV_H
@@ -79,19 +79,19 @@ COLD void axi_blind_answer(tb_axi_monitor *mon, bool write, uint64_t cycle);
 
 /* ---- addr.c ---- */
 
-/* axi_check_: judge a channel whose valid is high or was. True: its payload is another one than that which waited. */
+/* axi_check_: check a channel whose valid is or was high. True: the payload differs from the one that was stalled. */
 bool axi_check_ax(tb_axi_monitor *mon, const tb_axi_sample *s, bool write);
 /* x: of the whole sample */
 void axi_take_aw(tb_axi_monitor *mon, const tb_axi_ax *ax, uint64_t cycle, uint64_t x);
 void axi_take_ar(tb_axi_monitor *mon, const tb_axi_ax *ax, uint64_t cycle, uint64_t x);
-/* Room for one more element of `size` bytes. False: out of memory. */
+/* Space for one more element of `size` bytes. False: out of memory. */
 bool axi_ring_room(tb_axi_monitor *mon, void **ring, size_t size, uint32_t *cap, uint32_t *head, uint32_t count);
 
 /* ---- data.c ---- */
 
 bool axi_check_w(tb_axi_monitor *mon, const tb_axi_sample *s);
 void axi_take_w(tb_axi_monitor *mon, const tb_axi_sample *s);
-/* Data that came first, to the addresses that are here now. */
+/* Match data that came first with the addresses that have arrived. */
 void axi_feed_early(tb_axi_monitor *mon, uint64_t cycle);
 /* A burst of data whose address is still to come and whose strobes were not kept. */
 void axi_store_guessed(tb_axi_monitor *mon, uint32_t beats, uint64_t cycle);
@@ -121,8 +121,8 @@ bool axi_check_r(tb_axi_monitor *mon, const tb_axi_sample *s);
 void axi_take_b(tb_axi_monitor *mon, const tb_axi_sample *s);
 /* lanes: those that the beat uses, for the trace hash. */
 void axi_take_r(tb_axi_monitor *mon, const tb_axi_sample *s, uint64_t lanes[2]);
-/* The oldest burst that waits for an answer of this ID; NULL: none. id_x: the ID is not known. It is mostly the oldest
- * of all. */
+/* The oldest burst of this ID without a response; NULL: none. id_x: the ID is not known. It is mostly the oldest of
+ * all. */
 tb_axi_open *axi_rd_search(const tb_axi_monitor *mon, uint64_t id, bool id_x);
 tb_axi_open *axi_wr_search(const tb_axi_monitor *mon, uint64_t id, bool id_x);
 static inline tb_axi_open *axi_rd_find(const tb_axi_monitor *mon, uint64_t id, bool id_x) {
@@ -171,7 +171,7 @@ COLD void axi_sync_r(tb_axi_monitor *mon, tb_axi_resync *y, tb_axi_open *next, b
 
 /* ---- unknown.c ---- */
 
-/* A sample in reset, at the first edge after it, or with X. True: `clean` is left to judge, with all valids and readies
+/* A sample in reset, at the first edge after it, or with X. True: `clean` is to be checked, with all valids and readies
  * known. */
 COLD bool axi_unknown(tb_axi_monitor *mon, const tb_axi_sample *s, tb_axi_sample *clean);
 

@@ -1,14 +1,14 @@
 /*
  * monitor.h - protocol checker, statistics and trace hash of one AXI4 or AXI4-Lite port.
  *
- * tb_axi_mon_step() sees nothing but samples, so the same rules run in simulation, on recorded traces and in unit
- * tests; X rules fire where samples have X. Both sides of the port are judged. How to use it: docs/axi-checker.md;
- * every rule: docs/axi-rules.md.
+ * tb_axi_mon_step() works on samples only, so the same rules run in simulation, on recorded traces and in unit tests; X
+ * rules fire where samples have X. Both sides of the port are checked. How to use it: docs/axi-checker.md; every rule:
+ * docs/axi-rules.md.
  *
  * Policy: a response at the same edge as the last handshake that it depends on is an error; valid in reset or at the
  * first edge after it is an error (at the first edge of a reset in the middle of traffic it is not: a synchronous reset
- * cannot be faster); an address is judged whenever its valid is high, and again when it changes; data must be stable on
- * used lanes. After a violation the checker goes on with what both sides most likely mean, so that one mistake is one
+ * cannot be faster); an address is checked when its valid rises, and again when it changes; data must be stable on used
+ * lanes. After a violation the checker continues with the most likely intent of both sides, so that one mistake is one
  * violation.
  */
 #ifndef TB_AXI_MONITOR_H
@@ -44,7 +44,7 @@ typedef struct tb_axi_violation {
 #define TB_AXI_QUIET 1000u
 
 struct tb_axi_monitor;
-/* Told of each violation that is not off, during tb_axi_mon_step(). */
+/* Called for each violation that is not off, during tb_axi_mon_step(). */
 typedef void (*tb_axi_report_fn)(void *ctx, const struct tb_axi_monitor *mon, const tb_axi_violation *v);
 
 typedef struct tb_axi_range {
@@ -58,7 +58,7 @@ typedef struct tb_axi_project {
     bool incr_only, no_lock;
     bool no_narrow;             /* recommendation: bursts of several beats have the width of the bus */
     bool read_only, write_only; /* the other direction stays idle */
-    bool order;                 /* a read of bytes waits for the response of the write that has sent them */
+    bool order;                 /* a read of bytes waits for the response of the write of these bytes */
     bool reset_async;           /* all valids are low at the first edge of a reset */
     uint64_t ids;               /* IDs are below this */
     uint32_t addr_bits;         /* of the address space, 1 .. 63 */
@@ -75,17 +75,17 @@ typedef struct tb_axi_mon_cfg {
     bool lite;
     uint32_t bytes;       /* of the data bus: 1 .. 128, AXI4-Lite 4 or 8 */
     tb_axi_widths widths; /* 0: tied off, must be 0 */
-    /* expected bursts in flight: room for them from the start, so that nothing is allocated later (0: 32) */
+    /* expected bursts in flight: tables of this size from the start, so that nothing is allocated later (0: 32) */
     uint32_t depth;
     uint32_t max_depth;  /* more bursts in flight of one direction are not followed (0: no limit, the tables grow) */
-    uint32_t exclusives; /* IDs whose exclusive read is remembered (0: 64) */
+    uint32_t exclusives; /* IDs whose exclusive read is tracked (0: 64) */
     uint32_t max_waits;  /* cycles from valid to ready, a recommendation (0: 16; UINT32_MAX: any) */
     bool no_exclusive;   /* leave out AXI4_RECM_EXCL_MATCH and _PAIR */
     bool strict_data;    /* data is stable on all lanes */
     bool error_data_x;   /* RDATA may be X beside SLVERR and DECERR */
     bool
-        /* the first sample is in the middle of traffic: until a reset, or until a direction rested for TB_AXI_QUIET
-           cycles, answers and bursts are not matched */
+        /* the first sample is in the middle of traffic: until a reset, or until a direction was idle for TB_AXI_QUIET
+         * cycles, responses and bursts are not matched */
         running;
     tb_axi_project proj;
     uint8_t severity[TB_AXI_RULES]; /* tb_axi_severity of each rule */
@@ -157,8 +157,8 @@ typedef struct tb_axi_open {
     uint8_t len, size, burst;
     bool lock, data_done, resp_done, wrote;
     bool full;       /* INCR as wide as the bus */
-    uint8_t unknown; /* what is unknown because of X or of an illegal address: bits in mon_priv.h */
-    uint16_t slack;  /* beats that may have been taken while valid or ready was X */
+    uint8_t unknown; /* unknown properties because of X or of an illegal address: bits in mon_priv.h */
+    uint16_t slack;  /* beats that may have been transferred while valid or ready was X */
 } tb_axi_open;
 
 /* A beat of data that came before its address. */
@@ -201,7 +201,7 @@ typedef struct tb_axi_monitor {
     uint8_t prev_w[TB_AXI_MAX_BYTES], prev_r[TB_AXI_MAX_BYTES];
     bool begun;
     bool in_reset; /* the next edge with reset high is the first one */
-    /* because there was a reset: a sample in it, or tb_axi_mon_reset(); else the samples just begin */
+    /* after a reset: a sample in it, or tb_axi_mon_reset(); else the samples just begin */
     bool reset_known;
     bool first_edge;    /* this one is */
     bool low;           /* reset was low at the last sample */
@@ -210,8 +210,8 @@ typedef struct tb_axi_monitor {
     uint8_t maybe;      /* bit per channel: valid and X on ready: the next sample tells whether that was a handshake */
     uint64_t x_said;    /* bit per signal: its X is reported */
     uint64_t lanes[2];  /* of the bus */
-    bool one_id;        /* IDs do not count: AXI4-Lite, or none are there */
-    bool w_extra;       /* rules of the project look at each beat of W */
+    bool one_id;        /* IDs are ignored: AXI4-Lite, or the port has none */
+    bool w_extra;       /* project rules need each beat of W */
     /* last beats of W, while bursts are counted: equal to number[1] when data and addresses are level */
     uint64_t w_lasts;
     bool w_inside;    /* the last beat of W was not the last of its burst */
@@ -229,8 +229,8 @@ typedef struct tb_axi_monitor {
     uint64_t active[2]; /* cycle of the last valid, while that number is not known */
     bool blind_said[2];
     uint32_t wild[2];   /* bursts in flight whose ID was X */
-    uint32_t excuse[2]; /* answers that may have no burst, because a handshake was X */
-    uint32_t strays[2]; /* answers without a burst: at the end as many bursts may lack theirs */
+    uint32_t excuse[2]; /* responses that may have no burst, because a handshake was X */
+    uint32_t strays[2]; /* responses without a burst: at the end as many bursts may lack theirs */
     tb_axi_resync w_sync, r_sync[TB_AXI_RESYNCS];
     uint32_t syncs;      /* of r_sync that are active */
     uint64_t stray_b[8]; /* IDs of responses to complete data whose address had not come */

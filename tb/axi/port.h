@@ -30,7 +30,7 @@ typedef struct tb_axi_port {
     tb_sig b_id, b_user;
     uint8_t *r_valid, *r_ready, *r_resp, *r_last, *r_data;
     tb_sig r_id, r_user;
-    /* stand-ins for signals that are not there */
+    /* constants for missing signals */
     uint64_t none;
     uint8_t const_size, const_burst, const_one;
 } tb_axi_port;

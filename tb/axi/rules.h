@@ -1,5 +1,5 @@
 /*
- * rules.h - the rules of AXI4 and AXI4-Lite that the checker knows, by their published names, and rules of a project.
+ * rules.h - the rules of AXI4 and AXI4-Lite that the checker implements, by their published names, and project rules.
  * Table with traces: docs/axi-rules.md.
  */
 #ifndef TB_AXI_RULES_H
@@ -29,7 +29,7 @@ typedef enum tb_axi_group {
 typedef enum tb_axi_level {
     TB_AXI_LEVEL_ERR, /* error by default */
     TB_AXI_LEVEL_REC, /* recommendation: note by default */
-    /* the checker cannot judge everything: warning by default; an illegal data width is an error */
+    /* a limit of the checker: warning by default; an illegal data width is an error */
     TB_AXI_LEVEL_AUX,
     TB_AXI_LEVEL_PROJ_ERR, /* rule of a project: error, if the project's rules are on */
     TB_AXI_LEVEL_PROJ_REC  /* likewise: note */
@@ -37,7 +37,7 @@ typedef enum tb_axi_level {
 
 typedef enum tb_axi_protocol { TB_AXI_PROTOCOL_AXI4, TB_AXI_PROTOCOL_BOTH, TB_AXI_PROTOCOL_ONLY } tb_axi_protocol;
 
-/* What happens with a violation. Only errors count in tb_axi_monitor.violations. */
+/* Severity of a violation. Only errors count in tb_axi_monitor.violations. */
 typedef enum tb_axi_severity {
     TB_AXI_SEV_DEFAULT, /* that of the rule's level */
     TB_AXI_SEV_OFF,
@@ -51,7 +51,7 @@ typedef struct tb_axi_rule_info {
     tb_axi_group group;
     tb_axi_level level;
     tb_axi_protocol protocol; /* AXI4 only, both, AXI4-Lite only */
-    const char *condition;    /* what must hold */
+    const char *condition;    /* the condition */
 } tb_axi_rule_info;
 
 /* NULL: no such rule. */
@@ -62,7 +62,7 @@ const char *tb_axi_rule_name(tb_axi_rule rule);
 tb_axi_rule tb_axi_rule_find(const char *name);
 /* Does the rule exist on a port of this protocol? */
 bool tb_axi_rule_applies(tb_axi_rule rule, bool lite);
-/* Never TB_AXI_SEV_DEFAULT; of a project's rule as if they were on. */
+/* Never TB_AXI_SEV_DEFAULT; project rules as if they were on. */
 tb_axi_severity tb_axi_rule_severity(tb_axi_rule rule);
 /* "off", "note", "warning", "error". */
 const char *tb_axi_severity_name(tb_axi_severity severity);

@@ -1,7 +1,7 @@
 /*
  * sample.h - all signals of one AXI4 or AXI4-Lite port at one rising clock edge.
  *
- * What monitor and log see. Whoever makes samples (tb_axi_sample_port() in simulation, a reader of waveforms, a test)
+ * The input of monitor and log. A source of samples (tb_axi_sample_port() in simulation, a reader of waveforms, a test)
  * needs nothing else of the framework.
  */
 #ifndef TB_AXI_SAMPLE_H
@@ -72,19 +72,19 @@ typedef enum tb_axi_signal {
 
 #define TB_AXI_X(signal) (UINT64_C(1) << (signal))
 
-/* What is known of a signal by its name. */
+/* Properties of a signal. */
 typedef struct tb_axi_signal_info {
     const char *name;       /* "AWADDR"; "ARESETN" */
     tb_axi_channel channel; /* TB_AXI_CHANNELS: the reset */
-    /* width that the protocol fixes; 0: a parameter of the port (address, data, strobes, ID, user) */
+    /* width defined by the protocol; 0: a parameter of the port (address, data, strobes, ID, user) */
     uint8_t bits;
     bool lite;     /* AXI4-Lite has it */
-    bool required; /* a port is none without it; others count as tied off: 0, one full-width INCR beat, last */
+    bool required; /* required; others count as tied off: 0, one full-width INCR beat, last */
 } tb_axi_signal_info;
 /* NULL: no such signal. */
 const tb_axi_signal_info *tb_axi_signal_get(tb_axi_signal signal);
 
-/* Bits of what is a parameter of a port. 0: the port has no such signal, or one that is tied off. */
+/* Widths that are parameters of a port. 0: the port has no such signal, or it is tied off. */
 typedef struct tb_axi_widths {
     uint16_t id, awuser, wuser, buser, aruser, ruser;
 } tb_axi_widths;
@@ -103,14 +103,14 @@ typedef struct tb_axi_ax {
  * All signals just before a rising edge. Payload of a channel counts only while its valid is true and may be left as it
  * is otherwise. Bytes of data and bits of strb are lanes, lane 0 first.
  *
- * x: bit TB_AXI_X(signal) for each signal of which any bit is X or Z; 0 where there are only two values. The value
+ * x: bit TB_AXI_X(signal) for each signal of which any bit is X or Z; 0 in two-state simulation. The value
  * beside it then has 0 in those bits. X in the payload of a channel whose valid is low is ignored. Of WDATA and RDATA
  * the lanes w_x and r_x count, and they are read only if the bit in x is set.
  */
 typedef struct tb_axi_sample {
     uint64_t cycle; /* number of the edge, rising */
     uint64_t x;
-    bool reset_n; /* level of ARESETn; with its bit in x: reset, and nothing is judged */
+    bool reset_n; /* level of ARESETn; with its bit in x: reset, and nothing is checked */
     tb_axi_ax aw, ar;
     struct {
         bool valid, ready, last;

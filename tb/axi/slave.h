@@ -1,7 +1,7 @@
 /*
  * slave.h - memory-backed AXI4 slave with random latency, back-pressure and errors.
  *
- * Answers in order. Nothing is allocated after tb_axi_slave_init(). Accesses outside memory answer DECERR.
+ * Responses are in order. Nothing is allocated after tb_axi_slave_init(). Accesses outside memory get DECERR.
  */
 #ifndef TB_AXI_SLAVE_H
 #define TB_AXI_SLAVE_H
@@ -18,7 +18,7 @@
 typedef struct tb_axi_ready_profile {
     uint16_t pause; /* chance: low for 1..pause_max cycles */
     uint16_t wait;  /* chance: low until valid has been high for 0..pause_max cycles */
-    uint16_t flap;  /* chance: high for a few cycles only when nothing comes, then low for 1..pause_max */
+    uint16_t flap;  /* chance: without a handshake high for a few cycles only, then low for 1..pause_max */
     uint16_t pause_max;
 } tb_axi_ready_profile;
 
@@ -29,9 +29,9 @@ typedef struct tb_axi_profile {
     uint16_t read_lat_min, read_lat_max;   /* from AR to the first beat */
     uint16_t write_lat_min, write_lat_max; /* from the last W to B */
     uint16_t gap, gap_max;                 /* chance in 256 of 1..gap_max idle cycles before a beat of R */
-    /* chance in 256 at each burst of a long pause of 1..stop_max cycles of everything */
+    /* chance in 256 at each burst of a long pause of 1..stop_max cycles on all channels */
     uint16_t stop, stop_max;
-    uint16_t outstanding;  /* bursts taken at the same time, each way */
+    uint16_t outstanding;  /* bursts in flight, each way */
     bool data_first;       /* W may be accepted before its AW */
     bool late_commit;      /* written data reaches memory only when B is sent */
     uint16_t lite_gap_max; /* register accesses: longest delay of each channel */
@@ -70,7 +70,7 @@ typedef struct tb_axi_write_slot {
     bool have_aw, have_last, decerr, committed;
 } tb_axi_write_slot;
 
-/* A burst that is to be answered with an error. */
+/* A burst that gets an error response. */
 typedef struct tb_axi_inject {
     uint64_t number; /* of the burst, counted from creation */
     uint16_t beat;
@@ -87,7 +87,7 @@ typedef struct tb_axi_inject {
 typedef struct tb_axi_slave {
     tb_axi_port *port;
     tb_ddr *mem;
-    unsigned agent; /* of the caller: what the memory's events say of this slave (tb_ddr.agent); 0 at first */
+    unsigned agent; /* of the caller: name of this slave in the memory's events (tb_ddr.agent); 0 at first */
     const tb_axi_profile *profile;
     tb_rng rng;
     uint64_t cycle;
@@ -104,7 +104,7 @@ typedef struct tb_axi_slave {
     uint8_t *wr_buf; /* TB_AXI_SLAVE_CAP x 256 beats */
     uint64_t *wr_strb;
     uint64_t stop_until;
-    /* channels that stop for good (tb_axi_slave_hang): a bit each; handshakes that they still make */
+    /* channels that hang (tb_axi_slave_hang): a bit each; handshakes left before that */
     uint8_t hang, hung;
     uint64_t hang_left[TB_AXI_CHANNELS];
     /* channels that are slow (tb_axi_slave_slow): most cycles between two handshakes; cycle of the next one */
@@ -115,7 +115,7 @@ typedef struct tb_axi_slave {
     tb_axi_inject inject[2][TB_AXI_SLAVE_INJECT];
     uint32_t injects[2];
     uint64_t bursts[2]; /* accepted: reads, writes */
-    uint64_t errors[2]; /* error responses handed over */
+    uint64_t errors[2]; /* error responses sent */
     /* their addresses, number i in place i % TB_AXI_SLAVE_ERRORS: of the beat (reads), of the burst (writes) */
     uint64_t error_addr[2][TB_AXI_SLAVE_ERRORS];
 } tb_axi_slave;
@@ -123,30 +123,29 @@ typedef struct tb_axi_slave {
 /* 0 or -1 (out of memory). The port, the memory and the profile must outlive the slave. */
 int tb_axi_slave_init(tb_axi_slave *slave, tb_axi_port *port, tb_ddr *mem, const tb_axi_profile *profile, tb_rng rng);
 void tb_axi_slave_free(tb_axi_slave *slave);
-/* Forget what is in flight (reset of the design); written data that is not complete is lost. */
+/* Drop what is in flight (reset of the design); incomplete write data is lost. */
 void tb_axi_slave_reset(tb_axi_slave *slave);
 /* Before settle: set ready, valid and payload for this cycle. */
 void tb_axi_slave_drive(tb_axi_slave *slave, uint64_t cycle);
-/* After settle, before the edge: take the handshakes of this cycle. */
+/* After settle, before the edge: process the handshakes of this cycle. */
 void tb_axi_slave_sample(tb_axi_slave *slave);
 /*
- * Answer the k-th burst from now (0: the next accepted) with an error, TB_AXI_SLVERR or TB_AXI_DECERR. dir: 0 read, 1
- * write. beat, of a read: the beat with the error (the last one where there are fewer), TB_AXI_ALL_BEATS, or
- * TB_AXI_ANY_BEAT: one of them at random; the data of such a beat are junk. Of a write: so many beats are written all
- * the same (TB_AXI_ALL_BEATS: all, TB_AXI_ANY_BEAT: a random number); where the others should go, memory holds junk
- * then. false: too many waiting.
+ * Respond to the k-th burst from now (0: the next accepted) with an error, TB_AXI_SLVERR or TB_AXI_DECERR. dir: 0 read,
+ * 1 write. beat, of a read: the beat with the error (the last one where there are fewer), TB_AXI_ALL_BEATS, or
+ * TB_AXI_ANY_BEAT: one of them at random; the data of such a beat are junk. Of a write: the first `beat` beats are
+ * written nevertheless (TB_AXI_ALL_BEATS: all, TB_AXI_ANY_BEAT: a random number); at the addresses of the others memory
+ * holds junk then. false: too many pending.
  */
 bool tb_axi_slave_inject_as(tb_axi_slave *slave, unsigned dir, uint64_t k, uint8_t resp, uint16_t beat);
 /* SLVERR, of a read on any beat; of a write all is junk. */
 bool tb_axi_slave_inject(tb_axi_slave *slave, unsigned dir, uint64_t k);
 /*
  * A broken memory: after `k` more handshakes on the channel (0: none) its ready (AW, W, AR) or valid (R, B) never rises
- * again; a beat of R or B that is already offered counts as one of them and is always handed over. A reset does not
- * mend it.
+ * again; a beat of R or B that is already valid counts as one of them and always completes. A reset does not repair it.
  */
 void tb_axi_slave_hang(tb_axi_slave *slave, tb_axi_channel channel, uint64_t k);
-/* A slow memory: from now on up to `most` cycles pass on the channel between two handshakes, at random. 0: as the
- * profile says. */
+/* A slow memory: from now on up to `most` cycles pass on the channel between two handshakes, at random. 0: as in the
+ * profile. */
 void tb_axi_slave_slow(tb_axi_slave *slave, tb_axi_channel channel, uint16_t most);
 /* No channel hangs or is slow any more, and no error waits to be injected. */
 void tb_axi_slave_mend(tb_axi_slave *slave);

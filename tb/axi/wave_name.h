@@ -1,5 +1,5 @@
 /*
- * wave_name.h - private to the reader of ports: what the name of a signal says.
+ * wave_name.h - private to the reader of ports: recognises signals by name.
  */
 #ifndef TB_WAVE_NAME_H
 #define TB_WAVE_NAME_H
@@ -16,11 +16,11 @@ typedef struct axi_name {
 
 /* "m0_axi_awvalid_o": AWVALID of the stem "m0_axi", of a master. */
 void axi_name_read(const char *name, axi_name *out);
-/* How well a name fits a clock or a reset of a port with this stem: smaller is better, 0: not at all. level: what a
- * reset's name says about it. */
+/* How well a name matches a clock or a reset of a port with this stem: smaller is better, 0: not at all. level: active
+ * level by a reset's name. */
 unsigned axi_name_clock(const char *name, const char *stem);
 unsigned axi_name_reset(const char *name, const char *stem, int *level);
-/* Names from here on may be those of several things: two of them are one too many. */
+/* Names from here on are ambiguous: two of them are an error. */
 #define AXI_NAME_VAGUE 1000u
 /* 1 or 0 by the end of the name: "rst_n" and "resetb" are active low. */
 int axi_name_level(const char *name);

@@ -1,9 +1,9 @@
 /*
- * wave_port.h - AXI4 and AXI4-Lite ports in a waveform file: where they are, their clock and reset, and what lay on
- * them just before each rising edge.
+ * wave_port.h - AXI4 and AXI4-Lite ports in a waveform file: where they are, their clock and reset, and their values
+ * just before each rising edge.
  *
- * Nothing is known of the design but the names of its signals; docs/axi-check.md says which names are understood. A
- * damaged file can break the reader of waveforms: whoever opens one does so in tb_wave_guard().
+ * Only the names of the design's signals are used; docs/axi-check.md lists the names that are recognised. A damaged
+ * file can crash the reader of waveforms, so files are opened within tb_wave_guard().
  */
 #ifndef TB_WAVE_PORT_H
 #define TB_WAVE_PORT_H
@@ -15,8 +15,7 @@
 #include "../wave/wave.h"
 #include "sample.h"
 
-/* What the names of a port say about the module that they are in: its outputs are those of a master, or those of a
- * slave. */
+/* Side of a port by the names of its signals: the module's outputs are those of a master, or those of a slave. */
 typedef enum tb_axi_side { TB_AXI_SIDE_ANY, TB_AXI_SIDE_MASTER, TB_AXI_SIDE_SLAVE } tb_axi_side;
 
 typedef struct tb_axi_wave_port {
@@ -24,7 +23,7 @@ typedef struct tb_axi_wave_port {
     char *stem; /* what its signals have before the name of the channel, without separators at its ends: "m0_axi"; may
                    be empty */
     char *path; /* scope and stem: "TOP.dut.m0_axi" */
-    tb_axi_side side;                             /* other than ANY only where the names say it */
+    tb_axi_side side;                             /* other than ANY only where the names tell it */
     bool twin;                                    /* the same stem exists on the other side, too */
     const tb_wave_signal *signal[TB_AXI_SIGNALS]; /* NULL: the file has no such signal. ARESETN is not set here */
     const tb_wave_signal *second;                 /* a signal with a name that one of those has, too; NULL: none */
@@ -36,15 +35,15 @@ typedef struct tb_axi_wave_ports {
 } tb_axi_wave_ports;
 
 /*
- * All that looks like a port: one that has AWVALID or ARVALID. A port that is seen in several scopes under one set of
- * handles is listed once, where it is outermost. 0 or -1 (out of memory). `wave` must outlive the ports.
+ * All ports: those with AWVALID or ARVALID. A port that several scopes show under one set of handles is listed once, in
+ * the outermost scope. 0 or -1 (out of memory). `wave` must outlive the ports.
  */
 int tb_axi_wave_ports_find(const tb_wave *wave, tb_axi_wave_ports *ports);
 void tb_axi_wave_ports_free(tb_axi_wave_ports *ports);
 /*
  * The port that `prefix` means: its path, the end of its path, or the beginning of either ("top.u_dma.m0_axi_",
- * "u_dma.m0", "top.dut", "m_axi"), in any case; exact beats longer. NULL or "": the only complete port. NULL with one
- * line in err, which names the ports that come into question.
+ * "u_dma.m0", "top.dut", "m_axi"), in any case; an exact match is preferred. NULL or "": the only complete port. NULL
+ * with one line in err, which names the candidates.
  */
 const tb_axi_wave_port *tb_axi_wave_ports_get(const tb_axi_wave_ports *ports, const char *prefix, tb_axi_side side,
                                               const char *file, char *err, size_t err_size);
@@ -81,16 +80,16 @@ int tb_axi_wave_reset(const tb_wave *wave, const tb_axi_wave_port *port, const c
 
 /* s->cycle is the number of the rising edge, from 0; the function may give it another one. Nonzero ends the reading. */
 typedef int tb_axi_wave_edge(void *ctx, tb_axi_sample *s, uint64_t time);
-/* What tb_axi_wave_samples() has seen so far. */
+/* State of tb_axi_wave_samples(). */
 typedef struct tb_axi_wave_seen {
     uint64_t edges;
     bool reset_before; /* the reset was active before the first edge, or is not known to be inactive at it */
 } tb_axi_wave_seen;
 
 /*
- * One sample for each rising edge (0 to 1) of the clock in the file, with the values just before it: of what changes in
- * the same moment as the clock, the old value. A signal that the file does not have is tied off: 0, one full-width INCR
- * beat, last. 0, what `edge` returned, or -1 with one line in err.
+ * One sample for each rising edge (0 to 1) of the clock in the file, with the values just before it: a signal that
+ * changes together with the clock has its old value. A missing signal is tied off: 0, one full-width INCR beat, last.
+ * 0, what `edge` returned, or -1 with one line in err.
  */
 int tb_axi_wave_samples(tb_wave *wave, const tb_axi_wave_bus *bus, tb_axi_wave_edge *edge, void *ctx,
                         tb_axi_wave_seen *seen, char *err, size_t err_size);

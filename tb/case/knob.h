@@ -1,7 +1,7 @@
 /*
- * knob.h - the table of knobs of a test: what may be drawn, pinned, shrunk and steered.
+ * knob.h - the table of knobs of a test, which are drawn, pinned, shrunk and steered by coverage.
  *
- * Every knob draws from its own random stream (its name), so that a new knob shifts no other draw.
+ * Every knob draws from its own random stream (its name), so that a new knob changes no other draw.
  */
 #ifndef TB_KNOB_H
 #define TB_KNOB_H
@@ -22,8 +22,8 @@ typedef enum tb_knob_kind {
     TB_KNOB_ENUM,     /* one of names[0 .. hi]; lo must be 0; weight may be NULL */
     TB_KNOB_WEIGHTED, /* lo .. hi with weight[value - lo] */
     /*
-     * Flag, added to a kind: the knob came after cases had been stored. A case that does not name it means lo, so lo
-     * must be what the test did before; that is how stored cases outlive new knobs.
+     * Flag, added to a kind: the knob was added after cases had been stored. In a case without it the value is lo, so
+     * lo must be the former behaviour of the test; that keeps old stored cases valid.
      */
     TB_KNOB_LATER = 0x10
 } tb_knob_kind;
@@ -74,8 +74,8 @@ bool tb_knobs_is_pinned(const tb_knobs *knobs, const char *name);
 /* Set a value by a program (a derived one). -1: unknown name or not legal. */
 int tb_knobs_set(tb_knobs *knobs, const char *name, int64_t value);
 
-/* All knobs into case text, and back (every knob must be there, TB_KNOB_LATER apart, and legal; other keys are left
- * alone). 0 or -1. */
+/* All knobs into case text, and back (every knob but those with TB_KNOB_LATER must be present and legal; other keys are
+ * ignored). 0 or -1. */
 int tb_knobs_to_kv(const tb_knobs *knobs, tb_kv *kv);
 int tb_knobs_from_kv(tb_knobs *knobs, const tb_kv *kv, char *err, size_t err_size);
 /* The table as text: name, legal values, help; one line a knob. */

@@ -30,7 +30,7 @@ typedef struct tb_kv {
 void tb_kv_init(tb_kv *kv);
 void tb_kv_free(tb_kv *kv);
 
-/* Parse `len` bytes; `name` stands in error lines ("name:line: ..."). 0 or -1 (bad line, duplicate key, limit); on
+/* Parse `len` bytes; `name` is used in error lines ("name:line: ..."). 0 or -1 (bad line, duplicate key, limit); on
  * error kv is empty. kv must be initialised. */
 int tb_kv_parse(tb_kv *kv, const char *text, size_t len, const char *name, char *err, size_t err_size);
 /* Read and parse a file. 0 or -1. */
@@ -52,7 +52,7 @@ int tb_kv_set_hex(tb_kv *kv, const char *key, uint64_t value); /* 0x%016x */
 
 /* Write all entries in order. 0 or -1 (stream error). */
 int tb_kv_write(const tb_kv *kv, FILE *file);
-/* Write to path.tmp.<pid> and rename; a full disk leaves nothing behind. A path that is not a regular file
+/* Write to path.tmp.<pid> and rename; on a full disk no file is left. A path that is not a regular file
  * (/dev/stdout) is written directly. 0 or -1. */
 int tb_kv_save(const tb_kv *kv, const char *path, char *err, size_t err_size);
 

@@ -1,6 +1,6 @@
 /*
- * result.h - the small file in which a program tells the runner how a job ended (key=value lines, docs/architecture.md
- * section 7).
+ * result.h - the small file in which a program reports the outcome of a job to the runner (key=value lines,
+ * docs/architecture.md section 7).
  */
 #ifndef TB_RESULT_H
 #define TB_RESULT_H

@@ -1,8 +1,8 @@
 /*
  * rng.h - counter-based random numbers in named streams.
  *
- * Draw i of a stream is a pure function of (seed, name, i): a new stream shifts no draw of another one, and there is no
- * hidden state.
+ * Draw i of a stream is a pure function of (seed, name, i): a new stream changes no draw of another one, and there is
+ * no hidden state.
  */
 #ifndef TB_RNG_H
 #define TB_RNG_H
@@ -25,7 +25,7 @@ tb_rng tb_rng_fork(const tb_rng *rng, uint64_t index);
 /* Seed of test `index` of a run: a pure function of its arguments. */
 uint64_t tb_rng_test_seed(uint64_t run_seed, const char *test, uint64_t index);
 
-/* Draw number i without moving the stream. */
+/* Draw number i without advancing the stream. */
 static inline uint64_t tb_rng_at(const tb_rng *rng, uint64_t i) {
     return tb_mix64(tb_mix64(rng->key + i * UINT64_C(0x9e3779b97f4a7c15)) ^ rng->key);
 }

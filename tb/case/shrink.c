@@ -1,4 +1,4 @@
-/* shrink.c - the search of the shrinker: joint moves first, single knobs last, until nothing moves any more. */
+/* shrink.c - the search of the shrinker: joint moves first, single knobs last, until no move succeeds. */
 #include "shrink.h"
 
 #include "shrink_priv.h"
@@ -92,7 +92,7 @@ static size_t take_first(shrinker *s) {
     return s->list.tag[found];
 }
 
-/* All knobs by themselves; the one that moved is tried again before the next one. */
+/* All knobs one by one; a knob that moved is tried again before the next one. */
 static bool pass_single(shrinker *s) {
     size_t order[TB_KNOB_MAX];
     const size_t count = shrink_order(s, order);
@@ -151,7 +151,7 @@ int tb_shrink(const tb_shrink_cfg *cfg, tb_knobs *knobs, tb_shrink_stats *stats,
     stats->runs = 1;
     stats->cycles_before = stats->cycles_after = a.cycles;
     stats->work_before = stats->work_after = work_of(&s, knobs);
-    /* the first run was the largest case: what takes much longer does something else */
+    /* the first run was the largest case: a run that takes much longer fails in another way */
     s.max_cycles = a.cycles == 0 ? 0 : a.cycles + a.cycles / 2 + 100000;
     s.cpu_limit = 3 * a.cpu + 2;
     shrink_memo_put(&s, knobs);

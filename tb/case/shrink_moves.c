@@ -9,7 +9,7 @@
 
 #define SEED_RANGE (INT64_C(1) << 24) /* a knob with so many values is a seed, no size */
 #define SEED_VALUES 4
-#define DEEPEST 6u /* sizes fall to 1/2 .. 1/64 at once */
+#define DEEPEST 6u /* sizes are reduced to 1/2 .. 1/64 at once */
 
 /* ---- memo and list ---- */
 
@@ -125,7 +125,7 @@ static bool kept(const shrinker *s, const char *name) {
     return false;
 }
 
-/* A knob that shall stay moved none the less, because it follows from others. */
+/* A knob to be kept has changed nevertheless, because it is derived from others. */
 static bool moves_kept(const shrinker *s, const tb_knobs *knobs) {
     tb_knobs settled = *s->best;
     settle(s, &settled);
@@ -138,7 +138,7 @@ static bool moves_kept(const shrinker *s, const tb_knobs *knobs) {
     return false;
 }
 
-/* Append a candidate, unless it is none. */
+/* Append a candidate, unless it changes nothing. */
 static void add(shrinker *s, tb_knobs *knobs, size_t tag) {
     shrink_list *l = &s->list;
     settle(s, knobs);
@@ -160,7 +160,7 @@ static void add(shrinker *s, tb_knobs *knobs, size_t tag) {
     l->tag[l->count++] = tag;
 }
 
-/* Leave out what costs more than `most`; cheap candidates first where they are sorted. */
+/* Drop candidates that cost more than `most`; cheap candidates first where they are sorted. */
 static void finish(shrinker *s, bool sort, double most) {
     shrink_list *l = &s->list;
     for (size_t i = 1; sort && i < l->count; i++) { /* stable */
@@ -186,7 +186,7 @@ static void finish(shrinker *s, bool sort, double most) {
     l->count = kept_count;
 }
 
-/* ---- what is simple ---- */
+/* ---- order of simplicity ---- */
 
 static int name_index(const tb_shrink_wish *w, const char *name) {
     for (int i = 0; w != NULL && w->order == TB_SHRINK_NAMES && w->names[i] != NULL; i++) {
@@ -361,7 +361,7 @@ static void single(shrinker *s, size_t knob, int64_t value) {
     add(s, &same, knob);
 }
 
-/* The lowest value, then steps of ever smaller parts of the way. */
+/* The lowest value, then ever smaller fractions of the distance to it. */
 static void number_ladder(shrinker *s, size_t knob) {
     const int64_t lo = s->best->table[knob].lo;
     const int64_t v = s->best->value[knob];

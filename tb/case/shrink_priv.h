@@ -5,7 +5,7 @@
 
 #include "shrink.h"
 
-/* What an attempt said. */
+/* Result of an attempt. */
 typedef struct shrink_answer {
     int rc; /* 0: it ran; -1: it could not */
     uint64_t cycles;
@@ -19,7 +19,7 @@ typedef struct shrink_memo {
     size_t size, used;
 } shrink_memo;
 
-/* Candidates in the order in which they are wanted. */
+/* Candidates in their order. */
 typedef struct shrink_list {
     tb_knobs *at;
     double *cost;
@@ -40,12 +40,12 @@ typedef struct shrinker {
 } shrinker;
 
 /* ---- shrink_run.c ---- */
-/* Shall it end? Notes why. */
+/* Should it end? Notes why. */
 bool shrink_over(shrinker *s);
-/* Run one case alone. 0; -1: no process, or told to stop. */
+/* Run one case alone. 0; -1: no process, or stopped. */
 int shrink_run_one(shrinker *s, const tb_knobs *knobs, shrink_answer *answer);
-/* Index of the first candidate in the list with the failure that is looked for, and its answer; the number of
- * candidates: none. */
+/* Index of the first candidate in the list with the original failure, and its result; the number of candidates:
+ * none. */
 size_t shrink_search(shrinker *s, shrink_answer *answer);
 
 /* ---- shrink_moves.c ---- */
@@ -55,7 +55,7 @@ void shrink_list_sizes(shrinker *s);
 void shrink_list_frills(shrinker *s);
 /* ... with moves of the single knobs order[from ..]. */
 void shrink_list_single(shrinker *s, const size_t *order, size_t count);
-/* All knobs, those first whose fall saves most. Returns how many. */
+/* All knobs, those first whose reduction saves most. Returns how many. */
 size_t shrink_order(shrinker *s, size_t order[TB_KNOB_MAX]);
 void shrink_list_free(shrink_list *list);
 /* This case was tried, it will be no candidate again. */

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #define TICK_MS 100
-#define IDLE_SECONDS 3.0 /* an attempt that gets no CPU time for so long waits for something that does not come */
+#define IDLE_SECONDS 3.0 /* an attempt that uses no CPU time for so long is blocked for good */
 
-/* One attempt under way. */
+/* A running attempt. */
 typedef struct attempt {
     pid_t pid; /* 0: free */
     int fd;
@@ -67,7 +67,7 @@ static bool launch(shrinker *s, attempt *a, const tb_knobs *knobs, size_t index)
         return false;
     }
     const pid_t parent = getpid();
-    fflush(NULL); /* the child must not write again what waits in buffers */
+    fflush(NULL); /* the child must not write the buffered output again */
     const pid_t pid = fork();
     if (pid == 0) {
         close(fd[0]);
@@ -82,7 +82,7 @@ static bool launch(shrinker *s, attempt *a, const tb_knobs *knobs, size_t index)
     return true;
 }
 
-/* The end of a child. A hang and a death are failures with a name, too. */
+/* The end of a child. A hang and a crash have signatures, too. */
 static void reap(attempt *a, bool hang, shrink_answer *answer) {
     message m;
     struct rusage use = {0};
@@ -119,7 +119,7 @@ static void drop(attempt *a) {
     }
 }
 
-/* Limits are in CPU time: how busy the machine is must not decide. */
+/* Limits are in CPU time, so that the load of the machine has no influence. */
 static bool hangs(const shrinker *s, attempt *a) {
     clockid_t clock;
     struct timespec t;
@@ -134,7 +134,7 @@ static bool hangs(const shrinker *s, attempt *a) {
     return (s->cpu_limit > 0 && cpu > s->cpu_limit) || rep_seconds(CLOCK_MONOTONIC) - a->moved > IDLE_SECONDS;
 }
 
-/* Wait a moment for any of them. Returns whether each one has something to say, as bits. */
+/* Wait a moment for any of them. Returns those with a result, as bits. */
 static uint64_t wait_any(const attempt *a, unsigned jobs) {
     struct pollfd p[TB_SHRINK_JOBS];
     uint64_t ready = 0;
@@ -186,7 +186,7 @@ static void show(const shrinker *s, size_t index) {
     }
 }
 
-/* Take the answers that are there. Returns the index of the first success so far. */
+/* Collect the available results. Returns the index of the first success so far. */
 static size_t collect(shrinker *s, attempt *a, unsigned jobs, uint64_t ready, size_t found, shrink_answer *best) {
     for (unsigned i = 0; i < jobs; i++) {
         shrink_answer answer;

@@ -119,7 +119,7 @@ void tb_buffers_free(tb_buffers *t) {
     memset(t, 0, sizeof *t);
 }
 
-/* Open or close the memories for all buffers of some work. */
+/* Allow or forbid accesses to all buffers of one piece of work. */
 static void mark(tb_buffers *t, const tb_work *w, bool open) {
     for (size_t i = w->first; i < w->end; i++) {
         const tb_buffer *b = &t->buffer[i];
@@ -242,13 +242,13 @@ void tb_buffers_end(tb_buffers *t, uint32_t work) {
     }
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static bool common(const tb_buffers *t, const tb_buffer *a, const tb_buffer *b, uint64_t *where) {
     return tb_ranges_common(t->range.r + a->first, a->end - a->first, t->range.r + b->first, b->end - b->first, where);
 }
 
-/* The buffers of some work among each other. */
+/* The buffers of one piece of work against each other. */
 static bool meets_itself(const tb_buffers *t, const tb_work *w, tb_meet *meet) {
     for (size_t i = w->first; i < w->end; i++) {
         const tb_buffer *a = &t->buffer[i];

@@ -1,10 +1,10 @@
 /*
  * buffers.h - what work in flight may do to memory: its buffers by name, each a set of ranges that is read or written.
  *
- * Whoever starts work on a design (a task, a transfer) says which bytes it reads and which it writes. As long as the
- * work is live, the bus may touch these bytes of the memories that belong to the table (tb_ddr_open()) and no others;
- * two pieces of work that may run at the same time are compared for bytes that one of them writes; and of any address
- * the table tells whose it is, or who is near. Complete work stays known until tb_buffers_clear().
+ * The code that starts work on a design (a task, a transfer) declares which bytes it reads and which it writes. While
+ * the work is live, the bus may access only these bytes of the table's memories (tb_ddr_open()); two pieces of work
+ * that may run at the same time are checked for conflicting writes; and for any address the table has the buffer that
+ * contains it, or the nearest one. Complete work is kept until tb_buffers_clear().
  */
 #ifndef TB_BUFFERS_H
 #define TB_BUFFERS_H
@@ -25,14 +25,14 @@ typedef struct tb_ranges {
     bool oom;
 } tb_ranges;
 
-/* Add a range; side by side with the last one at or after index `from` it grows that one. */
+/* Add a range; one adjacent to the last one at or after index `from` extends that one. */
 void tb_ranges_add(tb_ranges *v, size_t from, uint64_t begin, uint64_t bytes);
 /* Bring ranges in order and join those that touch or overlap. Returns how many are left, *overlap (or NULL) whether two
  * had a byte in common. */
 size_t tb_ranges_order(tb_range *r, size_t count, bool *overlap);
 /* The first of the ordered ranges that ends behind a byte; `count` when there is none. */
 size_t tb_ranges_find(const tb_range *r, size_t count, uint64_t byte);
-/* Have two ordered lists a byte in common? *where is the first one. */
+/* Do two ordered lists have a byte in common? *where is the first one. */
 bool tb_ranges_common(const tb_range *a, size_t na, const tb_range *b, size_t nb, uint64_t *where);
 
 typedef struct tb_buffer {
@@ -41,7 +41,7 @@ typedef struct tb_buffer {
     uint32_t work;     /* index of the work that it belongs to */
     size_t first, end; /* its ranges in tb_buffers.range, in order */
     bool folded;       /* its ranges had bytes in common with each other */
-    bool in_place;     /* read: what the work writes goes exactly there, element by element */
+    bool in_place;     /* read: the work writes its output exactly there, element by element */
     unsigned mems;     /* mask: memories that are opened for it */
 } tb_buffer;
 
@@ -64,7 +64,7 @@ typedef struct tb_buffers {
     size_t live_from; /* work before this one is complete */
     tb_ddr *mem[TB_BUFFERS_MEMS];
     unsigned mems;
-    bool oom; /* something is not known; what is in flight then counts as good */
+    bool oom; /* out of memory once: accesses are then not checked */
 } tb_buffers;
 
 /* An empty table. The memories must outlive it; there may be none. */
@@ -83,21 +83,21 @@ void tb_buffers_name(tb_buffers *t, const char *name, tb_ddr_use use);
 void tb_buffers_range(tb_buffers *t, uint64_t begin, uint64_t bytes);
 /* The buffer named last is one that this work may write over (tb_buffer.in_place). */
 void tb_buffers_in_place(tb_buffers *t);
-/* The buffer named last is touched in these memories (a mask) only. */
+/* The buffer named last is accessed in these memories (a mask) only. */
 void tb_buffers_only(tb_buffers *t, unsigned mems);
 void tb_buffers_start(tb_buffers *t);
-/* The work is complete: the memories are closed to it, where no other live work needs them. */
+/* The work is complete: its bytes may not be accessed any more, except where other live work uses them. */
 void tb_buffers_end(tb_buffers *t, uint32_t work);
 
-/* Two buffers that meet: the second one is written, or both are. */
+/* Two buffers that overlap: the second one is written, or both are. */
 typedef struct tb_meet {
     const tb_buffer *a, *b;
     uint64_t addr; /* first common byte */
 } tb_meet;
 /*
- * Does one of two works write a byte that the other one touches? *meet says where; b is a buffer that is written. The
- * two may be the same work: then it is asked of its buffers among each other, where one that is written in place may
- * meet its input, and of the ranges of each that is written (a and b are the same then).
+ * Does one of two works write a byte that the other one accesses? *meet is the place; b is a buffer that is written.
+ * The two may be the same work: then its buffers are checked against each other, where one that is written in place may
+ * overlap its input, and so are the ranges of each that is written (a and b are the same then).
  */
 bool tb_buffers_meet(const tb_buffers *t, uint32_t work, uint32_t other, tb_meet *meet);
 /* The same, of all that `writer` writes and `reader` reads. */
@@ -107,12 +107,12 @@ bool tb_buffers_feeds(const tb_buffers *t, uint32_t writer, uint32_t reader);
  * there is none any more. */
 const tb_buffer *tb_buffers_at(const tb_buffers *t, size_t *from, uint64_t addr, uint64_t bytes, tb_ddr_use use);
 
-/* An address seen from a buffer that does not hold it. */
+/* Position of an address relative to a buffer that does not contain it. */
 typedef enum tb_side { TB_BEFORE, TB_BEHIND, TB_BETWEEN } tb_side;
 typedef struct tb_near {
     const tb_buffer *buffer; /* NULL: there is none */
     tb_side side;            /* before its first byte, behind its last one, or in a gap between its ranges */
-    uint64_t bytes;          /* to the nearest byte of it: 1 is next to it; 0: it holds the address */
+    uint64_t bytes;          /* to the nearest byte of it: 1 is next to it; 0: it contains the address */
 } tb_near;
 /* The nearest buffer of this use: of live work, else of complete work; only of work of `who`, unless that is NULL.
  * Among equals the latest. */

@@ -329,7 +329,7 @@ void tb_ddr_beat_write(tb_ddr *mem, uint64_t addr, const uint8_t *data, const ui
     }
 }
 
-/* Noise in some bytes of a beat. */
+/* Random values in some bytes of a beat. */
 static void hide(const tb_ddr *mem, uint64_t addr, uint8_t *data, size_t bytes, uint64_t bits) {
     uint8_t noise[64];
     poison_fill(mem, addr, noise, bytes);
@@ -339,7 +339,7 @@ static void hide(const tb_ddr *mem, uint64_t addr, uint8_t *data, size_t bytes, 
     }
 }
 
-/* A beat of a memory that watches: only open bytes are handed out, and all of them were written. */
+/* A beat of a memory with `watch`: only open bytes are returned, and all of them were written. */
 static void watch_read(tb_ddr *mem, const tb_ddr_page *p, uint64_t addr, uint8_t *data, size_t bytes, unsigned lo,
                        unsigned hi) {
     const size_t at = (size_t)(addr & PAGE_MASK);
@@ -445,7 +445,7 @@ static void compare_page(const tb_ddr *a, const tb_ddr *b, size_t index, tb_ddr_
     for (size_t w = 0; w < TB_DDR_PAGE / 64; w++) {
         const uint64_t wa = pa != NULL ? pa->written[w] : 0;
         const uint64_t wb = pb != NULL ? pb->written[w] : 0;
-        /* whole lines decide nearly always; poison differs between memories, so single bytes decide the rest */
+        /* whole lines suffice nearly always; poison differs between memories, so the rest is compared by bytes */
         if ((wa | wb) != 0 && (wa != wb || memcmp(pa->data + w * 64, pb->data + w * 64, 64) != 0)) {
             compare_word(a, b, index, w, wa, wb, diff);
         }

@@ -1,10 +1,10 @@
 /*
  * ddr.h - sparse byte memory behind the buses.
  *
- * Pages of 64 KiB come into being when they are touched. Each byte knows whether it was ever written, whether the bus
- * may write it at all, and whether it is open: whether work that runs now has said that it reads or writes it
- * (buffers.h). Bytes that were never written read as a deterministic noise. Addresses are absolute; the memory covers
- * [base, base + size).
+ * Pages of 64 KiB are allocated on first access. For each byte it is tracked whether it was ever written, whether the
+ * bus may write it at all, and whether it is open: whether work in flight has declared to read or write it (buffers.h).
+ * Bytes that were never written read as deterministic random values. Addresses are absolute; the memory covers [base,
+ * base + size).
  */
 #ifndef TB_DDR_H
 #define TB_DDR_H
@@ -28,8 +28,7 @@ typedef struct tb_ddr_page {
 
 typedef enum tb_ddr_event_kind {
     TB_DDR_WRITE_OUTSIDE, /* the bus wrote a byte that is not writable, or not open */
-    /* the bus read an open byte that was never written; of a memory that does not watch: a block of which no byte was
-     * ever written
+    /* the bus read an open byte that was never written; without `watch`: a block of which no byte was ever written
      */
     TB_DDR_READ_UNWRITTEN,
     TB_DDR_READ_OUTSIDE /* the bus read a block of which no byte is open */
@@ -49,8 +48,8 @@ typedef struct tb_ddr {
     uint64_t poison_seed;
     bool protect;       /* only bytes declared writable may be written by the bus */
     bool check_reads;   /* note bus reads of bytes that were never written */
-    bool watch;         /* the bus may touch only what is open; what it reads beside that in a block is noise */
-    unsigned agent;     /* of the owner: who makes the next access */
+    bool watch;         /* the bus may access open bytes only; other bytes of a block read as random values */
+    unsigned agent;     /* of the caller: who makes the next access */
     uint64_t events;    /* violations so far */
     tb_ddr_event first; /* the first one */
     bool oom;
@@ -69,18 +68,18 @@ static inline bool tb_ddr_inside(const tb_ddr *mem, uint64_t addr, uint64_t byte
 /* Back door: no permission and no poison check. false: outside memory (nothing done) or out of memory. */
 bool tb_ddr_write(tb_ddr *mem, uint64_t addr, const void *src, size_t bytes);
 bool tb_ddr_read(const tb_ddr *mem, uint64_t addr, void *dst, size_t bytes);
-/* Forget that bytes were written: they read as poison again. */
+/* Mark bytes as never written: they read as poison again. */
 bool tb_ddr_unwrite(tb_ddr *mem, uint64_t addr, uint64_t bytes);
-/* Bytes that were never written count as written, with the noise that they read as: their contents are undefined, and
- * known to be. */
+/* Count bytes that were never written as written, with their random values: for contents that are undefined on
+ * purpose. */
 bool tb_ddr_undefine(tb_ddr *mem, uint64_t addr, uint64_t bytes);
 /* Address of the first byte in the range that was never written; true when there is one. */
 bool tb_ddr_find_unwritten(const tb_ddr *mem, uint64_t addr, uint64_t bytes, uint64_t *where);
-/* Let the bus write a range or forbid it. false: outside memory. */
+/* Allow the bus to write a range, or forbid it. false: outside memory. */
 bool tb_ddr_allow(tb_ddr *mem, uint64_t addr, uint64_t bytes, bool writable);
 /* Address of the first byte in the range that the bus may not write; true when there is one. */
 bool tb_ddr_find_protected(const tb_ddr *mem, uint64_t addr, uint64_t bytes, uint64_t *where);
-/* Open a range to the bus, or close it; what lies outside memory is left out. false: out of memory. */
+/* Open a range to the bus, or close it; addresses outside memory are ignored. false: out of memory. */
 bool tb_ddr_open(tb_ddr *mem, tb_ddr_use use, uint64_t addr, uint64_t bytes, bool open);
 /* Address of the first byte in the range that is not open for this use; true when there is one. */
 bool tb_ddr_find_closed(const tb_ddr *mem, tb_ddr_use use, uint64_t addr, uint64_t bytes, uint64_t *where);
@@ -88,9 +87,9 @@ bool tb_ddr_find_closed(const tb_ddr *mem, tb_ddr_use use, uint64_t addr, uint64
 /*
  * One beat of a bus. addr is a multiple of `bytes`, a power of two of at most 128; strobes: bit i of strb[i / 64]
  * enables byte i. The caller has checked that the beat lies inside memory. Permissions and reads of bytes that were
- * never written are checked here; lanes lo..hi (included) are those that the transfer uses. A memory that watches hands
- * out noise in the lanes that are not open and in those that the transfer does not use: a design may read them, but no
- * result may depend on them.
+ * never written are checked here; lanes lo..hi (included) are those that the transfer uses. A memory with `watch`
+ * returns random values in lanes that are not open and in those that the transfer does not use: a design may read them,
+ * but no result may depend on them.
  */
 void tb_ddr_beat_write(tb_ddr *mem, uint64_t addr, const uint8_t *data, const uint64_t *strb, size_t bytes);
 void tb_ddr_beat_read(tb_ddr *mem, uint64_t addr, uint8_t *data, size_t bytes, unsigned lo, unsigned hi);

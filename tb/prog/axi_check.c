@@ -13,7 +13,7 @@
 
 #define MEMORY_MIB 4096u
 #define LINES 100u
-#define SECONDS 10u         /* of CPU time, whatever the file */
+#define SECONDS 10u         /* of CPU time, for any file */
 #define SECONDS_PER_MIB 20u /* a packed file holds many times its size */
 
 static const char head_text[] = "axi-check FILE [--prefix P] [options]\n\n"
@@ -119,12 +119,12 @@ static int parse(axi_check_options *o, const tb_prog *prog, int argc, char **arg
         OPT(TEXT, "--reset", "NAME", "the same (aresetn, rst_n, areset ...)", &o->reset),
         OPT(WORD, "--reset-level", "L", "0 or 1: the level that resets (by its name)", &o->reset_level,
             .words = levels),
-        OPT(U64, "--from", "C", "judge cycles from this one on,", &o->from),
+        OPT(U64, "--from", "C", "check cycles from this one on,", &o->from),
         OPT(U64, "--to", "C", "up to this one", &o->to, .given = &o->have_to),
         OPT(FLAG, "--running", NULL, "the file begins in the middle of traffic", &o->running),
-        OPT(FLAG, "--at-rest", NULL, "it does not, although it begins late", &o->at_rest),
+        OPT(FLAG, "--at-rest", NULL, "it does not, although its first time is late", &o->at_rest),
         OPT(FLAG, "--open-end", NULL, "the recording was cut off: bursts in flight are no error", &o->open_end),
-        OPT(FLAG, "--project-rules", NULL, "rules of this program's design as well", &project_rules,
+        OPT(FLAG, "--project-rules", NULL, "also the project rules of this program's design", &project_rules,
             .sets = prog->axi_rules != NULL ? 1 : 2),
         OPT(TAKE, "--project", "R[=N]",
             "one rule of your project, several times: incr_only,\nmax_reads=N, range=BASE:BYTES ... "
@@ -136,9 +136,9 @@ static int parse(axi_check_options *o, const tb_prog *prog, int argc, char **arg
         OPT(FLAG, "--strict", NULL, "data is stable on all lanes, used or not", &o->strict),
         OPT(FLAG, "--error-data-x", NULL, "RDATA may be X beside an error response", &o->error_data_x),
         OPT(FLAG, "--notes", NULL, "lines for recommendations, too; they never fail a run", &o->notes),
-        OPT(U64, "--max", "N", "at most so many lines (100)", &o->max),
-        OPT(FLAG, "--stats", NULL, "what went over the port: a table", &o->stats),
-        OPT(FLAG, "--json", NULL, "all of it as one JSON object", &o->json),
+        OPT(U64, "--max", "N", "print at most N lines (100)", &o->max),
+        OPT(FLAG, "--stats", NULL, "statistics of the port as a table", &o->stats),
+        OPT(FLAG, "--json", NULL, "everything as one JSON object", &o->json),
     };
     const opt_group group = OPT_GROUP(NULL, rows);
     opt_line line = {.group = &group, .groups = 1, .set = 1, .command = "axi-check", .word = take_file, .ctx = o};

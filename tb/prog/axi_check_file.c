@@ -1,6 +1,6 @@
 /*
- * axi_check_file.c - axi-check in the guarded child: find the port, sample it, judge it, say what was found. Nothing is
- * printed before all was read.
+ * axi_check_file.c - axi-check in the guarded child: find the port, sample and check it, print the result. Nothing is
+ * printed before the whole file was read.
  */
 #include "axi_check.h"
 #include "report/report.h"
@@ -31,7 +31,7 @@ typedef struct check {
     uint64_t out_of_reset;
     uint64_t count[TB_AXI_SEV_ERROR + 1u];
     uint64_t printed, hidden;
-    FILE *lines; /* what will be printed */
+    FILE *lines; /* collected output */
     char *text;
     size_t text_size;
 } check;
@@ -96,14 +96,14 @@ static void report(void *ctx, const tb_axi_monitor *mon, const tb_axi_violation 
 
 /* ---- samples ---- */
 
-/* At the first edge: now it is known where the file begins. 0, or -1: no monitor. */
+/* At the first edge, which shows where the file begins. 0, or -1: no monitor. */
 static int begin(check *c) {
     const axi_check_options *o = c->o;
     uint64_t first;
     uint64_t last;
     int exponent;
     tb_wave_times(c->wave, &first, &last, &exponent);
-    /* what holds just before the edge belongs to the cycle that ends with it */
+    /* the values just before the edge belong to the cycle that ends with it */
     c->base = c->period > 0 ? (c->time - 1) / c->period : 0;
     c->late = !c->seen.reset_before && (o->running || (!o->at_rest && c->period > 0 && first > 2 * c->period));
     tb_axi_mon_cfg cfg = {.name = c->name,
@@ -133,7 +133,7 @@ static int begin(check *c) {
         return -1;
     }
     c->made = true;
-    /* it may be over by now; without one it is unknown which edge is the first one after it */
+    /* the reset may already be over; without one it is unknown which edge is the first one after it */
     if (c->seen.reset_before) {
         tb_axi_mon_reset(c->mon);
     }
@@ -157,7 +157,7 @@ static int edge(void *ctx, tb_axi_sample *s, uint64_t time) {
     return c->mon->oom ? STOP : 0;
 }
 
-/* ---- what is said at the end ---- */
+/* ---- summary ---- */
 
 static void full_path(const tb_wave_signal *s, char *dst, size_t size) {
     snprintf(dst, size, "%.400s%s%.180s", s->scope, s->scope[0] != '\0' ? "." : "", s->name);
@@ -250,7 +250,7 @@ static int print_all(const check *c) {
             tb_axi_stats_print(c->mon, c->last + 1, stdout);
         }
     }
-    /* now, so that the summary comes last also where both go to one place */
+    /* now, so that the summary comes last even if both go to the same file */
     if (fflush(stdout) != 0 || ferror(stdout)) {
         opt_bad(c->o->prog, "output cannot be written: %s", strerror(errno));
         return 1;
@@ -282,7 +282,7 @@ static int print_list(const check *c) {
                : opt_bad(c->o->prog, "%s: no AXI port: no signal awvalid or arvalid, whatever the prefix", c->o->file);
 }
 
-/* ---- the whole ---- */
+/* ---- main ---- */
 
 /* The port, its clock and reset. 0, or the exit status. */
 static int find_port(check *c) {

@@ -74,7 +74,7 @@ static int compare_part(const tb_prog_options *o, const char *part, tally *t, ch
     return tb_tlog_compare(a, b, print_diff, t, err, err_size);
 }
 
-/* What --dump has written: the sides of the first device, then of further ones. */
+/* Folders of --dump: the sides of the first device, then of further ones. */
 static int compare_whole(const tb_prog_options *o, tally *t, char *err, size_t err_size) {
     static const char *const sides[] = {"model", "rtl", "streams"};
     char part[48];

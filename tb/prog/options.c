@@ -45,7 +45,7 @@ const tb_test *tb_prog_find(const tb_prog *prog, const char *name) {
     return NULL;
 }
 
-/* ---- what is no option ---- */
+/* ---- arguments without a dash ---- */
 
 static void set_test(tb_prog_options *o, const tb_test *test) {
     o->test = test;
@@ -68,7 +68,7 @@ static int take_test(tb_prog_options *o, const char *word, char *err, size_t err
     return -1;
 }
 
-/* A program with one test need not be told its name. */
+/* A program with one test does not need its name. */
 static bool only_test(tb_prog_options *o) {
     const bool one =
         o->prog->test_count == 1 && (o->command == TB_RUN || o->command == TB_TEST || o->command == TB_FLAT);
@@ -107,7 +107,7 @@ static int take_word(void *ctx, const char *word, char *err, size_t err_size) {
 
 /* ---- the table ---- */
 
-/* What is given only by being named. */
+/* Options that are known to be given only by their `given` flag. */
 typedef struct given {
     bool wave_window, report_limit, seconds, jobs, list;
     const char *stored, *shrink; /* options without a command */
@@ -121,8 +121,8 @@ static int parse_or_help(tb_prog_options *o, given *g, int argc, char **argv, FI
         OPT(U64, "--run-seed", "R", "cases of run R (1),", &o->run_seed, .given = &o->have_run, .sets = many),
         OPT(U64, "--index", "I", "beginning with case I (0),", &o->index, .given = &o->have_run,
             .hi = UINT64_MAX - MAX_COUNT, .sets = many),
-        OPT(U64, "--count", "K", "so many, up to the first failure (1)", &o->count, .given = &o->have_run, .lo = 1,
-            .hi = MAX_COUNT, .sets = many),
+        OPT(U64, "--count", "K", "so many cases, up to the first failure (1)", &o->count, .given = &o->have_run,
+            .lo = 1, .hi = MAX_COUNT, .sets = many),
         OPT(U64, "--seed", "S", "the case of this seed", &o->seed, .given = &o->have_seed, .sets = generated),
         OPT(TEXT, "--case", "FILE", "a stored case", &g->stored, .sets = TB_IN_FLAT),
         OPT(TEXT, "--case", "F", "write the resolved case to F as well", &o->case_out, .sets = TB_IN_RUN | TB_IN_TEST),
@@ -138,34 +138,34 @@ static int parse_or_help(tb_prog_options *o, given *g, int argc, char **argv, FI
         OPT(U64, "--wave-window", "C", "its cycles before the failure (2000), a quarter of it after", &o->wave_window,
             .given = &g->wave_window, .lo = 1, .hi = UINT32_MAX, .sets = TB_IN_CASES),
         OPT(TEXT, "--report", "DIR",
-            "after a failure: run it again and write all there is to know\ninto this folder (report.html, report.txt, "
+            "after a failure: run it again and write a full report\ninto this folder (report.html, report.txt, "
             "wave.fst ...)",
             &o->report, .sets = TB_IN_CASES),
         OPT(TEXT, "--result", "F", "write outcome, signature, message, cycles, trace_hash, case", &o->result,
             .sets = TB_IN_CASES),
-        OPT(FLAG, "--quiet", NULL, "print nothing when all is well", &o->quiet, .sets = TB_IN_EVERY),
+        OPT(FLAG, "--quiet", NULL, "print nothing when all cases pass", &o->quiet, .sets = TB_IN_EVERY),
     };
     const opt_row logs[] = {
         OPT(TEXT, "--dump", "D", "tensor logs into D, a folder for each side", &o->dump, .sets = TB_IN_CASES),
-        OPT(U64, "--report-limit", "M", "those of a report take at most so many MiB (64)", &o->report_limit,
+        OPT(U64, "--report-limit", "M", "at most M MiB of them in a report (64)", &o->report_limit,
             .given = &g->report_limit, .hi = 1u << 20, .sets = TB_IN_CASES),
     };
     const opt_row coverage[] = {
-        OPT(TEXT, "--cov", "F", "write what the cases covered, for tandem-cov", &o->cov, .sets = TB_IN_CASES)};
+        OPT(TEXT, "--cov", "F", "write the functional coverage, for tandem-cov", &o->cov, .sets = TB_IN_CASES)};
     const opt_row code[] = {OPT(TEXT, "--code-cov", "F",
-                                "write what was executed of the RTL, for tandem-cov code (KIND=cov);\na name that ends "
+                                "write code coverage of the RTL, for tandem-cov code (KIND=cov);\na name that ends "
                                 "in .code gives a small file",
                                 &o->code_cov, .sets = TB_IN_CASES)};
     const opt_row shrink[] = {
         OPT(TEXT, "--shrink", "FILE", "make a failing case small, with the same failure:", &g->shrink,
             .sets = TB_IN_FLAT),
         OPT(TEXT, "--output", "F", "the small case (FILE with -small before .case)", &o->output, .sets = small),
-        OPT(U64, "--seconds", "S", "stop trying after so long (120)", &o->seconds, .given = &g->seconds, .lo = 1,
+        OPT(U64, "--seconds", "S", "stop after S seconds (120)", &o->seconds, .given = &g->seconds, .lo = 1,
             .hi = 1000000, .sets = small),
         OPT(U64, "--jobs", "J", "attempts at a time (number of cores); the result is the same", &o->jobs,
             .given = &g->jobs, .lo = 1, .hi = TB_SHRINK_JOBS, .sets = small),
-        OPT(TEXT, "--keep", "A,B", "knobs that stay as they are", &o->keep, .sets = small),
-        OPT(FLAG, "--same-unit", NULL, "any failure that names the same unit will do, not only the\nsame signature",
+        OPT(TEXT, "--keep", "A,B", "knobs to keep unchanged", &o->keep, .sets = small),
+        OPT(FLAG, "--same-unit", NULL, "accept any failure that names the same unit, not only the\nsame signature",
             &o->same_unit, .sets = small),
     };
     const opt_row list[] = {OPT(FLAG, "--list", NULL, "the knobs", &g->list, .sets = TB_IN_FLAT),
@@ -253,7 +253,7 @@ void tb_prog_usage(FILE *out, const tb_prog_options *o) {
     }
 }
 
-/* ---- what fits together ---- */
+/* ---- combinations of options ---- */
 
 static const char *missing(const tb_prog_options *o) {
     const bool run = o->command == TB_RUN || o->command == TB_TEST,
@@ -311,7 +311,7 @@ static int check_options(const tb_prog_options *o, const given *g, char *err, si
     return o->code_cov != NULL ? tb_sim_coverage_check(tb_shim_get(), "--code-cov", err, err_size) : 0;
 }
 
-/* ---- the line ---- */
+/* ---- the command line ---- */
 
 static int find_command(tb_prog_options *o, int argc, char **argv, char *err, size_t err_size) {
     for (size_t i = 0; argc > 1 && i < COUNT(commands); i++) {

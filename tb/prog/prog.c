@@ -1,4 +1,4 @@
-/* prog.c - cases one after the other, what is said of a failure, the files at the end. */
+/* prog.c - runs the cases, reports a failure, writes the files at the end. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ void tb_prog_pins(const tb_knobs *knobs, char *dst, size_t size) {
 
 /* ---- failures ---- */
 
-/* The command that shows this failure again; also into the result, for the runner. */
+/* The command that reproduces this failure; also into the result, for the runner. */
 static void reproducer(const tb_prog_options *o, const tb_prog_run *run, char *dst, size_t size) {
     const tb_prog *prog = o->prog;
     const char *path = run->result->case_path;
@@ -143,7 +143,7 @@ static void write_wave(tb_prog_run *p, tb_run *run) {
         return;
     }
     p->no_wave[0] = '\0';
-    if (p->folder == NULL) { /* a report is moved to its place as a whole, and names it then */
+    if (p->folder == NULL) { /* a report is moved to its place when complete, and then contains its final path */
         tb_kv_set(&p->result->extra, "wave", p->fail_wave);
         if (tb_run_draw(run, err, sizeof err) != 0) {
             fprintf(stderr, "no waveform: %s\n", err);
@@ -165,7 +165,7 @@ void tb_prog_failed(tb_prog_run *p, tb_run *run) {
     }
 }
 
-/* One line for the failure, one for the way back to it; the case into a file, and all else that was asked for. */
+/* Print one line for the failure and one for its reproducer; write the case and all other requested files. */
 static void report_failure(const tb_prog_options *o, tb_prog_run *run, tb_report *report) {
     char again[1024], err[512];
     const tb_prog *prog = o->prog;
@@ -329,7 +329,7 @@ static int run_cases(tb_prog_options *o) {
     bool cases = true;
     tb_result result;
     tb_result_init(&result);
-    if (tb_shim_get() != NULL) { /* only a simulation looks at the flag; without one a signal just ends the program */
+    if (tb_shim_get() != NULL) { /* only a simulation tests the flag; without one a signal just ends the program */
         tb_sim_catch_signals();
     }
     if (run_all(o, &result, &cases, err, sizeof err) != 0) {
@@ -369,7 +369,8 @@ int tb_prog_main(const tb_prog *prog, int argc, char **argv) {
     char err[1024] = "";
     tb_prog_options o;
     int status = 0;
-    signal(SIGXFSZ, SIG_IGN);                       /* a file that may not grow is a write error, not a death */
+    signal(SIGXFSZ, SIG_IGN);                       /* a file beyond its size limit is a write error, not a fatal
+                                                     * signal */
     if (argc > 1 && strcmp(argv[1], "wave") == 0) { /* these have nothing to do with cases */
         return tb_prog_wave(argc, argv);
     }

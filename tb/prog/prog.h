@@ -35,14 +35,15 @@ enum {
     TB_IN_DIFF = 1 << TB_DIFF,
     TB_IN_LIST = 1 << TB_LIST,
     TB_IN_FLAT = 1 << TB_FLAT,
-    TB_IN_CASES = TB_IN_RUN | TB_IN_TEST | TB_IN_REPRO | TB_IN_FLAT, /* all that execute cases but the shrinker */
+    TB_IN_CASES = TB_IN_RUN | TB_IN_TEST | TB_IN_REPRO | TB_IN_FLAT, /* all commands that execute cases, except
+                                                                      * shrink */
     TB_IN_EVERY = TB_IN_CASES | TB_IN_SHRINK
 };
 
 /* The command line. */
 typedef struct tb_prog_options {
     const tb_prog *prog;
-    const char *self; /* the program as it was called */
+    const char *self; /* argv[0] */
     tb_command command;
     bool flat;            /* there was no command */
     const tb_test *test;  /* run, test; of repro and shrink once the case was read */
@@ -55,7 +56,7 @@ typedef struct tb_prog_options {
     uint64_t seed, run_seed, index, count;
     uint64_t wave_window;   /* cycles of a failure's waveform before it, 0: not given */
     uint64_t report_limit;  /* MiB of tensor logs in a report */
-    uint64_t seconds, jobs; /* of the shrinker; jobs 0: as many as there are cores */
+    uint64_t seconds, jobs; /* of the shrinker; jobs 0: number of cores */
     bool have_seed, have_run, pinned, json, quiet, print_case, same_unit, help;
     tb_knobs knobs; /* with the pins of the command line */
 } tb_prog_options;
@@ -64,7 +65,7 @@ typedef struct tb_prog_options {
 typedef struct tb_prog_failure {
     char signature[128];
     uint64_t cycle;
-    char path[160]; /* instance whose assertion failed; empty: it was something else */
+    char path[160]; /* instance whose assertion failed; empty: no assertion */
 } tb_prog_failure;
 
 /* One case in execution. */
@@ -73,21 +74,21 @@ typedef struct tb_prog_run {
     const tb_test *test;
     uint64_t seed;         /* of the case */
     const tb_knobs *knobs; /* of the case */
-    bool again;            /* not the run that counts: for a waveform, a report, the shrinker */
+    bool again;            /* a repeated run: for a waveform, a report, the shrinker */
     const char *wave;      /* FST file of the run, or NULL */
     const char *fail_wave; /* FST file around a failure, or NULL */
     const char *folder;    /* to be made before fail_wave is written, or NULL */
-    uint64_t wave_window;  /* its cycles before the failure, 0: as the executor likes */
+    uint64_t wave_window;  /* its cycles before the failure, 0: default of the executor */
     /* folder for tensor logs, or NULL; a further device of the case has a folder device-<number> in it */
     const char *dump;
     uint64_t max_cycles;    /* end the run as a failure after so many, 0: no limit; for attempts of the shrinker */
-    struct tb_story *story; /* what is to be remembered for a report (tb/run/story.h), or NULL */
+    struct tb_story *story; /* log for a report (tb/run/story.h), or NULL */
     tb_result *result;      /* failures go there; cycles and trace_hash are added up over the cases */
     /* filled by the executor */
     tb_prog_failure failure;
     char no_wave[256]; /* why fail_wave was not written; empty: it was */
     unsigned devices;  /* that were opened: a test may use several, one after the other */
-    char *hang;        /* what waits for what in a hang, as text from malloc(), or NULL */
+    char *hang;        /* report on a hang, as text from malloc(), or NULL */
     void *more;        /* of the program */
     char err[512];     /* why the case could not be run */
 } tb_prog_run;
@@ -95,13 +96,13 @@ typedef struct tb_prog_run {
 struct tb_test {
     const char *name;  /* [a-z][a-z0-9_-]*; seeds of its cases follow from it */
     const char *about; /* one line */
-    bool is_operator;  /* the command `run` knows it */
+    bool is_operator;  /* it is an operator of the command `run` */
     const tb_knob *knobs;
     size_t knob_count;
     /*
-     * Fill every knob that is not pinned. plain: what is no part of the operation itself stays at its simplest value.
-     * -1 with one line: the pinned knobs contradict each other. NULL: knobs are drawn, then constrain() draws those
-     * again that depend on others (NULL: none does), then check() looks.
+     * Fill every knob that is not pinned. plain: knobs that are not part of the operation itself get their simplest
+     * value. -1 with one line: the pinned knobs contradict each other. NULL: knobs are drawn, then constrain() redraws
+     * those that depend on others (NULL: none does), then check() tests them.
      */
     int (*generate)(const tb_test *test, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
     void (*constrain)(tb_knobs *knobs, uint64_t seed);
@@ -109,9 +110,9 @@ struct tb_test {
     int (*check)(const tb_test *test, const tb_knobs *knobs, char *err, size_t err_size);
     /* Execute. -1 with run->err: it could not be run. */
     int (*execute)(tb_prog_run *run);
-    /* What the case asks for, for the shrinker and its report (tb/case/shrink.h). NULL: the product of all numbers. */
+    /* Size of the case, for the shrinker and its report (tb/case/shrink.h). NULL: the product of all numbers. */
     tb_shrink_size (*size)(const tb_test *test, const tb_knobs *knobs);
-    /* For shrinking: set the knobs that only repeat what others say. NULL: there are none. */
+    /* For shrinking: update the knobs that are derived from others. NULL: there are none. */
     void (*settle)(const tb_test *test, tb_knobs *knobs);
     const void *self; /* of the program */
 };
@@ -132,13 +133,13 @@ struct tb_prog {
     /* ---- all may be NULL ---- */
     const opt_row *options; /* more of them; `sets` are bits TB_IN_ */
     size_t option_count;
-    /* Do these options fit together? -1 with one line: no. */
+    /* Is this combination of options legal? -1 with one line: no. */
     int (*check_options)(const tb_prog_options *o, char *err, size_t err_size);
     /* " device=x": how cases are executed, for the line PASS. */
     void (*note)(const tb_prog *prog, char *dst, size_t size);
-    /* What the command that repeats a case must say beside it: " --cycles 100", or variables for prog.repro. */
+    /* Further arguments of the command that repeats a case: " --cycles 100", or variables for prog.repro. */
     void (*again)(const tb_prog *prog, char *dst, size_t size);
-    /* Something else than cases, if the options ask for it: 0 done, 1 they do not, -1 with one line in err. */
+    /* Commands of the design that run no cases: 0 done, 1 none was given, -1 with one line in err. */
     int (*instead)(const tb_prog_options *o, tb_result *result, char *err, size_t err_size);
     /* After a case that passed: coverage, statistics. A failure goes into run->result. 0, or -1 with run->err. */
     int (*passed)(tb_prog_run *run);
@@ -156,12 +157,12 @@ struct tb_prog {
     /* axi-check --project-rules. */
     void (*axi_rules)(tb_axi_mon_cfg *cfg);
     bool dumps;                  /* executors write tensor logs: --dump, and streams in reports */
-    const tb_report_ops *report; /* what reports say of the design (report.h) */
+    const tb_report_ops *report; /* the design's part of reports (report.h) */
 };
 
 /*
- * For executors on a tb_run, after a failure and before it is closed: what failed where, and the waveform around it if
- * one was asked for.
+ * For executors on a tb_run, after a failure and before it is closed: record what failed where, and write the waveform
+ * around it if requested.
  */
 void tb_prog_failed(tb_prog_run *run, tb_run *of);
 /* The whole program; returns its exit status. */

@@ -1,4 +1,4 @@
-/* report.c - --report DIR: the case once more, and the folder with all there is to know of its failure. */
+/* report.c - --report DIR: runs the case once more and writes the folder with the report on its failure. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ static int stop(char *err, size_t err_size, const char *what, const char *why) {
     return opt_fail(err, err_size, "%s: %s", what, why);
 }
 
-/* What a report may take the place of: nothing, an empty folder, another report. */
+/* A report may replace nothing, an empty folder, or another report. */
 static int replaceable(const char *dir, char *err, size_t err_size) {
     char file[600];
     struct stat st;
@@ -82,7 +82,7 @@ static void remove_folder(const char *dir) {
     rmdir(dir);
 }
 
-/* The new report takes its place; the old one leaves when the new one is there. */
+/* Move the new report to its place, then remove the old one. */
 static int publish(const tb_report *r, char *err, size_t err_size) {
     char old[600];
     snprintf(old, sizeof old, "%s.old%d", r->dir, (int)getpid());
@@ -181,7 +181,7 @@ tb_report *tb_report_begin(tb_prog_run *run) {
     return r;
 }
 
-/* The same case, with a run that remembers. */
+/* The same case, with a log for the report. */
 static int replay(tb_report *r) {
     const tb_prog_run *first = r->first;
     char dump[640];
@@ -214,7 +214,7 @@ static int replay(tb_report *r) {
     return 0;
 }
 
-/* Where the waveform of the first run is, or why it is not there. */
+/* Path of the first run's waveform, or why there is none. */
 static void find_wave(tb_report *r) {
     const tb_prog_run *first = r->first;
     if (first->fail_wave == NULL) {

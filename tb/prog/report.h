@@ -1,7 +1,7 @@
 /*
- * report.h - the folder of --report: all there is to know of a failure, as a page, as text and as files. What every
- * design has is told here (failed checks, how the error spread, bus, waveform, versions); a design adds its own
- * sections and files through tb_report_ops.
+ * report.h - the folder of --report: the report on a failure as a page, as text and as files. The parts that every
+ * design has are here (failed checks, how the error spread, bus, waveform, versions); a design adds its own sections
+ * and files through tb_report_ops.
  */
 #ifndef TB_PROG_REPORT_H
 #define TB_PROG_REPORT_H
@@ -20,7 +20,7 @@ typedef struct tb_report_stream {
     bool missing; /* on one side; then nothing was compared */
 } tb_report_stream;
 
-/* A stream that is not in tensors/, because there is no room for it. */
+/* A stream left out of tensors/ because of the size limit. */
 typedef struct tb_report_left {
     char name[64];
     unsigned device;
@@ -34,13 +34,13 @@ struct tb_report {
     const tb_prog_run *first; /* the run that failed */
     const tb_result *result;  /* its result */
     char dir[512], temp[560], wave[600];
-    char again[1024]; /* command that shows the failure again */
+    char again[1024]; /* command that reproduces the failure */
     /* the same case once more, with a story */
     tb_story own;    /* without ops */
     tb_story *story; /* own, or that of the design */
     tb_result replay;
     bool replayed; /* it could be run */
-    bool same;     /* and the first thing that was wrong is what ended the first run */
+    bool same;     /* and its first failure is the one that ended the first run */
     char no_replay[512];
     bool has_wave;
     char no_wave[300];
@@ -50,14 +50,14 @@ struct tb_report {
     tb_report_left *left;
     size_t lefts;
     uint64_t left_bytes;
-    char trim_err[256]; /* why tensors/ may be larger than its limit; empty: it is not */
+    char trim_err[256]; /* why tensors/ exceeds its limit; empty: it does not */
     char headline[512];
     const tb_story_check *check; /* the check that names the unit, or NULL */
     uint64_t cycle;              /* of the failure */
-    /* the cycle to look at: of the failure, or in which the first wrong byte was written */
+    /* the cycle to show: of the failure, or in which the first wrong byte was written */
     uint64_t look;
     uint64_t marker;             /* the same, unless it lies before the waveform */
-    const tb_axi_burst *culprit; /* the write that brought it there, or NULL */
+    const tb_axi_burst *culprit; /* the write of that byte, or NULL */
     unsigned culprit_port;
 };
 
@@ -66,15 +66,15 @@ typedef void tb_report_writer(const tb_report *r, FILE *out);
 /* What a design adds; each but begin, story and end may be NULL. */
 struct tb_report_ops {
     /*
-     * Before the second run: memory for what it shall remember, NULL: none is left. Its story, which run->story of the
-     * executor points to. Release.
+     * Before the second run: allocate its log, NULL: out of memory. Its story, which run->story of the executor points
+     * to. Release.
      */
     void *(*begin)(void);
     tb_story *(*story)(void *more);
     void (*end)(void *more);
-    /* After it: what the failure concerns; may set look, culprit and culprit_port. */
+    /* After it: analyse the failure; may set look, culprit and culprit_port. */
     void (*judge)(tb_report *r);
-    /* What a burst of a port is about: "output buffer 1 + 64". */
+    /* The target of a burst of a port: "output buffer 1 + 64". */
     void (*where)(const tb_report *r, unsigned port, const tb_axi_burst *burst, char *dst, size_t size);
     /* Sections behind "How it spread", on the page and in the text; full: in report.txt, not on the screen. */
     tb_report_writer *html;
@@ -87,34 +87,34 @@ struct tb_report_ops {
 };
 
 /* ---- for prog.c ---- */
-/* May the folder be written? -1 with one line in err. */
+/* Can the folder be written? -1 with one line in err. */
 int tb_report_check(const tb_prog_options *o, char *err, size_t err_size);
 /*
- * Before a case that might fail: let its waveform go where the report will be. NULL without --report, or out of memory.
+ * Before a case: direct its waveform to the folder of the report. NULL without --report, or out of memory.
  */
 tb_report *tb_report_begin(tb_prog_run *run);
 /*
- * After a failure: run the case once more, write the folder, print what fits on a screen. again: the command that
+ * After a failure: run the case once more, write the folder, print a summary of one screen. again: the command that
  * repeats it. 0 or -1 with one line in err.
  */
 int tb_report_write(tb_report *r, const char *again, char *err, size_t err_size);
-/* Release; what is half done is removed. */
+/* Release; an incomplete report is removed. */
 void tb_report_end(tb_report *r);
 
-/* ---- report_judge.c: what there is to tell ---- */
+/* ---- report_judge.c: analysis ---- */
 /* Fill headline, check and cycles from the two runs. */
 void tb_report_judge(tb_report *r);
 /* One line for a check that failed, in the words of the headline. */
 void tb_report_check_line(const tb_story_check *check, char *dst, size_t size);
 /* Why the second run ended, in one line. */
 void tb_report_end_line(const tb_report *r, char *dst, size_t size);
-/* Why no check names a unit. */
+/* The reason why no check names a unit. */
 const char *tb_report_checks_text(const tb_report *r);
 /* The second run ended before its tasks were complete. */
 bool tb_report_cut_short(const tb_report *r);
 /* Cycles of the bus that a report shows around the failure. */
 void tb_report_window(const tb_report *r, uint64_t *from, uint64_t *to);
-/* What a burst is about, or "". */
+/* The target of a burst, or "". */
 void tb_report_where(const tb_report *r, unsigned port, const tb_axi_burst *burst, char *dst, size_t size);
 /* Versions of tools and sources, one "name: value" a line. */
 void tb_report_versions(const tb_report *r, FILE *out);
@@ -127,15 +127,15 @@ void tb_report_html(const tb_report *r, FILE *out);
 /* ---- report_streams.c ---- */
 /* Compare the tensor logs of the second run, in which so many devices were opened. */
 void tb_report_read_streams(tb_report *r, unsigned devices);
-/* Leave no more of them than --report-limit allows. */
+/* Remove as many of them as --report-limit requires. */
 void tb_report_trim(tb_report *r, unsigned devices);
-/* "3 streams, 1048704 bytes, ..": why tensors/ is not whole; empty: it is. */
+/* "3 streams, 1048704 bytes, ..": why tensors/ is incomplete; empty: it is complete. */
 void tb_report_left_line(const tb_report *r, char *dst, size_t size);
 /* One stream of them: "x.in of task 0, 1048704 bytes". */
 void tb_report_left_stream(const tb_report_left *l, char *dst, size_t size);
 
 /* ---- report_wave.c ---- */
-/* Write wave.gtkw and timing.svg beside the waveform, where there is one. What cannot be written is said on stderr. */
+/* Write wave.gtkw and timing.svg beside the waveform, where there is one. Errors are printed to stderr. */
 void tb_report_draw(tb_report *r);
 
 #endif

@@ -56,7 +56,7 @@ static void head(const tb_report *r, FILE *out) {
     }
 }
 
-/* What tensors/ had no room for. */
+/* Streams left out of tensors/. */
 static void left_out(const tb_report *r, FILE *out) {
     char line[400];
     tb_report_left_line(r, line, sizeof line);
@@ -107,7 +107,7 @@ static void streams(const tb_report *r, FILE *out) {
     if (tb_report_cut_short(r)) {
         fprintf(out,
                 "<p class=\"soft\">The run ended at cycle %" PRIu64
-                ": what had not come by then counts as wrong.</p>\n",
+                ": elements not written by then count as wrong.</p>\n",
                 r->story->cycles);
     }
     fputs("<p class=\"soft\">All of them: <code>tandem diff tensors/rtl tensors/model</code></p>\n", out);
@@ -221,7 +221,7 @@ static void bus(const tb_report *r, FILE *out) {
     fputs("</table></div>\n", out);
 }
 
-/* A picture that tb_report_draw() left. False: it did not. */
+/* A picture written by tb_report_draw(). False: there is none. */
 static bool put_picture(const tb_report *r, const char *name, FILE *out) {
     char path[640], part[4096];
     snprintf(path, sizeof path, "%s/%s", r->temp, name);

@@ -1,4 +1,4 @@
-/* report_judge.c - what there is to tell of a failure, as lines of text. */
+/* report_judge.c - analysis of a failure, as lines of text. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "report.h"
 
-#define WAVE_WINDOW 2000u /* as the run has it */
+#define WAVE_WINDOW 2000u /* as recorded by the run */
 
 void tb_report_check_line(const tb_story_check *c, char *dst, size_t size) {
     snprintf(dst, size, "%s %u: %s%s%s, cycle %" PRIu64 ": got %s, expected %s (input %s)", c->unit, c->index,
@@ -16,7 +16,7 @@ void tb_report_check_line(const tb_story_check *c, char *dst, size_t size) {
              c->input_right ? "right" : "wrong already");
 }
 
-/* Is what the second run met first what ended the first run? */
+/* Is the first failure of the second run the one that ended the first run? */
 static bool same_failure(const tb_report *r) {
     const tb_prog_failure *f = &r->first->failure;
     if (!r->replayed) {
@@ -131,7 +131,7 @@ static bool ask(const char *const *argv, char *dst, size_t size) {
     return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-/* The commit of the tree that the program stands in, as it is now. */
+/* The current commit of the tree that contains the program. */
 static void print_commit(FILE *out) {
     char path[512], commit[64], changed[256];
     const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);

@@ -20,7 +20,7 @@ static bool differs(const tb_tlog_diff *d) {
 static int note(void *ctx, const tb_tlog_diff *d) {
     tb_report *r = (tb_report *)ctx;
     if (d->only_b && !r->story->has_checks) {
-        return 0; /* a build without taps cannot see what is between the units of the RTL */
+        return 0; /* a build without taps has no values from between the units of the RTL */
     }
     r->streams_all++;
     r->streams_wrong += differs(d);
@@ -77,7 +77,7 @@ typedef struct room {
     bool oom;
 } room;
 
-/* What differs stays before what does not. */
+/* Streams that differ are kept first. */
 static bool keep_first(void *ctx, const char *stream, uint64_t task) {
     const room *k = (const room *)ctx;
     const tb_report *r = k->report;

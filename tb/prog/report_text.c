@@ -67,7 +67,8 @@ static void print_streams(const tb_report *r, FILE *out, unsigned max) {
     }
     if (r->streams_wrong > 0 && tb_report_cut_short(r)) {
         fprintf(out,
-                "  (the run ended at cycle %" PRIu64 ": in these streams, what had not come by then counts as wrong)\n",
+                "  (the run ended at cycle %" PRIu64
+                ": in these streams, elements not written by then count as wrong)\n",
                 r->story->cycles);
     }
     if (r->streams_wrong > max) {
@@ -118,7 +119,7 @@ static void print_window(const tb_report *r, FILE *out) {
     }
 }
 
-/* What tensors/ had no room for. */
+/* Streams left out of tensors/. */
 static void print_left(const tb_report *r, FILE *out, bool full) {
     char line[400];
     tb_report_left_line(r, line, sizeof line);

@@ -14,7 +14,7 @@
 #define SECONDS 60u
 #define MIB 2048u
 
-/* Ports before what is inside, each in the order of the file's view. */
+/* Ports before internal signals, each in the order of the file's view. */
 static void ports_first(const char **path, size_t signals) {
     const char *sorted[TB_WAVE_SIGNALS];
     size_t count = 0;
@@ -31,11 +31,11 @@ static void ports_first(const char **path, size_t signals) {
     memcpy(path, sorted, count * sizeof sorted[0]);
 }
 
-/* The instance whose assertion failed, and the one that it is part of. */
+/* The instance whose assertion failed, and its parent. */
 static void find_assertion(const tb_report *r, tb_wave_pictures *p) {
     char scope[sizeof r->first->failure.path];
     snprintf(scope, sizeof scope, "%s", r->first->failure.path);
-    while (p->view.groups < 2 && strchr(scope, '.') != NULL) { /* all of the design is too much */
+    while (p->view.groups < 2 && strchr(scope, '.') != NULL) { /* the whole design would be too much */
         if (!tb_wave_pictures_inner(p, scope) || strchr(scope, '.') == NULL) {
             break;
         }
@@ -43,7 +43,7 @@ static void find_assertion(const tb_report *r, tb_wave_pictures *p) {
     }
 }
 
-/* Does the failure speak of this port? */
+/* Does the failure's text name this port? */
 static bool is_named(const tb_report *r, unsigned port) {
     const char *signature = r->result->signature;
     const char *end = strrchr(signature, ':');
@@ -51,7 +51,7 @@ static bool is_named(const tb_report *r, unsigned port) {
            (r->culprit != NULL && r->culprit_port == port);
 }
 
-/* What to look at: the unit or the instance that failed, then the ports; without one only the ports, the one that a
+/* Signals to show: the unit or the instance that failed, then the ports; without one only the ports, the one that a
    rule names first. A design without buses: all of its own ports. */
 static void find_groups(const tb_report *r, tb_wave_pictures *p) {
     char title[128];
@@ -104,7 +104,8 @@ static int draw(void *ctx) {
     if (rc == 0) {
         find_groups(r, &p);
         p.view.cycles = WIDE;
-        p.view.link = REP_BUNDLE_WAVE; /* the folder moves: the waveform is beside the save file, wherever that is */
+        p.view.link = REP_BUNDLE_WAVE; /* the folder will be moved: the save file names the waveform by a path relative
+                                        * to itself */
         snprintf(path, sizeof path, "%s/" REP_BUNDLE_GTKW, r->temp);
         rc = tb_wave_gtkw(&p.view, path, err, sizeof err);
         rc = rc == 0 ? draw_pictures(r, &p, err, sizeof err) : rc;

@@ -80,7 +80,7 @@ static void name_target(job *j) {
     }
 }
 
-/* After each step: whatever happens next, the smallest so far is there. */
+/* After each step, so that the smallest case so far is on disk if the program is killed. */
 static void save(void *ctx, const tb_knobs *knobs) {
     job *j = (job *)ctx;
     j->unsaved = tb_case_save(j->path, j->o->test->name, j->o->prog->cfg, j->seed, knobs, j->err, sizeof j->err) != 0;

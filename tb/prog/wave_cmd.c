@@ -1,4 +1,4 @@
-/* wave_cmd.c - the command wave: what is in a waveform file, as a table, a picture or a save file for GTKWave. */
+/* wave_cmd.c - the command wave: contents of a waveform file as a table, a picture or a save file for GTKWave. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ typedef struct wave_options {
     bool have_from, have_to, have_mark, list;
 } wave_options;
 
-/* A file that is open, and the signals that were asked for. */
+/* An open file, and the requested signals. */
 typedef struct wave_job {
     const wave_options *o;
     tb_wave *wave;
@@ -54,7 +54,7 @@ static int parse(wave_options *o, int argc, char **argv) {
         OPT(U64, "--from", "C", "cycles from this one on; times of the file if it has no clock", &o->from,
             .given = &o->have_from),
         OPT(U64, "--to", "C", "up to this one", &o->to, .given = &o->have_to),
-        OPT(U64, "--mark", "C", "where the marker stands", &o->mark, .given = &o->have_mark),
+        OPT(U64, "--mark", "C", "position of the marker", &o->mark, .given = &o->have_mark),
         OPT(TEXT, "--clock", "NAME", "full path of the clock (found by its name)", &o->clock),
         OPT(TEXT, "--svg", "F", "timing diagram", &o->svg),
         OPT(TEXT, "--gtkw", "F", "save file: gtkwave FILE F", &o->gtkw),
@@ -183,7 +183,7 @@ static int write_files(const wave_job *j) {
     return 0;
 }
 
-/* ---- the whole ---- */
+/* ---- main ---- */
 
 static int find_clock(wave_job *j, char *err, size_t err_size) {
     const tb_wave_signal *s = tb_wave_clock(j->wave);
@@ -195,7 +195,7 @@ static int find_clock(wave_job *j, char *err, size_t err_size) {
     if (j->clock[0] != '\0' && tb_wave_period(j->wave, j->clock, &j->period, err, err_size) != 0) {
         return -1;
     }
-    if (j->period == 0) { /* none, or it stands still */
+    if (j->period == 0) { /* none, or it does not toggle */
         j->clock[0] = '\0';
         j->period = 1;
     }

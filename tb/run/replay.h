@@ -18,7 +18,7 @@ typedef struct tb_replay {
 
 /* Take snapshots: the first now, or (delay > 0) after so many seconds of CPU time. */
 void tb_replay_start(tb_replay *r, const tb_sim *sim, double delay);
-/* To be asked before each cycle: is this process a woken snapshot? Takes the next snapshot when it is time. */
+/* To be called before each cycle: is this process a woken snapshot? Takes the next snapshot when it is due. */
 static inline bool tb_replay_poll(tb_replay *r, const tb_sim *sim) {
     if (!r->on && r->snaps.on && (sim->cycle & 1023u) == 0) {
         r->on = tb_snap_poll(&r->snaps, sim->cycle, &r->order) == 1;
@@ -26,15 +26,15 @@ static inline bool tb_replay_poll(tb_replay *r, const tb_sim *sim) {
     return r->on;
 }
 /*
- * A cycle of a woken snapshot; step(ctx) is one of the run. It repeats what the test does, opens its waveform, and is
- * gone after the last cycle, in the middle of whatever goes on. A failure (step() returns false) does not stop it: the
- * test waits in this call then, and the buses answer what is in flight. True.
+ * A cycle of a woken snapshot; step(ctx) is one of the run. It repeats the test, opens its waveform, and exits after
+ * the last cycle, wherever the test is. A failure (step() returns false) does not stop it: the test then stays in this
+ * call, and the buses complete what is in flight. Returns true.
  */
 bool tb_replay_step(tb_replay *r, tb_sim *sim, bool (*step)(void *ctx), void *ctx);
 /*
  * The waveform of `window` cycles (0: 2,000) before the cycle `at` and a quarter of that after it, into `file`: wakes a
  * snapshot and waits for it, at most a minute. 0; -1 with one line in err; 1 with a line when snapshots began after a
- * delay and none lies before the window. No snapshots are taken any more.
+ * delay and none is before the window. No further snapshots are taken.
  */
 int tb_replay_write(tb_replay *r, const char *file, uint64_t at, uint64_t window, char *err, size_t err_size);
 /* End all snapshots. Safe on a zeroed struct. */

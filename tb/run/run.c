@@ -10,8 +10,8 @@
 #include "story.h"
 #include "opt/opt.h"
 
-#define IDLE_CYCLES 32u /* enough for whatever is wrong to show after the last answer */
-#define WATCH_MASK 63u  /* how often the watchdogs look */
+#define IDLE_CYCLES 32u /* enough for errors to show after the last response */
+#define WATCH_MASK 63u  /* period of the watchdogs */
 
 __attribute__((format(printf, 4, 0))) static void note(const tb_run *run, tb_run_failure *f, const char *signature,
                                                        const char *format, va_list args) {
@@ -43,7 +43,7 @@ void tb_run_wrong(tb_run *run, const char *signature, const char *format, ...) {
     }
 }
 
-/* ---- what can be wrong; kept out of the cycle's hot path ---- */
+/* ---- violations; kept out of the cycle's hot path ---- */
 
 static void note_rules(tb_run *run) {
     char text[320], signature[96];
@@ -100,7 +100,7 @@ static void note_memory(tb_run *run) {
     }
 }
 
-/* A unit did what its golden function does not do. */
+/* A unit differs from its golden function. */
 static void note_check(tb_run *run) {
     char text[480], signature[96];
     const tb_check_failure *f = &run->checks.failure[0];
@@ -219,7 +219,7 @@ static bool step(void *ctx) {
     return !tb_run_failed(run);
 }
 
-/* A cycle in reset; the monitors do not look. */
+/* A cycle in reset; the monitors are not called. */
 static bool reset_step(void *ctx) {
     tb_run *run = (tb_run *)ctx;
     tb_sim_settle(&run->sim);
@@ -262,7 +262,7 @@ void tb_run_reset(tb_run *run) {
             tb_lite_reset(&p->lite);
         }
     }
-    /* where it is asynchronous every valid is low before the next edge, once the design runs */
+    /* an asynchronous reset of a running design makes every valid low before the next edge */
     tb_sim_assert_reset(&run->sim);
     for (unsigned i = 0; i < run->ports && !run->sim.stopped && run->looks_in_reset; i++) {
         tb_axi_sample s;
@@ -290,7 +290,7 @@ static bool access_done(tb_run *run, tb_lite_status status, const char *what, ui
     char text[160];
     if (status == TB_LITE_TIMEOUT) {
         run->gone = true;
-        snprintf(text, sizeof text, "%s of register 0x%03" PRIx64 " got no answer within %" PRIu64 " cycles", what,
+        snprintf(text, sizeof text, "%s of register 0x%03" PRIx64 " got no response within %" PRIu64 " cycles", what,
                  addr, limit);
         tb_run_note_hang(run, TB_HANG_REGISTER, text, run->sim.cycle > limit ? run->sim.cycle - limit : 0);
     } else if (status == TB_LITE_ERROR) {
@@ -370,7 +370,7 @@ bool tb_run_end(tb_run *run) {
 }
 
 /*
- * A woken snapshot whose test ends early goes on by itself: the buses answer what is in flight, nothing new is started.
+ * A woken snapshot whose test ends early continues: the buses complete what is in flight, nothing new is started.
  */
 static void replay_out(tb_run *run) {
     while (run->replay.on) {
@@ -382,7 +382,7 @@ int tb_run_fail_wave(tb_run *run, char *err, size_t err_size) {
     if (run->cfg.fail_wave == NULL) {
         return opt_fail(err, err_size, "no file was named for it");
     }
-    replay_out(run); /* a snapshot whose test failed between two cycles comes here as its parent did */
+    replay_out(run); /* a snapshot whose test failed between two cycles gets here like its parent */
     const uint64_t at = tb_run_failed(run) ? run->failure.cycle : run->sim.cycle;
     return tb_replay_write(&run->replay, run->cfg.fail_wave, at, run->cfg.wave_window, err, err_size);
 }

@@ -28,37 +28,37 @@
 #define TB_RUN_PORTS 8u
 #define TB_RUN_PINS 32u
 
-/* What has not moved for too long. */
+/* Where no progress was made for too long. */
 typedef enum tb_run_hang {
     TB_HANG_PORTS,   /* any port */
     TB_HANG_MEMORY,  /* any port with memory, while registers were read */
-    TB_HANG_REGISTER /* a register access, which got no answer */
+    TB_HANG_REGISTER /* a register access without a response */
 } tb_run_hang;
 
-/* What the owner of a run adds; each may be NULL. */
+/* Hooks of the bench that owns a run; each may be NULL. */
 typedef struct tb_run_hooks {
     void *ctx;
-    /* In every cycle, settled, when buses, monitors and checks of the units have looked at it. */
+    /* In every cycle after settle, after buses, monitors and checks of the units. */
     void (*sample)(void *ctx);
     /*
-     * A memory has refused or flagged an access of the design. True: the owner has noted it as a failure or knows why
-     * it is none; false: it is a failure like any other.
+     * A memory has refused or flagged an access of the design. True: the bench has noted it as a failure or accepts it;
+     * false: it is a failure like any other.
      */
     bool (*on_access)(void *ctx, const tb_ddr_event *event);
-    /* ---- when nothing has moved for too long ---- */
-    /* Has the design work? While it has none, nothing needs to move between it and memory. NULL: always. */
+    /* ---- watchdogs and the report on a hang ---- */
+    /* Has the design work? Without work no handshake with memory is expected. NULL: always. */
     bool (*busy)(void *ctx);
-    /* Does it compute, without a bus? The watchdog then waits on: it asks again 64 cycles later. */
+    /* Does it compute without bus traffic? The watchdog then checks again 64 cycles later. */
     bool (*computes)(void *ctx);
-    /* What the others wait for: a name for the signature (may stay empty), and a line. False: not known. */
+    /* The root cause of a hang: a name for the signature (may stay empty), and a line. False: not known. */
     bool (*hang_root)(void *ctx, tb_run_hang kind, char *name, size_t name_size, char *text, size_t size);
     /* Lines of the report, before what is in flight on the buses and (`end`) after it. */
     void (*hang_lines)(void *ctx, bool end, FILE *out);
-    /* What lies at an address, for the report. NULL: `tb_run.live` knows. */
+    /* The buffer at an address, for the report. NULL: taken from `tb_run.live`. */
     void (*where)(void *ctx, uint64_t addr, char *dst, size_t size);
     /*
      * Is a write of this register part of polling, as clearing an event flag is? Other writes give the design new work,
-     * so the watchdog of its memory starts anew.
+     * so they restart the watchdog of its memory.
      */
     bool (*polls)(void *ctx, uint64_t addr);
 } tb_run_hooks;
@@ -71,18 +71,18 @@ typedef struct tb_run_cfg {
     const char *const *plusargs;   /* of the design, NULL-terminated, or NULL */
     const tb_axi_profile *profile; /* bus timing; needed with ports only */
     unsigned reset_cycles;         /* edges in reset (0: 5) */
-    bool no_checks;                /* the checks of the units are opened and do not look */
+    bool no_checks;                /* the checks of the units are opened but not called */
     const char *wave;              /* FST file of the whole run, or NULL; needs a build with tracing, else an error */
     const char *fail_wave;         /* FST file for tb_run_fail_wave(), or NULL; as above */
     double fail_wave_delay;        /* seconds of CPU time before its first snapshot (0: when the run is opened) */
     uint64_t wave_window;          /* its cycles before the failure, a quarter of it after (0: 2,000) */
-    /* failure after so many cycles in which nothing moves on any port, or with memory (0: 100,000) */
+    /* failure after so many cycles without a handshake on any port, or with memory (0: 100,000) */
     uint64_t watchdog_cycles;
     uint64_t max_cycles;    /* end the run as a failure after so many (0: no limit) */
     uint64_t access_cycles; /* longest register access (0: 10,000) */
     /* cycles that the run goes on after a failure that does not stop the design, for a report (0: none) */
     uint64_t go_on;
-    /* what is remembered for a report (story.h), from the first reset on; sets go_on; or NULL */
+    /* log for a report (story.h), from the first reset on; sets go_on; or NULL */
     struct tb_story *story;
     tb_run_hooks hooks;
 } tb_run_cfg;
@@ -95,7 +95,7 @@ typedef struct tb_run_port_cfg {
     /* memory behind an AXI4 master of the design; NULL: an AXI4-Lite slave of the design, for register accesses */
     tb_ddr *mem;
     unsigned agent; /* with mem: what its events call this port (tb_ddr.agent) */
-    /* What the design promises of this port beyond the protocol, or NULL. */
+    /* Project rules that the design keeps on this port beyond the protocol, or NULL. */
     void (*rules)(tb_axi_mon_cfg *cfg);
 } tb_run_port_cfg;
 
@@ -112,9 +112,9 @@ typedef struct tb_run_failure {
     /* stable name for bucketing: "axi:RULE:port", "unit:UNIT:stream", "assert:file:line", "watchdog:hang" ... */
     char signature[96];
     char message[512]; /* one line for a person */
-    uint64_t cycle;    /* of the first wrong thing seen, for a hang of the last progress */
+    uint64_t cycle;    /* of the first error seen, for a hang of the last progress */
     char path[160];    /* instance of a failed assertion of the design; empty: it was something else */
-    uint32_t units;    /* mask of the design's units that it concerns, where the owner knows them; else 0 */
+    uint32_t units;    /* mask of the design's units that it concerns, where the bench knows them; else 0 */
 } tb_run_failure;
 
 typedef struct tb_run {
@@ -124,19 +124,19 @@ typedef struct tb_run {
     unsigned ports, memories; /* memories: those of them with memory */
     const uint8_t *pin[TB_RUN_PINS];
     unsigned pins;
-    /* pins after the last edge; pins that have risen since the owner cleared it: bit i is pin i */
+    /* pins after the last edge; pins that have risen since the bench cleared it: bit i is pin i */
     uint32_t irq, irq_rose;
     tb_checks checks;          /* of the units, in builds with taps */
-    const tb_buffers *live;    /* of the owner: what is in flight, named in failures of memory; NULL: not known */
+    const tb_buffers *live;    /* of the bench: work in flight, named in failures of memory; NULL: not known */
     tb_watchdog wd, wd_memory; /* all ports; the ports with memory alone */
     tb_run_failure failure;
-    tb_run_failure first; /* with cfg.go_on: the first failure that has not stopped the run */
+    tb_run_failure first; /* with cfg.go_on: the first failure, which did not stop the run */
     uint64_t hash;        /* of all beats so far */
     bool gone;            /* nothing moves any more */
     bool looks_in_reset;  /* the checks of the units do */
     bool driven;          /* the buses have driven the inputs of this cycle */
     /*
-     * report on a hang: root, bursts in flight, what the owner adds; lines of about 80 characters. NULL: there was none
+     * report on a hang: root, bursts in flight, lines of the bench; lines of about 80 characters. NULL: there was none
      */
     char *hang_text;
     tb_replay replay;
@@ -162,63 +162,62 @@ int tb_run_pin(tb_run *run, const char *name, char *err, size_t err_size);
 int tb_run_checks(tb_run *run, const tb_check_ops *const *ops, size_t nops, const char *const *absent, void *ctx,
                   char *err, size_t err_size);
 /*
- * Reset the design, at first or in the middle of a run: buses forget what is in flight, memory stays. In the middle of
- * a run monitors see whether the reset is asynchronous, and the checks of the units are called; at power-up they are
- * not, as registers without a reset edge hold anything then. What is wrong is a failure of the run. At the first edge
- * after it nothing may be valid on a bus: a run with buses takes one step before anything else.
+ * Reset the design, at first or in the middle of a run: bursts in flight are dropped, memory is kept. In the middle of
+ * a run monitors check whether the reset is asynchronous, and the checks of the units are called; at power-up they are
+ * not, as registers have random values before a reset edge. Violations are failures of the run. At the first edge after
+ * it nothing may be valid on a bus: a run with buses takes one step before anything else.
  */
 void tb_run_reset(tb_run *run);
 /* Final blocks, end of a replay, memory. Safe on a zeroed struct. */
 void tb_run_close(tb_run *run);
 
 /*
- * For a bench that drives other inputs itself, in each cycle before tb_run_step(): the buses drive theirs, once a
- * cycle; the same, and outputs follow the inputs, as often as it likes; the same, and monitors and checks look without
- * an edge (in a run without buses).
+ * For a bench that drives other inputs itself, in each cycle before tb_run_step(): let the buses drive theirs, once a
+ * cycle; the same, and settle, any number of times; the same, and call monitors and checks without an edge (in a run
+ * without buses).
  */
 void tb_run_drive(tb_run *run);
 void tb_run_settle(tb_run *run);
 void tb_run_look(tb_run *run);
 /* One clock cycle of a tb_run (a tb_step_fn). False: failed or stopped. */
 bool tb_run_step(void *run);
-/* The same for a report, whatever has failed before: no snapshot, no watchdog. False: the design has stopped. */
+/* The same for a report, also after a failure: no snapshot, no watchdog. False: the design has stopped. */
 bool tb_run_cycle(void *run);
 /* Register access through an AXI4-Lite port. False: it failed, noted. */
 bool tb_run_read(tb_run *run, unsigned port, uint64_t addr, uint32_t *value);
 bool tb_run_write(tb_run *run, unsigned port, uint64_t addr, uint32_t value);
-/* A read for a report: whatever has failed before, and nothing is noted. False: no answer. */
+/* A read for a report: also after a failure, and nothing is noted. False: no response. */
 bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value);
 /* Handshakes so far: on all ports, or on those with memory. */
 uint64_t tb_run_progress(const tb_run *run, bool memory);
-/* Start the watchdogs anew: the bench waits on purpose. */
+/* Restart the watchdogs: the bench waits on purpose. */
 void tb_run_kick(tb_run *run);
 /*
- * The bench gave up waiting: is it the design that does not get on? Waits until something moves between the design and
- * memory, or the design has no work, at most until nothing has moved for the watchdog's cycles. True: the run has
- * failed, with its report.
+ * The bench gave up waiting: does the design hang? Waits until there is a handshake between the design and memory, or
+ * the design has no work, at most for the watchdog's cycles. True: the run has failed, with its report.
  */
 bool tb_run_check_hang(tb_run *run);
-/* Does the memory of a port owe something on this channel? The sentence says what. */
+/* Does the memory of a port owe a handshake on this channel? The sentence says which. */
 bool tb_run_owes(const tb_run *run, unsigned port, tb_axi_channel axi, char *text, size_t size);
 /* Complain about bursts in flight; `when` ends the sentence. True: nothing failed. */
 bool tb_run_idle(tb_run *run, const char *when);
 /*
- * The end, when nothing may be in flight any more: monitors and the checks of the units complain about what never came.
- * True: nothing failed.
+ * The end, when nothing may be in flight any more: monitors and the checks of the units report what is missing. True:
+ * nothing failed.
  */
 bool tb_run_end(tb_run *run);
-/* The same after some cycles more, which show whether anything comes that should not. */
+/* The same after some more cycles, in which unexpected outputs would show. */
 bool tb_run_finish(tb_run *run);
 
 /*
- * ---- parts of the run for each other: the watchdogs look; nothing has moved since cycle `since`, as `what` says ----
+ * ---- internal: check the watchdogs; fail with a hang since cycle `since`, described by `what` ----
  */
 void tb_run_watch(tb_run *run, uint64_t cycle);
 void tb_run_note_hang(tb_run *run, tb_run_hang kind, const char *what, uint64_t since);
 
 /* Note the first failure. */
 void tb_run_fail(tb_run *run, const char *signature, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* The same for what does not stop the design: with cfg.go_on the run goes on, and `first` has it. */
+/* The same for failures that do not stop the design: with cfg.go_on the run continues, and `first` has the failure. */
 void tb_run_wrong(tb_run *run, const char *signature, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static inline bool tb_run_failed(const tb_run *run) {
     return run->failure.signature[0] != '\0';

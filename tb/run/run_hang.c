@@ -1,6 +1,5 @@
 /*
- * run_hang.c - nothing moves any more: the failure and its report, which says what the memories owe and what is in
- * flight.
+ * run_hang.c - hangs: the failure and its report on the responses that memories owe and the bursts in flight.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +9,7 @@
 
 #define MAX_BURSTS 8u /* lines for the bursts of one direction */
 
-/* The oldest burst that still lacks something: read data; write data and response. */
+/* The oldest incomplete burst: read data missing; write data or response missing. */
 static const tb_axi_open *oldest(const tb_axi_monitor *mon, bool write, bool data) {
     for (uint32_t i = 0;; i++) {
         const tb_axi_open *b = tb_axi_mon_burst(mon, write, i);
@@ -132,7 +131,7 @@ void tb_run_note_hang(tb_run *run, tb_run_hang kind, const char *what, uint64_t 
     if (tb_run_failed(run)) {
         return;
     }
-    if (run->replay.on) { /* the process that has woken this snapshot has the report */
+    if (run->replay.on) { /* the process that woke this snapshot prints the report */
         tb_run_fail(run, signature, "%s", what);
         return;
     }
@@ -146,7 +145,7 @@ void tb_run_note_hang(tb_run *run, tb_run_hang kind, const char *what, uint64_t 
     write_report(run, what, root);
 }
 
-/* Nothing with memory for so long. */
+/* No handshake with memory for so long. */
 static void note_memory_hang(tb_run *run, uint64_t since) {
     char what[160];
     snprintf(what, sizeof what, "no handshake with memory for %" PRIu64 " cycles, since cycle %" PRIu64, run->wd.limit,

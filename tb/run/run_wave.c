@@ -1,4 +1,4 @@
-/* run_wave.c - what to look at in the waveform of a failure: the unit that failed, then the ports. */
+/* run_wave.c - the signals to show of a failure's waveform: the unit that failed, then the ports. */
 #include <stdio.h>
 #include <string.h>
 

@@ -66,14 +66,14 @@ static bool write_all(int fd, const void *src, size_t size) {
 }
 
 /*
- * The child's life until it is woken. It holds no other pipe of its parent, so that it ends when the parent does;
- * output that the parent has not flushed yet, and all that comes, goes nowhere.
+ * The child until it is woken. It keeps no other pipe of its parent open, so that it ends with the parent; output that
+ * the parent has not flushed yet, and its own, is discarded.
  */
 static int sleep_until_woken(tb_snaps *snaps, tb_snap_child *me, pid_t parent, tb_snap_order *order) {
     static const int signals[2] = {SIGINT, SIGTERM};
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before[2];
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    /* Ctrl-C reaches every process of the terminal; this one decides nothing before it is woken */
+    /* Ctrl-C reaches every process of the terminal; a sleeping snapshot must ignore it */
     for (size_t i = 0; i < 2; i++) {
         sigaction(signals[i], &ignore, &before[i]);
     }
@@ -188,7 +188,7 @@ int tb_snap_wake(tb_snaps *snaps, const tb_snap_order *order, double seconds, ch
     sigaction(SIGPIPE, &before, NULL);
     const double end = rep_seconds(CLOCK_MONOTONIC) + seconds;
     char answer = 0;
-    bool told = tb_sim_signal() != 0; /* a run that a signal has ended has its waveform, too */
+    bool told = tb_sim_signal() != 0; /* a run that a signal has ended gets a waveform, too */
     snprintf(err, err_size, "the snapshot died");
     while (sent && rc != 0) {
         const double left = end - rep_seconds(CLOCK_MONOTONIC);

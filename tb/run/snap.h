@@ -16,7 +16,7 @@
 
 #define TB_SNAPS 2u
 
-/* What a woken child shall do. */
+/* Orders to a woken child. */
 typedef struct tb_snap_order {
     uint64_t from, to; /* cycles of the waveform */
     char wave[512];    /* its file */
@@ -45,17 +45,17 @@ typedef struct tb_snaps {
 int tb_snap_start(tb_snaps *snaps, double period, uint64_t cycle, tb_snap_order *order);
 /*
  * The same with the first one only after `delay` seconds of CPU time, by tb_snap_poll(). A fork costs some
- * milliseconds, which runs shorter than that save; who arms snapshots so must have a way to repeat a run that fails
- * before (snaps->taken is 0 then).
+ * milliseconds, which short runs save; the caller must be able to repeat a run that fails before the first snapshot
+ * (snaps->taken is 0 then).
  */
 void tb_snap_arm(tb_snaps *snaps, double delay, double period);
 /*
- * To be called now and then between two cycles. 0: go on. 1: this is a woken child; `order` says what to do, and
- * tb_snap_exit() ends it. A fork that fails is no error: there is no snapshot then.
+ * To be called regularly between two cycles. 0: go on. 1: this is a woken child; `order` says what to do, and
+ * tb_snap_exit() ends it. A failed fork is no error: there is just no snapshot.
  */
 int tb_snap_poll(tb_snaps *snaps, uint64_t cycle, tb_snap_order *order);
 /*
- * Wake the youngest child whose snapshot lies at or before order->from (the oldest, if none does; the wave then begins
+ * Wake the youngest child whose snapshot is at or before order->from (the oldest, if none does; the wave then begins
  * with the snapshot) and wait for it, at most `seconds`. A signal that tb_sim_catch_signals() catches in the meantime
  * is passed on: the child then ends its waveform where it is. 0: the waveform was written; -1 with one line in err. No
  * snapshots are taken any more.

@@ -1,8 +1,8 @@
 /*
- * story.h - what is remembered of a run that is known to fail, for its report: the bursts of every port, every failed
- * check, broken rules of the bus.
+ * story.h - the log of a run that is known to fail, for its report: the bursts of every port, every failed check,
+ * violated bus rules.
  *
- * Such a run goes on after the first wrong thing where the design can (tb_run_cfg.go_on). The struct outlives the run.
+ * Such a run continues after the first failure where possible (tb_run_cfg.go_on). The struct outlives the run.
  */
 #ifndef TB_RUN_STORY_H
 #define TB_RUN_STORY_H
@@ -10,7 +10,7 @@
 #include "../axi/log.h"
 #include "run.h"
 
-/* A failed check of a unit (tb_check_failure, with nothing that belongs to the run). */
+/* A failed check of a unit (tb_check_failure, without pointers into the run). */
 typedef struct tb_story_check {
     char unit[32], path[128], stream[24], where[96], got[80], expected[80];
     unsigned index;
@@ -26,13 +26,13 @@ typedef struct tb_story_port {
 
 typedef struct tb_story {
     uint64_t limit;                                 /* of the caller: cycles after the first failure (0: 500,000) */
-    bool has_rtl, has_model, has_checks, no_checks; /* no_checks: they were there, and off */
-    /* the first thing that was wrong; what ended the run, empty when nothing did */
+    bool has_rtl, has_model, has_checks, no_checks; /* no_checks: present, but switched off */
+    /* the first failure; the failure that ended the run, empty when none did */
     tb_run_failure first, last;
     uint64_t cycles;
     tb_story_check check[TB_CHECK_KEEP];
     size_t checks;
-    char rule[4][320]; /* the first broken rules of the bus, as text */
+    char rule[4][320]; /* the first violated rules of the bus, as text */
     uint64_t rules;    /* all of them */
     tb_story_port port[TB_RUN_PORTS];
     unsigned ports;
@@ -40,13 +40,13 @@ typedef struct tb_story {
 } tb_story;
 
 /*
- * All ports of the run are open: remember from here on. A story that holds a failure already is left alone, as what
- * there is to tell has happened on an earlier device of the same case; false then.
+ * All ports of the run are open: start logging. A story that already holds a failure is not changed, as that happened
+ * on an earlier device of the same case; returns false then.
  */
 bool tb_story_begin(tb_story *story, tb_run *run);
 /*
- * The run is over: keep what it knows. A failure that did not stop the run is noted as its failure now. Does nothing
- * without a story, or for a second time.
+ * The run is over: copy what the report needs. A failure that did not stop the run is noted as its failure now. Does
+ * nothing without a story, or when called again.
  */
 void tb_story_end(tb_run *run);
 /* Release, and zero it. */

@@ -1,5 +1,5 @@
 /*
- * watchdog.h - notices that nothing moves any more.
+ * watchdog.h - detects missing progress.
  *
  * Progress is a number that grows with every handshake on any port. While the bench waits for the design (armed), a
  * limit of cycles without progress is a hang.
@@ -22,7 +22,7 @@ static inline void tb_watchdog_init(tb_watchdog *wd, uint64_t limit) {
     wd->last_cycle = 0;
 }
 
-/* The bench itself did something (reset, wait on purpose): start counting anew. */
+/* The bench itself made a pause (reset, wait on purpose): restart counting. */
 static inline void tb_watchdog_kick(tb_watchdog *wd, uint64_t cycle) {
     wd->last_cycle = cycle;
 }

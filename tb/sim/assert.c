@@ -1,4 +1,4 @@
-/* assert.c - what the simulator says of a failed assertion, for people and for buckets. */
+/* assert.c - the simulator's message of a failed assertion as text for people and as a signature. */
 #include "sim.h"
 
 #include <stdio.h>

@@ -32,7 +32,7 @@ int tb_sim_coverage_check(const tb_shim *shim, const char *path, char *err, size
     return can ? 0 : -1;
 }
 
-/* The runtime writes files only, and does not notice a disk that is full: its file lies in memory. */
+/* The runtime writes files only, and does not detect a full disk: so its file is in memory. */
 int tb_sim_coverage_text(const tb_shim *shim, char **text, size_t *size, char *err, size_t err_size) {
     char name[64];
     *text = NULL;

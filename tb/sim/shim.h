@@ -24,7 +24,7 @@ extern "C" {
 typedef struct tb_shim_port {
     const char *name;
     uint32_t width; /* bits */
-    bool input;     /* direction as the module sees it */
+    bool input;     /* direction from the module's point of view */
     void *ptr;
 } tb_shim_port;
 
@@ -75,7 +75,7 @@ typedef struct tb_shim {
     /* Name and version of the program that made the model, for reports; may be NULL. */
     const char *(*made_by)(void);
     /*
-     * Write what all destroyed instances of this process have covered, added up, as Verilator's coverage file. false
+     * Write the coverage of all destroyed instances of this process, added up, as Verilator's coverage file. false
      * with one line in err. NULL in builds that count nothing (KIND=cov does). Not at the same time as create() or
      * destroy() in another thread.
      */

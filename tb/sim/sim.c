@@ -9,8 +9,8 @@
 #include <time.h>
 
 /*
- * Time is sampled in short runs of cycles: a single timed cycle would pay for cold caches of the clock's code and come
- * out too long. So the first cycles of a run only warm up.
+ * Time is sampled in short runs of cycles: a single timed cycle would be too long because of cold caches of the clock's
+ * code. So the first cycles of a run only warm up.
  */
 #define TIMED_EVERY 1024u
 #define TIMED_RUN 40u

@@ -87,7 +87,7 @@ typedef struct tb_sim {
     tb_shim_port *ports;
     uint8_t *clk, *rst_n;
     uint64_t cycle;   /* rising edges since tb_sim_open */
-    bool stopped;     /* the design failed or finished, or a signal asked to stop; nothing moves any more */
+    bool stopped;     /* the design failed or finished, or a signal arrived; no further cycle is simulated */
     bool interrupted; /* it was a signal */
     bool wave_open, wave_pending;
     uint64_t wave_first_time;
@@ -119,13 +119,13 @@ tb_sig tb_sim_find(const tb_sim *sim, const char *name);
 int tb_sim_port(const tb_sim *sim, const char *name, uint32_t width, bool input, tb_sig *out, char *err,
                 size_t err_size);
 
-/* Clock low: inputs settle. Outputs are then those that the coming rising edge sees. */
+/* Clock low: inputs settle. Outputs then have the values that the coming rising edge samples. */
 void tb_sim_settle(tb_sim *sim);
 /* Rising edge; cycle + 1. False once the simulation has stopped. */
 bool tb_sim_edge(tb_sim *sim);
 /*
- * Assert reset with the clock low and let the design settle, without an edge: what an asynchronous reset does shows
- * now. It stays asserted.
+ * Assert reset with the clock low and let the design settle, without an edge: the effect of an asynchronous reset is
+ * visible now. It stays asserted.
  */
 void tb_sim_assert_reset(tb_sim *sim);
 
@@ -139,11 +139,11 @@ void tb_sim_wave_close(tb_sim *sim);
  */
 void tb_sim_catch_signals(void);
 /*
- * What the designs of this process, all closed by now, have covered of their code: Verilator's coverage file in memory,
- * to be freed. 0, or -1 with one line in err.
+ * Code coverage of the designs of this process, which must all be closed: Verilator's coverage file in memory, to be
+ * freed. 0, or -1 with one line in err.
  */
 int tb_sim_coverage_text(const tb_shim *shim, char **text, size_t *size, char *err, size_t err_size);
-/* Can it be written (KIND=cov)? 0, or -1 with one line in err. */
+/* Does this build count coverage (KIND=cov)? 0, or -1 with one line in err. */
 int tb_sim_coverage_check(const tb_shim *shim, const char *path, char *err, size_t err_size);
 /* Number of the signal that came, 0: none. */
 int tb_sim_signal(void);

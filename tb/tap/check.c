@@ -101,8 +101,9 @@ static int open_check(tb_check *c, char *err, size_t err_size) {
         return -1;
     }
     const tb_ports wake = {.names = c->ops->wake != NULL ? c->ops->wake : ""};
+    tb_ports_place next = TB_PORTS_FIRST;
     char name[64];
-    for (size_t i = 0; tb_ports_name(&wake, i, name, sizeof name), name[0] != '\0'; i++) {
+    while (tb_ports_next(&wake, &next, name, sizeof name)) {
         tb_sig sig;
         if (tb_check_sig(c, name, 0, &sig, err, err_size) != 0 || tb_check_wake(c, sig, err, err_size) != 0) {
             return -1;
@@ -193,7 +194,7 @@ void tb_checks_close(tb_checks *checks) {
     memset(checks, 0, sizeof *checks);
 }
 
-/* Checks of a domain in reset forget what they know, and look at the first cycle after it. */
+/* Checks of a domain in reset drop their state, and are called in the first cycle after it. */
 static void clear_domain(tb_checks *checks, const tb_plan_domain *d) {
     tb_check_plan *p = checks->plan;
     for (uint32_t w = 0; w < p->words; w++) {
@@ -205,7 +206,7 @@ static void clear_domain(tb_checks *checks, const tb_plan_domain *d) {
     }
 }
 
-/* Words of bitmaps in one register, where the machine has such. */
+/* Words of bitmaps in one vector register, where the machine has them. */
 typedef uint64_t lot __attribute__((vector_size(8 * TB_PLAN_LOT), aligned(8), may_alias));
 
 /* Is a bit of the mask set in the block? */
@@ -243,7 +244,7 @@ static inline uint32_t bytes_set(const tb_plan_probe *at) {
 #endif
 }
 
-/* Other bytes are set than when some were last. */
+/* The set bytes differ from the last time that any was set. */
 __attribute__((noinline)) static void find_woken_by(tb_plan_probe *at, uint32_t set, uint32_t words) {
     memset(at->woken, 0, words * sizeof *at->woken);
     at->set = set;
@@ -253,7 +254,7 @@ __attribute__((noinline)) static void find_woken_by(tb_plan_probe *at, uint32_t 
     }
 }
 
-/* The same ones again in a design with more checks than a lot of words has bits. */
+/* The same bytes as before, in a design with more checks than TB_PLAN_LOT words have bits. */
 __attribute__((noinline)) static void wake_more(const tb_plan_probe *at, uint32_t words, tb_plan_map *due) {
     for (uint32_t w = TB_PLAN_LOT; w < words; w++) {
         due->bit[w] |= at->woken[w];
@@ -273,7 +274,7 @@ static inline void look(tb_plan_probe *at, uint32_t words, tb_plan_map *due) {
     }
 }
 
-/* Checks of a domain of which a signal is set: most of them have none. */
+/* Checks of a domain with a set signal: most have none. */
 static inline void find_woken(const tb_check_plan *p, const tb_plan_domain *d, uint32_t words, tb_plan_map *due) {
     const tb_plan_probe *const end = &p->probe[d->end];
     for (tb_plan_probe *at = &p->probe[d->first]; at < end; at += TB_PLAN_STEP) {
@@ -282,8 +283,8 @@ static inline void find_woken(const tb_check_plan *p, const tb_plan_domain *d, u
     }
 }
 
-/* A domain in reset, or whose clock has started or stopped. That happens seldom, so the map of the checks with a clock
- * is kept. */
+/* A domain in reset, or whose clock has started or stopped. This is rare, so the map of the checks with a clock is
+ * kept. */
 __attribute__((noinline)) static void change_domain(tb_checks *checks, tb_plan_domain *d, bool runs) {
     tb_check_plan *p = checks->plan;
     if (*d->reset_n == 0) {
@@ -326,7 +327,7 @@ static void rest(tb_checks *checks) {
     }
 }
 
-/* The checks of one word of the maps, in their order; those that want the next cycle. */
+/* Call the checks of one word of the maps, in their order; returns those to be called in the next cycle, too. */
 static inline uint64_t call_word(const tb_checks *checks, uint32_t word, uint64_t due) {
     tb_check *const check = &checks->check[64 * word];
     uint64_t again = 0;
@@ -361,7 +362,7 @@ bool tb_checks_cycle(tb_checks *checks) {
     find_due(checks, words, &due);
     for (uint32_t w = 0; w < words; w++) {
         const uint64_t now = due.bit[w] & p->running.bit[w];
-        const uint64_t kept = p->again.bit[w] & ~now; /* their clock stands */
+        const uint64_t kept = p->again.bit[w] & ~now; /* their clock is gated off */
         p->again.bit[w] = kept | call_word(checks, w, now);
     }
     if (p->failed) {
@@ -426,7 +427,7 @@ void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const 
     all->plan->failed = true;
 }
 
-/* What stands behind the last bar, which ends the rest; NULL: there is none. */
+/* The text after the last bar, which is cut off with it; NULL: there is no bar. */
 static const char *cut(char *text) {
     char *bar = strrchr(text, '|');
     if (bar != NULL) {

@@ -1,8 +1,8 @@
 /*
  * check.h - scoreboards inside a running design: one check for each tapped unit.
  *
- * A check follows its unit's real inputs, lets the golden unit predict the outputs and compares what comes out. As it
- * never sees what the input should have been, a wrong value is blamed on the unit that made it and on none behind it.
+ * A check follows its unit's real inputs, predicts the outputs with the golden unit and compares them. As it predicts
+ * from the real inputs, right or wrong, a wrong value is blamed on the unit that produced it and on none behind it.
  */
 #ifndef TB_CHECK_H
 #define TB_CHECK_H
@@ -12,14 +12,14 @@
 typedef struct tb_check tb_check;
 typedef struct tb_checks tb_checks;
 
-#define TB_CHECK_LINE 64 /* bytes; states begin with one, those of the instances of a unit lie side by side */
+#define TB_CHECK_LINE 64 /* bytes; states are aligned to it, those of the instances of a unit are contiguous */
 
 typedef struct tb_check_ops {
     const char *unit;          /* kind of the tap, and name in reports */
     const char *const *inputs; /* units whose output it consumes, NULL-terminated; NULL: none */
     size_t state_bytes;        /* of tb_check.state, zeroed at open */
     tb_port_list ports;        /* signals of its tap, found before open; TB_STATE(state, PORTS) says both */
-    const char *wake; /* those that wake it (tb_check_wake), "valid_i, ready_o"; NULL: none, or open names them */
+    const char *wake; /* its wake signals (tb_check_wake), "valid_i, ready_o"; NULL: none, or open names them */
     /*
      * A gate of clocks: the instances that run while en_i of its first tap is 1, of its second ..., NULL-terminated.
      * The checks inside of them are called in these cycles only. Where the design has no such tap, clocks always run.
@@ -28,40 +28,40 @@ typedef struct tb_check_ops {
     /* Find what else it needs, allocate. 0 or -1 with one line in err. NULL: nothing. */
     int (*open)(tb_check *c, char *err, size_t err_size);
     /*
-     * A cycle in which the unit's clock runs, after settle: look at the handshakes. Every such cycle, or, when signals
-     * were named that wake it, those in which one of them is not 0, those after a cycle() that set tb_check.again and
-     * the first one after a reset. NULL: the tap only serves other checks, the next three are NULL, too.
+     * A cycle in which the unit's clock runs, after settle: sample the handshakes. Called in every such cycle, or, with
+     * wake signals, when one of them is not 0, after a cycle() that set tb_check.again and in the first cycle after a
+     * reset. NULL: the tap only serves other checks, the next three are NULL, too.
      */
     void (*cycle)(tb_check *c);
     /*
      * The same for all instances of a unit that are due, instead of cycle(), where a unit has many small ones: bit i
-     * for check[i], whose state is element i of the array `state`. Returns those that shall be called in the next cycle
-     * as well; `again` is not looked at.
+     * for check[i], whose state is element i of the array `state`. Returns those to be called in the next cycle as
+     * well; `again` is ignored.
      */
     uint64_t (*cycle_all)(tb_check *check, void *state, uint64_t due);
-    /* The unit is in reset: forget everything in flight. */
+    /* The unit is in reset: drop everything in flight. */
     void (*clear)(tb_check *c);
-    /* End of the run, nothing in flight: complain about what never came. May be NULL. */
+    /* End of the run, nothing in flight: report missing outputs. May be NULL. */
     void (*finish)(tb_check *c);
     /* Release what open allocated. May be NULL. */
     void (*close)(tb_check *c);
 } tb_check_ops;
 
 struct tb_check {
-    /* What is used in every cycle lies in the first line of the cache, where the check itself begins with one. */
+    /* The members used in every cycle are in the first cache line, where the check itself is aligned to one. */
     void (*cycle)(tb_check *c); /* NULL: is called with its crowd */
     void *state;
     tb_checks *all;
     unsigned index; /* number of this instance among those of its unit */
-    bool failed;    /* a check is not called any more after its first failure: what it follows is out of step */
-    bool again;     /* cycle() shall be called in the next cycle as well; cleared before each call */
+    bool failed;    /* a check is not called any more after its first failure, which leaves it out of step */
+    bool again;     /* set by cycle() to be called in the next cycle as well; cleared before each call */
     uint64_t task;  /* number of the unit's task, for reports; counted by the check */
     const tb_check_ops *ops;
     const tb_tap *tap;
     tb_sig reset_n, clock; /* reset, and enable of a gated clock; ptr NULL: never in reset, always running */
     uint64_t spare[5];     /* up to whole lines */
 };
-/* Others keep one in memory of malloc(), so it must not ask for more. */
+/* Programs also allocate one by malloc(), so it must not need a larger alignment. */
 _Static_assert(sizeof(void *) != 8 || sizeof(tb_check) == 2 * TB_CHECK_LINE, "checks side by side begin with a line");
 _Static_assert(_Alignof(tb_check) <= _Alignof(max_align_t), "a check may lie anywhere");
 
@@ -85,22 +85,22 @@ struct tb_checks {
     tb_check *check;
     size_t count;
     uint8_t *states;            /* of all checks */
-    struct tb_check_plan *plan; /* who is to be called when */
+    struct tb_check_plan *plan; /* which checks are to be called when */
     const tb_check_ops *gate;   /* of clocks; NULL: there are none */
-    /* no check waits for a signal; one that saves time by looking at a part of what it could compare may compare all */
+    /* no check sleeps; one that compares only a part to save time may compare all */
     bool every_cycle;
-    void *ctx; /* the owner's: parameters of the design that checks need */
+    void *ctx; /* of the bench: parameters of the design that checks need */
     tb_check_failure failure[TB_CHECK_KEEP];
     size_t failures;
 };
 
 /*
  * A check for each tap whose kind is in `ops`; a tap of a kind that is not there is an error. A design without taps has
- * no checks. The order of `ops` is the order of the checks within a cycle, after those in reset: a unit stands before
- * those that contain it, so it has the blame when both see an error at once. Every unit of `ops` must have at least one
- * tap when there are taps at all, unless its name is in `absent` (NULL-terminated, NULL: none, or TB_CHECKS_SOME: a
- * bench that holds a part of the design; there checks look at every cycle, whatever they named with tb_check_wake()). 0
- * or -1.
+ * no checks. The order of `ops` is the order of the checks within a cycle, after those in reset: a unit is listed
+ * before those that contain it, so it is blamed when both detect an error in the same cycle. Every unit of `ops` must
+ * have at least one tap when there are taps at all, unless its name is in `absent` (NULL-terminated, NULL: none, or
+ * TB_CHECKS_SOME: a bench that holds a part of the design; there checks run in every cycle, whatever their wake signals
+ * are). 0 or -1.
  */
 extern const char *const TB_CHECKS_SOME[];
 int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops,
@@ -118,13 +118,13 @@ void tb_check_text(const tb_check_failure *failure, char *dst, size_t size);
 /* Signal of the tap; width 0: any. 0 or -1 with one line in err. */
 int tb_check_sig(tb_check *c, const char *name, uint32_t width, tb_sig *out, char *err, size_t err_size);
 /*
- * What is found for every check before its open: these signals, the reset (rst_ni, where the tap has it) and the enable
- * of the gated clock. 0 or -1.
+ * Bind, for every check before its open: these signals, the reset (rst_ni, where the tap has it) and the enable of the
+ * gated clock. 0 or -1.
  */
 int tb_check_ports(tb_check *c, tb_ports ports, char *err, size_t err_size);
 /*
- * Call cycle() only when this signal of up to 32 bits is not 0, or another one named so, or after `again`. For open.
- * What a check does not look at in a cycle without these signals must not matter. 0 or -1.
+ * Call cycle() only when this signal of up to 32 bits, or another wake signal, is not 0, or after `again`. For open.
+ * Cycles without these signals must be irrelevant to the check. 0 or -1.
  */
 int tb_check_wake(tb_check *c, tb_sig sig, char *err, size_t err_size);
 /* The same for some bits of a signal of up to 8. */
@@ -132,10 +132,10 @@ int tb_check_wake_bits(tb_check *c, tb_sig sig, uint8_t bits, char *err, size_t 
 /* Note a failure of this cycle; only the first of each check counts. `where` may be NULL. */
 __attribute__((cold)) void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const char *where,
                                          const char *got, const char *expected);
-/* The same with text that is made here: "where|got|expected", or "got|expected" without a place. */
+/* The same with formatted text: "where|got|expected", or "got|expected" without a place. */
 __attribute__((cold, format(printf, 4, 5))) void tb_check_failf(tb_check *c, const char *stream, uint64_t transaction,
                                                                 const char *format, ...);
-/* What tb_check_value() says when the two differ. */
+/* The failure that tb_check_value() notes. */
 __attribute__((cold)) void tb_check_differs(tb_check *c, const char *stream, uint64_t transaction, uint64_t got,
                                             uint64_t expected);
 /* The same for integers up to 64 bits, printed in hexadecimal; does nothing when they are equal. True: equal. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD 8u /* a word of a design's memory: what holds a signal belongs to the design as a whole */
+#define WORD 8u /* a word of the design's memory: the word that contains a signal belongs to the design object */
 
 static void set(tb_plan_map *m, size_t i) {
     m->bit[i / 64] |= UINT64_C(1) << i % 64;
@@ -52,7 +52,7 @@ static int by_place(const void *a, const void *b) {
     return x->check < y->check ? -1 : x->check > y->check;
 }
 
-/* Where the signals are: whole words. A design is one object, so what lies between two of its signals may be read. */
+/* Where the signals are: whole words. A design is one object, so the memory between two of its signals may be read. */
 static void find_span(tb_check_plan *p) {
     const uint8_t *low = p->wakes > 0 ? p->wake[0].ptr : p->few, *end = low;
     for (size_t i = 0; i < p->wakes; i++) {
@@ -64,13 +64,13 @@ static void find_span(tb_check_plan *p) {
     p->span = ((size_t)(end - p->low) + WORD - 1) / WORD * WORD;
 }
 
-/* A block that begins with the word of a signal, or earlier, not to end behind all of them. */
+/* A block that begins with the word of a signal, or earlier, so as not to end beyond the last one. */
 static const uint8_t *block_of(const tb_check_plan *p, const tb_plan_wake *w) {
     const uint8_t *last = p->low + p->span - TB_PLAN_BLOCK, *word = w->ptr - (uintptr_t)w->ptr % WORD;
     return p->span < TB_PLAN_BLOCK ? p->low : word < last ? word : last;
 }
 
-/* Can the probe have this signal? It must lie in the block; a byte has one mask, and wakes checks of one word of a map.
+/* Can the probe have this signal? It must be in the block; a byte has one mask, and wakes checks of one word of a map.
  */
 static bool takes(const tb_plan_probe *probe, const tb_plan_wake *w) {
     if (w->ptr < probe->block || w->ptr + w->bytes > probe->block + TB_PLAN_BLOCK) {
@@ -109,7 +109,7 @@ static void probe_signal(tb_check_plan *p, const tb_plan_wake *w) {
     }
 }
 
-/* Probes of each domain side by side, up to a whole step. */
+/* Probes of each domain contiguously, filled to a whole step. */
 static void make_probes(tb_check_plan *p) {
     find_span(p);
     for (size_t i = 0; i < p->wakes; i++) {
@@ -169,7 +169,7 @@ int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
     }
     p->words = (uint32_t)((checks->count + 64 * TB_PLAN_LOT - 1) / (64 * TB_PLAN_LOT)) * TB_PLAN_LOT;
     p->domain = (tb_plan_domain *)lines(checks->count + 1, sizeof *p->domain);
-    /* at most: one for each signal, a step to fill for each domain */
+    /* at most: one for each signal, a step of padding for each domain */
     const size_t probes = p->wakes + TB_PLAN_STEP * checks->count;
     p->probe = (tb_plan_probe *)lines(probes + 1, sizeof *p->probe);
     p->byte = (tb_plan_byte *)calloc((probes + 1) * TB_PLAN_BLOCK, sizeof *p->byte);

@@ -1,6 +1,5 @@
 /*
- * plan.h - which checks are to be called in a cycle, found with few loads: hundreds of units stand still most of the
- * time.
+ * plan.h - selects the checks to be called in a cycle with few loads: hundreds of units are idle most of the time.
  */
 #ifndef TB_PLAN_H
 #define TB_PLAN_H
@@ -8,8 +7,8 @@
 #include "check.h"
 
 #define TB_PLAN_WORDS 16u /* bitmaps have a bit for each check */
-#define TB_PLAN_BLOCK 32u /* bytes of the design that are looked at together */
-#define TB_PLAN_STEP 2u   /* probes in a turn of the loop */
+#define TB_PLAN_BLOCK 32u /* bytes of the design that are tested together */
+#define TB_PLAN_STEP 2u   /* probes in an iteration of the loop */
 #define TB_PLAN_LOT 4u    /* words of bitmaps that are worked on together; TB_PLAN_WORDS is a multiple of it */
 #define TB_PLAN_CHECKS (TB_PLAN_WORDS * 64u)
 
@@ -31,14 +30,13 @@ typedef struct tb_plan_byte {
     uint32_t slot;
 } tb_plan_byte;
 
-/* Signals that lie near each other: a look at TB_PLAN_BLOCK bytes tells that none of them is set. As large as a line of
- * the cache. */
+/* Signals near each other: one test of TB_PLAN_BLOCK bytes shows that none of them is set. As large as a cache line. */
 typedef struct tb_plan_probe {
     _Alignas(TB_CHECK_LINE) const uint8_t *block;
     tb_plan_byte *byte; /* TB_PLAN_BLOCK of them */
     uint8_t mask[TB_PLAN_BLOCK];
-    uint32_t set;    /* a bit for each byte that was set when some were last: often the same ones again */
-    uint64_t *woken; /* whom these wake, as in a map: tb_check_plan.words of them */
+    uint32_t set;    /* a bit for each byte that was set the last time any was: often the same ones again */
+    uint64_t *woken; /* the checks that these wake, as in a map: tb_check_plan.words of them */
 } tb_plan_probe;
 
 /* Checks that share reset and clock. */
@@ -58,10 +56,10 @@ typedef struct tb_plan_crowd {
 } tb_plan_crowd;
 
 typedef struct tb_check_plan {
-    bool failed;          /* a check has, in this cycle */
+    bool failed;          /* some check has, in this cycle */
     uint32_t words;       /* of the bitmaps that are in use; a multiple of TB_PLAN_LOT */
     tb_plan_map always;   /* called in every cycle */
-    tb_plan_map again;    /* asked for the next one */
+    tb_plan_map again;    /* to be called in the next one */
     tb_plan_map running;  /* have a clock in this cycle, and have not failed */
     tb_plan_crowd *crowd; /* by number of the check */
     tb_plan_domain *domain;
@@ -72,8 +70,8 @@ typedef struct tb_check_plan {
     tb_plan_byte *byte; /* of all probes */
     uint64_t *woken;    /* of all probes */
     size_t probes;
-    /* Where all these signals lie. If that is less than a block, it is copied in every cycle, and blocks are looked for
-     * there. */
+    /* The memory range of all these signals. If it is smaller than a block, it is copied in every cycle, and blocks
+     * refer to the copy. */
     const uint8_t *low;
     size_t span;
     uint8_t few[TB_PLAN_BLOCK];

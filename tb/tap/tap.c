@@ -101,33 +101,44 @@ tb_ports tb_ports_of(const tb_port_list *list, void *state) {
     return (tb_ports){list->names, (tb_sig *)(void *)((uint8_t *)state + list->at), list->count, NULL};
 }
 
-void tb_ports_name(const tb_ports *ports, size_t number, char *name, size_t size) {
-    const char *at = ports->names, *prefix = ports->prefix != NULL ? ports->prefix : "";
-    name[0] = '\0';
-    while (*at != '\0') {
-        const int length = (int)strcspn(at, ",[");
-        const bool array = at[length] == '[';
-        const size_t elements = array ? strtoul(at + length + 1, NULL, 10) : 1;
-        if (number < elements && array) { /* the number stands before the direction: data0_i */
-            const char *end = memrchr(at, '_', (size_t)length);
-            const int stem = end != NULL ? (int)(end - at) : length;
-            snprintf(name, size, "%s%.*s%zu%.*s", prefix, stem, at, number, length - stem, at + stem);
-            return;
-        }
-        if (number < elements) {
-            snprintf(name, size, "%s%.*s", prefix, length, at);
-            return;
-        }
-        number -= elements;
+/* As much of the text as fits in front of `end`, and a zero behind it; returns where the next one goes. */
+static char *put(char *to, const char *end, const char *text, size_t length) {
+    const size_t room = (size_t)(end - to) - 1, bytes = length < room ? length : room;
+    memcpy(to, text, bytes);
+    to[bytes] = '\0';
+    return to + bytes;
+}
+
+bool tb_ports_next(const tb_ports *ports, tb_ports_place *next, char *name, size_t size) {
+    const char *names = ports->names != NULL ? ports->names : ""; /* a state without a list of ports */
+    const char *at = next->at != NULL ? next->at : names, *end = name + size;
+    const size_t length = strcspn(at, ",[");
+    const size_t elements = at[length] == '[' ? strtoul(at + length + 1, NULL, 10) : 0;
+    /* of an array, the number stands before the direction: data0_i */
+    const char *direction = elements > 0 ? memrchr(at, '_', length) : NULL;
+    const size_t stem = direction != NULL ? (size_t)(direction - at) : length;
+    const char *prefix = ports->prefix != NULL ? ports->prefix : "";
+    char *to = put(name, end, prefix, strlen(prefix));
+    to = put(to, end, at, stem);
+    if (elements > 0) {
+        char number[24];
+        to = put(to, end, number, (size_t)snprintf(number, sizeof number, "%zu", next->element));
+        (void)put(to, end, at + stem, length - stem);
+    }
+    const bool found = *at != '\0';
+    if (++next->element >= elements) {
         at += strcspn(at, ",");
         at += strspn(at, ", ");
+        next->element = 0;
     }
+    next->at = at;
+    return found;
 }
 
 int tb_tap_ports(const tb_tap *tap, tb_ports ports, char *err, size_t err_size) {
-    for (size_t i = 0; i < ports.count; i++) {
-        char name[64];
-        tb_ports_name(&ports, i, name, sizeof name);
+    tb_ports_place next = TB_PORTS_FIRST;
+    char name[64];
+    for (size_t i = 0; i < ports.count && tb_ports_next(&ports, &next, name, sizeof name); i++) {
         if (tb_tap_sig(tap, name, 0, &ports.sig[i], err, err_size) != 0) {
             return -1;
         }

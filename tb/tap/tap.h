@@ -1,9 +1,9 @@
 /*
- * tap.h - looking into a design: the public signals of modules that are bound into its units.
+ * tap.h - access to a design's internals: the public signals of modules that are bound into its units.
  *
- * A tap is a module with nothing but public inputs, `bind fifo tap_fifo u_tap_fifo (.*);`: its inputs take the names of
- * the unit's ports and signals, and the unit's source stays as it is. Builds without the bind statements have no taps.
- * Signals are read after tb_sim_settle(): what the coming clock edge sees.
+ * A tap is a module with nothing but public inputs, `bind fifo tap_fifo u_tap_fifo (.*);`: its inputs have the names of
+ * the unit's ports and signals, and the unit's source is unchanged. Builds without the bind statements have no taps.
+ * Signals are read after tb_sim_settle(): the values that the coming clock edge samples.
  */
 #ifndef TB_TAP_H
 #define TB_TAP_H
@@ -35,8 +35,8 @@ typedef struct tb_taps {
  *         TB_PORTS(ports, PORTS);
  *         ...
  *
- * makes members of them, state.valid_i and so on; TB_PORTS_OF(s->ports, PORTS) tells their names to what finds them.
- * Element i of data_i[2] is the signal data<i>_i.
+ * makes members of them, state.valid_i and so on; TB_PORTS_OF(s->ports, PORTS) passes their names to the functions that
+ * bind them. Element i of data_i[2] is the signal data<i>_i.
  */
 #define TB_PORTS(NAME, ...)                                                                                            \
     union {                                                                                                            \
@@ -64,20 +64,28 @@ typedef struct tb_ports {
     const char *prefix; /* stands before every name; NULL: nothing does */
 } tb_ports;
 
-/* The signals of a type of state, by where they lie in it. */
+/* The signals of a type of state, by their offset in it. */
 typedef struct tb_port_list {
     const char *names;
     size_t at, count;
 } tb_port_list;
-/* A type of state and its member `ports`, for a table that says what is to be allocated and looked up. */
+/* A type of state and its member `ports`, for a table of states to be allocated and bound. */
 #define TB_STATE(TYPE, ...)                                                                                            \
     .state_bytes = sizeof(TYPE),                                                                                       \
     .ports = {TB_PORTS_TEXT(__VA_ARGS__), offsetof(TYPE, ports), sizeof(((TYPE *)0)->ports) / sizeof(tb_sig)}
 /* Those of one state. */
 tb_ports tb_ports_of(const tb_port_list *list, void *state);
 
-/* Name of signal `number`; empty past the last one. */
-void tb_ports_name(const tb_ports *ports, size_t number, char *name, size_t size);
+/*
+ * Name of the next signal of the list, which `next` keeps the place in: TB_PORTS_FIRST at first. False: that was the
+ * last one.
+ */
+typedef struct tb_ports_place {
+    const char *at; /* NULL: the first name */
+    size_t element; /* of an array */
+} tb_ports_place;
+#define TB_PORTS_FIRST ((tb_ports_place){NULL, 0})
+bool tb_ports_next(const tb_ports *ports, tb_ports_place *next, char *name, size_t size);
 
 /* All taps of a design; a build without any is no error (count 0). They are valid until the simulation is closed. 0 or
  * -1 (out of memory). */

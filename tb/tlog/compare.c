@@ -124,7 +124,7 @@ static int compare_pair(const tlog_index *ia, const tlog_entry *a, const tlog_in
     return rc;
 }
 
-/* 1: the callback wants no more. */
+/* 1: the callback has ended it. */
 static int compare_all(const tlog_index *a, const tlog_index *b, int (*each)(void *, const tb_tlog_diff *), void *ctx,
                        const tlog_place *to) {
     tb_tlog_diff d;

@@ -31,7 +31,7 @@ static const char *field(char **p, const char *key) {
     return *at != '\0' ? at : NULL;
 }
 
-/* Only what tlog.c writes: no path leads out of the folder, no line of a report has anything odd in it. */
+/* Only what tlog.c writes: no path leads out of the folder, no line of a report contains unexpected characters. */
 static bool harmless(const char *s) {
     for (; *s != '\0'; s++) {
         const bool letter = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9');

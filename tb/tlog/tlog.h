@@ -4,8 +4,7 @@
  *
  * index.txt has one line for each file: "stream=<name> task=<number or -> unit=<name> file=<name>.npy
  * kind=tensor|stream axes=<a,b,..>". A tensor is addressed by its axes (c, h, w); a stream holds transactions in the
- * order in which they happened (axis t). The folder does not know of time: two runs of the same case give the same
- * bytes.
+ * order in which they happened (axis t). The folder contains no times: two runs of the same case give the same bytes.
  */
 #ifndef TB_TLOG_H
 #define TB_TLOG_H
@@ -32,7 +31,7 @@ typedef struct tb_tlog_entry {
     size_t size[TB_TLOG_AXES];
 } tb_tlog_entry;
 
-/* A new folder; it must not exist or be empty. Files appear in it when they are whole, the index at close. NULL with
+/* A new folder; it must not exist or be empty. Files appear in it when they are complete, the index at close. NULL with
  * one line in err. */
 tb_tlog *tb_tlog_create(const char *dir, char *err, size_t err_size);
 /* Write a whole tensor, C order, little endian. 0 or -1 (also remembered for close). */
@@ -57,9 +56,9 @@ typedef struct tb_tlog_diff {
 } tb_tlog_diff;
 
 /*
- * Compare two folders, in the order of a's index, then what only b has. The callback hears of equal streams, too (wrong
- * 0, no flag set); nonzero from it stops. The strings of a diff are gone after the callback. 0: read; -1 with one line
- * in err.
+ * Compare two folders, in the order of a's index, then what only b has. The callback also gets equal streams (wrong 0,
+ * no flag set); a nonzero result stops. The strings of a diff are valid only during the callback. 0: read; -1 with one
+ * line in err.
  */
 int tb_tlog_compare(const char *dir_a, const char *dir_b, int (*each)(void *ctx, const tb_tlog_diff *diff), void *ctx,
                     char *err, size_t err_size);
@@ -68,10 +67,10 @@ int tb_tlog_compare(const char *dir_a, const char *dir_b, int (*each)(void *ctx,
 
 /*
  * Make closed logs smaller: at most *bytes stay in `count` (up to TB_TLOG_TRIM_DIRS) folders together, indexes
- * included; *bytes is what is left of them then. A stream of a task stays in every folder or in none, and what has gone
- * is in no index. What `first` names stays before all others, in the order of the index; of the rest the small ones.
- * `gone` hears of each stream that was removed and the bytes it had. A folder without an index counts as empty. 0 or -1
- * with one line in err.
+ * included; *bytes is what is left of them then. A stream of a task is kept in every folder or in none, and removed
+ * files are in no index. Streams that `first` selects are kept before all others, in the order of the index; of the
+ * rest the small ones. `gone` is called for each stream that was removed, with its bytes. A folder without an index
+ * counts as empty. 0 or -1 with one line in err.
  */
 int tb_tlog_trim(const char *const *dirs, size_t count, uint64_t *bytes,
                  bool (*first)(void *ctx, const char *stream, uint64_t task),

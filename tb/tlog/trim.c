@@ -1,4 +1,4 @@
-/* trim.c - folders of a tensor log that must not take more room than so much. */
+/* trim.c - reduces folders of a tensor log to a size limit. */
 #include "tlog/index.h"
 
 #include <errno.h>
@@ -93,7 +93,7 @@ static uint64_t collect(trim *t) {
     return sum;
 }
 
-/* Those that come first in their own order, then the small ones: so the most of them stay. */
+/* Those of `first` in their own order, then the small ones, so that as many as possible are kept. */
 static int by_rank(const void *a, const void *b) {
     const group *x = *(group *const *)a, *y = *(group *const *)b;
     if (x->first != y->first) {
@@ -134,7 +134,7 @@ static void write_line(FILE *f, const tlog_entry *e) {
     fputs("\n", f);
 }
 
-/* The index first: it never names a file that has gone. */
+/* The index first, so that it never names a removed file. */
 static int rewrite(const trim *t, size_t d, const tlog_place *to) {
     const tlog_index *ix = &t->ix[d];
     char path[2 * TLOG_LINE];

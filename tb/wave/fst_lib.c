@@ -3,8 +3,8 @@
  * Verilated program with tracing has the same library with the same names, so the build makes every symbol of this
  * object local but those that begin with wave_.
  *
- * On damaged data the library calls exit() or waits for a byte that never comes: both come back here as an error. What
- * it cannot survive at all is left to tb_wave_guard().
+ * On damaged data the library calls exit() or waits for a byte that never comes: both are turned into an error here.
+ * Its crashes are left to tb_wave_guard().
  */
 #include "wave/wave_priv.h"
 #include "opt/opt.h"
@@ -17,9 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_EOF 100000u /* bytes that the library may ask for behind the end of a file */
+#define MAX_EOF 100000u /* bytes that the library may read beyond the end of a file */
 
-/* The library's ways out carry no context, and two threads may each read a file. */
+/* The library's exits carry no context, and two threads may each read a file. */
 static _Thread_local struct {
     jmp_buf out;
     unsigned eof;

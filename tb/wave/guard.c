@@ -1,4 +1,4 @@
-/* Reading of files that may be damaged: in a child process that may die. */
+/* Reading of files that may be damaged, in a child process that may crash. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -38,8 +38,8 @@ typedef struct guard {
     size_t len;
 } guard;
 
-/* Pipes and sockets of the caller (sleeping snapshots, other children) are not for this child: whoever waits for their
- * end would wait for it. */
+/* The child closes pipes and sockets of the caller (sleeping snapshots, other children): a process that waits for their
+ * end would wait for this child. */
 static void close_pipes(int keep) {
     for (int fd = 3; fd < MAX_FDS; fd++) {
         struct stat st;
@@ -77,7 +77,7 @@ __attribute__((noreturn)) static void child(int result, int error, int (*work)(v
     _exit(write(result, &status, 1) == 1 ? 0 : 1);
 }
 
-/* Read what the child says until both pipes end or time is up. 1: it did its work, 0: it died. */
+/* Read the child's messages until both pipes end or time is up. 1: it did its work, 0: it crashed. */
 static int listen_to(guard *g, double until, unsigned char *status) {
     struct pollfd p[2] = {{.fd = g->result, .events = POLLIN}, {.fd = g->error, .events = POLLIN}};
     int done = 0;
@@ -103,7 +103,7 @@ static int listen_to(guard *g, double until, unsigned char *status) {
     return done;
 }
 
-/* How the child ended. Output of a dying library is of no use. */
+/* How the child ended. The output of a crashing library is of no use. */
 static void explain(const char *path, int end, char *err, size_t err_size) {
     const int sig = WIFSIGNALED(end) ? WTERMSIG(end) : 0;
     if (sig == SIGPIPE) {

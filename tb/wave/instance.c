@@ -1,4 +1,4 @@
-/* The signals of an instance, in the order in which a person who looks for an error reads them. */
+/* The signals of an instance, in the order that is useful for debugging. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -84,7 +84,7 @@ char *wave_path(const tb_wave_signal *s) {
     return path;
 }
 
-/* Ports before what is inside: within a rank, names that end with _i or _o come first. */
+/* Ports before internal signals: within a rank, names that end with _i or _o come first. */
 static bool is_port(const tb_wave_signal *s) {
     return ends_with(s->name, "_i") || ends_with(s->name, "_o") || ends_with(s->name, "_ni");
 }

@@ -1,4 +1,4 @@
-/* pictures.c - what the pictures of a failure show: groups of signals, the clock, the marker. */
+/* pictures.c - contents of the pictures of a failure: groups of signals, the clock, the marker. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -25,7 +25,7 @@ typedef struct converter {
 } converter;
 
 __attribute__((noreturn)) static void run_converter(const char *path, int out, int report) {
-    /* it shall not outlive a reader that was killed */
+    /* it must not outlive a reader that was killed */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     const int null = open("/dev/null", O_RDWR);
     if (null >= 0 && dup2(null, 0) >= 0 && dup2(null, 2) >= 0 && dup2(out, 1) >= 0) {

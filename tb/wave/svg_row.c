@@ -1,5 +1,5 @@
-/* The wave of one signal: a line for one bit, hexagons with values for a bus; what is too dense to be seen becomes a
- * block. */
+/* The wave of one signal: a line for one bit, hexagons with values for a bus; changes too dense to be distinguished
+ * become a block. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
  * wave.h - waveform files after the run: reading FST and VCD, save files for GTKWave, timing diagrams as SVG.
  *
- * Values have four states. A damaged file can break the FST library, so whoever reads a file that may be damaged does
- * so through tb_wave_guard().
+ * Values have four states. A damaged file can crash the FST library, so files that may be damaged are read through
+ * tb_wave_guard().
  */
 #ifndef TB_WAVE_H
 #define TB_WAVE_H
@@ -55,13 +55,13 @@ size_t tb_wave_hex(const char *bits, uint32_t width, char *text);
 /*
  * Run `work` in a child process with limits of CPU time (seconds) and memory (MiB); its output goes where the caller's
  * goes, pipes and sockets that the caller has open are closed in it. Returns what `work` returned (0..125), or -1 when
- * the child died or took four times as long: "path: damaged FST" in err, or "path: damaged VCD" when the file begins as
- * one.
+ * the child crashed or took four times as long: "path: damaged FST" in err, or "path: damaged VCD" when the file begins
+ * as one.
  */
 int tb_wave_guard(const char *path, int (*work)(void *ctx), void *ctx, unsigned seconds, unsigned mib, char *err,
                   size_t err_size);
 
-/* ---- what to look at ---- */
+/* ---- signals to show ---- */
 typedef struct tb_wave_group {
     const char *title;         /* "layout 1: handshakes" */
     const char *const *signal; /* full paths as in the file, "scope.name" */
@@ -82,7 +82,7 @@ typedef struct tb_wave_view {
 
 /*
  * The signals of an instance (full path of its scope, with or without the file's outermost scope), as a view would show
- * them: clock and reset, handshakes (valid, ready, enable), state, data; ports before what is inside. Returns the
+ * them: clock and reset, handshakes (valid, ready, enable), state, data; ports before internal signals. Returns the
  * number of paths written into `path` (each allocated; the caller frees).
  */
 size_t tb_wave_instance(const tb_wave *wave, const char *scope, const char **path, size_t max);
@@ -105,13 +105,13 @@ int tb_wave_period(tb_wave *wave, const char *clock, uint64_t *period, char *err
 int tb_wave_gtkw(const tb_wave_view *view, const char *output, char *err, size_t err_size);
 /*
  * Timing diagram of the window, drawn from the file: one <svg> element that may stand in an HTML page (temporary name,
- * rename). Needs no script, knows light and dark. 0 or -1 with one line in err.
+ * rename). Needs no script, follows the light or dark colour scheme. 0 or -1 with one line in err.
  */
 int tb_wave_svg(const tb_wave_view *view, const char *output, char *err, size_t err_size);
 
-/* ---- pictures of a failure: what to look at is added group by group, then drawn ---- */
+/* ---- pictures of a failure: signals are added group by group, then drawn ---- */
 #define TB_WAVE_SIGNALS 160u /* of a group */
-#define TB_WAVE_GROUPS 12u   /* the caller adds fewer, so that there is always room for one more */
+#define TB_WAVE_GROUPS 12u   /* the caller must leave space for one more */
 
 typedef struct tb_wave_pictures {
     tb_wave *wave;

@@ -1,5 +1,5 @@
 // One AXI4 master of 128 bits: dma_rd and dma_wr side by side, each with its requesters. Their headers describe the
-// handshakes, latency and throughput; the two sides share nothing but the port.
+// handshakes, latency and throughput; the two sides share only the port.
 module dma_chan #(
     parameter int unsigned RdReqs = 4,  // requesters of the read side, at least 1
     parameter int unsigned WrReqs = 2,  // requesters of the write side, at least 1

@@ -1,7 +1,7 @@
 // Read side of one AXI4 channel, shared by NumReq requesters.
 //
 // What it does
-//   A requester asks for a job: `bytes` bytes from byte address `addr` on. The unit splits jobs into INCR bursts of
+//   A requester requests a job: `bytes` bytes from byte address `addr` on. The unit splits jobs into INCR bursts of
 //   16-byte beats that cross no 4 KB line, keeps up to Outstanding bursts in flight, and returns the bytes of each job
 //   as ceil(bytes/16) beats, realigned so that byte 0 of the first beat is the first requested byte. Bytes of the last
 //   beat beyond the job are zero.
@@ -14,7 +14,7 @@
 //
 // Data handshake
 //   dat_valid_o/dat_ready_i; dat_o, dat_id_o (the requester) and dat_last_o (last beat of the job) are stable while
-//   valid waits for ready. Data come in job order for all requesters together, so a requester must be able to take
+//   valid waits for ready. Data come in job order for all requesters together, so a requester must be able to accept
 //   the data of its jobs without waiting for data of a later job.
 //
 // Latency:    accepted request -> arvalid_o 2 cycles (when idle); accepted R beat -> dat_valid_o 2 cycles.
@@ -22,15 +22,15 @@
 //             job takes max(bus beats, output beats) cycles, an unaligned job whose last bus beat holds bytes of two
 //             output beats takes one cycle more than its bus beats.
 //
-// flush_i (level) drops everything: no job is accepted, no new burst is presented (an arvalid_o that is already up
-//   stays up until it is taken), R data are taken at full rate and dropped, dat_valid_o falls in the next cycle.
-//   Dropping continues after flush_i falls until the bus is drained; req_ready_o is 0 until then.
+// flush_i (level) drops everything: no job is accepted, no new burst is presented (an arvalid_o that is already 1 stays
+//   1 until the handshake), R data are accepted at full rate and dropped, dat_valid_o falls in the next cycle. Dropping
+//   continues after flush_i falls until the bus is drained; req_ready_o is 0 until then.
 // idle_o: no burst in flight, no job queued, no data pending in the output.
 // err_o[i]: one-cycle pulse, one cycle after an R beat with SLVERR or DECERR of a job of requester i. Such a beat is
 //   data like any other.
 // ev_beat_o, ev_burst_o: one-cycle pulses, one cycle after an R or AR handshake. ev_wait_bus_o: 1 in the cycle after
-//   one in which bursts were in flight and rvalid_i was 0, or an address was not taken. ev_wait_user_o: 1 in the cycle
-//   after one in which data waited for dat_ready_i. inflight_o: bursts presented and not complete.
+//   one in which bursts were in flight and rvalid_i was 0, or an address was not accepted. ev_wait_user_o: 1 in the
+//   cycle after one in which data waited for dat_ready_i. inflight_o: bursts presented and not complete.
 //
 // No path leads from an AXI input to an AXI output without a register.
 `include "assert.svh"
@@ -149,8 +149,8 @@ module dma_rd #(
   assign arqos_o = 4'd0;
 
   // ------------------------------------------------------------------------------------------------ data in
-  // What the data side must know of each burst. `first` and `last`: the burst begins or ends its job; `extra`: the last
-  // bus beat of the job holds bytes of two output beats.
+  // Information on each burst for the data side. `first` and `last`: the burst begins or ends its job; `extra`: the
+  // last bus beat of the job holds bytes of two output beats.
   localparam int unsigned InfoW = IdW + 8 + 4 + 4 + 3;
   logic info_valid;
   logic info_pop;
@@ -180,7 +180,7 @@ module dma_rd #(
   );
   assign {inf_id, inf_len, inf_off, inf_tail, inf_first, inf_last, inf_extra} = info_head;
 
-  // Two entries are enough for a beat a cycle with an rready_o that knows nothing of dat_ready_i.
+  // Two entries suffice for a beat per cycle with an rready_o that does not depend on dat_ready_i.
   logic skid_valid;
   logic skid_pop;
   logic [127:0] skid_data;
@@ -247,7 +247,7 @@ module dma_rd #(
     align_low = (lo >> {off, 3'b000}) | (hi << {5'd16 - {1'b0, off}, 3'b000});
   endfunction
 
-  // data move in clocked code only, so that a simulator shifts nothing in idle cycles
+  // data are shifted in clocked code only, so that a simulator does no work in idle cycles
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       beat_q <= '0;

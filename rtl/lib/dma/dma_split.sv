@@ -10,9 +10,9 @@
 // bst_push_o is 1 in the cycle before a burst appears on ax_*_o; then bst_*_o describe it: requester, beats - 1,
 //   whether it begins or ends its job, and of the job: first lane (off), last lane of the last beat (end), low four
 //   bits of the number of bytes (tail). The parent queues that; a burst waits while bst_ready_i is 0.
-// flight_o: bursts in flight; done_id_o: requester of the oldest of them, that is, of the one that answers next (bursts
-//   are answered in order because all have the same ID). Meaningless while none is in flight.
-// clr_i (level) drops the queued jobs and accepts none; a burst already presented stays until it is taken.
+// flight_o: bursts in flight; done_id_o: requester of the oldest of them, that is, of the next response (responses are
+//   in order because all bursts have the same ID). Meaningless while none is in flight.
+// clr_i (level) drops the queued jobs and accepts none; a burst already presented stays until its handshake.
 //
 // Latency: accepted request -> ax_valid_o 2 cycles. Throughput: one burst a cycle. No path from ax_ready_i or done_i to
 //   ax_*_o without a register.

@@ -1,7 +1,7 @@
 // Write side of one AXI4 channel, shared by NumReq requesters.
 //
 // What it does
-//   A requester asks for a job: `bytes` bytes to byte address `addr` on, and delivers them as ceil(bytes/16) beats
+//   A requester requests a job: `bytes` bytes to byte address `addr` on, and delivers them as ceil(bytes/16) beats
 //   whose first byte is byte 0 of the first beat (bytes of the last beat beyond the job are ignored). The unit splits
 //   jobs into INCR bursts of 16-byte beats that cross no 4 KB line, shifts the bytes to their lanes, masks head and
 //   tail with strobes, and keeps up to Outstanding bursts in flight (presented on AW, response not yet arrived).
@@ -12,7 +12,7 @@
 //
 // Data handshake: wdat_valid_i[i], wdat_ready_o[i], wdat_i[128*i +: 128]; a requester's beats belong to its jobs in the
 //   order of their acceptance, without a gap or mark between jobs. Beats may be offered before the job is; they are
-//   taken when the job's turn comes. wdat_ready_o does not depend on valid or on AXI inputs.
+//   accepted when the job is at the head. wdat_ready_o does not depend on valid or on AXI inputs.
 //
 // Order on the bus: AW runs ahead of W; a burst's first W beat comes at least one cycle after its awvalid_o and does
 //   not wait for awready_i. W beats come in AW order.
@@ -21,17 +21,17 @@
 // Throughput: one burst a cycle on AW, one beat a cycle on W, jobs without a gap; a job takes as many cycles as it has
 //             bus beats.
 //
-// flush_i (level) drops everything: no job is accepted, no new burst is presented (an awvalid_o that is already up
-//   stays up until it is taken); the W beats that presented bursts still owe are sent with zero strobes (those already
-//   waiting in the two-entry output FIFO keep theirs); no data are taken. Dropping continues after flush_i falls until
-//   the bus is drained; req_ready_o and wdat_ready_o are 0 until then.
+// flush_i (level) drops everything: no job is accepted, no new burst is presented (an awvalid_o that is already 1 stays
+//   1 until the handshake); the missing W beats of presented bursts are sent with zero strobes (those already waiting
+//   in the two-entry output FIFO keep theirs); no data are taken. Dropping continues after flush_i falls until the bus
+//   is drained; req_ready_o and wdat_ready_o are 0 until then.
 // idle_o: no job queued, all beats sent, all responses arrived.
 // idle_req_o[i]: the same for the jobs of requester i alone; 0 from the cycle after the acceptance of a job on.
 // err_o[i]: one-cycle pulse, one cycle after a B response SLVERR or DECERR for a job of requester i.
 // ev_beat_o, ev_burst_o: one-cycle pulses, one cycle after a W or AW handshake. ev_wait_bus_o: 1 in the cycle after one
-//   in which a data beat or an address was not taken. ev_wait_data_o: 1 in the cycle after one in which a burst and
-//   room for a beat were there and the requester had no data. inflight_o: bursts presented on AW whose response has not
-//   arrived.
+//   in which a data beat or an address was not accepted. ev_wait_data_o: 1 in the cycle after one in which there was a
+//   burst and space for a beat, but the requester had no data. inflight_o: bursts presented on AW whose response has
+//   not arrived.
 //
 // No path leads from an AXI input to an AXI output without a register; bready_o is 1 always.
 `include "assert.svh"
@@ -149,7 +149,7 @@ module dma_wr #(
   assign awprot_o = 3'd0;
   assign awqos_o = 4'd0;
 
-  // --------------------------------------------------------------------------------------------- bursts that owe data
+  // ------------------------------------------------------------------------------------------- bursts with data to come
   // `first` and `last`: the burst begins or ends its job; `off` and `end`: first lane of the job, last lane of its last
   // beat
   localparam int unsigned InfoW = IdW + 8 + 4 + 4 + 2;
@@ -188,7 +188,7 @@ module dma_wr #(
   logic burst_end;
   logic job_first;
   logic job_last;
-  logic carry_only;  // the last bus beat of a job holds nothing but bytes of prev_q
+  logic carry_only;  // the last bus beat of a job has only bytes of prev_q
   logic out_wready;
   logic take;
   logic step;
@@ -233,7 +233,7 @@ module dma_wr #(
     align_up = (cur << {off, 3'b000}) | (prev >> {5'd16 - {1'b0, off}, 3'b000});
   endfunction
 
-  // computed in cycles with a step only, so that a simulator shifts nothing in idle cycles
+  // computed only in cycles with a step, so that a simulator does no work in idle cycles
   logic [127:0] out_data;
   logic [15:0] out_strb;
   always_comb begin
@@ -249,7 +249,7 @@ module dma_wr #(
     end
   end
 
-  // Two entries keep wready_i away from wdat_ready_o at a beat a cycle.
+  // Two entries decouple wready_i from wdat_ready_o at one beat per cycle.
   logic [1:0] out_count;
   fifo #(
       .Width(128 + 16 + 1),
@@ -273,7 +273,7 @@ module dma_wr #(
   assign b_failed = bvalid_i & bresp_i[1];
   assign idle_o = bus_idle & jobs_idle;
 
-  // What each requester has under way: jobs in the queue of dma_split, and bursts from their push there to their
+  // Work in flight of each requester: jobs in the queue of dma_split, and bursts from their push there to their
   // response.
   logic [2*NumReq-1:0] req_jobs_q;
   logic [CntW*NumReq-1:0] req_bursts_q;

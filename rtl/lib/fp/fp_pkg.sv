@@ -1,7 +1,7 @@
 // IEEE-754 binary32 arithmetic as functions on bit patterns (docs/npu/npu.md section 2).
 //
 // Round to nearest even, subnormals in and out, infinities; every NaN result is 0x7FC00000. Integer logic only.
-// They are functions so that a clocked process calls them under its enable and nothing is evaluated in an idle cycle.
+// They are functions so that a clocked process can call them under its enable, with no evaluation in idle cycles.
 package fp_pkg;
 
   localparam logic [31:0] FpNan = 32'h7FC0_0000;
@@ -128,7 +128,7 @@ package fp_pkg;
       mx = {1'b0, x[30:23] != 8'd0, x[22:0], 7'd0};
       ys = {1'b0, !y_sub, y[22:0], 7'd0};
       my = d > 8'd31 ? 32'd0 : ys >> d[4:0];
-      // bits shifted out count as "not zero" in the lowest place: that is all the rounding needs to know of them
+      // bits shifted out are kept as a sticky bit in the lowest place, which is all that rounding needs
       if (d > 8'd31 ? ys != 32'd0 : my << d[4:0] != ys) my[0] = 1'b1;
       if (x[31] == y[31]) r = mx + my;
       else r = mx - my;

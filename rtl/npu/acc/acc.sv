@@ -33,7 +33,7 @@ module acc #(
   logic [31:0] q1[N];
   logic [31:0] t0[N];
   logic [31:0] t1[N];
-  logic [31:0] keep[N];  // all ones where the RAM's contents count
+  logic [31:0] keep[N];  // all ones where the RAM's contents are added
   logic [Aw-1:0] slot_q;
   logic [Aw-1:0] slot_next;
   logic [ N-2:0] first_q;  // flags on their way to column 1 ..

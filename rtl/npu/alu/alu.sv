@@ -2,14 +2,14 @@
 // thesis section 3.2.2).
 //
 // Function     Rows are cut into chunks of up to 4 * npu_pkg::AluChunk elements, which alternate between the two
-//              channels; rows of reductions are not shared: whole rows alternate. Each channel walks through the task
+//              channels; rows of reductions are not shared: whole rows alternate. Each channel iterates over the task
 //              (alu_walk), reads, computes and writes its own chunks (alu_chan, alu_math).
 // Throughput   Long rows: 8 results a cycle with one operand, 4 with a vector operand, as long as the bus gives 16
 //              bytes a cycle on each channel in both directions. Short rows: a chunk every two cycles on each channel,
 //              if it has no more than two requests.
 // Completion   task_done_o pulses when dma_wr has no job of the ALU left on either channel. result_we_o comes with it
 //              after a reduction: result_o is then the value of the task's last row.
-// event_o      {word of results on channel 1, on channel 0, a channel waits for room, waits for operands, busy}
+// event_o      {word of results on channel 1, on channel 0, a channel waits for space, waits for operands, busy}
 `include "assert.svh"
 
 module alu (
@@ -140,7 +140,7 @@ module alu (
   end
 
   // ------------------------------------------------------------------------------------------------ begin and end
-  // Last begins after the cycle in which the last write job was accepted, so that wr_idle_i knows of it.
+  // Last begins after the cycle in which the last write job was accepted, so that wr_idle_i includes it.
   assign task_ready_o = state_q == Idle;
   assign busy_o = state_q != Idle;
   assign task_done_o = state_q == Last && wr_idle_i == 2'b11;

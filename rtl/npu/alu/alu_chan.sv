@@ -1,17 +1,17 @@
-// One channel of the ALU: asks for the operands of its chunks, computes, and has the results written.
+// One channel of the ALU: requests the operands of its chunks, computes, and requests the write of the results.
 //
 // Function     Takes chunks of one row (1..256 elements) from the walk in alu.sv. For each: reads P and Q when the
 //              chunk is the first one of a plane here (PLANE operands), then B into src_mem, then A, which streams
 //              against them (thesis section 3.2.2, figures 3-7 and 3-8: src_mem first, loads overlapped with the
-//              arithmetic). Results go to send_buf; the write job is asked for when all words of the chunk (reductions:
-//              of the row) are there.
-// Flow         Requests run ahead of the data, bound by room: words of send_buf (npu_pkg::SendAlu) and of src_mem (128,
-//              two chunks) and an entry in the queues of data and write jobs are reserved before the first request of a
-//              chunk. What has been requested is always taken; only the few words that wait for a turn to enter
-//              send_buf, and the end of a short row of a reduction, hold it up for a moment.
+//              arithmetic). Results go to send_buf; the write job is requested when all words of the chunk (reductions:
+//              of the row) are in it.
+// Flow         Requests run ahead of the data, limited by free space: words of send_buf (npu_pkg::SendAlu) and of
+//              src_mem (128, two chunks) and an entry in the queues of data and write jobs are reserved before the
+//              first request of a chunk. Requested data are always accepted; only the few words that wait for access to
+//              send_buf, and the end of a short row of a reduction, stall them briefly.
 // Throughput   One word of results a cycle with one operand, one every two cycles with a vector operand; with DUP one
 //              word of output a cycle. A chunk takes one cycle for each request at least.
-// idle_o       Nothing taken from the walk is left: every write job has been accepted.
+// idle_o       No chunk of the walk is pending: every write job has been accepted.
 `include "assert.svh"
 
 module alu_chan (
@@ -58,7 +58,7 @@ module alu_chan (
   localparam int unsigned SrcDepth = 2 * npu_pkg::AluChunk;
   localparam int unsigned SrcAw = $clog2(SrcDepth);
   localparam int unsigned Slots = 16;      // chunks asked for and not yet written
-  localparam int unsigned OutDepth = 32;   // words on the way to send_buf: covers the latency of the arithmetic
+  localparam int unsigned OutDepth = 32;   // words in flight to send_buf: covers the latency of the arithmetic
   localparam int unsigned Latency = 4 + npu_act_pkg::ActLatency;
   localparam int unsigned Ow = $clog2(OutDepth + 1);
 
@@ -83,13 +83,13 @@ module alu_chan (
   // ------------------------------------------------------------------------------------------------ requests
   logic [6:0]  c_words;       // of A
   logic [7:0]  c_out;         // of results
-  logic [2:0]  sent_q;        // B, Q, P have been asked for
-  logic [2:0]  need;          // still to be asked for before A
+  logic [2:0]  sent_q;        // B, Q, P have been requested
+  logic [2:0]  need;          // still to be requested before A
   logic        reserved_q;
   logic        room;
   logic        reserve;
   logic        rd_req;
-  logic [15:0] owed_q;        // words reserved in send_buf that are not there yet
+  logic [15:0] owed_q;        // words reserved in send_buf and not yet written
   logic [SrcAw:0] src_used_q;
   logic        free;          // a slot
   logic        word_out;
@@ -191,7 +191,7 @@ module alu_chan (
 
   // ------------------------------------------------------------------------------------------------ data in
   logic [2:0]  got_q;         // B, Q, P have come
-  logic [2:0]  due;           // what still comes before A
+  logic [2:0]  due;           // data still to come before A
   logic [6:0]  word_q;        // word of B or A
   logic [6:0]  d_words;
   logic        word_end;
@@ -263,7 +263,7 @@ module alu_chan (
   logic [127:0]  y;
   logic          enter;       // a word that becomes a word of results
   logic          leave;
-  logic [Ow-1:0] flight_q;    // words in the arithmetic and on the way to send_buf
+  logic [Ow-1:0] flight_q;    // words in the arithmetic and in flight to send_buf
   assign enter = a_take && (!reduce || (d_last && word_end));
   assign math_ready = flight_q != Ow'(OutDepth) && (!reduce || (word_ok && (last_ok || !(d_last && word_end))));
 
@@ -358,7 +358,7 @@ module alu_chan (
   end
 
   // ------------------------------------------------------------------------------------------------ write jobs
-  logic [15:0] there_q;       // words in send_buf that no job has asked for
+  logic [15:0] there_q;       // words in send_buf that no job has requested yet
   logic        job;
   assign wr_req_valid_o = j_valid && j_job && there_q >= {8'd0, j_words};
   assign job = wr_req_valid_o && wr_req_ready_i;
@@ -377,7 +377,7 @@ module alu_chan (
   assign ev_word_o = word_out;
 
   // ------------------------------------------------------------------------------------------------ assertions
-  // few and with cheap conditions in front: an idle ALU is simulated in every run
+  // few and guarded by cheap conditions: an idle ALU is simulated in every run
   `ASSERT(alu_chan_data_expected, !rd_valid_i || d_valid)
   `ASSERT(alu_chan_ring, !y_valid || ring_count_q != Ow'(OutDepth))
   `ASSERT(alu_chan_word, !word_out || owed_q != 16'd0)

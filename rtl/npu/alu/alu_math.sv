@@ -11,8 +11,8 @@
 // Inputs       valid_i with x_i, the scalars p_i and q_i, the mask of existing lanes, first_i and last_i word of a row
 //              (reductions); vec_i, the word of the vector operand, comes one cycle later.
 // Flow         Nothing stalls inside. Reductions: a word may come only with word_ok_o, the last one of a row only with
-//              last_ok_o (the tree of the row before is done by then; one word slot for each row is left to the product
-//              with q).
+//              last_ok_o (the tree of the previous row is done by then; one word slot for each row is reserved for the
+//              product with q).
 // Latency      Words: 4 + ActLatency cycles from valid_i to valid_o. Reductions: 16 + ActLatency from the row's last
 //              word.
 // Throughput   One word a cycle; reductions: a row takes one cycle more than its words, at least 10 cycles.
@@ -201,7 +201,7 @@ module alu_math (
   end
 
   // --------------------------------------------------------------------------------------------- stage 1: first adder
-  // Each sum, product and comparison is computed in cycles that need it only, so that a simulator does nothing in the
+  // Each sum, product and comparison is computed only in cycles that need it, so that a simulator does no work in the
   // others.
   logic [127:0] add1;
   logic [127:0] y1;

@@ -1,8 +1,8 @@
 // Walk of one channel of the ALU through the rows of a task.
 //
 // Function     Cuts rows into chunks of up to 4 * npu_pkg::AluChunk elements, planes outermost (docs/npu/npu.md section
-//              3.3), and hands out those of its channel: every second chunk; in a reduction all chunks of every second
-//              row. Each channel walks by itself, so that a long row of a reduction on one holds up nothing on the
+//              3.3), and outputs those of its channel: every second chunk; in a reduction all chunks of every second
+//              row. Each channel has its own walk, so that a long row of a reduction on one does not stall the
 //              other.
 // Throughput   A chunk, or a chunk (reductions: a row) of the other channel, a cycle.
 // start_i      Takes task_i; done_o is up from the step over the last row on until the next start. last_mine_o: that

@@ -1,8 +1,8 @@
 // Input feature map buffer: 16384 words of N INT8 (one pixel of one channel block), one write and two reads a cycle.
 //
 // The two read ports share one enable. Synthesis makes two copies of a simple dual-port RAM. Addresses wrap, the buffer
-// is a ring: who allocates and frees words is the business of ifm_ld and im2col.
-// Latency      Data one cycle after re_i. A read of the word that is written in the same cycle gives the old word.
+// is a ring: ifm_ld allocates its words, im2col frees them.
+// Latency      Data one cycle after re_i. A read of the word that is written in the same cycle returns the old word.
 module ifm_buf
 #(
   parameter int unsigned N = 8

@@ -7,8 +7,8 @@
 // Read ports   Two, data one cycle after re_i; raddr*_i is the word of the column (bit 0: bank).
 //              wide_i = 0: port p reads one word of column 2*rcol + p (so the ports never meet).
 //              wide_i = 1: port p reads the word of bank p of Cols neighbouring columns, Cols*rcol on (bit 0 of the
-//              address does not count). The low 128 bits are the first column's.
-//              Room for writes is a matter of credit (im2col).
+//              address is ignored). The low 128 bits are the first column's. Writes are under credit control
+//              (im2col).
 module ofm_buf #(
   parameter int unsigned N = 8,
   localparam int unsigned Cols = N >= 16 ? 4 : N / 4  // columns of a wide read

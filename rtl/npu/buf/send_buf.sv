@@ -3,12 +3,12 @@
 // Function     Client i (npu_pkg::WrId*) writes words that it reads back in order at its own read port, which feeds the
 //              client's data port of dma_wr. Capacity of a client: npu_pkg::SendGemm, SendPool, SendAlu words.
 // Memory       1024 words of 128 bit, one write and one read a cycle; a region of it for each client.
-// Writes       One a cycle: fixed priority, index 0 first, a client whose region is full does not count. wready_o
+// Writes       One a cycle: fixed priority, index 0 first, a client whose region is full is skipped. wready_o
 //              depends on wvalid_i in the same cycle.
-// Reads        The memory answers one cycle late, so each client has up to four words waiting in front of it. A word
-//              goes to them in each cycle, first to the client that dma_wr serves (its rready_i is 1), else to the
-//              lowest that has room and data: the served client gets a word a cycle. rvalid_o does not depend on
-//              rready_i.
+// Reads        The memory has a latency of one cycle, so each client has a prefetch FIFO of four words. It is
+//              refilled by one word per cycle, first for the client that dma_wr serves (its rready_i is 1), else for
+//              the lowest that has space and data: the served client gets a word per cycle. rvalid_o does not depend
+//              on rready_i.
 // Latency      Three cycles from a write into an empty FIFO to rvalid_o.
 // Throughput   One word a cycle in, one word a cycle out.
 // level_o      Words held for each client, written and not yet read (16 bit each).
@@ -41,7 +41,7 @@ module send_buf (
   logic [127:0]               head[4*Heads];  // client in the upper address bits
   logic [Lw*Clients-1:0]      level_q;        // written and not read by the client
   logic [Lw*Clients-1:0]      stored_q;       // of these: still to be fetched from the memory
-  logic [(HeadAw+1)*Clients-1:0] front_q;     // of these: fetched or on the way
+  logic [(HeadAw+1)*Clients-1:0] front_q;     // of these: fetched or in flight
   logic [Aw*Clients-1:0]      wptr_q;
   logic [Aw*Clients-1:0]      rptr_q;
   logic [HeadAw*Clients-1:0]  hwptr_q;

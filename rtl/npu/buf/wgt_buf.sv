@@ -24,7 +24,7 @@ module wgt_buf
 
   logic [8*N-1:0] mem0[npu_pkg::WgtDepth];
   logic [8*N-1:0] mem1[npu_pkg::WgtDepth];
-  logic [8*N-1:0] rdata0_q, rdata1_q;  // a read register for each bank: a block RAM has one, and nothing before it
+  logic [8*N-1:0] rdata0_q, rdata1_q;  // a read register for each bank, as in a block RAM
   logic           rbank_q;
 
   always_ff @(posedge clk_i) begin

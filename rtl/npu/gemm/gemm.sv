@@ -33,8 +33,8 @@ module gemm #(
   output logic [255:0]                  wr_data_o,
   input  logic [1:0]                    wr_idle_i,
   input  logic [31:0]                   wr_level_i,  // words of this path in send_buf 0 and 1
-  // events: mesh works; im2col waits for input, for weights, for room; a loader works; post works; post 0, 1 waits for
-  // room in send_buf; post 0, 1 waits for partial sums
+  // events: mesh busy; im2col waits for input, for weights, for space; a loader busy; post busy; post 0, 1 waits for
+  // space in send_buf; post 0, 1 waits for partial sums
   output logic [9:0]                    event_o,
   output logic [15:0]                   level_ofm_o,  // tiles in ofm_buf
   output logic [15:0]                   level_ifm_o   // words in ifm_buf
@@ -84,7 +84,7 @@ module gemm #(
   assign t_im = t_all[npu_pkg::GemmTaskW*EIm+:npu_pkg::GemmTaskW];
   assign t_post = t_all[npu_pkg::GemmTaskW*EPost+:npu_pkg::GemmTaskW];
 
-  // ---------------------------------------------------------------- read channels: who gets the data
+  // ---------------------------------------------------------------- read channels: routing of the data
   logic [2*Rq-1:0] d_valid, d_ready;
   for (genvar ch = 0; ch < 2; ch++) begin : g_rd
     for (genvar r = 0; r < Rq; r++) begin : g_dst
@@ -163,7 +163,7 @@ module gemm #(
     );
   end
 
-  // one write port: the units take turns
+  // one write port: the units alternate
   logic lw_turn_q;
   logic lw_sel;
   assign lw_sel = lw_valid[1] && (!lw_valid[0] || lw_turn_q);
@@ -445,7 +445,7 @@ module gemm #(
   logic par_ready;
 
   assign par_ready = t_ptr[3*EPar+:3] != t_ptr[3*EPost+:3];
-  // Rows that no output needs may still be on their way when the last result is written: im2col drops the task after
+  // Rows that no output needs may still be in flight when the last result is written: im2col drops the task after
   // the last.
   assign task_done_o = post_wait == 2'b11 && wr_idle_i == 2'b11 && t_ptr[3*EIm+:3] != t_ptr[3*EPost+:3];
   assign t_pop[EPost] = task_done_o;

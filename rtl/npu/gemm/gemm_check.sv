@@ -3,8 +3,8 @@
 // What it does
 //   start_i (one cycle, not while busy_o) begins the check; task_i and pad_mode_i (GEMM_CTRL.PAD_MODE) must be stable
 //   from start_i until done_o. done_o is one cycle high with the verdict on ok_o: 1 when the hardware can do the task.
-//   A task that passes is remembered: WGT_KEEP is only good for the same weights as those of the task that passed last.
-//   clr_i (synchronous) stops a check without a verdict and forgets that task.
+//   A task that passes is stored: WGT_KEEP is legal only for the same weights as those of the task that passed last.
+//   clr_i (synchronous) stops a check without a verdict and clears the stored task.
 //
 // Latency: done_o comes 7 cycles after start_i, with WGT_RES 14 cycles (one shared 16 x 16 multiplier; a divider of one
 //   bit a cycle for the output rows of one group). busy_o is 1 in the cycles after start_i up to and with done_o.

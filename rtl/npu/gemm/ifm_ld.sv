@@ -6,16 +6,16 @@
 //              a last block of few channels does not always meet the same unit. INT8 input: one job for each chunk, in
 //              turn. Pixel p of channel block b lies at word base + p*ICB + b of ifm_buf (thesis section 3.3.1), which
 //              is a ring.
-// Ring         Words are allocated chunk by chunk, in order; the first job of a chunk waits until there is room for the
-//              whole chunk. im2col, which computes the same bases, frees them in the same order, in as many parts as it
-//              likes; the sum over a task is IH*IW*ICB (free_*). level_o: words allocated.
-// Tasks        task_pop_o: the last job of the task is handed out. The jobs of the next task follow at once, whether or
+// Ring         Words are allocated chunk by chunk, in order; the first job of a chunk waits until there is space for
+//              the whole chunk. im2col, which computes the same bases, frees them in the same order, in any number of
+//              parts; the sum over a task is IH*IW*ICB (free_*). level_o: words allocated.
+// Tasks        task_pop_o: the last job of the task is issued. The jobs of the next task follow at once, whether or
 //              not those of this one are done. cfg_* of the layout units are fields of task_i in the cycle of the
 //              handshake.
 // Progress     loaded_o: number of tasks that are complete in ifm_buf, modulo 8. pix_ready_o: so many leading pixels of
 //              the task after these have all their channels in ifm_buf (a multiple of 64; 0 again when loaded_o counts
 //              up).
-// busy_o       a job is on offer or in a layout unit.
+// busy_o       a job is presented or in a layout unit.
 `include "assert.svh"
 
 module ifm_ld #(
@@ -143,7 +143,7 @@ module ifm_ld #(
     else used_q <= used_q + (state_q == Space && fits ? chunk_words : '0) - (free_i ? free_words_i : '0);
   end
 
-  // ---------------------------------------------------------------- what has arrived, in the order of the jobs
+  // ---------------------------------------------------------------- arrived data, in the order of the jobs
   logic        head_valid, head_nhwc;
   logic [15:0] head_icb;
   logic [10:0] head_chunks;

@@ -1,6 +1,6 @@
 // Parameter loader: brings the output scales (read channel 0) and biases (read channel 1) of a task into par_buf.
 //
-// A task with neither takes no room. Words are allocated in task order in a ring of 256 (1024 channels); post, which
+// A task with neither takes no space. Words are allocated in task order in a ring of 256 (1024 channels); post, which
 // computes the same bases, frees them when a task is complete (free_*). task_pop_o pulses when both arrays have
 // arrived: post waits for that before it starts the task. busy_o: an array of the task is being read.
 `include "assert.svh"
@@ -47,7 +47,7 @@ module par_ld (
   assign req_addr0_o = task_i.oscale_addr;
   assign req_addr1_o = task_i.bias_addr;
   assign req_bytes_o = {11'd0, words, 4'd0};
-  assign dat_ready_o = 2'b11;  // the room has been allocated
+  assign dat_ready_o = 2'b11;  // the space has been allocated
   assign we_o = dat_valid_i;
   assign waddr0_o = waddr0_q;
   assign waddr1_o = waddr1_q;

@@ -1,24 +1,24 @@
 // Weight loader: fills one bank of wgt_buf with the weights of every second block of N output channels.
 //
 // A block is W words of N bytes, contiguous in memory (docs/npu/npu.md section 3.2): KH*KW*ICB*N for CONV, KH*KW for
-// DEPTHWISE, where blocks start on multiples of 16 bytes: what the last beat holds beyond the block is dropped. CONVERT
+// DEPTHWISE, where blocks start on multiples of 16 bytes: bytes of the last beat beyond the block are dropped. CONVERT
 // has no weights: the task is popped at once and im2col neither checks nor releases anything for it. Blocks are read in
-// pieces of at most 1 KB so that other requesters of the channel get their turn.
+// pieces of at most 1 KB so that other requesters of the channel are served in between.
 //
-// Ping-pong    (WGT_RES = 0) The blocks of all such tasks form one sequence, which other tasks do not count in; bank
+// Ping-pong    (WGT_RES = 0) The blocks of all such tasks, without other tasks, form one sequence; bank
 //              Bank takes the blocks with that parity, each from bank word 0 on. full_o: the bank holds a complete
 //              block; release_i frees it, full_o falls in the next cycle and the next block is fetched, also that of
 //              the next task.
 // Resident     (WGT_RES = 1) Bank Bank takes the blocks ocb of the task with ocb % 2 == Bank, block ocb from bank word
-//              (ocb / 2) * W on. It belongs to the task from the moment when all that was in it is released until one
-//              release_i at the end of the task; that comes for a bank without blocks of the task, too. Block ocb may
+//              (ocb / 2) * W on. It is assigned to the task from the release of all its former contents until one
+//              release_i at the end of the task; that also comes for a bank without blocks of the task. Block ocb may
 //              be used when blocks_o > ocb / 2, while later blocks are still being written: the bank must take a write
 //              and a read in one cycle.
 // Kept         (WGT_RES = WGT_KEEP = 1) Nothing is loaded; when the task before is released, blocks_o is that one's
 //              count.
-// blocks_o     counts for the oldest resident task that is not released, 0 as long as nothing of it is here. In the
-//              cycle of release_i it still counts for the task that is released; in the cycle after it is the count of
-//              the task before for a kept task that is on offer, else 0.
+// blocks_o     counts for the oldest resident task that is not released, 0 as long as none of its blocks has arrived.
+//              In the cycle of release_i it still counts for the task that is released; in the cycle after it is the
+//              count of the task before for a kept task that is presented, else 0.
 // release_i    for a resident task not earlier than 4 cycles after both the task has been offered and the task before
 //              has been released.
 //
@@ -61,7 +61,7 @@ module wgt_ld #(
   state_e state_q;
 
   logic          par_q;       // parity of the task's first block in the sequence of all ping-pong blocks
-  logic          held_q;      // the bank belongs to a resident task
+  logic          held_q;      // the bank is assigned to a resident task
   logic [9:0]    kept_q;      // blocks of the resident task that was loaded last
   logic [15:0]   icb, ocb;
   logic [16:0]   taps_q;
@@ -85,7 +85,7 @@ module wgt_ld #(
   logic          rq_more_q;   // something of the task (ping-pong: of the block) is left to request
   logic          rq_first_q;  // nothing or a part of the first block is requested
   logic [31:0]   step_q;      // bytes to the bank's next block
-  logic [13:0]   flight_q;    // beats requested and not taken
+  logic [13:0]   flight_q;    // beats requested and not yet received
   logic [17:0]   rq_left;
   logic          req_go, beat_go;
 

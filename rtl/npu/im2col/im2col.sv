@@ -11,14 +11,14 @@
 //              block. Both stages step together every N cycles.
 // Zeros        A position outside the map (padding), or a pixel past the last one, gives a zero vector: nothing is read
 //              beyond the map and no expanded copy exists.
-// Flow         A tile starts when its weights are in wgt_buf, its rows in ifm_buf and there is room for it in ofm_buf;
-//              from then on nothing stalls, so mesh and acc need no back-pressure.
+// Flow         A tile starts when its weights are in wgt_buf, its rows in ifm_buf and there is space for it in ofm_buf;
+//              from then on it never stalls, so mesh and acc need no back-pressure.
 // Outputs      wgt_p_o/wgt_word_o, sel_o/act*_o: to the mesh, one cycle after the buffer reads. acc_first_o and
 //              acc_last_o mark vectors of a tile's first and last block (act_valid_o: a vector at all). mesh_en_o: the
 //              array has work.
-// Ring         ifm_base follows the allocation of ifm_ld. free_o returns words: with wgt_res row by row, when no tile
-//              that is still to come (or under way) reads them and they have arrived; the rest, or all, when the task
-//              is over.
+// Ring         ifm_base follows the allocation of ifm_ld. free_o returns words: with wgt_res row by row, when no
+//              later tile (nor the current one) reads them and they have arrived; the rest, or all, when the task is
+//              over.
 `include "assert.svh"
 
 module im2col #(
@@ -37,7 +37,7 @@ module im2col #(
   output logic [1:0]                wgt_release_o,
   output logic                      free_o,
   output logic [npu_pkg::IfmAw:0]   free_words_o,
-  // room in ofm_buf
+  // space in ofm_buf
   input  logic                      tile_room_i,
   output logic                      tile_start_o,
   // buffers
@@ -69,7 +69,7 @@ module im2col #(
   localparam int unsigned Aw = npu_pkg::IfmAw;
   localparam int unsigned Ln = $clog2(N);
   localparam int unsigned Cw = 27;  // signed coordinates: 65535 * 255 + 255 * 255 fits
-  // enabled cycles after the last vector until acc has handed over the last sum
+  // enabled cycles after the last vector until acc has output the last sum
   localparam int unsigned MaxGroup = 2 * npu_pkg::OfmDepth / N;
   localparam int unsigned DrainCycles = 2 * N + 4;
 
@@ -141,7 +141,7 @@ module im2col #(
   logic signed [Cw-1:0] tl_x_q, tl_y_q;
   logic [Aw-1:0]        tl_a_q;
   logic [8:0]           tl_cnt_q;      // tile of the group (wgt_res)
-  logic                 tl_done_q;     // every tile has begun
+  logic                 tl_done_q;     // every tile has started
   // where the tiles start again for the next block: the task's first tile, with wgt_res the group's
   logic [16:0]          rs_pix_q;
   logic [15:0]          rs_ow_q;
@@ -233,7 +233,7 @@ module im2col #(
   // ---------------------------------------------------------------- control
   assign task_pop_o = state_q == Finish && !a_valid_q && !w_valid_q && ifm_all_i;
 
-  // Rows below `top` are not needed any more. They are given back one a cycle, and only what has arrived.
+  // Rows below `top` are not needed any more. They are freed one per cycle, and only after they have arrived.
   logic [15:0]          top;
   logic [15:0]          freed_rows_q;
   logic [16:0]          freed_pix_q, freed_pix_next;
@@ -284,7 +284,7 @@ module im2col #(
     end
   end
 
-  // constants, a product or two a state
+  // constants, one or two products per state
   always_ff @(posedge clk_i) begin
     if (state_q == PrepA) begin
       ocb_q <= 16'((17'(task_i.oc) + 17'(N - 1)) >> Ln);
@@ -426,7 +426,7 @@ module im2col #(
     end
   end
 
-  // The tile that starts next. It moves on when the current one starts, so the stages copy what they need then.
+  // The tile that starts next. It advances when the current one starts, so the stages copy what they need then.
   logic [16:0]          c_pix_q;   // the tile in the weight stage
   logic [15:0]          c_ow_q;
   logic signed [Cw-1:0] c_x_q, c_y_q;

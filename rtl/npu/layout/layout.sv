@@ -13,11 +13,11 @@
 //              write port of ifm_buf may be busy with the other unit's words. INT8: the words only change their width.
 // Requests     FP32: one read of 4*cnt bytes for each channel, channels ascending. INT8: one read of all bytes where
 //              pixels follow each other without a gap, else one for each pixel; in pieces of at most 1 KB, so that
-//              other requesters get their turn. Jobs in order; up to four jobs run ahead of the data. Data are taken in
-//              order and wait for nothing but ifm_buf.
+//              other requesters are served in between. Jobs in order; up to four jobs run ahead of the data. Data are
+//              accepted in order and are stalled only by ifm_buf.
 // Throughput   FP32: four elements in (one beat) and one word out a cycle. INT8: a beat or a word a cycle, whichever is
-//              less. The only gap between jobs: an INT8 job waits until FP32 jobs before it have left.
-// Latency      FP32: first word out 5 cycles after a job's last beat when ifm_buf takes it; INT8: a cycle after its
+//              less. The only idle cycles between jobs: an INT8 job waits until FP32 jobs before it have left.
+// Latency      FP32: first word out 5 cycles after a job's last beat unless ifm_buf stalls; INT8: a cycle after its
 //              beat. done_o pulses with the last word of each job, in job order.
 `include "assert.svh"
 
@@ -67,7 +67,7 @@ module layout #(
   logic [31:0]   rq_next_q;       // next row
   logic [31:0]   rq_step_q;
   logic          rq_row_end;      // the request is the last one of the row
-  logic          rq_end;          // the last request of the job is taken
+  logic          rq_end;          // the last request of the job is accepted
   logic          queue_ready;
   logic          queue_valid;
   logic          queue_pop;
@@ -148,7 +148,7 @@ module layout #(
   logic [Kw-1:0] fill_bank_q;
   logic [Cw-1:0] fill_ch_q;
   logic [3:0]    fill_beat_q;
-  logic [Banks-1:0] held_q;  // bank belongs to a job whose data has all been taken
+  logic [Banks-1:0] held_q;  // bank holds a job whose data have all been received
   logic [Banks-1:0] full_q;  // bank is ready to drain
   logic          fill_ready, take, fill_pop;
   logic          last_beat;
@@ -295,7 +295,7 @@ module layout #(
   assign pass_on = queue_valid && q_nhwc && held_q == '0 && !row_v_q;
   assign last_blk = pass_blk_q + 1'b1 == q_stride;
   assign pass_last = last_blk && pass_pix_q + 7'd1 == q_cnt;
-  assign row_last = q_dense ? pass_last : last_blk;  // the rest of its beat is not needed
+  assign row_last = q_dense ? pass_last : last_blk;  // the rest of its beat is dropped
   assign pass_go = gear_valid && out_go;
   assign queue_pop = fill_pop || (pass_go && pass_last);
   assign dat_ready_o = fill_ready || (pass_on && (gear_ready || (out_go && row_last)));

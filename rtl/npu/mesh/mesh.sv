@@ -3,10 +3,10 @@
 // Function     A block is an N x N weight matrix (N words, row N-1 first) followed, N cycles later, by N cycles of two
 //              activation vectors. out[s][j][c] = sum over r of act[s][j][r] * wgt[r][c] (thesis section 3.2.1,
 //              equations 3-1 and 3-2).
-// Weights      wgt_i travels down; each PE holds two weight registers. wgt_p_i says which one loads (1: register 1) and
-//              is pipelined downward one row a cycle; a weight moves one row in two cycles, so that after N cycles row
-//              r holds the word that entered as number N-1-r. wgt_p_i must change when a block's last word has entered:
-//              the register that is not named keeps its weights and multiplies.
+// Weights      wgt_i travels down; each PE holds two weight registers. wgt_p_i selects the one that loads (1: register
+//              1) and is pipelined downward one row a cycle; a weight moves one row in two cycles, so that after N
+//              cycles row r holds the word that entered as number N-1-r. wgt_p_i must change when a block's last word
+//              has entered: the other register keeps its weights and multiplies.
 // Activations  act0_i and act1_i travel right, sel_i with them (1: register 1 multiplies). Inputs are aligned; the unit
 //              skews row r by r cycles and column c by c cycles itself.
 // Latency      An activation vector at the input in enabled cycle t leaves column c in ps0_o/ps1_o in enabled cycle
@@ -58,7 +58,7 @@ module mesh #(
 
   always_ff @(posedge clk_i) begin
     if (en_i) begin
-      // No loop below has a condition: en_i says it all, and counters in them would cost more than the arithmetic.
+      // The loops have no conditions of their own: coverage counters in them would cost more than the arithmetic.
       /*verilator coverage_off*/
       // multiply and add
       for (int unsigned i = 0; i < Pes; i++) ws[i] = (w1[i] & sm[i]) | (w2[i] & ~sm[i]);

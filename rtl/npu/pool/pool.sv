@@ -7,15 +7,15 @@
 //   through its groups alone. task_done_o is one cycle high when all write jobs are complete. N decides how many pad
 //   channels an INT8 pixel has.
 // DMA
-//   Reads: rd_req_* asks only for data whose place is free, rd_ready_o is 1 always. Writes: a job's words have been
-//   handed to send_buf (wr_valid_o/wr_ready_i) before wr_req_* asks for it. So neither read nor write channels ever
-//   wait for this unit.
-//   wr_idle_i[c]: no write job of this unit is queued or in flight on channel c. wr_level_i is not needed.
+//   Reads: rd_req_* requests only data with reserved space, so rd_ready_o is always 1. Writes: a job's words are in
+//   send_buf (wr_valid_o/wr_ready_i) before wr_req_* requests it. So neither read nor write channels ever wait for
+//   this unit. wr_idle_i[c]: no write job of this unit is queued or in flight on channel c. wr_level_i is not
+//   needed.
 // Throughput
 //   8 lanes on each channel: one tap of 8 FP32 channels or 32 INT8 channels a cycle, or 16 bytes of input a cycle and
 //   channel, whichever takes longer; INT8 average: at least 4 cycles an output. An input row is read once if the rows
 //   of a window fit into 1024 words a lane, else once for each output row that needs it.
-// event_o = {waits for room in send_buf, waits for input, busy}
+// event_o = {waits for space in send_buf, waits for input, busy}
 `include "assert.svh"
 
 module pool #(
@@ -119,7 +119,7 @@ module pool #(
   // ------------------------------------------------------------------------------------------------ task
   assign task_ready_o = state_q == Idle;
   assign busy_o = state_q != Idle;
-  // a job accepted in the last cycle of Run has left wr_idle_i when Drain begins
+  // a job accepted in the last cycle of Run is visible in wr_idle_i when Drain begins
   assign task_done_o = state_q == Drain && wr_idle_i == 2'b11;
   assign event_o = {ev_room != '0, ev_input != '0, busy_o};
 

@@ -1,8 +1,8 @@
 // One channel of the POOL unit: every second group of channels, through one DMA channel.
 //
-// pool_ld asks for input rows, pool_line keeps them, pool_seq walks over the taps, pool_op computes, pool_out writes.
-// Loading, computing and writing overlap, also over the ends of groups.
-// start_i (one cycle) begins the task in task_i and the values derived from it (pool.sv), which are constant until
+// pool_ld requests input rows, pool_line stores them, pool_seq iterates over the taps, pool_op computes,
+// pool_out writes. Loading, computing and writing overlap, also over the ends of groups. start_i (one
+// cycle) begins the task in task_i and the values derived from it (pool.sv), which are constant until
 // busy_o falls.
 `include "assert.svh"
 
@@ -64,7 +64,7 @@ module pool_chan #(
   logic        release_half;
 
   assign tab_en = task_i.avg && !task_i.int8 && task_i.exclude;
-  assign rd_ready_o = 1'b1;  // room has been reserved
+  assign rd_ready_o = 1'b1;  // space has been reserved
   assign busy_o = out_busy;
   assign ev_room_o = wr_valid_o && !wr_ready_i;
 

@@ -1,13 +1,13 @@
-// Loader of a POOL channel: asks for the input rows in the order in which pool_seq needs them, and for the table.
+// Loader of a POOL channel: requests the input rows in the order in which pool_seq needs them, and the table.
 //
 // Order      For each group of the channel (8 channels FP32, 32 bytes of a pixel INT8; group 2i + Chan), for each
 //            output row, the rows of its windows that lie inside the map. With slide_i the ring holds all rows of a
-//            window, so a row is loaded once and stays until the last window that needs it; without, every output row
+//            window, so a row is loaded once and kept until the last window that needs it; without, every output row
 //            loads all its rows again.
-// Ring       A row takes `slot` = align(IW, 4) words of each lane, one after the other round the 1024 words. Asked for
-//            only when that room is free; free_i gives back the oldest row.
+// Ring       A row takes `slot` = align(IW, 4) words of each lane, contiguous and wrapping at 1024 words. Requested
+//            only when that space is free; free_i frees the oldest row.
 // Jobs       FP32: one for each lane and row. INT8: one for each row if the pixels lie side by side, else one a pixel.
-// Table      tab_req_i (until tab_ack_o) asks for one job from tab_addr_i; it goes between two rows.
+// Table      tab_req_i (until tab_ack_o) requests one job from tab_addr_i; it goes between two rows.
 // Throughput One job a cycle; one cycle more a row, one an output row.
 `include "assert.svh"
 
@@ -53,7 +53,7 @@ module pool_ld #(
   logic [31:0]        y0addr_q;  // and its address
   logic [16:0]        y_q;       // row
   logic [16:0]        end_q;     // behind the last row of the window
-  logic [16:0]        next_q;    // rows of this group up to here have been asked for (slide)
+  logic [16:0]        next_q;    // rows of this group up to here have been requested (slide)
   logic [31:0]        row_q;     // address of row y_q
   logic [31:0]        addr_q;    // address of the job
   logic [9:0]         sub_q;     // job of the row
@@ -62,7 +62,7 @@ module pool_ld #(
 
   // ------------------------------------------------------------------------------------------------ geometry
   logic [3:0]  lanes;
-  logic        packed_px;  // INT8 pixels side by side
+  logic        packed_px;  // INT8 pixels are contiguous
   logic [9:0]  slot;
   logic [9:0]  jobs;       // of a row
   logic [12:0] words;
@@ -74,7 +74,7 @@ module pool_ld #(
   logic        resume;  // the first row follows the one loaded last
   logic        fits;
 
-  // zero while nothing happens: a simulator then computes nothing
+  // zero in idle cycles, so that a simulator does no work
   always_comb begin
     lanes = '0;
     packed_px = 1'b0;
@@ -161,7 +161,7 @@ module pool_ld #(
       if (state_q == Win) begin
         y_q <= first;
         end_q <= last;
-        // row_q stands behind the last row loaded
+        // row_q is the address after the last row loaded
         if (!(resume && next_q != '0)) row_q <= y0_q < 0 ? group_q : y0addr_q;
         state_q <= Row;
       end

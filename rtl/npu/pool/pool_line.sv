@@ -1,4 +1,4 @@
-// Input side of a POOL channel: puts the data of its read jobs into the line memory and the table memory.
+// Input side of a POOL channel: writes the data of its read jobs to the line memory and the table memory.
 //
 // Line memory  8 lanes of 1024 words of 32 bit, all lanes read at one address: rdata_o one cycle after re_i, else 0.
 //              Four banks (address mod 4) of 256 words of 256 bit, written in units of 32 bit. pool_ld and pool_seq use
@@ -6,8 +6,8 @@
 // Table memory 256 factors: tab_o one cycle after tab_re_i.
 // Jobs         job_* describes each job of the read channel in the order of the requests (pool_ld pushes it with the
 //              request's handshake): place of its first word, number of words, shape of the stream (pool_pkg), whether
-//              it completes a row of the ring; or a part of the table (tab). Room has been reserved, so data are taken
-//              in every cycle.
+//              it completes a row of the ring; or a part of the table (tab). Space has been reserved, so data are
+//              accepted in every cycle.
 // row_done_o   with the write of the last word of a row: a read in the next cycle sees it. tab_done_o likewise.
 // Throughput   One beat and one read a cycle. The memories are written in place in loops (simulation speed); each bank
 //              has one write address.
@@ -40,7 +40,7 @@ module pool_line (
   localparam int unsigned JobW = 3 + 10 + 3 + 4 + 13;
   localparam int unsigned Rows = pool_pkg::LineWords / 4;
 
-  // ------------------------------------------------------------------------------------------ the job whose data come
+  // ------------------------------------------------------------------------------------------ the job at the head
   logic            head_valid;
   logic            head_pop;
   logic [JobW-1:0] head;

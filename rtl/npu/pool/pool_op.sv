@@ -57,7 +57,7 @@ module pool_op (
   assign i8_avg = avg_i && int8_i;
 
   // ------------------------------------------------------------------------------------------------ pipeline of flags
-  // b: the data of the tap are there; c: the value of a column is complete for this row
+  // b: the data of the tap are valid; c: the value of a column is complete for this row
   logic       b_valid_q, b_first_q, b_init_q, b_last_q, b_fin_q, b_end_q;
   logic [6:0] b_addr_q;
   logic [7:0] b_cols_q, b_rows_q, b_tab_q;

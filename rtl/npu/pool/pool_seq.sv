@@ -96,7 +96,7 @@ module pool_seq #(
   logic               last_col;
   logic               tap;
 
-  // zero while nothing happens: a simulator then computes nothing
+  // zero in idle cycles, so that a simulator does no work
   always_comb begin
     y1 = '0;
     y0_next = '0;

@@ -6,16 +6,16 @@
 // Order        Groups of G tiles. For each block of N output channels, for each group (wgt_res: for each group, for
 //              each block): FP32: each channel c = Chan, Chan+2, ... that exists: the group's pixels of that channel,
 //              contiguous in memory, as one job of dma_wr (and, with psum_add, one of dma_rd before it). Jobs are
-//              prepared ahead, so that streams follow each other without a gap.
+//              prepared ahead, so that streams follow each other without idle cycles.
 //              Requant: each tile: the pixels 8k + 4*Chan + (0..3) of all N channels, Cols channels at a time; with
 //              psum_add one channel at a time, since partial sums come channel by channel.
 // Flow         tile_i pulses when a tile is complete in ofm_buf; free_o/free_tiles_o return them. A result is read only
-//              when send_buf (requant: the gather buffer) has room for it, so the arithmetic never stalls.
+//              when send_buf (requant: the gather buffer) has space for it, so the arithmetic never stalls.
 // Throughput   FP32: four results a cycle; requant: 4*Cols. Latency: 5 cycles and the activation from the ofm_buf read
 //              on.
-// Completion   task_wait_o: dma_wr has taken every write job of the task at the head; the surroundings answer with
-//              task_done_i (a pulse, to both units) when both units wait and dma_wr has sent them, that is, when the
-//              last response has come.
+// Completion   task_wait_o: dma_wr has accepted every write job of the task at the head; the parent responds with
+//              task_done_i (a pulse, to both units) when both units wait and dma_wr is idle, that is, when the last
+//              response has arrived.
 `include "assert.svh"
 
 module post #(
@@ -56,11 +56,11 @@ module post #(
   input  logic                      wr_req_ready_i,
   output logic [31:0]               wr_req_addr_o,
   output logic [23:0]               wr_req_bytes_o,
-  output logic                      wr_valid_o,      // to send_buf, which never refuses (wr_ready_i) an FP32 word
+  output logic                      wr_valid_o,      // to send_buf, which never stalls (wr_ready_i) an FP32 word
   input  logic                      wr_ready_i,
   output logic [127:0]              wr_data_o,
   input  logic [15:0]               wr_level_i,      // words of this path in send_buf
-  // events: works, waits for room in send_buf, waits for partial sums
+  // events: busy, waits for space in send_buf, waits for partial sums
   output logic [2:0]                event_o
 );
 
@@ -130,7 +130,7 @@ module post #(
   assign last_blk = blk_q + 16'd1 == ocb;
   assign last_all = last_group && last_blk;
 
-  // FP32: the stream side takes one job at a time; the next one waits here
+  // FP32: the stream side processes one job at a time; the next one waits here
   logic          job_valid;
   logic          job_push;
   logic          job_ready;
@@ -167,7 +167,7 @@ module post #(
     .count_o(unused_job_count)
   );
 
-  // The group's tiles are free when its last word has been read: the stream side says so.
+  // The group's tiles are free when its last word has been read, as reported by the stream side.
   logic streams_idle;
   logic rq_idle;
   assign group_done = (state_q == NextJob && (last_chan || !chan_exists) && streams_idle) || (state_q == Tiles && rq_done);
@@ -222,7 +222,7 @@ module post #(
           sent_q <= 2'b00;
           state_q <= chan_exists ? Send : NextJob;
         end
-        Send: begin  // the factors have arrived; hand out the requests, then the job
+        Send: begin  // the factors have arrived; issue the requests, then the job
           if (wr_req_ready_i) sent_q[0] <= 1'b1;
           if (psum_req_valid_o && psum_req_ready_i) sent_q[1] <= 1'b1;
           if (job_push) state_q <= NextJob;
@@ -405,7 +405,7 @@ module post #(
   // requant: word 2k + Chan of the tile
   assign ofm_addr_o = r_walk ? ring_q + Ow'(32'(tile_q) * TileWords) + Ow'({rk_q, Chan}) : s_base + Ow'(word_q);
   assign streams_idle = !job_valid;  // every word of the group has been read
-  assign event_o[0] = state_q != Idle && (state_q != Group || avail_q >= group || wr_req_valid_o);  // waiting for tiles is none
+  assign event_o[0] = state_q != Idle && (state_q != Group || avail_q >= group || wr_req_valid_o);  // except for tiles
   assign event_o[1] = (job_valid && !f_room) || (r_walk && !(r_room && r_blk_ok));
   assign event_o[2] = (job_valid && task_i.psum_add && !psum_valid_i) || (r_walk && r_beat && !psum_valid_i);
 

@@ -10,7 +10,7 @@
 //              pass. Channels that do not exist are written 0, pixels that do not exist are not written.
 // Flow         in_* never waits: a pass may be started only when fewer than Slots are between the first word and pop_o.
 // Jobs         pitch = N: one job of up to 4N contiguous bytes for each k; else one of N bytes for each pixel.
-// Throughput   One word in a cycle; out N bytes or a beat of 16 a cycle, what is less. Latency: the transposer's block.
+// Throughput   One word in a cycle; out N bytes or a beat of 16 at most. Latency: the transposer's block.
 // idle_o       Every job of the blocks taken has been accepted and every byte has gone to send_buf.
 `include "assert.svh"
 
@@ -211,7 +211,7 @@ module requant #(
   assign keep = px_index < {1'b0, d_npix};
   assign d_pop = px_valid && px_ready && i_q == Ln'(N - 1);
 
-  // the conditions below save the simulator wide work in idle cycles
+  // the conditions below avoid wide operations of the simulator in idle cycles
   always_comb begin
     px = px_raw;
     if (px_valid && d_nch != (Ln + 1)'(N)) begin

@@ -37,7 +37,7 @@ module transpose #(
   logic [7:0]    cell_a[Cells];
   logic [Ln-1:0] cnt_q;    // vector of the block that enters
   logic          right_q;  // the block that enters shifts right
-  logic          full_q;   // the cells not yet reached hold a block that has to leave
+  logic          full_q;   // the cells not yet reached hold a block to be output
   logic          flush_q;  // zeros enter
   logic          step;
   logic          blk_end;

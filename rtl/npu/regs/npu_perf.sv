@@ -5,18 +5,18 @@
 //   tie event_i[0] to 1. Mark j is the highest value of level j, level_i[16*j +: 16], in the cycles with run_i since
 //   the last snapshot. snap_i copies all counters and marks at one clock edge and lets the marks restart at the levels
 //   of that cycle (0 where run_i is 0). rd_i takes the copy of number sel_i to lo_o and hi_o: counters from 0 on, marks
-//   from 40 on, 0 for numbers that do not exist. clear_i zeroes the counters, not the marks and not the copy; with
-//   snap_i in the same cycle the copy gets the values before the clear. clr_i (soft reset) zeroes everything and wins
-//   over the rest.
+//   from 40 on, 0 for numbers that do not exist. clear_i zeroes the counters, but neither marks nor copy; with snap_i
+//   in the same cycle the copy gets the values before the clear. clr_i (soft reset) zeroes everything and has
+//   priority.
 //
 // Latency: an event is in its counter one cycle later; rd_i one cycle after snap_i or later reads the new copy; lo_o
 //   and hi_o follow rd_i by one cycle and hold. An event or level in the cycle of snap_i is not in the copy; an event
 //   in the cycle of clear_i is lost.
 //
 // Structure: the low 8 bits of all counters lie in bit planes and ripple as vectors; the upper bits of a counter have
-//   an incrementer that works when those wrap. All arrays belong to one process that updates them in place, in an order
-//   in which every read sees the value before the edge: a simulator then spends few operations a cycle on all counters
-//   together.
+//   an incrementer that is active when those wrap. All arrays belong to one process that updates them in place, in an
+//   order in which every read sees the value before the edge: a simulator then spends few operations a cycle on all
+//   counters together.
 `include "assert.svh"
 
 module npu_perf #(
@@ -47,7 +47,7 @@ module npu_perf #(
   logic [HighW-1:0] high_copy [NumCnt];
   logic [15:0] mark [NumMark];
   logic [15:0] mark_copy [NumMark];
-  logic [NumCnt-1:0] carry;  // into the plane that the loop is at
+  logic [NumCnt-1:0] carry;  // into the current plane of the loop
   logic [NumCnt-1:0] next_carry;
   logic [5:0] mark_sel;
   logic [47:0] value_q;

@@ -12,28 +12,28 @@
 //   A write to <unit>_CTRL with byte 0 strobed and EN = 1 takes the values of all registers of the unit, the new
 //   <unit>_CTRL included, and checks them (task_slot; gemm_check, alu_check, pool_check). A good task is presented on
 //   *task_valid_o (stable until *task_ready_i), a bad one sets the CONFIG bit of its unit in ERR and the unit's bit in
-//   IRQ_STATUS. STATUS.*_READY is 0 from the cycle after the write until the task is taken or dropped; a start in that
-//   time sets the OVERRUN bit and the unit's bit in IRQ_STATUS and is dropped (<unit>_CTRL itself is written).
+//   IRQ_STATUS. STATUS.*_READY is 0 from the cycle after the write until the task is accepted or dropped; a start in
+//   that time sets the OVERRUN bit and the unit's bit in IRQ_STATUS and is dropped (<unit>_CTRL itself is written).
 //   *task_valid_o rises after the write takes effect: GEMM 10 cycles (WGT_RES 17), ALU 4, POOL 6. STATUS.*_BUSY is the
-//   pending task or *_busy_i: *_busy_i must be 1 from the cycle after the task handshake on. A unit that is left out
-//   (EnAlu, EnPool = 0) answers a start with its CONFIG bit one cycle later and stays READY; its inputs are not used.
+//   pending task or *_busy_i: *_busy_i must be 1 from the cycle after the task handshake on. A start of a unit that is
+//   left out (EnAlu, EnPool = 0) sets CONFIG one cycle later; it stays READY; its inputs are not used.
 //
 // Events (one-cycle pulses)
 //   *_done_i: COUNT.DONE + 1 and the unit's bit in IRQ_STATUS, at the same edge. bus_err_i {pool, alu, gemm} x {wr1,
-//   wr0, rd1, rd0}: the ERR bit and the IRQ_STATUS bit of that unit. An event wins over a write of 1 to clear at the
-//   same edge.
-//   alu_result_we_i: alu_result_i is the result of the task that completes next (or now); ALU_RESULT takes it when it
-//   does.
-//   perf_event_i, perf_level_i: docs/npu/npu.md section 5, counted while STATUS shows a unit busy; perf_event_i[0] is
-//   tied to 1 outside.
+//   wr0, rd1, rd0}: the ERR bit and the IRQ_STATUS bit of that unit. An event has
+//   priority over a write of 1 to clear at the same edge. alu_result_we_i:
+//   alu_result_i is the result of the task that completes next (or now);
+//   ALU_RESULT takes it when it does. perf_event_i, perf_level_i: docs/npu/npu.md
+//   section 5, counted while STATUS shows a unit busy; perf_event_i[0] is tied to
+//   1 outside.
 //
 // Soft reset
-//   A write of 1 to CTRL.SOFT_RESET raises srst_o in the next cycle; it stays up for at least 4 cycles (so that
-//   drained_i may be registered once or twice) and until drained_i is 1. The pending tasks are dropped, no start and no
-//   event counts in that time, writes to registers are lost; at its end all registers have their reset values.
+//   A write of 1 to CTRL.SOFT_RESET raises srst_o in the next cycle; it stays 1 for at least 4 cycles (so that
+//   drained_i may be registered once or twice) and until drained_i is 1. The pending tasks are dropped, starts and
+//   events in that time are ignored, writes to registers are lost; at its end all registers have their reset values.
 //   STATUS: RESETTING = 1 and all other bits 0 meanwhile.
 //
-// Parameters: N, the mesh size (4, 8, 16 or 32), for CONFIG.MESH_N and the limits; EnAlu, EnPool: the unit is there.
+// Parameters: N, the mesh size (4, 8, 16 or 32), for CONFIG.MESH_N and the limits; EnAlu, EnPool: the unit is present.
 `include "assert.svh"
 
 module npu_regs #(

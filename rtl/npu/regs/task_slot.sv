@@ -4,9 +4,9 @@
 // What it does
 //   start_i is 1 in the cycle in which the write of <unit>_CTRL with EN = 1 takes effect. One cycle later the task
 //   registers hold their new values and take_o is 1: npu_regs copies the task. check_start_o begins the check of its
-//   settings in the next cycle; a good task is offered on task_valid_o until task_ready_i, for a bad one set_config_o
-//   pulses. free_o is 0 from the cycle after start_i until the task is taken or dropped; a start in that time is
-//   dropped and set_overrun_o pulses with it. clr_i (soft reset) drops the task.
+//   settings in the next cycle; a legal task is presented on task_valid_o until task_ready_i, for an illegal one
+//   set_config_o pulses. free_o is 0 from the cycle after start_i until the task is accepted or dropped; a start in
+//   that time is dropped and set_overrun_o pulses with it. clr_i (soft reset) drops the task.
 //
 // Latency: task_valid_o rises 3 cycles after start_i and the cycles of the check.
 `include "assert.svh"

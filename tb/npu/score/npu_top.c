@@ -90,9 +90,9 @@ static int open_unit(tb_check *c, ends *u, size_t index, char *err, size_t err_s
 
 /* Ports of the NPU: those of a simulation need no tap. */
 static int open_ports(const tb_check *c, tb_ports ports, char *err, size_t err_size) {
-    for (size_t i = 0; i < ports.count; i++) {
-        char name[32];
-        tb_ports_name(&ports, i, name, sizeof name);
+    tb_ports_place next = TB_PORTS_FIRST;
+    char name[32];
+    for (size_t i = 0; tb_ports_next(&ports, &next, name, sizeof name); i++) {
         ports.sig[i] = tb_sim_find(c->all->sim, name);
         if (ports.sig[i].ptr == NULL) {
             return opt_fail(err, err_size, "npu_top: there is no port %s", name);

@@ -17,9 +17,9 @@ tb_sig unit_port(unit *u, const char *name) {
 }
 
 void unit_ports(unit *u, tb_ports ports) {
-    for (size_t i = 0; i < ports.count; i++) {
-        char name[64];
-        tb_ports_name(&ports, i, name, sizeof name);
+    tb_ports_place next = TB_PORTS_FIRST;
+    char name[64];
+    for (size_t i = 0; tb_ports_next(&ports, &next, name, sizeof name); i++) {
         ports.sig[i] = unit_port(u, name);
     }
 }
