@@ -7,7 +7,8 @@ PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 test: ## quick tests of the libraries and tools
 	@$(MAKE) -s $(PARALLEL) host tests
 	@$(MAKE) -s $(PARALLEL) python SAN= KIND=fast PYTHON_RTL="$(PYTHON_TEST_RTL)"
-	@HOST="$(HOST)" BUILD="$(BUILD)" TANDEM_PYTHON="$(abspath $(BUILD)/python)" TANDEM_REGRESS="$(HOST)/tandem-regress" scripts/run_tests.sh $(TEST_PROGRAMS)
+	@HOST="$(HOST)" BUILD="$(BUILD)" TANDEM_PYTHON="$(abspath $(BUILD)/python)" TANDEM_REGRESS="$(HOST)/tandem-regress" \
+	  scripts/run_tests.sh $(TEST_PROGRAMS)
 
 check: ## all tests, with full case counts and with sanitizers
 	@TANDEM_CHECK=1 $(MAKE) --no-print-directory test
@@ -20,5 +21,6 @@ axi-table: ## write docs/axi-rules.md: rules of the AXI checker and the traces t
 	@$(PYTHON) tools/axi_table.py
 
 MODE ?= all
-mutants: ## deliberate bugs in tests/mutants/DUT: found, blamed on the right unit, caught by the right check (MODE=kill, name, caught, all)
+mutants: ## deliberate bugs in tests/mutants/DUT: found, blamed on the right unit, caught by the right check \
+    (MODE=kill, name, caught, all)
 	@DUT="$(DUT)" SUITE="$(SUITE)" MODE="$(MODE)" JOBS="$(JOBS)" scripts/mutants.sh

@@ -25,9 +25,12 @@ endif
 room = $($(1).root)$(2)/$(1)
 rooms = $(foreach d,$(DUTS),$(call room,$(d),$(1)))
 # headers of a design's own folders, and generated ones
-room_includes = $(if $($(1).root),-I$($(1).root)) $(foreach r,cmodel drivers tb testcases,-I$(call room,$(1),$(r))) -I$(call room,$(1),testcases)/unit -I$(call gen,$(1))
+room_includes = $(if $($(1).root),-I$($(1).root)) $(foreach r,cmodel drivers tb testcases,-I$(call room,$(1),$(r))) \
+  -I$(call room,$(1),testcases)/unit -I$(call gen,$(1))
 # $(call cfg_macros,CFG): macros of a configuration for C code of this design: NAME_CFG_NAME, and
 # NAME_CFG_<PARAMETER>
 upper = $(shell echo '$(1)' | tr a-z A-Z)
 DUT_MACRO = $(call upper,$(DUT))_
-cfg_macros = $(foreach p,$($(DUT).params.$(1)),-D$(DUT_MACRO)CFG_$(call upper,$(firstword $(subst =, ,$(p))))=$(lastword $(subst =, ,$(p)))) -D$(DUT_MACRO)CFG_NAME='"$(1)"'
+cfg_macros = $(foreach p,$($(DUT).params.$(1)), \
+  -D$(DUT_MACRO)CFG_$(call upper,$(firstword $(subst =, ,$(p))))=$(lastword $(subst =, ,$(p)))) \
+  -D$(DUT_MACRO)CFG_NAME='"$(1)"'

@@ -15,12 +15,15 @@ GEN_PKGS.$(1) += $(addprefix $(gen)/,$(5))
 endef
 
 REGS := $(foreach d,$(DUTS),$(wildcard $($(d).root)regs/$(d).regs))
-$(foreach r,$(REGS),$(eval $(call generated,$(basename $(notdir $(r))),scripts/gen_regs.py scripts/regs_tasks.py,$(r),$(r),$(basename $(notdir $(r)))_regs_pkg.sv)))
+$(foreach r,$(REGS),$(eval $(call generated,$(basename $(notdir $(r))),scripts/gen_regs.py scripts/regs_tasks.py, \
+  $(r),$(r),$(basename $(notdir $(r)))_regs_pkg.sv)))
 include $(foreach d,$(DUTS),$(wildcard $($(d).root)designs/$(d)/gen.mk))
 GENERATED := $(foreach d,$(DUTS),$(GEN_STAMPS.$(d)))
 # a generated file named by a dependency: run the generators of its design first
 $(foreach d,$(DUTS),$(if $(GEN_STAMPS.$(d)),$(eval $(call gen,$(d))/%: $(GEN_STAMPS.$(d)) ;)))
 
 .PHONY: regs
-regs: $(GENERATED) ## write docs/NAME/registers.md of every design; sources generated from its registers are made by any build, in build/gen/NAME
-	@for r in $(REGS); do d=$$(basename $$r .regs); $(PYTHON) scripts/gen_regs.py $$r --doc $$(dirname $$r)/../docs/$$d/registers.md || exit 1; done
+regs: $(GENERATED) ## write docs/NAME/registers.md of every design; sources generated from its registers are made by \
+    any build, in build/gen/NAME
+	@for r in $(REGS); do d=$$(basename $$r .regs); $(PYTHON) scripts/gen_regs.py $$r \
+	  --doc $$(dirname $$r)/../docs/$$d/registers.md || exit 1; done

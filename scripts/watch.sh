@@ -20,8 +20,11 @@ while :; do
         begin=$SECONDS
         "$PROGRAM" "$@" </dev/null
         status=$?
-        echo "watch: $PROGRAM $([ "$status" = 0 ] && echo passed || echo failed), $((SECONDS - begin)) s; waiting for changes"
+        result=$([ "$status" = 0 ] && echo passed || echo failed)
+        echo "watch: $PROGRAM $result, $((SECONDS - begin)) s; waiting for changes"
     fi
-    until [ -n "$(find "${folders[@]}" -type f -newer "$stamp" ! -name '.*' -print -quit)" ]; do sleep "${INTERVAL:-0.5}"; done
+    until [ -n "$(find "${folders[@]}" -type f -newer "$stamp" ! -name '.*' -print -quit)" ]; do
+        sleep "${INTERVAL:-0.5}"
+    done
     sleep 0.1 # an editor that writes several files
 done

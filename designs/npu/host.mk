@@ -1,4 +1,5 @@
-# tandem on the golden model alone, without Verilated code: build/host/tandem-model, mesh size 8. For tests of the program and of the testcases.
+# tandem on the golden model alone, without Verilated code: build/host/tandem-model, mesh size 8. For tests of the
+# program and of the testcases.
 OBJ_tandem_model := $(SRC_tandem:%.c=$(HOST)/obj-n8/%.o)
 -include $(OBJ_tandem_model:.o=.d)
 $(HOST)/obj-n8/%.o: %.c $(HOST)/flags.c
@@ -7,7 +8,8 @@ $(HOST)/obj-n8/%.o: %.c $(HOST)/flags.c
 	@$(CCACHE) $(CC) $(CFLAGS_ALL) $(call cfg_macros,n8) -MMD -MP -c $< -o $@
 $(HOST)/tandem-model: $(OBJ_tandem_model) $(HOST_LIBS) $(HOST)/flags.ld
 	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(OBJ_tandem_model) -Wl,--start-group $(HOST_LIBS) -Wl,--end-group -o $@ -ljansson -lz -lm -lpthread
+	@$(CC) $(LDFLAGS_ALL) $(OBJ_tandem_model) -Wl,--start-group $(HOST_LIBS) -Wl,--end-group -o $@ \
+	  -ljansson -lz -lm -lpthread
 # the same without its main program, for tests of internal functions
 $(HOST)/libtandemn8.a: $(filter-out %/testcases/npu/main.o,$(OBJ_tandem_model))
 	@rm -f $@
