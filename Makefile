@@ -26,7 +26,7 @@ MAKEFLAGS += --no-builtin-rules
 FORCE:
 
 include scripts/designs.mk
-# make writes build/designs.mk first and then starts again
+# make writes build/designs.mk first and then restarts
 ifneq ($(DUTS),)
 include scripts/gen.mk
 include scripts/flags.mk
@@ -43,10 +43,15 @@ endif
 .PHONY: help clean format
 
 help: ## this table
-	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST) | sort
+	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / { \
+	    while (sub(/ *\\$$/, "")) { line = $$0; getline; sub(/^ */, ""); $$0 = line " " $$0 } \
+	    printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST) | sort
 	@echo
-	@echo "  DUT=$(DUT) ($(DUTS))  CFG=$(CFG) ($($(DUT).cfgs))  SUITE=$(SUITE) ($(basename $(notdir $(wildcard $($(DUT).root)designs/$(DUT)/suites/*.suite))))  SEED=$(SEED)  JOBS=$(JOBS)"
-	@echo "  KIND=$(KIND) (fast; debug: with FST tracing; cov: counts code coverage; san: with sanitizers)  ARCH=$(ARCH) (empty: portable)"
+	@echo "  DUT=$(DUT) ($(DUTS))  CFG=$(CFG) ($($(DUT).cfgs))" \
+	  " SUITE=$(SUITE) ($(basename $(notdir $(wildcard $($(DUT).root)designs/$(DUT)/suites/*.suite))))" \
+	  " SEED=$(SEED)  JOBS=$(JOBS)"
+	@echo "  KIND=$(KIND) (fast; debug: with FST tracing; cov: counts code coverage; san: with sanitizers)" \
+	  " ARCH=$(ARCH) (empty: portable)"
 
 format: ## run clang-format over the C and C++ sources
 	clang-format -i $(C_SOURCES)

@@ -2,9 +2,9 @@
  * cov.h - functional coverage: covergroups described by static tables, sampled into counters, kept in files that merge.
  *
  * A description (cov_group) is a table of coverpoints and crosses. cov_open() checks it and compiles it; cov_instance()
- * gives what is sampled. cov_write() stores names and counts, so that the tool `tandem-cov` merges, reports and ranks
- * files without the description (docs/coverage.md). There are no globals: everything belongs to a cov_db or to a
- * cov_data, and both belong to the caller. Not for several threads at a time.
+ * returns an object to be sampled. cov_write() stores names and counts, so that the tool `tandem-cov` merges, reports
+ * and ranks files without the description (docs/coverage.md). There are no globals: everything belongs to a cov_db or
+ * to a cov_data, and both belong to the caller. Not for several threads at a time.
  */
 #ifndef COVERAGE_COV_H
 #define COVERAGE_COV_H
@@ -18,7 +18,7 @@ typedef enum cov_status {
     COV_OK = 0,
     COV_BAD_MODEL, /* a description is wrong */
     COV_BAD_FILE,  /* a coverage file is damaged */
-    COV_CONFLICT,  /* two files mean different things by one name */
+    COV_CONFLICT,  /* two files use one name for different items */
     COV_IO,        /* a file cannot be read or written */
     COV_NO_MEMORY
 } cov_status;
@@ -54,13 +54,13 @@ typedef enum cov_kind {
     COV_KIND_NAMES,  /* value i has the name names[i]; NULL: no bin */
     COV_KIND_MASK,   /* values from 0 up with (value & lo) == hi */
     COV_KIND_STEPS,  /* bins of this coverpoint one after the other: "idle => busy => idle" */
-    COV_KIND_DEFAULT /* what no other bin takes */
+    COV_KIND_DEFAULT /* all values in no other bin */
 } cov_kind;
 
 typedef enum cov_role {
     COV_COUNTED,
     COV_ILLEGAL, /* a hit is an error, which cov_sample() returns */
-    COV_IGNORED  /* counted, but no part of the score; `why` is required */
+    COV_IGNORED  /* counted, but excluded from the score; `why` is required */
 } cov_role;
 
 /* One line of a coverpoint. The macros below fill it: {COV_RANGE("small", 1, 4)}, {COV_VALUE("none", 0),
@@ -95,11 +95,11 @@ typedef struct cov_bin {
 #define COV_IGNORE(reason) .role = COV_IGNORED, .why = (reason)
 #define COV_FORBID(reason) .role = COV_ILLEGAL, .why = (reason)
 
-#define COV_NO_WEIGHT UINT32_MAX /* as a weight: no part of the score */
+#define COV_NO_WEIGHT UINT32_MAX /* as a weight: excluded from the score */
 
 typedef struct cov_point {
     const char *name;
-    const char *bug; /* required: the bug that would hide behind a hole */
+    const char *bug; /* required: the bug that a hole would hide */
     const cov_bin *bins;
     uint32_t bin_count;
     uint32_t goal;    /* hits that cover a bin; 0: 1 */
@@ -147,7 +147,7 @@ typedef struct cov_group {
 #define COV_GROUP(n, a, table) .name = (n), .about = (a), .points = (table), .point_count = COV_COUNT(table)
 #define COV_CROSSES(table) .crosses = (table), .cross_count = COV_COUNT(table)
 
-/* ---- what files hold, and what a database counts ---- */
+/* ---- contents of files and databases ---- */
 
 typedef struct cov_data_bin {
     const char *name;
@@ -162,7 +162,7 @@ typedef struct cov_data_bin {
 
 typedef struct cov_data_point {
     const char *name, *bug;
-    uint32_t rank, weight; /* weight: 0: no part of the score */
+    uint32_t rank, weight; /* weight: 0: excluded from the score */
     bool partial;
     cov_data_bin *bins;
     uint32_t bin_count;
@@ -174,7 +174,7 @@ typedef struct cov_data_rule {
     const char *why;
 } cov_data_rule;
 
-#define COV_CELL_UNKNOWN 255u /* a cell that no merged description has: no part of the score */
+#define COV_CELL_UNKNOWN 255u /* a cell that no merged description has: excluded from the score */
 
 typedef struct cov_data_cross {
     const char *name, *bug;
@@ -185,7 +185,7 @@ typedef struct cov_data_cross {
     uint32_t dim[COV_CROSS_MAX];    /* bins of each that are crossed */
     cov_data_rule *rules;
     uint32_t rule_count;
-    uint8_t *cells; /* the last coverpoint runs fastest; 0: counted, n: rules[n - 1], or COV_CELL_UNKNOWN */
+    uint8_t *cells; /* the last coverpoint's index varies fastest; 0: counted, n: rules[n - 1], or COV_CELL_UNKNOWN */
     uint32_t cell_count;
     uint32_t first;
 } cov_data_cross;
@@ -205,7 +205,7 @@ struct cov_arena;
 typedef struct cov_data {
     cov_data_group *groups;
     uint32_t group_count;
-    uint64_t *counts; /* hits; they stay at UINT64_MAX */
+    uint64_t *counts; /* hits; they saturate at UINT64_MAX */
     uint32_t count_count;
     uint64_t files;  /* merged into it, itself included */
     const char *job; /* a line of a suite that repeats the run; empty: not known, or merged */
@@ -253,7 +253,7 @@ int cov_instance(cov_db *db, const char *group, const char *name, cov_inst **ins
 uint32_t cov_sample(cov_inst *inst, const int64_t *values);
 /* The same for one coverpoint, without crosses. */
 uint32_t cov_hit(cov_inst *inst, uint32_t point, int64_t value);
-/* Transitions begin anew, after a reset for example. */
+/* Restart transitions, for example after a reset. */
 void cov_restart(cov_inst *inst);
 /* "group.point.bin: why" of the last illegal hit of this instance; empty: there was none. */
 void cov_illegal(const cov_inst *inst, char *dst, size_t size);
@@ -273,18 +273,18 @@ int cov_parse(cov_data *data, const void *bytes, size_t size, const char *name, 
 int cov_print(cov_data *data, char **bytes, size_t *size, cov_error *err);
 
 /*
- * Add `from` to `into`, group by group and bin by bin, by names. The result has what either one has, and does not
- * depend on the order of merging; what only one of two groups of the same name has becomes `partial`. COV_CONFLICT: a
- * bin with other values or another role, a cross of other coverpoints, other goals or weights; `into` is unchanged.
+ * Add `from` to `into`, group by group and bin by bin, by names. The result is the union and does not depend on the
+ * order of merging; items that only one of two groups of the same name has become `partial`. COV_CONFLICT: a bin with
+ * other values or another role, a cross of other coverpoints, other goals or weights; `into` is unchanged.
  */
 int cov_merge(cov_data *into, cov_data *from, cov_error *err);
 /* Read and merge; a file of the same shape costs no more than adding its counters. Nothing merged so far: `into` is as
  * after cov_data_init(). */
 int cov_merge_file(cov_data *into, const char *path, cov_error *err);
 
-/* Told of something that `from` has and `into` has not ("group.point.bin"), and of its hits. */
+/* Called for each item that `from` has and `into` has not ("group.point.bin"), with its hits. */
 typedef void (*cov_stale_fn)(void *ctx, const char *what, uint64_t hits);
-/* Add to `into` what it has a place for, and leave its shape as it is; told may be NULL. Bins whose values are others
+/* Add to `into` the items that it has, without changing its shape; told may be NULL. Bins whose values are others
  * are stale, too. */
 int cov_load(cov_data *into, const cov_data *from, cov_stale_fn told, void *ctx, cov_error *err);
 
@@ -306,8 +306,8 @@ cov_score cov_score_group(const cov_data *data, const cov_data_group *group);
 cov_score cov_score_all(const cov_data *data);
 
 /*
- * A small set of files with the coverage of all: greedy by the hits that still lack to goals, then without those that
- * later ones made superfluous. `order`: place in data[] of each chosen one, `gain`: hits up to goals that it added. All
+ * A small set of files with the coverage of all: greedy by the missing hits that each adds, then without those that
+ * later ones made redundant. `order`: place in data[] of each chosen one, `gain`: hits up to goals that it added. All
  * must have the shape of `all`, which holds their sum. Deterministic: of equal gains the lower index.
  */
 int cov_rank(const cov_data *all, const uint64_t *const *counts, uint32_t files, uint32_t *order, uint64_t *gain,

@@ -1,5 +1,4 @@
-/* describe.c - from the static tables of a covergroup to names and counters; what a description may not say is refused
- * here. */
+/* describe.c - from the static tables of a covergroup to names and counters; illegal descriptions are refused here. */
 #include "priv.h"
 
 #include <inttypes.h>
@@ -66,7 +65,7 @@ static const char *make_hint(const work *w, const char *hint, const char *value)
     return cov_text(w->data, text, at);
 }
 
-/* One more bin; -1 in *index is never seen by the caller. sample: what stands for % in its hint. */
+/* One more bin; -1 in *index is never seen by the caller. sample: replaces % in its hint. */
 static int add_bin(work *w, const cov_bin *b, const char *name, const char *values, const char *sample,
                    uint32_t *index) {
     cov_data_point *point = w->point;
@@ -176,7 +175,7 @@ static int add_set(work *w, const cov_bin *b) {
     for (uint32_t i = 0; i < b->count && at < 160; i++) {
         at += (size_t)snprintf(values + at, sizeof values - at, "%s%" PRId64, i == 0 ? "" : ",", b->set[i]);
     }
-    if (at >= 160) { /* long sets are told apart by their values all the same */
+    if (at >= 160) { /* long sets are also distinguished by their values */
         uint64_t hash = UINT64_C(0xcbf29ce484222325);
         for (uint32_t i = 0; i < b->count; i++) {
             hash = (hash ^ (uint64_t)b->set[i]) * UINT64_C(0x100000001b3);

@@ -1,4 +1,4 @@
-/* describe_cross.c - crosses of a description: their coverpoints, and the rules that take cells away. */
+/* describe_cross.c - crosses of a description: their coverpoints, and the rules that exclude cells. */
 #include "priv.h"
 
 #include <string.h>

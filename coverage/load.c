@@ -1,10 +1,10 @@
-/* load.c - things of two shapes find each other by their names; what fits into a given shape is added to it. */
+/* load.c - items of two shapes are matched by their names; those of a given shape are added to it. */
 #include "priv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- finding by name; the same place first, since shapes mostly agree ---- */
+/* ---- finding by name; the same place first, since shapes are mostly equal ---- */
 
 const cov_data_group *cov_find_group(const cov_data *data, const char *name, uint32_t near) {
     if (near < data->group_count && strcmp(data->groups[near].name, name) == 0) {
@@ -54,7 +54,7 @@ uint32_t cov_find_bin(const cov_data_point *point, const char *name, uint32_t ne
     return UINT32_MAX;
 }
 
-/* Bins mean the same: what a sample has to be, and what a hit is. */
+/* Do bins have the same meaning: values and role? */
 bool cov_same_bin(const cov_data_bin *a, const cov_data_bin *b) {
     return a->role == b->role && a->steps == b->steps && strcmp(a->values, b->values) == 0;
 }

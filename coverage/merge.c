@@ -10,7 +10,7 @@ typedef struct merger {
     cov_error *err;
 } merger;
 
-/* Of two texts the same one, whatever their order. */
+/* Choose one of two texts, independent of their order. */
 static const char *one_of(const char *a, const char *b) {
     return strcmp(a, b) >= 0 ? a : b;
 }
@@ -115,7 +115,7 @@ static int merge_point(const merger *m, const char *group, const cov_data_point 
     return COV_OK;
 }
 
-/* Number of this rule among those of the cross, added if need be; 0: too many, or out of memory. */
+/* Number of this rule among those of the cross, added if necessary; 0: too many, or out of memory. */
 static uint8_t rule_number(const merger *m, cov_data_cross *cross, const cov_data_rule *rule) {
     for (uint32_t r = 0; r < cross->rule_count; r++) {
         if (cross->rules[r].role == rule->role && strcmp(cross->rules[r].why, rule->why) == 0) {
@@ -297,7 +297,7 @@ int cov_merge(cov_data *into, cov_data *from, cov_error *err) {
     int rc = unite(&m);
     rc = rc == COV_OK ? cov_load(&out, into, NULL, NULL, err) : rc;
     rc = rc == COV_OK ? cov_load(&out, from, NULL, NULL, err) : rc;
-    if (rc == COV_OK && into->files == 0 && from->job[0] != '\0') { /* nothing was there: it is the other one */
+    if (rc == COV_OK && into->files == 0 && from->job[0] != '\0') { /* it was empty: take the other one */
         const char *job = copy(&out, from->job);
         out.job = job == NULL ? "" : job;
     }

@@ -16,14 +16,14 @@ bool cov_is_line(const char *text, size_t most);
 bool cov_is_name(const char *text);
 /* Letters, digits, '_', '-'. */
 bool cov_is_word(const char *text);
-/* Is this bin part of crosses? */
+/* Is this bin used in crosses? */
 static inline bool cov_is_crossed(const cov_data_bin *bin) {
     return bin->role == COV_COUNTED && !bin->steps;
 }
 static inline void cov_add(uint64_t *count, uint64_t more) {
     *count = *count > UINT64_MAX - more ? UINT64_MAX : *count + more;
 }
-/* dim, cell_count and room for the cells of a cross, whose points are known. COV_BAD_FILE: too many. */
+/* Set dim and cell_count of a cross and allocate its cells, whose points are known. COV_BAD_FILE: too many. */
 int cov_cross_size(cov_data *data, const cov_data_group *group, cov_data_cross *cross, cov_error *err);
 /* Give every bin and cell its counter, all of them 0. */
 int cov_place(cov_data *data, cov_error *err);
@@ -59,14 +59,14 @@ int cov_slurp(const char *path, unsigned char **bytes, size_t *size, cov_error *
 /* Write under a temporary name, then rename. */
 int cov_save(const char *path, const void *bytes, size_t size, cov_error *err);
 
-/* FNV-1a, eight bytes at a time: it finds damage, not malice. */
+/* FNV-1a, eight bytes at a time: it detects accidental damage only. */
 uint64_t cov_checksum(const void *bytes, size_t size);
 /* A number of 7 bits a byte, at most 10 bytes; returns how many. */
 size_t cov_put_varint(unsigned char *dst, uint64_t value);
 /* false: there is none, or not in its shortest form. */
 bool cov_get_varint(const unsigned char **at, const unsigned char *end, uint64_t *value);
 
-/* Shape and counters without their header, as fuzzing has them: the checksums would keep it from finding anything. */
+/* Shape and counters without their header, for fuzzing, which cannot guess checksums. */
 int cov_parse_parts(cov_data *data, const char *shape, size_t shape_bytes, const void *counts, size_t count_bytes,
                     cov_error *err);
 
@@ -105,7 +105,7 @@ typedef struct cov_lookup {
     uint32_t *crossed;  /* of each bin: its index in crosses, or UINT32_MAX */
 } cov_lookup;
 
-/* Check a group and add what it says to `group`, whose name is given; lookups[] has a place for each coverpoint. */
+/* Check a group and add its items to `group`, whose name is given; lookups[] has a place for each coverpoint. */
 int cov_describe(cov_data *data, cov_data_group *group, const cov_group *text, cov_lookup *lookups, cov_error *err);
 /* lookup.c: check bins for overlaps and compile. The bins of the point are there, spans, masks and seqs are filled. */
 int cov_compile(cov_data *data, const char *where, const cov_data_point *point, cov_lookup *look, cov_error *err);

@@ -360,7 +360,8 @@ bool net_rt_layer_on_npu(const net_rt *rt, uint32_t layer) {
 
 /* The FP32 average of whole maps is a reduction of the ALU. */
 static net_unit unit_of(const rt_layer *rl) {
-    bool alu = rl->kind > RT_POOL || (rl->kind == RT_POOL && rl->pool.global && rl->pool.average);
+    bool alu =
+        rl->kind > RT_POOL || (rl->kind == RT_POOL && rl->pool.global && rl->pool.type == NPU_POOL_CTRL_TYPE_AVG);
     return rl->kind <= RT_NOTHING ? NET_UNIT_NONE
            : rl->kind == RT_CONV  ? NET_UNIT_GEMM
            : alu                  ? NET_UNIT_ALU

@@ -70,7 +70,7 @@ static net_status define(check *c, float **out, net_error *err) {
     net_exec_layer(&rt->exec, rt->graph, layer);
     c->exact = c->rl->kind == RT_CPU;
     c->bound = is_fitted(fused != NULL ? fused : &layer->act) ? FIT_BOUND : 0.0f;
-    if (c->rl->kind == RT_POOL && c->rl->pool.average && !c->rl->pool.sum) {
+    if (c->rl->kind == RT_POOL && c->rl->pool.type == NPU_POOL_CTRL_TYPE_AVG && !c->rl->pool.sum) {
         c->bound = AVERAGE_BOUND * fmaxf(1.0f, largest(in, net_shape_elements(&rt->graph->blob[layer->in[0]].shape)));
     }
     return NET_OK;

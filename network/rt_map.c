@@ -287,7 +287,7 @@ static bool map_threshold(net_rt *rt, uint32_t number) {
 
 static bool pool_window(rt_layer *rl, const net_pool *pool, const net_shape *is, const net_shape *os) {
     npu_pool *p = &rl->pool;
-    p->average = !pool->max;
+    p->type = pool->max ? NPU_POOL_CTRL_TYPE_MAX : NPU_POOL_CTRL_TYPE_AVG;
     if (pool->adaptive && (os->dims == 1 || (os->w == 1 && os->h == 1))) {
         p->global = true;
         return true;
@@ -348,7 +348,7 @@ static bool map_reduction(net_rt *rt, uint32_t number) {
         return rt_reason(rl, "a reduction other than the mean, the sum or the maximum of each map");
     }
     rl->kind = RT_POOL;
-    rl->pool.average = r.mean || r.sum;
+    rl->pool.type = r.mean || r.sum ? NPU_POOL_CTRL_TYPE_AVG : NPU_POOL_CTRL_TYPE_MAX;
     rl->pool.sum = r.sum;
     if (r.rows && r.columns && is->dims == 3 && !r.sum) {
         rl->pool.global = true;

@@ -188,31 +188,6 @@ static bool take_n(PyObject *obj, uint32_t *n) {
     return arg_u32(obj, "n", 0, 32, n) && model_n(*n, "n");
 }
 
-/* X(type, member) of a task; b bool, u uint32, f FP32 bits. */
-/* clang-format off */
-#define GEMM_FIELDS(X) \
-    X(u, op) X(b, fence) X(b, bias_en) X(b, oscale_en) X(b, raw_out) X(b, psum_add) X(b, nhwc_in) X(b, requant) X(b, wgt_res) X(b, wgt_keep) \
-    X(u, act) X(u, kw) X(u, kh) X(u, sw) X(u, sh) X(u, dw) X(u, dh) X(u, pad_l) X(u, pad_t) X(u, iw) X(u, ih) X(u, ic) X(u, ow) X(u, oh) \
-    X(u, oc) X(u, group) X(u, ifm_addr) X(u, ifm_cstep) X(u, wgt_addr) X(u, oscale_addr) X(u, bias_addr) X(u, ofm_addr) X(u, ofm_cstep) \
-    X(u, psum_addr) X(u, psum_cstep) X(f, in_scale) X(f, out_scale)
-#define ALU_FIELDS(X) \
-    X(u, op) X(u, p_kind) X(u, q_kind) X(b, dup) X(u, act) X(u, count) X(u, rows) X(u, planes) X(u, a_addr) X(u, a_rstep) X(u, a_pstep) \
-    X(u, b_addr) X(u, b_rstep) X(u, b_pstep) X(u, o_addr) X(u, o_rstep) X(u, o_pstep) X(f, p) X(f, q) X(u, p_addr) X(u, q_addr)
-#define POOL_FIELDS(X) \
-    X(b, avg) X(b, int8) X(b, exclude) X(u, kw) X(u, kh) X(u, sw) X(u, sh) X(u, pad_l) X(u, pad_t) X(u, iw) X(u, ih) X(u, ow) X(u, oh) \
-    X(u, c) X(u, ifm_addr) X(u, ifm_cstep) X(u, ifm_rstep) X(u, ofm_addr) X(u, ofm_cstep) X(u, ofm_rstep) X(f, recip) X(u, tab_addr)
-/* clang-format on */
-
-static PyObject *value_u(uint32_t v) {
-    return PyLong_FromUnsignedLong(v);
-}
-static PyObject *value_b(bool v) {
-    return PyBool_FromLong(v);
-}
-static PyObject *value_f(uint32_t v) {
-    return PyFloat_FromDouble((double)cm_fp_to_float(v));
-}
-
 /* Takes `value`. */
 static bool put(PyObject *dict, const char *name, PyObject *value) {
     const bool ok = value != NULL && PyDict_SetItemString(dict, name, value) == 0;
@@ -226,7 +201,20 @@ static bool put_act_p(PyObject *dict, const uint32_t p[4]) {
                              (double)cm_fp_to_float(p[2]), (double)cm_fp_to_float(p[3])));
 }
 
-#define PUT(type, member) &&put(dict, #member, value_##type(t.member))
+/* A member under its name; elements of arrays are no members of their own. */
+static bool put_member(PyObject *dict, const char *name, bool flag, uint32_t value) {
+    static const char *const floats[] = {"in_scale", "out_scale", "p", "q", "recip"};
+    for (size_t i = 0; i < sizeof floats / sizeof floats[0]; i++) {
+        if (strcmp(name, floats[i]) == 0) {
+            return put(dict, name, PyFloat_FromDouble((double)cm_fp_to_float(value)));
+        }
+    }
+    return strchr(name, '[') != NULL ||
+           put(dict, name, flag ? PyBool_FromLong((long)value) : PyLong_FromUnsignedLong(value));
+}
+
+#define PUT(name, element, ...)                                                                                        \
+    &&put_member(dict, #element, _Generic(t.element, bool : true, default : false), t.element)
 
 static PyObject *finish(PyObject *dict, bool ok) {
     if (!ok) {
@@ -249,7 +237,7 @@ static MODEL_FUNC(gemm_decode) {
         Py_RETURN_NONE;
     }
     PyObject *dict = PyDict_New();
-    return finish(dict, dict != NULL GEMM_FIELDS(PUT) && put_act_p(dict, t.act_p));
+    return finish(dict, dict != NULL CM_GEMM_TASK_TABLE(PUT) && put_act_p(dict, t.act_p));
 }
 
 static MODEL_FUNC(alu_decode) {
@@ -265,7 +253,7 @@ static MODEL_FUNC(alu_decode) {
         Py_RETURN_NONE;
     }
     PyObject *dict = PyDict_New();
-    return finish(dict, dict != NULL ALU_FIELDS(PUT) && put_act_p(dict, t.act_p));
+    return finish(dict, dict != NULL CM_ALU_TASK_TABLE(PUT) && put_act_p(dict, t.act_p));
 }
 
 static MODEL_FUNC(pool_decode) {
@@ -282,7 +270,7 @@ static MODEL_FUNC(pool_decode) {
         Py_RETURN_NONE;
     }
     PyObject *dict = PyDict_New();
-    return finish(dict, dict != NULL POOL_FIELDS(PUT));
+    return finish(dict, dict != NULL CM_POOL_TASK_TABLE(PUT));
 }
 
 static bool take_gemm(uint32_t n, PyObject *obj, const char *what, cm_gemm_task *t) {

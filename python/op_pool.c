@@ -100,17 +100,16 @@ static bool take_pads(PyObject *obj, npu_pool *p) {
 }
 
 static bool take_window(PyObject *const *in, npu_pool *p) {
-    static const char *const modes[] = {"max", "average"};
-    uint32_t kernel[2] = {1, 1}, mode = 0;
+    static const char *const modes[] = {"max", "average"}; /* of POOL_CTRL.TYPE */
+    uint32_t kernel[2] = {1, 1};
     p->global = in[1] == NULL;
     if (!arg_pair(in[1], "kernel", 1, 255, kernel)) {
         return false;
     }
     uint32_t stride[2] = {kernel[0], kernel[1]};
     const bool ok = arg_pair(in[2], "stride", 1, 255, stride) && take_pads(in[3], p) &&
-                    arg_enum(in[4], "mode", modes, 2, &mode) && arg_bool(in[5], "exclude_pad", &p->exclude_pad) &&
+                    arg_enum(in[4], "mode", modes, 2, &p->type) && arg_bool(in[5], "exclude_pad", &p->exclude_pad) &&
                     arg_bool(in[6], "ceil_mode", &p->ceil_mode);
-    p->average = mode == 1;
     p->kh = kernel[0];
     p->kw = kernel[1];
     p->stride_h = stride[0];

@@ -12,7 +12,7 @@ typedef struct options {
     const char *job;
     const char *db;
     const char *out;
-    const char *coverage; /* folder for what the jobs covered, or NULL */
+    const char *coverage; /* folder for the coverage of the jobs, or NULL */
     const char *build_dir;
     const char *suite_dir; /* NULL: the folders of the designs */
     const char *junit;
@@ -40,7 +40,7 @@ typedef struct options {
     uint32_t shard, shards;
     reg_gc_plan gc;
     uint32_t limit;          /* rows of a query */
-    const char *list_option; /* an option that says what a job list is made of, or NULL: a resumed run has its list */
+    const char *list_option; /* an option that selects jobs, or NULL: a resumed run already has its list */
     reg_suite_options expand;
     char cfg[128]; /* ",n4,n8," */
 } options;
@@ -59,13 +59,13 @@ reg_status cli_load_suite(const options *o, reg_suite *suite, char path[REG_PATH
 /* REG_NONE: it does not exist (nothing is printed). */
 int cli_open_known_db(const options *o, reg_db *db);
 int cli_open_db(const options *o, reg_db *db, bool create);
-/* Does the command line ask for files? */
+/* Does the command line request report files? */
 bool cli_has_files(const options *o);
-/* The folder of --report; false when it is not asked for. */
+/* The folder of --report; false when it is not requested. */
 bool cli_page_dir(const options *o, reg_db *db, int64_t run, char path[REG_PATH_MAX]);
-/* The reports that the command line asks for. */
+/* Write the reports that the command line requests. */
 int cli_write_files(const options *o, reg_db *db, int64_t run);
-/* Flush stdout; what was printed to a full disk was not printed. */
+/* Flush stdout and report write errors such as a full disk. */
 int cli_close_output(int status);
 
 /* Commands; exit status. */

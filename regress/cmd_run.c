@@ -1,4 +1,4 @@
-/* cmd_run.c - the command `run`: a new run, or one that goes on. */
+/* cmd_run.c - the command `run`: a new run, or a resumed one. */
 #define _GNU_SOURCE
 #include "cli.h"
 
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ROWS 12u          /* of the table of tests: with what is around it a screen of 24 lines */
-#define ROWS_OF_FAILED 6u /* when the failures have their table, too */
+#define ROWS 12u          /* rows of the table of tests, for a summary of 24 lines */
+#define ROWS_OF_FAILED 6u /* the same if there is a table of failures */
 
 static void print_files(const options *o, const reg_plan *plan) {
     char path[REG_PATH_MAX];
@@ -58,7 +58,7 @@ static void print_summary(const options *o, const reg_plan *plan, const reg_tota
     printf("%zu passed, %zu failed\n", totals->passed, totals->failed);
 }
 
-/* The run stands in the database; run its jobs and say how it went. */
+/* The run is in the database; run its jobs and print the summary. */
 static int run_plan(const options *o, const reg_plan *plan) {
     static const char *const states[] = {"done", "interrupted", "stopped"};
     reg_totals totals;
@@ -99,7 +99,7 @@ static int run_plan(const options *o, const reg_plan *plan) {
     return totals.failed == 0 && totals.not_run == 0 && totals.passed > 0 ? REG_OK : REG_FAIL;
 }
 
-/* Run what has no outcome yet. */
+/* Run the jobs without an outcome. */
 static int run_list(const options *o, reg_db *db, const reg_run_info *info, const reg_suite *suite,
                     const reg_past *past, bool resumed) {
     reg_progress progress = {.terminal = isatty(STDOUT_FILENO) != 0,
@@ -186,7 +186,7 @@ static int begin_run(const options *o, const reg_suite *suite, const char *suite
     return status;
 }
 
-/* Only as many jobs as the expected times, as far as there is a database, let into the budget. */
+/* Only as many jobs as fit into the budget by their expected times, if there is a database. */
 static int limit_time(const options *o, reg_suite *suite, const char *path) {
     reg_db db;
     reg_expectation *expected = NULL;
@@ -249,9 +249,9 @@ static int run_suite(const options *o, const reg_suite *suite, const char *path)
     return status;
 }
 
-/* ---- a run that goes on ---- */
+/* ---- a resumed run ---- */
 
-/* The same programs as then, or one line that says which one is not. */
+/* Are the programs unchanged? Else one line names one that is not. */
 static int same_programs(reg_db *db, const reg_run_info *info, const reg_suite *suite) {
     reg_programs then;
     reg_programs now;
@@ -277,7 +277,7 @@ static int same_programs(reg_db *db, const reg_run_info *info, const reg_suite *
     return status;
 }
 
-/* What the command line says beside --resume must be what the run was started with. */
+/* Options beside --resume must equal those that the run was started with. */
 static int same_options(const options *o, const reg_run_info *info) {
     char path[REG_PATH_MAX];
     reg_run_info now;
@@ -323,7 +323,7 @@ static bool missing(const reg_suite *suite, const reg_past *past) {
     return false;
 }
 
-/* The list as the database has it; the run is locked. */
+/* The list from the database; the run is locked. */
 static int continue_run(const options *o, reg_db *db, const reg_run_info *info) {
     reg_suite suite;
     reg_past *past = NULL;
@@ -396,7 +396,7 @@ static int resume_run(const options *o) {
     return status;
 }
 
-/* Better known now than after the last job. */
+/* Detect this now rather than after the last job. */
 static int probe_files(const options *o) {
     const char *const files[] = {o->junit, o->sarif, o->summary_json};
     int status = o->html != NULL ? reg_html_check(o->html) : REG_OK;

@@ -1,4 +1,4 @@
-/* cmd_show.c - the commands that look: list, targets, report, diff, query; and gc, which cleans up. */
+/* cmd_show.c - the commands that only read: list, targets, report, diff, query; and gc, which removes files. */
 #define _GNU_SOURCE
 #include "cli.h"
 #include "query.h"

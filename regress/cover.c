@@ -1,4 +1,4 @@
-/* cover.c - what the jobs of a run covered, as figures that stay in the database: trends are made of them. */
+/* cover.c - coverage of a run as figures in the database, from which trends are drawn. */
 #define _GNU_SOURCE
 #include "reg.h"
 
@@ -12,8 +12,7 @@ typedef struct figure {
     json_int_t covered, points;
 } figure;
 
-/* {"name": "line", "percent": 97.1, "percent_before": 96.0, "covered": 970, "points": 999}; false: it is something
- * else. */
+/* {"name": "line", "percent": 97.1, "percent_before": 96.0, "covered": 970, "points": 999}; false: another form. */
 static bool take_figure(json_t *item, figure *f) {
     return json_unpack(item, "{s:s, s:F, s:F, s:I, s:I}", "name", &f->name, "percent", &f->percent, "percent_before",
                        &f->before, "covered", &f->covered, "points", &f->points) == 0 &&

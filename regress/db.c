@@ -11,7 +11,7 @@
 
 /*
  * Entry i takes a database from version i to i+1. Entries are never edited, only added. Seeds and hashes are text:
- * SQLite's integers have a sign. A job row stands from the start of the run; outcome NULL means that it has not
+ * SQLite's integers have a sign. Job rows are written at the start of the run; outcome NULL means that the job has not
  * finished.
  */
 static const char *const migrations[] = {
@@ -77,14 +77,14 @@ static const char *const migrations[] = {
     "ALTER TABLE job ADD COLUMN bundle_path TEXT;"                   /* folder that explains the failure */
     "ALTER TABLE job ADD COLUMN shrunk_path TEXT;"                   /* a small case with the same failure */
     "CREATE INDEX job_time ON job(what, test, cfg, kind, cases, args, id) WHERE outcome='pass';",
-    /* What the operators of a job took beside what they need at least; NULL: the job does not say. */
+    /* Cycles of the operators of a job and their lower bounds; NULL: not in the result. */
     "ALTER TABLE job ADD COLUMN work_cases INTEGER;"  /* cases that the following sums are of */
     "ALTER TABLE job ADD COLUMN work_cycles INTEGER;" /* cycles with a task */
     "ALTER TABLE job ADD COLUMN mac_bound INTEGER;"
     "ALTER TABLE job ADD COLUMN read_bound INTEGER;"
     "ALTER TABLE job ADD COLUMN write_bound INTEGER;"
     "ALTER TABLE job ADD COLUMN bound INTEGER;", /* of each case the largest one */
-    /* Coverage: where the jobs of a run write theirs, and what all of it came to (percent: after waivers,
+    /* Coverage: where the jobs of a run write theirs, and the figures of the run (percent: after waivers,
        before_percent: without them). */
     "ALTER TABLE run ADD COLUMN coverage_dir TEXT;"
     "CREATE TABLE coverage("
@@ -98,7 +98,7 @@ static const char *const migrations[] = {
     " PRIMARY KEY(run, name)) WITHOUT ROWID;",
     /* Designs: bounds by their names; a second design was an example, whose name was that of its test; suites lay in
        one folder. */
-    "ALTER TABLE job ADD COLUMN bounds TEXT;" /* {"NAME":cycles}; NULL: the job does not say */
+    "ALTER TABLE job ADD COLUMN bounds TEXT;" /* {"NAME":cycles}; NULL: not in the result */
     "UPDATE job SET bounds=json_object('mesh',mac_bound,'read',read_bound,'write',write_bound) WHERE work_cases IS NOT "
     "NULL;"
     "ALTER TABLE job DROP COLUMN mac_bound;"
@@ -112,7 +112,7 @@ static const char *const migrations[] = {
 
 int reg_db_fail(const reg_db *db, const char *what) {
     const char *reason = db->handle == NULL ? "out of memory" : sqlite3_errmsg(db->handle);
-    /* SQLite calls a refused write an I/O error and forgets the reason, which is nearly always this one. */
+    /* SQLite reports a refused write as an I/O error without the reason, which is nearly always this one. */
     bool write = db->handle != NULL && sqlite3_extended_errcode(db->handle) == SQLITE_IOERR_WRITE;
     return reg_error("%s: cannot %s: %s%s", db->path, what, reason,
                      write ? " (write refused: disk full or file size limit)" : "");

@@ -1,5 +1,5 @@
-/* design.c - the descriptions of the designs (docs/architecture.md, section 14). scripts/design.py checks them; here
- * stands what the runner wants of them. */
+/* design.c - the descriptions of the designs (docs/architecture.md, section 14). scripts/design.py checks them; this is
+ * the part that the runner needs. */
 #define _GNU_SOURCE
 #include "design.h"
 #include "report/report.h"
@@ -15,7 +15,7 @@ static int bad(const char *path, unsigned line, const char *what) {
     return reg_refuse("%s:%u: %s", path, line, what);
 }
 
-/* One line: a keyword and its words. Keywords that others read are skipped. */
+/* One line: a keyword and its words. Keywords for other programs are skipped. */
 static int take_line(reg_design *d, const char *path, unsigned number, char *text) {
     char *rest = NULL;
     text[strcspn(text, "#")] = '\0';
@@ -73,7 +73,7 @@ static int add(reg_designs *designs, const reg_design *d) {
         return reg_refuse("%sdesigns/%s: %s", d->root, d->name, known ? "two designs have this name" : "out of memory");
     }
     reg_design *more = designs->list;
-    if (d->is_default && designs->count > 0) { /* the first; the one that was there goes to the end */
+    if (d->is_default && designs->count > 0) { /* to the front; the former first one goes to the end */
         more[designs->count] = more[0];
         more[0] = *d;
     } else {

@@ -1,5 +1,5 @@
 /*
- * design.h - what the runner knows about designs: their names, configurations and metrics, read from
+ * design.h - the runner's view of the designs: their names, configurations and metrics, read from
  * designs/NAME/design.
  */
 #ifndef REG_DESIGN_H
@@ -17,7 +17,7 @@ typedef struct reg_metric {
 
 typedef struct reg_design {
     char name[24];
-    char root[REG_PATH_MAX]; /* what the paths of its rooms begin with: empty, or a folder with a slash at its end */
+    char root[REG_PATH_MAX]; /* prefix of the paths of its folders: empty, or a folder with a slash at its end */
     bool is_default;         /* its builds have no folder of their own */
     char cfg[REG_CFG_MAX][REG_CFG_NAME_MAX];
     size_t cfgs;
@@ -31,7 +31,7 @@ typedef struct reg_designs {
 } reg_designs;
 
 /* The designs of the current folder and of those that DESIGNS (environment) names. None at all is no error: a database
- * is asked anywhere. */
+ * can be queried anywhere. */
 int reg_designs_load(reg_designs *designs);
 void reg_designs_free(reg_designs *designs);
 
@@ -46,7 +46,7 @@ void reg_design_cfg_list(const reg_design *design, char *out, size_t size);
 /* What jobs call a configuration: "n4", of another design than the default "dsp/w16"; the folder of a build begins
  * with it. */
 void reg_design_label(const reg_design *design, size_t cfg, char *out, size_t size);
-/* A room of a design: "testcases", "/unit" give ROOT/testcases/NAME/unit. False: it does not fit. */
+/* A folder of a design: "testcases", "/unit" give ROOT/testcases/NAME/unit. False: it does not fit. */
 bool reg_design_room(const reg_design *design, const char *room, const char *below, char *out, size_t size);
 
 #endif

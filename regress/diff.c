@@ -1,4 +1,4 @@
-/* diff.c - what changed from one run to another: new failures, fixed ones, other hashes, other cycles. */
+/* diff.c - changes from one run to another: new failures, fixed ones, other hashes, other cycles. */
 #define _GNU_SOURCE
 #include "table.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One row a job that stands in either run: its key, then outcome, trace hash and cycles on both sides. Equal lines of a
+/* One row for each job of either run: its key, then outcome, trace hash and cycles on both sides. Equal lines of a
    suite are told apart by their order. */
 static const char diff_sql[] =
     "WITH j AS (SELECT run, idx, seed, coalesce(outcome,'not run') AS outcome, coalesce(trace_hash,'none') AS hash,"

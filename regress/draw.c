@@ -1,5 +1,5 @@
 /*
- * draw.c - part of a suite: so many jobs, so much time, every n-th job.
+ * draw.c - part of a suite: by number of jobs, by time, or every n-th job.
  *
  * Jobs are drawn without replacement. The draws depend on seed and weights only, so a longer draw begins with the
  * shorter one.
@@ -133,7 +133,7 @@ int reg_draw_time(reg_suite *suite, uint64_t seed, const reg_expectation *list, 
         const size_t group = urn_draw(&u);
         const double one = list[u.groups[group]].seconds;
         const double time = (one >= 0 ? one : mean) * (double)group_size(&u, group);
-        if (i == 0 || used + time <= work_s) { /* what does not fit leaves room for shorter ones */
+        if (i == 0 || used + time <= work_s) { /* skip it: shorter ones may still fit */
             take(&u, group);
             used += time;
         }

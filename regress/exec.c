@@ -1,8 +1,8 @@
 /*
  * exec.c - job processes.
  *
- * Each job leads its own process group, so that whatever it starts ends with it. Jobs die with the runner: the kernel
- * kills the leader (parent death signal), the guardian process kills the rest of the group.
+ * Each job is the leader of its own process group, so that all its children end with it. Jobs die with the runner: the
+ * kernel kills the leader (parent death signal), the guardian process kills the rest of the group.
  */
 #define _GNU_SOURCE
 #include "reg.h"
@@ -21,8 +21,8 @@
 #define FILE_LIMIT_BYTES (1024ull * 1024ull * 1024ull)
 #define GUARDED_MAX 1024
 
-/* What the runner tells the guardian: a group appeared (pid) or is gone (-pid). Smaller than PIPE_BUF, so writes never
- * mix. */
+/* Message of the runner to the guardian: a group was started (pid) or has ended (-pid). Smaller than PIPE_BUF, so
+ * writes never mix. */
 typedef struct guard_note {
     pid_t pid;
 } guard_note;
@@ -200,8 +200,8 @@ static void become_job(const reg_guardian *guardian, const reg_command *command,
     if (getppid() != runner) { /* it died before the line above */
         _exit(127);
     }
-    /* Told before exec, so that nothing the job starts comes earlier. Without a guardian (it was killed) the
-     * parent death signal remains. */
+    /* Sent before exec, so that the guardian knows the group before the job starts children. Without a guardian (it was
+     * killed) the parent death signal remains. */
     (void)tell_guardian(guardian, getpid());
     sigset_t none;
     (void)sigemptyset(&none);
@@ -245,7 +245,7 @@ bool reg_reap(const reg_guardian *guardian, pid_t pid, int *wait_status, uint64_
     if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
         return false;
     }
-    /* While the leader is a zombie its number cannot be given away, so this reaches its own group only. */
+    /* While the leader is a zombie its process id cannot be reused, so this reaches its own group only. */
     (void)kill(-pid, SIGKILL);
     struct rusage usage;
     memset(&usage, 0, sizeof usage);

@@ -56,7 +56,7 @@ static bool take_name(char *list, const char *name) {
     return false;
 }
 
-/* The line for one name of those that it stands for, unless except= has it. */
+/* The line for one of the names that it expands to, unless except= lists it. */
 static reg_status expand_name(const suite_reader *reader, suite_line *line, const char *name) {
     if (take_name(line->except, name)) {
         return REG_OK;
@@ -65,7 +65,7 @@ static reg_status expand_name(const suite_reader *reader, suite_line *line, cons
     return expand_line(reader, line);
 }
 
-/* What except= named must have been there. */
+/* Names of except= must exist. */
 static reg_status check_except(const suite_reader *reader, const suite_line *line, const char *what,
                                const char *where) {
     return line->except[strspn(line->except, ",")] == '\0'
@@ -125,7 +125,7 @@ static int is_stored(const struct dirent *entry) {
     return length > 5 && entry->d_name[0] != '.' && strcmp(entry->d_name + length - 5, ".case") == 0;
 }
 
-/* Keep of the line's configurations the one that the case file names. */
+/* Of the line's configurations, keep the one that the case file names. */
 static reg_status cfg_of_stored(const suite_reader *reader, suite_line *line) {
     char text[256];
     bool known = false;

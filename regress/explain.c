@@ -1,9 +1,9 @@
 /*
- * explain.c - after a run: one failure of each signature runs again with its report; where that was quick, a small case
- * is looked for.
+ * explain.c - after a run: one failure of each signature runs again with its report; where that was quick, the case is
+ * shrunk.
  *
  * Programs with cases (`repro FILE --report DIR`, `shrink FILE`; those in Python have no `shrink`) are run in the build
- * that failed. What they leave is noted with the job; outcomes stay what they are.
+ * that failed. Their files are noted with the job; outcomes do not change.
  */
 #define _GNU_SOURCE
 #include "query.h"
@@ -19,7 +19,7 @@
 
 #include "report/bundle.h"
 
-/* A failure that shows itself in this time is worth a search for a small case, which has that much. */
+/* A failure that reproduces within the first time is shrunk, for at most the second. */
 #define QUICK_S 5.0
 #define SHRINK_S 20u
 #define GRACE_S 2.0
@@ -36,7 +36,7 @@ typedef struct explainer {
     bool interrupted;
 } explainer;
 
-/* A failure that is looked at. */
+/* A failure to be explained. */
 typedef struct failure {
     size_t idx;
     reg_job job; /* what, name, cfg, kind, memory */
@@ -107,12 +107,12 @@ static bool add_setup(const failure *f, reg_command *command) {
     return good;
 }
 
-/* Of this kind of job, programs know `repro` and `--report`. */
+/* Programs of this kind of job have `repro` and `--report`. */
 static bool has_cases(const failure *f) {
     return f->job.what == REG_TEST || f->job.what == REG_CASE || f->job.what == REG_PYTHON || f->job.what == REG_UNIT;
 }
 
-/* The command that shows the failure again, with all there is to know of it. False: this kind of program has none. */
+/* The command that reproduces the failure with a report. False: this kind of program has none. */
 static bool show_again(const failure *f, reg_command *command, const char *report, const char *result) {
     reg_command_begin(command);
     return has_cases(f) && reg_command_add(command, f->program) && reg_command_add(command, "repro") &&
@@ -138,7 +138,7 @@ static uint32_t memory_of(const failure *f) {
     return strcmp(f->job.kind, "san") == 0 ? 0 : f->job.memory_mb;
 }
 
-/* Look for a small case; its path, or empty. */
+/* Shrink the case; path of the small one, or empty. */
 static void shrink(explainer *e, const failure *f, char small[REG_PATH_MAX]) {
     reg_command command;
     char log[REG_PATH_MAX];
@@ -153,7 +153,7 @@ static void shrink(explainer *e, const failure *f, char small[REG_PATH_MAX]) {
     }
 }
 
-/* Did it fail in the same way again? Says so when not. */
+/* Did it fail in the same way again? Prints a line when not. */
 static void compare(explainer *e, const failure *f, int wait_status, const reg_result *again, const char *trouble) {
     if (wait_status == -1) {
         fprintf(e->out, "job %zu again: stopped, the time for explanations is over\n", f->idx);
@@ -252,7 +252,7 @@ static int explain_all(const reg_explain_plan *plan, reg_db *db, const reg_table
     (void)sigaddset(&e.watched, SIGHUP);
     (void)sigprocmask(SIG_BLOCK, &e.watched, &before);
     int status = explain_rows(&e, table);
-    /* an interrupt that came last has done its work */
+    /* an interrupt during the last explanation has had its effect */
     while (sigtimedwait(&e.watched, NULL, &(struct timespec){0}) > 0) {
     }
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
@@ -265,7 +265,7 @@ static int ask(const reg_explain_plan *plan, reg_db *db, reg_table *table) {
     return reg_query_ask(reg_query_find("buckets"), db, &about, table);
 }
 
-/* What an explanation has left; the command for the small case is that for the whole one with another file. */
+/* Files of an explanation; the command for the small case is that for the original one with another file. */
 static void say_found(const reg_table *table, size_t row, FILE *out) {
     const char *job = reg_table_cell(table, row, "job");
     const char *report = reg_table_cell(table, row, "report");

@@ -1,9 +1,9 @@
 /*
  * gc.c - removes logs, cases and waveforms of old runs, so that they do not fill a disk.
  *
- * Only folders that the runner made for jobs of the run are touched: the folder of a run may be anybody's (--out). A
- * run that has a runner is left alone, and locked while its files go, so that no other runner resumes it in that
- * moment.
+ * Only folders that the runner made for jobs of the run are touched: the folder of a run may contain other files
+ * (--out). A run with a live runner is skipped; others are locked while their files are removed, so that no runner
+ * resumes them meanwhile.
  */
 #define _GNU_SOURCE
 #include "table.h"
@@ -63,13 +63,13 @@ static uint64_t bytes_below(const char *path) {
     return sum;
 }
 
-/* What launcher slurm kept of the run; false: nothing. */
+/* Files of launcher slurm for the run; false: none. */
 static bool launcher_dir(const gc_run *run, char *out, size_t size) {
     return run->info.out_dir[0] != '\0' &&
            reg_format(out, size, "%s/slurm/%" PRId64, run->info.out_dir, run->info.id) && access(out, F_OK) == 0;
 }
 
-/* Do it with every folder of a job of the run: each attempt, the explanation; with what the launcher kept and with the
+/* Do it with every folder of a job of the run: each attempt, the explanation; also with the launcher's files and the
  * report. */
 static int each_folder(const gc_run *run, int (*visit)(const char *path, void *context), void *context) {
     int status = REG_OK;
@@ -109,7 +109,7 @@ static int remove_folder(const char *path, void *context) {
     return reg_remove_tree(path);
 }
 
-/* ---- what there is ---- */
+/* ---- inventory ---- */
 
 static int load_run(reg_db *db, int64_t id, int64_t started, bool cleaned, gc_run *run) {
     memset(run, 0, sizeof *run);
@@ -143,7 +143,7 @@ static int load_all(reg_db *db, collection *c) {
     return status == REG_OK ? end : status;
 }
 
-/* ---- what goes ---- */
+/* ---- removal ---- */
 
 static void choose(const reg_gc_plan *plan, collection *c) {
     uint64_t kept = 0;
@@ -189,7 +189,7 @@ static int remove_run(reg_db *db, const gc_run *run, bool forget) {
     return status;
 }
 
-/* A folder that a later run wrote into holds that run's files. */
+/* A folder that a later run wrote into belongs to that run. */
 static bool shared(const collection *c, size_t at) {
     for (size_t i = 0; i < at; i++) {
         if (strcmp(c->runs[i].info.out_dir, c->runs[at].info.out_dir) == 0) {
@@ -199,7 +199,7 @@ static bool shared(const collection *c, size_t at) {
     return false;
 }
 
-/* ---- what is said ---- */
+/* ---- output ---- */
 
 static const reg_column columns[] = {{"run", "run", REG_CELL_NUMBER},       {"suite", "suite", REG_CELL_TEXT},
                                      {"days", "days ago", REG_CELL_NUMBER}, {"mib", "MiB", REG_CELL_REAL},

@@ -1,5 +1,5 @@
-/* history.c - how long jobs took, and which failed, in earlier runs. It decides the order of jobs and what a terminal
- * shows, never a result. */
+/* history.c - how long jobs took, and which failed, in earlier runs. They affect the order of jobs and the progress
+ * line, never a result. */
 #define _GNU_SOURCE
 #include "reg.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The last times of one job say more about the next than one time. */
+/* The mean of the last times is a better estimate than a single one. */
 static const char time_sql[] = "SELECT avg(wall_ms) FROM (SELECT wall_ms FROM job WHERE what=? AND test=? AND cfg=? "
                                "AND kind=? AND cases=? AND args=?"
                                " AND outcome='pass' ORDER BY id DESC LIMIT 8)";
@@ -18,7 +18,7 @@ static const char failed_sql[] =
     "(SELECT max(r.id) FROM run r WHERE r.suite_path=? AND r.shard=? AND (?3=0 OR r.id<?3)"
     " AND EXISTS(SELECT 1 FROM job j WHERE j.run=r.id AND j.outcome IS NOT NULL))";
 
-/* Another index of the same line takes about as long. */
+/* Jobs of the same line with another index take about as long. */
 static bool same_line(const reg_job *a, const reg_job *b) {
     return a->what == b->what && strcmp(a->name, b->name) == 0 && strcmp(a->cfg, b->cfg) == 0 &&
            strcmp(a->kind, b->kind) == 0 && a->cases == b->cases && strcmp(a->args, b->args) == 0;

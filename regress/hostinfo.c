@@ -1,4 +1,4 @@
-/* hostinfo.c - what a run was made of: commit, tools, machine. Only recorded, never used. */
+/* hostinfo.c - environment of a run: commit, tools, machine. Only recorded, never used. */
 #define _GNU_SOURCE
 #include "reg.h"
 

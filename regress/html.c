@@ -1,5 +1,5 @@
-/* html.c - a run as a folder of pages: index.html, jobs.html and, below failures/, what failed jobs left. It appears
- * whole or not at all. */
+/* html.c - a run as a folder of pages: index.html, jobs.html and, below failures/, the files of failed jobs. It is
+ * written atomically. */
 #define _GNU_SOURCE
 #include "html.h"
 
@@ -38,7 +38,7 @@ static bool is_empty(const char *path) {
     return empty;
 }
 
-/* Without the slashes at its end: what is beside it has its name. */
+/* Without trailing slashes, as the temporary folder beside it gets its name. */
 static bool plain_path(const char *dir, char path[REG_PATH_MAX]) {
     if (!reg_format(path, REG_PATH_MAX, "%s", dir)) {
         return false;
@@ -97,7 +97,7 @@ static int write_index(html_report *r) {
     return status;
 }
 
-/* The new folder in the place of the old one, which goes. */
+/* Replace the old folder by the new one. */
 static int put_in_place(const char *temp, const char *path) {
     if (renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_EXCHANGE) == 0) {
         return reg_remove_tree(temp);

@@ -22,7 +22,7 @@ uint64_t html_count(const reg_table *table, size_t row, const char *key);
 /* Rows first..first+count-1 of a table, in a box of its own that scrolls. Columns without title, and those without a
  * value in any of these rows, are left out. */
 void html_table(FILE *out, const reg_table *table, size_t first, size_t count);
-/* Ask a question about the run; to be freed also when it failed. */
+/* Query the run; to be freed also when it failed. */
 int html_ask(const html_report *r, const char *question, uint32_t limit, reg_table *table);
 
 /* Sections of index.html. */
@@ -35,7 +35,7 @@ int html_slowest(html_report *r);     /* html_index.c */
 /* jobs.html: every job. html_index.c */
 int html_jobs(html_report *r);
 
-/* html_copy.c: evidence into the report; only regular files are copied, and what is not there is no error. */
+/* html_copy.c: evidence into the report; only regular files are copied, and a missing one is no error. */
 
 /* The end of a file, at most size_max bytes, under dir/name: REG_OK, REG_NONE (there is no such file), REG_FAIL. */
 int html_copy_tail(const char *from, const char *dir, const char *name, size_t size_max);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* -1: it is not there, or no regular file. */
+/* -1: missing, or no regular file. */
 static int open_regular(const char *path, uint64_t *size) {
     struct stat info;
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -24,7 +24,7 @@ static int open_regular(const char *path, uint64_t *size) {
     return fd;
 }
 
-/* From where the file stands on; path is that of the copy. note: a first line, or NULL. */
+/* From the current position on; path is that of the copy. note: a first line, or NULL. */
 static int copy_rest(int fd, const char *path, const char *note) {
     char block[65536];
     ssize_t got = 0;

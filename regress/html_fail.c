@@ -1,4 +1,4 @@
-/* html_fail.c - what did not pass: a card for each signature with what its representative left, then a table of all of
+/* html_fail.c - failures: a card for each signature with the files of its representative, then a table of all of
  * them. */
 #define _GNU_SOURCE
 #include "html.h"
@@ -63,7 +63,7 @@ static int put_bundle(html_report *r, const char *from, const char *folder) {
     return REG_OK;
 }
 
-/* What the job and its explanation left, copied and linked. */
+/* The files of the job and its explanation, copied and linked. */
 static int put_evidence(html_report *r, const reg_table *buckets, size_t row) {
     char folder[32];
     char dir[REG_PATH_MAX];

@@ -1,4 +1,4 @@
-/* html_index.c - what a run was, its tests, its slowest jobs, all its jobs. */
+/* html_index.c - a run in numbers, its tests, its slowest jobs, all its jobs. */
 #define _GNU_SOURCE
 #include "html.h"
 
@@ -110,8 +110,7 @@ int html_summary(html_report *r) {
     return status;
 }
 
-/* Rows of the table whose `what` is one of a list; the rows of each stand together where nothing failed, what failed
- * stands first. */
+/* Rows of the table whose `what` is one of a list; failed ones first, then the others grouped by kind. */
 static void put_tests(html_report *r, const reg_table *tests, const char *whats, const char *title, bool folded) {
     reg_table part = *tests; /* same columns; its cells are those of the other table */
     const size_t columns = tests->column_count;

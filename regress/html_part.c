@@ -8,7 +8,7 @@
 /* A text of more bytes than this in one cell wraps where it can. */
 #define LONG_TEXT 40u
 
-/* What only these pages have. */
+/* Style of these pages only. */
 static const char style[] =
     "html{scroll-padding-top:5rem}h3{font-size:1rem;margin:0 0 .4em}"
     "nav{position:sticky;top:0;z-index:1;background:var(--bg);border-bottom:1px solid var(--line)}"

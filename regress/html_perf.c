@@ -1,5 +1,5 @@
-/* html_perf.c - cycles of each operator beside what they need at least, and beside published figures where `make
- * figures` has run. */
+/* html_perf.c - cycles of each operator beside the lower bounds, and beside published figures where `make figures` has
+ * run. */
 #define _GNU_SOURCE
 #include "design.h"
 #include "html.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Share of the time that the bound explains, as a bar. */
+/* Ratio of bound and time, as a bar. */
 static void put_meter(FILE *out, double share) {
     const double percent = share > 1 ? 100 : 100 * share;
     fprintf(out,
@@ -60,7 +60,7 @@ static void put_operators(FILE *out, const reg_table *t) {
     fputs("</tbody></table></div>\n", out);
 }
 
-/* What the bounds mean: as the descriptions of the designs say, where there are any. */
+/* Explanation of the bounds, from the descriptions of the designs, if there are any. */
 static void put_metrics(FILE *out) {
     reg_designs designs;
     const int status = reg_designs_load(&designs);

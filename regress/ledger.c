@@ -1,4 +1,4 @@
-/* ledger.c - verdicts of jobs: pairs of runs are compared, failures said, everything counted and recorded. */
+/* ledger.c - verdicts of jobs: pairs of runs are compared, failures printed, everything counted and recorded. */
 #define _GNU_SOURCE
 #include "ledger.h"
 
@@ -23,7 +23,7 @@ static void compare_runs(const reg_verdict *first, reg_finished *item) {
                          second->message);
         reg_result_set(second, "nondeterministic", "nondeterministic outcome", text);
     } else if (strcmp(second->outcome, "pass") != 0) {
-        return; /* failed twice alike: the failure is the news */
+        return; /* failed twice in the same way: report the failure itself */
     } else if (first->trace_hash[0] == '\0' || second->trace_hash[0] == '\0') {
         reg_result_set(second, "error", "no trace hash", "run twice, but the result has no trace_hash to compare");
     } else if (strcmp(first->trace_hash, second->trace_hash) != 0) {
@@ -38,7 +38,7 @@ static void set_repro(const reg_plan *plan, const reg_job *job, reg_result *resu
         return;
     }
     if (result->case_path[0] != '\0') {
-        bool fast = strcmp(job->kind, "fast") == 0; /* what make repro takes by itself */
+        bool fast = strcmp(job->kind, "fast") == 0; /* the default of make repro */
         (void)reg_format(result->repro, sizeof result->repro, "make repro CASE=%.*s%s%s", REG_TEXT_MAX - 64,
                          result->case_path, fast ? "" : " KIND=", fast ? "" : job->kind);
     } else if (reg_command_build(&command, job, plan->build_dir, plan->seed, NULL)) {
@@ -46,7 +46,7 @@ static void set_repro(const reg_plan *plan, const reg_job *job, reg_result *resu
     }
 }
 
-/* The verdict stands: count it, say it, queue it for the database. */
+/* The verdict is final: count it, print it, queue it for the database. */
 static void conclude(reg_ledger *ledger, reg_finished *item) {
     const reg_job *job = &ledger->plan->suite->jobs[item->job];
     reg_progress *progress = ledger->plan->progress;
@@ -84,7 +84,7 @@ reg_finished *reg_ledger_item(size_t job, uint32_t attempt) {
 void reg_ledger_take(reg_ledger *ledger, reg_finished *item) {
     const reg_suite *suite = ledger->plan->suite;
     const size_t index = item->job;
-    if (ledger->plan->keeper != NULL) { /* pairs are for the runner: the other one may be on another node */
+    if (ledger->plan->keeper != NULL) { /* pairs are compared by the runner: the other one may be on another node */
         conclude(ledger, item);
         return;
     }

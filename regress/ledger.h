@@ -1,8 +1,8 @@
 /*
- * ledger.h - what becomes of finished jobs, whoever ran them (private to regress/).
+ * ledger.h - processing of finished jobs, for all launchers (private to regress/).
  *
- * launcher (sched.c, slurm.c) -> ledger -> database, failure lines, totals. On a node of a cluster a keeper stands in
- * the place of the database.
+ * launcher (sched.c, slurm.c) -> ledger -> database, failure lines, totals. On a node of a cluster a keeper replaces
+ * the database.
  */
 #ifndef REG_LEDGER_H
 #define REG_LEDGER_H
@@ -13,12 +13,12 @@
 typedef struct reg_finished {
     size_t job; /* place in the suite */
     uint32_t attempt;
-    bool doubted; /* attempts at it contradict each other: the outcome stands */
+    bool doubted; /* attempts at it contradict each other: the outcome is final */
     reg_result result;
     struct reg_finished *next;
 } reg_finished;
 
-/* Takes what has finished instead of the database. */
+/* Takes finished jobs instead of the database. */
 struct reg_keeper {
     /* REG_NONE: it must not count, the process is being ended. Else REG_OK, or REG_FAIL with a line printed. */
     int (*keep)(void *context, const reg_finished *item);
@@ -40,12 +40,12 @@ typedef struct reg_ledger {
     reg_finished **held;     /* one a job: second runs that wait for the first */
     reg_finished *to_record; /* finished, not yet in the database */
     reg_finished **tail;
-    bool failed; /* something did, since this runner started */
+    bool failed; /* a job did, since this runner started */
 } reg_ledger;
 
-/* Begin with what the plan knows of the past. */
+/* Begin with the earlier outcomes of the plan. */
 int reg_ledger_open(reg_ledger *ledger, const reg_plan *plan, reg_totals *totals);
-/* Counts what did not run. What was not recorded is lost. */
+/* Counts the jobs that did not run. Unrecorded ones are lost. */
 void reg_ledger_close(reg_ledger *ledger);
 
 /* Space for an attempt; NULL: a line was printed. */
@@ -55,7 +55,7 @@ void reg_ledger_take(reg_ledger *ledger, reg_finished *item);
 /* A later attempt contradicts the one that was taken: the job is nondeterministic, also where it is in the database.
  * False: that could not be written. */
 bool reg_ledger_doubt(reg_ledger *ledger, size_t job, const char *message);
-/* Put what has finished into the database; false when that fails. */
+/* Write finished jobs to the database; false when that fails. */
 bool reg_ledger_record(reg_ledger *ledger);
 
 /* The outcome that a runner gives. */

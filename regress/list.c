@@ -34,7 +34,7 @@ static int add_suite(reg_table *table, const char *path, const reg_suite_options
     return status;
 }
 
-/* The suites of a folder. REG_ALL_DESIGNS: of a design, those that no design before it has. */
+/* The suites of a folder. REG_ALL_DESIGNS: of a design, those that no earlier design has. */
 static int add_folder(reg_table *table, const char *dir, const char *before, const reg_suite_options *expand) {
     struct dirent **entries = NULL;
     const int count = scandir(dir, &entries, is_suite, alphasort);

@@ -1,4 +1,4 @@
-/* load.c - a run out of the database, so that it can go on. */
+/* load.c - a run read from the database, to be resumed. */
 #define _GNU_SOURCE
 #include "reg.h"
 #include "opt/opt.h"
@@ -59,7 +59,7 @@ int reg_db_load_run(reg_db *db, int64_t run, reg_run_info *info) {
     return good ? REG_OK : REG_FAIL;
 }
 
-/* False: the row is not what a runner writes. */
+/* False: the row was not written by a runner. */
 static bool take_job(sqlite3_stmt *row, reg_job *job) {
     memset(job, 0, sizeof *job);
     job->what = reg_what_of(reg_row_text(row, "what"));

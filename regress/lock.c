@@ -1,5 +1,5 @@
-/* lock.c - which runs have a runner that lives. The kernel frees a lock when its process is gone, so nothing stale can
- * stay behind. */
+/* lock.c - which runs have a live runner. The kernel releases a lock when its process ends, so there are no stale
+ * locks. */
 #define _GNU_SOURCE
 #include "reg.h"
 
@@ -57,7 +57,7 @@ bool reg_lock_held(const char *db_path, int64_t run) {
     if (fd >= 0) {
         (void)close(fd);
     }
-    return held || fd < 0; /* what cannot be known must not be touched */
+    return held || fd < 0; /* if unknown, the run must not be touched */
 }
 
 void reg_lock_release(reg_lock *lock) {

@@ -46,7 +46,7 @@ reg_status cli_load_suite(const options *o, reg_suite *suite, char path[REG_PATH
     return status == REG_OK ? reg_suite_load(suite, path, &o->expand) : status;
 }
 
-/* Flush stdout; what was printed to a full disk was not printed. */
+/* Flush stdout and report write errors such as a full disk. */
 int cli_close_output(int status) {
     if (fflush(stdout) != 0 || ferror(stdout)) {
         return reg_error("standard output: cannot write: %s", strerror(errno));
@@ -54,7 +54,7 @@ int cli_close_output(int status) {
     return status;
 }
 
-/* The reports that the command line asks for. */
+/* Write the reports that the command line requests. */
 bool cli_page_dir(const options *o, reg_db *db, int64_t run, char path[REG_PATH_MAX]) {
     reg_run_info info;
     return o->report && reg_db_load_run(db, run, &info) == REG_OK && reg_report_dir(info.out_dir, path, REG_PATH_MAX);
@@ -147,7 +147,7 @@ int main(int argc, char **argv) {
     }
     /* A file size limit is reported as a failed write, not by a signal. */
     (void)signal(SIGXFSZ, SIG_IGN);
-    /* A reader of the output that goes away does not end the run: its results still reach the database. */
+    /* A closed output pipe does not end the run: its results still reach the database. */
     (void)signal(SIGPIPE, SIG_IGN);
     reg_designs designs;
     if (reg_designs_load(&designs) != REG_OK) {

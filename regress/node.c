@@ -1,8 +1,7 @@
 /*
  * node.c - the command `node`: the jobs of one task of a job array, on a node of a cluster.
  *
- * The local scheduler runs them, with the same limits, groups and time-outs; records stand in the place of the
- * database.
+ * The local scheduler runs them, with the same limits, groups and time-outs; records replace the database.
  */
 #define _GNU_SOURCE
 #include "cli.h"
@@ -16,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define VISIBLE_S 30.0 /* a network file system shows what another machine wrote after that time at the latest */
+#define VISIBLE_S 30.0 /* a network file system shows writes of other machines after at most this time */
 
 typedef struct node {
     const char *dir; /* of the array */
@@ -45,8 +44,8 @@ static bool being_ended(double seconds) {
     }
 }
 
-/* Slurm ends a task by a signal to each of its processes, in any order: a job that dies just before we are told has not
- * failed. */
+/* Slurm ends a task by a signal to each of its processes, in any order: a job that dies just before this process gets
+ * its signal has not failed. */
 static double suspicion(const reg_result *result) {
     if (strcmp(result->outcome, "pass") == 0 || strcmp(result->outcome, "timeout") == 0) {
         return 0;

@@ -117,7 +117,7 @@ static int take_positional(void *ctx, const char *word, char *err, size_t err_si
     return 0;
 }
 
-/* With o NULL only the help is of interest. An option that says what the job list is made of has a place in `list`. */
+/* With o NULL only the help is needed. Options that select jobs are recorded in `list`. */
 static int parse_or_help(options *o, int argc, char **argv, char *err, size_t err_size) {
     static const char *const kinds[] = {"fast", "debug", "tap", "cov", "san", NULL};
     static const char *const launchers[] = {"local", "slurm", NULL};
@@ -144,11 +144,11 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
             .lo = 1, .hi = 604800),
         OPT(TAKE, "--shard", "I/N", "the I-th of N parts of the list", t, .given = &list[6], .take = take_shard),
         OPT(FLAG, "--marked", NULL,
-            "only what lines mark for coverage: cover= jobs, the first\n"
+            "only the jobs marked for coverage: cover= jobs, the first\n"
             "code= of them in builds that count lines (kind cov)",
             &t->expand.marked),
         OPT(TEXT, "--coverage", "DIR",
-            "test, unit and case jobs write what they covered:\n"
+            "test, unit and case jobs write their coverage:\n"
             "DIR/NNNNN.cov, with kind cov also DIR/NNNNN.code",
             &t->coverage, .given = &list[7]),
         OPT(FLAG, "--print-jobs", NULL, "print the expanded list, itself a suite, and run nothing", &t->print_jobs),
@@ -162,7 +162,7 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
         OPT(FLAG, "--fail-fast", NULL, "stop at the first failure", &t->fail_fast),
         OPT(U32, "--explain", "N",
             "run one failure of each of the first N signatures again,\n"
-            "with a report, and look for a small case (default 0)",
+            "with a report, and shrink its case (default 0)",
             &t->explain, .hi = 1000),
         OPT(U32, "--explain-time", "S", "seconds for all that (default 60)", &t->explain_time, .lo = 1, .hi = 86400),
     };
@@ -178,7 +178,7 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
         OPT(TEXT, "--slurm-args", "\"WORDS\"", "for sbatch", &t->slurm.args),
         OPT(REAL, "--slurm-poll", "S", "between two questions to Slurm (default 5)", &t->slurm.poll_s, .least = 0.1,
             .most = 3600),
-        OPT(U32, "--slurm-silence", "S", "a task without a sign of life is lost (default 60)", &t->slurm.silence_s,
+        OPT(U32, "--slurm-silence", "S", "a task without a heartbeat is lost (default 60)", &t->slurm.silence_s,
             .lo = 3, .hi = 86400),
     };
     const opt_row write[] = {
@@ -194,9 +194,9 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
         OPT(TEXT, "--summary-json", "F", "summary of the run as JSON", &t->summary_json),
     };
     const opt_row look[] = {
-        OPT(TEXT, "--run", "N", "the run that is asked for (report, query, failure; default:\nnewest)", &t->run),
+        OPT(TEXT, "--run", "N", "the run (report, query, failure; default: newest)", &t->run),
         OPT(TEXT, "--job", NULL, NULL, &t->job),
-        OPT(U32, "--limit", "N", "at most so many rows (query; default 20)", &t->limit, .lo = 1),
+        OPT(U32, "--limit", "N", "at most N rows (query; default 20)", &t->limit, .lo = 1),
         OPT(FLAG, "--json", NULL, "tables as JSON (list, report, diff, query, gc)", &t->json),
     };
     const opt_row clean[] = {
@@ -205,7 +205,7 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
         OPT(I64, "--max-size", "MB", "then remove the oldest until the rest takes at most MB", &t->gc.max_mib,
             .hi = UINT32_MAX),
         OPT(FLAG, "--forget", NULL, "remove them from the database, too", &t->gc.forget),
-        OPT(FLAG, "--dry-run", NULL, "only say what would go", &t->gc.dry_run),
+        OPT(FLAG, "--dry-run", NULL, "only print what would be removed", &t->gc.dry_run),
     };
     const opt_row where[] = {
         OPT(TEXT, "--db", "FILE", "results database (default BUILD_DIR/results.db)", &t->db),
@@ -222,7 +222,7 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
         OPT_GROUP("how to run it", how),
         OPT_GROUP("on a Slurm cluster (docs/regress.md)", slurm),
         OPT_GROUP("what to write (run, report)", write),
-        OPT_GROUP("what to look at", look),
+        OPT_GROUP("selection", look),
         OPT_GROUP("what to remove (gc; rows of the database stay, a run that runs does, too)", clean),
         OPT_GROUP("where", where)};
     opt_line line = {.group = groups, .groups = sizeof groups / sizeof groups[0], .word = take_positional, .ctx = o};

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Negative: a starts before b. What has no measured time may be long. */
+/* Negative: a starts before b. Jobs without a measured time may be long. */
 static int compare(const void *left, const void *right, void *context) {
     const reg_expectation *list = *(const reg_expectation **)context;
     const size_t a = *(const size_t *)left;

@@ -1,11 +1,11 @@
-/* paths.c - where a job has its program, and where it and the run leave what they write. */
+/* paths.c - paths of a job's program, and of the files of a job and of the run. */
 #include "reg.h"
 
 #include <string.h>
 
 void reg_job_dir(const char *out_dir, const reg_job *job, size_t index, uint32_t attempt, char *out, size_t size) {
     char number[24] = "";
-    if (attempt > 1) { /* a folder of its own: what is left of the attempt before may still be writing */
+    if (attempt > 1) { /* a folder of its own: processes of the previous attempt may still be writing */
         (void)reg_format(number, sizeof number, ".%u", attempt);
     }
     char cfg[REG_LABEL_MAX];

@@ -1,5 +1,5 @@
-/* programs.c - the programs that a suite runs, and a hash of what is in them: a run is resumed with the same ones or
- * not at all. */
+/* programs.c - the programs that a suite runs, and a hash of their contents: a run is only resumed with the same
+ * ones. */
 #define _GNU_SOURCE
 #include "reg.h"
 
@@ -21,8 +21,8 @@ static uint64_t mix(uint64_t hash, uint64_t word) {
     return rotate((hash ^ word) * UINT64_C(0x9e3779b97f4a7c15), 29);
 }
 
-/* Several lanes, so that gigabytes of programs take a second: this tells builds apart, it does not protect against
- * forging one. */
+/* Several lanes, so that gigabytes of programs take a second: the hash distinguishes builds, it is not
+ * cryptographic. */
 static uint64_t hash_bytes(const unsigned char *bytes, size_t size) {
     uint64_t lane[LANES] = {1, 2, 3, 4};
     uint64_t word[LANES] = {0};

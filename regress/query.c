@@ -1,4 +1,4 @@
-/* query.c - questions to the results database: one statement and one description of columns each. */
+/* query.c - queries of the results database: one statement and one description of columns each. */
 #define _GNU_SOURCE
 #include "query_sql.h"
 
@@ -49,8 +49,8 @@ static const reg_column bucket_columns[] = {
     {"wave", NULL, REG_CELL_TEXT},     {"report", NULL, REG_CELL_TEXT},           {"small_case", NULL, REG_CELL_TEXT},
     {"log", NULL, REG_CELL_TEXT},
 };
-/* What a job says of itself names unit and rule or check. What the runner says of it (crash, timeout ..) does not:
-   there the test belongs to it. The representative has a case and takes the fewest cycles. */
+/* A signature from a job names unit and rule or check. One from the runner (crash, timeout ..) does not, so the test is
+ * added to it. The representative has a case and takes the fewest cycles. */
 static const char buckets_sql[] =
     "WITH f AS (SELECT j.*, CASE WHEN j.outcome='fail' AND j.signature IS NOT NULL THEN j.signature"
     "   ELSE coalesce(j.signature,j.outcome)||', '||j.what||' '||j.test END AS bucket"
@@ -97,7 +97,7 @@ static const reg_column flaky_columns[] = {
     {"results", "results", REG_CELL_NUMBER}, {"outcomes", "outcomes", REG_CELL_TEXT},
     {"hashes", "hashes", REG_CELL_NUMBER},   {"runs", "runs", REG_CELL_TEXT},
 };
-/* One commit and, where it is known, one program; a changed work tree without known programs says nothing. */
+/* One commit and, where it is known, one program; a changed work tree without known programs is not comparable. */
 static const char flaky_sql[] =
     "WITH k AS (SELECT j.*, r.commit_hash, r.dirty, p.hash FROM job j JOIN run r ON r.id=j.run"
     "  LEFT JOIN program p ON p.run=j.run AND p.path=substr(j.cmd,1,instr(j.cmd||' ',' ')-1)"
@@ -139,17 +139,17 @@ static const char first_sql[] = "WITH f AS MATERIALIZED (SELECT j.*, (SELECT max
 
 static const reg_query queries[] = {
     {"runs", "the runs, newest first", runs_sql, run_columns, COUNT(run_columns), .empty = "no run"},
-    {"failures", "what failed in a run", failures_sql, failure_columns, COUNT(failure_columns), .of_run = true,
+    {"failures", "the failures of a run", failures_sql, failure_columns, COUNT(failure_columns), .of_run = true,
      .empty = "nothing failed"},
     {"buckets", "failures of a run by signature", buckets_sql, bucket_columns, COUNT(bucket_columns), .of_run = true,
      .empty = "nothing failed"},
     {"history", "a test over the runs", history_sql, history_columns, COUNT(history_columns), .needs_test = true,
      .empty = "it never ran"},
-    {"slowest", "the jobs of a run that took longest", slowest_sql, slowest_columns, COUNT(slowest_columns),
-     .of_run = true, .empty = "nothing ran"},
+    {"slowest", "the longest jobs of a run", slowest_sql, slowest_columns, COUNT(slowest_columns), .of_run = true,
+     .empty = "nothing ran"},
     {"flaky", "same commit and seed, another outcome or hash", flaky_sql, flaky_columns, COUNT(flaky_columns),
      .must_be_empty = true, .empty = "nothing is flaky"},
-    {"first-failure", "where what fails in a run failed first", first_sql, first_columns, COUNT(first_columns),
+    {"first-failure", "the first failure of what fails in a run", first_sql, first_columns, COUNT(first_columns),
      .of_run = true, .empty = "nothing failed"},
 };
 
@@ -185,7 +185,7 @@ static void bind_number(sqlite3_stmt *stmt, const char *name, int64_t number) {
     }
 }
 
-/* The statement of a question, with the columns that the run has: its text, which is to be freed with sqlite3_free(),
+/* The statement of a query, with the columns that the run has: its text, which is to be freed with sqlite3_free(),
  * or NULL. */
 static char *complete(const reg_query *query, reg_db *db, const reg_query_about *about, reg_table *table) {
     sqlite3_stmt *stmt = NULL;

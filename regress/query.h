@@ -1,17 +1,17 @@
-/* query.h - questions to the results database, each one statement and one table (private to regress/). */
+/* query.h - queries of the results database, each one statement and one table (private to regress/). */
 #ifndef REG_QUERY_H
 #define REG_QUERY_H
 
 #include "table.h"
 
-/* What a question is about; text that is NULL does not restrict. */
+/* Restrictions of a query; text that is NULL does not restrict. */
 typedef struct reg_query_about {
     int64_t run;
     const char *what; /* unit, test, .. */
     const char *test; /* name of a unit, a test, .. */
     const char *cfg;  /* ",n4,n8," */
     const char *kind;
-    const char *job; /* number of one job; only first-failure looks at it */
+    const char *job; /* number of one job; used by first-failure only */
     uint32_t limit;  /* rows */
 } reg_query_about;
 
@@ -31,7 +31,7 @@ typedef struct reg_query {
     size_t names_at;
 } reg_query;
 
-/* What a report is made of, beside questions. */
+/* Data of a report, beside queries. */
 typedef enum reg_part {
     REG_PART_HEAD,    /* the run, one row */
     REG_PART_JOBS,    /* every job */
@@ -40,11 +40,11 @@ typedef enum reg_part {
 /* The table is initialised here and to be freed. */
 int reg_report_part(reg_db *db, int64_t run, reg_part part, reg_table *table);
 
-/* NULL: no such question. */
+/* NULL: no such query. */
 const reg_query *reg_query_find(const char *name);
-/* The i-th question, NULL behind the last one. */
+/* The i-th query, NULL after the last one. */
 const reg_query *reg_query_at(size_t i);
-/* Ask; the rows go into a table that is initialised here and to be freed. */
+/* Run it; the rows go into a table that is initialised here and to be freed. */
 int reg_query_ask(const reg_query *query, reg_db *db, const reg_query_about *about, reg_table *table);
 
 #endif

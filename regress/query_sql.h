@@ -1,11 +1,11 @@
-/* query_sql.h - pieces of the statements behind questions (private to query.c and query_sums.c). */
+/* query_sql.h - pieces of the statements of queries (private to query.c and query_sums.c). */
 #ifndef REG_QUERY_SQL_H
 #define REG_QUERY_SQL_H
 
 #include "query.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
-/* Restricts a row of job j to what was asked for. */
+/* Restricts a row of job j to the query. */
 #define ASKED                                                                                                          \
     "(:what IS NULL OR j.what=:what) AND (:test IS NULL OR j.test=:test) AND (:kind IS NULL OR j.kind=:kind)"          \
     " AND (:cfg IS NULL OR instr(:cfg,','||j.cfg||',')>0)"
@@ -13,7 +13,7 @@
 #j ".what||' '||" #j ".test||CASE " #j ".args WHEN '' THEN '' ELSE ' '||" #j ".args END||CASE " #j                 \
        ".second_run WHEN 1 THEN ' again' ELSE '' END"
 #define COMMIT(r) "substr(" #r ".commit_hash,1,12)||CASE " #r ".dirty WHEN 0 THEN '' ELSE '+' END"
-/* The same work: what a job is, without the run that it is part of. */
+/* Identity of a job, independent of its run. */
 #define SAME(a, b)                                                                                                     \
 #a ".what=" #b ".what AND " #a ".test=" #b ".test AND " #a ".cfg=" #b ".cfg AND " #a ".kind=" #b ".kind AND " #a   \
        ".seed=" #b ".seed AND " #a ".first_index=" #b ".first_index AND " #a ".cases=" #b ".cases AND " #a ".args=" #b \
@@ -22,7 +22,7 @@
 /* Configurations of run :run: the default design first, then by name, n4 before n16. */
 extern const char reg_cfgs_sql[];
 
-/* Questions about sums over jobs and runs. */
+/* Queries of sums over jobs and runs. */
 extern const reg_query reg_sum_queries[];
 extern const size_t reg_sum_query_count;
 

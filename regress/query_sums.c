@@ -1,4 +1,4 @@
-/* query_sums.c - questions about sums: of each test, of each operator's cycles, of each run of a suite. */
+/* query_sums.c - queries of sums: of each test, of each operator's cycles, of each run of a suite. */
 #define _GNU_SOURCE
 #include "query_sql.h"
 
@@ -105,7 +105,7 @@ const reg_query reg_sum_queries[] = {
      .title = " bound", .names_at = 4, .empty = "no job of the run has measured operators"},
     {"trend", "a run and those of its suite before it", trend_sql, trend_columns, COUNT(trend_columns), .of_run = true,
      .empty = "no run"},
-    {"coverage", "what a run covered, and those of its suite before", coverage_sql, coverage_columns,
+    {"coverage", "coverage of a run, and of those of its suite before", coverage_sql, coverage_columns,
      COUNT(coverage_columns), .of_run = true, .empty = "no coverage is kept (make coverage)"},
     {"suites", "the newest run of each suite", suites_sql, suite_columns, COUNT(suite_columns), .of_run = true,
      .empty = "no run"},

@@ -21,7 +21,7 @@
 #define REG_PATH_MAX 1024
 #define REG_TEXT_MAX 1024
 #define REG_CFG_NAME_MAX 8 /* a configuration: "n4" */
-#define REG_LABEL_MAX 32   /* what jobs call it: "n4", of another design than the default "dsp/w16" */
+#define REG_LABEL_MAX 32   /* its name in jobs: "n4", of another design than the default "dsp/w16" */
 #define REG_CFGS_MAX 16    /* of one run that a table shows */
 #define REG_WEIGHT_MAX 1000
 #define REG_ALL_DESIGNS                                                                                                \
@@ -53,7 +53,7 @@ double reg_now(void);
 /* Wait that many milliseconds. */
 void reg_pause(long milliseconds);
 
-/* rep_file_open() and rep_file_close() of report.h, synced; an error is told: REG_FAIL. */
+/* rep_file_open() and rep_file_close() of report.h, synced; an error is printed: REG_FAIL. */
 int reg_report_open(rep_file *report, const char *path);
 int reg_report_commit(rep_file *report);
 
@@ -84,9 +84,9 @@ typedef struct reg_job {
     bool second_run;    /* the job before this one is the first run */
 } reg_job;
 
-/* What the command line fixes for a suite. */
+/* Settings of the command line for a suite. */
 typedef struct reg_suite_options {
-    const char *kind; /* kind of build for lines that do not say, default fast */
+    const char *kind; /* kind of build for lines without kind=, default fast */
     const struct reg_designs *designs;
     const struct reg_design *design; /* only this one; NULL: all */
     const char *cfg;                 /* ",n4,n8,": which are wanted; NULL: all */
@@ -101,7 +101,7 @@ typedef struct reg_suite {
     char name[REG_NAME_MAX];
     uint32_t budget_s;           /* 0: the suite has none */
     uint64_t seed;               /* run seed of the file, used when the command line gives none */
-    char left_out[REG_TEXT_MAX]; /* lines about what has no data (when=); empty: nothing */
+    char left_out[REG_TEXT_MAX]; /* lines about missing data (when=); empty: none */
     reg_job *jobs;
     size_t count;
 } reg_suite;
@@ -111,15 +111,14 @@ const char *reg_what_name(reg_what what);
 /* REG_WHAT_COUNT: no such word. */
 reg_what reg_what_of(const char *word);
 
-/* Draws its cases from the run seed: a unit, a test or a testcase in Python. A network and a stored case are what they
- * are. */
+/* Draws its cases from the run seed: a unit, a test or a testcase in Python. A network and a stored case are fixed. */
 bool reg_has_cases(reg_what what);
 
 /* True when the name is one of the kinds of build. */
 bool reg_kind_known(const char *kind);
 
-/* Is a configuration (as jobs call it) among those of ",n4,n8,"? Of another design than the default its own name is
- * enough. NULL: all are. */
+/* Is a configuration (as jobs call it) among those of ",n4,n8,"? For another design than the default its own name
+ * suffices. NULL: all are. */
 bool reg_cfg_wanted(const char *list, const char *label);
 
 /* Read a suite or job list and expand it. A path with REG_ALL_DESIGNS stands for the file of each design that has it.
@@ -163,19 +162,19 @@ typedef struct reg_programs {
 } reg_programs;
 
 int reg_programs_add(reg_programs *programs, const char *path, uint64_t hash);
-/* The programs of a suite, without looking at them. */
+/* The programs of a suite, without reading them. */
 int reg_programs_of(reg_programs *programs, const reg_suite *suite, const char *build_dir);
 /* Read them all; one that is missing is an error. */
 int reg_programs_hash(reg_programs *programs);
 void reg_programs_free(reg_programs *programs);
 
-/* ---- result.c: what a job says about itself ---- */
+/* ---- result.c: result files of jobs ---- */
 
-/* Cycles that the operators of a job took, beside what they need at least; sums over its cases. */
+/* Cycles of the operators of a job and their lower bounds; sums over its cases. */
 typedef enum reg_work {
-    REG_WORK_CASES,  /* that were measured; 0: the result says nothing */
+    REG_WORK_CASES,  /* that were measured; 0: not in the result */
     REG_WORK_CYCLES, /* with a task */
-    REG_WORK_BOUND,  /* of each case the largest of its bounds */
+    REG_WORK_BOUND,  /* sum of the largest bound of each case */
     REG_WORK_COUNT
 } reg_work;
 
@@ -206,7 +205,7 @@ void reg_log_last_line(const char *path, char *out, size_t size);
 
 /* ---- exec.c: processes ---- */
 
-/* Kills the process groups of running jobs when the runner itself dies, however it dies. */
+/* Kills the process groups of running jobs when the runner itself dies for any reason. */
 typedef struct reg_guardian {
     int pipe_fd;
     pid_t pid;
@@ -226,11 +225,11 @@ typedef struct reg_command {
 void reg_command_begin(reg_command *command);
 bool reg_command_add(reg_command *command, const char *word);
 
-/* What a job writes for the runner. */
+/* Files that a job writes for the runner. */
 typedef struct reg_job_files {
     const char *result;   /* its result file */
     const char *case_dir; /* stored cases */
-    const char *cover;    /* its coverage, without .cov and, of kind cov, .code; NULL: none is asked for */
+    const char *cover;    /* its coverage, without .cov and, of kind cov, .code; NULL: not requested */
 } reg_job_files;
 
 /* Build the command of a job. files NULL: the command as a user would type it. False when it does not fit. */
@@ -251,13 +250,13 @@ bool reg_reap(const reg_guardian *guardian, pid_t pid, int *wait_status, uint64_
 struct sqlite3;
 struct sqlite3_stmt;
 
-/* Says which runs have a runner that lives: byte RUN of DATABASE.lock is locked by its process and free when that is
- * gone, however it went. */
+/* Tells which runs have a live runner: byte RUN of DATABASE.lock is locked by its process and released when that ends
+ * for any reason. */
 typedef struct reg_lock {
     int fd;
 } reg_lock;
 
-/* Lock a run. wait_s: how long to wait for a runner that is going. REG_FAIL (printed) when another process has it. */
+/* Lock a run. wait_s: how long to wait for a runner that is ending. REG_FAIL (printed) when another process has it. */
 int reg_lock_run(reg_lock *lock, const char *db_path, int64_t run, double wait_s);
 /* Does another process work on that run? */
 bool reg_lock_held(const char *db_path, int64_t run);
@@ -288,7 +287,7 @@ typedef struct reg_run_info {
     uint64_t elapsed_ms;                   /* so far */
 } reg_run_info;
 
-/* What the database knows of a job of a run before this runner starts. */
+/* State of a job in the database before this runner starts. */
 typedef struct reg_past {
     char outcome[24]; /* empty: it has to run */
     char trace_hash[40];
@@ -299,7 +298,7 @@ typedef struct reg_past {
 int reg_db_open(reg_db *db, const char *path, bool create);
 void reg_db_close(reg_db *db);
 
-/* Print what SQLite says about the last failure; returns REG_FAIL. */
+/* Print SQLite's message on the last failure; returns REG_FAIL. */
 int reg_db_fail(const reg_db *db, const char *what);
 
 /* Execute SQL without results. */
@@ -355,10 +354,10 @@ int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, uint32_t attempt, con
  * none. */
 int reg_db_doubt_job(reg_db *db, int64_t run, size_t idx, const reg_result *result);
 
-/* What an explanation left of the job: folder, waveform, small case; empty text changes nothing. */
+/* Results of the explanation of a job: folder, waveform, small case; empty text changes nothing. */
 int reg_db_explain_job(reg_db *db, int64_t run, size_t idx, const char *bundle, const char *wave, const char *shrunk);
 
-/* The run goes on: state running, one resume more. */
+/* The run is resumed: state running, one more resume. */
 int reg_db_resume_run(reg_db *db, int64_t run);
 
 /* state: done, interrupted, stopped (fail-fast). */
@@ -371,14 +370,14 @@ int reg_db_find_run(reg_db *db, const char *text, int64_t *run);
 
 /* The newest run of a suite (its file), 0 when there is none. */
 int reg_db_newest_of(reg_db *db, const char *suite_path, int64_t *run);
-/* Everything but tools and host, which change nothing. */
+/* Everything but tools and host, which have no influence. */
 int reg_db_load_run(reg_db *db, int64_t run, reg_run_info *info);
-/* The job list with what is known of each job; *past is to be freed, the suite with reg_suite_free. */
+/* The job list with the state of each job; *past is to be freed, the suite with reg_suite_free. */
 int reg_db_load_jobs(reg_db *db, const reg_run_info *info, reg_suite *suite, reg_past **past);
 /* The programs that the run was started with. */
 int reg_db_load_programs(reg_db *db, int64_t run, reg_programs *programs);
 
-/* ---- history.c: what earlier runs say about jobs; no result depends on it ---- */
+/* ---- history.c: times and failures of earlier runs; no result depends on them ---- */
 
 typedef struct reg_expectation {
     double seconds; /* mean of the last times that it passed; negative: it never did */
@@ -425,9 +424,9 @@ typedef struct reg_plan {
     const reg_expectation *expected; /* one a job */
     reg_db *db;
     reg_progress *progress;
-    bool resumed;                        /* the run was there before */
+    bool resumed;                        /* the run is resumed */
     const struct reg_slurm_asked *slurm; /* launcher slurm */
-    const struct reg_keeper *keeper;     /* ledger.h: takes what has finished instead of the database; NULL: none */
+    const struct reg_keeper *keeper;     /* ledger.h: takes finished jobs instead of the database; NULL: none */
 } reg_plan;
 
 typedef enum reg_end { REG_END_DONE = 0, REG_END_INTERRUPTED = 1, REG_END_FAIL_FAST = 2, REG_END_BROKEN = 3 } reg_end;
@@ -445,7 +444,7 @@ reg_end reg_run_jobs(const reg_plan *plan, reg_totals *totals);
 /* Where jobs run. */
 typedef struct reg_launcher {
     const char *name; /* run.launcher in the database */
-    /* is everything there that it needs? REG_USAGE (printed): no */
+    /* is everything that it needs available? REG_USAGE (printed): no */
     int (*probe)(void);
     reg_end (*run)(const reg_plan *plan, reg_totals *totals); /* as reg_run_jobs */
 } reg_launcher;
@@ -463,7 +462,7 @@ int reg_draw_time(reg_suite *suite, uint64_t seed, const reg_expectation *list, 
 /* Keep every n-th job from the i-th (1..n) on. */
 void reg_draw_shard(reg_suite *suite, uint32_t i, uint32_t n);
 
-/* ---- order.c: what starts when; no result depends on it ---- */
+/* ---- order.c: order of jobs; no result depends on it ---- */
 
 /* The jobs that have no outcome: those that failed in the last run first, then the longest. *order is to be freed. */
 int reg_order_jobs(const reg_suite *suite, const reg_past *past, const reg_expectation *list, size_t **order,
@@ -472,7 +471,7 @@ int reg_order_jobs(const reg_suite *suite, const reg_past *past, const reg_expec
 /* ---- progress.c ---- */
 void reg_progress_draw(reg_progress *progress, bool force);
 void reg_progress_clear(reg_progress *progress);
-/* One failure, one line: what, where, why, how to see it again. */
+/* One failure, one line: job, cause, and the command that reproduces it. */
 void reg_progress_failure(reg_progress *progress, const reg_job *job, const reg_result *result);
 
 /* ---- hostinfo.c ---- */
@@ -487,8 +486,8 @@ int reg_list_suites(const char *suite_dir, const reg_suite_options *expand, bool
 
 /* ---- junit.c, html*.c, sarif.c, summary.c, report.c ---- */
 int reg_junit_write(reg_db *db, int64_t run, const char *path);
-/* The report as a folder of pages, which appears whole or not at all. A report that stands there is replaced, anything
-   else is not. figures: JSON of the published figures, which may be missing. */
+/* The report as a folder of pages, written atomically. An existing report is replaced, anything else is not. figures:
+ * JSON of the published figures, which may be missing. */
 int reg_html_write(reg_db *db, int64_t run, const char *dir, const char *figures);
 /* Could that folder be written? */
 int reg_html_check(const char *dir);
@@ -523,15 +522,15 @@ int reg_explain(const reg_explain_plan *plan, reg_db *db, FILE *out);
 /* ---- gc.c ---- */
 
 typedef struct reg_gc_plan {
-    int64_t keep_runs; /* the newest ones; -1: not asked */
-    int64_t keep_days; /* younger ones; -1: not asked */
-    int64_t max_mib;   /* then the oldest go until the rest fits; -1: not asked */
+    int64_t keep_runs; /* the newest ones; -1: not given */
+    int64_t keep_days; /* younger ones; -1: not given */
+    int64_t max_mib;   /* then remove the oldest until the rest fits; -1: not given */
     bool forget;       /* their rows go, too */
     bool dry_run;
     bool json;
 } reg_gc_plan;
 
-/* Remove the files of runs that nothing keeps; says what it freed. */
+/* Remove the files of runs that no option keeps; reports the space freed. */
 int reg_gc(const reg_gc_plan *plan, reg_db *db, FILE *out);
 
 /* ---- cover.c ---- */

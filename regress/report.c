@@ -1,4 +1,4 @@
-/* report.c - a run as text or JSON: what it was, its jobs, how much of what passed. */
+/* report.c - a run as text or JSON: its settings, its jobs, how many of each outcome. */
 #define _GNU_SOURCE
 #include "query.h"
 

@@ -1,4 +1,4 @@
-/* result.c - the key=value file that a job leaves behind. */
+/* result.c - the key=value file that a job writes. */
 #define _GNU_SOURCE
 #include "reg.h"
 #include "opt/opt.h"
@@ -13,7 +13,7 @@
 
 #define RESULT_SIZE_MAX (1024 * 1024)
 
-/* Copies a value, cut to size: a long message is still a message. Control characters would reach a terminal: they
+/* Copies a value, cut to size. Control characters would reach a terminal: they
  * become blanks. */
 static void copy_value(char *out, size_t size, const char *value) {
     size_t length = strnlen(value, size - 1);
@@ -24,14 +24,14 @@ static void copy_value(char *out, size_t size, const char *value) {
     out[length] = '\0';
 }
 
-/* Paths and commands are no use when they are cut. */
+/* Paths and commands must not be cut. */
 static void copy_whole(char *out, size_t size, const char *value) {
     if (strlen(value) < size) {
         copy_value(out, size, value);
     }
 }
 
-/* bound_NAME=cycles becomes a member of an object, which questions about the database look into by name. */
+/* bound_NAME=cycles becomes a member of an object, which queries read by name. */
 static void take_bound(reg_result *result, const char *name, uint64_t cycles) {
     const size_t used = strlen(result->bounds);
     const size_t length = strlen(name);
@@ -81,7 +81,7 @@ static void take_pair(reg_result *result, const char *key, const char *value) {
     /* Other keys are for people or for newer runners. */
 }
 
-/* Opens a file that a job left behind. It may be anything: a pipe must not hold up the runner, nor a device. NULL with
+/* Opens a file of a job. It may be of any type: a pipe or a device must not block the runner. NULL with
  * errno set. */
 static FILE *open_left_behind(const char *path, off_t size_max) {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

@@ -1,8 +1,8 @@
 /*
  * sarif.c - the failures of a run as SARIF 2.1.0 (OASIS), for code hosts: one result for each signature.
  *
- * A result needs a place in the sources. Where the signature, or the name of a bench, names a unit that has a file
- * below the source folder (NAME.sv), that is the place; else the stored case, else the suite.
+ * A result needs a location in the sources. Where the signature, or the name of a bench, names a unit that has a file
+ * below the source folder (NAME.sv), that is the location; else the stored case, else the suite.
  */
 #define _GNU_SOURCE
 #include "query.h"
@@ -70,7 +70,7 @@ static const char *source_named(const sources *s, const char *word, size_t lengt
     return NULL;
 }
 
-/* The file of the first word in the text that has one; the number of an instance at the end of a word may go. */
+/* The file of the first word in the text that has one; an instance number at the end of a word is ignored. */
 static const char *source_in(const sources *s, const char *text) {
     const char *found = NULL;
     while (text != NULL && *text != '\0' && found == NULL) {
@@ -113,7 +113,7 @@ static json_t *place(const char *path) {
                      "startLine", 1);
 }
 
-/* What stands before the values in a signature, in characters that every reader takes. */
+/* The part of a signature before its values, in characters that every reader accepts. */
 static void rule_id(const char *signature, char id[256]) {
     size_t used = 0;
     for (const char *p = signature; *p != '\0' && used + 1 < 256; p++) {

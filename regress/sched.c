@@ -1,8 +1,8 @@
 /*
  * sched.c - runs the jobs of a plan, a fixed number at a time.
  *
- * Order of start is that of the plan; what a job finds out never depends on its neighbours or on the clock (a time-out
- * excepted, and that is its own outcome). Finished jobs are written to the database after their successors have been
+ * Order of start is that of the plan; the outcome of a job never depends on other jobs or on the clock (except a
+ * time-out, which is an outcome of its own). Finished jobs are written to the database after their successors have been
  * started, several in one transaction.
  */
 #define _GNU_SOURCE
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A job that is told to stop has this long before it is killed. */
+/* Time between SIGTERM and SIGKILL of a job. */
 #define GRACE_S 2.0
 
 typedef enum slot_phase { SLOT_FREE, SLOT_RUNNING, SLOT_TOLD, SLOT_KILLED } slot_phase;
@@ -101,7 +101,7 @@ static void tell_slot(slot *busy, int signal_number, slot_phase phase) {
     busy->deadline = reg_now() + GRACE_S;
 }
 
-/* No new jobs; those that run are told to end, and killed when told twice. */
+/* No new jobs; running ones get SIGTERM, and SIGKILL the second time. */
 static void stop_all(sched *s, reg_end end) {
     for (int i = 0; i < s->plan->parallel; i++) {
         slot *busy = &s->slots[i];
@@ -151,7 +151,7 @@ static void judge(sched *s, const slot *ended, int wait_status, reg_result *resu
 static void finish_slot(sched *s, slot *ended, int wait_status, uint64_t cpu_ms, uint64_t rss_kb) {
     bool stopped = s->stopping && ended->phase != SLOT_RUNNING && !ended->timed_out;
     s->running--;
-    if (stopped) { /* told to stop: it counts as not run */
+    if (stopped) { /* stopped: it counts as not run */
         ended->phase = SLOT_FREE;
         return;
     }
@@ -238,7 +238,7 @@ static void fill_slots(sched *s) {
     }
 }
 
-/* Seconds until the end as far as earlier runs, or else this one, tell; negative: they do not. */
+/* Seconds until the end, estimated from earlier runs, or else from this one; negative: unknown. */
 static double time_left(const sched *s) {
     const reg_plan *plan = s->plan;
     const size_t fresh = plan->progress->done - plan->progress->before;

@@ -1,10 +1,10 @@
 /*
  * slurm.c - runs the jobs of a plan on a Slurm cluster: submits tasks, watches for records, decides what was lost.
  *
- * A job is done when a record of an attempt at it is there; the first one wins, whichever attempt it is. A task is lost
- * when it has ended, or Slurm has never heard of it, or it has been silent for too long, and records of it are missing:
- * those jobs are submitted again as the next attempt. The lost task may live all the same (its machine was cut off,
- * say): what it still brings must agree with what counts. So no job is lost, and none counts twice.
+ * A job is done when a record of one of its attempts exists; the first one counts, whichever attempt it is. A task is
+ * lost when it has ended, or is unknown to Slurm, or has had no heartbeat for too long, and records of it are missing:
+ * those jobs are submitted again as the next attempt. The lost task may still be alive (its machine was cut off, say):
+ * its later records must agree with those that count. So no job is lost, and none counts twice.
  */
 #define _GNU_SOURCE
 #include "slurm.h"
@@ -24,7 +24,7 @@
 
 #define SCAN_MAX_S 2.0     /* between two looks for records */
 #define ABSENT_MAX 3       /* answers of squeue without a task until it is gone */
-#define CANCEL_WAIT_S 60.0 /* for tasks that were told to end */
+#define CANCEL_WAIT_S 60.0 /* for tasks that were cancelled */
 #define END_WAIT_S 2.0     /* for tasks that have done everything */
 
 static void stop(slurm_runner *r, reg_end end) {
@@ -73,7 +73,7 @@ static void load_record(slurm_runner *r, const char *dir, slurm_entry *entry) {
         stop(r, REG_END_BROKEN);
     } else if (slurm_record_load(dir, r->plan->run, item) == NULL) {
         take_result(r, entry, item);
-    } else { /* it has not come yet */
+    } else { /* not there yet */
         free(item);
     }
 }
@@ -117,7 +117,7 @@ static void scan(slurm_runner *r) {
     }
 }
 
-/* What the attempts said whose outcomes stand in the database. */
+/* Records of the attempts whose outcomes are in the database. */
 static void take_past(slurm_runner *r) {
     const reg_plan *plan = r->plan;
     for (size_t i = 0; i < plan->suite->count; i++) {
@@ -162,7 +162,7 @@ static void give_up(slurm_runner *r, slurm_entry *entry) {
     }
 }
 
-/* A shard that will bring nothing more, or is not expected to. */
+/* A shard from which no further record is expected. */
 static void lose(slurm_runner *r, slurm_shard *shard, bool counts) {
     shard->state = SHARD_OVER;
     for (uint32_t i = 0; i < shard->count; i++) {
@@ -180,12 +180,12 @@ static void lose(slurm_runner *r, slurm_shard *shard, bool counts) {
     }
 }
 
-/* Has a process on a node begun, does it live, has it ended? */
+/* Has a process on a node begun, is it alive, has it ended? */
 static void look(slurm_runner *r, slurm_shard *shard) {
     char path[REG_PATH_MAX + 64];
     struct stat info;
     (void)reg_format(path, sizeof path, "%s/%u/%u.task/beat", r->folder, r->arrays[shard->array].number, shard->task);
-    int fd = open(path, O_RDONLY | O_CLOEXEC); /* a network file system asks its server when a file is opened */
+    int fd = open(path, O_RDONLY | O_CLOEXEC); /* opening a file makes a network file system query its server */
     if (fd >= 0 && fstat(fd, &info) == 0 && info.st_size != shard->beats) {
         shard->beats = info.st_size;
         shard->beat_at = reg_now();
@@ -202,7 +202,7 @@ static void look(slurm_runner *r, slurm_shard *shard) {
     }
 }
 
-/* After an answer of squeue. */
+/* After a response of squeue. */
 static void judge(slurm_runner *r, slurm_shard *shard) {
     if (slurm_shard_served(r, shard)) {
         if (shard->listed && !shard->running) { /* others were faster */
@@ -227,7 +227,7 @@ static void judge(slurm_runner *r, slurm_shard *shard) {
     } else if (!shard->listed && shard->absent >= ABSENT_MAX && quiet > 3.0 * r->beat_s) {
         lose(r, shard, true);
     } else if (shard->listed && quiet > r->asked->silence_s) {
-        /* Slurm may take long to find out that a task is dead; until then it would keep a place on the node */
+        /* Slurm may take long to detect that a task is dead; until then it would occupy the node */
         (void)slurm_cancel(r, shard);
         lose(r, shard, true);
     }
@@ -238,7 +238,7 @@ static void ask(slurm_runner *r) {
     if (!slurm_ask(r, &tasks)) {
         return;
     }
-    scan(r); /* what ended before that answer */
+    scan(r); /* tasks that ended before that response */
     for (size_t i = 0; i < r->shard_count && !r->stopping; i++) {
         if (r->shards[i].state == SHARD_SUBMITTED) {
             judge(r, &r->shards[i]);

@@ -1,16 +1,17 @@
 /*
  * slurm.h - jobs on the nodes of a Slurm cluster (private to regress/).
  *
- * Runner (slurm.c) and nodes (node.c) speak through files only, in OUT/slurm/RUN/, which all of them must see:
+ * Runner (slurm.c) and nodes (node.c) communicate through files only, in OUT/slurm/RUN/, which all of them must share:
  *
  *     name           the first part of the names of all our Slurm jobs, drawn at random when the run begins
- *     A/jobs.txt     the jobs of the tasks of array A (slurm_list.c); stands before the array is submitted
+ *     A/jobs.txt     the jobs of the tasks of array A (slurm_list.c); written before the array is submitted
  *     A/task.sh      what a task executes: tandem-regress node A TASK
  *     A/TASK.task/   made by the one process that may work on the task; `beat` grows while it lives, `end` comes last
  *     A/TASK.log     what it printed
  *     A/done/        one record for each finished attempt: JOB.ATTEMPT.txt (slurm_record.c)
  *
- * What Slurm says is a hint: a task that has begun lives as long as it beats, a job is done when its record is there.
+ * Slurm's state is only a hint: a task that has begun is alive as long as its heartbeat continues, a job is done when
+ * its record exists.
  */
 #ifndef REG_SLURM_H
 #define REG_SLURM_H
@@ -20,18 +21,18 @@
 #define SLURM_TASKS_MAX 1000 /* of one array: below the usual MaxArraySize of 1001 */
 #define SLURM_ATTEMPTS_MAX 3 /* that one runner may lose */
 
-/* What the command line asks for. */
+/* Options of the command line. */
 typedef struct reg_slurm_asked {
     const char *partition; /* NULL: Slurm's default; so are the next two */
     const char *account;
-    const char *args;   /* more words for sbatch, separated by blanks */
+    const char *args;   /* more arguments for sbatch, separated by blanks */
     uint32_t shard_s;   /* expected seconds of a task */
-    double poll_s;      /* between two questions to Slurm */
-    uint32_t silence_s; /* after so long without a beat a task is lost */
-    uint32_t cpus;      /* of a task: so many jobs at a time */
+    double poll_s;      /* between two queries of Slurm */
+    uint32_t silence_s; /* a task without a heartbeat for so long is lost */
+    uint32_t cpus;      /* of a task: jobs at a time */
 } reg_slurm_asked;
 
-/* Are sbatch, squeue and scancel there? REG_USAGE (printed): no. */
+/* Are sbatch, squeue and scancel installed? REG_USAGE (printed): no. */
 int slurm_probe(void);
 reg_end slurm_run_jobs(const reg_plan *plan, reg_totals *totals);
 
@@ -108,7 +109,7 @@ typedef struct slurm_shard {
     bool claimed;           /* by a process on a node */
     uint32_t absent, ended; /* answers of squeue in a row without it, since its end */
     off_t beats;
-    double beat_at; /* when that was seen to change */
+    double beat_at; /* time of its last change */
 } slurm_shard;
 
 typedef struct slurm_array {
@@ -161,21 +162,21 @@ typedef struct slurm_runner {
 
 /* The folder of an array. False: the path is too long (printed). */
 bool slurm_array_dir(const slurm_runner *r, uint32_t number, char *out, size_t size);
-/* Make OUT/slurm/RUN, or take up what an earlier runner left in it. */
+/* Make OUT/slurm/RUN, or continue with the files of an earlier runner in it. */
 int slurm_tasks_open(slurm_runner *r);
 void slurm_tasks_close(slurm_runner *r);
 /* Distribute jobs (places in the suite) to shards and arrays and write their folders; nothing is submitted. */
 int slurm_tasks_add(slurm_runner *r, const size_t *jobs, size_t count);
-/* The entry of an attempt, NULL: we did not ask for it. */
+/* The entry of an attempt, NULL: not one of ours. */
 slurm_entry *slurm_entry_of(const slurm_runner *r, size_t job, uint32_t attempt);
-/* Nothing more is wanted of a shard: every record was read or belongs to a job that has an outcome. */
+/* A shard is finished: every record was read or belongs to a job that has an outcome. */
 bool slurm_shard_served(const slurm_runner *r, const slurm_shard *shard);
 
-/* ---- slurm_ask.c: submitting, asking, cancelling ---- */
+/* ---- slurm_ask.c: submitting, querying, cancelling ---- */
 
 /* Submit an array. REG_NONE: Slurm refused, try again later. REG_FAIL: it refused, a line was printed. */
 int slurm_submit(slurm_runner *r, slurm_array *array);
-/* Which of our tasks does Slurm know? False: it did not say. *tasks: how many it knows. */
+/* Which of our tasks does Slurm list? False: no response. *tasks: their number. */
 bool slurm_ask(slurm_runner *r, size_t *tasks);
 /* Cancel all tasks that slurm_ask found, or one shard of them. */
 bool slurm_cancel(slurm_runner *r, const slurm_shard *only);

@@ -11,10 +11,10 @@ typedef struct suite_line {
     bool cfg[REG_CFG_MAX]; /* of the design: which are used */
     uint64_t count;
     uint64_t determinism;
-    uint64_t cover;            /* jobs of a run for coverage, 0: none; */
+    uint64_t cover;            /* jobs of a coverage run, 0: none; */
     uint64_t code;             /* so many of them with the build that counts lines */
     char except[REG_ARGS_MAX]; /* "unit all", "test operators": what is left out, separated by commas; empty: none */
-    char when[REG_ARGS_MAX];   /* a file without which the line does not count; empty: none */
+    char when[REG_ARGS_MAX];   /* a file without which the line is skipped; empty: none */
 } suite_line;
 
 typedef struct suite_reader {
@@ -22,7 +22,7 @@ typedef struct suite_reader {
     unsigned line;
     unsigned depth; /* of includes */
     const reg_suite_options *options;
-    const reg_design *design; /* whose suite it is: configurations without a design are its own */
+    const reg_design *design; /* design of the suite: configurations without a design are its own */
     reg_suite *suite;
 } suite_reader;
 

@@ -17,7 +17,7 @@ import closure_report
 
 
 class Stop(Exception):
-    """One line that says why there is no going on."""
+    """One line with the reason why closure cannot continue."""
 
 
 def call(words, log=None, fine=(0,)):
@@ -156,7 +156,7 @@ class Closure:
         return summary["totals"], [folder / f"{i:05}.cov" for i in range(len(lines))]
 
     def note_failures(self, run, lines):
-        """What did not pass. Pins may ask for more than fits into memory or time: that is no failure."""
+        """Jobs that did not pass. Pins may need more memory or time than allowed: that is no failure."""
         jobs = json.loads(call([self.regress, "report", "--run", run, "--json", *self.where()]))["jobs"]
         for line, job in zip(lines, jobs):
             why, again = job["signature"] or job["message"], job["repro"] or job["command"]
@@ -169,7 +169,7 @@ class Closure:
     # ---- coverage ----
 
     def tries(self):
-        """[(tries, name, hint)] of bins that nothing had hit when the last round was planned."""
+        """[(tries, name, hint)] of bins never hit when the last round was planned."""
         if not self.tried.exists():
             return []
         rows = [line.split("\t") for line in self.tried.read_text().splitlines() if not line.startswith("#")]
@@ -182,7 +182,7 @@ class Closure:
         return json.loads(call([self.cov, "report", whole, "--json"]))
 
     def note_hits(self, lines, files, report):
-        """What the jobs of a round hit first, with the part that their pins have in it."""
+        """The bins that the jobs of a round were the first to hit, and the role of their pins."""
         hints = closure_report.holes(report)
         for line, path in zip(lines, files):
             if not path.exists():
@@ -194,7 +194,7 @@ class Closure:
                 del hints[name]
 
     def curve(self, name, lines_of, goal, most):
-        """Rounds until the goal, a limit, or nothing gained; [{jobs, cases, cycles, cpu_s, percent}]."""
+        """Rounds until the goal, a limit, or no gain; [{jobs, cases, cycles, cpu_s, percent}]."""
         points, lines_run = [], []
         progress = Progress(goal)
         before, best_at, start = None, 0, time.monotonic()
@@ -271,7 +271,7 @@ def parse(argv):
                    help="rounds of plain random jobs before the first planned one (1)")
     p.add_argument("--share", type=number(0, 100), default=20, help="percent of planned jobs without pins (20)")
     p.add_argument("--give-up", type=number(1, 1000), default=5,
-                   help="tries in vain after which a bin is left alone (5)")
+                   help="tries in vain after which a bin is given up (5)")
     p.add_argument("--timeout", type=number(1, 86400), default=120, help="seconds of a job (120)")
     p.add_argument("--random", action="store_true", help="then plain random jobs, as many, for the other curve")
     p.add_argument("--keep", action="store_true", help="keep the coverage files of the jobs")

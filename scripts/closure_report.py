@@ -1,5 +1,5 @@
-"""What coverage closure writes: curves, which knobs hit what, what nothing hit; as text, JSON and a page that stands
-alone (scripts/closure.py)."""
+"""Output of coverage closure: curves, the bins that knobs hit, the bins never hit;
+as text, JSON and a self-contained page (scripts/closure.py)."""
 
 import collections
 import html
@@ -31,7 +31,7 @@ def holes(report):
 
 
 def test_of(line):
-    """What hints call the job of a line of a suite; None: it is no line with cases."""
+    """Name in hints of the job of a line of a suite; None: it is no line with cases."""
     words = line.split()
     return {"test": words[1], "unit": f"unit-{words[1]}"}.get(words[0]) if len(words) > 1 else None
 
@@ -82,7 +82,7 @@ def reached(points, percent):
 
 
 def comparison(points, plain):
-    """Lines: what each curve needed for round percentages."""
+    """Lines: jobs and time of each curve for round percentages."""
     lines = []
     for percent in (80, 85, 90, 92, 94, 95, 96, 97, 98, 99):
         a, b = reached(points, percent), reached(plain, percent)

@@ -1,11 +1,12 @@
 # Functional and code coverage (docs/coverage.md, docs/coverage-code.md).
 .PHONY: cov-cost coverage
-# whose C code counts: model and driver, with what they share with other designs where the RTL does
+# counted C code: model and driver, and their shared libraries where the RTL is shared, too
 COV_ROOMS = $(strip $(call room,$(DUT),cmodel) $(call room,$(DUT),drivers) \
   $(if $(filter rtl/lib,$($(DUT).source)),cmodel/lib drivers/lib))
 # CFG= for one configuration; THRESHOLDS=file CODE_THRESHOLDS=file instead of the project's
 coverage: export BUILD := $(BUILD)
-coverage: ## jobs that a SUITE marks, merged, reported, held against thresholds: build/coverage/index.html; REUSE=1: those of the last time; CFG=: one configuration
+coverage: ## jobs that a SUITE marks, merged, reported, checked against thresholds: build/coverage/index.html; \
+    REUSE=1: without running them again; CFG=: one configuration
 	@$(MAKE) -s $(PARALLEL) KIND=fast $(RUNNER) $(HOST)/tandem-cov
 	@SUITE="$(SUITE)" DUT="$(DUT)" CFGS="$(if $(call given,CFG),$(CFG),$(subst $(SPACE),$(,),$($(DUT).coverage)))" \
 	  JOBS="$(JOBS)" SEED="$(if $(call given,SEED),$(SEED))" REUSE="$(REUSE)" JFLAG="$(PARALLEL)" \
@@ -26,5 +27,5 @@ cov-cost: ## instructions of a sample of a covergroup (valgrind, seconds)
 
 # Code coverage (docs/coverage-code.md): make CFG= KIND=cov build, then programs with --code-cov
 .PHONY: cov-zero
-cov-zero: ## code coverage: gcov's counters of model and driver (build/host-cov) start from zero
+cov-zero: ## code coverage: reset gcov's counters of model and driver (build/host-cov)
 	@if [ -d $(BUILD)/host-cov ]; then find $(BUILD)/host-cov -name '*.gcda' -delete; fi

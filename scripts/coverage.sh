@@ -1,8 +1,7 @@
-#!/bin/bash
-# coverage.sh: run the jobs that a suite marks for coverage (or take those that are there), merge, report, gate. Called
-# by `make coverage`, which sets the variables. Everything ends in build/coverage (of another design than the default in
-# build/NAME/coverage); the last lines are the summary and the gates. Exit status: 0; 1: a job failed, or something is
-# below its threshold.
+# !/bin/bash coverage.sh: run the jobs that a suite marks for coverage (or reuse their files), merge, report, gate.
+# Called by `make coverage`, which sets the variables. Everything ends in build/coverage (of another design than the
+# default in build/NAME/coverage); the last lines are the summary and the gates. Exit status: 0; 1: a job failed, or a
+# figure is below its threshold.
 set -u
 dir=$OUT_DIR
 jobs=$dir/jobs
@@ -54,7 +53,7 @@ run_tests() {
             status=1
         fi
     done
-    say "tests that count: ${#tests[@]} programs"
+    say "counted tests:  ${#tests[@]} programs"
 }
 
 if [ -n "$REUSE" ]; then
@@ -101,7 +100,7 @@ fi
 { echo '['; cat "$work/gate-functional.json"; echo ','; cat "$work/gate-code.json"; echo ']'; } >"$work/gates.json"
 cov index "$work/functional.cov" --code "$work/code.json" "${trend[@]}" --gates "$work/gates.json" -o "$work/index.html"
 
-# ---- one after the other to their place; a report is not seen half ----
+# ---- move the results to their place; no report is visible while incomplete ----
 rm -rf "$dir/functional" "$dir/code"
 mv "$work"/* "$dir"/ || exit 1
 rmdir "$work"

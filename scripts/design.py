@@ -11,8 +11,7 @@ out for make and for shell scripts.
   design.py ports            nothing, or where the ports of a top module and those of its description differ (exit
                              status 1)
 
-DESIGNS (environment): more folders that hold designs/NAME/design and the rooms of these designs, separated by
-blanks."""
+DESIGNS (environment): more folders that contain designs/NAME/design and the other folders of these designs, separated by blanks."""
 
 import os
 import re
@@ -101,7 +100,7 @@ class Design:
         return os.path.join(self.root, path) if self.root else path
 
     def ports(self):
-        """What the lines "port" and the ports of the top module say differently."""
+        """Differences between the lines "port" and the ports of the top module."""
         top = self.all("top")[0]
         header = None
         for source in self.all("source"):

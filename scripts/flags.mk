@@ -23,23 +23,26 @@ DUT_FOLDER := $(if $(filter-out $(DUT_DEFAULT),$(DUT)),$(DUT)/)
 OUT := $(BUILD)/$(DUT_FOLDER)$(CFG)-$(KIND)
 VLT := $(BUILD)/verilated-$(KIND)
 
-# a room sees its own design; what has no room (tests/, network/, python/) sees the default design
+# a design's folder sees its own design; other code (tests/, network/, python/) sees the default design
 ROOM_INCLUDES := $(call room_includes,$(DUT_DEFAULT))
 INCLUDES = -I. -Icmodel/lib -Idrivers/lib -Itb -Inetwork -Iregress $(ROOM_INCLUDES)
 # gcc's -Wconversion has false positives on code that UBSan instruments
 WARNINGS := -Wall -Wextra -Werror $(if $(filter san,$(KIND)),,-Wconversion) -Wshadow
 , := ,
 SPACE := $(subst ,, )
-SANITIZE := $(if $(filter san,$(KIND)),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+SANITIZE := $(if $(filter san,$(KIND)),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined \
+  -fno-omit-frame-pointer)
 # Verilator's own headers and generated code are checked with ASan only
 SANITIZE_VM := $(if $(filter san,$(KIND)),-fsanitize=address -fno-omit-frame-pointer)
 OPT := $(if $(filter san,$(KIND)),-O1,-O2) -g $(if $(ARCH),-march=$(ARCH))
 # no contraction of a*b+c and no reassociation: every floating-point step is one IEEE-754 operation
 # GCOV: of the objects that are counted (host.mk)
-CFLAGS_ALL = -std=c11 -D_GNU_SOURCE= $(WARNINGS) -ffp-contract=off -fno-fast-math $(OPT) $(SANITIZE) $(GCOV) $(INCLUDES) $(CFLAGS)
+CFLAGS_ALL = -std=c11 -D_GNU_SOURCE= $(WARNINGS) -ffp-contract=off -fno-fast-math $(OPT) $(SANITIZE) $(GCOV) \
+  $(INCLUDES) $(CFLAGS)
 LDFLAGS_ALL = $(SANITIZE) $(if $(filter cov,$(KIND)),--coverage) $(LDFLAGS)
 
-# $(call stamp,file,text): a file that changes when the text does. What is built with some flags comes after what is generated.
+# $(call stamp,file,text): a file that changes when the text does. Objects that depend on flags are built after the
+# generated sources.
 define stamp
 $(1): FORCE | $(GENERATED)
 	@mkdir -p $$(@D)

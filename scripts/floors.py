@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Check the floors of the house: which folder may include headers of which (docs/architecture.md, section 1)."""
+"""Check the layers: which folder may include headers of which (docs/architecture.md, section 1)."""
 
 import fnmatch
 import glob
@@ -10,8 +10,8 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import design  # noqa: E402
 
-# folder -> folders whose headers it may include besides its own; NAME: a design, which sees its own rooms and none of
-# another design; gen: what the build generates
+# folder -> folders whose headers it may include besides its own; NAME: a design, which sees only its own folders; gen:
+# generated headers
 FLOORS = {
     "gen/NAME": set(),
     "report": set(),
@@ -20,7 +20,7 @@ FLOORS = {
     "drivers/lib": {"gen/DEFAULT/*_regs.h"},
     "drivers/NAME": {"drivers/lib", "gen/NAME/*_regs.h"},
     "opt": set(),
-    # the rooms of the framework, from the bottom up; heat and scoreboard stand on nothing, tb.h includes everything
+    # the folders of tb, from the bottom up; heat and scoreboard include none of them, tb.h includes all
     "tb/sim": set(),
     "tb/case": set(),
     "tb/tlog": set(),
@@ -51,11 +51,11 @@ FLOORS = {
 FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h"}
 # code of the driver that runs under an operating system
 HOSTED = {"drivers/lib/hal_mmio.c"}
-# what runs under an operating system may use the leaf libraries: pages and files, options and numbers
+# hosted code may use the leaf libraries: pages and files, options and numbers
 for name, allowed in FLOORS.items():
     if name.split("/")[0] not in ("cmodel", "drivers", "report", "opt"):
         allowed |= {"report", "opt"}
-# who may see tb may see all its rooms
+# a folder that may include tb may include all its folders
 for allowed in FLOORS.values():
     if "tb" in allowed:
         allowed |= FLOORS["tb"]

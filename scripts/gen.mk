@@ -3,8 +3,8 @@
 gen = $(BUILD)/gen/$(1)
 
 # $(call generated,NAME,SCRIPTS,ARGUMENTS,INPUT,PACKAGES): the first script writes files into $(call gen,NAME), packages
-# for the RTL among them. Files whose text stays the same keep their time, so nothing is built again for them; a stamp
-# says that the script has run.
+# for the RTL among them. Files whose text is unchanged keep their modification time, so nothing is rebuilt for them; a
+# stamp records that the script has run.
 define generated
 $(gen)/$(basename $(notdir $(firstword $(2)))).stamp: $(2) scripts/gen_file.py $(4)
 	@mkdir -p $$(@D)
@@ -15,12 +15,15 @@ GEN_PKGS.$(1) += $(addprefix $(gen)/,$(5))
 endef
 
 REGS := $(foreach d,$(DUTS),$(wildcard $($(d).root)regs/$(d).regs))
-$(foreach r,$(REGS),$(eval $(call generated,$(basename $(notdir $(r))),scripts/gen_regs.py scripts/regs_tasks.py,$(r),$(r),$(basename $(notdir $(r)))_regs_pkg.sv)))
+$(foreach r,$(REGS),$(eval $(call generated,$(basename $(notdir $(r))),scripts/gen_regs.py scripts/regs_tasks.py, \
+  $(r),$(r),$(basename $(notdir $(r)))_regs_pkg.sv)))
 include $(foreach d,$(DUTS),$(wildcard $($(d).root)designs/$(d)/gen.mk))
 GENERATED := $(foreach d,$(DUTS),$(GEN_STAMPS.$(d)))
-# a generated file that a dependency names: first the generators of its design run
+# a generated file named by a dependency: run the generators of its design first
 $(foreach d,$(DUTS),$(if $(GEN_STAMPS.$(d)),$(eval $(call gen,$(d))/%: $(GEN_STAMPS.$(d)) ;)))
 
 .PHONY: regs
-regs: $(GENERATED) ## docs/NAME/registers.md of every design; what else follows from its registers is made by any build, in build/gen/NAME
-	@for r in $(REGS); do d=$$(basename $$r .regs); $(PYTHON) scripts/gen_regs.py $$r --doc $$(dirname $$r)/../docs/$$d/registers.md || exit 1; done
+regs: $(GENERATED) ## write docs/NAME/registers.md of every design; sources generated from its registers are made by \
+    any build, in build/gen/NAME
+	@for r in $(REGS); do d=$$(basename $$r .regs); $(PYTHON) scripts/gen_regs.py $$r \
+	  --doc $$(dirname $$r)/../docs/$$d/registers.md || exit 1; done

@@ -1,12 +1,11 @@
-"""Shared by the generators of sources: input whose mistakes are reported with their line, files that appear whole and
-keep their time when their text stays."""
+"""Shared by the generators of sources: input whose errors are reported with their line, files that are written atomically and keep their time when their text is unchanged."""
 
 import os
 import sys
 
 
 class Bad(Exception):
-    """A mistake in the input: line number and text."""
+    """An error in the input: line number and text."""
 
     def __init__(self, line, text):
         super().__init__(text)
@@ -23,7 +22,7 @@ def read_file(path):
 
 
 def read_input(tool, path, parse):
-    """parse(lines of the file), or None after one line that says what is wrong."""
+    """parse(lines of the file), or None after one line with the error."""
     try:
         with open(path, encoding="ascii") as src:
             return parse(src.read().splitlines())

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Generate what follows from the register description of a design, NAME.regs: packages and headers of registers and
+"""Generate files from the register description of a design, NAME.regs: packages and headers of registers and
 tasks, the register table.
 
 SystemVerilog: NAME_regs_pkg.sv; C: NAME_regs.h; where there are tasks NAME_tasks.svh, which a package of the design
@@ -19,7 +19,7 @@ member NAME = SOURCE "text"            a member, the first one in the highest bi
                                        an element of an array in C. SOURCE:
     REG.FIELD                  a copy
     !REG.FIELD                 the opposite of a bit
-    REG.FIELD == VALUE         is it this value? (that of number 1)
+    REG.FIELD == VALUE         is it this value? (not that of number 0)
     BIT ? FIELD : FIELD        one of two fields, or a field and a number; zeros are put before a narrower second field
     FIELD in LOWEST .. ARG     clamped; the highest value is an argument of the function that makes the task
 
@@ -275,12 +275,11 @@ def gen_sv(desc):
 
 
 def trait_tables(prefix, field):
-    """Of a field whose values have traits: how many values there are, all of them, and for each trait who has it and
-    who has not."""
+    """For a field whose values have traits: the number of values, all of them, and for each trait the values with and without it."""
     traits = sorted({t for e in field.enums for t in e[3]})
     if not traits:
         return []
-    out = ["#define %s_COUNT %du" % (prefix, len(field.enums)), "#define %s_TABLE(X) \\" % prefix,
+    out = ["#define %s_TABLE(X) \\" % prefix,
            " \\\n".join("    X(%s, %du)" % (e[1], e[0]) for e in field.enums)]
     for t in traits:
         others = [e for e in field.enums if t not in e[3]]
@@ -297,8 +296,8 @@ def gen_c(desc):
     out = ["/*"] + desc.header(
         " *", "%s_regs.h - register offsets and fields of %s." % (desc.name, desc.title),
         "A field has _LSB, _WIDTH and _MASK (in place); the values of its enum are not shifted. "
-        "_NAMES: initialiser of a table of their names.",
-        "Where values have traits: _COUNT, _TABLE of X(NAME, value); "
+        "_NAMES: initialiser of a table of their names, _COUNT: its size.",
+        "Where values have traits: _TABLE of X(NAME, value); "
         "of a trait T _WITH_T, a bit for each value that has it (%sHAS), and of the" % up,
         "values that have not _NOT_T_COUNT, _NOT_T_NAMES and _NOT_T_VALUES, initialisers of tables.") + [
         " */", "#ifndef %sREGS_H" % up, "#define %sREGS_H" % up, "", "/* clang-format off */", "",
@@ -319,6 +318,7 @@ def gen_c(desc):
                 out.append("#define %s_NAMES {%s}" % (q, ", ".join(
                     '%s"%s"' % ("" if i == 0 or e[0] == f.enums[i - 1][0] + 1 else "[%d] = " % e[0], e[1].lower())
                     for i, e in enumerate(f.enums))))
+                out.append("#define %s_COUNT %du" % (q, f.enums[-1][0] + 1))
             out += trait_tables(q, f)
         out.append("")
     out += (["/* Access of a register, for %sREGS_TABLE. */" % up] +

@@ -149,7 +149,7 @@ def main():
     head = f'// Generated from {args.list} by scripts/gen_taps.py.\n'
     write_file(args.sv, head + '\n' + '\n'.join(t.text() for t in taps))
     write_file(args.vlt, '`verilator_config\n' + head +
-          f'// Taps only look: they are no part of the design.\ncoverage_off -file "*{args.sv}"\n'
+          f'// Taps only observe: they are not part of the design.\ncoverage_off -file "*{args.sv}"\n'
           'public_flat_rd -module "tap_*" -var "*"\n' +
           ''.join(f'public_flat_rd -module "{m}" -var "{r}"\n' for m, r in public))
     return 0

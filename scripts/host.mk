@@ -14,20 +14,24 @@ SRC_covcode := $(wildcard coverage/code/*.c)
 SRC_report := $(wildcard report/*.c)
 # tests link this library last: a program without a Verilated top has no shim
 SRC_noshim := $(wildcard tests/support/no_shim.c)
-# what several tests read or run on
+# support code shared by several tests
 SRC_support := $(wildcard tests/support/axi_*.c tests/support/cache_*.c)
 LIBS := cmodel drivers halmmio tb $(DUTS:%=tb%) network $(DUTS:%=cov%) covcode coverage opt report support noshim
 
-# the golden model, the checks of units and the networks' layers: their loops over lanes and channels are worth the vectoriser
-$(HOST)/obj/cmodel/%.o $(HOST)/obj/network/%.o $(HOST)/obj/tb/axi/%.o $(HOST)/obj/tb/tap/%.o $(foreach d,$(DUTS),$(HOST)/obj/$(call room,$(d),tb)/score/%.o): OPT += $(if $(filter san,$(KIND)),,-O3)
-# model and driver are counted by gcov; -O1 without inlining keeps the lines and arms that the source has. Several processes add to the same files, which libgcov locks.
+# the golden model, the checks of units and the networks' layers: their loops over lanes and channels profit from
+# vectorisation
+$(HOST)/obj/cmodel/%.o $(HOST)/obj/network/%.o $(HOST)/obj/tb/axi/%.o $(HOST)/obj/tb/tap/%.o \
+  $(foreach d,$(DUTS),$(HOST)/obj/$(call room,$(d),tb)/score/%.o): OPT += $(if $(filter san,$(KIND)),,-O3)
+# model and driver are counted by gcov; -O1 without inlining keeps the lines and arms that the source has. Several
+# processes add to the same files, which libgcov locks.
 GCOV_FLAGS := $(if $(filter cov,$(KIND)),-O1 --coverage -fno-inline)
 ifeq ($(KIND),cov)
 $(HOST)/obj/cmodel/%.o $(HOST)/obj/drivers/%.o: OPT := -g $(if $(ARCH),-march=$(ARCH))
 $(HOST)/obj/cmodel/%.o $(HOST)/obj/drivers/%.o: GCOV := $(GCOV_FLAGS)
 endif
-# headers of the design that a room belongs to
-$(foreach d,$(DUTS),$(foreach r,cmodel drivers tb coverage,$(eval $(HOST)/obj/$(call room,$(d),$(r))/%.o: ROOM_INCLUDES := $(call room_includes,$(d)))))
+# headers of the design that a folder belongs to
+$(foreach d,$(DUTS),$(foreach r,cmodel drivers tb coverage,$(eval $(HOST)/obj/$(call room,$(d),$(r))/%.o: \
+  ROOM_INCLUDES := $(call room_includes,$(d)))))
 $(eval $(call stamp,$(HOST)/flags.c,$(CC) $(CFLAGS_ALL)$(GCOV_FLAGS:%= %)))
 $(eval $(call stamp,$(HOST)/flags.ld,$(CC) $(LDFLAGS_ALL)))
 
@@ -44,10 +48,12 @@ $(HOST)/page_css.inc: report/page.css
 $(HOST)/obj/report/page.o: $(HOST)/page_css.inc
 $(HOST)/obj/report/page.o: CFLAGS += -DREP_PAGE_CSS='"$(HOST)/page_css.inc"'
 
-# The FST library that Verilator ships (the older ones; without it FSTs are read through fst2vcd). A Verilated program with tracing has it too, under the same names:
-# all of this object's symbols become local but its own. The library's arithmetic is its own matter, so UBSan leaves it alone.
+# The FST library that Verilator ships (the older ones; without it FSTs are read through fst2vcd). A Verilated program
+# with tracing has it too, under the same names: all of this object's symbols become local but its own. UBSan is off for
+# the library, whose arithmetic is not ours.
 FSTAPI := $(wildcard $(VROOT)/include/gtkwave/fstapi.c)
-FST_FLAGS := $(if $(FSTAPI),-DTB_WAVE_FSTAPI -isystem $(patsubst %/gtkwave/fstapi.c,%,$(FSTAPI)) -fno-sanitize=undefined)
+FST_FLAGS := $(if $(FSTAPI),-DTB_WAVE_FSTAPI -isystem $(patsubst %/gtkwave/fstapi.c,%,$(FSTAPI)) \
+  -fno-sanitize=undefined)
 $(eval $(call stamp,$(HOST)/flags.fst,$(FST_FLAGS)))
 $(HOST)/obj/tb/wave/fst_lib.o: tb/wave/fst_lib.c $(HOST)/flags.c $(HOST)/flags.fst
 	@mkdir -p $(@D)
@@ -87,12 +93,14 @@ TEST_PROGRAMS := $(TESTS:%=$(HOST)/tests/%)
 $(HOST)/tests/%: $(HOST)/obj/tests/%.o $(HOST_LIBS) $(HOST)/libregress.a $(HOST)/flags.ld
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ -lcmocka -lsqlite3 -ljansson -lz -lm -lpthread
+	@$(CC) $(LDFLAGS_ALL) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ -lcmocka -lsqlite3 -ljansson -lz \
+	  -lm -lpthread
 # keep objects of pattern rules
 .SECONDARY: $(OBJ_tests)
 
 # writes FST files for tests, where Verilator ships the library
-$(HOST)/support/vcd2fst: tests/support/vcd2fst.c $(HOST)/libtb.a $(HOST)/libopt.a $(HOST)/libreport.a $(HOST)/flags.c $(HOST)/flags.fst $(HOST)/flags.ld
+$(HOST)/support/vcd2fst: tests/support/vcd2fst.c $(HOST)/libtb.a $(HOST)/libopt.a $(HOST)/libreport.a $(HOST)/flags.c \
+  $(HOST)/flags.fst $(HOST)/flags.ld
 	@mkdir -p $(@D)
 	@echo "  CC    $@"
 	@$(CC) $(CFLAGS_ALL) $(FST_FLAGS) -c $< -o $@.o
@@ -106,7 +114,8 @@ tests: $(TEST_PROGRAMS) $(if $(FSTAPI),$(HOST)/support/vcd2fst)
 SRC_covmain := $(wildcard coverage/main/*.c)
 OBJ_covmain := $(SRC_covmain:%.c=$(HOST)/obj/%.o)
 -include $(OBJ_covmain:.o=.d)
-$(HOST)/tandem-cov: $(OBJ_covmain) $(HOST)/libcovcode.a $(HOST)/libcoverage.a $(HOST)/libopt.a $(HOST)/libreport.a $(HOST)/flags.ld
+$(HOST)/tandem-cov: $(OBJ_covmain) $(HOST)/libcovcode.a $(HOST)/libcoverage.a $(HOST)/libopt.a $(HOST)/libreport.a \
+  $(HOST)/flags.ld
 	@echo "  LD    $@"
 	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(filter %.a,$^) -o $@ -ljansson -lz -lpthread
 host: $(if $(SRC_covmain),$(HOST)/tandem-cov)

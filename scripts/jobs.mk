@@ -1,15 +1,16 @@
 # Packages, regressions, single runs.
 .PHONY: deps deps-dev regress run perf unit repro network
 
-# What `make regress` and `make test` need, and nothing else.
-DEPS := build-essential ccache clang clang-format git lcov libcmocka-dev libjansson-dev liblz4-dev libonnx-testdata libsqlite3-dev libstb-dev make munge pkg-config python3 python3-dev \
+# Only what `make regress` and `make test` need.
+DEPS := build-essential ccache clang clang-format git lcov libcmocka-dev libjansson-dev liblz4-dev libonnx-testdata \
+  libsqlite3-dev libstb-dev make munge pkg-config python3 python3-dev \
   python3-numpy python3-onnx python3-pytest python3-sklearn slurm-wlm verilator yosys zlib1g-dev
 DEPS_DEV := afl++ chromium gtkwave libclang-rt-14-dev valgrind
 
-# $(call apt,packages): nothing to do when all are there; needs root or sudo
+# $(call apt,packages): nothing to do when all are installed; needs root or sudo
 define apt
-@missing=$$(for p in $(1); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || printf ' %s' $$p; done); \
-if [ -z "$$missing" ]; then echo "all packages are installed"; exit 0; fi; \
+@missing=$$(for p in $(1); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || \
+printf ' %s' $$p; done); if [ -z "$$missing" ]; then echo "all packages are installed"; exit 0; fi; \
 if [ "$$(id -u)" = 0 ]; then as=; elif sudo -n true 2>/dev/null; then as=sudo; \
 else echo "run as root: apt-get install --no-install-recommends$$missing" >&2; exit 1; fi; \
 $$as apt-get update && DEBIAN_FRONTEND=noninteractive $$as apt-get install -y --no-install-recommends $$missing
@@ -27,72 +28,87 @@ RUNNER = $(HOST)/tandem-regress
 # ASan reserves terabytes of address space
 # without DUT= every design has its part of a suite
 RUNNER_DESIGN = $(if $(call given,DUT),--design $(DUT))
-RUNNER_OPTIONS = --suite $(SUITE) $(RUNNER_DESIGN) --build-dir $(BUILD) --kind $(KIND) $(if $(filter san,$(KIND)),--memory 0) $(if $(call given,CFG),--cfg $(CFG))
+RUNNER_OPTIONS = --suite $(SUITE) $(RUNNER_DESIGN) --build-dir $(BUILD) --kind $(KIND) \
+  $(if $(filter san,$(KIND)),--memory 0) $(if $(call given,CFG),--cfg $(CFG))
 
-# signatures whose failures are explained; a run that stops at the first failure (make mutants) wants to be quick
+# signatures whose failures are explained; none in a run that stops at the first failure (make mutants), which has to be
+# quick
 EXPLAIN ?= $(if $(filter --fail-fast,$(REGRESS_ARGS)),0,5)
 REPORT_FILES = --explain $(EXPLAIN) --report --junit $(BUILD)/junit.xml --sarif $(BUILD)/regress.sarif
-# slurm: job arrays of a cluster (docs/regress.md); SLURM_ARGS: more words for sbatch
+# slurm: job arrays of a cluster (docs/regress.md); SLURM_ARGS: more arguments for sbatch
 LAUNCHER ?=
-LAUNCHER_OPTIONS = $(if $(LAUNCHER),--launcher $(LAUNCHER)) $(if $(PARTITION),--slurm-partition $(PARTITION)) $(if $(ACCOUNT),--slurm-account $(ACCOUNT)) \
+LAUNCHER_OPTIONS = $(if $(LAUNCHER),--launcher $(LAUNCHER)) $(if $(PARTITION),--slurm-partition $(PARTITION)) \
+  $(if $(ACCOUNT),--slurm-account $(ACCOUNT)) \
   $(if $(SLURM_ARGS),--slurm-args "$(SLURM_ARGS)") $(if $(SHARD_SECONDS),--shard-seconds $(SHARD_SECONDS))
-# a run that goes on has its list and its programs: nothing is built
-RESUME_OPTIONS = --resume $(RUN) $(RUNNER_DESIGN) --build-dir $(BUILD) $(if $(call given,SUITE),--suite $(SUITE)) $(if $(call given,SEED),--seed $(SEED)) \
-  $(if $(call given,CFG),--cfg $(CFG))
+# a resumed run already has its list and its programs: nothing is built
+RESUME_OPTIONS = --resume $(RUN) $(RUNNER_DESIGN) --build-dir $(BUILD) $(if $(call given,SUITE),--suite $(SUITE)) \
+  $(if $(call given,SEED),--seed $(SEED)) $(if $(call given,CFG),--cfg $(CFG))
 
 # coverage closure: planned jobs, round after round (docs/coverage.md). RANDOM=0: without the curve of plain random jobs
 GOAL ?= 98
-CLOSURE_OPTIONS = --design $(DUT) --build-dir $(BUILD) --host $(HOST) --out $(BUILD)/closure --cfg $(CFG) --kind $(KIND) --seed $(SEED) --goal $(GOAL) --jobs $(JOBS) \
+CLOSURE_OPTIONS = --design $(DUT) --build-dir $(BUILD) --host $(HOST) --out $(BUILD)/closure --cfg $(CFG) \
+  --kind $(KIND) --seed $(SEED) --goal $(GOAL) --jobs $(JOBS) \
   $(if $(MAX_JOBS),--max-jobs $(MAX_JOBS)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(filter 0,$(RANDOM)),,--random)
 
-regress: ## run a SUITE (smoke, default, nightly, ...; closure: until GOAL=98 percent are covered) of every design, or of DUT=, pages in build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: what a run did not come to; LAUNCHER=slurm; EXPLAIN=5
+regress: ## run a SUITE (smoke, default, nightly, ...; closure: until GOAL=98 percent are covered) of every design, or \
+    of DUT=, pages in build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: the jobs that a run did not \
+    reach; LAUNCHER=slurm; EXPLAIN=5
 	@$(MAKE) -s $(PARALLEL) $(RUNNER)
 ifeq ($(SUITE),closure)
 	@$(MAKE) -s $(PARALLEL) $(HOST)/tandem-cov
-	@JFLAG="$(PARALLEL)" MAKE="$(MAKE)" scripts/build_suite.sh $(BUILD) $(RUNNER) targets --suite closure --design $(DUT) --build-dir $(BUILD) --kind $(KIND) --cfg $(CFG)
+	@JFLAG="$(PARALLEL)" MAKE="$(MAKE)" scripts/build_suite.sh $(BUILD) $(RUNNER) targets --suite closure --design $(DUT) \
+	  --build-dir $(BUILD) --kind $(KIND) --cfg $(CFG)
 	@$(PYTHON) scripts/closure.py $(CLOSURE_OPTIONS)
 else ifneq ($(RESUME),)
 	@$(RUNNER) run $(RESUME_OPTIONS) --jobs $(JOBS) $(LAUNCHER_OPTIONS) $(REPORT_FILES) $(REGRESS_ARGS)
 else
 	@JFLAG="$(PARALLEL)" MAKE="$(MAKE)" scripts/build_suite.sh $(BUILD) $(RUNNER) targets $(RUNNER_OPTIONS)
-	@$(RUNNER) run $(RUNNER_OPTIONS) --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) $(LAUNCHER_OPTIONS) $(REPORT_FILES) $(REGRESS_ARGS)
+	@$(RUNNER) run $(RUNNER_OPTIONS) --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) $(LAUNCHER_OPTIONS) \
+	  $(REPORT_FILES) $(REGRESS_ARGS)
 endif
 
 .PHONY: gc
 gc: ## remove logs and waveforms of old runs: make gc [KEEP_RUNS=20 KEEP_DAYS= MAX_SIZE=MB FORGET=1 DRY=1]
 	@$(MAKE) -s $(PARALLEL) $(RUNNER)
-	@$(RUNNER) gc --build-dir $(BUILD) $(if $(KEEP_DAYS)$(MAX_SIZE)$(KEEP_RUNS),,--keep-runs 20) $(if $(KEEP_RUNS),--keep-runs $(KEEP_RUNS)) \
-	  $(if $(KEEP_DAYS),--keep-days $(KEEP_DAYS)) $(if $(MAX_SIZE),--max-size $(MAX_SIZE)) $(if $(FORGET),--forget) $(if $(DRY),--dry-run)
+	@$(RUNNER) gc --build-dir $(BUILD) $(if $(KEEP_DAYS)$(MAX_SIZE)$(KEEP_RUNS),,--keep-runs 20) \
+	  $(if $(KEEP_RUNS),--keep-runs $(KEEP_RUNS)) \
+	  $(if $(KEEP_DAYS),--keep-days $(KEEP_DAYS)) $(if $(MAX_SIZE),--max-size $(MAX_SIZE)) $(if $(FORGET),--forget) \
+	  $(if $(DRY),--dry-run)
 
 # ---- single runs; the commands are printed, they work without make ----
-# command-line variables with small letters are knobs: make run OP=copy w=3
+# command-line variables in lower case are knobs: make run OP=copy w=3
 KNOBS = $(filter $(foreach c,a b c d e f g h i j k l m n o p q r s t u v w x y z,$(c)%),$(MAKEOVERRIDES))
 BUILD_QUIETLY = $(MAKE) -s $(PARALLEL)
 WAVE_ARGS = $(if $(WAVE),--wave $(WAVE))
 DEVICE_ARGS = $(if $(DEVICE),--device $(DEVICE))
 need = $(if $($(1)),,$(error $(1)= is missing: $(2)))
 
-# BUS: what went over the ports, with a name that ends in .json also as JSON
+# BUS: statistics of the ports, with a name that ends in .json also as JSON
 BUS_ARGS = $(if $(BUS),--bus $(filter %.json,$(BUS)))
-run: ## one operator: make run OP=name [knob=value ... SEED= DEVICE= WAVE=file.fst BUS=1]; a testcase in Python: make run PY=name [SEED= INDEX= COUNT= ..]
+run: ## one operator: make run OP=name [knob=value ... SEED= DEVICE= WAVE=file.fst BUS=1]; a testcase in Python: make \
+    run PY=name [SEED= INDEX= COUNT= ..]
 ifneq ($(PY),)
 	@$(BUILD_QUIETLY) $(OUT)/tandem-python
-	$(OUT)/tandem-python test $(PY) $(KNOBS) --run-seed $(SEED) $(if $(INDEX),--index $(INDEX)) $(if $(COUNT),--count $(COUNT)) $(DEVICE_ARGS) $(WAVE_ARGS)
+	$(OUT)/tandem-python test $(PY) $(KNOBS) --run-seed $(SEED) $(if $(INDEX),--index $(INDEX)) \
+	  $(if $(COUNT),--count $(COUNT)) $(DEVICE_ARGS) $(WAVE_ARGS)
 else
 	$(call need,OP,make run OP=name [knob=value ...])
 	@$(BUILD_QUIETLY) $(OUT)/tandem
 	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) $(BUS_ARGS)
 endif
 
-perf: ## where the cycles of an operator go: make perf OP=name [knob=value ... SVG=build/perf.svg or .json, WINDOW=cycles]
+perf: ## where the cycles of an operator go: make perf OP=name [knob=value ... SVG=build/perf.svg or .json, \
+    WINDOW=cycles]
 	$(call need,OP,make perf OP=name [knob=value ...])
 	@$(BUILD_QUIETLY) $(OUT)/tandem
-	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) --perf $(or $(SVG),$(BUILD)/perf.svg) $(if $(WINDOW),--window $(WINDOW))
+	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) --perf $(or $(SVG),$(BUILD)/perf.svg) \
+	  $(if $(WINDOW),--window $(WINDOW))
 
-# vectors from a pipe: the build above the program must not read standard input
-UNIT_ARGS = $(if $(VECTORS),--vectors $(VECTORS) $(if $(call given,SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)),$(if \
-  $(call given,SEED),--seed $(SEED),--count $(or $(COUNT),20)))
-unit: ## one RTL unit against its model: make unit UNIT=name [SEED=] [COUNT=] [knob=value ...]; an fp unit: [VECTORS=file or -]
+# vectors from a pipe: the preceding build must not read standard input
+UNIT_ARGS = $(if $(VECTORS),--vectors $(VECTORS) $(if $(call given,SEED),--seed $(SEED)) \
+  $(if $(COUNT),--count $(COUNT)),$(if $(call given,SEED),--seed $(SEED),--count $(or $(COUNT),20)))
+unit: ## one RTL unit against its model: make unit UNIT=name [SEED=] [COUNT=] [knob=value ...]; an fp unit: \
+    [VECTORS=file or -]
 	$(call need,UNIT,one of $(UNITS))
 	$(if $(filter $(UNIT),$(UNITS)),,$(error UNIT=$(UNIT): expected one of $(UNITS)))
 	+@$(BUILD_QUIETLY) $(OUT)/unit-$(UNIT) </dev/null
@@ -101,27 +117,35 @@ unit: ## one RTL unit against its model: make unit UNIT=name [SEED=] [COUNT=] [k
 # a failure of a regression: run, job
 OF_RUN = RUN="$(RUN)" JOB="$(JOB)" RUNNER="$(RUNNER)" KIND_GIVEN="$(call given,KIND)$(SAN)"
 
-# WAVE= asks for the whole run in a file, which any build with tracing gives
-repro: ## a failure again, explained: make repro CASE=file, or RUN=n [JOB=j], or TEST= SEED= [DUT= CFG= KIND= REPORT=folder]
+# WAVE= requests a waveform of the whole run, which any build with tracing writes
+repro: ## reproduce and explain a failure: make repro CASE=file, or RUN=n [JOB=j], or TEST= SEED= [DUT= CFG= KIND= \
+    REPORT=folder]
 	@$(if $(RUN),$(BUILD_QUIETLY) $(RUNNER))
-	@CASE="$(CASE)" DUT="$(if $(call given,DUT),$(DUT))" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
+	@CASE="$(CASE)" DUT="$(if $(call given,DUT),$(DUT))" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" \
+	  CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
 	  JFLAG="$(PARALLEL)" KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" WAVE="$(WAVE)" REPORT="$(REPORT)" BREAK="$(BREAK)" \
 	  INIT_SEED="$(INIT_SEED)" PLUSARG="$(PLUSARG)" NO_CHECKS="$(NO_CHECKS)" $(OF_RUN) scripts/repro.sh
 
 .PHONY: wave watch
 wave: ## the waveform of a failure: make wave RUN=n [JOB=j]
 	@$(if $(RUN),$(BUILD_QUIETLY) $(RUNNER))
-	@$(OF_RUN) DUT="$(if $(call given,DUT),$(DUT))" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" MAKE="$(MAKE)" JFLAG="$(PARALLEL)" scripts/wave.sh
+	@$(OF_RUN) DUT="$(if $(call given,DUT),$(DUT))" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" \
+	  BUILD="$(BUILD)" MAKE="$(MAKE)" JFLAG="$(PARALLEL)" scripts/wave.sh
 
 # no make in the recipe: `make -n` must not watch
 watch: export MAKE_COMMAND := $(MAKE)
-watch: ## a unit again whenever its files change: make watch UNIT=name [CFG= KIND= SEED= COUNT= knob=value ...]
+watch: ## rebuild and rerun a unit whenever its files change: make watch UNIT=name [CFG= KIND= SEED= COUNT= knob=value \
+    ...]
 	$(call need,UNIT,one of $(UNITS))
 	$(if $(filter $(UNIT),$(UNITS)),,$(error UNIT=$(UNIT): expected one of $(UNITS)))
-	@PROGRAM="$(OUT)/unit-$(UNIT)" MAKE_ARGS="$(PARALLEL) DUT=$(DUT) CFG=$(CFG) KIND=$(KIND)" scripts/watch.sh $(UNIT_ARGS) $(KNOBS)
+	@PROGRAM="$(OUT)/unit-$(UNIT)" MAKE_ARGS="$(PARALLEL) DUT=$(DUT) CFG=$(CFG) KIND=$(KIND)" scripts/watch.sh \
+	  $(UNIT_ARGS) $(KNOBS)
 
 .PHONY: shrink
-shrink: ## a small case with the same failure: make shrink CASE=file, or RUN=n [JOB=j], or TEST= SEED= [CFG= KIND= OUTPUT= KEEP=k,s]
+shrink: ## shrink a case, keeping its failure: make shrink CASE=file, or RUN=n [JOB=j], or TEST= SEED= [CFG= KIND= \
+    OUTPUT= KEEP=k,s]
 	@$(if $(RUN),$(BUILD_QUIETLY) $(RUNNER))
-	@CASE="$(CASE)" DUT="$(if $(call given,DUT),$(DUT))" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),tap)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
-	  JFLAG="$(PARALLEL)" KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" OUTPUT="$(OUTPUT)" KEEP="$(KEEP)" ARGS="$(ARGS)" $(OF_RUN) scripts/shrink.sh
+	@CASE="$(CASE)" DUT="$(if $(call given,DUT),$(DUT))" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" \
+	  CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),tap)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
+	  JFLAG="$(PARALLEL)" KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" OUTPUT="$(OUTPUT)" KEEP="$(KEEP)" ARGS="$(ARGS)" $(OF_RUN) \
+	  scripts/shrink.sh

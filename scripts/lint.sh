@@ -27,7 +27,7 @@ check() {
     fi
 }
 
-# need TOOL GROUP NAME: false, and says so, when the tool is missing
+# need TOOL GROUP NAME: false, with a line, when the tool is missing
 need() {
     command -v "$1" >/dev/null 2>&1 && return 0
     echo "not run: $3 needs $1 (make $2)"
@@ -35,7 +35,8 @@ need() {
 }
 
 sources() { # existing tracked and new files that match
-    git ls-files --cached --others --exclude-standard -- "$@" 2>/dev/null | sort -u | while read -r f; do [ -f "$f" ] && echo "$f"; done
+    git ls-files --cached --others --exclude-standard -- "$@" 2>/dev/null | sort -u |
+        while read -r f; do [ -f "$f" ] && echo "$f"; done
 }
 
 design() { "$PYTHON" scripts/design.py "$@"; }
@@ -43,10 +44,13 @@ design() { "$PYTHON" scripts/design.py "$@"; }
 # a design's files: rtl_files DESIGN
 rtl_files() {
     local pkgs f
-    pkgs="$(find "$BUILD/gen/$1" -name '*_pkg.sv' 2>/dev/null | sort | tr '\n' ' ')$(design get "$1" package | tr '\n' ' ')"
+    pkgs="$(find "$BUILD/gen/$1" -name '*_pkg.sv' 2>/dev/null | sort | tr '\n' ' ')"
+    pkgs+=$(design get "$1" package | tr '\n' ' ')
     echo $pkgs
     # shellcheck disable=SC2046
-    for f in $(find $(design get "$1" source) -name '*_pkg.sv' | sort); do [[ " $pkgs " == *" $f "* ]] || echo "$f"; done
+    for f in $(find $(design get "$1" source) -name '*_pkg.sv' | sort); do
+        [[ " $pkgs " == *" $f "* ]] || echo "$f"
+    done
     # shellcheck disable=SC2046
     find $(design get "$1" source) -name '*.sv' ! -name '*_pkg.sv' | sort
 }
@@ -57,7 +61,11 @@ waivers_have_reasons() {
     local files
     files=$(find rtl -name lint.vlt)
     # shellcheck disable=SC2086
-    awk '/^[ \t]*lint_off/ { if (before !~ /^[ \t]*\/\/[ \t]*[^ \t]/) { printf "%s:%d: waiver without a comment line above it\n", FILENAME, FNR; bad = 1 } else { next } }
+    awk '/^[ \t]*lint_off/ {
+             if (before ~ /^[ \t]*\/\/[ \t]*[^ \t]/) next
+             printf "%s:%d: waiver without a comment line above it\n", FILENAME, FNR
+             bad = 1
+         }
          { before = $0 } END { exit bad }' $files
 }
 
@@ -70,19 +78,24 @@ verilator_lint() { # design, Parameter=value...
     shift
     [ -f "rtl/$d/lint.vlt" ] && waivers=("rtl/$d/lint.vlt")
     # shellcheck disable=SC2046
-    "$VERILATOR" --lint-only -Wall "${@/#/-G}" --top-module "$(design get "$d" top)" $(includes "$d") "${waivers[@]}" $(rtl_files "$d")
+    "$VERILATOR" --lint-only -Wall "${@/#/-G}" --top-module "$(design get "$d" top)" $(includes "$d") "${waivers[@]}" \
+        $(rtl_files "$d")
 }
 
 yosys_reads() { # design, Parameter=value...
     local d=$1 p chparam=
     shift
     for p in "$@"; do chparam="$chparam -chparam ${p%=*} ${p#*=}"; done
-    yosys -q -p "read_verilog -sv $(includes "$d" | tr '\n' ' ') $(rtl_files "$d" | tr '\n' ' '); hierarchy -check -top $(design get "$d" top)$chparam; proc; check -assert"
+    yosys -q -p "read_verilog -sv $(includes "$d" | tr '\n' ' ') $(rtl_files "$d" | tr '\n' ' ');
+        hierarchy -check -top $(design get "$d" top)$chparam; proc; check -assert"
 }
 
-# A design's words stand in its own rooms: the framework knows none of them, and no other design does. Files of the
+# A design's words may only be used in its own folders, not in the framework or in other designs. Files of the
 # framework, and comments in them, are the same for every design.
-framework() { sources Makefile 'scripts/*' 'regress/*' 'report/*' 'opt/*' 'tb/*' 'coverage/*' | grep -vE "^(tb|coverage)/($rooms)/"; }
+framework() {
+    sources Makefile 'scripts/*' 'regress/*' 'report/*' 'opt/*' 'tb/*' 'coverage/*' |
+        grep -vE "^(tb|coverage)/($rooms)/"
+}
 framework_words() {
     local words
     words=$(design words | tr ' ' '\n' | paste -sd '|')
@@ -91,7 +104,8 @@ framework_words() {
 
 format_clean() {
     # shellcheck disable=SC2046
-    clang-format --dry-run -Werror $(sources '*.c' '*.h' '*.cpp' '*.hpp') 2>&1 | grep ': error:' | cut -d: -f1 | sort | uniq -c
+    clang-format --dry-run -Werror $(sources '*.c' '*.h' '*.cpp' '*.hpp') 2>&1 |
+        grep ': error:' | cut -d: -f1 | sort | uniq -c
     [ "${PIPESTATUS[0]}" -eq 0 ]
 }
 
@@ -99,7 +113,9 @@ freestanding() { # target triple, flags
     local target=$1 f
     shift
     for f in $(for d in $designs; do ls drivers/"$d"/*.c; done); do
-        clang --target="$target" "$@" -std=c11 -ffreestanding -Wall -Wextra -Werror -Wconversion -Wshadow -ffp-contract=off -I"$(dirname "$f")" -I"$BUILD/gen/$(basename "$(dirname "$f")")" -Idrivers/lib -c "$f" -o "$work/free.o" || return 1
+        clang --target="$target" "$@" -std=c11 -ffreestanding -Wall -Wextra -Werror -Wconversion -Wshadow \
+            -ffp-contract=off -I"$(dirname "$f")" -I"$BUILD/gen/$(basename "$(dirname "$f")")" -Idrivers/lib -c "$f" \
+            -o "$work/free.o" || return 1
     done
 }
 
@@ -107,7 +123,8 @@ designs=$(design list) || exit 1
 rooms=$(paste -sd '|' <<<"$designs")
 echo "waivers: $(cat rtl/*/lint.vlt | grep -cE '^[ \t]*lint_off') in rtl/*/lint.vlt"
 for d in $designs; do
-    [ ! -f "regs/$d.regs" ] || check "register table of $d is up to date" scripts/gen_regs.py "regs/$d.regs" --doc "docs/$d/registers.md" --check
+    [ ! -f "regs/$d.regs" ] || check "register table of $d is up to date" \
+        scripts/gen_regs.py "regs/$d.regs" --doc "docs/$d/registers.md" --check
 done
 check "table of AXI rules is up to date" tools/axi_table.py --check
 check "activation coefficients are those of the fit" tools/gen_act.py fit --check

@@ -1,16 +1,20 @@
 #!/bin/bash
-# make mutants [DUT=] [SUITE=smoke] [MODE=kill|name|caught|all] [PATCHES=files]: each patch in tests/mutants/DUT is a deliberate bug. kill: the suite must find it. name: in a build
-# with taps (KIND=tap) the failure must be blamed on the unit that has the bug. caught: the rule or check that it breaks must report it. Exit status 1 when one survives,
-# does not apply or does not build, when the right unit is named for less than 95 of 100, when another check than the right one reports a bug first, or when the tree
-# fails without any bug.
+# make mutants [DUT=] [SUITE=smoke] [MODE=kill|name|caught|all] [PATCHES=files]: each patch in tests/mutants/DUT is a
+# deliberate bug. kill: the suite must find it. name: in a build with taps (KIND=tap) the failure must be blamed on the
+# unit that has the bug. caught: the rule or check that it breaks must report it. Exit status 1 when one survives, does
+# not apply or does not build, when the right unit is named for less than 95 of 100, when another check than the right
+# one reports a bug first, or when the tree fails without any bug.
 #
-# A patch starts with the lines "# unit: <unit>" (whose bench finds it) and "# what: <what is wrong>"; "# cfg: <cfg>" for a bug that does not show in the first of
-# the configurations that the description calls quick;
-# "# named: <unit>" where the bug sits in a part without a check of its own, "# named: -" where the whole design cannot show it, for the reason in "# why: ...";
-# "# name-cfg: <cfg>" where it shows it in that configuration only. The right unit is that one, or the module that is patched, or the one whose bench it is. A bug of the testbench (no file of rtl/
-# is patched) has no unit, "# unit: -". "# caught: <rule or check>", with "# test: <test> [knob=value ...]": this test must fail (KIND=fast, or "# kind: <kind>"; "# cases: <number>"
-# of it), and signature or message of the failure must contain that text. The work happens in a copy, built once without a bug; then for each patch: apply; run the bench of its unit, the suite in that configuration,
-# the whole suite, until something fails; run tests of a build with taps until one fails; run the test that it names; take it back.
+# A patch starts with the lines "# unit: <unit>" (whose bench finds it) and "# what: <what is wrong>"; "# cfg: <cfg>"
+# for a bug that does not show in the first of the configurations that the description calls quick;
+# "# named: <unit>" where the bug is in a part without a check of its own, "# named: -" where the whole design cannot
+# show it, for the reason in "# why: ..."; "# name-cfg: <cfg>" where only that configuration shows it. The right unit is
+# that one, or the module that is patched, or the one whose bench it is. A bug of the testbench (no file of rtl/ is
+# patched) has no unit, "# unit: -". "# caught: <rule or check>", with "# test: <test> [knob=value ...]": this test must
+# fail (KIND=fast, or "# kind: <kind>"; "# cases: <number>" of it), and signature or message of the failure must contain
+# that text. The work happens in a copy, built once without a bug; then for each patch: apply; run the bench of its
+# unit, the suite in that configuration, the whole suite, until something fails; run tests of a build with taps until
+# one fails; run the test that it names; revert it.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$PWD
@@ -50,7 +54,7 @@ cfg_of() {
 # quiet COMMAND...: output into the log
 quiet() { "$@" >"$log" 2>&1 </dev/null; }
 
-# last line of the log that says what went wrong
+# last line of the log with an error
 reason() { grep -iE '^(FAIL|fail|hang|crash|error|timeout|killed)|assert' "$log" | head -n 1 | cut -c1-200; }
 
 bench() {
@@ -63,7 +67,8 @@ bench() {
 # run_unit BENCH CFG: 0 passed, 1 failed, 2 does not build
 run_unit() {
     quiet make -j"$JOBS" "$out/$2-fast/unit-$1" DUT="$DUT" CFG="$2" KIND=fast || return 2
-    quiet timeout -k 5 120 "$out/$2-fast/unit-$1" --count "$CASES" || { [ $? -ge 124 ] && echo "FAIL unit-$1: hang" >>"$log"; return 1; }
+    quiet timeout -k 5 120 "$out/$2-fast/unit-$1" --count "$CASES" ||
+        { [ $? -ge 124 ] && echo "FAIL unit-$1: hang" >>"$log"; return 1; }
 }
 
 # run_suite [CFG]: 0 passed, 1 failed, 2 does not build
@@ -91,10 +96,13 @@ if [ -z "$patches" ]; then
     exit 1
 fi
 echo "copying the tree"
-git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' f; do [ -e "$f" ] && printf '%s\0' "$f"; done |
+git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' f; do
+    [ -e "$f" ] && printf '%s\0' "$f"
+done |
     tar --null -T - -cf - | tar xf - -C "$work" || exit 1
 mkdir -p "$work/build"
-for d in build/gen build/host build/verilated-fast build/verilated-tap build/designs.* "$out"/units.* $(design cfg | awk -v out="$out" '{ print out "/" $1 "-fast", out "/" $1 "-tap" }'); do
+for d in build/gen build/host build/verilated-fast build/verilated-tap build/designs.* "$out"/units.* \
+    $(design cfg | awk -v out="$out" '{ print out "/" $1 "-fast", out "/" $1 "-tap" }'); do
     [ -e "$d" ] && mkdir -p "$work/$(dirname "$d")" && cp -a "$d" "$work/$d"
 done
 cd "$work" || exit 1
@@ -124,7 +132,8 @@ run_name() {
     quiet make -j"$JOBS" "$out/$2-tap/tandem" CFG="$2" KIND=tap VM_FAST=-O1 || return 2 # built once for a few runs
     for t in $(tests_of "$1"); do
         rm -f result
-        quiet timeout -k 5 600 "$out/$2-tap/tandem" test "$t" --run-seed 1 --count "$NAME_CASES" --result result --case-dir cases && continue
+        quiet timeout -k 5 600 "$out/$2-tap/tandem" test "$t" --run-seed 1 --count "$NAME_CASES" --result result \
+            --case-dir cases && continue
         signature=$(sed -n 's/^signature=//p' result 2>/dev/null)
         echo "$t: ${signature:-no result: $(tail -n 1 "$log")}"
         for unit in $3; do
@@ -139,7 +148,8 @@ run_name() {
     return 1
 }
 
-# run_caught CFG TEST WANTED [KIND] [CASES]: prints what was reported; 0 what is wanted, 1 something else or nothing, 2 does not build
+# run_caught CFG TEST WANTED [KIND] [CASES]: prints what was reported; 0 what is wanted, 1 something else or nothing, 2
+# does not build
 run_caught() {
     local said status kind=${4:-fast} cases=${5:-$NAME_CASES}
     quiet make -j"$JOBS" "$out/$1-$kind/tandem" CFG="$1" KIND="$kind" || return 2
@@ -258,7 +268,8 @@ try_name() {
 try_caught() {
     local p=$1 said
     [ -n "$(header "$p" caught)" ] || return
-    said=$(run_caught "$(cfg_of "$p")" "$(header "$p" test)" "$(header "$p" caught)" "$(header "$p" kind)" "$(header "$p" cases)")
+    said=$(run_caught "$(cfg_of "$p")" "$(header "$p" test)" "$(header "$p" caught)" \
+        "$(header "$p" kind)" "$(header "$p" cases)")
     case $? in
     0)
         echo "caught    $(basename "$p"): $said"
@@ -280,14 +291,19 @@ try() {
     what=$(header "$p" what)
     bad=
     [ -n "$unit" ] && [ -n "$what" ] || bad="expected the lines '# unit: ...' and '# what: ...'"
-    [ "$(header "$p" named)" != - ] || [ -n "$(header "$p" why)" ] || bad="expected a line '# why: ...' with '# named: -'"
-    [ -z "$(header "$p" caught)" ] || [ -n "$(header "$p" test)" ] || bad="expected a line '# test: ...' with '# caught: ...'"
-    if [ "$unit" = - ] && grep -q '^+++ b/rtl/' "$p"; then bad="expected a unit, '# unit: -' is for bugs of the testbench"; fi
+    [ "$(header "$p" named)" != - ] || [ -n "$(header "$p" why)" ] ||
+        bad="expected a line '# why: ...' with '# named: -'"
+    [ -z "$(header "$p" caught)" ] || [ -n "$(header "$p" test)" ] ||
+        bad="expected a line '# test: ...' with '# caught: ...'"
+    if [ "$unit" = - ] && grep -q '^+++ b/rtl/' "$p"; then
+        bad="expected a unit, '# unit: -' is for bugs of the testbench"
+    fi
     if [ -n "$bad" ]; then
         echo "BAD       $(basename "$p"): $bad"
         return
     fi
-    if ! quiet patch -p1 --no-backup-if-mismatch --fuzz=0 --dry-run -i "$p" || ! quiet patch -p1 --no-backup-if-mismatch --fuzz=0 -i "$p"; then
+    if ! quiet patch -p1 --no-backup-if-mismatch --fuzz=0 --dry-run -i "$p" ||
+        ! quiet patch -p1 --no-backup-if-mismatch --fuzz=0 -i "$p"; then
         echo "NO APPLY  $(basename "$p") ($unit: $what)"
         return
     fi
@@ -315,7 +331,8 @@ if does kill; then
 fi
 if does name; then
     of=$((total - nameless - outside))
-    echo "mutants: $named of $of blamed on the right unit; $nameless that the whole design cannot show, $outside of the testbench"
+    echo "mutants: $named of $of blamed on the right unit;" \
+        "$nameless that the whole design cannot show, $outside of the testbench"
     [ $((100 * named)) -ge $((95 * of)) ] || status=1
 fi
 if does caught; then

@@ -10,11 +10,14 @@ if [ -n "${CASE:-}" ]; then
     [ -n "$TEST" ] || fail "$CASE: no line test=..., this is not a case"
     [ -n "$CFG" ] || fail "$CASE: no line cfg=..., this is not a case"
 else
-    [ -n "${TEST:-}" ] && [ -n "${SEED:-}" ] || fail "expected CASE=file, or TEST=name SEED=seed [DUT= CFG= knob=value ...]"
+    [ -n "${TEST:-}" ] && [ -n "${SEED:-}" ] ||
+        fail "expected CASE=file, or TEST=name SEED=seed [DUT= CFG= knob=value ...]"
 fi
 descriptions=$(dirname "$0")/design.py
 known=$("$descriptions" of "$CFG") || exit 2
-[ -n "$known" ] || fail "cfg=$CFG: no design has this configuration ($("$descriptions" list | while read -r d; do echo "$d: $("$descriptions" get "$d" cfg | cut -d ' ' -f 1 | paste -sd ' ')"; done | paste -sd ';'))"
+[ -n "$known" ] || fail "cfg=$CFG: no design has this configuration ($("$descriptions" list | while read -r d; do
+    echo "$d: $("$descriptions" get "$d" cfg | cut -d ' ' -f 1 | paste -sd ' ')"
+done | paste -sd ';'))"
 DUT=${DUT:-$(head -n 1 <<<"$known")}
 grep -qx -- "$DUT" <<<"$known" || fail "cfg=$CFG: it is a configuration of $(paste -sd ' ' <<<"$known"), not of $DUT"
 out=$BUILD

@@ -1,5 +1,4 @@
-"""Tasks of a register description (regs/NAME.regs): the descriptor that a unit gets, member by member, as SystemVerilog
-and as C. Part of gen_regs.py."""
+"""Tasks of a register description (regs/NAME.regs): the descriptor of a unit's task, member by member, as SystemVerilog and as C. Part of gen_regs.py."""
 
 import re
 
@@ -13,6 +12,7 @@ class Member:
         self.name, self.index, self.source, self.kind, self.text = name, index, source, kind, text
         self.condition = self.other = self.bounds = None
         self.lsb = 0
+        self.one = 1  # its value 1 as software writes it to the field
 
     @property
     def width(self):
@@ -54,7 +54,7 @@ class Task:
 
 
 class Bad(Exception):
-    """What is wrong with a line."""
+    """An error in a line."""
 
 
 def find_field(regs, word):
@@ -79,9 +79,10 @@ def parse_member(words, text, regs):
             raise Bad("only one bit can be inverted")
     elif len(src) == 3 and src[1] == "==":
         m.kind = "equal"
-        if [e[0] for e in m.source[1].enums if e[1] == src[2]] != [1]:
-            raise Bad("%s: expected the name of the value 1" % src[2])
-        m.other = src[2]
+        values = [e[0] for e in m.source[1].enums if e[1] == src[2]]
+        if not values or values[0] == 0:
+            raise Bad("%s: expected the name of a value that is not 0" % src[2])
+        m.one = values[0]
     elif len(src) == 5 and src[1] == "?" and src[3] == ":":
         m.kind, m.condition, m.source = "choice", m.source, find_field(regs, src[2])
         m.other = int(src[4]) if src[4].isdigit() else find_field(regs, src[4])
@@ -114,7 +115,7 @@ def sv_value(m, base):
     if m.kind == "not":
         return "!" + value
     if m.kind == "equal":
-        return "(%s == %d'd1)" % (value, m.source[1].width)
+        return "(%s == %d'd%d)" % (value, m.source[1].width, m.one)
     if m.kind == "choice":
         other = "%d'd%d" % (m.width, m.other) if isinstance(m.other, int) else "%d'(%s)" % (m.width, bits(m.other))
         return "(%s ? %s : %s)" % (bits(m.condition), value, other)
@@ -196,11 +197,11 @@ def gen_c(desc):
         for m in t.members:
             out += ["#define %s_%s_LSB %du" % (p, m.flat.upper(), m.lsb),
                     "#define %s_%s_WIDTH %du" % (p, m.flat.upper(), m.width)]
-        rows = ["    X(%s, %s, %du, %du, %s, %s)" % (m.flat, m.element, m.lsb,
-                                                     m.width, m.source[0].name, m.source[1].name) for m in t.members]
+        rows = ["    X(%s, %s, %du, %du, %s, %s, %du)" % (m.flat, m.element, m.lsb, m.width, m.source[0].name,
+                                                          m.source[1].name, m.one) for m in t.members]
         flips = ["    X(%s, 0x%08Xu)" % f for f in sorted(t.flips().items())]
-        out += ["", "/* X(name, element, lsb, width, register, field) for each member, highest first; "
-                "the field is the one that software writes. */", "#define %s_TABLE(X) \\" % p, " \\\n".join(rows), "",
+        out += ["", "/* X(name, element, lsb, width, register, field, one) for each member, highest first; "
+                "software writes `one` times its value to the field. */", "#define %s_TABLE(X) \\" % p, " \\\n".join(rows), "",
                 "/* X(register, mask): bits that are inverted once every member has been written to its field. */",
                 "#define %s_FLIPS(X)%s" % (p, " \\\n" + " \\\n".join(flips) if flips else ""), ""]
     return "\n".join(out + ["/* clang-format on */", "", "#endif", ""])

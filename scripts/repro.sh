@@ -35,7 +35,7 @@ command+=(--report "${REPORT:-$BUILD/report/$TEST-$CFG-${SEED//[!0-9a-zA-Z]/}}")
 echo "${command[*]}"
 "${command[@]}"
 status=$?
-# A failure that only another build shows: say so, where that build is at hand.
+# A failure that only another build shows is reported, if that build exists.
 if [ "$status" = 0 ] && [ "$KIND" = tap ] && [ -z "${WAVE:-}" ]; then
     fast=$top/$CFG-fast/$(basename "${command[0]}")
     if [ -x "$fast" ]; then

@@ -2,28 +2,35 @@
 TOP := $($(DUT).top)
 # sources: the folders that the description names, with those in them
 RTL_PKGS := $(GEN_PKGS.$(DUT)) $($(DUT).package)
-RTL_PKGS += $(filter-out $(RTL_PKGS),$(wildcard $(addsuffix /*_pkg.sv,$($(DUT).source)) $(addsuffix /*/*_pkg.sv,$($(DUT).source))))
-RTL_ALL := $(RTL_PKGS) $(filter-out $(RTL_PKGS),$(sort $(wildcard $(addsuffix /*.sv,$($(DUT).source)) $(addsuffix /*/*.sv,$($(DUT).source)))))
+RTL_PKGS += $(filter-out $(RTL_PKGS),$(wildcard $(addsuffix /*_pkg.sv,$($(DUT).source)) \
+  $(addsuffix /*/*_pkg.sv,$($(DUT).source))))
+RTL_ALL := $(RTL_PKGS) $(filter-out $(RTL_PKGS),$(sort $(wildcard $(addsuffix /*.sv,$($(DUT).source)) \
+  $(addsuffix /*/*.sv,$($(DUT).source)))))
 RTL_DIRS := $(patsubst %/,%,$(sort $(dir $(RTL_ALL))))
 # folders for scripts that read modules and types
 RTL_ARGS := $(addprefix --rtl ,$($(DUT).source) $(call gen,$(DUT)))
 UNIT_DIR := $(call room,$(DUT),testcases)/unit
 UNIT_SV_DIR := $(wildcard $(UNIT_DIR)/sv)
 
-# Lint is a step of its own (make lint): here only errors stop.
+# Lint is a separate step (make lint): here only errors stop the build.
 VFLAGS_COMMON := --cc --assert -O3 --unroll-count 1 -Wno-lint -Wno-style -MMD --MP
-# The initial state is random in all kinds but cov: it costs nothing but the constructor (tests/test_init_state.py: nothing depends on it).
+# The initial state is random in all kinds but cov: it costs nothing but the constructor (tests/test_init_state.py:
+# nothing depends on it).
 VFLAGS_fast := --x-assign fast --x-initial unique
 VFLAGS_tap := --x-assign unique --x-initial unique --trace-fst --trace-structs
 VFLAGS_debug := --x-assign unique --x-initial unique --trace-fst --trace-structs
 VFLAGS_san := --x-assign unique --x-initial unique
-# no random state here: from all zeros to a value at reset is one change at most, which is no toggle (tb/sim/shim_impl.hpp)
-VFLAGS_cov := --x-assign fast --x-initial fast --coverage-line --coverage-toggle --coverage-user --coverage-max-width 64 scripts/cov.vlt
+# no random state here: from all zeros to a value at reset is one change at most, which is no toggle
+# (tb/sim/shim_impl.hpp)
+VFLAGS_cov := --x-assign fast --x-initial fast --coverage-line --coverage-toggle --coverage-user \
+  --coverage-max-width 64 scripts/cov.vlt
 VFLAGS_TOOL := $(VFLAGS_COMMON) $(VFLAGS_$(KIND))
-VFLAGS_RTL := $(addprefix -I,$($(DUT).include)) $(addprefix -y ,$(RTL_DIRS)) $(wildcard $(call room,$(DUT),rtl)/lint.vlt) $(RTL_PKGS)
+VFLAGS_RTL := $(addprefix -I,$($(DUT).include)) $(addprefix -y ,$(RTL_DIRS)) \
+  $(wildcard $(call room,$(DUT),rtl)/lint.vlt) $(RTL_PKGS)
 VFLAGS := $(VFLAGS_TOOL) $(VFLAGS_RTL)
 
-# modules bound into the units, which make their signals readable (tb/tap/tap.h): made from the ports of the units in a list, and the registers that hang*.c name
+# modules bound into the units, which make their signals readable (tb/tap/tap.h): made from the ports of the units in a
+# list, and the registers that hang*.c name
 TAP_LIST := $(wildcard $(call room,$(DUT),tb)/taps.list)
 TAP_DIR := $(BUILD)/taps/$(DUT)
 TAP_READERS := $(wildcard $(call room,$(DUT),tb)/hang*.c)
@@ -31,10 +38,11 @@ UNIT_TAPS := $(if $(TAP_LIST),$(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv)
 TAPS := $(if $(filter tap,$(KIND)),$(UNIT_TAPS))
 $(TAP_DIR)/stamp: scripts/gen_taps.py scripts/rtl_modules.py $(TAP_LIST) $(TAP_READERS) $(RTL_ALL) $(GEN_STAMPS.$(DUT))
 	@mkdir -p $(@D)
-	@$(PYTHON) scripts/gen_taps.py --list $(TAP_LIST) $(RTL_ARGS) $(addprefix --registers ,$(TAP_READERS)) --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
+	@$(PYTHON) scripts/gen_taps.py --list $(TAP_LIST) $(RTL_ARGS) $(addprefix --registers ,$(TAP_READERS)) \
+	  --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
 	@touch $@
 $(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv: $(TAP_DIR)/stamp ;
-# modules bound into the units, whose cover properties say which corners were seen (docs/coverage-code.md): made from lists of points
+# modules bound into the units, with cover properties of corner cases (docs/coverage-code.md): made from lists of points
 COVER_LISTS := $(sort $(wildcard $(call room,$(DUT),tb)/cover/*.list))
 COVER_SV := $(BUILD)/cover/$(DUT)/cover.sv
 COVERS := $(if $(filter cov,$(KIND)),$(if $(COVER_LISTS),$(COVER_SV)))
@@ -46,10 +54,13 @@ $(COVER_SV): $(COVER_SV).stamp ;
 
 VM_TRACE := $(if $(filter debug tap,$(KIND)),1,0)
 VM_COVERAGE := $(if $(filter cov,$(KIND)),1,0)
-# The loops of the datapath count on vectorisation at -O3. Generated code gets no warnings, and no UBSan: the headers of Verilator do not pass it.
-VM_CXX := -std=c++17 -faligned-new -I$(VROOT)/include -I$(VROOT)/include/vltstd -isystem $(VROOT)/include -DVM_COVERAGE=$(VM_COVERAGE) -DVM_SC=0 -DVM_TRACE=$(VM_TRACE) \
-  -DVM_TRACE_FST=$(VM_TRACE) -DVM_TRACE_VCD=0 -DVL_USER_FINISH -DVL_USER_STOP -DVL_USER_FATAL $(if $(ARCH),-march=$(ARCH)) $(SANITIZE_VM) -w
-# cov: counters between all statements leave the compiler little to do but take long
+# The loops of the datapath count on vectorisation at -O3. Generated code gets no warnings, and no UBSan: the headers of
+# Verilator do not pass it.
+VM_CXX := -std=c++17 -faligned-new -I$(VROOT)/include -I$(VROOT)/include/vltstd -isystem $(VROOT)/include \
+  -DVM_COVERAGE=$(VM_COVERAGE) -DVM_SC=0 -DVM_TRACE=$(VM_TRACE) \
+  -DVM_TRACE_FST=$(VM_TRACE) -DVM_TRACE_VCD=0 -DVL_USER_FINISH -DVL_USER_STOP -DVL_USER_FATAL \
+  $(if $(ARCH),-march=$(ARCH)) $(SANITIZE_VM) -w
+# cov: counters between all statements make optimisation slow and of little use
 VM_FAST := $(if $(filter san cov,$(KIND)),-O1,-O3 -fno-stack-protector)
 VM_SLOW := $(if $(filter cov,$(KIND)),-O0,-O1)
 
@@ -65,22 +76,26 @@ $(VLT)/libverilated.a: $(VLT_OBJ)
 	@rm -f $@
 	@ar rcs $@ $^
 
-$(eval $(call stamp,$(OUT)/flags.v,$(VFLAGS) $(TAPS) $(UNIT_TAPS) $(COVERS) $(shell $(VERILATOR) --version 2>/dev/null)))
+$(eval $(call stamp,$(OUT)/flags.v,$(VFLAGS) $(TAPS) $(UNIT_TAPS) $(COVERS) \
+  $(shell $(VERILATOR) --version 2>/dev/null)))
 $(eval $(call stamp,$(OUT)/flags.cxx,$(CXX) $(VM_CXX) $(VM_FAST)))
 $(eval $(call stamp,$(OUT)/flags.c,$(CC) $(CFLAGS_ALL)))
 
-# Verilator 5.006 counts with atomic additions, at several times the price; a model runs in one thread here. And each instance enters its points into a table,
-# which takes longer than a small case: the shim says when that is needed, and learns here which counters are those of toggles (tb/sim/shim_impl.hpp).
-# Meanwhile the target is away: a make that is stopped here begins again.
-PLAIN_COUNTERS = sed -i -E 's/std::atomic<uint32_t>( __Vcoverage\[|\* countp)/uint32_t\1/; s/(vlSymsp->__Vcoverage\[[0-9]+\])\.fetch_add\(1, std::memory_order_relaxed\)/++\1/; \
-  s/^ +VL_COVER_INSERT\(/    extern bool tb_vl_cover_point(const uint32_t *, const char *, const char *);\n    if (!tb_vl_cover_point(count32p, pagep, commentp)) return;\n&/'
+# Verilator 5.006 counts with atomic additions, at several times the price; a model runs in one thread here. And each
+# instance enters its points into a table, which takes longer than a small case: the shim decides when that is needed,
+# and gets from here which counters are those of toggles (tb/sim/shim_impl.hpp). The target does not exist meanwhile, so
+# that an interrupted make starts again.
+PLAIN_COUNTERS = sed -i -E -e 's/std::atomic<uint32_t>( __Vcoverage\[|\* countp)/uint32_t\1/' \
+  -e 's/(vlSymsp->__Vcoverage\[[0-9]+\])\.fetch_add\(1, std::memory_order_relaxed\)/++\1/' \
+  -e '/^ +VL_COVER_INSERT\(/i\    extern bool tb_vl_cover_point(const uint32_t *, const char *, const char *);' \
+  -e 's/^ +VL_COVER_INSERT\(/    if (!tb_vl_cover_point(count32p, pagep, commentp)) return;\n&/'
 
-# what messages call this build
+# name of this build in messages
 BUILD_LABEL := $(OUT:$(BUILD)/%=%)
 
 # ---- one Verilated top: $(1) name of its folder, $(2) module, $(3) parameters, $(4) more folders with modules ----
-# The model is compiled as two files, the code that runs every cycle and the rest; inside its folder, so that ccache sees one command for models that do not
-# depend on the configuration.
+# The model is compiled as two files, the code that runs every cycle and the rest; inside its folder, so that ccache
+# sees one command for models that do not depend on the configuration.
 define verilated
 DUT_$(1) := $(OUT)/v/$(1)/model.o $(OUT)/v/$(1)/model_slow.o $(OUT)/v/$(1)/shim.o
 $(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(filter $(BUILD)/%,$(3)) $(if $(findstring .vlt,$(3)),scripts/tap_alias.py)
@@ -98,13 +113,14 @@ $(OUT)/v/$(1)/model.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
 $(OUT)/v/$(1)/model_slow.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
 	@ls $$(@D)/V$(2)*.cpp | grep -E '__(Slow|Syms|Trace)' | sed 's|.*/|#include "|; s|$$$$|"|' > $$(@D)/model_slow.cpp
 	@cd $$(@D) && $(CCACHE) $(CXX) $(VM_CXX) $(VM_SLOW) -c model_slow.cpp -o model_slow.o
-$(OUT)/v/$(1)/shim.o: $(OUT)/v/$(1)/V$(2).mk scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_printf.h $(OUT)/flags.cxx
+$(OUT)/v/$(1)/shim.o: $(OUT)/v/$(1)/V$(2).mk scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_printf.h \
+  $(OUT)/flags.cxx
 	@$(PYTHON) scripts/gen_shim.py --top $(2) --header $$(@D)/V$(2).h --output $$(@D)/shim.cpp
 	@$(CCACHE) $(CXX) -Itb $(VM_CXX) -O2 -c $$(@D)/shim.cpp -o $$@
 -include $(wildcard $(OUT)/v/$(1)/V$(2)__ver.d)
 endef
 
-# C sources of programs: they know the configuration
+# C sources of programs: compiled for the configuration
 $(OUT)/obj/%.o: ROOM_INCLUDES := $(call room_includes,$(DUT))
 CFG_MACROS := $(call cfg_macros,$(CFG))
 $(OUT)/obj/%.o: %.c $(OUT)/flags.c
@@ -112,12 +128,13 @@ $(OUT)/obj/%.o: %.c $(OUT)/flags.c
 	@echo "  CC    $< ($(BUILD_LABEL))"
 	@$(CCACHE) $(CC) $(CFLAGS_ALL) $(CFG_MACROS) -MMD -MP -c $< -o $@
 
-# coverage files name their job, the kind of build with it
+# coverage files name their job, including the kind of build
 $(OUT)/obj/%main.o: private CFLAGS_ALL += -D$(DUT_MACRO)BUILD_KIND='"$(KIND)"'
 
 # $(1) objects, $(2) Verilated folder, $(3) host libraries
 # the FST writer of Verilator 5.04x and later compresses with lz4 (liblz4-dev)
-link = $(CXX) $(LDFLAGS_ALL) $(1) $(DUT_$(2)) -Wl,--start-group $(3:%=$(HOST)/lib%.a) $(VLT)/libverilated.a -Wl,--end-group -o $@ $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) -ljansson -lz -lm -lpthread -latomic
+link = $(CXX) $(LDFLAGS_ALL) $(1) $(DUT_$(2)) -Wl,--start-group $(3:%=$(HOST)/lib%.a) $(VLT)/libverilated.a \
+  -Wl,--end-group -o $@ $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) -ljansson -lz -lm -lpthread -latomic
 
 # ---- the design and the programs that its description names ----
 PROGRAMS :=
@@ -129,7 +146,8 @@ define program
 SRC_$(1) := $$(sort $$(wildcard $$($(DUT).program.$(1):%=%/*.c)))
 OBJ_$(1) := $$(SRC_$(1):%.c=$(OUT)/obj/%.o)
 -include $$(OBJ_$(1):.o=.d)
-$(OUT)/$(1): $$(OBJ_$(1)) $(DUT_$(TOP)) $(patsubst %,$(HOST)/lib%.a,$(2) $(TANDEM_LIBS)) $(VLT)/libverilated.a $(HOST)/flags.ld
+$(OUT)/$(1): $$(OBJ_$(1)) $(DUT_$(TOP)) $(patsubst %,$(HOST)/lib%.a,$(2) $(TANDEM_LIBS)) $(VLT)/libverilated.a \
+  $(HOST)/flags.ld
 	@echo "  LD    $$@"
 	@$$(call link,$$(OBJ_$(1)),$(TOP),$(2) $(TANDEM_LIBS))
 PROGRAMS += $(OUT)/$(1)
@@ -145,7 +163,8 @@ ifneq ($(UNIT_BENCHES),)
 UNIT_LIST := $(dir $(OUT))units
 $(eval $(call stamp,$(UNIT_LIST).list,$(UNIT_BENCHES) $(RTL_ALL) $(wildcard $(UNIT_SV_DIR)/*.sv)))
 $(UNIT_LIST).mk: $(UNIT_BENCHES) $(UNIT_LIST).list $(BUILD)/designs.mk scripts/unit_duts.py
-	@$(PYTHON) scripts/unit_duts.py --prefix $(DUT)_ $(addprefix --param ,$($(DUT).params)) $(addprefix --rtl ,$($(DUT).source) $(UNIT_SV_DIR)) $(UNIT_BENCHES) > $@.tmp && mv $@.tmp $@
+	@$(PYTHON) scripts/unit_duts.py --prefix $(DUT)_ $(addprefix --param ,$($(DUT).params)) \
+	  $(addprefix --rtl ,$($(DUT).source) $(UNIT_SV_DIR)) $(UNIT_BENCHES) > $@.tmp && mv $@.tmp $@
 -include $(UNIT_LIST).mk
 endif
 OBJ_unit_common := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(UNIT_BENCHES),$(wildcard $(UNIT_DIR)/*.c)))
@@ -159,7 +178,8 @@ $(OUT)/v/unit_$(1)/V$(UNIT_DUT_$(1)).mk: $(2)
 $(2): $(UNIT_DIR)/unit_$(1).c $(UNIT_FRAMED_$(1)) scripts/unit_frame.py scripts/unit_duts.py scripts/rtl_modules.py
 	@$(PYTHON) scripts/unit_frame.py $(UNIT_DIR)/unit_$(1).c $(UNIT_FRAMED_$(1)) $$@
 -include $(OUT)/obj/$(UNIT_DIR)/unit_$(1).d
-$(OUT)/unit-$(1): $(OUT)/obj/$(UNIT_DIR)/unit_$(1).o $(OBJ_unit_common) $$(DUT_unit_$(1)) $(UNIT_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
+$(OUT)/unit-$(1): $(OUT)/obj/$(UNIT_DIR)/unit_$(1).o $(OBJ_unit_common) $$(DUT_unit_$(1)) \
+  $(UNIT_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
 	@echo "  LD    $$@"
 	@$$(call link,$(OUT)/obj/$(UNIT_DIR)/unit_$(1).o $(OBJ_unit_common),unit_$(1),$(UNIT_LIBS))
 PROGRAMS += $(OUT)/unit-$(1)

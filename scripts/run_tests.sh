@@ -28,8 +28,9 @@ for program in "$@"; do
     "$program" >"$log" 2>&1 </dev/null
     status=$?
     p=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test(s).*/\1/p' "$log" | awk '{ s += $1 } END { print s + 0 }')
-    f=$(sed -n 's/^\[  FAILED  \] .* \([0-9]*\) test(s), listed below:.*/\1/p; s/^\[  FAILED  \] \([0-9]*\) test(s), listed below:.*/\1/p' "$log" | awk '{ s += $1 } END { print s + 0 }')
-    # a program that runs nothing is no passed test
+    f=$(sed -n -e 's/^\[  FAILED  \] .* \([0-9]*\) test(s), listed below:.*/\1/p' \
+        -e 's/^\[  FAILED  \] \([0-9]*\) test(s), listed below:.*/\1/p' "$log" | awk '{ s += $1 } END { print s + 0 }')
+    # a program that runs no test does not count as passed
     if [ "$status" -eq 0 ] && [ "$p" -eq 0 ]; then echo "no test ran" >>"$log"; status=1; fi
     report "$(basename "$program")" "$status" "$p" "$f"
 done

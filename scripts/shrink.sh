@@ -6,9 +6,13 @@
 set -u
 source "$(dirname "$0")/of_run.sh"
 source "$(dirname "$0")/of_case.sh"
-[ -z "${CASE:-}" ] || [ -z "${KNOBS:-}" ] || fail "$KNOBS: a stored case has its knobs, expected TEST= SEED= beside them"
+[ -z "${CASE:-}" ] || [ -z "${KNOBS:-}" ] ||
+    fail "$KNOBS: a stored case has its knobs, expected TEST= SEED= beside them"
 case $TEST in
-python-*) fail "$TEST: cases of testcases in Python are not made smaller by a program; pin knobs by hand: make repro TEST=$TEST SEED=... knob=value" ;;
+python-*)
+    fail "$TEST: cases of testcases in Python are not made smaller by a program; pin knobs by hand:" \
+        "make repro TEST=$TEST SEED=... knob=value"
+    ;;
 *[!a-z0-9_-]* | '') fail "test=$TEST: expected a name of small letters, digits, _ and -" ;;
 esac
 program=$out/$CFG-$KIND/tandem

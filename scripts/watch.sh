@@ -1,6 +1,5 @@
-#!/bin/bash
-# make watch: build PROGRAM and run it with its arguments (ours) whenever that build changed it; until Ctrl-C. make
-# knows which files it is made of, so a change elsewhere runs nothing.
+# !/bin/bash make watch: build PROGRAM and run it with its arguments (ours) whenever that build changed it; until
+# Ctrl-C. make tracks its files, so other changes have no effect.
 set -u
 folders=()
 for folder in rtl cmodel regs drivers tb testcases; do [ -d "$folder" ] && folders+=("$folder"); done
@@ -11,7 +10,7 @@ state() { stat -c '%y %s %i' "$PROGRAM" 2>/dev/null; }
 before=
 
 while :; do
-    touch "$stamp" # what changes from here on is seen the next time
+    touch "$stamp" # later changes are detected the next time
     # shellcheck disable=SC2086
     if ! ${MAKE_COMMAND:-make} -s ${MAKE_ARGS:-} "$PROGRAM" </dev/null; then
         echo "watch: $PROGRAM is not built; waiting for changes"
@@ -21,8 +20,11 @@ while :; do
         begin=$SECONDS
         "$PROGRAM" "$@" </dev/null
         status=$?
-        echo "watch: $PROGRAM $([ "$status" = 0 ] && echo passed || echo failed), $((SECONDS - begin)) s; waiting for changes"
+        result=$([ "$status" = 0 ] && echo passed || echo failed)
+        echo "watch: $PROGRAM $result, $((SECONDS - begin)) s; waiting for changes"
     fi
-    until [ -n "$(find "${folders[@]}" -type f -newer "$stamp" ! -name '.*' -print -quit)" ]; do sleep "${INTERVAL:-0.5}"; done
+    until [ -n "$(find "${folders[@]}" -type f -newer "$stamp" ! -name '.*' -print -quit)" ]; do
+        sleep "${INTERVAL:-0.5}"
+    done
     sleep 0.1 # an editor that writes several files
 done

@@ -1,6 +1,5 @@
-#!/bin/bash
-# make wave: the waveform of a failure of a regression (RUN=number [JOB=number]). The one that the run has left, else
-# the case runs again; gtkwave opens it where there is a display, and the command stands in the last line.
+# !/bin/bash make wave: the waveform of a failure of a regression (RUN=number [JOB=number]). That of the run, else the
+# case is run again; gtkwave opens it where there is a display, and the last line is the command.
 set -u
 source "$(dirname "$0")/of_run.sh"
 [ -n "${RUN:-}" ] || fail "expected RUN=number of a run [JOB=number of a job]"
@@ -10,7 +9,7 @@ if [ -z "$wave" ] || [ ! -f "$wave" ]; then
     rm -rf "$folder"
     mkdir -p "$folder" || exit 1
     wave=$folder/wave.fst
-    env RUN= CASE="$CASE" DUT="${DUT:-}" KIND="$KIND" REPORT="$folder" "$(dirname "$0")/repro.sh" # it fails: that is the point
+    env RUN= CASE="$CASE" DUT="${DUT:-}" KIND="$KIND" REPORT="$folder" "$(dirname "$0")/repro.sh" # expected to fail
     [ -f "$wave" ] || fail "$CASE left no waveform (the report in $folder may say why)"
 fi
 save=${wave%.fst}.gtkw

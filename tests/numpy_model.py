@@ -1,6 +1,8 @@
-"""What the test_numpy_*.py files share: the golden model as a shared object, memory images, and arithmetic on FP32 bit patterns in NumPy.
+"""What the test_numpy_*.py files share: the golden model as a shared object, memory images, and arithmetic on FP32 bit
+patterns in NumPy.
 
-Nothing here uses the model's code or its generated headers: registers are written down from docs/npu/registers.md, arithmetic from docs/npu/npu.md section 2.
+Nothing here uses the model's code or its generated headers: registers are written down from docs/npu/registers.md,
+arithmetic from docs/npu/npu.md section 2.
 """
 
 import collections
@@ -33,21 +35,25 @@ GENERATED = ROOT / os.environ.get("BUILD", "build") / "gen/npu"
 
 
 def load_model(folder):
-    """Compile cmodel/*.c into a shared object in `folder`; returns run(n, mem, writes) -> Result, where mem (uint8) is changed in place."""
+    """Compile cmodel/*.c into a shared object in `folder`; returns run(n, mem, writes) -> Result, where mem (uint8) is
+    changed in place."""
     cc = os.environ.get("CC", "gcc")
     if shutil.which(cc) is None:
         pytest.skip(f"not run: needs {cc}")
     lib = folder / "libcm.so"
     sources = sorted(str(p) for p in (ROOT / "cmodel/npu").glob("*.c")) + [str(ROOT / "tests" / "cm_flat.c")]
-    flags = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fno-fast-math", "-fPIC", "-shared"]
-    subprocess.run([cc, *flags, f"-I{ROOT}/cmodel/npu", f"-I{ROOT}/cmodel/lib", f"-I{GENERATED}", "-o", str(lib), *sources], check=True)
+    flags = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off",
+             "-fno-fast-math", "-fPIC", "-shared"]
+    subprocess.run([cc, *flags, f"-I{ROOT}/cmodel/npu", f"-I{ROOT}/cmodel/lib",
+                    f"-I{GENERATED}", "-o", str(lib), *sources], check=True)
     so = ctypes.CDLL(str(lib))
 
     def run(n, mem, writes):
         w = np.array([v & 0xFFFFFFFF for pair in writes for v in pair], dtype=np.uint32)
         res = np.zeros(len(Result._fields), dtype=np.uint32)
         ptr = lambda a: a.ctypes.data_as(ctypes.c_void_p)
-        assert so.cm_flat_run(ctypes.c_uint32(n), ptr(mem), ctypes.c_uint32(mem.size), ptr(w), ctypes.c_uint32(w.size // 2), ptr(res)) == 0
+        assert so.cm_flat_run(ctypes.c_uint32(n), ptr(mem), ctypes.c_uint32(mem.size),
+                              ptr(w), ctypes.c_uint32(w.size // 2), ptr(res)) == 0
         return Result(*(int(v) for v in res))
 
     return run
@@ -74,7 +80,7 @@ class Image:
         return mem
 
 
-# ---- FP32 on bit patterns (uint32 arrays) ---------------------------------------------------------------------------------------------
+# patterns (uint32 arrays) ---------------------------------------------------------------------------------------------
 
 def f32(b):
     return np.ascontiguousarray(b, dtype=np.uint32).view(np.float32)
@@ -107,9 +113,10 @@ def wrap32(v):
     return ((v + 2**31) % 2**32 - 2**31).astype(np.int32)
 
 
-# ---- activations: docs/npu/npu.md section 2, coefficients from regs/act_fit.txt -----------------------------------------------------------
+# s/npu/npu.md section 2, coefficients from regs/act_fit.txt -----------------------------------------------------------
 
-ACTS = ("NONE", "RELU", "LEAKY", "CLIP", "HARDSWISH", "HARDSIGMOID", "SIGMOID", "TANH", "SWISH", "MISH", "ELU", "SOFTPLUS")
+ACTS = ("NONE", "RELU", "LEAKY", "CLIP", "HARDSWISH", "HARDSIGMOID", "SIGMOID",
+        "TANH", "SWISH", "MISH", "ELU", "SOFTPLUS")
 ONE, NAN = np.uint32(0x3F800000), np.uint32(0x7FC00000)
 
 
@@ -119,7 +126,8 @@ def _read_fit():
         if line.strip() and not line.startswith("#"):
             name, sign, segment, *c = line.split()
             table.setdefault(name, {})[(sign == "-", int(segment))] = [int(x, 16) for x in c]
-    return {name: np.array([[rows[(neg, i)] for i in range(16)] for neg in (False, True)], dtype=np.uint32) for name, rows in table.items()}
+    return {name: np.array([[rows[(neg, i)] for i in range(16)] for neg in (False, True)], dtype=np.uint32)
+            for name, rows in table.items()}
 
 
 def _fitted(name, v):
@@ -180,21 +188,24 @@ def random_act(rng, plain=0.4):
     return act, [bits(a), 0, 0, 0]
 
 
-# ---- random data ----------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 
-SPECIAL = np.array([0x00000000, 0x80000000, 0x00000001, 0x807FFFFF, 0x00800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000,
-                    0x7FC00000, 0xFFC12345, 0x7F800001, 0x3F000000, 0xBF000000, 0x3EFFFFFF, 0x42FE0000], dtype=np.uint32).view(np.float32)
+SPECIAL = np.array([0x00000000, 0x80000000, 0x00000001, 0x807FFFFF, 0x00800000,
+                    0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC12345,
+                    0x7F800001, 0x3F000000, 0xBF000000, 0x3EFFFFFF, 0x42FE0000], dtype=np.uint32).view(np.float32)
 
 
 def random_bits(rng, shape, kind=None):
-    """FP32 bit patterns. Kinds: spread values, small integers (ties), any bits, subnormals, values among special ones."""
+    """FP32 bit patterns. Kinds: spread values, small integers (ties), any bits, subnormals, values among special
+    ones."""
     kind = kind or rng.choice(["normal", "normal", "few", "bits", "tiny", "special"])
     if kind == "bits":
         return rng.integers(0, 2**32, shape, dtype=np.uint32)
     if kind == "few":
         v = rng.integers(-3, 4, shape).astype(np.float32) * np.float32(rng.choice([1.0, 0.5, -1.0]))
     elif kind == "tiny":
-        return (rng.integers(0, 1 << 24, shape, dtype=np.uint32) | rng.integers(0, 2, shape, dtype=np.uint32) << np.uint32(31)).astype(np.uint32)
+        return (rng.integers(0, 1 << 24, shape, dtype=np.uint32) |
+                rng.integers(0, 2, shape, dtype=np.uint32) << np.uint32(31)).astype(np.uint32)
     else:
         v = (rng.standard_normal(shape) * 10.0 ** rng.uniform(-3, 3)).astype(np.float32)
     v = np.asarray(v, dtype=np.float32)
@@ -204,7 +215,7 @@ def random_bits(rng, shape, kind=None):
     return v.view(np.uint32)
 
 
-# ---- convolutions and their tensors ---------------------------------------------------------------------------------------------------
+#  and their tensors ---------------------------------------------------------------------------------------------------
 
 def conv_sums(q, w, oh, ow, stride, dil, pad):
     """Sums of a direct convolution as int64. q [ic][ih][iw], w [oc][ic][kh][kw], stride/dil (y, x), pad (top, left)."""

@@ -83,7 +83,8 @@ class Bench:
         self.db = self.build / "results.db"
         self.build.mkdir()
         (path / "designs/npu").mkdir(parents=True)
-        (path / "designs/npu/design").write_text("default\ncfg n4\ncfg n8\ncfg n16\ncfg n32\nmetric mesh every multiplier at work\n")
+        (path / "designs/npu/design").write_text(
+            "default\ncfg n4\ncfg n8\ncfg n16\ncfg n32\nmetric mesh every multiplier at work\n")
         # The real ones take longer to say their version than most tests.
         self.env = dict(os.environ, PATH=f"{programs}/bin:{os.environ['PATH']}", CC="cc")
         for cfg in ("n4", "n8"):
@@ -106,7 +107,8 @@ class Bench:
         return str(path)
 
     def call(self, *args, **kwargs):
-        return subprocess.run([PROGRAM, *args], cwd=self.path, env=self.env, capture_output=True, text=True, errors="replace", timeout=60, **kwargs)
+        return subprocess.run([PROGRAM, *args], cwd=self.path, env=self.env,
+                              capture_output=True, text=True, errors="replace", timeout=60, **kwargs)
 
     def run(self, text, *args, **kwargs):
         return self.call("run", "--suite", self.suite(text), *args, **kwargs)
@@ -128,7 +130,8 @@ def bench(tmp_path, programs):
     if not os.access("/dev/shm", os.W_OK):
         yield Bench(tmp_path, programs)
         return
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:  # a busy disk takes its time over every commit of the database
+    # a busy disk takes its time over every commit of the database
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         yield Bench(Path(folder), programs)
 
 
@@ -170,7 +173,8 @@ def leftovers(bench, seconds=5):
 
 
 def popen(bench, *args):
-    return subprocess.Popen([PROGRAM, *args], cwd=bench.path, env=bench.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen([PROGRAM, *args], cwd=bench.path, env=bench.env,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def start(bench, text, *args):

@@ -1,4 +1,5 @@
-"""What the tests of the pages of a report share: a parser that finds what is not in order, and a browser where there is one."""
+"""What the tests of the pages of a report share: a parser that finds what is not in order, and a browser where there is
+one."""
 
 import json
 import os
@@ -63,7 +64,8 @@ def check_page(path):
     """In order, nothing from a network, no script, every link leads to a file of the folder or a place of the page."""
     page = Page(path)
     assert page.wrong == [] and page.open == []
-    assert page.source.startswith("<!DOCTYPE html>") and 'name="viewport"' in page.source and "prefers-color-scheme:dark" in page.source
+    assert (page.source.startswith("<!DOCTYPE html>") and 'name="viewport"' in page.source and
+            "prefers-color-scheme:dark" in page.source)
     assert len(page.ids) == len(set(page.ids))
     assert page.loads == [] and "script" not in page.tags
     assert not re.search(r"url\(|@import", page.source) and not re.search(r'(href|src)="(https?:)?//', page.source)
@@ -100,7 +102,8 @@ FRAME = """<!DOCTYPE html><html style="color-scheme:light dark"><body><iframe sr
 
 def browser(*args, cwd):
     """Chromium without a window, its profile in a folder of its own."""
-    command = [BROWSER, "--headless", "--disable-gpu", "--hide-scrollbars", "--no-first-run", f"--user-data-dir={cwd}/profile", *(["--no-sandbox"] if os.geteuid() == 0 else []), *args]
+    command = [BROWSER, "--headless", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
+               f"--user-data-dir={cwd}/profile", *(["--no-sandbox"] if os.geteuid() == 0 else []), *args]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, errors="replace", timeout=120)
 
 
@@ -111,7 +114,8 @@ def measure(page, folder, width, dark):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "probe.html").write_text(page.read_text().replace("</head>", PROBE + "</head>"))
     (folder / "frame.html").write_text(FRAME % width)
-    done = browser("--window-size=1400,900", *(["--force-dark-mode"] if dark else []), "--virtual-time-budget=5000", "--dump-dom", (Path(folder) / "frame.html").as_uri(), cwd=folder)
+    done = browser("--window-size=1400,900", *(["--force-dark-mode"] if dark else []),
+                   "--virtual-time-budget=5000", "--dump-dom", (Path(folder) / "frame.html").as_uri(), cwd=folder)
     found = re.search(r'data-found="([^"]*)"', done.stdout)
     assert found, done.stderr[-2000:]
     return json.loads(base64.b64decode(found.group(1)))

@@ -13,7 +13,8 @@ OBJECTS = {
     "invocation": ({"executionSuccessful"}, {"executionSuccessful", "properties"}),  # 3.20
     "result": ({"message"}, {"ruleId", "ruleIndex", "level", "message", "locations", "relatedLocations", "partialFingerprints", "occurrenceCount", "properties"}),  # 3.27
 }
-TYPES = {"version": str, "runs": list, "tool": dict, "results": list, "name": str, "id": str, "ruleId": str, "ruleIndex": int, "message": dict, "locations": list, "occurrenceCount": int}
+TYPES = {"version": str, "runs": list, "tool": dict, "results": list, "name": str,
+         "id": str, "ruleId": str, "ruleIndex": int, "message": dict, "locations": list, "occurrenceCount": int}
 
 
 def check_object(kind, value):
@@ -34,7 +35,8 @@ def check_result(result, rules):
     check_object("result", result)
     assert isinstance(result["message"].get("text"), str) and result["message"]["text"]  # 3.11
     assert result["level"] in ("none", "note", "warning", "error")  # 3.27.10
-    assert 0 <= result["ruleIndex"] < len(rules) and rules[result["ruleIndex"]]["id"] == result["ruleId"]  # 3.27.5, 3.27.6
+    # 3.27.5, 3.27.6
+    assert 0 <= result["ruleIndex"] < len(rules) and rules[result["ruleIndex"]]["id"] == result["ruleId"]
     assert result["occurrenceCount"] >= 1  # 3.27.18
     assert all(isinstance(value, str) for value in result["partialFingerprints"].values())  # 3.27.17
     for location in result["locations"] + result.get("relatedLocations", []):

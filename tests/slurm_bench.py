@@ -17,7 +17,8 @@ QUICK = ["--slurm-poll", "0.3"]
 
 def missing_programs():
     path = os.environ["PATH"] + ":/usr/sbin:/sbin"
-    return [name for name in ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel") if shutil.which(name, path=path) is None]
+    return [name for name in ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel")
+            if shutil.which(name, path=path) is None]
 
 
 class Cluster:
@@ -33,7 +34,8 @@ class Cluster:
         return done.stdout
 
     def queue(self):
-        done = subprocess.run(["squeue", "--noheader", "--array", "--format=%T"], env={**os.environ, **self.env}, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(["squeue", "--noheader", "--array", "--format=%T"],
+                              env={**os.environ, **self.env}, capture_output=True, text=True, timeout=60)
         return done.stdout.split()
 
     def cancel(self):

@@ -1,4 +1,5 @@
-"""tandem axi-check: ports are found in any waveform under the usual names, rules fire at the right cycle, bad or damaged input is one line."""
+"""tandem axi-check: ports are found in any waveform under the usual names, rules fire at the right cycle, bad or
+damaged input is one line."""
 import json
 import os
 import random
@@ -15,7 +16,8 @@ PROGRAM = HOST / "tandem-model"
 DAMAGED = 1000 if os.environ.get("TANDEM_CHECK") == "1" else 40
 pytestmark = pytest.mark.skipif(not os.access(PROGRAM, os.X_OK), reason="not run: tandem-model is not built")
 
-AX = {"valid": 1, "ready": 1, "addr": 32, "id": 4, "len": 8, "size": 3, "burst": 2, "lock": 1, "cache": 4, "prot": 3, "qos": 4, "region": 4, "user": 2}
+AX = {"valid": 1, "ready": 1, "addr": 32, "id": 4, "len": 8, "size": 3,
+      "burst": 2, "lock": 1, "cache": 4, "prot": 3, "qos": 4, "region": 4, "user": 2}
 # widths of all signals of a port with 32 bits of data
 FULL = {**{"aw" + k: v for k, v in AX.items()}, **{"ar" + k: v for k, v in AX.items()},
         "wvalid": 1, "wready": 1, "wdata": 32, "wstrb": 4, "wlast": 1, "wuser": 2,
@@ -113,7 +115,8 @@ class Vcd:
         tree = {}
         for path, width, ident in self.vars:
             node = tree
-            *scopes, leaf = path.split(".") if "/" not in path else path.split("/")[0].split(".") + ["/".join(path.split("/")[1:])]
+            *scopes, leaf = (path.split(".") if "/" not in path
+                             else path.split("/")[0].split(".") + ["/".join(path.split("/")[1:])])
             for s in scopes:
                 node = node.setdefault(s, {})
             node[leaf + " "] = (width, ident)
@@ -122,7 +125,8 @@ class Vcd:
         def walk(node):
             for key, value in node.items():
                 if isinstance(value, tuple):
-                    lines.append("$var wire %d %s %s %s$end" % (value[0], value[1], key, "[%d:0] " % (value[0] - 1) if value[0] > 1 else ""))
+                    lines.append("$var wire %d %s %s %s$end" %
+                                 (value[0], value[1], key, "[%d:0] " % (value[0] - 1) if value[0] > 1 else ""))
             for key, value in node.items():
                 if isinstance(value, dict):
                     lines.append("$scope module %s $end" % key)
@@ -147,7 +151,8 @@ def simple(scope="top", **kwargs):
 
 
 def check(path, *args, **kwargs):
-    return subprocess.run([str(PROGRAM), "axi-check", str(path), *map(str, args)], capture_output=True, text=True, timeout=120, **kwargs)
+    return subprocess.run([str(PROGRAM), "axi-check", str(path), *map(str, args)],
+                          capture_output=True, text=True, timeout=120, **kwargs)
 
 
 def rules(done):
@@ -173,9 +178,10 @@ BROKEN = changed(TRAFFIC, {4: {"awaddr": 0x1004}})  # the address moves while it
 # ---- names ----
 
 NAMES = [
-    "{}", "m_axi_{}", lambda s: "M_AXI_" + s.upper(), lambda s: "m_axi_" + channel(s) + "_" + field(s), lambda s: channel(s) + "_" + field(s),
-    lambda s: "m_axi_" + s + ("_o" if from_master(s) else "_i"), lambda s: "s_axi_" + s + ("_i" if from_master(s) else "_o"),
-    lambda s: ("o_" if from_master(s) else "i_") + "m_axi_" + s, lambda s: "S00_AXI_" + s, "m0{}", "maxi{}", lambda s: "M_AXI_" + s + "_i",
+    "{}", "m_axi_{}", lambda s: "M_AXI_" + s.upper(), lambda s: "m_axi_" + channel(s) + "_" + field(s),
+    lambda s: channel(s) + "_" + field(s), lambda s: "m_axi_" + s + ("_o" if from_master(s) else "_i"),
+    lambda s: "s_axi_" + s + ("_i" if from_master(s) else "_o"), lambda s: ("o_" if from_master(s) else "i_") +
+    "m_axi_" + s, lambda s: "S00_AXI_" + s, "m0{}", "maxi{}", lambda s: "M_AXI_" + s + "_i",
     lambda s: "io_axi_" + channel(s) + ("_bits_" if field(s) not in ("valid", "ready") else "_") + field(s),
     lambda s: "axi_" + channel(s) + ("_payload_" if field(s) not in ("valid", "ready") else "_") + field(s),
     lambda s: "m_axi_" + s + "[1]",
@@ -203,7 +209,8 @@ def test_structs_for_each_direction_are_one_port(tmp_path):
     assert (done.returncode, rules(done)) == (1, [("AXI4_ERRM_AWADDR_STABLE", 4)]), done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("prefix", ["tb.dut.u_dma.m0_axi_", "tb.dut.u_dma.m0_axi", "TB.DUT.U_DMA.M0_AXI", "tb.dut.u_dma", "dut.u_dma.m0", "u_dma", "u_dma.m0_axi",
+@pytest.mark.parametrize("prefix", ["tb.dut.u_dma.m0_axi_", "tb.dut.u_dma.m0_axi",
+                                    "TB.DUT.U_DMA.M0_AXI", "tb.dut.u_dma", "dut.u_dma.m0", "u_dma", "u_dma.m0_axi",
                                     "m0_axi_", "m0_axi", "M0", "m", "axi", "tb.dut.u_dma.m"])
 def test_prefix_may_be_scope_or_name_or_both(prefix, tmp_path):
     vcd = Vcd().clock("tb.dut.clk_i").reset("tb.dut.rst_ni").port("tb.dut.u_dma", "m0_axi_{}", BROKEN)
@@ -215,7 +222,8 @@ def test_prefix_may_be_scope_or_name_or_both(prefix, tmp_path):
 
 
 def test_prefix_with_a_direction(tmp_path):
-    path = simple(name=lambda s: ("o_" if from_master(s) else "i_") + "m_axi_" + s, traffic=BROKEN).write(tmp_path / "a.vcd")
+    path = simple(name=lambda s: ("o_" if from_master(s) else "i_") + "m_axi_" + s,
+                  traffic=BROKEN).write(tmp_path / "a.vcd")
     for prefix in ("o_m_axi", "i_m_axi_", "top.o_m", "m_axi"):
         assert rules(check(path, "--prefix", prefix)) == [("AXI4_ERRM_AWADDR_STABLE", 4)]
 
@@ -225,7 +233,8 @@ def test_example_of_the_documentation():
     page = (ROOT / "docs" / "axi-check.md").read_text().splitlines()
     at = next(i for i, line in enumerate(page) if line.startswith("    $ build/host/tandem-model"))
     done = check(*page[at].split()[3:], cwd=ROOT)
-    assert done.returncode == 1 and done.stdout + done.stderr == page[at + 1].strip() + "\n" + page[at + 2].strip() + "\n"
+    assert (done.returncode == 1 and
+            done.stdout + done.stderr == page[at + 1].strip() + "\n" + page[at + 2].strip() + "\n")
 
 
 def two_ports():
@@ -237,7 +246,8 @@ def test_two_ports(tmp_path):
     assert one_line(check(path, "--prefix", "m"), "prefix m is that of 3 ports: top.m0_axi, top.m1_axi, top.m1_axi_dbg")
     assert one_line(check(path, "--prefix", "top"), "top.m0_axi, top.m1_axi")
     assert one_line(check(path), "3 ports, expected --prefix for one of them: top.m0_axi, top.m1_axi, top.m1_axi_dbg")
-    assert one_line(check(path, "--prefix", "m2"), "no AXI port with prefix m2, there are: top.m0_axi, top.m1_axi, top.m1_axi_dbg")
+    assert one_line(check(path, "--prefix", "m2"),
+                    "no AXI port with prefix m2, there are: top.m0_axi, top.m1_axi, top.m1_axi_dbg")
     assert clean(check(path, "--prefix", "m0"))
     assert rules(check(path, "--prefix", "m1_axi")) == [("AXI4_ERRM_AWADDR_STABLE", 4)]  # exact beats longer
     assert clean(check(path, "--prefix", "dbg"))
@@ -256,7 +266,8 @@ def test_one_bus_in_several_scopes_is_one_port(tmp_path):
 
 
 def test_both_sides_of_a_module_have_one_prefix(tmp_path):
-    vcd = simple(name=lambda s: s + ("_i" if from_master(s) else "_o")).port("top", lambda s: s + ("_o" if from_master(s) else "_i"), BROKEN)
+    vcd = simple(name=lambda s: s + ("_i" if from_master(s) else "_o")).port(
+        "top", lambda s: s + ("_o" if from_master(s) else "_i"), BROKEN)
     path = vcd.write(tmp_path / "a.vcd")
     assert one_line(check(path, "--prefix", "top"), "prefix top is that of 2 ports: top (master), top (slave)")
     assert clean(check(path, "--prefix", "top", "--side", "slave"))
@@ -287,12 +298,15 @@ def without(*names):
 
 
 def test_missing_optional_signals_are_tied_off(tmp_path):
-    optional = [c + f for c in ("aw", "ar") for f in ("id", "lock", "cache", "prot", "qos", "region", "user")] + ["wuser", "buser", "ruser", "bid", "rid"]
+    optional = ([c + f for c in ("aw", "ar") for f in ("id", "lock", "cache", "prot", "qos", "region", "user")] +
+                ["wuser", "buser", "ruser", "bid", "rid"])
     few = without(*optional)
     assert clean(check(simple(signals=few).write(tmp_path / "a.vcd")))
-    assert rules(check(simple(signals=few, traffic=BROKEN).write(tmp_path / "a.vcd"))) == [("AXI4_ERRM_AWADDR_STABLE", 4)]
+    assert (rules(check(simple(signals=few, traffic=BROKEN).write(tmp_path / "a.vcd"))) ==
+            [("AXI4_ERRM_AWADDR_STABLE", 4)])
     # one beat of full width, INCR, last
-    fewer = without(*optional, "awlen", "awsize", "awburst", "wlast", "arsize", "arburst", "wstrb", "bresp", "rresp", "awprot")
+    fewer = without(*optional, "awlen", "awsize", "awburst", "wlast", "arsize",
+                    "arburst", "wstrb", "bresp", "rresp", "awprot")
     single = changed(SINGLE, {})
     assert clean(check(simple(signals=fewer, traffic=single).write(tmp_path / "a.vcd")))
     soon = changed(single, {5: {"bvalid": 1}})  # with the data
@@ -300,17 +314,20 @@ def test_missing_optional_signals_are_tied_off(tmp_path):
 
 
 @pytest.mark.parametrize("gone, part", [
-    ("awready", "no signal AWREADY"), ("wvalid", "no signal WVALID"), ("bready", "no signal BREADY"), ("araddr", "no signal ARADDR"),
-    ("rvalid", "no signal RVALID"), ("wlast", "no signal WLAST, and AWLEN is there"), ("rlast", "no signal RLAST, and ARLEN is there"),
+    ("awready", "no signal AWREADY"), ("wvalid", "no signal WVALID"),
+    ("bready", "no signal BREADY"), ("araddr", "no signal ARADDR"), ("rvalid", "no signal RVALID"),
+    ("wlast", "no signal WLAST, and AWLEN is there"), ("rlast", "no signal RLAST, and ARLEN is there"),
     ("awvalid", "no signal AWVALID"), ("arvalid", "no signal ARVALID"),
 ])
 def test_missing_required_signal_is_one_line(gone, part, tmp_path):
-    assert one_line(check(simple(signals=without(gone), name="m_{}").write(tmp_path / "a.vcd"), "--prefix", "m"), "port top.m: " + part)
+    assert one_line(check(simple(signals=without(gone), name="m_{}").write(tmp_path / "a.vcd"), "--prefix", "m"),
+                    "port top.m: " + part)
 
 
 @pytest.mark.parametrize("signal, width, part", [
-    ("awsize", 4, "AWSIZE has 4 bits, expected 3"), ("awlock", 2, "AWLOCK has 2 bits, expected 1"), ("rdata", 64, "WDATA has 32 bits and RDATA 64"),
-    ("wstrb", 8, "WSTRB has 8 bits, expected 4"), ("araddr", 65, "ARADDR has 65 bits, expected at most 64"), ("awvalid", 2, "AWVALID has 2 bits, expected 1"),
+    ("awsize", 4, "AWSIZE has 4 bits, expected 3"), ("awlock", 2, "AWLOCK has 2 bits, expected 1"),
+    ("rdata", 64, "WDATA has 32 bits and RDATA 64"), ("wstrb", 8, "WSTRB has 8 bits, expected 4"),
+    ("araddr", 65, "ARADDR has 65 bits, expected at most 64"), ("awvalid", 2, "AWVALID has 2 bits, expected 1"),
 ])
 def test_impossible_width_is_one_line(signal, width, part, tmp_path):
     assert one_line(check(simple(signals={**FULL, signal: width}).write(tmp_path / "a.vcd"), "--prefix", "top"), part)
@@ -359,7 +376,8 @@ def test_ids_of_any_width(bits, tmp_path):
 def test_user_signals_of_any_width(tmp_path):
     signals = {**FULL, "awuser": 130, "wuser": 3}
     bad = changed(TRAFFIC, {3: {"awuser": 1 << 129 | 1}, 4: {"awuser": 1}})
-    assert rules(check(simple(signals=signals, traffic=bad).write(tmp_path / "a.vcd"))) == [("AXI4_ERRM_AWUSER_STABLE", 4)]
+    assert (rules(check(simple(signals=signals, traffic=bad).write(tmp_path / "a.vcd"))) ==
+            [("AXI4_ERRM_AWUSER_STABLE", 4)])
 
 
 @pytest.mark.parametrize("bits", [8 * 4, 512, 1024])
@@ -368,8 +386,9 @@ def test_wide_data(bits, tmp_path):
     signals = {**FULL, "wdata": bits, "rdata": bits, "wstrb": bits // 8}
     size = (bits // 8).bit_length() - 1
     top, strobes = 1 << (bits - 1), (1 << (bits // 8)) - 1
-    good = changed(TRAFFIC, {3: {"awsize": size}, 5: {"wstrb": strobes, "wdata": top, "wready": 0}, 6: {"wdata": top, "wready": 1, "wlast": 0},
-                             7: {"wvalid": 1, "wlast": 1}, 8: {"bvalid": 0, "wvalid": 0}, 9: {"bvalid": 1}, 10: {"bvalid": 0}})
+    good = changed(TRAFFIC, {3: {"awsize": size}, 5: {"wstrb": strobes, "wdata": top, "wready": 0},
+                             6: {"wdata": top, "wready": 1, "wlast": 0}, 7: {"wvalid": 1, "wlast": 1},
+                             8: {"bvalid": 0, "wvalid": 0}, 9: {"bvalid": 1}, 10: {"bvalid": 0}})
     good[9]["arsize"] = size
     assert clean(check(simple(signals=signals, traffic=good).write(tmp_path / "a.vcd")))
     bad = changed(good, {6: {"wdata": 0}, 11: {"rdata": "x" + "0" * (bits - 1)}})
@@ -385,9 +404,11 @@ def test_x(tmp_path):
                                  ({13: {"rvalid": "x"}, 14: {"rvalid": 0}}, "AXI4_ERRS_RVALID_X", 13)]:
         done = check(simple(traffic=changed(TRAFFIC, changes)).write(tmp_path / "a.vcd"))
         assert (done.returncode, rules(done)) == (1, [(rule, cycle)]), (changes, done.stdout)
-    # legal: payload without valid, lanes without strobe, anything in reset, signals that have no value before the reset ends
-    legal = changed(TRAFFIC, {0: {"awvalid": "x", "rvalid": "z", "awaddr": "x" * 32, "araddr": "z" * 32, "rdata": "x" * 32, "wdata": "x" * 32},
-                              2: {"awvalid": 0, "rvalid": 0}, 5: {"wdata": "x" * 16 + "0" * 16, "wstrb": 3}, 6: {"wstrb": 15}, 7: {"wdata": "x" * 32}})
+    # legal: payload without valid, lanes without strobe, anything in reset, signals that have no value before the reset
+    # ends
+    legal = changed(TRAFFIC, {0: {"awvalid": "x", "rvalid": "z", "awaddr": "x" * 32, "araddr": "z" * 32,
+                                  "rdata": "x" * 32, "wdata": "x" * 32}, 2: {"awvalid": 0, "rvalid": 0},
+                              5: {"wdata": "x" * 16 + "0" * 16, "wstrb": 3}, 6: {"wstrb": 15}, 7: {"wdata": "x" * 32}})
     assert clean(check(simple(traffic=legal).write(tmp_path / "a.vcd")))
 
 
@@ -395,13 +416,16 @@ def test_valid_at_the_first_edge_after_reset(tmp_path):
     early = changed(TRAFFIC, {2: {"awvalid": 1, "awaddr": 0x1000, "awlen": 1, "awsize": 2, "awburst": 1, "awid": 3}})
     assert rules(check(simple(traffic=early).write(tmp_path / "a.vcd"))) == [("AXI4_ERRM_AWVALID_RESET", 2)]
     # without a reset nobody knows which edge that is
-    vcd = Vcd().clock("top.clk").port("top", traffic=changed(early, {0: {"awvalid": 1, "awaddr": 0x1000, "awlen": 1, "awsize": 2, "awburst": 1, "awid": 3}}))
+    vcd = Vcd().clock("top.clk").port("top", traffic=changed(
+        early, {0: {"awvalid": 1, "awaddr": 0x1000, "awlen": 1, "awsize": 2, "awburst": 1, "awid": 3}}))
     done = check(vcd.write(tmp_path / "a.vcd"))
     assert clean(done) and "no reset in the file (never in reset)" in done.stderr
 
 
-@pytest.mark.parametrize("name, active", [("aresetn", 0), ("ARESETN", 0), ("rst_n", 0), ("rst_ni", 0), ("rstn_i", 0), ("nreset", 0), ("resetb", 0), ("axi_aresetn", 0),
-                                          ("areset", 1), ("rst", 1), ("rst_i", 1), ("reset", 1), ("i_reset", 1), ("m_axi_aresetn", 0), ("sys_rst_n", 0)])
+@pytest.mark.parametrize("name, active",
+                         [("aresetn", 0), ("ARESETN", 0), ("rst_n", 0), ("rst_ni", 0),
+                          ("rstn_i", 0), ("nreset", 0), ("resetb", 0), ("axi_aresetn", 0), ("areset", 1), ("rst", 1),
+                          ("rst_i", 1), ("reset", 1), ("i_reset", 1), ("m_axi_aresetn", 0), ("sys_rst_n", 0)])
 def test_reset_and_its_level_by_name(name, active, tmp_path):
     wild = changed(TRAFFIC, {0: {"rvalid": "x", "bvalid": "x"}, 2: {"rvalid": 0, "bvalid": 0}})
     vcd = Vcd().clock("top.aclk").reset("top." + name, active).port("top.u_a", "m_axi_{}", wild)
@@ -418,13 +442,16 @@ def test_reset_that_is_given(tmp_path):
     assert one_line(check(path, "--reset", "init", "--reset-level", 0, "--from", 2), "always in reset")
     assert one_line(check(path, "--reset", "nothing"), "--reset nothing: no such signal")
     assert one_line(check(path, "--reset", "u_a.m_axi_awaddr"), "has 32 bits, expected 1")
-    path = Vcd().clock("top.clk").reset("top.rst", 0).port("top", "m_axi_{}", wild).write(tmp_path / "a.vcd")  # active low against its name
-    assert one_line(check(path, "--to", 14, "--from", 3), "always in reset, so nothing can be judged: reset top.rst active high")
+    # active low against its name
+    path = Vcd().clock("top.clk").reset("top.rst", 0).port("top", "m_axi_{}", wild).write(tmp_path / "a.vcd")
+    assert one_line(check(path, "--to", 14, "--from", 3),
+                    "always in reset, so nothing can be judged: reset top.rst active high")
     assert clean(check(path, "--reset-level", 0))
 
 
 def test_reset_in_the_middle_forgets_what_was_in_flight(tmp_path):
-    vcd = Vcd().clock("top.clk").port("top", traffic={**{c: v for c, v in TRAFFIC.items() if c < 7}, 7: {"wvalid": 0, "wlast": 0}})
+    vcd = Vcd().clock("top.clk").port("top", traffic={**{c: v for c, v in TRAFFIC.items() if c < 7},
+                                                      7: {"wvalid": 0, "wlast": 0}})
     vcd.var("top.rst_n")
     for time, level in ((0, 0), (20, 1), (90, 0), (110, 1)):
         vcd.set(time, "top.rst_n", level)
@@ -448,11 +475,13 @@ def test_clock_beside_the_port_or_further_out(clock, tmp_path):
 
 def test_no_clock_is_one_line(tmp_path):
     path = Vcd().clock("top.tick").reset("top.rst_n").port("top", "m_axi_{}", BROKEN).write(tmp_path / "a.vcd")
-    assert one_line(check(path), "port top.m_axi: no clock (aclk, clk, clock ...) beside it or in a scope around it, expected --clock NAME")
+    assert one_line(check(path), "port top.m_axi: no clock (aclk, clk, clock ...) beside it or in a scope around it, "
+                    "expected --clock NAME")
     assert rules(check(path, "--clock", "tick")) == [("AXI4_ERRM_AWADDR_STABLE", 4)]
     assert one_line(check(path, "--clock", "rst"), "--clock rst: no such signal")
     assert one_line(check(path, "--clock", "m_axi_awlock"), "clock top.m_axi_awlock never rises")
-    path = Vcd().clock("top.a_clk").clock("top.b_clk").reset("top.rst_n").port("top", "m_axi_{}").write(tmp_path / "a.vcd")
+    path = Vcd().clock("top.a_clk").clock("top.b_clk").reset("top.rst_n").port("top", "m_axi_{}").write(
+        tmp_path / "a.vcd")
     assert one_line(check(path), "several clocks in top, expected --clock NAME")
 
 
@@ -469,7 +498,8 @@ def test_what_changes_with_the_clock_counts_for_the_next_edge(clock_last, tmp_pa
 
 
 def test_cycles_are_those_of_the_clock(tmp_path):
-    """A recording that begins late keeps the numbers of its cycles, and answers to what was before it are no violations."""
+    """A recording that begins late keeps the numbers of its cycles, and answers to what was before it are no
+    violations."""
     text = simple(name="m_axi_{}", traffic=changed(BROKEN, {})).text()
     shifted = "\n".join("#%d" % (int(l[1:]) + 4000) if l.startswith("#") else l for l in text.splitlines()) + "\n"
     (tmp_path / "a.vcd").write_text(shifted)
@@ -496,7 +526,8 @@ def test_window_and_number_of_lines(tmp_path):
     everything = rules(check(path, "--open-end"))
     assert len(everything) >= 3 and {c for _, c in everything} >= {4}
     done = check(path, "--open-end", "--max", 2)
-    assert rules(done) == everything[:2] and "%d more not printed" % (len(everything) - 2) in done.stderr and done.returncode == 1
+    assert (rules(done) == everything[:2] and "%d more not printed" % (len(everything) - 2) in done.stderr and
+            done.returncode == 1)
     assert clean(check(path, "--to", 3))
     assert clean(check(path, "--from", 13, "--open-end"))
     assert one_line(check(path, "--from", 100), "no cycle between --from and --to; the file has 0..15")
@@ -509,7 +540,8 @@ def test_recommendations_never_fail_a_run(tmp_path):
     done = check(path, "--max-waits", 2)
     assert clean(done) and "1 note (--notes)" in done.stderr
     done = check(path, "--max-waits", 2, "--notes")
-    assert done.returncode == 0 and rules(done) == [("AXI4_RECS_ARREADY_MAX_WAIT", 14)] and " severity=note " in done.stdout
+    assert (done.returncode == 0 and rules(done) == [("AXI4_RECS_ARREADY_MAX_WAIT", 14)] and
+            " severity=note " in done.stdout)
     done = check(path, "--max-waits", 2, "--severity", "AXI4_RECS_ARREADY_MAX_WAIT=error")
     assert done.returncode == 1 and rules(done) == [("AXI4_RECS_ARREADY_MAX_WAIT", 14)]
 
@@ -517,7 +549,8 @@ def test_recommendations_never_fail_a_run(tmp_path):
 def test_severity(tmp_path):
     path = simple(traffic=BROKEN).write(tmp_path / "a.vcd")
     done = check(path, "--severity", "AXI4_ERRM_AWADDR_STABLE=warning")
-    assert done.returncode == 0 and rules(done) == [("AXI4_ERRM_AWADDR_STABLE", 4)] and "0 errors, 1 warning" in done.stderr
+    assert (done.returncode == 0 and rules(done) == [("AXI4_ERRM_AWADDR_STABLE", 4)] and
+            "0 errors, 1 warning" in done.stderr)
     assert clean(check(path, "--severity", "AXI4_ERRM_AWADDR_STABLE=off"))
 
 
@@ -596,7 +629,8 @@ def trace_signals(head):
     signals["wstrb"] = data // 8
     first = {s: 0 for s in signals}
     first["wstrb"] = (1 << (data // 8)) - 1
-    for s, value in (("awsize", (data // 8).bit_length() - 1), ("awburst", 1), ("arsize", (data // 8).bit_length() - 1), ("arburst", 1), ("wlast", 1), ("rlast", 1)):
+    for s, value in (("awsize", (data // 8).bit_length() - 1), ("awburst", 1),
+                     ("arsize", (data // 8).bit_length() - 1), ("arburst", 1), ("wlast", 1), ("rlast", 1)):
         if s in signals:
             first[s] = value
     return signals, first
@@ -637,7 +671,8 @@ def test_all_traces_of_the_rules_as_waveforms(tmp_path):
             left_out.append(trace.stem)
             continue
         ends = any("finish" in words for _, words in rows)
-        options = [*head["options"], "--notes", "--max", "1000", *([] if ends else ["--open-end"]), "--lite" if "lite" in head else "--axi4"]
+        options = [*head["options"], "--notes", "--max", "1000", *([] if ends else ["--open-end"]),
+                   "--lite" if "lite" in head else "--axi4"]
         done = check(vcd.write(tmp_path / "a.vcd"), "--prefix", "top.p", *options)
         assert sorted(rules(done)) == sorted(expected), (trace, done.stdout, done.stderr)
         seen |= {rule for rule, _ in expected}
@@ -652,11 +687,14 @@ def test_json(tmp_path):
     done = check(path, "--prefix", "m_axi", "--json")
     assert done.returncode == 1 and done.stderr == ""
     out = json.loads(done.stdout)
-    assert (out["port"], out["path"], out["clock"], out["reset"], out["reset_level"]) == ("m_axi", "top.m_axi", "top.clk", "top.rst_n", 0)
-    assert (out["protocol"], out["data_bits"], out["id_bits"], out["first_cycle"], out["last_cycle"]) == ("AXI4", 32, 4, 0, 15)
+    assert (out["port"], out["path"], out["clock"], out["reset"],
+            out["reset_level"]) == ("m_axi", "top.m_axi", "top.clk", "top.rst_n", 0)
+    assert (out["protocol"], out["data_bits"], out["id_bits"], out["first_cycle"],
+            out["last_cycle"]) == ("AXI4", 32, 4, 0, 15)
     assert (out["writes"], out["reads"], out["errors"], out["warnings"], out["notes"]) == (1, 1, 1, 0, 0)
     [v] = out["violations"]
-    assert (v["rule"], v["cycle"], v["time"], v["channel"], v["severity"]) == ("AXI4_ERRM_AWADDR_STABLE", 4, 45, "AW", "error")
+    assert (v["rule"], v["cycle"], v["time"], v["channel"],
+            v["severity"]) == ("AXI4_ERRM_AWADDR_STABLE", 4, 45, "AW", "error")
     assert out["stats"]["handshakes"] == {"AW": 1, "W": 2, "B": 1, "AR": 1, "R": 1}
     done = check(path, "--stats")
     assert "2 beats, 8 bytes" in done.stdout
@@ -697,8 +735,8 @@ def test_line_of_a_violation(tmp_path):
 def test_bad_input_is_one_line(args, part, tmp_path):
     vcd = simple().write(tmp_path / "a.vcd")
     (tmp_path / "e").write_text("")
-    done = subprocess.run([str(PROGRAM), "axi-check", *[a.replace("{v}", str(vcd)).replace("{e}", str(tmp_path / "e")) for a in args]], capture_output=True, text=True,
-                          timeout=60)
+    done = subprocess.run([str(PROGRAM), "axi-check", *[a.replace("{v}", str(vcd)).replace("{e}", str(tmp_path / "e"))
+                                                        for a in args]], capture_output=True, text=True, timeout=60)
     assert one_line(done, part)
 
 
@@ -709,15 +747,19 @@ def test_no_port_is_one_line(tmp_path):
 
 
 def test_help_names_it():
-    assert "--project-rules" in subprocess.run([str(PROGRAM), "axi-check", "--help"], capture_output=True, text=True).stdout
-    assert "axi-check FILE --prefix P" in subprocess.run([str(PROGRAM), "--help"], capture_output=True, text=True).stdout
+    assert "--project-rules" in subprocess.run([str(PROGRAM), "axi-check",
+                                                "--help"], capture_output=True, text=True).stdout
+    assert "axi-check FILE --prefix P" in subprocess.run([str(PROGRAM),
+                                                          "--help"], capture_output=True, text=True).stdout
 
 
 def test_output_that_cannot_be_written(tmp_path):
     path = simple(traffic=BROKEN).write(tmp_path / "a.vcd")
     with open("/dev/full", "w") as full:
-        done = subprocess.run([str(PROGRAM), "axi-check", str(path)], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
-    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "output cannot be written: No space left on device" in done.stderr
+        done = subprocess.run([str(PROGRAM), "axi-check", str(path)], stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (done.returncode == 1 and done.stderr.count("\n") == 1 and
+            "output cannot be written: No space left on device" in done.stderr)
 
 
 # ---- FST, and files that are damaged ----
@@ -726,13 +768,15 @@ def to_fst(vcd, fst):
     own = HOST / "support" / "vcd2fst"
     program = str(own) if os.access(own, os.X_OK) else shutil.which("vcd2fst")
     if program is None:
-        pytest.skip("not run: no program that writes FST (make tests builds one where Verilator ships the library; else make deps-dev: gtkwave)")
+        pytest.skip("not run: no program that writes FST (make tests builds one where Verilator ships the library; "
+                    "else make deps-dev: gtkwave)")
     subprocess.run([program, str(vcd), str(fst)], check=True, capture_output=True, timeout=60)
     return fst
 
 
 def test_fst_says_the_same_as_vcd(tmp_path):
-    for i, vcd in enumerate((simple(name="m_axi_{}", traffic=MANY), two_ports(), simple(traffic=changed(TRAFFIC, {3: {"awaddr": "x" * 32}, 5: {"wdata": "z" * 32}})))):
+    for i, vcd in enumerate((simple(name="m_axi_{}", traffic=MANY), two_ports(),
+                             simple(traffic=changed(TRAFFIC, {3: {"awaddr": "x" * 32}, 5: {"wdata": "z" * 32}})))):
         path = vcd.write(tmp_path / "a.vcd")
         fst = to_fst(path, tmp_path / "a.fst")
         for args in (["--prefix", "top.m1_axi"] if i == 1 else [], ["--list"]):
@@ -813,8 +857,8 @@ def npu_fst(tmp_path):
         program = build / kind / "tandem"
         if os.access(program, os.X_OK):
             fst, stats = tmp_path / "npu.fst", tmp_path / "bus.json"
-            subprocess.run([str(program), "run", "conv", "ic=8", "oc=8", "ih=6", "iw=6", "k=3", "--seed", "3", "--wave", str(fst), "--bus", str(stats)], check=True,
-                           capture_output=True, timeout=600, cwd=tmp_path)
+            subprocess.run([str(program), "run", "conv", "ic=8", "oc=8", "ih=6", "iw=6", "k=3", "--seed", "3", "--wave",
+                            str(fst), "--bus", str(stats)], check=True, capture_output=True, timeout=600, cwd=tmp_path)
             return fst, json.loads(stats.read_text())
     pytest.skip("not run: no build with waveforms (make unit KIND=tap CFG=n4 or make repro builds one)")
 

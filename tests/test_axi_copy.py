@@ -1,4 +1,5 @@
-"""The second design from outside: a design of its own, the framework's program around it, deliberate bugs in its RTL."""
+"""The second design from outside: a design of its own, the framework's program around it, deliberate bugs in its
+RTL."""
 import importlib.util
 import os
 import re
@@ -18,13 +19,15 @@ MUTANT = ROOT / BUILD / "axi_copy" / "mutants" / "d128-tap" / "tandem"
 pytestmark = pytest.mark.skipif(shutil.which("verilator") is None, reason="not run: needs verilator (make deps)")
 
 # the tree is built by the user's own make, without what an outer make passes on
-ENV = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "SAN", "KIND", "CFG", "DUT", "HOST")}
+ENV = {k: v for k, v in os.environ.items()
+       if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "SAN", "KIND", "CFG", "DUT", "HOST")}
 
 
 @pytest.fixture(scope="module")
 def program():
     target = f"{BUILD}/axi_copy/d128-tap/tandem"
-    done = subprocess.run(["make", "-s", "-j1", "DUT=axi_copy", target, f"BUILD={BUILD}"], cwd=ROOT, env=ENV, capture_output=True, text=True, timeout=900)
+    done = subprocess.run(["make", "-s", "-j1", "DUT=axi_copy", target, f"BUILD={BUILD}"],
+                          cwd=ROOT, env=ENV, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     return PROGRAM
 
@@ -37,8 +40,10 @@ def mutant_of(patch):
     shutil.rmtree(MUTANT.parent / "v", ignore_errors=True)
     shutil.copytree(ROOT / "rtl/axi_copy", source / "rtl/axi_copy")
     subprocess.run(["patch", "-s", "-p1", "--fuzz=0", "-d", source, "-i", ROOT / patch], check=True)
-    done = subprocess.run(["make", "-s", "-j1", "DUT=axi_copy", "CFG=d128", "KIND=tap", f"BUILD={BUILD}", f"OUT={os.path.relpath(MUTANT.parent, ROOT)}",
-                           f"axi_copy.source={os.path.relpath(source, ROOT)}/rtl/axi_copy", os.path.relpath(MUTANT, ROOT)], cwd=ROOT, env=ENV, capture_output=True, text=True,
+    done = subprocess.run(["make", "-s", "-j1", "DUT=axi_copy", "CFG=d128",
+                           "KIND=tap", f"BUILD={BUILD}", f"OUT={os.path.relpath(MUTANT.parent, ROOT)}",
+                           f"axi_copy.source={os.path.relpath(source, ROOT)}/rtl/axi_copy",
+                           os.path.relpath(MUTANT, ROOT)], cwd=ROOT, env=ENV, capture_output=True, text=True,
                           timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     return MUTANT
@@ -68,7 +73,8 @@ def test_passes_and_repeats(program, tmp_path):
     first = run(program, "--count", 60, "--result", tmp_path / "r")
     again = run(program, "--count", 60)
     other = run(program, "--count", 60, "--run-seed", 2)
-    assert first.returncode == 0 and first.stdout.startswith("PASS test=axi_copy cfg=d128 cases=60"), first.stdout + first.stderr
+    assert (first.returncode == 0 and
+            first.stdout.startswith("PASS test=axi_copy cfg=d128 cases=60")), first.stdout + first.stderr
     assert first.stdout == again.stdout != other.stdout and other.returncode == 0
     result = keys(tmp_path / "r")
     assert result["outcome"] == "pass" and f"hash={int(result['trace_hash'], 16):016x}" in first.stdout
@@ -97,7 +103,8 @@ def test_a_case_is_all_that_counts(program, tmp_path):
 ])
 def test_bad_input(program, args, part):
     done = run(program, *args)
-    assert done.returncode == 2 and part in done.stderr and len(done.stderr.splitlines()) == 1, done.stdout + done.stderr
+    assert (done.returncode == 2 and part in done.stderr and
+            len(done.stderr.splitlines()) == 1), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("old, new, part", [
@@ -111,12 +118,14 @@ def test_bad_case(program, tmp_path, old, new, part):
     case = tmp_path / "a.case"
     case.write_text(run(program, "--seed", 77, "copies=1", "--print-case").stdout.replace(old, new, 1))
     done = run(program, "--case", case)
-    assert done.returncode == 2 and part in done.stderr and len(done.stderr.splitlines()) == 1, done.stdout + done.stderr
+    assert (done.returncode == 2 and part in done.stderr and
+            len(done.stderr.splitlines()) == 1), done.stdout + done.stderr
 
 
 def test_signal_leaves_a_waveform(program, tmp_path):
     wave = tmp_path / "w.fst"
-    args = [str(program), "--seed", "1", "copies=8", "len=12000", "bus=slow", "--wave", str(wave), "--case-dir", str(tmp_path)]
+    args = [str(program), "--seed", "1", "copies=8", "len=12000", "bus=slow",
+            "--wave", str(wave), "--case-dir", str(tmp_path)]
     child = subprocess.Popen(args, stdout=subprocess.PIPE, text=True)
     for _ in range(1000):
         if wave.exists():
@@ -125,7 +134,8 @@ def test_signal_leaves_a_waveform(program, tmp_path):
     child.send_signal(signal.SIGTERM)
     out = child.communicate(timeout=60)[0]
     # the run may have been over before the signal came
-    assert child.returncode == 1 and "stopped by signal 15" in out or child.returncode == 0 and out.startswith("PASS"), out
+    assert (child.returncode == 1 and "stopped by signal 15" in out or
+            child.returncode == 0 and out.startswith("PASS")), out
     times(wave)
 
 
@@ -140,8 +150,10 @@ def test_failure_has_waveform_and_case(mutant, tmp_path):
     args = ["--count", 100, "--fail-wave", "f.fst", "--wave-window", 40, "--case-dir", "cases", "--result", "r"]
     done = run(mutant, *args, cwd=tmp_path)
     result = keys(tmp_path / "r")
-    assert done.returncode == 1 and result["outcome"] == "fail" and result["signature"] == "unit:align:strobe", done.stdout + done.stderr
-    assert "align 0 (axi_copy.u_align): strobe, task 1," in result["message"] and "its input was right" in result["message"]
+    assert (done.returncode == 1 and result["outcome"] == "fail" and
+            result["signature"] == "unit:align:strobe"), done.stdout + done.stderr
+    assert ("align 0 (axi_copy.u_align): strobe, task 1," in result["message"] and
+            "its input was right" in result["message"])
     assert done.stdout.splitlines()[0].endswith(result["message"]) and done.stdout.splitlines()[1] == result["repro"]
     cycle = int(result["message"].split("cycle ")[1].split(":")[0])
     begin, end = times(tmp_path / "f.fst")
@@ -167,7 +179,8 @@ def readlink(path):
 def test_report(mutant, tmp_path):
     """The folder of a failure: what broke, how it spread, what each side has copied."""
     done = run(mutant, "--count", 100, "--report", tmp_path / "r", "--case-dir", tmp_path)
-    assert done.returncode == 1 and (tmp_path / "r/wave.fst").exists() and (tmp_path / "r/timing.svg").exists(), done.stdout + done.stderr
+    assert (done.returncode == 1 and (tmp_path / "r/wave.fst").exists() and
+            (tmp_path / "r/timing.svg").exists()), done.stdout + done.stderr
     text, page = (tmp_path / "r/report.txt").read_text(), (tmp_path / "r/report.html").read_text()
     assert "align 0: strobe" in text and "destination" in text and "axi_copy.u_align" in page
     logs = [(tmp_path / f"r/tensors/{side}/index.txt").read_text() for side in ("rtl", "model")]
@@ -182,15 +195,19 @@ def test_python(program, mutant, tmp_path):
     p = python.Program(program)
     assert p.cfg == "d128" and p.tests["axi_copy"]["copies"]["highest"] == 8
     good = p.run("axi_copy", seed=7, copies=3, len=100)
-    assert good.ok and good.cycles > 0 and good.trace_hash == p.run("axi_copy", seed=7, copies=3, len=100).trace_hash and good.case is None
+    assert (good.ok and good.cycles > 0 and
+            good.trace_hash == p.run("axi_copy", seed=7, copies=3, len=100).trace_hash and good.case is None)
     bad = python.Program(mutant).run("axi_copy", count=100, case_dir=tmp_path)
-    assert not bad.ok and bad.signature == "unit:align:strobe" and python.Program(mutant).repro(bad.case).signature == bad.signature
-    for call, said in ((lambda: p.run("axi_copy", size=1), "unknown knob size"), (lambda: p.run("frob"), "frob"), (lambda: python.Program("/none"), "No such file")):
+    assert (not bad.ok and bad.signature == "unit:align:strobe" and
+            python.Program(mutant).repro(bad.case).signature == bad.signature)
+    for call, said in ((lambda: p.run("axi_copy", size=1), "unknown knob size"),
+                       (lambda: p.run("frob"), "frob"), (lambda: python.Program("/none"), "No such file")):
         with pytest.raises(python.ProgramError, match=said):
             call()
     pytest.importorskip("numpy")
     streams = p.run("axi_copy", seed=7, dump=True, copies=2, len=100, error="none").streams
-    assert len(streams["rtl", "destination", 0]) == 100 and (streams["rtl", "destination", 0] == streams["model", "destination", 0]).all()
+    assert (len(streams["rtl", "destination", 0]) == 100 and
+            (streams["rtl", "destination", 0] == streams["model", "destination", 0]).all())
 
 
 def test_shrink(mutant, tmp_path):
@@ -198,7 +215,8 @@ def test_shrink(mutant, tmp_path):
     [case] = tmp_path.glob("*.case")
     done = run(mutant, "--shrink", case)
     small = tmp_path / (case.stem + "-small.case")
-    assert done.returncode == 0 and done.stdout.splitlines()[-1] == f"{mutant} --case {small}", done.stdout + done.stderr
+    assert (done.returncode == 0 and
+            done.stdout.splitlines()[-1] == f"{mutant} --case {small}"), done.stdout + done.stderr
     assert keys(small)["copies"] == "1" and keys(small)["bus"] == "ideal" and keys(small)["seed"] == keys(case)["seed"]
     before, after = next(line for line in done.stdout.splitlines() if line.startswith("bytes ")).split()[1:4:2]
     assert int(after) < int(before)
@@ -224,7 +242,8 @@ def test_hang(hanging, tmp_path, irq):
 
 def test_checker_alone(program):
     target = f"{BUILD}/axi_copy/d128-tap/axi_watch"
-    done = subprocess.run(["make", "-s", "-j1", "DUT=axi_copy", target, f"BUILD={BUILD}"], cwd=ROOT, env=ENV, capture_output=True, text=True, timeout=900)
+    done = subprocess.run(["make", "-s", "-j1", "DUT=axi_copy", target, f"BUILD={BUILD}"],
+                          cwd=ROOT, env=ENV, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     legal = run(ROOT / target)
     assert legal.returncode == 0 and legal.stdout == "writes: 1, violations: 0\n"
@@ -233,17 +252,19 @@ def test_checker_alone(program):
 
 
 def test_assertion_alone(program, tmp_path):
-    """A failed assertion of a part within the design, which nothing else notices: instance and cycle in the message, its signals first in the pictures. Its program takes the place of the others, too."""
+    """A failed assertion of a part within the design, which nothing else notices: instance and cycle in the message,
+    its signals first in the pictures. Its program takes the place of the others, too."""
     fifo = "rtl/axi_copy/axi_copy_fifo.sv"
     lines = (ROOT / fifo).read_text().splitlines()
     at = max(i for i, line in enumerate(lines) if line == "endmodule")
     bug = '  always @(posedge clk_i) if (wvalid_i && Width == 8) $error("%m: assertion NothingComes failed");'
     patch = tmp_path / "assertion.patch"
-    patch.write_text(f"# what: an assertion that does not hold\n# caught: assert:axi_copy_fifo.sv:{at + 1}\n--- a/{fifo}\n+++ b/{fifo}\n"
-                     f"@@ -{at},2 +{at},3 @@\n {lines[at - 1]}\n+{bug}\n endmodule\n")
+    patch.write_text(f"# what: an assertion that does not hold\n# caught: assert:axi_copy_fifo.sv:{at + 1}\n"
+                     f"--- a/{fifo}\n+++ b/{fifo}\n" f"@@ -{at},2 +{at},3 @@\n {lines[at - 1]}\n+{bug}\n endmodule\n")
     mutant_of(patch)
     done = run(MUTANT, "--count", 100, "--fail-wave", "f.fst", "--case-dir", "cases", "--result", "r", cwd=tmp_path)
-    said = re.fullmatch(rf"(axi_copy\.u_lens): assertion NothingComes failed \(axi_copy_fifo\.sv:{at + 1}\), cycle (\d+)", keys(tmp_path / "r")["message"])
+    said = re.fullmatch(rf"(axi_copy\.u_lens): assertion NothingComes failed \(axi_copy_fifo\.sv:{at + 1}\), "
+                        rf"cycle (\d+)", keys(tmp_path / "r")["message"])
     assert done.returncode == 1 and said, done.stdout + done.stderr
     # the waveform holds the edge, and the values that it saw are those of the cycle that is named
     end = times(tmp_path / "f.fst")[1]
@@ -256,6 +277,8 @@ def test_assertion_alone(program, tmp_path):
 
 def test_all_mutants():
     if os.environ.get("TANDEM_CHECK") != "1":
-        pytest.skip("not run: all mutants of the design take minutes (make check, or make mutants DUT=axi_copy MODE=caught)")
-    done = subprocess.run(["make", "-s", "mutants", "DUT=axi_copy", "MODE=caught", "JOBS=1"], cwd=ROOT, env=ENV, capture_output=True, text=True, timeout=1800)
+        pytest.skip(
+            "not run: all mutants of the design take minutes (make check, or make mutants DUT=axi_copy MODE=caught)")
+    done = subprocess.run(["make", "-s", "mutants", "DUT=axi_copy", "MODE=caught", "JOBS=1"],
+                          cwd=ROOT, env=ENV, capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -28,8 +28,10 @@ def test_table_is_current():
 
 def test_every_rule_once(tree):
     assert tool("--root", tree).returncode == 0
-    rows = [line.split("|")[1].strip() for line in (tree / "docs/axi-rules.md").read_text().splitlines() if line.startswith(("| AXI4", "| PROJ_"))]
-    rules = [line[5:line.index(",")] for line in (tree / "tb/axi/rules.def").read_text().splitlines() if line.startswith("RULE(")]
+    rows = [line.split("|")[1].strip() for line in (tree / "docs/axi-rules.md").read_text().splitlines()
+            if line.startswith(("| AXI4", "| PROJ_"))]
+    rules = [line[5:line.index(",")] for line in (tree / "tb/axi/rules.def").read_text().splitlines()
+             if line.startswith("RULE(")]
     assert sorted(rows) == sorted(rules) and len(set(rows)) == len(rows)
 
 

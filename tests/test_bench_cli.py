@@ -15,14 +15,18 @@ HOST = ROOT / os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory):
     program = tmp_path_factory.mktemp("bench") / "unit-toy"
-    libs = [HOST / f"lib{name}.a" for name in ("tbnpu", "covnpu", "covcode", "coverage", "tb", "opt", "report", "cmodel", "drivers")]
+    libs = [HOST / f"lib{name}.a"
+            for name in ("tbnpu", "covnpu", "covcode", "coverage", "tb", "opt", "report", "cmodel", "drivers")]
     for lib in libs:
         if not lib.exists():
             pytest.skip(f"not run: {lib} is not built")
     san = ["-fsanitize=address,undefined"] if "san" in HOST.name else []
     sources = ["tests/bench/toy_bench.c", "testcases/npu/unit/bench_main.c", "testcases/npu/unit/bench_env.c"]
-    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", *san, "-I.", "-Itb", "-Itb/npu", "-Idrivers/lib", "-Idrivers/npu", "-Icmodel/npu", GENERATED, "-Icmodel/lib", "-Itestcases/npu/unit", "-DNPU_CFG_N=8",
-                    '-DNPU_CFG_NAME="n8"', *sources, "-Wl,--start-group", *map(str, libs), "-Wl,--end-group", "-ljansson", "-lz", "-lm", "-lpthread", "-o", str(program)], cwd=ROOT, check=True)
+    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", *san, "-I.", "-Itb", "-Itb/npu",
+                    "-Idrivers/lib", "-Idrivers/npu", "-Icmodel/npu", GENERATED, "-Icmodel/lib", "-Itestcases/npu/unit",
+                    "-DNPU_CFG_N=8", '-DNPU_CFG_NAME="n8"', *sources, "-Wl,--start-group", *map(str, libs),
+                    "-Wl,--end-group", "-ljansson", "-lz", "-lm", "-lpthread", "-o", str(program)],
+                   cwd=ROOT, check=True)
     return program
 
 
@@ -34,8 +38,8 @@ def reproduce(done):
     return shlex.split(done.stdout.splitlines()[1])
 
 
-@pytest.mark.parametrize("args", [["pace=ideal", "loops=5"], ["pace=ideal", "--count", "20"], ["--count", "50"], ["loops=9", "--count", "20"],
-                                  ["pace=random", "loops=9", "--cycles", "6"]])
+@pytest.mark.parametrize("args", [["pace=ideal", "loops=5"], ["pace=ideal", "--count", "20"], ["--count", "50"],
+                                  ["loops=9", "--count", "20"], ["pace=random", "loops=9", "--cycles", "6"]])
 def test_the_printed_line_shows_the_failure_again(toy, args):
     first = bench(toy, *args)
     assert first.returncode == 1 and first.stdout.startswith("FAIL test=unit-toy seed=0x"), first.stdout + first.stderr
@@ -112,8 +116,10 @@ def test_report(toy, tmp_path):
     result = tmp_path / "result"
     done = bench(toy, "pace=ideal", "loops=7", "--report", str(tmp_path / "r"), "--result", str(result))
     assert done.returncode == 1 and done.stderr == ""
-    assert {p.name for p in (tmp_path / "r").iterdir()} == {"report.html", "report.txt", "axi.txt", "case.case", "versions.txt"}
+    assert {p.name for p in (tmp_path / "r").iterdir()} == {"report.html",
+                                                            "report.txt", "axi.txt", "case.case", "versions.txt"}
     assert f"report={tmp_path}/r/report.html\n" in result.read_text()
     text = (tmp_path / "r" / "report.txt").read_text()
-    assert "7 turns at the pace ideal" in text and "Waveform  none: this build has no tracing" in text and "did not fail in the same way" not in text
+    assert ("7 turns at the pace ideal" in text and "Waveform  none: this build has no tracing" in text and
+            "did not fail in the same way" not in text)
     assert bench(toy, "--case", str(tmp_path / "r" / "case.case")).returncode == 1

@@ -1,4 +1,5 @@
-"""bench/bench.py with a stand-in for the measured program: what it computes, prints and refuses. Nothing here is timed."""
+"""bench/bench.py with a stand-in for the measured program: what it computes, prints and refuses. Nothing here is
+timed."""
 import json
 import os
 import subprocess
@@ -32,7 +33,8 @@ def stand_in(build, left_out=1, more_cycles=0):
 
 
 def bench(build, *args):
-    return subprocess.run([os.environ.get("PYTHON", "/usr/bin/python3"), "bench/bench.py", "--build", str(build), "--cfgs", "n8", "--workloads", "conv", *args],
+    return subprocess.run([os.environ.get("PYTHON", "/usr/bin/python3"),
+                           "bench/bench.py", "--build", str(build), "--cfgs", "n8", "--workloads", "conv", *args],
                           cwd=ROOT, capture_output=True, text=True, timeout=60)
 
 
@@ -43,7 +45,8 @@ def row(done, label):
 def test_ratios_and_snapshots(tmp_path):
     stand_in(tmp_path)
     out = tmp_path / "out.json"
-    done = bench(tmp_path, "--rounds", "3", "--snapshot-seconds", "1", "--costs", "taps checks monitor", "--json", str(out))
+    done = bench(tmp_path, "--rounds", "3", "--snapshot-seconds", "1",
+                 "--costs", "taps checks monitor", "--json", str(out))
     assert done.returncode == 0, done.stderr
     assert done.stderr == "" and all(len(line) <= 80 for line in done.stdout.splitlines()), done.stdout
     assert row(done, "taps and checks")[-2:] == ["+36.4", "%"]  # 1.5 / 1.1
@@ -78,9 +81,11 @@ def test_missing_program_and_bad_options(tmp_path):
 def test_the_real_program():
     """`make bench` builds a program of its own from the testcases: it must link and run."""
     build = os.environ.get("BUILD", "build")
-    plain = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "SAN", "KIND", "CFG", "DUT")}
+    plain = {k: v for k, v in os.environ.items()
+             if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "SAN", "KIND", "CFG", "DUT")}
     program = f"{build}/n4-fast/bench-speed"
-    made = subprocess.run(["make", "-s", "-j2", "CFG=n4", "KIND=fast", f"BUILD={build}", program], cwd=ROOT, env=plain, capture_output=True, text=True, timeout=900)
+    made = subprocess.run(["make", "-s", "-j2", "CFG=n4", "KIND=fast", f"BUILD={build}", program],
+                          cwd=ROOT, env=plain, capture_output=True, text=True, timeout=900)
     assert made.returncode == 0, made.stdout + made.stderr
     words = "conv ic=4 oc=4 iw=8 ih=8 k=3 s=1 p=1 d=1 groups=1 bus=ideal gap=0 --times 1".split()
     done = subprocess.run([program, *words], cwd=ROOT, capture_output=True, text=True, timeout=300)

@@ -21,19 +21,21 @@ reg B 0x1FC w1c "last"
 def gen_regs(tmp_path, text, *extra):
     source = tmp_path / "x.regs"
     source.write_text(text)
-    return subprocess.run([str(ROOT / "scripts/gen_regs.py"), str(source), "--out", str(tmp_path), "--doc", str(tmp_path / "x.md"), *extra], capture_output=True, text=True)
+    return subprocess.run([str(ROOT / "scripts/gen_regs.py"), str(source), "--out", str(tmp_path),
+                           "--doc", str(tmp_path / "x.md"), *extra], capture_output=True, text=True)
 
 
 def test_generated_files(tmp_path):
     assert gen_regs(tmp_path, GOOD).returncode == 0
     header = (tmp_path / "x_regs.h").read_text()
-    for line in ("#define X_REG_B 0x1FCu", "#define X_A_X_MASK 0x0000000Fu", "#define X_A_X_ONE 1u", "#define X_A_Y_LSB 31u",
-                 "#define X_REG_A_RESET 0x80000005u"):
+    for line in ("#define X_REG_B 0x1FCu", "#define X_A_X_MASK 0x0000000Fu",
+                 "#define X_A_X_ONE 1u", "#define X_A_Y_LSB 31u", "#define X_REG_A_RESET 0x80000005u"):
         assert line in header
     assert "X(A, 0x000u, X_ACCESS_RO, 0x0000000Fu, 0x80000000u, 0x00000000u, 0x80000005u)" in header
     package = (tmp_path / "x_regs_pkg.sv").read_text()
     assert "package x_regs_pkg;" in package and "localparam logic [8:0] X_REG_B_OFFSET = 9'h1FC;" in package
-    assert (tmp_path / "x.md").read_text().startswith("# Registers of the thing\n") and not (tmp_path / "x_tasks.h").exists()
+    assert ((tmp_path / "x.md").read_text().startswith("# Registers of the thing\n") and
+            not (tmp_path / "x_tasks.h").exists())
     assert gen_regs(tmp_path, GOOD.replace("space 512", "space 1024")).returncode == 0
     assert "localparam logic [9:0] X_REG_B_OFFSET = 10'h1FC;" in (tmp_path / "x_regs_pkg.sv").read_text()
     assert gen_regs(tmp_path, GOOD).returncode == 0
@@ -43,8 +45,10 @@ def test_generated_files(tmp_path):
 def test_header_compiles_freestanding(tmp_path):
     assert gen_regs(tmp_path, GOOD).returncode == 0
     (tmp_path / "t.c").write_text('#include "x_regs.h"\n#define ROW(n, o, a, e, t, w, r) {o, a, e, t, w, r},\n'
-                                  "static const unsigned rows[][6] = {X_REGS_TABLE(ROW)};\nint f(void) { return (int)(sizeof rows / sizeof rows[0]); }\n")
-    subprocess.run(["cc", "-std=c11", "-ffreestanding", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-c", "t.c", "-o", "t.o"], cwd=tmp_path, check=True)
+                                  "static const unsigned rows[][6] = {X_REGS_TABLE(ROW)};\nint f(void) { return "
+                                  "(int)(sizeof rows / sizeof rows[0]); }\n")
+    subprocess.run(["cc", "-std=c11", "-ffreestanding", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-c", "t.c",
+                    "-o", "t.o"], cwd=tmp_path, check=True)
 
 
 def test_check_finds_stale_files(tmp_path):
@@ -68,10 +72,12 @@ def test_unchanged_files_keep_their_time(tmp_path):
 
 
 def test_traits(tmp_path):
-    text = GOOD.replace('  enum 1 ONE "one"\n', '  enum 0 NIL "nothing"\n  enum 1 ONE odd "one"\n  enum 2 TWO even small "two"\n')
+    text = GOOD.replace('  enum 1 ONE "one"\n',
+                        '  enum 0 NIL "nothing"\n  enum 1 ONE odd "one"\n  enum 2 TWO even small "two"\n')
     assert gen_regs(tmp_path, text).returncode == 0
     header = (tmp_path / "x_regs.h").read_text()
-    for line in ("#define X_A_X_COUNT 3u", "    X(TWO, 2u)\n", "#define X_A_X_WITH_ODD 0x2u", "#define X_A_X_WITH_SMALL 0x4u", "#define X_A_X_NOT_ODD_COUNT 2u",
+    for line in ("#define X_A_X_COUNT 3u", "    X(TWO, 2u)\n", "#define X_A_X_WITH_ODD 0x2u",
+                 "#define X_A_X_WITH_SMALL 0x4u", "#define X_A_X_NOT_ODD_COUNT 2u",
                  '#define X_A_X_NOT_ODD_NAMES { "nil", "two" }', "#define X_A_X_NOT_ODD_VALUES { 0u, 2u }"):
         assert line in header, line
     done = gen_regs(tmp_path, text.replace("ONE odd", "ONE Odd"))
@@ -118,7 +124,7 @@ reg A 0x010 rw "first"
   field X 3:0 exact 0 "four bits"
   field E 4:4 exact 0 "a bit"
   field K 6:5 exact 0 "kind"
-  enum 1 ONE "one"
+  enum 2 ONE "one"
 reg B 0x014 rw "second"
   field V 31:0 exact 0 "value"
 constants My A.K "kinds"
@@ -137,23 +143,28 @@ def test_tasks(tmp_path):
     done = gen_regs(tmp_path, TASKS)
     assert done.returncode == 0, done.stderr
     sv = (tmp_path / "x_tasks.svh").read_text()
-    for line in ("MyOne = 2'd1;", "TaskRegsOffset = 9'h010;", "TaskRegsW = 64;", "RunTaskW = 106;",
+    for line in ("MyOne = 2'd2;", "TaskRegsOffset = 9'h010;", "TaskRegsW = 64;", "RunTaskW = 106;",
                  "function automatic run_task_t run_task(input logic [TaskRegsW-1:0] regs, input logic [3:0] most);",
-                 "      !regs[4],  // inv\n", "      (regs[6:5] == 2'd1),  // one\n", "      (regs[4] ? regs[63:32] : 32'(regs[3:0])),  // far\n",
-                 "      (regs[4] ? regs[3:0] : 4'd3),  // near\n", "      (regs[3:0] < 4'd1 ? 4'd1 : regs[3:0] > most ? most : regs[3:0]),  // top\n",
+                 "      !regs[4],  // inv\n", "      (regs[6:5] == 2'd2),  // one\n",
+                 "      (regs[4] ? regs[63:32] : 32'(regs[3:0])),  // far\n",
+                 "      (regs[4] ? regs[3:0] : 4'd3),  // near\n",
+                 "      (regs[3:0] < 4'd1 ? 4'd1 : regs[3:0] > most ? most : regs[3:0]),  // top\n",
                  "      regs[63:32]  // v1\n    };"):
         assert line in sv, line
-    (tmp_path / "t.c").write_text('#include "x_tasks.h"\n#define ROW(n, e, l, w, r, f) {l, w},\n#define FLIP(r, m) m |\n'
-                                  "_Static_assert(sizeof((cm_run_task *)0)->v == 8, \"v\");\n"
-                                  "_Static_assert((CM_RUN_TASK_FLIPS(FLIP) 0) == 0x10, \"E is inverted, and the condition\");\n"
-                                  "const unsigned rows[][2] = {CM_RUN_TASK_TABLE(ROW)};\nint at[CM_RUN_TASK_TOP_LSB - CM_RUN_TASK_V0_LSB == 32 ? 1 : -1];\n")
-    subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-c", "t.c", "-o", "t.o"], cwd=tmp_path, check=True)
+    (tmp_path /
+     "t.c").write_text('#include "x_tasks.h"\n#define ROW(n, e, l, w, r, f, o) {l, w},\n#define FLIP(r, m) m |\n'
+                       "_Static_assert(sizeof((cm_run_task *)0)->v == 8, \"v\");\n"
+                       "_Static_assert((CM_RUN_TASK_FLIPS(FLIP) 0) == 0x10, \"E is inverted, and the condition\");\n"
+                       "const unsigned rows[][2] = {CM_RUN_TASK_TABLE(ROW)};\n"
+                       "int at[CM_RUN_TASK_TOP_LSB - CM_RUN_TASK_V0_LSB == 32 ? 1 : -1];\n")
+    subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-c", "t.c", "-o", "t.o"],
+                   cwd=tmp_path, check=True)
 
 
 @pytest.mark.parametrize("old, new, line, text", [
     ("= !A.E", "= !A.X", 11, "one bit"),
     ("= !A.E", "= A.Q", 11, "no field A.Q"),
-    ("== ONE", "== TWO", 12, "value 1"),
+    ("== ONE", "== TWO", 12, "not 0"),
     ("A.E ? B.V : A.X", "A.E ? A.X : B.V", 13, "not wider"),
     ("A.E ? B.V : A.X", "A.E + B.V", 13, "not understood"),
     ("member one", "member inv", 12, "twice"),
@@ -175,22 +186,25 @@ def test_missing_description(tmp_path):
 def test_full_disk_leaves_no_file(tmp_path):
     source = tmp_path / "x.regs"
     source.write_text(GOOD)
-    done = subprocess.run(["bash", "-c", 'ulimit -f 0; trap "" XFSZ; exec "$@"', "-", str(ROOT / "scripts/gen_regs.py"), str(source), "--out",
-                           str(tmp_path)], capture_output=True, text=True)
+    done = subprocess.run(["bash", "-c", 'ulimit -f 0; trap "" XFSZ; exec "$@"', "-", str(ROOT / "scripts/gen_regs.py"),
+                           str(source), "--out", str(tmp_path)], capture_output=True, text=True)
     assert done.returncode != 0 and len(done.stderr.splitlines()) == 1
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.regs"]
 
 
 def test_shim_ports(tmp_path):
     header = tmp_path / "Vt.h"
-    header.write_text("    VL_IN8(&clk_i,0,0);\n    VL_OUT16(&a__05Fb,10,0);\n    VL_IN(&w,31,0);\n    VL_OUT64(&q,40,1);\n    VL_INW(&v,127,0,4);\n")
-    subprocess.run([str(ROOT / "scripts/gen_shim.py"), "--top", "t", "--header", str(header), "--output", str(tmp_path / "s.cpp")], check=True)
+    header.write_text("    VL_IN8(&clk_i,0,0);\n    VL_OUT16(&a__05Fb,10,0);\n    VL_IN(&w,31,0);\n"
+                      "    VL_OUT64(&q,40,1);\n    VL_INW(&v,127,0,4);\n")
+    subprocess.run([str(ROOT / "scripts/gen_shim.py"), "--top", "t", "--header", str(header),
+                    "--output", str(tmp_path / "s.cpp")], check=True)
     text = (tmp_path / "s.cpp").read_text()
-    for row in ('{"clk_i", 1, true, &top->clk_i}', '{"a_b", 11, false, &top->a__05Fb}', '{"w", 32, true, &top->w}', '{"q", 40, false, &top->q}',
-                '{"v", 128, true, top->v.data()}'):
+    for row in ('{"clk_i", 1, true, &top->clk_i}', '{"a_b", 11, false, &top->a__05Fb}',
+                '{"w", 32, true, &top->w}', '{"q", 40, false, &top->q}', '{"v", 128, true, top->v.data()}'):
         assert row in text
     header.write_text("nothing\n")
-    done = subprocess.run([str(ROOT / "scripts/gen_shim.py"), "--top", "t", "--header", str(header), "--output", str(tmp_path / "e.cpp")], capture_output=True)
+    done = subprocess.run([str(ROOT / "scripts/gen_shim.py"), "--top", "t",
+                           "--header", str(header), "--output", str(tmp_path / "e.cpp")], capture_output=True)
     assert done.returncode != 0 and not (tmp_path / "e.cpp").exists()
 
 
@@ -202,7 +216,8 @@ def test_unit_benches(tmp_path):
     (tmp_path / "unit_m.c").write_text("/* dut: mesh params: -GX=1 -GY=2 */\n")
     (tmp_path / "unit_gone.c").write_text("/* dut: gone */\n")
     files = [str(tmp_path / name) for name in ("unit_fifo.c", "unit_m.c", "unit_gone.c")]
-    done = subprocess.run([str(ROOT / "scripts/unit_duts.py"), "--prefix", "npu_", "--param", "N", "--rtl", str(tmp_path / "rtl"), *files], capture_output=True, text=True, check=True)
+    done = subprocess.run([str(ROOT / "scripts/unit_duts.py"), "--prefix", "npu_", "--param", "N",
+                           "--rtl", str(tmp_path / "rtl"), *files], capture_output=True, text=True, check=True)
     assert "UNIT_DUT_fifo := npu_fifo\nUNIT_PARAMS_fifo := \n" in done.stdout
     assert "UNIT_DUT_m := mesh\nUNIT_PARAMS_m := -GN=$(PARAM_N) -GX=1 -GY=2\n" in done.stdout
     assert "UNITS := fifo m\n" in done.stdout and "gone" in done.stderr
@@ -216,7 +231,8 @@ def test_floors(tmp_path):
     (tmp_path / "drivers/axi_copy/copy.h").write_text("")
 
     def run():
-        return subprocess.run([str(ROOT / "scripts/floors.py")], cwd=tmp_path, env=dict(os.environ, BUILD="build"), capture_output=True, text=True)
+        return subprocess.run([str(ROOT / "scripts/floors.py")], cwd=tmp_path,
+                              env=dict(os.environ, BUILD="build"), capture_output=True, text=True)
 
     assert run().returncode == 0
     (tmp_path / "build/gen/npu").mkdir(parents=True)
@@ -225,8 +241,12 @@ def test_floors(tmp_path):
     (tmp_path / "drivers/npu/b.c").write_text('#include "npu_regs.h"\n')
     (tmp_path / "cmodel/npu/b.c").write_text('#include "npu_regs.h"\n#include "npu_tasks.h"\n')
     assert run().returncode == 0
-    for path, text in (("drivers/npu/a.c", "#include <string.h>\n"), ("drivers/npu/a.c", '#include "npu_tasks.h"\n'), ("drivers/axi_copy/a.c", '#include "npu_regs.h"\n'), ("drivers/npu/a.c", '#include "cmodel/npu/cmodel.h"\n'), ("cmodel/npu/a.c", '#include "npu.h"\n'),
-                       ("drivers/npu/a.c", '#include "drivers/axi_copy/copy.h"\n'), ("tb/npu/a.c", '#include "drivers/npu/npu.h"\n'),
+    for path, text in (("drivers/npu/a.c", "#include <string.h>\n"), ("drivers/npu/a.c", '#include "npu_tasks.h"\n'),
+                       ("drivers/axi_copy/a.c", '#include "npu_regs.h"\n'),
+                       ("drivers/npu/a.c", '#include "cmodel/npu/cmodel.h"\n'),
+                       ("cmodel/npu/a.c", '#include "npu.h"\n'),
+                       ("drivers/npu/a.c", '#include "drivers/axi_copy/copy.h"\n'),
+                       ("tb/npu/a.c", '#include "drivers/npu/npu.h"\n'),
                        ("tb/a.c", '#include "cmodel.h"\n'), ("tb/a.c", '#include "nowhere.h"\n')):
         (tmp_path / path).write_text(text)
         done = run()
@@ -240,7 +260,8 @@ def test_repro_refuses(tmp_path, text):
     if text is not None:
         case.write_text(text)
     done = subprocess.run([str(ROOT / "scripts/repro.sh")], cwd=ROOT, capture_output=True, text=True,
-                          env={"PATH": "/usr/bin:/bin", "CASE": str(case), "BUILD": str(tmp_path), "KIND": "fast", "CFG": "n8"})
+                          env={"PATH": "/usr/bin:/bin", "CASE": str(case),
+                               "BUILD": str(tmp_path), "KIND": "fast", "CFG": "n8"})
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
 
 
@@ -291,9 +312,11 @@ def tap_alias(tmp_path, code):
     (tmp_path / "Vt___024root.h").write_text(TAP_HEADER)
     (tmp_path / "Vt.cpp").write_text(code)
     (tmp_path / "Vt__Syms.cpp").write_text(TAP_TABLE)
-    done = subprocess.run(["/usr/bin/python3", str(ROOT / "scripts/tap_alias.py"), str(tmp_path), "t"], capture_output=True, text=True)
+    done = subprocess.run(["/usr/bin/python3", str(ROOT / "scripts/tap_alias.py"), str(tmp_path), "t"],
+                          capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return done.stdout, (tmp_path / "Vt.cpp").read_text() + (tmp_path / "Vt__Syms.cpp").read_text(), (tmp_path / "Vt___024root.h").read_text()
+    return (done.stdout, (tmp_path / "Vt.cpp").read_text() + (tmp_path / "Vt__Syms.cpp").read_text(),
+            (tmp_path / "Vt___024root.h").read_text())
 
 
 def test_tap_alias(tmp_path):
@@ -314,7 +337,8 @@ def test_tap_alias(tmp_path):
 
 def test_tap_alias_that_the_design_reads(tmp_path):
     """Within an evaluation a copy may be older than its source; then the design would see the wrong one."""
-    reader = TAP_CODE + "void g(Vt___024root* vlSelf) { vlSelf->t__DOT__u_a__DOT__v_q = (1U ^ vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__clk_i); }\n"
+    reader = (TAP_CODE + "void g(Vt___024root* vlSelf) { vlSelf->t__DOT__u_a__DOT__v_q = (1U ^ "
+              "vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__clk_i); }\n")
     said, code, header = tap_alias(tmp_path, reader)
     assert said.startswith("4 of 8 ")
     assert "t__DOT__u_a__DOT__u_tap_a__DOT__clk_i = vlSelf->clk_i;" in code and "u_tap_a__DOT__clk_i;" in header
@@ -323,4 +347,5 @@ def test_tap_alias_that_the_design_reads(tmp_path):
 def test_tap_alias_leaves_what_it_does_not_know(tmp_path):
     strange = TAP_CODE + "void g(Vt___024root& other) { use(other.t__DOT__u_a__DOT__u_tap_a__DOT__v_i); }\n"
     said, code, header = tap_alias(tmp_path, strange)
-    assert said.startswith("4 of 8 ") and "other.t__DOT__u_a__DOT__u_tap_a__DOT__v_i" in code and "u_tap_a__DOT__v_i;" in header
+    assert (said.startswith("4 of 8 ") and "other.t__DOT__u_a__DOT__u_tap_a__DOT__v_i" in code and
+            "u_tap_a__DOT__v_i;" in header)

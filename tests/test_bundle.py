@@ -1,4 +1,5 @@
-"""--report DIR: what is in the folder after a failure, and that nothing is left where there was none. Failures come from a simulated memory that is broken on purpose."""
+"""--report DIR: what is in the folder after a failure, and that nothing is left where there was none. Failures come
+from a simulated memory that is broken on purpose."""
 import os
 import re
 import signal
@@ -17,7 +18,8 @@ CFG, KIND = next(((c, k) for c, k in KINDS if os.access(BUILD / f"{c}-{k}" / "ta
 PROGRAM = BUILD / f"{CFG}-{KIND}" / "tandem"
 pytestmark = pytest.mark.skipif(CFG is None, reason="not run: no tandem with RTL is built (make build KIND=tap CFG=n4)")
 
-OP = ["run", "conv", "ic=8", "oc=12", "ih=12", "iw=12", "k=3", "data=uniform", "in_layout=fp32", "out_layout=fp32", "groups=1"]
+OP = ["run", "conv", "ic=8", "oc=12", "ih=12", "iw=12", "k=3", "data=uniform",
+      "in_layout=fp32", "out_layout=fp32", "groups=1"]
 FLIP = ["--break", "m1.R:20:flip"]
 HANG = ["--break", "m0.R:30"]
 
@@ -70,7 +72,8 @@ def flip(tmp_path_factory):
 def test_files(flip):
     tmp, done = flip
     names = {p.name for p in (tmp / "r").iterdir()}
-    assert {"report.txt", "report.html", "case.case", "registers.txt", "axi.txt", "wrong.txt", "versions.txt", "tensors"} <= names
+    assert {"report.txt", "report.html", "case.case", "registers.txt",
+            "axi.txt", "wrong.txt", "versions.txt", "tensors"} <= names
     if KIND != "fast":
         assert {"wave.fst", "wave.gtkw", "timing.svg"} <= names
         assert (tmp / "r/wave.fst").stat().st_size > 1000
@@ -108,7 +111,8 @@ def test_wrong_elements(flip):
 
 def test_tensors(flip):
     tmp, _ = flip
-    done = subprocess.run([str(PROGRAM), "diff", str(tmp / "r/tensors/rtl"), str(tmp / "r/tensors/model")], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([str(PROGRAM), "diff", str(tmp / "r/tensors/rtl"), str(tmp / "r/tensors/model")],
+                          capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     wrong = re.search(r"gemm.out task 0: (\d+) of", done.stdout)[1]
     assert f"gemm.out of task 0: {wrong} of" in (tmp / "r/report.txt").read_text()
@@ -139,7 +143,8 @@ def test_room_for_tensors(limit, tmp_path):
         assert wrong and all(f"{side}/{wrong[0]}.0.npy" in kept for side in ("rtl", "model"))
     for side in ("rtl", "model"):
         index = (tmp_path / "r/tensors" / side / "index.txt").read_text()
-        assert sorted(re.findall(r"file=(\S+)", index)) == sorted(n.split("/")[1] for n in kept if n.startswith(side + "/") and n.endswith(".npy"))
+        assert sorted(re.findall(r"file=(\S+)", index)) == sorted(n.split("/")[1] for n in kept
+                                                                  if n.startswith(side + "/") and n.endswith(".npy"))
 
 
 def test_page(flip):
@@ -155,7 +160,8 @@ def test_page(flip):
     assert "prefers-color-scheme:dark" in text and "name=\"viewport\"" in text
     assert text.count("class=\"heat0\"") == 12 + 1  # a panel for each channel, and the legend
     assert text.count("<figcaption>") == 12
-    order = [text.index(head) for head in ("How it spread", "Which output elements", "Register program", "Bus around", "Timing", "Again", "Versions")]
+    order = [text.index(head) for head in ("How it spread", "Which output elements",
+                                           "Register program", "Bus around", "Timing", "Again", "Versions")]
     assert order == sorted(order)
     assert "make repro CASE=" in text and "Verilator" in text
 
@@ -171,7 +177,8 @@ def test_same_twice(tmp_path):
     texts = []
     for _ in range(2):
         assert tandem(tmp_path, *OP, *FLIP).returncode == 1
-        texts.append({p.name: p.read_bytes() for p in (tmp_path / "r").iterdir() if p.is_file() and p.name != "wave.fst"})
+        texts.append({p.name: p.read_bytes() for p in (tmp_path / "r").iterdir()
+                      if p.is_file() and p.name != "wave.fst"})
     assert texts[0] == texts[1]  # and the older one made way
     assert sorted(p.name for p in tmp_path.iterdir()) == ["cases", "r"]
 
@@ -207,14 +214,16 @@ def test_folder_of_somebody_else(make, part, tmp_path):
 
 def test_empty_folder_and_slash(tmp_path):
     (tmp_path / "r").mkdir()
-    done = subprocess.run(command(tmp_path, *OP, *FLIP)[:-1] + [f"{tmp_path}/r/"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command(tmp_path, *OP, *FLIP)[:-1] + [f"{tmp_path}/r/"],
+                          capture_output=True, text=True, timeout=120)
     assert done.returncode == 1 and (tmp_path / "r/report.html").exists()
 
 
 def test_disk_full(tmp_path):
     """A report that cannot be written leaves nothing, and the failure is still told."""
     script = "ulimit -f 4; exec \"$@\""
-    done = subprocess.run(["bash", "-c", script, "x", *command(tmp_path, *OP, *FLIP)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["bash", "-c", script, "x", *command(tmp_path, *OP, *FLIP)],
+                          capture_output=True, text=True, timeout=120)
     assert done.returncode in (1, 2) and "no report:" in done.stderr
     assert done.stdout.startswith("FAIL ") or done.returncode == 2
     assert not (tmp_path / "r").exists() and not list(tmp_path.glob("r.*"))
@@ -222,7 +231,8 @@ def test_disk_full(tmp_path):
 
 def test_interrupt(tmp_path):
     """A signal while the report is made leaves no half of it."""
-    with subprocess.Popen(command(tmp_path, *OP, *HANG), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
+    with subprocess.Popen(command(tmp_path, *OP,
+                                  *HANG), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
         end = time.monotonic() + 60
         while not list(tmp_path.glob("r.tmp*")) and run.poll() is None and time.monotonic() < end:
             time.sleep(0.002)
@@ -241,7 +251,8 @@ def repro_line(done):
     return next(line for line in done.stdout.splitlines() if line.startswith("make repro "))
 
 
-@pytest.mark.parametrize("setup, said", [([], ""), (SETUP, "DEVICE=rtl BREAK=m0.R:30 INIT_SEED=0x5 PLUSARG=+nothing_knows_it NO_CHECKS=1")])
+@pytest.mark.parametrize(
+    "setup, said", [([], ""), (SETUP, "DEVICE=rtl BREAK=m0.R:30 INIT_SEED=0x5 PLUSARG=+nothing_knows_it NO_CHECKS=1")])
 def test_printed_line_is_accepted(setup, said, tmp_path):
     """make repro with what a failing run prints, as it is; how the case was run belongs to it."""
     tmp, done = tmp_path, tandem(tmp_path, *OP, *HANG, *setup)
@@ -261,14 +272,17 @@ def test_printed_line_is_accepted(setup, said, tmp_path):
 
 @pytest.mark.skipif(KIND == "fast", reason="not run: no build with tracing (make build KIND=tap CFG=n4)")
 def test_repeated_run_has_the_same_initial_state(tmp_path):
-    """The waveform of a failure that came before the first snapshot is of a second run: registers without a reset hold what they held in the first."""
+    """The waveform of a failure that came before the first snapshot is of a second run: registers without a reset hold
+    what they held in the first."""
     seen = {}
     for option in ("--fail-wave", "--wave"):
         for seed in "12":
             wave = str(tmp_path / f"{option[2:]}{seed}.fst")
-            args = [*OP, *FLIP, "--init-seed", seed, "--case-dir", str(tmp_path), "--wave-window", "100000", option, wave]
+            args = [*OP, *FLIP, "--init-seed", seed, "--case-dir", str(tmp_path),
+                    "--wave-window", "100000", option, wave]
             assert subprocess.run([str(PROGRAM), *args], capture_output=True, timeout=120).returncode == 1
-            show = subprocess.run([str(PROGRAM), "wave", wave, "--signals", "npu_top.u_gemm.u_mesh", "--from", "8", "--to", "9"], capture_output=True, text=True, timeout=60)
+            show = subprocess.run([str(PROGRAM), "wave", wave, "--signals", "npu_top.u_gemm.u_mesh",
+                                   "--from", "8", "--to", "9"], capture_output=True, text=True, timeout=60)
             assert show.returncode == 0
             seen[option, seed] = show.stdout
     for seed in "12":
@@ -282,5 +296,6 @@ def test_checks_that_were_off_stay_off(tmp_path):
     assert done.returncode == 1
     report = (tmp_path / "r/report.txt").read_text()
     assert "did not fail in the same way" not in report
-    said = "this build does not check single units" if KIND != "tap" else "the checks of the units were off (--no-checks)"
+    said = ("this build does not check single units" if KIND != "tap"
+            else "the checks of the units were off (--no-checks)")
     assert said in report and said in (tmp_path / "r/report.html").read_text()

@@ -205,7 +205,7 @@ static npu_status max_pool(rig *g) {
 }
 
 static npu_status average_pool(rig *g) {
-    npu_pool p = {.average = true,
+    npu_pool p = {.type = NPU_POOL_CTRL_TYPE_AVG,
                   .exclude_pad = true,
                   .kw = 3,
                   .kh = 3,

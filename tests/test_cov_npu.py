@@ -1,4 +1,5 @@
-"""The models of coverage/npu, sampled by tandem on the golden model, by the fp benches, and by the RTL where it is built; tb/npu/cover."""
+"""The models of coverage/npu, sampled by tandem on the golden model, by the fp benches, and by the RTL where it is
+built; tb/npu/cover."""
 
 import glob
 import json
@@ -13,7 +14,8 @@ HOST = os.environ.get("HOST", "build/host")
 TANDEM = os.path.join(HOST, "tandem-model")
 COV = os.path.join(HOST, "tandem-cov")
 BUILD = os.environ.get("BUILD", "build")
-RTL = [p for kind in ("fast", "tap", "debug") for p in [os.path.join(BUILD, "n4-" + kind, "tandem")] if os.access(p, os.X_OK)]
+RTL = [p for kind in ("fast", "tap", "debug") for p in [os.path.join(BUILD, "n4-" + kind, "tandem")]
+       if os.access(p, os.X_OK)]
 need_rtl = pytest.mark.skipif(not RTL, reason="not run: needs build/n4-fast/tandem (make regress)")
 FP = ["add", "sub", "mul", "max", "min", "cmp", "f32_to_i32", "f32_to_i8", "i32_to_f32"]
 TESTS = ["conv", "dw", "linear", "pool", "eltwise", "act", "reduce", "convert"]
@@ -77,7 +79,8 @@ def test_no_bus(tmp_path):
         assert g["samples"] == (0 if test == "faults" else 6)
         for point in g["points"]:
             seen = sum(b["hits"] for b in point["bins"])
-            assert seen == (0 if test == "faults" or point["name"] in ("bus", "errors", "writes") else 6), (test, point["name"])
+            assert seen == (0 if test == "faults" or point["name"] in ("bus", "errors", "writes")
+                            else 6), (test, point["name"])
 
 
 def test_names(tmp_path):
@@ -98,26 +101,31 @@ def test_names(tmp_path):
                 compared += len(names)
                 for name in names:
                     if bins[name]["role"] == "counted":
-                        assert bins[name]["hint"].startswith(test["name"] + ":") and bins[name]["hint"].endswith("%s=%s" % (knob["name"], name))
+                        assert (bins[name]["hint"].startswith(test["name"] + ":") and
+                                bins[name]["hint"].endswith("%s=%s" % (knob["name"], name)))
     assert compared > 100
 
 
 def test_nothing_without_hint(tmp_path):
     """Whatever can be a hole says what would hit it."""
     data = test_cases(tmp_path / "f", "graph", "--count", 1)
-    bare = ["%s.%s.%s" % (g["name"], p["name"], b["name"]) for g in data["groups"] for p in g["points"] for b in p["bins"] if b["role"] == "counted" and not b["hint"]]
-    bare += ["%s.%s.(%s)" % (g["name"], c["name"], b["bins"]) for g in data["groups"] for c in g["crosses"] for b in c["cells"] if b["role"] == "counted" and not b["hint"]]
+    bare = ["%s.%s.%s" % (g["name"], p["name"], b["name"]) for g in data["groups"]
+            for p in g["points"] for b in p["bins"] if b["role"] == "counted" and not b["hint"]]
+    bare += ["%s.%s.(%s)" % (g["name"], c["name"], b["bins"]) for g in data["groups"]
+             for c in g["crosses"] for b in c["cells"] if b["role"] == "counted" and not b["hint"]]
     assert bare == [] and len(data["groups"]) > 15
 
 
 def test_layer_hints(tmp_path):
     """What the hint of a pair of layers pins is hit."""
     test_cases(tmp_path / "f", "graph", "--count", 1)
-    for op1, op2, pair in (("flatten", "concat", "shape, concat"), ("maxpool", "act", "pool, activation"), ("linear", "norm", "linear, norm")):
+    for op1, op2, pair in (("flatten", "concat", "shape, concat"), ("maxpool", "act", "pool, activation"),
+                           ("linear", "norm", "linear, norm")):
         data = test_cases(tmp_path / "f", "graph", "layers=4", "a2=1", "op1=" + op1, "op2=" + op2, "--count", 3)
         cross = [c for c in group(data, "graph_layer")["crosses"] if c["name"] == "pair"][0]
         assert pair not in [c["bins"] for c in cross["cells"]], pair
-        assert all("op1=" in c["hint"] and "op2=" in c["hint"] for c in cross["cells"] if not c["bins"].startswith("input"))
+        assert all("op1=" in c["hint"] and "op2=" in c["hint"] for c in cross["cells"]
+                   if not c["bins"].startswith("input"))
 
 
 def test_hints(tmp_path):
@@ -158,7 +166,8 @@ def test_rank(each, tmp_path):
     run(COV, "rank", *[each / test for test in TESTS], "-o", suite)
     lines = suite.read_text().splitlines()
     # no two of them cover the same, so all stay
-    assert lines[0].startswith("# 8 of 8 jobs") and lines[1] == "seed 1" and sorted(line.split()[1] for line in lines[2:]) == sorted(TESTS)
+    assert (lines[0].startswith("# 8 of 8 jobs") and lines[1] == "seed 1" and
+            sorted(line.split()[1] for line in lines[2:]) == sorted(TESTS))
 
 
 def test_pinned_job(tmp_path):
@@ -183,8 +192,9 @@ def test_unwritable(tmp_path):
 
 def test_pins(tmp_path):
     """A generator finds a case around a pin, or around several, whatever else it draws."""
-    for test, pins in (("pool", ["h=1"]), ("pool", ["global=1"]), ("pool", ["global=0", "p=-1", "pl=9"]), ("pool", ["w=32768"]), ("pool", ["h=65535"]),
-                       ("eltwise", ["act=mish"]), ("convert", ["c=8192"]), ("convert", ["h=8192"]), ("convert", ["w=65535"]),
+    for test, pins in (("pool", ["h=1"]), ("pool", ["global=1"]), ("pool", ["global=0", "p=-1", "pl=9"]),
+                       ("pool", ["w=32768"]), ("pool", ["h=65535"]), ("eltwise", ["act=mish"]),
+                       ("convert", ["c=8192"]), ("convert", ["h=8192"]), ("convert", ["w=65535"]),
                        ("conv", ["groups=2", "ic=128", "max_ic=32"])):
         data = test_cases(tmp_path / "f", test, *pins, "--count", 20)
         assert group(data, test)["samples"] == 20, (test, pins)
@@ -197,7 +207,8 @@ def test_registers(tmp_path):
     data = report(tmp_path / "f")
     regs = group(data, "regs")
     cross = [c for c in regs["crosses"] if c["name"] == "reg_op_state"][0]
-    assert data["illegal_hits"] == 0 and cross["total"] > 400 and cross["covered"] >= cross["total"] - 8  # a task may end just before an access
+    # a task may end just before an access
+    assert data["illegal_hits"] == 0 and cross["total"] > 400 and cross["covered"] >= cross["total"] - 8
     names = [b["name"] for p in regs["points"] if p["name"] == "reg" for b in p["bins"]]
     with open("regs/npu.regs", encoding="utf-8") as src:
         assert names == re.findall(r"^reg (\w+)", src.read(), re.M) + ["unused offset"]
@@ -209,9 +220,11 @@ def test_tasks(tmp_path):
     """Side by side there are tasks beside others, one after the other there are none."""
     busy = {}
     for serial in (0, 1):
-        run(RTL[0], "test", "sequence", "serial=%d" % serial, "tasks=12", "units=any", "errors=0", "--count", 4, "--quiet", "--cov", tmp_path / "f")
+        run(RTL[0], "test", "sequence", "serial=%d" % serial, "tasks=12",
+            "units=any", "errors=0", "--count", 4, "--quiet", "--cov", tmp_path / "f")
         tasks = group(report(tmp_path / "f"), "tasks")
-        busy[serial] = sum(b["hits"] for p in tasks["points"] if p["name"] == "overlap" for b in p["bins"] if b["name"] != "idle")
+        busy[serial] = sum(b["hits"] for p in tasks["points"] if p["name"] == "overlap"
+                           for b in p["bins"] if b["name"] != "idle")
         assert tasks["samples"] == 48
     assert busy[0] > 0 and busy[1] == 0
 
@@ -219,7 +232,8 @@ def test_tasks(tmp_path):
 @need_rtl
 def test_bus(tmp_path):
     """Bursts of rows that end just before 4 KB, and nothing that the interface excludes."""
-    run(RTL[0], "run", "conv", "k=1", "s=1", "iw=1020", "ih=1", "ic=4", "oc=4", "group=255", "place=0", "gap=1", "--cov", tmp_path / "f")
+    run(RTL[0], "run", "conv", "k=1", "s=1", "iw=1020", "ih=1", "ic=4",
+        "oc=4", "group=255", "place=0", "gap=1", "--cov", tmp_path / "f")
     data = report(tmp_path / "f")
     bus = group(data, "bus@m0")
     cells = [c for c in bus["crosses"] if c["name"] == "dir_room"][0]
@@ -227,7 +241,8 @@ def test_bus(tmp_path):
     assert data["illegal_hits"] == 0 and "writes, 1, 65..256" not in missed and "writes, none, 65..256" in missed
 
 
-@pytest.mark.skipif(not all(os.access(os.path.join(BUILD, "n4-fast", "unit-fp_" + u), os.X_OK) for u in FP), reason="not run: needs the unit-fp_* of n4-fast")
+@pytest.mark.skipif(not all(os.access(os.path.join(BUILD, "n4-fast", "unit-fp_" + u), os.X_OK) for u in FP),
+                    reason="not run: needs the unit-fp_* of n4-fast")
 def test_fp(tmp_path):
     """Three cases of each unit cover nearly all classes of operands and of results."""
     for unit in FP:
@@ -238,12 +253,16 @@ def test_fp(tmp_path):
     for name in ("fp_arith", "fp_select", "fp_convert"):
         assert group(data, name)["percent"] > 99, name
     one = report(tmp_path / "add.cov")
-    assert re.fullmatch("unit fp_add cfg=n4 kind=fast cases=3 index=0 # run seed 1 cycles [0-9]+", one["job"]) and group(one, "fp_select")["samples"] == 0
+    assert (re.fullmatch("unit fp_add cfg=n4 kind=fast cases=3 index=0 # run seed 1 cycles [0-9]+", one["job"]) and
+            group(one, "fp_select")["samples"] == 0)
 
 
 def test_cover_properties():
-    """Each unit of tb/npu/cover is there once, and its points say which bug would hide there (scripts/gen_cover.py asks for the rest)."""
-    text = "\n".join(pathlib.Path(path).read_text(encoding="utf-8") for path in sorted(glob.glob("tb/npu/cover/*.list")))
-    units, points = re.findall(r"^// hit: .{5,}\n(\w+)$", text, re.M), re.findall(r"^  // bug: .{15,}\n  (\w+): ", text, re.M)
+    """Each unit of tb/npu/cover is there once, and its points say which bug would hide there (scripts/gen_cover.py asks
+    for the rest)."""
+    text = "\n".join(pathlib.Path(path).read_text(encoding="utf-8")
+                     for path in sorted(glob.glob("tb/npu/cover/*.list")))
+    units, points = re.findall(r"^// hit: .{5,}\n(\w+)$", text,
+                               re.M), re.findall(r"^  // bug: .{15,}\n  (\w+): ", text, re.M)
     assert len(units) == len(set(units)) == len(re.findall(r"^\w", text, re.M)) >= 25
     assert len(points) == len(re.findall(r"^  \w+: ", text, re.M)) >= 300

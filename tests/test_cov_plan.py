@@ -1,4 +1,5 @@
-"""tandem-cov plan (hints of holes become lines of a suite), rank as a suite that runs, and coverage closure on the golden model."""
+"""tandem-cov plan (hints of holes become lines of a suite), rank as a suite that runs, and coverage closure on the
+golden model."""
 
 import json
 import os
@@ -22,7 +23,8 @@ COV = HOST / "tandem-cov"
 
 
 def shape(*groups):
-    """Groups (name, weight, points, crosses); a point is (name, bins), a bin (name, values, hint); a cross (name, points)."""
+    """Groups (name, weight, points, crosses); a point is (name, bins), a bin (name, values, hint); a cross (name,
+    points)."""
     lines = []
     for rank, (name, weight, points, crosses) in enumerate(groups):
         lines += [f"G {rank} {weight} {name}", "a a group"]
@@ -35,7 +37,8 @@ def shape(*groups):
             cells = 1
             for point in of:
                 cells *= len(dict(points)[point])
-            lines += [f"C {c} 1 1 0 {','.join(str(names.index(point)) for point in of)} {cross}", "b a bug that hides", f"L 0*{cells}"]
+            lines += [f"C {c} 1 1 0 {','.join(str(names.index(point)) for point in of)} {cross}",
+                      "b a bug that hides", f"L 0*{cells}"]
     return "\n".join(lines) + "\n"
 
 
@@ -67,7 +70,8 @@ def test_form(tmp_path):
     """A line is one that the runner takes; indices of rounds do not overlap."""
     path = store(tmp_path / "f", AB, {}, 100)
     lines = plan(path, "--jobs", 4, "--cases", 3, "--round", 2, "--kind", "tap", "--random", 0)
-    assert [re.match(r"test t cfg=n4 kind=tap cases=3 index=(\d+) -- ", line).group(1) for line in lines] == ["24", "27", "30", "33"]
+    assert [re.match(r"test t cfg=n4 kind=tap cases=3 index=(\d+) -- ", line).group(1)
+            for line in lines] == ["24", "27", "30", "33"]
     (tmp_path / "next.suite").write_text("\n".join(lines) + "\n")
     done = subprocess.run([REGRESS, "list", tmp_path / "next.suite"], capture_output=True, text=True)
     assert done.returncode == 0 and "n4-tap/tandem test t --run-seed 0x1 --index 24 --count 3 " in done.stdout
@@ -86,7 +90,8 @@ def test_holes(tmp_path):
 def test_spread(tmp_path):
     """A job of each hole before a second one of any; a few cells of a row: the other knob may stay random."""
     lines = plan(store(tmp_path / "f", AB, {}, 100), "--jobs", 8, "--cases", 1, "--random", 0)
-    assert {pins(line).get("a") for line in lines} >= set("wxyz") and {pins(line).get("b") for line in lines} >= set("klmn")
+    assert ({pins(line).get("a") for line in lines} >= set("wxyz") and
+            {pins(line).get("b") for line in lines} >= set("klmn"))
 
 
 def test_several(tmp_path):
@@ -102,14 +107,17 @@ def test_several(tmp_path):
 def test_needs(tmp_path):
     """A cell whose hints need different things of a knob that another of its bins is about: that bin's own pin wins."""
     kinds = [("hang", "0", "t:kind=hang"), ("slow", "1", "t:kind=slow")]
-    text = shape(("g", 1, [("wire", [("aw", "0", "t:kind=hang wire=aw")]), ("kind", kinds)], [("both", ["wire", "kind"])]))
+    text = shape(("g", 1, [("wire", [("aw", "0", "t:kind=hang wire=aw")]), ("kind", kinds)],
+                  [("both", ["wire", "kind"])]))
     (line,) = plan(store(tmp_path / "f", text, {0: 9, 1: 9, 2: 9, 3: 9}, 20), "--jobs", 1, "--random", 0)
     assert pins(line) == {"kind": "slow", "wire": "aw"}
 
 
 def test_values(tmp_path):
-    """A range: other values in other rounds, all of the bin, not far from its lowest; an open end is where it begins."""
-    text = shape(("g", 1, [("size", [("16..255", "16..255", "t:size=16")]), ("more", [("9..", "9..", "t:more=9")])], []))
+    """A range: other values in other rounds, all of the bin, not far from its lowest; an open end is where it
+    begins."""
+    text = shape(("g", 1, [("size", [("16..255", "16..255", "t:size=16")]), ("more", [("9..", "9..", "t:more=9")])],
+                  []))
     path = store(tmp_path / "f", text, {}, 100)
     seen = {int(pins(plan(path, "--jobs", 1, "--random", 0, "--round", r)[0])["size"]) for r in range(30)}
     assert len(seen) > 5 and min(seen) >= 16 and max(seen) <= 32
@@ -137,14 +145,18 @@ def test_alternatives(tmp_path):
 def test_unit(tmp_path):
     """Hints of benches."""
     text = shape(("g", 1, [("a", [("1", "1", "unit-adder:vectors=100")])], []))
-    assert plan(store(tmp_path / "f", text, {}, 100), "--jobs", 1, "--random", 0) == ["unit adder cfg=n4 cases=5 index=5 -- vectors=100"]
+    assert plan(store(tmp_path / "f", text, {},
+                      100), "--jobs", 1, "--random", 0) == ["unit adder cfg=n4 cases=5 index=5 -- vectors=100"]
 
 
 def test_no_hints(tmp_path):
-    """Jobs without pins are of the test that lacks most; a group without hints belongs to the test that its name begins with."""
+    """Jobs without pins are of the test that lacks most; a group without hints belongs to the test that its name begins
+    with."""
     layers = ("copy_layers", 1, [("z", [(str(i), str(i), "") for i in range(9)])], [])
-    text = shape(("copy", 1, [("a", enum("copy", "a", "xy"))], []), layers, ("other", 1, [("a", enum("other", "a", "xy"))], []))
-    path = write_raw(tmp_path / "f", text, varint(100) * 3 + varint(0) + varint(50) + varint(0) + varint(50) + varint(9) + varint(50) + varint(0) + varint(50))
+    text = shape(("copy", 1, [("a", enum("copy", "a", "xy"))], []), layers,
+                 ("other", 1, [("a", enum("other", "a", "xy"))], []))
+    path = write_raw(tmp_path / "f", text, varint(100) * 3 + varint(0) +
+                     varint(50) + varint(0) + varint(50) + varint(9) + varint(50) + varint(0) + varint(50))
     assert {line.split()[1] for line in plan(path, "--jobs", 6, "--random", 100)} == {"copy"}
 
 
@@ -158,7 +170,8 @@ def test_weights(tmp_path):
 
 
 def write_raw(path, text, body):
-    head = "tandem-cov 1\nfiles 1 shape %d %016x counts %d %016x\njob \n" % (len(text), checksum(text.encode()), len(body), checksum(body))
+    head = ("tandem-cov 1\nfiles 1 shape %d %016x counts %d %016x\njob \n" %
+            (len(text), checksum(text.encode()), len(body), checksum(body)))
     path.write_bytes(head.encode() + text.encode() + body)
     return path
 
@@ -167,7 +180,8 @@ def test_random_share(tmp_path):
     path = store(tmp_path / "f", AB, {}, 100)
     for share in (0, 20, 50, 100):
         lines = plan(path, "--jobs", 10, "--random", share)
-        assert sum(" -- " not in line for line in lines) >= share // 10 and (share or all(" -- " in line for line in lines))
+        assert (sum(" -- " not in line for line in lines) >= share // 10 and
+                (share or all(" -- " in line for line in lines)))
 
 
 def test_tried(tmp_path):
@@ -197,7 +211,8 @@ def test_deterministic(tmp_path):
 
 def test_usage(tmp_path):
     path = store(tmp_path / "f", AB, {}, 100)
-    for args in (["--jobs", 0], ["--jobs", "x"], ["--random", 101], ["--round", 1000000, "--jobs", 100000], ["--kind", "A B"], ["--tried"], ["--html", "d"]):
+    for args in (["--jobs", 0], ["--jobs", "x"], ["--random", 101], ["--round", 1000000, "--jobs", 100000],
+                 ["--kind", "A B"], ["--tried"], ["--html", "d"]):
         call("plan", path, "--cfg", "n4", *args, status=2)
     call("plan", path, status=2)
     (tmp_path / "bad").write_text("much\n")
@@ -219,8 +234,8 @@ def build(tmp_path):
 
 def covered(path):
     data = json.loads(call("report", path, "--json"))
-    return {(g["name"], p["name"], b["name"]) for g in data["groups"] for p in g["points"] for b in p["bins"] if b["hits"]} | {
-        (g["name"], c["name"], c["covered"]) for g in data["groups"] for c in g["crosses"]
+    return {(g["name"], p["name"], b["name"]) for g in data["groups"] for p in g["points"] for b in p["bins"]
+            if b["hits"]} | {(g["name"], c["name"], c["covered"]) for g in data["groups"] for c in g["crosses"]
     }
 
 
@@ -228,7 +243,8 @@ def covered(path):
 def test_rank_runs(tmp_path, build, seeds):
     """The ranked suite, run by the runner, covers what all files cover: with one run seed, and with several."""
     for i, test in enumerate(("act", "act", "reduce", "pool")):
-        words = ["test", test, "--quiet", "--count", 3, "--index", 9 * i, "--run-seed", seeds[i % 2], "--cov", tmp_path / f"{i}.cov"]
+        words = ["test", test, "--quiet", "--count", 3, "--index", 9 * i,
+                 "--run-seed", seeds[i % 2], "--cov", tmp_path / f"{i}.cov"]
         words += ["data=zeros"] if test == "reduce" else []
         subprocess.run([str(w) for w in [MODEL, *words]], check=True)
     files = sorted(tmp_path.glob("*.cov"))
@@ -254,10 +270,13 @@ def test_rank_cycles(tmp_path):
 
 
 def close(tmp_path, build, *args, status=(0, 1)):
-    tests = ("conv", "dw", "linear", "pool", "eltwise", "act", "reduce", "convert", "jobs", "sequence", "chain", "faults", "bus_error")
+    tests = ("conv", "dw", "linear", "pool", "eltwise", "act", "reduce",
+             "convert", "jobs", "sequence", "chain", "faults", "bus_error")
     (tmp_path / "start.suite").write_text("".join(f"test {test} cfg=n8 count=20 index=1000000\n" for test in tests))
-    words = ["--build-dir", build, "--host", HOST, "--out", tmp_path / "out", "--cfg", "n8", "--jobs", 2, "--suite", tmp_path / "start.suite", *args]
-    done = subprocess.run(["/usr/bin/python3", ROOT / "scripts/closure.py", *map(str, words)], cwd=ROOT, capture_output=True, text=True)
+    words = ["--build-dir", build, "--host", HOST, "--out", tmp_path / "out",
+             "--cfg", "n8", "--jobs", 2, "--suite", tmp_path / "start.suite", *args]
+    done = subprocess.run(["/usr/bin/python3", ROOT / "scripts/closure.py", *map(str, words)],
+                          cwd=ROOT, capture_output=True, text=True)
     assert done.returncode in status, done.stdout + done.stderr
     return done
 
@@ -269,15 +288,18 @@ def curve(tmp_path, name="curve"):
 def test_closure(tmp_path, build):
     """A few rounds on the golden model: more than plain random jobs, all of it in the database, and what it writes."""
     host = (ROOT / HOST).resolve()
-    done = close(tmp_path, build, "--host", host, "--max-jobs", 100, "--round-jobs", 25, "--cases", 2, "--random", "--keep")
+    done = close(tmp_path, build, "--host", host, "--max-jobs", 100, "--round-jobs", 25,
+                 "--cases", 2, "--random", "--keep")
     out = tmp_path / "out"
     points, plain = curve(tmp_path), curve(tmp_path, "random")
     assert points[0]["jobs"] == plain[0]["jobs"] == 25 and points[-1]["jobs"] == plain[-1]["jobs"] == 100
     assert points[0] == plain[0] | {"cpu_s": points[0]["cpu_s"]} and points[-1]["percent"] > plain[-1]["percent"] + 1
     assert all(a["covered"] <= b["covered"] for a, b in zip(points, points[1:])) and points[-1]["cases"] <= 200
-    assert "not reached" in done.stdout and done.returncode == 1 and done.stderr == "" and "NOT PASSED" not in done.stdout
+    assert ("not reached" in done.stdout and done.returncode == 1 and done.stderr == "" and
+            "NOT PASSED" not in done.stdout)
     page = (out / "index.html").read_text()
-    assert page.count("<svg") == 2 and page.count("<polyline") == 4 and "Knobs that hit" in page and "Bins that nothing hit" in page
+    assert (page.count("<svg") == 2 and page.count("<polyline") == 4 and
+            "Knobs that hit" in page and "Bins that nothing hit" in page)
     hits = json.loads((out / "hits.json").read_text())
     assert len(hits) == 75 and sum(len(h["aimed"]) for h in hits) > 50
     seen = set()
@@ -285,7 +307,8 @@ def test_closure(tmp_path, build):
         names = hit["aimed"] + hit["helped"] + hit["by_chance"]
         assert len(names) == len(set(names)) and not seen & set(names)
         seen |= set(names)
-    runs = json.loads(subprocess.run([REGRESS, "query", "runs", "--json", "--build-dir", build], capture_output=True, text=True).stdout)
+    runs = json.loads(subprocess.run([REGRESS, "query", "runs",
+                                      "--json", "--build-dir", build], capture_output=True, text=True).stdout)
     assert sum(run["jobs"] for run in runs) == 200
     # all of them, and few of them, cover the same again
     assert len([line for line in (out / "closure.suite").read_text().splitlines() if line.startswith("test ")]) == 100
@@ -312,7 +335,8 @@ def test_closure_goal(tmp_path, build):
     """It ends at the goal, and says so; without a curve of random jobs unless asked."""
     host = (ROOT / HOST).resolve()
     done = close(tmp_path, build, "--host", host, "--goal", 20, "--round-jobs", 20, "--cases", 2, status=(0,))
-    assert "reached" in done.stdout and not (tmp_path / "out" / "random.json").exists() and not (tmp_path / "out" / "cov").exists()
+    assert ("reached" in done.stdout and not (tmp_path / "out" / "random.json").exists() and
+            not (tmp_path / "out" / "cov").exists())
     close(tmp_path, build, "--goal", 0, status=(2,))
     assert "closure.py: " in close(tmp_path, build, "--host", tmp_path, status=(1,)).stderr
 

@@ -1,4 +1,5 @@
-"""tandem-cov: merging, reports as text, JSON and pages, differences, ranking, thresholds. The files are written here, from docs/coverage.md."""
+"""tandem-cov: merging, reports as text, JSON and pages, differences, ranking, thresholds. The files are written here,
+from docs/coverage.md."""
 
 import html.parser
 import json
@@ -53,7 +54,8 @@ def shape(goal=1, more="", bug="a size that a buffer cannot hold", weight=1):
     lines = ["G 0 1 job", "a what jobs there are", "P 0 %d 0 size" % weight, "b " + bug]
     for rank, name in enumerate(SIZES):
         lines += ["B %d %d 0 cv %s" % (rank, goal, name), "v " + name, "h job:size=" + name]
-    lines += ["B 4 1 0 iv none", "v 0", "w nothing to do is <no> job & no bug", "B 5 1 0 xv below", "v ..-1", "w sizes are not negative"]
+    lines += ["B 4 1 0 iv none", "v 0", "w nothing to do is <no> job & no bug",
+              "B 5 1 0 xv below", "v ..-1", "w sizes are not negative"]
     if more:
         lines += ["B 6 1 0 cv " + more, "v 99"]
     lines += ["P 1 1 0 mode", "b a mode that nobody asked for"]
@@ -75,7 +77,8 @@ def write(path, counts, samples=1, job="", files=1, text=None):
             body += varint(zeros) + varint(count)
             zeros = 0
     text = (shape() if text is None else text).encode()
-    head = "tandem-cov 1\nfiles %d shape %d %016x counts %d %016x\njob %s\n" % (files, len(text), checksum(text), len(body), checksum(body), job)
+    head = ("tandem-cov 1\nfiles %d shape %d %016x counts %d %016x\njob %s\n" %
+            (files, len(text), checksum(text), len(body), checksum(body), job))
     path.write_bytes(head.encode() + text + body)
     return path
 
@@ -100,16 +103,20 @@ def bins(data, point):
 
 
 def test_report_json(tmp_path):
-    a = write(tmp_path / "a", counts(s1=3, s2=1, none=7, below=2, slow=1, c2_slow=1, c1_slow=4), samples=9, job="test x count=1")
+    a = write(tmp_path / "a", counts(s1=3, s2=1, none=7, below=2, slow=1, c2_slow=1, c1_slow=4),
+              samples=9, job="test x count=1")
     data = report(a)
     assert data["files"] == 1 and data["job"] == "test x count=1" and data["illegal_hits"] == 2
     group = data["groups"][0]
     assert group["samples"] == 9 and group["about"] == "what jobs there are"
-    assert bins(data, "size")["2"] == {"name": "2", "values": "2", "role": "counted", "hits": 1, "goal": 1, "covered": True, "partial": False, "hint": "job:size=2", "why": ""}
-    assert bins(data, "size")["none"]["role"] == "ignored" and bins(data, "size")["none"]["why"] == "nothing to do is <no> job & no bug"
+    assert bins(data, "size")["2"] == {"name": "2", "values": "2", "role": "counted", "hits": 1,
+                                       "goal": 1, "covered": True, "partial": False, "hint": "job:size=2", "why": ""}
+    assert (bins(data, "size")["none"]["role"] == "ignored" and
+            bins(data, "size")["none"]["why"] == "nothing to do is <no> job & no bug")
     cross = group["crosses"][0]
     assert (cross["total"], cross["covered"], cross["ignored"]) == (7, 1, 1) and cross["points"] == ["size", "mode"]
-    assert len(cross["cells"]) == 6 and {"bins": "large, fast", "role": "counted", "hits": 0, "hint": "job:size=large job:mode=fast", "why": ""} in cross["cells"]
+    assert len(cross["cells"]) == 6 and {"bins": "large, fast", "role": "counted",
+                                         "hits": 0, "hint": "job:size=large job:mode=fast", "why": ""} in cross["cells"]
     assert cross["rules"] == [{"role": "ignored", "cells": 1, "why": "one is always fast"}]
     # weights: size 1, mode 1, both 2
     assert data["percent"] == pytest.approx((50 + 50 + 2 * 100 / 7) / 4, abs=0.01)
@@ -153,7 +160,8 @@ def test_html(tmp_path):
         source = page.read_text()
         parsed.feed(source)
         assert parsed.open == []
-        assert "prefers-color-scheme:dark" in source and 'name="viewport"' in source and "http" not in source and "<script" not in source
+        assert ("prefers-color-scheme:dark" in source and 'name="viewport"' in source and
+                "http" not in source and "<script" not in source)
         for link in parsed.links:
             if link.startswith("#"):
                 assert 'id="%s"' % link[1:] in source
@@ -190,10 +198,14 @@ def test_merge_shapes(tmp_path):
     text = shape(more="odd")
     b = write(tmp_path / "b", [1] * (COUNTS + 3), text=text)
     done = subprocess.run([TOOL, "merge", "-o", str(tmp_path / "ab"), str(a), str(b)], capture_output=True, text=True)
-    assert done.returncode == 0 and "stale or new: 1 bins and cells are not in all files, the first one is job.size.odd" in done.stderr, done.stderr
+    assert (done.returncode == 0 and
+            "stale or new: 1 bins and cells are not in all files, the first one is job.size.odd"
+            in done.stderr), done.stderr
     data = report(tmp_path / "ab")
-    assert bins(data, "size")["odd"]["partial"] and bins(data, "size")["odd"]["hits"] == 1 and bins(data, "size")["1"]["hits"] == 2
-    done = subprocess.run([TOOL, "merge", "--like", str(a), "-o", str(tmp_path / "like"), str(a), str(b)], capture_output=True, text=True)
+    assert (bins(data, "size")["odd"]["partial"] and bins(data, "size")["odd"]["hits"] == 1 and
+            bins(data, "size")["1"]["hits"] == 2)
+    done = subprocess.run([TOOL, "merge", "--like", str(a), "-o", str(tmp_path / "like"), str(a), str(b)],
+                          capture_output=True, text=True)
     assert done.returncode == 0 and "job.size.odd has 1 hits" in done.stderr
     data = report(tmp_path / "like")
     assert "odd" not in bins(data, "size") and bins(data, "size")["1"]["hits"] == 2 and data["files"] == 2
@@ -225,7 +237,8 @@ def test_rank(tmp_path):
     call("rank", *files, "-o", tmp_path / "small.suite")
     assert (tmp_path / "small.suite").read_text() == want
     data = json.loads(call("rank", "--json", *files))
-    assert [(c["job"], c["gain"]) for c in data["chosen"]] == [("test b count=1", 2), ("test d", 2)] and data["covered"] == 4
+    assert ([(c["job"], c["gain"]) for c in data["chosen"]] == [("test b count=1", 2), ("test d", 2)] and
+            data["covered"] == 4)
     assert "# no job is known of" in call("rank", tmp_path / "a")
 
 
@@ -258,7 +271,8 @@ def test_gate_unhinted(tmp_path):
     write(tmp_path / "a", counts(s1=1))
     assert "ok     unhinted" in gate(tmp_path, "unhinted 0\n")
     write(tmp_path / "a", counts(s1=1), text=shape().replace("h job:size=1\n", "").replace("h job:size=large\n", ""))
-    assert "BELOW  unhinted                                 1.00, at most 0.00" in gate(tmp_path, "unhinted 0\n", status=1)
+    assert ("BELOW  unhinted                                 1.00, at most 0.00"
+            in gate(tmp_path, "unhinted 0\n", status=1))
     assert "ok     unhinted" in gate(tmp_path, "unhinted 1\n")
 
 
@@ -266,12 +280,14 @@ def test_gate_unhinted(tmp_path):
 
 
 def kind(points, covered, waived=0):
-    return {"points": points, "covered": covered, "waived": waived, "percent": 100.0 * covered / (points - waived), "percent_before": 100.0 * covered / points}
+    return {"points": points, "covered": covered, "waived": waived, "percent": 100.0 * covered / (points - waived),
+            "percent_before": 100.0 * covered / points}
 
 
 CODE = {
     "total": {"line": kind(100, 96, 2), "branch": kind(40, 30), "toggle": kind(200, 150)},
-    "units": [{"name": "dma<1>", "line": kind(50, 48, 2), "branch": kind(20, 15), "toggle": kind(100, 75)}, {"name": "cmodel", "line": kind(50, 48), "branch": kind(20, 15)}],
+    "units": [{"name": "dma<1>", "line": kind(50, 48, 2), "branch": kind(20, 15), "toggle": kind(100, 75)},
+              {"name": "cmodel", "line": kind(50, 48), "branch": kind(20, 15)}],
 }
 
 
@@ -303,10 +319,12 @@ def test_summary(tmp_path, code):
 def test_index(tmp_path, code):
     a = write(tmp_path / "a", counts(s1=1))
     trend = tmp_path / "trend.json"
-    rows = [{"run": run, "name": name, "percent": percent} for run, percent in ((7, 90.5), (3, 71.5)) for name in ("functional", "line", "functional job")]
+    rows = [{"run": run, "name": name, "percent": percent} for run, percent in ((7, 90.5), (3, 71.5))
+            for name in ("functional", "line", "functional job")]
     trend.write_text(json.dumps(rows))
     gates = tmp_path / "gates.json"
-    gates.write_text(json.dumps([{"thresholds": [{"name": "total", "is": 12.5, "threshold": 95, "pass": False}, {"name": "line", "is": 98, "threshold": 97, "pass": True}]}]))
+    gates.write_text(json.dumps([{"thresholds": [{"name": "total", "is": 12.5, "threshold": 95, "pass": False},
+                                                 {"name": "line", "is": 98, "threshold": 97, "pass": True}]}]))
     out = tmp_path / "index.html"
     call("index", a, "--code", code, "--trend", trend, "--gates", gates, "-o", out)
     text = out.read_text()
@@ -330,7 +348,8 @@ def test_damaged(tmp_path):
     a = write(tmp_path / "a", counts(s1=1))
     good = a.read_bytes()
     bad = tmp_path / "bad"
-    for data in (b"", b"tandem-cov 2\n", good[:-1], good + b"x", good.replace(b"job.size", b"job.sise"), good[:200] + b"\0" + good[201:]):
+    for data in (b"", b"tandem-cov 2\n", good[:-1], good + b"x", good.replace(b"job.size", b"job.sise"),
+                 good[:200] + b"\0" + good[201:]):
         if data == good:
             continue
         bad.write_bytes(data)
@@ -344,6 +363,7 @@ def test_damaged(tmp_path):
 def test_arguments(tmp_path):
     a = write(tmp_path / "a", counts())
     assert "rank FILES" in call("--help") and "rank FILES" in call("report", "--help")
-    for args in ([], ["nothing"], ["report"], ["report", a, a], ["report", a, "--odd"], ["merge", a], ["merge", a, "-o"], ["gate", a], ["diff", a], ["report", a, "-o", "x"]):
+    for args in ([], ["nothing"], ["report"], ["report", a, a], ["report", a, "--odd"],
+                 ["merge", a], ["merge", a, "-o"], ["gate", a], ["diff", a], ["report", a, "-o", "x"]):
         assert call(*args, status=2) if args else subprocess.run([TOOL], capture_output=True).returncode == 2
     assert call("report", "--", a)

@@ -9,11 +9,13 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = os.environ.get("BUILD", "build")
 GOOD = "about a chip\ntop chip\nbuild w8-fast\ncfg w8 Width=8\n"
-ENV = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "SAN", "KIND", "CFG", "DUT", "HOST")}
+ENV = {k: v for k, v in os.environ.items()
+       if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "SAN", "KIND", "CFG", "DUT", "HOST")}
 
 
 def design(*args, folder=None):
-    return subprocess.run([ROOT / "scripts/design.py", *args], cwd=ROOT, env=dict(ENV, DESIGNS=str(folder or "")), capture_output=True, text=True)
+    return subprocess.run([ROOT / "scripts/design.py", *args], cwd=ROOT,
+                          env=dict(ENV, DESIGNS=str(folder or "")), capture_output=True, text=True)
 
 
 def describe(folder, text, name="chip"):
@@ -24,12 +26,14 @@ def describe(folder, text, name="chip"):
 
 def test_lists(tmp_path):
     assert design("list").stdout.split() == ["npu", "axi_copy"]
-    assert design("get", "npu", "cfg.n8").stdout == "N=8\n" and design("of", "d64").stdout == "axi_copy\n" and design("of", "n5").stdout == ""
+    assert (design("get", "npu", "cfg.n8").stdout == "N=8\n" and design("of", "d64").stdout == "axi_copy\n" and
+            design("of", "n5").stdout == "")
     assert {"npu", "axi_copy"} <= set(design("words").stdout.split())
     describe(tmp_path, GOOD + "quick w8 # a comment\n")
     assert design("list", folder=tmp_path).stdout.split() == ["npu", "axi_copy", "chip"]
     made = design("make", folder=tmp_path).stdout
-    assert f"chip.root := {tmp_path}/\n" in made and f"chip.source := {tmp_path}/rtl/chip\n" in made and "chip.params.w8 := Width=8\n" in made
+    assert (f"chip.root := {tmp_path}/\n" in made and f"chip.source := {tmp_path}/rtl/chip\n" in made and
+            "chip.params.w8 := Width=8\n" in made)
 
 
 @pytest.mark.parametrize("text, said", [
@@ -57,10 +61,12 @@ def test_refused(tmp_path, text, said):
 def test_ports(tmp_path, ports, said):
     describe(tmp_path, GOOD + "port clk_i clock\nport m_axi_ axi4 master\n")
     (tmp_path / "rtl/chip").mkdir(parents=True)
-    (tmp_path / "rtl/chip/chip.sv").write_text("// a chip (\nmodule chip #(\n  parameter int unsigned Width = 8  // bits\n) (\n  %s\n);\nendmodule\n" % ports)
+    (tmp_path / "rtl/chip/chip.sv").write_text(
+        "// a chip (\nmodule chip #(\n  parameter int unsigned Width = 8  // bits\n) (\n  %s\n);\nendmodule\n" % ports)
     done = design("ports", folder=tmp_path)
     lines = done.stdout.splitlines()
-    assert done.returncode == (1 if said else 0) and len(lines) == len(said) and all(a in b for a, b in zip(said, lines)), done.stdout
+    assert (done.returncode == (1 if said else 0) and len(lines) == len(said) and
+            all(a in b for a, b in zip(said, lines))), done.stdout
 
 
 def test_names(tmp_path):
@@ -80,13 +86,15 @@ def test_outside_the_tree(tmp_path):
     shutil.copy(ROOT / "regs/axi_copy.regs", tmp_path / "regs/outside.regs")
     for path in [p for suffix in ("c", "h", "sv") for p in tmp_path.rglob("*." + suffix)]:
         text = path.read_text().replace("coverage/axi_copy/", "coverage/outside/").replace("AXI_COPY_", "OUTSIDE_")
-        path.write_text(text.replace("axi_copy_regs.h", "outside_regs.h").replace("axi_copy_regs_pkg", "outside_regs_pkg"))
+        path.write_text(text.replace("axi_copy_regs.h",
+                                     "outside_regs.h").replace("axi_copy_regs_pkg", "outside_regs_pkg"))
     program = f"{BUILD}/outside/d64-fast/tandem"
     try:
-        done = subprocess.run(["make", "-s", "-j1", f"BUILD={BUILD}", f"DESIGNS={tmp_path}", "DUT=outside", "CFG=d64", "KIND=fast", program], cwd=ROOT, env=ENV,
-                              capture_output=True, text=True, timeout=900)
+        done = subprocess.run(["make", "-s", "-j1", f"BUILD={BUILD}", f"DESIGNS={tmp_path}", "DUT=outside", "CFG=d64",
+                               "KIND=fast", program], cwd=ROOT, env=ENV, capture_output=True, text=True, timeout=900)
         assert done.returncode == 0, done.stdout + done.stderr
-        done = subprocess.run([ROOT / program, "test", "axi_copy", "--count", "20"], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([ROOT / program, "test", "axi_copy", "--count", "20"],
+                              capture_output=True, text=True, timeout=60)
         assert done.returncode == 0 and "cfg=d64 cases=20" in done.stdout, done.stdout + done.stderr
     finally:
         for folder in ("outside", "gen/outside"):

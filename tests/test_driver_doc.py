@@ -26,6 +26,7 @@ def test_rows():
 
 
 def test_expected_somewhere():
-    tests = "".join(read(os.path.relpath(path, ROOT)) for path in sorted(glob.glob(os.path.join(ROOT, "tests", "test_driver*.c"))))
+    tests = "".join(read(os.path.relpath(path, ROOT))
+                    for path in sorted(glob.glob(os.path.join(ROOT, "tests", "test_driver*.c"))))
     for name in statuses():
         assert re.search(r"\b%s\b" % name, tests), name

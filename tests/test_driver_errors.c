@@ -174,7 +174,8 @@ static npu_status run_pool(npu *dev, const void *op) {
 }
 
 static npu_pool average(void) {
-    npu_pool p = {.in = fp32(IN, 10, 10, 12), .out = fp32(OUT, 5, 5, 12), .average = true, .exclude_pad = true};
+    npu_pool p = {
+        .in = fp32(IN, 10, 10, 12), .out = fp32(OUT, 5, 5, 12), .type = NPU_POOL_CTRL_TYPE_AVG, .exclude_pad = true};
     p.kw = p.kh = 3;
     p.stride_w = p.stride_h = 2;
     p.pad_l = p.pad_r = p.pad_t = p.pad_b = 1;
@@ -188,7 +189,8 @@ static npu_pool average(void) {
 static void pool_errors(void **state) {
     (void)state;
     POOL(NPU_ERR_ARG, o.in.layout = (npu_layout)2);
-    POOL(NPU_ERR_ARG, (o.sum = true, o.average = false));
+    POOL(NPU_ERR_ARG, o.type = NPU_POOL_CTRL_TYPE_COUNT);
+    POOL(NPU_ERR_ARG, (o.sum = true, o.type = NPU_POOL_CTRL_TYPE_MAX));
     POOL(NPU_ERR_ARG, (o.sum = true, o.global = true));
     POOL(NPU_ERR_ARG, (o.sum = true, o.in = int8(IN, 10, 10, 12), o.out = int8(OUT, 5, 5, 12)));
     POOL(NPU_ERR_LAYOUT, o.out = int8(OUT, 5, 5, 12));
@@ -225,7 +227,7 @@ static void pool_errors(void **state) {
     POOL(NPU_ERR_NO_UNIT, q.dev.units = 1u << NPU_UNIT_GEMM | 1u << NPU_UNIT_ALU);
     /* global: the window is the map */
     POOL(NPU_ERR_KERNEL,
-         (o.average = false, o.global = true, o.in = fp32(IN, 256, 10, 12), o.out = fp32(OUT, 1, 1, 12)));
+         (o.type = NPU_POOL_CTRL_TYPE_MAX, o.global = true, o.in = fp32(IN, 256, 10, 12), o.out = fp32(OUT, 1, 1, 12)));
     POOL(NPU_ERR_SHAPE, o.global = true);
     POOL(NPU_ERR_NO_UNIT,
          (o.global = true, o.out = fp32(OUT, 1, 1, 12), q.dev.units = 1u << NPU_UNIT_POOL | 1u << NPU_UNIT_GEMM));

@@ -74,7 +74,7 @@ static uint32_t fp32_pool(const rig *r, const npu_pool *p, uint32_t c, int64_t y
         for (int64_t x = x0; x < x0 + p->kw && y >= 0 && y < p->in.h; x++) {
             if (x >= 0 && x < p->in.w) {
                 uint32_t v = value_at(r, &p->in, c, (uint32_t)y, (uint32_t)x);
-                acc = p->average ? cm_fp_add(acc, v) : first || cm_fp_lt(acc, v) ? v : acc;
+                acc = p->type == NPU_POOL_CTRL_TYPE_AVG ? cm_fp_add(acc, v) : first || cm_fp_lt(acc, v) ? v : acc;
                 first = false;
                 columns++;
             }
@@ -86,7 +86,7 @@ static uint32_t fp32_pool(const rig *r, const npu_pool *p, uint32_t c, int64_t y
     for (int64_t x = x0; x < x0 + p->kw; x++) {
         columns += x >= 0 && x < p->in.w;
     }
-    if (!p->average || p->sum) {
+    if (p->type == NPU_POOL_CTRL_TYPE_MAX || p->sum) {
         return acc;
     }
     volatile float f = 1.0f / (float)(p->exclude_pad ? rows * columns : p->kw * p->kh);
@@ -107,7 +107,7 @@ static uint32_t int8_pool(const rig *r, const npu_pool *p, uint32_t c, int64_t y
             }
         }
     }
-    if (!p->average) {
+    if (p->type == NPU_POOL_CTRL_TYPE_MAX) {
         return (uint8_t)max;
     }
     count = p->exclude_pad ? count : (int32_t)(p->kw * p->kh);
@@ -174,7 +174,9 @@ static void pool(void **state) {
         rig_open(&r, sizes[k]);
         for (uint32_t i = 0; i < 160; i++) {
             uint32_t big = i % 20 == 0 ? 40 : 4;
-            npu_pool p = {.average = i % 2 == 0, .exclude_pad = i / 2 % 2 == 0, .ceil_mode = rig_draw(0, 1) == 0};
+            npu_pool p = {.type = i % 2 == 0 ? NPU_POOL_CTRL_TYPE_AVG : NPU_POOL_CTRL_TYPE_MAX,
+                          .exclude_pad = i / 2 % 2 == 0,
+                          .ceil_mode = rig_draw(0, 1) == 0};
             p.kw = rig_draw(1, big);
             p.kh = rig_draw(1, big);
             p.stride_w = rig_draw(1, 4);
@@ -183,12 +185,18 @@ static void pool(void **state) {
             p.pad_r = rig_draw(0, p.kw - 1);
             p.pad_t = rig_draw(0, p.kh - 1);
             p.pad_b = rig_draw(0, p.kh - 1);
-            p.global = i % 16 > 13 && i % 4 != 0 && (i / 4 % 2 == 0 || !p.average);
+            p.global = i % 16 > 13 && i % 4 != 0 && (i / 4 % 2 == 0 || p.type == NPU_POOL_CTRL_TYPE_MAX);
             p.sum = (i % 8 == 2 || i % 16 == 8) && !p.global; /* FP32, with and without exclude_pad */
             pool_case(&r, p, rig_draw(1, i % 10 == 0 ? 200 : 12), rig_draw(1, 12), rig_draw(1, 40),
                       (npu_layout)(i / 4 % 2));
         }
-        npu_pool p = {.average = true, .kw = 250, .kh = 3, .stride_w = 70, .stride_h = 1, .pad_l = 249, .pad_r = 249};
+        npu_pool p = {.type = NPU_POOL_CTRL_TYPE_AVG,
+                      .kw = 250,
+                      .kh = 3,
+                      .stride_w = 70,
+                      .stride_h = 1,
+                      .pad_l = 249,
+                      .pad_r = 249};
         pool_case(&r, p, 2000, 3, 2, NPU_FP32_NCHW); /* strips that the stride limits */
         pool_case(&r, p, 2000, 3, 2, NPU_INT8_NHWC);
         p = (npu_pool){.kw = 200, .kh = 1, .stride_w = 1, .stride_h = 1, .pad_l = 150};
@@ -196,7 +204,7 @@ static void pool(void **state) {
         pool_case(&r, p, 400, 2, 2, NPU_INT8_NHWC);
         p = (npu_pool){.global = true};
         pool_case(&r, p, 255, 40, 2, NPU_FP32_NCHW);
-        p.average = true;
+        p.type = NPU_POOL_CTRL_TYPE_AVG;
         pool_case(&r, p, 7, 255, 5, NPU_INT8_NHWC);
         rig_close(&r);
     }
@@ -225,7 +233,7 @@ static void average_case(rig *r, uint32_t w, uint32_t h, uint32_t c, bool by_poo
     npu_tensor out = rig_tensor(r, NPU_FP32_NCHW, 1, 1, c, rig_draw(0, 2));
     rig_fill(r, &in);
     if (by_pool) {
-        npu_pool p = {.in = in, .out = out, .average = true, .global = true};
+        npu_pool p = {.in = in, .out = out, .type = NPU_POOL_CTRL_TYPE_AVG, .global = true};
         assert_int_equal(npu_pool_run(&r->dev, &p), NPU_OK);
     } else {
         assert_int_equal(npu_global_average_run(&r->dev, &in, out.addr, out.step), NPU_OK);

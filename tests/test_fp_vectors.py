@@ -1,6 +1,8 @@
-"""Vectors in TestFloat's text form: the benches' reader and check, and the generator's vectors on the golden model and, where it is built, on the RTL.
+"""Vectors in TestFloat's text form: the benches' reader and check, and the generator's vectors on the golden model and,
+where it is built, on the RTL.
 
-The golden model stands in place of the Verilated unit (tests/bench/fp_golden.c), in front of the same reader and the same checks."""
+The golden model stands in place of the Verilated unit (tests/bench/fp_golden.c), in front of the same reader and the
+same checks."""
 import os
 import re
 import struct
@@ -16,9 +18,9 @@ FULL = os.environ.get("TANDEM_CHECK") == "1"
 SAN = "san" in HOST.name
 GENERATOR = HOST / "fp-vectors"
 UNITS = ["add", "sub", "mul", "max", "min", "cmp", "eq", "le", "lt", "i32_to_f32", "f32_to_i32", "f32_to_i8"]
-OPS = {"f32_add": ["add"], "f32_sub": ["sub"], "f32_mul": ["mul"], "i32_to_f32": ["i32_to_f32"], "f32_to_i32": ["f32_to_i32"],
-       "f32_to_i8": ["f32_to_i8"], "f32_eq": ["eq", "cmp"], "f32_le": ["le", "cmp"], "f32_lt": ["lt", "cmp"], "f32_max": ["max"],
-       "f32_min": ["min"]}
+OPS = {"f32_add": ["add"], "f32_sub": ["sub"], "f32_mul": ["mul"], "i32_to_f32": ["i32_to_f32"],
+       "f32_to_i32": ["f32_to_i32"], "f32_to_i8": ["f32_to_i8"], "f32_eq": ["eq", "cmp"],
+       "f32_le": ["le", "cmp"], "f32_lt": ["lt", "cmp"], "f32_max": ["max"], "f32_min": ["min"]}
 PAIRS = [(op, unit) for op, units in OPS.items() for unit in units]
 
 
@@ -26,13 +28,17 @@ PAIRS = [(op, unit) for op, units in OPS.items() for unit in units]
 def model(tmp_path_factory):
     """Programs unit-fp_* with the golden model in place of the design."""
     folder = tmp_path_factory.mktemp("fp")
-    libs = [HOST / f"lib{name}.a" for name in ("tbnpu", "covnpu", "covcode", "coverage", "tb", "opt", "report", "cmodel", "drivers")]
+    libs = [HOST / f"lib{name}.a"
+            for name in ("tbnpu", "covnpu", "covcode", "coverage", "tb", "opt", "report", "cmodel", "drivers")]
     for lib in libs:
         if not lib.exists():
             pytest.skip(f"not run: {lib} is not built")
-    flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-I.", "-Itb", "-Itb/npu", f"-I{BUILD}/gen/npu", "-Idrivers/npu", "-Idrivers/lib", "-Icmodel/npu", "-Icmodel/lib", "-Itestcases/npu/unit", "-DNPU_CFG_N=8",
-             '-DNPU_CFG_NAME="n8"'] + (["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"] if SAN else [])
-    common = [f"testcases/npu/unit/{name}.c" for name in ("bench_main", "bench_env", "fp_bench", "fp_vectors")] + ["tests/bench/fp_golden.c"]
+    flags = (["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off",
+              "-I.", "-Itb", "-Itb/npu", f"-I{BUILD}/gen/npu", "-Idrivers/npu", "-Idrivers/lib",
+              "-Icmodel/npu", "-Icmodel/lib", "-Itestcases/npu/unit", "-DNPU_CFG_N=8", '-DNPU_CFG_NAME="n8"'] +
+             (["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"] if SAN else []))
+    common = ([f"testcases/npu/unit/{name}.c" for name in ("bench_main", "bench_env", "fp_bench", "fp_vectors")] +
+              ["tests/bench/fp_golden.c"])
     objects = []
     for source in common:
         objects.append(str(folder / Path(source).with_suffix(".o").name))
@@ -40,7 +46,8 @@ def model(tmp_path_factory):
     programs = {}
     for unit in UNITS:
         programs[unit] = str(folder / f"unit-fp_{unit}")
-        subprocess.run(["gcc", *flags, f"testcases/npu/unit/unit_fp_{unit}.c", *objects, "-Wl,--start-group", *map(str, libs), "-Wl,--end-group", "-ljansson", "-lz", "-lm", "-lpthread", "-o",
+        subprocess.run(["gcc", *flags, f"testcases/npu/unit/unit_fp_{unit}.c", *objects, "-Wl,--start-group",
+                        *map(str, libs), "-Wl,--end-group", "-ljansson", "-lz", "-lm", "-lpthread", "-o",
                         programs[unit]], cwd=ROOT, check=True)
     return programs
 
@@ -84,7 +91,8 @@ def test_same_seed_same_vectors(generator):
     assert first.startswith(vectors(generator, "f32_add", "--count", "0"))
 
 
-@pytest.mark.parametrize("args", [[], ["f64_add"], ["f32_add", "f32_sub"], ["f32_add", "--count", "x"], ["f32_add", "--count"], ["--seed", "-1"]])
+@pytest.mark.parametrize("args", [[], ["f64_add"], ["f32_add", "f32_sub"],
+                                  ["f32_add", "--count", "x"], ["f32_add", "--count"], ["--seed", "-1"]])
 def test_generator_usage(generator, args):
     done = subprocess.run([generator, *args], capture_output=True, text=True, timeout=10)
     assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1
@@ -97,7 +105,8 @@ def test_generator_on_a_full_disk(generator):
 
 
 def known(generator, op):
-    return {line[:line.rfind(" ")].rsplit(" ", 1)[0]: line.split()[-2:] for line in vectors(generator, op, "--count", "0").decode().splitlines()}
+    return {line[:line.rfind(" ")].rsplit(" ", 1)[0]: line.split()[-2:]
+            for line in vectors(generator, op, "--count", "0").decode().splitlines()}
 
 
 def test_generator_against_known_lines(generator):
@@ -115,15 +124,21 @@ def test_generator_against_known_lines(generator):
     assert mul["00000001 00000001"] == ["00000000", "03"]
     assert mul["00800000 3F7FFFFF"][0] == "00800000"       # 2^-126 - 2^-150: tie to even, up
     eq, lt = known(generator, "f32_eq"), known(generator, "f32_lt")
-    assert eq["00000000 80000000"] == ["1", "00"] and eq["7FC00000 7FC00000"] == ["0", "00"] and eq["7F800001 00000000"] == ["0", "10"]
-    assert lt["7FC00000 00000000"] == ["0", "10"] and lt["80000000 00000000"] == ["0", "00"] and lt["FF800000 FF7FFFFF"] == ["1", "00"]
+    assert (eq["00000000 80000000"] == ["1", "00"] and eq["7FC00000 7FC00000"] == ["0", "00"] and
+            eq["7F800001 00000000"] == ["0", "10"])
+    assert (lt["7FC00000 00000000"] == ["0", "10"] and lt["80000000 00000000"] == ["0", "00"] and
+            lt["FF800000 FF7FFFFF"] == ["1", "00"])
     i32 = known(generator, "f32_to_i32")
-    assert i32["3F000000"] == ["00000000", "01"] and i32["3FC00000"] == ["00000002", "01"] and i32["C0200000"] == ["FFFFFFFE", "01"]
-    assert i32["4F000000"] == ["7FFFFFFF", "10"] and i32["CF000000"] == ["80000000", "00"] and i32["7FC00000"] == ["00000000", "10"]
+    assert (i32["3F000000"] == ["00000000", "01"] and i32["3FC00000"] == ["00000002", "01"] and
+            i32["C0200000"] == ["FFFFFFFE", "01"])
+    assert (i32["4F000000"] == ["7FFFFFFF", "10"] and i32["CF000000"] == ["80000000", "00"] and
+            i32["7FC00000"] == ["00000000", "10"])
     i8 = known(generator, "f32_to_i8")
-    assert i8["3F000000"] == ["01", "01"] and i8["C0200000"] == ["FD", "01"] and i8["C3000000"] == ["81", "10"] and i8["42FE0000"] == ["7F", "00"]
+    assert (i8["3F000000"] == ["01", "01"] and i8["C0200000"] == ["FD", "01"] and
+            i8["C3000000"] == ["81", "10"] and i8["42FE0000"] == ["7F", "00"])
     f32 = known(generator, "i32_to_f32")
-    assert f32["01000001"] == ["4B800000", "01"] and f32["80000000"] == ["CF000000", "00"] and f32["7FFFFFFF"] == ["4F000000", "01"]
+    assert (f32["01000001"] == ["4B800000", "01"] and f32["80000000"] == ["CF000000", "00"] and
+            f32["7FFFFFFF"] == ["4F000000", "01"])
     high, low = known(generator, "f32_max"), known(generator, "f32_min")
     assert high["00000000 80000000"][0] == "00000000" and high["80000000 00000000"][0] == "80000000"
     assert low["7F800001 00000000"][0] == "7F800001" and low["00000000 7F800001"][0] == "00000000"
@@ -143,7 +158,8 @@ def test_model(generator, model, op, unit):
 
 @pytest.fixture(scope="module")
 def rtl():
-    """The Verilated programs. The quick tests take them as they are, and only when they are newer than their sources; the full ones build them."""
+    """The Verilated programs. The quick tests take them as they are, and only when they are newer than their sources;
+    the full ones build them."""
     folder = BUILD / "n8-fast"
     programs = {unit: folder / f"unit-fp_{unit}" for unit in UNITS}
     targets = [os.path.join(os.environ.get("BUILD", "build"), "n8-fast", f"unit-fp_{unit}") for unit in UNITS]
@@ -154,10 +170,12 @@ def rtl():
         return {unit: str(program) for unit, program in programs.items()}
     for unit, program in programs.items():
         dut = "cmp" if unit in ("eq", "le", "lt") else unit
-        sources = [ROOT / "rtl/lib/fp/fp_pkg.sv", ROOT / f"rtl/lib/fp/fp_{dut}.sv", ROOT / f"testcases/npu/unit/unit_fp_{unit}.c",
+        sources = [ROOT / "rtl/lib/fp/fp_pkg.sv", ROOT / f"rtl/lib/fp/fp_{dut}.sv",
+                   ROOT / f"testcases/npu/unit/unit_fp_{unit}.c",
                    *ROOT.glob("testcases/npu/unit/fp_*"), *ROOT.glob("testcases/npu/unit/bench*")]
         if not program.exists() or program.stat().st_mtime < max(path.stat().st_mtime for path in sources):
-            pytest.skip(f"not run: {program.name} is not built or older than its sources (make fp-vectors builds and runs all)")
+            pytest.skip(
+                f"not run: {program.name} is not built or older than its sources (make fp-vectors builds and runs all)")
     return {unit: str(program) for unit, program in programs.items()}
 
 
@@ -175,8 +193,8 @@ def test_make_hands_the_pipe_on(rtl, jobs):
         pytest.skip("not run: make from a pipe may build; TANDEM_CHECK=1 runs it")
     env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "TANDEM_CHECK")}
     for text, status in ((1000 * GOOD, 0), (1000 * GOOD + GOOD.replace("40400000", "40400001"), 2)):
-        done = subprocess.run(["make", jobs, "unit", "UNIT=fp_add", "VECTORS=-", "CFG=n8", "KIND=fast"], cwd=ROOT, env=env, input=text,
-                              capture_output=True, text=True, timeout=300)
+        done = subprocess.run(["make", jobs, "unit", "UNIT=fp_add", "VECTORS=-", "CFG=n8", "KIND=fast"],
+                              cwd=ROOT, env=env, input=text, capture_output=True, text=True, timeout=300)
         assert done.returncode == status, done.stdout + done.stderr
         assert counts(done.stdout) == ("PASS" if status == 0 else "FAIL", 1000, int(status != 0), 0)
 
@@ -230,7 +248,8 @@ def flip(line, bit):
 def test_one_bit_off_anywhere(generator, model, op, unit):
     """Every second of 32 lines with one bit of its result turned is found, at its place; only those."""
     lines = vectors(generator, op, "--count", "64").decode().splitlines()
-    lines = [line for line in lines if line.split()[-2].upper() not in ("7FC00000", "FFC00000") and int(line.split()[-1], 16) != 0x10]
+    lines = [line for line in lines
+             if line.split()[-2].upper() not in ("7FC00000", "FFC00000") and int(line.split()[-1], 16) != 0x10]
     lines = lines[-32:]
     bits = {8: 31, 2: 7, 1: 0}[len(lines[0].split()[-2])]
     wrong = []
@@ -264,14 +283,15 @@ def test_any_nan_matches_a_nan(model):
 
 def test_invalid_lines_follow_the_rule(model):
     """What the standard leaves open: any result is taken where the flags say invalid, the unit is held to the rule."""
-    lines = ["7FC00000 7FFFFFFF 10", "FF800000 7FFFFFFF 10", "4F000000 80000000 10", "CF000001 7FFFFFFF 10", "7F800001 80000000 10",
-             "3F800000 00000001 00"]
+    lines = ["7FC00000 7FFFFFFF 10", "FF800000 7FFFFFFF 10", "4F000000 80000000 10",
+             "CF000001 7FFFFFFF 10", "7F800001 80000000 10", "3F800000 00000001 00"]
     status, out, _ = run(model["f32_to_i32"], "\n".join(lines) + "\n")
     assert status == 0 and out.endswith("passed=6 failed=0 excluded=0 by-rule=5\n")
 
 
 def test_i8_with_eight_digits(model):
-    assert run(model["f32_to_i8"], "BF800000 FFFFFFFF 00\nBF800000 FF 00\n3F800000 00000001 00\nC3000000 FFFFFF81 10\n")[0] == 0
+    assert run(model["f32_to_i8"],
+               "BF800000 FFFFFFFF 00\nBF800000 FF 00\n3F800000 00000001 00\nC3000000 FFFFFF81 10\n")[0] == 0
 
 
 def test_comparator_finds_the_relation(model):
@@ -282,7 +302,8 @@ def test_comparator_finds_the_relation(model):
         assert status == 0 and f"relation={name} passed=4 failed=0" in out
     status, out, _ = run(model["cmp"], "".join(f"{a} {b} {r} 00\n" for (a, b), r in zip(pairs, "1101")))
     assert status == 1 and "relation=none closest=le passed=3 failed=1" in out
-    assert "  relation lt: passed=2 failed=2\n  relation le: passed=3 failed=1\n  relation eq: passed=2 failed=2\n" in out
+    assert ("  relation lt: passed=2 failed=2\n  relation le: passed=3 failed=1\n  relation eq: passed=2 failed=2\n"
+            in out)
     assert "stdin, line 4: a 7FC00000" in out
     status, out, _ = run(model["cmp"], "7FC00000 3F800000 0 10\n")
     assert status == 0 and "relation=lt,le,eq " in out
@@ -290,19 +311,21 @@ def test_comparator_finds_the_relation(model):
 
 # ---- the form ----
 
-@pytest.mark.parametrize("text", ["3f800000 40000000 40400000 00\r\n", "  3F800000\t40000000  40400000 00  \n", "\n\r\n" + GOOD + "   \n\n", GOOD[:-1],
-                                  "3F800000 40000000 40400000 0\n"])
+@pytest.mark.parametrize("text", ["3f800000 40000000 40400000 00\r\n", "  3F800000\t40000000  40400000 00  \n",
+                                  "\n\r\n" + GOOD + "   \n\n", GOOD[:-1], "3F800000 40000000 40400000 0\n"])
 def test_forms_that_are_fine(model, text):
     status, out, err = run(model["add"], text)
     assert status == 0 and counts(out) == ("PASS", 1, 0, 0), out + err
 
 
-MALFORMED = [("add", "3F800000 40000000 40400000"), ("add", "3F800000 40000000 00"), ("add", "3F800000 40000000 40400000 00 00"),
-             ("add", "0x3F8000 40000000 40400000 00"), ("add", "3F80000G 40000000 40400000 00"), ("add", "3F8000000 40000000 40400000 00"),
-             ("add", "3F8000 40000000 40400000 00"), ("add", "3F800000 40000000 40400000 000"), ("add", "3F800000 40000000 1 00"),
-             ("add", "3FF0000000000000 4000000000000000 4008000000000000 00"), ("eq", "3F800000 40000000 2 00"), ("eq", "3F800000 40000000 01 00"),
-             ("cmp", "3F800000 40000000 40400000 00"), ("i32_to_f32", GOOD.strip()), ("f32_to_i8", "3F800000 001 00"), ("add", "# comment"),
-             ("add", "\x00\x01\x1b[31m" + "x" * 200), ("add", "1" * 70000)]
+MALFORMED = [("add", "3F800000 40000000 40400000"), ("add", "3F800000 40000000 00"),
+             ("add", "3F800000 40000000 40400000 00 00"), ("add", "0x3F8000 40000000 40400000 00"),
+             ("add", "3F80000G 40000000 40400000 00"), ("add", "3F8000000 40000000 40400000 00"),
+             ("add", "3F8000 40000000 40400000 00"), ("add", "3F800000 40000000 40400000 000"),
+             ("add", "3F800000 40000000 1 00"), ("add", "3FF0000000000000 4000000000000000 4008000000000000 00"),
+             ("eq", "3F800000 40000000 2 00"), ("eq", "3F800000 40000000 01 00"),
+             ("cmp", "3F800000 40000000 40400000 00"), ("i32_to_f32", GOOD.strip()), ("f32_to_i8", "3F800000 001 00"),
+             ("add", "# comment"), ("add", "\x00\x01\x1b[31m" + "x" * 200), ("add", "1" * 70000)]
 
 
 @pytest.mark.parametrize("unit,bad", MALFORMED)
@@ -311,7 +334,8 @@ def test_malformed_line(model, unit, bad):
             "f32_to_i8": "3F800000 01 00\n"}.get(unit, GOOD)
     status, out, err = run(model[unit], 2 * good + bad + "\n" + good)
     assert status == 2 and out == ""
-    assert err.count("\n") == 1 and "stdin, line 3: " in err and "expected" in err and len(err) < 400 and err.strip().isprintable()
+    assert (err.count("\n") == 1 and "stdin, line 3: " in err and "expected" in err and
+            len(err) < 400 and err.strip().isprintable())
 
 
 @pytest.mark.parametrize("text", ["", "\n", " \r\n\n"])
@@ -341,7 +365,8 @@ def test_file(model, tmp_path):
         assert status == 2 and str(missing) in err and err.count("\n") == 1
 
 
-@pytest.mark.parametrize("args", [["--seed", "1"], ["--count", "1"], ["--case", "x"], ["--print-case"], ["--cycles", "5"], ["vectors=3"], ["--index", "0"]])
+@pytest.mark.parametrize("args", [["--seed", "1"], ["--count", "1"], ["--case", "x"],
+                                  ["--print-case"], ["--cycles", "5"], ["vectors=3"], ["--index", "0"]])
 def test_vectors_stand_alone(model, args):
     status, out, err = run(model["add"], GOOD, "--vectors", "-", *args)
     assert status == 2 and out == "" and err.count("\n") == 1 and "--vectors: the stream fixes everything" in err
@@ -355,7 +380,8 @@ def test_random_cases(model, unit):
 
 
 def test_sums_by_double_rounding_free_arithmetic(model):
-    """Sums and products of 12-bit fractions are exact in a double: Python's conversion to binary32 is the third opinion."""
+    """Sums and products of 12-bit fractions are exact in a double: Python's conversion to binary32 is the third
+    opinion."""
     lines = []
     for i in range(2000):
         a = struct.unpack("<f", struct.pack("<f", (i * 37 % 4096 - 2048) / 64))[0]

@@ -42,8 +42,8 @@ def run(tmp_path, text):
     (tmp_path / "rtl").mkdir(exist_ok=True)
     (tmp_path / "rtl/part.sv").write_text(RTL)
     (tmp_path / "a.list").write_text(text)
-    done = subprocess.run([sys.executable, str(ROOT / "scripts/gen_cover.py"), "--rtl", "rtl", "--sv", "out/c.sv", "a.list"], cwd=tmp_path,
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, str(ROOT / "scripts/gen_cover.py"), "--rtl", "rtl",
+                           "--sv", "out/c.sv", "a.list"], cwd=tmp_path, capture_output=True, text=True, check=False)
     return done, (tmp_path / "out/c.sv").read_text() if (tmp_path / "out/c.sv").exists() else ""
 
 
@@ -89,9 +89,10 @@ bind bare bare_cover u_bare_cover (
 @pytest.mark.parametrize("text, said", [
     ("part\n", 'a.list:1: expected a comment "// hit: ..." above'),
     ("// hit: x\npart\n  first: a_i[0]\n", 'a.list:3: expected a comment "// bug: ..." above'),
-    ("// hit: x\npart\n  // bug: y\n  first: a_i[0]\n  second: a_i[1]\n", 'a.list:5: expected a comment "// bug: ..." above'),
-    ("// hit: x\npart\n  // bug: y\n  first: a_i[0]\n  // bug: z\n  first: a_i[1]\n", "a.list:6: there are two points first"),
-    ("// hit: x\nparts\n", "a.list:2: there is no module parts"),
+    ("// hit: x\npart\n  // bug: y\n  first: a_i[0]\n  second: a_i[1]\n",
+     'a.list:5: expected a comment "// bug: ..." above'),
+    ("// hit: x\npart\n  // bug: y\n  first: a_i[0]\n  // bug: z\n  first: a_i[1]\n",
+     "a.list:6: there are two points first"), ("// hit: x\nparts\n", "a.list:2: there is no module parts"),
     ("// hit: x\nwires\n", "a.list:2: wires: there is no port clk_i"),
     ("// hit: x\npart\n  a_i[0]\n", 'a.list:3: "a_i[0]" is not understood'),
     ("  first: a_i[0]\n", 'a.list:1: "first: a_i[0]" is not understood'),

@@ -39,9 +39,11 @@ def run(tmp_path, text, source='static const char *reg = "now=level_q also=state
     (tmp_path / "rtl/part.sv").write_text(RTL)
     (tmp_path / "taps.list").write_text(text)
     (tmp_path / "reader.c").write_text('/* "unread_q" */ ' + source)
-    done = subprocess.run([sys.executable, str(ROOT / "scripts/gen_taps.py"), "--list", "taps.list", "--rtl", "rtl", "--registers", "reader.c", "--sv", "out/t.sv",
-                           "--vlt", "out/t.vlt"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    return done, *((tmp_path / "out" / f).read_text() if (tmp_path / "out" / f).exists() else "" for f in ("t.sv", "t.vlt"))
+    done = subprocess.run([sys.executable, str(ROOT / "scripts/gen_taps.py"), "--list", "taps.list",
+                           "--rtl", "rtl", "--registers", "reader.c", "--sv", "out/t.sv", "--vlt", "out/t.vlt"],
+                          cwd=tmp_path, capture_output=True, text=True, check=False)
+    return done, *((tmp_path / "out" / f).read_text() if (tmp_path / "out" / f).exists()
+                   else "" for f in ("t.sv", "t.vlt"))
 
 
 def test_ports_and_registers(tmp_path):
@@ -66,10 +68,13 @@ bind part tap_part #(.W(W)) u_tap_part (.*);
 
 
 def test_what_a_line_may_say(tmp_path):
-    done, sv, _ = run(tmp_path, "# comment\npart as piece -*\n  +rst_ni +next +job_i.{size,last}  # continued\n  +edges=edges(clk_i) +width=W\n")
+    done, sv, _ = run(tmp_path, "# comment\npart as piece -*\n  +rst_ni +next +job_i.{size,last}  # continued\n"
+                      "  +edges=edges(clk_i) +width=W\n")
     assert done.returncode == 0, done.stderr
-    for line in ("module tap_piece #(", "  localparam int unsigned Deep = 2 * W", "  input logic rst_ni", "  input logic [Deep-1:0] next", "  input logic [7:0] job_size_i",
-                 "  input logic job_last_i", "  input logic clk_i", "  input logic [31:0] width", "  always_ff @(posedge clk_i) edges <= edges + 8'd1;",
+    for line in ("module tap_piece #(", "  localparam int unsigned Deep = 2 * W",
+                 "  input logic rst_ni", "  input logic [Deep-1:0] next", "  input logic [7:0] job_size_i",
+                 "  input logic job_last_i", "  input logic clk_i", "  input logic [31:0] width",
+                 "  always_ff @(posedge clk_i) edges <= edges + 8'd1;",
                  "u_tap_piece (.job_size_i(job_i.size), .job_last_i(job_i.last), .width(32'(W)), .*);"):
         assert line in sv, line
     assert "Other" not in sv and "a_i" not in sv

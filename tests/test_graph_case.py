@@ -1,5 +1,6 @@
-"""The test graph from outside: every combination of knobs is a network that runs, or is refused in one line; the same case is the same network; what it covers. With RTL (build/n4-fast or
-build/n8-fast) networks in tandem, and a memory that reads wrong once, whose case becomes smaller."""
+"""The test graph from outside: every combination of knobs is a network that runs, or is refused in one line; the same
+case is the same network; what it covers. With RTL (build/n4-fast or build/n8-fast) networks in tandem, and a memory
+that reads wrong once, whose case becomes smaller."""
 import json
 import os
 import random
@@ -15,7 +16,8 @@ HOST = ROOT / os.environ.get("HOST", BUILD / "host")
 MODEL = HOST / "tandem-model"
 NET = HOST / "tandem-net-model"
 COV = HOST / "tandem-cov"
-RTL = next((p for p in (BUILD / f"{cfg}-{kind}" / "tandem" for cfg in ("n4", "n8") for kind in ("fast", "tap")) if os.access(p, os.X_OK)), None)
+RTL = next((p for p in (BUILD / f"{cfg}-{kind}" / "tandem" for cfg in ("n4", "n8") for kind in ("fast", "tap"))
+            if os.access(p, os.X_OK)), None)
 LAYERS = 12
 MANY = 20 if os.environ.get("TANDEM_CHECK") else 1
 pytestmark = pytest.mark.skipif(not os.access(MODEL, os.X_OK), reason="not run: tandem-model is not built")
@@ -69,10 +71,12 @@ def test_any_knobs(tmp_path):
         for knob in table:
             names = knob.get("values")
             small = knob["name"] in "chw" or knob["name"].startswith("oc")
-            case[knob["name"]] = rng.choice(names) if names else rng.randint(knob["lowest"], min(knob["highest"], 24 if small else knob["highest"]))
+            case[knob["name"]] = rng.choice(names) if names else rng.randint(
+                knob["lowest"], min(knob["highest"], 24 if small else knob["highest"]))
         done = run(MODEL, "repro", write(tmp_path / "a.case", case))
         text = done.stdout + done.stderr
-        assert done.returncode == 0 or (done.returncode == 2 and "the network is too large" in text and len(text.splitlines()) == 1), (case, text)
+        assert done.returncode == 0 or (done.returncode == 2 and "the network is too large" in text and
+                                        len(text.splitlines()) == 1), (case, text)
         ran += done.returncode == 0
     assert ran > 100 * MANY
 
@@ -87,16 +91,19 @@ def test_every_operator(pins):
 
 
 def test_too_large():
-    done = run(MODEL, "test", "graph", "layers=1", "op1=conv", "w=64", "h=64", "c=128", "oc1=128", "k1=7", "s1=1", "p1=3", "d1=1")
+    done = run(MODEL, "test", "graph", "layers=1", "op1=conv", "w=64",
+               "h=64", "c=128", "oc1=128", "k1=7", "s1=1", "p1=3", "d1=1")
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1 and "the network is too large" in done.stderr
 
 
 def test_structure(tmp_path):
     """What knobs ask for is what the network has."""
-    pins = ["layers=3", "w=6", "h=6", "c=8", "optimise=none", "op1=conv", "oc1=8", "k1=3", "p1=1", "s1=1", "d1=1", "act1=relu", "prec1=int8",
-            "op2=conv", "a2=0", "oc2=8", "k2=1", "p2=0", "s2=1", "act2=none", "prec2=float", "op3=sum", "a3=1", "b3=2", "k3=1"]
-    assert network_of(tmp_path / "sum", *pins) == [("Input", "input", 0), ("Split", "split_b0", 1), ("Convolution", "1_conv", 1),
+    pins = ["layers=3", "w=6", "h=6", "c=8", "optimise=none", "op1=conv",
+            "oc1=8", "k1=3", "p1=1", "s1=1", "d1=1", "act1=relu", "prec1=int8", "op2=conv",
+            "a2=0", "oc2=8", "k2=1", "p2=0", "s2=1", "act2=none", "prec2=float", "op3=sum", "a3=1", "b3=2", "k3=1"]
+    assert network_of(tmp_path / "sum", *pins) == [("Input", "input", 0),
+                                                   ("Split", "split_b0", 1), ("Convolution", "1_conv", 1),
                                                    ("Convolution", "2_conv", 1), ("Eltwise", "3_sum", 2)]
     # the second layer has other channels: a 1x1 convolution makes them fit
     fit = network_of(tmp_path / "fit", *[p for p in pins if not p.startswith("oc2")], "oc2=5")
@@ -105,7 +112,8 @@ def test_structure(tmp_path):
     skip = network_of(tmp_path / "skip", *[p for p in pins if not p.startswith("op1")], "op1=skip")
     assert "1_conv" not in [layer[1] for layer in skip]
     # INT8 from layer to layer
-    chain = ["layers=2", "w=6", "h=6", "c=8", "optimise=after", "op1=conv", "oc1=8", "act1=none", "op2=conv", "a2=1", "prec2=int8"]
+    chain = ["layers=2", "w=6", "h=6", "c=8", "optimise=after", "op1=conv",
+             "oc1=8", "act1=none", "op2=conv", "a2=1", "prec2=int8"]
     for prec, term in (("chain", "8=102"), ("int8", "8=2"), ("float", None)):
         network_of(tmp_path / prec, *chain, f"prec1={prec}")
         line = [row for row in (tmp_path / prec / "network.param").read_text().splitlines() if " 1_conv " in row][0]
@@ -121,12 +129,14 @@ def test_same_case(tmp_path):
     for name in ("network.param", "network.bin"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     assert graph("--seed", 11) == graph("--seed", 11)
-    done = run(NET, "run", "--net", tmp_path / "a" / "network.param", "--bin", tmp_path / "a" / "network.bin", "--cfg", "n8")
+    done = run(NET, "run", "--net", tmp_path / "a" / "network.param", "--bin", tmp_path / "a" / "network.bin",
+               "--cfg", "n8")
     assert done.returncode == 0, done.stderr
 
 
 def test_coverage(tmp_path):
-    """A sample for each case and for each layer that ran; nothing that must not be; 600 networks show nearly all there is."""
+    """A sample for each case and for each layer that ran; nothing that must not be; 600 networks show nearly all there
+    is."""
     graph("--count", 600, "--quiet", "--cov", tmp_path / "f")
     done = run(COV, "report", tmp_path / "f", "--json")
     assert done.returncode == 0, done.stderr
@@ -148,7 +158,8 @@ def test_tandem():
 def test_shrink(tmp_path):
     """A beat that is read wrong: the failure names its layer, and the case that is left has few of them."""
     broken = ["--break", "m0.R:60:flip"]
-    done = run(RTL, "test", "graph", "--count", 20, "layers=9", "bus=fast", *broken, "--case-dir", tmp_path, cwd=tmp_path)
+    done = run(RTL, "test", "graph", "--count", 20, "layers=9", "bus=fast",
+               *broken, "--case-dir", tmp_path, cwd=tmp_path)
     assert done.returncode == 1
     line = done.stdout.splitlines()[0]
     assert line.startswith("FAIL test=graph ") and re.search(r" : layer '\d+_\w+': ", line), line

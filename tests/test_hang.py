@@ -9,8 +9,9 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TANDEM = os.path.join(ROOT, "build", "n4-tap", "tandem")
 # unit of the report -> module, where the name differs
-MODULES = {"HU_QUEUE": "gemm_queue", "HU_CHAN": "alu_chan", "HU_WALK": "alu_walk", "HU_MATH": "alu_math", "HU_SEND": "send_buf", "HU_RD": "dma_rd",
-           "HU_WR": "dma_wr", "HU_REGS": "npu_regs", "HU_GEMM_SLOT": "task_slot", "HU_ALU_SLOT": "task_slot", "HU_POOL_SLOT": "task_slot"}
+MODULES = {"HU_QUEUE": "gemm_queue", "HU_CHAN": "alu_chan", "HU_WALK": "alu_walk",
+           "HU_MATH": "alu_math", "HU_SEND": "send_buf", "HU_RD": "dma_rd", "HU_WR": "dma_wr",
+           "HU_REGS": "npu_regs", "HU_GEMM_SLOT": "task_slot", "HU_ALU_SLOT": "task_slot", "HU_POOL_SLOT": "task_slot"}
 PARTS = {"u_queue": "fifo", "u_track": "fifo", "u_jobs": "fifo", "u_blk_job": "fifo", "u_blk_data": "fifo",
          "u_blk_last": "fifo", "u_info": "fifo", "u_skid": "fifo", "u_out": "fifo", "u_split.u_job": "fifo",
          "u_split": "dma_split"}
@@ -33,9 +34,10 @@ def taps():
     hang = sorted(f for f in os.listdir(os.path.join(ROOT, "tb", "npu")) if re.fullmatch(r"hang\w*\.c", f))
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "scripts/gen_regs.py", "regs/npu.regs", "--out", folder], cwd=ROOT, check=True)
-        subprocess.run([sys.executable, "scripts/gen_taps.py", "--list", "tb/npu/taps.list", "--rtl", "rtl", "--rtl", folder,
-                        "--sv", os.path.join(folder, "sv"), "--vlt", os.path.join(folder, "vlt")] +
-                       [a for f in hang for a in ("--registers", os.path.join("tb", "npu", f))], cwd=ROOT, check=True)
+        subprocess.run([sys.executable, "scripts/gen_taps.py", "--list", "tb/npu/taps.list", "--rtl", "rtl",
+                        "--rtl", folder, "--sv", os.path.join(folder, "sv"), "--vlt", os.path.join(folder, "vlt")] + [
+                            a for f in hang for a in ("--registers", os.path.join("tb", "npu", f))],
+                       cwd=ROOT, check=True)
         return text(folder, "sv"), text(folder, "vlt")
 
 
@@ -86,8 +88,8 @@ class Tables(unittest.TestCase):
 
     def test_states_of_the_rules(self):
         """enum { IFM_IDLE, IFM_PREP ... } of hang_wait_*.c"""
-        prefixes = {"IFM": "ifm_ld", "WGT": "wgt_ld", "PAR": "par_ld", "IM": "im2col", "POST": "post", "ALU": "alu", "POOL": "pool",
-                    "LD": "pool_ld", "SEQ": "pool_seq", "OUT": "pool_out"}
+        prefixes = {"IFM": "ifm_ld", "WGT": "wgt_ld", "PAR": "par_ld", "IM": "im2col",
+                    "POST": "post", "ALU": "alu", "POOL": "pool", "LD": "pool_ld", "SEQ": "pool_seq", "OUT": "pool_out"}
         seen = set()
         for f in ("hang_wait_gemm.c", "hang_wait_post.c", "hang_wait_units.c"):
             for body in re.findall(r"^enum \{ (.*?) \};", text("tb", "npu", f), re.M | re.S):
@@ -128,14 +130,15 @@ class BrokenMemory(unittest.TestCase):
     def hang(self, test, broken):
         with tempfile.TemporaryDirectory() as folder:
             result = os.path.join(folder, "result")
-            out = subprocess.run([TANDEM, "test", test, "--run-seed", "8", "--break", broken, "--case-dir", folder, "--result", result],
+            out = subprocess.run([TANDEM, "test", test, "--run-seed", "8",
+                                  "--break", broken, "--case-dir", folder, "--result", result],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
             self.assertEqual(out.returncode, 1, out.stdout)
             return re.search(r"^signature=(.*)$", text(result), re.M)[1], out.stdout
 
     def test_root_is_the_memory(self):
-        for test, broken in (("conv", "m0.R:3"), ("conv", "m1.AR:2"), ("eltwise", "m1.W:1"), ("eltwise", "m0.AW:0"), ("reduce", "m0.R:9"),
-                             ("pool", "m0.B:0"), ("linear", "m1.B:0"), ("sequence", "m1.R:9")):
+        for test, broken in (("conv", "m0.R:3"), ("conv", "m1.AR:2"), ("eltwise", "m1.W:1"), ("eltwise", "m0.AW:0"),
+                             ("reduce", "m0.R:9"), ("pool", "m0.B:0"), ("linear", "m1.B:0"), ("sequence", "m1.R:9")):
             with self.subTest(test=test, broken=broken):
                 signature, out = self.hang(test, broken)
                 port, channel = broken.split(":")[0].split(".")
@@ -149,8 +152,10 @@ class BrokenMemory(unittest.TestCase):
 
     @unittest.skipUnless(os.environ.get("TANDEM_CHECK"), "not run: a convolution of 4 million cycles (make check)")
     def test_long_work_is_no_hang(self):
-        """The mesh multiplies padding for 100,000 cycles and more without a word on the bus, and rests between blocks now and then."""
-        done = subprocess.run([TANDEM, "test", "conv", "--seed", "0x16b480ef0c0c6b16", "k=0", "kw=255", "kh=255"], stdout=subprocess.PIPE, text=True, timeout=600, check=False)
+        """The mesh multiplies padding for 100,000 cycles and more without a word on the bus, and rests between blocks
+        now and then."""
+        done = subprocess.run([TANDEM, "test", "conv", "--seed", "0x16b480ef0c0c6b16", "k=0", "kw=255", "kh=255"],
+                              stdout=subprocess.PIPE, text=True, timeout=600, check=False)
         self.assertEqual(done.returncode, 0, done.stdout)
 
 

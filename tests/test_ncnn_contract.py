@@ -1,9 +1,12 @@
-"""The contract with ncnn (docs/npu/ncnn-contract.md) in NumPy: whole arrays instead of one element at a time, drawn and computed without the C reference.
+"""The contract with ncnn (docs/npu/ncnn-contract.md) in NumPy: whole arrays instead of one element at a time, drawn and
+computed without the C reference.
 
-1. Random layers through the driver on the golden device, against NumPy and against the C reference (tests/ncnn_ref.c): 500 cases, 10,000 with TANDEM_CHECK=1. TANDEM_NCNN_PY_CASE=n runs
-   case n alone, TANDEM_NCNN_PY_COUNT=n the cases 0..n-1.
-2. The 26 INT8 convolutions of two SqueezeNets that ncnn's own tools quantised, against tensors that ncnn computed, where that data is present (TANDEM_DATA, or ../shared/data beside the
-   repository): through the driver, with INT8 tensors in device memory where ncnn has them.
+1. Random layers through the driver on the golden device, against NumPy and against the C reference (tests/ncnn_ref.c):
+   500 cases, 10,000 with TANDEM_CHECK=1. TANDEM_NCNN_PY_CASE=n runs case n alone, TANDEM_NCNN_PY_COUNT=n the cases
+   0..n-1.
+2. The 26 INT8 convolutions of two SqueezeNets that ncnn's own tools quantised, against tensors that ncnn computed,
+   where that data is present (TANDEM_DATA, or ../shared/data beside the repository): through the driver, with INT8
+   tensors in device memory where ncnn has them.
 """
 
 import ctypes
@@ -23,14 +26,15 @@ CONVOLUTION, DEPTHWISE, INNER_PRODUCT, QUANTIZE, DEQUANTIZE = range(5)
 NONE, RELU, LEAKY, CLIP, SIGMOID, MISH, HARDSWISH = range(7)
 F32 = np.float32
 NAN_BITS = np.uint32(0x7FC00000)
-INTS = ("kind w h c num_output kernel_w kernel_h dilation_w dilation_h stride_w stride_h pad_left pad_right pad_top pad_bottom "
-        "bias_term group activation_type in_int8 out_int8 weight_scales").split()
+INTS = ("kind w h c num_output kernel_w kernel_h dilation_w dilation_h stride_w stride_h pad_left pad_right "
+        "pad_top pad_bottom " "bias_term group activation_type in_int8 out_int8 weight_scales").split()
 
 
 class Layer(ctypes.Structure):
     """ncnn_layer; floats as bits, so that a NaN stays as it is."""
-    _fields_ = [(name, ctypes.c_int32) for name in INTS] + [("activation_params", ctypes.c_uint32 * 2), ("bottom_scale", ctypes.c_uint32),
-                                                           ("top_scale", ctypes.c_uint32)]
+    _fields_ = [(name, ctypes.c_int32) for name in INTS] + [("activation_params", ctypes.c_uint32 * 2),
+                                                            ("bottom_scale", ctypes.c_uint32),
+                                                            ("top_scale", ctypes.c_uint32)]
 
 
 class Blobs(ctypes.Structure):
@@ -41,10 +45,11 @@ def word(x):
     return int(np.array([x], dtype=F32).view(np.uint32)[0])
 
 
-# ---- the contract, on arrays ----------------------------------------------------------------------------------------------------------
+# , on arrays ----------------------------------------------------------------------------------------------------------
 # `wrong` names one deliberate mistake, or none.
 
-WRONG = ("half even", "half up", "fused", "two scales", "scale of the channel before", "pads swapped", "bias first", "sum cut", "zero scale")
+WRONG = ("half even", "half up", "fused", "two scales", "scale of the channel before",
+         "pads swapped", "bias first", "sum cut", "zero scale")
 
 
 def one_nan(v):
@@ -79,7 +84,8 @@ def sums(p, q, w, wrong):
         for ky in range(kh):
             for kx in range(kw):
                 y, x = ky * p["dilation_h"], kx * p["dilation_w"]
-                view = q[g * icg:(g + 1) * icg, y:y + (oh - 1) * p["stride_h"] + 1:p["stride_h"], x:x + (ow - 1) * p["stride_w"] + 1:p["stride_w"]]
+                view = q[g * icg:(g + 1) * icg, y:y + (oh - 1) * p["stride_h"] + 1:p["stride_h"],
+                         x:x + (ow - 1) * p["stride_w"] + 1:p["stride_w"]]
                 total[rows] += w[rows, :, ky, kx].astype(np.float64) @ view.reshape(icg, oh * ow)
     return total.astype(np.int64).reshape(oc, oh, ow)
 
@@ -140,7 +146,8 @@ def expected(p, data, wrong=None):
     if wrong == "fused" and bias is not None:
         v = (y.astype(np.float64) * f[column] + bias).astype(F32)
     elif wrong == "two scales":
-        v = y * (F32(1) / F32(p["bottom_scale"])) * (F32(1) / np.repeat(data["weight_scale"], p["num_output"] // p["weight_scales"]))[column]
+        v = (y * (F32(1) / F32(p["bottom_scale"])) *
+             (F32(1) / np.repeat(data["weight_scale"], p["num_output"] // p["weight_scales"]))[column])
         v = v if bias is None else v + bias
     elif wrong == "bias first" and bias is not None:
         v = (y + bias / f[column]) * f[column]
@@ -151,15 +158,19 @@ def expected(p, data, wrong=None):
     return to_int8(v * F32(p["top_scale"]), wrong) if p["out_int8"] else v
 
 
-# ---- the device and the C reference, loaded as a shared object ------------------------------------------------------------------------
+# nd the C reference, loaded as a shared object ------------------------------------------------------------------------
 
 class Native:
     def __init__(self, folder):
         cc = os.environ.get("CC", "gcc")
         lib = folder / "libncnn.so"
-        sources = [str(s) for d, glob in (("cmodel/npu", "*.c"), ("drivers/npu", "*.c"), ("tests", "ncnn_*.c")) for s in sorted((ROOT / d).glob(glob))]
-        flags = ["-std=c11", "-D_GNU_SOURCE=", "-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fno-fast-math", "-fPIC", "-shared"]
-        subprocess.run([cc, *flags, f"-I{ROOT}/cmodel/npu", f"-I{ROOT}/cmodel/lib", f"-I{ROOT}/drivers/npu", f"-I{ROOT}/drivers/lib", f"-I{ROOT}/tests", f"-I{GENERATED}", "-o", str(lib), *sources, "-lm"], check=True)
+        sources = [str(s) for d, glob in (("cmodel/npu", "*.c"), ("drivers/npu", "*.c"), ("tests", "ncnn_*.c"))
+                   for s in sorted((ROOT / d).glob(glob))]
+        flags = ["-std=c11", "-D_GNU_SOURCE=", "-O2", "-Wall", "-Wextra",
+                 "-Werror", "-ffp-contract=off", "-fno-fast-math", "-fPIC", "-shared"]
+        subprocess.run([cc, *flags, f"-I{ROOT}/cmodel/npu", f"-I{ROOT}/cmodel/lib", f"-I{ROOT}/drivers/npu",
+                        f"-I{ROOT}/drivers/lib", f"-I{ROOT}/tests", f"-I{GENERATED}", "-o", str(lib), *sources, "-lm"],
+                       check=True)
         self.so = ctypes.CDLL(str(lib))
         self.so.ncnn_dev_open.restype = ctypes.c_void_p
         self.fit = ctypes.create_string_buffer(4 * 2 * 2 * 16 * 3)
@@ -175,11 +186,13 @@ class Native:
         layer = Layer(**{name: int(p[name]) for name in INTS})
         layer.activation_params[:] = [word(v) for v in p["activation_params"]]
         layer.bottom_scale, layer.top_scale = word(p["bottom_scale"]), word(p["top_scale"])
-        self.keep = [None if data.get(k) is None else np.ascontiguousarray(data[k]) for k in ("data", "weight", "weight_scale", "bias")]
+        self.keep = [None if data.get(k) is None else np.ascontiguousarray(data[k])
+                     for k in ("data", "weight", "weight_scale", "bias")]
         return layer, Blobs(*(None if a is None else a.ctypes.data for a in self.keep))
 
     def output(self, p):
-        oh, ow = (p["h"], p["w"]) if p["kind"] in (QUANTIZE, DEQUANTIZE) else (1, 1) if p["kind"] == INNER_PRODUCT else out_size(p)
+        oh, ow = ((p["h"], p["w"]) if p["kind"] in (QUANTIZE, DEQUANTIZE)
+                  else (1, 1) if p["kind"] == INNER_PRODUCT else out_size(p))
         return np.empty((p["num_output"], oh, ow), dtype=np.int8 if p["out_int8"] else F32)
 
     def device(self, n, p, data, cut=(0,) * 6, chained=False):
@@ -188,7 +201,8 @@ class Native:
         if not chained:
             self.so.ncnn_dev_begin(self.devices[n])
         out = self.output(p)
-        status = self.so.ncnn_dev_layer(self.devices[n], ctypes.byref(layer), ctypes.byref(blobs), (ctypes.c_uint32 * 6)(*cut))
+        status = self.so.ncnn_dev_layer(self.devices[n], ctypes.byref(layer),
+                                        ctypes.byref(blobs), (ctypes.c_uint32 * 6)(*cut))
         assert status == 0, f"status {status}: {p}"
         self.so.ncnn_dev_output(self.devices[n], out.ctypes.data_as(ctypes.c_void_p))
         return out
@@ -196,7 +210,8 @@ class Native:
     def reference(self, p, data):
         layer, blobs = self.arguments(p, data)
         out = self.output(p)
-        assert self.so.ncnn_ref_run(ctypes.byref(layer), ctypes.byref(blobs), self.fit, 0, None, out.ctypes.data_as(ctypes.c_void_p)) == 0
+        assert self.so.ncnn_ref_run(ctypes.byref(layer), ctypes.byref(blobs),
+                                    self.fit, 0, None, out.ctypes.data_as(ctypes.c_void_p)) == 0
         return out
 
 
@@ -211,14 +226,16 @@ def same(a, b):
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-# ---- random layers ----------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------------------
 
 def random_geometry(rng):
     pick = lambda lo, hi, size=None: rng.integers(lo, hi + 1, size)
     while True:
-        kind = int(rng.choice([CONVOLUTION, DEPTHWISE, INNER_PRODUCT, QUANTIZE, DEQUANTIZE], p=[0.4, 0.32, 0.16, 0.06, 0.06]))
+        kind = int(rng.choice([CONVOLUTION, DEPTHWISE, INNER_PRODUCT, QUANTIZE, DEQUANTIZE],
+                              p=[0.4, 0.32, 0.16, 0.06, 0.06]))
         p = dict.fromkeys(INTS, 0)
-        p.update(dict.fromkeys("kernel_w kernel_h dilation_w dilation_h stride_w stride_h group h c w".split(), 1), kind=kind)
+        p.update(dict.fromkeys("kernel_w kernel_h dilation_w dilation_h stride_w stride_h group h c w".split(), 1),
+                 kind=kind)
         p.update(num_output=int(pick(1, 48)), bias_term=int(rng.random() < 0.8), activation_type=int(pick(0, 6)))
         if kind == INNER_PRODUCT:
             p.update(w=int(pick(1, 1500 if rng.random() < 0.1 else 120)))
@@ -242,7 +259,8 @@ def random_geometry(rng):
             p["num_output"] = p["c"]
             return p
         oh, ow = out_size(p)
-        if oh > 0 and ow > 0 and oh * ow * p["num_output"] * p["c"] // p["group"] * p["kernel_w"] * p["kernel_h"] <= 150000:
+        if (oh > 0 and ow > 0 and
+            oh * ow * p["num_output"] * p["c"] // p["group"] * p["kernel_w"] * p["kernel_h"] <= 150000):
             return p
 
 
@@ -267,7 +285,8 @@ def random_values(rng, p, flavour):
     elif flavour == "extreme":
         bottom = any_size(rng, 1)[0]
         scale = any_size(rng, p["weight_scales"]) if rng.random() < 0.4 else np.clip(
-            rng.uniform(1, 2, p["weight_scales"]) * 10.0 ** rng.choice([-38, 0, 38]) / np.float64(bottom), 1e-45, 3e38).astype(F32)
+            rng.uniform(1, 2, p["weight_scales"]) * 10.0 ** rng.choice([-38, 0, 38]) / np.float64(bottom),
+            1e-45, 3e38).astype(F32)
     elif flavour == "zeros":
         scale = some(rng, scale, 0.3, np.array([0.0, -0.0], dtype=F32))
     elif flavour == "special":
@@ -279,7 +298,8 @@ def random_values(rng, p, flavour):
     bias = (rng.uniform(-1, 1, p["num_output"]) * np.float64(reach)).astype(F32)
     top = F32(np.clip(127 / np.float64(reach), -3e38, 3e38)) * F32(rng.uniform(0.3, 2))
     shape = (p["c"], p["h"], p["w"])
-    weight = rng.integers(-127, 128, (p["num_output"], products // (p["kernel_w"] * p["kernel_h"]), p["kernel_h"], p["kernel_w"])).astype(np.int8)
+    weight = rng.integers(-127, 128, (p["num_output"], products // (p["kernel_w"] * p["kernel_h"]),
+                                      p["kernel_h"], p["kernel_w"])).astype(np.int8)
     if p["in_int8"]:
         x = rng.integers(-127, 128, shape).astype(np.int8)
     elif flavour == "bits":
@@ -288,7 +308,8 @@ def random_values(rng, p, flavour):
         x = np.clip(rng.uniform(-160, 160, shape) / np.float64(bottom), -3e38, 3e38).astype(F32)
     if flavour == "halves":
         x = x if p["in_int8"] else (rng.integers(-9, 10, shape) / 2).astype(F32) / bottom
-        x = (rng.integers(-3, 4, shape).astype(np.int8)) if p["in_int8"] else np.where(rng.random(shape) < 0.1, np.nextafter(x, F32(0)), x)
+        x = ((rng.integers(-3, 4, shape).astype(np.int8)) if p["in_int8"]
+             else np.where(rng.random(shape) < 0.1, np.nextafter(x, F32(0)), x))
         weight = np.where(rng.random(weight.shape) < 0.5, 0, np.sign(weight)).astype(np.int8)
         bias = (rng.integers(-60, 61, p["num_output"]) / 2).astype(F32) * factor
         top = F32(2.0 ** -rng.integers(0, 3)) / factor
@@ -298,7 +319,8 @@ def random_values(rng, p, flavour):
         top = any_size(rng, 1)[0] if rng.random() < 0.5 else top
     elif flavour == "long":
         x = np.full(shape, 127, dtype=np.int8) if p["in_int8"] else np.abs(x) + F32(127) / bottom
-        weight = rng.choice(np.array([-1, 1], dtype=np.int8), (p["num_output"], 1, 1, 1)) * np.where(rng.random(weight.shape) < 0.02, 100, 127).astype(np.int8)
+        weight = (rng.choice(np.array([-1, 1], dtype=np.int8), (p["num_output"], 1, 1, 1)) *
+                  np.where(rng.random(weight.shape) < 0.02, 100, 127).astype(np.int8))
     elif flavour == "bits":
         bits = lambda n: rng.integers(0, 2**32, n, dtype=np.uint32).view(F32)
         bottom, top, scale, bias = bits(1)[0], bits(1)[0], bits(p["weight_scales"]), bits(p["num_output"])
@@ -308,12 +330,13 @@ def random_values(rng, p, flavour):
 
 def random_case(index):
     rng = np.random.Generator(np.random.PCG64([9, index]))
-    flavour = str(rng.choice(["plain", "plain", "halves", "halves", "extreme", "extreme", "zeros", "special", "special", "bits", "long"]))
+    flavour = str(rng.choice(["plain", "plain", "halves", "halves", "extreme",
+                              "extreme", "zeros", "special", "special", "bits", "long"]))
     p = random_geometry(rng)
     if flavour == "long" and p["kind"] not in (QUANTIZE, DEQUANTIZE):
         n = p["num_output"] % 3 + 1
-        p.update(kind=CONVOLUTION, group=1, w=9, h=9, c=int(rng.integers(14, 30)), num_output=n, kernel_w=9, kernel_h=9, dilation_w=1, dilation_h=1,
-                 pad_left=0, pad_top=0)
+        p.update(kind=CONVOLUTION, group=1, w=9, h=9, c=int(rng.integers(14, 30)),
+                 num_output=n, kernel_w=9, kernel_h=9, dilation_w=1, dilation_h=1, pad_left=0, pad_top=0)
     p["weight_scales"] = p["num_output"] if p["kind"] != DEPTHWISE else 1 if rng.random() < 0.3 else p["group"]
     p["in_int8"] = int(p["kind"] == DEQUANTIZE or p["kind"] != QUANTIZE and rng.random() < 0.3)
     p["out_int8"] = int(p["kind"] == QUANTIZE or p["kind"] != DEQUANTIZE and rng.random() < 0.5)
@@ -347,13 +370,15 @@ def test_random_layers(native, capsys):
             bad = np.flatnonzero(got.reshape(-1).view(np.uint8) != want.reshape(-1).view(np.uint8))
             differing.append(f"TANDEM_NCNN_PY_CASE={index}: N={n}, {flavour}, first byte {bad[:1]}, {p}")
         values += got.size
-        for key in (flavour, f"kind {p['kind']}", f"activation {p['activation_type']}", f"N={n}", "INT8 out" if p["out_int8"] else "FP32 out"):
+        for key in (flavour, f"kind {p['kind']}", f"activation {p['activation_type']}",
+                    f"N={n}", "INT8 out" if p["out_int8"] else "FP32 out"):
             seen[key] = seen.get(key, 0) + 1
         if alone:
             print(n, flavour, cut, p)
     with capsys.disabled():
         mode = "all (TANDEM_CHECK=1)" if FULL else "quick (TANDEM_CHECK=1 runs 10,000)"
-        print(f"\ndriver and model against NumPy and C: {len(cases)} random layers, {values} values, {len(differing)} differ; {mode}")
+        print(f"\ndriver and model against NumPy and C: "
+              f"{len(cases)} random layers, {values} values, {len(differing)} differ; {mode}")
         if FULL:
             print(", ".join(f"{k} {seen[k]}" for k in sorted(seen)))
             print("wrong on purpose, case that shows it:", ", ".join(f"{k} {caught[k]}" for k in WRONG if k in caught))
@@ -363,7 +388,7 @@ def test_random_layers(native, capsys):
         assert len(seen) == 7 + 5 + 7 + 4 + 2, sorted(seen)
 
 
-# ---- SqueezeNet: tensors that ncnn computed ---------------------------------------------------------------------------------------------
+# nsors that ncnn computed ---------------------------------------------------------------------------------------------
 
 class Blobbery:
     """The tensors of one network in the archive, by layer, and which blob is whose output."""
@@ -385,7 +410,8 @@ class Blobbery:
     def load(self, layer, suffix):
         name = f"{self.prefix}_{layer['index']:02d}_{layer['name'].replace('/', '_')}{suffix}"
         data = self.files.get(name)
-        return None if data is None else np.frombuffer(data, F32 if suffix == ".f32" else np.int8).reshape(self.shape[name])
+        return (None if data is None
+                else np.frombuffer(data, F32 if suffix == ".f32" else np.int8).reshape(self.shape[name]))
 
 
 def max_pool(x):
@@ -399,16 +425,18 @@ def max_pool(x):
 def parameters(layer, x):
     oc, ic, k, _ = layer["w"].shape
     p = dict.fromkeys(INTS, 0)
-    p.update(kind=CONVOLUTION, w=x.shape[2], h=x.shape[1], c=ic, num_output=oc, kernel_w=k, kernel_h=k, dilation_w=1, dilation_h=1, stride_w=layer["stride"],
-             stride_h=layer["stride"], bias_term=1, group=1, activation_type=RELU, weight_scales=oc, bottom_scale=layer["in_scale"],
-             top_scale=0 if layer["top_scale"] is None else layer["top_scale"], in_int8=int(x.dtype == np.int8), out_int8=int(layer["top_scale"] is not None),
-             activation_params=(0, 0))
+    p.update(kind=CONVOLUTION, w=x.shape[2], h=x.shape[1], c=ic, num_output=oc,
+             kernel_w=k, kernel_h=k, dilation_w=1, dilation_h=1, stride_w=layer["stride"],
+             stride_h=layer["stride"], bias_term=1, group=1, activation_type=RELU, weight_scales=oc,
+             bottom_scale=layer["in_scale"], top_scale=0 if layer["top_scale"] is None else layer["top_scale"],
+             in_int8=int(x.dtype == np.int8), out_int8=int(layer["top_scale"] is not None), activation_params=(0, 0))
     p.update(dict.fromkeys(("pad_left", "pad_right", "pad_top", "pad_bottom"), layer["pad"]))
     return p, dict(data=np.ascontiguousarray(x), weight=layer["w"], weight_scale=layer["w_scale"], bias=layer["bias"])
 
 
 class Walk:
-    """One pass through the network: every convolution on the device, its input what ncnn had where the archive has that."""
+    """One pass through the network: every convolution on the device, its input what ncnn had where the archive has
+    that."""
 
     def __init__(self, native, blobs, n, witness):
         self.native, self.blobs, self.n, self.witness = native, blobs, n, witness
@@ -434,7 +462,8 @@ class Walk:
         if x.dtype == F32:  # in the archive: what ncnn made of it
             q = self.blobs.load(layer, ".qin.s8")
             alone = dict(p, kind=QUANTIZE, out_int8=1, num_output=p["c"])
-            if q is None or not same(to_int8(x * layer["in_scale"]), q) or not same(self.native.device(self.n, alone, data), q):
+            if (q is None or not same(to_int8(x * layer["in_scale"]), q) or
+                not same(self.native.device(self.n, alone, data), q)):
                 self.differ(layer, "quantised input")
             if not same(self.native.device(self.n, dict(p, in_int8=1), dict(data, data=q)), got):
                 self.differ(layer, "output from ncnn's quantised input")
@@ -481,11 +510,14 @@ def test_squeezenet(native, capsys, prefix, model):
     walks = [Walk(native, blobs, n, FULL and n == 16).run(layers) for n in ((4, 8, 16, 32) if FULL else (16,))]
     for walk in walks:
         with capsys.disabled():
-            print(f"\n{model} through the driver at N={walk.n}: {walk.convs} convolutions, {walk.chained} from INT8 in memory; {walk.exact} outputs "
-                  f"compared with ncnn's ({walk.values} values, pools among them), {walk.quantised} quantised inputs{', NumPy and C agree' if walk.witness else ''}; {len(walk.differs)} differences", end="")
+            print(f"\n{model} through the driver at N={walk.n}: "
+                  f"{walk.convs} convolutions, {walk.chained} from INT8 in memory; {walk.exact} outputs "
+                  f"compared with ncnn's ({walk.values} values, pools among them), {walk.quantised} quantised "
+                  f"inputs{', NumPy and C agree' if walk.witness else ''}; {len(walk.differs)} differences", end="")
     differs = [d for walk in walks for d in walk.differs]
     assert not differs, "\n".join(differs)
     for walk in walks:
-        # all 26 outputs are in one archive; of the other the FP32 ones are not, and meet ncnn's numbers where the next layer quantises them
+        # all 26 outputs are in one archive; of the other the FP32 ones are not, and meet ncnn's numbers where the next
+        # layer quantises them
         assert (walk.convs, walk.chained, walk.quantised) == (26, 16, 10)
         assert walk.exact == (26 if prefix == "int8" else 9)

@@ -12,7 +12,8 @@ INT8 = ["--int8-net", DIGITS + "/digits-int8.param", "--int8-bin", DIGITS + "/di
 HELD_OUT = ["--images", DIGITS + "/heldout.csv"]
 
 
-PROGRAM = os.path.join(ROOT, os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host")), "tandem-net-model")
+PROGRAM = os.path.join(ROOT, os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host")),
+                       "tandem-net-model")
 pytestmark = pytest.mark.skipif(not os.access(PROGRAM, os.X_OK), reason="not run: tandem-net-model is not built")
 
 
@@ -21,8 +22,8 @@ def run(*args, stdout=subprocess.PIPE, limit=None):
         # SIGXFSZ keeps its default action here, as in a user's shell: the program itself must survive it
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-    return subprocess.run([PROGRAM, "--device", "model", *args], cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=120,
-                          preexec_fn=limit_files if limit is not None else None)
+    return subprocess.run([PROGRAM, "--device", "model", *args], cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE,
+                          text=True, timeout=120, preexec_fn=limit_files if limit is not None else None)
 
 
 def one_line(done, status, part):
@@ -51,7 +52,8 @@ def one_line(done, status, part):
     (["--images", "README.md"], "README.md"),
     (["--net", DIGITS + "/digits.bin", "--bin", DIGITS + "/digits.bin"] + HELD_OUT, "expected text"),
     (["--net", DIGITS + "/digits.param", "--bin", DIGITS + "/digits-int8.bin"] + HELD_OUT, "truncated: layer"),
-    (["--net", DIGITS + "/digits-int8.param", "--bin", DIGITS + "/digits-int8.bin", "--fp32"] + HELD_OUT, "is not a float network"),
+    (["--net", DIGITS + "/digits-int8.param", "--bin", DIGITS + "/digits-int8.bin", "--fp32"] + HELD_OUT,
+     "is not a float network"),
 ])
 def test_bad_input(args, part):
     one_line(run(*args), 2, part)
@@ -61,7 +63,8 @@ def test_truncated_weights(tmp_path):
     data = open(os.path.join(ROOT, DIGITS, "digits.bin"), "rb").read()
     short = tmp_path / "short.bin"
     short.write_bytes(data[:-1])
-    one_line(run("--net", DIGITS + "/digits.param", "--bin", str(short), *INT8, *HELD_OUT), 2, "truncated: layer 'conv4'")
+    one_line(run("--net", DIGITS + "/digits.param", "--bin", str(short), *INT8, *HELD_OUT),
+             2, "truncated: layer 'conv4'")
     short.write_bytes(data + b"\0")
     one_line(run("--net", DIGITS + "/digits.param", "--bin", str(short), *INT8, *HELD_OUT), 2, "1 bytes are left over")
 
@@ -89,7 +92,8 @@ def test_own_quantiser():
     assert done.returncode == 0, done.stderr
     # the same network as the committed INT8 files, so the same classes
     first = run()
-    assert [line for line in done.stdout.splitlines() if line.startswith("int8")] == [line for line in first.stdout.splitlines() if line.startswith("int8")]
+    assert [line for line in done.stdout.splitlines()
+            if line.startswith("int8")] == [line for line in first.stdout.splitlines() if line.startswith("int8")]
 
 
 def test_gates_fail(tmp_path):
@@ -97,7 +101,8 @@ def test_gates_fail(tmp_path):
     result = tmp_path / "result"
     lines = open(os.path.join(ROOT, DIGITS, "heldout.csv")).read().splitlines()
     wrong = tmp_path / "wrong.csv"
-    wrong.write_text("".join("%s,%d\n" % (line[:line.rindex(",")], (int(line[line.rindex(",") + 1:]) + (i % 10 == 0)) % 10) for i, line in enumerate(lines)))
+    wrong.write_text("".join("%s,%d\n" % (line[:line.rindex(",")], (int(line[line.rindex(",") + 1:]) + (i % 10 == 0)) %
+                                          10) for i, line in enumerate(lines)))
     one_line(run("--images", str(wrong), "--result", str(result)), 1, "FP32 accuracy 8")
     assert "signature=network/fp32-accuracy" in result.read_text()
     wrong.write_text("\n".join(lines[:299]) + "\n")

@@ -1,4 +1,5 @@
-"""tandem-net detect: boxes against NumPy for the three detection layers, pictures that are drawn; models/detector: FP32, INT8 and devices, precision and recall as stated."""
+"""tandem-net detect: boxes against NumPy for the three detection layers, pictures that are drawn; models/detector:
+FP32, INT8 and devices, precision and recall as stated."""
 import json
 import os
 import re
@@ -12,7 +13,8 @@ import pytest
 np = pytest.importorskip("numpy", reason="not run: needs python3-numpy (make deps)")
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PROGRAM = os.path.join(ROOT, os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host")), "tandem-net-model")
+PROGRAM = os.path.join(ROOT, os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host")),
+                       "tandem-net-model")
 RTL = os.path.join(ROOT, os.environ.get("BUILD", "build"), "n4-fast", "tandem-net")
 FOLDER = os.path.join(ROOT, "models", "detector")
 PICTURES = os.path.join(FOLDER, "pictures")
@@ -22,16 +24,19 @@ import train_detector as detector  # noqa: E402
 
 
 def run(*args, program=PROGRAM):
-    return subprocess.run([program, *map(str, args)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900)
+    return subprocess.run([program, *map(str, args)], cwd=ROOT, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=900)
 
 
 def decodes():
     """false: a build without libstb-dev, which says so."""
-    return not os.access(PROGRAM, os.X_OK) or "built without libstb-dev" not in run("detect", *evaluate.network("fp32"), *evaluate.PREP, "--image", os.path.join(PICTURES, "000.png")).stderr
+    return not os.access(PROGRAM, os.X_OK) or "built without libstb-dev" not in run("detect", *evaluate.network(
+        "fp32"), *evaluate.PREP, "--image", os.path.join(PICTURES, "000.png")).stderr
 
 
 pytestmark = [pytest.mark.skipif(not os.access(PROGRAM, os.X_OK), reason="not run: tandem-net-model is not built"),
-              pytest.mark.skipif(not decodes(), reason="not run: tandem-net-model was built without libstb-dev (make deps)")]
+              pytest.mark.skipif(not decodes(),
+                                 reason="not run: tandem-net-model was built without libstb-dev (make deps)")]
 
 
 def good(*args, program=PROGRAM):
@@ -78,15 +83,18 @@ def sigmoid(x):
 
 
 def yolo_candidates(z, anchors, unit, v3):
-    """z [anchors][5 + classes][h][w]; unit: of anchor sizes, as parts of the input (w, h). Rows: score, class, x0, y0, x1, y1 in the order anchor, row, column."""
+    """z [anchors][5 + classes][h][w]; unit: of anchor sizes, as parts of the input (w, h). Rows: score, class, x0, y0,
+    x1, y1 in the order anchor, row, column."""
     h, w = z.shape[2:]
     z = z.astype(np.float64)
     gx, gy = np.meshgrid(np.arange(w), np.arange(h))
     share = sigmoid(z[:, 5:]) if v3 else np.exp(z[:, 5:]) / np.exp(z[:, 5:]).sum(axis=1, keepdims=True)
     anchors = np.asarray(anchors, dtype=np.float64).reshape(-1, 2)
     cx, cy = (sigmoid(z[:, 0]) + gx) / w, (sigmoid(z[:, 1]) + gy) / h
-    bw, bh = np.exp(z[:, 2]) * anchors[:, 0, None, None] * unit[0], np.exp(z[:, 3]) * anchors[:, 1, None, None] * unit[1]
-    columns = [sigmoid(z[:, 4]) * share.max(axis=1), share.argmax(axis=1) + 1, cx - bw / 2, cy - bh / 2, cx + bw / 2, cy + bh / 2]
+    bw, bh = (np.exp(z[:, 2]) * anchors[:, 0, None, None] * unit[0],
+              np.exp(z[:, 3]) * anchors[:, 1, None, None] * unit[1])
+    columns = [sigmoid(z[:, 4]) * share.max(axis=1), share.argmax(axis=1) + 1,
+               cx - bw / 2, cy - bh / 2, cx + bw / 2, cy + bh / 2]
     return np.stack([c.reshape(-1) for c in columns], axis=1)
 
 
@@ -129,7 +137,7 @@ def close(got, expected):
     np.testing.assert_allclose(got[:, 2:], expected[:, 2:], atol=2e-3)
 
 
-# ---- one convolution and a detection layer; a picture of one colour, so that what a cell sees is known without a resizer ----
+# e convolution and a detection layer; a picture of one colour, so that what a cell sees is known without a resizer ----
 
 WIDTH, HEIGHT, IN_W, IN_H, FILL = 80, 45, 8, 6, 114
 CLASSES = 3
@@ -165,7 +173,8 @@ def write_network(tmp_path, layers, arrays):
 
 
 def conv(rng, outputs, spread):
-    w, b = (rng.standard_normal((outputs, 3)) * spread).astype("<f4"), (rng.standard_normal(outputs) * spread).astype("<f4")
+    w, b = ((rng.standard_normal((outputs, 3)) * spread).astype("<f4"),
+            (rng.standard_normal(outputs) * spread).astype("<f4"))
     return w, b, bytes(4) + w.tobytes() + b.tobytes()
 
 
@@ -187,7 +196,8 @@ def test_yolo(tmp_path, kind, letterbox):
         w, b, data = conv(rng, 2 * (5 + CLASSES), 0.8)
         anchors = [24.0, 30.0, 60.0, 40.0] if v3 else [1.5, 2.0, 4.0, 3.0]
         last = "%s d 1 1 z out 0=%d 1=2 2=0.1 3=0.45 -23304=4,%s" % (kind, CLASSES, ",".join(map(str, anchors)))
-        net = write_network(tmp_path, ["Input data 0 1 x 0=%d 1=%d 2=3" % (IN_W, IN_H), "Convolution c 1 1 x z 0=%d 1=1 5=1 6=%d" % (len(b), w.size),
+        net = write_network(tmp_path, ["Input data 0 1 x 0=%d 1=%d 2=3" % (IN_W, IN_H),
+                                       "Convolution c 1 1 x z 0=%d 1=1 5=1 6=%d" % (len(b), w.size),
                                        last + (" -23305=2,1,0 -23306=1,16.0" if v3 else "")], [data])
         if v3:  # mask 1, 0: the second anchor box first; text without a point is bits, as ncnn reads it
             (tmp_path / "n.param").write_text((tmp_path / "n.param").read_text().replace("2,1,0 ", "2,1.0,0.0 "))
@@ -195,7 +205,8 @@ def test_yolo(tmp_path, kind, letterbox):
         z = apply(x, w, b).reshape(2, 5 + CLASSES, IN_H, IN_W)
         order = [60.0, 40.0, 24.0, 30.0] if v3 else anchors
         unit = (1 / (16.0 * IN_W), 1 / (16.0 * IN_H)) if v3 else (1 / IN_W, 1 / IN_H)
-        args = ["detect", *net, "--order", "rgb", "--norm", "0.0078125", "--json", "--image", solid(tmp_path / "p.ppm", width=width, height=height)]
+        args = ["detect", *net, "--order", "rgb", "--norm", "0.0078125",
+                "--json", "--image", solid(tmp_path / "p.ppm", width=width, height=height)]
         args += ["--letterbox", FILL] if letterbox else []
         for threshold, limit in ((0.1, 0.45), (0.02, 0.3)):
             rows = yolo_candidates(z, order, unit, v3)
@@ -215,16 +226,19 @@ def test_ssd(tmp_path, letterbox):
         wl, bl, loc = conv(rng, 8, 0.5)
         wc, bc, conf = conv(rng, 2 * (CLASSES + 1), 1.0)
         cells = IN_W * IN_H
-        centre = np.stack(np.meshgrid((np.arange(IN_W) + 0.5) / IN_W, (np.arange(IN_H) + 0.5) / IN_H), axis=-1).reshape(cells, 1, 2)
+        centre = np.stack(np.meshgrid((np.arange(IN_W) + 0.5) / IN_W,
+                                      (np.arange(IN_H) + 0.5) / IN_H), axis=-1).reshape(cells, 1, 2)
         half = np.array([[0.12, 0.2], [0.3, 0.15]])
         prior = np.concatenate([centre - half, centre + half], axis=2).reshape(-1, 4).astype("<f4")
         variance = np.tile(np.array([0.1, 0.1, 0.2, 0.2], "<f4"), 2 * cells)
         net = write_network(tmp_path, [
-            "Input data 0 1 x 0=%d 1=%d 2=3" % (IN_W, IN_H), "Split s 1 2 x x1 x2", "Convolution l 1 1 x1 l 0=8 1=1 5=1 6=24", "Permute lp 1 1 l lp 0=3", "Flatten lf 1 1 lp lf",
-            "Convolution c 1 1 x2 c 0=%d 1=1 5=1 6=%d" % (len(bc), wc.size), "Permute cp 1 1 c cp 0=3", "Flatten cf 1 1 cp cf",
-            "Reshape cr 1 1 cf cr 0=%d 1=-1" % (CLASSES + 1), "Softmax cs 1 1 cr cs 0=1 1=1", "Flatten ct 1 1 cs ct",
-            "MemoryData m 0 1 m 0=%d 1=2" % (8 * cells), "DetectionOutput d 3 1 lf ct m out 0=%d 1=0.45 2=40 3=100 4=0.3" % (CLASSES + 1)],
-            [loc, conf, prior.tobytes() + variance.tobytes()])
+            "Input data 0 1 x 0=%d 1=%d 2=3" % (IN_W, IN_H), "Split s 1 2 x x1 x2",
+            "Convolution l 1 1 x1 l 0=8 1=1 5=1 6=24", "Permute lp 1 1 l lp 0=3", "Flatten lf 1 1 lp lf",
+            "Convolution c 1 1 x2 c 0=%d 1=1 5=1 6=%d" % (len(bc), wc.size),
+            "Permute cp 1 1 c cp 0=3", "Flatten cf 1 1 cp cf", "Reshape cr 1 1 cf cr 0=%d 1=-1" % (CLASSES + 1),
+            "Softmax cs 1 1 cr cs 0=1 1=1", "Flatten ct 1 1 cs ct", "MemoryData m 0 1 m 0=%d 1=2" % (8 * cells),
+            "DetectionOutput d 3 1 lf ct m out 0=%d 1=0.45 2=40 3=100 4=0.3" % (CLASSES + 1)],
+                            [loc, conf, prior.tobytes() + variance.tobytes()])
         x = seen(letterbox)
         offset = apply(x, wl, bl).transpose(1, 2, 0).reshape(-1, 4) * variance.reshape(-1, 4)
         score = apply(x, wc, bc).transpose(1, 2, 0).reshape(-1, CLASSES + 1)
@@ -241,7 +255,8 @@ def test_ssd(tmp_path, letterbox):
                 rows.append(thin_out(own, 0.45))
             rows = np.concatenate(rows)
             rows = rows[np.argsort(-rows[:, 0], kind="stable")][:100]
-            args = ["detect", *net, "--order", "rgb", "--norm", "0.0078125", "--json", "--threshold", threshold, "--image", solid(tmp_path / "p.ppm")]
+            args = ["detect", *net, "--order", "rgb", "--norm", "0.0078125",
+                    "--json", "--threshold", threshold, "--image", solid(tmp_path / "p.ppm")]
             expected = to_pixels(rows, WIDTH, HEIGHT, IN_W, IN_H, letterbox)
             close(boxes_of(good(*args, *(["--letterbox", FILL] if letterbox else [])))[0], expected)
             boxes += len(expected)
@@ -251,7 +266,8 @@ def test_ssd(tmp_path, letterbox):
 @pytest.mark.parametrize("letterbox", [False, True])
 @pytest.mark.parametrize("rows", [False, True])
 def test_heads(tmp_path, rows, letterbox):
-    """YOLOv5 heads as convolutions leave them, and with a row for each cell; two outputs, three and two anchor boxes."""
+    """YOLOv5 heads as convolutions leave them, and with a row for each cell; two outputs, three and two anchor
+    boxes."""
     in_w, in_h, boxes = 32, 24, 0
     anchors = [[4, 5, 9, 6, 7, 14], [12, 12, 20.5, 9]]
     for seed in range(4):
@@ -265,7 +281,8 @@ def test_heads(tmp_path, rows, letterbox):
             arrays.append(data)
             z = apply(x[:, ::stride, ::stride], w, b).reshape(count, 5 + CLASSES, in_h // stride, in_w // stride)
             if rows:
-                layers += ["Reshape r%d 1 1 z%d r%d 0=%d 1=%d 2=%d" % (i, i, i, in_w * in_h // stride ** 2, 5 + CLASSES, count), "Permute p%d 1 1 r%d p%d 0=1" % (i, i, i)]
+                layers += ["Reshape r%d 1 1 z%d r%d 0=%d 1=%d 2=%d" % (
+                    i, i, i, in_w * in_h // stride ** 2, 5 + CLASSES, count), "Permute p%d 1 1 r%d p%d 0=1" % (i, i, i)]
             s = sigmoid(z)
             for a, (aw, ah) in enumerate(np.array(anchors[i]).reshape(-1, 2)):
                 for y, xx in np.ndindex(z.shape[2:]):
@@ -275,12 +292,15 @@ def test_heads(tmp_path, rows, letterbox):
                     values.append([cell[4] * cell[5:].max(), cell[5:].argmax() + 1, *corners])
         net = write_network(tmp_path, layers, arrays)
         values = np.array(values)
-        args = ["detect", *net, "--order", "rgb", "--norm", "0.0078125", "--anchors", "4,5,9,6,7,14/12,12,20.5,9", "--json", "--image", solid(tmp_path / "p.ppm")]
+        args = ["detect", *net, "--order", "rgb", "--norm", "0.0078125",
+                "--anchors", "4,5,9,6,7,14/12,12,20.5,9", "--json", "--image", solid(tmp_path / "p.ppm")]
         args += ["--letterbox", FILL] if letterbox else []
         for threshold, limit in ((0.25, 0.45), (0.1, 0.2)):
-            kept = [thin_out(values[(values[:, 1] == k) & (values[:, 0] >= threshold)], limit) for k in range(1, CLASSES + 1)]
+            kept = [thin_out(values[(values[:, 1] == k) & (values[:, 0] >= threshold)], limit)
+                    for k in range(1, CLASSES + 1)]
             expected = np.concatenate(kept)
-            expected = to_pixels(expected[np.argsort(-expected[:, 0], kind="stable")], WIDTH, HEIGHT, in_w, in_h, letterbox)
+            expected = to_pixels(expected[np.argsort(-expected[:, 0], kind="stable")],
+                                 WIDTH, HEIGHT, in_w, in_h, letterbox)
             text = good(*args, *([] if limit == 0.45 else ["--threshold", threshold, "--overlap", limit]))
             close(boxes_of(text)[0], expected)
             boxes += len(expected)
@@ -331,7 +351,8 @@ def test_stated_numbers():
     """The table of the README: 300 held-out pictures."""
     done = run(os.path.join(FOLDER, "evaluate_detector.py"), "--program", PROGRAM, program=sys.executable)
     assert done.returncode == 0, done.stderr
-    got = re.findall(r"^(fp32|int8) on cpu +300 pictures, (\d+) objects.*precision ([\d.]+) %, recall ([\d.]+) %; mAP at 0.5: ([\d.]+) %$", done.stdout, re.M)
+    got = re.findall(r"^(fp32|int8) on cpu +300 pictures, (\d+) objects.*precision ([\d.]+) %, recall ([\d.]+) %; "
+                     r"mAP at 0.5: ([\d.]+) %$", done.stdout, re.M)
     assert len(got) == 2 and int(got[0][1]) > 600, done.stdout
     text = open(os.path.join(FOLDER, "README.md"), encoding="utf-8").read()
     for form, objects, *numbers in got:
@@ -351,7 +372,8 @@ def test_devices_agree():
     if not os.access(RTL, os.X_OK):
         pytest.skip("the RTL not run: %s is not built" % os.path.relpath(RTL, ROOT))
     for device in ("rtl", "tandem"):
-        assert good(*words("int8", *shipped()[:3]), "--json", "--device", device, program=RTL) == "".join(expected.splitlines(True)[:3])
+        assert good(*words("int8", *shipped()[:3]), "--json", "--device", device,
+                    program=RTL) == "".join(expected.splitlines(True)[:3])
 
 
 def test_text_names_and_drawing(tmp_path):
@@ -362,7 +384,8 @@ def test_text_names_and_drawing(tmp_path):
     before, after = read_png(path), read_png(out)
     assert after.shape == (96, 96, 3)
     first, again = out.read_bytes(), good(*words("int8", path), "--draw", out)
-    assert out.read_bytes() == first and again == re.sub(r" [a-z]+$", "", text, flags=re.M) and os.listdir(tmp_path) == ["o.png"]
+    assert (out.read_bytes() == first and again == re.sub(r" [a-z]+$", "", text, flags=re.M) and
+            os.listdir(tmp_path) == ["o.png"])
     colours = {"1": (255, 64, 64), "2": (64, 224, 64), "3": (64, 128, 255), "4": (255, 208, 0)}
     expected = np.repeat(before, 3, axis=2)
     frames = np.zeros((96, 96), bool)
@@ -381,16 +404,19 @@ def test_text_names_and_drawing(tmp_path):
 def test_files_come_from_the_scripts():
     for name, data in detector.shipped().items():
         assert open(os.path.join(FOLDER, name), "rb").read() == data, name
-    done = run(os.path.join(FOLDER, "evaluate_detector.py"), "--program", PROGRAM, "--quantise", "--check", program=sys.executable)
+    done = run(os.path.join(FOLDER, "evaluate_detector.py"), "--program", PROGRAM,
+               "--quantise", "--check", program=sys.executable)
     assert done.returncode == 0 and done.stdout.count("identical") == 3, done.stdout + done.stderr
-    size = sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(FOLDER) for name in names if not name.endswith(".pyc"))
+    size = sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(FOLDER)
+               for name in names if not name.endswith(".pyc"))
     assert size < 300000
 
 
 def test_training_is_reproducible():
     if not os.environ.get("TANDEM_CHECK"):
         pytest.skip("not run: training is repeated by make check only (TANDEM_CHECK=1)")
-    done = subprocess.run([sys.executable, os.path.join(FOLDER, "train_detector.py"), "--check"], env=dict(os.environ, OPENBLAS_NUM_THREADS="1", OPENBLAS_CORETYPE="Prescott"),
+    done = subprocess.run([sys.executable, os.path.join(FOLDER, "train_detector.py"), "--check"],
+                          env=dict(os.environ, OPENBLAS_NUM_THREADS="1", OPENBLAS_CORETYPE="Prescott"),
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=3600)
     assert done.returncode == 0 and "DIFFERENT" not in done.stdout, done.stdout + done.stderr
 
@@ -420,7 +446,8 @@ GRAY = ["--order", "gray"]
     (DET + GRAY + PIC + ["--anchors", ",".join("9" * 40)], "expected width,height"),
     (DET + GRAY + PIC + ["--anchors", "/".join(["1,2"] * 9)], "expected width,height"),
     (DET + GRAY + PIC + ["--anchors", "1,2/3,4"], "1 inputs and 1 outputs, the anchors are for one and 2"),
-    (DET + GRAY + PIC + ["--anchors", "1,2"], "output 'boxes' of 6x180x1 (w, h, c) is no head of 1 anchor boxes over an input of 96x96"),
+    (DET + GRAY + PIC + ["--anchors", "1,2"],
+     "output 'boxes' of 6x180x1 (w, h, c) is no head of 1 anchor boxes over an input of 96x96"),
     (DET + PIC + ["--device", "gpu"], "--device: expected cpu, model, rtl or tandem, got 'gpu'"),
     (DET + PIC + ["--device", "rtl"], "--device 'rtl': this program was built without RTL, expected cpu or model"),
     (DET + PIC + ["--cfg", "n5"], "--cfg: expected n4, n8, n16 or n32, got 'n5'"),
@@ -434,8 +461,8 @@ GRAY = ["--order", "gray"]
     (DET + GRAY + PIC + ["--table", "README.md"], "README.md:1: "),
     (["no.param", DET[1]] + PIC, "no.param: cannot open"),
     (["models/digits/digits.param", "models/digits/digits.bin"] + GRAY + PIC,
-     "the output comes from layer 'prob' of type 'Softmax', expected DetectionOutput, YoloDetectionOutput or Yolov3DetectionOutput"),
-    (DET + GRAY + PIC + ["--shape", "0x1x1"], "--shape: expected"),
+     "the output comes from layer 'prob' of type 'Softmax', expected DetectionOutput, "
+     "YoloDetectionOutput or Yolov3DetectionOutput"), (DET + GRAY + PIC + ["--shape", "0x1x1"], "--shape: expected"),
 ])
 def test_bad_input(args, part):
     done = run("detect", *args)
@@ -451,7 +478,8 @@ def test_raw_heads(tmp_path):
     (tmp_path / "raw.param").write_text("\n".join(text) + "\n")
     done = run("detect", tmp_path / "raw.param", DET[1], *GRAY, *PIC)
     assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1, done.stderr
-    assert "2 outputs, expected one, of a layer DetectionOutput, YoloDetectionOutput or Yolov3DetectionOutput" in done.stderr
+    assert ("2 outputs, expected one, of a layer DetectionOutput, YoloDetectionOutput or Yolov3DetectionOutput"
+            in done.stderr)
     assert "--anchors" in done.stderr
     assert run("detect", tmp_path / "raw.param", DET[1], *GRAY, *PIC, "--anchors", "16,16/32,32").returncode == 0
     done = run("detect", tmp_path / "raw.param", DET[1], *GRAY, *PIC, "--anchors", "16,16,8,8/32,32")
@@ -465,7 +493,8 @@ def test_raw_heads(tmp_path):
     ("evaluate_detector.py", ["--seed", str(detector.SEED)], "--seed must not be that of training"),
 ])
 def test_scripts_refuse(script, args, part):
-    done = run(os.path.join(FOLDER, script), *(["--program", PROGRAM] if script[0] == "e" and "--program" not in args else []), *args, program=sys.executable)
+    done = run(os.path.join(FOLDER, script), *(["--program", PROGRAM] if script[0] == "e" and "--program" not in args
+                                               else []), *args, program=sys.executable)
     assert done.returncode == 2 and part in done.stderr, done.stderr
 
 

@@ -48,7 +48,8 @@ def test_training_is_reproducible(coretype):
     env = dict(os.environ, OPENBLAS_NUM_THREADS="1")
     if coretype:
         env["OPENBLAS_CORETYPE"] = coretype
-    run = subprocess.run([sys.executable, os.path.join(DIGITS, "train.py"), "--check"], env=env, capture_output=True, text=True, timeout=300)
+    run = subprocess.run([sys.executable, os.path.join(DIGITS, "train.py"), "--check"],
+                         env=env, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stdout + run.stderr
     assert run.stdout.count("identical") == 6
 
@@ -73,7 +74,8 @@ def hash_floats(values):
 
 
 def test_layers_against_numpy():
-    """Every INT8 layer output of the golden model, driven through the driver, has the bits that NumPy computes. (RTL against model: the network job.)"""
+    """Every INT8 layer output of the golden model, driven through the driver, has the bits that NumPy computes. (RTL
+    against model: the network job.)"""
     host = os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host"))
     program = os.path.join(ROOT, host, "tandem-net-model")
     if not os.access(program, os.X_OK):
@@ -82,7 +84,8 @@ def test_layers_against_numpy():
     pixels, _ = train.read_images(os.path.join(DIGITS, "heldout.csv"))
     blobs = train.run_int8(train.read_int8(os.path.join(DIGITS, "digits-int8.bin")), pixels[:count])[1:]
     for cfg in ("n4", "n8", "n16", "n32"):
-        run = subprocess.run([program, "--verbose", "--cfg", cfg, "--count", str(count)], cwd=ROOT, capture_output=True, text=True, timeout=300)
+        run = subprocess.run([program, "--verbose", "--cfg", cfg, "--count", str(count)],
+                             cwd=ROOT, capture_output=True, text=True, timeout=300)
         assert run.returncode == 0, run.stdout + run.stderr
         lines = re.findall(r"^model image (\d+) layer (\w+) hash ([0-9a-f]{16})$", run.stdout, re.M)
         assert len(lines) == count * len(blobs)

@@ -1,4 +1,5 @@
-"""Every layer type of the table in FP32 against NumPy: networks of one layer with seeded random weights, written here, run by tandem-net --layers."""
+"""Every layer type of the table in FP32 against NumPy: networks of one layer with seeded random weights, written here,
+run by tandem-net --layers."""
 import math
 import os
 import struct
@@ -9,7 +10,8 @@ import pytest
 np = pytest.importorskip("numpy", reason="not run: needs python3-numpy (make deps)")
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PROGRAM = os.path.join(ROOT, os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host")), "tandem-net-model")
+PROGRAM = os.path.join(ROOT, os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host")),
+                       "tandem-net-model")
 pytestmark = pytest.mark.skipif(not os.access(PROGRAM, os.X_OK), reason="not run: tandem-net-model is not built")
 EXACT = 0.0
 NEAR = 2e-6  # of the largest value: sums in another order, libm
@@ -34,7 +36,8 @@ class Layer:
         outs = ["o%d" % i for i in range(outputs)]
         lines = ["7767517", "%d %d" % (len(inputs) + 1, len(inputs) + outputs)]
         for name, x in zip(names, inputs):
-            lines.append("Input %s 0 1 %s %s" % (name, name, " ".join("%d=%d" % (k, n) for k, n in enumerate(reversed(x.shape)))))
+            lines.append("Input %s 0 1 %s %s" % (name, name,
+                                                 " ".join("%d=%d" % (k, n) for k, n in enumerate(reversed(x.shape)))))
         lines.append(" ".join([kind, "under_test", str(len(inputs)), str(outputs)] + names + outs + [settings]))
         param, weights, data = self.tmp / "t.param", self.tmp / "t.bin", self.tmp / "t.f32"
         param.write_text("\n".join(lines) + "\n")
@@ -44,7 +47,8 @@ class Layer:
             for array in raw:
                 f.write(np.asarray(array, dtype="<f4").tobytes())
         data.write_bytes(b"".join(x.astype("<f4").tobytes() for x in inputs))
-        done = subprocess.run([PROGRAM, "--layers", "--net", param, "--bin", weights, "--input", data, "--dump", self.tmp], cwd=ROOT,
+        done = subprocess.run([PROGRAM, "--layers", "--net", param, "--bin", weights,
+                               "--input", data, "--dump", self.tmp], cwd=ROOT,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
         if fails is not None:
             assert done.returncode == 2 and fails in done.stderr and "under_test" in done.stderr, done.stderr
@@ -52,7 +56,8 @@ class Layer:
             return None
         assert done.returncode == 0, done.stderr
         result = []
-        for i, line in enumerate(x for x in done.stdout.split("\n") if x.startswith("output ") and x.split()[1] in outs):
+        for i, line in enumerate(x for x in done.stdout.split("\n")
+                                 if x.startswith("output ") and x.split()[1] in outs):
             shape = tuple(int(n) for n in line.split()[2].split("x"))
             result.append(np.fromfile(self.tmp / ("%d.f32" % (len(inputs) + i)), dtype="<f4").reshape(shape))
         assert len(result) == outputs
@@ -163,7 +168,8 @@ def convolve(x, w, stride, dilation, pads, groups):
         for i in range(kh):
             for j in range(kw):
                 rows, cols = i * dilation[0], j * dilation[1]
-                window = channels[:, rows:rows + (oh - 1) * stride[0] + 1:stride[0], cols:cols + (ow - 1) * stride[1] + 1:stride[1]]
+                window = channels[:, rows:rows + (oh - 1) * stride[0] + 1:stride[0],
+                                  cols:cols + (ow - 1) * stride[1] + 1:stride[1]]
                 y[part] += np.einsum("oc,chw->ohw", w[part, :, i, j].astype(np.float64), window)
     return y
 
@@ -202,7 +208,8 @@ CONVOLUTIONS = [
 
 
 def conv_settings(kernel, stride, dilation, pads):
-    return "1=%d 11=%d 3=%d 13=%d 2=%d 12=%d 4=%d 15=%d 14=%d 16=%d" % (kernel[1], kernel[0], stride[1], stride[0], dilation[1], dilation[0], *pads)
+    return "1=%d 11=%d 3=%d 13=%d 2=%d 12=%d 4=%d 15=%d 14=%d 16=%d" % (kernel[1], kernel[0], stride[1],
+                                                                        stride[0], dilation[1], dilation[0], *pads)
 
 
 @pytest.mark.parametrize("shape", CONVOLUTIONS)
@@ -211,12 +218,14 @@ def test_convolution(layer, shape, act):
     c, h, w, out, groups, kernel, stride, dilation, pads = shape
     x, weight, bias = layer.input(c, h, w), layer.weights(out, c // groups, *kernel), layer.weights(out)
     kind = "Convolution" if groups == 1 else "ConvolutionDepthWise"
-    settings = "0=%d 5=1 6=%d 7=%d %s %s" % (out, weight.size, groups, conv_settings(kernel, stride, dilation, pads), act)
+    settings = "0=%d 5=1 6=%d 7=%d %s %s" % (out, weight.size, groups,
+                                             conv_settings(kernel, stride, dilation, pads), act)
     y = convolve(x, weight, stride, dilation, pads, groups) + bias[:, None, None]
     same(layer.run(kind, [x], settings, tagged=weight, raw=[bias]), FUSED[act](y), NEAR)
 
 
-@pytest.mark.parametrize("mode, h, w, stride, pads", [(-233, 9, 8, 2, (0, 1, 1, 1)), (-234, 9, 8, 2, (1, 0, 1, 1)), (-233, 5, 6, 1, (1, 1, 1, 1))])
+@pytest.mark.parametrize("mode, h, w, stride, pads",
+                         [(-233, 9, 8, 2, (0, 1, 1, 1)), (-234, 9, 8, 2, (1, 0, 1, 1)), (-233, 5, 6, 1, (1, 1, 1, 1))])
 def test_convolution_same(layer, mode, h, w, stride, pads):
     x, weight = layer.input(2, h, w), layer.weights(3, 2, 3, 3)
     settings = "0=3 1=3 3=%d 4=%d 6=54" % (stride, mode)
@@ -239,7 +248,8 @@ def test_inner_product(layer, shape):
     x = layer.input(*shape)
     n = 6 if len(shape) == 2 else 24  # a matrix with rows of the right length is a batch
     weight = layer.weights(3, n)
-    same(layer.run("InnerProduct", [x], "0=3 2=%d" % weight.size, tagged=weight), x.reshape(-1, n) @ weight.T if n == 6 else weight @ x.reshape(-1), NEAR)
+    same(layer.run("InnerProduct", [x], "0=3 2=%d" % weight.size, tagged=weight),
+         x.reshape(-1, n) @ weight.T if n == 6 else weight @ x.reshape(-1), NEAR)
 
 
 @pytest.mark.parametrize("groups", [1, 2, 4])
@@ -251,7 +261,8 @@ def test_inner_product(layer, shape):
 def test_deconvolution(layer, groups, kernel, stride, dilation, pads, extra):
     x, weight, bias = layer.input(4, 5, 3), layer.weights(8, 4 // groups, *kernel), layer.weights(8)
     kind = "Deconvolution" if groups == 1 else "DeconvolutionDepthWise"
-    settings = "0=8 5=1 6=%d 7=%d %s 18=%d 19=%d 9=1" % (weight.size, groups, conv_settings(kernel, stride, dilation, pads), extra[1], extra[0])
+    settings = ("0=8 5=1 6=%d 7=%d %s 18=%d 19=%d 9=1" %
+                (weight.size, groups, conv_settings(kernel, stride, dilation, pads), extra[1], extra[0]))
     y = transposed(x, weight, stride, dilation, pads, extra, groups) + bias[:, None, None]
     same(layer.run(kind, [x], settings, tagged=weight, raw=[bias]), np.maximum(y, 0), NEAR)
 
@@ -284,7 +295,8 @@ def pool(x, mode, kernel, stride, pads, average, count_padding):
             r, s = i * stride[0] - top, j * stride[1] - left
             part = x[:, max(r, 0):min(r + kernel[0], h), max(s, 0):min(s + kernel[1], w)].astype(np.float64)
             if average:
-                y[:, i, j] = part.sum((1, 2)) / (kernel[0] * kernel[1] if count_padding else part.shape[1] * part.shape[2])
+                y[:, i, j] = part.sum((1, 2)) / (kernel[0] * kernel[1]
+                                                 if count_padding else part.shape[1] * part.shape[2])
             else:
                 y[:, i, j] = part.max((1, 2))
     return y
@@ -319,7 +331,8 @@ def test_pooling_global_and_adaptive(layer):
     expected = np.zeros((5, 3, 4))
     for i in range(3):
         for j in range(4):
-            expected[:, i, j] = x[:, 7 * i // 3:-(-7 * (i + 1) // 3), 6 * j // 4:-(-6 * (j + 1) // 4)].astype(np.float64).mean((1, 2))
+            expected[:, i, j] = (
+                x[:, 7 * i // 3:-(-7 * (i + 1) // 3), 6 * j // 4:-(-6 * (j + 1) // 4)].astype(np.float64).mean((1, 2)))
     same(layer.run("Pooling", [x], "0=1 7=1 8=4 18=3"), expected, NEAR)
     same(layer.run("Pooling", [x], "0=0 7=1 8=-233 18=-233"), x, EXACT)
 
@@ -337,8 +350,8 @@ def test_pooling_refuses(layer, settings, fails):
 
 # ---- pairs and axes ----
 
-BINARY = [np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, None, lambda a, b: b - a, lambda a, b: b / a, None, np.arctan2,
-          lambda a, b: np.arctan2(b, a)]
+BINARY = [np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum,
+          None, lambda a, b: b - a, lambda a, b: b / a, None, np.arctan2, lambda a, b: np.arctan2(b, a)]
 BINARY[6], BINARY[9] = (lambda a, b: np.abs(a) ** b), (lambda a, b: np.abs(b) ** a)
 
 
@@ -350,7 +363,8 @@ def test_binary(layer, op):
     if op == 9:
         b = np.abs(b)
     same(layer.run("BinaryOp", [a, b], "0=%d" % op), BINARY[op](a.astype(np.float64), b.astype(np.float64)), NEAR)
-    same(layer.run("BinaryOp", [a], "0=%d 1=1 2=1.5" % op), BINARY[op](a.astype(np.float64) if op != 9 else a, 1.5), NEAR)
+    same(layer.run("BinaryOp", [a], "0=%d 1=1 2=1.5" % op), BINARY[op](a.astype(np.float64) if op != 9 else a, 1.5),
+         NEAR)
 
 
 @pytest.mark.parametrize("a, b, view_a, view_b", [
@@ -374,13 +388,14 @@ def test_binary_broadcast(layer, a, b, view_a, view_b):
 
 
 def test_binary_refuses(layer):
-    layer.run("BinaryOp", [layer.input(3, 4, 5), layer.input(2, 4, 5)], "0=0", fails="inputs of 3x4x5 and 2x4x5 (c, h, w) do not fit together")
+    layer.run("BinaryOp", [layer.input(3, 4, 5), layer.input(2, 4, 5)],
+              "0=0", fails="inputs of 3x4x5 and 2x4x5 (c, h, w) do not fit together")
     layer.run("BinaryOp", [layer.input(3)], "0=0", fails="1 inputs, expected 2")
     layer.run("BinaryOp", [layer.input(3)], "0=12 1=1", fails="operation (key 0) is 12")
 
 
-UNARY = [np.abs, np.negative, np.floor, np.ceil, np.square, np.sqrt, lambda x: 1 / np.sqrt(x), np.exp, np.log, np.sin, np.cos, np.tan, np.arcsin,
-         np.arccos, np.arctan, lambda x: 1 / x, np.tanh, np.log10, np.rint, np.trunc]
+UNARY = [np.abs, np.negative, np.floor, np.ceil, np.square, np.sqrt, lambda x: 1 / np.sqrt(x), np.exp, np.log,
+         np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan, lambda x: 1 / x, np.tanh, np.log10, np.rint, np.trunc]
 
 
 @pytest.mark.parametrize("op", range(20))
@@ -401,9 +416,9 @@ def test_eltwise(layer):
     layer.run("Eltwise", [a, b], "0=1 -23301=1,0.5", fails="1 coefficients (key 1) for 2 inputs")
 
 
-REDUCTIONS = [np.sum, lambda x, axis: np.abs(x).sum(axis), lambda x, axis: (x * x).sum(axis), np.mean, np.max, np.min, np.prod,
-              lambda x, axis: np.abs(x).sum(axis), lambda x, axis: np.sqrt((x * x).sum(axis)), lambda x, axis: np.log(x.sum(axis)),
-              lambda x, axis: np.log(np.exp(x).sum(axis))]
+REDUCTIONS = [np.sum, lambda x, axis: np.abs(x).sum(axis), lambda x, axis: (x * x).sum(axis), np.mean,
+              np.max, np.min, np.prod, lambda x, axis: np.abs(x).sum(axis), lambda x, axis: np.sqrt((x * x).sum(axis)),
+              lambda x, axis: np.log(x.sum(axis)), lambda x, axis: np.log(np.exp(x).sum(axis))]
 
 
 @pytest.mark.parametrize("op", range(11))
@@ -419,7 +434,8 @@ def test_reduction(layer, op):
 
 
 def test_reduction_refuses(layer):
-    layer.run("Reduction", [layer.input(3, 4)], "0=0 1=0 -23303=1,2 5=1", fails="an axis (key 3) outside a blob with 2 dimensions")
+    layer.run("Reduction", [layer.input(3, 4)], "0=0 1=0 -23303=1,2 5=1",
+              fails="an axis (key 3) outside a blob with 2 dimensions")
     layer.run("Reduction", [layer.input(3, 4)], "0=0 1=0 -23303=1,1", fails="old numbering")
 
 
@@ -446,9 +462,11 @@ def test_batch_norm_and_scale(layer, shape):
 
 
 def test_norm_refuses(layer):
-    layer.run("BatchNorm", [layer.input(6, 2)], "0=5", raw=[layer.weights(20)], fails="5 channels (key 0), the input has 6")
+    layer.run("BatchNorm", [layer.input(6, 2)], "0=5", raw=[layer.weights(20)],
+              fails="5 channels (key 0), the input has 6")
     layer.run("Scale", [layer.input(6, 2), layer.weights(5)], "0=-233", fails="a scale of 5 elements for 6 channels")
-    layer.run("GroupNorm", [layer.input(6, 2, 2)], "0=4 1=6", raw=[layer.weights(12)], fails="4 groups do not divide 6 channels")
+    layer.run("GroupNorm", [layer.input(6, 2, 2)], "0=4 1=6", raw=[layer.weights(12)],
+              fails="4 groups do not divide 6 channels")
     layer.run("LRN", [layer.input(6, 2)], "", fails="an input with 2 dimensions is not supported")
 
 
@@ -457,11 +475,13 @@ def test_lrn(layer, size):
     x = layer.input(7, 5, 6).astype(np.float64)
     square = np.pad(x * x, ((size // 2, size // 2), (0, 0), (0, 0)))
     total = sum(square[i:i + 7] for i in range(size))
-    same(layer.run("LRN", [x.astype(np.float32)], "1=%d 2=0.5 3=0.6 4=2.0" % size), x * (2.0 + 0.5 / size * total) ** -0.6, NEAR)
+    same(layer.run("LRN", [x.astype(np.float32)], "1=%d 2=0.5 3=0.6 4=2.0" % size),
+         x * (2.0 + 0.5 / size * total) ** -0.6, NEAR)
     half = size // 2
     square = np.pad(x * x, ((0, 0), (half, half), (half, half)))
     total = sum(square[:, i:i + 5, j:j + 6] for i in range(size) for j in range(size))
-    same(layer.run("LRN", [x.astype(np.float32)], "0=1 1=%d 2=0.5" % size), x * (1.0 + 0.5 / size ** 2 * total) ** -0.75, NEAR)
+    same(layer.run("LRN", [x.astype(np.float32)], "0=1 1=%d 2=0.5" % size),
+         x * (1.0 + 0.5 / size ** 2 * total) ** -0.75, NEAR)
 
 
 @pytest.mark.parametrize("affine", [0, 1])
@@ -470,7 +490,8 @@ def test_group_norm(layer, affine):
     wide = x.astype(np.float64).reshape(4, -1)
     y = ((wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-5)).reshape(8, 3, 5)
     y = y * scale[:, None, None] + bias[:, None, None] if affine else y
-    same(layer.run("GroupNorm", [x.astype(np.float32)], "0=4 1=8 2=0.00001 3=%d" % affine, raw=[scale, bias] if affine else []), y, 5e-6)
+    same(layer.run("GroupNorm", [x.astype(np.float32)], "0=4 1=8 2=0.00001 3=%d" % affine,
+                   raw=[scale, bias] if affine else []), y, 5e-6)
 
 
 # ---- layers that move elements ----
@@ -482,8 +503,9 @@ def test_memory_data(layer):
     (layer.tmp / "m.param").write_text(param)
     (layer.tmp / "m.bin").write_bytes(w.astype("<f4").tobytes())
     (layer.tmp / "m.f32").write_bytes(x.tobytes())
-    done = subprocess.run([PROGRAM, "--layers", "--net", layer.tmp / "m.param", "--bin", layer.tmp / "m.bin", "--input", layer.tmp / "m.f32", "--dump",
-                           layer.tmp], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+    done = subprocess.run([PROGRAM, "--layers", "--net", layer.tmp / "m.param",
+                           "--bin", layer.tmp / "m.bin", "--input", layer.tmp / "m.f32", "--dump", layer.tmp],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "output     o 2x3x4 " in done.stdout
     assert np.array_equal(np.fromfile(layer.tmp / "1.f32", dtype="<f4").reshape(2, 3, 4), w)
@@ -500,7 +522,8 @@ def test_noop_and_split(layer):
 
 
 @pytest.mark.parametrize("settings, shape", [
-    ("0=-1", (24,)), ("0=6 1=-1", (4, 6)), ("0=0 1=-1 2=1", (1, 6, 4)), ("0=2 1=0 2=-1", (4, 3, 2)), ("0=24 1=1", (1, 24)),
+    ("0=-1", (24,)), ("0=6 1=-1", (4, 6)), ("0=0 1=-1 2=1", (1, 6, 4)),
+    ("0=2 1=0 2=-1", (4, 3, 2)), ("0=24 1=1", (1, 24)),
 ])
 def test_reshape(layer, settings, shape):
     x = layer.input(2, 3, 4)
@@ -526,18 +549,22 @@ def test_concat_and_slice(layer, dims, axis):
 
 
 def test_concat_by_addressing(tmp_path):
-    """Inputs of a Concat along the outermost dimension lie in its output: two levels, a Split with both outputs in one Concat, an Input layer."""
-    (tmp_path / "t.param").write_text("7767517\n7 9\nInput a 0 1 a 0=3 1=2 2=2\nInput b 0 1 b 0=3 1=2 2=1\nSplit s 1 3 a a0 a1 a2\nReLU r 1 1 a1 c\n"
-                                      "Concat inner 3 1 a0 b c x 0=0\nConcat outer 2 1 x a2 y 0=0\nUnaryOp n 1 1 y z 0=1\n")
+    """Inputs of a Concat along the outermost dimension lie in its output: two levels, a Split with both outputs in one
+    Concat, an Input layer."""
+    (tmp_path / "t.param").write_text(
+        "7767517\n7 9\nInput a 0 1 a 0=3 1=2 2=2\nInput b 0 1 b 0=3 1=2 2=1\nSplit s 1 3 a a0 a1 a2\nReLU r 1 1 a1 c\n"
+        "Concat inner 3 1 a0 b c x 0=0\nConcat outer 2 1 x a2 y 0=0\nUnaryOp n 1 1 y z 0=1\n")
     (tmp_path / "t.bin").write_bytes(b"")
     rng = np.random.default_rng(3)
     a, b = rng.standard_normal((2, 2, 3)).astype("<f4"), rng.standard_normal((1, 2, 3)).astype("<f4")
     (tmp_path / "t.f32").write_bytes(a.tobytes() + b.tobytes())
-    done = subprocess.run([PROGRAM, "--layers", "--net", tmp_path / "t.param", "--bin", tmp_path / "t.bin", "--input", tmp_path / "t.f32", "--dump",
-                           tmp_path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+    done = subprocess.run([PROGRAM, "--layers", "--net", tmp_path / "t.param",
+                           "--bin", tmp_path / "t.bin", "--input", tmp_path / "t.f32", "--dump", tmp_path],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     expected = np.concatenate([a, b, np.maximum(a, 0), a])
-    for number, part in ((0, a), (1, b), (2, a), (5, np.maximum(a, 0)), (6, expected[:5]), (7, expected), (8, -expected)):
+    for number, part in ((0, a), (1, b), (2, a), (5, np.maximum(a, 0)),
+                         (6, expected[:5]), (7, expected), (8, -expected)):
         assert np.array_equal(np.fromfile(tmp_path / ("%d.f32" % number), dtype="<f4"), part.reshape(-1)), number
 
 
@@ -566,7 +593,8 @@ def test_permute(layer, order):
         layer.run("Permute", [layer.input(3, 4)], "0=%d" % order, fails="order (key 0) is %d, expected 0..1" % order)
 
 
-@pytest.mark.parametrize("shape, axis", [((5,), 0), ((3, 4), 0), ((3, 4), 1), ((2, 3, 4), 0), ((2, 3, 4), 1), ((2, 3, 4), -1)])
+@pytest.mark.parametrize("shape, axis",
+                         [((5,), 0), ((3, 4), 0), ((3, 4), 1), ((2, 3, 4), 0), ((2, 3, 4), 1), ((2, 3, 4), -1)])
 def test_tile(layer, shape, axis):
     x = layer.input(*shape)
     assert np.array_equal(layer.run("Tile", [x], "0=%d 1=3" % axis), np.concatenate([x] * 3, axis))
@@ -594,7 +622,8 @@ def test_crop(layer):
     assert np.array_equal(layer.run("Crop", [x], "-23309=2,-5,1 -23310=2,-1,-233 -23311=2,-1,1"), x[:, 1:, -5:-1])
     assert np.array_equal(layer.run("Crop", [x, layer.input(6, 4, 5)], "0=2 1=1"), x[:, 1:5, 2:7])
     assert np.array_equal(layer.run("Crop", [x, layer.input(4, 5)], "0=2 1=1"), x[:, 1:5, 2:7])
-    layer.run("Crop", [x], "-23309=1,5 -23310=1,5 -23311=1,0", fails="the window is empty or not inside the input of 6x7x8")
+    layer.run("Crop", [x],
+              "-23309=1,5 -23310=1,5 -23311=1,0", fails="the window is empty or not inside the input of 6x7x8")
     layer.run("Crop", [x], "0=9 3=1 4=1 5=1", fails="the window is empty")
     layer.run("Crop", [x], "-23309=1,0 -23310=1,5 -23311=1,3", fails="the window is empty")
 
@@ -648,8 +677,8 @@ def resize_axis(x, axis, size, kind, align):
 
 @pytest.mark.parametrize("kind", [1, 2, 3])
 @pytest.mark.parametrize("h, w, settings, oh, ow", [
-    (5, 6, "1=2.0 2=2.0", 10, 12), (5, 6, "1=3.0 2=0.5", 15, 3), (8, 6, "1=0.5 2=0.5", 4, 3), (5, 6, "3=7 4=9", 7, 9), (1, 4, "3=3 4=8", 3, 8),
-    (5, 6, "3=5 4=6", 5, 6), (5, 6, "1=2.0 2=2.0 6=1", 10, 12),
+    (5, 6, "1=2.0 2=2.0", 10, 12), (5, 6, "1=3.0 2=0.5", 15, 3), (8, 6, "1=0.5 2=0.5", 4, 3),
+    (5, 6, "3=7 4=9", 7, 9), (1, 4, "3=3 4=8", 3, 8), (5, 6, "3=5 4=6", 5, 6), (5, 6, "1=2.0 2=2.0 6=1", 10, 12),
 ])
 def test_interp(layer, kind, h, w, settings, oh, ow):
     x = layer.input(2, h, w)
@@ -676,7 +705,8 @@ def softmax(x, axis):
     return e / e.sum(axis, keepdims=True)
 
 
-@pytest.mark.parametrize("shape, axis", [((9,), 0), ((4, 5), 0), ((4, 5), 1), ((3, 4, 5), 0), ((3, 4, 5), 2), ((3, 4, 5), -2)])
+@pytest.mark.parametrize("shape, axis",
+                         [((9,), 0), ((4, 5), 0), ((4, 5), 1), ((3, 4, 5), 0), ((3, 4, 5), 2), ((3, 4, 5), -2)])
 def test_softmax(layer, shape, axis):
     x = layer.input(*shape, scale=4.0)
     same(layer.run("Softmax", [x], "0=%d 1=1" % axis), softmax(x.astype(np.float64), axis), NEAR)
@@ -693,19 +723,22 @@ def prior_boxes(h, w, image, smallest, largest, ratios, flip, clip, step, offset
                     sides.append((size * np.sqrt(r), size / np.sqrt(r)))
                     if flip:
                         sides.append((size / np.sqrt(r), size * np.sqrt(r)))
-                rows += [((x - a / 2) / image[1], (y - b / 2) / image[0], (x + a / 2) / image[1], (y + b / 2) / image[0]) for a, b in sides]
+                rows += [((x - a / 2) / image[1], (y - b / 2) / image[0],
+                          (x + a / 2) / image[1], (y + b / 2) / image[0]) for a, b in sides]
     boxes = np.array(rows).reshape(-1)
     return np.clip(boxes, 0, 1) if clip else boxes
 
 
-@pytest.mark.parametrize("largest, ratios, flip, clip", [([], [2.0], 1, 0), ([50.0, 70.0], [2.0, 3.0], 1, 1), ([50.0, 70.0], [], 0, 0), ([50.0, 70.0], [2.0], 0, 1)])
+@pytest.mark.parametrize("largest, ratios, flip, clip", [([], [2.0], 1, 0), ([50.0, 70.0], [2.0, 3.0], 1, 1),
+                                                         ([50.0, 70.0], [], 0, 0), ([50.0, 70.0], [2.0], 0, 1)])
 def test_prior_box(layer, largest, ratios, flip, clip):
     feature, image = layer.input(2, 3, 4), layer.input(3, 60, 100)
 
     def array(key, values):
         return "-233%02d=%d%s" % (key, len(values), "".join(",%f" % v for v in values)) if values else ""
 
-    shared = " ".join([array(0, [30.0, 45.0]), array(1, largest), array(2, ratios), "7=%d 8=%d 3=0.1 4=0.2 5=0.3 6=0.4 13=0.5" % (flip, clip)])
+    shared = " ".join([array(0, [30.0, 45.0]), array(1, largest), array(2, ratios),
+                       "7=%d 8=%d 3=0.1 4=0.2 5=0.3 6=0.4 13=0.5" % (flip, clip)])
     expected = prior_boxes(3, 4, (60, 100), [30.0, 45.0], largest, ratios, flip, clip, (20, 25), 0.5)
     got = layer.run("PriorBox", [feature, image], shared + " 9=-233 10=-233")
     same(got[0], expected, NEAR)
@@ -762,13 +795,15 @@ def test_detection_output(layer, top, keep, threshold):
     offset = layer.input(priors, 4)
     score = softmax(layer.input(priors, classes, scale=2.0), 1).astype(np.float32)
     boxes = np.stack([anchor.reshape(-1), variance.reshape(-1)])
-    got = layer.run("DetectionOutput", [offset.reshape(-1), score.reshape(-1), boxes], "0=%d 1=0.45 2=%d 3=%d 4=%f" % (classes, top, keep, threshold))
+    got = layer.run("DetectionOutput", [offset.reshape(-1), score.reshape(-1), boxes],
+                    "0=%d 1=0.45 2=%d 3=%d 4=%f" % (classes, top, keep, threshold))
     size, centre = anchor[:, 2:] - anchor[:, :2], (anchor[:, 2:] + anchor[:, :2]) / 2
     middle, side = 0.1 * offset[:, :2] * size + centre, np.exp(0.2 * offset[:, 2:].astype(np.float64)) * size
     decoded = np.concatenate([middle - side / 2, middle + side / 2], 1)
     found = []
     for k in range(1, classes):
-        mine = sorted(((score[i, k], k) + tuple(decoded[i]) for i in range(priors) if score[i, k] > threshold), key=lambda b: -b[0])
+        mine = sorted(((score[i, k], k) + tuple(decoded[i]) for i in range(priors) if score[i, k] > threshold),
+                      key=lambda b: -b[0])
         found += suppress(mine[:top], 0.45)
     expected = as_rows(sorted(found, key=lambda b: -b[0])[:keep])
     assert got.shape == (min(keep, min(top, priors) * (classes - 1)), 6)
@@ -784,9 +819,11 @@ def test_yolo_output(layer, version, threshold):
     maps = [layer.input(boxes * (5 + classes), 5, 4, scale=1.5), layer.input(boxes * (5 + classes), 10, 8, scale=1.5)]
     biases = layer.rng.uniform(0.5, 2.0, 12).astype(np.float32) * (1 if version == 2 else 32)
     mask, scales = [3, 4, 5, 0, 1, 2], [32.0, 16.0]
-    settings = "0=%d 1=%d 2=%f 3=0.4 -23304=12%s" % (classes, boxes, threshold, "".join(",%r" % float(b) for b in biases))
+    settings = "0=%d 1=%d 2=%f 3=0.4 -23304=12%s" % (classes, boxes, threshold,
+                                                     "".join(",%r" % float(b) for b in biases))
     if version == 3:  # the mask is written as bits, as public files have it
-        settings += " -23305=6%s -23306=2,32.0,16.0" % "".join(",%d" % struct.unpack("<i", struct.pack("<f", m))[0] for m in mask)
+        settings += " -23305=6%s -23306=2,32.0,16.0" % "".join(",%d" % struct.unpack("<i", struct.pack("<f", m))[0]
+                                                               for m in mask)
     got = layer.run("YoloDetectionOutput" if version == 2 else "Yolov3DetectionOutput", maps, settings)
     found = []
     for n, x in enumerate(maps):
@@ -802,7 +839,8 @@ def test_yolo_output(layer, version, threshold):
                     score = sigmoid(part[4, i, j]) * probability[label, i, j]
                     if score >= threshold:
                         cx, cy = (j + sigmoid(part[0, i, j])) / w, (i + sigmoid(part[1, i, j])) / h
-                        bw, bh = np.exp(part[2, i, j]) * biases[2 * index] / net[0], np.exp(part[3, i, j]) * biases[2 * index + 1] / net[1]
+                        bw, bh = (np.exp(part[2, i, j]) * biases[2 * index] / net[0],
+                                  np.exp(part[3, i, j]) * biases[2 * index + 1] / net[1])
                         found.append((score, label + 1, cx - bw / 2, cy - bh / 2, cx + bw / 2, cy + bh / 2))
     expected = as_rows(suppress(sorted(found, key=lambda b: -b[0]), 0.4))
     assert got.shape == ((5 * 4 + 10 * 8) * boxes, 6) and (threshold > 0.9 or 5 < len(expected) < len(found))
@@ -812,19 +850,23 @@ def test_yolo_output(layer, version, threshold):
 
 def test_boxes_refuse(layer):
     boxes = layer.input(2, 8)
-    layer.run("DetectionOutput", [layer.input(8), layer.input(5), boxes], "0=3", fails="8 offsets and 5 scores, 2 boxes of 3 classes need 8 and 6")
+    layer.run("DetectionOutput", [layer.input(8), layer.input(5), boxes],
+              "0=3", fails="8 offsets and 5 scores, 2 boxes of 3 classes need 8 and 6")
     layer.run("DetectionOutput", [layer.input(8), layer.input(6), boxes[:1]], "0=3", fails="anchor boxes of 1x8")
     layer.run("DetectionOutput", [layer.input(8), layer.input(6), boxes], "0=-233", fails="is not supported")
     x = layer.input(18, 2, 2)
     layer.run("YoloDetectionOutput", [x], "0=4 1=2 -23304=2,1.0,1.0", fails="too few for 2 boxes and 1 inputs")
-    layer.run("YoloDetectionOutput", [x], "0=5 1=2 -23304=4,1.0,1.0,1.0,1.0", fails="input 0 has 18 channels, expected 2 x (5 + 5)")
-    layer.run("Yolov3DetectionOutput", [x], "0=4 1=2 -23304=4,1.0,1.0,1.0,1.0 -23305=2,0.0,2.0 -23306=1,32.0", fails="mask 2 (key 5) of 2 anchor boxes")
+    layer.run("YoloDetectionOutput", [x], "0=5 1=2 -23304=4,1.0,1.0,1.0,1.0",
+              fails="input 0 has 18 channels, expected 2 x (5 + 5)")
+    layer.run("Yolov3DetectionOutput", [x], "0=4 1=2 -23304=4,1.0,1.0,1.0,1.0 -23305=2,0.0,2.0 -23306=1,32.0",
+              fails="mask 2 (key 5) of 2 anchor boxes")
 
 
 # ---- the program itself ----
 
 def program(*args):
-    return subprocess.run([PROGRAM, "--layers", *args], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+    return subprocess.run([PROGRAM, "--layers", *args], cwd=ROOT, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=60)
 
 
 def test_random_weights_are_seeded():
@@ -841,9 +883,11 @@ def test_random_weights_are_seeded():
     (["--net", "models/digits/digits.param"], "--layers needs --net and either --bin or --random-weights"),
     (["--random-weights", "1"], "--layers needs --net"),
     (["--net", "models/digits/digits.param", "--random-weights", "x"], "--random-weights: expected a number, got 'x'"),
-    (["--net", "models/digits/digits.param", "--random-weights", "1", "--shape", "1x2"], "--shape: expected width x height x channels"),
-    (["--net", "models/digits/digits.param", "--random-weights", "1", "--input", "README.md"], "README.md: expected 256 bytes"),
-    (["--net", "models/digits/digits.param", "--random-weights", "1", "--dump", "no/such/folder"], "no/such/folder/0.f32: cannot write"),
+    (["--net", "models/digits/digits.param", "--random-weights", "1", "--shape", "1x2"],
+     "--shape: expected width x height x channels"), (["--net", "models/digits/digits.param", "--random-weights", "1",
+                                                       "--input", "README.md"], "README.md: expected 256 bytes"),
+    (["--net", "models/digits/digits.param", "--random-weights", "1", "--dump", "no/such/folder"],
+     "no/such/folder/0.f32: cannot write"),
 ])
 def test_bad_usage(args, part):
     done = program(*args)
@@ -854,7 +898,8 @@ def test_unsupported_types_are_listed_at_once(tmp_path):
     file = tmp_path / "odd.param"
     file.write_text("7767517\n4 4\nInput i 0 1 i 0=4\nLSTM a 1 1 i x\nLSTM b 1 1 x y\nGemm c 1 1 y z\n")
     done = program("--net", str(file), "--random-weights", "1")
-    assert done.returncode == 2 and "not supported: layers of type 'LSTM' (line 4), 'Gemm' (line 6)" in done.stderr, done.stderr
+    assert (done.returncode == 2 and
+            "not supported: layers of type 'LSTM' (line 4), 'Gemm' (line 6)" in done.stderr), done.stderr
 
 
 def test_open_input_takes_a_shape(tmp_path):

@@ -10,15 +10,16 @@ np = pytest.importorskip("numpy", reason="not run: needs python3-numpy (make dep
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DATA = os.environ.get("TANDEM_DATA", os.path.join(ROOT, "..", "shared", "data"))
-PROGRAM = os.path.join(ROOT, os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host")), "tandem-net-model")
+PROGRAM = os.path.join(ROOT, os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host")),
+                       "tandem-net-model")
 pytestmark = pytest.mark.skipif(not os.access(PROGRAM, os.X_OK), reason="not run: tandem-net-model is not built")
 
 
 def run(param, folder, *more):
     """Lines that say what changed, layers as (type, name), outputs as {name: array}."""
     os.makedirs(folder, exist_ok=True)
-    done = subprocess.run([PROGRAM, "--layers", "--net", param, "--random-weights", "5", "--dump", folder, *more], cwd=ROOT, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, timeout=300)
+    done = subprocess.run([PROGRAM, "--layers", "--net", param, "--random-weights", "5", "--dump", folder, *more],
+                          cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.split("\n")
     changes = [line for line in lines if re.match(r"removed|merged|folded|fused|requantise", line)]
@@ -27,7 +28,8 @@ def run(param, folder, *more):
     for line in lines:
         if line.startswith("output "):
             _, name, shape, _, _, _, blob = line.split()
-            outputs[name] = np.fromfile(os.path.join(folder, blob + ".f32"), dtype="<f4").reshape([int(n) for n in shape.split("x")])
+            outputs[name] = np.fromfile(os.path.join(folder, blob + ".f32"),
+                                        dtype="<f4").reshape([int(n) for n in shape.split("x")])
     assert outputs
     return changes, layers, outputs
 
@@ -79,8 +81,8 @@ def test_all_of_it(tmp_path):
     ])
     changes, _, after = agree(param, tmp_path)
     assert [layer for layer in after] == [
-        ("Input", "in"), ("Convolution", "conv"), ("Split", "s0"), ("ConvolutionDepthWise", "dw"), ("Deconvolution", "up"), ("Swish", "swish"),
-        ("Eltwise", "sum"), ("Pooling", "pool"), ("InnerProduct", "fc")]
+        ("Input", "in"), ("Convolution", "conv"), ("Split", "s0"), ("ConvolutionDepthWise", "dw"),
+        ("Deconvolution", "up"), ("Swish", "swish"), ("Eltwise", "sum"), ("Pooling", "pool"), ("InnerProduct", "fc")]
     assert len(changes) == 14
     assert "folded     BatchNorm 'bn' into Convolution 'conv'" in changes
     assert "folded     Scale 'scale' into Convolution 'conv'" in changes
@@ -113,7 +115,8 @@ def test_output_of_an_input(tmp_path):
 
 
 def test_requantised_chains(tmp_path):
-    """INT8 outputs where every consumer is an INT8 convolution with the same scale, through a Split too; random scales of INT8 layers are equal."""
+    """INT8 outputs where every consumer is an INT8 convolution with the same scale, through a Split too; random scales
+    of INT8 layers are equal."""
     param = write(tmp_path, [
         "Input in 0 1 in 0=6 1=6 2=4",
         "Convolution a 1 1 in a0 0=4 1=1 5=1 6=16 8=2",
@@ -139,10 +142,12 @@ def random_chain(rng):
         if kind == "conv":
             out = rng.choice([3, 4, 8])
             kernel = rng.choice([1, 3])
-            tail = "0=%d 1=%d 4=%d 5=%d 6=%d" % (out, kernel, kernel // 2, rng.randint(0, 1), out * channels * kernel * kernel)
+            tail = "0=%d 1=%d 4=%d 5=%d 6=%d" % (out, kernel, kernel // 2,
+                                                 rng.randint(0, 1), out * channels * kernel * kernel)
             channels, kind = out, "Convolution"
         elif kind == "dw":
-            tail, kind = "0=%d 1=3 4=1 5=%d 6=%d 7=%d" % (channels, rng.randint(0, 1), 9 * channels, channels), "ConvolutionDepthWise"
+            tail, kind = "0=%d 1=3 4=1 5=%d 6=%d 7=%d" % (channels, rng.randint(0, 1),
+                                                          9 * channels, channels), "ConvolutionDepthWise"
         elif kind == "norm":
             kind, tail = "BatchNorm", "0=%d 1=0.01" % channels
         elif kind == "scale":
@@ -185,5 +190,6 @@ def test_real_requantised_chains(tmp_path):
     param = tmp_path / "plain.param"
     param.write_text(re.sub(r" 8=102\b", " 8=2", text))
     changes, _, _ = run(str(param), str(tmp_path / "out"), "--optimise")
-    found = {re.match(r"requantise Convolution '(.*?)'", line).group(1) for line in changes if line.startswith("requantise")}
+    found = {re.match(r"requantise Convolution '(.*?)'", line).group(1)
+             for line in changes if line.startswith("requantise")}
     assert len(wanted) == 8 and found == wanted

@@ -1,4 +1,5 @@
-"""tandem-net classify and calibrate: pictures, INT8 networks and thresholds against NumPy, and SqueezeNet against what ncnn made of it."""
+"""tandem-net classify and calibrate: pictures, INT8 networks and thresholds against NumPy, and SqueezeNet against what
+ncnn made of it."""
 import io
 import json
 import os
@@ -12,7 +13,8 @@ import pytest
 np = pytest.importorskip("numpy", reason="not run: needs python3-numpy (make deps)")
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PROGRAM = os.path.join(ROOT, os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host")), "tandem-net-model")
+PROGRAM = os.path.join(ROOT, os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host")),
+                       "tandem-net-model")
 RTL = os.path.join(ROOT, os.environ.get("BUILD", "build"), "n4-fast", "tandem-net")
 DATA = os.environ.get("TANDEM_DATA", os.path.join(ROOT, "..", "shared", "data"))
 SQUEEZE = os.path.join(DATA, "squeezenet")
@@ -35,7 +37,8 @@ WEIGHTS = {"c1": (12, 27), "d1": (12, 9), "c2": (10, 12), "ip": (6, 200)}
 
 
 def run(*args):
-    return subprocess.run([PROGRAM, *map(str, args)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900)
+    return subprocess.run([PROGRAM, *map(str, args)], cwd=ROOT, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=900)
 
 
 def good(*args):
@@ -64,7 +67,8 @@ def network(tmp_path, seed=1):
 
 
 def read_table(path):
-    return {line.split()[0]: np.array(line.split()[1:], dtype=np.float64).astype(np.float32) for line in open(path, encoding="ascii")}
+    return {line.split()[0]: np.array(line.split()[1:], dtype=np.float64).astype(np.float32)
+            for line in open(path, encoding="ascii")}
 
 
 # ---- thresholds, in another way than network/kl.c: cumulative sums that are linear between the edges of bins ----
@@ -108,7 +112,8 @@ def test_thresholds(tmp_path, method):
         for name, file in blobs.items():
             seen[name].append(np.abs(np.fromfile(tmp_path / file, dtype="<f4")))
     table = tmp_path / "t.table"
-    report = json.loads(good("calibrate", *args, "--method", method, "--percent", "99", "--table", table, "--json", "--image", *inputs))
+    report = json.loads(good("calibrate", *args, "--method", method, "--percent", "99",
+                             "--table", table, "--json", "--image", *inputs))
     assert report["method"] == method and report["inputs"] == 5
     scales = read_table(table)
     assert sorted(scales) == sorted(list(blobs) + [name + "_param_0" for name in blobs])
@@ -117,11 +122,13 @@ def test_thresholds(tmp_path, method):
         absmax = values.max()
         at = values[values > 0] / absmax * np.float32(2048)
         hist = np.bincount(np.minimum(at.astype(np.int64), 2047), minlength=2048).astype(np.float64)
-        bins = {"kl": kl, "mse": mse, "minmax": lambda _: 2048.0, "percentile": lambda h: percentile(h, 99)}[method](hist)
+        bins = {"kl": kl, "mse": mse, "minmax": lambda _: 2048.0,
+                "percentile": lambda h: percentile(h, 99)}[method](hist)
         threshold = np.float32(bins) * absmax / np.float32(2048)
         assert scales[name] == np.float32(127) / threshold, name
         row = next(r for r in report["layers"] if r["name"] == name)
-        assert row["absmax"] == pytest.approx(absmax, rel=1e-6) and row["scale"] == pytest.approx(scales[name][0], rel=1e-6)
+        assert (row["absmax"] == pytest.approx(absmax, rel=1e-6) and
+                row["scale"] == pytest.approx(scales[name][0], rel=1e-6))
         # clip share and input SQNR from their definitions
         scaled = values * scales[name]
         q = np.minimum(np.floor(scaled.astype(np.float64) + 0.5), 127)
@@ -151,16 +158,19 @@ def test_written_network_is_the_table_network(tmp_path):
     assert "8=102" in (tmp_path / "q.param").read_text()
     by_table = good("classify", *args, "--table", tmp_path / "t.table", "--image", *inputs)
     written = good("classify", "--net", tmp_path / "q.param", "--bin", tmp_path / "q.bin", "--image", *inputs)
-    scalar = good("classify", "--net", tmp_path / "q.param", "--bin", tmp_path / "q.bin", "--scalar", "--image", *inputs)
+    scalar = good("classify", "--net", tmp_path / "q.param", "--bin", tmp_path / "q.bin",
+                  "--scalar", "--image", *inputs)
     assert by_table == written == scalar and written.count("top5 ") == 5
     # the runtime on the golden model of the NPU: without averages the same bits
     for size in ("n4", "n8"):
-        device = good("classify", "--net", tmp_path / "q.param", "--bin", tmp_path / "q.bin", "--device", "model", "--cfg", size, "--image", *inputs)
+        device = good("classify", "--net", tmp_path / "q.param", "--bin", tmp_path / "q.bin",
+                      "--device", "model", "--cfg", size, "--image", *inputs)
         assert device == written
 
 
 def test_int8_layers(tmp_path):
-    """Convolution, ConvolutionDepthWise and InnerProduct once more in NumPy (docs/npu/ncnn-contract.md), from the quantised inputs that the program dumps: bit for bit."""
+    """Convolution, ConvolutionDepthWise and InnerProduct once more in NumPy (docs/npu/ncnn-contract.md), from the
+    quantised inputs that the program dumps: bit for bit."""
     args, inputs, weights = network(tmp_path, 3)
     good("calibrate", *args, "--table", tmp_path / "t", "--image", *inputs)
     good("classify", *args, "--table", tmp_path / "t", "--dump", tmp_path, "--image", inputs[0])
@@ -174,8 +184,8 @@ def test_int8_layers(tmp_path):
             biases[name] = np.frombuffer(raw, "<f4", WEIGHTS[name][0], at)
             at += 4 * WEIGHTS[name][0]
     # layer: number, input blob and shape, output blob, window, stride, padding
-    layers = {"c1": (1, 0, (3, 8, 9), 1, 3, 1, 1), "d1": (2, 1, (12, 8, 9), 2, 3, 2, 1), "c2": (3, 2, (12, 4, 5), 3, 1, 1, 0),
-              "ip": (5, 4, (200, 1, 1), 5, 1, 1, 0)}
+    layers = {"c1": (1, 0, (3, 8, 9), 1, 3, 1, 1), "d1": (2, 1, (12, 8, 9), 2, 3, 2, 1),
+              "c2": (3, 2, (12, 4, 5), 3, 1, 1, 0), "ip": (5, 4, (200, 1, 1), 5, 1, 1, 0)}
 
     def rounded(v):
         v = v.astype(np.float64)  # exact: half away from zero
@@ -189,7 +199,8 @@ def test_int8_layers(tmp_path):
         w = rounded(weights[name] * scale[:, None]).reshape(-1, 1 if name == "d1" else shape[0], k, k)
         padded = np.pad(q, ((0, 0), (pad, pad), (pad, pad)))
         windows = np.lib.stride_tricks.sliding_window_view(padded, (k, k), axis=(1, 2))[:, ::stride, ::stride]
-        sums = np.einsum("cyxij,cij->cyx" if name == "d1" else "cyxij,ocij->oyx", windows, w[:, 0] if name == "d1" else w)
+        sums = np.einsum("cyxij,cij->cyx" if name == "d1" else "cyxij,ocij->oyx",
+                         windows, w[:, 0] if name == "d1" else w)
         with np.errstate(divide="ignore"):
             factor = np.where(scale == 0, np.float32(0), np.float32(1) / (scales[name] * scale)).astype(np.float32)
         v = sums.astype(np.float32) * factor[:, None, None] + biases[name][:, None, None]
@@ -203,14 +214,17 @@ DIGITS = ["--net", "models/digits/digits.param", "--bin", "models/digits/digits.
 
 @pytest.mark.parametrize("method", ["auto", "kl", "mse", "percentile"])
 def test_digits(tmp_path, method):
-    """The trained network of the repository: scales from its calibration images, accuracy over the held-out ones at most one point below FP32."""
-    text = good("calibrate", *DIGITS, "--method", method, "--table", tmp_path / "t", "--image", "models/digits/calibration.csv")
+    """The trained network of the repository: scales from its calibration images, accuracy over the held-out ones at
+    most one point below FP32."""
+    text = good("calibrate", *DIGITS, "--method", method, "--table", tmp_path / "t",
+                "--image", "models/digits/calibration.csv")
     assert " of 64 inputs" in text
     with open(os.path.join(ROOT, "models/digits/heldout.csv"), encoding="ascii") as lines:
         labels = [line.strip().rsplit(",", 1)[1] for line in lines]
     right = {}
     for what, table in (("fp32", []), ("int8", ["--table", tmp_path / "t"])):
-        lines = good("classify", *DIGITS, *table, "--top", "1", "--image", "models/digits/heldout.csv").strip().split("\n")
+        lines = good("classify", *DIGITS, *table, "--top", "1",
+                     "--image", "models/digits/heldout.csv").strip().split("\n")
         assert lines[0::2] == ["image models/digits/heldout.csv:%d" % (i + 1) for i in range(400)]
         right[what] = sum(line.split()[1] == label for line, label in zip(lines[1::2], labels))
     assert right["fp32"] >= 380 and right["int8"] >= right["fp32"] - 4, right
@@ -219,12 +233,14 @@ def test_digits(tmp_path, method):
 @pytest.mark.skipif(not os.access(RTL, os.X_OK), reason="not run: build/n4-fast/tandem-net is not built")
 def test_digits_on_rtl(tmp_path):
     """classify --device tandem: RTL and golden model in step, and the same as on the CPU."""
-    good("calibrate", *DIGITS, "--method", "kl", "--out-param", tmp_path / "q.param", "--out-bin", tmp_path / "q.bin", "--optimise",
-         "--image", "models/digits/calibration.csv")
+    good("calibrate", *DIGITS, "--method", "kl", "--out-param", tmp_path / "q.param",
+         "--out-bin", tmp_path / "q.bin", "--optimise", "--image", "models/digits/calibration.csv")
     with open(os.path.join(ROOT, "models/digits/heldout.csv"), encoding="ascii") as lines:
         (tmp_path / "two.csv").write_text("".join(lines.readlines()[:2]))
-    args = ["classify", "--net", tmp_path / "q.param", "--bin", tmp_path / "q.bin", "--norm", "0.0625", "--image", tmp_path / "two.csv"]
-    done = subprocess.run([RTL, *map(str, args), "--device", "tandem"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
+    args = ["classify", "--net", tmp_path / "q.param", "--bin", tmp_path / "q.bin",
+            "--norm", "0.0625", "--image", tmp_path / "two.csv"]
+    done = subprocess.run([RTL, *map(str, args), "--device", "tandem"],
+                          cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout == good(*args) and done.stdout.count("top1") == 2
 
@@ -237,7 +253,8 @@ def png(pixels):
 
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", w, h, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", w, h, 8, 2, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
 def identity(tmp_path, w, h, c):
@@ -259,7 +276,8 @@ def test_picture_input(tmp_path, order):
         pytest.skip("not run: built without libstb-dev (make deps)")
     got = np.fromfile(tmp_path / "1.f32", dtype="<f4").reshape(channels, 11, 17)
     planes = pixels.transpose(2, 0, 1).astype(np.int64)
-    planes = {"rgb": planes, "bgr": planes[::-1], "gray": ((planes[0] * 77 + planes[1] * 150 + planes[2] * 29) >> 8)[None]}[order]
+    planes = {"rgb": planes, "bgr": planes[::-1],
+              "gray": ((planes[0] * 77 + planes[1] * 150 + planes[2] * 29) >> 8)[None]}[order]
     mean = np.array([1, 2, 3.5], dtype=np.float32)[:channels, None, None]
     expected = planes.astype(np.float32) * np.float32(0.25) + -mean * np.float32(0.25)
     assert np.array_equal(got, expected)
@@ -273,10 +291,11 @@ def test_top(tmp_path):
     (tmp_path / "i.bin").write_bytes(b"")
     np.save(tmp_path / "x.npy", np.array([0.25, np.nan, 3, -1, 3, 0.5], dtype="<f4").reshape(1, 1, 6))
     (tmp_path / "names").write_text("zero\none\r\ntwo\nthree, or so")
-    args = ["--net", tmp_path / "i.param", "--bin", tmp_path / "i.bin", "--shape", "6x1x1", "--image", tmp_path / "x.npy"]
+    args = ["--net", tmp_path / "i.param", "--bin", tmp_path / "i.bin",
+            "--shape", "6x1x1", "--image", tmp_path / "x.npy"]
     lines = good("classify", *args, "--names", tmp_path / "names", "--top", "9").split("\n")
-    assert lines == ["image %s" % (tmp_path / "x.npy"), "top1 2 3.000000 two", "top2 4 3.000000", "top3 5 0.500000", "top4 0 0.250000 zero",
-                     "top5 3 -1.000000 three, or so", ""]
+    assert lines == ["image %s" % (tmp_path / "x.npy"), "top1 2 3.000000 two",
+                     "top2 4 3.000000", "top3 5 0.500000", "top4 0 0.250000 zero", "top5 3 -1.000000 three, or so", ""]
     assert good("classify", *args, "--top", "1").count("\ntop") == 1
 
 
@@ -300,8 +319,10 @@ def test_top(tmp_path):
     ("classify", ["NET", "--names", "no.txt", "--image", "x"], "no.txt: cannot read"),
     ("classify", ["NET", "--table", "README.md", "--image", "x"], "README.md:1: "),
     ("classify", ["NET", "--device", "cpu", "--image", "x"], "--device: expected model, rtl or tandem, got 'cpu'"),
-    ("classify", ["NET", "--device", "rtl", "--image", "x"], "--device 'rtl': this program was built without RTL, expected model"),
-    ("classify", ["NET", "--device", "model", "--cfg", "n5", "--image", "x"], "--cfg: expected n4, n8, n16 or n32, got 'n5'"),
+    ("classify", ["NET", "--device", "rtl", "--image", "x"],
+     "--device 'rtl': this program was built without RTL, expected model"),
+    ("classify", ["NET", "--device", "model", "--cfg", "n5", "--image", "x"],
+     "--cfg: expected n4, n8, n16 or n32, got 'n5'"),
     ("classify", ["NET", "--device", "model", "--scalar", "--image", "x"], "--dump and --scalar are for the CPU"),
     ("calibrate", ["--device", "model", "NET", "--image", "x"], "go with classify"),
     ("calibrate", ["--method", "magic"], "--method: expected auto, kl, minmax, mse or percentile, got 'magic'"),
@@ -311,7 +332,8 @@ def test_top(tmp_path):
     ("calibrate", ["NET", "--out-bin", "x", "--image", "x"], "--out-param and --out-bin belong together"),
     ("calibrate", ["NET", "--image", "no.npy"], "no.npy: cannot open"),
     ("calibrate", ["NET", "--table", "no/such/t", "--image", "INPUT"], "no/such/t: cannot"),
-    ("calibrate", ["--net", "models/digits/digits-int8.param", "--bin", "models/digits/digits-int8.bin", "--image", "INPUT"], "no float weights"),
+    ("calibrate", ["--net", "models/digits/digits-int8.param", "--bin", "models/digits/digits-int8.bin",
+                   "--image", "INPUT"], "no float weights"),
 ])
 def test_bad_input(tmp_path, command, args, part):
     net, inputs, _ = network(tmp_path)
@@ -330,7 +352,8 @@ def test_help():
 # ---- SqueezeNet v1.1 with its public weights ----
 
 def model(kind):
-    return ["--net", os.path.join(SQUEEZE, MODELS[kind] + ".param"), "--bin", os.path.join(SQUEEZE, MODELS[kind] + ".bin"), "--mean", "104,117,123"]
+    return ["--net", os.path.join(SQUEEZE, MODELS[kind] + ".param"),
+            "--bin", os.path.join(SQUEEZE, MODELS[kind] + ".bin"), "--mean", "104,117,123"]
 
 
 def pictures():
@@ -338,10 +361,13 @@ def pictures():
 
 
 @needs_data
-@pytest.mark.parametrize("kind, device", [("float", None), ("int8", None), ("int8w127", None), ("int8", "model"), ("int8w127", "model")])
+@pytest.mark.parametrize("kind, device", [("float", None), ("int8", None),
+                                          ("int8w127", None), ("int8", "model"), ("int8w127", "model")])
 def test_top5(kind, device):
-    """Classes, order, names and all six decimals of the probability as ncnn gave them: on the CPU, and by the runtime on the golden model of the NPU."""
-    text = good("classify", *model(kind), *(["--device", device] if device else []), "--names", os.path.join(SQUEEZE, "synset_words.txt"), "--image", *pictures())
+    """Classes, order, names and all six decimals of the probability as ncnn gave them: on the CPU, and by the runtime
+    on the golden model of the NPU."""
+    text = good("classify", *model(kind), *(["--device", device] if device else []),
+                "--names", os.path.join(SQUEEZE, "synset_words.txt"), "--image", *pictures())
     expected = {}
     with open(os.path.join(SQUEEZE, "top5.tsv"), encoding="utf-8") as lines:
         for line in lines:
@@ -372,7 +398,8 @@ def test_int8_tensors(tmp_path, kind, path):
     if path == "scalar" and not os.environ.get("TANDEM_CHECK"):
         pytest.skip("not run: the scalar path takes seconds (make check)")
     param = os.path.join(SQUEEZE, MODELS[kind] + ".param")
-    good("classify", *model(kind), *(["--scalar"] if path == "scalar" else []), "--dump", tmp_path, "--image", os.path.join(IMAGES, "cat.jpg"))
+    good("classify", *model(kind), *(["--scalar"] if path == "scalar" else []),
+         "--dump", tmp_path, "--image", os.path.join(IMAGES, "cat.jpg"))
     numbers = {}
     with open(param, encoding="utf-8") as lines:
         layers = lines.read().split("\n")[2:]
@@ -383,7 +410,8 @@ def test_int8_tensors(tmp_path, kind, path):
     with tarfile.open(os.path.join(SQUEEZE, "cat-reference.tar.xz")) as archive:
         files = {os.path.basename(m.name): archive.extractfile(m).read() for m in archive.getmembers()
                  if os.path.basename(m.name).startswith(kind + "_") or m.name.endswith("manifest_%s.tsv" % kind)}
-    rows = [line.split("\t") for line in io.StringIO(files["manifest_%s.tsv" % kind].decode()).read().strip().split("\n")[1:]]
+    rows = [line.split("\t")
+            for line in io.StringIO(files["manifest_%s.tsv" % kind].decode()).read().strip().split("\n")[1:]]
     exact = {"qin": 0, "s8": 0, "f32": 0}
     close = 0
     for row in rows:
@@ -406,7 +434,8 @@ def test_int8_tensors(tmp_path, kind, path):
             mine = (tmp_path / ("%d.f32" % numbers[row[3]])).read_bytes()
             exact["f32"] += 1
         assert mine == files[row[10]], row[:4]
-    print("%s: %d quantised inputs, %d INT8 outputs, %d FP32 blobs bit for bit" % (kind, exact["qin"], exact["s8"], exact["f32"]))
+    print("%s: %d quantised inputs, %d INT8 outputs, %d FP32 blobs bit for bit" %
+          (kind, exact["qin"], exact["s8"], exact["f32"]))
     assert exact["qin"] >= 10 and exact["s8"] == 8 and len(rows) == 50
 
 
@@ -414,7 +443,8 @@ def test_int8_tensors(tmp_path, kind, path):
 def test_weight_scales(tmp_path):
     """127/absmax of every output channel, as ncnn's table of 127-range weights."""
     table = read_table(os.path.join(SQUEEZE, "squeezenet-w127.table"))
-    good("calibrate", *model("float"), "--method", "minmax", "--table", tmp_path / "t", "--image", os.path.join(IMAGES, "cat.jpg"))
+    good("calibrate", *model("float"), "--method", "minmax", "--table", tmp_path / "t",
+         "--image", os.path.join(IMAGES, "cat.jpg"))
     ours = read_table(tmp_path / "t")
     assert sorted(ours) == sorted(table) and len(table) == 52
     for name in table:
@@ -430,13 +460,15 @@ def test_quantiser_against_ncnn(method):
     if method != "minmax" and not os.environ.get("TANDEM_CHECK"):
         pytest.skip("not run: several seconds (make check)")
     table_path = os.path.join(SQUEEZE, "squeezenet.table")
-    report = json.loads(good("calibrate", *model("float"), "--method", method, "--compare", table_path, "--json", "--image", *pictures()))
+    report = json.loads(good("calibrate", *model("float"), "--method", method,
+                             "--compare", table_path, "--json", "--image", *pictures()))
     assert len(report["layers"]) == 26
     # top-1 of FP32 at least as often
     assert report["same_top1"] >= report["compared_same_top1"]
     if method == "minmax":
         return
-    assert {row["method"] for row in report["tried"]} == {"kl", "minmax", "mse", "percentile"} and report["same_top1"] == max(r["same_top1"] for r in report["tried"])
+    assert ({row["method"] for row in report["tried"]} == {"kl", "minmax", "mse", "percentile"} and
+            report["same_top1"] == max(r["same_top1"] for r in report["tried"]))
     report = json.loads(good("calibrate", *model("float"), "--method", "kl", "--json", "--image", *pictures()))
     # where the twelve hold a layer's largest value and most of its shape, the thresholds are ncnn's
     table = read_table(table_path)

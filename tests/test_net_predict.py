@@ -1,4 +1,5 @@
-"""Predicted cycles of layers beside those of the RTL: operators by themselves, whole networks; and a broken memory, which the watchdog names with its layer."""
+"""Predicted cycles of layers beside those of the RTL: operators by themselves, whole networks; and a broken memory,
+which the watchdog names with its layer."""
 import json
 import os
 import pty
@@ -24,7 +25,8 @@ def needs(cfg):
 
 
 def run(program, *args):
-    return subprocess.run([program, "run", *args], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=1200)
+    return subprocess.run([program, "run", *args], cwd=ROOT, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=1200)
 
 
 def layers(tmp_path, program, *args):
@@ -40,17 +42,20 @@ def off(layer):
 
 def check(found, each, total):
     """Every layer within `each` percent, the sum within `total`."""
-    bad = ["%s %s: %d predicted, %d measured" % (x["type"], x["name"], x["predicted"], x["cycles"]) for x in found["layers"] if abs(off(x)) > each]
+    bad = ["%s %s: %d predicted, %d measured" % (x["type"], x["name"], x["predicted"], x["cycles"])
+           for x in found["layers"] if abs(off(x)) > each]
     assert not bad, "\n".join(bad)
     assert abs(100.0 * (found["predicted"] - found["cycles"]) / found["cycles"]) <= total
 
 
 @needs("n4")
 def test_operators(tmp_path):
-    """The operators that the constants come from, small: each within a few percent, on another size than the one they were fixed with."""
+    """The operators that the constants come from, small: each within a few percent, on another size than the one they
+    were fixed with."""
     found = layers(tmp_path, rtl("n4"), "--net", OPERATORS, "--shape", "9x7x64")
     kinds = {layer["type"] for layer in found["layers"]}
-    assert {"Convolution", "ConvolutionDepthWise", "Pooling", "InnerProduct", "Swish", "Scale", "BinaryOp", "Eltwise", "Interp", "ShuffleChannel"} <= kinds
+    assert {"Convolution", "ConvolutionDepthWise", "Pooling", "InnerProduct",
+            "Swish", "Scale", "BinaryOp", "Eltwise", "Interp", "ShuffleChannel"} <= kinds
     check(found, 4.0, 1.0)
     median = sorted(abs(off(layer)) for layer in found["layers"])[len(found["layers"]) // 2]
     assert median < 1.0 and abs(found["median_off"] - median) < 0.5
@@ -94,16 +99,21 @@ def test_table(tmp_path):
     mixed = tmp_path / "mixed.json"
     ops = tmp_path / "ops.json"
     table = os.path.join(ROOT, "tools", "network_table.py")
-    assert run(rtl("n4"), "--net", MIXED, "--each", "--device", "tandem", "--published", "9.5", "--json", str(mixed)).returncode == 0
-    assert run(rtl("n4"), "--net", OPERATORS, "--shape", "5x5x64", "--each", "--device", "rtl", "--json", str(ops)).returncode == 0
+    assert run(rtl("n4"), "--net", MIXED, "--each", "--device", "tandem",
+               "--published", "9.5", "--json", str(mixed)).returncode == 0
+    assert run(rtl("n4"), "--net", OPERATORS, "--shape", "5x5x64", "--each", "--device", "rtl",
+               "--json", str(ops)).returncode == 0
     done = subprocess.run([table, str(mixed), str(ops)], stdout=subprocess.PIPE, text=True, check=True)
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()]
     assert len(rows) == 4 and len({len(row) for row in rows}) == 1 and [row[0] for row in rows[2:]] == ["ops", "mixed"]
     data = json.loads(mixed.read_text())
     found = dict(zip(rows[0], rows[3]))
-    assert found["layers"] == str(len(data["layers"])) and found["published ms"] == "9.50" and found["verdict"] == "all same"
-    assert found["million cycles"] == "%.3f" % (data["cycles"] / 1e6) and found["ms at 200 MHz"] == "%.2f" % (data["cycles"] / 2e5)
-    assert dict(zip(rows[0], rows[2]))["verdict"] == "not compared" and dict(zip(rows[0], rows[2]))["published ms"] == "-"
+    assert (found["layers"] == str(len(data["layers"])) and found["published ms"] == "9.50" and
+            found["verdict"] == "all same")
+    assert (found["million cycles"] == "%.3f" % (data["cycles"] / 1e6) and
+            found["ms at 200 MHz"] == "%.2f" % (data["cycles"] / 2e5))
+    assert (dict(zip(rows[0], rows[2]))["verdict"] == "not compared" and
+            dict(zip(rows[0], rows[2]))["published ms"] == "-")
     bad = subprocess.run([table, "README.md"], cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False)
     assert bad.returncode == 1 and len(bad.stderr.splitlines()) == 1 and "README.md" in bad.stderr
 
@@ -118,18 +128,22 @@ def test_report():
     parts = [row for row in rows if row[-1] == "same"]
     (total,) = [row for row in rows if row[0] == "total"]
     assert sum(int(row[2]) for row in sums) == len(parts) == int(total[1])
-    assert sum(int(row[5]) for row in sums) == sum(int(row[5]) for row in parts) == int(total[total.index("predicted") - 1])
+    assert sum(int(row[5]) for row in sums) == sum(int(row[5])
+                                                   for row in parts) == int(total[total.index("predicted") - 1])
     assert all(int(row[5]) > 0 for row in parts)
 
 
 @needs("n4")
 @pytest.mark.parametrize("broken, says", [("m1.R:200", "the memory owes R of m1"), ("m0.W:40", "m0")])
 def test_watchdog(tmp_path, broken, says):
-    """A memory that stops: each layer that needs it fails with its name, the handshake that is missing and a status of its own."""
+    """A memory that stops: each layer that needs it fails with its name, the handshake that is missing and a status of
+    its own."""
     result = tmp_path / "result"
-    done = run(rtl("n4"), "--net", MIXED, "--only", "1-3", "--device", "tandem", "--break", broken, "--result", str(result))
+    done = run(rtl("n4"), "--net", MIXED, "--only", "1-3", "--device", "tandem",
+               "--break", broken, "--result", str(result))
     assert done.returncode == 1 and done.stderr == ""
-    assert "watchdog:hang" in done.stdout and "layer '" in done.stdout and "no handshake on any port" in done.stdout and says in done.stdout
+    assert ("watchdog:hang" in done.stdout and "layer '" in done.stdout and
+            "no handshake on any port" in done.stdout and says in done.stdout)
     assert "outcome=fail" in result.read_text() and "watchdog:hang" in result.read_text()
 
 
@@ -151,8 +165,8 @@ def test_bad_break(broken):
 def test_progress():
     """On a terminal, and only there: layers done, share of the predicted cycles, what is left."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen([rtl("n4"), "run", "--net", MIXED, "--each", "--device", "rtl", "--jobs", "1"], cwd=ROOT, stdout=subprocess.DEVNULL,
-                          stderr=theirs) as child:
+    with subprocess.Popen([rtl("n4"), "run", "--net", MIXED, "--each", "--device", "rtl",
+                           "--jobs", "1"], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=theirs) as child:
         os.close(theirs)
         seen = b""
         while select.select([ours], [], [], 60)[0]:

@@ -1,4 +1,5 @@
-"""tandem-net run and survey from outside: any network on a device, its report, the same outputs everywhere, one clear line for bad input."""
+"""tandem-net run and survey from outside: any network on a device, its report, the same outputs everywhere, one clear
+line for bad input."""
 import json
 import os
 import re
@@ -18,7 +19,8 @@ pytestmark = pytest.mark.skipif(not os.access(PROGRAM, os.X_OK), reason="not run
 
 
 def run(*args, program=PROGRAM, timeout=300):
-    return subprocess.run([program, *args], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout)
+    return subprocess.run([program, *args], cwd=ROOT, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=timeout)
 
 
 def report(*args, program=PROGRAM):
@@ -111,7 +113,8 @@ def test_int8_is_near_float(tmp_path):
 
 @pytest.mark.skipif(not os.access(RTL, os.X_OK), reason="not run: needs build/n4-fast/tandem-net (make regress)")
 def test_on_rtl(tmp_path):
-    """The same outputs on model, RTL and both in tandem; a runner's result; cycles for what the NPU does and for nothing else."""
+    """The same outputs on model, RTL and both in tandem; a runner's result; cycles for what the NPU does and for
+    nothing else."""
     model = report("--net", MIXED, "--cfg", "n4")
     result = tmp_path / "result"
     for device in ("rtl", "tandem"):
@@ -142,7 +145,8 @@ def test_stalls():
 @pytest.mark.skipif(not os.access(RTL, os.X_OK), reason="not run: needs build/n4-fast/tandem-net (make regress)")
 @pytest.mark.skipif(not os.access(RANDOM, os.X_OK), reason="not run: net-random is not built")
 def test_random_on_rtl(tmp_path):
-    """Random networks of every kind of layer (tests/net_random.c) in tandem on the RTL: both devices agree, and the outputs are those of the model."""
+    """Random networks of every kind of layer (tests/net_random.c) in tandem on the RTL: both devices agree, and the
+    outputs are those of the model."""
     param = tmp_path / "random.param"
     places = set()
     for seed in range(1, 1001 if os.environ.get("TANDEM_CHECK") else 61):
@@ -151,7 +155,8 @@ def test_random_on_rtl(tmp_path):
         found = report(*args, "--device", "tandem", "--bus", ["ideal", "hostile"][seed % 2], program=RTL)
         assert found["outputs"] == report(*args, "--cfg", "n4")["outputs"], seed
         places |= {(layer["type"], layer["where"]) for layer in found["layers"]}
-    for type_name in ("Convolution", "ConvolutionDepthWise", "InnerProduct", "Pooling", "BinaryOp", "Eltwise", "PReLU", "Scale", "Slice", "Crop", "ShuffleChannel"):
+    for type_name in ("Convolution", "ConvolutionDepthWise", "InnerProduct",
+                      "Pooling", "BinaryOp", "Eltwise", "PReLU", "Scale", "Slice", "Crop", "ShuffleChannel"):
         assert (type_name, "NPU") in places
 
 
@@ -166,7 +171,8 @@ def parts(*args, program=PROGRAM, status=0):
 def test_each_layer(tmp_path):
     whole = [layer for layer in report("--net", MIXED)["layers"] if layer["where"] == "NPU"]
     lines = parts("--each", "--jobs", "3")
-    assert [line.split()[2] for line in lines] == [layer["name"] for layer in whole] and all(line.endswith("  same") for line in lines)
+    assert ([line.split()[2] for line in lines] == [layer["name"] for layer in whole] and
+            all(line.endswith("  same") for line in lines))
     (only,) = parts("--only", "3-8")
     assert only.split()[0] == "3-8" and only.endswith("  same")
     one_line(run("run", "--net", MIXED, "--only", "99"), 2, "expected a layer of 0..")
@@ -192,10 +198,12 @@ def test_each_layer_on_rtl(tmp_path):
 
 @pytest.mark.skipif(not os.access(RTL, os.X_OK), reason="not run: the N = 4 tandem-net is not built")
 def test_performance_report(tmp_path):
-    """JSON and page of layers by themselves: counters that fit the cycles, predictions, nothing from elsewhere in the page."""
+    """JSON and page of layers by themselves: counters that fit the cycles, predictions, nothing from elsewhere in the
+    page."""
     page = tmp_path / "page.html"
     data = tmp_path / "data.json"
-    parts("--each", "--device", "rtl", "--stalls", "--published", "2.5", "--json", str(data), "--html", str(page), program=RTL)
+    parts("--each", "--device", "rtl", "--stalls", "--published", "2.5",
+          "--json", str(data), "--html", str(page), program=RTL)
     found = json.loads(data.read_text())
     assert found["published_ms"] == 2.5 and found["cycles"] == sum(layer["cycles"] for layer in found["layers"])
     for layer in found["layers"]:
@@ -224,7 +232,8 @@ def test_survey(tmp_path):
     assert done.returncode == 0, done.stderr
     rows = [line for line in done.stdout.split("\n") if line.startswith("| ")][2:]
     assert rows[0].startswith("| mixed.param | 24x24x3 | yes | 0.2 | 99.61 | 0.0 of 0.1 | 1 Deconvolution, 1 Softmax |")
-    assert rows[1] == "| odd.param | | not: odd.param:40: layer 'prob' of type 'LSTM' is not supported (loads) | | | | | |"
+    assert (rows[1] ==
+            "| odd.param | | not: odd.param:40: layer 'prob' of type 'LSTM' is not supported (loads) | | | | | |")
     assert rows[2].startswith("| open.param | 24x24x3 | yes | 0.2 | 99.61 |")
     assert "2 of 3 run end to end." in done.stdout
 
@@ -251,17 +260,21 @@ def test_page():
 
 
 @pytest.mark.parametrize("model, prefix", [("sq-int8", "int8"), ("sq-int8-w127", "int8w127")])
-@pytest.mark.skipif(not os.path.exists(os.path.join(DATA, "squeezenet", "cat-reference.tar.xz")), reason="skipped: no data")
+@pytest.mark.skipif(not os.path.exists(os.path.join(DATA, "squeezenet", "cat-reference.tar.xz")),
+                    reason="skipped: no data")
 def test_squeezenet_int8(tmp_path, model, prefix):
-    """ncnn's INT8 SqueezeNets on the runtime, every tensor of the reference: bit for bit up to the average, which is a product with a reciprocal here."""
+    """ncnn's INT8 SqueezeNets on the runtime, every tensor of the reference: bit for bit up to the average, which is a
+    product with a reciprocal here."""
     np = pytest.importorskip("numpy", reason="not run: needs python3-numpy (make deps)")
     folder = os.path.join(DATA, "squeezenet")
     with tarfile.open(os.path.join(folder, "cat-reference.tar.xz")) as archive:
         files = {os.path.basename(m.name): archive.extractfile(m).read() for m in archive.getmembers() if m.isfile()}
-    pixels = np.frombuffer(next(v for k, v in files.items() if k.endswith("227x227.bin")), dtype=np.uint8).reshape(3, 227, 227)
-    (tmp_path / "cat.f32").write_bytes((pixels.astype(np.float32) - np.array([104, 117, 123], dtype=np.float32)[:, None, None]).tobytes())
-    found = report("--net", os.path.join(folder, model + ".param"), "--bin", os.path.join(folder, model + ".bin"), "--input", str(tmp_path / "cat.f32"),
-                   "--dump", str(tmp_path))
+    pixels = np.frombuffer(next(v for k, v in files.items()
+                                if k.endswith("227x227.bin")), dtype=np.uint8).reshape(3, 227, 227)
+    (tmp_path / "cat.f32").write_bytes(
+        (pixels.astype(np.float32) - np.array([104, 117, 123], dtype=np.float32)[:, None, None]).tobytes())
+    found = report("--net", os.path.join(folder, model + ".param"), "--bin", os.path.join(folder, model + ".bin"),
+                   "--input", str(tmp_path / "cat.f32"), "--dump", str(tmp_path))
     assert found["macs_cpu"] == 0 and found["macs_npu"] > 300e6
     dumped = {path.name[5:-4]: np.frombuffer(path.read_bytes(), dtype=np.float32) for path in tmp_path.glob("*-*.f32")}
     floats = int8 = 0
@@ -280,7 +293,8 @@ def test_squeezenet_int8(tmp_path, model, prefix):
         expected = np.frombuffer(data, dtype=np.float32)
         exact = match.group(1) not in ("pool10", "prob")
         assert got.shape == expected.shape, name
-        assert (got.view(np.uint32) == expected.view(np.uint32)).all() if exact else np.abs(got - expected).max() < 1e-5 * max(1, np.abs(expected).max()), name
+        assert ((got.view(np.uint32) == expected.view(np.uint32)).all()
+                if exact else np.abs(got - expected).max() < 1e-5 * max(1, np.abs(expected).max())), name
         floats += 1
     print("%d FP32 and %d INT8 tensors compared" % (floats, int8))
     assert (floats >= 18 if prefix == "int8" else floats >= 2) and int8 >= 8
@@ -288,12 +302,15 @@ def test_squeezenet_int8(tmp_path, model, prefix):
 
 @pytest.mark.skipif(not os.path.exists(os.path.join(DATA, "squeezenet", "top5.tsv")), reason="skipped: no data")
 def test_top5_of_a_picture():
-    """The cat through the runtime: ncnn's INT8 files, and the float files with ncnn's table, give ncnn's five classes."""
+    """The cat through the runtime: ncnn's INT8 files, and the float files with ncnn's table, give ncnn's five
+    classes."""
     folder = os.path.join(DATA, "squeezenet")
     rows = [line.rstrip("\n").split("\t") for line in open(os.path.join(folder, "top5.tsv"), encoding="utf-8")]
     wanted = [(row[3], float(row[4]), row[5]) for row in rows if row[0] == "cat.jpg" and row[1] == "int8"]
-    picture = ["--image", os.path.join(DATA, "images", "cat.jpg"), "--mean", "104,117,123", "--names", os.path.join(folder, "synset_words.txt")]
-    for files in (["--net", "sq-int8.param", "--bin", "sq-int8.bin"], ["--net", "squeezenet_v1.1.param", "--bin", "squeezenet_v1.1.bin", "--table", "squeezenet.table"]):
+    picture = ["--image", os.path.join(DATA, "images", "cat.jpg"), "--mean", "104,117,123",
+               "--names", os.path.join(folder, "synset_words.txt")]
+    for files in (["--net", "sq-int8.param", "--bin", "sq-int8.bin"],
+                  ["--net", "squeezenet_v1.1.param", "--bin", "squeezenet_v1.1.bin", "--table", "squeezenet.table"]):
         done = run("run", *[word if word.startswith("--") else os.path.join(folder, word) for word in files], *picture)
         if "stb_image" in done.stderr:
             pytest.skip("not run: this build decodes no pictures")
@@ -304,11 +321,13 @@ def test_top5_of_a_picture():
 
 
 @pytest.mark.skipif(not os.access(RTL, os.X_OK), reason="not run: needs build/n4-fast/tandem-net (make regress)")
-@pytest.mark.skipif(not os.environ.get("TANDEM_CHECK"), reason="not run: SqueezeNet on the RTL takes a minute (make check)")
+@pytest.mark.skipif(not os.environ.get("TANDEM_CHECK"),
+                    reason="not run: SqueezeNet on the RTL takes a minute (make check)")
 @pytest.mark.skipif(not os.path.exists(os.path.join(DATA, "squeezenet", "sq-int8.param")), reason="skipped: no data")
 def test_squeezenet_on_rtl():
     """ncnn's INT8 SqueezeNet as a whole in tandem on the RTL."""
-    net = [word for end in ("param", "bin") for word in ("--net" if end == "param" else "--bin", os.path.join(DATA, "squeezenet", "sq-int8." + end))]
+    net = [word for end in ("param", "bin")
+           for word in ("--net" if end == "param" else "--bin", os.path.join(DATA, "squeezenet", "sq-int8." + end))]
     found = report(*net, "--device", "tandem", program=RTL)
     assert found["outputs"] == report(*net, "--cfg", "n4")["outputs"]
     # at least half of the mesh's 32 multiply-accumulates a cycle

@@ -1,4 +1,5 @@
-"""Tools that write .param files: darknet .cfg to .param, and networks from their description. What they write is read by the reader in C."""
+"""Tools that write .param files: darknet .cfg to .param, and networks from their description. What they write is read
+by the reader in C."""
 import contextlib
 import io
 import os
@@ -16,7 +17,8 @@ import netgen  # noqa: E402
 import param_text  # noqa: E402
 
 DATA = os.environ.get("TANDEM_DATA", os.path.join(ROOT, "..", "shared", "data"))
-PROGRAM = os.path.join(ROOT, os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host")), "tandem-net-model")
+PROGRAM = os.path.join(ROOT, os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host")),
+                       "tandem-net-model")
 pytestmark = pytest.mark.skipif(not os.access(PROGRAM, os.X_OK), reason="not run: tandem-net-model is not built")
 
 SMALL = """# every section that is supported
@@ -111,7 +113,8 @@ def run(tool, *args):
     """The tool in this process, as if from the command line."""
     out = io.StringIO()
     err = io.StringIO()
-    with mock.patch.object(sys, "argv", [tool] + list(args)), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with mock.patch.object(sys, "argv",
+                           [tool] + list(args)), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             status = {"darknet2param.py": darknet2param, "netgen.py": netgen}[tool].main()
         except SystemExit as e:
@@ -128,7 +131,8 @@ def convert(tmp_path, text, *args):
 
 def show(param):
     """What the reader in C says: (layers, blobs, multiply-accumulates or None when a layer type cannot be executed)."""
-    done = subprocess.run([PROGRAM, "--show", str(param)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+    done = subprocess.run([PROGRAM, "--show", str(param)], cwd=ROOT, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=120)
     if done.returncode != 0:
         assert done.returncode == 2 and "is not supported" in done.stderr, done.stderr
     layers, blobs, behind = map(int, re.search(r"^(\d+) layers, (\d+) blobs, (\d+) lines", done.stdout, re.M).groups())
@@ -156,16 +160,20 @@ def test_separate(tmp_path):
     done, param = convert(tmp_path, SMALL, "--separate")
     assert done.returncode == 0, done.stderr
     lines = words(param.read_text())
-    assert ["Convolution", "0_convolutional", "1", "1", "data", "0_convolutional", "0=8", "1=3", "3=2", "4=1", "6=216"] in lines
-    assert ["BatchNorm", "0_convolutional_bn", "1", "1", "0_convolutional", "0_convolutional_bn", "0=8", "1=1.000000e-05"] in lines
-    assert ["ReLU", "0_convolutional_bn_leaky", "1", "1", "0_convolutional_bn", "0_convolutional_bn_leaky", "0=1.000000e-01"] in lines
+    assert ["Convolution", "0_convolutional", "1", "1", "data", "0_convolutional",
+            "0=8", "1=3", "3=2", "4=1", "6=216"] in lines
+    assert ["BatchNorm", "0_convolutional_bn", "1", "1", "0_convolutional",
+            "0_convolutional_bn", "0=8", "1=1.000000e-05"] in lines
+    assert ["ReLU", "0_convolutional_bn_leaky", "1", "1", "0_convolutional_bn",
+            "0_convolutional_bn_leaky", "0=1.000000e-01"] in lines
     assert ["Mish", "1_convolutional_mish"] in [line[:2] for line in lines]
     assert not any(word.startswith("9=") for line in lines for word in line)
     show(param)
 
 
 def test_classifier_and_region(tmp_path):
-    done, param = convert(tmp_path, "[net]\nwidth=8\nheight=8\nchannels=1\n[conv]\nfilters=4\nsize=3\n[avgpool]\n[connected]\noutput=3\nactivation=linear\n[softmax]\n")
+    done, param = convert(tmp_path, "[net]\nwidth=8\nheight=8\nchannels=1\n[conv]\nfilters=4\nsize=3\n[avgpool]\n"
+                          "[connected]\noutput=3\nactivation=linear\n[softmax]\n")
     assert done.returncode == 0, done.stderr
     assert words(param.read_text())[2:] == words("""Input data 0 1 data 0=8 1=8 2=1
 Convolution 0_conv 1 1 data 0_conv 0=4 1=3 5=1 6=36 9=4
@@ -173,11 +181,13 @@ Pooling 1_avgpool 1 1 0_conv 1_avgpool 0=1 4=1
 InnerProduct 2_connected 1 1 1_avgpool 2_connected 0=3 1=1 2=12
 Softmax 3_softmax 1 1 2_connected 3_softmax 0=0 1=1""")
     assert show(param)[2] in (None, 36 * 36 + 12)
-    region = "[net]\nwidth=32\nheight=32\n[convolutional]\nfilters=14\nsize=1\nactivation=linear\n[region]\nanchors=1,2,3,4\nclasses=2\nsoftmax=1\n"
+    region = ("[net]\nwidth=32\nheight=32\n[convolutional]\nfilters=14\nsize=1\nactivation=linear\n[region]\n"
+              "anchors=1,2,3,4\nclasses=2\nsoftmax=1\n")
     done, param = convert(tmp_path, region)
     assert done.returncode == 0, done.stderr
-    assert words(param.read_text())[-1] == ("YoloDetectionOutput output 1 1 0_convolutional output 0=2 1=2 2=3.000000e-01 3=4.500000e-01 "
-                                            "-23304=4,1.000000e+00,2.000000e+00,3.000000e+00,4.000000e+00").split()
+    assert (words(param.read_text())[-1] ==
+            ("YoloDetectionOutput output 1 1 0_convolutional output 0=2 1=2 2=3.000000e-01 3=4.500000e-01 "
+             "-23304=4,1.000000e+00,2.000000e+00,3.000000e+00,4.000000e+00").split())
 
 
 HEAD = "[net]\nwidth=32\nheight=32\n"
@@ -199,18 +209,23 @@ HEAD = "[net]\nwidth=32\nheight=32\n"
     (HEAD + "[route]\nlayers=-1\n", "a.cfg:5: [route]: layers -1: there is no such layer before this one"),
     (HEAD + "[route]\nlayers=a\n", "a.cfg:5: [route]: layers: 'a' is not a number"),
     (HEAD + "[route]\n", "a.cfg:4: [route]: layers is missing"),
-    (HEAD + "[maxpool]\nsize=2\nstride=2\n[route]\nlayers=0\ngroups=2\n", "a.cfg:9: [route]: 3 channels do not divide into 2 groups"),
-    (HEAD + "[maxpool]\nsize=2\nstride=2\n[maxpool]\nsize=2\nstride=2\n[shortcut]\nfrom=-2\n", "a.cfg:10: sum of '1_maxpool' (8, 8, 3) and '0_maxpool' (16, 16, 3)"),
+    (HEAD + "[maxpool]\nsize=2\nstride=2\n[route]\nlayers=0\ngroups=2\n",
+     "a.cfg:9: [route]: 3 channels do not divide into 2 groups"),
+    (HEAD + "[maxpool]\nsize=2\nstride=2\n[maxpool]\nsize=2\nstride=2\n[shortcut]\nfrom=-2\n",
+     "a.cfg:10: sum of '1_maxpool' (8, 8, 3) and '0_maxpool' (16, 16, 3)"),
     (HEAD + "[shortcut]\n", "a.cfg:4: [shortcut]: expected one layer"),
-    (HEAD + "[conv]\nactivation=linear\n[yolo]\nmask=0\nanchors=1,2\nclasses=1\n", "head '0_conv' has 1 channels, 1 anchors and 1 classes need 6"),
-    (HEAD + "[conv]\nfilters=6\nactivation=linear\n[yolo]\nmask=1\nanchors=1,2\nclasses=1\n", "a.cfg:8: [yolo]: mask does not name"),
+    (HEAD + "[conv]\nactivation=linear\n[yolo]\nmask=0\nanchors=1,2\nclasses=1\n",
+     "head '0_conv' has 1 channels, 1 anchors and 1 classes need 6"),
+    (HEAD + "[conv]\nfilters=6\nactivation=linear\n[yolo]\nmask=1\nanchors=1,2\nclasses=1\n",
+     "a.cfg:8: [yolo]: mask does not name"),
     (HEAD + "[conv]\n[yolo]\n[conv]\n", "a.cfg:6: [conv] behind [yolo]: expected [route]"),
     (HEAD + "[conv]\n[region]\nanchors=1,2\n", "a.cfg:5: [region]: [region] without softmax is not supported"),
 ])
 def test_bad_cfg(tmp_path, text, part):
     done, param = convert(tmp_path, text)
     assert done.returncode == 1 and done.stdout == ""
-    assert done.stderr.count("\n") == 1 and done.stderr.startswith("darknet2param: ") and part in done.stderr, done.stderr
+    assert (done.stderr.count("\n") == 1 and done.stderr.startswith("darknet2param: ") and
+            part in done.stderr), done.stderr
     assert not param.exists()
 
 
@@ -222,7 +237,8 @@ def test_files(tmp_path):
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert run("netgen.py", "yolov3", str(tmp_path / "no" / "a.param")).returncode == 1
     done = run("netgen.py", "yolov3", str(tmp_path / "a.param"), "--size", "410x416")
-    assert done.returncode == 1 and done.stderr == "netgen: size 410x416 of yolov3: expected multiples of 32 up to 4096\n"
+    assert (done.returncode == 1 and
+            done.stderr == "netgen: size 410x416 of yolov3: expected multiples of 32 up to 4096\n")
     assert run("netgen.py", "yolov3", str(tmp_path / "a.param"), "--size", "0x32").returncode == 2
     assert run("netgen.py", "lenet", str(tmp_path / "a.param")).returncode == 2
     assert os.listdir(str(tmp_path)) == ["a.cfg"]
@@ -246,8 +262,10 @@ def test_generated(tmp_path, name, fuse):
     if name in GMAC:
         assert round(net.macs / 1e9, 2) == GMAC[name]
     if name == "retinaface" and fuse:
-        # published as 27,293,600 parameters, which is one more (the factor of batch norm) for each filter of a convolution without bias of its own
-        heads = sum(net.shape[layer[3][0]][2] for layer in net.layers if re.match("(boxes|logits|landmarks)_", layer[1]))
+        # published as 27,293,600 parameters, which is one more (the factor of batch norm) for each filter of a
+        # convolution without bias of its own
+        heads = sum(net.shape[layer[3][0]][2] for layer in net.layers
+                    if re.match("(boxes|logits|landmarks)_", layer[1]))
         filters = sum(layer[4][0] for layer in net.layers if layer[0] == "Convolution") - heads
         assert net.weights + filters == 27293600
     if name == "yolov3" and fuse:
@@ -307,7 +325,8 @@ def keys(line, skip):
     return out
 
 
-@pytest.mark.parametrize("name, tool", [("yolov4-tiny", "darknet2param.py"), ("mobilenet_yolo", "netgen.py"), ("yolov4_tiny", "netgen.py")])
+@pytest.mark.parametrize("name, tool", [("yolov4-tiny", "darknet2param.py"),
+                                        ("mobilenet_yolo", "netgen.py"), ("yolov4_tiny", "netgen.py")])
 def test_against_public_param(tmp_path, name, tool):
     public = os.path.join(DATA, "param", name.replace("v4_", "v4-") + ".param")
     if not os.path.exists(public):
@@ -337,8 +356,11 @@ def test_numbers():
 
 
 def test_programs(tmp_path):
-    for tool, first in (("darknet2param.py", "Turn a darknet .cfg"), ("netgen.py", "Published topologies as ncnn .param")):
-        done = subprocess.run([os.path.join(ROOT, "tools", tool), "--help"], stdout=subprocess.PIPE, text=True, timeout=60)
+    for tool, first in (("darknet2param.py", "Turn a darknet .cfg"),
+                        ("netgen.py", "Published topologies as ncnn .param")):
+        done = subprocess.run([os.path.join(ROOT, "tools", tool), "--help"],
+                              stdout=subprocess.PIPE, text=True, timeout=60)
         assert done.returncode == 0 and first in done.stdout
-    done = subprocess.run([os.path.join(ROOT, "tools", "netgen.py"), "x_tiny_yolo", str(tmp_path / "a.param")], stdout=subprocess.PIPE, text=True, timeout=60)
+    done = subprocess.run([os.path.join(ROOT, "tools", "netgen.py"), "x_tiny_yolo", str(tmp_path / "a.param")],
+                          stdout=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 0 and done.stdout.startswith(str(tmp_path / "a.param") + ": 17 layers")

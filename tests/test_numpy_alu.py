@@ -1,4 +1,5 @@
-"""The golden model's ALU (docs/npu/npu.md section 3.3) against NumPy: 400 random tasks, 3,000 with TANDEM_CHECK=1, whole memory compared."""
+"""The golden model's ALU (docs/npu/npu.md section 3.3) against NumPy: 400 random tasks, 3,000 with TANDEM_CHECK=1,
+whole memory compared."""
 
 import collections
 import re
@@ -11,7 +12,8 @@ from numpy_model import FULL, GENERATED, ONE, Image, activate, align, f32, fadd,
 CASES = 3000 if FULL else 400
 
 REG = dict(
-    A_ADDR=0x120, A_RSTEP=0x124, A_PSTEP=0x128, B_ADDR=0x12C, B_RSTEP=0x130, B_PSTEP=0x134, O_ADDR=0x138, O_RSTEP=0x13C, O_PSTEP=0x140,
+    A_ADDR=0x120, A_RSTEP=0x124, A_PSTEP=0x128, B_ADDR=0x12C, B_RSTEP=0x130,
+    B_PSTEP=0x134, O_ADDR=0x138, O_RSTEP=0x13C, O_PSTEP=0x140,
     SIZE=0x144, ROWS=0x148, P=0x14C, Q=0x150, P_ADDR=0x154, Q_ADDR=0x158, CTRL=0x15C, ACT=0x160, ACT_P0=0x164,
 )
 OPS = re.findall(r"\w+", re.search(r"ALU_CTRL_OP_NAMES \{(.*)\}", (GENERATED / "npu_regs.h").read_text())[1].upper())
@@ -24,7 +26,7 @@ def model(tmp_path_factory):
     return load_model(tmp_path_factory.mktemp("cm"))
 
 
-# ---- the independent implementation ---------------------------------------------------------------------------------------------------
+# ent implementation ---------------------------------------------------------------------------------------------------
 
 def elementwise(op, x, p, q):
     truth = lambda t: np.where(t, ONE, np.uint32(0))
@@ -49,7 +51,8 @@ def elementwise(op, x, p, q):
 
 
 def reduce_rows(terms):
-    """[..., count] -> [...]: 32 running sums, element i into sum i mod 32, then pairwise at distances 16, 8, 4, 2, 1."""
+    """[..., count] -> [...]: 32 running sums, element i into sum i mod 32, then pairwise at distances 16, 8, 4, 2,
+    1."""
     acc = np.zeros(terms.shape[:-1] + (32,), dtype=np.uint32)
     for start in range(0, terms.shape[-1], 32):
         part = terms[..., start:start + 32]
@@ -78,7 +81,7 @@ def expected(c, x, b):
     return np.repeat(y, 2, axis=-1) if c["dup"] else y
 
 
-# ---- random cases ---------------------------------------------------------------------------------------------------------------------
+#  ---------------------------------------------------------------------------------------------------------------------
 
 def random_case(rng, index):
     op = OPS[index % len(OPS)]
@@ -92,8 +95,8 @@ def random_case(rng, index):
     planes, rows = (int(v) for v in rng.integers(1, 4 if long_rows else 7, 2))
     act, act_p = (0, [0] * 4) if op == "ADD_I32" else random_act(rng)
     return dict(op=op, p_kind=p_kind, q_kind=q_kind, count=count, planes=planes, rows=rows, act=act, act_p=act_p,
-                dup=not reduces and bool(rng.random() < 0.25), p=int(random_bits(rng, 1)[0]), q=int(random_bits(rng, 1)[0]),
-                p_array=random_bits(rng, planes), q_array=random_bits(rng, planes))
+                dup=not reduces and bool(rng.random() < 0.25), p=int(random_bits(rng, 1)[0]),
+                q=int(random_bits(rng, 1)[0]), p_array=random_bits(rng, planes), q_array=random_bits(rng, planes))
 
 
 def input_steps(rng, c):
@@ -120,7 +123,8 @@ def lay_out(c, rng):
     for name in ("a", "b"):
         rstep, pstep, words = (o_rstep, o_pstep, o_words) if in_place == name else input_steps(rng, c)
         at[name] = (im.add(random_bits(rng, words), shift()), rstep, pstep)
-    at["o"] = at[in_place] if in_place in ("a", "b") else (im.add(random_bits(rng, o_words, "bits"), shift()), o_rstep, o_pstep)
+    at["o"] = at[in_place] if in_place in ("a", "b") else (im.add(random_bits(rng, o_words, "bits"), shift()),
+                                                           o_rstep, o_pstep)
     at["p"], at["q"] = im.add(c["p_array"], shift()), im.add(c["q_array"], shift())
     return im.build(), at, results
 
@@ -133,14 +137,15 @@ def run_case(model, c, rng):
     y = expected(c, x, b)
     want = mem.copy()
     want.view(np.uint32)[word_index(*at["o"], *shape, results)] = y
-    writes = [(REG["SIZE"], c["count"]), (REG["ROWS"], c["rows"] | c["planes"] << 16), (REG["P"], c["p"]), (REG["Q"], c["q"]),
-              (REG["P_ADDR"], at["p"]), (REG["Q_ADDR"], at["q"]), (REG["ACT"], c["act"])]
+    writes = [(REG["SIZE"], c["count"]), (REG["ROWS"], c["rows"] | c["planes"] << 16), (REG["P"], c["p"]),
+              (REG["Q"], c["q"]), (REG["P_ADDR"], at["p"]), (REG["Q_ADDR"], at["q"]), (REG["ACT"], c["act"])]
     writes += [(REG["ACT_P0"] + 4 * i, v) for i, v in enumerate(c["act_p"])]
     for name in ("a", "b", "o"):
         addr, rstep, pstep = at[name]
         base = REG[name.upper() + "_ADDR"]
         writes += [(base, addr), (base + 4, 4 * rstep), (base + 8, 4 * pstep)]
-    writes.append((REG["CTRL"], 1 | OPS.index(c["op"]) << 1 | c["p_kind"] << 6 | c["q_kind"] << 8 | int(c["dup"]) << 10))
+    writes.append((REG["CTRL"],
+                   1 | OPS.index(c["op"]) << 1 | c["p_kind"] << 6 | c["q_kind"] << 8 | int(c["dup"]) << 10))
     res = model(8, mem, writes)
     assert (res.err, res.alu, res.irq, res.gemm, res.pool) == (0, 1, 1, 0, 0), f"{c['op']}: {res}"
     last = int(y[-1, -1, 0]) if c["op"] in ("DOT", "SUM") else 0
@@ -157,7 +162,8 @@ def test_random_tasks(model, capsys):
         elements += c["count"] * c["rows"] * c["planes"]
         if got_result != want_result or not np.array_equal(mem, want):
             at = np.flatnonzero(mem != want)
-            differing.append(f"case {index} ({c['op']}, act {c['act']}): ALU_RESULT {got_result:#x}, expected {want_result:#x}; {at.size} bytes differ, first {at[:1]}")
+            differing.append(f"case {index} ({c['op']}, act {c['act']}): ALU_RESULT {got_result:#x}, "
+                             f"expected {want_result:#x}; {at.size} bytes differ, first {at[:1]}")
     with capsys.disabled():
         print(f"\nALU against NumPy: {CASES} random tasks, {elements} elements, {len(differing)} differences")
     assert not differing, "\n".join(differing[:10])
@@ -178,7 +184,8 @@ def test_order_of_reduction(model):
             lanes[i % 32] = np.float32(lanes[i % 32] + e)
         for s in (16, 8, 4, 2, 1):
             lanes = [np.float32(lanes[j] + lanes[j + s]) for j in range(s)]
-        res = model(8, mem, [(REG["A_ADDR"], 16), (REG["O_ADDR"], 0), (REG["SIZE"], length), (REG["ROWS"], 0x10001), (REG["Q"], 0x3F800000), (REG["CTRL"], 1 | 15 << 1)])
+        res = model(8, mem, [(REG["A_ADDR"], 16), (REG["O_ADDR"], 0), (REG["SIZE"], length),
+                             (REG["ROWS"], 0x10001), (REG["Q"], 0x3F800000), (REG["CTRL"], 1 | 15 << 1)])
         assert res.alu_result == int(lanes[0].view(np.uint32)) == int(mem[:4].view(np.uint32)[0]), length
         different += int(np.cumsum(v, dtype=np.float32)[-1] != lanes[0])
     assert different >= 3  # the plain order gives something else

@@ -13,16 +13,16 @@ import tarfile
 import numpy as np
 import pytest
 
-from numpy_model import (DATA, FULL, SPECIAL, Image, align, bits, canonical, conv_sums, f32_to_i8, load_model, nchw_bytes, pack_weights,
-                         padded_factors, wrap32)
+from numpy_model import (DATA, FULL, SPECIAL, Image, align, bits, canonical,
+                         conv_sums, f32_to_i8, load_model, nchw_bytes, pack_weights, padded_factors, wrap32)
 
 CASES = 1000 if FULL else 200
 
 # register offsets, written from docs/npu/registers.md on purpose: the model takes them from the generated header
 REG = dict(
-    IFM_ADDR=0x0C0, IFM_CSTEP=0x0C4, WGT_ADDR=0x0C8, OSCALE_ADDR=0x0CC, BIAS_ADDR=0x0D0, OFM_ADDR=0x0D4, OFM_CSTEP=0x0D8, PSUM_ADDR=0x0DC,
-    IFM_SIZE=0x0E0, CHANNELS=0x0E4, OFM_SIZE=0x0E8, IN_SCALE=0x0EC, CTRL=0x0F0, EXT_KERNEL=0x0F4, EXT_STRIDE=0x0F8, EXT_PAD=0x0FC,
-    ACT=0x100, GROUP=0x104, PSUM_CSTEP=0x11C,
+    IFM_ADDR=0x0C0, IFM_CSTEP=0x0C4, WGT_ADDR=0x0C8, OSCALE_ADDR=0x0CC, BIAS_ADDR=0x0D0,
+    OFM_ADDR=0x0D4, OFM_CSTEP=0x0D8, PSUM_ADDR=0x0DC, IFM_SIZE=0x0E0, CHANNELS=0x0E4, OFM_SIZE=0x0E8, IN_SCALE=0x0EC,
+    CTRL=0x0F0, EXT_KERNEL=0x0F4, EXT_STRIDE=0x0F8, EXT_PAD=0x0FC, ACT=0x100, GROUP=0x104, PSUM_CSTEP=0x11C,
 )
 EN, BIAS, LAYOUT, OSCALE, DIV_IC, EXT, PSUM_ADD = 1, 1 << 19, 1 << 21, 1 << 22, 1 << 23, 1 << 24, 1 << 25
 
@@ -32,7 +32,7 @@ def model(tmp_path_factory):
     return load_model(tmp_path_factory.mktemp("cm"))
 
 
-# ---- the independent implementation -------------------------------------------------------------------------------------------------
+# ndent implementation -------------------------------------------------------------------------------------------------
 
 
 def expected_bits(c):
@@ -55,7 +55,7 @@ def expected_bits(c):
     return canonical(np.ascontiguousarray(y))
 
 
-# ---- memory image and register writes of a case -------------------------------------------------------------------------------------
+# ge and register writes of a case -------------------------------------------------------------------------------------
 
 
 def control(c, rng):
@@ -102,7 +102,8 @@ def run_case(model, c, rng):
     ofm_old = gaps(oc * c["ofm_cstep"])
     in_place = c["psum"] is not None and rng.random() < 0.5
     addr["psum_cstep"] = c["ofm_cstep"] if in_place or c["psum"] is None else c["psum_cstep"]
-    psum = None if c["psum"] is None else nchw_bytes(c["psum"].astype(np.int32), addr["psum_cstep"], ofm_old if in_place else gaps(oc * addr["psum_cstep"]))
+    psum = None if c["psum"] is None else nchw_bytes(c["psum"].astype(np.int32), addr["psum_cstep"],
+                                                     ofm_old if in_place else gaps(oc * addr["psum_cstep"]))
     addr["psum"] = 0 if psum is None or in_place else im.add(psum, shift())
     addr["ofm"] = im.add(psum if in_place else ofm_old, shift())
     if in_place:
@@ -116,7 +117,7 @@ def run_case(model, c, rng):
     return mem, want
 
 
-# ---- random cases -------------------------------------------------------------------------------------------------------------------
+# es -------------------------------------------------------------------------------------------------------------------
 
 
 def random_floats(rng, shape, scale, kinds):
@@ -166,7 +167,8 @@ def random_geometry(rng, n):
         ow = (iw + pl + pr - (kw - 1) * dw - 1) // sw + 1
         icb = align(ic, n) // n
         if oh >= 1 and ow >= 1 and kh * kw * icb * n <= 4608 and ih * iw * icb <= 16384:
-            return dict(kh=kh, kw=kw, stride=(sh, sw), dil=(dh, dw), pad=(pt, pl), ih=ih, iw=iw, ic=ic, oc=oc, oh=oh, ow=ow)
+            return dict(kh=kh, kw=kw, stride=(sh, sw), dil=(dh, dw), pad=(pt, pl),
+                        ih=ih, iw=iw, ic=ic, oc=oc, oh=oh, ow=ow)
 
 
 def random_case(rng):
@@ -207,14 +209,16 @@ def test_random_convolutions(model, capsys):
             differing.append(f"case {index} (N={c['n']}): first differing byte at {at:#x} of {mem.size:#x}")
     mode = "all (TANDEM_CHECK=1)" if FULL else "quick (TANDEM_CHECK=1 runs 1,000)"
     with capsys.disabled():
-        print(f"\nmodel against NumPy: {ran} random cases, {len(differing)} differences, {macs / 1e6:.0f} M MACs; {mode}")
+        print(
+            f"\nmodel against NumPy: {ran} random cases, {len(differing)} differences, {macs / 1e6:.0f} M MACs; {mode}")
     assert ran == CASES and not differing, "\n".join(differing[:10])
 
 
-# ---- SqueezeNet: tensors that ncnn computed -----------------------------------------------------------------------------------------
+# : tensors that ncnn computed -----------------------------------------------------------------------------------------
 
 def read_convolutions(param, weights):
-    """Layers of an ncnn model whose only weights are those of INT8 convolutions: (index, type, name, inputs, outputs, parameters)."""
+    """Layers of an ncnn model whose only weights are those of INT8 convolutions: (index, type, name, inputs, outputs,
+    parameters)."""
     layers, at = [], 0
     for index, line in enumerate(param.read_text().splitlines()[2:]):
         kind, name, nin, nout, *rest = line.split()
@@ -224,12 +228,14 @@ def read_convolutions(param, weights):
         if kind == "Convolution":
             oc, k, size, mode = int(p[0]), int(p[1]), int(p[6]), int(p[8])
             ic = size // (oc * k * k)
-            assert struct.unpack_from("<I", weights, at)[0] == 0x000D4B38 and p.get(9) == "1" and p.get(5) == "1" and mode in (2, 102)
+            assert (struct.unpack_from("<I", weights, at)[0] == 0x000D4B38 and
+                    p.get(9) == "1" and p.get(5) == "1" and mode in (2, 102))
             layer["w"] = np.frombuffer(weights, np.int8, size, at + 4).reshape(oc, ic, k, k)
             at += 4 + align(size, 4)
             factors = np.frombuffer(weights, np.float32, 2 * oc + 1 + (mode == 102), at)
             at += 4 * factors.size
-            layer.update(bias=factors[:oc], w_scale=factors[oc:2 * oc], in_scale=factors[2 * oc], stride=int(p.get(3, 1)), pad=int(p.get(4, 0)))
+            layer.update(bias=factors[:oc], w_scale=factors[oc:2 * oc],
+                         in_scale=factors[2 * oc], stride=int(p.get(3, 1)), pad=int(p.get(4, 0)))
             layer["top_scale"] = factors[2 * oc + 1] if mode == 102 else None
         layers.append(layer)
     assert at == len(weights), f"{param.name}: {at} bytes of weights described, {len(weights)} in the file"
@@ -287,16 +293,18 @@ def run_layer(model, n, x, layer, in_scale, oscale):
     bias = im.add(padded_factors(rng, layer["bias"], oc))
     ofm = im.add(gap[:oc * ofm_cstep])
     mem = im.build()
-    writes = [(REG["IFM_CSTEP"], ifm_cstep), (REG["OFM_CSTEP"], ofm_cstep), (REG["WGT_ADDR"], wgt), (REG["OSCALE_ADDR"], osc),
-              (REG["BIAS_ADDR"], bias), (REG["CHANNELS"], ic | oc << 16), (REG["IN_SCALE"], bits(in_scale)), (REG["ACT"], 1), (REG["GROUP"], 255)]
+    writes = [(REG["IFM_CSTEP"], ifm_cstep), (REG["OFM_CSTEP"], ofm_cstep),
+              (REG["WGT_ADDR"], wgt), (REG["OSCALE_ADDR"], osc), (REG["BIAS_ADDR"], bias),
+              (REG["CHANNELS"], ic | oc << 16), (REG["IN_SCALE"], bits(in_scale)), (REG["ACT"], 1), (REG["GROUP"], 255)]
     tasks = 0
     for o in range(0, oh, oh_task):
         count = min(oh_task, oh - o)
         first = max(o * s - pad, 0)
         last = min((o + count - 1) * s + k - pad, ih)
         pad_t = max(pad - o * s, 0)
-        writes += [(REG["IFM_ADDR"], ifm + 4 * first * iw), (REG["OFM_ADDR"], ofm + 4 * o * ow), (REG["IFM_SIZE"], iw | (last - first) << 16),
-                   (REG["OFM_SIZE"], ow | count << 16), (REG["CTRL"], EN | LAYOUT | OSCALE | BIAS | k << 3 | s << 6 | pad << 11 | pad_t << 15)]
+        writes += [(REG["IFM_ADDR"], ifm + 4 * first * iw), (REG["OFM_ADDR"], ofm + 4 * o * ow),
+                   (REG["IFM_SIZE"], iw | (last - first) << 16), (REG["OFM_SIZE"], ow | count << 16),
+                   (REG["CTRL"], EN | LAYOUT | OSCALE | BIAS | k << 3 | s << 6 | pad << 11 | pad_t << 15)]
         tasks += 1
     err, done = model(n, mem, writes)[:2]
     assert (err, done) == (0, tasks), f"{layer['name']}: ERR {err:#x}, {done} of {tasks} tasks"
@@ -318,7 +326,8 @@ def test_squeezenet_against_ncnn(model, capsys):
     for layer in (l for l in layers if l["kind"] == "Convolution"):
         x, real = ref.blob(layer["inputs"][0])
         with np.errstate(divide="ignore"):
-            oscale = np.where(layer["w_scale"] == 0, np.float32(0), np.float32(1) / (layer["in_scale"] * layer["w_scale"]))
+            oscale = np.where(layer["w_scale"] == 0, np.float32(0),
+                              np.float32(1) / (layer["in_scale"] * layer["w_scale"]))
         if real:  # the model quantises what ncnn quantised
             want_q = ref.load(layer, ".qin.s8")
             assert want_q is not None and np.array_equal(f32_to_i8(x * layer["in_scale"]), want_q), layer["name"]

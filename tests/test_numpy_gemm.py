@@ -1,6 +1,7 @@
 """The golden model's GEMM tasks beyond the plain convolution (test_numpy_conv.py) against NumPy.
 
-Depthwise, convert, INT8 NHWC in and out, all activations, resident and kept weights: 400 random tasks, 3,000 with TANDEM_CHECK=1, whole memory compared.
+Depthwise, convert, INT8 NHWC in and out, all activations, resident and kept weights: 400 random tasks, 3,000 with
+TANDEM_CHECK=1, whole memory compared.
 """
 
 import collections
@@ -8,17 +9,19 @@ import collections
 import numpy as np
 import pytest
 
-from numpy_model import (FULL, Image, activate, align, bits, conv_sums, f32, f32_to_i8, fadd, fmul, load_model, nchw_bytes, pack_weights,
-                         padded_factors, random_act, random_bits, wrap32)
+from numpy_model import (FULL, Image, activate, align, bits, conv_sums, f32, f32_to_i8, fadd,
+                         fmul, load_model, nchw_bytes, pack_weights, padded_factors, random_act, random_bits, wrap32)
 
 CASES = 3000 if FULL else 400
 
 REG = dict(
-    IFM_ADDR=0x0C0, IFM_CSTEP=0x0C4, WGT_ADDR=0x0C8, OSCALE_ADDR=0x0CC, BIAS_ADDR=0x0D0, OFM_ADDR=0x0D4, OFM_CSTEP=0x0D8, PSUM_ADDR=0x0DC,
-    IFM_SIZE=0x0E0, CHANNELS=0x0E4, OFM_SIZE=0x0E8, IN_SCALE=0x0EC, CTRL=0x0F0, EXT_KERNEL=0x0F4, EXT_STRIDE=0x0F8, EXT_PAD=0x0FC,
-    ACT=0x100, GROUP=0x104, OUT_SCALE=0x108, ACT_P0=0x10C, PSUM_CSTEP=0x11C,
+    IFM_ADDR=0x0C0, IFM_CSTEP=0x0C4, WGT_ADDR=0x0C8, OSCALE_ADDR=0x0CC,
+    BIAS_ADDR=0x0D0, OFM_ADDR=0x0D4, OFM_CSTEP=0x0D8, PSUM_ADDR=0x0DC,
+    IFM_SIZE=0x0E0, CHANNELS=0x0E4, OFM_SIZE=0x0E8, IN_SCALE=0x0EC, CTRL=0x0F0, EXT_KERNEL=0x0F4,
+    EXT_STRIDE=0x0F8, EXT_PAD=0x0FC, ACT=0x100, GROUP=0x104, OUT_SCALE=0x108, ACT_P0=0x10C, PSUM_CSTEP=0x11C,
 )
-EN, BIAS, REQUANT, LAYOUT, OSCALE, DIV_IC, EXT, PSUM_ADD, WGT_RES, WGT_KEEP = 1, *(1 << b for b in (19, 20, 21, 22, 23, 24, 25, 27, 28))
+EN, BIAS, REQUANT, LAYOUT, OSCALE, DIV_IC, EXT, PSUM_ADD, WGT_RES, WGT_KEEP = 1, *(
+    1 << b for b in (19, 20, 21, 22, 23, 24, 25, 27, 28))
 CONV, DEPTHWISE, CONVERT = 0, 1, 2
 
 
@@ -27,7 +30,7 @@ def model(tmp_path_factory):
     return load_model(tmp_path_factory.mktemp("cm"))
 
 
-# ---- the independent implementation ---------------------------------------------------------------------------------------------------
+# ent implementation ---------------------------------------------------------------------------------------------------
 
 def expected(c):
     """[oc][oh][ow]: bit patterns, or INT8 with requant."""
@@ -51,7 +54,7 @@ def expected(c):
     return f32_to_i8(f32(fmul(y, np.uint32(c["out_scale"])))) if c["requant"] else y
 
 
-# ---- random cases ---------------------------------------------------------------------------------------------------------------------
+#  ---------------------------------------------------------------------------------------------------------------------
 
 def rows_of_group(c, n):
     """R of the limits."""
@@ -94,7 +97,8 @@ def random_geometry(rng, c):
 
 def random_case(rng, index):
     while True:
-        c = dict(n=int(rng.choice([4, 8, 16, 32])), op=index % 3, nhwc_in=bool(index & 1), requant=bool(index & 2), wgt_res=bool(rng.random() < 0.5))
+        c = dict(n=int(rng.choice([4, 8, 16, 32])), op=index % 3, nhwc_in=bool(index & 1),
+                 requant=bool(index & 2), wgt_res=bool(rng.random() < 0.5))
         c["group"] = int(rng.integers(0, 256)) if rng.random() < 0.4 else int(rng.integers(0, 5))
         random_geometry(rng, c)
         if legal(c):
@@ -105,19 +109,22 @@ def random_case(rng, index):
     c["in_scale"] = float(np.float32(rng.choice([1.0, 0.37, 20.0])))
     c["x"] = rng.integers(-128, 128, shape).astype(np.int8) if c["nhwc_in"] else random_bits(rng, shape)
     typical = 128.0 * np.sqrt(c["w"][0].size) * 70
-    factors = lambda size: random_bits(rng, c["oc"]).view(np.float32) if rng.random() < 0.2 else (rng.standard_normal(c["oc"]) * size).astype(np.float32)
+    factors = (lambda size: random_bits(rng, c["oc"]).view(np.float32)
+               if rng.random() < 0.2 else (rng.standard_normal(c["oc"]) * size).astype(np.float32))
     c["oscale"] = None if c["raw"] or rng.random() < 0.2 else factors(1 / typical * rng.choice([1, 10]))
     c["bias"] = None if c["raw"] or rng.random() < 0.3 else factors(1.0)
     c["psum"] = rng.integers(-2**31, 2**31, out) if rng.random() < 0.25 else None
-    c["out_scale"] = int(random_bits(rng, 1)[0]) if rng.random() < 0.1 else bits(float(rng.choice([1.0, 20.0, 0.5, 127.0])))
+    c["out_scale"] = (int(random_bits(rng, 1)[0]) if rng.random() < 0.1
+                      else bits(float(rng.choice([1.0, 20.0, 0.5, 127.0]))))
     c["keep"] = c["wgt_res"] and bool(rng.random() < 0.4)
     return c
 
 
-# ---- memory image and register writes -------------------------------------------------------------------------------------------------
+#  and register writes -------------------------------------------------------------------------------------------------
 
 def nhwc_bytes(x, pitch, gap, width):
-    """INT8 [c][h][w] as pixels of `pitch` bytes; channels c..width-1 are zero unless `gap` is kept (width = c), the rest is from `gap`."""
+    """INT8 [c][h][w] as pixels of `pitch` bytes; channels c..width-1 are zero unless `gap` is kept (width = c), the
+    rest is from `gap`."""
     c, h, w = x.shape
     out = gap[:h * w * pitch].copy().reshape(h * w, pitch)
     out[:, :width] = 0
@@ -141,7 +148,8 @@ def packed(c):
 
 def control(c):
     ctrl = EN | EXT | c["op"] << 1 | (0 if c["nhwc_in"] else LAYOUT)
-    for flag, on in ((REQUANT, c["requant"]), (DIV_IC, c["raw"]), (WGT_RES, c["wgt_res"]), (OSCALE, c["oscale"] is not None),
+    for flag, on in ((REQUANT, c["requant"]), (DIV_IC, c["raw"]),
+                     (WGT_RES, c["wgt_res"]), (OSCALE, c["oscale"] is not None),
                      (BIAS, c["bias"] is not None), (PSUM_ADD, c["psum"] is not None)):
         ctrl |= flag if on else 0
     return ctrl
@@ -159,18 +167,22 @@ def run_case(model, c, rng):
         ifm_cstep = 4 * pixels_in + 4 * int(rng.integers(0, 9))
         data = nchw_bytes(c["x"], ifm_cstep, noise(ic * ifm_cstep))
     ifm = im.add(data, shift(c["nhwc_in"]), 32)
-    ofm_cstep = align(oc, n) + n * int(rng.integers(0, 3)) if c["requant"] else 4 * pixels_out + 4 * int(rng.integers(0, 9))
+    ofm_cstep = (align(oc, n) + n * int(rng.integers(0, 3)) if c["requant"]
+                 else 4 * pixels_out + 4 * int(rng.integers(0, 9)))
     psum_cstep = 4 * pixels_out + 4 * int(rng.integers(0, 9))
     wgt = im.add(packed(c))
-    factors = {name: im.add(padded_factors(rng, c[name], oc)) if c[name] is not None else 0 for name in ("oscale", "bias")}
-    psum = 0 if c["psum"] is None else im.add(nchw_bytes(c["psum"].astype(np.int32), psum_cstep, noise(oc * psum_cstep)), shift(False))
+    factors = {name: im.add(padded_factors(rng, c[name], oc)) if c[name] is not None
+               else 0 for name in ("oscale", "bias")}
+    psum = 0 if c["psum"] is None else im.add(nchw_bytes(c["psum"].astype(np.int32),
+                                                         psum_cstep, noise(oc * psum_cstep)), shift(False))
     size = (pixels_out if c["requant"] else oc) * ofm_cstep
     ofms = [im.add(noise(size), shift(c["requant"]), 32) for _ in range(2 if c["keep"] else 1)]
     mem = im.build()
     want, y = mem.copy(), expected(c)
     for ofm in ofms:
         old = want[ofm:ofm + size].copy()
-        want[ofm:ofm + size] = nhwc_bytes(y, ofm_cstep, old, align(oc, n)) if c["requant"] else nchw_bytes(y, ofm_cstep, old)
+        want[ofm:ofm + size] = (nhwc_bytes(y, ofm_cstep, old, align(oc, n))
+                                if c["requant"] else nchw_bytes(y, ofm_cstep, old))
     (kh, kw), (sh, sw), (dh, dw), (pt, pl) = c["w"].shape[2:], c["stride"], c["dil"], c["pad"]
     writes = [
         (REG["IFM_ADDR"], ifm), (REG["IFM_CSTEP"], ifm_cstep), (REG["WGT_ADDR"], wgt), (REG["OSCALE_ADDR"], factors["oscale"]),
@@ -196,15 +208,20 @@ def test_random_tasks(model, capsys):
         mem, want, macs = run_case(model, c, rng)
         total += macs
         seen.update([f"N{c['n']}", f"op{c['op']} in{c['nhwc_in']} out{c['requant']}", f"act{c['act']}",
-                     "streamed" if c["ih"] * c["iw"] * align(c["ic"], c["n"]) // c["n"] > 16384 else "whole", f"keep{c['keep']}", f"raw{c['raw']}"])
+                     "streamed" if c["ih"] * c["iw"] * align(c["ic"], c["n"]) // c["n"] > 16384 else "whole",
+                     f"keep{c['keep']}", f"raw{c['raw']}"])
         if not np.array_equal(mem, want):
             at = np.flatnonzero(mem != want)
-            differing.append(f"case {index} (N={c['n']}, op {c['op']}, act {c['act']}, {control(c):#x}): {at.size} bytes differ, first at {at[0]:#x}")
+            differing.append(f"case {index} (N={c['n']}, op {c['op']}, act {c['act']}, {control(c):#x}): "
+                             f"{at.size} bytes differ, first at {at[0]:#x}")
     with capsys.disabled():
-        print(f"\nGEMM modes against NumPy: {CASES} random tasks, {total / 1e6:.0f} M MACs, {len(differing)} differences")
+        print(
+            f"\nGEMM modes against NumPy: {CASES} random tasks, {total / 1e6:.0f} M MACs, {len(differing)} differences")
     assert not differing, "\n".join(differing[:10])
-    assert all(seen[f"op{o} in{i} out{r}"] > CASES // 20 for o in range(3) for i in (False, True) for r in (False, True)), seen
-    assert all(seen[f"act{a}"] for a in range(12)) and min(seen["streamed"], seen["keepTrue"], seen["rawTrue"]) > CASES // 40, seen
+    assert all(seen[f"op{o} in{i} out{r}"] > CASES // 20 for o in range(3)
+               for i in (False, True) for r in (False, True)), seen
+    assert (all(seen[f"act{a}"] for a in range(12)) and
+            min(seen["streamed"], seen["keepTrue"], seen["rawTrue"]) > CASES // 40), seen
 
 
 def test_chain_of_int8_layers(model):
@@ -212,12 +229,14 @@ def test_chain_of_int8_layers(model):
     for n in (4, 8, 16, 32):
         rng = np.random.Generator(np.random.PCG64([10, n]))
         ic, oc, size = n + 3, 2 * n - 1, 9
-        base = dict(n=n, nhwc_in=True, requant=True, wgt_res=False, group=3, raw=False, act=1, act_p=[0] * 4, in_scale=1.0, psum=None, keep=False, dil=(1, 1),
-                    stride=(1, 1), out_scale=bits(1.0))
-        first = dict(base, op=DEPTHWISE, ic=ic, oc=ic, x=rng.integers(-127, 128, (ic, size, size)).astype(np.int8), ih=size, iw=size, oh=size, ow=size,
-                     w=rng.integers(-128, 128, (ic, 1, 3, 3)).astype(np.int8), pad=(1, 1), oscale=np.full(ic, 0.002, np.float32), bias=None)
+        base = dict(n=n, nhwc_in=True, requant=True, wgt_res=False, group=3, raw=False, act=1,
+                    act_p=[0] * 4, in_scale=1.0, psum=None, keep=False, dil=(1, 1), stride=(1, 1), out_scale=bits(1.0))
+        first = dict(base, op=DEPTHWISE, ic=ic, oc=ic, x=rng.integers(-127, 128, (ic, size, size)).astype(np.int8),
+                     ih=size, iw=size, oh=size, ow=size, w=rng.integers(-128, 128, (ic, 1, 3, 3)).astype(np.int8),
+                     pad=(1, 1), oscale=np.full(ic, 0.002, np.float32), bias=None)
         middle = expected(first)
-        second = dict(first, op=CONV, oc=oc, x=middle, w=rng.integers(-128, 128, (oc, ic, 1, 1)).astype(np.int8), pad=(0, 0), oscale=np.full(oc, 0.02, np.float32))
+        second = dict(first, op=CONV, oc=oc, x=middle, w=rng.integers(-128, 128, (oc, ic, 1, 1)).astype(np.int8),
+                      pad=(0, 0), oscale=np.full(oc, 0.02, np.float32))
         pitch, pixels = 3 * n, size * size
         im = Image(rng)
         a = im.add(nhwc_bytes(first["x"], pitch, np.zeros(pixels * pitch, np.uint8), ic), 0, 32)

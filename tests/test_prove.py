@@ -1,4 +1,5 @@
-"""The prover: it proves, it refutes, and it does not take nothing for a proof. TANDEM_CHECK=1: the default set but the slowest proofs."""
+"""The prover: it proves, it refutes, and it does not take nothing for a proof. TANDEM_CHECK=1: the default set but the
+slowest proofs."""
 
 import json
 import os
@@ -12,14 +13,17 @@ import pytest
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TOOLS = "designs/npu/tools"
 FULL = os.environ.get("TANDEM_CHECK") == "1"
-QUICK = ["fp_cmp", "fp_f32_to_i8", "fp_i32_to_f32", "fp_f32_to_i32", "fp_mul.special", "fp_add.ab1-1", "law.mul-one", "arbiter", "fifo.count-3", "transpose.step-4"]
-CHECK = ["fp_*", "law.mul-*", "law.add-[iz]*", "law.[dri]*", "npu_*", "transpose", "mesh.state-1", "mesh.state-2", "mesh.start-1"]
+QUICK = ["fp_cmp", "fp_f32_to_i8", "fp_i32_to_f32", "fp_f32_to_i32", "fp_mul.special",
+         "fp_add.ab1-1", "law.mul-one", "arbiter", "fifo.count-3", "transpose.step-4"]
+CHECK = ["fp_*", "law.mul-*", "law.add-[iz]*", "law.[dri]*", "npu_*", "transpose",
+         "mesh.state-1", "mesh.state-2", "mesh.start-1"]
 
 needs_yosys = pytest.mark.skipif(not shutil.which("yosys"), reason="not run: proofs need yosys (make deps)")
 
 
 def prove(*args, root=ROOT):
-    proc = subprocess.run([sys.executable, os.path.join(root, TOOLS, "prove.py"), *args], capture_output=True, text=True, timeout=600 if not FULL else 1800)
+    proc = subprocess.run([sys.executable, os.path.join(root, TOOLS, "prove.py"), *args],
+                          capture_output=True, text=True, timeout=600 if not FULL else 1800)
     return proc.returncode, proc.stdout, proc.stderr
 
 
@@ -105,8 +109,11 @@ def test_json(tmp_path):
     lines = out.splitlines()[:-1]
     assert len(rows) == len(lines) > 1 and all(row["good"] for row in rows)
     for row, line in zip(rows, lines):
-        assert line.startswith("refuted" if row["wrong_copy"] else "proven") and (row["wrong_copy"] or row["claim"]) in line and row["proof"] in line
+        assert (line.startswith("refuted" if row["wrong_copy"] else "proven") and
+                (row["wrong_copy"] or row["claim"]) in line and row["proof"] in line)
     status, _, err = prove("fifo.count-3", "--no-wrong", "--json", str(tmp_path / "none/p.json"))
-    assert status == 1 and err.startswith("prove.py: ") and len(err.splitlines()) == 1 and list(tmp_path.iterdir()) == [path]
+    assert (status == 1 and err.startswith("prove.py: ") and len(err.splitlines()) == 1 and
+            list(tmp_path.iterdir()) == [path])
     status, out, _ = prove("--list", "fifo", "--json", str(path))
-    assert status == 0 and [row["proof"] for row in json.loads(path.read_text())] == [line.split()[0] for line in out.splitlines() if not line.startswith(" ")]
+    assert (status == 0 and [row["proof"] for row in json.loads(path.read_text())] ==
+            [line.split()[0] for line in out.splitlines() if not line.startswith(" ")])

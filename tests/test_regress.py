@@ -1,4 +1,5 @@
-"""The regression runner against fake job programs: what it says, what it stores, and that nothing of it stays behind."""
+"""The regression runner against fake job programs: what it says, what it stores, and that nothing of it stays
+behind."""
 
 import os
 import re
@@ -19,7 +20,8 @@ from regress_bench import PROGRAM, ROOT, UNITS, alive, bench, family, gone, last
 
 
 def test_all_pass(bench):
-    done = bench.run("unit pass cfg=n4,n8 count=5\ntest conv cfg=n8 count=2 cases=3\nnetwork digits cfg=n8\n", "--jobs", "3")
+    done = bench.run("unit pass cfg=n4,n8 count=5\ntest conv cfg=n8 count=2 cases=3\nnetwork digits cfg=n8\n",
+                     "--jobs", "3")
     assert done.returncode == 0, done.stderr
     assert last_line(done) == "13 passed, 0 failed"
     assert done.stderr == ""
@@ -90,7 +92,8 @@ def test_no_stdin(bench):
 
 
 def test_memory_limit_but_not_for_sanitizers(bench):
-    done = bench.run("unit greedy cfg=n8 memory=100\nunit greedy cfg=n8 memory=4000\nunit greedy cfg=n8 kind=san memory=100\n", "--jobs", "1")
+    done = bench.run("unit greedy cfg=n8 memory=100\nunit greedy cfg=n8 memory=4000\nunit greedy cfg=n8 kind=san "
+                     "memory=100\n", "--jobs", "1")
     assert done.returncode == 1
     assert [row[0] for row in bench.jobs("outcome")] == ["error", "pass", "pass"]
     assert "MemoryError" in bench.jobs("message")[0][0]
@@ -130,7 +133,9 @@ def test_determinism(bench):
 
 @pytest.mark.parametrize("parallel", ["1", "2"])
 @pytest.mark.parametrize(
-    "unit, outcome, text", [("random", "nondeterministic", "first run"), ("wobbly", "nondeterministic", "first run pass, second run fail"), ("nohash", "error", "no trace_hash")]
+    "unit, outcome, text",
+    [("random", "nondeterministic", "first run"), ("wobbly", "nondeterministic", "first run pass, second run fail"),
+     ("nohash", "error", "no trace_hash")]
 )
 def test_nondeterminism_is_found(bench, unit, outcome, text, parallel):
     done = bench.run(f"repeat unit {unit} cfg=n8\n", "--jobs", parallel)
@@ -149,7 +154,8 @@ def test_same_failure_twice_stays_a_failure(bench):
 
 
 def test_storm(bench):
-    text = "".join(f"unit {u} cfg=n4,n8 count=4 timeout=20\n" for u in ("pass", "crash", "fail", "silent", "killed", "children"))
+    text = "".join(f"unit {u} cfg=n4,n8 count=4 timeout=20\n"
+                   for u in ("pass", "crash", "fail", "silent", "killed", "children"))
     done = bench.run(text, "--jobs", "6")
     assert last_line(done) == "16 passed, 32 failed"
     assert all(row[0] == {"pass": "pass", "children": "pass"}.get(row[1], row[0]) for row in bench.jobs("outcome,test"))
@@ -183,7 +189,8 @@ def test_without_guardian_the_run_goes_on(bench):
     guardians = []
     while not guardians and runner.poll() is None:
         children = Path(f"/proc/{runner.pid}/task/{runner.pid}/children").read_text().split()
-        guardians = [int(pid) for pid in children if alive(pid) and os.getsid(int(pid)) == int(pid)]  # it leads a session, a job does not
+        # it leads a session, a job does not
+        guardians = [int(pid) for pid in children if alive(pid) and os.getsid(int(pid)) == int(pid)]
         time.sleep(0.02)
     assert len(guardians) == 1
     os.kill(guardians[0], signal.SIGKILL)
@@ -218,7 +225,8 @@ def test_kill_9_at_any_moment(bench):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupt_stops_and_reports(bench, number):
-    runner = start(bench, "unit pass cfg=n8 count=2\nunit family cfg=n8\nunit pass cfg=n4 count=3\n", "--jobs", "1", "--junit", "j.xml")
+    runner = start(bench, "unit pass cfg=n8 count=2\nunit family cfg=n8\nunit pass cfg=n4 count=3\n",
+                   "--jobs", "1", "--junit", "j.xml")
     pids = family(bench, 2)
     runner.send_signal(number)
     out, err = runner.communicate(timeout=10)
@@ -233,7 +241,8 @@ def test_interrupt_stops_and_reports(bench, number):
 
 
 def test_fail_fast(bench):
-    done = bench.run("unit pass cfg=n8\nunit fail cfg=n8\nunit pass cfg=n8 count=9 index=1\n", "--jobs", "1", "--fail-fast")
+    done = bench.run("unit pass cfg=n8\nunit fail cfg=n8\nunit pass cfg=n8 count=9 index=1\n",
+                     "--jobs", "1", "--fail-fast")
     assert done.returncode == 1
     assert "not run: 9 jobs (stopped at the first failure)\n1 passed, 1 failed\n" in done.stdout
 
@@ -245,7 +254,8 @@ def test_two_runners_at_once(bench):
         out, _ = runner.communicate(timeout=60)
         assert out.endswith("60 passed, 0 failed\n")
     with sqlite3.connect(bench.db) as db:
-        assert db.execute("SELECT count(*), count(DISTINCT run), sum(outcome='pass') FROM job").fetchone() == (180, 3, 180)
+        assert (db.execute("SELECT count(*), count(DISTINCT run), sum(outcome='pass') FROM job").fetchone() ==
+                (180, 3, 180))
 
 
 # ---- suites ----
@@ -314,7 +324,8 @@ def test_job_list_is_a_suite(bench):
     assert "repeat test conv cfg=n8 kind=fast index=2 cases=1 timeout=120 memory=4096 -- k=3 s=2\n" in first.stdout
     again = bench.run(first.stdout, "--print-jobs")
     assert again.stdout == first.stdout
-    commands = [bench.call("list", bench.suite(text), "--seed", "5").stdout.splitlines()[:-1] for text in (SUITE, first.stdout)]
+    commands = [bench.call("list", bench.suite(text), "--seed", "5").stdout.splitlines()[:-1]
+                for text in (SUITE, first.stdout)]
     assert commands[0] == commands[1] and len(commands[0]) == 15
     assert commands[0][6].startswith("build/n8-fast/tandem test conv --run-seed 0x5 --index 0 --count 1 k=3 s=2")
     assert not bench.db.exists()
@@ -329,7 +340,8 @@ def test_unit_all(bench):
     for name in ("unit_pass.c", "unit_nohash.c", "bench.c", "unit_pass.h", "unit_.c"):
         (units / name).write_text("")
     done = bench.run("unit all cfg=n4,n8 count=2\n", "--print-jobs")
-    assert [line.split()[1:3] for line in done.stdout.splitlines()[2:]] == [[u, f"cfg={c}"] for u in ("nohash", "pass") for c in ("n4", "n4", "n8", "n8")]
+    assert ([line.split()[1:3] for line in done.stdout.splitlines()[2:]] ==
+            [[u, f"cfg={c}"] for u in ("nohash", "pass") for c in ("n4", "n4", "n8", "n8")])
     assert bench.run("unit all cfg=n8\n").returncode == 0
     done = bench.run("unit all cfg=n4 except=pass\n", "--print-jobs")
     assert [line.split()[1] for line in done.stdout.splitlines()[2:]] == ["nohash"]
@@ -343,7 +355,8 @@ def test_unit_all(bench):
 def test_operators(bench):
     (bench.path / "designs/npu/tests.def").write_text("/* OPERATOR(no) */\nOPERATOR(one)\nTEST(regs)\nOPERATOR(two)\n")
     done = bench.run("test operators cfg=n4,n8 count=2\n", "--print-jobs")
-    assert [line.split()[1:3] for line in done.stdout.splitlines()[2:]] == [[t, f"cfg={c}"] for t in ("one", "two") for c in ("n4", "n4", "n8", "n8")]
+    assert ([line.split()[1:3] for line in done.stdout.splitlines()[2:]] ==
+            [[t, f"cfg={c}"] for t in ("one", "two") for c in ("n4", "n4", "n8", "n8")])
     done = bench.run("test operators cfg=n4 except=one\n", "--print-jobs")
     assert [line.split()[1] for line in done.stdout.splitlines()[2:]] == ["two"]
     done = bench.run("test operators cfg=n4 except=one,regs\n", "--print-jobs")
@@ -357,7 +370,8 @@ def test_case_all(bench):
         (cases / f"{name}.case").write_text(f"test=conv\ncfg={cfg}\nseed=0x1\n")
     (cases / "notes.txt").write_text("")
     listed = bench.run("case all cfg=n4,n8\n", "--print-jobs").stdout
-    assert [line.split()[:3] for line in listed.splitlines()[2:]] == [["case", "a-old", "cfg=n4"], ["case", "b-new", "cfg=n8"]]
+    assert [line.split()[:3] for line in listed.splitlines()[2:]] == [["case", "a-old", "cfg=n4"],
+                                                                      ["case", "b-new", "cfg=n8"]]
     assert bench.run(listed, "--print-jobs").stdout == listed
     commands = bench.call("list", bench.suite(listed)).stdout.splitlines()
     assert commands[0].startswith("build/n4-fast/tandem repro testcases/npu/cases/a-old.case")
@@ -380,12 +394,14 @@ def test_empty_suite_is_no_success(bench):
 
 def test_targets(bench):
     done = bench.call("targets", "--suite", bench.suite(SUITE), "--build-dir", "b")
-    assert done.stdout.splitlines() == ["b/n4-fast/unit-pass", "b/n8-fast/unit-pass", "b/n8-fast/tandem", "b/n8-san/tandem-net"]
+    assert done.stdout.splitlines() == ["b/n4-fast/unit-pass", "b/n8-fast/unit-pass",
+                                        "b/n8-fast/tandem", "b/n8-san/tandem-net"]
 
 
 def test_testcases_in_python(bench):
     """A program of its own beside `tandem`, called as that one is; a printed list is the same list."""
-    bench.program(bench.build / "n4-fast" / "tandem-python", "echo $* > $cases/words; report 'outcome=pass\\ncycles=3\\n'")
+    bench.program(bench.build / "n4-fast" / "tandem-python",
+                  "echo $* > $cases/words; report 'outcome=pass\\ncycles=3\\n'")
     text = "python my_conv cfg=n4 count=2 cases=3 index=4 -- k=3\n"
     assert bench.call("targets", "--suite", bench.suite(text), "--build-dir", "b").stdout == "b/n4-fast/tandem-python\n"
     printed = bench.run(text, "--print-jobs").stdout
@@ -394,7 +410,8 @@ def test_testcases_in_python(bench):
         done = bench.run(jobs)
         assert last_line(done) == "2 passed, 0 failed" and "python my_conv" in done.stdout
         assert bench.jobs("what,test,first_index,cases") == [("python", "my_conv", 4, 3), ("python", "my_conv", 7, 3)]
-    assert "tandem-python test my_conv --run-seed 0x1 --index 4 --count 3 k=3" in bench.call("list", bench.suite(text)).stdout
+    assert ("tandem-python test my_conv --run-seed 0x1 --index 4 --count 3 k=3"
+            in bench.call("list", bench.suite(text)).stdout)
 
 
 def test_named_suites():
@@ -403,7 +420,8 @@ def test_named_suites():
         assert done.returncode == 0, done.stderr
     done = subprocess.run([PROGRAM, "list"], cwd=ROOT, capture_output=True, text=True)
     for name in ("smoke", "default", "nightly", "python"):
-        budget = sum(int(re.search(r"^budget (\d+)$", path.read_text(), re.M).group(1)) for path in ROOT.glob(f"designs/*/suites/{name}.suite"))
+        budget = sum(int(re.search(r"^budget (\d+)$", path.read_text(), re.M).group(1))
+                     for path in ROOT.glob(f"designs/*/suites/{name}.suite"))
         assert re.search(rf"^{name} +\d+ +{budget}$", done.stdout, re.M)
 
 
@@ -451,7 +469,8 @@ def test_junit(bench):
     done = bench.run("unit pass cfg=n8\nunit fail cfg=n8\nunit crash cfg=n8\nunit binary cfg=n8\n", "--junit", "j.xml")
     assert done.returncode == 1
     suite = ET.parse(bench.path / "j.xml").getroot().find("testsuite")
-    assert {k: suite.get(k) for k in ("name", "tests", "failures", "errors", "skipped")} == {"name": "t", "tests": "4", "failures": "2", "errors": "1", "skipped": "0"}
+    assert ({k: suite.get(k) for k in ("name", "tests", "failures", "errors", "skipped")} ==
+            {"name": "t", "tests": "4", "failures": "2", "errors": "1", "skipped": "0"})
     cases = suite.findall("testcase")
     assert len(cases) == 4 and cases[0].find("failure") is None
     assert cases[1].find("failure").get("message") == 'mesh: column 5: got -312, expected <-310> & "more"'
@@ -476,7 +495,8 @@ def test_report_and_diff(bench):
     assert re.search(r"^trace hash +unit pass n8-fast index 0 cases 1 +0x000000000000000 +0x", done.stdout, re.M)
     bench.run("unit pass cfg=n8 count=2\nunit pass cfg=n4\n", "--seed", "1")
     done = bench.call("diff", "3", "4")
-    assert re.search(r"^only in run 3 +unit fail", done.stdout, re.M) and re.search(r"^only in run 4 +unit pass n4-fast index 0 cases 1 ", done.stdout, re.M)
+    assert (re.search(r"^only in run 3 +unit fail", done.stdout, re.M) and
+            re.search(r"^only in run 4 +unit pass n4-fast index 0 cases 1 ", done.stdout, re.M))
     done = bench.call("report", "--run", "99")
     assert done.returncode == 1 and "no run 99" in done.stderr
 
@@ -492,7 +512,8 @@ def test_a_second_design(bench):
         write_program(bench.build / f"dsp/{cfg}-fast/tandem", UNITS["pass"])
     done = bench.call("run", "--suite", "small")
     assert last_line(done) == "4 passed, 0 failed" and "budget 7 s" in done.stdout, done.stdout + done.stderr
-    assert bench.jobs("what,test,cfg") == [("unit", "pass", "n4"), ("unit", "pass", "n8"), ("test", "copy", "dsp/w8"), ("test", "copy", "dsp/w16")]
+    assert bench.jobs("what,test,cfg") == [("unit", "pass", "n4"), ("unit", "pass", "n8"),
+                                           ("test", "copy", "dsp/w8"), ("test", "copy", "dsp/w16")]
     assert "cases passed  n4  n8  dsp/w8  dsp/w16  all  cycles  not passed" in done.stdout.splitlines()
     assert last_line(bench.call("run", "--suite", "small", "--design", "dsp")) == "2 passed, 0 failed"
     assert last_line(bench.call("run", "--suite", "small", "--cfg", "n4,w16")) == "2 passed, 0 failed"
@@ -510,7 +531,8 @@ def test_a_second_design(bench):
 
 def test_totals(bench):
     """Cases that passed, by test and configuration; second runs do not count, nor does what failed."""
-    done = bench.run("unit pass cfg=n4,n8 count=3 cases=5\nunit slow cfg=n8\nunit fail cfg=n8 cases=7\nrepeat unit pass cfg=n4 cases=9\n")
+    done = bench.run("unit pass cfg=n4,n8 count=3 cases=5\nunit slow cfg=n8\nunit fail cfg=n8 cases=7\n"
+                     "repeat unit pass cfg=n4 cases=9\n")
     assert done.returncode == 1
     lines = bench.call("report").stdout.splitlines()
     head = next(i for i, line in enumerate(lines) if line.startswith("cases passed"))
@@ -530,7 +552,8 @@ def test_budget(bench):
 
 def test_terminal_shows_progress(bench):
     bench.suite("unit slow cfg=n8 count=3\nunit fail cfg=n8\n")
-    done = subprocess.run(["script", "-qec", f"{PROGRAM} run --suite t.suite --jobs 1", "/dev/null"], cwd=bench.path, capture_output=True, text=True)
+    done = subprocess.run(["script", "-qec", f"{PROGRAM} run --suite t.suite --jobs 1", "/dev/null"],
+                          cwd=bench.path, capture_output=True, text=True)
     if "failed to create pseudo-terminal" in done.stderr:
         pytest.skip("not run: this machine has no pseudo-terminals")
     assert done.returncode == 1
@@ -567,11 +590,14 @@ def test_database_in_bad_places(bench):
 
 
 def test_dev_full(bench):
-    assert "/dev/full: cannot write: No space left on device" in one_line_failure(bench.run("unit pass cfg=n8\n", "--junit", "/dev/full"))
+    assert ("/dev/full: cannot write: No space left on device"
+            in one_line_failure(bench.run("unit pass cfg=n8\n", "--junit", "/dev/full")))
     assert Path("/dev/full").is_char_device() and not list(Path("/dev").glob("full.tmp*"))
     with open("/dev/full", "w") as full:
-        done = subprocess.run([PROGRAM, "run", "--suite", "t.suite"], cwd=bench.path, stdout=full, stderr=subprocess.PIPE, text=True)
-        assert done.returncode == 1 and done.stderr == "tandem-regress: standard output: cannot write: No space left on device\n"
+        done = subprocess.run([PROGRAM, "run", "--suite", "t.suite"], cwd=bench.path,
+                              stdout=full, stderr=subprocess.PIPE, text=True)
+        assert (done.returncode == 1 and
+                done.stderr == "tandem-regress: standard output: cannot write: No space left on device\n")
         done = subprocess.run([PROGRAM, "report"], cwd=bench.path, stdout=full, stderr=subprocess.PIPE, text=True)
         assert done.returncode == 1 and "standard output" in done.stderr
 
@@ -640,8 +666,8 @@ int main(int argc, char **argv) {
 
 
 def test_overhead(bench):
-    """Jobs of 50 ms of processor time, two at a time: the run takes at most 1.15 times half the sum of what the jobs themselves took (which other work on
-    the machine makes longer, too), and hardly any processor time of its own."""
+    """Jobs of 50 ms of processor time, two at a time: the run takes at most 1.15 times half the sum of what the jobs
+    themselves took (which other work on the machine makes longer, too), and hardly any processor time of its own."""
     count = 1000 if os.environ.get("TANDEM_CHECK") == "1" else 30
     folder = bench.path / "burn"
     folder.mkdir()
@@ -651,7 +677,8 @@ def test_overhead(bench):
     runner = popen(bench, "run", "--suite", bench.suite(f"unit burn cfg=n4 kind=debug count={count}\n"), "--jobs", "2")
     own = 0
     while runner.poll() is None:
-        ticks = Path(f"/proc/{runner.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]  # without those of its children
+        # without those of its children
+        ticks = Path(f"/proc/{runner.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
         own = max(own, sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK"))
         time.sleep(0.05)
     assert runner.returncode == 0

@@ -15,11 +15,14 @@ def jobs(bench, text, *args):
 
 
 def test_marked(bench):
-    text = "unit pass cfg=n4,n8 count=7 cases=3 determinism=2 cover=3 code=2 timeout=10\nunit fail cfg=n8 count=3\nrepeat test conv cfg=n8 cover=9 kind=san\n"
+    text = ("unit pass cfg=n4,n8 count=7 cases=3 determinism=2 cover=3 code=2 timeout=10\nunit fail cfg=n8 count=3\n"
+            "repeat test conv cfg=n8 cover=9 kind=san\n")
     marked = jobs(bench, text, "--marked")
-    assert [line.split()[:5] for line in marked[:4]] == [["unit", "pass", f"cfg={cfg}", "kind=cov", f"index={i}"] for cfg in ("n4", "n8") for i in (0, 3)]
+    assert [line.split()[:5] for line in marked[:4]] == [["unit", "pass", f"cfg={cfg}", "kind=cov", f"index={i}"]
+                                                         for cfg in ("n4", "n8") for i in (0, 3)]
     assert all("timeout=100 " in line for line in marked[:4])
-    assert [line.split()[2:5] for line in marked[4:6]] == [[f"cfg={cfg}", "kind=fast", "index=6"] for cfg in ("n4", "n8")] and "timeout=10 " in marked[4]
+    assert [line.split()[2:5] for line in marked[4:6]] == [[f"cfg={cfg}", "kind=fast", "index=6"]
+                                                           for cfg in ("n4", "n8")] and "timeout=10 " in marked[4]
     assert len(marked) == 15 and marked[14].startswith("test conv cfg=n8 kind=fast index=8 cases=1 ")
     plain = jobs(bench, text)
     assert len(plain) == 7 * 2 + 3 + 1, "without the option the words change nothing"
@@ -77,7 +80,8 @@ def telling(bench):
 
 
 def test_files(telling):
-    done = telling.run("unit pass cfg=n8 count=2 determinism=1 kind=cov\ntest conv cfg=n8 kind=cov\n", "--coverage", "some/where")
+    done = telling.run("unit pass cfg=n8 count=2 determinism=1 kind=cov\ntest conv cfg=n8 kind=cov\n",
+                       "--coverage", "some/where")
     assert done.returncode == 0, done.stderr
     first, again, second, test = commands(telling)
     assert first.split()[-4:] == ["--cov", "some/where/00000.cov", "--code-cov", "some/where/00000.code"]
@@ -138,7 +142,8 @@ def test_figures(bench):
         ("{", "f.json:1: "),
         ("{}", 'expected an object with "figures"'),
         ('{"figures": [{"name": "x", "percent": 1}]}', "figures[0]: expected name, percent"),
-        (json.dumps({"figures": FIGURES["figures"] + [dict(FIGURES["figures"][0], percent=101.0)]}), "figures[2]: expected"),
+        (json.dumps({"figures": FIGURES["figures"] + [dict(FIGURES["figures"][0], percent=101.0)]}),
+         "figures[2]: expected"),
         (json.dumps({"figures": [dict(FIGURES["figures"][0], covered=401)]}), "figures[0]: expected"),
     ],
 )

@@ -53,8 +53,10 @@ OLDER = ["".join([SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4, SCHEMA_5][:n]) for n i
 def schema(path):
     """Tables and indices by name: columns with their types, whatever way they came."""
     with sqlite3.connect(path) as db:
-        names = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite%' ORDER BY name")]
-        return {name: (db.execute(f"PRAGMA table_info({name})").fetchall(), db.execute(f"PRAGMA index_info({name})").fetchall()) for name in names}
+        names = [row[0]
+                 for row in db.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite%' ORDER BY name")]
+        return {name: (db.execute(f"PRAGMA table_info({name})").fetchall(),
+                       db.execute(f"PRAGMA index_info({name})").fetchall()) for name in names}
 
 
 def test_database_settings(bench):
@@ -95,7 +97,8 @@ esac
 report "outcome=pass\n$work" """)
     done = bench.run("unit pass cfg=n8 count=3\n")
     assert done.returncode == 0, done.stderr
-    assert bench.jobs("work_cases,work_cycles,bounds,bound") == [(3, 500, '{"mesh":10,"read":300,"write":20}', 310), (None,) * 4, (1, 0, '{"mesh":0,"read":0}', 0)]
+    assert bench.jobs("work_cases,work_cycles,bounds,bound") == [(3, 500, '{"mesh":10,"read":300,"write":20}', 310),
+                                                                 (None,) * 4, (1, 0, '{"mesh":0,"read":0}', 0)]
 
 
 def test_designs_of_an_older_database(bench):

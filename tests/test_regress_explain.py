@@ -61,7 +61,8 @@ SUITE = "test conv cfg=n8 count=6\n"
 
 def test_failures_by_signature(bench):
     tandem(bench)
-    done = bench.run(SUITE + "unit crash cfg=n8 count=2\nunit hang cfg=n8 timeout=1\nunit silent cfg=n4\nunit silent cfg=n8\n", "--jobs", "2")
+    done = bench.run(SUITE + "unit crash cfg=n8 count=2\nunit hang cfg=n8 timeout=1\nunit silent cfg=n4\n"
+                     "unit silent cfg=n8\n", "--jobs", "2")
     found = buckets(bench)
     assert [(b["signature"], b["jobs"], b["what"]) for b in found] == [
         ("unit:u1:word", 3, "test conv"),
@@ -87,7 +88,8 @@ def test_one_of_each_is_explained(bench):
         (4, "o/00004-explained/report", "o/00004-explained/report/wave.fst", "o/00004-explained/small.case"),
     ]
     assert calls(bench).count("repro") == 2 and calls(bench).count("shrink") == 2
-    assert "job 5: report in o/00005-explained/report\njob 5: small case: make repro CASE=o/00005-explained/small.case BREAK=1\n" in done.stdout
+    assert ("job 5: report in o/00005-explained/report\njob 5: small case: "
+            "make repro CASE=o/00005-explained/small.case BREAK=1\n" in done.stdout)
     assert "again" not in done.stdout.split("make repro")[-1] and done.stdout.endswith("1 passed, 5 failed\n")
     assert [row[0] for row in bench.jobs("outcome")] == ["pass"] + ["fail"] * 5, "an explanation changes no outcome"
     # Going on with the run explains nothing twice.
@@ -105,7 +107,8 @@ def test_what_passes_now_is_said(bench):
     tandem(bench, again="say 'outcome=pass\\n'; exit 0")
     done = bench.run("test conv cfg=n8 index=1\n", "--explain", "5")
     assert "job 0 again: it passed, with the same case in the same build\n" in done.stdout
-    assert [(b["report"], b["small_case"]) for b in buckets(bench)] == [(None, None)] and calls(bench).count("shrink") == 0
+    assert ([(b["report"], b["small_case"]) for b in buckets(bench)] == [(None, None)] and
+            calls(bench).count("shrink") == 0)
 
 
 def test_another_failure_is_said(bench):
@@ -125,14 +128,16 @@ def test_explanations_have_a_time(bench):
     begin = time.monotonic()
     done = bench.run(SUITE, "--explain", "5", "--explain-time", "1")
     assert time.monotonic() - begin < 15
-    assert "job 5 again: stopped, the time for explanations is over\n" in done.stdout and calls(bench).count("repro") == 1
+    assert ("job 5 again: stopped, the time for explanations is over\n" in done.stdout and
+            calls(bench).count("repro") == 1)
     assert done.stdout.endswith("1 passed, 5 failed\n") and leftovers(bench) == []
 
 
 def test_without_a_small_case(bench):
     tandem(bench, shrink="exit 2")
     done = bench.run("test conv cfg=n8 index=1\n", "--explain", "5")
-    assert "small case" not in done.stdout and [(b["report"] is None, b["small_case"]) for b in buckets(bench)] == [(False, None)]
+    assert "small case" not in done.stdout and [(b["report"] is None,
+                                                 b["small_case"]) for b in buckets(bench)] == [(False, None)]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -142,7 +147,8 @@ def test_an_interrupt_ends_the_explanations(bench, number):
     wait_until(lambda: (bench.path / "waiting").exists())
     runner.send_signal(number)
     out, err = runner.communicate(timeout=20)
-    assert runner.returncode == 1 and err == "" and out.endswith("1 passed, 5 failed\n") and calls(bench).count("repro") == 1
+    assert (runner.returncode == 1 and err == "" and out.endswith("1 passed, 5 failed\n") and
+            calls(bench).count("repro") == 1)
     assert leftovers(bench) == []
 
 
@@ -161,8 +167,10 @@ def test_the_setup_of_the_job_comes_along(bench):
     tandem(bench)
     bench.run("test conv cfg=n8 index=1 -- k=3 --break m1.R:20:flip --no-checks s=2\n", "--explain", "5", "--out", "o")
     lines = (bench.path / "calls").read_text().splitlines()
-    assert lines[1].endswith("--report o/00000-explained/report --break m1.R:20:flip --no-checks --result o/00000-explained/result.txt")
-    assert lines[2].startswith("shrink o/00000-test-conv-n8/cases/c.case ") and " --break m1.R:20:flip --no-checks --jobs " in lines[2]
+    assert lines[1].endswith(
+        "--report o/00000-explained/report --break m1.R:20:flip --no-checks --result o/00000-explained/result.txt")
+    assert (lines[2].startswith("shrink o/00000-test-conv-n8/cases/c.case ") and
+            " --break m1.R:20:flip --no-checks --jobs " in lines[2])
 
 
 def test_benches_have_reports_and_small_cases(bench):
@@ -175,5 +183,7 @@ echo "$0 $args" >> calls; report 'outcome=fail\nsignature=mesh: mismatch\n'; exi
     (folder / "unit-fail").write_text(text)
     bench.run("unit fail cfg=n8 kind=debug\nunit crash cfg=n8\n", "--explain", "5", "--out", "o")
     again, small = (bench.path / "calls").read_text().splitlines()
-    assert again == "build/n8-debug/unit-fail repro o/00000-unit-fail-n8/cases/1.case --report o/00000-explained/report --result o/00000-explained/result.txt"
-    assert small.startswith("build/n8-debug/unit-fail shrink o/00000-unit-fail-n8/cases/1.case --output o/00000-explained/small.case ")
+    assert (again == "build/n8-debug/unit-fail repro o/00000-unit-fail-n8/cases/1.case --report "
+            "o/00000-explained/report --result o/00000-explained/result.txt")
+    assert small.startswith(
+        "build/n8-debug/unit-fail shrink o/00000-unit-fail-n8/cases/1.case --output o/00000-explained/small.case ")

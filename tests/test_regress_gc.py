@@ -36,13 +36,17 @@ def backdate(bench, run, days):
 def test_keep_runs(bench):
     filled(bench, 4)
     dry = gc(bench, "--keep-runs", "2", "--dry-run")
-    assert folders(bench) == [1, 2, 3, 4] and [(r["run"], r["files"]) for r in dry["runs"]] == [(4, "stay"), (3, "stay"), (2, "would go"), (1, "would go")]
+    assert (folders(bench) == [1, 2, 3, 4] and [(r["run"], r["files"]) for r in dry["runs"]] ==
+            [(4, "stay"), (3, "stay"), (2, "would go"), (1, "would go")])
     done = gc(bench, "--keep-runs", "2")
-    assert folders(bench) == [3, 4] and [(r["run"], r["files"]) for r in done["runs"]] == [(4, "stay"), (3, "stay"), (2, "removed"), (1, "removed")]
-    assert dry["dry_run"] and not done["dry_run"] and done["freed_bytes"] == dry["freed_bytes"] >= 600000 and done["kept_bytes"] >= 600000
+    assert (folders(bench) == [3, 4] and [(r["run"], r["files"]) for r in done["runs"]] ==
+            [(4, "stay"), (3, "stay"), (2, "removed"), (1, "removed")])
+    assert (dry["dry_run"] and not done["dry_run"] and done["freed_bytes"] == dry["freed_bytes"] >= 600000 and
+            done["kept_bytes"] >= 600000)
     # The rows are still there, and say that the files are not.
     runs = json.loads(bench.call("query", "runs", "--json").stdout)
-    assert [(r["run"], r["failed"], r["files_removed"]) for r in runs] == [(4, 1, False), (3, 1, False), (2, 1, True), (1, 1, True)]
+    assert [(r["run"], r["failed"],
+             r["files_removed"]) for r in runs] == [(4, 1, False), (3, 1, False), (2, 1, True), (1, 1, True)]
     assert bench.call("report", "--run", "1").returncode == 0
     again = gc(bench, "--keep-runs", "2")
     assert again["freed_bytes"] == 0 and [r["run"] for r in again["runs"]] == [4, 3]
@@ -75,7 +79,8 @@ def test_forget(bench):
     gc(bench, "--keep-runs", "2")
     gc(bench, "--keep-runs", "1", "--forget")
     with sqlite3.connect(bench.db) as db:
-        assert [db.execute(f"SELECT DISTINCT {column} FROM {table}").fetchall() for table, column in (("run", "id"), ("job", "run"), ("program", "run"))] == [[(3,)]] * 3
+        assert [db.execute(f"SELECT DISTINCT {column} FROM {table}").fetchall()
+                for table, column in (("run", "id"), ("job", "run"), ("program", "run"))] == [[(3,)]] * 3
     assert folders(bench) == [3]
     filled(bench, 1)
     assert folders(bench) == [3, 4], "numbers are not used again"
@@ -130,10 +135,12 @@ def test_text(bench):
     done = bench.call("gc", "--keep-runs", "1")
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and lines[0].split() == ["run", "suite", "days", "ago", "MiB", "files", "in"]
-    assert lines[2].split() == ["1", "t", "0", "0.3", "removed", "build/regress/1"] and lines[3] == "freed 0.3 MiB, 0.3 MiB stay"
+    assert (lines[2].split() == ["1", "t", "0", "0.3", "removed", "build/regress/1"] and
+            lines[3] == "freed 0.3 MiB, 0.3 MiB stay")
 
 
-@pytest.mark.parametrize("args", [[], ["--forget"], ["--keep-runs", "-1"], ["--keep-days", "x"], ["--keep-runs", "1", "extra"]])
+@pytest.mark.parametrize("args",
+                         [[], ["--forget"], ["--keep-runs", "-1"], ["--keep-days", "x"], ["--keep-runs", "1", "extra"]])
 def test_usage(bench, args):
     bench.run("unit pass cfg=n8\n")
     done = bench.call("gc", *args)

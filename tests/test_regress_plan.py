@@ -41,7 +41,8 @@ def test_count_draws_by_seed(bench):
 
 def test_weights(bench):
     text = "unit pass cfg=n8 count=200\nunit fail cfg=n8 count=200 weight=9\n"
-    heavy = sum(len([line for line in listed(bench, text, "--count", "20", "--seed", str(seed)) if "fail" in line]) for seed in range(8))
+    heavy = sum(len([line for line in listed(bench, text, "--count", "20", "--seed", str(seed)) if "fail" in line])
+                for seed in range(8))
     # 160 draws, nine in ten of the heavy ones: 144 with a standard deviation of about 4.
     assert 125 < heavy < 158
     assert "unit fail cfg=n8 kind=fast index=0 cases=1 weight=9 " in bench.run(text, "--print-jobs").stdout
@@ -59,7 +60,8 @@ def test_second_runs_come_along(bench):
     assert all(line.startswith("repeat ") for line in listed(bench, text, "--count", "4"))
     assert bench.run(text, "--count", "4").stdout.endswith("8 passed, 0 failed\n")
     parts = [listed(bench, text, "--shard", f"{i}/3") for i in (1, 2, 3)]
-    assert [len(part) for part in parts] == [4, 3, 3] and all(line.startswith("repeat ") for part in parts for line in part)
+    assert [len(part) for part in parts] == [4, 3, 3] and all(line.startswith("repeat ")
+                                                              for part in parts for line in part)
 
 
 def test_shards_are_the_suite(bench):
@@ -69,7 +71,9 @@ def test_shards_are_the_suite(bench):
     assert listed(bench, text, "--shard", "1/1") == listed(bench, text)
     assert bench.run(text, "--shard", "2/4").returncode == 0
     with sqlite3.connect(bench.db) as db:
-        assert db.execute("SELECT shard, (SELECT count(*) FROM job) FROM run").fetchall() == [("2/4", len(parts[1]) + 1)]  # one of them runs twice
+        # one of them runs twice
+        assert (db.execute("SELECT shard, (SELECT count(*) FROM job) FROM run").fetchall() ==
+                [("2/4", len(parts[1]) + 1)])
     done = bench.run("unit pass cfg=n8\n", "--shard", "2/2")
     assert done.returncode == 1 and "nothing to run" in done.stderr
 
@@ -77,7 +81,8 @@ def test_shards_are_the_suite(bench):
 @pytest.mark.parametrize("value", ["0/2", "3/2", "1", "/", "1/0", "a/b", "1/2/3", "-1/2"])
 def test_bad_shard(bench, value):
     done = bench.run("unit pass cfg=n8\n", "--shard", value)
-    assert done.returncode == 2 and f"--shard: expected for example 2/5, the second of five parts, got '{value}'" in done.stderr and len(done.stderr.splitlines()) == 1
+    assert (done.returncode == 2 and f"--shard: expected for example 2/5, the second of five parts, got '{value}'"
+            in done.stderr and len(done.stderr.splitlines()) == 1)
 
 
 def test_budget_is_filled_with_known_times(bench):
@@ -109,7 +114,8 @@ def test_failures_first_then_the_longest(bench):
         db.execute("UPDATE job SET wall_ms=CASE test WHEN 'nohash' THEN 700 WHEN 'stdin' THEN 900 ELSE 100 END")
     before = bench.jobs("test,outcome,trace_hash")
     bench.run(text + "unit children cfg=n8\n", "--jobs", "1")
-    assert started(bench) == ["fail-n4", "fail-n8", "children-n8", "stdin-n8", "nohash-n8", "pass-n8"], "failed last time, never timed, longest"
+    assert started(bench) == ["fail-n4", "fail-n8", "children-n8", "stdin-n8",
+                              "nohash-n8", "pass-n8"], "failed last time, never timed, longest"
     assert bench.jobs("test,outcome,trace_hash")[:5] == before, "the order is no part of the result"
     # Another suite has another past.
     bench.call("run", "--suite", bench.suite("unit pass cfg=n8\nunit fail cfg=n8\n", "other.suite"), "--jobs", "1")
@@ -140,7 +146,8 @@ def test_eta_comes_from_history(bench):
     with sqlite3.connect(bench.db) as db:
         db.execute("UPDATE job SET wall_ms=100000")
     bench.suite("unit slow cfg=n8 count=4\n")
-    done = subprocess.run(["script", "-qec", f"{PROGRAM} run --suite t.suite --jobs 2", "/dev/null"], cwd=bench.path, env=bench.env, capture_output=True, text=True)
+    done = subprocess.run(["script", "-qec", f"{PROGRAM} run --suite t.suite --jobs 2", "/dev/null"],
+                          cwd=bench.path, env=bench.env, capture_output=True, text=True)
     if "failed to create pseudo-terminal" in done.stderr:
         pytest.skip("not run: this machine has no pseudo-terminals")
     assert re.search(r"\[0/4\] 0 failed .* eta 3:(19|20)", done.stdout), done.stdout
@@ -152,6 +159,7 @@ def test_when(bench):
     text = "unit pass cfg=n8 when=data\nunit fail cfg=n8 count=3 when=other/data\n"
     assert len(listed(bench, text)) == 1
     done = bench.run(text)
-    assert done.returncode == 0 and "left out: unit fail (there is no other/data)\n" in done.stdout and done.stdout.endswith("1 passed, 0 failed\n")
+    assert (done.returncode == 0 and "left out: unit fail (there is no other/data)\n" in done.stdout and
+            done.stdout.endswith("1 passed, 0 failed\n"))
     assert "left out" not in bench.run("unit pass cfg=n8 when=data\n").stdout
     assert bench.run("unit pass cfg=n8 when=nothing\n").returncode == 1, "nothing to run"

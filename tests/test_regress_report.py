@@ -14,10 +14,12 @@ from regress_bench import ROOT, bench, programs  # noqa: F401
 from report_page import BROWSER, check_page, measure
 from sarif_rules import check_sarif
 
-HOSTILE = "</td><script>alert(1)</script> \\\"'& ]]> --> \\x01\\xff\\xc3\\xa9 " + "w" * 700 + " <img src=x onerror=alert(2)>"
+HOSTILE = ("</td><script>alert(1)</script> \\\"'& ]]> --> \\x01\\xff\\xc3\\xa9 " +
+           "w" * 700 + " <img src=x onerror=alert(2)>")
 LONG = "unit:" + "m" * 180 + ":<b>word</b>"
 
-# A program of tests that fails with what the index says and explains itself; the report has a page, a waveform and a large file.
+# A program of tests that fails with what the index says and explains itself; the report has a page, a waveform and a
+# large file.
 TANDEM = r"""#!/bin/bash
 command=$1 file=$2
 index=0 result= cases= report=
@@ -46,7 +48,8 @@ esac
 exit 1
 """
 
-SUITE = "test conv cfg=n8 count=3\nunit hostile cfg=n8\nunit long cfg=n4,n8\nunit crash cfg=n8\nunit pass cfg=n4,n8 count=4 cases=5\n"
+SUITE = ("test conv cfg=n8 count=3\nunit hostile cfg=n8\nunit long cfg=n4,n8\nunit crash cfg=n8\n"
+         "unit pass cfg=n4,n8 count=4 cases=5\n")
 
 
 @pytest.fixture
@@ -55,7 +58,9 @@ def failing(bench):
         folder = bench.build / f"{cfg}-fast"
         bench.program(folder / "tandem", "")
         (folder / "tandem").write_text(TANDEM)
-        bench.program(folder / "unit-hostile", f"""printf 'outcome=fail\\nsignature=<i>sig</i> "q"\\nmessage=%b\\n' "{HOSTILE}" > $result; exit 1""")
+        bench.program(
+            folder / "unit-hostile",
+            f"""printf 'outcome=fail\\nsignature=<i>sig</i> "q"\\nmessage=%b\\n' "{HOSTILE}" > $result; exit 1""")
         bench.program(folder / "unit-long", f"""report 'outcome=fail\\nsignature={LONG}\\nmessage=long\\nrepro=make repro CASE={"d/" * 200}c.case\\n'; exit 1""")
     (bench.path / "rtl/npu/im2col").mkdir(parents=True)
     (bench.path / "rtl/npu/im2col/im2col.sv").write_text("module im2col; endmodule\n")
@@ -79,7 +84,8 @@ def test_pages(failing):
     assert done.returncode == 1 and "report: r//index.html\n" in done.stdout and done.stderr == ""
     index, jobs = all_pages(bench)
     assert "Suite t, run 1: 6 failed" in index.text and "Nothing failed" not in index.text
-    assert index.ids == ["failures", "job-1", "job-4", "job-3", "job-6", "tests", "performance", "trends", "slowest"], "failures stand first"
+    assert index.ids == ["failures", "job-1", "job-4", "job-3", "job-6",
+                         "tests", "performance", "trends", "slowest"], "failures stand first"
     assert "<script>alert(1)</script>" in index.text and "<img src=x" in index.text and "\x01" not in index.source
     for name in ("bundle/report.html", "bundle/wave.fst", "stored.case", "log.txt"):
         assert f"failures/00001/{name}" in index.links, name
@@ -88,7 +94,8 @@ def test_pages(failing):
     log = (files / "log.txt").read_text()
     assert log.startswith("[the last 262144 of ") and log.endswith("100000\n") and len(log) < 263000
     assert (files / "bundle/tensors/a.npy").read_text() == "t\n"
-    assert not (files / "bundle/link").exists() and not (files / "bundle/tensors/large.npy").exists() and "1 files above 16 MiB stayed in" in index.text
+    assert (not (files / "bundle/link").exists() and not (files / "bundle/tensors/large.npy").exists() and
+            "1 files above 16 MiB stayed in" in index.text)
     assert len(re.findall(r"<tr><td", jobs.source)) == len(bench.jobs())
     assert [path.name for path in bench.path.iterdir() if "tmp" in path.name] == []
     # The same again from the database alone; the folder can be moved.
@@ -139,12 +146,14 @@ def test_only_a_report_is_replaced(bench):
         for done in (bench.call("report", "--html", name), bench.run("unit pass cfg=n8\n", "--html", name)):
             assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and done.stdout == "", name
     assert (bench.path / "mine/index.html").read_text() == "<h1>home</h1>"
-    assert sorted(path.name for path in bench.path.iterdir()) == ["build", "designs", "empty", "file", "mine", "r", "t.suite"]
+    assert sorted(path.name for path in bench.path.iterdir()) == ["build",
+                                                                  "designs", "empty", "file", "mine", "r", "t.suite"]
 
 
 def test_full_disk(bench):
     bench.run("unit pass cfg=n8 count=300\n")
-    done = bench.call("report", "--html", "r", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40000, 40000)))
+    done = bench.call("report", "--html", "r",
+                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40000, 40000)))
     assert done.returncode == 1 and "cannot write" in done.stderr and len(done.stderr.splitlines()) == 1
     assert not (bench.path / "r").exists() and [path.name for path in bench.path.iterdir() if "tmp" in path.name] == []
 
@@ -164,20 +173,27 @@ def test_gc_takes_the_report(bench):
 def test_tests_and_performance(failing):
     bench = failing
     (bench.build / "figures.json").write_text(
-        json.dumps({"cfg": "n32", "commit": "<c0ffee>", "bounds": ["mesh", "read", "write"], "rows": [{"operator": "conv <FP32>", "cycles": 74844, "mesh": 69120, "read": 20992, "write": 14400, "published": 100142, "goal_met": True}]})
+        json.dumps({"cfg": "n32", "commit": "<c0ffee>", "bounds": ["mesh", "read", "write"],
+                    "rows": [{"operator": "conv <FP32>", "cycles": 74844,
+                              "mesh": 69120, "read": 20992, "write": 14400, "published": 100142, "goal_met": True}]})
     )
     bench.run(SUITE, "--html", "r")
     text = re.sub(r"\s+", " ", check_page(index_of(bench)).text.replace("\u202f", ""))
-    assert re.search(r"conv ?n8-fast ?4 ?2000 ?900 ?1000 ?10 ?1600 ?1.25", text), "cycles, bounds of mesh, read, write, the largest, ratio"
-    assert re.search(r"conv <FP32> ?74844 ?69120 ?20992 ?14400 ?1.083 ?100142 ?0.747 ?yes", text) and "commit <c0ffee>" in text
+    assert re.search(r"conv ?n8-fast ?4 ?2000 ?900 ?1000 ?10 ?1600 ?1.25",
+                     text), "cycles, bounds of mesh, read, write, the largest, ratio"
+    assert (re.search(r"conv <FP32> ?74844 ?69120 ?20992 ?14400 ?1.083 ?100142 ?0.747 ?yes", text) and
+            "commit <c0ffee>" in text)
     rows = json.loads(bench.call("query", "tests", "--json").stdout)
     found = {row["label"]: row for row in rows}
-    assert (found["unit pass"]["n4"], found["unit pass"]["n8"], found["unit pass"].get("n16"), found["unit pass"]["cases"]) == (20, 20, None, 40)
+    assert (found["unit pass"]["n4"], found["unit pass"]["n8"], found["unit pass"].get("n16"),
+            found["unit pass"]["cases"]) == (20, 20, None, 40)
     assert (found["test conv"]["cases"], found["test conv"]["failed"], found["test conv"]["cycles"]) == (1, 2, 12345)
     (bench.build / "figures.json").write_text("{broken")
-    assert bench.call("report", "--html", "r").returncode == 0 and "Not readable: make figures" in check_page(index_of(bench)).text
+    assert (bench.call("report", "--html", "r").returncode == 0 and
+            "Not readable: make figures" in check_page(index_of(bench)).text)
     (bench.build / "figures.json").unlink()
-    assert bench.call("report", "--html", "r").returncode == 0 and "Not measured: make figures" in check_page(index_of(bench)).text
+    assert (bench.call("report", "--html", "r").returncode == 0 and
+            "Not measured: make figures" in check_page(index_of(bench)).text)
     bench.run("unit pass cfg=n8\n", "--html", "r")
     assert "No job of this run has measured operators" in check_page(index_of(bench)).text
 
@@ -191,11 +207,15 @@ def test_trends(bench):
     bench.run(text + "unit fail cfg=n8\n", "--html", "r")
     page = check_page(index_of(bench))
     rows = json.loads(bench.call("query", "trend", "--json").stdout)
-    assert [(r["run"], r["passed"], r["failed"], r["cycles"]) for r in rows[:2]] == [(6, 3, 1, 303), (4, 1, 0, 0)] and [r["run"] for r in rows] == [6, 4, 3, 2, 1]
+    assert ([(r["run"], r["passed"], r["failed"], r["cycles"]) for r in rows[:2]] == [(6, 3, 1, 303), (4, 1, 0, 0)] and
+            [r["run"] for r in rows] == [6, 4, 3, 2, 1])
     titles = re.findall(r"<title>(run [^<]*)</title>", page.source)
-    assert "run 6: 3 passed" in titles and "run 6: 1 failed" in titles and "run 3: 303 cycles" in titles and not any("run 5" in t for t in titles)
-    heights = {(kind, run): float(h) for kind, h, run in re.findall(r'<rect class="(\w+)"[^>]* height="([\d.]+)"><title>run (\d+)', page.source)}
-    assert heights["pass", "6"] == pytest.approx(3 * heights["fail", "6"], abs=0.2) and heights["pass", "3"] == heights["pass", "6"]
+    assert ("run 6: 3 passed" in titles and "run 6: 1 failed" in titles and
+            "run 3: 303 cycles" in titles and not any("run 5" in t for t in titles))
+    heights = {(kind, run): float(h) for kind, h, run in re.findall(
+        r'<rect class="(\w+)"[^>]* height="([\d.]+)"><title>run (\d+)', page.source)}
+    assert (heights["pass", "6"] == pytest.approx(3 * heights["fail", "6"], abs=0.2) and
+            heights["pass", "3"] == heights["pass", "6"])
     assert page.tags.count("svg") == 4
     suites = json.loads(bench.call("query", "suites", "--json").stdout)
     assert [(s["suite"], s["run"]) for s in suites] == [("t", 6), ("u", 5)]
@@ -208,7 +228,8 @@ def test_since_when(bench):
     bench.program(bench.build / "n8-fast/unit-pass", "report 'outcome=fail\\nmessage=bad\\n'; exit 1")
     bench.run("unit pass cfg=n8\n")
     bench.run("unit pass cfg=n8\n", "--html", "r")
-    assert re.search(r"Fails since run 2, commit \S+; passed last in run 1, commit \S+\.", check_page(index_of(bench)).text)
+    assert re.search(r"Fails since run 2, commit \S+; passed last in run 1, commit \S+\.",
+                     check_page(index_of(bench)).text)
 
 
 @pytest.mark.skipif(BROWSER is None, reason="not run: no chromium")
@@ -232,8 +253,10 @@ def test_picture(bench):
     done = subprocess.run([*shot, bench.path / "r", bench.path / "p.png"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     head = (bench.path / "p.png").read_bytes()[:24]
-    assert head[:8] == b"\x89PNG\r\n\x1a\n" and (int.from_bytes(head[16:20], "big"), int.from_bytes(head[20:24], "big")) == ((1000 + 390 + 42) // 2, 328 // 2)
-    done = subprocess.run([*shot, bench.path / "none", bench.path / "q.png"], capture_output=True, text=True, timeout=120)
+    assert head[:8] == b"\x89PNG\r\n\x1a\n" and (int.from_bytes(
+        head[16:20], "big"), int.from_bytes(head[20:24], "big")) == ((1000 + 390 + 42) // 2, 328 // 2)
+    done = subprocess.run([*shot, bench.path / "none", bench.path / "q.png"],
+                          capture_output=True, text=True, timeout=120)
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and not (bench.path / "q.png").exists()
 
 
@@ -250,7 +273,8 @@ def test_sarif(failing):
     assert [r["occurrenceCount"] for r in results] == [2, 2, 1, 1]
     where = [r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in results]
     assert where == ["rtl/npu/im2col/im2col.sv"] + [(bench.path / "t.suite").as_uri()] * 3
-    assert results[0]["ruleId"] == "unit:im2col0:word" and results[0]["relatedLocations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("/cases/c.case")
+    assert (results[0]["ruleId"] == "unit:im2col0:word" and
+            results[0]["relatedLocations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("/cases/c.case"))
     assert results[0]["message"]["text"].startswith("wrong (test conv, n8-fast; jobs: 2)\nAgain: make repro CASE=")
     assert results[2]["message"]["text"].startswith("</td><script>")
     bench.run("unit pass cfg=n8\n", "--sarif", "s.sarif")
@@ -283,11 +307,14 @@ def test_sarif_rules_can_fail(failing):
 
 def test_equal_rules(bench):
     """Signatures that differ only in what a rule's name cannot have share a rule."""
-    bench.program(bench.build / "n8-fast/unit-fail", """[ $index = 0 ] && s='a b' || s='a  /b'; report "outcome=fail\\nsignature=$s\\nmessage=m\\n"; exit 1""")
+    bench.program(
+        bench.build / "n8-fast/unit-fail",
+        """[ $index = 0 ] && s='a b' || s='a  /b'; report "outcome=fail\\nsignature=$s\\nmessage=m\\n"; exit 1""")
     bench.run("unit fail cfg=n8 count=2\n", "--sarif", "s.sarif")
     run = json.loads((bench.path / "s.sarif").read_text())["runs"][0]
     check_sarif({"version": "2.1.0", "runs": [run]})
-    assert [r["id"] for r in run["tool"]["driver"]["rules"]] == ["a-b"] and [r["ruleIndex"] for r in run["results"]] == [0, 0]
+    assert ([r["id"] for r in run["tool"]["driver"]["rules"]] == ["a-b"] and
+            [r["ruleIndex"] for r in run["results"]] == [0, 0])
     assert len({r["partialFingerprints"]["signature/v1"] for r in run["results"]}) == 2
 
 
@@ -299,8 +326,10 @@ def test_junit_has_message_and_reproducer(failing):
     rows = [row for row in bench.jobs("outcome,repro,log_path") if row[0] != "pass"]
     assert len(failures) == len(rows) == 6
     for failure, (outcome, repro, log) in zip(failures, rows):
-        assert failure.get("type") == outcome and failure.get("message") and repro in failure.text and f"log: {log}" in failure.text
-    assert failures[0].get("message") == "wrong" and failures[2].get("message").startswith("</td><script>alert(1)</script>")
+        assert (failure.get("type") == outcome and failure.get("message") and
+                repro in failure.text and f"log: {log}" in failure.text)
+    assert (failures[0].get("message") == "wrong" and
+            failures[2].get("message").startswith("</td><script>alert(1)</script>"))
 
 
 def test_summary_json(failing):
@@ -309,7 +338,8 @@ def test_summary_json(failing):
     assert "JSON: s.json\n" in done.stdout
     found = json.loads((bench.path / "s.json").read_text())
     assert set(found) == {"run", "totals", "outcomes", "failures", "tests", "performance", "slowest"}
-    assert (found["run"]["run"], found["totals"]["passed"], found["totals"]["failed"], found["totals"]["not_run"]) == (1, 9, 6, 0)
+    assert (found["run"]["run"], found["totals"]["passed"], found["totals"]["failed"],
+            found["totals"]["not_run"]) == (1, 9, 6, 0)
     assert [f["jobs"] for f in found["failures"]] == [2, 2, 1, 1] and found["performance"][0]["ratio"] == 1.25
     bench.call("report", "--summary-json", "again.json")
     assert (bench.path / "again.json").read_text() == (bench.path / "s.json").read_text()
@@ -322,14 +352,17 @@ def test_every_table_as_json(failing):
     bench = failing
     bench.run(SUITE)
     bench.run(SUITE)
-    (bench.path / "figures.json").write_text('{"figures": [{"name": "line", "percent": 50.0, "percent_before": 50.0, "covered": 1, "points": 2}]}')
+    (bench.path / "figures.json").write_text(
+        '{"figures": [{"name": "line", "percent": 50.0, "percent_before": 50.0, "covered": 1, "points": 2}]}')
     assert bench.call("coverage", "figures.json").returncode == 0
     questions = re.findall(r"^  (\S+)", bench.call("query").stdout, re.M)
-    assert {"runs", "failures", "buckets", "history", "slowest", "flaky", "first-failure", "tests", "performance", "trend", "coverage", "suites"} == set(questions)
+    assert {"runs", "failures", "buckets", "history", "slowest", "flaky",
+            "first-failure", "tests", "performance", "trend", "coverage", "suites"} == set(questions)
     for question in questions:
         rows = json.loads(bench.call("query", question, *(["conv"] if question == "history" else []), "--json").stdout)
         assert isinstance(rows, list) and (rows or question == "flaky"), question
-    for args in (["report"], ["diff", "1", "2"], ["list", bench.suite(SUITE)], ["list", "--suite-dir", "."], ["gc", "--keep-runs", "9"]):
+    for args in (["report"], ["diff", "1", "2"], ["list", bench.suite(SUITE)],
+                 ["list", "--suite-dir", "."], ["gc", "--keep-runs", "9"]):
         assert json.loads(bench.call(*args, "--json").stdout), args
 
 
@@ -342,18 +375,22 @@ def test_one_screen(bench):
         name = f"unit-{i}"
         bench.program(bench.build / "n8-fast/tandem", "report 'outcome=pass\\ncycles=123456789\\n'")
         lines.append(f"test a_test_with_a_rather_long_name_{i} cfg=n4,n8 cases=99999\n")
-    done = bench.run("budget 300\n" + "".join(lines), "--report", "--junit", "j.xml", "--sarif", "s.sarif", "--summary-json", "s.json", "--jobs", "2")
+    done = bench.run("budget 300\n" + "".join(lines), "--report", "--junit", "j.xml",
+                     "--sarif", "s.sarif", "--summary-json", "s.json", "--jobs", "2")
     said = done.stdout.splitlines()
     assert done.returncode == 0 and len(said) <= 24 and max(map(len, said)) <= 80, done.stdout
     assert "and 19 more" in done.stdout and said[-1] == "60 passed, 0 failed"
-    rows = [line.split() for line in said[said.index(next(line for line in said if line.startswith("cases passed"))) + 1 :][:12]]
+    rows = [line.split()
+            for line in said[said.index(next(line for line in said if line.startswith("cases passed"))) + 1 :][:12]]
     assert sum(int(row[-3]) for row in rows) == 60 * 99999, "all cases are in the table"
 
 
 def test_many_signatures(bench):
-    bench.program(bench.build / "n8-fast/unit-fail", "report \"outcome=fail\\nsignature=check $index\\nmessage=m\\n\"; exit 1")
+    bench.program(bench.build / "n8-fast/unit-fail",
+                  "report \"outcome=fail\\nsignature=check $index\\nmessage=m\\n\"; exit 1")
     done = bench.run("unit fail cfg=n8 count=9\n")
-    assert "\nand 4 more: tandem-regress query buckets --run 1 --limit 9\n" in done.stdout and done.stdout.count("check ") == 5
+    assert ("\nand 4 more: tandem-regress query buckets --run 1 --limit 9\n" in done.stdout and
+            done.stdout.count("check ") == 5)
     assert len(json.loads(bench.call("query", "buckets", "--limit", "9", "--json").stdout)) == 9
 
 
@@ -369,16 +406,20 @@ def test_work_is_what_run_prints(tmp_path):
     """The sums of a result file are those of the cases that `tandem run` shows one by one."""
     sums = {}
     for shape in (["conv", "ic=8", "oc=12", "iw=10", "ih=9", "k=3"], ["pool"], ["eltwise"]):
-        done = subprocess.run([TANDEM_RTL, "run", *shape, "--result", tmp_path / "r"], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+        done = subprocess.run([TANDEM_RTL, "run", *shape, "--result", tmp_path / "r"],
+                              capture_output=True, text=True, timeout=60, cwd=tmp_path)
         assert done.returncode == 0, done.stdout + done.stderr
         keys = dict(line.split("=", 1) for line in (tmp_path / "r").read_text().splitlines())
-        printed = {name: int(value) for name, value in re.findall(r"^ +(MAC bound|read bus bound|write bus bound|cycles with a task) +(\d+)", done.stdout, re.M)}
+        printed = {name: int(value) for name, value in re.findall(
+            r"^ +(MAC bound|read bus bound|write bus bound|cycles with a task) +(\d+)", done.stdout, re.M)}
         assert int(keys["work_cases"]) == 1 and int(keys["work_cycles"]) == printed["cycles with a task"]
         bounds = [printed.get("MAC bound", 0), printed["read bus bound"], printed["write bus bound"]]
-        assert [int(keys[key]) for key in ("bound_mesh", "bound_read", "bound_write")] == bounds and int(keys["bound"]) == max(bounds) > 0
+        assert ([int(keys[key]) for key in ("bound_mesh", "bound_read", "bound_write")] == bounds and
+                int(keys["bound"]) == max(bounds) > 0)
         assert int(keys["bound"]) <= int(keys["work_cycles"]) <= int(keys["cycles"])
         sums[shape[0]] = keys
-    done = subprocess.run([TANDEM_RTL, "test", "pool", "--run-seed", "1", "--count", "3", "--result", tmp_path / "r"], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    done = subprocess.run([TANDEM_RTL, "test", "pool", "--run-seed", "1", "--count", "3", "--result", tmp_path / "r"],
+                          capture_output=True, text=True, timeout=60, cwd=tmp_path)
     keys = dict(line.split("=", 1) for line in (tmp_path / "r").read_text().splitlines())
     assert done.returncode == 0 and int(keys["work_cases"]) == 3 and int(keys["bound"]) <= int(keys["work_cycles"])
     assert "bound_mesh" in sums["conv"] and int(sums["conv"]["bound_mesh"]) > 0 == int(sums["pool"]["bound_mesh"])
@@ -388,35 +429,46 @@ def test_work_is_what_run_prints(tmp_path):
 def test_counters_as_json(tmp_path):
     """--perf F.json has the numbers of the text, and no file where there was nothing to measure."""
     shape = ["run", "conv", "ic=8", "oc=12", "iw=10", "ih=9", "k=3"]
-    done = subprocess.run([TANDEM_RTL, *shape, "--perf", "p.json"], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    done = subprocess.run([TANDEM_RTL, *shape, "--perf", "p.json"], capture_output=True,
+                          text=True, timeout=60, cwd=tmp_path)
     found = json.loads((tmp_path / "p.json").read_text())
     text = re.search(r"performance counters over (\d+) cycles with a task:\n((?:  .*\n)+)", done.stdout)
-    assert found["cycles_with_a_task"] == int(text.group(1)) and re.search(rf"MAC bound +{found['mac_bound']} ", done.stdout)
-    printed = {int(number): int(value) for number, value in re.findall(r"^ +(\d+) \S.*?  +(\d+)(?: +[\d.]+ %)?$", text.group(2), re.M)}
+    assert (found["cycles_with_a_task"] == int(text.group(1)) and
+            re.search(rf"MAC bound +{found['mac_bound']} ", done.stdout))
+    printed = {int(number): int(value)
+               for number, value in re.findall(r"^ +(\d+) \S.*?  +(\d+)(?: +[\d.]+ %)?$", text.group(2), re.M)}
     assert {c["number"]: c["value"] for c in found["counters"]} == printed and len(printed) > 40
     assert sum(w["cycles"] for w in found["series"]) >= found["cycles_with_a_task"]
-    done = subprocess.run([TANDEM_RTL, *shape, "--device", "model", "--perf", "m.json"], capture_output=True, text=True, timeout=60, cwd=tmp_path)
-    assert done.returncode == 2 and "--perf: the model has no clock" in done.stderr and not (tmp_path / "m.json").exists()
-    done = subprocess.run([TANDEM_RTL, *shape, "--perf", "none/p.json"], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    done = subprocess.run([TANDEM_RTL, *shape, "--device", "model", "--perf", "m.json"],
+                          capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert (done.returncode == 2 and "--perf: the model has no clock" in done.stderr and
+            not (tmp_path / "m.json").exists())
+    done = subprocess.run([TANDEM_RTL, *shape, "--perf", "none/p.json"],
+                          capture_output=True, text=True, timeout=60, cwd=tmp_path)
     assert done.returncode != 0 and "none/p.json: cannot be written: No such file" in done.stderr
 
 
-FIGURES = next((path.with_name("bench-figures") for path in TANDEMS if os.access(path.with_name("bench-figures"), os.X_OK)), None)
+FIGURES = next((path.with_name("bench-figures") for path in TANDEMS
+                if os.access(path.with_name("bench-figures"), os.X_OK)), None)
 
 
 @pytest.mark.skipif(FIGURES is None, reason="not run: bench-figures is not built (make figures)")
 def test_published_figures_as_json(bench):
     """A row of `make figures` as text and as JSON, and on the page."""
     table = bench.build / "figures.json"
-    done = subprocess.run([FIGURES, "--row", "12", "--json", table, "--commit", "c0ffee+"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([FIGURES, "--row", "12", "--json", table, "--commit", "c0ffee+"],
+                          capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     found = json.loads(table.read_text())
     row = found["rows"][0]
     cells = done.stdout.splitlines()[1].split("s1")[1].split()
-    assert found["commit"] == "c0ffee+" and [row[key] for key in ("cycles", "mesh", "read", "write", "fill", "drain")] == [int(cell) for cell in cells[:6]]
+    assert found["commit"] == "c0ffee+" and [row[key] for key in ("cycles", "mesh", "read", "write",
+                                                                  "fill", "drain")] == [int(cell) for cell in cells[:6]]
     assert row["published"] == int(cells[8]) == 7009 and row["goal_met"] == (cells[10] == "yes")
     bench.run("unit pass cfg=n8\n", "--html", "r")
     text = check_page(index_of(bench)).text.replace("\u202f", "")
-    assert "commit c0ffee+" in text and f"{row['cycles']}{row['mesh']}{row['read']}{row['write']}" in text and "7009" in text
-    done = subprocess.run([FIGURES, "--row", "12", "--json", bench.path / "none/f.json"], capture_output=True, text=True, timeout=120)
+    assert ("commit c0ffee+" in text and f"{row['cycles']}{row['mesh']}{row['read']}{row['write']}" in text and
+            "7009" in text)
+    done = subprocess.run([FIGURES, "--row", "12", "--json", bench.path / "none/f.json"],
+                          capture_output=True, text=True, timeout=120)
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1

@@ -1,4 +1,5 @@
-"""Runs of the regression runner that go on: after kill -9, an interrupt, a first failure; with the same programs or not at all."""
+"""Runs of the regression runner that go on: after kill -9, an interrupt, a first failure; with the same programs or not
+at all."""
 
 import os
 import random
@@ -9,7 +10,8 @@ import time
 
 import pytest
 
-from regress_bench import UNITS, bench, family, gone, last_line, leftovers, popen, programs, start, wait_until  # noqa: F401
+from regress_bench import (  # noqa: F401
+    UNITS, bench, family, gone, last_line, leftovers, popen, programs, start, wait_until)
 
 FULL = os.environ.get("TANDEM_CHECK") == "1"
 
@@ -32,9 +34,11 @@ def stands(bench, run):
 
 
 def test_kill_9_and_resume_equals_an_undisturbed_run(bench):
-    """The runner is killed at 20 random moments, each time the run goes on; the same jobs, outcomes and hashes as a run that nobody disturbed."""
+    """The runner is killed at 20 random moments, each time the run goes on; the same jobs, outcomes and hashes as a run
+    that nobody disturbed."""
     kills, count = 20, 60 if FULL else 20
-    text = f"unit pass cfg=n8 count={count} determinism={count // 4}\nunit children cfg=n4 count={count}\nunit fail cfg=n4 count={count // 2}\nunit crash cfg=n4 count=3\n"
+    text = (f"unit pass cfg=n8 count={count} determinism={count // 4}\nunit children cfg=n4 count={count}\n"
+            f"unit fail cfg=n4 count={count // 2}\nunit crash cfg=n4 count=3\n")
     begin = time.monotonic()
     assert bench.run(text, "--jobs", "3", "--out", "undisturbed").returncode == 1
     undisturbed = time.monotonic() - begin
@@ -78,7 +82,8 @@ def test_resume_runs_only_what_is_missing(bench):
     assert runner.returncode == 1 and err == ""
     assert "run 1 goes on: 2 of 5 jobs are missing\n" in out and last_line_of(out) == "3 passed, 2 failed"
     assert rows(bench, 1, "log_path,wall_ms")[:3] == before[:3]
-    assert rows(bench, 1, "test,outcome,attempt") == [("pass", "pass", 1)] * 3 + [("family", "crash", 2), ("fail", "fail", 1)]
+    assert (rows(bench, 1, "test,outcome,attempt") == [("pass", "pass", 1)] *
+            3 + [("family", "crash", 2), ("fail", "fail", 1)])
     # The second attempt has a folder of its own: what the first one left is still there to look at.
     assert rows(bench, 1, "log_path")[3] == ("out/00003-unit-family-n8.2/log.txt",)
     assert all(path.stat().st_mtime_ns == when for path, when in logs.items())
@@ -92,7 +97,8 @@ def test_resume_of_a_whole_run_says_so(bench):
     bench.run("unit pass cfg=n8 count=2\nunit fail cfg=n8\n")
     for _ in range(2):
         done = resume(bench, "--junit", "j.xml")
-        assert done.returncode == 1 and last_line(done) == "2 passed, 1 failed" and "nothing of run 1 is missing" in done.stdout
+        assert (done.returncode == 1 and last_line(done) == "2 passed, 1 failed" and
+                "nothing of run 1 is missing" in done.stdout)
         assert (bench.path / "j.xml").exists()
     with sqlite3.connect(bench.db) as db:
         assert db.execute("SELECT count(*), max(resumed), max(state) FROM run").fetchone() == (1, 0, "done")
@@ -120,7 +126,8 @@ def test_second_run_of_a_pair_is_compared_with_the_first_of_before(bench):
     assert outcomes[1][0] == outcomes[3][0] == "nondeterministic"
     for forget in (1, 0):  # the second runs are missing, then the first ones
         with sqlite3.connect(bench.db) as db:
-            db.execute("UPDATE job SET outcome=NULL,signature=NULL,trace_hash=CASE test WHEN 'random' THEN trace_hash END WHERE second_run=?", (forget,))
+            db.execute("UPDATE job SET outcome=NULL,signature=NULL,trace_hash=CASE test WHEN 'random' THEN trace_hash "
+                       "END WHERE second_run=?", (forget,))
         done = resume(bench)
         assert done.returncode == 1
         if forget:
@@ -133,7 +140,8 @@ def test_resume_with_other_programs_is_refused(bench):
     bench.program(bench.build / "n8-fast/unit-slow", UNITS["slow"] + " ")
     done = resume(bench)
     assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr == "tandem-regress: run 1 cannot go on: build/n8-fast/unit-slow is not the program that it was started with\n"
+    assert (done.stderr ==
+            "tandem-regress: run 1 cannot go on: build/n8-fast/unit-slow is not the program that it was started with\n")
     (bench.build / "n8-fast/unit-slow").unlink()
     done = resume(bench)
     assert done.returncode == 1 and "unit-slow: no such program" in done.stderr
@@ -144,7 +152,8 @@ def test_resume_with_other_programs_is_refused(bench):
 
 def test_resume_of_another_commit_is_refused(bench):
     def git(*args):
-        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *args], cwd=bench.path, check=True, capture_output=True)
+        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *args],
+                       cwd=bench.path, check=True, capture_output=True)
 
     git("init", "-q")
     (bench.path / ".gitignore").write_text("/build\n/designs\n/t.suite\n/out\n")
@@ -154,7 +163,8 @@ def test_resume_of_another_commit_is_refused(bench):
     bench.run(text, "--fail-fast", "--jobs", "1")
     (bench.path / "new").write_text("")
     done = resume(bench)
-    assert done.returncode == 2 and done.stderr == "tandem-regress: run 1 cannot go on: its work tree was clean, this one is changed\n"
+    assert (done.returncode == 2 and
+            done.stderr == "tandem-regress: run 1 cannot go on: its work tree was clean, this one is changed\n")
     git("add", "new")
     git("commit", "-q", "-m", "two")
     done = resume(bench)
@@ -176,7 +186,8 @@ def test_what_contradicts_a_resumed_run_is_refused(bench):
         (["--suite", "./other.suite"], "no run of suite ./other.suite"),
     ):
         done = resume(bench, *args)
-        assert done.returncode == 2 and text in done.stderr and len(done.stderr.splitlines()) == 1 and done.stdout == "", done.stderr
+        assert (done.returncode == 2 and text in done.stderr and len(done.stderr.splitlines()) == 1 and
+                done.stdout == ""), done.stderr
     done = resume(bench, "7")
     assert done.returncode == 1 and "no run 7" in done.stderr
     done = bench.call("run", "--resume=last")

@@ -1,4 +1,5 @@
-"""From a run to its failure (make repro, shrink, wave with RUN=), and a unit watched (make watch), with fake programs."""
+"""From a run to its failure (make repro, shrink, wave with RUN=), and a unit watched (make watch), with fake
+programs."""
 
 import os
 import signal
@@ -40,9 +41,11 @@ def tandem(bench, kinds=("fast", "tap"), wave="touch $report/wave.fst"):
 
 
 def script(bench, name, kind="default", **variables):
-    env = dict(bench.env, RUNNER=str(regress_bench.PROGRAM), BUILD="build", MAKE="true", KIND=kind, CFG="n8", **variables)
+    env = dict(bench.env, RUNNER=str(regress_bench.PROGRAM), BUILD="build",
+               MAKE="true", KIND=kind, CFG="n8", **variables)
     env.pop("DISPLAY", None)
-    return subprocess.run([ROOT / "scripts" / name], cwd=bench.path, env=env, capture_output=True, text=True, timeout=60)
+    return subprocess.run([ROOT / "scripts" / name], cwd=bench.path, env=env,
+                          capture_output=True, text=True, timeout=60)
 
 
 def calls(bench):
@@ -59,10 +62,12 @@ def test_failure_of_a_run(bench):
     bench.run("unit fail cfg=n8\ntest conv cfg=n8 count=2\n", "--out", "o")
     bench.run("unit pass cfg=n8\n")
     done, found = failure(bench, "--run", "1")
-    assert done.returncode == 0 and (found["jobs"], found["job"], found["signature"], found["build"]) == ("2", "1", "memory", "n8-fast")
+    assert (done.returncode == 0 and
+            (found["jobs"], found["job"], found["signature"], found["build"]) == ("2", "1", "memory", "n8-fast"))
     assert found["case"] == "o/00001-test-conv-n8/cases/c.case" and found["wave"] == ""
     done, found = failure(bench, "--run", "1", "--job", "0")
-    assert (found["what"], found["job"], found["message"]) == ("unit fail", "0", 'mesh: column 5: got -312, expected <-310> & "more"')
+    assert (found["what"], found["job"], found["message"]) == ("unit fail", "0",
+                                                               'mesh: column 5: got -312, expected <-310> & "more"')
     for args, text in ((["--run", "1", "--job", "7"], "run 1: no failure of job 7"), ([], "run 2: nothing failed")):
         done, _ = failure(bench, *args)
         assert done.returncode == 1 and text in done.stderr
@@ -73,7 +78,8 @@ def test_repro_and_shrink_of_a_run(bench):
     tandem(bench)
     bench.run("test conv cfg=n8 count=2\n", "--out", "o")
     done = script(bench, "repro.sh", RUN="1", JOB="1")
-    assert done.returncode == 1 and done.stdout == "build/n8-tap/tandem repro o/00001-test-conv-n8/cases/c.case --report build/report/conv-n8-0x1\n"
+    assert (done.returncode == 1 and done.stdout ==
+            "build/n8-tap/tandem repro o/00001-test-conv-n8/cases/c.case --report build/report/conv-n8-0x1\n")
     done = script(bench, "shrink.sh", kind="tap", RUN="1")
     assert done.stdout.startswith("build/n8-tap/tandem shrink o/00000-test-conv-n8/cases/c.case")
     done = script(bench, "repro.sh", RUN="1", CASE="x")
@@ -91,7 +97,8 @@ def test_repro_takes_the_kind_of_the_run(bench):
 def test_a_failure_without_a_case(bench):
     bench.run("unit crash cfg=n8\n")
     done = script(bench, "wave.sh", RUN="1")
-    assert done.returncode == 2 and "run 1, job 0: it left no case; again: build/n8-fast/unit-crash --run-seed" in done.stderr
+    assert (done.returncode == 2 and
+            "run 1, job 0: it left no case; again: build/n8-fast/unit-crash --run-seed" in done.stderr)
 
 
 def test_wave_that_the_run_has_left(bench):
@@ -99,7 +106,8 @@ def test_wave_that_the_run_has_left(bench):
     bench.run("test conv cfg=n8\n", "--out", "o", "--explain", "1")
     before = calls(bench)
     done = script(bench, "wave.sh", RUN="1")
-    assert done.returncode == 0 and done.stdout == "gtkwave o/00000-explained/report/wave.fst o/00000-explained/report/wave.gtkw\n"
+    assert (done.returncode == 0 and
+            done.stdout == "gtkwave o/00000-explained/report/wave.fst o/00000-explained/report/wave.gtkw\n")
     assert calls(bench) == before
 
 
@@ -107,7 +115,8 @@ def test_wave_of_a_run_that_left_none(bench):
     tandem(bench)
     bench.run("test conv cfg=n8\n", "--out", "o")
     done = script(bench, "wave.sh", RUN="1", JOB="0")
-    assert done.returncode == 0 and done.stdout.splitlines()[-1] == "gtkwave build/wave/1-0/wave.fst build/wave/1-0/wave.gtkw"
+    assert (done.returncode == 0 and
+            done.stdout.splitlines()[-1] == "gtkwave build/wave/1-0/wave.fst build/wave/1-0/wave.gtkw")
     assert calls(bench)[-1] == "build/n8-tap/tandem repro o/00000-test-conv-n8/cases/c.case --report build/wave/1-0"
 
 
@@ -138,8 +147,10 @@ def watch(tmp_path):
     (tmp_path / "make").chmod(0o755)
     env = dict(os.environ, PROGRAM="./unit-mesh", MAKE_COMMAND="./make", MAKE_ARGS="CFG=n8 KIND=fast", INTERVAL="0.05")
     out = open(tmp_path / "out", "w")
-    # as in a terminal, also where the tests themselves run in the background: a shell cannot trap what was ignored when it began
-    process = subprocess.Popen([ROOT / "scripts/watch.sh", "--count", "20"], cwd=tmp_path, env=env, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
+    # as in a terminal, also where the tests themselves run in the background: a shell cannot trap what was ignored when
+    # it began
+    process = subprocess.Popen([ROOT / "scripts/watch.sh", "--count", "20"],
+                               cwd=tmp_path, env=env, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     yield tmp_path, process
     if process.poll() is None:

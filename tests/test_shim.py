@@ -1,4 +1,5 @@
-"""The shim of a Verilated top: ports, values, public signals, assertions, seeds, waveforms. A small design goes through the rules of the Makefile."""
+"""The shim of a Verilated top: ports, values, public signals, assertions, seeds, waveforms. A small design goes through
+the rules of the Makefile."""
 
 import os
 import pathlib
@@ -28,8 +29,8 @@ def toy(request, tmp_path_factory):
     rules.write_text(RULES)
     env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
     program = tmp / "build" / ("n4-" + request.param) / "shim-check"
-    done = subprocess.run(["make", "-f", str(rules), "-j2", f"BUILD={tmp}/build", "CFG=n4", "KIND=" + request.param, "SAN=", str(program)],
-                          cwd=ROOT, env=env, capture_output=True, text=True)
+    done = subprocess.run(["make", "-f", str(rules), "-j2", f"BUILD={tmp}/build", "CFG=n4", "KIND=" + request.param,
+                           "SAN=", str(program)], cwd=ROOT, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     wave = tmp / "toy.fst"
     done = subprocess.run([str(program), str(wave)], capture_output=True, text=True)
@@ -45,7 +46,8 @@ def value(lines, key):
 
 def test_ports(toy):
     assert value(toy[1], "top") == "shim_toy"
-    assert sorted(value(toy[1], "port")) == ["clk_i 1 in", "long_i 40 in", "mode_i 3 in", "parts_o 8 out", "short_i 12 in", "state_o 31 out", "sum_o 40 out", "wide_i 100 in",
+    assert sorted(value(toy[1], "port")) == ["clk_i 1 in", "long_i 40 in", "mode_i 3 in", "parts_o 8 out",
+                                             "short_i 12 in", "state_o 31 out", "sum_o 40 out", "wide_i 100 in",
                                              "wide_o 100 out", "word_i 32 in"]
 
 
@@ -63,12 +65,13 @@ def test_public_signals(toy):
     scopes = [v[0] for v in found]
     part = [s for s in scopes if s.endswith("u_part.u_tap_shim_part")]
     assert len(part) == 2 and "g_part[0]" in part[0] and "g_part[1]" in part[1]
-    assert {s for s in scopes if s not in part} == {part[0].replace("g_part[0].u_part.u_tap_shim_part", "u_tap_shim_toy")}
+    assert {s for s in scopes if s not in part} == {part[0].replace("g_part[0].u_part.u_tap_shim_part",
+                                                                    "u_tap_shim_toy")}
     top = {v[1]: v[2:] for v in found if v[0].endswith("u_tap_shim_toy")}
     state = top.pop("state_q")
     assert state[0] == "31"
-    assert top == {"mode_i": ["3", "0"], "short_i": ["12", "abc"], "word_i": ["32", "f0000000"], "long_i": ["40", "f0", "0"],
-                   "wide_i": ["100", "0", "3", "2", "1"]}
+    assert top == {"mode_i": ["3", "0"], "short_i": ["12", "abc"], "word_i": ["32", "f0000000"],
+                   "long_i": ["40", "f0", "0"], "wide_i": ["100", "0", "3", "2", "1"]}
 
 
 def test_public_signals_follow(toy):
@@ -90,7 +93,8 @@ def test_assertion_is_kept_and_does_not_kill(toy):
     assert value(toy[1], "other1") == "0 -"
     # what the runtime of this Verilator says can be taken apart
     text, path = value(toy[1], "said1").split(" | ")
-    assert path.startswith("shim_toy") and text.startswith(path + ": mode is 1, short is ") and re.search(r" \(shim_toy\.sv:\d+\)$", text)
+    assert (path.startswith("shim_toy") and text.startswith(path + ": mode is 1, short is ") and
+            re.search(r" \(shim_toy\.sv:\d+\)$", text))
 
 
 def test_finish_is_no_failure(toy):

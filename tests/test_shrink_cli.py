@@ -1,4 +1,5 @@
-"""tandem shrink from outside: what it refuses on the model alone; with RTL (build/n4-*/tandem) a memory that hangs is made small."""
+"""tandem shrink from outside: what it refuses on the model alone; with RTL (build/n4-*/tandem) a memory that hangs is
+made small."""
 import os
 import signal
 import subprocess
@@ -12,7 +13,8 @@ BUILD = ROOT / os.environ.get("BUILD", "build")
 MODEL = ROOT / os.environ.get("HOST", BUILD / "host") / "tandem-model"
 RTL = next((p for p in (BUILD / f"n4-{kind}" / "tandem" for kind in ("fast", "tap")) if os.access(p, os.X_OK)), None)
 needs_model = pytest.mark.skipif(not os.access(MODEL, os.X_OK), reason="not run: tandem-model is not built")
-needs_rtl = pytest.mark.skipif(RTL is None, reason="not run: neither build/n4-fast/tandem nor build/n4-tap/tandem is built")
+needs_rtl = pytest.mark.skipif(RTL is None,
+                               reason="not run: neither build/n4-fast/tandem nor build/n4-tap/tandem is built")
 
 
 def run(program, *args, **kwargs):
@@ -84,7 +86,8 @@ def test_small_case_fails_in_the_same_way(tmp_path):
     done = {}
     for jobs in (1, 3):
         small = tmp_path / f"small{jobs}.case"
-        done[jobs] = run(RTL, "shrink", case, "--break", "m0.R:40", "--init-seed", 3, "--no-checks", "--jobs", jobs, "--output", small, "--seconds", 250, "--keep", "dseed,place")
+        done[jobs] = run(RTL, "shrink", case, "--break", "m0.R:40", "--init-seed", 3,
+                         "--no-checks", "--jobs", jobs, "--output", small, "--seconds", 250, "--keep", "dseed,place")
         assert done[jobs].returncode == 0, done[jobs].stderr
     one, three = tmp_path / "small1.case", tmp_path / "small3.case"
     assert one.read_text() == three.read_text()
@@ -97,16 +100,18 @@ def test_small_case_fails_in_the_same_way(tmp_path):
     assert after["bus"] == "ideal" and int(after["h"]) < 20 and after["dseed"] == before["dseed"]
     again = run(RTL, "repro", one, "--break", "m0.R:40", cwd=tmp_path)
     assert again.returncode == 1 and "FAIL test=copy" in again.stdout
-    quiet = run(RTL, "shrink", one, "--break", "m0.R:40", "--quiet", "--output", tmp_path / "q.case", "--keep", "dseed,place")
+    quiet = run(RTL, "shrink", one, "--break", "m0.R:40", "--quiet", "--output", tmp_path / "q.case",
+                "--keep", "dseed,place")
     assert quiet.returncode == 0 and not any(line.startswith("  ") for line in quiet.stdout.splitlines())
     assert (tmp_path / "q.case").read_text() == one.read_text()  # nothing is left to take
 
 
 @needs_rtl
 def test_interrupted(tmp_path):
-    case = make_case(RTL, tmp_path / "c.case", "conv", "ic=24", "oc=24", "ih=40", "iw=40", "k=3", "p=1", "wait=irq", "--seed", 1)
-    child = subprocess.Popen([str(RTL), "shrink", str(case), "--break", "m0.R:400"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             start_new_session=True)
+    case = make_case(RTL, tmp_path / "c.case", "conv", "ic=24", "oc=24",
+                     "ih=40", "iw=40", "k=3", "p=1", "wait=irq", "--seed", 1)
+    child = subprocess.Popen([str(RTL), "shrink", str(case), "--break", "m0.R:400"],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     line = child.stdout.readline()  # the first step was taken
     assert line.startswith("  ")
     os.killpg(child.pid, signal.SIGINT)  # as a terminal does it: to all

@@ -1,4 +1,5 @@
-"""SIGINT and SIGTERM: the waveform can be read, the exit status is a failure, and no process and no descriptor is left."""
+"""SIGINT and SIGTERM: the waveform can be read, the exit status is a failure, and no process and no descriptor is
+left."""
 import os
 import re
 import signal
@@ -11,15 +12,18 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TANDEM = os.path.join(ROOT, "build", "n4-tap", "tandem")
 BENCH = os.path.join(ROOT, "build", "n4-tap", "unit-fp_add")
 LONG = ["run", "conv", "ic=64", "oc=64", "iw=64", "ih=64", "k=3", "s=1"]
-needs_tandem = pytest.mark.skipif(not os.path.exists(TANDEM), reason="not run: make CFG=n4 KIND=tap build/n4-tap/tandem")
+needs_tandem = pytest.mark.skipif(not os.path.exists(TANDEM),
+                                  reason="not run: make CFG=n4 KIND=tap build/n4-tap/tandem")
 
 
 def cycles(path, scope="npu_top.npu_top"):
     """Cycles of a waveform; the picture takes its values."""
-    done = subprocess.run([TANDEM, "wave", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    done = subprocess.run([TANDEM, "wave", str(path)], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=120, check=False)
     assert done.returncode == 0 and done.stderr == "", done.stderr
     first, last = re.search(r"cycles (\d+) to (\d+)", done.stdout).groups()
-    drawn = subprocess.run([TANDEM, "wave", str(path), "--signals", scope, "--svg", f"{path}.svg", "--from", first, "--to", last],
+    drawn = subprocess.run([TANDEM, "wave", str(path), "--signals", scope,
+                            "--svg", f"{path}.svg", "--from", first, "--to", last],
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
     assert drawn.returncode == 0 and drawn.stderr == "", drawn.stderr
     return int(last) - int(first)
@@ -35,7 +39,8 @@ def descriptors(pid):
 
 
 def begin(args, cwd):
-    return subprocess.Popen(args + ["--case-dir", str(cwd)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd, start_new_session=True,
+    return subprocess.Popen(args + ["--case-dir", str(cwd)], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, cwd=cwd, start_new_session=True,
                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
 
@@ -48,7 +53,8 @@ def wait_for(condition, seconds=20):
 
 def gone(pids):
     for pid in pids:
-        wait_for(lambda: not os.path.exists(f"/proc/{pid}") or open(f"/proc/{pid}/stat", encoding="ascii").read().split()[2] == "Z", 10)
+        wait_for(lambda: not os.path.exists(f"/proc/{pid}") or
+                 open(f"/proc/{pid}/stat", encoding="ascii").read().split()[2] == "Z", 10)
 
 
 @needs_tandem
@@ -112,7 +118,8 @@ def test_no_descriptor_leaks(tmp_path):
 def test_unit_bench(number, tmp_path):
     source = subprocess.Popen(["yes", "3f800000 3f800000 40000000 00"], stdout=subprocess.PIPE)
     try:
-        job = subprocess.Popen([BENCH, "--vectors", "-", "--wave", "w.fst"], stdin=source.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        job = subprocess.Popen([BENCH, "--vectors", "-", "--wave", "w.fst"],
+                               stdin=source.stdout, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                cwd=tmp_path, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         source.stdout.close()
         wait_for(lambda: (tmp_path / "w.fst").exists())

@@ -1,4 +1,5 @@
-"""Launcher slurm on a real cluster of one node: the same results as a local run, whatever is killed in the middle of it."""
+"""Launcher slurm on a real cluster of one node: the same results as a local run, whatever is killed in the middle of
+it."""
 
 import os
 import signal
@@ -22,7 +23,8 @@ def last_line_of(text):
 
 
 def test_equals_the_local_run(site):
-    text = "unit pass cfg=n8 count=8 determinism=2\nunit fail cfg=n4\nunit crash cfg=n4\nunit partial cfg=n8\nunit hang cfg=n8 timeout=1\ntest conv cfg=n8 cases=3\nrepeat unit wobbly cfg=n8\nunit children cfg=n4\n"
+    text = ("unit pass cfg=n8 count=8 determinism=2\nunit fail cfg=n4\nunit crash cfg=n4\nunit partial cfg=n8\n"
+            "unit hang cfg=n8 timeout=1\ntest conv cfg=n8 cases=3\nrepeat unit wobbly cfg=n8\nunit children cfg=n4\n")
     here = site.run(text, "--out", "out")
     local = rows(site, FOUND)
     there = slurm_run(site, text, "--out", "out", "--shard-seconds", "2", "--slurm-cpus", "2", "--junit", "j.xml")
@@ -32,7 +34,8 @@ def test_equals_the_local_run(site):
     assert site.call("diff", "1", "2").returncode == 0
     with sqlite3.connect(site.db) as db:
         assert db.execute("SELECT launcher,state FROM run").fetchall() == [("local", "done"), ("slurm", "done")]
-        assert db.execute("SELECT count(*) FROM job WHERE run=2 AND wall_ms IS NOT NULL AND max_rss_kb>0").fetchone() == (len(local),)
+        assert db.execute(
+            "SELECT count(*) FROM job WHERE run=2 AND wall_ms IS NOT NULL AND max_rss_kb>0").fetchone() == (len(local),)
     assert (site.path / "j.xml").exists()
     assert leftovers(site) == []
     wait_until(lambda: site.cluster.queue() == [])
@@ -67,7 +70,8 @@ def test_slurmd_is_killed(site):
 
 
 def test_slurmd_and_slurmstepd_are_killed(site):
-    """What they had started lives on without them and still says what it found out. Slurm does not notice for long: the runner cancels those tasks."""
+    """What they had started lives on without them and still says what it found out. Slurm does not notice for long: the
+    runner cancels those tasks."""
     runner = begin(site, 10, 0.5)
     site.cluster.do("kill-node")
     time.sleep(0.5)
@@ -78,7 +82,8 @@ def test_slurmd_and_slurmstepd_are_killed(site):
 
 
 def test_everything_of_the_node_is_killed(site):
-    """As by a power cut: what was running and what waited in these tasks runs again, as another attempt, and nothing else."""
+    """As by a power cut: what was running and what waited in these tasks runs again, as another attempt, and nothing
+    else."""
     runner = begin(site, 10, 0.5, "--slurm-silence", "3")
     site.cluster.do("power-cut")
     done = {index for index in range(10) if (site.path / "out/slurm/1/1/done" / f"{index}.1.txt").exists()}
@@ -146,8 +151,10 @@ def test_runner_and_node_are_killed(site):
 @check_only
 def test_a_node_that_was_cut_off_comes_back(site):
     """A task stands still for so long that it is given up; then it goes on and contradicts the second attempt."""
-    site.program(site.build / "n8-fast/unit-counted", "echo $$ >> started; case $result in *.2/*) hash=2;; *) hash=1; sleep 3;; esac; report 'outcome=pass\\ntrace_hash=0x'$hash'\\n'")
-    runner = slurm_start(site, "unit counted cfg=n8\nunit hang cfg=n8 timeout=15\n", "--slurm-silence", "3", "--shard-seconds", "0")
+    site.program(site.build / "n8-fast/unit-counted", "echo $$ >> started; case $result in *.2/*) hash=2;; *) hash=1; "
+                 "sleep 3;; esac; report 'outcome=pass\\ntrace_hash=0x'$hash'\\n'")
+    runner = slurm_start(site, "unit counted cfg=n8\nunit hang cfg=n8 timeout=15\n",
+                         "--slurm-silence", "3", "--shard-seconds", "0")
     wait_until(lambda: (site.path / "started").exists())
     leader = int((site.path / "started").read_text().split()[0])
     node = int(open(f"/proc/{leader}/stat").read().rsplit(")", 1)[1].split()[1])
@@ -167,10 +174,12 @@ def test_a_node_that_was_cut_off_comes_back(site):
 def test_without_the_controller(site):
     """sbatch tries for a while by itself."""
     conf = site.path / "slurm.conf"
-    conf.write_text("".join("SlurmctldPort=1\n" if line.startswith("SlurmctldPort=") else line for line in open(site.cluster.env["SLURM_CONF"])))
+    conf.write_text("".join("SlurmctldPort=1\n" if line.startswith("SlurmctldPort=")
+                            else line for line in open(site.cluster.env["SLURM_CONF"])))
     site.env["SLURM_CONF"] = str(conf)
     done = slurm_run(site, "unit pass cfg=n8\n")
-    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and done.stderr.startswith("tandem-regress: sbatch takes no array of 1 tasks: ")
+    assert (done.returncode == 1 and len(done.stderr.splitlines()) == 1 and
+            done.stderr.startswith("tandem-regress: sbatch takes no array of 1 tasks: "))
 
 
 def test_invalid_partition(site):

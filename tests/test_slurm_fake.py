@@ -1,4 +1,5 @@
-"""Launcher slurm with stand-ins for Slurm's programs: arrays, attempts that are lost, late, twice or half there, refusals."""
+"""Launcher slurm with stand-ins for Slurm's programs: arrays, attempts that are lost, late, twice or half there,
+refusals."""
 
 import os
 import random
@@ -22,11 +23,13 @@ def arrays(bench):
 
 
 def test_tasks_run_and_are_recorded(fake):
-    done = slurm_run(fake, "unit pass cfg=n8 count=6\nunit fail cfg=n8\n", "--shard-seconds", "0", "--slurm-partition", "p1", "--slurm-account", "me", "--slurm-args", "--mem=4G  --qos=low")
+    done = slurm_run(fake, "unit pass cfg=n8 count=6\nunit fail cfg=n8\n", "--shard-seconds", "0",
+                     "--slurm-partition", "p1", "--slurm-account", "me", "--slurm-args", "--mem=4G  --qos=low")
     assert done.returncode == 1 and done.stderr == "" and last_line(done) == "6 passed, 1 failed"
     assert "under Slurm" in done.stdout
     (line,) = (fake.fake / "submitted").read_text().splitlines()
-    for word in ("--parsable", "--array=0-6", "--no-requeue", "--partition=p1", "--account=me", "--mem=4G", "--qos=low", "--cpus-per-task=1"):
+    for word in ("--parsable", "--array=0-6", "--no-requeue", "--partition=p1",
+                 "--account=me", "--mem=4G", "--qos=low", "--cpus-per-task=1"):
         assert word in line.split()
     assert leftovers(fake) == []
     assert (fake.path / "build/regress/1/slurm/1/1/jobs.txt").exists()
@@ -48,7 +51,8 @@ def test_at_most_1000_tasks_in_an_array(fake):
 
 
 def test_no_task_is_shorter_than_asked_for(fake):
-    """Jobs of 0.3 s; tasks of at least a second have four, the last one takes the rest; unknown times count as the mean of the others."""
+    """Jobs of 0.3 s; tasks of at least a second have four, the last one takes the rest; unknown times count as the mean
+    of the others."""
     fake.run("unit slow cfg=n8 count=8\n")
     with sqlite3.connect(fake.db) as db:  # whatever else the machine does meanwhile
         db.execute("UPDATE job SET wall_ms = 300")
@@ -57,7 +61,8 @@ def test_no_task_is_shorter_than_asked_for(fake):
     wait_until(lambda: (fake.fake / "submitted").exists())
     runner.send_signal(signal.SIGINT)
     runner.communicate(timeout=60)
-    tasks = [line.split()[1] for line in (fake.path / "out/slurm/2/1/jobs.txt").read_text().splitlines() if line.startswith("job ")]
+    tasks = [line.split()[1] for line in (fake.path / "out/slurm/2/1/jobs.txt").read_text().splitlines()
+             if line.startswith("job ")]
     assert len(tasks) == 11 and arrays(fake) == [2]
     assert min(tasks.count("0"), tasks.count("1")) >= 3
 
@@ -94,10 +99,13 @@ def test_lost_three_times_is_an_error(fake):
         assert message.startswith("no result after 3 attempts") and message.endswith("/3/0.log: no such machine)")
 
 
-@pytest.mark.parametrize("unit, outcome", [("random", "nondeterministic"), ("pass", "pass"), ("wobbly", "nondeterministic")] if FULL else [("random", "nondeterministic")])
+@pytest.mark.parametrize("unit, outcome",
+                         [("random", "nondeterministic"), ("pass", "pass"), ("wobbly", "nondeterministic")]
+                         if FULL else [("random", "nondeterministic")])
 def test_attempts_must_agree(fake, unit, outcome):
     """The first array's task does its work only when the second attempt has been taken."""
-    fake.program(fake.build / "n8-fast/unit-wobbly", "case $result in *.2/*) report 'outcome=fail\\nmessage=m\\n'; exit 1;; esac; report 'outcome=pass\\ntrace_hash=0x1\\n'")
+    fake.program(fake.build / "n8-fast/unit-wobbly", "case $result in *.2/*) report 'outcome=fail\\nmessage=m\\n'; "
+                 "exit 1;; esac; report 'outcome=pass\\ntrace_hash=0x1\\n'")
     (fake.fake / "hook").write_text(
         """[ $NUMBER = 1 ] && exit 0
         sh $TASK_SCRIPT  # the second attempt at the first job, then the slow ones; the first attempt comes late
@@ -175,7 +183,8 @@ def test_a_pair_is_compared(fake):
 
 @check_only  # test_slurm.py has it on a cluster
 def test_resume_takes_what_came_meanwhile(fake):
-    """kill -9 of the runner: its task goes on; what it finished is taken in, the rest is waited for, nothing runs twice."""
+    """kill -9 of the runner: its task goes on; what it finished is taken in, the rest is waited for, nothing runs
+    twice."""
     counted(fake, 0.3)
     runner = slurm_start(fake, "unit counted cfg=n8 count=10\n")
     wait_until(lambda: decided(fake) >= 1)
@@ -215,7 +224,8 @@ def test_kill_9_at_random_moments(fake):
 def test_resume_of_a_local_run_stays_local(fake):
     fake.run("unit fail cfg=n8\nunit pass cfg=n8\n", "--fail-fast", "--jobs", "1")
     done = fake.call("run", "--resume", "--launcher", "slurm")
-    assert done.returncode == 2 and done.stderr == "tandem-regress: run 1 cannot go on: its launcher is local, not slurm\n"
+    assert (done.returncode == 2 and
+            done.stderr == "tandem-regress: run 1 cannot go on: its launcher is local, not slurm\n")
     assert fake.call("run", "--resume", "--launcher", "local").returncode == 1
     assert not (fake.fake / "submitted").exists()
 
@@ -223,7 +233,8 @@ def test_resume_of_a_local_run_stays_local(fake):
 @pytest.mark.parametrize("name", ["sbatch", "squeue", "scancel"])
 def test_without_slurm(fake, name):
     (fake.fake / name).unlink()
-    fake.env["PATH"] = f"{fake.fake}:" + ":".join(part for part in fake.env["PATH"].split(":") if not os.path.exists(f"{part}/{name}"))
+    fake.env["PATH"] = f"{fake.fake}:" + ":".join(part for part in fake.env["PATH"].split(":")
+                                                  if not os.path.exists(f"{part}/{name}"))
     # the folder of Slurm's programs may be that of everything else
     for tool in ("bash", "sh", "git", "cat"):
         if not (fake.fake / tool).exists() and os.path.exists(f"/usr/bin/{tool}"):
@@ -238,7 +249,8 @@ def test_sbatch_that_refuses(fake):
     (fake.fake / "refuse").write_text("sbatch: hello\nsbatch: error: invalid partition specified: moon\n\n")
     done = slurm_run(fake, "unit pass cfg=n8\n", "--slurm-partition", "moon")
     assert done.returncode == 1
-    assert done.stderr == "tandem-regress: sbatch takes no array of 1 tasks: sbatch: error: invalid partition specified: moon\n"
+    assert (done.stderr ==
+            "tandem-regress: sbatch takes no array of 1 tasks: sbatch: error: invalid partition specified: moon\n")
 
 
 def test_options(fake):

@@ -22,8 +22,8 @@ needs_yosys = pytest.mark.skipif(not YOSYS, reason="not run: needs yosys (make d
 
 
 def call(tmp_path, *args, **env):
-    return subprocess.run([str(ROOT / "designs/npu/tools/synth.py"), "--build", str(tmp_path / "b"), *args], cwd=ROOT, capture_output=True, text=True,
-                          env={**os.environ, **env})
+    return subprocess.run([str(ROOT / "designs/npu/tools/synth.py"), "--build", str(tmp_path / "b"), *args],
+                          cwd=ROOT, capture_output=True, text=True, env={**os.environ, **env})
 
 
 def module(tmp_path, body, ports="input logic clk_i, input logic a_i, input logic b_i, output logic y_o", name="small"):
@@ -60,7 +60,8 @@ def test_usage(tmp_path):
 
 
 def test_cells():
-    counts = synth_yosys.count_cells({"LUT6": 3, "INV": 1, "FDCE": 2, "FDRE": 5, "RAMB36E1": 2, "RAMB18E1": 3, "RAM64M": 2, "SRL16E": 1, "DSP48E1": 4, "CARRY4": 6})
+    counts = synth_yosys.count_cells({"LUT6": 3, "INV": 1, "FDCE": 2, "FDRE": 5, "RAMB36E1": 2,
+                                      "RAMB18E1": 3, "RAM64M": 2, "SRL16E": 1, "DSP48E1": 4, "CARRY4": 6})
     assert counts == {"LUT": 4, "FF": 7, "DSP": 4, "BRAM": 3.5, "LUTRAM": 9, "CARRY4": 6}
 
 
@@ -78,8 +79,10 @@ def test_conditions():
 def test_simulation_code(tmp_path):
     """Assertions by macro do not count, nor what only a simulator sees; the same words elsewhere do."""
     shutil.copytree(ROOT / "rtl/lib", tmp_path / "lib")
-    good = '`include "assert.svh"\nmodule m;\n`ASSERT(x,\n  ($past(a)) == "#1")\n`ifndef YOSYS\ninitial $stop;\n`endif\n'
-    for text, where in ((good, None), (good + "wire r = $past(a);\n", "m.sv:8: [$]past"), (good + "wire #2 r = a;\n", "m.sv:8: # ?2")):
+    good = (
+        '`include "assert.svh"\nmodule m;\n`ASSERT(x,\n  ($past(a)) == "#1")\n`ifndef YOSYS\ninitial $stop;\n`endif\n')
+    for text, where in ((good, None), (good + "wire r = $past(a);\n", "m.sv:8: [$]past"),
+                        (good + "wire #2 r = a;\n", "m.sv:8: # ?2")):
         (tmp_path / "m.sv").write_text(text + "endmodule\n")
         src = synth_src.Sources(tmp_path, tmp_path / "none")
         files, _ = src.closure("m", set())
@@ -135,9 +138,11 @@ def test_table_and_cache(tmp_path):
     assert again.returncode == 0 and again.stdout == run.stdout
     assert len(calls.read_text().splitlines()) == 1, "the second run took nothing from the cache"
     assert [p.name for p in tmp_path.glob("*.tmp*")] == []
-    refused(call(tmp_path, "--units", "fifo", "--json", str(tmp_path / "no-such-folder/x.json")), "no-such-folder/x.json")
+    refused(call(tmp_path, "--units", "fifo", "--json", str(tmp_path / "no-such-folder/x.json")),
+            "no-such-folder/x.json")
     env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-    make = subprocess.run(["make", "-s", "synth", "UNITS=fifo", "BUILD=%s" % (tmp_path / "b")], cwd=ROOT, capture_output=True, text=True, env=env)
+    make = subprocess.run(["make", "-s", "synth", "UNITS=fifo", "BUILD=%s" % (tmp_path / "b")],
+                          cwd=ROOT, capture_output=True, text=True, env=env)
     assert make.returncode == 0, make.stderr
     assert make.stdout == run.stdout
 
@@ -146,8 +151,8 @@ def test_table_and_cache(tmp_path):
 def test_key_follows_sources(tmp_path):
     shutil.copytree(ROOT / "rtl", tmp_path / "rtl")
     key = {}
-    edits = {"same": ("lib/fp/fp_mul.sv", "// comment\n"), "other unit": ("npu/mesh/mesh.sv", "`define X\n"), "submodule": ("lib/fp/fp_mul.sv", "`define X\n"),
-             "package": ("lib/fp/fp_pkg.sv", "`define X\n")}
+    edits = {"same": ("lib/fp/fp_mul.sv", "// comment\n"), "other unit": ("npu/mesh/mesh.sv", "`define X\n"),
+             "submodule": ("lib/fp/fp_mul.sv", "`define X\n"), "package": ("lib/fp/fp_pkg.sv", "`define X\n")}
     for step in ("before", "same", "other unit", "submodule", "package"):
         if step in edits:
             with open(tmp_path / "rtl" / edits[step][0], "a", encoding="utf-8") as out:
@@ -174,14 +179,16 @@ def test_refused(tmp_path, body, words):
 
 
 RAM = "logic [7:0] mem[64]; always_ff @(posedge clk_i) begin if (we_i) mem[addr_i] <= d_i; %s end\n%s"
-RAM_PORTS = "input logic clk_i, input logic we_i, input logic [5:0] addr_i, input logic [7:0] d_i, output logic [7:0] y_o"
+RAM_PORTS = (
+    "input logic clk_i, input logic we_i, input logic [5:0] addr_i, input logic [7:0] d_i, output logic [7:0] y_o")
 
 
 @needs_yosys
 @pytest.mark.parametrize("body, words", [
     pytest.param(RAM % ("", "assign y_o = mem[addr_i];"), ["memory mem becomes LUT", "block RAM expected"],
                  marks=pytest.mark.skipif(not FULL, reason="not run: a whole synthesis; TANDEM_CHECK=1 runs it")),
-    (RAM % ("y_o <= mem[0]; if (d_i == 8'd1) for (int i = 0; i < 64; i++) mem[i] <= 8'd0;", ""), ["memory mem", "block RAM expected"]),
+    (RAM % ("y_o <= mem[0]; if (d_i == 8'd1) for (int i = 0; i < 64; i++) mem[i] <= 8'd0;", ""),
+     ["memory mem", "block RAM expected"]),
 ], ids=["asynchronous read", "cleared at once"])
 def test_memory_dissolves(tmp_path, monkeypatch, capsys, body, words):
     monkeypatch.setattr(synth, "MEMORIES", (("small", "mem", synth.BLOCK),))
@@ -215,8 +222,10 @@ def test_rom_rule(tmp_path):
     assert swapped != rule
     for text, proven in ((rule, True), (swapped, False)):
         (tmp_path / "rule.v").write_text(text)
-        commands = ["read_verilog -sv %s" % (tmp_path / "small.sv"), "proc", "opt_expr", "opt_clean", "select -assert-count 2 t:$shiftx", "copy small gold",
-                    "techmap -map %s small" % (tmp_path / "rule.v"), "opt_clean", "rename small gate", "select -assert-none gate/t:$shiftx", "select -clear",
+        commands = ["read_verilog -sv %s" % (tmp_path / "small.sv"), "proc",
+                    "opt_expr", "opt_clean", "select -assert-count 2 t:$shiftx", "copy small gold",
+                    "techmap -map %s small" % (tmp_path / "rule.v"), "opt_clean",
+                    "rename small gate", "select -assert-none gate/t:$shiftx", "select -clear",
                     "miter -equiv -ignore_gold_x -flatten gold gate both", "sat -verify -prove trigger 0 both"]
         run = subprocess.run([YOSYS, "-q", "-p", "; ".join(commands)], capture_output=True, text=True)
         assert (run.returncode == 0) == proven, run.stdout + run.stderr

@@ -1,4 +1,5 @@
-"""tandem from outside: exit statuses, one clear line for bad input, cases that replay, results that are whole or absent."""
+"""tandem from outside: exit statuses, one clear line for bad input, cases that replay, results that are whole or
+absent."""
 import json
 import os
 import re
@@ -101,7 +102,8 @@ def test_bad_case(change, part, tmp_path):
 
 
 def test_help():
-    for args in (["--help"], ["run", "--help"], ["test", "--help"], ["test", "conv", "--help"], ["repro", "--help"], ["list", "--help"]):
+    for args in (["--help"], ["run", "--help"], ["test", "--help"], ["test", "conv", "--help"],
+                 ["repro", "--help"], ["list", "--help"]):
         done = tandem(*args)
         assert done.returncode == 0 and done.stdout.startswith("usage:") and done.stderr == ""
 
@@ -152,8 +154,8 @@ def test_pins_shift_no_other_draw():
     assert differ <= {"data", "act", "in_scale"}
 
 
-@pytest.mark.parametrize("pins", [["ic=64", "k=3", "p=1"], ["kw=5", "ih=3"], ["pl=2"], ["p=2"], ["iw=1", "ih=1"], ["s=7", "oc=1"], ["sw=3"], ["max_oh=1"],
-                                  ["p=6"], ["k=7", "iw=300"]])
+@pytest.mark.parametrize("pins", [["ic=64", "k=3", "p=1"], ["kw=5", "ih=3"], ["pl=2"], ["p=2"], ["iw=1", "ih=1"],
+                                  ["s=7", "oc=1"], ["sw=3"], ["max_oh=1"], ["p=6"], ["k=7", "iw=300"]])
 def test_pins_are_kept(pins):
     for seed in range(20):
         case = case_of("conv", "--seed", seed, *pins)
@@ -170,12 +172,14 @@ def test_directed(test):
 
 
 def test_run_prints_measurements():
-    done = tandem("run", "conv", "ic=16", "oc=8", "ih=9", "iw=9", "k=3", "s=1", "p=1", "groups=1", "in_layout=fp32", "out_layout=fp32")
+    done = tandem("run", "conv", "ic=16", "oc=8", "ih=9", "iw=9", "k=3",
+                  "s=1", "p=1", "groups=1", "in_layout=fp32", "out_layout=fp32")
     assert done.returncode == 0
     assert "9x9x16 fp32 -> 9x9x8 fp32, kernel 3x3" in done.stdout
     assert "93312" in done.stdout  # 9*9*8*16*9
     assert "not measured, the model has no clock" in done.stdout
-    quiet = tandem("run", "conv", "ic=16", "oc=8", "ih=9", "iw=9", "k=3", "s=1", "p=1", "groups=1", "in_layout=fp32", "out_layout=fp32", "--quiet")
+    quiet = tandem("run", "conv", "ic=16", "oc=8", "ih=9", "iw=9", "k=3",
+                   "s=1", "p=1", "groups=1", "in_layout=fp32", "out_layout=fp32", "--quiet")
     assert quiet.returncode == 0 and quiet.stdout == ""
 
 
@@ -209,8 +213,8 @@ def test_full_disk(option, tmp_path):
 def test_interrupt_ends_the_model():
     """Nothing but a simulation defers SIGINT; without one a single Ctrl-C must end the program."""
     # started from a shell's background the tests themselves have SIGINT ignored, and would pass that on
-    job = subprocess.Popen([str(PROGRAM), "test", "conv", "--count", "1000000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    job = subprocess.Popen([str(PROGRAM), "test", "conv", "--count", "1000000"], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     try:
         time.sleep(0.3)
         assert job.poll() is None
@@ -231,7 +235,8 @@ def test_full_stdout():
 def test_stored_cases(case):
     done = tandem("repro", case)
     test = re.search("^test=(.*)$", case.read_text(), re.M).group(1)
-    assert done.returncode == 0 and f"PASS test={test} cfg=n8 device=model cases=1" in done.stdout, done.stdout + done.stderr
+    assert (done.returncode == 0 and
+            f"PASS test={test} cfg=n8 device=model cases=1" in done.stdout), done.stdout + done.stderr
 
 
 def test_stored_cases_exist():

@@ -1,5 +1,6 @@
-"""--dump and tandem diff from outside: NumPy reads every file, the inner values of the golden model are what NumPy computes from its inputs, folders repeat byte for byte;
-on the RTL, where a build with taps is there, both sides are equal and a bug shows first in the stream of its unit."""
+"""--dump and tandem diff from outside: NumPy reads every file, the inner values of the golden model are what NumPy
+computes from its inputs, folders repeat byte for byte; on the RTL, where a build with taps is there, both sides are
+equal and a bug shows first in the stream of its unit."""
 import filecmp
 import os
 import re
@@ -54,7 +55,8 @@ def same_bytes(a, b):
     return len(names)
 
 
-CONV = ["run", "conv", "ic=5", "oc=11", "ih=7", "iw=9", "k=3", "s=1", "d=1", "p=1", "groups=1", "data=uniform", "wdata=uniform", "in_scale=calib", "out_scale=calib", "wscale=plain"]
+CONV = ["run", "conv", "ic=5", "oc=11", "ih=7", "iw=9", "k=3", "s=1", "d=1",
+        "p=1", "groups=1", "data=uniform", "wdata=uniform", "in_scale=calib", "out_scale=calib", "wscale=plain"]
 
 
 def conv_sums(ifm, wgt):
@@ -73,11 +75,14 @@ def test_values_of_a_convolution(tmp_path, layout):
     dump(tmp_path / "d", *CONV, "act=relu", "bias=1", "out_layout=" + layout, "in_layout=" + layout)
     t = read(tmp_path / "d" / "model")
     names = [name for name, _ in t]
-    assert names == ["gemm.in", "gemm.wgt", "gemm.oscale", "gemm.bias", "gemm.ifm", "gemm.sum", "gemm.post"] + ["gemm.requant"] * (layout == "int8") + ["gemm.out"]
+    assert (names == ["gemm.in", "gemm.wgt", "gemm.oscale", "gemm.bias", "gemm.ifm", "gemm.sum", "gemm.post"] +
+            ["gemm.requant"] * (layout == "int8") + ["gemm.out"])
     assert {task for _, task in t} == {0}
     t = {name: data for (name, _), data in t.items()}
-    assert t["gemm.in"].shape == (5, 7, 9) and t["gemm.wgt"].shape == (11, 5, 3, 3) and t["gemm.out"].shape == (11, 7, 9)
-    assert t["gemm.in"].dtype == (np.float32 if layout == "fp32" else np.int8) and t["gemm.out"].dtype == t["gemm.in"].dtype
+    assert (t["gemm.in"].shape == (5, 7, 9) and t["gemm.wgt"].shape == (11, 5, 3, 3) and
+            t["gemm.out"].shape == (11, 7, 9))
+    assert (t["gemm.in"].dtype == (np.float32 if layout == "fp32" else np.int8) and
+            t["gemm.out"].dtype == t["gemm.in"].dtype)
     np.testing.assert_array_equal(t["gemm.sum"], conv_sums(t["gemm.ifm"], t["gemm.wgt"]))
     if layout == "int8":
         np.testing.assert_array_equal(t["gemm.ifm"], t["gemm.in"])
@@ -89,8 +94,10 @@ def test_values_of_a_convolution(tmp_path, layout):
 
 
 def test_split_over_input_channels(tmp_path):
-    """The first task writes its sums, the second adds them: what it adds is what the first one had as its output, though both use the same memory."""
-    args = [a for a in CONV if a != "ic=5"] + ["ic=24", "max_ic=8", "in_layout=fp32", "out_layout=fp32", "bias=0", "act=none"]
+    """The first task writes its sums, the second adds them: what it adds is what the first one had as its output,
+    though both use the same memory."""
+    args = [a for a in CONV if a != "ic=5"] + ["ic=24", "max_ic=8", "in_layout=fp32",
+                                               "out_layout=fp32", "bias=0", "act=none"]
     dump(tmp_path / "d", *args)
     t = read(tmp_path / "d" / "model")
     assert ("gemm.psum", 0) not in t
@@ -179,7 +186,8 @@ def test_bad_input(args, part, tmp_path):
 def test_folder_must_be_new(tmp_path):
     (tmp_path / "d" / "model").mkdir(parents=True)
     (tmp_path / "d" / "model" / "mine").write_text("x")
-    for folder, part in ((tmp_path / "d", "expected a new or an empty folder"), (tmp_path / "d" / "model" / "mine", "Not a directory")):
+    for folder, part in ((tmp_path / "d", "expected a new or an empty folder"),
+                         (tmp_path / "d" / "model" / "mine", "Not a directory")):
         done = tandem("test", "conv", "--dump", folder, "--case-dir", tmp_path / "cases")
         assert done.returncode == 2 and done.stdout == ""
         assert len(done.stderr.splitlines()) == 1 and part in done.stderr, done.stderr
@@ -200,7 +208,8 @@ def test_damaged_folders(tmp_path):
     dump(tmp_path / "b", *CONV)
     file = tmp_path / "b" / "model" / "gemm.sum.0.npy"
     whole = file.read_bytes()
-    for data, part in ((whole[:-1], "bytes of data"), (b"", "no .npy file"), (whole[:6] + b"\x02" + whole[7:], "version other than 1.0"), (os.urandom(100), "no .npy file")):
+    for data, part in ((whole[:-1], "bytes of data"), (b"", "no .npy file"),
+                       (whole[:6] + b"\x02" + whole[7:], "version other than 1.0"), (os.urandom(100), "no .npy file")):
         file.write_bytes(data)
         done = tandem("diff", tmp_path / "a", tmp_path / "b")
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and part in done.stderr, done.stderr
@@ -211,7 +220,8 @@ def test_damaged_folders(tmp_path):
 
 
 @needs_rtl
-@pytest.mark.parametrize("test", ["conv", "dw", "int8_chain", "convert", "sequence", "jobs", "pool", "reduce", "eltwise"])
+@pytest.mark.parametrize("test",
+                         ["conv", "dw", "int8_chain", "convert", "sequence", "jobs", "pool", "reduce", "eltwise"])
 def test_sides_are_equal(tmp_path, test):
     """Each inner value of the RTL at its place, whatever the bus does."""
     text = tandem("test", test, "--index", 3, "--print-case", program=RTL[0]).stdout

@@ -26,8 +26,8 @@ endmodule
 def run(tmp_path, line):
     (tmp_path / "unit_part.c").write_text(line + "\n")
     (tmp_path / "part.sv").write_text(RTL)
-    done = subprocess.run([sys.executable, str(ROOT / "scripts/unit_frame.py"), "unit_part.c", "part.sv", "out/part_bench.sv"], cwd=tmp_path,
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, str(ROOT / "scripts/unit_frame.py"), "unit_part.c",
+                           "part.sv", "out/part_bench.sv"], cwd=tmp_path, capture_output=True, text=True, check=False)
     out = tmp_path / "out/part_bench.sv"
     return done, out.read_text() if out.exists() else ""
 

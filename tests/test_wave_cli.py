@@ -22,7 +22,8 @@ def to_fst(vcd, fst):
     own = PROGRAM.parent / "support" / "vcd2fst"
     program = str(own) if os.access(own, os.X_OK) else shutil.which("vcd2fst")
     if program is None:
-        pytest.skip("not run: no program that writes FST (make tests builds one where Verilator ships the library; else make deps-dev: gtkwave)")
+        pytest.skip("not run: no program that writes FST (make tests builds one where Verilator ships the library; "
+                    "else make deps-dev: gtkwave)")
     subprocess.run([program, vcd, fst], check=True, capture_output=True)
     return fst
 
@@ -31,7 +32,8 @@ def to_fst(vcd, fst):
 def vcd(tmp_path):
     """A counter that stalls now and then: 200 cycles."""
     lines = ["$timescale 1ns $end", "$scope module TOP $end", "$var wire 1 ! clk_i $end", "$scope module u_cnt $end",
-             "$var wire 1 ! clk_i $end", "$var wire 1 v valid_i $end", "$var wire 16 c count_q [15:0] $end", "$var wire 8 k limit [7:0] $end",
+             "$var wire 1 ! clk_i $end", "$var wire 1 v valid_i $end",
+             "$var wire 16 c count_q [15:0] $end", "$var wire 8 k limit [7:0] $end",
              "$upscope $end", "$upscope $end", "$enddefinitions $end", "#0", "0!", "bx c", "b11111010 k", "0v"]
     count = 0
     for cycle in range(1, 200):
@@ -54,7 +56,8 @@ def test_summary_names_clock_and_scopes(vcd):
 def test_values_of_a_cycle(vcd):
     done = wave(vcd, "--signals", "u_cnt", "--from", 14)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[1:] == ["TOP.u_cnt.valid_i = 0", "TOP.u_cnt.count_q[15:0] = c", "TOP.u_cnt.limit[7:0] = fa"]
+    assert done.stdout.splitlines()[1:] == ["TOP.u_cnt.valid_i = 0", "TOP.u_cnt.count_q[15:0] = c",
+                                            "TOP.u_cnt.limit[7:0] = fa"]
 
 
 def test_picture_and_save_file(vcd, tmp_path):
@@ -111,10 +114,12 @@ def test_damaged_fst_is_one_line(vcd, tmp_path):
 
 
 def test_a_reader_that_has_seen_enough(vcd):
-    done = subprocess.run(["bash", "-c", f"{PROGRAM} wave {vcd} --list | true"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["bash", "-c", f"{PROGRAM} wave {vcd} --list | true"],
+                          capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     with open("/dev/full", "w") as full:
-        done = subprocess.run([str(PROGRAM), "wave", str(vcd)], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run([str(PROGRAM), "wave", str(vcd)], stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 1 and done.stderr == "output cannot be written: No space left on device\n"
 
 

@@ -1,5 +1,5 @@
 /*
- * copy_model.h - golden model of the copy engine: registers and memory, no time. A copy is done when START is written.
+ * copy_model.h - golden model of the copy engine: registers and memory, untimed. A copy is done when START is written.
  */
 #ifndef COPY_MODEL_H
 #define COPY_MODEL_H

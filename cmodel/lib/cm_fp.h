@@ -2,9 +2,9 @@
  * cm_fp.h - the FP32 steps of docs/npu/npu.md section 2, on bits of binary32.
  *
  * The operations are those of the host's C float, which is IEEE-754 binary32 with round to nearest even and subnormals
- * kept on every host that we build for; -ffp-contract=off keeps each of them a step of its own. What the standard
- * leaves open, the bits of a NaN result, is fixed here. tests/test_cm_fp.c holds this file to an implementation in
- * integers. They are inline: checks of running designs call them for every value.
+ * kept on every host that we build for; -ffp-contract=off keeps each of them a step of its own. The bits of a NaN
+ * result, which the standard leaves open, are fixed here. tests/test_cm_fp.c compares this file with an implementation
+ * in integers. They are inline: checks of running designs call them for every value.
  */
 #ifndef CM_FP_H
 #define CM_FP_H
@@ -28,7 +28,7 @@ static inline uint32_t cm_fp_to_bits(float f) {
     return bits;
 }
 
-/* Hosts differ in sign and payload of the NaN that an operation makes; the NPU knows one. */
+/* Hosts differ in sign and payload of the NaN that an operation returns; the NPU has a single one. */
 static inline uint32_t cm_fp_canonical(float f) {
     return f != f ? CM_FP_NAN : cm_fp_to_bits(f);
 }
@@ -61,7 +61,7 @@ static inline int8_t cm_fp_f32_to_i8(uint32_t v) {
     if (f <= -127.0f) {
         return -127;
     }
-    const double d = f; /* exact; no sum of double reaches an integer that the exact sum does not */
+    const double d = f; /* exact; no sum in double reaches an integer that the exact sum does not reach */
     return (int8_t)(int)(d < 0 ? d - 0.5 : d + 0.5);
 }
 

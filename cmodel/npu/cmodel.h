@@ -89,7 +89,7 @@ void cm_transpose(uint32_t n, const int8_t *in, int8_t *out);
 /* ---- alu (docs/npu/npu.md section 3.3) ---- */
 /* One element of an operation that does not reduce, before the activation. */
 uint32_t cm_alu_element(uint32_t op, uint32_t x, uint32_t p, uint32_t q);
-/* Decode the ALU registers of regs[128]; false when docs/npu/npu.md section 3.3 "Limits" refuses the task. */
+/* Decode the ALU registers of regs[128]; false when the task violates docs/npu/npu.md section 3.3 "Limits". */
 bool cm_alu_decode(const uint32_t *regs, cm_alu_task *out);
 /* Execute on memory. *result: the value of ALU_RESULT (DOT, SUM; else untouched). false: a memory access failed. */
 bool cm_alu_run(const cm_alu_task *task, const cm_mem *mem, uint32_t *result);
@@ -103,7 +103,7 @@ typedef struct cm_device cm_device;
 /* n: 4, 8, 16 or 32. NULL when out of memory or n is not one of these. */
 cm_device *cm_device_new(uint32_t n, const cm_mem *mem);
 void cm_device_free(cm_device *dev);
-/* Build parameters EnAlu and EnPool; both units are there when this is not called. Resets the registers. */
+/* Build parameters EnAlu and EnPool; by default both units are present. Resets the registers. */
 void cm_device_set_units(cm_device *dev, bool alu, bool pool);
 /* Offsets 0..508. A write of GEMM_CTRL, ALU_CTRL or POOL_CTRL with EN = 1 executes the task at once. Reads of timed
  * fields return their reset values, IRQ_ID excepted. */
@@ -120,10 +120,10 @@ typedef void cm_task_hook(void *ctx, const cm_gemm_task *task);
 void cm_device_on_task(cm_device *dev, cm_task_hook *hook, void *ctx);
 
 /*
- * Inner values of tasks, as the units compute them. `count` values from element `first` on, `step` elements from one to
- * the next, of a tensor in C order: sums, POST and REQUANT [oc][oh][ow] (int32; FP32 bits, int32 with raw_out; int8),
- * ALU [plane][row][i] before and after the activation (FP32 bits; i only 0 in reductions), POOL [c][oh][ow] (FP32 bits
- * or int8).
+ * Intermediate values of tasks, as the units compute them. `count` values from element `first` on, `step` elements from
+ * one to the next, of a tensor in C order: sums, POST and REQUANT [oc][oh][ow] (int32; FP32 bits, int32 with raw_out;
+ * int8), ALU [plane][row][i] before and after the activation (FP32 bits; i only 0 in reductions), POOL [c][oh][ow]
+ * (FP32 bits or int8).
  */
 typedef enum cm_log_stream {
     CM_LOG_SUM,
@@ -137,14 +137,14 @@ typedef struct cm_log {
     void *ctx;
     void (*values)(void *ctx, cm_log_stream stream, uint64_t first, uint64_t step, uint32_t count, const void *values);
 } cm_log;
-/* Called while tasks are executed; `log` must live on. NULL: no more. */
+/* Called while tasks are executed; `log` must outlive the device. NULL: none. */
 void cm_device_set_log(cm_device *dev, const cm_log *log);
 
-/* Decode the GEMM registers of regs[128] (word index) into a task; returns false when docs/npu/npu.md section 3.2
- * "Limits" refuses it, whatever ran before. */
+/* Decode the GEMM registers of regs[128] (word index) into a task; returns false when it violates docs/npu/npu.md
+ * section 3.2 "Limits", except those that depend on the task before. */
 bool cm_gemm_decode(uint32_t n, const uint32_t *regs, cm_gemm_task *out);
-/* The rest of the limits: false when the task wants to keep the weights (WGT_KEEP) and `before`, the task accepted
- * before it (NULL: none), did not leave them. */
+/* The rest of the limits: false when the task keeps the weights (WGT_KEEP), but `before`, the task accepted before it
+ * (NULL: none), had other ones. */
 bool cm_gemm_follows(const cm_gemm_task *before, const cm_gemm_task *task);
 /* Execute one task on memory with the unit models; ic/oc/map as in the task. false: a memory access failed. */
 bool cm_gemm_run(uint32_t n, const cm_gemm_task *task, const cm_mem *mem);

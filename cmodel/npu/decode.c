@@ -107,8 +107,8 @@ static uint64_t rows_of_group(uint32_t n, const cm_gemm_task *t) {
     return cm_min_u64(t->ih, (out_rows - 1) * t->sh + (uint64_t)(t->kh - 1) * t->dh + 1);
 }
 
-/* What must be on chip: weights of one block of output channels, with WGT_RES of all; the input map, or with WGT_RES
- * the rows of a group. */
+/* Data that must be on chip: weights of one block of output channels, with WGT_RES of all; the input map, or with
+ * WGT_RES the rows of a group. */
 static bool memories_fit(uint32_t n, const cm_gemm_task *t) {
     uint64_t icbs = cm_gemm_blocks(t->ic, n);
     uint64_t ocbs = cm_gemm_blocks(t->oc, n);

@@ -20,12 +20,12 @@ void cm_exec_write(const cm_mem *mem, cm_faults *faults, uint32_t channel, uint3
 /* True when nothing failed. */
 bool cm_exec_clean(const cm_faults *faults);
 
-/* Execute a task that its decoder accepts (docs/npu/npu.md section 3, "Limits"); add to *faults. log: inner values, or
- * NULL. */
+/* Execute a task that its decoder accepts (docs/npu/npu.md section 3, "Limits"); add to *faults. log: intermediate
+ * values, or NULL. */
 void cm_alu_execute(const cm_alu_task *t, const cm_mem *mem, uint32_t *result, cm_faults *faults, const cm_log *log);
 void cm_pool_execute(uint32_t n, const cm_pool_task *t, const cm_mem *mem, cm_faults *faults, const cm_log *log);
 
-/* Hand inner values to the log, if there is one. */
+/* Pass intermediate values to the log, if there is one. */
 static inline void cm_exec_log(const cm_log *log, cm_log_stream stream, uint64_t first, uint64_t step, uint32_t count,
                                const void *values) {
     if (log != NULL) {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* What all steps of a task share. */
+/* State of a task. */
 typedef struct gemm_run {
     uint32_t n;
     const cm_gemm_task *t;
@@ -49,8 +49,7 @@ static void load_int8(const gemm_run *g, uint32_t p0, uint32_t count, int8_t *ds
     }
 }
 
-/* Make rows row0..row1-1 those in buf->ifm. The first row only ever moves down; rows that are there already are not
- * loaded again. */
+/* Make rows row0..row1-1 those in buf->ifm. The first row only moves down; rows already loaded are kept. */
 static void load_rows(gemm_run *g, uint32_t row0, uint32_t row1) {
     const cm_gemm_task *t = g->t;
     size_t row_bytes = (size_t)t->iw * cm_gemm_blocks(t->ic, g->n) * g->n;
@@ -71,7 +70,7 @@ static void load_rows(gemm_run *g, uint32_t row0, uint32_t row1) {
     g->row1 = row0 + have > row1 ? row0 + have : row1;
 }
 
-/* The input rows that output pixels p0..p1-1 look at, as far as they are inside the map. */
+/* The input rows of output pixels p0..p1-1, as far as they are inside the map. */
 static void load_rows_of(gemm_run *g, uint32_t p0, uint32_t p1) {
     const cm_gemm_task *t = g->t;
     uint32_t begin = p0 / t->ow * t->sh; /* counted from the top of the padding, so that it stays positive */
@@ -102,7 +101,7 @@ static void load_weights(const gemm_run *g, uint32_t ocb, int8_t *dst) {
     }
 }
 
-/* All blocks of a tile at one kernel position; DEPTHWISE and CONVERT have one, whose weights stand on a diagonal. */
+/* All blocks of a tile at one kernel position; DEPTHWISE and CONVERT have one, whose weights are on the diagonal. */
 static void compute_position(const gemm_run *g, const cm_gemm_task *view, uint32_t ocb, uint32_t tile, uint32_t ky,
                              uint32_t kx, const int8_t *wgt) {
     cm_gemm_buffers *buf = g->buf;

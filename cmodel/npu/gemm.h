@@ -15,7 +15,7 @@
 #define CM_GROUP_PIXELS 1024u /* pixels of the largest write-back group, at any N: half of the ofm buffer */
 #define CM_LAYOUT_PIXELS 64u  /* pixels of one layout job */
 
-/* The on-chip memories, about 1.1 MB. Contents mean nothing between tasks. */
+/* The on-chip memories, about 1.1 MB. Contents are not kept between tasks. */
 typedef struct cm_gemm_buffers {
     int8_t ifm[CM_IFM_WORDS * CM_MAX_N];
     int8_t wgt[2 * CM_WGT_WORDS * CM_MAX_N]; /* blocks of output channels one after the other */
@@ -46,10 +46,10 @@ static inline uint32_t cm_gemm_group(uint32_t n, uint32_t tiles) {
 uint64_t cm_gemm_wgt_words(uint32_t n, const cm_gemm_task *t);
 
 /* True when sizes and options are inside the limits of docs/npu/npu.md section 3.2 (addresses and the task before are
- * not looked at). */
+ * not checked). */
 bool cm_gemm_fits(uint32_t n, const cm_gemm_task *t);
 
-/* Execute a task for which cm_gemm_fits() holds; adds to *faults. log: inner values, or NULL. */
+/* Execute a task for which cm_gemm_fits() holds; adds to *faults. log: intermediate values, or NULL. */
 void cm_gemm_execute(uint32_t n, const cm_gemm_task *t, const cm_mem *mem, cm_gemm_buffers *buf, cm_faults *faults,
                      const cm_log *log);
 

@@ -64,7 +64,7 @@ bool cm_pool_decode(uint32_t n, const uint32_t *regs, cm_pool_task *out) {
 }
 
 /*
- * A task works on lanes: the N channels of a block of an INT8 map side by side, or one channel of an FP32 map. An INT8
+ * A task works on lanes: the N channels of a block of an INT8 map, or one channel of an FP32 map. An INT8
  * element is kept as int32.
  */
 typedef struct pool_run {

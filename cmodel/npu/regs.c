@@ -36,7 +36,7 @@ static uint32_t strobe_mask(uint32_t byte_strobes) {
     return mask;
 }
 
-/* Where the register file keeps what belongs to a unit. */
+/* Registers and bits of a unit. */
 typedef struct unit_info {
     uint32_t ctrl, enable; /* the register that starts a task, and its bit */
     cm_reg_action start;

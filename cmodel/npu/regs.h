@@ -22,7 +22,7 @@ typedef struct cm_regs {
     uint32_t value[CM_REG_WORDS];
 } cm_regs;
 
-/* What a register write asks of the device. */
+/* Action of the device after a register write. */
 typedef enum cm_reg_action {
     CM_REG_NOTHING,
     CM_REG_START_ALU,
@@ -31,7 +31,7 @@ typedef enum cm_reg_action {
     CM_REG_SOFT_RESET
 } cm_reg_action;
 
-/* All registers to their reset values; CONFIG tells n and the units. */
+/* All registers to their reset values; CONFIG shows n and the units. */
 void cm_regs_reset(cm_regs *r);
 uint32_t cm_regs_read(const cm_regs *r, uint32_t offset);
 cm_reg_action cm_regs_write(cm_regs *r, uint32_t offset, uint32_t value, uint32_t byte_strobes);

@@ -1,6 +1,6 @@
 /*
- * copy_cov.h - coverage of the copy engine: the copies that the cases of testcases/axi_copy ask for. The file that it
- * writes merges with those of other runs (docs/coverage.md).
+ * copy_cov.h - coverage of the copy engine: the copies of the cases of testcases/axi_copy. The file that it writes
+ * merges with those of other runs (docs/coverage.md).
  */
 #ifndef COVERAGE_COPY_COV_H
 #define COVERAGE_COPY_COV_H

@@ -1,11 +1,11 @@
 /*
- * code.h - code coverage: what was executed of sources, from Verilator and from gcov, in files that merge
+ * code.h - code coverage of sources, from Verilator and from gcov, in files that merge
  * (docs/coverage-code.md).
  *
- * A code_data holds points as the tools count them, sorted and each one once. code_items() makes of them what is
- * scored: lines, branches (one for each arm), toggles. Waivers take items away with a reason, explanations give holes a
- * reason and take nothing away. Functions return cov_status; err has one printable line. No globals; a code_data is for
- * one thread at a time.
+ * A code_data holds points as the tools count them, sorted and each one once. code_items() derives the scored items:
+ * lines, branches (one for each arm), toggles. Waivers exclude items with a reason, explanations give holes a reason
+ * and exclude nothing. Functions return cov_status; err has one printable line. No globals; a code_data is for one
+ * thread at a time.
  */
 #ifndef COVERAGE_CODE_CODE_H
 #define COVERAGE_CODE_CODE_H
@@ -32,14 +32,14 @@ typedef struct code_point {
     const char *lines;  /* BLOCK, ARM: "12-15,17", the lines of its statements; else, or without statements: empty */
     uint32_t line, column;
     code_kind kind;
-    uint64_t hits; /* stays at UINT64_MAX */
+    uint64_t hits; /* saturates at UINT64_MAX */
 } code_point;
 
 typedef struct code_data {
     code_point *points; /* by file, line, column, kind, name, lines, module */
     size_t count;
     uint64_t files;  /* merged into it, itself included */
-    cov_data memory; /* nothing but the owner of the texts */
+    cov_data memory; /* owner of the texts only */
 } code_data;
 
 void code_init(code_data *data);
@@ -52,7 +52,7 @@ void code_settle(code_data *data);
 
 /*
  * Verilator's coverage file ("# SystemC::Coverage-3"), in memory: pages v_line, v_branch, v_toggle, v_user and v_expr,
- * hierarchy and parameters of modules folded. Texts that are no such file, and pages of other names, are refused.
+ * hierarchy and parameters of modules folded. Other texts, and pages of other names, are refused.
  */
 int code_parse_dat(code_data *data, const char *text, size_t size, const char *name, cov_error *err);
 /*
@@ -70,7 +70,8 @@ int code_parse_gcov(code_data *data, const char *json, size_t size, const char *
 int code_write(const code_data *data, const char *path, cov_error *err);
 /* A file of code_write() or of Verilator. */
 int code_read(code_data *data, const char *path, cov_error *err);
-/* Write a text of Verilator: to a name that ends in ".code" as an own file, a fortieth of its size, else as it is. */
+/* Write a text of Verilator: to a name that ends in ".code" in our own format, a fortieth of its size, else
+ * unchanged. */
 int code_save_dat(const char *text, size_t size, const char *path, cov_error *err);
 /* The same for programs whose errors are text: 0 or -1. */
 int code_save_text(const char *text, size_t size, const char *path, char *err, size_t err_size);
@@ -78,14 +79,14 @@ int code_save_text(const char *text, size_t size, const char *path, char *err, s
 int code_parse(code_data *data, const void *bytes, size_t size, const char *name, cov_error *err);
 /* To be freed. */
 int code_print(const code_data *data, char **bytes, size_t *size, cov_error *err);
-/* All files added up, by so many threads; the result does not depend on their order or on the threads. */
+/* All files added up, by `threads` threads; the result does not depend on their order or on the threads. */
 int code_merge(code_data *data, char *const *paths, size_t count, unsigned threads, cov_error *err);
 
 /* ---- what is scored ---- */
 
 typedef enum code_metric { CODE_M_LINE, CODE_M_BRANCH, CODE_M_TOGGLE, CODE_M_USER, CODE_M_EXPR } code_metric;
 #define CODE_METRICS 5u
-#define CODE_SCORED 3u /* the first three have a say in totals */
+#define CODE_SCORED 3u /* only the first three count in totals */
 /* "line", "branch", ... */
 const char *code_metric_name(code_metric metric);
 
@@ -93,7 +94,7 @@ typedef struct code_item {
     const char *file, *module, *name; /* name: of a line empty */
     uint32_t line, column;
     code_metric metric;
-    uint32_t waiver; /* index + 1 of the waiver that takes it away; 0: none */
+    uint32_t waiver; /* index + 1 of the waiver that excludes it; 0: none */
     uint32_t reason; /* index + 1 of the explanation of a hole; 0: none */
     uint64_t hits;
 } code_item;
@@ -119,10 +120,10 @@ double code_percent(const code_tally *tally);
 double code_percent_before(const code_tally *tally);
 void code_count(code_tally *tally, const code_item *item);
 
-/* The folder that a source is in, without what is above it: "rtl/x/dma/dma_rd.sv" is of "dma". */
+/* The last folder of a source's path: "rtl/x/dma/dma_rd.sv" is of "dma". */
 void code_unit(const char *file, char *dst, size_t size);
 
-/* Has it neither a hit nor a waiver? */
+/* Is it without hit and waiver? */
 bool code_is_hole(const code_item *item);
 
 /* ---- sources ---- */
@@ -151,9 +152,8 @@ void code_modules_free(code_module *modules, size_t count);
 /* ---- waivers and explanations ---- */
 
 typedef enum code_use {
-    CODE_WAIVE,  /* reasons why something needs no hit: "why:" and "check:", how to look again */
-    CODE_EXPLAIN /* why there is a hole: "why:" and "hit:", what would hit it. It names what it explains: no '*' in its
-                    pattern */
+    CODE_WAIVE,  /* reasons why an item needs no hit: "why:" and "check:", how to verify that */
+    CODE_EXPLAIN /* why there is a hole: "why:" and "hit:", what would hit it. Its pattern has no '*' */
 } code_use;
 
 typedef struct code_waiver {
@@ -173,9 +173,9 @@ typedef struct code_waivers {
 int code_waivers_read(code_waivers *waivers, const char *path, code_use use, cov_error *err);
 void code_waivers_free(code_waivers *waivers);
 /*
- * Mark the items that they match and that have no hit: as waived, or as explained what is neither waived nor explained
- * by an entry above. root: where sources are. An entry that is stale has missing == 0. A source that cannot be read is
- * an error where an entry looks at its text.
+ * Mark the items that they match and that have no hit: as waived, or as explained if neither waived nor explained by an
+ * entry above. root: where sources are. An entry that is stale has missing == 0. A source that cannot be read is an
+ * error where an entry matches its text.
  */
 int code_waive(code_waivers *waivers, code_items *items, const char *root, cov_error *err);
 /* Does a text match a pattern: '*' is any text, "[3..7]" one of the indices [3] to [7]? */

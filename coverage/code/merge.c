@@ -162,7 +162,7 @@ int code_merge(code_data *data, char *const *paths, size_t count, unsigned threa
     for (unsigned i = 0; i < started; i++) {
         (void)pthread_join(handles[i], NULL);
     }
-    size_t first = SIZE_MAX; /* of several files that cannot be used the first one is named, whatever the threads did */
+    size_t first = SIZE_MAX; /* of several bad files the first one is named, independent of the threads */
     for (unsigned i = 0; i < threads; i++) {
         if (workers[i].rc != COV_OK && workers[i].failed < first) {
             first = workers[i].failed;

@@ -1,11 +1,11 @@
 /*
- * waivers.c - reviewed reasons: why something needs no hit (waivers), why it has none (explanations).
+ * waivers.c - reviewed reasons: why an item needs no hit (waivers), why it has none (explanations).
  *
  * An entry is a line "KIND FILE PATTERN", then "why: ..." and "check: ..." (an explanation: "hit: ..."); several in a
  * row may share these two. Names of bits have no blanks, so a line "toggle" may have several patterns. FILE and PATTERN
- * know '*' and "[3..7]"; an explanation's PATTERN knows no '*', so that it takes nothing that came later. What a
- * pattern is held against survives a shift of lines: of a toggle the name of the bit, of a line the text of the source,
- * of a branch its arm and the text: "else if (full)"; where other lines read the same, " // next: " and the text of the
+ * may contain '*' and "[3..7]"; an explanation's PATTERN no '*', so that it never matches later additions. Patterns are
+ * independent of line numbers; they match of a toggle the name of the bit, of a line the text of the source, of a
+ * branch its arm and the text: "else if (full)"; where other lines have the same text, " // next: " and the text of the
  * line below.
  */
 #include <ctype.h>
@@ -35,7 +35,7 @@ static bool match_range(const char *pattern, const char *text, size_t *pattern_b
 }
 
 bool code_match(const char *pattern, const char *text) {
-    const char *star = NULL; /* the last '*', and the text that it might still take */
+    const char *star = NULL; /* the last '*', and the text that it might still match */
     const char *again = NULL;
     for (;;) {
         size_t p = 1;
@@ -101,7 +101,7 @@ static int add(code_waivers *w, code_metric metric, const char *file, const char
     return COV_OK;
 }
 
-/* A word's end becomes the end of the text; returns what is behind it. */
+/* Terminate the text at the end of a word; returns the rest after it. */
 static char *cut(char *text) {
     char *at = text + strcspn(text, " ");
     if (*at != '\0') {
@@ -133,7 +133,7 @@ static int begin(code_waivers *w, char *line, uint32_t number, const char *path,
     return rc;
 }
 
-/* The entry before this line must be whole. */
+/* The entry before this line must be complete. */
 static int end(const code_waivers *w, const char *path, cov_error *err) {
     char text[80];
     const code_waiver *last = w->count > 0 ? &w->waiver[w->count - 1] : NULL;
@@ -222,10 +222,10 @@ void code_waivers_free(code_waivers *w) {
 
 /* ---- matching ---- */
 
-/* Behind it a pattern tells which of several lines with the same text it means: by the line that follows. */
+/* The text after it selects one of several lines with the same text, by the line that follows. */
 #define NEXT " // next: "
 
-/* What a pattern is held against; next: with the line that follows. */
+/* The text that a pattern is compared with; next: with the line that follows. */
 static void subject(const code_item *item, const code_source *source, bool next, char *dst, size_t size) {
     if (item->metric == CODE_M_TOGGLE) {
         (void)snprintf(dst, size, "%s", item->name);

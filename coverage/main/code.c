@@ -48,7 +48,7 @@ static int run_gcov(const code_options *o) {
     return status;
 }
 
-/* Open the file, run a command on what it holds. */
+/* Open the file, run a command on its contents. */
 static int with_view(const code_options *o, int (*fn)(const code_options *o, const code_view *view)) {
     code_view view;
     cov_error err;
@@ -117,7 +117,7 @@ static const command commands[] = {
     {"gcov", "gcov -o OUT.code [--root DIR] [--only DIR,DIR] BUILDDIR",
      "what gcov counted in the objects below BUILDDIR", 1, 1, GCOV, run_gcov},
     {"report", "report FILE [--waivers F] [--explain F] [--json] [--holes N] [--source DIR] [--modules DIR]",
-     "lines, branches and toggles by unit, before and after waivers, what is missing and why", 1, 1, REPORT,
+     "lines, branches and toggles by unit, before and after waivers, holes with explanations", 1, 1, REPORT,
      run_report},
     {"info", "info FILE -o X.info", "a tracefile of lcov, with branches", 1, 1, INFO, run_info},
     {"cobertura", "cobertura FILE -o X.xml [--source DIR]", "XML of Cobertura", 1, 1, COBERTURA, run_cobertura},
@@ -152,11 +152,11 @@ static int parse_or_help(code_options *o, const command *c, int argc, char **arg
         OPT(TEXT, "--only", "DIR,DIR", "gcov: sources below these folders", &o->only, .sets = GCOV, .given = &given[2]),
         OPT(TEXT, "--waivers", "F", "reviewed points that count as covered", &o->waivers, .sets = view,
             .given = &given[3]),
-        OPT(TEXT, "--explain", "F", "explanations of what is missing", &o->reasons, .sets = view, .given = &given[4]),
+        OPT(TEXT, "--explain", "F", "explanations of holes", &o->reasons, .sets = view, .given = &given[4]),
         OPT(TEXT, "--modules", "DIR", "modules that must have points (rtl)", &o->modules, .sets = paths,
             .given = &given[5]),
-        OPT(TEXT, "--thresholds", "T", "gate: what must be reached", &o->thresholds, .sets = GATE, .given = &given[6]),
-        OPT(U64, "--holes", "N", "report: at most so many, 0: all (40)", &o->holes, .sets = REPORT, .given = &given[7],
+        OPT(TEXT, "--thresholds", "T", "gate: the thresholds", &o->thresholds, .sets = GATE, .given = &given[6]),
+        OPT(U64, "--holes", "N", "report: at most N holes, 0: all (40)", &o->holes, .sets = REPORT, .given = &given[7],
             .hi = 1000000),
         OPT(FLAG, "--json", NULL, "report, gate: JSON instead of text", &o->json, .sets = REPORT | GATE),
         OPT(U64, "-j", "N", "merge: threads (one for each processor)", &o->threads, .sets = MERGE, .given = &given[8],

@@ -38,7 +38,7 @@ static void tell(cursor *c, const code_item *item) {
     }
 }
 
-/* Explanations of the line's holes, below them; entries that share their texts are told once. */
+/* Explanations of the line's holes, below them; entries with equal texts are shown once. */
 static void put_told(FILE *out, cursor *c) {
     const code_waiver *before = NULL;
     for (uint32_t i = 0; i < c->told_count; i++) {
@@ -158,7 +158,7 @@ static void put_head(FILE *out, const code_group *file) {
     fputs("</p>\n", out);
 }
 
-/* Links to the lines with something missing. */
+/* Links to the lines with holes. */
 static void put_holes(FILE *out, const code_view *view, const code_group *file) {
     for (unsigned m = 0; m < CODE_METRICS; m++) {
         uint32_t before = 0;

@@ -48,7 +48,7 @@ static void put_holes(const code_options *o, const code_view *view, code_metric 
                 continue;
             }
             if (!tried) {
-                tried = true; /* without its source a hole has no text, and that is all */
+                tried = true; /* a hole without its source just has no text */
                 (void)code_source_read(&source, o->source, file->name, &ignored);
             }
             shown++;

@@ -24,7 +24,7 @@ typedef struct code_options {
 /* `tandem-cov code ...`; exit status. */
 int tool_code(int argc, char **argv);
 
-/* ---- code_view.c: a file as reports have it ---- */
+/* ---- code_view.c: a file prepared for reports ---- */
 
 typedef struct code_group {
     char name[200];
@@ -41,8 +41,8 @@ typedef struct code_view {
     size_t unit_count, file_count;
     code_module *empty; /* modules without any point */
     size_t empty_count;
-    size_t stale, idle;        /* waivers; explanations: nothing is left for them */
-    uint64_t holes, explained; /* lines, arms and bits that are missing, and those of them that have an explanation */
+    size_t stale, idle;        /* waivers and explanations that match no hole */
+    uint64_t holes, explained; /* lines, arms and bits without a hit, and those of them that have an explanation */
 } code_view;
 
 int code_view_open(code_view *view, const code_options *o, cov_error *err);

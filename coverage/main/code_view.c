@@ -1,4 +1,4 @@
-/* code_view.c - a file of code coverage as reports have it: waived, and added up by files and units. */
+/* code_view.c - a file of code coverage prepared for reports: waived, and added up by files and units. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,7 @@ static int find_empty(code_view *view, const code_options *o, cov_error *err) {
     return rc;
 }
 
-/* A file of waivers or of explanations, held against the items; path NULL: there is none. */
+/* A file of waivers or of explanations, applied to the items; path NULL: there is none. */
 static int take_reasons(code_view *view, code_waivers *list, code_use use, const char *path, const char *root,
                         cov_error *err) {
     if (path == NULL) {

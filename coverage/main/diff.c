@@ -12,7 +12,7 @@ typedef struct compare {
     bool json;
 } compare;
 
-/* What this file covers and the other one does not. */
+/* Items that only this file covers. */
 static void put_lost(void *ctx, const cov_data *data, const tool_item *item) {
     compare *c = ctx;
     char name[700];

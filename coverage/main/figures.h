@@ -1,4 +1,5 @@
-/* figures.h - private to tandem-cov: what the summary and the first page say of code coverage, gates and earlier runs.
+/* figures.h - private to tandem-cov: figures of code coverage, gates and earlier runs for the summary and the first
+ * page.
  */
 #ifndef COVERAGE_FIGURES_H
 #define COVERAGE_FIGURES_H
@@ -18,8 +19,8 @@ enum { FIGURE_LINE, FIGURE_BRANCH, FIGURE_TOGGLE, FIGURE_KINDS };
 
 /* A JSON file, NULL with a line in err. */
 json_t *figures_load(const char *path, cov_error *err);
-/* "line", "branch", "toggle" of an object: of the total, of a unit. A kind that is not there has no points. false: it
- * is not what tandem-cov writes. */
+/* "line", "branch", "toggle" of an object: of the total, of a unit. A missing kind has no points. false: not written by
+ * tandem-cov. */
 bool figures_of(const json_t *object, figure kinds[FIGURE_KINDS]);
 
 #endif

@@ -36,7 +36,7 @@ static bool percent_of(const cov_data *data, const char *name, double *percent) 
     return false;
 }
 
-/* Is it held against a number that it may not be above? */
+/* Is its threshold an upper limit? */
 static bool is_count(const char *name) {
     return strcmp(name, "illegal") == 0 || strcmp(name, "unhinted") == 0;
 }

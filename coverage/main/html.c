@@ -1,5 +1,5 @@
-/* html.c - the report as pages: index.html with all groups and all holes. The pages stand alone: no script, no font,
- * nothing from elsewhere. */
+/* html.c - the report as pages: index.html with all groups and all holes. The pages are self-contained: no script, no
+ * external font, style or image. */
 #include "tool.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #define HOLES_SHOWN 2000u
 
-/* What only these pages have: hit, missing and ignored bins, and how much of a group is covered. */
+/* Style of these pages only: hit, missing and ignored bins, and coverage of a group. */
 static const char marks[] =
     ":root{--hit:#d9f0e0;--hitink:#14532d;--miss:#fbdcd8;--missink:#8c1d13;--none:#eceef0}"
     "@media(prefers-color-scheme:dark){:root{--hit:#173a26;--hitink:#a4e3bc;--miss:#4a1c18;--missink:#ffb4ab;--none:#"

@@ -154,7 +154,7 @@ static void put_trend(const page *p) {
     fputs("(after waivers)</p>\n", p->out);
 }
 
-/* ---- what there is ---- */
+/* ---- contents ---- */
 
 static void put_groups(const page *p) {
     fputs(

@@ -1,4 +1,4 @@
-/* main.c - tandem-cov: coverage files are merged, reported, compared, ranked and held against thresholds
+/* main.c - tandem-cov: coverage files are merged, reported, compared, ranked and checked against thresholds
  * (docs/coverage.md). */
 #include "code_tool.h"
 #include "opt/opt.h"
@@ -19,15 +19,15 @@ static const command commands[] = {
     {"merge", "merge -o OUT [--like FILE] FILES...",
      "add files; --like: keep the shape of FILE, and name what is stale", 1, UINT32_MAX, MERGE, tool_merge},
     {"report", "report FILE [--text | --json] [--html DIR]",
-     "scores, holes and what would hit them, illegal hits, what is ignored and why", 1, 1, REPORT, tool_report},
-    {"diff", "diff A B [--json]", "what one covers and the other does not", 2, 2, DIFF, tool_diff},
+     "scores, holes with hints, illegal hits, ignored bins with the reason", 1, 1, REPORT, tool_report},
+    {"diff", "diff A B [--json]", "bins and cells that only one of them covers", 2, 2, DIFF, tool_diff},
     {"rank", "rank FILES... [-o SUITE] [--json]", "the fewest files with the coverage of all, as lines of a suite", 1,
      UINT32_MAX, RANK, tool_rank},
     {"plan",
      "plan FILE --cfg CFG [--kind KIND] [--jobs 20] [--cases 5] [--round 1] [--random 20] [--tried FILE] [--give-up 5] "
      "[-o SUITE]",
-     "jobs whose pins would hit what FILE has not: lines of a suite; --random: percent of jobs without pins", 1, 1,
-     PLAN, tool_plan},
+     "jobs whose pins aim at the holes of FILE: lines of a suite; --random: percent of jobs without pins", 1, 1, PLAN,
+     tool_plan},
     {"gate", "gate FILE --thresholds T [--json]",
      "exit status 1 below a threshold: lines 'total 95', 'GROUP 90', 'GROUP.POINT 100', 'illegal 0'", 1, 1, GATE,
      tool_gate},
@@ -68,7 +68,7 @@ static int parse_or_help(tool *t, const command *c, int argc, char **argv, FILE 
             .given = &given[0]),
         OPT(TEXT, "--like", "FILE", "merge: keep the shape of FILE", &t->like, .sets = MERGE, .given = &given[1]),
         OPT(TEXT, "--html", "DIR", "report: pages", &t->html, .sets = REPORT, .given = &given[2]),
-        OPT(TEXT, "--thresholds", "T", "gate: what must be reached", &t->thresholds, .sets = GATE, .given = &given[3]),
+        OPT(TEXT, "--thresholds", "T", "gate: the thresholds", &t->thresholds, .sets = GATE, .given = &given[3]),
         OPT(TEXT, "--code", "JSON", "summary, index: of `tandem-cov code report`", &t->code, .sets = SUMMARY | INDEX,
             .given = &given[4]),
         OPT(TEXT, "--trend", "JSON", "index: of `tandem-regress query coverage`", &t->trend, .sets = INDEX,
@@ -80,7 +80,7 @@ static int parse_or_help(tool *t, const command *c, int argc, char **argv, FILE 
         OPT(TEXT, "--cfg", "CFG", "plan: the configuration of its jobs", &t->plan.cfg, .sets = PLAN,
             .given = &given[7]),
         OPT(TEXT, "--kind", "KIND", "plan: their kind of build", &t->plan.kind, .sets = PLAN, .given = &given[8]),
-        OPT(TEXT, "--tried", "FILE", "plan: what earlier plans tried", &t->plan.tried, .sets = PLAN,
+        OPT(TEXT, "--tried", "FILE", "plan: attempts of earlier plans", &t->plan.tried, .sets = PLAN,
             .given = &given[9]),
         OPT(U32, "--jobs", "N", "plan: jobs (20)", &t->plan.jobs, .sets = PLAN, .lo = 1, .hi = 100000),
         OPT(U32, "--cases", "N", "plan: cases of a job (5)", &t->plan.cases, .sets = PLAN, .lo = 1, .hi = 1000000),

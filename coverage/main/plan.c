@@ -1,4 +1,4 @@
-/* plan.c - tandem-cov plan: jobs whose pins would hit what a coverage file has not hit. */
+/* plan.c - tandem-cov plan: jobs whose pins aim at the holes of a coverage file. */
 #include "plan.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ static bool take_tries(plan_hole **sorted, uint32_t count, char *line) {
     return true;
 }
 
-/* A file that is not there is a first round. */
+/* A missing file means the first round. */
 static int read_tried(plan *p, const char *path, cov_error *err) {
     FILE *in = fopen(path, "r");
     char *line = NULL;
@@ -136,7 +136,7 @@ static void put_line(const plan *p, const tool *t, uint32_t number, const plan_l
     fputc('\n', out);
 }
 
-/* A test without pins, more often where more is missing. */
+/* A test without pins, more often where it has more holes. */
 static void random_line(const plan *p, uint32_t number, plan_line *line) {
     double sum = 0.0;
     line->test = p->tests[0];
@@ -156,7 +156,7 @@ static void random_line(const plan *p, uint32_t number, plan_line *line) {
     }
 }
 
-/* best[]: the best line of each test, made again when something that concerns the test was planned. */
+/* best[]: the best line of each test, recomputed when a planned line concerns the test. */
 static void choose(plan *p, plan_line *best, bool *fresh, uint32_t number, plan_line *line) {
     uint32_t most = 0;
     for (uint32_t i = 0; i < p->test_count; i++) {
@@ -169,7 +169,7 @@ static void choose(plan *p, plan_line *best, bool *fresh, uint32_t number, plan_
     *line = best[most];
 }
 
-/* Tests that share a group with this one have to be looked at again. */
+/* Tests that share a group with this one have to be recomputed. */
 static void forget(const plan *p, bool *fresh, uint32_t test) {
     const uint32_t groups = p->data->group_count;
     for (uint32_t of = 0; of < p->test_count; of++) {

@@ -1,5 +1,6 @@
 /*
- * plan.h - private to tandem-cov plan: holes, the pins that hints name for them, and lines of pins that promise most.
+ * plan.h - private to tandem-cov plan: holes, the pins that hints name for them, and lines of pins with the largest
+ * expected gain.
  *
  * hints (plan_hint.c) and holes (plan_hole.c) are read once; plan_line.c chooses lines; plan.c is the command.
  */
@@ -12,13 +13,13 @@
 #define PLAN_HINT_PINS 8u  /* of one hint */
 #define PLAN_LINE_PINS 24u /* of a line */
 #define PLAN_LINE_BYTES                                                                                                \
-    110u /* of a line's pins as text: with the rest of the line it still is a job's name in a coverage file */
+    110u /* of a line's pins as text, so that the whole line fits into the job's name in a coverage file */
 
 typedef struct plan_pin {
     uint32_t knob, value; /* words */
 } plan_pin;
 
-/* What a hint says about one test. The last pin makes the bin; those before it are what it needs. */
+/* The part of a hint for one test. The last pin selects the bin; those before it are its preconditions. */
 typedef struct plan_alt {
     uint32_t test; /* word */
     uint32_t count;
@@ -39,7 +40,7 @@ typedef struct plan_hole {
     uint32_t group;
     uint32_t bins[COV_CROSS_MAX], bin_count;
     double weight; /* percent of the score of all */
-    double left;   /* of the weight, after what is planned so far */
+    double left;   /* of the weight, after the lines planned so far */
     double tries;  /* hits that planned jobs should have had */
     char *name;
 } plan_hole;
@@ -56,14 +57,14 @@ typedef struct plan_line {
     uint32_t cases; /* of the job */
     uint32_t pin_count;
     plan_pin pins[PLAN_LINE_PINS];
-    double gain; /* percent that it promises */
+    double gain; /* expected gain in percent */
 } plan_line;
 
 typedef struct plan {
     const cov_data *data;
     uint32_t cases;   /* of a job; one of large sizes has one */
     uint64_t seed;    /* of draws, by round */
-    double give_up;   /* tries after which a hole is left alone */
+    double give_up;   /* tries after which a hole is given up */
     plan_word *words; /* sorted by their number: the order in which they were met */
     uint32_t word_count;
     plan_alt *alts;
@@ -80,7 +81,7 @@ typedef struct plan {
     uint32_t *line_value; /* by word: the value to which the line pins this knob, or PLAN_NONE */
     uint32_t *stamp;      /* by hole: for sets of holes */
     uint32_t stamp_now;
-    double *holds;  /* by hole: what the line promises for it */
+    double *holds;  /* by hole: the expected gain of the line */
     uint32_t *near; /* bins of the line's test that holes have */
     uint32_t near_count;
 } plan;
@@ -89,7 +90,7 @@ typedef struct plan {
 
 /* Number of a word of that length, which is added; PLAN_NONE: out of memory. */
 uint32_t plan_word_of(plan *p, const char *text, size_t length);
-/* The number that stands in the text, the whole of it. */
+/* The text as a number. */
 bool plan_number(const char *text, size_t length, int64_t *value);
 /* Bins with their hints, values and chances; tests. */
 int plan_read_bins(plan *p, cov_error *err);
@@ -110,11 +111,11 @@ double plan_once(double one, uint32_t cases);
 
 /* Draw `draw` of stream `stream`: 64 bits, a function of the plan's seed and these two alone. */
 uint64_t plan_draw(const plan *p, uint64_t stream, uint64_t draw);
-/* The line for a test that promises most; number: its place in the plan, for draws. */
+/* The line with the largest expected gain for a test; number: its place in the plan, for draws. */
 void plan_best_line(plan *p, uint32_t test, uint64_t number, plan_line *line);
-/* What a line promises is no longer left, and counts as tried. */
+/* Subtract the expected gain of a line from what is left, and count it as tried. */
 void plan_take(plan *p, const plan_line *line);
-/* Percent that lines of a test might still gain, whatever they do. */
+/* Upper bound in percent of what lines of a test can still gain. */
 double plan_stake(const plan *p, uint32_t test);
 
 #endif

@@ -41,7 +41,7 @@ static plan_alt *add_alt(plan *p) {
     return &p->alts[p->alt_count++];
 }
 
-/* A hint of anything else than pins is for people: it makes no alternative, or ends the one before it. False: out of
+/* Words of a hint that are not pins are for people: they make no alternative, or end the one before. False: out of
  * memory. */
 static bool read_hint(plan *p, plan_bin *bin, const char *hint) {
     plan_alt *alt = NULL;
@@ -76,7 +76,7 @@ static bool read_hint(plan *p, plan_bin *bin, const char *hint) {
     return true;
 }
 
-/* "1..4", "7", "9..": from where to where; an open end is where it begins. */
+/* "1..4", "7", "9..": a range; an open upper end equals the lower one. */
 static void read_range(plan_bin *bin, const char *values) {
     const char *dots = strstr(values, "..");
     const size_t length = dots == NULL ? strlen(values) : (size_t)(dots - values);
@@ -93,8 +93,8 @@ static bool read_point(plan *p, uint32_t group, const cov_data_point *point) {
         plan_bin *bin = &p->bins[p->bin_count];
         p->bin_at[point->first + b] = p->bin_count++;
         bin->group = group;
-        /* of a bin that was never hit: it may well come next time, but the longer it has not, the less; nothing is
-         * known of a group without samples */
+        /* of a bin that was never hit: the chance falls with the number of samples; that of a group without samples is
+         * unknown */
         bin->chance =
             ((double)p->data->counts[point->first + b] + 0.25) / (samples < 10 ? 10.25 : (double)samples + 0.25);
         bin->chance = bin->chance > 1.0 ? 1.0 : bin->chance;
@@ -106,7 +106,7 @@ static bool read_point(plan *p, uint32_t group, const cov_data_point *point) {
     return true;
 }
 
-/* A group of which no hint speaks belongs to the test whose name its own begins with: "copy_layers" to "copy". */
+/* A group without hints belongs to the test whose name is a prefix of its own: "copy_layers" to "copy". */
 static void adopt(plan *p) {
     const uint32_t groups = p->data->group_count;
     for (uint32_t g = 0; g < groups; g++) {
@@ -131,7 +131,7 @@ static void adopt(plan *p) {
     }
 }
 
-/* Which words are tests, and which groups they have a say in. */
+/* Which words are tests, and the groups that they may hit. */
 static bool list_tests(plan *p) {
     const uint32_t groups = p->data->group_count;
     p->tests = calloc((size_t)p->word_count + 1, sizeof *p->tests);

@@ -1,4 +1,4 @@
-/* plan_hole.c - bins and cells that are not covered: what they weigh, and how likely a case hits them. */
+/* plan_hole.c - bins and cells that are not covered: their weights, and the chance that a case hits them. */
 #include "plan.h"
 #include "report/report.h"
 
@@ -27,7 +27,7 @@ static double sum_of_parts(const cov_data *data, const cov_data_group *group) {
     return sum;
 }
 
-/* Percent of the score of all that this bin or cell is. */
+/* Share of this bin or cell in the total score, in percent. */
 static double weigh(reading *r, const cov_data *data, const tool_item *item) {
     const void *part = item->point != NULL ? (const void *)item->point : (const void *)item->cross;
     if (r->of != item->group) {
@@ -153,8 +153,7 @@ double plan_tries(const plan *p, const plan_hole *hole) {
     return tries;
 }
 
-/* Does the value make the bin? The one of the hint does, and where that is a value of the bin itself, the bin's others
- * do, too. */
+/* Does the value hit the bin? That of the hint does, and if it is a value of the bin itself, so do the bin's others. */
 static bool makes(const plan *p, const plan_bin *bin, uint32_t hinted, uint32_t value) {
     const plan_word *hint = &p->words[hinted];
     const plan_word *word = &p->words[value];
@@ -162,10 +161,10 @@ static bool makes(const plan *p, const plan_bin *bin, uint32_t hinted, uint32_t 
                                hint->value <= bin->hi && word->value >= bin->lo && word->value <= bin->hi);
 }
 
-/* What the line's pins say of one way to make a bin. */
+/* How the line's pins relate to one way to hit a bin. */
 typedef struct state {
     double chance;
-    uint32_t own;     /* pins of the line that make it */
+    uint32_t own;     /* pins of the line that select it */
     uint32_t against; /* the knob of a need that the line pins to another value; PLAN_NONE: there is none */
 } state;
 
@@ -195,8 +194,7 @@ static state state_of(const plan *p, const plan_bin *bin, const plan_alt *alt) {
     return s;
 }
 
-/* Another bin of the hole asks for what stands against this one: their hints know nothing of each other, so both may
- * hold. */
+/* Another bin of the hole needs a contradicting value: their hints are independent, so both may still be hit. */
 static bool asked_for(const plan *p, const plan_hole *hole, uint32_t test, uint32_t knob) {
     for (uint32_t i = 0; i < hole->bin_count; i++) {
         const plan_bin *bin = &p->bins[hole->bins[i]];

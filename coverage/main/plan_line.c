@@ -1,7 +1,7 @@
 /*
- * plan_line.c - the pins that promise most.
+ * plan_line.c - the pins with the largest expected gain.
  *
- * What a line promises is the sum over all holes of weight * chance that one of its cases hits the hole. Pins are added
+ * The gain of a line is the sum over all holes of weight * chance that one of its cases hits the hole. Pins are added
  * as long as that grows: two holes whose pins do not contradict each other share a line, and where one pin makes a
  * whole row of cells likely, the other knob stays random.
  */
@@ -9,17 +9,17 @@
 
 #include <string.h>
 
-/* Every pin that a hole does not need makes it a bit less likely that the test can do it at all; more so when it has
- * been tried in vain. */
+/* Every pin that a hole does not need reduces the chance that the test can hit it at all; more so after attempts in
+ * vain. */
 #define STRANGER_NEW 0.97
 #define STRANGER_TRIED 0.75
-/* Hits that were only likely say less about a hole than pins that should have made sure of it: knobs are not
+/* Hits that were only likely tell less about a hole than pins that should have selected it: knobs are not
  * independent. */
 #define BY_CHANCE 0.25
 /* Several large sizes at a time may take minutes: the product of a line's numbers stays below 2^17, unless it has one
  * alone. */
 #define BITS_MOST 16
-/* From here on one case is enough, if pins make sure of what it hits. */
+/* From here on one case is enough, if pins select the bins. */
 #define BITS_LONG 12
 
 uint64_t plan_draw(const plan *p, uint64_t stream, uint64_t draw) {
@@ -42,7 +42,7 @@ static double stranger(const plan_hole *hole) {
     return hole->tries < 0.5 ? STRANGER_NEW : STRANGER_TRIED;
 }
 
-/* What a line of so many pins, which are in line_value, promises for one hole. */
+/* Expected gain for one hole of a line of so many pins, which are in line_value. */
 static double promise(const plan *p, const plan_hole *hole, uint32_t test, uint32_t pins, uint32_t cases) {
     uint32_t own = 0;
     const double tries = plan_tries(p, hole);
@@ -56,12 +56,12 @@ static double promise(const plan *p, const plan_hole *hole, uint32_t test, uint3
     return hole->left * plan_once(chance, cases) / (1.0 + tries) * power(stranger(hole), pins > own ? pins - own : 0);
 }
 
-/* Promises so far: by hole, and sums over those that are new and those that were tried. */
+/* Expected gain so far: by hole, and sums over new holes and those that were tried. */
 typedef struct sums {
     double fresh, tried;
 } sums;
 
-/* Is the group one that the test has a say in? */
+/* May the test hit bins of the group? */
 static bool concerns(const plan *p, uint32_t test, uint32_t group) {
     for (uint32_t t = 0; t < p->test_count; t++) {
         if (p->tests[t] == test) {
@@ -96,7 +96,7 @@ typedef struct offer {
     uint32_t count;
 } offer;
 
-/* The value of the last pin: any that makes the bin, small ones first, since large ones take long. */
+/* The value of the last pin: any that hits the bin, small ones first, since large ones take long. */
 static uint32_t draw_value(plan *p, const plan_bin *bin, const plan_pin *last, uint64_t number) {
     char text[24];
     const plan_word *hint = &p->words[last->value];
@@ -148,7 +148,7 @@ static bool names_any(const plan *p, const plan_bin *bin, uint32_t test, const o
     return false;
 }
 
-/* What the line promises with the offer; `now`: what it promises without, p->holds: of each hole. Only holes with a bin
+/* Expected gain of the line with the offer; `now`: without it, p->holds: of each hole. Only holes with a bin
    that names one of the knobs change in another way than by the number of pins. */
 static double with_offer(plan *p, uint32_t test, uint32_t pins, const offer *o, const sums *now) {
     sums changed = {0.0, 0.0};
@@ -205,7 +205,7 @@ static void list_near(plan *p, uint32_t test) {
     }
 }
 
-/* The best offer for a line that promises `now`; its gain, or 0: none makes the line better. */
+/* The best offer for a line of gain `now`; its additional gain, or 0: none improves the line. */
 static double best_offer(plan *p, const plan_line *line, size_t room, const sums *now, uint64_t number, offer *best) {
     const uint32_t had = bits_of(p, line->pins, line->pin_count);
     double most = 1.005 * (now->fresh + now->tried);

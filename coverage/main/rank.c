@@ -14,14 +14,14 @@ typedef struct file {
 
 typedef struct ranking {
     cov_data all;
-    file *files;       /* those that take less come first: of equal gains they win */
+    file *files;       /* cheaper ones first: of equal gains they win */
     uint64_t **counts; /* theirs */
     uint32_t *order;
     uint64_t *gain;
     uint32_t chosen;
 } ranking;
 
-/* The number behind a word of the comment of a job: "test a cfg=n4 # run seed 7 cycles 100". */
+/* The number after a word of the comment of a job: "test a cfg=n4 # run seed 7 cycles 100". */
 static bool said(const char *job, const char *word, uint64_t *value) {
     const char *at = strchr(job, '#');
     at = at == NULL ? NULL : strstr(at, word);

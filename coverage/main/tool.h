@@ -19,7 +19,7 @@ typedef struct tool {
         const char *cfg, *kind, *tried;
         uint32_t jobs, cases, round, give_up, random;
     } plan;
-    char **files; /* sorted where their order must not count */
+    char **files; /* sorted where their order must not matter */
     uint32_t file_count;
 } tool;
 
@@ -63,14 +63,14 @@ void tool_item_hint(const tool_item *item, char *dst, size_t size);
 /* ---- thresholds.c ---- */
 
 #define TOOL_NAME_BYTES 200
-/* A threshold, not negative. COV_BAD_FILE: err says what is wrong with it, at first that its number is. */
+/* A threshold, not negative. COV_BAD_FILE: err names the error, by default a bad number. */
 typedef int tool_judge(void *ctx, const char *name, double limit, cov_error *err);
 /* The thresholds of a file, one by one; the error names the line. */
 int tool_thresholds(const char *path, tool_judge *judge, void *ctx, cov_error *err);
 
 /* ---- put.c ---- */
 
-/* What a function of report.h returned for a file, with a line in err: COV_OK or COV_IO. */
+/* The result of a function of report.h for a file, with a line in err: COV_OK or COV_IO. */
 int tool_told(int error, const char *path, cov_error *err);
 /* {"percent": .., "total": .., "covered": .., "illegal": .., "ignored": ..} without the braces. */
 void put_score(FILE *out, const cov_score *score);

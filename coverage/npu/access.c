@@ -17,7 +17,7 @@ static const struct {
 #undef ROW
 };
 #define REGS COV_COUNT(regs)
-/* names of all, and behind them those of no register */
+/* names of all registers, then those of unused offsets */
 static const char *const reg_names[] = {
 #define ROW(name_, offset_, access_, exact_, timed_, w1c_, reset_) #name_,
     NPU_REGS_TABLE(ROW)

@@ -19,7 +19,7 @@ typedef struct npu_model {
     const char *test; /* whose cases it counts */
     const cov_group *group;
     const npu_value_fn *values; /* one for each coverpoint */
-    bool only_rtl;              /* the golden model alone does nothing of it */
+    bool only_rtl;              /* not counted on the golden model alone */
 } npu_model;
 
 /* each ends with a model without a test */
@@ -28,7 +28,7 @@ extern const cov_group npu_layer_group;
 
 /* bus.c: one instance for each port */
 extern const cov_group npu_bus_group;
-/* What its monitor has counted, once for whatever was seen. Returns illegal hits. */
+/* Sample the counts of its monitor, each observed bin once. Returns illegal hits. */
 uint32_t npu_bus_sample(cov_inst *inst, const tb_axi_stats *stats);
 
 /* fp.c: operations of the floating-point units. inst: one for each group; op from npu_cov_fp_find(); used: the instance
@@ -37,13 +37,13 @@ enum { NPU_FP_GROUPS = 3 };
 extern const cov_group npu_fp_arith_group, npu_fp_select_group, npu_fp_convert_group;
 uint32_t npu_fp_sample(cov_inst *const inst[NPU_FP_GROUPS], int op, uint32_t a, uint32_t b, cov_inst **used);
 
-/* access.c: what the accesses so far leave for the next one. */
+/* access.c: state between accesses. */
 typedef struct npu_access {
     cov_inst *regs, *tasks;
     int64_t last; /* offset * 2, + 1: a write; -1: none */
     int64_t form; /* of the last GEMM task, or COV_NONE */
     int before;   /* kind of the last task */
-    bool error;   /* ERR showed one since */
+    bool error;   /* an error was read in ERR since */
 } npu_access;
 extern const cov_group npu_regs_group, npu_tasks_group;
 /* A device begins. */
@@ -75,7 +75,7 @@ int64_t npu_rest(int64_t size, uint32_t n);
         COV_VALUE("unknown", -1), COV_FORBID("the test has a name that the model does not know")                       \
     }
 
-/* What npu_rest() says; knob: the hint up to the size. The sizes are right for every mesh. */
+/* Bins of npu_rest(); knob: the hint up to the size. The sizes are right for every mesh. */
 #define NPU_RESTS(knob)                                                                                                \
     {COV_VALUE("multiple", 0), .hint = knob "32"}, {COV_VALUE("one over", 1), .hint = knob "33"},                      \
         {COV_VALUE("between", 2), .hint = knob "34"}, {                                                                \

@@ -4,7 +4,7 @@
 #include "npu_regs.h"
 
 static const char *const pool_shapes[] = {"any", "wide", "large", "tiny", "deep", "whole"};
-static const char *const pool_types[] = {"max", "avg"};
+static const char *const pool_types[] = NPU_POOL_CTRL_TYPE_NAMES;
 static const char *const ops[] = NPU_ALU_CTRL_OP_NOT_REDUCE_NAMES;
 static const char *const kinds[] = {"scalar", "vector", "channel"};
 static const char *const tensor_data[] = {"plain", "extreme", "halves", "zeros", "ramp", "specials"};
@@ -16,7 +16,7 @@ static const char *const convert_data[] = {"uniform", "extreme", "zeros", "spars
 static const char *const convert_scales[] = {"calib", "pow2", "tiny", "huge", "special"};
 
 static const cov_bin pool_shape_bins[] = {NPU_ENUM(pool_shapes, 6, ":shape=%")};
-static const cov_bin type_bins[] = {NPU_ENUM(pool_types, 2, ":type=%")};
+static const cov_bin type_bins[] = {NPU_ENUM(pool_types, NPU_POOL_CTRL_TYPE_COUNT, ":type=%")};
 static const cov_bin op_bins[] = {NPU_ENUM(ops, NPU_ALU_CTRL_OP_NOT_REDUCE_COUNT, ":op=%")};
 static const cov_bin p_bins[] = {NPU_ENUM(kinds, 3, ":p_kind=%")};
 static const cov_bin q_bins[] = {NPU_ENUM(kinds, 3, ":q_kind=%")};

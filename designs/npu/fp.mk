@@ -10,4 +10,5 @@ FP_UNITS := $(filter fp_%,$(UNITS))
 .PHONY: fp-vectors
 fp-vectors: ## corner cases from the host's floating point through every fp unit [COUNT= SEED=]
 	+@$(BUILD_QUIETLY) $(HOST)/fp-vectors $(FP_UNITS:%=$(OUT)/unit-%) </dev/null
-	@designs/npu/tools/fp_vectors.sh $(HOST)/fp-vectors $(if $(call given,SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) -- $(FP_UNITS:%=$(OUT)/unit-%)
+	@designs/npu/tools/fp_vectors.sh $(HOST)/fp-vectors $(if $(call given,SEED),--seed $(SEED)) \
+	  $(if $(COUNT),--count $(COUNT)) -- $(FP_UNITS:%=$(OUT)/unit-%)

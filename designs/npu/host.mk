@@ -1,4 +1,5 @@
-# tandem on the golden model alone, with nothing Verilated: build/host/tandem-model, mesh size 8. For tests of the program and of the testcases.
+# tandem on the golden model alone, without Verilated code: build/host/tandem-model, mesh size 8. For tests of the
+# program and of the testcases.
 OBJ_tandem_model := $(SRC_tandem:%.c=$(HOST)/obj-n8/%.o)
 -include $(OBJ_tandem_model:.o=.d)
 $(HOST)/obj-n8/%.o: %.c $(HOST)/flags.c
@@ -7,8 +8,9 @@ $(HOST)/obj-n8/%.o: %.c $(HOST)/flags.c
 	@$(CCACHE) $(CC) $(CFLAGS_ALL) $(call cfg_macros,n8) -MMD -MP -c $< -o $@
 $(HOST)/tandem-model: $(OBJ_tandem_model) $(HOST_LIBS) $(HOST)/flags.ld
 	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(OBJ_tandem_model) -Wl,--start-group $(HOST_LIBS) -Wl,--end-group -o $@ -ljansson -lz -lm -lpthread
-# the same without its main program, for tests of what is no command
+	@$(CC) $(LDFLAGS_ALL) $(OBJ_tandem_model) -Wl,--start-group $(HOST_LIBS) -Wl,--end-group -o $@ \
+	  -ljansson -lz -lm -lpthread
+# the same without its main program, for tests of internal functions
 $(HOST)/libtandemn8.a: $(filter-out %/testcases/npu/main.o,$(OBJ_tandem_model))
 	@rm -f $@
 	@ar rcs $@ $^
@@ -23,9 +25,9 @@ $(HOST)/tandem-net-model: $(OBJ_netmain) $(HOST_LIBS) $(HOST)/flags.ld
 	@$(CC) $(LDFLAGS_ALL) $(OBJ_netmain) -Wl,--start-group $(HOST_LIBS) -Wl,--end-group -o $@ -ljansson -lz -lm -lpthread
 host: $(HOST)/tandem-net-model
 
-# bugs that hang, activations
+# bugs that cause hangs, activations
 .PHONY: hang-bugs act-errors
-hang-bugs: ## bugs that hang (tests/hang_bugs.patch): the report must name the unit
+hang-bugs: ## bugs that cause hangs (tests/hang_bugs.patch): the report must name the unit
 	@$(PYTHON) designs/npu/tools/hang_bugs.py
 
 ACT_FITTED := sigmoid tanh swish mish elu softplus

@@ -5,7 +5,8 @@ $(HOST)/tests/test_ncnn_contract: $(HOST)/libncnnref.a
 # random networks for the runtime, against the same reference
 SRC_netrandom := $(wildcard tests/net_random.c)
 $(eval $(call library,netrandom))
-$(HOST)/support/net-random: tests/support/net_random_main.c $(HOST)/libnetrandom.a $(HOST)/libtb.a $(HOST)/libopt.a $(HOST)/libreport.a $(HOST)/flags.c $(HOST)/flags.ld
+$(HOST)/support/net-random: tests/support/net_random_main.c $(HOST)/libnetrandom.a $(HOST)/libtb.a $(HOST)/libopt.a \
+  $(HOST)/libreport.a $(HOST)/flags.c $(HOST)/flags.ld
 	@mkdir -p $(@D)
 	@echo "  CC    $@"
 	@$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $< $(filter %.a,$^) -o $@ -lm

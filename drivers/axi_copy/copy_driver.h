@@ -1,6 +1,6 @@
 /*
- * copy_driver.h - driver of the copy engine. It knows a device as three functions and nothing else, so the same code
- * runs on simulation and on silicon.
+ * copy_driver.h - driver of the copy engine. It reaches a device only through three functions, so the same code runs in
+ * simulation and on silicon.
  */
 #ifndef COPY_DRIVER_H
 #define COPY_DRIVER_H
@@ -17,7 +17,7 @@ typedef enum copy_status {
     COPY_FAIL_DEVICE
 } copy_status;
 
-/* Say what the next copy is; also while one is under way. */
+/* Set up the next copy; also while one is in flight. */
 copy_status copy_prepare(const copy_hal *hal, uint32_t src, uint32_t dst, uint32_t bytes);
 /* Start it. The engine must be idle. */
 copy_status copy_start(const copy_hal *hal, bool irq);

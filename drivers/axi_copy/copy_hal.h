@@ -1,5 +1,5 @@
 /*
- * copy_hal.h - what the driver knows of a device.
+ * copy_hal.h - the driver's interface to a device.
  */
 #ifndef COPY_HAL_H
 #define COPY_HAL_H

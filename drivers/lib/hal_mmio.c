@@ -48,7 +48,7 @@ static npu_hal_status reg_read(void *ctx, uint32_t offset, uint32_t *value) {
         return NPU_HAL_FAULT;
     }
     *value = *reg_at(m, offset);
-    __sync_synchronize(); /* results are read after the register that says they are there */
+    __sync_synchronize(); /* results are read after the register that signals them */
     return NPU_HAL_OK;
 }
 
@@ -71,7 +71,7 @@ static bool line_high(const npu_mmio *m, uint32_t line_mask) {
     return (high & line_mask) != 0;
 }
 
-/* The kernel masks an interrupt when it comes. A line that is still high fires again at once, so nothing is lost. */
+/* The kernel masks an interrupt when it occurs. A line that is still high fires again at once, so nothing is lost. */
 static bool enable(int fd) {
     const uint32_t one = 1;
     ssize_t done;
@@ -171,7 +171,7 @@ static void cache_invalidate(void *ctx, uint32_t addr, uint32_t bytes) {
     m->cfg.cache_invalidate(m->cfg.cache_ctx, npu_mmio_cpu(m, addr, bytes), addr, bytes);
 }
 
-/* ---- life and death ---- */
+/* ---- open and close ---- */
 
 /* Map [offset, offset + bytes) of a file or device. 0; -1 with one line. */
 static int map(npu_mmio_map *map, const char *what, const char *path, uint64_t offset, size_t bytes, char *err,

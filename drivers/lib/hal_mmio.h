@@ -1,8 +1,8 @@
 /*
  * hal_mmio.h - the HAL over memory-mapped registers on a POSIX system: a UIO device or /dev/mem.
  *
- * The register window and, if wanted, the memory that the NPU sees are mapped into the process. Interrupts come from
- * UIO descriptors: poll() waits, a read of four bytes takes the count, a write of a 1 enables the line again.
+ * The register window and, if wanted, the memory that the NPU accesses are mapped into the process. Interrupts come
+ * from UIO descriptors: poll() waits, a read of four bytes takes the count, a write of a 1 enables the line again.
  * hal_mmio.c is hosted code (POSIX); the rest of the driver does not need it.
  */
 #ifndef NPU_HAL_MMIO_H
@@ -21,13 +21,13 @@
 typedef struct npu_mmio_irq {
     uint32_t lines;   /* which lines (NPU_HAL_IRQ_*) this interrupt carries */
     const char *path; /* UIO device; NULL: fd */
-    int fd;           /* open descriptor that behaves as one of UIO; stays the caller's */
+    int fd;           /* open descriptor that behaves like one of UIO; remains owned by the caller */
 } npu_mmio_irq;
 
 typedef struct npu_mmio_cfg {
     const char *reg_path; /* "/dev/uio0", "/dev/mem" */
     uint64_t reg_offset;  /* of the window in it: UIO: map number * page size; /dev/mem: physical address */
-    /* Memory that the NPU sees; ddr_path NULL: the board maps it by itself. */
+    /* Memory that the NPU accesses; ddr_path NULL: the board maps it itself. */
     const char *ddr_path;
     uint64_t ddr_offset;
     size_t ddr_bytes;
@@ -47,7 +47,7 @@ typedef struct npu_mmio_cfg {
 typedef struct npu_mmio_map {
     void *base; /* as mmap() gave it; NULL: not mapped */
     size_t length;
-    uint8_t *at; /* the first byte asked for */
+    uint8_t *at; /* the first requested byte */
 } npu_mmio_map;
 
 /* Owned by the caller; filled by npu_mmio_open(). */
@@ -68,7 +68,7 @@ int npu_mmio_open(npu_mmio *m, const npu_mmio_cfg *cfg, char *err, size_t err_si
 void npu_mmio_close(npu_mmio *m);
 /* For npu_init(). Valid while m is open. */
 const npu_hal *npu_mmio_hal(const npu_mmio *m);
-/* Where this process sees bytes of the NPU's memory; NULL: not all of them are mapped. */
+/* Pointer to bytes of the NPU's memory in this process; NULL: not all of them are mapped. */
 void *npu_mmio_cpu(const npu_mmio *m, uint32_t addr, size_t bytes);
 
 #endif

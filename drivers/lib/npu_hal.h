@@ -1,7 +1,7 @@
 /*
- * npu_hal.h - what the driver needs from its surroundings.
+ * npu_hal.h - the environment of the driver.
  *
- * The driver reaches the NPU through this table of functions and through nothing else. tb/npu implements it over the
+ * The driver reaches the NPU only through this table of functions. tb/npu implements it over the
  * Verilated RTL and the golden model, tests implement it as a mock, a board support package implements it over
  * memory-mapped registers.
  */
@@ -36,14 +36,14 @@ typedef struct npu_hal {
     void (*cache_flush)(void *ctx, uint32_t addr, uint32_t bytes);
     void (*cache_invalidate)(void *ctx, uint32_t addr, uint32_t bytes);
     /*
-     * Tell the environment which bytes the next started task writes (NULL: no such interest); called once for each
+     * Tell the environment which bytes the next started task writes (may be NULL); called once for each
      * range, right before the registers of the task are written. Checked by the testbench.
      */
     void (*task_output)(void *ctx, uint32_t addr, uint32_t bytes);
     /*
      * The same for `rows` ranges of `bytes` bytes, `step` bytes from one to the next: channels, pixels of an NHWC
-     * tensor that shares its buffer, rows of a strip. What lies between is not written. NULL: task_output is called for
-     * each range instead. An environment that tracks ranges should have it: a task may write 65535 pixels.
+     * tensor that shares its buffer, rows of a strip. Bytes between them are not written. NULL: task_output is called
+     * for each range instead. An environment that tracks ranges should have it: a task may write 65535 pixels.
      */
     void (*task_output_rows)(void *ctx, uint32_t addr, uint32_t bytes, uint32_t rows, uint32_t step);
 } npu_hal;

@@ -1,7 +1,7 @@
 /*
  * npu.h - public interface of the NPU driver (freestanding C11).
  *
- * Addresses are 32-bit byte addresses of memory that the NPU sees. No function allocates. Every function that can fail
+ * Addresses are 32-bit byte addresses of the NPU's memory. No function allocates. Every function that can fail
  * returns an npu_status; npu_strerror() gives its text. Layouts and arithmetic: docs/npu/npu.md.
  */
 #ifndef NPU_H
@@ -36,12 +36,12 @@ typedef enum npu_status {
     NPU_ERR_DEVICE,        /* the device reported a configuration or overrun error */
     NPU_ERR_HAL,           /* the HAL reported a fault */
     NPU_ERR_GROUPS,        /* groups do not divide the channels */
-    NPU_ERR_ACT,           /* activation unknown, or its parameters make no sense (alpha 0 where it divides) */
+    NPU_ERR_ACT,           /* activation unknown, or its parameters are illegal (alpha 0 where it divides) */
     NPU_ERR_LAYOUT,        /* a combination of layouts or options that the hardware cannot do */
     NPU_ERR_SCRATCH,       /* the scratch buffer is missing or too small (the plan says how much is needed) */
-    NPU_ERR_EMPTY_WINDOW,  /* a pooling window lies in the padding altogether */
+    NPU_ERR_EMPTY_WINDOW,  /* a pooling window is entirely in the padding */
     NPU_ERR_NO_UNIT,       /* this device was built without the ALU or the POOL */
-    NPU_ERR_SHAPE,         /* the tensors of an operator do not fit each other */
+    NPU_ERR_SHAPE,         /* the shapes of an operator's tensors do not match */
     NPU_STATUS_COUNT
 } npu_status;
 
@@ -53,7 +53,7 @@ typedef enum npu_wait { NPU_WAIT_IRQ = 0, NPU_WAIT_POLL = 1 } npu_wait;
 /* The units that run tasks; the same order as the interrupt lines. */
 typedef enum npu_unit { NPU_UNIT_ALU = 0, NPU_UNIT_POOL = 1, NPU_UNIT_GEMM = 2, NPU_UNIT_COUNT } npu_unit;
 
-/* The device as the driver sees it; filled by npu_init(). */
+/* The driver's state of a device; filled by npu_init(). */
 typedef struct npu {
     const npu_hal *hal;
     uint32_t n;                       /* mesh size */
@@ -64,7 +64,7 @@ typedef struct npu {
     uint32_t last_err;                /* bits of the failed unit in ERR at the last NPU_ERR_BUS or NPU_ERR_DEVICE */
 } npu;
 
-/* Check ID, read N and the units there are, soft-reset the device, enable the interrupts that `wait` needs. Errors:
+/* Check ID, read N and which units exist, soft-reset the device, enable the interrupts that `wait` needs. Errors:
  * NPU_ERR_ARG, NPU_ERR_NO_DEVICE, NPU_ERR_TIMEOUT, NPU_ERR_HAL. */
 npu_status npu_init(npu *dev, const npu_hal *hal, npu_wait wait, uint32_t timeout_us);
 
@@ -122,7 +122,7 @@ typedef struct npu_conv {
     uint32_t scratch_addr, scratch_bytes;
 } npu_conv;
 
-/* Limits that a caller may put on the splits; 0 means: the driver decides. Results never depend on them. */
+/* Limits of the caller for the splits; 0: the driver decides. Results never depend on them. */
 typedef struct npu_conv_split {
     uint32_t max_ow;  /* output columns of a task; below ow, tasks take segments of rows (row_split) */
     uint32_t max_oh;  /* output rows of a task */
@@ -140,8 +140,8 @@ typedef enum npu_gemm_op { NPU_GEMM_CONV = 0, NPU_GEMM_DEPTHWISE = 1, NPU_GEMM_C
  * How a convolution is cut into tasks. Groups are computed in batches: `merge` groups as one convolution of
  * merge*ic/groups by merge*oc/groups channels with block-diagonal weights; the sizes below are those of one batch (the
  * last one may be smaller). Sums of slices of input channels and of kernel rows are added in memory. With row_split a
- * task takes a segment of one output row (oh_task is 1) and one kernel row, so that rows of any length run: for
- * correctness, not for speed. Without it ow_task is ow.
+ * task takes a segment of one output row (oh_task is 1) and one kernel row, so that rows of any length run, though
+ * slowly. Without it ow_task is ow.
  */
 typedef struct npu_conv_plan {
     uint32_t n;
@@ -180,17 +180,17 @@ npu_status npu_conv_make_oscale(const npu_conv *conv, const npu_conv_plan *plan,
                                 size_t dst_bytes);
 
 /*
- * Run it. Checks everything, starts the tasks (several in flight unless serial), waits for the last. Serves the
- * operator alone: no other caller may start tasks meanwhile. After NPU_ERR_TIMEOUT or NPU_ERR_HAL, call npu_init()
- * before the next operation; after NPU_ERR_BUS and NPU_ERR_DEVICE the device has come to rest (or the next operation
- * answers NPU_ERR_BUSY). The output is undefined after any error.
+ * Run it. Checks everything, starts the tasks (several in flight unless serial), waits for the last. No other caller
+ * may start tasks meanwhile. After NPU_ERR_TIMEOUT or NPU_ERR_HAL, call npu_init() before the next operation; after
+ * NPU_ERR_BUS and NPU_ERR_DEVICE the device is idle (or the next operation returns NPU_ERR_BUSY). The output
+ * is undefined after any error.
  */
 npu_status npu_conv_run(npu *dev, const npu_conv *conv, const npu_conv_plan *plan);
 
 /*
- * Fully connected: out[o] = sum over i of in[i] * w[o][i]. The input is in_len FP32 values side by side (address a
- * multiple of 16; read up to the next multiple of 16 bytes) or an INT8 NHWC vector (one pixel); the output out_len FP32
- * values side by side or one INT8 pixel. Fills *conv with the convolution that computes it (addresses, factors,
+ * Fully connected: out[o] = sum over i of in[i] * w[o][i]. The input is in_len contiguous FP32 values (address a
+ * multiple of 16; read up to the next multiple of 16 bytes) or an INT8 NHWC vector (one pixel); the output out_len
+ * contiguous FP32 values or one INT8 pixel. Fills *conv with the convolution that computes it (addresses, factors,
  * activation are the caller's to fill in); pack weights with npu_linear_pack_weights(), run with npu_conv_run().
  */
 npu_status npu_linear_make(uint32_t n, uint32_t in_len, uint32_t out_len, npu_layout in_layout, npu_layout out_layout,
@@ -218,8 +218,8 @@ npu_status npu_convert_run(npu *dev, const npu_convert *cv);
  * accumulators), at any size; all else runs on the POOL, global up to maps of 255 x 255.
  */
 typedef struct npu_pool {
-    npu_tensor in, out; /* same layout, same c; out.w and out.h must be what npu_pool_shape() says */
-    bool average;
+    npu_tensor in, out;                  /* same layout, same c; out.w and out.h must be those of npu_pool_shape() */
+    uint32_t type;                       /* of POOL_CTRL: NPU_POOL_CTRL_TYPE_MAX .. */
     bool exclude_pad;                    /* average over real elements only */
     bool sum;                            /* FP32 average, not global: the sum of the elements instead */
     bool ceil_mode, global;              /* global: the window is the map; window, stride and padding are ignored */
@@ -228,9 +228,9 @@ typedef struct npu_pool {
     /* FP32 average with exclude_pad: factors written by npu_pool_make_table(), multiple of 4 */
     uint32_t table_addr, table_bytes;
 } npu_pool;
-/* Size of the output; looks at in.w and in.h and the window, not at addresses. */
+/* Size of the output; depends on in.w, in.h and the window, not on addresses. */
 npu_status npu_pool_shape(const npu_pool *pool, uint32_t *ow, uint32_t *oh);
-/* Bytes of the factor table, 0 when none is needed. Looks at what npu_pool_shape() does and at in.layout. */
+/* Bytes of the factor table, 0 when none is needed. Depends on the same as npu_pool_shape() and on in.layout. */
 npu_status npu_pool_table_bytes(const npu_pool *pool, uint32_t *bytes);
 npu_status npu_pool_make_table(const npu_pool *pool, float *dst, size_t dst_bytes);
 npu_status npu_pool_run(npu *dev, const npu_pool *pool);
@@ -275,11 +275,11 @@ npu_status npu_copy_run(npu *dev, const npu_tensor *in, const npu_tensor *out);
  * Operators at the same time. A job is an operator that is cut into tasks of one unit; npu_jobs_run() feeds all of
  * them, each unit as it becomes free, and returns when all are done. Jobs of one unit run one after another in the
  * order of the array, so a later one may read what an earlier one of the same unit wrote. The output of a job must not
- * touch a buffer of a job of another unit (NPU_ERR_OVERLAP). The *_run functions above are npu_jobs_run() of one job.
+ * overlap a buffer of a job of another unit (NPU_ERR_OVERLAP). The *_run functions above are npu_jobs_run() of one job.
  *
  * Each job gets its status. A job whose unit failed before it began does not run and gets the same status as the failed
  * one. The status of npu_jobs_run() is that of the first failed job of the array, or an error of the arguments, in
- * which case nothing has run. The members of a job are the driver's; `status` may be read.
+ * which case nothing has run. The members of a job are private to the driver; `status` may be read.
  */
 typedef struct npu_job npu_job;
 struct npu_task;
@@ -296,7 +296,7 @@ npu_status npu_job_upsample2x(npu_job *job, const npu *dev, const npu_tensor *in
 npu_status npu_job_copy(npu_job *job, const npu *dev, const npu_tensor *in, const npu_tensor *out);
 npu_status npu_jobs_run(npu *dev, npu_job *jobs, size_t count);
 /*
- * What a job would do, without a device: the register writes of its next task (offset, value), in order; the last one
+ * The work of a job, without a device: the register writes of its next task (offset, value), in order; the last one
  * starts it. Returns their number; 0: no task is left. The job cannot be run afterwards.
  */
 #define NPU_TASK_REGS 32
@@ -308,7 +308,7 @@ uint32_t npu_job_next_task(npu_job *job, uint32_t reg[NPU_TASK_REGS][2]);
 npu_status npu_perf_read(npu *dev, uint64_t *out, size_t count);
 npu_status npu_perf_clear(npu *dev);
 
-/* ---- what a job consists of; for the driver's files only, here so that callers can allocate jobs ---- */
+/* ---- members of a job; private to the driver, here so that callers can allocate jobs ---- */
 
 /* `pieces` ranges of `bytes` bytes, `step` bytes apart. */
 typedef struct npu_area {

@@ -91,8 +91,7 @@ static bool is_dense(const npu_tensor *t) {
     return t->c == 1 || t->step == (uint64_t)t->w * t->h * 4;
 }
 
-/* One row, if nothing lies between the channels and nothing changes from one to the next; else a plane for each
- * channel. */
+/* One row, if channels have no gaps and no operand is per channel; else a plane for each channel. */
 static void shape_planes(npu_alu_state *s, const npu_tensor *t, bool dense) {
     uint64_t pixels = (uint64_t)t->w * t->h;
     if (dense && pixels * t->c <= NPU_ALU_MAX_COUNT) {
@@ -169,7 +168,7 @@ npu_status npu_job_eltwise(npu_job *job, const npu *dev, const npu_eltwise *give
         return NPU_ERR_ARG;
     }
     npu_eltwise op = *given;
-    /* what the operation does not use does not matter */
+    /* unused operands are ignored */
     op.p_kind = uses_p(op.op) ? op.p_kind : NPU_SCALAR;
     op.q_kind = uses_q(op.op) ? op.q_kind : NPU_SCALAR;
     op.p_addr = op.p_kind == NPU_CHANNEL ? op.p_addr : 0;

@@ -49,7 +49,7 @@ uint32_t npu_act_params(npu_act act, const uint32_t act_p[2], uint32_t out[4]) {
     case NPU_ACT_HARDSWISH:
     case NPU_ACT_HARDSIGMOID: {
         float alpha = npu_float(act_p[0]);
-        float lower = -npu_float(act_p[1]) / alpha; /* one rounding: the sign costs none */
+        float lower = -npu_float(act_p[1]) / alpha; /* one rounding: changing the sign is exact */
         float inverse = 1.0f / alpha;
         out[2] = npu_bits(lower);
         out[3] = npu_bits(inverse + lower);

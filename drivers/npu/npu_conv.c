@@ -13,7 +13,7 @@
 typedef struct part {
     uint32_t ic0, ic, oc0, oc, kh0, kh, oh0, oh, ow0, ow;
     npu_span rows, columns;
-    bool empty;       /* every window lies in the padding altogether */
+    bool empty;       /* every window is entirely in the padding */
     bool first, last; /* the first and the last slice that these output pixels get */
 } part;
 
@@ -25,7 +25,7 @@ static bool int8_out(const npu_conv *c) {
     return c->out_layout == NPU_INT8_NHWC;
 }
 
-/* ---- where tasks lie ---- */
+/* ---- positions of tasks ---- */
 
 static uint32_t output_addr(const npu_conv_state *s, const part *t) {
     const npu_conv *c = &s->conv;
@@ -99,7 +99,7 @@ static void put_act(const npu_conv *c, npu_task *task) {
     npu_task_put(task, NPU_REG_GEMM_ACT, NPU_FIELD(NPU_GEMM_ACT_TYPE, c->act));
 }
 
-/* What happens to the sums: raw out of every slice but the last, added up in every slice but the first. Returns bits of
+/* Handling of the sums: written raw by every slice but the last, added by every slice but the first. Returns bits of
  * GEMM_CTRL. */
 static uint32_t put_post(const npu_conv_state *s, const part *t, npu_task *task) {
     const npu_conv *c = &s->conv;
@@ -127,7 +127,7 @@ static uint32_t put_post(const npu_conv_state *s, const part *t, npu_task *task)
     return ctrl;
 }
 
-/* The short form where it reaches, else the extended one. Returns bits of GEMM_CTRL. */
+/* The short form where possible, else the extended one. Returns bits of GEMM_CTRL. */
 static uint32_t put_kernel(const npu_conv_state *s, const part *t, npu_task *task) {
     const npu_conv *c = &s->conv;
     const npu_span *x = &t->columns;
@@ -159,7 +159,7 @@ static uint32_t put_kernel(const npu_conv_state *s, const part *t, npu_task *tas
     return NPU_GEMM_CTRL_EXT_MASK;
 }
 
-/* Weights that stay: those of the task before, if they are the same. */
+/* Keep the weights of the task before, if they are the same. */
 static uint32_t keep_weights(npu_conv_state *s, const part *t, uint32_t wgt_addr) {
     const uint32_t now[4] = {wgt_addr, t->kh, t->ic, t->oc};
     bool resident = s->plan.resident && !t->empty;
@@ -202,13 +202,13 @@ static void put_task(npu_conv_state *s, const part *t, npu_task *task) {
 
 /* ---- the loops ---- */
 
-/* Does a slice of kernel rows from kh0 see the map in these output rows? */
+/* Does a slice of kernel rows from kh0 overlap the map in these output rows? */
 static bool slice_sees_map(const npu_conv_state *s, uint32_t kh0, const part *t) {
     uint32_t kh = npu_min(s->plan.kh_task, s->conv.kh - kh0);
     return npu_conv_rows(&s->conv, kh0, kh, t->oh0, t->oh).count != 0;
 }
 
-/* The task where the loops are. false: it has nothing to do. */
+/* The task at the current loop position. false: it has nothing to do. */
 static bool part_at(const npu_conv_state *s, part *t) {
     const npu_conv *c = &s->conv;
     const npu_conv_plan *p = &s->plan;
@@ -230,7 +230,7 @@ static bool part_at(const npu_conv_state *s, part *t) {
     if (p->row_split) { /* else several rows: all columns, needed or not */
         t->columns = npu_conv_columns(c, t->ow0, t->ow);
     }
-    /* The kernel slices that see the map: those outside add nothing. */
+    /* The kernel slices that overlap the map: the others add nothing. */
     uint32_t first_k = c->kh;
     uint32_t last_k = 0;
     for (uint32_t k = 0; k < c->kh && t->columns.count != 0; k += p->kh_task) {
@@ -279,7 +279,7 @@ static bool advance(npu_conv_state *s) {
     return true;
 }
 
-/* Does the slice where the loops are read sums that the one before wrote, or write sums where others may still be read?
+/* Does the current slice read sums that the one before wrote, or overwrite sums that may still be read?
  */
 static bool slice_waits(const npu_conv_state *s) {
     bool sums = s->plan.kh_tasks > 1 || s->plan.ic_tasks > 1;

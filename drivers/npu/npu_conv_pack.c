@@ -3,7 +3,7 @@
  */
 #include "npu_priv.h"
 
-/* The weights of a caller: one row for each output channel, with icg * taps of them; what is missing at its end is
+/* The weights of a caller: one row for each output channel, with icg * taps of them; missing taps at its end are
  * zero. */
 typedef struct source {
     const int8_t *weights;

@@ -6,29 +6,30 @@
 /* Two tasks of this size are in the input buffer together, so that one loads while the other computes. */
 #define IFM_WORDS_GOAL (NPU_IFM_WORDS / 2u)
 
-/* Input rows of one group of pixels, where rows stream: the rest of the buffer takes those of the next groups. */
+/* Share of the input rows of one group of pixels, when rows are streamed: the rest of the buffer takes those of the
+ * next groups. */
 #define WINDOW_GOAL (NPU_IFM_WORDS / 8u * 5u)
 
 /* Output pixels that are written back together: half a KB of one FP32 channel. Long bursts, and a short end of the
  * task. */
 #define GROUP_PIXELS 128u
 
-/* What both channels of the bus carry in a cycle. */
+/* Bytes per cycle of both channels of the bus. */
 #define BUS_BYTES 32u
 
-/* A task of which the first input takes long is cut into so many blocks of rows at most. */
+/* A task whose first input arrives late is cut into at most this many blocks of rows. */
 #define FILL_BLOCKS 4u
 
-/* Segments of rows do not become shorter than this many input columns for the sake of more input channels. */
+/* Segments of rows are not made shorter than this many input columns to fit more input channels. */
 #define SEGMENT_COLUMNS 512u
 
-/* What one more batch of groups costs: its start, its first rows and its last results; in cycles. */
+/* Cost of one more batch of groups in cycles: its start, its first rows and its last results. */
 #define BATCH_CYCLES 1000u
 
-/* What one more task of a batch costs, in cycles. */
+/* Cost of one more task of a batch in cycles. */
 #define TASK_CYCLES 500u
 
-/* Sizes of a task that are tried for full tiles. */
+/* Number of sizes of a task that are tried for full tiles. */
 #define SIZES_TRIED 64u
 
 /* Cut `total` into the fewest pieces of at most `most`, as equal as possible: size of all but the last, and their
@@ -43,14 +44,15 @@ static uint32_t blocks_allowed(uint32_t n, uint32_t limit) {
     return limit == 0 ? NPU_MAX_DIM : limit / n;
 }
 
-/* Groups of a batch: few blocks of weights that are mostly zeros against few batches that are mostly overhead. */
+/* Groups of a batch: a trade-off between blocks of weights that are mostly zeros and batches that are mostly
+ * overhead. */
 static uint32_t best_merge(const npu_conv *c, uint32_t n, uint64_t pixels) {
     uint32_t icg = c->ic / c->groups;
     uint32_t ocg = c->oc / c->groups;
     uint64_t tiles = (pixels + 2 * n - 1) / (2 * n);
     uint64_t best_cost = UINT64_MAX;
     uint32_t best = c->groups;
-    tiles = tiles > 4096 ? 4096 : tiles; /* of larger maps only the blocks count */
+    tiles = tiles > 4096 ? 4096 : tiles; /* for larger maps only the blocks matter */
     for (uint32_t m = 1; m <= c->groups; m++) {
         if (npu_conv_merge_is_aligned(c, n, m)) {
             uint64_t blocks = (uint64_t)npu_div_up(m * icg, n) * npu_div_up(m * ocg, n);
@@ -76,7 +78,7 @@ static npu_status plan_slices(const npu_conv *c, const npu_conv_split *split, np
         uint32_t per_block = k * c->kw * (depthwise ? 1 : p->n);
         uint32_t goal = p->row_split && words <= IFM_WORDS_GOAL ? IFM_WORDS_GOAL : NPU_IFM_WORDS;
         uint32_t icb = npu_min(npu_min(goal / words, NPU_WGT_WORDS / per_block), npu_min(allowed, total));
-        if (depthwise) { /* each channel has its own sums: nothing but the kernel can be sliced */
+        if (depthwise) { /* each channel has its own sums: only the kernel can be sliced */
             icb = goal >= words && per_block <= NPU_WGT_WORDS ? 1 : 0;
         }
         uint64_t slices =
@@ -119,8 +121,8 @@ static uint64_t pass_cycles(const npu_conv *c, const npu_conv_plan *p, uint32_t 
 
 /*
  * With the input on chip, the first block of output channels waits for the whole input of its task. Where that takes
- * longer than its computation, smaller blocks of rows begin earlier; each reads the weights once more, which the bus
- * must have room for, and should leave no tile half full.
+ * longer than its computation, smaller blocks of rows begin earlier; each reads the weights once more, which needs
+ * spare bus bandwidth, and should leave no tile half full.
  */
 static uint32_t rows_for_start(const npu_conv *c, const npu_conv_plan *p, uint32_t rows) {
     uint32_t ocb = npu_div_up(npu_conv_batch_oc(c, p), p->n);
@@ -142,7 +144,7 @@ static uint32_t rows_for_start(const npu_conv *c, const npu_conv_plan *p, uint32
 
 /*
  * Output rows of a task, at most `rows`: as equal as possible, or fewer where the tasks then have fewer tiles that are
- * partly empty. A task more costs its start and its end.
+ * partly empty. Each task costs its start and its end.
  */
 static uint32_t rows_of_full_tiles(const npu_conv *c, const npu_conv_plan *p, uint32_t rows) {
     /* the others compute each block of channels once */
@@ -177,8 +179,9 @@ static uint32_t resident_group(const npu_conv *c, const npu_conv_plan *p, const 
 }
 
 /*
- * Weights on chip and rows that stream, or rows on chip and weights that stream? The first, where all weights fit; else
- * what reads less: the weights once for each block of rows, or the input once for each block of output channels.
+ * Stationary weights and streamed rows, or stationary rows and streamed weights? The first, where all weights fit; else
+ * the one that reads less: the weights once for each block of rows, or the input once for each block of output
+ * channels.
  */
 static void choose_resident(const npu_conv *c, const npu_conv_split *split, npu_conv_plan *p, uint32_t ocb) {
     uint32_t icb = npu_div_up(p->ic_task, p->n);
@@ -205,7 +208,7 @@ static void choose_resident(const npu_conv *c, const npu_conv_split *split, npu_
     }
 }
 
-/* Channels of a depthwise task: as many as fit, with rows that stream if possible. */
+/* Channels of a depthwise task: as many as fit, with streamed rows if possible. */
 static void plan_depthwise(const npu_conv *c, const npu_conv_split *split, npu_conv_plan *p) {
     uint32_t total = npu_div_up(c->ic, p->n);
     uint32_t most = npu_min(blocks_allowed(p->n, split->max_ic), blocks_allowed(p->n, split->max_oc));
@@ -285,7 +288,7 @@ static npu_status plan_cuts(const npu_conv *c, const npu_conv_split *split, npu_
     p->resident = false;
     p->group = split->group != 0 ? split->group : GROUP_PIXELS / (2 * p->n);
     p->serial = split->serial;
-    p->oh_task = split->max_oh; /* so far: the most that the caller wants */
+    p->oh_task = split->max_oh; /* so far: the limit of the caller */
     npu_status status = plan_slices(c, split, p);
     if (status != NPU_OK) {
         return status;

@@ -1,5 +1,5 @@
 /*
- * npu_conv_priv.h - what the planner and the check of plans share; private to the convolution.
+ * npu_conv_priv.h - shared by the planner and the check of plans; private to the convolution.
  */
 #ifndef NPU_CONV_PRIV_H
 #define NPU_CONV_PRIV_H
@@ -18,7 +18,7 @@ uint32_t npu_conv_rows_needed(const npu_conv *c, uint32_t k, uint32_t oh);
 uint32_t npu_conv_rows_from(const npu_conv *c, const npu_conv_plan *p, uint32_t ih);
 /* Most output columns of a segment whose input takes at most `words` words; 0 when not even one fits. */
 uint32_t npu_conv_columns_from(const npu_conv *c, uint32_t ow, uint32_t icb, uint32_t words);
-/* Words of the input rows of one group, where rows stream (docs/npu/npu.md section 3.2, "Input"). */
+/* Words of the input rows of one group, when rows are streamed (docs/npu/npu.md section 3.2, "Input"). */
 uint64_t npu_conv_window_words(const npu_conv *c, const npu_conv_plan *p, uint32_t icb, uint32_t group);
 /* Words of weights of one block of output channels, for k kernel rows and icb blocks of input channels. */
 uint32_t npu_conv_wgt_words(const npu_conv *c, const npu_conv_plan *p, uint32_t k, uint32_t icb);
@@ -28,7 +28,7 @@ uint32_t npu_conv_resident_ocb(const npu_conv *c, const npu_conv_plan *p, uint32
 /* Channels of a full batch of groups. */
 uint32_t npu_conv_batch_ic(const npu_conv *c, const npu_conv_plan *p);
 uint32_t npu_conv_batch_oc(const npu_conv *c, const npu_conv_plan *p);
-/* Do batches of m groups begin where the hardware can begin? INT8 pixels at multiples of N channels, factors at
+/* Do batches of m groups begin at legal addresses? INT8 pixels at multiples of N channels, factors at
  * multiples of 4 channels. */
 bool npu_conv_merge_is_aligned(const npu_conv *c, uint32_t n, uint32_t m);
 

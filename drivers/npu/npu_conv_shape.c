@@ -1,5 +1,5 @@
 /*
- * npu_conv_shape.c - what a convolution and its tasks need of the hardware, and whether a plan gives it that.
+ * npu_conv_shape.c - hardware resources of a convolution and its tasks, and the check of a plan against them.
  */
 #include "npu_conv_priv.h"
 
@@ -204,7 +204,8 @@ static bool channels_fit(const npu_conv *c, const npu_conv_plan *p) {
 
 npu_status npu_conv_plan_check(const npu_conv *conv, const npu_conv_plan *plan) {
     npu_conv_plan fresh;
-    /* What does not depend on the splits must be as a fresh plan says; each split must be one that the hardware can do.
+    /* Values that do not depend on the splits must equal those of a fresh plan; each split must be legal for the
+     * hardware.
      */
     npu_status status = npu_conv_plan_make(plan->n, conv, NULL, &fresh);
     if (status != NPU_OK) {

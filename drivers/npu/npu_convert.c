@@ -1,8 +1,8 @@
 /*
  * npu_convert.c - layout and precision: FP32 NCHW to INT8 NHWC and back, with the CONVERT operator of the GEMM.
  *
- * Each pixel is converted for itself, and pixels lie side by side in both layouts. So a task takes any stretch of
- * pixels, seen as rows of ROW pixels: the rows stream through the input buffer.
+ * Each pixel is converted independently, and pixels are contiguous in both layouts. So a task takes any range of
+ * pixels, as rows of ROW pixels that are streamed through the input buffer.
  */
 #include "npu_priv.h"
 

@@ -5,7 +5,7 @@
 
 #define POLL_US 1u
 
-/* Interrupts that may announce what was already seen: one for each task in flight and one for an error. */
+/* Interrupts without new events: at most one for each task in flight and one for an error. */
 #define MAX_STALE_IRQS 8u
 
 /* Causes in a byte of ERR, the same for each unit. */
@@ -26,12 +26,12 @@ static const unit_regs units[NPU_UNIT_COUNT] = {
                        4},
 };
 
-/* What runs on one unit. */
+/* State of one unit. */
 typedef struct lane {
     npu_unit unit;
     npu_job *jobs; /* those not begun, of all units */
     npu_job *end;
-    npu_job *job; /* the one that runs; NULL: none left */
+    npu_job *job; /* the running one; NULL: none left */
     bool loaded;  /* `task` is the next one of the job */
     npu_task task;
     uint16_t in_flight;
@@ -76,7 +76,7 @@ npu_status npu_job_area(npu_job *job, npu_area area, npu_use use, bool in_place)
     return NPU_OK;
 }
 
-/* Do two jobs that may run at the same time touch each other's results? */
+/* Does one of two jobs that may run at the same time access results of the other? */
 static bool jobs_conflict(const npu_job *a, const npu_job *b) {
     for (uint32_t i = 0; i < a->areas; i++) {
         for (uint32_t j = 0; j < b->areas; j++) {
@@ -171,7 +171,7 @@ static void declare_rows(const npu_hal *hal, uint32_t addr, uint32_t bytes, uint
     }
 }
 
-/* Exactly the bytes that the task writes: gaps are not among them. */
+/* Exactly the bytes that the task writes, without gaps. */
 static void declare_output(const npu *dev, const npu_output *out) {
     uint32_t plane = out->bytes * out->rows;
     bool whole = out->rows == 1 || out->step == out->bytes;
@@ -210,7 +210,7 @@ static void next_job(lane *l) {
     }
 }
 
-/* The unit is lost to the jobs that are left: none of them may build on what did not happen. */
+/* The unit has failed: its remaining jobs must not run, as they may depend on the failed one. */
 static void fail_lane(lane *l, npu_status status) {
     while (l->job != NULL) {
         l->job->status = status;
@@ -219,7 +219,8 @@ static void fail_lane(lane *l, npu_status status) {
     l->in_flight = 0;
 }
 
-/* Start what the unit can take. A job begins when the one before is complete: an error then has one owner. */
+/* Start as many tasks as the unit accepts. A job begins when the one before is complete, so that an error belongs to
+ * one job. */
 static npu_status feed(engine *e, lane *l) {
     while (l->job != NULL) {
         if (!l->loaded) {
@@ -249,8 +250,8 @@ static npu_status feed(engine *e, lane *l) {
 
 /* ---- waiting ---- */
 
-/* Bring the unit to rest after an error, so that the next operation starts clean. The error found is what the caller
- * learns, whatever happens here. */
+/* Wait until the unit is idle after an error, so that the next operation starts clean. The caller gets the first error,
+ * whatever happens here. */
 static npu_status recover(npu *dev, npu_unit unit, uint32_t err) {
     const unit_regs *u = &units[unit];
     uint32_t mask = (uint32_t)ERR_UNIT_BITS << u->err_lsb;
@@ -268,9 +269,8 @@ static npu_status recover(npu *dev, npu_unit unit, uint32_t err) {
 }
 
 /*
- * One look at the units in `mask`. Event flags are cleared first: what happens after that raises them again, so no
- * event is lost. ERR is read after the counts: an error comes before its task is complete, so none of a task that
- * counts as complete is missed.
+ * Check the units in `mask` once. Event flags are cleared first: later events raise them again, so none is lost. ERR is
+ * read after the counts: an error comes before its task is complete, so no error of a completed task is missed.
  */
 static npu_status look(engine *e, uint32_t mask, bool *news) {
     npu *dev = e->dev;
@@ -295,7 +295,8 @@ static npu_status look(engine *e, uint32_t mask, bool *news) {
         if ((err >> units[u].err_lsb & ERR_UNIT_BITS) != 0) {
             fail_lane(l, recover(dev, (npu_unit)u, err));
             *news = true;
-        } else if (in_flight < l->in_flight) { /* more than before: a count that ran ahead is no completion */
+        } else if (in_flight < l->in_flight) { /* higher than before: a count beyond the started tasks is no
+                                                * completion */
             l->in_flight = in_flight;
             *news = true;
         }
@@ -303,7 +304,7 @@ static npu_status look(engine *e, uint32_t mask, bool *news) {
     return status;
 }
 
-/* Wait for news: an interrupt, or the time between two polls. */
+/* Wait for an interrupt, or for the time between two polls. */
 static npu_status wait_event(engine *e, uint32_t mask) {
     const npu *dev = e->dev;
     if (dev->wait == NPU_WAIT_POLL) {
@@ -314,7 +315,7 @@ static npu_status wait_event(engine *e, uint32_t mask) {
         e->waited += POLL_US;
         return NPU_OK;
     }
-    /* A line that is high without news, time after time, is no sign of life. */
+    /* A line that stays high without progress is an error. */
     if (e->stale++ >= MAX_STALE_IRQS) {
         return NPU_ERR_TIMEOUT;
     }
@@ -341,8 +342,8 @@ static npu_status feed_all(engine *e, uint32_t *mask) {
 }
 
 /*
- * Until all lanes are done. An error here is one of all lanes; those of single units are in their jobs. What happens
- * after a look raises the interrupt again, so waiting right after starting misses nothing.
+ * Until all lanes are done. An error here concerns all lanes; those of single units are in their jobs. Events after a
+ * check raise the interrupt again, so waiting right after starting misses none.
  */
 static npu_status run(engine *e) {
     uint32_t mask = 0;
@@ -353,7 +354,7 @@ static npu_status run(engine *e) {
         if (status == NPU_OK) {
             status = look(e, mask, &news);
         }
-        if (status == NPU_OK && news) { /* the time-out is for one task */
+        if (status == NPU_OK && news) { /* the time-out applies to one task */
             e->waited = 0;
             e->stale = 0;
             status = feed_all(e, &mask);
@@ -394,7 +395,7 @@ npu_status npu_jobs_run(npu *dev, npu_job *jobs, size_t count) {
     invalidate_jobs(dev, jobs, count);
     status = NPU_OK;
     for (size_t i = 0; i < count; i++) {
-        jobs[i].next = NULL; /* used up: its tasks have been handed out */
+        jobs[i].next = NULL; /* its tasks have all been output */
         status = status != NPU_OK ? status : jobs[i].status;
     }
     return status;

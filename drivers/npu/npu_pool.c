@@ -3,8 +3,12 @@
  */
 #include "npu_priv.h"
 
+static bool averages(const npu_pool *p) {
+    return p->type == NPU_POOL_CTRL_TYPE_AVG;
+}
+
 static bool is_fp32_global_average(const npu_pool *p) {
-    return p->global && p->average && p->in.layout == NPU_FP32_NCHW;
+    return p->global && averages(p) && p->in.layout == NPU_FP32_NCHW;
 }
 
 static npu_status check_window(const npu_pool *p) {
@@ -15,7 +19,8 @@ static npu_status check_window(const npu_pool *p) {
     if (p->in.w > NPU_MAX_DIM || p->in.h > NPU_MAX_DIM) {
         return NPU_ERR_TOO_LARGE;
     }
-    if (p->sum && (!p->average || p->global || p->in.layout != NPU_FP32_NCHW)) {
+    if (p->type >= NPU_POOL_CTRL_TYPE_COUNT ||
+        (p->sum && (!averages(p) || p->global || p->in.layout != NPU_FP32_NCHW))) {
         return NPU_ERR_ARG;
     }
     if (p->global) {
@@ -34,7 +39,7 @@ static npu_status check_window(const npu_pool *p) {
 /* Windows along one dimension; 0: none. */
 static uint32_t windows(uint32_t map, uint32_t before, uint32_t after, uint32_t k, uint32_t stride, bool ceil_mode) {
     uint32_t padded = map + before + after;
-    if (padded < k) { /* ceil mode has one window that hangs over the end, if the next one would begin beyond it */
+    if (padded < k) { /* ceil mode adds one window that exceeds the end, if the next one would begin beyond it */
         return ceil_mode && k - padded < stride ? 1 : 0;
     }
     uint32_t count = (padded - k) / stride + 1;
@@ -70,11 +75,11 @@ npu_status npu_pool_shape(const npu_pool *pool, uint32_t *ow, uint32_t *oh) {
     return NPU_OK;
 }
 
-/* Only windows that the edge of the map cuts have other factors than the whole window; one table serves all. */
+/* Only windows cut by the edge of the map have other factors than the whole window; one table serves all. */
 static bool needs_table(const npu_pool *p, uint32_t ow, uint32_t oh) {
     bool cut = p->pad_l != 0 || p->pad_t != 0 || (ow - 1) * p->stride_w + p->kw > p->in.w + p->pad_l ||
                (oh - 1) * p->stride_h + p->kh > p->in.h + p->pad_t;
-    return p->average && !p->sum && p->exclude_pad && p->in.layout == NPU_FP32_NCHW && !p->global && cut;
+    return averages(p) && !p->sum && p->exclude_pad && p->in.layout == NPU_FP32_NCHW && !p->global && cut;
 }
 
 npu_status npu_pool_table_bytes(const npu_pool *pool, uint32_t *bytes) {
@@ -139,8 +144,7 @@ static bool next_pool(npu_job *job, npu_task *task) {
     npu_pool_state *s = &job->s.pool;
     const npu_pool *p = &s->pool;
     bool fp32 = p->in.layout == NPU_FP32_NCHW;
-    uint32_t ctrl = NPU_POOL_CTRL_EN_MASK |
-                    NPU_FIELD(NPU_POOL_CTRL_TYPE, p->average ? NPU_POOL_CTRL_TYPE_AVG : NPU_POOL_CTRL_TYPE_MAX);
+    uint32_t ctrl = NPU_POOL_CTRL_EN_MASK | NPU_FIELD(NPU_POOL_CTRL_TYPE, p->type);
     if (s->x0 >= p->out.w) {
         return false;
     }
@@ -157,12 +161,12 @@ static bool next_pool(npu_job *job, npu_task *task) {
     npu_task_put(task, NPU_REG_POOL_OFM_RSTEP, row_step(&p->out));
     put_sizes(p, iw, ow, left, task);
     ctrl |= fp32 ? 0 : NPU_POOL_CTRL_INT8_MASK;
-    if (p->average && fp32 && p->table_bytes != 0) {
+    if (averages(p) && fp32 && p->table_bytes != 0) {
         npu_task_put(task, NPU_REG_POOL_TAB_ADDR, p->table_addr);
         ctrl |= NPU_POOL_CTRL_EXCLUDE_PAD_MASK;
-    } else if (p->average && fp32) {
+    } else if (averages(p) && fp32) {
         npu_task_put(task, NPU_REG_POOL_RECIP, p->sum ? NPU_F32_ONE : npu_reciprocal(p->kw * p->kh));
-    } else if (p->average && p->exclude_pad) {
+    } else if (averages(p) && p->exclude_pad) {
         ctrl |= NPU_POOL_CTRL_EXCLUDE_PAD_MASK;
     }
     npu_task_put(task, NPU_REG_POOL_CTRL, ctrl);
@@ -173,7 +177,7 @@ static bool next_pool(npu_job *job, npu_task *task) {
 
 /* ---- checks ---- */
 
-/* The output that the caller describes. One that is larger than the windows reach has empty windows. */
+/* The output that the caller describes. If it is larger than the windows cover, some windows are empty. */
 static npu_status check_output(const npu_pool *p, uint32_t ow, uint32_t oh) {
     const npu_tensor *out = &p->out;
     if (p->in.layout != out->layout) {

@@ -1,5 +1,5 @@
 /*
- * npu_priv.h - what the files of the driver share; private to drivers/.
+ * npu_priv.h - shared by the files of the driver; private to drivers/.
  */
 #ifndef NPU_PRIV_H
 #define NPU_PRIV_H
@@ -41,7 +41,7 @@ static inline uint32_t npu_align(uint32_t a, uint32_t b) {
     return npu_div_up(a, b) * b;
 }
 
-/* Does `n` name a mesh size? */
+/* Is `n` a mesh size? */
 static inline bool npu_is_mesh_size(uint32_t n) {
     return n == 4 || n == 8 || n == 16 || n == 32;
 }
@@ -57,12 +57,12 @@ npu_status npu_reg_poll(const npu *dev, uint32_t offset, uint32_t mask, uint32_t
 /* ---- npu_check.c: arguments, buffers, floating point ---- */
 
 float npu_float(uint32_t bits);
-/* Whatever NaN an operation made, the bits are 0x7FC00000: its payload depends on the processor, results must not. */
+/* Any NaN becomes 0x7FC00000: its payload depends on the processor, results must not. */
 uint32_t npu_bits(float value);
 /* f32(1 / count); count is at most 2^24. */
 uint32_t npu_reciprocal(uint32_t count);
 
-/* A known activation whose parameters make sense; NPU_ERR_ACT. */
+/* A known activation with legal parameters; NPU_ERR_ACT. */
 npu_status npu_act_check(npu_act act, const uint32_t act_p[2]);
 /* The four parameters of the hardware; returns how many the activation uses. */
 uint32_t npu_act_params(npu_act act, const uint32_t act_p[2], uint32_t out[4]);
@@ -72,7 +72,7 @@ npu_status npu_tensor_check(const npu_tensor *t, uint32_t n);
 npu_area npu_tensor_area(const npu_tensor *t, uint32_t n);
 npu_area npu_flat_area(uint32_t addr, uint64_t bytes);
 bool npu_area_overflows(const npu_area *a);
-/* Have they a byte in common? May also say so of areas with different steps that interleave. */
+/* Do they have a byte in common? May also return true for areas with different steps that interleave. */
 bool npu_area_overlap(const npu_area *a, const npu_area *b);
 static inline bool npu_area_same(const npu_area *a, const npu_area *b) {
     return a->addr == b->addr && (a->pieces == 1 || a->step == b->step) && a->pieces == b->pieces &&
@@ -101,10 +101,10 @@ static inline void npu_task_put(npu_task *task, uint32_t offset, uint32_t value)
 
 /* An empty job of a unit. NPU_ERR_ARG, NPU_ERR_NO_UNIT. */
 npu_status npu_job_begin(npu_job *job, const npu *dev, npu_unit unit, bool (*next)(npu_job *job, npu_task *task));
-/* Another buffer of the job. NPU_ERR_ADDR_OVERFLOW; NPU_ERR_OVERLAP when it is written and touches another one, or the
+/* Another buffer of the job. NPU_ERR_ADDR_OVERFLOW; NPU_ERR_OVERLAP when it is written and overlaps another one, or the
  * other way round. in_place: it may be exactly another one. */
 npu_status npu_job_area(npu_job *job, npu_area area, npu_use use, bool in_place);
-/* The one job, at once; `status` is what making it said. */
+/* Run this one job; `status`: result of making it. */
 npu_status npu_job_run(npu *dev, npu_job *job, npu_status status);
 
 /* ---- convolution ---- */

@@ -1,4 +1,5 @@
-"""Fixtures of the package's tests: the package in TANDEM_PYTHON, or that in build/python, which is brought up to date here."""
+"""Fixtures of the package's tests: the package in TANDEM_PYTHON, or that in build/python, which is brought up to date
+here."""
 
 import os
 import subprocess
@@ -19,8 +20,8 @@ def pytest_configure(config):
         return
     env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "SAN", "KIND", "CFG")}
     builds = "n4-fast n4-debug n8-fast" if FULL else "n4-fast"
-    done = subprocess.run(["make", "-s", "python", "BUILD=" + BUILD, "PYTHON_RTL=" + builds, "PYTHON=" + sys.executable], cwd=ROOT, env=env,
-                          capture_output=True, text=True)
+    done = subprocess.run(["make", "-s", "python", "BUILD=" + BUILD, "PYTHON_RTL=" + builds,
+                           "PYTHON=" + sys.executable], cwd=ROOT, env=env, capture_output=True, text=True)
     if done.returncode != 0:
         raise pytest.UsageError("make python failed:\n" + done.stdout[-4000:] + done.stderr[-4000:])
 

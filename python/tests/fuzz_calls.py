@@ -1,4 +1,5 @@
-"""Calls with wrong arguments, drawn from a seed: test_fuzz.py runs this in a process of its own. Prints the number of calls, and how many went well."""
+"""Calls with wrong arguments, drawn from a seed: test_fuzz.py runs this in a process of its own. Prints the number of
+calls, and how many went well."""
 
 import random
 import sys
@@ -8,10 +9,13 @@ import tandem
 from tandem import _core, model
 
 EXPECTED = (TypeError, ValueError, IndexError, MemoryError, tandem.Error)
-OPERATORS = ["conv2d", "depthwise", "linear", "convert", "pool", "alu", "act", "dot", "global_average", "upsample2x", "copy"]
-ACCESSES = ["alloc", "write", "read", "read_into", "read_register", "write_register", "wave", "inject_flip", "inject_error", "inject_hang"]
-KEYWORDS = ["out", "in_scale", "w_scale", "bias", "stride", "dilation", "padding", "groups", "act", "act_p", "out_scale", "split", "p", "q", "first", "base",
-            "n", "op", "kernel", "mode", "psum", "oscale", "raw_out", "scale", "nonsense", "block", "tile", "exclude_pad", "ceil_mode", "dtype", "shape"]
+OPERATORS = ["conv2d", "depthwise", "linear", "convert", "pool", "alu",
+             "act", "dot", "global_average", "upsample2x", "copy"]
+ACCESSES = ["alloc", "write", "read", "read_into", "read_register", "write_register",
+            "wave", "inject_flip", "inject_error", "inject_hang"]
+KEYWORDS = ["out", "in_scale", "w_scale", "bias", "stride", "dilation", "padding", "groups",
+            "act", "act_p", "out_scale", "split", "p", "q", "first", "base", "n", "op", "kernel", "mode", "psum",
+            "oscale", "raw_out", "scale", "nonsense", "block", "tile", "exclude_pad", "ceil_mode", "dtype", "shape"]
 
 
 class Liar:
@@ -38,11 +42,13 @@ def shape_of(rng):
     if kind == 0:
         return tuple(rng.choice([0, 1, 2, 3]) for _ in range(rng.randrange(0, 6)))
     n = rng.choice([1, 2, 3, 4, 4, 8, 16])
-    return rng.choice([(n,), (2 * n, n), (n, n), (n, 5, 6), (n, n, 3, 3), (3, 3, n), (n, 3, 3), (128,), (1, 1, 1), (n, 1, 1, 1), ()])
+    return rng.choice([(n,), (2 * n, n), (n, n), (n, 5, 6), (n, n, 3, 3),
+                       (3, 3, n), (n, 3, 3), (128,), (1, 1, 1), (n, 1, 1, 1), ()])
 
 
 def array(rng):
-    dtype = rng.choice([np.int8, np.int8, np.int8, np.float32, np.float32, np.int32, np.uint32, np.uint8, np.float64, np.float16, np.int64, np.bool_,
+    dtype = rng.choice([np.int8, np.int8, np.int8, np.float32, np.float32,
+                        np.int32, np.uint32, np.uint8, np.float64, np.float16, np.int64, np.bool_,
                         np.complex64, ">i4", ">f4", "S3", object, [("a", "i1"), ("b", "i4")], "M8[s]"])
     shape = shape_of(rng)
     size = int(np.prod(shape))
@@ -96,9 +102,11 @@ def value(rng):
         return array(rng)
     if kind == 7:
         return register_values(rng)
-    return rng.choice([None, 0, 1, 2, 3, 4, 8, -1, 2**31, 2**32, 2**64, 2**200, 1.0, 0.5, -0.0, float("nan"), float("inf"), 1e300, "relu", "copy", "add", "x",
-                       "max", "", "a\0b", "\udc80", b"x", (1, 2), (1, 2, 3, 4), [1.0, 2.0], (), {}, {"max_ic": 4}, {"serial": 1, 3: 4}, Liar(), object,
-                       tandem.DDR_BASE, tandem.DDR_BASE + 64, "GEMM_CTRL", "read", np.float32(2), np.int8(3), np.array(4), True, int, "int8", "float32"])
+    return rng.choice([None, 0, 1, 2, 3, 4, 8, -1, 2**31, 2**32, 2**64,
+                       2**200, 1.0, 0.5, -0.0, float("nan"), float("inf"), 1e300, "relu", "copy", "add", "x",
+                       "max", "", "a\0b", "\udc80", b"x", (1, 2), (1, 2, 3, 4), [1.0, 2.0], (),
+                       {}, {"max_ic": 4}, {"serial": 1, 3: 4}, Liar(), object, tandem.DDR_BASE, tandem.DDR_BASE + 64,
+                       "GEMM_CTRL", "read", np.float32(2), np.int8(3), np.array(4), True, int, "int8", "float32"])
 
 
 def arguments(rng):
@@ -111,14 +119,16 @@ def good_start(rng, name):
     """First arguments that lead further in."""
     x = np.ones((rng.choice([1, 3, 4]), 6, 6), rng.choice([np.float32, np.int8]))
     n = rng.choice([4, 8])
-    starts = {"conv2d": [x, np.ones((2, x.shape[0], 3, 3), np.int8)], "depthwise": [x, np.ones((x.shape[0], 3, 3), np.int8)],
-              "linear": [x.ravel(), np.ones((3, x.size), np.int8)], "convert": [x, 2.0], "pool": [x, 2], "alu": ["add", x], "act": [x, "relu"],
-              "dot": [x.ravel(), x.ravel()], "global_average": [x], "upsample2x": [x], "copy": [x],
-              "mesh_block": [np.ones((2 * n, n), np.int8), np.ones((n, n), np.int8)], "mesh_diagonal": [np.ones((2 * n, n), np.int8)],
-              "post": [np.ones((3, 4), np.int32)], "alu_element": ["add", np.ones(5, np.float32)], "acc": [np.ones(4, np.int32), np.ones(4, np.int32)],
-              "gemm_run": [n, register_values(rng), bytearray(4096)], "alu_run": [register_values(rng), bytearray(4096)],
-              "pool_run": [n, register_values(rng), bytearray(4096)], "layout": [np.ones((3, 9), np.float32), 2.0, n],
-              "im2col_block": [np.ones((5, 5, 2 * n), np.int8), n, (5, 5), 0, 0, 0], "transpose": [np.ones((n, n), np.int8)]}
+    starts = {
+        "conv2d": [x, np.ones((2, x.shape[0], 3, 3), np.int8)], "depthwise": [x, np.ones((x.shape[0], 3, 3), np.int8)],
+        "linear": [x.ravel(), np.ones((3, x.size), np.int8)], "convert": [x, 2.0], "pool": [x, 2], "alu": ["add", x],
+        "act": [x, "relu"], "dot": [x.ravel(), x.ravel()], "global_average": [x], "upsample2x": [x], "copy": [x],
+        "mesh_block": [np.ones((2 * n, n), np.int8), np.ones((n, n), np.int8)],
+        "mesh_diagonal": [np.ones((2 * n, n), np.int8)], "post": [np.ones((3, 4), np.int32)],
+        "alu_element": ["add", np.ones(5, np.float32)], "acc": [np.ones(4, np.int32), np.ones(4, np.int32)],
+        "gemm_run": [n, register_values(rng), bytearray(4096)], "alu_run": [register_values(rng), bytearray(4096)],
+        "pool_run": [n, register_values(rng), bytearray(4096)], "layout": [np.ones((3, 9), np.float32), 2.0, n],
+        "im2col_block": [np.ones((5, 5, 2 * n), np.int8), n, (5, 5), 0, 0, 0], "transpose": [np.ones((n, n), np.int8)]}
     return starts.get(name, [])
 
 
@@ -153,7 +163,8 @@ def main():
         if start and rng.random() < 0.6:
             args = start + args[:rng.randrange(2)]
         if rng.random() < 0.02:
-            func = rng.choice([tandem.Device, tandem.Network, tandem.Fst, tandem.check_axi, _core._wave_read, tandem.axi_ports])
+            func = rng.choice([tandem.Device, tandem.Network, tandem.Fst,
+                               tandem.check_axi, _core._wave_read, tandem.axi_ports])
         try:
             func(*args, **keys)
             counts["good"] += 1

@@ -1,8 +1,10 @@
-"""Calls again and again: what stays behind? test_leaks.py runs this in processes of its own, also with a debug build of Python and under valgrind.
+"""Calls again and again: what stays behind? test_leaks.py runs this in processes of its own, also with a debug build of
+Python and under valgrind.
 
-leak_calls.py N [NAME ...]: each call N times, in up to ten rounds until nothing grows. Prints one line of JSON: name -> what grew in the last round: blocks of
-Python's allocator, references of one long-lived object (the one that grew most), and in a debug build of Python, for calls that do not touch NumPy (whose own
-references such a build does not count), the number of all references.
+leak_calls.py N [NAME ...]: each call N times, in up to ten rounds until nothing grows. Prints one line of JSON: name ->
+what grew in the last round: blocks of Python's allocator, references of one long-lived object (the one that grew most),
+and in a debug build of Python, for calls that do not touch NumPy (whose own references such a build does not count),
+the number of all references.
 """
 
 import array
@@ -42,7 +44,8 @@ def refused(*calls):
 
 def bare_model():
     y = memoryview(array.array("i", bytes(4 * 8 * 4))).cast("B").cast("i", (8, 4))
-    model.mesh_block(memoryview(i8(32)).cast("B").cast("b", (8, 4)), memoryview(i8(16)).cast("B").cast("b", (4, 4)), out=y)
+    model.mesh_block(memoryview(i8(32)).cast("B").cast("b", (8, 4)), memoryview(i8(16)).cast("B").cast("b", (4, 4)),
+                     out=y)
     v = array.array("f", [0.5, -1.0, 3.0])
     model.fp_mul(v, v, out=v)
     model.activate(v, "leaky", (0.1,), out=v)
@@ -51,10 +54,12 @@ def bare_model():
 
 
 def bare_errors():
-    refused(lambda: model.mesh_block(i8(3), i8(4)), lambda: model.mesh_block(1, 2), lambda: model.mesh_block(i8(3)), lambda: model.fp_add(i8(4), i8(4)),
-            lambda: model.fp_add(b"", b"", nonsense=1), lambda: model.activate(array.array("f", [1]), "none of these"), lambda: model.gemm_decode(5, b""),
-            lambda: model.gemm_run(4, array.array("I", bytes(512)), bytearray(64)), lambda: model.gemm_run(4, array.array("I", bytes(512)), b"read-only"), lambda: tandem.draw(1, "x", 3, 2), lambda: tandem.draw(1, 5, 3, 2),
-            lambda: tandem.test_seed(-1, "a", 0), lambda: tandem.test_seed(1, "a"))
+    refused(lambda: model.mesh_block(i8(3), i8(4)), lambda: model.mesh_block(1, 2),
+            lambda: model.mesh_block(i8(3)), lambda: model.fp_add(i8(4), i8(4)),
+            lambda: model.fp_add(b"", b"", nonsense=1), lambda: model.activate(array.array("f", [1]), "none of these"),
+            lambda: model.gemm_decode(5, b""), lambda: model.gemm_run(4, array.array("I", bytes(512)), bytearray(64)),
+            lambda: model.gemm_run(4, array.array("I", bytes(512)), b"read-only"), lambda: tandem.draw(1, "x", 3, 2),
+            lambda: tandem.draw(1, 5, 3, 2), lambda: tandem.test_seed(-1, "a", 0), lambda: tandem.test_seed(1, "a"))
 
 
 def bare_device(kind="model"):
@@ -71,8 +76,8 @@ def bare_device(kind="model"):
         dev.free_all()
         dev.reset()
         dev.compare()
-        refused(lambda: dev.alloc(1 << 30), lambda: dev.write(0, b"abc"), lambda: dev.read_register("NO"), lambda: dev.wave("/no/such/folder/x.fst"),
-                lambda: dev.conv2d(b"", b""), lambda: dev.inject_flip(9, 1))
+        refused(lambda: dev.alloc(1 << 30), lambda: dev.write(0, b"abc"), lambda: dev.read_register("NO"),
+                lambda: dev.wave("/no/such/folder/x.fst"), lambda: dev.conv2d(b"", b""), lambda: dev.inject_flip(9, 1))
         return dev.n, dev.kind, dev.seed, dev.cycles, dev.macs, dev.trace_hash, dev.seconds, dev.failure, dev.closed
 
 
@@ -81,8 +86,10 @@ def bare_draws():
 
 
 def bare_openings():
-    refused(lambda: tandem.Device("cpu"), lambda: tandem.Device("model", 5), lambda: tandem.Device("model", plusargs=["+a", 3]), lambda: tandem.Device("rtl", 32),
-            lambda: tandem.Device("model", wave="x.fst"), lambda: tandem.Device("model", memory=1 << 33), lambda: tandem.Network("/no/such"),
+    refused(lambda: tandem.Device("cpu"), lambda: tandem.Device("model", 5),
+            lambda: tandem.Device("model", plusargs=["+a", 3]), lambda: tandem.Device("rtl", 32),
+            lambda: tandem.Device("model", wave="x.fst"),
+            lambda: tandem.Device("model", memory=1 << 33), lambda: tandem.Network("/no/such"),
             lambda: _core._wave_signals("/no/such"), lambda: _core._check_axi("/no/such"))
 
 
@@ -103,7 +110,8 @@ def operators(kind="model"):
         dev.global_average(X)
         dev.copy(dev.upsample2x(dev.convert(X, 2.0)))
         dev.read(dev.alloc(64), (2, 4), "float32")
-        refused(lambda: dev.conv2d(X, W, groups=3), lambda: dev.conv2d(W, X), lambda: dev.pool(X, 200), lambda: dev.alu("dot", X), lambda: dev.alu("muladd", X, X, X))
+        refused(lambda: dev.conv2d(X, W, groups=3), lambda: dev.conv2d(W, X),
+                lambda: dev.pool(X, 200), lambda: dev.alu("dot", X), lambda: dev.alu("muladd", X, X, X))
 
 
 def units():
@@ -117,7 +125,8 @@ def units():
 
 
 def networks():
-    net = tandem.Network(os.path.join(ROOT, "models/digits/digits.param"), os.path.join(ROOT, "models/digits/digits.bin"))
+    net = tandem.Network(os.path.join(ROOT, "models/digits/digits.param"),
+                         os.path.join(ROOT, "models/digits/digits.bin"))
     x = np.zeros((2, 64), F)
     net.reference(x, batch=True)
     net.calibrate(x)
@@ -126,7 +135,8 @@ def networks():
     with tandem.Device("model", 4) as dev:
         net.run(dev, x, batch=True)
         net.run(dev, x[0], tensors=True)
-        refused(lambda: net.run(dev, x[0, :3]), lambda: net.run(X, x), lambda: net.calibrate(x, "no"), lambda: net.quantise("/no/such"), lambda: net.save("/no/a", "/no/b"))
+        refused(lambda: net.run(dev, x[0, :3]), lambda: net.run(X, x),
+                lambda: net.calibrate(x, "no"), lambda: net.quantise("/no/such"), lambda: net.save("/no/a", "/no/b"))
     return net.layers, net.last_run, net.inputs, net.outputs, net.memory(4)
 
 
@@ -136,12 +146,14 @@ def waves():
     fst.read(list(fst))
     tandem.check_axi(path)
     tandem.axi_ports(path)
-    refused(lambda: fst["no"], lambda: tandem.check_axi(path, side="left"), lambda: tandem.check_axi(path, ranges=[3]), lambda: tandem.Fst("/no/such"))
+    refused(lambda: fst["no"], lambda: tandem.check_axi(path, side="left"),
+            lambda: tandem.check_axi(path, ranges=[3]), lambda: tandem.Fst("/no/such"))
 
 
 def failures():
     """Exceptions with attributes: a difference, a hang, an error of the bus."""
-    for fault, kind in ((lambda d: d.inject_flip(0, 3), "tandem"), (lambda d: d.inject_hang(0, "R"), "rtl"), (lambda d: d.inject_error(0, "read"), "rtl")):
+    for fault, kind in ((lambda d: d.inject_flip(0, 3), "tandem"), (lambda d: d.inject_hang(0, "R"), "rtl"),
+                        (lambda d: d.inject_error(0, "read"), "rtl")):
         with tandem.Device(kind, 4, watchdog=2000) as dev:
             fault(dev)
             refused(lambda: dev.conv2d(X, W))
@@ -189,7 +201,8 @@ def references_of(call, count):
     before = {key: FAR + row[0] for key, row in references().items()}
     for _ in range(count):
         call()
-    most, of = max(((FAR + row[0] - before.get(key, FAR + row[0]), repr(row[1])[:60]) for key, row in references().items()), key=lambda row: row[0])
+    most, of = max(((FAR + row[0] - before.get(key, FAR + row[0]), repr(row[1])[:60])
+                    for key, row in references().items()), key=lambda row: row[0])
     return {"references": most, "of": of}
 
 

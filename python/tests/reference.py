@@ -1,4 +1,5 @@
-"""The operators in NumPy: int32 sums, then FP32 in the steps of docs/npu/npu.md section 2. Written from that page, without the golden model."""
+"""The operators in NumPy: int32 sums, then FP32 in the steps of docs/npu/npu.md section 2. Written from that page,
+without the golden model."""
 
 import numpy as np
 
@@ -12,7 +13,8 @@ def quantise(x, scale):
 
 
 def sums(x, w, stride, dilation, pads, groups):
-    """int32 (out, height, width) of int8 x (in, h, w) and int8 w (out, in / groups, kh, kw). pads: top, left, bottom, right."""
+    """int32 (out, height, width) of int8 x (in, h, w) and int8 w (out, in / groups, kh, kw). pads: top, left, bottom,
+    right."""
     top, left, bottom, right = pads
     x = np.pad(x.astype(np.int32), ((0, 0), (top, bottom), (left, right)))
     out, each, kh, kw = w.shape
@@ -23,7 +25,8 @@ def sums(x, w, stride, dilation, pads, groups):
     y = np.zeros((groups, out // groups, oh, ow), np.int32)
     for ky in range(kh):
         for kx in range(kw):
-            part = x[:, :, ky * dilation[0]:, kx * dilation[1]:][:, :, :(oh - 1) * stride[0] + 1:stride[0], :(ow - 1) * stride[1] + 1:stride[1]]
+            part = x[:, :, ky * dilation[0]:, kx * dilation[1]:][:, :, :(oh - 1) * stride[0] +
+                                                                 1:stride[0], :(ow - 1) * stride[1] + 1:stride[1]]
             y += np.einsum("goi,gihw->gohw", w[:, :, :, ky, kx], part)
     return y.reshape(out, oh, ow)
 

@@ -25,7 +25,8 @@ def draw(rng, most=400000):
         dilation = tuple(int(v) for v in rng.choice([1, 1, 1, 2, 3], 2))
         pads = tuple(int(v) for v in rng.integers(0, 4, 4))
         h, w = (int(v) for v in rng.integers(1, 24, 2))
-        fits = all(size + a + b >= (k - 1) * d + 1 for size, a, b, k, d in zip((h, w), pads[:2], pads[2:], kernel, dilation))
+        fits = all(size + a + b >= (k - 1) * d + 1
+                   for size, a, b, k, d in zip((h, w), pads[:2], pads[2:], kernel, dilation))
         if fits and h * w * each * out * groups * kernel[0] * kernel[1] <= most:
             break
     x = rng.integers(-127, 128, (each * groups, h, w)).astype(np.int8)
@@ -154,7 +155,8 @@ def test_memory(dev):
     dev.write(b, b"hello")
     dev.conv2d(np.ones((1, 2, 2), np.int8), np.ones((1, 1, 1, 1), np.int8))  # operators leave other buffers alone
     assert dev.read(b, 5).tobytes() == b"hello"
-    for call in (lambda: dev.write(0, data), lambda: dev.read(2**32 - 4, 8), lambda: dev.read_into(tandem.DDR_BASE + (64 << 20) - 4, out)):
+    for call in (lambda: dev.write(0, data), lambda: dev.read(2**32 - 4, 8),
+                 lambda: dev.read_into(tandem.DDR_BASE + (64 << 20) - 4, out)):
         with pytest.raises(IndexError):
             call()
     with pytest.raises(MemoryError):
@@ -194,7 +196,8 @@ def test_counters():
         dev.conv2d(np.ones((8, 6, 6), F), np.ones((8, 8, 3, 3), np.int8))
         counters = dev.counters()
         assert tuple(counters) == tandem.COUNTERS
-        assert 0 < counters["gemm_compute"] <= counters["gemm_busy"] <= counters["cycles"] and counters["pool_busy"] == 0
+        assert (0 < counters["gemm_compute"] <= counters["gemm_busy"] <= counters["cycles"] and
+                counters["pool_busy"] == 0)
         assert [p["port"] if "port" in p else p.get("name") for p in dev.bus_stats()] and len(dev.bus_stats()) == 3
 
 
@@ -258,7 +261,8 @@ def test_life():
     dev.close()
     dev.close()
     assert dev.closed
-    for call in (lambda: dev.n, lambda: dev.copy(np.ones((1, 1, 1), F)), lambda: dev.alloc(16), dev.counters, dev.reset, dev.__enter__):
+    for call in (lambda: dev.n, lambda: dev.copy(np.ones((1, 1, 1), F)),
+                 lambda: dev.alloc(16), dev.counters, dev.reset, dev.__enter__):
         with pytest.raises(ValueError, match="closed"):
             call()
     with pytest.raises(RuntimeError, match="kept"):
@@ -275,11 +279,13 @@ def test_reset():
 
 
 def test_wrong_openings():
-    for error, args, kw in ((ValueError, ("cpu",), {}), (TypeError, (), {}), (ValueError, ("model", 5), {}), (tandem.Error, ("rtl", 4), {"bus": "no"}),
-                            (tandem.Error, ("rtl", 4), {"build": "../x"}), (ValueError, ("model",), {"memory": 2**32}),
-                            (TypeError, ("model",), {"color": 1}), (ValueError, ("rtl", 4), {"plusargs": ["x"]}), (TypeError, ("rtl", 4), {"plusargs": "+x"}),
-                            (ValueError, ("model",), {"wave": "x.fst"}), (TypeError, ("model", 8, "1"), {}), (ValueError, ("model", 8, -1), {}),
-                            (ValueError, ("model", 8), {"wait": "sleep"}), (tandem.Error, ("rtl", 4), {"wave": "x.fst", "build": "fast"})):
+    for error, args, kw in ((ValueError, ("cpu",), {}), (TypeError, (), {}), (ValueError, ("model", 5), {}),
+                            (tandem.Error, ("rtl", 4), {"bus": "no"}), (tandem.Error, ("rtl", 4), {"build": "../x"}),
+                            (ValueError, ("model",), {"memory": 2**32}), (TypeError, ("model",), {"color": 1}),
+                            (ValueError, ("rtl", 4), {"plusargs": ["x"]}), (TypeError, ("rtl", 4), {"plusargs": "+x"}),
+                            (ValueError, ("model",), {"wave": "x.fst"}), (TypeError, ("model", 8, "1"), {}),
+                            (ValueError, ("model", 8, -1), {}), (ValueError, ("model", 8), {"wait": "sleep"}),
+                            (tandem.Error, ("rtl", 4), {"wave": "x.fst", "build": "fast"})):
         with pytest.raises(error):
             tandem.Device(*args, **kw)
     with pytest.raises(tandem.Error, match="make python CFG=n16"):
@@ -367,7 +373,8 @@ def test_references():
         before = sys.getrefcount(x), sys.getrefcount(w)
         for _ in range(50):
             dev.conv2d(x, w, bias=1)
-            for call in (lambda: dev.conv2d(x, w, groups=3), lambda: dev.conv2d(w, x), lambda: dev.pool(x, 200), lambda: dev.alu("dot", x)):
+            for call in (lambda: dev.conv2d(x, w, groups=3), lambda: dev.conv2d(w, x),
+                         lambda: dev.pool(x, 200), lambda: dev.alu("dot", x)):
                 with pytest.raises((ValueError, TypeError, tandem.DriverError)):
                     call()
         assert (sys.getrefcount(x), sys.getrefcount(w)) == before
@@ -409,7 +416,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 def test_memory_does_not_grow(package):
     """Devices, results and errors again and again in a process of its own: its largest size stays (kB)."""
     env = {**os.environ, "PYTHONPATH": package}
-    done = subprocess.run([sys.executable, "-c", GROWTH.replace("COUNT", "300" if FULL else "40")], env=env, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", GROWTH.replace("COUNT", "300" if FULL else "40")],
+                          env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 2048
 

@@ -48,5 +48,6 @@ def test_page_names_everything(module, root):
     with open(os.path.join(root, "docs", "python.md"), encoding="utf-8") as page:
         words = set(re.findall(r"\w+", page.read()))
     thing = getattr(tandem, module)
-    missing = [n for n in dir(thing) if not n.startswith("_") and callable(getattr(thing, n)) and n not in words and n != "close"]
+    missing = [n for n in dir(thing)
+               if not n.startswith("_") and callable(getattr(thing, n)) and n not in words and n != "close"]
     assert not missing

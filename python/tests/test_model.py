@@ -20,7 +20,8 @@ def i8(*shape):
 
 def hard(count):
     """FP32 bit patterns of all kinds."""
-    special = np.array([0, 0x80000000, 1, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7F7FFFFF, 0x3F000000, 0xBF000000, 0x4F000000], np.uint32)
+    special = np.array([0, 0x80000000, 1, 0x7F800000, 0xFF800000, 0x7FC00000,
+                        0x7F7FFFFF, 0x3F000000, 0xBF000000, 0x4F000000], np.uint32)
     return np.concatenate([special, RNG.integers(0, 2**32, count - len(special), dtype=np.uint32)]).view(F)
 
 
@@ -61,7 +62,8 @@ def test_fp():
         got = getattr(model, "fp_" + name)(a, b)
         want = np.where(np.isnan(want), nan, want).astype(F)
         assert np.array_equal(got.view(np.uint32), want.view(np.uint32)), name
-    assert np.array_equal(model.fp_lt(a, b), a < b) and np.array_equal(model.fp_le(a, b), a <= b) and np.array_equal(model.fp_eq(a, b), a == b)
+    assert (np.array_equal(model.fp_lt(a, b), a < b) and np.array_equal(model.fp_le(a, b), a <= b) and
+            np.array_equal(model.fp_eq(a, b), a == b))
     assert np.array_equal(model.fp_max(a, b).view(np.uint32), np.where(b > a, b, a).view(np.uint32))
     assert np.array_equal(model.fp_min(a, b).view(np.uint32), np.where(b < a, b, a).view(np.uint32))
     assert np.array_equal(model.fp_relu(a).view(np.uint32), np.where(a > 0, a, F(0)).view(np.uint32))
@@ -135,11 +137,13 @@ def test_docstrings():
 
 
 def overhead(call, **names):
-    return min(timeit.repeat(call, globals={"model": model, **names}, number=20000, repeat=7, timer=time.process_time)) / 20000
+    return min(timeit.repeat(call, globals={"model": model,
+                                            **names}, number=20000, repeat=7, timer=time.process_time)) / 20000
 
 
 def test_call_overhead():
-    """Issue of the extension: under 2 microseconds above the C call. The smallest work stands for no work. bench/python_overhead.py measures it beside C."""
+    """Issue of the extension: under 2 microseconds above the C call. The smallest work stands for no work.
+    bench/python_overhead.py measures it beside C."""
     act, wgt, one = i8(8, 4), i8(4, 4), np.ones(1, F)
     assert overhead("model.mesh_block(act, wgt)", act=act, wgt=wgt) < 2e-6
     assert overhead("model.transpose(wgt)", wgt=wgt) < 2e-6
@@ -190,16 +194,19 @@ def test_whole_tasks():
             mem[task["ifm_addr"] - base + c * task["ifm_cstep"]:][:144] = x[c].view(np.uint8).ravel()
         model.pool_run(4, regs, mem, base)
         for c in range(4):
-            assert np.array_equal(mem[task["ofm_addr"] - base + c * task["ofm_cstep"]:][:36].view(F).reshape(3, 3), want[c])
+            assert np.array_equal(mem[task["ofm_addr"] - base + c * task["ofm_cstep"]:][:36].view(F).reshape(3, 3),
+                                  want[c])
 
         want = dev.convert(x, 30.0)
         regs = task_of(dev, "GEMM")
         task = model.gemm_decode(4, regs)
-        assert task["op"] == 2 and task["in_scale"] == 30.0 and model.gemm_follows(4, regs) and model.gemm_follows(4, regs, regs)
+        assert (task["op"] == 2 and task["in_scale"] == 30.0 and model.gemm_follows(4, regs) and
+                model.gemm_follows(4, regs, regs))
         for c in range(4):
             mem[task["ifm_addr"] - base + c * task["ifm_cstep"]:][:144] = x[c].view(np.uint8).ravel()
         model.gemm_run(4, regs, mem, base)
-        assert np.array_equal(mem[task["ofm_addr"] - base:][:144].view(np.int8).reshape(6, 6, 4).transpose(2, 0, 1), want)
+        assert np.array_equal(mem[task["ofm_addr"] - base:][:144].view(np.int8).reshape(6, 6, 4).transpose(2, 0, 1),
+                              want)
 
     with pytest.raises(IndexError, match="outside"):
         model.gemm_run(4, regs, bytearray(16), base)

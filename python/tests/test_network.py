@@ -97,17 +97,24 @@ def test_errors(digits, tmp_path):
     net = tandem.Network(param, weights)
     bad = tmp_path / "bad.param"
     bad.write_bytes(open(param, "rb").read()[:60])
-    for args, kw, error in (((tmp_path / "none.param",), {}, tandem.Error), ((bad, weights), {}, tandem.Error), ((param, param), {}, tandem.Error), ((3,), {}, TypeError),
-                            ((param,), {"shape": (1, 2)}, ValueError), ((param,), {"shape": 3}, TypeError), ((param,), {"seed": -1}, ValueError)):
+    for args, kw, error in (((tmp_path / "none.param",), {}, tandem.Error), ((bad, weights), {}, tandem.Error),
+                            ((param, param), {}, tandem.Error), ((3,), {}, TypeError),
+                            ((param,), {"shape": (1, 2)}, ValueError),
+                            ((param,), {"shape": 3}, TypeError), ((param,), {"seed": -1}, ValueError)):
         with pytest.raises(error):
             tandem.Network(*args, **kw)
     with tandem.Device("model", 8) as dev:
-        for call, error in ((lambda: net.run(dev, np.ones(63, F)), ValueError), (lambda: net.run(dev, np.ones(64)), TypeError),
-                            (lambda: net.run(net, np.ones(64, F)), TypeError), (lambda: net.run(dev, np.ones(64, F), batch=True), ValueError),
-                            (lambda: net.quantise(), ValueError), (lambda: net.quantise(tmp_path / "none"), tandem.Error),
-                            (lambda: net.calibrate(np.ones((2, 64), F), "best"), ValueError), (lambda: net.calibrate(np.ones((0, 64), F)), ValueError),
+        for call, error in ((lambda: net.run(dev, np.ones(63, F)), ValueError),
+                            (lambda: net.run(dev, np.ones(64)), TypeError),
+                            (lambda: net.run(net, np.ones(64, F)), TypeError),
+                            (lambda: net.run(dev, np.ones(64, F), batch=True), ValueError),
+                            (lambda: net.quantise(), ValueError),
+                            (lambda: net.quantise(tmp_path / "none"), tandem.Error),
+                            (lambda: net.calibrate(np.ones((2, 64), F), "best"), ValueError),
+                            (lambda: net.calibrate(np.ones((0, 64), F)), ValueError),
                             (lambda: net.calibrate(np.ones((2, 64), F), "percentile", percent=101), ValueError),
-                            (lambda: net.memory(5), (ValueError, tandem.Error)), (lambda: net.save(tmp_path / "no" / "a", tmp_path / "b"), tandem.Error)):
+                            (lambda: net.memory(5), (ValueError, tandem.Error)),
+                            (lambda: net.save(tmp_path / "no" / "a", tmp_path / "b"), tandem.Error)):
             with pytest.raises(error):
                 call()
         net.run(dev, np.ones(64, F))

@@ -1,4 +1,5 @@
-"""tandem.onnx: graphs of one operator and of several against NumPy, what is refused, ONNX's node tests on golden model and RTL, docs/onnx.md."""
+"""tandem.onnx: graphs of one operator and of several against NumPy, what is refused, ONNX's node tests on golden model
+and RTL, docs/onnx.md."""
 
 import os
 import re
@@ -17,8 +18,9 @@ from tandem.onnx import backend, ops_math, tensor  # noqa: E402
 F = np.float32
 FULL = os.environ.get("TANDEM_CHECK") == "1"
 DATA = pytest.mark.skipif(not os.path.isdir(backend.DATA), reason="not run: needs libonnx-testdata (make deps)")
-TYPES = {np.dtype(F): onnx.TensorProto.FLOAT, np.dtype(np.int64): onnx.TensorProto.INT64, np.dtype(np.int32): onnx.TensorProto.INT32,
-         np.dtype(np.uint8): onnx.TensorProto.UINT8, np.dtype(bool): onnx.TensorProto.BOOL, np.dtype(np.float64): onnx.TensorProto.DOUBLE}
+TYPES = {np.dtype(F): onnx.TensorProto.FLOAT, np.dtype(np.int64): onnx.TensorProto.INT64,
+         np.dtype(np.int32): onnx.TensorProto.INT32, np.dtype(np.uint8): onnx.TensorProto.UINT8,
+         np.dtype(bool): onnx.TensorProto.BOOL, np.dtype(np.float64): onnx.TensorProto.DOUBLE}
 
 
 def graph(nodes, inputs, outputs, constants=None, opset=15):
@@ -29,7 +31,8 @@ def graph(nodes, inputs, outputs, constants=None, opset=15):
         ports.append(helper.make_tensor_value_info(name, kind, shape))
     results = [helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, None) for n in outputs]
     fixed = [numpy_helper.from_array(np.asarray(v), n) for n, v in (constants or {}).items()]
-    return helper.make_model(helper.make_graph(nodes, "g", ports, results, fixed), opset_imports=[helper.make_opsetid("", opset)])
+    return helper.make_model(helper.make_graph(nodes, "g", ports, results, fixed),
+                             opset_imports=[helper.make_opsetid("", opset)])
 
 
 def node(op, inputs, outputs="y", **attributes):
@@ -68,23 +71,29 @@ def conv2d(x, w, b, stride, pad, groups=1):
         part = x[:, o // per * w.shape[1]:(o // per + 1) * w.shape[1]]
         for i in range(oh):
             for j in range(ow):
-                y[:, o, i, j] = (part[:, :, i * stride:i * stride + w.shape[2], j * stride:j * stride + w.shape[3]] * w[o]).sum((1, 2, 3)) + b[o]
+                y[:, o, i, j] = (part[:, :, i * stride:i * stride + w.shape[2], j * stride:j * stride + w.shape[3]] *
+                                 w[o]).sum((1, 2, 3)) + b[o]
     return y
 
 
 def small_cnn(rng):
-    """conv, batch norm, ReLU, pooling, a depthwise convolution with Swish beside a shortcut, global average, inner product, softmax."""
-    c = {"w1": rng.standard_normal((8, 3, 3, 3)) / 3, "b1": rng.standard_normal(8), "s": rng.uniform(0.5, 1.5, 8), "o": rng.standard_normal(8),
-         "m": rng.standard_normal(8), "v": rng.uniform(0.5, 2, 8), "w2": rng.standard_normal((8, 1, 3, 3)) / 3, "b2": rng.standard_normal(8),
+    """conv, batch norm, ReLU, pooling, a depthwise convolution with Swish beside a shortcut, global average, inner
+    product, softmax."""
+    c = {"w1": rng.standard_normal((8, 3, 3, 3)) / 3, "b1": rng.standard_normal(8),
+         "s": rng.uniform(0.5, 1.5, 8), "o": rng.standard_normal(8), "m": rng.standard_normal(8),
+         "v": rng.uniform(0.5, 2, 8), "w2": rng.standard_normal((8, 1, 3, 3)) / 3, "b2": rng.standard_normal(8),
          "w3": rng.standard_normal((10, 8)), "b3": rng.standard_normal(10)}
     c = {k: v.astype(F) for k, v in c.items()}
-    nodes = [node("Conv", "x w1 b1", "c1", pads=[1] * 4, strides=[2, 2]), node("BatchNormalization", "c1 s o m v", "n1"), node("Relu", "n1", "r1"),
-             node("MaxPool", "r1", "p1", kernel_shape=[2, 2], strides=[2, 2]), node("Conv", "p1 w2 b2", "c2", pads=[1] * 4, group=8, kernel_shape=[3, 3]),
-             node("Sigmoid", "c2", "g"), node("Mul", "c2 g", "sw"), node("Add", "p1 sw", "res"), node("GlobalAveragePool", "res", "gap"),
+    nodes = [node("Conv", "x w1 b1", "c1", pads=[1] * 4, strides=[2, 2]),
+             node("BatchNormalization", "c1 s o m v", "n1"), node("Relu", "n1", "r1"),
+             node("MaxPool", "r1", "p1", kernel_shape=[2, 2], strides=[2, 2]),
+             node("Conv", "p1 w2 b2", "c2", pads=[1] * 4, group=8, kernel_shape=[3, 3]), node("Sigmoid", "c2", "g"),
+             node("Mul", "c2 g", "sw"), node("Add", "p1 sw", "res"), node("GlobalAveragePool", "res", "gap"),
              node("Flatten", "gap", "f"), node("Gemm", "f w3 b3", "fc", transB=1), node("Softmax", "fc", "y")]
     x = rng.standard_normal((1, 3, 16, 16)).astype(F)
     t = conv2d(x, c["w1"], c["b1"], 2, 1)
-    t = (t - c["m"][:, None, None]) / np.sqrt(c["v"][:, None, None] + 1e-5) * c["s"][:, None, None] + c["o"][:, None, None]
+    t = ((t - c["m"][:, None, None]) / np.sqrt(c["v"][:, None, None] + 1e-5) *
+         c["s"][:, None, None] + c["o"][:, None, None])
     p = np.maximum(t, 0).reshape(1, 8, 4, 2, 4, 2).max((3, 5))
     d = conv2d(p, c["w2"], c["b2"], 1, 1, 8)
     f = (p + d / (1 + np.exp(-d))).mean((2, 3)) @ c["w3"].T + c["b3"]
@@ -118,7 +127,8 @@ def test_command(rng, tmp_path, package):
     env = {**os.environ, "PYTHONPATH": package}
     command = [sys.executable, "-m", "tandem.onnx", "cnn.onnx", "-o", "net"]
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert done.returncode == 0 and done.stdout.startswith("input x 1x3x16x16 blob x 3x16x16\noutput y 1x10 blob"), done.stderr
+    assert (done.returncode == 0 and
+            done.stdout.startswith("input x 1x3x16x16 blob x 3x16x16\noutput y 1x10 blob")), done.stderr
     net = tandem.Network(tmp_path / "net.param", tmp_path / "net.bin")
     names = {line.split()[1]: line.split()[4] for line in done.stdout.splitlines() if line.startswith("output")}
     np.testing.assert_allclose(net.reference(x.ravel())[names["y"]].ravel(), expected.ravel(), 1e-4, 1e-6)
@@ -129,10 +139,12 @@ def test_command(rng, tmp_path, package):
 
 def test_batches_and_groups(rng, model):
     x, w = rng.standard_normal((3, 4, 6, 5)).astype(F), rng.standard_normal((6, 2, 3, 3)).astype(F)
-    check(model, graph([node("Conv", "x w", group=2, pads=[1] * 4)], {"x": x}, ["y"], {"w": w}), [x], [conv2d(x, w, np.zeros(6), 1, 1, 2)], atol=1e-5)
+    check(model, graph([node("Conv", "x w", group=2, pads=[1] * 4)], {"x": x}, ["y"], {"w": w}),
+          [x], [conv2d(x, w, np.zeros(6), 1, 1, 2)], atol=1e-5)
     slope = rng.standard_normal((4, 1, 1)).astype(F)
     one = x[:1]
-    network = check(model, graph([node("PRelu", "x s")], {"x": one}, ["y"], {"s": slope}), [one], [np.where(one > 0, one, one * slope)])
+    network = check(model, graph([node("PRelu", "x s")], {"x": one}, ["y"], {"s": slope}),
+                    [one], [np.where(one > 0, one, one * slope)])
     assert [layer.kind for layer in network.net.layers] == ["Input", "PReLU"]
     t = rng.standard_normal((2, 3, 1, 4)).astype(F)  # transposed, in groups
     wt = rng.standard_normal((4, 3, 1, 2)).astype(F)
@@ -141,8 +153,10 @@ def test_batches_and_groups(rng, model):
     for g in range(2):
         for i in range(3):
             for k in range(2):
-                full[:, g * 3:(g + 1) * 3, 0, 2 * i + k] += np.einsum("nc,co->no", x2[:, g * 2:g * 2 + 2, 0, i], wt[g * 2:g * 2 + 2, :, 0, k])
-    check(model, graph([node("ConvTranspose", "x w", group=2, strides=[1, 2])], {"x": x2}, ["y"], {"w": wt}), [x2], [full[..., :6]], atol=1e-5)
+                full[:, g * 3:(g + 1) * 3, 0, 2 * i + k] += np.einsum("nc,co->no", x2[:, g * 2:g * 2 + 2, 0, i],
+                                                                      wt[g * 2:g * 2 + 2, :, 0, k])
+    check(model, graph([node("ConvTranspose", "x w", group=2, strides=[1, 2])], {"x": x2}, ["y"], {"w": wt}),
+          [x2], [full[..., :6]], atol=1e-5)
 
 
 @pytest.mark.parametrize("a, b", [((2, 3, 4, 5), (5,)), ((2, 3, 4, 5), (3, 1, 1)), ((2, 1, 4, 1), (1, 3, 1, 5)), ((4, 1), (1, 6)), ((7,), (1,)), ((1, 3, 5, 7), (1, 3, 5, 7)),
@@ -177,19 +191,24 @@ def test_every_permutation_has_steps():
 
 
 @pytest.mark.parametrize("axes", [[0], [1], [2], [3], [0, 2], [1, 2, 3], [0, 3], [0, 1, 2, 3]])
-@pytest.mark.parametrize("op, f", [("ReduceMean", np.mean), ("ReduceMax", np.max), ("ReduceMin", np.min), ("ReduceL2", lambda x, axis, keepdims: np.sqrt((x * x).sum(axis, keepdims=keepdims)))])
+@pytest.mark.parametrize("op, f",
+                         [("ReduceMean", np.mean), ("ReduceMax", np.max), ("ReduceMin", np.min),
+                          ("ReduceL2", lambda x, axis, keepdims: np.sqrt((x * x).sum(axis, keepdims=keepdims)))])
 def test_reductions(rng, model, axes, op, f):
     x = rng.standard_normal((2, 3, 4, 5)).astype(F)
     for keep in (0, 1):
-        check(model, graph([node(op, "x", axes=axes, keepdims=keep)], {"x": x}, ["y"]), [x], [f(x, axis=tuple(axes), keepdims=bool(keep))])
+        check(model, graph([node(op, "x", axes=axes, keepdims=keep)], {"x": x}, ["y"]),
+              [x], [f(x, axis=tuple(axes), keepdims=bool(keep))])
 
 
 def test_blocks_stay_on_the_npu(rng, model):
-    """Squeeze and excitation, a shuffle of channels and a mean over maps with gaps between their channels: no element goes through the CPU but for the convolutions."""
+    """Squeeze and excitation, a shuffle of channels and a mean over maps with gaps between their channels: no element
+    goes through the CPU but for the convolutions."""
     x = rng.standard_normal((1, 8, 7, 7)).astype(F)
     w = rng.standard_normal((8, 8, 1, 1)).astype(F)
-    nodes = [node("ReduceMean", "x", "m", axes=[2, 3], keepdims=1), node("Conv", "m w", "c"), node("HardSigmoid", "c", "h"), node("Mul", "x h", "se"),
-             node("Reshape", "se split", "s"), node("Transpose", "s", "t", perm=[0, 2, 1, 3, 4]), node("Reshape", "t shape", "y")]
+    nodes = [node("ReduceMean", "x", "m", axes=[2, 3], keepdims=1), node("Conv", "m w", "c"),
+             node("HardSigmoid", "c", "h"), node("Mul", "x h", "se"), node("Reshape", "se split", "s"),
+             node("Transpose", "s", "t", perm=[0, 2, 1, 3, 4]), node("Reshape", "t shape", "y")]
     constants = {"w": w, "split": np.array([1, 2, 4, 7, 7]), "shape": np.array([1, 8, 7, 7])}
     h = np.clip(0.2 * np.einsum("oc,nc->no", w[:, :, 0, 0], x.mean((2, 3))) + 0.5, 0, 1)
     expected = (x * h[:, :, None, None]).reshape(1, 2, 4, 7, 7).transpose(0, 2, 1, 3, 4).reshape(1, 8, 7, 7)
@@ -199,7 +218,8 @@ def test_blocks_stay_on_the_npu(rng, model):
     assert backend.places(network, net) == (("ALU", "CPU"), ("addresses", "ALU"))
     assert [layer["type"] for layer, w in zip(net.layers, net.last_run) if w["place"] == "cpu"] == ["Convolution"]
     fc = rng.standard_normal((3, 8 * 49)).astype(F)  # an inner product over a map, quantised: nothing on the CPU
-    network = check(model, graph([node("MaxPool", "x", "p", kernel_shape=[1, 1]), node("Flatten", "p", "f"), node("Gemm", "f w", transB=1)], {"x": x}, ["y"], {"w": fc}), [x],
+    network = check(model, graph([node("MaxPool", "x", "p", kernel_shape=[1, 1]), node("Flatten", "p", "f"),
+                                  node("Gemm", "f w", transB=1)], {"x": x}, ["y"], {"w": fc}), [x],
                     [x.reshape(1, -1) @ fc.T], 1e-4, 1e-4)
     net = network.open()
     net.calibrate(network.feed([x])[None], "minmax")
@@ -209,9 +229,11 @@ def test_blocks_stay_on_the_npu(rng, model):
 
 
 def test_graphs_with_shapes(rng, model):
-    """What exporters write around a Reshape: Shape, Gather, Concat over constants; an input used twice; an output in the middle."""
-    nodes = [node("Shape", "x", "s"), node("Gather", "s zero", "n"), node("Unsqueeze", "n first", "n1"), node("Concat", "n1 rest", "shape", axis=0),
-             node("Reshape", "x shape", "flat"), node("Exp", "flat", "e"), node("Div", "one e", "r"), node("Sub", "r flat", "y")]
+    """What exporters write around a Reshape: Shape, Gather, Concat over constants; an input used twice; an output in
+    the middle."""
+    nodes = [node("Shape", "x", "s"), node("Gather", "s zero", "n"), node("Unsqueeze", "n first", "n1"),
+             node("Concat", "n1 rest", "shape", axis=0), node("Reshape", "x shape", "flat"),
+             node("Exp", "flat", "e"), node("Div", "one e", "r"), node("Sub", "r flat", "y")]
     constants = {"zero": np.int64(0), "first": np.array([0]), "rest": np.array([-1]), "one": F(1)}
     x = rng.standard_normal((2, 3, 4)).astype(F)
     flat = x.reshape(2, 12)
@@ -238,7 +260,8 @@ def test_older_opsets(rng, model, opset, op, attributes, f):
 
 def test_gelu(rng, model):
     import math
-    nodes = [node("Div", "x root", "d"), node("Erf", "d", "e"), node("Add", "e one", "a"), node("Mul", "x a", "m"), node("Mul", "m half", "y")]
+    nodes = [node("Div", "x root", "d"), node("Erf", "d", "e"), node("Add", "e one", "a"),
+             node("Mul", "x a", "m"), node("Mul", "m half", "y")]
     x = rng.standard_normal((2, 5)).astype(F)
     expected = 0.5 * x * (1 + np.vectorize(math.erf)(x / math.sqrt(2)))
     check(model, graph(nodes, {"x": x}, ["y"], {"root": F(math.sqrt(2)), "one": F(1), "half": F(0.5)}), [x], [expected])
@@ -268,7 +291,8 @@ def test_values_that_fp32_holds(model):
 def test_integers_on_the_gemm(rng, model):
     """Exact sums; a value that INT8 does not hold behind its zero point is refused when the network is fed."""
     x, w = rng.integers(3, 250, (1, 2, 5, 6)).astype(np.uint8), rng.integers(100, 250, (3, 2, 3, 3)).astype(np.uint8)
-    network = to.convert(graph([node("ConvInteger", "x w zx zw", pads=[1] * 4)], {"x": x}, ["y"], {"w": w, "zx": np.uint8(127), "zw": np.uint8(130)}))
+    network = to.convert(graph([node("ConvInteger", "x w zx zw", pads=[1] * 4)],
+                               {"x": x}, ["y"], {"w": w, "zx": np.uint8(127), "zw": np.uint8(130)}))
     expected = conv2d(x.astype(np.int64) - 127, w.astype(np.int64) - 130, np.zeros(3), 1, 1)
     got = network.run(model, [x])[0]
     assert got.dtype == np.int32 and np.array_equal(got, expected)
@@ -278,7 +302,8 @@ def test_integers_on_the_gemm(rng, model):
     with pytest.raises(ValueError, match="input 'x': expected integers from 0 to 254"):
         network.feed([np.full_like(x, 255)])
     with pytest.raises(to.Unsupported, match="weights beyond 127 behind their zero point"):
-        to.convert(graph([node("ConvInteger", "x w zx zw")], {"x": x}, ["y"], {"w": w, "zx": np.uint8(127), "zw": np.uint8(0)}))
+        to.convert(graph([node("ConvInteger", "x w zx zw")], {"x": x},
+                         ["y"], {"w": w, "zx": np.uint8(127), "zw": np.uint8(0)}))
 
 
 # ---- what is refused ----
@@ -339,16 +364,19 @@ def test_command_errors(tmp_path, package):
     os.mkdir(tmp_path / "out.bin")  # the second file cannot be written
     before = sorted(os.listdir(tmp_path))
     env = {**os.environ, "PYTHONPATH": package}
-    for name, more, text in (("bad.onnx", [], "operator Einsum"), ("none.onnx", [], "not a readable ONNX model"), ("cut.onnx", [], ""), ("text.onnx", [], ""),
-                             ("empty.onnx", [], "not a valid ONNX model"), ("good.onnx", ["--constant", "x=none.npy"], "none.npy"), ("good.onnx", [], "out.bin")):
-        done = subprocess.run([sys.executable, "-m", "tandem.onnx", name, "-o", "out"] + more, cwd=tmp_path, env=env, capture_output=True, text=True)
+    for name, more, text in (("bad.onnx", [], "operator Einsum"), ("none.onnx", [], "not a readable ONNX model"),
+                             ("cut.onnx", [], ""), ("text.onnx", [], ""), ("empty.onnx", [], "not a valid ONNX model"),
+                             ("good.onnx", ["--constant", "x=none.npy"], "none.npy"), ("good.onnx", [], "out.bin")):
+        done = subprocess.run([sys.executable, "-m", "tandem.onnx", name, "-o", "out"] + more,
+                              cwd=tmp_path, env=env, capture_output=True, text=True)
         assert done.returncode == 1 and done.stdout == "" and done.stderr.count("\n") == 1, (name, done.stderr)
         assert done.stderr.startswith("tandem.onnx: " + name) and text in done.stderr
         assert sorted(os.listdir(tmp_path)) == before, name
 
 
 def mutate(rng, model):
-    """One number of a valid model becomes another one: of an attribute, of a shape, of a constant, an operator's name, an input."""
+    """One number of a valid model becomes another one: of an attribute, of a shape, of a constant, an operator's name,
+    an input."""
     def pick(n):
         return int(rng.integers(n))
     numbers = [-1 << 63, -(1 << 31), -7, -2, -1, 0, 1, 2, 3, 5, 255, 256, 65536, 1 << 31, (1 << 63) - 1]
@@ -410,17 +438,23 @@ def test_without_onnx(package, tmp_path):
     """Without the package one line says what to install."""
     (tmp_path / "onnx.py").write_text("raise ImportError('hidden')\n")
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), package])}
-    done = subprocess.run([sys.executable, "-m", "tandem.onnx", "a.onnx", "-o", "b"], cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert done.returncode == 1 and done.stderr == "tandem.onnx: a.onnx: tandem.onnx needs the package onnx (Debian: apt-get install python3-onnx)\n"
+    done = subprocess.run([sys.executable, "-m", "tandem.onnx", "a.onnx", "-o", "b"],
+                          cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert (done.returncode == 1 and done.stderr ==
+            "tandem.onnx: a.onnx: tandem.onnx needs the package onnx (Debian: apt-get install python3-onnx)\n")
 
 
 # ---- ONNX's node tests ----
 
-EXPECTED = {"abs": ("ALU",), "add_bcast": ("ALU",), "and_bcast4v4d": ("ALU",), "batchnorm_example": ("ALU",), "averagepool_2d_pads": ("POOL",),
-            "basic_convinteger": ("GEMM", "ALU"), "celu": ("ALU",), "clip_example": ("ALU",), "concat_1d_axis_0": (), "elu": ("ALU",), "globalaveragepool": ("ALU",),
-            "greater_equal_bcast": ("ALU",), "hardswish_expanded": ("ALU",), "layer_normalization_4d_axis2": ("ALU", "CPU"), "matmulinteger": ("GEMM", "ALU"),
-            "maxpool_2d_uint8": ("POOL",), "prelu_broadcast": ("ALU",), "qlinearconv": None, "reduce_l1_keep_dims_random": ("ALU", "POOL"),
-            "reduce_sum_keepdims_random": ("POOL",), "basic_conv_with_padding": ("CPU",), "slice": (), "softmax_axis_1": ("CPU",), "tanh": ("ALU",), "where_example": ("ALU",)}
+EXPECTED = {"abs": ("ALU",), "add_bcast": ("ALU",), "and_bcast4v4d": ("ALU",), "batchnorm_example": ("ALU",),
+            "averagepool_2d_pads": ("POOL",), "basic_convinteger": ("GEMM", "ALU"), "celu": ("ALU",),
+            "clip_example": ("ALU",), "concat_1d_axis_0": (), "elu": ("ALU",), "globalaveragepool": ("ALU",),
+            "greater_equal_bcast": ("ALU",), "hardswish_expanded": ("ALU",),
+            "layer_normalization_4d_axis2": ("ALU", "CPU"), "matmulinteger": ("GEMM", "ALU"),
+            "maxpool_2d_uint8": ("POOL",), "prelu_broadcast": ("ALU",),
+            "qlinearconv": None, "reduce_l1_keep_dims_random": ("ALU", "POOL"),
+            "reduce_sum_keepdims_random": ("POOL",), "basic_conv_with_padding": ("CPU",),
+            "slice": (), "softmax_axis_1": ("CPU",), "tanh": ("ALU",), "where_example": ("ALU",)}
 
 
 @DATA
@@ -432,7 +466,8 @@ def test_some_node_tests():
             if where is None:
                 assert r.outcome == "not supported" and r.text, r
             else:
-                assert r.outcome == ("fitted" if name in ("celu", "elu", "tanh") else "passed") and r.arithmetic == where, r
+                assert (r.outcome == ("fitted" if name in ("celu", "elu", "tanh") else "passed") and
+                        r.arithmetic == where), r
             if name == "basic_conv_with_padding":
                 assert 0 < r.quantised < 0.01
         assert bench.devices[1].cycles > 10000
@@ -451,9 +486,10 @@ def test_a_wrong_result_fails(monkeypatch):
 
 @DATA
 def test_page(root, package):
-    """docs/onnx.md is what the tool writes: with the RTL in the long run, on the golden model otherwise (the page is the same). Enough tests pass, none fails."""
-    done = subprocess.run([sys.executable, os.path.join(root, "tools", "onnx_table.py"), "--check", "--package", package, "--device", "tandem" if FULL else "model"],
-                          capture_output=True, text=True)
+    """docs/onnx.md is what the tool writes: with the RTL in the long run, on the golden model otherwise (the page is
+    the same). Enough tests pass, none fails."""
+    done = subprocess.run([sys.executable, os.path.join(root, "tools", "onnx_table.py"), "--check", "--package",
+                           package, "--device", "tandem" if FULL else "model"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     rows = {k.strip(" *"): int(n.strip(" *")) for k, n in re.findall(r"^\| ([^|]*) \| ([*\d]+) \|", done.stdout, re.M)}
     assert rows["ALU, POOL"] >= 70 and rows["all"] - rows["CPU alone"] >= 150 and "0 failed" in done.stdout

@@ -1,4 +1,5 @@
-"""The package itself: stubs say what the functions say, it can be installed with pip, C files of the extension keep no state of their own."""
+"""The package itself: stubs say what the functions say, it can be installed with pip, C files of the extension keep no
+state of their own."""
 
 import ast
 import inspect
@@ -31,7 +32,8 @@ def parameters(node):
     """(name, default as text or None, keyword only) of a stub."""
     args = node.args.posonlyargs + node.args.args
     defaults = [None] * (len(args) - len(node.args.defaults)) + node.args.defaults
-    rows = [(a.arg, d, False) for a, d in zip(args, defaults)] + [(a.arg, d, True) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults)]
+    rows = ([(a.arg, d, False) for a, d in zip(args, defaults)] +
+            [(a.arg, d, True) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults)])
     return [(n, None if d is None else ast.literal_eval(d), k) for n, d, k in rows if n not in ("self", "cls")]
 
 
@@ -64,7 +66,8 @@ def test_stub_of_types(kind, root):
 def test_positions_and_keywords_are_as_they_say():
     """What a signature calls keyword-only is refused by position."""
     with tandem.Device("model", 4) as dev:
-        for func in [getattr(dev, n) for n in ("conv2d", "depthwise", "linear", "pool", "alu")] + [model.post, model.im2col_block]:
+        for func in [getattr(dev, n)
+                     for n in ("conv2d", "depthwise", "linear", "pool", "alu")] + [model.post, model.im2col_block]:
             by_position = [p for p in real_parameters(func) if not p[2]]
             with pytest.raises(TypeError, match="at most %d positional" % len(by_position)):
                 func(*[1] * (len(by_position) + 1))
@@ -73,7 +76,8 @@ def test_positions_and_keywords_are_as_they_say():
 
 
 def test_errors():
-    assert issubclass(tandem.Divergence, tandem.DeviceError) and issubclass(tandem.DeviceError, tandem.Error) and issubclass(tandem.DriverError, tandem.Error)
+    assert (issubclass(tandem.Divergence, tandem.DeviceError) and issubclass(tandem.DeviceError, tandem.Error) and
+            issubclass(tandem.DriverError, tandem.Error))
     assert tandem.Error.__module__ == "tandem" and tandem.Device.__module__ == "tandem"
     with pytest.raises(TypeError):
         tandem.Device.n = 3  # nobody changes the type
@@ -86,9 +90,11 @@ def test_no_static_state(root):
     seen = 0
     for name in sorted(os.listdir(folder)):
         if name.endswith(".o"):
-            text = subprocess.run(["objdump", "-t", os.path.join(folder, name)], capture_output=True, text=True, check=True).stdout
+            text = subprocess.run(["objdump",
+                                   "-t", os.path.join(folder, name)], capture_output=True, text=True, check=True).stdout
             for section, symbol in re.findall(r"^\S+ .{7} (\S+)\s+[0-9a-f]+ +(?:\.hidden )?(\S+)$", text, re.M):
-                if re.match(r"\.bss|\.tbss|\.tdata|\*COM\*|\.data(?!\.rel\.ro)", section) and not symbol.startswith("."):
+                if (re.match(r"\.bss|\.tbss|\.tdata|\*COM\*|\.data(?!\.rel\.ro)", section) and
+                    not symbol.startswith(".")):
                     seen += 1
                     assert allowed.match(re.sub(r"\.\d+$", "", symbol)), "%s: %s in %s" % (name, symbol, section)
     assert seen >= 8
@@ -116,9 +122,11 @@ print("tandem" in sys.modules)
 
 
 def test_subinterpreters(package):
-    """As far as NumPy goes along: a process may import NumPy 1.24 in one interpreter, so here that one is not the main one."""
+    """As far as NumPy goes along: a process may import NumPy 1.24 in one interpreter, so here that one is not the main
+    one."""
     env = {**os.environ, "PYTHONPATH": package}
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", SUBINTERPRETER], env=env, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", SUBINTERPRETER],
+                          env=env, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout == "False\n", done.stderr
 
 
@@ -127,9 +135,12 @@ def test_pip(root, tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", tmp_path / "venv"], check=True)
     python = tmp_path / "venv" / "bin" / "python"
     env = {**{k: v for k, v in os.environ.items() if k not in ("SAN", "KIND", "CFG")}, "PYTHON_RTL": "n4-fast"}
-    done = subprocess.run([python, "-m", "pip", "install", "--no-build-isolation", "--no-index", os.path.join(root, "python")], env=env, capture_output=True,
-                          text=True, cwd=tmp_path)
+    done = subprocess.run([python, "-m", "pip", "install", "--no-build-isolation", "--no-index",
+                           os.path.join(root, "python")], env=env, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    code = "import numpy as np, tandem; d = tandem.Device('tandem', 4); print(tandem.__file__, d.copy(np.ones((1, 2, 2), np.float32)).sum())"
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True, cwd=tmp_path, env={k: v for k, v in env.items() if k != "PYTHONPATH"})
-    assert done.returncode == 0 and done.stdout.startswith(str(tmp_path)) and done.stdout.endswith(" 4.0\n"), done.stdout + done.stderr
+    code = ("import numpy as np, tandem; d = tandem.Device('tandem', 4); "
+            "print(tandem.__file__, d.copy(np.ones((1, 2, 2), np.float32)).sum())")
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True,
+                          cwd=tmp_path, env={k: v for k, v in env.items() if k != "PYTHONPATH"})
+    assert (done.returncode == 0 and done.stdout.startswith(str(tmp_path)) and
+            done.stdout.endswith(" 4.0\n")), done.stdout + done.stderr

@@ -1,4 +1,5 @@
-"""Testcases in Python: what a passing and a failing one leave, in files and in the database of the runner; a bug in the RTL."""
+"""Testcases in Python: what a passing and a failing one leave, in files and in the database of the runner; a bug in the
+RTL."""
 
 import os
 import re
@@ -60,7 +61,8 @@ def program(root):
     """build/n4-fast/tandem-python."""
     path = os.path.join(os.environ.get("BUILD", "build"), "n4-fast", "tandem-python")
     env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "SAN", "KIND", "CFG")}
-    done = subprocess.run(["make", "-s", path, "CFG=n4", "KIND=fast"], cwd=root, env=env, capture_output=True, text=True)
+    done = subprocess.run(["make", "-s", path, "CFG=n4", "KIND=fast"],
+                          cwd=root, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     return Path(root, path).resolve()
 
@@ -77,8 +79,8 @@ def call(program, tmp_path):
         result = tmp_path / "result.txt"
         result.unlink(missing_ok=True)
         command = [program, *map(str, args), "--folder", folder, "--case-dir", tmp_path / "stored"]
-        done = subprocess.run(command + (["--result", result] if args[0] != "list" else []), cwd=tmp_path, capture_output=True, text=True, timeout=300,
-                              env={**os.environ, **env})
+        done = subprocess.run(command + (["--result", result] if args[0] != "list" else []),
+                              cwd=tmp_path, capture_output=True, text=True, timeout=300, env={**os.environ, **env})
         rows = dict(row.split("=", 1) for row in result.read_text().splitlines()) if result.exists() else {}
         return done.returncode, done.stdout + done.stderr, rows
 
@@ -91,8 +93,10 @@ def test_they_pass_and_repeat(name, program, tmp_path):
     assert name in subprocess.run([program, "list"], capture_output=True, text=True, check=True).stdout
     results = []
     for _ in range(2):
-        done = subprocess.run([program, "test", name, "--count", "30" if FULL else "3", "--result", "r"], cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0 and "PASS test=python-%s cfg=n4 device=tandem" % name in done.stdout, done.stdout + done.stderr
+        done = subprocess.run([program, "test", name, "--count", "30" if FULL else "3", "--result", "r"],
+                              cwd=tmp_path, capture_output=True, text=True)
+        assert (done.returncode == 0 and
+                "PASS test=python-%s cfg=n4 device=tandem" % name in done.stdout), done.stdout + done.stderr
         results.append((tmp_path / "r").read_text())
     assert results[0] == results[1] and re.search(r"^outcome=pass$.*^cycles=[1-9]\d+$", results[0], re.M | re.S)
 
@@ -100,17 +104,22 @@ def test_they_pass_and_repeat(name, program, tmp_path):
 def test_every_file_is_in_the_suites(root):
     names = {p.stem for p in Path(root, "testcases", "npu", "python").glob("*.py")} - {"conftest"}
     for suite in ("python", "default", "nightly"):
-        assert names == set(re.findall(r"^python (\w+)", Path(root, "designs", "npu", "suites", suite + ".suite").read_text(), re.M)), suite
+        assert names == set(re.findall(
+            r"^python (\w+)", Path(root, "designs", "npu", "suites", suite + ".suite").read_text(), re.M)), suite
 
 
 def test_a_failure(call, tmp_path):
-    """Unit, cycle, reproducer; the stored case fails in the same way; of the file's functions only the one that failed runs again."""
+    """Unit, cycle, reproducer; the stored case fails in the same way; of the file's functions only the one that failed
+    runs again."""
     status, out, result = call("test", "flip", "beat=7")
-    assert status == 1 and result["outcome"] == "fail" and result["signature"] == "mem:differ" and int(result["cycles"]) > 0
+    assert (status == 1 and result["outcome"] == "fail" and result["signature"] == "mem:differ" and
+            int(result["cycles"]) > 0)
     assert re.search(r"^FAIL test=python-flip seed=0x%016x cfg=n4 : test_flip: memory differs" % SEED, out, re.M)
-    assert re.search(r"^mem:differ, unit gemm, cycle \d+$", out, re.M) and "make repro CASE=" + result["case"] in out and result["repro"] in out
+    assert (re.search(r"^mem:differ, unit gemm, cycle \d+$", out, re.M) and
+            "make repro CASE=" + result["case"] in out and result["repro"] in out)
     stored = Path(result["case"])
-    assert stored.read_text().startswith("test=python-flip\ncfg=n4\nseed=0x%016x\nfunction=test_flip\nbeat=7\nbus=" % SEED)
+    assert stored.read_text().startswith("test=python-flip\ncfg=n4\nseed=0x%016x\nfunction=test_flip\nbeat=7\nbus=" %
+                                         SEED)
     status, again, second = call("repro", stored)
     assert status == 1 and second["signature"] == "mem:differ" and "test_good" not in again
     assert re.search("unit gemm, cycle .*", again)[0] == re.search("unit gemm, cycle .*", out)[0]
@@ -118,35 +127,42 @@ def test_a_failure(call, tmp_path):
 
 def test_a_wrong_value(call):
     status, out, result = call("test", "wrong", "bus=ideal", "--count", 3)
-    assert status == 1 and result["signature"] == "python-wrong: test_sum: AssertionError" and result["message"] == "test_sum: the sum"
+    assert (status == 1 and result["signature"] == "python-wrong: test_sum: AssertionError" and
+            result["message"] == "test_sum: the sum")
     assert "want=5" in Path(result["case"]).read_text()
 
 
 def test_seed_and_knobs(call):
-    """A case is named by run seed and index, by its seed, and by its file: the same draws, which are those of the module."""
+    """A case is named by run seed and index, by its seed, and by its file: the same draws, which are those of the
+    module."""
     drawn = [re.search("drawn (.*)", call("test", "late", *args)[1])[1] for args in
              (("--run-seed", 5, "--index", 3), ("--seed", hex(tandem.test_seed(5, "python-late", 3))))]
     assert drawn[0] == drawn[1]
     seed, k, act, number = drawn[0].split()
     seed = int(seed, 16)
     assert seed == tandem.test_seed(5, "python-late", 3) and int(k) == tandem.draw(seed, "k", 1, 1000)
-    assert act == ["none", "relu"][tandem.draw(seed, "act", 0, 1)] and int(number) == np.random.Generator(np.random.PCG64(seed)).integers(0, 10**9)
+    assert (act == ["none", "relu"][tandem.draw(seed, "act", 0, 1)] and
+            int(number) == np.random.Generator(np.random.PCG64(seed)).integers(0, 10**9))
     assert "drawn " + hex(seed) + " 77 relu" in call("test", "late", "--seed", hex(seed), "k=77", "act=relu")[1]
 
 
 @pytest.mark.parametrize("args, text", [
-    (("test", "skipping"), "test_nothing: skipped: not today"), (("test", "raising"), "no_such"), (("test", "importing"), "No module named 'no_such_module'"),
-    (("test", "empty"), "no test ran"), (("test", "nobody"), "no such testcase"), (("test", "flip", "beat=8"), "beat=8: expected 0..7"),
-    (("test", "flip", "beat=x"), "expected 0..7"), (("test", "wrong", "bus=none"), "bus=none: expected one of ideal"), (("repro", "/no/such"), "No such file")])
+    (("test", "skipping"), "test_nothing: skipped: not today"), (("test", "raising"), "no_such"),
+    (("test", "importing"), "No module named 'no_such_module'"), (("test", "empty"), "no test ran"),
+    (("test", "nobody"), "no such testcase"), (("test", "flip", "beat=8"), "beat=8: expected 0..7"),
+    (("test", "flip", "beat=x"), "expected 0..7"), (("test", "wrong", "bus=none"), "bus=none: expected one of ideal"),
+    (("repro", "/no/such"), "No such file")])
 def test_what_cannot_run(args, text, call):
     """An error is no failure: exit status 2, one line, a result that says so."""
     status, out, result = call(*args)
     assert status == 2 and result["outcome"] == "error" and text in result["message"], out
-    assert [row for row in out.splitlines() if row.startswith("tandem-python: ")][-1] == "tandem-python: " + result["message"]
+    assert ([row for row in out.splitlines() if row.startswith("tandem-python: ")][-1] == "tandem-python: " +
+            result["message"])
 
 
 def test_usage(call):
-    for args in (("test",), ("test", "flip", "nonsense"), ("test", "flip", "--count", 0), ("repro", "x", "k=3"), ("walk",), ("test", "flip", "--device", "gpu")):
+    for args in (("test",), ("test", "flip", "nonsense"), ("test", "flip", "--count", 0),
+                 ("repro", "x", "k=3"), ("walk",), ("test", "flip", "--device", "gpu")):
         assert call(*args)[0] == 2
 
 
@@ -154,9 +170,11 @@ def test_without_pytest(call, program, tmp_path):
     (tmp_path / "pytest.py").write_text("raise ImportError")
     package = re.search('PYTHONPATH="([^"]*)"', program.read_text())[1]
     env = {**os.environ, "PYTHONPATH": "%s:%s" % (tmp_path, package)}
-    done = subprocess.run(["/usr/bin/python3", "-m", "tandem.testcase", "test", "flip", "--cfg", "n4", "--kind", "fast", "--folder", tmp_path / "cases-in",
-                           "--build", "build", "--result", tmp_path / "r"], capture_output=True, text=True, env=env)
-    assert done.returncode == 2 and done.stderr == "tandem-python: testcases in Python need python3-pytest (make deps)\n"
+    done = subprocess.run(["/usr/bin/python3", "-m", "tandem.testcase", "test", "flip", "--cfg", "n4", "--kind", "fast",
+                           "--folder", tmp_path / "cases-in", "--build", "build", "--result", tmp_path / "r"],
+                          capture_output=True, text=True, env=env)
+    assert (done.returncode == 2 and
+            done.stderr == "tandem-python: testcases in Python need python3-pytest (make deps)\n")
     assert "outcome=error" in (tmp_path / "r").read_text()
 
 
@@ -166,7 +184,8 @@ def test_report(call, tmp_path):
     status, out, result = call("test", "flip", "--report", folder)
     text = (folder / "report.txt").read_text()
     assert status == 1 and "mem:differ" in text and "make repro CASE=" in text and "unit       gemm" in text
-    assert (folder / "report.html").read_text().startswith("<!doctype html>") and (folder / "case.case").read_text().startswith("test=python-flip")
+    assert ((folder / "report.html").read_text().startswith("<!doctype html>") and
+            (folder / "case.case").read_text().startswith("test=python-flip"))
     if any(n == 4 and build in ("debug", "tap") for n, build in tandem.rtl_builds()):
         assert result["wave"] == str(folder / "wave.fst") and "the same failure" in text
         clock = tandem.Fst(folder / "wave.fst")["npu_top.clk_i"]
@@ -177,7 +196,8 @@ def test_report(call, tmp_path):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine").write_text("kept")
     status, out, result = call("test", "flip", "--report", tmp_path / "full")
-    assert status == 2 and "expected a new or empty folder" in out and (tmp_path / "full" / "mine").read_text() == "kept"
+    assert (status == 2 and "expected a new or empty folder" in out and
+            (tmp_path / "full" / "mine").read_text() == "kept")
 
 
 def jobs_of(db):
@@ -194,26 +214,29 @@ def test_in_the_database(call, program, root, tmp_path):
     (tmp_path / "build").mkdir()
     (tmp_path / "build" / "n4-fast").symlink_to(program.parent)
     (tmp_path / "designs").symlink_to(Path(root, "designs"))
-    (tmp_path / "t.suite").write_text("python wrong cfg=n4 count=2 cases=3 -- --folder {0} bus=ideal\npython flip cfg=n4 cases=2 -- --folder {0}\n"
-                                      "repeat python conv cfg=n4 index=4 cases=2\npython raising cfg=n4 -- --folder {0}\n".format(tmp_path / "cases-in"))
-    done = subprocess.run([runner, "run", "--suite", tmp_path / "t.suite", "--build-dir", "build", "--explain", "5", "--jobs", "2"], cwd=tmp_path,
-                          capture_output=True, text=True, timeout=300)
+    (tmp_path / "t.suite").write_text("python wrong cfg=n4 count=2 cases=3 -- --folder {0} bus=ideal\npython flip "
+                                      "cfg=n4 cases=2 -- --folder {0}\n" "repeat python conv cfg=n4 index=4 cases=2\n"
+                                      "python raising cfg=n4 -- --folder {0}\n".format(tmp_path / "cases-in"))
+    done = subprocess.run([runner, "run", "--suite", tmp_path / "t.suite", "--build-dir", "build",
+                           "--explain", "5", "--jobs", "2"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1 and done.stdout.endswith("2 passed, 4 failed\n"), done.stdout + done.stderr
     jobs = jobs_of(tmp_path / "build" / "results.db")
     assert [(j["what"], j["test"], j["outcome"], j["first_index"], j["cases"]) for j in jobs] == [
         ("python", "wrong", "fail", 0, 3), ("python", "wrong", "fail", 3, 3), ("python", "flip", "fail", 0, 2), ("python", "conv", "pass", 4, 2),
         ("python", "conv", "pass", 4, 2), ("python", "raising", "error", 0, 1)]
     flip, conv = jobs[2], jobs[3]
-    assert flip["signature"] == "mem:differ" and flip["repro"].startswith("make repro CASE=") and os.path.exists(tmp_path / flip["case_path"])
+    assert (flip["signature"] == "mem:differ" and flip["repro"].startswith("make repro CASE=") and
+            os.path.exists(tmp_path / flip["case_path"]))
     assert flip["cycles"] > 0 and conv["trace_hash"] == jobs[4]["trace_hash"] and len(conv["trace_hash"]) == 18
     assert (tmp_path / flip["bundle_path"] / "report.html").exists(), "explained"
     assert "wrong" in jobs[0]["signature"] and "python conv" in done.stdout
 
 
 def test_with_pytest_itself(root, package, tmp_path):
-    command = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tandem.pytest_plugin", os.path.join(root, "testcases/npu/python/alu.py"),
-               "--cases", "2", "--pin", "bus=ideal"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": package})
+    command = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tandem.pytest_plugin",
+               os.path.join(root, "testcases/npu/python/alu.py"), "--cases", "2", "--pin", "bus=ideal"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": package})
     assert done.returncode == 0 and "6 passed" in done.stdout, done.stdout + done.stderr
 
 
@@ -221,16 +244,20 @@ def test_with_pytest_itself(root, package, tmp_path):
 def test_a_bug_in_the_rtl(root, tmp_path):
     """tests/mutants: the suite python finds it, names the unit, leaves report and waveform."""
     tree = tmp_path / "tree"
-    names = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=root, capture_output=True, text=True, check=True).stdout
+    names = subprocess.run(["git", "ls-files", "--cached", "--others",
+                            "--exclude-standard"], cwd=root, capture_output=True, text=True, check=True).stdout
     for name in names.splitlines():
         if os.path.isfile(os.path.join(root, name)):
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(os.path.join(root, name), tree / name)
     with open(tree / "tests/mutants/npu/im2col-padding-off-by-one.patch", encoding="utf-8") as patch:
         subprocess.run(["patch", "-p1", "--fuzz=0"], cwd=tree, stdin=patch, check=True, capture_output=True)
-    env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "SAN", "KIND", "CFG", "BUILD", "HOST", "TANDEM_PYTHON", "TANDEM_REGRESS")}
-    done = subprocess.run(["make", "regress", "SUITE=python", "CFG=n4", 'REGRESS_ARGS=--count 2'], cwd=tree, env=env, capture_output=True, text=True)
-    assert done.returncode != 0 and re.search(r"[1-9]\d* failed$", done.stdout.strip()), done.stdout[-3000:] + done.stderr[-3000:]
+    env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "SAN", "KIND",
+                                                            "CFG", "BUILD", "HOST", "TANDEM_PYTHON", "TANDEM_REGRESS")}
+    done = subprocess.run(["make", "regress", "SUITE=python", "CFG=n4", 'REGRESS_ARGS=--count 2'],
+                          cwd=tree, env=env, capture_output=True, text=True)
+    assert done.returncode != 0 and re.search(r"[1-9]\d* failed$",
+                                              done.stdout.strip()), done.stdout[-3000:] + done.stderr[-3000:]
     failed = [j for j in jobs_of(tree / "build" / "results.db") if j["outcome"] == "fail" and j["bundle_path"]]
     assert failed and failed[0]["signature"].startswith("unit:im2col:") and failed[0]["kind"] == "tap"
     folder = tree / failed[0]["bundle_path"]

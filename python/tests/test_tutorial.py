@@ -48,7 +48,9 @@ def test_testcase(page, root, tmp_path):
     count = re.fullmatch(r"make run PY=residual CFG=n4 COUNT=(\d+)", command)[1]
     build = os.environ.get("BUILD", "build")
     env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "SAN", "KIND", "CFG")}
-    subprocess.run(["make", "-s", build + "/n4-fast/tandem-python", "CFG=n4", "KIND=fast"], cwd=root, env=env, check=True)
+    subprocess.run(["make", "-s", build + "/n4-fast/tandem-python", "CFG=n4", "KIND=fast"],
+                   cwd=root, env=env, check=True)
     program = os.path.join(root, build, "n4-fast", "tandem-python")
-    done = subprocess.run([program, "test", "residual", "--count", count, "--folder", tmp_path], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run([program, "test", "residual", "--count", count, "--folder", tmp_path],
+                          cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.splitlines()[-1] == shown, done.stdout + done.stderr

@@ -1,4 +1,5 @@
-"""tandem.Fst and tandem.check_axi: values against the text they came from, damaged files, waveforms that a device writes."""
+"""tandem.Fst and tandem.check_axi: values against the text they came from, damaged files, waveforms that a device
+writes."""
 
 import os
 import random
@@ -31,7 +32,8 @@ def draw_changes(seed, steps=200):
 def vcd(changes):
     ids = {name: chr(33 + i) for i, name in enumerate(WIDTHS)}
     lines = ["$timescale 1ns $end", "$scope module top $end", "$scope module dut $end"]
-    lines += ["$var wire %d %s %s%s $end" % (w, ids[n], n, "" if w == 1 else " [%d:0]" % (w - 1)) for n, w in WIDTHS.items()]
+    lines += ["$var wire %d %s %s%s $end" % (w, ids[n], n, "" if w == 1 else " [%d:0]" % (w - 1))
+              for n, w in WIDTHS.items()]
     lines += ["$var wire 32 %s word_too $end" % ids["word"], "$upscope $end", "$upscope $end", "$enddefinitions $end"]
     for t in sorted({t for row in changes.values() for t, _ in row}):
         lines.append("#%d" % t)
@@ -66,7 +68,8 @@ def wave(request, tmp_path):
 
 
 def numbers(bits):
-    return int("".join("1" if b == "1" else "0" for b in bits), 2), int("".join("1" if b in "xz" else "0" for b in bits), 2)
+    return int("".join("1" if b == "1" else "0" for b in bits),
+               2), int("".join("1" if b in "xz" else "0" for b in bits), 2)
 
 
 def whole(row):
@@ -77,16 +80,19 @@ def whole(row):
 def test_values(wave):
     path, changes = wave
     fst = tandem.Fst(path)
-    assert fst.exponent == -9 and fst.last == max(t for row in changes.values() for t, _ in row) and len(fst) == len(WIDTHS) + 1
+    assert (fst.exponent == -9 and fst.last == max(t for row in changes.values() for t, _ in row) and
+            len(fst) == len(WIDTHS) + 1)
     for name, width in WIDTHS.items():
         got = fst["top.dut." + name]
         signal = fst.find("dut." + name)
-        assert signal.width == width and signal.path == "top.dut." + name and signal.path in fst and not signal.parameter
+        assert (signal.width == width and signal.path == "top.dut." + name and
+                signal.path in fst and not signal.parameter)
         assert got.times.dtype == np.uint64 and got.values.dtype == got.unknown.dtype
         assert got.values.itemsize * 8 == min(64, max(8, 1 << (width - 1).bit_length()))
         assert got.values.shape == (len(got.times),) + (((width + 63) // 64,) if width > 64 else ())
         assert [int(t) for t in got.times] == [t for t, _ in changes[name]]
-        assert [(whole(v), whole(u)) for v, u in zip(got.values, got.unknown)] == [numbers(bits) for _, bits in changes[name]]
+        assert [(whole(v),
+                 whole(u)) for v, u in zip(got.values, got.unknown)] == [numbers(bits) for _, bits in changes[name]]
 
 
 def test_several_at_once(wave):
@@ -174,7 +180,8 @@ def test_check_axi(root):
     ports = tandem.axi_ports(path)
     assert len(ports) == 1 and ports[0][1].startswith("AXI4")
     report = tandem.check_axi(path)
-    assert report["file"] == path and report["errors"] == len([v for v in report["violations"] if v["severity"] == "error"]) > 0
+    assert (report["file"] == path and
+            report["errors"] == len([v for v in report["violations"] if v["severity"] == "error"]) > 0)
     rule = report["violations"][0]["rule"]
     off = tandem.check_axi(path, prefix=ports[0][0], severity={rule: "off"})
     assert off["errors"] < report["errors"] and all(v["rule"] != rule for v in off["violations"])

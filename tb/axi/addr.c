@@ -10,7 +10,7 @@ static tb_axi_rule rule_of(tb_axi_rule aw, bool write) {
     return (tb_axi_rule)(write ? aw : aw + (AXI4_ERRM_ARADDR_BOUNDARY - AXI4_ERRM_AWADDR_BOUNDARY));
 }
 
-/* Bits of x for AW's signals in the place that they have there. */
+/* Bits of x of this channel, moved to the positions of AW's signals. */
 static uint64_t x_of(uint64_t x, bool write) {
     return write ? x : x >> (TB_AXI_ARVALID - TB_AXI_AWVALID);
 }
@@ -27,7 +27,7 @@ static bool same(const tb_axi_ax *a, const tb_axi_ax *b) {
     return a->addr == b->addr && a->id == b->id && a->user == b->user && attributes(a) == attributes(b);
 }
 
-/* x: signals that are or were X, in the place of AW's */
+/* x: signals that are or were X, at the positions of AW's */
 static COLD void report_changes(tb_axi_monitor *mon, const tb_axi_ax *ax, const tb_axi_ax *was, bool write,
                                 uint64_t cycle, uint64_t x) {
     const struct {
@@ -135,7 +135,7 @@ static COLD void judge(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uin
     }
 }
 
-/* The usual address needs one look. */
+/* Fast path of the usual address. */
 static bool plain(const tb_axi_monitor *mon, const tb_axi_ax *ax, bool write) {
     return ax->burst == TB_AXI_INCR && ax->size <= mon->size_max && !crosses(ax) && ax->lock == 0 &&
            ((ax->cache & 2u) != 0 || (ax->cache & 12u) == 0) && (ax->id == 0 || mon->cfg.widths.id != 0) &&
@@ -190,7 +190,7 @@ bool axi_ring_room(tb_axi_monitor *mon, void **ring, size_t size, uint32_t *cap,
     return true;
 }
 
-/* The table is full: nothing of this direction is matched until nothing of it is in flight. */
+/* The table is full: this direction is not matched until it has nothing in flight. */
 static COLD void overflow(tb_axi_monitor *mon, const tb_axi_open *b, bool write, uint64_t cycle) {
     axi_bad(mon, write ? AXI4_AUXM_WCAM_OVERFLOW : AXI4_AUXM_RCAM_OVERFLOW, write ? TB_AXI_AW : TB_AXI_AR, cycle, b, -1,
             "more than %u bursts in flight: they are not followed until none is left",
@@ -233,7 +233,7 @@ static void open_init(tb_axi_monitor *mon, tb_axi_open *b, const tb_axi_ax *ax, 
     }
 }
 
-/* Room for a burst at the end of its ring, which only grows when a design has more in flight than ever before. False:
+/* Space for a burst at the end of its ring, which only grows when a design has more in flight than ever before. False:
  * the burst is not followed. */
 static COLD bool make_room(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle) {
     const uint32_t live = write ? mon->wr_live : mon->rd_live;
@@ -277,7 +277,7 @@ static bool begin(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t
     return true;
 }
 
-/* The response to these complete data came before their address, and was reported. */
+/* The response to these complete data came before their address, which was reported. */
 static void take_stray_b(tb_axi_monitor *mon, tb_axi_open *b) {
     for (uint32_t i = 0; i < mon->stray_bs; i++) {
         if (mon->stray_b[i] == b->id) {

@@ -16,7 +16,7 @@ int axi_data_differs(const uint8_t *a, const uint8_t *b, uint32_t bytes, const u
     return -1;
 }
 
-/* Something changed while the beat waited. True: what must be compared with from now on is the new beat. */
+/* The beat changed while it was stalled. True: compare with the new beat from now on. */
 static COLD bool changed(tb_axi_monitor *mon, const tb_axi_sample *s) {
     const uint64_t x = s->x | mon->prev.x;
     const tb_axi_open *b = wr_filling(mon);
@@ -34,7 +34,7 @@ static COLD bool changed(tb_axi_monitor *mon, const tb_axi_sample *s) {
         axi_bad(mon, AXI4_ERRM_WUSER_STABLE, TB_AXI_W, s->cycle, b, beat,
                 "WUSER changed from 0x%" PRIx64 " to 0x%" PRIx64 " before WREADY", mon->prev.w.user, s->w.user);
     }
-    /* lanes whose strobe rises or falls while the beat waits are WSTRB_STABLE's matter */
+    /* lanes whose strobe changes during the stall are covered by WSTRB_STABLE */
     uint64_t lanes[2] = {UINT64_MAX, UINT64_MAX};
     for (unsigned i = 0; i < 2; i++) {
         lanes[i] = mon->cfg.strict_data ? UINT64_MAX : s->w.strb[i] & mon->prev.w.strb[i];
@@ -64,7 +64,7 @@ static COLD void odd_beat(tb_axi_monitor *mon, const tb_axi_sample *s) {
         axi_bad(mon, AXI4_ERRM_WUSER_TIEOFF, TB_AXI_W, s->cycle, b, beat,
                 "WUSER is 0x%" PRIx64 " on a port that has no bit of it", s->w.user);
     }
-    if (p->on && p->read_only && mon->stats.beats[TB_AXI_W] == 0) { /* once: the address is reported by itself */
+    if (p->on && p->read_only && mon->stats.beats[TB_AXI_W] == 0) { /* once: the address is reported separately */
         axi_bad(mon, PROJ_ERRM_RDONLY, TB_AXI_W, s->cycle, b, beat, "data on a port that only reads");
     }
     if (p->on && p->w_gap != 0 && mon->w_inside && s->cycle - mon->w_moved > p->w_gap + UINT64_C(1)) {

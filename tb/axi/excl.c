@@ -1,4 +1,4 @@
-/* Exclusive accesses: their shape, and that reads and writes make pairs. */
+/* Exclusive accesses: their shape, and matching of reads and writes. */
 #include "mon_priv.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@ static tb_axi_exclusive *find(tb_axi_monitor *mon, uint64_t id) {
     return NULL;
 }
 
-/* What differs between an exclusive write and its read, by name; NULL: nothing. X differs from nothing. */
+/* The first signal in which an exclusive write differs from its read; NULL: none. X matches anything. */
 static const char *differs(const tb_axi_exclusive *e, const tb_axi_ax *ax, uint64_t x) {
     const uint64_t unknown = x | e->x;
     const struct {
@@ -65,7 +65,7 @@ void axi_check_exclusive(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, u
             axi_bad(mon, AXI4_ERRM_EXCL_MAX, ch, cycle, &b, -1, "exclusive burst of %u bytes, at most 128 are allowed",
                     (unsigned)total);
         }
-        /* without a power of two there is nothing to be aligned to */
+        /* alignment is undefined without a power of two */
         if (power && (ax->addr & (total - 1)) != 0 && (x & TB_AXI_X(TB_AXI_AWADDR)) == 0) {
             axi_bad(mon, AXI4_ERRM_EXCL_ALIGN, ch, cycle, &b, -1,
                     "exclusive burst of %u bytes does not start at a multiple of them", (unsigned)total);

@@ -15,7 +15,7 @@ void tb_lite_reset(tb_lite_master *m) {
     *m->port->b_ready = *m->port->r_ready = 0;
 }
 
-/* Delay of one channel: half of the time none, so that all orders of the channels are frequent. */
+/* Delay of one channel: 0 with probability one half, so that all orders of the channels are frequent. */
 static uint16_t draw_wait(tb_lite_master *m) {
     if (m->gap_max == 0) {
         return 0;
@@ -69,7 +69,7 @@ void tb_lite_drive(tb_lite_master *m) {
     } else {
         *p->w_valid = 0;
     }
-    /* once up, the ready stays up; it may rise before the response comes */
+    /* once high, ready stays high; it may rise before the response */
     uint8_t *ready = m->write ? p->b_ready : p->r_ready;
     *ready = over(&m->resp_wait);
 }

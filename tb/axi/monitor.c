@@ -1,4 +1,4 @@
-/* One edge after the other: what is judged and in which order, handshakes, the trace hash, the end. */
+/* One clock edge: order of the checks, handshakes, the trace hash, the end. */
 #include "mon_priv.h"
 
 #include <inttypes.h>
@@ -119,7 +119,7 @@ void axi_blind_answer(tb_axi_monitor *mon, bool write, uint64_t cycle) {
     }
 }
 
-/* A trace that began in the middle: after a rest nothing can be in flight. */
+/* A trace that began in the middle of traffic: after an idle time nothing can be in flight. */
 static COLD void rested(tb_axi_monitor *mon, const tb_axi_sample *s) {
     const bool busy[2] = {s->ar.valid || s->r.valid, s->aw.valid || s->w.valid || s->b.valid};
     for (unsigned d = 0; d < 2; d++) {
@@ -165,7 +165,7 @@ static void hash_ax(const tb_axi_monitor *mon, const tb_axi_ax *ax, tb_axi_chann
 
 /* ---- handshakes ---- */
 
-/* After all handshakes of an edge: one that ends and one that begins leave the number as it was. */
+/* After all handshakes of an edge, as a burst that ends and one that begins cancel. */
 static void count_flight(tb_axi_monitor *mon, bool write, uint64_t cycle) {
     uint32_t *most = write ? &mon->stats.max_writes : &mon->stats.max_reads;
     const uint32_t live = write ? mon->wr_live : mon->rd_live;
@@ -177,7 +177,7 @@ static void count_flight(tb_axi_monitor *mon, bool write, uint64_t cycle) {
 
 static void take_write(tb_axi_monitor *mon, const tb_axi_sample *s, unsigned moved) {
     const bool hash = mon->cfg.hash != NULL;
-    /* the address goes first: its own first data beat may be accepted at the same edge */
+    /* the address first: its own first data beat may be accepted at the same edge */
     if (moved >> TB_AXI_AW & 1u) {
         mon->stats.beats[TB_AXI_AW]++;
         axi_take_aw(mon, &s->aw, s->cycle, s->x);
@@ -258,8 +258,7 @@ static COLD void too_long(tb_axi_monitor *mon, uint64_t cycle) {
     mon->deadline = next;
 }
 
-/* Remember what must stay until it is taken. fresh: bit per channel whose payload is not the one that is remembered
- * already. */
+/* Store the payload that must be stable until the handshake. fresh: bit per channel whose payload is not stored yet. */
 static void remember(tb_axi_monitor *mon, const tb_axi_sample *s, unsigned stalled, unsigned fresh) {
     if ((fresh & stalled) != 0) {
         if ((fresh & stalled) >> TB_AXI_AW & 1u) {
@@ -374,7 +373,7 @@ void tb_axi_mon_finish(tb_axi_monitor *mon, uint64_t cycle) {
         const bool write = d != 0;
         const uint32_t live = write ? mon->wr_live : mon->rd_live;
         const tb_axi_open *b = tb_axi_mon_burst(mon, write, 0);
-        /* as many answers went astray, which was reported */
+        /* as many responses had no burst, which was reported */
         if (mon->blind[d] == 0 && b != NULL && live > mon->strays[d] + (uint64_t)mon->excuse[d]) {
             axi_bad(mon, write ? AXI4_ERRS_BRESP_ALL_DONE_EOS : AXI4_ERRS_RLAST_ALL_DONE_EOS,
                     write ? TB_AXI_B : TB_AXI_R, cycle, b, -1,

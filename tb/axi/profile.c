@@ -1,4 +1,4 @@
-/* Bus timing profiles: data, mildest first; the last one for one purpose. */
+/* Bus timing profiles, mildest first; the last one is for a special purpose. */
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +46,7 @@ const tb_axi_profile tb_axi_profiles[] = {
      .stop_max = 60,
      .outstanding = 24,
      .lite_gap_max = 3},
-    /* DDR that others keep busy */
+    /* DDR under load of other masters */
     {.name = "slow",
      .aw = {64, 32, 0, 12},
      .w = {64, 16, 0, 8},
@@ -62,7 +62,7 @@ const tb_axi_profile tb_axi_profiles[] = {
      .outstanding = 16,
      .late_commit = true,
      .lite_gap_max = 6},
-    /* full speed, then nothing for long */
+    /* full speed, then long pauses */
     {.name = "bursty",
      .aw = {4, 4, 8, 60},
      .w = {2, 2, 4, 60},
@@ -78,7 +78,7 @@ const tb_axi_profile tb_axi_profiles[] = {
      .outstanding = 32,
      .data_first = true,
      .lite_gap_max = 12},
-    /* everything that the protocol allows, all the time */
+    /* everything that the protocol allows, at a high rate */
     {.name = "hostile",
      .aw = {80, 80, 60, 9},
      .w = {70, 70, 50, 6},
@@ -95,7 +95,7 @@ const tb_axi_profile tb_axi_profiles[] = {
      .data_first = true,
      .late_commit = true,
      .lite_gap_max = 15},
-    /* reads at full speed, writes hardly at all: what is written piles up all the way back to where it is computed */
+    /* reads at full speed, writes very slow: back-pressure reaches the units that compute the results */
     {.name = "writes",
      .aw = {128, 0, 0, 60},
      .w = {192, 0, 0, 24},

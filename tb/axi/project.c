@@ -1,4 +1,4 @@
-/* Rules of a project: what a design promises beyond the protocol, or a memory in front of it. */
+/* Project rules: properties beyond the protocol of a design, or of a memory connected to it. */
 #include "mon_priv.h"
 
 #include <inttypes.h>
@@ -51,7 +51,7 @@ void axi_project_wrote(const tb_axi_monitor *mon, tb_axi_open *b, const uint64_t
     b->wrote = true;
 }
 
-/* The oldest write without a response that has sent any of these bytes. */
+/* The oldest write without a response that contains any of these bytes. */
 static const tb_axi_open *writes(const tb_axi_monitor *mon, uint64_t first, uint64_t last) {
     for (uint32_t i = 0; i < mon->wr_count; i++) {
         const tb_axi_open *b = wr_at(mon, i);
@@ -69,7 +69,7 @@ static uint64_t wanted(const tb_axi_monitor *mon, const tb_axi_ax *ax, uint64_t 
     return ax->burst == TB_AXI_WRAP && !mon->cfg.lite ? last : start > first ? start : first;
 }
 
-/* Data that waits for this address: how long its last beat has been here; 0: there is none. */
+/* Data pending for this address: cycles since its last beat; 0: there is none. */
 static uint64_t data_waits(const tb_axi_monitor *mon, uint64_t cycle) {
     for (uint32_t i = 0; mon->wr_filled == mon->wr_count && i < mon->early_count; i++) {
         const tb_axi_early *e = &mon->early[(mon->early_head + i) & (mon->early_cap - 1)];
@@ -80,7 +80,7 @@ static uint64_t data_waits(const tb_axi_monitor *mon, uint64_t cycle) {
     return 0;
 }
 
-/* Bits of an address that its space does not have. */
+/* Bits of an address beyond its space. */
 static uint64_t no_bits(const tb_axi_project *p) {
     return p->addr_bits > 0 && p->addr_bits < 64 ? UINT64_MAX << p->addr_bits : 0;
 }
@@ -100,7 +100,7 @@ static COLD void judge_address(tb_axi_monitor *mon, const tb_axi_ax *ax, tb_axi_
     }
 }
 
-/* What is left to judge of a read or write of an AXI4 port, whose shape may be X in part. */
+/* The remaining checks of an AXI4 address, whose shape may be X in part. */
 static COLD void judge_shape(tb_axi_monitor *mon, const tb_axi_ax *ax, tb_axi_channel ch, uint64_t cycle, uint64_t x,
                              const tb_axi_open *b) {
     const tb_axi_project *p = &mon->cfg.proj;
@@ -148,7 +148,7 @@ static COLD void overtakes(tb_axi_monitor *mon, const tb_axi_ax *ax, uint64_t cy
             "write %" PRIu64 " at 0x%" PRIx64 " to these bytes has no response yet", w->number, w->addr);
 }
 
-/* The usual burst needs one look. */
+/* Fast path of the usual burst. */
 static bool plain(const tb_axi_monitor *mon, const tb_axi_ax *ax, bool write) {
     const tb_axi_project *p = &mon->cfg.proj;
     const uint64_t end = ax->addr + ((ax->len + UINT64_C(1)) << (ax->size & 7u)); /* or beyond it */

@@ -1,4 +1,4 @@
-/* Violations: what is kept of them, and their text. */
+/* Violations: record and text. */
 #include "mon_priv.h"
 
 #include <inttypes.h>

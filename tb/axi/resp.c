@@ -1,10 +1,10 @@
-/* Responses of writes and data of reads: to which burst they belong, what they may say, where they end. */
+/* Responses of writes and data of reads: to which burst they belong, legal values, last beats. */
 #include "mon_priv.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* The answer may belong to a burst that a handshake with X hid. */
+/* The response may belong to a burst hidden by a handshake with X. */
 static COLD bool excused(tb_axi_monitor *mon, bool write) {
     const bool yes = mon->excuse[write] > 0;
     mon->excuse[write] -= yes;
@@ -66,7 +66,7 @@ static COLD void b_tied(tb_axi_monitor *mon, const tb_axi_sample *s, const tb_ax
     }
 }
 
-/* Is there a write that this response may answer? */
+/* Is there a write that this response may belong to? */
 static void b_belongs(tb_axi_monitor *mon, const tb_axi_sample *s, const tb_axi_open *b) {
     const tb_axi_project *p = &mon->cfg.proj;
     if (UNLIKELY(b == NULL)) {
@@ -230,7 +230,7 @@ static COLD void r_tied(tb_axi_monitor *mon, const tb_axi_sample *s, const tb_ax
     }
 }
 
-/* Read data of an ID that waits for none. A burst of it is reported once. */
+/* Read data of an ID without a pending read. A burst of it is reported once. */
 static COLD void stray_data(tb_axi_monitor *mon, const tb_axi_sample *s) {
     const bool told = mon->r_stray && (mon->r_stray_id == s->r.id || mon->one_id);
     if (mon->blind[0] != 0 || told || axi_r_sync(mon, s->r.id) != NULL || excused(mon, false)) {
@@ -240,7 +240,7 @@ static COLD void stray_data(tb_axi_monitor *mon, const tb_axi_sample *s) {
             "read data of ID %" PRIu64 ", but no read of that ID was accepted at an earlier edge", s->r.id);
 }
 
-/* Is this the right end of the burst? With beats that X may have hidden an early one is. */
+/* Is this the right end of the burst? An early end is accepted with beats that X may have hidden. */
 static bool right_end(const tb_axi_monitor *mon, const tb_axi_open *b, bool last) {
     const bool full = b->beat == b->len;
     return last == full || mon->cfg.lite || (b->unknown & UNKNOWN_LEN) != 0 || (last && b->len - b->beat <= b->slack);

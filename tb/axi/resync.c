@@ -1,12 +1,11 @@
 /*
- * After a burst with a wrong number of beats: where does the next one begin?
+ * Resynchronisation after a burst with a wrong number of beats.
  *
  * Two mistakes look the same at first. An early last beat may end a burst that is really too short, or the rest of it
- * may still come. Without a last beat the burst may have too many, or only the mark is missing. The beats that follow,
- * up to their own last one, tell: as many as the next burst of that order has, then they are the next burst; else they
- * belong to the broken one. Without a last beat they wait until the next burst has its address, which may come behind
- * them. So one mistake is reported once, and the bursts behind it are judged again. Strobes of those beats are not
- * judged.
+ * may still come. Without LAST the burst may have too many beats, or only LAST is missing. The beats that follow, up to
+ * the next LAST, decide: if their number is that of the next burst in order, they are the next burst; else they belong
+ * to the broken one. Without LAST they are held until the next burst has its address, which may come after them. So one
+ * mistake is reported once, and later bursts are checked again. Strobes of those beats are not checked.
  */
 #include "mon_priv.h"
 
@@ -35,8 +34,8 @@ void axi_sync_begin(tb_axi_monitor *mon, bool write, const tb_axi_open *b, bool 
         .active = true, .missing = missing, .id = b->id, .owed = b->len >= b->beat ? b->len + 1u - b->beat : 0};
 }
 
-/* The beats were one burst. As many as the broken one lacked: they may have been its rest all the same, and the burst
- * itself comes now. */
+/* The beats were taken as one burst. If the broken one lacked as many, they may have been its rest, and the burst
+ * itself follows now. */
 static bool open_still(const tb_axi_resync *y, bool broken) {
     return y->missing ? broken : y->beats == y->owed;
 }
@@ -107,7 +106,7 @@ void axi_sync_r(tb_axi_monitor *mon, tb_axi_resync *y, tb_axi_open *next, bool l
     y->beats++;
     verdict v = judge(y, next != NULL ? next->len + 1u : 0, last);
     if (v == MORE && next == NULL && !y->missing && y->beats >= y->owed) {
-        v = REST; /* no other read can have been meant */
+        v = REST; /* no other read is possible */
     }
     if (v == MORE) {
         return;

@@ -42,7 +42,7 @@ void tb_axi_slave_reset(tb_axi_slave *slave) {
     *p->b_valid = *p->r_valid = 0;
 }
 
-/* After a handshake: how the ready goes on. */
+/* After a handshake: choose the behaviour of the ready. */
 static void ready_next(tb_axi_slave *s, tb_axi_ready *r, const tb_axi_ready_profile *p) {
     r->state = RDY_HIGH;
     if ((p->pause | p->wait | p->flap) == 0) {
@@ -63,7 +63,7 @@ static void ready_next(tb_axi_slave *s, tb_axi_ready *r, const tb_axi_ready_prof
     }
 }
 
-/* Level of a ready in this cycle. `valid`: what the master showed at the last edge. */
+/* Level of a ready in this cycle. `valid`: that of the master at the last edge. */
 static bool ready_now(tb_axi_slave *s, tb_axi_ready *r, const tb_axi_ready_profile *p, bool valid) {
     switch (r->state) {
     case RDY_LOW:
@@ -105,7 +105,7 @@ static bool stop_here(tb_axi_slave *s) {
     return false;
 }
 
-/* What comes with an error. */
+/* Data of an error response. */
 static void fill_junk(const tb_axi_slave *s, uint64_t addr, uint8_t *data) {
     for (uint32_t i = 0; i < s->port->bytes; i += 4) {
         const uint32_t junk = (uint32_t)tb_rng_at(&s->rng, addr + i);
@@ -183,7 +183,7 @@ static void load_b(tb_axi_slave *s) {
     s->b_live = true;
 }
 
-/* Slow channels that do not move in this cycle. */
+/* Slow channels that are stalled in this cycle. */
 static unsigned slow_now(const tb_axi_slave *s) {
     unsigned mask = 0;
     for (unsigned c = 0; c < TB_AXI_CHANNELS; c++) {
@@ -202,7 +202,7 @@ void tb_axi_slave_drive(tb_axi_slave *s, uint64_t cycle) {
                    ready_now(s, &s->ar_rdy, &prof->ar, *p->ar.valid != 0);
     *p->aw.ready = !stopped && (hung >> TB_AXI_AW & 1u) == 0 && s->wr_tail - s->wr_head < prof->outstanding &&
                    ready_now(s, &s->aw_rdy, &prof->aw, *p->aw.valid != 0);
-    /* data waits for its address, unless the profile lets it come first */
+    /* data waits for its address, unless the profile accepts it first */
     const bool w_open =
         (int32_t)(s->wr_tail - s->wr_data) > 0 || (prof->data_first && s->wr_data - s->wr_head < prof->outstanding);
     *p->w_ready =
@@ -225,7 +225,7 @@ void tb_axi_slave_drive(tb_axi_slave *s, uint64_t cycle) {
     }
 }
 
-/* The burst that is accepted now, if it is one to fail: its response, and the beat (TB_AXI_ANY_BEAT drawn). */
+/* The accepted burst, if an error is to be injected: its response, and the beat (TB_AXI_ANY_BEAT drawn). */
 static void injected(tb_axi_slave *s, unsigned dir, uint8_t len, uint8_t *resp, uint16_t *beat) {
     const uint64_t number = s->bursts[dir]++;
     for (uint32_t i = 0; i < s->injects[dir]; i++) {
@@ -336,7 +336,7 @@ static void b_taken(tb_axi_slave *s) {
     s->wr_head++;
 }
 
-/* Handshakes of this cycle count for the channels that are to stop, and for slow ones. */
+/* Count the handshakes of this cycle for channels that are to hang, and for slow ones. */
 static void count_moves(tb_axi_slave *s) {
     const tb_axi_port *p = s->port;
     const bool moved[TB_AXI_CHANNELS] = {[TB_AXI_AW] = (*p->aw.valid & *p->aw.ready) != 0,

@@ -1,9 +1,9 @@
 /*
  * Reset, the first edge after it, and X.
  *
- * What follows sees known values only: a valid that is X counts as low, a ready that is X as low for now. Whether that
- * was a handshake shows one edge later: a payload that stays was probably not taken, one that goes was. Beats and
- * answers that X may have hidden are excused once each.
+ * Later checks get known values only: a valid that is X counts as low, a ready that is X as low for now. The next edge
+ * shows whether that was a handshake: a payload that is unchanged was probably not accepted, one that changed was.
+ * Beats and responses that X may have hidden are excused once each.
  */
 #include "mon_priv.h"
 

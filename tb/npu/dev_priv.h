@@ -137,7 +137,7 @@ bool npu_hang_root(void *ctx, tb_run_hang kind, char *name, size_t name_size, ch
 void npu_hang_lines(void *ctx, bool end, FILE *out);
 void npu_hang_where(void *ctx, uint64_t addr, char *dst, size_t size);
 
-/* ---- tlog_dev.c: nothing happens without a log ---- */
+/* ---- tlog_dev.c: no effect without a log ---- */
 int npu_tlog_open(npu_dev *dev, char *err, size_t err_size);
 /* A task is about to be started, and the device will accept it. */
 void npu_tlog_start(npu_dev *dev, unsigned unit, const npu_score_task *task);

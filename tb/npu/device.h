@@ -34,8 +34,8 @@ typedef struct npu_dev_cfg {
     const char *dump;     /* folder for tensor logs (docs/debugging.md), DUMP/rtl and DUMP/model, or NULL */
     uint64_t ddr_bytes;   /* size of the memory, at least 64 MiB (0: 64 MiB); it starts at NPU_DEV_DDR_BASE */
     /*
-     * its memory ends at 4 GiB, and buffers lie anywhere in it, by `seed`: only bits 16 to 31 of addresses differ, so
-     * the bus sees the same bursts
+     * its memory ends at 4 GiB, and buffers are scattered over it, by `seed`: only bits 16 to 31 of addresses differ,
+     * so the bursts are the same
      */
     bool scatter;
     uint64_t watchdog_cycles; /* failure after so many cycles without progress on any port (0: 100,000) */

@@ -62,7 +62,7 @@ typedef struct npu_ex_buf {
 } npu_ex_buf;
 
 typedef struct npu_explain {
-    tb_story story; /* what every design has: bus, checks, failures (tb/run/story.h); port 0 has the registers */
+    tb_story story; /* the log of every design: bus, checks, failures (tb/run/story.h); port 0 has the registers */
     uint32_t n;
     npu_ex_task *task;
     size_t tasks, task_cap;

@@ -1,5 +1,5 @@
 /*
- * hang.h - inside of the report on a hang: what every unit does, what is in flight, and the chain of waits.
+ * hang.h - internals of the report on a hang: state of every unit, work in flight, and the chain of waits.
  *
  * hang.c has the hooks of the run. hang_look.c reads registers of the design by name, in builds with taps, where
  * scripts/gen_taps.py makes the registers public that these files name; nothing is read before a hang, so it costs a

@@ -145,7 +145,7 @@ typedef struct walk {
     certainty best;
 } walk;
 
-/* The path so far, ending in `unit`, is an explanation; the best one is kept. */
+/* The path so far, ending in `unit`, is a candidate; the best one is kept. */
 static void candidate(walk *s, certainty c, int unit, const char *text) {
     npu_hang *h = s->h;
     if (c == STUCK && h->others < NPU_HANG_OTHERS && s->best >= STUCK) {
@@ -224,7 +224,7 @@ static void visit(walk *s, int unit, int from) {
 
 /* ---- first unit of the chain ---- */
 
-/* Does the clock behind a gate run? The tap counts its edges. */
+/* Is a gated clock running? The tap counts its edges. */
 static bool clock_runs(npu_hang *h, unsigned gate) {
     const char *path = npu_hang_units[HU_CLOCK + (int)gate].path;
     const uint64_t before = npu_look_get(&h->look, path, "edges");

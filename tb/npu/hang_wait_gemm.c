@@ -1,4 +1,4 @@
-/* What the units of the GEMM wait for, from the input to the mesh (docs/npu/npu.md section 4). */
+/* Waits of the units of the GEMM, from the input to the mesh (docs/npu/npu.md section 4). */
 #include "hang_wait.h"
 #include "num.h"
 

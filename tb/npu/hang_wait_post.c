@@ -1,4 +1,4 @@
-/* What the write-back of the GEMM and the two DMA channels wait for (docs/npu/npu.md section 4). */
+/* Waits of the write-back of the GEMM and of the two DMA channels (docs/npu/npu.md section 4). */
 #include "hang_wait.h"
 
 #include <inttypes.h>

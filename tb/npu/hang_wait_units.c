@@ -1,4 +1,4 @@
-/* What the registers, the clocks, the ALU and the POOL wait for (docs/npu/npu.md section 4). */
+/* Waits of the registers, the clocks, the ALU and the POOL (docs/npu/npu.md section 4). */
 #include "hang_wait.h"
 
 #include <inttypes.h>

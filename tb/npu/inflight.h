@@ -1,6 +1,6 @@
 /*
- * inflight.h - which bytes the tasks of this window read and write, so that conflicts between tasks in flight are found
- * and undefined results are known (docs/architecture.md section 5, docs/npu/memory.md).
+ * inflight.h - bytes that the tasks of this window read and write, to detect conflicts between tasks in flight and to
+ * track undefined results (docs/architecture.md section 5, docs/npu/memory.md).
  */
 #ifndef NPU_INFLIGHT_H
 #define NPU_INFLIGHT_H
@@ -71,7 +71,7 @@ void npu_inflight_complete(npu_inflight *f, unsigned unit, uint32_t count);
 void npu_inflight_idle(npu_inflight *f, unsigned unit);
 /* Mark the tasks of these units (mask), and every later task that reads an output of a marked one. */
 void npu_inflight_taint(npu_inflight *f, uint32_t units);
-/* Units (mask) with a task that touches one of these bytes: reads them, or (write) writes them. */
+/* Units (mask) with a task that reads, or (write) writes, one of these bytes. */
 uint32_t npu_inflight_users(const npu_inflight *f, uint64_t addr, uint64_t bytes, bool write);
 
 /* ---- footprint.c ---- */

@@ -110,7 +110,8 @@ static char *put(char *to, const char *end, const char *text, size_t length) {
 }
 
 bool tb_ports_next(const tb_ports *ports, tb_ports_place *next, char *name, size_t size) {
-    const char *at = next->at != NULL ? next->at : ports->names, *end = name + size;
+    const char *names = ports->names != NULL ? ports->names : ""; /* a state without a list of ports */
+    const char *at = next->at != NULL ? next->at : names, *end = name + size;
     const size_t length = strcspn(at, ",[");
     const size_t elements = at[length] == '[' ? strtoul(at + length + 1, NULL, 10) : 0;
     /* of an array, the number stands before the direction: data0_i */

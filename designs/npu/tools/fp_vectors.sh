@@ -1,6 +1,7 @@
 #!/bin/bash
-# scripts/fp_vectors.sh GENERATOR [option ...] -- PROGRAM ...: the vectors of every operation through the programs unit-<fp unit> that they are for; one line
-# each. Exit status 1 when a vector fails, and when a program gets no vectors at all.
+# scripts/fp_vectors.sh GENERATOR [option ...] -- PROGRAM ...: the vectors of every operation through the programs
+# unit-<fp unit> that they are for; one line each. Exit status 1 when a vector fails, and when a program gets no vectors
+# at all.
 set -u -o pipefail
 generator=$1
 shift

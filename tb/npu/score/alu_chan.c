@@ -112,7 +112,7 @@ static bool plane_q(const state *s) {
 
 /* ---- requests ---- */
 
-/* The chunk on offer. */
+/* The next chunk to be requested. */
 static slot chunk_of(const state *s) {
     const uint32_t count = (uint32_t)tb_get(s->chunk_count_i);
     const uint32_t words = (count + LANES - 1) / LANES;

@@ -13,8 +13,8 @@
 #define PAR_WORDS 256u
 
 /*
- * A memory with one write port. A read of the word that is written at the same edge gives the old one: the write enters
- * the copy a cycle later.
+ * A memory with one write port. A read of the word that is written at the same edge returns the old one: the write
+ * enters the copy a cycle later.
  */
 typedef struct copy {
     uint32_t words, bytes; /* of a word */

@@ -7,7 +7,7 @@
 #define PORTS en_i, edges
 typedef struct state {
     TB_PORTS(ports, PORTS);
-    bool known;       /* a cycle has been seen */
+    bool known;       /* not the first cycle */
     uint8_t expected; /* edges so far, modulo 256 */
     uint64_t cycles;
 } state;

@@ -1,6 +1,6 @@
 /*
- * gemm_work.h - the order of work in the GEMM (docs/npu/npu.md section 4.2): tiles, blocks, and where a vector or a sum
- * belongs in the task.
+ * gemm_work.h - the order of work in the GEMM (docs/npu/npu.md section 4.2): tiles, blocks, and the position of a
+ * vector or a sum in the task.
  */
 #ifndef NPU_GEMM_WORK_H
 #define NPU_GEMM_WORK_H
@@ -9,7 +9,7 @@
 
 typedef enum npu_score_op { NPU_SCORE_CONV, NPU_SCORE_DEPTHWISE, NPU_SCORE_CONVERT } npu_score_op;
 
-/* A task as im2col sees it, and numbers that follow from it. */
+/* A task of im2col, and values derived from it. */
 typedef struct npu_score_shape {
     uint64_t number;
     uint32_t op;

@@ -3,7 +3,7 @@
  * units.
  *
  * The ends are the taps of the channels (dma_rd, dma_wr, send_buf), those of GEMM, ALU, POOL and npu_regs, and the
- * ports of the NPU. A unit's clock runs from the offer of a task until four cycles after the last one is complete
+ * ports of the NPU. A unit's clock runs from the valid of a task until four cycles after the last one is complete
  * (docs/npu/npu.md 4.5).
  */
 #include "dma_ax.h"

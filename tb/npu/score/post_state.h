@@ -1,5 +1,5 @@
 /*
- * post_state.h - what the two files of post's check share: post_in.c follows requests and reads, post.c tasks and
+ * post_state.h - shared by the two files of post's check: post_in.c follows requests and reads, post.c tasks and
  * results.
  */
 #ifndef NPU_SCORE_POST_STATE_H

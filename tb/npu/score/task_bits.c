@@ -7,14 +7,15 @@
 
 typedef npu_task_field field;
 
-#define FIELD(type, name, element, lsb, width, reg, reg_field)                                                         \
+#define FIELD(type, name, element, lsb, width, reg, reg_field, one)                                                    \
     {#name,                                                                                                            \
      lsb,                                                                                                              \
      width,                                                                                                            \
      offsetof(type, element),                                                                                          \
      sizeof(((type *)NULL)->element),                                                                                  \
      NPU_REG_##reg,                                                                                                    \
-     NPU_##reg##_##reg_field##_LSB},
+     NPU_##reg##_##reg_field##_LSB,                                                                                    \
+     one},
 #define GEMM(...) FIELD(cm_gemm_task, __VA_ARGS__)
 #define ALU(...) FIELD(cm_alu_task, __VA_ARGS__)
 #define POOL(...) FIELD(cm_pool_task, __VA_ARGS__)
@@ -91,7 +92,7 @@ void npu_score_task_regs(npu_score_kind kind, const npu_score_task *task, uint32
     memset(regs, 0, NPU_SCORE_REGS * sizeof *regs);
     for (size_t i = 0; i < npu_task_tables[kind].count; i++) {
         const field *f = &npu_task_tables[kind].f[i];
-        regs[f->reg / 4] |= npu_task_value(f, task) << f->reg_lsb;
+        regs[f->reg / 4] |= npu_task_value(f, task) * f->one << f->reg_lsb;
     }
     for (const flip *f = flips[kind]; f->mask != 0; f++) {
         regs[f->reg / 4] ^= f->mask;

@@ -23,7 +23,8 @@ typedef struct npu_task_field {
     const char *name;
     uint16_t lsb, bits;
     uint16_t offset, bytes; /* bytes 1: a bool */
-    uint16_t reg, reg_lsb;  /* where software writes it */
+    uint16_t reg, reg_lsb;  /* where software writes it, */
+    uint16_t one;           /* times this */
 } npu_task_field;
 
 typedef struct npu_task_fields {

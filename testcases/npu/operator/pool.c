@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 static const char *const shape_names[POOL_SHAPE_COUNT] = {"any", "wide", "large", "tiny", "deep", "whole"};
-static const char *const type_names[] = {"max", "avg"};
+static const char *const type_names[] = NPU_POOL_CTRL_TYPE_NAMES;
 static const uint32_t shape_weight[POOL_SHAPE_COUNT] = {8, 3, 3, 2, 2, 3};
 
 static const tb_knob knobs_of_pool[] = {
@@ -16,7 +16,7 @@ static const tb_knob knobs_of_pool[] = {
     {"w", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "input columns"},
     {"h", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "input rows"},
     {"c", 1, 4096, TB_KNOB_SMALL, NULL, NULL, "channels"},
-    {"type", 0, 1, TB_KNOB_ENUM, type_names, NULL, "maximum or average"},
+    {"type", 0, NPU_POOL_CTRL_TYPE_COUNT - 1, TB_KNOB_ENUM, type_names, NULL, "of POOL_CTRL"},
     {"int8", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: INT8 NHWC, 0: FP32 NCHW"},
     {"k", 0, 255, TB_KNOB_SMALL, NULL, NULL, "square window; 0: kw and kh"},
     {"kw", 1, 255, TB_KNOB_SMALL, NULL, NULL, "window columns"},
@@ -86,7 +86,7 @@ static bool right_shape(tc_run *run, const npu_pool *p, uint32_t ow, uint32_t oh
 
 static void describe(pool_op *o) {
     const npu_pool *p = &o->pool;
-    const char *what = p->average ? "average" : "max";
+    const char *what = p->type == NPU_POOL_CTRL_TYPE_AVG ? "average" : type_names[p->type];
     const uint32_t size = p->in.layout == NPU_INT8_NHWC ? 1 : 4;
     if (p->global) {
         snprintf(o->op.what, sizeof o->op.what, "%ux%ux%u, global %s pooling, %s", p->in.w, p->in.h, p->in.c, what,
@@ -98,7 +98,9 @@ static void describe(pool_op *o) {
                  p->pad_r, p->pad_t, p->pad_b, p->exclude_pad ? " excluded" : "", p->ceil_mode ? ", rounded up" : "",
                  size == 1 ? "INT8" : "FP32");
     }
-    o->op.bounds = (tc_bounds){.op = p->average ? "average pooling" : "max pooling",
+    o->op.bounds = (tc_bounds){.op = p->type == NPU_POOL_CTRL_TYPE_AVG   ? "average pooling"
+                                     : p->type == NPU_POOL_CTRL_TYPE_MAX ? "max pooling"
+                                                                         : "pooling",
                                .read_bytes = size * o->op.a.count,
                                .write_bytes = size * o->op.out.count};
 }

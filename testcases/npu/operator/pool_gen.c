@@ -8,7 +8,7 @@ npu_pool pool_of(const tb_knobs *knobs) {
     const npu_layout layout = tb_knobs_get(knobs, "int8") != 0 ? NPU_INT8_NHWC : NPU_FP32_NCHW;
     npu_pool p = {
         .in = {.w = tc_knob(knobs, "w"), .h = tc_knob(knobs, "h"), .c = tc_knob(knobs, "c"), .layout = layout},
-        .average = tb_knobs_get(knobs, "type") != 0,
+        .type = tc_knob(knobs, "type"),
         .exclude_pad = tb_knobs_get(knobs, "exclude") != 0,
         .ceil_mode = tb_knobs_get(knobs, "ceil") != 0,
         .global = tb_knobs_get(knobs, "global") != 0,

@@ -89,7 +89,7 @@ static uint32_t average_int8(const tensor *in, uint32_t c, window w, uint32_t co
 static uint32_t element(const npu_pool *p, const tensor *in, uint32_t c, uint32_t oy, uint32_t ox) {
     const bool int8 = p->in.layout == NPU_INT8_NHWC;
     const window w = window_of(p, oy, ox);
-    if (!p->average) {
+    if (p->type == NPU_POOL_CTRL_TYPE_MAX) {
         return int8 ? max_int8(in, c, w) : max_fp32(in, c, w);
     }
     if (p->global && !int8) { /* a reduction of the ALU */

@@ -176,7 +176,7 @@ static const regs_change alu_bad[] = {
 };
 
 static const regs_change pool_bad[] = {
-    {{VALUE(POOL_CTRL, 2u << NPU_POOL_CTRL_TYPE_LSB)}},
+    {{VALUE(POOL_CTRL, NPU_POOL_CTRL_TYPE_COUNT << NPU_POOL_CTRL_TYPE_LSB)}},
     {{VALUE(POOL_CTRL, 3u << NPU_POOL_CTRL_TYPE_LSB)}},
     {{VALUE(POOL_IFM_SIZE, 0x00010000u)}},
     {{VALUE(POOL_IFM_SIZE, 0x00000001u)}},

@@ -119,13 +119,16 @@ int seq_draw_alu(tc_run *run, tb_rng *rng, seq_task *t) {
 
 typedef struct pool_shape {
     uint32_t iw, ih, ow, oh, c, kw, kh, sw, sh, left, top;
-    bool avg, int8, exclude;
+    uint32_t type; /* of POOL_CTRL */
+    bool int8, exclude;
 } pool_shape;
+
+static const char *const type_names[] = NPU_POOL_CTRL_TYPE_NAMES;
 
 static void draw_pool_shape(uint32_t n, tb_rng *rng, pool_shape *s) {
     do {
         memset(s, 0, sizeof *s);
-        s->avg = seq_chance(rng, 2);
+        s->type = NPU_POOL_CTRL_TYPE_COUNT - 1 - (uint32_t)tb_rng_range(rng, 0, NPU_POOL_CTRL_TYPE_COUNT - 1);
         s->int8 = seq_chance(rng, 2);
         s->exclude = seq_chance(rng, 2);
         s->kw = seq_chance(rng, 12) ? seq_small(rng, 1, 255) : seq_small(rng, 1, 7);
@@ -206,7 +209,7 @@ int seq_draw_pool(tc_run *run, tb_rng *rng, seq_task *t) {
     cut_pool_shape(run, &s);
     const float f = 1.0f / (float)(s.kw * s.kh);
     memcpy(&recip, &f, 4);
-    const bool table = s.avg && !s.int8 && s.exclude;
+    const bool table = s.type == NPU_POOL_CTRL_TYPE_AVG && !s.int8 && s.exclude;
     const uint32_t tab = table ? make_pool_table(run, rng, &s) : 0;
     if ((table && tab == 0) || !make_pool_map(run, rng, &s, s.iw, s.ih, NPU_REG_POOL_IFM_ADDR, true, t) ||
         !make_pool_map(run, rng, &s, s.ow, s.oh, NPU_REG_POOL_OFM_ADDR, false, t)) {
@@ -220,10 +223,10 @@ int seq_draw_pool(tc_run *run, tb_rng *rng, seq_task *t) {
     seq_write(t, NPU_REG_POOL_RECIP, recip);
     seq_write(t, NPU_REG_POOL_TAB_ADDR, tab);
     seq_write(t, NPU_REG_POOL_CTRL,
-              NPU_POOL_CTRL_EN_MASK | (s.avg ? 1u : 0u) << NPU_POOL_CTRL_TYPE_LSB |
-                  (s.int8 ? NPU_POOL_CTRL_INT8_MASK : 0) | (s.exclude ? NPU_POOL_CTRL_EXCLUDE_PAD_MASK : 0));
+              NPU_POOL_CTRL_EN_MASK | s.type << NPU_POOL_CTRL_TYPE_LSB | (s.int8 ? NPU_POOL_CTRL_INT8_MASK : 0) |
+                  (s.exclude ? NPU_POOL_CTRL_EXCLUDE_PAD_MASK : 0));
     snprintf(t->what, sizeof t->what, "POOL %s%s%s k=%ux%u s=%ux%u pad=%u,%u in=%ux%u out=%ux%u c=%u",
-             s.avg ? "avg" : "max", s.int8 ? " i8" : "", s.exclude ? " excl" : "", s.kw, s.kh, s.sw, s.sh, s.left,
-             s.top, s.iw, s.ih, s.ow, s.oh, s.c);
+             type_names[s.type], s.int8 ? " i8" : "", s.exclude ? " excl" : "", s.kw, s.kh, s.sw, s.sh, s.left, s.top,
+             s.iw, s.ih, s.ow, s.oh, s.c);
     return 0;
 }
