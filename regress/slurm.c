@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define SCAN_MAX_S 2.0     /* between two looks for records */
-#define ABSENT_MAX 3       /* answers of squeue without a task until it is gone */
+#define ABSENT_MAX 3       /* responses of squeue without a task until it counts as ended */
 #define CANCEL_WAIT_S 60.0 /* for tasks that were cancelled */
 #define END_WAIT_S 2.0     /* for tasks that have done everything */
 

@@ -1,4 +1,4 @@
-/* slurm_ask.c - arrays are submitted, asked for and cancelled by the names of our jobs; Slurm's accounting is not
+/* slurm_ask.c - arrays are submitted, queried and cancelled by the names of our jobs; Slurm's accounting is not
  * needed. */
 #define _GNU_SOURCE
 #include "slurm.h"

@@ -305,7 +305,7 @@ static reg_status expand_marked(const suite_reader *reader, suite_line *line) {
     return status;
 }
 
-/* What lacks its data does not run, and the run says so. */
+/* Lines without their data do not run, and the run reports that. */
 static void leave_out(const suite_reader *reader, const suite_line *line) {
     char *text = reader->suite->left_out;
     const size_t used = strlen(text);

@@ -62,9 +62,9 @@ static inline int64_t npu_knob(const npu_case *c, const char *name) {
     return tb_knobs_find(c->knobs, name) < 0 ? COV_NONE : tb_knobs_get(c->knobs, name);
 }
 /* How `cap` cuts `size`, for split_bins: 0: the driver decides, 1: one piece, 2: two equal ones, 3: more equal ones, 4:
- * with a rest. */
+ * with a remainder. */
 int64_t npu_pieces(int64_t cap, int64_t size);
-/* Rest of a size by the mesh, for rest_bins: 0: none, 1: one over, 2: in between, 3: one short of a multiple. */
+/* Remainder of a size by the mesh, for rest_bins: 0: none, 1: one over, 2: in between, 3: one short of a multiple. */
 int64_t npu_rest(int64_t size, uint32_t n);
 
 /* ---- bins that several models have (names: npu_cov.c) ---- */

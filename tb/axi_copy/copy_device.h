@@ -15,7 +15,7 @@ enum { COPY_PORT_REGS, COPY_PORT_MEM };
 typedef struct copy_device {
     tb_run run;
     tb_ddr rtl_mem, model_mem;
-    tb_buffers live; /* the copy that is under way */
+    tb_buffers live; /* the copy in flight */
     copy_model model;
     tb_tlog *log[2]; /* of RTL and model, or NULL */
     copy_hal hal;    /* for the driver */
@@ -37,7 +37,7 @@ void copy_device_end(copy_device *dev);
 int copy_device_dump(copy_device *dev, const char *dir, char *err, size_t err_size);
 void copy_device_log(copy_device *dev, uint64_t number, uint32_t dst, uint32_t bytes);
 int copy_device_dump_end(copy_device *dev, char *err, size_t err_size);
-/* Compare memory and registers; no copy may be under way. `dst`: where the last one went, for the report. True: equal.
+/* Compare memory and registers; no copy may be in flight. `dst`: where the last one went, for the report. True: equal.
  */
 bool copy_device_compare(copy_device *dev, uint32_t dst, uint32_t bytes);
 

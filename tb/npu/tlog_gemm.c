@@ -71,7 +71,7 @@ static void next_job(const npu_tlog_gemm *g, npu_tlog_job *j, const npu_tlog_tas
     }
 }
 
-/* A word of layout unit `unit` enters ifm_buf. Jobs go to the units in turns (docs/npu/npu.md section 4.2). */
+/* A word of layout unit `unit` enters ifm_buf. Jobs alternate between the units (docs/npu/npu.md section 4.2). */
 static void take_word(npu_tlog_gemm *g, unsigned unit) {
     npu_tlog_job *j = &g->job[unit];
     npu_tlog_task *t = npu_tlog_find(g->side, UNIT_GEMM, j->number);

@@ -6,7 +6,7 @@
 
 #define NPU_TLOG_CHANNELS 2u
 
-/* A tap that is looked at; its check has only what tb_check_ports() needs. */
+/* A tap that is read; its check has only the members that tb_check_ports() needs. */
 typedef struct npu_tlog_probe {
     tb_check check;
     bool runs; /* in this cycle: not in reset, and its clock is on */

@@ -180,7 +180,7 @@ static uint32_t offset(const npu_tlog_axis *a, size_t i) {
     return (uint32_t)(i / a->block) * a->hi + (uint32_t)(i % a->block) * a->lo;
 }
 
-/* Runs along the last axis where its elements lie side by side, else one by one. */
+/* Runs along the last axis where its elements are contiguous, else one by one. */
 static void read_tensor(npu_tlog_tensor *x, const tb_ddr *mem) {
     const uint32_t bytes = bytes_of(x->type);
     const unsigned inner = x->axes - 1;

@@ -23,7 +23,7 @@ typedef struct state {
     uint32_t raw[TASK_WORDS];
     npu_score_task now;
     uint32_t over;                                 /* cycles in which all writes have been complete */
-    uint64_t bytes, written;                       /* to be written by the task, asked for in write jobs */
+    uint64_t bytes, written;                       /* to be written by the task, requested in write jobs */
     uint32_t last_channel, result_value[CHANNELS]; /* reductions: of the last row, the word that left last */
 } state;
 

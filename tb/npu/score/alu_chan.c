@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-#define SLOTS 16u  /* chunks asked for and not yet written */
+#define SLOTS 16u  /* chunks requested and not yet written */
 #define SEND 256u  /* words of the ALU in send_buf */
 #define SRC 128u   /* words of src_mem */
 #define FLIGHT 64u /* words between alu_math and send_buf: more than the unit holds */
@@ -49,7 +49,7 @@ typedef struct state {
     bool loaded; /* the task is known */
     cm_alu_task now;
     bool reduce, vec;
-    uint32_t sent; /* of the chunk on offer: requests that have been accepted */
+    uint32_t sent; /* of the current chunk: requests that have been accepted */
     bool reserved; /* it has a slot */
     slot slot[SLOTS];
     uint64_t asked, data, jobs;          /* chunks: with a slot, whose data have come, done with */
@@ -66,8 +66,8 @@ typedef struct state {
     uint64_t owed, words, claimed; /* words for send_buf: room taken for, sent, in write jobs */
     uint32_t last_word;            /* low 32 bits of the last one */
     bool result_due;
-    uint32_t silent;            /* cycles without a request although there is room */
-    uint64_t requests, answers; /* reads: asked for, and those whose data are complete */
+    uint32_t silent;            /* cycles without a request although there is space */
+    uint64_t requests, answers; /* reads: requested, and those whose data are complete */
     /* pace: cycles beyond those of its work, in thirds; since its last data handshake */
     uint32_t lag, drain;
 } state;
@@ -196,7 +196,7 @@ static void follow_requests(tb_check *c, state *s) {
 
 /* ---- write jobs ---- */
 
-/* Chunks in the middle of a reduced row have no job; they are over when their data have come. */
+/* Chunks in the middle of a reduced row have no job; they end when their data have arrived. */
 static void skip_jobless(state *s) {
     while (s->jobs < s->data && !s->slot[s->jobs % SLOTS].job) {
         s->jobs++;

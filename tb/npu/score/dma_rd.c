@@ -19,7 +19,7 @@ typedef struct state {
     uint64_t used;  /* beats of which a byte has been on the output */
     uint64_t job;   /* whose data are on the output */
     uint32_t word;  /* of that job */
-    bool seen;      /* it is on offer */
+    bool seen;      /* it is valid */
     uint8_t expected[16];
     uint64_t words; /* in all */
 } state;

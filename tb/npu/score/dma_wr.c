@@ -23,7 +23,7 @@ typedef struct state {
     uint64_t beats;      /* sent */
     /* of these: beats that came with a word (the last one of a job may hold the rest of the word before) */
     uint64_t word_beats;
-    bool seen;        /* the beat is on offer */
+    bool seen;        /* the beat is valid */
     uint8_t data[16]; /* what it must hold, where strobes are 1 */
     uint32_t strobes;
     bool owed;      /* flushed: bursts presented still need their beats */

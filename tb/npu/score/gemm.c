@@ -45,7 +45,7 @@ typedef struct state {
         uint32_t factors; /* words of them */
     } ring[TASKS];
     uint64_t taken, finished, im_popped, par_popped;
-    /* of the task that is being written: asked for; words that were asked for and have not come */
+    /* of the task that is being written: requested; words requested and not yet received */
     uint64_t bytes, owed;
     uint32_t room[2];     /* tiles that may be started, as each post leaves room */
     uint32_t results;     /* of the last column in the tile that is being summed */
@@ -224,7 +224,7 @@ static void see_tiles(tb_check *c, state *s) {
     const uint32_t start = npu_score_b(s->p.im2col.tile_start_o), freed = npu_score_b(s->tiles_free);
     if ((start | freed) != 0) {
         for (uint32_t i = 0; i < 2; i++) {
-            const uint32_t bits = s->free_tiles.width / 2; /* of each post, side by side */
+            const uint32_t bits = s->free_tiles.width / 2; /* of both posts */
             s->room[i] += ((freed >> i & 1u) != 0 ? (uint32_t)tb_get_field(s->free_tiles, bits * i, bits) : 0) - start;
         }
     }

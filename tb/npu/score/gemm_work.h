@@ -47,7 +47,7 @@ uint32_t npu_score_first_row(const npu_score_shape *t, uint32_t n, const npu_sco
 
 /* ---- positions in the task, for reports of the units behind im2col ---- */
 #define NPU_SCORE_SHAPES 16u /* more than the queue holds */
-#define NPU_SCORE_BLOCKS 16u /* more than are under way */
+#define NPU_SCORE_BLOCKS 16u /* more than are in flight */
 #define NPU_SCORE_TILES 512u /* more than ofm_buf holds */
 
 typedef struct npu_score_block {

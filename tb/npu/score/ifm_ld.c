@@ -24,8 +24,8 @@ typedef struct map {
 typedef struct state {
     TB_PORTS(ports, PORTS);
     map ring[TASKS];
-    uint64_t popped; /* tasks whose jobs are handed out: number of the one on offer */
-    /* a task is on offer; room for its next chunk is taken; a job stood there and was not taken */
+    uint64_t popped; /* tasks whose jobs are all issued: number of the current one */
+    /* a task is valid; space for its next chunk is allocated; a job was valid and stalled */
     bool on, begun, stood;
     uint32_t chunk, block;       /* next job */
     uint64_t sequence, complete; /* chunks of all tasks: handed out, arrived */
@@ -123,7 +123,7 @@ static bool take_job(tb_check *c, state *s, uint32_t unit) {
     return ++s->chunk == m->chunks;
 }
 
-/* The job on offer. True: the last one of the task is taken. */
+/* The valid job. True: the last one of the task is accepted. */
 static bool see_job(tb_check *c, state *s) {
     const uint32_t valid = *(const uint8_t *)s->job_valid_o.ptr;
     const uint32_t unit = (uint32_t)(s->sequence + s->block) & 1u;
@@ -146,7 +146,7 @@ static bool see_job(tb_check *c, state *s) {
     return taken && take_job(c, s, unit);
 }
 
-/* No job is on offer: none may have been given up, and one must come soon when there is room. */
+/* No job is valid: none may have been withdrawn, and one must come soon when there is space. */
 static void see_pause(tb_check *c, state *s) {
     if (s->stood) {
         tb_check_fail(c, "job", s->in[0] + s->in[1], NULL, "no job", "the one that was not taken");

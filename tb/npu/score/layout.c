@@ -35,7 +35,7 @@ typedef struct state {
     uint64_t moving; /* cycles without a word that is stalled by ifm_buf */
     uint8_t stream[STREAM];
     uint32_t stream_bytes;
-    bool seen; /* INT8: the beat on offer is in the stream already: its words may leave before it is taken */
+    bool seen; /* INT8: the valid beat is in the stream already: its words may leave before its handshake */
 } state;
 
 static void clear(tb_check *c) {

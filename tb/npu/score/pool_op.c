@@ -7,7 +7,7 @@
 #define LANES NPU_SCORE_POOL_LANES
 #define BYTES (4 * LANES)
 #define COLUMNS 64u
-#define RESULTS 8u /* more than the unit has on their way */
+#define RESULTS 8u /* more than the unit has in flight */
 
 /* Running values: bits of FP32, or sums and maxima of INT8. */
 typedef union values {
@@ -159,7 +159,7 @@ static void end_window(tb_check *c, state *s, bool avg, bool int8) {
     }
 }
 
-/* The data of the tap are there; a factor is asked for in the same cycle. */
+/* The data of the tap are valid; a factor is requested in the same cycle. */
 static void follow(tb_check *c, state *s) {
     const tap *t = &s->now;
     const bool avg = npu_score_b(s->avg_i) != 0, int8 = npu_score_b(s->int8_i) != 0;

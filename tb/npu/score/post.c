@@ -17,7 +17,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
     s->n = npu_score_n(c);
     s->cols = s->ofm_data_i.width / 128;
     s->most_slots = s->n >= 16 ? 8 : 16;
-    /* that it works is said all the time, and looked at with what it does */
+    /* `busy` is high all the time, and is compared together with other events */
     return tb_check_wake_bits(c, s->event_o, 6, err, err_size);
 }
 

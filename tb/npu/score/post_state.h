@@ -58,8 +58,8 @@ typedef struct post_flow {
     npu_score_place job_at, data_at;
     /* cycles of the task without stalls from outside: so far, and the limit */
     uint64_t time, most;
-    uint64_t seen;          /* the last cycle looked at */
-    bool no_sums, no_psums; /* since then: tiles have to come first; partial sums that were asked for */
+    uint64_t seen;          /* the last cycle that was checked */
+    bool no_sums, no_psums; /* since then: waiting for tiles; for requested partial sums */
     uint64_t jobs, requests, reads, words, frees;
 } post_flow;
 

@@ -65,7 +65,7 @@ static void begin(tb_check *c, state *s) {
     c->task++;
 }
 
-/* Modes and sizes that are not 0, as many as there is room for; addresses and parameters say little. */
+/* Modes and sizes that are not 0, as many as fit; addresses and parameters matter less. */
 static void describe(const state *s, char *text, size_t size) {
     const npu_task_fields *all = &npu_task_tables[s->kind];
     size_t at = 0;

@@ -32,7 +32,7 @@ static void clear(tb_check *c) {
     s->held = s->flush = false;
 }
 
-/* A vector on offer, taken or not. */
+/* A valid vector, accepted or stalled. */
 static void look(tb_check *c, const state *s) {
     const uint32_t n = npu_score_n(c);
     const uint64_t vector = s->left * n + s->out_vec;

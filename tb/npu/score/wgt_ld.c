@@ -25,7 +25,7 @@
         dat_ready_o, dat_i, we_o, waddr_o, wdata_o, full_o, blocks_o, release_i
 typedef struct state {
     TB_PORTS(ports, PORTS);
-    /* the task on offer */
+    /* the current task */
     bool on, convert, resident, kept;
     bool mine;                  /* resident: the bank belongs to it */
     uint32_t base, words, step; /* words of a block, bytes from one block to the next */
@@ -37,7 +37,7 @@ typedef struct state {
     bool waiting;           /* a request stood there and was not taken */
     uint8_t stream[STREAM];
     uint32_t bytes; /* in it */
-    bool seen;      /* the beat on offer is in the stream already: its words may leave before it is taken */
+    bool seen;      /* the valid beat is in the stream already: its words may leave before its handshake */
     bool done;      /* a block became complete in this cycle */
     bool popped;    /* the task is given up in this cycle */
     /* the bank */
@@ -57,7 +57,7 @@ static void clear(tb_check *c) {
     c->task = 0;
 }
 
-/* A task comes on offer: its blocks of this bank. */
+/* A task becomes valid: its blocks of this bank. */
 static void begin_task(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c), op = (uint32_t)tb_get(s->task_op_i),
                    taps = (uint32_t)tb_get(s->task_kw_i) * (uint32_t)tb_get(s->task_kh_i);
@@ -161,7 +161,7 @@ static void see_word(tb_check *c, state *s) {
     s->written++;
     s->bytes -= n;
     memmove(s->stream, &s->stream[n], s->bytes);
-    if (++s->word == s->words) { /* the rest of the beat is not needed */
+    if (++s->word == s->words) { /* the rest of the beat is dropped */
         s->bytes = 0;
         s->word = 0;
         s->load++;
