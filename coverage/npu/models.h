@@ -3,6 +3,7 @@
 #define COVERAGE_NPU_MODELS_H
 
 #include "npu_cov.h"
+#include "npu_regs.h"
 
 /* A case, for values that are derived from several knobs. */
 typedef struct npu_case {
@@ -86,7 +87,7 @@ int64_t npu_rest(int64_t size, uint32_t n);
 #define NPU_ONES                                                                                                       \
     { COV_VALUE("ones", 1000), COV_IGNORE("no generator draws it: it makes failures easier to read") }
 
-extern const char *const npu_act_names[12];
+extern const char *const npu_act_names[NPU_GEMM_ACT_TYPE_COUNT];
 extern const char *const npu_bus_names[6];
 extern const char *const npu_wait_names[2];
 

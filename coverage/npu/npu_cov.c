@@ -8,7 +8,7 @@
 #define POINTS_MAX 64u
 #define MODELS_MAX 32u
 
-const char *const npu_act_names[12] = NPU_GEMM_ACT_TYPE_NAMES;
+const char *const npu_act_names[NPU_GEMM_ACT_TYPE_COUNT] = NPU_GEMM_ACT_TYPE_NAMES;
 const char *const npu_bus_names[6] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
 const char *const npu_wait_names[2] = {"irq", "poll"};
 

@@ -19,7 +19,7 @@ static const cov_bin wdata_bins[] = {NPU_ENUM(wdata, 5, ":wdata=%"), NPU_ONES};
 static const cov_bin in_scale_bins[] = {NPU_ENUM(scales, 5, ":in_scale=%")};
 static const cov_bin out_scale_bins[] = {NPU_ENUM(scales, 5, ":out_scale=%")};
 static const cov_bin wscale_bins[] = {NPU_ENUM(wscales, 3, ":wscale=%")};
-static const cov_bin act_bins[] = {NPU_ENUM(npu_act_names, 12, ":act=%")};
+static const cov_bin act_bins[] = {NPU_ENUM(npu_act_names, NPU_GEMM_ACT_TYPE_COUNT, ":act=%")};
 
 #define EDGES(h)                                                                                                       \
     {COV_EACH(1, 11), .hint = (h)}, {COV_RANGE("12..31", 12, 31), .hint = (h)},                                        \

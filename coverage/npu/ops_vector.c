@@ -20,7 +20,7 @@ static const cov_bin type_bins[] = {NPU_ENUM(pool_types, NPU_POOL_CTRL_TYPE_COUN
 static const cov_bin op_bins[] = {NPU_ENUM(ops, NPU_ALU_CTRL_OP_NOT_REDUCE_COUNT, ":op=%")};
 static const cov_bin p_bins[] = {NPU_ENUM(kinds, 3, ":p_kind=%")};
 static const cov_bin q_bins[] = {NPU_ENUM(kinds, 3, ":q_kind=%")};
-static const cov_bin act_bins[] = {NPU_ENUM(npu_act_names, 12, ":act=%")};
+static const cov_bin act_bins[] = {NPU_ENUM(npu_act_names, NPU_GEMM_ACT_TYPE_COUNT, ":act=%")};
 static const cov_bin data_bins[] = {NPU_ENUM(tensor_data, 6, ":data=%"), NPU_ONES};
 static const cov_bin what_bins[] = {NPU_ENUM(reductions, 2, ":what=%")};
 static const cov_bin factor_bins[] = {NPU_ENUM(factors, 3, ":scale=%")};

@@ -1,6 +1,6 @@
 /*
- * clk_gate.c - a gated clock has an edge where its enable was 1 before the edge, and no other. Designs with gates only:
- * without them (ClkGate = 0) the clock always runs.
+ * clk_gate.c - a gated clock has an edge where its enable was 1 before the edge, and no other. Only for designs with
+ * gates: without them (ClkGate = 0) the clock always runs.
  */
 #include "score.h"
 

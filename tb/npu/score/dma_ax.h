@@ -1,5 +1,5 @@
 /*
- * dma_ax.h - shared by the checks of dma_rd and dma_wr: requests, bursts and their requesters, pulses and levels.
+ * dma_ax.h - what the checks of dma_rd and dma_wr share: requests, bursts and their requesters, pulses and levels.
  *
  * Behaviour from docs/npu/npu.md sections 1 and 4.4 and the headers of the units; bursts are those of cm_dma_split.
  */
@@ -11,12 +11,10 @@
 #define DMA_JOBS 64u   /* more than a unit holds: two queued, one for each burst, and those at its output */
 #define DMA_BURSTS 32u /* more than may be in flight */
 #define DMA_OUTSTANDING 16u
-#define DMA_EASY                                                                                                       \
-    12u /* with at most this many in flight the next one must be presented, even if the unit still holds complete
-         * ones */
+#define DMA_EASY 12u /* with so many in flight the next one is not delayed by complete ones that still have an entry */
 #define DMA_REQS_MAX 6u
 
-/* Expected pulses and waiting bits of the next cycle. */
+/* Pulses and waits, one bit each, as expected on the outputs a cycle later. */
 enum { DMA_EV_BEAT = 1, DMA_EV_BURST = 2, DMA_EV_WAIT_BUS = 4, DMA_EV_WAIT_USER = 8 };
 
 typedef struct npu_score_dma_job {
@@ -48,19 +46,19 @@ typedef struct npu_score_dma_ax {
     npu_score_dma_job job[DMA_JOBS];
     uint64_t accepted;        /* jobs; since the last clear, as all numbers here */
     uint64_t cut;             /* jobs whose last burst has been on the address channel */
-    uint32_t rest_addr, rest; /* remaining bytes of job `cut`, 0: it has had no burst */
+    uint32_t rest_addr, rest; /* bytes of job `cut` that have no burst yet; 0: it has had no burst */
     uint64_t words, beats;    /* of all accepted jobs */
     npu_score_dma_burst burst[DMA_BURSTS];
-    uint64_t shown, answered;      /* bursts presented; complete */
+    uint64_t shown, answered;      /* bursts on the address channel so far; complete bursts */
     cm_dma_burst now;              /* the one on the address channel */
-    uint32_t queued[DMA_REQS_MAX]; /* jobs of a requester with bursts to come; its bursts in flight */
+    uint32_t queued[DMA_REQS_MAX]; /* jobs of a requester with bursts left; its bursts in flight */
     uint32_t flying[DMA_REQS_MAX];
     bool offered;  /* an address waits for ready */
-    bool due;      /* a burst must be on the address channel: nothing stalls it */
+    bool due;      /* a burst must be on the address channel: nothing can delay it */
     bool bus_idle; /* no burst in flight, at the beginning of this cycle */
-    bool draining; /* a flush has ended and the bus still has bursts in flight */
+    bool draining; /* a flush has ended, and bursts from before it are still in flight */
     uint32_t err_due, ev_due;
-    uint64_t requests, bursts; /* in all, for reports */
+    uint64_t requests, bursts; /* total numbers, for reports */
 } npu_score_dma_ax;
 
 /*
@@ -75,23 +73,22 @@ void npu_score_dma_reset(npu_score_dma_ax *ax);
 void npu_score_dma_outputs(tb_check *c, npu_score_dma_ax *ax);
 /* Then the requests. */
 void npu_score_dma_requests(tb_check *c, npu_score_dma_ax *ax);
-/* A response to the oldest burst in flight: a beat with this response, the last one if `complete`. */
+/* A beat of the oldest burst in flight has this response; it is the last one if `complete`. */
 void npu_score_dma_answer(npu_score_dma_ax *ax, uint32_t resp, bool complete);
 /* "input, job 17 (0x80001234, 100 bytes)" and so on. */
 void npu_score_dma_where(const npu_score_dma_ax *ax, uint64_t job, const char *what, uint64_t number, char *dst,
                          size_t size);
-/* A piece of 16 bytes: report the first byte that differs among those of `mask`. */
+/* Compares 16 bytes; reports the first different byte among those of `mask`. */
 void npu_score_dma_bytes(tb_check *c, const npu_score_dma_ax *ax, const char *stream, uint64_t job, uint32_t number,
                          const uint8_t *got, const uint8_t *expected, uint32_t mask);
 /*
- * End of the cycle: drop the jobs where the unit does, so that nothing more is cut. DMA_EMPTY: the last burst is
- * complete, and numbers restart at 0; before that the presented bursts and their jobs remain.
+ * End of the cycle: drop the jobs when the unit does, so that no further burst is expected. DMA_EMPTY: the last burst
+ * is complete, and numbers start again at 0; until then the bursts in flight remain, and the jobs that they belong to.
  */
 typedef enum npu_score_dma_flush { DMA_GO, DMA_DROP, DMA_EMPTY } npu_score_dma_flush;
 npu_score_dma_flush npu_score_dma_end(npu_score_dma_ax *ax);
 
-/* At the end of a cycle: no job has bursts to come, none is in flight, and no output of the next cycle depends on this
- * one. */
+/* At the end of a cycle: no job has bursts left, none is in flight, and no pulse is due in the next cycle. */
 bool npu_score_dma_quiet(const npu_score_dma_ax *ax);
 
 /* Does the unit drop everything in this cycle? */

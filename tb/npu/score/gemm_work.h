@@ -28,7 +28,7 @@ int npu_score_shape_open(tb_check *c, tb_sig sig[NPU_SCORE_SHAPE_SIGS], char *er
 /* Take the shape from them. */
 void npu_score_shape_read(npu_score_shape *t, uint32_t n, const tb_sig sig[NPU_SCORE_SHAPE_SIGS]);
 
-/* A block in the order in which the mesh works. */
+/* A block in the order of the mesh's work. */
 typedef struct npu_score_walk {
     uint32_t first; /* tile of the group; without wgt_res of the map */
     uint32_t ob, tile, block;
@@ -45,7 +45,7 @@ uint32_t npu_score_need(const npu_score_shape *t, uint32_t n, const npu_score_wa
 /* The first row of the input that its group needs; ih when none. */
 uint32_t npu_score_first_row(const npu_score_shape *t, uint32_t n, const npu_score_walk *k);
 
-/* ---- positions in the task, for reports of the units behind im2col ---- */
+/* ---- places of vectors and sums in a task, for reports of the units after im2col ---- */
 #define NPU_SCORE_SHAPES 16u /* more than the queue holds */
 #define NPU_SCORE_BLOCKS 16u /* more than are in flight */
 #define NPU_SCORE_TILES 512u /* more than ofm_buf holds */
@@ -74,9 +74,9 @@ static inline npu_score_shape *npu_score_task(npu_score_work *w, uint64_t number
 void npu_score_block_text(const npu_score_work *w, const npu_score_block *b, uint32_t pixel, uint32_t column,
                           bool kernel, char *dst, size_t size);
 
-/* The work of the im2col of this design so far; NULL when it has no check. */
+/* The work that the im2col of this design has done; NULL when it has no check. */
 const npu_score_work *npu_score_work_of(const tb_check *c);
-/* Where a result of vector number `vector` belongs; sets c->task. An empty text when that is not known. */
+/* Place of a result of vector number `vector`; sets c->task. An empty text when that is not known. */
 void npu_score_vector_text(tb_check *c, uint64_t vector, uint32_t stream, uint32_t column, bool kernel, char *dst,
                            size_t size);
 /* The same for a sum, by the number of its tile since reset. */

@@ -1,7 +1,7 @@
 /*
  * score.h - the checks of the NPU's units inside the running NPU (tb/tap/check.h); one file for each unit.
  *
- * layout.c follows the ports of layout, and so on; tb/npu/taps.list has all taps. Predictions come from the golden
+ * layout.c follows the ports of layout, and so on; tb/npu/taps.list has the tapped signals. Predictions use the golden
  * functions of cmodel.h; where a unit has none (queues, walkers), the check implements its behaviour from
  * docs/npu/npu.md.
  */
@@ -45,13 +45,13 @@ static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
 #define NPU_SCORE(unit) npu_score_##unit
 extern const tb_check_ops NPU_SCORES(NPU_SCORE), NPU_SCORES_OF_BENCHES(NPU_SCORE);
 
-/* Units of the NPU first, `npu_score_count` of them; benches have them all. */
+/* Units of the NPU first, `npu_score_count` of them; unit benches use all. */
 extern const tb_check_ops *const npu_score_all[];
 extern const size_t npu_score_count, npu_score_count_bench;
 
 /*
- * Which unit ("alu", "pool", "gemm") has requested an access of a DMA channel to this address: by the jobs whose bursts
- * are in flight on it, or all of whose bursts are one unit's. NULL: not known, as in builds without taps.
+ * The unit ("alu", "pool", "gemm") whose job caused an access of a DMA channel to this address: that of a burst in
+ * flight at the address, or of all bursts in flight. NULL: not known, as in builds without taps.
  */
 const char *npu_score_dma_client(const tb_checks *checks, unsigned channel, bool write, uint64_t addr);
 

@@ -1,6 +1,6 @@
 /*
- * task_bits.h - task descriptors on ports (npu_pkg::gemm_task_t and so on), as structures of cmodel.h, and as register
- * words.
+ * task_bits.h - task descriptors on the ports of units (npu_pkg::gemm_task_t and so on), as structures of cmodel.h, and
+ * as register words.
  */
 #ifndef NPU_TASK_BITS_H
 #define NPU_TASK_BITS_H
@@ -11,7 +11,7 @@ typedef enum npu_score_kind { NPU_SCORE_GEMM, NPU_SCORE_ALU, NPU_SCORE_POOL, NPU
 
 #define NPU_SCORE_REGS 128u /* words of the register file */
 
-/* A task large enough for each kind. */
+/* A task of any kind. */
 typedef union npu_score_task {
     cm_gemm_task gemm;
     cm_alu_task alu;
@@ -36,7 +36,7 @@ extern const npu_task_fields npu_task_tables[NPU_SCORE_KINDS];
 
 /* Value of a member of a cm_gemm_task, cm_alu_task or cm_pool_task. */
 uint32_t npu_task_value(const npu_task_field *f, const void *task);
-/* Put such a task on a signal of as many bits as its descriptor has. */
+/* Write such a task to a signal of as many bits as its descriptor has. */
 void npu_task_set_bits(npu_score_kind kind, tb_sig sig, const void *task);
 /* The descriptor on such a signal. */
 void npu_score_task_get(npu_score_kind kind, tb_sig sig, npu_score_task *task);

@@ -97,7 +97,7 @@ static const regs_change gemm_bad[] = {
     {{VALUE(GEMM_CTRL, GEMM_RAW | NPU_GEMM_CTRL_BIAS_MASK)}},
     {{VALUE(GEMM_CTRL, GEMM_RAW | NPU_GEMM_CTRL_REQUANT_MASK)}},
     {{VALUE(GEMM_CTRL, GEMM_RAW), VALUE(GEMM_ACT, 1)}},
-    {{VALUE(GEMM_ACT, 12)}},
+    {{VALUE(GEMM_ACT, NPU_GEMM_ACT_TYPE_COUNT)}},
     {{VALUE(GEMM_ACT, 15)}},
     /* INT8 tensors: alignment and pitch */
     {{VALUE(GEMM_CTRL, GEMM_MIN & ~NPU_GEMM_CTRL_LAYOUT_MASK), ADDRESS(GEMM_IFM_ADDR, 2)}},
@@ -157,7 +157,7 @@ static const regs_change alu_bad[] = {
     {{VALUE(ALU_CTRL, ALU_OP(15) | NPU_ALU_CTRL_DUP_MASK)}},
     {{VALUE(ALU_CTRL, ALU_OP(14) | ALU_KIND(0, 1))}},
     {{VALUE(ALU_CTRL, ALU_OP(15) | ALU_KIND(0, 2))}},
-    {{VALUE(ALU_ACT, 12)}},
+    {{VALUE(ALU_ACT, NPU_GEMM_ACT_TYPE_COUNT)}},
     {{VALUE(ALU_ACT, 15)}},
     {{VALUE(ALU_SIZE, 0)}},
     {{VALUE(ALU_ROWS, 0x00010000u)}},
