@@ -6,7 +6,7 @@
 // never meet in one lane and bank.
 package pool_pkg;
 
-  localparam int unsigned Lanes = 8;       // words of 32 bit beside each other
+  localparam int unsigned Lanes = 8;       // words of 32 bit in parallel
   localparam int unsigned LineWords = 1024;  // of each lane
   localparam int unsigned JobDepth = 32;   // read jobs in flight: more than a DMA channel holds
 
