@@ -67,7 +67,7 @@ static inline int64_t npu_knob(const npu_case *c, const char *name) {
  * equal ones, 4: with a rest.
  */
 int64_t npu_pieces(int64_t cap, int64_t size);
-/* Rest of a size by the mesh, for rest_bins: 0: none, 1: one over, 2: in between, 3: one short of a multiple. */
+/* Remainder of a size by the mesh, for rest_bins: 0: none, 1: one over, 2: in between, 3: one short of a multiple. */
 int64_t npu_rest(int64_t size, uint32_t n);
 
 /* ---- bins that several models share (names: npu_cov.c) ---- */

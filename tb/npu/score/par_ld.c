@@ -10,7 +10,7 @@
 #define PATIENCE 4u /* cycles for actions that depend on no other unit */
 #define BEAT 16u
 
-/* Scales or biases of the task on offer. */
+/* Scales or biases of the current task. */
 typedef struct array {
     uint32_t addr, bytes, asked, came;
     bool waiting; /* a request was on offer and not accepted */
@@ -24,7 +24,7 @@ typedef struct state {
     TB_PORTS(ports, PORTS);
     array part[2];
     uint32_t words, base, used, late;
-    bool on, begun; /* a task is on offer; its words are allocated */
+    bool on, begun; /* a task is valid; its words are allocated */
     uint64_t requests[2], beats[2];
 } state;
 

@@ -230,7 +230,7 @@ bool regs_write_task(tc_run *run, const regs_unit *unit, uint32_t base, const re
     return true;
 }
 
-/* The hardware looks at a task for some cycles before it refuses it. */
+/* The hardware checks a task for some cycles before it refuses it. */
 static bool refused(tc_run *run, const regs_unit *unit, uint32_t base, const regs_change *change) {
     return regs_write_task(run, unit, base, change, true) && regs_wait_idle(run) &&
            tc_expect(run, unit->count_name, unit->count, UINT32_MAX, 0) && regs_check_irq(run, unit) &&
@@ -323,7 +323,7 @@ bool regs_check_overrun(tc_run *run, const regs_unit *unit, uint32_t base) {
                 unit->name);
         return false;
     }
-    /* A task may have been taken between the look at STATUS and the start. */
+    /* A task may have been accepted between the read of STATUS and the start. */
     uint32_t err = 0;
     if (!tc_read(run, NPU_REG_ERR, &err)) {
         return false;
