@@ -2,7 +2,7 @@
 """Speed of the testbench itself: cycles per second of each kind of build, and what each part of the testbench costs.
 
 A cost is the ratio of CPU times (user and system) of two runs of bench-speed that differ in one thing. The two run
-directly after each other, in turns which one goes first, several times; the median of the ratios counts, so that a
+directly after each other, in alternating order, several times; the median of the ratios counts, so that a
 slower moment of the machine hits both sides.
 """
 

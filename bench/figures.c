@@ -67,7 +67,7 @@ static const row rows[] = {
 };
 /* clang-format on */
 
-/* Cycles that nothing can avoid: the three bounds, and what lies before the first tile (its rows and the first block of
+/* Lower bounds in cycles: mesh, read and write, and the time before the first tile (its rows and the first block of
  * weights at 32 bytes a cycle) and after the last (its group is written). */
 typedef struct bounds {
     uint64_t mesh, read, write, fill, drain;
@@ -367,7 +367,7 @@ static const char head_text[] =
     "  cycles in which im2col waited for input/weights/room; cycles around all that, in which the\n"
     "  driver wrote registers.\n\n";
 
-/* 0, or the exit status; -1: the help was asked for, and printed. */
+/* 0, or the exit status; -1: the help was requested, and printed. */
 static int parse(options *o, int argc, char **argv) {
     static const char *const tables[] = {"conv", "dw", "time", "stall", NULL};
     char err[200];

@@ -169,7 +169,7 @@ static int take_without(void *to, const char *value, char *err, size_t err_size)
     return opt_fail(err, err_size, "expected some of checks, monitor, memory, compare, got '%.60s'", value);
 }
 
-/* 0, or the exit status; -1: the help was asked for, and printed. */
+/* 0, or the exit status; -1: the help was requested, and printed. */
 static int parse(options *o, int argc, char **argv) {
     static const char *const devices[] = {"model", "rtl", "tandem", NULL};
     bench_parts *parts = bench_parts_get();

@@ -38,7 +38,7 @@ cov_score cov_score_cross(const cov_data *data, const cov_data_cross *cross) {
     return s;
 }
 
-/* A part of a whole: what has nothing to cover has no say in the mean. */
+/* A part of a whole: items with nothing to cover are left out of the mean. */
 static void add_part(cov_score *all, double *weights, const cov_score *s, uint32_t weight) {
     all->total += s->total;
     all->covered += s->covered;

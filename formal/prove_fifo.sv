@@ -1,5 +1,5 @@
-// The FIFO from reset on, any stimulus: it counts what it holds, takes words exactly while there is room, and (Data =
-// 1) gives them back in order. The reference is a queue that moves up; a clear drops a word that is written in the same
+// The FIFO from reset on, any stimulus: it counts its words, accepts words exactly while it is not full, and (Data =
+// 1) returns them in order. The reference is a shift register; a clear drops a word that is written in the same
 // cycle.
 module prove_fifo #(
   parameter int unsigned Depth = 3,

@@ -41,13 +41,12 @@ net_status net_boxes_layer(const net_graph *graph, uint32_t *layer, net_error *e
 net_status net_boxes_limits(net_graph *graph, float score, float overlap, net_error *err);
 /*
  * Rows of the layer's output (label, score, xmin, ymin, xmax, ymax in parts of the input) as boxes in pixels of the
- * picture, best score first as the layer sorted them; what lies outside the picture is cut off, and a box with nothing
- * inside left out. box[rows] must have room for all rows of the output. Returns how many.
+ * picture, best score first as the layer sorted them; boxes are clipped to the picture, and empty ones left out.
+ * box[rows] must have space for all rows of the output. Returns how many.
  */
 uint32_t net_boxes_read(const float *row, uint32_t rows, const net_fit *fit, net_box *box);
 
-/* ---- YOLO heads without a detection layer, as YOLOv5 and YOLOv7 leave them: what they mean does not stand in the file
- * ---- */
+/* ---- YOLO heads without a detection layer, as of YOLOv5 and YOLOv7: the file does not define their decoding ---- */
 
 #define NET_MAX_HEADS 8u
 #define NET_MAX_ANCHORS 16u /* of a head */
@@ -78,7 +77,7 @@ net_status net_heads_fit(net_heads *heads, const net_graph *graph, net_error *er
 net_status net_heads_decode(const net_heads *heads, const net_graph *graph, const float *const *output, float least,
                             float overlap, float *row, net_error *err);
 
-/* Draw the outline of a box, `thick` pixels inwards, in a colour of its label. What lies outside the picture is not
+/* Draw the outline of a box, `thick` pixels inwards, in a colour of its label. Parts outside the picture are not
  * drawn. */
 void net_picture_draw_box(net_picture *picture, const net_box *box, uint32_t thick);
 /* Red, green and blue of a label: 12 colours in turn. */

@@ -1,4 +1,4 @@
-/* calib.h - the quantiser: histograms of what the layers see, thresholds, calibration tables, INT8 layers from a table.
+/* calib.h - the quantiser: histograms of the layers' inputs, thresholds, calibration tables, INT8 layers from a table.
  * Part of network.h. */
 #ifndef NET_CALIB_H
 #define NET_CALIB_H
@@ -24,7 +24,7 @@ typedef struct net_inputs {
     void *user;
 } net_inputs;
 
-/* What the input of one layer looks like. Zeros are counted apart: they are exact at any scale. */
+/* Statistics of the input of one layer. Zeros are counted separately, as they are exact at any scale. */
 typedef struct net_hist {
     float absmax;
     uint64_t zeros;               /* and values that are no numbers */
@@ -58,17 +58,17 @@ net_status net_calib_table(const net_graph *graph, const net_hist *hist, net_cal
                            net_table *table, net_error *err);
 /*
  * Turn the float layers of a planned graph that the table names (weights and input) into INT8 layers in place; the
- * others stay. int8_scale_term (key 8) becomes 2, or 1 for a weight scale for each group. Errors: NET_ERR_ARG,
+ * others are unchanged. int8_scale_term (key 8) becomes 2, or 1 for a weight scale for each group. Errors: NET_ERR_ARG,
  * NET_ERR_FORMAT (another number of scales than the layer has), NET_ERR_MEMORY.
  */
 net_status net_quantize_table(net_graph *graph, const net_table *table, net_error *err);
 
-/* What quantisation costs one layer, over all inputs. A ratio in dB is 10 log10(sum of squares / sum of squared
+/* Error of quantisation in one layer, over all inputs. A ratio in dB is 10 log10(sum of squares / sum of squared
  * errors); infinite without an error, NaN without a signal. */
 typedef struct net_quant_loss {
     bool quantized;
     float scale;      /* of the input */
-    uint64_t values;  /* input elements looked at */
+    uint64_t values;  /* number of input elements */
     uint64_t clipped; /* |x * scale| >= 127.5: beyond what rounds to 127 */
     double input_db;  /* the layer's input alone, quantised with its scale */
     double weight_db; /* the layer's weights alone */

@@ -15,10 +15,10 @@ typedef struct net_found {
 
 /* Best score first; equal scores keep their order. */
 void net_found_sort(net_found *list, uint32_t count);
-/* Keep of a sorted list what overlaps none of the kept ones (per_class: of its label) by more than a part `limit` of
- * their union. Returns how many. */
+/* Keep the elements of a sorted list that overlap none of the kept ones (per_class: of their label) by more than a part
+ * `limit` of the union. Returns how many. */
 uint32_t net_found_suppress(net_found *list, uint32_t count, float limit, bool per_class);
-/* As rows into out[rows][NET_FOUND_ROW]; what is left of it becomes 0. */
+/* As rows into out[rows][NET_FOUND_ROW]; the rest of it becomes 0. */
 void net_found_write(const net_found *list, uint32_t count, float *out, uint32_t rows);
 
 /* 1 / (1 + e^-x) in binary32. */

@@ -38,7 +38,7 @@ static net_status parse_images(net_images *images, const char *text, size_t byte
     for (const char *p = text; p < end; p++) {
         lines += *p == '\n' || p + 1 == end;
     }
-    /* Every pixel takes two bytes of text, so this asks for no more memory than the file holds. */
+    /* Every pixel takes two bytes of text, so this allocates no more memory than the size of the file. */
     if (lines == 0 || bytes / lines < 2 * (size_t)images->pixels) {
         return net_fail(err, NET_ERR_FORMAT, "%.200s: %u lines in %zu bytes, expected %u pixels and a class in each",
                         path, lines, bytes, images->pixels);

@@ -14,9 +14,9 @@ typedef enum net_int8_path {
 typedef struct net_int8 net_int8;
 /*
  * Buffers for a planned graph with weights, which must outlive it. Convolution, ConvolutionDepthWise and InnerProduct
- * with an input scale run in INT8, any other layer in FP32 as in the reference. An INT8 output (int8_scale_term above
- * 100) is what its consumers take as it is. Errors: NET_ERR_ARG, NET_ERR_MEMORY, NET_ERR_UNSUPPORTED (an INT8 output
- * for a layer that takes no INT8; INT8 weights in a layer that is not one of the three).
+ * with an input scale run in INT8, any other layer in FP32 as in the reference. Consumers take an INT8 output
+ * (int8_scale_term above 100) without conversion. Errors: NET_ERR_ARG, NET_ERR_MEMORY, NET_ERR_UNSUPPORTED (an INT8
+ * output for a layer that takes no INT8; INT8 weights in a layer that is not one of the three).
  */
 net_status net_int8_new(const net_graph *graph, net_int8_path path, net_int8 **out, net_error *err);
 void net_int8_free(net_int8 *net);
@@ -29,8 +29,8 @@ void net_int8_run_layer(net_int8 *net, uint32_t layer);
 const float *net_int8_blob(const net_int8 *net, uint32_t blob);
 /* The same of an INT8 blob; NULL: the blob is FP32. */
 const int8_t *net_int8_q_blob(const net_int8 *net, uint32_t blob);
-/* What an INT8 layer multiplied: its input (elements of its first input blob) after quantisation, without padding.
- * NULL: no INT8 layer. */
+/* The multiplied values of an INT8 layer: its input (elements of its first input blob) after quantisation, without
+ * padding. NULL: no INT8 layer. */
 const int8_t *net_int8_q_input(const net_int8 *net, uint32_t layer);
 
 #endif

@@ -15,7 +15,7 @@ typedef struct int8_layer {
     const float *bias; /* NULL: none */
     float bottom, top; /* scales of input and, with `requant`, of the output */
     bool requant;
-    int8_t *input;  /* what the layer multiplies */
+    int8_t *input;  /* multiplied values */
     bool own_input; /* otherwise `input` is an INT8 blob */
     /* fast path: weights in the order kernel row, kernel column, input, filled up to `depth`; NULL: not for this layer
      */
@@ -28,7 +28,7 @@ typedef struct int8_scratch {
     int32_t *sum;   /* [outputs][rows][columns] */
     float *value;   /* [rows][columns]: one output before it becomes INT8 */
     int16_t *map;   /* fast path: one group's input with its padding, channels innermost */
-    int16_t *patch; /* fast path: what some outputs see, one after the other */
+    int16_t *patch; /* fast path: inputs of some outputs, one after the other */
 } int8_scratch;
 
 /* The definition. in: one map of inputs; all outputs into s->sum. Sums wrap at 32 bits. */
@@ -36,7 +36,7 @@ void int8_sums_scalar(const int8_layer *l, const int8_t *in, const int8_scratch 
 
 /* Outputs that share a walk over the weights. */
 #define INT8_TILE 16u
-/* The fast path takes layers whose sums cannot leave 32 bits. */
+/* The fast path supports layers whose sums cannot exceed 32 bits. */
 bool int8_fast_takes(const int8_layer *l);
 /* Elements of map and patch. */
 size_t int8_fast_map(const int8_layer *l);

@@ -10,7 +10,7 @@ net_status net_fail(net_error *err, net_status status, const char *format, ...) 
 /* Whole file into a new buffer (one extra zero byte behind it). */
 net_status net_read_file(const char *path, size_t max_bytes, char **data, size_t *bytes, net_error *err);
 
-/* A whole file; it appears when it is complete, and nothing is left behind on error. */
+/* Write a whole file atomically; no file is left on error. */
 net_status net_save(const char *path, const void *data, size_t bytes, net_error *err);
 
 /* Value of an FP16 number: exact. */

@@ -3,8 +3,8 @@
  * an NPU device.
  *
  * Order of use: net_graph_load() (or the two parse functions), then net_graph_plan() when the network is to be
- * executed, then net_ref_* (FP32, plain C) or net_rt_* (on the device what its driver can do, the other layers in plain
- * C). Functions that can fail return a net_status and write one line into *err, which may be NULL.
+ * executed, then net_ref_* (FP32, plain C) or net_rt_* (layers that the driver supports on the device, the others in
+ * plain C). Functions that can fail return a net_status and write one line into *err, which may be NULL.
  */
 #ifndef NETWORK_H
 #define NETWORK_H
@@ -19,8 +19,8 @@ typedef enum net_status {
     NET_OK = 0,
     NET_ERR_ARG,         /* null pointer or a value out of range */
     NET_ERR_IO,          /* a file cannot be read */
-    NET_ERR_FORMAT,      /* the file is damaged: not what its format asks for, or truncated */
-    NET_ERR_UNSUPPORTED, /* a layer or a setting that this version does not know */
+    NET_ERR_FORMAT,      /* the file is damaged: it violates its format, or is truncated */
+    NET_ERR_UNSUPPORTED, /* an unsupported layer or setting */
     NET_ERR_MEMORY,      /* out of memory, on the host or on the device */
     NET_ERR_DEVICE,      /* driver or device failed */
     NET_STATUS_COUNT
@@ -37,14 +37,13 @@ typedef struct net_error {
 #define NET_MAX_BLOBS 16384u
 #define NET_MAX_KEY 31u             /* keys of a layer's settings */
 #define NET_KEY_HINTS 30u           /* shapes of the outputs: net_layer_hint() */
-#define NET_KEY_FEATURES 31u        /* feature mask: what ncnn shall not use for this layer; kept, not used */
+#define NET_KEY_FEATURES 31u        /* feature mask: features that ncnn must not use for this layer; kept, not used */
 #define NET_MAX_ELEMENTS (1u << 28) /* elements of all blobs of an executed network together */
 #define NET_MAX_TENSORS 6u          /* weight arrays of a layer */
 
 /* ---- settings of a layer: key=value ---- */
 
-/* ncnn keeps 32 bits and a mark whether the text was a float; a reader that wants the other type gets the bits as they
- * are. */
+/* ncnn keeps 32 bits and a flag whether the text was a float; a reader of the other type gets the unchanged bits. */
 typedef struct net_value {
     uint32_t bits;
     bool is_float;
@@ -61,7 +60,7 @@ typedef struct net_param {
 /* ---- graph ---- */
 
 typedef enum net_kind {
-    NET_OTHER = 0, /* known to the reader at most: cannot be executed */
+    NET_OTHER = 0, /* at most read: cannot be executed */
     NET_INPUT,
     NET_CONV,
     NET_RELU,
@@ -116,7 +115,7 @@ typedef struct net_tensor {
     int8_t *i8;
 } net_tensor;
 
-/* What an activation computes; the first seven have their numbers of ncnn's fused activations (key 9 of a convolution).
+/* Activation functions; the first seven have the numbers of ncnn's fused activations (key 9 of a convolution).
  */
 typedef enum net_act_type {
     NET_ACT_NONE = 0,
@@ -145,7 +144,7 @@ typedef struct net_conv {
     uint32_t num_output, kernel_w, kernel_h, stride_w, stride_h, dilation_w, dilation_h;
     uint32_t pad_l, pad_r, pad_t, pad_b;
     uint32_t groups;     /* 1 unless grouped or depthwise */
-    bool has_bias, relu; /* relu: the activation is exactly that; the layer's `act` says which one it is otherwise */
+    bool has_bias, relu; /* relu: the activation is exactly that; otherwise it is in the layer's `act` */
     uint32_t
         /* 0 float, 2 INT8 with float output, 102 INT8 requantised for the next layer; 1 and 101: a weight scale for
            each group */
@@ -178,7 +177,7 @@ typedef struct net_layer {
     net_tensor tensor[NET_MAX_TENSORS];
     net_conv conv; /* layers with weights; filled by net_graph_plan() */
     net_pool pool; /* pooling layers; filled by net_graph_plan() */
-    /* fused activation of a layer with weights, or what an activation layer computes; filled by net_graph_plan() */
+    /* fused activation of a layer with weights, or function of an activation layer; filled by net_graph_plan() */
     net_act act;
     const struct net_op *op; /* row of the table of layer types (op.h); filled by net_graph_plan() */
     size_t scratch;          /* bytes of memory that the layer needs while it runs; filled by net_graph_plan() */
@@ -191,7 +190,7 @@ typedef struct net_blob {
     net_shape shape;   /* filled by net_graph_plan() */
     /*
      * Where an executor may keep the elements: from `offset` on in blob `home`, which is the blob itself unless a
-     * Concat along the outermost dimension consumes it. Written there, nothing is left to copy. Filled by
+     * Concat along the outermost dimension consumes it. If written there, it need not be copied. Filled by
      * net_graph_plan().
      */
     uint32_t home, offset;
@@ -221,10 +220,9 @@ typedef struct net_graph {
  */
 net_status net_graph_parse_param(net_graph *graph, const char *text, size_t bytes, const char *name, net_error *err);
 /*
- * Read the weights of all layers from .bin bytes, which must end with the last array. No allocation is larger than the
- * bytes present justify (four times). Errors: NET_ERR_ARG, NET_ERR_FORMAT (truncated, bytes left over, impossible
- * counts), NET_ERR_UNSUPPORTED (a layer type whose arrays are not known), NET_ERR_MEMORY. On error the graph has no
- * weights.
+ * Read the weights of all layers from .bin bytes, which must end with the last array. No allocation is larger than four
+ * times the bytes present. Errors: NET_ERR_ARG, NET_ERR_FORMAT (truncated, bytes left over, impossible counts),
+ * NET_ERR_UNSUPPORTED (a layer type whose arrays are not known), NET_ERR_MEMORY. On error the graph has no weights.
  */
 net_status net_graph_parse_bin(net_graph *graph, const void *data, size_t bytes, const char *name, net_error *err);
 /* The same for a layout; net_graph_parse_bin() reads NET_LAYOUT_STOCK. */
@@ -251,7 +249,7 @@ void net_graph_free(net_graph *graph);
 
 /*
  * The graph as .param text, as ncnn's own tools write it: arrays with their length in front, floats with an exponent
- * and as many digits (7 to 9) as give the same value again. What net_graph_parse_param() makes of it is the same graph.
+ * and as many digits (7 to 9) as give the same value again. net_graph_parse_param() reads the same graph from it.
  * *text has a zero byte behind it and is the caller's to free(). Errors: NET_ERR_ARG (a name or text that the format
  * cannot hold), NET_ERR_MEMORY.
  */
@@ -271,7 +269,7 @@ typedef struct net_save_options {
 
 /*
  * The weights as .bin bytes, *data to be freed by the caller. The arrays are those that the settings promise; one that
- * is missing or of another size is an error, so what is written can be read. options NULL: NET_LAYOUT_AUTO,
+ * is missing or of another size is an error, so that the file can be read. options NULL: NET_LAYOUT_AUTO,
  * NET_STORE_EXACT. Errors: NET_ERR_ARG (also: a graph without weights), NET_ERR_UNSUPPORTED, NET_ERR_MEMORY.
  */
 net_status net_graph_pack_bin(const net_graph *graph, const net_save_options *options, uint8_t **data, size_t *bytes,
@@ -290,7 +288,7 @@ const net_value *net_layer_array(const net_layer *layer, uint32_t key, uint32_t 
 float net_value_float(net_value value);
 /* The setting itself or NULL. */
 const net_param *net_layer_param(const net_layer *layer, uint32_t key);
-/* Replace or add a setting; it stands behind the others when it is new. NET_ERR_ARG (key above 31, null array),
+/* Replace or add a setting; a new one comes last. NET_ERR_ARG (key above 31, null array),
  * NET_ERR_MEMORY: nothing has changed. */
 net_status net_layer_set_int(net_layer *layer, uint32_t key, int32_t value);
 net_status net_layer_set_float(net_layer *layer, uint32_t key, float value);
@@ -298,7 +296,7 @@ net_status net_layer_set_array(net_layer *layer, uint32_t key, const net_value *
 /* Remove a setting, if it is there. */
 void net_layer_unset(net_layer *layer, uint32_t key);
 
-/* Shape that the file notes for an output: what the program that wrote it knew; nothing here depends on it. d is 1 in
+/* Shape hint of the file for an output, from the program that wrote it; nothing here depends on it. d is 1 in
  * hints of four numbers. */
 typedef struct net_hint {
     uint32_t dims, w, h, d, c;
@@ -307,7 +305,7 @@ typedef struct net_hint {
 bool net_layer_hint(const net_layer *layer, uint32_t output, net_hint *hint);
 /* The layer's first array with this role or NULL. */
 const net_tensor *net_layer_tensor(const net_layer *layer, net_role role);
-/* true when net_graph_plan() and net_ref_run() know the type (its settings may still be unsupported). */
+/* true when net_graph_plan() and net_ref_run() support the type (its settings may still be unsupported). */
 bool net_type_is_known(const char *type);
 uint32_t net_shape_elements(const net_shape *shape);
 /* Useful multiply-accumulates of one inference. 0 before net_graph_plan(). */
@@ -322,14 +320,15 @@ uint64_t net_hash(const float *data, size_t count);
 
 /* ---- graph optimiser ---- */
 
-/* Told about each change: one line without newline. */
+/* Called for each change: one line without newline. */
 typedef void net_opt_note(void *user, const char *line);
 /*
- * Simplify a planned graph with weights in place, and plan it again: layers that change nothing go away, Split layers
- * behind each other become one, BatchNorm and Scale are folded into the layer with weights before them, activations are
+ * Simplify a planned graph with weights in place, and plan it again: layers that change nothing are removed, successive
+ * Split layers become one, BatchNorm and Scale are folded into the layer with weights before them, activations are
  * fused into it, and INT8 convolutions whose consumers all are INT8 convolutions of one input scale get an INT8 output
- * of that scale. Names of inputs and outputs stay. Shapes noted in the file (key 30) are dropped when anything changed.
- * note and changes (how many) may be NULL. Errors: NET_ERR_ARG, NET_ERR_MEMORY (the graph is not planned then).
+ * of that scale. Names of inputs and outputs are kept. Shape hints of the file (key 30) are dropped when anything
+ * changed. note and changes (how many) may be NULL. Errors: NET_ERR_ARG, NET_ERR_MEMORY (the graph is not planned
+ * then).
  */
 net_status net_optimize(net_graph *graph, net_opt_note *note, void *user, uint32_t *changes, net_error *err);
 
@@ -386,8 +385,8 @@ int8_t net_quantize_value(float value, float scale);
 
 /*
  * The same without images: Convolution, ConvolutionDepthWise and InnerProduct of a planned graph with float weights
- * become INT8 layers, each input with 127/absmax of what one FP32 run over net_seeded_input() showed, or 1 where that
- * is all zero. Layers that are INT8 already stay as they are. Errors: NET_ERR_ARG, NET_ERR_UNSUPPORTED, NET_ERR_MEMORY.
+ * become INT8 layers, each input with 127/absmax of one FP32 run over net_seeded_input(), or 1 where that is all zero.
+ * INT8 layers are unchanged. Errors: NET_ERR_ARG, NET_ERR_UNSUPPORTED, NET_ERR_MEMORY.
  */
 net_status net_quantize_seeded(net_graph *graph, uint64_t seed, net_error *err);
 /* The same, but for layers that stay float: stay[num_layers], or NULL for none. */
@@ -450,15 +449,15 @@ typedef struct net_rt_options {
     /* Only the layers first..last will run (net_rt_run_part()); nothing of the others is loaded. */
     bool part;
     uint32_t first, last;
-    /* The driver asks the device whether a task has ended, instead of waiting for its interrupt. */
+    /* The driver polls for the end of a task, instead of waiting for its interrupt. */
     bool poll;
 } net_rt_options;
 
 /*
  * Decide where each layer runs, plan memory, allocate it on the device, pack and upload weights, initialise the driver.
  * On the NPU: INT8 layers with weights (net_int8: convolutions of any kind, inner products), pooling, element-wise
- * operations, activations, scales, upsampling by 2, as far as the driver takes them; Concat, Split, Flatten and Reshape
- * are addresses where they can be. All else runs in plain C, in FP32, or in INT8 where the layer is. Graph and device
+ * operations, activations, scales, upsampling by 2, as far as the driver supports them; Concat, Split, Flatten and
+ * Reshape are addresses where possible. All else runs in plain C, in FP32, or in INT8 for INT8 layers. Graph and device
  * must outlive it. options NULL: all false. Errors: NET_ERR_UNSUPPORTED (an INT8 output whose consumers have other
  * scales), NET_ERR_MEMORY, NET_ERR_DEVICE.
  */
@@ -477,43 +476,43 @@ net_status net_rt_memory(const net_graph *graph, uint32_t n, const net_rt_option
  */
 net_status net_rt_run(net_rt *rt, const float *input, net_error *err);
 /*
- * The part of the network that the options name: what its layers read from outside is what `whole` has there, and what
- * they write must be what `whole` has, bit for bit. whole: the same graph on a device of the same mesh size, without
- * reuse and not a part, after net_rt_run(). Errors: NET_ERR_ARG; as net_rt_run(); NET_ERR_DEVICE with layer, element,
- * value and expected value of the first difference.
+ * The part of the network that the options name: its layers read their external inputs from `whole`, and their outputs
+ * must equal those of `whole`, bit for bit. whole: the same graph on a device of the same mesh size, without reuse and
+ * not a part, after net_rt_run(). Errors: NET_ERR_ARG; as net_rt_run(); NET_ERR_DEVICE with layer, element, value and
+ * expected value of the first difference.
  */
 net_status net_rt_run_part(net_rt *rt, const net_rt *whole, net_error *err);
-/* Contents of a blob after net_rt_run(); of an INT8 blob q / scale. What lies before an activation that its producer
- * does shows the values after it. With `reuse`: outputs of the network only. */
+/* Contents of a blob after net_rt_run(); of an INT8 blob q / scale. The input of a fused activation has the values
+ * after it. With `reuse`: outputs of the network only. */
 const float *net_rt_blob(const net_rt *rt, uint32_t blob);
 /* true: on the device the blob is INT8. */
 bool net_rt_blob_is_int8(const net_rt *rt, uint32_t blob);
 /* Hash of the first output of a layer after net_rt_run(); 0 for the Input layer and with `reuse`. */
 uint64_t net_rt_layer_hash(const net_rt *rt, uint32_t layer);
-/* The first element of a layer's outputs that is not what it should be. */
+/* The first wrong element of a layer's outputs. */
 typedef struct net_rt_difference {
     uint32_t output, element;
     float got, expected; /* of an INT8 blob before the quantiser */
 } net_rt_difference;
 /*
- * Compare what a layer gave in the last net_rt_run() with its definition in plain C over the inputs that the runtime
- * gave it: by their bits, but for averages (1e-5 of the map's largest element) and functions that the NPU fits (1e-3;
- * of an INT8 output also one step). Layers that another one does, and Input layers, are equal. Not with `reuse`.
- * Errors: NET_ERR_ARG, NET_ERR_MEMORY.
+ * Compare the outputs of a layer in the last net_rt_run() with its definition in plain C over its actual inputs: bit
+ * for bit, except averages (1e-5 of the map's largest element) and functions that the NPU fits (1e-3; of an INT8 output
+ * also one step). Layers fused into another one, and Input layers, are equal. Not with `reuse`. Errors: NET_ERR_ARG,
+ * NET_ERR_MEMORY.
  */
 net_status net_rt_check(const net_rt *rt, uint32_t layer, bool *equal, net_rt_difference *first, net_error *err);
-/* true: the layer ran on the NPU (activations done by the layer before included). */
+/* true: the layer ran on the NPU (including activations fused into the layer before). */
 bool net_rt_layer_on_npu(const net_rt *rt, uint32_t layer);
 
 typedef enum net_place { NET_ON_NPU, NET_ON_CPU, NET_NOWHERE /* nothing to compute */ } net_place;
 typedef enum net_unit { NET_UNIT_NONE, NET_UNIT_GEMM, NET_UNIT_ALU, NET_UNIT_POOL } net_unit;
 typedef struct net_rt_where {
     net_place place;
-    net_unit unit;      /* NET_ON_NPU: the unit that does it, also where it only copies */
-    bool fused;         /* an activation that the layer before does */
+    net_unit unit;      /* NET_ON_NPU: the executing unit, also for copies */
+    bool fused;         /* an activation fused into the layer before */
     const char *reason; /* NET_ON_CPU: why; the runtime's own */
     uint64_t cycles;    /* of the last run, on an RTL; the driver's register accesses included */
-    /* With `stalls`: cycles in which the mesh worked, and in which a unit waited for its input, for weights, for room
+    /* With `stalls`: cycles in which the mesh worked, and in which a unit waited for its input, for weights, for space
      * for its results (docs/npu/npu.md section 5). */
     uint64_t mesh, wait_input, wait_weights, wait_room;
 } net_rt_where;
@@ -521,8 +520,8 @@ net_rt_where net_rt_layer_where(const net_rt *rt, uint32_t layer);
 
 /*
  * Clock cycles of a layer of the NPU by itself, from its shape and the driver's plan alone (docs/npu/performance.md).
- * The largest of mesh, read and write is the bound: the mesh with every PE at work on full tiles, every byte that the
- * plan moves at 32 bytes a cycle each way. fill and drain: what lies before the first product and behind the last one.
+ * The largest of mesh, read and write is the bound: the mesh with every PE active on full tiles, every byte that the
+ * plan moves at 32 bytes a cycle each way. fill and drain: cycles before the first product and after the last one.
  * All 0: the layer does not run on the NPU.
  */
 typedef struct net_rt_estimate {
@@ -534,7 +533,7 @@ net_rt_estimate net_rt_predict(const net_rt *rt, uint32_t layer);
  * all 0. */
 const uint64_t *net_rt_counters(const net_rt *rt, uint32_t layer);
 
-/* Bytes of memory. device_blobs: what the blobs on the device would take without reuse; the arena holds them. */
+/* Bytes of memory. device_blobs: size of the blobs on the device without reuse; the arena holds them. */
 typedef struct net_rt_memory_use {
     uint64_t device_blobs, device_arena, device_all, host_arena;
 } net_rt_memory_use;

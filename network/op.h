@@ -1,10 +1,10 @@
 /*
  * op.h - layer types: one row of a table for each, private to network/.
  *
- * A row says which arrays the .bin file holds for a layer, which shapes its outputs have, and what it computes in FP32
- * (the scalar definition, in plain C). Reader, planner and executors walk the table and know no layer type. One file
- * for each family: op_conv.c, op_pool.c, op_eltwise.c, op_act.c, op_norm.c, op_shape.c, op_border.c, op_resize.c,
- * op_detect.c, op_boxes.c.
+ * A row has the arrays of a layer in the .bin file, the shapes of its outputs, and its computation in FP32 (the scalar
+ * definition, in plain C). Reader, planner and executors use the table and no layer type directly. One file for each
+ * family: op_conv.c, op_pool.c, op_eltwise.c, op_act.c, op_norm.c, op_shape.c, op_border.c, op_resize.c, op_detect.c,
+ * op_boxes.c.
  */
 #ifndef NET_OP_H
 #define NET_OP_H
@@ -14,17 +14,17 @@
 #define NET_ANY UINT32_MAX /* no upper bound of inputs or outputs */
 #define NET_ABSENT (-233)  /* ncnn's mark of a size that is not given */
 
-/* Arrays of a layer in the order of the file. A tagged array says its own format in the file, the others are FP32. */
+/* Arrays of a layer in the order of the file. A tagged array has its format in the file, the others are FP32. */
 typedef struct net_arrays {
     uint32_t count;
     struct {
         net_role role;
         bool tagged;
-        int64_t elements; /* as the settings say, unchecked: may be negative or huge */
+        int64_t elements; /* from the settings, unchecked: may be negative or huge */
     } item[NET_MAX_TENSORS];
 } net_arrays;
 
-/* What `shape` gets: a layer whose inputs have their shapes. */
+/* Argument of `shape`: a layer whose inputs have their shapes. */
 typedef struct net_plan {
     net_graph *graph;
     net_layer *layer;
@@ -32,7 +32,7 @@ typedef struct net_plan {
     net_error *err;
 } net_plan;
 
-/* What `run` gets: a planned layer with its weights, and the arrays of its blobs, which do not overlap. */
+/* Argument of `run`: a planned layer with its weights, and the arrays of its blobs, which do not overlap. */
 typedef struct net_work {
     const net_graph *graph;
     const net_layer *layer;
@@ -100,16 +100,15 @@ net_status net_plan_same(net_plan *p);
 /* A setting that counts the axes of input 0 from the outermost one (0) or, negative, from behind the innermost one. */
 net_status net_plan_axis(net_plan *p, uint32_t key, int32_t absent, uint32_t *axis);
 
-/* true: the layer is nothing but an activation without weights, which layer->act describes. */
+/* true: the layer is only an activation without weights, which layer->act describes. */
 bool net_op_is_act(const net_op *op);
-/* true: a planned layer whose output is its inputs one behind the other. Its `run` copies nothing that already lies
- * there. */
+/* true: a planned layer that concatenates its inputs. Its `run` does not copy inputs that are already in place. */
 bool net_op_joins(const net_layer *layer);
-/* What a Reduction makes of the rows and columns of a map: their mean, their sum, or (neither) their largest element.
+/* Function of a Reduction over the rows and columns of a map: mean, sum, or (neither) largest element.
  */
 typedef struct net_reduction {
     bool mean, sum;
-    bool rows, columns; /* which of them go away, at least one */
+    bool rows, columns; /* which of them are reduced, at least one */
 } net_reduction;
 /* A planned Reduction of that kind of each map; a blob with fewer than three dimensions is one map. false: another one.
  */

@@ -5,7 +5,7 @@
 #include "op.h"
 
 typedef struct net_opt {
-    net_graph *graph; /* planned; layers that are gone have no type any more, blobs no name */
+    net_graph *graph; /* planned; removed layers have no type any more, removed blobs no name */
     net_opt_note *note;
     void *user;
     net_error *err;
@@ -13,7 +13,7 @@ typedef struct net_opt {
     bool no_memory;
 } net_opt;
 
-/* Say what was changed: one line. */
+/* Report a change: one line. */
 void net_opt_say(net_opt *opt, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* true: the layer was removed before. */
 bool net_opt_gone(const net_layer *layer);
@@ -22,11 +22,11 @@ net_layer *net_opt_next(net_opt *opt, const net_layer *layer);
 /* Remove a layer with one input and one output that only passes elements on. Its consumer reads the input; without a
  * consumer the producer writes the output, which keeps its name. */
 void net_opt_bypass(net_opt *opt, net_layer *layer);
-/* false: the layer must stay, because an output of the network would be one of its inputs. */
+/* false: the layer must be kept, because an output of the network would be one of its inputs. */
 bool net_opt_can_bypass(const net_opt *opt, const net_layer *layer);
 /* Remove a layer together with the blob that it read. */
 void net_opt_drop(net_opt *opt, net_layer *layer, uint32_t blob);
-/* `next` is done by `layer`, which produces its input: layer writes the output of next, next goes away. */
+/* Fuse `next` into `layer`, which produces its input: layer writes the output of next, next is removed. */
 void net_opt_absorb(net_opt *opt, net_layer *layer, net_layer *next);
 
 /* The passes, each over the whole graph. */

@@ -1,6 +1,6 @@
 /*
  * predict.h - clock cycles of tasks from their register values alone, private to network/. One file for each unit;
- * docs/npu/performance.md, "Prediction", says what is in the model and where its constants come from. Bus profile
+ * docs/npu/performance.md, "Prediction", describes the model and the source of its constants. Bus profile
  * `ideal`: a beat a cycle each way on both channels.
  */
 #ifndef NET_PREDICT_H
@@ -21,7 +21,7 @@ typedef struct net_task {
 
 #define REG_WRITE 2u /* cycles of a register write */
 
-/* Beats of 16 bytes that `bytes` bytes from `addr` on touch. */
+/* Number of 16-byte beats that contain the `bytes` bytes from `addr` on. */
 static inline uint64_t net_beats(uint32_t addr, uint64_t bytes) {
     return (addr % 16 + bytes + 15) / 16;
 }

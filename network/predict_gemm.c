@@ -11,7 +11,7 @@
 #define QUEUE 4u         /* tasks in gemm_queue */
 #define IFM_WORDS 16384u /* of ifm_buf */
 #define OFM_WORDS 1024u  /* tiles of ofm_buf: this / N */
-#define CHUNK 64u        /* pixels that ifm_ld asks for at once */
+#define CHUNK 64u        /* pixels that ifm_ld requests at once */
 #define CHUNKS 1024u     /* of a task at most */
 #define LOADS 1024u      /* blocks of weights whose time is kept, for each bank; a resident task has fewer */
 #define BURSTS 16u       /* in flight on a channel */
@@ -181,7 +181,7 @@ static void release(gemm *m, uint32_t c, uint64_t at) {
 /* ---- input ---- */
 
 /*
- * Beats of input on the channel. A block of weights that im2col may wait for is asked for at once and comes first; of
+ * Beats of input on the channel. A block of weights that im2col may wait for is requested at once and comes first; of
  * the others only PIECES requests are in flight, beside `others` beats of input.
  */
 static void input_beats(gemm *m, uint32_t c, uint64_t start, uint64_t beats, uint64_t others) {
@@ -211,7 +211,7 @@ static void input_beats(gemm *m, uint32_t c, uint64_t start, uint64_t beats, uin
     }
 }
 
-/* Can the next chunk be asked for, and when? */
+/* Can the next chunk be requested, and when? */
 static bool chunk_start(gemm *m, uint64_t *start) {
     if (m->in_task >= m->count || m->in_task >= m->current + QUEUE - 1) {
         return false;

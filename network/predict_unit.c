@@ -1,5 +1,5 @@
 /*
- * predict_unit.c - cycles of POOL and ALU tasks. Each of the two channels of a unit works by itself on every second
+ * predict_unit.c - cycles of POOL and ALU tasks. Each of the two channels of a unit works independently on every second
  * group (docs/npu/npu.md sections 4, 3.3, 3.4) and is as slow as its slowest part: reading, computing, writing.
  */
 #include "predict.h"

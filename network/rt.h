@@ -1,8 +1,8 @@
 /*
  * rt.h - the runtime's parts, private to network/rt*.c.
  *
- * Before anything runs: rt_map.c says which layer runs where, rt_place.c which blobs share memory, in which form they
- * are on the device, and for how long; rt_mem.c puts these lifetimes into one arena on the device and one on the host;
+ * Before anything runs: rt_map.c decides where each layer runs, rt_place.c which blobs share memory, their form on the
+ * device, and their lifetimes; rt_mem.c puts these lifetimes into one arena on the device and one on the host;
  * rt_load.c uploads weights and fills in addresses. rt.c then runs one layer after the other.
  */
 #ifndef NET_RT_H
@@ -17,7 +17,7 @@
 typedef struct net_mem_item {
     uint64_t bytes; /* 0: none */
     uint32_t first, last;
-    uint64_t at; /* the planner's answer */
+    uint64_t at; /* the planner's result */
 } net_mem_item;
 
 /*
@@ -31,7 +31,7 @@ net_status net_mem_plan(net_mem_item *item, uint32_t count, uint64_t align, uint
 
 typedef enum rt_kind {
     RT_CPU,     /* its row of the table, in FP32; INT8 layers: rt_int8_layer() */
-    RT_NOTHING, /* Input, and what another layer does or addresses alone */
+    RT_NOTHING, /* Input, layers fused into another one, and pure addressing */
     RT_CONV,    /* convolutions and inner products */
     RT_POOL,
     RT_ELTWISE, /* and activations, scales, copies */
@@ -59,7 +59,7 @@ typedef struct rt_layer {
     bool swapped;    /* RT_ELTWISE: input 1 is operand a */
     bool by_channel; /* RT_ELTWISE: the other input has one element for each channel */
     uint32_t pieces; /* RT_ELTWISE: operations, where the inputs have different shapes; 0: one for each further input */
-    uint32_t fused;  /* number of the activation layer that this one does; NET_NONE */
+    uint32_t fused;  /* number of the activation layer fused into this one; NET_NONE */
     char reason[112];
     npu_conv conv;
     npu_conv_plan plan;
@@ -94,7 +94,7 @@ typedef struct rt_root {
 
 struct net_rt {
     const net_graph *graph;
-    npu_dev *dev; /* NULL: memory is being planned for a device that is not there yet */
+    npu_dev *dev; /* NULL: memory is being planned for a device that is not open yet */
     npu npu;
     net_rt_options options;
     rt_layer *layer;
@@ -110,7 +110,7 @@ struct net_rt {
 
 /* The blob's elements on the host, gapless. */
 float *rt_host(const net_rt *rt, uint32_t blob);
-/* Bring it there when it is not there yet. */
+/* Copy it there unless it is there already. */
 bool rt_need_host(net_rt *rt, uint32_t blob);
 net_status rt_run_layer(net_rt *rt, uint32_t number, net_error *err);
 /* The line of a layer that failed on the device: the device's own failure, or the driver's status. */
@@ -131,7 +131,7 @@ bool rt_reason(rt_layer *rl, const char *format, ...) __attribute__((format(prin
 bool rt_act(const net_act *act, npu_act *type, uint32_t params[2]);
 /* Convolution, ConvolutionDepthWise, InnerProduct. false: on the CPU, with its reason. */
 bool rt_map_conv(net_rt *rt, uint32_t number);
-/* The layer's input lies so that the driver can take it as a vector; known when roots are. */
+/* The layer's input is laid out so that the driver can use it as a vector; known after the roots. */
 bool rt_reads_vector(const net_rt *rt, uint32_t number);
 
 /* Operation of the ALU for one of ncnn's, with its operands exchanged or not. false: there is none. */
@@ -157,20 +157,20 @@ npu_status rt_move_job(const net_rt *rt, uint32_t number, uint32_t i, npu_job *j
 
 /* ---- rt_chain.c ---- */
 
-/* An activation behind an operator without one is done by that operator. */
+/* Fuse an activation into the operator before it, if that has none. */
 void rt_fuse(net_rt *rt, uint32_t number);
-/* Chains of INT8 convolutions hand on INT8 blobs where both ends can. Before rt_fuse(). Errors: NET_ERR_UNSUPPORTED. */
+/* Chains of INT8 convolutions pass on INT8 blobs where both ends can. Before rt_fuse(). Errors: NET_ERR_UNSUPPORTED. */
 net_status rt_requantised(net_rt *rt, uint32_t number, net_error *err);
 
 /* ---- rt_place.c ---- */
 
 /* Roots, forms, lifetimes, both arenas. */
 net_status rt_place(net_rt *rt, net_error *err);
-/* The blob as the driver sees it, at this address. As a map where it has three dimensions else as one long row. */
+/* The blob as a tensor of the driver, at this address. As a map where it has three dimensions else as one long row. */
 npu_tensor rt_tensor(const net_rt *rt, uint32_t blob, uint32_t addr);
-/* A Split output that lies elsewhere than its input is copied by the NPU; otherwise on the host. */
+/* A Split output at another address than its input is copied by the NPU; otherwise on the host. */
 bool rt_copies_on_device(const net_rt *rt, uint32_t from, uint32_t to);
-/* A blob's elements lie side by side on the device. */
+/* A blob's elements are contiguous on the device. */
 bool rt_gapless(const net_shape *shape);
 /* Bytes from channel to channel of an FP32 blob of three dimensions. */
 uint64_t rt_cstep(const net_shape *shape);
@@ -181,7 +181,7 @@ uint64_t rt_cstep(const net_shape *shape);
 void rt_address(rt_layer *rl, const uint32_t in[2], uint32_t out);
 /* Address of a blob on the device, when memory is planned and there. */
 uint32_t rt_addr(const net_rt *rt, uint32_t blob);
-/* Bytes that rt_load() will ask the device for. */
+/* Device memory that rt_load() will allocate. */
 uint64_t rt_load_bytes(const net_rt *rt);
 /* Device memory, weights, addresses. */
 net_status rt_load(net_rt *rt, net_error *err);

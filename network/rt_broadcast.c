@@ -32,7 +32,7 @@ typedef struct pieces {
     bool planes;  /* a piece is a plane of the output; else a row */
 } pieces;
 
-/* The rows of a plane lie side by side. */
+/* The rows of a plane are contiguous. */
 static bool whole_planes(const side *s) {
     return s->size[1] == 1 || s->step[1] == s->size[2] * 4;
 }

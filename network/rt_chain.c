@@ -1,4 +1,4 @@
-/* rt_chain.c - what a layer takes over for the next one: its activation, or the quantiser of INT8 convolutions behind
+/* rt_chain.c - fusion of the next layer into a layer: its activation, or the quantiser of INT8 convolutions after
  * it. */
 #include <string.h>
 

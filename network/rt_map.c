@@ -238,7 +238,7 @@ bool rt_binary_op(int32_t op, bool swapped, npu_alu_op *out) {
     }
 }
 
-/* `small` has one element for each channel of `large`, side by side. */
+/* `small` has one element for each channel of `large`, contiguous. */
 static bool one_per_channel(const net_shape *large, const net_shape *small) {
     uint32_t size[3];
     net_shape_outer(large, size);

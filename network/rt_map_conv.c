@@ -5,12 +5,12 @@
 #include "rt.h"
 #include "num.h"
 
-/* Elements side by side: a vector, or a map of 1 x 1. */
+/* Contiguous elements: a vector, or a map of 1 x 1. */
 static bool is_vector(const net_shape *s) {
     return s->dims != 3 || (s->w == 1 && s->h == 1);
 }
 
-/* The layer over a vector without INT8 on either side: elements side by side. */
+/* The layer over a vector without INT8 on either side: contiguous elements. */
 static npu_status describe_vector(const net_rt *rt, const net_layer *layer, npu_conv *c) {
     uint32_t length = net_shape_elements(&rt->graph->blob[layer->in[0]].shape);
     return npu_linear_make(rt->npu.n, length, layer->conv.num_output, NPU_FP32_NCHW, NPU_FP32_NCHW, c);

@@ -1,6 +1,6 @@
 /*
- * rt_predict.c - clock cycles of a layer by itself: the driver says which tasks it would start, predict_*.c how long
- * each takes. No device is asked. docs/npu/performance.md, "Prediction".
+ * rt_predict.c - clock cycles of a single layer: the driver lists the tasks that it would start, predict_*.c computes
+ * their duration. No device is needed. docs/npu/performance.md, "Prediction".
  */
 #include <stdlib.h>
 #include <string.h>

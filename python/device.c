@@ -37,7 +37,7 @@ static bool starts(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Is it a difference to the golden model, or something wrong by itself? */
+/* Is it a difference from the golden model, or another failure? */
 static bool differs(const char *signature) {
     static const char *const classes[] = {"mem:differ", "event:", "tandem:", "unit:"};
     for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {

@@ -110,7 +110,7 @@ CORE_METHOD(device_read) {
     return result;
 }
 
-/* What takes time and answers nothing: without the GIL, then a look at the device. */
+/* A long call without a result: without the GIL, then the device is checked for a failure. */
 typedef void work(npu_dev *dev, uint64_t number);
 
 static PyObject *do_work(PyObject *obj, work *f, uint64_t number) {

@@ -130,7 +130,7 @@ static bool put_params(op *o, conv_call *c) {
     return v->scratch_bytes == 0 || v->scratch_addr != 0;
 }
 
-/* The input of a fully connected layer: FP32 values side by side, up to the next 16 bytes; one pixel of INT8. */
+/* The input of a fully connected layer: contiguous FP32 values, up to the next 16 bytes; one pixel of INT8. */
 static bool put_vector(op *o, conv_call *c, npu_tensor *in) {
     if (c->conv.in_layout == NPU_INT8_NHWC) {
         return op_input(o, in, c->x.data);

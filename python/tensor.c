@@ -106,7 +106,7 @@ static uint64_t shape_up(const op *o, npu_tensor *t) {
     return (uint64_t)t->c * t->step;
 }
 
-/* Pixels with their channels side by side, from planes of channels (or back). */
+/* Pixels with contiguous channels, from planes of channels (or back). */
 static void interleave(const npu_tensor *t, int8_t *nhwc, int8_t *nchw, bool back) {
     const size_t count = (size_t)pixels(t);
     for (size_t p = 0; p < count; p++) {

@@ -165,7 +165,7 @@ static int ask(const options *o, const reg_query *query, reg_query_about *about)
     return cli_close_output(status);
 }
 
-/* The row of a failure: of the job that is asked for, else the representative of the most frequent signature. NULL:
+/* The row of a failure: of the requested job, else the representative of the most frequent signature. NULL:
  * there is none. */
 static char *const *row_of_failure(const reg_table *table, const char *job) {
     size_t column = 0;

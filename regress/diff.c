@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* One row for each job of either run: its key, then outcome, trace hash and cycles on both sides. Equal lines of a
-   suite are told apart by their order. */
+   suite are matched by their order. */
 static const char diff_sql[] =
     "WITH j AS (SELECT run, idx, seed, coalesce(outcome,'not run') AS outcome, coalesce(trace_hash,'none') AS hash,"
     "  coalesce(cycles,'none') AS cycles,"

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define SCAN_MAX_S 2.0     /* between two looks for records */
-#define ABSENT_MAX 3       /* answers of squeue without a task until it is gone */
+#define ABSENT_MAX 3       /* responses of squeue without a task until it counts as ended */
 #define CANCEL_WAIT_S 60.0 /* for tasks that were cancelled */
 #define END_WAIT_S 2.0     /* for tasks that have done everything */
 
@@ -205,7 +205,7 @@ static void look(slurm_runner *r, slurm_shard *shard) {
 /* After a response of squeue. */
 static void judge(slurm_runner *r, slurm_shard *shard) {
     if (slurm_shard_served(r, shard)) {
-        if (shard->listed && !shard->running) { /* others were faster */
+        if (shard->listed && !shard->running) { /* other attempts were faster */
             (void)slurm_cancel(r, shard);
         }
         shard->state = SHARD_OVER;
@@ -334,7 +334,7 @@ static void loop(slurm_runner *r) {
     }
 }
 
-/* Nothing of ours stays in the queue. What finishes meanwhile counts. */
+/* Remove all our tasks from the queue. Jobs that finish meanwhile count. */
 static void wind_up(slurm_runner *r) {
     const bool broken = r->end == REG_END_BROKEN;
     const bool early = r->stopping;
@@ -350,7 +350,7 @@ static void wind_up(slurm_runner *r) {
     }
     bool asked = slurm_ask(r, &tasks);
     while (!asked || tasks > 0) {
-        /* Tasks that have done all end by themselves; some may be dead without Slurm's knowing it, some have lost a
+        /* Tasks without further jobs end on their own; some may be dead and still listed by Slurm, some have lost a
          * race. */
         const bool over = r->hurried || reg_now() >= end;
         if (asked && !cancelled && (early || over)) {
@@ -409,7 +409,7 @@ static void run(slurm_runner *r) {
     sigset_t before;
     if (open_signals(r, &before)) {
         take_past(r);
-        scan(r); /* results that came while no runner was there */
+        scan(r); /* results from the time without a runner */
         if (add_jobs(r) == REG_OK) {
             loop(r);
         } else {
@@ -425,7 +425,7 @@ static void run(slurm_runner *r) {
 }
 
 reg_end slurm_run_jobs(const reg_plan *plan, reg_totals *totals) {
-    /* What a user likes to see of squeue is not what we want to read. */
+    /* The user's output format of squeue must not affect our parsing. */
     static const char *const filters[] = {"SQUEUE_STATES", "SQUEUE_PARTITION", "SQUEUE_ACCOUNT",
                                           "SQUEUE_QOS",    "SQUEUE_LICENSES",  "SQUEUE_USERS"};
     slurm_runner r = {.plan = plan, .asked = plan->slurm, .end = REG_END_DONE, .signal_fd = -1};

@@ -6,7 +6,7 @@
  *     name           the first part of the names of all our Slurm jobs, drawn at random when the run begins
  *     A/jobs.txt     the jobs of the tasks of array A (slurm_list.c); written before the array is submitted
  *     A/task.sh      what a task executes: tandem-regress node A TASK
- *     A/TASK.task/   made by the one process that may work on the task; `beat` grows while it lives, `end` comes last
+ *     A/TASK.task/   of the one process that works on the task; `beat` grows while it is alive, `end` comes last
  *     A/TASK.log     what it printed
  *     A/done/        one record for each finished attempt: JOB.ATTEMPT.txt (slurm_record.c)
  *

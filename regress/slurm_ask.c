@@ -1,4 +1,4 @@
-/* slurm_ask.c - arrays are submitted, asked for and cancelled by the names of our jobs; Slurm's accounting is not
+/* slurm_ask.c - arrays are submitted, queried and cancelled by the names of our jobs; Slurm's accounting is not
  * needed. */
 #define _GNU_SOURCE
 #include "slurm.h"
@@ -58,7 +58,7 @@ static bool submission(const slurm_runner *r, const slurm_array *array, const ch
     return good;
 }
 
-/* Does Slurm work for us? */
+/* Is Slurm usable? */
 static bool any_task(const slurm_runner *r) {
     bool listed = false;
     for (size_t i = 0; i < r->shard_count; i++) {
@@ -87,7 +87,7 @@ int slurm_submit(slurm_runner *r, slurm_array *array) {
         r->refused = 0;
         return REG_OK;
     }
-    /* A limit of submitted jobs, a controller that restarts: there is hope as long as tasks run, else for a while. */
+    /* A limit of submitted jobs, or a controller that restarts: retry as long as tasks run, else for a limited time. */
     reg_progress_clear(r->plan->progress);
     if (!r->accepted || r->refused >= REFUSALS_MAX) {
         return reg_error("sbatch takes no array of %u tasks: %s", array->count, line);
@@ -122,7 +122,7 @@ static slurm_shard *take_line(slurm_runner *r, char *line, bool *known) {
             slurm_shard *shard = &r->shards[array->first + task];
             shard->listed = true;
             shard->running = strcmp(state, "PENDING") != 0 && strcmp(state, "CONFIGURING") != 0;
-            array->submitted = true; /* also when sbatch did not come to say so */
+            array->submitted = true; /* also when sbatch was stopped before it reported success */
             shard->state = shard->state == SHARD_WRITTEN ? SHARD_SUBMITTED : shard->state;
             (void)reg_format(array->slurm_id, sizeof array->slurm_id, "%s", id);
             return shard;

@@ -1,4 +1,4 @@
-/* slurm_call.c - running Slurm's own programs: nothing of Slurm is linked, so any version will do. */
+/* slurm_call.c - running Slurm's own programs: Slurm's library is not linked, so any version works. */
 #define _GNU_SOURCE
 #include "slurm.h"
 

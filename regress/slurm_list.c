@@ -104,7 +104,7 @@ static bool take_head(const char *key, const char *value, slurm_head *head) {
     return true;
 }
 
-/* False: not what a runner writes. */
+/* False: not written by a runner. */
 static bool take_lines(FILE *file, slurm_head *head, slurm_line **lines, size_t *count) {
     char *line = NULL;
     size_t room = 0;

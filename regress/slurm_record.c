@@ -1,7 +1,7 @@
 /*
- * slurm_record.c - what a node says about one attempt at a job: everything that its row of the database needs.
+ * slurm_record.c - the record of one attempt at a job, written by a node: all data of its row in the database.
  *
- * Lines key=value; the last one is the hash of all before it. A record that is not whole is one that has not come yet.
+ * Lines key=value; the last one is the hash of all before it. An incomplete record counts as missing.
  */
 #define _GNU_SOURCE
 #include "slurm.h"

@@ -1,5 +1,5 @@
-/* slurm_tasks.c - which task of which array does which jobs; the folders that say so to the nodes, and to a runner that
- * comes later. */
+/* slurm_tasks.c - assignment of jobs to tasks and arrays; the folders that describe it to the nodes and to a later
+ * runner. */
 #define _GNU_SOURCE
 #include "slurm.h"
 #include "opt/opt.h"
@@ -165,7 +165,7 @@ static int write_array(slurm_runner *r, const slurm_array *array) {
     if (status == REG_OK) {
         status = write_script(dir);
     }
-    if (status == REG_OK) { /* last: without it the array does not exist */
+    if (status == REG_OK) { /* last, as it makes the array valid */
         status = slurm_list_write(dir, &head, lines, count);
     }
     free(lines);
@@ -187,7 +187,7 @@ int slurm_tasks_add(slurm_runner *r, const size_t *jobs, size_t count) {
     double filled = 0;
     bool open = false;
     for (size_t i = 0; i < count; i++) {
-        /* no task is shorter than wanted: what would be too little for another one goes into the last */
+        /* no task is shorter than requested: a remainder that is too short for a task goes into the last one */
         if (!open || (filled >= wanted && left >= wanted)) {
             if (array == NULL || array->count == SLURM_TASKS_MAX) {
                 if (array != NULL && write_array(r, array) != REG_OK) {
@@ -213,7 +213,7 @@ int slurm_tasks_add(slurm_runner *r, const size_t *jobs, size_t count) {
     return array == NULL ? REG_OK : write_array(r, array);
 }
 
-/* ---- an earlier runner's ---- */
+/* ---- tasks of an earlier runner ---- */
 
 static int adopt(slurm_runner *r, uint32_t number) {
     char dir[REG_PATH_MAX];
@@ -268,7 +268,7 @@ static int adopt_all(slurm_runner *r) {
     return status;
 }
 
-/* Names of Slurm jobs are drawn, not derived: two databases may have the same run. */
+/* Names of Slurm jobs are random, as two databases may have the same run number. */
 static int draw_name(slurm_runner *r, const char *path) {
     uint64_t number = 0;
     rep_file file;
@@ -307,7 +307,7 @@ int slurm_tasks_open(slurm_runner *r) {
     if (r->plan->resumed && read_name(r, path)) {
         return adopt_all(r);
     }
-    int status = reg_remove_tree(r->folder); /* of a run of another database, whose number this one has, too */
+    int status = reg_remove_tree(r->folder); /* of a run of another database with the same number */
     if (status == REG_OK) {
         status = reg_make_dirs(r->folder);
     }

@@ -26,7 +26,7 @@ static int insert_run(reg_db *db, reg_run_info *info) {
         REG_VALUES(REG_TEXT(info->suite), REG_TEXT(info->suite_path), REG_TEXT(seed), REG_TEXT(info->commit),
                    REG_NUMBER(info->dirty), REG_TEXT(info->tools), REG_TEXT(info->host), REG_TEXT(info->launcher),
                    REG_TEXT(info->shard), REG_NUMBER(info->parallel), REG_NUMBER(info->budget_s),
-                   REG_TEXT(info->build_dir), REG_NUMBER(time(NULL)) /* for people: when was that */,
+                   REG_TEXT(info->build_dir), REG_NUMBER(time(NULL)) /* time for people */,
                    REG_KNOWN(info->coverage_dir)));
     info->id = sqlite3_last_insert_rowid(db->handle);
     return status;

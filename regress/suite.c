@@ -102,7 +102,7 @@ bool reg_name_valid(const char *name) {
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == length;
 }
 
-/* One configuration of a line: NAME of the design whose suite it is, or DESIGN/NAME. All of a line are of one design.
+/* One configuration of a line: NAME of the suite's design, or DESIGN/NAME. All of a line belong to one design.
  */
 static reg_status parse_one_cfg(const suite_reader *reader, char *part, bool first, suite_line *line) {
     char expected[160];
@@ -285,7 +285,7 @@ static reg_status check_line(const suite_reader *reader, const suite_line *line,
     return REG_OK;
 }
 
-/* A build that counts what ran takes many times as long. */
+/* A build that counts code coverage takes many times as long. */
 #define CODE_SLOWER 10u
 
 /* Jobs of a run for coverage: `cover` of a line, once, the first `code` of them with the build that counts lines. */
@@ -305,7 +305,7 @@ static reg_status expand_marked(const suite_reader *reader, suite_line *line) {
     return status;
 }
 
-/* What lacks its data does not run, and the run says so. */
+/* Lines without their data do not run, and the run reports that. */
 static void leave_out(const suite_reader *reader, const suite_line *line) {
     char *text = reader->suite->left_out;
     const size_t used = strlen(text);
@@ -356,7 +356,7 @@ static reg_status parse_jobs(const suite_reader *reader, const char *word, bool 
 
 static reg_status parse_file(suite_reader *reader);
 
-/* include FILE, beside this one: its job lines as if they stood here. */
+/* include FILE, beside this one: its job lines as if they were here. */
 static reg_status parse_include(const suite_reader *reader, const char *name) {
     char path[REG_PATH_MAX];
     const char *slash = strrchr(reader->path, '/');
@@ -461,7 +461,7 @@ static void name_from_path(reg_suite *suite, const char *path) {
     if (dot != NULL && dot != suite->name) {
         *dot = '\0';
     }
-    for (char *p = suite->name; *p != '\0'; p++) { /* a file may be called anything, a suite may not */
+    for (char *p = suite->name; *p != '\0'; p++) { /* the name of a suite is restricted, that of a file is not */
         *p = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
         bool fits = (*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || *p == '_';
         *p = fits ? *p : '-';

@@ -195,7 +195,7 @@ void reg_table_print_record(const reg_table *table, FILE *out) {
 
 /* ---- JSON ---- */
 
-/* JSON is UTF-8 and nothing else. */
+/* JSON must be UTF-8. */
 json_t *reg_json_text(const char *text) {
     char *clean = strdup(text);
     if (clean == NULL) {
@@ -256,7 +256,7 @@ int reg_json_print(struct json_t *document, FILE *out) {
     if (document == NULL) {
         return reg_error("out of memory");
     }
-    int bad = json_dumpf(document, out, JSON_INDENT(1)); /* a full disk is found when stdout is closed */
+    int bad = json_dumpf(document, out, JSON_INDENT(1)); /* a full disk is detected when stdout is closed */
     json_decref(document);
     fputc('\n', out);
     if (bad != 0 && ferror(out) == 0) {

@@ -1,4 +1,4 @@
-/* totals.c - how much of what a run has done: cases of each test and configuration, as text and as a page. */
+/* totals.c - amount of work of a run: cases of each test and configuration, as text and as a page. */
 #define _GNU_SOURCE
 #include "query_sql.h"
 #include "report/report.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Benches and stored cases are many: one row each. Second runs repeat a case and do not count. */
+/* All benches are one row, and so are all stored cases. Second runs repeat a case and do not count. */
 static const char totals_sql[] =
     "SELECT CASE what WHEN 'unit' THEN 'unit benches' WHEN 'case' THEN 'stored cases' ELSE what||' '||test END AS "
     "label, cfg,"
@@ -136,7 +136,7 @@ int reg_totals_table(reg_db *db, int64_t run, reg_table *table) {
 
 /* ---- on one screen ---- */
 
-/* What did not pass comes first, then what took most cycles. */
+/* Failed tests come first, then those with most cycles. */
 static int more_important(const void *a, const void *b) {
     const reg_total *x = a;
     const reg_total *y = b;
@@ -146,7 +146,7 @@ static int more_important(const void *a, const void *b) {
     return x->cycles != y->cycles ? (x->cycles > y->cycles ? -1 : 1) : strcmp(x->label, y->label);
 }
 
-/* The rows that do not fit become one. The number of rows that are left. */
+/* Rows beyond the limit are merged into one. The number of rows that are left. */
 static size_t fold(reg_total *rows, size_t count, size_t most) {
     if (count <= most || most == 0) {
         return count;
@@ -168,7 +168,7 @@ static size_t fold(reg_total *rows, size_t count, size_t most) {
 
 #define LABEL 24 /* characters */
 
-/* A long name keeps its beginning; it may be cut within a character of several bytes only where there is none. */
+/* A long name keeps its beginning; it is not cut within a character of several bytes. */
 static void cut_label(char *label) {
     if (strlen(label) > LABEL) {
         size_t at = LABEL - 2;
@@ -179,7 +179,7 @@ static void cut_label(char *label) {
     }
 }
 
-/* Configurations without a case take no room. */
+/* Configurations without a case have no column. */
 static void drop_empty(reg_cfgs *cfgs, reg_total *rows, size_t count) {
     for (size_t c = 0; c < cfgs->count;) {
         uint64_t sum = 0;

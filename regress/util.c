@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* In one piece: several processes may write to stderr. */
+/* In one write, as several processes may write to stderr. */
 static void say(const char *fmt, va_list args) {
     char text[REG_TEXT_MAX * 4];
     (void)vsnprintf(text, sizeof text, fmt, args);

@@ -1,7 +1,8 @@
-# !/bin/bash coverage.sh: run the jobs that a suite marks for coverage (or reuse their files), merge, report, gate.
-# Called by `make coverage`, which sets the variables. Everything ends in build/coverage (of another design than the
-# default in build/NAME/coverage); the last lines are the summary and the gates. Exit status: 0; 1: a job failed, or a
-# figure is below its threshold.
+#!/bin/bash
+# coverage.sh: run the jobs that a suite marks for coverage (or reuse their files), merge, report, gate. Called by
+# `make coverage`, which sets the variables. Everything ends in build/coverage (of another design than the default in
+# build/NAME/coverage); the last lines are the summary and the gates. Exit status: 0; 1: a job failed, or a figure is
+# below its threshold.
 set -u
 dir=$OUT_DIR
 jobs=$dir/jobs

@@ -34,7 +34,7 @@ class Unit:
             raise Bad(f'{name}: there is no port clk_i')
 
     def text(self):
-        """Lines of the generated file count as those of the list, for what the compiler says and for coverage."""
+        """Lines of the generated file are mapped to those of the list, for compiler messages and for coverage."""
         path, first = self.where
         at = '@(posedge clk_i)' + (' disable iff (!rst_ni)' if 'rst_ni' in self.ports else '')
         common = [p for p in ('clk_i', 'rst_ni') if p in self.ports]

@@ -13,12 +13,12 @@ enum  VALUE NAME [TRAIT...] "text"     a value of the field above. TRAIT: a word
                                        values that have it and tables of those that have not
 
 constants PREFIX REG.FIELD "text"      the field's values as constants of the package: PREFIX and the name (AluCopy)
-task   NAME "text"                     what a unit gets when it is started: a packed struct of the package
+task   NAME "text"                     the descriptor that a unit gets at its start: a packed struct of the package
                                        (NAME_task_t), a struct of the model (cm_NAME_task)
 member NAME = SOURCE "text"            a member, the first one in the highest bits; the text may be missing. NAME[i] is
                                        an element of an array in C. SOURCE:
     REG.FIELD                  a copy
-    !REG.FIELD                 the opposite of a bit
+    !REG.FIELD                 the inverse of a bit
     REG.FIELD == VALUE         is it this value? (not that of number 0)
     BIT ? FIELD : FIELD        one of two fields, or a field and a number; zeros are put before a narrower second field
     FIELD in LOWEST .. ARG     clamped; the highest value is an argument of the function that makes the task

@@ -14,8 +14,8 @@ signal of the module's body, +PORT.FIELD one field of a packed struct, as PORT w
 32 bits wide. KIND is the name by which checks find the tap (default: the module's).
 
 --registers: C files that read registers of the design by name. Those of their string literals that end in _q become
-readable in every listed module and in its parts that has such a register. They are variables of the model anyhow, so
-this costs nothing.
+readable in every listed module and in its parts that has such a register. They are variables of the model in any case,
+so this costs nothing.
 """
 import argparse
 import pathlib

@@ -1,4 +1,4 @@
-"""Modules of a design's RTL as generators see them (gen_taps.py, gen_cover.py, unit_frame.py): parameters, ports,
+"""Modules of a design's RTL for generators (gen_taps.py, gen_cover.py, unit_frame.py): parameters, ports,
 declarations, packed structs."""
 import pathlib
 import re
@@ -10,7 +10,7 @@ PORT = re.compile(r'(input|output|inout)\s+(?:var\s+)?(?:(?:wire|logic)\b\s*)?'
 
 
 class Bad(Exception):
-    """A mistake in a list or a construct of the RTL that is not understood."""
+    """An error in a list or an unsupported construct of the RTL."""
 
 
 def without_comments(text):

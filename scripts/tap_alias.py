@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Takes the copies out of a Verilated model with taps: a signal of a tap that is nothing but a copy of another
-variable, or of whole words of one, becomes that variable.
+"""Removes the copies from a Verilated model with taps: a signal of a tap that only copies another variable, or whole
+words of one, becomes an alias of it.
 
 usage: tap_alias.py FOLDER TOP
 
 Verilator keeps every public signal as a variable of its own and copies the value into it in each evaluation. The
 signals of a tap (instance u_tap_*, tb/tap/tap.h) are only read between evaluations, when a continuous assignment `tap =
 signal` holds in any case. So where all assignments to a tap's signal in the generated code have this form, with the
-same signal, both may share the signal's storage. Not so where the design itself reads the tap's signal in place of its
-source, as Verilator may arrange it: within an evaluation the two can differ. Whatever does not look like this stays as
-it is: a Verilator whose code looks otherwise gives a slower model, not a wrong one. Prints how many signals were taken.
+same signal, both may share the signal's storage. This does not hold where the design itself reads the tap's signal
+instead of its source, as Verilator may arrange: within an evaluation the two can differ. Any other form is left
+unchanged, so a Verilator with other code gives a slower model, but not a wrong one. Prints the number of aliased
+signals.
 """
 import pathlib
 import re

@@ -1,5 +1,6 @@
-# !/bin/bash make watch: build PROGRAM and run it with its arguments (ours) whenever that build changed it; until
-# Ctrl-C. make tracks its files, so other changes have no effect.
+#!/bin/bash
+# make watch: build PROGRAM and run it with its arguments (ours) whenever that build changed it; until Ctrl-C. make
+# tracks its files, so other changes have no effect.
 set -u
 folders=()
 for folder in rtl cmodel regs drivers tb testcases; do [ -d "$folder" ] && folders+=("$folder"); done

@@ -1,5 +1,6 @@
-# !/bin/bash make wave: the waveform of a failure of a regression (RUN=number [JOB=number]). That of the run, else the
-# case is run again; gtkwave opens it where there is a display, and the last line is the command.
+#!/bin/bash
+# make wave: the waveform of a failure of a regression (RUN=number [JOB=number]). That of the run, else the case is
+# run again; gtkwave opens it where there is a display, and the last line is the command.
 set -u
 source "$(dirname "$0")/of_run.sh"
 [ -n "${RUN:-}" ] || fail "expected RUN=number of a run [JOB=number of a job]"

@@ -304,7 +304,7 @@ uint32_t npu_job_next_task(npu_job *job, uint32_t reg[NPU_TASK_REGS][2]);
 
 /* Read all performance counters at one instant into out[0..count-1] (docs/npu/npu.md section 5; numbers that do not
  * exist read 0). */
-#define NPU_PERF_COUNT 52
+#define NPU_PERF_COUNT NPU_PERF_SEL_SEL_COUNT
 npu_status npu_perf_read(npu *dev, uint64_t *out, size_t count);
 npu_status npu_perf_clear(npu *dev);
 

@@ -27,7 +27,7 @@ typedef struct netjob_options {
     bool verbose;
 } netjob_options;
 
-/* What a job knows. */
+/* State of a job. */
 typedef struct netjob {
     const netjob_options *opt;
     net_images images;

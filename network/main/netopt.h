@@ -5,7 +5,7 @@
 #include "../network.h"
 #include "opt/opt.h"
 
-/* The device and mesh size of a program: an RTL has the size that it was built for. */
+/* The device and mesh size of a program: those of its RTL build. */
 #ifdef NPU_CFG_N
 #define NETOPT_N NPU_CFG_N
 #define NETOPT_DEVICE "tandem"
@@ -53,7 +53,7 @@ int netopt_usage(const char *what, const char *value, const char *expected);
 
 /*
  * Does this program have the device (model, rtl, tandem; NULL: none is needed) and its mesh size? 0, or 2 with a line.
- * cpu: the command knows "cpu", too.
+ * cpu: the command accepts "cpu", too.
  */
 int netopt_fits(const char *device, uint32_t n, bool cpu);
 

@@ -114,7 +114,7 @@ static void end_part(part_job *j, part *p) {
     j->work_done += p->estimate.cycles;
 }
 
-/* On a terminal: what is done, and how long the rest takes at this speed. Predicted cycles are the measure. */
+/* On a terminal: progress and remaining time at this speed, measured in predicted cycles. */
 static void show_progress(const part_job *j) {
     const double elapsed = rep_seconds(CLOCK_MONOTONIC) - j->start;
     const double share = j->work == 0 ? 0.0 : (double)j->work_done / (double)j->work;

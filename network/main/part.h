@@ -1,4 +1,4 @@
-/* part.h - layers of a network by themselves: what was measured, and its reports (tandem-net run --only, --each). */
+/* part.h - single layers of a network: measurements and reports (tandem-net run --only, --each). */
 #ifndef NETPART_H
 #define NETPART_H
 
@@ -8,9 +8,9 @@
 
 #define PART_COUNTERS 40u /* docs/npu/npu.md section 5, without the marks */
 
-/* What came of a part; a child writes it whole into its pipe. */
+/* Result of a part; a child writes it at once into its pipe. */
 typedef struct part_outcome {
-    bool done; /* the child lived to say so */
+    bool done; /* the child has completed */
     net_status status;
     uint64_t cycles, trace_hash;
     double seconds;                  /* CPU time */
@@ -39,7 +39,7 @@ typedef struct part_job {
     bool terminal;
 } part_job;
 
-/* In percent of what was measured. */
+/* In percent of the measured value. */
 double part_off(uint64_t prediction, uint64_t cycles);
 /* Share of its cycles in percent; 0 without cycles. */
 double part_share(const part *p, uint64_t cycles);

@@ -52,7 +52,7 @@ void photos_source_name(const photos_source *source, uint32_t i, char *text, siz
 /* net_inputs.load: user is a photos_source. */
 net_status photos_input(void *user, uint32_t i, float *input, net_error *err);
 
-/* What classifies: INT8 on the CPU, or the runtime on a device. */
+/* The executor: INT8 on the CPU, or the runtime on a device. */
 typedef struct photos_engine {
     net_int8 *cpu;
     npu_dev *dev;
@@ -62,7 +62,7 @@ net_status photos_engine_open(photos_engine *engine, const photos_options *o, ne
 /* One inference: *output points to the graph's only output. */
 net_status photos_engine_run(photos_engine *engine, const net_graph *graph, const float *input, const float **output,
                              net_error *err);
-/* One inference of a graph with any number of outputs, and what one of them holds after it. */
+/* One inference of a graph with any number of outputs, and the contents of one of them after it. */
 net_status photos_engine_infer(photos_engine *engine, const float *input, net_error *err);
 const float *photos_engine_blob(const photos_engine *engine, uint32_t blob);
 /* The device's last checks. */

@@ -309,7 +309,7 @@ static int write_dump(const netrun *run, const netrun_options *opt) {
     return 0;
 }
 
-/* What a runner wants to know: outcome, cycles, hash of the final memory; a failure of the device under its own
+/* The result for a runner: outcome, cycles, hash of the final memory; a failure of the device under its own
  * signature. */
 static int save_result(const netrun *run, const netrun_options *opt, net_status status, const net_error *err) {
     const npu_dev_failure *failure = run->dev == NULL ? NULL : npu_dev_get_failure(run->dev);

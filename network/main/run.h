@@ -1,4 +1,4 @@
-/* run.h - tandem-net run and survey: options and what they share. */
+/* run.h - tandem-net run and survey: options and shared code. */
 #ifndef NETRUN_H
 #define NETRUN_H
 
@@ -17,7 +17,7 @@ typedef struct netrun_options {
     uint64_t seed;
     uint32_t shape[3];       /* w, h, c of inputs without a shape; 0: not given */
     bool stalls;             /* counters of each layer */
-    bool float_only;         /* no quantisation: layers that are float stay so */
+    bool float_only;         /* no quantisation: float layers are kept */
     const char *only;        /* "K" or "K-L": these layers alone, with the model's tensors, or NULL */
     bool each;               /* every layer of the NPU alone, */
     uint32_t jobs;           /* so many at a time; 0: processors */
@@ -31,7 +31,7 @@ typedef struct netrun_options {
 typedef struct netrun {
     net_graph graph;
     uint32_t changes;  /* of the optimiser */
-    const char *stage; /* what was being done: "loads", "optimises", "quantises", "runs" */
+    const char *stage; /* current step: "loads", "optimises", "quantises", "runs" */
     npu_dev *dev;
     net_rt *rt;
     float *input;
@@ -49,7 +49,7 @@ net_status netrun_input(netrun *run, const netrun_options *opt, net_error *err);
 net_status netrun_open(const netrun *run, const netrun_options *opt, const net_rt_options *rt, npu_dev **dev,
                        net_error *err);
 
-/* ---- part.c: layers on their own ---- */
+/* ---- part.c: single layers ---- */
 
 /* --only and --each: the model computes the network once, then layers run on the device with its tensors. Prints a line
  * for each. Returns the exit status. */

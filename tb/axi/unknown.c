@@ -102,13 +102,13 @@ static void in_reset(tb_axi_monitor *mon, const tb_axi_sample *s) {
     mon->low = known;
 }
 
-/* ---- handshakes that are clear only now ---- */
+/* ---- handshakes that this edge clarifies ---- */
 
 static bool same_ax(const tb_axi_ax *a, const tb_axi_ax *b) {
     return a->addr == b->addr && a->id == b->id && a->user == b->user && memcmp(&a->len, &b->len, 8) == 0;
 }
 
-/* Is what waited still there? Lanes that do not count may change meanwhile. */
+/* Is the stalled payload unchanged? Unused lanes may change meanwhile. */
 static bool still_there(const tb_axi_monitor *mon, const tb_axi_sample *s, unsigned c) {
     const tb_axi_sample *was = &mon->prev;
     uint64_t lanes[2];
@@ -129,7 +129,7 @@ static bool still_there(const tb_axi_monitor *mon, const tb_axi_sample *s, unsig
     }
 }
 
-/* Something may have been handed over on this channel. */
+/* There may have been a handshake on this channel. */
 static void allow(tb_axi_monitor *mon, unsigned c, const tb_axi_sample *s) {
     tb_axi_open *b = NULL;
     switch (c) {
@@ -137,7 +137,7 @@ static void allow(tb_axi_monitor *mon, unsigned c, const tb_axi_sample *s) {
     case TB_AXI_AR:
         mon->excuse[c == TB_AXI_AW]++;
         return;
-    case TB_AXI_B: /* answered perhaps, or perhaps answered again */
+    case TB_AXI_B: /* may have its response, or may have got a second one */
         mon->strays[1]++;
         mon->excuse[1]++;
         return;
@@ -210,7 +210,7 @@ static void report(tb_axi_monitor *mon, tb_axi_signal signal, tb_axi_rule rule, 
     }
 }
 
-/* Does the X lie where data counts? */
+/* Is the X on a used lane? */
 static bool used_lanes(const tb_axi_monitor *mon, const tb_axi_sample *s, tb_axi_signal signal, const tb_axi_open *b) {
     uint64_t lanes[2];
     if (signal == TB_AXI_WDATA) {

@@ -14,7 +14,7 @@ typedef struct binder {
     bool failed;
 } binder;
 
-/* The first complaint counts. */
+/* The first error counts. */
 __attribute__((format(printf, 2, 3))) static void complain(binder *b, const char *format, ...) {
     char name[256];
     char text[256];
@@ -39,7 +39,7 @@ static uint32_t wider(uint32_t a, uint32_t b) {
     return a > b ? a : b;
 }
 
-/* Signals that belong to a channel that is not there, or that the protocol does not have, leave. */
+/* Remove signals of missing channels, and those that the protocol does not have. */
 static void choose(binder *b, tb_axi_wave_protocol protocol) {
     tb_axi_wave_bus *bus = b->bus;
     const tb_wave_signal *const *s = b->port->signal;
@@ -64,7 +64,7 @@ static void choose(binder *b, tb_axi_wave_protocol protocol) {
     }
 }
 
-/* Handshakes and addresses must be there, and the last beat of bursts of several. */
+/* Handshakes and addresses are required, and LAST where bursts have several beats. */
 static void check_present(binder *b) {
     static const tb_axi_signal needed[] = {TB_AXI_AWREADY, TB_AXI_AWADDR,  TB_AXI_WVALID, TB_AXI_WREADY, TB_AXI_BVALID,
                                            TB_AXI_BREADY,  TB_AXI_ARREADY, TB_AXI_ARADDR, TB_AXI_RVALID, TB_AXI_RREADY};
@@ -151,7 +151,7 @@ static bool outwards(char *scope) {
     return true;
 }
 
-/* The best signal of a scope; *several: another one is as good, with other values. */
+/* The best signal of a scope; *several: there is an equally good one with other values. */
 static const tb_wave_signal *best_in(const tb_wave *wave, const char *scope, const char *stem, bool reset, int *level,
                                      bool *several) {
     size_t count = 0;
@@ -181,7 +181,7 @@ static bool scope_is(const tb_wave_signal *s, const char *scope, const char *nam
     return strcasecmp(s->scope, scope) == 0 && strcasecmp(s->name, name) == 0;
 }
 
-/* A name that was given: a full path first, then in the scope of the port and further out. */
+/* A given name: a full path first, then a name in the scope of the port and further out. */
 static const tb_wave_signal *named(const tb_wave *wave, const tb_axi_wave_port *port, const char *name) {
     char scope[4096];
     size_t count = 0;
@@ -199,7 +199,7 @@ static const tb_wave_signal *named(const tb_wave *wave, const tb_axi_wave_port *
     return found;
 }
 
-/* NULL: none that is clear. */
+/* NULL: none, or ambiguous. */
 static const tb_wave_signal *search(const tb_wave *wave, const tb_axi_wave_port *port, bool reset, int *level,
                                     char *where, size_t size) {
     char scope[4096];

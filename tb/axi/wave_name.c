@@ -1,7 +1,7 @@
 /*
  * Names of signals: which signal of a bus, of which port.
  *
- * From its end a name is taken apart: index of an array, direction (_i, _o, _in, _out), field (valid, addr ...), filler
+ * A name is parsed from its end: index of an array, direction (_i, _o, _in, _out), field (valid, addr ...), filler
  * of generated code (bits, payload), channel, and what is left is the stem. What is before the channel must end there:
  * "m_axi_awvalid", "m0awvalid", "maxiawvalid", but not "gear_valid".
  */
@@ -38,7 +38,7 @@ static char cut_direction(const char *text, size_t *len) {
     static const struct {
         const char *end;
         char direction;
-        uint8_t keep; /* characters that stay: the n of "rst_ni" */
+        uint8_t keep; /* characters that are kept: the n of "rst_ni" */
     } ends[] = {{"_in", 'i', 0}, {"_out", 'o', 0}, {"_ni", 'i', 2}, {"_no", 'o', 2}, {"_i", 'i', 0}, {"_o", 'o', 0}};
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         if (ends_with(text, *len, ends[i].end)) {
@@ -154,8 +154,8 @@ bool axi_name_is(const tb_wave_signal *s, const char *path) {
 /* ---- clock and reset ---- */
 
 /*
- * Place of a name in a list of usual ones, with the stem of the port before it, a part of the stem, or nothing: the
- * longer the better. 0: it is not there. The name is folded and has no direction.
+ * Rank of a name in a list of usual ones, with the stem of the port before it, a part of the stem, or nothing: the
+ * longer the better. 0: not in the list. The name is folded and has no direction.
  */
 static unsigned usual(const char *name, const char *stem, const char *const *list, size_t count) {
     char folded[AXI_NAME_MAX];
@@ -218,7 +218,7 @@ int axi_name_level(const char *name) {
     return low ? 0 : 1;
 }
 
-/* Is the end of a name that begins at `at` a word, with one letter more at most ("prst_n")? "first" and "burst" are no
+/* Is the end of a name from `at` on a word, with at most one more letter ("prst_n")? "first" and "burst" are no
  * resets. */
 static bool begins_word(const char *text, size_t at, const char *end) {
     return strncmp(end, "reset", 5) == 0 || at == 0 || is_separator(text[at - 1]) || at == 1 ||

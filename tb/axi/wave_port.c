@@ -1,4 +1,4 @@
-/* Ports in a waveform file: signals with one stem in one scope are a port; which of them a prefix means. */
+/* Ports in a waveform file: signals with one stem in one scope are a port; lookup of a port by prefix. */
 #include "wave_port.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "wave_name.h"
 #include "report/report.h"
 
-/* A signal that may be one of a port. */
+/* A candidate signal of a port. */
 typedef struct entry {
     const tb_wave_signal *signal;
     char *stem;
@@ -62,7 +62,7 @@ static int by_port(const void *x, const void *y) {
 
 static int add_port(tb_axi_wave_ports *ports, const entry *e, size_t count, tb_axi_side side) {
     tb_axi_wave_port p = {.scope = e->signal->scope, .side = side};
-    for (unsigned exact = 1; exact < 2; exact--) { /* a name that tells the side goes before one that does not */
+    for (unsigned exact = 1; exact < 2; exact--) { /* a name that tells the side is preferred to one that does not */
         for (size_t i = 0; i < count; i++) {
             const bool fits = side == TB_AXI_SIDE_ANY ? exact == 1 : e[i].side == (exact == 1 ? side : TB_AXI_SIDE_ANY);
             const tb_wave_signal **place = &p.signal[e[i].which];
@@ -151,7 +151,7 @@ static void free_port(tb_axi_wave_port *port) {
     free(port->path);
 }
 
-/* One bus that passes through several scopes is one port: the outermost. */
+/* One bus through several scopes is one port, in the outermost scope. */
 static void drop_copies(tb_axi_wave_ports *ports) {
     size_t kept = 0;
     for (size_t i = 0; i < ports->count; i++) {
@@ -164,7 +164,7 @@ static void drop_copies(tb_axi_wave_ports *ports) {
         }
         if (copy) {
             free_port(&ports->port[i]);
-            /* still compared with those that follow: its scope is kept */
+            /* its scope is kept for comparison with later ones */
             ports->port[i].path = ports->port[i].stem = NULL;
         }
     }
@@ -219,7 +219,7 @@ void tb_axi_wave_port_name(const tb_axi_wave_port *port, char *dst, size_t size)
     snprintf(dst, size, "%s%s", port->path[0] != '\0' ? port->path : "(no scope)", side);
 }
 
-/* Does what is behind one of the separators in `path`, or all of it, equal `prefix`, or begin with it? */
+/* Does `path`, or the part after one of its separators, equal `prefix`, or begin with it? */
 static bool part_is(const char *path, const char *separators, const char *prefix, size_t len, bool whole) {
     for (const char *at = path; at != NULL; at = strpbrk(at, separators), at += at != NULL ? 1 : 0) {
         if (strncasecmp(at, prefix, len) == 0 && (!whole || at[len] == '\0')) {

@@ -1,8 +1,8 @@
 /*
  * Samples of a port from the changes of a waveform.
  *
- * All changes of one moment are collected; if the clock rises in it, the sample is what was there before, and only then
- * they count. So it does not matter in which order a simulator wrote down what happened at one moment.
+ * All changes at one time are collected; if the clock rises at that time, the sample has the values before, and the
+ * changes apply afterwards. So the order in which a simulator recorded simultaneous changes does not matter.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #define CLOCK TB_AXI_SIGNALS /* bit beside those of the signals */
 #define INTERN_START 64u
 
-/* IDs of more than 64 bits get a number in the order in which they come. */
+/* IDs of more than 64 bits get numbers in the order of their occurrence. */
 typedef struct intern {
     struct {
         uint64_t hash, number;
@@ -28,7 +28,7 @@ typedef struct sampler {
     uint64_t *slots;     /* by handle: which signals it is, a bit each */
     size_t *offset;      /* by handle: its place in latest */
     char *latest;        /* newest value of each handle */
-    uint32_t *changed;   /* handles that changed in this moment */
+    uint32_t *changed;   /* handles that changed at this time */
     uint8_t *is_changed; /* by handle */
     uint32_t changes;
     uint64_t now; /* this moment */
@@ -45,7 +45,7 @@ typedef struct sampler {
 
 /* ---- values ---- */
 
-/* The low 64 bits; what is unknown is 0. */
+/* The low 64 bits; unknown bits are 0. */
 static uint64_t number_of(const char *bits, uint32_t width) {
     uint64_t v = 0;
     for (uint32_t i = width > 64 ? width - 64 : 0; i < width; i++) {
@@ -120,7 +120,7 @@ static uint64_t id_of(sampler *p, const char *bits, uint32_t width) {
     return number;
 }
 
-/* A user signal: it is only compared with itself. */
+/* A user signal: only compared for equality. */
 static uint64_t user_of(const char *bits, uint32_t width) {
     if (width <= 64) {
         return number_of(bits, width);
@@ -255,7 +255,7 @@ static void set(sampler *p, unsigned signal, const char *bits, uint32_t width) {
     }
 }
 
-/* ---- moments ---- */
+/* ---- times ---- */
 
 static uint32_t width_of(const sampler *p, unsigned signal) {
     return signal == CLOCK ? 1 : signal == TB_AXI_ARESETN ? 1 : p->bus->signal[signal]->width;
@@ -267,7 +267,7 @@ static bool rises(const sampler *p) {
     return p->clock == '0' && p->is_changed[h] && p->latest[p->offset[h]] == '1';
 }
 
-/* The moment is over. What `edge` returned, or -1: out of memory. */
+/* All changes of a time are collected. Returns the result of `edge`, or -1: out of memory. */
 static int end_moment(sampler *p) {
     int stop = 0;
     if (rises(p)) {
@@ -307,7 +307,7 @@ static int change(void *ctx, uint64_t time, uint32_t handle, const char *bits, u
 
 /* ---- begin and end ---- */
 
-/* Signals that are missing are tied off, the others are unknown until the file says what they are. */
+/* Missing signals are tied off, the others are unknown until the file has a value. */
 static void tie_off(sampler *p) {
     const tb_axi_wave_bus *bus = p->bus;
     tb_axi_sample *s = &p->s;

@@ -1,4 +1,4 @@
-/* Buses of the device: what this NPU promises beyond the protocol (docs/npu/npu.md section 1), statistics. */
+/* Buses of the device: rules of this NPU beyond the protocol (docs/npu/npu.md section 1), statistics. */
 #include "dev_priv.h"
 
 void npu_dev_axi_rules(tb_axi_mon_cfg *cfg) {
@@ -13,7 +13,7 @@ void npu_dev_axi_rules(tb_axi_mon_cfg *cfg) {
     p->incr_only = p->no_lock = p->no_narrow = true;
     p->ids = 1;
     p->addr_bits = 32;
-    p->order = true; /* the driver's fences, and units that only overwrite what they have read */
+    p->order = true; /* guaranteed by the driver's fences, and by units that only overwrite what they have read */
 }
 
 void npu_rtl_allow_overlap(npu_dev *dev, bool allow) {

@@ -1,4 +1,4 @@
-/* Tandem: what both sides must agree on (docs/architecture.md section 5). */
+/* Tandem: comparison of both sides (docs/architecture.md section 5). */
 #include "dev_priv.h"
 
 #include <inttypes.h>
@@ -39,7 +39,7 @@ const npu_unit_regs npu_units[UNITS] = {
 };
 #undef UNIT
 
-/* Row of the n-th w1c register; NULL: there are fewer. */
+/* Index of the n-th w1c register; NULL: there are fewer. */
 static const reg_row *event_row(int n) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (rows[i].w1c != 0 && n-- == 0) {
@@ -71,19 +71,19 @@ void npu_events_model(npu_dev *dev) {
 }
 
 /*
- * What the bus did since the last compare point. The model has no bus: the errors to expect are those that the bus
- * really gave. The address of the beat says whose they are; where several units touch that address, or none is known
- * to, one of them must have noticed. The same for starts that the driver did not make (npu_dev_stray_start).
+ * Bus errors since the last compare point. The model has no bus, so the expected ERR bits follow from the error
+ * responses that were given. The unit follows from the address of the beat; where several units access that address, or
+ * none is known to, at least one of them must have set its bit. The same for injected starts (npu_dev_stray_start).
  */
 typedef struct bus_view {
-    uint32_t must, may; /* ERR bits that have to be set; that may be set as well */
+    uint32_t must, may; /* ERR bits that must be set; that may be set as well */
     uint32_t one_of[8]; /* groups of which at least one bit is set */
     size_t groups;
-    uint32_t units; /* mask: outputs undefined */
+    uint32_t units; /* mask: units with undefined outputs */
 } bus_view;
 
-#define REFUSE_CYCLES 32u /* from the start of a task to its error, and some more */
-#define BUS_BLOCK 16u     /* the widest extent that a read may have beyond its bytes */
+#define REFUSE_CYCLES 32u /* from the start of a task to its error, with a margin */
+#define BUS_BLOCK 16u     /* addresses of errors are rounded to blocks of so many bytes */
 
 static uint32_t err_bits(uint32_t units, unsigned channel, unsigned dir) {
     uint32_t bits = 0;
@@ -108,7 +108,7 @@ static void add_group(bus_view *view, uint32_t bits) {
 
 static void add_error(const npu_dev *dev, unsigned channel, unsigned dir, bool known, uint64_t addr, bus_view *view) {
     uint32_t users = known ? npu_inflight_users(&dev->inflight, addr / BUS_BLOCK * BUS_BLOCK, BUS_BLOCK, dir == 1) : 0;
-    if (users == 0) { /* a task that reads more than it needs, or one from before a reset */
+    if (users == 0) { /* a task that reads more than it needs, or one dropped by a reset */
         users = dev->pending;
     }
     const uint32_t bits = err_bits(users, channel, dir);
@@ -128,13 +128,13 @@ static void take_bus_errors(npu_dev *dev, bus_view *view) {
             dev->lost = dev->lost || dev->errors_seen[c][d] < slave->errors[d];
             for (uint64_t i = dev->errors_seen[c][d]; i < slave->errors[d]; i++) {
                 const bool known = slave->errors[d] - i <= TB_AXI_SLAVE_ERRORS;
-                i = known ? i : slave->errors[d] - TB_AXI_SLAVE_ERRORS - 1; /* the forgotten ones at once */
+                i = known ? i : slave->errors[d] - TB_AXI_SLAVE_ERRORS - 1; /* those no longer listed, together */
                 add_error(dev, c, d, known, slave->error_addr[d][i % TB_AXI_SLAVE_ERRORS], view);
             }
             dev->errors_seen[c][d] = slave->errors[d];
         }
     }
-    /* starts that the model knows nothing of: dropped for one reason or the other */
+    /* injected starts, which the model does not see: refused for one of two reasons */
     for (unsigned u = 0; u < UNITS; u++) {
         if ((dev->stray >> u & 1u) != 0) {
             add_group(view, npu_units[u].refused);
@@ -163,7 +163,7 @@ static uint32_t all_bus_bits(void) {
     return err_bits(all, 0, 0) | err_bits(all, 0, 1) | err_bits(all, 1, 0) | err_bits(all, 1, 1);
 }
 
-/* Interrupts of the units that own these ERR bits. */
+/* Interrupts of the units that these ERR bits belong to. */
 static uint32_t irq_of(uint32_t err) {
     uint32_t irq = 0;
     for (unsigned u = 0; u < UNITS; u++) {
@@ -173,7 +173,7 @@ static uint32_t irq_of(uint32_t err) {
     return irq;
 }
 
-/* Of ERR: what must differ from the model, and what may. */
+/* Bits of ERR that must differ from the model, and those that may. */
 static void expect_events(const npu_dev *dev, const reg_row *r, const dev_events *ev, const bus_view *bus,
                           uint32_t *expected, uint32_t *loose) {
     const int err = npu_reg_events(NPU_REG_ERR);
@@ -188,14 +188,14 @@ static void expect_events(const npu_dev *dev, const reg_row *r, const dev_events
     }
 }
 
-/* An error that several units may have met: one of them has noticed. */
+/* An error that several units may have met: one of them must have reported it. */
 static void check_groups(npu_dev *dev, const dev_events *err, const bus_view *bus) {
     for (size_t i = 0; i < bus->groups; i++) {
         const uint32_t bits = bus->one_of[i];
         if (((err->rtl | err->stale_rtl | err->unsure) & bits) == 0) {
             tb_run_fail(
                 &dev->run, "event:ERR",
-                "the bus answered with an error, or a start was dropped, but none of the bits 0x%08x of ERR rose",
+                "the bus gave an error response, or a start was dropped, but none of the bits 0x%08x of ERR rose",
                 bits);
         }
     }
@@ -252,8 +252,10 @@ static void compare_regs(npu_dev *dev) {
     }
 }
 
-/* Outputs of tasks that met a bus error are undefined: take the RTL's bytes over, so that every other byte can be
- * compared. */
+/*
+ * Outputs of tasks that met a bus error are undefined: copy the RTL's bytes to the model, so that all other bytes can
+ * be compared.
+ */
 static void take_over(npu_dev *dev) {
     npu_inflight *f = &dev->inflight;
     npu_inflight_taint(f, dev->undefined);
@@ -302,8 +304,7 @@ static void compare_memory(npu_dev *dev, bool all) {
                 d.count, d.addr, where, d.a, d.b, got, expected);
 }
 
-/* The RTL may still be looking at the settings of a task that it is about to refuse: counts do not tell when it is done
- * with that. */
+/* The RTL may still be checking the settings of a task that it will refuse, which COUNT does not show. */
 static void let_refuse(npu_dev *dev) {
     for (unsigned i = 0; dev->refused && i < REFUSE_CYCLES && tb_run_step(&dev->run); i++) {
     }

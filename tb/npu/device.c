@@ -1,4 +1,4 @@
-/* The device as testcases see it: memory, buffers, life and death. */
+/* The device as testcases see it: memory, buffers, opening and closing. */
 #include "dev_priv.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 #define GUARD 64u /* bytes between buffers, never to be written */
 #define MIN_DDR (UINT64_C(64) << 20)
-#define SCATTER_ROOM (UINT64_C(1) << 30) /* at least, for buffers side by side */
+#define SCATTER_ROOM (UINT64_C(1) << 30) /* at least, for neighbouring buffers */
 
 void npu_dev_where(const npu_dev *dev, uint64_t addr, char *dst, size_t size) {
     static const char *const names[] = {"input", "output", "scratch"};
@@ -22,7 +22,7 @@ void npu_dev_where(const npu_dev *dev, uint64_t addr, char *dst, size_t size) {
     snprintf(dst, size, "in no buffer");
 }
 
-/* ---- memory of the model: exact ranges, so single bytes are checked ---- */
+/* ---- memory of the model: exact ranges, checked byte by byte ---- */
 
 static void model_wrong(npu_dev *dev, tb_ddr_event_kind kind, uint64_t addr) {
     npu_mem_wrong(dev, &(tb_ddr_event){.kind = kind, .addr = addr}, false);
@@ -92,7 +92,7 @@ npu_dev *npu_dev_open(const npu_dev_cfg *cfg, char *err, size_t err_size) {
     if (!ok) {
         snprintf(err, err_size, "memory of %" PRIu64 " bytes does not fit below 4 GiB", bytes);
     }
-    /* different poison on both sides: what is read without having been written makes results differ */
+    /* different poison on both sides, so that reads of unwritten bytes make the results differ */
     if (ok && (tb_ddr_init(&dev->ddr, NPU_DEV_DDR_BASE, bytes, cfg->seed ^ 1u) != 0 ||
                tb_ddr_init(&dev->model_ddr, NPU_DEV_DDR_BASE, bytes, cfg->seed ^ 2u) != 0)) {
         snprintf(err, err_size, "out of memory");

@@ -12,7 +12,7 @@
 #define KEEP_TASKS 65536u
 #define KEEP_ELEMENTS 4000000u /* of an output */
 
-/* Room for one more element; false: none is left, or as many are kept as may be. */
+/* Make room for one more element; false: out of memory, or the limit is reached. */
 static bool room(npu_explain *ex, void **list, size_t count, size_t *cap, size_t size, size_t max) {
     if (count < *cap) {
         return true;
@@ -43,7 +43,7 @@ void npu_explain_free(npu_explain *ex) {
 void npu_explain_begin(npu_dev *dev) {
     npu_explain *ex = dev->cfg.explain;
     if (ex == NULL || ex->story.first.signature[0] != '\0') {
-        dev->cfg.explain = NULL; /* what there is to explain has happened */
+        dev->cfg.explain = NULL; /* the failure to explain has happened already */
         return;
     }
     const uint64_t limit = ex->story.limit;
@@ -61,7 +61,7 @@ static uint32_t element_addr(const npu_out_tensor *t, uint64_t i) {
     return t->addr + c * t->step[0] + h * t->step[1] + w * t->step[2];
 }
 
-/* What the output holds before the task: what is still there at the end was perhaps never written. */
+/* Copy of the output before the task: elements that still have this value at the end were perhaps never written. */
 static void keep_before(npu_dev *dev, npu_ex_task *t) {
     const uint64_t count = t->has_out && dev->has_rtl ? (uint64_t)t->out.size[0] * t->out.size[1] * t->out.size[2] : 0;
     const uint32_t bytes = npu_elem_bytes(t->out.type);

@@ -1,4 +1,4 @@
-/* Registers and addresses in the terms of a person: names, fields, tensors, elements. Nothing here needs a device. */
+/* Registers and addresses in readable form: names, fields, tensors, elements. Nothing here needs a device. */
 #include "explain.h"
 
 #include "cmodel.h"
@@ -211,7 +211,7 @@ uint32_t npu_elem_bytes(npu_elem_type type) {
     return type == NPU_ELEM_I8 ? 1 : 4;
 }
 
-/* Steps that nest, as those of whole maps do: divide by the longest one first. */
+/* Nested steps, as those of whole maps: divide by the longest one first. */
 static bool find_nested(const npu_out_tensor *t, uint32_t offset, uint32_t at[3]) {
     unsigned order[3] = {0, 1, 2};
     for (unsigned i = 0; i < 3; i++) {
@@ -239,7 +239,7 @@ bool npu_out_tensor_find(const npu_out_tensor *t, uint64_t addr, uint32_t at[3])
     if (find_nested(t, (uint32_t)addr - t->addr, at)) {
         return true;
     }
-    if ((uint64_t)t->size[0] * t->size[1] > 65536) { /* steps that run backwards do not come in tensors of that size */
+    if ((uint64_t)t->size[0] * t->size[1] > 65536) { /* tensors of that size have no negative steps */
         return false;
     }
     for (at[0] = 0; at[0] < t->size[0]; at[0]++) {

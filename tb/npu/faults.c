@@ -1,4 +1,4 @@
-/* What tests do to the device on purpose: memories that fail, and accesses that the driver does not make. */
+/* Fault injection: memories that fail, and register accesses besides the driver's. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static tb_axi_slave *slave_of(npu_dev *dev, unsigned channel) {
 void npu_dev_inject_response(npu_dev *dev, unsigned channel, unsigned dir, uint64_t k, uint8_t resp, uint16_t beat) {
     tb_axi_slave *s = slave_of(dev, channel);
     if (s != NULL && dir < 2 && !tb_axi_slave_inject_as(s, dir, k, resp, beat)) {
-        tb_run_fail(&dev->run, "host:inject", "too many errors wait to be injected on channel %u", channel);
+        tb_run_fail(&dev->run, "host:inject", "too many errors are still to be injected on channel %u", channel);
     }
 }
 
@@ -97,8 +97,10 @@ uint64_t npu_dev_error_responses(const npu_dev *dev, bool write) {
     return errors;
 }
 
-/* Of the control register: settings that are illegal in every unit (docs/npu/npu.md section 3), for whatever the other
- * registers hold. */
+/*
+ * Values of the control register that are illegal in every unit (docs/npu/npu.md section 3), whatever the other
+ * registers hold.
+ */
 static uint32_t illegal(unsigned unit) {
     return unit == UNIT_ALU    ? NPU_ALU_CTRL_OP_MASK
            : unit == UNIT_POOL ? NPU_POOL_CTRL_TYPE_MASK

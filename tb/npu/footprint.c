@@ -1,5 +1,7 @@
-/* What a task reads and writes, from its registers (docs/npu/npu.md section 3). The golden device has accepted it, so
- * the values are legal. */
+/*
+ * The buffers that a task reads and writes, from its registers (docs/npu/npu.md section 3). The golden device has
+ * accepted the task, so the values are legal.
+ */
 #include "inflight.h"
 #include "npu_regs.h"
 #include "num.h"
@@ -8,7 +10,7 @@
 
 const char *const npu_footprint_names[UNITS] = {[UNIT_ALU] = "alu", [UNIT_POOL] = "pool", [UNIT_GEMM] = "gemm"};
 
-#define MOST_PIECES (1u << 18) /* of a buffer; what has more is described more coarsely */
+#define MOST_PIECES (1u << 18) /* of a buffer; a buffer of more is described more coarsely */
 
 /* A strided block: `outer` x `inner` pieces of `bytes` bytes; addresses wrap at 2^32 as the hardware's do. */
 typedef struct block {
@@ -17,9 +19,8 @@ typedef struct block {
 } block;
 
 /*
- * No driver asks for so many pieces (random settings of a test do, on the RTL alone, where no user waits for the end):
- * each row of them as a whole, or all of memory. What such a task does beside its buffers but within these ranges goes
- * unseen.
+ * No driver programs so many pieces, only tests with random settings on the RTL alone: describe each row of pieces as a
+ * whole, or all of memory. Wrong accesses of such a task within these ranges are not found.
  */
 static void add_coarse(tb_buffers *t, const block *b) {
     const uint64_t row = (uint64_t)(b->inner - 1) * b->inner_step + b->bytes;
@@ -65,7 +66,7 @@ static bool same_place(const block *a, const block *b) {
            (a->outer == 1 || a->outer_step == b->outer_step) && (a->inner == 1 || a->inner_step == b->inner_step);
 }
 
-/* An input; the output may be exactly there. */
+/* An input; the output may have exactly the same place. */
 static void add_input(tb_buffers *t, const char *name, const block *in, const block *out) {
     add_block(t, name, TB_DDR_READ, in);
     if (same_place(in, out)) {
@@ -87,7 +88,7 @@ static void gemm_weights(tb_buffers *t, const uint32_t *regs, uint32_t n) {
         return;
     }
     if (GET(regs, GEMM_CTRL, WGT_KEEP) != 0) {
-        tb_buffers_only(t, NPU_FOOTPRINT_MODEL); /* they are on the chip; the golden device reads them again */
+        tb_buffers_only(t, NPU_FOOTPRINT_MODEL); /* they are kept on the chip, but the golden device reads them again */
     }
 }
 

@@ -29,7 +29,7 @@ void npu_reset_over(npu_dev *dev) {
     }
 }
 
-/* What the driver learns about finished tasks from a register. */
+/* Completed tasks that a register read shows to the driver. */
 static void note_read(npu_dev *dev, uint32_t offset, uint32_t value) {
     bool count = false;
     if (offset == NPU_REG_STATUS && (value & NPU_STATUS_RESETTING_MASK) == 0) {
@@ -50,7 +50,7 @@ static void note_read(npu_dev *dev, uint32_t offset, uint32_t value) {
     }
 }
 
-/* Units that work, as bits of IRQ_STATUS, from the events of the debug port (docs/npu/npu.md section 5). */
+/* Busy units, as bits of IRQ_STATUS, from the events of the debug port (docs/npu/npu.md section 5). */
 static unsigned busy_units(const npu_dev *dev) {
     if (dev->cfg.on_access == NULL) {
         return 0;
@@ -106,8 +106,8 @@ static bool read_counts(npu_dev *dev, uint32_t *count) {
 }
 
 /*
- * Flags were cleared that had been 1 since before this window: an event in the meantime did not show. There was none of
- * a unit when its count is still that of the beginning and no error came up.
+ * Flags were cleared that had been 1 since before this window, which hides an event in between. A unit had no event if
+ * its COUNT has not changed since the window began and there was no error.
  */
 static bool clear_stale(npu_dev *dev, int which, uint32_t offset, uint32_t value) {
     const uint32_t stale = dev->ev[which].stale_rtl & value;
@@ -132,9 +132,9 @@ static bool clear_stale(npu_dev *dev, int which, uint32_t offset, uint32_t value
 }
 
 /*
- * A write that clears event flags: look at the flags first, so that none goes unseen. One that rises between the look
- * and the write is lost to us as it is to the driver. With the line enabled its pin shows it; else an unchanged count
- * of tasks proves that nothing happened in between.
+ * A write that clears event flags: read the flags first, so that none is missed. One that rises between the read and
+ * the write is lost, as it is for the driver. If the interrupt is enabled, its pin shows the event; else an unchanged
+ * COUNT proves that there was none.
  */
 static bool clear_events(npu_dev *dev, int which, uint32_t offset, uint32_t value) {
     uint32_t flags = 0;
@@ -168,7 +168,7 @@ static bool clear_events(npu_dev *dev, int which, uint32_t offset, uint32_t valu
 }
 
 void npu_hal_on_reset(npu_dev *dev) {
-    /* what was in flight stops anywhere */
+    /* tasks in flight stop at any point */
     dev->lost = dev->pending != 0 || npu_bus_error_waits(dev);
     npu_bus_forget(dev);
     dev->undefined |= dev->pending;
@@ -186,8 +186,10 @@ void npu_hal_on_reset(npu_dev *dev) {
     npu_program_reset(dev);
 }
 
-/* The golden device executes a task in the write that starts it; its time belongs neither to the RTL nor to the
- * harness. */
+/*
+ * The golden device executes a task in the write that starts it; its time is counted neither for the RTL nor for the
+ * harness.
+ */
 static void model_start(npu_dev *dev, unsigned unit, uint32_t value) {
     const npu_unit_regs *r = &npu_units[unit];
     const double start = rep_seconds(CLOCK_PROCESS_CPUTIME_ID);
@@ -202,7 +204,7 @@ static void model_start(npu_dev *dev, unsigned unit, uint32_t value) {
     const uint32_t after = cm_device_read(dev->model, r->count);
     dev->model_seconds += rep_seconds(CLOCK_PROCESS_CPUTIME_ID) - start;
     dev->ev[npu_reg_events(NPU_REG_IRQ_STATUS)].model |=
-        r->irq_mask; /* also where the flag was 1 before: done or refused, both are events */
+        r->irq_mask; /* also where the flag was 1 before: both completion and refusal are events */
     if (after == before) {
         dev->refused = true;
         npu_explain_refused(dev);
@@ -240,7 +242,7 @@ static npu_hal_status reg_write(void *ctx, uint32_t offset, uint32_t value) {
             return NPU_HAL_FAULT;
         }
     } else if (dev->has_rtl && !tb_run_write(&dev->run, PORT_AXIL, offset, value)) {
-        if (dev->tlog != NULL && dev->has_model) { /* both logs hold the task that the RTL may have begun */
+        if (dev->tlog != NULL && dev->has_model) { /* both logs contain the task that the RTL may have begun */
             model_write(dev, offset, value);
         }
         return NPU_HAL_FAULT;

@@ -1,6 +1,6 @@
 /*
- * What the NPU adds to the report on a hang (tb/run/run_hang.c): root, chain of waits, states, tasks; and whether
- * it is one.
+ * The NPU's part of the report on a hang (tb/run/run_hang.c): root, chain of waits, states, tasks; and the decision
+ * whether it is a hang.
  */
 #include "hang.h"
 
@@ -10,7 +10,7 @@
 
 #define MESH_EVENT 1u /* the mesh works on a block */
 #define MAX_EXCUSES 32u
-#define LOOKS 64u /* the watchdog is asked every 64 cycles or so */
+#define LOOKS 64u /* the watchdog is polled about every 64 cycles */
 
 uint32_t npu_hang_busy(npu_dev *dev) {
     static const unsigned busy_event[UNITS] = {[UNIT_GEMM] = 33, [UNIT_ALU] = 27, [UNIT_POOL] = 30};
@@ -29,7 +29,7 @@ static bool peek(npu_dev *dev, uint32_t offset, uint32_t *value) {
     return tb_run_peek(&dev->run, PORT_AXIL, offset, value);
 }
 
-/* Registers, by way of the bus: they answer unless they are what hangs. */
+/* Registers, read over the bus, which works unless a register access is what hangs. */
 static void task_lines(npu_dev *dev, uint32_t busy, FILE *out) {
     fputs("tasks:\n", out);
     for (unsigned u = 0; u < UNITS; u++) {
@@ -60,10 +60,10 @@ static void chain_lines(const npu_hang *h, FILE *out) {
     }
     fprintf(out, "%s%s\n", h->links == 0 ? "  " : "  -> ", h->root_text);
     for (size_t i = 0; i < h->others; i++) {
-        fprintf(out, "stands as well: %s\n", h->other[i]);
+        fprintf(out, "also stuck: %s\n", h->other[i]);
     }
     if (h->look.missing[0] != '\0') {
-        fprintf(out, "(this design has no %s)\n", h->look.missing);
+        fprintf(out, "(this design has no signal %s)\n", h->look.missing);
     }
 }
 
@@ -118,11 +118,11 @@ void npu_hang_where(void *ctx, uint64_t addr, char *dst, size_t size) {
 /*
  * The mesh may work for long without a handshake on the bus, up to MAX_EXCUSES times the watchdog's cycles. It is idle
  * for some cycles between two blocks, so one sample is not enough: while a unit is busy the mesh is sampled LOOKS times
- * before this is a hang. True: it is none so far.
+ * before it counts as a hang. True: no hang so far.
  */
 bool npu_hang_computes(void *ctx) {
     npu_dev *dev = (npu_dev *)ctx;
-    const tb_watchdog *wd = &dev->run.wd_memory; /* the driver may poll, and so move the other one */
+    const tb_watchdog *wd = &dev->run.wd_memory; /* not that of registers, which a polling driver restarts */
     const tb_sig events = tb_sim_find(&dev->run.sim, "perf_event_o");
     const bool known = events.ptr != NULL && events.width == NPU_DEV_PERF_EVENTS;
     if (known && (tb_get(events) >> MESH_EVENT & 1u) != 0) {

@@ -1,9 +1,10 @@
 /*
- * hang.h - inside of the report on a hang: what every unit does, what is in flight, and the chain of waits.
+ * hang.h - internals of the report on a hang: state of every unit, work in flight, and the chain of waits.
  *
  * hang.c has the hooks of the run. hang_look.c reads registers of the design by name, in builds with taps, where
- * scripts/gen_taps.py makes public what these files name; nothing is read before a hang, so a run pays nothing.
- * hang_state.c knows which of them say what a unit does, hang_wait.c and its likes what a unit waits for.
+ * scripts/gen_taps.py makes the registers public that these files name; nothing is read before a hang, so it costs a
+ * run nothing. hang_state.c has the tables of registers that show a unit's state, hang_wait_*.c the functions that find
+ * what a unit waits for.
  */
 #ifndef NPU_HANG_H
 #define NPU_HANG_H
@@ -16,7 +17,7 @@
 typedef struct npu_look {
     tb_shim_var *var; /* by scope, then name; NULL: none are public */
     size_t vars;
-    char missing[96]; /* first signal that was asked for and is not there; a mistake in a table */
+    char missing[96]; /* first signal that was not found: a mistake in a table */
 } npu_look;
 
 /* Take the list of signals. False: this build has none (or no memory). */
@@ -33,33 +34,33 @@ uint64_t npu_look_field(npu_look *look, const char *unit, const char *name, uint
 
 #define NPU_HANG_DEPTH 24u /* units in the chain */
 
-/* One "unit waits for what of whom". */
+/* A link of the chain of waits. */
 typedef struct npu_hang_link {
-    int unit;       /* who */
-    char text[160]; /* what it waits for, or, for the last one, why nothing explains that it stands */
+    int unit;       /* that waits */
+    char text[160]; /* what it waits for, or, for the last one, why it counts as stuck */
 } npu_hang_link;
 
 typedef struct npu_hang {
     npu_dev *dev;
     npu_look look;
-    bool registers;                     /* it is a register access that hangs */
-    bool taps;                          /* the build shows the units: there are a chain and a root */
+    bool registers;                     /* a register access hangs */
+    bool taps;                          /* the build has taps, so there are a chain and a root */
     npu_hang_link link[NPU_HANG_DEPTH]; /* the chain, from the unit with an unfinished task to the root */
     size_t links;
 #define NPU_HANG_OTHERS 4u
-    char other[NPU_HANG_OTHERS][200]; /* units that stand as well */
+    char other[NPU_HANG_OTHERS][200]; /* units that are stuck, too */
     size_t others;
     char root[48];       /* name for the signature; empty: unknown */
     char root_text[200]; /* one line */
 } npu_hang;
 
 /*
- * GEMM, ALU, POOL are busy: a bit of each UNIT_. From the debug port of the design; without it what the driver has not
- * seen complete.
+ * GEMM, ALU, POOL are busy: a bit of each UNIT_. From the debug port of the design; without it, the units with tasks
+ * that the driver has not seen complete.
  */
 uint32_t npu_hang_busy(npu_dev *dev);
 
-/* Fill the chain and the root. False: the build shows nothing of the units. (hang_chain.c) */
+/* Fill the chain and the root. False: a build without taps. (hang_chain.c) */
 bool npu_hang_chain(npu_hang *h);
 /* Lines with the state of every unit. (hang_state.c) */
 void npu_hang_states(npu_hang *h, FILE *out);

@@ -1,11 +1,11 @@
-/* The chain of waiting units: a walk along "waits for" that ends at the root. */
+/* The chain of waiting units: follows the dependencies from unit to unit until the root. */
 #include "hang_wait.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
-#define SLOT_OFFERED 4u /* state of a slot whose task waits for the unit */
+#define SLOT_OFFERED 4u /* state of a slot whose task was not accepted by the unit yet */
 #define GEMM_PATH "u_gemm"
 #define ALU_PATH "g_alu.u_alu"
 #define POOL_PATH "g_pool.u_pool"
@@ -57,7 +57,7 @@ const npu_hang_unit npu_hang_units[HU_COUNT] = {
     MEMORY("m1", HU_MEMORY + TB_AXI_CHANNELS),
 };
 
-/* ---- for the functions of the units ---- */
+/* ---- interface for the functions of the units ---- */
 
 static void add(npu_wait *w, int to, bool blame, const char *format, va_list args) {
     if (w->waits < NPU_WAITS) {
@@ -82,12 +82,12 @@ void hang_blames(npu_wait *w, int to, const char *format, ...) {
     va_end(args);
 }
 
-void hang_stands(npu_wait *w, const char *format, ...) {
+void hang_stuck(npu_wait *w, const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(w->text, sizeof w->text, format, args);
     va_end(args);
-    w->stands = true;
+    w->stuck = true;
 }
 
 void hang_idles(npu_wait *w) {
@@ -132,8 +132,10 @@ bool hang_owes(npu_wait *w, int unit) {
 
 /* ---- the walk ---- */
 
-/* How sure a root is: what the bus shows beats what registers show beats what nothing explains otherwise. */
-typedef enum certainty { NONE, CIRCLE, SUSPECT, STANDS, MEMORY_OWES } certainty;
+/*
+ * How certain a root is: evidence from the bus first, then from registers, then a unit under suspicion, then a circle.
+ */
+typedef enum certainty { NONE, CIRCLE, SUSPECT, STUCK, MEMORY_OWES } certainty;
 
 typedef struct walk {
     npu_hang *h;
@@ -143,17 +145,17 @@ typedef struct walk {
     certainty best;
 } walk;
 
-/* The path so far, ending in `unit`, is an explanation; the best one is kept. */
+/* The path so far, ending in `unit`, is a candidate; the best one is kept. */
 static void candidate(walk *s, certainty c, int unit, const char *text) {
     npu_hang *h = s->h;
-    if (c == STANDS && h->others < NPU_HANG_OTHERS && s->best >= STANDS) {
+    if (c == STUCK && h->others < NPU_HANG_OTHERS && s->best >= STUCK) {
         snprintf(h->other[h->others], sizeof h->other[0], "%s: %s", npu_hang_units[unit].label, text);
         h->others++;
     }
     if (c <= s->best) {
         return;
     }
-    if (s->best == STANDS && h->others < NPU_HANG_OTHERS) {
+    if (s->best == STUCK && h->others < NPU_HANG_OTHERS) {
         snprintf(h->other[h->others++], sizeof h->other[0], "%s", h->root_text);
     }
     s->best = c;
@@ -176,7 +178,7 @@ static void follow(walk *s, const npu_wait *w, size_t i) {
     snprintf(l->text, sizeof l->text, "%s waits for %s: %s", npu_hang_units[w->unit].label, npu_hang_units[to].label,
              w->wait[i].text);
     if (w->wait[i].blame) {
-        candidate(s, STANDS, to, w->wait[i].text);
+        candidate(s, STUCK, to, w->wait[i].text);
     } else if (s->on_path[to]) {
         candidate(s, CIRCLE, to, "the units wait for each other");
     } else if (!s->seen[to]) {
@@ -185,17 +187,16 @@ static void follow(walk *s, const npu_wait *w, size_t i) {
     s->links--;
 }
 
-/* A unit waits for another one that has nothing to do: the check of that one knows whether it has done its part. */
+/* A unit waits for another one that has no work: its check decides whether that one has delivered all its outputs. */
 static void suspect(walk *s, npu_wait *w, int from) {
     char text[160];
     if (from < 0) {
         return;
     }
     if (hang_owes(w, w->unit)) {
-        candidate(s, SUSPECT, w->unit,
-                  "it has lost something: it has nothing to do, and its check still expects output");
+        candidate(s, SUSPECT, w->unit, "it has lost something: it is idle, and its check still expects output");
     } else {
-        snprintf(text, sizeof text, "it waits for %s, which has done its part and has nothing to do",
+        snprintf(text, sizeof text, "it waits for %s, which is idle and has delivered all its outputs",
                  npu_hang_units[w->unit].label);
         candidate(s, SUSPECT, from, text);
     }
@@ -210,8 +211,8 @@ static void visit(walk *s, int unit, int from) {
     s->seen[unit] = true;
     s->on_path[unit] = true;
     npu_hang_units[unit].waits(&w);
-    if (w.stands) {
-        candidate(s, unit >= HU_MEMORY ? MEMORY_OWES : STANDS, unit, w.text);
+    if (w.stuck) {
+        candidate(s, unit >= HU_MEMORY ? MEMORY_OWES : STUCK, unit, w.text);
     } else if (w.idle && w.waits == 0) {
         suspect(s, &w, from);
     }
@@ -221,9 +222,9 @@ static void visit(walk *s, int unit, int from) {
     s->on_path[unit] = false;
 }
 
-/* ---- where it begins ---- */
+/* ---- first unit of the chain ---- */
 
-/* Does the clock behind a gate run? The tap counts its edges. */
+/* Is a gated clock running? The tap counts its edges. */
 static bool clock_runs(npu_hang *h, unsigned gate) {
     const char *path = npu_hang_units[HU_CLOCK + (int)gate].path;
     const uint64_t before = npu_look_get(&h->look, path, "edges");
@@ -232,28 +233,28 @@ static bool clock_runs(npu_hang *h, unsigned gate) {
     return npu_look_get(&h->look, path, "edges") != before;
 }
 
-/* No unit has work. */
+/* No unit has a task. */
 static void nothing_busy(npu_hang *h) {
     npu_dev *dev = h->dev;
-    const char *text = "no unit has a task; the driver waits for nothing that comes";
+    const char *text = "no unit has a task; the driver waits for an event that will not occur";
     snprintf(h->root, sizeof h->root, "idle");
     if (dev->has_model && npu_unfinished(dev) != 0) {
         snprintf(h->root, sizeof h->root, "npu_regs");
-        text = "npu_regs: no unit has a task, and tasks that were started are not counted as complete";
+        text = "npu_regs: no unit has a task, but started tasks are not counted as complete";
     }
     if (dev->has_model && (cm_device_irq(dev->model) & ~dev->run.irq) != 0) {
         snprintf(h->root, sizeof h->root, "npu_regs");
-        text = "npu_regs: the tasks are complete and an interrupt line stays low";
+        text = "npu_regs: the tasks are complete, but an interrupt line stays low";
     }
     snprintf(h->root_text, sizeof h->root_text, "%s", text);
 }
 
-/* An access of the driver has no answer. */
+/* A register access of the driver has no response. */
 static void register_access(npu_hang *h) {
     const char *path = npu_hang_units[HU_REGS].path;
     snprintf(h->root, sizeof h->root, "%s", npu_hang_units[HU_REGS].name);
     snprintf(h->root_text, sizeof h->root_text,
-             "npu_regs: it does not answer (holds AW %u, W %u, AR %u; offers B %u, R %u)",
+             "npu_regs: it does not respond (holds AW %u, W %u, AR %u; offers B %u, R %u)",
              (unsigned)npu_look_get(&h->look, path, "aw_have_q"), (unsigned)npu_look_get(&h->look, path, "w_have_q"),
              (unsigned)npu_look_get(&h->look, path, "ar_have_q"), (unsigned)npu_look_get(&h->look, path, "bvalid_q"),
              (unsigned)npu_look_get(&h->look, path, "rvalid_q"));
@@ -283,7 +284,7 @@ bool npu_hang_chain(npu_hang *h) {
         const bool works = (busy >> starts[i].unit & 1u) != 0;
         any = any || slot != 0 || works;
         if ((works || slot == SLOT_OFFERED) && !clock_runs(h, starts[i].gate)) {
-            candidate(&s, STANDS, HU_CLOCK + (int)starts[i].gate, "the unit has a task and its clock stands");
+            candidate(&s, STUCK, HU_CLOCK + (int)starts[i].gate, "the unit has a task, but its clock is stopped");
         }
         if (works && !s.seen[starts[i].top]) {
             visit(&s, starts[i].top, -1);

@@ -22,7 +22,7 @@ void npu_look_close(npu_look *look) {
     memset(look, 0, sizeof *look);
 }
 
-/* What follows the top module's name, which comes once or twice. */
+/* The rest of a path after the top module's name, which appears once or twice. */
 static const char *below_top(const char *scope) {
     const char *dot = strchr(scope, '.');
     if (dot == NULL) {

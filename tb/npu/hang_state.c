@@ -1,6 +1,6 @@
 /*
- * State of every unit: its machine by name, levels, credits. tests/test_hang.py compares the names with the RTL, and
- * every register with what scripts/gen_taps.py makes readable.
+ * State of every unit: its state machine by name, levels, credits. tests/test_hang.py compares the names with the RTL,
+ * and every register with those that scripts/gen_taps.py makes public.
  */
 #include "hang_wait.h"
 
@@ -13,7 +13,7 @@
 
 typedef struct state_row {
     int unit;
-    const char *reg;    /* of its machine, or NULL */
+    const char *reg;    /* of its state machine, or NULL */
     const char *states; /* their names, from 0 on */
     /* "name=register" or "name=part:register", each with [lsb+bits] for a part of a vector */
     const char *levels;
@@ -142,7 +142,7 @@ static void one_unit(npu_hang *h, const state_row *row, int unit, FILE *out, FIL
     char text[400];
     uint64_t value = 0;
     if (!npu_look_unit(&h->look, u->path)) {
-        return; /* left out of this build */
+        return; /* not part of this build */
     }
     if (row->reg != NULL) {
         value = npu_look_get(&h->look, u->path, row->reg);

@@ -1,6 +1,6 @@
 /*
- * hang_wait.h - dependencies of a stall: every unit has a function that says, from its registers, for which units it
- * waits, that it has nothing to do, or that it stands although nothing is missing. Only the last is a root.
+ * hang_wait.h - dependencies of a stall: every unit has a function that decides from its registers whether the unit
+ * waits, and for which units, is idle, or is stuck although nothing it needs is missing. Only the last is a root.
  */
 #ifndef NPU_HANG_WAIT_H
 #define NPU_HANG_WAIT_H
@@ -53,12 +53,12 @@ typedef struct npu_wait {
     unsigned ch;      /* channel, 0 where there is one */
     struct {
         int to;
-        bool blame; /* `to` is known to stand, whatever its own function says */
+        bool blame; /* `to` is known to be stuck, whatever its own function says */
         char text[112];
     } wait[NPU_WAITS];
     size_t waits;
-    bool idle;      /* has nothing to do */
-    bool stands;    /* has something to do, and nothing is missing */
+    bool idle;      /* has no work */
+    bool stuck;     /* has work, and nothing it needs is missing */
     char text[128]; /* why */
 } npu_wait;
 
@@ -70,12 +70,12 @@ typedef struct npu_hang_unit {
 } npu_hang_unit;
 extern const npu_hang_unit npu_hang_units[HU_COUNT];
 
-/* It waits for `to`. */
+/* The unit waits for `to`. */
 __attribute__((format(printf, 3, 4))) void hang_waits_for(npu_wait *w, int to, const char *format, ...);
 /* `to` is the root. */
 __attribute__((format(printf, 3, 4))) void hang_blames(npu_wait *w, int to, const char *format, ...);
-__attribute__((format(printf, 2, 3))) void hang_stands(npu_wait *w, const char *format, ...);
-/* It has nothing to do. */
+__attribute__((format(printf, 2, 3))) void hang_stuck(npu_wait *w, const char *format, ...);
+/* The unit has no work. */
 void hang_idles(npu_wait *w);
 
 /* Registers of this unit, of a part of it, of another unit. */
@@ -83,7 +83,7 @@ uint64_t hang_reg(npu_wait *w, const char *name);
 uint64_t hang_bits(npu_wait *w, const char *name, uint32_t lsb, uint32_t bits);
 uint64_t hang_part(npu_wait *w, const char *part, const char *name);
 uint64_t hang_other(npu_wait *w, int unit, const char *name);
-/* Does the unit's check still miss something that the unit should have delivered? */
+/* Does the unit's check still expect outputs of the unit? */
 bool hang_owes(npu_wait *w, int unit);
 /* valid and not ready */
 static inline bool hang_offers(npu_wait *w, const char *valid, const char *ready) {

@@ -1,4 +1,4 @@
-/* What the units of the GEMM wait for, from the input to the mesh (docs/npu/npu.md section 4). */
+/* Waits of the units of the GEMM, from the input to the mesh (docs/npu/npu.md section 4). */
 #include "hang_wait.h"
 #include "num.h"
 
@@ -38,7 +38,7 @@ void npu_wait_gemm(npu_wait *w) {
     if (written && task_ptr(w, ENGINE_IM2COL) == task_ptr(w, ENGINE_POST)) {
         hang_waits_for(w, HU_IM2COL, "the end of the oldest task");
     } else if (written) {
-        hang_stands(w, "everything of the oldest task is done");
+        hang_stuck(w, "everything of the oldest task is done, but it does not end");
     }
 }
 
@@ -48,11 +48,11 @@ void npu_wait_queue(npu_wait *w) {
     } else if (hang_reg(w, "busy_o") != 0) {
         hang_waits_for(w, HU_GEMM, "the end of a task (the queue is full, or a fence)");
     } else {
-        hang_stands(w, "it is empty and takes no task");
+        hang_stuck(w, "it is empty, but accepts no task");
     }
 }
 
-/* Tiles that im2col has begun and post has not given back, by the credit, and those that post knows of. */
+/* Tiles that im2col has begun and post has not released: by the credit counter, and by the counters of post. */
 void npu_wait_credit(npu_wait *w) {
     for (unsigned c = 0; c < 2; c++) {
         const uint64_t all = 4 * OFM_WORDS / w->h->dev->cfg.n;
@@ -63,8 +63,8 @@ void npu_wait_credit(npu_wait *w) {
             return;
         }
         if (all - room != avail) {
-            hang_stands(w, "room for %" PRIu64 " of %" PRIu64 " tiles, but post %u holds %" PRIu64, room, all, c,
-                        avail);
+            hang_stuck(w, "space for %" PRIu64 " of %" PRIu64 " tiles, but post %u holds %" PRIu64, room, all, c,
+                       avail);
             return;
         }
     }
@@ -72,7 +72,7 @@ void npu_wait_credit(npu_wait *w) {
 }
 
 void npu_wait_port(npu_wait *w) {
-    hang_stands(w, "words of the layout units are not taken");
+    hang_stuck(w, "words of the layout units are not accepted");
 }
 
 /* Jobs that are in the layout units. */
@@ -96,34 +96,34 @@ void npu_wait_ifm_ld(npu_wait *w) {
     switch (state) {
     case IFM_IDLE:
         if (hang_reg(w, "task_valid_i") != 0) {
-            hang_stands(w, "it does not begin its task");
+            hang_stuck(w, "it does not begin its task");
         }
         break;
     case IFM_PREP:
         if (tasks < 4) {
-            hang_stands(w, "it does not begin its task");
+            hang_stuck(w, "it does not begin its task");
         }
         break;
     case IFM_SPACE:
         if (hang_reg(w, "used_q") + chunk <= IFM_WORDS) {
-            hang_stands(w, "ifm_buf has room for its %" PRIu64 " words (%" PRIu64 " in use)", chunk,
-                        hang_reg(w, "used_q"));
+            hang_stuck(w, "ifm_buf has space for its %" PRIu64 " words (%" PRIu64 " in use)", chunk,
+                       hang_reg(w, "used_q"));
         } else {
-            hang_waits_for(w, HU_IM2COL, "room in ifm_buf: %" PRIu64 " words, %" PRIu64 " of %u in use", chunk,
+            hang_waits_for(w, HU_IM2COL, "space in ifm_buf: %" PRIu64 " words, %" PRIu64 " of %u in use", chunk,
                            hang_reg(w, "used_q"), IFM_WORDS);
         }
         break;
     default:
         if ((hang_reg(w, "job_ready_i") & jobs) != 0) {
-            hang_stands(w, "its job is taken and it does not go on");
+            hang_stuck(w, "its job is accepted, but it does not continue");
         } else {
-            hang_waits_for(w, HU_LAYOUT + (jobs == 2 ? 1 : 0), "its job is not taken");
+            hang_waits_for(w, HU_LAYOUT + (jobs == 2 ? 1 : 0), "its job is not accepted");
         }
         break;
     }
-    if (w->waits == 0 && !w->stands) {
+    if (w->waits == 0 && !w->stuck) {
         if (tasks > 0) {
-            hang_stands(w, "every job is done and a task is not complete");
+            hang_stuck(w, "every job is done, but a task is not complete");
         } else {
             hang_idles(w);
         }
@@ -136,18 +136,18 @@ void npu_wait_layout(npu_wait *w) {
     const uint64_t fill = hang_reg(w, "fill_bank_q");
     const uint64_t jobs = hang_part(w, "u_queue", "count_q");
     if (hang_offers(w, "req_valid_o", "req_ready_i")) {
-        hang_waits_for(w, HU_RD + (int)w->ch, "its read request is not taken");
+        hang_waits_for(w, HU_RD + (int)w->ch, "its read request is not accepted");
     }
     if (hang_offers(w, "wr_valid_o", "wr_ready_i")) {
-        hang_waits_for(w, HU_PORT, "a word for ifm_buf is not taken");
+        hang_waits_for(w, HU_PORT, "a word for ifm_buf is not accepted");
         return;
     }
     if (full != 0) {
-        hang_stands(w, "full banks (mask %" PRIx64 ") do not leave", full);
+        hang_stuck(w, "full banks (mask %" PRIx64 ") are not output", full);
     } else if (held != 0 && (jobs == 0 || (held >> fill & 1u) != 0)) {
-        hang_stands(w, "banks (mask %" PRIx64 ") have their data and do not become full", held);
+        hang_stuck(w, "banks (mask %" PRIx64 ") have their data, but do not become full", held);
     } else if (jobs != 0 && hang_offers(w, "dat_valid_i", "dat_ready_o")) {
-        hang_stands(w, "its data are not taken");
+        hang_stuck(w, "its data are not accepted");
     } else if (jobs != 0) {
         hang_waits_for(w, HU_RD + (int)w->ch, "data of %" PRIu64 " jobs", jobs);
     } else if (w->waits == 0) {
@@ -164,29 +164,29 @@ void npu_wait_wgt_ld(npu_wait *w) {
         } else if (hang_reg(w, "task_wgt_res_i") != 0 && hang_reg(w, "task_wgt_keep_i") != 0 && used) {
             hang_waits_for(w, HU_IM2COL, "the task before to release the bank");
         } else {
-            hang_stands(w, "it does not begin its task");
+            hang_stuck(w, "it does not begin its task");
         }
         return;
     case WGT_CHECK:
         if (used) {
             hang_waits_for(w, HU_IM2COL, "its bank to be released");
         } else {
-            hang_stands(w, "its bank is free and it does not load");
+            hang_stuck(w, "its bank is free, but it does not load");
         }
         return;
     case WGT_LOAD:
         if (hang_offers(w, "req_valid_o", "req_ready_i")) {
-            hang_waits_for(w, HU_RD + (int)w->ch, "its read request is not taken");
+            hang_waits_for(w, HU_RD + (int)w->ch, "its read request is not accepted");
         } else if (hang_offers(w, "dat_valid_i", "dat_ready_o")) {
-            hang_stands(w, "its data are not taken");
+            hang_stuck(w, "its data are not accepted");
         } else if (hang_reg(w, "flight_q") != 0) {
             hang_waits_for(w, HU_RD + (int)w->ch, "%" PRIu64 " beats of weights", hang_reg(w, "flight_q"));
         } else {
-            hang_stands(w, "a block is not complete and nothing is asked for");
+            hang_stuck(w, "a block is not complete, but it requests nothing");
         }
         return;
     default:
-        hang_stands(w, "a state of one cycle lasts");
+        hang_stuck(w, "it stays in a state that takes one cycle");
         return;
     }
 }
@@ -197,14 +197,14 @@ void npu_wait_par_ld(npu_wait *w) {
         if (hang_reg(w, "task_valid_i") == 0) {
             hang_idles(w);
         } else {
-            hang_stands(w, "it does not begin its task");
+            hang_stuck(w, "it does not begin its task");
         }
         return;
     case PAR_SPACE:
         if (hang_reg(w, "used_q") == 0) {
-            hang_stands(w, "par_buf is empty and it does not load");
+            hang_stuck(w, "par_buf is empty, but it does not load");
         } else {
-            hang_waits_for(w, HU_GEMM, "room in par_buf: a task that is complete");
+            hang_waits_for(w, HU_GEMM, "space in par_buf: the end of a task");
         }
         return;
     default:
@@ -214,17 +214,17 @@ void npu_wait_par_ld(npu_wait *w) {
     for (unsigned c = 0; c < 2; c++) {
         const uint64_t left = hang_reg(w, c == 0 ? "left0_q" : "left1_q");
         if ((req >> c & 1u) != 0) {
-            hang_waits_for(w, HU_RD + (int)c, "its read request is not taken");
+            hang_waits_for(w, HU_RD + (int)c, "its read request is not accepted");
         } else if (left != 0) {
             hang_waits_for(w, HU_RD + (int)c, "%" PRIu64 " beats of %s", left, c == 0 ? "output scales" : "biases");
         }
     }
     if (w->waits == 0) {
-        hang_stands(w, "everything has come and the task does not end");
+        hang_stuck(w, "everything has arrived, but the task does not end");
     }
 }
 
-/* What keeps the next tile from being begun. */
+/* Why the next tile does not begin. */
 static void im2col_tile(npu_wait *w) {
     static const char *const room[2] = {"room0_q", "room1_q"};
     bool none = false;
@@ -232,9 +232,9 @@ static void im2col_tile(npu_wait *w) {
         if (hang_other(w, HU_GEMM, room[c]) == 0) {
             none = true;
             if (hang_other(w, HU_POST + (int)c, "avail_q") == 0) {
-                hang_waits_for(w, HU_CREDIT, "room in ofm_buf");
+                hang_waits_for(w, HU_CREDIT, "space in ofm_buf");
             } else {
-                hang_waits_for(w, HU_POST + (int)c, "room in ofm_buf (credit)");
+                hang_waits_for(w, HU_POST + (int)c, "space in ofm_buf (credit)");
             }
         }
     }
@@ -247,34 +247,34 @@ static void im2col_tile(npu_wait *w) {
         if (hang_reg(w, "ifm_all_i") == 0 && need > there) {
             hang_waits_for(w, HU_IFM_LD, "input rows: %" PRIu64 " of %" PRIu64 " pixels are there", there, need);
         } else {
-            hang_stands(w, "its input rows are there");
+            hang_stuck(w, "its input rows have arrived, but it does not begin");
         }
     } else if (hang_reg(w, "wait_wgt_o") != 0) {
         const uint64_t blk = hang_reg(w, "blk_q");
         const bool res = hang_reg(w, "task_wgt_res_i") != 0;
         hang_waits_for(w, HU_WGT_LD + (int)(res ? blk & 1u : hang_reg(w, "pp_q")), "weights of block %" PRIu64, blk);
     } else {
-        hang_stands(w, "input, weights and room are there and no tile begins");
+        hang_stuck(w, "input, weights and space are available, but no tile begins");
     }
 }
 
 void npu_wait_im2col(npu_wait *w) {
     const uint64_t state = hang_reg(w, "state_q");
     if (hang_reg(w, "w_valid_q") != 0 || hang_reg(w, "a_valid_q") != 0) {
-        hang_stands(w, "it stands in the middle of a tile");
+        hang_stuck(w, "it stops in the middle of a tile");
     } else if (state == IM_IDLE && hang_reg(w, "task_valid_i") == 0) {
         hang_idles(w);
     } else if (state < IM_RUN) {
-        hang_stands(w, "it does not begin its task");
+        hang_stuck(w, "it does not begin its task");
     } else if (state == IM_FINISH && hang_reg(w, "ifm_all_i") == 0) {
         hang_waits_for(w, HU_IFM_LD, "the rest of the task's input");
     } else if (state == IM_FINISH || hang_reg(w, "tl_done_q") != 0) {
-        hang_stands(w, "every tile is done and the task does not end");
+        hang_stuck(w, "every tile is done, but the task does not end");
     } else {
         im2col_tile(w);
     }
 }
 
 void npu_wait_acc(npu_wait *w) {
-    hang_stands(w, "a tile went into the mesh and a part of it has come out");
+    hang_stuck(w, "a tile went into the mesh, but only a part of it came out");
 }

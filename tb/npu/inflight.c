@@ -66,7 +66,7 @@ static bool together(const npu_inflight *f, size_t earlier, const npu_flight *me
     return t->unit != me->unit || (me->unit == UNIT_GEMM && earlier >= f->fence_from);
 }
 
-/* Tasks before this one are complete, or were dropped. */
+/* Tasks before this one are complete or were dropped. */
 static size_t first_live(const npu_inflight *f) {
     return f->buffers.live_from > f->dropped_to ? f->buffers.live_from : f->dropped_to;
 }

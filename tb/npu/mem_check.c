@@ -1,6 +1,6 @@
 /*
- * mem_check.c - the memory checker of the device: which buffers the tasks in flight have, and what is wrong when one of
- * them touches something else (docs/npu/memory.md).
+ * mem_check.c - the memory checker of the device: the buffers of the tasks in flight, and the failure when a task
+ * accesses anything else (docs/npu/memory.md).
  */
 #include "dev_priv.h"
 
@@ -13,7 +13,7 @@ static const npu_score_kind kind_of[UNITS] = {
 
 /* ---- tasks ---- */
 
-/* A start with the register values as they are: does the device accept it (docs/npu/npu.md section 3)? */
+/* Does the device accept a start with these register values (docs/npu/npu.md section 3)? */
 static bool accepts(npu_dev *dev, unsigned unit, npu_score_task *task) {
     npu_program *p = &dev->program;
     if ((p->absent >> unit & 1u) != 0 || !npu_score_task_decode(kind_of[unit], dev->cfg.n, p->reg, task)) {
@@ -99,11 +99,11 @@ void npu_program_count(npu_dev *dev, unsigned unit, uint32_t count) {
     npu_program *p = &dev->program;
     npu_inflight_complete(&dev->inflight, unit, count);
     if (!dev->has_model && dev->inflight.buffers.live_from == dev->inflight.buffers.works) {
-        p->started[unit] = count; /* the RTL alone refuses starts that come too early: they never complete */
+        p->started[unit] = count; /* RTL alone: starts that come too early are refused and never complete */
     }
 }
 
-/* ---- what was wrong ---- */
+/* ---- failures ---- */
 
 static bool is_input(const npu_dev *dev, uint64_t addr) {
     for (size_t i = 0; i < dev->bufs; i++) {
@@ -125,13 +125,12 @@ static bool read_only(const npu_dev *dev, const tb_ddr *mem, uint64_t addr, cons
     return is_input(dev, addr);
 }
 
-/* The driver goes on until it learns of an error or a reset: tasks may read what others before them did not get to
- * write. */
+/* The driver continues until it sees an error or a reset: tasks may read outputs that earlier tasks did not write. */
 static bool excused(const npu_dev *dev, const tb_ddr_event *e) {
     return e->kind == TB_DDR_READ_UNWRITTEN && (dev->lost || npu_bus_error_waits(dev)) && !is_input(dev, e->addr);
 }
 
-/* Whose access it was; NULL: not known. */
+/* The unit that made the access; NULL: not known. */
 static const char *client(const npu_dev *dev, const tb_ddr_event *e, bool rtl) {
     if (!rtl) {
         for (unsigned u = 0; u < UNITS; u++) {

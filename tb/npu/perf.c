@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AUTO_WINDOWS 96u       /* without a given width: so many windows at most, an even number */
-#define MAX_WINDOWS (1u << 20) /* with one: the last window takes the rest */
+#define AUTO_WINDOWS 96u       /* at most, without a given width; an even number */
+#define MAX_WINDOWS (1u << 20) /* at most, with a given width; the last window takes the rest */
 #define LEVEL_BITS 16u
 
 static bool find_port(const npu_dev *dev, const char *name, uint32_t width, tb_sig *sig) {
@@ -24,7 +24,7 @@ bool npu_dev_perf_start(npu_dev *dev, uint32_t window) {
     return p->on;
 }
 
-/* Each two become one. */
+/* Merge each two windows into one. */
 static void halve(npu_perf_sampler *p) {
     for (size_t i = 0; i < p->count / 2; i++) {
         npu_dev_perf_window w = p->window[2 * i];
@@ -42,7 +42,7 @@ static void halve(npu_perf_sampler *p) {
     p->width *= 2;
 }
 
-/* The window of this cycle; NULL: out of memory, the sampler has stopped. */
+/* The window of this cycle; NULL: out of memory, sampling has stopped. */
 static npu_dev_perf_window *window_now(npu_dev *dev) {
     npu_perf_sampler *p = &dev->perf;
     if (p->count > 0 && (p->window[p->count - 1].cycles < p->width || p->count == MAX_WINDOWS)) {
@@ -72,7 +72,7 @@ void npu_perf_sample(npu_dev *dev) {
     npu_perf_sampler *p = &dev->perf;
     uint64_t events = tb_get(p->events) & ~UINT64_C(1); /* event 0 is every cycle */
     if (events == 0 && p->count == 0) {
-        return; /* nothing has begun */
+        return; /* no event yet */
     }
     npu_dev_perf_window *w = window_now(dev);
     if (w == NULL) {

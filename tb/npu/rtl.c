@@ -1,5 +1,5 @@
 /*
- * The RTL behind the device: which ports, pins and checks its run has, and what the NPU adds to a cycle (tb/run/run.h).
+ * The RTL side of the device: ports, pins and checks of its run, and the NPU's hooks of a cycle (tb/run/run.h).
  */
 #include "dev_priv.h"
 
@@ -20,7 +20,7 @@ static bool on_access(void *ctx, const tb_ddr_event *event) {
     return true;
 }
 
-/* A driver that polls clears event flags again and again. */
+/* A polling driver clears event flags repeatedly. */
 static bool polls(void *ctx, uint64_t addr) {
     (void)ctx;
     return npu_reg_events((uint32_t)addr) >= 0;
@@ -57,8 +57,7 @@ static int bind_ports(npu_dev *dev, char *err, size_t err_size) {
 }
 
 /*
- * The build holds one mesh size. A run that has failed by now cannot say which: that is its failure, and the device is
- * open.
+ * A build has one mesh size. A run that has already failed cannot read it: the device is open then, with that failure.
  */
 static int check_size(npu_dev *dev, char *err, size_t err_size) {
     uint32_t config = 0;
@@ -71,7 +70,7 @@ static int check_size(npu_dev *dev, char *err, size_t err_size) {
     }
     dev->program.absent |= (config & NPU_CONFIG_EN_ALU_MASK) == 0 ? 1u << UNIT_ALU : 0;
     dev->program.absent |= (config & NPU_CONFIG_EN_POOL_MASK) == 0 ? 1u << UNIT_POOL : 0;
-    if (dev->has_model) { /* which units this build has is a parameter of both sides */
+    if (dev->has_model) { /* the units of this build are a parameter of both sides */
         cm_device_set_units(dev->model, (config & NPU_CONFIG_EN_ALU_MASK) != 0,
                             (config & NPU_CONFIG_EN_POOL_MASK) != 0);
     }

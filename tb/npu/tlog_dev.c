@@ -1,4 +1,4 @@
-/* tlog_dev.c - the tensor log of a device: where it hears of tasks, and its end. */
+/* tlog_dev.c - the tensor log of a device: start and end of tasks, and the end of the log. */
 #include "tlog_npu.h"
 
 #include <inttypes.h>
@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DRAIN_MOST UINT64_C(20000000) /* cycles for tasks that still run after a failure */
+#define DRAIN_MOST UINT64_C(20000000) /* cycles, for tasks that still run after a failure */
 
-/* A woken snapshot repeats the run without a log. */
+/* A run that is repeated from a snapshot has no log. */
 static bool on(const npu_dev *dev) {
     return dev->tlog != NULL && !dev->run.replay.on;
 }
@@ -134,7 +134,7 @@ void npu_tlog_reset(npu_dev *dev) {
     log->now = NULL;
 }
 
-/* Tasks that were started before a failure go on to their ends, as far as they have one. */
+/* Tasks that were started before a failure continue to their ends, unless they hang. */
 static void drain(npu_dev *dev) {
     const npu_tlog_side *s = &dev->tlog->rtl;
     tb_run *run = &dev->run;
@@ -183,7 +183,7 @@ int npu_dev_dump_finish(npu_dev *dev, char *err, size_t err_size) {
         return 0;
     }
     if (on(dev)) {
-        const uint64_t hash = dev->run.hash; /* of the run itself */
+        const uint64_t hash = dev->run.hash; /* of the run without these cycles */
         if (dev->has_rtl) {
             drain(dev);
         }
@@ -193,7 +193,7 @@ int npu_dev_dump_finish(npu_dev *dev, char *err, size_t err_size) {
         rc = close_log(log->streams, err, err_size) != 0 ? -1 : rc;
         if (rc == 0 && log->rtl.stale > 0) {
             snprintf(err, err_size,
-                     "%" PRIu64 " tensors of the RTL were written over before they could be read (KIND=tap has them)",
+                     "%" PRIu64 " tensors of the RTL were overwritten before they could be read (KIND=tap logs them)",
                      log->rtl.stale);
             rc = 1;
         }

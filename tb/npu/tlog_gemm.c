@@ -71,7 +71,7 @@ static void next_job(const npu_tlog_gemm *g, npu_tlog_job *j, const npu_tlog_tas
     }
 }
 
-/* A word of layout unit `unit` enters ifm_buf. Jobs go to the units in turns (docs/npu/npu.md section 4.2). */
+/* A word of layout unit `unit` enters ifm_buf. Jobs alternate between the units (docs/npu/npu.md section 4.2). */
 static void take_word(npu_tlog_gemm *g, unsigned unit) {
     npu_tlog_job *j = &g->job[unit];
     npu_tlog_task *t = npu_tlog_find(g->side, UNIT_GEMM, j->number);
@@ -98,7 +98,7 @@ static void take_word(npu_tlog_gemm *g, unsigned unit) {
 
 /* ---- places in the order of tiles ---- */
 
-/* The task of the place, whose walk is begun when it is not. NULL: there is none. */
+/* The task of the place; begins its walk if needed. NULL: there is none. */
 static npu_tlog_task *task_at(const npu_tlog_gemm *g, npu_tlog_place *p, uint32_t chan, npu_score_post_walk_kind kind) {
     npu_tlog_task *t = npu_tlog_find(g->side, UNIT_GEMM, p->number);
     if (t == NULL) {
@@ -160,7 +160,7 @@ static void take_results(npu_tlog_gemm *g, unsigned chan, npu_tlog_task *t) {
     }
 }
 
-/* REQUANT: what enters requant, four pixels of some columns. */
+/* REQUANT: values that enter requant, four pixels of some columns. */
 static void take_unquantised(npu_tlog_gemm *g, unsigned chan) {
     npu_tlog_place *p = &g->in[chan];
     npu_tlog_task *t = task_at(g, p, chan, NPU_WALK_TILES);

@@ -2,10 +2,11 @@
  * tlog_npu.h - tensor logs of the device: every task of each side with its inputs, the values between its units, and
  * its outputs.
  *
- * A task is known from the register write that starts it. Memory is read when the task begins and when it is complete.
- * The values between the units come from the golden units' evaluation on the model, and from the taps on the RTL, each
- * value at the place that the order of work gives it; the checks of the units have no part in it, so the log goes on
- * when one has failed. What never came stays at the least value of its type (floats: a NaN of bits 0x7fc0dead).
+ * A task is decoded from the register write that starts it. Memory is read when the task begins and when it is
+ * complete. The values between the units come from the golden units' evaluation on the model, and from the taps on the
+ * RTL, each value at the place that the order of work gives it; it is independent of the checks of the units, so the
+ * log continues when one has failed. Values that never appeared keep the least value of their type (floats: a NaN of
+ * bits 0x7fc0dead).
  */
 #ifndef NPU_TLOG_NPU_H
 #define NPU_TLOG_NPU_H
@@ -15,7 +16,7 @@
 #include "score/post_walk.h"
 #include "score/task_bits.h"
 
-/* Tensors of a task, in the order in which data flow. */
+/* Tensors of a task, in the order of the data flow. */
 enum {
     NPU_TLOG_IN,      /* GEMM, POOL: input; ALU: A */
     NPU_TLOG_B,       /* GEMM: weights; ALU: B; POOL: factors */
@@ -41,8 +42,8 @@ typedef struct npu_tlog_tensor {
     unsigned axes;
     const char *axis[TB_TLOG_AXES];
     size_t size[TB_TLOG_AXES];
-    bool memory; /* to be read from there */
-    bool stale;  /* could not be read in time: left out */
+    bool memory; /* to be read from memory */
+    bool stale;  /* overwritten before it could be read: not logged */
     uint32_t addr;
     npu_tlog_axis step[TB_TLOG_AXES];
     uint64_t elements;
@@ -59,7 +60,7 @@ typedef struct npu_tlog_task {
 } npu_tlog_task;
 
 typedef struct npu_tlog_side {
-    tb_tlog *log; /* NULL: this side takes no part */
+    tb_tlog *log; /* NULL: this side is not logged */
     const tb_ddr *mem;
     uint32_t n;
     npu_tlog_task **queue; /* in the order of their starts, not yet written */
@@ -68,7 +69,7 @@ typedef struct npu_tlog_side {
     uint64_t fenced;      /* GEMM: `after` of the task that was started last */
     uint64_t base[UNITS]; /* tasks before the last reset */
     uint64_t stale;
-    bool inner; /* values between the units are known */
+    bool inner; /* values between the units are available */
     bool oom;
 } npu_tlog_side;
 
@@ -79,7 +80,7 @@ struct npu_tlog {
     tb_tlog *streams;   /* of the RTL's units; NULL: a build without taps */
     npu_tlog_rtl *taps; /* NULL: a build without taps */
     cm_log values;
-    npu_tlog_task *now; /* the one that the model executes */
+    npu_tlog_task *now; /* the one that the model is executing */
 };
 
 /* ---- tlog_task.c ---- */
@@ -91,7 +92,7 @@ void npu_tlog_read_inputs(npu_tlog_task *t, const tb_ddr *mem);
 void npu_tlog_read_output(npu_tlog_task *t, const tb_ddr *mem);
 /* The input as the GEMM works on it, from tensor IN, by the golden unit. */
 void npu_tlog_layout(npu_tlog_task *t, uint32_t n);
-/* Do the bytes of two tensors in memory perhaps touch? */
+/* May the bytes of two tensors in memory overlap? */
 bool npu_tlog_touch(const npu_tlog_tensor *a, const npu_tlog_tensor *b);
 /* Element `at` of a tensor, from bits of a value; nothing when there is no such tensor or element. */
 void npu_tlog_put(npu_tlog_task *t, unsigned slot, uint64_t at, uint32_t bits);
@@ -100,7 +101,7 @@ void npu_tlog_put(npu_tlog_task *t, unsigned slot, uint64_t at, uint32_t bits);
 void npu_tlog_started(npu_tlog_side *s, unsigned unit, const npu_score_task *task);
 /* The unit's next task is complete. exact: it became so in this cycle. */
 void npu_tlog_completed(npu_tlog_side *s, unsigned unit, bool exact);
-/* The unit's tasks that are not complete are given up. */
+/* The unit's unfinished tasks were dropped. */
 void npu_tlog_dropped(npu_tlog_side *s, unsigned unit);
 npu_tlog_task *npu_tlog_find(const npu_tlog_side *s, unsigned unit, uint64_t number);
 
@@ -108,7 +109,7 @@ npu_tlog_task *npu_tlog_find(const npu_tlog_side *s, unsigned unit, uint64_t num
 npu_tlog_rtl *npu_tlog_rtl_open(npu_dev *dev, char *err, size_t err_size);
 void npu_tlog_rtl_close(npu_tlog_rtl *r);
 void npu_tlog_rtl_cycle(npu_tlog_rtl *r);
-/* All tasks that were started are gone. */
+/* All started tasks were dropped. */
 void npu_tlog_rtl_clear(npu_tlog_rtl *r);
 
 #endif

@@ -13,7 +13,7 @@
 #define MATH_PORTS valid_o, y_o
 #define OP_PORTS out_we_o, out_end_o, out_addr_o, out_data_o
 
-/* Where a channel of the ALU stands: its word `word` of the chunk from element `at` on. */
+/* Position of a channel of the ALU: word `word` of the chunk from element `at` on. */
 typedef struct alu_place {
     uint64_t number;
     bool on, mine;
@@ -141,7 +141,7 @@ void npu_tlog_rtl_clear(npu_tlog_rtl *r) {
     memset(r->pool_row, 0, sizeof r->pool_row);
 }
 
-/* ---- ALU: channels take chunks, or rows that are reduced, in turns ---- */
+/* ---- ALU: chunks, or rows of a reduction, alternate between the channels ---- */
 
 static bool reduces(const cm_alu_task *a) {
     return a->op == NPU_ALU_CTRL_OP_DOT || a->op == NPU_ALU_CTRL_OP_SUM;
@@ -198,7 +198,7 @@ static void cycle_alu(npu_tlog_rtl *r) {
     }
 }
 
-/* ---- POOL: channels take groups of 8 FP32 channels or 32 bytes of a pixel in turns ---- */
+/* ---- POOL: groups of 8 FP32 channels or 32 bytes of a pixel alternate between the channels ---- */
 
 static void take_pool(npu_tlog_rtl *r, unsigned chan) {
     npu_tlog_task *t = npu_tlog_find(r->side, UNIT_POOL, r->side->done[UNIT_POOL]);

@@ -6,7 +6,7 @@
 
 #define NPU_TLOG_CHANNELS 2u
 
-/* A tap that is looked at; its check has only what tb_check_ports() needs. */
+/* A tap whose signals are read; its check has only what tb_check_ports() needs. */
 typedef struct npu_tlog_probe {
     tb_check check;
     bool runs; /* in this cycle: not in reset, and its clock is on */
@@ -25,7 +25,7 @@ typedef struct npu_tlog_job {
     uint32_t chunk, block, word;
 } npu_tlog_job;
 
-/* Where one column of the mesh, or one post unit, stands. */
+/* Position of one column of the mesh, or of one post unit, in the order of work. */
 typedef struct npu_tlog_place {
     bool on; /* the work is that of task `number` */
     uint64_t number;
@@ -71,7 +71,7 @@ typedef struct npu_tlog_gemm {
 int npu_tlog_gemm_open(npu_tlog_gemm *g, const npu_dev *dev, const npu_tlog_side *side, tb_checks *all, char *err,
                        size_t err_size);
 void npu_tlog_gemm_clear(npu_tlog_gemm *g);
-/* The oldest task is complete and still there: what is missing of it will not come. */
+/* The oldest task is complete but still queued: its missing values will not come any more. */
 void npu_tlog_gemm_end(npu_tlog_gemm *g);
 /* Values of this cycle. */
 void npu_tlog_gemm_cycle(npu_tlog_gemm *g);

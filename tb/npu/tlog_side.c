@@ -17,7 +17,7 @@ static void write_task(npu_tlog_side *s, const npu_tlog_task *t) {
             .stream = x->stream, .task = t->number, .unit = unit_names[t->unit], .type = x->type, .axes = x->axes};
         memcpy(e.axis, x->axis, sizeof e.axis);
         memcpy(e.size, x->size, sizeof e.size);
-        tb_tlog_tensor(s->log, &e, x->data); /* an error stays with the log */
+        tb_tlog_tensor(s->log, &e, x->data); /* the log keeps the error */
     }
 }
 
@@ -42,7 +42,7 @@ npu_tlog_task *npu_tlog_find(const npu_tlog_side *s, unsigned unit, uint64_t num
     return NULL;
 }
 
-/* Read too late: mark what task number `from` of the queue or a later one may have written over. */
+/* Mark tensors as stale that task number `from` of the queue, or a later one, may have overwritten. */
 static void mark_stale(const npu_tlog_side *s, npu_tlog_tensor *x, size_t from) {
     for (size_t k = from; k < s->count; k++) {
         x->stale = x->stale || npu_tlog_touch(x, &s->queue[k]->tensor[NPU_TLOG_OUT]);
@@ -87,7 +87,7 @@ void npu_tlog_started(npu_tlog_side *s, unsigned unit, const npu_score_task *tas
     t->number = number;
     t->after = unit == UNIT_GEMM ? s->fenced : number;
     s->queue[s->count++] = t;
-    begin(s, unit, true); /* what begins now is read in time */
+    begin(s, unit, true); /* inputs of a task that begins now are read in time */
 }
 
 void npu_tlog_completed(npu_tlog_side *s, unsigned unit, bool exact) {

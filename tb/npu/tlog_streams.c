@@ -1,6 +1,6 @@
 /*
- * tlog_streams.c - raw streams of the RTL's units: the payload of every handshake, in order, "layout/0.word". They are
- * those of one design: two RTL runs can be compared, not a run with the golden model, which has no such streams.
+ * tlog_streams.c - raw streams of the RTL's units: the payload of every handshake, in order, "layout/0.word". The
+ * golden model has no such streams, so only two RTL runs can be compared.
  */
 #include "tlog_rtl.h"
 
@@ -9,11 +9,11 @@
 
 /* A stream of every instance of a unit. */
 typedef struct spec {
-    const char *unit, *name, *valid, *ready, *data; /* ready NULL: nothing waits */
+    const char *unit, *name, *valid, *ready, *data; /* ready NULL: no back-pressure */
     tb_tlog_type type;                              /* U64: the payload is one number */
 } spec;
 
-/* Units in the order in which data flow. */
+/* Units in the order of the data flow. */
 static const spec specs[] = {
     {"npu_regs", "gemm_task", "task_valid_o", "task_ready_i", "task_o", TB_TLOG_U8},
     {"npu_regs", "alu_task", "alu_task_valid_o", "alu_task_ready_i", "alu_task_o", TB_TLOG_U8},
@@ -128,7 +128,7 @@ void npu_tlog_streams_cycle(npu_tlog_streams *x) {
         }
         const uint64_t number = s->entry.type == TB_TLOG_U64 ? tb_get(s->data) : 0;
         tb_tlog_append(x->log, &s->entry,
-                       /* an error stays with the log */
+                       /* the log keeps the error */
                        s->entry.type == TB_TLOG_U64 ? (const void *)&number : s->data.ptr);
     }
 }

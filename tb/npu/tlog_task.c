@@ -13,7 +13,7 @@ static uint32_t bytes_of(tb_tlog_type type) {
     return type == TB_TLOG_I8 || type == TB_TLOG_U8 ? 1 : 4;
 }
 
-/* Up to four axes; sizes of 0 end them. */
+/* Up to four axes; a size of 0 ends the list. */
 static npu_tlog_tensor *tensor(npu_tlog_task *t, unsigned slot, const char *stream, tb_tlog_type type,
                                const char *const axis[TB_TLOG_AXES], const uint32_t size[TB_TLOG_AXES]) {
     npu_tlog_tensor *x = &t->tensor[slot];
@@ -126,7 +126,7 @@ static void pool_tensors(npu_tlog_task *t, const cm_pool_task *p) {
               p->int8 ? SIZE(1, p->ofm_rstep, p->ofm_cstep) : SIZE(p->ofm_cstep, p->ofm_rstep, 4));
 }
 
-/* Memory for a tensor, as if nothing had ever come. */
+/* Memory for a tensor, filled with the values for "never seen". */
 static bool allocate(npu_tlog_tensor *x) {
     const uint32_t bytes = bytes_of(x->type);
     x->data = malloc((size_t)x->elements * bytes);
@@ -180,7 +180,7 @@ static uint32_t offset(const npu_tlog_axis *a, size_t i) {
     return (uint32_t)(i / a->block) * a->hi + (uint32_t)(i % a->block) * a->lo;
 }
 
-/* Runs along the last axis where its elements lie side by side, else one by one. */
+/* Copies runs along the last axis where its elements are contiguous, else single elements. */
 static void read_tensor(npu_tlog_tensor *x, const tb_ddr *mem) {
     const uint32_t bytes = bytes_of(x->type);
     const unsigned inner = x->axes - 1;

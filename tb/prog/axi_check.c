@@ -98,7 +98,7 @@ static int take_file(void *ctx, const char *word, char *err, size_t err_size) {
     return 0;
 }
 
-/* 0, or the exit status; -1: the help was asked for, and printed. */
+/* 0, or the exit status; -1: the help was requested, and printed. */
 static int parse(axi_check_options *o, const tb_prog *prog, int argc, char **argv) {
     static const char *const sides[] = {"master", "slave", NULL};
     static const char *const levels[] = {"0", "1", NULL};

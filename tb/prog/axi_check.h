@@ -1,5 +1,5 @@
 /*
- * axi_check.h - the command axi-check: what was asked for.
+ * axi_check.h - the command axi-check: its options.
  */
 #ifndef TB_PROG_AXI_CHECK_H
 #define TB_PROG_AXI_CHECK_H

@@ -44,7 +44,7 @@ static int take_file(void *ctx, const char *word, char *err, size_t err_size) {
     return 0;
 }
 
-/* 0, or the exit status; -1: the help was asked for, and printed. */
+/* 0, or the exit status; -1: the help was requested, and printed. */
 static int parse(wave_options *o, int argc, char **argv) {
     char err[400];
     opt_list scopes = {.item = o->scope, .most = MAX_SCOPES};

@@ -11,7 +11,7 @@
 #define MAX_COPIES 8u
 #define DST_BASE (COPY_MEM_BASE + COPY_MEM_SIZE / 2)
 #define STEP 0x4000u      /* from one copy's place to the next one's */
-#define LONG_ENOUGH 2048u /* bytes of a copy that is still under way when its START is written again */
+#define LONG_ENOUGH 2048u /* bytes of a copy that is still in flight when its START is written again */
 
 static const char *const bus_names[] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
 static const char *const data_names[] = {"ramp", "random"};
@@ -78,7 +78,7 @@ static copy_status expected_status(const copy_device *dev, const tb_axi_slave *s
                                                            : COPY_OK;
 }
 
-/* One copy; the next one is prepared while it is under way, if there is one and the case says so. */
+/* One copy; the next one is prepared while it is in flight, if there is one and the case requires it. */
 static bool copy_one(copy_device *dev, const tb_prog_run *run, uint32_t number, const job *j, const job *next) {
     const tb_axi_slave *slave = &dev->run.port[COPY_PORT_MEM]->slave;
     const uint64_t before[2] = {slave->errors[0], slave->errors[1]};

@@ -1,5 +1,5 @@
 /*
- * bundle.h - private to the program `tandem`: what a report of a failure says of the NPU (tb/prog/report.h).
+ * bundle.h - private to the program `tandem`: the NPU's part of a report of a failure (tb/prog/report.h).
  */
 #ifndef TESTCASES_BUNDLE_H
 #define TESTCASES_BUNDLE_H

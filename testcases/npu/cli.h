@@ -1,5 +1,5 @@
 /*
- * cli.h - private to the program `tandem`: its own options, what it prints of a run, its report.
+ * cli.h - private to the program `tandem`: its own options, its output of a run, its report.
  */
 #ifndef TESTCASES_CLI_H
 #define TESTCASES_CLI_H
@@ -31,17 +31,17 @@ void cli_print_perf(FILE *out, const tc_stats *stats, uint32_t n);
 /* The time series as a picture. 0; -1 with one line in err. */
 int cli_perf_svg(const char *path, const tc_stats *stats, uint32_t n, char *err, size_t err_size);
 
-/* The same as JSON: what the operator is, its bounds, every counter by name, the series. 0; -1 with one line in err. */
+/* The same as JSON: the operator, its bounds, every counter by name, the series. 0; -1 with one line in err. */
 int cli_perf_json(const char *path, const tc_stats *stats, uint32_t n, char *err, size_t err_size);
 
-/* What a function of report/ returned for a file: 0 and a line on stdout, or -1 with one line in err. */
+/* Handle the result of a function of report/ for a file: 0 and a line on stdout, or -1 with one line in err. */
 int cli_written(int error, const char *path, char *err, size_t err_size);
 /* --bus F.json. 0; -1 with one line in err. */
 int cli_bus_json(const char *path, const char *json, char *err, size_t err_size);
 
-/* Add a measured case to the sums of a result file: work_cases, work_cycles (with a task), and what they need at least:
-   bound_mesh, bound_read, bound_write (two channels of 16 bytes), bound (sum of the largest one of each case). Nothing
-   without RTL or bounds. */
+/* Add a measured case to the sums of a result file: work_cases, work_cycles (with a task), and their lower bounds:
+ * bound_mesh, bound_read, bound_write (two channels of 16 bytes), bound (sum of the largest one of each case). Nothing
+ * without RTL or bounds. */
 void cli_add_work(tb_kv *extra, const tc_stats *stats);
 
 /* The measurements of a run. */

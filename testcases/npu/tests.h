@@ -34,7 +34,7 @@ typedef struct tc_stats {
     char what[256];  /* the operator, in one line */
     char tasks[128]; /* how it was cut */
     uint64_t cycles; /* clock cycles from the first register access of the operator to the last; 0 without RTL */
-    uint64_t macs;   /* multiply-accumulates that the operator asks for */
+    uint64_t macs;   /* multiply-accumulates of the operator */
     tc_bounds bounds;
     uint64_t perf[NPU_PERF_COUNT]; /* performance counters, docs/npu/npu.md section 5 */
     bool has_time;                 /* the following two: RTL took part */
@@ -59,8 +59,8 @@ typedef struct tc_setup {
 
 /*
  * Several executions on one device, one after the other, for a test that runs other tests
- * (testcases/npu/operator/faults.c): tc_open() starts the device over where it would open one, and what the driver
- * answers is the owner's business.
+ * (testcases/npu/operator/faults.c): tc_open() resets the device instead of opening one, and the outer test judges the
+ * driver's status.
  */
 struct tc_run;
 typedef struct tc_share {
@@ -125,7 +125,7 @@ typedef struct tc_test {
     bool is_operator; /* `tandem run` knows it */
     const tb_knob *knobs;
     size_t knob_count;
-    /* Fill every knob that is not pinned. NULL: each is drawn by itself. */
+    /* Fill every knob that is not pinned. NULL: each is drawn independently. */
     void (*generate)(const tc_gen *g);
     /* Can these knobs be executed? -1 with one line: no. NULL: all can. */
     int (*check)(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size);

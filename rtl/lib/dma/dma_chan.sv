@@ -1,4 +1,4 @@
-// One AXI4 master of 128 bits: dma_rd and dma_wr side by side, each with its requesters. Their headers describe the
+// One AXI4 master of 128 bits: dma_rd and dma_wr in parallel, each with its requesters. Their headers describe the
 // handshakes, latency and throughput; the two sides share only the port.
 module dma_chan #(
     parameter int unsigned RdReqs = 4,  // requesters of the read side, at least 1

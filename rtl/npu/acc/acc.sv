@@ -36,7 +36,7 @@ module acc #(
   logic [31:0] keep[N];  // all ones where the RAM's contents are added
   logic [Aw-1:0] slot_q;
   logic [Aw-1:0] slot_next;
-  logic [ N-2:0] first_q;  // flags on their way to column 1 ..
+  logic [ N-2:0] first_q;  // flags in flight to column 1 ..
   logic [ N-2:0] last_q;
   logic [ N-1:0] first;
   logic [ N-1:0] last;

@@ -57,7 +57,7 @@ module alu_chan (
 
   localparam int unsigned SrcDepth = 2 * npu_pkg::AluChunk;
   localparam int unsigned SrcAw = $clog2(SrcDepth);
-  localparam int unsigned Slots = 16;      // chunks asked for and not yet written
+  localparam int unsigned Slots = 16;      // chunks requested and not yet written
   localparam int unsigned OutDepth = 32;   // words in flight to send_buf: covers the latency of the arithmetic
   localparam int unsigned Latency = 4 + npu_act_pkg::ActLatency;
   localparam int unsigned Ow = $clog2(OutDepth + 1);
@@ -190,7 +190,7 @@ module alu_chan (
   end
 
   // ------------------------------------------------------------------------------------------------ data in
-  logic [2:0]  got_q;         // B, Q, P have come
+  logic [2:0]  got_q;         // B, Q, P have arrived
   logic [2:0]  due;           // data still to come before A
   logic [6:0]  word_q;        // word of B or A
   logic [6:0]  d_words;

@@ -106,7 +106,7 @@ module wgt_ld #(
   assign last_blk = 17'(blk_q) + 17'd2 >= 17'(ocb);
   assign block_done = we_o && last_word;
   assign waddr_o = waddr_q;
-  assign dat_ready_o = gear_ready || last_word;  // the rest of the beat is not needed
+  assign dat_ready_o = gear_ready || last_word;  // the rest of the beat is dropped
   assign beat_go = dat_valid_i && dat_ready_o;
 
   gearbox #(

@@ -6,7 +6,7 @@
 //            loads all its rows again.
 // Ring       A row takes `slot` = align(IW, 4) words of each lane, contiguous and wrapping at 1024 words. Requested
 //            only when that space is free; free_i frees the oldest row.
-// Jobs       FP32: one for each lane and row. INT8: one for each row if the pixels lie side by side, else one a pixel.
+// Jobs       FP32: one for each lane and row. INT8: one for each row if the pixels are contiguous, else one a pixel.
 // Table      tab_req_i (until tab_ack_o) requests one job from tab_addr_i; it goes between two rows.
 // Throughput One job a cycle; one cycle more a row, one an output row.
 `include "assert.svh"

@@ -1,9 +1,9 @@
 // Arithmetic of a POOL channel: one tap a cycle on 8 lanes, FP32 or four INT8 each (docs/npu/npu.md section 2,
 // Pooling).
 //
-// Function   Keeps the running maximum or sum of the window; between two rows of the windows of an output row it waits
-//            in the accumulator memory (64 output columns). After the last tap: FP32 average times the factor, INT8
-//            average divided.
+// Function   Keeps the running maximum or sum of the window; between two rows of the windows of an output row it is
+//            kept in the accumulator memory (64 output columns). After the last tap: FP32 average times the factor,
+//            INT8 average divided.
 // Timing     tap_* comes one cycle before its data line_i. A result leaves on out_*: maximum 2 cycles after its last
 //            tap, FP32 average 3, INT8 average 7 (four cycles of division, two bits of the quotient each; pool_seq
 //            keeps the distance). The same column is read from the accumulator memory at least three cycles after its

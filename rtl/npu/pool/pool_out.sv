@@ -1,11 +1,11 @@
-// Output side of a POOL channel: collects the results of an output row, hands them to send_buf and asks for the write
+// Output side of a POOL channel: collects the results of an output row, writes them to send_buf and requests the write
 // jobs.
 //
-// Memory     Two halves of 64 output columns x 8 words of 32 bit; pool_op fills one while the other one leaves. Four
+// Memory     Two halves of 64 output columns x 8 words of 32 bit; pool_op fills one while the other one is read. Four
 //            banks (column mod 4) of 32 words of 256 bit; each gives a word, the beat takes four of the 32 words.
 //            release_o: a half is free.
-// Jobs       FP32: one for each lane and row. INT8: one for each row if the pixels lie side by side, else one a pixel.
-//            A job is asked for when all its words are in send_buf, so a write channel never waits for this unit. Bytes
+// Jobs       FP32: one for each lane and row. INT8: one for each row if the pixels are contiguous, else one a pixel. A
+//            job is requested when all its words are in send_buf, so a write channel never waits for this unit. Bytes
 //            of a last word beyond the job are 0.
 // busy_o     until the write job of the last row has been accepted.
 // Throughput One word of 128 bit a cycle, two cycles more for each row.
@@ -55,7 +55,7 @@ module pool_out #(
   logic [9:0] words;  // of a job
   logic [5:0] last_job;
 
-  // zero while nothing happens: a simulator then computes nothing
+  // zero in idle cycles, so that a simulator does no work
   always_comb begin
     lanes = '0;
     one = 1'b0;

@@ -1,12 +1,12 @@
-// Shared by the modules of the POOL unit: how a stream of 32-bit words lies in memories of 8 lanes.
+// Shared by the modules of the POOL unit: layout of a stream of 32-bit words in memories of 8 lanes.
 //
 // A stream is `one` lane with consecutive addresses (a channel of an FP32 row, or INT8 with one word a pixel), or
-// `lanes` lanes (2..8) side by side: word k in lane k mod lanes at address k / lanes (the words of a pixel). Both
+// `lanes` lanes (2..8) in parallel: word k in lane k mod lanes at address k / lanes (the words of a pixel). Both
 // memories of the unit (pool_line, pool_out) have four banks by address mod 4, so the four words of a 128-bit beat
 // never meet in one lane and bank.
 package pool_pkg;
 
-  localparam int unsigned Lanes = 8;       // words of 32 bit beside each other
+  localparam int unsigned Lanes = 8;       // words of 32 bit in parallel
   localparam int unsigned LineWords = 1024;  // of each lane
   localparam int unsigned JobDepth = 32;   // read jobs in flight: more than a DMA channel holds
 

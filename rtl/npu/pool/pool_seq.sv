@@ -2,8 +2,8 @@
 // cycle.
 //
 // Order      For each output row, each row of its windows inside the map, each output column: the taps of that row. So
-//            a window's taps come in raster order, and a row of the ring may go as soon as no later window needs it.
-// Ring       As pool_ld fills it; row_done_i counts rows that have arrived, free_o gives back the oldest one.
+//            a window's taps come in raster order, and a row of the ring is freed as soon as no later window needs it.
+// Ring       As pool_ld fills it; row_done_i counts rows that have arrived, free_o frees the oldest one.
 // tap_*_o    One tap for pool_op, and its address for pool_line. tap_first/last: of this column in this row of the
 //            window; tap_init/fin: the first/last row of the window; tap_end: the last output column; tap_half: which
 //            half of the output memory; tap_cols, tap_rows: size of the window inside the map; tap_tab: its factor in

@@ -1,4 +1,4 @@
-/* acc.c - results of the mesh, and the sums of tiles that must come of them. */
+/* acc.c - predicts the sums of tiles from the results of the mesh. */
 #include "gemm_work.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@ typedef struct state {
     uint64_t enabled;
     uint64_t first_bits, last_bits; /* flags of the columns: bit c is that of column c */
     int32_t sums[32][2][32];        /* by slot: all blocks of a tile put the same pixels into the same slot */
-    uint32_t expected;              /* columns whose sums leave now */
+    uint32_t expected;              /* columns whose sums are output now */
     uint32_t slot;                  /* of these sums */
     uint64_t count;
 } state;
@@ -29,7 +29,9 @@ static void clear(tb_check *c) {
     s->expected = 0;
 }
 
-/* The sums of now were taken in the enabled cycle before; the mesh had their vectors N + 1 + column earlier. */
+/*
+ * The current sums were completed in the enabled cycle before; their vectors entered the mesh N + 1 + column earlier.
+ */
 static void where_is(tb_check *c, const state *s, uint32_t stream, uint32_t col, char *dst, size_t size) {
     npu_score_vector_text(c, s->enabled - 1 - (s->n + 1 + col), stream, col, false, dst, size);
 }
@@ -107,7 +109,7 @@ static void cycle(tb_check *c) {
 static void finish(tb_check *c) {
     const state *s = (const state *)c->state;
     if ((s->first_bits | s->last_bits) != 0) {
-        tb_check_fail(c, "sum", s->count, NULL, "an end", "sums that are still under way");
+        tb_check_fail(c, "sum", s->count, NULL, "an end", "sums that are not complete");
     }
 }
 

@@ -1,5 +1,5 @@
 /*
- * act.c - check of the activation units, those of post and of the ALU: each vector against cm_activate(), at its cycle.
+ * act.c - check of the activation units, in post and in the ALU: each vector against cm_activate(), in its cycle.
  */
 #include "npu_regs.h"
 #include "score.h"

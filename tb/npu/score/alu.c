@@ -1,6 +1,6 @@
 /*
- * alu.c - the ALU as a whole: tasks, how they reach the channels, and that a task is complete only when all of it is
- * written.
+ * alu.c - the ALU as a whole: tasks, how they reach the channels, and that a task is complete only when all its results
+ * are written.
  */
 #include "alu_part.h"
 
@@ -24,8 +24,8 @@ typedef struct state {
     uint32_t raw[TASK_WORDS];
     npu_score_task now;
     uint32_t over;                                 /* cycles in which all writes have been complete */
-    uint64_t bytes, written;                       /* to be written by the task, asked for in write jobs */
-    uint32_t last_channel, result_value[CHANNELS]; /* reductions: of the last row, the word that left last */
+    uint64_t bytes, written;                       /* to be written by the task, requested in write jobs */
+    uint32_t last_channel, result_value[CHANNELS]; /* reductions: of the last row, the last word sent */
 } state;
 
 static bool inside(const tb_tap *tap, const tb_check *c) {
@@ -137,7 +137,7 @@ static void cycle(tb_check *c) {
     if (s->fresh) {
         compare_copies(c, s);
     }
-    /* a channel that waits for operands or for room */
+    /* a channel that waits for operands or for space */
     const uint64_t waits = (tb_get(s->chan[0].ev_data_o) | tb_get(s->chan[1].ev_data_o)) << 1 |
                            (tb_get(s->chan[0].ev_room_o) | tb_get(s->chan[1].ev_room_o)) << 2;
     tb_check_value(c, "event waits", c->task, tb_get(s->event_o) & 6u, waits);

@@ -1,19 +1,22 @@
 /*
- * alu_chan.c - one channel of the ALU: chunks become requests, what is read becomes words for alu_math, its results
- * become words for send_buf and write jobs (header of alu_chan.sv). The results themselves are those that alu_math
- * really gives: its own check knows whether they are right.
+ * alu_chan.c - one channel of the ALU: chunks become requests, read data become words for alu_math, its results become
+ * words for send_buf and write jobs (header of alu_chan.sv). The results are taken from alu_math as they are: its own
+ * check compares them.
  */
 #include "alu_part.h"
 
 #include <inttypes.h>
 
-#define SLOTS 16u  /* chunks asked for and not yet written */
+#define SLOTS 16u  /* chunks requested and not yet written */
 #define SEND 256u  /* words of the ALU in send_buf */
 #define SRC 128u   /* words of src_mem */
 #define FLIGHT 64u /* words between alu_math and send_buf: more than the unit holds */
 #define WORD 16u   /* bytes */
 #define LANES 4u
-/* Pace, in cycles: from data to the last write job, around a chunk, and from a row of a reduction to the next. */
+/*
+ * Limits of the pace, in cycles: from data to the last write job, overhead of a chunk, and from a row of a reduction to
+ * the next.
+ */
 #define START 30u
 #define CHUNK 4u
 #define ROW 12u
@@ -28,7 +31,7 @@ typedef struct slot {
     bool first, last, job;
 } slot;
 
-/* A word on its way from alu_math to send_buf. */
+/* A word between alu_math and send_buf. */
 typedef struct result {
     uint32_t lanes; /* that exist */
     uint32_t y[LANES];
@@ -52,23 +55,23 @@ typedef struct state {
     uint32_t sent; /* of the chunk on offer: requests that have been accepted */
     bool reserved; /* it has a slot */
     slot slot[SLOTS];
-    uint64_t asked, data, jobs;          /* chunks: with a slot, whose data have come, done with */
-    uint32_t got, in_word;               /* of the chunk whose data come: what came before A, word of B or A */
-    uint32_t plane_p, plane_q;           /* of the plane */
-    uint32_t src[SRC][LANES];            /* B */
-    uint64_t src_asked, src_in, src_out; /* words of B: asked for, come, used */
-    bool vec_due;                        /* alu_math is given a word of B in this cycle: the one before src_out */
-    uint32_t entered[FLIGHT];            /* lanes of the words in alu_math that become results */
+    uint64_t asked, data, jobs; /* chunks: with a slot, with all data, finished */
+    uint32_t got, in_word;      /* of the chunk that receives data: operands received before A, word of B or A */
+    uint32_t plane_p, plane_q;  /* of the plane */
+    uint32_t src[SRC][LANES];   /* B */
+    uint64_t src_asked, src_in, src_out; /* words of B: requested, received, used */
+    bool vec_due;                        /* alu_math gets a word of B in this cycle: the one before src_out */
+    uint32_t entered[FLIGHT];            /* lanes of the words in alu_math that produce results */
     uint64_t entered_in, entered_out;    /* also the numbers of results */
     result ring[FLIGHT];
-    bool half;                     /* DUP: the first word of a pair has left */
-    uint64_t left;                 /* results that have left */
-    uint64_t owed, words, claimed; /* words for send_buf: room taken for, sent, in write jobs */
+    bool half;                     /* DUP: the first word of a pair was sent */
+    uint64_t left;                 /* results sent */
+    uint64_t owed, words, claimed; /* words for send_buf: reserved, sent, in write jobs */
     uint32_t last_word;            /* low 32 bits of the last one */
     bool result_due;
-    uint32_t silent;            /* cycles without a request although there is room */
-    uint64_t requests, answers; /* reads: asked for, and those whose data are complete */
-    /* pace: cycles of its own beyond its work, in thirds; since the last of its data was taken */
+    uint32_t silent;            /* cycles without a request although there is space */
+    uint64_t requests, answers; /* reads: requested, and complete */
+    /* pace: cycles not caused by other units or by its work, in thirds; since its last data were accepted */
     uint32_t lag, drain;
 } state;
 
@@ -109,7 +112,7 @@ static bool plane_q(const state *s) {
 
 /* ---- requests ---- */
 
-/* The chunk on offer. */
+/* The next chunk to be requested. */
 static slot chunk_of(const state *s) {
     const uint32_t count = (uint32_t)tb_get(s->chunk_count_i);
     const uint32_t words = (count + LANES - 1) / LANES;
@@ -129,7 +132,7 @@ static slot chunk_of(const state *s) {
                   .job = !s->reduce || last};
 }
 
-/* Why the chunk on offer has to wait; NULL: there is room for it. */
+/* Why the chunk on offer has to wait; NULL: there is space for it. */
 static const char *no_room(const state *s, const slot *t) {
     return tb_get(s->wr_level_i) + (s->owed - s->words) + t->out_words > SEND ? "256 words in send_buf at most"
            : s->vec && s->src_asked - s->src_out + t->words > SRC             ? "128 words in src_mem at most"
@@ -159,10 +162,10 @@ static void follow_requests(tb_check *c, state *s) {
         tb_check_value(c, "request", s->requests, asks, asks && has_chunk);
         tb_check_value(c, "chunk taken", s->asked, has_chunk && tb_get(s->chunk_ready_o) != 0, 0);
         const slot t = chunk_of(s);
-        /* slots of chunks without a job become free one after the other */
+        /* slots of chunks without a job are freed one after the other */
         s->silent = has_chunk && (s->reserved || no_room(s, &t) == NULL) ? s->silent + 1 : 0;
         if (s->silent > SLOTS) {
-            tb_check_fail(c, "request", s->requests, NULL, "none", "one: there is a chunk, and room for it");
+            tb_check_fail(c, "request", s->requests, NULL, "none", "one: there is a chunk, and space for it");
         }
         return;
     }
@@ -196,7 +199,7 @@ static void follow_requests(tb_check *c, state *s) {
 
 /* ---- write jobs ---- */
 
-/* Chunks in the middle of a reduced row have no job; they are over when their data have come. */
+/* Chunks in the middle of a reduced row have no job; they are finished when their data have arrived. */
 static void skip_jobless(state *s) {
     while (s->jobs < s->data && !s->slot[s->jobs % SLOTS].job) {
         s->jobs++;
@@ -209,7 +212,7 @@ static void follow_jobs(tb_check *c, state *s) {
     }
     const slot *t = &s->slot[s->jobs % SLOTS];
     if (s->jobs == s->asked || !t->job || s->words - s->claimed < t->out_words) {
-        tb_check_failf(c, "write job", s->jobs, "a job, %" PRIu64 " words without one sent|all its words sent before",
+        tb_check_failf(c, "write job", s->jobs, "a job, %" PRIu64 " words sent without one|all its words sent before",
                        s->words - s->claimed);
         return;
     }
@@ -225,7 +228,7 @@ static void follow_jobs(tb_check *c, state *s) {
 
 /* ---- words of results ---- */
 
-/* The word that is to leave, and how many of its lanes exist. */
+/* The word to be sent, and its number of lanes. */
 static uint32_t next_word(const state *s, const result *r, uint32_t word[LANES]) {
     if (!s->now.dup) {
         memcpy(word, r->y, WORD);
@@ -242,7 +245,7 @@ static void follow_words(tb_check *c, state *s) {
     const bool sent = npu_score_fire(s->wr_valid_o, s->wr_ready_i);
     tb_check_value(c, "event word", s->words, tb_get(s->ev_word_o), sent);
     if (tb_get(s->wr_valid_o) != 0 && s->left == s->entered_out) {
-        tb_check_fail(c, "word", s->words, NULL, "a word", "none: alu_math has not given it");
+        tb_check_fail(c, "word", s->words, NULL, "a word", "none: alu_math has not output it yet");
         return;
     }
     if (!sent) {
@@ -265,13 +268,13 @@ static void follow_words(tb_check *c, state *s) {
     s->half = s->now.dup && !s->half && r->lanes > 2;
     s->left += !s->half;
     if (s->words > s->owed) {
-        tb_check_fail(c, "word", s->words, NULL, "a word", "none: no chunk has room for it");
+        tb_check_fail(c, "word", s->words, NULL, "a word", "none: no chunk has reserved space for it");
     }
 }
 
 static void take_result(tb_check *c, state *s) {
     if (s->entered_in == s->entered_out) {
-        tb_check_fail(c, "result", s->entered_out, NULL, "a result of alu_math", "none: no word is on its way");
+        tb_check_fail(c, "result", s->entered_out, NULL, "a result of alu_math", "none: no word is in flight");
         return;
     }
     result *r = &s->ring[s->entered_out % FLIGHT];
@@ -293,7 +296,7 @@ static void compare_bits(tb_check *c, const char *stream, uint64_t number, const
     }
 }
 
-/* Settings that hold while words are in alu_math. */
+/* Settings that must not change while words are in alu_math. */
 static void compare_settings(tb_check *c, const state *s) {
     const cm_alu_task *t = &s->now;
     const bool p = npu_score_alu_uses_p(t->op), q = npu_score_alu_uses_q(t->op);
@@ -328,8 +331,8 @@ static void compare_operands(tb_check *c, const state *s, const slot *t, bool en
 }
 
 /*
- * Thirds of a cycle for a chunk: of its words, with a tenth more, and of the chunk itself; two rows of a reduction are
- * some cycles apart.
+ * Thirds of a cycle allowed for a chunk: for its words, with a margin of a tenth, and for the chunk itself; between two
+ * rows of a reduction some more.
  */
 static uint32_t cost(const state *s, const slot *t) {
     const uint32_t word = s->vec && s->now.dup ? 8 : s->vec || s->now.dup ? 6 : 3;
@@ -348,7 +351,7 @@ static void take_a(tb_check *c, state *s, const slot *t) {
     s->src_out += s->vec;
     if (!s->reduce || (t->last && end)) {
         if (s->entered_in - s->left >= FLIGHT) {
-            tb_check_fail(c, "word taken", s->in_word, NULL, "one more word", "results sent first");
+            tb_check_fail(c, "word taken", s->in_word, NULL, "one more word", "none before results are sent");
             return;
         }
         s->entered[s->entered_in++ % FLIGHT] = s->reduce ? 1 : lanes;
@@ -366,7 +369,7 @@ static void take_a(tb_check *c, state *s, const slot *t) {
 static void take_data(tb_check *c, state *s) {
     const slot *t = &s->slot[s->data % SLOTS];
     if (s->data == s->asked) {
-        tb_check_fail(c, "data", s->data, NULL, "data taken", "none: nothing was asked for");
+        tb_check_fail(c, "data", s->data, NULL, "data taken", "none: there was no request");
         return;
     }
     const uint32_t due = t->need & ~s->got;
@@ -394,8 +397,8 @@ static void take_data(tb_check *c, state *s) {
 /* ---- events and pace ---- */
 
 /*
- * Waits for operands: certainly while data that were asked for have not come. Waits for room: a chunk that is not asked
- * for, or a word that send_buf does not take.
+ * Waits for operands: certainly while requested data have not arrived. Waits for space: a chunk that is not requested,
+ * or a word that send_buf does not accept.
  */
 static void check_events(tb_check *c, const state *s) {
     const bool pending = s->requests != s->answers, asks = tb_get(s->rd_req_valid_o) != 0,
@@ -407,7 +410,7 @@ static void check_events(tb_check *c, const state *s) {
     tb_check_value(c, "event room", s->words, tb_get(s->ev_room_o), stuck || (tb_get(s->chunk_valid_i) != 0 && !asks));
 }
 
-/* Cycles in which nothing outside holds the channel up must be used: see cost(). */
+/* The number of cycles in which no other unit stalls the channel is limited: see cost(). */
 static void check_pace(tb_check *c, state *s) {
     const bool pending = s->requests != s->answers, chunk = tb_get(s->chunk_valid_i) != 0,
                asks = tb_get(s->rd_req_valid_o) != 0;
@@ -415,7 +418,7 @@ static void check_pace(tb_check *c, state *s) {
                          (asks && tb_get(s->rd_req_ready_i) == 0) ||
                          (tb_get(s->wr_valid_o) != 0 && tb_get(s->wr_ready_i) == 0) ||
                          (tb_get(s->wr_req_valid_o) != 0 && tb_get(s->wr_req_ready_i) == 0);
-    if (!chunk && !pending) { /* the last results leave */
+    if (!chunk && !pending) { /* the last results are sent */
         s->lag = 0;
         s->drain = s->jobs == s->asked
                        ? 0

@@ -2,7 +2,7 @@
  * alu_math.c - the arithmetic of a channel of the ALU: words in, values that reach the activation and results, each in
  * its cycle (header of alu_math.sv).
  *
- * What the activation makes of a value is compared by the check of act, in the same cycle.
+ * The activation itself is compared by the check of act, in the same cycle.
  */
 #include "alu_part.h"
 
@@ -14,10 +14,10 @@
 #define ACT_LATENCY 6u     /* of these in the activation */
 #define REDUCE_LATENCY 22u /* from the last word of a row */
 #define ROW_GAP 10u        /* cycles from the last word of a row to that of the next one, at least */
-#define MUL_SLOT 12u       /* cycles from the last word of a row to the one that must stay free of words */
-#define RING 32u           /* cycles that a result is known beforehand: more than REDUCE_LATENCY */
+#define MUL_SLOT 12u       /* cycles from the last word of a row to the one in which no word may enter */
+#define RING 32u           /* cycles that a result is predicted in advance: more than REDUCE_LATENCY */
 
-/* Values on their way: what the activation is given, and which lanes count. */
+/* Values in flight: the input of the activation, and the lanes that are used. */
 typedef struct entry {
     bool used;
     uint32_t lanes, op;
@@ -34,7 +34,7 @@ typedef struct state {
     const tb_check *alu;
     uint64_t now, last_word; /* cycles; of the last word of a row, 0: none yet */
     entry ring[RING];        /* by the cycle of the result */
-    bool waiting;            /* a word waits for its vector operand, which comes a cycle later */
+    bool waiting;            /* a word waits for its vector operand, which arrives a cycle later */
     uint32_t wx[LANES], wp, wq, wlanes;
     bool wfirst, wlast;
     uint32_t acc[ACC], word; /* word: of the row, modulo 8 */
@@ -126,7 +126,7 @@ static uint32_t sum_of_row(state *s) {
     return cm_fp_mul(s->acc[0], (uint32_t)tb_get(s->red_q_i));
 }
 
-/* The word of the cycle before, now that its vector operand is there. */
+/* The word of the cycle before, whose vector operand has arrived now. */
 static void compute(state *s) {
     const uint32_t *vec = (const uint32_t *)s->vec_i.ptr;
     const bool p_vec = tb_get(s->p_vec_i) != 0, q_vec = tb_get(s->q_vec_i) != 0;

@@ -1,4 +1,4 @@
-/* alu_part.h - what the checks of the ALU and its parts share. */
+/* alu_part.h - shared by the checks of the ALU and its parts. */
 #ifndef NPU_ALU_PART_H
 #define NPU_ALU_PART_H
 

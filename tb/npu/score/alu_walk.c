@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #define CHANNELS 2u
-#define LATE 4u /* cycles to the next chunk, at most: those of the other channel lie between */
+#define LATE 4u /* cycles to the next chunk, at most: those of the other channel are in between */
 
 #define PORTS                                                                                                          \
     start_i, task_i, done_o, last_mine_o, chunk_valid_o, chunk_ready_i, chunk_a_o, chunk_b_o, chunk_o_o, chunk_p_o,    \
@@ -17,11 +17,11 @@ typedef struct state {
     const tb_check *alu;
     npu_score_task now;
     bool load, active; /* the task is on the port from the cycle after the start on; it is being walked through */
-    bool left;         /* chunks of this channel are to come; the next one: */
-    bool mine, seen;   /* belongs to this channel; is not the first one of its plane here */
-    bool offered;      /* it has been compared */
+    bool left;         /* this channel has chunks left; the next one: */
+    bool mine, seen;   /* belongs to this channel; is not the first one of its plane on this channel */
+    bool offered;      /* the chunk on offer has been compared */
     bool last_was_mine;
-    uint32_t late;           /* cycles without a chunk on offer although one is to come */
+    uint32_t late;           /* cycles without a chunk on offer although there are chunks left */
     uint32_t plane, row, at; /* at: its first element */
     uint64_t chunks;
 } state;
@@ -37,7 +37,7 @@ static uint32_t elements(const state *s) {
     return rest < NPU_SCORE_ALU_CHUNK ? rest : NPU_SCORE_ALU_CHUNK;
 }
 
-/* Over one chunk, with all its marks. */
+/* Advances by one chunk, and updates its flags. */
 static void advance(state *s) {
     const cm_alu_task *t = &s->now.alu;
     const bool row_ends = s->at + elements(s) == t->count;
@@ -58,11 +58,11 @@ static void advance(state *s) {
     }
 }
 
-/* To the next chunk of this channel, if there is one. */
+/* Advances to the next chunk of this channel, if there is one. */
 static void find_mine(state *s) {
     s->offered = false;
     while (s->left && !s->mine) {
-        if (npu_score_alu_reduces(s->now.alu.op)) { /* the rest of the row with it */
+        if (npu_score_alu_reduces(s->now.alu.op)) { /* with the rest of the row */
             s->at = (s->now.alu.count - 1) / NPU_SCORE_ALU_CHUNK * NPU_SCORE_ALU_CHUNK;
         }
         advance(s);
@@ -113,7 +113,7 @@ static void take_chunk(tb_check *c, state *s) {
         tb_check_fail(c, "chunk", s->chunks, NULL, "a chunk", "none: all have been handed out");
         return;
     }
-    if (!s->offered || taken) { /* what is on offer is used before it is taken */
+    if (!s->offered || taken) { /* the chunk on offer is used before it is accepted */
         compare(c, s);
         s->offered = true;
     }

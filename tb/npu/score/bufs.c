@@ -1,7 +1,7 @@
 /*
- * bufs.c - checks of ifm_buf, wgt_buf and par_buf: what is read against a copy of what was written.
+ * bufs.c - checks of ifm_buf, wgt_buf and par_buf: read data against a copy of the written data.
  *
- * A memory keeps its contents over a reset, and so do the copies. A word that was never written is not compared.
+ * A reset does not change the memories, nor the copies. A word that was never written is not compared.
  */
 #include "score.h"
 
@@ -13,8 +13,8 @@
 #define PAR_WORDS 256u
 
 /*
- * A memory with one write port. A read of the word that is written at the same edge gives the old one: the write enters
- * the copy a cycle later.
+ * A memory with one write port. A read of the word that is written at the same edge returns the old one: the write
+ * enters the copy a cycle later.
  */
 typedef struct copy {
     uint32_t words, bytes; /* of a word */
@@ -25,7 +25,7 @@ typedef struct copy {
     uint8_t word[WORD];
 } copy;
 
-/* A read port: what was asked for at the last edge. */
+/* A read port: its request at the last edge. */
 typedef struct port {
     const copy *from;
     uint32_t addr;
@@ -74,7 +74,7 @@ static void port_ask(port *p, const copy *from, tb_sig addr) {
     p->reads++;
 }
 
-/* Before the write of the same edge enters the copy. */
+/* Call before the write of the same edge is copied. */
 static void port_compare(tb_check *c, const port *p, const char *stream, const char *name, tb_sig got) {
     const uint8_t *expected = &p->from->data[p->addr * p->from->bytes], *have = (const uint8_t *)got.ptr;
     if (memcmp(have, expected, p->from->bytes) == 0) {

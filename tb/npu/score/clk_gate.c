@@ -1,13 +1,13 @@
 /*
- * clk_gate.c - a gated clock has an edge where its enable was 1 before the edge, and no other. Designs with gates only:
- * without them (ClkGate = 0) the clock always runs.
+ * clk_gate.c - a gated clock has an edge where its enable was 1 before the edge, and no other. Only for designs with
+ * gates: without them (ClkGate = 0) the clock always runs.
  */
 #include "score.h"
 
 #define PORTS en_i, edges
 typedef struct state {
     TB_PORTS(ports, PORTS);
-    bool known;       /* a cycle has been seen */
+    bool known;       /* not the first cycle */
     uint8_t expected; /* edges so far, modulo 256 */
     uint64_t cycles;
 } state;

@@ -1,11 +1,11 @@
-/* dma_ax.c - requests, bursts, pulses and levels of a DMA channel's side. */
+/* dma_ax.c - requests, bursts, pulses and levels of one side of a DMA channel. */
 #include "dma_ax.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #define LINE 4096u
-#define QUEUE 2u /* jobs accepted that have bursts to come */
+#define QUEUE 2u /* jobs accepted that have bursts left */
 
 int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, const char *wait_user,
                        const char *const *names, uint32_t requesters, char *err, size_t err_size) {
@@ -65,7 +65,7 @@ void npu_score_dma_bytes(tb_check *c, const npu_score_dma_ax *ax, const char *st
     }
 }
 
-/* A burst that has not been there in the cycle before: it must be the next one of the oldest job that has some left. */
+/* A new burst: it must be the next one of the oldest job that has bursts left. */
 static void new_burst(tb_check *c, npu_score_dma_ax *ax) {
     if (ax->cut == ax->accepted) {
         tb_check_failf(c, "burst", ax->bursts, "0x%08" PRIx64 "|none: no job needs one", tb_get(ax->addr_o));
@@ -76,7 +76,7 @@ static void new_burst(tb_check *c, npu_score_dma_ax *ax) {
         ax->rest_addr = j->addr;
         ax->rest = j->bytes;
     }
-    /* the first burst of so many bytes as may lie in one is the first burst of all of them */
+    /* the first burst does not depend on the bytes beyond the longest burst */
     cm_dma_split(ax->rest_addr, ax->rest < LINE ? ax->rest : LINE, &ax->now, 1);
     ax->burst[ax->shown++ % DMA_BURSTS] =
         (npu_score_dma_burst){.beats = ax->now.beats, .lane = ax->now.addr % 16, .id = j->id, .job = ax->cut};
@@ -97,7 +97,7 @@ static void address(tb_check *c, npu_score_dma_ax *ax) {
     if (npu_score_b(ax->valid_o) == 0) {
         if (ax->offered || ax->due) {
             tb_check_fail(c, "burst", ax->bursts, NULL, ax->offered ? "withdrawn" : "a gap",
-                          ax->offered ? "waiting for ready" : "one: a job wants it and few are in flight");
+                          ax->offered ? "waiting for ready" : "one: a job has bursts left, and few are in flight");
         }
         return;
     }
@@ -153,7 +153,7 @@ static void accept(tb_check *c, npu_score_dma_ax *ax, uint32_t id) {
     const uint32_t addr = ((const uint32_t *)ax->req_addr_i.ptr)[id];
     if (ax->accepted - ax->cut >= QUEUE || bytes == 0) {
         tb_check_fail(c, "request", ax->requests, ax->names[id], bytes == 0 ? "one of 0 bytes" : "one more taken",
-                      bytes == 0 ? "at least 1" : "at most two wait for their bursts");
+                      bytes == 0 ? "at least 1" : "at most two that wait for their bursts");
         return;
     }
     npu_score_dma_job *j = &ax->job[ax->accepted++ % DMA_JOBS];
@@ -172,7 +172,7 @@ void npu_score_dma_requests(tb_check *c, npu_score_dma_ax *ax) {
     const uint32_t ready = npu_score_b(ax->req_ready_o), valid = npu_score_b(ax->req_valid_i);
     if (ready == 0) {
         if (valid != 0 && ax->accepted - ax->cut < QUEUE && !npu_score_dma_dropping(ax)) {
-            tb_check_fail(c, "request", ax->requests, NULL, "one that waits", "it is taken: there is room");
+            tb_check_fail(c, "request", ax->requests, NULL, "one that waits", "it is accepted: there is space");
         }
         return;
     }

@@ -1,6 +1,6 @@
 /*
- * dma_rd.c - read side of a DMA channel: requests cut into bursts, and the beats of the bus as words of the requesters,
- * in job order.
+ * dma_rd.c - read side of a DMA channel: requests cut into bursts, and the beats of the bus become words for the
+ * requesters, in job order.
  */
 #include "dma_ax.h"
 
@@ -8,20 +8,20 @@
 #include <stdio.h>
 
 #define BEATS 64u /* ring of bus beats; the unit keeps four */
-#define SKID 2u   /* beats that it takes before it needs them */
+#define SKID 2u   /* beats that it accepts before it needs them */
 
 #define PORTS dat_valid_o, dat_ready_i, dat_id_o, dat_o, dat_last_o, rdata_i, rresp_i, rlast_i, rvalid_i, rready_o
 typedef struct state {
     TB_PORTS(ports, PORTS);
     npu_score_dma_ax ax;
     uint8_t beat[BEATS][16];
-    uint64_t beats; /* that came */
-    uint64_t used;  /* beats of which a byte has been on the output */
+    uint64_t beats; /* received */
+    uint64_t used;  /* beats that have had a byte on the output */
     uint64_t job;   /* whose data are on the output */
     uint32_t word;  /* of that job */
-    bool seen;      /* it is on offer */
+    bool seen;      /* the word is on offer */
     uint8_t expected[16];
-    uint64_t words; /* in all */
+    uint64_t words; /* in total */
 } state;
 
 /* npu_pkg::RdId* */
@@ -48,10 +48,10 @@ static void clear(tb_check *c) {
     forget(s);
 }
 
-/* The word on the output: what it must be, made of one or two bus beats. False: it cannot be there. */
+/* Expected value of the word on the output, from one or two bus beats. False: there must be none. */
 static bool next_word(tb_check *c, state *s) {
     if (s->job == s->ax.accepted) {
-        tb_check_fail(c, "data", s->words, NULL, "a word", "none: no job wants data");
+        tb_check_fail(c, "data", s->words, NULL, "a word", "none: no job is left");
         return false;
     }
     const npu_score_dma_job *j = &s->ax.job[s->job % DMA_JOBS];
@@ -60,7 +60,7 @@ static bool next_word(tb_check *c, state *s) {
     if (last >= s->beats) {
         char where[96];
         npu_score_dma_where(&s->ax, s->job, "word", s->word, where, sizeof where);
-        tb_check_fail(c, "data", s->words, where, "a word", "none: its data have not come");
+        tb_check_fail(c, "data", s->words, where, "a word", "none: its data have not arrived");
         return false;
     }
     const uint32_t low = bytes < 16 - lane ? bytes : 16 - lane; /* bytes from the first of the two beats */
@@ -105,8 +105,8 @@ static void data(tb_check *c, state *s) {
 }
 
 /*
- * Beats that certainly wait in the unit: all that came and were not needed for the words so far. It also keeps the
- * first beat of an unaligned job, which gives no word by itself.
+ * Beats that the unit must be holding: all that were received and not needed for the words so far. It also keeps the
+ * first beat of an unaligned job, which does not make a word alone.
  */
 static uint64_t waiting(const state *s) {
     const npu_score_dma_job *j = &s->ax.job[s->job % DMA_JOBS];
@@ -176,7 +176,7 @@ static void finish(tb_check *c) {
     }
 }
 
-/* Addresses do not depend on data, so what a unit computes of wrong data is no input here. */
+/* Addresses do not depend on data, so results computed from wrong data are not inputs here. */
 const tb_check_ops npu_score_dma_rd = {.unit = "dma_rd",
                                        TB_STATE(state, PORTS),
                                        .wake = NPU_SCORE_DMA_WAKE "arvalid_o, ev_wait_user_o, dat_valid_o, rvalid_i",

@@ -1,12 +1,12 @@
 /*
- * dma_wr.c - write side of a DMA channel: requests cut into bursts, words of the requesters as beats with strobes, and
- * whose responses are owed.
+ * dma_wr.c - write side of a DMA channel: requests cut into bursts, words of the requesters sent as beats with strobes,
+ * and outstanding responses.
  */
 #include "dma_ax.h"
 
 #include <inttypes.h>
 
-#define WORDS 16u /* ring of words taken; the unit keeps three */
+#define WORDS 16u /* ring of accepted words; the unit keeps three */
 #define FIFO 2u   /* beats between the requesters and the bus */
 
 #define PORTS                                                                                                          \
@@ -17,18 +17,18 @@ typedef struct state {
     npu_score_dma_ax ax;
     uint8_t word[WORDS][16];
     uint64_t words;      /* taken */
-    uint64_t source;     /* job whose words are taken */
+    uint64_t source;     /* job whose words are accepted */
     uint64_t burst;      /* that the next beat belongs to */
     uint32_t burst_beat; /* and its number in it */
     uint64_t beats;      /* sent */
-    /* of these: beats that came with a word (the last one of a job may hold the rest of the word before) */
+    /* of these: beats with a new word (the last one of a job may only have the rest of the word before) */
     uint64_t word_beats;
     bool seen;        /* the beat is on offer */
-    uint8_t data[16]; /* what it must hold, where strobes are 1 */
+    uint8_t data[16]; /* expected bytes, where strobes are 1 */
     uint32_t strobes;
-    bool owed;      /* flushed: bursts presented still need their beats */
-    uint32_t kept;  /* of these, beats that may have been made before the flush */
-    uint64_t total; /* beats in all */
+    bool owed;      /* flushed: bursts on the address channel still need their beats */
+    uint32_t kept;  /* of these, beats that may have been formed before the flush */
+    uint64_t total; /* beats in total */
 } state;
 
 static const char *const requesters[] = {"GEMM", "POOL", "ALU"}; /* npu_pkg::WrId* */
@@ -60,8 +60,8 @@ static uint32_t beat_of_job(const state *s, const npu_score_dma_job *j) {
 }
 
 /*
- * What the next beat must be: the low bytes of its own word in the upper lanes, the upper ones of the word before
- * below. False: it cannot be there.
+ * Expected value of the next beat: the low bytes of its own word in the upper lanes, the upper bytes of the word before
+ * in the lower lanes. False: there must be none.
  */
 static bool next_beat(tb_check *c, state *s, const npu_score_dma_burst *b) {
     const npu_score_dma_job *j = &s->ax.job[b->job % DMA_JOBS];
@@ -77,7 +77,7 @@ static bool next_beat(tb_check *c, state *s, const npu_score_dma_burst *b) {
     if (j->first_word + last_word >= s->words) {
         char where[96];
         npu_score_dma_where(&s->ax, b->job, "beat", number, where, sizeof where);
-        tb_check_fail(c, "data", s->total, where, "a beat", "none: its word has not been taken");
+        tb_check_fail(c, "data", s->total, where, "a beat", "none: its word has not been accepted");
         return false;
     }
     memset(s->data, 0, sizeof s->data);
@@ -114,7 +114,7 @@ static void sent(state *s, const npu_score_dma_burst *b) {
     }
 }
 
-/* A beat on W. Its burst has been on the address channel in a cycle before, as `shown` says. */
+/* A beat on W. Its burst must have been on the address channel in an earlier cycle (`shown`). */
 static void bus_data(tb_check *c, state *s, uint64_t shown) {
     if (s->burst >= shown) {
         tb_check_fail(c, "data", s->total, NULL, "a beat", "none: no burst needs one");
@@ -146,7 +146,7 @@ static void bus_data(tb_check *c, state *s, uint64_t shown) {
     sent(s, b);
 }
 
-/* Words are taken from the requester whose job has its turn, while there is room for a beat. */
+/* Words are accepted from the requester of the current job, while there is space for a beat. */
 static void take_word(tb_check *c, state *s, uint64_t word_beats) {
     const npu_score_dma_ax *ax = &s->ax;
     const uint32_t ready = npu_score_b(s->wdat_ready_o);
@@ -157,11 +157,11 @@ static void take_word(tb_check *c, state *s, uint64_t word_beats) {
     const bool any = s->source < ax->accepted && !npu_score_dma_dropping(ax);
     if (!any || ready != 1u << j->id) {
         tb_check_failf(c, "word", s->words, "ready 0x%" PRIx32 "|%s", ready,
-                       any ? ax->names[j->id] : "none: no job needs words");
+                       any ? ax->names[j->id] : "none: no job is left");
         return;
     }
     if (s->words - word_beats >= FIFO) {
-        tb_check_fail(c, "word", s->words, ax->names[j->id], "one taken", "a place for it first");
+        tb_check_fail(c, "word", s->words, ax->names[j->id], "one taken", "none before there is space for it");
         return;
     }
     if ((ready & npu_score_b(s->wdat_valid_i)) == 0) {

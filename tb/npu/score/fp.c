@@ -1,24 +1,24 @@
 /*
- * fp.c - checks of the floating-point units: what was enabled is at the output one cycle later (docs/fp.md), and the
- * output holds while en_i is low.
+ * fp.c - checks of the floating-point units: the result is at the output one cycle after the operands were enabled
+ * (docs/fp.md), and stays while en_i is low.
  *
- * Whether it held is seen when the unit is enabled again: a check that looked in every cycle would cost too much for
- * hundreds of units that mostly wait.
+ * That it stayed is checked only when the unit is enabled again: a check in every cycle would cost too much for
+ * hundreds of units that are mostly idle.
  */
 #include "score.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* There are hundreds of them in the NPU, so they are small: several lie in a line of the cache. */
+/* There are hundreds of them in the NPU, so the state is small: several fit in a cache line. */
 typedef struct state {
     const uint8_t *en;
     const void *y;
     const uint32_t *a, *b; /* b NULL: the unit has one operand */
-    uint32_t a_was, b_was; /* operands of the result that is due; afterwards a_was is this result */
+    uint32_t a_was, b_was; /* operands of the pending result; afterwards a_was is this result */
     uint32_t count;        /* of results */
     bool due;              /* the output of this cycle belongs to a_was, b_was */
-    bool held;             /* otherwise: it is still a_was */
+    bool held;             /* otherwise: the output must still be a_was */
 } state;
 
 #define PORTS en_i, a_i, y_o
@@ -96,7 +96,7 @@ static inline void look(tb_check *c, state *s, fp_fn *model, bool narrow) {
     }
 }
 
-/* One cycle of a unit; true: its result comes in the next one. */
+/* One cycle of a unit; true: its result is due in the next one. */
 static inline bool step(tb_check *c, state *s, fp_fn *model, bool two, bool narrow) {
     look(c, s, model, narrow);
     s->due = *s->en != 0;

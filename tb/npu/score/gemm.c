@@ -1,7 +1,7 @@
 /*
- * gemm.c - check of what the GEMM path does beyond its parts: tasks are done in order and not before all they write is
- * written and answered; read data, words of the layout units, flags and credits go from part to part as they should.
- * The far ends are seen through the taps of the parts.
+ * gemm.c - check of the GEMM path beyond its parts: tasks are done in order, and only when all their writes have
+ * responses; read data, words of the layout units, flags and credits are passed between the parts correctly. The
+ * receiving ends are observed through the taps of the parts.
  */
 #include "score.h"
 #include "num.h"
@@ -45,9 +45,9 @@ typedef struct state {
         uint32_t factors; /* words of them */
     } ring[TASKS];
     uint64_t taken, finished, im_popped, par_popped;
-    /* of the task that is being written: asked for; words that were asked for and have not come */
+    /* of the task that is being written: requested; words that were requested and have not arrived */
     uint64_t bytes, owed;
-    uint32_t room[2];     /* tiles that may be started, as each post leaves room */
+    uint32_t room[2];     /* tiles that may be started, by the space that each post has released */
     uint32_t results;     /* of the last column in the tile that is being summed */
     uint64_t first, last; /* flags of the vectors in the mesh, newest in bit 0 */
     uint64_t words, tiles;
@@ -94,7 +94,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
     return 0;
 }
 
-/* ---- tasks and what they write ---- */
+/* ---- tasks and their writes ---- */
 
 static void take_task(const tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c), oc = (uint32_t)tb_get(s->task_oc_i);
@@ -117,7 +117,7 @@ static void see_writes(tb_check *c, state *s, uint32_t fire, uint32_t words) {
             }
         }
         s->words += words >> ch & 1u;
-        s->owed -= words >> ch & 1u; /* a word may come before its request is taken */
+        s->owed -= words >> ch & 1u; /* a word may arrive before its request is accepted */
     }
 }
 
@@ -126,7 +126,7 @@ static void see_done(tb_check *c, state *s) {
     const bool due = npu_score_b(s->post_wait) == 3 && tb_get(s->wr_idle_i) == 3 && all && s->taken != s->finished;
     if (done != due) {
         tb_check_failf(
-            c, "done", s->finished, "post waits %u, write responses arrived %u, input given up by im2col %u|%s|%s",
+            c, "done", s->finished, "post waits %u, write responses arrived %u, input released by im2col %u|%s|%s",
             npu_score_b(s->post_wait), (unsigned)tb_get(s->wr_idle_i), all, done ? "1" : "0", due ? "1" : "0");
         return;
     }
@@ -152,7 +152,7 @@ static void see_done(tb_check *c, state *s) {
 
 /* ---- between the parts ---- */
 
-/* Read data of both channels: to the requester whose number they carry. */
+/* Read data of both channels must go to the requester with their number. */
 static void see_read(tb_check *c, const state *s, uint32_t valid) {
     for (uint32_t ch = 0; ch < 2; ch++) {
         const uint32_t id = (uint32_t)(tb_get(s->rd_id_i) >> 3 * ch) & 7u,
@@ -189,7 +189,7 @@ static void see_layout(tb_check *c, const state *s, uint32_t valid) {
     }
 }
 
-/* Flags of the vectors reach acc together with the results. */
+/* Flags of the vectors must reach acc together with the results. */
 static void see_flags(tb_check *c, state *s) {
     const uint32_t late = npu_score_n(c), first = s->first >> late & 1u, last = s->last >> late & 1u;
     if (npu_score_b(s->p.acc.first_i) != first) {
@@ -204,7 +204,7 @@ static void see_flags(tb_check *c, state *s) {
     }
 }
 
-/* Tiles: complete ones counted for post, room of ofm_buf for im2col. */
+/* Tiles: complete ones counted for post, free space of ofm_buf for im2col. */
 static void see_tiles(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c), least = s->room[0] < s->room[1] ? s->room[0] : s->room[1];
     const bool sum = (tb_get(s->p.acc.valid_o) >> (n - 1) & 1u) != 0, whole = sum && s->results == n - 1;
@@ -230,7 +230,7 @@ static void see_tiles(tb_check *c, state *s) {
     }
 }
 
-/* What im2col and post learn of tasks that have arrived, and events. */
+/* The numbers of arrived tasks that im2col and post get, and events. */
 static void see_progress(tb_check *c, state *s) {
     const parts *p = &s->p;
     if (npu_score_b(p->im2col.ifm_all_i) != ((s->im_popped - npu_score_b(p->ifm_ld.loaded_o)) % 8 != 0)) {

@@ -1,4 +1,4 @@
-/* gemm_queue.c - check of the task queue: room and fences, the task and the pointer of each engine. */
+/* gemm_queue.c - check of the task queue: space and fences, the task and the pointer of each engine. */
 #include "task_bits.h"
 
 #include <inttypes.h>
@@ -22,7 +22,7 @@ typedef struct place {
 static const place places[] = {{0, "ifm_ld", 0}, {1, "wgt_ld", 0}, {2, "wgt_ld", 1}, {3, "par_ld", 0},
                                {4, "im2col", 0}, {5, "post", 0},   {5, "post", 1}};
 
-/* Members that the layout units get from engine 0, under names of their own. */
+/* Members that the layout units get from engine 0, under other names. */
 static const struct {
     const char *member, *name;
 } layout_names[] = {{"in_scale", "cfg_in_scale_i"}, {"ifm_cstep", "cfg_cstep_i"}, {"nhwc_in", "cfg_nhwc_i"}};
@@ -51,7 +51,7 @@ static void add_view(state *s, uint32_t engine, const npu_task_field *f, tb_sig 
     }
 }
 
-/* What a tap shows of the task of an engine; a tap that shows nothing is an error. */
+/* The members of an engine's task that a tap has; a tap without any is an error. */
 static int add_place(const tb_check *c, state *s, const place *at, char *err, size_t err_size) {
     const npu_task_fields *all = &npu_task_tables[NPU_SCORE_GEMM];
     const tb_tap *tap = tb_taps_find(&c->all->taps, at->kind, at->index);
@@ -76,7 +76,7 @@ static int add_place(const tb_check *c, state *s, const place *at, char *err, si
     return 0;
 }
 
-/* The task at the input, and what the engines see of theirs, from the taps of the units around the queue. */
+/* The task at the input, and the tasks at the engines, from the taps of the units around the queue. */
 static int open_taps(const tb_check *c, char *err, size_t err_size) {
     static const place layout[] = {{0, "layout", 0}, {0, "layout", 1}};
     state *s = (state *)c->state;
@@ -92,7 +92,7 @@ static int open_taps(const tb_check *c, char *err, size_t err_size) {
     return add_place(c, s, &layout[0], err, err_size) != 0 || add_place(c, s, &layout[1], err, err_size) != 0 ? -1 : 0;
 }
 
-/* The same from the unit's own ports, in a bench of the unit alone. */
+/* The same from the unit's own ports, in the bench of the unit. */
 static int open_ports(const tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     const npu_task_fields *all = &npu_task_tables[NPU_SCORE_GEMM];
@@ -148,7 +148,7 @@ static void push(state *s) {
     s->pushed++;
 }
 
-/* What the queue says of its state: all of it follows from the tasks and pops up to the last cycle. */
+/* State outputs of the queue: all of them follow from the tasks and pops up to the last cycle. */
 static void see_state(tb_check *c, const state *s) {
     uint32_t valid = 0, ptr = 0;
     for (uint32_t e = 0; e < ENGINES; e++) {
@@ -167,7 +167,7 @@ static void see_state(tb_check *c, const state *s) {
     }
 }
 
-/* A task is offered: whether it is taken follows from what stood in the queue up to the last cycle. */
+/* A task is offered: whether it is accepted follows from the contents of the queue up to the last cycle. */
 static bool see_task(tb_check *c, const state *s) {
     const uint64_t held = s->pushed - s->popped[LAST];
     const bool fence = tb_get_field(s->task, CM_GEMM_TASK_FENCE_LSB, 1) != 0,
@@ -197,7 +197,7 @@ static void cycle(tb_check *c) {
     const uint32_t pop = *(const uint8_t *)s->pop_i.ptr;
     for (uint32_t e = 0; pop != 0 && e < ENGINES; e++) {
         if ((pop >> e & 1u) != 0 && s->popped[e] != s->pushed) {
-            compare_task(c, s, e); /* it stood there unchanged */
+            compare_task(c, s, e); /* it was unchanged since then */
             s->popped[e]++;
             s->fresh |= (uint32_t)(s->popped[e] != s->pushed) << e;
         }
@@ -206,14 +206,14 @@ static void cycle(tb_check *c) {
         push(s);
         c->task++;
     }
-    c->again = taken || pop != 0; /* what they change is seen in the next cycle, then nothing moves */
+    c->again = taken || pop != 0; /* the outputs change in the next cycle, and then stay */
 }
 
 static void finish(tb_check *c) {
     const state *s = (const state *)c->state;
     for (uint32_t e = 0; e < ENGINES; e++) {
         if (s->popped[e] != s->pushed) {
-            tb_check_failf(c, "task", s->popped[e], "%s has given up %" PRIu64 " tasks|%" PRIu64, engines[e],
+            tb_check_failf(c, "task", s->popped[e], "%s has finished %" PRIu64 " tasks|%" PRIu64, engines[e],
                            s->popped[e], s->pushed);
         }
     }

@@ -105,7 +105,7 @@ void npu_score_block_text(const npu_score_work *w, const npu_score_block *b, uin
 void npu_score_vector_text(tb_check *c, uint64_t vector, uint32_t stream, uint32_t column, bool kernel, char *dst,
                            size_t size) {
     const npu_score_work *w = npu_score_work_of(c);
-    /* all that a bench of the unit alone knows */
+    /* the bench of the unit has no tasks */
     snprintf(dst, size, "stream %" PRIu32 ", column %" PRIu32, stream, column);
     for (uint32_t i = 0; w != NULL && i < NPU_SCORE_BLOCKS && i < w->blocks; i++) {
         const npu_score_block *b = &w->block[i];

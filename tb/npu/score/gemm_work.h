@@ -1,6 +1,6 @@
 /*
- * gemm_work.h - the order of work in the GEMM (docs/npu/npu.md section 4.2): tiles, blocks, and where a vector or a sum
- * belongs in the task.
+ * gemm_work.h - the order of work in the GEMM (docs/npu/npu.md section 4.2): tiles, blocks, and the position of a
+ * vector or a sum in the task.
  */
 #ifndef NPU_GEMM_WORK_H
 #define NPU_GEMM_WORK_H
@@ -9,7 +9,7 @@
 
 typedef enum npu_score_op { NPU_SCORE_CONV, NPU_SCORE_DEPTHWISE, NPU_SCORE_CONVERT } npu_score_op;
 
-/* A task as im2col sees it, and numbers that follow from it. */
+/* A task of im2col, and values derived from it. */
 typedef struct npu_score_shape {
     uint64_t number;
     uint32_t op;
@@ -28,7 +28,7 @@ int npu_score_shape_open(tb_check *c, tb_sig sig[NPU_SCORE_SHAPE_SIGS], char *er
 /* Take the shape from them. */
 void npu_score_shape_read(npu_score_shape *t, uint32_t n, const tb_sig sig[NPU_SCORE_SHAPE_SIGS]);
 
-/* A block in the order in which the mesh works. */
+/* A block in the order of the mesh's work. */
 typedef struct npu_score_walk {
     uint32_t first; /* tile of the group; without wgt_res of the map */
     uint32_t ob, tile, block;
@@ -45,9 +45,9 @@ uint32_t npu_score_need(const npu_score_shape *t, uint32_t n, const npu_score_wa
 /* The first row of the input that its group needs; ih when none. */
 uint32_t npu_score_first_row(const npu_score_shape *t, uint32_t n, const npu_score_walk *k);
 
-/* ---- what belongs where, for reports of the units behind im2col ---- */
+/* ---- places of vectors and sums in a task, for reports of the units after im2col ---- */
 #define NPU_SCORE_SHAPES 16u /* more than the queue holds */
-#define NPU_SCORE_BLOCKS 16u /* more than are under way */
+#define NPU_SCORE_BLOCKS 16u /* more than are in flight */
 #define NPU_SCORE_TILES 512u /* more than ofm_buf holds */
 
 typedef struct npu_score_block {
@@ -74,9 +74,9 @@ static inline npu_score_shape *npu_score_task(npu_score_work *w, uint64_t number
 void npu_score_block_text(const npu_score_work *w, const npu_score_block *b, uint32_t pixel, uint32_t column,
                           bool kernel, char *dst, size_t size);
 
-/* The work that the im2col of this design has done; NULL when it is not watched. */
+/* The work that the im2col of this design has done; NULL when it has no check. */
 const npu_score_work *npu_score_work_of(const tb_check *c);
-/* Where a result of vector number `vector` belongs; sets c->task. An empty text when that is not known. */
+/* Place of a result of vector number `vector`; sets c->task. An empty text when that is not known. */
 void npu_score_vector_text(tb_check *c, uint64_t vector, uint32_t stream, uint32_t column, bool kernel, char *dst,
                            size_t size);
 /* The same for a sum, by the number of its tile since reset. */

@@ -1,4 +1,4 @@
-/* ifm_ld.c - check of the input loader: layout jobs, room in the ring of ifm_buf, progress. */
+/* ifm_ld.c - check of the input loader: layout jobs, space in the ring of ifm_buf, progress. */
 #include "score.h"
 #include "num.h"
 
@@ -8,7 +8,7 @@
 #define CHUNK 64u   /* pixels */
 #define TASKS 8u    /* between offer and complete arrival, a power of two */
 #define CHUNKS 256u /* handed out and not complete: at most the jobs in the layout units, a power of two */
-#define PATIENCE 4u /* cycles for what depends on nothing else */
+#define PATIENCE 4u /* cycles for actions that depend on no other unit */
 
 typedef struct map {
     bool int8;
@@ -25,15 +25,15 @@ typedef struct state {
     TB_PORTS(ports, PORTS);
     map ring[TASKS];
     uint64_t popped; /* tasks whose jobs are handed out: number of the one on offer */
-    /* a task is on offer; room for its next chunk is taken; a job stood there and was not taken */
+    /* a task is on offer; space for its next chunk is reserved; a job was on offer and not accepted */
     bool on, begun, stood;
     uint32_t chunk, block;       /* next job */
     uint64_t sequence, complete; /* chunks of all tasks: handed out, arrived */
-    uint64_t due[CHUNKS][2];     /* jobs of both units that make each chunk of the sequence complete */
-    uint64_t in[2], out[2];      /* jobs taken and done by each unit */
+    uint64_t due[CHUNKS][2];     /* jobs of both units after which each chunk of the sequence is complete */
+    uint64_t in[2], out[2];      /* jobs accepted and done by each unit */
     uint32_t base, used;         /* of the ring */
-    uint64_t seen;               /* tasks loaded, as the unit says */
-    uint32_t pixels;             /* ready, as the unit says */
+    uint64_t seen;               /* tasks loaded, by the unit's output */
+    uint32_t pixels;             /* ready, by the unit's output */
     uint32_t late, late_job;
 } state;
 
@@ -105,7 +105,7 @@ static void compare_job(tb_check *c, state *s) {
     field(c, s, "job stride", tb_get(s->job_stride_o), m->icb % RING);
 }
 
-/* A job is taken; true: the last one of the task. */
+/* A job is accepted; true: the last one of the task. */
 static bool take_job(tb_check *c, state *s, uint32_t unit) {
     const map *m = map_of(s, s->popped);
     s->in[unit]++;
@@ -113,7 +113,7 @@ static bool take_job(tb_check *c, state *s, uint32_t unit) {
         return false;
     }
     if (s->sequence - s->complete >= CHUNKS) {
-        tb_check_fail(c, "job", s->in[0] + s->in[1], NULL, "one more job", "jobs that are done first");
+        tb_check_fail(c, "job", s->in[0] + s->in[1], NULL, "one more job", "none before jobs are done");
         return false;
     }
     s->due[s->sequence % CHUNKS][0] = s->in[0];
@@ -123,7 +123,7 @@ static bool take_job(tb_check *c, state *s, uint32_t unit) {
     return ++s->chunk == m->chunks;
 }
 
-/* The job on offer. True: the last one of the task is taken. */
+/* The job on offer. True: the last one of the task is accepted. */
 static bool see_job(tb_check *c, state *s) {
     const uint32_t valid = *(const uint8_t *)s->job_valid_o.ptr;
     const uint32_t unit = (uint32_t)(s->sequence + s->block) & 1u;
@@ -146,10 +146,10 @@ static bool see_job(tb_check *c, state *s) {
     return taken && take_job(c, s, unit);
 }
 
-/* No job is on offer: none may have been given up, and one must come soon when there is room. */
+/* No job is on offer: none may have been withdrawn, and one must appear soon when there is space. */
 static void see_pause(tb_check *c, state *s) {
     if (s->stood) {
-        tb_check_fail(c, "job", s->in[0] + s->in[1], NULL, "no job", "the one that was not taken");
+        tb_check_fail(c, "job", s->in[0] + s->in[1], NULL, "no job", "the one that was not accepted");
     }
     const bool due = s->on && (s->begun || s->used + chunk_words(s) <= RING);
     s->late_job = due ? s->late_job + 1 : 0;
@@ -167,7 +167,7 @@ static uint32_t lead(state *s, uint64_t task) {
     return s->complete - m->first < m->chunks ? (uint32_t)(s->complete - m->first) : m->chunks;
 }
 
-/* Progress must not go ahead of the jobs that were done up to the last cycle, nor stay behind for long. */
+/* Progress must not run ahead of the jobs that were done up to the last cycle, nor lag behind for long. */
 static void see_progress(tb_check *c, state *s) {
     const uint32_t got = (uint32_t)tb_get(s->pix_ready_o), loaded = (uint32_t)tb_get(s->loaded_o);
     bool moved = false;

@@ -1,9 +1,8 @@
 /*
- * im2col.c - tasks, progress of the loaders and data of the buffers, and the weights and vectors that must come of
- * them.
+ * im2col.c - predicts weights and vectors from tasks, progress of the loaders and data of the buffers.
  *
- * The check keeps the unit's two stages: from the start of a tile on, what leaves in which cycle is fixed. When a tile
- * starts is the unit's business, as long as everything that it needs is there.
+ * The check models the unit's two stages: from the start of a tile on, every output has a fixed cycle. The unit may
+ * choose when a tile starts, as long as everything that the tile needs has arrived.
  */
 #include "gemm_work.h"
 
@@ -11,12 +10,14 @@
 #include <stdio.h>
 
 #define RING 16384u
-#define SETUP                                                                                                          \
-    8u /* cycles from a task on offer to its first tile beside those of the division of 2N by OW, when input and       \
-          weights are there */
+/*
+ * cycles from a task on offer to its first tile, besides those of the division of 2N by OW, when input and weights have
+ * arrived
+ */
+#define SETUP 8u
 #define LATE 3u /* cycles that the unit may take to notice that the rows have arrived */
 
-/* What the mesh gets in this cycle; the buffers were read in the one before. */
+/* Inputs of the mesh in this cycle; the buffers were read in the one before. */
 typedef struct outputs {
     bool weight, vector;
     bool p;
@@ -39,7 +40,7 @@ typedef struct state {
     bool have;
     npu_score_shape *t;
     uint32_t base;             /* of its input in the ring */
-    uint32_t freed;            /* words given back */
+    uint32_t freed;            /* words released */
     bool pp;                   /* bank of the next block of weights without wgt_res */
     npu_score_walk next, w, a; /* next tile to start; blocks in the weight stage and the activation stage */
     uint32_t need;             /* pixels for the next tile */
@@ -48,9 +49,9 @@ typedef struct state {
     uint32_t step;
     uint32_t oh, ow, pixel, oh0, ow0; /* even pixel of this step; first pixel of the tile */
     outputs out;
-    uint32_t busy; /* cycles for which the array must still run */
+    uint32_t busy; /* cycles for which the mesh must stay enabled */
     uint32_t late;
-    uint32_t ready;                     /* cycles for which input and weights of the next tile have been there */
+    uint32_t ready;                     /* cycles for which input and weights of the next tile have been available */
     uint64_t enabled, weights, vectors; /* not cleared by a reset */
     npu_score_work work;
 } state;
@@ -168,14 +169,14 @@ static void check_vectors(tb_check *c, state *s) {
     check_vector(c, s, 0);
     check_vector(c, s, 1);
     s->vectors++;
-    s->busy = 2 * s->n + 2; /* the last column's sums have left acc then */
+    s->busy = 2 * s->n + 2; /* then the last column's sums have left acc */
 }
 
 static void check_outputs(tb_check *c, state *s) {
     const outputs *o = &s->out;
     if (npu_score_b(s->act_valid_o) != (uint32_t)o->vector) {
         tb_check_fail(c, "vector", s->vectors, NULL, o->vector ? "none" : "one",
-                      o->vector ? "one: a tile has no gaps" : "none");
+                      o->vector ? "one: a tile has no idle cycles" : "none");
         return;
     }
     if (o->vector) {
@@ -190,7 +191,7 @@ static void check_outputs(tb_check *c, state *s) {
     if (en) {
         tb_check_value(c, "register to load", s->weights, npu_score_b(s->wgt_p_o), o->p);
     } else if (o->weight || s->busy > 0) {
-        tb_check_fail(c, "mesh enable", s->vectors, NULL, "0", "1: weights, vectors or sums are under way");
+        tb_check_fail(c, "mesh enable", s->vectors, NULL, "0", "1: weights, vectors or sums are in flight");
     }
     s->busy -= s->busy > 0;
     s->enabled += en;
@@ -214,7 +215,7 @@ static void check_weight_read(tb_check *c, state *s) {
     }
 }
 
-/* A bank is given back with the last word of the last tile that needs it. */
+/* A bank is released with the last word of the last tile that needs it. */
 static void check_release(tb_check *c, state *s) {
     const npu_score_shape *t = s->t;
     uint32_t expected = 0;
@@ -257,7 +258,7 @@ static void check_input_read(tb_check *c, state *s) {
     for (uint32_t i = 0; i < 2; i++) {
         uint32_t addr = 0;
         s->out.inside[i] = input_word(s, s->pixel + i, s->oh, s->ow, &addr);
-        if (s->out.inside[i]) { /* else the word that is read does not matter */
+        if (s->out.inside[i]) { /* else any word may be read */
             check_at(c, i == 0 ? "input address 0" : "input address 1", s->vectors, &s->a, 2 * s->step + i,
                      tb_get(s->ifm_raddr_o[i]), addr);
         }
@@ -303,21 +304,21 @@ static bool weights_there(const state *s) {
            (s->t->wgt_res ? blocks > s->next.ob >> 1 : (npu_score_b(s->wgt_full_i) >> bank & 1u) != 0);
 }
 
-/* A tile could start, as far as the block before it is concerned. */
+/* Could a tile start, considering only the block before it? */
 static bool may_start(const state *s) {
     return s->have && !s->next.end && boundary(s) && !in_tile(s);
 }
 
 /*
- * A tile starts as soon as all that it needs is there and the unit has had the time to notice: no gap between tiles
- * when no side stalls.
+ * A tile must start when everything that it needs has been available for as long as the unit takes to see it: no idle
+ * cycle between tiles when no side stalls.
  */
 static void check_pause(tb_check *c, state *s) {
     const uint32_t limit = s->next.tile == 0 && s->next.ob == 0 ? SETUP + 2 * s->n / s->t->ow : LATE;
     if (may_start(s) && s->ready > limit && npu_score_b(s->wait_ofm_o) == 0) {
         const bool room = npu_score_b(s->tile_room_i) != 0;
         fail_here(c, room ? "tile start" : "waits", s->work.tiles, &s->next, 0, "none",
-                  room ? "one: input, weights and room are there" : "for room: there is none");
+                  room ? "one: input, weights and space are available" : "for space: there is none");
     }
 }
 
@@ -334,13 +335,13 @@ static void check_start(tb_check *c, state *s) {
         snprintf(expected, sizeof expected, "%" PRIu32, s->need);
         fail_here(c, "tile start", tile, &s->next, 0, got, expected);
     } else if (!weights_there(s)) {
-        fail_here(c, "tile start", tile, &s->next, 0, "a start", "none before the weights are there");
+        fail_here(c, "tile start", tile, &s->next, 0, "a start", "none before the weights have arrived");
     } else if (npu_score_b(s->tile_room_i) == 0) {
-        fail_here(c, "tile start", tile, &s->next, 0, "a start", "none without room in ofm_buf");
+        fail_here(c, "tile start", tile, &s->next, 0, "a start", "none without space in ofm_buf");
     }
 }
 
-/* Words of the input that may have been given back: all of them arrived, and none is still to be read. */
+/* Words of the input that may have been released: all of them have arrived, and none is still to be read. */
 static uint32_t may_free(const state *s) {
     const npu_score_walk *k = s->a_valid ? &s->a : s->w_valid ? &s->w : &s->next;
     const uint32_t pixels = npu_score_first_row(s->t, s->n, k) * s->t->iw;
@@ -377,7 +378,7 @@ static void check_waits(tb_check *c, state *s) {
     }
     s->late = ifm != 0 && rows_there(s) ? s->late + 1 : 0;
     if (s->late > LATE) {
-        fail_here(c, "waits", s->work.tiles, &s->next, 0, "for input", "not: its rows are there");
+        fail_here(c, "waits", s->work.tiles, &s->next, 0, "for input", "none: its rows have arrived");
     }
 }
 
@@ -463,7 +464,7 @@ static void cycle(tb_check *c) {
     if (npu_score_b(s->free_o) != 0) {
         check_free(c, s);
     } else if (npu_score_b(s->task_pop_o) != 0) {
-        tb_check_fail(c, "end of the task", s->work.tasks, NULL, "no words returned", "all that are left");
+        tb_check_fail(c, "end of the task", s->work.tasks, NULL, "no words returned", "all remaining ones");
     }
     if (c->failed) {
         return;

@@ -1,4 +1,4 @@
-/* layout.c - jobs and data of a layout unit, and the words that must come of them. */
+/* layout.c - predicts the words of a layout unit from its jobs and data. */
 #include "score.h"
 
 #include <inttypes.h>
@@ -6,11 +6,11 @@
 #define JOBS 16u /* more than the unit holds between acceptance and its last word */
 #define PIXELS 64u
 #define PIECE 1024u  /* bytes of the longest request */
-#define STREAM 1024u /* INT8 bytes that came and have not been written: less than a few words */
+#define STREAM 1024u /* INT8 bytes that have arrived and not been written: less than a few words */
 #define BEAT 16u
 #define DRAIN 4u /* cycles from the last beat of an FP32 job to its first word */
-#define AHEAD 4u /* jobs that wait for data; INT8: or have words left */
-#define BANKS 4u /* FP32 jobs that may have all their data and not all their words out */
+#define AHEAD 4u /* jobs that wait for data (INT8: or have words left), at most */
+#define BANKS 4u /* FP32 jobs that have all their data and words left, at most */
 
 typedef struct job {
     bool int8;
@@ -19,7 +19,7 @@ typedef struct job {
     uint32_t words;
     uint64_t since;           /* FP32: `moving` at its last beat */
     uint32_t in[PIXELS * 32]; /* FP32: data of the job, channel after channel */
-    int8_t out[PIXELS * 32];  /* FP32: its words, known when all data have come */
+    int8_t out[PIXELS * 32];  /* FP32: its words, known when all data have arrived */
 } job;
 
 #define PORTS                                                                                                          \
@@ -32,10 +32,10 @@ typedef struct state {
     uint64_t taken, asked, filled, written; /* jobs: accepted, all requests sent, all data in, all words out */
     uint32_t req_row, req_byte, in_row, in_byte, out_word;
     uint64_t requests, words;
-    uint64_t moving; /* cycles without a word that ifm_buf holds up */
+    uint64_t moving; /* cycles in which ifm_buf does not stall a word */
     uint8_t stream[STREAM];
     uint32_t stream_bytes;
-    bool seen; /* INT8: the beat on offer is in the stream already: its words may leave before it is taken */
+    bool seen; /* INT8: the beat on offer is in the stream already, as its words may be output before it is accepted */
 } state;
 
 static void clear(tb_check *c) {
@@ -48,7 +48,7 @@ static void clear(tb_check *c) {
 
 static void take_job(tb_check *c, state *s) {
     if (s->taken - s->written >= JOBS) {
-        tb_check_fail(c, "job", s->taken, NULL, "one more job", "jobs that wait for their words first");
+        tb_check_fail(c, "job", s->taken, NULL, "one more job", "none before words of earlier jobs");
         return;
     }
     const uint32_t n = npu_score_n(c);
@@ -76,7 +76,7 @@ static void take_job(tb_check *c, state *s) {
 
 static void take_request(tb_check *c, state *s) {
     if (s->asked == s->taken) {
-        tb_check_fail(c, "request", s->requests, NULL, "a request", "none: no job wants data");
+        tb_check_fail(c, "request", s->requests, NULL, "a request", "none: no job is left");
         return;
     }
     const job *j = &s->ring[s->asked % JOBS];
@@ -97,7 +97,7 @@ static void take_request(tb_check *c, state *s) {
 
 static void take_data(tb_check *c, state *s) {
     if (s->filled == s->asked && s->req_row == 0 && s->req_byte == 0) {
-        tb_check_fail(c, "data", s->words, NULL, "data taken", "none: nothing was asked for");
+        tb_check_fail(c, "data", s->words, NULL, "data taken", "none: there was no request");
         return;
     }
     job *j = &s->ring[s->filled % JOBS];
@@ -108,7 +108,7 @@ static void take_data(tb_check *c, state *s) {
         memcpy(&s->stream[s->stream_bytes], s->dat_i.ptr, bytes);
         s->stream_bytes += bytes;
     } else {
-        tb_check_fail(c, "data", s->words, NULL, "more data taken", "words written first");
+        tb_check_fail(c, "data", s->words, NULL, "more data taken", "none before words are written");
         return;
     }
     s->in_byte += bytes;
@@ -126,7 +126,7 @@ static void take_data(tb_check *c, state *s) {
     }
 }
 
-/* The word that must come next, or NULL: its data are not complete. */
+/* The next expected word, or NULL: its data are not complete. */
 static const int8_t *next_word(const tb_check *c, state *s, int8_t word[32]) {
     const uint32_t n = npu_score_n(c);
     const job *j = &s->ring[s->written % JOBS];
@@ -151,7 +151,7 @@ static void take_word(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c);
     const int8_t *expected = next_word(c, s, word);
     if (expected == NULL) {
-        tb_check_fail(c, "word", s->words, NULL, "a word", "none: its data have not come");
+        tb_check_fail(c, "word", s->words, NULL, "a word", "none: its data have not arrived");
         return;
     }
     const job *j = &s->ring[s->written % JOBS];
@@ -180,38 +180,38 @@ static bool next_is_int8(const state *s) {
     return s->filled < s->taken && s->ring[s->filled % JOBS].int8;
 }
 
-/* An FP32 beat waits for nothing but the words of BANKS jobs before it. */
+/* Only the words of BANKS earlier jobs may delay an FP32 beat. */
 static void check_wait(tb_check *c, const state *s) {
     if (s->filled == s->taken || s->filled - s->written >= BANKS) {
         return;
     }
     for (uint64_t i = s->written; i <= s->filled; i++) {
-        if (s->ring[i % JOBS].int8) { /* jobs of both kinds wait for each other */
+        if (s->ring[i % JOBS].int8) { /* a job waits for those of the other kind before it */
             return;
         }
     }
     tb_check_failf(c, "data ready", s->words, "0 with the words of %" PRIu64 " jobs inside|1", s->filled - s->written);
 }
 
-/* The next job is taken when the requests of the one before are out and there is room. */
+/* The next job is accepted when the requests of the one before have been sent and there is space. */
 static void see_job_wait(tb_check *c, const state *s) {
     uint32_t ahead = s->asked == s->taken ? 0 : AHEAD;
     for (uint64_t i = s->written; i < s->taken && ahead < AHEAD; i++) {
         ahead += s->ring[i % JOBS].int8 || i >= s->filled;
     }
     if (ahead < AHEAD) {
-        tb_check_fail(c, "job", s->taken, NULL, "one that waits", "it is taken: there is room");
+        tb_check_fail(c, "job", s->taken, NULL, "one that waits", "it is accepted: there is space");
     }
 }
 
 /*
- * What depends only on the unit comes at once: requests of a job from the cycle after its acceptance on, INT8 words
- * with their bytes, the words of an FP32 job DRAIN cycles after its last beat. Cycles in which ifm_buf takes no word do
- * not count.
+ * Limits on the unit's own delays: requests of a job from the cycle after its acceptance on, INT8 words in the cycle of
+ * their bytes, the words of an FP32 job DRAIN cycles after its last beat. Cycles in which ifm_buf stalls a word are not
+ * counted.
  */
 static void see_delay(tb_check *c, state *s) {
     if (s->asked < s->taken && npu_score_b(s->req_valid_o) == 0) {
-        tb_check_fail(c, "request", s->requests, NULL, "none", "one: a job wants data");
+        tb_check_fail(c, "request", s->requests, NULL, "none", "one: a job has requests left");
     }
     if (npu_score_b(s->job_valid_i) > npu_score_b(s->job_ready_o)) {
         see_job_wait(c, s);
@@ -224,7 +224,7 @@ static void see_delay(tb_check *c, state *s) {
     const bool due =
         j->int8 ? s->stream_bytes >= npu_score_n(c) : s->written < s->filled && s->moving - j->since >= DRAIN;
     if (s->written < s->taken && due) {
-        tb_check_fail(c, "word", s->words, NULL, "a gap", "a word: its data are there");
+        tb_check_fail(c, "word", s->words, NULL, "no word", "one: its data have arrived");
     }
     s->moving++;
 }

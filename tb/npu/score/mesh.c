@@ -1,16 +1,17 @@
 /*
- * mesh.c - weights and vectors of the mesh, and the partial sums that must come of them.
+ * mesh.c - predicts the partial sums of the mesh from its weights and vectors.
  *
- * The mesh has no reset and nothing tells it where a block begins, so the check takes every enabled cycle as it is:
- * both weight registers are chains of N words, wgt_p_i says which one takes the word of this cycle, and the vectors of
- * this cycle meet the words that the chain sel_i held before. Up to N such vectors in a row that meet the same words go
- * through the golden function together, which is in time: a vector's first result leaves N + 1 cycles later.
+ * The mesh has no reset and no input that marks the start of a block, so the check treats every enabled cycle alike:
+ * both weight registers are chains of N words, wgt_p_i selects the one that gets the word of this cycle, and the
+ * vectors of this cycle are multiplied by the words that the chain sel_i held before. Up to N successive vectors with
+ * the same words go through the golden function together, which is early enough: the first result of a vector is output
+ * N + 1 cycles later.
  */
 #include "gemm_work.h"
 
 #include <inttypes.h>
 
-#define LINES 128u /* results that are known and have not left: at most 2N + 2 */
+#define LINES 128u /* results that are predicted and have not been output: at most 2N + 2 */
 
 typedef struct chain {
     int8_t word[32][32]; /* ring */
@@ -22,13 +23,13 @@ typedef struct state {
     TB_PORTS(ports, PORTS);
     uint32_t n;
     chain chain[2];
-    uint64_t enabled; /* cycles; the number of the vectors of this cycle */
+    uint64_t enabled; /* enabled cycles; also the number of the vectors of this cycle */
     /* vectors that wait for the golden function: [2 * vector + stream][row] */
     int8_t act_wait[64 * 32];
     uint64_t first; /* number of the first one */
     uint32_t waiting, wait_sel;
-    int32_t line[LINES][2][32]; /* results by the enabled cycle in which they leave */
-    bool unknown[LINES];        /* a vector met words from before the start of the simulation */
+    int32_t line[LINES][2][32]; /* results by the enabled cycle in which they are output */
+    bool unknown[LINES];        /* a vector was multiplied by the initial contents of a register */
 } state;
 
 static int open(tb_check *c, char *err, size_t err_size) {
@@ -38,7 +39,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
     return 0;
 }
 
-/* Nothing in a mesh is ever reset. */
+/* The mesh has no reset. */
 static void clear(tb_check *c) {
     (void)c;
 }
@@ -85,7 +86,7 @@ static void take_vectors(state *s) {
     if (s->waiting > 0 && sel != s->wait_sel) {
         flush(s);
     }
-    if (s->waiting == 0) { /* vectors of zeros have zeros for results, whatever the weights are */
+    if (s->waiting == 0) { /* zero vectors have zero results, whatever the weights are */
         if (zero(s->act_i[0].ptr, n) && zero(s->act_i[1].ptr, n)) {
             return;
         }
@@ -134,7 +135,7 @@ static void cycle(tb_check *c) {
         return;
     }
     const uint32_t at = (uint32_t)s->enabled % LINES;
-    /* before, results of what was there at the start leave */
+    /* earlier results depend on the initial state */
     if (s->enabled >= 2 * (uint64_t)s->n && !s->unknown[at]) {
         check_results(c, s, s->line[at]);
     }

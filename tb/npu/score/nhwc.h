@@ -2,7 +2,7 @@
  * nhwc.h - the share of one channel of a tile of INT8 NHWC pixels: its write jobs and words, for the checks of requant
  * and post (docs/npu/npu.md sections 3.1, 4.2).
  *
- * The pixels are 8k + 4*chan + i (k < N/4, i < 4) of the 2N of a tile; here they are counted 0..N-1. A job is up to
+ * The pixels are 8k + 4*chan + i (k < N/4, i < 4) of the 2N of a tile; here they are numbered 0..N-1. A job is up to
  * four pixels where the pitch is N, else one. Its data are words of 16 bytes, the first byte of the job in byte 0 of
  * the first word.
  */
@@ -14,7 +14,7 @@
 typedef struct npu_score_nhwc {
     uint32_t addr;   /* of pixel 4*chan of the tile */
     uint32_t pitch;  /* bytes from a pixel to the next */
-    uint32_t pixels; /* of this share that exist: the first ones */
+    uint32_t pixels; /* number of pixels of this share inside the map */
 } npu_score_nhwc;
 
 /* Next job or word. */

@@ -6,9 +6,8 @@
 #define COUNTERS 36u
 #define MARKS 12u
 #define FIRST_MARK 40u
-#define PLANES                                                                                                         \
-    8u /* bit k of the counts of all events since the last flush() lies in plane k: a few operations a cycle count     \
-          them all */
+/* Bit k of the counts of all events since the last flush() is in plane k: few operations a cycle count all events. */
+#define PLANES 8u
 #define HELD ((1u << PLANES) - 1)
 #define MASK48 ((UINT64_C(1) << 48) - 1)
 
@@ -16,10 +15,10 @@
 typedef struct state {
     TB_PORTS(ports, PORTS);
     uint64_t plane[PLANES];
-    uint32_t held; /* cycles in the planes */
+    uint32_t held; /* cycles counted in the planes */
     uint64_t count[COUNTERS], copy[COUNTERS];
     uint16_t mark[MARKS], mark_copy[MARKS];
-    uint16_t last[MARKS]; /* levels that the marks have seen */
+    uint16_t last[MARKS]; /* levels that are in the marks already */
     bool marked;
     uint64_t value; /* on the output */
     uint32_t which; /* its number */
@@ -70,7 +69,7 @@ static void count(state *s) {
         flush(s);
     }
     uint16_t level[MARKS];
-    if (memcmp(s->level_i.ptr, s->last, sizeof s->last) == 0 && s->marked) { /* a level that stays moves no mark */
+    if (memcmp(s->level_i.ptr, s->last, sizeof s->last) == 0 && s->marked) { /* unchanged levels change no mark */
         return;
     }
     memcpy(level, s->level_i.ptr, sizeof level);

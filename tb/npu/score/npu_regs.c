@@ -1,9 +1,9 @@
 /*
- * npu_regs.c - the register file with its task slots: what each access does and in which cycle, tasks, interrupts, soft
+ * npu_regs.c - the register file with its task slots: the effect of each access and its cycle, tasks, interrupts, soft
  * reset (header of npu_regs.sv).
  *
- * Plain registers and the decoding of tasks are those of the golden model; whatever depends on time is followed here
- * from cycle to cycle.
+ * Plain registers and the decoding of tasks are those of the golden model; behaviour that depends on time is modelled
+ * here cycle by cycle.
  */
 #include "task_bits.h"
 
@@ -39,7 +39,7 @@ typedef struct slot {
     npu_score_task task;
 } slot;
 
-/* A channel of requests with the one of responses that belongs to it. */
+/* A request channel and its response channel. */
 typedef struct access {
     bool have_addr, have_data, valid; /* valid: of the response */
     uint32_t addr, data, strobes;
@@ -72,7 +72,7 @@ typedef struct state {
 
 /* ---- opening ---- */
 
-/* No task runs in the model of the registers. */
+/* The model of the registers executes no tasks. */
 static bool no_read(void *ctx, uint32_t addr, void *dst, uint32_t bytes) {
     (void)ctx, (void)addr, (void)dst, (void)bytes;
     return false;
@@ -224,7 +224,7 @@ typedef struct effect {
     bool start[UNITS], reset, snap, clear;
 } effect;
 
-/* What the write that takes effect in this cycle does. */
+/* Effect of the write that is executed in this cycle. */
 static effect write_effect(state *s) {
     effect e = {0};
     const uint32_t offset = s->wr.addr;
@@ -271,7 +271,7 @@ static void start(tb_check *c, state *s, uint32_t unit) {
     c->task++;
 }
 
-/* The pending task of a unit: check over, handed on, or a new one. Returns the ERR bits that it sets. */
+/* The pending task of a unit: checked, accepted by the unit, or a new one. Returns the ERR bits that it sets. */
 static uint32_t step_slot(tb_check *c, state *s, uint32_t unit, bool begin) {
     slot *t = &s->slot[unit];
     const bool was_pending = t->pending;
@@ -310,7 +310,7 @@ static void step_units(tb_check *c, state *s, const effect *e) {
     }
 }
 
-/* What the counters are told. */
+/* Events and levels at the counters. */
 static void compare_perf(tb_check *c, state *s, const effect *e) {
     const uint32_t any = NPU_STATUS_GEMM_BUSY_MASK | NPU_STATUS_ALU_BUSY_MASK | NPU_STATUS_POOL_BUSY_MASK;
     tb_check_value(c, "events", c->task, tb_get(s->perf.event_i), tb_get(s->perf_event_i));
@@ -329,8 +329,8 @@ static void compare_perf(tb_check *c, state *s, const effect *e) {
 }
 
 /*
- * The bus: handshakes of this cycle; a read looks, a write acts in the cycle after its last one. True: a write takes
- * effect.
+ * The bus: handshakes of this cycle; a read samples its register, and a write is executed, in the cycle after its last
+ * handshake. True: a write is executed.
  */
 static bool step_bus(state *s) {
     const bool write = s->wr.have_addr && s->wr.have_data && (!s->wr.valid || tb_get(s->bready_i) != 0);
@@ -366,8 +366,7 @@ static void step_requests(state *s) {
 }
 
 /*
- * Nothing is under way here or on the bus, and the interrupts are as they should be: only the count enable follows the
- * units.
+ * No access or task is pending, and the interrupts have their final values: only the count enable depends on the units.
  */
 static bool quiet(const state *s) {
     if (s->wr.valid || s->rd.valid || s->wr.have_addr || s->wr.have_data || s->rd.have_addr || s->resetting) {

@@ -1,9 +1,9 @@
 /*
- * npu_top.c - the wires between units and channels, which no unit can be blamed for: at both ends the same; and the
- * clocks of the units.
+ * npu_top.c - the wires between units and channels, which belong to no unit: equal at both ends; and the clocks of the
+ * units.
  *
  * The ends are the taps of the channels (dma_rd, dma_wr, send_buf), those of GEMM, ALU, POOL and npu_regs, and the
- * ports of the NPU. A unit's clock runs from the offer of a task until four cycles after the last one is complete
+ * ports of the NPU. A unit's clock runs from the valid of a task until four cycles after the last one is complete
  * (docs/npu/npu.md 4.5).
  */
 #include "dma_ax.h"
@@ -15,7 +15,7 @@
 #define CHANNELS 2u
 #define ALL_UNITS ((1u << UNITS) - 1)
 #define TAIL 4u     /* cycles that a clock runs on */
-#define UNKNOWN 16u /* cycles after a reset in which it may */
+#define UNKNOWN 16u /* cycles after a reset in which it may run */
 
 #define UNIT_PORTS                                                                                                     \
     rst_ni, task_valid_i, busy_o, rd_req_valid_o, rd_req_ready_i, rd_req_addr_o, rd_req_bytes_o, rd_valid_i,           \
@@ -43,7 +43,7 @@ typedef struct ends {
     tb_sig clock;
 } ends;
 
-/* A wire with a name of its own at each end, to be compared while `when` is not 0. */
+/* A wire with a different name at each end, compared while `when` is not 0. */
 typedef struct link {
     const char *stream;
     tb_sig got, expected;
@@ -58,7 +58,7 @@ typedef struct channel {
     TB_SIGNALS(wr, WR_PORTS);
     TB_SIGNALS(send, SEND_PORTS);
     TB_SIGNALS(bus, BUS_PORTS);
-    link link[LINKS]; /* those whose ends do not lie in the same place of the simulation */
+    link link[LINKS]; /* those whose ends are different variables of the simulation */
     uint32_t links;
     bool words_apart; /* the same for the words between send_buf and dma_wr */
 } channel;
@@ -72,8 +72,8 @@ typedef struct state {
     TB_SIGNALS(perf, PERF_PORTS); /* ports of the NPU */
     tb_sig gemm_id;
     bool moved;       /* something was offered in the cycle before */
-    uint32_t unknown; /* cycles in which clocks may run */
-    /* which units had work, a field of UNITS bits for each of the last cycles, the newest one lowest */
+    uint32_t unknown; /* remaining cycles in which clocks may run */
+    /* units that had work: a field of UNITS bits for each of the last cycles, the newest one lowest */
     uint32_t worked;
 } state;
 
@@ -88,7 +88,7 @@ static int open_unit(tb_check *c, ends *u, size_t index, char *err, size_t err_s
     return tb_taps_ports(taps, "clk_gate", index, TB_PORTS_OF(u->clock, en_i), err, err_size);
 }
 
-/* Ports of the NPU: those of a simulation need no tap. */
+/* Ports of the NPU, which need no tap. */
 static int open_ports(const tb_check *c, tb_ports ports, char *err, size_t err_size) {
     tb_ports_place next = TB_PORTS_FIRST;
     char name[32];
@@ -102,8 +102,8 @@ static int open_ports(const tb_check *c, tb_ports ports, char *err, size_t err_s
 }
 
 /*
- * A simulation keeps a wire that two names stand for once, and then there is nothing to compare: it is as it must be
- * for good. A wrong connection has a place of its own.
+ * Verilator keeps one variable for both names of a correctly connected wire, and then there is nothing to compare. A
+ * wrong connection has two variables.
  */
 static int open_links(const tb_check *c, channel *k, char *err, size_t err_size) {
     const uint8_t *ar = (const uint8_t *)k->rd.arvalid_o.ptr, *r = (const uint8_t *)k->bus.rvalid.ptr,
@@ -132,7 +132,7 @@ static int open_links(const tb_check *c, channel *k, char *err, size_t err_size)
                         {"W strobes", k->bus.wstrb, k->wr.wstrb_o, w},
                         {"W last", k->bus.wlast, k->wr.wlast_o, w},
                         {"B response", k->wr.bresp_i, k->bus.bresp, b}};
-    _Static_assert(COUNT(all) <= LINKS, "a channel has room for all its links");
+    _Static_assert(COUNT(all) <= LINKS, "a channel has space for all its links");
     for (size_t i = 0; i < COUNT(all); i++) {
         if (all[i].got.width != all[i].expected.width) {
             return opt_fail(err, err_size, "%s: %s has %" PRIu32 " bits at one end and %" PRIu32 " at the other",
@@ -199,7 +199,7 @@ static inline void same(tb_check *c, const char *stream, uint32_t ch, uint32_t g
     }
 }
 
-/* Bytes of two wires; the first one that differs is shown. */
+/* Compares the bytes of two wires; reports the first difference. */
 __attribute__((always_inline)) static inline void same_bytes(tb_check *c, const char *stream, uint32_t ch,
                                                              const char *of, const void *got, const void *expected,
                                                              size_t bytes) {
@@ -213,7 +213,7 @@ __attribute__((always_inline)) static inline void same_bytes(tb_check *c, const 
     }
 }
 
-/* `bytes` bytes at index `index` of a wire of such pieces. */
+/* Element `index` of a wire of elements of `bytes` bytes. */
 static inline const void *piece(tb_sig sig, uint32_t index, uint32_t bytes) {
     return (const uint8_t *)sig.ptr + (size_t)index * bytes;
 }
@@ -312,7 +312,7 @@ static void write_side(tb_check *c, const state *s, uint32_t ch) {
     }
 }
 
-/* What a unit knows of its words that wait and of its writes. */
+/* Levels of send_buf and idle write channels as seen by the units. */
 static void write_state(tb_check *c, const state *s, uint32_t ch) {
     const channel *k = &s->ch[ch];
     const ends *u = s->unit;
@@ -422,7 +422,7 @@ static uint32_t bus_valids(const channel *k) {
            npu_score_b(k->wr.wvalid_o) | npu_score_b(k->bus.bvalid);
 }
 
-/* Wires that nothing is offered on are not looked at, and levels only after something has moved. */
+/* Wires are compared only with a valid, and levels only after a handshake. */
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     uint32_t requests = 0, data = 0, writes = 0;

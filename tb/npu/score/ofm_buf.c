@@ -1,4 +1,4 @@
-/* ofm_buf.c - a copy of the output buffer: what post reads is what acc wrote. */
+/* ofm_buf.c - a copy of the output buffer: post must read the sums that acc wrote. */
 #include "gemm_work.h"
 
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 #define PAIRS 1024u /* pixel pairs of a column */
 #define WORDS (PAIRS / 2)
 
-/* What a port read in the cycle before. */
+/* The read of a port in the cycle before. */
 typedef struct access {
     bool on;
     uint32_t col, cols; /* `cols` columns from `col` on */
@@ -39,7 +39,7 @@ static void clear(tb_check *c) {
     s->port[0].on = s->port[1].on = false;
 }
 
-/* Number of the word since reset, of the last time when it was written. */
+/* Number of the word since reset, counted when it was last written. */
 static uint64_t lap(const state *s, uint32_t col, uint32_t word) {
     const uint64_t words = s->pairs[col] / 2;
     return words - 1 - (words - 1 - word) % WORDS;
@@ -75,7 +75,7 @@ static void read_word(state *s, uint32_t p) {
     a->col = wide ? s->cols * rcol : 2 * rcol + p;
     a->word = wide ? (addr & ~1u) | p : addr;
     s->reads++;
-    if (a->col + a->cols > s->n) { /* no such column: nothing is promised */
+    if (a->col + a->cols > s->n) { /* no such column: the data are not defined */
         a->on = false;
         return;
     }
@@ -111,7 +111,7 @@ static void cycle(tb_check *c) {
     }
     c->again = s->port[0].on || s->port[1].on;
     const uint32_t we = (uint32_t)tb_get(s->we_i);
-    if (we != 0) { /* last: a read of the word that is written gives the old one */
+    if (we != 0) { /* last: a read of the word that is written returns the old one */
         write_pairs(s, we);
     }
 }

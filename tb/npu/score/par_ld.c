@@ -1,5 +1,5 @@
 /*
- * par_ld.c - check of the loader of factors: requests, room and places in the ring of par_buf, and the end of each
+ * par_ld.c - check of the loader of factors: requests, space and addresses in the ring of par_buf, and the end of each
  * task.
  */
 #include "score.h"
@@ -7,13 +7,13 @@
 #include <inttypes.h>
 
 #define RING 256u   /* words of four factors */
-#define PATIENCE 4u /* cycles for what depends on nothing else */
+#define PATIENCE 4u /* cycles for actions that depend on no other unit */
 #define BEAT 16u
 
-/* Scales or biases of the task on offer. */
+/* Scales or biases of the current task. */
 typedef struct array {
     uint32_t addr, bytes, asked, came;
-    bool waiting; /* a request stood there and was not taken */
+    bool waiting; /* a request was on offer and not accepted */
 } array;
 
 #define PORTS                                                                                                          \
@@ -24,7 +24,7 @@ typedef struct state {
     TB_PORTS(ports, PORTS);
     array part[2];
     uint32_t words, base, used, late;
-    bool on, begun; /* a task is on offer; its words are allocated */
+    bool on, begun; /* a task is valid; its words are allocated */
     uint64_t requests[2], beats[2];
 } state;
 
@@ -88,7 +88,7 @@ static void see_data(tb_check *c, state *s, uint32_t i) {
                    ready = *(const uint8_t *)s->dat_ready_o.ptr >> i & 1u;
     const uint32_t we = *(const uint8_t *)s->we_o.ptr >> i & 1u;
     if (valid != 0 && ready == 0) {
-        tb_check_fail(c, streams[i], s->beats[i], NULL, "data that waits", "data taken at once");
+        tb_check_fail(c, streams[i], s->beats[i], NULL, "data that waits", "data accepted at once");
     }
     if (we != (valid & ready)) {
         tb_check_fail(c, streams[i], s->beats[i], NULL, we != 0 ? "a write" : "no write",
@@ -112,8 +112,8 @@ static bool arrived(const state *s) {
 
 static void see_pop(tb_check *c, state *s) {
     if (!s->on || !arrived(s)) {
-        tb_check_fail(c, "pop", c->task, NULL, "task given up",
-                      s->on ? "data of it first" : "no pop: no task is on offer");
+        tb_check_fail(c, "pop", c->task, NULL, "end of a task",
+                      s->on ? "none before its data" : "no pop: no task is on offer");
         return;
     }
     allocate(c, s);
@@ -122,7 +122,7 @@ static void see_pop(tb_check *c, state *s) {
     c->task++;
 }
 
-/* What depends only on the unit itself must happen soon. */
+/* Limit of the delay of actions that depend on no other unit. */
 static void see_delay(tb_check *c, state *s) {
     const bool ask = s->begun ? (s->part[0].asked < s->part[0].bytes && !s->part[0].waiting) ||
                                     (s->part[1].asked < s->part[1].bytes && !s->part[1].waiting)
@@ -131,7 +131,7 @@ static void see_delay(tb_check *c, state *s) {
     s->late = ask || pop ? s->late + 1 : 0;
     if (s->late > PATIENCE) {
         tb_check_fail(c, pop ? "pop" : "request", c->task, NULL, "nothing",
-                      pop ? "task given up" : "requests: there is room");
+                      pop ? "end of a task" : "requests: there is space");
     }
 }
 
@@ -150,7 +150,7 @@ static void cycle(tb_check *c) {
         tb_check_value(c, "busy", c->task, busy, !busy);
     }
     if (*(const uint8_t *)s->task_pop_o.ptr != 0) {
-        see_pop(c, s); /* what comes in the same cycle comes too late for it */
+        see_pop(c, s); /* data of the same cycle are too late for it */
     }
     if (s->on || any != 0) {
         for (uint32_t i = 0; i < 2; i++) {

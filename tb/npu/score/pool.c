@@ -1,6 +1,5 @@
 /*
- * pool.c - tasks of the POOL: what its channels are told, that all their write jobs are asked for, and when a task is
- * over.
+ * pool.c - tasks of the POOL: settings of its channels, the number of their write jobs, and the end of a task.
  */
 #include "pool_walk.h"
 
@@ -61,7 +60,7 @@ static uint64_t jobs_of(const cm_pool_task *t, uint32_t units, uint32_t index) {
 
 static void take_task(tb_check *c, state *s) {
     if (s->running) {
-        tb_check_fail(c, "task", c->task, NULL, "one more task taken", "none while one runs");
+        tb_check_fail(c, "task", c->task, NULL, "one more task accepted", "none while one runs");
         return;
     }
     c->task++;
@@ -76,7 +75,7 @@ static void take_task(tb_check *c, state *s) {
     }
 }
 
-/* A channel begins: the task, and what pool has worked out of it. */
+/* A channel begins: the task, and the settings that pool derives from it. */
 static void start_chan(tb_check *c, const state *s, uint32_t index) {
     const chan *ch = &s->ch[index];
     const cm_pool_task *t = &s->t;
@@ -91,7 +90,7 @@ static void start_chan(tb_check *c, const state *s, uint32_t index) {
     char where[96];
     snprintf(where, sizeof where, "channel %" PRIu32, index);
     if (memcmp(ch->task_i.ptr, s->raw, sizeof s->raw) != 0) {
-        tb_check_fail(c, "start, task_i", c->task, where, "other settings", "those of the task that was taken");
+        tb_check_fail(c, "start, task_i", c->task, where, "other settings", "those of the accepted task");
     } else if (wrong != NULL) {
         npu_score_pool_fail(c, wrong, c->task, where);
     }
@@ -153,7 +152,7 @@ static void cycle(tb_check *c) {
 static void finish(tb_check *c) {
     const state *s = (const state *)c->state;
     if (s->running) {
-        tb_check_fail(c, "task done", c->task, NULL, "a task that runs for ever", "its end");
+        tb_check_fail(c, "task done", c->task, NULL, "a task that does not end", "its end");
     }
 }
 
@@ -167,7 +166,7 @@ const tb_check_ops npu_score_pool = {.unit = "pool",
                                      .cycle = cycle,
                                      .finish = finish};
 
-/* ---- pool_chan: what it works out of the task for its parts ---- */
+/* ---- pool_chan: settings of its parts, derived from the task ---- */
 #define GLUE_PORTS task_i, start_i, count_i, tab_whole_i
 #define SEQ_PORTS slow_i, tab_en_i, tab_whole_i
 typedef struct glue {
@@ -207,7 +206,7 @@ static void cycle_glue(tb_check *c) {
     }
 }
 
-/* Its tap serves the checks of its parts, too. */
+/* The checks of its parts use its tap, too. */
 const tb_check_ops npu_score_pool_chan = {.unit = "pool_chan",
                                           .inputs = (const char *const[]){"pool", NULL},
                                           TB_STATE(glue, GLUE_PORTS),

@@ -1,15 +1,13 @@
 /*
- * pool_ld.c - the read requests of a POOL channel: rows of the windows in their order, and the table of factors between
- * them.
+ * pool_ld.c - the read requests of a POOL channel: rows of the windows in order, and the table of factors between rows.
  */
 #include "pool_walk.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#define PAUSE                                                                                                          \
-    4u /* cycles without a request although one could be made, at most; one more for each output row that needs no new \
-          rows */
+/* cycles without a request although one is possible, at most; one more for each output row that needs no new rows */
+#define PAUSE 4u
 
 #define PORTS                                                                                                          \
     start_i, busy_o, slide_i, units_i, tab_words_i, free_i, tab_req_i, tab_addr_i, tab_ack_o, req_valid_o,             \
@@ -19,10 +17,10 @@ typedef struct state {
     TB_PORTS(ports, PORTS);
     tb_sig task;
     npu_score_pool_walk walk;
-    uint32_t y, sub;        /* row and its job that come next */
+    uint32_t y, sub;        /* next row, and next job of the row */
     uint32_t loaded;        /* rows before it */
-    uint32_t used;          /* words of a lane whose rows have not been given back */
-    uint32_t silent, pause; /* cycles without a request although one could be made: so far, and at most */
+    uint32_t used;          /* words of a lane whose rows have not been released */
+    uint32_t silent, pause; /* cycles without a request although one is possible: so far, and at most */
     uint64_t requests;
 } state;
 
@@ -37,7 +35,7 @@ static void clear(tb_check *c) {
     s->used = 0;
 }
 
-/* Windows whose rows have all been loaded ask for nothing. */
+/* Windows whose rows have all been loaded need no request. */
 static void skip_loaded(state *s) {
     s->silent = 0;
     s->pause = PAUSE;
@@ -48,13 +46,13 @@ static void skip_loaded(state *s) {
     }
 }
 
-/* A job in each cycle, but for a few between rows, while there is room for the row and for the job. */
+/* A job in each cycle, except for a few between rows, while there is space for the row and for the job. */
 static void check_pace(tb_check *c, state *s) {
     const bool room = s->sub > 0 || s->used + s->walk.slot <= NPU_SCORE_POOL_LINE;
     const bool silent = s->walk.active && room && npu_score_b(s->job_ready_i) != 0 && npu_score_b(s->req_valid_o) == 0;
     s->silent += silent;
     if (s->silent > s->pause) {
-        tb_check_fail(c, "request", s->requests, NULL, "none", "the next one: there is room for it");
+        tb_check_fail(c, "request", s->requests, NULL, "none", "the next one: there is space for it");
     }
 }
 
@@ -77,7 +75,7 @@ static void take_table(tb_check *c, state *s) {
     if (wrong != NULL) {
         npu_score_pool_fail(c, wrong, s->requests, NULL);
     } else if (s->sub != 0) {
-        tb_check_fail(c, "table request", s->requests, NULL, "a table in a row", "one between rows");
+        tb_check_fail(c, "table request", s->requests, NULL, "a table within a row", "one between rows");
     }
 }
 
@@ -96,7 +94,7 @@ static void take_row(tb_check *c, state *s) {
     const npu_score_pool_walk *p = &s->walk;
     const cm_pool_task *t = &p->t;
     if (!p->active) {
-        tb_check_fail(c, "request", s->requests, NULL, "a request", "none: all rows of the task have been asked for");
+        tb_check_fail(c, "request", s->requests, NULL, "a request", "none: all rows of the task have been requested");
         return;
     }
     uint32_t words;
@@ -136,7 +134,7 @@ static void take_row(tb_check *c, state *s) {
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     if (s->walk.active && npu_score_b(s->busy_o) == 0) {
-        tb_check_fail(c, "busy", s->requests, NULL, "0", "1: rows have not been asked for");
+        tb_check_fail(c, "busy", s->requests, NULL, "0", "1: rows have not been requested");
     }
     check_pace(c, s);
     const bool fire = npu_score_fire(s->req_valid_o, s->req_ready_i);

@@ -1,4 +1,4 @@
-/* pool_line.c - the line memory of a POOL channel and its table: what the read jobs put there is what comes out. */
+/* pool_line.c - the line memory of a POOL channel and its table: reads must return the data of the read jobs. */
 #include "pool_walk.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #define LINE NPU_SCORE_POOL_LINE
 #define TABLE 256u
 #define JOBS 32u
-#define PLACES 16u /* for jobs, at least */
+#define PLACES 16u /* entries for jobs, at least */
 
 typedef struct job {
     bool table, one, last;
@@ -21,7 +21,7 @@ typedef struct state {
     TB_PORTS(ports, PORTS);
     job ring[JOBS];
     uint64_t pushed, popped;
-    uint32_t word; /* of the job in front, that comes next */
+    uint32_t word; /* next word of the oldest job */
     uint32_t mem[LINE][LANES];
     uint8_t known[LINE]; /* a bit for each lane: written since reset */
     uint32_t table[TABLE];
@@ -46,7 +46,7 @@ static void clear(tb_check *c) {
     }
 }
 
-/* What was read in the cycle before. */
+/* The read of the cycle before. */
 static void compare_reads(tb_check *c, state *s) {
     if (s->read && s->mask != 0 && memcmp(s->rdata_o.ptr, s->expected, sizeof s->expected) != 0) {
         for (uint32_t l = 0; l < LANES; l++) {
@@ -83,7 +83,7 @@ static void take_reads(state *s) {
     }
 }
 
-/* Word k of a job lies in lane k mod lanes at address k / lanes, or all of them lie in one lane. */
+/* Word k of a job is in lane k mod lanes at address k / lanes, or all of them are in one lane. */
 static void write_beat(state *s, const job *j) {
     uint32_t beat[4];
     memcpy(beat, s->dat_i.ptr, sizeof beat);
@@ -91,7 +91,7 @@ static void write_beat(state *s, const job *j) {
         const uint32_t k = s->word + i;
         if (j->table) {
             s->table[(j->addr + k) % TABLE] = beat[i];
-            s->table_known[(j->addr + k) % TABLE] = k < j->words; /* beyond the job: not to be used */
+            s->table_known[(j->addr + k) % TABLE] = k < j->words; /* beyond the job: undefined */
         } else if (k < j->words) {
             const uint32_t lane = j->one ? j->lane : (j->lane + k) % j->lanes;
             const uint32_t addr = (j->addr + (j->one ? k : (j->lane + k) / j->lanes)) % LINE;
@@ -120,7 +120,7 @@ static void take_data(tb_check *c, state *s) {
 
 static void take_job(tb_check *c, state *s) {
     if (s->pushed - s->popped == JOBS) {
-        tb_check_fail(c, "job", s->pushed, NULL, "one more job taken", "none: 32 jobs wait for their data");
+        tb_check_fail(c, "job", s->pushed, NULL, "one more job accepted", "none: 32 jobs wait for their data");
         return;
     }
     job *j = &s->ring[s->pushed++ % JOBS];
@@ -131,7 +131,7 @@ static void take_job(tb_check *c, state *s) {
     j->lane = (uint32_t)tb_get(s->job_lane_i);
     j->lanes = (uint32_t)tb_get(s->job_lanes_i);
     j->words = (uint32_t)tb_get(s->job_words_i);
-    if (j->lanes == 0) { /* means nothing to a job of one lane */
+    if (j->lanes == 0) { /* not used for a job of one lane */
         j->lanes = 1;
     }
 }
@@ -141,14 +141,14 @@ static void cycle(tb_check *c) {
     if (s->read || s->table_read) {
         compare_reads(c, s);
     }
-    take_reads(s); /* before the data: a read in the cycle of a write gets the old word */
+    take_reads(s); /* before the data: a read in the cycle of a write returns the old word */
     if (npu_score_b(s->dat_valid_i) != 0) {
         take_data(c, s);
     } else if ((npu_score_b(s->row_done_o) | npu_score_b(s->tab_done_o)) != 0) {
-        tb_check_fail(c, "done", s->popped, NULL, "1", "0: no data come");
+        tb_check_fail(c, "done", s->popped, NULL, "1", "0: no data arrive");
     }
     if (npu_score_b(s->job_ready_o) == 0 && s->pushed - s->popped < PLACES) {
-        tb_check_fail(c, "job", s->pushed, NULL, "a place refused", "one: less than 16 jobs wait for their data");
+        tb_check_fail(c, "job", s->pushed, NULL, "a job refused", "it accepted: less than 16 jobs wait for their data");
     }
     if (npu_score_fire(s->job_valid_i, s->job_ready_o)) {
         take_job(c, s);

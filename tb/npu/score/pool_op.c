@@ -1,4 +1,4 @@
-/* pool_op.c - running maxima and sums of a POOL channel, and what becomes of them at the end of a window. */
+/* pool_op.c - running maxima and sums of a POOL channel, and the results at the end of a window. */
 #include "pool_walk.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #define LANES NPU_SCORE_POOL_LANES
 #define BYTES (4 * LANES)
 #define COLUMNS 64u
-#define RESULTS 8u /* more than the unit has on their way */
+#define RESULTS 8u /* more than the unit has in flight */
 
 /* Running values: bits of FP32, or sums and maxima of INT8. */
 typedef union values {
@@ -20,10 +20,10 @@ typedef struct result {
     uint32_t addr, bytes; /* bytes to compare */
     uint32_t row;         /* number of the output row in the task */
     bool end;
-    uint64_t due; /* last cycle in which it may come */
+    uint64_t due; /* last cycle in which it may be output */
 } result;
 
-/* A tap, held until its data are there. */
+/* A tap, kept until its data arrive. */
 typedef struct tap {
     bool valid, first, init, last, fin, end;
     uint32_t half, ow, cols, rows, tab, lanes, chans;
@@ -38,7 +38,7 @@ typedef struct state {
     tb_sig task, start;
     tap now;
     values run, column[COLUMNS];
-    bool scale; /* the FP32 average that ended in the cycle before gets its factor */
+    bool scale; /* the FP32 average that ended in the cycle before is multiplied by its factor */
     result ring[RESULTS];
     uint64_t made, out;
     uint32_t row; /* output rows complete */
@@ -61,8 +61,8 @@ static void clear(tb_check *c) {
     s->row = 0;
 }
 
-/* ---- what comes out ---- */
-/* Result `got` of an element in the terms of the task; the port `task` serves no other purpose here. */
+/* ---- outputs ---- */
+/* Result `got` of an element in the terms of the task; the port `task` is used for nothing else here. */
 static void wrong_data(tb_check *c, const state *s, const result *r, const uint8_t *got) {
     const cm_pool_task t = npu_score_pool_task(s->task);
     const uint32_t group = 2 * (r->row / (t.oh != 0 ? t.oh : 1)) + c->index, size = t.int8 ? 1 : 4;
@@ -147,7 +147,7 @@ static void end_window(tb_check *c, state *s, bool avg, bool int8) {
     *r = (result){
         .addr = t->half << 6 | t->ow, .bytes = 4 * (t->lanes < LANES ? t->lanes : LANES), .row = s->row, .end = t->end};
     s->row += t->end;
-    r->due = c->all->sim->cycle - 1 + (!avg ? 2 : int8 ? 7 : 3); /* the tap was a cycle ago */
+    r->due = c->all->sim->cycle - 1 + (!avg ? 2 : int8 ? 7 : 3); /* the tap was one cycle before */
     if (!int8) {
         memcpy(r->data, s->run.f, sizeof r->data);
         return;
@@ -159,7 +159,7 @@ static void end_window(tb_check *c, state *s, bool avg, bool int8) {
     }
 }
 
-/* The data of the tap are there; a factor is asked for in the same cycle. */
+/* The data of the tap have arrived; its factor is requested in the same cycle. */
 static void follow(tb_check *c, state *s) {
     const tap *t = &s->now;
     const bool avg = npu_score_b(s->avg_i) != 0, int8 = npu_score_b(s->int8_i) != 0;

@@ -7,14 +7,14 @@
 #define LANES NPU_SCORE_POOL_LANES
 #define COLUMNS 64u
 #define BEAT 4u  /* words */
-#define PAUSE 4u /* cycles without a word, or without a job, that could leave, at most */
-#define ROWS 4u  /* more complete rows than the unit holds before their last word has left */
+#define PAUSE 4u /* cycles without a word, or without a job, that could be sent, at most */
+#define ROWS 4u  /* more complete rows than the unit holds before their last word was sent */
 
 typedef struct row {
-    uint32_t word[COLUMNS][LANES]; /* known only as far as results have come, which is all that is sent */
+    uint32_t word[COLUMNS][LANES]; /* only the words whose results have arrived are defined, and sent */
 } row;
 
-/* Where words and write jobs stand in the task. */
+/* Position of words and write jobs in the task. */
 typedef struct cursor {
     uint32_t group, oy, job, word; /* word: of the job */
     uint64_t row, jobs;            /* since the start of the task */
@@ -31,7 +31,7 @@ typedef struct state {
     row half[2], full[ROWS];
     uint64_t complete, released; /* rows */
     cursor send, ask;
-    uint32_t silent, unasked; /* cycles without a word that could leave; without a job whose words have left */
+    uint32_t silent, unasked; /* cycles without a word that could be sent; without a job whose words were sent */
     uint64_t words, requests;
 } state;
 
@@ -42,7 +42,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
-    s->unit_count = 0; /* a task without units: nothing to do */
+    s->unit_count = 0; /* a task without units has no jobs */
     s->complete = s->released = 0;
     s->silent = s->unasked = 0;
     s->send = s->ask = (cursor){.group = c->index};
@@ -111,7 +111,7 @@ static void wrong_word(tb_check *c, const state *s, const uint32_t *want, const 
 
 static void take_word(tb_check *c, state *s) {
     if (over(s, &s->send) || s->send.row == s->complete) {
-        tb_check_fail(c, "word", s->words, NULL, "a word", "none: its results have not come");
+        tb_check_fail(c, "word", s->words, NULL, "a word", "none: its results have not arrived");
         return;
     }
     uint32_t words, want[BEAT] = {0}, got[BEAT];
@@ -131,19 +131,19 @@ static void take_word(tb_check *c, state *s) {
     if (s->send.word >= words) {
         next_job(s, &s->send, jobs);
         if (s->send.job == 0 && s->released != s->send.row) {
-            tb_check_fail(c, "release", s->words, NULL, "a half that is kept", "its release: all its words have left");
+            tb_check_fail(c, "release", s->words, NULL, "a half that is kept", "its release: all its words were sent");
         }
     }
 }
 
-/* A half may be given back when the last one of its words has been read, one word before it leaves. */
+/* A half may be released when the last one of its words has been read, one word before it is sent. */
 static void take_release(tb_check *c, state *s) {
     uint32_t words;
     const bool last_row = !over(s, &s->send) && s->released == s->send.row && s->released < s->complete;
     const uint32_t jobs = jobs_at(s, &s->send, &words);
     s->released++;
     if (!last_row || s->send.job + 1 != jobs || s->send.word + BEAT < words) {
-        tb_check_fail(c, "release", s->words, NULL, "a half given back", "none: it holds words that have not left");
+        tb_check_fail(c, "release", s->words, NULL, "a half released", "none: it holds words that were not sent");
     }
 }
 
@@ -186,7 +186,7 @@ static void take_result(tb_check *c, state *s) {
 
 static void check_pace(tb_check *c, state *s) {
     const bool refused =
-        /* the last word of a job needs a place for the job */
+        /* the last word of a job needs space for the job */
         npu_score_b(s->req_valid_o) != 0 && npu_score_b(s->req_ready_i) == 0;
     const bool could = s->send.row < s->complete && !over(s, &s->send) && !refused;
     s->silent = could && npu_score_b(s->wr_valid_o) == 0 ? s->silent + 1 : 0;
@@ -208,7 +208,7 @@ static void cycle(tb_check *c) {
     if (npu_score_fire(s->wr_valid_o, s->wr_ready_i)) {
         take_word(c, s);
     }
-    if (npu_score_b(s->release_o) != 0) { /* the unit reads a word while the one before leaves */
+    if (npu_score_b(s->release_o) != 0) { /* the unit reads a word while the one before is sent */
         take_release(c, s);
     }
     if (npu_score_b(s->we_i) != 0) {

@@ -1,6 +1,5 @@
 /*
- * pool_seq.c - the taps of a POOL channel in their order, the rows that it gives back, and the factors that it asks
- * for.
+ * pool_seq.c - the taps of a POOL channel in order, the rows that it releases, and its requests for factors.
  */
 #include "pool_walk.h"
 
@@ -24,15 +23,15 @@ typedef struct state {
     tb_sig task;
     tb_sig field[FIELDS];
     npu_score_pool_walk walk;
-    uint32_t y, ow, x, begin, end; /* the tap that comes next; columns of its window inside the map */
+    uint32_t y, ow, x, begin, end; /* the next tap; columns of its window inside the map */
     uint8_t expected[FIELDS];
-    bool use[FIELDS];                 /* those that mean something in this task */
-    uint32_t base;                    /* place of row y in the line memory */
+    bool use[FIELDS];                 /* those that are used in this task */
+    uint32_t base;                    /* address of row y in the line memory */
     uint32_t arrived, freed, to_free; /* rows */
     uint32_t claimed;                 /* halves of the output memory in use */
-    uint32_t table;                   /* rows of the windows whose factors are there; 0: none yet */
+    uint32_t table;                   /* rows of the windows whose factors have been loaded; 0: none yet */
     bool row_begun;
-    uint32_t pause;                /* cycles in front of a row that could begin */
+    uint32_t pause;                /* cycles for which a row has been able to begin */
     uint64_t taps, rows, finished; /* finished: cycle of the last window's last tap */
     bool any_finished;
 } state;
@@ -98,7 +97,7 @@ static void begin(tb_check *c, state *s) {
     begin_row(s);
 }
 
-/* A row will not be read again when the windows of the next output row begin below it. */
+/* A row is not read again when the windows of the next output row begin below it. */
 static void end_row(state *s) {
     npu_score_pool_walk *p = &s->walk;
     const bool fin = s->y == p->last - 1;
@@ -137,25 +136,25 @@ static bool table_there(const state *s) {
            (s->table != 0 && (npu_score_b(s->tab_whole_i) != 0 || s->table == rows_of(s)));
 }
 
-/* Has a row come, may it be worked on, and is what lies behind it done? */
+/* Has the row arrived, may its taps begin, and was everything before it released? */
 static void check_row(tb_check *c, state *s) {
     const npu_score_pool_walk *p = &s->walk;
     if (s->arrived <= p->row + s->y - p->first) {
-        fail(c, s, "tap", "a tap of a row that has not come", "none");
+        fail(c, s, "tap", "a tap of a row that has not arrived", "none");
     }
     if (s->freed != s->to_free) {
-        fail(c, s, "free", "a row that is kept", "the row given back");
+        fail(c, s, "free", "a row that is kept", "the row released");
     }
     if (s->expected[FIN] != 0 && ++s->claimed > 2) {
         fail(c, s, "tap", "a tap of a window's last row", "none: both halves of the output memory are in use");
     }
     if (!table_there(s)) {
-        fail(c, s, "tap", "a tap", "the factors of its window first");
+        fail(c, s, "tap", "a tap", "none before the factors of its window");
     }
     s->row_begun = true;
 }
 
-/* No tap: is there a reason? */
+/* No tap: is there a reason for it? */
 static void check_pause(tb_check *c, state *s) {
     const npu_score_pool_walk *p = &s->walk;
     if (s->row_begun) {
@@ -165,7 +164,7 @@ static void check_pause(tb_check *c, state *s) {
         }
     } else if (s->arrived > p->row + s->y - p->first && (s->expected[FIN] == 0 || s->claimed < 2) && table_there(s) &&
                ++s->pause > PAUSE) {
-        fail(c, s, "tap", "none", "the first one of the row: all that it needs is there");
+        fail(c, s, "tap", "none", "the first one of the row: everything that it needs is available");
     }
 }
 
@@ -204,7 +203,7 @@ static void take_tap(tb_check *c, state *s) {
     if (s->expected[LAST] != 0 && s->expected[FIN] != 0) {
         const uint64_t now = c->all->sim->cycle;
         if (npu_score_b(s->slow_i) != 0 && s->any_finished && now - s->finished < 4) {
-            fail(c, s, "tap", "windows that end less than four cycles apart", "time for the division");
+            fail(c, s, "tap", "windows that end less than four cycles apart", "at least four cycles for the division");
         }
         s->finished = now;
         s->any_finished = true;
@@ -225,7 +224,7 @@ static void take_table(tb_check *c, state *s) {
     const bool whole = npu_score_b(s->tab_whole_i) != 0;
     const bool there = s->table != 0 && (whole || s->table == rows_of(s));
     if (!p->active || s->row_begun || s->y != p->first || npu_score_b(s->tab_en_i) == 0 || there) {
-        fail(c, s, "table address", "factors asked for", "not now");
+        fail(c, s, "table address", "a request for factors", "none in this cycle");
         return;
     }
     tb_check_value(c, "table address", s->taps, tb_get(s->tab_addr_o),
@@ -238,7 +237,7 @@ static void cycle(tb_check *c) {
         fail(c, s, "busy", "0", "1: taps are missing");
     }
     if (npu_score_b(s->free_o) != 0 && ++s->freed > s->to_free) {
-        fail(c, s, "free", "a row given back", "the row kept");
+        fail(c, s, "free", "a row released", "the row kept");
     }
     if (npu_score_b(s->tap_valid_o) != 0) {
         take_tap(c, s);
@@ -266,7 +265,7 @@ static void finish(tb_check *c) {
     if (s->walk.active) {
         fail(c, s, "tap", "no more taps", "this one");
     } else if (s->freed != s->to_free) {
-        tb_check_fail(c, "free", s->taps, NULL, "rows that are kept", "all rows given back");
+        tb_check_fail(c, "free", s->taps, NULL, "rows that are kept", "all rows released");
     }
 }
 

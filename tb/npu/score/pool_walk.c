@@ -50,7 +50,7 @@ static void window(npu_score_pool_walk *p, uint32_t loaded, uint32_t rows) {
     const cm_pool_task *t = &p->t;
     npu_score_pool_inside(p->oy, t->sh, t->pad_t, t->kh, t->ih, &p->first, &p->last);
     p->load = p->slide && loaded > p->first ? tb_min_u32(loaded, p->last) : p->first;
-    /* rows that were loaded before and are needed again are the last ones, without gaps */
+    /* rows that were loaded before and are needed again are the last ones, and consecutive */
     p->row = rows - (p->slide && loaded > p->first ? loaded - p->first : 0);
     p->rows = rows + p->last - p->load;
 }

@@ -1,11 +1,11 @@
 /*
- * pool_walk.h - a POOL task as the ports carry it, and the order in which a channel works on it (docs/npu/npu.md
- * sections 3.4 and 4); for the checks of its units.
+ * pool_walk.h - a POOL task on the ports, and the order in which a channel works on it (docs/npu/npu.md sections 3.4
+ * and 4); for the checks of its units.
  *
- * Channel c works on the groups c, c + 2, ..: 8 FP32 channels, or 32 bytes of an INT8 pixel. For each of them on all
- * output rows, for each of those on the rows of its windows that lie inside the map. A row takes `slot` words of each
- * lane of the line memory, one behind the other round its 1024 words. With `slide` a row is loaded once for a group,
- * else again for each output row.
+ * Channel c works on the groups c, c + 2, ..: 8 FP32 channels, or 32 bytes of an INT8 pixel. For each group it goes
+ * over all output rows, and for each of these over the rows of its windows inside the map. A row takes `slot`
+ * successive words of each lane of the line memory, a ring of 1024 words. With `slide` a row is loaded once for a
+ * group, else again for each output row.
  */
 #ifndef NPU_SCORE_POOL_WALK_H
 #define NPU_SCORE_POOL_WALK_H
@@ -21,13 +21,13 @@ typedef struct npu_score_pool_walk {
     uint32_t units; /* FP32: channels; INT8: words of a pixel */
     bool slide;
     uint32_t slot;
-    /* where the walk stands */
+    /* position of the walk */
     bool active;
     uint32_t group, lanes, oy;
     uint32_t first, last; /* rows of the window inside the map: first .. last - 1 */
     uint32_t load;        /* of these, the first one that has not been loaded before this window; last: all have been */
     uint32_t row;         /* number of row `first` in the order of loads */
-    uint32_t rows;        /* loaded when all of this window are */
+    uint32_t rows;        /* rows loaded after the last one of this window */
 } npu_score_pool_walk;
 
 /* Words of a pixel, or channels, that the task has: units of the groups. */
@@ -38,7 +38,7 @@ cm_pool_task npu_score_pool_task(tb_sig port);
 int npu_score_pool_port(const tb_check *c, tb_sig *task, char *err, size_t err_size);
 /* First window of a task. */
 void npu_score_pool_begin(npu_score_pool_walk *p, tb_sig task, uint32_t chan, uint32_t units, bool slide);
-/* Windows of the next output row; active is false behind the last one. */
+/* Windows of the next output row; active is false after the last one. */
 void npu_score_pool_next(npu_score_pool_walk *p);
 /* The part of a window along one dimension that lies inside the map: begin .. end - 1. */
 void npu_score_pool_inside(uint32_t out, uint32_t stride, uint32_t pad, uint32_t k, uint32_t size, uint32_t *begin,

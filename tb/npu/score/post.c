@@ -1,9 +1,9 @@
 /*
- * post.c - check of the two post units: what they read, in which order, and what they make of it.
+ * post.c - check of the two post units: their reads, the order of these, and the results.
  *
- * Each read of ofm_buf is predicted (docs/npu/npu.md section 4.2), so are requests, factors and the tiles given back.
- * Results come from the sums, factors and partial sums that the unit really received; where act, an arithmetic unit,
- * requant or transpose inside is wrong, its own check sees it no later and stands before this one.
+ * Each read of ofm_buf is predicted (docs/npu/npu.md section 4.2), and so are requests, factors and released tiles.
+ * Results are predicted from the sums, factors and partial sums that the unit received; where act, an arithmetic unit,
+ * requant or transpose inside is wrong, its own check fails no later, and is listed before this one.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
     s->n = npu_score_n(c);
     s->cols = s->ofm_data_i.width / 128;
     s->most_slots = s->n >= 16 ? 8 : 16;
-    /* that it works is said all the time, and looked at with what it does */
+    /* not the busy bit, which is 1 during the whole task: it is checked with the others */
     return tb_check_wake_bits(c, s->event_o, 6, err, err_size);
 }
 
@@ -26,7 +26,7 @@ static void clear(tb_check *c) {
     s->f = (post_flow){.busy = false};
 }
 
-/* ---- what comes out ---- */
+/* ---- outputs ---- */
 
 static void fp32_differs(tb_check *c, const post_state *s, const post_word *o, uint32_t i, uint32_t got) {
     char where[96], g[40], e[40];
@@ -56,7 +56,7 @@ static void word_fp32(tb_check *c, post_state *s) {
         }
     }
     if (!high(s->wr_ready_i) && tb_get(s->wr_level_i) >= SEND_WORDS) {
-        tb_check_fail(c, "word", f->words, NULL, "a word", "room in send_buf for it first");
+        tb_check_fail(c, "word", f->words, NULL, "a word", "none before there is space in send_buf");
     }
     f->words++;
 }
@@ -92,7 +92,7 @@ static void take_back(tb_check *c, post_state *s) {
         return;
     }
     if (f->read.groups <= f->group.groups) {
-        tb_check_fail(c, "tiles given back", f->frees, NULL, "a group", "its last sums read first");
+        tb_check_fail(c, "tiles given back", f->frees, NULL, "a group", "none before its last sums are read");
     }
     const uint32_t tiles = npu_score_post_walk_tiles(&s->w, &f->group);
     npu_score_post_expect(c, "tiles given back", f->frees, &f->group, tb_get(s->free_tiles_o), tiles);
@@ -104,9 +104,9 @@ static void take_back(tb_check *c, post_state *s) {
 /* ---- pace ---- */
 
 /*
- * Cycles that a task takes when nothing holds the unit up. FP32: four results a cycle. REQUANT: 4 * Cols of them, with
- * partial sums 4, or what the transposer or the write jobs take. A few more for each group, and for the begin and the
- * end of the task.
+ * Cycles that a task takes when no other unit stalls post. FP32: four results a cycle. REQUANT: 4 * Cols results, with
+ * partial sums 4, or the rate of the transposer or of the write jobs. A few more for each group, and for the begin and
+ * the end of the task.
  */
 static uint64_t task_cycles(const post_state *s) {
     const npu_score_post_work *w = &s->w;
@@ -120,7 +120,7 @@ static uint64_t task_cycles(const post_state *s) {
     return sum;
 }
 
-/* One more cycle, and those before it in which nothing happened. */
+/* Counts this cycle, and those before it in which the check slept. */
 static void count_time(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     const uint64_t now = c->all->sim->cycle;
@@ -137,11 +137,11 @@ static void count_time(tb_check *c, post_state *s) {
     }
 }
 
-/* What the unit has to wait for from the next cycle on. */
+/* What post has to wait for from the next cycle on. */
 static void find_waits(post_state *s) {
     post_flow *f = &s->f;
     const npu_score_post_walk *k =
-        f->read.end ? &f->group : &f->read; /* a unit without a channel in the group waits for its tiles all the same */
+        f->read.end ? &f->group : &f->read; /* a unit without a channel in the group waits for its tiles, too */
     f->no_sums = !k->end && !npu_score_post_sums_there(s, k);
     f->no_psums = !f->read.end && s->w.t.psum_add && f->beat_in == f->beat_out && f->asked != f->got;
 }
@@ -170,7 +170,7 @@ static void begin_task(tb_check *c, post_state *s) {
     find_waits(s);
 }
 
-/* The unit says that it has asked for everything. */
+/* The unit signals that it has made all requests. */
 static void check_wait(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     f->waited = true;
@@ -180,7 +180,7 @@ static void check_wait(tb_check *c, post_state *s) {
                           : !f->ps_req.end            ? "requests for partial sums"
                           : !f->ps_dat.end            ? "partial sums"
                           : !f->read.end              ? "sums to read"
-                          : !f->group.end             ? "tiles to give back"
+                          : !f->group.end             ? "tiles to release"
                           : f->beat_in != f->beat_out ? "partial sums to use"
                           : f->left != f->begun       ? "pixels to write"
                                                       : NULL;
@@ -191,7 +191,7 @@ static void check_wait(tb_check *c, post_state *s) {
 
 static void end_task(post_state *s) {
     post_flow *f = &s->f;
-    /* the end of another task, not the unit's mistake: what it does from here on cannot be followed */
+    /* the end of another task, not the unit's error: from here on its actions cannot be predicted */
     f->lost = !f->waited;
     f->ring += f->group.passed;
     if (post_any_factors(s)) {
@@ -200,14 +200,14 @@ static void end_task(post_state *s) {
     f->busy = false;
 }
 
-/* Works; waits for room; waits for partial sums. */
+/* Events: busy; waits for space; waits for partial sums. */
 static void check_events(tb_check *c, const post_state *s) {
     const uint32_t event = *(const uint8_t *)s->event_o.ptr;
     if ((high(s->wr_req_valid_o) || high(s->ofm_re_o)) && (event & 1u) == 0) {
         tb_check_fail(c, "event", 0, NULL, "0", "1: it works");
     }
     if ((event & 2u) != 0 && !s->w.t.requant && tb_get(s->wr_level_i) + SLACK < SEND_WORDS) {
-        tb_check_fail(c, "event", 1, NULL, "1", "0: there is room in send_buf");
+        tb_check_fail(c, "event", 1, NULL, "1", "0: there is space in send_buf");
     }
     if ((event & 4u) != 0 && (!s->w.t.psum_add || high(s->psum_valid_i))) {
         tb_check_fail(c, "event", 2, NULL, "1", "0: no partial sum is missing");

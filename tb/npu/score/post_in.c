@@ -1,5 +1,5 @@
 /*
- * post_in.c - check of post: its requests, and what it reads, each at its place; from sums, factors and partial sums to
+ * post_in.c - check of post: its requests and reads, with their addresses; from sums, factors and partial sums to
  * results.
  */
 #include <inttypes.h>
@@ -23,7 +23,7 @@ void npu_score_post_expect(tb_check *c, const char *stream, uint64_t transaction
     }
 }
 
-/* May the unit be at this place? A walk that has reached the group which is given back next needs all its sums. */
+/* May the unit be at this place? In the group that is released next, it needs all sums of the group. */
 bool npu_score_post_sums_there(const post_state *s, const npu_score_post_walk *k) {
     const post_flow *f = &s->f;
     if (k->groups != f->group.groups) {
@@ -32,18 +32,18 @@ bool npu_score_post_sums_there(const post_state *s, const npu_score_post_walk *k
     return f->avail >= npu_score_post_walk_tiles(&s->w, k);
 }
 
-/* A transaction at the place of a walk that exists, and not too early. */
+/* Reports a transaction at a place after the end of the walk, or too early. */
 bool npu_score_post_allowed(tb_check *c, const char *stream, uint64_t transaction, const npu_score_post_walk *k) {
     const post_state *s = (const post_state *)c->state;
     if (!s->f.busy || k->end) {
         tb_check_fail(c, stream, transaction, NULL, "one more",
-                      s->f.busy ? "none: the task has all" : "none: there is no task");
+                      s->f.busy ? "none: the task has no more" : "none: there is no task");
         return false;
     }
     if (!npu_score_post_sums_there(s, k)) {
         char where[96];
         npu_score_post_place(s, npu_score_post_walk_channel(&s->w, k), npu_score_post_walk_pixel(&s->w, k), where);
-        tb_check_fail(c, stream, transaction, where, "it", "sums of the whole group in ofm_buf first");
+        tb_check_fail(c, stream, transaction, where, "it", "none before all sums of the group are in ofm_buf");
         return false;
     }
     return true;
@@ -51,7 +51,7 @@ bool npu_score_post_allowed(tb_check *c, const char *stream, uint64_t transactio
 
 /* ---- requests ---- */
 
-/* REQUANT: the block that the walk is at. */
+/* REQUANT: the block at the walk's position. */
 static npu_score_nhwc block_at(const post_state *s, const npu_score_post_walk *k) {
     const uint32_t first = npu_score_post_walk_pixel(&s->w, k);
     return (npu_score_nhwc){.addr = s->w.t.ofm_addr + (first + 4 * s->w.chan) * s->w.t.ofm_cstep + k->ob * s->n,
@@ -114,12 +114,13 @@ static void take_beat(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     npu_score_post_walk *k = &f->ps_dat;
     if (!f->busy || f->got == f->asked) {
-        tb_check_fail(c, "partial sums", f->beat_in, NULL, "a beat taken", "none: nothing was asked for");
+        tb_check_fail(c, "partial sums", f->beat_in, NULL, "a beat taken", "none: there was no request");
         return;
     }
-    if (!s->w.t.requant || k->word % 2 == s->w.chan) { /* REQUANT: the other beats are the other unit's */
+    if (!s->w.t.requant || k->word % 2 == s->w.chan) { /* REQUANT: the other beats belong to the other unit */
         if (f->beat_in - f->beat_out == BEATS) {
-            tb_check_fail(c, "partial sums", f->beat_in, NULL, "a beat taken", "a read of ofm_buf for those before it");
+            tb_check_fail(c, "partial sums", f->beat_in, NULL, "a beat taken",
+                          "none before a read of ofm_buf for earlier ones");
             return;
         }
         memcpy(s->beat[f->beat_in++ % BEATS], s->psum_i.ptr, 16);
@@ -139,7 +140,8 @@ static void take_factors(tb_check *c, post_state *s) {
     const uint32_t at = f->par_base + npu_score_post_walk_channel(&s->w, &f->par) / 4;
     npu_score_post_expect(c, "factor address", f->factors, &f->par, tb_get(s->par_addr_o), at % PAR_WORDS);
     if (f->factors - f->channels >= FACTORS) {
-        tb_check_fail(c, "factors", f->factors, NULL, "one more read", "channels read from ofm_buf first");
+        tb_check_fail(c, "factors", f->factors, NULL, "one more read",
+                      "none before earlier channels are read from ofm_buf");
         return;
     }
     f->par_due = true;
@@ -159,7 +161,7 @@ static void factors_arrive(post_state *s) {
 static bool use_beat(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     if (f->beat_in == f->beat_out) {
-        tb_check_fail(c, "read", f->reads, NULL, "a read", "its partial sums first");
+        tb_check_fail(c, "read", f->reads, NULL, "a read", "none before its partial sums");
         return false;
     }
     memcpy(f->sums.psum, s->beat[f->beat_out++ % BEATS], 16);
@@ -180,7 +182,7 @@ static void read_fp32(tb_check *c, post_state *s) {
     }
     if (post_any_factors(s)) {
         if (f->channels >= f->factors) {
-            tb_check_fail(c, "read", f->reads, NULL, "a read", "its factors first");
+            tb_check_fail(c, "read", f->reads, NULL, "a read", "none before its factors");
             return;
         }
         f->sums.oscale = s->factor[f->channels % FACTORS][0];
@@ -209,7 +211,7 @@ void npu_score_post_settle_blocks(post_state *s) {
 static bool begin_pass(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     if (f->slots >= s->most_slots) {
-        tb_check_fail(c, "read", f->reads, NULL, "a new pass", "a slot of the gather buffer first");
+        tb_check_fail(c, "read", f->reads, NULL, "a new pass", "none before a slot of the gather buffer is free");
         return false;
     }
     f->slots++;
@@ -218,7 +220,7 @@ static bool begin_pass(tb_check *c, post_state *s) {
     }
     npu_score_post_settle_blocks(s);
     if (f->begun - f->left >= BLOCKS) {
-        tb_check_fail(c, "read", f->reads, NULL, "a new tile", "tiles that leave first");
+        tb_check_fail(c, "read", f->reads, NULL, "a new tile", "none before earlier tiles are sent");
         return false;
     }
     post_block *b = &s->ring[f->begun++ % BLOCKS];
@@ -299,7 +301,7 @@ static void sums_requant(post_state *s) {
     post_flow *f = &s->f;
     const post_sums *r = &f->sums;
     post_block *b = &s->ring[(f->begun - 1) % BLOCKS];
-    /* with partial sums one of the columns that were read counts */
+    /* with partial sums only one of the columns that were read is used */
     const int32_t *sum = (const int32_t *)s->ofm_data_i.ptr + (r->columns == 1 ? 4 * (r->col % s->cols) : 0);
     const uint32_t *oscale = (const uint32_t *)s->par_oscale_i.ptr, *bias = (const uint32_t *)s->par_bias_i.ptr;
     for (uint32_t j = 0; j < r->columns && r->channel + j < s->w.t.oc; j++) {
@@ -330,7 +332,7 @@ void npu_score_post_arrive(tb_check *c, post_state *s) {
 }
 
 void npu_score_post_follow(tb_check *c, post_state *s) {
-    /* partial sums first: a read takes them at once */
+    /* partial sums first: a read in the same cycle uses them */
     if (npu_score_fire(s->psum_valid_i, s->psum_ready_o)) {
         take_beat(c, s);
     }

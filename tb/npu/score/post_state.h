@@ -1,5 +1,5 @@
 /*
- * post_state.h - what the two files of post's check share: post_in.c follows requests and reads, post.c tasks and
+ * post_state.h - shared by the two files of post's check: post_in.c follows requests and reads, post.c tasks and
  * results.
  */
 #ifndef NPU_SCORE_POST_STATE_H
@@ -12,11 +12,11 @@
 #define RING_WORDS 512u /* of a column of ofm_buf */
 #define PAR_WORDS 256u  /* of par_buf */
 #define SEND_WORDS 512u /* of send_buf, this client */
-#define SLACK 40u       /* words on their way from ofm_buf to send_buf, and the room that post leaves */
+#define SLACK 40u       /* words between ofm_buf and send_buf, and the space that post keeps free */
 #define WORDS 32u       /* FP32 words between their read and send_buf, at most */
 #define FACTORS 8u      /* channels whose factors have been read ahead, at most */
 #define BEATS 4u
-#define BLOCKS 16u /* more than requant takes before the first one has left */
+#define BLOCKS 16u /* more than requant accepts before the first one was sent */
 
 /* An FP32 word of results. */
 typedef struct post_word {
@@ -31,7 +31,7 @@ typedef struct post_block {
     int8_t value[N_MAX * N_MAX];
 } post_block;
 
-/* The read of the cycle before: its data are there now. */
+/* The read of the cycle before, whose data arrive now. */
 typedef struct post_sums {
     bool due, last; /* last of the block */
     uint32_t channel, pixel, count;
@@ -51,15 +51,15 @@ typedef struct post_flow {
     bool par_due;
     uint64_t factors, channels; /* FP32: channels with factors; channels read */
     uint64_t word_in, word_out;
-    /* partial sums: own beats; requests accepted, and those whose data are complete */
+    /* partial sums: beats of this unit; requests accepted, and those whose data are complete */
     uint64_t beat_in, beat_out, asked, got;
     uint64_t begun, full, left; /* blocks */
     uint32_t slots;
     npu_score_place job_at, data_at;
-    /* cycles of the task in which nothing outside held the unit up: so far, and as many as it may take */
+    /* cycles of the task in which no other unit stalled this one: so far, and at most */
     uint64_t time, most;
-    uint64_t seen;          /* the last cycle looked at */
-    bool no_sums, no_psums; /* since then: tiles have to come first; partial sums that were asked for */
+    uint64_t seen;          /* the last cycle that was checked */
+    bool no_sums, no_psums; /* since then: it waits for tiles; for requested partial sums */
     uint64_t jobs, requests, reads, words, frees;
 } post_flow;
 
@@ -100,11 +100,11 @@ bool npu_score_post_allowed(tb_check *c, const char *stream, uint64_t transactio
 /* Compare, with the coordinates of the place. */
 void npu_score_post_expect(tb_check *c, const char *stream, uint64_t transaction, const npu_score_post_walk *k,
                            uint64_t got, uint64_t expected);
-/* REQUANT: the walk of the write jobs onwards over tiles of which this unit writes nothing. */
+/* REQUANT: advances the walk of the write jobs past tiles of which this unit writes nothing. */
 void npu_score_post_settle(post_state *s);
 /* REQUANT: the same for the walk of the words. */
 void npu_score_post_settle_blocks(post_state *s);
-/* What was read in the cycle before is there. */
+/* The data of the read in the cycle before have arrived. */
 void npu_score_post_arrive(tb_check *c, post_state *s);
 /* Requests and reads of this cycle. */
 void npu_score_post_follow(tb_check *c, post_state *s);

@@ -51,7 +51,7 @@ static void next_tile(const npu_score_post_work *w, npu_score_post_walk *k) {
     }
 }
 
-/* Onwards while the column does not exist. */
+/* Skips columns that do not exist. */
 static void settle(const npu_score_post_work *w, npu_score_post_walk *k) {
     while (!k->end && (k->col >= w->n || npu_score_post_walk_channel(w, k) >= w->t.oc)) {
         k->col = first_column(w, k);

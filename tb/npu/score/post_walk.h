@@ -1,5 +1,5 @@
 /*
- * post_walk.h - the order in which one post unit goes over its task (docs/npu/npu.md section 4.2), for its check.
+ * post_walk.h - the order in which one post unit processes its task (docs/npu/npu.md section 4.2), for its check.
  */
 #ifndef NPU_SCORE_POST_WALK_H
 #define NPU_SCORE_POST_WALK_H

@@ -3,8 +3,8 @@
  * (header of requant.sv).
  *
  * Pace: time is counted in cycles in which no word waits for send_buf. A row of results enters the transposer, and a
- * pixel leaves it, in a cycle (N = 32: two), so each pass and each block has a latest cycle: counted from the one of
- * its predecessor, or from when it could begin if that is later.
+ * pixel leaves it, in a cycle (N = 32: two), so each pass and each block has a deadline: relative to that of its
+ * predecessor, or to the cycle in which it could begin, if that is later.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 #include "score.h"
 
 #define N_MAX 32u
-#define BLOCKS 16u /* more than the unit takes before the first one has left */
+#define BLOCKS 16u /* more than the unit accepts before the first one was sent */
 #define PASSES 16u /* as many as the gather buffer has slots */
 #define SLACK 6u   /* steps of the pipeline around the transposer */
-#define REFUSED 8u /* cycles for which a block may wait although there is a place for it */
+#define REFUSED 8u /* cycles for which a block may wait although there is space for it */
 
 typedef struct block {
     npu_score_nhwc b;
@@ -33,13 +33,14 @@ typedef struct block {
 typedef struct state {
     TB_PORTS(ports, PORTS);
     block ring[BLOCKS];
-    uint64_t told, fed, asked, written; /* blocks: described, results complete, all jobs accepted, all words out */
-    uint32_t channel, word;             /* of the block that is fed: first channel of the pass, word of the pass */
-    uint64_t passes, complete, popped;  /* begun; all words in; given back */
-    uint32_t row;                       /* of the block whose passes are given back */
-    uint64_t through;                   /* blocks of which all passes have been given back */
-    uint64_t time, paced;               /* see above; blocks with a latest cycle */
-    uint64_t pass_latest;               /* of the last pass that is complete */
+    /* blocks: described, with complete results, with all jobs accepted, with all words sent */
+    uint64_t told, fed, asked, written;
+    uint32_t channel, word;            /* of the block that gets results: first channel of the pass, word of the pass */
+    uint64_t passes, complete, popped; /* begun; complete; released */
+    uint32_t row;                      /* of the block whose passes are released */
+    uint64_t through;                  /* blocks of which all passes have been released */
+    uint64_t time, paced;              /* see above; blocks with a deadline */
+    uint64_t pass_latest;              /* of the last complete pass */
     uint64_t latest[PASSES];
     uint32_t refused;
     npu_score_place job, data;
@@ -56,7 +57,7 @@ static void clear(tb_check *c) {
     s->job = s->data = (npu_score_place){0, 0};
 }
 
-/* Onwards over blocks of which nothing is left. */
+/* Skips blocks of which nothing is left. */
 static void settle(state *s) {
     while (s->asked < s->told && s->job.pixel == s->ring[s->asked % BLOCKS].b.pixels) {
         s->job.pixel = 0;
@@ -70,7 +71,7 @@ static void settle(state *s) {
 
 static void take_block(tb_check *c, state *s) {
     if (s->told - s->written >= BLOCKS || s->told - s->asked >= BLOCKS) {
-        tb_check_fail(c, "block", s->told, NULL, "one more block", "blocks that leave first");
+        tb_check_fail(c, "block", s->told, NULL, "one more block", "none before earlier blocks are sent");
         return;
     }
     block *k = &s->ring[s->told++ % BLOCKS];
@@ -96,7 +97,8 @@ static uint64_t later(uint64_t a, uint64_t b) {
 }
 
 /*
- * All words of a pass are in. In front of the first row of a task the transposer may still push out the block before.
+ * All words of a pass have arrived. Before the first row of a task the transposer may still push out the previous
+ * block.
  */
 static void complete_pass(state *s, uint32_t n, uint32_t columns) {
     const bool flush = s->channel == 0 && s->fed > 0 && s->ring[(s->fed - 1) % BLOCKS].last;
@@ -104,7 +106,7 @@ static void complete_pass(state *s, uint32_t n, uint32_t columns) {
     s->latest[s->complete++ % PASSES] = s->pass_latest;
 }
 
-/* The last pass of a block is in. Its rows push out the block before; the last block of a task follows by itself. */
+/* The last pass of a block is complete. Its rows push out the previous block; the last block of a task is flushed. */
 static void complete_block(state *s, uint32_t n) {
     block *k = &s->ring[s->fed % BLOCKS];
     if (s->paced < s->fed) {
@@ -121,7 +123,7 @@ static void take_results(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c);
     const uint32_t columns = columns_of(s);
     if (s->fed == s->told) {
-        return; /* post's error: results of no block */
+        return; /* an error of post: results without a block */
     }
     const cm_gemm_task scale = {.out_scale = (uint32_t)tb_get(s->out_scale_i)};
     const uint32_t *y = (const uint32_t *)s->in_data_i.ptr;
@@ -146,7 +148,7 @@ static void take_results(tb_check *c, state *s) {
 static void take_job(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c);
     if (s->asked == s->told) {
-        tb_check_fail(c, "write job", s->jobs, NULL, "a job", "none: no block wants one");
+        tb_check_fail(c, "write job", s->jobs, NULL, "a job", "none: no block has one left");
         return;
     }
     const npu_score_nhwc *b = &s->ring[s->asked % BLOCKS].b;
@@ -181,7 +183,7 @@ static void take_word(tb_check *c, state *s) {
 
 static void take_pop(tb_check *c, state *s) {
     if (s->passes == s->popped) {
-        tb_check_fail(c, "pop", s->words, NULL, "a pass given back", "none: no pass was begun");
+        tb_check_fail(c, "pop", s->words, NULL, "a pass released", "none: no pass was begun");
     }
     s->popped++;
     s->row += columns_of(s);
@@ -191,26 +193,26 @@ static void take_pop(tb_check *c, state *s) {
     }
 }
 
-/* One more cycle, and what should have been done by now. */
+/* Counts a cycle, and checks the deadlines. */
 static void check_pace(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c);
     s->time += *(const uint8_t *)s->wr_valid_o.ptr == 0 || *(const uint8_t *)s->wr_ready_i.ptr != 0;
     if (s->popped < s->complete && s->time > s->latest[s->popped % PASSES] + cycles_of(n, SLACK)) {
-        tb_check_fail(c, "pace", s->popped, NULL, "a pass in the gather buffer", "its place given back");
+        tb_check_fail(c, "pace", s->popped, NULL, "a pass in the gather buffer", "its release");
     }
     if (s->written < s->paced && s->time > s->ring[s->written % BLOCKS].latest + cycles_of(n, SLACK)) {
         tb_check_fail(c, "pace", s->words, NULL, "a block in the transposer", "all its words sent");
     }
     /*
-     * places are free again once jobs are accepted and the block has left, which is the case when the next but one has
-     * entered the transposer
+     * the entry of a block is free once its jobs are accepted and it was sent, which is the case when the next but one
+     * has entered the transposer
      */
     const uint64_t left = s->through > 2 ? s->through - 2 : 0, over = left < s->asked ? left : s->asked;
     const bool refused = *(const uint8_t *)s->blk_valid_i.ptr != 0 && *(const uint8_t *)s->blk_ready_o.ptr == 0 &&
                          s->told - over <= BLOCKS / 4;
     s->refused = refused ? s->refused + 1 : 0;
     if (s->refused > REFUSED) {
-        tb_check_fail(c, "block", s->told, NULL, "a block that waits", "its place: half of them are free");
+        tb_check_fail(c, "block", s->told, NULL, "a block that waits", "it accepted: half of the entries are free");
     }
 }
 

@@ -1,8 +1,8 @@
 /*
  * score.h - the checks of the NPU's units inside the running NPU (tb/tap/check.h); one file for each unit.
  *
- * layout.c follows the ports of layout, and so on; tb/npu/taps.list says what else is tapped. Predictions come from the
- * golden functions of cmodel.h; where a unit has none (queues, walkers), the check writes its behaviour down from
+ * layout.c follows the ports of layout, and so on; tb/npu/taps.list has the tapped signals. Predictions use the golden
+ * functions of cmodel.h; where a unit has none (queues, walkers), the check implements its behaviour from
  * docs/npu/npu.md.
  */
 #ifndef NPU_SCORE_H
@@ -32,7 +32,7 @@ static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
     return (*(const uint8_t *)valid.ptr & *(const uint8_t *)ready.ptr) != 0;
 }
 
-/* All checks, npu_score_UNIT for each unit. A unit stands before those that contain it (tb/tap/check.h). */
+/* All checks, npu_score_UNIT for each unit. A unit is listed before those that contain it (tb/tap/check.h). */
 #define NPU_SCORES(X)                                                                                                  \
     X(clk_gate), X(npu_top), X(dma_rd), X(send_buf), X(dma_wr), X(fp_mul), X(fp_add), X(fp_i32_to_f32),                \
         X(fp_f32_to_i8), X(act), X(transpose), X(requant), X(post), X(layout), X(im2col), X(mesh), X(acc), X(ofm_buf), \
@@ -45,13 +45,13 @@ static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
 #define NPU_SCORE(unit) npu_score_##unit
 extern const tb_check_ops NPU_SCORES(NPU_SCORE), NPU_SCORES_OF_BENCHES(NPU_SCORE);
 
-/* Units of the NPU first, `npu_score_count` of them; benches have them all. */
+/* Units of the NPU first, `npu_score_count` of them; unit benches use all. */
 extern const tb_check_ops *const npu_score_all[];
 extern const size_t npu_score_count, npu_score_count_bench;
 
 /*
- * Which unit ("alu", "pool", "gemm") has asked for an access of a DMA channel to this address: by the jobs whose bursts
- * are in flight on it, or all of whose bursts are one unit's. NULL: not known, as in builds without taps.
+ * The unit ("alu", "pool", "gemm") whose job caused an access of a DMA channel to this address: that of a burst in
+ * flight at the address, or of all bursts in flight. NULL: not known, as in builds without taps.
  */
 const char *npu_score_dma_client(const tb_checks *checks, unsigned channel, bool write, uint64_t addr);
 

@@ -1,6 +1,6 @@
 /*
- * send_buf.c - output buffer of a write channel: three FIFOs in one memory, who may write, levels, and words in time
- * for the client that is served.
+ * send_buf.c - output buffer of a write channel: three FIFOs in one memory, write arbitration, levels, and the rate of
+ * words for the client that is served.
  */
 #include "score.h"
 
@@ -9,16 +9,15 @@
 #define CLIENTS 3u
 #define DEPTH 512u /* of the largest region */
 #define WORD 16u
-#define SETTLED                                                                                                        \
-    4u /* cycles after which a written word can be read, and a client that is served in all of them has a word in each \
-        */
+/* Cycles from the write of a word until it can be read; a client served for so long gets a word in every cycle. */
+#define SETTLED 4u
 
 static const char *const names[CLIENTS] = {"GEMM", "POOL", "ALU"}; /* npu_pkg::WrId* */
 static const uint32_t size[CLIENTS] = {512, 256, 256};             /* docs/npu/npu.md 4.4 */
 
 typedef struct client {
     uint64_t in, out;   /* words written, read */
-    uint32_t served;    /* cycles in a row in which its reader was ready */
+    uint32_t served;    /* successive cycles in which its reader was ready */
     uint64_t at[DEPTH]; /* cycle of the write */
     uint8_t word[DEPTH][WORD];
 } client;
@@ -26,7 +25,7 @@ typedef struct client {
 #define PORTS wvalid_i, wready_o, wdata_i, rvalid_o, rready_i, rdata_o, level_o
 typedef struct state {
     TB_PORTS(ports, PORTS);
-    uint64_t levels;   /* as level_o must be */
+    uint64_t levels;   /* expected level_o */
     uint32_t has_room; /* clients whose region is not full */
     client client[CLIENTS];
 } state;
@@ -75,7 +74,7 @@ static void write_word(tb_check *c, state *s, uint32_t i) {
     set_level(s, i);
 }
 
-/* A client that is served gets a word in every cycle, and none waits longer than SETTLED for its first one. */
+/* A client that is served gets a word in every cycle, and its first one after at most SETTLED cycles. */
 static void check_time(tb_check *c, state *s, uint32_t rvalid, uint32_t rready) {
     for (uint32_t i = 0; i < CLIENTS; i++) {
         client *k = &s->client[i];
@@ -100,7 +99,7 @@ static void cycle(tb_check *c) {
     if (level != s->levels) {
         tb_check_value(c, "levels", s->client[0].in + s->client[1].in + s->client[2].in, level, s->levels);
     }
-    /* all with room down to the first one that writes */
+    /* all with space, down to the first one that writes */
     const uint32_t wanted = wvalid & s->has_room, first = wanted & (~wanted + 1);
     const uint32_t may = s->has_room & (first - 1 + first);
     const uint32_t allowed = first == 0 ? s->has_room : may;
@@ -123,7 +122,7 @@ static void cycle(tb_check *c) {
             write_word(c, s, i);
         }
     }
-    /* levels and places change with words only; so do those of the next cycle */
+    /* levels and free space change with words only, one cycle later */
     c->again = (wvalid & wready) != 0 || (rvalid & rready) != 0 ||
                s->client[0].served + s->client[1].served + s->client[2].served != 0;
 }

@@ -1,6 +1,6 @@
 /*
- * task_bits.h - task descriptors as the units pass them on (npu_pkg::gemm_task_t and so on), as structures of cmodel.h,
- * and as register words.
+ * task_bits.h - task descriptors on the ports of units (npu_pkg::gemm_task_t and so on), as structures of cmodel.h, and
+ * as register words.
  */
 #ifndef NPU_TASK_BITS_H
 #define NPU_TASK_BITS_H
@@ -11,7 +11,7 @@ typedef enum npu_score_kind { NPU_SCORE_GEMM, NPU_SCORE_ALU, NPU_SCORE_POOL, NPU
 
 #define NPU_SCORE_REGS 128u /* words of the register file */
 
-/* A task large enough for each kind. */
+/* A task of any kind. */
 typedef union npu_score_task {
     cm_gemm_task gemm;
     cm_alu_task alu;
@@ -36,14 +36,14 @@ extern const npu_task_fields npu_task_tables[NPU_SCORE_KINDS];
 
 /* Value of a member of a cm_gemm_task, cm_alu_task or cm_pool_task. */
 uint32_t npu_task_value(const npu_task_field *f, const void *task);
-/* Put such a task on a signal of as many bits as its descriptor has. */
+/* Write such a task to a signal of as many bits as its descriptor has. */
 void npu_task_set_bits(npu_score_kind kind, tb_sig sig, const void *task);
 /* The descriptor on such a signal. */
 void npu_score_task_get(npu_score_kind kind, tb_sig sig, npu_score_task *task);
 /* Compare the descriptor on a signal with `expected`; the first field that differs is reported. True: equal. */
 bool npu_score_task_same(tb_check *c, const char *stream, npu_score_kind kind, tb_sig sig,
                          const npu_score_task *expected);
-/* Register words that ask for this task (extended form); words of other units are 0. */
+/* Register words of this task (extended form); words of other units are 0. */
 void npu_score_task_regs(npu_score_kind kind, const npu_score_task *task, uint32_t regs[NPU_SCORE_REGS]);
 /* cm_gemm_decode(), cm_alu_decode() or cm_pool_decode() of the register words. */
 bool npu_score_task_decode(npu_score_kind kind, uint32_t n, const uint32_t regs[NPU_SCORE_REGS], npu_score_task *task);

@@ -1,5 +1,5 @@
 /*
- * task_check.c - gemm_check, alu_check and pool_check: whether a task is legal, and the cycle in which that is known.
+ * task_check.c - gemm_check, alu_check and pool_check: whether a task is legal, and the cycle of the verdict.
  */
 #include "task_bits.h"
 
@@ -11,7 +11,7 @@
 #define PORTS clr_i, start_i, task_i, busy_o, done_o, ok_o
 typedef struct state {
     TB_PORTS(ports, PORTS);
-    tb_sig mode; /* mode: what the task does not hold, GEMM PAD_MODE or POOL TYPE */
+    tb_sig mode; /* mode: settings that are not in the task, GEMM PAD_MODE or POOL TYPE */
     npu_score_kind kind;
     bool running, legal;
     uint32_t left; /* cycles until the verdict */
@@ -23,7 +23,7 @@ typedef struct state {
 static int open_kind(tb_check *c, npu_score_kind kind, const char *mode, char *err, size_t err_size) {
     state *s = (state *)c->state;
     s->kind = kind;
-    c->clock.ptr = NULL; /* part of npu_regs, whose clock always runs */
+    c->clock.ptr = NULL; /* part of npu_regs, which has no gated clock */
     return mode != NULL ? tb_check_sig(c, mode, 2, &s->mode, err, err_size) : 0;
 }
 
@@ -65,7 +65,7 @@ static void begin(tb_check *c, state *s) {
     c->task++;
 }
 
-/* Modes and sizes that are not 0, as many as there is room for; addresses and parameters say little. */
+/* Modes and sizes that are not 0, as many as fit; addresses and parameters are less helpful. */
 static void describe(const state *s, char *text, size_t size) {
     const npu_task_fields *all = &npu_task_tables[s->kind];
     size_t at = 0;

@@ -1,10 +1,10 @@
 /*
- * transpose.c - check of the transposers: blocks of N vectors in, the transposed blocks out in their order, each vector
- * in its cycle (header of transpose.sv).
+ * transpose.c - check of the transposers: blocks of N vectors in, the transposed blocks out in the same order, each
+ * vector in its cycle (header of transpose.sv).
  *
- * A block leaves the cells vector by vector as the next one enters; behind the last block of a run the unit pushes it
- * out by itself. So both handshakes follow from the other side's, and a bubble or a vector lost under back-pressure
- * shows at once.
+ * A block leaves the cells vector by vector as the next one enters; the unit flushes the last block of a run by itself.
+ * So each handshake is determined by the other side's, and a bubble or a vector lost under back-pressure is found at
+ * once.
  */
 #include "score.h"
 
@@ -12,17 +12,17 @@
 #include <string.h>
 
 #define N_MAX 32u
-#define BLOCKS 4u /* more than have entered and not left */
+#define BLOCKS 4u /* more than are inside the unit */
 
 #define PORTS in_valid_i, in_ready_o, in_data_i, in_last_i, out_valid_o, out_ready_i, out_data_o
 typedef struct state {
     TB_PORTS(ports, PORTS);
-    int8_t in[N_MAX * N_MAX]; /* the block that enters */
+    int8_t in[N_MAX * N_MAX]; /* the block that is entering */
     uint32_t in_vec, out_vec;
     int8_t due[BLOCKS][N_MAX * N_MAX];
     uint64_t entered, left; /* blocks */
     uint32_t cells;         /* vectors of a complete block that are still in the cells */
-    bool held, flush;       /* a vector is at the output; the block in the cells is pushed out */
+    bool held, flush;       /* a vector is at the output; the block in the cells is flushed */
 } state;
 
 static void clear(tb_check *c) {
@@ -32,7 +32,7 @@ static void clear(tb_check *c) {
     s->held = s->flush = false;
 }
 
-/* A vector on offer, taken or not. */
+/* A vector on offer, accepted or not. */
 static void look(tb_check *c, const state *s) {
     const uint32_t n = npu_score_n(c);
     const uint64_t vector = s->left * n + s->out_vec;

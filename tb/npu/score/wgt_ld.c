@@ -1,8 +1,8 @@
 /*
- * wgt_ld.c - check of the two weight loaders: which blocks they ask for, the words that must come of the data, and what
- * im2col learns of the bank.
+ * wgt_ld.c - check of the two weight loaders: requested blocks, the words made from the data, and the state of the bank
+ * that im2col sees.
  *
- * A loader sees the tasks one by one, so each check knows its own bank only: loader b takes every second block
+ * A loader gets the tasks one by one, and each check models its own bank only: loader b loads every second block
  * (ping-pong: of all blocks, resident: of the task).
  */
 #include "score.h"
@@ -12,10 +12,10 @@
 #include <stdio.h>
 
 #define PIECE 1024u /* bytes of the longest request */
-#define AHEAD 64u   /* beats in flight beyond which a resident task asks for nothing after its first block */
-#define PATIENCE 4u /* cycles for what depends on nothing else */
+#define AHEAD 64u   /* beats in flight above which a resident task makes no request after its first block */
+#define PATIENCE 4u /* cycles for actions that depend on no other unit */
 #define BEAT 16u
-#define STREAM 64u /* bytes of data on the way to words: two beats at most */
+#define STREAM 64u /* bytes that are not in words yet: two beats at most */
 #define OP_DEPTHWISE 1u
 #define OP_CONVERT 2u
 
@@ -29,22 +29,22 @@ typedef struct state {
     bool on, convert, resident, kept;
     bool mine;                  /* resident: the bank belongs to it */
     uint32_t base, words, step; /* words of a block, bytes from one block to the next */
-    /* blocks of the task; the first one of this bank, and how many there are of this bank */
+    /* blocks of the task; the first one of this bank, and the number of blocks of this bank */
     uint32_t ocb, first, total;
-    uint32_t ask, ask_byte; /* block of this bank that is being requested, bytes of it that are */
-    uint32_t load, word;    /* block whose data arrive, words of it that have */
-    uint32_t beats;         /* requested and not taken */
-    bool waiting;           /* a request stood there and was not taken */
+    uint32_t ask, ask_byte; /* block of this bank that is being requested, bytes requested of it */
+    uint32_t load, word;    /* block whose data are arriving, words of it that have arrived */
+    uint32_t beats;         /* requested and not accepted */
+    bool waiting;           /* a request was on offer and not accepted */
     uint8_t stream[STREAM];
     uint32_t bytes; /* in it */
-    bool seen;      /* the beat on offer is in the stream already: its words may leave before it is taken */
+    bool seen;      /* the beat on offer is in the stream already, as its words may be output before it is accepted */
     bool done;      /* a block became complete in this cycle */
-    bool popped;    /* the task is given up in this cycle */
+    bool popped;    /* the task ends in this cycle */
     /* the bank */
     uint32_t sequence;    /* blocks of all ping-pong tasks, modulo 2 */
-    bool whole, full;     /* a complete ping-pong block is there; full_o has said so */
+    bool whole, full;     /* a complete ping-pong block is in the bank; full_o has shown it */
     bool held, kept_held; /* by a resident task; by one that keeps the weights */
-    uint32_t blocks;      /* of that one that are complete */
+    uint32_t blocks;      /* complete blocks of that task */
     uint32_t last_blocks; /* of the resident task that was loaded last */
     uint32_t late, late_full, late_blocks;
     uint64_t requests, written;
@@ -57,7 +57,7 @@ static void clear(tb_check *c) {
     c->task = 0;
 }
 
-/* A task comes on offer: its blocks of this bank. */
+/* A new task on offer: its blocks of this bank. */
 static void begin_task(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c), op = (uint32_t)tb_get(s->task_op_i),
                    taps = (uint32_t)tb_get(s->task_kw_i) * (uint32_t)tb_get(s->task_kh_i);
@@ -79,7 +79,7 @@ static bool bank_free(const state *s) {
     return !s->whole && !s->held;
 }
 
-/* May the loader work on a block: a resident task owns the bank by now. */
+/* May the loader work on a block? A resident task must have the bank already. */
 static bool may_load(const state *s) {
     return s->on && (s->resident ? s->mine : bank_free(s));
 }
@@ -96,7 +96,7 @@ static void see_request(tb_check *c, state *s) {
     const uint32_t left = may ? size - s->ask_byte : 0, bytes = (uint32_t)tb_get(s->req_bytes_o);
     if (left == 0) {
         tb_check_fail(c, "request", s->requests, NULL, "a request",
-                      s->on ? "none: no block is left, or no room for it" : "none: no task");
+                      s->on ? "none: no block is left, or no space for it" : "none: no task");
         return;
     }
     if (bytes == 0 || bytes > (left < PIECE ? left : PIECE) || (bytes % BEAT != 0 && bytes != left)) {
@@ -125,7 +125,7 @@ static void see_beat(tb_check *c, state *s) {
     if (!s->seen) {
         if (s->beats == 0 || s->bytes + BEAT > STREAM) {
             tb_check_fail(c, "data", s->written, NULL, "data taken",
-                          s->beats == 0 ? "none: nothing was asked for" : "words written first");
+                          s->beats == 0 ? "none: there was no request" : "none before words are written");
             return;
         }
         memcpy(&s->stream[s->bytes], s->dat_i.ptr, BEAT);
@@ -138,7 +138,7 @@ static void see_word(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c);
     if (!may_load(s) || s->load == s->total || s->bytes < n) {
         tb_check_fail(c, "word", s->written, NULL, "a word",
-                      s->bytes < n ? "none: its data have not come" : "none: the bank is in use");
+                      s->bytes < n ? "none: its data have not arrived" : "none: the bank is in use");
         return;
     }
     const uint32_t place = (s->resident ? s->load * s->words : 0) + s->word;
@@ -161,7 +161,7 @@ static void see_word(tb_check *c, state *s) {
     s->written++;
     s->bytes -= n;
     memmove(s->stream, &s->stream[n], s->bytes);
-    if (++s->word == s->words) { /* the rest of the beat is not needed */
+    if (++s->word == s->words) { /* the rest of the beat is not used */
         s->bytes = 0;
         s->word = 0;
         s->load++;
@@ -193,17 +193,17 @@ static void see_bank(tb_check *c, state *s) {
 static void see_pop(tb_check *c, state *s, bool release) {
     const bool loaded = s->kept ? bank_free(s) || release : s->load == s->total && (!s->resident || s->mine);
     if (!s->on || !loaded) {
-        tb_check_fail(c, "pop", c->task, NULL, "task given up",
+        tb_check_fail(c, "pop", c->task, NULL, "end of the task",
                       !s->on    ? "no pop: no task is on offer"
                       : s->kept ? "no pop: the task before is not released"
-                                : "blocks of it first");
+                                : "none before its blocks");
         return;
     }
     s->sequence = (s->sequence + (s->resident ? 0 : s->ocb)) & 1u;
     s->popped = true;
 }
 
-/* What depends only on the unit itself must happen soon; kept weights at once. */
+/* Limit of the delay of actions that depend on no other unit; none for kept weights. */
 static void see_delay(tb_check *c, state *s, bool release) {
     const bool request = *(const uint8_t *)s->req_valid_o.ptr != 0,
                wanted = s->ask < s->total && (s->resident || s->ask == s->load);
@@ -218,16 +218,16 @@ static void see_delay(tb_check *c, state *s, bool release) {
                       : word ? "word"
                              : "pop",
                       c->task, NULL, "nothing for many cycles",
-                      ask    ? "a request: there is room"
-                      : word ? "a word: its data are there"
-                             : "task given up");
+                      ask    ? "a request: there is space"
+                      : word ? "a word: its data have arrived"
+                             : "end of the task");
     }
     if (s->kept && !s->popped && (bank_free(s) || release)) {
-        tb_check_fail(c, "pop", c->task, NULL, "no pop", "task given up: its weights are there");
+        tb_check_fail(c, "pop", c->task, NULL, "no pop", "end of the task: its weights are in the bank");
     }
 }
 
-/* What this cycle makes of the bank. */
+/* The bank at the end of this cycle. */
 static void update_bank(tb_check *c, state *s, bool release) {
     if (release) {
         s->whole = s->full = s->held = s->kept_held = false;
@@ -253,7 +253,7 @@ static void update_bank(tb_check *c, state *s, bool release) {
     }
 }
 
-/* No task, nothing on the ports, and the bank as it should be: nothing can happen. */
+/* Idle: no task, no valid on the ports, and a bank without pending changes. */
 static bool quiet(const state *s) {
     const uint32_t any = npu_score_b(s->task_valid_i) | npu_score_b(s->release_i) | npu_score_b(s->dat_valid_i) |
                          npu_score_b(s->we_o) | npu_score_b(s->task_pop_o) | npu_score_b(s->req_valid_o);
@@ -288,7 +288,7 @@ static void cycle(tb_check *c) {
     if (*(const uint8_t *)s->req_valid_o.ptr != 0) {
         see_request(c, s);
     } else if (s->waiting) {
-        tb_check_fail(c, "request", s->requests, NULL, "no request", "the one that was not taken");
+        tb_check_fail(c, "request", s->requests, NULL, "no request", "the one that was not accepted");
     }
     if (beat && *(const uint8_t *)s->dat_ready_o.ptr != 0) {
         s->seen = false;

@@ -191,8 +191,8 @@ static void move_layer(tb_knobs *knobs, uint32_t from, uint32_t to, const uint32
 }
 
 /*
- * Layers that are left out go away, the others move up. A layer that would lie about its number has it in now[]: that
- * of the layer in whose place its output stands. The network is the same, name by name of its layers apart.
+ * Remove the layers that are left out and renumber the others. now[] maps each old number to the new one, for a removed
+ * layer to that of the layer whose output replaces its own. The network is the same except for the names of its layers.
  */
 static void settle(tb_knobs *knobs) {
     const int layers_at = tb_knobs_find(knobs, "layers");

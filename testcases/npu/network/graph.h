@@ -1,9 +1,8 @@
 /*
- * graph.h - random networks (test `graph`): a network as knobs, and what follows from them.
+ * graph.h - random networks (test `graph`): a network described by knobs, and its layers and blobs.
  *
- * graph_resolve() makes a legal network of any combination of knobs: sizes are cut down, and what does not fit together
- * is made to fit by another layer. graph_print() writes it as .param text, which the library network/ reads like any
- * other.
+ * graph_resolve() makes a legal network of any combination of knobs: sizes are reduced, and additional layers adapt
+ * inputs that do not match. graph_print() writes it as .param text, which the library network/ reads like any other.
  */
 #ifndef TESTCASES_GRAPH_H
 #define TESTCASES_GRAPH_H
@@ -39,7 +38,7 @@ typedef enum graph_prec {
 } graph_prec;
 extern const char *const graph_prec_names[GRAPH_PRECS];
 
-/* What the knobs of a layer say. */
+/* The knobs of a layer. */
 typedef struct graph_spec {
     graph_op op;
     uint32_t a, b; /* layers that it reads; 0: the input */
@@ -48,7 +47,7 @@ typedef struct graph_spec {
     graph_prec prec;
 } graph_spec;
 
-/* The whole network as knobs have it; layer[0] is not used. */
+/* The whole network by its knobs; layer[0] is not used. */
 typedef struct graph_knobs {
     uint32_t layers, w, h, c;
     graph_spec layer[GRAPH_LAYERS + 1];
@@ -80,7 +79,7 @@ typedef struct graph {
 void graph_resolve(const graph_knobs *k, graph *g);
 /* .param text; returns its length. */
 size_t graph_print(const graph *g, char text[GRAPH_TEXT]);
-/* Number of the layer of the knobs that stands behind a layer of this name; 0: none (the input, a Split). */
+/* Number in the knobs of a layer of this name; 0: none (the input, a Split). */
 uint32_t graph_number(const char *name);
 
 /* ---- graph_build.c, for graph_resolve() ---- */

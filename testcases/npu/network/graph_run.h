@@ -22,12 +22,12 @@ extern const char *const graph_data_names[GRAPH_DATA_COUNT];
 extern const char *const graph_optimise_names[GRAPH_OPTIMISE_COUNT];
 
 void graph_from_knobs(const tb_knobs *knobs, graph_knobs *out);
-/* The first layer that is not as it is defined fails the run; NET_OK then, too. Errors: NET_ERR_MEMORY. */
+/* The first layer that differs from its definition fails the run; NET_OK then, too. Errors: NET_ERR_MEMORY. */
 net_status graph_check_layers(tc_run *run, const net_graph *g, const net_rt *rt, net_error *err);
 /* The same for blobs that follow from the input without averages and fitted functions: bit by bit those of
  * net_int8_run(). Errors: those of net_int8_new(). */
 net_status graph_check_whole(tc_run *run, const net_graph *g, const net_rt *rt, const float *input, net_error *err);
-/* What each layer was, Input and Split left out; NULL: no memory. To be freed. */
+/* Kinds and places of all layers, except Input and Split; NULL: no memory. To be freed. */
 npu_cov_layer *graph_describe(const net_graph *g, const net_rt *rt, uint32_t *count);
 /* execute() of the test. */
 int graph_execute(tc_run *run);

@@ -8,7 +8,7 @@
 
 extern const char *const act_names[NPU_ACT_COUNT];
 
-/* Parameters that make sense for the driver; hard: from the corners of FP32 as well. */
+/* Parameters that are legal for the driver; hard: also corner cases of FP32. */
 void act_draw_params(tb_rng *rng, npu_act act, bool hard, uint32_t p[2]);
 
 /* An output that is act(y), with y kept for the comparison. */
@@ -18,8 +18,8 @@ typedef struct act_output {
     uint32_t *y;
 } act_output;
 
-/* out->v holds y; afterwards it holds what is expected (fitted functions: the true value). -1: out of memory. Release y
- * with free(). */
+/* out->v holds y; afterwards it holds the expected values (fitted functions: the exact value). -1: out of memory.
+ * Release y with free(). */
 int act_expect(act_output *a, tensor *out);
 /* A tensor_match; ctx is an act_output. */
 bool act_match(const void *ctx, size_t i, uint32_t want, uint32_t got);

@@ -1,5 +1,5 @@
 /*
- * bus_error.c - directed test: an error response on the bus. The driver reports it, the device comes to rest, and after
+ * bus_error.c - directed test: an error response on the bus. The driver reports it, the device becomes idle, and after
  * npu_init() the same task is clean.
  */
 #include "../tests.h"

@@ -1,8 +1,8 @@
 /*
- * chain.c - fences: tasks that read what the task before them wrote, all started as early as the device takes them.
+ * chain.c - fences: tasks that read results of the task before them, all started as early as the device accepts them.
  * Then once more, one at a time: same bytes.
  *
- * Written on the registers: the driver never has two operators in flight.
+ * It writes the registers directly, since the driver never has two operators in flight.
  */
 #include "../tests.h"
 

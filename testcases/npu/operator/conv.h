@@ -7,23 +7,23 @@
 #include "../tests.h"
 #include "tensor.h"
 
-/* Kinds of shapes that the generator looks for. */
+/* Kinds of generated shapes. */
 typedef enum conv_shape {
     ANY,
     POINT,   /* 1 x 1 maps */
     ROW,     /* one row */
     TINY,    /* kernel larger than the map, padding around it */
     WIDE,    /* long rows */
-    BROAD,   /* rows of which the input buffer does not hold what one output row needs */
+    BROAD,   /* input rows of one output row exceed the input buffer */
     TALL,    /* many rows */
     ROWS,    /* a map larger than the input buffer */
     DEEP,    /* weights larger than the weight buffer */
     MANY,    /* more output channels than a task may have */
     DW,      /* depthwise */
     GROUPED, /* a few channels in each of several groups */
-    DILATED, /* kernels with holes */
+    DILATED, /* dilated kernels */
     STRIDED, /* strides up to 255 */
-    PADDED,  /* padding up to 255: windows that see nothing of the map */
+    PADDED,  /* padding up to 255: windows entirely in the padding */
     LARGE,   /* kernels from 8 up */
     STREAM,  /* more pixels than a task may have */
     CONV_SHAPE_COUNT
@@ -78,7 +78,7 @@ typedef struct conv_case {
     bool linear;
     npu_conv math, drive;
 } conv_case;
-/* From the knobs of conv, dw or linear. The driver's answer, where it makes the convolution itself (linear). */
+/* From the knobs of conv, dw or linear. Returns the driver's status where it makes the convolution itself (linear). */
 npu_status conv_case_of(uint32_t n, const tb_knobs *knobs, conv_case *out);
 npu_conv_split conv_split_of(const tb_knobs *knobs, bool second);
 
@@ -109,13 +109,13 @@ uint64_t conv_macs(const npu_conv *conv, const npu_conv_plan *plan);
 /* The host's copy of the operands. */
 typedef struct conv_tensors {
     uint32_t *input;   /* FP32 bits, [ic][ih][iw]; INT8 inputs: NULL */
-    int8_t *quantised; /* the same as the mesh sees it */
+    int8_t *quantised; /* the same as input of the mesh */
     int8_t *weights;   /* [oc][ic/groups][kh][kw] */
     float *w_scale;    /* [oc] */
     uint32_t *bias;    /* FP32 bits, [oc] */
 } conv_tensors;
 
-/* What the operands of one convolution are drawn from. */
+/* Parameters for drawing the operands of one convolution. */
 typedef struct conv_draw {
     uint64_t seed;
     conv_data data;
@@ -146,7 +146,7 @@ typedef struct conv_op {
     bool linear;          /* drive was made by npu_linear_make() */
     npu_conv math, drive; /* scales and activation set in both; addresses in `drive` */
     npu_conv_plan plan;   /* of drive */
-    npu_tensor in, out;   /* as they lie in memory */
+    npu_tensor in, out;   /* as in memory */
     const conv_tensors *t;
     uint16_t tasks; /* that it took */
 } conv_op;
@@ -156,7 +156,7 @@ void conv_op_tensors(conv_op *op, uint32_t gap, bool tight);
 int conv_op_params(conv_op *op);
 /* Compare `points` outputs, corners among them, of the image of `out` with the definition; 0: all of them. */
 void conv_op_check(conv_op *op, const uint8_t *image, uint32_t points);
-/* What it is and how it is cut, into run->stats. */
+/* Describe it and its splits in run->stats. */
 void conv_op_describe(const conv_op *op);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * faults.c - something goes wrong while an operator runs: bursts are answered with errors, a channel of the memory
- * hangs or is slow, the NPU is reset, or reads and writes its registers. Any operator's test serves, as it is.
+ * faults.c - fault injection while an operator runs: error responses, a memory channel that hangs or is slow, resets of
+ * the NPU, reads and writes of its registers. It works with any operator's test, unchanged.
  *
- * Each case executes it three times on one device. First without a fault, which shows how long it takes and what moves.
- * Then with the fault: what the driver may do no harm to must pass; else the driver has to answer with the right error
- * and within a bounded time. Then the device is reset, memory and registers are compared (only outputs of tasks that
- * the fault met are undefined), and the third execution must be as good as the first.
+ * Each case executes it three times on one device. First without a fault, to measure duration and traffic. Then with
+ * the fault: a harmless fault must not change the outcome; for others the driver has to return the right error within a
+ * bounded time. Then the device is reset, memory and registers are compared (only outputs of tasks affected by the
+ * fault are undefined), and the third execution must have the results of the first.
  */
 #include "faults.h"
 

@@ -1,5 +1,5 @@
 /*
- * faults.h - private to the test `faults`: what happens to the device while the driver works, and when.
+ * faults.h - private to the test `faults`: faults of the device while the driver works, and their time.
  */
 #ifndef TESTCASES_FAULTS_H
 #define TESTCASES_FAULTS_H
@@ -11,22 +11,22 @@ typedef enum fault_kind {
     FAULT_HANG,       /* a channel of a memory stops */
     FAULT_SLOW,       /* a channel of a memory is slow: legal */
     FAULT_RESET,      /* hard reset */
-    FAULT_SOFT_RESET, /* the NPU is reset behind the driver */
-    FAULT_READS,      /* registers are read behind the driver */
-    FAULT_WRITES,     /* registers that start tasks, or that cannot be written, are written behind the driver */
-    FAULT_START,      /* a task that is refused is started behind the driver */
+    FAULT_SOFT_RESET, /* the NPU is reset without the driver */
+    FAULT_READS,      /* registers are read without the driver */
+    FAULT_WRITES,     /* registers of tasks, or read-only ones, are written without the driver */
+    FAULT_START,      /* an illegal task is started without the driver */
     FAULT_KINDS
 } fault_kind;
 extern const char *const fault_kind_names[FAULT_KINDS];
 
-/* What a run without a fault showed, from the start of the driver to its end. */
+/* Measurements of a run without a fault, from the start of the driver to its end. */
 typedef struct fault_clean {
     uint64_t cycles;
     uint64_t moves[2][TB_AXI_CHANNELS]; /* handshakes */
     uint32_t starts;
 } fault_clean;
 
-/* The HAL between driver and device: it makes the fault happen. */
+/* The HAL between driver and device: it injects the fault. */
 typedef struct fault_hal {
     tc_run *run;
     npu_hal hal;
@@ -46,7 +46,7 @@ typedef struct fault_hal {
     uint32_t starts; /* by the driver */
     bool same_unit;  /* FAULT_START: it was the unit that the driver had just started */
     bool endless;    /* FAULT_SOFT_RESET: the reset did not end */
-    bool mend;       /* in cycle `at` the memories are mended, whatever the kind */
+    bool mend;       /* in cycle `at` the memories are repaired, for any kind */
 } fault_hal;
 
 /* Put it between the driver of an open device and the device. */

@@ -1,10 +1,10 @@
-/* faults_hal.c - a HAL that lets things happen between the driver's accesses, and while it waits. */
+/* faults_hal.c - a HAL that injects faults between the driver's accesses, and while it waits. */
 #include "faults.h"
 
 #include "npu_regs.h"
 
 #define CYCLES_PER_US 200u
-#define STEP 64u            /* cycles between two looks at an interrupt line */
+#define STEP 64u            /* cycles between two samples of an interrupt line */
 #define RESET_READS 100000u /* until a soft reset has ended */
 #define NOT_BUSY 50u        /* cycles until the next try */
 #define LAST_CALL 60u       /* cycles after the last start of a task */
@@ -72,7 +72,7 @@ static void some_writes(fault_hal *f) {
     }
 }
 
-/* The moment has come. */
+/* The time of the fault. */
 static void act(fault_hal *f) {
     f->armed = false;
     if (f->mend) {

@@ -1,6 +1,7 @@
 /*
- * int8_chain.c - layers that hand INT8 NHWC tensors to each other and never return to FP32; the last one gives FP32, to
- * which another tensor is added. Every layer against the definition, on what the layer before it left in memory.
+ * int8_chain.c - layers that pass INT8 NHWC tensors to each other without FP32 in between; the last one writes FP32, to
+ * which another tensor is added. Every layer is checked against the definition, on the tensor that the layer before
+ * wrote to memory.
  */
 #include "layer.h"
 

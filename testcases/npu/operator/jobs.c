@@ -165,7 +165,7 @@ static void verify_all(tc_run *run, set *s) {
     }
 }
 
-/* Each one by itself; afterwards everything is as before. */
+/* Each one alone; afterwards everything is as before. */
 static int run_alone(tc_run *run, set *s) {
     int rc = 0;
     for (uint32_t i = 0; i < s->count && rc == 0 && tc_ok(run); i++) {

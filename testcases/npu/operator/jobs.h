@@ -8,13 +8,13 @@
 
 /*
  * A small convolution. It has no expected values of its own (the conv test has): verify() keeps the results of the
- * first run and expects those of later ones to be the same. Of the knobs it looks at gap and place; everything else
- * follows from the seed.
+ * first run and expects those of later ones to be the same. It uses the knobs gap and place; everything else follows
+ * from the seed.
  */
 extern const tensor_kind jobs_conv_kind;
 
-/* Two jobs of the ALU or of the POOL, `which` 0 and 1: the later one reads what the earlier one writes. Of the knobs it
- * looks at gap, place and data. */
+/* Two jobs of the ALU or of the POOL, `which` 0 and 1: the later one reads what the earlier one writes. It uses the
+ * knobs gap, place and data. */
 typedef struct jobs_chain {
     tensor in, mid, out;
     bool is_pool;

@@ -22,7 +22,7 @@ typedef struct layer {
 } layer;
 
 /*
- * What the layer is to be like. keep_size: padded so that the output has ceil(w / stride) x ceil(h / stride) pixels.
+ * Properties of the layer. keep_size: padded so that the output has ceil(w / stride) x ceil(h / stride) pixels.
  * in_scale 0: it is drawn.
  */
 typedef struct layer_spec {

@@ -1,4 +1,4 @@
-/* linear.c - generator of fully connected layers; the rest is the test conv's. */
+/* linear.c - generator of fully connected layers; the rest is that of the test conv. */
 #include "conv.h"
 
 /* Short vectors, blocks and their neighbours, and lengths at which buffers overflow. */

@@ -147,7 +147,7 @@ static int lay_out(nonsense *s) {
     tc_run *run = s->run;
     s->list.count = 0;
     s->before = (non_before){0};
-    npu_dev_allow_overlap(run->dev, true); /* results that depend on it are not looked at */
+    npu_dev_allow_overlap(run->dev, true); /* results that depend on it are not checked */
     s->scratch = npu_dev_alloc(run->dev, SCRATCH_BYTES, 64, NPU_BUF_SCRATCH);
     if (s->scratch == 0 || fill_memory(run) != 0) {
         return tc_no_memory(run);

@@ -1,7 +1,6 @@
 /*
- * nonsense_edge.c - tasks at a limit: it alone is violated, or just holds. One that violates it is found by a random
- * walk; then whatever need not differ from the task that it was made from goes back, and what must differ goes back as
- * far as it can.
+ * nonsense_edge.c - tasks at a limit: only this limit is violated, or it is just kept. One that violates it is found by
+ * a random walk; then each setting is moved back to that of the original task, as far as the violation allows.
  */
 #include "nonsense.h"
 

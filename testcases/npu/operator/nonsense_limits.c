@@ -1,6 +1,6 @@
 /*
- * nonsense_limits.c - which tasks the hardware has to accept, written from docs/npu/npu.md section 3 a third time, so
- * that RTL and model do not share a mistake unseen.
+ * nonsense_limits.c - the tasks that the hardware has to accept, implemented from docs/npu/npu.md section 3 a third
+ * time, to detect errors that RTL and model share.
  */
 #include "nonsense.h"
 

@@ -10,7 +10,7 @@
 #define REG(t, reg) ((t)->regs[NPU_REG_##reg / 4])
 #define GET(t, reg, field) ((REG(t, reg) & NPU_##reg##_##field##_MASK) >> NPU_##reg##_##field##_LSB)
 
-#define LONGEST (256u << 10) /* of a range that is looked at: more than a task gets done before it is stopped */
+#define LONGEST (256u << 10) /* of a range that is checked: more than a task processes before it is stopped */
 
 /* `outer` x `inner` pieces; addresses wrap at 2^32. */
 typedef struct block {

@@ -6,7 +6,7 @@
 
 #include "tensor.h"
 
-/* Kinds of shapes that the generator looks for. */
+/* Kinds of generated shapes. */
 typedef enum pool_shape {
     POOL_ANY,
     POOL_WIDE,  /* wider than a task: strips */

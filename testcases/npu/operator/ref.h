@@ -1,6 +1,6 @@
 /*
- * ref.h - values straight from the definition (docs/npu/npu.md section 2), in the host's own arithmetic. It shares
- * nothing with driver, model and RTL, so it finds what all of them have wrong alike.
+ * ref.h - values straight from the definition (docs/npu/npu.md section 2), in the host's own arithmetic. It shares no
+ * code with driver, model and RTL, so it finds errors that they have in common.
  */
 #ifndef TESTCASES_GEMM_REF_H
 #define TESTCASES_GEMM_REF_H
@@ -18,7 +18,7 @@ static inline float ref_float(uint32_t bits) {
     return v;
 }
 
-/* NaN becomes 0x7FC00000, as everywhere where arithmetic made it. */
+/* NaN becomes 0x7FC00000, as for all NaNs from arithmetic. */
 static inline uint32_t ref_bits(float value) {
     uint32_t u;
     memcpy(&u, &value, 4);
@@ -28,7 +28,7 @@ static inline uint32_t ref_bits(float value) {
 /* int8(x * scale). */
 int8_t ref_quantise(uint32_t x, uint32_t scale);
 
-/* What an activation may give: one pattern of bits or, where the function is fitted, anything near its true value. */
+/* Expected value of an activation: one bit pattern or, where the function is fitted, anything near its true value. */
 typedef struct ref_value {
     bool exact;
     uint32_t bits;
@@ -43,7 +43,7 @@ ref_value ref_act(npu_act act, const uint32_t act_p[2], uint32_t y);
 bool ref_is_f32(const ref_value *value, uint32_t got);
 /* int8(value * scale). */
 bool ref_is_i8(const ref_value *value, uint32_t scale, int8_t got);
-/* For messages: the bits, or the middle of the range. */
+/* For messages: the bits, or the centre of the range. */
 double ref_middle(const ref_value *value);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * regs.h - what the parts of the register test share: the three units, tasks as lists of settings, waiting and flags.
+ * regs.h - shared by the parts of the register test: the three units, tasks as lists of settings, waiting and flags.
  */
 #ifndef OPERATOR_REGS_H
 #define OPERATOR_REGS_H
@@ -20,7 +20,7 @@ typedef struct regs_change {
 
 typedef struct regs_unit {
     const char *name;
-    uint32_t present;   /* its bit of CONFIG; 0: always there */
+    uint32_t present;   /* its bit of CONFIG; 0: always present */
     uint32_t irq, line; /* its bit in IRQ_STATUS and IRQ_ENABLE, its line of the HAL */
     uint32_t id;        /* IRQ_ID */
     uint32_t ready;     /* its bits of STATUS */
@@ -42,11 +42,11 @@ typedef struct regs_unit {
 extern const regs_unit regs_gemm, regs_alu, regs_pool;
 
 /* ---- regs.c ---- */
-/* An event flag goes when a 1 is written to it, and only then. */
+/* An event flag is cleared by writing a 1 to it, and only so. */
 bool regs_check_w1c(tc_run *run, const char *name, uint32_t offset, uint32_t flag);
-/* Status, mask, line and identification of the interrupt that is raised by now. */
+/* Status, mask, line and identification of the pending interrupt. */
 bool regs_check_irq(tc_run *run, const regs_unit *unit);
-/* Until nothing runs and nothing waits; then STATUS is as after reset. */
+/* Until no task runs or is pending; then STATUS is as after reset. */
 bool regs_wait_idle(tc_run *run);
 bool regs_wait_count(tc_run *run, const regs_unit *unit, uint32_t want);
 
@@ -55,14 +55,14 @@ bool regs_wait_count(tc_run *run, const regs_unit *unit, uint32_t want);
 bool regs_write_task(tc_run *run, const regs_unit *unit, uint32_t base, const regs_change *change, bool start);
 /* Every setting that docs/npu/npu.md section 3 forbids is refused. */
 bool regs_check_limits(tc_run *run, const regs_unit *unit, uint32_t base);
-/* The task that all refused ones were made from is a legal one: it completes. */
+/* The legal task from which all refused ones were derived completes. */
 bool regs_check_legal(tc_run *run, const regs_unit *unit, uint32_t base);
 /* The unit is left out: a start is an error. */
 bool regs_check_absent(tc_run *run, const regs_unit *unit, uint32_t base);
-/* The result of a sum shows when the task completes and not before, while other registers are read. For an idle device
- * after reset. */
+/* The result of a sum is visible when the task completes and not before, while other registers are read. For an idle
+ * device after reset. */
 bool regs_check_result(tc_run *run, uint32_t base);
-/* Start tasks until the device takes no more: the one too many is dropped, the others complete. */
+/* Start tasks until the device accepts no more: the last one is dropped, the others complete. */
 bool regs_check_overrun(tc_run *run, const regs_unit *unit, uint32_t base);
 
 #endif

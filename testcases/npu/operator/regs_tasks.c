@@ -97,7 +97,7 @@ static const regs_change gemm_bad[] = {
     {{VALUE(GEMM_CTRL, GEMM_RAW | NPU_GEMM_CTRL_BIAS_MASK)}},
     {{VALUE(GEMM_CTRL, GEMM_RAW | NPU_GEMM_CTRL_REQUANT_MASK)}},
     {{VALUE(GEMM_CTRL, GEMM_RAW), VALUE(GEMM_ACT, 1)}},
-    {{VALUE(GEMM_ACT, 12)}},
+    {{VALUE(GEMM_ACT, NPU_GEMM_ACT_TYPE_COUNT)}},
     {{VALUE(GEMM_ACT, 15)}},
     /* INT8 tensors: alignment and pitch */
     {{VALUE(GEMM_CTRL, GEMM_MIN & ~NPU_GEMM_CTRL_LAYOUT_MASK), ADDRESS(GEMM_IFM_ADDR, 2)}},
@@ -157,7 +157,7 @@ static const regs_change alu_bad[] = {
     {{VALUE(ALU_CTRL, ALU_OP(15) | NPU_ALU_CTRL_DUP_MASK)}},
     {{VALUE(ALU_CTRL, ALU_OP(14) | ALU_KIND(0, 1))}},
     {{VALUE(ALU_CTRL, ALU_OP(15) | ALU_KIND(0, 2))}},
-    {{VALUE(ALU_ACT, 12)}},
+    {{VALUE(ALU_ACT, NPU_GEMM_ACT_TYPE_COUNT)}},
     {{VALUE(ALU_ACT, 15)}},
     {{VALUE(ALU_SIZE, 0)}},
     {{VALUE(ALU_ROWS, 0x00010000u)}},
@@ -230,7 +230,7 @@ bool regs_write_task(tc_run *run, const regs_unit *unit, uint32_t base, const re
     return true;
 }
 
-/* The hardware looks at a task for some cycles before it refuses it. */
+/* The hardware checks a task for some cycles before it refuses it. */
 static bool refused(tc_run *run, const regs_unit *unit, uint32_t base, const regs_change *change) {
     return regs_write_task(run, unit, base, change, true) && regs_wait_idle(run) &&
            tc_expect(run, unit->count_name, unit->count, UINT32_MAX, 0) && regs_check_irq(run, unit) &&
@@ -323,7 +323,7 @@ bool regs_check_overrun(tc_run *run, const regs_unit *unit, uint32_t base) {
                 unit->name);
         return false;
     }
-    /* A task may have been taken between the look at STATUS and the start. */
+    /* A task may have been accepted between the read of STATUS and the start. */
     uint32_t err = 0;
     if (!tc_read(run, NPU_REG_ERR, &err)) {
         return false;

@@ -1,5 +1,5 @@
 /*
- * sequence.c - random tasks of GEMM, ALU and POOL one after another and side by side on one device, without a reset
+ * sequence.c - random tasks of GEMM, ALU and POOL one after another and concurrently on one device, without a reset
  * between them.
  *
  * Written on the registers, so that every legal setting occurs, also those that the driver has no use for.
@@ -272,7 +272,7 @@ bool seq_run(tc_run *run, seq_list *list, bool serial) {
     return tc_ok(run) && wait_all(run, started, "after the last task");
 }
 
-/* What ran, for a person who looks at a failure. */
+/* Text of the tasks, for the report of a failure. */
 static void print_list(const seq_list *list) {
     if (list->runs > 1) {
         printf("sequence: failed in run %u%s\n", list->runs,

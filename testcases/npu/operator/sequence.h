@@ -14,7 +14,7 @@ typedef struct seq_output {
     uint32_t addr, bytes, rows, rstep, planes, pstep;
 } seq_output;
 
-/* What a GEMM task leaves behind for the next one: WGT_KEEP uses its weights again. */
+/* State of a GEMM task for the next one: WGT_KEEP reuses its weights. */
 typedef struct seq_weights {
     bool resident;
     uint32_t op, kw, kh, ic, oc, addr;
@@ -48,7 +48,7 @@ typedef struct seq_list {
 
 /* Run all tasks, up to the end of the last one. serial: each one alone. false: failed, noted. */
 bool seq_run(tc_run *run, seq_list *list, bool serial);
-/* Clean, with errors on the bus, and clean again; what goes wrong is noted. Needs RTL. */
+/* Clean, with errors on the bus, and clean again; failures are noted. Needs RTL. */
 void seq_run_with_errors(tc_run *run, seq_list *list, uint32_t errors);
 
 /* Draw a legal task with buffers of its own (allocated and filled). -1 with run->err: out of memory. */
@@ -70,7 +70,7 @@ bool seq_fill_f32(tc_run *run, tb_rng *rng, seq_output at, bool special);
 bool seq_fill_bytes(tc_run *run, tb_rng *rng, uint32_t addr, uint32_t bytes);
 /* A size that a knob cut_... limits. */
 uint32_t seq_cut(const tc_run *run, const char *knob, uint32_t size);
-/* The data that the knob `values` asks for instead of those that were drawn. */
+/* The data of the knob `values` instead of the drawn ones. */
 void seq_set_bytes(const tc_run *run, int8_t *data, uint32_t count);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * sequence_errors.c - error responses in the middle of a sequence: the unit that asked notes them, the others do not
- * notice, and the next sequence is clean.
+ * sequence_errors.c - error responses in the middle of a sequence: the requesting unit reports them, the others are not
+ * affected, and the next sequence is clean.
  *
- * In tandem the device knows from the addresses whose ERR bit and interrupt must rise, and compares what the other
- * units wrote (docs/architecture.md section 5); what is checked here holds for the RTL alone, too.
+ * In tandem the device derives from the addresses which unit's ERR bit and interrupt must rise, and compares the
+ * outputs of the other units (docs/architecture.md section 5); what is checked here holds for the RTL alone, too.
  */
 #include "sequence.h"
 

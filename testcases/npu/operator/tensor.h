@@ -1,6 +1,6 @@
 /*
- * tensor.h - tensors of operator tests: data, places in device memory, comparison with expected values; and the frame
- * that runs one operator.
+ * tensor.h - tensors of operator tests: data, addresses in device memory, comparison with expected values; and running
+ * one operator.
  *
  * All functions that return int: 0, or -1 with run->err (could not be done).
  */
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define TENSOR_ONE 0x3F800000u
-#define TENSOR_FILL 0xA5u /* what output memory holds before: bytes that the NPU may not write must keep it */
+#define TENSOR_FILL 0xA5u /* initial value of output memory: bytes that the NPU may not write must keep it */
 #define TENSOR_MAX_ELEMENTS (UINT64_C(1) << 24)
 #define TENSOR_TIMEOUT_US 1000000u
 #define TENSOR_GEMM_TIMEOUT_US 200000u /* of tests that run the GEMM alone */
@@ -65,8 +65,8 @@ int tensor_new_bytes(tc_run *run, const char *name, const void *src, size_t byte
 uint32_t tensor_pieces(const npu_tensor *t);
 uint32_t tensor_piece_bytes(const tc_run *run, const npu_tensor *t);
 /*
- * A step with `gap` units (16 bytes, or N channels) between channels or pixels. tight: channels of one pixel lie side
- * by side.
+ * A step with `gap` units (16 bytes, or N channels) between channels or pixels. tight: channels of one pixel are
+ * contiguous.
  */
 uint32_t tensor_step(const tc_run *run, const npu_tensor *t, uint32_t gap, bool tight);
 /* Bytes from the first to the end of the last channel or pixel, its gap included. */
@@ -76,14 +76,14 @@ size_t tensor_offset(const npu_tensor *t, uint32_t c, uint32_t pixel);
 /* Allocate a tensor whose step is set. */
 int tensor_new(tc_run *run, const char *name, npu_tensor *t, uint32_t shift, npu_buf_kind kind);
 /*
- * Write a tensor piece by piece: pack() puts `bytes` bytes of piece i into dst. Other bytes that the NPU may read
- * beside them (to multiples of 16) get garbage; what lies beyond stays unwritten, and must not be read. image: a copy
- * of the memory from address `base` on that is written, too, or NULL.
+ * Write a tensor piece by piece: pack() puts `bytes` bytes of piece i into dst. Other bytes that the NPU may read with
+ * them (up to multiples of 16) get random values; bytes beyond stay unwritten, and must not be read. image: a copy of
+ * the memory from address `base` on that is written, too, or NULL.
  */
 typedef void tensor_pack(const void *ctx, const npu_tensor *t, uint32_t i, uint32_t bytes, uint8_t *dst);
 int tensor_write_pieces(tc_run *run, const npu_tensor *t, tensor_pack *pack, const void *ctx, uint8_t *image,
                         uint32_t base);
-/* Write elements [c][h][w], FP32 bits or int8, as the layout says; pad channels get garbage. */
+/* Write elements [c][h][w], FP32 bits or int8, in the tensor's layout; pad channels get random values. */
 int tensor_write_elements(tc_run *run, const npu_tensor *t, const void *elements);
 /* Fill a tensor's memory with TENSOR_FILL. */
 int tensor_prefill(tc_run *run, const npu_tensor *t);
@@ -103,10 +103,10 @@ void tensor_check_same(tc_run *run, const char *signature, const npu_tensor *t, 
 
 typedef struct tensor {
     npu_tensor at;
-    uint32_t *v;             /* [c][h][w]: contents, or what is expected */
+    uint32_t *v;             /* [c][h][w]: contents, or expected values */
     size_t count;            /* w*h*c */
     uint32_t base, capacity; /* the buffer around it */
-    uint8_t *image;          /* what the buffer held before the operator, NULL: it was not filled */
+    uint8_t *image;          /* contents of the buffer before the operator, NULL: it was not filled */
 } tensor;
 
 static inline size_t tensor_index(const tensor *t, uint32_t c, uint32_t y, uint32_t x) {

@@ -48,8 +48,8 @@ static uint32_t small_gap(alu_draw *b, uint32_t most_words) {
 }
 
 /*
- * A place for rows of `bytes` bytes: rows of a plane side by side, or planes inside rows, steps of either sign. shared:
- * rows or planes may be the same again. Addresses are often not multiples of 16.
+ * A place for rows of `bytes` bytes: contiguous rows of a plane, or planes interleaved in rows, steps of either sign.
+ * shared: rows or planes may coincide. Addresses are often not multiples of 16.
  */
 static void place(alu_draw *b, const cm_alu_task *t, uint32_t bytes, bool shared, uint32_t *addr, uint32_t *rstep,
                   uint32_t *pstep) {
@@ -97,7 +97,7 @@ static void draw_shape(alu_draw *b, cm_alu_task *t) {
     t->planes = (uint32_t)tb_rng_small(&b->rng, 1, planes < b->planes ? planes : b->planes);
 }
 
-/* Operands that the operation does not use lie outside of memory. */
+/* Operands that the operation does not use are outside memory. */
 static void draw_places(alu_draw *b, cm_alu_task *t) {
     const uint32_t bytes = 4 * t->count;
     const bool in_place = !t->dup && tb_rng_chance(&b->rng, 1, 3);

@@ -9,7 +9,7 @@
 
 #define ALU_DRAW_BASE UINT32_C(0x40000000) /* address of the first byte of memory */
 
-/* The caller sets streams and limits; the rest says what the last task got. */
+/* The caller sets streams and limits; the rest describes the last task. */
 typedef struct alu_draw {
     tb_rng rng, rng_data;
     uint32_t op;                  /* of ALU_CTRL; NPU_ALU_CTRL_OP_COUNT: any */

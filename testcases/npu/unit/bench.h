@@ -1,10 +1,10 @@
 /*
- * bench.h - what every unit bench shares: the command line, cases, the clock, ports by name, stalls, the scoreboard,
+ * bench.h - shared by all unit benches: the command line, cases, the clock, ports by name, stalls, the scoreboard,
  * the report.
  *
  * A bench is one file unit_<module>.c that defines `unit_this_bench`. Its run function is the executor: it reads the
- * case (seed and knobs) and nothing else. In each cycle it sets inputs, calls unit_settle(), looks at outputs, and
- * calls unit_edge().
+ * case (seed and knobs) and nothing else. In each cycle it sets inputs, calls unit_settle(), reads outputs, and calls
+ * unit_edge().
  */
 #ifndef UNIT_BENCH_H
 #define UNIT_BENCH_H
@@ -30,14 +30,15 @@ typedef struct unit {
     /* of all inputs at every edge: two runs with the same hash had the same stimulus, handshakes and length */
     uint64_t hash;
     tb_scoreboard sb;       /* the bench sets it up with unit_expect_init() */
-    bool sb_used, compared; /* the bench compares by itself: through the scoreboard, through unit_expect_value() */
+    bool sb_used, compared; /* the bench compares results itself: through the scoreboard, through unit_expect_value() */
     tb_result *result;
-    npu_cov *cov;          /* what is covered; NULL: without --cov */
+    npu_cov *cov;          /* coverage; NULL: without --cov */
     tb_run run;            /* the design, and the checks of the units in the bench (tb/npu/score) */
-    npu_score_ctx score;   /* what they need to know of it */
-    tb_ddr mem;            /* behind a bus of the unit, if it has one: the bench makes it, and it ends with the case */
+    npu_score_ctx score;   /* their parameters of the design */
+    tb_ddr mem;            /* memory of a bus of the unit, if it has one: created by the bench, released at the end of
+                            * the case */
     tb_axi_profile timing; /* of that bus */
-    uint64_t nowhere[64];  /* behind ports that do not exist */
+    uint64_t nowhere[64];  /* dummy storage for ports that do not exist */
 } unit;
 
 typedef struct unit_bench {
@@ -54,7 +55,7 @@ typedef struct unit_bench {
      */
     int (*run)(unit *u);
     bool no_reset; /* the module has no rst_ni */
-    bool open_end; /* cases end in the middle of the traffic: nothing is missing then */
+    bool open_end; /* cases end in the middle of the traffic: no check for missing outputs */
     /*
      * Check a stream of vectors (--vectors) and print the counts; NULL: the unit has no vectors. `where` names the
      * stream. Failures go through unit_fail(). 0, or -1 with one line in err: the stream is malformed, empty or cannot
@@ -69,11 +70,11 @@ extern const unit_bench unit_this_bench;
     const unit_bench unit_this_bench = {.name = NAME, .about = ABOUT, TB_KNOBS_OF(KNOBS), .run = run, __VA_ARGS__}
 
 /* ---- ports; values through tb_get() and tb_set() ---- */
-/* Port of the module under test by name. An unknown name is noted as an error and gives a port that leads nowhere. */
+/* Port of the module under test by name. An unknown name is noted as an error and gives a port to dummy storage. */
 tb_sig unit_port(unit *u, const char *name);
 /* Several of them. */
 void unit_ports(unit *u, tb_ports ports);
-/* `bytes` bytes at byte offset `at` of a port. Nothing happens (zeros are read) outside the port. */
+/* `bytes` bytes at byte offset `at` of a port. Outside the port writes are ignored and zeros are read. */
 void unit_set_slice(tb_sig port, size_t at, const void *src, size_t bytes);
 void unit_get_slice(tb_sig port, size_t at, void *dst, size_t bytes);
 
@@ -86,7 +87,7 @@ void unit_settle(unit *u);
 bool unit_edge(unit *u);
 
 /*
- * A bus of the unit, which the run drives and watches: its other side acts with unit_settle() and unit_edge(). The
+ * A bus of the unit, driven and monitored by the run: its other side is active in unit_settle() and unit_edge(). The
  * timing is copied; its random stream is "bus_timing". NULL: noted as an error.
  */
 tb_run_port *unit_bus(unit *u, tb_run_port_cfg cfg, const tb_axi_profile *timing);
@@ -96,13 +97,13 @@ tb_rng unit_stream(const unit *u, const char *name);
 /* Value of a knob. */
 int64_t unit_knob(const unit *u, const char *name);
 
-/* Bytes as activations or weights are: kind 0 uniform, 1 the ends of the range, 2 mostly zero, 3 small. */
+/* Bytes distributed like activations or weights: kind 0 uniform, 1 the ends of the range, 2 mostly zero, 3 small. */
 void unit_fill_i8(tb_rng *rng, int kind, int8_t *dst, size_t count);
 #define UNIT_DATA_KNOB                                                                                                 \
     { "data", 0, 3, TB_KNOB_ENUM, unit_data_names, NULL, "distribution of the data" }
 extern const char *const unit_data_names[4];
 
-/* A side of a handshake that hesitates: `percent` of its cycles, in runs of 1..run cycles. */
+/* One side of a handshake with stalls: `percent` of its cycles, in runs of 1..run cycles. */
 typedef struct unit_stall {
     tb_rng rng;
     uint32_t percent;
@@ -115,7 +116,7 @@ unit_stall unit_stall_make(const unit *u, const char *name);
 /* `count` sides with the same knobs, each with a stream of its own; one of them. */
 void unit_stalls(const unit *u, const char *name, unit_stall *stalls, uint32_t count);
 unit_stall unit_stall_nth(const unit *u, const char *name, uint32_t number);
-/* True in cycles in which this side is willing. One call a cycle. */
+/* True in cycles without a stall. One call per cycle. */
 bool unit_go(unit_stall *stall);
 
 #define UNIT_STALL_KNOB(NAME, HELP)                                                                                    \
@@ -128,11 +129,11 @@ extern const uint32_t unit_stall_weights[96];
 /* ---- checks ---- */
 /* Set up the scoreboard under the unit's name. `dim_name` of the innermost element, or NULL. 0 or -1. */
 int unit_expect_init(unit *u, size_t elem_bytes, const char *dim_name, uint32_t dim, bool is_signed);
-/* Compare with what is expected next. */
+/* Compare with the next expected elements. */
 void unit_check(unit *u, const void *actual, size_t count);
 /*
- * Expect `count` elements at this moment; the text says where in the unit's own terms (block, pixel ...). False: some
- * differ, noted as a failure.
+ * Expect `count` elements in this cycle; the text is the position in the unit's own terms (block, pixel ...). False:
+ * some differ, noted as a failure.
  */
 bool unit_compare(unit *u, const void *actual, const void *expected, size_t count, const char *where, ...)
     __attribute__((format(printf, 5, 6)));
@@ -140,11 +141,11 @@ bool unit_compare(unit *u, const void *actual, const void *expected, size_t coun
 void unit_fail(unit *u, const char *kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* got != expected of a single signal: one line with name and cycle. */
 void unit_expect_value(unit *u, const char *signal, uint64_t got, uint64_t expected);
-/* The checks of the units look at the settled cycle without an edge: outputs that the last edge has made. */
+/* Call the checks of the units in the settled cycle without an edge: for outputs of the last edge. */
 void unit_look(unit *u);
 /*
- * At the end of the case: the checks of the units complain about what never came. A complaint is a failure of the case,
- * and so is a case of which neither they nor the bench have checked anything.
+ * At the end of the case: the checks of the units report missing outputs. This is a failure of the case, and so is a
+ * case in which neither they nor the bench have checked anything.
  */
 void unit_finish_checks(unit *u);
 /* False once anything failed. */

@@ -78,7 +78,7 @@ static void note_stop(unit *u) {
     unit_fail(u, kind, "cycle %" PRIu64 ": %s", sim->failure_cycle, sim->failure);
 }
 
-/* A failure of the run is one of the case. */
+/* A failure of the run is a failure of the case. */
 static void take_failure(unit *u) {
     const tb_run_failure *f = &u->run.failure;
     u->cycle = u->run.sim.cycle;
@@ -90,8 +90,7 @@ static void take_failure(unit *u) {
 }
 
 /*
- * Inputs alone: an output holds the random initial state until it is valid, and its values are compared with
- * predictions anyway.
+ * Inputs alone: outputs have random initial values until they are valid, and are compared with predictions anyway.
  */
 static void hash_inputs(unit *u) {
     const tb_sim *sim = &u->run.sim;

@@ -13,7 +13,7 @@
 
 #define MAX_CYCLES UINT64_C(5000000) /* of a case, unless --cycles says otherwise */
 #define RESET_CYCLES 3u
-#define AFTER_FAILURE 5000u /* cycles of a run for a report: what else fails comes soon */
+#define AFTER_FAILURE 5000u /* cycles of a run for a report: further failures come soon */
 
 /* tb_prog.ctx of a bench. */
 typedef struct bench {
@@ -56,7 +56,7 @@ static void close_model(unit *u) {
     }
 }
 
-/* A scoreboard that is not satisfied at the end is a failure like any other. */
+/* Missing outputs in the scoreboard at the end are a failure like any other. */
 static void final_checks(unit *u) {
     if (!unit_this_bench.open_end) {
         unit_finish_checks(u);
@@ -72,7 +72,7 @@ static void final_checks(unit *u) {
 }
 
 static void note_failure(unit *u, tb_prog_run *run) {
-    /* an attempt of the shrinker that takes too long is no failure of the design, and must not be taken for one */
+    /* an attempt of the shrinker that takes too long is not a failure of the design */
     if (run->max_cycles != 0 && u->cycle >= run->max_cycles) {
         snprintf(run->result->signature, sizeof run->result->signature, "host:cycles");
     }
@@ -96,7 +96,7 @@ static int execute(tb_prog_run *run) {
         rc = unit_this_bench.run(&u);
         final_checks(&u);
         tb_story_end(&u.run);
-        if (tb_run_failed(&u.run)) { /* a run with a story may have gone on after its failure */
+        if (tb_run_failed(&u.run)) { /* a run with a story may have continued after its failure */
             tb_result_fail(run->result, TB_FAIL, u.run.failure.signature, "%s", u.run.failure.message);
         }
         if (rc != 0 && run->result->outcome == TB_PASS) {

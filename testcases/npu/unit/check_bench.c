@@ -7,7 +7,7 @@ const tb_knob check_bench_knobs[CHECK_BENCH_KNOBS] = {
     {"checks", 1, 1000000, TB_KNOB_UNIFORM, NULL, NULL, "checks"},
     {"wild", 0, 100, TB_KNOB_SMALL, NULL, NULL, "percent of settings from anywhere, hardly ever legal"},
     {"flaws", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of settings with one rule broken"},
-    {"abort", 0, 100, TB_KNOB_SMALL, NULL, NULL, "percent of checks that are broken off"},
+    {"abort", 0, 100, TB_KNOB_SMALL, NULL, NULL, "percent of checks that are aborted"},
     UNIT_STALL_KNOB("start", "percent of cycles without a start"),
     UNIT_STALL_RUN_KNOB,
 };
@@ -38,7 +38,7 @@ typedef struct bench {
     void *ctx;
     tb_sig clr, start, done, ok;
     uint32_t age;   /* cycles since the start, 0: none runs */
-    uint32_t abort; /* age at which it is broken off, 0: never */
+    uint32_t abort; /* cycle in which it is aborted, 0: never */
     bool clr_on;
     uint64_t checks;
     unit_stall start_stall;

@@ -1,5 +1,5 @@
 /*
- * check_bench.h - what the benches of gemm_check, alu_check and pool_check share: starts, and checks broken off at any
+ * check_bench.h - shared by the benches of gemm_check, alu_check and pool_check: starts, and checks aborted at any
  * moment.
  */
 #ifndef CHECK_BENCH_H

@@ -3,7 +3,7 @@
 
 const char *const dma_profile_names[6] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
 
-/* What a channel promises beyond the protocol. */
+/* Project rules of a channel beyond the protocol. */
 static void rules(tb_axi_mon_cfg *cfg, bool write) {
     cfg->proj = (tb_axi_project){.on = true,
                                  .max_reads = DMA_OUTSTANDING,

@@ -1,5 +1,5 @@
 /*
- * dma_bench.h - what the benches of dma_rd and dma_wr share: the AXI side, random jobs, flushes.
+ * dma_bench.h - shared by the benches of dma_rd and dma_wr: the AXI side, random jobs, flushes.
  */
 #ifndef DMA_BENCH_H
 #define DMA_BENCH_H
@@ -28,8 +28,8 @@ typedef struct dma_bus {
 } dma_bus;
 
 /*
- * The bus of ports m_*, with memory in u->mem and the timing of knob `bus`; draws `errors` of the answers to `jobs`
- * jobs. 0 or -1.
+ * The bus of ports m_*, with memory in u->mem and the timing of knob `bus`; draws `errors` error responses among those
+ * to `jobs` jobs. 0 or -1.
  */
 int dma_bus_open(unit *u, dma_bus *bus, bool write);
 /* First in a cycle: true when a flush begins here, with a probability of `rate` in 10000. Drives flush. */

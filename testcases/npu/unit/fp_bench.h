@@ -1,6 +1,6 @@
 /*
- * fp_bench.h - what the floating-point benches share: operands with the corners likely, and the clocking of a unit with
- * one register.
+ * fp_bench.h - shared by the floating-point benches: operands biased towards corner cases, and the clocking of a unit
+ * with one register.
  */
 #ifndef FP_BENCH_H
 #define FP_BENCH_H
@@ -21,7 +21,7 @@ void fp_operands_mul(tb_rng *rng, uint32_t *a, uint32_t *b);
 void fp_operands_add(tb_rng *rng, uint32_t *a, uint32_t *b);
 /* Integers near powers of two and near rounding boundaries. */
 void fp_operand_i32(tb_rng *rng, uint32_t *a, uint32_t *b);
-/* Floats between -130 and 130 with the halves likely, and all corners. */
+/* Floats between -130 and 130, biased towards halves, and all corner cases. */
 void fp_operand_i8(tb_rng *rng, uint32_t *a, uint32_t *b);
 /* Equal, negated, neighbouring and unrelated pairs; zeros of both signs, infinities, NaN. */
 void fp_operands_cmp(tb_rng *rng, uint32_t *a, uint32_t *b);
@@ -35,7 +35,7 @@ enum { FP_LT, FP_LE, FP_EQ };
 int fp_bench_run(unit *u, fp_operands_fn *operands);
 
 /*
- * A whole bench: unit, what it is, a function above that draws operands, form of its vectors (fp_vectors.h), number of
+ * A whole bench: unit, description, a function above that draws operands, form of its vectors (fp_vectors.h), number of
  * operands.
  */
 #define FP_BENCH(NAME, ABOUT, DRAW, VECTORS, OPERANDS)                                                                 \

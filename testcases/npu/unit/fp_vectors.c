@@ -139,7 +139,7 @@ static bool parse(fp_vectors_kind kind, unsigned operands, const char *p, const 
     return p == end && digits <= 2;
 }
 
-/* What stands there, without control characters, cut where it is no help any more. */
+/* The text of the line, without control characters, shortened. */
 static int malformed(const reader *r, fp_vectors_kind kind, unsigned operands, const char *text, const char *end,
                      char *err, size_t err_size) {
     char shown[44];
@@ -164,7 +164,7 @@ typedef struct mismatch {
     bool by_rule;
 } mismatch;
 
-/* The lines held to one meaning of their results. */
+/* The lines checked against one interpretation of their results. */
 typedef struct tally {
     uint64_t passed, failed;
     mismatch shown[SHOWN];
@@ -191,13 +191,13 @@ static bool by_rule(fp_vectors_kind kind, const vector *v) {
     return kind == FP_VECTORS_I32 && (v->flags & INVALID);
 }
 
-/* y as it is compared, and what it must be; `relation` is the one to look at where there are several. */
+/* y as it is compared, and its expected value; `relation` selects one where there are several. */
 static bool matches(fp_vectors_kind kind, const vector *v, unsigned relation, uint32_t y, uint32_t *got,
                     uint32_t *want) {
     *got = y;
     *want = v->want;
     switch (kind) {
-    case FP_VECTORS_F32: /* any NaN in the vector means the one that the units know */
+    case FP_VECTORS_F32: /* any NaN in the vector means the canonical one */
         *want = is_nan(*want) ? CANONICAL_NAN : *want;
         break;
     case FP_VECTORS_SELECT:
@@ -279,7 +279,7 @@ static void report(unit *u, fp_vectors_kind kind, unsigned operands, const tally
         unit_fail(u, "vectors", "%s, line %" PRIu64 ": got %" PRIX32 ", expected %" PRIX32, where, t->shown[0].line,
                   t->shown[0].got, t->shown[0].want);
     }
-    /* every line is compared with something: nothing is excluded */
+    /* every line is compared: none is excluded */
     printf("%s unit-%s vectors=%s%s%s passed=%" PRIu64 " failed=%" PRIu64 " excluded=0", unit_ok(u) ? "PASS" : "FAIL",
            u->name, where, names[0] ? " relation=" : "", names, t->passed, t->failed);
     if (kind == FP_VECTORS_I32) {
@@ -288,7 +288,7 @@ static void report(unit *u, fp_vectors_kind kind, unsigned operands, const tally
     putchar('\n');
 }
 
-/* The unit's answer to one vector. False: the simulation has stopped. */
+/* The unit's result for one vector. False: the simulation has stopped. */
 static bool apply(unit *u, const tb_sig port[3], const vector *v, uint32_t *y) {
     tb_set(port[0], v->a);
     if (port[1].ptr) {
@@ -341,7 +341,7 @@ int fp_vectors_run(unit *u, fp_vectors_kind kind, unsigned operands, FILE *in, c
     tally tallies[RELATIONS] = {0};
     uint64_t ruled = 0;
     reader r = {.in = in, .where = where};
-    u->run.cfg.no_checks = true; /* here the vectors say what is right, not the golden model */
+    u->run.cfg.no_checks = true; /* the reference is the vectors, not the golden model */
     if (stream(u, kind, operands, &r, tallies, &ruled, err, err_size) != 0) {
         return -1;
     }

@@ -9,12 +9,12 @@
 typedef enum fp_vectors_kind {
     FP_VECTORS_F32,    /* arithmetic: a NaN result is the canonical one */
     FP_VECTORS_SELECT, /* maximum, minimum: a NaN result has the bits of an operand */
-    FP_VECTORS_I32,    /* lines flagged invalid are held to the rule of docs/npu/npu.md section 2 */
+    FP_VECTORS_I32,    /* lines flagged invalid are checked against the rule of docs/npu/npu.md section 2 */
     FP_VECTORS_I8,
     FP_VECTORS_LT, /* one bit of the comparator */
     FP_VECTORS_LE,
     FP_VECTORS_EQ,
-    FP_VECTORS_ANY /* the comparator, and whichever of its three relations holds for all lines */
+    FP_VECTORS_ANY /* the comparator, for any of its three relations that holds for all lines */
 } fp_vectors_kind;
 
 /*

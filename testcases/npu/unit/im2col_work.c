@@ -74,7 +74,7 @@ int im2col_work_make(im2col_work *w, const im2col_work *before, const im2col_lim
                      tb_rng *values) {
     static const uint32_t op_weight[] = {4, 2, 1};
     cm_gemm_task *t = &w->t;
-    task_noise_fields(shape, t); /* im2col must not look at most of them */
+    task_noise_fields(shape, t); /* im2col must ignore most of them */
     t->op = (uint32_t)tb_rng_weighted(shape, op_weight, 3);
     t->wgt_res = tb_rng_chance(shape, 1, 2);
     const bool keep = before && before->t.wgt_res && tb_rng_chance(shape, 1, 3);

@@ -1,5 +1,5 @@
 /*
- * im2col_work.h - tasks as im2col sees them: drawing them within the limits of docs/npu/npu.md section 3.2, and the
+ * im2col_work.h - tasks for im2col: drawing them within the limits of docs/npu/npu.md section 3.2, and the
  * loaders of their weights.
  */
 #ifndef UNIT_IM2COL_WORK_H
@@ -37,16 +37,16 @@ void im2col_work_free(im2col_work *w);
 typedef struct im2col_bank {
     int8_t mem[IM2COL_WGT_WORDS][32];
     bool full, held;       /* by a block of a task without WGT_RES; by a task with it */
-    uint32_t blocks, kept; /* of the task that holds it; of the last one that loaded blocks */
+    uint32_t blocks, kept; /* of the task that it is assigned to; of the last one that loaded blocks */
     uint32_t task, ob;     /* next block to load */
     bool begun;            /* ob is valid */
     uint32_t parity;       /* of the task's first block among all without WGT_RES */
     unit_stall stall;
 } im2col_bank;
 
-/* One cycle of the loader of bank `index` (0, 1), which knows the first `known` tasks. */
+/* One cycle of the loader of bank `index` (0, 1), which has got the first `known` tasks. */
 void im2col_bank_load(im2col_bank *k, uint32_t index, const im2col_work *tasks, uint32_t known);
-/* Released; what it held is garbage from now on unless the next task keeps it. */
+/* Released; its contents are invalid from now on unless the next task keeps them. */
 void im2col_bank_release(im2col_bank *k, bool keep, tb_rng *values);
 
 #endif

@@ -20,7 +20,7 @@ static uint32_t draw_float(tb_rng *rng, bool hard) {
 }
 
 static void draw_fields(cm_gemm_task *t, const post_limits *limits, tb_rng *shape, tb_rng *values) {
-    task_noise_fields(shape, t); /* post must not look at most of them */
+    task_noise_fields(shape, t); /* post must ignore most of them */
     const uint32_t bits = tb_rng_u32(shape);
     t->op = bits % 3;
     t->wgt_res = (bits >> 9) & 1u;

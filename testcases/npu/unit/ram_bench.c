@@ -3,9 +3,9 @@
 
 const tb_knob ram_bench_knobs[RAM_BENCH_KNOBS] = {
     {"cycles", 1, 1000000, TB_KNOB_UNIFORM, NULL, NULL, "cycles"},
-    {"window", 1, 16384, TB_KNOB_SMALL, NULL, NULL, "addresses in use; few of them meet often"},
-    UNIT_STALL_KNOB("wr", "percent of cycles in which a write port rests"),
-    UNIT_STALL_KNOB("rd", "percent of cycles in which a read port rests"),
+    {"window", 1, 16384, TB_KNOB_SMALL, NULL, NULL, "addresses in use; with few of them, collisions are frequent"},
+    UNIT_STALL_KNOB("wr", "percent of cycles in which a write port is idle"),
+    UNIT_STALL_KNOB("rd", "percent of cycles in which a read port is idle"),
     UNIT_STALL_RUN_KNOB,
 };
 
@@ -92,6 +92,6 @@ int ram_bench_run(unit *u, const ram_desc *desc) {
     }
     tb_set(b.re, 0);
     tb_set(b.we, 0);
-    unit_look(u); /* what the last cycle has read */
+    unit_look(u); /* read in the last cycle */
     return 0;
 }

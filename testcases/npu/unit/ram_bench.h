@@ -19,8 +19,8 @@ typedef struct ram_desc {
     uint32_t enables;            /* bits of re_i */
     const char *addr[RAM_PORTS]; /* read addresses; NULL ends the list */
     const char *
-        /* chooses the bank that is read, write port i serves bank i; the word that is read is not written in that
-           cycle. NULL: no banks */
+        /* selects the bank that is read, write port i belongs to bank i; the word that is read is not written in that
+         * cycle. NULL: no banks */
         bank_port;
 } ram_desc;
 

@@ -1,6 +1,6 @@
 /*
- * task_noise.h - random bits for what a unit must not look at: fields of a task that it has no use for, and the task
- * port while no task is valid.
+ * task_noise.h - random bits for inputs that a unit must ignore: unused fields of a task, and the task port while no
+ * task is valid.
  */
 #ifndef UNIT_TASK_NOISE_H
 #define UNIT_TASK_NOISE_H
@@ -10,7 +10,8 @@
 
 #define TASK_BITS CM_GEMM_TASK_WIDTH
 
-/* Every field random over its whole width, but for those that change what most units do: op, wgt_res and wgt_keep stay.
+/* Every field random over its whole width, except those that change the behaviour of most units: op, wgt_res and
+ * wgt_keep are kept.
  */
 void task_noise_fields(tb_rng *rng, cm_gemm_task *task);
 /* All bits of a task port random. */

@@ -60,7 +60,7 @@ typedef struct queue {
 
 typedef struct chan {
     queue rd, wr;
-    uint64_t answered; /* write jobs whose response has come */
+    uint64_t answered; /* write jobs whose response has arrived */
     bool rd_on, block_now;
     uint8_t word[16];        /* that the read channel holds out */
     uint8_t send[SEND][16];  /* send_buf */

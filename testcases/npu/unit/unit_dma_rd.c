@@ -30,7 +30,7 @@ static void constrain(tb_knobs *k, uint64_t seed) {
 typedef struct bench {
     TB_PORTS(ports, PORTS);
     dma_bus bus;
-    uint64_t want; /* a bit for each requester with a job on offer */
+    uint64_t want; /* a bit for each requester with a valid job */
     dma_job offer[REQS];
     uint64_t left, open; /* jobs to draw; accepted whose data are not complete */
     unit_stall req_stall[REQS], dat_stall;

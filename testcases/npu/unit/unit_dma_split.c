@@ -128,7 +128,7 @@ static void check_description(unit *u, const bench *b) {
     unit_expect_value(u, "bst_tail_o", tb_get(b->bst_tail_o), j->bytes & 15u);
 }
 
-/* The requester with the lowest index, when there is room. */
+/* The requester with the lowest index, when there is space. */
 static int expected_grant(const bench *b) {
     for (uint32_t i = 0; i < REQS; i++) {
         if (b->on[i]) {

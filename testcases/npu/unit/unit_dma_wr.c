@@ -44,7 +44,7 @@ typedef struct bench {
     tb_rng rng_job, rng_data;
 } bench;
 
-/* A new job and its data; the data may be on offer before the job is accepted. */
+/* A new job and its data; the data may be valid before the job is accepted. */
 static void draw_job(const unit *u, bench *b, requester *r) {
     r->offer = dma_draw_job(&b->rng_job, (uint32_t)unit_knob(u, "size"));
     if (tb_rng_chance(&b->rng_job, 1, 4)) { /* far away; most jobs write over each other */

@@ -58,7 +58,7 @@ typedef struct map {
 typedef struct bench {
     TB_PORTS(ports, PORTS);
     map maps[QUEUE + 1];           /* by task number */
-    uint32_t popped;               /* tasks whose jobs are all handed out: the number of the one on offer */
+    uint32_t popped;               /* tasks whose jobs are all issued: the number of the current one */
     bool on, begun;                /* begun: words of the next chunk are allocated */
     uint32_t next_chunk, next_blk; /* next job */
     uint32_t held[2][JOBS];        /* task and chunk of each job that a layout unit works on */
@@ -179,7 +179,7 @@ static void take_job(bench *b, uint32_t to) {
     }
 }
 
-/* The job on offer, if any; the first one of a chunk takes the room. */
+/* The presented job, if any; the first one of a chunk allocates the space. */
 static void sample_job(bench *b) {
     const uint64_t valid = tb_get(b->job_valid_o);
     if (valid == 0 || !b->on) {

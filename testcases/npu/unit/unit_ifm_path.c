@@ -1,10 +1,10 @@
 /* dut: ifm_path_bench */
 /*
- * The way of the input from memory to ifm_buf: loader, both layout units and the shared write port together. The bench
- * plays the queue, two read channels with a latency (one beat a cycle each) and im2col, which frees pixels when they
- * count as ready. Jobs and words are the business of the units' checks. What this bench is for is the time that they
- * take together, for tasks of one kind without stalls: no more than 1 percent and 40 cycles above what the structure
- * needs, INT8 what the busier of channels and write port needs, FP32 see time_of().
+ * The path of the input from memory to ifm_buf: loader, both layout units and the shared write port together. The bench
+ * emulates the queue, two read channels with a latency (one beat a cycle each) and im2col, which frees pixels when they
+ * count as ready. The units' checks compare jobs and words. This bench checks the time of all units together, for tasks
+ * of one kind without stalls: at most 1 percent and 40 cycles above the bound of the structure, for INT8 that of the
+ * busier of channels and write port, for FP32 see time_of().
  */
 #include <inttypes.h>
 #include <stdlib.h>

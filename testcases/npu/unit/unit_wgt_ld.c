@@ -45,8 +45,8 @@ static void constrain(tb_knobs *k, uint64_t seed) {
 
 typedef struct side {
     bool on, dat_on, release, ready;
-    uint64_t offered[TASKS_MAX]; /* cycle, for tasks before task_no and the one on offer */
-    uint32_t task_no;            /* next task to offer or on offer */
+    uint64_t offered[TASKS_MAX]; /* cycle, for tasks before task_no and the current one */
+    uint32_t task_no;            /* next or current task */
     bool full;                   /* a complete block of a task without resident weights waits for im2col */
     uint64_t seen;               /* blocks_o */
     uint32_t req_addr_q[REQS], req_left[REQS];

@@ -1,4 +1,4 @@
-// Five FIFOs side by side for the unit bench: the smallest depth, odd ones, powers of two. Lane i uses bit i of each
+// Five independent FIFOs for the unit bench: the smallest depth, odd ones, powers of two. Lane i uses bit i of each
 // flag.
 module fifo_bench (
     input  logic         clk_i,
