@@ -1,4 +1,4 @@
-/* bundle.c - what a report says of the NPU: tasks, their wrong elements, where they came from. */
+/* bundle.c - the NPU's part of a report: tasks, their wrong elements, and the origin of these. */
 #include "bundle.h"
 #include "report/bundle.h"
 
@@ -20,9 +20,9 @@ static void end(void *more) {
     free(more);
 }
 
-/* ---- what the failure concerns ---- */
+/* ---- the task of the failure ---- */
 
-/* The task that was started last before the failure, or holds the first wrong element. */
+/* The task with the first wrong element, or the last one that was started before the failure. */
 static uint32_t guess_task(const tb_report *r) {
     const npu_bundle *b = npu_bundle_of(r);
     uint32_t task = NPU_EX_NONE;
@@ -37,7 +37,7 @@ static uint32_t guess_task(const tb_report *r) {
     return task;
 }
 
-/* The last write of the first wrong element: it went wrong before it was compared. */
+/* The last write of the first wrong element, which was wrong before the compare point. */
 static void find_culprit(tb_report *r) {
     const npu_bundle *b = npu_bundle_of(r);
     const npu_ex_wrong *w = NULL;

@@ -28,7 +28,7 @@ void bundle_wrong_values(const tb_report *r, const npu_ex_wrong *w, char *got, c
 
 typedef void bundle_register(void *ctx, const char *name, uint32_t offset, uint32_t value, bool changed,
                              const char *meaning);
-/* The registers that a task was started with; changed: other than those of the task of its unit before it. */
+/* The registers that a task was started with; changed: it differs from the previous task of the unit. */
 void bundle_each_register(const tb_report *r, uint32_t task, bundle_register *each, void *ctx);
 
 /* Sections and files. */

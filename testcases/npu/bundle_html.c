@@ -1,4 +1,4 @@
-/* bundle_html.c - the NPU's part of the page of a report: which output elements are wrong, and the register program. */
+/* bundle_html.c - the NPU's part of the page of a report: wrong output elements, and the register program. */
 #include "bundle.h"
 
 #include <inttypes.h>
@@ -164,7 +164,7 @@ static void program(const tb_report *r, FILE *out) {
     fputs("<div class=\"scroll\"><table><caption>", out);
     rep_xmlf(out,
              "%s of %zu tasks, started at cycle %" PRIu64
-             ". Marked: other than in the task of its unit before it. Registers that are not listed are 0. All writes: "
+             ". Marked: different from the previous task of the unit. Registers that are not listed are 0. All writes: "
              "registers.txt",
              name, b->ex.tasks, b->ex.task[b->task].cycle);
     fputs("</caption><tr><th>register</th><th>offset</th><th>value</th><th>meaning</th></tr>\n", out);

@@ -32,7 +32,7 @@ static void meaning(const tb_report *r, const char *name, uint32_t offset, uint3
     }
 }
 
-/* The task of the same unit before this one, or NULL. */
+/* The previous task of the same unit, or NULL. */
 static const npu_ex_task *task_before(const npu_explain *ex, uint32_t task) {
     for (uint32_t i = task; i-- > 0;) {
         if (ex->task[i].unit == ex->task[task].unit) {
@@ -70,7 +70,8 @@ static void print_program(const tb_report *r, uint32_t task, FILE *out) {
     char name[48];
     bundle_task_name(r, task, name, sizeof name);
     fprintf(out,
-            "%s, started at cycle %" PRIu64 " (* differs from the task before it; those that are not listed are 0)\n",
+            "%s, started at cycle %" PRIu64
+            " (* differs from the previous task; registers that are not listed are 0)\n",
             name, b->ex.task[task].cycle);
     bundle_each_register(r, task, print_register, out);
 }

@@ -1,4 +1,4 @@
-/* env.c - the table of tests, and what their executors share. */
+/* env.c - the table of tests, and functions that their executors share. */
 #include "tests.h"
 
 #include <stdarg.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Seconds of CPU time before the first snapshot. Snapshots cost some milliseconds each, so with one for every case that
- * only runs for a few, they would be the larger part of many tests; to repeat a case that young costs next to nothing.
+ * Seconds of CPU time before the first snapshot. A snapshot costs some milliseconds, so a snapshot for every case of a
+ * few milliseconds would dominate the time of many tests; repeating such a short case costs almost nothing.
  */
 #define SNAP_DELAY 0.25
 
@@ -36,7 +36,7 @@ static const npu_dev_failure *device_failure(const tc_run *run) {
     return f != NULL && f->signature[0] != '\0' ? f : NULL;
 }
 
-/* What the device saw explains what the driver or the executor sees after it. */
+/* A failure of the device takes precedence: it is the cause of later ones of driver and executor. */
 static bool take_device_failure(tc_run *run) {
     const npu_dev_failure *f = device_failure(run);
     if (f == NULL) {
@@ -64,13 +64,13 @@ void tc_driver_failed(tc_run *run, const char *what, npu_status got, npu_status 
     if (run->share != NULL && run->share->may_fail) {
         run->share->answer = run->share->answer == NPU_OK ? got : run->share->answer;
     } else if (got == NPU_ERR_TIMEOUT) {
-        npu_dev_check_hang(run->dev); /* its own failure says more than the driver's */
+        npu_dev_check_hang(run->dev); /* the device's failure has more information than the driver's */
     }
     if (got == NPU_ERR_BUS || got == NPU_ERR_DEVICE) {
-        tc_fail(run, signature, "%s: the driver answered \"%s\" (ERR = 0x%02X), expected \"%s\"", what,
+        tc_fail(run, signature, "%s: the driver returned \"%s\" (ERR = 0x%02X), expected \"%s\"", what,
                 npu_strerror(got), run->npu.last_err, npu_strerror(want));
     } else {
-        tc_fail(run, signature, "%s: the driver answered \"%s\", expected \"%s\"", what, npu_strerror(got),
+        tc_fail(run, signature, "%s: the driver returned \"%s\", expected \"%s\"", what, npu_strerror(got),
                 npu_strerror(want));
     }
 }
@@ -79,12 +79,12 @@ bool tc_ok(const tc_run *run) {
     return run->result->outcome == TB_PASS && device_failure(run) == NULL;
 }
 
-/* An access of a register of the RTL. What must not occur fails the case at its end. */
+/* A register access of the RTL. An illegal hit fails the case at its end. */
 static void count_access(void *ctx, bool write, uint32_t offset, uint32_t value, unsigned busy) {
     tc_run *run = (tc_run *)ctx;
     char what[400];
     if (npu_cov_access(run->cov, write, offset, value, busy, what, sizeof what) > 0) {
-        tc_fail(run, "illegal coverage", "what must not occur has occurred: %s", what);
+        tc_fail(run, "illegal coverage", "illegal bin hit: %s", what);
     }
 }
 
@@ -168,7 +168,7 @@ static void take_series(tc_run *run) {
     }
 }
 
-/* So do the statistics of the buses. */
+/* The statistics of the buses, too. */
 static char *bus_stats(const npu_dev *dev, bool json) {
     char *text = NULL;
     size_t size = 0;
@@ -180,8 +180,10 @@ static char *bus_stats(const npu_dev *dev, bool json) {
     return text;
 }
 
-/* The case failed before its first snapshot: execute it once more with one from the beginning. 0, or -1 with one line
- * in run->no_wave. */
+/*
+ * The case failed before its first snapshot: execute it once more with a snapshot at the beginning. 0, or -1 with one
+ * line in run->no_wave.
+ */
 static int repeat_for_wave(tc_run *run) {
     tb_result result;
     tb_result_init(&result);
@@ -197,11 +199,11 @@ static int repeat_for_wave(tc_run *run) {
     int rc = -1;
     snprintf(run->no_wave, sizeof run->no_wave, "stopped by a signal before the first snapshot");
     if (tb_sim_signal() == 0) {
-        (void)again.test->execute(&again); /* a device that fails in its reset ends it early */
+        (void)again.test->execute(&again); /* ends early if the device fails in its reset */
         tc_close(&again);
         const bool failed = result.outcome != TB_PASS;
         rc = failed && again.no_wave[0] == '\0' ? 0 : -1;
-        snprintf(run->no_wave, sizeof run->no_wave, "%s", failed ? again.no_wave : "the failure did not come again");
+        snprintf(run->no_wave, sizeof run->no_wave, "%s", failed ? again.no_wave : "the failure did not occur again");
     }
     free(again.series);
     free(again.hang);
@@ -220,13 +222,13 @@ static int try_fail_wave(tc_run *run) {
 static void write_fail_wave(tc_run *run) {
     char *err = run->no_wave;
     if (try_fail_wave(run) != 0) {
-        if (!run->snap_early) { /* else the run that it repeats says so */
+        if (!run->snap_early) { /* else the repeated run prints it */
             fprintf(stderr, "no waveform: %s\n", err);
         }
         return;
     }
     err[0] = '\0';
-    if (run->folder == NULL) { /* a report is moved to its place as a whole, and names it then */
+    if (run->folder == NULL) { /* a report is moved to its folder as a whole, and then prints the name */
         tb_kv_set(&run->result->extra, "wave", run->fail_wave);
     }
 }
@@ -242,13 +244,13 @@ static void finish_dump(tc_run *run) {
     }
 }
 
-/* Only of a device that did well: what a failing one did proves nothing. */
+/* Only of a device without failure: a failing one proves nothing. */
 static void count_ports(tc_run *run) {
     char what[400];
     for (unsigned i = 0; i < 2 && run->result->outcome == TB_PASS; i++) {
         const tb_axi_monitor *mon = npu_dev_bus_monitor(run->dev, i);
         if (mon != NULL && npu_cov_port(run->cov, i == 0 ? "m0" : "m1", mon, what, sizeof what) > 0) {
-            tc_fail(run, "illegal coverage", "what must not occur has occurred: %s", what);
+            tc_fail(run, "illegal coverage", "illegal bin hit: %s", what);
         }
     }
 }
@@ -294,7 +296,7 @@ bool tc_read(tc_run *run, uint32_t offset, uint32_t *value) {
     if (hal->reg_read(hal->ctx, offset, value) == NPU_HAL_OK) {
         return true;
     }
-    tc_fail(run, "register read failed", "register 0x%03X: the read was not answered with OKAY", offset);
+    tc_fail(run, "register read failed", "register 0x%03X: the response of the read was not OKAY", offset);
     return false;
 }
 
@@ -303,7 +305,7 @@ bool tc_write(tc_run *run, uint32_t offset, uint32_t value) {
     if (hal->reg_write(hal->ctx, offset, value) == NPU_HAL_OK) {
         return true;
     }
-    tc_fail(run, "register write failed", "register 0x%03X: the write was not answered with OKAY", offset);
+    tc_fail(run, "register write failed", "register 0x%03X: the response of the write was not OKAY", offset);
     return false;
 }
 

@@ -72,7 +72,7 @@ static int check_options(const tb_prog_options *o, char *err, size_t err_size) {
     if (o->code_cov != NULL && model) {
         text = "--code-cov: the model has no RTL, expected --device rtl or tandem";
     } else if (t->have_window && !t->perf) {
-        text = "--window: expected --perf beside it";
+        text = "--window: needs --perf";
     } else if (model && t->bus) {
         text = "--bus: the model has no bus, expected --device rtl or tandem";
     } else if (model && t->perf) {
@@ -142,7 +142,7 @@ static int execute(tb_prog_run *p) {
                     .wave_window = p->wave_window,
                     .folder = p->folder,
                     .dump = p->story != NULL && t->setup.kind == NPU_DEV_MODEL ? NULL : p->dump,
-                    .explain = (npu_explain *)p->story, /* which it begins with */
+                    .explain = (npu_explain *)p->story, /* its first member */
                     .result = p->result};
     p->more = run;
     run->setup.max_cycles = p->max_cycles;
@@ -195,7 +195,7 @@ static void count_case(const tandem *t, const tb_prog_run *p) {
     char what[400];
     if (t->cov != NULL && npu_cov_case(t->cov, p->test->name, NPU_CFG_N, t->setup.kind != NPU_DEV_MODEL, p->knobs, what,
                                        sizeof what) > 0) {
-        tb_result_fail(p->result, TB_FAIL, "illegal coverage", "what must not occur has occurred: %s", what);
+        tb_result_fail(p->result, TB_FAIL, "illegal coverage", "illegal bin hit: %s", what);
     }
 }
 
@@ -240,7 +240,7 @@ static void cov_end(const tb_prog *prog) {
 
 /* ---- the program ---- */
 
-/* Data without surprises; whatever else a generator draws comes after them. */
+/* Plain data; a generator may draw them after this. */
 static const char *const plain_data[] = {"zeros", "ones", "ramp", NULL};
 static const tb_shrink_wish wishes[] = {
     {"data", TB_SHRINK_NAMES, plain_data, NULL},   {"wdata", TB_SHRINK_NAMES, plain_data, NULL},
@@ -283,7 +283,7 @@ int main(int argc, char **argv) {
             &t, .take = take_break, .sets = TB_IN_EVERY),
         OPT(U64, "--init-seed", "S",
             "seed of the initial state of registers and memories (else it\n"
-            "follows from the case); nothing may depend on it",
+            "follows from the case); no result may depend on it",
             &t.setup.init_seed, .given = &t.setup.have_init_seed, .sets = TB_IN_EVERY),
         OPT(FLAG, "--no-checks", NULL, "builds with taps: without the checks of the units", &t.setup.no_checks,
             .sets = TB_IN_EVERY),
@@ -293,11 +293,11 @@ int main(int argc, char **argv) {
             "picture, or with a name that ends in .json as JSON",
             &t, .take = take_perf, .sets = TB_IN_RUN),
         OPT(MAYBE, "--bus", "[F.json]",
-            "what went over each port: lengths, latencies, bursts in flight,\n"
+            "traffic of each port: lengths, latencies, bursts in flight,\n"
             "efficiency, recommendations of the protocol; also as JSON",
             &t, .take = take_bus, .sets = TB_IN_RUN),
-        OPT(U64, "--window", "W", "cycles of one row of it (fits by itself)", &t.perf_window, .given = &t.have_window,
-            .lo = 1, .hi = UINT32_MAX, .sets = TB_IN_RUN),
+        OPT(U64, "--window", "W", "cycles of one row of it (default: automatic)", &t.perf_window,
+            .given = &t.have_window, .lo = 1, .hi = UINT32_MAX, .sets = TB_IN_RUN),
     };
     const tb_prog prog = {.about = "operators and tests on the whole NPU",
                           .cfg = NPU_CFG_NAME,

@@ -12,7 +12,7 @@
 typedef struct counter {
     uint32_t number;
     const char *name;
-    char unit; /* 'c' cycles, printed with their share; 'n' a number; 'm' a mark */
+    char unit; /* 'c' cycles, printed with their share; 'n' number; 'm' mark */
 } counter;
 
 typedef struct group {
@@ -99,14 +99,14 @@ static void print_counters(FILE *out, const uint64_t *p) {
 /* ---- tracks of the time series ---- */
 
 typedef struct track {
-    const char *head; /* three letters or so, for the table */
+    const char *head; /* abbreviation, for the table */
     const char *name; /* for the picture */
     uint32_t number;  /* of the counter or mark */
-    uint32_t full;    /* marks: what counts as full; 0: an event, full is every cycle */
+    uint32_t full;    /* marks: the value of full; 0: an event, full is every cycle */
 } track;
 
 #define IFM_WORDS 16384u
-#define OFM_SUMS 1024u /* a tile of mesh size n takes n of them */
+#define OFM_SUMS 1024u /* a tile with mesh size n has n of them */
 #define SEND_GEMM 512u
 #define SEND_OTHER 256u
 #define IN_FLIGHT 16u
@@ -167,7 +167,7 @@ static double value(const track *t, const npu_dev_perf_window *w, uint32_t n) {
     return v < 1 ? v : 1;
 }
 
-/* Tracks on which anything happened. */
+/* Tracks with any event or level. */
 static size_t used_tracks(const tc_stats *s, const track **used) {
     size_t count = 0;
     for (size_t t = 0; t < TRACKS; t++) {

@@ -1,4 +1,4 @@
-/* report.c - what `tandem run` prints. */
+/* report.c - the output of `tandem run`. */
 #include "cli.h"
 #include "report/report.h"
 #include "opt/opt.h"
@@ -10,7 +10,7 @@
 #define BEAT_BYTES 16u
 #define CHANNELS 2u
 
-/* Counters of docs/npu/npu.md section 5 that the short form names. */
+/* Counters of docs/npu/npu.md section 5 in the short form. */
 enum {
     CYCLES = NPU_PERF_SEL_SEL_CYCLES,
     MESH = NPU_PERF_SEL_SEL_GEMM_COMPUTE,
@@ -40,7 +40,7 @@ static void print_cycles(FILE *out, const char *name, uint64_t part, uint64_t wh
     fprintf(out, "    %-26s %12" PRIu64 " %5.1f %%\n", name, part, percent((double)part, (double)whole));
 }
 
-/* What each unit that had work did with its time. */
+/* Cycles of each unit that had work. */
 static void print_units(FILE *out, const uint64_t *p) {
     if ((p[GEMM_BUSY] | p[MESH]) != 0) {
         print_cycles(out, "GEMM load", p[LOAD], p[CYCLES]);
@@ -70,7 +70,7 @@ static void print_units(FILE *out, const uint64_t *p) {
     print_cycles(out, "write bus, both channels", p[WR_BEATS] + p[WR_BEATS + 1], CHANNELS * p[CYCLES]);
 }
 
-/* How much of the time that it took an operator needed at least; several bounds, the largest one counts. */
+/* The lower bounds of an operator as shares of its time; the largest bound is the relevant one. */
 static void print_bounds(FILE *out, const tc_stats *s) {
     const uint64_t per_cycle = CHANNELS * BEAT_BYTES;
     const tc_bounds *b = &s->bounds;
@@ -138,7 +138,7 @@ void cli_print_stats(FILE *out, const tc_stats *s, uint32_t n, double cpu) {
     const double sim_s = s->rtl_s + s->harness_s;
     fprintf(out, "  %-28s %.0f, golden model apart\n", "simulated cycles per second",
             sim_s > 0 ? (double)s->cycles / sim_s : 0.0);
-    fprintf(out, "  %-28s %.1f %% of that time, the RTL takes the rest\n", "testbench's own share",
+    fprintf(out, "  %-28s %.1f %% of that time, the RTL takes the rest\n", "share of the testbench",
             percent(s->harness_s, sim_s));
     fprintf(out, "  %-28s %.2f s\n", "CPU time in all", cpu);
 }

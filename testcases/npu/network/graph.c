@@ -1,6 +1,6 @@
 /*
  * graph.c - small random networks through the library network/: quantised, optimised, run on the device, every layer
- * against its definition. The knobs describe the network completely, so that shrinking them takes layers away.
+ * against its definition. The knobs describe the network completely, so that shrinking them removes layers.
  */
 #include "graph_run.h"
 
@@ -13,7 +13,7 @@ static const uint32_t op_weight[GRAPH_OPS] = {
 #include "graph_ops.def"
 };
 #undef OPERATOR
-/* The last so many of it: near layers are read more often than distant ones. */
+/* Weights of distances: near layers are read more often than distant ones. */
 static const uint32_t near_weight[GRAPH_LAYERS] = {1, 1, 1, 1, 1, 1, 1, 1, 2, 3, 6, 18};
 static const uint32_t far_weight[GRAPH_LAYERS] = {4, 3, 3, 3, 3, 3, 3, 3, 3, 3, 4, 2};
 static const uint32_t k_weight[7] = {5, 2, 6, 1, 2, 1, 1};
@@ -37,7 +37,7 @@ static const char *const wait_names[2] = {"irq", "poll"};
 #define LAYER(i)                                                                                                       \
     {"op" #i, 0, GRAPH_OPS - 1, TB_KNOB_ENUM, graph_op_names, op_weight, "operator of layer " #i},                     \
         {"a" #i, 0, i - 1, TB_KNOB_WEIGHTED, NULL, NEAR(i), "layer that it reads; 0: the input"},                      \
-        {"b" #i, 0, i - 1, TB_KNOB_WEIGHTED, NULL, FAR(i), "the second one, where it reads two"},                      \
+        {"b" #i, 0, i - 1, TB_KNOB_WEIGHTED, NULL, FAR(i), "the second one, if it reads two"},                         \
         {"k" #i, 1, 7, TB_KNOB_WEIGHTED, NULL, k_weight, "kernel, variant of an operator, number of inputs"},          \
         {"s" #i, 1, 3, TB_KNOB_WEIGHTED, NULL, s_weight, "stride, variant"},                                           \
         {"p" #i, 0, 3, TB_KNOB_WEIGHTED, NULL, p_weight, "padding"},                                                   \
@@ -45,7 +45,7 @@ static const char *const wait_names[2] = {"irq", "poll"};
         {"oc" #i, 1, 128, TB_KNOB_UNIFORM, NULL, NULL, "output channels; odd: with bias"},                             \
         {"act" #i, 0, GRAPH_ACTS - 1, TB_KNOB_ENUM, graph_act_names, act_weight, "activation"}, {                      \
         "prec" #i, 0, GRAPH_PRECS - 1, TB_KNOB_ENUM, graph_prec_names, prec_weight,                                    \
-            "of weights; chain: INT8 output where readers take it"                                                     \
+            "of weights; chain: INT8 output if its readers support it"                                                 \
     }
 enum { OP, SRC_A, SRC_B, KERNEL, STRIDE, PAD, DILATION, CHANNELS, ACT, PREC, FIELDS };
 
@@ -62,7 +62,7 @@ static const tb_knob knobs_of_graph[] = {
     LAYER(10),
     LAYER(11),
     LAYER(12),
-    {"layers", 1, GRAPH_LAYERS, TB_KNOB_UNIFORM, NULL, NULL, "layers that take part"},
+    {"layers", 1, GRAPH_LAYERS, TB_KNOB_UNIFORM, NULL, NULL, "number of layers"},
     {"c", 1, 128, TB_KNOB_UNIFORM, NULL, NULL, "channels of the input"},
     {"h", 1, GRAPH_SIDE, TB_KNOB_UNIFORM, NULL, NULL, "rows of the input"},
     {"w", 1, GRAPH_SIDE, TB_KNOB_UNIFORM, NULL, NULL, "columns of the input"},
@@ -79,7 +79,7 @@ static const tb_knob knobs_of_graph[] = {
     {"dseed", 0, 0x7FFFFFFF, TB_KNOB_UNIFORM, NULL, NULL, "seed of bus timing and initial state"},
 };
 
-/* Place of a field of layer i among the knobs. */
+/* Index of a field of layer i among the knobs. */
 static size_t at(uint32_t layer, uint32_t field) {
     return (size_t)(layer - 1) * FIELDS + field;
 }
@@ -128,7 +128,7 @@ static int check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) 
     return 0;
 }
 
-/* In a third of the networks most layers are convolutions that hand INT8 to each other: rare enough otherwise. */
+/* In a third of the networks most layers are convolutions with INT8 blobs between them, which are rare otherwise. */
 static void draw_chain(const tc_gen *g) {
     static const graph_op ops[] = {GRAPH_CONV, GRAPH_DW, GRAPH_GROUP};
     char name[3][16];
@@ -167,14 +167,14 @@ static void generate(const tc_gen *g) {
     }
 }
 
-/* ---- settle: what means nothing has its lowest value, and no layer stands behind one that is left out ---- */
+/* ---- settle: unused knobs get their lowest value, and unused layers are removed ---- */
 
 #define F(field) (1u << (field))
 #define ONE (F(OP) | F(SRC_A))
 #define WEIGHTS (ONE | F(CHANNELS) | F(ACT) | F(PREC))
 #define WINDOW (F(KERNEL) | F(STRIDE) | F(PAD))
 #define OPERATOR(id, name, weight, fields, ...) fields,
-/* Fields of which an operator takes notice. */
+/* Fields that an operator uses. */
 static const uint32_t fields_of[GRAPH_OPS] = {
 #include "graph_ops.def"
 };

@@ -125,18 +125,18 @@ void graph_resolve(const graph_knobs *k, graph *g) {
             g->of[i] = graph_layers(g, s, name, in);
         }
     }
-    if (g->layers == 1) { /* a network needs a layer that has something to do */
+    if (g->layers == 1) { /* a network needs a layer with an operation */
         (void)graph_add(g, "0_relu", "ReLU", 0, g->blob[0], "%s", "");
     }
 }
 
 uint32_t graph_number(const char *name) {
-    return (uint32_t)strtoul(name, NULL, 10); /* 0 where it does not begin with a number */
+    return (uint32_t)strtoul(name, NULL, 10); /* 0 if it does not begin with a number */
 }
 
 /* ---- text ---- */
 
-/* Name under which reader `k` of a blob finds it. */
+/* Name of a blob for its reader `k`. */
 static void name_of(const graph *g, uint32_t b, uint32_t k, char name[32]) {
     (void)snprintf(name, 32, g->blob[b].uses > 1 ? "b%u_%u" : "b%u", b, k);
 }

@@ -1,7 +1,7 @@
 /*
- * graph_check.c - what a network gave on the device. Each layer against its definition over what it read on the device
- * (net_rt_check()), and the network as a whole against the library's other executor, from the input on, as far as
- * results are defined to the last bit.
+ * graph_check.c - checks the results of a network on the device. Each layer is compared with its definition on its
+ * inputs on the device (net_rt_check()), and the whole network with the library's other executor, as far as results are
+ * bit-exact.
  */
 #include "graph_run.h"
 
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Layers in their order: the first one that is not what it should be is the one that is wrong. */
+/* Layers in order: the first difference is reported. */
 net_status graph_check_layers(tc_run *run, const net_graph *g, const net_rt *rt, net_error *err) {
     static const char *const places[] = {"on the NPU", "on the CPU", "by addresses"};
     for (uint32_t i = 0; i < g->num_layers; i++) {
@@ -32,7 +32,7 @@ net_status graph_check_layers(tc_run *run, const net_graph *g, const net_rt *rt,
     return NET_OK;
 }
 
-/* Averages multiply by a reciprocal on the NPU, and functions with an exponential are fitted. */
+/* Not bit-exact on the NPU: averages, which multiply by a reciprocal, and fitted functions. */
 static bool is_near(const net_layer *layer) {
     const net_act_type act = layer->act.type;
     const bool fitted = act == NET_ACT_SIGMOID || act == NET_ACT_MISH || act == NET_ACT_SWISH || act == NET_ACT_TANH ||
@@ -45,14 +45,14 @@ static bool same(float a, float b) {
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* A blob that both sides have as floats. */
+/* Compares a blob that both sides have as floats. */
 static void check_blob(tc_run *run, const net_graph *g, const net_rt *rt, const net_int8 *cpu, uint32_t blob) {
     const net_layer *layer = &g->layer[g->blob[blob].producer];
     const uint32_t next = g->blob[blob].consumer;
     const float *expected = net_int8_blob(cpu, blob);
     const float *got = net_rt_blob(rt, blob);
     if (expected == NULL || (next != NET_NONE && net_rt_layer_where(rt, next).fused)) {
-        return; /* INT8, or what the device has is behind the activation */
+        return; /* INT8, or the device only has the blob after the activation */
     }
     for (uint32_t i = 0; i < net_shape_elements(&g->blob[blob].shape); i++) {
         if (!same(got[i], expected[i])) {

@@ -1,4 +1,4 @@
-/* graph_cov.c - what the layers of a network were, for coverage: after a run, while the runtime is there. */
+/* graph_cov.c - kinds and places of the layers of a network for coverage, after a run, while the runtime exists. */
 #include "graph_run.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static const char *op_of(const net_graph *g, const net_layer *layer) {
     return layer->kind == NET_INPUT ? "input" : "activation"; /* those without weights have a type each */
 }
 
-/* The layer that computed a blob: a Split hands on what it reads. */
+/* The layer that computed a blob: a Split is skipped. */
 static uint32_t origin(const net_graph *g, uint32_t blob) {
     uint32_t i = g->blob[blob].producer;
     while (g->layer[i].kind == NET_SPLIT) {

@@ -1,4 +1,4 @@
-/* graph_ops.c - what each operator of the test `graph` makes of its knobs: the layers, with sizes that fit. */
+/* graph_ops.c - makes layers with legal sizes from the knobs of each operator of the test `graph`. */
 #include "graph.h"
 #include "num.h"
 
@@ -12,7 +12,7 @@ static void counted(graph *g, uint64_t outputs, uint64_t filter, uint64_t weight
     g->weights += weights;
 }
 
-/* Settings of a fused activation; empty: there is none, or it is a layer of its own. */
+/* Settings of a fused activation; empty: there is none, or it is a separate layer. */
 static const char *fused(uint32_t act) {
     static const char *const text[GRAPH_FUSED_ACTS] = {
         "", " 9=1", " 9=2 -23310=1,0.25", " 9=3 -23310=2,-0.5,0.75", " 9=4", " 9=5", " 9=6 -23310=2,0.2,0.5"};
@@ -35,7 +35,7 @@ static uint32_t add_act(graph *g, const graph_spec *s, const char *name, uint32_
     return graph_add(g, name, acts[s->act][0], in, g->blob[in], "%s", acts[s->act][1]);
 }
 
-/* An activation that ncnn cannot fuse stands behind the layer. */
+/* An activation that ncnn cannot fuse is a separate layer after it. */
 static uint32_t act_behind(graph *g, const graph_spec *s, const char *name, uint32_t out) {
     char own[40];
     if (s->act < GRAPH_FUSED_ACTS) {
@@ -157,7 +157,7 @@ static uint32_t add_pool(graph *g, const graph_spec *s, const char *name, uint32
     const graph_blob b = g->blob[in];
     const uint32_t k = tb_min_u32(s->k, tb_min_u32(b.w, b.h));
     const uint32_t p = tb_min_u32(s->p, k / 2);
-    const uint32_t tail = s->d > 1 ? s->s - 1 : 0; /* the last window may hang over the end */
+    const uint32_t tail = s->d > 1 ? s->s - 1 : 0; /* the last window may extend beyond the end */
     uint32_t w = (b.w + 2 * p - k + tail) / s->s + 1;
     uint32_t h = (b.h + 2 * p - k + tail) / s->s + 1;
     const bool full = s->d > 1 && (w - 1) * s->s < b.w + p && (h - 1) * s->s < b.h + p;
@@ -192,7 +192,7 @@ static uint32_t add_slice(graph *g, const graph_spec *s, const char *name, uint3
     g->layer[g->layers - 1].out2 = g->blobs;
     g->blob[g->blobs] = (graph_blob){3, b.w, b.h, b.c - first, 0, b.power};
     g->blobs++;
-    return s->k % 2 == 1 ? out : out + 1; /* the other one is an output of the network, unless another layer takes it */
+    return s->k % 2 == 1 ? out : out + 1; /* the other one is an output of the network, unless another layer reads it */
 }
 
 static uint32_t add_crop(graph *g, const graph_spec *s, const char *name, uint32_t in) {
@@ -224,7 +224,7 @@ static uint32_t add_interp(graph *g, const graph_spec *s, const char *name, uint
 /* ---- several inputs ---- */
 
 static uint32_t add_pair(graph *g, const graph_spec *s, const char *name, uint32_t in) {
-    /* neither quotients nor powers: NaN spreads, and a maximum may take it or leave it */
+    /* neither quotients nor powers: NaN spreads, and the maximum with a NaN is not defined */
     static const uint32_t ops[] = {0, 1, 2, 4, 5, 7};
     const bool binary = s->op == GRAPH_BINARY;
     const graph_blob b = g->blob[in];

@@ -1,5 +1,7 @@
-/* graph_run.c - the executor of the test `graph`: from knobs to a quantised network on the device, and what it gave
- * against its definition. */
+/*
+ * graph_run.c - the executor of the test `graph`: from knobs to a quantised network on the device, and the comparison
+ * of its results with the definition.
+ */
 #include "graph_run.h"
 
 #include <stdio.h>
@@ -15,13 +17,15 @@ typedef struct rig {
     net_rt *rt;
     float *input;
     uint64_t *hash;        /* of the outputs */
-    npu_cov_layer *layers; /* what they were; --cov only */
+    npu_cov_layer *layers; /* their kinds and places; --cov only */
     uint32_t layer_count;
     net_error err;
 } rig;
 
-/* The library refused what graph_resolve() made, or answered with an error: a failure, that it may be shrunk. -1:
- * memory. */
+/*
+ * The library refused a network of graph_resolve(), or returned an error: a failure, so that it can be shrunk. -1: out
+ * of memory.
+ */
 static int refused(const rig *r, const char *what, net_status status) {
     char signature[96];
     if (status == NET_ERR_MEMORY) {
@@ -52,7 +56,7 @@ static void kill_outputs(net_graph *net) {
     }
 }
 
-/* The optimiser gives every layer an INT8 output that may have one; here the knobs say which. */
+/* The optimiser gives every layer an INT8 output that may have one; here the knobs select the layers. */
 static net_status unchain(const rig *r, net_layer *layer) {
     if (layer->conv.int8_scale_term <= 100 || prec_of(r, layer) == GRAPH_CHAIN) {
         return NET_OK;
@@ -169,7 +173,7 @@ static int infer(rig *r) {
     if (status == NET_OK) {
         return 0;
     }
-    npu_dev_check_hang(run->dev); /* its own failure says more than the driver's */
+    npu_dev_check_hang(run->dev); /* the device's failure has more information than the driver's */
     const npu_dev_failure *f = npu_dev_get_failure(run->dev);
     if (status == NET_ERR_DEVICE && f != NULL && f->signature[0] != '\0') {
         tb_result_fail(run->result, TB_FAIL, f->signature, "%s", r->err.text); /* with the name of the layer */
@@ -191,7 +195,7 @@ static uint64_t hash_of(const rig *r, uint32_t output) {
     return net_hash(net_rt_blob(r->rt, blob), net_shape_elements(&r->net.blob[blob].shape));
 }
 
-/* From the start, with blobs that share memory on the host, too. */
+/* A second inference from the start, with blobs that share memory on the host, too. */
 static int second_inference(rig *r) {
     for (uint32_t i = 0; i < r->net.num_outputs; i++) {
         r->hash[i] = hash_of(r, i);
@@ -203,7 +207,7 @@ static int second_inference(rig *r) {
     rc = rc == 0 && tc_ok(r->run) ? infer(r) : rc;
     for (uint32_t i = 0; rc == 0 && tc_ok(r->run) && i < r->net.num_outputs; i++) {
         if (hash_of(r, i) != r->hash[i]) {
-            tc_fail(r->run, "graph: second inference", "output '%s' is another one in the second inference",
+            tc_fail(r->run, "graph: second inference", "output '%s' differs in the second inference",
                     r->net.blob[r->net.outputs[i]].name);
         }
     }
@@ -229,13 +233,13 @@ static int run_network(rig *r) {
     return rc == 0 && tc_ok(run) && tb_knobs_get(k, "again") != 0 ? second_inference(r) : rc;
 }
 
-/* Only of a device that did well to its end. */
+/* Only of a device without failure. */
 static void count_layers(const rig *r) {
     char what[400];
     tc_close(r->run);
     for (uint32_t i = 0; i < r->layer_count && tc_ok(r->run); i++) {
         if (npu_cov_layer_ran(r->run->cov, &r->layers[i], what, sizeof what) > 0) {
-            tc_fail(r->run, "illegal coverage", "what must not occur has occurred: %s", what);
+            tc_fail(r->run, "illegal coverage", "illegal bin hit: %s", what);
         }
     }
 }

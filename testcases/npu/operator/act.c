@@ -1,5 +1,5 @@
 /*
- * act.c - the act test: every activation by itself, on vectors of any length and on any value.
+ * act.c - the act test: every activation alone, on vectors of any length and on any value.
  */
 #include "act.h"
 
@@ -30,7 +30,8 @@ static uint32_t bits_in(tb_rng *rng, float lo, float hi) {
 
 void act_draw_params(tb_rng *rng, npu_act act, bool hard, uint32_t p[2]) {
     const bool divides = act == NPU_ACT_HARDSWISH || act == NPU_ACT_HARDSIGMOID;
-    const uint32_t a = bits_in(rng, -6.0f, 0.0f); /* one draw a statement: C leaves their order within one open */
+    const uint32_t a =
+        bits_in(rng, -6.0f, 0.0f); /* one draw in each statement: C does not define the order within one */
     const uint32_t b = bits_in(rng, 0.0f, 6.0f);
     const uint32_t alpha = bits_in(rng, 0.1f, 0.5f);
     const uint32_t slope = bits_in(rng, -0.5f, 1.5f);
@@ -81,7 +82,7 @@ static uint64_t bytes_of(uint32_t n, const tb_knobs *knobs) {
     return UINT64_C(8) * tc_knob(knobs, "w") * tc_knob(knobs, "h");
 }
 
-/* Values beside the borders of the functions: segments of the fit, parameters, ends. */
+/* Values next to the limits of the functions: segments of the fit, parameters, ends. */
 static uint32_t border(tb_rng *rng, const act_output *a) {
     uint32_t params[4] = {a->p[0], a->p[1], 0, 0};
     if (a->act == NPU_ACT_HARDSWISH || a->act == NPU_ACT_HARDSIGMOID) {
@@ -102,7 +103,7 @@ static void fill(act_op *o, const tb_knobs *knobs, uint64_t seed) {
     const tensor_data data = (tensor_data)tb_knobs_get(knobs, "data");
     for (size_t i = 0; i < o->op.a.count; i++) {
         uint32_t v = tensor_value(&rng, NPU_FP32_NCHW, data, i);
-        if (data == TENSOR_PLAIN) { /* a little more than the range of the fits */
+        if (data == TENSOR_PLAIN) { /* slightly more than the range of the fits */
             v = ref_bits(ref_float(v) * 2.5f);
         }
         o->op.a.v[i] = tb_rng_chance(&rng, 1, 4) ? border(&rng, &o->expected) : v;
@@ -157,7 +158,7 @@ static npu_status run_it(npu *dev, tensor_op *op) {
 static void verify(tc_run *run, tensor_op *op) {
     act_op *o = (act_op *)op;
     tensor expected = o->op.out;
-    if (o->in_place) { /* the values of the output at the place of the input */
+    if (o->in_place) { /* the values of the output replace those of the input */
         expected = o->op.a;
         expected.v = o->op.out.v;
     }
@@ -199,7 +200,7 @@ static void generate(const tc_gen *g) {
 }
 
 const tc_test tc_act = {.name = "act",
-                        .help = "an activation by itself, any length, values beside the borders of the function",
+                        .help = "an activation alone, any length, values next to the limits of the function",
                         .is_operator = true,
                         TB_KNOBS_OF(knobs_of_act),
                         .generate = generate,

@@ -23,7 +23,7 @@ static const tb_knob knobs[] = {
     {"what", 0, 2, TB_KNOB_ENUM, what_names, NULL,
      "a burst that is answered with SLVERR, or an input where no memory is"},
     {"channel", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "DMA channel of the burst"},
-    {"burst", 0, 4095, TB_KNOB_UNIFORM, NULL, NULL, "which burst, modulo those of a clean run"},
+    {"burst", 0, 4095, TB_KNOB_UNIFORM, NULL, NULL, "number of the burst, modulo those of a clean run"},
     {"serial", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: one task in flight"},
     {"bus", 0, TC_BUS_COUNT - 1, TB_KNOB_ENUM, tc_bus_names, NULL, "bus timing"},
     {"wait", 0, 1, TB_KNOB_ENUM, wait_names, NULL, "how the driver waits"},

@@ -178,7 +178,7 @@ static int execute(tc_run *run) {
     }
     if (rc == 0 && tc_ok(run) && memcmp(first, second, c.map_bytes) != 0) {
         tc_fail(run, "chain: fence",
-                "a chain of %u tasks in flight gives another output than the same tasks one at a time", c.tasks);
+                "a chain of %u tasks in flight has a different output than the same tasks one at a time", c.tasks);
     }
     free(first);
     free(second);

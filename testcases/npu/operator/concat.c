@@ -1,7 +1,7 @@
 /*
  * concat.c - concatenation by addressing: branches on one input write into one buffer, INT8 NHWC with a common pixel
- * pitch or FP32 NCHW channel after channel; then a convolution reads all of it. Bytes between the branches stay as they
- * were.
+ * pitch or FP32 NCHW channel after channel; then a convolution reads all of it. Bytes between the branches must not
+ * change.
  */
 #include "layer.h"
 
@@ -23,7 +23,7 @@ static const tb_knob knobs_of_concat[] = {
     {"in_layout", 0, 1, TB_KNOB_ENUM, conv_layout_names, NULL, "of the input"},
     {"out_layout", 0, 1, TB_KNOB_ENUM, conv_layout_names, NULL, "of the whole"},
     {"hole", 0, 2, TB_KNOB_UNIFORM, NULL, NULL, "most units (N channels, or one) that are left free before a branch"},
-    {"jobs", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: all branches are handed to the driver at once"},
+    {"jobs", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: all branches are passed to the driver at once"},
     {"gap", 0, 4, TB_KNOB_SMALL, NULL, NULL, "unused units between channels (16 bytes) or pixels (N bytes)"},
     {"place", 0, 255, TB_KNOB_UNIFORM, NULL, NULL, "shift of the buffers against 4 KB, in 16-byte units"},
     {"bus", 0, TC_BUS_COUNT - 1, TB_KNOB_ENUM, tc_bus_names, NULL, "bus timing"},
@@ -96,7 +96,7 @@ static branch_kind draw_kind(const concat *c, tb_rng *rng, npu_layout out) {
     return c->in.layout == out ? BRANCH_COPY : c->in.layout == NPU_FP32_NCHW ? BRANCH_CONVERT : BRANCH_CONV;
 }
 
-/* Shapes of the branches and where each begins: `at` channels after the first of the whole. */
+/* Shapes and offsets of the branches: `at` channels after the first of the whole. */
 static int make_branches(concat *c, uint32_t at[MAX_BRANCHES]) {
     static const layer_kind kinds[] = {LAYER_CONV, LAYER_DW, LAYER_GROUPED};
     tc_run *run = c->run;
@@ -185,7 +185,7 @@ static void run_branches(concat *c) {
     }
 }
 
-/* A copy has the bytes of the input, a conversion what the quantiser makes of them. */
+/* A copy has the bytes of the input, a conversion the quantised values. */
 static void check_moved(concat *c, const branch *b, const uint8_t *image) {
     const uint32_t pixels = b->out.w * b->out.h;
     const size_t bytes = b->out.layout == NPU_INT8_NHWC ? 1 : 4;
@@ -200,15 +200,17 @@ static void check_moved(concat *c, const branch *b, const uint8_t *image) {
     }
 }
 
-/* Elements of a branch are set to the filling, its pad channels, which must be zero, as well; what remains must be the
- * filling everywhere. */
+/*
+ * Sets elements of a branch, and its pad channels, which must be zero, to the filling; afterwards everything must be
+ * the filling.
+ */
 static void clear_branch(concat *c, const branch *b, uint8_t *image) {
     const uint32_t pixels = b->out.w * b->out.h;
     const bool int8 = b->out.layout == NPU_INT8_NHWC;
     const uint32_t channels = int8 ? tb_align_up(b->out.c, c->run->n) : b->out.c;
     for (uint32_t i = 0; i < pixels * channels; i++) {
         uint8_t *at = image + tensor_offset(&b->out, i / pixels, i % pixels);
-        /* A copy takes the input's along. */
+        /* A copy includes the input's. */
         const uint8_t pad =
             b->kind == BRANCH_COPY && int8 ? c->input[tensor_offset(&c->in, i / pixels, i % pixels)] : 0;
         if (i / pixels >= b->out.c && *at != pad) {
@@ -240,7 +242,7 @@ static void check_whole(concat *c, uint8_t *image) {
     }
 }
 
-/* A convolution over everything: branches, their padding, what lay in the holes. */
+/* A convolution over everything: branches, their padding, and the holes. */
 static int run_last(concat *c, const uint8_t *image) {
     tc_run *run = c->run;
     layer_spec spec = {.index = MAX_BRANCHES,

@@ -51,15 +51,15 @@ static int run_once(conv_op *op, bool second, uint8_t **image) {
     return *image == NULL && tc_ok(run) ? -1 : 0;
 }
 
-/* Nothing in the data explains one and the same value everywhere. */
+/* Are the settings such that equal outputs everywhere would be an error? */
 static bool is_ordinary(const conv_op *op) {
     const tb_knobs *k = op->run->knobs;
     const npu_conv *c = &op->math;
-    /* see something of the map */
+    /* all windows overlap the map */
     const bool windows = c->pad_l < c->kw && c->pad_t < c->kh && c->dil_w == 1 && c->dil_h == 1;
     const bool scales =
         (tb_knobs_get(k, "in_scale") == CONV_SCALE_CALIB || tb_knobs_get(k, "in_scale") == CONV_SCALE_POW2) &&
-        /* below, conv_data.c does not scale the input up and everything may round to 0 */
+        /* with smaller scales conv_data.c does not scale the input up and everything may round to 0 */
         ref_float(c->in_scale) >= 1e-3f;
     const bool data = tb_knobs_get(k, "data") == CONV_UNIFORM && tb_knobs_get(k, "wdata") == CONV_W_UNIFORM &&
                       tb_knobs_get(k, "wscale") == CONV_WSCALE_PLAIN && tb_knobs_get(k, "bias") != 2;
@@ -101,7 +101,7 @@ static int run_both(conv_op *op) {
     return rc;
 }
 
-/* Bytes that a tensor's address lies past a multiple of 16. */
+/* Distance of a tensor's address from a multiple of 16. */
 static uint32_t shift_of(const tc_run *run, const char *knob, npu_layout layout) {
     const uint32_t unit = layout == NPU_INT8_NHWC ? run->n : 4;
     return tc_knob(run->knobs, knob) * unit & 15u;

@@ -1,4 +1,4 @@
-/* conv_cost.c - what a convolution costs: tasks, roughly its clock cycles, memory. */
+/* conv_cost.c - the cost of a convolution: tasks, approximate clock cycles, memory. */
 #include "conv.h"
 #include "num.h"
 
@@ -21,7 +21,7 @@ uint64_t conv_tasks(const npu_conv *conv, const npu_conv_plan *plan) {
             for (uint32_t k = 0; k < conv->kh; k++) {
                 of_row += sees_map(conv, y, k, 1);
             }
-            row_tasks += of_row == 0 ? 1 : of_row; /* zeros, too, take a task */
+            row_tasks += of_row == 0 ? 1 : of_row; /* zeros need a task, too */
         }
     }
     return row_tasks * plan->ow_tasks * plan->ic_tasks * plan->oc_tasks * plan->group_tasks;
@@ -94,7 +94,7 @@ static uint64_t room_for(uint64_t pixels, uint64_t channels) {
 
 uint64_t conv_memory(const npu_conv *c, const npu_conv_plan *plan) {
     const uint64_t in = room_for((uint64_t)c->iw * c->ih, c->ic);
-    const uint64_t out = room_for((uint64_t)plan->ow * plan->oh, c->oc); /* also more than the scratch */
+    const uint64_t out = room_for((uint64_t)plan->ow * plan->oh, c->oc); /* also enough for the scratch */
     const uint64_t bytes =
         in + 4 * out + 4 * (uint64_t)plan->wgt_bytes + 4 * (uint64_t)plan->param_bytes + (UINT64_C(1) << 20);
     const uint64_t mib64 = UINT64_C(64) << 20;

@@ -41,7 +41,7 @@ uint32_t conv_draw_scale(tb_rng *rng, conv_scale kind, float lo, float hi) {
     return (uint32_t)tb_rng_pick(rng, special, sizeof special / sizeof special[0]);
 }
 
-/* Parameters as networks have them. */
+/* Parameters like those of networks. */
 static void plain_act(tb_rng *rng, npu_conv *conv) {
     float p[2] = {0.0f, 0.0f};
     switch (conv->act) {
@@ -100,7 +100,7 @@ void conv_draw_factors(const conv_draw *d, npu_conv *conv) {
     conv->out_scale = conv_draw_scale(&rng, d->out_scale, 0.3f * size, 3.0f * size);
 }
 
-/* A value that lands at `q` after the quantiser, where that is possible. */
+/* A value that the quantiser maps to `q`, if possible. */
 static uint32_t unquantise(float q, uint32_t in_scale) {
     float scale = fabsf(ref_float(in_scale));
     bool usable = isfinite(scale) && scale >= 1e-4f && scale <= 1e6f;
@@ -110,7 +110,7 @@ static uint32_t unquantise(float q, uint32_t in_scale) {
 static uint32_t draw_input(tb_rng *rng, conv_data kind, size_t i, uint32_t in_scale) {
     switch (kind) {
     case CONV_EXTREME: { /* both ends, and far beyond */
-        /* one draw a statement: C leaves their order within one open */
+        /* one draw in each statement: C does not define the order within one */
         const float sign = tb_rng_chance(rng, 1, 2) ? 1.0f : -1.0f;
         return unquantise(sign * (tb_rng_chance(rng, 1, 4) ? 1e9f : 127.0f), in_scale);
     }
@@ -141,7 +141,7 @@ void conv_draw_f32(tb_rng *rng, conv_data kind, uint32_t in_scale, uint32_t *dst
     }
 }
 
-/* INT8 inputs: any byte is legal, also the one that no quantiser makes. */
+/* INT8 inputs: any byte is legal, also -128, which no quantiser produces. */
 static int8_t draw_byte(tb_rng *rng, conv_data kind, size_t i) {
     switch (kind) {
     case CONV_EXTREME:

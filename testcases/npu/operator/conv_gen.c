@@ -1,5 +1,5 @@
 /*
- * conv_gen.c - the generator of convolutions: boundary shapes and anything between, cut down to a budget of clock
+ * conv_gen.c - the generator of convolutions: boundary shapes and anything between, reduced to a budget of clock
  * cycles.
  */
 #include "conv.h"
@@ -19,7 +19,7 @@ static conv_shape shape_of(const tc_gen *g) {
     return (conv_shape)gen_get(g, "shape");
 }
 
-/* A draw of its own, beside that of the knob's value. */
+/* A separate draw, independent of the knob's value. */
 static tb_rng beside(const tc_gen *g, const char *name, uint64_t which) {
     const tb_rng stream = tb_rng_stream(g->seed, name);
     return tb_rng_fork(&stream, which);
@@ -78,7 +78,7 @@ static void draw_class(const tc_gen *g) {
         gen_draw_in(g, "ic", 1, tb_min_i64(n, 8));
         gen_draw_in(g, "oc", 1, n);
         break;
-    case STREAM: /* more pixels than a task can have: its rows go on with the same weights */
+    case STREAM: /* more pixels than a task can have: its rows continue with the same weights */
         gen_draw_in(g, "iw", 100, 400);
         gen_put(g, "ih", 65536 / gen_get(g, "iw") + 2);
         draw_pair(g, "ic", "oc", 1, 3);
@@ -151,7 +151,7 @@ static void draw_groups(const tc_gen *g) {
         gen_put(g, "ic", shape == DW ? groups : groups * tb_max_i64(1, gen_get(g, "ic") / groups));
         gen_put(g, "oc", same ? groups : groups * tb_max_i64(1, gen_get(g, "oc") / groups));
         if (shape == GROUPED && !gen_pinned(g, "ic") && gen_get(g, "ic") == groups && !gen_pinned(g, "oc")) {
-            gen_put(g, "ic", groups * (1 + (gen_get(g, "oc") / groups) % 3)); /* depthwise has a class of its own */
+            gen_put(g, "ic", groups * (1 + (gen_get(g, "oc") / groups) % 3)); /* depthwise has its own class */
         }
     }
 }
@@ -224,8 +224,10 @@ static void draw_pads(const tc_gen *g, const side *s) {
     }
 }
 
-/* Enough of map and padding together for one window: the map grows, or the padding, or holes and kernel shrink; what is
- * not pinned. */
+/*
+ * Enough of map and padding together for one window: the map grows, or the padding, or holes and kernel shrink;
+ * whatever is not pinned.
+ */
 static void fit_side(const tc_gen *g, const side *s) {
     gen_put(g, s->map, tb_max_i64(gen_get(g, s->map), extent(g, s) - gen_get(g, s->pad0) - gen_get(g, s->pad1)));
     const bool pads_free = !(gen_pinned(g, "p") && gen_get(g, "p") >= 0);
@@ -244,7 +246,7 @@ static void fit_side(const tc_gen *g, const side *s) {
     }
 }
 
-/* The knobs that stand for several follow from those. */
+/* Sets the knobs that stand for several. */
 static void combine(const tc_gen *g) {
     const int64_t pad = gen_get(g, "pl");
     const bool same_pad = pad == gen_get(g, "pr") && pad == gen_get(g, "pt") && pad == gen_get(g, "pb");
@@ -254,7 +256,7 @@ static void combine(const tc_gen *g) {
     gen_put(g, "p", same_pad ? pad : -1);
 }
 
-/* Roughly the clock cycles of one run as the driver cuts it. UINT64_MAX: no plan. */
+/* Approximate clock cycles of one run with the driver's plan. UINT64_MAX: no plan. */
 static uint64_t cost(const tc_gen *g) {
     conv_case what;
     npu_conv_plan p;
@@ -264,7 +266,7 @@ static uint64_t cost(const tc_gen *g) {
     return conv_cost(g->n, &what.drive, &p, (uint32_t)gen_get(g, "bus"));
 }
 
-/* Which of the sizes make the class what it is. */
+/* The sizes that are essential for the class. */
 static bool protected_size(conv_shape shape, const char *name) {
     const bool map = name[0] == 'i' && name[1] != 'c';
     return (map && (shape == ROWS || shape == WIDE || shape == BROAD || shape == TALL || shape == STREAM)) ||
@@ -286,7 +288,7 @@ static void shrink_groups(const tc_gen *g) {
     gen_put(g, "oc", out * fewer);
 }
 
-/* Make the largest size that is free smaller; false: there is none. */
+/* Reduce the largest size that is not pinned; false: there is none. */
 static bool shrink(const tc_gen *g, bool protect) {
     static const char *const names[] = {"oc", "ic", "iw", "ih", "pl", "pr", "pt", "pb"};
     const bool pads = shape_of(g) == PADDED && !gen_pinned(g, "p");
@@ -324,7 +326,7 @@ static void fit_budget(const tc_gen *g) {
     }
 }
 
-/* What is no part of the operator itself. */
+/* Knobs that are not part of the operator itself. */
 static void no_frills(const tc_gen *g) {
     static const char *const names[] = {
         "shape",   "groups",  "act_p",  "in_layout", "out_layout", "max_ow",    "max_ow2", "max_oh",  "max_ic",
@@ -350,11 +352,11 @@ void conv_generate(const tc_gen *given) {
     draw_class(g);
     draw_groups(g);
     draw_kernel(g);
-    if (shape_of(g) == DEEP && gen_get(g, "groups") == 1) { /* now that the taps are known: one to two buffers full */
+    if (shape_of(g) == DEEP && gen_get(g, "groups") == 1) { /* the taps are known now: one to two buffers full */
         const int64_t full = 4608 / (gen_get(g, "kw") * gen_get(g, "kh"));
         gen_draw_in(g, "ic", full + 1, full + full / 2 + g->n);
     }
-    if (gen_get(g, "data") == CONV_HALVES) { /* halves stay halves only where products are exact */
+    if (gen_get(g, "data") == CONV_HALVES) { /* halves remain halves only if products are exact */
         gen_put(g, "in_scale", CONV_SCALE_POW2);
     }
     draw_pads(g, &columns);

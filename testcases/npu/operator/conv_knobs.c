@@ -1,4 +1,4 @@
-/* conv_knobs.c - the knobs of the tests conv, dw and linear, and what they describe. */
+/* conv_knobs.c - the knobs of the tests conv, dw and linear, and the convolutions that they describe. */
 #include "conv.h"
 #include "npu_regs.h"
 
@@ -12,7 +12,7 @@ const char *const conv_layout_names[2] = {"fp32", "int8"};
 const char *const conv_wait_names[2] = {"irq", "poll"};
 
 static const uint32_t shape_weight[CONV_SHAPE_COUNT] = {16, 2, 2, 3, 2, 1, 2, 4, 3, 1, 5, 6, 3, 2, 2, 3, 2};
-/* Values beyond those that are written out: now and then. Those of 0, the first, leave it to the single knobs. */
+/* Weights of values beyond the listed ones are small. 0, the first value, means the separate knobs. */
 static const uint32_t kernel_weight[256] = {4, 4, 1, 8, 1, 3, 1, 3, 1, 1, 1, 1};
 static const uint32_t stride_weight[256] = {3, 10, 6, 1, 1, 1, 1, 1};
 static const uint32_t dilation_weight[256] = {1, 24, 3, 1, 1};
@@ -53,7 +53,7 @@ static const uint32_t second_weight[] = {1, 3};
         "pb", 0, 255, TB_KNOB_UNIFORM, NULL, NULL, "padding below"                                                     \
     }
 
-/* What is computed with the sums, and of which data. */
+/* Post-processing of the sums, and data. */
 #define KNOBS_OF_DATA                                                                                                  \
     {"act", 0, NPU_ACT_COUNT - 1, TB_KNOB_ENUM, conv_act_names, act_weight, "activation"},                             \
         {"act_p", 0, 1, LATER_WEIGHTED, NULL, rare_weight, "parameters of the activation: 0 plain, 1 hard"},           \
@@ -143,10 +143,7 @@ static const uint32_t second_weight[] = {1, 3};
     }
 
 #define SHAPE_KNOB                                                                                                     \
-    {                                                                                                                  \
-        "shape", 0, CONV_SHAPE_COUNT - 1, TB_KNOB_ENUM, shape_names, shape_weight,                                     \
-            "kind of shape that the generator looks for"                                                               \
-    }
+    { "shape", 0, CONV_SHAPE_COUNT - 1, TB_KNOB_ENUM, shape_names, shape_weight, "kind of shape to generate" }
 
 static const tb_knob knobs_of_conv[] = {
     SHAPE_KNOB,
@@ -237,7 +234,7 @@ npu_status conv_case_of(uint32_t n, const tb_knobs *k, conv_case *out) {
         out->math.oc = tc_knob(k, "out_len");
     }
     out->math.act = (npu_act)tb_knobs_get(k, "act");
-    out->math.act_p[0] = UINT32_C(0x3F800000); /* drawn later; not 0, which some activations refuse */
+    out->math.act_p[0] = UINT32_C(0x3F800000); /* drawn later; not 0, which is illegal for some activations */
     out->math.has_bias = tb_knobs_get(k, "bias") != 0;
     out->math.in_layout = (npu_layout)tb_knobs_get(k, "in_layout");
     out->math.out_layout = (npu_layout)tb_knobs_get(k, "out_layout");

@@ -1,4 +1,4 @@
-/* conv_op.c - a convolution with its operands on the device, and what came of it against the definition. */
+/* conv_op.c - a convolution with its operands on the device, and the comparison of its output with the definition. */
 #include "conv.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@ void conv_op_tensors(conv_op *op, uint32_t gap, bool tight) {
     const npu_conv *c = &op->math;
     op->in = (npu_tensor){.w = c->iw, .h = c->ih, .c = c->ic, .layout = c->in_layout};
     op->out = (npu_tensor){.w = op->plan.ow, .h = op->plan.oh, .c = c->oc, .layout = c->out_layout};
-    /* The vectors of a fully connected layer lie side by side. */
+    /* The vectors of a fully connected layer are contiguous. */
     op->in.step = tensor_step(op->run, &op->in, op->linear ? 0 : gap, tight || op->linear);
     op->out.step = tensor_step(op->run, &op->out, op->linear ? 0 : gap, tight || op->linear);
 }
@@ -80,7 +80,7 @@ int conv_op_params(conv_op *op) {
     }
     c->ifm_addr = op->in.addr;
     c->ofm_addr = op->out.addr;
-    if (!op->linear) { /* npu_linear_make() knows the others */
+    if (!op->linear) { /* npu_linear_make() sets the others */
         c->ifm_cstep = op->in.step;
         c->ofm_cstep = op->out.step;
     }

@@ -1,4 +1,4 @@
-/* conv_split.c - draws how the two runs of a convolution are cut into tasks. */
+/* conv_split.c - draws the splits of the two runs of a convolution. */
 #include "conv.h"
 #include "num.h"
 
@@ -31,7 +31,7 @@ static bool chance(const splits *s, const char *name, uint32_t num, uint32_t den
     return tb_rng_chance(&rng, num, den);
 }
 
-/* A limit in channels that cuts `channels` into at most five slices; 0 when there is nothing to cut. */
+/* A limit in channels that splits `channels` into at most five slices; 0 when no split is possible. */
 static void draw_channels(const splits *s, const char *name, uint32_t channels) {
     const int64_t n = s->n;
     const int64_t blocks = (channels + n - 1) / n;
@@ -84,7 +84,7 @@ void conv_draw_splits(uint32_t n, uint64_t seed, tb_knobs *knobs) {
     splits s = {.n = n, .seed = seed, .knobs = knobs};
     conv_case what;
     if (conv_case_of(n, knobs, &what) != NPU_OK || npu_conv_plan_make(n, &what.drive, NULL, &s.plan) != NPU_OK) {
-        return; /* conv_check() says why */
+        return; /* conv_check() reports the reason */
     }
     s.conv = what.drive;
     draw_run(&s, &of_run[0]);

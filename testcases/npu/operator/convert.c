@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the generator looks for. Tasks take at most 65280 pixels, 256 in a row, and 16 blocks of N channels. */
+/* Kinds of shapes. Tasks have at most 65280 pixels, 256 in a row, and 16 blocks of N channels. */
 typedef enum convert_shape {
     CONVERT_ANY,
     CONVERT_POINT,
@@ -28,8 +28,7 @@ static const uint32_t data_weight[CONV_DATA_COUNT] = {6, 2, 1, 1, 2, 4, 4};
 static const uint32_t scale_weight[CONV_SCALE_COUNT] = {8, 4, 1, 1, 2};
 
 static const tb_knob knobs_of_convert[] = {
-    {"shape", 0, CONVERT_SHAPES - 1, TB_KNOB_ENUM, shape_names, shape_weight,
-     "kind of shape that the generator looks for"},
+    {"shape", 0, CONVERT_SHAPES - 1, TB_KNOB_ENUM, shape_names, shape_weight, "kind of shape to generate"},
     {"to", 0, 1, TB_KNOB_ENUM, to_names, NULL, "int8: quantise; fp32: dequantise"},
     {"c", 1, 8192, TB_KNOB_SMALL, NULL, NULL, "channels"},
     {"h", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "rows"},
@@ -89,8 +88,7 @@ static void draw_sizes(const tc_gen *g) {
     }
 }
 
-/* Beside pinned sizes the others become small, so that a case takes less than a second; without pins nothing is as
- * large. */
+/* With large pinned sizes the others become small, so that a case takes less than a second. */
 static void fit(const tc_gen *g) {
     static const char *const names[] = {"w", "h", "c"};
     for (;;) {

@@ -1,6 +1,5 @@
 /*
- * copy.c - the tests copy (other steps) and upsample (nearest, by 2): both move elements of either layout without
- * changing a bit.
+ * copy.c - the tests copy (other steps) and upsample (nearest, by 2): both copy elements of either layout bit by bit.
  */
 #include "copy.h"
 
@@ -112,7 +111,7 @@ static int check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size) 
     return 0;
 }
 
-/* Roughly the clock cycles of a case: rows and pixels cost some cycles each, whatever their length. */
+/* Approximate clock cycles of a case: rows and pixels have a fixed cost of some cycles each. */
 static uint64_t cost(const tb_knobs *knobs) {
     const bool int8 = tb_knobs_get(knobs, "int8") != 0;
     const uint64_t rows = (uint64_t)tc_knob(knobs, "h") * (int8 ? tc_knob(knobs, "w") : tc_knob(knobs, "c"));

@@ -14,10 +14,10 @@ static const uint32_t named_weight[NAMED_COUNT] = {20, 1, 1, 2, 1, 1, 2, 2};
 
 static const tb_knob knobs_of_eltwise[] = {
     {"named", 0, NAMED_COUNT - 1, TB_KNOB_ENUM, named_names, named_weight,
-     "an operator with a name of its own: sets op, p_kind, q_kind, act"},
+     "an operator with its own name: sets op, p_kind, q_kind, act"},
     {"op", 0, ELTWISE_OPS - 1, TB_KNOB_ENUM, op_names, NULL, "operation"},
-    {"p_kind", 0, 2, TB_KNOB_ENUM, kind_names, NULL, "where p comes from"},
-    {"q_kind", 0, 2, TB_KNOB_ENUM, kind_names, NULL, "where q comes from"},
+    {"p_kind", 0, 2, TB_KNOB_ENUM, kind_names, NULL, "source of p"},
+    {"q_kind", 0, 2, TB_KNOB_ENUM, kind_names, NULL, "source of q"},
     {"act", 0, NPU_ACT_COUNT - 1, TB_KNOB_ENUM, act_names, NULL, "activation after it"},
     {"hard", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: parameters of the activation from the corners of FP32"},
     {"w", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "columns"},
@@ -67,8 +67,10 @@ static int make_tensor(tc_run *run, eltwise_op *o, const tensor_place *place, co
     return 0;
 }
 
-/* p or q: a value for each channel, all the same where it is a scalar. Beside the array and the scalar that are not
- * used lies nothing. */
+/*
+ * p or q: a value for each channel, all the same where it is a scalar. An unused scalar is random, an unused array has
+ * no buffer.
+ */
 static int make_factor(tc_run *run, eltwise_op *o, const tensor_place *place, const char *name, npu_operand kind,
                        uint32_t *scalar, uint32_t *addr, uint32_t **values) {
     const uint32_t channels = o->op.a.at.c;
@@ -119,7 +121,7 @@ static int make_tensors(tc_run *run, eltwise_op *o, const tensor_place *place) {
         return -1;
     }
     if (o->b_used && same) {
-        o->op.b = o->op.a; /* release() knows */
+        o->op.b = o->op.a; /* release() handles it */
     } else if (o->b_used &&
                (make_tensor(run, o, place, "b", NPU_BUF_IN, &o->op.b) != 0 || tensor_put(run, &o->op.b, false) != 0)) {
         return -1;
@@ -176,7 +178,7 @@ static void verify(tc_run *run, tensor_op *op) {
     eltwise_op *o = (eltwise_op *)op;
     char name[32];
     tensor expected = o->op.out;
-    if (o->in_place) { /* the values of the output at the place of the input */
+    if (o->in_place) { /* the values of the output replace those of the input */
         expected = o->op.a;
         expected.v = o->op.out.v;
     }
@@ -187,7 +189,7 @@ static void verify(tc_run *run, tensor_op *op) {
 static void release(tensor_op *op) {
     eltwise_op *o = (eltwise_op *)op;
     if (o->op.b.v == o->op.a.v) {
-        o->op.b = (tensor){0}; /* it is freed once */
+        o->op.b = (tensor){0}; /* freed only once */
     }
     free(o->p);
     free(o->q);

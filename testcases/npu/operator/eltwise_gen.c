@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* What a named operator is made of. */
+/* The settings of a named operator. */
 static void draw_named(const tc_gen *g) {
     switch ((eltwise_named)gen_get(g, "named")) {
     case NAMED_THRESHOLD:
@@ -62,7 +62,7 @@ static void draw_shape(const tc_gen *g) {
         gen_put(g, "h", 1);
         gen_put(g, "w", 1);
         gen_draw_in(g, "c", 1, 2000);
-    } else if (kind == 2) { /* channels that fill beats: no gaps between them unless drawn */
+    } else if (kind == 2) { /* channels of whole beats: no gaps between them unless drawn */
         gen_put(g, "w", (gen_get(g, "w") + 3) / 4 * 4);
         gen_put(g, "gap", 0);
     }
@@ -77,7 +77,7 @@ void eltwise_generate(const tc_gen *g) {
     }
     draw_named(g);
     if (gen_pinned(g, "act") && gen_get(g, "act") != NPU_ACT_NONE && eltwise_op_of(g->knobs) == NPU_ALU_ADD_I32) {
-        gen_put(g, "op", NPU_ALU_ADD); /* sums of integers take no activation */
+        gen_put(g, "op", NPU_ALU_ADD); /* sums of integers have no activation */
     }
     const npu_alu_op op = eltwise_op_of(g->knobs);
     if (op == NPU_ALU_ADD_I32 || (gen_get(g, "named") == NAMED_NONE && gen_chance(g, "act", 1, 3))) {

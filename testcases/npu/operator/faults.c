@@ -322,7 +322,7 @@ static void judge(faults *f, const tb_result *result) {
             npu_dev_check_hang(run->dev);
         }
         names_of(allowed(f), want, sizeof want);
-        tc_fail(run, signature, "%s (%u times): the driver answered \"%s\" (ERR = 0x%02X), expected %s", kind,
+        tc_fail(run, signature, "%s (%u times): the driver returned \"%s\" (ERR = 0x%02X), expected %s", kind,
                 f->hal.happened, npu_strerror(got), run->npu.last_err, want);
     }
     if (f->hal.endless) {

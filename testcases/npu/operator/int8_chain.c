@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_LAYERS 7u /* the last one gives FP32 */
+#define MAX_LAYERS 7u /* the last one outputs FP32 */
 
 static const tb_knob knobs_of_chain[] = {
     {"layers", 2, MAX_LAYERS - 1, TB_KNOB_UNIFORM, NULL, NULL, "layers with an INT8 output"},
@@ -19,7 +19,7 @@ static const tb_knob knobs_of_chain[] = {
     {"max_oc", 1, 256, TB_KNOB_UNIFORM, NULL, NULL,
      "most output channels of a layer (grouped: up to the next multiple)"},
     {"in_layout", 0, 1, TB_KNOB_ENUM, conv_layout_names, NULL, "of the input"},
-    {"jobs", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: all layers are handed to the driver at once"},
+    {"jobs", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: all layers are passed to the driver at once"},
     {"in_place", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: the sum replaces its first operand"},
     {"gap", 0, 4, TB_KNOB_SMALL, NULL, NULL, "unused units between channels (16 bytes) or pixels (N bytes)"},
     {"place", 0, 255, TB_KNOB_UNIFORM, NULL, NULL, "shift of the buffers against 4 KB, in 16-byte units"},
@@ -72,7 +72,7 @@ static int make_layers(chain *c) {
         layer *l = &c->layer[c->count];
         spec.index = c->count;
         spec.out_layout = c->count + 1 < layers ? NPU_INT8_NHWC : NPU_FP32_NCHW;
-        /* A vector of FP32 values side by side is no map with a channel step of 16 bytes. */
+        /* A vector of contiguous FP32 values is not a map with a channel step of 16 bytes. */
         spec.kind = spec.in.layout == NPU_FP32_NCHW ? LAYER_CONV : draw_kind(&rng, &spec.in);
         spec.kind = spec.kind == LAYER_LINEAR && spec.out_layout == NPU_FP32_NCHW ? LAYER_CONV : spec.kind;
         c->count++;
@@ -191,7 +191,7 @@ static int add_residual(chain *c) {
     tb_rng rng = tb_rng_stream(run->seed, "int8_chain.residual");
     npu_conv act = {.act = (npu_act)tb_rng_range(&rng, 0, NPU_ACT_COUNT - 1), .kw = 1, .kh = 1, .ic = 1, .groups = 1};
     const conv_draw draw = {.seed = run->seed};
-    conv_draw_factors(&draw, &act); /* its parameters */
+    conv_draw_factors(&draw, &act); /* parameters of the activation */
     e.act = act.act;
     memcpy(e.act_p, act.act_p, sizeof e.act_p);
     for (size_t i = 0; i < count; i++) {

@@ -1,7 +1,7 @@
 /*
  * jobs.c - several operators at the same time on GEMM, ALU and POOL, several for one unit among them; before that each
- * one by itself. Both times every result is compared with its definition (convolutions: with each other). Two jobs of
- * one unit may depend on each other.
+ * one alone. Both times every result is compared with its definition (convolutions: with each other). Two jobs of one
+ * unit may depend on each other.
  */
 #include "jobs.h"
 
@@ -30,8 +30,8 @@ static const tb_knob knobs[] = {
     {"mix", 0, MIX_COUNT - 1, TB_KNOB_ENUM, mix_names, mix_weight,
      "units: any; each unit in turn; only ALU, POOL or GEMM; vector: ALU and POOL"},
     {"skip", 0, (1 << MAX_JOBS) - 1, TB_KNOB_UNIFORM, NULL, NULL,
-     "bit i: operator i is left out (0 unless pinned, to cut a failure down)"},
-    {"alone", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: each operator by itself first"},
+     "bit i: operator i is skipped (0 unless pinned, to reduce a failure)"},
+    {"alone", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: each operator alone first"},
     {"chain", 0, 1, TB_KNOB_UNIFORM, NULL, NULL,
      "1: two more jobs, the first and the last: the last one reads what the first one writes"},
     TENSOR_KNOBS,
@@ -80,7 +80,7 @@ static npu_unit draw_unit(tb_rng *rng, uint32_t mix, uint32_t i) {
     }
 }
 
-/* Smaller, where the operator may be. */
+/* Reduced, if the operator allows it. */
 static void cut_down(const tc_run *run, one *o) {
     static const char *const sizes[] = {"w", "h", "c", "len"};
     char ignored[256];
@@ -95,7 +95,7 @@ static void cut_down(const tc_run *run, one *o) {
     }
 }
 
-/* Operator i, its knobs as its own test draws them. */
+/* Operator i, with knobs drawn by its own test. */
 static int draw_one(tc_run *run, uint32_t i, one *o) {
     const tb_rng base = tb_rng_stream(run->seed, "jobs");
     static const char *const taken[] = {"gap", "place", "bus"};

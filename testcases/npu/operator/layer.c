@@ -12,7 +12,7 @@ static uint32_t pick(tb_rng *rng, uint32_t lo, uint32_t hi) {
     return (uint32_t)tb_rng_range(rng, lo, hi);
 }
 
-/* One direction: kernel, holes and padding with which there is at least one window. */
+/* One dimension: kernel, dilation and padding with at least one window. */
 static void draw_side(tb_rng *rng, bool keep, uint32_t map, uint32_t *k, uint32_t *dil, uint32_t *before,
                       uint32_t *after) {
     static const uint64_t sizes[] = {1, 1, 2, 3, 3, 3, 5, 7};

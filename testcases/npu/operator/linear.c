@@ -24,7 +24,7 @@ static uint64_t cost(uint32_t n, const tb_knobs *knobs) {
     return conv_cost(n, &what.drive, &p, tc_knob(knobs, "bus"));
 }
 
-/* The longer one that is free becomes shorter. */
+/* Reduces the longer one that is not pinned. */
 static void fit_budget(const tc_gen *g) {
     while (cost(g->n, g->knobs) > conv_budget(g->n) / 2) {
         const int64_t in = gen_pinned(g, "in_len") ? 1 : gen_get(g, "in_len");

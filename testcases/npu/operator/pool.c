@@ -11,8 +11,7 @@ static const char *const type_names[] = NPU_POOL_CTRL_TYPE_NAMES;
 static const uint32_t shape_weight[POOL_SHAPE_COUNT] = {8, 3, 3, 2, 2, 3};
 
 static const tb_knob knobs_of_pool[] = {
-    {"shape", 0, POOL_SHAPE_COUNT - 1, TB_KNOB_ENUM, shape_names, shape_weight,
-     "kind of shape that the generator looks for"},
+    {"shape", 0, POOL_SHAPE_COUNT - 1, TB_KNOB_ENUM, shape_names, shape_weight, "kind of shape to generate"},
     {"w", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "input columns"},
     {"h", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "input rows"},
     {"c", 1, 4096, TB_KNOB_SMALL, NULL, NULL, "channels"},
@@ -44,14 +43,14 @@ static uint64_t bytes_of(uint32_t n, const tb_knobs *knobs) {
     npu_pool p = pool_of(knobs);
     uint32_t ow = 0;
     uint32_t oh = 0;
-    npu_pool_shape(&p, &ow, &oh); /* zero where it is impossible, which prepare() says */
+    npu_pool_shape(&p, &ow, &oh); /* zero if it is impossible, which prepare() reports */
     const uint64_t gaps = UINT64_C(16) * tc_knob(knobs, "gap");
     const uint64_t pixels = (uint64_t)p.in.w * p.in.h + (uint64_t)ow * oh;
     return p.in.layout == NPU_INT8_NHWC ? pixels * (p.in.c + n + (uint64_t)n * tc_knob(knobs, "gap"))
                                         : (pixels * 4 + 2 * gaps + 64) * p.in.c;
 }
 
-/* Factors for windows that the edge of the map cuts. */
+/* Factors for windows at the edges of the map. */
 static int put_table(tc_run *run, const tensor_place *place, npu_pool *p) {
     npu_status status = npu_pool_table_bytes(p, &p->table_bytes);
     if (status != NPU_OK || p->table_bytes == 0) {

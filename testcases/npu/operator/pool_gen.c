@@ -77,7 +77,7 @@ static void draw_class(const tc_gen *g, pool_shape shape) {
     }
 }
 
-/* A pinned map that is too small for the window: more padding, or a smaller window; what is not pinned. */
+/* A pinned map that is too small for the window: more padding, or a smaller window, whichever is not pinned. */
 static void fit_window(const tc_gen *g, const char *kernel, const char *map, const char *pad0, const char *pad1) {
     const int64_t most_pad = gen_get(g, kernel) - 1;
     for (int i = 0; i < 2 && !(gen_pinned(g, "p") && gen_get(g, "p") >= 0); i++) {
@@ -98,7 +98,7 @@ static void fit_window(const tc_gen *g, const char *kernel, const char *map, con
     }
 }
 
-/* Padding that the window has to exceed, as it is pinned. */
+/* Pinned padding, which the window has to exceed. */
 static int64_t pinned_pad(const tc_gen *g, const char *pad) {
     return gen_pinned(g, "p") && gen_get(g, "p") >= 0 ? gen_get(g, "p") : gen_pinned(g, pad) ? gen_get(g, pad) : 0;
 }
@@ -152,13 +152,13 @@ static void draw_window(const tc_gen *g) {
     draw_padding(g, "kh", "h", "pt", "pb");
 }
 
-/* Roughly the clock cycles of a case: a place in the window each cycle, for a group of channels. */
+/* Approximate clock cycles of a case: one position of the window in each cycle, for a group of channels. */
 static uint64_t cost(uint32_t n, const tb_knobs *knobs) {
     npu_pool p = pool_of(knobs);
     uint32_t ow = 0;
     uint32_t oh = 0;
     if (npu_pool_shape(&p, &ow, &oh) != NPU_OK) {
-        return 0; /* pool_check() says why */
+        return 0; /* pool_check() reports the reason */
     }
     const bool int8 = p.in.layout == NPU_INT8_NHWC;
     const uint64_t group = int8 ? 4 * n : n;

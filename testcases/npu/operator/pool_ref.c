@@ -8,8 +8,7 @@
 
 uint32_t pool_windows(uint32_t map, uint32_t before, uint32_t after, uint32_t k, uint32_t stride, bool ceil_mode) {
     uint32_t count = 0;
-    /* a window counts when it lies inside the padded map; with ceil_mode also the one after those, unless it begins in
-     * the right padding */
+    /* windows inside the padded map; with ceil_mode also the next one, unless it begins in the right padding */
     for (uint32_t begin = 0; begin + k <= map + before + after; begin += stride) {
         count++;
     }

@@ -28,7 +28,7 @@ typedef struct reduce_op {
     tensor_op op;
     bool dot;
     uint32_t scale;
-    uint32_t result; /* what the driver says */
+    uint32_t result; /* returned by the driver */
     bool ran;        /* result is filled */
 } reduce_op;
 
@@ -139,7 +139,7 @@ static void verify(tc_run *run, tensor_op *op) {
     reduce_op *o = (reduce_op *)op;
     const uint32_t last = o->op.out.v[o->op.out.count - 1];
     if (o->ran && o->dot && o->result != last) {
-        tc_fail(run, "reduce: result", "npu_dot_run answered 0x%08X, the definition gives 0x%08X", o->result, last);
+        tc_fail(run, "reduce: result", "npu_dot_run returned 0x%08X, the definition gives 0x%08X", o->result, last);
         return;
     }
     if (o->ran && !tc_expect(run, "ALU_RESULT", NPU_REG_ALU_RESULT, UINT32_MAX, last)) {

@@ -1,4 +1,4 @@
-/* ref.c - quantiser and activations, as they are defined. */
+/* ref.c - quantiser and activations, by their definition. */
 #include "ref.h"
 
 #include <math.h>

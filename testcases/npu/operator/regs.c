@@ -1,6 +1,6 @@
 /*
  * regs.c - directed test of the registers: reset values, writable bits, event flags, refused tasks, overrun, soft
- * reset, a result that waits for its task.
+ * reset, a result that must not appear before its task completes.
  */
 #include "regs.h"
 
@@ -25,7 +25,7 @@ static const reg regs[] = {NPU_REGS_TABLE(ROW)};
 #undef ROW
 #define REGS (sizeof regs / sizeof regs[0])
 
-/* What a register reads right after reset, when nothing runs. */
+/* Value of a register directly after reset, while no task runs. */
 static uint32_t idle_value(const tc_run *run, const reg *r) {
     return r->access == NPU_ACCESS_WO ? 0 : r->offset == NPU_REG_CONFIG ? run->n : r->reset;
 }
@@ -33,7 +33,7 @@ static uint32_t idle_value(const tc_run *run, const reg *r) {
 /* Counters may have been counting up to the reset; the copies that PERF_LO and PERF_HI show are cleared by it. */
 static bool check_reset_values(tc_run *run) {
     for (size_t i = 0; i < REGS; i++) {
-        /* whether ALU and POOL are present is the build's business */
+        /* the presence of ALU and POOL depends on the build */
         const uint32_t mask =
             regs[i].offset == NPU_REG_CONFIG ? ~(NPU_CONFIG_EN_ALU_MASK | NPU_CONFIG_EN_POOL_MASK) : UINT32_MAX;
         if (!tc_expect(run, regs[i].name, regs[i].offset, mask, idle_value(run, &regs[i]))) {
@@ -80,8 +80,10 @@ static bool check_unused(tc_run *run) {
     return true;
 }
 
-/* Random values in all writable registers at once: no register shows another one's value, and read-only ones keep
- * theirs. */
+/*
+ * Random values in all writable registers at once: no register returns the value of another one, and read-only ones do
+ * not change.
+ */
 static bool check_writable(tc_run *run, unsigned rounds) {
     tb_rng rng = tb_rng_stream(run->seed, "regs.values");
     uint32_t value[REGS] = {0};
@@ -203,7 +205,7 @@ static bool check_tasks(tc_run *run, uint32_t base) {
     return true;
 }
 
-/* A reset in the middle of tasks: everything reads as after reset, and a task runs. */
+/* A reset in the middle of tasks: all registers have their reset values, and a task can run. */
 static bool check_reset_while_busy(tc_run *run, const regs_unit *unit, uint32_t base) {
     const npu_hal *hal = npu_dev_hal(run->dev);
     hal->task_output(hal->ctx, base + REGS_OUT, unit->longer_bytes);
@@ -222,8 +224,7 @@ static bool keep_busy(tc_run *run, const regs_unit *unit, uint32_t base) {
     return regs_write_task(run, unit, base, &unit->longer, true);
 }
 
-/* A register, or an offset without one, while a task runs: settings of later tasks can be written, everything else
- * stays. */
+/* Writes a register, or an offset without one, while a task runs: settings of later tasks change, nothing else. */
 static bool check_busy_access(tc_run *run, const regs_unit *unit, uint32_t base, uint32_t offset, tb_rng *rng) {
     const reg *r = reg_at(offset);
     const uint32_t any = tb_rng_u32(rng);
@@ -262,7 +263,7 @@ static bool check_access_while_busy(tc_run *run, const regs_unit *unit, uint32_t
     return regs_wait_idle(run);
 }
 
-/* The model is never busy, so this is for the RTL alone. */
+/* Only for the RTL, because the model is never busy. */
 static bool check_busy_units(tc_run *run, uint32_t base) {
     for (size_t i = 0; i < UNITS; i++) {
         bool there = false;
@@ -296,7 +297,7 @@ static int on_rtl_alone(tc_run *run) {
         return -1;
     }
     npu_dev_allow_overlap(run->dev, true); /* the same task is started over and over, to the same output */
-    (void)check_busy_units(run, base);     /* what goes wrong is noted */
+    (void)check_busy_units(run, base);     /* failures are noted */
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* regs_tasks.c - the smallest task of each unit, what makes it illegal, and too many of them. */
+/* regs_tasks.c - the smallest task of each unit, illegal variants of it, and more tasks than fit. */
 #include "regs.h"
 
 #include "npu_regs.h"

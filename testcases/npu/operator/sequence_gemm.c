@@ -49,7 +49,7 @@ static void draw_map(tb_rng *rng, gemm_shape *s) {
     s->pad_t = seq_small(rng, 0, s->kh);
     s->iw = large ? (uint32_t)tb_rng_range(rng, 100, 200) : seq_small(rng, 1, 40);
     s->ih = large ? (uint32_t)tb_rng_range(rng, 100, 300) : seq_small(rng, 1, 40);
-    /* positions to the right and below the map are zeros: one output more than fits is legal */
+    /* positions to the right and below the map are zeros: one output more than fits the map is legal */
     const uint32_t ow = (s->iw + s->pad_l) / s->sw + 1;
     const uint32_t oh = (s->ih + s->pad_t) / s->sh + 1;
     s->ow = seq_chance(rng, 3) ? (uint32_t)tb_rng_range(rng, 1, ow) : ow;

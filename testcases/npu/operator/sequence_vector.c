@@ -73,7 +73,7 @@ static bool make_alu_operands(tc_run *run, tb_rng *rng, const alu_shape *s, seq_
         out.addr = seq_alloc(run, rng, out.pstep * s->planes + 64, 4, NPU_BUF_OUT);
     }
     if (reads_b && seq_chance(rng, 4)) {
-        b.pstep = 0; /* every plane with the first one's B */
+        b.pstep = 0; /* every plane uses B of the first one */
     }
     write_place(t, NPU_REG_ALU_A_ADDR, &a);
     write_place(t, NPU_REG_ALU_B_ADDR, &b);

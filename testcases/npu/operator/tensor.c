@@ -1,4 +1,4 @@
-/* tensor.c - tensors of operator tests in device memory, and the frame that runs one operator. */
+/* tensor.c - tensors of operator tests in device memory, and the function that runs one operator. */
 #include "tensor.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 
 #define PAGE 4096u
 #define BEAT 16u
-#define SLACK 64u /* room for what hardware may read beside the data */
+#define SLACK 64u /* space for bytes that hardware may read next to the data */
 
 const char *const tensor_data_names[TENSOR_DATA_COUNT] = {"plain", "extreme",  "halves", "zeros",
                                                           "ramp",  "specials", "ones"};
@@ -230,7 +230,7 @@ static bool elements_right(tc_run *run, const tensor *t, const char *op, const u
     return true;
 }
 
-/* Pad channels are zero, everything else around the elements is as it was. */
+/* Pad channels must be zero, all other bytes around the elements unchanged. */
 static void check_rest(tc_run *run, const tensor *t, const char *op, const uint8_t *memory) {
     const uint32_t bytes = tensor_piece_bytes(run, &t->at);
     const uint32_t start = t->at.addr - t->base;
@@ -248,7 +248,7 @@ static void check_rest(tc_run *run, const tensor *t, const char *op, const uint8
         }
         if (!owned && memory[at] != t->image[at]) {
             snprintf(signature, sizeof signature, "%s: gap written", op);
-            tc_fail(run, signature, "%s: the byte at 0x%08X, beside the output, was written (0x%02X, expected 0x%02X)",
+            tc_fail(run, signature, "%s: the byte at 0x%08X, next to the output, was written (0x%02X, expected 0x%02X)",
                     op, t->base + at, memory[at], t->image[at]);
             return;
         }

@@ -61,7 +61,7 @@ int tensor_write(tc_run *run, uint32_t addr, const void *src, size_t bytes);
 /* A buffer with these bytes in it. */
 int tensor_new_bytes(tc_run *run, const char *name, const void *src, size_t bytes, uint32_t *addr);
 
-/* How many channels (FP32) or pixels (INT8) a tensor has, and the bytes of one without the gap behind it. */
+/* Number of channels (FP32) or pixels (INT8) of a tensor, and the bytes of one without the gap after it. */
 uint32_t tensor_pieces(const npu_tensor *t);
 uint32_t tensor_piece_bytes(const tc_run *run, const npu_tensor *t);
 /*
@@ -71,7 +71,7 @@ uint32_t tensor_piece_bytes(const tc_run *run, const npu_tensor *t);
 uint32_t tensor_step(const tc_run *run, const npu_tensor *t, uint32_t gap, bool tight);
 /* Bytes from the first to the end of the last channel or pixel, its gap included. */
 uint64_t tensor_bytes(const npu_tensor *t);
-/* Place of an element in the memory of a tensor; pixel is y*w + x. */
+/* Offset of an element in the memory of a tensor; pixel is y*w + x. */
 size_t tensor_offset(const npu_tensor *t, uint32_t c, uint32_t pixel);
 /* Allocate a tensor whose step is set. */
 int tensor_new(tc_run *run, const char *name, npu_tensor *t, uint32_t shift, npu_buf_kind kind);
@@ -89,7 +89,7 @@ int tensor_write_elements(tc_run *run, const npu_tensor *t, const void *elements
 int tensor_prefill(tc_run *run, const npu_tensor *t);
 /* Its memory, tensor_bytes() long, to be freed. NULL: with run->err, or noted as a failure. */
 uint8_t *tensor_read(tc_run *run, const char *what, const npu_tensor *t);
-/* Gaps are as they were filled, pad channels are zero. */
+/* Checks that gaps have their filling, and pad channels are zero. */
 void tensor_check_gaps(tc_run *run, const char *what, const npu_tensor *t, const uint8_t *image);
 uint32_t tensor_word(const uint8_t *bytes);
 /* The INT8 elements of an image as [c][h][w], to be freed. NULL: out of memory. */
@@ -113,7 +113,7 @@ static inline size_t tensor_index(const tensor *t, uint32_t c, uint32_t y, uint3
     return ((size_t)c * t->at.h + y) * t->at.w + x;
 }
 
-/* Where the values of a knob table and a seed put buffers. */
+/* Placement of buffers by the values of a knob table and a seed. */
 typedef struct tensor_place {
     const tb_knobs *knobs; /* gap, place */
     uint64_t seed;
@@ -134,13 +134,16 @@ void tensor_fill(tensor *t, tb_rng *rng, tensor_data data);
 uint32_t tensor_value(tb_rng *rng, npu_layout layout, tensor_data data, size_t i);
 
 /*
- * Write v to device memory. What hardware may read beside it holds junk, what it may not read stays unwritten (after
- * tensor_blank(): filled). Pad channels of an NHWC tensor get zeros, or junk.
+ * Write v to device memory. Bytes next to it that hardware may read get random values, others stay unwritten (after
+ * tensor_blank(): filled). Pad channels of an NHWC tensor get zeros, or random values.
  */
 int tensor_put(tc_run *run, tensor *t, bool junk_pads);
 /* Fill the buffer, gaps included; tensor_check() expects gaps to be as they were. */
 int tensor_blank(tc_run *run, tensor *t);
-/* FP32 values side by side at an address that is a multiple of 4, junk around them. 0 with run->err: out of memory. */
+/*
+ * Contiguous FP32 values at an address that is a multiple of 4, with random values around them. 0 with run->err: out of
+ * memory.
+ */
 uint32_t tensor_put_array(tc_run *run, const tensor_place *place, const char *name, const uint32_t *values,
                           uint32_t count);
 
@@ -151,7 +154,7 @@ typedef bool (*tensor_match)(const void *ctx, size_t i, uint32_t want, uint32_t 
 /* Compare device memory with v and with the image; the first wrong element is named. match NULL: equal bits. */
 void tensor_check(tc_run *run, const tensor *t, const char *op, tensor_match match, const void *ctx);
 
-/* Size of the device's memory with room for so many elements in `buffers` buffers. */
+/* Size of device memory for so many elements in `buffers` buffers. */
 uint64_t tensor_memory(uint64_t bytes, uint32_t buffers);
 
 /* ---- one operator ---- */
@@ -175,7 +178,7 @@ typedef struct tensor_kind {
     npu_status (*start)(const npu *dev, const tensor_op *op, npu_job *job);
     npu_status (*run)(npu *dev, tensor_op *op);
     void (*verify)(tc_run *run, tensor_op *op); /* NULL: tensor_check() of out under the name of the test */
-    void (*release)(tensor_op *op);             /* of what it has beside its tensors, or NULL */
+    void (*release)(tensor_op *op);             /* of its resources other than tensors, or NULL */
 } tensor_kind;
 
 /* The functions of a kind, or what stands for those that are NULL. */
@@ -191,7 +194,7 @@ typedef struct tensor_clock {
     double rtl_s, harness_s;
 } tensor_clock;
 tensor_clock tensor_now(const tc_run *run);
-/* What passed since then, into the stats of the run. */
+/* Differences since then, into the stats of the run. */
 void tensor_measure(tc_run *run, tensor_clock begin);
 
 /* ---- generators (tensor_gen.c) ---- */
@@ -201,17 +204,17 @@ bool gen_pinned(const tc_gen *g, const char *name);
 void gen_draw_in(const tc_gen *g, const char *name, int64_t lo, int64_t hi);
 /* Set unless pinned, kept inside the legal range. */
 void gen_put(const tc_gen *g, const char *name, int64_t value);
-/* A draw of its own, beside that of the knob's value. */
+/* A separate draw, independent of the knob's value. */
 bool gen_chance(const tc_gen *g, const char *name, uint32_t num, uint32_t den);
 /* In [1, hi]: small values in half of the cases, large ones in the other half. */
 void gen_size(const tc_gen *g, const char *name, int64_t hi);
-/* Draw all; plain: gaps, places, bus and wait at their simplest. */
+/* Draw all; plain: gaps, places, bus and wait at their simplest values. */
 void gen_start(const tc_gen *g);
 /* plain: these knobs at their simplest, 0. */
 void gen_simplest(const tc_gen *g, const char *const *names, size_t count);
 /* A knob `all` (0, or `none`: off) that stands for `count` others. Pins of those turn it off. */
 void gen_spread(const tc_gen *g, const char *all, int64_t none, const char *const *names, size_t count);
-/* Make the largest of the sizes that are free smaller, not below low[i] (NULL: 1); false: there is none. */
+/* Reduce the largest size that is not pinned, not below low[i] (NULL: 1); false: there is none. */
 bool gen_shrink(const tc_gen *g, const char *const *names, const int64_t *low, size_t count);
 /* Clock cycles of a beat of data, by the bus of the knobs. */
 uint32_t gen_slowness(const tb_knobs *knobs);

@@ -1,4 +1,4 @@
-/* tensor_gen.c - what the generators of operator tests share. */
+/* tensor_gen.c - functions that the generators of operator tests share. */
 #include "tensor.h"
 
 #include <string.h>

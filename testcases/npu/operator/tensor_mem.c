@@ -1,4 +1,4 @@
-/* tensor_mem.c - tensors and parameters as bytes of device memory; what a measured run took. */
+/* tensor_mem.c - tensors and parameters as bytes of device memory; measurements of a run. */
 #include "tensor.h"
 
 #include <stdio.h>
@@ -72,7 +72,7 @@ int tensor_write_pieces(tc_run *run, const npu_tensor *t, tensor_pack *pack, con
     const uint32_t bytes = tensor_piece_bytes(run, t);
     uint8_t *data = malloc(bytes + 2 * BEAT);
     int rc = data != NULL ? 0 : tc_no_memory(run);
-    for (uint32_t pass = 0; pass < 2; pass++) { /* garbage first: pieces may lie closer than the beats around them */
+    for (uint32_t pass = 0; pass < 2; pass++) { /* garbage first, because the beats around two pieces may overlap */
         for (uint32_t i = 0; rc == 0 && i < tensor_pieces(t); i++) {
             const uint32_t addr = t->addr + i * t->step;
             const uint32_t first = pass == 0 ? addr & ~(BEAT - 1) : addr;
@@ -92,7 +92,7 @@ int tensor_write_pieces(tc_run *run, const npu_tensor *t, tensor_pack *pack, con
     return rc;
 }
 
-/* Pad channels get what cannot be taken for a result. */
+/* Pad channels get values that differ from results. */
 static void pack_elements(const void *ctx, const npu_tensor *t, uint32_t i, uint32_t bytes, uint8_t *dst) {
     const uint8_t *elements = ctx;
     if (!is_i8(t)) {
@@ -145,7 +145,7 @@ void tensor_check_gaps(tc_run *run, const char *what, const npu_tensor *t, const
                 return;
             }
             if (b >= bytes && piece[b] != TENSOR_FILL) {
-                tc_fail(run, "gap written", "%s: byte %u behind %s %u, a gap, was written (0x%02X)", what, b - bytes,
+                tc_fail(run, "gap written", "%s: byte %u after %s %u, a gap, was written (0x%02X)", what, b - bytes,
                         is_i8(t) ? "pixel" : "channel", i, piece[b]);
                 return;
             }

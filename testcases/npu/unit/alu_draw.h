@@ -14,7 +14,7 @@ typedef struct alu_draw {
     tb_rng rng, rng_data;
     uint32_t op;                  /* of ALU_CTRL; NPU_ALU_CTRL_OP_COUNT: any */
     uint32_t count, rows, planes; /* most of each */
-    uint32_t values;              /* 0 everyday, 1 corners of FP32, 2 few different ones, 3 everyday with corners */
+    uint32_t values;              /* 0 ordinary, 1 corners of FP32, 2 few different ones, 3 ordinary with corners */
     bool long_rows;               /* 8000 to 16384 elements in one row (reductions: in four) */
     uint32_t used;                /* bytes of memory from the first to the last of the task */
 } alu_draw;

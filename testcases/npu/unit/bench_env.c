@@ -127,7 +127,7 @@ void unit_look(unit *u) {
 void unit_finish_checks(unit *u) {
     if (u->run.checks.count == 0 && !u->sb_used && !u->compared) {
         tb_result_fail(u->result, TB_ERROR, "no check",
-                       "%s: nothing has looked at the unit, neither a check nor the bench", u->name);
+                       "%s: nothing was checked, neither by a check of the unit nor by the bench", u->name);
     }
     tb_run_end(&u->run);
     take_failure(u);

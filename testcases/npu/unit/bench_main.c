@@ -13,7 +13,7 @@
 
 #define MAX_CYCLES UINT64_C(5000000) /* of a case, unless --cycles says otherwise */
 #define RESET_CYCLES 3u
-#define AFTER_FAILURE 5000u /* cycles of a run for a report: further failures come soon */
+#define AFTER_FAILURE 5000u /* cycles of a run for a report: further failures follow soon */
 
 /* tb_prog.ctx of a bench. */
 typedef struct bench {
@@ -118,8 +118,7 @@ static int check_options(const tb_prog_options *o, char *err, size_t err_size) {
     const bench *b = of(o->prog);
     if (b->vectors != NULL && (o->have_seed || o->have_run || o->pinned || o->stored != NULL || b->have_cycles ||
                                o->case_out != NULL || o->print_case)) {
-        return opt_fail(err, err_size,
-                        "--vectors: the stream fixes everything: no seed, count, case, cycles or knob beside it");
+        return opt_fail(err, err_size, "--vectors: seed, count, case, cycles and knobs cannot be combined with it");
     }
     return 0;
 }
@@ -156,7 +155,7 @@ static int run_vectors(const tb_prog_options *o, tb_result *result, char *err, s
 
 /* ---- the program ---- */
 
-/* A limit on the cycles is no part of the case, but a hang may depend on it. */
+/* A limit on the cycles is not part of the case, but a hang may depend on it. */
 static void again(const tb_prog *prog, char *dst, size_t size) {
     const bench *b = of(prog);
     dst[0] = '\0';

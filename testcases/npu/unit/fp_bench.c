@@ -17,7 +17,7 @@ void fp_bench_constrain(tb_knobs *knobs, uint64_t seed) {
 #define SIGN 0x80000000u
 #define FRAC 0x007fffffu
 
-/* Exponent and fraction drawn apart: fractions with few ones or few zeros are the ones that round in unusual ways. */
+/* Exponent and fraction drawn apart: fractions with few ones or few zeros exercise the special cases of rounding. */
 static uint32_t fraction(tb_rng *rng) {
     const uint32_t bits = tb_rng_u32(rng);
     const uint32_t at = (uint32_t)tb_rng_range(rng, 0, 22);
@@ -127,7 +127,7 @@ void fp_operand_i8(tb_rng *rng, uint32_t *a, uint32_t *b) {
     case 0:
         *a = tb_rng_f32_hard(rng);
         return;
-    case 1: /* k + 1/2, and one unit in the last place beside it */
+    case 1: /* k + 1/2, and its neighbours one unit in the last place away */
         *a = cm_fp_i32_to_f32((int32_t)tb_rng_range(rng, 0, 259));
         *a = exponent_of(*a) > 0 ? *a - (1u << 23) : *a;
         *a = (*a + (uint32_t)tb_rng_range_i64(rng, -1, 1)) ^ sign;
@@ -173,7 +173,7 @@ void fp_operand_f32_i32(tb_rng *rng, uint32_t *a, uint32_t *b) {
     case 0:
         *a = tb_rng_f32_hard(rng);
         return;
-    case 1: /* k + 1/2, and one unit in the last place beside it */
+    case 1: /* k + 1/2, and its neighbours one unit in the last place away */
         *a = tb_rng_u32(rng);
         *a = cm_fp_i32_to_f32((int32_t)(*a >> tb_rng_range(rng, 7, 31)));
         *a = exponent_of(*a) > 0 ? *a - (1u << 23) : *a;
@@ -194,7 +194,7 @@ void fp_operand_f32_i32(tb_rng *rng, uint32_t *a, uint32_t *b) {
 static void count(unit *u, int op, uint32_t a, uint32_t b) {
     char what[400];
     if (u->cov != NULL && op >= 0 && unit_ok(u) && npu_cov_fp(u->cov, op, a, b, what, sizeof what) > 0) {
-        unit_fail(u, "illegal coverage", "what must not occur has occurred: %s", what);
+        unit_fail(u, "illegal coverage", "illegal bin hit: %s", what);
     }
 }
 

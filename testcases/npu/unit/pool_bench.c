@@ -139,7 +139,7 @@ typedef struct tensor {
     uint32_t h, w, addr, cstep, rstep;
 } tensor;
 
-/* Behind the cursor: planes or interleaved rows, gaps of any legal size, sometimes rows from bottom to top. */
+/* After the cursor: planes or interleaved rows, gaps of any legal size, sometimes rows from bottom to top. */
 static void place(tb_rng *rng, const pool_space *s, const cm_pool_task *t, uint64_t *cursor, tensor *x) {
     const uint32_t grain = t->int8 ? N : 4;
     const uint32_t gap = s->ideal || tb_rng_chance(rng, 1, 2) ? 0 : grain * draw(rng, 0, 5);

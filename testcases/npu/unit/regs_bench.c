@@ -17,7 +17,7 @@ const tb_knob regs_bench_knobs[REGS_BENCH_KNOBS] = {
     {"events", 0, 500, TB_KNOB_SMALL, NULL, NULL, "bus errors and idle completions in 1000 cycles"},
     {"resets", 0, 50, TB_KNOB_SMALL, NULL, NULL, "soft resets in 1000 accesses"},
     {"wild", 0, 100, TB_KNOB_SMALL, NULL, NULL, "percent of written values that are plain random"},
-    UNIT_STALL_KNOB("task", "percent of cycles in which no task is taken"),
+    UNIT_STALL_KNOB("task", "percent of cycles in which no task is accepted"),
     UNIT_STALL_KNOB("done", "percent of cycles in which no task completes"),
     UNIT_STALL_RUN_KNOB,
 };
@@ -87,7 +87,7 @@ static void start_access(const unit *u, bench *b) {
     tb_lite_start(b->bus, write, offset | (tb_rng_u32(r) & 3u), value | start, strb);
 }
 
-/* Inputs of the units; completions during a soft reset, and all that a unit that is left out says, must not count. */
+/* Inputs of the units; completions during a soft reset, and all inputs of an absent unit, must be ignored. */
 static void drive_units(bench *b, bool resetting, bool noise) {
     for (uint32_t i = 0; i < UNITS; i++) {
         const bool ready = unit_go(&b->task_stall[i]);

@@ -1,7 +1,7 @@
 /* dut: act */
 /*
- * Runs of vectors through one function after the other. Values lie on and beside the borders of the segments and the
- * bounds of the functions with some likelihood; parameters are what a driver writes or anything at all.
+ * Runs of vectors through one function after the other. Some values are at or next to the borders of the segments and
+ * the bounds of the functions; parameters are those of a driver or random.
  */
 #include <string.h>
 
@@ -40,7 +40,7 @@ static uint32_t bits_of(float f) {
     return v;
 }
 
-/* What a driver writes for the function, sometimes anything. */
+/* Parameters that a driver writes for the function, sometimes random ones. */
 static void draw_params(box *b) {
     const float alpha = tb_rng_f32_range(&b->shape, 0.05f, 0.5f);
     const float beta = tb_rng_f32_range(&b->shape, 0.0f, 1.0f);
@@ -64,11 +64,11 @@ static uint32_t draw_value(box *b) {
     switch (tb_rng_range(&b->data, 0, 7)) {
     case 0:
         return tb_rng_f32_hard(&b->data);
-    case 1: /* a border of a segment: quarters up to 8, and beside it */
+    case 1: /* at or next to a border of a segment: quarters up to 8 */
         return ((bits_of((float)(bits & 31u) * 0.25f) & ~SIGN) + ((bits & 31u) ? beside : beside & 3u)) | sign;
-    case 2: /* a parameter and beside it: the bounds */
+    case 2: /* at or next to a parameter: the bounds */
         return b->param[bits & 3u] + beside;
-    case 3: /* anything at all */
+    case 3: /* random bits */
         return tb_rng_u32(&b->data);
     case 4: /* small */
         return bits_of(tb_rng_f32_range(&b->data, -0.6f, 0.6f));

@@ -1,5 +1,5 @@
 /*
- * The ALU on random tasks in a random memory. The bench plays the two read channels (in order, realigned, as dma_rd),
+ * The ALU on random tasks in a random memory. The bench models the two read channels (in order, realigned, as dma_rd),
  * send_buf and the two write channels.
  */
 #include <inttypes.h>
@@ -29,17 +29,17 @@ static const tb_knob knobs[] = {
     {"planes", 1, 40, TB_KNOB_SMALL, NULL, NULL, "most planes"},
     {"op", 0, NPU_ALU_CTRL_OP_COUNT, TB_KNOB_UNIFORM, NULL, NULL, "operation; the highest: any"},
     {"values", 0, 3, TB_KNOB_ENUM, value_names, NULL,
-     "data: everyday, corners of FP32, few different ones, everyday with corners"},
+     "data: ordinary, corners of FP32, few different ones, ordinary with corners"},
     {"latency", 0, 100, TB_KNOB_SMALL, NULL, NULL, "cycles from a request to its first word, and to a write response"},
     {"pace", 0, 1, TB_KNOB_ENUM, pace_names, NULL, "ideal: no stall, long rows"},
     {"block", 0, 2, TB_KNOB_ENUM, block_names, NULL,
      "writes wait until no read is pending: their data, or also their jobs"},
-    UNIT_STALL_KNOB("task", "percent of cycles in which no task comes"),
+    UNIT_STALL_KNOB("task", "percent of cycles without a task on offer"),
     UNIT_STALL_KNOB("req", "percent of cycles in which read requests wait"),
     UNIT_STALL_KNOB("rd", "percent of cycles without read data"),
-    UNIT_STALL_KNOB("send", "percent of cycles in which send_buf takes no word"),
+    UNIT_STALL_KNOB("send", "percent of cycles in which send_buf accepts no word"),
     UNIT_STALL_KNOB("job", "percent of cycles in which write requests wait"),
-    UNIT_STALL_KNOB("wr", "percent of cycles in which the write channel takes no word"),
+    UNIT_STALL_KNOB("wr", "percent of cycles in which the write channel accepts no word"),
     UNIT_STALL_RUN_KNOB,
 };
 
@@ -62,7 +62,7 @@ typedef struct chan {
     queue rd, wr;
     uint64_t answered; /* write jobs whose response has arrived */
     bool rd_on, block_now;
-    uint8_t word[16];        /* that the read channel holds out */
+    uint8_t word[16];        /* on offer by the read channel */
     uint8_t send[SEND][16];  /* send_buf */
     uint64_t pushed, popped; /* its words */
     unit_stall req, data, sendb, jobs, drain;
@@ -100,7 +100,7 @@ static bool reads_pending(const chan *h) {
     return h->rd.in != h->rd.out;
 }
 
-/* Data are read from memory when they are first held out: as late as can be. */
+/* Data are read from memory when they are first offered: as late as possible. */
 static void drive_read(const unit *u, bench *b, uint32_t c) {
     chan *h = &b->ch[c];
     const bool go = unit_go(&h->data);
@@ -159,7 +159,7 @@ static void sample_write(unit *u, bench *b, uint32_t c) {
         h->wr.out += j->done == j->bytes;
     }
     if (tb_get_field(b->wr_req_valid_o, c, 1) && tb_get_field(b->wr_req_ready_i, c, 1)) {
-        /* a response that is waited for would be overwritten: let it come now */
+        /* a pending response would be overwritten: complete it now */
         h->answered += h->wr.in - h->answered == JOBS;
         take_job(u, &h->wr, (uint32_t)tb_get_field(b->wr_req_addr_o, 32 * c, 32),
                  (uint32_t)tb_get_field(b->wr_req_bytes_o, 24 * c, 24));
@@ -199,7 +199,7 @@ static void run_task(unit *u, bench *b) {
     }
     npu_alu_task_set(b->task_i, &b->t);
     cycle(u, b, true);
-    npu_alu_task_set(b->task_i, &(cm_alu_task){.op = 31, .count = 0xffffff, .rows = 0xffff}); /* it has been taken */
+    npu_alu_task_set(b->task_i, &(cm_alu_task){.op = 31, .count = 0xffffff, .rows = 0xffff}); /* it has been accepted */
     while (unit_ok(u) && !b->seen_done) {
         cycle(u, b, true);
     }

@@ -1,9 +1,9 @@
 /* dut: dma_split */
 /*
- * Random jobs of four requesters against the golden model's bursts. The bench plays the requesters, the address
- * channel, the queue of burst descriptions and the answers of the bus; with flushes. Checked: the grant, every
- * description and the burst that follows it one cycle later, bursts in flight and whose they are, throughput (a burst
- * in every cycle in which nothing forbids one), both idle flags, what a flush drops and what it leaves.
+ * Random jobs of four requesters against the golden model's bursts. The bench models the requesters, the address
+ * channel, the queue of burst descriptions and the responses of the bus; with flushes. Checked: the grant, every
+ * description and the burst that follows it one cycle later, bursts in flight and their requesters, throughput (a burst
+ * in every cycle in which one is possible), both idle flags, and the effect of a flush.
  */
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ static const tb_knob knobs[] = {
     {"flush", 0, 100, TB_KNOB_SMALL, NULL, NULL, "flushes in 1000 cycles"},
     UNIT_STALL_KNOB("req", "percent of cycles in which an idle requester stays idle"),
     UNIT_STALL_KNOB("ax", "percent of cycles in which the address channel waits"),
-    UNIT_STALL_KNOB("bst", "percent of cycles without room for a description"),
+    UNIT_STALL_KNOB("bst", "percent of cycles without space for a description"),
     UNIT_STALL_KNOB("done", "percent of cycles in which no burst completes"),
     UNIT_STALL_RUN_KNOB,
 };
@@ -52,7 +52,7 @@ typedef struct bench {
     bool showing;
     uint32_t owner[OUTSTANDING]; /* of the bursts in flight, oldest first from owner[bursts_done % OUTSTANDING] */
     uint64_t bursts_done;
-    uint32_t flight, taken; /* presented and not done; of these taken from the address channel */
+    uint32_t flight, taken; /* issued and not done; of these accepted on the address channel */
     uint32_t flush_left;
     bool clr_on, ax_go, bst_go, done_on;
     uint64_t accepted, bursts_out;

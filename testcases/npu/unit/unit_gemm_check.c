@@ -17,13 +17,13 @@
 /* Settings as software writes them. */
 typedef struct settings {
     cm_gemm_task t;
-    uint32_t pad_mode, other; /* other: bits of GEMM_CTRL that no rule speaks of */
+    uint32_t pad_mode, other; /* other: bits of GEMM_CTRL that no rule depends on */
 } settings;
 
 typedef struct bench {
     tb_sig task, pad_mode;
     settings s;
-    cm_gemm_task before, decoded; /* accepted last; of the check that runs */
+    cm_gemm_task before, decoded; /* last accepted task; task of the current check */
     bool has_before;              /* since the last clear */
     uint64_t accepted;
 } bench;
@@ -79,7 +79,7 @@ static void draw_streamed(tb_rng *rng, cm_gemm_task *t, uint32_t over) {
     t->ih = t->ih > 65535 ? 65535 : t->ih;
 }
 
-/* Rows of a group whose number, or whose words, do not fit into 16 bits: what is left of them would. */
+/* Rows of a group whose number, or whose words, exceed 16 bits, and would be legal when truncated. */
 static void draw_wrapped(tb_rng *rng, cm_gemm_task *t) {
     t->ow = 1;
     t->group = 512 / N;
@@ -207,7 +207,7 @@ static void draw_wild(tb_rng *rng, settings *s) {
     s->t.kh = (uint32_t)tb_rng_small(rng, 0, 255);
 }
 
-/* The weights of the task before, or nearly those. */
+/* The weights of the previous task, or nearly those. */
 static void draw_keep(tb_rng *rng, bench *b, bool broken) {
     cm_gemm_task *t = &b->s.t;
     uint32_t *const same[] = {&t->op, &t->kw, &t->kh, &t->ic, &t->oc};

@@ -1,7 +1,7 @@
 /* dut: gemm_queue */
 /*
  * Tasks of random bits, offered in any rhythm. Each engine pops at its own speed; the last one (write-back) never
- * overtakes another one, as in the machine.
+ * overtakes another one, as in the NPU.
  */
 #include "bench.h"
 #include "task_noise.h"

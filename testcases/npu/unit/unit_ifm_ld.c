@@ -1,7 +1,7 @@
 /* dut: ifm_ld */
 /*
- * Tasks in sequence. The bench plays the queue, two layout units (jobs finish in order in each, at any time) and im2col
- * (words that have arrived are freed in order, in any parts).
+ * Tasks in sequence. The bench models the queue, two layout units (jobs finish in order in each, at any time) and
+ * im2col (words that have arrived are freed in order, in any parts).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +23,11 @@ static const tb_knob knobs[] = {
     {"tasks", 1, TASKS_MAX, TB_KNOB_UNIFORM, NULL, NULL, "tasks"},
     {"words", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "most words of a task (the ring has 16384)"},
     {"deep", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of tasks with many channel blocks and few pixels"},
-    {"full", 0, 100, TB_KNOB_SMALL, NULL, NULL, "percent of tasks that take all words that there may be"},
+    {"full", 0, 100, TB_KNOB_SMALL, NULL, NULL, "percent of tasks with the largest number of words"},
     {"int8", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of tasks with INT8 input"},
     {"hoard", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: words are freed only when the next chunk needs them"},
     UNIT_STALL_KNOB("task", "percent of cycles without a task on offer"),
-    UNIT_STALL_KNOB("job", "percent of cycles in which a layout unit takes no job"),
+    UNIT_STALL_KNOB("job", "percent of cycles in which a layout unit accepts no job"),
     UNIT_STALL_KNOB("done", "percent of cycles in which a layout unit finishes no job"),
     UNIT_STALL_KNOB("free", "percent of cycles in which im2col frees nothing"),
     UNIT_STALL_RUN_KNOB,
@@ -62,8 +62,8 @@ typedef struct bench {
     bool on, begun;                /* begun: words of the next chunk are allocated */
     uint32_t next_chunk, next_blk; /* next job */
     uint32_t held[2][JOBS];        /* task and chunk of each job that a layout unit works on */
-    uint32_t in[2], out[2];        /* jobs taken and finished by each unit */
-    uint32_t loaded_seen;          /* tasks, as the unit says */
+    uint32_t in[2], out[2];        /* jobs accepted and finished by each unit */
+    uint32_t loaded_seen;          /* tasks, by the unit's output */
     uint32_t free_task, used;
     uint32_t freeing; /* words */
     bool ready[2], done[2];
@@ -98,7 +98,7 @@ static void draw_task(const unit *u, bench *b, map *m) {
     task_noise_fields(&b->rng, t);
     t->nhwc_in = tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "int8"), 100);
     m->icb = draw_icb(u, b, words);
-    while (full && words % m->icb != 0) { /* nothing is left over */
+    while (full && words % m->icb != 0) { /* no partial chunk */
         m->icb--;
     }
     uint32_t area = words / m->icb;

@@ -189,7 +189,7 @@ static void sample_channel(bench *b, const unit *u, uint32_t c) {
     }
 }
 
-/* Progress as the unit says, for the task that im2col works on. */
+/* Progress by the unit's outputs, for the current task of im2col. */
 static void sample_ready(const unit *u, bench *b) {
     const map *m = &b->maps[b->use_task % (QUEUE + 1)];
     if (tb_get(b->loaded_o) != b->loaded_seen % 8) {
@@ -230,14 +230,14 @@ typedef struct flow {
     uint64_t asked;                  /* cycle in which all requests are out */
 } flow;
 
-/* Tasks of one size, and the job that is handed out next; chunk: of all tasks. */
+/* Tasks of one size, and the next job; chunk: of all tasks. */
 typedef struct plan {
     uint32_t tasks, pixels, ic, icb, chunks, latency, chunk, blk;
 } plan;
 
 /*
- * In order, block by block and chunk by chunk, the units in turns (docs/npu/npu.md section 4.2): the next job waits for
- * its own unit.
+ * In order, block by block and chunk by chunk, alternating between the units (docs/npu/npu.md section 4.2): the next
+ * job waits for its own unit.
  */
 static void hand_out(flow flows[2], plan *p, uint64_t cycle) {
     flow *f = &flows[(p->chunk + p->blk) % 2];
@@ -264,9 +264,9 @@ static void fill(flow *f, uint64_t cycle) {
 
 /*
  * Cycles that the tasks need in such a structure: a bank holds one job, its words leave when all of its channels are
- * there, and both units share one write port. So jobs of few pixels, the end of most maps, cannot pass the long ones
- * before them: they take all banks while the port is busy, the channels stand still, and after them the port waits for
- * the first long job. Neither channels nor port are to blame, and each of them alone would need less.
+ * there, and both units share one write port. So jobs of few pixels, the end of most maps, cannot overtake the long
+ * ones before them: they occupy all banks while the port is busy, the channels stall, and afterwards the port waits for
+ * the first long job. The bound of channels or port alone would be lower.
  */
 static uint64_t time_of(plan p) {
     flow f[2] = {{.given = 0}};
@@ -295,7 +295,7 @@ static void check_time(unit *u, const bench *b) {
     }
     uint64_t need = c[0].beats > c[1].beats ? c[0].beats : c[1].beats;
     need = b->words > need ? b->words : need;
-    /* only so many requests are in flight, each for a latency at least: short ones wait for that */
+    /* the number of requests in flight is limited, each for at least a latency, which delays short ones */
     const uint64_t latency = (uint64_t)unit_knob(u, "latency");
     const uint64_t waits = (c[0].in > c[1].in ? c[0].in : c[1].in) * (latency + 2) / REQS;
     const map *m = &b->maps[0];

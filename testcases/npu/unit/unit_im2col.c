@@ -1,8 +1,8 @@
 /* dut: im2col */
 /*
- * Random tasks of all kinds, one after the other. The bench plays the loaders, which work ahead (pixels and weight
- * blocks arrive in any rhythm; what has not arrived or was given back is garbage), the two buffers and the room in
- * ofm_buf. The ring of ifm_buf is as small as the limits allow, or larger.
+ * Random tasks of all kinds, one after the other. The bench models the loaders, which run ahead (pixels and weight
+ * blocks arrive in any rhythm; words that have not arrived or were released are garbage), the two buffers and the free
+ * space of ofm_buf. The ring of ifm_buf is as small as the limits allow, or larger.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #define N ((uint32_t)NPU_CFG_N)
 #define TASKS 24u
-#define CHUNK 64u /* pixels for which the loader allocates room at a time */
+#define CHUNK 64u /* pixels for which the loader allocates space at a time */
 
 static const tb_knob knobs[] = {
     {"tasks", 1, TASKS, TB_KNOB_UNIFORM, NULL, NULL, "tasks"},
@@ -31,14 +31,14 @@ static const tb_knob knobs[] = {
     UNIT_STALL_KNOB("task", "percent of cycles without a task on offer"),
     UNIT_STALL_KNOB("ifm", "percent of cycles in which no pixels arrive"),
     UNIT_STALL_KNOB("wgt", "percent of cycles in which an empty bank stays empty"),
-    UNIT_STALL_KNOB("ofm", "percent of cycles without room for a tile"),
+    UNIT_STALL_KNOB("ofm", "percent of cycles without space for a tile"),
     UNIT_STALL_RUN_KNOB,
 };
 
 static void constrain(tb_knobs *k, uint64_t seed) {
-    /* mostly maps of several tiles, with strides: the walk over rows is where the unit can go wrong */
+    /* mostly maps of several tiles, with strides: errors are most likely in the walk over rows */
     tb_knobs_draw_in(k, "tasks", seed, 4, 12);
-    const bool wild = seed % 8 == 3; /* now and then the ends of the fields */
+    const bool wild = seed % 8 == 3; /* sometimes the limits of the fields */
     tb_knobs_draw_in(k, "kernel", seed, 1, wild ? 255 : 4);
     tb_knobs_draw_in(k, "stride", seed, 1, wild ? 255 : 4);
     tb_knobs_draw_in(k, "dilation", seed, 1, wild ? 255 : 3);
@@ -50,7 +50,7 @@ static void constrain(tb_knobs *k, uint64_t seed) {
     }
     tb_knobs_draw_in(k, "map", seed, 6, wild ? 4096 : seed % 5 == 1 ? 128 : 40);
     tb_knobs_draw_in(k, "channels", seed, 1, seed % 5 == 2 ? 16 * N : 3 * N);
-    if (seed % 4 == 0) { /* no side hesitates: no gaps */
+    if (seed % 4 == 0) { /* no stalls: no idle cycles */
         static const char *const stalls[] = {"stall_ifm", "stall_wgt", "stall_ofm"};
         for (size_t i = 0; i < sizeof stalls / sizeof *stalls; i++) {
             tb_knobs_draw_in(k, stalls[i], seed, 0, 0);
@@ -72,23 +72,23 @@ typedef struct bench {
     uint32_t now; /* task at im2col */
     /* input */
     int8_t ring[IM2COL_IFM_WORDS][32];
-    uint32_t room_task, room_pix; /* next chunk to get room */
+    uint32_t room_task, room_pix; /* next chunk to be allocated */
     uint32_t here_task, here_pix; /* next pixel to arrive */
     uint64_t freed;               /* words, over all tasks */
     im2col_bank bank[2];
-    int8_t wgt_read[32], ifm_read[2][32]; /* what the buffers show from the next cycle on */
+    int8_t wgt_read[32], ifm_read[2][32]; /* data of the buffers from the next cycle on */
     tb_rng rng, rng_data;
     unit_stall task_stall, ifm_stall, ofm_stall;
 } bench;
 
 /* ---- the loaders ---- */
 
-/* Tasks that the loaders know. */
+/* Number of tasks that the loaders have got. */
 static uint32_t known(const bench *b) {
     return b->now + 1 + b->ahead < b->tasks ? b->now + 1 + b->ahead : b->tasks;
 }
 
-/* Room is given chunk by chunk; pixels arrive in raster order with all their channel blocks. */
+/* Space is allocated chunk by chunk; pixels arrive in raster order with all their channel blocks. */
 static void load_input(bench *b) {
     if (b->now < b->tasks && b->room_task < known(b)) {
         const im2col_work *w = &b->w[b->room_task];
@@ -133,7 +133,7 @@ static void serve_reads(bench *b) {
     }
 }
 
-/* Banks and words that come back are garbage from now on. */
+/* Released banks and words are garbage from now on. */
 static void take_back(bench *b) {
     const uint64_t release = tb_get(b->wgt_release_o), words = tb_get(b->free_o) ? tb_get(b->free_words_o) : 0;
     for (uint32_t i = 0; i < 2; i++) {

@@ -1,8 +1,8 @@
 /* dut: layout */
 /*
- * Jobs of both kinds, mixed. The bench plays ifm_ld (jobs), dma_rd (requests in any rhythm, data in the order of
- * requests, anything past the last byte of a read) and ifm_buf. Each case ends with jobs of N channels and of one by
- * turns, during which no side stalls.
+ * Jobs of both kinds, mixed. The bench models ifm_ld (jobs), dma_rd (requests in any rhythm, data in the order of
+ * requests, garbage past the last byte of a read) and ifm_buf. Each case ends with alternating jobs of N channels and
+ * of one, during which no side stalls.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define N ((uint32_t)NPU_CFG_N)
 #define PIXELS 64u
 #define BLOCKS 40u /* of N channels, of an INT8 job */
-#define JOBS 8u    /* in flight, more than the unit takes */
+#define JOBS 8u    /* in flight, more than the unit accepts */
 #define WORDS_MAX (PIXELS * BLOCKS)
 #define STEADY 24u /* jobs at full rate, even */
 
@@ -59,7 +59,7 @@ typedef struct bench {
     uint32_t dat_row, dat_byte; /* next beat of data */
     uint64_t beats_asked, beats_given;
     bool job_on, dat_on;
-    bool steady; /* jobs of N channels and of one by turns */
+    bool steady; /* alternating jobs of N channels and of one */
     unit_stall job_stall, req_stall, dat_stall, wr_stall;
     tb_rng rng;
 } bench;
@@ -147,7 +147,7 @@ static void drive_job(const unit *u, bench *b) {
     }
     if (b->left > 0 && b->offered - b->finished < JOBS && unit_go(&b->job_stall)) {
         offer_job(u, b);
-    } else { /* nothing is kept from here */
+    } else { /* from here on all settings may change */
         tb_set(b->cfg_in_scale_i, tb_rng_u32(&b->rng));
         tb_set(b->cfg_cstep_i, tb_rng_u32(&b->rng));
         tb_set(b->cfg_stride_i, tb_rng_u32(&b->rng) & 0x3fffu);
@@ -156,7 +156,7 @@ static void drive_job(const unit *u, bench *b) {
     tb_set(b->job_valid_i, b->job_on);
 }
 
-/* Data may come for requests that were accepted before this cycle. */
+/* Data may be sent for requests that were accepted before this cycle. */
 static void drive_data(bench *b) {
     if (!b->dat_on && b->beats_given < b->beats_asked && unit_go(&b->dat_stall)) {
         const job *j = &b->ring[b->dat_job % JOBS];

@@ -1,8 +1,8 @@
 /* dut: mesh_equiv_bench */
 /*
- * The two descriptions of the systolic array on the same inputs: every output, every cycle. The inputs keep no rule of
- * the contract: p and sel change at any time, weights and activations come without blocks. Only the start is ordered,
- * so that every register of both has been written once.
+ * The two descriptions of the systolic array on the same inputs: every output, every cycle. The inputs ignore the rules
+ * of the interface: p and sel change at any time, weights and activations come without blocks. Only the start is in
+ * order, so that every register of both has been written once.
  */
 #include <inttypes.h>
 

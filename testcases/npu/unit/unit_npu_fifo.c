@@ -1,8 +1,8 @@
 /* dut: fifo_bench */
 /*
  * FIFOs of depth 2, 3, 5, 16 and 64. Each lane is checked in every cycle: flags and count against a queue in C, data
- * through the scoreboard. Full throughput is part of the contract: the flags say at each edge exactly what the queue
- * says, so a bubble is a failure.
+ * through the scoreboard. Full throughput is part of the interface: the flags must match the queue at each edge, so a
+ * bubble is a failure.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* dut: gearbox */
 /*
- * Bytes in are bytes out, in order, regrouped from 16 to N. Beside the data the bench checks the throughput: when
- * neither side has ever stalled, the limiting side moves in every cycle.
+ * Bytes in are bytes out, in order, regrouped from 16 to N. The bench also checks the throughput: when neither side has
+ * ever stalled, the limiting side transfers in every cycle.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ typedef struct box {
     uint32_t n; /* bytes of a word */
     uint8_t beat[BEAT];
     bool valid, clear;
-    uint8_t bytes[2 * BEAT]; /* taken in and not yet out */
+    uint8_t bytes[2 * BEAT]; /* accepted and not yet output */
     uint32_t have, out_of_beat;
     uint64_t left, in_moves, out_moves, cycles;
 } box;
@@ -61,7 +61,7 @@ static void sample(unit *u, box *b, bool out_ready) {
         b->have = 0;
         b->out_of_beat += b->n;
     }
-    /* a beat is taken with its last word; for N = 32 the first of two at once */
+    /* a beat is accepted with its last word; for N = 32 the first of two immediately */
     const bool beat_used = b->n <= BEAT ? fired && b->out_of_beat == BEAT : fired || !word_due;
     if (b->valid) {
         unit_expect_value(u, "in_ready_o", ready, beat_used);

@@ -48,7 +48,7 @@ static void draw(const unit *u, tb_rng *rng, unit_stall *run_stall, inputs *in) 
     const uint32_t busy = (uint32_t)unit_knob(u, "busy");
     in->run = unit_go(run_stall);
     in->snap = chance(u, rng, "snap");
-    /* one clear in four together with a snapshot: their order is part of the contract */
+    /* one clear in four together with a snapshot: their order is specified */
     in->clear = chance(u, rng, "clear") || (in->snap && chance(u, rng, "clear") && tb_rng_chance(rng, 1, 4));
     in->snap = in->snap || (in->clear && tb_rng_chance(rng, 1, 4));
     in->clr = chance(u, rng, "clr");

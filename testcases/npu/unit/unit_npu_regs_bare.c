@@ -1,6 +1,6 @@
 /* dut: npu_regs params: -GEnAlu=0 -GEnPool=0 */
 /*
- * The register file of an NPU without ALU and POOL: their starts are errors, their inputs do not matter. Else as
+ * The register file of an NPU without ALU and POOL: their starts are errors, their inputs are ignored. Otherwise like
  * unit_npu_regs.c.
  */
 #include "regs_bench.h"

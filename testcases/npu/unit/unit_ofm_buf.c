@@ -15,8 +15,8 @@ static const tb_knob knobs[] = {
     {"cycles", 1, 1000000, TB_KNOB_UNIFORM, NULL, NULL, "cycles"},
     {"wide", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of cycles with wide reads"},
     {"free", 1, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of reads after which the oldest words are freed"},
-    UNIT_STALL_KNOB("wr", "percent of cycles in which a column rests"),
-    UNIT_STALL_KNOB("rd", "percent of cycles in which a read port rests"),
+    UNIT_STALL_KNOB("wr", "percent of cycles in which a column is idle"),
+    UNIT_STALL_KNOB("rd", "percent of cycles in which a read port is idle"),
     UNIT_STALL_RUN_KNOB,
 };
 
@@ -52,7 +52,7 @@ static void drive_read(const unit *u, bench *b, uint32_t port, bool wide) {
     tb_set_field(b->re_i, port, 1, on);
     tb_set(b->rcol_i[port], index);
     tb_set(b->raddr_i[port], (wide ? word ^ tb_rng_range(&b->rng_addr, 0, 1) : word) % WORDS);
-    /* words are freed sometimes, so that the ring goes round */
+    /* words are freed sometimes, so that the ring wraps */
     if (on && tb_rng_chance(&b->rng_addr, (uint32_t)unit_knob(u, "free"), 100)) {
         for (uint32_t c = col; c < col + cols; c++) {
             b->oldest[c] = 2 * (b->oldest[c] / 2 + 1 < end ? b->oldest[c] / 2 + 1 : end);

@@ -1,7 +1,7 @@
 /* dut: par_ld */
 /*
- * Tasks in sequence. The bench plays the queue, the two read channels (data after the requests, in any rhythm) and post
- * (words are freed in task order at any time).
+ * Tasks in sequence. The bench models the queue, the two read channels (data after the requests, in any rhythm) and
+ * post (words are freed in task order at any time).
  */
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@
 static const tb_knob knobs[] = {
     {"tasks", 1, TASKS_MAX, TB_KNOB_UNIFORM, NULL, NULL, "tasks"},
     {"oc", 1, 1024, TB_KNOB_SMALL, NULL, NULL, "most output channels"},
-    {"full", 0, 100, TB_KNOB_SMALL, NULL, NULL, "percent of tasks with that many"},
+    {"full", 0, 100, TB_KNOB_SMALL, NULL, NULL, "percent of tasks with the largest number"},
     {"neither", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of tasks with neither scales nor biases"},
     {"hoard", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: words are freed only when the next task needs them"},
     UNIT_STALL_KNOB("task", "percent of cycles without a task on offer"),

@@ -1,6 +1,6 @@
 /* dut: pool */
 /*
- * Random tasks over the whole legal space. The bench plays both read channels (data in job order, any delay), the send
+ * Random tasks over the whole legal space. The bench models both read channels (data in job order, any delay), the send
  * buffers and both write channels (jobs in order, responses late).
  */
 #include <inttypes.h>
@@ -18,12 +18,12 @@
 
 static const tb_knob knobs[] = {
     {"tasks", 1, 1000, TB_KNOB_UNIFORM, NULL, NULL, "tasks"},
-    {"work", 100, 1000000, TB_KNOB_SMALL, NULL, NULL, "most taps of a task on one channel, about"},
+    {"work", 100, 1000000, TB_KNOB_SMALL, NULL, NULL, "approximate limit of the taps of a task on one channel"},
     {"shape", 0, POOL_SHAPES - 1, TB_KNOB_ENUM, pool_shape_names, NULL, "windows and maps"},
     {"int8", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of INT8 tasks"},
     {"avg", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of averages"},
     {"hard", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: FP32 corner values"},
-    {"same", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: all INT8 elements are alike"},
+    {"same", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: all INT8 elements are equal"},
     {"channels", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "most channels"},
     {"latency", 1, 300, TB_KNOB_SMALL, NULL, NULL,
      "longest time from a read job to its data and from data to a response"},
@@ -32,9 +32,9 @@ static const tb_knob knobs[] = {
     UNIT_STALL_KNOB("task", "percent of cycles without a task on offer"),
     UNIT_STALL_KNOB("rreq", "percent of cycles in which a read request waits"),
     UNIT_STALL_KNOB("rdat", "percent of cycles without read data"),
-    UNIT_STALL_KNOB("room", "percent of cycles in which a send buffer takes nothing"),
+    UNIT_STALL_KNOB("room", "percent of cycles in which a send buffer accepts nothing"),
     UNIT_STALL_KNOB("wreq", "percent of cycles in which a write request waits"),
-    UNIT_STALL_KNOB("wdat", "percent of cycles in which a write channel takes nothing"),
+    UNIT_STALL_KNOB("wdat", "percent of cycles in which a write channel accepts nothing"),
     UNIT_STALL_RUN_KNOB,
 };
 
@@ -48,7 +48,7 @@ static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "channels", seed, 1, most);
     tb_knobs_draw_in(k, "shape", seed, full, full ? full : POOL_TALL);
     tb_knobs_draw_in(k, "tasks", seed, 1, full ? 1 : ideal ? 8 : 6);
-    if (!full && tb_rng_chance(&rng, 1, 10)) { /* few channels, reads far ahead of the taps */
+    if (!full && tb_rng_chance(&rng, 1, 10)) { /* few channels, so that reads run far ahead of the taps */
         tb_knobs_draw_in(k, "shape", seed, POOL_WIDE, POOL_WIDE);
         tb_knobs_draw_in(k, "int8", seed, 80, 100);
         tb_knobs_draw_in(k, "avg", seed, 50, 100); /* a sum shows each wrong element, a maximum few of them */
@@ -172,7 +172,7 @@ static void sample_reads(unit *u, bench *b, uint32_t c) {
     if ((tb_get(b->rd_req_valid_o) >> c & 1u) && ch->rd_ready) {
         const uint32_t addr = (uint32_t)tb_get_field(b->rd_req_addr_o, 32 * c, 32);
         const uint32_t bytes = (uint32_t)tb_get_field(b->rd_req_bytes_o, 24 * c, 24);
-        if (!pool_inside(addr, bytes)) { /* could not be served */
+        if (!pool_inside(addr, bytes)) { /* outside of memory */
             unit_fail(u, "job",
                       "cycle %" PRIu64 ": a read of %" PRIu32 " bytes at 0x%" PRIx32 ", expected within memory",
                       u->cycle, bytes, addr);
@@ -182,7 +182,7 @@ static void sample_reads(unit *u, bench *b, uint32_t c) {
     }
 }
 
-/* A word of the write job in front leaves the send buffer. */
+/* A word of the oldest write job leaves the send buffer. */
 static void serve_write(const unit *u, bench *b, uint32_t c) {
     chan *ch = &b->ch[c];
     job *j = &ch->wr.at[ch->wr.out % JOBS];

@@ -1,6 +1,6 @@
 /* dut: post each Chan=0,1 shared: task_valid_i task_i par_ready_i task_done_i tile_i */
 /*
- * Both post units on random tasks. The bench plays acc (tiles arrive, also of the next task), ofm_buf and par_buf, the
+ * Both post units on random tasks. The bench models acc (tiles arrive, also of the next task), ofm_buf and par_buf, the
  * read channel that brings partial sums, send_buf and the write channel.
  */
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #define TASKS 8u
 #define PAR_WORDS 256u
 #define SEND_WORDS 512u /* of send_buf, this client */
-#define READS 4096u     /* partial sums: more requests than ever wait for their data */
+#define READS 4096u     /* partial sums: more requests than can wait for their data */
 
 static const tb_knob knobs[] = {
     {"tasks", 1, TASKS, TB_KNOB_UNIFORM, NULL, NULL, "tasks"},
@@ -29,7 +29,7 @@ static const tb_knob knobs[] = {
     UNIT_STALL_KNOB("tile", "percent of cycles without a new tile"),
     UNIT_STALL_KNOB("req", "percent of cycles in which requests wait"),
     UNIT_STALL_KNOB("psum", "percent of cycles without partial sums"),
-    UNIT_STALL_KNOB("wr", "percent of cycles in which send_buf keeps its words, or takes none with REQUANT"),
+    UNIT_STALL_KNOB("wr", "percent of cycles in which send_buf keeps its words, or (REQUANT) accepts none"),
     UNIT_STALL_RUN_KNOB,
 };
 
@@ -37,7 +37,7 @@ static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "tasks", seed, 2, 6);
     tb_knobs_draw_in(k, "pixels", seed, 1, 1500);
     tb_knobs_draw_in(k, "channels", seed, 1, 3 * N);
-    if (seed % 4 == 0) { /* no stalls: the units show their pace */
+    if (seed % 4 == 0) { /* no stalls, to check the pace of the units */
         static const char *const stalls[] = {"stall_task", "stall_tile", "stall_req", "stall_psum", "stall_wr"};
         for (size_t i = 0; i < sizeof stalls / sizeof *stalls; i++) {
             tb_knobs_draw_in(k, stalls[i], seed, 0, 0);
@@ -52,13 +52,13 @@ typedef struct read {
 
 typedef struct chan {
     read reads[READS];
-    uint64_t asked, got; /* requests taken, and those whose data are complete */
-    uint32_t beat;       /* of the request whose data come */
-    uint64_t freed;      /* tiles given back */
+    uint64_t asked, got; /* requests accepted, and those whose data are complete */
+    uint32_t beat;       /* of the request whose data are being sent */
+    uint64_t freed;      /* tiles released */
     bool psum_on;
     uint32_t level;            /* words in send_buf */
-    uint64_t granted, drained; /* words that accepted jobs may take out of it, and that they took */
-    int32_t ofm_read[16];      /* what the buffers show from the next cycle on */
+    uint64_t granted, drained; /* words that accepted jobs may read from it, and that they have read */
+    int32_t ofm_read[16];      /* data of the buffers from the next cycle on */
     uint32_t par_read[2][4];
     unit_stall wr_req_stall, ps_req_stall, psum_stall, drain_stall, wr_stall;
 } chan;
@@ -104,9 +104,9 @@ static void load_factors(bench *b) {
     }
 }
 
-/* ---- the surroundings ---- */
+/* ---- the units around post ---- */
 
-/* One more tile into ofm_buf when the ring has room on both channels. */
+/* One more tile into ofm_buf when the ring has space on both channels. */
 static void drive_tile(bench *b) {
     const uint64_t freed = b->ch[0].freed < b->ch[1].freed ? b->ch[0].freed : b->ch[1].freed;
     const bool come = unit_go(&b->tile_stall) && b->tile_task < b->tasks && b->arrived - freed < RING_TILES;
@@ -134,7 +134,7 @@ static void drive_tile(bench *b) {
 static void drive_psum(bench *b, uint32_t c) {
     chan *h = &b->ch[c];
     const post_work *w = current(b);
-    /* data only for requests that were taken before */
+    /* data only for requests that were accepted before */
     if (!h->psum_on && h->got != h->asked) {
         h->psum_on = unit_go(&h->psum_stall);
     }
@@ -166,7 +166,7 @@ static void sample_psum(bench *b, uint32_t c) {
     }
 }
 
-/* send_buf gives words to accepted jobs; it takes FP32 words whenever it has room. */
+/* send_buf gives words to accepted jobs; it accepts FP32 words whenever it has space. */
 static void drive_send(bench *b, uint32_t c) {
     chan *h = &b->ch[c];
     const bool go = unit_go(&h->wr_stall);
@@ -186,7 +186,7 @@ static void sample_send(bench *b, uint32_t c) {
     }
 }
 
-/* ---- reads, and tiles that are given back ---- */
+/* ---- reads, and released tiles ---- */
 
 static void serve_ofm(bench *b, uint32_t c) {
     const uint32_t tw = b->free_tiles_o.width / 2;
@@ -199,12 +199,12 @@ static void serve_ofm(bench *b, uint32_t c) {
         memcpy(dst, b->ring[(2 * col + c) % N][word], 16);
         return;
     }
-    for (uint32_t j = 0; j < COLS; j++) { /* the unit's own bank of Cols columns; bit 0 does not count */
+    for (uint32_t j = 0; j < COLS; j++) { /* the unit's own bank of Cols columns; bit 0 is ignored */
         memcpy(dst + 4 * j, b->ring[(COLS * col + j) % N][(word & ~1u) | c], 16);
     }
 }
 
-/* What was given back is garbage. */
+/* Released tiles become garbage. */
 static void take_back(bench *b, uint32_t c) {
     const uint32_t tw = b->free_tiles_o.width / 2;
     chan *h = &b->ch[c];

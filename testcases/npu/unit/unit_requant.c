@@ -1,7 +1,7 @@
 /* dut: requant each Chan=0,1 shared: out_scale_i pitch_i single_i */
 /*
- * The requantisers of both channels on runs of blocks. The bench plays post: it announces blocks, then feeds their
- * results in passes, never more passes at once than the gather buffer has slots.
+ * The requantisers of both channels on runs of blocks. The bench models post: it announces blocks, then feeds their
+ * results in passes, never more passes in flight than the gather buffer has slots.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +12,14 @@
 #define COLS (N >= 16 ? 4u : N / 4)
 #define SLOTS (N >= 16 ? 8u : 16u)
 #define WORDS (N / 4) /* of a pass */
-#define RING 16u      /* more blocks than lie between the announcement and their last result */
+#define RING 16u      /* more blocks than can be between the announcement and their last result */
 
 static const tb_knob knobs[] = {
     {"runs", 1, 1000, TB_KNOB_UNIFORM, NULL, NULL, "runs (tasks)"},
     {"blocks", 1, 500, TB_KNOB_SMALL, NULL, NULL, "most blocks of a run"},
     {"values", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: results and scales are any floats"},
     {"ragged", 0, 100, TB_KNOB_SMALL, NULL, NULL, "percent of blocks with missing pixels or channels"},
-    {"ahead", 1, 8, TB_KNOB_SMALL, NULL, NULL, "blocks that may be announced before their results come"},
+    {"ahead", 1, 8, TB_KNOB_SMALL, NULL, NULL, "blocks that may be announced before their results arrive"},
     UNIT_STALL_KNOB("blk", "percent of cycles without a block on offer"),
     UNIT_STALL_KNOB("in", "percent of cycles without a word of results"),
     UNIT_STALL_KNOB("req", "percent of cycles in which write jobs wait"),
@@ -30,7 +30,7 @@ static const tb_knob knobs[] = {
 static void constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "runs", seed, 3, 16);
     tb_knobs_draw_in(k, "blocks", seed, 1, 8 + 256 / N);
-    if (seed % 4 == 0) { /* no stalls: the unit shows its pace */
+    if (seed % 4 == 0) { /* no stalls, to check the pace of the unit */
         static const char *const stalls[] = {"stall_blk", "stall_in", "stall_req", "stall_wr"};
         for (size_t i = 0; i < sizeof stalls / sizeof *stalls; i++) {
             tb_knobs_draw_in(k, stalls[i], seed, 0, 0);
@@ -46,8 +46,8 @@ typedef struct block {
 
 typedef struct chan {
     block ring[RING];
-    uint64_t made, told, fed; /* blocks made, announced, of which all results went in */
-    uint32_t left;            /* blocks of the run still to be made */
+    uint64_t made, told, fed; /* blocks made, announced, with all results sent to the unit */
+    uint32_t left;            /* remaining blocks of the run */
     uint32_t pass, word;      /* next word of results: first channel, word */
     uint32_t used;            /* passes in the unit */
     bool blk_on, in_on;
@@ -90,7 +90,7 @@ static void make_block(const unit *u, bench *b, uint32_t c) {
     }
 }
 
-/* ---- the surroundings ---- */
+/* ---- the units around requant ---- */
 
 static void drive_block(const unit *u, bench *b, uint32_t c) {
     chan *h = &b->ch[c];

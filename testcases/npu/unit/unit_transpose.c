@@ -21,10 +21,10 @@ static void constrain(tb_knobs *k, uint64_t seed) {
 #define PORTS in_valid_i, in_ready_o, in_data_i, in_last_i, out_valid_o, out_ready_i
 typedef struct box {
     TB_PORTS(ports, PORTS);
-    int8_t in[NPU_CFG_N * NPU_CFG_N]; /* the block that enters */
+    int8_t in[NPU_CFG_N * NPU_CFG_N]; /* the block that is entering */
     uint32_t vec;                     /* its next vector */
     bool valid;                       /* that vector is offered */
-    uint32_t left;                    /* blocks of the run, the one that enters included */
+    uint32_t left;                    /* blocks of the run, including the one that is entering */
     uint32_t gap;
     uint64_t runs;
     uint64_t in_vectors, out_vectors;
@@ -91,7 +91,7 @@ static int run(unit *u) {
     }
     tb_set(b->in_valid_i, 0);
     tb_set(b->out_ready_i, 1);
-    for (uint32_t i = 0; i < 3 * N && unit_ok(u); i++) { /* nothing comes after the last block */
+    for (uint32_t i = 0; i < 3 * N && unit_ok(u); i++) { /* no output after the last block */
         unit_settle(u);
         unit_edge(u);
     }

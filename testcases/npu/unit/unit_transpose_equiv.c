@@ -1,8 +1,8 @@
 /* dut: transpose_equiv_bench */
 /*
  * The two descriptions of the transposer on the same inputs, every cycle: readiness, validity, and the data that are
- * valid. Runs of any number of blocks; the input keeps the asserted rules (an offered vector stays until it is taken,
- * in_last_i comes with the last vector of a block).
+ * valid. Runs of any number of blocks; the input complies with the asserted rules (an offered vector is stable until it
+ * is accepted, in_last_i only with the last vector of a block).
  */
 #include <inttypes.h>
 
@@ -59,7 +59,7 @@ static int run(unit *u) {
     for (int64_t left = unit_knob(u, "cycles"); left > 0 && unit_ok(u); left--) {
         const bool willing = unit_go(&in);
         if (!offered) {
-            /* data and last of a vector that is not offered are noise */
+            /* random data and last without valid */
             unit_fill_i8(&data, kind, vector, N);
             unit_set_slice(s->in_data_i, 0, vector, N);
             tb_set(s->in_last_i,

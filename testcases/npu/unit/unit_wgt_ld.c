@@ -1,6 +1,6 @@
 /* dut: wgt_ld each Bank=0,1 numbered: task_i req_addr_o req_bytes_o dat_i waddr_o wdata_o blocks_o */
 /*
- * Tasks of all kinds in sequence through the loaders of both banks. The bench plays a queue for each bank (one may be
+ * Tasks of all kinds in sequence through the loaders of both banks. The bench models a queue for each bank (one may be
  * tasks ahead of the other), the read channels (weights whose bytes follow from their address, in any rhythm) and
  * im2col (blocks are used in their order; released one by one, resident tasks as a whole).
  */
@@ -20,18 +20,17 @@
 static const tb_knob knobs[] = {
     {"tasks", 1, TASKS_MAX, TB_KNOB_UNIFORM, NULL, NULL, "tasks"},
     {"words", 1, BANK_WORDS, TB_KNOB_SMALL, NULL, NULL, "most words of a block, of 4608 (a block has at least N)"},
-    {"full", 0, 100, TB_KNOB_SMALL, NULL, NULL, "percent of tasks with that many"},
+    {"full", 0, 100, TB_KNOB_SMALL, NULL, NULL, "percent of tasks with the largest number"},
     {"blocks", 1, 256, TB_KNOB_SMALL, NULL, NULL, "most blocks of a task"},
     {"depthwise", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of depthwise tasks"},
     {"none", 0, 100, TB_KNOB_SMALL, NULL, NULL, "percent of tasks without weights"},
     {"resident", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of tasks with resident weights"},
     {"keep", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of tasks after these that keep them"},
-    {"hoard", 0, 1, TB_KNOB_UNIFORM, NULL, NULL,
-     "1: a bank is released only when the next block stands in the other one"},
+    {"hoard", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: a bank is released only when the next block is in the other one"},
     UNIT_STALL_KNOB("task", "percent of cycles without a task on offer"),
     UNIT_STALL_KNOB("req", "percent of cycles in which a request waits"),
     UNIT_STALL_KNOB("dat", "percent of cycles without data"),
-    UNIT_STALL_KNOB("use", "percent of cycles in which im2col does not finish with a block"),
+    UNIT_STALL_KNOB("use", "percent of cycles in which im2col does not finish a block"),
     UNIT_STALL_RUN_KNOB,
 };
 
@@ -62,7 +61,7 @@ typedef struct bench {
     cm_gemm_task t[TASKS_MAX];
     uint32_t sequence[TASKS_MAX + 1]; /* blocks of tasks without resident weights before each task */
     uint32_t tasks;
-    uint32_t use_task, use_blk; /* where im2col is */
+    uint32_t use_task, use_blk; /* position of im2col */
     uint64_t released;          /* cycle of the last release of a resident task */
     side side[2];
     unit_stall use_stall;
@@ -153,7 +152,7 @@ static void drive_side(const unit *u, bench *b, uint32_t s) {
     }
 }
 
-/* May a resident task be released in this cycle: both loaders know it for some cycles. */
+/* May a resident task be released in this cycle: both loaders must have had it for some cycles. */
 static bool settled(const unit *u, const bench *b) {
     for (uint32_t s = 0; s < 2; s++) {
         const side *d = &b->side[s];
@@ -165,7 +164,7 @@ static bool settled(const unit *u, const bench *b) {
     return u->cycle >= b->released + SETTLE;
 }
 
-/* im2col: the next block in its order, when it is there and has been worked on for a while. */
+/* im2col: the next block in order, when it is complete and some cycles have passed. */
 static void drive_release(const unit *u, bench *b) {
     b->side[0].release = b->side[1].release = false;
     while (b->use_task < b->tasks && blocks_of(&b->t[b->use_task]) == 0) {
@@ -224,7 +223,7 @@ static void sample_side(const bench *b, uint32_t s, side *d) {
     }
 }
 
-/* The releases of this cycle, after all has been sampled. */
+/* The releases of this cycle, after all outputs have been sampled. */
 static void note_release(const unit *u, bench *b) {
     side *d = b->side;
     if (!d[0].release && !d[1].release) {
