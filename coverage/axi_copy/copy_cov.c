@@ -21,22 +21,22 @@ static const cov_bin bus_bins[] = {{COV_NAMES(bus_names, 6)}};
 
 enum { COPIES, LEN, SRC, DST, WAIT, EARLY, AGAIN, RANGE, ERROR, BUS, POINTS };
 static const cov_point points[POINTS] = {
-    [COPIES] = {COV_POINT("copies", "state that one copy leaves behind", copies_bins), .hint = ":copies=%"},
+    [COPIES] = {COV_POINT("copies", "state of one copy affects the next", copies_bins), .hint = ":copies=%"},
     [LEN] = {COV_POINT("len", "first and last beat of a copy, of a burst, of a page", len_bins), .hint = ":len=%"},
     [SRC] = {COV_POINT("src_lane", "a lane that the aligner does not read", lane_bins), .hint = ":src=%"},
     [DST] = {COV_POINT("dst_lane", "a strobe at one end of a copy", lane_bins), .hint = ":dst=%"},
     [WAIT] = {COV_POINT("wait", "an interrupt before the copy is done", wait_bins)},
-    [EARLY] = {COV_POINT("early", "registers of the next copy that change the one under way", flag_bins)},
-    [AGAIN] = {COV_POINT("again", "a START while a copy is under way", flag_bins)},
+    [EARLY] = {COV_POINT("early", "registers of the next copy change the one in flight", flag_bins)},
+    [AGAIN] = {COV_POINT("again", "a START while a copy is in flight disturbs it", flag_bins)},
     [RANGE] = {COV_POINT("range", "a copy beyond the end of the address space", flag_bins)},
     [ERROR] = {COV_POINT("error", "an error response that is lost", error_bins), .hint = ":error=%"},
     [BUS] = {COV_POINT("bus", "a handshake that only works without stalls", bus_bins), .hint = ":bus=%"},
 };
 static const cov_cross crosses[] = {
-    {COV_CROSS("lanes", "a shift between two alignments that the aligner does wrong", "src_lane", "dst_lane")},
-    {COV_CROSS("error_bus", "an error response behind stalls", "error", "bus")},
+    {COV_CROSS("lanes", "the aligner shifts wrongly between two alignments", "src_lane", "dst_lane")},
+    {COV_CROSS("error_bus", "an error response after stalls is lost", "error", "bus")},
 };
-static const cov_group group = {COV_GROUP("axi_copy", "copies that the cases ask for", points), COV_CROSSES(crosses)};
+static const cov_group group = {COV_GROUP("axi_copy", "copies of the cases", points), COV_CROSSES(crosses)};
 
 int copy_cov_open(copy_cov *cov, char *err, size_t err_size) {
     static const cov_group *const groups[] = {&group};

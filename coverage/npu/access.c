@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Units as bits of IRQ_STATUS number them; what belongs to none of them is common. */
+/* Units in the order of their bits in IRQ_STATUS; registers of no unit are common. */
 enum { ALU, POOL, GEMM, COMMON };
 
 static const struct {
@@ -39,31 +39,31 @@ static const cov_bin after_bins[] = {{COV_VALUE("a read of the same", 0)},
 
 static const cov_point reg_points[R_POINTS] = {
     [R_REG] = {COV_POINT("reg", "an address is decoded as its neighbour's", reg_bins), .hint = "regs:rounds=2"},
-    [R_OP] = {COV_POINT("op", "a read clears what only a write may", op_bins), .hint = "regs:rounds=2"},
-    [R_STATE] = {COV_POINT("state", "settings change under a task that runs", state_bins), .hint = "regs:rounds=2"},
+    [R_OP] = {COV_POINT("op", "a read clears a flag that only a write may clear", op_bins), .hint = "regs:rounds=2"},
+    [R_STATE] = {COV_POINT("state", "settings of a running task change", state_bins), .hint = "regs:rounds=2"},
     [R_CLEAR] = {COV_POINT("clear", "a write of zeros clears a flag, or one of ones clears its neighbours", clear_bins),
                  .hint = "regs:rounds=2"},
-    [R_FLAGS] = {COV_POINT("flags", "one of the registers with flags is an ordinary one", flags_bins),
+    [R_FLAGS] = {COV_POINT("flags", "one of the registers with flags behaves as an ordinary one", flags_bins),
                  .hint = "regs:rounds=2"},
-    [R_AFTER] = {COV_POINT("after", "an access in the shadow of the one before it gets its data", after_bins),
+    [R_AFTER] = {COV_POINT("after", "an access gets the data of the previous one", after_bins),
                  .hint = "regs:rounds=2"},
 };
-/* No unit of its own: all but the settings of the units. */
+/* Registers of no unit: all but the settings of the units. */
 #define COMMON_REGS                                                                                                    \
     "ID|CONFIG|CTRL|STATUS|IRQ_STATUS|IRQ_ENABLE|IRQ_ID|ERR|GEMM_COUNT|PERF_CTRL|PERF_SEL|PERF_LO|PERF_HI|ALU_COUNT|"  \
     "POOL_COUNT|ALU_"                                                                                                  \
     "RESULT|unused offset"
 static const cov_rule state_rules[] = {{COV_IGNORED,
-                                        "the register belongs to no unit: any that is busy is another one",
+                                        "the register belongs to no unit: every busy unit is another one",
                                         {COMMON_REGS, NULL, "its unit is busy"}}};
 static const cov_cross reg_crosses[] = {
     {COV_CROSS("reg_op_state", "one register is written, or shows an old value, while a task runs", "reg", "op",
                "state"),
      COV_RULES(state_rules)},
-    {COV_CROSS("op_after", "a read behind a write overtakes it", "op", "after")},
+    {COV_CROSS("op_after", "a read overtakes the write before it", "op", "after")},
     {COV_CROSS("flags_clear", "flags of one register are cleared by another value", "flags", "clear", "state"),
      .rules = (const cov_rule[]){{COV_IGNORED,
-                                  "flags belong to no unit: any that is busy is another one",
+                                  "flags belong to no unit: every busy unit is another one",
                                   {NULL, NULL, "its unit is busy"}}},
      .rule_count = 1}};
 const cov_group npu_regs_group = {
@@ -91,28 +91,28 @@ static const char *const unit_names[] = {"ALU", "POOL", "GEMM"};
 static const cov_bin unit_bins[] = {{COV_NAMES(unit_names, 3)}};
 
 static const cov_point task_points[T_POINTS] = {
-    [T_UNIT] = {COV_POINT("unit", "the start of one unit is taken for that of another one", unit_bins),
+    [T_UNIT] = {COV_POINT("unit", "the start of one unit starts another one", unit_bins), .hint = "sequence:tasks=16"},
+    [T_KIND] = {COV_POINT("kind", "a kind of task is started by the register of another one", kind_bins),
                 .hint = "sequence:tasks=16"},
-    [T_KIND] = {COV_POINT("kind", "a kind of task is started by another one's register", kind_bins),
-                .hint = "sequence:tasks=16"},
-    [T_BEFORE] = {COV_POINT("before", "state of the task before stays for this one", before_bins),
+    [T_BEFORE] = {COV_POINT("before", "state of the previous task affects this one", before_bins),
                   .hint = "sequence:tasks=16"},
     [T_OVERLAP] = {COV_POINT("overlap", "a start while tasks run changes their settings", overlap_bins),
                    .hint = "sequence:tasks=16"},
-    [T_BUSY] = {COV_POINT("busy", "a start takes another unit's clock, channel or flags away", busy_bins),
+    [T_BUSY] = {COV_POINT("busy", "a start disturbs the clock, channel or flags of another unit", busy_bins),
                 .hint = "sequence:units=any serial=0"},
-    [T_FENCE] = {COV_POINT("fence", "a fence holds nothing, or for ever", fence_bins), .hint = "chain:tasks=4"},
+    [T_FENCE] = {COV_POINT("fence", "a fence has no effect, or is never resolved", fence_bins),
+                 .hint = "chain:tasks=4"},
     [T_ERROR] = {COV_POINT("error", "a task after one with an error is dropped, or blamed", error_bins),
                  .hint = "sequence:tasks=16"},
-    [T_FORM] = {COV_POINT("form", "layouts of one GEMM task are those of the task before", form_bins),
+    [T_FORM] = {COV_POINT("form", "a GEMM task uses the layouts of the previous one", form_bins),
                 .hint = "sequence:tasks=16"},
-    [T_FORM_BEFORE] = {COV_POINT("form_before", "layouts of one GEMM task stay for the next", form_bins),
+    [T_FORM_BEFORE] = {COV_POINT("form_before", "layouts of one GEMM task affect the next", form_bins),
                        .hint = "sequence:tasks=16"},
 };
 static const cov_cross task_crosses[] = {
-    {COV_CROSS("order", "one kind of task behind one other", "kind", "before")},
+    {COV_CROSS("order", "one kind of task after one other", "kind", "before")},
     {COV_CROSS("kind_overlap", "one kind of task is started while something runs", "kind", "overlap")},
-    {COV_CROSS("unit_busy", "a unit is started beside those units", "unit", "busy")},
+    {COV_CROSS("unit_busy", "a unit is started while these units are busy", "unit", "busy")},
     {COV_CROSS("kind_error", "one kind of task after an error", "kind", "error")},
     {COV_CROSS("fence_overlap", "a fence where nothing runs, or where something does", "fence", "overlap")},
     {COV_CROSS("forms", "layouts change from one GEMM task to the next", "form_before", "form")}};
@@ -128,7 +128,7 @@ static uint32_t reg_of(uint32_t offset) {
     return i;
 }
 
-/* The settings of a unit lie behind the common registers. */
+/* The settings of a unit follow the common registers. */
 static unsigned unit_of(uint32_t reg) {
     if (reg >= REGS || regs[reg].offset < NPU_REG_GEMM_IFM_ADDR) {
         return COMMON;
@@ -172,7 +172,7 @@ static uint32_t sample_task(npu_access *a, unsigned unit, uint32_t value, unsign
     return cov_sample(a->tasks, v);
 }
 
-/* What a write to a register with flags clears: bins of clear_bins. */
+/* Flags that a write clears: bins of clear_bins. */
 static int64_t clear_of(uint32_t flags, uint32_t value) {
     const uint32_t v = value & flags;
     return v == 0 ? 0 : v == flags ? 3 : (v & (v - 1)) == 0 ? 1 : 2;

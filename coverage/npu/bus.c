@@ -1,4 +1,4 @@
-/* bus.c - what a port to memory has seen in a run, from the statistics of its monitor. */
+/* bus.c - traffic of a port to memory in a run, from the statistics of its monitor. */
 #include "models.h"
 
 enum {
@@ -16,9 +16,10 @@ enum {
     BUS_POINTS
 };
 
-/* Long bursts are those of rows and partial sums of FP32, several tiles at a time. LONG: the output begins at a
- * multiple of so much and no more, as place is the seed of its address; ONE: one row, what is left behind it is known,
- * too. */
+/*
+ * Long bursts are those of rows and partial sums of FP32, several tiles at a time. LONG: the output begins exactly at a
+ * multiple of a size, because `place` determines its address; ONE: one row, so that the space after it is known, too.
+ */
 #define LONG(shift, at) "conv:k=1 s=1 iw=1024 gap=0 group=255 out_layout=fp32 out_shift=" shift " place=" at
 #define ONE(columns, space) "conv:k=1 s=1 ih=1 group=255 out_shift=0 place=0 iw=" columns " gap=" space
 
@@ -75,29 +76,27 @@ static const cov_bin strobe_bins[] = {
     {COV_VALUE("holes", TB_AXI_STROBES_HOLES), COV_FORBID("bytes of a task's row are contiguous")}};
 
 static const cov_point points[BUS_POINTS] = {
-    [BUS_DIR] = {COV_POINT("dir", "a channel whose other direction never moves hides what they do to each other",
-                           dir_bins)},
+    [BUS_DIR] = {COV_POINT("dir", "reads and writes disturb each other", dir_bins)},
     [BUS_BEATS] = {COV_POINT("beats", "the last beat is wrong, or missing, for one length of a burst", beats_bins),
                    .hint = "conv:group=255"},
     [BUS_DEPTH] = {COV_POINT("depth",
                              "the counter of bursts in flight is off by one, or wraps, when it is full or empty",
                              depth_bins),
                    .hint = "conv:bus=slow"},
-    [BUS_LATENCY] = {COV_POINT("latency", "data that comes at once, or very late, meets a unit that does not expect it",
+    [BUS_LATENCY] = {COV_POINT("latency", "a unit does not expect data that arrives at once, or very late",
                                latency_bins),
                      .hint = "conv:bus=bursty"},
-    [BUS_STALL] = {COV_POINT("stall", "data is lost or doubled where the receiver is not ready", stall_bins),
+    [BUS_STALL] = {COV_POINT("stall", "data is lost or duplicated when the receiver is not ready", stall_bins),
                    .hint = "conv:bus=typical"},
     [BUS_ERROR] = {COV_POINT("error", "an error response is not reported, or ends the wrong task", error_bins),
                    .hint = "conv:bus=ideal"},
-    [BUS_LENGTH] = {COV_POINT("length", "bursts of one class of lengths go to the wrong place", length_bins),
+    [BUS_LENGTH] = {COV_POINT("length", "bursts of one class of lengths go to the wrong address", length_bins),
                     .hint = "conv:tight=1"},
-    [BUS_START] = {COV_POINT("start", "an address that is aligned to this and no more is rounded down, or up",
-                             start_bins)},
-    [BUS_ROOM] = {COV_POINT("room", "a burst is cut one beat before 4 KB, or one behind", room_bins)},
+    [BUS_START] = {COV_POINT("start", "an address of exactly this alignment is rounded down, or up", start_bins)},
+    [BUS_ROOM] = {COV_POINT("room", "a burst is split one beat before 4 KB, or one after", room_bins)},
     [BUS_PLACE] = {COV_POINT("place", "a burst of one beat is first and last, and only one of them counts", place_bins),
                    .hint = "conv:tight=1"},
-    [BUS_STROBES] = {COV_POINT("strobes", "bytes beside those of a row are written", strobe_bins),
+    [BUS_STROBES] = {COV_POINT("strobes", "bytes next to those of a row are written", strobe_bins),
                      .hint = "conv:tight=1"},
 };
 static const cov_rule strobe_rules[] = {
@@ -109,19 +108,22 @@ static const cov_rule strobe_rules[] = {
      "the bytes of a burst are contiguous: its last beat begins with the lowest lane",
      {"last", "high|inner"}}};
 static const cov_cross crosses[] = {
-    {COV_CROSS("dir_beats", "reads and writes count beats by themselves: one of them is off", "dir", "beats")},
-    {COV_CROSS("dir_depth", "reads and writes count bursts by themselves: one of them is off", "dir", "depth")},
-    {COV_CROSS("dir_latency", "responses of writes are waited for as data is", "dir", "latency")},
-    {COV_CROSS("dir_stall", "back-pressure holds reads but not writes", "dir", "stall")},
-    {COV_CROSS("dir_error", "errors of reads and of writes take different ways to the status", "dir", "error")},
-    {COV_CROSS("dir_start", "reads and writes align bursts by themselves", "dir", "start", "length")},
-    {COV_CROSS("dir_room", "reads and writes are cut at 4 KB by themselves", "dir", "room", "length")},
-    {COV_CROSS("place_strobes", "the first beat is masked as the last one", "place", "strobes"),
+    {COV_CROSS("dir_beats", "reads and writes have separate counters of beats: one of them is off", "dir", "beats")},
+    {COV_CROSS("dir_depth", "reads and writes have separate counters of bursts: one of them is off", "dir", "depth")},
+    {COV_CROSS("dir_latency", "waiting for write responses differs from waiting for data", "dir", "latency")},
+    {COV_CROSS("dir_stall", "back-pressure stalls reads but not writes", "dir", "stall")},
+    {COV_CROSS("dir_error", "errors of reads and of writes have different paths to the status", "dir", "error")},
+    {COV_CROSS("dir_start", "reads and writes align bursts separately: one of them is wrong", "dir", "start",
+               "length")},
+    {COV_CROSS("dir_room", "reads and writes are split at 4 KB separately: one of them is wrong", "dir", "room",
+               "length")},
+    {COV_CROSS("place_strobes", "the first beat is masked like the last one", "place", "strobes"),
      COV_RULES(strobe_rules)},
 };
 
-const cov_group npu_bus_group = {COV_GROUP("bus", "ports to memory: a hit is a run in which it was seen", points),
-                                 COV_CROSSES(crosses), .per_instance = true};
+const cov_group npu_bus_group = {
+    COV_GROUP("bus", "ports to memory: a hit is a run in which the bin was observed", points), COV_CROSSES(crosses),
+    .per_instance = true};
 
 static uint32_t sample_direction(cov_inst *inst, const tb_axi_stats *stats, int dir) {
     const tb_axi_dir_stats *s = &stats->dir[dir];

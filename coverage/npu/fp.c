@@ -1,11 +1,12 @@
-/* fp.c - single operations of the floating-point units: classes of operands, how results are rounded, where they leave
- * the range. */
+/*
+ * fp.c - single operations of the floating-point units: classes of operands, rounding of results, results out of range.
+ */
 #include "models.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A case of any of them draws all classes. */
+/* A case of any of these draws all classes. */
 #define ANY_ARITH "unit-fp_add:vectors=100000 unit-fp_sub:vectors=100000 unit-fp_mul:vectors=100000"
 #define ANY_SELECT "unit-fp_max:vectors=100000 unit-fp_min:vectors=100000 unit-fp_cmp:vectors=100000"
 #define ANY_FLOAT "unit-fp_f32_to_i32:vectors=100000 unit-fp_f32_to_i8:vectors=100000"
@@ -98,21 +99,21 @@ static const cov_bin carry_bins[] = {{COV_VALUE("no", 0)}, {COV_VALUE("yes", 1)}
 
 enum { A_OP, A_A, A_B, A_SIGNS, A_RESULT, A_ROUNDING, A_WHERE, A_APART, A_EFFECTIVE, A_LOST, A_POINTS };
 static const cov_point arith_points[A_POINTS] = {
-    [A_OP] = {COV_POINT("op", "an operation is another one's wiring with a sign forgotten", arith_op_bins)},
-    [A_A] = {COV_POINT("a", "a class of the first operand takes a way of its own, to the wrong place", class_bins),
+    [A_OP] = {COV_POINT("op", "an operation computes another one, because of a missing sign", arith_op_bins)},
+    [A_A] = {COV_POINT("a", "a class of the first operand has its own data path, which is wrong", class_bins),
              .hint = ANY_ARITH},
-    [A_B] = {COV_POINT("b", "a class of the second operand takes a way of its own, to the wrong place", class_bins),
+    [A_B] = {COV_POINT("b", "a class of the second operand has its own data path, which is wrong", class_bins),
              .hint = ANY_ARITH},
     [A_SIGNS] = {COV_POINT("signs", "the sign comes from the wrong operand", signs_bins), .hint = ANY_ARITH},
     [A_RESULT] = {COV_POINT("result", "flushes subnormals, saturates instead of overflowing, or loses a NaN",
                             result_bins),
                   .hint = ANY_ARITH},
-    [A_ROUNDING] = {COV_POINT("rounding", "the sticky bit misses a place, or ties go up", rounding_bins),
+    [A_ROUNDING] = {COV_POINT("rounding", "the sticky bit misses a position, or ties are rounded up", rounding_bins),
                     .hint = ANY_ARITH},
-    [A_WHERE] = {COV_POINT("where", "subnormal results are rounded at the place of normal ones", where_bins),
+    [A_WHERE] = {COV_POINT("where", "subnormal results are rounded at the position of normal ones", where_bins),
                  .hint = ANY_ARITH},
     [A_APART] = {COV_POINT("apart",
-                           "the smaller operand is shifted out one place early, or its last bits are not sticky",
+                           "the smaller operand is shifted out one position early, or its last bits are not sticky",
                            apart_bins),
                  .hint = ANY_ARITH},
     [A_EFFECTIVE] = {COV_POINT("effective", "a sum and a difference of magnitudes normalise in different directions",
@@ -131,18 +132,17 @@ static const cov_rule lost_rules[] = {
     {COV_IGNORED,
      "only of operands two or more binary places apart: at most one bit is lost",
      {"2|3..21|22|23|24|25|26|27|28..", "!0|1"}},
-    {COV_IGNORED, "operands with the same exponent differ by a last place at least", {"0", "24"}},
-    {COV_IGNORED, "only equal operands leave nothing", {"1", "all"}},
+    {COV_IGNORED, "operands with the same exponent differ by at least one unit in the last place", {"0", "24"}},
+    {COV_IGNORED, "only equal operands have a difference of zero", {"1", "all"}},
     {COV_IGNORED, "operands far apart: rounding hides the lost bit", {"26|27|28..", "1"}}};
 static const cov_cross arith_crosses[] = {
     {COV_CROSS("op_a_b", "one pair of classes of one operation: 0 * inf, inf - inf, NaN and a number", "op", "a", "b")},
     {COV_CROSS("op_signs", "the sign of one operation, of a zero for example", "op", "signs")},
-    {COV_CROSS("op_result", "one operation does not reach one end of the range", "op", "result"),
-     COV_RULES(result_rules)},
+    {COV_CROSS("op_result", "one operation is wrong at one end of the range", "op", "result"), COV_RULES(result_rules)},
     {COV_CROSS("op_rounding", "one operation rounds in one direction only", "op", "where", "rounding"),
      COV_RULES(where_rules)},
-    {COV_CROSS("apart_effective", "the guard bits of sums and of differences are not the same", "apart", "effective")},
-    {COV_CROSS("apart_lost", "a close and a far path meet: one of them is taken for both", "apart", "lost"),
+    {COV_CROSS("apart_effective", "the guard bits of sums and of differences differ", "apart", "effective")},
+    {COV_CROSS("apart_lost", "the close or the far path is used for the wrong operands", "apart", "lost"),
      COV_RULES(lost_rules)}};
 const cov_group npu_fp_arith_group = {
     COV_GROUP("fp_arith", "sums, differences and products of the units fp_add, fp_sub, fp_mul", arith_points),
@@ -155,14 +155,15 @@ static const cov_point select_points[S_POINTS] = {
     [S_B] = {COV_POINT("b", "a class of the second operand is ordered wrong", class_bins), .hint = ANY_SELECT},
     [S_SIGNS] = {COV_POINT("signs", "magnitudes of negative numbers are ordered as those of positive ones", signs_bins),
                  .hint = ANY_SELECT},
-    [S_RELATION] = {COV_POINT("relation", "-0 is less than +0, NaN equals itself, or the last bit does not count",
+    [S_RELATION] = {COV_POINT("relation", "-0 is less than +0, NaN equals itself, or the last bit is ignored",
                               relation_bins),
                     .hint = ANY_SELECT},
 };
 static const cov_cross select_crosses[] = {
     {COV_CROSS("op_a_b", "one pair of classes of one operation", "op", "a", "b")},
     {COV_CROSS("op_signs", "one operation is wrong for two negative numbers", "op", "signs")},
-    {COV_CROSS("op_relation", "one operation takes the wrong operand of equal ones, or of a NaN", "op", "relation")}};
+    {COV_CROSS("op_relation", "one operation selects the wrong one of equal operands, or with a NaN", "op",
+               "relation")}};
 const cov_group npu_fp_select_group = {
     COV_GROUP("fp_select", "comparisons and selections of the units fp_cmp, fp_max, fp_min", select_points),
     COV_CROSSES(select_crosses)};
@@ -170,14 +171,15 @@ const cov_group npu_fp_select_group = {
 enum { C_OP, C_INPUT, C_SIGN, C_TOP, C_ROUNDING, C_CARRY, C_POINTS };
 static const cov_point convert_points[C_POINTS] = {
     [C_OP] = {COV_POINT("op", "a conversion rounds as another one does", convert_op_bins)},
-    [C_INPUT] = {COV_POINT("input", "halves go the wrong way, or the limit wraps around", input_bins),
+    [C_INPUT] = {COV_POINT("input", "halves are rounded in the wrong direction, or the limit wraps around", input_bins),
                  .hint = ANY_FLOAT},
     [C_SIGN] = {COV_POINT("sign", "negative numbers round towards zero, or saturate at the positive end",
                           one_sign_bins),
                 .hint = ANY_SIGN},
     [C_TOP] = {COV_POINT("top", "the count of leading zeros of an integer is off at one place", top_bins),
                .hint = ANY_INT},
-    [C_ROUNDING] = {COV_POINT("rounding", "bits below the 24 that stay do not count", rounding_bins), .hint = ANY_INT},
+    [C_ROUNDING] = {COV_POINT("rounding", "bits below the 24 that are kept are ignored", rounding_bins),
+                    .hint = ANY_INT},
     [C_CARRY] = {COV_POINT("carry", "rounding up to the next power of two does not reach the exponent", carry_bins),
                  .hint = ANY_INT},
 };
@@ -186,12 +188,12 @@ static const cov_rule top_rules[] = {
     {COV_IGNORED, "two's complement has no +2^31, and no negative zero", {"31", "+"}},
     {COV_IGNORED, "two's complement has no +2^31, and no negative zero", {"zero", "-"}}};
 static const cov_rule carry_rules[] = {
-    {COV_IGNORED, "only what is rounded up carries", {"exact|tie, to the lower|to the lower", "yes", NULL}}};
+    {COV_IGNORED, "only results that are rounded up carry", {"exact|tie, to the lower|to the lower", "yes", NULL}}};
 static const cov_cross convert_crosses[] = {
     {COV_CROSS("op_input", "one conversion of one class of numbers, of one sign", "op", "input", "sign"),
      COV_RULES(input_rules)},
     {COV_CROSS("top_sign", "the magnitude of one negative integer", "top", "sign"), COV_RULES(top_rules)},
-    {COV_CROSS("rounding_carry", "one direction of rounding does not carry", "rounding", "carry", "sign"),
+    {COV_CROSS("rounding_carry", "one direction of rounding does not propagate the carry", "rounding", "carry", "sign"),
      COV_RULES(carry_rules)}};
 const cov_group npu_fp_convert_group = {
     COV_GROUP("fp_convert", "conversions of the units fp_f32_to_i32, fp_f32_to_i8, fp_i32_to_f32", convert_points),
@@ -224,7 +226,7 @@ static int class_of(uint32_t v) {
                              : LARGE;
 }
 
-/* How a finite exact value, high + low with |low| below the last place of high, became r. */
+/* The rounding from a finite exact value, high + low with |low| below the last place of high, to r. */
 static int rounding_of(double high, double low, uint32_t r) {
     const double rest = high - (double)value(r); /* exact: r is high rounded to fewer bits */
     const double sign = (r & SIGN) != 0 ? -1.0 : 1.0;
@@ -255,7 +257,7 @@ static int result_of(uint32_t a, uint32_t b, uint32_t r, bool exact) {
     return m == LARGEST ? R_LARGEST : R_NORMAL;
 }
 
-/* Of a sum: how far apart its operands are, and how many leading bits went. */
+/* Of a sum: the distance of the operands' exponents, and the number of cancelled leading bits. */
 static void sample_sum(uint32_t a, uint32_t b, uint32_t r, int64_t *v) {
     const int64_t ea = (a >> 23 & 0xffu) == 0 ? 1 : (int64_t)(a >> 23 & 0xffu);
     const int64_t eb = (b >> 23 & 0xffu) == 0 ? 1 : (int64_t)(b >> 23 & 0xffu);
@@ -317,7 +319,7 @@ static uint32_t sample_select(cov_inst *inst, int op, uint32_t a, uint32_t b) {
     return cov_sample(inst, v);
 }
 
-/* Place of a number among inputs[]. */
+/* Index of a number in inputs[]. */
 static int64_t input_of(int op, uint32_t a) {
     const int kind = class_of(a);
     const double limit = op == TO_I32 ? 2147483648.0 : 127.0;

@@ -1,4 +1,4 @@
-/* models.h - private to coverage/npu: tables of the models, and bins that several of them have. */
+/* models.h - private to coverage/npu: tables of the models, and bins that several of them share. */
 #ifndef COVERAGE_NPU_MODELS_H
 #define COVERAGE_NPU_MODELS_H
 
@@ -17,7 +17,7 @@ typedef struct npu_case {
 typedef int64_t (*npu_value_fn)(const npu_case *c);
 
 typedef struct npu_model {
-    const char *test; /* whose cases it counts */
+    const char *test; /* the test whose cases are counted */
     const cov_group *group;
     const npu_value_fn *values; /* one for each coverpoint */
     bool only_rtl;              /* not counted on the golden model alone */
@@ -62,13 +62,15 @@ uint32_t npu_access_sample(npu_access *a, bool write, uint32_t offset, uint32_t 
 static inline int64_t npu_knob(const npu_case *c, const char *name) {
     return tb_knobs_find(c->knobs, name) < 0 ? COV_NONE : tb_knobs_get(c->knobs, name);
 }
-/* How `cap` cuts `size`, for split_bins: 0: the driver decides, 1: one piece, 2: two equal ones, 3: more equal ones, 4:
- * with a remainder. */
+/*
+ * How the limit `cap` splits `size`, for split_bins: 0: the driver decides, 1: one piece, 2: two equal ones, 3: more
+ * equal ones, 4: with a rest.
+ */
 int64_t npu_pieces(int64_t cap, int64_t size);
 /* Remainder of a size by the mesh, for rest_bins: 0: none, 1: one over, 2: in between, 3: one short of a multiple. */
 int64_t npu_rest(int64_t size, uint32_t n);
 
-/* ---- bins that several models have (names: npu_cov.c) ---- */
+/* ---- bins that several models share (names: npu_cov.c) ---- */
 
 /* The bins of an ENUM knob; text: the hint. */
 #define NPU_ENUM(table, count, text)                                                                                   \
@@ -76,7 +78,7 @@ int64_t npu_rest(int64_t size, uint32_t n);
         COV_VALUE("unknown", -1), COV_FORBID("the test has a name that the model does not know")                       \
     }
 
-/* Bins of npu_rest(); knob: the hint up to the size. The sizes are right for every mesh. */
+/* Bins of npu_rest(); knob: the hint up to the size. The sizes are valid for every mesh. */
 #define NPU_RESTS(knob)                                                                                                \
     {COV_VALUE("multiple", 0), .hint = knob "32"}, {COV_VALUE("one over", 1), .hint = knob "33"},                      \
         {COV_VALUE("between", 2), .hint = knob "34"}, {                                                                \
@@ -104,7 +106,7 @@ extern const char *const npu_wait_names[2];
     {                                                                                                                  \
         .test = (test_),                                                                                               \
         .group = &(const cov_group){.name = (test_),                                                                   \
-                                    .about = about_ ": what cases of the test " test_ " were",                         \
+                                    .about = about_ ": cases of the test " test_,                                      \
                                     .points = (const cov_point[]){MODEL(AS_POINT, AS_DERIVED)},                        \
                                     .point_count = COV_COUNT(((const cov_point[]){MODEL(AS_POINT, AS_DERIVED)})),      \
                                     COV_CROSSES(crosses_)},                                                            \

@@ -1,4 +1,4 @@
-/* npu_cov.c - models, opened together; a case becomes samples. */
+/* npu_cov.c - opens all models; turns cases into samples. */
 #include "models.h"
 #include "npu_regs.h"
 
@@ -64,7 +64,7 @@ int npu_cov_open(npu_cov **out, cov_error *err) {
         groups[count++] = fp_groups[i];
     }
     int rc = cov_open(&cov->db, groups, count, err);
-    for (int i = 0; rc == COV_OK && i < 2; i++) { /* ports are holes, too, where no RTL ran */
+    for (int i = 0; rc == COV_OK && i < 2; i++) { /* without RTL the ports are holes, too */
         cov_inst *inst = NULL;
         rc = cov_instance(cov->db, npu_bus_group.name, i == 0 ? "m0" : "m1", &inst, err);
     }
@@ -92,7 +92,7 @@ cov_db *npu_cov_db(npu_cov *cov) {
     return cov->db;
 }
 
-/* What an illegal hit was; returns how many there were. */
+/* Describes an illegal hit; returns the number of illegal hits. */
 static uint32_t told(const cov_inst *inst, uint32_t illegal, char *what, size_t size) {
     if (illegal > 0) {
         cov_illegal(inst, what, size);
@@ -104,7 +104,7 @@ static uint32_t told(const cov_inst *inst, uint32_t illegal, char *what, size_t 
 static int64_t name_of(const cov_point *point, const char *name) {
     for (uint32_t b = 0; b < point->bin_count; b++) {
         const cov_bin *bin = &point->bins[b];
-        /* a name that stands apart, with a role of its own */
+        /* a name with its own bin and role */
         if (bin->kind == COV_KIND_RANGE && strcmp(bin->name, name) == 0) {
             return bin->lo;
         }

@@ -39,7 +39,7 @@ uint32_t npu_cov_layer_ran(npu_cov *cov, const npu_cov_layer *layer, char *what,
 /* Traffic of a port from the opening of its device to the end. port: "m0", "m1". Returns as above. */
 uint32_t npu_cov_port(npu_cov *cov, const char *port, const tb_axi_monitor *mon, char *what, size_t size);
 
-/* A device was opened, or lost power: the history of accesses and tasks restarts. */
+/* A device was opened or power-cycled: the history of accesses and tasks restarts. */
 void npu_cov_power_up(npu_cov *cov);
 /*
  * The driver, or a test instead of it, has read a register of the RTL, or is about to write it. value: read, or to be

@@ -1,5 +1,7 @@
-/* ops_gemm.c - the operator space of the tests conv, dw and linear: shapes, splits, layouts, data, surroundings, and
- * which of them together. */
+/*
+ * ops_gemm.c - the operator space of the tests conv, dw and linear: shapes, splits, layouts, data, environment, and
+ * crosses of these.
+ */
 #include "models.h"
 
 static const char *const shapes[] = {"any",     "point",   "row",    "tiny",  "wide",      "broad",
@@ -47,7 +49,7 @@ static const cov_bin oc_rest_bins[] = {NPU_RESTS(":oc=")};
 static const cov_bin c_rest_bins[] = {NPU_RESTS(":c=")};
 static const cov_bin in_rest_bins[] = {NPU_RESTS(":in_len=")};
 static const cov_bin out_rest_bins[] = {NPU_RESTS(":out_len=")};
-/* Of a limit and of what it cuts; 32 is a legal limit for every mesh. */
+/* Bins of a limit and the size that it splits; 32 is a legal limit for every mesh. */
 #define SPLITS(limit, size)                                                                                            \
     {COV_VALUE("driver", 0), .hint = ":" limit "=0"}, {COV_VALUE("whole", 1), .hint = ":" limit "=4096"},              \
         {COV_VALUE("two", 2), .hint = ":" size "=64 " limit "=32"},                                                    \
@@ -79,7 +81,7 @@ static const cov_bin place_bins[] = {{COV_VALUE("at 4 KB", 0), .hint = ":place=0
                                      {COV_POW2(16, 254), .hint = ":place=%"},
                                      {COV_VALUE("the last 16 bytes", 255), .hint = ":place=255"}};
 
-/* A size both ways, or one of its own. */
+/* A size of both directions, or of one. */
 static int64_t both(const npu_case *c, const char *one, int64_t apart, const char *own) {
     const int64_t value = npu_knob(c, one);
     return value == apart ? npu_knob(c, own) : value;
@@ -114,20 +116,22 @@ NPU_VALUE(cut_oc, npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "oc") / npu_knob
 NPU_VALUE(cut_in, npu_pieces(npu_knob(c, "max_ic"), npu_knob(c, "in_len")))
 NPU_VALUE(cut_out, npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "out_len")))
 
-/* Coverpoints and their values are written together, so that they cannot come apart: P is the knob of the name, D what
- * a function makes of knobs. */
+/*
+ * Coverpoints and their values are written together, so that they stay consistent: P is the knob of that name, D a
+ * function of knobs.
+ */
 #define MAP(P, D)                                                                                                      \
-    P(shape, "a kind of shape that takes a way of its own through the driver", shape_bins)                             \
+    P(shape, "a kind of shape that takes a separate path in the driver", shape_bins)                                   \
     D(kw, "kernel columns are counted wrong at one width", kw_bins, kw, ":k=0 kw=%")                                   \
     D(kh, "kernel rows are counted wrong at one height", kh_bins, kh, ":k=0 kh=%")                                     \
     D(sw, "a column stride beyond a word skips or repeats pixels", sw_bins, sw, ":s=0 sw=%")                           \
     D(sh, "a row stride beyond the rows that are kept reads old ones", sh_bins, sh, ":s=0 sh=%")                       \
-    D(dil_w, "dilated columns are taken from the wrong place of a word", dil_w_bins, dil_w, ":d=0 dil_w=%")            \
-    D(dil_h, "dilated rows have left the input buffer already", dil_w_bins, dil_h, ":d=0 dil_h=%")                     \
+    D(dil_w, "dilated columns are read from the wrong place in a word", dil_w_bins, dil_w, ":d=0 dil_w=%")             \
+    D(dil_h, "dilated rows are not in the input buffer any more", dil_w_bins, dil_h, ":d=0 dil_h=%")                   \
     D(pl, "padding on the left shifts the first pixels", pad_bins, pl, ":p=-1 pl=%")                                   \
-    D(pr, "padding on the right is not there, or ends a row early", pad_bins, pr, ":p=-1 pr=%")                        \
-    D(pt, "padding above is taken from the rows of the task before", pad_bins, pt, ":p=-1 pt=%")                       \
-    D(pb, "padding below is taken from what lies behind the map", pad_bins, pb, ":p=-1 pb=%")                          \
+    D(pr, "padding on the right is missing, or ends a row early", pad_bins, pr, ":p=-1 pr=%")                          \
+    D(pt, "padding above is read from the rows of the previous task", pad_bins, pt, ":p=-1 pt=%")                      \
+    D(pb, "padding below is read from memory after the map", pad_bins, pb, ":p=-1 pb=%")                               \
     P(iw, "a row that just fits a buffer, or just does not", map_bins)                                                 \
     P(ih, "a map whose rows just fit, or just do not", row_bins)                                                       \
     D(ow, "output columns end in the middle of a word", map_bins, ow, ":k=1 s=1 d=1 p=0 iw=%")                         \
@@ -136,10 +140,10 @@ NPU_VALUE(cut_out, npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "out_len")))
     D(max_oh, "tasks of rows overlap, or leave a row out", cut_oh_bins, cut_oh, NULL)
 
 #define DATA(P, D)                                                                                                     \
-    P(act, "an activation after a convolution takes its parameters from another one", act_bins)                        \
-    P(act_p, "parameters at the edge of FP32 upset the activation", flag_bins)                                         \
-    P(bias, "a bias of the task before, NaN or subnormal, stays in the sums", bias_bins)                               \
-    P(in_layout, "pixels and channels change places", layout_in_bins)                                                  \
+    P(act, "an activation after a convolution uses the parameters of another one", act_bins)                           \
+    P(act_p, "the activation is wrong for parameters at the limits of FP32", flag_bins)                                \
+    P(bias, "a bias of the previous task, NaN or subnormal, affects the sums", bias_bins)                              \
+    P(in_layout, "pixels and channels are swapped", layout_in_bins)                                                    \
     P(out_layout, "results go to the wrong place of the layout", layout_out_bins)                                      \
     P(data, "saturation, halves, zeros or NaN of the input are rounded wrong", data_bins)                              \
     P(wdata, "the largest products do not fit the accumulator", wdata_bins)                                            \
@@ -148,17 +152,17 @@ NPU_VALUE(cut_out, npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "out_len")))
     P(wscale, "scales of channels are mixed up, or zero", wscale_bins)
 
 #define AROUND(P, D)                                                                                                   \
-    P(group, "tiles that are written together are more than the buffer holds", tiles_bins)                             \
-    P(serial, "tasks side by side take each other's buffers", flag_bins)                                               \
-    P(no_res, "weights that stay on chip are those of another task", flag_bins)                                        \
+    P(group, "tiles that are written together exceed the buffer", tiles_bins)                                          \
+    P(serial, "tasks in flight use each other's buffers", flag_bins)                                                   \
+    P(no_res, "resident weights are those of another task", flag_bins)                                                 \
     P(second, "another split of the same operator gives other bytes", flag_bins)                                       \
     P(gap, "the space between channels or pixels is written", gap_bins)                                                \
     P(tight, "channels that share a beat overwrite each other", flag_bins)                                             \
     P(in_shift, "unaligned input is realigned wrong", shift_bins)                                                      \
-    P(out_shift, "unaligned output strobes the bytes beside it", shift_bins)                                           \
+    P(out_shift, "the strobes of an unaligned output include bytes next to it", shift_bins)                            \
     P(place, "a burst crosses 4 KB, or is cut one beat early", place_bins)                                             \
-    P(bus, "slow or bursty memory meets a unit that cannot wait", bus_bins)                                            \
-    P(wait, "the interrupt and the status say different things", wait_bins)
+    P(bus, "a unit loses data with slow or bursty memory", bus_bins)                                                   \
+    P(wait, "interrupt and status are inconsistent", wait_bins)
 
 #define CONV(P, D)                                                                                                     \
     MAP(P, D)                                                                                                          \
@@ -167,9 +171,9 @@ NPU_VALUE(cut_out, npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "out_len")))
     D(ic_rest, "the last lanes of the input are not zero", ic_rest_bins, ic_rest, NULL)                                \
     D(oc_rest, "lanes beyond the last output channel are written", oc_rest_bins, oc_rest, NULL)                        \
     D(groups, "a group reads the channels of another one", groups_bins, groups, NULL)                                  \
-    D(group_ic, "the sums of one group go on in the next", group_ic_bins, group_ic, NULL)                              \
+    D(group_ic, "the sums of one group continue in the next", group_ic_bins, group_ic, NULL)                           \
     D(max_ic, "partial sums are added twice, or not at all", cut_ic_bins, cut_ic, NULL)                                \
-    D(max_oc, "output channels of a later task land on those of the first", cut_oc_bins, cut_oc, NULL)                 \
+    D(max_oc, "output channels of a later task overwrite those of the first", cut_oc_bins, cut_oc, NULL)               \
     DATA(P, D) AROUND(P, D)
 #define DW(P, D)                                                                                                       \
     MAP(P, D)                                                                                                          \
@@ -181,7 +185,7 @@ NPU_VALUE(cut_out, npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "out_len")))
     D(in_rest, "the last lanes of the input are not zero", in_rest_bins, in_rest, NULL)                                \
     D(out_rest, "lanes beyond the last output are written", out_rest_bins, out_rest, NULL)                             \
     D(max_ic, "partial sums are added twice, or not at all", cut_in_bins, cut_in, NULL)                                \
-    D(max_oc, "outputs of a later task land on those of the first", cut_out_bins, cut_out, NULL)                       \
+    D(max_oc, "outputs of a later task overwrite those of the first", cut_out_bins, cut_out, NULL)                     \
     DATA(P, D) AROUND(P, D)
 
 #define MAP_CROSSES                                                                                                    \
@@ -190,11 +194,12 @@ NPU_VALUE(cut_out, npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "out_len")))
         {COV_CROSS("kw_pl", "a window that sees more padding than map", "kw", "pl")},                                  \
         {COV_CROSS("kh_pt", "a window that sees more padding than map", "kh", "pt")},                                  \
         {COV_CROSS("shape_layouts", "one kind of shape in one layout alone", "shape", "in_layout", "out_layout")}, {   \
-        COV_CROSS("rows_columns", "tasks are cut both ways, and one way forgets the other", "max_ow", "max_oh")        \
+        COV_CROSS("rows_columns", "tasks are split in both directions, and one split ignores the other", "max_ow",     \
+                  "max_oh")                                                                                            \
     }
 #define DATA_CROSSES                                                                                                   \
     {COV_CROSS("act_layout", "an activation before the output quantiser rounds twice", "act", "out_layout", "bias")},  \
-        {COV_CROSS("data_wdata", "the largest inputs meet the largest weights", "data", "wdata")},                     \
+        {COV_CROSS("data_wdata", "products of the largest inputs and the largest weights", "data", "wdata")},          \
         {COV_CROSS("data_scale", "halves, zeros and NaN at a factor of the quantiser", "data", "in_scale",             \
                    "in_layout")},                                                                                      \
     {                                                                                                                  \
@@ -206,18 +211,19 @@ static const cov_cross conv_crosses[] = {
     DATA_CROSSES,
     {COV_CROSS("rests", "the last lanes of input and output, in each layout", "ic_rest", "oc_rest", "in_layout",
                "out_layout")},
-    {COV_CROSS("channel_cuts", "channels are cut both ways", "max_ic", "max_oc")},
-    {COV_CROSS("cuts", "channels and rows are cut, and sums are kept over both", "max_oh", "max_ic")}};
+    {COV_CROSS("channel_cuts", "input and output channels are split", "max_ic", "max_oc")},
+    {COV_CROSS("cuts", "channels and rows are split, and partial sums are kept across both", "max_oh", "max_ic")}};
 
 static const cov_cross dw_crosses[] = {
     MAP_CROSSES,
     DATA_CROSSES,
     {COV_CROSS("rest_layout", "the last lanes, in each layout", "c_rest", "in_layout", "out_layout")}};
 
-static const cov_cross linear_crosses[] = {DATA_CROSSES,
-                                           {COV_CROSS("rests", "the last lanes of input and output, in each layout",
-                                                      "in_rest", "out_rest", "in_layout", "out_layout")},
-                                           {COV_CROSS("cuts", "inputs and outputs are both cut", "max_ic", "max_oc")}};
+static const cov_cross linear_crosses[] = {
+    DATA_CROSSES,
+    {COV_CROSS("rests", "the last lanes of input and output, in each layout", "in_rest", "out_rest", "in_layout",
+               "out_layout")},
+    {COV_CROSS("cuts", "inputs and outputs are both split", "max_ic", "max_oc")}};
 
 const npu_model npu_models_gemm[] = {NPU_MODEL("conv", CONV, "convolutions", conv_crosses),
                                      NPU_MODEL("dw", DW, "depthwise convolutions", dw_crosses),

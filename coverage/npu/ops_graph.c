@@ -1,5 +1,4 @@
-/* ops_graph.c - networks: the knobs of the test graph, and what its layers were once optimiser, quantiser and runtime
- * were done with them. */
+/* ops_graph.c - networks: the knobs of the test graph, and its layers after optimiser, quantiser and runtime. */
 #include "models.h"
 
 #include <string.h>
@@ -20,16 +19,16 @@ static const cov_bin data_bins[] = {NPU_ENUM(data, 4, ":data=%"), NPU_ONES};
 
 #define GRAPH(P, D)                                                                                                    \
     P(layers, "one layer alone, or memory that many layers share", layers_bins)                                        \
-    P(optimise, "a layer that the optimiser has put together, or left alone", optimise_bins)                           \
-    P(data, "values beyond the range of a quantiser, or none at all", data_bins)                                       \
-    P(dead, "a weight scale of 0 becomes a division by it", flag_bins)                                                 \
-    P(again, "blobs that share memory are written too early", flag_bins)                                               \
+    P(optimise, "a layer that the optimiser has merged, or not changed", optimise_bins)                                \
+    P(data, "values beyond the range of a quantiser, or all zero", data_bins)                                          \
+    P(dead, "a division by a weight scale of 0", flag_bins)                                                            \
+    P(again, "a blob overwrites another one that shares its memory too early", flag_bins)                              \
     P(bus, "slow or bursty memory between two layers", bus_bins)                                                       \
-    P(writes, "the next layer starts before results have left", flag_bins)                                             \
-    P(wait, "a layer starts before the driver has seen the end of the one before", wait_bins)
+    P(writes, "the next layer starts before results are written", flag_bins)                                           \
+    P(wait, "a layer starts before the driver has seen the end of the previous one", wait_bins)
 
 static const cov_cross case_crosses[] = {
-    {COV_CROSS("again_optimise", "an optimised network keeps a blob too short", "again", "optimise")}};
+    {COV_CROSS("again_optimise", "an optimised network frees a blob too early", "again", "optimise")}};
 
 const npu_model npu_models_graph[] = {NPU_MODEL("graph", GRAPH, "random networks", case_crosses), {0}};
 
@@ -37,7 +36,7 @@ const npu_model npu_models_graph[] = {NPU_MODEL("graph", GRAPH, "random networks
 
 enum { OP, FROM, PLACE, FROM_PLACE, WEIGHTS, IN_FORM, OUT_FORM, INPUTS, READERS, DEPTH, POINTS };
 
-/* Layer 2 reads layer 1: its operator and that one's are the two sides of a pair. */
+/* Layer 2 reads layer 1: their operators make a pair. */
 #define KIND(name_, number_, layer_, word_)                                                                            \
     { COV_VALUE(name_, number_), .hint = "graph:layers=4 a2=1 op" layer_ "=" word_ }
 #define KINDS(layer_)                                                                                                  \
@@ -73,40 +72,41 @@ static const cov_bin depth_bins[] = {{COV_EACH(1, 8), .hint = "graph:layers=%"},
 
 static const cov_point layer_points[POINTS] = {
     [OP] = {COV_POINT("op", "one kind of layer is never part of a network", op_bins)},
-    [FROM] = {COV_POINT("from", "what one kind of layer writes is read wrongly", from_bins)},
+    [FROM] = {COV_POINT("from", "the output of one kind of layer is read wrongly", from_bins)},
     [PLACE] = {COV_POINT("place", "a layer runs nowhere, or twice", place_bins)},
-    [FROM_PLACE] = {COV_POINT("from_place", "a blob is not where its reader looks", from_place_bins)},
+    [FROM_PLACE] = {COV_POINT("from_place", "a blob is not on the device of its reader", from_place_bins)},
     [WEIGHTS] = {COV_POINT("weights", "float layers between INT8 ones", weights_bins)},
     [IN_FORM] = {COV_POINT("in", "an INT8 blob is quantised once more", in_bins)},
     [OUT_FORM] = {COV_POINT("out", "requantised with the scale of another layer", out_bins)},
     [INPUTS] = {COV_POINT("inputs", "only the first two inputs arrive", inputs_bins)},
-    [READERS] = {COV_POINT("readers", "memory of a blob is free after its first reader", readers_bins)},
+    [READERS] = {COV_POINT("readers", "the memory of a blob is freed after its first reader", readers_bins)},
     [DEPTH] = {COV_POINT("depth", "errors that add up from layer to layer", depth_bins)}};
 
 static const cov_rule form_rules[] = {
     {COV_IGNORED, "only convolutions take INT8 blobs", {"!conv|depthwise|groups", "int8", NULL}},
-    {COV_IGNORED, "only convolutions hand on INT8 blobs", {"!conv|depthwise|groups", NULL, "int8"}}};
+    {COV_IGNORED, "only convolutions output INT8 blobs", {"!conv|depthwise|groups", NULL, "int8"}}};
 static const cov_rule place_rules[] = {
     {COV_IGNORED, "these are done by addresses, or on the CPU", {"concat|shape", "NPU|fused"}},
-    {COV_IGNORED, "these have nothing for the NPU", {"other", "NPU|fused|addresses"}},
-    {COV_IGNORED, "only activations are done by the layer before", {"!activation", "fused"}},
+    {COV_IGNORED, "these have no operation for the NPU", {"other", "NPU|fused|addresses"}},
+    {COV_IGNORED, "only activations are merged into the previous layer", {"!activation", "fused"}},
     {COV_IGNORED,
      "these always have something to compute",
      {"conv|depthwise|groups|linear|pool|global pool|eltwise|binary|activation|norm|resize|channels", "addresses"}},
-    {COV_IGNORED, "the driver takes all of these", {"pool|global pool|eltwise|binary|norm|resize|channels", "CPU"}},
+    {COV_IGNORED, "the driver supports all of these", {"pool|global pool|eltwise|binary|norm|resize|channels", "CPU"}},
     {COV_IGNORED, "its input is a map", {"concat", "CPU"}}};
 static const cov_rule pair_rules[] = {{COV_IGNORED,
-                                       "a Reshape stands between vectors and layers of maps",
+                                       "a Reshape separates vectors from layers of maps",
                                        {"linear", "conv|depthwise|groups|pool|global pool|resize|channels"}}};
-static const cov_rule move_rules[] = {{COV_IGNORED, "what does it on the side runs on the NPU", {"!NPU", "fused"}}};
+static const cov_rule move_rules[] = {
+    {COV_IGNORED, "a layer with a merged activation runs on the NPU", {"!NPU", "fused"}}};
 static const cov_cross layer_crosses[] = {
-    {COV_CROSS("pair", "one kind of layer behind one other", "from", "op"), COV_RULES(pair_rules)},
+    {COV_CROSS("pair", "one kind of layer after one other", "from", "op"), COV_RULES(pair_rules)},
     {COV_CROSS("move", "a blob moves between NPU and CPU", "from_place", "place"), COV_RULES(move_rules)},
     {COV_CROSS("op_place", "one kind of layer in one place", "op", "place"), COV_RULES(place_rules)},
     {COV_CROSS("op_form", "an INT8 blob on one side of one kind of layer", "op", "in", "out"), COV_RULES(form_rules)},
     {COV_CROSS("op_readers", "one kind of layer whose output several read", "op", "readers")}};
 const cov_group npu_layer_group = {
-    COV_GROUP("graph_layer", "layers of random networks as they ran: a sample for each", layer_points),
+    COV_GROUP("graph_layer", "executed layers of random networks: a sample for each", layer_points),
     COV_CROSSES(layer_crosses)};
 
 /* Number of a name, COV_NONE: it is not there. */

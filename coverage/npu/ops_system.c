@@ -1,4 +1,4 @@
-/* ops_system.c - several tasks at a time, and what goes wrong between them: the tests jobs, sequence, chain and faults.
+/* ops_system.c - several tasks at a time, and faults among them: the tests jobs, sequence, chain and faults.
  */
 #include "models.h"
 
@@ -46,7 +46,7 @@ static const cov_bin when_bins[] = {{COV_RANGE("1st eighth", 0, 511)},     {COV_
                                     {COV_RANGE("5th eighth", 2048, 2559)}, {COV_RANGE("6th eighth", 2560, 3071)},
                                     {COV_RANGE("7th eighth", 3072, 3583)}, {COV_RANGE("8th eighth", 3584, 4095)}};
 
-/* A knob that means nothing with other kinds of faults. */
+/* A knob that is not used for other kinds of faults. */
 static int64_t only_of(const npu_case *c, const char *kind, const char *or_kind, const char *knob,
                        const char *const *names, uint32_t count) {
     const char *is = tb_knobs_get_name(c->knobs, "kind");
@@ -68,43 +68,43 @@ NPU_VALUE(mend, only_of(c, "hang", "hang", "mend", mends, 2))
 NPU_VALUE(unit, only_of(c, "start", "start", "unit", started, 3))
 
 #define JOBS(P, D)                                                                                                     \
-    P(jobs, "so many operators at a time fill a queue", jobs_bins)                                                     \
-    P(mix, "two units ask for one channel of memory at once", mix_bins)                                                \
-    P(alone, "an operator differs when others run beside it", flag_bins)                                               \
+    P(jobs, "a queue overflows with so many operators at a time", jobs_bins)                                           \
+    P(mix, "two units request one channel of memory at once", mix_bins)                                                \
+    P(alone, "the results of an operator depend on others in flight", flag_bins)                                       \
     P(chain, "a job reads what an earlier one has not written yet", flag_bins)                                         \
-    P(writes, "results pile up back to the mesh", flag_bins)
+    P(writes, "back-pressure of the results reaches the mesh", flag_bins)
 #define SEQUENCE(P, D)                                                                                                 \
-    P(tasks, "state of a task stays for the next one", tasks_bins)                                                     \
-    P(units, "a unit follows itself without a pause", units_bins)                                                      \
-    P(serial, "tasks side by side take each other's buffers", flag_bins)                                               \
-    P(errors, "an error is blamed on the task beside it", errors_bins)                                                 \
-    P(bus, "slow or bursty memory meets a unit that cannot wait", bus_bins)
+    P(tasks, "state of a task affects the next one", tasks_bins)                                                       \
+    P(units, "two tasks of one unit without a pause", units_bins)                                                      \
+    P(serial, "tasks in flight use each other's buffers", flag_bins)                                                   \
+    P(errors, "an error is reported for another task in flight", errors_bins)                                          \
+    P(bus, "a unit loses data with slow or bursty memory", bus_bins)
 #define CHAIN(P, D)                                                                                                    \
-    P(tasks, "a fence holds one task, but not the one behind it", links_bins)                                          \
-    P(side, "a map is read while its last rows are still on their way", side_bins)                                     \
-    P(channels, "a map is read while its last channels are still on their way", planes_bins)                           \
-    P(radius, "rows that a kernel reaches are not part of the fence", radius_bins)                                     \
-    P(group, "tiles that are written together come after the fence", tiles_bins)                                       \
-    P(bus, "a late response of a write lets a read pass", bus_bins)
+    P(tasks, "a fence delays one task, but not the next", links_bins)                                                  \
+    P(side, "a map is read before its last rows are written", side_bins)                                               \
+    P(channels, "a map is read before its last channels are written", planes_bins)                                     \
+    P(radius, "a fence ignores rows that only the kernel reaches", radius_bins)                                        \
+    P(group, "tiles that are written together are written after the fence", tiles_bins)                                \
+    P(bus, "a read overtakes a write whose response is late", bus_bins)
 #define FAULTS(P, D)                                                                                                   \
     P(op, "one operator's task does not end after a fault", op_bins)                                                   \
-    P(kind, "one kind of fault is not reported, or wedges the device", kind_bins)                                      \
+    P(kind, "one kind of fault is not reported, or hangs the device", kind_bins)                                       \
     P(when, "a fault in the first or last moments of a task is missed", when_bins)                                     \
     P(count, "a second fault before the first one is handled", count_bins)                                             \
     P(channel, "only one channel of memory reports its errors", channel_bins)                                          \
-    D(axi, "one channel of the bus is not awaited", axi_bins, axi, NULL)                                               \
+    D(axi, "one channel of the bus is not waited for", axi_bins, axi, NULL)                                            \
     D(dir, "errors of writes are lost", dir_bins, dir, NULL)                                                           \
-    D(resp, "DECERR is taken for OKAY", resp_bins, resp, NULL)                                                         \
-    D(beat, "an error counts only in the last beat", beat_bins, beat, NULL)                                            \
-    D(mend, "a soft reset waits for memory for ever", mend_bins, mend, NULL)                                           \
-    D(unit, "a start of a busy unit disturbs the task that runs", unit_bins, unit, NULL)                               \
+    D(resp, "DECERR is treated as OKAY", resp_bins, resp, NULL)                                                        \
+    D(beat, "an error is seen only in the last beat", beat_bins, beat, NULL)                                           \
+    D(mend, "a soft reset waits for memory without end", mend_bins, mend, NULL)                                        \
+    D(unit, "a start of a busy unit disturbs the running task", unit_bins, unit, NULL)                                 \
     P(frills, "a fault between two parts of a split operator", flag_bins)                                              \
     P(bus, "a fault while a unit waits for memory", bus_bins)                                                          \
-    P(wait, "the driver waits for an interrupt that does not come", wait_bins)
+    P(wait, "the driver waits for an interrupt that does not occur", wait_bins)
 
 static const cov_cross jobs_crosses[] = {
     {COV_CROSS("jobs_mix", "so many operators for one unit", "jobs", "mix")},
-    {COV_CROSS("mix_writes", "one unit's results do not leave", "mix", "writes", "chain")}};
+    {COV_CROSS("mix_writes", "the results of one unit are not sent", "mix", "writes", "chain")}};
 
 static const cov_cross sequence_crosses[] = {
     {COV_CROSS("units_bus", "one unit's tasks under one timing of memory", "units", "bus", "serial")},
@@ -127,6 +127,6 @@ static const cov_cross faults_crosses[] = {
 const npu_model npu_models_system[] = {
     NPU_MODEL("jobs", JOBS, "operators at the same time", jobs_crosses),
     NPU_MODEL("sequence", SEQUENCE, "tasks on the registers, in any order", sequence_crosses),
-    NPU_MODEL("chain", CHAIN, "tasks that read what the one before wrote", chain_crosses),
-    NPU_MODEL("faults", FAULTS, "operators while something goes wrong", faults_crosses, .only_rtl = true),
+    NPU_MODEL("chain", CHAIN, "tasks that read the output of the previous one", chain_crosses),
+    NPU_MODEL("faults", FAULTS, "operators with faults injected", faults_crosses, .only_rtl = true),
     {0}};

@@ -67,36 +67,36 @@ NPU_VALUE(mean_c, npu_knob(c, "what") == 1 ? npu_knob(c, "c") : COV_NONE)
 
 #define AROUND(P, D)                                                                                                   \
     P(gap, "the space between channels or pixels is written", gap_bins)                                                \
-    P(place, "a burst crosses 4 KB, or is cut one beat early", place_bins)                                             \
-    P(bus, "slow or bursty memory meets a unit that cannot wait", bus_bins)                                            \
-    P(wait, "the interrupt and the status say different things", wait_bins)
+    P(place, "a burst crosses 4 KB, or is split one beat early", place_bins)                                           \
+    P(bus, "a unit loses data with slow or bursty memory", bus_bins)                                                   \
+    P(wait, "interrupt and status are inconsistent", wait_bins)
 
 #define POOL(P, D)                                                                                                     \
-    P(shape, "a kind of shape that takes a way of its own", pool_shape_bins)                                           \
-    P(type, "an average begins with the maximum's first value", type_bins)                                             \
-    P(int8, "bytes and words take different numbers of lanes", flag_bins)                                              \
+    P(shape, "a kind of shape that takes a separate path", pool_shape_bins)                                            \
+    P(type, "an average begins with the first value as a maximum does", type_bins)                                     \
+    P(int8, "the number of lanes differs for bytes and words", flag_bins)                                              \
     D(kw, "window columns are counted wrong at one width", window_bins, kw, ":global=0 k=0 kw=%")                      \
     D(kh, "window rows are counted wrong at one height", window_bins, kh, ":global=0 k=0 kh=%")                        \
     D(sw, "windows that overlap, or leave columns out", stride_bins, sw, ":global=0 s=0 sw=%")                         \
     D(sh, "windows that overlap, or leave rows out", stride_bins, sh, ":global=0 s=0 sh=%")                            \
-    D(pl, "padding on the left takes part in a maximum", pad_bins, pl, ":global=0 p=-1 pl=%")                          \
-    D(pr, "padding on the right takes part in a maximum", pad_bins, pr, ":global=0 p=-1 pr=%")                         \
-    D(pt, "padding above takes part in a maximum", pad_bins, pt, ":global=0 p=-1 pt=%")                                \
-    D(pb, "padding below takes part in a maximum", pad_bins, pb, ":global=0 p=-1 pb=%")                                \
+    D(pl, "padding on the left is included in a maximum", pad_bins, pl, ":global=0 p=-1 pl=%")                         \
+    D(pr, "padding on the right is included in a maximum", pad_bins, pr, ":global=0 p=-1 pr=%")                        \
+    D(pt, "padding above is included in a maximum", pad_bins, pt, ":global=0 p=-1 pt=%")                               \
+    D(pb, "padding below is included in a maximum", pad_bins, pb, ":global=0 p=-1 pb=%")                               \
     P(exclude, "the divisor counts padding, or does not", flag_bins)                                                   \
     P(ceil, "the last window reaches beyond the padding", flag_bins)                                                   \
-    P(global, "a window as large as the map is cut", flag_bins)                                                        \
+    P(global, "a window as large as the map is truncated", flag_bins)                                                  \
     P(w, "a row that just fits a buffer, or just does not", size_bins)                                                 \
     P(h, "rows are counted wrong", size_bins)                                                                          \
     D(c_rest, "lanes beyond the last channel are written", c_rest_bins, c_rest, NULL)                                  \
     P(data, "NaN, infinities and signed zeros in a maximum", data_bins)                                                \
     AROUND(P, D)
 #define ELTWISE(P, D)                                                                                                  \
-    P(op, "an operation takes its operands the wrong way round", op_bins)                                              \
+    P(op, "an operation swaps its operands", op_bins)                                                                  \
     P(p_kind, "a scalar is read as a vector, or once for each channel", p_bins)                                        \
     P(q_kind, "a scalar is read as a vector, or once for each channel", q_bins)                                        \
-    P(act, "the activation belongs to the operation before", act_bins)                                                 \
-    P(hard, "parameters at the edge of FP32 upset the activation", flag_bins)                                          \
+    P(act, "the activation of the previous operation is used", act_bins)                                               \
+    P(hard, "the activation is wrong for parameters at the limits of FP32", flag_bins)                                 \
     P(w, "the last word of a row is not full", size_bins)                                                              \
     P(h, "rows are counted wrong", size_bins)                                                                          \
     P(c, "channels are counted wrong", size_bins)                                                                      \
@@ -106,8 +106,8 @@ NPU_VALUE(mean_c, npu_knob(c, "what") == 1 ? npu_knob(c, "c") : COV_NONE)
     P(data, "NaN, infinities, subnormals and signed zeros of an operation", data_bins)                                 \
     AROUND(P, D)
 #define ACT(P, D)                                                                                                      \
-    P(act, "a piece of a fitted function is taken for its neighbour", act_bins)                                        \
-    P(hard, "parameters at the edge of FP32 upset the activation", flag_bins)                                          \
+    P(act, "the wrong segment of a fitted function is used", act_bins)                                                 \
+    P(hard, "the activation is wrong for parameters at the limits of FP32", flag_bins)                                 \
     P(w, "the last word of a row is not full", size_bins)                                                              \
     P(h, "rows are counted wrong", size_bins)                                                                          \
     D(w_rest, "lanes beyond the last element are written", w_rest_bins, w_rest, NULL)                                  \
@@ -115,16 +115,16 @@ NPU_VALUE(mean_c, npu_knob(c, "what") == 1 ? npu_knob(c, "c") : COV_NONE)
     P(data, "NaN and infinities of a function", data_bins)                                                             \
     AROUND(P, D)
 #define REDUCE(P, D)                                                                                                   \
-    P(what, "a sum begins with that of the reduction before", what_bins)                                               \
+    P(what, "a sum begins with that of the previous reduction", what_bins)                                             \
     D(len, "a vector that ends in the middle of a word", length_bins, dot_length, ":what=dot len=%")                   \
     P(scale, "the factor of the sum is NaN, tiny or huge", factor_bins)                                                \
     D(w, "a map that ends in the middle of a word", size_bins, mean_w, ":what=mean w=%")                               \
     D(h, "rows are counted wrong", size_bins, mean_h, ":what=mean h=%")                                                \
-    D(c, "a channel's sum begins with that of another one", size_bins, mean_c, ":what=mean c=%")                       \
+    D(c, "the sum of a channel begins with that of another one", size_bins, mean_c, ":what=mean c=%")                  \
     P(data, "NaN and infinities in a sum; sums that cancel", data_bins)                                                \
     AROUND(P, D)
 #define CONVERT(P, D)                                                                                                  \
-    P(shape, "a kind of shape that takes a way of its own", convert_shape_bins)                                        \
+    P(shape, "a kind of shape that takes a separate path", convert_shape_bins)                                         \
     P(to, "quantised and dequantised by the same factor", to_bins)                                                     \
     P(c, "channels are counted wrong", channel_bins)                                                                   \
     P(h, "rows are counted wrong", rows_bins)                                                                          \
@@ -154,7 +154,8 @@ static const cov_cross eltwise_crosses[] = {
     {COV_CROSS("op_p", "one operation reads p from the wrong place", "op", "p_kind", "q_kind"), COV_RULES(op_p_rules)},
     {COV_CROSS("op_data", "one operation with one class of values: NaN, zeros, halves", "op", "data")},
     {COV_CROSS("op_act", "an operation and the activation after it", "op", "act"), COV_RULES(op_act_rules)},
-    {COV_CROSS("op_in_place", "one operation is written before it has read", "op", "in_place", "same")}};
+    {COV_CROSS("op_in_place", "one operation writes its output before it has read its input", "op", "in_place",
+               "same")}};
 
 static const cov_cross act_crosses[] = {
     {COV_CROSS("act_data", "one function with one class of values", "act", "data")},
@@ -165,7 +166,7 @@ static const cov_cross reduce_crosses[] = {
 
 static const cov_cross convert_crosses[] = {
     {COV_CROSS("data_scale", "halves, zeros and NaN at a factor of the quantiser", "to", "data", "scale")},
-    {COV_CROSS("rest", "the last lanes, both ways", "to", "c_rest")}};
+    {COV_CROSS("rest", "the last lanes, in both directions", "to", "c_rest")}};
 
 const npu_model npu_models_vector[] = {NPU_MODEL("pool", POOL, "pooling", pool_crosses),
                                        NPU_MODEL("eltwise", ELTWISE, "elementwise operations", eltwise_crosses),

@@ -11,7 +11,7 @@ static bool one(tb_sig s) {
     return *(const uint8_t *)s.ptr != 0;
 }
 
-/* ---- fifo: what goes in comes out, in order, and nothing goes into a full one ---- */
+/* ---- fifo: words come out in the order in which they went in, and none enters a full one ---- */
 
 #define FIFO_PORTS depth, wvalid_i, wready_o, wdata_i, rvalid_o, rready_i, rdata_o
 typedef struct fifo {
@@ -86,8 +86,8 @@ typedef struct align {
     uint32_t lanes;
     uint32_t src, dst;       /* next lane on each side */
     uint64_t length;         /* of the copy */
-    uint64_t in, out;        /* bytes of the copy that came and went */
-    uint8_t queue[4 * WORD]; /* byte number i in place i % size */
+    uint64_t in, out;        /* bytes of the copy received and sent */
+    uint8_t queue[4 * WORD]; /* byte number i at index i % size */
 } align;
 
 static int align_open(tb_check *c, char *err, size_t err_size) {
@@ -114,7 +114,7 @@ static void align_output(tb_check *c, align *s) {
         return;
     }
     for (uint64_t i = 0; i < count; i++, s->out++) {
-        char where[48], got[8], want[32] = "none: its input has not come";
+        char where[48], got[8], want[32] = "none: its input has not arrived";
         const uint8_t expected = s->queue[s->out % sizeof s->queue];
         if (s->out < s->in && data[s->dst + i] == expected) {
             continue;

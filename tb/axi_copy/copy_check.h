@@ -1,5 +1,5 @@
 /*
- * copy_check.h - checks of the engine's units where they stand (tb/tap/check.h).
+ * copy_check.h - checks of the engine's units inside the design (tb/tap/check.h).
  */
 #ifndef COPY_CHECK_H
 #define COPY_CHECK_H

@@ -43,7 +43,7 @@ int copy_device_open(copy_device *dev, const tb_run_cfg *cfg, char *err, size_t 
     static const tb_run_port_cfg regs = {.name = "regs", .prefix = "s_axil_"};
     const tb_run_port_cfg mem = {.name = "mem", .prefix = "m_axi_", .mem = &dev->rtl_mem};
     memset(dev, 0, sizeof *dev);
-    /* memory that was never written reads differently on both sides */
+    /* unwritten memory has different contents on both sides */
     if (tb_ddr_init(&dev->rtl_mem, COPY_MEM_BASE, COPY_MEM_SIZE, cfg->seed) != 0 ||
         tb_ddr_init(&dev->model_mem, COPY_MEM_BASE, COPY_MEM_SIZE, ~cfg->seed) != 0) {
         return opt_fail(err, err_size, "out of memory");
@@ -161,7 +161,7 @@ bool copy_device_compare(copy_device *dev, uint32_t dst, uint32_t bytes) {
     bool ok = !tb_run_failed(&dev->run) && compare_memory(dev, dst, bytes);
     for (size_t i = 0; ok && i < sizeof regs / sizeof *regs; i++) {
         uint32_t got = 0;
-        if (regs[i].reg == AXI_COPY_REG_CONFIG) { /* the model has no width */
+        if (regs[i].reg == AXI_COPY_REG_CONFIG) { /* the model has no bus width */
             continue;
         }
         const uint32_t expected = copy_model_read(&dev->model, regs[i].reg);
