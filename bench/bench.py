@@ -2,8 +2,8 @@
 """Speed of the testbench itself: cycles per second of each kind of build, and what each part of the testbench costs.
 
 A cost is the ratio of CPU times (user and system) of two runs of bench-speed that differ in one thing. The two run
-directly after each other, in alternating order, several times; the median of the ratios counts, so that a
-slower moment of the machine hits both sides.
+directly after each other, in alternating order, several times; the result is the median of the ratios, so that a
+slower moment of the machine affects both sides.
 """
 
 import argparse
@@ -72,7 +72,7 @@ def quartiles(values):
 
 
 class Bench:
-    """Runs bench-speed; keeps what the plain runs of each kind took."""
+    """Runs bench-speed; keeps the costs of the plain runs of each kind."""
 
     def __init__(self, build, instructions, scratch):
         self.build = build
@@ -82,7 +82,7 @@ class Bench:
         self.counted = {}  # instruction counts repeat exactly: once for each command
 
     def run(self, cfg, kind, words, times, extra=""):
-        """What one run measured; "cost" is CPU seconds or instructions."""
+        """The measurements of one run; "cost" is CPU seconds or instructions."""
         extra = [os.path.join(self.scratch, "run.fst") if w == "WAVE" else w for w in extra.split()]
         command = ([os.path.join(self.build, "%s-%s" % (cfg, kind), "bench-speed")] +
                    words.split() + ["--times", str(times)] + extra)
@@ -132,7 +132,7 @@ class Bench:
         return ratios
 
     def times(self, cfg, kind, words, seconds):
-        """How often a workload has to run to take so long."""
+        """Number of runs of a workload that takes so long."""
         if self.instructions:
             return 1
         start = 3 if "--run" in words else 1
@@ -163,7 +163,7 @@ def measure(bench, args, cfg):
 
 
 def measure_snapshots(bench, cfg, seconds):
-    """Rows: what the snapshots of a run cost, from numbers that the runs took of themselves."""
+    """Rows: costs of the snapshots of a run, from numbers that the runs measured themselves."""
     rows = []
     for name, words, least in SNAPSHOT_RUNS:
         progress("%s snapshots: %s" % (cfg, name))
@@ -224,7 +224,7 @@ def table(title, heads, rows, markdown):
 
 
 def spread(results):
-    """The largest distance of a quartile from its median, and whose it is."""
+    """The largest distance of a quartile from its median, and the name of its row."""
     worst = (0, "")
     for cfg, ratios in results.items():
         for workload, costs in ratios.items():

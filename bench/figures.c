@@ -1,5 +1,5 @@
 /*
- * figures.c - the published cycle figures beside what the RTL needs: every row runs through the driver on the RTL
+ * figures.c - the published cycle figures compared with those of the RTL: every row runs through the driver on the RTL
  * alone, with the ideal bus profile, at full size.
  *
  * Published: thesis tables behind docs/npu/performance.md. The bounds are those of the rows: the mesh at full use, 32
@@ -218,7 +218,7 @@ static void head_line(bool markdown) {
     }
 }
 
-/* What a row needed: cycles of the device, and the cycles around them in which the driver wrote registers. */
+/* Cycles of a row: on the device, and those around them in which the driver wrote registers. */
 static void print_figures(const row *r, const bounds *b, const uint64_t *perf, uint64_t cycles, uint64_t driver,
                           bool markdown) {
     const uint64_t bound = tb_max_u64(b->mesh, tb_max_u64(b->read, b->write));
@@ -239,7 +239,7 @@ static void print_figures(const row *r, const bounds *b, const uint64_t *perf, u
         printf("%15.3f", (double)cycles / (double)r->published);
         column(markdown);
         printf("%4s", (double)cycles <= r->goal * (double)r->published ? "yes" : "NO");
-    } else { /* the share of the cycles in which the mesh does not work, and the least that 32 bytes a cycle allow */
+    } else { /* the share of the cycles in which the mesh is idle, and the least share that 32 bytes a cycle allow */
         printf("%7.2f %%", r->stall);
         column(markdown);
         printf("%5.2f (%5.2f) %%", 100.0 * (1.0 - (double)b->mesh / (double)cycles),
@@ -262,7 +262,7 @@ static const char *name_of(const row *r, char text[64]) {
     return text;
 }
 
-/* An object of the list of rows. first: nothing stands before it. */
+/* An object of the list of rows. first: it is the first one. */
 static void json_row(FILE *out, const row *r, const bounds *b, const uint64_t *perf, uint64_t cycles, uint64_t driver,
                      bool first) {
     char name[64];
@@ -295,14 +295,14 @@ static void json_row(FILE *out, const row *r, const bounds *b, const uint64_t *p
     }
 }
 
-/* Where the rows go. */
+/* Outputs for the rows. */
 typedef struct output {
     bool markdown;
     FILE *json; /* or NULL */
     bool first; /* row of json */
 } output;
 
-/* One row. The line, or what went wrong. */
+/* Runs one row; prints its line, or the failure. */
 static int run_row(const row *r, output *to) {
     char name[64];
     const bool markdown = to->markdown;
@@ -363,7 +363,7 @@ static const char head_text[] =
     "  operator; cycles with a task on the device; bounds of mesh, read and write; fill and drain;\n"
     "  cycles / largest bound, and whether they are within 1.10 x bound + fill + drain (1.10);\n"
     "  published cycles, cycles / published (share), and whether the goal for it is met; table stall:\n"
-    "  published stall of the mesh, stall here (what 32 bytes a cycle explain of it);\n"
+    "  published stall of the mesh, stall here (the part caused by the limit of 32 bytes a cycle);\n"
     "  cycles in which im2col waited for input/weights/room; cycles around all that, in which the\n"
     "  driver wrote registers.\n\n";
 
@@ -388,14 +388,14 @@ static int parse(options *o, int argc, char **argv) {
         opt_help(stdout, &line);
         return -1;
     }
-    /* it stands in JSON as it is */
+    /* it is written to JSON without escapes */
     if (strspn(o->commit, "0123456789abcdefghijklmnopqrstuvwxyz+") != strlen(o->commit)) {
         return opt_bad(argv[0], "--commit: expected letters and digits, got '%s'", o->commit);
     }
     return 0;
 }
 
-/* The whole file, or none. */
+/* Writes the whole file, or none. */
 static int keep_json(rep_file *json, int failed) {
     fputs("\n ]\n}\n", json->file);
     if (failed != 0) {

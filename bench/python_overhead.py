@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""What Python costs: a call of a unit of the golden model beside the C call, and the speed of the RTL behind
-Device("rtl") beside the C harness.
+"""The overhead of Python: a call of a unit of the golden model compared with the C call, and the speed of the RTL in
+Device("rtl") compared with the C harness.
 
-Both are measured in pairs: one run of each directly after the other, in turns which goes first; the median of the
-pairs' ratios counts. `make bench-python` builds what it needs.
+Both are measured in pairs: one run of each directly after the other, in alternating order; the result is the median of
+the pairs' ratios. `make bench-python` builds what it needs.
 """
 
 import argparse
@@ -30,7 +30,7 @@ UNITS = {
 
 
 def child_conv(n, count):
-    """One measured run, in a process of its own: what bench-python does, from Python."""
+    """One measured run in its own process: the work of bench-python, from Python."""
     import numpy as np
     import tandem
     index = np.arange(32 * 28 * 28)
@@ -63,7 +63,7 @@ def run(command, env):
 
 
 def pairs(rounds, left, right):
-    """Results of both commands, in turns which goes first."""
+    """Results of both commands, in alternating order."""
     result = []
     for i in range(rounds):
         if i % 2:

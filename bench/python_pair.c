@@ -1,6 +1,6 @@
 /*
- * python_pair.c - what bench/python_overhead.py measures beside Python: the same convolutions on the RTL from C, and
- * calls of units of the golden model. Prints one line of JSON.
+ * python_pair.c - the C side of bench/python_overhead.py: the same convolutions on the RTL from C, and calls of units
+ * of the golden model. Prints one line of JSON.
  *
  *     bench-python conv COUNT    COUNT times what Device("rtl").conv2d() does: operands in, the operator, the result
  * out bench-python unit COUNT    nanoseconds of one call of each unit

@@ -2,8 +2,8 @@
  * speed.c - one measured run of a test on the whole NPU: CPU time, cycles, page faults, snapshots as one line of JSON.
  * bench/bench.py compares such runs.
  *
- * Each number is taken by the process itself, from the opening of the first device to the closing of the last one:
- * start of the program is not in it.
+ * The process measures itself, from the opening of the first device to the closing of the last one, without the start
+ * of the program.
  */
 #include "opt/opt.h"
 #include "tests.h"
@@ -85,7 +85,7 @@ static int one_case(options *o, uint64_t index, totals *sum) {
     return rc;
 }
 
-/* The part that instruction counts are taken of (bench.py names it to the tool), so it must stay a function. */
+/* The part whose instructions are counted (bench.py passes its name to the tool), so it must stay a function. */
 __attribute__((noinline)) int bench_measured(options *o, totals *sum);
 int bench_measured(options *o, totals *sum) {
     int rc = 0;
@@ -98,8 +98,10 @@ int bench_measured(options *o, totals *sum) {
 #define FAULT_PAGES 1024u
 #define FAULT_ROUNDS 9u
 
-/* CPU seconds of one page fault that copies a page because a child shares it, and of the write that met it; area:
- * FAULT_PAGES pages. 0: not measured. */
+/*
+ * CPU seconds of one page fault that copies a page shared with a child, including the write that caused it; area:
+ * FAULT_PAGES pages. 0: not measured.
+ */
 static double fault_round(volatile char *area, size_t page) {
     int fd[2];
     char c;
@@ -131,7 +133,7 @@ static int by_value(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* The median of some rounds: the first ones take pages that the host may have to find first. */
+/* The median of some rounds, because the host may have to allocate pages in the first ones. */
 static double fault_cost(void) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     double cost[FAULT_ROUNDS];
@@ -200,7 +202,7 @@ static int parse(options *o, int argc, char **argv) {
         return -1;
     }
     o->kind = (npu_dev_kind)kind;
-    /* a waveform is written after a failure only, and then this program stops without asking for it */
+    /* the waveform would be written after a failure only, and then this program stops without writing it */
     o->fail_wave = snapshots ? "bench-speed.fst" : NULL;
     parts->period = period ? (double)ms / 1000 : parts->period;
     if (o->test == NULL) {

@@ -12,7 +12,7 @@ bench_parts *bench_parts_get(void) {
     return &the_parts;
 }
 
-/* Is this call left out? */
+/* Is this call to be skipped? */
 static bool skip(bool off) {
     the_parts.left_out += off ? 1 : 0;
     return off;
@@ -70,7 +70,7 @@ void __wrap_tb_axi_mon_step(tb_axi_monitor *mon, const tb_axi_sample *s);
 void __wrap_tb_axi_mon_step(tb_axi_monitor *mon, const tb_axi_sample *s) {
     if (skip(the_parts.no_monitor)) {
         mon->in_reset = false;
-        mon->progress++; /* the watchdog lives on it */
+        mon->progress++; /* the watchdog needs it */
         return;
     }
     __real_tb_axi_mon_step(mon, s);

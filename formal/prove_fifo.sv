@@ -52,7 +52,7 @@ module prove_fifo #(
     end
   end
 
-  assign ok_o = held_q <= 8'(Depth) && 8'(count_o) == held_q && wready_o == (held_q < 8'(Depth)) && rvalid_o == (held_q != 8'd0) &&
-                (!Data || !rvalid_o || rdata_o == queue_q[Width-1:0]);
+  assign ok_o = held_q <= 8'(Depth) && 8'(count_o) == held_q && wready_o == (held_q < 8'(Depth)) &&
+                rvalid_o == (held_q != 8'd0) && (!Data || !rvalid_o || rdata_o == queue_q[Width-1:0]);
 
 endmodule

@@ -57,7 +57,8 @@ module prove_fp_convert #(
       assign q = {1'b0, mag, 25'd0};
       always_comb begin
         if (nan || tiny) ok_o = y_o == 32'd0;
-        else if (huge || v >= {2'd0, 31'h7FFF_FFFF, 1'b1, 24'd0}) ok_o = y_o == (a_i[31] ? 32'h8000_0000 : 32'h7FFF_FFFF);
+        else if (huge || v >= {2'd0, 31'h7FFF_FFFF, 1'b1, 24'd0})
+          ok_o = y_o == (a_i[31] ? 32'h8000_0000 : 32'h7FFF_FFFF);
         else if (y_o != 32'd0 && y_o[31] != a_i[31]) ok_o = 1'b0;
         // nearest, the even one of two
         else ok_o = diff < 58'h100_0000 || (diff == 58'h100_0000 && !y_o[0]);

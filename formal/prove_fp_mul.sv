@@ -56,7 +56,8 @@ module prove_fp_mul (
 
   assign y_o = y;
   assign p_o = p;
-  assign assume_o = a_i[30:23] != 8'hFF && b_i[30:23] != 8'hFF && a_i[30:0] != 31'd0 && b_i[30:0] != 31'd0 && p != 48'd0;
+  assign assume_o = a_i[30:23] != 8'hFF && b_i[30:23] != 8'hFF && a_i[30:0] != 31'd0 && b_i[30:0] != 31'd0 &&
+                    p != 48'd0;
   assign ok_o = near && y[31] == (a_i[31] ^ b_i[31]);
 
 endmodule

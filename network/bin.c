@@ -54,7 +54,7 @@ float net_half_to_float(uint32_t half) {
     return bits_to_float(sign | (exponent + 112) << 23 | fraction << 13);
 }
 
-/* Bytes of n elements behind the tag, padding included. */
+/* Bytes of n elements after the tag, padding included. */
 static uint64_t array_bytes(net_layout layout, uint32_t tag, uint64_t n) {
     uint64_t align = layout == NET_LAYOUT_ALIGNED ? 15 : 3;
     switch (tag) {
@@ -87,7 +87,7 @@ static void expand(uint32_t tag, const uint8_t *src, uint32_t n, float *dst) {
     }
 }
 
-/* The fill of an aligned file is zero: anything else is another file, or another network. */
+/* The fill of an aligned file is zero: other bytes mean a wrong file, or a wrong network. */
 static net_status check_fill(const bin_reader *b, uint64_t from, uint64_t to) {
     for (uint64_t i = from; i < to; i++) {
         if (b->data[i] != 0) {
@@ -99,7 +99,7 @@ static net_status check_fill(const bin_reader *b, uint64_t from, uint64_t to) {
     return NET_OK;
 }
 
-/* What stands in front of an array. */
+/* The tag before an array. */
 static net_status read_tag(bin_reader *b, bool tagged, uint32_t *tag) {
     bool aligned = b->layout == NET_LAYOUT_ALIGNED;
     size_t size = aligned ? 16 : tagged ? 4 : 0;
@@ -138,7 +138,7 @@ static net_status take_array(bin_reader *b, uint32_t tag, uint32_t n, const uint
                                                : NET_OK;
 }
 
-/* out NULL: walk over it. */
+/* out NULL: skip it. */
 static net_status read_array(bin_reader *b, bool tagged, int64_t elements, net_tensor *out) {
     if (elements < 0 || elements > INT32_MAX) {
         return net_fail(b->err, NET_ERR_FORMAT,
@@ -163,7 +163,7 @@ static net_status read_array(bin_reader *b, bool tagged, int64_t elements, net_t
     return status == NET_OK && out != NULL ? take_array(b, tag, n, src, out) : status;
 }
 
-/* take false: walk over the arrays. */
+/* take false: skip the arrays. */
 static net_status read_layer(bin_reader *b, net_layer *layer, bool take) {
     net_arrays arrays;
     b->layer = layer;
@@ -200,8 +200,10 @@ static net_status read_all(bin_reader b, net_graph *graph, bool take) {
     return status;
 }
 
-/* Which layout the bytes have: ncnn's, unless only the other one ends where they do. A damaged file is what its first
- * tag looks like. */
+/*
+ * Layout of the bytes: ncnn's, unless only the other one ends at the end of the file. The layout of a damaged file
+ * follows from its first tag.
+ */
 static net_layout guess_layout(const bin_reader *b, net_graph *graph) {
     bin_reader probe = *b;
     static const uint8_t fill[12];

@@ -99,7 +99,7 @@ net_status net_boxes_limits(net_graph *graph, float score, float overlap, net_er
     return status == NET_OK ? NET_OK : net_fail(err, status, "out of memory");
 }
 
-/* Into 0..most; NaN becomes 0. */
+/* Clamps to 0..most; NaN becomes 0. */
 static float inside(float value, float most) {
     return fminf(fmaxf(value, 0.0f), most);
 }
@@ -109,7 +109,7 @@ uint32_t net_boxes_read(const float *row, uint32_t rows, const net_fit *fit, net
     float in_h = (float)fit->in_h;
     uint32_t count = 0;
     for (uint32_t i = 0; i < rows; i++, row += ROW) {
-        if (!(row[0] >= 1.0f)) { /* behind the last detection */
+        if (!(row[0] >= 1.0f)) { /* after the last detection */
             continue;
         }
         float x0 = inside((row[2] * in_w - fit->left) / fit->scale_x, (float)fit->w);

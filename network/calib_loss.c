@@ -1,4 +1,4 @@
-/* calib_loss.c - what quantisation costs: an INT8 network beside the float one that it was made of. */
+/* calib_loss.c - the loss by quantisation: an INT8 network compared with its float network. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static void weight_loss(const net_layer *fp32, const net_layer *int8, net_quant_
     loss->weight_db = decibels(&p);
 }
 
-/* The input that the reference saw, quantised with the layer's scale. */
+/* The reference's input of a layer, quantised with the layer's scale. */
 static void input_loss(comparison *c, uint32_t number) {
     net_quant_loss *loss = &c->report->layer[number];
     uint32_t blob = c->fp32->layer[number].in[0];

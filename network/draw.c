@@ -47,7 +47,7 @@ void net_picture_draw_box(net_picture *picture, const net_box *box, uint32_t thi
     net_box_colour(box->label, rgb);
     uint32_t x0 = pixel_of(box->x, picture->w);
     uint32_t y0 = pixel_of(box->y, picture->h);
-    /* the last pixel that the box covers a part of */
+    /* the last pixel that the box covers partly */
     uint32_t x1 = pixel_of(ceilf(box->x + box->w) - 1.0f, picture->w) + 1;
     uint32_t y1 = pixel_of(ceilf(box->y + box->h) - 1.0f, picture->h) + 1;
     uint32_t tx = thick < x1 - x0 ? thick : x1 - x0;

@@ -1,4 +1,4 @@
-/* graph.c - life and questions of a graph; error lines; files. */
+/* graph.c - allocation and queries of a graph; error lines; files. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ net_status net_fail(net_error *err, net_status status, const char *format, ...) 
         va_start(args, format);
         (void)vsnprintf(err->text, sizeof err->text, format, args);
         va_end(args);
-        /* words of a file are in it: one line, and nothing that does anything to a terminal */
+        /* the text has words of a file: keep it on one line, without control characters for a terminal */
         for (char *p = err->text; *p != '\0'; p++) {
             *p = (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
         }
@@ -195,7 +195,7 @@ void net_layer_unset(net_layer *layer, uint32_t key) {
     }
 }
 
-/* Every layer that has settings has room for all keys: the reader sees to it, and so does this. */
+/* Every layer that has settings has space for all keys: both the reader and this function ensure it. */
 static net_status set_param(net_layer *layer, uint32_t key, bool is_array, const net_value *value, uint32_t count) {
     if (layer == NULL || key > NET_MAX_KEY || (value == NULL && count > 0)) {
         return NET_ERR_ARG;

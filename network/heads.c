@@ -58,7 +58,7 @@ static bool layout_of(const net_shape *s, uint32_t anchors, head_layout *l) {
     return s->dims == 3 && s->c % anchors == 0 && values > 5;
 }
 
-/* Side of a cell in pixels of the input; 0: no whole number of pixels, or not as many columns and rows. */
+/* Side of a cell in pixels of the input; 0: not a whole number of pixels, or different for columns and rows. */
 static uint32_t stride_of(const net_shape *input, const net_shape *s, const head_layout *l) {
     uint64_t pixels = (uint64_t)input->w * input->h;
     uint64_t stride = (uint64_t)sqrt((double)pixels / l->cells);
@@ -96,7 +96,7 @@ net_status net_heads_fit(net_heads *heads, const net_graph *graph, net_error *er
     return NET_OK;
 }
 
-/* Candidates of one anchor box of a head; returns how many there are now. */
+/* Adds the candidates of one anchor box of a head; returns the new number of candidates. */
 static uint32_t decode(const net_shape *input, const head_layout *l, const float *value, const float *anchor,
                        uint32_t stride, float least, net_found *list, uint32_t count) {
     uint32_t columns = input->w / stride;

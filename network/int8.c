@@ -10,7 +10,7 @@ struct net_int8 {
     net_int8_path path;
     float **blob;    /* one array for each FP32 blob, inputs of a Concat inside its output */
     int8_t **q_blob; /* INT8 blobs; the outputs of a Split are its input */
-    bool *owner;     /* the memory of this blob is its own */
+    bool *owner;     /* the blob owns its memory */
     int8_layer *layer;
     int8_scratch scratch;
     net_exec exec;
@@ -22,7 +22,7 @@ static bool is_split(const net_layer *layer) {
 
 /* ---- preparation ---- */
 
-/* Every consumer of an INT8 blob, through Split layers, multiplies INT8. */
+/* Is every consumer of an INT8 blob, through Split layers, a layer with INT8 products? */
 static bool all_take_int8(const net_int8 *net, uint32_t blob) {
     uint32_t consumer = net->graph->blob[blob].consumer;
     if (consumer == NET_NONE || !is_split(&net->graph->layer[consumer])) {
@@ -37,7 +37,7 @@ static bool all_take_int8(const net_int8 *net, uint32_t blob) {
     return true;
 }
 
-/* A vector of n elements is a map of n channels; so is what one row of an inner product takes. */
+/* A vector of n elements is a map of n channels, and so is the input of one row of an inner product. */
 static void describe(const net_graph *g, const net_layer *layer, int8_layer *l) {
     const net_shape *in = &g->blob[layer->in[0]].shape;
     const net_shape *out = &g->blob[layer->out[0]].shape;
@@ -52,7 +52,7 @@ static void describe(const net_graph *g, const net_layer *layer, int8_layer *l) 
     }
 }
 
-/* Weights as in the file, or float ones quantised with the file's scales; and the factors. false: no memory. */
+/* Weights as in the file, or float ones quantised with the file's scales; and the factors. false: out of memory. */
 static bool prepare_arrays(const net_layer *layer, int8_layer *l) {
     const net_tensor *weight = net_layer_tensor(layer, NET_ROLE_WEIGHT);
     const net_tensor *scale = net_layer_tensor(layer, NET_ROLE_WEIGHT_SCALE);
@@ -175,7 +175,7 @@ static net_status prepare(net_int8 *net, net_error *err) {
         const net_layer *layer = &g->layer[i];
         if (net->layer[i].used && net->layer[i].requant && !all_take_int8(net, layer->out[0])) {
             return net_fail(err, NET_ERR_UNSUPPORTED,
-                            NET_WHERE ": an INT8 output for a layer that takes no INT8 is not supported", g->name,
+                            NET_WHERE ": an INT8 output for a layer with FP32 inputs is not supported", g->name,
                             layer->line, layer->name, layer->type);
         }
     }

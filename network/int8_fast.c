@@ -2,9 +2,9 @@
  * int8_fast.c - the sums of an INT8 layer in loops that a compiler vectorises: products of 16 bit numbers along a row
  * of memory, which every common instruction set adds in pairs.
  *
- * The input of a group is spread to 16 bits once, padded, with the channels innermost; what an output sees is then
- * copied into one row (kernel row, kernel column, channel). The order of the additions is another than in
- * int8_scalar.c; without overflow a sum does not depend on it.
+ * The input of a group is widened to 16 bits once, padded, with the channels innermost; the window of an output is then
+ * copied into one row (kernel row, kernel column, channel). The order of the additions differs from int8_scalar.c;
+ * without overflow a sum does not depend on it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static void spread(const int8_layer *l, const int8_t *in, int16_t *map) {
     }
 }
 
-/* What output `at` (row by row) sees, as a row of `depth` numbers; those behind the last product are zero already. */
+/* The window of output `at` (row by row) as a row of `depth` numbers; those after the last product are zero already. */
 static void gather(const int8_layer *l, const int16_t *map, uint32_t at, int16_t *patch) {
     const net_conv *c = l->conv;
     uint32_t channels = group_channels(l);

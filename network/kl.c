@@ -6,7 +6,7 @@
 
 #define EPSILON 1e-4
 
-/* Bins from `from` to `to` (not whole numbers) of which a level consists: whole ones, and parts at both ends. */
+/* The bins of a level, from `from` to `to` (fractions): whole ones, and parts at both ends. */
 typedef struct span {
     uint32_t first, last; /* whole bins first..last-1 */
     double left, right;   /* parts of bins first-1 and last */
@@ -22,8 +22,10 @@ static span span_of(uint32_t level, uint32_t t) {
     return s;
 }
 
-/* The first t bins brought to 128 levels (each the mean of its bins) and spread again. A level is wider than a bin, so
- * no bin has parts in more than two levels. */
+/*
+ * The first t bins reduced to 128 levels (each the mean of its bins) and expanded again. A level is wider than a bin,
+ * so no bin has parts in more than two levels.
+ */
 static void requantise(const double *p, uint32_t t, double *q) {
     for (uint32_t i = 0; i < t; i++) {
         q[i] = EPSILON;
@@ -73,7 +75,7 @@ static float kl_threshold(const net_hist *hist, uint64_t total) {
         tail = (double)above / (double)total;
         requantise(p, t, q);
         double kl = divergence(p, q, t, tail);
-        if (kl <= best) { /* downwards: the first one on a tie */
+        if (kl <= best) { /* t decreases, so on a tie the smallest one is kept */
             best = kl;
             choice = t;
         }

@@ -7,7 +7,7 @@
 
 #define MAX_DIMS 8u
 
-/* Text behind 'key': in the header, which is the text of a Python dictionary; NULL: not there. */
+/* Text after 'key': in the header, which is a Python dictionary; NULL: not there. */
 static const char *value_of(const char *header, const char *key) {
     const char *at = strstr(header, key);
     at = at == NULL ? NULL : strchr(at, ':');
@@ -34,7 +34,7 @@ static bool read_dims(const char *at, uint64_t dims[MAX_DIMS], uint32_t *count) 
     }
 }
 
-/* Dimensions of the shape, outermost first, against those of the file without its ones in front. */
+/* Compares the dimensions of the shape, outermost first, with those of the file without leading ones. */
 static bool same_dims(const net_shape *shape, const uint64_t *dims, uint32_t count) {
     const uint32_t all[3] = {shape->c, shape->h, shape->w};
     while (count > shape->dims && dims[0] == 1) {

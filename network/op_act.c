@@ -6,7 +6,7 @@
 
 #include "op.h"
 
-/* Beyond it expf() overflows; ncnn cuts off here. */
+/* expf() overflows above it; ncnn clips here. */
 #define SIGMOID_LIMIT 88.3762626647949f
 
 /* Number of parameters of a fused activation (key 9), by its number in ncnn. */
@@ -91,7 +91,7 @@ void net_act_apply(const net_act *act, const float *in, float *out, size_t count
     }
 }
 
-/* ---- layers that are nothing but an activation ---- */
+/* ---- activation layers ---- */
 
 typedef struct act_default {
     net_act_type type;

@@ -1,7 +1,7 @@
 /* op_border.c - Crop and Padding: a window of a blob, or a blob with a border. */
 #include "op.h"
 
-/* Of each dimension (0 w, 1 h, 2 c): where the output starts in the input. */
+/* For each dimension (0 w, 1 h, 2 c): start of the output in the input. */
 typedef struct offsets {
     int32_t start[3];
     uint32_t size[3]; /* of the output */
@@ -122,7 +122,7 @@ static void padding_arrays(const net_layer *layer, net_arrays *a) {
     net_arrays_add(a, NET_ROLE_OTHER, false, net_layer_int(layer, 6, 0));
 }
 
-/* Keys of the border before and behind each dimension. */
+/* Keys of the border before and after each dimension. */
 static const uint32_t pad_keys[3][2] = {{2, 3}, {0, 1}, {7, 8}};
 
 static net_status padding_shape(net_plan *p) {
@@ -148,7 +148,7 @@ static net_status padding_shape(net_plan *p) {
     return status == NET_OK ? net_plan_out(p, 0, (net_shape){in->dims, size[0], size[1], size[2]}) : status;
 }
 
-/* Position in the input, -1: in a constant border. */
+/* Position in the input, or -1 in a constant border. */
 static int64_t padded(int64_t i, int64_t size, int32_t type) {
     if (i >= 0 && i < size) {
         return i;

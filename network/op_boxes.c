@@ -162,7 +162,7 @@ static float best_class(const float *score, size_t step, uint32_t classes, bool 
     return 1.0f / sum;
 }
 
-/* Candidates of one anchor box of one input; returns how many there are now. */
+/* Adds the candidates of one anchor box of one input; returns the new number of candidates. */
 static uint32_t yolo_cells(const net_work *work, uint32_t input, uint32_t anchor, bool v3, net_found *list,
                            uint32_t count) {
     const net_layer *layer = work->layer;

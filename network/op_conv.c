@@ -94,7 +94,7 @@ static net_status int8_term(net_plan *p, net_conv *c, int32_t term, bool grouped
     return NET_OK;
 }
 
-/* The number of weights that the settings promise, against that which the shapes need. */
+/* Compares the number of weights in the settings with the one that the shapes need. */
 static net_status weight_count(net_plan *p, uint32_t key, const net_conv *c, uint32_t in_channels) {
     uint64_t expected = (uint64_t)c->num_output * in_channels * c->kernel_w * c->kernel_h;
     uint64_t promised = (uint64_t)(uint32_t)net_layer_int(p->layer, key, 0);

@@ -276,7 +276,7 @@ enum {
     RED_COUNT
 };
 
-/* Which of the dims axes are reduced; false: an axis that does not exist. */
+/* The axes that are reduced; false: one does not exist. */
 static bool reduced_axes(const net_layer *layer, uint32_t dims, bool gone[3]) {
     uint32_t count;
     const net_value *axes = net_layer_array(layer, 3, &count);

@@ -4,7 +4,7 @@
 
 #include "op.h"
 
-/* The number of channels that the settings name must be that of the input. */
+/* The number of channels in the settings must be that of the input. */
 static net_status channels_agree(net_plan *p, uint32_t key) {
     uint32_t size[3];
     int32_t channels = net_layer_int(p->layer, key, 0);
@@ -90,7 +90,7 @@ static void scale_run(const net_work *work) {
     }
 }
 
-/* ---- LRN: each element by a power of the squares around it, across channels or within its own ---- */
+/* ---- LRN: each element divided by a power of the sum of squares around it, across channels or within one ---- */
 
 static net_status lrn_shape(net_plan *p) {
     uint32_t region;

@@ -4,7 +4,7 @@
 
 #include "op.h"
 
-#define FULL 0u       /* pad_mode: the last window may hang over the end */
+#define FULL 0u       /* pad_mode: the last window may extend beyond the end */
 #define VALID 1u      /* it may not */
 #define SAME_UPPER 2u /* the extra padding at the end */
 #define SAME_LOWER 3u

@@ -7,7 +7,7 @@ enum { NEAREST = 1, BILINEAR = 2, BICUBIC = 3 };
 
 #define CUBIC_A (-0.75f)
 
-/* Both sizes of the output stand in the settings. */
+/* Both sizes of the output are in the settings. */
 static bool size_given(const net_layer *layer) {
     return net_layer_int(layer, 3, 0) > 0 && net_layer_int(layer, 4, 0) > 0;
 }
@@ -111,7 +111,7 @@ static void interp_run(const net_work *work) {
     if (is.dims == 1) {
         is = (net_shape){3, 1, 1, is.w};
     }
-    bool plain = is.w == os->w && is.h == os->h; /* nothing is resized: the elements as they are */
+    bool plain = is.w == os->w && is.h == os->h; /* same size: a copy */
     float *out = work->out[0];
     for (uint32_t oy = 0; oy < os->h; oy++) {
         taps y = plain             ? (taps){{oy}, {1.0f}}

@@ -58,7 +58,7 @@ static net_status reshape_shape(net_plan *p) {
         product = total;
     }
     if (dims == 0 || product != total) {
-        return NET_BAD(p, "cannot give %u elements the shape asked for", total);
+        return NET_BAD(p, "cannot give %u elements the requested shape", total);
     }
     return net_plan_out(p, 0, (net_shape){dims, size[0], size[1], size[2]});
 }
@@ -73,7 +73,7 @@ static void memory_data_arrays(const net_layer *layer, net_arrays *a) {
         /* Saturates far above any file size, so that the product cannot overflow. */
         elements = d < 0 ? -1 : d > 0 && elements > 0 ? (elements > INT32_MAX ? elements : elements * d) : elements;
     }
-    if (any) { /* without sizes ncnn reads nothing */
+    if (any) { /* without sizes ncnn reads no data */
         net_arrays_add(a, NET_ROLE_OTHER, net_layer_int(layer, 21, 1) == 0, elements);
     }
 }
@@ -87,7 +87,7 @@ static void memory_data_run(const net_work *work) {
     memcpy(work->out[0], data->f32, net_shape_elements(net_work_out(work, 0)) * sizeof(float));
 }
 
-/* Noop passes each output the input of its number; further inputs only have to exist. */
+/* Noop copies each input to the output of the same number; further inputs are ignored. */
 static net_status noop_shape(net_plan *p) {
     net_status status = NET_OK;
     if (p->layer->num_out > p->layer->num_in) {
@@ -168,7 +168,7 @@ static void concat_run(const net_work *work) {
         for (uint32_t o = 0; o < whole.outer; o++) {
             float *to = work->out[0] + ((size_t)o * whole.n + first) * whole.step;
             const float *from = work->in[i] + (size_t)o * n * whole.step;
-            if (to != from) { /* otherwise it was written there: concat by addressing */
+            if (to != from) { /* otherwise its producer has written it there: concat by addressing */
                 memcpy(to, from, (size_t)n * whole.step * sizeof(float));
             }
         }
@@ -197,10 +197,10 @@ static net_status slice_shape(net_plan *p) {
     uint32_t used = 0;
     for (uint32_t i = 0; status == NET_OK && i < parts; i++) {
         int64_t n;
-        if (points != 0) { /* positions of the cuts, the negative ones from the end */
+        if (points != 0) { /* positions of the cuts; negative ones count from the end */
             int32_t cut = i < points ? (int32_t)point[i].bits : (int32_t)total;
             n = (int64_t)cut + (cut < 0 ? (int64_t)total : 0) - used;
-        } else { /* sizes; -233 shares what is left evenly */
+        } else { /* sizes; -233 divides the rest evenly */
             n = (int32_t)slice[i].bits == NET_ABSENT ? (int64_t)((total - used) / (parts - i)) : (int32_t)slice[i].bits;
         }
         if (n < 1 || n > (int64_t)total - used) {
@@ -229,7 +229,7 @@ static void slice_run(const net_work *work) {
     }
 }
 
-/* ---- Tile: an axis several times over ---- */
+/* ---- Tile: repeats an axis ---- */
 
 static net_status tile_shape(net_plan *p) {
     const net_shape *in = net_plan_in(p, 0);

@@ -1,4 +1,4 @@
-/* op_table.c - the table of layer types, and what its rows share. */
+/* op_table.c - the table of layer types, and functions that its rows share. */
 #include <string.h>
 
 #include "op.h"

@@ -1,4 +1,4 @@
-/* opt.c - the graph optimiser: passes until nothing changes any more, and the surgery that they share. */
+/* opt.c - the graph optimiser: repeats the passes until none changes the graph, and has the edits that they share. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ void net_opt_absorb(net_opt *opt, net_layer *layer, net_layer *next) {
     drop_layer(next);
 }
 
-/* Close the gaps that removed layers and blobs have left. */
+/* Remove the gaps of deleted layers and blobs. */
 static bool compact(net_graph *g) {
     uint32_t *layer_now = calloc((size_t)g->num_layers + 1, sizeof *layer_now);
     uint32_t *blob_now = calloc((size_t)g->num_blobs + 1, sizeof *blob_now);
@@ -122,7 +122,7 @@ static bool compact(net_graph *g) {
     return ok;
 }
 
-/* Shapes that the file noted stand in the settings; those of layers with other outputs now would be wrong. */
+/* Drop the shape hints of the file: they would be wrong for layers whose outputs have changed. */
 static void drop_hints(net_graph *g) {
     for (uint32_t i = 0; i < g->num_layers; i++) {
         net_layer_unset(&g->layer[i], NET_KEY_HINTS);

@@ -8,7 +8,7 @@ static bool is_type(const net_layer *layer, const char *type) {
     return layer != NULL && !net_opt_gone(layer) && strcmp(layer->type, type) == 0;
 }
 
-/* Convolutions, their transposes and inner products: what has weights and a bias for each output channel. */
+/* Convolutions, their transposes and inner products: layers with weights and a bias for each output channel. */
 static bool has_weights(const net_layer *layer) {
     return !net_opt_gone(layer) && layer->op->macs != NULL;
 }
@@ -17,7 +17,7 @@ static bool same_shape(const net_shape *a, const net_shape *b) {
     return a->dims == b->dims && a->w == b->w && a->h == b->h && a->c == b->c;
 }
 
-/* ---- layers that pass their input on as it is ---- */
+/* ---- layers whose output is their input ---- */
 
 static bool is_identity(const net_graph *g, const net_layer *layer) {
     if (layer->num_in != 1 || layer->num_out != 1 ||
@@ -52,7 +52,7 @@ void net_opt_identities(net_opt *opt) {
     }
 }
 
-/* A Split behind a Split: the first one has its outputs, too. */
+/* A Split after a Split: the first one gets its outputs. */
 void net_opt_splits(net_opt *opt) {
     net_graph *g = opt->graph;
     for (uint32_t i = 0; i < g->num_layers; i++) {
@@ -90,7 +90,7 @@ void net_opt_splits(net_opt *opt) {
     }
 }
 
-/* ---- BatchNorm and Scale into the layer before ---- */
+/* ---- BatchNorm and Scale folded into the previous layer ---- */
 
 /* Bias of a layer with weights, zeros if it had none. NULL: no memory. */
 static net_tensor *own_bias(net_layer *layer) {
@@ -105,7 +105,7 @@ static net_tensor *own_bias(net_layer *layer) {
         free(zeros);
         return NULL;
     }
-    /* the bias stands behind the weights */
+    /* the bias follows the weights */
     memmove(&layer->tensor[2], &layer->tensor[1], (layer->num_tensors - 1) * sizeof layer->tensor[0]);
     layer->tensor[1] = (net_tensor){.role = NET_ROLE_BIAS, .count = layer->conv.num_output, .f32 = zeros};
     layer->num_tensors++;
@@ -146,8 +146,10 @@ void net_opt_fold(net_opt *opt) {
         net_layer *layer = &g->layer[i];
         net_layer *next = has_weights(layer) ? net_opt_next(opt, layer) : NULL;
         bool line = is_type(next, "BatchNorm") || (is_type(next, "Scale") && next->num_in == 1);
-        /* Weights that are INT8 already have scales that no longer would fit. A matrix of rows has its channels along
-         * the rows. */
+        /*
+         * The scales of weights that are INT8 already would become wrong. A matrix of rows has its channels along the
+         * rows.
+         */
         if (!line || layer->act.type != NET_ACT_NONE || layer->conv.int8_scale_term != 0 ||
             layer->tensor[0].f32 == NULL || g->blob[layer->out[0]].shape.dims == 2) {
             continue;
@@ -161,14 +163,14 @@ void net_opt_fold(net_opt *opt) {
     }
 }
 
-/* ---- activations into the layer before ---- */
+/* ---- activations fused into the previous layer ---- */
 
 void net_opt_activations(net_opt *opt) {
     net_graph *g = opt->graph;
     for (uint32_t i = 0; i < g->num_layers && !opt->no_memory; i++) {
         net_layer *layer = &g->layer[i];
         net_layer *next = has_weights(layer) ? net_opt_next(opt, layer) : NULL;
-        /* Behind a requantised output the activation would have to come before it. */
+        /* The activation would have to be applied before the requantisation. */
         if (next == NULL || layer->act.type != NET_ACT_NONE || layer->conv.int8_scale_term > 100 ||
             !net_op_is_act(next->op) || next->act.type == NET_ACT_NONE || next->act.type > NET_ACT_HARD_SWISH) {
             continue;

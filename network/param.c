@@ -34,8 +34,10 @@ static const struct {
     {"Reshape", NET_RESHAPE}, {"Dropout", NET_COPY},     {"Noop", NET_COPY},
 };
 
-/* Start of every error line of this file: file and line. The text of the file never reaches it unchecked: control
- * characters were refused before. */
+/*
+ * Start of every error line of this file: file and line. Text of the file in it has no control characters: these were
+ * refused before.
+ */
 #define BAD(r, format, ...) net_fail((r)->err, NET_ERR_FORMAT, "%.150s:%u: " format, (r)->name, (r)->line, __VA_ARGS__)
 #define NO_MEMORY(r) net_fail((r)->err, NET_ERR_MEMORY, "%.150s:%u: out of memory", (r)->name, (r)->line)
 
@@ -64,8 +66,10 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Next word of the line. Length 0: no word left. In a setting, text that begins with a quote right behind the equals
- * sign goes on to the next quote. */
+/*
+ * Next word of the line. Length 0: no word left. In a setting, text that begins with a quote directly after the equals
+ * sign continues to the next quote.
+ */
 static span next_piece_of_line(reader *r, bool setting) {
     const char *p = r->rest.at;
     const char *end = p + r->rest.len;
@@ -89,7 +93,7 @@ static span next_word(reader *r) {
     return next_piece_of_line(r, false);
 }
 
-/* true when s holds nothing but these characters. */
+/* true when s has only these characters. */
 static bool only(span s, const char *allowed) {
     for (size_t i = 0; i < s.len; i++) {
         if (strchr(allowed, s.at[i]) == NULL) {
@@ -115,7 +119,7 @@ static bool to_int(span s, int64_t lo, int64_t hi, int32_t *out) {
     return true;
 }
 
-/* A number: float exactly when it holds a point or an exponent. */
+/* A number; it is a float if and only if it has a point or an exponent. */
 static bool to_value(span s, net_value *out) {
     bool is_float = false;
     for (size_t i = 0; i < s.len; i++) {
@@ -170,7 +174,7 @@ static span next_piece(span *s) {
 
 /* An array. Old style (key -233NN): the number of values comes first. */
 static net_status parse_array(reader *r, net_param *param, span word, span text, bool counted) {
-    /* The newer style writes one value as "5,", or it would not be an array. */
+    /* The newer style writes an array of one value as "5,". */
     bool one = !counted && count_commas(text) == 1 && text.len > 1 && text.at[text.len - 1] == ',';
     uint32_t present = one ? 1 : count_commas(text) + 1;
     param->is_array = true;
@@ -202,7 +206,7 @@ static net_status parse_array(reader *r, net_param *param, span word, span text,
     return NET_OK;
 }
 
-/* Text, with or without quotes: it holds none itself, and no end of a line. */
+/* Text, with or without quotes around it; there are no quotes and line ends inside. */
 static net_status parse_text(reader *r, net_param *param, span text) {
     bool quoted = text.at[0] == '"';
     if (quoted && (text.len < 2 || text.at[text.len - 1] != '"')) {
@@ -283,7 +287,7 @@ static net_status parse_settings(reader *r, net_layer *layer) {
     return check_hints(r, layer);
 }
 
-/* Where a blob of this name is or would be in the table. */
+/* Slot of a blob of this name in the table, used or free. */
 static uint32_t *find_slot(reader *r, span name) {
     uint32_t hash = 2166136261u; /* FNV-1a */
     for (size_t i = 0; i < name.len; i++) {
@@ -408,8 +412,10 @@ static net_status parse_head(reader *r, size_t bytes) {
     if (!ok || next_word(r).len > 0) {
         return BAD(r, "expected the number of layers (1..%u) and of blobs (1..%u)", NET_MAX_LAYERS, NET_MAX_BLOBS);
     }
-    /* A layer takes at least 8 bytes ("a b 0 0\n"), a blob 2: counts that the text cannot hold are refused before
-     * memory is taken for them. */
+    /*
+     * A layer takes at least 8 bytes ("a b 0 0\n"), a blob 2: counts that do not fit the size of the text are refused
+     * before memory is allocated for them.
+     */
     if ((size_t)layers > bytes / 8 + 1 || (size_t)blobs > bytes / 2) {
         return BAD(r, "%d layers and %d blobs do not fit into %zu bytes of text", layers, blobs, bytes);
     }

@@ -9,7 +9,7 @@
 #if defined(__has_include)
 #if __has_include(<stb/stb_image.h>)
 #define HAVE_STB 1
-/* Only what is decoded here; no SIMD: the same pixels on every machine. */
+/* Only the formats that are used; no SIMD, so that every machine decodes the same pixels. */
 #define STB_IMAGE_IMPLEMENTATION
 #define STBI_NO_STDIO
 #define STBI_NO_SIMD
@@ -82,7 +82,7 @@ net_status net_picture_load(net_picture *picture, const char *path, net_error *e
 
 /* ---- resizing ---- */
 
-/* Where output i of one dimension lies between two inputs. */
+/* Position of output i of one dimension between two inputs. */
 typedef struct tap {
     uint32_t first, second;
     int32_t weight[2]; /* of 2048 */

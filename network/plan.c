@@ -1,5 +1,7 @@
-/* plan.c - shapes of all blobs and decoded settings of all layers, as the table of layer types (op.h) says: what has to
- * be known before a graph is executed. */
+/*
+ * plan.c - determines the shapes of all blobs and decodes the settings of all layers, by the table of layer types
+ * (op.h), before a graph is executed.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -66,14 +68,16 @@ static net_status plan_ends(net_graph *graph, net_error *err) {
     return NET_OK;
 }
 
-/* Inputs of a Concat along the outermost dimension lie one behind the other in its output, which itself may be input of
- * another. */
+/*
+ * Inputs of a Concat along the outermost dimension are contiguous parts of its output, which itself may be input of
+ * another.
+ */
 static void plan_homes(net_graph *graph) {
     for (uint32_t i = 0; i < graph->num_blobs; i++) {
         graph->blob[i].home = i;
         graph->blob[i].offset = 0;
     }
-    /* Backwards, so that the output of a Concat has its home before its inputs ask for theirs. */
+    /* Backwards, so that the output of a Concat is placed before its inputs. */
     for (uint32_t i = graph->num_layers; i-- > 0;) {
         const net_layer *layer = &graph->layer[i];
         if (!net_op_joins(layer)) {

@@ -1,7 +1,7 @@
 /*
- * predict_gemm.c - cycles of GEMM tasks: the order of work of docs/npu/npu.md section 4.2, tile by tile, with what a
- * tile waits for: its rows, its weights, room for its sums. Two read channels that weights and input share, the ring of
- * ifm_buf, two banks of weights, groups of tiles that post writes back.
+ * predict_gemm.c - cycles of GEMM tasks: the order of work of docs/npu/npu.md section 4.2, tile by tile, with the waits
+ * for rows, weights and space for sums. The model has two read channels that weights and input share, the ring of
+ * ifm_buf, two banks of weights, and groups of tiles that post writes back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,16 +15,16 @@
 #define CHUNKS 1024u     /* of a task at most */
 #define LOADS 1024u      /* blocks of weights whose time is kept, for each bank; a resident task has fewer */
 #define BURSTS 16u       /* in flight on a channel */
-#define PIECES 2u        /* requests of wgt_ld in flight, of PIECE_BEATS each; input takes the other bursts */
+#define PIECES 2u        /* requests of wgt_ld in flight, of PIECE_BEATS each; input uses the other bursts */
 #define PIECE_BEATS 64u
-#define LAYOUT_JOBS 5u /* jobs for which layout has asked */
+#define LAYOUT_JOBS 5u /* jobs that layout has requested */
 /* Latencies: the state machines from a task's start to its first request and through a DMA channel. */
 #define START 14u         /* start, check, queue */
 #define LOAD_LATENCY 10u  /* request to first data */
 #define LAYOUT_LATENCY 7u /* last beat of a job to its last word, beyond one cycle a word */
 #define TILE_SETUP 8u     /* im2col: states before the first tile of a task */
 #define POST_START 4u     /* sums to the first results read */
-#define POST_GAP 1u       /* between two groups, beside that */
+#define POST_GAP 1u       /* between two groups, in addition */
 #define POST_LATENCY 18u  /* last result read to the last write response */
 
 typedef struct gemm_task {
@@ -39,10 +39,10 @@ typedef struct gemm_task {
 
 /* A read channel and the bank of weights that it fills. */
 typedef struct channel {
-    uint64_t at;          /* decided up to here */
-    uint32_t task, block; /* what the loader does next, or is doing */
+    uint64_t at;          /* simulated up to this cycle */
+    uint32_t task, block; /* next or current load */
     bool busy, held;
-    uint64_t from, left; /* of the running load: not before, and beats to come */
+    uint64_t from, left; /* of the current load: first possible cycle, and beats left */
     uint32_t loads;      /* finished */
     uint64_t done[LOADS];
 } channel;
@@ -155,7 +155,7 @@ static void load_done(gemm *m, uint32_t c) {
     }
 }
 
-/* Nothing but weights on the channel until then. */
+/* Only weights on the channel until then. */
 static void weights_until(gemm *m, uint32_t c, uint64_t to) {
     channel *h = &m->ch[c];
     while (h->at < to) {
@@ -181,8 +181,8 @@ static void release(gemm *m, uint32_t c, uint64_t at) {
 /* ---- input ---- */
 
 /*
- * Beats of input on the channel. A block of weights that im2col may wait for is requested at once and comes first; of
- * the others only PIECES requests are in flight, beside `others` beats of input.
+ * Beats of input on the channel. A block of weights that im2col may wait for is requested at once and has priority; of
+ * the others only PIECES requests are in flight, together with `others` beats of input.
  */
 static void input_beats(gemm *m, uint32_t c, uint64_t start, uint64_t beats, uint64_t others) {
     channel *h = &m->ch[c];
@@ -211,7 +211,7 @@ static void input_beats(gemm *m, uint32_t c, uint64_t start, uint64_t beats, uin
     }
 }
 
-/* Can the next chunk be requested, and when? */
+/* The cycle in which the next chunk can be requested, if it can. */
 static bool chunk_start(gemm *m, uint64_t *start) {
     if (m->in_task >= m->count || m->in_task >= m->current + QUEUE - 1) {
         return false;
@@ -251,7 +251,7 @@ static void load_chunk(gemm *m, uint64_t start) {
     }
 }
 
-/* What the loaders do until then. */
+/* Advances the loaders until then. */
 static void load_until(gemm *m, uint64_t to) {
     uint64_t start = 0;
     while (chunk_start(m, &start) && start < to) {
@@ -270,7 +270,7 @@ static void free_words(gemm *m, uint64_t at, uint64_t words) {
     }
 }
 
-/* When have so many pixels of the current task arrived? */
+/* The cycle in which so many pixels of the current task have arrived. */
 static uint64_t rows_there(gemm *m, uint64_t pixels) {
     const uint32_t chunks = (uint32_t)tb_div_up_u64(pixels, CHUNK);
     uint64_t start = 0;
@@ -281,7 +281,7 @@ static uint64_t rows_there(gemm *m, uint64_t pixels) {
     return chunks == 0 ? 0 : m->arrive[m->current % QUEUE][chunks - 1];
 }
 
-/* When is this block of weights of the current task there? */
+/* The cycle in which this block of weights of the current task has been loaded. */
 static uint64_t weights_there(gemm *m, const gemm_task *t, uint32_t block) {
     const uint32_t c = (t->resident ? block : t->parity + block) % 2;
     channel *h = &m->ch[c];
@@ -303,7 +303,7 @@ static uint64_t weights_there(gemm *m, const gemm_task *t, uint32_t block) {
 
 /* ---- mesh and post ---- */
 
-/* Input rows that must be there before a tile that ends with this pixel. */
+/* Input rows that must have arrived before a tile that ends with this pixel. */
 static uint64_t rows_for(const gemm_task *t, uint64_t last) {
     const uint64_t end = last / t->ow * t->sh + t->span;
     return tb_min_u64(end > t->pad_t ? end - t->pad_t : 0, t->ih);
@@ -323,11 +323,11 @@ static uint64_t post_cycles(const gemm *m, const gemm_task *t, uint32_t block, u
     return tb_div_up_u64(channels, 2) * tb_max_u64(net_beats((uint32_t)(t->ofm_addr + first * 4), pixels * 4), 3);
 }
 
-/* A group's sums are there. */
+/* The sums of a group are complete. */
 static void write_group(gemm *m, const gemm_task *t, uint32_t block, uint64_t first, uint64_t pixels, uint64_t sums) {
     const uint64_t cycles = post_cycles(m, t, block, first, pixels);
     uint64_t start = tb_max_u64(m->post, sums) + POST_START;
-    if (t->psum) { /* partial sums come over the read channels */
+    if (t->psum) { /* partial sums are read over the read channels */
         load_until(m, start);
         for (uint32_t c = 0; c < 2; c++) {
             m->ch[c].at = tb_max_u64(m->ch[c].at, start) + cycles;
@@ -340,8 +340,10 @@ static void write_group(gemm *m, const gemm_task *t, uint32_t block, uint64_t fi
     }
 }
 
-/* A block of output channels over some tiles; first: its first pixel. Returns when the last one has left the weight
- * stage. */
+/*
+ * A block of output channels over some tiles; first: its first pixel. Returns the cycle in which the last one has left
+ * the weight stage.
+ */
 static void run_segment(gemm *m, const gemm_task *t, uint32_t block, uint64_t first, uint64_t pixels) {
     const uint64_t room = OFM_WORDS / m->n;
     uint64_t in_group = 0;
@@ -402,7 +404,7 @@ static void run_task(gemm *m, const gemm_task *t) {
     m->post += POST_LATENCY;                            /* which is not written back before this one is complete */
 }
 
-/* Tasks up to the next fence, from nothing. Returns the end of the last one. */
+/* Tasks up to the next fence, beginning with an idle unit. Returns the end of the last one. */
 static uint64_t run_epoch(gemm *m, uint64_t from, net_rt_estimate *e) {
     const uint64_t start = from + (uint64_t)m->task[0].writes * REG_WRITE + START;
     m->in_task = m->in_chunk = 0;

@@ -27,7 +27,7 @@ static float absmax_of(const float *value, size_t count) {
     return largest;
 }
 
-/* 127/range as one division; 0 where that says nothing. */
+/* 127/range, rounded once; 0 for a useless range. */
 static float scale_for(float range) {
     float scale = range > 0.0f ? 127.0f / range : 0.0f;
     return isfinite(scale) && isfinite(range) ? scale : 0.0f;
@@ -36,7 +36,7 @@ static float scale_for(float range) {
 net_status net_calibrate(const net_graph *graph, const net_images *images, uint32_t count, float norm, float *absmax,
                          net_error *err) {
     if (graph == NULL || images == NULL || absmax == NULL || count == 0 || count > images->count) {
-        return net_fail(err, NET_ERR_ARG, "net_calibrate: null argument, or %u images asked for of %u", count,
+        return net_fail(err, NET_ERR_ARG, "net_calibrate: null argument, or %u images requested of %u", count,
                         images == NULL ? 0 : images->count);
     }
     if (graph->planned && graph->input == NET_NONE) {
@@ -92,7 +92,7 @@ bool net_quantize_layer(net_layer *layer, const float *scale, uint32_t scales, f
     int8_t *q = malloc((size_t)weight->count + 1);
     float *own = q == NULL ? NULL : add_floats(layer, NET_ROLE_WEIGHT_SCALE, scales);
     float *own_bottom = own == NULL ? NULL : add_floats(layer, NET_ROLE_BOTTOM_SCALE, 1);
-    /* the setting as well: a writer reads nothing else */
+    /* in the settings, too, which are all that a writer reads */
     if (own_bottom == NULL || net_layer_set_int(layer, 8, term) != NET_OK) {
         free(q);
         return false;
@@ -138,7 +138,7 @@ net_status net_quantize(net_graph *graph, const float *absmax, net_error *err) {
     return NET_OK;
 }
 
-/* The layer's lines of the table, if it has both. */
+/* Uses the layer's lines of the table, if both are there. */
 static net_status quantize_from(net_graph *graph, net_layer *layer, const net_table *table, net_error *err) {
     const net_table_line *weights = net_table_find(table, layer->name, true);
     const net_table_line *input = net_table_find(table, layer->name, false);

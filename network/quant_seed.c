@@ -24,7 +24,7 @@ size_t net_graph_input_elements(const net_graph *graph) {
     return count;
 }
 
-/* 127/range of the largest absolute value; 0 where that says nothing. */
+/* 127/range of the largest absolute value; 0 for a useless range. */
 static float scale_of(const float *value, size_t count) {
     float largest = 0.0f;
     for (size_t i = 0; i < count; i++) {

@@ -1,5 +1,7 @@
-/* ref.c - the FP32 reference: every layer through its row of the table, each blob in memory of its own, but for inputs
- * of a Concat, which lie in its output. */
+/*
+ * ref.c - the FP32 reference: every layer by its row of the table, each blob in its own memory, except for inputs of a
+ * Concat, which are parts of its output.
+ */
 #include <stdlib.h>
 #include <string.h>
 

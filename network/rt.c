@@ -1,5 +1,7 @@
-/* rt.c - a graph on a device: one layer after the other, on the NPU where it can, else in plain C. Blobs move between
- * device and host when the other side needs them. */
+/*
+ * rt.c - a graph on a device: one layer after the other, on the NPU where possible, else in plain C. Blobs are copied
+ * between device and host when the other side needs them.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,7 @@
 
 #define TASK_TIMEOUT_US 1000000u
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 static net_status allocate(net_rt *rt, net_error *err) {
     rt->layer = calloc((size_t)rt->graph->num_layers + 1, sizeof *rt->layer);
@@ -111,7 +113,7 @@ float *rt_host(const net_rt *rt, uint32_t blob) {
     return rt->host + rt->root[b->root].host_place + b->host_at;
 }
 
-/* INT8 pixels as floats: quantised again with the same scale they are what they were. */
+/* INT8 pixels as floats, which give the same INT8 values when quantised with the same scale. */
 static bool download_int8(net_rt *rt, uint32_t blob) {
     const net_shape *s = &rt->graph->blob[blob].shape;
     const uint32_t n = rt->npu.n;
@@ -151,7 +153,7 @@ bool rt_need_host(net_rt *rt, uint32_t blob) {
     return b->on_host;
 }
 
-/* The way back of download_int8(), for a part of a network; channels that pad a pixel are zero. */
+/* The inverse of download_int8(), for a part of a network; padding channels are zero. */
 static bool upload_int8(net_rt *rt, uint32_t blob) {
     const net_shape *s = &rt->graph->blob[blob].shape;
     const uint32_t n = rt->npu.n;
@@ -187,7 +189,7 @@ net_status rt_device_failed(const net_rt *rt, const net_layer *layer, npu_status
                     layer->name, npu_strerror(ns), rt->npu.last_err);
 }
 
-/* Two inputs at a time, the result so far in the output. The activation follows the last one. */
+/* Two inputs at a time, with the intermediate result in the output. The activation follows the last one. */
 static npu_status run_eltwise(net_rt *rt, const net_layer *layer, const rt_layer *rl) {
     npu_eltwise op = rl->elt;
     npu_status ns = NPU_OK;
@@ -203,7 +205,7 @@ static npu_status run_eltwise(net_rt *rt, const net_layer *layer, const rt_layer
     return ns;
 }
 
-/* Without what the testbench reads to compare: in tandem a layer takes as long as on the RTL alone. */
+/* Without the cycles of the testbench's compare points: in tandem a layer takes as long as on the RTL alone. */
 static uint64_t own_cycles(const npu_dev *dev) {
     return npu_dev_cycles(dev) - npu_dev_compare_cycles(dev);
 }
@@ -254,7 +256,7 @@ static net_status run_cpu(net_rt *rt, uint32_t number, net_error *err) {
     return NET_OK;
 }
 
-/* An output that does not lie where the input is. */
+/* An output that does not share the input's memory. */
 static bool copy_blob(net_rt *rt, uint32_t from, uint32_t to, npu_status *ns) {
     if (rt_copies_on_device(rt, from, to)) {
         npu_tensor in = rt_tensor(rt, from, rt_addr(rt, from));
@@ -270,7 +272,7 @@ static bool copy_blob(net_rt *rt, uint32_t from, uint32_t to, npu_status *ns) {
     return ok;
 }
 
-/* A layer that computes nothing: its outputs are where its inputs are. */
+/* A layer without computation: its outputs share the memory of its inputs. */
 static net_status run_nothing(net_rt *rt, const net_layer *layer, net_error *err) {
     bool dev = true;
     bool host = true;
@@ -280,7 +282,7 @@ static net_status run_nothing(net_rt *rt, const net_layer *layer, net_error *err
         dev = dev && rt->blob[layer->in[i]].on_dev;
         host = host && rt->blob[layer->in[i]].on_host;
     }
-    if (!dev && !host) { /* a Concat of what is here and what is there */
+    if (!dev && !host) { /* a Concat of blobs on both sides */
         dev = rt->root[rt->blob[layer->out[0]].root].dev;
         host = !dev;
         for (uint32_t i = 0; i < layer->num_in; i++) {
@@ -340,7 +342,7 @@ net_status net_rt_run(net_rt *rt, const float *input, net_error *err) {
     return NET_OK;
 }
 
-/* ---- what a caller may ask ---- */
+/* ---- queries ---- */
 
 const float *net_rt_blob(const net_rt *rt, uint32_t blob) {
     return rt_host(rt, blob);

@@ -1,10 +1,10 @@
 /*
  * rt_broadcast.c - BinaryOp of two blobs of different shapes: piece by piece, each one operation of the ALU. A piece is
- * a plane or a row of the output in which both operands run along, or one of them and a single element of the other.
+ * a plane or a row of the output; each operand has as many elements there, or one of them a single element.
  */
 #include "rt.h"
 
-/* Above it the host is the better place: a piece takes some ten register accesses. */
+/* Above it the host is faster: a piece takes about ten register accesses. */
 #define MOST_PIECES 4096u
 
 /* A blob in the shape of the output: elements, and bytes from one to the next, 0 where it repeats (c, h, w). */
@@ -24,11 +24,11 @@ static side look(const net_rt *rt, uint32_t blob, const uint32_t size[3]) {
     return v;
 }
 
-/* Both inputs and the output; how they are cut. */
+/* Both inputs and the output, and how they are split. */
 typedef struct pieces {
     side in[2], out;
     uint32_t a;   /* number of the input that is operand a */
-    bool element; /* the other one has a single element for a piece; else both run along */
+    bool element; /* the other operand has a single element in a piece; else both have all */
     bool planes;  /* a piece is a plane of the output; else a row */
 } pieces;
 

@@ -4,7 +4,7 @@
 
 #include "rt.h"
 
-/* An activation behind an operator without one is done by that operator. */
+/* An activation after an operator without one is computed by that operator. */
 void rt_fuse(net_rt *rt, uint32_t number) {
     const net_graph *g = rt->graph;
     rt_layer *rl = &rt->layer[number];
@@ -23,8 +23,10 @@ void rt_fuse(net_rt *rt, uint32_t number) {
     rt->layer[next].kind = RT_NOTHING;
 }
 
-/* A requantised output (102) is the same as quantising in the next layer, provided both use one scale: look at every
- * consumer, through Split layers. */
+/*
+ * A requantised output (102) is the same as quantising in the next layer, provided both use one scale: checks every
+ * consumer, through Split layers.
+ */
 static bool same_scale_below(const net_graph *graph, uint32_t blob, float scale) {
     if (graph->blob[blob].consumer == NET_NONE) {
         return false;
@@ -38,8 +40,10 @@ static bool same_scale_below(const net_graph *graph, uint32_t blob, float scale)
                     memcmp(&net_layer_tensor(next, NET_ROLE_BOTTOM_SCALE)->f32[0], &scale, sizeof scale) == 0);
 }
 
-/* Convolutions behind a blob, through Split layers, all on the NPU: call `each` for every one. false: there is another
- * consumer, or `each` failed. */
+/*
+ * Calls `each` for every convolution that consumes a blob, through Split layers, all on the NPU. false: there is
+ * another consumer, or `each` failed.
+ */
 static bool conv_consumers(net_rt *rt, uint32_t blob, bool remap) {
     const net_graph *g = rt->graph;
     uint32_t next = g->blob[blob].consumer;
@@ -66,7 +70,7 @@ static void set_form(net_rt *rt, uint32_t blob, bool int8, float scale) {
     }
 }
 
-/* Chains of INT8 convolutions hand on INT8 blobs where both ends can. */
+/* Chains of INT8 convolutions use INT8 blobs where producer and consumers support it. */
 net_status rt_requantised(net_rt *rt, uint32_t number, net_error *err) {
     const net_graph *g = rt->graph;
     const net_layer *layer = &g->layer[number];
@@ -87,7 +91,7 @@ net_status rt_requantised(net_rt *rt, uint32_t number, net_error *err) {
     set_form(rt, out, true, top->f32[0]);
     bool ok = rt_map_conv(rt, number);
     ok = conv_consumers(rt, out, true) && ok;
-    if (!ok) { /* back to FP32, which all of them could do */
+    if (!ok) { /* back to FP32, which all of them support */
         set_form(rt, out, false, 0.0f);
         rt->layer[number].kind = RT_CONV;
         (void)rt_map_conv(rt, number);

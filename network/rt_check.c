@@ -1,4 +1,5 @@
-/* rt_check.c - what a layer gave on the device against its definition, over the inputs that the runtime itself gave it.
+/*
+ * rt_check.c - compares a layer's outputs on the device with its definition, on the inputs that it had in the runtime.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #define FIT_BOUND 1e-3f     /* docs/npu/activations.md: of max(1, |v|) */
 #define AVERAGE_BOUND 1e-5f /* of the largest element of the map */
 
-/* What is known about a layer while its elements are compared. */
+/* Context of the comparison of a layer's elements. */
 typedef struct check {
     const net_rt *rt;
     const net_layer *layer;
@@ -34,7 +35,7 @@ static float largest(const float *value, size_t count) {
 }
 
 static bool matches(const check *c, const rt_blob *out, float got, float expected, float v) {
-    if (out->int8) { /* of fitted functions the quantiser may see the other side of a half */
+    if (out->int8) { /* the error of a fitted function may move a value across a half */
         int apart = net_quantize_value(got, out->scale) - net_quantize_value(expected, out->scale);
         float steps = c->bound == 0.0f ? 0.0f : 1.0f + c->bound * fmaxf(1.0f, fabsf(v)) * out->scale;
         return (float)abs(apart) <= steps;
@@ -46,7 +47,7 @@ static bool matches(const check *c, const rt_blob *out, float got, float expecte
            fabsf(got - expected) <= c->bound * fmaxf(1.0f, fabsf(v));
 }
 
-/* The definition's outputs before the activation that `c` names. */
+/* The definition's outputs before the activation of `c`. */
 static net_status define(check *c, float **out, net_error *err) {
     const net_rt *rt = c->rt;
     const net_layer *layer = c->layer;
@@ -104,7 +105,7 @@ net_status net_rt_check(const net_rt *rt, uint32_t number, bool *equal, net_rt_d
     check c = {.rt = rt, .layer = layer, .rl = &rt->layer[number]};
     *equal = true;
     if (layer->num_in == 0 || net_rt_layer_where(rt, number).fused) {
-        return NET_OK; /* what a fused layer gave is checked with the layer that does it */
+        return NET_OK; /* a fused layer is checked with the layer that computes it */
     }
     float **out = calloc((size_t)layer->num_out + 1, sizeof *out);
     net_status status = out == NULL ? NET_ERR_MEMORY : NET_OK;

@@ -1,5 +1,7 @@
-/* rt_int8.c - INT8 layers with weights in plain C: the definition, for layers that the NPU cannot do and for those who
- * want to compare. */
+/*
+ * rt_int8.c - INT8 layers with weights in plain C: the definition, for layers that the NPU does not support and for
+ * comparison.
+ */
 #include <stdlib.h>
 #include <string.h>
 

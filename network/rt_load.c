@@ -103,7 +103,8 @@ static net_status load_conv(net_rt *rt, const net_layer *layer, rt_layer *rl, ne
     return status;
 }
 
-/* The arena begins with zeros: the NPU may read gaps between channels, and unwritten bytes that are read are a failure.
+/*
+ * The arena is filled with zeros: the NPU may read gaps between channels, and reads of unwritten bytes are a failure.
  */
 static bool make_arena(net_rt *rt) {
     if (rt->arena_bytes == 0) {

@@ -1,5 +1,7 @@
-/* rt_map.c - which layer runs where: one function for each type that the NPU has an operator for. What the driver
- * refuses runs in C, with the driver's words as the reason. */
+/*
+ * rt_map.c - selects the place of each layer: one function for each type for which the NPU has an operator. Layers that
+ * the driver refuses run in C, with the driver's status as the reason.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +9,7 @@
 
 #include "rt.h"
 
-/* Addresses to ask the driver with, before memory is planned. */
+/* Addresses for checks by the driver, before memory is planned. */
 #define PROBE_IN 0x10000000u
 #define PROBE_IN2 0x50000000u
 #define PROBE_OUT 0x90000000u
@@ -79,7 +81,7 @@ static npu_tensor by_channels(const net_rt *rt, uint32_t blob) {
     return s->dims == 3 ? rt_tensor(rt, blob, 0) : t;
 }
 
-/* Does the driver take it? */
+/* Does the driver accept it? */
 static bool probe(net_rt *rt, uint32_t number) {
     rt_layer *rl = &rt->layer[number];
     const uint32_t in[2] = {PROBE_IN, PROBE_IN2};
@@ -175,7 +177,7 @@ static bool map_scale(net_rt *rt, uint32_t number) {
     uint32_t channels = channels_of(rt, number);
     if (layer->num_in == 2) {
         return rt_gapless(in_shape(rt, number, 1)) ? map_by_channel(rt, number, NPU_ALU_MUL)
-                                                   : rt_reason(rl, "factors that do not lie side by side");
+                                                   : rt_reason(rl, "factors that are not contiguous");
     }
     if (new_array(&rl->p, channels) == NULL || (bias != NULL && new_array(&rl->q, channels) == NULL)) {
         return no_memory(rl);
@@ -274,7 +276,7 @@ static bool map_unary(net_rt *rt, uint32_t number) {
         return rt_reason(rl, "operation %d", op);
     }
     rl->elt.p = bits_of(-1.0f);
-    rl->elt.p_kind = op == 4 ? NPU_VECTOR : NPU_SCALAR; /* the square: by itself */
+    rl->elt.p_kind = op == 4 ? NPU_VECTOR : NPU_SCALAR; /* the square: x * x */
     return eltwise(rt, number, op == 0 ? NPU_ALU_ABS : NPU_ALU_MUL, false);
 }
 

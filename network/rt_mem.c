@@ -1,4 +1,5 @@
-/* rt_mem.c - memory planned ahead: lifetimes into one arena, so that what is alive at the same time does not overlap.
+/*
+ * rt_mem.c - memory plan: places lifetimes in one arena, so that those that are alive at the same time do not overlap.
  */
 #include <stdlib.h>
 
@@ -20,8 +21,9 @@ static bool meet(const net_mem_item *a, const net_mem_item *b) {
     return a->first <= b->last && b->first <= a->last;
 }
 
-/* The lowest place for `item` among `placed`, which lie in the order of their addresses. Returns the position at which
- * to insert it. */
+/*
+ * The lowest place for `item` among `placed`, which are sorted by address. Returns the position at which to insert it.
+ */
 static uint32_t place(net_mem_item *item, net_mem_item *const *placed, uint32_t count, uint64_t align) {
     uint64_t at = 0;
     uint32_t i;

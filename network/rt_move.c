@@ -21,7 +21,7 @@ static npu_tensor channels_of(const net_rt *rt, uint32_t blob, uint32_t addr, ui
     return t;
 }
 
-/* Room for the pieces of a layer. */
+/* Memory for the pieces of a layer. */
 static rt_move *pieces(rt_layer *rl, uint32_t count) {
     rl->move = calloc((size_t)count + 1, sizeof *rl->move);
     rl->moves = rl->move == NULL ? 0 : count;
@@ -29,7 +29,7 @@ static rt_move *pieces(rt_layer *rl, uint32_t count) {
     return rl->move;
 }
 
-/* Does the driver take every piece? */
+/* Does the driver accept every piece? */
 static bool probe(net_rt *rt, uint32_t number) {
     const net_layer *layer = &rt->graph->layer[number];
     rt_layer *rl = &rt->layer[number];

@@ -7,7 +7,7 @@ bool rt_runs(const net_rt *rt, uint32_t number) {
     return !rt->options.part || (number >= rt->options.first && number <= rt->options.last);
 }
 
-/* The outputs of a layer beside those of the whole network. */
+/* Compares the outputs of a layer with those of the whole network. */
 static net_status compare(net_rt *rt, const net_rt *whole, uint32_t number, net_error *err) {
     const net_layer *layer = &rt->graph->layer[number];
     for (uint32_t k = 0; k < layer->num_out; k++) {
@@ -34,7 +34,7 @@ static net_status compare(net_rt *rt, const net_rt *whole, uint32_t number, net_
     return NET_OK;
 }
 
-/* A blob from outside, unless it is there. */
+/* Sets a blob from outside, unless it is there already. */
 static void take(net_rt *rt, const net_rt *whole, uint32_t blob) {
     rt_blob *b = &rt->blob[blob];
     if (!b->on_dev && !b->on_host) {

@@ -1,4 +1,4 @@
-/* rt_place.c - which blobs share memory, how large it is, and from which layer to which it is needed. */
+/* rt_place.c - blobs that share memory, its size, and its lifetime from layer to layer. */
 #include <stdlib.h>
 
 #include "rt.h"
@@ -22,7 +22,7 @@ npu_tensor rt_tensor(const net_rt *rt, uint32_t blob, uint32_t addr) {
         return (npu_tensor){
             .addr = addr, .step = (uint32_t)rt_cstep(s), .w = s->w, .h = s->h, .c = s->c, .layout = NPU_FP32_NCHW};
     }
-    /* One long row, or several where it would be too long. */
+    /* One long row, or several if it would be too long. */
     uint32_t length = net_shape_elements(s);
     uint32_t rows = 1;
     while ((length / rows > 65535 || length % rows != 0) && rows < 65535) {
@@ -36,8 +36,10 @@ npu_tensor rt_tensor(const net_rt *rt, uint32_t blob, uint32_t addr) {
 
 /* ---- roots ---- */
 
-/* While roots are being found, root, dev_at and host_at of a blob are relative to the blob that `root` names, which may
- * itself lie in another. */
+/*
+ * While roots are being found, root, dev_at and host_at of a blob are relative to the blob `root`, which may itself be
+ * part of another.
+ */
 static uint32_t find(const net_rt *rt, uint32_t blob, uint64_t *dev_at, uint32_t *host_at) {
     *dev_at = 0;
     *host_at = 0;
@@ -55,7 +57,7 @@ static void put(net_rt *rt, uint32_t blob, uint32_t into, uint64_t dev_at, uint3
     rt->blob[blob].host_at = host_at;
 }
 
-/* Inputs of a Concat lie one behind the other in its output. */
+/* Inputs of a Concat are contiguous parts of its output. */
 static void join(net_rt *rt, const net_layer *layer) {
     const net_shape *out = &rt->graph->blob[layer->out[0]].shape;
     uint32_t used = 0;
@@ -69,8 +71,8 @@ static void join(net_rt *rt, const net_layer *layer) {
 }
 
 /*
- * All outputs are the input. One of them may lie in a larger blob (the output of a Concat): there is the place of all;
- * a second one of that kind gets a copy.
+ * All outputs share the memory of the input. One of them may be part of a larger blob (the output of a Concat), which
+ * is then the memory of all; a second one of that kind gets a copy.
  */
 static void share(net_rt *rt, const net_layer *layer) {
     const net_graph *g = rt->graph;
@@ -97,7 +99,7 @@ static void find_roots(net_rt *rt) {
     for (uint32_t i = 0; i < g->num_blobs; i++) {
         rt->blob[i].root = i;
     }
-    /* Backwards, so that outputs have their place before inputs ask for it. */
+    /* Backwards, so that outputs are placed before inputs. */
     for (uint32_t i = g->num_layers; i-- > 0;) {
         const net_layer *layer = &g->layer[i];
         if (rt->layer[i].kind == RT_NOTHING && net_op_joins(layer)) {
@@ -154,7 +156,7 @@ static void find_needs(net_rt *rt) {
     for (uint32_t i = 0; i < g->num_outputs; i++) {
         touch(rt, g->outputs[i], g->num_layers, false, true);
     }
-    for (uint32_t i = 0; i < g->num_layers; i++) { /* copies: a Split of which two outputs lie in larger blobs */
+    for (uint32_t i = 0; i < g->num_layers; i++) { /* copies: a Split of which two outputs are parts of larger blobs */
         const net_layer *layer = &g->layer[i];
         for (uint32_t k = 0; rt->layer[i].kind == RT_NOTHING && layer->num_in == 1 && k < layer->num_out; k++) {
             bool moves = rt->blob[layer->in[0]].root != rt->blob[layer->out[k]].root ||
@@ -173,10 +175,12 @@ static uint64_t device_bytes(const net_rt *rt, uint32_t blob) {
         return (uint64_t)s->w * s->h * tb_align_up(s->c, rt->npu.n);
     }
     uint64_t bytes = s->dims == 3 ? s->c * rt_cstep(s) : (uint64_t)net_shape_elements(s) * 4;
-    return (bytes + 15) & ~UINT64_C(15); /* a vector is read up to there */
+    return (bytes + 15) & ~UINT64_C(15); /* vectors are read in units of 16 bytes */
 }
 
-/* An inner product over a vector that does not lie as the driver asks is a convolution of as many channels. */
+/*
+ * An inner product over a vector without the alignment that the driver needs becomes a convolution of as many channels.
+ */
 static net_status unaligned_vectors(net_rt *rt, net_error *err) {
     const net_graph *g = rt->graph;
     for (uint32_t i = 0; i < g->num_layers; i++) {
@@ -189,7 +193,7 @@ static net_status unaligned_vectors(net_rt *rt, net_error *err) {
             return net_fail(err, NET_ERR_UNSUPPORTED, NET_WHERE ": %s", g->name, g->layer[i].line, g->layer[i].name,
                             g->layer[i].type, rl->reason);
         }
-        rl->conv.act = old.act; /* possibly that of the layer behind it */
+        rl->conv.act = old.act; /* possibly that of the next layer */
         rl->conv.act_p[0] = old.act_p[0];
         rl->conv.act_p[1] = old.act_p[1];
     }

@@ -9,7 +9,7 @@
 #include "rt.h"
 #include "report/report.h"
 
-#define OUTCOME 24u /* from the last write response to the driver's return: interrupt, and what it reads */
+#define OUTCOME 24u /* from the last write response to the driver's return: interrupt and register reads */
 
 typedef struct task_list {
     net_task *task;

@@ -36,7 +36,7 @@ void net_table_free(net_table *table) {
     memset(table, 0, sizeof *table);
 }
 
-/* First place in the order whose key is not below this one. */
+/* First index in sorted order whose key is not below this one. */
 static uint32_t lower_bound(const net_table *table, const char *key) {
     uint32_t lo = 0;
     uint32_t hi = table->count;

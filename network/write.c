@@ -6,7 +6,7 @@
 
 #include "internal.h"
 
-/* A word of a line: not empty, nothing that the reader would take for its end. */
+/* A word of a line: not empty, and without a character that ends a word. */
 static bool is_word(const char *text) {
     for (const char *p = text; *p != '\0'; p++) {
         unsigned char c = (unsigned char)*p;
@@ -28,7 +28,7 @@ static void print_float(FILE *out, uint32_t bits) {
     uint32_t again;
     memcpy(&value, &bits, sizeof value);
     if (isnan(value)) {
-        int32_t whole; /* there is no text for it, but every reader takes the bits as they are */
+        int32_t whole; /* NaN has no text, but every reader accepts its bits as an integer */
         memcpy(&whole, &bits, sizeof whole);
         fprintf(out, "%d", (int)whole);
         return;

@@ -21,14 +21,14 @@ static net_status bad_array(const bin_writer *w, const char *what) {
                     w->layer->type, what);
 }
 
-/* Nearest FP16, ties to even; what is beyond its range becomes infinite. */
+/* Nearest FP16, ties to even; values beyond its range become infinite. */
 static uint32_t float_to_half(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     uint32_t sign = (bits >> 16) & 0x8000u;
     uint32_t magnitude = bits & 0x7fffffffu;
     if (magnitude > 0x7f800000u) {
-        /* a NaN keeps what of its payload fits, and stays one */
+        /* a NaN keeps the upper bits of its payload, and remains a NaN */
         uint32_t payload = (magnitude >> 13) & 0x3ffu;
         return sign | 0x7c00u | (payload == 0 ? 1u : payload);
     }
@@ -37,7 +37,7 @@ static uint32_t float_to_half(float value) {
     }
     uint32_t exponent = magnitude >> 23;
     uint32_t fraction = (magnitude & 0x7fffffu) | (exponent == 0 ? 0 : 0x800000u);
-    /* bits to drop: 13, more for what becomes subnormal */
+    /* bits to drop: 13, more for values that become subnormal */
     uint32_t drop = exponent >= 113 ? 13 : 126 - exponent;
     if (drop > 25) {
         return sign;
@@ -46,7 +46,7 @@ static uint32_t float_to_half(float value) {
     uint32_t rest = fraction & ((1u << drop) - 1);
     uint32_t half = 1u << (drop - 1);
     kept += rest > half || (rest == half && (kept & 1u) != 0);
-    /* a carry out of the fraction moves on into the exponent by itself */
+    /* a carry out of the fraction increments the exponent */
     return sign | (exponent >= 113 ? kept + ((exponent - 113) << 10) : kept);
 }
 
@@ -86,7 +86,7 @@ static void put_u32(bin_writer *w, uint32_t value) {
     w->pos += 4;
 }
 
-/* The buffer is zero already. */
+/* Padding: the buffer is zero already. */
 static void fill_up(bin_writer *w) {
     size_t align = w->how.layout == NET_LAYOUT_ALIGNED ? 15 : 3;
     w->pos = (w->pos + align) & ~align;
@@ -145,20 +145,20 @@ static net_status put_layer(bin_writer *w, const net_layer *layer) {
     }
     net_op_arrays(layer, &arrays);
     if (arrays.count != layer->num_tensors) {
-        (void)snprintf(text, sizeof text, "the layer has %u arrays, its settings ask for %u", layer->num_tensors,
+        (void)snprintf(text, sizeof text, "the layer has %u arrays, its settings need %u", layer->num_tensors,
                        arrays.count);
         return bad_array(w, text);
     }
     for (uint32_t i = 0; i < arrays.count; i++) {
         const net_tensor *tensor = &layer->tensor[i];
         if (tensor->count != arrays.item[i].elements || tensor->role != arrays.item[i].role) {
-            (void)snprintf(text, sizeof text, "array %u has %u values and role %d, the settings ask for %lld and %d", i,
+            (void)snprintf(text, sizeof text, "array %u has %u values and role %d, the settings need %lld and %d", i,
                            tensor->count, (int)tensor->role, (long long)arrays.item[i].elements,
                            (int)arrays.item[i].role);
             return bad_array(w, text);
         }
         if ((tensor->f32 == NULL) == (tensor->i8 == NULL) || (tensor->i8 != NULL && !arrays.item[i].tagged)) {
-            return bad_array(w, "an array is neither float nor INT8 as its place asks for");
+            return bad_array(w, "an array does not have the type, float or INT8, of its role");
         }
         net_status status = put_array(w, tensor, arrays.item[i].tagged);
         if (status != NET_OK) {
@@ -199,7 +199,7 @@ net_status net_graph_pack_bin(const net_graph *graph, const net_save_options *op
     if (w.data == NULL) {
         return net_fail(err, NET_ERR_MEMORY, "%.150s: out of memory", graph->name);
     }
-    (void)put_all(&w); /* what can fail has failed above */
+    (void)put_all(&w); /* everything that can fail was checked above */
     *data = w.data;
     *bytes = w.pos;
     return NET_OK;
@@ -213,7 +213,7 @@ net_status net_save(const char *path, const void *data, size_t bytes, net_error 
     return told(path, rep_save(path, data, bytes), err);
 }
 
-/* Both files are written before the first of them has its name. */
+/* Both files are written completely before the first one is renamed. */
 static net_status save_both(const char *param_path, const char *text, size_t text_bytes, const char *bin_path,
                             const void *data, size_t data_bytes, net_error *err) {
     rep_file param;

@@ -17,7 +17,7 @@ static int find_name(const args_def *def, PyObject *key) {
     return -1;
 }
 
-/* out[] is empty, then the positional ones are in it. */
+/* Clears out[] and fills in the positional arguments. */
 static bool take_positional(const args_def *def, PyObject *const *args, Py_ssize_t nargs, PyObject **out) {
     for (int i = 0; def->name[i] != NULL; i++) {
         out[i] = NULL;
@@ -44,7 +44,7 @@ static bool take_key(const args_def *def, PyObject *key, PyObject *value, PyObje
     return true;
 }
 
-/* None is as if nothing was given. */
+/* None counts as not given. */
 static bool take_end(const args_def *def, PyObject **out) {
     for (int i = 0; def->name[i] != NULL; i++) {
         out[i] = out[i] == Py_None ? NULL : out[i];
@@ -192,7 +192,7 @@ bool arg_f32s(PyObject *obj, const char *name, uint32_t *bits, size_t max) {
     if (!ok) {
         PyErr_Format(PyExc_ValueError, "%s: expected at most %zu numbers, got %zd", name, max, count);
     }
-    /* a number of the sequence may run code of its own that changes the sequence */
+    /* the conversion of an element may run Python code that changes the sequence */
     for (Py_ssize_t i = 0; ok && i < count && i < PySequence_Fast_GET_SIZE(seq); i++) {
         PyObject *item = PySequence_Fast_GET_ITEM(seq, i);
         Py_INCREF(item);
@@ -203,7 +203,7 @@ bool arg_f32s(PyObject *obj, const char *name, uint32_t *bits, size_t max) {
     return ok;
 }
 
-/* `count` integers from a sequence that has as many. */
+/* `count` integers from a sequence of that length. */
 static bool integers(PyObject *seq, const char *name, uint32_t lo, uint32_t hi, uint32_t *v, Py_ssize_t count) {
     bool ok = true;
     for (Py_ssize_t i = 0; ok && i < count && i < PySequence_Fast_GET_SIZE(seq); i++) {

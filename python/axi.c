@@ -1,4 +1,6 @@
-/* axi.c - the rules of AXI on a port in a waveform file: the work of `tandem axi-check`, with its options as arguments.
+/*
+ * axi.c - checks the rules of AXI on a port in a waveform file, as `tandem axi-check` does, with its options as
+ * arguments.
  */
 #include "core.h"
 

@@ -1,4 +1,4 @@
-/* child.c - work on files that may be damaged, in a child process whose output comes back. */
+/* child.c - runs work on files that may be damaged in a child process, and returns its output. */
 #include "core.h"
 
 #include <fcntl.h>
@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MEMORY_MIB 4096u    /* beside what this process has already */
+#define MEMORY_MIB 4096u    /* in addition to the size of this process */
 #define SECONDS 10u         /* of CPU time, whatever the file */
-#define SECONDS_PER_MIB 20u /* a packed file holds many times its size */
-#define PREFIX "check: "    /* of messages of the program whose work this is */
+#define SECONDS_PER_MIB 20u /* a compressed file expands to many times its size */
+#define PREFIX "check: "    /* of messages of the program that has the same function */
 
 typedef struct child {
     int (*work)(void *ctx);
@@ -28,7 +28,7 @@ static int in_child(void *ctx) {
     return c->work(c->ctx);
 }
 
-/* Size of this process, which the child begins with. */
+/* Size of this process, which is also the initial size of the child. */
 static unsigned own_mib(void) {
     unsigned long pages = 0;
     FILE *f = fopen("/proc/self/statm", "r");
@@ -65,7 +65,7 @@ static PyObject *contents(int fd) {
     return bytes;
 }
 
-/* The first line that the child said. */
+/* The first line of the child's standard error. */
 static void raise_said(const core_state *state, const char *path, int fd) {
     char text[1024];
     const ssize_t got = pread(fd, text, sizeof text - 1, 0);

@@ -1,5 +1,7 @@
-/* core.c - the module tandem._core: devices, networks, waveforms, exceptions. tandem/__init__.py shows its parts to the
- * world. */
+/*
+ * core.c - the module tandem._core: devices, networks, waveforms, exceptions. tandem/__init__.py exports its public
+ * parts.
+ */
 #include "core.h"
 
 #include "network.h"
@@ -46,20 +48,20 @@ static PyObject *new_error(PyObject *module, const char *name, const char *doc, 
 }
 
 static int add_errors(PyObject *module, core_state *state) {
-    state->error = new_error(module, "Error", "What goes wrong with devices, networks and files.", PyExc_RuntimeError);
+    state->error = new_error(module, "Error", "Errors of devices, networks and files.", PyExc_RuntimeError);
     if (state->error == NULL) {
         return -1;
     }
     state->driver_error =
         new_error(module, "DriverError",
-                  "The driver refuses an operator or gave up. status: its number; what: the operator.", state->error);
-    state->device_error =
-        new_error(module, "DeviceError",
-                  "A device has failed: a bus rule, an assertion, a hang, a wrong access to memory.\n\n"
-                  "signature: stable name of the failure; unit: the unit that it was seen in, or None; cycle; path: "
-                  "instance of a\n"
-                  "failed assertion, or None; text: the whole report.",
-                  state->error);
+                  "The driver refused an operator or timed out. status: its number; what: the operator.", state->error);
+    state->device_error = new_error(
+        module, "DeviceError",
+        "A device has failed: a bus rule, an assertion, a hang, a wrong access to memory.\n\n"
+        "signature: stable name of the failure; unit: the unit in which it was detected, or None; cycle; path: "
+        "instance of a\n"
+        "failed assertion, or None; text: the whole report.",
+        state->error);
     if (state->driver_error == NULL || state->device_error == NULL) {
         return -1;
     }
@@ -68,7 +70,7 @@ static int add_errors(PyObject *module, core_state *state) {
     return state->divergence == NULL ? -1 : 0;
 }
 
-/* Takes `value`. */
+/* Steals the reference `value`. */
 static int add(PyObject *module, const char *name, PyObject *value) {
     const int rc = value == NULL ? -1 : PyModule_AddObjectRef(module, name, value);
     Py_XDECREF(value);

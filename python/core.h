@@ -35,11 +35,11 @@ CORE_METHOD(rng_draw);
 
 /*
  * The design of mesh size n in the package's folder, of a kind of build ("fast", "tap", "debug", "san"; NULL: "fast",
- * or for a waveform whichever with tracing there is). It stays loaded. NULL with tandem.Error: no such file, and the
- * command that makes it.
+ * or for a waveform any build with tracing). It stays loaded. NULL with tandem.Error, which names the command that
+ * builds it, if there is no such file.
  */
 const tb_shim *rtl_load(const core_state *state, PyObject *module, uint32_t n, const char *build, bool wave);
-/* Builds that are there: a list of (n, build). */
+/* Available builds: a list of (n, build). */
 PyObject *rtl_builds(PyObject *module);
 
 /* ---- device.c ---- */
@@ -49,18 +49,20 @@ typedef struct device {
     npu_dev *dev; /* NULL: closed */
     npu npu;
     PyThread_type_lock lock;
-    unsigned long owner; /* thread that holds it; 0: none */
+    unsigned long owner; /* thread that uses it; 0: none */
     uint64_t seed;
-    bool stale; /* the driver must be started again: its last call ended in an error */
+    bool stale; /* the driver must be initialised again: its last call ended in an error */
 } device;
 
-/* Take the device for this thread. false: RuntimeError (used by this very thread already), ValueError (closed). */
+/* Lock the device for this thread. false: RuntimeError (this thread uses it already), ValueError (closed). */
 bool device_enter(device *self);
 void device_leave(device *self);
-/* An exception for a device that has failed (Divergence, DeviceError), or for a status of the driver (DriverError). The
- * caller is inside. */
+/*
+ * An exception for a device that has failed (Divergence, DeviceError), or for a status of the driver (DriverError). The
+ * caller has entered the device.
+ */
 void device_raise(device *self, npu_status status, const char *what);
-/* true: no failure so far; else the exception. */
+/* true: no failure so far; else with the exception. */
 bool device_ok(device *self);
 /* Begin an operator: device_enter(), and the driver is ready. */
 bool device_begin(device *self);
@@ -118,30 +120,29 @@ PyObject *device_counter_names(void);
 
 /* ---- tensor.c: operands on the device. All of them without the GIL ---- */
 
-/* What went wrong beside what the driver says. */
+/* Errors besides those of the driver. */
 typedef enum op_trouble { OP_FINE, OP_DRIVER, OP_DEVICE_MEMORY, OP_HOST_MEMORY } op_trouble;
 
-/* An operator at work: its buffers are forgotten at the end. */
+/* An operator in progress: its buffers are freed at the end. */
 typedef struct op {
     device *self;
-    size_t keep; /* buffers that were there before */
+    size_t keep; /* number of buffers before it */
     op_trouble trouble;
     npu_status status; /* OP_DRIVER */
-    uint64_t bytes;    /* OP_DEVICE_MEMORY: that did not fit */
+    uint64_t bytes;    /* OP_DEVICE_MEMORY: size that did not fit */
 } op;
 
-/* Begin on a device that was entered. */
+/* Begin an operator on a device that was entered. */
 op op_begin(device *self);
-/* With the GIL again: forget the buffers, leave the device. true: it went well; else an exception that begins with
- * `what`. */
+/* With the GIL again: free the buffers, leave the device. true: success; else an exception that begins with `what`. */
 bool op_end(op *o, const char *what);
 /* Note a status. true: NPU_OK. */
 bool op_status(op *o, npu_status status);
-/* Memory of the host; NULL is noted. */
+/* Memory of the host; NULL is recorded as an error. */
 void *op_malloc(op *o, size_t bytes);
-/* A buffer of device memory. 0: noted. */
+/* A buffer of device memory. 0: recorded as an error. */
 uint32_t op_alloc(op *o, uint64_t bytes, npu_buf_kind kind);
-/* A buffer with these bytes. 0: noted. */
+/* A buffer with these bytes. 0: recorded as an error. */
 uint32_t op_put(op *o, const void *src, uint64_t bytes);
 /* `count` FP32 values, padded with zeros to `bytes`; all of them equal to *scalar where v is NULL. */
 uint32_t op_put_f32(op *o, const uint32_t *v, uint32_t scalar, uint32_t count, uint64_t bytes);
@@ -154,12 +155,12 @@ bool op_fetch(op *o, const npu_tensor *t, void *elements);
 /* The tensor of an array (c, h, w), float32 or (int8 true) int8; without step and address. false: ValueError. */
 bool tensor_of(const nd *a, const char *what, bool int8, npu_tensor *t);
 
-/* ---- child.c: what a damaged file may break ---- */
+/* ---- child.c: isolation of damaged files ---- */
 
 /*
- * Run work(ctx) in a child process (tb_wave_guard): what it prints on standard output comes back as bytes. Its answer
- * must be below `bad`; from there on it is an error, and so is a child that dies: tandem.Error with the first line of
- * its standard error, without the prefix "check: ". NULL with an exception.
+ * Run work(ctx) in a child process (tb_wave_guard): returns its standard output as bytes. A result of `bad` or above is
+ * an error, and so is a child that dies: tandem.Error with the first line of its standard error, without the prefix
+ * "check: ". NULL with an exception.
  */
 PyObject *child_run(const core_state *state, const char *path, int (*work)(void *ctx), void *ctx, int bad);
 

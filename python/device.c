@@ -1,4 +1,4 @@
-/* device.c - the type Device: life, lock, failures. */
+/* device.c - the type Device: opening and closing, lock, failures. */
 #include "core.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 bool device_enter(device *self) {
     const unsigned long me = PyThread_get_thread_ident();
     if (!PyThread_acquire_lock(self->lock, NOWAIT_LOCK)) {
-        if (self->owner == me) { /* code that the collector runs in the middle of a call */
+        if (self->owner == me) { /* code that the garbage collector runs during a call */
             return arg_refuse(PyExc_RuntimeError, "device: a call of this thread is still using it");
         }
         Py_BEGIN_ALLOW_THREADS;
@@ -37,7 +37,7 @@ static bool starts(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Is it a difference from the golden model, or another failure? */
+/* Is the failure a difference from the golden model? */
 static bool differs(const char *signature) {
     static const char *const classes[] = {"mem:differ", "event:", "tandem:", "unit:"};
     for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
@@ -66,7 +66,7 @@ static PyObject *unit_of(const npu_dev_failure *f) {
     Py_RETURN_NONE;
 }
 
-/* Takes `value`. */
+/* Steals the reference `value`. */
 static bool set(PyObject *obj, const char *name, PyObject *value) {
     const bool ok = value != NULL && PyObject_SetAttrString(obj, name, value) == 0;
     Py_XDECREF(value);
@@ -115,9 +115,10 @@ void device_raise(device *self, npu_status status, const char *what) {
     if (state == NULL) {
         return;
     }
-    /* statuses before these are refusals: the device has seen nothing */
+    /* lower statuses are refusals without any access of the device */
     self->stale |= status == NPU_ERR_TIMEOUT || status == NPU_ERR_HAL || status == NPU_ERR_BUSY;
-    if (status == NPU_ERR_TIMEOUT && !failed(self)) { /* its own report says more than the driver's */
+    if (status == NPU_ERR_TIMEOUT &&
+        !failed(self)) { /* to get its hang report, which has more information than the driver's status */
         Py_BEGIN_ALLOW_THREADS;
         npu_dev_check_hang(self->dev);
         Py_END_ALLOW_THREADS;
@@ -148,7 +149,7 @@ static npu_status start_driver(device *self) {
     Py_BEGIN_ALLOW_THREADS;
     status = npu_init(&self->npu, npu_dev_hal(self->dev), wait, timeout_us);
     Py_END_ALLOW_THREADS;
-    /* npu_init() may have left them alone, or not */
+    /* npu_init() may or may not have reset them */
     self->npu.wait = wait;
     self->npu.timeout_us = timeout_us;
     return status;
@@ -176,7 +177,7 @@ bool device_begin(device *self) {
 
 /* ---- opening ---- */
 
-/* What a call of Device() says, beside npu_dev_cfg. */
+/* Arguments of Device() besides npu_dev_cfg. */
 typedef struct opening {
     npu_dev_cfg cfg;
     uint32_t wait, timeout_us;
@@ -374,7 +375,7 @@ PyObject *device_close(PyObject *obj, PyObject *unused) {
         Py_RETURN_NONE;
     }
     if (!device_enter(self)) {
-        if (self->dev == NULL && PyErr_ExceptionMatches(PyExc_ValueError)) { /* in the meantime, by another thread */
+        if (self->dev == NULL && PyErr_ExceptionMatches(PyExc_ValueError)) { /* meanwhile closed by another thread */
             PyErr_Clear();
             Py_RETURN_NONE;
         }
@@ -385,7 +386,7 @@ PyObject *device_close(PyObject *obj, PyObject *unused) {
     Py_BEGIN_ALLOW_THREADS;
     npu_dev_finish(dev);
     Py_END_ALLOW_THREADS;
-    const bool ok = before || device_ok(self); /* what failed before has been told */
+    const bool ok = before || device_ok(self); /* an earlier failure has already been raised */
     self->dev = NULL;
     device_leave(self);
     close_dev(dev);
@@ -404,7 +405,7 @@ PyObject *device_start(PyObject *obj, PyObject *unused) {
     return Py_NewRef(obj);
 }
 
-/* An exception of the block is worth more than one of the end. */
+/* An exception of the block has priority over one of the end. */
 PyObject *device_end(PyObject *obj, PyObject *args) {
     PyObject *done = device_close(obj, NULL);
     if (done == NULL && PyTuple_Check(args) && PyTuple_GET_SIZE(args) > 0 && PyTuple_GET_ITEM(args, 0) != Py_None) {

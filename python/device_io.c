@@ -110,7 +110,7 @@ CORE_METHOD(device_read) {
     return result;
 }
 
-/* A long call without a result: without the GIL, then the device is checked for a failure. */
+/* A long call without a result: runs without the GIL, then checks the device for a failure. */
 typedef void work(npu_dev *dev, uint64_t number);
 
 static PyObject *do_work(PyObject *obj, work *f, uint64_t number) {

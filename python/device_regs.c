@@ -31,7 +31,7 @@ static const value_name values[] = {NPU_ENUM_TABLE(VALUE_ROW)};
 /* docs/npu/npu.md section 5, by number; NULL: there is no such counter. */
 static const char *const counters[NPU_PERF_COUNT] = NPU_PERF_SEL_SEL_NAMES;
 
-/* Takes `value`. */
+/* Steals the reference `value`. */
 static bool put(PyObject *dict, const char *name, PyObject *value) {
     const bool ok = value != NULL && PyDict_SetItemString(dict, name, value) == 0;
     Py_XDECREF(value);
@@ -104,7 +104,7 @@ static bool arg_register(PyObject *obj, uint32_t *offset) {
     return arg_refuse(PyExc_ValueError, "register: no register %R (tandem.REGISTERS has all of them)", obj);
 }
 
-/* An access of the HAL. The caller is inside. */
+/* An access of the HAL. The caller has entered the device. */
 static bool bus_access(device *self, uint32_t offset, bool write, uint32_t *value) {
     const npu_hal *hal = npu_dev_hal(self->dev);
     npu_hal_status status;
@@ -137,7 +137,7 @@ CORE_METHOD(device_write_register) {
         !arg_u32(in[1], "value", 0, UINT32_MAX, &value) || !device_enter((device *)self)) {
         return NULL;
     }
-    /* the driver's own count of tasks no longer fits: it starts again before its next operator */
+    /* the driver's count of tasks may be wrong now: it is initialised again before its next operator */
     ((device *)self)->stale = true;
     const bool ok = bus_access((device *)self, offset, true, &value);
     device_leave((device *)self);

@@ -1,4 +1,4 @@
-/* device_type.c - the type Device: its methods and what they say about themselves. */
+/* device_type.c - the type Device: its methods and their documentation. */
 #include "core.h"
 
 #define RAISES                                                                                                         \
@@ -75,7 +75,7 @@ static PyMethodDef methods[] = {
              "upsample2x(x)\n--\n\nNearest neighbour, twice as large.\n\nx: float32 or int8 (channels, height, "
              "width)." RAISES),
     CORE_ROW("copy", device_copy,
-             "copy(x)\n--\n\nA copy that the device made.\n\nx: float32 or int8 (channels, height, width)." RAISES),
+             "copy(x)\n--\n\nA copy made by the device.\n\nx: float32 or int8 (channels, height, width)." RAISES),
     CORE_ROW("alloc", device_alloc,
              "alloc(nbytes, align=64, kind='scratch')\n--\n\nDeclare a buffer of device memory; its address.\n\n"
              "align: power of two, 16 and more. kind: 'in' (the NPU may not write it), 'out', 'scratch' (both). Guard "
@@ -83,13 +83,13 @@ static PyMethodDef methods[] = {
              "buffers.\n"
              "MemoryError: no room. It lives until free_all()."),
     {"free_all", device_free_all, METH_NOARGS,
-     "free_all()\n--\n\nForget all buffers of alloc() and what memory holds."},
+     "free_all()\n--\n\nFree all buffers of alloc() and drop the contents of memory."},
     CORE_ROW("write", device_write,
              "write(addr, data)\n--\n\nBytes into device memory, through the back door.\n\ndata: any C-contiguous "
              "array of numbers. "
              "IndexError: outside."),
     CORE_ROW("read", device_read,
-             "read(addr, shape, dtype='uint8')\n--\n\nA new array of bytes of device memory (of the RTL, where there "
+             "read(addr, shape, dtype='uint8')\n--\n\nA new array of bytes of device memory (of the RTL, if there "
              "is one). IndexError: "
              "outside."),
     CORE_ROW("read_into", device_read_into,
@@ -114,25 +114,26 @@ static PyMethodDef methods[] = {
      "bus_stats()\n--\n\nStatistics of the three ports since the device was opened: a list of dicts (the model: "
      "empty)."},
     CORE_ROW("wave", device_wave,
-             "wave(path=None)\n--\n\nBegin an FST waveform now; None: end the one that is written.\n\nError: a build "
+             "wave(path=None)\n--\n\nBegin an FST waveform now; None: end the current one.\n\nError: a build "
              "without tracing, the "
              "model, a file "
              "that cannot be written."),
-    CORE_ROW("run", device_run, "run(cycles)\n--\n\nLet clock cycles pass."),
+    CORE_ROW("run", device_run, "run(cycles)\n--\n\nAdvance the clock."),
     {"reset", device_reset, METH_NOARGS, "reset()\n--\n\nReset in place: registers and tasks are gone, memory stays."},
     {"compare", device_compare, METH_NOARGS,
      "compare()\n--\n\nCompare RTL and golden model now (kind 'tandem'). Divergence: they differ."},
     {"finish", device_finish, METH_NOARGS,
-     "finish()\n--\n\nEnd-of-simulation checks; the final memory goes into trace_hash. Divergence, DeviceError: what "
+     "finish()\n--\n\nEnd-of-simulation checks; the final memory is added to trace_hash. Divergence, DeviceError: what "
      "they found."},
     CORE_ROW("inject_flip", device_inject_flip,
              "inject_flip(channel, k)\n--\n\nA broken memory: one bit of the k-th beat of read data of a channel (0, "
              "1) from now is wrong, "
              "once."),
-    CORE_ROW("inject_error", device_inject_error,
-             "inject_error(channel, direction, k=0)\n--\n\nAnswer the k-th burst from now (0: the next) with an error. "
-             "direction: 'read' "
-             "or 'write'."),
+    CORE_ROW(
+        "inject_error", device_inject_error,
+        "inject_error(channel, direction, k=0)\n--\n\nRespond to the k-th burst from now (0: the next) with an error. "
+        "direction: 'read' "
+        "or 'write'."),
     CORE_ROW("inject_hang", device_inject_hang,
              "inject_hang(channel, axi, k=0)\n--\n\nA memory that hangs: no handshake on an AXI channel ('AW', 'W', "
              "'B', 'AR', 'R') from "
@@ -161,7 +162,7 @@ static PyType_Slot slots[] = {
                         "failure. max_cycles: failure after so many (0: no limit). watchdog: cycles without progress. "
                         "wait: 'irq' or 'poll'. "
                         "plusargs: for the\n"
-                        "design. checks: False: those of the units rest (build tap).\n\n"
+                        "design. checks: False: no checks of the units (build tap).\n\n"
                         "A context manager. One thread at a time: others wait. Error: no such build, a file that "
                         "cannot be written."},
     {0, NULL},

@@ -10,7 +10,7 @@ bool model_n(uint32_t n, const char *what) {
     return arg_refuse(PyExc_ValueError, "%s: mesh size %u, expected 4, 8, 16 or 32", what, n);
 }
 
-/* Arrays of a call, let go of together. */
+/* Arrays of a call, released together. */
 static void release(nd *a, size_t count) {
     for (size_t i = 0; i < count; i++) {
         nd_release(&a[i]);
@@ -234,7 +234,7 @@ static MODEL_FUNC(transpose) {
 
 static const PyMethodDef unit_methods[] = {
     MODEL_ROW("dma_split", dma_split,
-              "dma_split(addr, nbytes)\n--\n\nHow a job is cut into AXI bursts of 16-byte beats.\n\naddr: byte "
+              "dma_split(addr, nbytes)\n--\n\nSplit a job into AXI bursts of 16-byte beats.\n\naddr: byte "
               "address; nbytes: 1 and more.\n"
               "Returns uint32 (bursts, 3): AxADDR, beats (1..256), bytes of the job in this burst.\n"
               "A job that runs past 2^32 wraps. Source: cmodel/npu/dma.c, docs/npu/npu.md section 1."),
@@ -273,7 +273,7 @@ static const PyMethodDef unit_methods[] = {
 };
 #define UNITS_COUNT (sizeof unit_methods / sizeof unit_methods[0])
 
-/* The functions stand in several files. They are bound to the module, so they find its state. */
+/* The functions are in several files. They are bound to the module, so that they have access to its state. */
 static int add_functions(PyObject *module, const PyMethodDef *row, size_t count) {
     PyObject *name = PyModule_GetNameObject(module);
     int rc = name == NULL ? -1 : 0;

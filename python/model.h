@@ -21,7 +21,7 @@ static inline const nd_numpy *model_np(PyObject *module) {
 #define MODEL_ROW(name, func, doc)                                                                                     \
     { name, (PyCFunction)(void (*)(void))(func), METH_FASTCALL | METH_KEYWORDS, doc }
 
-/* Mesh sizes that there are. false: ValueError. */
+/* Is it a supported mesh size? false: ValueError. */
 bool model_n(uint32_t n, const char *what);
 
 /* model_fp.c */

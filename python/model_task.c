@@ -188,7 +188,7 @@ static bool take_n(PyObject *obj, uint32_t *n) {
     return arg_u32(obj, "n", 0, 32, n) && model_n(*n, "n");
 }
 
-/* Takes `value`. */
+/* Steals the reference `value`. */
 static bool put(PyObject *dict, const char *name, PyObject *value) {
     const bool ok = value != NULL && PyDict_SetItemString(dict, name, value) == 0;
     Py_XDECREF(value);
@@ -201,7 +201,7 @@ static bool put_act_p(PyObject *dict, const uint32_t p[4]) {
                              (double)cm_fp_to_float(p[2]), (double)cm_fp_to_float(p[3])));
 }
 
-/* A member under its name; elements of arrays are no members of their own. */
+/* Add a member by its name; elements of arrays are not separate members. */
 static bool put_member(PyObject *dict, const char *name, bool flag, uint32_t value) {
     static const char *const floats[] = {"in_scale", "out_scale", "p", "q", "recip"};
     for (size_t i = 0; i < sizeof floats / sizeof floats[0]; i++) {
@@ -297,7 +297,7 @@ static MODEL_FUNC(gemm_follows) {
     return PyBool_FromLong(cm_gemm_follows(in[2] != NULL ? &before : NULL, &task));
 }
 
-/* A memory of the caller's. */
+/* A memory that belongs to the caller. */
 typedef struct memory {
     uint8_t *data;
     uint64_t base, bytes;
@@ -406,7 +406,7 @@ static MODEL_FUNC(alu_run) {
 #define REGS "regs: uint32 (128,), word i is the register at byte offset 4 * i (tandem.REGISTERS).\n"
 #define MEM                                                                                                            \
     "mem: writable bytes, the memory from address `base` on; results are written there. The GIL is released.\n"        \
-    "ValueError: no legal task. IndexError: it accesses memory outside of mem (what came before is written).\n"
+    "ValueError: no legal task. IndexError: it accesses memory outside of mem (earlier accesses have been made).\n"
 
 const PyMethodDef model_task_methods[] = {
     MODEL_ROW(
@@ -442,7 +442,7 @@ const PyMethodDef model_task_methods[] = {
     MODEL_ROW("gemm_follows", gemm_follows,
               "gemm_follows(n, regs, before=None)\n--\n\nMay this task run after the task `before` (its registers; "
               "None: there was none)?\n"
-              "False where it keeps weights that are not there.\n\n" REGS
+              "False if it keeps weights that are not on chip.\n\n" REGS
               "ValueError: no legal task. Source: cmodel/npu/decode.c, docs/npu/npu.md section 3.2."),
     MODEL_ROW("gemm_run", gemm_run,
               "gemm_run(n, regs, mem, base=0)\n--\n\nExecute a GEMM task on a memory.\n\n" REGS MEM

@@ -1,5 +1,7 @@
-/* nd.c - arrays: the buffer protocol for what comes in, NumPy for what goes out. NumPy's own C interface keeps its
- * table in a static pointer, so it is not used. */
+/*
+ * nd.c - arrays: the buffer protocol for arguments, NumPy for results. NumPy's own C interface is not used, because it
+ * keeps its table in a static pointer.
+ */
 #include "tandem_py.h"
 
 #include <string.h>
@@ -48,7 +50,7 @@ void nd_numpy_clear(nd_numpy *np) {
     }
 }
 
-/* Of a buffer's elements; 0: none that is known here. */
+/* Type of a buffer's elements; 0: not supported. */
 static nd_type type_of(const Py_buffer *view) {
     const char *f = view->format != NULL ? view->format : "B";
     f += (*f == '@' || *f == '=' || *f == '<') && f[1] != '\0' ? 1 : 0;
@@ -103,7 +105,7 @@ bool nd_get(nd *a, PyObject *obj, const char *what, unsigned types, bool write) 
     if (PyObject_GetBuffer(obj, &a->view, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
         PyObject *error, *value, *trace;
         PyErr_Fetch(&error, &value, &trace);
-        PyErr_Format(PyExc_ValueError, "%s: no plain array: %S", what, value != NULL ? value : Py_None);
+        PyErr_Format(PyExc_ValueError, "%s: not a plain array: %S", what, value != NULL ? value : Py_None);
         Py_XDECREF(error);
         Py_XDECREF(value);
         Py_XDECREF(trace);
@@ -129,7 +131,7 @@ void nd_release(nd *a) {
     }
 }
 
-/* "(2, 3)"; a size that may be any: "any" */
+/* "(2, 3)"; "any" for a size that is not fixed */
 static const char *shape_text(int dims, const Py_ssize_t *shape, char *text, size_t size) {
     size_t len = 0;
     text[0] = '\0';

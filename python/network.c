@@ -409,7 +409,7 @@ static PyMethodDef network_methods[] = {
              "table; None: that of "
              "calibrate(). seed: instead of a table, scales from one\ninference over drawn values."),
     {"optimise", network_optimise, METH_NOARGS,
-     "optimise()\n--\n\nFold and fuse layers, in place (docs/network.md). Returns how many changes there were."},
+     "optimise()\n--\n\nFold and fuse layers, in place (docs/network.md). Returns the number of changes."},
     CORE_ROW("save", network_save, "save(param, bin)\n--\n\nWrite the network as ncnn files."),
     CORE_ROW("memory", network_memory,
              "memory(n, *, tensors=False)\n--\n\nBytes of device memory that run() takes on a mesh of size n: "
@@ -420,7 +420,8 @@ static PyMethodDef network_methods[] = {
              "C.\n\n"
              "x: float32, all input blobs one after the other; batch: one row for each inference. tensors: every blob, "
              "not only the outputs.\n"
-             "Returns a dict: name of a blob to float32 array (batch: with the number of the inference in front).\n"
+             "Returns a dict: name of a blob to float32 array (batch: with the number of the inference as the first "
+             "dimension).\n"
              "Divergence, DeviceError: the device has failed. MemoryError: device memory. The GIL is released."),
     CORE_ROW("reference", network_reference,
              "reference(x, *, tensors=False, batch=False)\n--\n\nThe same in plain C in FP32, for a network with float "

@@ -10,16 +10,16 @@ typedef struct network {
     PyObject ob_base;
     net_graph graph;
     net_table table; /* of the last calibration */
-    bool busy;       /* a call works on it without the GIL */
+    bool busy;       /* a call uses it without the GIL */
     PyObject *where; /* last_run */
 } network;
 
-/* Take the network for a call. false: RuntimeError. */
+/* Lock the network for a call. false: RuntimeError. */
 bool network_enter(network *self);
 void network_leave(network *self);
 /* The exception of a status. */
 void network_raise(PyObject *self, net_status status, const net_error *err);
-/* Shape of a blob as an array has it; `count` > 0: with so many in front. Returns the dimensions. */
+/* Shape of a blob as an array; `count` > 0: with this number as the first dimension. Returns the dimensions. */
 int network_shape(const net_shape *s, Py_ssize_t count, Py_ssize_t *shape);
 /* Hold the inputs of one inference (`batch`: of several, one row each): float32 with as many elements as the input
  * blobs have. *count: inferences. */

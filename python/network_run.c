@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is wanted of each inference: blobs, and the arrays that they go to. */
+/* Results of each inference: blobs, and their arrays. */
 typedef struct wanted {
     uint32_t count;
     uint32_t *blob;
@@ -93,13 +93,13 @@ static PyObject *where_list(const net_graph *g, const net_rt *rt) {
     return list;
 }
 
-/* Inside of both. */
+/* With the device and the network entered. */
 static bool run_inside(network *net, device *dev, const nd *x, uint32_t count, const wanted *w, bool tensors) {
     net_rt *rt = NULL;
     net_error err = {.text = ""};
     const size_t bufs = npu_dev_bufs(dev->dev);
     net_status status;
-    dev->stale = true; /* the runtime has its own driver */
+    dev->stale = true; /* the runtime has its own instance of the driver */
     Py_BEGIN_ALLOW_THREADS;
     status = infer(net, dev, x, count, w, tensors, &rt, &err);
     Py_END_ALLOW_THREADS;

@@ -19,7 +19,7 @@ static void alu_free(alu_call *c) {
     nd_release(&c->out);
 }
 
-/* Of one to three dimensions: (c, h, w), what is missing in front is 1. */
+/* Shape (c, h, w) of one to three dimensions; missing leading ones are 1. */
 static bool shape_of(const nd *a, npu_tensor *t) {
     Py_ssize_t size[3] = {1, 1, 1};
     if (a->dims < 1 || a->dims > 3) {

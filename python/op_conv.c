@@ -36,7 +36,7 @@ static bool per_channel(nd *a, uint32_t *value, PyObject *obj, const char *what,
     return nd_get(a, obj, what, ND_FP32, false) && nd_is(a, what, 1, (Py_ssize_t[]){channels});
 }
 
-/* What conv2d, depthwise and linear have in common. */
+/* Arguments that conv2d, depthwise and linear share. */
 typedef struct common_args {
     PyObject *in_scale, *w_scale, *bias, *act, *act_p, *out_scale;
 } common_args;
@@ -149,7 +149,7 @@ static void conv_work(op *o, conv_call *c) {
     }
     v->ifm_addr = in.addr;
     v->ofm_addr = out.addr;
-    if (!c->linear) { /* npu_linear_make() knows the others */
+    if (!c->linear) { /* npu_linear_make() sets the others */
         v->ifm_cstep = in.step;
         v->ofm_cstep = out.step;
     } else {
@@ -160,7 +160,7 @@ static void conv_work(op *o, conv_call *c) {
     }
 }
 
-/* Everything is there but the result and its plan. */
+/* All arguments are set, except for the result and its plan. */
 static PyObject *conv_run(device *self, conv_call *c, int dims) {
     const core_state *state = core_of((PyObject *)self);
     if (state == NULL || !device_begin(self)) {

@@ -53,7 +53,7 @@ static void map_work(op *o, map_call *c) {
     }
 }
 
-/* c->out has its sizes. dims: of the result, 3 or 1. */
+/* Runs with the sizes in c->out. dims: of the result, 3 or 1. */
 static PyObject *map_run(PyObject *self, map_call *c, int dims) {
     const core_state *state = core_of(self);
     if (state == NULL || !device_begin((device *)self)) {

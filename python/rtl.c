@@ -1,5 +1,7 @@
-/* rtl.c - Verilated designs beside the extension, one shared object each: _rtl_n8_fast.so. They are loaded when a
- * device wants one, each with its own symbols. */
+/*
+ * rtl.c - Verilated designs beside the extension, one shared object each: _rtl_n8_fast.so. One is loaded when a device
+ * needs it, with its own symbols.
+ */
 #include "core.h"
 
 #include <dirent.h>
@@ -44,7 +46,7 @@ static const tb_shim *load(const core_state *state, const char *folder, uint32_t
     }
     const tb_shim *(*get)(void);
     memcpy(&get, &symbol, sizeof get);
-    dlclose(lib); /* it stays, and so does what `get` answers */
+    dlclose(lib); /* it stays loaded, and so does the result of `get` */
     return get();
 }
 

@@ -1,8 +1,8 @@
 /*
  * tandem_py.h - what the files of the extension share: arguments of functions, arrays, exceptions.
  *
- * Nothing here is static and changes: what an interpreter owns stands in the state of its modules. A function that
- * fails has set an exception.
+ * There are no mutable static variables: objects of an interpreter are kept in the state of its modules. A function
+ * that fails has set an exception.
  */
 #ifndef TANDEM_PY_H
 #define TANDEM_PY_H
@@ -42,8 +42,7 @@ bool arg_u64(PyObject *obj, const char *name, uint64_t *v);
 bool arg_bool(PyObject *obj, const char *name, bool *v);
 /* FP32 bits of a number (rounded to nearest). A finite number that is too large is an error. */
 bool arg_f32(PyObject *obj, const char *name, uint32_t *bits);
-/* A new reference to a list or tuple with the items of a sequence (not of a str). NULL: TypeError, whatever went wrong.
- */
+/* A new reference to a list or tuple with the items of a sequence (not of a str). NULL: TypeError, for any error. */
 PyObject *arg_sequence(PyObject *obj, const char *name, const char *expected);
 /* Up to `max` numbers as FP32 bits: a sequence, or one number. The others stay as they are. */
 bool arg_f32s(PyObject *obj, const char *name, uint32_t *bits, size_t max);
@@ -80,7 +79,7 @@ typedef enum nd_type {
 #define ND_FP32 (ND_F32 | ND_U32) /* FP32 values, or their bits */
 #define ND_WORD (ND_FP32 | ND_I32)
 
-/* What a module keeps of NumPy. */
+/* References to NumPy in the state of a module. */
 typedef struct nd_numpy {
     PyObject *empty; /* numpy.empty */
     PyObject *dtype[8];
@@ -91,9 +90,9 @@ void nd_numpy_clear(nd_numpy *np);
 
 #define ND_DIMS 8
 
-/* An array owned by others, held for the time of a call. */
+/* An array of the caller, held during a call. */
 typedef struct nd {
-    Py_buffer view; /* view.obj NULL: none is held */
+    Py_buffer view; /* view.obj NULL: no array is held */
     nd_type type;
     void *data;
     int dims;
@@ -106,7 +105,7 @@ typedef struct nd {
  * read-only. `what` names it in messages. false: TypeError (no array, or other elements) or ValueError.
  */
 bool nd_get(nd *a, PyObject *obj, const char *what, unsigned types, bool write);
-/* Let go of it. Safe on a zeroed struct. */
+/* Release it. Safe on a zeroed struct. */
 void nd_release(nd *a);
 /* The shape must be this one; -1: any size of at least 1. false: ValueError. */
 bool nd_is(const nd *a, const char *what, int dims, const Py_ssize_t *shape);
@@ -116,7 +115,7 @@ bool nd_meet(const nd *a, const nd *b);
  */
 PyObject *nd_new(const nd_numpy *np, nd_type type, int dims, const Py_ssize_t *shape, nd *a);
 /*
- * Where a result goes: `out` (may be NULL) with exactly this type and shape, or a new array. A new reference, held in
+ * The array of a result: `out` (may be NULL) with exactly this type and shape, or a new array. A new reference, held in
  * *a for writing; NULL with an exception.
  */
 PyObject *nd_out(const nd_numpy *np, PyObject *out, unsigned types, nd_type type, int dims, const Py_ssize_t *shape,

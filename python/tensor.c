@@ -1,5 +1,7 @@
-/* tensor.c - an operator at work: its buffers on the device, its errors. Arrays are (c, h, w) whatever the device's
- * layout is. */
+/*
+ * tensor.c - an operator in progress: its buffers on the device, its errors. Arrays are (c, h, w) with every layout on
+ * the device.
+ */
 #include "core.h"
 #include "num.h"
 
@@ -61,11 +63,11 @@ uint32_t op_alloc(op *o, uint64_t bytes, npu_buf_kind kind) {
     return addr;
 }
 
-/* Into a buffer of this operator. */
+/* Write into a buffer of this operator. */
 static bool write_to(op *o, uint32_t addr, const void *src, size_t bytes) {
     const bool ok = npu_dev_write(o->self->dev, addr, src, bytes);
     if (!ok && o->trouble == OP_FINE) {
-        o->trouble = OP_HOST_MEMORY; /* the buffer lies in memory, so a page of it could not be made */
+        o->trouble = OP_HOST_MEMORY; /* the buffer is inside device memory, so a page of it could not be allocated */
     }
     return ok;
 }
@@ -93,7 +95,7 @@ static uint64_t pixels(const npu_tensor *t) {
     return (uint64_t)t->w * t->h;
 }
 
-/* Step and bytes; 0: more than memory can hold. */
+/* Step and bytes; 0: larger than the memory. */
 static uint64_t shape_up(const op *o, npu_tensor *t) {
     if (t->layout == NPU_INT8_NHWC) {
         t->step = tb_align_up(t->c, npu_dev_n(o->self->dev));

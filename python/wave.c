@@ -1,4 +1,7 @@
-/* wave.c - signals of waveform files as arrays. The file is read in a child, which hands its changes back in memory. */
+/*
+ * wave.c - signals of waveform files as arrays. The file is read in a child process, which returns the value changes in
+ * memory.
+ */
 #include "core.h"
 
 #include <stdio.h>
@@ -7,7 +10,7 @@
 
 #include "tb.h"
 
-/* Reads what the child wrote; false once it ends too early. */
+/* Reads the output of the child; false if it ends too early. */
 typedef struct cursor {
     const char *at, *end;
 } cursor;
@@ -22,7 +25,7 @@ static bool take(cursor *c, void *dst, size_t bytes) {
 }
 
 static void put(const void *src, size_t bytes) {
-    fwrite(src, 1, bytes, stdout); /* an error stays with the stream, and the child ends with it */
+    fwrite(src, 1, bytes, stdout); /* the stream keeps an error, and the child exits with it */
 }
 
 static void put_u32(uint32_t v) {
@@ -45,7 +48,7 @@ static PyObject *take_text(cursor *c) {
     return text;
 }
 
-/* ---- what signals there are ---- */
+/* ---- list of signals ---- */
 
 typedef struct header {
     uint64_t first, last;
@@ -145,10 +148,10 @@ typedef struct reading {
     uint32_t *handle;
     uint32_t count;
     uint64_t from, to;
-    uint32_t *number; /* in the child: of a handle among those that are read, from 1 on */
+    uint32_t *number; /* in the child: number of a handle among those that are read, from 1 on */
 } reading;
 
-/* Number, time, then words of the value and words of what is unknown, lowest word first. */
+/* Number, time, then words of the value and of its unknown bits, lowest word first. */
 static int change(void *ctx, uint64_t time, uint32_t handle, const char *bits, uint32_t width) {
     const reading *r = (const reading *)ctx;
     put_u32(r->number[handle] - 1);
@@ -166,7 +169,7 @@ static int change(void *ctx, uint64_t time, uint32_t handle, const char *bits, u
     return ferror(stdout);
 }
 
-/* The widths first. */
+/* Writes the widths first. */
 static int read_open(reading *r, tb_wave *wave) {
     const uint32_t handles = tb_wave_handles(wave);
     uint8_t *want = calloc((size_t)handles + 1, 1);
@@ -207,7 +210,7 @@ static int read_changes(void *ctx) {
     return read_open(r, wave);
 }
 
-/* Arrays of one signal while they are filled. */
+/* Arrays of one signal that are being filled. */
 typedef struct series {
     uint32_t width, words, bytes; /* bytes of an element, up to 64 bits */
     size_t changes, at;
@@ -237,7 +240,7 @@ static bool series_new(const core_state *state, series *s) {
     return s->unknown != NULL;
 }
 
-/* The next record; false: there is none. `words` has room for both halves of the widest. */
+/* The next record; false: there is none. `words` has space for value and unknown bits of the widest signal. */
 static bool record(cursor *c, const series *s, uint32_t count, uint32_t *number, uint64_t *time, const char **words) {
     if (!take(c, number, sizeof *number) || *number >= count || !take(c, time, sizeof *time)) {
         return false;

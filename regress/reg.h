@@ -307,7 +307,8 @@ int reg_db_exec(const reg_db *db, const char *sql);
 /* Prepare a statement. */
 int reg_db_prepare(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt);
 
-/* A value of a statement. REG_KNOWN: a text, of which the empty one is NULL, for unknown and empty are the same here. */
+/* A value of a statement. REG_KNOWN: a text, of which the empty one is NULL, for unknown and empty are the same
+ * here. */
 typedef struct reg_value {
     enum { REG_VALUE_NULL, REG_VALUE_TEXT, REG_VALUE_NUMBER, REG_VALUE_REAL } kind;
     const char *text;

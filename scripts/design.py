@@ -11,7 +11,8 @@ out for make and for shell scripts.
   design.py ports            nothing, or where the ports of a top module and those of its description differ (exit
                              status 1)
 
-DESIGNS (environment): more folders that contain designs/NAME/design and the other folders of these designs, separated by blanks."""
+DESIGNS (environment): more folders that contain designs/NAME/design and the other folders of these designs, separated
+by blanks."""
 
 import os
 import re

@@ -1,4 +1,5 @@
-"""Shared by the generators of sources: input whose errors are reported with their line, files that are written atomically and keep their time when their text is unchanged."""
+"""Shared by the generators of sources: input whose errors are reported with their line, files that are written
+atomically and keep their time when their text is unchanged."""
 
 import os
 import sys

@@ -275,7 +275,8 @@ def gen_sv(desc):
 
 
 def trait_tables(prefix, field):
-    """For a field whose values have traits: the number of values, all of them, and for each trait the values with and without it."""
+    """For a field whose values have traits: the number of values, all of them, and for each trait the values with and
+    without it."""
     traits = sorted({t for e in field.enums for t in e[3]})
     if not traits:
         return []

@@ -109,6 +109,17 @@ format_clean() {
     [ "${PIPESTATUS[0]}" -eq 0 ]
 }
 
+# Hand-written text of these kinds has at most 120 columns. Exempt, for they are data with one record a line: .case,
+# .param, .csv, .suite, .regs, .txt and .def files, and patches; .md files are wrapped at 100, except for tables.
+columns_120() {
+    sources Makefile '*.c' '*.h' '*.cpp' '*.hpp' '*.sv' '*.svh' '*.v' '*.vlt' '*.py' '*.pyi' '*.sh' '*.mk' '*.css' |
+        xargs awk 'length($0) > 120 {
+                printf "%s:%d: %d columns, at most 120 expected\n", FILENAME, FNR, length($0)
+                bad = 1
+            }
+            END { exit bad }'
+}
+
 freestanding() { # target triple, flags
     local target=$1 f
     shift
@@ -133,6 +144,7 @@ check "no lint waiver outside rtl/*/lint.vlt" no_inline_waivers
 check "framework does not know the designs ($(design words | paste -sd ' '))" framework_words
 check "ports of the top modules are those of their descriptions" design ports
 check "floors: who includes whom" "$PYTHON" scripts/floors.py
+check "lines have at most 120 columns" columns_120
 if need "$VERILATOR" deps "Verilator lint"; then
     for d in $designs; do
         while read -r params; do

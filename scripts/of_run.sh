@@ -1,6 +1,7 @@
-# shellcheck shell=bash Read by repro.sh, shrink.sh and wave.sh: fail, and with RUN= CASE, KIND and DUT of a failure of
-# that run (job JOB, else the first of the commonest signature); `failure` has all of it. A failure of the fast build is
-# reproduced in the build that checks every unit; one of any other kind in its own.
+# shellcheck shell=bash
+# Read by repro.sh, shrink.sh and wave.sh: fail, and with RUN= CASE, KIND and DUT of a failure of that run (job JOB,
+# else the first of the commonest signature); `failure` has all of it. A failure of the fast build is reproduced
+# in the build that checks every unit; one of any other kind in its own.
 fail() {
     echo "$(basename "$0" .sh): $*" >&2
     exit 2

@@ -1,4 +1,5 @@
-"""Tasks of a register description (regs/NAME.regs): the descriptor of a unit's task, member by member, as SystemVerilog and as C. Part of gen_regs.py."""
+"""Tasks of a register description (regs/NAME.regs): the descriptor of a unit's task, member by member, as SystemVerilog
+and as C. Part of gen_regs.py."""
 
 import re
 
@@ -201,7 +202,8 @@ def gen_c(desc):
                                                           m.source[1].name, m.one) for m in t.members]
         flips = ["    X(%s, 0x%08Xu)" % f for f in sorted(t.flips().items())]
         out += ["", "/* X(name, element, lsb, width, register, field, one) for each member, highest first; "
-                "software writes `one` times its value to the field. */", "#define %s_TABLE(X) \\" % p, " \\\n".join(rows), "",
+                "software writes `one` times its value to the field. */",
+                "#define %s_TABLE(X) \\" % p, " \\\n".join(rows), "",
                 "/* X(register, mask): bits that are inverted once every member has been written to its field. */",
                 "#define %s_FLIPS(X)%s" % (p, " \\\n" + " \\\n".join(flips) if flips else ""), ""]
     return "\n".join(out + ["/* clang-format on */", "", "#endif", ""])

@@ -30,9 +30,12 @@ report() { printf '%b' "$1" > "$result.tmp" && mv "$result.tmp" "$result"; }
 """
 
 UNITS = {
-    "pass": r"report 'outcome=pass\nsignature=\nmessage=\ncycles='$((100 + index))'\ntrace_hash=0x00000000000000'$index'\ncase=\n'",
-    "fail": r"""report 'outcome=fail\nsignature=mesh data\nmessage=mesh: column 5: got -312, expected <-310> & "more"\ncycles=7\ncase='"$cases"'/1.case\n'; exit 1""",
-    "repro": r"report 'outcome=fail\nmessage=bad\nrepro=make unit UNIT=mesh SEED=0x12 CFG=n4\nnew_key=kept for later\n'; exit 1",
+    "pass": r"report 'outcome=pass\nsignature=\nmessage=\ncycles='$((100 + index))"
+            r"'\ntrace_hash=0x00000000000000'$index'\ncase=\n'",
+    "fail": r"""report 'outcome=fail\nsignature=mesh data\nmessage=mesh: column 5: got -312, """
+            r"""expected <-310> & "more"\ncycles=7\ncase='"$cases"'/1.case\n'; exit 1""",
+    "repro": r"report 'outcome=fail\nmessage=bad\nrepro=make unit UNIT=mesh SEED=0x12 CFG=n4"
+             r"\nnew_key=kept for later\n'; exit 1",
     "error": r"report 'outcome=error\nsignature=setup\nmessage=no such shape\n'; exit 2",
     "crash": r"echo about to crash; kill -SEGV $$; sleep 5",
     "hang": r"echo waiting; sleep 1000",
@@ -49,7 +52,8 @@ UNITS = {
     "children": r"(trap '' TERM HUP; sleep 1000) & report 'outcome=pass\n'",
     "family": r"(trap '' TERM HUP; sleep 1000) & echo $! > $cases/grandchild; echo $$ > $cases/leader; sleep 1000",
     "random": r"report 'outcome=pass\ncycles=5\ntrace_hash=0x'$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')'\n'",
-    "wobbly": r"case $result in *again*) report 'outcome=fail\nmessage=only the second time\n'; exit 1;; esac; report 'outcome=pass\ntrace_hash=0x1\n'",
+    "wobbly": r"case $result in *again*) report 'outcome=fail\nmessage=only the second time\n'; exit 1;; esac; "
+              r"report 'outcome=pass\ntrace_hash=0x1\n'",
     "nohash": r"report 'outcome=pass\ncycles=5\n'",
     "killed": r"kill -KILL $$; sleep 5",
     "stdin": r"read -r line && exit 3; report 'outcome=pass\n'",

@@ -83,21 +83,35 @@ def check_page(path):
 PROBE = """<script>addEventListener("load", () => {
   for (const d of document.querySelectorAll("details")) d.open = true;
   const rgb = c => (c.match(/[\\d.]+/g) || []).map(Number);
-  const light = c => { const [r, g, b] = c.map(v => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-  const ground = e => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor); if (c.length == 3 || c[3] == 1) return c; } return [255, 255, 255]; };
+  const light = c => { const [r, g, b] = c.map(v => {
+    v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const ground = e => { for (; e; e = e.parentElement) {
+    const c = rgb(getComputedStyle(e).backgroundColor);
+    if (c.length == 3 || c[3] == 1) return c;
+    } return [255, 255, 255]; };
   let least = 99, worst = "";
   for (const e of document.querySelectorAll("body *")) {
     if (e.closest("script, title") || ![...e.childNodes].some(n => n.nodeType == 3 && n.data.trim())) continue;
-    const style = getComputedStyle(e), a = light(rgb(e.closest("svg") ? style.fill : style.color).slice(0, 3)), b = light(ground(e).slice(0, 3));
+    const style = getComputedStyle(e),
+      a = light(rgb(e.closest("svg") ? style.fill : style.color).slice(0, 3)),
+      b = light(ground(e).slice(0, 3));
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
     if (ratio < least) { least = ratio; worst = e.tagName + " " + e.className + " " + e.textContent.slice(0, 40); }
   }
-  const root = document.scrollingElement, wide = [...document.querySelectorAll("body *")].filter(e => !e.closest(".scroll, pre, svg") && e.getBoundingClientRect().right > innerWidth + 1);
-  parent.postMessage(JSON.stringify({scroll: root.scrollWidth, window: innerWidth, contrast: least, worst, dark: matchMedia("(prefers-color-scheme:dark)").matches,
-    wide: wide.map(e => e.tagName + "." + e.className).slice(0, 5), rules: document.styleSheets[0].cssRules.length}), "*");
+  const root = document.scrollingElement,
+    wide = [...document.querySelectorAll("body *")].filter(
+    e => !e.closest(".scroll, pre, svg") && e.getBoundingClientRect().right > innerWidth + 1);
+  parent.postMessage(JSON.stringify({scroll: root.scrollWidth, window: innerWidth, contrast: least, worst,
+    dark: matchMedia("(prefers-color-scheme:dark)").matches,
+    wide: wide.map(e => e.tagName + "." + e.className).slice(0, 5),
+    rules: document.styleSheets[0].cssRules.length}), "*");
 });</script>"""
-FRAME = """<!DOCTYPE html><html style="color-scheme:light dark"><body><iframe src="probe.html" style="width:%dpx;height:800px;border:0"></iframe>
-<script>addEventListener("message", e => { document.body.dataset.found = btoa(unescape(encodeURIComponent(e.data))); });</script></body></html>"""
+FRAME = """<!DOCTYPE html><html style="color-scheme:light dark"><body>
+<iframe src="probe.html" style="width:%dpx;height:800px;border:0"></iframe>
+<script>addEventListener("message", e => {
+  document.body.dataset.found = btoa(unescape(encodeURIComponent(e.data)));
+  });</script></body></html>"""
 
 
 def browser(*args, cwd):

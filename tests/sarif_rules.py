@@ -11,7 +11,8 @@ OBJECTS = {
     "driver": ({"name"}, {"name", "version", "rules"}),  # 3.19
     "rule": ({"id"}, {"id", "shortDescription", "defaultConfiguration"}),  # 3.49
     "invocation": ({"executionSuccessful"}, {"executionSuccessful", "properties"}),  # 3.20
-    "result": ({"message"}, {"ruleId", "ruleIndex", "level", "message", "locations", "relatedLocations", "partialFingerprints", "occurrenceCount", "properties"}),  # 3.27
+    "result": ({"message"}, {"ruleId", "ruleIndex", "level", "message", "locations", "relatedLocations",
+                               "partialFingerprints", "occurrenceCount", "properties"}),  # 3.27
 }
 TYPES = {"version": str, "runs": list, "tool": dict, "results": list, "name": str,
          "id": str, "ruleId": str, "ruleIndex": int, "message": dict, "locations": list, "occurrenceCount": int}

@@ -89,7 +89,8 @@ def slurm_start(bench, text, *args):
 
 # A job that says that it ran: one line in the file `ran` of the bench.
 def counted(bench, seconds):
-    body = f"""echo $index >> {bench.path}/ran; sleep {seconds}; report 'outcome=pass\\ncycles=5\\ntrace_hash=0x'$index'\\n'"""
+    body = (f"echo $index >> {bench.path}/ran; sleep {seconds}; "
+            "report 'outcome=pass\\ncycles=5\\ntrace_hash=0x'$index'\\n'")
     bench.program(bench.build / "n8-fast/unit-counted", body)
 
 
@@ -130,7 +131,8 @@ for word; do
 done
 [ -e $FAKE/idle ] && { seq -f "$name|%g|PENDING|$number" 0 $last > $FAKE/queue/0.$number; exit 0; }
 for task in $(seq 0 $last); do
-  SLURM_ARRAY_TASK_ID=$task NUMBER=$number TASK_SCRIPT=$word setsid bash -c 'touch $FAKE/began.$NUMBER.$SLURM_ARRAY_TASK_ID; exec bash $FAKE/hook' </dev/null >/dev/null 2>&1 &
+  SLURM_ARRAY_TASK_ID=$task NUMBER=$number TASK_SCRIPT=$word \
+    setsid bash -c 'touch $FAKE/began.$NUMBER.$SLURM_ARRAY_TASK_ID; exec bash $FAKE/hook' </dev/null >/dev/null 2>&1 &
   echo "$name|$task|RUNNING|$number" > $FAKE/queue/$!.$number
 done
 for task in $(seq 0 $last); do  # what is still in our process group ends with us

@@ -399,8 +399,10 @@ def test_wide_data(bits, tmp_path):
 # ---- X, reset, clock ----
 
 def test_x(tmp_path):
-    for changes, rule, cycle in [({3: {"awaddr": "x" * 32}, 4: {"awaddr": "x" * 32}}, "AXI4_ERRM_AWADDR_X", 3), ({3: {"awprot": "0z0"}}, "AXI4_ERRM_AWPROT_X", 3),
-                                 ({2: {"awready": "x"}, 3: {"awready": 0}}, "AXI4_ERRS_AWREADY_X", 2), ({8: {"bresp": "x0"}}, "AXI4_ERRS_BRESP_X", 8),
+    for changes, rule, cycle in [({3: {"awaddr": "x" * 32}, 4: {"awaddr": "x" * 32}}, "AXI4_ERRM_AWADDR_X", 3),
+                                 ({3: {"awprot": "0z0"}}, "AXI4_ERRM_AWPROT_X", 3),
+                                 ({2: {"awready": "x"}, 3: {"awready": 0}}, "AXI4_ERRS_AWREADY_X", 2),
+                                 ({8: {"bresp": "x0"}}, "AXI4_ERRS_BRESP_X", 8),
                                  ({13: {"rvalid": "x"}, 14: {"rvalid": 0}}, "AXI4_ERRS_RVALID_X", 13)]:
         done = check(simple(traffic=changed(TRAFFIC, changes)).write(tmp_path / "a.vcd"))
         assert (done.returncode, rules(done)) == (1, [(rule, cycle)]), (changes, done.stdout)

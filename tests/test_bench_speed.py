@@ -12,8 +12,8 @@ STAND_IN = """#!/usr/bin/python3
 import json, sys
 kind = sys.argv[0].split("/")[-2].split("-")[1]
 cpu = {"fast": 1.0, "debug": 1.1, "tap": 1.5}[kind]
-out = {"cycles": 1000, "hash": "0", "cpu": cpu, "children": 0.0, "rtl": 0.8, "harness": 0.2, "faults": 100, "left_out": 0, "snapshots": 0,
-       "fork": 0.0, "fault_cost": 0.0}
+out = {"cycles": 1000, "hash": "0", "cpu": cpu, "children": 0.0, "rtl": 0.8, "harness": 0.2, "faults": 100,
+       "left_out": 0, "snapshots": 0, "fork": 0.0, "fault_cost": 0.0}
 if "--without" in sys.argv:
     out["left_out"] = LEFT_OUT
     out["cpu"] -= 0.2

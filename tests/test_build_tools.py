@@ -289,7 +289,8 @@ TAP_CODE = """void f(Vt___024root* vlSelf) {
     vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__twice = vlSelf->t__DOT__u_a__DOT__v_q;
     vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__twice = vlSelf->clk_i;
     vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__high = (IData)((vlSelf->t__DOT__pair_q >> 0x20U));
-    vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__select = (((0U == 0U) ? 0U : (vlSelf->t__DOT__wide_q[3U] << 2U)) | (vlSelf->t__DOT__wide_q[2U] >> 0U));
+    vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__select = (((0U == 0U) ? 0U : (vlSelf->t__DOT__wide_q[3U] << 2U))
+        | (vlSelf->t__DOT__wide_q[2U] >> 0U));
     vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__middle[0U] = vlSelf->t__DOT__wide_q[1U];
     vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__middle[1U] = vlSelf->t__DOT__wide_q[2U];
     vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__torn[0U] = vlSelf->t__DOT__wide_q[1U];

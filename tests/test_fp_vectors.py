@@ -218,7 +218,8 @@ WRONG = [
     ("min", "3F800000 40000000 3F800000 00\n", "3F800000 7FC00000 7FC00000 00", "got 3F800000, expected 7FC00000"),
     ("i32_to_f32", "00000001 3F800000 00\n", "01000001 4B800001 01", "got 4B800000, expected 4B800001"),
     ("f32_to_i32", "3F800000 00000001 00\n", "3FC00000 00000001 01", "got 00000002, expected 00000001"),
-    ("f32_to_i32", "3F800000 00000001 00\n", "7FC00000 7FFFFFFF 00", "got 00000000, expected 7FFFFFFF"),  # not flagged invalid: as it stands
+    ("f32_to_i32", "3F800000 00000001 00\n", "7FC00000 7FFFFFFF 00",
+     "got 00000000, expected 7FFFFFFF"),  # not flagged invalid: as it stands
     ("f32_to_i8", "3F800000 01 00\n", "C0200000 FE 01", "got FD, expected FE"),
     ("f32_to_i8", "3F800000 01 00\n", "BF800000 000000FF 00", "got FFFFFFFF, expected 000000FF"),
     ("eq", "3F800000 3F800000 1 00\n", "00000000 80000000 0 00", "got 1, expected 0"),

@@ -187,7 +187,8 @@ def transposed(x, w, stride, dilation, pads, extra, groups):
             for i in range(kh):
                 for j in range(kw):
                     rows, cols = i * dilation[0], j * dilation[1]
-                    y[o, rows:rows + (x.shape[1] - 1) * stride[0] + 1:stride[0], cols:cols + (x.shape[2] - 1) * stride[1] + 1:stride[1]] += \
+                    y[o, rows:rows + (x.shape[1] - 1) * stride[0] + 1:stride[0],
+                      cols:cols + (x.shape[2] - 1) * stride[1] + 1:stride[1]] += \
                         x[first + c].astype(np.float64) * w[o, c, i, j]
     return y[:, top:h - bottom, left:width - right]
 

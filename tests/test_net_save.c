@@ -389,7 +389,7 @@ static void test_inconsistent(void **state) {
     net_layer *conv = &g.layer[1];
     assert_int_equal(net_layer_set_int(conv, 8, 2), NET_OK);
     assert_int_equal(net_graph_pack_bin(&g, NULL, &packed, &bytes, &err), NET_ERR_ARG);
-    assert_non_null(strstr(err.text, "the layer has 2 arrays, its settings ask for 4"));
+    assert_non_null(strstr(err.text, "the layer has 2 arrays, its settings need 4"));
     net_layer_unset(conv, 8);
     uint32_t kept = conv->tensor[1].count--;
     assert_int_equal(net_graph_pack_bin(&g, NULL, &packed, &bytes, &err), NET_ERR_ARG);

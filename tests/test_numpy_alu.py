@@ -7,7 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from numpy_model import FULL, GENERATED, ONE, Image, activate, align, f32, fadd, fmul, load_model, random_act, random_bits
+from numpy_model import (FULL, GENERATED, ONE, Image, activate, align, f32, fadd, fmul, load_model, random_act,
+                         random_bits)
 
 CASES = 3000 if FULL else 400
 

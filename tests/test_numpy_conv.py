@@ -80,8 +80,10 @@ def task_writes(c, rng, addr):
     return ext + [
         (REG["IFM_ADDR"], addr["ifm"]), (REG["IFM_CSTEP"], c["ifm_cstep"]), (REG["WGT_ADDR"], addr["wgt"]),
         (REG["OSCALE_ADDR"], addr["oscale"]), (REG["BIAS_ADDR"], addr["bias"]), (REG["OFM_ADDR"], addr["ofm"]),
-        (REG["OFM_CSTEP"], c["ofm_cstep"]), (REG["PSUM_ADDR"], addr["psum"]), (REG["PSUM_CSTEP"], addr["psum_cstep"]), (REG["IFM_SIZE"], iw | ih << 16),
-        (REG["CHANNELS"], ic | c["w"].shape[0] << 16), (REG["OFM_SIZE"], c["ow"] | c["oh"] << 16), (REG["IN_SCALE"], bits(c["in_scale"])),
+        (REG["OFM_CSTEP"], c["ofm_cstep"]), (REG["PSUM_ADDR"], addr["psum"]), (REG["PSUM_CSTEP"], addr["psum_cstep"]),
+        (REG["IFM_SIZE"], iw | ih << 16),
+        (REG["CHANNELS"], ic | c["w"].shape[0] << 16), (REG["OFM_SIZE"], c["ow"] | c["oh"] << 16),
+        (REG["IN_SCALE"], bits(c["in_scale"])),
         (REG["ACT"], int(c["relu"])), (REG["GROUP"], c["group"]), (REG["CTRL"], ctrl),
     ]
 

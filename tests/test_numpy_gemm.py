@@ -185,11 +185,16 @@ def run_case(model, c, rng):
                                 if c["requant"] else nchw_bytes(y, ofm_cstep, old))
     (kh, kw), (sh, sw), (dh, dw), (pt, pl) = c["w"].shape[2:], c["stride"], c["dil"], c["pad"]
     writes = [
-        (REG["IFM_ADDR"], ifm), (REG["IFM_CSTEP"], ifm_cstep), (REG["WGT_ADDR"], wgt), (REG["OSCALE_ADDR"], factors["oscale"]),
-        (REG["BIAS_ADDR"], factors["bias"]), (REG["OFM_CSTEP"], ofm_cstep), (REG["PSUM_ADDR"], psum), (REG["PSUM_CSTEP"], psum_cstep),
-        (REG["IFM_SIZE"], c["iw"] | c["ih"] << 16), (REG["CHANNELS"], ic | oc << 16), (REG["OFM_SIZE"], c["ow"] | c["oh"] << 16),
-        (REG["IN_SCALE"], bits(c["in_scale"])), (REG["OUT_SCALE"], c["out_scale"]), (REG["EXT_KERNEL"], kw | kh << 8 | dw << 16 | dh << 24),
-        (REG["EXT_STRIDE"], sw | sh << 8), (REG["EXT_PAD"], pl | pt << 16), (REG["ACT"], c["act"]), (REG["GROUP"], c["group"]),
+        (REG["IFM_ADDR"], ifm), (REG["IFM_CSTEP"], ifm_cstep), (REG["WGT_ADDR"], wgt),
+        (REG["OSCALE_ADDR"], factors["oscale"]),
+        (REG["BIAS_ADDR"], factors["bias"]), (REG["OFM_CSTEP"], ofm_cstep), (REG["PSUM_ADDR"], psum),
+        (REG["PSUM_CSTEP"], psum_cstep),
+        (REG["IFM_SIZE"], c["iw"] | c["ih"] << 16), (REG["CHANNELS"], ic | oc << 16),
+        (REG["OFM_SIZE"], c["ow"] | c["oh"] << 16),
+        (REG["IN_SCALE"], bits(c["in_scale"])), (REG["OUT_SCALE"], c["out_scale"]),
+        (REG["EXT_KERNEL"], kw | kh << 8 | dw << 16 | dh << 24),
+        (REG["EXT_STRIDE"], sw | sh << 8), (REG["EXT_PAD"], pl | pt << 16), (REG["ACT"], c["act"]),
+        (REG["GROUP"], c["group"]),
     ] + [(REG["ACT_P0"] + 4 * i, v) for i, v in enumerate(c["act_p"])]
     for i, ofm in enumerate(ofms):
         writes += [(REG["OFM_ADDR"], ofm), (REG["CTRL"], control(c) | (WGT_KEEP if i else 0))]
@@ -245,10 +250,14 @@ def test_chain_of_int8_layers(model):
         writes = []
         for c, src, dst in ((first, a, b), (second, b, z)):
             k = c["w"].shape[2]
-            writes += [(REG["IFM_ADDR"], src), (REG["IFM_CSTEP"], pitch), (REG["WGT_ADDR"], im.add(packed(c))), (REG["OFM_ADDR"], dst), (REG["OFM_CSTEP"], pitch),
-                       (REG["OSCALE_ADDR"], im.add(padded_factors(rng, c["oscale"], c["oc"]))), (REG["IFM_SIZE"], size | size << 16), (REG["ACT"], 1),
-                       (REG["CHANNELS"], ic | c["oc"] << 16), (REG["OFM_SIZE"], size | size << 16), (REG["OUT_SCALE"], c["out_scale"]), (REG["GROUP"], 3),
-                       (REG["EXT_KERNEL"], k | k << 8 | 0x01010000), (REG["EXT_STRIDE"], 0x101), (REG["EXT_PAD"], c["pad"][1] | c["pad"][0] << 16), (REG["CTRL"], control(c))]
+            writes += [(REG["IFM_ADDR"], src), (REG["IFM_CSTEP"], pitch), (REG["WGT_ADDR"], im.add(packed(c))),
+                       (REG["OFM_ADDR"], dst), (REG["OFM_CSTEP"], pitch),
+                       (REG["OSCALE_ADDR"], im.add(padded_factors(rng, c["oscale"], c["oc"]))),
+                       (REG["IFM_SIZE"], size | size << 16), (REG["ACT"], 1),
+                       (REG["CHANNELS"], ic | c["oc"] << 16), (REG["OFM_SIZE"], size | size << 16),
+                       (REG["OUT_SCALE"], c["out_scale"]), (REG["GROUP"], 3),
+                       (REG["EXT_KERNEL"], k | k << 8 | 0x01010000), (REG["EXT_STRIDE"], 0x101),
+                       (REG["EXT_PAD"], c["pad"][1] | c["pad"][0] << 16), (REG["CTRL"], control(c))]
         mem = im.build()
         res = model(n, mem, writes)
         assert (res.err, res.gemm) == (0, 2)

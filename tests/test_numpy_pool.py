@@ -152,8 +152,10 @@ def run_case(model, c, rng):
     full[:len(y)] = y
     put(want, ofm, at, full)
     writes = [
-        (REG["IFM_ADDR"], ifm), (REG["IFM_CSTEP"], ifm_cstep), (REG["IFM_RSTEP"], ifm_rstep), (REG["OFM_ADDR"], ofm), (REG["OFM_CSTEP"], ofm_cstep),
-        (REG["OFM_RSTEP"], ofm_rstep), (REG["IFM_SIZE"], c["iw"] | c["ih"] << 16), (REG["OFM_SIZE"], c["ow"] | c["oh"] << 16),
+        (REG["IFM_ADDR"], ifm), (REG["IFM_CSTEP"], ifm_cstep), (REG["IFM_RSTEP"], ifm_rstep), (REG["OFM_ADDR"], ofm),
+        (REG["OFM_CSTEP"], ofm_cstep),
+        (REG["OFM_RSTEP"], ofm_rstep), (REG["IFM_SIZE"], c["iw"] | c["ih"] << 16),
+        (REG["OFM_SIZE"], c["ow"] | c["oh"] << 16),
         (REG["CHANNELS"], len(c["x"])), (REG["WINDOW"], c["kw"] | c["kh"] << 8 | c["sw"] << 16 | c["sh"] << 24),
         (REG["PAD"], c["left"] | c["top"] << 8), (REG["RECIP"], c["recip"]), (REG["TAB_ADDR"], tab),
         (REG["CTRL"], EN | (AVG if c["avg"] else 0) | (INT8 if c["int8"] else 0) | (EXCLUDE if c["exclude"] else 0)),

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from regress_bench import PROGRAM, ROOT, UNITS, alive, bench, family, gone, last_line, leftovers, popen, programs, start, write_program  # noqa: F401
+from regress_bench import (  # noqa: F401
+    PROGRAM, ROOT, UNITS, alive, bench, family, gone, last_line, leftovers, popen, programs, start, write_program)
 
 
 # ---- outcomes ----

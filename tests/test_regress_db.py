@@ -8,17 +8,27 @@ VERSION = 6
 
 # What the program of that version made. Never edited.
 SCHEMA_1 = """
-CREATE TABLE run(id INTEGER PRIMARY KEY AUTOINCREMENT, suite TEXT NOT NULL, suite_path TEXT NOT NULL, seed TEXT NOT NULL, commit_hash TEXT NOT NULL,
- dirty INTEGER NOT NULL, tools TEXT NOT NULL, host TEXT NOT NULL, launcher TEXT NOT NULL, shard TEXT NOT NULL, parallel INTEGER NOT NULL,
- budget_s INTEGER NOT NULL, build_dir TEXT NOT NULL, out_dir TEXT, state TEXT NOT NULL, started_at INTEGER NOT NULL, elapsed_ms INTEGER);
-CREATE TABLE job(id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, idx INTEGER NOT NULL, attempt INTEGER NOT NULL DEFAULT 1,
- what TEXT NOT NULL, test TEXT NOT NULL, cfg TEXT NOT NULL, kind TEXT NOT NULL, seed TEXT NOT NULL, first_index INTEGER NOT NULL, cases INTEGER NOT NULL,
- args TEXT NOT NULL, second_run INTEGER NOT NULL, timeout_s INTEGER NOT NULL, memory_mb INTEGER NOT NULL, cmd TEXT NOT NULL, outcome TEXT, signature TEXT,
- message TEXT, repro TEXT, cycles INTEGER, trace_hash TEXT, exit_status INTEGER, wall_ms INTEGER, cpu_ms INTEGER, max_rss_kb INTEGER, case_path TEXT,
+CREATE TABLE run(id INTEGER PRIMARY KEY AUTOINCREMENT, suite TEXT NOT NULL, suite_path TEXT NOT NULL,
+ seed TEXT NOT NULL, commit_hash TEXT NOT NULL,
+ dirty INTEGER NOT NULL, tools TEXT NOT NULL, host TEXT NOT NULL, launcher TEXT NOT NULL, shard TEXT NOT NULL,
+ parallel INTEGER NOT NULL,
+ budget_s INTEGER NOT NULL, build_dir TEXT NOT NULL, out_dir TEXT, state TEXT NOT NULL, started_at INTEGER NOT NULL,
+ elapsed_ms INTEGER);
+CREATE TABLE job(id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+ idx INTEGER NOT NULL, attempt INTEGER NOT NULL DEFAULT 1,
+ what TEXT NOT NULL, test TEXT NOT NULL, cfg TEXT NOT NULL, kind TEXT NOT NULL, seed TEXT NOT NULL,
+ first_index INTEGER NOT NULL, cases INTEGER NOT NULL,
+ args TEXT NOT NULL, second_run INTEGER NOT NULL, timeout_s INTEGER NOT NULL, memory_mb INTEGER NOT NULL,
+ cmd TEXT NOT NULL, outcome TEXT, signature TEXT,
+ message TEXT, repro TEXT, cycles INTEGER, trace_hash TEXT, exit_status INTEGER, wall_ms INTEGER, cpu_ms INTEGER,
+ max_rss_kb INTEGER, case_path TEXT,
  wave_path TEXT, log_path TEXT, UNIQUE(run, idx, attempt));
-INSERT INTO run VALUES(1,'t','t.suite','0x1','c0ffee',0,'tools','host','local','1/1',2,0,'build','build/regress/1','done',1700000000,1234);
-INSERT INTO job VALUES(1,1,0,1,'unit','pass','n8','fast','0x1',0,1,'',0,120,4096,'build/n8-fast/unit-pass','pass',NULL,NULL,NULL,100,'0x1',0,5,4,900,NULL,NULL,'l');
-INSERT INTO job VALUES(2,1,1,1,'unit','fail','n8','fast','0x1',0,1,'',0,120,4096,'build/n8-fast/unit-fail','fail','mesh data','mesh: bad','make',7,NULL,1,5,4,900,
+INSERT INTO run VALUES(1,'t','t.suite','0x1','c0ffee',0,'tools','host','local','1/1',2,0,'build','build/regress/1',
+ 'done',1700000000,1234);
+INSERT INTO job VALUES(1,1,0,1,'unit','pass','n8','fast','0x1',0,1,'',0,120,4096,'build/n8-fast/unit-pass','pass',NULL,
+ NULL,NULL,100,'0x1',0,5,4,900,NULL,NULL,'l');
+INSERT INTO job VALUES(2,1,1,1,'unit','fail','n8','fast','0x1',0,1,'',0,120,4096,'build/n8-fast/unit-fail','fail',
+ 'mesh data','mesh: bad','make',7,NULL,1,5,4,900,
  NULL,NULL,'l');
 PRAGMA user_version=1;
 """
@@ -28,7 +38,8 @@ CREATE INDEX job_signature ON job(run, signature) WHERE signature IS NOT NULL;
 PRAGMA user_version=2;
 """
 SCHEMA_3 = """
-CREATE TABLE program(run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, path TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY(run, path)) WITHOUT ROWID;
+CREATE TABLE program(run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, path TEXT NOT NULL,
+ hash TEXT NOT NULL, PRIMARY KEY(run, path)) WITHOUT ROWID;
 ALTER TABLE run ADD COLUMN resumed INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE run ADD COLUMN cleaned INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE job ADD COLUMN bundle_path TEXT;
@@ -37,13 +48,16 @@ CREATE INDEX job_time ON job(what, test, cfg, kind, cases, args, id) WHERE outco
 PRAGMA user_version=3;
 """
 SCHEMA_4 = """
-ALTER TABLE job ADD COLUMN work_cases INTEGER; ALTER TABLE job ADD COLUMN work_cycles INTEGER; ALTER TABLE job ADD COLUMN mac_bound INTEGER;
-ALTER TABLE job ADD COLUMN read_bound INTEGER; ALTER TABLE job ADD COLUMN write_bound INTEGER; ALTER TABLE job ADD COLUMN bound INTEGER;
+ALTER TABLE job ADD COLUMN work_cases INTEGER; ALTER TABLE job ADD COLUMN work_cycles INTEGER;
+ALTER TABLE job ADD COLUMN mac_bound INTEGER;
+ALTER TABLE job ADD COLUMN read_bound INTEGER; ALTER TABLE job ADD COLUMN write_bound INTEGER;
+ALTER TABLE job ADD COLUMN bound INTEGER;
 PRAGMA user_version=4;
 """
 SCHEMA_5 = """
 ALTER TABLE run ADD COLUMN coverage_dir TEXT;
-CREATE TABLE coverage(run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, place INTEGER NOT NULL, name TEXT NOT NULL, percent REAL NOT NULL,
+CREATE TABLE coverage(run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, place INTEGER NOT NULL,
+ name TEXT NOT NULL, percent REAL NOT NULL,
  before_percent REAL NOT NULL, covered INTEGER NOT NULL, total INTEGER NOT NULL, PRIMARY KEY(run, name)) WITHOUT ROWID;
 PRAGMA user_version=5;
 """
@@ -92,7 +106,8 @@ def test_sums_of_performance(bench):
 case $index in
   0) work='work_cases=3\nwork_cycles=500\nbound_mesh=10\nbound_read=300\nbound_write=20\nbound=310\n';;
   1) work=;;
-  2) work='work_cases=1\nwork_cycles=-4\nbound_mesh=99999999999999999999\nbound_read=x\nbound_Wr"=1\nbound_=2\nbound=\n';;
+  2) work='work_cases=1\nwork_cycles=-4\nbound_mesh=99999999999999999999\n'\
+'bound_read=x\nbound_Wr"=1\nbound_=2\nbound=\n';;
 esac
 report "outcome=pass\n$work" """)
     done = bench.run("unit pass cfg=n8 count=3\n")
@@ -106,7 +121,8 @@ def test_designs_of_an_older_database(bench):
     with sqlite3.connect(bench.path / "old.db") as db:
         db.executescript(OLDER[4])
         db.execute("UPDATE run SET suite_path='regress/suites/t.suite'")
-        db.execute("UPDATE job SET what='example',test='engine',cfg='w8',work_cases=1,work_cycles=50,mac_bound=1,read_bound=2,write_bound=3,bound=3 WHERE id=1")
+        db.execute("UPDATE job SET what='example',test='engine',cfg='w8',work_cases=1,work_cycles=50,"
+                   "mac_bound=1,read_bound=2,write_bound=3,bound=3 WHERE id=1")
     assert bench.call("report", "--db", "old.db").returncode == 0
     with sqlite3.connect(bench.path / "old.db") as db:
         assert db.execute("SELECT what,test,cfg,bounds,bound FROM job").fetchall() == [

@@ -30,7 +30,8 @@ case $command in
     [ "$index" = 0 ] && { say 'outcome=pass\n'; exit 0; }
     [ "$index" = 9 ] && kill -SEGV $$
     echo "signature=unit:u$((index % 2)):word" > $cases/c.case
-    say "outcome=fail\nsignature=unit:u$((index % 2)):word\nmessage=wrong\ncycles=$((1000 - index))\ncase=$cases/c.case\nrepro=make repro CASE=$cases/c.case BREAK=1\n"; exit 1;;
+    say "outcome=fail\nsignature=unit:u$((index % 2)):word\nmessage=wrong\ncycles=$((1000 - index))\n\
+case=$cases/c.case\nrepro=make repro CASE=$cases/c.case BREAK=1\n"; exit 1;;
   repro)
     AGAIN
     mkdir -p $report && echo page > $report/report.html && echo wave > $report/wave.fst
@@ -174,7 +175,8 @@ def test_the_setup_of_the_job_comes_along(bench):
 
 
 def test_benches_have_reports_and_small_cases(bench):
-    body = r"""[ -n "$cases" ] && { echo x > $cases/1.case; report 'outcome=fail\nsignature=mesh: mismatch\ncase='$cases'/1.case\n'; exit 1; }
+    body = r"""[ -n "$cases" ] && { echo x > $cases/1.case
+report 'outcome=fail\nsignature=mesh: mismatch\ncase='$cases'/1.case\n'; exit 1; }
 echo "$0 $args" >> calls; report 'outcome=fail\nsignature=mesh: mismatch\n'; exit 1"""
     folder = bench.build / "n8-debug"
     folder.mkdir()

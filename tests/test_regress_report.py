@@ -35,12 +35,15 @@ done
 say() { printf "$1" > "$result.tmp" && mv "$result.tmp" "$result"; }
 case $command in
   test)
-    [ "$index" = 0 ] && { say 'outcome=pass\ncycles=12345\ntrace_hash=0x1\nwork_cases=4\nwork_cycles=2000\nbound_mesh=900\nbound_read=1000\nbound_write=10\nbound=1600\n'; exit 0; }
+    [ "$index" = 0 ] && { say 'outcome=pass\ncycles=12345\ntrace_hash=0x1\nwork_cases=4\nwork_cycles=2000\n'\
+'bound_mesh=900\nbound_read=1000\nbound_write=10\nbound=1600\n'; exit 0; }
     echo "signature=unit:im2col0:word" > $cases/c.case
     seq 1 100000
-    say "outcome=fail\nsignature=unit:im2col0:word\nmessage=wrong\ncycles=7\ncase=$cases/c.case\nrepro=make repro CASE=$cases/c.case\n"; exit 1;;
+    say "outcome=fail\nsignature=unit:im2col0:word\nmessage=wrong\ncycles=7\ncase=$cases/c.case\n\
+repro=make repro CASE=$cases/c.case\n"; exit 1;;
   repro)
-    mkdir -p $report/tensors && echo '<!DOCTYPE html><title>x</title><p>here' > $report/report.html && echo wave > $report/wave.fst && echo t > $report/tensors/a.npy
+    mkdir -p $report/tensors && echo '<!DOCTYPE html><title>x</title><p>here' > $report/report.html
+    echo wave > $report/wave.fst && echo t > $report/tensors/a.npy
     truncate -s 17M $report/tensors/large.npy
     ln -s /etc/passwd $report/link
     say "outcome=fail\n$(cat $file)\ncase=$file\n"; exit 1;;
@@ -61,7 +64,10 @@ def failing(bench):
         bench.program(
             folder / "unit-hostile",
             f"""printf 'outcome=fail\\nsignature=<i>sig</i> "q"\\nmessage=%b\\n' "{HOSTILE}" > $result; exit 1""")
-        bench.program(folder / "unit-long", f"""report 'outcome=fail\\nsignature={LONG}\\nmessage=long\\nrepro=make repro CASE={"d/" * 200}c.case\\n'; exit 1""")
+        bench.program(
+            folder / "unit-long",
+            f"""report 'outcome=fail\\nsignature={LONG}\\nmessage=long\\n"""
+            f"""repro=make repro CASE={"d/" * 200}c.case\\n'; exit 1""")
     (bench.path / "rtl/npu/im2col").mkdir(parents=True)
     (bench.path / "rtl/npu/im2col/im2col.sv").write_text("module im2col; endmodule\n")
     return bench

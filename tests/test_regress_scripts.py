@@ -135,7 +135,8 @@ MAKE = r"""#!/bin/bash
 [ -e rtl/broken ] && { echo "syntax error"; exit 2; }
 for program in "$@"; do :; done
 [ rtl/mesh.sv -nt $program ] || exit 0
-printf '#!/bin/bash\necho "$* %s"; exit %s\n' "$(cat rtl/mesh.sv)" "$(cat rtl/mesh.sv)" > $program.tmp && chmod +x $program.tmp && mv $program.tmp $program
+printf '#!/bin/bash\necho "$* %s"; exit %s\n' "$(cat rtl/mesh.sv)" "$(cat rtl/mesh.sv)" > $program.tmp &&
+  chmod +x $program.tmp && mv $program.tmp $program
 """
 
 

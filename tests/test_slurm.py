@@ -15,7 +15,8 @@ FULL = os.environ.get("TANDEM_CHECK") == "1"
 check_only = pytest.mark.skipif(not FULL, reason="not run: long (make check)")
 
 # What a run found out, paths below its folder included; times are not.
-FOUND = "idx,what,test,cfg,kind,seed,first_index,cases,args,second_run,attempt,outcome,signature,message,cycles,trace_hash,exit_status,cmd,case_path,log_path"
+FOUND = ("idx,what,test,cfg,kind,seed,first_index,cases,args,second_run,attempt,outcome,signature,"
+         "message,cycles,trace_hash,exit_status,cmd,case_path,log_path")
 
 
 def last_line_of(text):

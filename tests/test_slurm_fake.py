@@ -149,7 +149,11 @@ def test_half_written_records_are_not_there_yet(fake):
 
 
 def test_a_record_that_stays_half_written_is_lost(fake):
-    (fake.fake / "hook").write_text("""[ $NUMBER = 1 ] && { printf 'outcome=pass\\n' > ${TASK_SCRIPT%task.sh}done/0.1.txt; exit; }; exec sh $TASK_SCRIPT\n""")
+    (fake.fake / "hook").write_text("""[ $NUMBER = 1 ] && {
+  printf 'outcome=pass\\n' > ${TASK_SCRIPT%task.sh}done/0.1.txt
+  exit
+}
+exec sh $TASK_SCRIPT\n""")
     done = slurm_run(fake, "unit pass cfg=n8\n")
     assert done.returncode == 0 and rows(fake, "outcome,attempt") == [("pass", 2)]
 

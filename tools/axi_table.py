@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Write docs/axi-rules.md: every rule of the AXI checker (tb/axi/rules.def) with the traces (tests/axi) that break it
-and that only just keep it."""
+"""Write docs/axi-rules.md: every rule of the AXI checker (tb/axi/rules.def) with the traces (tests/axi) that violate it
+and those that just comply with it."""
 
 import argparse
 import glob
@@ -58,7 +58,7 @@ def read_rules(path):
 
 
 def read_trace(path):
-    """Title, rules that it breaks, rules that it only just keeps."""
+    """Title, rules that it violates, rules that it just complies with."""
     title, broken, kept = "", [], []
     with open(path, encoding="utf-8") as f:
         for line in f:
@@ -78,7 +78,7 @@ def read_traces(folder):
 
 
 def sources(folder):
-    """Rule -> files that judge it. Rules of AR are written as those of AW."""
+    """Rule -> files that check it. Rules of AR are written like those of AW."""
     where = {}
     for path in sorted(glob.glob(os.path.join(folder, "*.c"))):
         if os.path.basename(path) == "rules.c":
@@ -90,7 +90,7 @@ def sources(folder):
 
 
 def owner(name, traces):
-    """Suffixes of the traces that stand for a rule: NAME.txt and NAME-suffix.txt."""
+    """Suffixes of the traces of a rule: NAME.txt and NAME-suffix.txt."""
     return [t[len(name) + 1:] or "." for t in traces if t == name or t.startswith(name + "-")]
 
 

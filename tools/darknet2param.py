@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Turn a darknet .cfg into an ncnn .param.
 
-Batch norm is folded into its convolution and activations are fused, as in ncnn's optimised files; --separate leaves
-them as layers of their own. Upsampling becomes Interp, a route over several layers Concat, over a group of channels
+Batch norm is folded into its convolution and activations are fused, as in ncnn's optimised files; --separate keeps
+them as separate layers. Upsampling becomes Interp, a route over several layers Concat, over a group of channels
 Crop, a shortcut BinaryOp; all [yolo] layers end in one Yolov3DetectionOutput, [region] in YoloDetectionOutput. Prints
 layers, multiply-accumulates, weights, and the size of the .weights file that belongs to the .cfg."""
 
@@ -233,7 +233,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cfg", help="darknet network")
     parser.add_argument("param", help="file to write")
-    parser.add_argument("--separate", action="store_true", help="batch norm and activations as layers of their own")
+    parser.add_argument("--separate", action="store_true", help="batch norm and activations as separate layers")
     args = parser.parse_args()
     try:
         converter = Converter(read_cfg(args.cfg), not args.separate)

@@ -2,9 +2,9 @@
  * fp_vectors.c - prints vectors for the fp units in TestFloat's text form: `a b result flags` or `a result flags`,
  * hexadecimal.
  *
- * Every pair of special exponents and fractions first, then random ones that are drawn towards the corners. Results and
- * flags come from the host's floating point (IEEE-754, round to nearest even), not from the golden model. NaN results
- * of arithmetic are printed as 7FC00000, whatever the host makes.
+ * All pairs of special exponents and fractions first, then random ones, with corner cases more often. Results and flags
+ * come from the host's floating point (IEEE-754, round to nearest even), not from the golden model. NaN results of
+ * arithmetic are printed as 7FC00000, whatever the host computes.
  */
 #include <errno.h>
 #include <fenv.h>
@@ -41,7 +41,7 @@ typedef enum input { PAIR, FLOAT, INTEGER } input;
 
 typedef struct operation {
     const char *name;
-    const char *units; /* that it is for */
+    const char *units; /* units with this operation */
     input in;
     int digits; /* of the result */
     compute_fn *compute;
@@ -78,8 +78,7 @@ static answer arithmetic(float f) {
     return (answer){is_nan(bits) ? NAN_OUT : bits, flags};
 }
 
-/* Operands and results are volatile, so that each operation happens between the clearing of the flags and their
- * reading. */
+/* Operands and results are volatile, so that each operation is executed between clearing and reading the flags. */
 static answer f32_add(uint32_t a, uint32_t b) {
     volatile float x = to_float(a), y = to_float(b);
     feclearexcept(FE_ALL_EXCEPT);
@@ -156,7 +155,7 @@ static answer f32_lt(uint32_t a, uint32_t b) {
     return (answer){(uint32_t)r, flags_now()};
 }
 
-/* The chosen operand keeps its bits: a, unless b is beyond it. */
+/* The selected operand keeps its bits: a, unless b is larger (fp_max) or smaller (fp_min). */
 static answer f32_max(uint32_t a, uint32_t b) {
     volatile float x = to_float(a), y = to_float(b);
     feclearexcept(FE_ALL_EXCEPT);
@@ -282,7 +281,7 @@ static uint64_t draw(uint64_t *state) {
     return z ^ z >> 31;
 }
 
-/* From the bits of r: any fraction, few ones, few zeros, a short one. */
+/* A fraction from the bits of r: any, few ones, few zeros, a short one. */
 static uint32_t random_fraction(uint64_t r) {
     const uint32_t bits = (uint32_t)(r >> 8) & FRAC;
     const uint32_t at = (uint32_t)(r >> 40) % 23, too = (uint32_t)(r >> 48) % 23;
@@ -294,7 +293,7 @@ static uint32_t random_fraction(uint64_t r) {
     case 2:
         return FRAC << at & FRAC;
     case 3:
-        return bits & ~0xFFFu; /* products of such ones are exact or halves */
+        return bits & ~0xFFFu; /* their products are exact or ties */
     default:
         return bits;
     }
@@ -347,7 +346,7 @@ static void random_float(const operation *op, uint64_t *state) {
     case 1: /* halves and their neighbours */
         vector(op, to_bits((float)((int32_t)(r >> 32) >> (r >> 8 & 31u)) / 2.0f) + (uint32_t)(r >> 16) % 3 - 1, 0);
         break;
-    case 2: /* what fits into int8 */
+    case 2: /* values in the range of int8 */
         vector(op, assemble(state, 124 + (int)(r >> 8) % 12), 0);
         break;
     default:

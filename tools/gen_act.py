@@ -65,8 +65,8 @@ def solve(rows, rhs):
 def least_squares(name, lo, hi, fixed, weights):
     """[c0, c1, c2] with the smallest weighted sum of squared errors over GRID points of lo..hi. fixed: c0, or None.
 
-    Chebyshev weights, 1 / sqrt(1 - t^2) with t = -1..1 over the segment, count the ends more: what is left has its
-    extremes nearly level, so its largest error is close to the least that any polynomial of this degree has."""
+    Chebyshev weights, 1 / sqrt(1 - t^2) with t = -1..1 over the segment, give the ends more weight: the extremes of the
+    error are nearly equal then, so its maximum is close to the least that any polynomial of this degree has."""
     ts = [Decimal(2 * k + 1 - GRID) / GRID for k in range(GRID)]
     xs = [(lo + hi) / 2 + (hi - lo) / 2 * t for t in ts]
     ws = [1 / (1 - t * t).sqrt() if weights == "chebyshev" else Decimal(1) for t in ts]
@@ -251,7 +251,7 @@ def samples(np):
 
 
 def measure(np, table, name):
-    """Largest error over samples(), relative to max(1, |x|) where the target is; and where."""
+    """Largest error over samples(), relative to max(1, |x|) where the target is relative; and its input."""
     v = samples(np)
     if name == "EXPM1":
         v = v[~(v > 0)]  # the other half is the identity

@@ -56,7 +56,7 @@ TINY_ANCHORS = [10, 14, 23, 27, 37, 58, 81, 82, 135, 169, 344, 319]
 
 
 def tiny_heads(net, x, skip, width, masks, scale):
-    """Two heads behind x, which is the coarser one; the finer one also sees skip."""
+    """Two heads after x, which is the coarser scale; the finer one also reads skip."""
     def conv(x, filters, k):
         return net.conv(x, filters, k, act="leaky", bn=True)
 
@@ -143,7 +143,7 @@ def yolov7_tiny(net, w, h):
         return net.conv(x, filters, k, s, act="leaky", bn=True)
 
     def block(x, inner, outer):
-        """Four branches of one width behind each other and side by side."""
+        """Four branches of one width, in sequence and in parallel."""
         a = conv(x, inner)
         b = conv(x, inner)
         c = conv(b, inner, 3)
@@ -198,7 +198,7 @@ def retinaface(net, w, h):
     width = 256
 
     def context(x):
-        """A 3x3, two 3x3 and three 3x3 convolutions side by side, the second and third sharing their first."""
+        """A 3x3, two 3x3 and three 3x3 convolutions in parallel; the second and third share their first."""
         a = net.conv(x, width // 2, 3, bn=True)
         b = net.conv(x, width // 4, 3, act="relu", bn=True)
         c = net.conv(b, width // 4, 3, act="relu", bn=True)
@@ -293,7 +293,7 @@ NETWORKS = {
 
 
 def build(name, w=None, h=None, fuse=True):
-    """A network of the table, in its own size when w and h are None."""
+    """A network of the table, in its default size when w and h are None."""
     make, own_w, own_h, multiple = NETWORKS[name]
     w = w or own_w
     h = h or own_h
@@ -309,7 +309,7 @@ def main():
     parser.add_argument("network", choices=sorted(NETWORKS))
     parser.add_argument("param", help="file to write")
     parser.add_argument("--size", metavar="WxH", help="input size")
-    parser.add_argument("--separate", action="store_true", help="batch norm and activations as layers of their own")
+    parser.add_argument("--separate", action="store_true", help="batch norm and activations as separate layers")
     args = parser.parse_args()
     w = h = None
     if args.size:

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Write docs/onnx.md: what the ONNX converter takes, and ONNX's backend node tests on golden model and RTL (N = 4) in
-tandem. Needs `make python PYTHON_RTL=n4-fast`, python3-onnx and libonnx-testdata."""
+"""Write docs/onnx.md: what the ONNX converter supports, and ONNX's backend node tests on golden model and RTL (N = 4)
+in tandem. Needs `make python PYTHON_RTL=n4-fast`, python3-onnx and libonnx-testdata."""
 
 import argparse
 import os

@@ -21,7 +21,7 @@ def main():
     ap.add_argument("output", type=pathlib.Path, help="PNG file")
     ap.add_argument("--height", type=int, default=1000, help="of the pages, in CSS pixels (1000)")
     ap.add_argument("--scale", type=float, default=0.75, help="pixels of the picture for each of them (0.75)")
-    ap.add_argument("--dark", action="store_true", help="as it looks at night")
+    ap.add_argument("--dark", action="store_true", help="with the dark colour scheme")
     args = ap.parse_args()
     browser = shutil.which("chromium")
     page = (args.report / "index.html").resolve()

@@ -1,4 +1,4 @@
-"""ncnn .param text from calls: a blob is a name, its shape is known, fan-out becomes a Split layer by itself."""
+"""ncnn .param text from calls: a blob is a name, its shape is known, Split layers are inserted for fan-out."""
 
 import struct
 
@@ -28,11 +28,11 @@ SEPARATE = {
 
 
 class ParamError(Exception):
-    """What was asked for is no network, or none that this module can write."""
+    """The calls do not describe a network, or one that this module cannot write."""
 
 
 def number(value):
-    """A number as ncnn writes it: a float has an exponent, and it gives the same binary32 again."""
+    """A number as ncnn writes it: a float has an exponent, and is read back as the same binary32."""
     if isinstance(value, int):
         return "%d" % value
     exact = struct.unpack("<f", struct.pack("<f", value))[0]
@@ -127,7 +127,7 @@ class Net:
                         [((w - 1) * s + k - 2 * p, (h - 1) * s + k - 2 * p, c)], name)
 
     def pool(self, x, k, s, pad=(0, 0), avg=False, up=False, name=None):
-        """pad: before and after, on both axes. up: a last window that is not full counts, as in Caffe."""
+        """pad: before and after, on both axes. up: a partial last window is included, as in Caffe."""
         w, h, c = self.shape[x]
         settings = {0: 1} if avg else {}
         settings.update({1: k, 2: s, 3: pad[0], 14: pad[1], 13: pad[0], 15: pad[1], 5: 0 if up else 1})
@@ -215,7 +215,7 @@ class Net:
 
 
 def yolo_detection(net, heads, classes, anchors, masks, scale_xy, confidence=0.3, nms=0.45, name="output"):
-    """ncnn's layer behind the heads of YOLOv3 and YOLOv4. anchors: all of them, as w, h; masks: those of each head;
+    """ncnn's layer after the heads of YOLOv3 and YOLOv4. anchors: all of them, as w, h; masks: those of each head;
     scale_xy: of each head, 1.0 in YOLOv3."""
     width = net.shape[net.layers[0][3][0]][0]
     for head, mask in zip(heads, masks):
@@ -235,7 +235,7 @@ def yolo_detection(net, heads, classes, anchors, masks, scale_xy, confidence=0.3
 
 
 def region_detection(net, heads, classes, anchors, confidence=0.3, nms=0.45, name="output"):
-    """ncnn's layer behind the heads of YOLOv2."""
+    """ncnn's layer after the heads of YOLOv2."""
     boxes = len(anchors) // 2
     for head in heads:
         if net.shape[head][2] != boxes * (5 + classes):
@@ -246,7 +246,7 @@ def region_detection(net, heads, classes, anchors, confidence=0.3, nms=0.45, nam
 
 
 def write_file(path, text):
-    """Under a temporary name first."""
+    """Written to a temporary name, then renamed."""
     import os
     temporary = "%s.tmp.%d" % (path, os.getpid())
     try:

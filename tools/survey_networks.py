@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""docs/networks.md: which topologies run end to end, and how much of them on the NPU.
+"""docs/networks.md: topologies that run end to end, and the share of each on the NPU.
 
 Takes the public .param files of a folder (DATA/param/*.param), the networks of netgen.py, and darknet's of
 DATA/darknet; weights and inputs come from a seed. Runs `tandem-net survey` on the golden model and writes its table."""
@@ -14,7 +14,7 @@ import tempfile
 TOOLS = os.path.dirname(os.path.abspath(__file__))
 GENERATED = ["yolov3", "yolov3_tiny", "yolov4_tiny", "yolov5s", "yolov7_tiny",
              "mobilenet_yolo", "retinaface", "x_tiny_yolo", "resnet50", "squeezenet"]
-# input sizes of public files that leave theirs open
+# input sizes of public files that do not specify them
 SHAPES = {"FastestDet.param": "352x352x3", "mnet.25-opt.param": "320x320x3",
           "scrfd_500m-opt2.param": "640x640x3", "yolov8n_cls.ncnn.param": "224x224x3"}
 

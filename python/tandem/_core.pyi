@@ -1,4 +1,4 @@
-"""Devices. Arrays are anything with the buffer protocol: C-contiguous, of the right elements."""
+"""Devices. Arrays are objects with the buffer protocol: C-contiguous, of the right element type."""
 
 import os
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The folder that a failing testcase leaves (tandem-python --report DIR): what happened, the case, the waveform, a
+"""The folder with the report of a failing testcase (tandem-python --report DIR): the failure, the case, the waveform, a
 timing diagram."""
 
 import html
@@ -34,8 +34,8 @@ def check(folder):
 
 
 def draw(o, wave, failure):
-    """timing.svg and wave.gtkw beside the waveform, of the instance that the failure names: by a program `tandem` of
-    this build folder, where there is one."""
+    """timing.svg and wave.gtkw next to the waveform, for the instance named by the failure; drawn by a program `tandem`
+    of this build folder, if there is one."""
     programs = [os.path.join(o.build, "%s-%s" % (o.cfg, kind), "tandem") for kind in ("tap", "fast", "debug")]
     program = next((p for p in programs + [os.path.join(o.build, "host", "tandem-model")] if os.access(p, os.X_OK)),
                    None)
@@ -70,7 +70,7 @@ def rows_of(o, name, failure, build, why, again):
 
 
 def write_folder(o, name, plugin, case, command, run_again):
-    """Write all of it; the waveform's path, or None. run_again(file) runs the case once more."""
+    """Write the folder; the waveform's path, or None. run_again(file) runs the case once more."""
     failure = plugin.failure
     target = Path(o.report)
     target.parent.mkdir(parents=True, exist_ok=True)

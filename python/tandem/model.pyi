@@ -1,4 +1,4 @@
-"""Units of the golden model. Arrays are anything with the buffer protocol: C-contiguous, of the right elements."""
+"""Units of the golden model. Arrays are objects with the buffer protocol: C-contiguous, of the right element type."""
 
 from collections.abc import Sequence
 from typing import Any, SupportsFloat, SupportsIndex

@@ -1,4 +1,4 @@
-"""The program of any design from Python: its tests and knobs, a case, what came of it, tensor logs as arrays
+"""The program of any design from Python: its tests and knobs, a case, its result, tensor logs as arrays
 (docs/python.md).
 
     p = Program("build/axi_copy/d128-tap/tandem")
@@ -16,11 +16,11 @@ from pathlib import Path
 
 
 class ProgramError(Exception):
-    """One line: the program refused its arguments, or left no result."""
+    """One line: the program refused its arguments, or wrote no result."""
 
 
 class Result:
-    """What a run has left: keys of its result file, the case that failed, tensor logs."""
+    """Output of a run: keys of its result file, the case that failed, tensor logs."""
 
     def __init__(self, keys, text, streams):
         self.keys, self.text, self.streams = keys, text, streams
@@ -59,7 +59,7 @@ class Program:
                              dump, report, wave)
 
     def repro(self, case, dump=False, report=None, wave=None):
-        """A stored case again."""
+        """Run a stored case again."""
         return self._execute(["repro", case], dump, report, wave)
 
     def _execute(self, words, dump, report, wave):

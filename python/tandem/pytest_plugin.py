@@ -32,7 +32,7 @@ _CASE = pytest.StashKey["Case"]()
 
 
 class Refused(Exception):
-    """What the command line or a stored case asks for cannot be had."""
+    """The command line or a stored case needs something that is not available."""
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Case:
 
 @dataclass
 class Setup:
-    """What runs, and on what."""
+    """The cases to run, and the device."""
     n: int = 4
     build: str = "fast"
     device: str = "tandem"
@@ -56,7 +56,7 @@ class Setup:
 
 
 class Failure:
-    """The first thing that went wrong."""
+    """The first failure."""
 
     def __init__(self, test, item, call, report):
         error = call.excinfo.value
@@ -76,13 +76,13 @@ class Failure:
 
 
 class Plugin:
-    """Hooks and fixtures of one run; afterwards what came out of it."""
+    """Hooks and fixtures of one run, and its outcome."""
 
     def __init__(self, setup, test=None):
         self.setup = setup
         self.test = test
         self.failure = None
-        self.trouble = None  # one line: what kept the run from doing its work
+        self.trouble = None  # one line: why the run could not be executed
         self.passed = 0
         self.cycles = 0
         self.trace_hash = 0
@@ -202,7 +202,7 @@ class Plugin:
             if isinstance(call.excinfo.value, Refused):
                 self.trouble = self.trouble or str(call.excinfo.value)
             self.failure = Failure(self.test or Path(item.path).stem, item, call, report)
-        elif report.skipped:  # nothing is left out in silence
+        elif report.skipped:  # a skipped test makes the run fail
             self.trouble = self.trouble or "%s: skipped: %s" % (
                 item.originalname, call.excinfo.value if call.excinfo else report.longreprtext)
         elif report.when == "call" and report.passed:
@@ -230,7 +230,7 @@ def pytest_addoption(parser):
 
 
 class _ByFile(Plugin):
-    """Seeds are those of the file's name, as tandem-python derives them."""
+    """Seeds are derived from the name of the file, as by tandem-python."""
 
     def __init__(self, config):
         get = config.getoption

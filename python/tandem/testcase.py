@@ -1,7 +1,7 @@
 """The program tandem-python: testcases in Python as jobs of a regression (docs/python.md, "Testcases in Python").
 
-It speaks as the program `tandem` does: test NAME and repro FILE, the same options, result file, stored cases and exit
-status (0 passed, 1 failed, 2 bad input).
+It has the interface of the program `tandem`: test NAME and repro FILE, the same options, result file, stored cases and
+exit status (0 passed, 1 failed, 2 bad input).
 """
 
 import argparse
@@ -21,7 +21,7 @@ class Trouble(Exception):
 
 
 def write(path, text):
-    """Under a temporary name first."""
+    """Written to a temporary name, then renamed."""
     temp = "%s.%d.tmp" % (path, os.getpid())
     try:
         with open(temp, "w", encoding="utf-8", errors="replace") as out:
@@ -49,11 +49,11 @@ def parse(argv):
                                      description="Testcases in Python on the NPU (docs/python.md).",
                                      epilog="Exit status: 0 passed, 1 failed, 2 bad input.", allow_abbrev=False)
     parser.add_argument("command", choices=["test", "repro", "list"],
-                        help="cases of a test, one stored case, or what tests there are")
+                        help="cases of a test, one stored case, or a list of the tests")
     parser.add_argument("what", nargs="?", help="test: NAME of testcases/npu/python/NAME.py; repro: a case file")
     parser.add_argument("pins", nargs="*", metavar="knob=value", help="a pinned knob is not drawn")
     parser.add_argument("--device", default="tandem", choices=["model", "rtl", "tandem"],
-                        help="what the fixture tandem opens")
+                        help="kind of the device of the fixture tandem")
     parser.add_argument("--run-seed", type=number, default=1, metavar="R", help="cases of run R (1)")
     parser.add_argument("--index", type=number, default=0, metavar="I", help="first case (0)")
     parser.add_argument("--count", type=number, default=1, metavar="K",
@@ -65,9 +65,9 @@ def parse(argv):
     parser.add_argument("--wave", metavar="F", help="FST waveform of the whole run (a build with tracing, one case)")
     parser.add_argument("--fail-wave", metavar="F", help="FST waveform of a failing case, which is run again for it")
     parser.add_argument("--report", metavar="DIR",
-                        help="after a failure: run it again and write all there is to know into this folder")
-    parser.add_argument("--quiet", action="store_true", help="print nothing when all is well")
-    for name in ("--cfg", "--kind", "--folder", "--build"):  # said by the program, not by its user
+                        help="after a failure: run it again and write the report into this folder")
+    parser.add_argument("--quiet", action="store_true", help="print nothing unless there is a failure")
+    for name in ("--cfg", "--kind", "--folder", "--build"):  # set by the program, not by its user
         parser.add_argument(name, required=True, help=argparse.SUPPRESS)
     o = parser.parse_intermixed_args(argv)
     if (o.what is None) != (o.command == "list"):
@@ -129,7 +129,7 @@ def load_case(path, cfg):
 # ---- running ----
 
 def run(setup, name, path, quietly=False):
-    """The testcases of a file; the plugin, which has the outcome."""
+    """Run the testcases of a file; the plugin, which has the outcome."""
     import pytest
     from . import pytest_plugin
     plugin = pytest_plugin.Plugin(setup, "python-" + name)
@@ -149,7 +149,7 @@ def run(setup, name, path, quietly=False):
 
 
 def traced_build(o):
-    """A kind of build with tracing in the package, this one if it is one; None: there is none."""
+    """A kind of build with tracing in the package, preferably this one; None: there is none."""
     there = [build for n, build in _core.rtl_builds() if n == int(o.cfg[1:])]
     return next((build for build in (o.kind, "tap", "debug") if build in ("tap", "debug") and build in there), None)
 
@@ -178,7 +178,7 @@ def reproducer(o, case):
 
 
 def report_failure(o, name, path, plugin, result):
-    """Lines for people, the stored case, the waveform, the report; their paths go into the result."""
+    """Print the failure, store the case, write waveform and report; their paths go into the result."""
     failure = plugin.failure
     text = case_text(name, o.cfg, failure)
     case = o.what if o.command == "repro" else os.path.join(o.case_dir, "python-%s-%s-%016x.case" %
@@ -221,7 +221,7 @@ def save(o, result):
 
 
 def execute(o, result):
-    """One test or stored case; the exit status."""
+    """Run one test or stored case; the exit status."""
     try:
         from .pytest_plugin import Setup
     except ImportError:
@@ -275,5 +275,5 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
-    from tandem.testcase import main as start  # the module that others import, not a second copy of it
+    from tandem.testcase import main as start  # the module as others import it, not a second copy
     sys.exit(start())

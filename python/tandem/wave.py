@@ -14,9 +14,9 @@ class Signal(NamedTuple):
 
     path: str  # "TOP.npu_top.clk_i"
     width: int  # bits
-    range: str  # "[31:0]", empty where the file gives none
+    range: str  # "[31:0]", empty if the file has none
     parameter: bool  # a constant of the design
-    handle: int  # signals of one handle are the same thing under several names
+    handle: int  # signals of one handle are aliases of each other
 
 
 class Changes(NamedTuple):
@@ -43,7 +43,7 @@ class Changes(NamedTuple):
 class Fst:
     """Signals of an FST or VCD file.
 
-    A damaged file raises Error and never harms the interpreter: it is read in a child process.
+    A damaged file raises Error and cannot crash the interpreter: it is read in a child process.
 
     path; first, last: times of the file, in units of 10**exponent seconds; signals: dict of Signal by full path.
     """

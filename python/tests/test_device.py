@@ -398,14 +398,17 @@ def work(count):
     for _ in range(count):
         with tandem.Device("model", 4) as dev:
             dev.conv2d(x, w, padding=1, bias=np.ones(16, np.float32)); dev.pool(x, 2); dev.alu("add", x, x)
-            for bad in (lambda: dev.conv2d(x, w, groups=5), lambda: dev.pool(x, 100), lambda: dev.read(0, 4), lambda: dev.linear(act, wgt)):
+            for bad in (lambda: dev.conv2d(x, w, groups=5), lambda: dev.pool(x, 100),
+                        lambda: dev.read(0, 4), lambda: dev.linear(act, wgt)):
                 try:
                     bad()
                     raise SystemExit("no error")
                 except (ValueError, IndexError, tandem.Error):
                     pass
         for _ in range(1000):
-            model.mesh_block(act, wgt); model.gemm_decode(4, np.zeros(128, np.uint32)); model.alu_decode(np.zeros(128, np.uint32))
+            model.mesh_block(act, wgt)
+            model.gemm_decode(4, np.zeros(128, np.uint32))
+            model.alu_decode(np.zeros(128, np.uint32))
 work(10)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 work(COUNT)

@@ -159,7 +159,8 @@ def test_batches_and_groups(rng, model):
           [x2], [full[..., :6]], atol=1e-5)
 
 
-@pytest.mark.parametrize("a, b", [((2, 3, 4, 5), (5,)), ((2, 3, 4, 5), (3, 1, 1)), ((2, 1, 4, 1), (1, 3, 1, 5)), ((4, 1), (1, 6)), ((7,), (1,)), ((1, 3, 5, 7), (1, 3, 5, 7)),
+@pytest.mark.parametrize("a, b", [((2, 3, 4, 5), (5,)), ((2, 3, 4, 5), (3, 1, 1)), ((2, 1, 4, 1), (1, 3, 1, 5)),
+                                  ((4, 1), (1, 6)), ((7,), (1,)), ((1, 3, 5, 7), (1, 3, 5, 7)),
                                   ((3, 4, 5), ()), ((2, 3, 1, 5), (2, 1, 4, 1)), ((1, 1), (1,))])
 def test_broadcast(rng, model, a, b):
     x, y = rng.standard_normal(a).astype(F), rng.standard_normal(b).astype(F)
@@ -247,10 +248,13 @@ def coerced_softmax(x):
 
 @pytest.mark.parametrize("opset, op, attributes, f", [
     (11, "Squeeze", {"axes": [0]}, lambda x: x[0]), (11, "Unsqueeze", {"axes": [0, -1]}, lambda x: x[None, ..., None]),
-    (11, "ReduceSum", {"axes": [1, 2]}, lambda x: x.sum((1, 2), keepdims=True)), (11, "Softmax", {"axis": 1}, coerced_softmax),
+    (11, "ReduceSum", {"axes": [1, 2]}, lambda x: x.sum((1, 2), keepdims=True)),
+    (11, "Softmax", {"axis": 1}, coerced_softmax),
     (9, "Slice", {"starts": [1, 0], "ends": [3, -1], "axes": [1, 3]}, lambda x: x[:, 1:3, :, :-1]),
-    (10, "Pad", {"pads": [0, 0, 1, 1, 0, 0, 1, 2], "value": 2.0}, lambda x: np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 2)), constant_values=2)),
-    (10, "Clip", {"min": -0.5, "max": 0.25}, lambda x: np.clip(x, -0.5, 0.25)), (7, "Upsample", {"mode": "nearest", "scales": [1.0, 1.0, 2.0, 3.0]}, lambda x: x.repeat(2, 2).repeat(3, 3)),
+    (10, "Pad", {"pads": [0, 0, 1, 1, 0, 0, 1, 2], "value": 2.0},
+     lambda x: np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 2)), constant_values=2)),
+    (10, "Clip", {"min": -0.5, "max": 0.25}, lambda x: np.clip(x, -0.5, 0.25)),
+    (7, "Upsample", {"mode": "nearest", "scales": [1.0, 1.0, 2.0, 3.0]}, lambda x: x.repeat(2, 2).repeat(3, 3)),
     (7, "Dropout", {"ratio": 0.3}, lambda x: x), (2, "Split", {"axis": 1, "split": [4]}, lambda x: x)])
 def test_older_opsets(rng, model, opset, op, attributes, f):
     """Settings that were attributes before they became inputs."""
@@ -310,12 +314,15 @@ def test_integers_on_the_gemm(rng, model):
 
 W33 = {"w": np.ones((4, 3, 3, 3), F)}
 REFUSED = [
-    ([node("Conv", "x w", kernel_shape=[2, 2])], W33, r"operator Conv, node 'n_Conv': weights \[4, 3, 3, 3\] for an input \[1, 3, 8, 8\]"),
+    ([node("Conv", "x w", kernel_shape=[2, 2])], W33,
+     r"operator Conv, node 'n_Conv': weights \[4, 3, 3, 3\] for an input \[1, 3, 8, 8\]"),
     ([node("Conv", "x x")], None, r"the weights \(input 1\) depends on inputs of the graph, expected a constant"),
-    ([node("Einsum", "x", equation="abcd->a")], None, "operator Einsum, node 'n_Einsum': the operator is not supported"),
+    ([node("Einsum", "x", equation="abcd->a")], None,
+     "operator Einsum, node 'n_Einsum': the operator is not supported"),
     ([node("MaxPool", "x", kernel_shape=[2, 2], dilations=[2, 2])], None, "dilations; supported: 1"),
     ([node("MaxPool", "x", "y i", kernel_shape=[2, 2])], None, r"output 1 \('i'\) is not supported"),
-    ([node("AveragePool", "x", kernel_shape=[2, 2], pads=[2, 2, 2, 2])], None, "a window that covers nothing but padding"),
+    ([node("AveragePool", "x", kernel_shape=[2, 2], pads=[2, 2, 2, 2])], None,
+     "a window that covers nothing but padding"),
     ([node("Reshape", "x s")], {"s": np.array([5, -1])}, r"impossible shape \[5, -1\] for 192 elements"),
     ([node("Slice", "x s e a")], {"s": np.array([4]), "e": np.array([4]), "a": np.array([2])}, "an empty result"),
     ([node("Concat", "x w", axis=0)], W33, "shapes that differ in other axes than 0"),
@@ -324,7 +331,8 @@ REFUSED = [
     ([node("Relu", "x", "z")], None, "nothing gives the output 'y'"),
     ([node("Cast", "x", to=onnx.TensorProto.DOUBLE)], None, "from float32 to float64, the NPU has FP32 and INT8"),
     ([node("Clip", "x a b")], {"a": F(0), "b": F(np.nan)}, "a setting that is not finite"),
-    ([node("BatchNormalization", "x s s s s")], {"s": np.ones(2, F)}, "input 1: expected 3 values, one for each channel"),
+    ([node("BatchNormalization", "x s s s s")], {"s": np.ones(2, F)},
+     "input 1: expected 3 values, one for each channel"),
 ]
 
 

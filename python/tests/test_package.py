@@ -86,7 +86,8 @@ def test_errors():
 def test_no_static_state(root):
     """Variables of the extension's C files are constants, but for the tables that Python wants to be able to write."""
     folder = os.path.join(root, os.environ.get("BUILD", "build"), "python-obj", "python")
-    allowed = re.compile(r"^(model_slots|model_def|core_slots|core_def|core_methods|slots|methods|device_spec|device_getset|network_spec|network_getset|network_methods)$")
+    allowed = re.compile(r"^(model_slots|model_def|core_slots|core_def|core_methods|slots|methods|device_spec|"
+                         r"device_getset|network_spec|network_getset|network_methods)$")
     seen = 0
     for name in sorted(os.listdir(folder)):
         if name.endswith(".o"):

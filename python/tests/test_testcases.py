@@ -33,7 +33,8 @@ import numpy as np
 
 def test_sum(tandem, device, seed, knob):
     total = tandem.copy(np.ones((1, 2, 2), np.float32)).sum()
-    assert device("model", bus="ideal").copy(np.ones((1, 2, 2), np.float32)).sum() == total == knob("want", [5]), "the sum"
+    assert device("model", bus="ideal").copy(np.ones((1, 2, 2), np.float32)).sum() == total == knob("want", [5]), \
+        "the sum"
 ''',
     "late": '''
 def test_end(tandem):
@@ -222,7 +223,8 @@ def test_in_the_database(call, program, root, tmp_path):
     assert done.returncode == 1 and done.stdout.endswith("2 passed, 4 failed\n"), done.stdout + done.stderr
     jobs = jobs_of(tmp_path / "build" / "results.db")
     assert [(j["what"], j["test"], j["outcome"], j["first_index"], j["cases"]) for j in jobs] == [
-        ("python", "wrong", "fail", 0, 3), ("python", "wrong", "fail", 3, 3), ("python", "flip", "fail", 0, 2), ("python", "conv", "pass", 4, 2),
+        ("python", "wrong", "fail", 0, 3), ("python", "wrong", "fail", 3, 3), ("python", "flip", "fail", 0, 2),
+        ("python", "conv", "pass", 4, 2),
         ("python", "conv", "pass", 4, 2), ("python", "raising", "error", 0, 1)]
     flip, conv = jobs[2], jobs[3]
     assert (flip["signature"] == "mem:differ" and flip["repro"].startswith("make repro CASE=") and

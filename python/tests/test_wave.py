@@ -190,10 +190,14 @@ def test_check_axi(root):
 
 
 @pytest.mark.parametrize("options, error", [
-    ({"prefix": "nowhere"}, tandem.Error), ({"clock": "nowhere"}, tandem.Error), ({"side": "left"}, ValueError), ({"color": 1}, TypeError),
-    ({"severity": {"NO_RULE": "off"}}, ValueError), ({"severity": {"AXI4_ERRM_AWSIZE": "loud"}}, ValueError), ({"severity": ["a"]}, TypeError),
-    ({"project": {"no_rule": True}}, ValueError), ({"project": {"max_reads": True}}, ValueError), ({"project": {"incr_only": 3}}, ValueError),
-    ({"first": 5, "last": 3}, ValueError), ({"running": True, "at_rest": True}, ValueError), ({"max_waits": 0}, ValueError), ({"ranges": [3]}, ValueError),
+    ({"prefix": "nowhere"}, tandem.Error), ({"clock": "nowhere"}, tandem.Error), ({"side": "left"}, ValueError),
+    ({"color": 1}, TypeError),
+    ({"severity": {"NO_RULE": "off"}}, ValueError), ({"severity": {"AXI4_ERRM_AWSIZE": "loud"}}, ValueError),
+    ({"severity": ["a"]}, TypeError),
+    ({"project": {"no_rule": True}}, ValueError), ({"project": {"max_reads": True}}, ValueError),
+    ({"project": {"incr_only": 3}}, ValueError),
+    ({"first": 5, "last": 3}, ValueError), ({"running": True, "at_rest": True}, ValueError),
+    ({"max_waits": 0}, ValueError), ({"ranges": [3]}, ValueError),
     ({"reset_level": 2}, ValueError), ({"list": True}, TypeError)])
 def test_wrong_options(options, error, root):
     with pytest.raises(error):

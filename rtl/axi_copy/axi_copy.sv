@@ -1,8 +1,10 @@
-// DMA copy engine: LEN bytes from SRC to DST, any byte alignment of either. Registers: axi_copy_regs.sv. The ranges must not overlap.
+// DMA copy engine: LEN bytes from SRC to DST, any byte alignment of either. Registers: axi_copy_regs.sv. The ranges
+// must not overlap.
 //
-// Reads and writes run concurrently: a read burst is requested only when the FIFO has space for all of its beats, so rready is always 1;
-// write addresses run ahead of their data, at most 4 bursts. One beat per cycle. DONE, and the interrupt, come after the last write
-// response. LEN = 0 is done at once. After an error response the copy goes on; the data it writes are undefined.
+// Reads and writes run concurrently: a read burst is requested only when the FIFO has space for all of its beats, so
+// rready is always 1; write addresses run ahead of their data, at most 4 bursts. One beat per cycle. DONE, and the
+// interrupt, come after the last write response. LEN = 0 is done at once. After an error response the copy goes on; the
+// data it writes are undefined.
 module axi_copy #(
     parameter int unsigned DataBytes = 16,  // 8 or 16
     parameter int unsigned MaxBeats  = 16,  // of a burst

@@ -1,8 +1,9 @@
-// Moves the bytes of a stream from the lanes of the source to those of the destination, and marks the bytes of the copy with strobes.
+// Moves the bytes of a stream from the lanes of the source to those of the destination, and marks the bytes of the copy
+// with strobes.
 //
-// start_i loads a job: lane of the first byte in the source and in the destination, number of bytes (> 0). Input: the beats of the
-// source that hold its bytes. Output: the beats of the destination; the strobes of the first and the last one mask
-// bytes outside the copy. One beat per cycle; outputs do not depend on out_ready_i.
+// start_i loads a job: lane of the first byte in the source and in the destination, number of bytes (> 0). Input: the
+// beats of the source that hold its bytes. Output: the beats of the destination; the strobes of the first and the last
+// one mask bytes outside the copy. One beat per cycle; outputs do not depend on out_ready_i.
 module axi_copy_align #(
     parameter  int unsigned DataBytes = 16,
     localparam int unsigned Log       = $clog2(DataBytes)

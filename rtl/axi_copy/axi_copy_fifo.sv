@@ -1,6 +1,7 @@
 // FIFO, first word falls through; a word written in one cycle can be read in the next. Depth is a power of two.
 //
-// No overflow protection: the writer checks wready_o (or counts free words, as the read side does), the reader rvalid_o.
+// No overflow protection: the writer checks wready_o (or counts free words, as the read side does), the reader
+// rvalid_o.
 module axi_copy_fifo #(
     parameter int unsigned Width = 32,
     parameter int unsigned Depth = 4

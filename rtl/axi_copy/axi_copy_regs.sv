@@ -1,4 +1,5 @@
-// Registers of axi_copy (regs/axi_copy.regs) behind AXI4-Lite. 32 bits each, byte strobes; other addresses read 0 and ignore writes.
+// Registers of axi_copy (regs/axi_copy.regs) behind AXI4-Lite. 32 bits each, byte strobes; other addresses read 0 and
+// ignore writes.
 module axi_copy_regs #(
     parameter int unsigned DataBytes = 16
 ) (
@@ -51,8 +52,8 @@ module axi_copy_regs #(
   assign bresp_o   = 2'b00;
   assign mask      = {{8{wstrb_i[3]}}, {8{wstrb_i[2]}}, {8{wstrb_i[1]}}, {8{wstrb_i[0]}}};
   assign ones      = wdata_i & mask;
-  assign start_o   = write && waddr == axi_copy_regs_pkg::AXI_COPY_REG_CTRL_OFFSET && ones[axi_copy_regs_pkg::AXI_COPY_CTRL_START_LSB] &&
-      !busy_i;
+  assign start_o   = write && waddr == axi_copy_regs_pkg::AXI_COPY_REG_CTRL_OFFSET &&
+      ones[axi_copy_regs_pkg::AXI_COPY_CTRL_START_LSB] && !busy_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -70,9 +71,12 @@ module axi_copy_regs #(
       if (write && waddr == axi_copy_regs_pkg::AXI_COPY_REG_SRC_OFFSET) src_q <= (src_q & ~mask) | ones;
       if (write && waddr == axi_copy_regs_pkg::AXI_COPY_REG_DST_OFFSET) dst_q <= (dst_q & ~mask) | ones;
       if (write && waddr == axi_copy_regs_pkg::AXI_COPY_REG_LEN_OFFSET) len_q <= (len_q & ~mask[23:0]) | ones[23:0];
-      if (write && waddr == axi_copy_regs_pkg::AXI_COPY_REG_CTRL_OFFSET && mask[axi_copy_regs_pkg::AXI_COPY_CTRL_IRQ_EN_LSB])
+      if (write && waddr == axi_copy_regs_pkg::AXI_COPY_REG_CTRL_OFFSET &&
+          mask[axi_copy_regs_pkg::AXI_COPY_CTRL_IRQ_EN_LSB])
         irq_en_q <= wdata_i[axi_copy_regs_pkg::AXI_COPY_CTRL_IRQ_EN_LSB];
-      if (write && waddr == axi_copy_regs_pkg::AXI_COPY_REG_STATUS_OFFSET && ones[axi_copy_regs_pkg::AXI_COPY_STATUS_DONE_LSB]) done_q <= 1'b0;
+      if (write && waddr == axi_copy_regs_pkg::AXI_COPY_REG_STATUS_OFFSET &&
+          ones[axi_copy_regs_pkg::AXI_COPY_STATUS_DONE_LSB])
+        done_q <= 1'b0;
       if (done_i) done_q <= 1'b1;
       if (done_i) count_q <= count_q + 1'b1;
       err_q <= (start_o ? 3'd0 : err_q) | err_i;

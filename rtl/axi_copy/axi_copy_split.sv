@@ -1,7 +1,8 @@
 // Cuts a byte range into INCR bursts of whole beats that cross no 4 KB line and have at most MaxBeats beats.
 //
-// start_i loads a job (bytes_i > 0) while busy_o is 0. Bursts are offered on ax_* one after the other, each as long as allow_i is 1;
-// allow_i may depend on ax_beats_o and must not fall during a burst. Only the first burst of a job may start unaligned.
+// start_i loads a job (bytes_i > 0) while busy_o is 0. Bursts are offered on ax_* one after the other, each as long as
+// allow_i is 1; allow_i may depend on ax_beats_o and must not fall during a burst. Only the first burst of a job may
+// start unaligned.
 module axi_copy_split #(
     parameter int unsigned DataBytes = 16,
     parameter int unsigned MaxBeats = 16

@@ -1,5 +1,6 @@
-// Techmap rule for Yosys: a word of a constant table, TABLE[32*index +: 32], becomes a tree of 32-bit multiplexers. The general rule
-// shifts the whole table bit by bit for each bit of the index. The function is the same: tests/test_synth.py proves it on small tables.
+// Techmap rule for Yosys: a word of a constant table, TABLE[32*index +: 32], becomes a tree of 32-bit multiplexers. The
+// general rule shifts the whole table bit by bit for each bit of the index. The function is the same:
+// tests/test_synth.py proves it on small tables.
 (* techmap_celltype = "$shiftx" *)
 module synth_rom (A, B, Y);
   parameter A_SIGNED = 0;
@@ -15,8 +16,10 @@ module synth_rom (A, B, Y);
   output [Y_WIDTH-1:0] Y;
 
   localparam [A_WIDTH-1:0] AllOnes = {A_WIDTH{1'b1}};
-  localparam Bits = $clog2(A_WIDTH / 32);  // of the index; beyond the table the result is undefined, so higher bits do not count
-  localparam Table = A_WIDTH >= 512 && Y_WIDTH == 32 && A_WIDTH % 32 == 0 && B_WIDTH >= 5 + Bits && _TECHMAP_CONSTMSK_A_ == AllOnes &&
+  // of the index; beyond the table the result is undefined, so higher bits do not count
+  localparam Bits = $clog2(A_WIDTH / 32);
+  localparam Table = A_WIDTH >= 512 && Y_WIDTH == 32 && A_WIDTH % 32 == 0 && B_WIDTH >= 5 + Bits &&
+                     _TECHMAP_CONSTMSK_A_ == AllOnes &&
                      (_TECHMAP_CONSTMSK_B_ & 31) == 31 && (_TECHMAP_CONSTVAL_B_ & 31) == 0;
   wire _TECHMAP_FAIL_ = !Table;
 

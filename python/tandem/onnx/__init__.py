@@ -51,11 +51,11 @@ class Converted:
         return sorted({layer.kind for layer in self.net.layers} & FITTED)
 
     def save(self, param: str | os.PathLike[str], weights: str | os.PathLike[str]) -> None:
-        """Write both files. OSError."""
+        """Write both files. Raises OSError."""
         self.net.save(param, weights)
 
     def open(self) -> _core.Network:
-        """The network as tandem.Network. Error: it is refused there."""
+        """The network as tandem.Network. Raises Error if it is refused there."""
         with tempfile.TemporaryDirectory() as folder:
             param, weights = os.path.join(folder, "net.param"), os.path.join(folder, "net.bin")
             self.net.save(param, weights)
@@ -63,7 +63,7 @@ class Converted:
 
     def feed(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
         """Input arrays, in the order of `inputs`, as the one array that Network.run() takes. ValueError: wrong shape or
-        dtype, or beyond what is exact."""
+        dtype, or values that are not exact in FP32."""
         if len(arrays) != len(self.inputs):
             raise ValueError("expected %d arrays, got %d" % (len(self.inputs), len(arrays)))
         parts = []
@@ -107,14 +107,14 @@ def convert(model: Any, *, shapes: dict[str, Sequence[int]] | None = None,
     from .converter import Converter
     if not isinstance(model, onnx.ModelProto):
         try:
-            with warnings.catch_warnings():  # a file that ends in the middle of a field is a warning there
+            with warnings.catch_warnings():  # for a file that ends in the middle of a field onnx only warns
                 warnings.simplefilter("error", RuntimeWarning)
                 model = onnx.load(os.fspath(model))
         except (OSError, DecodeError, RuntimeWarning) as error:
             raise _core.Error("not a readable ONNX model (%s)" % one_line(error)) from None
     whole = onnx.ModelProto()
     whole.CopyFrom(model)
-    for value in whole.graph.output:  # the checker wants a shape, but it is not used
+    for value in whole.graph.output:  # the checker needs a shape, which is not used
         if value.type.HasField("tensor_type"):
             value.type.tensor_type.shape.SetInParent()
     try:

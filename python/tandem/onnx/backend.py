@@ -53,7 +53,7 @@ def names(folder: str = DATA) -> list[str]:
 
 
 def arrays(folder: str, kind: str, infos) -> list[np.ndarray]:
-    """Inputs or outputs of a test's data set; only tensors get here."""
+    """Inputs or outputs of a test's data set; all of them are tensors."""
     import onnx
     from onnx import numpy_helper
     values = []
@@ -66,7 +66,7 @@ def arrays(folder: str, kind: str, infos) -> list[np.ndarray]:
 
 
 def converted(model, given: dict[str, np.ndarray]) -> tuple[Converted, list[str]]:
-    """The network, and the inputs that its operators need as constants: shapes, axes, weights."""
+    """The network, with those inputs as constants that its operators need: shapes, axes, weights."""
     fixed: dict[str, np.ndarray] = {}
     while True:
         try:
@@ -84,7 +84,7 @@ def close(got: np.ndarray, expected: np.ndarray, rtol: float, atol: float) -> bo
 
 
 def places(network: Converted, net: _core.Network) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Where the last run computed, and where it moved elements."""
+    """Places in which the last run computed, and in which it moved elements."""
     arithmetic, moves = set(), set()
     nearest = {layer.name for layer in network.net.layers if layer.kind == "Interp" and layer.params[0] == 1}
     for layer, where in zip(net.layers, net.last_run or []):
@@ -98,8 +98,8 @@ def places(network: Converted, net: _core.Network) -> tuple[tuple[str, ...], tup
 
 def quantised_error(network: Converted, x: np.ndarray, expected: list[np.ndarray],
                     devices: list[_core.Device]) -> float | None:
-    """Error of the network with INT8 convolutions, calibrated with the test's own input; None: none of them is one that
-    the NPU computes."""
+    """Error of the network with INT8 convolutions, calibrated with the test's own input; None: the NPU computes
+    none of them."""
     net = network.open()
     if (len(net.inputs) != 1 or net.int8 or
         not any(layer["type"] in ("Convolution", "ConvolutionDepthWise", "InnerProduct") for layer in net.layers)):
@@ -116,7 +116,7 @@ def quantised_error(network: Converted, x: np.ndarray, expected: list[np.ndarray
 
 
 def fit_bound(network: Converted) -> float:
-    """The fit's own bound, times the largest factor behind a fitted function."""
+    """The bound of the fit, times the largest factor after a fitted function."""
     factors = [layer.params[0] for layer in network.net.layers if layer.kind == "ELU"]
     factors += [layer.params[2] for layer in network.net.layers
                 if layer.kind == "BinaryOp" and layer.params[0] == 2 and 2 in layer.params]
@@ -125,7 +125,7 @@ def fit_bound(network: Converted) -> float:
 
 def compare(network: Converted, x: np.ndarray, expected: list[np.ndarray],
             devices: list[_core.Device]) -> tuple[str, str, _core.Network]:
-    """Outcome and what is wrong."""
+    """Outcome and reason."""
     net = network.open()
     first: list[np.ndarray] = []
     for device in devices:
@@ -170,8 +170,7 @@ def run(name: str, devices: list[_core.Device], folder: str = DATA, quantise: bo
 
 
 class Bench:
-    """Devices that serve many tests: the golden model, and with rtl the RTL in tandem. A device that failed is opened
-    again."""
+    """Devices for many tests: the golden model, and with rtl the RTL in tandem. A failed device is opened again."""
 
     def __init__(self, rtl: bool, n: int = 4):
         self.kinds = ["model", "tandem"] if rtl else ["model"]

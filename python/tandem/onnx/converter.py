@@ -1,4 +1,4 @@
-"""From an ONNX graph to layers: tensors and their shapes, constants, and the walk over the nodes. Operators stand in
+"""From an ONNX graph to layers: tensors and their shapes, constants, and the walk over the nodes. Operators are in
 ops_*.py.
 
 A tensor of ONNX has any number of dimensions, a blob of ncnn one to three here. Both have their elements in the same
@@ -84,7 +84,7 @@ class Converter:
         return Tensor(shape, dtype, None, blob, self.net.shapes[blob], origin)
 
     def reshaped(self, t: Tensor, shape: Sequence[int]) -> Tensor:
-        """The same elements as another tensor: nothing happens before another view is asked for."""
+        """The same elements as another tensor; no layer is made until another view is needed."""
         again = Tensor(shape, t.dtype, None if t.value is None else t.value.reshape(shape), t.blob, t.view, t.origin)
         again.blobs = t.blobs
         return again
@@ -153,7 +153,7 @@ class Converter:
                 results = self.handle(node)
         except MemoryError:
             raise node.no("more memory than there is") from None
-        # of what no rule of ONNX was checked for
+        # errors that no rule of ONNX covers
         except (TypeError, ValueError, IndexError, KeyError, AttributeError, ArithmeticError) as error:
             raise node.no("malformed (%s)" % (str(error).strip() or type(error).__name__).splitlines()[0]) from error
         for name, tensor in zip(node.outputs, results):

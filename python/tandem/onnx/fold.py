@@ -12,7 +12,7 @@ from .tensor import LARGEST, Node, Tensor, constant
 
 def type_of(number: int) -> np.dtype:
     """The dtype of an element type of ONNX. KeyError: NumPy has none."""
-    if number == onnx.TensorProto.BFLOAT16:  # which this table calls float32
+    if number == onnx.TensorProto.BFLOAT16:  # float32 in this table
         raise KeyError("bfloat16")
     return np.dtype(onnx.mapping.TENSOR_TYPE_TO_NP_TYPE[number])
 
@@ -52,7 +52,7 @@ def _cast(node: Node, x: np.ndarray) -> np.ndarray:
 
 
 def reshape_to(node: Node, shape: tuple[int, ...], wanted: list[int]) -> list[int]:
-    """Sizes after a Reshape: 0 copies (unless allowzero), -1 is what is left."""
+    """Sizes after a Reshape: 0 copies (unless allowzero), -1 is the rest."""
     sizes = list(wanted)
     for i, n in enumerate(sizes):
         if n == 0 and not node.attr("allowzero", 0):
@@ -127,7 +127,7 @@ FOLDS = {
 
 
 def fold(node: Node) -> list[Tensor] | None:
-    """The results of a node that needs no layer; None: it does."""
+    """The results of a node that needs no layer; None: it needs one."""
     if node.op in ("Shape", "Size"):
         shape = node.need(0).shape
         if node.op == "Size":

@@ -1,5 +1,4 @@
-"""A network as ncnn's two files have it: layers, their settings and arrays. What is written here is what
-docs/network.md reads."""
+"""A network as ncnn's two files have it: layers, their settings and arrays. The format is that of docs/network.md."""
 
 import os
 import re
@@ -15,7 +14,7 @@ View = tuple[int, ...]  # sizes of a blob from the outermost dimension inwards, 
 
 
 class Unsupported(Exception):
-    """What ncnn's files or this converter cannot say: one line with operator, node and what is supported."""
+    """A graph that ncnn's files or this converter cannot express: a line with operator, node and what is supported."""
 
     def __init__(self, text: str):
         super().__init__(re.sub(r"[\x00-\x1f\x7f]+", " ", text))
@@ -40,7 +39,7 @@ class Layer:
 
 
 def number(value: Any) -> str:
-    """A setting: floats are known by a point or an exponent."""
+    """A setting: floats have a point or an exponent."""
     if isinstance(value, (int, np.integer)):
         return "%d" % value
     text = "%.9g" % np.float32(value)
@@ -173,7 +172,7 @@ class Net:
         """Write both files under temporary names and rename them when both are whole."""
         files = [(os.fspath(param), self.param_text().encode()), (os.fspath(weights), self.bin_bytes())]
         for path, _ in files:
-            if os.path.isdir(path):  # known before one of them is in place
+            if os.path.isdir(path):  # checked before one of them is renamed
                 raise IsADirectoryError("%s is a folder" % path)
         try:
             for path, data in files:

@@ -85,7 +85,7 @@ def binary(c: Converter, node: Node, code: int, a: Tensor, b: Tensor, dtype=np.f
                 view = c.view_of(other)
                 return c.result(shape, c.add("BinaryOp", [c.use(other, view)], view, {0: number, 1: 1, 2: value}),
                                 dtype, a, b)
-    if len(va) > 3:  # too many turns: one operand is made as large as the result, or both
+    if len(va) > 3:  # too many alternations: one operand is repeated to the size of the result, or both
         turns_a, turns_b = (len(broadcast(node, t.shape, shape)[1]) for t in (a, b))
         a = repeat(c, a, shape) if turns_a > 3 else a
         b = repeat(c, b, shape) if turns_a <= 3 or turns_b > 3 else b
@@ -100,7 +100,7 @@ def binary(c: Converter, node: Node, code: int, a: Tensor, b: Tensor, dtype=np.f
 
 
 def layer(c: Converter, kind: str, t: Tensor, params=None, dtype=np.float32) -> Tensor:
-    """A layer that works on every element by itself."""
+    """A layer that computes every element independently."""
     view = c.view_of(t)
     return c.result(t.shape, c.add(kind, [c.use(t, view)], view, params or {}), dtype, t)
 
@@ -298,8 +298,7 @@ def is_inf(c: Converter, node: Node) -> list[Tensor]:
 
 @op("Cast CastLike", "to", takes="own")
 def cast(c: Converter, node: Node) -> list[Tensor]:
-    """To a type that has every value of the old one nothing happens; FP32 to integers is cut off, to bool compared with
-    0."""
+    """No layer for a type that has every value of the old one; FP32 to integers is truncated, bool is x != 0."""
     x = node.need(0)
     try:
         to = type_of(node.attr("to")) if node.op == "Cast" else node.need(1).dtype
@@ -309,7 +308,7 @@ def cast(c: Converter, node: Node) -> list[Tensor]:
         return [c.result(x.shape, c.use(x, c.view_of(x)), to, x)]
     if to == np.float32 or (x.dtype.kind in "iu" and to in WIDE and to.kind == "i" and
                             x.dtype not in (np.uint32, np.uint64)):
-        return [c.result(x.shape, c.use(x, c.view_of(x)), to, x)]  # within 2^24, which the bounds of the inputs say
+        return [c.result(x.shape, c.use(x, c.view_of(x)), to, x)]  # within 2^24, by the bounds of the inputs
     if to == BOOL:
         return [above(c, unary(c, ABS, x))]
     if to in WIDE and x.dtype == np.float32:

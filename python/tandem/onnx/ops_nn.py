@@ -10,7 +10,7 @@ from .ops_math import ADD, binary
 from .ops_shape import divide, join, transpose
 from .tensor import Node, Tensor, exact, op
 
-MOST_PARTS = 64  # of a batch that is taken apart
+MOST_PARTS = 64  # of a batch that is split
 
 
 def per_image(c: Converter, node: Node, x: Tensor, one: Callable[[Tensor], Tensor]) -> Tensor:
@@ -82,7 +82,7 @@ def kernel_keys(kernel: list[int], strides: list[int], dilations: list[int], pad
 
 
 def weights(node: Node, i: int = 1) -> tuple[np.ndarray, np.ndarray | None]:
-    """Constant weights and, behind them, the bias."""
+    """Constant weights followed by the bias."""
     w, b = node.const(i, "the weights"), node.const(i + 1, "the bias")
     if w is None:
         raise node.no("the weights are missing")
@@ -143,7 +143,7 @@ def conv_transpose(c: Converter, node: Node) -> list[Tensor]:
 
 
 def transposed_sides(node: Node, x: Tensor, kernel, strides, dilations) -> tuple[list[int], list[int], list[int]]:
-    """Padding, what is added behind, and sizes of the outputs of a ConvTranspose."""
+    """Padding, extra rows and columns at the end, and sizes of the outputs of a ConvTranspose."""
     rank = len(kernel)
     auto = node.attr("auto_pad", "NOTSET")
     pads = [int(p) for p in node.attr("pads") or [0] * 2 * rank]

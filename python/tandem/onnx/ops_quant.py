@@ -9,7 +9,7 @@ from .ops_shape import transpose
 from .tensor import BOOL, Node, Tensor, exact, op
 
 INT8 = np.dtype(np.int8)
-LIMIT = 127  # of the NPU's INT8, both ways
+LIMIT = 127  # of the NPU's INT8: -127..127
 
 
 def zero_point(node: Node, i: int, what: str) -> np.ndarray:
@@ -18,8 +18,8 @@ def zero_point(node: Node, i: int, what: str) -> np.ndarray:
 
 
 def operands(c: Converter, node: Node, x_zero: int, w_zero: int) -> tuple[Tensor, np.ndarray]:
-    """x without its zero point, and weights without theirs. Values of x beyond INT8 then are refused when the network
-    is fed."""
+    """x without its zero point, and weights without theirs. Values of x beyond INT8 after that are refused when
+    the network is run."""
     x, w = node.need(0), node.const(1, "the weights")
     zero = zero_point(node, x_zero, "the zero point of x")
     if zero.size != 1:
@@ -37,7 +37,7 @@ def operands(c: Converter, node: Node, x_zero: int, w_zero: int) -> tuple[Tensor
 
 
 def int8_arrays(w: np.ndarray) -> list[tuple[str, np.ndarray]]:
-    """Weights with all scales 1: sums come out as they are."""
+    """Weights with all scales 1: the outputs are the sums."""
     return [("int8", w.astype(np.int8)), ("raw", np.ones(w.shape[0], np.float32)), ("raw", np.ones(1, np.float32))]
 
 
@@ -84,7 +84,7 @@ def matmul_integer(c: Converter, node: Node) -> list[Tensor]:
 
 
 def saturate(c: Converter, node: Node, x: Tensor, zero: np.ndarray, dtype: np.dtype) -> Tensor:
-    """Rounded half to even, moved by the zero point, cut off at the ends of the type."""
+    """Rounded half to even, shifted by the zero point, clipped to the range of the type."""
     limits = np.iinfo(dtype)
     y = binary(c, node, ADD, unary(c, ROUND, x), Tensor(zero.shape, np.float32, zero.astype(np.float32)))
     return layer(c, "Clip", y, {0: float(limits.min), 1: float(limits.max)}, dtype)

@@ -1,4 +1,4 @@
-"""Reductions, and what is made of them: normalisations, softmax."""
+"""Reductions, and operators composed of them: normalisations, softmax."""
 
 import math
 
@@ -23,12 +23,12 @@ def runs_of(axes: list[int]) -> list[tuple[int, int]]:
 
 
 def reduce(c: Converter, code: int, t: Tensor, axes: list[int]) -> Tensor:
-    """A Reduction along these axes, which stay with one element. Axes of one element between others come along."""
+    """A Reduction along these axes, which remain with one element. Axes of one element between others are included."""
     for first, last in runs_of([a for a in axes if t.shape[a] > 1]):
         outer, n, inner = around(t.shape, first, last)
         view, at = compact(outer, n, inner)
         gone = [at]
-        if inner == 1 and len(c.view_of(t)) == 3 and c.view_of(t)[0] == outer:  # whole maps, which may stay as they are
+        if inner == 1 and len(c.view_of(t)) == 3 and c.view_of(t)[0] == outer:  # whole maps, which need no other view
             view, gone = c.view_of(t), [1, 2]
         out = tuple(1 if i in gone else size for i, size in enumerate(view))
         params = {0: code, 1: 0, 3: gone, 4: 1, 5: 1}
@@ -40,7 +40,7 @@ def reduce(c: Converter, code: int, t: Tensor, axes: list[int]) -> Tensor:
 @op("ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSum "
     "ReduceLogSumExp", "axes keepdims noop_with_empty_axes")
 def reduction(c: Converter, node: Node) -> list[Tensor]:
-    """What ncnn has as one Reduction is made of the sum and the maximum, which the NPU has."""
+    """Composes a Reduction of ncnn of the sum and the maximum, which the NPU supports."""
     x = node.need(0)
     axes = node.ints(1, "axes")
     if not axes and node.attr("noop_with_empty_axes", 0):
@@ -69,7 +69,7 @@ def softmax(c: Converter, node: Node) -> list[Tensor]:
     axis = node.axis(node.attr("axis", -1 if node.opset >= 13 else 1), len(x.shape))
     outer, n, inner = around(x.shape, axis, axis if node.opset >= 13 else len(x.shape) - 1)
     flat = c.reshaped(x, (outer, n, inner))
-    if node.op == "LogSoftmax":  # the logarithm of ncnn's Softmax would be that of 0 for small ones
+    if node.op == "LogSoftmax":  # the results of ncnn's Softmax may be 0, of which there is no logarithm
         y = binary(c, node, SUB, flat, reduce(c, MAX, flat, [1]))
         y = binary(c, node, SUB, y, unary(c, LOG, reduce(c, SUM, unary(c, EXP, y), [1])))
         return [c.reshaped(y, x.shape)]

@@ -1,4 +1,4 @@
-"""Resize and Upsample, where ncnn's Interp takes the same elements with the same weights."""
+"""Resize and Upsample, where ncnn's Interp reads the same elements with the same weights."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ ATTRIBUTES = "coordinate_transformation_mode cubic_coeff_a exclude_outside extra
 
 
 def positions(node: Node, mode: str, n: int, out: int, scale: float) -> np.ndarray:
-    """Where ONNX looks for each element of the output, in elements of the input."""
+    """Source position of each element of the output in ONNX, in elements of the input."""
     i = np.arange(out, dtype=np.float64)
     if mode == "asymmetric":
         return i / scale
@@ -38,7 +38,7 @@ def nearest(node: Node, at: np.ndarray, n: int) -> np.ndarray:
 
 
 def plain(n: int, out: int) -> np.ndarray:
-    """What ncnn takes: rounded down in FP32."""
+    """Source position in ncnn: rounded down in FP32."""
     source = np.arange(out, dtype=np.float32) * (np.float32(n) / np.float32(out))
     return np.minimum(source, n - 1).astype(np.int64)
 
@@ -73,7 +73,7 @@ def resize(c: Converter, node: Node) -> list[Tensor]:
     if mode == "nearest":
         chosen = [nearest(node, positions(node, space, n, out, s), n)
                   for n, out, s in zip(x.shape[2:], sizes[2:], scales[2:])]
-        # other elements than Interp takes
+        # not the elements that Interp reads
         if not all(np.array_equal(i, plain(n, out)) for i, n, out in zip(chosen, x.shape[2:], sizes[2:])):
             return [pick(c, node, pick(c, node, x, 3, chosen[1].tolist()), 2, chosen[0].tolist())]
     for n, out, scale in zip(x.shape[2:], sizes[2:], scales[2:]):

@@ -23,7 +23,7 @@ def identity(c: Converter, node: Node) -> list[Tensor]:
 
 @op("Dropout", "ratio seed is_test", takes="moves")
 def dropout(c: Converter, node: Node) -> list[Tensor]:
-    """As in a trained network: nothing. The mask is true everywhere."""
+    """The identity, as in inference. The mask is true everywhere."""
     x = node.need(0)
     training, ratio = node.const(2, "training_mode"), node.const(1, "ratio")
     if training is not None and bool(np.ravel(training)[0]) and (ratio is None or float(np.ravel(ratio)[0]) != 0):
@@ -75,7 +75,7 @@ def unsqueeze(c: Converter, node: Node) -> list[Tensor]:
 # ---- another order ----
 
 def permute_blob(c: Converter, t: Tensor, sizes: tuple[int, int, int], order: tuple[int, int, int]) -> str:
-    """The tensor as three axes in another order; axes of one element do not count."""
+    """The tensor as three axes in another order; axes of one element are ignored."""
     left = [i for i in range(3) if sizes[i] > 1]
     to = [i for i in order if sizes[i] > 1]
     if left == to:
@@ -90,8 +90,8 @@ def permute_blob(c: Converter, t: Tensor, sizes: tuple[int, int, int], order: tu
 
 
 def steps_to(target: tuple[int, ...]) -> list[tuple[tuple[int, int], tuple[int, int, int]]]:
-    """A shortest row of permutations, each of three neighbouring runs of axes, from the natural order to this one:
-    (where the runs are cut, their order)."""
+    """A shortest sequence of permutations, each of three neighbouring runs of axes, from the natural order to this one:
+    (bounds of the runs, their order)."""
     start = tuple(range(len(target)))
     before: dict = {start: None}
     rim = [start]
@@ -114,7 +114,7 @@ def steps_to(target: tuple[int, ...]) -> list[tuple[tuple[int, int], tuple[int, 
 
 
 def transpose(c: Converter, t: Tensor, perm: list[int]) -> Tensor:
-    """Axes that stay together are one axis; what is left is permuted three runs at a time."""
+    """Axes that stay together are merged into one axis; the others are permuted three runs at a time."""
     shape = [t.shape[i] for i in perm]
     kept = [i for i in perm if t.shape[i] > 1]
     groups: list[list[int]] = []
@@ -163,8 +163,8 @@ def depth(c: Converter, node: Node) -> list[Tensor]:
 # ---- parts and joins ----
 
 def along(c: Converter, t: Tensor, axis: int) -> tuple[tuple[int, ...], int, int]:
-    """A view in which the axis is a dimension of its own, or the outermost one with what lies inside of it: view, its
-    dimension, elements of a step."""
+    """A view in which the axis is a separate dimension, or the outermost one merged with the axes inside of it: view,
+    its dimension, elements of a step."""
     outer, n, inner = around(t.shape, axis, axis)
     view = c.view_of(t)
     if outer == 1 and len(view) == 3 and view[0] == n and view[1] * view[2] == inner:
@@ -187,7 +187,7 @@ def cut(c: Converter, t: Tensor, axis: int, first: int, last: int) -> Tensor:
 
 
 def join(c: Converter, parts: list[Tensor], axis: int) -> Tensor:
-    """Tensors one behind the other along an axis."""
+    """Tensors concatenated along an axis."""
     if len(parts) == 1:
         return parts[0]
     views = [along(c, t, axis) for t in parts]
@@ -212,7 +212,7 @@ def concat(c: Converter, node: Node) -> list[Tensor]:
 
 
 def divide(c: Converter, t: Tensor, axis: int, sizes: list[int]) -> list[Tensor]:
-    """The tensor cut into parts along an axis."""
+    """The tensor split into parts along an axis."""
     if len(sizes) == 1:
         return [t]
     view, at, step = along(c, t, axis)
@@ -249,7 +249,7 @@ def sliced(c: Converter, node: Node) -> list[Tensor]:
 
 
 def pick(c: Converter, node: Node, t: Tensor, axis: int, index: list[int]) -> Tensor:
-    """These elements of an axis: runs of neighbours are cut out and joined."""
+    """These elements of an axis: contiguous runs are sliced and joined."""
     if not index:
         raise node.no("an empty result")
     runs = [[index[0], index[0] + 1]]

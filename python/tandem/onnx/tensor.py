@@ -36,7 +36,7 @@ class Tensor:
 
 
 def natural(shape: Sequence[int]) -> View:
-    """The shape of a blob for a tensor that is not asked for in another shape: a batch of one goes away."""
+    """The default shape of a blob for a tensor: a batch of one is dropped."""
     shape = tuple(shape)
     if len(shape) == 4 and shape[0] == 1:
         return shape[1:]
@@ -85,7 +85,7 @@ class Node:
         return Unsupported("%s: %s" % (self.where(), text))
 
     def const(self, i: int, what: str) -> np.ndarray | None:
-        """Values of an input that must be known now; None: it is absent."""
+        """Values of an input that must be constant; None: it is absent."""
         tensor = self.input(i)
         if tensor is None:
             return None
@@ -112,7 +112,7 @@ HANDLERS: dict[str, tuple[Handler, frozenset[str], str]] = {}
 
 
 def op(names: str, attributes: str = "", takes: str = "float"):
-    """Register a handler. attributes: those that it knows. takes: "float"; "moves": any type whose values FP32 holds;
+    """Register a handler. attributes: those that it supports. takes: "float"; "moves": any type whose values fit FP32;
     "own": the handler decides."""
     def register(handler: Handler) -> Handler:
         for name in names.split():

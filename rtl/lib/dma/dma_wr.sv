@@ -149,7 +149,7 @@ module dma_wr #(
   assign awprot_o = 3'd0;
   assign awqos_o = 4'd0;
 
-  // ------------------------------------------------------------------------------------------- bursts with data to come
+  // ------------------------------------------------------------------------------------------ bursts with data to come
   // `first` and `last`: the burst begins or ends its job; `off` and `end`: first lane of the job, last lane of its last
   // beat
   localparam int unsigned InfoW = IdW + 8 + 4 + 4 + 2;

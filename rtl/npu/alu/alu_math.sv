@@ -69,9 +69,10 @@ module alu_math (
   logic use_add2;
   logic prelu;
   assign reduce = op_i == npu_pkg::AluDot || op_i == npu_pkg::AluSum;
-  assign use_add1 = op_i == npu_pkg::AluAdd || op_i == npu_pkg::AluSub || op_i == npu_pkg::AluRsub || op_i == npu_pkg::AluAddmul;
-  assign use_mul = op_i == npu_pkg::AluMul || op_i == npu_pkg::AluMuladd || op_i == npu_pkg::AluAddmul || op_i == npu_pkg::AluDot ||
-      prelu;
+  assign use_add1 = op_i == npu_pkg::AluAdd || op_i == npu_pkg::AluSub || op_i == npu_pkg::AluRsub ||
+      op_i == npu_pkg::AluAddmul;
+  assign use_mul = op_i == npu_pkg::AluMul || op_i == npu_pkg::AluMuladd || op_i == npu_pkg::AluAddmul ||
+      op_i == npu_pkg::AluDot || prelu;
   assign use_add2 = op_i == npu_pkg::AluMuladd || reduce;
   assign prelu = op_i == npu_pkg::AluPrelu;
 
@@ -248,7 +249,8 @@ module alu_math (
       y2 = {96'd0, fp_pkg::fp_mul_f(tree[0][31:0], red_q_i)};
     end else if (v1_q && use_mul) begin
       for (int unsigned l = 0; l < 4; l++) begin
-        if (!prelu || !fp_pkg::fp_lt_f(32'd0, y1_q[32*l+:32])) y2[32*l+:32] = fp_pkg::fp_mul_f(y1_q[32*l+:32], f1_q[32*l+:32]);
+        if (!prelu || !fp_pkg::fp_lt_f(32'd0, y1_q[32*l+:32]))
+          y2[32*l+:32] = fp_pkg::fp_mul_f(y1_q[32*l+:32], f1_q[32*l+:32]);
       end
     end
   end

@@ -30,7 +30,8 @@ module send_buf (
   localparam int unsigned Depth = npu_pkg::SendGemm + npu_pkg::SendPool + npu_pkg::SendAlu;
   localparam int unsigned Aw = $clog2(Depth);
   localparam int unsigned Lw = Aw + 1;
-  localparam int unsigned HeadAw = 2;  // words in front of a client: covers the three cycles of the loop pop, read, refill
+  // words in front of a client: covers the three cycles of the loop pop, read, refill
+  localparam int unsigned HeadAw = 2;
   localparam int unsigned Heads = 1 << HeadAw;
 
   // first address and size of each region, client 0 in the lowest bits
@@ -140,7 +141,8 @@ module send_buf (
         for (int unsigned i = 0; i < Clients; i++) begin
           level_q[Lw*i+:Lw] <= level_q[Lw*i+:Lw] + Lw'(push[i]) - Lw'(pop[i]);
           stored_q[Lw*i+:Lw] <= stored_q[Lw*i+:Lw] + Lw'(push[i]) - Lw'(fetch[i]);
-          front_q[(HeadAw+1)*i+:HeadAw+1] <= front_q[(HeadAw+1)*i+:HeadAw+1] + (HeadAw + 1)'(fetch[i]) - (HeadAw + 1)'(pop[i]);
+          front_q[(HeadAw+1)*i+:HeadAw+1] <= front_q[(HeadAw+1)*i+:HeadAw+1] +
+              (HeadAw + 1)'(fetch[i]) - (HeadAw + 1)'(pop[i]);
           ready_q[(HeadAw+1)*i+:HeadAw+1] <= ready_q[(HeadAw+1)*i+:HeadAw+1] +
               (HeadAw + 1)'(rd_valid_q && rd_id_q == i[1:0]) - (HeadAw + 1)'(pop[i]);
           if (push[i])

@@ -53,8 +53,9 @@ module gemm_check #(
       (task_i.act <= npu_pkg::ActSoftplus) && (conv || task_i.ic == task_i.oc) &&
       !(task_i.raw_out && (task_i.oscale_en || task_i.bias_en || task_i.requant || task_i.act != npu_pkg::ActNone));
   assign nonzero_ok = (task_i.iw != 16'd0) && (task_i.ih != 16'd0) && (task_i.ic != 16'd0) && (task_i.ow != 16'd0) &&
-      (task_i.oh != 16'd0) && (task_i.oc != 16'd0) && (task_i.kw != 8'd0) && (task_i.kh != 8'd0) && (task_i.sw != 8'd0) &&
-      (task_i.sh != 8'd0) && (task_i.dw != 8'd0) && (task_i.dh != 8'd0) && (task_i.oc <= MaxOc[15:0]);
+      (task_i.oh != 16'd0) && (task_i.oc != 16'd0) && (task_i.kw != 8'd0) && (task_i.kh != 8'd0) &&
+      (task_i.sw != 8'd0) && (task_i.sh != 8'd0) && (task_i.dw != 8'd0) && (task_i.dh != 8'd0) &&
+      (task_i.oc <= MaxOc[15:0]);
 
   localparam logic [31:0] Mask4 = 32'd3;
   localparam logic [31:0] MaskN = 32'(N) - 32'd1;
@@ -62,7 +63,8 @@ module gemm_check #(
   logic [31:0] ofm_low;
   assign ifm_low = (task_i.ifm_addr | task_i.ifm_cstep) & (task_i.nhwc_in ? MaskN : Mask4);
   assign ofm_low = (task_i.ofm_addr | task_i.ofm_cstep) & (task_i.requant ? MaskN : Mask4);
-  assign align_ok = (ifm_low == 32'd0) && (ofm_low == 32'd0) && (((task_i.psum_addr | task_i.psum_cstep) & Mask4) == 32'd0) &&
+  assign align_ok = (ifm_low == 32'd0) && (ofm_low == 32'd0) &&
+      (((task_i.psum_addr | task_i.psum_cstep) & Mask4) == 32'd0) &&
       (task_i.wgt_addr[3:0] == 4'd0) && (task_i.oscale_addr[3:0] == 4'd0) && (task_i.bias_addr[3:0] == 4'd0);
   assign pitch_ok = (!task_i.nhwc_in || task_i.ifm_cstep >= ({15'd0, ic_up} & ~MaskN)) &&
       (!task_i.requant || task_i.ofm_cstep >= ({15'd0, oc_up} & ~MaskN));
@@ -77,8 +79,8 @@ module gemm_check #(
   logic [15:0] prev_oc_q;
   logic keep_ok;
   assign keep_ok = !task_i.wgt_keep || (task_i.wgt_res && prev_res_q && task_i.op == prev_op_q &&
-      task_i.wgt_addr == prev_wgt_addr_q && task_i.kw == prev_kw_q && task_i.kh == prev_kh_q && task_i.ic == prev_ic_q &&
-      task_i.oc == prev_oc_q);
+      task_i.wgt_addr == prev_wgt_addr_q && task_i.kw == prev_kw_q && task_i.kh == prev_kh_q &&
+      task_i.ic == prev_ic_q && task_i.oc == prev_oc_q);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

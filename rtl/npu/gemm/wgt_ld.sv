@@ -125,9 +125,10 @@ module wgt_ld #(
 
   // ---------------------------------------------------------------- control
   assign bank_free = !(full_o || held_q) || release_i;
-  assign keep_take = state_q == Idle && task_valid_i && task_i.op != npu_pkg::OpConvert && task_i.wgt_res && task_i.wgt_keep &&
-                     bank_free;
-  assign task_pop_o = keep_take || state_q == Done || (state_q == Idle && task_valid_i && task_i.op == npu_pkg::OpConvert);
+  assign keep_take = state_q == Idle && task_valid_i && task_i.op != npu_pkg::OpConvert &&
+                     task_i.wgt_res && task_i.wgt_keep && bank_free;
+  assign task_pop_o = keep_take || state_q == Done ||
+                      (state_q == Idle && task_valid_i && task_i.op == npu_pkg::OpConvert);
   assign busy_o = state_q == Load;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -205,7 +205,8 @@ module im2col #(
     if (tl_end_row && tl_end_ow != {1'b0, task_i.ow}) tl_ylast = tl_ylast + $signed(Cw'(task_i.sh));
     else if (tl_end_ow == 17'd0) tl_ylast = tl_ylast - $signed(Cw'(task_i.sh));
     tl_ylast = tl_ylast + $signed(y_span_q);
-    if (tl_ylast > y_end_q) tl_ylast = y_end_q;  // the last tile may end beyond the map, and the ring need not hold more rows
+    // the last tile may end beyond the map, and the ring need not hold more rows
+    if (tl_ylast > y_end_q) tl_ylast = y_end_q;
     if (tl_ylast <= 0) rows_need = '0;
     else if (tl_ylast >= $signed(Cw'(task_i.ih))) rows_need = {1'b0, task_i.ih};
     else rows_need = tl_ylast[16:0];
@@ -558,7 +559,8 @@ module im2col #(
   assign x1 = o_x + a_dx_q;
   assign y1 = o_y + a_dy_q;
   assign in0 = x0 >= 0 && x0 < $signed(Cw'(task_i.iw)) && y0 >= 0 && y0 < $signed(Cw'(task_i.ih)) && a_pix_q < npix_q;
-  assign in1 = x1 >= 0 && x1 < $signed(Cw'(task_i.iw)) && y1 >= 0 && y1 < $signed(Cw'(task_i.ih)) && a_pix_q + 17'd1 < npix_q;
+  assign in1 = x1 >= 0 && x1 < $signed(Cw'(task_i.iw)) && y1 >= 0 && y1 < $signed(Cw'(task_i.ih)) &&
+      a_pix_q + 17'd1 < npix_q;
   assign ifm_re_o = a_valid_q;
   assign ifm_raddr0_o = a_a_q + a_tap_q;
   assign ifm_raddr1_o = o_a + a_tap_q;

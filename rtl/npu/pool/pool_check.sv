@@ -40,7 +40,8 @@ module pool_check #(
       (task_i.c != 16'd0) && (task_i.kw != 8'd0) && (task_i.kh != 8'd0) && (task_i.sw != 8'd0) && (task_i.sh != 8'd0) &&
       (task_i.iw <= 16'(npu_pkg::PoolMaxIw)) && (task_i.ow <= 16'(npu_pkg::PoolMaxOw));
   assign pads_ok = (task_i.pad_l < task_i.kw) && (task_i.pad_t < task_i.kh);
-  assign all_addr = task_i.ifm_addr | task_i.ifm_cstep | task_i.ifm_rstep | task_i.ofm_addr | task_i.ofm_cstep | task_i.ofm_rstep;
+  assign all_addr = task_i.ifm_addr | task_i.ifm_cstep | task_i.ifm_rstep | task_i.ofm_addr | task_i.ofm_cstep |
+      task_i.ofm_rstep;
   assign align_ok = ((all_addr & (task_i.int8 ? MaskN : Mask4)) == 32'd0) && (task_i.tab_addr[1:0] == 2'd0);
   assign c_up = ({16'd0, task_i.c} + MaskN) & ~MaskN;
   assign pitch_ok = !task_i.int8 || (task_i.ifm_cstep >= c_up && task_i.ofm_cstep >= c_up);

@@ -107,7 +107,8 @@ module pool_line (
   for (genvar b = 0; b < 4; b++) begin : g_bank
     logic [255:0] mem[Rows];
     logic [255:0] rd_q;
-    logic [9:0]   near;  // this bank's address, one of the four from `addr` on, in [9:2]; its distance, inverted, in [1:0]
+    // near: this bank's address, one of the four from `addr` on, in [9:2]; its distance, inverted, in [1:0]
+    logic [9:0]   near;
     logic [2:0]   word;
 
     assign near = addr + 10'(3 - b);

@@ -217,7 +217,8 @@ module pool_op (
     if (tap_valid_i && tap_first_i && !tap_init_i) acc_q <= acc_mem[tap_ow_i];
     if (b_valid_q && i8_avg) begin
       if (b_first_q) sum = b_init_q ? '0 : acc_q;
-      for (int unsigned i = 0; i < Bytes; i++) sum[SumW*i+:SumW] = sum[SumW*i+:SumW] + {{SumW - 8{line_i[8*i+7]}}, line_i[8*i+:8]};
+      for (int unsigned i = 0; i < Bytes; i++)
+        sum[SumW*i+:SumW] = sum[SumW*i+:SumW] + {{SumW - 8{line_i[8*i+7]}}, line_i[8*i+:8]};
     end
   end
 
@@ -260,7 +261,9 @@ module pool_op (
   assign busy_o = b_valid_q || c_last_q || d_valid_q || div_valid_q || div_left_q != '0;
 
   `ASSERT(pool_op_one_result, !(c_fin_q && i8_avg && div_left_q > 3'd1))
-  `ASSERT(pool_op_acc, !(tap_valid_i && tap_first_i && !tap_init_i && c_last_q && !c_fin_q && c_addr_q[5:0] == tap_ow_i))
-  `ASSERT(pool_op_acc_b, !(tap_valid_i && tap_first_i && !tap_init_i && b_valid_q && b_last_q && b_addr_q[5:0] == tap_ow_i))
+  `ASSERT(pool_op_acc, !(tap_valid_i && tap_first_i && !tap_init_i && c_last_q && !c_fin_q &&
+      c_addr_q[5:0] == tap_ow_i))
+  `ASSERT(pool_op_acc_b, !(tap_valid_i && tap_first_i && !tap_init_i && b_valid_q && b_last_q &&
+      b_addr_q[5:0] == tap_ow_i))
 
 endmodule

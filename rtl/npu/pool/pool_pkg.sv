@@ -11,7 +11,8 @@ package pool_pkg;
   localparam int unsigned JobDepth = 32;   // read jobs in flight: more than a DMA channel holds
 
   // Place {address, lane} of the word that follows four words after `lane`, `addr`.
-  function automatic logic [12:0] pool_step_f(input logic one, input logic [3:0] lanes, input logic [2:0] lane, input logic [9:0] addr);
+  function automatic logic [12:0] pool_step_f(input logic one, input logic [3:0] lanes, input logic [2:0] lane,
+                                              input logic [9:0] addr);
     logic [4:0] t;
     logic [4:0] l;
     t = {2'd0, lane} + 5'd4;
@@ -30,7 +31,8 @@ package pool_pkg;
   endfunction
 
   // {address minus that of word 0, lane} of word i of the beat whose word 0 lies in `lane`.
-  function automatic logic [4:0] pool_place_f(input logic one, input logic [3:0] lanes, input logic [2:0] lane, input logic [1:0] i);
+  function automatic logic [4:0] pool_place_f(input logic one, input logic [3:0] lanes, input logic [2:0] lane,
+                                              input logic [1:0] i);
     logic [3:0] t;
     t = {1'b0, lane} + {2'd0, i};
     if (one) begin
@@ -44,8 +46,8 @@ package pool_pkg;
   endfunction
 
   // Which word of the beat belongs to lane l at `d` addresses after word 0: {there is one, its number}.
-  function automatic logic [2:0] pool_word_f(input logic one, input logic [3:0] lanes, input logic [2:0] lane, input logic [1:0] d,
-                                             input logic [2:0] l);
+  function automatic logic [2:0] pool_word_f(input logic one, input logic [3:0] lanes, input logic [2:0] lane,
+                                             input logic [1:0] d, input logic [2:0] l);
     logic [6:0] i;
     i = {2'd0, {3'd0, d} * {1'b0, lanes}} + {4'd0, l} - {4'd0, lane};
     if (one) pool_word_f = {l == lane, d};

@@ -170,7 +170,8 @@ module post #(
   // The group's tiles are free when its last word has been read, as reported by the stream side.
   logic streams_idle;
   logic rq_idle;
-  assign group_done = (state_q == NextJob && (last_chan || !chan_exists) && streams_idle) || (state_q == Tiles && rq_done);
+  assign group_done = (state_q == NextJob && (last_chan || !chan_exists) && streams_idle) ||
+      (state_q == Tiles && rq_done);
   assign free_o = group_done;
   assign free_tiles_o = group;
   assign task_wait_o = state_q == Wait && (!task_i.requant || rq_idle);
@@ -382,7 +383,8 @@ module post #(
 
   assign psum_req_valid_o = pt_valid || (state_q == Send && task_i.psum_add && !sent_q[1]);
   assign psum_req_addr_o = task_i.psum_addr + (pt_valid ? pt_offset_q + {13'd0, pt_pix_q, 2'd0} : poffset_q);
-  assign psum_req_bytes_o = pt_valid ? {5'd0, pt_left > 17'(2 * N) ? 17'(2 * N) : pt_left, 2'd0} : {5'd0, group_pix, 2'd0};
+  assign psum_req_bytes_o =
+      pt_valid ? {5'd0, pt_left > 17'(2 * N) ? 17'(2 * N) : pt_left, 2'd0} : {5'd0, group_pix, 2'd0};
 
   // ---------------------------------------------------------------- stream: one read of ofm_buf a cycle
   logic [14:0]   word_q;

@@ -29,19 +29,23 @@ const char *const graph_data_names[GRAPH_DATA_COUNT] = {"plain", "zeros", "ramp"
 const char *const graph_optimise_names[GRAPH_OPTIMISE_COUNT] = {"none", "before", "after", "both"};
 static const char *const wait_names[2] = {"irq", "poll"};
 
+/* Weights of the distances from layer i to the layers before it. */
+#define NEAR(i) (near_weight + GRAPH_LAYERS - (i))
+#define FAR(i) (far_weight + GRAPH_LAYERS - (i))
+
 /* Layer i of the network; fields in the order of the enumeration below. */
-#define LAYER(i)                                                                                                         \
-    {"op" #i, 0, GRAPH_OPS - 1, TB_KNOB_ENUM, graph_op_names, op_weight, "operator of layer " #i},                       \
-        {"a" #i, 0, i - 1, TB_KNOB_WEIGHTED, NULL, near_weight + GRAPH_LAYERS - i, "layer that it reads; 0: the input"}, \
-        {"b" #i, 0, i - 1, TB_KNOB_WEIGHTED, NULL, far_weight + GRAPH_LAYERS - i, "the second one, where it reads two"}, \
-        {"k" #i, 1, 7, TB_KNOB_WEIGHTED, NULL, k_weight, "kernel, variant of an operator, number of inputs"},            \
-        {"s" #i, 1, 3, TB_KNOB_WEIGHTED, NULL, s_weight, "stride, variant"},                                             \
-        {"p" #i, 0, 3, TB_KNOB_WEIGHTED, NULL, p_weight, "padding"},                                                     \
-        {"d" #i, 1, 2, TB_KNOB_WEIGHTED, NULL, d_weight, "dilation; pooling: 2 rounds sizes up"},                        \
-        {"oc" #i, 1, 128, TB_KNOB_UNIFORM, NULL, NULL, "output channels; odd: with bias"},                               \
-        {"act" #i, 0, GRAPH_ACTS - 1, TB_KNOB_ENUM, graph_act_names, act_weight, "activation"}, {                        \
-        "prec" #i, 0, GRAPH_PRECS - 1, TB_KNOB_ENUM, graph_prec_names, prec_weight,                                      \
-            "of weights; chain: INT8 output where readers take it"                                                       \
+#define LAYER(i)                                                                                                       \
+    {"op" #i, 0, GRAPH_OPS - 1, TB_KNOB_ENUM, graph_op_names, op_weight, "operator of layer " #i},                     \
+        {"a" #i, 0, i - 1, TB_KNOB_WEIGHTED, NULL, NEAR(i), "layer that it reads; 0: the input"},                      \
+        {"b" #i, 0, i - 1, TB_KNOB_WEIGHTED, NULL, FAR(i), "the second one, where it reads two"},                      \
+        {"k" #i, 1, 7, TB_KNOB_WEIGHTED, NULL, k_weight, "kernel, variant of an operator, number of inputs"},          \
+        {"s" #i, 1, 3, TB_KNOB_WEIGHTED, NULL, s_weight, "stride, variant"},                                           \
+        {"p" #i, 0, 3, TB_KNOB_WEIGHTED, NULL, p_weight, "padding"},                                                   \
+        {"d" #i, 1, 2, TB_KNOB_WEIGHTED, NULL, d_weight, "dilation; pooling: 2 rounds sizes up"},                      \
+        {"oc" #i, 1, 128, TB_KNOB_UNIFORM, NULL, NULL, "output channels; odd: with bias"},                             \
+        {"act" #i, 0, GRAPH_ACTS - 1, TB_KNOB_ENUM, graph_act_names, act_weight, "activation"}, {                      \
+        "prec" #i, 0, GRAPH_PRECS - 1, TB_KNOB_ENUM, graph_prec_names, prec_weight,                                    \
+            "of weights; chain: INT8 output where readers take it"                                                     \
     }
 enum { OP, SRC_A, SRC_B, KERNEL, STRIDE, PAD, DILATION, CHANNELS, ACT, PREC, FIELDS };
 
