@@ -1,4 +1,4 @@
-/* design.c - the descriptions of the designs (docs/architecture.md, section 14). scripts/design.py checks them; this is
+/* design.c - the descriptions of the designs (docs/architecture.md, section 15). scripts/design.py checks them; this is
  * the part that the runner needs. */
 #define _GNU_SOURCE
 #include "design.h"
