@@ -37,7 +37,7 @@ WHAT = {
     "mix": "test `sequence`: random tasks of all units, random bus timing",
 }
 
-# name, label, (kind, arguments) with the part and without it. WAVE stands for a file name.
+# name, label, (kind, arguments) with the part and without it. WAVE is replaced by a file name.
 COSTS = (
     ("taps", "taps and checks: tap / debug", ("tap", ""), ("debug", "")),
     ("copies", "  taps in the design", ("tap", "--without checks"), ("debug", "")),
@@ -101,7 +101,7 @@ class Bench:
             raise BenchError("%s: %s" % (" ".join(command), text[-1]))
         result = json.loads(done.stdout)
         if "--without" in extra and result["left_out"] == 0:
-            raise BenchError("%s: nothing was left out: bench/without.c no longer stands before the function" %
+            raise BenchError("%s: no call was skipped: bench/without.c no longer replaces the function" %
                              " ".join(command))
         result["cost"] = result["cpu"] + result["children"]
         if self.instructions:

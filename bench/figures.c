@@ -2,7 +2,7 @@
  * figures.c - the published cycle figures compared with those of the RTL: every row runs through the driver on the RTL
  * alone, with the ideal bus profile, at full size.
  *
- * Published: thesis tables behind docs/npu/performance.md. The bounds are those of the rows: the mesh at full use, 32
+ * Published: thesis tables, see docs/npu/performance.md. The bounds are those of the rows: the mesh at full use, 32
  * bytes read and 32 bytes written a cycle, each byte once.
  */
 #include "device.h"

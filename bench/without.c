@@ -1,4 +1,4 @@
-/* without.c - functions of the testbench behind switches (ld --wrap; the list is in designs/npu/bench.mk). */
+/* without.c - functions of the testbench that can be switched off (ld --wrap; the list is in designs/npu/bench.mk). */
 #include "without.h"
 
 #include <stdlib.h>

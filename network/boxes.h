@@ -6,7 +6,7 @@
 #include "network.h"
 #include "picture.h"
 
-/* Where a picture of w x h lies in an input of in_w x in_h: its pixel (x, y) at (left + x * scale_x, top + y *
+/* Position of a picture of w x h in an input of in_w x in_h: its pixel (x, y) is at (left + x * scale_x, top + y *
  * scale_y). */
 typedef struct net_fit {
     uint32_t w, h, in_w, in_h;

@@ -9,7 +9,7 @@ typedef struct int8_layer {
     bool used;
     const net_conv *conv;
     net_shape in, out; /* maps: dims 3 */
-    uint32_t rows;     /* inner product of a matrix: how often the maps lie one behind the other; otherwise 1 */
+    uint32_t rows;     /* inner product of a matrix: number of maps, which are contiguous; otherwise 1 */
     int8_t *weight;    /* [outputs][inputs of a group][kernel rows][kernel columns] */
     float *factor;     /* [outputs] from sum to value */
     const float *bias; /* NULL: none */

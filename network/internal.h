@@ -7,7 +7,7 @@
 /* Write the error line and return the status, so that a caller can `return net_fail(...)`. */
 net_status net_fail(net_error *err, net_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Whole file into a new buffer (one extra zero byte behind it). */
+/* Whole file into a new buffer (with an extra zero byte at its end). */
 net_status net_read_file(const char *path, size_t max_bytes, char **data, size_t *bytes, net_error *err);
 
 /* Write a whole file atomically; no file is left on error. */

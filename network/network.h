@@ -71,7 +71,7 @@ typedef enum net_kind {
     NET_COPY /* Dropout and Noop: the output is the input */
 } net_kind;
 
-/* Element (c, y, x) lies at index (c*h + y)*w + x. dims 1: h = c = 1; dims 2: c = 1; dims 0: not known. */
+/* Element (c, y, x) is at index (c*h + y)*w + x. dims 1: h = c = 1; dims 2: c = 1; dims 0: not known. */
 typedef struct net_shape {
     uint32_t dims, w, h, c;
 } net_shape;
@@ -97,10 +97,9 @@ typedef enum net_role {
 
 /* Layouts of a .bin file: arrays in the order of the layers, without names and sizes. */
 typedef enum net_layout {
-    /* ncnn's own: weights have a tag in front and zeros behind up to 4 bytes; all other arrays are FP32 without a tag
-     */
+    /* ncnn's own: weights have a tag before and zeros after them, up to 4 bytes; all other arrays are FP32 without tag */
     NET_LAYOUT_STOCK,
-    /* every array has a tag (FP32, FP16, INT8) in front; tag and array are filled up with zeros to 16 bytes each */
+    /* every array has a tag (FP32, FP16, INT8) before it; tag and array are filled up with zeros to 16 bytes each */
     NET_LAYOUT_ALIGNED,
     NET_LAYOUT_AUTO /* reading: whichever of the two ends at the last byte; writing: as the graph was read */
 } net_layout;
@@ -202,7 +201,7 @@ typedef struct net_graph {
     net_layer *layer;
     uint32_t num_blobs;
     net_blob *blob;
-    /* lines behind the last layer that line 2 announces: not read, as in ncnn (public files have them) */
+    /* lines after the last layer counted in line 2: not read, as in ncnn (public files have them) */
     uint32_t extra_lines;
     bool has_weights;
     net_layout layout; /* of the .bin that was read */
@@ -210,13 +209,13 @@ typedef struct net_graph {
     /* Blobs of the Input layers and blobs without a consumer, in the order of the file; filled by net_graph_plan(). */
     uint32_t num_inputs, num_outputs;
     uint32_t *inputs, *outputs;
-    net_shape free_input;   /* of Input layers without a shape of their own: net_graph_set_input() */
+    net_shape free_input;   /* of Input layers without a shape in the file: net_graph_set_input() */
     uint32_t input, output; /* the only input and the only output; NET_NONE where there are several */
 } net_graph;
 
 /*
  * Read .param text into *graph (which is overwritten; on error it is left empty). Every layer type is accepted. `name`
- * stands in error lines. Errors: NET_ERR_ARG, NET_ERR_FORMAT, NET_ERR_MEMORY.
+ * is used in error messages. Errors: NET_ERR_ARG, NET_ERR_FORMAT, NET_ERR_MEMORY.
  */
 net_status net_graph_parse_param(net_graph *graph, const char *text, size_t bytes, const char *name, net_error *err);
 /*
@@ -249,9 +248,9 @@ void net_graph_free(net_graph *graph);
 
 /*
  * The graph as .param text, as ncnn's own tools write it: arrays with their length in front, floats with an exponent
- * and as many digits (7 to 9) as give the same value again. net_graph_parse_param() reads the same graph from it.
- * *text has a zero byte behind it and is the caller's to free(). Errors: NET_ERR_ARG (a name or text that the format
- * cannot hold), NET_ERR_MEMORY.
+ * and as many digits (7 to 9) as give the same value again. net_graph_parse_param() reads the same graph from it. *text
+ * is followed by a zero byte; the caller has to free() it. Errors: NET_ERR_ARG (a name or text that the format cannot
+ * hold), NET_ERR_MEMORY.
  */
 net_status net_graph_print_param(const net_graph *graph, char **text, size_t *bytes, net_error *err);
 
@@ -268,7 +267,7 @@ typedef struct net_save_options {
 } net_save_options;
 
 /*
- * The weights as .bin bytes, *data to be freed by the caller. The arrays are those that the settings promise; one that
+ * The weights as .bin bytes, *data to be freed by the caller. The arrays must be those that the settings need; one that
  * is missing or of another size is an error, so that the file can be read. options NULL: NET_LAYOUT_AUTO,
  * NET_STORE_EXACT. Errors: NET_ERR_ARG (also: a graph without weights), NET_ERR_UNSUPPORTED, NET_ERR_MEMORY.
  */
@@ -428,7 +427,7 @@ const net_table_line *net_table_find(const net_table *table, const char *layer, 
 net_status net_table_add(net_table *table, const char *layer, bool weights, const float *scale, uint32_t count,
                          net_error *err);
 /*
- * The table as text, with a zero byte behind it, for the caller to free(). Scales have six decimals, as those of ncnn,
+ * The table as text, followed by a zero byte; the caller has to free() it. Scales have six decimals, as those of ncnn,
  * or more digits where these would not give the same value again. A file is written under a temporary name and then
  * renamed. Errors: NET_ERR_ARG, NET_ERR_MEMORY; NET_ERR_IO.
  */
@@ -519,10 +518,10 @@ typedef struct net_rt_where {
 net_rt_where net_rt_layer_where(const net_rt *rt, uint32_t layer);
 
 /*
- * Clock cycles of a layer of the NPU by itself, from its shape and the driver's plan alone (docs/npu/performance.md).
- * The largest of mesh, read and write is the bound: the mesh with every PE active on full tiles, every byte that the
- * plan moves at 32 bytes a cycle each way. fill and drain: cycles before the first product and after the last one.
- * All 0: the layer does not run on the NPU.
+ * Clock cycles of a single layer on the NPU, from its shape and the driver's plan alone (docs/npu/performance.md). The
+ * largest of mesh, read and write is the bound: the mesh with every PE active on full tiles, every byte that the plan
+ * moves at 32 bytes a cycle each way. fill and drain: cycles before the first product and after the last one. All 0:
+ * the layer does not run on the NPU.
  */
 typedef struct net_rt_estimate {
     uint64_t mesh, read, write, fill, drain, tasks, bound, cycles;

@@ -97,7 +97,7 @@ net_status net_plan_number(net_plan *p, uint32_t key, int32_t absent, int32_t lo
                            uint32_t *out);
 /* Every output has the shape of input 0: Split, activations, copies. */
 net_status net_plan_same(net_plan *p);
-/* A setting that counts the axes of input 0 from the outermost one (0) or, negative, from behind the innermost one. */
+/* A setting that counts the axes of input 0 from the outermost one (0) or, negative, from the end. */
 net_status net_plan_axis(net_plan *p, uint32_t key, int32_t absent, uint32_t *axis);
 
 /* true: the layer is only an activation without weights, which layer->act describes. */

@@ -2,7 +2,7 @@
  * op_boxes.c - detections: boxes decoded, sorted by score, and thinned out where they overlap.
  *
  * How many there are depends on the data. The output has a row of six for each that is possible (label from 1, score,
- * xmin, ymin, xmax, ymax in parts of the image); rows behind the last detection are 0. Equal scores keep the order in
+ * xmin, ymin, xmax, ymax in parts of the image); rows after the last detection are 0. Equal scores keep the order in
  * which the boxes were found.
  */
 #include <math.h>

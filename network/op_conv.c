@@ -370,7 +370,7 @@ static void conv_run(const net_work *work) {
     size_t filter = (size_t)is.c / c->groups * c->kernel_h * c->kernel_w;
     reach column[255];
     if (c->kernel_w == 1 && c->kernel_h == 1 && c->stride_w == 1 && c->stride_h == 1 && os.w == is.w && os.h == is.h) {
-        /* Outputs and inputs lie in the same order: one long row. */
+        /* Outputs and inputs have the same order: one long row. */
         is = (net_shape){3, is.w * is.h, 1, is.c};
         os = (net_shape){3, os.w * os.h, 1, os.c};
     }

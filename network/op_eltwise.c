@@ -98,8 +98,8 @@ static float binary(uint32_t op, float a, float b) {
 }
 
 /*
- * The blob as (c, h, w) beside one with more dimensions. A vector runs along the outermost dimension of the other when
- * their lengths agree, otherwise along the innermost one; a matrix runs along the two outer ones.
+ * The blob as (c, h, w), for broadcasting to one with more dimensions. A vector runs along the outermost dimension of
+ * the other when their lengths agree, otherwise along the innermost one; a matrix runs along the two outer ones.
  */
 static void widen(const net_shape *shape, const net_shape *other, uint32_t size[3]) {
     uint32_t dims = shape->dims > other->dims ? shape->dims : other->dims;

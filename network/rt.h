@@ -39,7 +39,7 @@ typedef enum rt_kind {
     RT_MOVE /* copies of channels */
 } rt_kind;
 
-/* FP32 arrays that an operator reads beside its inputs: factors, biases, slopes, tables of pooling. Owned here until
+/* FP32 arrays that an operator reads besides its inputs: factors, biases, slopes, tables of pooling. Owned here until
  * they are on the device. */
 typedef struct rt_array {
     float *data;

@@ -61,7 +61,7 @@ static bool take_factor(alu_call *c, int which, PyObject *obj, const char *name,
     }
     *kind = NPU_VECTOR;
     if (which == 1 && c->e.p_kind == NPU_VECTOR) {
-        return arg_refuse(PyExc_ValueError, "q: the ALU reads one tensor beside a, and p is one");
+        return arg_refuse(PyExc_ValueError, "q: the ALU reads only one tensor besides a, and p is one");
     }
     return nd_is(f, name, c->a.dims, c->a.shape);
 }

@@ -24,7 +24,7 @@ def test_digits():
     lines = done.stdout.split("\n")
     assert lines[1].split() == ["Convolution", "conv1", "8x8x16"]
     assert lines[8].split() == ["Softmax", "prob", "1x1x10"]
-    assert lines[9:] == ["9 layers, 9 blobs, 0 lines behind them", "multiply-accumulates 159232",
+    assert lines[9:] == ["9 layers, 9 blobs, 0 lines after them", "multiply-accumulates 159232",
                          "shapes noted in the file: 0 as computed, 0 others", ""]
 
 
@@ -36,7 +36,7 @@ def test_hints(tmp_path):
     assert done.returncode == 0, done.stderr
     assert ("Split                    s                                4x5x6 4x5x6 (the file says 3: 4x4x1x6)\n"
             in done.stdout)
-    assert done.stdout.endswith("3 layers, 4 blobs, 1 lines behind them\nmultiply-accumulates 0\nshapes noted in the "
+    assert done.stdout.endswith("3 layers, 4 blobs, 1 lines after them\nmultiply-accumulates 0\nshapes noted in the "
                                 "file: 3 as computed, 1 others\n")
 
 

@@ -218,7 +218,7 @@ HEAD = "[net]\nwidth=32\nheight=32\n"
      "head '0_conv' has 1 channels, 1 anchors and 1 classes need 6"),
     (HEAD + "[conv]\nfilters=6\nactivation=linear\n[yolo]\nmask=1\nanchors=1,2\nclasses=1\n",
      "a.cfg:8: [yolo]: mask does not name"),
-    (HEAD + "[conv]\n[yolo]\n[conv]\n", "a.cfg:6: [conv] behind [yolo]: expected [route]"),
+    (HEAD + "[conv]\n[yolo]\n[conv]\n", "a.cfg:6: [conv] after [yolo]: expected [route]"),
     (HEAD + "[conv]\n[region]\nanchors=1,2\n", "a.cfg:5: [region]: [region] without softmax is not supported"),
 ])
 def test_bad_cfg(tmp_path, text, part):

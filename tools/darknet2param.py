@@ -97,7 +97,7 @@ class Converter:
     def __init__(self, sections, fuse):
         self.net = Net(fuse)
         self.sections = sections
-        self.blob = []  # of each section behind [net]
+        self.blob = []  # of each section after [net]
         self.heads = []  # (blob, section) of [yolo]
         self.file_floats = 0  # in the .weights file
         head = sections[0]
@@ -169,7 +169,7 @@ class Converter:
     def connected(self, s, name):
         outputs = s.number("output", 1, 1)
         if s.number("batch_normalize", 0, 0, 1):
-            s.bad("batch_normalize", "batch norm behind a fully connected layer is not supported")
+            s.bad("batch_normalize", "batch norm after a fully connected layer is not supported")
         size = outputs
         for n in self.net.shape[self.here()]:
             size *= n
@@ -206,7 +206,7 @@ class Converter:
             if (blob is None and index + 2 < len(self.sections) and
                 self.sections[index + 2].name not in ("route", "yolo")):
                 raise CfgError(self.sections[index + 2].line,
-                               "[%s] behind [yolo]: expected [route]" % self.sections[index + 2].name)
+                               "[%s] after [yolo]: expected [route]" % self.sections[index + 2].name)
         if self.heads:
             self.detection()
         return self.net

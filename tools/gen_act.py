@@ -22,7 +22,7 @@ FUNCTIONS = (("SIGMOID", 8), ("TANH", 4), ("SWISH", 8), ("MISH", 8), ("EXPM1", 8
 NAMES = tuple(name for name, _ in FUNCTIONS)
 BOUND = dict(FUNCTIONS)
 SIGNS = "+-"
-GRID = 96  # points of a segment that the fit looks at
+GRID = 96  # points of a segment that the fit uses
 WEIGHTS = ("chebyshev", "uniform")
 
 

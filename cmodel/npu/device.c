@@ -67,7 +67,7 @@ static void finish(cm_device *dev, cm_unit unit, const cm_faults *f) {
     cm_regs_task_done(&dev->regs, unit);
 }
 
-/* Multiplications of the operator as it is asked for, without the padding of channels and tiles. */
+/* Multiplications of the operator itself, without the padding of channels and tiles. */
 static uint64_t macs_of(const cm_gemm_task *t) {
     uint64_t one_channel = (uint64_t)t->ow * t->oh * t->oc * t->kw * t->kh;
     return t->op == NPU_GEMM_CTRL_OP_CONV ? one_channel * t->ic : t->op == NPU_GEMM_CTRL_OP_DEPTHWISE ? one_channel : 0;

@@ -75,7 +75,7 @@ int64_t npu_rest(int64_t size, uint32_t n);
 /* The bins of an ENUM knob; text: the hint. */
 #define NPU_ENUM(table, count, text)                                                                                   \
     {COV_NAMES(table, count), .hint = (text)}, {                                                                       \
-        COV_VALUE("unknown", -1), COV_FORBID("the test has a name that the model does not know")                       \
+        COV_VALUE("unknown", -1), COV_FORBID("the test has a name that is missing in the model")                       \
     }
 
 /* Bins of npu_rest(); knob: the hint up to the size. The sizes are valid for every mesh. */

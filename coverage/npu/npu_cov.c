@@ -100,7 +100,7 @@ static uint32_t told(const cov_inst *inst, uint32_t illegal, char *what, size_t 
     return illegal;
 }
 
-/* Of an ENUM knob: the place of its name among those of the coverpoint, -1: the model does not know it. */
+/* Of an ENUM knob: the index of its name among those of the coverpoint, -1: it has no such name. */
 static int64_t name_of(const cov_point *point, const char *name) {
     for (uint32_t b = 0; b < point->bin_count; b++) {
         const cov_bin *bin = &point->bins[b];

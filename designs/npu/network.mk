@@ -31,7 +31,7 @@ networks: ## docs/networks.md: every topology of DATA= (folders param/ and darkn
 	  --output docs/networks.md
 
 .PHONY: predict
-predict: ## predicted cycles of single operators beside those of the RTL: [CFG= SHAPE=56x56x64], or of another network \
+predict: ## predicted cycles of single operators compared with those of the RTL: [CFG= SHAPE=56x56x64], or of another network \
     NET=
 	@$(BUILD_QUIETLY) $(OUT)/tandem-net
 	@$(OUT)/tandem-net run --net $(or $(NET),bench/operators.param --shape $(or $(SHAPE),56x56x64)) --each --device rtl
@@ -39,7 +39,7 @@ predict: ## predicted cycles of single operators beside those of the RTL: [CFG= 
 .PHONY: figures
 FIGURES_COMMIT = $(shell git rev-parse --short=12 HEAD 2>/dev/null || \
   echo unknown)$(if $(shell git status --porcelain 2>/dev/null | head -n 1),+)
-figures: ## the published cycle figures beside those of the RTL (N=32, full size, about 3 minutes)
+figures: ## the published cycle figures compared with those of the RTL (N=32, full size, about 3 minutes)
 	@$(MAKE) --no-print-directory CFG=n32 KIND=fast $(BUILD)/n32-fast/bench-figures
 	@$(BUILD)/n32-fast/bench-figures $(if $(MD),--markdown) --json $(BUILD)/figures.json --commit "$(FIGURES_COMMIT)"
 # published cycle figures beside those of the RTL

@@ -1,4 +1,4 @@
-/* calibrate.c - tandem-net calibrate: INT8 scales for a float network, and what they cost. */
+/* calibrate.c - tandem-net calibrate: INT8 scales for a float network, and the loss of accuracy. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static const char *const method_name[METHODS] = {[NET_CALIB_KL] = "kl",
                                                  [NET_CALIB_MSE] = "mse",
                                                  [NET_CALIB_PERCENTILE] = "percentile"};
 
-/* One way to quantise, and what came of it. */
+/* A calibration method, and its result. */
 typedef struct candidate {
     net_table table;
     net_graph graph; /* INT8 */
@@ -125,7 +125,7 @@ static void drop(candidate *c) {
     net_quant_report_free(&c->report);
 }
 
-/* A second copy of the network, INT8 by the candidate's table, beside the float one. */
+/* A second copy of the network, INT8 by the candidate's table, to be compared with the float one. */
 static net_status measure(calib_job *job, candidate *c, net_error *err) {
     net_status status = photos_load(job->opt, &c->graph, err);
     status = status == NET_OK ? net_quantize_table(&c->graph, &c->table, err) : status;
@@ -136,7 +136,7 @@ static bool better(const net_quant_report *a, const net_quant_report *b) {
     return a->same_top1 != b->same_top1 ? a->same_top1 > b->same_top1 : a->output_db > b->output_db;
 }
 
-/* Quantise by a method, and keep it when it is the best one so far. */
+/* Quantise by a method, and keep the result if it is the best one so far. */
 static net_status try_method(calib_job *job, net_calib_method method, net_error *err) {
     candidate c = {0};
     net_status status = net_calib_table(&job->fp32, job->hist, method, job->opt->percent, &c.table, err);

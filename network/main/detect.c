@@ -19,7 +19,7 @@ static const char help_text[] = "usage: tandem-net detect PARAM BIN [options] --
 typedef struct detect_options {
     photos_options base; /* net, bin, table, names, input, prep, shape, device, n, json */
     const char *draw, *anchors;
-    double threshold, overlap; /* NaN: as the network says */
+    double threshold, overlap; /* NaN: the value of the network */
     bool letterbox;
     uint32_t fill; /* 0..255 */
 } detect_options;
@@ -87,7 +87,7 @@ typedef struct detect_job {
     net_heads heads; /* with --anchors */
     float *input;
     float *row;   /* with --anchors: decoded */
-    net_box *box; /* room for all rows */
+    net_box *box; /* for all rows */
     uint32_t rows;
 } detect_job;
 
@@ -140,7 +140,7 @@ static net_status infer(detect_job *job, const float **row, net_error *err) {
                                   isnan(d->overlap) ? 0.45f : (float)d->overlap, job->row, err);
 }
 
-/* The picture as the network's input, and where it lies in it. */
+/* The picture as the network's input, and its position there. */
 static net_status make_input(detect_job *job, const net_picture *picture, net_fit *fit, net_error *err) {
     const detect_options *d = job->opt;
     const net_shape *shape = &job->graph.blob[job->graph.input].shape;
@@ -189,7 +189,7 @@ static void print_json(const detect_job *job, const char *path, const net_pictur
     printf("]}\n");
 }
 
-/* The weakest boxes first: the best lie on top. A line of one pixel for each 200 of the longer side. */
+/* The weakest boxes first, so that the best are on top. Lines are one pixel wide for each 200 of the longer side. */
 static net_status draw(const detect_job *job, net_picture *picture, uint32_t count, net_error *err) {
     uint32_t side = picture->w > picture->h ? picture->w : picture->h;
     for (uint32_t i = count; i > 0; i--) {

@@ -19,7 +19,7 @@ static bool load_graph(netjob *job, net_graph *graph, const char *param, const c
     net_status status = net_graph_load(graph, param, bin, &err);
     status = status == NET_OK ? net_graph_plan(graph, &err) : status;
     if (status == NET_OK && graph->extra_lines > 0) {
-        printf("note       %s: %u lines behind the last layer that line 2 announces are not read\n", param,
+        printf("note       %s: %u lines after the last layer counted in line 2 are not read\n", param,
                graph->extra_lines);
     }
     if (status == NET_OK && (graph->input == NET_NONE || graph->output == NET_NONE)) {

@@ -28,7 +28,7 @@ static bool no_memory(layers_job *job) {
     return false;
 }
 
-/* Layer types of the file that cannot be executed, each once. false: there are some. */
+/* Lists layer types of the file that cannot be executed, each once. false: there are some. */
 static bool all_known(layers_job *job) {
     const net_graph *g = &job->graph;
     char text[300] = "";
@@ -118,7 +118,7 @@ static void shape_text(const net_shape *s, char text[40]) {
     }
 }
 
-/* CPU time: other programs on the machine do not count. */
+/* CPU time, which does not depend on other programs. */
 static uint64_t now_us(void) {
     struct timespec t;
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);

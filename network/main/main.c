@@ -92,7 +92,7 @@ int netjob_run(const netjob_options *opt) {
     } else {
         passes(&job);
     }
-    /* A report that cannot be written (full disk) is a failure, whatever it says. */
+    /* A report that cannot be written (full disk) is a failure. */
     if (fflush(stdout) != 0 || ferror(stdout)) {
         tb_result_fail(&job.result, TB_FAIL, "network/output", "cannot write to standard output: %s", strerror(errno));
     }
@@ -199,14 +199,14 @@ static int job_main(int argc, char **argv) {
         return netjob_show(show, o.shape);
     }
     status = complete(&o, quantise);
-    if (o.wave != NULL) { /* an interrupted run leaves a readable waveform */
+    if (o.wave != NULL) { /* so that an interrupted run closes its waveform */
         tb_sim_catch_signals();
     }
     return status != 0 ? status : netjob_run(&o);
 }
 
 int main(int argc, char **argv) {
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a write error, not a death */
+    signal(SIGXFSZ, SIG_IGN); /* a limit of the file size is a write error, not a signal */
     if (strcmp(argv[netrun_command(argc, argv)], "run") == 0) {
         return netrun_main(argc, argv);
     }

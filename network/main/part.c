@@ -1,5 +1,7 @@
-/* part.c - tandem-net run --only, --each: the golden model computes the network once, then layers run on the device,
- * each from the model's tensors: a network is verified in the time of its longest layer. */
+/*
+ * part.c - tandem-net run --only, --each: the golden model computes the network once, then layers run on the device,
+ * each on the model's tensors: with enough processors a network is verified in the time of its longest layer.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -21,7 +23,7 @@
 
 /* ---- one part ---- */
 
-/* Cycles are those of the layers, without the start of the driver and the reading of counters. */
+/* Cycles of the layers, without the start of the driver and reads of counters. */
 static net_status run_part(part_job *j, const part *p, npu_dev **dev, part_outcome *out, net_error *err) {
     const net_rt_options options = {.stalls = j->opt->stalls, .part = true, .first = p->first, .last = p->last};
     net_rt *rt = NULL;
@@ -129,7 +131,7 @@ static void show_progress(const part_job *j) {
             100.0 * share, (double)j->work / 1e6, elapsed, left);
 }
 
-/* One result, whichever comes first. */
+/* Waits for one result of any process. */
 static void wait_part(part_job *j) {
     struct pollfd fd[JOBS_MAX];
     uint32_t of[JOBS_MAX];

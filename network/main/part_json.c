@@ -1,4 +1,4 @@
-/* part_json.c - layers by themselves as JSON. */
+/* part_json.c - single layers as JSON. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,5 +1,7 @@
-/* part_page.c - layers by themselves as a page: figures, a timeline of the units, a roofline, a table. It stands alone:
- * no script, nothing from elsewhere. */
+/*
+ * part_page.c - single layers as a page: figures, a timeline of the units, a roofline, a table. The page has no scripts
+ * and no external files.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +13,7 @@
 #define CLOCK_MHZ 200.0
 #define BUS_BYTES 32.0 /* of both channels in a cycle, each way */
 
-/* What only this page has: three colours for kinds of work, pictures as wide as the page. */
+/* Styles of this page: three colours for kinds of work, pictures as wide as the page. */
 static const char style[] = ":root{--a:#2f7ed8;--b:#3f9c69;--c:#d08a1f}@media(prefers-color-scheme:dark){:root{--a:#"
                             "6aa9f4;--b:#57b884;--c:#e2a94f}}"
                             "th,td{padding:2px 9px;text-align:right;white-space:nowrap}.l{text-align:left}"
@@ -41,7 +43,7 @@ static void put_tiles(const part_job *j, FILE *out) {
     }
     fputs("<div class=\"tiles\">\n", out);
     (void)snprintf(text, sizeof text, "%u of %u", same, j->count);
-    rep_tile(out, NULL, text, "layers as the golden model has them");
+    rep_tile(out, NULL, text, "layers equal to the golden model");
     (void)snprintf(text, sizeof text, "%" PRIu64, cycles);
     rep_tile(out, NULL, text, "cycles of the layers");
     (void)snprintf(text, sizeof text, "%.2f ms", ms);

@@ -1,4 +1,4 @@
-/* part_table.c - layers by themselves as text: a line for each, subtotals by type, the total. */
+/* part_table.c - single layers as text: a line for each, subtotals by type, the total. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* photos.c - options of tandem-net classify and tandem-net calibrate, and what both need. */
+/* photos.c - options of tandem-net classify and tandem-net calibrate, and functions that both need. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,8 @@ static int complete(const photos_options *o) {
     return netopt_fits(o->device, o->n, false);
 }
 
-/* Read the options behind the command. 0: done; -1: help was printed; otherwise the exit status, the line is printed.
+/*
+ * Read the options after the command. 0: done; -1: help was printed; otherwise the exit status, with the error printed.
  */
 static int parse(photos_options *o, int argc, char **argv) {
     static const char *const methods[] = {"auto", "kl", "minmax", "mse", "percentile", NULL};

@@ -1,4 +1,4 @@
-/* run.c - tandem-net run: one network on a device with the runtime, and a report of what ran where. */
+/* run.c - tandem-net run: one network on a device with the runtime, and a report of the place of each layer. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static net_status load(netrun *run, const netrun_options *opt, net_error *err) {
     return status == NET_OK && opt->bin == NULL ? net_graph_random_weights(g, opt->seed, err) : status;
 }
 
-/* The scales of a table belong to the layers as they are in the file. */
+/* The scales of a table apply to the layers of the file, before optimisation. */
 static net_status apply_table(netrun *run, const netrun_options *opt, net_error *err) {
     net_table table = {0};
     net_status status = net_table_load(&table, opt->table, err);
@@ -102,8 +102,7 @@ net_status netrun_input(netrun *run, const netrun_options *opt, net_error *err) 
     bool ok = fread(run->input, sizeof *run->input, count, file) == count && fgetc(file) == EOF;
     fclose(file);
     return ok ? NET_OK
-              : fail(err, NET_ERR_FORMAT, opt->input,
-                     "expected one float for each element of the inputs and nothing else");
+              : fail(err, NET_ERR_FORMAT, opt->input, "expected exactly one float for each element of the inputs");
 }
 
 net_status netrun_open(const netrun *run, const netrun_options *opt, const net_rt_options *rt, npu_dev **dev,

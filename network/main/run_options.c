@@ -8,7 +8,7 @@
 
 static const char run_help[] =
     "usage: tandem-net run --net FILE [options]\n"
-    "A network through optimiser, quantiser and runtime: what runs on the NPU, what on the CPU and why.\n";
+    "A network through optimiser, quantiser and runtime: which layers run on the NPU, which on the CPU and why.\n";
 static const char run_end[] = "A float network without --table is quantised by the range of each input in one FP32 run "
                               "over inputs from the seed.\n";
 
@@ -49,7 +49,7 @@ static int check(netrun_options *o) {
 
 int netrun_command(int argc, char *const *argv) {
     int i = 1;
-    while (i < argc && strcmp(argv[i], "--seed") == 0) { /* a runner puts it first */
+    while (i < argc && strcmp(argv[i], "--seed") == 0) { /* a runner passes it first */
         i += 2;
     }
     return i < argc ? i : 0;
@@ -77,9 +77,10 @@ int netrun_main(int argc, char **argv) {
             &o.stalls),
         OPT(U64, "--seed", "S", "weights, input, bus timing of the RTL", &o.seed),
         OPT(TEXT, "--bus", "PROFILE", "bus timing of the RTL", &o.bus),
-        OPT(TEXT, "--only", "K[-L]", "these layers alone, on what the golden model has computed before them", &o.only),
-        OPT(FLAG, "--each", NULL, "every layer of the NPU alone in that way", &o.each),
-        OPT(U32, "--jobs", "J", "with --each: so many at a time (default: processors)", &o.jobs, .lo = 1, .hi = 256),
+        OPT(TEXT, "--only", "K[-L]", "these layers alone, on the golden model's results of the layers before them",
+            &o.only),
+        OPT(FLAG, "--each", NULL, "the same for every layer of the NPU, one at a time", &o.each),
+        OPT(U32, "--jobs", "J", "with --each: layers at a time (default: processors)", &o.jobs, .lo = 1, .hi = 256),
         OPT(TEXT, "--html", "FILE",
             "with --each or --only: a page with a timeline and a roofline (with --stalls: stalls by cause)", &o.html),
         OPT(REAL, "--published", "MS", "milliseconds at 200 MHz to compare with", &o.published, .least = 1e-6,

@@ -1,4 +1,4 @@
-/* show.c - tandem-net --show: what a .param file describes. */
+/* show.c - tandem-net --show: the contents of a .param file. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,7 +55,7 @@ int netjob_show(const char *path, const uint32_t shape[3]) {
     for (uint32_t i = 0; i < graph.num_layers; i++) {
         show_layer(&graph, &graph.layer[i], &seen);
     }
-    printf("%u layers, %u blobs, %u lines behind them\n", graph.num_layers, graph.num_blobs, graph.extra_lines);
+    printf("%u layers, %u blobs, %u lines after them\n", graph.num_layers, graph.num_blobs, graph.extra_lines);
     if (status == NET_OK) {
         printf("multiply-accumulates %" PRIu64 "\n", net_graph_macs(&graph));
         printf("shapes noted in the file: %u as computed, %u others\n", seen.same, seen.different);

@@ -11,7 +11,7 @@ static const char *base_name(const char *path) {
     return slash == NULL ? path : slash + 1;
 }
 
-/* The error without the path in front, which differs from machine to machine. */
+/* The error without its leading path, which depends on the machine. */
 static const char *message(const net_error *err, const char *path) {
     size_t folder = (size_t)(base_name(path) - path);
     return strncmp(err->text, path, folder) == 0 ? err->text + folder : err->text;
@@ -45,7 +45,7 @@ static void shape_text(const net_graph *g, char text[48]) {
     (void)snprintf(text, 48, "%ux%ux%u", s->w, s->h, s->c);
 }
 
-/* true: end to end. */
+/* true: it runs end to end. */
 static bool survey_one(const netrun_options *options, uint64_t most, const char *given) {
     netrun run = {0};
     net_error err = {""};

@@ -1,4 +1,4 @@
-/* text.c - files that appear whole or not at all. */
+/* text.c - files that are written completely or not at all. */
 #include "text.h"
 
 #include <string.h>

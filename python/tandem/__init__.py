@@ -3,7 +3,7 @@
 tandem.model     the units of the golden model as functions on arrays
 tandem.Device    an NPU with memory and driver: golden model, Verilated RTL, or both in tandem
 tandem.Network   a neural network in ncnn's files: calibrate, quantise, run on a device
-tandem.onnx      ONNX models as ncnn's files, and ONNX's node tests on a device; imported by itself
+tandem.onnx      ONNX models as ncnn's files, and ONNX's node tests on a device; not imported with tandem
 tandem.Fst       signals of a waveform file as arrays
 tandem.check_axi the rules of AXI4 and AXI4-Lite on a port in a waveform file
 """

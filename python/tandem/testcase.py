@@ -71,12 +71,12 @@ def parse(argv):
         parser.add_argument(name, required=True, help=argparse.SUPPRESS)
     o = parser.parse_intermixed_args(argv)
     if (o.what is None) != (o.command == "list"):
-        parser.error("%s: expected %s" % (o.command, "nothing behind it" if o.command == "list" else "what to run"))
+        parser.error("%s: expected %s" % (o.command, "no further argument" if o.command == "list" else "what to run"))
     if not 1 <= o.count <= 1000000 or (o.wave and o.command == "test" and o.count > 1):
         parser.error("--count: expected 1..1000000, with --wave 1")
     for pin in o.pins:
         if o.command != "test" or not re.fullmatch("[a-z][a-z0-9_]*=[^=]*", pin):
-            parser.error("%s: expected knob=value, beside a test" % pin)
+            parser.error("%s: expected knob=value together with a test" % pin)
     o.pins = dict(pin.split("=", 1) for pin in o.pins)
     return o
 
@@ -144,7 +144,7 @@ def run(setup, name, path, quietly=False):
     if plugin.trouble is None and plugin.failure is None and plugin.passed == 0:
         plugin.trouble = "%s: no test ran" % path
     if plugin.trouble is None and unused and plugin.failure is None:
-        plugin.trouble = "%s: no test asks for this knob" % unused[0]
+        plugin.trouble = "%s: no test uses this knob" % unused[0]
     return plugin
 
 

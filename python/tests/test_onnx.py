@@ -305,7 +305,7 @@ def test_integers_on_the_gemm(rng, model):
     assert "GEMM" in backend.places(network, net)[0]
     with pytest.raises(ValueError, match="input 'x': expected integers from 0 to 254"):
         network.feed([np.full_like(x, 255)])
-    with pytest.raises(to.Unsupported, match="weights beyond 127 behind their zero point"):
+    with pytest.raises(to.Unsupported, match="weights beyond 127 after subtracting their zero point"):
         to.convert(graph([node("ConvInteger", "x w zx zw")], {"x": x},
                          ["y"], {"w": w, "zx": np.uint8(127), "zw": np.uint8(0)}))
 
@@ -351,7 +351,7 @@ def test_refused_models():
         to.convert(graph([node("Relu", "x")], {"x": (3,)}, ["y"], opset=18))
     with pytest.raises(tandem.Error, match="not a valid ONNX model: Unrecognized attribute: no_such for operator Relu"):
         to.convert(graph([node("Relu", "x", no_such=1)], {"x": (3,)}, ["y"]))
-    with pytest.raises(to.Unsupported, match=r"output 'y' is declared as \[4\], but comes out as \[3\]"):
+    with pytest.raises(to.Unsupported, match=r"output 'y' is declared as \[4\], but its result is \[3\]"):
         wrong = graph([node("Relu", "x")], {"x": (3,)}, ["y"])
         wrong.graph.output[0].type.tensor_type.shape.dim.add().dim_value = 4
         to.convert(wrong)

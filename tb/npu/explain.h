@@ -102,7 +102,7 @@ uint32_t npu_explain_task_of(const npu_explain *ex, const tb_story_check *check)
 
 /* Output of a task with these registers (128 words, a legal task) on a mesh of size n. false: it has none. */
 bool npu_out_tensor_of(unsigned unit, const uint32_t *regs, uint32_t n, npu_out_tensor *out);
-/* The element that holds a byte. false: none of this tensor. */
+/* The element that contains a byte. false: none of this tensor does. */
 bool npu_out_tensor_find(const npu_out_tensor *t, uint64_t addr, uint32_t at[3]);
 /* Bytes of an element. */
 uint32_t npu_elem_bytes(npu_elem_type type);

@@ -17,22 +17,22 @@
 #include "tb.h"
 
 /*
- * What an operator cannot do without, however it is cut into tasks: each executor fills it from the shape. The report
- * prints the time that follows from it beside the time that was measured.
+ * Minimum work of an operator, however it is split into tasks: each executor fills it from the shape. The report prints
+ * the lower bound of the time and the measured time.
  */
 typedef struct tc_bounds {
     const char *op; /* "conv", "max pooling", ..; NULL: not filled */
-    /* cycles of the mesh with every PE at work: MACs / (2*N*N), rounded up; 0 where the mesh has no part in it */
+    /* cycles of the mesh with all PEs active: MACs / (2*N*N), rounded up; 0 if the mesh is not used */
     uint64_t mac_cycles;
     uint64_t read_bytes;  /* every operand once, weights and factors included */
     uint64_t write_bytes; /* the result once */
 } tc_bounds;
 
-/* What an executor measured, for `tandem run`. */
+/* Measurements of an executor, for `tandem run`. */
 typedef struct tc_stats {
     bool measured;
     char what[256];  /* the operator, in one line */
-    char tasks[128]; /* how it was cut */
+    char tasks[128]; /* its split into tasks */
     uint64_t cycles; /* clock cycles from the first register access of the operator to the last; 0 without RTL */
     uint64_t macs;   /* multiply-accumulates of the operator */
     tc_bounds bounds;
@@ -46,7 +46,7 @@ typedef struct tc_stats {
 
 struct tc_test;
 
-/* How a case is executed, beside the case: whatever repeats a run takes all of it. */
+/* Settings of an execution that are not part of the case: a repeated run must have the same. */
 typedef struct tc_setup {
     npu_dev_kind kind;
     uint64_t max_cycles; /* a device that runs longer fails with host:cycles; 0: no limit */
@@ -64,8 +64,9 @@ typedef struct tc_setup {
  */
 struct tc_run;
 typedef struct tc_share {
-    uint32_t timeout_us;                           /* of the driver; 0: as the executor says */
-    void (*opened)(struct tc_run *run, void *ctx); /* the driver has been started, the executor goes on; or NULL */
+    uint32_t timeout_us; /* of the driver; 0: as the executor says */
+    void (*opened)(struct tc_run *run,
+                   void *ctx); /* called after the start of the driver, before the executor continues; or NULL */
     void *ctx;
     bool may_fail;     /* the driver may answer with an error */
     npu_status answer; /* with which it did first; NPU_OK: with none */
@@ -94,7 +95,7 @@ typedef struct tc_run {
     tc_share *share; /* NULL: every execution has a device of its own */
     tc_stats stats;
     npu_dev_perf_window *series;
-    npu_cov *cov;              /* --cov: what the ports saw is counted when a device is closed; NULL: it is not */
+    npu_cov *cov;              /* --cov: the traffic of the ports is counted when a device is closed; NULL: it is not */
     bool bus;                  /* keep statistics of the buses: */
     char *bus_text, *bus_json; /* of the last device that was closed, or NULL */
     char *hang;                /* the device's report on a hang, or NULL */
@@ -122,7 +123,7 @@ typedef struct tc_gen {
 typedef struct tc_test {
     const char *name;
     const char *help; /* one line */
-    bool is_operator; /* `tandem run` knows it */
+    bool is_operator; /* can be used with `tandem run` */
     const tb_knob *knobs;
     size_t knob_count;
     /* Fill every knob that is not pinned. NULL: each is drawn independently. */
@@ -170,7 +171,7 @@ void tc_close(tc_run *run);
 void tc_fail(tc_run *run, const char *signature, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Say in run->err that memory has run out. -1. */
 int tc_no_memory(tc_run *run);
-/* Note that the driver answered `got` where `want` was expected. */
+/* Note that the driver returned `got`, and `want` was expected. */
 void tc_driver_failed(tc_run *run, const char *what, npu_status got, npu_status want);
 /* Nothing failed so far, on the device and in the executor. */
 bool tc_ok(const tc_run *run);
@@ -180,8 +181,10 @@ bool tc_write(tc_run *run, uint32_t offset, uint32_t value);
 /* Read a register and expect a value in the bits of the mask. */
 bool tc_expect(tc_run *run, const char *name, uint32_t offset, uint32_t mask, uint32_t want);
 
-/* The functions of a test, or what stands for those that are NULL. What is generated is checked: pinned knobs may
- * contradict each other. 0, or -1 with one line in err. */
+/*
+ * The functions of a test, or defaults for those that are NULL. Generated cases are checked, because pinned knobs may
+ * contradict each other. 0, or -1 with one line in err.
+ */
 int tc_generate(const tc_test *test, uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err,
                 size_t err_size);
 int tc_check(const tc_test *test, uint32_t n, const tb_knobs *knobs, char *err, size_t err_size);

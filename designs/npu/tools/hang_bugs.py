@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make hang-bugs: an NPU with bugs that hang, each behind a plusarg; the report must name the unit that has the bug.
+"""make hang-bugs: an NPU with bugs that cause hangs, each enabled by a plusarg; the report must name the unit with the bug.
 
 hang_bugs.py [--program FILE] [--keep] [BUG ...]: FILE is a tandem built with tests/hang_bugs.patch; without it a copy
 of the tree is built. Each bug runs twice: without the checks of the units, when only the report can find it, and with
@@ -43,7 +43,7 @@ BUGS = {
     "npu_regs": ("npu_regs", CONV),
 }
 
-# units whose check is that of the unit around them
+# units that are checked by the check of the unit around them
 CHECKS = {"gemm_slot": "npu_regs"}
 
 

@@ -1,4 +1,4 @@
-"""The table of proofs for prove.py: what is proven, on which sources, and the bugs that each proof must find."""
+"""The table of proofs for prove.py: claims, sources, and the bugs that each proof must find."""
 
 FP = "rtl/lib/fp/fp_pkg.sv"
 SV = "testcases/npu/unit/sv/"
@@ -7,8 +7,8 @@ READ = "read_verilog -sv -Irtl/lib "
 
 class Proof:
     """name: group.case; claim: one line; scope: the inputs that it covers; script: lines of Yosys that prepare the
-    module; model: options of `sat` that look for one legal case (empty: the claim has no condition); prove: options of
-    `sat`; wrong: (what, file, old text, new text), bugs that must be refuted; slow: only with --all."""
+    module; model: options of `sat` that find one legal case (empty: the claim has no condition); prove: options of `sat`;
+    wrong: (what, file, old text, new text), bugs that must be refuted; slow: only with --all."""
 
     def __init__(self, name, claim, scope, script, prove, model="", wrong=(), slow=False):
         self.name, self.claim, self.scope, self.script = name, claim, scope, script
@@ -16,7 +16,7 @@ class Proof:
 
 
 def comb(name, claim, scope, top, sources, params=(), cut=False, **more):
-    """A module with assume_o and ok_o. cut: its multiplications are one and the same net, which becomes a free
+    """A module with assume_o and ok_o. cut: its multiplications are the same net, which becomes a free
     input."""
     script = [READ + " ".join(sources)]
     script += ["chparam -set %s %s %s" % (key, value, top) for key, value in params]
@@ -65,7 +65,7 @@ def law(name, number, claim, scope="all operands", cut=False, wrong=()):
 
 def binary32():
     gaps = [(0, 0), (1, 1), (2, 4), (5, 10), (11, 19), (20, 27), (28, 59), (60, 254)]
-    # up to 7 places apart nothing is shifted out: there the sum needs no sticky place
+    # up to 7 positions apart nothing is shifted out, so the sum needs no sticky bit
     wrong = {0: [SUB_EXP, OVERFLOW], 1: [HALF_UP], 4: [NO_STICKY], 7: [NO_FAR]}
     for i, (low, high) in enumerate(gaps):
         yield add(low, high, False, wrong.get(i, ()))

@@ -25,11 +25,11 @@ VALUE = re.compile(r"^\s+(?:\d+\s+)?\\(\S+)\s+\S+\s+\S+\s+([01x-]+)\s*$")
 
 
 class Failure(Exception):
-    """Yosys did not do what it was told: a source that it cannot read, a name that is gone."""
+    """Yosys failed: a source that it cannot read, a name that does not exist."""
 
 
 def sources_with_bug(bug, folder):
-    """A tree under `folder` that is ROOT but for one file, which has the bug."""
+    """A copy of ROOT under `folder` with the bug in one file."""
     _, path, old, new = bug
     for name in ("rtl", "testcases", "formal"):
         os.symlink(os.path.join(ROOT, name), os.path.join(folder, name))
@@ -42,7 +42,7 @@ def sources_with_bug(bug, folder):
 
 
 def yosys(script, cwd, timeout):
-    """Output of Yosys, or None when the time was over. The child is ended by its own number and by nothing else."""
+    """Output of Yosys, or None after a timeout. Only the child's own process ID is killed."""
     proc = subprocess.Popen(["nice", "-n", "10", "yosys", "-Q", "-T", "-s", "-"],
                             cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
@@ -58,7 +58,7 @@ def yosys(script, cwd, timeout):
 
 
 def values(text):
-    """The signals of a counterexample, bits as hexadecimal where they are known; of several steps the last value."""
+    """The signals of a counterexample, bits as hexadecimal where they are known; with several steps the last value."""
     found = {}
     for line in text.splitlines():
         match = VALUE.match(line)
@@ -101,7 +101,7 @@ def report(word, name, text, seconds):
 
 
 def save(path, document):
-    """The whole file or none."""
+    """Write the whole file or none."""
     temp = "%s.tmp%d" % (path, os.getpid())
     try:
         with open(temp, "w", encoding="utf-8") as file:
@@ -115,7 +115,7 @@ def save(path, document):
 
 
 def run(proof, bug, timeout):
-    """Print one line; what it says as an object, whose "good" is True when it is what it must be."""
+    """Print one line; the result as an object, whose "good" is True for the expected verdict."""
     start = time.monotonic()
     try:
         verdict, detail = attempt(proof, bug, timeout)

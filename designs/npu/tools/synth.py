@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Synthesise every unit of the NPU with Yosys for a Xilinx 7-series device and print what it takes (make synth,
+"""Synthesise every unit of the NPU with Yosys for a Xilinx 7-series device and print its resources (make synth,
 docs/npu/synthesis.md).
 
 Exit status: 0 all units synthesise, 1 one does not, 2 bad usage."""
@@ -25,7 +25,7 @@ TOP = "npu_top"
 # the clock gate of silicon is a latch; an FPGA takes the clock ungated (clk_gate)
 TOP_PARAMS = {"ClkGate": "0"}
 
-# Rows of the table: module -> group, None for the group of the module it stands in. A row contains its submodules apart
+# Rows of the table: module -> group, None for the group of the enclosing module. A row contains its submodules apart
 # from those that have a row of their own.
 UNITS = {
     "npu_top": "control", "npu_regs": "control", "npu_perf": "control", "clk_gate": "control",
@@ -42,7 +42,7 @@ UNITS = {
     "pool": "Pool", "pool_chan": "Pool", "pool_ld": "Pool", "pool_line": "Pool",
     "pool_seq": "Pool", "pool_op": "Pool", "pool_out": "Pool",
 }
-# Parts of the rows above, or of other users of the library: shown by themselves, with the default parameters.
+# Parts of the rows above, or of other users of the library: listed separately, with the default parameters.
 LEAVES = ("dma_split", "fifo", "arbiter", "gearbox")
 LEAF_FOLDERS = ("fp",)  # all modules of these
 
@@ -91,7 +91,7 @@ def check_memories(job, memories):
 
 
 def examine(job, runner):
-    """The figures of a unit, which is nothing but hardware."""
+    """The figures of a unit, which has only synthesisable code."""
     job.src.check_simulation(job.files)
     result = synthesise(job, runner)
     strange = sorted(t for t in result["cells"] if t not in PRIMITIVES and t.lstrip("\\") not in job.stubs)
@@ -182,7 +182,7 @@ def add(total, counts, times=1):
 
 
 def make_rows(rows, results):
-    """Table rows: all instances of a module in a group. Seconds: of each different one once."""
+    """Table rows: all instances of a module in a group. Seconds: counted once for each different instance."""
     table = []
     for (module, group), variants in rows.items():
         row = {"unit": module, "group": group, "instances": sum(c for _, c in variants.values()), "seconds": 0}
@@ -309,7 +309,7 @@ def parse_args(argv):
 
 
 def select(src, args):
-    """Names of rows and of leaf units that the user wants, and those of other files."""
+    """Names of the requested rows and leaf units, and those of other files."""
     wanted = args.units.split()
     for name in wanted:
         if name not in src.modules:
@@ -320,7 +320,7 @@ def select(src, args):
 
 
 def whole(src, runner, tool, n, errors):
-    """Units side by side, not mapped: what only shows across their borders."""
+    """Checks across units, on the unmapped design."""
     progress = Progress(1)
     progress.line("synth: %s as a whole" % TOP)
     seconds = None
@@ -368,7 +368,7 @@ def run(args):
 
 def main(argv=None):
     args = parse_args(argv)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that Yosys ends with us
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that Yosys is ended, too
     try:
         return run(args)
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""The RTL as text, for synth.py: who uses whom, headers of modules, code that is no hardware."""
+"""The RTL as text, for synth.py: dependencies, headers of modules, code that is not synthesised."""
 
 import re
 
@@ -22,8 +22,7 @@ def strip_comments(text):
 
 
 def for_yosys(text):
-    """What is left of the text when YOSYS and SYNTHESIS are defined; line numbers stay. Other conditions keep both
-    branches."""
+    """The text with YOSYS and SYNTHESIS defined; line numbers are kept. Other conditions keep both branches."""
     out, stack = [], []  # stack: True, False or None (unknown condition)
     for line in text.split("\n"):
         word = re.match(r"\s*`(ifdef|ifndef|elsif|else|endif)\b\s*(\w*)", line)
@@ -42,7 +41,7 @@ def for_yosys(text):
 
 
 def without_calls(text, macros):
-    """The text without the calls of these macros; line numbers stay."""
+    """The text without the calls of these macros; line numbers are kept."""
     for name in macros:
         at = 0
         while found := re.compile(r"`%s\s*\(" % name).search(text, at):

@@ -1,4 +1,4 @@
-"""One unit through Yosys, for synth.py: elaboration, synthesis, what came out; results are kept in a folder."""
+"""One unit through Yosys, for synth.py: elaboration, synthesis, figures; results are kept in a folder."""
 
 import hashlib
 import inspect
@@ -14,7 +14,7 @@ import time
 from synth_src import SynthError, strip_comments
 
 COLUMNS = ("LUT", "FF", "DSP", "BRAM", "LUTRAM", "CARRY4")
-# LUTs that a memory or shift register primitive takes
+# LUTs of a memory or shift register primitive
 LUTRAM = {"RAM32M": 4, "RAM64M": 4, "RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4,
           "RAM32X1S": 1, "RAM64X1S": 1, "RAM128X1S": 2, "RAM256X1S": 4, "SRL16E": 1, "SRLC16E": 1, "SRLC32E": 1}
 LOGIC = {"LUT1", "LUT2", "LUT3", "LUT4", "LUT5", "LUT6", "INV"}
@@ -25,7 +25,7 @@ PRIMITIVES = LOGIC | FLOPS | OTHER | set(LUTRAM)
 FORMAL = "$assert $assume $live $fair $cover $check $print $initstate $anyconst $anyseq $allconst $allseq".split()
 LATCHES = "$dlatch $adlatch $dlatchsr $sr".split()
 ROM = pathlib.Path(__file__).resolve().parent / "synth_rom.v"
-# What Yosys does with an elaborated module. The first checks see words, before anything is optimised away.
+# Script for an elaborated module. The first checks run on words, before any optimisation.
 SYNTH = ["proc", "select -assert-none " + " ".join("t:" + t for t in LATCHES + FORMAL),
          "flatten", "opt_expr", "opt_clean", "check -assert", "techmap -map %s" % ROM,
          "synth_xilinx -family xc7 -flatten -noiopad -noclkbuf", "check -assert"]
@@ -34,7 +34,7 @@ WHOLE = SYNTH[:6]
 
 
 def tool_text(version):
-    """What the figures of a module depend on, besides its sources."""
+    """Everything that the figures of a module depend on, besides its sources."""
     commands = [c.replace(str(ROM), strip_comments(ROM.read_text(encoding="utf-8"))) for c in SYNTH + TREE]
     return "\n".join([version, *commands, inspect.getsource(Job.elaborate), inspect.getsource(parse_memories)])
 
@@ -111,7 +111,7 @@ class Runner:
 
 
 def kill(process):
-    """Yosys and the ABC that it has started: they are a process group."""
+    """Yosys and the ABC that it has started: killed as a process group."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -156,7 +156,7 @@ def count_cells(cells):
 
 
 def parse_memories(log):
-    """Name -> what it became."""
+    """Name -> its implementation."""
     found = {}
     for name, kind in re.findall(r"^mapping memory \S+?\.(\S+) via (\S+)", log.replace("$paramod", ""), re.M):
         found[name.lstrip("\\")] = "block" if "BLOCKRAM" in kind else "LUT" if "LUTRAM" in kind else kind
@@ -200,7 +200,7 @@ def remove(paths):
 
 
 def children(job, runner):
-    """The rows that stand directly in this one: [(module, parameters)], from the elaborated design."""
+    """The rows directly inside of this one: [(module, parameters)], from the elaborated design."""
     if not job.stubs:
         return []
     cache = runner.folder / (job.key + ".tree.json")

@@ -93,7 +93,7 @@ def convert(model: Any, *, shapes: dict[str, Sequence[int]] | None = None,
     """Convert a model: a path or an onnx.ModelProto.
 
     shapes: of inputs, by name, where the model gives none. constants: values for inputs, which are inputs no longer.
-    Unsupported: one line; NeedsConstant: an operator asks for values of inputs at conversion time. Error: without the
+    Unsupported: one line; NeedsConstant: an operator needs values of inputs at conversion time. Error: without the
     package onnx, or a damaged file.
     """
     try:

@@ -195,7 +195,7 @@ class Converter:
                 raise Unsupported("output '%s' is a constant: no input of the graph reaches it" % value.name)
             declared = [d.dim_value for d in value.type.tensor_type.shape.dim]
             if declared and all(declared) and tuple(declared) != t.shape:
-                raise Unsupported("output '%s' is declared as %s, but comes out as %s" %
+                raise Unsupported("output '%s' is declared as %s, but its result is %s" %
                                   (value.name, declared, list(t.shape)))
             self.node = value.name
             blob = self.use(t, natural(t.shape))

@@ -26,7 +26,7 @@ def operands(c: Converter, node: Node, x_zero: int, w_zero: int) -> tuple[Tensor
         raise node.no("a zero point of x for each row; supported: one")
     w = np.asarray(w, np.int64) - zero_point(node, w_zero, "the zero point of the weights")
     if w.size == 0 or np.abs(w).max() > LIMIT:
-        raise node.no("weights beyond %d behind their zero point" % LIMIT)
+        raise node.no("weights beyond %d after subtracting their zero point" % LIMIT)
     ports = [p for p in c.inputs if p.blob == x.blob]
     if not ports:
         raise node.no("the input of an INT8 operator; supported: an input of the graph, whose values can be checked")

@@ -380,9 +380,9 @@ static void clocks(tb_check *c, state *s) {
     const uint32_t wrong = s->unknown > 0 ? work & ~runs : runs ^ (work | lately);
     if (wrong != 0) {
         const uint32_t i = (uint32_t)__builtin_ctz(wrong);
-        const bool stands = (runs >> i & 1u) == 0;
-        tb_check_fail(c, "clock", c->all->sim->cycle, u[i].name, stands ? "stands" : "runs",
-                      stands ? "runs" : "stands");
+        const bool stopped = (runs >> i & 1u) == 0;
+        tb_check_fail(c, "clock", c->all->sim->cycle, u[i].name, stopped ? "stopped" : "running",
+                      stopped ? "running" : "stopped");
     }
     s->unknown -= s->unknown > 0;
     s->worked = past << UNITS | (npu_score_b(s->srst_o) != 0 ? ALL_UNITS : work);

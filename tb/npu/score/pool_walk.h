@@ -46,7 +46,7 @@ void npu_score_pool_inside(uint32_t out, uint32_t stride, uint32_t pad, uint32_t
 /* Lanes of a group. */
 uint32_t npu_score_pool_lanes(uint32_t units, uint32_t group);
 /*
- * Jobs of a row of a group, `*words` each: a lane (FP32), the row (INT8 pixels side by side) or a pixel. width: columns
+ * Jobs of a row of a group, `*words` each: a lane (FP32), the row (contiguous INT8 pixels) or a pixel. width: columns
  * of the row.
  */
 uint32_t npu_score_pool_jobs(const cm_pool_task *t, uint32_t lanes, uint32_t cstep, uint32_t width, uint32_t *words);

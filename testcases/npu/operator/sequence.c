@@ -339,7 +339,7 @@ static void generate(const tc_gen *g) {
 }
 
 const tc_test tc_sequence = {.name = "sequence",
-                             .help = "random tasks of all units one after another and side by side",
+                             .help = "random tasks of all units, in sequence and concurrent",
                              TB_KNOBS_OF(knobs),
                              .generate = generate,
                              .check = check,
