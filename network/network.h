@@ -97,7 +97,7 @@ typedef enum net_role {
 
 /* Layouts of a .bin file: arrays in the order of the layers, without names and sizes. */
 typedef enum net_layout {
-    /* ncnn's own: weights have a tag before and zeros after them, up to 4 bytes; all other arrays are FP32 without tag */
+    /* ncnn's own: weights have a tag before and zeros after them, up to 4 bytes; other arrays are FP32 without tag */
     NET_LAYOUT_STOCK,
     /* every array has a tag (FP32, FP16, INT8) before it; tag and array are filled up with zeros to 16 bytes each */
     NET_LAYOUT_ALIGNED,

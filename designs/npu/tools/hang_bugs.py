@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make hang-bugs: an NPU with bugs that cause hangs, each enabled by a plusarg; the report must name the unit with the bug.
+"""make hang-bugs: an NPU with bugs that cause hangs, each enabled by a plusarg; the report must name the unit.
 
 hang_bugs.py [--program FILE] [--keep] [BUG ...]: FILE is a tandem built with tests/hang_bugs.patch; without it a copy
 of the tree is built. Each bug runs twice: without the checks of the units, when only the report can find it, and with

@@ -7,8 +7,8 @@ READ = "read_verilog -sv -Irtl/lib "
 
 class Proof:
     """name: group.case; claim: one line; scope: the inputs that it covers; script: lines of Yosys that prepare the
-    module; model: options of `sat` that find one legal case (empty: the claim has no condition); prove: options of `sat`;
-    wrong: (what, file, old text, new text), bugs that must be refuted; slow: only with --all."""
+    module; model: options of `sat` that find one legal case (empty: the claim has no condition); prove: options of
+    `sat`; wrong: (what, file, old text, new text), bugs that must be refuted; slow: only with --all."""
 
     def __init__(self, name, claim, scope, script, prove, model="", wrong=(), slow=False):
         self.name, self.claim, self.scope, self.script = name, claim, scope, script
