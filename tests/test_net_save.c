@@ -403,7 +403,7 @@ static void test_inconsistent(void **state) {
     conv->tensor[1].f32 = NULL;
     conv->tensor[1].i8 = bias;
     assert_int_equal(net_graph_pack_bin(&g, NULL, &packed, &bytes, &err), NET_ERR_ARG);
-    assert_non_null(strstr(err.text, "neither float nor INT8"));
+    assert_non_null(strstr(err.text, "does not have the type, float or INT8, of its role"));
     conv->tensor[1].f32 = floats;
     conv->tensor[1].i8 = NULL;
     free(bias);
