@@ -80,7 +80,7 @@ bool npu_area_overlap(const npu_area *a, const npu_area *b) {
     if (a->step != b->step || a->pieces == 1 || b->pieces == 1) {
         return true;
     }
-    /* The same steps: do the pieces lie in each other's gaps? */
+    /* With equal steps: are the pieces inside each other's gaps? */
     uint64_t ahead = a->addr <= b->addr ? b->addr - a->addr : a->addr - b->addr;
     uint64_t shift = ahead % a->step;
     uint64_t low = a->addr <= b->addr ? a->bytes : b->bytes;

@@ -56,7 +56,7 @@ const char *npu_strerror(npu_status status) {
     case NPU_ERR_SCRATCH:
         return "scratch buffer missing or too small";
     case NPU_ERR_EMPTY_WINDOW:
-        return "a pooling window lies in the padding altogether";
+        return "a pooling window is entirely in the padding";
     case NPU_ERR_NO_UNIT:
         return "this device was built without the unit";
     case NPU_ERR_SHAPE:

@@ -117,8 +117,8 @@ const npu_dev_failure *npu_dev_get_failure(const npu_dev *dev);
 
 /*
  * Repeat the run from the last snapshot and write cfg.fail_wave around the failure (around the current cycle, if there
- * is none). Takes at most a minute. 0, or -1 with one line in err. 1 with a line: no snapshot lies before the window,
- * because of cfg.fail_wave_delay; the caller repeats the run without a delay. The device is finished after it.
+ * is none). Takes at most a minute. 0, or -1 with one line in err. 1 with a line: there is no snapshot before the
+ * window, because of cfg.fail_wave_delay; the caller repeats the run without a delay. The device is finished after it.
  */
 int npu_dev_fail_wave(npu_dev *dev, char *err, size_t err_size);
 

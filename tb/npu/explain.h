@@ -17,7 +17,7 @@
 typedef enum npu_elem_type { NPU_ELEM_F32, NPU_ELEM_I32, NPU_ELEM_I8 } npu_elem_type;
 
 /*
- * The output of a task as a tensor; element (c, h, w) lies at addr + c * step[0] + h * step[1] + w * step[2], modulo
+ * The output of a task as a tensor; element (c, h, w) is at addr + c * step[0] + h * step[1] + w * step[2], modulo
  * 2^32.
  */
 typedef struct npu_out_tensor {

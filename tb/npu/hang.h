@@ -37,7 +37,7 @@ uint64_t npu_look_field(npu_look *look, const char *unit, const char *name, uint
 /* A link of the chain of waits. */
 typedef struct npu_hang_link {
     int unit;       /* that waits */
-    char text[160]; /* what it waits for, or, for the last one, why it counts as stuck */
+    char text[160]; /* what it waits for, or, for the last one, why it is stuck */
 } npu_hang_link;
 
 typedef struct npu_hang {

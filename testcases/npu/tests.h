@@ -1,5 +1,5 @@
 /*
- * tests.h - the tests of the whole NPU: a table of generators and executors, and what executors share.
+ * tests.h - the tests of the whole NPU: a table of generators and executors, and functions that executors share.
  *
  * A case is a test, a configuration, a seed and the value of every knob of the test (docs/architecture.md section 2).
  * The generator fills the knobs; the executor reads nothing but the case.
@@ -38,9 +38,9 @@ typedef struct tc_stats {
     tc_bounds bounds;
     uint64_t perf[NPU_PERF_COUNT]; /* performance counters, docs/npu/npu.md section 5 */
     bool has_time;                 /* the following two: RTL took part */
-    /* CPU time of those cycles in the model of the RTL and around it; the golden model's is in neither */
+    /* CPU time of those cycles in the model of the RTL and around it; both without the golden model's */
     double rtl_s, harness_s;
-    const npu_dev_perf_window *series; /* --perf: what happened over time, owned by tc_run; NULL: not sampled */
+    const npu_dev_perf_window *series; /* --perf: the time series, owned by tc_run; NULL: not sampled */
     size_t series_count;
 } tc_stats;
 
@@ -59,17 +59,17 @@ typedef struct tc_setup {
 
 /*
  * Several executions on one device, one after the other, for a test that runs other tests
- * (testcases/npu/operator/faults.c): tc_open() resets the device instead of opening one, and the outer test judges the
+ * (testcases/npu/operator/faults.c): tc_open() resets the device instead of opening one, and the outer test checks the
  * driver's status.
  */
 struct tc_run;
 typedef struct tc_share {
-    uint32_t timeout_us; /* of the driver; 0: as the executor says */
-    void (*opened)(struct tc_run *run,
-                   void *ctx); /* called after the start of the driver, before the executor continues; or NULL */
+    uint32_t timeout_us; /* of the driver; 0: the value of the executor */
+    /* called after the start of the driver, before the executor continues; or NULL */
+    void (*opened)(struct tc_run *run, void *ctx);
     void *ctx;
-    bool may_fail;     /* the driver may answer with an error */
-    npu_status answer; /* with which it did first; NPU_OK: with none */
+    bool may_fail;     /* the driver may return an error */
+    npu_status answer; /* the first error; NPU_OK: none */
 } tc_share;
 
 /* One case in execution. */
@@ -86,13 +86,13 @@ typedef struct tc_run {
     /* folder for tensor logs, or NULL; a further device of the case has a folder device-<number> in it */
     const char *dump;
     unsigned devices;     /* opened so far */
-    uint64_t wave_window; /* its cycles before the failure; 0: as the device has it */
+    uint64_t wave_window; /* its cycles before the failure; 0: the device's default */
     bool perf;            /* sample the debug port */
-    uint32_t perf_window; /* cycles of a window, 0: fitting */
+    uint32_t perf_window; /* cycles of a window, 0: automatic */
     tb_result *result;
     npu_dev *dev;    /* open between tc_open() and tc_close() */
     npu npu;         /* the driver's device */
-    tc_share *share; /* NULL: every execution has a device of its own */
+    tc_share *share; /* NULL: every execution opens a device */
     tc_stats stats;
     npu_dev_perf_window *series;
     npu_cov *cov;              /* --cov: the traffic of the ports is counted when a device is closed; NULL: it is not */
@@ -102,19 +102,19 @@ typedef struct tc_run {
     char err[512];             /* why the case could not be run */
     /* of a failure */
     const char *folder;          /* made before fail_wave is written, or NULL */
-    struct npu_explain *explain; /* what the device shall remember, or NULL */
+    struct npu_explain *explain; /* filled with the device's record of the failure, or NULL */
     npu_dev_failure failure;     /* the device's, after tc_close() */
     char no_wave[256];           /* why fail_wave was not written; empty: it was */
 } tc_run;
 
-/* What a generator of cases works on: knobs, of which some may be pinned. Helpers: gen_*() of operator/tensor.h. */
+/* State of a generator of cases: knobs, of which some may be pinned. Helpers: gen_*() of operator/tensor.h. */
 typedef struct tc_gen {
     tb_knobs *knobs;
     uint64_t seed;
     uint32_t n;
     /*
-     * What is no part of the operator itself (splits, bus timing, a second run) is left at its simplest value instead
-     * of being drawn.
+     * Knobs that are not part of the operator itself (splits, bus timing, a second run) get their simplest values
+     * instead of being drawn.
      */
     bool plain;
     const char *channels; /* the knob that is ic, oc and groups; NULL: each of them is one */

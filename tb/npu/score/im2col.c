@@ -23,7 +23,7 @@ typedef struct outputs {
     bool p;
     npu_score_walk weight_at, vector_at;
     uint32_t row, step;
-    bool inside[2]; /* stream: the pixel lies in the map */
+    bool inside[2]; /* stream: the pixel is inside the map */
     bool sel;
 } outputs;
 

@@ -98,7 +98,7 @@ static void wrong_word(tb_check *c, const state *s, const uint32_t *want, const 
         uint32_t column, lane;
         word_place(s, lanes_at(s, &s->send), s->send.job, s->send.word + i, &column, &lane);
         if (s->send.word + i >= words) {
-            snprintf(where, sizeof where, "behind the job");
+            snprintf(where, sizeof where, "after the end of the job");
         } else {
             snprintf(where, sizeof where, "channel %" PRIu32 "%s, output row %" PRIu32 ", column %" PRIu32,
                      s->send.group * (s->t.int8 ? 32 : LANES) + lane * (s->t.int8 ? 4 : 1),

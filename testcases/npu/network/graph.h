@@ -101,7 +101,7 @@ uint32_t graph_beside(const graph *g, uint32_t in, uint32_t wish, uint32_t most)
 /* ---- graph_ops.c ---- */
 
 typedef struct graph_row {
-    /* The layers of one spec behind blob `in`; returns the blob that they give. name: of the layer. */
+    /* Adds the layers of one spec after blob `in`; returns their output. name: of the layer. */
     uint32_t (*add)(graph *g, const graph_spec *s, const char *name, uint32_t in);
     bool map;         /* `in` is a map */
     const char *type; /* of its layer, and what coverage calls that; empty: several share one */
@@ -109,7 +109,7 @@ typedef struct graph_row {
 } graph_row;
 extern const graph_row graph_rows[GRAPH_OPS];
 
-/* The layers of one spec behind blob `in`; returns the blob that they give. name: of the layer. */
+/* Adds the layers of one spec after blob `in`; returns their output. name: of the layer. */
 uint32_t graph_layers(graph *g, const graph_spec *s, const char *name, uint32_t in);
 
 #endif

@@ -134,7 +134,7 @@ static const uint32_t second_weight[] = {1, 3};
          LATER_UNIFORM,                                                                                                \
          NULL,                                                                                                         \
          NULL,                                                                                                         \
-         "4 bytes (INT8: N bytes) that the input lies past a multiple of 16"},                                         \
+         "offset of the input from a multiple of 16, in 4 bytes (INT8: N bytes)"},                                     \
         {"out_shift", 0, 3, LATER_UNIFORM, NULL, NULL, "the same of the output"},                                      \
         {"place", 0, 255, TB_KNOB_UNIFORM, NULL, NULL, "shift of the buffers against 4 KB, in 16-byte units"},         \
         {"bus", 0, TC_BUS_COUNT - 1, TB_KNOB_ENUM, tc_bus_names, bus_weight, "bus timing"},                            \

@@ -37,7 +37,7 @@ static const tb_knob knobs_of_convert[] = {
     {"scale", 0, CONV_SCALE_COUNT - 1, TB_KNOB_ENUM, conv_scale_names, scale_weight, "factor"},
     {"gap", 0, 8, TB_KNOB_SMALL, NULL, NULL, "unused units between channels (16 bytes) or pixels (N bytes)"},
     {"in_shift", 0, 3, TB_KNOB_UNIFORM, NULL, NULL,
-     "4 bytes (INT8: N bytes) that the input lies past a multiple of 16"},
+     "offset of the input from a multiple of 16, in 4 bytes (INT8: N bytes)"},
     {"out_shift", 0, 3, TB_KNOB_UNIFORM, NULL, NULL, "the same of the output"},
     {"place", 0, 255, TB_KNOB_UNIFORM, NULL, NULL, "shift of the buffers against 4 KB, in 16-byte units"},
     {"bus", 0, TC_BUS_COUNT - 1, TB_KNOB_ENUM, tc_bus_names, NULL, "bus timing"},

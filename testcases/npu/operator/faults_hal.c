@@ -118,7 +118,7 @@ static npu_hal_status reg_read(void *ctx, uint32_t offset, uint32_t *value) {
     return f->inner->reg_read(f->inner->ctx, offset, value);
 }
 
-/* The driver has started a task: sometimes another one is started behind it, on the same unit or on another. */
+/* The driver has started a task: sometimes another one is started after it, on the same unit or on another. */
 static void after_start(fault_hal *f, unsigned unit) {
     const uint32_t number = f->starts++;
     if (f->armed && f->happened == 0 && f->starts == f->all_starts) {

@@ -4,7 +4,7 @@
  * after each of these the next sensible tasks are exact.
  *
  * Nearly all of the memory is one scratch buffer, so that wild addresses hit memory or nothing at all, but never the
- * buffers of the sensible tasks behind it.
+ * buffers of the sensible tasks after it.
  */
 #include "nonsense.h"
 
@@ -59,7 +59,7 @@ static const struct {
 
 typedef struct nonsense {
     tc_run *run;
-    seq_task base[MAX_TASKS]; /* what the spoilt tasks are made from */
+    seq_task base[MAX_TASKS]; /* originals of the corrupted tasks */
     uint32_t tasks;
     uint64_t sensible[NPU_UNIT_COUNT]; /* which fork of the stream gives a small task */
     seq_list list;                     /* the sensible tasks */
@@ -142,7 +142,7 @@ static int fill_memory(tc_run *run) {
     return good ? 0 : tc_no_memory(run);
 }
 
-/* The scratch buffer, and behind it the sensible tasks with theirs. */
+/* The scratch buffer, followed by the sensible tasks and their buffers. */
 static int lay_out(nonsense *s) {
     tc_run *run = s->run;
     s->list.count = 0;
@@ -163,7 +163,7 @@ static int lay_out(nonsense *s) {
 
 /* ---- one task ---- */
 
-/* May not be written: the device's guards, and everything behind the scratch buffer. */
+/* May not be written: the device's guards, and everything after the scratch buffer. */
 static bool forbidden(const nonsense *s, const non_ranges *writes) {
     return non_touches(writes, NPU_DEV_DDR_BASE, NPU_DEV_DDR_BASE + GUARD) ||
            non_touches(writes, s->scratch + SCRATCH_BYTES, NPU_DEV_DDR_BASE + DDR_BYTES);

@@ -191,7 +191,7 @@ static const regs_change pool_bad[] = {
     {{VALUE(POOL_IFM_SIZE, 1u << 16 | 65u), VALUE(POOL_OFM_SIZE, 1u << 16 | 65u)}},
     {{VALUE(POOL_PAD, 0x0001u)}},
     {{VALUE(POOL_PAD, 0x0100u)}},
-    /* the last window lies past the map */
+    /* the last window is outside of the map */
     {{VALUE(POOL_OFM_SIZE, 1u << 16 | 2u)}},
     {{VALUE(POOL_OFM_SIZE, 2u << 16 | 1u)}},
     {{VALUE(POOL_IFM_SIZE, 4u << 16 | 4u), VALUE(POOL_OFM_SIZE, 2u << 16 | 3u), VALUE(POOL_WINDOW, 0x02020202u)}},

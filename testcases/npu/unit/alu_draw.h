@@ -21,7 +21,7 @@ typedef struct alu_draw {
 
 /* The next value of the data. */
 uint32_t alu_draw_value(alu_draw *b);
-/* A task that the hardware accepts, within 2 MB of memory. Operands that it does not use lie outside. */
+/* A task that the hardware accepts, within 2 MB of memory. Operands that it does not use are outside. */
 void alu_draw_task(alu_draw *b, cm_alu_task *t);
 
 #endif

@@ -64,7 +64,7 @@ typedef struct unit_bench {
     int (*vectors)(unit *u, FILE *in, const char *where, char *err, size_t err_size);
 } unit_bench;
 
-/* Every bench defines it: its name, what it is about, its table of knobs, its other fields. */
+/* Every bench defines it: its name, description, table of knobs, and other fields. */
 extern const unit_bench unit_this_bench;
 #define UNIT_BENCH(NAME, ABOUT, KNOBS, ...)                                                                            \
     const unit_bench unit_this_bench = {.name = NAME, .about = ABOUT, TB_KNOBS_OF(KNOBS), .run = run, __VA_ARGS__}
@@ -79,7 +79,7 @@ void unit_set_slice(tb_sig port, size_t at, const void *src, size_t bytes);
 void unit_get_slice(tb_sig port, size_t at, void *dst, size_t bytes);
 
 /* ---- time ---- */
-/* Hold rst_ni low for some cycles, then release it. Inputs keep what the bench has set. */
+/* Hold rst_ni low for some cycles, then release it. Inputs keep the values of the bench. */
 void unit_reset(unit *u);
 /* Let combinational outputs follow the inputs. */
 void unit_settle(unit *u);

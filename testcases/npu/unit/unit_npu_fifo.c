@@ -53,7 +53,7 @@ static void drive(lane *l, uint32_t clear_rate) {
     l->clr = tb_rng_chance(&l->clear, clear_rate, 1000);
 }
 
-/* Flags, count and data of one lane just before the edge, then what the edge does to the queue. */
+/* Checks flags, count and data of one lane before the edge, then updates the queue for the edge. */
 static void sample(unit *u, lane *l, const bench *p) {
     const uint32_t i = l->index;
     const uint32_t depth = depth_of[i];
