@@ -126,7 +126,7 @@ def test_alu(dev):
     i = rng.integers(-2**31, 2**31, (3, 4, 5)).astype(np.int32)
     assert reference.same(dev.alu("add_i32", i, 77), i + np.int32(77))
     assert reference.same(dev.act(a, "relu"), np.where(a > 0, a, F(0)))
-    with pytest.raises(ValueError, match="one tensor beside a"):
+    with pytest.raises(ValueError, match="one tensor besides a"):
         dev.alu("muladd", a, b, b)
 
 
