@@ -1,7 +1,7 @@
 /*
  * hal_mmio.h - the HAL over memory-mapped registers on a POSIX system: a UIO device or /dev/mem.
  *
- * The register window and, if wanted, the memory that the NPU accesses are mapped into the process. Interrupts come
+ * The register window and, optionally, the memory that the NPU accesses are mapped into the process. Interrupts come
  * from UIO descriptors: poll() waits, a read of four bytes takes the count, a write of a 1 enables the line again.
  * hal_mmio.c is hosted code (POSIX); the rest of the driver does not need it.
  */
@@ -19,7 +19,7 @@
 #define NPU_MMIO_IRQS 3u
 
 typedef struct npu_mmio_irq {
-    uint32_t lines;   /* which lines (NPU_HAL_IRQ_*) this interrupt carries */
+    uint32_t lines;   /* lines (NPU_HAL_IRQ_*) of this interrupt */
     const char *path; /* UIO device; NULL: fd */
     int fd;           /* open descriptor that behaves like one of UIO; remains owned by the caller */
 } npu_mmio_irq;

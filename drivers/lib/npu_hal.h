@@ -17,12 +17,12 @@
 
 typedef enum npu_hal_status {
     NPU_HAL_OK = 0,
-    NPU_HAL_TIMEOUT = 1, /* nothing happened within the time given */
+    NPU_HAL_TIMEOUT = 1, /* no interrupt within the given time */
     NPU_HAL_FAULT = 2    /* the access failed (bus error, device gone, simulation stopped) */
 } npu_hal_status;
 
 typedef struct npu_hal {
-    void *ctx; /* handed to every function */
+    void *ctx; /* passed to every function */
     /* Read or write the 32-bit register at byte offset 0..508 (a multiple of 4). */
     npu_hal_status (*reg_read)(void *ctx, uint32_t offset, uint32_t *value);
     npu_hal_status (*reg_write)(void *ctx, uint32_t offset, uint32_t value);
@@ -36,8 +36,8 @@ typedef struct npu_hal {
     void (*cache_flush)(void *ctx, uint32_t addr, uint32_t bytes);
     void (*cache_invalidate)(void *ctx, uint32_t addr, uint32_t bytes);
     /*
-     * Tell the environment which bytes the next started task writes (may be NULL); called once for each
-     * range, right before the registers of the task are written. Checked by the testbench.
+     * Declare bytes that the next started task writes (may be NULL); called once for each range, before the registers
+     * of the task are written. Checked by the testbench.
      */
     void (*task_output)(void *ctx, uint32_t addr, uint32_t bytes);
     /*

@@ -284,7 +284,7 @@ npu_status npu_global_average_run(npu *dev, const npu_tensor *in, uint32_t out_a
 
 /* ---- upsampling and copies ---- */
 
-/* Rows of `count` elements as they come, each pixel of an NHWC tensor one of them. */
+/* Contiguous rows of `count` elements; each pixel of an NHWC tensor is a row. */
 static void pixel_rows(npu_alu_state *s, const npu_tensor *in, uint32_t n) {
     s->count = npu_align(in->c, n) / 4;
     s->out_count = s->count;
@@ -326,7 +326,7 @@ npu_status npu_job_upsample2x(npu_job *job, const npu *dev, const npu_tensor *in
     pixel_rows(s, in, dev->n);
     s->o_rstep = 2 * out->step;
     s->o_pstep = 2 * out->w * out->step;
-    for (uint32_t i = 1; i < 4; i++) { /* each pixel to four places */
+    for (uint32_t i = 1; i < 4; i++) { /* each pixel is written to four places */
         s->o_addr[i] = out->addr + (i % 2 + i / 2 * out->w) * out->step;
     }
     s->tasks = 4;

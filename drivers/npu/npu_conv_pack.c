@@ -1,5 +1,5 @@
 /*
- * npu_conv_pack.c - weights and factors in the form that the hardware reads.
+ * npu_conv_pack.c - weights and factors in the format of the hardware.
  */
 #include "npu_priv.h"
 

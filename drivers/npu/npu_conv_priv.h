@@ -12,7 +12,7 @@ npu_status npu_conv_shape(const npu_conv *c, uint32_t *ow, uint32_t *oh);
 /* Columns that the kernel spans, and rows that k rows of it span. */
 uint32_t npu_conv_extent_w(const npu_conv *c);
 uint32_t npu_conv_extent_h(const npu_conv *c, uint32_t k);
-/* Most input rows that `oh` output rows need from k kernel rows, wherever they lie. */
+/* Most input rows that `oh` output rows need from k kernel rows, at any position. */
 uint32_t npu_conv_rows_needed(const npu_conv *c, uint32_t k, uint32_t oh);
 /* Most output rows of a task whose input is at most `ih` rows; 0 when not even one fits. */
 uint32_t npu_conv_rows_from(const npu_conv *c, const npu_conv_plan *p, uint32_t ih);
@@ -32,7 +32,7 @@ uint32_t npu_conv_batch_oc(const npu_conv *c, const npu_conv_plan *p);
  * multiples of 4 channels. */
 bool npu_conv_merge_is_aligned(const npu_conv *c, uint32_t n, uint32_t m);
 
-/* Sizes of weights, factors and scratch that follow from the cuts. NPU_ERR_ADDR_OVERFLOW. */
+/* Sizes of weights, factors and scratch that follow from the splits. NPU_ERR_ADDR_OVERFLOW. */
 npu_status npu_conv_plan_bytes(const npu_conv *c, npu_conv_plan *p);
 
 #endif

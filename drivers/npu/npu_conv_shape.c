@@ -164,7 +164,7 @@ npu_status npu_conv_plan_bytes(const npu_conv *c, npu_conv_plan *p) {
     return NPU_OK;
 }
 
-/* Can the hardware do every task of this size? */
+/* Does the hardware support every task of this size? */
 static bool tasks_fit(const npu_conv *c, const npu_conv_plan *p) {
     uint32_t icb = npu_div_up(p->ic_task, p->n);
     uint32_t ocb = npu_div_up(p->oc_task, p->n);
@@ -186,7 +186,7 @@ static bool tasks_fit(const npu_conv *c, const npu_conv_plan *p) {
     return p->oh_task <= npu_conv_rows_from(c, p, NPU_IFM_WORDS / (c->iw * icb));
 }
 
-/* Is `size` a cut of `total` into `pieces`? */
+/* Is `size` a split of `total` into `pieces`? */
 static bool is_cut(uint32_t total, uint32_t size, uint32_t pieces) {
     return size != 0 && size <= total && pieces == npu_div_up(total, size);
 }

@@ -50,7 +50,7 @@ const char *npu_strerror(npu_status status) {
     case NPU_ERR_GROUPS:
         return "groups do not divide the channels";
     case NPU_ERR_ACT:
-        return "unknown activation, or parameters that make no sense for it";
+        return "unknown activation, or parameters that are illegal for it";
     case NPU_ERR_LAYOUT:
         return "combination of layouts or options that the hardware cannot do";
     case NPU_ERR_SCRATCH:

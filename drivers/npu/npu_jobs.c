@@ -1,5 +1,6 @@
 /*
- * npu_jobs.c - run jobs: start tasks as their units take them, wait, and attribute errors to the unit that had them.
+ * npu_jobs.c - run jobs: start tasks as their units accept them, wait, and attribute errors to the unit that caused
+ * them.
  */
 #include "npu_priv.h"
 
@@ -105,7 +106,10 @@ static npu_status check_jobs(const npu *dev, const npu_job *jobs, size_t count) 
     return NPU_OK;
 }
 
-/* NPU_ERR_BUSY when a unit runs a task that this driver did not start, or one that it gave up on. */
+/*
+ * NPU_ERR_BUSY when a unit runs a task that this driver did not start, or one after whose time-out the driver has
+ * returned.
+ */
 static npu_status check_idle(const npu *dev, uint32_t wanted) {
     uint32_t device_status = 0;
     uint32_t busy = NPU_STATUS_RESETTING_MASK;
@@ -330,7 +334,7 @@ static npu_status wait_event(engine *e, uint32_t mask) {
     return NPU_ERR_HAL;
 }
 
-/* Start what can be started. *mask: the units with tasks in flight. */
+/* Start all tasks that can be started. *mask: the units with tasks in flight. */
 static npu_status feed_all(engine *e, uint32_t *mask) {
     npu_status status = NPU_OK;
     *mask = 0;

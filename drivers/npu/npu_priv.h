@@ -36,7 +36,7 @@ static inline uint32_t npu_div_up(uint32_t a, uint32_t b) {
     return a / b + (a % b != 0 ? 1u : 0u);
 }
 
-/* a: at most 65535 or so: nothing near the end of uint32_t */
+/* a: at most 65535 or so: far below the end of uint32_t */
 static inline uint32_t npu_align(uint32_t a, uint32_t b) {
     return npu_div_up(a, b) * b;
 }
@@ -109,7 +109,7 @@ npu_status npu_job_run(npu *dev, npu_job *job, npu_status status);
 
 /* ---- convolution ---- */
 
-/* Is this a plan for this convolution whose every task the hardware can do? NPU_ERR_SPLIT when not. */
+/* Is this a plan for this convolution, and does the hardware support all its tasks? NPU_ERR_SPLIT when not. */
 npu_status npu_conv_plan_check(const npu_conv *conv, const npu_conv_plan *plan);
 
 /* Lines of the input: those inside the map, and the padding around them. */
