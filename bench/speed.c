@@ -98,10 +98,8 @@ int bench_measured(options *o, totals *sum) {
 #define FAULT_PAGES 1024u
 #define FAULT_ROUNDS 9u
 
-/*
- * CPU seconds of one page fault that copies a page shared with a child, including the write that caused it; area:
- * FAULT_PAGES pages. 0: not measured.
- */
+/* CPU seconds of one page fault that copies a page shared with a child, including the write that caused it; area:
+ * FAULT_PAGES pages. 0: not measured. */
 static double fault_round(volatile char *area, size_t page) {
     int fd[2];
     char c;

@@ -200,10 +200,8 @@ static net_status read_all(bin_reader b, net_graph *graph, bool take) {
     return status;
 }
 
-/*
- * Layout of the bytes: ncnn's, unless only the other one ends at the end of the file. The layout of a damaged file
- * follows from its first tag.
- */
+/* Layout of the bytes: ncnn's, unless only the other one ends at the end of the file. The layout of a damaged file
+ * follows from its first tag. */
 static net_layout guess_layout(const bin_reader *b, net_graph *graph) {
     bin_reader probe = *b;
     static const uint8_t fill[12];

@@ -22,10 +22,8 @@ static span span_of(uint32_t level, uint32_t t) {
     return s;
 }
 
-/*
- * The first t bins reduced to 128 levels (each the mean of its bins) and expanded again. A level is wider than a bin,
- * so no bin has parts in more than two levels.
- */
+/* The first t bins reduced to 128 levels (each the mean of its bins) and expanded again. A level is wider than a bin,
+ * so no bin has parts in more than two levels. */
 static void requantise(const double *p, uint32_t t, double *q) {
     for (uint32_t i = 0; i < t; i++) {
         q[i] = EPSILON;

@@ -146,10 +146,8 @@ void net_opt_fold(net_opt *opt) {
         net_layer *layer = &g->layer[i];
         net_layer *next = has_weights(layer) ? net_opt_next(opt, layer) : NULL;
         bool line = is_type(next, "BatchNorm") || (is_type(next, "Scale") && next->num_in == 1);
-        /*
-         * The scales of weights that are INT8 already would become wrong. A matrix of rows has its channels along the
-         * rows.
-         */
+        /* The scales of weights that are INT8 already would become wrong. A matrix of rows has its channels along the
+         * rows. */
         if (!line || layer->act.type != NET_ACT_NONE || layer->conv.int8_scale_term != 0 ||
             layer->tensor[0].f32 == NULL || g->blob[layer->out[0]].shape.dims == 2) {
             continue;

@@ -34,10 +34,8 @@ static const struct {
     {"Reshape", NET_RESHAPE}, {"Dropout", NET_COPY},     {"Noop", NET_COPY},
 };
 
-/*
- * Start of every error line of this file: file and line. Text of the file in it has no control characters: these were
- * refused before.
- */
+/* Start of every error line of this file: file and line. Text of the file in it has no control characters: these were
+ * refused before. */
 #define BAD(r, format, ...) net_fail((r)->err, NET_ERR_FORMAT, "%.150s:%u: " format, (r)->name, (r)->line, __VA_ARGS__)
 #define NO_MEMORY(r) net_fail((r)->err, NET_ERR_MEMORY, "%.150s:%u: out of memory", (r)->name, (r)->line)
 
@@ -66,10 +64,8 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/*
- * Next word of the line. Length 0: no word left. In a setting, text that begins with a quote directly after the equals
- * sign continues to the next quote.
- */
+/* Next word of the line. Length 0: no word left. In a setting, text that begins with a quote directly after the equals
+ * sign continues to the next quote. */
 static span next_piece_of_line(reader *r, bool setting) {
     const char *p = r->rest.at;
     const char *end = p + r->rest.len;
@@ -412,10 +408,8 @@ static net_status parse_head(reader *r, size_t bytes) {
     if (!ok || next_word(r).len > 0) {
         return BAD(r, "expected the number of layers (1..%u) and of blobs (1..%u)", NET_MAX_LAYERS, NET_MAX_BLOBS);
     }
-    /*
-     * A layer takes at least 8 bytes ("a b 0 0\n"), a blob 2: counts that do not fit the size of the text are refused
-     * before memory is allocated for them.
-     */
+    /* A layer takes at least 8 bytes ("a b 0 0\n"), a blob 2: counts that do not fit the size of the text are refused
+     * before memory is allocated for them. */
     if ((size_t)layers > bytes / 8 + 1 || (size_t)blobs > bytes / 2) {
         return BAD(r, "%d layers and %d blobs do not fit into %zu bytes of text", layers, blobs, bytes);
     }

@@ -68,10 +68,8 @@ static net_status plan_ends(net_graph *graph, net_error *err) {
     return NET_OK;
 }
 
-/*
- * Inputs of a Concat along the outermost dimension are contiguous parts of its output, which itself may be input of
- * another.
- */
+/* Inputs of a Concat along the outermost dimension are contiguous parts of its output, which itself may be input of
+ * another. */
 static void plan_homes(net_graph *graph) {
     for (uint32_t i = 0; i < graph->num_blobs; i++) {
         graph->blob[i].home = i;

@@ -340,10 +340,8 @@ static void write_group(gemm *m, const gemm_task *t, uint32_t block, uint64_t fi
     }
 }
 
-/*
- * A block of output channels over some tiles; first: its first pixel. Returns the cycle in which the last one has left
- * the weight stage.
- */
+/* A block of output channels over some tiles; first: its first pixel. Returns the cycle in which the last one has left
+ * the weight stage. */
 static void run_segment(gemm *m, const gemm_task *t, uint32_t block, uint64_t first, uint64_t pixels) {
     const uint64_t room = OFM_WORDS / m->n;
     uint64_t in_group = 0;

@@ -4,10 +4,8 @@
  */
 #include "predict.h"
 
-/*
- * Cycles of a task besides its work: checks, first request to first data, last result to the last write response, and
- * the next start.
- */
+/* Cycles of a task besides its work: checks, first request to first data, last result to the last write response, and
+ * the next start. */
 #define POOL_TASK 30u
 #define ALU_TASK 36u
 #define POOL_RING 1024u /* words of a lane of the line memory */
@@ -29,10 +27,8 @@ static uint32_t inside(uint32_t at, uint32_t stride, uint32_t before, uint32_t k
     return end > from ? (uint32_t)(end - from) : 0;
 }
 
-/*
- * Rows of 4-byte words through a DMA channel: one beat more for an unaligned job whose last bytes are in two output
- * beats.
- */
+/* Rows of 4-byte words through a DMA channel: one beat more for an unaligned job whose last bytes are in two output
+ * beats. */
 static uint64_t read_beats(uint32_t addr, uint64_t bytes) {
     const uint64_t bus = net_beats(addr, bytes);
     const bool tail = addr % 16 != 0 && bus > 1 && (addr + bytes - 1) % 16 >= addr % 16;

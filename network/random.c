@@ -9,10 +9,8 @@
 /* Scale of random INT8 layers: activations of -4..4 fill the range. */
 #define ACTIVATION_SCALE 31.75f
 
-/*
- * Range of a uniform draw, by role. Weights keep the magnitude of the values: variance 2 / inputs, as half of it is
- * lost in a ReLU.
- */
+/* Range of a uniform draw, by role. Weights keep the magnitude of the values: variance 2 / inputs, as half of it is
+ * lost in a ReLU. */
 static void range_of(net_role role, uint64_t inputs, float *lo, float *hi) {
     float weight = sqrtf(6.0f / (float)inputs);
     switch (role) {

@@ -23,10 +23,8 @@ void rt_fuse(net_rt *rt, uint32_t number) {
     rt->layer[next].kind = RT_NOTHING;
 }
 
-/*
- * A requantised output (102) is the same as quantising in the next layer, provided both use one scale: checks every
- * consumer, through Split layers.
- */
+/* A requantised output (102) is the same as quantising in the next layer, provided both use one scale: checks every
+ * consumer, through Split layers. */
 static bool same_scale_below(const net_graph *graph, uint32_t blob, float scale) {
     if (graph->blob[blob].consumer == NET_NONE) {
         return false;
@@ -40,10 +38,8 @@ static bool same_scale_below(const net_graph *graph, uint32_t blob, float scale)
                     memcmp(&net_layer_tensor(next, NET_ROLE_BOTTOM_SCALE)->f32[0], &scale, sizeof scale) == 0);
 }
 
-/*
- * Calls `each` for every convolution that consumes a blob, through Split layers, all on the NPU. false: there is
- * another consumer, or `each` failed.
- */
+/* Calls `each` for every convolution that consumes a blob, through Split layers, all on the NPU. false: there is
+ * another consumer, or `each` failed. */
 static bool conv_consumers(net_rt *rt, uint32_t blob, bool remap) {
     const net_graph *g = rt->graph;
     uint32_t next = g->blob[blob].consumer;

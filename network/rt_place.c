@@ -36,10 +36,8 @@ npu_tensor rt_tensor(const net_rt *rt, uint32_t blob, uint32_t addr) {
 
 /* ---- roots ---- */
 
-/*
- * While roots are being found, root, dev_at and host_at of a blob are relative to the blob `root`, which may itself be
- * part of another.
- */
+/* While roots are being found, root, dev_at and host_at of a blob are relative to the blob `root`, which may itself be
+ * part of another. */
 static uint32_t find(const net_rt *rt, uint32_t blob, uint64_t *dev_at, uint32_t *host_at) {
     *dev_at = 0;
     *host_at = 0;
@@ -70,10 +68,8 @@ static void join(net_rt *rt, const net_layer *layer) {
     }
 }
 
-/*
- * All outputs share the memory of the input. One of them may be part of a larger blob (the output of a Concat), which
- * is then the memory of all; a second one of that kind gets a copy.
- */
+/* All outputs share the memory of the input. One of them may be part of a larger blob (the output of a Concat), which
+ * is then the memory of all; a second one of that kind gets a copy. */
 static void share(net_rt *rt, const net_layer *layer) {
     const net_graph *g = rt->graph;
     uint32_t elements = net_shape_elements(&g->blob[layer->in[0]].shape);

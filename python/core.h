@@ -157,11 +157,9 @@ bool tensor_of(const nd *a, const char *what, bool int8, npu_tensor *t);
 
 /* ---- child.c: isolation of damaged files ---- */
 
-/*
- * Run work(ctx) in a child process (tb_wave_guard): returns its standard output as bytes. A result of `bad` or above is
+/* Run work(ctx) in a child process (tb_wave_guard): returns its standard output as bytes. A result of `bad` or above is
  * an error, and so is a child that dies: tandem.Error with the first line of its standard error, without the prefix
- * "check: ". NULL with an exception.
- */
+ * "check: ". NULL with an exception. */
 PyObject *child_run(const core_state *state, const char *path, int (*work)(void *ctx), void *ctx, int bad);
 
 /* ---- wave.c, axi.c: functions of the module ---- */

@@ -62,10 +62,8 @@ uint32_t npu_access_sample(npu_access *a, bool write, uint32_t offset, uint32_t 
 static inline int64_t npu_knob(const npu_case *c, const char *name) {
     return tb_knobs_find(c->knobs, name) < 0 ? COV_NONE : tb_knobs_get(c->knobs, name);
 }
-/*
- * How the limit `cap` splits `size`, for split_bins: 0: the driver decides, 1: one piece, 2: two equal ones, 3: more
- * equal ones, 4: with a rest.
- */
+/* How the limit `cap` splits `size`, for split_bins: 0: the driver decides, 1: one piece, 2: two equal ones, 3: more
+ * equal ones, 4: with a rest. */
 int64_t npu_pieces(int64_t cap, int64_t size);
 /* Remainder of a size by the mesh, for rest_bins: 0: none, 1: one over, 2: in between, 3: one short of a multiple. */
 int64_t npu_rest(int64_t size, uint32_t n);

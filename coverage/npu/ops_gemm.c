@@ -116,10 +116,8 @@ NPU_VALUE(cut_oc, npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "oc") / npu_knob
 NPU_VALUE(cut_in, npu_pieces(npu_knob(c, "max_ic"), npu_knob(c, "in_len")))
 NPU_VALUE(cut_out, npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "out_len")))
 
-/*
- * Coverpoints and their values are written together, so that they stay consistent: P is the knob of that name, D a
- * function of knobs.
- */
+/* Coverpoints and their values are written together, so that they stay consistent: P is the knob of that name, D a
+ * function of knobs. */
 #define MAP(P, D)                                                                                                      \
     P(shape, "a kind of shape that takes a separate path in the driver", shape_bins)                                   \
     D(kw, "kernel columns are counted wrong at one width", kw_bins, kw, ":k=0 kw=%")                                   \

@@ -33,10 +33,8 @@ static uint32_t output_addr(const npu_conv_state *s, const part *t) {
     return int8_out(c) ? c->ofm_addr + pixel * c->ofm_cstep + t->oc0 : c->ofm_addr + t->oc0 * c->ofm_cstep + pixel * 4;
 }
 
-/*
- * Partial sums: in the FP32 output itself, or in the scratch buffer of an INT8 output, for the output channels of one
- * task at a time.
- */
+/* Partial sums: in the FP32 output itself, or in the scratch buffer of an INT8 output, for the output channels of one
+ * task at a time. */
 static uint32_t psum_step(const npu_conv_state *s) {
     return int8_out(&s->conv) ? (uint32_t)npu_conv_scratch_step(&s->plan) : s->conv.ofm_cstep;
 }

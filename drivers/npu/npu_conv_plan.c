@@ -199,10 +199,8 @@ static void choose_resident(const npu_conv *c, const npu_conv_split *split, npu_
     uint64_t input = (uint64_t)c->iw * c->ih * (c->in_layout == NPU_FP32_NCHW ? 4 : 1);
     uint64_t weights = (uint64_t)ocb * p->kh_task * c->kw * p->n;
     if (row_blocks == 1 && input_cycles(c, p) <= pass_cycles(c, p, p->oh)) {
-        /*
-         * the input arrives while the first block of output channels is computed, so that nothing waits for other
-         * weights
-         */
+        /* the input arrives while the first block of output channels is computed, so that nothing waits for other
+         * weights */
         return;
     }
     if (slices == 1 || input * (slices - 1) < weights * (row_blocks - 1)) {

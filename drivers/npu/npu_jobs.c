@@ -345,10 +345,8 @@ static npu_status feed_all(engine *e, uint32_t *mask) {
     return status;
 }
 
-/*
- * Until all lanes are done. An error here concerns all lanes; those of single units are in their jobs. Events after a
- * check raise the interrupt again, so waiting right after starting misses none.
- */
+/* Until all lanes are done. An error here concerns all lanes; those of single units are in their jobs. Events after a
+ * check raise the interrupt again, so waiting right after starting misses none. */
 static npu_status run(engine *e) {
     uint32_t mask = 0;
     npu_status status = feed_all(e, &mask);

@@ -252,10 +252,8 @@ static void compare_regs(npu_dev *dev) {
     }
 }
 
-/*
- * Outputs of tasks that met a bus error are undefined: copy the RTL's bytes to the model, so that all other bytes can
- * be compared.
- */
+/* Outputs of tasks that met a bus error are undefined: copy the RTL's bytes to the model, so that all other bytes can
+ * be compared. */
 static void take_over(npu_dev *dev) {
     npu_inflight *f = &dev->inflight;
     npu_inflight_taint(f, dev->undefined);

@@ -6,10 +6,8 @@
 
 #include "explain.h"
 
-/*
- * A device was opened; the record of an earlier device of the same run is dropped, unless that one failed. Ports as in
- * the device.
- */
+/* A device was opened; the record of an earlier device of the same run is dropped, unless that one failed. Ports as in
+ * the device. */
 void npu_explain_begin(npu_dev *dev);
 /* The driver wrote a register. */
 void npu_explain_written(npu_dev *dev, uint32_t offset, uint32_t value);

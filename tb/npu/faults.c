@@ -97,10 +97,8 @@ uint64_t npu_dev_error_responses(const npu_dev *dev, bool write) {
     return errors;
 }
 
-/*
- * Values of the control register that are illegal in every unit (docs/npu/npu.md section 3), whatever the other
- * registers hold.
- */
+/* Values of the control register that are illegal in every unit (docs/npu/npu.md section 3), whatever the other
+ * registers hold. */
 static uint32_t illegal(unsigned unit) {
     return unit == UNIT_ALU    ? NPU_ALU_CTRL_OP_MASK
            : unit == UNIT_POOL ? NPU_POOL_CTRL_TYPE_MASK

@@ -18,10 +18,8 @@ typedef struct block {
     uint64_t bytes;
 } block;
 
-/*
- * No driver programs so many pieces, only tests with random settings on the RTL alone: describe each row of pieces as a
- * whole, or all of memory. Wrong accesses of such a task within these ranges are not found.
- */
+/* No driver programs so many pieces, only tests with random settings on the RTL alone: describe each row of pieces as a
+ * whole, or all of memory. Wrong accesses of such a task within these ranges are not found. */
 static void add_coarse(tb_buffers *t, const block *b) {
     const uint64_t row = (uint64_t)(b->inner - 1) * b->inner_step + b->bytes;
     const bool all = row > UINT32_MAX || b->outer > MOST_PIECES;

@@ -186,10 +186,8 @@ void npu_hal_on_reset(npu_dev *dev) {
     npu_program_reset(dev);
 }
 
-/*
- * The golden device executes a task in the write that starts it; its time is counted neither for the RTL nor for the
- * harness.
- */
+/* The golden device executes a task in the write that starts it; its time is counted neither for the RTL nor for the
+ * harness. */
 static void model_start(npu_dev *dev, unsigned unit, uint32_t value) {
     const npu_unit_regs *r = &npu_units[unit];
     const double start = rep_seconds(CLOCK_PROCESS_CPUTIME_ID);

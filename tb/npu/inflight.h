@@ -36,17 +36,13 @@ typedef struct npu_inflight {
 /* `mem` (of the RTL, of the golden device) will accept accesses of live tasks to their buffers. */
 void npu_inflight_init(npu_inflight *f, tb_ddr *const *mem, unsigned mems);
 void npu_inflight_free(npu_inflight *f);
-/*
- * All tasks are complete (compare point): they are dropped, but reports can name their buffers until the next task
- * starts. Declarations for that one stay.
- */
+/* All tasks are complete (compare point): they are dropped, but reports can name their buffers until the next task
+ * starts. Declarations for that one stay. */
 void npu_inflight_clear(npu_inflight *f);
 /* The same, and their buffers are dropped as well (the memories drop their contents). */
 void npu_inflight_forget(npu_inflight *f);
-/*
- * The tasks so far no longer run (reset), but their outputs are kept. They stay live until npu_inflight_stopped().
- * Declarations are dropped.
- */
+/* The tasks so far no longer run (reset), but their outputs are kept. They stay live until npu_inflight_stopped().
+ * Declarations are dropped. */
 void npu_inflight_stop(npu_inflight *f);
 /* The reset is over: no access of earlier tasks is in flight any more. */
 void npu_inflight_stopped(npu_inflight *f);
@@ -79,10 +75,8 @@ uint32_t npu_inflight_users(const npu_inflight *f, uint64_t addr, uint64_t bytes
 enum { NPU_FOOTPRINT_RTL = 1, NPU_FOOTPRINT_MODEL = 2 };
 /* "alu", "pool", "gemm" */
 extern const char *const npu_footprint_names[UNITS];
-/*
- * Add the buffers of a task and the ranges that it reads and writes, from the register values; between
- * tb_buffers_begin() and tb_buffers_start().
- */
+/* Add the buffers of a task and the ranges that it reads and writes, from the register values; between
+ * tb_buffers_begin() and tb_buffers_start(). */
 void npu_footprint(unsigned unit, const uint32_t *regs, uint32_t n, tb_buffers *t);
 /* Does an ALU task with these registers change ALU_RESULT? Does a GEMM task have a fence? */
 bool npu_footprint_reduces(const uint32_t *regs);

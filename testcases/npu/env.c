@@ -180,10 +180,8 @@ static char *bus_stats(const npu_dev *dev, bool json) {
     return text;
 }
 
-/*
- * The case failed before its first snapshot: execute it once more with a snapshot at the beginning. 0, or -1 with one
- * line in run->no_wave.
- */
+/* The case failed before its first snapshot: execute it once more with a snapshot at the beginning. 0, or -1 with one
+ * line in run->no_wave. */
 static int repeat_for_wave(tc_run *run) {
     tb_result result;
     tb_result_init(&result);

@@ -181,10 +181,8 @@ bool tc_write(tc_run *run, uint32_t offset, uint32_t value);
 /* Read a register and expect a value in the bits of the mask. */
 bool tc_expect(tc_run *run, const char *name, uint32_t offset, uint32_t mask, uint32_t want);
 
-/*
- * The functions of a test, or defaults for those that are NULL. Generated cases are checked, because pinned knobs may
- * contradict each other. 0, or -1 with one line in err.
- */
+/* The functions of a test, or defaults for those that are NULL. Generated cases are checked, because pinned knobs may
+ * contradict each other. 0, or -1 with one line in err. */
 int tc_generate(const tc_test *test, uint32_t n, uint64_t seed, bool plain, tb_knobs *knobs, char *err,
                 size_t err_size);
 int tc_check(const tc_test *test, uint32_t n, const tb_knobs *knobs, char *err, size_t err_size);

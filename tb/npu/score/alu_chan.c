@@ -396,10 +396,8 @@ static void take_data(tb_check *c, state *s) {
 
 /* ---- events and pace ---- */
 
-/*
- * Waits for operands: certainly while requested data have not arrived. Waits for space: a chunk that is not requested,
- * or a word that send_buf does not accept.
- */
+/* Waits for operands: certainly while requested data have not arrived. Waits for space: a chunk that is not requested,
+ * or a word that send_buf does not accept. */
 static void check_events(tb_check *c, const state *s) {
     const bool pending = s->requests != s->answers, asks = tb_get(s->rd_req_valid_o) != 0,
                comes = tb_get(s->rd_valid_i) != 0;

@@ -309,10 +309,8 @@ static bool may_start(const state *s) {
     return s->have && !s->next.end && boundary(s) && !in_tile(s);
 }
 
-/*
- * A tile must start when everything that it needs has been available for as long as the unit takes to see it: no idle
- * cycle between tiles when no side stalls.
- */
+/* A tile must start when everything that it needs has been available for as long as the unit takes to see it: no idle
+ * cycle between tiles when no side stalls. */
 static void check_pause(tb_check *c, state *s) {
     const uint32_t limit = s->next.tile == 0 && s->next.ob == 0 ? SETUP + 2 * s->n / s->t->ow : LATE;
     if (may_start(s) && s->ready > limit && npu_score_b(s->wait_ofm_o) == 0) {

@@ -22,10 +22,8 @@ typedef struct rig {
     net_error err;
 } rig;
 
-/*
- * The library refused a network of graph_resolve(), or returned an error: a failure, so that it can be shrunk. -1: out
- * of memory.
- */
+/* The library refused a network of graph_resolve(), or returned an error: a failure, so that it can be shrunk. -1: out
+ * of memory. */
 static int refused(const rig *r, const char *what, net_status status) {
     char signature[96];
     if (status == NET_ERR_MEMORY) {

@@ -200,10 +200,8 @@ static void check_moved(concat *c, const branch *b, const uint8_t *image) {
     }
 }
 
-/*
- * Sets elements of a branch, and its pad channels, which must be zero, to the filling; afterwards everything must be
- * the filling.
- */
+/* Sets elements of a branch, and its pad channels, which must be zero, to the filling; afterwards everything must be
+ * the filling. */
 static void clear_branch(concat *c, const branch *b, uint8_t *image) {
     const uint32_t pixels = b->out.w * b->out.h;
     const bool int8 = b->out.layout == NPU_INT8_NHWC;

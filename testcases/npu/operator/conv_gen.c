@@ -224,10 +224,8 @@ static void draw_pads(const tc_gen *g, const side *s) {
     }
 }
 
-/*
- * Enough of map and padding together for one window: the map grows, or the padding, or holes and kernel shrink;
- * whatever is not pinned.
- */
+/* Enough of map and padding together for one window: the map grows, or the padding, or holes and kernel shrink;
+ * whatever is not pinned. */
 static void fit_side(const tc_gen *g, const side *s) {
     gen_put(g, s->map, tb_max_i64(gen_get(g, s->map), extent(g, s) - gen_get(g, s->pad0) - gen_get(g, s->pad1)));
     const bool pads_free = !(gen_pinned(g, "p") && gen_get(g, "p") >= 0);

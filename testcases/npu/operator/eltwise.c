@@ -67,10 +67,8 @@ static int make_tensor(tc_run *run, eltwise_op *o, const tensor_place *place, co
     return 0;
 }
 
-/*
- * p or q: a value for each channel, all the same where it is a scalar. An unused scalar is random, an unused array has
- * no buffer.
- */
+/* p or q: a value for each channel, all the same where it is a scalar. An unused scalar is random, an unused array has
+ * no buffer. */
 static int make_factor(tc_run *run, eltwise_op *o, const tensor_place *place, const char *name, npu_operand kind,
                        uint32_t *scalar, uint32_t *addr, uint32_t **values) {
     const uint32_t channels = o->op.a.at.c;

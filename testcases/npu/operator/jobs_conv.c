@@ -44,10 +44,8 @@ static npu_conv draw_conv(tb_rng *rng, uint32_t n) {
     return c;
 }
 
-/*
- * INT8 and one tap: its results are produced faster than a slow memory accepts them, and there are more of them than
- * send_buf has words.
- */
+/* INT8 and one tap: its results are produced faster than a slow memory accepts them, and there are more of them than
+ * send_buf has words. */
 static void make_prolific(tb_rng *rng, uint32_t n, npu_conv *c) {
     c->kw = c->kh = c->stride_w = c->stride_h = 1;
     c->iw += 20;

@@ -80,10 +80,8 @@ static void undo(const search *s, tb_rng *rng, const non_task *base, non_task *t
     }
 }
 
-/*
- * Bring a legal and an illegal value of a field together, in steps of `step`, until there is no value in between; a
- * value that violates something else ends it.
- */
+/* Bring a legal and an illegal value of a field together, in steps of `step`, until there is no value in between; a
+ * value that violates something else ends it. */
 static void narrow(const search *s, non_task *t, size_t f, uint32_t step, uint32_t *good, uint32_t *bad) {
     for (;;) {
         const uint32_t apart = *bad > *good ? *bad - *good : *good - *bad;

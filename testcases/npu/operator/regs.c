@@ -80,10 +80,8 @@ static bool check_unused(tc_run *run) {
     return true;
 }
 
-/*
- * Random values in all writable registers at once: no register returns the value of another one, and read-only ones do
- * not change.
- */
+/* Random values in all writable registers at once: no register returns the value of another one, and read-only ones do
+ * not change. */
 static bool check_writable(tc_run *run, unsigned rounds) {
     tb_rng rng = tb_rng_stream(run->seed, "regs.values");
     uint32_t value[REGS] = {0};

@@ -140,10 +140,8 @@ uint32_t tensor_value(tb_rng *rng, npu_layout layout, tensor_data data, size_t i
 int tensor_put(tc_run *run, tensor *t, bool junk_pads);
 /* Fill the buffer, gaps included; tensor_check() expects gaps to be as they were. */
 int tensor_blank(tc_run *run, tensor *t);
-/*
- * Contiguous FP32 values at an address that is a multiple of 4, with random values around them. 0 with run->err: out of
- * memory.
- */
+/* Contiguous FP32 values at an address that is a multiple of 4, with random values around them. 0 with run->err: out of
+ * memory. */
 uint32_t tensor_put_array(tc_run *run, const tensor_place *place, const char *name, const uint32_t *values,
                           uint32_t count);
 
