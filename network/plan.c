@@ -1,7 +1,5 @@
-/*
- * plan.c - determines the shapes of all blobs and decodes the settings of all layers, by the table of layer types
- * (op.h), before a graph is executed.
- */
+/* plan.c - determines the shapes of all blobs and decodes the settings of all layers, by the table of layer types
+ * (op.h), before a graph is executed. */
 #include <stdio.h>
 #include <stdlib.h>
 

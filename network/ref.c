@@ -1,7 +1,5 @@
-/*
- * ref.c - the FP32 reference: every layer by its row of the table, each blob in its own memory, except for inputs of a
- * Concat, which are parts of its output.
- */
+/* ref.c - the FP32 reference: every layer by its row of the table, each blob in its own memory, except for inputs of a
+ * Concat, which are parts of its output. */
 #include <stdlib.h>
 #include <string.h>
 

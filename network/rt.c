@@ -1,7 +1,5 @@
-/*
- * rt.c - a graph on a device: one layer after the other, on the NPU where possible, else in plain C. Blobs are copied
- * between device and host when the other side needs them.
- */
+/* rt.c - a graph on a device: one layer after the other, on the NPU where possible, else in plain C. Blobs are copied
+ * between device and host when the other side needs them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

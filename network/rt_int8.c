@@ -1,7 +1,5 @@
-/*
- * rt_int8.c - INT8 layers with weights in plain C: the definition, for layers that the NPU does not support and for
- * comparison.
- */
+/* rt_int8.c - INT8 layers with weights in plain C: the definition, for layers that the NPU does not support and for
+ * comparison. */
 #include <stdlib.h>
 #include <string.h>
 

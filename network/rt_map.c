@@ -1,7 +1,5 @@
-/*
- * rt_map.c - selects the place of each layer: one function for each type for which the NPU has an operator. Layers that
- * the driver refuses run in C, with the driver's status as the reason.
- */
+/* rt_map.c - selects the place of each layer: one function for each type for which the NPU has an operator. Layers that
+ * the driver refuses run in C, with the driver's status as the reason. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,5 @@
-/*
- * axi.c - checks the rules of AXI on a port in a waveform file, as `tandem axi-check` does, with its options as
- * arguments.
- */
+/* axi.c - checks the rules of AXI on a port in a waveform file, as `tandem axi-check` does, with its options as
+ * arguments. */
 #include "core.h"
 
 #include <stdlib.h>

@@ -1,7 +1,5 @@
-/*
- * core.c - the module tandem._core: devices, networks, waveforms, exceptions. tandem/__init__.py exports its public
- * parts.
- */
+/* core.c - the module tandem._core: devices, networks, waveforms, exceptions. tandem/__init__.py exports its public
+ * parts. */
 #include "core.h"
 
 #include "network.h"

@@ -1,7 +1,5 @@
-/*
- * nd.c - arrays: the buffer protocol for arguments, NumPy for results. NumPy's own C interface is not used, because it
- * keeps its table in a static pointer.
- */
+/* nd.c - arrays: the buffer protocol for arguments, NumPy for results. NumPy's own C interface is not used, because it
+ * keeps its table in a static pointer. */
 #include "tandem_py.h"
 
 #include <string.h>

@@ -1,7 +1,5 @@
-/*
- * rng.c - random numbers of the testbench (tb/case/rng.h), so that a testcase in Python draws the same numbers as one
- * in C.
- */
+/* rng.c - random numbers of the testbench (tb/case/rng.h), so that a testcase in Python draws the same numbers as one
+ * in C. */
 #include "core.h"
 
 #include "case/rng.h"

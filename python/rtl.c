@@ -1,7 +1,5 @@
-/*
- * rtl.c - Verilated designs in the folder of the extension, one shared object each: _rtl_n8_fast.so. One is loaded when
- * a device needs it, with its own symbols.
- */
+/* rtl.c - Verilated designs in the folder of the extension, one shared object each: _rtl_n8_fast.so. One is loaded when
+ * a device needs it, with its own symbols. */
 #include "core.h"
 
 #include <dirent.h>

@@ -1,7 +1,5 @@
-/*
- * tensor.c - an operator in progress: its buffers on the device, its errors. Arrays are (c, h, w) with every layout on
- * the device.
- */
+/* tensor.c - an operator in progress: its buffers on the device, its errors. Arrays are (c, h, w) with every layout on
+ * the device. */
 #include "core.h"
 #include "num.h"
 

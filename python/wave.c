@@ -1,7 +1,5 @@
-/*
- * wave.c - signals of waveform files as arrays. The file is read in a child process, which returns the value changes in
- * memory.
- */
+/* wave.c - signals of waveform files as arrays. The file is read in a child process, which returns the value changes in
+ * memory. */
 #include "core.h"
 
 #include <stdio.h>

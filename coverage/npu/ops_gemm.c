@@ -1,7 +1,5 @@
-/*
- * ops_gemm.c - the operator space of the tests conv, dw and linear: shapes, splits, layouts, data, environment, and
- * crosses of these.
- */
+/* ops_gemm.c - the operator space of the tests conv, dw and linear: shapes, splits, layouts, data, environment, and
+ * crosses of these. */
 #include "models.h"
 
 static const char *const shapes[] = {"any",     "point",   "row",    "tiny",  "wide",      "broad",

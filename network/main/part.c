@@ -1,7 +1,5 @@
-/*
- * part.c - tandem-net run --only, --each: the golden model computes the network once, then layers run on the device,
- * each on the model's tensors: with enough processors a network is verified in the time of its longest layer.
- */
+/* part.c - tandem-net run --only, --each: the golden model computes the network once, then layers run on the device,
+ * each on the model's tensors: with enough processors a network is verified in the time of its longest layer. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>

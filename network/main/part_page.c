@@ -1,7 +1,5 @@
-/*
- * part_page.c - single layers as a page: figures, a timeline of the units, a roofline, a table. The page has no scripts
- * and no external files.
- */
+/* part_page.c - single layers as a page: figures, a timeline of the units, a roofline, a table. The page has no scripts
+ * and no external files. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,5 @@
-/*
- * The buffers that a task reads and writes, from its registers (docs/npu/npu.md section 3). The golden device has
- * accepted the task, so the values are legal.
- */
+/* The buffers that a task reads and writes, from its registers (docs/npu/npu.md section 3). The golden device has
+ * accepted the task, so the values are legal. */
 #include "inflight.h"
 #include "npu_regs.h"
 #include "num.h"

@@ -1,7 +1,5 @@
-/*
- * graph_run.c - the executor of the test `graph`: from knobs to a quantised network on the device, and the comparison
- * of its results with the definition.
- */
+/* graph_run.c - the executor of the test `graph`: from knobs to a quantised network on the device, and the comparison
+ * of its results with the definition. */
 #include "graph_run.h"
 
 #include <stdio.h>
