@@ -74,7 +74,7 @@ static const tb_knob knobs[] = {
 
 typedef struct faults {
     tc_run *run;
-    const tb_knobs *given; /* our own case, also while run->knobs is the operator's */
+    const tb_knobs *given; /* the case of this test, also while run->knobs is that of the operator */
     uint64_t case_seed;
     const tc_test *op;
     tb_knobs knobs; /* of its case */
@@ -115,12 +115,12 @@ static int draw_case(faults *f) {
 
 /* ---- the fault ---- */
 
-/* The part of `all` that the knob `when` says: 0 .. all - 1. */
+/* The fraction `when` (a knob) of `all`: 0 .. all - 1. */
 static uint64_t part(const faults *f, uint64_t all) {
     return all * (uint64_t)tb_knobs_get(f->given, "when") / WHEN;
 }
 
-/* The DMA channel that the case names; the other one where nothing moves on that. */
+/* The DMA channel of the case; the other one if that has no traffic. */
 static unsigned channel_of(const faults *f, unsigned axi) {
     const unsigned channel = tc_knob(f->given, "channel");
     return f->clean.moves[channel][axi] > 0 || f->clean.moves[1 - channel][axi] == 0 ? channel : 1 - channel;
@@ -167,7 +167,7 @@ static void arm(faults *f) {
         npu_dev_inject_slow(run->dev, channel, axi, (uint16_t)tc_knob(k, "slow"));
         break;
     case FAULT_SOFT_RESET:
-        if (h->left > 2) { /* and the memory fails as well, before it, meanwhile or never */
+        if (h->left > 2) { /* also error responses: before the reset, during it, or never */
             arm_responses(f);
         }
         h->left = 1;
@@ -191,7 +191,7 @@ static uint64_t errors_so_far(const faults *f) {
     return npu_dev_error_responses(f->run->dev, false) + npu_dev_error_responses(f->run->dev, true);
 }
 
-/* The device has been started, the executor is about to use it. */
+/* Called after the start of the device, before the executor uses it. */
 static void opened(tc_run *run, void *ctx) {
     faults *f = ctx;
     f->begin = npu_dev_cycles(run->dev);
@@ -205,12 +205,12 @@ static void opened(tc_run *run, void *ctx) {
     if (f->faulty) {
         arm(f);
     }
-    if (run->setup.kind != NPU_DEV_MODEL) { /* nothing takes time there */
+    if (run->setup.kind != NPU_DEV_MODEL) { /* the model has no time */
         fault_hal_insert(&f->hal, run);
     }
 }
 
-/* The operator's test, on the device as it is, with a result of its own. -1 with run->err. */
+/* Runs the operator's test on the open device, with a separate result. -1 with run->err. */
 static int execute_op(faults *f, tb_result *result) {
     tc_run *run = f->run;
     const tc_run outer = *run;
@@ -230,14 +230,14 @@ static int execute_op(faults *f, tb_result *result) {
     return rc;
 }
 
-/* Something is wrong in an execution: its failure becomes ours. */
+/* An execution has failed: its failure becomes that of this case. */
 static void adopt(faults *f, const char *when, const tb_result *result) {
     char signature[96];
     snprintf(signature, sizeof signature, "faults: %s: %.70s", when, result->signature);
     tc_fail(f->run, signature, "%s: %s", when, result->message);
 }
 
-/* What the run was like. */
+/* Measurements of the run. */
 static void measure(faults *f) {
     f->clean.cycles = npu_dev_cycles(f->run->dev) - f->begin;
     f->clean.starts = f->hal.starts;
@@ -248,7 +248,7 @@ static void measure(faults *f) {
     }
 }
 
-/* An execution that nothing disturbs. */
+/* An execution without a fault. */
 static int run_clean(faults *f, const char *when) {
     tb_result result;
     f->faulty = f->share.may_fail = false;
@@ -261,7 +261,7 @@ static int run_clean(faults *f, const char *when) {
     return rc;
 }
 
-/* Cycles that nothing legal takes longer than. */
+/* Upper bound of the cycles of any legal execution. */
 static uint64_t longest(const faults *f) {
     const tb_knobs *k = f->given;
     const unsigned axi = tc_knob(k, "axi");
@@ -271,24 +271,24 @@ static uint64_t longest(const faults *f) {
 }
 
 #define BIT(status) (UINT32_C(1) << (status))
-/* Tasks that were lost do not complete; a task that keeps weights of one before it is refused. */
+/* Lost tasks do not complete; a task that keeps the weights of a lost one is refused. */
 #define LOST (BIT(NPU_ERR_TIMEOUT) | BIT(NPU_ERR_BUSY) | BIT(NPU_ERR_DEVICE))
 
-/* What the driver may answer: a bit for each status. */
+/* Allowed results of the driver: a bit for each status. */
 static uint32_t allowed(const faults *f) {
     const fault_hal *h = &f->hal;
     switch (f->kind) {
     case FAULT_RESPONSE:
         return errors_so_far(f) != f->errors ? BIT(NPU_ERR_BUS) : BIT(NPU_OK);
-    case FAULT_HANG: /* perhaps too late to matter */
+    case FAULT_HANG: /* OK if it was too late to have an effect */
         return BIT(NPU_OK) | LOST;
     case FAULT_RESET:
     case FAULT_SOFT_RESET:
-        /* between two writes of the registers of a task: a task with addresses at 0, where no memory is */
+        /* between two writes of the registers of a task: a task with addresses at 0, outside of memory */
         return h->happened > 0                 ? LOST | BIT(NPU_ERR_BUS)
                : errors_so_far(f) != f->errors ? BIT(NPU_ERR_BUS)
                                                : BIT(NPU_OK);
-    case FAULT_START: /* on a unit that the driver does not use now, it learns of it when it uses it next, if it does */
+    case FAULT_START: /* the driver sees an error of a unit that it does not use now at the next use, if any */
         return h->happened == 0 ? BIT(NPU_OK) : h->same_unit ? BIT(NPU_ERR_DEVICE) : BIT(NPU_OK) | BIT(NPU_ERR_DEVICE);
     default:
         return BIT(NPU_OK);
@@ -351,7 +351,7 @@ static int run_faulty(faults *f) {
     return rc == 0 || f->share.answer != NPU_OK ? 0 : rc;
 }
 
-/* One more case of this key in the result: a run of many cases shows what happened, and how often. */
+/* Counts a case under this key in the result, so that a run of many cases shows the outcomes and their numbers. */
 static void count_case(tc_run *run, const char *key) {
     uint64_t so_far = 0;
     const char *value = tb_kv_find(&run->result->extra, key);
@@ -384,8 +384,8 @@ static npu_status init(faults *f, const npu_hal *hal, uint32_t timeout_us) {
 }
 
 /*
- * As a driver does after an error: npu_init(), which ends in a soft reset. It cannot end while the memory owes
- * something; either that comes in the end, or a hard reset of NPU and memory is what is left.
+ * Recovery of a driver after an error: npu_init(), which includes a soft reset. It cannot complete while responses of
+ * the memory are outstanding; if these never arrive, only a hard reset of NPU and memory helps.
  */
 static npu_status restart(faults *f) {
     tc_run *run = f->run;
@@ -397,7 +397,7 @@ static npu_status restart(faults *f) {
             .kind = f->kind, .armed = true, .mend = true, .at = npu_dev_cycles(run->dev) + tb_rng_range(&rng, 0, 2000)};
         fault_hal_insert(&f->hal, run);
         const npu_status status = init(f, &f->hal.hal, patience);
-        npu_dev_mend(run->dev); /* where there was nothing to wait for */
+        npu_dev_mend(run->dev); /* if the reset did not have to wait */
         return status;
     }
     if (f->kind == FAULT_HANG) {
@@ -459,7 +459,7 @@ static int execute(tc_run *run) {
     int rc = draw_case(&f);
     if (rc == 0) {
         rc = run_all(&f);
-        tc_close(run); /* the checks at the end belong to the case */
+        tc_close(run); /* the final checks belong to the case */
     }
     if (rc == 0 && run->result->outcome != TB_PASS) {
         printf("faults: %s, %s: %s\n", fault_kind_names[f.kind], f.op->name, run->stats.what);

@@ -27,7 +27,7 @@ static bool busy(const fault_hal *f) {
     return (status_of(f) & (NPU_STATUS_ALU_BUSY_MASK | NPU_STATUS_POOL_BUSY_MASK | NPU_STATUS_GEMM_BUSY_MASK)) != 0;
 }
 
-/* The driver sees nothing of it but its result: whoever resets the device waits for the end. */
+/* The driver only sees the effect, because the reset is complete before its next access. */
 static void soft_reset(fault_hal *f) {
     uint32_t reads = 0;
     f->inner->reg_write(f->inner->ctx, NPU_REG_CTRL, NPU_CTRL_SOFT_RESET_MASK);
@@ -44,7 +44,7 @@ static void some_reads(fault_hal *f) {
     }
 }
 
-/* A register of a task gets another value and, after a while, its old one back; others ignore what is written. */
+/* A register of a task is changed and, after some cycles, restored; other registers ignore the write. */
 static void some_writes(fault_hal *f) {
     static const uint32_t fixed[] = {NPU_REG_ID,
                                      NPU_REG_CONFIG,
@@ -79,7 +79,7 @@ static void act(fault_hal *f) {
         npu_dev_mend(f->run->dev);
         return;
     }
-    if (!busy(f)) { /* nothing to disturb: a moment later */
+    if (!busy(f)) { /* idle: try again some cycles later */
         f->armed = tc_ok(f->run);
         f->at = npu_dev_cycles(f->run->dev) + NOT_BUSY;
         return;
@@ -87,7 +87,7 @@ static void act(fault_hal *f) {
     f->happened++;
     switch (f->kind) {
     case FAULT_RESET:
-        /* the driver may start what is left of a task: all its addresses may be 0 */
+        /* the driver may start a task with registers that were reset: all its addresses may be 0 */
         npu_dev_allow_overlap(f->run->dev, true);
         npu_dev_reset(f->run->dev);
         break;
@@ -148,7 +148,7 @@ static npu_hal_status reg_write(void *ctx, uint32_t offset, uint32_t value) {
     return status;
 }
 
-/* Up to the moment when something happens, at most so many cycles. */
+/* Runs until the time of the fault, at most so many cycles. */
 static uint64_t until(const fault_hal *f, uint64_t most) {
     const uint64_t now = npu_dev_cycles(f->run->dev);
     const uint64_t left = f->at > now ? f->at - now : 0;

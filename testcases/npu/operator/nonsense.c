@@ -1,10 +1,10 @@
 /*
- * nonsense.c - settings that no driver would choose. What the specification forbids is refused with ERR.CONFIG and an
- * interrupt, by RTL and model alike; what it allows runs, wherever its addresses point; a soft reset ends anything; and
- * after each of these the next sensible tasks are exact.
+ * nonsense.c - settings that no driver would choose. Illegal settings must be refused with ERR.CONFIG and an interrupt,
+ * by RTL and model alike; legal ones must be executed, at any addresses; a soft reset must end any task; and after each
+ * of these the results of the next sensible tasks must be exact.
  *
- * Nearly all of the memory is one scratch buffer, so that wild addresses hit memory or nothing at all, but never the
- * buffers of the sensible tasks after it.
+ * Nearly all of the memory is one scratch buffer, so that random addresses point into it or outside of memory, but
+ * never to the buffers of the sensible tasks after it.
  */
 #include "nonsense.h"
 
@@ -19,9 +19,9 @@
 #define MAX_TASKS 64u
 #define DDR_BYTES (64u << 20)
 #define SCRATCH_BYTES (48u << 20)
-#define GUARD 64u /* the device keeps so many bytes at the ends of its memory to itself */
+#define GUARD 64u /* guard bytes of the device at the ends of its memory */
 #define TRIES 200u
-#define WORK_ALONE 20000u /* of a sensible task */
+#define WORK_ALONE 20000u /* cycles, of a sensible task */
 #define IDLE NPU_REG_STATUS_RESET
 #define CHUNK 65536u
 
@@ -32,8 +32,8 @@ static const tb_knob knobs[] = {
     {"tasks", 1, MAX_TASKS, TB_KNOB_SMALL, NULL, NULL, "tasks that are started"},
     {"units", 0, 3, TB_KNOB_ENUM, unit_choice, NULL, "unit of all tasks, or any"},
     {"kind", 0, NON_KINDS - 1, TB_KNOB_ENUM, non_kind_names, NULL,
-     "what is spoilt: one field, a few, one bit, all, nothing"},
-    {"first", 0, MAX_TASKS - 1, TB_KNOB_SMALL, NULL, NULL, "tasks before this one are drawn and left out"},
+     "corruption: one field, a few, one bit, all, nothing"},
+    {"first", 0, MAX_TASKS - 1, TB_KNOB_SMALL, NULL, NULL, "tasks before this one are drawn but not started"},
     {"bus", 0, TC_BUS_COUNT - 1, TB_KNOB_ENUM, tc_bus_names, NULL, "bus timing"},
     {"edges", 0, 8, (tb_knob_kind)(TB_KNOB_UNIFORM | TB_KNOB_LATER), NULL, NULL,
      "tasks at one limit each that are started before each of them"},
@@ -61,14 +61,14 @@ typedef struct nonsense {
     tc_run *run;
     seq_task base[MAX_TASKS]; /* originals of the corrupted tasks */
     uint32_t tasks;
-    uint64_t sensible[NPU_UNIT_COUNT]; /* which fork of the stream gives a small task */
+    uint64_t sensible[NPU_UNIT_COUNT]; /* number of the fork of the stream that gives a small task */
     seq_list list;                     /* the sensible tasks */
     uint32_t scratch;
     non_ranges reads, writes;
     non_before before;
-    uint32_t refused, ran, undefined, stopped; /* what became of the tasks */
-    uint32_t index;                            /* of the task that was started last */
-    non_task task;                             /* itself */
+    uint32_t refused, ran, undefined, stopped; /* outcomes of the tasks */
+    uint32_t index;                            /* number of the last started task */
+    non_task task;                             /* that task */
     char what[64];
 } nonsense;
 
@@ -91,7 +91,7 @@ static int draw_sensible(tc_run *run, npu_unit unit, uint64_t index, seq_task *t
                                   : seq_draw_pool(run, &rng, task);
 }
 
-/* Only the registers of these tasks are used; their buffers are forgotten again. */
+/* Only the registers of these tasks are used; their buffers are freed. */
 static int draw_bases(nonsense *s) {
     tc_run *run = s->run;
     const uint32_t pinned = tc_knob(run->knobs, "units");
@@ -120,7 +120,7 @@ static int draw_bases(nonsense *s) {
                 return 0;
             }
             if (u == NPU_UNIT_ALU && t.regs[NPU_REG_ALU_A_ADDR / 4] == t.regs[NPU_REG_ALU_O_ADDR / 4]) {
-                t.work = UINT64_MAX; /* in place: it would give other results the second time */
+                t.work = UINT64_MAX; /* in place: a second execution would have other results */
             }
             s->sensible[u] = i;
         }
@@ -169,7 +169,7 @@ static bool forbidden(const nonsense *s, const non_ranges *writes) {
            non_touches(writes, s->scratch + SCRATCH_BYTES, NPU_DEV_DDR_BASE + DDR_BYTES);
 }
 
-/* May this task be started: is it refused, or as long or as short as it shall be? */
+/* May this task be started: it must be illegal, or have the intended duration. */
 static bool may_start(nonsense *s, bool long_one, non_task *t) {
     t->legal = t->legal && there(s->run, t->unit);
     if (!t->legal) {
@@ -180,8 +180,7 @@ static bool may_start(nonsense *s, bool long_one, non_task *t) {
     return is_long == long_one && !forbidden(s, &s->writes);
 }
 
-/* A spoilt task that may be started; long_one: one that is too long to wait for, else one that is not. false: none came
- * up. */
+/* Draws a corrupted task that may be started; long_one: one that is too long to wait for. false: none was found. */
 static bool draw(nonsense *s, tb_rng *rng, uint32_t index, bool long_one, non_task *t) {
     const uint32_t pinned = tc_knob(s->run->knobs, "kind");
     for (uint32_t i = 0; i < TRIES; i++) {
@@ -192,7 +191,7 @@ static bool draw(nonsense *s, tb_rng *rng, uint32_t index, bool long_one, non_ta
         non_from(&s->base[index], t);
         non_spoil(rng, kind, s->scratch, SCRATCH_BYTES, t);
         non_judge(s->run->n, &s->before, t);
-        snprintf(s->what, sizeof s->what, "%s spoilt (%s)", units[t->unit].name, non_kind_names[kind]);
+        snprintf(s->what, sizeof s->what, "%s corrupted (%s)", units[t->unit].name, non_kind_names[kind]);
         if (may_start(s, long_one, t)) {
             return true;
         }
@@ -243,7 +242,7 @@ static bool start(nonsense *s, const non_task *t) {
     return tc_write(s->run, ctrl, t->regs[ctrl / 4] | en);
 }
 
-/* The sensible tasks are exact, whatever came before; they leave no flags. */
+/* The sensible tasks must have exact results after any other task, and leave no flags. */
 static bool sensible(nonsense *s) {
     if (!seq_run(s->run, &s->list, false) || !tc_expect(s->run, "ERR", NPU_REG_ERR, UINT32_MAX, 0)) {
         return false;
@@ -258,7 +257,7 @@ static bool sensible(nonsense *s) {
     return tc_write(s->run, NPU_REG_IRQ_STATUS, UINT32_MAX);
 }
 
-/* What ERR and IRQ_STATUS say about a task that is through; bus errors of its unit are none of our business. */
+/* Checks ERR and IRQ_STATUS after a task; bus errors of its unit are ignored. */
 static bool check_flags(nonsense *s, const non_task *t) {
     uint32_t err = 0;
     const uint32_t want = t->legal ? 0 : units[t->unit].config;
@@ -275,7 +274,7 @@ static bool check_flags(nonsense *s, const non_task *t) {
     return tc_expect(s->run, "IRQ_STATUS", NPU_REG_IRQ_STATUS, UINT32_MAX, units[t->unit].irq);
 }
 
-/* Through with a task whose results are compared: the reads of the counts are the point where tandem does it. */
+/* End of a task with defined results: the reads of the counts are the compare point of tandem. */
 static bool finish(nonsense *s, const non_task *t, const uint32_t before[NPU_UNIT_COUNT]) {
     if (!poll(s, "STATUS", NPU_REG_STATUS, UINT32_MAX, IDLE) || !check_flags(s, t)) {
         return false;
@@ -308,8 +307,10 @@ static bool wait_a_little(nonsense *s, tb_rng *rng) {
     return true;
 }
 
-/* Start it, and let it end in one of three ways: by itself, compared; by itself, its results undefined, so that a reset
- * drops them; cut: by a reset. */
+/*
+ * Start it; it ends in one of three ways: completed and compared; completed with undefined results, which a reset
+ * drops; cut: stopped by a reset.
+ */
 static bool run_one(nonsense *s, tb_rng *rng, const non_task *t, bool cut) {
     uint32_t before[NPU_UNIT_COUNT];
     const bool exact = !t->legal || (!t->keeps && non_determinate(&s->reads, &s->writes));
@@ -329,7 +330,7 @@ static bool run_one(nonsense *s, tb_rng *rng, const non_task *t, bool cut) {
     return finish(s, t, before);
 }
 
-/* Tasks that violate one limit and no other one, or keep it only just. */
+/* Tasks that violate exactly one limit, or just comply with it. */
 static bool run_edges(nonsense *s, uint32_t index) {
     const tb_rng base = tb_rng_stream(s->run->seed, "nonsense.edges");
     tb_rng rng = tb_rng_fork(&base, index);
@@ -366,7 +367,7 @@ static bool run_tasks(nonsense *s) {
     return soft_reset(s) && sensible(s);
 }
 
-/* ---- tasks whose end cannot be waited for ---- */
+/* ---- tasks that are too long to complete ---- */
 
 /* Hash of the results of the sensible tasks. */
 static uint64_t results(const nonsense *s) {
@@ -385,7 +386,7 @@ static uint64_t results(const nonsense *s) {
     return hash;
 }
 
-/* Without the model, which would have to execute them. Several may be in flight when the reset comes. */
+/* Without the model, which would have to execute them. Several may be in flight at the reset. */
 static bool run_long(nonsense *s) {
     const tb_rng base = tb_rng_stream(s->run->seed, "nonsense.long");
     if (!sensible(s)) {
@@ -402,7 +403,7 @@ static bool run_long(nonsense *s) {
         if (!start(s, &t) || !wait_a_little(s, &rng)) {
             return false;
         }
-        if (seq_chance(&rng, 2)) { /* another one on top of it, if its unit takes one */
+        if (seq_chance(&rng, 2)) { /* a second task in flight, if its unit accepts one */
             uint32_t status = 0;
             if (!tc_read(s->run, NPU_REG_STATUS, &status)) {
                 return false;
@@ -434,7 +435,7 @@ static int on_rtl_alone(nonsense *s) {
     if (tc_open(run, DDR_BYTES, TIMEOUT_US) != 0 || lay_out(s) != 0) {
         return -1;
     }
-    (void)run_long(s); /* what goes wrong is noted */
+    (void)run_long(s); /* failures are noted */
     return 0;
 }
 
@@ -467,7 +468,7 @@ static int execute(tc_run *run) {
     }
     s->run = run;
     const int rc = execute_with(s);
-    tc_close(run); /* the checks at the end belong to these tasks */
+    tc_close(run); /* the final checks belong to these tasks */
     if (run->result->outcome != TB_PASS) {
         printf("nonsense: task %u: %s, made from: %s\n", s->index, s->what, s->base[s->index].what);
         non_print(&s->task);
@@ -488,7 +489,7 @@ static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) 
 
 static void generate(const tc_gen *g) {
     tb_knobs_draw(g->knobs, g->seed);
-    tb_knobs_draw_in(g->knobs, "first", g->seed, 0, 0); /* only ever pinned, to cut a failure down */
+    tb_knobs_draw_in(g->knobs, "first", g->seed, 0, 0); /* 0 unless pinned, to reduce a failure */
 }
 
 const tc_test tc_nonsense = {.name = "nonsense",

@@ -1,4 +1,4 @@
-/* nonsense_draw.c - settings spoilt: one field, some, one bit, or all of them. */
+/* nonsense_draw.c - corrupts settings: one field, some, one bit, or all of them. */
 #include "nonsense.h"
 
 #include "npu_regs.h"

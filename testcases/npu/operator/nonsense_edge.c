@@ -9,7 +9,7 @@
 
 #define WALKS 20u
 #define STEPS 200u /* of a walk */
-#define FAR 4u     /* one in so many stays as it was found */
+#define FAR 4u     /* one in so many is not moved back */
 
 #define REG(t, reg) ((t)->regs[NPU_REG_##reg / 4])
 #define PUT(reg, field, value) ((uint32_t)(value) << NPU_##reg##_##field##_LSB)
@@ -26,7 +26,7 @@ static uint64_t violated(const search *s, non_task *t) {
     return t->violated;
 }
 
-/* The same task in the extended form: kw and kh, say, can only differ there. */
+/* The same task in the extended form: kw and kh, for example, can only differ there. */
 static void extend(non_task *t) {
     if (GET(t, GEMM_CTRL, EXT) != 0) {
         return;
@@ -56,7 +56,7 @@ static void keep(uint32_t n, const non_before *b, non_task *t) {
     REG(t, GEMM_OFM_CSTEP) = REG(t, GEMM_OFM_CSTEP) < out ? out : REG(t, GEMM_OFM_CSTEP);
 }
 
-/* What is spoilt: the task itself, or one that differs in what no limit minds. */
+/* Varies the task to be changed: extended form, or kept weights. */
 static void vary(const search *s, tb_rng *rng, non_task *t) {
     if (t->unit == NPU_UNIT_GEMM && seq_chance(rng, 2)) {
         extend(t);
@@ -66,7 +66,7 @@ static void vary(const search *s, tb_rng *rng, non_task *t) {
     }
 }
 
-/* All fields that need not differ from `base` back, from a random one on. */
+/* Restores all fields that need not differ from `base`, starting with a random one. */
 static void undo(const search *s, tb_rng *rng, const non_task *base, non_task *t) {
     const size_t count = non_fields(t->unit);
     const size_t first = tb_rng_range(rng, 0, count - 1);
@@ -80,8 +80,10 @@ static void undo(const search *s, tb_rng *rng, const non_task *base, non_task *t
     }
 }
 
-/* Bring a legal and an illegal value of a field together, in steps of `step`, until there is no value in between; a
- * value that violates something else ends it. */
+/*
+ * Bring a legal and an illegal value of a field together, in steps of `step`, until there is no value in between; stops
+ * at a value that violates another limit.
+ */
 static void narrow(const search *s, non_task *t, size_t f, uint32_t step, uint32_t *good, uint32_t *bad) {
     for (;;) {
         const uint32_t apart = *bad > *good ? *bad - *good : *good - *bad;

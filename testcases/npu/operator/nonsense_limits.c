@@ -19,8 +19,7 @@ static bool multiple(uint32_t v, uint32_t n) {
     return v % n == 0;
 }
 
-/* Limits of a unit by number; KW and KH of zero of the POOL are no limits of their own, because LEFT and TOP must be
- * less. */
+/* Limits of a unit by number; zero KW and KH of the POOL are not separate limits, because LEFT and TOP must be less. */
 enum {
     G_OP,
     G_PAD_MODE,
@@ -200,7 +199,7 @@ const char *non_limit_name(npu_unit unit, uint32_t limit) {
     return limits[unit].names[limit];
 }
 
-/* The bit of a limit that does not hold. */
+/* The bit of a violated limit. */
 static uint64_t unless(bool holds, uint32_t limit) {
     return holds ? 0 : UINT64_C(1) << limit;
 }
@@ -384,7 +383,7 @@ void non_remember(const non_task *t, non_before *before) {
     if (t->unit != NPU_UNIT_GEMM) {
         return;
     }
-    gemm_get(4, t, &g); /* what is taken from it does not depend on N */
+    gemm_get(4, t, &g); /* the members used do not depend on N */
     *before = (non_before){g.res,          g.op,           REG(t, GEMM_WGT_ADDR), (uint32_t)g.kw,
                            (uint32_t)g.kh, (uint32_t)g.ic, (uint32_t)g.oc};
 }

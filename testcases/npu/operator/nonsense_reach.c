@@ -1,5 +1,7 @@
-/* nonsense_reach.c - what a legal task reads and writes, however wild its addresses and steps are (docs/npu/npu.md
- * section 3). */
+/*
+ * nonsense_reach.c - ranges that a legal task reads and writes, for any addresses and steps (docs/npu/npu.md section
+ * 3).
+ */
 #include "nonsense.h"
 
 #include "npu_regs.h"
@@ -98,7 +100,7 @@ static void reach_alu(const non_task *t, non_ranges *reads, non_ranges *writes) 
                      REG(t, ALU_O_RSTEP), reduces ? 4 : dup ? 2 * bytes : bytes};
     const bool in_place = !reduces && !dup && a.addr == o.addr && (planes == 1 || a.outer_step == o.outer_step) &&
                           (rows == 1 || a.inner_step == o.inner_step);
-    if (!in_place) { /* a row may go where it came from */
+    if (!in_place) { /* a row may be written to its source */
         add_block(reads, &a);
     }
     if (GET(t, ALU_CTRL, P_KIND) == 1 || GET(t, ALU_CTRL, Q_KIND) == 1) {

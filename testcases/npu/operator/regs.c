@@ -30,7 +30,7 @@ static uint32_t idle_value(const tc_run *run, const reg *r) {
     return r->access == NPU_ACCESS_WO ? 0 : r->offset == NPU_REG_CONFIG ? run->n : r->reset;
 }
 
-/* Counters may have been counting up to the reset; the copies that PERF_LO and PERF_HI show are cleared by it. */
+/* Counters may have counted until the reset, which clears the copies in PERF_LO and PERF_HI. */
 static bool check_reset_values(tc_run *run) {
     for (size_t i = 0; i < REGS; i++) {
         /* the presence of ALU and POOL depends on the build */

@@ -2,7 +2,7 @@
  * sequence.c - random tasks of GEMM, ALU and POOL one after another and concurrently on one device, without a reset
  * between them.
  *
- * Written on the registers, so that every legal setting occurs, also those that the driver has no use for.
+ * Written on the registers, so that every legal setting occurs, also those that the driver does not use.
  */
 #include "sequence.h"
 
@@ -29,13 +29,13 @@ static const tb_knob knobs[] = {
     {"tasks", 1, SEQ_MAX_TASKS, TB_KNOB_SMALL, NULL, NULL, "tasks"},
     {"units", 0, 3, TB_KNOB_ENUM, unit_names, NULL, "unit of all tasks, or any"},
     {"serial", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: wait for each task before the next is started"},
-    {"first", 0, SEQ_MAX_TASKS - 1, TB_KNOB_SMALL, NULL, NULL, "tasks before this one are drawn and left out"},
+    {"first", 0, SEQ_MAX_TASKS - 1, TB_KNOB_SMALL, NULL, NULL, "tasks before this one are drawn but not started"},
     {"bus", 0, TC_BUS_COUNT - 1, TB_KNOB_ENUM, tc_bus_names, NULL, "bus timing"},
     {"dseed", 0, 0x7FFFFFFF, TB_KNOB_UNIFORM, NULL, NULL, "seed of bus timing and initial state"},
     {"errors", 0, SEQ_MAX_ERRORS, (tb_knob_kind)(TB_KNOB_WEIGHTED | TB_KNOB_LATER), NULL, error_weights,
      "bursts answered with SLVERR in a second run; a third one is clean again"},
     {"skip", 0, (1 << SEQ_MAX_TASKS) - 1, (tb_knob_kind)LATER_UNIFORM, NULL, NULL,
-     "bit i: task i is drawn and left out (for shrinking, as the rest)"},
+     "bit i: task i is drawn but not started (this and the following: for shrinking)"},
     {"cut_map", 0, CUTS, (tb_knob_kind)LATER_UNIFORM, NULL, NULL,
      "1..7: maps and rows of at most 64, 32 .. 1; 0: as drawn"},
     {"cut_ch", 0, CUTS, (tb_knob_kind)LATER_UNIFORM, NULL, NULL, "the same of channels and planes"},
@@ -213,7 +213,7 @@ static uint32_t *write_of(seq_task *t, uint32_t reg) {
     return &t->writes[w][1];
 }
 
-/* A task that keeps weights which are not on the chip, because a task was left out, loads them. */
+/* A task that keeps weights which are not on the chip, because a task was skipped, loads them. */
 static void load_if_missing(seq_task *t, const seq_weights *now, uint32_t *on_chip) {
     if (t->unit != NPU_UNIT_GEMM) {
         return;
@@ -308,7 +308,7 @@ static int execute(tc_run *run) {
     }
     if (rc == 0) {
         run_tasks(run, list);
-        tc_close(run); /* the checks at the end belong to these tasks */
+        tc_close(run); /* the final checks belong to these tasks */
         if (run->result->outcome != TB_PASS) {
             print_list(list);
         }
@@ -331,7 +331,7 @@ static int check(uint32_t n, const tb_knobs *given, char *err, size_t err_size) 
 
 static void generate(const tc_gen *g) {
     tb_knobs_draw(g->knobs, g->seed);
-    /* to cut a failure down */
+    /* only for reducing a failure */
     static const char *const pinned_only[] = {"first", "skip", "cut_map", "cut_ch", "cut_k", "values"};
     for (size_t i = 0; i < sizeof pinned_only / sizeof pinned_only[0]; i++) {
         tb_knobs_draw_in(g->knobs, pinned_only[i], g->seed, 0, 0);

@@ -35,7 +35,7 @@ static uint32_t bits_of(const seq_list *list, const seq_error *e) {
     return bits;
 }
 
-/* The tasks make the same bursts in each run from a reset on, so the clean run tells which ones there are. */
+/* The tasks make the same bursts in each run from a reset on, so the clean run determines their number. */
 static void draw_errors(tc_run *run, seq_list *list, uint32_t errors, const uint64_t *perf) {
     const tb_rng base = tb_rng_stream(run->seed, "sequence.errors");
     for (uint32_t i = 0; i < errors; i++) {
@@ -43,7 +43,7 @@ static void draw_errors(tc_run *run, seq_list *list, uint32_t errors, const uint
         const uint32_t which = (uint32_t)tb_rng_range(&rng, 0, 3);
         const uint64_t bursts = perf[FIRST_BURST_COUNTER + which];
         if (bursts == 0) {
-            continue; /* nothing goes that way: tasks without odd channels, say */
+            continue; /* no traffic in this direction: for example tasks without odd channels */
         }
         const uint32_t burst = (uint32_t)tb_rng_range(&rng, 0, bursts - 1);
         list->error[list->errors++] = (seq_error){.write = which >= 2, .channel = which % 2, .burst = burst};
@@ -90,7 +90,7 @@ static bool restart(tc_run *run, const char *when) {
     return status == NPU_OK;
 }
 
-/* Sometimes as a driver that gives up, sometimes as one that goes on. */
+/* Sometimes like a driver that resets the device, sometimes like one that continues. */
 static bool recover(tc_run *run) {
     tb_rng rng = tb_rng_stream(run->seed, "sequence.recover");
     return seq_chance(&rng, 2)
@@ -110,12 +110,15 @@ void seq_run_with_errors(tc_run *run, seq_list *list, uint32_t errors) {
         tc_driver_failed(run, "counters of the clean run", status, NPU_OK);
         return;
     }
-    /* loaders that take turns on the channels begin with the same one again */
+    /* after a reset the loaders begin with the same channel again */
     if (!restart(run, "npu_init after the clean run")) {
         return;
     }
     draw_errors(run, list, errors, perf);
-    /* All tasks in one go: weights that were read with an error stay undefined as long as tasks keep them. */
+    /*
+     * All tasks without waiting in between: weights that were read with an error stay undefined as long as tasks keep
+     * them.
+     */
     if (!seq_run(run, list, false) || !check_reported(run, list) || !recover(run)) {
         return;
     }

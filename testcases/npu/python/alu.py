@@ -1,4 +1,4 @@
-"""Element-wise operations in a chain, each on what the one before it left, and reductions: against NumPy, bit by bit
+"""Element-wise operations in a chain, each on the output of the previous one, and reductions: against NumPy, bit by bit
 where its steps are the same."""
 
 import numpy as np
@@ -20,7 +20,7 @@ TWO = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum,
 
 
 def operand(rng, kind, shape):
-    """(what the device takes, what NumPy takes)"""
+    """(argument of the device, argument of NumPy)"""
     if kind == "number":
         v = F(rng.standard_normal())
         return float(v), v

@@ -20,8 +20,8 @@ def factors(rng, knob, count):
 
 
 def shape_of(knob, each_most, out_most):
-    """Sizes of a convolution that fits; what is too large for a simulation becomes smaller. Pinned values stay as they
-    are where they can."""
+    """Sizes of a convolution that fits; sizes too large for a simulation are reduced. Pinned values are
+    kept where possible."""
     kernel = knob("kh", 1, 5), knob("kw", 1, 5)
     kw = {"stride": (knob("sh", 1, 3), knob("sw", 1, 3)), "dilation": (knob("dh", 1, 3), knob("dw", 1, 3)),
           "padding": (knob("top", 0, 3), knob("left", 0, 3), knob("bottom", 0, 3), knob("right", 0, 3))}

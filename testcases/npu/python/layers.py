@@ -1,4 +1,4 @@
-"""Layers of a network that hand tensors on, INT8 and FP32 mixed: each against NumPy on what the device computed before;
+"""Layers of a network, INT8 and FP32 mixed: each against NumPy on the device's output of the previous one;
 a whole network on two mesh sizes."""
 
 import numpy as np

@@ -54,7 +54,7 @@ def test_average(tandem, rng, knob, exclude_pad):
 
 
 def test_moves(tandem, rng, knob):
-    """Elements move without changing a bit."""
+    """Elements are copied bit by bit."""
     x = tensor(rng, knob, knob("type", ["float", "int8"]))
     assert reference.same(tandem.copy(x), x)
     assert reference.same(tandem.upsample2x(x), x.repeat(2, axis=1).repeat(2, axis=2))
