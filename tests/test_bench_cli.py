@@ -86,7 +86,7 @@ def test_only_fp_units_take_vectors(toy):
 def test_a_bench_that_checks_nothing_is_an_error(toy):
     assert bench(toy, "pace=ideal", "loops=1").returncode == 0
     done = bench(toy, "pace=ideal", "loops=1", "blind=1")
-    assert done.returncode == 2 and "toy: nothing was checked, neither by a check of the unit nor by the bench" in done.stdout
+    assert done.returncode == 2 and "toy: nothing was checked, neither by a check of the unit nor" in done.stdout
 
 
 @pytest.mark.parametrize("words", [[], ["test"], ["test", "unit-toy"], ["run", "unit-toy"]])

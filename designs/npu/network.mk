@@ -31,7 +31,7 @@ networks: ## docs/networks.md: every topology of DATA= (folders param/ and darkn
 	  --output docs/networks.md
 
 .PHONY: predict
-predict: ## predicted cycles of single operators compared with those of the RTL: [CFG= SHAPE=56x56x64], or of another network \
+predict: ## predicted cycles of single operators and those of the RTL: [CFG= SHAPE=56x56x64], or of another network \
     NET=
 	@$(BUILD_QUIETLY) $(OUT)/tandem-net
 	@$(OUT)/tandem-net run --net $(or $(NET),bench/operators.param --shape $(or $(SHAPE),56x56x64)) --each --device rtl
