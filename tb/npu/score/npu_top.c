@@ -388,8 +388,7 @@ static void clocks(tb_check *c, state *s) {
     s->worked = past << UNITS | (npu_score_b(s->srst_o) != 0 ? ALL_UNITS : work);
 }
 
-/* Events and levels of the channels, by the numbers of docs/npu/npu.md section 5. */
-/* Events that the channels count, by the numbers of their counters: channel 0, then 1. */
+/* Events of the channels, by the numbers of their counters (docs/npu/npu.md section 5): channel 0, then 1. */
 #define C(name) NPU_PERF_SEL_SEL_##name
 static const uint32_t channel_events = 3u << C(READ0_BEATS) | 3u << C(WRITE0_BEATS) | 3u << C(READ0_BURSTS) |
                                        3u << C(WRITE0_BURSTS) | 3u << C(READ0_WAITS_BUS) | 3u << C(READ0_HELD) |
