@@ -143,7 +143,8 @@ static void find_waits(post_state *s) {
     const npu_score_post_walk *k =
         f->read.end ? &f->group : &f->read; /* a unit without a channel in the group waits for its tiles, too */
     f->no_sums = !k->end && !npu_score_post_sums_there(s, k);
-    f->no_psums = !f->read.end && s->w.t.psum_add && f->beat_in == f->beat_out && f->asked != f->got;
+    /* also behind the last word: the last beat of a pair belongs to the other unit, but this one reads it, too */
+    f->no_psums = s->w.t.psum_add && f->beat_in == f->beat_out && f->asked != f->got;
 }
 
 /* ---- task ---- */
