@@ -42,7 +42,7 @@ def one_line(done, status, part):
     (["run", "--net", "no.param"], "no.param: cannot open"),
     (["run", "--net", MIXED, "--bin", "no.bin"], "no.bin: cannot open"),
     (["run", "--net", MIXED, "--input", "no.f32"], "no.f32: No such file"),
-    (["run", "--net", MIXED, "--input", "README.md"], "README.md: expected one float for each element of the inputs"),
+    (["run", "--net", MIXED, "--input", "README.md"], "README.md: expected exactly one float for each element of the inputs"),
     (["run", "--net", MIXED, "--input", "README.md", "--image", "README.md"], "--input and --image exclude each other"),
     (["run", "--net", MIXED, "--image", "no.png"], "no.png: cannot open"),
     (["run", "--net", MIXED, "--table", "no.table"], "no.table: cannot open"),
