@@ -277,10 +277,10 @@ static void loop(sched *s) {
             s->plan->progress->left_s = time_left(s);
             reg_progress_draw(s->plan->progress, false);
         }
-        if (s->plan->keeper != NULL) {
-            s->plan->keeper->tick(s->plan->keeper->context);
-        }
         wait_for_news(s);
+        if (s->plan->keeper != NULL && !s->plan->keeper->tick(s->plan->keeper->context) && !s->stopping) {
+            stop_all(s, REG_END_INTERRUPTED);
+        }
         reap_slots(s);
         check_deadlines(s);
     }
