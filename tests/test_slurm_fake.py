@@ -149,8 +149,8 @@ def test_a_task_that_begins_too_late(fake):
 
 
 def test_a_task_that_was_given_up_ends(fake):
-    """It stands still for longer than allowed, on a node that Slurm does not see. Its job would be a time-out now, and it
-    has another one to do."""
+    """It stands still for longer than allowed, on a node that Slurm does not see. Its job would be a time-out now, and
+    it has another one to do."""
     counted(fake, 1.5)
     (fake.fake / "hook").write_text("echo $$ > $FAKE/pid.$NUMBER\nexec sh $TASK_SCRIPT\n")
     runner = slurm_start(fake, "unit counted cfg=n8 count=2 timeout=3\n", "--slurm-silence", "3")
