@@ -1,5 +1,6 @@
 /* shape.c - names and attributes as lines of text: the first part of a coverage file (docs/coverage.md, "The file"). */
 #include "priv.h"
+#include "report/report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -59,7 +60,7 @@ int cov_shape_make(cov_data *data, cov_error *err) {
     if (data->shape != NULL) {
         return COV_OK;
     }
-    FILE *out = open_memstream(&data->shape, &data->shape_bytes);
+    FILE *out = rep_memory(&data->shape, &data->shape_bytes);
     if (out == NULL) {
         return cov_no_memory(err);
     }

@@ -1,5 +1,6 @@
 /* draw.c - boxes drawn into a picture, and the picture as a PNG file. */
 #include <math.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,26 @@
 #if defined(__has_include)
 #if __has_include(<stb/stb_image_write.h>)
 #define HAVE_STB_WRITE 1
+/*
+ * The library does not look whether its allocations worked: the picture is given up instead. What it had allocated
+ * until then is lost.
+ */
+static _Thread_local jmp_buf no_memory;
+
+static void *png_alloc(void *old, size_t size) {
+    void *memory = realloc(old, size);
+    if (memory == NULL) {
+        longjmp(no_memory, 1);
+    }
+    return memory;
+}
+
 #define STB_IMAGE_WRITE_IMPLEMENTATION
 #define STBI_WRITE_NO_STDIO
+#define STBIW_MALLOC(size) png_alloc(NULL, size)
+#define STBIW_REALLOC_SIZED(old, from, to) png_alloc(old, to)
+#define STBIW_REALLOC(old, to) png_alloc(old, to)
+#define STBIW_FREE(old) free(old)
 #include <stb/stb_image_write.h>
 #endif
 #endif
@@ -84,9 +103,10 @@ net_status net_picture_save_png(const net_picture *picture, const char *path, ne
     }
 #ifdef HAVE_STB_WRITE
     sink s = {.path = path, .err = err};
-    int done =
-        stbi_write_png_to_func(write_all, &s, (int)picture->w, (int)picture->h, 3, picture->rgb, (int)(3 * picture->w));
-    if (done == 0 || !s.called) {
+    if (setjmp(no_memory) != 0 ||
+        stbi_write_png_to_func(write_all, &s, (int)picture->w, (int)picture->h, 3, picture->rgb,
+                               (int)(3 * picture->w)) == 0 ||
+        !s.called) {
         return net_fail(err, NET_ERR_MEMORY, "%.200s: out of memory for a picture of %u x %u", path, picture->w,
                         picture->h);
     }

@@ -267,7 +267,7 @@ net_status net_table_print(const net_table *table, char **text, size_t *bytes, n
     }
     *text = NULL;
     *bytes = 0;
-    FILE *out = open_memstream(text, bytes);
+    FILE *out = rep_memory(text, bytes);
     bool ok = out != NULL;
     for (uint32_t i = 0; ok && i < table->count; i++) {
         fprintf(out, "%s ", table->line[i].key);

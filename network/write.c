@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "report/report.h"
 
 /* A word of a line: not empty, and without a character that ends a word. */
 static bool is_word(const char *text) {
@@ -107,7 +108,7 @@ net_status net_graph_print_param(const net_graph *graph, char **text, size_t *by
     }
     *text = NULL;
     *bytes = 0;
-    FILE *out = open_memstream(text, bytes);
+    FILE *out = rep_memory(text, bytes);
     if (out == NULL) {
         return net_fail(err, NET_ERR_MEMORY, "%.150s: out of memory", graph->name);
     }

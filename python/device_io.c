@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "tb.h"
+#include "report/report.h"
 
 #define ANY (ND_I8 | ND_U8 | ND_I32 | ND_U32 | ND_F32 | ND_U16 | ND_U64 | ND_BOOL)
 
@@ -255,7 +256,7 @@ PyObject *device_bus_stats(PyObject *self, PyObject *unused) {
     if (!device_enter((device *)self)) {
         return NULL;
     }
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = rep_memory(&text, &size);
     if (out != NULL) {
         npu_dev_bus_stats(((device *)self)->dev, true, out);
     }

@@ -22,8 +22,8 @@ typedef struct reg_finished {
 struct reg_keeper {
     /* REG_NONE: it must not count, the process is being ended. Else REG_OK, or REG_FAIL with a line printed. */
     int (*keep)(void *context, const reg_finished *item);
-    /* Called at least once a second. */
-    void (*tick)(void *context);
+    /* Called at least once a second, also before a job is started. False: no more jobs, those that run do not count. */
+    bool (*tick)(void *context);
     void *context;
 };
 

@@ -16,15 +16,18 @@
 #include <unistd.h>
 
 #define VISIBLE_S 30.0 /* a network file system shows writes of other machines after at most this time */
+#define MISSED_MAX 3   /* beats that cannot be written; the runner gives a task up after six */
 
 typedef struct node {
-    const char *dir; /* of the array */
+    const char *dir;         /* of the array */
+    char lost[REG_PATH_MAX]; /* exists when the runner has given the task up */
     slurm_head head;
     reg_suite suite; /* places as in the suite of the run; those of other tasks are empty */
     reg_past *past;
     size_t *order;
     size_t count;
     int beat_fd;
+    int missed; /* beats in a row */
     double beat_at;
 } node;
 
@@ -61,12 +64,23 @@ static int keep(void *context, const reg_finished *item) {
     return slurm_record_write(n->dir, n->head.run, item);
 }
 
-static void tick(void *context) {
+/* A process that was cut off from its folder, or stood still, may be given up: its jobs run elsewhere now. */
+static bool given_up(const node *n) {
+    int fd = open(n->lost, O_RDONLY | O_CLOEXEC); /* opening a file makes a network file system query its server */
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return fd >= 0;
+}
+
+static bool tick(void *context) {
     node *n = context;
     if (reg_now() >= n->beat_at) {
         n->beat_at = reg_now() + n->head.beat_s;
-        (void)!write(n->beat_fd, ".", 1);
+        n->missed = write(n->beat_fd, ".", 1) == 1 ? 0 : n->missed + 1;
+        return n->missed < MISSED_MAX && !given_up(n);
     }
+    return true;
 }
 
 /* The jobs of this task. */
@@ -126,6 +140,7 @@ static int claim(node *n, uint32_t task) {
         reg_error("%s: %s", path, reason == EEXIST ? "another process has this task" : strerror(reason));
         return reason == EEXIST ? REG_NONE : REG_FAIL;
     }
+    (void)reg_format(n->lost, sizeof n->lost, "%s/%u.task/lost", n->dir, task);
     (void)reg_format(path, sizeof path, "%s/%u.task/beat", n->dir, task);
     n->beat_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (n->beat_fd < 0) {

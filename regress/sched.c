@@ -19,6 +19,8 @@
 
 /* Time between SIGTERM and SIGKILL of a job. */
 #define GRACE_S 2.0
+/* The runner wakes up once a second, at least. After so long a pause the machine stood still: suspended, say. */
+#define STILL_S 2.0
 
 typedef enum slot_phase { SLOT_FREE, SLOT_RUNNING, SLOT_TOLD, SLOT_KILLED } slot_phase;
 
@@ -41,6 +43,7 @@ typedef struct sched {
     bool stopping;
     reg_end end;
     int signal_fd;
+    double awake; /* the last time that the runner was it */
 } sched;
 
 static void job_dir(const reg_plan *plan, size_t index, char *out, size_t size) {
@@ -185,9 +188,11 @@ static void reap_slots(sched *s) {
 }
 
 static void check_deadlines(sched *s) {
-    double now = reg_now();
+    const double now = reg_now();
+    const double still = now - s->awake > STILL_S ? now - s->awake : 0; /* of the jobs, too: that is no time-out */
     for (int i = 0; i < s->plan->parallel; i++) {
         slot *busy = &s->slots[i];
+        busy->deadline += still;
         if (busy->phase == SLOT_FREE || now < busy->deadline) {
             continue;
         }
@@ -202,7 +207,7 @@ static void check_deadlines(sched *s) {
 
 /* Milliseconds until something is due. */
 static int wait_time(const sched *s) {
-    double soonest = reg_now() + (s->plan->progress->terminal ? 0.25 : s->plan->keeper != NULL ? 1.0 : 60.0);
+    double soonest = reg_now() + (s->plan->progress->terminal ? 0.25 : 1.0);
     for (int i = 0; i < s->plan->parallel; i++) {
         if (s->slots[i].phase != SLOT_FREE && s->slots[i].deadline < soonest) {
             soonest = s->slots[i].deadline;
@@ -214,6 +219,7 @@ static int wait_time(const sched *s) {
 
 static void wait_for_news(sched *s) {
     struct pollfd wait = {.fd = s->signal_fd, .events = POLLIN, .revents = 0};
+    s->awake = reg_now();
     if (poll(&wait, 1, wait_time(s)) <= 0) {
         return;
     }
@@ -277,10 +283,10 @@ static void loop(sched *s) {
             s->plan->progress->left_s = time_left(s);
             reg_progress_draw(s->plan->progress, false);
         }
-        if (s->plan->keeper != NULL) {
-            s->plan->keeper->tick(s->plan->keeper->context);
-        }
         wait_for_news(s);
+        if (s->plan->keeper != NULL && !s->plan->keeper->tick(s->plan->keeper->context) && !s->stopping) {
+            stop_all(s, REG_END_INTERRUPTED);
+        }
         reap_slots(s);
         check_deadlines(s);
     }

@@ -4,7 +4,8 @@
  * A job is done when a record of one of its attempts exists; the first one counts, whichever attempt it is. A task is
  * lost when it has ended, or is unknown to Slurm, or has had no heartbeat for too long, and records of it are missing:
  * those jobs are submitted again as the next attempt. The lost task may still be alive (its machine was cut off, say):
- * its later records must agree with those that count. So no job is lost, and none counts twice.
+ * it ends when it sees the folder of its task again, and its later records must agree with those that count. A task
+ * that nobody has begun is taken away before. So no job is lost, and none counts twice.
  */
 #define _GNU_SOURCE
 #include "slurm.h"
@@ -162,8 +163,35 @@ static void give_up(slurm_runner *r, slurm_entry *entry) {
     }
 }
 
+static void task_file(const slurm_runner *r, const slurm_shard *shard, const char *name, char *out, size_t size) {
+    (void)reg_format(out, size, "%s/%u/%u.task/%s", r->folder, r->arrays[shard->array].number, shard->task, name);
+}
+
+/* No process will begin a job of the shard any more, except one that is cut off from the folder. False: a process has
+ * just begun, contrary to what Slurm and the folder said. */
+static bool withdraw(const slurm_runner *r, slurm_shard *shard) {
+    char folder[REG_PATH_MAX + 64];
+    char lost[REG_PATH_MAX + 64];
+    task_file(r, shard, "", folder, sizeof folder);
+    task_file(r, shard, "lost", lost, sizeof lost);
+    /* the same way in which a process takes a task */
+    if (mkdir(folder, 0777) != 0 && errno == EEXIST && !shard->claimed && access(lost, F_OK) != 0) {
+        shard->claimed = true;
+        shard->beat_at = reg_now();
+        return false;
+    }
+    int fd = open(lost, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return true;
+}
+
 /* A shard from which no further record is expected. */
 static void lose(slurm_runner *r, slurm_shard *shard, bool counts) {
+    if (!withdraw(r, shard)) {
+        return;
+    }
     shard->state = SHARD_OVER;
     for (uint32_t i = 0; i < shard->count; i++) {
         slurm_entry *entry = &r->entries[shard->first + i];
@@ -184,7 +212,7 @@ static void lose(slurm_runner *r, slurm_shard *shard, bool counts) {
 static void look(slurm_runner *r, slurm_shard *shard) {
     char path[REG_PATH_MAX + 64];
     struct stat info;
-    (void)reg_format(path, sizeof path, "%s/%u/%u.task/beat", r->folder, r->arrays[shard->array].number, shard->task);
+    task_file(r, shard, "beat", path, sizeof path);
     int fd = open(path, O_RDONLY | O_CLOEXEC); /* opening a file makes a network file system query its server */
     if (fd >= 0 && fstat(fd, &info) == 0 && info.st_size != shard->beats) {
         shard->beats = info.st_size;
@@ -194,7 +222,7 @@ static void look(slurm_runner *r, slurm_shard *shard) {
         shard->claimed = true;
         (void)close(fd);
     }
-    (void)reg_format(path, sizeof path, "%s/%u/%u.task/end", r->folder, r->arrays[shard->array].number, shard->task);
+    task_file(r, shard, "end", path, sizeof path);
     fd = shard->claimed ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (fd >= 0) {
         shard->ended++;
@@ -213,9 +241,10 @@ static void judge(slurm_runner *r, slurm_shard *shard) {
     }
     look(r, shard);
     shard->absent = shard->listed ? 0 : shard->absent + 1;
-    if (shard->listed && !shard->running && !shard->claimed) {
-        shard->beat_at = reg_now(); /* it waits in the queue */
+    if (shard->listed && !shard->claimed && !(shard->running && shard->ran)) {
+        shard->beat_at = reg_now(); /* it waits in the queue, or did so when Slurm answered the last time */
     }
+    shard->ran = shard->running;
     const double quiet = reg_now() - shard->beat_at;
     const bool never = !shard->listed && !shard->claimed;
     if (shard->ended >= 2) { /* its last records had time to become visible */

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "slurm.h"
 #include "opt/opt.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,7 +79,7 @@ int slurm_record_write(const char *dir, int64_t run, const reg_finished *item) {
     char *text = NULL;
     size_t length = 0;
     rep_file file;
-    FILE *memory = open_memstream(&text, &length);
+    FILE *memory = rep_memory(&text, &length);
     if (memory == NULL) {
         return reg_error("out of memory");
     }

@@ -64,6 +64,15 @@ void rep_svg_text(FILE *out, double x, double y, const char *anchor, const char 
  */
 bool rep_more(void *list, size_t count, size_t size);
 
+/* ---- memory.c ---- */
+
+/*
+ * A stream whose text grows in memory, like that of open_memstream(), which loses text without an error when there is no
+ * memory (glibc 2.36). Text and its length, without the final zero, are valid after fclose() and then the caller's;
+ * after a fclose() that fails there is no text. NULL: out of memory.
+ */
+FILE *rep_memory(char **text, size_t *bytes);
+
 /* ---- clock.c ---- */
 
 /* Seconds of a clock of clock_gettime(). For people and for limits of time: no result may depend on them. */

@@ -3,7 +3,16 @@ C_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h
 # sub-makes: keep the jobserver of the caller, else use JOBS processes
 PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 
-.PHONY: test check lint mutants axi-table
+# the injector of faults: a program, and the library that it preloads
+FAULTS := $(HOST)/faults/inject $(HOST)/faults/inject.so
+$(HOST)/faults/inject: tests/faults/inject.c tests/faults/inject.h
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS_ALL) $< -o $@
+$(HOST)/faults/inject.so: tests/faults/inject_preload.c tests/faults/inject.h
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS_ALL) -fPIC -shared $< -o $@
+
+.PHONY: test check lint mutants chaos axi-table
 test: ## quick tests of the libraries and tools
 	@$(MAKE) -s $(PARALLEL) host tests
 	@$(MAKE) -s $(PARALLEL) python SAN= KIND=fast PYTHON_RTL="$(PYTHON_TEST_RTL)"
@@ -19,6 +28,16 @@ lint: $(GENERATED) ## registers, RTL (Verilator, Yosys), source format, layers o
 
 axi-table: ## write docs/axi-rules.md: rules of the AXI checker and the traces that test them
 	@$(PYTHON) tools/axi_table.py
+
+# one fault alone: ONLY=RUN FAULT=CALL:K:MODE, as findings say
+CHAOS_ARGS = --seed $(SEED) $(if $(ALL),--all,--seconds $(or $(SECONDS),60)) $(if $(ONLY),--only $(ONLY)) \
+  $(if $(FAULT),--fault $(FAULT)) $(if $(SCENARIO),--scenario $(SCENARIO))
+chaos: ## calls of the system fail, one after the other, in short runs of all programs (SECONDS=60; ALL=1: every call; \
+    docs/chaos.md)
+	@$(MAKE) -s $(PARALLEL) host $(FAULTS)
+	@$(MAKE) -s $(PARALLEL) CFG=n4 KIND=fast $(BUILD)/n4-fast/tandem $(BUILD)/n4-fast/unit-mesh
+	@$(MAKE) -s $(PARALLEL) CFG=n4 KIND=tap $(BUILD)/n4-tap/tandem
+	@HOST="$(HOST)" BUILD="$(BUILD)" $(PYTHON) tests/faults/chaos.py $(CHAOS_ARGS)
 
 MODE ?= all
 mutants: ## deliberate bugs in tests/mutants/DUT: found, blamed on the right unit, caught by the right check \

@@ -108,7 +108,7 @@ $(HOST)/support/vcd2fst: tests/support/vcd2fst.c $(HOST)/libtb.a $(HOST)/libopt.
 
 .PHONY: host tests
 host: $(HOST_LIBS) $(if $(SRC_regress),$(HOST)/tandem-regress)
-tests: $(TEST_PROGRAMS) $(if $(FSTAPI),$(HOST)/support/vcd2fst)
+tests: $(TEST_PROGRAMS) $(FAULTS) $(if $(FSTAPI),$(HOST)/support/vcd2fst)
 
 # coverage files: merge, report, rank, gate
 SRC_covmain := $(wildcard coverage/main/*.c)

@@ -1,10 +1,11 @@
-"""What the tests of launcher slurm share: a real cluster of one node, and programs that stand in for those of Slurm."""
+"""What the tests of launcher slurm share: real clusters, and programs that stand in for those of Slurm."""
 
 import os
 import shutil
 import sqlite3
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -42,30 +43,61 @@ class Cluster:
         """Whatever there is."""
         subprocess.run(["scancel", f"--user={os.geteuid()}"], env={**os.environ, **self.env}, timeout=60, check=True)
 
+    def states(self):
+        """The state of each node, as sinfo says it."""
+        done = subprocess.run(["sinfo", "--noheader", "--Node", "--format=%N %t"],
+                              env={**os.environ, **self.env}, capture_output=True, text=True, timeout=60)
+        return dict(line.split() for line in done.stdout.splitlines())
+
+    def ill(self):
+        """Nodes that take no task."""
+        return [node for node, state in self.states().items() if state not in ("idle", "mix", "alloc", "comp")]
+
+    def heal(self):
+        """Whatever was done to controller and nodes: they work again."""
+        for command in ("start-slurmctld", "thaw", "start-slurmd"):
+            self.do(command)
+        end = time.monotonic() + 60
+        while not self.states() or self.ill():
+            assert time.monotonic() < end, self.states()
+            # refused as long as a node has not registered
+            subprocess.run([SCRIPT, "resume", self.folder, *self.ill()], capture_output=True, timeout=60)
+            time.sleep(0.2)
+
     def clear(self):
-        """Nothing in the queue, a node that answers."""
+        """Nothing in the queue, nodes that answer."""
+        self.heal()
         if self.queue():
             self.cancel()
         wait_until(lambda: self.queue() == [])
 
 
-@pytest.fixture(scope="module")
-def cluster():
+def make_cluster(cpus, nodes):
     missing = missing_programs()
     if missing:
         pytest.skip(f"not run: not installed: {', '.join(missing)} (packages slurm-wlm, munge)")
     with tempfile.TemporaryDirectory(prefix="slurm") as folder:  # a short name, for the sockets
         made = Cluster(folder)
         try:
-            made.do("start", "2")
+            made.do("start", str(cpus), str(nodes))
             yield made
         finally:
             made.do("stop")
 
 
-@pytest.fixture
-def site(bench, cluster):
-    """A bench whose runs go to the cluster."""
+@pytest.fixture(scope="module")
+def cluster():
+    yield from make_cluster(2, 1)
+
+
+@pytest.fixture(scope="module")
+def nodes():
+    """A cluster of three nodes; one processor each, so that a task has a node for itself."""
+    yield from make_cluster(1, 3)
+
+
+def connect(bench, cluster):
+    """Runs of the bench go to the cluster."""
     bench.env.update(cluster.env)
     bench.cluster = cluster
     bench.runners = []
@@ -75,6 +107,16 @@ def site(bench, cluster):
             runner.kill()
             runner.communicate()
     cluster.clear()
+
+
+@pytest.fixture
+def site(bench, cluster):
+    yield from connect(bench, cluster)
+
+
+@pytest.fixture
+def field(bench, nodes):
+    yield from connect(bench, nodes)
 
 
 def slurm_run(bench, text, *args):
@@ -97,6 +139,53 @@ def counted(bench, seconds):
 def ran(bench):
     path = bench.path / "ran"
     return sorted(int(line) for line in path.read_text().split()) if path.exists() else []
+
+
+class Trace:
+    """Jobs that say when they run: unit-traced."""
+
+    def __init__(self, bench, seconds):
+        self.bench = bench
+        # the lock is that of the job, not of what it starts
+        bench.program(bench.build / "n8-fast/unit-traced", f"""attempt=${{result##*result.}} attempt=${{attempt%.txt}}
+            exec 9>{bench.path}/lock.$index
+            flock -n 9 || echo $index $attempt >> {bench.path}/overlaps
+            echo $index $attempt $SLURMD_NODENAME >> {bench.path}/begun
+            sleep {seconds} 9>&-
+            report 'outcome=pass\\ncycles=5\\ntrace_hash=0x'$index'\\n'""")
+
+    def _lines(self, name):
+        path = self.bench.path / name
+        return [line.split() for line in path.read_text().splitlines()] if path.exists() else []
+
+    def begun(self):
+        """(job, attempt, node) of all that began, in order."""
+        return [(int(job), int(attempt), node) for job, attempt, node in self._lines("begun")]
+
+    def nodes(self):
+        return {node for _, _, node in self.begun()}
+
+    def overlaps(self):
+        """(job, attempt) of those that began while another attempt at the same job was alive."""
+        return [(int(job), int(attempt)) for job, attempt in self._lines("overlaps")]
+
+    def audit(self):
+        """Each job has one outcome; no attempt began twice; none was submitted after another one had its record."""
+        found = rows(self.bench, "outcome,trace_hash,attempt")
+        assert [row[:2] for row in found] == [("pass", f"0x{index}") for index in range(len(found))]
+        began = [(job, attempt) for job, attempt, _ in self.begun()]
+        assert sorted(began) == sorted(set(began))
+        assert {job for job, _ in began} == set(range(len(found)))
+        folder = self.bench.path / "out/slurm/1"
+        recorded = {}  # job: time of its first record
+        for path in folder.glob("*/done/*.txt"):
+            job, written = int(path.name.split(".")[0]), path.stat().st_mtime
+            recorded[job] = min(written, recorded.get(job, written))
+        for path in folder.glob("*/jobs.txt"):
+            for line in path.read_text().splitlines():
+                if line.startswith("job "):
+                    job = int(line.split()[2])
+                    assert path.stat().st_mtime <= recorded[job], line
 
 
 def rows(bench, columns, run=1):

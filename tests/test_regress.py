@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from regress_bench import (  # noqa: F401
-    PROGRAM, ROOT, UNITS, alive, bench, family, gone, last_line, leftovers, popen, programs, start, write_program)
+    PROGRAM, ROOT, UNITS, alive, bench, family, gone, last_line, leftovers, popen, programs, start, wait_until,
+    write_program)
 
 
 # ---- outcomes ----
@@ -72,6 +73,22 @@ def test_timeout_when_term_is_ignored(bench):
     done = bench.run("unit stubborn cfg=n8\nunit pass cfg=n8\n", "--jobs", "2", "--timeout", "1")
     assert bench.jobs() == [("stubborn", "timeout"), ("pass", "pass")]
     assert done.returncode == 1
+
+
+def test_a_machine_that_stood_still(bench):
+    """Runner and job are stopped for longer than the job may take, as when a machine is suspended: no time-out."""
+    bench.program(bench.build / "n8-fast/unit-nap", "echo $$ > $cases/leader; sleep 1.5; report 'outcome=pass\\n'")
+    runner = start(bench, "unit nap cfg=n8 timeout=3\n")
+    wait_until(lambda: any(path.read_text() for path in (bench.path / "out").glob("*/cases/leader")))
+    job = int(next((bench.path / "out").glob("*/cases/leader")).read_text())
+    os.kill(runner.pid, signal.SIGSTOP)
+    os.killpg(job, signal.SIGSTOP)
+    time.sleep(3.5)
+    os.kill(runner.pid, signal.SIGCONT)
+    time.sleep(0.3)  # before the job can say anything
+    os.killpg(job, signal.SIGCONT)
+    out, err = runner.communicate(timeout=20)
+    assert runner.returncode == 0, out + err
 
 
 def test_timeout_kills_grandchildren(bench):

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -132,10 +133,49 @@ static void files(void **state) {
     assert_int_equal(rmdir(dir), 0); /* nothing was left */
 }
 
+/* Text in memory: whole, also what is longer than any buffer; without memory there is none, and fclose() says so. */
+static void memory(void **state) {
+    (void)state;
+    char *text = NULL;
+    size_t bytes = 1;
+    FILE *out = rep_memory(&text, &bytes);
+    assert_non_null(out);
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(text, "");
+    assert_int_equal(bytes, 0);
+    free(text);
+    out = rep_memory(&text, &bytes);
+    for (int i = 0; i < 30000; i++) {
+        fprintf(out, "%05d", i);
+    }
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(bytes, 150000);
+    assert_string_equal(text + 149990, "2999829999");
+    free(text);
+
+#ifndef __SANITIZE_ADDRESS__ /* which maps what it needs */
+    struct rlimit before, small;
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    small = before;
+    small.rlim_cur = 1; /* what the heap has is left */
+    out = rep_memory(&text, &bytes);
+    assert_int_equal(setrlimit(RLIMIT_AS, &small), 0);
+    for (int i = 0; i < 10000000; i++) {
+        fputs("0123456789", out);
+    }
+    const int rc = fclose(out);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_int_equal(rc, EOF);
+    assert_null(text);
+    assert_int_equal(bytes, 0);
+#endif
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_of_xml), cmocka_unit_test(text_of_json), cmocka_unit_test(numbers),
         cmocka_unit_test(page),        cmocka_unit_test(chart),        cmocka_unit_test(files),
+        cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,36 +99,97 @@ def test_lost_three_times_is_an_error(fake):
         assert message.startswith("no result after 3 attempts") and message.endswith("/3/0.log: no such machine)")
 
 
-@pytest.mark.parametrize("unit, outcome",
-                         [("random", "nondeterministic"), ("pass", "pass"), ("wobbly", "nondeterministic")]
-                         if FULL else [("random", "nondeterministic")])
-def test_attempts_must_agree(fake, unit, outcome):
-    """The first array's task does its work only when the second attempt has been taken."""
-    fake.program(fake.build / "n8-fast/unit-wobbly", "case $result in *.2/*) report 'outcome=fail\\nmessage=m\\n'; "
-                 "exit 1;; esac; report 'outcome=pass\\ntrace_hash=0x1\\n'")
-    (fake.fake / "hook").write_text(
-        """[ $NUMBER = 1 ] && exit 0
-        sh $TASK_SCRIPT  # the second attempt at the first job, then the slow ones; the first attempt comes late
-        """
-    )
-    runner = slurm_start(fake, f"unit {unit} cfg=n8\nunit hang cfg=n8 timeout=2\n")
+def late_record(bench, outcome, trace_hash):
+    """The record of the second attempt at the first job as the first attempt would have written it."""
+    text = (bench.path / "out/slurm/1/2/done/0.2.txt").read_text()
+    text = re.sub("check=.*\n", "", text).replace("\nattempt=2\n", "\nattempt=1\n")
+    text = re.sub("\noutcome=.*", f"\noutcome={outcome}", re.sub("\ntrace_hash=.*", f"\ntrace_hash={trace_hash}", text))
+    check = 0xcbf29ce484222325
+    for byte in text.encode():
+        check = (check ^ byte) * 0x100000001b3 % 2**64
+    path = bench.path / "out/slurm/1/1/done/0.1.txt"
+    path.with_suffix(".new").write_text(f"{text}check={check:016x}\n")
+    path.with_suffix(".new").rename(path)
+
+
+@pytest.mark.parametrize("outcome, trace_hash", [("pass", "0x1"), ("pass", "0x2"), ("fail", "0x1")])
+def test_attempts_must_agree(fake, outcome, trace_hash):
+    """The record of an attempt that was given up arrives late."""
+    fake.program(fake.build / "n8-fast/unit-sure", "report 'outcome=pass\\ntrace_hash=0x1\\n'")
+    (fake.fake / "hook").write_text("[ $NUMBER = 1 ] && exit 0\nsh $TASK_SCRIPT\n")
+    runner = slurm_start(fake, "unit sure cfg=n8\nunit hang cfg=n8 timeout=2\n")
     wait_until(lambda: decided(fake) == 1)
     assert rows(fake, "attempt")[0] == (2,)
-    first = fake.path / "out/slurm/1/1"
-    # the task as its node would run it, its other job apart
-    text = (first / "jobs.txt").read_text().splitlines()
-    (first / "jobs.txt").write_text("\n".join([line for line in text if " hang " not in line][:-1] + ["end 1", ""]))
-    subprocess.run(["sh", first / "task.sh"], env=dict(fake.env, SLURM_ARRAY_TASK_ID="0"), check=True, timeout=30)
+    late_record(fake, outcome, trace_hash)
     out, err = runner.communicate(timeout=60)
     assert err == ""
     found = rows(fake, "outcome,attempt,message,repro")
-    assert found[0][:2] == (outcome, 2), out
+    agree = (outcome, trace_hash) == ("pass", "0x1")
+    assert found[0][:2] == ("pass" if agree else "nondeterministic", 2), out
     assert found[1][0] == "timeout"
-    if outcome == "nondeterministic":
-        assert found[0][2].startswith("attempt 2: ") and "attempt 1: pass, trace hash 0x" in found[0][2]
-        assert last_line_of(out) == "0 passed, 2 failed" and out.count("nondeterministic unit") == 1
-    else:
+    if agree:
         assert last_line_of(out) == "1 passed, 1 failed"
+    else:
+        assert found[0][2].startswith("attempt 2: ") and f"attempt 1: {outcome}, trace hash {trace_hash}" in found[0][2]
+        assert last_line_of(out) == "0 passed, 2 failed" and out.count("nondeterministic unit") == 1
+
+
+def test_a_task_that_begins_too_late(fake):
+    """Neither Slurm nor the folder knows of the first task, so its job runs in a second one; then Slurm starts it."""
+    counted(fake, 1.5)
+    (fake.fake / "hook").write_text("[ $NUMBER = 1 ] || exec sh $TASK_SCRIPT\n")
+    runner = slurm_start(fake, "unit counted cfg=n8\n")
+    wait_until(lambda: ran(fake) == [0])
+    subprocess.run(["sh", fake.path / "out/slurm/1/1/task.sh"], env=dict(fake.env, SLURM_ARRAY_TASK_ID="0"),
+                   check=True, timeout=30)
+    out, err = runner.communicate(timeout=60)
+    assert runner.returncode == 0, out + err
+    assert rows(fake, "outcome,attempt") == [("pass", 2)] and ran(fake) == [0]
+    assert "another process has this task" in (fake.path / "out/slurm/1/1/0.log").read_text()
+
+
+def test_a_task_that_was_given_up_ends(fake):
+    """It stands still for longer than allowed, on a node that Slurm does not see. Its job would be a time-out now, and
+    it has another one to do."""
+    counted(fake, 1.5)
+    (fake.fake / "hook").write_text("echo $$ > $FAKE/pid.$NUMBER\nexec sh $TASK_SCRIPT\n")
+    runner = slurm_start(fake, "unit counted cfg=n8 count=2 timeout=3\n", "--slurm-silence", "3")
+    wait_until(lambda: ran(fake) == [0])
+    node = int((fake.fake / "pid.1").read_text())
+    os.kill(node, signal.SIGSTOP)
+    (fake.fake / f"queue/{node}.1").unlink()
+    wait_until(lambda: ran(fake) == [0, 0])
+    os.kill(node, signal.SIGCONT)
+    out, err = runner.communicate(timeout=60)
+    assert runner.returncode == 0, out + err
+    assert rows(fake, "outcome,attempt") == [("pass", 2)] * 2 and ran(fake) == [0, 0, 1]
+    assert "told to end" in (fake.path / "out/slurm/1/1/0.log").read_text()
+
+
+@check_only
+def test_a_task_without_a_heartbeat_ends(fake):
+    """It cannot write it, so the runner gives the task up: it must not go on."""
+    counted(fake, 30)
+    (fake.fake / "hook").write_text("trap '' XFSZ; echo $$ > $FAKE/pid.$NUMBER; exec sh $TASK_SCRIPT\n")
+    runner = slurm_start(fake, "unit counted cfg=n8\n", "--slurm-silence", "11")
+    wait_until(lambda: ran(fake) == [0])
+    node = (fake.fake / "pid.1").read_text().strip()
+    subprocess.run(["prlimit", "--pid", node, "--fsize=0:"], check=True, timeout=30)
+    wait_until(lambda: not os.path.exists(f"/proc/{node}"), 9)
+    runner.send_signal(signal.SIGINT)
+    runner.communicate(timeout=60)
+
+
+@check_only
+def test_a_task_that_waited_while_squeue_was_silent(fake):
+    """It waits in the queue, squeue is silent for longer than a task may be, and the task has just been started."""
+    counted(fake, 0)
+    (fake.fake / "hook").write_text("""file=$(echo $FAKE/queue/*.$NUMBER); sed -i s/RUNNING/PENDING/ $file; sleep 1
+        touch $FAKE/silent; sleep 3.5; sed -i s/PENDING/RUNNING/ $file; rm $FAKE/silent; sleep 1.5
+        exec sh $TASK_SCRIPT\n""")
+    done = slurm_run(fake, "unit counted cfg=n8\n", "--slurm-silence", "3")
+    assert done.returncode == 0 and rows(fake, "attempt") == [(1,)] and ran(fake) == [0], done.stdout
+    assert not (fake.fake / "cancelled").exists()
 
 
 def last_line_of(text):

@@ -3,6 +3,7 @@
  * and every register with those that scripts/gen_taps.py makes public.
  */
 #include "hang_wait.h"
+#include "report/report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -161,7 +162,7 @@ static void one_unit(npu_hang *h, const state_row *row, int unit, FILE *out, FIL
 void npu_hang_states(npu_hang *h, FILE *out) {
     char *names = NULL;
     size_t size = 0;
-    FILE *idle = open_memstream(&names, &size);
+    FILE *idle = rep_memory(&names, &size);
     if (idle == NULL) {
         return;
     }

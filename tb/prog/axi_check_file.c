@@ -353,7 +353,7 @@ static int work(check *c) {
     if (c->wave == NULL) {
         return opt_bad(c->o->prog, "%s", err);
     }
-    c->lines = open_memstream(&c->text, &c->text_size);
+    c->lines = rep_memory(&c->text, &c->text_size);
     c->mon = (tb_axi_monitor *)calloc(1, sizeof *c->mon);
     if (c->lines == NULL || c->mon == NULL || tb_axi_wave_ports_find(c->wave, &c->ports) != 0) {
         return opt_bad(c->o->prog, "out of memory");

@@ -270,11 +270,10 @@ static void last_part(const tb_report *r, FILE *out) {
           out);
     char *text = NULL;
     size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
+    FILE *f = rep_memory(&text, &size);
     if (f != NULL) {
         tb_report_versions(r, f);
-        fclose(f);
-        rep_xml(out, text);
+        rep_xml(out, fclose(f) == 0 ? text : "out of memory");
     }
     free(text);
     fputs("</pre>\n", out);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "run.h"
+#include "report/report.h"
 
 #define MAX_BURSTS 8u /* lines for the bursts of one direction */
 
@@ -101,7 +102,7 @@ static void port_lines(const tb_run *run, const tb_run_port *p, FILE *out) {
 static void write_report(tb_run *run, const char *what, const char *root) {
     const tb_run_hooks *h = &run->cfg.hooks;
     size_t size = 0;
-    FILE *out = open_memstream(&run->hang_text, &size);
+    FILE *out = rep_memory(&run->hang_text, &size);
     if (out == NULL) {
         return;
     }

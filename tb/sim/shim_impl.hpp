@@ -7,12 +7,17 @@
  * default. Here the first line is kept in the instance and the test decides what to do. The runtime's callbacks carry
  * no instance, so the one under evaluation stands in a thread-local pointer.
  */
+#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
 #include <string>
+
+#include <unistd.h>
 
 #include <verilated.h>
 #include <verilated_syms.h>
@@ -20,7 +25,6 @@
 #include <verilated_fst_c.h>
 #endif
 #if VM_COVERAGE
-#include <cstring>
 #include <functional>
 #include <mutex>
 #include <vector>
@@ -29,6 +33,7 @@
 #endif
 
 #include "sim/shim.h"
+#define TB_SIM_SHIM
 #include "sim/vl_printf.h"
 
 #if VM_COVERAGE
@@ -75,6 +80,7 @@ struct shim_inst {
     std::unique_ptr<VerilatedFstC> fst;
 #endif
     std::string message; /* first failure; empty: none */
+    std::string wave;    /* the waveform that is being written */
     bool failed = false;
     bool finished = false;
 };
@@ -82,9 +88,13 @@ struct shim_inst {
 thread_local shim_inst *shim_current = nullptr;
 
 /* Makes an instance the current one for the length of a call into the runtime. */
+void shim_no_memory();
+
 class shim_scope {
   public:
     explicit shim_scope(shim_inst *inst) : previous_(shim_current) {
+        static const std::new_handler handler = std::set_new_handler(shim_no_memory);
+        (void)handler;
         shim_current = inst;
         Verilated::threadContextp(inst->context.get());
     }
@@ -97,6 +107,27 @@ class shim_scope {
   private:
     shim_inst *previous_;
 };
+
+/*
+ * The machine refused memory or space in the middle of the runtime, whose constructors and destructors survive no
+ * exception: the process ends here with the status for that (REP_HOST_EXIT), without half a waveform.
+ */
+[[noreturn]] void shim_refused(const char *what, int error) {
+    if (shim_current && !shim_current->wave.empty()) {
+        (void)unlink(shim_current->wave.c_str());
+        (void)unlink((shim_current->wave + ".hier").c_str()); /* of the writer */
+    }
+    std::fprintf(stderr, "%s: %s\n", what, std::strerror(error));
+    _exit(3);
+}
+
+/* Other C++ code of the process (Python's extensions) has its own way to deal with a lack of memory. */
+void shim_no_memory() {
+    if (!shim_current) {
+        throw std::bad_alloc();
+    }
+    shim_refused("the simulator's runtime", ENOMEM);
+}
 
 void shim_fail(const char *file, int line, const char *text) {
     shim_inst *inst = shim_current;
@@ -259,6 +290,7 @@ bool shim_trace_open(void *handle, const char *path, char *err, size_t err_size)
     }
     std::fclose(probe);
     shim_scope scope(inst);
+    inst->wave = path;
     inst->fst.reset(new VerilatedFstC);
     inst->top->trace(inst->fst.get(), 99);
     inst->fst->open(path);
@@ -281,6 +313,7 @@ void shim_trace_dump(void *handle, uint64_t time) {
 void shim_trace_flush(void *handle) {
     shim_inst *inst = shim_cast(handle);
     if (inst->fst) {
+        shim_scope scope(inst);
         inst->fst->flush();
     }
 }
@@ -290,6 +323,7 @@ void shim_trace_close(void *handle) {
     if (inst->fst && inst->fst->isOpen()) {
         shim_scope scope(inst);
         inst->fst->close();
+        inst->wave.clear();
     }
     /* The model keeps a pointer to the writer, so the object lives as long as the instance. */
 }
@@ -337,6 +371,7 @@ void shim_destroy(void *handle) {
 #endif
     shim_scope scope(inst.get());
     inst->top.reset();
+    inst->context.reset();
 }
 
 const char *shim_made_by(void) {
@@ -392,6 +427,56 @@ extern "C" int tb_vl_printf(const char *format, ...) {
     }
     std::fputs(text.c_str(), stdout);
     return length;
+}
+
+/* What the runtime and its FST writer call instead of the C library (vl_printf.h). */
+extern "C" void *tb_vl_malloc(size_t size) {
+    void *memory = std::malloc(size);
+    return memory || size == 0 ? memory : (shim_refused("the simulator's runtime", ENOMEM), nullptr);
+}
+
+extern "C" void *tb_vl_calloc(size_t count, size_t size) {
+    void *memory = std::calloc(count, size);
+    return memory || count == 0 || size == 0 ? memory : (shim_refused("the simulator's runtime", ENOMEM), nullptr);
+}
+
+extern "C" void *tb_vl_realloc(void *old, size_t size) {
+    void *memory = std::realloc(old, size);
+    return memory || size == 0 ? memory : (shim_refused("the simulator's runtime", ENOMEM), nullptr);
+}
+
+extern "C" char *tb_vl_strdup(const char *text) {
+    char *copy = strdup(text);
+    return copy ? copy : (shim_refused("the simulator's runtime", ENOMEM), nullptr);
+}
+
+static const char *shim_written() {
+    return shim_current && !shim_current->wave.empty() ? shim_current->wave.c_str() : "a file of the simulation";
+}
+
+extern "C" size_t tb_vl_fwrite(const void *data, size_t size, size_t count, FILE *file) {
+    const size_t done = std::fwrite(data, size, count, file);
+    return done == count || size == 0 ? done : (shim_refused(shim_written(), errno), 0);
+}
+
+extern "C" size_t tb_vl_fread(void *data, size_t size, size_t count, FILE *file) {
+    const size_t done = std::fread(data, size, count, file); /* the writer reads its own files again */
+    return done == count || !std::ferror(file) ? done : (shim_refused(shim_written(), errno), 0);
+}
+
+extern "C" int tb_vl_fseeko(FILE *file, off_t offset, int whence) {
+    const int rc = fseeko(file, offset, whence);
+    return rc == 0 ? rc : (shim_refused(shim_written(), errno), rc);
+}
+
+extern "C" int tb_vl_fflush(FILE *file) {
+    const int rc = std::fflush(file);
+    return rc == 0 ? rc : (shim_refused(shim_written(), errno), rc);
+}
+
+extern "C" int tb_vl_fclose(FILE *file) {
+    const int rc = std::fclose(file);
+    return rc == 0 ? rc : (shim_refused(shim_written(), errno), rc);
 }
 
 /* Called by the runtime (-DVL_USER_FINISH, -DVL_USER_STOP, -DVL_USER_FATAL). */

@@ -285,7 +285,7 @@ int tb_tlog_append(tb_tlog *log, const tb_tlog_entry *entry, const void *data) {
 static int write_index(tb_tlog *log) {
     char *text = NULL;
     size_t bytes = 0;
-    FILE *f = open_memstream(&text, &bytes);
+    FILE *f = rep_memory(&text, &bytes);
     for (size_t i = 0; f != NULL && i < log->count; i++) {
         fputs(log->list[i].line, f);
     }

@@ -1,0 +1,355 @@
+#!/usr/bin/env python3
+"""Faults of the machine, systematically: every short run of runs.py again and again, one call failing in each.
+
+First an undisturbed run counts the calls of each kind. Then the k-th call fails, for every k (--all), or for as many as
+there is time for (--seconds), drawn by --seed: the first call from each place of the program before the others. Calls
+fail once, from k on, or half (reads and writes); `disk` is a disk that is full from the k-th write on.
+
+Judged after each: a fault may cost the result, but the program says so, on standard error and by its exit status 2 or 3
+(1 only for a true failure), and nothing that it leaves is wrong or half: every file is absent, the former one, or the
+one of the undisturbed run.
+"""
+
+import argparse
+import collections
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import runs
+import scenarios
+
+INJECT = runs.HOST / "faults/inject"
+PRELOAD = runs.HOST / "faults/inject.so"
+CLASSES = ("crash", "wrong verdict", "half-written file", "lost result", "hang", "left file", "no reason given")
+# kind of call -> ways in which it fails
+MODES = {"write": ("once", "on", "half", "disk"), "read": ("once", "on", "half"), "open": ("once", "on", "EACCES"),
+         "alloc": ("once", "on"), "mmap": ("once", "on"), "rename": ("once", "EACCES"), "lock": ("once",)}
+DEFAULT_MODES = ("once", "on")
+FLAGS = {"once": [], "on": ["--on"], "half": ["--as", "half"], "disk": ["--disk"]}
+TIMEOUT = 60
+
+
+class Finding:
+    def __init__(self, kind, text, fault, run, command):
+        self.kind, self.text, self.fault, self.run, self.command = kind, text, fault, run, command
+
+
+def snapshot(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*"))
+            if path.is_file() and not path.is_symlink()}
+
+
+def clean(run, data):
+    for pattern in run.volatile:
+        data = pattern.sub(b"#", data)
+    return data
+
+
+class Result:
+    pass
+
+
+class Bench:
+    """A run in its folder, which is the same path each time: it appears in outputs."""
+
+    def __init__(self, run, base):
+        self.run, self.folder, self.template = run, base / run.name, base / (run.name + ".start")
+        self.report = base / (run.name + ".report")
+        if run.setup is not None:  # in the folder itself: what it makes may contain its path
+            self.folder.mkdir()
+            run.setup(self.folder)
+            self.folder.rename(self.template)
+        else:
+            self.template.mkdir()
+        self.start = snapshot(self.template)
+        self.sites, self.counts = [], {}
+        self.calibrate()
+
+    def calibrate(self):
+        first = self.execute([])
+        second = self.execute(["--sites"])
+        if first.status != self.run.status or second.status != self.run.status:
+            raise SystemExit(f"chaos: {self.run.name}: undisturbed, exit status {first.status}, expected "
+                             f"{self.run.status}: {first.err.decode(errors='replace').strip()}")
+        if first.files != second.files or first.out != second.out:
+            differ = [n for n in first.files if first.files[n] != second.files.get(n)]
+            raise SystemExit(f"chaos: {self.run.name}: two undisturbed runs differ: {differ or 'standard output'}")
+        self.wanted = first
+        self.counts = {k: n for k, n in first.counts.items() if n > 0}
+        self.sites = second.sites
+
+    def restore(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.copytree(self.template, self.folder, symlinks=True)
+
+    def command(self, flags):
+        return [str(INJECT), "--preload", str(PRELOAD), "--report", str(self.report), *flags, "--",
+                str(self.run.program), *self.run.args]
+
+    def execute(self, flags, prefix=None, prepare=None):
+        """flags: of the injector. prefix: a command that starts the program instead. prepare: for the folder."""
+        self.restore()
+        if prepare is not None:
+            prepare(self.folder)
+        env = dict(os.environ, LC_ALL="C.UTF-8", **self.run.env)
+        env["PATH"] = f"{self.folder}/programs/bin:{env['PATH']}"
+        env["CC"] = "cc"
+        if self.run.later:
+            env["INJECT_LATER"] = "1"
+        done = Result()
+        started = time.monotonic()
+        command = self.command(flags) if prefix is None else [*prefix, str(self.run.program), *self.run.args]
+        child = subprocess.Popen(command, cwd=self.folder, env=env, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        done.hung = False
+        try:
+            done.out, done.err = child.communicate(timeout=TIMEOUT)
+        except subprocess.TimeoutExpired:
+            done.hung = True
+            os.killpg(child.pid, signal.SIGKILL)
+            done.out, done.err = child.communicate()
+        done.seconds = time.monotonic() - started
+        done.out = clean(self.run, done.out)
+        if prefix is None:
+            self.read_report(done)
+        else:
+            done.status, done.signal, done.failed, done.what = child.returncode, max(-child.returncode, 0), 0, ""
+        done.files = {name: clean(self.run, data) for name, data in snapshot(self.folder).items()
+                      if not (self.run.stray and self.run.stray.match(name))}
+        return done
+
+    def read_report(self, done):
+        done.counts, done.sites, done.failed, done.signal, done.status, done.what = {}, [], 0, 0, None, ""
+        if done.hung:
+            return
+        for line in self.report.read_text(errors="replace").splitlines():
+            key, value, *more = line.split(" ", 2)
+            if key == "site":
+                done.sites.append(int(value))
+            elif key == "failed":
+                done.failed, done.what = int(value), more[0] if more else ""
+            elif key == "exit":
+                done.status = int(value)
+            elif key == "signal":
+                done.signal = int(value)
+            else:
+                done.counts[key] = int(value)
+
+    # ---- judgement ----
+
+    def judge(self, done, call, mode):
+        """Pairs of class and text."""
+        if done.hung:
+            yield "hang", f"not done after {TIMEOUT} s"
+            return
+        if done.signal:
+            yield "crash", f"signal {done.signal}: {last(done.err)}"
+        elif done.status == 127 and b"thread-local data: ABORT" in done.err:
+            pass  # glibc's loader ends the process, not the program
+        elif done.status > 3:
+            yield "crash", f"exit status {done.status}: {last(done.err)}"
+        if done.status == 0 or done.status == self.run.status:
+            yield from self.judge_success(done)
+        else:
+            yield from self.judge_failure(done)
+        yield from self.judge_files(done, call, mode)
+        if self.run.check is not None and not done.signal:
+            for text in self.run.check(self.folder, done.status):
+                yield tuple(text.split(": ", 1)) if text.split(": ", 1)[0] in CLASSES else ("wrong verdict", text)
+
+    def judge_success(self, done):
+        if done.status != self.run.status:
+            yield "wrong verdict", f"exit status {done.status}, expected {self.run.status}"
+        if done.status == 0 and done.out != self.wanted.out and not (self.run.doubts and done.err):
+            yield "wrong verdict", "exit status 0, but another output: " + difference(self.wanted.out, done.out)
+        missing = [name for name in self.wanted.files if name not in done.files]
+        if done.status == 0 and missing:
+            yield "wrong verdict", f"exit status 0, but {missing[0]} is missing"
+
+    def judge_failure(self, done):
+        if not done.err.strip() and not done.signal:
+            yield "no reason given", f"exit status {done.status}, nothing on standard error"
+        if done.status == 1 and not self.run.says_one:
+            yield "wrong verdict", f"exit status 1: {last(done.err)}"
+        for line in done.out.splitlines():
+            if line not in self.wanted.out.splitlines() and line.startswith((b"FAIL", b"PASS")):
+                yield "wrong verdict", line.decode(errors="replace")
+        result = done.files.get("result", b"")
+        if b"outcome=fail" in result or b"outcome=pass" in result:
+            yield "wrong verdict", f"exit status {done.status}, but the result file says " + \
+                result.splitlines()[0].decode()
+
+    def judge_files(self, done, call, mode):
+        for name, data in done.files.items():
+            if name == "result" and data != self.wanted.files.get(name) and data.endswith(b"\n"):
+                continue  # judged above
+            if done.status != 0 and self.run.failed and self.run.failed.match(name) and ".tmp" not in name:
+                continue
+            if name not in self.wanted.files and name not in self.start:
+                # what cannot be removed stays; a program that is killed by the fault has been noted as a crash
+                if call != "unlink" and mode not in ("on", "disk") and not done.signal:
+                    yield "left file", f"{name} ({len(data)} bytes)"
+            elif data not in (self.wanted.files.get(name), self.start.get(name)):
+                yield "half-written file", f"{name}: {len(data)} bytes, exit status {done.status}"
+
+
+def last(text):
+    lines = text.decode(errors="replace").strip().splitlines()
+    return lines[-1][:200] if lines else "(nothing on standard error)"
+
+
+def difference(a, b):
+    for x, y in zip(a.splitlines(), b.splitlines()):
+        if x != y:
+            return f"{y.decode(errors='replace')[:100]!r} for {x.decode(errors='replace')[:100]!r}"
+    return f"{len(b)} bytes for {len(a)}"
+
+
+def faults_of(bench, rng):
+    """(call, k, mode) of a run, the more telling ones first: one call from each place, then the rest."""
+    first, rest = [], []
+    for call, count in bench.counts.items():
+        new = set(bench.sites) if call == "alloc" else set(range(1, count + 1))
+        for k in range(1, count + 1):
+            for mode in MODES.get(call, DEFAULT_MODES):
+                (first if k in new else rest).append((call, k, mode))
+    rng.shuffle(first)
+    rng.shuffle(rest)
+    return first + rest
+
+
+def flags_of(fault):
+    call, k, mode = fault
+    return ["--call", call, "--at", str(k), *FLAGS.get(mode, ["--as", mode])]
+
+
+class Table:
+    def __init__(self):
+        self.failed = collections.Counter()  # (run, call)
+        self.findings, self.seen = [], collections.Counter()
+
+    def add(self, bench, fault, done, findings):
+        if done.failed or done.hung:
+            self.failed[bench.run.name, fault[0]] += 1
+        for kind, text in findings:
+            # one of a kind is enough where all have one cause
+            what = text.split(":")[0] if text.startswith("exit status 1:") else text
+            key = bench.run.name, kind, fault[0], "".join(c for c in what if not c.isdigit())
+            self.seen[key] += 1
+            if self.seen[key] == 1:
+                repeat = f"make chaos ONLY={bench.run.name} FAULT={fault[0]}:{fault[1]}:{fault[2]}"
+                self.findings.append(Finding(kind, text, done.what, bench.run.name, repeat))
+                print(f"\n{kind}: {bench.run.name}: {text}\n  failed: {done.what}\n  {repeat}", flush=True)
+
+    def total(self):
+        return sum(self.failed.values())
+
+    def print(self, missing):
+        calls = sorted({call for _, call in self.failed})
+        names = sorted({name for name, _ in self.failed})
+        width = max([len(n) for n in names] + [7])
+        print("\n" + "program".ljust(width) + "".join(c.rjust(9) for c in calls))
+        for name in names:
+            print(name.ljust(width) + "".join(str(self.failed[name, c] or "-").rjust(9) for c in calls))
+        for name, path in missing:
+            print(f"not run: {name}: {path} is not built")
+        of = collections.Counter()
+        for key, number in self.seen.items():
+            of[key[1]] += number
+        print(f"chaos: {self.total()} faults injected in {len(names)} programs: {of['crash'] + of['hang']} crashes, "
+              f"{of['wrong verdict']} wrong verdicts, {of['half-written file']} half-written files, "
+              f"{of['lost result']} lost results" +
+              (f"; {of['left file']} files left behind, {of['no reason given']} without a reason"
+               if of["left file"] + of["no reason given"] else ""))
+
+
+class Progress:
+    def __init__(self, total, seconds):
+        self.total, self.seconds, self.start, self.shown = total, seconds, time.monotonic(), 0.0
+
+    def show(self, done):
+        now = time.monotonic()
+        if not sys.stderr.isatty() or now - self.shown < 0.5:
+            return
+        self.shown = now
+        rate = done / max(now - self.start, 1e-6)
+        left = (self.total - done) / max(rate, 1e-6)
+        left = left if self.seconds is None else min(left, self.seconds - (now - self.start))
+        print(f"\r{done}/{self.total} faults, {rate:.1f}/s, {max(left, 0):.0f} s left ", end="", file=sys.stderr)
+
+
+def run_one(bench, fault, table):
+    done = bench.execute(flags_of(fault))
+    table.add(bench, fault, done, list(bench.judge(done, fault[0], fault[2])))
+    return done
+
+
+def campaign(args, base):
+    table, missing, benches = Table(), [], []
+    rng = random.Random(args.seed)
+    for run in runs.RUNS:
+        if args.only and run.name not in args.only.split(","):
+            continue
+        if run.missing():
+            missing.append((run.name, run.missing()))
+            continue
+        benches.append(Bench(run, base))
+    if args.fault:
+        call, k, mode = args.fault.split(":")
+        for bench in benches:
+            done = run_one(bench, (call, int(k), mode), table)
+            print(f"{bench.run.name}: exit status {done.status}, signal {done.signal}, failed: {done.failed} "
+                  f"{done.what}\n{done.err.decode(errors='replace')}")
+        return table, missing
+    queues = [(bench, faults_of(bench, rng)) for bench in benches]
+    if args.calls:
+        queues = [(b, [f for f in q if f[0] in args.calls.split(",")]) for b, q in queues]
+    total = sum(len(q) for _, q in queues)
+    print(f"{total} possible faults in {len(queues)} runs", flush=True)
+    progress, done = Progress(total, None if args.all else args.seconds), 0
+    # the same time for each run: one fault of the run that has used least
+    used = {bench.run.name: 0.0 for bench, _ in queues}
+    while queues and (args.all or time.monotonic() - progress.start < args.seconds):
+        bench, queue = min(queues, key=lambda q: used[q[0].run.name])
+        if not queue:
+            queues = [q for q in queues if q[1]]
+            continue
+        started = time.monotonic()
+        run_one(bench, queue.pop(0), table)
+        used[bench.run.name] += time.monotonic() - started
+        if not queue:
+            queues = [q for q in queues if q[1]]
+        done += 1
+        progress.show(done)
+    return table, missing
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--all", action="store_true", help="every call, without a limit of time")
+    parser.add_argument("--only", help="runs, separated by commas")
+    parser.add_argument("--calls", help="kinds of calls, separated by commas")
+    parser.add_argument("--fault", metavar="CALL:K:MODE", help="this fault alone")
+    parser.add_argument("--scenario", help="one of " + ", ".join(scenarios.NAMES) + ", or all")
+    parser.add_argument("--moments", type=int, default=200, help="of scenario kill")
+    args = parser.parse_args()
+    # in memory: a busy disk takes its time over every commit of a database
+    with tempfile.TemporaryDirectory(prefix="chaos-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as d:
+        if args.scenario:
+            return scenarios.run(args, Path(d))
+        table, missing = campaign(args, Path(d))
+    table.print(missing)
+    return 1 if table.findings or not table.total() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
