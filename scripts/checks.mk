@@ -33,7 +33,7 @@ axi-table: ## write docs/axi-rules.md: rules of the AXI checker and the traces t
 CHAOS_ARGS = --seed $(SEED) $(if $(ALL),--all,--seconds $(or $(SECONDS),60)) $(if $(ONLY),--only $(ONLY)) \
   $(if $(FAULT),--fault $(FAULT)) $(if $(SCENARIO),--scenario $(SCENARIO))
 chaos: ## calls of the system fail, one after the other, in short runs of all programs (SECONDS=60; ALL=1: every call; \
-    docs/chaos.md)
+    SCENARIO=kill ...: docs/chaos.md)
 	@$(MAKE) -s $(PARALLEL) host $(FAULTS)
 	@$(MAKE) -s $(PARALLEL) CFG=n4 KIND=fast $(BUILD)/n4-fast/tandem $(BUILD)/n4-fast/unit-mesh
 	@$(MAKE) -s $(PARALLEL) CFG=n4 KIND=tap $(BUILD)/n4-tap/tandem
