@@ -149,7 +149,6 @@ static int begin_run(const options *o, const reg_suite *suite, const char *suite
     reg_run_info info = {.budget_s = suite->budget_s,
                          .parallel = (int)o->parallel,
                          .seed = o->seed != NULL ? o->seed_value : suite->seed};
-    reg_lock lock = {.fd = -1};
     reg_past *past = calloc(suite->count, sizeof *past);
     if (past == NULL) {
         return reg_error("out of memory");
@@ -175,11 +174,10 @@ static int begin_run(const options *o, const reg_suite *suite, const char *suite
         status = cli_open_db(o, &db, true);
     }
     if (status == REG_OK) {
-        status = reg_db_begin_run(&db, &info, suite, programs, &lock);
+        status = reg_db_begin_run(&db, &info, suite, programs);
         if (status == REG_OK) {
             status = run_list(o, &db, &info, suite, past, false);
         }
-        reg_lock_release(&lock);
         reg_db_close(&db);
     }
     free(past);
@@ -361,7 +359,6 @@ static int find_resumed(const options *o, reg_db *db, int64_t *run) {
 static int resume_run(const options *o) {
     reg_db db;
     reg_run_info info;
-    reg_lock lock = {.fd = -1};
     int64_t run = 0;
     if (o->list_option != NULL || o->print_jobs || o->expand.marked) {
         return cli_usage("--resume: the run has its job list, expected no %s beside it", o->print_jobs ? "--print-jobs"
@@ -386,11 +383,10 @@ static int resume_run(const options *o) {
             launcher != NULL ? launcher->probe() : (int)cli_usage("launcher %s of the run is unknown", info.launcher);
     }
     if (status == REG_OK) { /* a runner that was killed a moment ago may still be going */
-        status = reg_lock_run(&lock, db.path, run, 1.0);
+        status = reg_lock_run(&db.lock, db.path, run, 1.0);
     }
     if (status == REG_OK) {
         status = continue_run(o, &db, &info);
-        reg_lock_release(&lock);
     }
     reg_db_close(&db);
     return status;

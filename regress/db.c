@@ -114,8 +114,12 @@ int reg_db_fail(const reg_db *db, const char *what) {
     const char *reason = db->handle == NULL ? "out of memory" : sqlite3_errmsg(db->handle);
     /* SQLite reports a refused write as an I/O error without the reason, which is nearly always this one. */
     bool write = db->handle != NULL && sqlite3_extended_errcode(db->handle) == SQLITE_IOERR_WRITE;
+    const int code = db->handle == NULL ? SQLITE_NOMEM : sqlite3_errcode(db->handle);
+    const bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
     return reg_error("%s: cannot %s: %s%s", db->path, what, reason,
-                     write ? " (write refused: disk full or file size limit)" : "");
+                     write     ? " (write refused: disk full or file size limit)"
+                     : damaged ? REG_DB_GO_ON
+                               : "");
 }
 
 int reg_db_exec(const reg_db *db, const char *sql) {
@@ -269,12 +273,41 @@ static int use_wal(const reg_db *db) {
     return reg_db_exec(db, "PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON");
 }
 
+/* SQL function run_state(id, state): a runner that dies cannot write so. */
+static void run_state(sqlite3_context *call, int count, sqlite3_value **value) {
+    reg_db *db = sqlite3_user_data(call);
+    const char *state = (const char *)sqlite3_value_text(value[1]);
+    (void)count;
+    if (state != NULL && strcmp(state, "running") == 0 &&
+        !reg_lock_held(&db->lock, db->path, sqlite3_value_int64(value[0]))) {
+        sqlite3_result_text(call, "died", -1, SQLITE_STATIC);
+    } else {
+        sqlite3_result_value(call, value[1]);
+    }
+}
+
+/* Into the file itself, before a write-ahead log can hold it. */
+static int mark(const reg_db *db) {
+    char pragma[64];
+    sqlite3_stmt *stmt = NULL;
+    const char *ask = "SELECT 1 FROM pragma_application_id WHERE application_id=?";
+    if (sqlite3_prepare_v2(db->handle, ask, -1, &stmt, NULL) != SQLITE_OK ||
+        sqlite3_bind_int(stmt, 1, REG_APPLICATION_ID) != SQLITE_OK) {
+        return REG_FAIL;
+    }
+    const int step = sqlite3_step(stmt);
+    (void)sqlite3_finalize(stmt);
+    (void)reg_format(pragma, sizeof pragma, "PRAGMA application_id=%d", REG_APPLICATION_ID);
+    return step == SQLITE_ROW ? REG_OK : reg_db_exec(db, pragma);
+}
+
 int reg_db_open(reg_db *db, const char *path, bool create) {
     memset(db, 0, sizeof *db);
+    db->lock = REG_UNLOCKED;
     if (!reg_format(db->path, sizeof db->path, "%s", path)) {
         return reg_error("%s: path too long", path);
     }
-    if (check_path(path, create) != REG_OK) {
+    if (check_path(path, create) != REG_OK || reg_db_ours(path, create) != REG_OK) {
         return REG_FAIL;
     }
     int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
@@ -285,11 +318,15 @@ int reg_db_open(reg_db *db, const char *path, bool create) {
     }
     (void)sqlite3_busy_timeout(db->handle, BUSY_TIMEOUT_MS);
     int status = REG_OK;
-    if (use_wal(db) != REG_OK) {
+    if (sqlite3_create_function(db->handle, "run_state", 2, SQLITE_UTF8, db, run_state, NULL, NULL) != SQLITE_OK ||
+        mark(db) != REG_OK || use_wal(db) != REG_OK) {
         status = reg_db_fail(db, "open the results database");
     }
     if (status == REG_OK) {
         status = migrate(db);
+    }
+    if (status == REG_OK) {
+        status = reg_db_sound(db);
     }
     if (status != REG_OK) {
         reg_db_close(db);
@@ -300,6 +337,7 @@ int reg_db_open(reg_db *db, const char *path, bool create) {
 void reg_db_close(reg_db *db) {
     (void)sqlite3_finalize(db->finish_job);
     (void)sqlite3_close(db->handle);
+    reg_lock_release(&db->lock);
     db->finish_job = NULL;
     db->handle = NULL;
 }

@@ -103,7 +103,7 @@ static int load_run(reg_db *db, int64_t id, int64_t started, bool cleaned, gc_ru
     memset(run, 0, sizeof *run);
     run->cleaned = cleaned;
     run->age_s = (int64_t)time(NULL) - started;
-    run->running = reg_lock_held(db->path, id);
+    run->running = reg_lock_held(&db->lock, db->path, id);
     int status = reg_db_load_run(db, id, &run->info);
     if (status == REG_OK) {
         status = reg_db_load_jobs(db, &run->info, &run->suite, &run->past);
@@ -159,8 +159,7 @@ static int note_removed(reg_db *db, int64_t run, bool forget) {
 }
 
 static int remove_run(reg_db *db, const gc_run *run, bool forget) {
-    reg_lock lock = {.fd = -1};
-    int status = reg_lock_run(&lock, db->path, run->info.id, 0);
+    int status = reg_lock_run(&db->lock, db->path, run->info.id, 0);
     if (status == REG_OK) {
         status = each_folder(run, remove_folder, NULL);
     }
@@ -173,7 +172,7 @@ static int remove_run(reg_db *db, const gc_run *run, bool forget) {
         }
         status = forget || run->bytes > 0 ? note_removed(db, run->info.id, forget) : REG_OK;
     }
-    reg_lock_release(&lock);
+    reg_lock_release(&db->lock);
     return status;
 }
 

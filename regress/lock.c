@@ -22,15 +22,21 @@ static struct flock byte_of(int64_t run) {
     return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = run, .l_len = 1};
 }
 
+/* The kernel drops all locks of a process on a file when it closes any descriptor of it: there is one descriptor. */
+static bool open_once(reg_lock *lock, const char *db_path) {
+    lock->fd = lock->fd >= 0 ? lock->fd : open_locks(db_path);
+    return lock->fd >= 0;
+}
+
 int reg_lock_run(reg_lock *lock, const char *db_path, int64_t run, double wait_s) {
     const double end = reg_now() + wait_s;
-    lock->fd = open_locks(db_path);
-    if (lock->fd < 0) {
+    if (!open_once(lock, db_path)) {
         return REG_FAIL;
     }
     for (;;) {
         struct flock byte = byte_of(run);
         if (fcntl(lock->fd, F_SETLK, &byte) == 0) {
+            lock->run = run;
             return REG_OK;
         }
         int reason = errno;
@@ -50,19 +56,17 @@ int reg_lock_run(reg_lock *lock, const char *db_path, int64_t run, double wait_s
     return REG_FAIL;
 }
 
-bool reg_lock_held(const char *db_path, int64_t run) {
-    int fd = open_locks(db_path);
+bool reg_lock_held(reg_lock *lock, const char *db_path, int64_t run) {
     struct flock byte = byte_of(run);
-    bool held = fd >= 0 && fcntl(fd, F_GETLK, &byte) == 0 && byte.l_type != F_UNLCK;
-    if (fd >= 0) {
-        (void)close(fd);
+    if (lock->run == run || !open_once(lock, db_path)) { /* if unknown, the run must not be touched */
+        return true;
     }
-    return held || fd < 0; /* if unknown, the run must not be touched */
+    return fcntl(lock->fd, F_GETLK, &byte) != 0 || byte.l_type != F_UNLCK;
 }
 
 void reg_lock_release(reg_lock *lock) {
     if (lock->fd >= 0) {
         (void)close(lock->fd);
     }
-    lock->fd = -1;
+    *lock = REG_UNLOCKED;
 }

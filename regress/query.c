@@ -21,12 +21,13 @@ static const reg_column run_columns[] = {
     {"files_removed", NULL, REG_CELL_FLAG},
     {"out_dir", NULL, REG_CELL_TEXT},
 };
-static const char runs_sql[] = "SELECT r.id, r.suite, datetime(r.started_at,'unixepoch'), r.state, r.seed, " COMMIT(
-    r) ", count(j.id), coalesce(sum(j.outcome='pass'),0),"
-       " coalesce(sum(j.outcome<>'pass'),0), coalesce(sum(j.outcome IS NULL),0), round(r.elapsed_ms/1000.0,1), "
-       "r.resumed, r.cleaned, "
-       "r.out_dir"
-       " FROM run r LEFT JOIN job j ON j.run=r.id GROUP BY r.id ORDER BY r.id DESC LIMIT :limit";
+static const char runs_sql[] =
+    "SELECT r.id, r.suite, datetime(r.started_at,'unixepoch'), " STATE(r) ", r.seed, " COMMIT(
+        r) ", count(j.id), coalesce(sum(j.outcome='pass'),0),"
+           " coalesce(sum(j.outcome<>'pass'),0), coalesce(sum(j.outcome IS NULL),0), round(r.elapsed_ms/1000.0,1), "
+           "r.resumed, r.cleaned, "
+           "r.out_dir"
+           " FROM run r LEFT JOIN job j ON j.run=r.id GROUP BY r.id ORDER BY r.id DESC LIMIT :limit";
 
 static const reg_column failure_columns[] = {
     {"job", "job", REG_CELL_NUMBER},       {"what", "what", REG_CELL_TEXT},

@@ -13,6 +13,8 @@
 #j ".what||' '||" #j ".test||CASE " #j ".args WHEN '' THEN '' ELSE ' '||" #j ".args END||CASE " #j                 \
        ".second_run WHEN 1 THEN ' again' ELSE '' END"
 #define COMMIT(r) "substr(" #r ".commit_hash,1,12)||CASE " #r ".dirty WHEN 0 THEN '' ELSE '+' END"
+/* As it is now: `died` where it says running and no process works on it (db.c). */
+#define STATE(r) "run_state(" #r ".id," #r ".state)"
 /* Identity of a job, independent of its run. */
 #define SAME(a, b)                                                                                                     \
 #a ".what=" #b ".what AND " #a ".test=" #b ".test AND " #a ".cfg=" #b ".cfg AND " #a ".kind=" #b ".kind AND " #a   \

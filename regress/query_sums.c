@@ -61,8 +61,8 @@ static const reg_column trend_columns[] = {
     " coalesce(sum(" COUNTED "j.cases END),0), coalesce(sum(" COUNTED                                                  \
     "j.cycles END),0), round(r.elapsed_ms/1000.0,1), round(sum(j.cpu_ms)/1000.0,1)"
 /* The runs are chosen before their jobs are read. */
-static const char trend_sql[] = "SELECT r.id, datetime(r.started_at,'unixepoch'), " COMMIT(
-    r) ", r.state, " SUMS
+static const char trend_sql[] = "SELECT r.id, datetime(r.started_at,'unixepoch'), " COMMIT(r) ", " STATE(
+    r) ", " SUMS
        " FROM (SELECT a.* FROM run a JOIN run m ON m.id=:run AND a.suite_path=m.suite_path AND a.shard=m.shard"
        "  WHERE a.id<=:run ORDER BY a.id DESC LIMIT :limit) r"
        " LEFT JOIN job j ON j.run=r.id GROUP BY r.id ORDER BY r.id DESC";
@@ -76,11 +76,12 @@ static const reg_column suite_columns[] = {
     {"cases", "cases passed", REG_CELL_NUMBER}, {"cycles", "cycles", REG_CELL_NUMBER},
     {"seconds", "seconds", REG_CELL_REAL},      {"cpu_s", "cpu s", REG_CELL_REAL},
 };
-static const char suites_sql[] = "SELECT r.suite, r.shard, r.id, datetime(r.started_at,'unixepoch'), " COMMIT(
-    r) ", r.state, " SUMS " FROM run r LEFT JOIN job j ON j.run=r.id"
-       " WHERE r.id IN (SELECT max(id) FROM run WHERE id<=:run GROUP BY suite_path, shard) GROUP BY r.id ORDER BY "
-       "r.suite, r.shard LIMIT "
-       ":limit";
+static const char suites_sql[] =
+    "SELECT r.suite, r.shard, r.id, datetime(r.started_at,'unixepoch'), " COMMIT(r) ", " STATE(
+        r) ", " SUMS " FROM run r LEFT JOIN job j ON j.run=r.id"
+           " WHERE r.id IN (SELECT max(id) FROM run WHERE id<=:run GROUP BY suite_path, shard) GROUP BY r.id ORDER BY "
+           "r.suite, r.shard LIMIT "
+           ":limit";
 
 static const reg_column coverage_columns[] = {
     {"run", "run", REG_CELL_NUMBER},         {"started", "started (UTC)", REG_CELL_TEXT},

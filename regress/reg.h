@@ -260,18 +260,22 @@ struct sqlite3_stmt;
 /* Tells which runs have a live runner: byte RUN of DATABASE.lock is locked by its process and released when that ends
  * for any reason. */
 typedef struct reg_lock {
-    int fd;
+    int fd;      /* -1: not open */
+    int64_t run; /* that this process has locked; 0: none */
 } reg_lock;
+#define REG_UNLOCKED ((reg_lock){.fd = -1})
 
 /* Lock a run. wait_s: how long to wait for a runner that is ending. REG_FAIL (printed) when another process has it. */
 int reg_lock_run(reg_lock *lock, const char *db_path, int64_t run, double wait_s);
-/* Does another process work on that run? */
-bool reg_lock_held(const char *db_path, int64_t run);
+/* Does a process work on that run, this one or another? */
+bool reg_lock_held(reg_lock *lock, const char *db_path, int64_t run);
+/* Unlock, as the end of the process does. */
 void reg_lock_release(reg_lock *lock);
 
 typedef struct reg_db {
     struct sqlite3 *handle;
     struct sqlite3_stmt *finish_job;
+    reg_lock lock; /* released when the database is closed */
     char path[REG_PATH_MAX];
 } reg_db;
 
@@ -304,6 +308,15 @@ typedef struct reg_past {
 /* Open the database, creating it when create is true, and bring its schema up to date. */
 int reg_db_open(reg_db *db, const char *path, bool create);
 void reg_db_close(reg_db *db);
+
+/* ---- dbcheck.c: is it ours, is it whole? ---- */
+
+#define REG_APPLICATION_ID 0x544e444d /* "TNDM" */
+#define REG_DB_GO_ON ": tandem-regress recover sets it aside and rebuilds it"
+/* Before it is opened: a file of other programs is refused (printed) and stays as it is. create: it may be missing. */
+int reg_db_ours(const char *path, bool create);
+/* After it was opened: damage is found (printed). */
+int reg_db_sound(const reg_db *db);
 
 /* Print SQLite's message on the last failure; returns REG_FAIL. */
 int reg_db_fail(const reg_db *db, const char *what);
@@ -348,8 +361,7 @@ int64_t reg_row_number(struct sqlite3_stmt *row, const char *name);
 
 /* Record a run with its programs and all its jobs, none of them finished, in one transaction. The run is locked before
    anybody sees it. An empty out_dir becomes BUILD_DIR/regress/RUN. */
-int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite, const reg_programs *programs,
-                     reg_lock *lock);
+int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite, const reg_programs *programs);
 
 int reg_db_begin(reg_db *db);
 int reg_db_commit(reg_db *db);

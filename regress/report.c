@@ -47,7 +47,8 @@ static const reg_column head_columns[] = {
     {"out_dir", "files in", REG_CELL_TEXT},
 };
 static const char head_sql[] =
-    "SELECT id,suite,seed,commit_hash,dirty,state,datetime(started_at,'unixepoch'),round(elapsed_ms/1000.0,1),"
+    "SELECT "
+    "id,suite,seed,commit_hash,dirty,run_state(id,state),datetime(started_at,'unixepoch'),round(elapsed_ms/1000.0,1),"
     "nullif(budget_s,0),parallel,shard,resumed,cleaned,tools,host,build_dir,out_dir FROM run WHERE id=?";
 
 static const reg_column job_columns[] = {

@@ -69,8 +69,7 @@ static int insert_programs(reg_db *db, int64_t run, const reg_programs *programs
     return status;
 }
 
-int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite, const reg_programs *programs,
-                     reg_lock *lock) {
+int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite, const reg_programs *programs) {
     sqlite3_stmt *stmt = NULL;
     if (reg_db_begin(db) != REG_OK) {
         return REG_FAIL;
@@ -80,7 +79,7 @@ int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite, con
         status = set_out_dir(db, info);
     }
     if (status == REG_OK) {
-        status = reg_lock_run(lock, db->path, info->id, 0);
+        status = reg_lock_run(&db->lock, db->path, info->id, 0);
     }
     if (status == REG_OK) {
         status = insert_programs(db, info->id, programs);

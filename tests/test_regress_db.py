@@ -1,8 +1,11 @@
 """The results database of the regression runner: its settings, and databases of older and newer programs."""
 
+import random
 import sqlite3
 
-from regress_bench import bench, popen, programs  # noqa: F401
+import pytest
+
+from regress_bench import bench, popen, programs, start, wait_until  # noqa: F401
 
 VERSION = 6
 
@@ -156,3 +159,95 @@ def test_newer_schema_is_refused(bench):
     for args in (["report"], ["run", "--suite", "t.suite"], ["run", "--resume"]):
         done = bench.call(*args)
         assert done.returncode == 1 and "schema version 77 is newer" in done.stderr
+
+
+def files(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("kind", ["rollback", "wal", "text", "short"])
+def test_a_foreign_file_stays_as_it_is(bench, kind):
+    folder = bench.path / "foreign"
+    folder.mkdir()
+    path = folder / "of a 100%? other#.db"
+    if kind in ("rollback", "wal"):
+        db = sqlite3.connect(path)
+        db.execute(f"PRAGMA journal_mode={'wal' if kind == 'wal' else 'delete'}")
+        db.execute("CREATE TABLE run(id)")
+        db.close()
+    else:
+        path.write_bytes(b"SQLite" if kind == "short" else b"a letter\n" * 100)
+    before = files(folder)
+    for args in (["report"], ["query", "runs"], ["run", "--suite", bench.suite("unit pass cfg=n8\n")],
+                 ["run", "--resume"], ["gc", "--keep-runs", "1"]):
+        done = bench.call(*args, "--db", str(path))
+        assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, done.stderr
+        assert ("of another program" if kind in ("rollback", "wal") else "not a results database") in done.stderr
+        assert files(folder) == before
+
+
+def test_older_and_newer_databases_are_marked(bench):
+    bench.run("unit pass cfg=n8\n")
+    for path in (bench.db, bench.path / "old.db"):
+        if path != bench.db:
+            with sqlite3.connect(path) as db:
+                db.executescript(OLDER[2])
+        assert bench.call("report", "--db", str(path)).returncode == 0
+        assert path.read_bytes()[68:72] == b"TNDM"
+
+
+def damage(path, how, rng):
+    data = bytearray(path.read_bytes())
+    pages = len(data) // 4096
+    page = rng.randrange(pages) * 4096
+    if how == "cut":
+        data = data[:rng.randrange(1, len(data) - 4096)]
+    elif how == "zeros":
+        data[page:page + 4096] = bytes(4096)
+    elif how == "garbage":
+        data[page:page + 4096] = rng.randbytes(4096)
+    elif how == "empty":
+        data = bytearray()
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("how", ["cut", "zeros", "garbage", "empty"])
+def test_damage_is_found_on_opening(bench, how):
+    bench.run("unit pass cfg=n8 count=200\nunit fail cfg=n8 count=20\n", "--out", "out")
+    whole = bench.db.read_bytes()
+    rng = random.Random(how)
+    for _ in range(5):
+        bench.db.write_bytes(whole)
+        damage(bench.db, how, rng)
+        done = bench.call("report")
+        assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, done.stderr
+        assert "tandem-regress recover" in done.stderr
+
+
+def test_a_log_without_its_beginning_is_damage(bench):
+    bench.run("unit pass cfg=n8\n")
+    (bench.build / "results.db-wal").write_bytes(b"x" * 5000)
+    done = bench.call("report")
+    assert done.returncode == 1 and "tandem-regress recover" in done.stderr
+
+
+def test_a_run_whose_runner_died(bench):
+    """It reads so everywhere; a run that goes on does not, also beside others that died."""
+    runner = start(bench, "unit hang cfg=n8\n")
+    wait_until(lambda: (bench.path / "out/00000-unit-hang-n8/log.txt").exists())
+
+    def states():
+        done = bench.call("query", "runs", "--json")
+        assert done.returncode == 0, done.stderr
+        trend = bench.call("query", "trend", "--json")
+        return done.stdout.count('"running"'), done.stdout.count('"died"'), trend.stdout.count('"died"')
+
+    assert states() == (1, 0, 0)
+    runner.kill()
+    runner.communicate()
+    assert states() == (0, 1, 1)
+    for args in (["report"], ["report", "--json"], ["query", "suites"]):
+        done = bench.call(*args)
+        assert "died" in done.stdout and "running" not in done.stdout
+    assert bench.call("report", "--html", "pages").returncode == 0
+    assert "died, " in (bench.path / "pages/index.html").read_text()

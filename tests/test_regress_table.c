@@ -163,7 +163,7 @@ static void test_lock(void **state) {
     assert_int_equal(pipe(ends), 0);
     pid_t owner = fork();
     if (owner == 0) {
-        reg_lock lock;
+        reg_lock lock = REG_UNLOCKED;
         byte = reg_lock_run(&lock, path, 7, 0) == REG_OK ? 1 : 2;
         (void)!write(ends[1], &byte, 1);
         (void)pause();
@@ -171,13 +171,16 @@ static void test_lock(void **state) {
     }
     assert_int_equal(read(ends[0], &byte, 1), 1);
     assert_int_equal(byte, 1);
-    assert_true(reg_lock_held(path, 7));
-    assert_false(reg_lock_held(path, 8));
+    reg_lock lock = REG_UNLOCKED;
+    assert_true(reg_lock_held(&lock, path, 7));
+    assert_false(reg_lock_held(&lock, path, 8));
     assert_int_equal(kill(owner, SIGKILL), 0);
     assert_int_equal(waitpid(owner, NULL, 0), owner);
-    assert_false(reg_lock_held(path, 7));
-    reg_lock lock;
+    assert_false(reg_lock_held(&lock, path, 7));
     assert_int_equal(reg_lock_run(&lock, path, 7, 0), REG_OK);
+    assert_true(reg_lock_held(&lock, path, 7)); /* by this process, which still has the lock after looking at another */
+    assert_false(reg_lock_held(&lock, path, 8));
+    assert_true(reg_lock_held(&lock, path, 7));
     reg_lock_release(&lock);
     (void)snprintf(lock_path, sizeof lock_path, "%s.lock", path);
     (void)unlink(lock_path);
