@@ -32,6 +32,7 @@ typedef struct options {
     bool resume;
     bool report; /* write the pages into OUT/report */
     bool json;
+    bool check;            /* recover: only look */
     const char *kind;      /* as it was given, or NULL; expand has the default */
     uint32_t count;        /* jobs to draw, 0: all */
     uint32_t budget;       /* seconds to fill, 0: as long as it takes */
@@ -76,6 +77,7 @@ int cli_report(options *o);
 int cli_diff(options *o);
 int cli_query(options *o);
 int cli_gc(options *o);
+int cli_recover(options *o);
 int cli_coverage(options *o);
 int cli_failure(options *o);
 int cli_node(options *o);

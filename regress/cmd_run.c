@@ -80,6 +80,7 @@ static int run_plan(const options *o, const reg_plan *plan) {
         reg_db_end_run(plan->db, plan->run, states[end], (uint64_t)(elapsed * 1000.0)) != REG_OK) {
         return REG_FAIL;
     }
+    reg_runfile_end(plan->out_dir, states[end], (uint64_t)(elapsed * 1000.0));
     if (totals.failed > 0 && end != REG_END_INTERRUPTED) {
         const reg_explain_plan explain = {.run = plan->run,
                                           .build_dir = plan->build_dir,
@@ -331,6 +332,7 @@ static int continue_run(const options *o, reg_db *db, const reg_run_info *info) 
     int status = same_programs(db, info, &suite);
     if (status == REG_OK && missing(&suite, past)) {
         status = reg_db_resume_run(db, info->id);
+        reg_runfile_end(info->out_dir, NULL, 0);
     }
     if (status == REG_OK) {
         status = run_list(o, db, info, &suite, past, true);

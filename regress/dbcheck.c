@@ -75,39 +75,47 @@ static bool log_is_cut(const char *path) {
     return got > 0 && (got < WAL_HEADER || (big_endian(head) & ~1u) != 0x377f0682u);
 }
 
-int reg_db_ours(const char *path, bool create) {
+reg_db_is reg_db_look(const char *path) {
     unsigned char head[HEADER];
     off_t length = 0;
     const ssize_t got = read_head(path, head, sizeof head, &length);
-    if (got < 0) {
-        return create && errno == ENOENT ? REG_OK : reg_error("%s: cannot read: %s", path, strerror(errno));
-    }
-    if (got == 0) { /* another runner may be creating it */
-        return create ? REG_OK : reg_error("%s: is empty%s", path, REG_DB_GO_ON);
+    if (got <= 0) {
+        return got == 0 ? REG_DB_EMPTY : errno == ENOENT ? REG_DB_MISSING : REG_DB_UNREADABLE;
     }
     if (got < HEADER || memcmp(head, "SQLite format 3", 16) != 0) {
-        return reg_error("%s: is not a results database; if it was one, it is damaged%s", path, REG_DB_GO_ON);
+        return REG_DB_NO_DATABASE;
     }
     const int tables = big_endian(head + 68) == REG_APPLICATION_ID ? 1 : has_our_tables(path);
-    if (tables == 0) {
+    return tables == 0 ? REG_DB_FOREIGN : tables < 0 || log_is_cut(path) ? REG_DB_DAMAGED : REG_DB_OURS;
+}
+
+int reg_db_ours(const char *path, bool create) {
+    switch (reg_db_look(path)) {
+    case REG_DB_EMPTY: /* another runner may be creating it */
+        return create ? REG_OK : reg_error("%s: is empty%s", path, REG_DB_GO_ON);
+    case REG_DB_NO_DATABASE:
+        return reg_error("%s: is not a results database; if it was one, it is damaged%s", path, REG_DB_GO_ON);
+    case REG_DB_FOREIGN:
         return reg_error("%s: is a database of another program, not of results", path);
-    }
-    if (tables < 0 || log_is_cut(path)) {
+    case REG_DB_DAMAGED:
         return reg_error("%s: is damaged%s", path, REG_DB_GO_ON);
+    case REG_DB_UNREADABLE:
+        return reg_error("%s: cannot read: %s", path, strerror(errno));
+    default: /* whether it may be missing was checked before */
+        return REG_OK;
     }
-    return REG_OK;
 }
 
 /* False: SQLite finds damage on the way to the first row, or, of a check, says anything but ok. */
-static bool reads(const reg_db *db, const char *sql, bool check) {
+static bool reads(sqlite3 *handle, const char *sql, bool check) {
     sqlite3_stmt *row = NULL;
-    (void)sqlite3_prepare_v2(db->handle, sql, -1, &row, NULL);
+    (void)sqlite3_prepare_v2(handle, sql, -1, &row, NULL);
     bool good = true;
     if (sqlite3_step(row) == SQLITE_ROW && check) {
         const char *said = (const char *)sqlite3_column_text(row, 0);
         good = said != NULL && strcmp(said, "ok") == 0;
     }
-    const int code = sqlite3_errcode(db->handle);
+    const int code = sqlite3_errcode(handle);
     (void)sqlite3_finalize(row);
     return good && code != SQLITE_CORRUPT && code != SQLITE_NOTADB;
 }
@@ -116,9 +124,20 @@ int reg_db_sound(const reg_db *db) {
     struct stat info;
     const bool whole = stat(db->path, &info) == 0 && info.st_size <= WHOLE_MAX_BYTES;
     const bool good =
-        whole ? reads(db, "PRAGMA quick_check(1)", true)
-              : reads(db, "SELECT sum(length(suite)+length(tools)+length(host)+length(state)) FROM run", false) &&
-                    reads(db, "SELECT sum(length(cmd)+length(log_path)) FROM job WHERE run=(SELECT max(id) FROM run)",
-                          false);
+        whole
+            ? reads(db->handle, "PRAGMA quick_check(1)", true)
+            : reads(db->handle, "SELECT sum(length(suite)+length(tools)+length(host)+length(state)) FROM run", false) &&
+                  reads(db->handle,
+                        "SELECT sum(length(cmd)+length(log_path)) FROM job WHERE run=(SELECT max(id) FROM run)", false);
     return good ? REG_OK : reg_error("%s: is damaged%s", db->path, REG_DB_GO_ON);
+}
+
+bool reg_db_whole(const char *path) {
+    sqlite3 *handle = NULL;
+    const bool good = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
+                      sqlite3_busy_timeout(handle, 30000) == SQLITE_OK &&
+                      reads(handle, "PRAGMA integrity_check(1)", true) &&
+                      reads(handle, "SELECT (SELECT count(*) FROM run), (SELECT count(*) FROM job)", false);
+    (void)sqlite3_close(handle);
+    return good;
 }

@@ -168,6 +168,7 @@ static int remove_run(reg_db *db, const gc_run *run, bool forget) {
             char path[REG_PATH_MAX];
             (void)reg_format(path, sizeof path, "%s/slurm", run->info.out_dir);
             (void)rmdir(path);
+            reg_runfile_remove(run->info.out_dir);
             (void)rmdir(run->info.out_dir); /* stays when other files are in it */
         }
         status = forget || run->bytes > 0 ? note_removed(db, run->info.id, forget) : REG_OK;

@@ -2,8 +2,10 @@
 #define _GNU_SOURCE
 #include "ledger.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void reg_result_set(reg_result *result, const char *outcome, const char *signature, const char *message) {
     (void)reg_format(result->outcome, sizeof result->outcome, "%s", outcome);
@@ -104,6 +106,18 @@ void reg_ledger_take(reg_ledger *ledger, reg_finished *item) {
     }
 }
 
+/* A copy of what is in the database; without it nothing is lost but the way back from a damaged database. */
+static void append(const reg_plan *plan, const char *text, size_t length) {
+    char path[REG_PATH_MAX];
+    const int fd = reg_runfile_done(plan->out_dir, path, sizeof path)
+                       ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)
+                       : -1;
+    if (fd >= 0) {
+        (void)!write(fd, text, length);
+        (void)close(fd);
+    }
+}
+
 bool reg_ledger_doubt(reg_ledger *ledger, size_t job, const char *message) {
     static const char outcome[] = "nondeterministic";
     static const char signature[] = "nondeterministic attempts";
@@ -128,7 +142,18 @@ bool reg_ledger_doubt(reg_ledger *ledger, size_t job, const char *message) {
     ledger->failed = true;
     (void)reg_format(known->outcome, sizeof known->outcome, "%s", outcome);
     reg_progress_failure(ledger->plan->progress, &ledger->plan->suite->jobs[job], &doubt);
-    return reg_ledger_record(ledger) && reg_db_doubt_job(ledger->plan->db, ledger->plan->run, job, &doubt) == REG_OK;
+    if (!reg_ledger_record(ledger) || reg_db_doubt_job(ledger->plan->db, ledger->plan->run, job, &doubt) != REG_OK) {
+        return false;
+    }
+    const reg_finished again = {.job = job, .attempt = 1, .doubted = true, .result = doubt};
+    char *text = NULL;
+    size_t length = 0;
+    FILE *records = open_memstream(&text, &length);
+    if (records != NULL && reg_record_print(records, ledger->plan->run, &again) == REG_OK && fclose(records) == 0) {
+        append(ledger->plan, text, length);
+    }
+    free(text);
+    return true;
 }
 
 static int record_one(const reg_plan *plan, const reg_finished *item) {
@@ -148,10 +173,16 @@ bool reg_ledger_record(reg_ledger *ledger) {
     if (ledger->to_record == NULL) {
         return true;
     }
+    char *done = NULL;
+    size_t length = 0;
+    FILE *records = into_db ? open_memstream(&done, &length) : NULL;
     bool good = !into_db || reg_db_begin(ledger->plan->db) == REG_OK;
     while (ledger->to_record != NULL) {
         reg_finished *item = ledger->to_record;
         good = good && record_one(ledger->plan, item) == REG_OK;
+        if (records != NULL) {
+            (void)reg_record_print(records, ledger->plan->run, item);
+        }
         ledger->to_record = item->next;
         free(item);
     }
@@ -162,6 +193,10 @@ bool reg_ledger_record(reg_ledger *ledger) {
     if (!good && into_db) {
         (void)reg_db_exec(ledger->plan->db, "ROLLBACK");
     }
+    if (records != NULL && fclose(records) == 0 && good) {
+        append(ledger->plan, done, length);
+    }
+    free(done);
     return good;
 }
 

@@ -58,6 +58,11 @@ bool reg_ledger_doubt(reg_ledger *ledger, size_t job, const char *message);
 /* Write finished jobs to the database; false when that fails. */
 bool reg_ledger_record(reg_ledger *ledger);
 
+/* ---- slurm_record.c: an attempt as text: lines key=value, the last one a hash of the others ---- */
+int reg_record_print(FILE *out, int64_t run, const reg_finished *item);
+/* Text (which changes) of one record. item says job and attempt; attempt 0: the record does. What is wrong, or NULL. */
+const char *reg_record_take(char *text, int64_t run, reg_finished *item);
+
 /* The outcome that a runner gives. */
 void reg_result_set(reg_result *result, const char *outcome, const char *signature, const char *message);
 

@@ -56,6 +56,18 @@ int reg_lock_run(reg_lock *lock, const char *db_path, int64_t run, double wait_s
     return REG_FAIL;
 }
 
+int reg_lock_all(reg_lock *lock, const char *db_path) {
+    struct flock all = byte_of(1);
+    all.l_len = 0; /* to the end */
+    if (!open_once(lock, db_path)) {
+        return REG_FAIL;
+    }
+    if (fcntl(lock->fd, F_SETLK, &all) != 0) {
+        return reg_error("%s: a run is still running", db_path);
+    }
+    return REG_OK;
+}
+
 bool reg_lock_held(reg_lock *lock, const char *db_path, int64_t run) {
     struct flock byte = byte_of(run);
     if (lock->run == run || !open_once(lock, db_path)) { /* if unknown, the run must not be touched */

@@ -96,12 +96,25 @@ int cli_open_known_db(const options *o, reg_db *db) {
     return fits && access(path, F_OK) != 0 ? REG_NONE : cli_open_db(o, db, false);
 }
 
+static int db_path(const options *o, char path[REG_PATH_MAX]) {
+    const bool fits = o->db != NULL ? reg_format(path, REG_PATH_MAX, "%s", o->db)
+                                    : reg_format(path, REG_PATH_MAX, "%s/results.db", o->build_dir);
+    return fits ? REG_OK : (int)cli_usage("--db %s: too long", o->db != NULL ? o->db : o->build_dir);
+}
+
+int cli_recover(options *o) {
+    char path[REG_PATH_MAX];
+    const int status = db_path(o, path);
+    return status != REG_OK
+               ? status
+               : cli_close_output(reg_recover(path, o->build_dir, o->positional, o->positionals, o->check));
+}
+
 int cli_open_db(const options *o, reg_db *db, bool create) {
     char path[REG_PATH_MAX];
-    bool fits = o->db != NULL ? reg_format(path, sizeof path, "%s", o->db)
-                              : reg_format(path, sizeof path, "%s/results.db", o->build_dir);
-    if (!fits) {
-        return cli_usage("--db %s: too long", o->db != NULL ? o->db : o->build_dir);
+    const int fits = db_path(o, path);
+    if (fits != REG_OK) {
+        return fits;
     }
     char *slash = strrchr(path, '/');
     if (create && slash != NULL && slash != path) {
@@ -114,13 +127,13 @@ int cli_open_db(const options *o, reg_db *db, bool create) {
     return reg_db_open(db, path, create);
 }
 
-#define COMMANDS "run, list, targets, report, diff, query, coverage, failure, gc or node"
+#define COMMANDS "run, list, targets, report, diff, query, coverage, failure, gc, recover or node"
 static const struct {
     const char *name;
     int (*run)(options *o);
-} commands[] = {{"run", cli_run},         {"list", cli_list},   {"targets", cli_targets},   {"report", cli_report},
-                {"diff", cli_diff},       {"query", cli_query}, {"coverage", cli_coverage}, {"gc", cli_gc},
-                {"failure", cli_failure}, {"node", cli_node}};
+} commands[] = {{"run", cli_run},         {"list", cli_list},       {"targets", cli_targets},   {"report", cli_report},
+                {"diff", cli_diff},       {"query", cli_query},     {"coverage", cli_coverage}, {"gc", cli_gc},
+                {"failure", cli_failure}, {"recover", cli_recover}, {"node", cli_node}};
 
 int main(int argc, char **argv) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);

@@ -21,6 +21,8 @@ static const char commands_text[] = "tandem-regress - run lists of verification 
                                     "                                                  QUESTION: what can be asked)\n"
                                     "  tandem-regress coverage FILE [--run N]          keep what a run covered: a\n"
                                     "                                                  file of tandem-cov summary\n"
+                                    "  tandem-regress recover [DIR..] [--check]        a database again from folders\n"
+                                    "                                                  of runs (BUILD_DIR/regress/*)\n"
                                     "\n";
 static const char end_text[] = "\n"
                                "Exit status: 0 all passed, 1 something failed or nothing ran, 2 usage.\n"
@@ -199,6 +201,9 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
         OPT(U32, "--limit", "N", "at most N rows (query; default 20)", &t->limit, .lo = 1),
         OPT(FLAG, "--json", NULL, "tables as JSON (list, report, diff, query, gc)", &t->json),
     };
+    const opt_row again[] = {
+        OPT(FLAG, "--check", NULL, "only read all of the database and print what is missing", &t->check),
+    };
     const opt_row clean[] = {
         OPT(I64, "--keep-runs", "N", "keep the newest N runs", &t->gc.keep_runs, .hi = UINT32_MAX),
         OPT(I64, "--keep-days", "D", "keep runs that are younger than D days", &t->gc.keep_days, .hi = 100000),
@@ -224,6 +229,7 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
         OPT_GROUP("what to write (run, report)", write),
         OPT_GROUP("selection", look),
         OPT_GROUP("what to remove (gc; rows of the database stay, a run that runs does, too)", clean),
+        OPT_GROUP("what to bring back (recover)", again),
         OPT_GROUP("where", where)};
     opt_line line = {.group = groups, .groups = sizeof groups / sizeof groups[0], .word = take_positional, .ctx = o};
     if (o == NULL) {

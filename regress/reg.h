@@ -267,6 +267,8 @@ typedef struct reg_lock {
 
 /* Lock a run. wait_s: how long to wait for a runner that is ending. REG_FAIL (printed) when another process has it. */
 int reg_lock_run(reg_lock *lock, const char *db_path, int64_t run, double wait_s);
+/* Lock all of them. */
+int reg_lock_all(reg_lock *lock, const char *db_path);
 /* Does a process work on that run, this one or another? */
 bool reg_lock_held(reg_lock *lock, const char *db_path, int64_t run);
 /* Unlock, as the end of the process does. */
@@ -296,6 +298,7 @@ typedef struct reg_run_info {
     char launcher[16];
     char coverage_dir[REG_PATH_MAX - 128]; /* where jobs write their coverage; empty: nowhere */
     uint64_t elapsed_ms;                   /* so far */
+    int64_t started_at;
 } reg_run_info;
 
 /* State of a job in the database before this runner starts. */
@@ -313,6 +316,19 @@ void reg_db_close(reg_db *db);
 
 #define REG_APPLICATION_ID 0x544e444d /* "TNDM" */
 #define REG_DB_GO_ON ": tandem-regress recover sets it aside and rebuilds it"
+typedef enum reg_db_is {
+    REG_DB_OURS,
+    REG_DB_MISSING,
+    REG_DB_EMPTY,
+    REG_DB_NO_DATABASE,
+    REG_DB_FOREIGN, /* of another program */
+    REG_DB_DAMAGED,
+    REG_DB_UNREADABLE /* errno */
+} reg_db_is;
+/* What a file is, by its beginning; it stays as it is. */
+reg_db_is reg_db_look(const char *path);
+/* Every page of a database of ours. */
+bool reg_db_whole(const char *path);
 /* Before it is opened: a file of other programs is refused (printed) and stays as it is. create: it may be missing. */
 int reg_db_ours(const char *path, bool create);
 /* After it was opened: damage is found (printed). */
@@ -359,6 +375,9 @@ bool reg_row_known(struct sqlite3_stmt *row, const char *name);
 const char *reg_row_text(struct sqlite3_stmt *row, const char *name);
 int64_t reg_row_number(struct sqlite3_stmt *row, const char *name);
 
+/* Write the rows of a run, its programs and jobs; id 0: the next one, of which no folder is there. */
+int reg_db_put_run(reg_db *db, reg_run_info *info, const reg_suite *suite, const reg_programs *programs);
+
 /* Record a run with its programs and all its jobs, none of them finished, in one transaction. The run is locked before
    anybody sees it. An empty out_dir becomes BUILD_DIR/regress/RUN. */
 int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite, const reg_programs *programs);
@@ -396,6 +415,32 @@ int reg_db_load_run(reg_db *db, int64_t run, reg_run_info *info);
 int reg_db_load_jobs(reg_db *db, const reg_run_info *info, reg_suite *suite, reg_past **past);
 /* The programs that the run was started with. */
 int reg_db_load_programs(reg_db *db, int64_t run, reg_programs *programs);
+
+/* ---- runfile.c: what a run is, in its folder, for `recover` ---- */
+
+/* OUT/run.txt; the files of an earlier run in that folder go. */
+int reg_runfile_write(const reg_run_info *info, const reg_suite *suite, const reg_programs *programs);
+/* REG_NONE: there is none. Else to be freed, also after a failure. */
+int reg_runfile_read(const char *out_dir, reg_run_info *info, reg_suite *suite, reg_programs *programs);
+/* OUT/end.txt; state NULL: the run goes on. */
+void reg_runfile_end(const char *out_dir, const char *state, uint64_t elapsed_ms);
+/* Remove them. */
+void reg_runfile_remove(const char *out_dir);
+/* Path of OUT/done.txt: a record (slurm_record.c) of each finished job, after it was written into the database. */
+bool reg_runfile_done(const char *out_dir, char *out, size_t size);
+
+/* ---- recover.c, salvage.c ---- */
+
+/* What came back. */
+typedef struct reg_recovered {
+    size_t runs, jobs;              /* from folders; jobs: finished ones */
+    size_t salvaged, salvaged_jobs; /* rows of the damaged file; all jobs */
+    size_t unfinished;              /* jobs without an outcome */
+} reg_recovered;
+/* Rows of a damaged database that can be read and are not in the other one. */
+int reg_salvage(reg_db *db, const char *damaged, reg_recovered *sum);
+/* Bring back what folders of runs and a damaged database have. check: only look. dir: more folders of runs. */
+int reg_recover(const char *path, const char *build_dir, const char *const *dir, int dirs, bool check);
 
 /* ---- history.c: times and failures of earlier runs; no result depends on them ---- */
 

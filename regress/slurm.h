@@ -58,6 +58,9 @@ typedef struct slurm_line {
     reg_job job;
 } slurm_line;
 
+/* One line "job ..", and what follows its first word. */
+void slurm_line_print(FILE *out, const slurm_line *line);
+bool slurm_line_take(char *rest, uint32_t tasks, slurm_line *line);
 /* Write DIR/jobs.txt; lines in order of tasks. */
 int slurm_list_write(const char *dir, const slurm_head *head, const slurm_line *lines, size_t count);
 /* *lines is to be freed. REG_NONE: there is no such file (nothing is printed). */

@@ -11,6 +11,13 @@
 
 #define FORMAT_LINE "tandem-regress tasks 1"
 
+void slurm_line_print(FILE *out, const slurm_line *line) {
+    const reg_job *job = &line->job;
+    fprintf(out, "job %u %zu %u %s %s %s %s %" PRIu64 " %u %u %u %d%s%s\n", line->task, line->idx, line->attempt,
+            reg_what_name(job->what), job->name, job->cfg, job->kind, job->index, job->cases, job->timeout_s,
+            job->memory_mb, job->second_run ? 1 : 0, job->args[0] == '\0' ? "" : " ", job->args);
+}
+
 int slurm_list_write(const char *dir, const slurm_head *head, const slurm_line *lines, size_t count) {
     char path[REG_PATH_MAX];
     rep_file file;
@@ -31,10 +38,7 @@ int slurm_list_write(const char *dir, const slurm_head *head, const slurm_line *
         fprintf(file.file, "coverage %s\n", head->coverage_dir);
     }
     for (size_t i = 0; i < count; i++) {
-        const reg_job *job = &lines[i].job;
-        fprintf(file.file, "job %u %zu %u %s %s %s %s %" PRIu64 " %u %u %u %d%s%s\n", lines[i].task, lines[i].idx,
-                lines[i].attempt, reg_what_name(job->what), job->name, job->cfg, job->kind, job->index, job->cases,
-                job->timeout_s, job->memory_mb, job->second_run ? 1 : 0, job->args[0] == '\0' ? "" : " ", job->args);
+        slurm_line_print(file.file, &lines[i]);
     }
     fprintf(file.file, "end %zu\n", count);
     return reg_report_commit(&file);
@@ -50,7 +54,7 @@ static bool take_text(char **rest, char *out, size_t size) {
     return word != NULL && word[0] != '\0' && reg_format(out, size, "%s", word);
 }
 
-static bool take_job(char *rest, uint32_t tasks, slurm_line *line) {
+bool slurm_line_take(char *rest, uint32_t tasks, slurm_line *line) {
     char what[16];
     uint64_t task, idx, attempt, cases, timeout, memory, second;
     memset(line, 0, sizeof *line);
@@ -127,7 +131,8 @@ static bool take_lines(FILE *file, slurm_head *head, slurm_line **lines, size_t 
             ended = opt_number(rest, 0, UINT64_MAX, &said) && said == *count;
             good = good && ended;
         } else if (strcmp(key, "job") == 0) {
-            good = good && rep_more(lines, *count, sizeof **lines) && take_job(rest, head->tasks, &(*lines)[*count]);
+            good = good && rep_more(lines, *count, sizeof **lines) &&
+                   slurm_line_take(rest, head->tasks, &(*lines)[*count]);
             *count += 1;
         } else {
             good = good && take_head(key, rest, head);

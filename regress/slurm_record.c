@@ -56,7 +56,8 @@ static bool record_path(const char *dir, const reg_finished *item, char *out, si
     return reg_format(out, size, "%s/done/%zu.%u.txt", dir, item->job, item->attempt);
 }
 
-static void print_record(FILE *out, int64_t run, const reg_finished *item) {
+/* All lines but the last one. */
+static void print_lines(FILE *out, int64_t run, const reg_finished *item) {
     char host[128] = "";
     const reg_result *result = &item->result;
     (void)gethostname(host, sizeof host - 1);
@@ -72,30 +73,42 @@ static void print_record(FILE *out, int64_t run, const reg_finished *item) {
         fprintf(out, "cycles=%" PRIu64 "\n", result->cycles);
     }
     fprintf(out, "exit_status=%d\n", result->exit_status);
+    if (item->doubted) {
+        fputs("doubted=1\n", out);
+    }
+}
+
+int reg_record_print(FILE *out, int64_t run, const reg_finished *item) {
+    char *text = NULL;
+    size_t length = 0;
+    FILE *memory = open_memstream(&text, &length);
+    if (memory != NULL) {
+        print_lines(memory, run, item);
+    }
+    const bool good = memory != NULL && fclose(memory) == 0;
+    if (good) {
+        fprintf(out, "%scheck=%016" PRIx64 "\n", text, hash_text(text, length));
+    }
+    free(text);
+    return good ? REG_OK : reg_error("out of memory");
 }
 
 int slurm_record_write(const char *dir, int64_t run, const reg_finished *item) {
     char path[REG_PATH_MAX];
-    char *text = NULL;
-    size_t length = 0;
     rep_file file;
-    FILE *memory = rep_memory(&text, &length);
-    if (memory == NULL) {
-        return reg_error("out of memory");
+    if (!record_path(dir, item, path, sizeof path)) {
+        return reg_error("%s: cannot write a record", dir);
     }
-    print_record(memory, run, item);
-    int status = fclose(memory) == 0 && record_path(dir, item, path, sizeof path) ? REG_OK : REG_FAIL;
-    if (status == REG_OK) {
-        status = reg_report_open(&file, path);
-    } else {
-        reg_error("%s: cannot write a record", dir);
+    int status = reg_report_open(&file, path);
+    if (status != REG_OK) {
+        return status;
     }
-    if (status == REG_OK) {
-        fprintf(file.file, "%scheck=%016" PRIx64 "\n", text, hash_text(text, length));
-        status = reg_report_commit(&file);
+    status = reg_record_print(file.file, run, item);
+    if (status != REG_OK) {
+        rep_file_drop(&file);
+        return status;
     }
-    free(text);
-    return status;
+    return reg_report_commit(&file);
 }
 
 static bool take_pair(reg_result *result, const char *key, const char *value) {
@@ -137,7 +150,7 @@ static ssize_t read_file(const char *path, char *text, size_t size) {
     return fd < 0 || got < 0 ? -1 : length;
 }
 
-static const char *parse(char *text, int64_t run, reg_finished *item) {
+const char *reg_record_take(char *text, int64_t run, reg_finished *item) {
     char *check = strstr(text, "\ncheck=");
     uint64_t said[3] = {0, 0, 0};
     if (check == NULL || strlen(check) != strlen("\ncheck=\n") + 16 || check[strlen(check) - 1] != '\n') {
@@ -161,9 +174,14 @@ static const char *parse(char *text, int64_t run, reg_finished *item) {
                 return "damaged record";
             }
         }
+        item->doubted = item->doubted || strcmp(line, "doubted") == 0;
         if (!take_pair(&item->result, line, value)) {
             return "damaged record";
         }
+    }
+    if (item->attempt == 0) {
+        item->job = (size_t)said[1];
+        item->attempt = (uint32_t)said[2];
     }
     if (said[0] != (uint64_t)run || said[1] != item->job || said[2] != item->attempt) {
         return "record of another job";
@@ -183,7 +201,7 @@ const char *slurm_record_load(const char *dir, int64_t run, reg_finished *item) 
     const char *trouble = "no record";
     if (length >= 0) {
         text[length] = '\0';
-        trouble = strlen(text) == (size_t)length ? parse(text, run, item) : "damaged record";
+        trouble = strlen(text) == (size_t)length ? reg_record_take(text, run, item) : "damaged record";
     }
     free(text);
     return trouble;

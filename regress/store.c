@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 int reg_db_begin(reg_db *db) {
     return reg_db_exec(db, "BEGIN IMMEDIATE") == REG_OK ? REG_OK : reg_db_fail(db, "write");
@@ -16,20 +17,44 @@ int reg_db_commit(reg_db *db) {
     return reg_db_exec(db, "COMMIT") == REG_OK ? REG_OK : reg_db_fail(db, "write");
 }
 
-static int insert_run(reg_db *db, reg_run_info *info) {
+/* The next number of a run. A folder that is there belongs to a run that the database has lost. */
+static int next_id(reg_db *db, reg_run_info *info) {
+    char path[REG_PATH_MAX];
+    sqlite3_stmt *row = NULL;
+    if (reg_db_prepare(db,
+                       "SELECT 1+max((SELECT coalesce(max(id),0) FROM run),"
+                       "(SELECT coalesce(max(seq),0) FROM sqlite_sequence WHERE name='run')) AS id",
+                       &row) != REG_OK) {
+        return REG_FAIL;
+    }
+    const int step = sqlite3_step(row);
+    const int64_t first = step == SQLITE_ROW ? reg_row_number(row, "id") : 1;
+    info->id = first;
+    while (info->out_dir[0] == '\0' &&
+           reg_format(path, sizeof path, "%s/regress/%" PRId64, info->build_dir, info->id) && access(path, F_OK) == 0) {
+        info->id++;
+    }
+    if (info->id > first) {
+        fprintf(stderr,
+                "%s has no run %" PRId64 ", but %s/regress has: this one is run %" PRId64
+                " (tandem-regress recover reads the folders)\n",
+                db->path, first, info->build_dir, info->id);
+    }
+    return reg_db_end(db, row, step, "read the runs");
+}
+
+static int insert_run(reg_db *db, const reg_run_info *info) {
     char seed[24];
     (void)reg_format(seed, sizeof seed, "0x%" PRIx64, info->seed);
-    const int status = reg_db_write(
+    return reg_db_write(
         db,
-        "INSERT INTO run(suite,suite_path,seed,commit_hash,dirty,tools,host,launcher,shard,parallel,budget_s,build_dir,"
-        "started_at,coverage_dir,state) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,'running')",
-        REG_VALUES(REG_TEXT(info->suite), REG_TEXT(info->suite_path), REG_TEXT(seed), REG_TEXT(info->commit),
-                   REG_NUMBER(info->dirty), REG_TEXT(info->tools), REG_TEXT(info->host), REG_TEXT(info->launcher),
-                   REG_TEXT(info->shard), REG_NUMBER(info->parallel), REG_NUMBER(info->budget_s),
-                   REG_TEXT(info->build_dir), REG_NUMBER(time(NULL)) /* time for people */,
+        "INSERT INTO run(id,suite,suite_path,seed,commit_hash,dirty,tools,host,launcher,shard,parallel,budget_s,"
+        "build_dir,started_at,coverage_dir,state) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'running')",
+        REG_VALUES(REG_NUMBER(info->id), REG_TEXT(info->suite), REG_TEXT(info->suite_path), REG_TEXT(seed),
+                   REG_TEXT(info->commit), REG_NUMBER(info->dirty), REG_TEXT(info->tools), REG_TEXT(info->host),
+                   REG_TEXT(info->launcher), REG_TEXT(info->shard), REG_NUMBER(info->parallel),
+                   REG_NUMBER(info->budget_s), REG_TEXT(info->build_dir), REG_NUMBER(info->started_at),
                    REG_KNOWN(info->coverage_dir)));
-    info->id = sqlite3_last_insert_rowid(db->handle);
-    return status;
 }
 
 /* Where the run keeps its files. */
@@ -69,35 +94,37 @@ static int insert_programs(reg_db *db, int64_t run, const reg_programs *programs
     return status;
 }
 
-int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite, const reg_programs *programs) {
+static int insert_jobs(reg_db *db, const reg_run_info *info, const reg_suite *suite) {
     sqlite3_stmt *stmt = NULL;
-    if (reg_db_begin(db) != REG_OK) {
-        return REG_FAIL;
-    }
-    int status = insert_run(db, info);
-    if (status == REG_OK) {
-        status = set_out_dir(db, info);
-    }
-    if (status == REG_OK) {
-        status = reg_lock_run(&db->lock, db->path, info->id, 0);
-    }
-    if (status == REG_OK) {
-        status = insert_programs(db, info->id, programs);
-    }
-    if (status == REG_OK) {
-        status = reg_db_prepare(
-            db,
-            "INSERT INTO job(run,idx,what,test,cfg,kind,seed,first_index,cases,args,second_run,timeout_s,memory_mb,cmd)"
-            " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-            &stmt);
-    }
+    int status = reg_db_prepare(
+        db,
+        "INSERT INTO job(run,idx,what,test,cfg,kind,seed,first_index,cases,args,second_run,timeout_s,memory_mb,cmd)"
+        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        &stmt);
     for (size_t i = 0; status == REG_OK && i < suite->count; i++) {
         status = insert_job(db, stmt, info, &suite->jobs[i], i);
     }
     (void)sqlite3_finalize(stmt);
-    if (status == REG_OK) {
-        status = reg_db_commit(db);
+    return status;
+}
+
+int reg_db_put_run(reg_db *db, reg_run_info *info, const reg_suite *suite, const reg_programs *programs) {
+    int status = info->id == 0 ? next_id(db, info) : REG_OK;
+    status = status == REG_OK ? insert_run(db, info) : status;
+    status = status == REG_OK ? set_out_dir(db, info) : status;
+    status = status == REG_OK ? insert_programs(db, info->id, programs) : status;
+    return status == REG_OK ? insert_jobs(db, info, suite) : status;
+}
+
+int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite, const reg_programs *programs) {
+    if (reg_db_begin(db) != REG_OK) {
+        return REG_FAIL;
     }
+    info->started_at = (int64_t)time(NULL); /* time for people */
+    int status = reg_db_put_run(db, info, suite, programs);
+    status = status == REG_OK ? reg_lock_run(&db->lock, db->path, info->id, 0) : status;
+    status = status == REG_OK ? reg_runfile_write(info, suite, programs) : status;
+    status = status == REG_OK ? reg_db_commit(db) : status;
     if (status != REG_OK) {
         (void)reg_db_exec(db, "ROLLBACK");
     }
