@@ -600,7 +600,7 @@ def test_database_in_bad_places(bench):
     (bench.path / "folder").mkdir()
     assert "not a regular file" in one_line_failure(bench.run("unit pass cfg=n8\n", "--db", "folder"))
     (bench.path / "text.db").write_text("this is no database, but it is long enough to be looked at as one\n" * 40)
-    assert "not a database" in one_line_failure(bench.run("unit pass cfg=n8\n", "--db", "text.db"))
+    assert "not a results database" in one_line_failure(bench.run("unit pass cfg=n8\n", "--db", "text.db"))
     assert "cannot make the folder" in one_line_failure(bench.run("unit pass cfg=n8\n", "--db", "text.db/x/results.db"))
     assert "cannot make the folder" in one_line_failure(bench.run("unit pass cfg=n8\n", "--out", "text.db/out"))
     assert "no results database" in one_line_failure(bench.call("report", "--db", "missing.db"))
