@@ -8,15 +8,12 @@
 
 /* First line that a shell command prints; "unknown" when it cannot. */
 static void first_line(const char *command, char *out, size_t size) {
-    out[0] = '\0';
     FILE *pipe = popen(command, "re");
-    if (pipe != NULL) {
-        if (fgets(out, (int)size, pipe) == NULL) {
-            out[0] = '\0';
-        }
-        if (pclose(pipe) != 0 && out[0] == '\0') {
-            (void)reg_format(out, size, "unknown");
-        }
+    if (pipe == NULL || fgets(out, (int)size, pipe) == NULL) {
+        out[0] = '\0';
+    }
+    if ((pipe == NULL || pclose(pipe) != 0) && out[0] == '\0') {
+        (void)reg_format(out, size, "unknown");
     }
     out[strcspn(out, "\n")] = '\0';
 }
