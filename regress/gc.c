@@ -44,7 +44,7 @@ static void release(collection *c) {
     free(c->runs);
 }
 
-/* Space that a folder takes on the disk; 0 when there is none. */
+/* Space that a folder takes on the disk, of a file with several links its part; 0 when there is none. */
 static uint64_t bytes_below(const char *path) {
     char copy[REG_PATH_MAX];
     (void)reg_format(copy, sizeof copy, "%s", path);
@@ -54,7 +54,8 @@ static uint64_t bytes_below(const char *path) {
     for (FTSENT *entry = walk == NULL ? NULL : fts_read(walk); entry != NULL; entry = fts_read(walk)) {
         if (entry->fts_info != FTS_DP && entry->fts_info != FTS_NS && entry->fts_info != FTS_DNR &&
             entry->fts_info != FTS_ERR) {
-            sum += (uint64_t)entry->fts_statp->st_blocks * 512;
+            sum += (uint64_t)entry->fts_statp->st_blocks * 512 /
+                   (entry->fts_info == FTS_F ? entry->fts_statp->st_nlink : 1);
         }
     }
     if (walk != NULL) {
@@ -69,8 +70,8 @@ static bool launcher_dir(const gc_run *run, char *out, size_t size) {
            reg_format(out, size, "%s/slurm/%" PRId64, run->info.out_dir, run->info.id) && access(out, F_OK) == 0;
 }
 
-/* Do it with every folder of a job of the run: each attempt, the explanation; also with the launcher's files and the
- * report. */
+/* Do it with every folder of a job of the run: each attempt, the explanation; also with the launcher's files, the
+ * programs and the report. */
 static int each_folder(const gc_run *run, int (*visit)(const char *path, void *context), void *context) {
     int status = REG_OK;
     for (size_t i = 0; i < run->suite.count && run->info.out_dir[0] != '\0'; i++) {
@@ -90,6 +91,10 @@ static int each_folder(const gc_run *run, int (*visit)(const char *path, void *c
     }
     char path[REG_PATH_MAX];
     if (status == REG_OK && launcher_dir(run, path, sizeof path)) {
+        status = visit(path, context);
+    }
+    if (status == REG_OK && run->info.out_dir[0] != '\0' && reg_pinned_dir(run->info.out_dir, path, sizeof path) &&
+        access(path, F_OK) == 0) {
         status = visit(path, context);
     }
     if (status == REG_OK && run->info.out_dir[0] != '\0' && reg_report_dir(run->info.out_dir, path, sizeof path) &&
