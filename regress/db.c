@@ -129,32 +129,35 @@ int reg_db_prepare(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt
     return REG_OK;
 }
 
-void reg_db_bind(struct sqlite3_stmt *stmt, const reg_value *value, size_t count) {
-    for (size_t i = 0; i < count; i++) {
+int reg_db_bind(const reg_db *db, struct sqlite3_stmt *stmt, const reg_value *value, size_t count) {
+    int rc = SQLITE_OK;
+    for (size_t i = 0; i < count && rc == SQLITE_OK; i++) {
         const int at = (int)i + 1;
         if (value[i].kind == REG_VALUE_TEXT) {
-            (void)sqlite3_bind_text(stmt, at, value[i].text, -1, SQLITE_TRANSIENT);
+            rc = sqlite3_bind_text(stmt, at, value[i].text, -1, SQLITE_TRANSIENT);
         } else if (value[i].kind == REG_VALUE_NUMBER) {
-            (void)sqlite3_bind_int64(stmt, at, value[i].number);
+            rc = sqlite3_bind_int64(stmt, at, value[i].number);
         } else if (value[i].kind == REG_VALUE_REAL) {
-            (void)sqlite3_bind_double(stmt, at, value[i].real);
+            rc = sqlite3_bind_double(stmt, at, value[i].real);
         } else {
-            (void)sqlite3_bind_null(stmt, at);
+            rc = sqlite3_bind_null(stmt, at);
         }
     }
+    return rc == SQLITE_OK ? REG_OK : reg_db_fail(db, "fill in a query");
 }
 
 int reg_db_ask(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt, const reg_value *value, size_t count) {
-    const int status = reg_db_prepare(db, sql, stmt);
-    if (status == REG_OK) {
-        reg_db_bind(*stmt, value, count);
+    int status = reg_db_prepare(db, sql, stmt);
+    if (status == REG_OK && (status = reg_db_bind(db, *stmt, value, count)) != REG_OK) {
+        (void)sqlite3_finalize(*stmt);
+        *stmt = NULL;
     }
     return status;
 }
 
 int reg_db_put(const reg_db *db, struct sqlite3_stmt *stmt, const reg_value *value, size_t count) {
-    reg_db_bind(stmt, value, count);
-    const int status = sqlite3_step(stmt) == SQLITE_DONE ? REG_OK : reg_db_fail(db, "write");
+    int status = reg_db_bind(db, stmt, value, count);
+    status = status == REG_OK && sqlite3_step(stmt) != SQLITE_DONE ? reg_db_fail(db, "write") : status;
     (void)sqlite3_reset(stmt);
     return status;
 }

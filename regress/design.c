@@ -63,6 +63,9 @@ static int load(reg_design *d, const char *root, const char *name) {
     for (unsigned line = 1; status == REG_OK && fgets(text, sizeof text, file) != NULL; line++) {
         status = take_line(d, path, line, text);
     }
+    if (status == REG_OK && !feof(file)) {
+        status = bad(path, 1, strerror(errno));
+    }
     (void)fclose(file);
     return status == REG_OK && d->cfgs == 0 ? bad(path, 1, "no line \"cfg\"") : status;
 }

@@ -116,6 +116,9 @@ static reg_status expand_operators(const suite_reader *reader, suite_line *line)
             status = expand_name(reader, line, name);
         }
     }
+    if (status == REG_OK && !feof(in)) {
+        status = reg_suite_bad(reader, "test operators: %s: %s", path, strerror(errno));
+    }
     (void)fclose(in);
     return status == REG_OK ? check_except(reader, line, "operator", path) : status;
 }
@@ -141,7 +144,11 @@ static reg_status cfg_of_stored(const suite_reader *reader, suite_line *line) {
             known = known || same;
         }
     }
+    const bool whole = feof(in) != 0;
     (void)fclose(in);
+    if (!whole) {
+        return reg_suite_bad(reader, "case all: %s: %s", line->job.args, strerror(errno));
+    }
     return known ? REG_OK : reg_suite_bad(reader, "case all: %s names no cfg", line->job.args);
 }
 

@@ -10,7 +10,6 @@
 #include "report/report.h"
 
 #include <errno.h>
-#include <fts.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <sqlite3.h>
@@ -44,24 +43,11 @@ static void release(collection *c) {
     free(c->runs);
 }
 
-/* Space that a folder takes on the disk, of a file with several links its part; 0 when there is none. */
-static uint64_t bytes_below(const char *path) {
-    char copy[REG_PATH_MAX];
-    (void)reg_format(copy, sizeof copy, "%s", path);
-    char *const paths[] = {copy, NULL};
-    uint64_t sum = 0;
-    FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    for (FTSENT *entry = walk == NULL ? NULL : fts_read(walk); entry != NULL; entry = fts_read(walk)) {
-        if (entry->fts_info != FTS_DP && entry->fts_info != FTS_NS && entry->fts_info != FTS_DNR &&
-            entry->fts_info != FTS_ERR) {
-            sum += (uint64_t)entry->fts_statp->st_blocks * 512 /
-                   (entry->fts_info == FTS_F ? entry->fts_statp->st_nlink : 1);
-        }
-    }
-    if (walk != NULL) {
-        (void)fts_close(walk);
-    }
-    return sum;
+/* Space that it takes on the disk; of a file with several links, its part. */
+static int add_entry(const char *path, const struct stat *info, void *context) {
+    (void)path;
+    *(uint64_t *)context += (uint64_t)info->st_blocks * 512 / (S_ISREG(info->st_mode) ? info->st_nlink : 1);
+    return REG_OK;
 }
 
 /* Files of launcher slurm for the run; false: none. */
@@ -80,6 +66,8 @@ static int each_folder(const gc_run *run, int (*visit)(const char *path, void *c
             reg_job_dir(run->info.out_dir, &run->suite.jobs[i], i, attempt, path, sizeof path);
             if (access(path, F_OK) == 0) {
                 status = visit(path, context);
+            } else if (errno != ENOENT && errno != ENOTDIR) {
+                status = reg_error("%s: cannot read: %s", path, strerror(errno));
             } else if (attempt >= run->past[i].attempt) {
                 break;
             }
@@ -105,8 +93,7 @@ static int each_folder(const gc_run *run, int (*visit)(const char *path, void *c
 }
 
 static int add_bytes(const char *path, void *context) {
-    *(uint64_t *)context += bytes_below(path);
-    return REG_OK;
+    return reg_walk(path, add_entry, context);
 }
 
 static int remove_folder(const char *path, void *context) {

@@ -33,12 +33,13 @@ static int load_times(reg_db *db, const reg_suite *suite, reg_expectation *list)
             list[i].seconds = list[i - 1].seconds;
             continue;
         }
-        reg_db_bind(stmt, REG_VALUES(REG_TEXT(reg_what_name(job->what)), REG_TEXT(job->name), REG_TEXT(job->cfg),
-                                     REG_TEXT(job->kind), REG_NUMBER(job->cases), REG_TEXT(job->args)));
-        if (sqlite3_step(stmt) == SQLITE_ROW) {
+        status = reg_db_bind(db, stmt,
+                             REG_VALUES(REG_TEXT(reg_what_name(job->what)), REG_TEXT(job->name), REG_TEXT(job->cfg),
+                                        REG_TEXT(job->kind), REG_NUMBER(job->cases), REG_TEXT(job->args)));
+        if (status == REG_OK && sqlite3_step(stmt) == SQLITE_ROW) {
             const bool known = sqlite3_column_type(stmt, 0) != SQLITE_NULL;
             list[i].seconds = known ? sqlite3_column_double(stmt, 0) / 1000.0 : -1.0;
-        } else {
+        } else if (status == REG_OK) {
             status = reg_db_fail(db, "read earlier runs");
         }
         (void)sqlite3_reset(stmt);

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,24 +64,32 @@ int html_copy_tail(const char *from, const char *dir, const char *name, size_t s
     return status;
 }
 
-static int copy_entry(const FTSENT *entry, const char *to, size_t skip, uint64_t file_max, unsigned *left_out) {
+typedef struct copying {
+    const char *to;
+    size_t skip; /* bytes of the path before the part that stays the same */
+    uint64_t file_max;
+    unsigned *left_out;
+} copying;
+
+static int copy_entry(const char *from, const struct stat *info, void *context) {
+    const copying *c = context;
     char path[REG_PATH_MAX];
     uint64_t size = 0;
-    if (!reg_format(path, sizeof path, "%s%s", to, entry->fts_path + skip)) {
-        *left_out += 1;
+    if (!reg_format(path, sizeof path, "%s%s", c->to, from + c->skip)) {
+        *c->left_out += 1;
         return REG_OK;
     }
-    if (entry->fts_info == FTS_D) {
+    if (S_ISDIR(info->st_mode)) {
         return reg_make_dirs(path);
     }
-    if (entry->fts_info != FTS_F) {
+    if (!S_ISREG(info->st_mode)) {
         return REG_OK;
     }
-    if ((uint64_t)entry->fts_statp->st_size > file_max) {
-        *left_out += 1;
+    if ((uint64_t)info->st_size > c->file_max) {
+        *c->left_out += 1;
         return REG_OK;
     }
-    const int fd = open_regular(entry->fts_path, &size);
+    const int fd = open_regular(from, &size);
     const int status = fd < 0 ? REG_OK : copy_rest(fd, path, NULL);
     if (fd >= 0) {
         (void)close(fd);
@@ -91,24 +98,10 @@ static int copy_entry(const FTSENT *entry, const char *to, size_t skip, uint64_t
 }
 
 int html_copy_tree(const char *from, const char *to, uint64_t file_max, unsigned *left_out) {
-    char copy[REG_PATH_MAX];
     struct stat info;
     *left_out = 0;
-    if (from == NULL || stat(from, &info) != 0 || !S_ISDIR(info.st_mode) ||
-        !reg_format(copy, sizeof copy, "%s", from)) {
+    if (from == NULL || stat(from, &info) != 0 || !S_ISDIR(info.st_mode)) {
         return REG_NONE;
     }
-    char *const paths[] = {copy, NULL};
-    FTS *walk = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    int status = walk == NULL ? REG_FAIL : REG_OK;
-    for (FTSENT *entry = walk == NULL ? NULL : fts_read(walk); entry != NULL && status == REG_OK;
-         entry = fts_read(walk)) {
-        status = copy_entry(entry, to, strlen(from), file_max, left_out);
-    }
-    if (walk == NULL) {
-        reg_error("%s: cannot read: %s", from, strerror(errno));
-    } else {
-        (void)fts_close(walk);
-    }
-    return status;
+    return reg_walk(from, copy_entry, &(copying){to, strlen(from), file_max, left_out});
 }

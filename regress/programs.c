@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -161,25 +160,19 @@ static int link_file(const char *from, const char *to) {
     return link(from, to) == 0 ? REG_OK : copy_file(from, to);
 }
 
-static int link_tree(const char *from, const char *to) {
-    char top[REG_PATH_MAX];
-    char path[REG_PATH_MAX];
-    (void)reg_format(top, sizeof top, "%s", from);
-    char *const tops[] = {top, NULL};
-    int status = reg_remove_tree(to);
-    FTS *walk = fts_open(tops, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    for (FTSENT *entry = walk == NULL ? NULL : fts_read(walk); entry != NULL && status == REG_OK;
-         entry = fts_read(walk)) {
-        if (entry->fts_info == FTS_F) {
-            status = reg_format(path, sizeof path, "%s%s", to, entry->fts_path + strlen(from))
-                         ? link_file(entry->fts_path, path)
-                         : reg_error("%s: path too long", to);
-        }
+typedef struct tree {
+    const char *from;
+    const char *to;
+} tree;
+
+static int link_entry(const char *path, const struct stat *info, void *context) {
+    const tree *t = context;
+    char copy[REG_PATH_MAX];
+    if (!S_ISREG(info->st_mode)) {
+        return REG_OK;
     }
-    if (walk != NULL) {
-        (void)fts_close(walk);
-    }
-    return status;
+    return reg_format(copy, sizeof copy, "%s%s", t->to, path + strlen(t->from)) ? link_file(path, copy)
+                                                                                : reg_error("%s: path too long", t->to);
 }
 
 /* The package that a program for testcases in Python runs is beside its build, and pinned with it. */
@@ -195,7 +188,8 @@ static int pin_package(const char *program, const reg_run_info *run, const char 
         !reg_format(to, sizeof to, "%s/%s", dir, package)) {
         return reg_error("%s: path too long", dir);
     }
-    return link_tree(from, to);
+    const int status = reg_remove_tree(to);
+    return status == REG_OK ? reg_walk(from, link_entry, &(tree){.from = from, .to = to}) : status;
 }
 
 static bool has_hash(const char *path, uint64_t hash) {

@@ -200,20 +200,19 @@ static char *complete(const reg_query *query, reg_db *db, const reg_query_about 
         return NULL;
     }
     bind_number(stmt, ":run", about->run);
-    for (size_t at = query->names_at; each != NULL && sqlite3_step(stmt) == SQLITE_ROW; at++) {
+    int step = SQLITE_DONE;
+    bool bad = false;
+    for (size_t at = query->names_at; !bad && (step = sqlite3_step(stmt)) == SQLITE_ROW; at++) {
         const char *name = (const char *)sqlite3_column_text(stmt, 0);
-        const int added = reg_table_column(table, at, name == NULL ? "" : name, query->title);
-        if (added != REG_OK) {
-            break;
-        }
-        char *one = sqlite3_mprintf(query->each, name == NULL ? "" : name); /* a text of this file */
-        char *more = sqlite3_mprintf("%s%s, ", each, one == NULL ? "NULL" : one);
+        char *one = name == NULL ? NULL : sqlite3_mprintf(query->each, name); /* a text of this file */
+        char *more = one == NULL ? NULL : sqlite3_mprintf("%s%s, ", each, one);
+        bad = more == NULL || reg_table_column(table, at, name, query->title) != REG_OK;
         sqlite3_free(one);
         sqlite3_free(each);
         each = more;
     }
-    (void)sqlite3_finalize(stmt);
-    char *sql = each == NULL ? NULL : sqlite3_mprintf("%.*s%s%s", (int)(mark - query->sql), query->sql, each, mark + 1);
+    bad = reg_db_end(db, stmt, step, "read the columns") != REG_OK || bad || each == NULL;
+    char *sql = bad ? NULL : sqlite3_mprintf("%.*s%s%s", (int)(mark - query->sql), query->sql, each, mark + 1);
     sqlite3_free(each);
     return sql;
 }
@@ -222,7 +221,8 @@ int reg_query_ask(const reg_query *query, reg_db *db, const reg_query_about *abo
     sqlite3_stmt *stmt = NULL;
     reg_table_init(table, query->columns, query->column_count);
     char *sql = complete(query, db, about, table);
-    const int status = sql == NULL ? REG_FAIL : reg_db_prepare(db, sql, &stmt);
+    const int status = sql == NULL ? reg_error("%s: the query cannot be made: out of memory", db->path)
+                                   : reg_db_prepare(db, sql, &stmt);
     sqlite3_free(sql);
     if (status != REG_OK) {
         return REG_FAIL;

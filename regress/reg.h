@@ -47,6 +47,13 @@ int reg_make_dirs(const char *path);
 /* Remove a file or a folder with everything in it; a missing path is fine. Symbolic links are removed, not followed. */
 int reg_remove_tree(const char *path);
 
+/*
+ * visit() for the file or folder and everything in it, a folder before its entries, in the order of their names, until
+ * it returns something else than REG_OK. A missing path is fine. Symbolic links are visited, not followed.
+ */
+struct stat;
+int reg_walk(const char *path, int (*visit)(const char *path, const struct stat *info, void *context), void *context);
+
 /* Seconds of the monotonic clock. */
 double reg_now(void);
 
@@ -340,7 +347,7 @@ typedef struct reg_value {
 #define REG_VALUES(...) (const reg_value[]){__VA_ARGS__}, sizeof((const reg_value[]){__VA_ARGS__}) / sizeof(reg_value)
 
 /* Give a statement its values, from ?1 on. */
-void reg_db_bind(struct sqlite3_stmt *stmt, const reg_value *value, size_t count);
+int reg_db_bind(const reg_db *db, struct sqlite3_stmt *stmt, const reg_value *value, size_t count);
 /* Prepare a statement and give it its values. */
 int reg_db_ask(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt, const reg_value *value, size_t count);
 /* A statement that has no rows, with these values; it can be used again. */

@@ -9,11 +9,11 @@
 #include "report/report.h"
 
 #include <ctype.h>
-#include <fts.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Names of files are words of so many characters at most. */
 #define WORD_MAX 64u
@@ -23,33 +23,18 @@ typedef struct sources {
     size_t count;
 } sources;
 
-static int by_name(const FTSENT **a, const FTSENT **b) {
-    return strcmp((*a)->fts_name, (*b)->fts_name);
-}
-
-/* A folder that is not there has no files. */
-static int find_sources(const char *dir, sources *s) {
-    char copy[REG_PATH_MAX];
-    int status = REG_OK;
-    (void)reg_format(copy, sizeof copy, "%s", dir);
-    char *const roots[] = {copy, NULL};
-    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
-    for (FTSENT *entry = walk == NULL ? NULL : fts_read(walk); entry != NULL && status == REG_OK;
-         entry = fts_read(walk)) {
-        if (entry->fts_info == FTS_F && entry->fts_namelen > 3 &&
-            strcmp(entry->fts_name + entry->fts_namelen - 3, ".sv") == 0) {
-            char *path = rep_more(&s->paths, s->count, sizeof *s->paths) ? strdup(entry->fts_path) : NULL;
-            if (path == NULL) {
-                status = reg_error("out of memory");
-            } else {
-                s->paths[s->count++] = path;
-            }
-        }
+static int add_source(const char *path, const struct stat *info, void *context) {
+    sources *s = context;
+    const size_t length = strlen(path);
+    if (!S_ISREG(info->st_mode) || length < 4 || strcmp(path + length - 3, ".sv") != 0) {
+        return REG_OK;
     }
-    if (walk != NULL) {
-        (void)fts_close(walk);
+    char *copy = rep_more(&s->paths, s->count, sizeof *s->paths) ? strdup(path) : NULL;
+    if (copy == NULL) {
+        return reg_error("out of memory");
     }
-    return status;
+    s->paths[s->count++] = copy;
+    return REG_OK;
 }
 
 static void free_sources(sources *s) {
@@ -219,7 +204,7 @@ int reg_sarif_write(reg_db *db, int64_t run, const char *source_dir, const char 
         status = reg_db_load_run(db, run, &info);
     }
     if (status == REG_OK) {
-        status = find_sources(source_dir, &s);
+        status = reg_walk(source_dir, add_source, &s);
     }
     if (status == REG_OK) {
         status = reg_report_open(&file, path);

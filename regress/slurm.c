@@ -192,7 +192,7 @@ static void lose(slurm_runner *r, slurm_shard *shard, bool counts) {
     if (!withdraw(r, shard)) {
         return;
     }
-    shard->state = SHARD_OVER;
+    slurm_shard_over(r, shard);
     for (uint32_t i = 0; i < shard->count; i++) {
         slurm_entry *entry = &r->entries[shard->first + i];
         slurm_job *job = &r->jobs[entry->job];
@@ -236,7 +236,7 @@ static void judge(slurm_runner *r, slurm_shard *shard) {
         if (shard->listed && !shard->running) { /* other attempts were faster */
             (void)slurm_cancel(r, shard);
         }
-        shard->state = SHARD_OVER;
+        slurm_shard_over(r, shard);
         return;
     }
     look(r, shard);

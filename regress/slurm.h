@@ -111,6 +111,7 @@ typedef struct slurm_shard {
     uint32_t absent, ended; /* answers of squeue in a row without it, since its end */
     off_t beats;
     double beat_at; /* time of its last change */
+    uint32_t node;  /* where it ran: place in the list + 1; 0: unknown */
 } slurm_shard;
 
 typedef struct slurm_array {
@@ -120,6 +121,12 @@ typedef struct slurm_array {
     size_t unseen;     /* records that may still come */
     char slurm_id[24]; /* as squeue says, empty: unknown */
 } slurm_array;
+
+/* A node that ran tasks. */
+typedef struct slurm_node {
+    char name[64];
+    uint32_t barren; /* tasks that ended there without any record, in a row */
+} slurm_node;
 
 typedef struct slurm_job {
     uint32_t entry;   /* the newest one + 1; 0: none */
@@ -145,6 +152,8 @@ typedef struct slurm_runner {
     size_t shard_count;
     slurm_array *arrays;
     size_t array_count;
+    slurm_node *nodes;
+    size_t node_count;
     uint32_t last_array; /* highest number of a folder */
     uint32_t beat_s;
     double scan_s; /* between two looks for records */
@@ -153,7 +162,9 @@ typedef struct slurm_runner {
     size_t retry_count;
     bool accepted; /* Slurm has taken an array of this runner */
     uint32_t refused;
-    bool silent; /* squeue did not answer the last time */
+    bool silent;      /* squeue did not answer the last time */
+    char reason[160]; /* why a task waits, as squeue says; empty: none waits */
+    uint32_t stuck;   /* answers of squeue in a row with tasks that wait for more than their turn, and none that runs */
     bool stopping;
     bool hurried; /* told twice */
     reg_end end;
@@ -177,7 +188,9 @@ bool slurm_shard_served(const slurm_runner *r, const slurm_shard *shard);
 
 /* Submit an array. REG_NONE: Slurm refused, try again later. REG_FAIL: it refused, a line was printed. */
 int slurm_submit(slurm_runner *r, slurm_array *array);
-/* Which of our tasks does Slurm list? False: no response. *tasks: their number. */
+/* No further record of the shard is expected. */
+void slurm_shard_over(slurm_runner *r, slurm_shard *shard);
+/* Which of our tasks wait or run, as Slurm says? False: no response. *tasks: their number. */
 bool slurm_ask(slurm_runner *r, size_t *tasks);
 /* Cancel all tasks that slurm_ask found, or one shard of them. */
 bool slurm_cancel(slurm_runner *r, const slurm_shard *only);

@@ -320,4 +320,5 @@ void slurm_tasks_close(slurm_runner *r) {
     free(r->entries);
     free(r->shards);
     free(r->arrays);
+    free(r->nodes);
 }

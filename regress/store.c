@@ -165,17 +165,14 @@ int reg_db_find_run(reg_db *db, const char *text, int64_t *run) {
     if (text != NULL && !opt_number(text, 1, INT64_MAX, &number)) {
         return reg_refuse("run \"%s\": expected the number of a run", text);
     }
-    if (reg_db_ask(db, text == NULL ? "SELECT max(id) FROM run" : "SELECT id FROM run WHERE id=?", &stmt,
-                   REG_VALUES(REG_NUMBER(number))) != REG_OK) {
+    const reg_value value = REG_NUMBER(number);
+    if (reg_db_ask(db, text == NULL ? "SELECT max(id) FROM run" : "SELECT id FROM run WHERE id=?", &stmt, &value,
+                   text == NULL ? 0 : 1) != REG_OK) {
         return REG_FAIL;
     }
-    int status = REG_FAIL;
-    if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL) {
-        *run = sqlite3_column_int64(stmt, 0);
-        status = REG_OK;
-    } else {
-        reg_error("%s: no run %s", db->path, text == NULL ? "in it" : text);
-    }
-    (void)sqlite3_finalize(stmt);
-    return status;
+    const int step = sqlite3_step(stmt);
+    const bool found = step == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL;
+    *run = found ? sqlite3_column_int64(stmt, 0) : 0;
+    const int status = reg_db_end(db, stmt, step, "read the runs");
+    return status != REG_OK || found ? status : reg_error("%s: no run %s", db->path, text == NULL ? "in it" : text);
 }

@@ -445,7 +445,7 @@ static reg_status parse_file(suite_reader *reader) {
             status = parse_line(reader, text);
         }
     }
-    if (status == REG_OK && ferror(file)) {
+    if (status == REG_OK && !feof(file)) {
         status = reg_refuse("%s: cannot read the suite: %s", reader->path, strerror(errno));
     }
     (void)fclose(file);

@@ -42,7 +42,7 @@ static int add_part(reg_db *db, int64_t run, const part *p, json_t *document) {
 int reg_summary_write(reg_db *db, int64_t run, const char *path) {
     rep_file file;
     json_t *document = json_object();
-    int status = document == NULL ? REG_FAIL : REG_OK;
+    int status = document == NULL ? reg_error("out of memory") : REG_OK;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && status == REG_OK; i++) {
         status = add_part(db, run, &parts[i], document);
     }

@@ -98,9 +98,11 @@ int reg_table_query(reg_table *table, reg_db *db, struct sqlite3_stmt *stmt) {
     }
     while (status == REG_OK && (step = sqlite3_step(stmt)) == SQLITE_ROW) {
         for (size_t i = 0; i < table->column_count; i++) {
+            const int type = sqlite3_column_type(stmt, (int)i); /* a value without a text: out of memory */
             row[i] = (const char *)sqlite3_column_text(stmt, (int)i);
+            status = row[i] == NULL && type != SQLITE_NULL ? reg_error("out of memory") : status;
         }
-        status = reg_table_add(table, row);
+        status = status == REG_OK ? reg_table_add(table, row) : status;
     }
     if (status == REG_OK && step != SQLITE_DONE) {
         status = reg_db_fail(db, "read the results");

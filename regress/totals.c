@@ -27,12 +27,11 @@ static int load_cfgs(reg_db *db, int64_t run, reg_cfgs *cfgs) {
     if (reg_db_ask(db, reg_cfgs_sql, &stmt, REG_VALUES(REG_NUMBER(run))) != REG_OK) {
         return REG_FAIL;
     }
-    while (cfgs->count < REG_CFGS_MAX && sqlite3_step(stmt) == SQLITE_ROW) {
-        (void)reg_format(cfgs->name[cfgs->count++], sizeof cfgs->name[0], "%s",
-                         (const char *)sqlite3_column_text(stmt, 0));
+    int step = SQLITE_DONE;
+    while (cfgs->count < REG_CFGS_MAX && (step = sqlite3_step(stmt)) == SQLITE_ROW) {
+        (void)reg_format(cfgs->name[cfgs->count++], sizeof cfgs->name[0], "%s", reg_row_text(stmt, "cfg"));
     }
-    (void)sqlite3_finalize(stmt);
-    return REG_OK;
+    return reg_db_end(db, stmt, step, "read the configurations");
 }
 
 /* The row with this label, which is the last one or a new one. NULL: out of memory. */

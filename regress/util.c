@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "reg.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
 #include <stdarg.h>
@@ -76,6 +77,34 @@ int reg_remove_tree(const char *path) {
         return reg_error("%s: cannot remove: %s", path, strerror(errno));
     }
     return REG_OK;
+}
+
+/* The entries of a folder that has just been visited, in the order of their names. */
+static int walk_below(const char *path, int (*visit)(const char *path, const struct stat *info, void *context),
+                      void *context) {
+    struct dirent **entries = NULL;
+    const int count = scandir(path, &entries, NULL, alphasort);
+    int status = count >= 0 || errno == ENOENT ? REG_OK : reg_error("%s: cannot read: %s", path, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+        char below[REG_PATH_MAX];
+        if (status == REG_OK && strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
+            status = reg_format(below, sizeof below, "%s/%s", path, name) ? reg_walk(below, visit, context)
+                                                                          : reg_error("%s/%s: too long", path, name);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+int reg_walk(const char *path, int (*visit)(const char *path, const struct stat *info, void *context), void *context) {
+    struct stat info;
+    if (lstat(path, &info) != 0) {
+        return errno == ENOENT || errno == ENOTDIR ? REG_OK : reg_error("%s: cannot read: %s", path, strerror(errno));
+    }
+    const int status = visit(path, &info, context);
+    return status == REG_OK && S_ISDIR(info.st_mode) ? walk_below(path, visit, context) : status;
 }
 
 double reg_now(void) {

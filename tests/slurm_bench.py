@@ -39,6 +39,12 @@ class Cluster:
                               env={**os.environ, **self.env}, capture_output=True, text=True, timeout=60)
         return done.stdout.split()
 
+    def show(self):
+        """The queue with reasons, and what the controller said last."""
+        done = subprocess.run("squeue --array --format='%i %T %r %N'; tail -n 60 ${SLURM_CONF%.conf}ctld.log", shell=True,
+                              env={**os.environ, **self.env}, capture_output=True, text=True, timeout=60)
+        return done.stdout + done.stderr
+
     def cancel(self):
         """Whatever there is."""
         subprocess.run(["scancel", f"--user={os.geteuid()}"], env={**os.environ, **self.env}, timeout=60, check=True)
@@ -55,7 +61,7 @@ class Cluster:
 
     def heal(self):
         """Whatever was done to controller and nodes: they work again."""
-        for command in ("start-slurmctld", "thaw", "start-slurmd"):
+        for command in ("start-slurmctld", "thaw", "start-slurmd", "mend"):
             self.do(command)
         end = time.monotonic() + 60
         while not self.states() or self.ill():
@@ -213,16 +219,17 @@ def stands(bench, run=1):
 
 SBATCH = r"""#!/bin/bash
 [ -e $FAKE/refuse ] && { cat $FAKE/refuse >&2; exit 1; }
+[ -e $FAKE/one-node ] && [[ $* = *--exclude=* ]] && { echo "not available" >&2; exit 1; }
 echo "$@" >> $FAKE/submitted
 number=$(wc -l < $FAKE/submitted)
 for word; do
   case $word in --job-name=*) name=${word#*=};; --array=0-*) last=${word#*=0-};; esac
 done
-[ -e $FAKE/idle ] && { seq -f "$name|%g|PENDING|$number" 0 $last > $FAKE/queue/0.$number; exit 0; }
+[ -e $FAKE/idle ] && { seq -f "$name|%g|PENDING|$number||$(cat $FAKE/idle)" 0 $last > $FAKE/queue/0.$number; exit 0; }
 for task in $(seq 0 $last); do
   SLURM_ARRAY_TASK_ID=$task NUMBER=$number TASK_SCRIPT=$word \
     setsid bash -c 'touch $FAKE/began.$NUMBER.$SLURM_ARRAY_TASK_ID; exec bash $FAKE/hook' </dev/null >/dev/null 2>&1 &
-  echo "$name|$task|RUNNING|$number" > $FAKE/queue/$!.$number
+  echo "$name|$task|RUNNING|$number|node$task|None" > $FAKE/queue/$!.$number
 done
 for task in $(seq 0 $last); do  # what is still in our process group ends with us
   until [ -e $FAKE/began.$number.$task ]; do sleep 0.01; done
@@ -234,7 +241,9 @@ echo "somebody-else|4|RUNNING|7"
 shopt -s nullglob
 for file in $FAKE/queue/*; do
   pid=${file##*/} pid=${pid%.*}
-  { [ "$pid" = 0 ] || grep -q '^State:[[:space:]]*[^Z[:space:]]' /proc/$pid/status; } 2>/dev/null && cat $file
+  { [ "$pid" = 0 ] || grep -q '^State:[[:space:]]*[^Z[:space:]]' /proc/$pid/status; } 2>/dev/null && cat $file &&
+    continue
+  [[ $* = *--states=all* ]] && sed s/RUNNING/FAILED/ $file
 done
 exit 0
 """

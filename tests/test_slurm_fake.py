@@ -112,7 +112,8 @@ def late_record(bench, outcome, trace_hash):
     path.with_suffix(".new").rename(path)
 
 
-@pytest.mark.parametrize("outcome, trace_hash", [("pass", "0x1"), ("pass", "0x2"), ("fail", "0x1")])
+@pytest.mark.parametrize("outcome, trace_hash",
+                         [("pass", "0x1"), ("pass", "0x2"), ("fail", "0x1")] if FULL else [("pass", "0x2")])
 def test_attempts_must_agree(fake, outcome, trace_hash):
     """The record of an attempt that was given up arrives late."""
     fake.program(fake.build / "n8-fast/unit-sure", "report 'outcome=pass\\ntrace_hash=0x1\\n'")
@@ -194,6 +195,29 @@ def test_a_task_that_waited_while_squeue_was_silent(fake):
 
 def last_line_of(text):
     return text.strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize("others", [True, False] if FULL else [True])
+def test_a_node_where_nothing_is_done(fake, others):
+    """Two tasks end on a node without any record: the next attempt is for other nodes, if there are any."""
+    if not others:
+        (fake.fake / "one-node").touch()
+    (fake.fake / "hook").write_text("[ $NUMBER -lt 3 ] || exec sh $TASK_SCRIPT\n")
+    done = slurm_run(fake, "unit pass cfg=n8\n")
+    assert done.returncode == 0 and done.stderr == "" and rows(fake, "attempt") == [(3,)], done.stderr
+    lines = (fake.fake / "submitted").read_text().splitlines()
+    assert ["--exclude=node0" in line for line in lines] == [False, False, others]
+
+
+def test_slurm_starts_no_task(fake):
+    """For a reason that does not pass by itself; one line says it."""
+    reason = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
+    (fake.fake / "idle").write_text(reason)
+    runner = slurm_start(fake, "unit pass cfg=n8\n", "--slurm-poll", "0.1")
+    time.sleep(3.5)
+    runner.send_signal(signal.SIGINT)
+    _, err = runner.communicate(timeout=60)
+    assert err == f"tandem-regress: Slurm starts no task of this run, it waits: {reason}\n"
 
 
 def test_half_written_records_are_not_there_yet(fake):

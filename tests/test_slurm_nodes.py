@@ -112,6 +112,28 @@ def test_a_node_is_drained(field):
 
 
 @check_only
+def test_a_node_kills_every_task(field):
+    """It is idle at once again, so that it would get each attempt: what is submitted again goes elsewhere."""
+    trace = Trace(field, 0.3)
+    field.cluster.do("break", "tandem1")
+    runner = slurm_start(field, "unit traced cfg=n8 count=20\n", "--shard-seconds", "1")
+    assert finish(field, trace, runner, again=0) == []
+    assert trace.nodes() == {"tandem0", "tandem2"}
+
+
+@check_only
+def test_all_nodes_kill_every_task(field):
+    """Then there is nowhere else, until they are mended."""
+    trace = Trace(field, 0.3)
+    field.cluster.do("break")
+    runner = slurm_start(field, "unit traced cfg=n8 count=10\n", "--shard-seconds", "1")
+    time.sleep(3)
+    field.cluster.do("mend")
+    out, err = runner.communicate(timeout=180)
+    assert all(row in [("pass", None), ("error", "lost by Slurm")] for row in rows(field, "outcome,signature")), out
+
+
+@check_only
 def test_a_node_is_set_down(field):
     trace, runner = begin(field)
     field.cluster.do("down", "tandem1")

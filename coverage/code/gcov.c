@@ -183,6 +183,9 @@ static int run_one(code_data *data, const char *root, const char *object, const 
     while ((length = getline(&line, &room, in)) > 0) {
         rc = rc == COV_OK && line[0] == '{' ? code_parse_gcov(data, line, (size_t)length, root, only, object, err) : rc;
     }
+    if (rc == COV_OK && !feof(in)) {
+        rc = cov_fail(err, COV_IO, "%s: what gcov writes cannot be read: %s", object, strerror(errno));
+    }
     free(line);
     fclose(in);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {

@@ -74,7 +74,7 @@ static int read_tried(plan *p, const char *path, cov_error *err) {
                           number);
         }
     }
-    if (rc == COV_OK && ferror(in)) {
+    if (rc == COV_OK && !feof(in)) {
         rc = cov_fail(err, COV_IO, "%.200s: %s", path, strerror(errno));
     }
     free(line);

@@ -144,13 +144,13 @@ static bool list_tests(plan *p) {
         }
     }
     p->samples = calloc((size_t)p->test_count * groups + 1, sizeof *p->samples);
-    for (uint32_t b = 0; p->samples != NULL && place != NULL && b < p->bin_count; b++) {
+    const bool good = p->tests != NULL && place != NULL && p->samples != NULL;
+    for (uint32_t b = 0; good && b < p->bin_count; b++) {
         const plan_bin *bin = &p->bins[b];
         for (uint32_t a = 0; a < bin->alt_count; a++) {
             p->samples[(size_t)(place[p->alts[bin->alt_first + a].test] - 1) * groups + bin->group] = true;
         }
     }
-    const bool good = p->tests != NULL && place != NULL && p->samples != NULL;
     free(place);
     if (good) {
         adopt(p);

@@ -39,6 +39,7 @@ int tool_thresholds(const char *path, tool_judge *judge, void *ctx, cov_error *e
             (void)snprintf(err->text, sizeof err->text, "%.170s: line %" PRIu32 ": %.190s", path, number, why.text);
         }
     }
+    rc = rc == COV_OK && !feof(in) ? tool_told(errno, path, err) : rc;
     (void)fclose(in);
     return rc;
 }
