@@ -1,6 +1,7 @@
 /* Timing diagrams: names at the left, cycles on top, one row a signal. */
 #include "wave/svg.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +101,7 @@ static bool is_folded(const view_row *r) {
             memchr(r->bits, 'z', r->signal->width) == NULL);
 }
 
-static void fold_entry(const view_row *r, char *text, size_t size) {
+static void fold_entry(const svg_canvas *c, const view_row *r, char *text, size_t size) {
     char name[SHORT_BYTES];
     short_text(name, short_name(r));
     if (r->signal == NULL || r->changes == 0) {
@@ -108,6 +109,7 @@ static void fold_entry(const view_row *r, char *text, size_t size) {
         return;
     }
     char *value = malloc(r->signal->width / 4 + 2);
+    *c->no_memory = *c->no_memory || value == NULL;
     const size_t n = value != NULL ? tb_wave_hex(r->bits, r->signal->width, value) : 0;
     snprintf(text, size, "%s=%.*s%s", name, (int)(n < FOLD_DIGITS ? n : FOLD_DIGITS), value != NULL ? value : "",
              n > FOLD_DIGITS ? "\xe2\x80\xa6" : "");
@@ -124,7 +126,7 @@ static unsigned print_folded(const svg_canvas *c, FILE *out, const view_row *row
         if (!is_folded(&row[i])) {
             continue;
         }
-        fold_entry(&row[i], text, sizeof text);
+        fold_entry(c, &row[i], text, sizeof text);
         const size_t len = strlen(text);
         if (lines == 0 || used + len + 2 > wide) {
             if (out != NULL) {
@@ -234,9 +236,13 @@ int tb_wave_svg(const tb_wave_view *view, const char *output, char *err, size_t 
         rep_file f;
         int error = rep_file_open(&f, output);
         if (error == 0) {
-            svg_canvas c = {.out = f.file};
+            bool no_memory = false;
+            svg_canvas c = {.out = f.file, .no_memory = &no_memory};
             print_svg(&c, &v);
-            error = rep_file_close(&f, false);
+            if (no_memory) {
+                rep_file_drop(&f);
+            }
+            error = no_memory ? ENOMEM : rep_file_close(&f, false);
         }
         if (error != 0) {
             snprintf(err, err_size, "%.200s: %s", output, strerror(error));

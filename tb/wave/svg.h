@@ -15,6 +15,7 @@ typedef struct svg_canvas {
     double left, plot; /* where the waves begin, and how wide they are */
     double px;         /* for a time unit */
     double bottom;
+    bool *no_memory; /* becomes true when something is missing */
 } svg_canvas;
 
 /* The wave of one signal; y: top of its row. */

@@ -139,7 +139,9 @@ static void print_bus(const svg_canvas *c, const segment *seg, size_t n, uint32_
 void svg_row(const svg_canvas *c, const view_row *row, uint64_t from, uint64_t to, double y) {
     segment *seg = calloc(row->changes + 1, sizeof *seg);
     char *text = malloc(row->signal->width / 4 + 2);
-    if (seg != NULL && text != NULL) {
+    if (seg == NULL || text == NULL) {
+        *c->no_memory = true;
+    } else {
         const size_t n = segments_of(c, row, from, to, seg);
         if (row->signal->width == 1) {
             print_bit(c, seg, n, y);

@@ -4,7 +4,7 @@
  * System calls are caught by a seccomp filter that asks this process (user notification), so the calls that libc makes
  * on its own, of stdio or posix_spawn(), are seen like all others; a preloaded library sees only those that cross a
  * library's border. Allocations fail in the preloaded library. Calls count from the end of the loader's work on, and
- * only those of the program itself, not of its children; writes to standard error never fail, so that it can say why.
+ * only those of the program itself, not of its children (but those that it forks, with --children); writes to standard error never fail, so that it can say why.
  *
  * The report ($1 = --report) has one `key value` a line: for each kind the number of calls, what was failed, how the
  * program ended; with --sites the number of the first allocation from each place.
@@ -70,6 +70,9 @@ static struct {
     uint64_t at;
     int error;         /* 0: the call is done by half */
     bool on, sites;    /* all later calls fail, too; call sites of allocations are noted */
+    bool trace;        /* of an allocation that fails: its callers */
+    bool children;     /* calls of forked children count, too */
+    pid_t asker;       /* whose call is decided */
     bool disk;         /* a full disk: only calls that need space on it fail */
     int32_t clock;     /* --clock */
     uint64_t n[KINDS]; /* calls so far */
@@ -163,7 +166,7 @@ static int kind_of(int call) {
 
 static bool of_child(pid_t thread) {
     char path[64];
-    if (thread == self.child) {
+    if (thread == self.child || self.children) {
         return true;
     }
     snprintf(path, sizeof path, "/proc/%d/task/%d", (int)self.child, (int)thread);
@@ -179,10 +182,10 @@ static bool is(const struct seccomp_data *d, int kind) {
 
 static void text_of(uint64_t address, char *to, size_t size) {
     struct iovec mine = {to, size - 1}, theirs = {(void *)(uintptr_t)address, size - 1};
-    ssize_t got = process_vm_readv(self.child, &mine, 1, &theirs, 1, 0);
+    ssize_t got = process_vm_readv(self.asker, &mine, 1, &theirs, 1, 0);
     for (size_t less = size - 1; got < 0 && less > 64; less /= 2) { /* the text may end at the border of a page */
         mine.iov_len = theirs.iov_len = less;
-        got = process_vm_readv(self.child, &mine, 1, &theirs, 1, 0);
+        got = process_vm_readv(self.asker, &mine, 1, &theirs, 1, 0);
     }
     to[got < 0 ? 0 : got] = '\0';
 }
@@ -191,7 +194,7 @@ static void text_of(uint64_t address, char *to, size_t size) {
 static void describe(const struct seccomp_data *d, int kind, char *to, size_t size) {
     char path[PATH_MAX] = "", link[64];
     if (is(d, kind)) {
-        snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)self.child, (int)d->args[0]);
+        snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)self.asker, (int)d->args[0]);
         const ssize_t got = readlink(link, path, sizeof path - 1);
         path[got < 0 ? 0 : got] = '\0';
     } else if (d->nr == SYS_openat || d->nr == SYS_newfstatat || d->nr == SYS_unlinkat || d->nr == SYS_mkdirat ||
@@ -218,12 +221,16 @@ static bool counts(const struct seccomp_data *d, int kind) {
     if (d->nr == SYS_mmap && (d->args[2] & PROT_EXEC) != 0) {
         return false; /* the loader */
     }
+    if (d->nr == SYS_fstat || (d->nr == SYS_newfstatat && (d->args[3] & AT_EMPTY_PATH) != 0)) {
+        snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)self.asker, (int)d->args[0]);
+        return stat(link, &info) == 0; /* a guard asks for all that could be open */
+    }
     if (kind > 1) {
         return true;
     }
     /* A disk has no space for regular files only, and only there a transfer of a few bytes may be short; the kernel's
      * own descriptors, such as a signalfd, have neither. */
-    snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)self.child, (int)d->args[0]);
+    snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)self.asker, (int)d->args[0]);
     return stat(link, &info) == 0 &&
            (S_ISREG(info.st_mode) || (S_ISFIFO(info.st_mode) && !self.disk && self.error != 0));
 }
@@ -234,23 +241,23 @@ static bool half(const struct seccomp_data *d, int64_t *result) {
     const bool vector = d->nr == SYS_writev || d->nr == SYS_readv;
     if (vector) {
         struct iovec mine = {&one, sizeof one}, theirs = {(void *)(uintptr_t)d->args[1], sizeof one};
-        if (process_vm_readv(self.child, &mine, 1, &theirs, 1, 0) != (ssize_t)sizeof one) {
+        if (process_vm_readv(self.asker, &mine, 1, &theirs, 1, 0) != (ssize_t)sizeof one) {
             return false;
         }
     }
     const size_t size = one.iov_len / 2;
     char *data = size == 0 || size > (64u << 20) ? NULL : malloc(size);
-    const int process = (int)syscall(SYS_pidfd_open, self.child, 0);
+    const int process = (int)syscall(SYS_pidfd_open, self.asker, 0);
     const int fd = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, (int)d->args[0], 0);
     struct iovec mine = {data, size}, theirs = {one.iov_base, size};
     ssize_t done = -1;
     if (data != NULL && fd >= 0 && kind_of(d->nr) == 0 &&
-        process_vm_readv(self.child, &mine, 1, &theirs, 1, 0) == (ssize_t)size) {
+        process_vm_readv(self.asker, &mine, 1, &theirs, 1, 0) == (ssize_t)size) {
         done = d->nr == SYS_pwrite64 ? pwrite(fd, data, size, (off_t)d->args[3]) : write(fd, data, size);
     } else if (data != NULL && fd >= 0 && kind_of(d->nr) == 1) {
         done = d->nr == SYS_pread64 ? pread(fd, data, size, (off_t)d->args[3]) : read(fd, data, size);
         mine.iov_len = theirs.iov_len = done > 0 ? (size_t)done : 0;
-        if (done > 0 && process_vm_writev(self.child, &mine, 1, &theirs, 1, 0) != done) {
+        if (done > 0 && process_vm_writev(self.asker, &mine, 1, &theirs, 1, 0) != done) {
             done = -1;
         }
     }
@@ -268,6 +275,7 @@ static bool half(const struct seccomp_data *d, int64_t *result) {
 static void decide(const struct seccomp_notif *ask, struct seccomp_notif_resp *answer) {
     const struct seccomp_data *d = &ask->data;
     const int kind = kind_of(d->nr);
+    self.asker = (pid_t)ask->pid;
     answer->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     if (!of_child((pid_t)ask->pid)) {
         return;
@@ -343,6 +351,8 @@ static void make_page(void) {
     self.page->on = self.on;
     self.page->sites = self.sites;
     self.page->clock = self.clock;
+    self.page->trace = self.trace;
+    self.page->children = self.children;
 }
 
 static void start(char **argv) {
@@ -399,7 +409,7 @@ static void report(void) {
 
 static void usage(void) {
     fprintf(stderr, "usage: inject --report FILE --preload LIBRARY [--call KIND --at K [--as ERROR|half] [--on] "
-                    "[--disk]] [--sites] [--clock SECONDS] -- PROGRAM ...\n");
+                    "[--disk]] [--children] [--trace] [--sites] [--clock SECONDS] -- PROGRAM ...\n");
     exit(125);
 }
 
@@ -434,6 +444,10 @@ static char **parse(char **argv) {
             self.on = true;
         } else if (strcmp(*argv, "--disk") == 0) {
             self.disk = self.on = true;
+        } else if (strcmp(*argv, "--children") == 0) {
+            self.children = true;
+        } else if (strcmp(*argv, "--trace") == 0) {
+            self.trace = true;
         } else if (strcmp(*argv, "--sites") == 0) {
             self.sites = true;
         } else if (argv[1] == NULL) {

@@ -64,7 +64,12 @@ static bool fails(void) {
     if (page->fail_at == 0 || (page->on != 0 ? number < page->fail_at : number != page->fail_at)) {
         return false;
     }
-    __atomic_add_fetch(&page->failed, 1, __ATOMIC_RELAXED);
+    if (__atomic_add_fetch(&page->failed, 1, __ATOMIC_RELAXED) == 1 && page->trace != 0) {
+        void *frame[2 * DEPTH];
+        inside = true;
+        backtrace_symbols_fd(frame, backtrace(frame, 2 * DEPTH), 2);
+        inside = false;
+    }
     errno = ENOMEM;
     return true;
 }
@@ -137,7 +142,7 @@ int gettimeofday(struct timeval *restrict tv, void *restrict zone) {
 }
 
 static void child(void) {
-    started = false;
+    started = page != NULL && page->children != 0;
 }
 
 /* From here on calls count; a program may call it itself ($INJECT_LATER), when its interpreter has started. */

@@ -24,16 +24,18 @@ class Run:
 
     def __init__(self, name, program, *args, setup=None, volatile=(), check=None, status=0, stray=(), env=None,
                  later=False, extra_lines=(), needs=(), failed=None,
-                 doubts=False):
+                 doubts=False, children=False):
         self.name, self.program, self.args = name, Path(program), [str(a) for a in args]
         self.setup, self.check, self.status = setup, check, status
         self.volatile = [re.compile(v.encode()) for v in volatile]
         self.stray = re.compile("|".join(stray)) if stray else None  # names of files that may be left, or differ
         self.extra_lines = re.compile("|".join(extra_lines)) if extra_lines else None  # of a run that failed
         self.failed = re.compile(failed) if failed else None  # files that a run which failed may leave in another form
+        self.trace = False
+        self.children = children  # it works in a child that it forks
         self.doubts = doubts  # what it cannot know it leaves as it is, and says so
         # of programs that are not about a design, 1 is the exit status of all errors
-        self.says_one = later or self.program.name in ("tandem-cov", "tandem-regress") or name.startswith("net-")
+        self.says_one = later or self.program.name in ("tandem-cov", "tandem-regress") or name.startswith(("net-", "wave-"))
         self.env, self.later, self.needs = env or {}, later, [Path(n) for n in needs]
 
     def missing(self):
@@ -167,7 +169,7 @@ PYTHON_DEVICE = """
 print(tandem.model.fp_f32_to_i8(np.array([0.5, 1.5, -2.5, 200.0], np.float32)).tolist())
 with tandem.Device("tandem", n=4) as dev:
     y = dev.conv2d(x, w, in_scale=30.0, w_scale=100.0, padding=1, act="relu")
-    print(y.sum(), dev.cycles)
+    print(bytes(memoryview(y))[:64], dev.cycles)
 """
 PYTHON_NETWORK = """
 net = tandem.Network(%r, %r)
@@ -214,7 +216,8 @@ RUNS = [
             "\n".join((DIGITS / "calibration.csv").read_text().splitlines()[:3]) + "\n")),
     Run("net-detect", NET, "detect", DETECTOR / "detector.param", DETECTOR / "detector.bin", "--order", "gray",
         "--mean", 128, "--norm", 0.0078125, "--draw", "boxes.png", "--image", DETECTOR / "pictures/003.png"),
-    Run("axi-check", MODEL, "axi-check", "bus.vcd", "--stats", setup=make_vcd),
+    Run("axi-check", MODEL, "axi-check", "bus.vcd", "--stats", setup=make_vcd, children=True),
+    Run("wave-table", MODEL, "wave", "bus.vcd", "--svg", "w.svg", "--signals", "top", setup=make_vcd, children=True),
     Run("cov-merge", COV, "merge", "-o", "all.cov", "1.cov", "2.cov", setup=make_cov, needs=[FAST]),
     Run("cov-report", COV, "report", "1.cov", "--html", "pages", setup=make_cov, needs=[FAST]),
     Run("cov-gate", COV, "gate", "1.cov", "--thresholds", "limits", setup=make_cov, needs=[FAST]),

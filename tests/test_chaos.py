@@ -1,0 +1,63 @@
+"""A share of `make chaos`: calls of the system fail in short runs of all programs that are built, the runner is killed
+at random moments. docs/chaos.md"""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+HOST = ROOT / os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host"))
+# runs whose outcome when the machine refuses something is not yet one of its own
+PENDING = "test,run,repro,dump,unit,wave,wave-table,list,regress"
+SECONDS, MOMENTS = ("300", "200") if os.environ.get("TANDEM_CHECK") == "1" else ("15", "10")
+pytestmark = [
+    pytest.mark.skipif(not os.access(HOST / "faults/inject", os.X_OK), reason="not run: the injector is not built"),
+    # their runtime maps memory as it needs it, and ends the process when it gets none
+    pytest.mark.skipif(HOST.name.endswith("-san"), reason="not run: not with sanitizers")]
+
+
+def chaos(*args):
+    done = subprocess.run([sys.executable, ROOT / "tests/faults/chaos.py", *args], cwd=ROOT, text=True,
+                          capture_output=True, timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def can_inject(tmp_path):
+    """Some containers forbid the filter."""
+    done = subprocess.run([HOST / "faults/inject", "--report", tmp_path / "report", "--preload",
+                           HOST / "faults/inject.so", "--", "true"], capture_output=True, text=True)
+    if done.returncode != 0:
+        pytest.skip("not run: no seccomp filter here: " + done.stderr.strip())
+
+
+def test_faults(tmp_path):
+    can_inject(tmp_path)
+    said = chaos("--seconds", SECONDS, "--skip", PENDING)
+    assert "0 crashes, 0 wrong verdicts, 0 half-written files, 0 lost results" in said.splitlines()[-1]
+
+
+def test_one_fault_is_found(tmp_path):
+    """A program that does not look at the result of its write is blamed."""
+    can_inject(tmp_path)
+    report = tmp_path / "report"
+    done = subprocess.run([HOST / "faults/inject", "--report", report, "--preload", HOST / "faults/inject.so",
+                           "--call", "write", "--at", "1", "--", "sh", "-c", "echo x > f; echo y"], cwd=tmp_path,
+                          capture_output=True, text=True)
+    assert (tmp_path / "f").read_text() == "" and done.stdout == "y\n"
+    assert "failed 1 write " + str(tmp_path / "f") in report.read_text()
+
+
+def test_half_a_write(tmp_path):
+    can_inject(tmp_path)
+    subprocess.run([HOST / "faults/inject", "--report", tmp_path / "report", "--preload", HOST / "faults/inject.so",
+                    "--call", "write", "--at", "1", "--as", "half", "--", "dd", "if=/dev/zero", "of=f", "bs=100",
+                    "count=1", "iflag=fullblock"], cwd=tmp_path, capture_output=True, check=False)
+    assert (tmp_path / "f").stat().st_size in (50, 100)
+
+
+def test_kill(tmp_path):
+    said = chaos("--scenario", "kill", "--moments", MOMENTS)
+    assert "0 wrong" in said.splitlines()[-1]
