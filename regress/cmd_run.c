@@ -144,7 +144,16 @@ static int run_list(const options *o, reg_db *db, const reg_run_info *info, cons
 
 /* ---- a new run ---- */
 
-static int begin_run(const options *o, const reg_suite *suite, const char *suite_path, const reg_programs *programs) {
+static void release(int *fd) {
+    if (*fd >= 0) {
+        (void)close(*fd);
+    }
+    *fd = -1;
+}
+
+/* building: lock of the build folder, released when the run has its own programs. */
+static int begin_run(const options *o, const reg_suite *suite, const char *suite_path, const reg_programs *programs,
+                     int *building) {
     reg_db db;
     reg_run_info info = {.budget_s = suite->budget_s,
                          .parallel = (int)o->parallel,
@@ -176,6 +185,10 @@ static int begin_run(const options *o, const reg_suite *suite, const char *suite
     }
     if (status == REG_OK) {
         status = reg_db_begin_run(&db, &info, suite, programs, &lock);
+        if (status == REG_OK) {
+            status = reg_programs_pin(programs, &info);
+        }
+        release(building);
         if (status == REG_OK) {
             status = run_list(o, &db, &info, suite, past, false);
         }
@@ -238,42 +251,31 @@ static int run_suite(const options *o, const reg_suite *suite, const char *path)
         return reg_error("%s: nothing to run (no line of the suite is for these configurations, or the shard is empty)",
                          path);
     }
+    int building = reg_build_lock(o->build_dir);
     int status = reg_programs_of(&programs, suite, o->build_dir);
     if (status == REG_OK) {
         status = reg_programs_hash(&programs);
         if (status == REG_OK) {
-            status = begin_run(o, suite, path, &programs);
+            status = begin_run(o, suite, path, &programs, &building);
         }
         reg_programs_free(&programs);
     }
+    release(&building);
     return status;
 }
 
 /* ---- a resumed run ---- */
 
-/* Are the programs unchanged? Else one line names one that is not. */
-static int same_programs(reg_db *db, const reg_run_info *info, const reg_suite *suite) {
-    reg_programs then;
-    reg_programs now;
-    if (reg_db_load_programs(db, info->id, &then) != REG_OK) {
-        return REG_FAIL;
-    }
-    int status = reg_programs_of(&now, suite, info->build_dir);
+/* The programs of the run, pinned when it was started. */
+static int same_programs(reg_db *db, const reg_run_info *info) {
+    reg_programs programs;
+    int building = reg_build_lock(info->build_dir);
+    int status = reg_db_load_programs(db, info->id, &programs);
     if (status == REG_OK) {
-        status = reg_programs_hash(&now);
+        status = reg_programs_pin(&programs, info);
+        reg_programs_free(&programs);
     }
-    for (size_t i = 0; status == REG_OK && i < now.count; i++) {
-        size_t j = 0;
-        while (j < then.count && strcmp(then.list[j].path, now.list[i].path) != 0) {
-            j++;
-        }
-        if (j == then.count || then.list[j].hash != now.list[i].hash) {
-            status = reg_refuse("run %" PRId64 " cannot go on: %s is not the program that it was started with",
-                                info->id, now.list[i].path);
-        }
-    }
-    reg_programs_free(&now);
-    reg_programs_free(&then);
+    release(&building);
     return status;
 }
 
@@ -330,7 +332,7 @@ static int continue_run(const options *o, reg_db *db, const reg_run_info *info) 
     if (reg_db_load_jobs(db, info, &suite, &past) != REG_OK) {
         return REG_FAIL;
     }
-    int status = same_programs(db, info, &suite);
+    int status = same_programs(db, info);
     if (status == REG_OK && missing(&suite, past)) {
         status = reg_db_resume_run(db, info->id);
     }

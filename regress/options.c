@@ -154,7 +154,7 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
         OPT(FLAG, "--print-jobs", NULL, "print the expanded list, itself a suite, and run nothing", &t->print_jobs),
         OPT(MAYBE, "--resume", "[RUN]",
             "go on with a run (the newest one; with --suite: of that\n"
-            "suite): same commit, same programs, only missing jobs",
+            "suite): same commit, only missing jobs",
             t, .take = take_resume),
     };
     const opt_row how[] = {

@@ -23,6 +23,10 @@ void reg_cover_stem(const char *coverage_dir, size_t index, char *out, size_t si
     }
 }
 
+bool reg_pinned_dir(const char *out_dir, char *out, size_t size) {
+    return reg_format(out, size, "%s/programs", out_dir);
+}
+
 bool reg_report_dir(const char *out_dir, char *out, size_t size) {
     return reg_format(out, size, "%s/report", out_dir);
 }

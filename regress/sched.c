@@ -71,6 +71,7 @@ static int start_job(sched *s, slot *free_slot, size_t index) {
     char result[REG_PATH_MAX];
     char log[REG_PATH_MAX];
     char cover[REG_PATH_MAX];
+    char programs[REG_PATH_MAX];
     reg_command command;
     job_dir(plan, index, dir, sizeof dir);
     job_file(plan, index, "cases", cases, sizeof cases);
@@ -80,8 +81,10 @@ static int start_job(sched *s, slot *free_slot, size_t index) {
         return REG_FAIL;
     }
     reg_cover_stem(plan->coverage_dir, index, cover, sizeof cover);
-    const reg_job_files files = {.result = result, .case_dir = cases, .cover = cover[0] == '\0' ? NULL : cover};
-    if (!reg_command_build(&command, job, plan->build_dir, plan->seed, &files)) {
+    const reg_job_files files = {
+        .programs = programs, .result = result, .case_dir = cases, .cover = cover[0] == '\0' ? NULL : cover};
+    if (!reg_pinned_dir(plan->out_dir, programs, sizeof programs) ||
+        !reg_command_build(&command, job, plan->build_dir, plan->seed, &files)) {
         return reg_error("%s: the command is too long", dir);
     }
     bool sanitizer = strcmp(job->kind, "san") == 0; /* reserves terabytes of addresses */

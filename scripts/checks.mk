@@ -12,7 +12,7 @@ $(HOST)/faults/inject.so: tests/faults/inject_preload.c tests/faults/inject.h
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS_ALL) -fPIC -shared $< -o $@
 
-.PHONY: test check lint mutants chaos axi-table
+.PHONY: test check lint mutants chaos chaos-slurm axi-table
 test: ## quick tests of the libraries and tools
 	@$(MAKE) -s $(PARALLEL) host tests
 	@$(MAKE) -s $(PARALLEL) python SAN= KIND=fast PYTHON_RTL="$(PYTHON_TEST_RTL)"
@@ -38,6 +38,11 @@ chaos: ## calls of the system fail, one after the other, in short runs of all pr
 	@$(MAKE) -s $(PARALLEL) CFG=n4 KIND=fast $(BUILD)/n4-fast/tandem $(BUILD)/n4-fast/unit-mesh
 	@$(MAKE) -s $(PARALLEL) CFG=n4 KIND=tap $(BUILD)/n4-tap/tandem
 	@HOST="$(HOST)" BUILD="$(BUILD)" $(PYTHON) tests/faults/chaos.py $(CHAOS_ARGS)
+
+chaos-slurm: ## runs on a Slurm cluster of this machine while nodes, controller and runner die, hang, are drained \
+    (SECONDS=600)
+	@$(MAKE) -s $(PARALLEL) $(HOST)/tandem-regress
+	@TANDEM_REGRESS="$(HOST)/tandem-regress" $(PYTHON) tests/slurm_chaos.py $(or $(SECONDS),600) $(SEED)
 
 MODE ?= all
 mutants: ## deliberate bugs in tests/mutants/DUT: found, blamed on the right unit, caught by the right check \

@@ -146,6 +146,6 @@ shrink: ## shrink a case, keeping its failure: make shrink CASE=file, or RUN=n [
     OUTPUT= KEEP=k,s]
 	@$(if $(RUN),$(BUILD_QUIETLY) $(RUNNER))
 	@CASE="$(CASE)" DUT="$(if $(call given,DUT),$(DUT))" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" \
-	  CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),tap)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
+	  CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
 	  JFLAG="$(PARALLEL)" KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" OUTPUT="$(OUTPUT)" KEEP="$(KEEP)" ARGS="$(ARGS)" $(OF_RUN) \
 	  scripts/shrink.sh

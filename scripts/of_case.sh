@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Read by repro.sh and shrink.sh: CASE, TEST, CFG and SEED from each other; DUT, the design that has this
-# configuration (the default one if several have), and
-# out, the folder of its builds without CFG-KIND.
+# configuration (the default one if several have); out, the folder of its builds without CFG-KIND; and case_hash, which
+# tells cases of one test and seed apart: by their knobs, their design, and the settings given as arguments.
 if [ -n "${CASE:-}" ]; then
     [ -f "$CASE" ] || fail "CASE=$CASE: no such file"
     TEST=$(sed -n 's/^test=//p' "$CASE" | head -n 1)
@@ -22,3 +22,7 @@ DUT=${DUT:-$(head -n 1 <<<"$known")}
 grep -qx -- "$DUT" <<<"$known" || fail "cfg=$CFG: it is a configuration of $(paste -sd ' ' <<<"$known"), not of $DUT"
 out=$BUILD
 [ "$DUT" = "$("$descriptions" list | head -n 1)" ] || out=$BUILD/$DUT
+case_hash() {
+    { if [ -n "${CASE:-}" ]; then cat "$CASE"; else echo "$TEST $CFG $SEED ${KNOBS:-}"; fi; echo "$DUT $*"; } |
+        sha256sum | cut -c 1-8
+}

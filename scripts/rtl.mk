@@ -62,7 +62,9 @@ VM_CXX := -std=c++17 -faligned-new -I$(VROOT)/include -I$(VROOT)/include/vltstd 
   $(if $(ARCH),-march=$(ARCH)) $(SANITIZE_VM) -w
 # cov: counters between all statements make optimisation slow and of little use
 VM_FAST := $(if $(filter san cov,$(KIND)),-O1,-O3 -fno-stack-protector)
-VM_SLOW := $(if $(filter cov,$(KIND)),-O0,-O1)
+# constructors and the code that describes signals to a waveform: executed once; tap, debug: it would take longer to
+# optimise than all that is executed in every cycle
+VM_SLOW := $(if $(filter cov tap debug,$(KIND)),-O0,-O1)
 
 # ---- runtime, one for all tops of a kind ----
 VLT_SRC := $(notdir $(wildcard $(addprefix $(VROOT)/include/,verilated.cpp verilated_threads.cpp verilated_random.cpp \

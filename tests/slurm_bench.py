@@ -41,8 +41,9 @@ class Cluster:
 
     def show(self):
         """The queue with reasons, and what the controller said last."""
-        done = subprocess.run("squeue --array --format='%i %T %r %N'; tail -n 60 ${SLURM_CONF%.conf}ctld.log", shell=True,
-                              env={**os.environ, **self.env}, capture_output=True, text=True, timeout=60)
+        script = "squeue --array --format='%i %T %r %N'; tail -n 60 ${SLURM_CONF%.conf}ctld.log"
+        done = subprocess.run(script, shell=True, env={**os.environ, **self.env}, capture_output=True, text=True,
+                              timeout=60)
         return done.stdout + done.stderr
 
     def cancel(self):

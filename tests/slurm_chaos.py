@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs on a cluster of three nodes while nodes, controller and runner are killed, frozen, drained and restarted at
-random moments: slurm_chaos.py SECONDS [SEED]. Exit status 1: a job was lost, counted twice, or ran when it must not; the
-folder of that run is kept."""
+random moments: slurm_chaos.py SECONDS [SEED]. Exit status 1: a job was lost, counted twice, or ran when it must not;
+the folder of that run is kept."""
 
 import contextlib
 import random
@@ -86,7 +86,7 @@ class Round:
     def run(self):
         actions = self.draw.randint(3, 12)
         while not self.over() and len(self.done) < actions:
-            time.sleep(self.draw.random() * 2)
+            time.sleep(self.draw.random() ** 2 * 6)  # now and then longer than a task may be silent
             self.act()
         self.finish()
 

@@ -222,6 +222,9 @@ def test_shrink(mutant, tmp_path):
     assert int(after) < int(before)
     again = run(mutant, "--case", small, "--result", tmp_path / "r")
     assert again.returncode == 1 and keys(tmp_path / "r")["signature"] == "unit:align:strobe"
+    assert "\nunit:align:strobe, without that check mem:" in done.stdout  # what the user saw is kept as well
+    alone = run(mutant, "--shrink", case, "--signature-only")
+    assert alone.returncode == 0 and "\nunit:align:strobe: " in alone.stdout
 
 
 def test_shrink_of_a_case_that_passes(program, tmp_path):

@@ -2,6 +2,7 @@
 programs."""
 
 import os
+import re
 import signal
 import subprocess
 
@@ -78,14 +79,78 @@ def test_repro_and_shrink_of_a_run(bench):
     tandem(bench)
     bench.run("test conv cfg=n8 count=2\n", "--out", "o")
     done = script(bench, "repro.sh", RUN="1", JOB="1")
-    assert (done.returncode == 1 and done.stdout ==
-            "build/n8-tap/tandem repro o/00001-test-conv-n8/cases/c.case --report build/report/conv-n8-0x1\n")
+    assert done.returncode == 1
+    assert re.fullmatch("build/n8-tap/tandem repro o/00001-test-conv-n8/cases/c.case "
+                        "--report build/report/conv-n8-0x1-[0-9a-f]{8}\n", done.stdout)
     done = script(bench, "shrink.sh", kind="tap", RUN="1")
-    assert done.stdout.startswith("build/n8-tap/tandem shrink o/00000-test-conv-n8/cases/c.case")
+    assert done.stdout == ("build/n8-tap/tandem shrink o/00000-test-conv-n8/cases/c.case "
+                           "--output o/00000-test-conv-n8/cases/c-small.case\n")
     done = script(bench, "repro.sh", RUN="1", CASE="x")
     assert done.returncode == 2 and "expected no CASE= or TEST= beside it" in done.stderr
     done = script(bench, "repro.sh", RUN="9")
     assert done.returncode == 1 and "no run 9" in done.stderr
+
+
+def report_of(bench, **variables):
+    return script(bench, "repro.sh", **variables).stdout.split("--report ")[1].split()[0]
+
+
+def test_cases_that_differ_have_folders_of_their_own(bench):
+    tandem(bench)
+    for name, knob in (("a", "k=1"), ("b", "k=3")):
+        (bench.path / f"{name}.case").write_text(f"test=conv\ncfg=n8\nseed=0x1\n{knob}\n")
+    ways = [dict(CASE="a.case"), dict(CASE="b.case"), dict(CASE="a.case", BREAK="m0.R:3"),
+            dict(CASE="a.case", kind="fast"), dict(TEST="conv", SEED="0x1"),
+            dict(TEST="conv", SEED="0x1", KNOBS="k=1"), dict(TEST="conv", SEED="0x1", KNOBS="k=3")]
+    folders = [report_of(bench, **way) for way in ways]
+    assert len(set(folders)) == len(ways)
+    assert all(folder.startswith("build/report/conv-n8-0x1-") for folder in folders)
+    assert report_of(bench, **ways[0]) == folders[0]
+
+
+def test_repro_shows_at_once_what_the_fast_build_says(bench):
+    """As long as the build with checks is older than the RTL."""
+    tandem(bench)
+    (bench.path / "rtl").mkdir(exist_ok=True)
+    (bench.path / "rtl/a.sv").write_text("")
+    os.utime(bench.build / "n8-tap/tandem", (1, 1))
+    (bench.path / "a.case").write_text("test=conv\ncfg=n8\nseed=0x1\n")
+    os.utime(bench.path / "rtl/a.sv", (2, 2))
+    lines = script(bench, "repro.sh", CASE="a.case").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["build/n8-fast/tandem", "repro:", "build/n8-tap/tandem"]
+    os.utime(bench.build / "n8-fast/tandem", (1, 1))  # both are older
+    lines = script(bench, "repro.sh", CASE="a.case").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["build/n8-tap/tandem"]
+
+
+SHRINKS = r"""#!/bin/bash
+# Fails as the case says: tall=signature, and once that line is gone fast=signature.
+echo "$0 $*" >> calls
+command=$1; file=$2
+while [ $# -gt 0 ]; do case $1 in --result) result=$2;; --output) output=$2;; esac; shift; done
+kind=${0%/tandem}; kind=${kind##*-}
+case $command in
+  shrink) grep -v ^tall= $file > $output; [ $kind = fast ] && sed -i "s/^fast=.*/fast=mem:differ/" $output; true;;
+  repro) printf 'outcome=fail\nsignature=%s\n' "$(sed -n 's/^[tf]a[ls][lt]=//p' $file | head -n 1)" > $result; exit 1;;
+esac
+"""
+
+
+@pytest.mark.parametrize("small, says, builds", [
+    ("mem:differ", "the fast build shows mem:differ with the small case, too", ["tap"]),
+    ("", "no longer shows mem:differ in the fast build (it passes there); again in the fast build", ["tap", "fast"]),
+    ("watchdog:hang:x", "(watchdog:hang); again in the fast build", ["tap", "fast"]),
+])
+def test_shrink_keeps_what_the_user_saw(bench, small, says, builds):
+    tandem(bench)
+    for kind in ("fast", "tap"):
+        (bench.build / f"n8-{kind}/tandem").write_text(SHRINKS)
+    (bench.path / "a.case").write_text(f"test=conv\ncfg=n8\nseed=0x1\ntall=mem:differ\nfast={small}\n")
+    done = script(bench, "shrink.sh", CASE="a.case", ARGS="--break m0.R:3 --jobs 2")
+    assert done.returncode == 0 and says in done.stdout
+    assert [c.split("-")[1].split("/")[0] for c in calls(bench) if " shrink " in c] == builds
+    assert all("--break m0.R:3" in c and "--jobs" not in c for c in calls(bench) if " repro " in c)
+    assert "fast=mem:differ\n" in (bench.path / "a-small.case").read_text()
 
 
 def test_repro_takes_the_kind_of_the_run(bench):

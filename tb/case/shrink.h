@@ -12,7 +12,7 @@
 
 #include "knob.h"
 
-#define TB_SHRINK_SIGNATURE 128u
+#define TB_SHRINK_SIGNATURE 256u
 #define TB_SHRINK_JOBS 64u /* most attempts at a time */
 
 /* Size of a case, estimated without running it. */

@@ -1,4 +1,5 @@
 #include "store.h"
+#include "hash.h"
 #include "opt/opt.h"
 
 #include <errno.h>
@@ -51,11 +52,27 @@ int tb_make_folder(const char *dir, char *err, size_t err_size) {
     return 0;
 }
 
+/* 0: the seed alone gave the knobs. */
+static uint32_t hash_pinned(const tb_knobs *knobs) {
+    uint64_t hash = TB_HASH_INIT;
+    bool any = false;
+    for (size_t i = 0; i < knobs->count; i++) {
+        any = any || knobs->pinned[i];
+        hash = tb_hash_u64(hash, knobs->pinned[i] ? (uint64_t)knobs->value[i] : UINT64_MAX);
+    }
+    return any ? (uint32_t)tb_hash_final(hash) | 1u : 0;
+}
+
 int tb_case_store(const char *dir, const char *test, const char *cfg, uint64_t seed, const tb_knobs *knobs, char *path,
                   size_t path_size, char *err, size_t err_size) {
     int rc = tb_make_folder(dir, err, err_size);
     if (rc == 0) {
-        const int length = snprintf(path, path_size, "%s/%s-%s-%016" PRIx64 ".case", dir, test, cfg, seed);
+        char pins[16] = "";
+        const uint32_t hash = hash_pinned(knobs);
+        if (hash != 0) {
+            snprintf(pins, sizeof pins, "-%08" PRIx32, hash);
+        }
+        const int length = snprintf(path, path_size, "%s/%s-%s-%016" PRIx64 "%s.case", dir, test, cfg, seed, pins);
         if (length < 0 || (size_t)length >= path_size) {
             snprintf(err, err_size, "%.80s...: path too long", dir);
             rc = -1;

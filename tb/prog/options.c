@@ -167,6 +167,10 @@ static int parse_or_help(tb_prog_options *o, given *g, int argc, char **argv, FI
         OPT(TEXT, "--keep", "A,B", "knobs to keep unchanged", &o->keep, .sets = small),
         OPT(FLAG, "--same-unit", NULL, "accept any failure that names the same unit, not only the\nsame signature",
             &o->same_unit, .sets = small),
+        OPT(FLAG, "--signature-only", NULL,
+            "keep what a check of a unit found, not also what the case\nleads to without that check (wrong memory, a "
+            "hang ..)",
+            &o->signature_only, .sets = small),
     };
     const opt_row list[] = {OPT(FLAG, "--list", NULL, "the knobs", &g->list, .sets = TB_IN_FLAT),
                             OPT(FLAG, "--json", NULL, "as JSON", &o->json, .sets = TB_IN_LIST)};
@@ -275,8 +279,9 @@ static const char *flat_contradiction(const tb_prog_options *o, const given *g) 
     if ((g->stored != NULL || g->shrink != NULL) && (o->have_seed || o->have_run || o->pinned)) {
         return "a stored case fixes everything: expected no seed, run, count or knob beside it";
     }
-    if (g->shrink == NULL && (o->output != NULL || o->keep != NULL || g->seconds || g->jobs || o->same_unit)) {
-        return "--output, --seconds, --jobs, --keep and --same-unit belong to --shrink";
+    if (g->shrink == NULL &&
+        (o->output != NULL || o->keep != NULL || g->seconds || g->jobs || o->same_unit || o->signature_only)) {
+        return "--output, --seconds, --jobs, --keep, --same-unit and --signature-only belong to --shrink";
     }
     if (g->shrink != NULL &&
         (o->wave != NULL || o->fail_wave != NULL || o->result != NULL || o->report != NULL || o->print_case)) {

@@ -57,7 +57,7 @@ typedef struct tb_prog_options {
     uint64_t wave_window;   /* cycles of a failure's waveform before it, 0: not given */
     uint64_t report_limit;  /* MiB of tensor logs in a report */
     uint64_t seconds, jobs; /* of the shrinker; jobs 0: number of cores */
-    bool have_seed, have_run, pinned, json, quiet, print_case, same_unit, help;
+    bool have_seed, have_run, pinned, json, quiet, print_case, same_unit, signature_only, help;
     tb_knobs knobs; /* with the pins of the command line */
 } tb_prog_options;
 
@@ -75,6 +75,7 @@ typedef struct tb_prog_run {
     uint64_t seed;         /* of the case */
     const tb_knobs *knobs; /* of the case */
     bool again;            /* a repeated run: for a waveform, a report, the shrinker */
+    bool no_checks;        /* the checks of the units are not called: what a build without them sees */
     const char *wave;      /* FST file of the run, or NULL */
     const char *fail_wave; /* FST file around a failure, or NULL */
     const char *folder;    /* to be made before fail_wave is written, or NULL */
@@ -157,6 +158,7 @@ struct tb_prog {
     /* axi-check --project-rules. */
     void (*axi_rules)(tb_axi_mon_cfg *cfg);
     bool dumps;                  /* executors write tensor logs: --dump, and streams in reports */
+    bool judges;                 /* executors know no_checks: something else judges a run, too */
     const tb_report_ops *report; /* the design's part of reports (report.h) */
 };
 

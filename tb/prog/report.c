@@ -89,18 +89,25 @@ static int publish(const tb_report *r, char *err, size_t err_size) {
     if (replaceable(r->dir, err, err_size) != 0) {
         return -1;
     }
-    const bool had = rename(r->dir, old) == 0;
-    if (rename(r->temp, r->dir) != 0) {
-        const int why = errno;
-        if (had) {
-            (void)rename(old, r->dir);
+    for (;;) {
+        const bool had = rename(r->dir, old) == 0;
+        if (rename(r->temp, r->dir) == 0) {
+            if (had) {
+                remove_folder(old);
+            }
+            return 0;
         }
-        return stop(err, err_size, r->dir, strerror(why));
+        const int why = errno;
+        if (had && why != EEXIST && why != ENOTEMPTY) {
+            (void)rename(old, r->dir);
+        } else if (had) {
+            remove_folder(old);
+        }
+        if (why != EEXIST &&
+            why != ENOTEMPTY) { /* else another run has just put its report there: the last one stays */
+            return stop(err, err_size, r->dir, strerror(why));
+        }
     }
-    if (had) {
-        remove_folder(old);
-    }
-    return 0;
 }
 
 /* ---- its files ---- */

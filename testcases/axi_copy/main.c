@@ -143,6 +143,7 @@ static int execute(tb_prog_run *run) {
                             .wave_window = run->wave_window,
                             .watchdog_cycles = 10000,
                             .max_cycles = run->max_cycles,
+                            .no_checks = run->no_checks,
                             .story = run->story};
     copy_device *dev = malloc(sizeof *dev);
     int rc = -1;
@@ -220,6 +221,7 @@ int main(int argc, char **argv) {
                           .cov_save = cov_end,
                           .cov_close = cov_drop,
                           .code_save = code_save_text,
-                          .dumps = true};
+                          .dumps = true,
+                          .judges = true};
     return tb_prog_main(&prog, argc, argv);
 }

@@ -146,6 +146,7 @@ static int execute(tb_prog_run *p) {
                     .result = p->result};
     p->more = run;
     run->setup.max_cycles = p->max_cycles;
+    run->setup.no_checks = run->setup.no_checks || p->no_checks;
     if (!p->again) {
         run->perf = t->perf;
         run->perf_window = (uint32_t)t->perf_window;
@@ -325,6 +326,7 @@ int main(int argc, char **argv) {
                           .code_save = code_save_text,
                           .axi_rules = npu_dev_axi_rules,
                           .dumps = true,
+                          .judges = true,
                           .report = &cli_report};
     _Static_assert(MAX_TESTS >= 20, "one for each test");
     return tb_prog_main(&prog, argc, argv);
