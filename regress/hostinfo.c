@@ -22,7 +22,7 @@ void reg_commit_info(reg_run_info *info) {
     char line[256];
     first_line("git rev-parse --verify -q HEAD 2>/dev/null", info->commit, sizeof info->commit);
     first_line("git status --porcelain 2>/dev/null | head -n 1", line, sizeof line);
-    info->dirty = line[0] != '\0';
+    info->dirty = line[0] != '\0' && strcmp(line, "unknown") != 0;
 }
 
 void reg_host_info(reg_run_info *info) {

@@ -212,7 +212,8 @@ typedef struct reg_result {
 } reg_result;
 
 /* Read a result file. On failure returns a short text that says what is wrong with it (nothing is printed), NULL on
- * success. */
+ * success. reg_result_unread (its reason is printed): the machine failed, so there is no outcome. */
+extern const char reg_result_unread[];
 const char *reg_result_load(reg_result *result, const char *path);
 
 /* Copy the last line of a log that is not blank, control characters removed; empty when there is none. */
