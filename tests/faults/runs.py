@@ -208,6 +208,10 @@ RUNS = [
         failed=r"tensors/|build/cases/"),
     Run("unit", BUILD / "n4-fast/unit-mesh", "--run-seed", 1, "--count", 1, "--result", "result", "--case-dir",
         "cases", volatile=TEXTS, failed="cases/"),
+    Run("digits", NET, "--images", "few.csv", "--count", 1, "--result", "result", *DIGITS_NET, "--int8-net",
+        DIGITS / "digits-int8.param", "--int8-bin", DIGITS / "digits-int8.bin", volatile=TEXTS,
+        setup=lambda f: (f / "few.csv").write_text(
+            "\n".join((DIGITS / "heldout.csv").read_text().splitlines()[:3]) + "\n")),
     Run("net-show", NET, "--show", DIGITS / "digits.param"),
     Run("net-layers", NET, "--layers", "--optimise", "--random-weights", 1, "--net", DIGITS / "digits.param",
         volatile=TEXTS + (r" +\d+\.\d+",)),
