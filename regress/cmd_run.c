@@ -40,6 +40,7 @@ static void print_summary(const options *o, const reg_plan *plan, const reg_tota
                           double elapsed) {
     const reg_suite *suite = plan->suite;
     char how[32];
+    char sum[65];
     printf("%s: %zu jobs in %.1f s, %s, seed 0x%" PRIx64 ", run %" PRId64 "\n", suite->name, suite->count, elapsed,
            how_many(plan, how, sizeof how), plan->seed, plan->run);
     (void)reg_report_totals(plan->db, plan->run, totals->failed == 0 ? ROWS : ROWS_OF_FAILED, stdout);
@@ -51,6 +52,9 @@ static void print_summary(const options *o, const reg_plan *plan, const reg_tota
     fputs(suite->left_out, stdout);
     printf("logs: %s\n", plan->out_dir);
     print_files(o, plan);
+    if (reg_signoff_sum(plan->out_dir, sum)) {
+        printf("signed: SHA-256 %s\n", sum);
+    }
     if (totals->not_run != 0) {
         printf("not run: %zu jobs (%s)\n", totals->not_run,
                end == REG_END_INTERRUPTED ? "interrupted" : "stopped at the first failure");
@@ -93,6 +97,7 @@ static int run_plan(const options *o, const reg_plan *plan) {
             return REG_FAIL;
         }
     }
+    (void)reg_signoff_write(plan->db, plan->run); /* a failure was printed; pages and summary come nevertheless */
     if (cli_write_files(o, plan->db, plan->run) != REG_OK) {
         return REG_FAIL;
     }
@@ -145,7 +150,16 @@ static int run_list(const options *o, reg_db *db, const reg_run_info *info, cons
 
 /* ---- a new run ---- */
 
-static int begin_run(const options *o, const reg_suite *suite, const char *suite_path, const reg_programs *programs) {
+static void release(int *fd) {
+    if (*fd >= 0) {
+        (void)close(*fd);
+    }
+    *fd = -1;
+}
+
+/* building: lock of the build folder, released when the run has its own programs. */
+static int begin_run(const options *o, const reg_suite *suite, const char *suite_path, const reg_programs *programs,
+                     int *building) {
     reg_db db;
     reg_run_info info = {.budget_s = suite->budget_s,
                          .parallel = (int)o->parallel,
@@ -176,6 +190,10 @@ static int begin_run(const options *o, const reg_suite *suite, const char *suite
     }
     if (status == REG_OK) {
         status = reg_db_begin_run(&db, &info, suite, programs);
+        if (status == REG_OK) {
+            status = reg_programs_pin(programs, &info);
+        }
+        release(building);
         if (status == REG_OK) {
             status = run_list(o, &db, &info, suite, past, false);
         }
@@ -237,42 +255,31 @@ static int run_suite(const options *o, const reg_suite *suite, const char *path)
         return reg_error("%s: nothing to run (no line of the suite is for these configurations, or the shard is empty)",
                          path);
     }
+    int building = reg_build_lock(o->build_dir);
     int status = reg_programs_of(&programs, suite, o->build_dir);
     if (status == REG_OK) {
         status = reg_programs_hash(&programs);
         if (status == REG_OK) {
-            status = begin_run(o, suite, path, &programs);
+            status = begin_run(o, suite, path, &programs, &building);
         }
         reg_programs_free(&programs);
     }
+    release(&building);
     return status;
 }
 
 /* ---- a resumed run ---- */
 
-/* Are the programs unchanged? Else one line names one that is not. */
-static int same_programs(reg_db *db, const reg_run_info *info, const reg_suite *suite) {
-    reg_programs then;
-    reg_programs now;
-    if (reg_db_load_programs(db, info->id, &then) != REG_OK) {
-        return REG_FAIL;
-    }
-    int status = reg_programs_of(&now, suite, info->build_dir);
+/* The programs of the run, pinned when it was started. */
+static int same_programs(reg_db *db, const reg_run_info *info) {
+    reg_programs programs;
+    int building = reg_build_lock(info->build_dir);
+    int status = reg_db_load_programs(db, info->id, &programs);
     if (status == REG_OK) {
-        status = reg_programs_hash(&now);
+        status = reg_programs_pin(&programs, info);
+        reg_programs_free(&programs);
     }
-    for (size_t i = 0; status == REG_OK && i < now.count; i++) {
-        size_t j = 0;
-        while (j < then.count && strcmp(then.list[j].path, now.list[i].path) != 0) {
-            j++;
-        }
-        if (j == then.count || then.list[j].hash != now.list[i].hash) {
-            status = reg_refuse("run %" PRId64 " cannot go on: %s is not the program that it was started with",
-                                info->id, now.list[i].path);
-        }
-    }
-    reg_programs_free(&now);
-    reg_programs_free(&then);
+    release(&building);
     return status;
 }
 
@@ -329,7 +336,7 @@ static int continue_run(const options *o, reg_db *db, const reg_run_info *info) 
     if (reg_db_load_jobs(db, info, &suite, &past) != REG_OK) {
         return REG_FAIL;
     }
-    int status = same_programs(db, info, &suite);
+    int status = same_programs(db, info);
     if (status == REG_OK && missing(&suite, past)) {
         status = reg_db_resume_run(db, info->id);
         reg_runfile_end(info->out_dir, NULL, 0);

@@ -103,6 +103,7 @@ void reg_command_begin(reg_command *command) {
     command->used = 0;
     command->argc = 0;
     command->argv[0] = NULL;
+    command->program[0] = '\0';
     command->line[0] = '\0';
 }
 
@@ -153,6 +154,9 @@ bool reg_command_build(reg_command *command, const reg_job *job, const char *bui
     char number[32];
     reg_command_begin(command);
     bool good = reg_job_program(job, build_dir, program, sizeof program) && reg_command_add(command, program);
+    if (good && files != NULL) {
+        good = reg_job_program(job, files->programs, command->program, sizeof command->program);
+    }
     if (job->what == REG_TEST || job->what == REG_PYTHON) {
         good = good && reg_command_add(command, "test") && reg_command_add(command, job->name);
     }
@@ -218,7 +222,7 @@ static void become_job(const reg_guardian *guardian, const reg_command *command,
     if (memory_mb != 0) {
         limit(RLIMIT_AS, (unsigned long long)memory_mb * 1024 * 1024);
     }
-    (void)execv(command->argv[0], command->argv);
+    (void)execv(command->program[0] == '\0' ? command->argv[0] : command->program, command->argv);
     const char *reason = strerror(errno);
     (void)!write(2, command->argv[0], strlen(command->argv[0]));
     (void)!write(2, ": cannot run: ", 14);

@@ -42,8 +42,9 @@ typedef struct failure {
     reg_job job; /* what, name, cfg, kind, memory */
     char case_path[REG_PATH_MAX];
     char signature[256];
-    char dir[REG_PATH_MAX]; /* of its explanation */
-    char program[REG_PATH_MAX];
+    char dir[REG_PATH_MAX];     /* of its explanation */
+    char program[REG_PATH_MAX]; /* as the user knows it, and what is executed */
+    char pinned[REG_PATH_MAX];
 } failure;
 
 /* Run a command for at most so many seconds. Its wait status; -1: it was stopped, or could not start. */
@@ -115,6 +116,7 @@ static bool has_cases(const failure *f) {
 /* The command that reproduces the failure with a report. False: this kind of program has none. */
 static bool show_again(const failure *f, reg_command *command, const char *report, const char *result) {
     reg_command_begin(command);
+    (void)reg_format(command->program, sizeof command->program, "%s", f->pinned);
     return has_cases(f) && reg_command_add(command, f->program) && reg_command_add(command, "repro") &&
            reg_command_add(command, f->case_path) && reg_command_add(command, "--report") &&
            reg_command_add(command, report) && add_setup(f, command) && reg_command_add(command, "--result") &&
@@ -124,6 +126,7 @@ static bool show_again(const failure *f, reg_command *command, const char *repor
 static bool search_small(const failure *f, reg_command *command, const char *small, int parallel) {
     char number[24];
     reg_command_begin(command);
+    (void)reg_format(command->program, sizeof command->program, "%s", f->pinned);
     bool good = has_cases(f) && f->job.what != REG_PYTHON && reg_command_add(command, f->program) &&
                 reg_command_add(command, "shrink") && reg_command_add(command, f->case_path) &&
                 reg_command_add(command, "--output") && reg_command_add(command, small) &&
@@ -218,7 +221,10 @@ static bool take_row(const explainer *e, const reg_table *table, size_t row, fai
     reg_suite_free(&suite);
     free(past);
     reg_explained_dir(e->plan->out_dir, f->idx, f->dir, sizeof f->dir);
-    return good && reg_job_program(&f->job, e->plan->build_dir, f->program, sizeof f->program);
+    char programs[REG_PATH_MAX];
+    return good && reg_job_program(&f->job, e->plan->build_dir, f->program, sizeof f->program) &&
+           reg_pinned_dir(e->plan->out_dir, programs, sizeof programs) &&
+           reg_job_program(&f->job, programs, f->pinned, sizeof f->pinned);
 }
 
 static int explain_rows(explainer *e, const reg_table *table) {

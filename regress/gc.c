@@ -43,10 +43,10 @@ static void release(collection *c) {
     free(c->runs);
 }
 
-/* Space that it takes on the disk. */
+/* Space that it takes on the disk; of a file with several links, its part. */
 static int add_entry(const char *path, const struct stat *info, void *context) {
     (void)path;
-    *(uint64_t *)context += (uint64_t)info->st_blocks * 512;
+    *(uint64_t *)context += (uint64_t)info->st_blocks * 512 / (S_ISREG(info->st_mode) ? info->st_nlink : 1);
     return REG_OK;
 }
 
@@ -56,8 +56,8 @@ static bool launcher_dir(const gc_run *run, char *out, size_t size) {
            reg_format(out, size, "%s/slurm/%" PRId64, run->info.out_dir, run->info.id) && access(out, F_OK) == 0;
 }
 
-/* Do it with every folder of a job of the run: each attempt, the explanation; also with the launcher's files and the
- * report. */
+/* Do it with every folder of a job of the run: each attempt, the explanation; also with the launcher's files, the
+ * programs, the jobs of `verify` and the report. */
 static int each_folder(const gc_run *run, int (*visit)(const char *path, void *context), void *context) {
     int status = REG_OK;
     for (size_t i = 0; i < run->suite.count && run->info.out_dir[0] != '\0'; i++) {
@@ -79,6 +79,14 @@ static int each_folder(const gc_run *run, int (*visit)(const char *path, void *c
     }
     char path[REG_PATH_MAX];
     if (status == REG_OK && launcher_dir(run, path, sizeof path)) {
+        status = visit(path, context);
+    }
+    if (status == REG_OK && run->info.out_dir[0] != '\0' && reg_pinned_dir(run->info.out_dir, path, sizeof path) &&
+        access(path, F_OK) == 0) {
+        status = visit(path, context);
+    }
+    if (status == REG_OK && run->info.out_dir[0] != '\0' && reg_verify_dir(run->info.out_dir, path, sizeof path) &&
+        access(path, F_OK) == 0) {
         status = visit(path, context);
     }
     if (status == REG_OK && run->info.out_dir[0] != '\0' && reg_report_dir(run->info.out_dir, path, sizeof path) &&
@@ -168,6 +176,8 @@ static int remove_run(reg_db *db, const gc_run *run, bool forget) {
             char path[REG_PATH_MAX];
             (void)reg_format(path, sizeof path, "%s/slurm", run->info.out_dir);
             (void)rmdir(path);
+            (void)reg_format(path, sizeof path, "%s/signoff.json", run->info.out_dir);
+            (void)unlink(path);
             reg_runfile_remove(run->info.out_dir);
             (void)rmdir(run->info.out_dir); /* stays when other files are in it */
         }

@@ -8,15 +8,12 @@
 
 /* First line that a shell command prints; "unknown" when it cannot. */
 static void first_line(const char *command, char *out, size_t size) {
-    out[0] = '\0';
     FILE *pipe = popen(command, "re");
-    if (pipe != NULL) {
-        if (fgets(out, (int)size, pipe) == NULL) {
-            out[0] = '\0';
-        }
-        if (pclose(pipe) != 0 && out[0] == '\0') {
-            (void)reg_format(out, size, "unknown");
-        }
+    if (pipe == NULL || fgets(out, (int)size, pipe) == NULL) {
+        out[0] = '\0';
+    }
+    if ((pipe == NULL || pclose(pipe) != 0) && out[0] == '\0') {
+        (void)reg_format(out, size, "unknown");
     }
     out[strcspn(out, "\n")] = '\0';
 }
@@ -25,7 +22,7 @@ void reg_commit_info(reg_run_info *info) {
     char line[256];
     first_line("git rev-parse --verify -q HEAD 2>/dev/null", info->commit, sizeof info->commit);
     first_line("git status --porcelain 2>/dev/null | head -n 1", line, sizeof line);
-    info->dirty = line[0] != '\0';
+    info->dirty = line[0] != '\0' && strcmp(line, "unknown") != 0;
 }
 
 void reg_host_info(reg_run_info *info) {

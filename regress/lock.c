@@ -1,4 +1,4 @@
-/* lock.c - which runs have a live runner. The kernel releases a lock when its process ends, so there are no stale
+/* lock.c - which runs have a live runner, and whether somebody builds. The kernel releases a lock when its process ends, so there are no stale
  * locks. */
 #define _GNU_SOURCE
 #include "reg.h"
@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 static int open_locks(const char *db_path) {
@@ -14,6 +15,22 @@ static int open_locks(const char *db_path) {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0) {
         reg_error("%s: cannot open: %s", path, strerror(errno));
+    }
+    return fd;
+}
+
+int reg_build_lock(const char *build_dir) {
+    char path[REG_PATH_MAX + 8];
+    char holder[128] = "";
+    (void)reg_format(path, sizeof path, "%s/lock", build_dir);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0) {
+        ssize_t size = read(fd, holder, sizeof holder - 1);
+        holder[size > 0 ? size : 0] = '\0';
+        holder[strcspn(holder, "\n")] = '\0';
+        reg_error("waiting for %s (%s)", path, holder);
+        while (flock(fd, LOCK_SH) != 0 && errno == EINTR) {
+        }
     }
     return fd;
 }

@@ -1,5 +1,5 @@
-/* programs.c - the programs that a suite runs, and a hash of their contents: a run is only resumed with the same
- * ones. */
+/* programs.c - the programs that a suite runs, a hash of their contents, and copies of them that belong to a run, so that
+ * a build beside it changes nothing. */
 #define _GNU_SOURCE
 #include "reg.h"
 
@@ -120,4 +120,110 @@ void reg_programs_free(reg_programs *programs) {
     free(programs->list);
     programs->list = NULL;
     programs->count = 0;
+}
+
+/* ---- programs of a run ---- */
+
+static int copy_file(const char *from, const char *to) {
+    static char block[1 << 16];
+    struct stat info;
+    ssize_t got = -1;
+    int in = open(from, O_RDONLY | O_CLOEXEC);
+    int out =
+        in >= 0 && fstat(in, &info) == 0 ? open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, info.st_mode & 0777) : -1;
+    while (out >= 0 && (got = read(in, block, sizeof block)) > 0) {
+        if (write(out, block, (size_t)got) != got) {
+            got = -1;
+            break;
+        }
+    }
+    int status = got == 0 ? REG_OK : reg_error("%s: cannot copy to %s: %s", from, to, strerror(errno));
+    if (in >= 0) {
+        (void)close(in);
+    }
+    if (out >= 0 && close(out) != 0 && status == REG_OK) {
+        status = reg_error("%s: cannot write: %s", to, strerror(errno));
+    }
+    return status;
+}
+
+/* A build replaces files by new ones and never writes into them, so a link keeps the contents. */
+static int link_file(const char *from, const char *to) {
+    char dir[REG_PATH_MAX];
+    (void)reg_format(dir, sizeof dir, "%.*s", (int)(strrchr(to, '/') - to), to);
+    if (reg_make_dirs(dir) != REG_OK) {
+        return REG_FAIL;
+    }
+    if (unlink(to) != 0 && errno != ENOENT) {
+        return reg_error("%s: cannot remove: %s", to, strerror(errno));
+    }
+    return link(from, to) == 0 ? REG_OK : copy_file(from, to);
+}
+
+typedef struct tree {
+    const char *from;
+    const char *to;
+} tree;
+
+static int link_entry(const char *path, const struct stat *info, void *context) {
+    const tree *t = context;
+    char copy[REG_PATH_MAX];
+    if (!S_ISREG(info->st_mode)) {
+        return REG_OK;
+    }
+    return reg_format(copy, sizeof copy, "%s%s", t->to, path + strlen(t->from)) ? link_file(path, copy)
+                                                                                : reg_error("%s: path too long", t->to);
+}
+
+/* The package that a program for testcases in Python runs is beside its build, and pinned with it. */
+static int pin_package(const char *program, const reg_run_info *run, const char *dir) {
+    char from[REG_PATH_MAX];
+    char to[REG_PATH_MAX];
+    const char *name = strrchr(program, '/');
+    if (name == NULL || strcmp(name, "/tandem-python") != 0) {
+        return REG_OK;
+    }
+    const char *package = name - program > 4 && strncmp(name - 4, "-san", 4) == 0 ? "python-san" : "python";
+    if (!reg_format(from, sizeof from, "%s/%s", run->build_dir, package) ||
+        !reg_format(to, sizeof to, "%s/%s", dir, package)) {
+        return reg_error("%s: path too long", dir);
+    }
+    const int status = reg_remove_tree(to);
+    return status == REG_OK ? reg_walk(from, link_entry, &(tree){.from = from, .to = to}) : status;
+}
+
+static bool has_hash(const char *path, uint64_t hash) {
+    reg_program there;
+    return access(path, X_OK) == 0 && reg_format(there.path, sizeof there.path, "%s", path) &&
+           hash_file(&there) == REG_OK && there.hash == hash;
+}
+
+int reg_programs_pin(const reg_programs *programs, const reg_run_info *run) {
+    char dir[REG_PATH_MAX];
+    if (!reg_pinned_dir(run->out_dir, dir, sizeof dir)) {
+        return reg_error("%s: path too long", run->out_dir);
+    }
+    for (size_t i = 0; i < programs->count; i++) {
+        const reg_program *program = &programs->list[i];
+        char pinned[REG_PATH_MAX];
+        if (strncmp(program->path, run->build_dir, strlen(run->build_dir)) != 0 ||
+            !reg_format(pinned, sizeof pinned, "%s%s", dir, program->path + strlen(run->build_dir))) {
+            return reg_error("%s: path too long", dir);
+        }
+        if (has_hash(pinned, program->hash)) {
+            continue;
+        }
+        if (!has_hash(program->path, program->hash)) {
+            return reg_refuse("run %lld cannot go on: %s is not the program that it was started with, and %s has no "
+                              "copy of that",
+                              (long long)run->id, program->path, dir);
+        }
+        if (pin_package(program->path, run, dir) != REG_OK || link_file(program->path, pinned) != REG_OK) {
+            return REG_FAIL;
+        }
+        if (!has_hash(pinned, program->hash)) {
+            return reg_error("%s: it changed while it was copied to %s", program->path, pinned);
+        }
+    }
+    return REG_OK;
 }

@@ -144,6 +144,11 @@ void reg_suite_print(const reg_suite *suite, uint64_t seed, FILE *out);
 /* The program of a job, below the build folder. */
 bool reg_job_program(const reg_job *job, const char *build_dir, char *out, size_t size);
 
+/* The folder with the programs that the jobs of a run execute (programs.c), laid out like the build folder. */
+bool reg_pinned_dir(const char *out_dir, char *out, size_t size);
+/* Where `verify` runs jobs again. */
+bool reg_verify_dir(const char *out_dir, char *out, size_t size);
+
 /* Where the run has its report. */
 bool reg_report_dir(const char *out_dir, char *out, size_t size);
 
@@ -163,6 +168,7 @@ typedef struct reg_program {
     uint64_t hash; /* of its contents */
 } reg_program;
 
+struct reg_run_info;
 typedef struct reg_programs {
     reg_program *list; /* each once, in order of the jobs that need them */
     size_t count;
@@ -173,6 +179,10 @@ int reg_programs_add(reg_programs *programs, const char *path, uint64_t hash);
 int reg_programs_of(reg_programs *programs, const reg_suite *suite, const char *build_dir);
 /* Read them all; one that is missing is an error. */
 int reg_programs_hash(reg_programs *programs);
+/* Pin the programs of a run: links (copies, where the file system has no links) in its folder, which a build does not
+ * change. What is pinned has the hashes of the list; a pinned program that has its hash stays, whatever the build folder
+ * holds now. REG_USAGE (printed): neither has it. */
+int reg_programs_pin(const reg_programs *programs, const struct reg_run_info *run);
 void reg_programs_free(reg_programs *programs);
 
 /* ---- result.c: result files of jobs ---- */
@@ -204,7 +214,8 @@ typedef struct reg_result {
 } reg_result;
 
 /* Read a result file. On failure returns a short text that says what is wrong with it (nothing is printed), NULL on
- * success. */
+ * success. reg_result_unread (its reason is printed): the machine failed, so there is no outcome. */
+extern const char reg_result_unread[];
 const char *reg_result_load(reg_result *result, const char *path);
 
 /* Copy the last line of a log that is not blank, control characters removed; empty when there is none. */
@@ -222,7 +233,8 @@ int reg_guardian_start(reg_guardian *guardian);
 void reg_guardian_stop(reg_guardian *guardian);
 
 typedef struct reg_command {
-    char *argv[64];
+    char *argv[64];              /* argv[0]: as the user knows the program */
+    char program[REG_PATH_MAX];  /* what is executed; empty: argv[0] */
     char text[REG_PATH_MAX * 4]; /* the arguments themselves, each terminated */
     char line[REG_PATH_MAX * 4]; /* as one would type it */
     size_t used, argc;
@@ -232,8 +244,9 @@ typedef struct reg_command {
 void reg_command_begin(reg_command *command);
 bool reg_command_add(reg_command *command, const char *word);
 
-/* Files that a job writes for the runner. */
+/* Files that a job writes for the runner, and where its program is pinned. */
 typedef struct reg_job_files {
+    const char *programs; /* laid out like the build folder */
     const char *result;   /* its result file */
     const char *case_dir; /* stored cases */
     const char *cover;    /* its coverage, without .cov and, of kind cov, .code; NULL: not requested */
@@ -251,6 +264,12 @@ pid_t reg_spawn(const reg_guardian *guardian, const reg_command *command, const 
 
 /* True when the process has ended: its group is killed, the process reaped, the numbers filled in. */
 bool reg_reap(const reg_guardian *guardian, pid_t pid, int *wait_status, uint64_t *cpu_ms, uint64_t *max_rss_kb);
+
+/* ---- lock.c: builds ---- */
+
+/* Wait until no make builds in a folder, and keep others from it until the descriptor is closed. -1: nobody has ever
+ * locked that folder. */
+int reg_build_lock(const char *build_dir);
 
 /* ---- db.c, store.c, lock.c: the results database ---- */
 
@@ -563,6 +582,9 @@ bool reg_html_is_report(const char *dir);
 int reg_sarif_write(reg_db *db, int64_t run, const char *source_dir, const char *path);
 /* A summary as JSON: the run, counts, tests, performance, failures by signature. */
 int reg_summary_write(reg_db *db, int64_t run, const char *path);
+/* signoff.c: OUT/signoff.json; the SHA-256 of its content, false: there is none. */
+int reg_signoff_write(reg_db *db, int64_t run);
+bool reg_signoff_sum(const char *out_dir, char sum[65]);
 /* Everything about a run. */
 int reg_report_print(reg_db *db, int64_t run, bool json, FILE *out);
 /* One line: counts per outcome. */

@@ -89,22 +89,36 @@ static FILE *open_left_behind(const char *path, off_t size_max) {
     if (fd < 0) {
         return NULL;
     }
-    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > size_max) {
-        (void)close(fd);
-        errno = EINVAL;
-        return NULL;
-    }
-    FILE *file = fdopen(fd, "r");
+    const bool known = fstat(fd, &info) == 0;
+    const bool fits = known && S_ISREG(info.st_mode) && info.st_size <= size_max;
+    FILE *file = fits ? fdopen(fd, "r") : NULL;
     if (file == NULL) {
+        const int reason = known && !fits ? EINVAL : errno;
         (void)close(fd);
+        errno = reason;
     }
     return file;
+}
+
+const char reg_result_unread[] = "result file that cannot be read";
+
+/* What is wrong with a file that cannot be opened or read, by errno: the job's work, or that of the machine. */
+static const char *unreadable(const char *path) {
+    const int reason = errno;
+    if (reason == ENOENT) {
+        return "no result file";
+    }
+    if (reason == EINVAL || reason == EACCES || reason == ELOOP || reason == ENXIO) {
+        return "unreadable result file";
+    }
+    reg_error("%s: cannot read: %s", path, strerror(reason));
+    return reg_result_unread;
 }
 
 const char *reg_result_load(reg_result *result, const char *path) {
     FILE *file = open_left_behind(path, RESULT_SIZE_MAX);
     if (file == NULL) {
-        return errno == ENOENT ? "no result file" : "unreadable result file";
+        return unreadable(path);
     }
     char *line = NULL;
     size_t room = 0;
@@ -120,8 +134,12 @@ const char *reg_result_load(reg_result *result, const char *path) {
             take_pair(result, line, value);
         }
     }
+    const char *trouble = whole && !feof(file) ? unreadable(path) : NULL;
     free(line);
     (void)fclose(file);
+    if (trouble != NULL) {
+        return trouble;
+    }
     if (!whole) {
         return "incomplete result file";
     }

@@ -71,6 +71,7 @@ static int start_job(sched *s, slot *free_slot, size_t index) {
     char result[REG_PATH_MAX];
     char log[REG_PATH_MAX];
     char cover[REG_PATH_MAX];
+    char programs[REG_PATH_MAX];
     reg_command command;
     job_dir(plan, index, dir, sizeof dir);
     job_file(plan, index, "cases", cases, sizeof cases);
@@ -80,8 +81,10 @@ static int start_job(sched *s, slot *free_slot, size_t index) {
         return REG_FAIL;
     }
     reg_cover_stem(plan->coverage_dir, index, cover, sizeof cover);
-    const reg_job_files files = {.result = result, .case_dir = cases, .cover = cover[0] == '\0' ? NULL : cover};
-    if (!reg_command_build(&command, job, plan->build_dir, plan->seed, &files)) {
+    const reg_job_files files = {
+        .programs = programs, .result = result, .case_dir = cases, .cover = cover[0] == '\0' ? NULL : cover};
+    if (!reg_pinned_dir(plan->out_dir, programs, sizeof programs) ||
+        !reg_command_build(&command, job, plan->build_dir, plan->seed, &files)) {
         return reg_error("%s: the command is too long", dir);
     }
     bool sanitizer = strcmp(job->kind, "san") == 0; /* reserves terabytes of addresses */
@@ -120,14 +123,17 @@ static void stop_all(sched *s, reg_end end) {
     s->stopping = true;
 }
 
-/* Outcome from the way a process ended and from its result file. */
-static void judge(sched *s, const slot *ended, int wait_status, reg_result *result) {
+/* Outcome from the way a process ended and from its result file. False: the file cannot be read, so there is none. */
+static bool judge(sched *s, const slot *ended, int wait_status, reg_result *result) {
     const reg_job *job = &s->plan->suite->jobs[ended->job];
     char path[REG_PATH_MAX];
     char text[REG_TEXT_MAX];
     char tail[REG_TEXT_MAX / 2];
     result_file(s->plan, ended->job, path, sizeof path);
     const char *trouble = reg_result_load(result, path);
+    if (trouble == reg_result_unread) {
+        return false;
+    }
     job_file(s->plan, ended->job, "log.txt", path, sizeof path);
     reg_log_last_line(path, tail, sizeof tail);
     result->exit_status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
@@ -149,6 +155,7 @@ static void judge(sched *s, const slot *ended, int wait_status, reg_result *resu
                          result->outcome, result->message[0] == '\0' ? "" : ": ", result->message);
         reg_result_set(result, "error", "exit status contradicts the result", text);
     }
+    return true;
 }
 
 static void finish_slot(sched *s, slot *ended, int wait_status, uint64_t cpu_ms, uint64_t rss_kb) {
@@ -167,8 +174,12 @@ static void finish_slot(sched *s, slot *ended, int wait_status, uint64_t cpu_ms,
     item->result.wall_ms = (uint64_t)((reg_now() - ended->started) * 1000.0);
     item->result.cpu_ms = cpu_ms;
     item->result.max_rss_kb = rss_kb;
-    judge(s, ended, wait_status, &item->result);
     ended->phase = SLOT_FREE;
+    if (!judge(s, ended, wait_status, &item->result)) { /* the job counts as not run */
+        free(item);
+        stop_all(s, REG_END_BROKEN);
+        return;
+    }
     reg_ledger_take(&s->ledger, item);
     if (s->ledger.failed && s->plan->fail_fast && !s->stopping) {
         stop_all(s, REG_END_FAIL_FAST);

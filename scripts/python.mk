@@ -101,16 +101,16 @@ $(PYPKG)/_rtl_$(CFG)_$(KIND).so: $(RTLPIC)/model.o $(RTLPIC)/model_slow.o $(RTLP
 	@$(CXX) -shared $(LDFLAGS_ALL) $(filter %.o,$^) -o $@.tmp $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) \
 	  -lz -lm -lpthread -latomic && mv $@.tmp $@
 
-# ---- testcases in Python: a program beside `tandem` in every build; its text contains a hash of what it runs, which a
-# resumed run compares (docs/regress.md) ----
+# ---- testcases in Python: a program beside `tandem` in every build; its text contains a hash of what it runs. The
+# package is found from the program: a regression runs its own copy of both (docs/regress.md) ----
 PYCASE_SAN := $(if $(filter san,$(KIND)), \
   LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 PYTHONMALLOC=malloc)
 define PYCASE_PROGRAM
 #!/bin/sh
 # Testcases in Python on $(CFG)-$(KIND) (docs/python.md); what it runs has the hash HASH
-$(PYCASE_SAN) PYTHONPATH="$(abspath $(PYPKG)/..)" PYTHONDONTWRITEBYTECODE=1 OPENBLAS_NUM_THREADS=1 \
-  exec $(PYTHON) -m tandem.testcase --cfg $(CFG) --kind $(KIND) \
+$(PYCASE_SAN) PYTHONPATH="$$(realpath -s "$$(dirname "$$0")/../$(notdir $(PYPKG:/tandem=))")" \
+  PYTHONDONTWRITEBYTECODE=1 OPENBLAS_NUM_THREADS=1 exec $(PYTHON) -m tandem.testcase --cfg $(CFG) --kind $(KIND) \
   --folder "$(abspath $(call room,$(DUT),testcases)/python)" --build "$(abspath $(BUILD))" "$$@"
 endef
 $(OUT)/tandem-python: export PYCASE_TEXT = $(PYCASE_PROGRAM)

@@ -185,7 +185,8 @@ echo "$0 $args" >> calls; report 'outcome=fail\nsignature=mesh: mismatch\n'; exi
     (folder / "unit-fail").write_text(text)
     bench.run("unit fail cfg=n8 kind=debug\nunit crash cfg=n8\n", "--explain", "5", "--out", "o")
     again, small = (bench.path / "calls").read_text().splitlines()
-    assert (again == "build/n8-debug/unit-fail repro o/00000-unit-fail-n8/cases/1.case --report "
+    # a script gets the path of the file: the program of the run
+    assert (again == "o/programs/n8-debug/unit-fail repro o/00000-unit-fail-n8/cases/1.case --report "
             "o/00000-explained/report --result o/00000-explained/result.txt")
     assert small.startswith(
-        "build/n8-debug/unit-fail shrink o/00000-unit-fail-n8/cases/1.case --output o/00000-explained/small.case ")
+        "o/programs/n8-debug/unit-fail shrink o/00000-unit-fail-n8/cases/1.case --output o/00000-explained/small.case ")

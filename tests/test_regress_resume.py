@@ -134,19 +134,36 @@ def test_second_run_of_a_pair_is_compared_with_the_first_of_before(bench):
             assert rows(bench, 1, "outcome,signature") == outcomes
 
 
-def test_resume_with_other_programs_is_refused(bench):
+def test_a_run_keeps_its_programs(bench):
+    """Programs that are built again, even while jobs run, are not those of the run."""
+    late = "until [ -e go ]; do sleep 0.02; done; " + UNITS["pass"]
+    bench.program(bench.build / "n8-fast/unit-late", late)
+    runner = start(bench, "unit late cfg=n8 timeout=30\nunit slow cfg=n8\nunit fail cfg=n8\n", "--jobs", "1")
+    wait_until(lambda: list((bench.path / "out").glob("*unit-late*")))
+    for name in ("late", "slow"):
+        new = bench.build / "n8-fast/new"
+        bench.program(new, UNITS["fail"])
+        new.rename(bench.build / f"n8-fast/unit-{name}")
+    (bench.path / "go").write_text("")
+    assert runner.communicate(timeout=30)[0].splitlines()[-1] == "2 passed, 1 failed"
+
+
+def test_resume_runs_the_programs_of_the_run(bench):
+    bench.program(bench.build / "n8-fast/unit-slow", UNITS["slow"])
     bench.run("unit pass cfg=n8\nunit fail cfg=n8\nunit slow cfg=n8\n", "--fail-fast", "--jobs", "1")
     before = rows(bench, 1)
-    bench.program(bench.build / "n8-fast/unit-slow", UNITS["slow"] + " ")
-    done = resume(bench)
-    assert done.returncode == 2 and done.stdout == ""
-    assert (done.stderr ==
-            "tandem-regress: run 1 cannot go on: build/n8-fast/unit-slow is not the program that it was started with\n")
     (bench.build / "n8-fast/unit-slow").unlink()
+    bench.program(bench.build / "n8-fast/unit-slow", UNITS["fail"])
+    pinned = bench.build / "regress/1/programs/n8-fast/unit-slow"
+    kept = pinned.with_name("kept")
+    pinned.rename(kept)
     done = resume(bench)
-    assert done.returncode == 1 and "unit-slow: no such program" in done.stderr
-    bench.program(bench.build / "n8-fast/unit-slow", UNITS["slow"])
-    assert rows(bench, 1) == before
+    assert done.returncode == 2 and done.stdout == "" and rows(bench, 1) == before
+    assert (done.stderr == "tandem-regress: run 1 cannot go on: build/n8-fast/unit-slow is not the program that it was "
+            "started with, and build/regress/1/programs has no copy of that\n")
+    bench.program(pinned, UNITS["fail"])  # not the one of the run either
+    assert resume(bench).returncode == 2
+    kept.rename(pinned)
     assert last_line(resume(bench)) == "2 passed, 1 failed"
 
 

@@ -220,6 +220,11 @@ static int work(void *ctx) {
         j->group[j->groups++] = (tb_wave_group){.title = o->scope[i], .signal = j->path + j->paths, .count = n};
         j->paths += n;
     }
+    for (size_t i = 0; i < j->paths; i++) {
+        if (j->path[i] == NULL) {
+            return opt_bad(o->prog, "out of memory");
+        }
+    }
     if (o->list) {
         print_list(j);
         return 0;

@@ -17,12 +17,14 @@
 #include <new>
 #include <string>
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <verilated.h>
 #include <verilated_syms.h>
 #if VM_TRACE_FST
 #include <verilated_fst_c.h>
+#include <zlib.h>
 #endif
 #if VM_COVERAGE
 #include <functional>
@@ -468,6 +470,33 @@ extern "C" int tb_vl_fseeko(FILE *file, off_t offset, int whence) {
     const int rc = fseeko(file, offset, whence);
     return rc == 0 ? rc : (shim_refused(shim_written(), errno), rc);
 }
+
+extern "C" int tb_vl_fputc(int c, FILE *file) {
+    const int rc = std::fputc(c, file);
+    return rc != EOF ? rc : (shim_refused(shim_written(), errno), rc);
+}
+
+extern "C" int tb_vl_ftruncate(int fd, off_t length) {
+    const int rc = ftruncate(fd, length);
+    return rc == 0 ? rc : (shim_refused(shim_written(), errno), rc);
+}
+
+extern "C" void *tb_vl_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset) {
+    void *memory = mmap(at, size, protection, flags, fd, offset);
+    return memory != MAP_FAILED ? memory : (shim_refused(shim_written(), errno), memory);
+}
+
+#if VM_TRACE_FST
+extern "C" int tb_vl_gzwrite(gzFile file, const void *data, unsigned size) {
+    const int done = gzwrite(file, data, size);
+    return size == 0 || done > 0 ? done : (shim_refused(shim_written(), errno), done);
+}
+
+extern "C" int tb_vl_gzclose(gzFile file) {
+    const int rc = gzclose(file);
+    return rc == Z_OK ? rc : (shim_refused(shim_written(), errno), rc);
+}
+#endif
 
 extern "C" int tb_vl_fflush(FILE *file) {
     const int rc = std::fflush(file);

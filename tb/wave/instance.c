@@ -100,11 +100,7 @@ size_t tb_wave_instance(const tb_wave *wave, const char *scope, const char **pat
                 strcmp(s[i].scope, found) != 0) {
                 continue;
             }
-            path[n] = wave_path(&s[i]);
-            if (path[n] == NULL) {
-                return n;
-            }
-            n++;
+            path[n++] = wave_path(&s[i]);
         }
     }
     return n;

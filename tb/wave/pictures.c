@@ -59,8 +59,7 @@ void tb_wave_pictures_port(tb_wave_pictures *p, const char *prefix, bool few, co
             continue;
         }
         scope = s[i].scope;
-        p->path[p->view.groups][count] = wave_path(&s[i]);
-        count += p->path[p->view.groups][count] != NULL;
+        p->path[p->view.groups][count++] = wave_path(&s[i]);
     }
     add_group(p, title, count);
 }

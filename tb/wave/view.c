@@ -59,6 +59,9 @@ static int find_rows(view_state *v, char *err, size_t err_size) {
     size_t r = 0;
     for (size_t g = 0; g < v->view->groups; g++) {
         for (size_t i = 0; i < v->view->group[g].count; i++, r++) {
+            if (v->view->group[g].signal[i] == NULL) {
+                return opt_fail(err, err_size, "%s: out of memory", v->view->wave);
+            }
             v->row[r].path = v->view->group[g].signal[i];
             v->row[r].signal = tb_wave_find(v->wave, v->row[r].path);
         }

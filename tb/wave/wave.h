@@ -83,7 +83,7 @@ typedef struct tb_wave_view {
 /*
  * The signals of an instance (full path of its scope, with or without the file's outermost scope), as a view would show
  * them: clock and reset, handshakes (valid, ready, enable), state, data; ports before internal signals. Returns the
- * number of paths written into `path` (each allocated; the caller frees).
+ * number of paths written into `path` (each allocated; the caller frees; NULL: out of memory, which a view reports).
  */
 size_t tb_wave_instance(const tb_wave *wave, const char *scope, const char **path, size_t max);
 /*

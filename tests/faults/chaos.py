@@ -163,7 +163,7 @@ class Bench:
             yield from self.judge_failure(done)
         yield from self.judge_files(done, call, mode)
         if self.run.check is not None and not done.signal:
-            for text in self.run.check(self.folder, done.status):
+            for text in self.run.check(self.folder, mode):
                 yield tuple(text.split(": ", 1)) if text.split(": ", 1)[0] in CLASSES else ("wrong verdict", text)
 
     def judge_success(self, done):
@@ -337,7 +337,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--all", action="store_true", help="every call (of the repeated ones up to %d in each run), without a limit of time" % REST)
+    parser.add_argument("--all", action="store_true", 
+                        help=f"every call (of the repeated ones up to {REST} in each run), without a limit of time")
     parser.add_argument("--only", help="runs, separated by commas")
     parser.add_argument("--skip", help="runs to leave out")
     parser.add_argument("--calls", help="kinds of calls, separated by commas")

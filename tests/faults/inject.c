@@ -4,7 +4,8 @@
  * System calls are caught by a seccomp filter that asks this process (user notification), so the calls that libc makes
  * on its own, of stdio or posix_spawn(), are seen like all others; a preloaded library sees only those that cross a
  * library's border. Allocations fail in the preloaded library. Calls count from the end of the loader's work on, and
- * only those of the program itself, not of its children (but those that it forks, with --children); writes to standard error never fail, so that it can say why.
+ * only those of the program itself, not of its children (but those that it forks, with --children); writes to
+ * standard error never fail, so that it can say why.
  *
  * The report ($1 = --report) has one `key value` a line: for each kind the number of calls, what was failed, how the
  * program ended; with --sites the number of the first allocation from each place.

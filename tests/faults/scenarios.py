@@ -302,7 +302,8 @@ def full(args, base, log):
     disk.mkdir()
     rng = random.Random(args.seed)
     for i in range(12):
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", disk], capture_output=True).returncode != 0:
+        mount = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", disk]
+        if subprocess.run(mount, capture_output=True).returncode != 0:
             log.skip("full: no right to mount a tmpfs (faults of the mode `disk` stand for it)")
             return
         try:
