@@ -32,11 +32,13 @@ typedef struct options {
     bool resume;
     bool report; /* write the pages into OUT/report */
     bool json;
-    const char *kind;      /* as it was given, or NULL; expand has the default */
-    uint32_t count;        /* jobs to draw, 0: all */
-    uint32_t budget;       /* seconds to fill, 0: as long as it takes */
-    uint32_t explain;      /* signatures to explain */
-    uint32_t explain_time; /* seconds for them */
+    bool all, sample_given; /* verify */
+    uint32_t sample;        /* jobs to run again */
+    const char *kind;       /* as it was given, or NULL; expand has the default */
+    uint32_t count;         /* jobs to draw, 0: all */
+    uint32_t budget;        /* seconds to fill, 0: as long as it takes */
+    uint32_t explain;       /* signatures to explain */
+    uint32_t explain_time;  /* seconds for them */
     uint32_t shard, shards;
     reg_gc_plan gc;
     uint32_t limit;          /* rows of a query */
@@ -79,5 +81,6 @@ int cli_gc(options *o);
 int cli_coverage(options *o);
 int cli_failure(options *o);
 int cli_node(options *o);
+int cli_verify(options *o);
 
 #endif

@@ -40,6 +40,7 @@ static void print_summary(const options *o, const reg_plan *plan, const reg_tota
                           double elapsed) {
     const reg_suite *suite = plan->suite;
     char how[32];
+    char sum[65];
     printf("%s: %zu jobs in %.1f s, %s, seed 0x%" PRIx64 ", run %" PRId64 "\n", suite->name, suite->count, elapsed,
            how_many(plan, how, sizeof how), plan->seed, plan->run);
     (void)reg_report_totals(plan->db, plan->run, totals->failed == 0 ? ROWS : ROWS_OF_FAILED, stdout);
@@ -51,6 +52,9 @@ static void print_summary(const options *o, const reg_plan *plan, const reg_tota
     fputs(suite->left_out, stdout);
     printf("logs: %s\n", plan->out_dir);
     print_files(o, plan);
+    if (reg_signoff_sum(plan->out_dir, sum)) {
+        printf("signed: SHA-256 %s\n", sum);
+    }
     if (totals->not_run != 0) {
         printf("not run: %zu jobs (%s)\n", totals->not_run,
                end == REG_END_INTERRUPTED ? "interrupted" : "stopped at the first failure");
@@ -92,6 +96,7 @@ static int run_plan(const options *o, const reg_plan *plan) {
             return REG_FAIL;
         }
     }
+    (void)reg_signoff_write(plan->db, plan->run); /* a failure was printed; pages and summary come nevertheless */
     if (cli_write_files(o, plan->db, plan->run) != REG_OK) {
         return REG_FAIL;
     }

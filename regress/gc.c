@@ -57,7 +57,7 @@ static bool launcher_dir(const gc_run *run, char *out, size_t size) {
 }
 
 /* Do it with every folder of a job of the run: each attempt, the explanation; also with the launcher's files, the
- * programs and the report. */
+ * programs, the jobs of `verify` and the report. */
 static int each_folder(const gc_run *run, int (*visit)(const char *path, void *context), void *context) {
     int status = REG_OK;
     for (size_t i = 0; i < run->suite.count && run->info.out_dir[0] != '\0'; i++) {
@@ -82,6 +82,10 @@ static int each_folder(const gc_run *run, int (*visit)(const char *path, void *c
         status = visit(path, context);
     }
     if (status == REG_OK && run->info.out_dir[0] != '\0' && reg_pinned_dir(run->info.out_dir, path, sizeof path) &&
+        access(path, F_OK) == 0) {
+        status = visit(path, context);
+    }
+    if (status == REG_OK && run->info.out_dir[0] != '\0' && reg_verify_dir(run->info.out_dir, path, sizeof path) &&
         access(path, F_OK) == 0) {
         status = visit(path, context);
     }
@@ -173,6 +177,8 @@ static int remove_run(reg_db *db, const gc_run *run, bool forget) {
             char path[REG_PATH_MAX];
             (void)reg_format(path, sizeof path, "%s/slurm", run->info.out_dir);
             (void)rmdir(path);
+            (void)reg_format(path, sizeof path, "%s/signoff.json", run->info.out_dir);
+            (void)unlink(path);
             (void)rmdir(run->info.out_dir); /* stays when other files are in it */
         }
         status = forget || run->bytes > 0 ? note_removed(db, run->info.id, forget) : REG_OK;

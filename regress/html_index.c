@@ -49,6 +49,7 @@ static void put_tiles(FILE *out, const reg_table *sums) {
 
 static void put_facts(FILE *out, const reg_table *head) {
     char text[REG_TEXT_MAX];
+    char sum[65];
     const char *budget = reg_table_cell(head, 0, "budget_s");
     const char *changed = reg_table_cell(head, 0, "changed");
     const bool dirty = changed != NULL && strcmp(changed, "0") != 0;
@@ -68,6 +69,10 @@ static void put_facts(FILE *out, const reg_table *head) {
     fact(out, "tools", reg_table_cell(head, 0, "tools"));
     fact(out, "host", reg_table_cell(head, 0, "host"));
     fact(out, "files in", reg_table_cell(head, 0, "out_dir"));
+    const char *out_dir = reg_table_cell(head, 0, "out_dir");
+    if (out_dir != NULL && reg_signoff_sum(out_dir, sum)) {
+        fact(out, "sign-off (SHA-256)", sum);
+    }
     fputs("</dl>\n", out);
 }
 

@@ -114,13 +114,13 @@ int cli_open_db(const options *o, reg_db *db, bool create) {
     return reg_db_open(db, path, create);
 }
 
-#define COMMANDS "run, list, targets, report, diff, query, coverage, failure, gc or node"
+#define COMMANDS "run, list, targets, report, diff, query, coverage, failure, gc, verify or node"
 static const struct {
     const char *name;
     int (*run)(options *o);
-} commands[] = {{"run", cli_run},         {"list", cli_list},   {"targets", cli_targets},   {"report", cli_report},
-                {"diff", cli_diff},       {"query", cli_query}, {"coverage", cli_coverage}, {"gc", cli_gc},
-                {"failure", cli_failure}, {"node", cli_node}};
+} commands[] = {{"run", cli_run},         {"list", cli_list},     {"targets", cli_targets},   {"report", cli_report},
+                {"diff", cli_diff},       {"query", cli_query},   {"coverage", cli_coverage}, {"gc", cli_gc},
+                {"failure", cli_failure}, {"verify", cli_verify}, {"node", cli_node}};
 
 int main(int argc, char **argv) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -130,6 +130,7 @@ int main(int argc, char **argv) {
                              : processors > PARALLEL_MAX ? PARALLEL_MAX
                                                          : (uint32_t)processors,
                  .limit = 20,
+                 .sample = 20,
                  .gc = {.keep_runs = -1, .keep_days = -1, .max_mib = -1},
                  .explain_time = 60,
                  .shard = 1,

@@ -21,6 +21,8 @@ static const char commands_text[] = "tandem-regress - run lists of verification 
                                     "                                                  QUESTION: what can be asked)\n"
                                     "  tandem-regress coverage FILE [--run N]          keep what a run covered: a\n"
                                     "                                                  file of tandem-cov summary\n"
+                                    "  tandem-regress verify RUN [--sample N | --all]  is it what was signed? Seal,\n"
+                                    "                                                  programs, jobs run again\n"
                                     "\n";
 static const char end_text[] = "\n"
                                "Exit status: 0 all passed, 1 something failed or nothing ran, 2 usage.\n"
@@ -196,6 +198,9 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
     const opt_row look[] = {
         OPT(TEXT, "--run", "N", "the run (report, query, failure; default: newest)", &t->run),
         OPT(TEXT, "--job", NULL, NULL, &t->job),
+        OPT(U32, "--sample", "N", "jobs that verify runs again (default 20), drawn by the seed", &t->sample,
+            .given = &t->sample_given, .lo = 1),
+        OPT(FLAG, "--all", NULL, "verify: all jobs", &t->all),
         OPT(U32, "--limit", "N", "at most N rows (query; default 20)", &t->limit, .lo = 1),
         OPT(FLAG, "--json", NULL, "tables as JSON (list, report, diff, query, gc)", &t->json),
     };

@@ -27,6 +27,10 @@ bool reg_pinned_dir(const char *out_dir, char *out, size_t size) {
     return reg_format(out, size, "%s/programs", out_dir);
 }
 
+bool reg_verify_dir(const char *out_dir, char *out, size_t size) {
+    return reg_format(out, size, "%s/verify", out_dir);
+}
+
 bool reg_report_dir(const char *out_dir, char *out, size_t size) {
     return reg_format(out, size, "%s/report", out_dir);
 }

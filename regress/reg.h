@@ -146,6 +146,8 @@ bool reg_job_program(const reg_job *job, const char *build_dir, char *out, size_
 
 /* The folder with the programs that the jobs of a run execute (programs.c), laid out like the build folder. */
 bool reg_pinned_dir(const char *out_dir, char *out, size_t size);
+/* Where `verify` runs jobs again. */
+bool reg_verify_dir(const char *out_dir, char *out, size_t size);
 
 /* Where the run has its report. */
 bool reg_report_dir(const char *out_dir, char *out, size_t size);
@@ -523,6 +525,9 @@ bool reg_html_is_report(const char *dir);
 int reg_sarif_write(reg_db *db, int64_t run, const char *source_dir, const char *path);
 /* A summary as JSON: the run, counts, tests, performance, failures by signature. */
 int reg_summary_write(reg_db *db, int64_t run, const char *path);
+/* signoff.c: OUT/signoff.json; the SHA-256 of its content, false: there is none. */
+int reg_signoff_write(reg_db *db, int64_t run);
+bool reg_signoff_sum(const char *out_dir, char sum[65]);
 /* Everything about a run. */
 int reg_report_print(reg_db *db, int64_t run, bool json, FILE *out);
 /* One line: counts per outcome. */

@@ -67,6 +67,13 @@ else
 	  $(REPORT_FILES) $(REGRESS_ARGS)
 endif
 
+.PHONY: verify
+verify: ## check the sign-off of a run and run a sample of its jobs again: make verify RUN=n [SAMPLE=20 or all]
+	@$(MAKE) -s $(PARALLEL) $(RUNNER)
+	$(call need,RUN,the number of a run)
+	@$(RUNNER) verify $(RUN) --build-dir $(BUILD) --jobs $(JOBS) \
+	  $(if $(filter all,$(SAMPLE)),--all,$(if $(SAMPLE),--sample $(SAMPLE)))
+
 .PHONY: gc
 gc: ## remove logs and waveforms of old runs: make gc [KEEP_RUNS=20 KEEP_DAYS= MAX_SIZE=MB FORGET=1 DRY=1]
 	@$(MAKE) -s $(PARALLEL) $(RUNNER)
