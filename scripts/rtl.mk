@@ -62,9 +62,10 @@ VM_CXX := -std=c++17 -faligned-new -I$(VROOT)/include -I$(VROOT)/include/vltstd 
   $(if $(ARCH),-march=$(ARCH)) $(SANITIZE_VM) -w
 # cov: counters between all statements make optimisation slow and of little use
 VM_FAST := $(if $(filter san cov,$(KIND)),-O1,-O3 -fno-stack-protector)
-# constructors and the code that describes signals to a waveform: executed once; tap, debug: it would take longer to
-# optimise than all that is executed in every cycle
-VM_SLOW := $(if $(filter cov tap debug,$(KIND)),-O0,-O1)
+VM_SLOW := $(if $(filter cov,$(KIND)),-O0,-O1)
+# constructors and the code that describes signals to a waveform are executed once: with tracing it would take longer to
+# optimise them than all that is executed in every cycle. What writes a waveform, __Trace__N, comes before this line.
+SLOW_UNOPTIMISED := $(if $(filter 1,$(VM_TRACE)),printf '\043pragma GCC optimize ("O0")\n';)
 
 # ---- runtime, one for all tops of a kind ----
 VLT_SRC := $(notdir $(wildcard $(addprefix $(VROOT)/include/,verilated.cpp verilated_threads.cpp verilated_random.cpp \
@@ -113,7 +114,9 @@ $(OUT)/v/$(1)/model.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
 	@ls $$(@D)/V$(2)*.cpp | grep -Ev '__(Slow|Syms|Trace)' | sed 's|.*/|#include "|; s|$$$$|"|' > $$(@D)/model.cpp
 	@cd $$(@D) && $(CCACHE) $(CXX) $(VM_CXX) $(VM_FAST) -c model.cpp -o model.o
 $(OUT)/v/$(1)/model_slow.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
-	@ls $$(@D)/V$(2)*.cpp | grep -E '__(Slow|Syms|Trace)' | sed 's|.*/|#include "|; s|$$$$|"|' > $$(@D)/model_slow.cpp
+	@{ ls $$(@D)/V$(2)*.cpp | grep -E '__Trace__[0-9]+\.cpp'; $$(SLOW_UNOPTIMISED) \
+	  ls $$(@D)/V$(2)*.cpp | grep -E '__(Slow|Syms|Trace)' | grep -vE '__Trace__[0-9]+\.cpp'; } | \
+	  sed '/^#/!{s|.*/|#include "|; s|$$$$|"|}' > $$(@D)/model_slow.cpp
 	@cd $$(@D) && $(CCACHE) $(CXX) $(VM_CXX) $(VM_SLOW) -c model_slow.cpp -o model_slow.o
 $(OUT)/v/$(1)/shim.o: $(OUT)/v/$(1)/V$(2).mk scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_printf.h \
   $(OUT)/flags.cxx

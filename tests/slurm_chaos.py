@@ -5,6 +5,7 @@ the folder of that run is kept."""
 
 import contextlib
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -117,6 +118,7 @@ def main():
                 actions += len(one.done)
                 again += len(one.trace.begun()) - COUNT
                 overlaps += len(one.trace.overlaps())
+                shutil.rmtree(folder)
     print(f"slurm: seed {seed}: {runs} runs, {runs * COUNT} jobs, {actions} events: 0 lost, 0 wrong; {again} attempts "
           f"ran again, {overlaps} beside one on a node that hung")
     return 0
