@@ -66,8 +66,9 @@ int cli_open_db(const options *o, reg_db *db, bool create);
 bool cli_has_files(const options *o);
 /* The folder of --report; false when it is not requested. */
 bool cli_page_dir(const options *o, reg_db *db, int64_t run, char path[REG_PATH_MAX]);
-/* Write the reports that the command line requests. */
-int cli_write_files(const options *o, reg_db *db, int64_t run);
+/* Write the reports that the command line requests; a bit for each that could not be written (a line was printed). */
+enum { CLI_JUNIT = 1, CLI_SARIF = 2, CLI_SUMMARY = 4, CLI_HTML = 8, CLI_PAGES = 16 };
+unsigned cli_write_files(const options *o, reg_db *db, int64_t run);
 /* Flush stdout and report write errors such as a full disk. */
 int cli_close_output(int status);
 

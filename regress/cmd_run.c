@@ -10,22 +10,27 @@
 #define ROWS 12u          /* rows of the table of tests, for a summary of 24 lines */
 #define ROWS_OF_FAILED 6u /* the same if there is a table of failures */
 
-static void print_files(const options *o, const reg_plan *plan) {
+static void print_file(const char *what, const char *path, const char *below, bool written) {
+    printf("%s: %s%s%s\n", what, path, below, written ? "" : " (could not be written)");
+}
+
+/* missing: of cli_write_files() */
+static void print_files(const options *o, const reg_plan *plan, unsigned missing) {
     char path[REG_PATH_MAX];
     if (cli_page_dir(o, plan->db, plan->run, path)) {
-        printf("report: %s/index.html\n", path);
+        print_file("report", path, "/index.html", (missing & CLI_PAGES) == 0);
     }
     if (o->html != NULL) {
-        printf("report: %s/index.html\n", o->html);
+        print_file("report", o->html, "/index.html", (missing & CLI_HTML) == 0);
     }
     if (o->junit != NULL) {
-        printf("JUnit XML: %s\n", o->junit);
+        print_file("JUnit XML", o->junit, "", (missing & CLI_JUNIT) == 0);
     }
     if (o->sarif != NULL) {
-        printf("SARIF: %s\n", o->sarif);
+        print_file("SARIF", o->sarif, "", (missing & CLI_SARIF) == 0);
     }
     if (o->summary_json != NULL) {
-        printf("JSON: %s\n", o->summary_json);
+        print_file("JSON", o->summary_json, "", (missing & CLI_SUMMARY) == 0);
     }
 }
 
@@ -35,9 +40,27 @@ static const char *how_many(const reg_plan *plan, char *out, size_t size) {
     return out;
 }
 
-/* One screen. */
-static void print_summary(const options *o, const reg_plan *plan, const reg_totals *totals, reg_end end,
-                          double elapsed) {
+/* Why jobs did not run, and what to do about it. */
+static void print_not_run(const reg_plan *plan, const reg_totals *totals, reg_end end) {
+    static const char *const reasons[] = {"the machine kept them from running", "interrupted",
+                                          "stopped at the first failure", "the machine failed several times in a row",
+                                          "the run could not go on"};
+    printf("not run: %zu jobs (%s)\n", totals->not_run, reasons[end]);
+    if (totals->unrecorded != 0) {
+        printf("%zu of them ended, but %s could not be written\n", totals->unrecorded, plan->db->path);
+    }
+    if (totals->host != 0) {
+        printf("host: %zu jobs, the last one: %s\n", totals->host, totals->host_cause);
+    }
+    if (end != REG_END_FAIL_FAST) {
+        printf("%smake regress RESUME=1 RUN=%" PRId64 " runs them\n",
+               end == REG_END_HOST || end == REG_END_BROKEN ? "when the cause is gone: " : "", plan->run);
+    }
+}
+
+/* One screen. What cannot be read or written was reported; the last line comes in any case. */
+static void print_summary(const options *o, const reg_plan *plan, const reg_totals *totals, reg_end end, double elapsed,
+                          unsigned missing) {
     const reg_suite *suite = plan->suite;
     char how[32];
     char sum[65];
@@ -51,20 +74,23 @@ static void print_summary(const options *o, const reg_plan *plan, const reg_tota
     }
     fputs(suite->left_out, stdout);
     printf("logs: %s\n", plan->out_dir);
-    print_files(o, plan);
+    print_files(o, plan, missing);
     if (reg_signoff_sum(plan->out_dir, sum)) {
         printf("signed: SHA-256 %s\n", sum);
     }
     if (totals->not_run != 0) {
-        printf("not run: %zu jobs (%s)\n", totals->not_run,
-               end == REG_END_INTERRUPTED ? "interrupted" : "stopped at the first failure");
+        print_not_run(plan, totals, end);
     }
-    printf("%zu passed, %zu failed\n", totals->passed, totals->failed);
+    printf("%zu passed, %zu failed", totals->passed, totals->failed);
+    if (totals->not_run != 0) {
+        printf(", %zu did not run%s", totals->not_run, end == REG_END_INTERRUPTED ? " (interrupted)" : "");
+    }
+    fputc('\n', stdout);
 }
 
 /* The run is in the database; run its jobs and print the summary. */
 static int run_plan(const options *o, const reg_plan *plan) {
-    static const char *const states[] = {"done", "interrupted", "stopped"};
+    static const char *const states[] = {"done", "interrupted", "stopped", "host", "host"};
     reg_totals totals;
     if (plan->order_count == 0) {
         printf("nothing of run %" PRId64 " is missing\n", plan->run);
@@ -80,12 +106,11 @@ static int run_plan(const options *o, const reg_plan *plan) {
     }
     reg_end end = reg_launcher_find(plan->slurm != NULL ? "slurm" : "local")->run(plan, &totals);
     const double elapsed = (double)plan->elapsed_ms / 1000.0 + reg_now() - plan->progress->started;
-    if (end == REG_END_BROKEN ||
-        reg_db_end_run(plan->db, plan->run, states[end], (uint64_t)(elapsed * 1000.0)) != REG_OK) {
-        return REG_FAIL;
-    }
-    reg_runfile_end(plan->out_dir, states[end], (uint64_t)(elapsed * 1000.0));
-    if (totals.failed > 0 && end != REG_END_INTERRUPTED) {
+    const char *state = end == REG_END_DONE && totals.not_run != 0 ? states[REG_END_HOST] : states[end];
+    const uint64_t took = (uint64_t)(elapsed * 1000.0);
+    bool good = reg_db_end_run(plan->db, plan->run, state, took) == REG_OK;
+    reg_runfile_end(plan->out_dir, state, took);
+    if (good && totals.failed > 0 && (end == REG_END_DONE || end == REG_END_FAIL_FAST)) {
         const reg_explain_plan explain = {.run = plan->run,
                                           .build_dir = plan->build_dir,
                                           .out_dir = plan->out_dir,
@@ -93,16 +118,16 @@ static int run_plan(const options *o, const reg_plan *plan) {
                                           .seconds = o->explain_time,
                                           .parallel = plan->parallel,
                                           .terminal = plan->progress->terminal};
-        if (reg_explain(&explain, plan->db, stdout) != REG_OK) {
-            return REG_FAIL;
-        }
+        good = reg_explain(&explain, plan->db, stdout) == REG_OK;
     }
     (void)reg_signoff_write(plan->db, plan->run); /* a failure was printed; pages and summary come nevertheless */
-    if (cli_write_files(o, plan->db, plan->run) != REG_OK) {
+    const unsigned missing = cli_write_files(o, plan->db, plan->run);
+    print_summary(o, plan, &totals, end, elapsed, missing);
+    const bool host = totals.host != 0 || totals.unrecorded != 0 || end == REG_END_HOST || end == REG_END_BROKEN;
+    if (totals.failed != 0) {
         return REG_FAIL;
     }
-    print_summary(o, plan, &totals, end, elapsed);
-    return totals.failed == 0 && totals.not_run == 0 && totals.passed > 0 ? REG_OK : REG_FAIL;
+    return host ? REG_HOST : good && missing == 0 && totals.not_run == 0 && totals.passed > 0 ? REG_OK : REG_FAIL;
 }
 
 /* Run the jobs without an outcome. */

@@ -38,7 +38,8 @@ int cli_report(options *o) {
     }
     status = reg_db_find_run(&db, o->run, &run);
     if (status == REG_OK) {
-        status = cli_has_files(o) ? cli_write_files(o, &db, run) : reg_report_print(&db, run, o->json, stdout);
+        status = cli_has_files(o) ? (cli_write_files(o, &db, run) == 0 ? REG_OK : REG_FAIL)
+                                  : reg_report_print(&db, run, o->json, stdout);
     }
     reg_db_close(&db);
     return status == REG_OK ? cli_close_output(status) : status;

@@ -106,6 +106,8 @@ static const char *const migrations[] = {
     "ALTER TABLE job DROP COLUMN write_bound;"
     "UPDATE job SET what='test',cfg=test||'/'||cfg WHERE what='example';"
     "UPDATE run SET suite_path='" REG_ALL_DESIGNS "'||substr(suite_path,16) WHERE suite_path LIKE 'regress/suites/%';",
+    /* Why the machine kept a job from running; it has no outcome. */
+    "ALTER TABLE job ADD COLUMN host TEXT;",
 };
 
 #define SCHEMA_VERSION ((int)(sizeof migrations / sizeof migrations[0]))
@@ -116,6 +118,12 @@ int reg_db_fail(const reg_db *db, const char *what) {
     bool write = db->handle != NULL && sqlite3_extended_errcode(db->handle) == SQLITE_IOERR_WRITE;
     const int code = db->handle == NULL ? SQLITE_NOMEM : sqlite3_errcode(db->handle);
     const bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+    /* a full disk is told once, not by each of the writes that it refuses */
+    static int told = SQLITE_OK;
+    if (code == told && (code == SQLITE_FULL || code == SQLITE_IOERR || code == SQLITE_READONLY)) {
+        return REG_FAIL;
+    }
+    told = code;
     return reg_error("%s: cannot %s: %s%s", db->path, what, reason,
                      write     ? " (write refused: disk full or file size limit)"
                      : damaged ? REG_DB_GO_ON

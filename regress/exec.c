@@ -196,9 +196,15 @@ static void limit(int which, unsigned long long bytes) {
     }
 }
 
+/* What the child tells the runner when it cannot become the job. */
+typedef struct spawn_trouble {
+    int error;
+    bool of_log; /* its log; else the program */
+} spawn_trouble;
+
 /* Body of the child up to exec; async-signal-safe calls only. */
 static void become_job(const reg_guardian *guardian, const reg_command *command, const char *log_path,
-                       uint32_t memory_mb, pid_t runner) {
+                       uint32_t memory_mb, pid_t runner, int trouble_fd) {
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != runner) { /* it died before the line above */
@@ -214,7 +220,10 @@ static void become_job(const reg_guardian *guardian, const reg_command *command,
     (void)signal(SIGPIPE, SIG_DFL);
     int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
     int out = open(log_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    spawn_trouble trouble = {.of_log = true};
     if (in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) {
+        trouble.error = errno;
+        (void)!write(trouble_fd, &trouble, sizeof trouble);
         _exit(126);
     }
     limit(RLIMIT_CORE, 0);
@@ -223,24 +232,44 @@ static void become_job(const reg_guardian *guardian, const reg_command *command,
         limit(RLIMIT_AS, (unsigned long long)memory_mb * 1024 * 1024);
     }
     (void)execv(command->program[0] == '\0' ? command->argv[0] : command->program, command->argv);
-    const char *reason = strerror(errno);
-    (void)!write(2, command->argv[0], strlen(command->argv[0]));
-    (void)!write(2, ": cannot run: ", 14);
-    (void)!write(2, reason, strlen(reason));
-    (void)!write(2, "\n", 1);
+    trouble = (spawn_trouble){.error = errno};
+    (void)!write(trouble_fd, &trouble, sizeof trouble);
     _exit(127);
 }
 
-pid_t reg_spawn(const reg_guardian *guardian, const reg_command *command, const char *log_path, uint32_t memory_mb) {
+pid_t reg_spawn(const reg_guardian *guardian, const reg_command *command, const char *log_path, uint32_t memory_mb,
+                char cause[REG_TEXT_MAX]) {
     pid_t runner = getpid();
-    pid_t pid = fork();
+    int ends[2] = {-1, -1};
+    spawn_trouble trouble = {.error = 0};
+    const pid_t pid = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
     if (pid == 0) {
-        become_job(guardian, command, log_path, memory_mb, runner);
+        become_job(guardian, command, log_path, memory_mb, runner, ends[1]);
     }
-    if (pid > 0) {
+    if (pid < 0) {
+        (void)reg_format(cause, REG_TEXT_MAX, "no process for the job: %s", strerror(errno));
+    } else {
         (void)setpgid(pid, pid); /* whoever comes first; fails harmlessly after exec */
     }
-    return pid;
+    if (ends[1] >= 0) {
+        (void)close(ends[1]);
+    }
+    /* exec closes the other end of the pipe: nothing to read is success */
+    ssize_t got = 0;
+    while (pid > 0 && (got = read(ends[0], &trouble, sizeof trouble)) < 0 && errno == EINTR) {
+    }
+    if (ends[0] >= 0) {
+        (void)close(ends[0]);
+    }
+    if (got != (ssize_t)sizeof trouble) {
+        return pid;
+    }
+    (void)reg_format(cause, REG_TEXT_MAX, "%s: cannot %s: %s", trouble.of_log ? log_path : command->argv[0],
+                     trouble.of_log ? "write" : "run", strerror(trouble.error));
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+    (void)tell_guardian(guardian, -pid);
+    return -1;
 }
 
 bool reg_reap(const reg_guardian *guardian, pid_t pid, int *wait_status, uint64_t *cpu_ms, uint64_t *max_rss_kb) {

@@ -49,9 +49,10 @@ typedef struct failure {
 
 /* Run a command for at most so many seconds. Its wait status; -1: it was stopped, or could not start. */
 static int run_command(explainer *e, const reg_command *command, const char *log, uint32_t memory_mb, double seconds) {
-    pid_t pid = reg_spawn(&e->guardian, command, log, memory_mb);
+    char cause[REG_TEXT_MAX];
+    pid_t pid = reg_spawn(&e->guardian, command, log, memory_mb, cause);
     if (pid < 0) {
-        reg_error("cannot start a process: %s", strerror(errno));
+        reg_error("%s", cause);
         return -1;
     }
     double deadline = reg_now() + seconds;

@@ -33,7 +33,7 @@ static void put_case(FILE *out, const char *suite, sqlite3_stmt *row) {
                           : strcmp(outcome, "fail") == 0 || strcmp(outcome, "nondeterministic") == 0 ? "failure"
                                                                                                      : "error";
     fprintf(out, ">\n      <%s", element);
-    put_attribute(out, "message", outcome[0] == '\0' ? "not run" : reg_row_text(row, "message"));
+    put_attribute(out, "message", outcome[0] == '\0' ? reg_row_text(row, "host") : reg_row_text(row, "message"));
     if (outcome[0] != '\0') {
         put_attribute(out, "type", outcome);
     }
@@ -91,11 +91,11 @@ int reg_junit_write(reg_db *db, int64_t run, const char *path) {
     }
     int status = put_head(db, run, report.file, suite, sizeof suite);
     if (status == REG_OK) {
-        status = reg_db_ask(
-            db,
-            "SELECT what,test,cfg,kind,first_index,second_run,wall_ms,outcome,message,repro,log_path FROM job"
-            " WHERE run=? ORDER BY idx",
-            &row, REG_VALUES(REG_NUMBER(run)));
+        status = reg_db_ask(db,
+                            "SELECT what,test,cfg,kind,first_index,second_run,wall_ms,outcome,message,repro,log_path,"
+                            "coalesce(host,'not run') AS host FROM job"
+                            " WHERE run=? ORDER BY idx",
+                            &row, REG_VALUES(REG_NUMBER(run)));
     }
     if (status == REG_OK) {
         int step;

@@ -72,6 +72,29 @@ static void conclude(reg_ledger *ledger, reg_finished *item) {
     ledger->tail = &item->next;
 }
 
+static void log_of(const reg_plan *plan, const reg_finished *item, char *out, size_t size) {
+    char dir[REG_PATH_MAX];
+    reg_job_dir(plan->out_dir, &plan->suite->jobs[item->job], item->job, item->attempt, dir, sizeof dir);
+    (void)reg_format(out, size, "%s/log.txt", dir);
+}
+
+/* The machine kept the job from running: no verdict, and it is not finished. */
+static void note_host(reg_ledger *ledger, reg_finished *item) {
+    const reg_plan *plan = ledger->plan;
+    ledger->totals->host++;
+    plan->progress->host++;
+    (void)reg_format(ledger->totals->host_cause, sizeof ledger->totals->host_cause, "%s", item->result.message);
+    (void)reg_format(item->result.repro, sizeof item->result.repro, "make regress RESUME=1 RUN=%lld runs it again",
+                     (long long)plan->run);
+    reg_progress_failure(plan->progress, &plan->suite->jobs[item->job], &item->result);
+    if (plan->keeper == NULL) { /* the line was printed; without a row the job is merely one that did not run */
+        char log[REG_PATH_MAX + 16];
+        log_of(plan, item, log, sizeof log);
+        (void)reg_db_host_job(plan->db, plan->run, item->job, item->attempt, item->result.message, log);
+    }
+    free(item);
+}
+
 reg_finished *reg_ledger_item(size_t job, uint32_t attempt) {
     reg_finished *item = calloc(1, sizeof *item);
     if (item == NULL) {
@@ -86,6 +109,10 @@ reg_finished *reg_ledger_item(size_t job, uint32_t attempt) {
 void reg_ledger_take(reg_ledger *ledger, reg_finished *item) {
     const reg_suite *suite = ledger->plan->suite;
     const size_t index = item->job;
+    if (strcmp(item->result.outcome, "host") == 0) {
+        note_host(ledger, item);
+        return;
+    }
     if (ledger->plan->keeper != NULL) { /* pairs are compared by the runner: the other one may be on another node */
         conclude(ledger, item);
         return;
@@ -157,15 +184,22 @@ bool reg_ledger_doubt(reg_ledger *ledger, size_t job, const char *message) {
 }
 
 static int record_one(const reg_plan *plan, const reg_finished *item) {
-    char dir[REG_PATH_MAX];
     char log[REG_PATH_MAX + 16];
     if (plan->keeper != NULL) {
         int status = plan->keeper->keep(plan->keeper->context, item);
         return status == REG_NONE ? REG_OK : status;
     }
-    reg_job_dir(plan->out_dir, &plan->suite->jobs[item->job], item->job, item->attempt, dir, sizeof dir);
-    (void)reg_format(log, sizeof log, "%s/log.txt", dir);
+    log_of(plan, item, log, sizeof log);
     return reg_db_finish_job(plan->db, plan->run, item->job, item->attempt, &item->result, log);
+}
+
+static void drop_recorded(reg_ledger *ledger) {
+    while (ledger->to_record != NULL) {
+        reg_finished *item = ledger->to_record;
+        ledger->to_record = item->next;
+        free(item);
+    }
+    ledger->tail = &ledger->to_record;
 }
 
 bool reg_ledger_record(reg_ledger *ledger) {
@@ -175,18 +209,14 @@ bool reg_ledger_record(reg_ledger *ledger) {
     }
     char *done = NULL;
     size_t length = 0;
-    FILE *records = into_db ? open_memstream(&done, &length) : NULL;
+    FILE *records = into_db ? rep_memory(&done, &length) : NULL;
     bool good = !into_db || reg_db_begin(ledger->plan->db) == REG_OK;
-    while (ledger->to_record != NULL) {
-        reg_finished *item = ledger->to_record;
-        good = good && record_one(ledger->plan, item) == REG_OK;
+    for (const reg_finished *item = ledger->to_record; good && item != NULL; item = item->next) {
+        good = record_one(ledger->plan, item) == REG_OK;
         if (records != NULL) {
             (void)reg_record_print(records, ledger->plan->run, item);
         }
-        ledger->to_record = item->next;
-        free(item);
     }
-    ledger->tail = &ledger->to_record;
     if (good && into_db) {
         good = reg_db_commit(ledger->plan->db) == REG_OK;
     }
@@ -197,6 +227,9 @@ bool reg_ledger_record(reg_ledger *ledger) {
         append(ledger->plan, done, length);
     }
     free(done);
+    if (good || !into_db) { /* else they stay for another try */
+        drop_recorded(ledger);
+    }
     return good;
 }
 
@@ -241,11 +274,12 @@ void reg_ledger_close(reg_ledger *ledger) {
     for (size_t i = 0; ledger->held != NULL && i < count; i++) {
         free(ledger->held[i]);
     }
-    while (ledger->to_record != NULL) {
-        reg_finished *item = ledger->to_record;
-        ledger->to_record = item->next;
-        free(item);
+    for (const reg_finished *item = ledger->to_record; item != NULL; item = item->next) {
+        size_t *counter = strcmp(item->result.outcome, "pass") == 0 ? &ledger->totals->passed : &ledger->totals->failed;
+        (*counter)--;
+        ledger->totals->unrecorded++;
     }
+    drop_recorded(ledger);
     free(ledger->held);
     free(ledger->verdicts);
     ledger->totals->not_run = count - ledger->totals->passed - ledger->totals->failed;

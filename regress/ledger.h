@@ -45,7 +45,7 @@ typedef struct reg_ledger {
 
 /* Begin with the earlier outcomes of the plan. */
 int reg_ledger_open(reg_ledger *ledger, const reg_plan *plan, reg_totals *totals);
-/* Counts the jobs that did not run. Unrecorded ones are lost. */
+/* Counts the jobs that did not run. Those that could not be recorded are among them. */
 void reg_ledger_close(reg_ledger *ledger);
 
 /* Space for an attempt; NULL: a line was printed. */
@@ -55,7 +55,7 @@ void reg_ledger_take(reg_ledger *ledger, reg_finished *item);
 /* A later attempt contradicts the one that was taken: the job is nondeterministic, also where it is in the database.
  * False: that could not be written. */
 bool reg_ledger_doubt(reg_ledger *ledger, size_t job, const char *message);
-/* Write finished jobs to the database; false when that fails. */
+/* Write finished jobs to the database; false when that fails, and they wait for the next call. */
 bool reg_ledger_record(reg_ledger *ledger);
 
 /* ---- slurm_record.c: an attempt as text: lines key=value, the last one a hash of the others ---- */

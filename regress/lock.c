@@ -1,5 +1,5 @@
-/* lock.c - which runs have a live runner, and whether somebody builds. The kernel releases a lock when its process ends, so there are no stale
- * locks. */
+/* lock.c - which runs have a live runner, and whether somebody builds. The kernel releases a lock when its process
+ * ends, so there are no stale locks. */
 #define _GNU_SOURCE
 #include "reg.h"
 

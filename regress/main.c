@@ -60,33 +60,35 @@ bool cli_page_dir(const options *o, reg_db *db, int64_t run, char path[REG_PATH_
     return o->report && reg_db_load_run(db, run, &info) == REG_OK && reg_report_dir(info.out_dir, path, REG_PATH_MAX);
 }
 
-static int write_pages(const options *o, reg_db *db, int64_t run) {
-    char figures[REG_PATH_MAX];
-    char path[REG_PATH_MAX];
-    if (!reg_format(figures, sizeof figures, "%s%s", o->figures != NULL ? o->figures : o->build_dir,
-                    o->figures != NULL ? "" : "/figures.json")) {
-        return cli_usage("--figures %s: too long", o->figures != NULL ? o->figures : o->build_dir);
-    }
-    int status = o->html != NULL ? reg_html_write(db, run, o->html, figures) : REG_OK;
-    if (status == REG_OK && cli_page_dir(o, db, run, path)) {
-        status = reg_html_write(db, run, path, figures);
-    }
-    return status;
-}
-
 bool cli_has_files(const options *o) {
     return o->junit != NULL || o->html != NULL || o->sarif != NULL || o->summary_json != NULL || o->report;
 }
 
-int cli_write_files(const options *o, reg_db *db, int64_t run) {
-    int status = o->junit != NULL ? reg_junit_write(db, run, o->junit) : REG_OK;
-    if (status == REG_OK && o->sarif != NULL) {
-        status = reg_sarif_write(db, run, o->source_dir, o->sarif);
+unsigned cli_write_files(const options *o, reg_db *db, int64_t run) {
+    char figures[REG_PATH_MAX];
+    char path[REG_PATH_MAX];
+    unsigned missing = 0;
+    const bool fits = reg_format(figures, sizeof figures, "%s%s", o->figures != NULL ? o->figures : o->build_dir,
+                                 o->figures != NULL ? "" : "/figures.json");
+    if (o->junit != NULL && reg_junit_write(db, run, o->junit) != REG_OK) {
+        missing |= CLI_JUNIT;
     }
-    if (status == REG_OK && o->summary_json != NULL) {
-        status = reg_summary_write(db, run, o->summary_json);
+    if (o->sarif != NULL && reg_sarif_write(db, run, o->source_dir, o->sarif) != REG_OK) {
+        missing |= CLI_SARIF;
     }
-    return status == REG_OK ? write_pages(o, db, run) : status;
+    if (o->summary_json != NULL && reg_summary_write(db, run, o->summary_json) != REG_OK) {
+        missing |= CLI_SUMMARY;
+    }
+    if (!fits) {
+        (void)cli_usage("--figures %s: too long", o->figures != NULL ? o->figures : o->build_dir);
+    }
+    if (o->html != NULL && (!fits || reg_html_write(db, run, o->html, figures) != REG_OK)) {
+        missing |= CLI_HTML;
+    }
+    if (cli_page_dir(o, db, run, path) && (!fits || reg_html_write(db, run, path, figures) != REG_OK)) {
+        missing |= CLI_PAGES;
+    }
+    return missing;
 }
 
 int cli_open_known_db(const options *o, reg_db *db) {

@@ -34,9 +34,13 @@ void reg_progress_draw(reg_progress *progress, bool force) {
         unsigned seconds = (unsigned)(progress->left_s + 0.5);
         (void)reg_format(eta, sizeof eta, "  eta %u:%02u", seconds / 60, seconds % 60);
     }
+    char host[48] = "";
+    if (progress->host != 0) {
+        (void)reg_format(host, sizeof host, "  %zu kept from running", progress->host);
+    }
     char line[224];
-    (void)reg_format(line, sizeof line, "[%zu/%zu] %zu failed  %.1f jobs/s  %u:%02u%s%s", progress->done,
-                     progress->total, progress->failed, elapsed > 0 ? (double)fresh / elapsed : 0.0,
+    (void)reg_format(line, sizeof line, "[%zu/%zu] %zu failed%s  %.1f jobs/s  %u:%02u%s%s", progress->done,
+                     progress->total, progress->failed, host, elapsed > 0 ? (double)fresh / elapsed : 0.0,
                      (unsigned)elapsed / 60, (unsigned)elapsed % 60, eta, progress->note);
     size_t columns = terminal_columns();
     if (strlen(line) >= columns) {

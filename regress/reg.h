@@ -29,7 +29,8 @@
     "*"                                                                                                                \
     "/suites/" /* path of a suite that each design may have a file of */
 
-typedef enum reg_status { REG_OK = 0, REG_FAIL = 1, REG_USAGE = 2, REG_NONE = 3 } reg_status;
+/* REG_HOST, also an exit status: the machine kept jobs from running, nothing else is wrong. */
+typedef enum reg_status { REG_OK = 0, REG_FAIL = 1, REG_USAGE = 2, REG_HOST = 3, REG_NONE = 4 } reg_status;
 
 /* ---- util.c ---- */
 
@@ -59,6 +60,9 @@ double reg_now(void);
 
 /* Wait that many milliseconds. */
 void reg_pause(long milliseconds);
+
+/* Why can the machine not write into that folder? False: it can. */
+bool reg_host_cause(const char *dir, char *cause, size_t size);
 
 /* rep_file_open() and rep_file_close() of report.h, synced; an error is printed: REG_FAIL. */
 int reg_report_open(rep_file *report, const char *path);
@@ -180,8 +184,8 @@ int reg_programs_of(reg_programs *programs, const reg_suite *suite, const char *
 /* Read them all; one that is missing is an error. */
 int reg_programs_hash(reg_programs *programs);
 /* Pin the programs of a run: links (copies, where the file system has no links) in its folder, which a build does not
- * change. What is pinned has the hashes of the list; a pinned program that has its hash stays, whatever the build folder
- * holds now. REG_USAGE (printed): neither has it. */
+ * change. What is pinned has the hashes of the list; a pinned program that has its hash stays, whatever the build
+ * folder holds now. REG_USAGE (printed): neither has it. */
 int reg_programs_pin(const reg_programs *programs, const struct reg_run_info *run);
 void reg_programs_free(reg_programs *programs);
 
@@ -259,8 +263,10 @@ bool reg_command_build(reg_command *command, const reg_job *job, const char *bui
 /* Does a job write coverage? Second runs would only count everything twice. */
 bool reg_job_covers(const reg_job *job);
 
-/* Start a job in its own process group with its output in log_path. Returns the process id or -1 (errno set). */
-pid_t reg_spawn(const reg_guardian *guardian, const reg_command *command, const char *log_path, uint32_t memory_mb);
+/* Start a job in its own process group with its output in log_path. Returns the process id, or -1 with the cause: no
+ * process, no log, or no such program. */
+pid_t reg_spawn(const reg_guardian *guardian, const reg_command *command, const char *log_path, uint32_t memory_mb,
+                char cause[REG_TEXT_MAX]);
 
 /* True when the process has ended: its group is killed, the process reaped, the numbers filled in. */
 bool reg_reap(const reg_guardian *guardian, pid_t pid, int *wait_status, uint64_t *cpu_ms, uint64_t *max_rss_kb);
@@ -412,6 +418,9 @@ int reg_db_finish_job(reg_db *db, int64_t run, size_t idx, uint32_t attempt, con
  * none. */
 int reg_db_doubt_job(reg_db *db, int64_t run, size_t idx, const reg_result *result);
 
+/* The machine kept a job from running: the cause. It has no outcome, so that a resumed run runs it again. */
+int reg_db_host_job(reg_db *db, int64_t run, size_t idx, uint32_t attempt, const char *cause, const char *log_path);
+
 /* Results of the explanation of a job: folder, waveform, small case; empty text changes nothing. */
 int reg_db_explain_job(reg_db *db, int64_t run, size_t idx, const char *bundle, const char *wave, const char *shrunk);
 
@@ -486,6 +495,7 @@ typedef struct reg_progress {
     size_t before; /* had an outcome when the runner started */
     size_t done;   /* with those */
     size_t failed;
+    size_t host;   /* kept from running by the machine */
     double busy_s; /* sum of the wall times of the finished jobs */
     double left_s; /* expected until the end; negative: nothing is known */
     int parallel;
@@ -513,16 +523,26 @@ typedef struct reg_plan {
     const struct reg_keeper *keeper;     /* ledger.h: takes finished jobs instead of the database; NULL: none */
 } reg_plan;
 
-typedef enum reg_end { REG_END_DONE = 0, REG_END_INTERRUPTED = 1, REG_END_FAIL_FAST = 2, REG_END_BROKEN = 3 } reg_end;
+/* HOST: the machine fails repeatedly. BROKEN: the runner itself could not go on (database, processes), a line has been
+ * printed. */
+typedef enum reg_end {
+    REG_END_DONE = 0,
+    REG_END_INTERRUPTED = 1,
+    REG_END_FAIL_FAST = 2,
+    REG_END_HOST = 3,
+    REG_END_BROKEN = 4
+} reg_end;
 
 typedef struct reg_totals {
     size_t passed;
     size_t failed;
-    size_t not_run;
+    size_t not_run;                /* with those of the machine's faults */
+    size_t host;                   /* the machine kept them from running */
+    char host_cause[REG_TEXT_MAX]; /* of the last one */
+    size_t unrecorded;             /* they ended, but the database could not be written */
 } reg_totals;
 
-/* Run the jobs of a plan that have no outcome; the totals are those of all. REG_END_BROKEN: the runner itself could not
- * go on (database, processes), a line has been printed. */
+/* Run the jobs of a plan that have no outcome; the totals are those of all. */
 reg_end reg_run_jobs(const reg_plan *plan, reg_totals *totals);
 
 /* Where jobs run. */

@@ -12,7 +12,8 @@
 int reg_report_outcomes(reg_db *db, int64_t run, FILE *out) {
     sqlite3_stmt *row = NULL;
     if (reg_db_ask(db,
-                   "SELECT coalesce(outcome,'not run') AS outcome, count(*) AS jobs FROM job WHERE run=? GROUP BY 1"
+                   "SELECT coalesce(outcome,CASE WHEN host IS NULL THEN 'not run' ELSE 'host' END) AS outcome,"
+                   " count(*) AS jobs FROM job WHERE run=? GROUP BY 1"
                    " ORDER BY CASE WHEN job.outcome='pass' THEN 0 ELSE 1 END, 1",
                    &row, REG_VALUES(REG_NUMBER(run))) != REG_OK) {
         return REG_FAIL;

@@ -147,7 +147,7 @@ const char *reg_result_load(reg_result *result, const char *path) {
         return "result file without outcome";
     }
     if (strcmp(result->outcome, "pass") != 0 && strcmp(result->outcome, "fail") != 0 &&
-        strcmp(result->outcome, "error") != 0) {
+        strcmp(result->outcome, "error") != 0 && strcmp(result->outcome, "host") != 0) {
         return "result file with an unknown outcome";
     }
     return NULL;

@@ -21,6 +21,8 @@
 #define GRACE_S 2.0
 /* The runner wakes up once a second, at least. After so long a pause the machine stood still: suspended, say. */
 #define STILL_S 2.0
+/* Jobs in a row that the machine kept from running, after which the run stops. */
+#define HOST_ROW 3u
 
 typedef enum slot_phase { SLOT_FREE, SLOT_RUNNING, SLOT_TOLD, SLOT_KILLED } slot_phase;
 
@@ -43,7 +45,8 @@ typedef struct sched {
     bool stopping;
     reg_end end;
     int signal_fd;
-    double awake; /* the last time that the runner was it */
+    unsigned host_row; /* jobs in a row that the machine kept from running */
+    double awake;      /* the last time that the runner was it */
 } sched;
 
 static void job_dir(const reg_plan *plan, size_t index, char *out, size_t size) {
@@ -61,44 +64,6 @@ static void result_file(const reg_plan *plan, size_t index, char *out, size_t si
     char name[32];
     (void)reg_format(name, sizeof name, "result.%u.txt", plan->past[index].attempt);
     job_file(plan, index, name, out, size);
-}
-
-static int start_job(sched *s, slot *free_slot, size_t index) {
-    const reg_plan *plan = s->plan;
-    const reg_job *job = &plan->suite->jobs[index];
-    char dir[REG_PATH_MAX];
-    char cases[REG_PATH_MAX];
-    char result[REG_PATH_MAX];
-    char log[REG_PATH_MAX];
-    char cover[REG_PATH_MAX];
-    char programs[REG_PATH_MAX];
-    reg_command command;
-    job_dir(plan, index, dir, sizeof dir);
-    job_file(plan, index, "cases", cases, sizeof cases);
-    result_file(plan, index, result, sizeof result);
-    job_file(plan, index, "log.txt", log, sizeof log);
-    if (reg_remove_tree(dir) != REG_OK || reg_make_dirs(cases) != REG_OK) {
-        return REG_FAIL;
-    }
-    reg_cover_stem(plan->coverage_dir, index, cover, sizeof cover);
-    const reg_job_files files = {
-        .programs = programs, .result = result, .case_dir = cases, .cover = cover[0] == '\0' ? NULL : cover};
-    if (!reg_pinned_dir(plan->out_dir, programs, sizeof programs) ||
-        !reg_command_build(&command, job, plan->build_dir, plan->seed, &files)) {
-        return reg_error("%s: the command is too long", dir);
-    }
-    bool sanitizer = strcmp(job->kind, "san") == 0; /* reserves terabytes of addresses */
-    free_slot->started = reg_now();
-    free_slot->deadline = free_slot->started + job->timeout_s;
-    free_slot->pid = reg_spawn(&s->guardian, &command, log, sanitizer ? 0 : job->memory_mb);
-    if (free_slot->pid < 0) {
-        return reg_error("cannot start a process: %s", strerror(errno));
-    }
-    free_slot->phase = SLOT_RUNNING;
-    free_slot->timed_out = false;
-    free_slot->job = index;
-    s->running++;
-    return REG_OK;
 }
 
 static void tell_slot(slot *busy, int signal_number, slot_phase phase) {
@@ -123,20 +88,80 @@ static void stop_all(sched *s, reg_end end) {
     s->stopping = true;
 }
 
-/* Outcome from the way a process ended and from its result file. False: the file cannot be read, so there is none. */
-static bool judge(sched *s, const slot *ended, int wait_status, reg_result *result) {
-    const reg_job *job = &s->plan->suite->jobs[ended->job];
-    char path[REG_PATH_MAX];
-    char text[REG_TEXT_MAX];
-    char tail[REG_TEXT_MAX / 2];
-    result_file(s->plan, ended->job, path, sizeof path);
-    const char *trouble = reg_result_load(result, path);
-    if (trouble == reg_result_unread) {
-        return false;
+/* The machine kept a job from running, or let it run to its end. When that happens in a row there is no use in trying
+ * the others; running jobs go on. */
+static void host_row(sched *s, bool host) {
+    s->host_row = host ? s->host_row + 1 : 0;
+    if (s->host_row >= HOST_ROW && !s->stopping) {
+        s->stopping = true;
+        s->end = REG_END_HOST;
     }
-    job_file(s->plan, ended->job, "log.txt", path, sizeof path);
-    reg_log_last_line(path, tail, sizeof tail);
-    result->exit_status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+/* No process for a job. */
+static int not_started(sched *s, size_t index, const char *cause) {
+    reg_finished *item = reg_ledger_item(index, s->plan->past[index].attempt);
+    if (item == NULL) {
+        return REG_FAIL;
+    }
+    reg_result_set(&item->result, "host", "", cause);
+    reg_ledger_take(&s->ledger, item);
+    host_row(s, true);
+    return REG_OK;
+}
+
+static int start_job(sched *s, slot *free_slot, size_t index) {
+    const reg_plan *plan = s->plan;
+    const reg_job *job = &plan->suite->jobs[index];
+    char dir[REG_PATH_MAX];
+    char cases[REG_PATH_MAX];
+    char result[REG_PATH_MAX];
+    char log[REG_PATH_MAX];
+    char cover[REG_PATH_MAX];
+    char programs[REG_PATH_MAX];
+    char cause[REG_TEXT_MAX];
+    reg_command command;
+    job_dir(plan, index, dir, sizeof dir);
+    job_file(plan, index, "cases", cases, sizeof cases);
+    result_file(plan, index, result, sizeof result);
+    job_file(plan, index, "log.txt", log, sizeof log);
+    if (reg_remove_tree(dir) != REG_OK || reg_make_dirs(cases) != REG_OK) {
+        if (!reg_host_cause(plan->out_dir, cause, sizeof cause)) {
+            (void)reg_format(cause, sizeof cause, "%.900s: cannot make the folder", dir);
+        }
+        return not_started(s, index, cause);
+    }
+    reg_cover_stem(plan->coverage_dir, index, cover, sizeof cover);
+    const reg_job_files files = {
+        .programs = programs, .result = result, .case_dir = cases, .cover = cover[0] == '\0' ? NULL : cover};
+    if (!reg_pinned_dir(plan->out_dir, programs, sizeof programs) ||
+        !reg_command_build(&command, job, plan->build_dir, plan->seed, &files)) {
+        return reg_error("%s: the command is too long", dir);
+    }
+    bool sanitizer = strcmp(job->kind, "san") == 0; /* reserves terabytes of addresses */
+    free_slot->started = reg_now();
+    free_slot->deadline = free_slot->started + job->timeout_s;
+    free_slot->pid = reg_spawn(&s->guardian, &command, log, sanitizer ? 0 : job->memory_mb, cause);
+    if (free_slot->pid < 0) {
+        return not_started(s, index, cause);
+    }
+    free_slot->phase = SLOT_RUNNING;
+    free_slot->timed_out = false;
+    free_slot->job = index;
+    s->running++;
+    return REG_OK;
+}
+
+/* Signals that a job neither sends to itself nor gets from the runner, except at a time-out: another process, or the
+ * kernel when memory is short. */
+static bool from_outside(int number) {
+    return number == SIGKILL || number == SIGTERM || number == SIGINT || number == SIGHUP;
+}
+
+/* Outcome of a process that did not end with a whole, consistent result file. */
+static void judge_end(const reg_job *job, const slot *ended, int wait_status, const char *trouble, const char *tail,
+                      reg_result *result) {
+    char text[REG_TEXT_MAX];
     const char *colon = tail[0] == '\0' ? "" : ": ";
     if (ended->timed_out) {
         (void)reg_format(text, sizeof text, "not done after %u s%s%s", job->timeout_s, colon, tail);
@@ -144,9 +169,11 @@ static bool judge(sched *s, const slot *ended, int wait_status, reg_result *resu
     } else if (WIFSIGNALED(wait_status)) {
         char signature[64];
         const char *name = sigabbrev_np(WTERMSIG(wait_status));
+        const bool outside = from_outside(WTERMSIG(wait_status));
         (void)reg_format(signature, sizeof signature, "crash SIG%s", name == NULL ? "?" : name);
-        (void)reg_format(text, sizeof text, "killed by SIG%s%s%s", name == NULL ? "?" : name, colon, tail);
-        reg_result_set(result, "crash", signature, text);
+        (void)reg_format(text, sizeof text, "killed by SIG%s%s%s%s", name == NULL ? "?" : name,
+                         outside ? ", which the runner did not send" : "", colon, tail);
+        reg_result_set(result, outside ? "host" : "crash", outside ? "" : signature, text);
     } else if (trouble != NULL) {
         (void)reg_format(text, sizeof text, "exit status %d, %s%s%s", result->exit_status, trouble, colon, tail);
         reg_result_set(result, "error", trouble, text);
@@ -155,7 +182,35 @@ static bool judge(sched *s, const slot *ended, int wait_status, reg_result *resu
                          result->outcome, result->message[0] == '\0' ? "" : ": ", result->message);
         reg_result_set(result, "error", "exit status contradicts the result", text);
     }
-    return true;
+}
+
+/* Outcome from the way a process ended and from its result file. */
+static void judge(sched *s, const slot *ended, int wait_status, reg_result *result) {
+    char path[REG_PATH_MAX];
+    char tail[REG_TEXT_MAX / 2];
+    char cause[REG_TEXT_MAX];
+    result_file(s->plan, ended->job, path, sizeof path);
+    const char *trouble = reg_result_load(result, path);
+    job_file(s->plan, ended->job, "log.txt", path, sizeof path);
+    reg_log_last_line(path, tail, sizeof tail);
+    result->exit_status = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+    if (!ended->timed_out && (trouble == reg_result_unread || result->exit_status == REP_HOST_EXIT)) {
+        (void)reg_format(cause, sizeof cause, "%s",
+                         trouble == reg_result_unread                    ? trouble
+                         : trouble == NULL && result->message[0] != '\0' ? result->message
+                         : tail[0] != '\0'                               ? tail
+                                                                         : "exit status 3 without a message");
+        reg_result_set(result, "host", "", cause);
+        return;
+    }
+    judge_end(&s->plan->suite->jobs[ended->job], ended, wait_status, trouble, tail, result);
+    /* a machine that cannot write makes jobs fail in any way, but not with a whole result file */
+    if (strcmp(result->outcome, "pass") != 0 && strcmp(result->outcome, "fail") != 0) {
+        job_dir(s->plan, ended->job, path, sizeof path);
+        if (reg_host_cause(path, cause, sizeof cause)) {
+            reg_result_set(result, "host", "", cause);
+        }
+    }
 }
 
 static void finish_slot(sched *s, slot *ended, int wait_status, uint64_t cpu_ms, uint64_t rss_kb) {
@@ -175,11 +230,8 @@ static void finish_slot(sched *s, slot *ended, int wait_status, uint64_t cpu_ms,
     item->result.cpu_ms = cpu_ms;
     item->result.max_rss_kb = rss_kb;
     ended->phase = SLOT_FREE;
-    if (!judge(s, ended, wait_status, &item->result)) { /* the job counts as not run */
-        free(item);
-        stop_all(s, REG_END_BROKEN);
-        return;
-    }
+    judge(s, ended, wait_status, &item->result);
+    host_row(s, strcmp(item->result.outcome, "host") == 0);
     reg_ledger_take(&s->ledger, item);
     if (s->ledger.failed && s->plan->fail_fast && !s->stopping) {
         stop_all(s, REG_END_FAIL_FAST);
@@ -340,6 +392,9 @@ reg_end reg_run_jobs(const reg_plan *plan, reg_totals *totals) {
         reg_guardian_stop(&s.guardian);
     }
     free(s.slots);
+    if (s.ledger.to_record != NULL) { /* the jobs that were stopped may have made room */
+        (void)reg_ledger_record(&s.ledger);
+    }
     reg_ledger_close(&s.ledger);
     return s.end;
 }

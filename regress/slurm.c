@@ -155,7 +155,7 @@ static void give_up(slurm_runner *r, slurm_entry *entry) {
     (void)reg_format(text, sizeof text, "no result after %u attempts: the tasks ended without one (%.500s: %s)",
                      SLURM_ATTEMPTS_MAX, log,
                      tail[0] == '\0' ? "empty or missing; do the nodes see this folder?" : tail);
-    reg_result_set(&item->result, "error", "lost by Slurm", text);
+    reg_result_set(&item->result, "host", "", text);
     r->jobs[entry->job].taken = true;
     reg_ledger_take(&r->ledger, item);
     if (r->plan->fail_fast && !r->stopping) {
@@ -302,7 +302,7 @@ static void submit(slurm_runner *r) {
 /* ---- the loop ---- */
 
 static bool all_done(const slurm_runner *r) {
-    return r->plan->progress->done >= r->plan->progress->total;
+    return r->plan->progress->done + r->plan->progress->host >= r->plan->progress->total;
 }
 
 static void watch_signals(slurm_runner *r, double until) {

@@ -6,8 +6,8 @@
  *     name           the first part of the names of all our Slurm jobs, drawn at random when the run begins
  *     A/jobs.txt     the jobs of the tasks of array A (slurm_list.c); written before the array is submitted
  *     A/task.sh      what a task executes: tandem-regress node A TASK
- *     A/TASK.task/   of the one process that works on the task; `beat` grows while it is alive, `end` comes last. `lost`
- *                    is the runner's: it has given the task up, and a process that finds the file ends
+ *     A/TASK.task/   of the one process that works on the task; `beat` grows while it is alive, `end` comes last.
+ *                    `lost` is the runner's: it has given the task up, and a process that finds the file ends
  *     A/TASK.log     what it printed
  *     A/done/        one record for each finished attempt: JOB.ATTEMPT.txt (slurm_record.c)
  *

@@ -36,8 +36,8 @@ static bool add_all(reg_command *command, const char *words) {
 
 /* ---- nodes ---- */
 
-/* A node that cannot do anything (it does not see the folder, say) is idle at once again, and would get all the attempts
- * of a job. Its name after a comma; false: none. */
+/* A node that cannot do anything (it does not see the folder, say) is idle at once again, and would get all the
+ * attempts of a job. Its name after a comma; false: none. */
 static bool barren_nodes(const slurm_runner *r, char *out, size_t size) {
     size_t length = 0;
     for (size_t i = 0; i < r->node_count; i++) {

@@ -64,7 +64,8 @@ int slurm_call(const slurm_caller *caller, const reg_command *command, double ti
     uint64_t cpu_ms;
     uint64_t rss_kb;
     *text = NULL;
-    pid_t pid = reg_spawn(&caller->guardian, command, caller->scratch, 0);
+    char cause[REG_TEXT_MAX];
+    pid_t pid = reg_spawn(&caller->guardian, command, caller->scratch, 0, cause);
     if (pid < 0) {
         return REG_FAIL;
     }

@@ -180,6 +180,12 @@ int reg_db_doubt_job(reg_db *db, int64_t run, size_t idx, const reg_result *resu
                    REG_KNOWN(result->repro), REG_NUMBER(run), REG_NUMBER(idx)));
 }
 
+int reg_db_host_job(reg_db *db, int64_t run, size_t idx, uint32_t attempt, const char *cause, const char *log_path) {
+    return reg_db_write(
+        db, "UPDATE job SET host=?, attempt=?, log_path=? WHERE run=? AND idx=? AND outcome IS NULL",
+        REG_VALUES(REG_TEXT(cause), REG_NUMBER(attempt), REG_TEXT(log_path), REG_NUMBER(run), REG_NUMBER(idx)));
+}
+
 int reg_db_end_run(reg_db *db, int64_t run, const char *state, uint64_t elapsed_ms) {
     return reg_db_write(db, "UPDATE run SET state=?, elapsed_ms=? WHERE id=?",
                         REG_VALUES(REG_TEXT(state), REG_NUMBER(elapsed_ms), REG_NUMBER(run)));

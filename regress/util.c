@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -116,6 +117,38 @@ double reg_now(void) {
 void reg_pause(long milliseconds) {
     const struct timespec pause = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
     (void)nanosleep(&pause, NULL);
+}
+
+/* A block that reaches the disk: an empty file can be made on a full one. */
+static int probe(const char *path) {
+    static const char block[65536] = {0};
+    size_t done = 0;
+    ssize_t more = 0;
+    int error = 0;
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return errno;
+    }
+    while (done < sizeof block && more >= 0) {
+        more = write(fd, block + done, sizeof block - done);
+        done += more > 0 ? (size_t)more : 0;
+    }
+    if (more < 0 || fsync(fd) != 0) {
+        error = errno;
+    }
+    (void)close(fd);
+    (void)unlink(path);
+    return error;
+}
+
+bool reg_host_cause(const char *dir, char *cause, size_t size) {
+    char path[REG_PATH_MAX + 16];
+    (void)reg_format(path, sizeof path, "%s/.probe%ld", dir, (long)getpid());
+    const int error = probe(path);
+    (void)(error == ENOSPC   ? reg_format(cause, size, "no space left in %s", dir)
+           : error == EDQUOT ? reg_format(cause, size, "disk quota exceeded in %s", dir)
+                             : reg_format(cause, size, "cannot write in %s: %s", dir, strerror(error)));
+    return error != 0;
 }
 
 static int told(const char *path, int error) {

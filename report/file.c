@@ -22,7 +22,7 @@ int rep_file_open(rep_file *f, const char *path) {
     f->file = fopen(direct ? f->path : f->temporary, "we");
     if (f->file == NULL) {
         f->temporary[0] = '\0';
-        return errno;
+        return rep_host(errno);
     }
     return 0;
 }
@@ -46,7 +46,7 @@ int rep_file_close(rep_file *f, bool sync) {
         return 0;
     }
     rep_file_drop(f);
-    return reason != 0 ? reason : EIO;
+    return rep_host(reason != 0 ? reason : EIO);
 }
 
 void rep_file_drop(rep_file *f) {
@@ -70,7 +70,7 @@ int rep_save(const char *path, const void *data, size_t size) {
     if (fwrite(data, 1, size, f.file) != size) {
         const int reason = errno != 0 ? errno : EIO;
         rep_file_drop(&f);
-        return reason;
+        return rep_host(reason);
     }
     return rep_file_close(&f, false);
 }

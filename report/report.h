@@ -66,17 +66,27 @@ bool rep_more(void *list, size_t count, size_t size);
 
 /* ---- memory.c ---- */
 
-/*
- * A stream whose text grows in memory, like that of open_memstream(), which loses text without an error when there is no
- * memory (glibc 2.36). Text and its length, without the final zero, are valid after fclose() and then the caller's;
- * after a fclose() that fails there is no text. NULL: out of memory.
- */
+/* A stream whose text grows in memory, like that of open_memstream(), which loses text without an error when there is
+ * no memory (glibc 2.36). Text and its length, without the final zero, are valid after fclose() and then the
+ * caller's; after a fclose() that fails there is no text. NULL: out of memory. */
 FILE *rep_memory(char **text, size_t *bytes);
 
 /* ---- clock.c ---- */
 
 /* Seconds of a clock of clock_gettime(). For people and for limits of time: no result may depend on them. */
 double rep_seconds(clockid_t clock);
+
+/* ---- host.c: what the machine refused: space, memory, processes, descriptors ---- */
+
+/* Is this number of errno about the machine, and not about what the program was asked to do? */
+bool rep_host_is(int error);
+/* Note a failed call with its errno, if it is about the machine. Returns the number. Files of file.c and allocations of
+ * programs that are linked with $(ALLOC_NOTED) are noted already. Any thread may call it. */
+int rep_host(int error);
+/* The first number that was noted; 0: none. A program whose work was disturbed ends with REP_HOST_EXIT. */
+int rep_host_error(void);
+void rep_host_forget(void);
+#define REP_HOST_EXIT 3
 
 /* ---- file.c: a file is written under a temporary name beside its own and renamed when it is whole. Functions return 0
  * or a number of errno. ---- */

@@ -12,11 +12,13 @@ SRC_coverage := $(wildcard coverage/*.c)
 $(foreach d,$(DUTS),$(eval SRC_cov$(d) := $$(wildcard $(call room,$(d),coverage)/*.c)))
 SRC_covcode := $(wildcard coverage/code/*.c)
 SRC_report := $(wildcard report/*.c)
+# for programs that are linked with $(ALLOC_NOTED)
+SRC_alloc := $(wildcard report/alloc/*.c)
 # tests link this library last: a program without a Verilated top has no shim
 SRC_noshim := $(wildcard tests/support/no_shim.c)
 # support code shared by several tests
 SRC_support := $(wildcard tests/support/axi_*.c tests/support/cache_*.c)
-LIBS := cmodel drivers halmmio tb $(DUTS:%=tb%) network $(DUTS:%=cov%) covcode coverage opt report support noshim
+LIBS := cmodel drivers halmmio tb $(DUTS:%=tb%) network $(DUTS:%=cov%) covcode coverage opt alloc report support noshim
 
 # the golden model, the checks of units and the networks' layers: their loops over lanes and channels profit from
 # vectorisation

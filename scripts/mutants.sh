@@ -77,7 +77,7 @@ run_suite() {
     # shellcheck disable=SC2086
     quiet make regress DUT="$DUT" SUITE="$SUITE" JOBS="$JOBS" KIND=fast REGRESS_ARGS=--fail-fast $cfg && return 0
     # the runner's closing line tells a failed test from a failed build
-    grep -qE '^[0-9]+ passed, [1-9][0-9]* failed$' "$log" && return 1
+    grep -qE '^[0-9]+ passed, [1-9][0-9]* failed(,|$)' "$log" && return 1
     return 2
 }
 

@@ -46,12 +46,13 @@ run() {
 fresh() {
     [ -x "$1" ] && [ -z "$(find rtl -name '*.sv' -newer "$1" -print -quit 2>/dev/null)" ]
 }
-# After a change of the RTL the build that checks every unit takes a while: what the fast one says, if it is there, comes
-# first.
+# After a change of the RTL the build that checks every unit takes a while: what the fast one says, if it is there,
+# comes first.
 if [ "$KIND" = tap ] && [ -z "${WAVE:-}" ] && ! fresh "$program" && fresh "$fast"; then
     command[0]=$fast
     run fast
-    [ "$status" = 1 ] && echo "repro: that is what the fast build shows; KIND=tap, which checks every unit, is being built"
+    [ "$status" = 1 ] &&
+        echo "repro: that is what the fast build shows; KIND=tap, which checks every unit, is being built"
     command[0]=$program
 fi
 run "$KIND"

@@ -138,13 +138,14 @@ $(OUT)/obj/%main.o: private CFLAGS_ALL += -D$(DUT_MACRO)BUILD_KIND='"$(KIND)"'
 
 # $(1) objects, $(2) Verilated folder, $(3) host libraries
 # the FST writer of Verilator 5.04x and later compresses with lz4 (liblz4-dev)
-link = $(CXX) $(LDFLAGS_ALL) $(1) $(DUT_$(2)) -Wl,--start-group $(3:%=$(HOST)/lib%.a) $(VLT)/libverilated.a \
-  -Wl,--end-group -o $@ $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) -ljansson -lz -lm -lpthread -latomic
+link = $(CXX) $(LDFLAGS_ALL) $(if $(filter alloc,$(3)),$(ALLOC_NOTED)) $(1) $(DUT_$(2)) \
+  -Wl,--start-group $(3:%=$(HOST)/lib%.a) $(VLT)/libverilated.a -Wl,--end-group -o $@ \
+  $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) -ljansson -lz -lm -lpthread -latomic
 
 # ---- the design and the programs that its description names ----
 PROGRAMS :=
 $(eval $(call verilated,$(TOP),$(TOP),$(addprefix -G,$($(DUT).params.$(CFG))) $(TAPS) $(COVERS)))
-TANDEM_LIBS := cov$(DUT) covcode coverage tb$(DUT) tb opt cmodel drivers report
+TANDEM_LIBS := cov$(DUT) covcode coverage tb$(DUT) tb opt cmodel drivers alloc report
 
 # $(1): name, $(2): libraries above those that every program has
 define program
@@ -174,7 +175,7 @@ $(UNIT_LIST).mk: $(UNIT_BENCHES) $(UNIT_LIST).list $(BUILD)/designs.mk scripts/u
 endif
 OBJ_unit_common := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(UNIT_BENCHES),$(wildcard $(UNIT_DIR)/*.c)))
 -include $(OBJ_unit_common:.o=.d)
-UNIT_LIBS := tb$(DUT) cov$(DUT) covcode coverage tb opt cmodel drivers report
+UNIT_LIBS := tb$(DUT) cov$(DUT) covcode coverage tb opt cmodel drivers alloc report
 
 # $(1): name, $(2): its frame, if several of a module stand in one, made from what the bench says of them
 define unit

@@ -78,5 +78,6 @@ if [ "$got" = "$want" ]; then
     exit 0
 fi
 case " ${ARGS:-} " in *" --signature-only "*) again= ;; *) again=1 ;; esac
-echo "shrink: the small case no longer shows $want in the fast build (${got:-it passes there})${again:+; again in the fast build}"
+echo "shrink: the small case no longer shows $want in the fast build" \
+    "(${got:-it passes there})${again:+; again in the fast build}"
 [ -z "$again" ] || shrink "$fast"

@@ -39,7 +39,6 @@ def test_all_pass(bench):
         ("fail", "fail", "mesh data", "mesh: column 5"),
         ("error", "error", "setup", "no such shape"),
         ("crash", "crash", "crash SIGSEGV", "killed by SIGSEGV: about to crash"),
-        ("killed", "crash", "crash SIGKILL", "killed by SIGKILL"),
         ("silent", "error", "no result file", "exit status 0, no result file: no file written"),
         ("partial", "error", "incomplete result file", "incomplete result file"),
         ("empty", "error", "result file without outcome", "without outcome"),
@@ -59,6 +58,68 @@ def test_outcome(bench, unit, outcome, signature, message):
     assert message in row[3]
     failures = [line for line in done.stdout.splitlines() if line.startswith(outcome + " unit")]
     assert len(failures) == 1 and message in failures[0]
+
+
+def test_killed_from_outside(bench):
+    """No verdict and no outcome; a resumed run runs the job again."""
+    done = bench.run("unit pass cfg=n8\nunit killed cfg=n8\nunit pass cfg=n8 index=1\n", "--jobs", "1")
+    assert done.returncode == 3 and done.stderr == ""
+    assert last_line(done) == "2 passed, 0 failed, 1 did not run"
+    assert ("host unit killed n8-fast index 0: killed by SIGKILL, which the runner did not send | make regress"
+            in done.stdout)
+    assert bench.jobs("outcome,signature,host")[1] == (None, None, "killed by SIGKILL, which the runner did not send")
+    with sqlite3.connect(bench.db) as db:
+        assert db.execute("SELECT state FROM run").fetchall() == [("host",)]
+    again = bench.call("run", "--resume", "--jobs", "1")
+    assert again.returncode == 3 and "1 of 3 jobs are missing" in again.stdout
+    assert last_line(again) == "2 passed, 0 failed, 1 did not run"
+
+
+def test_the_machine_fails_in_a_row(bench):
+    done = bench.run("unit killed cfg=n8 count=9\nunit pass cfg=n8 count=4\n", "--jobs", "1")
+    assert done.returncode == 3 and len(re.findall("^host unit", done.stdout, re.M)) == 3
+    assert ("not run: 13 jobs (the machine failed several times in a row)\nhost: 3 jobs, the last one: killed"
+            in done.stdout)
+    assert done.stdout.endswith("when the cause is gone: make regress RESUME=1 RUN=1 runs them\n"
+                                "0 passed, 0 failed, 13 did not run\n")
+
+
+def test_a_program_that_disappears(bench):
+    """Exit status 3 of a program says the same as a machine that cannot even start it."""
+    (bench.path / "build/n8-fast/unit-refused").write_text("#!/bin/sh\necho no memory for the mesh >&2\nexit 3\n")
+    (bench.path / "build/n8-fast/unit-refused").chmod(0o755)
+    (bench.path / "build/n8-fast/unit-odd-loader").write_text("#!/no/such/interpreter\n")
+    (bench.path / "build/n8-fast/unit-odd-loader").chmod(0o755)
+    done = bench.run("unit refused cfg=n8\nunit pass cfg=n8\nunit odd-loader cfg=n8\n", "--jobs", "1")
+    assert done.returncode == 3 and last_line(done) == "1 passed, 0 failed, 2 did not run", done.stdout + done.stderr
+    assert [row[0] for row in bench.jobs("host")] == [
+        "no memory for the mesh", None, "build/n8-fast/unit-odd-loader: cannot run: No such file or directory"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts a small file system")
+def test_full_disk(bench):
+    """Jobs that cannot write have no verdict; with room again the rest is run, and nothing that passed is lost."""
+    out = bench.path / "out"
+    out.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "none", str(out)], capture_output=True).returncode:
+        pytest.skip("cannot mount a small file system")
+    try:
+        text = "unit pass cfg=n8 count=4\nunit hog cfg=n8\nunit pass cfg=n8 count=20 index=4\n"
+        program = bench.path / "build/n8-fast/unit-hog"
+        program.write_text("#!/bin/sh\n[ -e fill ] && dd if=/dev/zero of=out/hog bs=64k >/dev/null 2>&1 && exit 1\n"
+                           "[ ! -e out/hog ] && exec build/n8-fast/unit-pass \"$@\"\n")
+        program.chmod(0o755)
+        (bench.path / "fill").touch()
+        done = bench.run(text, "--jobs", "1", "--out", "out")
+        assert done.returncode == 3 and "no space left in out" in done.stdout, done.stdout + done.stderr
+        assert last_line(done) == "4 passed, 0 failed, 21 did not run"
+        assert all(row[0] in ("pass", None) for row in bench.jobs("outcome"))
+        (out / "hog").unlink()
+        (bench.path / "fill").unlink()
+        again = bench.call("run", "--resume", "--jobs", "1")
+        assert again.returncode == 0 and last_line(again) == "25 passed, 0 failed", again.stdout + again.stderr
+    finally:
+        subprocess.run(["umount", str(out)], check=True)
 
 
 def test_timeout(bench):
@@ -173,7 +234,7 @@ def test_same_failure_twice_stays_a_failure(bench):
 
 def test_storm(bench):
     text = "".join(f"unit {u} cfg=n4,n8 count=4 timeout=20\n"
-                   for u in ("pass", "crash", "fail", "silent", "killed", "children"))
+                   for u in ("pass", "crash", "fail", "silent", "error", "children"))
     done = bench.run(text, "--jobs", "6")
     assert last_line(done) == "16 passed, 32 failed"
     assert all(row[0] == {"pass": "pass", "children": "pass"}.get(row[1], row[0]) for row in bench.jobs("outcome,test"))
@@ -250,7 +311,8 @@ def test_interrupt_stops_and_reports(bench, number):
     out, err = runner.communicate(timeout=10)
     assert runner.returncode == 1
     assert err == ""
-    assert "not run: 4 jobs (interrupted)\n2 passed, 0 failed\n" in out
+    assert "not run: 4 jobs (interrupted)\nmake regress RESUME=1 RUN=1 runs them\n" in out
+    assert out.endswith("2 passed, 0 failed, 4 did not run (interrupted)\n")
     assert gone(pids)
     assert [row[0] for row in bench.jobs("outcome")] == ["pass", "pass", None, None, None, None]
     assert len(ET.parse(bench.path / "j.xml").findall(".//skipped")) == 4
@@ -262,7 +324,8 @@ def test_fail_fast(bench):
     done = bench.run("unit pass cfg=n8\nunit fail cfg=n8\nunit pass cfg=n8 count=9 index=1\n",
                      "--jobs", "1", "--fail-fast")
     assert done.returncode == 1
-    assert "not run: 9 jobs (stopped at the first failure)\n1 passed, 1 failed\n" in done.stdout
+    assert done.stdout.endswith("not run: 9 jobs (stopped at the first failure)\n"
+                                "1 passed, 1 failed, 9 did not run\n")
 
 
 def test_two_runners_at_once(bench):
@@ -635,8 +698,10 @@ def test_file_size_limit_in_mid_run(bench):
     # Room for the first rows, not for all: the write-ahead log grows until the limit.
     bench.run("unit pass cfg=n8\n")
     done = bench.run("unit pass cfg=n8 count=300\n", "--jobs", "2", "--junit", "j.xml", preexec_fn=file_limit(260000))
-    assert "results.db: cannot" in one_line_failure(done)
-    assert not (bench.path / "j.xml").exists() and not list(bench.path.glob("*.tmp*"))
+    assert done.returncode == 3 and len(done.stderr.splitlines()) == 1 and "results.db: cannot" in done.stderr
+    assert re.search(r"ended, but build/results.db could not be written\nwhen the cause is gone: make regress RESUME=1 "
+                     r"RUN=2 runs them\n\d+ passed, 0 failed, \d+ did not run\n$", done.stdout)
+    assert not list(bench.path.glob("*.tmp*"))
     with sqlite3.connect(bench.db) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert 0 < db.execute("SELECT count(outcome) FROM job WHERE run=2").fetchone()[0] < 300

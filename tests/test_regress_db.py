@@ -7,7 +7,7 @@ import pytest
 
 from regress_bench import bench, popen, programs, start, wait_until  # noqa: F401
 
-VERSION = 6
+VERSION = 7
 
 # What the program of that version made. Never edited.
 SCHEMA_1 = """
@@ -64,7 +64,12 @@ CREATE TABLE coverage(run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
  before_percent REAL NOT NULL, covered INTEGER NOT NULL, total INTEGER NOT NULL, PRIMARY KEY(run, name)) WITHOUT ROWID;
 PRAGMA user_version=5;
 """
-OLDER = ["".join([SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4, SCHEMA_5][:n]) for n in range(1, 6)]
+SCHEMA_6 = """
+ALTER TABLE job ADD COLUMN bounds TEXT;
+ALTER TABLE job DROP COLUMN mac_bound; ALTER TABLE job DROP COLUMN read_bound; ALTER TABLE job DROP COLUMN write_bound;
+PRAGMA user_version=6;
+"""
+OLDER = ["".join([SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4, SCHEMA_5, SCHEMA_6][:n]) for n in range(1, 7)]
 
 
 def schema(path):

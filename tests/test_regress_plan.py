@@ -126,7 +126,7 @@ def test_fail_fast_finds_the_old_failure_at_once(bench):
     text = "unit pass cfg=n8 count=9\nunit fail cfg=n8\n"
     bench.run(text, "--jobs", "1")
     done = bench.run(text, "--jobs", "1", "--fail-fast")
-    assert done.stdout.endswith("0 passed, 1 failed\n") and "not run: 9 jobs" in done.stdout
+    assert done.stdout.endswith("0 passed, 1 failed, 9 did not run\n") and "not run: 9 jobs" in done.stdout
 
 
 def test_times_of_failures_say_nothing(bench):

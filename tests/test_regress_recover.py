@@ -44,7 +44,8 @@ def damage(path, rng):
 
 
 def test_nothing_whose_folder_is_there_gets_lost(bench):
-    suite = "unit pass cfg=n8 count=100 determinism=3\nunit fail cfg=n8 count=10\nunit crash cfg=n8\nunit silent cfg=n8\n"
+    suite = ("unit pass cfg=n8 count=100 determinism=3\nunit fail cfg=n8 count=10\n"
+             "unit crash cfg=n8\nunit silent cfg=n8\n")
     for seed in range(3):
         bench.run(suite, "--seed", str(seed))
     bench.run(suite, "--out", "elsewhere")
@@ -76,7 +77,8 @@ def test_rows_without_a_folder_are_salvaged(bench):
     shutil.rmtree(bench.build / "regress")
     data = bytearray(bench.db.read_bytes())
     with sqlite3.connect(bench.db) as db:  # a leaf of the table of jobs
-        page = db.execute("SELECT pageno FROM dbstat WHERE name='job' AND pagetype='leaf' LIMIT 1 OFFSET 9").fetchone() \
+        leaf = "SELECT pageno FROM dbstat WHERE name='job' AND pagetype='leaf' LIMIT 1 OFFSET 9"
+        page = db.execute(leaf).fetchone() \
             if db.execute("SELECT 1 FROM pragma_module_list WHERE name='dbstat'").fetchone() else (20,)
     data[(page[0] - 1) * 4096:page[0] * 4096] = bytes(4096)
     bench.db.write_bytes(data)
@@ -89,7 +91,8 @@ def test_rows_without_a_folder_are_salvaged(bench):
 
 def test_a_killed_run_goes_on_after_recovery(bench):
     runner = start(bench, "unit pass cfg=n8 count=3\nunit slow cfg=n8 count=200\n", "--jobs", "2")
-    wait_until(lambda: (bench.path / "out/done.txt").exists() and "job=5\n" in (bench.path / "out/done.txt").read_text())
+    done = bench.path / "out/done.txt"
+    wait_until(lambda: done.exists() and "job=5\n" in done.read_text())
     assert bench.call("recover").returncode == 1
     runner.kill()
     runner.communicate()

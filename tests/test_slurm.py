@@ -104,7 +104,7 @@ def test_interrupt_cancels(site):
     assert runner.returncode == 1 and err == "" and "(interrupted)" in out
     assert site.cluster.queue() == []
     done = decided(site)
-    assert 2 <= done < 10 and last_line_of(out) == f"{done} passed, 0 failed"
+    assert 2 <= done < 10 and last_line_of(out) == f"{done} passed, 0 failed, {10 - done} did not run (interrupted)"
     assert leftovers(site) == []
     finished = ran(site)
     again = site.call("run", "--resume", "--slurm-poll", "0.3", "--shard-seconds", "1")
@@ -185,4 +185,4 @@ def test_without_the_controller(site):
 
 def test_invalid_partition(site):
     done = slurm_run(site, "unit pass cfg=n8\n", "--slurm-partition", "moon")
-    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and "nvalid partition" in done.stderr
+    assert done.returncode == 3 and len(done.stderr.splitlines()) == 1 and "nvalid partition" in done.stderr

@@ -10,6 +10,7 @@
 #include "netjob.h"
 #include "netopt.h"
 #include "photos.h"
+#include "report/report.h"
 #include "run.h"
 
 #define DIGITS "models/digits/"
@@ -94,8 +95,10 @@ int netjob_run(const netjob_options *opt) {
     }
     /* A report that cannot be written (full disk) is a failure. */
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        tb_result_fail(&job.result, TB_FAIL, "network/output", "cannot write to standard output: %s", strerror(errno));
+        const int error = rep_host(errno);
+        tb_result_fail(&job.result, TB_FAIL, "network/output", "cannot write to standard output: %s", strerror(error));
     }
+    tb_result_close(&job.result);
     int status = tb_result_exit(&job.result);
     if (status != 0) {
         fprintf(stderr, "tandem-net: %s\n", job.result.message);
@@ -104,7 +107,7 @@ int netjob_run(const netjob_options *opt) {
         char err[400] = "";
         if (tb_result_save(&job.result, opt->result, err, sizeof err) != 0) {
             fprintf(stderr, "tandem-net: %s\n", err);
-            status = status == 0 ? 1 : status;
+            status = rep_host_error() != 0 ? REP_HOST_EXIT : status == 0 ? 1 : status;
         }
     }
     release(&job);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/report.h"
 #include "tb.h"
 
 const char *const netopt_devices[] = {"model", "rtl", "tandem", NULL};
@@ -124,8 +125,13 @@ int netopt_parse(const netopt_line *line, int argc, char **argv) {
 
 int netopt_end(int status) {
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "tandem-net: cannot write to standard output: %s\n", strerror(errno));
-        return 1;
+        const int error = rep_host(errno);
+        fprintf(stderr, "tandem-net: cannot write to standard output: %s\n", strerror(error));
+        status = status == 0 ? 1 : status;
     }
-    return status;
+    if (status == 0 && rep_host_error() != 0) {
+        fprintf(stderr, "tandem-net: the machine refused: %s; not everything can have been done\n",
+                strerror(rep_host_error()));
+    }
+    return rep_host_error() != 0 ? REP_HOST_EXIT : status;
 }

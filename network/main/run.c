@@ -325,6 +325,7 @@ static int save_result(const netrun *run, const netrun_options *opt, net_status 
         result.cycles = npu_dev_cycles(run->dev);
         result.trace_hash = npu_dev_trace_hash(run->dev);
     }
+    tb_result_close(&result);
     int failed = tb_result_save(&result, opt->result, text, sizeof text);
     tb_result_free(&result);
     if (failed != 0) {

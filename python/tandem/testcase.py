@@ -1,12 +1,13 @@
 """The program tandem-python: testcases in Python as jobs of a regression (docs/python.md, "Testcases in Python").
 
 It has the interface of the program `tandem`: test NAME and repro FILE, the same options, result file, stored cases and
-exit status (0 passed, 1 failed, 2 bad input).
+exit status (0 passed, 1 failed, 2 bad input, 3 the machine refused memory, space or the like).
 """
 
 import argparse
 import ast
 import contextlib
+import errno
 import io
 import os
 import re
@@ -20,6 +21,19 @@ class Trouble(Exception):
     """One line: why nothing could be run."""
 
 
+class Refused(Trouble):
+    """The machine refused memory, space or the like: no verdict (outcome host)."""
+
+
+# the same list as rep_host_is() of report/host.c
+REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN,
+            errno.ENOBUFS, errno.ESTALE}
+
+
+def trouble_of(error, text):
+    return (Refused if error.errno in REFUSALS else Trouble)(text)
+
+
 def write(path, text):
     """Written to a temporary name, then renamed."""
     temp = "%s.%d.tmp" % (path, os.getpid())
@@ -28,7 +42,9 @@ def write(path, text):
             out.write(text)
         os.replace(temp, path)
     except OSError as error:
-        raise Trouble("%s: cannot be written: %s" % (path, error.strerror)) from None
+        with contextlib.suppress(OSError):
+            os.unlink(temp)
+        raise trouble_of(error, "%s: cannot be written: %s" % (path, error.strerror)) from None
 
 
 def line(text):
@@ -47,7 +63,8 @@ def number(text):
 def parse(argv):
     parser = argparse.ArgumentParser(prog="tandem-python",
                                      description="Testcases in Python on the NPU (docs/python.md).",
-                                     epilog="Exit status: 0 passed, 1 failed, 2 bad input.", allow_abbrev=False)
+                                     epilog="Exit status: 0 passed, 1 failed, 2 bad input, 3 the machine refused "
+                                            "memory, space or the like.", allow_abbrev=False)
     parser.add_argument("command", choices=["test", "repro", "list"],
                         help="cases of a test, one stored case, or a list of the tests")
     parser.add_argument("what", nargs="?", help="test: NAME of testcases/npu/python/NAME.py; repro: a case file")
@@ -262,15 +279,21 @@ def main(argv=None):
         return 0
     try:
         status = execute(o, result)
-    except Trouble as error:
+    except (Trouble, OSError, MemoryError) as error:
+        if isinstance(error, MemoryError):
+            error = Refused("out of memory")
+        elif isinstance(error, OSError):
+            error = trouble_of(error, str(error))
         print("tandem-python: %s" % line(str(error)), file=sys.stderr)
-        result.update(outcome="error", signature="cannot run", message=str(error))
-        status = 2
+        refused = isinstance(error, Refused)
+        result.update(outcome="host" if refused else "error", signature="" if refused else "cannot run",
+                      message=str(error))
+        status = 3 if refused else 2
     try:
         save(o, result)
     except Trouble as error:
         print("tandem-python: %s" % error, file=sys.stderr)
-        status = status or 1
+        status = 3 if isinstance(error, Refused) else status or 1
     return status
 
 

@@ -1,5 +1,7 @@
 #include "result.h"
 
+#include "report/report.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,17 +19,30 @@ void tb_result_fail(tb_result *result, tb_outcome outcome, const char *signature
     if (result->outcome != TB_PASS) {
         return;
     }
+    const int refused = rep_host_error();
+    size_t at = 0;
     result->outcome = outcome;
     snprintf(result->signature, sizeof result->signature, "%s", signature);
+    if (refused != 0) {
+        result->outcome = TB_HOST;
+        result->signature[0] = '\0';
+        at = (size_t)snprintf(result->message, sizeof result->message, "the machine refused: %s; ", strerror(refused));
+    }
     va_list args;
     va_start(args, format);
-    vsnprintf(result->message, sizeof result->message, format, args);
+    vsnprintf(result->message + at, sizeof result->message - at, format, args);
     va_end(args);
 }
 
+void tb_result_close(tb_result *result) {
+    if (rep_host_error() != 0) {
+        tb_result_fail(result, TB_HOST, "", "nothing failed, but not everything can have been checked");
+    }
+}
+
 const char *tb_outcome_name(tb_outcome outcome) {
-    static const char *const names[] = {"pass", "fail", "error"};
-    return (unsigned)outcome < 3 ? names[outcome] : "error";
+    static const char *const names[] = {"pass", "fail", "error", "host"};
+    return (unsigned)outcome < 4 ? names[outcome] : "error";
 }
 
 int tb_result_exit(const tb_result *result) {

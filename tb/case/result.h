@@ -10,7 +10,8 @@
 
 #include "kv.h"
 
-typedef enum tb_outcome { TB_PASS = 0, TB_FAIL = 1, TB_ERROR = 2 } tb_outcome;
+/* TB_HOST: the machine refused space, memory or a process (rep_host() of report.h): no verdict. */
+typedef enum tb_outcome { TB_PASS = 0, TB_FAIL = 1, TB_ERROR = 2, TB_HOST = 3 } tb_outcome;
 
 typedef struct tb_result {
     tb_outcome outcome;
@@ -24,12 +25,15 @@ typedef struct tb_result {
 
 void tb_result_init(tb_result *result);
 void tb_result_free(tb_result *result);
-/* Note the first failure; later calls change nothing once the outcome is not TB_PASS. printf-like message. */
+/* Note the first failure; later calls change nothing once the outcome is not TB_PASS. printf-like message. After
+ * the machine refused something the outcome is TB_HOST, without a signature. */
 void tb_result_fail(tb_result *result, tb_outcome outcome, const char *signature, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* "pass", "fail", "error" */
+/* The work is done: a pass during which the machine refused something is none, but TB_HOST. */
+void tb_result_close(tb_result *result);
+/* "pass", "fail", "error", "host" */
 const char *tb_outcome_name(tb_outcome outcome);
-/* Exit status of a program: 0, 1, 2. */
+/* Exit status of a program: 0, 1, 2, 3. */
 int tb_result_exit(const tb_result *result);
 /* Write the file (temporary name and rename). 0 or -1: disk full, no directory ... */
 int tb_result_save(const tb_result *result, const char *path, char *err, size_t err_size);

@@ -11,8 +11,8 @@ int tb_case_to_kv(const char *test, const char *cfg, uint64_t seed, const tb_kno
 /* Write it to a file. 0 or -1 with one line in err. */
 int tb_case_save(const char *path, const char *test, const char *cfg, uint64_t seed, const tb_knobs *knobs, char *err,
                  size_t err_size);
-/* Write it to dir/test-cfg-seed.case, with pinned knobs to dir/test-cfg-seed-<hash of them>.case; the folder is made when it does not exist. The path goes into path, empty on
- * failure. 0 or -1. */
+/* Write it to dir/test-cfg-seed.case, with pinned knobs to dir/test-cfg-seed-<hash of them>.case; the folder is made
+ * when it does not exist. The path goes into path, empty on failure. 0 or -1. */
 int tb_case_store(const char *dir, const char *test, const char *cfg, uint64_t seed, const tb_knobs *knobs, char *path,
                   size_t path_size, char *err, size_t err_size);
 

@@ -148,7 +148,7 @@ static int parse(axi_check_options *o, const tb_prog *prog, int argc, char **arg
     if (line.help) {
         printf("usage: %s %s", o->prog, head_text);
         opt_help(stdout, &line);
-        fputs("\nExit status: 0 clean, 1 violations, 2 bad input.\n", stdout);
+        fputs("\nExit status: 0 clean, 1 violations, 2 bad input, 3 refused by the machine.\n", stdout);
         return -1;
     }
     o->side = side == 0 ? TB_AXI_SIDE_MASTER : side == 1 ? TB_AXI_SIDE_SLAVE : o->side;

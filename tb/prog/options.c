@@ -205,7 +205,9 @@ static void usage_commands(FILE *out, const tb_prog_options *o) {
         }
         fputs(commands[i].line != NULL ? commands[i].line : "", out);
     }
-    fputs("\nEach command answers --help. Exit status: 0 passed, 1 failed, 2 bad input.\n", out);
+    fputs("\nEach command answers --help. Exit status: 0 passed, 1 failed, 2 bad input,\n3 the machine refused memory, "
+          "space or the like.\n",
+          out);
 }
 
 static void usage_tests(FILE *out, const tb_prog_options *o) {
@@ -249,7 +251,7 @@ void tb_prog_usage(FILE *out, const tb_prog_options *o) {
     fputs("\noptions:\n", out);
     (void)parse_or_help(&scratch, &g, 0, argv, out, NULL, 0);
     if (o->flat) {
-        fputs("Exit status: 0 passed, 1 failed, 2 bad input.\n", out);
+        fputs("Exit status: 0 passed, 1 failed, 2 bad input,\n3 the machine refused memory, space or the like.\n", out);
     }
     if (o->command == TB_RUN || o->command == TB_TEST || o->flat) {
         (void)only_test(&scratch);

@@ -1,4 +1,5 @@
 /* prog.c - runs the cases, reports a failure, writes the files at the end. */
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "options.h"
 #include "report.h"
 #include "opt/opt.h"
+#include "report/report.h"
 
 /* ---- cases ---- */
 
@@ -222,7 +224,10 @@ static int execute(const tb_prog_options *o, uint64_t seed, const tb_knobs *knob
     } else {
         rc = 0;
     }
-    if (result->outcome != TB_PASS) {
+    if (result->outcome == TB_HOST) {
+        snprintf(err, err_size, "%s", result->message);
+        rc = -1;
+    } else if (result->outcome != TB_PASS) {
         report_failure(o, &run, report);
     }
     tb_report_end(report);
@@ -332,9 +337,13 @@ static int run_cases(tb_prog_options *o) {
     if (tb_shim_get() != NULL) { /* only a simulation tests the flag; without one a signal just ends the program */
         tb_sim_catch_signals();
     }
-    if (run_all(o, &result, &cases, err, sizeof err) != 0) {
-        fprintf(stderr, "%s: %s\n", o->self, err);
+    const int rc = run_all(o, &result, &cases, err, sizeof err);
+    if (rc != 0) {
         tb_result_fail(&result, TB_ERROR, "cannot run", "%s", err);
+    }
+    tb_result_close(&result);
+    if (rc != 0 || result.outcome == TB_HOST) {
+        fprintf(stderr, "%s: %s\n", o->self, result.message);
     } else if (result.outcome == TB_PASS && cases && !o->quiet && !o->print_case) {
         if (o->prog->note != NULL) {
             o->prog->note(o->prog, note, sizeof note);
@@ -345,10 +354,15 @@ static int run_cases(tb_prog_options *o) {
     int status = tb_result_exit(&result);
     if (o->result != NULL && !o->print_case && tb_result_save(&result, o->result, err, sizeof err) != 0) {
         fprintf(stderr, "%s: %s\n", o->self, err);
-        status = status == 0 ? 1 : status;
+        status = rep_host_error() != 0 ? REP_HOST_EXIT : status == 0 ? 1 : status;
     }
     tb_result_free(&result);
     return status;
+}
+
+/* The other commands: when the machine refused something, what they say is not final. */
+static int settled(int status) {
+    return status != 0 && rep_host_error() != 0 ? REP_HOST_EXIT : status;
 }
 
 static int run_command(tb_prog_options *o) {
@@ -357,9 +371,9 @@ static int run_command(tb_prog_options *o) {
         tb_prog_list(stdout, o);
         return 0;
     case TB_DIFF:
-        return tb_prog_diff(o);
+        return settled(tb_prog_diff(o));
     case TB_SHRINK:
-        return tb_prog_shrink(o);
+        return settled(tb_prog_shrink(o));
     default:
         return run_cases(o);
     }
@@ -369,16 +383,17 @@ int tb_prog_main(const tb_prog *prog, int argc, char **argv) {
     char err[1024] = "";
     tb_prog_options o;
     int status = 0;
+    rep_host_forget();
     signal(SIGXFSZ, SIG_IGN);                       /* a file beyond its size limit is a write error, not a fatal
                                                      * signal */
     if (argc > 1 && strcmp(argv[1], "wave") == 0) { /* these have nothing to do with cases */
-        return tb_prog_wave(argc, argv);
+        return settled(tb_prog_wave(argc, argv));
     }
     if (argc > 1 && strcmp(argv[1], "axi-check") == 0) {
-        return tb_prog_axi_check(prog, argc, argv);
+        return settled(tb_prog_axi_check(prog, argc, argv));
     }
     if (tb_prog_parse(&o, prog, argc, argv, err, sizeof err) != 0) {
-        return opt_bad(argv[0], "%s", err);
+        return settled(opt_bad(argv[0], "%s", err));
     }
     if (o.help) {
         tb_prog_usage(stdout, &o);
@@ -386,8 +401,9 @@ int tb_prog_main(const tb_prog *prog, int argc, char **argv) {
         status = run_command(&o);
     }
     if (fflush(stdout) != 0 || ferror(stdout)) { /* ferror: an earlier part of a long text */
+        (void)rep_host(errno);
         fprintf(stderr, "%s: stdout: cannot be written\n", argv[0]);
-        status = status == 0 ? 1 : status;
+        status = rep_host_error() != 0 ? REP_HOST_EXIT : status == 0 ? 1 : status;
     }
     return status;
 }

@@ -38,6 +38,9 @@
 #define TB_SIM_SHIM
 #include "sim/vl_printf.h"
 
+/* report.h; a design that is loaded from a shared object has it only if its process does */
+extern "C" int rep_host(int error) __attribute__((weak));
+
 #if VM_COVERAGE
 /*
  * The runtime counts in an array of each instance and writes a file for one instance. A process may have many, one
@@ -150,6 +153,13 @@ template <typename Call> void shim_guard(shim_inst *inst, Call call) {
         call();
     } catch (const shim_fatal &) {
         inst->finished = true;
+    } catch (const std::bad_alloc &) {
+        if (rep_host != nullptr) {
+            (void)rep_host(ENOMEM);
+        }
+        inst->failed = true;
+        inst->finished = true;
+        inst->message = "out of memory";
     }
 }
 

@@ -129,6 +129,7 @@ int tb_sim_open(tb_sim *sim, const tb_sim_cfg *cfg, char *err, size_t err_size) 
     sim->ports = (tb_shim_port *)calloc(shim->nports, sizeof *sim->ports);
     sim->dut = sim->ports != NULL ? shim->create(cfg->plusargs, cfg->seed) : NULL;
     if (sim->dut == NULL) {
+        (void)rep_host(ENOMEM);
         snprintf(err, err_size, "%s: out of memory", shim->top);
         tb_sim_close(sim);
         return -1;
