@@ -46,7 +46,7 @@ typedef struct sched {
     reg_end end;
     int signal_fd;
     unsigned host_row; /* jobs in a row that the machine kept from running */
-    double awake;      /* the last time that the runner was it */
+    double awake;      /* when the deadlines were last looked at */
 } sched;
 
 static void job_dir(const reg_plan *plan, size_t index, char *out, size_t size) {
@@ -253,6 +253,7 @@ static void reap_slots(sched *s) {
 static void check_deadlines(sched *s) {
     const double now = reg_now();
     const double still = now - s->awake > STILL_S ? now - s->awake : 0; /* of the jobs, too: that is no time-out */
+    s->awake = now;
     for (int i = 0; i < s->plan->parallel; i++) {
         slot *busy = &s->slots[i];
         busy->deadline += still;
@@ -282,7 +283,6 @@ static int wait_time(const sched *s) {
 
 static void wait_for_news(sched *s) {
     struct pollfd wait = {.fd = s->signal_fd, .events = POLLIN, .revents = 0};
-    s->awake = reg_now();
     if (poll(&wait, 1, wait_time(s)) <= 0) {
         return;
     }
@@ -368,7 +368,7 @@ static bool open_signals(sched *s, sigset_t *before) {
 }
 
 reg_end reg_run_jobs(const reg_plan *plan, reg_totals *totals) {
-    sched s = {.plan = plan, .end = REG_END_DONE, .signal_fd = -1};
+    sched s = {.plan = plan, .end = REG_END_DONE, .signal_fd = -1, .awake = reg_now()};
     sigset_t before;
     if (reg_ledger_open(&s.ledger, plan, totals) != REG_OK) {
         return REG_END_BROKEN;
