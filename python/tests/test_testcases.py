@@ -169,7 +169,7 @@ def test_usage(call):
 
 def test_without_pytest(call, program, tmp_path):
     (tmp_path / "pytest.py").write_text("raise ImportError")
-    package = re.search('PYTHONPATH="([^"]*)"', program.read_text())[1]
+    package = program.parent.parent / "python"
     env = {**os.environ, "PYTHONPATH": "%s:%s" % (tmp_path, package)}
     done = subprocess.run(["/usr/bin/python3", "-m", "tandem.testcase", "test", "flip", "--cfg", "n4", "--kind", "fast",
                            "--folder", tmp_path / "cases-in", "--build", "build", "--result", tmp_path / "r"],
@@ -214,6 +214,7 @@ def test_in_the_database(call, program, root, tmp_path):
         subprocess.run(["make", "-s", "build/host/tandem-regress"], cwd=root, check=True)
     (tmp_path / "build").mkdir()
     (tmp_path / "build" / "n4-fast").symlink_to(program.parent)
+    shutil.copytree(program.parent.parent / "python", tmp_path / "build" / "python")
     (tmp_path / "designs").symlink_to(Path(root, "designs"))
     (tmp_path / "t.suite").write_text("python wrong cfg=n4 count=2 cases=3 -- --folder {0} bus=ideal\npython flip "
                                       "cfg=n4 cases=2 -- --folder {0}\n" "repeat python conv cfg=n4 index=4 cases=2\n"
