@@ -200,3 +200,28 @@ def family(bench, count):
             return [int(path.read_text()) for path in files]
         time.sleep(0.02)
     raise AssertionError("jobs did not start")
+
+
+DAMAGES = ["cut", "zeros", "garbage", "flips", "foreign", "missing", "empty"]
+
+
+def damage(path, how, rng):
+    """One of DAMAGES to a database, in a page of it; the kind."""
+    data = bytearray(path.read_bytes())
+    page = rng.randrange(len(data) // 4096) * 4096
+    if how == "missing":
+        path.unlink()
+        return how
+    if how == "cut":
+        data = data[:rng.randrange(1, len(data) - 4096)]
+    elif how == "zeros":
+        data[page:page + 4096] = bytes(4096)
+    elif how == "garbage":
+        data[page:page + 4096] = rng.randbytes(4096)
+    elif how == "flips":
+        for _ in range(20):
+            data[page + rng.randrange(4096)] ^= 1 << rng.randrange(8)
+    else:
+        data = bytearray(b"not a database\n" * 500 if how == "foreign" else b"")
+    path.write_bytes(data)
+    return how

@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from regress_bench import bench, popen, programs, start, wait_until  # noqa: F401
+from regress_bench import bench, damage, popen, programs, start, wait_until  # noqa: F401
 
 VERSION = 7
 
@@ -200,21 +200,6 @@ def test_older_and_newer_databases_are_marked(bench):
                 db.executescript(OLDER[2])
         assert bench.call("report", "--db", str(path)).returncode == 0
         assert path.read_bytes()[68:72] == b"TNDM"
-
-
-def damage(path, how, rng):
-    data = bytearray(path.read_bytes())
-    pages = len(data) // 4096
-    page = rng.randrange(pages) * 4096
-    if how == "cut":
-        data = data[:rng.randrange(1, len(data) - 4096)]
-    elif how == "zeros":
-        data[page:page + 4096] = bytes(4096)
-    elif how == "garbage":
-        data[page:page + 4096] = rng.randbytes(4096)
-    elif how == "empty":
-        data = bytearray()
-    path.write_bytes(data)
 
 
 @pytest.mark.parametrize("how", ["cut", "zeros", "garbage", "empty"])

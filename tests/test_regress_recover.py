@@ -4,7 +4,7 @@ import random
 import shutil
 import sqlite3
 
-from regress_bench import bench, programs, start, wait_until  # noqa: F401
+from regress_bench import DAMAGES, bench, damage, programs, start, wait_until  # noqa: F401
 
 COLUMNS = ("run,idx,attempt,what,test,cfg,kind,seed,first_index,cases,args,second_run,timeout_s,memory_mb,cmd,outcome,"
            "signature,message,repro,cycles,trace_hash,exit_status,wall_ms,cpu_ms,max_rss_kb,case_path,log_path,bounds")
@@ -16,31 +16,6 @@ def rows(path, where="1"):
                 db.execute(f"SELECT id,suite,suite_path,seed,commit_hash,dirty,tools,host,launcher,shard,parallel,"
                            f"build_dir,out_dir,state,started_at,elapsed_ms FROM run ORDER BY id").fetchall(),
                 db.execute("SELECT * FROM program ORDER BY run,path").fetchall())
-
-
-def damage(path, rng):
-    """One of many ways."""
-    data = bytearray(path.read_bytes())
-    how = rng.choice(["cut", "zeros", "garbage", "flips", "foreign", "missing", "empty"])
-    page = rng.randrange(len(data) // 4096) * 4096
-    if how == "missing":
-        path.unlink()
-        return how
-    if how == "cut":
-        data = data[:rng.randrange(1, len(data) - 4096)]
-    elif how == "zeros":
-        data[page:page + 4096] = bytes(4096)
-    elif how == "garbage":
-        data[page:page + 4096] = rng.randbytes(4096)
-    elif how == "flips":
-        for _ in range(20):
-            data[page + rng.randrange(4096)] ^= 1 << rng.randrange(8)
-    elif how == "foreign":
-        data = bytearray(b"not a database\n" * 500)
-    else:
-        data = bytearray()
-    path.write_bytes(data)
-    return how
 
 
 def test_nothing_whose_folder_is_there_gets_lost(bench):
@@ -56,7 +31,8 @@ def test_nothing_whose_folder_is_there_gets_lost(bench):
         for path in bench.build.glob("results.db*"):
             path.unlink()
         bench.db.write_bytes(whole)
-        how = damage(bench.db, random.Random(seed))
+        rng = random.Random(seed)
+        how = damage(bench.db, rng.choice(DAMAGES), rng)
         damaged = bench.db.read_bytes() if bench.db.exists() else None
         done = bench.call("recover", "elsewhere")
         assert done.returncode == 0, (how, done.stderr)
