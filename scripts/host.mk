@@ -12,7 +12,7 @@ SRC_coverage := $(wildcard coverage/*.c)
 $(foreach d,$(DUTS),$(eval SRC_cov$(d) := $$(wildcard $(call room,$(d),coverage)/*.c)))
 SRC_covcode := $(wildcard coverage/code/*.c)
 SRC_report := $(wildcard report/*.c)
-# for programs that are linked with $(ALLOC_NOTED)
+# for programs that are linked with $(REFUSALS_NOTED)
 SRC_alloc := $(wildcard report/alloc/*.c)
 # tests link this library last: a program without a Verilated top has no shim
 SRC_noshim := $(wildcard tests/support/no_shim.c)
@@ -116,8 +116,8 @@ tests: $(TEST_PROGRAMS) $(FAULTS) $(if $(FSTAPI),$(HOST)/support/vcd2fst)
 SRC_covmain := $(wildcard coverage/main/*.c)
 OBJ_covmain := $(SRC_covmain:%.c=$(HOST)/obj/%.o)
 -include $(OBJ_covmain:.o=.d)
-$(HOST)/tandem-cov: $(OBJ_covmain) $(HOST)/libcovcode.a $(HOST)/libcoverage.a $(HOST)/libopt.a $(HOST)/libreport.a \
-  $(HOST)/flags.ld
+$(HOST)/tandem-cov: $(OBJ_covmain) $(HOST)/libcovcode.a $(HOST)/libcoverage.a $(HOST)/libopt.a $(HOST)/liballoc.a \
+  $(HOST)/libreport.a $(HOST)/flags.ld
 	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(filter %.a,$^) -o $@ -ljansson -lz -lpthread
+	@$(CC) $(LDFLAGS_ALL) $(REFUSALS_NOTED) $(filter %.o,$^) $(filter %.a,$^) -o $@ -ljansson -lz -lpthread
 host: $(if $(SRC_covmain),$(HOST)/tandem-cov)

@@ -69,11 +69,7 @@ __attribute__((noreturn)) static void child(int result, int error, int (*work)(v
     if (LIMIT_MEMORY) {
         limit(RLIMIT_AS, (rlim_t)mib << 20, (rlim_t)mib << 20);
     }
-    unsigned char status = (unsigned char)work(ctx);
-    if (fflush(NULL) != 0 && status == 0) {
-        dprintf(2, "output cannot be written: %s\n", strerror(errno));
-        status = 1;
-    }
+    const unsigned char status = (unsigned char)rep_end(work(ctx));
     _exit(write(result, &status, 1) == 1 ? 0 : 1);
 }
 
