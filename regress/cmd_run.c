@@ -1,6 +1,7 @@
 /* cmd_run.c - the command `run`: a new run, or a resumed one. */
 #define _GNU_SOURCE
 #include "cli.h"
+#include "reports.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

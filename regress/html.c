@@ -2,6 +2,7 @@
  * written atomically. */
 #define _GNU_SOURCE
 #include "html.h"
+#include "reports.h"
 
 #include <dirent.h>
 #include <errno.h>

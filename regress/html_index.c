@@ -1,6 +1,7 @@
 /* html_index.c - a run in numbers, its tests, its slowest jobs, all its jobs. */
 #define _GNU_SOURCE
 #include "html.h"
+#include "reports.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

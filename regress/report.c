@@ -1,6 +1,7 @@
 /* report.c - a run as text or JSON: its settings, its jobs, how many of each outcome. */
 #define _GNU_SOURCE
 #include "query.h"
+#include "reports.h"
 
 #include <inttypes.h>
 #include <jansson.h>

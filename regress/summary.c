@@ -1,6 +1,7 @@
 /* summary.c - a run as a short JSON document. */
 #define _GNU_SOURCE
 #include "query.h"
+#include "reports.h"
 
 #include <jansson.h>
 

@@ -1,6 +1,7 @@
 /* table.c - tables as text and as JSON. */
 #define _GNU_SOURCE
 #include "table.h"
+#include "reports.h"
 #include "report/report.h"
 
 #include <errno.h>

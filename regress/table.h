@@ -5,7 +5,7 @@
 #ifndef REG_TABLE_H
 #define REG_TABLE_H
 
-#include "reg.h"
+#include "db.h"
 
 struct json_t;
 
