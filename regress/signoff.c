@@ -236,7 +236,7 @@ static int run_again(const options *o, const reg_run_info *info, const reg_suite
     int status = order == NULL || fresh == NULL || expected == NULL ? reg_error("out of memory") : reg_remove_tree(dir);
     status = status == REG_OK ? reg_make_dirs(dir) : status;
     if (status == REG_OK && symlink("../programs", link) != 0) {
-        status = reg_error("%s: %s", link, strerror(errno));
+        status = reg_error("%s: %s", link, reg_why());
     }
     if (status == REG_OK) {
         const size_t count = draw(past, suite->count, info->seed, o->all ? 0 : o->sample, order);

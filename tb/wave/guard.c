@@ -70,7 +70,7 @@ __attribute__((noreturn)) static void child(int result, int error, int (*work)(v
         limit(RLIMIT_AS, (rlim_t)mib << 20, (rlim_t)mib << 20);
     }
     const unsigned char status = (unsigned char)rep_end(work(ctx));
-    _exit(write(result, &status, 1) == 1 ? 0 : 1);
+    _exit(write(result, &status, 1) == 1 ? 0 : REP_HOST_EXIT);
 }
 
 /* Read the child's messages until both pipes end or time is up. 1: it did its work, 0: it crashed. */
@@ -104,6 +104,10 @@ static void explain(const char *path, int end, char *err, size_t err_size) {
     const int sig = WIFSIGNALED(end) ? WTERMSIG(end) : 0;
     if (sig == SIGPIPE) {
         raise(SIGPIPE); /* as if the caller had written: whoever reads its output has gone */
+    }
+    if (WIFEXITED(end) && WEXITSTATUS(end) == REP_HOST_EXIT) {
+        snprintf(err, err_size, "%s: what was found in it is lost: %s", path, strerror(rep_host(EIO)));
+        return;
     }
     const bool asked = sig == SIGPIPE || sig == SIGINT || sig == SIGTERM || sig == SIGHUP;
     snprintf(err, err_size, "%s: %s", path, asked ? "interrupted" : wave_is_vcd(path) ? "damaged VCD" : "damaged FST");
