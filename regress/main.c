@@ -151,6 +151,8 @@ int main(int argc, char **argv) {
                  .shards = 1,
                  .slurm = {.shard_s = 60, .poll_s = 5, .silence_s = 60, .cpus = 1},
                  .expand = {.kind = "fast", .timeout_s = DEFAULT_TIMEOUT_S, .memory_mb = DEFAULT_MEMORY_MB}};
+    static char name[] = "tandem-regress";
+    program_invocation_name = name; /* of rep_flush() */
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             cli_print_help();

@@ -335,7 +335,7 @@ def test_reader_goes_away(bench):
     runner = start(bench, "unit fail cfg=n8 count=3\nunit slow cfg=n8 count=2\n", "--jobs", "1")
     runner.stdout.close()
     assert runner.wait(timeout=20) == 1
-    assert runner.stderr.read() == f"{PROGRAM}: stdout: cannot be written: Broken pipe\n"
+    assert runner.stderr.read() == "tandem-regress: stdout: cannot be written: Broken pipe\n"
     assert [row[1] for row in bench.jobs()] == ["fail"] * 3 + ["pass"] * 2
 
 
@@ -732,7 +732,7 @@ def test_dev_full(bench):
         done = subprocess.run([PROGRAM, "run", "--suite", "t.suite"], cwd=bench.path,
                               stdout=full, stderr=subprocess.PIPE, text=True)
         assert (done.returncode == 3 and
-                done.stderr == f"{PROGRAM}: stdout: cannot be written: No space left on device\n")
+                done.stderr == "tandem-regress: stdout: cannot be written: No space left on device\n")
         done = subprocess.run([PROGRAM, "report"], cwd=bench.path, stdout=full, stderr=subprocess.PIPE, text=True)
         assert done.returncode == 3 and "stdout" in done.stderr
 

@@ -222,6 +222,8 @@ static int run_command(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    signal(SIGXFSZ, SIG_IGN); /* a limit of the file size is a write error, not a signal */
+    static char name[] = "tandem-net";
+    program_invocation_name = name; /* of rep_end() */
+    signal(SIGXFSZ, SIG_IGN);       /* a limit of the file size is a write error, not a signal */
     return rep_end(run_command(argc, argv));
 }

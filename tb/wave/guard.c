@@ -69,7 +69,11 @@ __attribute__((noreturn)) static void child(int result, int error, int (*work)(v
     if (LIMIT_MEMORY) {
         limit(RLIMIT_AS, (rlim_t)mib << 20, (rlim_t)mib << 20);
     }
-    const unsigned char status = (unsigned char)rep_end(work(ctx));
+    const int done = work(ctx);
+    if (done != 0 && rep_host_error() == ENOMEM) {
+        rep_host_forget(); /* what a damaged file asks for, beyond the limit above, is not refused by the machine */
+    }
+    const unsigned char status = (unsigned char)rep_end(done);
     _exit(write(result, &status, 1) == 1 ? 0 : REP_HOST_EXIT);
 }
 

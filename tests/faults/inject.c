@@ -64,9 +64,8 @@ enum { WRITE, READ, FORK = 11 }; /* FORK and those after it: not of a file */
 static const struct {
     const char *name;
     int error;
-} errors[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO},       {"EMFILE", EMFILE}, {"EACCES", EACCES},
-              {"ENOMEM", ENOMEM}, {"EINTR", EINTR},   {"EROFS", EROFS},   {"EDQUOT", EDQUOT},
-              {"ENOENT", ENOENT}, {"EAGAIN", EAGAIN}, {"EPERM", EPERM},   {"EPIPE", EPIPE}};
+} errors[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO},     {"EMFILE", EMFILE}, {"EACCES", EACCES},
+              {"ENOMEM", ENOMEM}, {"EINTR", EINTR}, {"EROFS", EROFS},   {"EDQUOT", EDQUOT}};
 
 static struct {
     const char *report, *preload;
@@ -346,19 +345,16 @@ static void kill_all(void) {
 static void make_page(void) {
     const int fd = memfd_create("inject", MFD_CLOEXEC);
     snprintf(self.page_path, sizeof self.page_path, "/proc/%d/fd/%d", (int)getpid(), fd);
-    if (fd < 0 || ftruncate(fd, sizeof *self.page) != 0) {
-        die("memfd_create");
+    if (fd < 0 || ftruncate(fd, sizeof *self.page) != 0 ||
+        (self.page = mmap(NULL, sizeof *self.page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED) {
+        die("shared memory");
     }
-    self.page = mmap(NULL, sizeof *self.page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (self.page == MAP_FAILED) {
-        die("mmap");
-    }
-    self.page->fail_at = self.kind == -2 ? self.at : 0;
-    self.page->on = self.on;
-    self.page->sites = self.sites;
-    self.page->clock = self.clock;
-    self.page->trace = self.trace;
-    self.page->children = self.children;
+    *self.page = (inject_page){.fail_at = self.kind == -2 ? self.at : 0,
+                               .on = self.on,
+                               .sites = self.sites,
+                               .clock = self.clock,
+                               .trace = self.trace,
+                               .children = self.children};
 }
 
 /* In the child: it stops until the parent has taken the listener, for sending it would need a call that asks. */
@@ -377,7 +373,6 @@ static void start(char **argv) {
     const pid_t parent = getpid();
     (void)sigaction(SIGCHLD, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
-    (void)sigaction(SIGINT, &action, NULL);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     if ((self.child = fork()) < 0) {
