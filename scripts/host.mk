@@ -80,8 +80,7 @@ SRC_regress := $(wildcard regress/*.c)
 OBJ_regress := $(SRC_regress:%.c=$(HOST)/obj/%.o)
 -include $(OBJ_regress:.o=.d)
 $(HOST)/tandem-regress: $(OBJ_regress) $(HOST)/libtb.a $(HOST)/libopt.a $(HOST)/libreport.a $(HOST)/flags.ld
-	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(filter %.a,$^) -o $@ -lsqlite3 -ljansson -lm -lpthread
+	@$(call link,$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(filter %.a,$^) -lsqlite3 -ljansson -lm -lpthread)
 
 # cmocka programs; a test of the runner finds its objects in a library without its main program
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
@@ -94,9 +93,8 @@ OBJ_tests := $(TESTS:%=$(HOST)/obj/tests/%.o)
 TEST_PROGRAMS := $(TESTS:%=$(HOST)/tests/%)
 $(HOST)/tests/%: $(HOST)/obj/tests/%.o $(HOST_LIBS) $(HOST)/libregress.a $(HOST)/flags.ld
 	@mkdir -p $(@D)
-	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ -lcmocka -lsqlite3 -ljansson -lz \
-	  -lm -lpthread
+	@$(call link,$(CC) $(LDFLAGS_ALL) $< -Wl$(,)--start-group $(filter %.a,$^) -Wl$(,)--end-group -lcmocka \
+	  -lsqlite3 -ljansson -lz -lm -lpthread)
 # keep objects of pattern rules
 .SECONDARY: $(OBJ_tests)
 
@@ -118,6 +116,5 @@ OBJ_covmain := $(SRC_covmain:%.c=$(HOST)/obj/%.o)
 -include $(OBJ_covmain:.o=.d)
 $(HOST)/tandem-cov: $(OBJ_covmain) $(HOST)/libcovcode.a $(HOST)/libcoverage.a $(HOST)/libopt.a $(HOST)/libreport.a \
   $(HOST)/flags.ld
-	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(filter %.a,$^) -o $@ -ljansson -lz -lpthread
+	@$(call link,$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(filter %.a,$^) -ljansson -lz -lpthread)
 host: $(if $(SRC_covmain),$(HOST)/tandem-cov)

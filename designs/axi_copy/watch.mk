@@ -5,10 +5,9 @@ $(OUT)/watch.o: testcases/axi_copy/watch/watch.cpp $(DUT_axi_copy) designs/axi_c
 -include $(OUT)/watch.d
 $(OUT)/axi_watch: $(OUT)/watch.o $(DUT_axi_copy) $(HOST)/libtb.a $(HOST)/libopt.a $(HOST)/libreport.a \
   $(VLT)/libverilated.a $(HOST)/flags.ld
-	@echo "  LD    $@"
-	@$(call link,$(OUT)/watch.o,axi_copy,tb opt report)
+	@$(call link_top,$(OUT)/watch.o,axi_copy,tb opt report)
 
 .PHONY: axi-watch
 axi-watch: ## the AXI checker alone, in a stand-alone Verilator bench
-	@$(BUILD_QUIETLY) $(OUT)/axi_watch
+	@scripts/build.sh $(OUT)/axi_watch
 	$(OUT)/axi_watch
