@@ -28,9 +28,9 @@ FORCE:
 # ---- building (scripts/build.sh) ----
 export BUILD
 export TANDEM_JOBS := $(JOBS)
-export TANDEM_COMMAND ?= make $(MAKECMDGOALS)
+export TANDEM_COMMAND ?= make $(MAKECMDGOALS) $(MAKEOVERRIDES)
 export MAKE_COMMAND
-# goals that only build are handed to a make that has the lock; every other command builds by itself, and runs without it
+# goals that only build are handed to a make that has the lock; all other commands build by themselves, and run without
 BUILT := $(filter build host tests python-package generated $(BUILD)/% $(abspath $(BUILD))/%,$(MAKECMDGOALS))
 ifneq ($(if $(TANDEM_BUILDING),,$(BUILT)),)
 .PHONY: $(MAKECMDGOALS) one-by-one

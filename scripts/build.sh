@@ -11,6 +11,7 @@ jobs=-j${TANDEM_JOBS:-$(nproc)}
 [[ " $options " =~ \ (-j[0-9]*)\  ]] && jobs=${BASH_REMATCH[1]}
 options=$(sed -E 's/(^| )(--jobserver-(auth|fds)=[^ ]*|-j[0-9]*)//g' <<<"${options% }")
 export MAKEFLAGS=$options$variables TANDEM_BUILDING=1
+for a in "$@"; do [[ $a == BUILD=* ]] && BUILD=${a#*=}; done
 command=("${MAKE_COMMAND:-make}" -s "$jobs" "$@")
 # a make that only prints, asks or touches (-n, -q, -t) needs no lock
 [[ "${options%% *}" =~ ^[a-zA-Z]*[nqt] ]] && exec "${command[@]}"

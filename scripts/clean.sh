@@ -1,33 +1,20 @@
 #!/bin/bash
-# make clean: remove the build folder, when nothing else uses it: no other make works in this folder, and no program of
-# the build folder runs. Called with the lock of the build folder, which it gives back while it waits.
+# make clean: remove the build folder, unless another make works in this folder or a program of the build folder runs.
+# Called under the lock of the build folder.
 set -u
-build=$(realpath -s "$BUILD")
+build=$(realpath "$BUILD")
 mine=" "
 for ((pid = $$; pid > 1; pid = $(sed -n 's/^PPid:\t//p' "/proc/$pid/status"))); do mine+="$pid "; done
-
-# another process that uses the folder
-user() {
-    local entry
-    for entry in /proc/[0-9]*; do
-        [[ $mine == *" ${entry#/proc/} "* ]] && continue
-        case $(readlink "$entry/exe") in
-        "$build"/*) ;;
-        */make) [ "$entry/cwd" -ef . ] && ! grep -qzx clean "$entry/cmdline" || continue ;;
-        *) continue ;;
-        esac
-        echo "$(tr '\0' ' ' <"$entry/cmdline" | cut -c 1-80), process ${entry#/proc/}" && return
-    done 2>/dev/null
-}
-
-who=$(user)
-if [ -n "$who" ]; then
-    exec 9>&-
-    [ "${TANDEM_WAITED:-}" ] || echo "waiting for what uses $BUILD ($who)" >&2
-    sleep 0.2
-    TANDEM_LOCKS="" TANDEM_WAITED=1 exec "$(dirname "$0")/locked.sh" "$BUILD/lock" "$0"
-fi
-# the lock last: with it, others may come
-find "$BUILD" -mindepth 1 -maxdepth 1 ! -name lock -exec rm -rf {} +
-rm -f "$BUILD/lock"
-rmdir --ignore-fail-on-non-empty "$BUILD"
+while read -r process; do
+    pid=${process#/proc/}
+    [[ $mine == *" $pid "* ]] && continue
+    command=$(tr '\0' ' ' <"$process/cmdline" | cut -c 1-80)
+    case $(readlink "$process/exe") in
+    "$build"/*) ;;
+    *) [ "$process/cwd" -ef . ] && [[ " $command" != *" clean "* ]] || continue ;;
+    esac 2>/dev/null
+    echo "clean: $BUILD is in use: $command (process $pid)" >&2
+    exit 1
+done < <(find /proc/[0-9]*/exe -maxdepth 0 \( -lname "$build/*" -o -lname '*/make' \) -printf '%h\n' 2>/dev/null)
+# renamed first: whoever starts now finds all or nothing
+mv -T "$build" "$build.$$" && rm -rf "$build.$$"

@@ -18,7 +18,8 @@ coverage: ## jobs that a SUITE marks, merged, reported, checked against threshol
 
 cov-cost: ## instructions of a sample of a covergroup (valgrind, seconds)
 	@mkdir -p $(BUILD)/cov
-	@scripts/locked.sh $(BUILD)/lock $(CC) -std=c11 -D_GNU_SOURCE= -O2 -I. coverage/*.c report/file.c bench/cov_cost.c -o $(BUILD)/cov/cost
+	@scripts/locked.sh $(BUILD)/lock $(CC) -std=c11 -D_GNU_SOURCE= -O2 -I. coverage/*.c report/file.c \
+	  bench/cov_cost.c -o $(BUILD)/cov/cost
 	@for n in 1000 11000; do \
 	  valgrind --tool=callgrind --callgrind-out-file=/dev/null $(BUILD)/cov/cost $$n 2>&1 | \
 	    awk '/Collected/ { print $$NF }'; \
@@ -28,4 +29,5 @@ cov-cost: ## instructions of a sample of a covergroup (valgrind, seconds)
 # Code coverage (docs/coverage-code.md): make CFG= KIND=cov build, then programs with --code-cov
 .PHONY: cov-zero
 cov-zero: ## code coverage: reset gcov's counters of model and driver (build/host-cov)
-	@if [ -d $(BUILD)/host-cov ]; then find $(BUILD)/host-cov -name '*.gcda' -delete; fi
+	@if [ -d $(BUILD)/host-cov ]; then \
+	  scripts/locked.sh $(BUILD)/coverage.lock find $(BUILD)/host-cov -name '*.gcda' -delete; fi

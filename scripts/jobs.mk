@@ -70,7 +70,7 @@ endif
 
 .PHONY: verify
 verify: ## check the sign-off of a run and run a sample of its jobs again: make verify RUN=n [SAMPLE=20 or all]
-	@$(MAKE) -s $(PARALLEL) $(RUNNER)
+	@scripts/build.sh $(RUNNER)
 	$(call need,RUN,the number of a run)
 	@$(RUNNER) verify $(RUN) --build-dir $(BUILD) --jobs $(JOBS) \
 	  $(if $(filter all,$(SAMPLE)),--all,$(if $(SAMPLE),--sample $(SAMPLE)))

@@ -1,17 +1,33 @@
 #!/bin/bash
-# locked.sh FILE COMMAND...: run a command while no other one runs under the lock FILE; who waits says for whom. The
-# command and its children hold the lock, and the kernel releases it when they have ended in any way.
+# locked.sh FILE COMMAND...: run a command while no other one runs under the lock FILE; who waits says for whom and for
+# how long. The command and what it starts hold the lock by an open descriptor: the kernel releases it when the last of
+# them has ended in any way.
 set -u
 file=$1
 shift
-case "${TANDEM_LOCKS:-}" in *"<$file>"*) exec "$@" ;; esac # by a parent of ours
-while :; do
+[ "$file" -ef /proc/self/fd/9 ] && exec "$@" # a parent of ours has it
+said=
+next=0
+begin=$SECONDS
+until [ "$file" -ef /proc/self/fd/9 ]; do # make clean may remove it while we wait
     mkdir -p "$(dirname "$file")" && exec 9>>"$file" || exit 1
-    if ! flock -w 0.2 9; then
-        echo "waiting for $file ($(head -n 1 "$file"))" >&2
-        flock 9 || exit 1
-    fi
-    [ "$file" -ef /proc/self/fd/9 ] && break # else make clean has removed it meanwhile
+    until flock -E 75 -w 0.5 9; do
+        [ $? = 75 ] || exit 1
+        holder=
+        pid=
+        IFS=$'\t' read -r pid since holder <"$file"
+        text="waiting for $file: ${holder:-another make} has it since ${since:-now} (process ${pid:-unknown}"
+        [ -z "$pid" ] || [ -d "/proc/$pid" ] || text+=" has ended, what it started still runs"
+        waited=$((SECONDS - begin))
+        if [ -t 2 ]; then
+            printf '\r\e[K%s), %d s' "$text" "$waited" >&2
+        elif [ "$text" != "$said" ] || ((waited >= next)); then
+            echo "$text), $waited s" >&2
+            next=$((waited + 60))
+        fi
+        said=$text
+    done
 done
-echo "${TANDEM_COMMAND:-$*}, process $$" >"$file"
-TANDEM_LOCKS="${TANDEM_LOCKS:-}<$file>" exec "$@"
+[ -z "$said" ] || [ ! -t 2 ] || echo >&2
+printf '%d\t%s\t%s\n' $$ "$(date +%T)" "${TANDEM_COMMAND:-$*}" >"$file"
+exec "$@"

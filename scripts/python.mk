@@ -28,7 +28,7 @@ SRC_pycore += $(SRC_drivers) $(filter-out tb/prog/%,$(SRC_tb)) tb/prog/axi_check
 PY_OTHERS := $(foreach d,$(filter-out $(DUT),$(DUTS)),$(call room,$(d),cmodel)/% $(call room,$(d),drivers)/%)
 OBJ_pymodel := $(patsubst %.c,$(PYOBJ)/%.o,$(filter-out $(PY_OTHERS),$(SRC_pymodel) $(SRC_cmodel)))
 OBJ_pycore := $(patsubst %.c,$(PYOBJ)/%.o,$(filter-out $(PY_OTHERS),$(SRC_pycore) $(SRC_cmodel)))
--include $(OBJ_pymodel:.o=.d) $(OBJ_pycore:.o=.d)
+-include $(call deps,$(OBJ_pymodel:.o=.d) $(OBJ_pycore:.o=.d))
 
 $(PYOBJ)/cmodel/%.o $(PYOBJ)/network/%.o $(PYOBJ)/tb/axi/%.o $(PYOBJ)/tb/tap/%.o \
   $(PYOBJ)/$(call room,$(DUT),tb)/score/%.o: OPT += $(if $(filter san,$(KIND)),,-O3)

@@ -2,7 +2,7 @@
 $(OUT)/watch.o: testcases/axi_copy/watch/watch.cpp $(DUT_axi_copy) designs/axi_copy/watch.mk
 	@echo "  CXX   $< ($(BUILD_LABEL))"
 	@$(CCACHE) $(CXX) $(VM_CXX) -Itb -I$(OUT)/v/axi_copy -MMD -MP -c $< -o $@
--include $(OUT)/watch.d
+-include $(call deps,$(OUT)/watch.d)
 $(OUT)/axi_watch: $(OUT)/watch.o $(DUT_axi_copy) $(HOST)/libtb.a $(HOST)/libopt.a $(HOST)/libreport.a \
   $(VLT)/libverilated.a $(HOST)/flags.ld
 	@$(call link_top,$(OUT)/watch.o,axi_copy,tb opt report)

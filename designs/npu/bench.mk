@@ -9,7 +9,7 @@ BENCH_WRAP := tb_checks_open tb_axi_sample_port tb_axi_mon_step npu_rtl_open tb_
   tb_ddr_compare tb_ddr_compare_dirty tb_snap_start tb_snap_stop
 BENCH_LIBS := $(npu.libs.tandem) $(TANDEM_LIBS)
 OBJ_speed := $(OUT)/obj/bench/speed.o $(OUT)/obj/bench/without.o $(filter-out %/main.o,$(OBJ_tandem))
--include $(OUT)/obj/bench/speed.d $(OUT)/obj/bench/without.d
+-include $(call deps,$(OUT)/obj/bench/speed.d $(OUT)/obj/bench/without.d)
 $(OUT)/bench-speed: $(OBJ_speed) $(DUT_npu_top) $(BENCH_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld \
   designs/npu/bench.mk
 	@$(call link_top,$(OBJ_speed) $(BENCH_WRAP:%=-Wl$(,)--wrap=%),npu_top,$(BENCH_LIBS))

@@ -1,6 +1,6 @@
 # Vectors of the fp units (docs/fp.md): a generator on the host, and its vectors through every unit.
 OBJ_fp_vectors := $(HOST)/obj/tools/fp_vectors.o
--include $(OBJ_fp_vectors:.o=.d)
+-include $(call deps,$(OBJ_fp_vectors:.o=.d))
 $(HOST)/fp-vectors: $(OBJ_fp_vectors) $(HOST)/libopt.a $(HOST)/flags.ld
 	@$(call link,$(CC) $(LDFLAGS_ALL) $(OBJ_fp_vectors) $(HOST)/libopt.a -lm)
 host: $(HOST)/fp-vectors

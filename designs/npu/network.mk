@@ -43,7 +43,7 @@ figures: ## the published cycle figures compared with those of the RTL (N=32, fu
 	@scripts/build.sh CFG=n32 KIND=fast $(BUILD)/n32-fast/bench-figures
 	@$(BUILD)/n32-fast/bench-figures $(if $(MD),--markdown) --json $(BUILD)/figures.json --commit "$(FIGURES_COMMIT)"
 # published cycle figures beside those of the RTL
--include $(OUT)/obj/bench/figures.d
+-include $(call deps,$(OUT)/obj/bench/figures.d)
 $(OUT)/bench-figures: $(OUT)/obj/bench/figures.o $(DUT_npu_top) $(TANDEM_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a \
   $(HOST)/flags.ld
 	@$(call link_top,$(OUT)/obj/bench/figures.o,npu_top,$(TANDEM_LIBS))

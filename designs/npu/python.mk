@@ -6,7 +6,7 @@ onnx-table: ## docs/onnx.md: ONNX's backend node tests on golden model and RTL (
 	@BUILD=$(BUILD) $(PYTHON) tools/onnx_table.py
 
 # the same work from C
--include $(OUT)/obj/bench/python_pair.d
+-include $(call deps,$(OUT)/obj/bench/python_pair.d)
 $(OUT)/bench-python: $(OUT)/obj/bench/python_pair.o $(DUT_npu_top) $(TANDEM_LIBS:%=$(HOST)/lib%.a) \
   $(VLT)/libverilated.a $(HOST)/flags.ld
 	@$(call link_top,$(OUT)/obj/bench/python_pair.o,npu_top,$(TANDEM_LIBS))
