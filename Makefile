@@ -34,7 +34,8 @@ export MAKE_COMMAND
 BUILT := $(filter build host tests python-package generated $(BUILD)/% $(abspath $(BUILD))/%,$(MAKECMDGOALS))
 ifneq ($(if $(TANDEM_BUILDING),,$(BUILT)),)
 .PHONY: $(MAKECMDGOALS) one-by-one
-$(MAKECMDGOALS): one-by-one ;
+$(MAKECMDGOALS): one-by-one
+	@:
 one-by-one:
 	+@$(if $(filter-out $(BUILT),$(MAKECMDGOALS)),$(foreach g,$(MAKECMDGOALS),$(MAKE) --no-print-directory $(g) &&) \
 	  :,scripts/build.sh $(MAKECMDGOALS))

@@ -13,21 +13,20 @@ until [ "$file" -ef /proc/self/fd/9 ]; do # make clean may remove it while we wa
     mkdir -p "$(dirname "$file")" && exec 9>>"$file" || exit 1
     until flock -E 75 -w 0.5 9; do
         [ $? = 75 ] || exit 1
-        holder=
-        pid=
-        IFS=$'\t' read -r pid since holder <"$file"
-        text="waiting for $file: ${holder:-another make} has it since ${since:-now} (process ${pid:-unknown}"
-        [ -z "$pid" ] || [ -d "/proc/$pid" ] || text+=" has ended, what it started still runs"
+        read -r holder <"$file"
+        pid=${holder##*process }
+        text="waiting for $file: $holder"
+        [ -d "/proc/$pid" ] || text+=", which has ended: what it started still runs"
         waited=$((SECONDS - begin))
         if [ -t 2 ]; then
-            printf '\r\e[K%s), %d s' "$text" "$waited" >&2
+            printf '\r\e[K%s; for %d s' "$text" "$waited" >&2
         elif [ "$text" != "$said" ] || ((waited >= next)); then
-            echo "$text), $waited s" >&2
+            echo "$text; for $waited s" >&2
             next=$((waited + 60))
         fi
         said=$text
     done
 done
 [ -z "$said" ] || [ ! -t 2 ] || echo >&2
-printf '%d\t%s\t%s\n' $$ "$(date +%T)" "${TANDEM_COMMAND:-$*}" >"$file"
+echo "$(date +%T) ${TANDEM_COMMAND:-$*}, process $$" >"$file"
 exec "$@"
