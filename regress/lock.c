@@ -33,7 +33,7 @@ int reg_build_lock(const char *build_dir) {
             ssize_t size = pread(fd, line, sizeof line - 1, 0);
             line[size > 0 ? size : 0] = '\0';
             line[strcspn(line, "\n")] = '\0';
-            reg_error("waiting for %s: %s; for %.0f s", path, line, reg_now() - begin);
+            reg_error("waiting for %s: %s; waited %.0f s", path, line, reg_now() - begin);
             next += 60;
         }
         reg_pause(50);
@@ -43,7 +43,8 @@ int reg_build_lock(const char *build_dir) {
         time_t now = time(NULL);
         struct tm local;
         (void)strftime(line, sizeof line, "%T", localtime_r(&now, &local));
-        (void)dprintf(fd, "%s %s, process %d\n", line, command != NULL ? command : "tandem-regress", (int)getpid());
+        (void)dprintf(fd, "%s has it since %s, process %d\n", command != NULL ? command : "tandem-regress", line,
+                      (int)getpid());
     }
     return fd;
 }

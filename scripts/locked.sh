@@ -13,20 +13,23 @@ until [ "$file" -ef /proc/self/fd/9 ]; do # make clean may remove it while we wa
     mkdir -p "$(dirname "$file")" && exec 9>>"$file" || exit 1
     until flock -E 75 -w 0.5 9; do
         [ $? = 75 ] || exit 1
-        read -r holder <"$file"
+        holder=$(head -n 1 "$file" 2>/dev/null)
         pid=${holder##*process }
-        text="waiting for $file: $holder"
-        [ -d "/proc/$pid" ] || text+=", which has ended: what it started still runs"
+        text="waiting for $file: ${holder:-another make has it}"
+        if [ ! -d "/proc/$pid" ]; then
+            flock -n 9 && break
+            text+=", which has ended: what it started still runs"
+        fi
         waited=$((SECONDS - begin))
         if [ -t 2 ]; then
-            printf '\r\e[K%s; for %d s' "$text" "$waited" >&2
+            printf '\r\e[K%s; waited %d s' "$text" "$waited" >&2
         elif [ "$text" != "$said" ] || ((waited >= next)); then
-            echo "$text; for $waited s" >&2
+            echo "$text; waited $waited s" >&2
             next=$((waited + 60))
         fi
         said=$text
     done
 done
 [ -z "$said" ] || [ ! -t 2 ] || echo >&2
-echo "$(date +%T) ${TANDEM_COMMAND:-$*}, process $$" >"$file"
+echo "${TANDEM_COMMAND:-$*} has it since $(date +%T), process $$" >"$file"
 exec "$@"
