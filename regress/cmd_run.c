@@ -1,6 +1,7 @@
 /* cmd_run.c - the command `run`: a new run, or a resumed one. */
 #define _GNU_SOURCE
 #include "cli.h"
+#include "reports.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -123,11 +124,14 @@ static int run_plan(const options *o, const reg_plan *plan) {
     (void)reg_signoff_write(plan->db, plan->run); /* a failure was printed; pages and summary come nevertheless */
     const unsigned missing = cli_write_files(o, plan->db, plan->run);
     print_summary(o, plan, &totals, end, elapsed, missing);
-    const bool host = totals.host != 0 || totals.unrecorded != 0 || end == REG_END_HOST || end == REG_END_BROKEN;
     if (totals.failed != 0) {
         return REG_FAIL;
     }
-    return host ? REG_HOST : good && missing == 0 && totals.not_run == 0 && totals.passed > 0 ? REG_OK : REG_FAIL;
+    if (!good || missing != 0 || totals.host != 0 || totals.unrecorded != 0 || end == REG_END_HOST ||
+        end == REG_END_BROKEN) {
+        return REG_HOST;
+    }
+    return totals.not_run == 0 && totals.passed > 0 ? REG_OK : REG_FAIL;
 }
 
 /* Run the jobs without an outcome. */

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "cli.h"
 #include "query.h"
+#include "reports.h"
 #include "opt/opt.h"
 
 #include <string.h>

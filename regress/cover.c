@@ -1,6 +1,6 @@
 /* cover.c - coverage of a run as figures in the database, from which trends are drawn. */
 #define _GNU_SOURCE
-#include "reg.h"
+#include "db.h"
 
 #include <jansson.h>
 #include <sqlite3.h>

@@ -1,6 +1,6 @@
 /* db.c - the results database: opening, schema, migrations. */
 #define _GNU_SOURCE
-#include "reg.h"
+#include "db.h"
 
 #include <errno.h>
 #include <sqlite3.h>

@@ -5,7 +5,7 @@
  * it. Its header and its tables are therefore read first, without locks and logs.
  */
 #define _GNU_SOURCE
-#include "reg.h"
+#include "db.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,6 +2,7 @@
  * the part that the runner needs. */
 #define _GNU_SOURCE
 #include "design.h"
+#include "job.h"
 #include "report/report.h"
 
 #include <dirent.h>

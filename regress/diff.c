@@ -1,6 +1,7 @@
 /* diff.c - changes from one run to another: new failures, fixed ones, other hashes, other cycles. */
 #define _GNU_SOURCE
 #include "table.h"
+#include "reports.h"
 
 #include <inttypes.h>
 #include <jansson.h>

@@ -5,7 +5,7 @@
  * shorter one.
  */
 #define _GNU_SOURCE
-#include "reg.h"
+#include "sched.h"
 
 #include <stdlib.h>
 #include <string.h>

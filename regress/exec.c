@@ -5,7 +5,7 @@
  * kernel kills the leader (parent death signal), the guardian process kills the rest of the group.
  */
 #define _GNU_SOURCE
-#include "reg.h"
+#include "process.h"
 
 #include <errno.h>
 #include <fcntl.h>

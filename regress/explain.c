@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "query.h"
+#include "reports.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "table.h"
+#include "reports.h"
 #include "report/report.h"
 
 #include <errno.h>

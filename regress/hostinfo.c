@@ -1,6 +1,6 @@
 /* hostinfo.c - environment of a run: commit, tools, machine. Only recorded, never used. */
 #define _GNU_SOURCE
-#include "reg.h"
+#include "db.h"
 
 #include <string.h>
 #include <sys/utsname.h>

@@ -2,6 +2,7 @@
  * written atomically. */
 #define _GNU_SOURCE
 #include "html.h"
+#include "reports.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -87,7 +88,7 @@ static int write_page(html_report *r, const char *name, int (*write)(html_report
 }
 
 static int write_index(html_report *r) {
-    int (*const sections[])(html_report *) = {html_summary,     html_failures, html_tests,
+    int (*const sections[])(html_report *) = {html_summary,     html_failures, html_not_run, html_tests,
                                               html_performance, html_trends,   html_slowest};
     int status = REG_OK;
     for (size_t i = 0; i < sizeof sections / sizeof sections[0] && status == REG_OK; i++) {

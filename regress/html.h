@@ -28,6 +28,7 @@ int html_ask(const html_report *r, const char *question, uint32_t limit, reg_tab
 /* Sections of index.html. */
 int html_summary(html_report *r);     /* html_index.c */
 int html_failures(html_report *r);    /* html_fail.c */
+int html_not_run(html_report *r);     /* html_fail.c */
 int html_tests(html_report *r);       /* html_index.c */
 int html_performance(html_report *r); /* html_perf.c */
 int html_trends(html_report *r);      /* html_trend.c */

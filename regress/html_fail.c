@@ -1,5 +1,5 @@
 /* html_fail.c - failures: a card for each signature with the files of its representative, then a table of all of
- * them. */
+ * them; and the jobs that did not run, a card for each cause. */
 #define _GNU_SOURCE
 #include "html.h"
 
@@ -112,12 +112,13 @@ static int put_since(html_report *r, const char *job) {
     return status;
 }
 
-static int put_card(html_report *r, const reg_table *buckets, size_t row) {
+/* heading: the column with the text at its top. */
+static int put_card(html_report *r, const reg_table *buckets, size_t row, const char *class, const char *heading) {
     const uint64_t jobs = html_count(buckets, row, "jobs");
     const char *small = reg_table_cell(buckets, row, "small_case");
     const char *again = reg_table_cell(buckets, row, "repro");
-    fprintf(r->out, "<article class=\"card fail\" id=\"job-%" PRIu64 "\"><h3>", html_count(buckets, row, "job"));
-    rep_xml(r->out, reg_table_cell(buckets, row, "signature"));
+    fprintf(r->out, "<article class=\"card %s\" id=\"job-%" PRIu64 "\"><h3>", class, html_count(buckets, row, "job"));
+    rep_xml(r->out, reg_table_cell(buckets, row, heading));
     fputs("</h3>\n<p class=\"soft\">", r->out);
     rep_xmlf(r->out, "%s; %" PRIu64 " job%s, for example job %s, ", reg_table_cell(buckets, row, "outcome"), jobs,
              jobs == 1 ? "" : "s", reg_table_cell(buckets, row, "job"));
@@ -175,7 +176,7 @@ int html_failures(html_report *r) {
               r->out);
     }
     for (size_t row = 0; row < buckets.row_count && row < CARDS && status == REG_OK; row++) {
-        status = put_card(r, &buckets, row);
+        status = put_card(r, &buckets, row, "fail", "signature");
     }
     if (status == REG_OK && buckets.row_count > CARDS) {
         fprintf(r->out,
@@ -187,5 +188,25 @@ int html_failures(html_report *r) {
         status = put_all(r);
     }
     reg_table_free(&buckets);
+    return status;
+}
+
+int html_not_run(html_report *r) {
+    reg_table causes = {0};
+    uint64_t jobs = 0;
+    int status = html_ask(r, "not-run", UINT32_MAX, &causes);
+    for (size_t row = 0; row < causes.row_count; row++) {
+        jobs += html_count(&causes, row, "jobs");
+    }
+    if (jobs != 0) {
+        fprintf(r->out,
+                "<h2 id=\"not-run\">%" PRIu64 " did not run</h2>\n<p class=\"soft\">By cause; outcome host: the "
+                "machine kept the job from running, which says nothing about the design.</p>\n",
+                jobs);
+    }
+    for (size_t row = 0; row < causes.row_count && row < CARDS && status == REG_OK; row++) {
+        status = put_card(r, &causes, row, "idle", "cause");
+    }
+    reg_table_free(&causes);
     return status;
 }

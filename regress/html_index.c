@@ -1,6 +1,7 @@
 /* html_index.c - a run in numbers, its tests, its slowest jobs, all its jobs. */
 #define _GNU_SOURCE
 #include "html.h"
+#include "reports.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -36,7 +37,7 @@ static void put_tiles(FILE *out, const reg_table *sums) {
     tile(out, failed != 0 ? "bad" : "", reg_table_cell(sums, 0, "failed"), "jobs failed");
     tile(out, "good", reg_table_cell(sums, 0, "passed"), "jobs passed");
     if (not_run != 0) {
-        tile(out, "warn", reg_table_cell(sums, 0, "not_run"), "jobs not run");
+        tile(out, "warn", reg_table_cell(sums, 0, "not_run"), "jobs did not run");
     }
     tile(out, "", reg_table_cell(sums, 0, "cases"), "cases passed");
     tile(out, "", reg_table_cell(sums, 0, "cycles"), "clock cycles");
@@ -89,6 +90,7 @@ int html_summary(html_report *r) {
     }
     if (status == REG_OK) {
         const uint64_t failed = html_count(&sums, 0, "failed");
+        const uint64_t not_run = html_count(&sums, 0, "not_run");
         (void)reg_format(title, sizeof title, "Suite %s, run %" PRId64, reg_table_cell(&head, 0, "suite"), r->run);
         html_head(r->out, title);
         fputs("<nav><ul><li><a href=\"#failures\">Failures</a></li><li><a href=\"#tests\">Tests</a></li>"
@@ -97,16 +99,14 @@ int html_summary(html_report *r) {
               "jobs</a></li></ul></nav>\n<main>\n<h1>",
               r->out);
         rep_xml(r->out, title);
-        fprintf(r->out, ": <span class=\"%s\">",
-                failed != 0                            ? "bad"
-                : html_count(&sums, 0, "not_run") != 0 ? "warn"
-                                                       : "good");
+        fprintf(r->out, ": <span class=\"%s\">", failed != 0 ? "bad" : not_run != 0 ? "warn" : "good");
         if (failed != 0) {
-            fprintf(r->out, "%" PRIu64 " failed", failed);
-        } else {
-            fputs(html_count(&sums, 0, "not_run") != 0 ? "not complete" : "passed", r->out);
+            fprintf(r->out, "%" PRIu64 " failed%s", failed, not_run != 0 ? ", " : "");
         }
-        fputs("</span></h1>\n", r->out);
+        if (not_run != 0) {
+            fprintf(r->out, "<a href=\"#not-run\">%" PRIu64 " did not run</a>", not_run);
+        }
+        fprintf(r->out, "%s</span></h1>\n", failed == 0 && not_run == 0 ? "passed" : "");
         put_tiles(r->out, &sums);
         put_facts(r->out, &head);
     }

@@ -15,7 +15,7 @@ static const char style[] =
     "nav ul{display:flex;gap:2px 18px;flex-wrap:wrap;list-style:none;max-width:1160px;margin:0 auto;padding:8px 16px}"
     "nav a{text-decoration:none}code{background:var(--code);padding:.1em "
     ".35em;border-radius:4px}pre{white-space:pre-wrap}"
-    ".card.fail{border-left:4px solid var(--badbar)}"
+    ".card.fail{border-left:4px solid var(--badbar)}.card.idle{border-left:4px solid var(--idle)}"
     "dl{display:grid;grid-template-columns:minmax(76px,max-content) minmax(0,1fr);gap:2px 16px;margin:.4em 0}"
     "dt{color:var(--soft)}dd{margin:0}"
     ".links{display:flex;flex-wrap:wrap;gap:2px 16px;margin:.4em 0;padding:0;list-style:none}"
@@ -57,8 +57,10 @@ static void put_cell(FILE *out, const reg_column *column, const char *text) {
         fputs(text == NULL ? "&#8211;" : strcmp(text, "0") == 0 ? "no" : "yes", out);
         break;
     default: {
-        const bool outcome = strcmp(column->key, "outcome") == 0;
-        const char *colour = !outcome || text == NULL ? "" : strcmp(text, "pass") == 0 ? " good" : " bad";
+        const char *colour = text == NULL || strcmp(column->key, "outcome") != 0         ? ""
+                             : strcmp(text, "pass") == 0                                 ? " good"
+                             : strcmp(text, "host") == 0 || strcmp(text, "not run") == 0 ? " warn"
+                                                                                         : " bad";
         fprintf(out, "<td class=\"%s%s\">", length > LONG_TEXT ? "l" : "w", colour);
         if (length == 0) {
             fputs("&#8211;", out);
@@ -70,21 +72,12 @@ static void put_cell(FILE *out, const reg_column *column, const char *text) {
     fputs("</td>", out);
 }
 
-static bool is_shown(const reg_table *table, size_t column, size_t first, size_t count) {
-    bool any = false;
-    for (size_t r = first; r < first + count && !any; r++) {
-        const char *text = table->cells[r * table->column_count + column];
-        any = text != NULL && text[0] != '\0';
-    }
-    return any && table->columns[column].title != NULL;
-}
-
 void html_table(FILE *out, const reg_table *table, size_t first, size_t count) {
     bool shown[64];
     fputs("<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>", out);
     for (size_t c = 0; c < table->column_count && c < sizeof shown / sizeof shown[0]; c++) {
         const reg_cell type = table->columns[c].type;
-        shown[c] = is_shown(table, c, first, count);
+        shown[c] = table->columns[c].title != NULL && reg_table_any(table, c, first, count);
         if (shown[c]) {
             fprintf(out, "<th%s>", type == REG_CELL_NUMBER || type == REG_CELL_REAL ? " class=\"n\"" : "");
             rep_xml(out, table->columns[c].title);

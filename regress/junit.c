@@ -1,6 +1,6 @@
 /* junit.c - a run as JUnit XML, for CI systems. */
 #define _GNU_SOURCE
-#include "reg.h"
+#include "reports.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>

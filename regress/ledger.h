@@ -7,7 +7,7 @@
 #ifndef REG_LEDGER_H
 #define REG_LEDGER_H
 
-#include "reg.h"
+#include "sched.h"
 
 /* One attempt that has ended. */
 typedef struct reg_finished {

@@ -1,6 +1,6 @@
 /* load.c - a run read from the database, to be resumed. */
 #define _GNU_SOURCE
-#include "reg.h"
+#include "db.h"
 #include "opt/opt.h"
 #include "report/report.h"
 

@@ -1,7 +1,7 @@
 /* lock.c - which runs have a live runner, and whether somebody builds. The kernel releases a lock when its process
  * ends, so there are no stale locks. */
 #define _GNU_SOURCE
-#include "reg.h"
+#include "lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /* main.c - tandem-regress: command line. */
 #define _GNU_SOURCE
 #include "cli.h"
+#include "reports.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -121,13 +121,24 @@ static int take_positional(void *ctx, const char *word, char *err, size_t err_si
     return 0;
 }
 
-/* With o NULL only the help is needed. Options that select jobs are recorded in `list`. */
-static int parse_or_help(options *o, int argc, char **argv, char *err, size_t err_size) {
+/* Options with their groups. Those that select jobs are recorded in `list`. */
+typedef struct option_table {
+    opt_row row[64];
+    opt_group group[8];
+    size_t rows, groups;
+    bool list[11];
+} option_table;
+
+#define ADD_GROUP(TABLE, TITLE, ROWS) add_group(TABLE, (opt_group)OPT_GROUP(TITLE, ROWS))
+static void add_group(option_table *table, opt_group group) {
+    group.row = (const opt_row *)memcpy(&table->row[table->rows], group.row, group.count * sizeof group.row[0]);
+    table->rows += group.count;
+    table->group[table->groups++] = group;
+}
+
+static void add_jobs(option_table *table, options *t) {
     static const char *const kinds[] = {"fast", "debug", "tap", "cov", "san", NULL};
-    static const char *const launchers[] = {"local", "slurm", NULL};
-    options scratch = {0};
-    options *t = o != NULL ? o : &scratch;
-    bool list[11] = {false};
+    bool *list = table->list;
     const opt_row what[] = {
         OPT(TEXT, "--suite", "NAME|FILE", "NAME.suite of each design; with a / or .suite: a file", &t->suite),
         OPT(TEXT, "--seed", "S", "seed of the run (default: the suite's seed line, else 1)", &t->seed),
@@ -161,6 +172,11 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
             "suite): same commit, only missing jobs",
             t, .take = take_resume),
     };
+    ADD_GROUP(table, "what to run", what);
+}
+
+static void add_running(option_table *table, options *t) {
+    static const char *const launchers[] = {"local", "slurm", NULL};
     const opt_row how[] = {
         OPT(U32, "--jobs", "N", "processes at a time (default: processors)", &t->parallel, .lo = 1, .hi = PARALLEL_MAX),
         OPT(FLAG, "--fail-fast", NULL, "stop at the first failure", &t->fail_fast),
@@ -197,6 +213,13 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
         OPT(TEXT, "--source-dir", "DIR", "where it looks for the file of a unit (default rtl)", &t->source_dir),
         OPT(TEXT, "--summary-json", "F", "summary of the run as JSON", &t->summary_json),
     };
+    ADD_GROUP(table, "how to run it", how);
+    ADD_GROUP(table, "on a Slurm cluster (docs/regress.md)", slurm);
+    ADD_GROUP(table, "what to write (run, report)", write);
+}
+
+static void add_looking(option_table *table, options *t) {
+    bool *list = table->list;
     const opt_row look[] = {
         OPT(TEXT, "--run", "N", "the run (report, query, failure; default: newest)", &t->run),
         OPT(TEXT, "--job", NULL, NULL, &t->job),
@@ -206,9 +229,6 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
         OPT(U32, "--limit", "N", "at most N rows (query; default 20)", &t->limit, .lo = 1),
         OPT(FLAG, "--json", NULL, "tables as JSON (list, report, diff, query, gc)", &t->json),
     };
-    const opt_row again[] = {
-        OPT(FLAG, "--check", NULL, "only read all of the database and print what is missing", &t->check),
-    };
     const opt_row clean[] = {
         OPT(I64, "--keep-runs", "N", "keep the newest N runs", &t->gc.keep_runs, .hi = UINT32_MAX),
         OPT(I64, "--keep-days", "D", "keep runs that are younger than D days", &t->gc.keep_days, .hi = 100000),
@@ -216,6 +236,9 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
             .hi = UINT32_MAX),
         OPT(FLAG, "--forget", NULL, "remove them from the database, too", &t->gc.forget),
         OPT(FLAG, "--dry-run", NULL, "only print what would be removed", &t->gc.dry_run),
+    };
+    const opt_row again[] = {
+        OPT(FLAG, "--check", NULL, "only read all of the database and print what is missing", &t->check),
     };
     const opt_row where[] = {
         OPT(TEXT, "--db", "FILE", "results database (default BUILD_DIR/results.db)", &t->db),
@@ -227,16 +250,21 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
         OPT(TEXT, "--stored-dir", "DIR", "folder behind \"case all\" (default: the design's)", &t->expand.stored_dir,
             .given = &list[10]),
     };
-    const opt_group groups[] = {
-        OPT_GROUP("what to run", what),
-        OPT_GROUP("how to run it", how),
-        OPT_GROUP("on a Slurm cluster (docs/regress.md)", slurm),
-        OPT_GROUP("what to write (run, report)", write),
-        OPT_GROUP("selection", look),
-        OPT_GROUP("what to remove (gc; rows of the database stay, a run that runs does, too)", clean),
-        OPT_GROUP("what to bring back (recover)", again),
-        OPT_GROUP("where", where)};
-    opt_line line = {.group = groups, .groups = sizeof groups / sizeof groups[0], .word = take_positional, .ctx = o};
+    ADD_GROUP(table, "selection", look);
+    ADD_GROUP(table, "what to remove (gc; rows of the database stay, a run that runs does, too)", clean);
+    ADD_GROUP(table, "what to bring back (recover)", again);
+    ADD_GROUP(table, "where", where);
+}
+
+/* With o NULL only the help is needed. */
+static int parse_or_help(options *o, int argc, char **argv, char *err, size_t err_size) {
+    options scratch = {0};
+    options *t = o != NULL ? o : &scratch;
+    option_table table = {0};
+    add_jobs(&table, t);
+    add_running(&table, t);
+    add_looking(&table, t);
+    opt_line line = {.group = table.group, .groups = table.groups, .word = take_positional, .ctx = o};
     if (o == NULL) {
         opt_help(stdout, &line);
         return 0;
@@ -244,11 +272,9 @@ static int parse_or_help(options *o, int argc, char **argv, char *err, size_t er
     if (opt_parse(&line, argc - 2, argv + 2, err, err_size) != 0) {
         return -1;
     }
-    for (size_t g = 0; g < line.groups; g++) {
-        for (size_t i = 0; i < groups[g].count; i++) {
-            const opt_row *row = &groups[g].row[i];
-            o->list_option = row->given != NULL && *row->given ? row->name : o->list_option;
-        }
+    for (size_t i = 0; i < table.rows; i++) {
+        const bool *given = table.row[i].given;
+        o->list_option = given != NULL && *given ? table.row[i].name : o->list_option;
     }
     return 0;
 }

@@ -1,5 +1,5 @@
 /* paths.c - paths of a job's program, and of the files of a job and of the run. */
-#include "reg.h"
+#include "job.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* programs.c - the programs that a suite runs, a hash of their contents, and copies of them that belong to a run, so
  * that a build beside it changes nothing. */
 #define _GNU_SOURCE
-#include "reg.h"
+#include "db.h"
 
 #include <errno.h>
 #include <fcntl.h>

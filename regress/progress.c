@@ -1,6 +1,6 @@
 /* progress.c - the live line on a terminal and the failure lines everywhere. */
 #define _GNU_SOURCE
-#include "reg.h"
+#include "sched.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -62,6 +62,22 @@ static const char buckets_sql[] =
         r) ", cfg||'-'||kind, message, repro, case_path, wave_path, bundle_path, shrunk_path, log_path"
            " FROM r WHERE nth=1 ORDER BY jobs DESC, idx LIMIT :limit";
 
+static const reg_column not_run_columns[] = {
+    {"jobs", "jobs", REG_CELL_NUMBER}, {"cause", "cause", REG_CELL_TEXT}, {"outcome", "outcome", REG_CELL_TEXT},
+    {"job", "job", REG_CELL_NUMBER},   {"what", "what", REG_CELL_TEXT},   {"build", "build", REG_CELL_TEXT},
+    {"repro", "again", REG_CELL_TEXT}, {"log", NULL, REG_CELL_TEXT},
+};
+/* Causes that differ only in the folder of the job are one. The other columns are those of the job of min(). */
+static const char not_run_sql[] = "SELECT count(*), coalesce(j.host, CASE " STATE(
+    r) " WHEN 'interrupted' THEN 'interrupted' WHEN 'stopped' THEN "
+       "'stopped at the first failure' WHEN 'died' THEN 'the runner died' WHEN 'running' THEN 'not yet' ELSE "
+       "'the machine failed, and the run could not go on' END), " OUTCOME(j) ", min(j.idx), " NAME(
+           j) ", j.cfg||'-'||j.kind, 'make regress RESUME=1 RUN='||r.id, j.log_path FROM job j JOIN run r ON r.id=j.run"
+              " WHERE j.run=:run AND j.outcome IS NULL AND " ASKED
+              " GROUP BY coalesce(replace(j.host, substr(j.log_path,1,length(j.log_path)-length('/log.txt')), ''), "
+              "j.host)"
+              " ORDER BY 1 DESC, 4 LIMIT :limit";
+
 static const reg_column history_columns[] = {
     {"run", "run", REG_CELL_NUMBER},       {"started", "started (UTC)", REG_CELL_TEXT},
     {"commit", "commit", REG_CELL_TEXT},   {"what", "what", REG_CELL_TEXT},
@@ -144,6 +160,8 @@ static const reg_query queries[] = {
      .empty = "nothing failed"},
     {"buckets", "failures of a run by signature", buckets_sql, bucket_columns, COUNT(bucket_columns), .of_run = true,
      .empty = "nothing failed"},
+    {"not-run", "jobs of a run that did not run, by cause", not_run_sql, not_run_columns, COUNT(not_run_columns),
+     .of_run = true, .empty = "every job ran"},
     {"history", "a test over the runs", history_sql, history_columns, COUNT(history_columns), .needs_test = true,
      .empty = "it never ran"},
     {"slowest", "the longest jobs of a run", slowest_sql, slowest_columns, COUNT(slowest_columns), .of_run = true,

@@ -15,6 +15,8 @@
 #define COMMIT(r) "substr(" #r ".commit_hash,1,12)||CASE " #r ".dirty WHEN 0 THEN '' ELSE '+' END"
 /* As it is now: `died` where it says running and no process works on it (db.c). */
 #define STATE(r) "run_state(" #r ".id," #r ".state)"
+/* Of a job that has one, else why not: the machine, or it was not reached. */
+#define OUTCOME(j) "coalesce(" #j ".outcome,CASE WHEN " #j ".host IS NULL THEN 'not run' ELSE 'host' END)"
 /* Identity of a job, independent of its run. */
 #define SAME(a, b)                                                                                                     \
 #a ".what=" #b ".what AND " #a ".test=" #b ".test AND " #a ".cfg=" #b ".cfg AND " #a ".kind=" #b ".kind AND " #a   \

@@ -1,31 +1,23 @@
 /* report.c - a run as text or JSON: its settings, its jobs, how many of each outcome. */
 #define _GNU_SOURCE
-#include "query.h"
+#include "query_sql.h"
+#include "reports.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 #include <sqlite3.h>
 #include <string.h>
 
-#define COUNT(a) (sizeof(a) / sizeof(a)[0])
-
 int reg_report_outcomes(reg_db *db, int64_t run, FILE *out) {
-    sqlite3_stmt *row = NULL;
-    if (reg_db_ask(db,
-                   "SELECT coalesce(outcome,CASE WHEN host IS NULL THEN 'not run' ELSE 'host' END) AS outcome,"
-                   " count(*) AS jobs FROM job WHERE run=? GROUP BY 1"
-                   " ORDER BY CASE WHEN job.outcome='pass' THEN 0 ELSE 1 END, 1",
-                   &row, REG_VALUES(REG_NUMBER(run))) != REG_OK) {
-        return REG_FAIL;
-    }
-    int step;
-    const char *comma = "outcomes: ";
-    while ((step = sqlite3_step(row)) == SQLITE_ROW) {
-        fprintf(out, "%s%" PRId64 " %s", comma, reg_row_number(row, "jobs"), reg_row_text(row, "outcome"));
-        comma = ", ";
+    reg_table table;
+    const int status = reg_report_part(db, run, REG_PART_OUTCOMES, &table);
+    for (size_t row = 0; row < table.row_count; row++) {
+        fprintf(out, "%s%s %s", row == 0 ? "outcomes: " : ", ", reg_table_cell(&table, row, "jobs"),
+                reg_table_cell(&table, row, "outcome"));
     }
     fputc('\n', out);
-    return reg_db_end(db, row, step, "read the results");
+    reg_table_free(&table);
+    return status;
 }
 
 static const reg_column head_columns[] = {
@@ -65,6 +57,7 @@ static const reg_column job_columns[] = {
     {"second_run", NULL, REG_CELL_FLAG},
     {"attempt", NULL, REG_CELL_NUMBER},
     {"outcome", "outcome", REG_CELL_TEXT},
+    {"host", "kept from running", REG_CELL_NOTE},
     {"cycles", "cycles", REG_CELL_NUMBER},
     {"trace_hash", "trace hash", REG_CELL_TEXT},
     {"wall_ms", "wall ms", REG_CELL_NUMBER},
@@ -76,15 +69,15 @@ static const reg_column job_columns[] = {
     {"log", NULL, REG_CELL_TEXT},
     {"command", NULL, REG_CELL_TEXT},
 };
-static const char job_sql[] =
-    "SELECT idx,what||' '||test||CASE second_run WHEN 1 THEN ' again' ELSE '' "
-    "END,test,cfg,kind,cfg||'-'||kind,first_index,"
-    "cases,args,second_run,attempt,outcome,cycles,trace_hash,wall_ms,cpu_ms,max_rss_kb/1024,signature,message,repro,"
-    "log_path,cmd FROM job WHERE run=? ORDER BY idx";
+static const char job_sql[] = "SELECT idx,what||' '||test||CASE second_run WHEN 1 THEN ' again' ELSE '' "
+                              "END,test,cfg,kind,cfg||'-'||kind,first_index,"
+                              "cases,args,second_run,attempt," OUTCOME(
+                                  job) ",host,cycles,trace_hash,wall_ms,cpu_ms,max_rss_kb/1024,signature,message,repro,"
+                                       "log_path,cmd FROM job WHERE run=? ORDER BY idx";
 
 static const reg_column outcome_columns[] = {{"outcome", "outcome", REG_CELL_TEXT}, {"jobs", "jobs", REG_CELL_NUMBER}};
 static const char outcome_sql[] =
-    "SELECT outcome,count(*) FROM job WHERE run=? GROUP BY 1 ORDER BY outcome IS NOT 'pass', 1";
+    "SELECT " OUTCOME(job) ",count(*) FROM job WHERE run=? GROUP BY 1 ORDER BY outcome IS NOT 'pass', 1";
 
 static int load(reg_db *db, int64_t run, const char *sql, const reg_column *columns, size_t count, reg_table *table) {
     sqlite3_stmt *stmt = NULL;

@@ -1,6 +1,6 @@
 /* result.c - the key=value file that a job writes. */
 #define _GNU_SOURCE
-#include "reg.h"
+#include "process.h"
 #include "opt/opt.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* salvage.c - rows of a damaged database. SQLite stops at a damaged page; reading goes on behind it. */
 #define _GNU_SOURCE
-#include "reg.h"
+#include "db.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>

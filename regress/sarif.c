@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "query.h"
+#include "reports.h"
 #include "report/report.h"
 
 #include <ctype.h>

@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "ledger.h"
 #include "query.h"
+#include "reports.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* store.c - writing runs and jobs into the results database. */
 #define _GNU_SOURCE
-#include "reg.h"
+#include "db.h"
 #include "opt/opt.h"
 
 #include <inttypes.h>

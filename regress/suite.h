@@ -3,6 +3,7 @@
 #define REG_SUITE_H
 
 #include "design.h"
+#include "job.h"
 
 /* One line of a suite before expansion. */
 typedef struct suite_line {

@@ -1,6 +1,7 @@
 /* summary.c - a run as a short JSON document. */
 #define _GNU_SOURCE
 #include "query.h"
+#include "reports.h"
 
 #include <jansson.h>
 
@@ -19,6 +20,7 @@ static const part parts[] = {
     {.key = "totals", .question = "trend", .limit = 1, .one = true},
     {.key = "outcomes", .report = REG_PART_OUTCOMES},
     {.key = "failures", .question = "buckets", .limit = UINT32_MAX},
+    {.key = "not_run", .question = "not-run", .limit = UINT32_MAX},
     {.key = "tests", .question = "tests", .limit = UINT32_MAX},
     {.key = "performance", .question = "performance", .limit = UINT32_MAX},
     {.key = "slowest", .question = "slowest", .limit = SLOWEST},

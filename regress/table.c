@@ -1,6 +1,7 @@
 /* table.c - tables as text and as JSON. */
 #define _GNU_SOURCE
 #include "table.h"
+#include "reports.h"
 #include "report/report.h"
 
 #include <errno.h>
@@ -68,6 +69,15 @@ const char *reg_table_cell(const reg_table *table, size_t row, const char *key) 
         }
     }
     return NULL;
+}
+
+bool reg_table_any(const reg_table *table, size_t column, size_t first, size_t count) {
+    bool any = false;
+    for (size_t r = first; r < first + count && !any; r++) {
+        const char *text = cell(table, r, column);
+        any = text != NULL && text[0] != '\0';
+    }
+    return any;
 }
 
 int reg_table_add(reg_table *table, const char *const *cells) {
@@ -143,11 +153,11 @@ static void pad(FILE *out, size_t count) {
     }
 }
 
-/* One line; row -1 are the titles. No blanks at its end. */
+/* One line; columns of width 0 are not shown. No blanks at its end. */
 static void print_line(const reg_table *table, const size_t *widths, size_t last, size_t row, bool titles, FILE *out) {
     bool first = true;
     for (size_t c = 0; c <= last; c++) {
-        if (table->columns[c].title == NULL) {
+        if (widths[c] == 0) {
             continue;
         }
         const char *text = titles ? table->columns[c].title : text_of(table, row, c);
@@ -171,11 +181,12 @@ void reg_table_print(const reg_table *table, FILE *out) {
         return;
     }
     for (size_t c = 0; c < table->column_count; c++) {
-        if (table->columns[c].title == NULL) {
+        const reg_column *column = &table->columns[c];
+        if (column->title == NULL || (column->type == REG_CELL_NOTE && !reg_table_any(table, c, 0, table->row_count))) {
             continue;
         }
         last = c;
-        widths[c] = width_of(table->columns[c].title);
+        widths[c] = width_of(column->title);
         for (size_t r = 0; r < table->row_count; r++) {
             const size_t width = width_of(text_of(table, r, c));
             widths[c] = width > widths[c] ? width : widths[c];

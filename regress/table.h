@@ -5,12 +5,13 @@
 #ifndef REG_TABLE_H
 #define REG_TABLE_H
 
-#include "reg.h"
+#include "db.h"
 
 struct json_t;
 
 typedef enum reg_cell {
     REG_CELL_TEXT,
+    REG_CELL_NOTE,   /* text; without one in any row the column is not shown */
     REG_CELL_NUMBER, /* integer: to the right in text, a number in JSON */
     REG_CELL_REAL,   /* as it is written in the cell: to the right in text, a number in JSON */
     REG_CELL_FLAG    /* "0" or "1": no or yes in text, false or true in JSON */
@@ -46,6 +47,9 @@ int reg_table_query(reg_table *table, reg_db *db, struct sqlite3_stmt *stmt);
 
 /* Cell of a row by the key of its column; NULL: unknown, or no such column. */
 const char *reg_table_cell(const reg_table *table, size_t row, const char *key);
+
+/* Has one of the rows first..first+count-1 something in that column? */
+bool reg_table_any(const reg_table *table, size_t column, size_t first, size_t count);
 
 /* Aligned columns below their titles; nothing when there is no row. */
 void reg_table_print(const reg_table *table, FILE *out);

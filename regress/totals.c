@@ -1,6 +1,7 @@
 /* totals.c - amount of work of a run: cases of each test and configuration, as text and as a page. */
 #define _GNU_SOURCE
 #include "query_sql.h"
+#include "reports.h"
 #include "report/report.h"
 
 #include <inttypes.h>

@@ -163,7 +163,7 @@ class Closure:
             said = f"run {run}, {job['outcome']}: {why}: {again}"
             if job["outcome"] in ("timeout", "error") and pins_of(line):
                 self.too_much.append(said)
-            elif job["outcome"] not in ("pass", None):
+            elif job["outcome"] not in ("pass", "host", "not run"):
                 self.failed.append(said)
 
     # ---- coverage ----

@@ -66,6 +66,7 @@ def check_page(path):
     assert page.wrong == [] and page.open == []
     assert (page.source.startswith("<!DOCTYPE html>") and 'name="viewport"' in page.source and
             "prefers-color-scheme:dark" in page.source)
+    assert re.search(r"<style>(/\*[^*]*\*/)?:root\{", page.source), "the colours are in the first rule"
     assert len(page.ids) == len(set(page.ids))
     assert page.loads == [] and "script" not in page.tags
     assert not re.search(r"url\(|@import", page.source) and not re.search(r'(href|src)="(https?:)?//', page.source)

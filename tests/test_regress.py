@@ -1,6 +1,7 @@
 """The regression runner against fake job programs: what it says, what it stores, and that nothing of it stays
 behind."""
 
+import contextlib
 import os
 import re
 import resource
@@ -96,16 +97,23 @@ def test_a_program_that_disappears(bench):
         "no memory for the mesh", None, "build/n8-fast/unit-odd-loader: cannot run: No such file or directory"]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="not run: needs root, mounts a small file system")
-def test_full_disk(bench):
-    """Jobs that cannot write have no verdict; with room again the rest is run, and nothing that passed is lost."""
-    out = bench.path / "out"
-    out.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "none", str(out)], capture_output=True,
+@contextlib.contextmanager
+def small_disk(path, size):
+    """A file system of that size."""
+    path.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(path)], capture_output=True,
                              text=True)
-    if mounted.returncode != 0:  # a container without the right to mount
+    if mounted.returncode != 0:  # no root, or a container without the right to mount
         pytest.skip("not run: no small file system to fill: " + mounted.stderr.strip())
     try:
+        yield path
+    finally:
+        subprocess.run(["umount", str(path)], check=True)
+
+
+def test_full_disk(bench):
+    """Jobs that cannot write have no verdict; with room again the rest is run, and nothing that passed is lost."""
+    with small_disk(bench.path / "out", "3m") as out:
         text = "unit pass cfg=n8 count=4\nunit hog cfg=n8\nunit pass cfg=n8 count=20 index=4\n"
         program = bench.path / "build/n8-fast/unit-hog"
         program.write_text("#!/bin/sh\n[ -e fill ] && dd if=/dev/zero of=out/hog bs=64k >/dev/null 2>&1 && exit 1\n"
@@ -120,8 +128,23 @@ def test_full_disk(bench):
         (bench.path / "fill").unlink()
         again = bench.call("run", "--resume", "--jobs", "1")
         assert again.returncode == 0 and last_line(again) == "25 passed, 0 failed", again.stdout + again.stderr
-    finally:
-        subprocess.run(["umount", str(out)], check=True)
+
+
+@pytest.mark.parametrize("spoil, cause", [("head -c 1M /dev/zero >pages/hog", "No space left on device"),
+                                          ("mount -o remount,ro none pages", "Read-only file system")])
+def test_pages_that_cannot_be_written(bench, spoil, cause):
+    """The jobs count, each page says that it is not there, and the last line is the last; no verdict on the design."""
+    with small_disk(bench.path / "pages", "256k") as pages:
+        bench.program(bench.build / "n8-fast/unit-spoil", f"{spoil} 2>/dev/null; report 'outcome=pass\\n'")
+        files = ["--html", "pages/r", "--junit", "pages/j", "--sarif", "pages/s", "--summary-json", "pages/t"]
+        assert bench.run("unit pass cfg=n8\n", *files).returncode == 0
+        before = (pages / "r/index.html").read_text()
+        done = bench.run("unit pass cfg=n8 count=2\nunit spoil cfg=n8\n", "--jobs", "1", "--report", *files)
+        assert done.returncode == 3 and done.stdout.endswith("\n3 passed, 0 failed\n"), done.stdout + done.stderr
+        assert done.stdout.count("(could not be written)") == 4
+        assert len(done.stderr.splitlines()) == done.stderr.count(cause) == 4
+        assert "report: build/regress/2/report/index.html\n" in done.stdout  # another file system
+        assert (pages / "r/index.html").read_text() == before and not list(pages.glob("*tmp*"))
 
 
 def test_timeout(bench):
@@ -138,20 +161,49 @@ def test_timeout_when_term_is_ignored(bench):
     assert done.returncode == 1
 
 
+# The clock of the runner is ahead by as many seconds as the file `ahead` has bytes; `asked` gets a byte for each time
+# that it was asked since.
+CLOCK = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    struct stat ahead;
+    const int status = (int)syscall(SYS_clock_gettime, clock, now);
+    if (clock == CLOCK_MONOTONIC && strcmp(program_invocation_short_name, "tandem-regress") == 0 &&
+        stat("ahead", &ahead) == 0) {
+        const int fd = open("asked", O_WRONLY | O_CREAT | O_APPEND, 0600);
+        if (write(fd, "", 1) == 1) now->tv_sec += ahead.st_size;
+        close(fd);
+    }
+    return status;
+}
+"""
+
+
 def test_a_machine_that_stood_still(bench):
-    """Runner and job are stopped for longer than the job may take, as when a machine is suspended: no time-out."""
-    bench.program(bench.build / "n8-fast/unit-nap", "echo $$ > $cases/leader; sleep 1.5; report 'outcome=pass\\n'")
-    runner = start(bench, "unit nap cfg=n8 timeout=3\n")
-    wait_until(lambda: any(path.read_text() for path in (bench.path / "out").glob("*/cases/leader")))
-    job = int(next((bench.path / "out").glob("*/cases/leader")).read_text())
-    os.kill(runner.pid, signal.SIGSTOP)
-    os.killpg(job, signal.SIGSTOP)
-    time.sleep(3.5)
-    os.kill(runner.pid, signal.SIGCONT)
-    time.sleep(0.3)  # before the job can say anything
-    os.killpg(job, signal.SIGCONT)
-    out, err = runner.communicate(timeout=20)
+    """The clock goes on by more than a job may take, as when a machine is suspended: no time-out."""
+    (bench.path / "clock.c").write_text(CLOCK)
+    subprocess.run(["gcc", "-shared", "-fPIC", "clock.c", "-o", "clock.so"], cwd=bench.path, check=True)
+    bench.env.update(LD_PRELOAD=str(bench.path / "clock.so"), ASAN_OPTIONS="verify_asan_link_order=0")
+    bench.program(bench.build / "n8-fast/unit-nap",
+                  "echo > $cases/here; until [ -e go ]; do sleep 0.05; done; report 'outcome=pass\\n'")
+    runner = start(bench, "unit nap cfg=n8 timeout=300\n")
+    wait_until(lambda: any((bench.path / "out").glob("*/cases/here")))
+    (bench.path / "new").write_bytes(bytes(1000))
+    (bench.path / "new").rename(bench.path / "ahead")
+    asked = bench.path / "asked"
+    wait_until(lambda: asked.exists() and asked.stat().st_size > 5)  # it has looked at the job's time again
+    (bench.path / "go").touch()
+    out, err = runner.communicate(timeout=60)
     assert runner.returncode == 0, out + err
+    with sqlite3.connect(bench.db) as db:
+        assert db.execute("SELECT elapsed_ms FROM run").fetchone()[0] >= 1000000, "the runner has that clock"
 
 
 def test_timeout_kills_grandchildren(bench):
@@ -653,8 +705,8 @@ def test_pipe_is_quiet(bench):
 # ---- full disks and unwritable places ----
 
 
-def one_line_failure(done):
-    assert done.returncode == 1
+def one_line_failure(done, status=1):
+    assert done.returncode == status
     assert len(done.stderr.splitlines()) == 1, done.stderr
     return done.stderr
 
@@ -674,7 +726,7 @@ def test_database_in_bad_places(bench):
 
 def test_dev_full(bench):
     assert ("/dev/full: cannot write: No space left on device"
-            in one_line_failure(bench.run("unit pass cfg=n8\n", "--junit", "/dev/full")))
+            in one_line_failure(bench.run("unit pass cfg=n8\n", "--junit", "/dev/full"), 3))
     assert Path("/dev/full").is_char_device() and not list(Path("/dev").glob("full.tmp*"))
     with open("/dev/full", "w") as full:
         done = subprocess.run([PROGRAM, "run", "--suite", "t.suite"], cwd=bench.path,

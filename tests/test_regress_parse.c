@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "design.h"
-#include "reg.h"
+#include "process.h"
 #include "opt/opt.h"
 
 /* Small generator of the test itself: the readers take no random numbers. */

@@ -122,6 +122,38 @@ def test_pages_when_all_passed(bench):
     assert not (bench.path / "build/regress/1/report/failures").exists()
 
 
+def test_jobs_that_did_not_run(bench):
+    """With their causes, on the pages and in every text; what differs only in the job's folder is one cause."""
+    bench.program(bench.build / "n8-fast/unit-full", 'echo "${result%/*}: no <space> left" >&2; exit 3')
+    done = bench.run("unit full cfg=n8 count=2\nunit fail cfg=n8\nunit killed cfg=n8 count=9\n", "--jobs", "1",
+                     "--html", "r", "--junit", "j.xml", "--summary-json", "s.json")
+    assert done.stdout.endswith("\n0 passed, 1 failed, 11 did not run\n")
+    killed = "killed by SIGKILL, which the runner did not send"
+    full = "build/regress/1/00000-unit-full-n8: no <space> left"
+    rest = "the machine failed, and the run could not go on"
+    index, jobs = all_pages(bench)
+    assert "run 1: 1 failed, 11 did not run" in index.text and "11jobs did not run" in index.text
+    assert index.ids[:5] == ["failures", "job-2", "not-run", "job-6", "job-3"] and "job-0" in index.ids
+    for jobs_of, cause, example, outcome in ((6, rest, 6, "not run"), (3, killed, 3, "host"), (2, full, 0, "host")):
+        assert f"{cause}\n{outcome}; {jobs_of} jobs, for example job {example}, " in index.text
+    assert {"failures/00000/log.txt", "failures/00003/log.txt", "#not-run"} <= set(index.links)
+    assert "make regress RESUME=1 RUN=1" in index.text
+    assert jobs.text.count("host") == 5 and jobs.text.count("not run") == 6 and jobs.text.count(killed) == 3
+    report = bench.call("report").stdout
+    assert re.search(r"^job .* outcome +kept from running  ", report, re.M) and report.count(killed) == 3
+    assert "outcomes: 1 fail, 5 host, 6 not run\n" in report
+    found = json.loads(bench.call("report", "--json").stdout)
+    assert [(job["outcome"], job["host"]) for job in found["jobs"]][1:4] == [
+        ("host", full.replace("00000", "00001")), ("fail", None), ("host", killed)]
+    assert found["outcomes"] == [{"outcome": name, "jobs": n} for name, n in (("fail", 1), ("host", 5), ("not run", 6))]
+    causes = json.loads((bench.path / "s.json").read_text())["not_run"]
+    assert causes == json.loads(bench.call("query", "not-run", "--json").stdout)
+    assert [(c["jobs"], c["cause"], c["job"]) for c in causes] == [(6, rest, 6), (3, killed, 3), (2, full, 0)]
+    skipped = [e.get("message") for e in ET.parse(bench.path / "j.xml").getroot().iter("skipped")]
+    assert skipped.count(killed) == 3 and skipped.count("not run") == 6 and full in skipped
+    assert "kept from running" not in bench.run("unit pass cfg=n8\n").stdout + bench.call("report").stdout
+
+
 def test_files_that_are_gone(failing):
     bench = failing
     bench.run(SUITE, "--explain", "1")
@@ -343,7 +375,7 @@ def test_summary_json(failing):
     done = bench.run(SUITE, "--summary-json", "s.json")
     assert "JSON: s.json\n" in done.stdout
     found = json.loads((bench.path / "s.json").read_text())
-    assert set(found) == {"run", "totals", "outcomes", "failures", "tests", "performance", "slowest"}
+    assert set(found) == {"run", "totals", "outcomes", "failures", "not_run", "tests", "performance", "slowest"}
     assert (found["run"]["run"], found["totals"]["passed"], found["totals"]["failed"],
             found["totals"]["not_run"]) == (1, 9, 6, 0)
     assert [f["jobs"] for f in found["failures"]] == [2, 2, 1, 1] and found["performance"][0]["ratio"] == 1.25
@@ -362,11 +394,11 @@ def test_every_table_as_json(failing):
         '{"figures": [{"name": "line", "percent": 50.0, "percent_before": 50.0, "covered": 1, "points": 2}]}')
     assert bench.call("coverage", "figures.json").returncode == 0
     questions = re.findall(r"^  (\S+)", bench.call("query").stdout, re.M)
-    assert {"runs", "failures", "buckets", "history", "slowest", "flaky",
+    assert {"runs", "failures", "buckets", "not-run", "history", "slowest", "flaky",
             "first-failure", "tests", "performance", "trend", "coverage", "suites"} == set(questions)
     for question in questions:
         rows = json.loads(bench.call("query", question, *(["conv"] if question == "history" else []), "--json").stdout)
-        assert isinstance(rows, list) and (rows or question == "flaky"), question
+        assert isinstance(rows, list) and (rows or question in ("flaky", "not-run")), question
     for args in (["report"], ["diff", "1", "2"], ["list", bench.suite(SUITE)],
                  ["list", "--suite-dir", "."], ["gc", "--keep-runs", "9"]):
         assert json.loads(bench.call(*args, "--json").stdout), args
