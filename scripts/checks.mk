@@ -28,8 +28,8 @@ axi-table: ## write docs/axi-rules.md: rules of the AXI checker and the traces t
 	@$(PYTHON) tools/axi_table.py
 
 # one fault alone: ONLY=RUN FAULT=CALL:K:MODE, as findings say
-CHAOS_ARGS = --seed $(SEED) --jobs $(JOBS) $(if $(ALL),--all,--seconds $(or $(SECONDS),60)) $(if $(ONLY),--only $(ONLY)) \
-  $(if $(FAULT),--fault $(FAULT)) $(if $(SCENARIO),--scenario $(SCENARIO))
+CHAOS_ARGS = --seed $(SEED) --jobs $(JOBS) $(if $(ALL),--all,--seconds $(or $(SECONDS),60)) \
+  $(if $(ONLY),--only $(ONLY)) $(if $(FAULT),--fault $(FAULT)) $(if $(SCENARIO),--scenario $(SCENARIO))
 chaos: ## calls of the system fail, one after the other, in short runs of all programs (SECONDS=60; ALL=1: every call; \
     SCENARIO=kill ...: docs/chaos.md)
 	@scripts/build.sh host $(FAULTS)

@@ -20,8 +20,8 @@ host: $(HOST)/tandem-model
 OBJ_netmain := $(patsubst %.c,$(HOST)/obj/%.o,$(wildcard network/main/*.c))
 -include $(call deps,$(OBJ_netmain:.o=.d))
 $(HOST)/tandem-net-model: $(OBJ_netmain) $(HOST_LIBS) $(HOST)/flags.ld
-	@$(call link,$(CC) $(LDFLAGS_ALL) $(REFUSALS_NOTED) $(OBJ_netmain) -Wl$(,)--start-group $(HOST_LIBS) -Wl$(,)--end-group \
-	  -ljansson -lz -lm -lpthread)
+	@$(call link,$(CC) $(LDFLAGS_ALL) $(REFUSALS_NOTED) $(OBJ_netmain) -Wl$(,)--start-group $(HOST_LIBS) \
+	  -Wl$(,)--end-group -ljansson -lz -lm -lpthread)
 host: $(HOST)/tandem-net-model
 
 # bugs that cause hangs, activations

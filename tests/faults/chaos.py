@@ -182,8 +182,8 @@ class Bench:
     def judge_failure(self, done, call, mode):
         if not done.err.strip() and not done.signal:
             yield "no reason given", f"exit status {done.status}, nothing on standard error"
-        # an input that must not be read is no fault of the machine, nor is memory beyond the limit of a child that reads
-        # files of any origin: an error, but no broken rule (1 is one of axi-check)
+        # an input that must not be read is no fault of the machine, nor is memory beyond the limit of a child that
+        # reads files of any origin: an error, but no broken rule (1 is one of axi-check)
         limited = call == "alloc" and self.run.children and (done.status == 2 or self.run.name.startswith("wave"))
         its_fault = ".tmp" in done.what or not (mode == "EACCES" or limited)
         if not done.signal and done.status != 3 and its_fault and not self.run.later:

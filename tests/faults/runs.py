@@ -197,6 +197,8 @@ DIGITS_NET = ["--net", DIGITS / "digits.param", "--bin", DIGITS / "digits.bin"]
 TEXTS = (r"\d+(\.\d+)? (s|ms|us|MB)\b", r"simulated cycles per second +\d+", r"share of the testbench +[-\d.]+")
 DATES = (r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}",)
 CONV = ["test", "conv", "--run-seed", 1, "--count", 1]
+CASE = ("test=copy\ncfg=n4\nseed=1\nw=3\nh=2\nc=2\nint8=0\ndata=ramp\ngap=0\nplace=74\nbus=ideal\nwait=irq\n"
+        "dseed=1397640706\n")
 
 RUNS = [
     Run("test", FAST, *CONV, "--result", "result", "--case-dir", "cases",
@@ -212,6 +214,9 @@ RUNS = [
     Run("explain", TAP, "run", "eltwise", "c=1", "w=8", "h=1", "--break", "m0.R:1:flip", "--result", "result",
         "--case-dir", "cases", "--report", "report", status=1, volatile=TEXTS + DATES, needs=[TAP],
         failed="cases/|report"),
+    Run("shrink", FAST, "shrink", "c.case", "--break", "m0.R:1", "--jobs", 1, "--output", "s.case", "--keep",
+        "dseed,place", volatile=TEXTS, children=True, failed=r"s\.case",
+        setup=lambda f: (f / "c.case").write_text(CASE)),
     Run("list", FAST, "list", "--json"),
     Run("wave", TAP, "run", "eltwise", "c=1", "w=8", "h=1", "--wave", "w.fst", "--result", "result", needs=[TAP],
         volatile=TEXTS + DATES, failed="build/cases/"),
@@ -239,6 +244,7 @@ RUNS = [
     Run("wave-table", MODEL, "wave", "bus.vcd", "--svg", "w.svg", "--signals", "top", setup=make_vcd, children=True),
     Run("cov-merge", COV, "merge", "-o", "all.cov", "1.cov", "2.cov", setup=make_cov, needs=[FAST]),
     Run("cov-report", COV, "report", "1.cov", "--html", "pages", setup=make_cov, needs=[FAST]),
+    Run("cov-rank", COV, "rank", "1.cov", "2.cov", "-o", "small.suite", setup=make_cov, needs=[FAST]),
     Run("cov-gate", COV, "gate", "1.cov", "--thresholds", "limits", setup=make_cov, needs=[FAST]),
     Run("cov-below", COV, "gate", "1.cov", "--thresholds", "limits", status=1, setup=lambda f: make_cov(f, 100),
         needs=[FAST]),
