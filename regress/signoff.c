@@ -193,6 +193,12 @@ static const char *text_of(const json_t *object, const char *key) {
     return text == NULL ? "" : text;
 }
 
+static void put_verdict(const char *when, const char *outcome, const char *signature, const char *hash,
+                        const char *end) {
+    printf("%s %s%s%s%s%s%s", when, outcome, signature[0] == '\0' ? "" : " ", signature, hash[0] == '\0' ? "" : " ",
+           hash, end);
+}
+
 static int compare(void *context, const reg_finished *item) {
     verifier *v = context;
     const size_t jobs = json_array_size(v->jobs);
@@ -208,9 +214,10 @@ static int compare(void *context, const reg_finished *item) {
     sum->same += same;
     sum->differ += !same;
     if (!same) {
-        printf("job %zu: %s %s%s%s: then %s %s %s, now %s %s %s\n", job, text_of(then, "what"), text_of(then, "cfg"),
-               r == NULL ? "" : ", ", r == NULL ? "" : r->name, text_of(then, "outcome"), text_of(then, "signature"),
-               hash, now->outcome, now->signature, now->trace_hash);
+        printf("job %zu: %s %s%s%s: ", job, text_of(then, "what"), text_of(then, "cfg"), r == NULL ? "" : ", ",
+               r == NULL ? "" : r->name);
+        put_verdict("then", text_of(then, "outcome"), text_of(then, "signature"), hash, ", ");
+        put_verdict("now", now->outcome, now->signature, now->trace_hash, "\n");
     }
     return REG_OK;
 }

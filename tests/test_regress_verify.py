@@ -115,7 +115,7 @@ def test_cases_of_failures_run_again(bench):
     done = bench.call("verify", "1", "--all")
     assert done.returncode == 1 and done.stdout.splitlines() == [
         "job 0: unit fails n8, stored case: then fail mesh data 0x77, now fail other 0x77",
-        "job 1: unit fails n8, stored case: then fail mesh data , now fail other 0x77",
+        "job 1: unit fails n8, stored case: then fail mesh data, now fail other 0x77",
         "cases of the jobs that failed: 0 verified, 2 differ, 0 not run", "3 verified, 0 differ, 0 not run"]
 
 
