@@ -25,6 +25,22 @@ MAKEFLAGS += --no-builtin-rules
 .PHONY: FORCE
 FORCE:
 
+# ---- building (scripts/build.sh) ----
+export BUILD
+export TANDEM_JOBS := $(JOBS)
+export TANDEM_COMMAND ?= make $(MAKECMDGOALS) $(MAKEOVERRIDES)
+export MAKE_COMMAND
+# goals that only build are handed to a make that has the lock; all other commands build by themselves, and run without
+BUILT := $(filter build host tests python-package generated $(BUILD)/% $(abspath $(BUILD))/%,$(MAKECMDGOALS))
+ifneq ($(if $(TANDEM_BUILDING),,$(BUILT)),)
+.PHONY: $(MAKECMDGOALS) one-by-one
+$(MAKECMDGOALS): one-by-one
+	@:
+one-by-one:
+	+@$(if $(filter-out $(BUILT),$(MAKECMDGOALS)),$(foreach g,$(MAKECMDGOALS),$(MAKE) --no-print-directory $(g) &&) \
+	  :,scripts/build.sh $(MAKECMDGOALS))
+else
+
 include scripts/designs.mk
 # make writes build/designs.mk first and then restarts
 ifneq ($(DUTS),)
@@ -57,4 +73,5 @@ format: ## run clang-format over the C and C++ sources
 	clang-format -i $(C_SOURCES)
 
 clean: ## remove build/
-	rm -rf $(BUILD)
+	@scripts/locked.sh $(BUILD)/lock scripts/clean.sh
+endif

@@ -5,8 +5,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 static int open_locks(const char *db_path) {
@@ -21,16 +23,28 @@ static int open_locks(const char *db_path) {
 
 int reg_build_lock(const char *build_dir) {
     char path[REG_PATH_MAX + 8];
-    char holder[128] = "";
+    char line[128] = "";
     (void)reg_format(path, sizeof path, "%s/lock", build_dir);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0) {
-        ssize_t size = read(fd, holder, sizeof holder - 1);
-        holder[size > 0 ? size : 0] = '\0';
-        holder[strcspn(holder, "\n")] = '\0';
-        reg_error("waiting for %s (%s)", path, holder);
-        while (flock(fd, LOCK_SH) != 0 && errno == EINTR) {
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    const double begin = reg_now();
+    double next = begin + 0.5;
+    while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR)) {
+        if (reg_now() >= next) {
+            ssize_t size = pread(fd, line, sizeof line - 1, 0);
+            line[size > 0 ? size : 0] = '\0';
+            line[strcspn(line, "\n")] = '\0';
+            reg_error("waiting for %s: %s; waited %.0f s", path, line, reg_now() - begin);
+            next += 60;
         }
+        reg_pause(50);
+    }
+    if (fd >= 0 && ftruncate(fd, 0) == 0) {
+        const char *command = getenv("TANDEM_COMMAND");
+        time_t now = time(NULL);
+        struct tm local;
+        (void)strftime(line, sizeof line, "%T", localtime_r(&now, &local));
+        (void)dprintf(fd, "%s has it since %s, process %d\n", command != NULL ? command : "tandem-regress", line,
+                      (int)getpid());
     }
     return fd;
 }

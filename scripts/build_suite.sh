@@ -10,6 +10,6 @@ for folder in $(sed "s|^$build/||; s|/[^/]*$||" <<<"$list" | sort -u); do
     name=${folder##*/}
     design=${folder%"$name"}
     # shellcheck disable=SC2086,SC2046
-    ${MAKE:-make} -s ${JFLAG:-} ${design:+DUT=${design%/}} CFG="${name%%-*}" KIND="${name#*-}" \
+    "$(dirname "$0")/build.sh" ${design:+DUT=${design%/}} CFG="${name%%-*}" KIND="${name#*-}" \
         $(grep "^$build/$folder/[^/]*$" <<<"$list") || exit 1
 done

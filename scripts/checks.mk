@@ -1,8 +1,5 @@
 # Tests, lint, mutants.
 C_SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp')
-# sub-makes: keep the jobserver of the caller, else use JOBS processes
-PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
-
 # the injector of faults: a program, and the library that it preloads
 FAULTS := $(HOST)/faults/inject $(HOST)/faults/inject.so
 $(HOST)/faults/inject: tests/faults/inject.c tests/faults/inject.h
@@ -14,8 +11,8 @@ $(HOST)/faults/inject.so: tests/faults/inject_preload.c tests/faults/inject.h
 
 .PHONY: test check lint mutants chaos chaos-slurm axi-table
 test: ## quick tests of the libraries and tools
-	@$(MAKE) -s $(PARALLEL) host tests
-	@$(MAKE) -s $(PARALLEL) python SAN= KIND=fast PYTHON_RTL="$(PYTHON_TEST_RTL)"
+	@scripts/build.sh host tests
+	@scripts/build.sh python SAN= KIND=fast PYTHON_RTL="$(PYTHON_TEST_RTL)"
 	@HOST="$(HOST)" BUILD="$(BUILD)" TANDEM_PYTHON="$(abspath $(BUILD)/python)" TANDEM_REGRESS="$(HOST)/tandem-regress" \
 	  scripts/run_tests.sh $(TEST_PROGRAMS)
 
@@ -23,7 +20,8 @@ check: ## all tests, with full case counts and with sanitizers
 	@TANDEM_CHECK=1 $(MAKE) --no-print-directory test
 	@TANDEM_CHECK=1 $(MAKE) --no-print-directory test SAN=1
 
-lint: $(GENERATED) ## registers, RTL (Verilator, Yosys), source format, layers of includes, freestanding driver
+lint: ## registers, RTL (Verilator, Yosys), source format, layers of includes, freestanding driver
+	@scripts/build.sh generated
 	@BUILD="$(BUILD)" VERILATOR="$(VERILATOR)" scripts/lint.sh
 
 axi-table: ## write docs/axi-rules.md: rules of the AXI checker and the traces that test them
@@ -34,14 +32,14 @@ CHAOS_ARGS = --seed $(SEED) $(if $(ALL),--all,--seconds $(or $(SECONDS),60)) $(i
   $(if $(FAULT),--fault $(FAULT)) $(if $(SCENARIO),--scenario $(SCENARIO))
 chaos: ## calls of the system fail, one after the other, in short runs of all programs (SECONDS=60; ALL=1: every call; \
     SCENARIO=kill ...: docs/chaos.md)
-	@$(MAKE) -s $(PARALLEL) host $(FAULTS)
-	@$(MAKE) -s $(PARALLEL) CFG=n4 KIND=fast $(BUILD)/n4-fast/tandem $(BUILD)/n4-fast/unit-mesh
-	@$(MAKE) -s $(PARALLEL) CFG=n4 KIND=tap $(BUILD)/n4-tap/tandem
+	@scripts/build.sh host $(FAULTS)
+	@scripts/build.sh CFG=n4 KIND=fast $(BUILD)/n4-fast/tandem $(BUILD)/n4-fast/unit-mesh
+	@scripts/build.sh CFG=n4 KIND=tap $(BUILD)/n4-tap/tandem
 	@HOST="$(HOST)" BUILD="$(BUILD)" $(PYTHON) tests/faults/chaos.py $(CHAOS_ARGS)
 
 chaos-slurm: ## runs on a Slurm cluster of this machine while nodes, controller and runner die, hang, are drained \
     (SECONDS=600)
-	@$(MAKE) -s $(PARALLEL) $(HOST)/tandem-regress
+	@scripts/build.sh $(HOST)/tandem-regress
 	@TANDEM_REGRESS="$(HOST)/tandem-regress" $(PYTHON) tests/slurm_chaos.py $(or $(SECONDS),600) $(SEED)
 
 MODE ?= all

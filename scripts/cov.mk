@@ -7,18 +7,19 @@ COV_ROOMS = $(strip $(call room,$(DUT),cmodel) $(call room,$(DUT),drivers) \
 coverage: export BUILD := $(BUILD)
 coverage: ## jobs that a SUITE marks, merged, reported, checked against thresholds: build/coverage/index.html; \
     REUSE=1: without running them again; CFG=: one configuration
-	@$(MAKE) -s $(PARALLEL) KIND=fast $(RUNNER) $(HOST)/tandem-cov
+	@scripts/build.sh KIND=fast $(RUNNER) $(HOST)/tandem-cov
 	@SUITE="$(SUITE)" DUT="$(DUT)" CFGS="$(if $(call given,CFG),$(CFG),$(subst $(SPACE),$(,),$($(DUT).coverage)))" \
-	  JOBS="$(JOBS)" SEED="$(if $(call given,SEED),$(SEED))" REUSE="$(REUSE)" JFLAG="$(PARALLEL)" \
-	  MAKE="$(MAKE)" RUNNER="$(RUNNER)" COV="$(HOST)/tandem-cov" ROOM="$(call room,$(DUT),coverage)" \
+	  JOBS="$(JOBS)" SEED="$(if $(call given,SEED),$(SEED))" REUSE="$(REUSE)" \
+	  RUNNER="$(RUNNER)" COV="$(HOST)/tandem-cov" ROOM="$(call room,$(DUT),coverage)" \
 	  THRESHOLDS="$(or $(THRESHOLDS),$(call room,$(DUT),coverage)/thresholds.txt)" \
 	  CODE_THRESHOLDS="$(or $(CODE_THRESHOLDS),$(call room,$(DUT),coverage)/thresholds-code.txt)" \
 	  OUT_DIR="$(BUILD)/$(DUT_FOLDER)coverage" ONLY="$(subst $(SPACE),$(,),$(COV_ROOMS))" \
-	  COUNTED="$(wildcard $($(DUT).counted))" scripts/coverage.sh
+	  COUNTED="$(wildcard $($(DUT).counted))" scripts/locked.sh $(BUILD)/coverage.lock scripts/coverage.sh
 
 cov-cost: ## instructions of a sample of a covergroup (valgrind, seconds)
 	@mkdir -p $(BUILD)/cov
-	@$(CC) -std=c11 -D_GNU_SOURCE= -O2 -I. coverage/*.c report/file.c bench/cov_cost.c -o $(BUILD)/cov/cost
+	@scripts/locked.sh $(BUILD)/lock $(CC) -std=c11 -D_GNU_SOURCE= -O2 -I. coverage/*.c report/file.c \
+	  bench/cov_cost.c -o $(BUILD)/cov/cost
 	@for n in 1000 11000; do \
 	  valgrind --tool=callgrind --callgrind-out-file=/dev/null $(BUILD)/cov/cost $$n 2>&1 | \
 	    awk '/Collected/ { print $$NF }'; \
@@ -28,4 +29,5 @@ cov-cost: ## instructions of a sample of a covergroup (valgrind, seconds)
 # Code coverage (docs/coverage-code.md): make CFG= KIND=cov build, then programs with --code-cov
 .PHONY: cov-zero
 cov-zero: ## code coverage: reset gcov's counters of model and driver (build/host-cov)
-	@if [ -d $(BUILD)/host-cov ]; then find $(BUILD)/host-cov -name '*.gcda' -delete; fi
+	@if [ -d $(BUILD)/host-cov ]; then \
+	  scripts/locked.sh $(BUILD)/coverage.lock find $(BUILD)/host-cov -name '*.gcda' -delete; fi

@@ -26,8 +26,7 @@ cov() {
 # ---- the jobs ----
 run_jobs() {
     local marked=(--suite "$SUITE" --design "$DUT" --build-dir "$BUILD" --cfg "$CFGS" --marked)
-    # shellcheck disable=SC2086
-    JFLAG=$JFLAG MAKE=$MAKE scripts/build_suite.sh "$BUILD" "$RUNNER" targets "${marked[@]}" || exit 1
+    scripts/build_suite.sh "$BUILD" "$RUNNER" targets "${marked[@]}" || exit 1
     rm -rf "$jobs" "$dir/run"
     mkdir -p "$jobs" || exit 1
     # counters of model and driver add up from process to process
@@ -45,8 +44,7 @@ run_tests() {
     for t in $COUNTED; do
         tests+=("$BUILD/host-cov/${t%.c}")
     done
-    # shellcheck disable=SC2086
-    $MAKE -s $JFLAG KIND=cov CFG="${CFGS%%,*}" "${tests[@]}" || exit 1
+    scripts/build.sh KIND=cov CFG="${CFGS%%,*}" "${tests[@]}" || exit 1
     for t in "${tests[@]}"; do
         name=$(basename "$t")
         if ! "$t" >"$dir/jobs/$name.txt" 2>&1; then

@@ -3,9 +3,9 @@ export DESIGNS
 DESIGN_FILES := $(wildcard $(addsuffix /designs/*/design,. $(DESIGNS)))
 $(BUILD)/designs.list: FORCE
 	@mkdir -p $(@D)
-	@echo '$(DESIGN_FILES)' | cmp -s - $@ || echo '$(DESIGN_FILES)' > $@
+	@echo '$(DESIGN_FILES)' | cmp -s - $@ || { echo '$(DESIGN_FILES)' > $@.$$$$ && mv $@.$$$$ $@; }
 $(BUILD)/designs.mk: $(DESIGN_FILES) $(BUILD)/designs.list scripts/design.py
-	@{ echo 'DESIGN_READ := $(DESIGN_FILES)'; $(PYTHON) scripts/design.py make; } > $@.tmp && mv $@.tmp $@
+	@{ echo 'DESIGN_READ := $(DESIGN_FILES)'; $(PYTHON) scripts/design.py make; } > $@.$$$$ && mv $@.$$$$ $@
 include $(BUILD)/designs.mk
 # written for other designs: make rewrites it before anything else
 ifneq ($(DESIGN_READ),$(DESIGN_FILES))

@@ -44,9 +44,15 @@ ALLOC_NOTED := $(addprefix -Wl$(,)--wrap=,malloc calloc realloc aligned_alloc st
 LDFLAGS_ALL = $(SANITIZE) $(if $(filter cov,$(KIND)),--coverage) $(LDFLAGS)
 
 # $(call stamp,file,text): a file that changes when the text does. Objects that depend on flags are built after the
-# generated sources.
+# generated sources; with a third argument it is for a makefile, which make writes before the build has its lock.
 define stamp
-$(1): FORCE | $(GENERATED)
+$(1): FORCE $(if $(3),,| $(GENERATED))
 	@mkdir -p $$(@D)
-	@printf '%s\n' '$(2)' | cmp -s - $$@ || printf '%s\n' '$(2)' > $$@
+	@printf '%s\n' '$(2)' | cmp -s - $$@ || { printf '%s\n' '$(2)' > $$@.$$$$$$$$ && mv $$@.$$$$$$$$ $$@; }
 endef
+
+# $(call deps,files): what compilers write is read by the make that has the lock
+deps = $(if $(TANDEM_BUILDING),$(1))
+
+# $(call link,command): a program. It replaces the one that is there, which may be running, or belong to a regression.
+link = echo "  LD    $@"; $(1) -o $@.tmp && mv $@.tmp $@

@@ -7,12 +7,11 @@ $(HOST)/tests/test_fuzz: $(HOST)/libfuzztargets.a
 
 # libFuzzer's program of a target: the same sources under clang, in a folder of their own
 $(HOST)/fuzz-%: tests/fuzz/engine.c $(HOST)/libfuzztargets.a $(LIBS:%=$(HOST)/lib%.a) $(HOST)/flags.c $(HOST)/flags.ld
-	@echo "  LD    $@"
-	@$(CC) $(CFLAGS_ALL) -DFUZZ_TARGET=fuzz_$* -fsanitize=fuzzer $(LDFLAGS_ALL) $< -Wl,--start-group $(filter %.a,$^) \
-	  -Wl,--end-group -o $@ -lz -lm -lpthread
+	@$(call link,$(CC) $(CFLAGS_ALL) -DFUZZ_TARGET=fuzz_$* -fsanitize=fuzzer $(LDFLAGS_ALL) $< \
+	  -Wl$(,)--start-group $(filter %.a,$^) -Wl$(,)--end-group -lz -lm -lpthread)
 
 FUZZ_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-FUZZ_MAKE = $(MAKE) -s $(PARALLEL) CC=clang HOST=$(BUILD)/host-fuzz ARCH= WARNINGS= OPT='-O1 -g' \
+FUZZ_MAKE = scripts/build.sh CC=clang HOST=$(BUILD)/host-fuzz ARCH= WARNINGS= OPT='-O1 -g' \
   SANITIZE='-fsanitize=fuzzer-no-link $(FUZZ_FLAGS)'
 # the stored corpus is read, new inputs go to the build folder
 FUZZ_OUT = $(BUILD)/fuzz/$(T)
@@ -26,7 +25,7 @@ FUZZ_ARGS = -max_len=$(if $(filter fst vcd,$(T)),8192,16384) -timeout=20 -rss_li
 FUZZ_ENV = ASAN_OPTIONS=allocator_may_return_null=1$(if $(filter fst,$(T)),:symbolize=0:max_allocation_size_mb=512)
 
 FUZZ_PROBE = @mkdir -p $(FUZZ_OUT)/corpus; echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
-  clang -fsanitize=fuzzer -x c - -o $(BUILD)/fuzz/probe 2>/dev/null || \
+  clang -fsanitize=fuzzer -x c - -o $(FUZZ_OUT)/probe.$$$$ 2>/dev/null && rm $(FUZZ_OUT)/probe.$$$$ || \
   { echo "fuzz: clang with libFuzzer is needed (make deps deps-dev)" >&2; exit 1; }
 
 .PHONY: fuzz fuzz-keep
@@ -34,12 +33,12 @@ fuzz: ## inputs from libFuzzer for a reader: make fuzz T=param SECONDS=60 (T: bi
     runtime table vcd)
 	$(if $(filter $(FUZZ_TARGETS),$(T)),,$(error T=$(T): expected one of $(FUZZ_TARGETS)))
 	$(FUZZ_PROBE)
-	@+$(FUZZ_MAKE) $(BUILD)/host-fuzz/fuzz-$(T)
+	@$(FUZZ_MAKE) $(BUILD)/host-fuzz/fuzz-$(T)
 	$(FUZZ_ENV) $(BUILD)/host-fuzz/fuzz-$(T) -max_total_time=$(or $(SECONDS),60) -print_final_stats=1 $(FUZZ_ARGS) \
 	  $(FUZZ_OUT)/corpus $(FUZZ_STORED)
 
 fuzz-keep: ## store inputs found by `make fuzz` that reach new code
 	$(if $(filter $(FUZZ_TARGETS),$(T)),,$(error T=$(T): expected one of $(FUZZ_TARGETS)))
 	$(FUZZ_PROBE)
-	@+$(FUZZ_MAKE) $(BUILD)/host-fuzz/fuzz-$(T)
+	@$(FUZZ_MAKE) $(BUILD)/host-fuzz/fuzz-$(T)
 	$(FUZZ_ENV) $(BUILD)/host-fuzz/fuzz-$(T) -merge=1 -use_counters=0 $(FUZZ_ARGS) $(FUZZ_STORED) $(FUZZ_OUT)/corpus

@@ -22,8 +22,10 @@ GENERATED := $(foreach d,$(DUTS),$(GEN_STAMPS.$(d)))
 # a generated file named by a dependency: run the generators of its design first
 $(foreach d,$(DUTS),$(if $(GEN_STAMPS.$(d)),$(eval $(call gen,$(d))/%: $(GEN_STAMPS.$(d)) ;)))
 
-.PHONY: regs
-regs: $(GENERATED) ## write docs/NAME/registers.md of every design; sources generated from its registers are made by \
+.PHONY: regs generated
+generated: $(GENERATED)
+regs: ## write docs/NAME/registers.md of every design; sources generated from its registers are made by \
     any build, in build/gen/NAME
+	@scripts/build.sh generated
 	@for r in $(REGS); do d=$$(basename $$r .regs); $(PYTHON) scripts/gen_regs.py $$r \
 	  --doc $$(dirname $$r)/../docs/$$d/registers.md || exit 1; done

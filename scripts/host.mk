@@ -70,7 +70,7 @@ $$(eval $$(call stamp,$(HOST)/lib$(1).list,$$(SRC_$(1))))
 $(HOST)/lib$(1).a: $$(OBJ_$(1)) $(HOST)/lib$(1).list
 	@rm -f $$@
 	@ar rcs $$@ $$(OBJ_$(1))
--include $$(OBJ_$(1):.o=.d)
+-include $$(call deps,$$(OBJ_$(1):.o=.d))
 endef
 $(foreach l,$(LIBS),$(eval $(call library,$(l))))
 HOST_LIBS := $(LIBS:%=$(HOST)/lib%.a)
@@ -78,10 +78,9 @@ HOST_LIBS := $(LIBS:%=$(HOST)/lib%.a)
 # the runner
 SRC_regress := $(wildcard regress/*.c)
 OBJ_regress := $(SRC_regress:%.c=$(HOST)/obj/%.o)
--include $(OBJ_regress:.o=.d)
+-include $(call deps,$(OBJ_regress:.o=.d))
 $(HOST)/tandem-regress: $(OBJ_regress) $(HOST)/libtb.a $(HOST)/libopt.a $(HOST)/libreport.a $(HOST)/flags.ld
-	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(filter %.a,$^) -o $@ -lsqlite3 -ljansson -lm -lpthread
+	@$(call link,$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(filter %.a,$^) -lsqlite3 -ljansson -lm -lpthread)
 
 # cmocka programs; a test of the runner finds its objects in a library without its main program
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
@@ -90,13 +89,12 @@ $(HOST)/libregress.a: $(OBJ_regress_lib)
 	@rm -f $@
 	@ar rcs $@ $^
 OBJ_tests := $(TESTS:%=$(HOST)/obj/tests/%.o)
--include $(OBJ_tests:.o=.d)
+-include $(call deps,$(OBJ_tests:.o=.d))
 TEST_PROGRAMS := $(TESTS:%=$(HOST)/tests/%)
 $(HOST)/tests/%: $(HOST)/obj/tests/%.o $(HOST_LIBS) $(HOST)/libregress.a $(HOST)/flags.ld
 	@mkdir -p $(@D)
-	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -o $@ -lcmocka -lsqlite3 -ljansson -lz \
-	  -lm -lpthread
+	@$(call link,$(CC) $(LDFLAGS_ALL) $< -Wl$(,)--start-group $(filter %.a,$^) -Wl$(,)--end-group -lcmocka \
+	  -lsqlite3 -ljansson -lz -lm -lpthread)
 # keep objects of pattern rules
 .SECONDARY: $(OBJ_tests)
 
@@ -115,9 +113,8 @@ tests: $(TEST_PROGRAMS) $(FAULTS) $(if $(FSTAPI),$(HOST)/support/vcd2fst)
 # coverage files: merge, report, rank, gate
 SRC_covmain := $(wildcard coverage/main/*.c)
 OBJ_covmain := $(SRC_covmain:%.c=$(HOST)/obj/%.o)
--include $(OBJ_covmain:.o=.d)
+-include $(call deps,$(OBJ_covmain:.o=.d))
 $(HOST)/tandem-cov: $(OBJ_covmain) $(HOST)/libcovcode.a $(HOST)/libcoverage.a $(HOST)/libopt.a $(HOST)/libreport.a \
   $(HOST)/flags.ld
-	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(filter %.a,$^) -o $@ -ljansson -lz -lpthread
+	@$(call link,$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(filter %.a,$^) -ljansson -lz -lpthread)
 host: $(if $(SRC_covmain),$(HOST)/tandem-cov)

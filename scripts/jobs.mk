@@ -44,6 +44,7 @@ LAUNCHER_OPTIONS = $(if $(LAUNCHER),--launcher $(LAUNCHER)) $(if $(PARTITION),--
 RESUME_OPTIONS = --resume $(RUN) $(RUNNER_DESIGN) --build-dir $(BUILD) $(if $(call given,SUITE),--suite $(SUITE)) \
   $(if $(call given,SEED),--seed $(SEED)) $(if $(call given,CFG),--cfg $(CFG))
 
+# REGRESS_DATA: files that the jobs of the suite read, and which are generated
 # coverage closure: planned jobs, round after round (docs/coverage.md). RANDOM=0: without the curve of plain random jobs
 GOAL ?= 98
 CLOSURE_OPTIONS = --design $(DUT) --build-dir $(BUILD) --host $(HOST) --out $(BUILD)/closure --cfg $(CFG) \
@@ -53,30 +54,30 @@ CLOSURE_OPTIONS = --design $(DUT) --build-dir $(BUILD) --host $(HOST) --out $(BU
 regress: ## run a SUITE (smoke, default, nightly, ...; closure: until GOAL=98 percent are covered) of every design, or \
     of DUT=, pages in build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: the jobs that a run did not \
     reach; LAUNCHER=slurm; EXPLAIN=5
-	@$(MAKE) -s $(PARALLEL) $(RUNNER)
+	@scripts/build.sh $(RUNNER) $(REGRESS_DATA)
 ifeq ($(SUITE),closure)
-	@$(MAKE) -s $(PARALLEL) $(HOST)/tandem-cov
-	@JFLAG="$(PARALLEL)" MAKE="$(MAKE)" scripts/build_suite.sh $(BUILD) $(RUNNER) targets --suite closure --design $(DUT) \
+	@scripts/build.sh $(HOST)/tandem-cov
+	@scripts/build_suite.sh $(BUILD) $(RUNNER) targets --suite closure --design $(DUT) \
 	  --build-dir $(BUILD) --kind $(KIND) --cfg $(CFG)
-	@$(PYTHON) scripts/closure.py $(CLOSURE_OPTIONS)
+	@scripts/locked.sh $(BUILD)/closure.lock $(PYTHON) scripts/closure.py $(CLOSURE_OPTIONS)
 else ifneq ($(RESUME),)
 	@$(RUNNER) run $(RESUME_OPTIONS) --jobs $(JOBS) $(LAUNCHER_OPTIONS) $(REPORT_FILES) $(REGRESS_ARGS)
 else
-	@JFLAG="$(PARALLEL)" MAKE="$(MAKE)" scripts/build_suite.sh $(BUILD) $(RUNNER) targets $(RUNNER_OPTIONS)
+	@scripts/build_suite.sh $(BUILD) $(RUNNER) targets $(RUNNER_OPTIONS)
 	@$(RUNNER) run $(RUNNER_OPTIONS) --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) $(LAUNCHER_OPTIONS) \
 	  $(REPORT_FILES) $(REGRESS_ARGS)
 endif
 
 .PHONY: verify
 verify: ## check the sign-off of a run and run a sample of its jobs again: make verify RUN=n [SAMPLE=20 or all]
-	@$(MAKE) -s $(PARALLEL) $(RUNNER)
+	@scripts/build.sh $(RUNNER)
 	$(call need,RUN,the number of a run)
 	@$(RUNNER) verify $(RUN) --build-dir $(BUILD) --jobs $(JOBS) \
 	  $(if $(filter all,$(SAMPLE)),--all,$(if $(SAMPLE),--sample $(SAMPLE)))
 
 .PHONY: gc
 gc: ## remove logs and waveforms of old runs: make gc [KEEP_RUNS=20 KEEP_DAYS= MAX_SIZE=MB FORGET=1 DRY=1]
-	@$(MAKE) -s $(PARALLEL) $(RUNNER)
+	@scripts/build.sh $(RUNNER)
 	@$(RUNNER) gc --build-dir $(BUILD) $(if $(KEEP_DAYS)$(MAX_SIZE)$(KEEP_RUNS),,--keep-runs 20) \
 	  $(if $(KEEP_RUNS),--keep-runs $(KEEP_RUNS)) \
 	  $(if $(KEEP_DAYS),--keep-days $(KEEP_DAYS)) $(if $(MAX_SIZE),--max-size $(MAX_SIZE)) $(if $(FORGET),--forget) \
@@ -85,7 +86,6 @@ gc: ## remove logs and waveforms of old runs: make gc [KEEP_RUNS=20 KEEP_DAYS= M
 # ---- single runs; the commands are printed, they work without make ----
 # command-line variables in lower case are knobs: make run OP=copy w=3
 KNOBS = $(filter $(foreach c,a b c d e f g h i j k l m n o p q r s t u v w x y z,$(c)%),$(MAKEOVERRIDES))
-BUILD_QUIETLY = $(MAKE) -s $(PARALLEL)
 WAVE_ARGS = $(if $(WAVE),--wave $(WAVE))
 DEVICE_ARGS = $(if $(DEVICE),--device $(DEVICE))
 need = $(if $($(1)),,$(error $(1)= is missing: $(2)))
@@ -95,30 +95,29 @@ BUS_ARGS = $(if $(BUS),--bus $(filter %.json,$(BUS)))
 run: ## one operator: make run OP=name [knob=value ... SEED= DEVICE= WAVE=file.fst BUS=1]; a testcase in Python: make \
     run PY=name [SEED= INDEX= COUNT= ..]
 ifneq ($(PY),)
-	@$(BUILD_QUIETLY) $(OUT)/tandem-python
+	@scripts/build.sh $(OUT)/tandem-python
 	$(OUT)/tandem-python test $(PY) $(KNOBS) --run-seed $(SEED) $(if $(INDEX),--index $(INDEX)) \
 	  $(if $(COUNT),--count $(COUNT)) $(DEVICE_ARGS) $(WAVE_ARGS)
 else
 	$(call need,OP,make run OP=name [knob=value ...])
-	@$(BUILD_QUIETLY) $(OUT)/tandem
+	@scripts/build.sh $(OUT)/tandem
 	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) $(BUS_ARGS)
 endif
 
 perf: ## where the cycles of an operator go: make perf OP=name [knob=value ... SVG=build/perf.svg or .json, \
     WINDOW=cycles]
 	$(call need,OP,make perf OP=name [knob=value ...])
-	@$(BUILD_QUIETLY) $(OUT)/tandem
+	@scripts/build.sh $(OUT)/tandem
 	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) --perf $(or $(SVG),$(BUILD)/perf.svg) \
 	  $(if $(WINDOW),--window $(WINDOW))
 
-# vectors from a pipe: the preceding build must not read standard input
 UNIT_ARGS = $(if $(VECTORS),--vectors $(VECTORS) $(if $(call given,SEED),--seed $(SEED)) \
   $(if $(COUNT),--count $(COUNT)),$(if $(call given,SEED),--seed $(SEED),--count $(or $(COUNT),20)))
 unit: ## one RTL unit against its model: make unit UNIT=name [SEED=] [COUNT=] [knob=value ...]; an fp unit: \
     [VECTORS=file or -]
 	$(call need,UNIT,one of $(UNITS))
 	$(if $(filter $(UNIT),$(UNITS)),,$(error UNIT=$(UNIT): expected one of $(UNITS)))
-	+@$(BUILD_QUIETLY) $(OUT)/unit-$(UNIT) </dev/null
+	@scripts/build.sh $(OUT)/unit-$(UNIT) </dev/null
 	$(OUT)/unit-$(UNIT) $(UNIT_ARGS) $(KNOBS) $(WAVE_ARGS)
 
 # a failure of a regression: run, job
@@ -127,32 +126,30 @@ OF_RUN = RUN="$(RUN)" JOB="$(JOB)" RUNNER="$(RUNNER)" KIND_GIVEN="$(call given,K
 # WAVE= requests a waveform of the whole run, which any build with tracing writes
 repro: ## reproduce and explain a failure: make repro CASE=file, or RUN=n [JOB=j], or TEST= SEED= [DUT= CFG= KIND= \
     REPORT=folder]
-	@$(if $(RUN),$(BUILD_QUIETLY) $(RUNNER))
+	@$(if $(RUN),scripts/build.sh $(RUNNER))
 	@CASE="$(CASE)" DUT="$(if $(call given,DUT),$(DUT))" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" \
-	  CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
-	  JFLAG="$(PARALLEL)" KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" WAVE="$(WAVE)" REPORT="$(REPORT)" BREAK="$(BREAK)" \
+	  CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" \
+	  KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" WAVE="$(WAVE)" REPORT="$(REPORT)" BREAK="$(BREAK)" \
 	  INIT_SEED="$(INIT_SEED)" PLUSARG="$(PLUSARG)" NO_CHECKS="$(NO_CHECKS)" $(OF_RUN) scripts/repro.sh
 
 .PHONY: wave watch
 wave: ## the waveform of a failure: make wave RUN=n [JOB=j]
-	@$(if $(RUN),$(BUILD_QUIETLY) $(RUNNER))
+	@$(if $(RUN),scripts/build.sh $(RUNNER))
 	@$(OF_RUN) DUT="$(if $(call given,DUT),$(DUT))" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" \
-	  BUILD="$(BUILD)" MAKE="$(MAKE)" JFLAG="$(PARALLEL)" scripts/wave.sh
+	  BUILD="$(BUILD)" scripts/wave.sh
 
-# no make in the recipe: `make -n` must not watch
-watch: export MAKE_COMMAND := $(MAKE)
 watch: ## rebuild and rerun a unit whenever its files change: make watch UNIT=name [CFG= KIND= SEED= COUNT= knob=value \
     ...]
 	$(call need,UNIT,one of $(UNITS))
 	$(if $(filter $(UNIT),$(UNITS)),,$(error UNIT=$(UNIT): expected one of $(UNITS)))
-	@PROGRAM="$(OUT)/unit-$(UNIT)" MAKE_ARGS="$(PARALLEL) DUT=$(DUT) CFG=$(CFG) KIND=$(KIND)" scripts/watch.sh \
+	@PROGRAM="$(OUT)/unit-$(UNIT)" MAKE_ARGS="DUT=$(DUT) CFG=$(CFG) KIND=$(KIND)" scripts/watch.sh \
 	  $(UNIT_ARGS) $(KNOBS)
 
 .PHONY: shrink
 shrink: ## shrink a case, keeping its failure: make shrink CASE=file, or RUN=n [JOB=j], or TEST= SEED= [CFG= KIND= \
     OUTPUT= KEEP=k,s]
-	@$(if $(RUN),$(BUILD_QUIETLY) $(RUNNER))
+	@$(if $(RUN),scripts/build.sh $(RUNNER))
 	@CASE="$(CASE)" DUT="$(if $(call given,DUT),$(DUT))" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" \
-	  CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" MAKE="$(MAKE)" \
-	  JFLAG="$(PARALLEL)" KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" OUTPUT="$(OUTPUT)" KEEP="$(KEEP)" ARGS="$(ARGS)" $(OF_RUN) \
+	  CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" \
+	  KNOBS="$(KNOBS)" DEVICE="$(DEVICE)" OUTPUT="$(OUTPUT)" KEEP="$(KEEP)" ARGS="$(ARGS)" $(OF_RUN) \
 	  scripts/shrink.sh

@@ -100,11 +100,13 @@ git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' 
     [ -e "$f" ] && printf '%s\0' "$f"
 done |
     tar --null -T - -cf - | tar xf - -C "$work" || exit 1
-mkdir -p "$work/build"
+copied=()
 for d in build/gen build/host build/verilated-fast build/verilated-tap build/designs.* "$out"/units.* \
     $(design cfg | awk -v out="$out" '{ print out "/" $1 "-fast", out "/" $1 "-tap" }'); do
-    [ -e "$d" ] && mkdir -p "$work/$(dirname "$d")" && cp -a "$d" "$work/$d"
+    [ -e "$d" ] && copied+=("$d")
 done
+mkdir -p "$work/build"
+[ ${#copied[@]} = 0 ] || scripts/locked.sh build/lock cp -a --parents "${copied[@]}" "$work" || exit 1
 cd "$work" || exit 1
 
 # tests that a build with taps runs, those of the unit first

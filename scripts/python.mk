@@ -14,9 +14,9 @@ PYTHON_TEST_RTL := $(firstword $($(DUT).quick))-fast \
 
 .PHONY: python python-package
 python: ## the Python package in build/python: [CFG= KIND= for one more build of the RTL, or PYTHON_RTL="CFG-KIND .."]
-	@$(MAKE) -s $(PARALLEL) python-package
+	@scripts/build.sh python-package
 	@for b in $(PYTHON_RTL); do \
-	  $(MAKE) -s $(PARALLEL) CFG=$${b%-*} KIND=$${b#*-} $(PYPKG)/_rtl_$${b%-*}_$${b#*-}.so || exit 1; done
+	  scripts/build.sh CFG=$${b%-*} KIND=$${b#*-} $(PYPKG)/_rtl_$${b%-*}_$${b#*-}.so || exit 1; done
 
 # ---- the extension: sources of the libraries again, as position-independent code ----
 SRC_pymodel := python/model.c python/model_fp.c python/model_task.c python/args.c python/nd.c
@@ -28,7 +28,7 @@ SRC_pycore += $(SRC_drivers) $(filter-out tb/prog/%,$(SRC_tb)) tb/prog/axi_check
 PY_OTHERS := $(foreach d,$(filter-out $(DUT),$(DUTS)),$(call room,$(d),cmodel)/% $(call room,$(d),drivers)/%)
 OBJ_pymodel := $(patsubst %.c,$(PYOBJ)/%.o,$(filter-out $(PY_OTHERS),$(SRC_pymodel) $(SRC_cmodel)))
 OBJ_pycore := $(patsubst %.c,$(PYOBJ)/%.o,$(filter-out $(PY_OTHERS),$(SRC_pycore) $(SRC_cmodel)))
--include $(OBJ_pymodel:.o=.d) $(OBJ_pycore:.o=.d)
+-include $(call deps,$(OBJ_pymodel:.o=.d) $(OBJ_pycore:.o=.d))
 
 $(PYOBJ)/cmodel/%.o $(PYOBJ)/network/%.o $(PYOBJ)/tb/axi/%.o $(PYOBJ)/tb/tap/%.o \
   $(PYOBJ)/$(call room,$(DUT),tb)/score/%.o: OPT += $(if $(filter san,$(KIND)),,-O3)
@@ -56,12 +56,10 @@ $(PY_FILES): $(PYPKG)/%: python/tandem/%
 	@cp $< $@
 $(PYPKG)/model$(PY_SUFFIX): $(OBJ_pymodel) $(HOST)/flags.ld
 	@mkdir -p $(@D)
-	@echo "  LD    $@"
-	@$(CC) -shared $(LDFLAGS_ALL) $(OBJ_pymodel) -o $@.tmp -lm && mv $@.tmp $@
+	@$(call link,$(CC) -shared $(LDFLAGS_ALL) $(OBJ_pymodel) -lm)
 $(PYPKG)/_core$(PY_SUFFIX): $(OBJ_pycore) $(HOST)/flags.ld
 	@mkdir -p $(@D)
-	@echo "  LD    $@"
-	@$(CC) -shared $(LDFLAGS_ALL) $(OBJ_pycore) -o $@.tmp -lz -lm -ldl -lpthread && mv $@.tmp $@
+	@$(call link,$(CC) -shared $(LDFLAGS_ALL) $(OBJ_pycore) -lz -lm -ldl -lpthread)
 # the device of the extension is that of the default design
 ifneq ($(DUT),$(DUT_DEFAULT))
 $(error DUT=$(DUT): the Python package has the device of $(DUT_DEFAULT) alone)
@@ -96,10 +94,8 @@ $(VLT)/pic/%.o: $(VROOT)/include/%.cpp $(OUT)/flags.pic tb/sim/vl_printf.h
 $(PYPKG)/_rtl_$(CFG)_$(KIND).so: $(RTLPIC)/model.o $(RTLPIC)/model_slow.o $(RTLPIC)/shim.o $(VLTPIC_OBJ) \
   $(HOST)/flags.ld
 	@mkdir -p $(@D)
-	@mkdir -p $(@D)
-	@echo "  LD    $@"
-	@$(CXX) -shared $(LDFLAGS_ALL) $(filter %.o,$^) -o $@.tmp $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) \
-	  -lz -lm -lpthread -latomic && mv $@.tmp $@
+	@$(call link,$(CXX) -shared $(LDFLAGS_ALL) $(filter %.o,$^) $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) \
+	  -lz -lm -lpthread -latomic)
 
 # ---- testcases in Python: a program beside `tandem` in every build; its text contains a hash of what it runs. The
 # package is found from the program: a regression runs its own copy of both (docs/regress.md) ----
@@ -115,7 +111,7 @@ $(PYCASE_SAN) PYTHONPATH="$$(realpath -s "$$(dirname "$$0")/../$(notdir $(PYPKG:
 endef
 $(OUT)/tandem-python: export PYCASE_TEXT = $(PYCASE_PROGRAM)
 $(OUT)/tandem-python: $(PYPKG)/_rtl_$(CFG)_$(KIND).so FORCE
-	@$(MAKE) -s $(PARALLEL) python-package
+	@$(MAKE) -s python-package
 	@hash=$$(cat $(PYPKG)/*.py $(PYPKG)/model.*.so $(PYPKG)/_core.*.so $< $(call room,$(DUT),testcases)/python/*.py \
 	  python/tests/reference.py | sha256sum | cut -c 1-16); \
 	  printf '%s\n' "$$PYCASE_TEXT" | sed "s/ HASH$$/ $$hash/" >$@.tmp; cmp -s $@.tmp $@ && rm $@.tmp || \

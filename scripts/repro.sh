@@ -36,8 +36,7 @@ REPORT=${REPORT:-$BUILD/report/$TEST-$CFG-${SEED//[!0-9a-zA-Z]/}-$hash}
 command+=(--report "$REPORT")
 # $1: kind of its build, for make
 run() {
-    # shellcheck disable=SC2086
-    ${MAKE:-make} -s ${JFLAG:-} DUT="$DUT" CFG="$CFG" KIND="$1" "${command[0]}" || exit 1
+    "$(dirname "$0")/build.sh" DUT="$DUT" CFG="$CFG" KIND="$1" "${command[0]}" || exit 1
     echo "${command[*]}"
     "${command[@]}"
     status=$?

@@ -122,7 +122,7 @@ $(OUT)/v/$(1)/shim.o: $(OUT)/v/$(1)/V$(2).mk scripts/gen_shim.py tb/sim/shim.h t
   $(OUT)/flags.cxx
 	@$(PYTHON) scripts/gen_shim.py --top $(2) --header $$(@D)/V$(2).h --output $$(@D)/shim.cpp
 	@$(CCACHE) $(CXX) -Itb $(VM_CXX) -O2 -c $$(@D)/shim.cpp -o $$@
--include $(wildcard $(OUT)/v/$(1)/V$(2)__ver.d)
+-include $(call deps,$(wildcard $(OUT)/v/$(1)/V$(2)__ver.d))
 endef
 
 # C sources of programs: compiled for the configuration
@@ -138,9 +138,9 @@ $(OUT)/obj/%main.o: private CFLAGS_ALL += -D$(DUT_MACRO)BUILD_KIND='"$(KIND)"'
 
 # $(1) objects, $(2) Verilated folder, $(3) host libraries
 # the FST writer of Verilator 5.04x and later compresses with lz4 (liblz4-dev)
-link = $(CXX) $(LDFLAGS_ALL) $(if $(filter alloc,$(3)),$(ALLOC_NOTED)) $(1) $(DUT_$(2)) \
-  -Wl,--start-group $(3:%=$(HOST)/lib%.a) $(VLT)/libverilated.a -Wl,--end-group -o $@ \
-  $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) -ljansson -lz -lm -lpthread -latomic
+link_top = $(call link,$(CXX) $(LDFLAGS_ALL) $(if $(filter alloc,$(3)),$(ALLOC_NOTED)) $(1) $(DUT_$(2)) \
+  -Wl$(,)--start-group $(3:%=$(HOST)/lib%.a) $(VLT)/libverilated.a -Wl$(,)--end-group \
+  $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) -ljansson -lz -lm -lpthread -latomic)
 
 # ---- the design and the programs that its description names ----
 PROGRAMS :=
@@ -151,11 +151,10 @@ TANDEM_LIBS := cov$(DUT) covcode coverage tb$(DUT) tb opt cmodel drivers alloc r
 define program
 SRC_$(1) := $$(sort $$(wildcard $$($(DUT).program.$(1):%=%/*.c)))
 OBJ_$(1) := $$(SRC_$(1):%.c=$(OUT)/obj/%.o)
--include $$(OBJ_$(1):.o=.d)
+-include $$(call deps,$$(OBJ_$(1):.o=.d))
 $(OUT)/$(1): $$(OBJ_$(1)) $(DUT_$(TOP)) $(patsubst %,$(HOST)/lib%.a,$(2) $(TANDEM_LIBS)) $(VLT)/libverilated.a \
   $(HOST)/flags.ld
-	@echo "  LD    $$@"
-	@$$(call link,$$(OBJ_$(1)),$(TOP),$(2) $(TANDEM_LIBS))
+	@$$(call link_top,$$(OBJ_$(1)),$(TOP),$(2) $(TANDEM_LIBS))
 PROGRAMS += $(OUT)/$(1)
 endef
 $(foreach p,$($(DUT).programs),$(eval $(call program,$(p),$($(DUT).libs.$(p)))))
@@ -167,14 +166,14 @@ UNIT_BENCHES := $(sort $(wildcard $(UNIT_DIR)/unit_*.c))
 UNITS :=
 ifneq ($(UNIT_BENCHES),)
 UNIT_LIST := $(dir $(OUT))units
-$(eval $(call stamp,$(UNIT_LIST).list,$(UNIT_BENCHES) $(RTL_ALL) $(wildcard $(UNIT_SV_DIR)/*.sv)))
+$(eval $(call stamp,$(UNIT_LIST).list,$(UNIT_BENCHES) $(RTL_ALL) $(wildcard $(UNIT_SV_DIR)/*.sv),makefile))
 $(UNIT_LIST).mk: $(UNIT_BENCHES) $(UNIT_LIST).list $(BUILD)/designs.mk scripts/unit_duts.py
 	@$(PYTHON) scripts/unit_duts.py --prefix $(DUT)_ $(addprefix --param ,$($(DUT).params)) \
-	  $(addprefix --rtl ,$($(DUT).source) $(UNIT_SV_DIR)) $(UNIT_BENCHES) > $@.tmp && mv $@.tmp $@
+	  $(addprefix --rtl ,$($(DUT).source) $(UNIT_SV_DIR)) $(UNIT_BENCHES) > $@.$$$$ && mv $@.$$$$ $@
 -include $(UNIT_LIST).mk
 endif
 OBJ_unit_common := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(UNIT_BENCHES),$(wildcard $(UNIT_DIR)/*.c)))
--include $(OBJ_unit_common:.o=.d)
+-include $(call deps,$(OBJ_unit_common:.o=.d))
 UNIT_LIBS := tb$(DUT) cov$(DUT) covcode coverage tb opt cmodel drivers alloc report
 
 # $(1): name, $(2): its frame, if several of a module stand in one, made from what the bench says of them
@@ -183,11 +182,10 @@ $$(eval $$(call verilated,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)) $(UNIT_
 $(OUT)/v/unit_$(1)/V$(UNIT_DUT_$(1)).mk: $(2)
 $(2): $(UNIT_DIR)/unit_$(1).c $(UNIT_FRAMED_$(1)) scripts/unit_frame.py scripts/unit_duts.py scripts/rtl_modules.py
 	@$(PYTHON) scripts/unit_frame.py $(UNIT_DIR)/unit_$(1).c $(UNIT_FRAMED_$(1)) $$@
--include $(OUT)/obj/$(UNIT_DIR)/unit_$(1).d
+-include $(call deps,$(OUT)/obj/$(UNIT_DIR)/unit_$(1).d)
 $(OUT)/unit-$(1): $(OUT)/obj/$(UNIT_DIR)/unit_$(1).o $(OBJ_unit_common) $$(DUT_unit_$(1)) \
   $(UNIT_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld
-	@echo "  LD    $$@"
-	@$$(call link,$(OUT)/obj/$(UNIT_DIR)/unit_$(1).o $(OBJ_unit_common),unit_$(1),$(UNIT_LIBS))
+	@$$(call link_top,$(OUT)/obj/$(UNIT_DIR)/unit_$(1).o $(OBJ_unit_common),unit_$(1),$(UNIT_LIBS))
 PROGRAMS += $(OUT)/unit-$(1)
 endef
 $(foreach u,$(UNITS),$(eval $(call unit,$(u),$(if $(UNIT_FRAMED_$(u)),$(BUILD)/frames/$(DUT)/$(UNIT_DUT_$(u)).sv))))

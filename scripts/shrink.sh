@@ -24,18 +24,17 @@ if [ "$KIND" = default ]; then
     [ "$name" = tandem ] && [ -x "$out/$CFG-fast/$name" ] && fast=$out/$CFG-fast/$name
 fi
 program=$out/$CFG-$KIND/$name
-# shellcheck disable=SC2086
-${MAKE:-make} -s ${JFLAG:-} DUT="$DUT" CFG="$CFG" KIND="$KIND" "$program" || exit 1
+"$(dirname "$0")/build.sh" DUT="$DUT" CFG="$CFG" KIND="$KIND" "$program" || exit 1
 if [ -z "${CASE:-}" ]; then
     CASE=$BUILD/cases/$TEST-$CFG-${SEED//[!0-9a-zA-Z]/}${KNOBS:+-$(case_hash)}.case
     mkdir -p "$BUILD/cases" || exit 1
     # shellcheck disable=SC2086
-    "$program" test "$TEST" ${KNOBS:-} --seed "$SEED" --print-case >"$CASE.tmp" || {
+    "$program" test "$TEST" ${KNOBS:-} --seed "$SEED" --print-case >"$CASE.$$" || {
         status=$?
-        rm -f "$CASE.tmp"
+        rm -f "$CASE.$$"
         exit "$status"
     }
-    mv "$CASE.tmp" "$CASE" || exit 1
+    mv "$CASE.$$" "$CASE" || exit 1
 fi
 small=${OUTPUT:-${CASE%.case}-small.case}
 options=(--output "$small")
@@ -68,8 +67,7 @@ effect() {
     sed -n 's/^signature=//p' "$result" | cut -d : -f 1,2
     rm -f "$result"
 }
-# shellcheck disable=SC2086
-${MAKE:-make} -s ${JFLAG:-} DUT="$DUT" CFG="$CFG" KIND=fast "$fast" || exit 1
+"$(dirname "$0")/build.sh" DUT="$DUT" CFG="$CFG" KIND=fast "$fast" || exit 1
 want=$(effect "$CASE")
 [ -n "$want" ] || exit 0
 got=$(effect "$small")

@@ -13,7 +13,7 @@ before=
 while :; do
     touch "$stamp" # later changes are detected the next time
     # shellcheck disable=SC2086
-    if ! ${MAKE_COMMAND:-make} -s ${MAKE_ARGS:-} "$PROGRAM" </dev/null; then
+    if ! "$(dirname "$0")/build.sh" ${MAKE_ARGS:-} "$PROGRAM" </dev/null; then
         echo "watch: $PROGRAM is not built; waiting for changes"
         before=
     elif [ "$(state)" != "$before" ]; then

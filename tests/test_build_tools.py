@@ -3,9 +3,12 @@
 import os
 import pathlib
 import re
+import signal
 import subprocess
 
 import pytest
+
+from regress_bench import wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GOOD = """space 512 "the thing"
@@ -350,3 +353,118 @@ def test_tap_alias_leaves_what_it_does_not_know(tmp_path):
     said, code, header = tap_alias(tmp_path, strange)
     assert (said.startswith("4 of 8 ") and "other.t__DOT__u_a__DOT__u_tap_a__DOT__v_i" in code and
             "u_tap_a__DOT__v_i;" in header)
+
+
+# ---- two makes at once (scripts/locked.sh) ----
+
+# Two compilers at a time would be those of two makes: each runs with -j1. It goes on when `go` is there.
+COMPILER = """#!/bin/bash
+mkdir $0.busy || touch $0.collision
+while [ $# -gt 0 ]; do [ "$1" = -o ] && out=$2; shift; done
+sleep 0.3
+until [ -e $(dirname $0)/go ]; do sleep 0.05; done
+printf '#!/bin/sh\\n' >$out && chmod +x $out
+rmdir $0.busy
+"""
+LINE = r"waiting for {}/lock: make \S+/fp-vectors .* has it since \d\d:\d\d:\d\d, process \d+{}; waited \d+ s"
+
+
+@pytest.fixture
+def makes(tmp_path):
+    """Starts makes of a build folder of its own, with that compiler."""
+    cc = tmp_path / "cc"
+    cc.write_text(COMPILER)
+    cc.chmod(0o755)
+    (tmp_path / "go").touch()
+    env = {k: v for k, v in os.environ.items() if not re.match("MAKE|MFLAGS|TANDEM_|SAN$|KIND$|CFG$|DUT$|HOST$", k)}
+    started = []
+
+    def start(*args):
+        out = open(tmp_path / f"out{len(started)}", "w+")
+        process = subprocess.Popen(["make", "-j1", *args, f"BUILD={tmp_path}/build", f"CC={cc}"], cwd=ROOT, env=env,
+                                   stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+        process.said = lambda: pathlib.Path(out.name).read_text()
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def building(tmp_path, makes, target="fp-vectors"):
+    """A make that builds until there is `go`."""
+    (tmp_path / "go").unlink()
+    process = makes(f"{tmp_path}/build/host/{target}")
+    wait_until((tmp_path / "cc.busy").exists)
+    return process
+
+
+def line(tmp_path, process, what=""):
+    wait_until(lambda: re.search(LINE.format(re.escape(f"{tmp_path}/build"), what), process.said()))
+
+
+def test_makes_at_once(tmp_path, makes):
+    host = tmp_path / "build/host"
+    all_of_them = [makes(*args) for args in ((f"{host}/fp-vectors",), (f"{host}/fp-vectors",),
+                   (f"{host}/libopt.a", f"{host}/libreport.a"), (f"{host}-san/fp-vectors", "KIND=san"), ("generated",))]
+    for process in all_of_them:
+        assert process.wait(timeout=120) == 0, process.said()
+    assert not (tmp_path / "cc.collision").exists()
+    assert sum("waiting for" in process.said() for process in all_of_them) >= 3
+
+
+def test_running_jobs_hold_no_lock(tmp_path, makes):
+    runner = tmp_path / "runner"
+    runner.write_text('#!/bin/bash\n[ $1 = targets ] || until [ -e "$0.go" ]; do touch "$0.runs"; sleep 0.05; done\n')
+    runner.chmod(0o755)
+    regress = makes("regress", f"RUNNER={runner}")
+    wait_until((tmp_path / "runner.runs").exists)
+    assert makes(f"{tmp_path}/build/host/fp-vectors").wait(timeout=120) == 0
+    clean = makes("clean")
+    assert clean.wait(timeout=60) == 2
+    assert re.fullmatch(rf"clean: {tmp_path}/build is in use: make -j1 regress .*, process {regress.pid}",
+                        clean.said().splitlines()[0])
+    (tmp_path / "runner.go").touch()
+    assert regress.wait(timeout=60) == 0, regress.said()
+    program = tmp_path / "build/host/sleep"
+    program.write_bytes(pathlib.Path("/bin/sleep").read_bytes())
+    program.chmod(0o755)
+    with subprocess.Popen([program, "30"]) as process:
+        clean = makes("clean")
+        assert clean.wait(timeout=60) == 2 and f"is in use: {program} 30, process {process.pid}\n" in clean.said()
+        process.kill()
+    assert makes("clean").wait(timeout=60) == 0 and not (tmp_path / "build").exists()
+
+
+def test_killed_make_frees_its_lock(tmp_path, makes):
+    holder = building(tmp_path, makes)
+    waiting = makes(f"{tmp_path}/build/host/libopt.a")
+    line(tmp_path, waiting)
+    make = int((tmp_path / "build/lock").read_text().split()[-1])
+    os.kill(make, signal.SIGKILL)
+    assert holder.wait(timeout=60) == 2
+    line(tmp_path, waiting, ", which has ended: what it started still runs")
+    (tmp_path / "go").touch()
+    assert waiting.wait(timeout=120) == 0 and not (tmp_path / "cc.collision").exists(), waiting.said()
+
+    holder = building(tmp_path, makes, "libreport.a")
+    os.killpg(holder.pid, signal.SIGKILL)
+    (tmp_path / "go").touch()
+    (tmp_path / "cc.busy").rmdir()
+    assert makes(f"{tmp_path}/build/host/libopt.a").wait(timeout=120) == 0
+
+
+def test_interrupted_wait_leaves_nothing(tmp_path, makes):
+    holder = building(tmp_path, makes)
+    lock = tmp_path / "build/lock"
+    before = sorted((tmp_path / "build").rglob("*")), lock.read_text()
+    waiting = makes("clean")
+    line(tmp_path, waiting)
+    os.killpg(waiting.pid, signal.SIGINT)  # as a terminal does
+    assert waiting.wait(timeout=60) != 0
+    assert (sorted((tmp_path / "build").rglob("*")), lock.read_text()) == before
+    (tmp_path / "go").touch()
+    assert holder.wait(timeout=60) == 0

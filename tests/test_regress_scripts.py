@@ -43,7 +43,7 @@ def tandem(bench, kinds=("fast", "tap"), wave="touch $report/wave.fst"):
 
 def script(bench, name, kind="default", **variables):
     env = dict(bench.env, RUNNER=str(regress_bench.PROGRAM), BUILD="build",
-               MAKE="true", KIND=kind, CFG="n8", **variables)
+               MAKE_COMMAND="true", KIND=kind, CFG="n8", **variables)
     env.pop("DISPLAY", None)
     return subprocess.run([ROOT / "scripts" / name], cwd=bench.path, env=env,
                           capture_output=True, text=True, timeout=60)

@@ -2,13 +2,12 @@
 $(OUT)/watch.o: testcases/axi_copy/watch/watch.cpp $(DUT_axi_copy) designs/axi_copy/watch.mk
 	@echo "  CXX   $< ($(BUILD_LABEL))"
 	@$(CCACHE) $(CXX) $(VM_CXX) -Itb -I$(OUT)/v/axi_copy -MMD -MP -c $< -o $@
--include $(OUT)/watch.d
+-include $(call deps,$(OUT)/watch.d)
 $(OUT)/axi_watch: $(OUT)/watch.o $(DUT_axi_copy) $(HOST)/libtb.a $(HOST)/libopt.a $(HOST)/libreport.a \
   $(VLT)/libverilated.a $(HOST)/flags.ld
-	@echo "  LD    $@"
-	@$(call link,$(OUT)/watch.o,axi_copy,tb opt report)
+	@$(call link_top,$(OUT)/watch.o,axi_copy,tb opt report)
 
 .PHONY: axi-watch
 axi-watch: ## the AXI checker alone, in a stand-alone Verilator bench
-	@$(BUILD_QUIETLY) $(OUT)/axi_watch
+	@scripts/build.sh $(OUT)/axi_watch
 	$(OUT)/axi_watch

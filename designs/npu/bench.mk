@@ -9,11 +9,10 @@ BENCH_WRAP := tb_checks_open tb_axi_sample_port tb_axi_mon_step npu_rtl_open tb_
   tb_ddr_compare tb_ddr_compare_dirty tb_snap_start tb_snap_stop
 BENCH_LIBS := $(npu.libs.tandem) $(TANDEM_LIBS)
 OBJ_speed := $(OUT)/obj/bench/speed.o $(OUT)/obj/bench/without.o $(filter-out %/main.o,$(OBJ_tandem))
--include $(OUT)/obj/bench/speed.d $(OUT)/obj/bench/without.d
+-include $(call deps,$(OUT)/obj/bench/speed.d $(OUT)/obj/bench/without.d)
 $(OUT)/bench-speed: $(OBJ_speed) $(DUT_npu_top) $(BENCH_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a $(HOST)/flags.ld \
   designs/npu/bench.mk
-	@echo "  LD    $@"
-	@$(call link,$(OBJ_speed) $(BENCH_WRAP:%=-Wl$(,)--wrap=%),npu_top,$(BENCH_LIBS))
+	@$(call link_top,$(OBJ_speed) $(BENCH_WRAP:%=-Wl$(,)--wrap=%),npu_top,$(BENCH_LIBS))
 
 # instruction counts: valgrind does not support the instructions of the newest machines
 BENCH_PORTABLE := $(filter instructions,$(METHOD))
@@ -22,6 +21,6 @@ BENCH_ARGS = --build $(BENCH_BUILD) --cfgs "$(BENCH_CFGS)" $(if $(R),--rounds $(
   $(if $(MD),--markdown) $(if $(BENCH_WORKLOADS),--workloads "$(BENCH_WORKLOADS)")
 bench: ## the testbench's own speed: [CFG= or BENCH_CFGS="n4 n8" R=15 MD=1 METHOD=instructions] (minutes)
 	@for c in $(BENCH_CFGS); do for k in $(BENCH_KINDS); do \
-	  $(MAKE) -s $(PARALLEL) CFG=$$c KIND=$$k BUILD=$(BENCH_BUILD) $(if $(BENCH_PORTABLE),ARCH=) \
+	  scripts/build.sh CFG=$$c KIND=$$k BUILD=$(BENCH_BUILD) $(if $(BENCH_PORTABLE),ARCH=) \
 	  $(BENCH_BUILD)/$$c-$$k/bench-speed || exit 1; done; done
 	@VERILATOR="$(VERILATOR)" CXX="$(CXX)" $(PYTHON) bench/bench.py $(BENCH_ARGS) $(BENCH_OPTIONS)

@@ -1,15 +1,14 @@
 # tandem on the golden model alone, without Verilated code: build/host/tandem-model, mesh size 8. For tests of the
 # program and of the testcases.
 OBJ_tandem_model := $(SRC_tandem:%.c=$(HOST)/obj-n8/%.o)
--include $(OBJ_tandem_model:.o=.d)
+-include $(call deps,$(OBJ_tandem_model:.o=.d))
 $(HOST)/obj-n8/%.o: %.c $(HOST)/flags.c
 	@mkdir -p $(@D)
 	@echo "  CC    $< (n8, model)"
 	@$(CCACHE) $(CC) $(CFLAGS_ALL) $(call cfg_macros,n8) -MMD -MP -c $< -o $@
 $(HOST)/tandem-model: $(OBJ_tandem_model) $(HOST_LIBS) $(HOST)/flags.ld
-	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(ALLOC_NOTED) $(OBJ_tandem_model) -Wl,--start-group $(HOST_LIBS) -Wl,--end-group -o $@ \
-	  -ljansson -lz -lm -lpthread
+	@$(call link,$(CC) $(LDFLAGS_ALL) $(ALLOC_NOTED) $(OBJ_tandem_model) -Wl$(,)--start-group $(HOST_LIBS) \
+	  -Wl$(,)--end-group -ljansson -lz -lm -lpthread)
 # the same without its main program, for tests of internal functions
 $(HOST)/libtandemn8.a: $(filter-out %/testcases/npu/main.o,$(OBJ_tandem_model))
 	@rm -f $@
@@ -19,11 +18,10 @@ host: $(HOST)/tandem-model
 
 # networks on the golden model alone
 OBJ_netmain := $(patsubst %.c,$(HOST)/obj/%.o,$(wildcard network/main/*.c))
--include $(OBJ_netmain:.o=.d)
+-include $(call deps,$(OBJ_netmain:.o=.d))
 $(HOST)/tandem-net-model: $(OBJ_netmain) $(HOST_LIBS) $(HOST)/flags.ld
-	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS_ALL) $(ALLOC_NOTED) $(OBJ_netmain) -Wl,--start-group $(HOST_LIBS) -Wl,--end-group -o $@ -ljansson \
-	  -lz -lm -lpthread
+	@$(call link,$(CC) $(LDFLAGS_ALL) $(ALLOC_NOTED) $(OBJ_netmain) -Wl$(,)--start-group $(HOST_LIBS) -Wl$(,)--end-group \
+	  -ljansson -lz -lm -lpthread)
 host: $(HOST)/tandem-net-model
 
 # bugs that cause hangs, activations
@@ -33,5 +31,5 @@ hang-bugs: ## bugs that cause hangs (tests/hang_bugs.patch): the report must nam
 
 ACT_FITTED := sigmoid tanh swish mish elu softplus
 act-errors: ## largest error of the fitted activations over all 2^32 inputs (minutes)
-	@$(MAKE) -s $(PARALLEL) $(HOST)/tests/test_cm_act
+	@scripts/build.sh $(HOST)/tests/test_cm_act
 	@printf '%s\n' $(ACT_FITTED) | xargs -P $(JOBS) -n 1 $(HOST)/tests/test_cm_act sweep

@@ -16,6 +16,6 @@ $(HOST)/tests/test_net_part: $(HOST)/libnetrandom.a
 
 .PHONY: ncnn
 ncnn: ## random layers of ncnn against the reference, and SqueezeNet where its data is: [COUNT=cases]
-	@$(BUILD_QUIETLY) $(HOST)/tests/test_ncnn_contract
+	@scripts/build.sh $(HOST)/tests/test_ncnn_contract
 	TANDEM_CHECK=1 $(if $(call given,COUNT),TANDEM_NCNN_COUNT=$(COUNT)) $(HOST)/tests/test_ncnn_contract
 	TANDEM_CHECK=1 $(PYTHON) -m pytest -q -s -p no:cacheprovider tests/test_ncnn_contract.py

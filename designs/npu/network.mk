@@ -7,7 +7,7 @@ SUITE_NETS := yolov3 retinaface yolov5s yolov7_tiny resnet50 yolov3_tiny yolov4_
 build/networks/%.param: tools/netgen.py
 	@mkdir -p $(@D)
 	@$(PYTHON) tools/netgen.py $* $@ >/dev/null
-regress: $(if $(filter networks,$(SUITE)),$(SUITE_NETS:%=build/networks/%.param))
+REGRESS_DATA += $(if $(filter networks,$(SUITE)),$(SUITE_NETS:%=build/networks/%.param))
 
 NET_ARGS = $(if $(NET),--net $(NET) --bin $(BIN)) $(if $(IMAGES),--images $(IMAGES)) $(if $(CALIB),--calib $(CALIB)) \
   $(if $(DEVICE),--device $(DEVICE)) \
@@ -19,32 +19,31 @@ RUN_ARGS = run --net $(NET) $(if $(BIN),--bin $(BIN)) $(if $(INPUT),--input $(IN
   $(if $(JSON),--json $(JSON)) $(if $(STALLS),--stalls) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
 network: ## a network on model and RTL: the digits job; NET= BIN= IMAGES= [CALIB= COUNT=]; NET= [BIN= IMAGE= MEAN= \
     NORM= TABLE= NAMES= JSON=] once with a report; [DEVICE=]
-	@$(BUILD_QUIETLY) $(OUT)/tandem-net
+	@scripts/build.sh $(OUT)/tandem-net
 	$(OUT)/tandem-net $(if $(IMAGES)$(if $(NET),,digits),$(NET_ARGS),$(RUN_ARGS))
 
 .PHONY: networks
 networks: ## docs/networks.md: every topology of DATA= (folders param/ and darknet/) and of tools/netgen.py through \
     the runtime
 	$(call need,DATA,make networks DATA=folder)
-	@$(BUILD_QUIETLY) $(HOST)/tandem-net-model
+	@scripts/build.sh $(HOST)/tandem-net-model
 	$(PYTHON) tools/survey_networks.py --program $(HOST)/tandem-net-model --data $(DATA) --n $(N) --seed $(SEED) \
 	  --output docs/networks.md
 
 .PHONY: predict
 predict: ## predicted cycles of single operators and those of the RTL: [CFG= SHAPE=56x56x64], or of another network \
     NET=
-	@$(BUILD_QUIETLY) $(OUT)/tandem-net
+	@scripts/build.sh $(OUT)/tandem-net
 	@$(OUT)/tandem-net run --net $(or $(NET),bench/operators.param --shape $(or $(SHAPE),56x56x64)) --each --device rtl
 
 .PHONY: figures
 FIGURES_COMMIT = $(shell git rev-parse --short=12 HEAD 2>/dev/null || \
   echo unknown)$(if $(shell git status --porcelain 2>/dev/null | head -n 1),+)
 figures: ## the published cycle figures compared with those of the RTL (N=32, full size, about 3 minutes)
-	@$(MAKE) --no-print-directory CFG=n32 KIND=fast $(BUILD)/n32-fast/bench-figures
+	@scripts/build.sh CFG=n32 KIND=fast $(BUILD)/n32-fast/bench-figures
 	@$(BUILD)/n32-fast/bench-figures $(if $(MD),--markdown) --json $(BUILD)/figures.json --commit "$(FIGURES_COMMIT)"
 # published cycle figures beside those of the RTL
--include $(OUT)/obj/bench/figures.d
+-include $(call deps,$(OUT)/obj/bench/figures.d)
 $(OUT)/bench-figures: $(OUT)/obj/bench/figures.o $(DUT_npu_top) $(TANDEM_LIBS:%=$(HOST)/lib%.a) $(VLT)/libverilated.a \
   $(HOST)/flags.ld
-	@echo "  LD    $@"
-	@$(call link,$(OUT)/obj/bench/figures.o,npu_top,$(TANDEM_LIBS))
+	@$(call link_top,$(OUT)/obj/bench/figures.o,npu_top,$(TANDEM_LIBS))

@@ -2,18 +2,17 @@
 .PHONY: onnx-table
 onnx-table: ## docs/onnx.md: ONNX's backend node tests on golden model and RTL (N=4); needs python3-onnx, \
     libonnx-testdata
-	@$(MAKE) -s $(PARALLEL) python PYTHON_RTL=n4-fast
+	@scripts/build.sh python PYTHON_RTL=n4-fast
 	@BUILD=$(BUILD) $(PYTHON) tools/onnx_table.py
 
 # the same work from C
--include $(OUT)/obj/bench/python_pair.d
+-include $(call deps,$(OUT)/obj/bench/python_pair.d)
 $(OUT)/bench-python: $(OUT)/obj/bench/python_pair.o $(DUT_npu_top) $(TANDEM_LIBS:%=$(HOST)/lib%.a) \
   $(VLT)/libverilated.a $(HOST)/flags.ld
-	@echo "  LD    $@"
-	@$(call link,$(OUT)/obj/bench/python_pair.o,npu_top,$(TANDEM_LIBS))
+	@$(call link_top,$(OUT)/obj/bench/python_pair.o,npu_top,$(TANDEM_LIBS))
 
 .PHONY: bench-python
 bench-python: ## calls of units and speed of the RTL from Python compared with C: [CFG=n8 R=9] (minutes)
-	@$(MAKE) -s $(PARALLEL) python PYTHON_RTL=$(CFG)-fast
-	@$(MAKE) -s $(PARALLEL) CFG=$(CFG) KIND=fast $(BUILD)/$(CFG)-fast/bench-python
+	@scripts/build.sh python PYTHON_RTL=$(CFG)-fast
+	@scripts/build.sh CFG=$(CFG) KIND=fast $(BUILD)/$(CFG)-fast/bench-python
 	@$(PYTHON) bench/python_overhead.py --build $(BUILD) --n $(N) $(if $(R),--rounds $(R))

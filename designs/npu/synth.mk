@@ -1,8 +1,9 @@
 # Synthesis for an FPGA (docs/npu/synthesis.md). Results of a unit are kept in build/synth until one of its sources
 # changes.
 .PHONY: synth
-synth: $(GENERATED) ## synthesise the units with Yosys: make synth [N=8] [UNITS="mesh acc"] [JOBS=1] [TIMEOUT=seconds] \
+synth: ## synthesise the units with Yosys: make synth [N=8] [UNITS="mesh acc"] [JOBS=1] [TIMEOUT=seconds] \
     [JSON=file]
+	@scripts/build.sh generated
 	@$(PYTHON) designs/npu/tools/synth.py --build "$(BUILD)" --n $(if $(filter command,$(origin N)),$(N),8) \
 	  $(if $(filter command,$(origin UNITS)),--units "$(UNITS)") \
 	  $(if $(call given,JOBS),--jobs "$(JOBS)") $(if $(TIMEOUT),--timeout "$(TIMEOUT)") $(if $(JSON),--json "$(JSON)")
