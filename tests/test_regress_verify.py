@@ -112,7 +112,7 @@ def test_cases_of_failures_run_again(bench):
                                                     "3 verified, 0 differ, 0 not run\n"), done.stdout + done.stderr
     assert (bench.path / "o/verify/00001-case.case").read_text() == "knob=7\n"
     (bench.path / "other").touch()
-    done = bench.call("verify", "1", "--all")
+    done = bench.call("verify", "1", "--all", "--jobs", "1")
     assert done.returncode == 1 and done.stdout.splitlines() == [
         "job 0: unit fails n8, stored case: then fail mesh data 0x77, now fail other 0x77",
         "job 1: unit fails n8, stored case: then fail mesh data, now fail other 0x77",
