@@ -2,7 +2,7 @@
  * alloc.c - refused calls are noted in one place instead of at each caller.
  *
  * Programs that give verdicts are linked with --wrap for the functions that need something of the machine: memory,
- * descriptors, processes, readable files (REFUSALS_NOTED in scripts/flags.mk). The linker gives these names to the
+ * descriptors, processes, files (REFUSALS_NOTED in scripts/flags.mk). The linker gives these names to the
  * callers and to the C library.
  */
 #include "report/report.h"
@@ -40,6 +40,9 @@ NOTED(DIR *, opendir, (const char *path), (path), result == NULL, rep_host)
 NOTED(int, stat, (const char *path, struct stat *to), (path, to), result != 0, rep_host)
 NOTED(int, fstat, (int fd, struct stat *to), (fd, to), result != 0, rep_host)
 NOTED(int, mkdir, (const char *path, mode_t mode), (path, mode), result != 0, rep_host_write)
+NOTED(size_t, fwrite, (const void *from, size_t size, size_t count, FILE *out), (from, size, count, out),
+      result < count, rep_host_write)
+NOTED(int, fflush, (FILE * out), (out), result != 0, rep_host_write)
 /* the end of a file is no error */
 NOTED(size_t, fread, (void *to, size_t size, size_t count, FILE *in), (to, size, count, in),
       result < count && ferror(in) != 0, rep_host)
