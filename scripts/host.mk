@@ -81,7 +81,8 @@ OBJ_regress := $(SRC_regress:%.c=$(HOST)/obj/%.o)
 -include $(call deps,$(OBJ_regress:.o=.d))
 $(HOST)/tandem-regress: $(OBJ_regress) $(HOST)/libtb.a $(HOST)/libopt.a $(HOST)/liballoc.a $(HOST)/libreport.a \
   $(HOST)/flags.ld
-	@$(call link,$(CC) $(LDFLAGS_ALL) $(REFUSALS_NOTED) $(filter %.o,$^) $(filter %.a,$^) -lsqlite3 -ljansson -lm -lpthread)
+	@$(call link,$(CC) $(LDFLAGS_ALL) $(REFUSALS_NOTED) $(filter %.o,$^) $(filter %.a,$^) -lsqlite3 \
+	  -ljansson -lm -lpthread)
 
 # cmocka programs; a test of the runner finds its objects in a library without its main program
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
