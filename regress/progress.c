@@ -52,6 +52,9 @@ void reg_progress_draw(reg_progress *progress, bool force) {
 }
 
 void reg_progress_failure(reg_progress *progress, const reg_job *job, const reg_result *result) {
+    if (progress->quiet && strcmp(result->outcome, "host") != 0) {
+        return;
+    }
     reg_progress_clear(progress);
     const char *red = progress->terminal ? "\033[31m" : "";
     const char *plain = progress->terminal ? "\033[0m" : "";

@@ -23,6 +23,7 @@ double reg_history_mean(const reg_expectation *list, size_t count, double fallba
 typedef struct reg_progress {
     bool terminal;
     bool drawn;
+    bool quiet; /* failures are no news */
     double started;
     double last_draw;
     size_t total;
