@@ -35,7 +35,7 @@ MODES = {"write": ("once", "on", "half", "disk"), "read": ("once", "on", "half")
          "alloc": ("once", "on"), "mmap": ("once", "on"), "rename": ("once", "EACCES"), "lock": ("once",)}
 DEFAULT_MODES = ("once", "on")
 FLAGS = {"once": [], "on": ["--on"], "half": ["--as", "half"], "disk": ["--disk"]}
-TIMEOUT = 60
+TIMEOUT = 60  # and 30 times that of the undisturbed run: the machine may be busy
 REST = 1000  # calls from places that have been tried already, of each run: a simulation makes 100,000 allocations
 
 
@@ -72,7 +72,7 @@ class Bench:
         else:
             self.template.mkdir()
         self.start = snapshot(self.template)
-        self.sites, self.counts = [], {}
+        self.sites, self.counts, self.timeout = [], {}, 10 * TIMEOUT
         self.calibrate()
 
     def calibrate(self):
@@ -85,6 +85,7 @@ class Bench:
             differ = [n for n in first.files if first.files[n] != second.files.get(n)]
             raise SystemExit(f"chaos: {self.run.name}: two undisturbed runs differ: {differ or 'standard output'}")
         self.wanted = first
+        self.timeout = TIMEOUT + 30 * first.seconds
         self.counts = {k: n for k, n in first.counts.items() if n > 0}
         self.sites = second.sites
 
@@ -114,7 +115,7 @@ class Bench:
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         done.hung = False
         try:
-            done.out, done.err = child.communicate(timeout=TIMEOUT)
+            done.out, done.err = child.communicate(timeout=self.timeout)
         except subprocess.TimeoutExpired:
             done.hung = True
             child.terminate()  # the injector ends all processes of the program
@@ -151,7 +152,7 @@ class Bench:
     def judge(self, done, call, mode):
         """Pairs of class and text."""
         if done.hung:
-            yield "hang", f"not done after {TIMEOUT} s"
+            yield "hang", f"not done after {self.timeout:.0f} s"
             return
         if done.signal:
             yield "crash", f"signal {done.signal}: {last(done.err)}"
