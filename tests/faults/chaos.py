@@ -351,8 +351,10 @@ class Work:
             try:
                 for end in [pool.submit(self.worker) for _ in range(jobs)]:
                     end.result()
-            except KeyboardInterrupt:
+            except BaseException as error:  # a signal, or what a worker raised: the others end, too
                 self.stop = True
+                if not isinstance(error, KeyboardInterrupt):
+                    raise
                 print("interrupted", flush=True)
 
 
