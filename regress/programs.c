@@ -137,12 +137,12 @@ static int copy_file(const char *from, const char *to) {
             break;
         }
     }
-    int status = got == 0 ? REG_OK : reg_error("%s: cannot copy to %s: %s", from, to, reg_why());
+    int status = got == 0 ? REG_OK : reg_error("%s: cannot copy to %s: %s", from, to, reg_why_not_written());
     if (in >= 0) {
         (void)close(in);
     }
     if (out >= 0 && close(out) != 0 && status == REG_OK) {
-        status = reg_error("%s: cannot write: %s", to, reg_why());
+        status = reg_error("%s: cannot write: %s", to, reg_why_not_written());
     }
     return status;
 }
@@ -155,7 +155,7 @@ static int link_file(const char *from, const char *to) {
         return REG_FAIL;
     }
     if (unlink(to) != 0 && errno != ENOENT) {
-        return reg_error("%s: cannot remove: %s", to, reg_why());
+        return reg_error("%s: cannot remove: %s", to, reg_why_not_written());
     }
     return link(from, to) == 0 ? REG_OK : copy_file(from, to);
 }

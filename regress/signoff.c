@@ -313,7 +313,7 @@ static int add_replay(verifier *v, reg_suite *suite, const char *dir, const json
     }
     if (!reg_format(r->path, sizeof r->path, "%s/%05zu-%s.case", dir, r->job, key) ||
         rep_save(r->path, text, strlen(text)) != 0) {
-        return reg_error("%s: cannot write: %s", r->path, reg_why());
+        return reg_error("%s: cannot write: %s", r->path, reg_why_not_written());
     }
     reg_job job = suite->jobs[r->job];
     job.checked_twice = false;
