@@ -1,6 +1,6 @@
 /* progress.c - the live line on a terminal and the failure lines everywhere. */
 #define _GNU_SOURCE
-#include "sched.h"
+#include "schedule.h"
 
 #include <inttypes.h>
 #include <string.h>

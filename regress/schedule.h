@@ -1,6 +1,6 @@
-/* sched.h - which jobs of a run are started, when and where (private to regress/). */
-#ifndef REG_SCHED_H
-#define REG_SCHED_H
+/* schedule.h - which jobs of a run are started, when and where (private to regress/). */
+#ifndef REG_SCHEDULE_H
+#define REG_SCHEDULE_H
 
 #include "db.h"
 
