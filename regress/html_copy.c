@@ -2,6 +2,7 @@
  */
 #define _GNU_SOURCE
 #include "html.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,11 @@
 static int open_regular(const char *path, uint64_t *size) {
     struct stat info;
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd >= 0 && (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))) {
+    const bool known = fd >= 0 && fstat(fd, &info) == 0;
+    if (!known) {
+        (void)rep_host_write(errno); /* files of the run: EACCES is not an answer, either */
+    }
+    if (fd >= 0 && (!known || !S_ISREG(info.st_mode))) {
         (void)close(fd);
         return -1;
     }

@@ -186,5 +186,5 @@ int main(int argc, char **argv) {
         }
     }
     reg_designs_free(&designs);
-    return status != REG_OK && rep_host_error() != 0 ? (int)REG_HOST : status;
+    return rep_end(status);
 }

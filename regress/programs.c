@@ -2,6 +2,7 @@
  * that a build beside it changes nothing. */
 #define _GNU_SOURCE
 #include "db.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,8 +47,10 @@ static uint64_t hash_bytes(const unsigned char *bytes, size_t size) {
 
 static int hash_file(reg_program *program) {
     struct stat info;
+    errno = 0;
     int fd = open(program->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || access(program->path, X_OK) != 0) {
+        (void)rep_host(errno);
         if (fd >= 0) {
             (void)close(fd);
         }
@@ -194,8 +197,11 @@ static int pin_package(const char *program, const reg_run_info *run, const char 
 
 static bool has_hash(const char *path, uint64_t hash) {
     reg_program there;
-    return access(path, X_OK) == 0 && reg_format(there.path, sizeof there.path, "%s", path) &&
-           hash_file(&there) == REG_OK && there.hash == hash;
+    if (access(path, X_OK) != 0) {
+        (void)rep_host(errno);
+        return false;
+    }
+    return reg_format(there.path, sizeof there.path, "%s", path) && hash_file(&there) == REG_OK && there.hash == hash;
 }
 
 int reg_programs_pin(const reg_programs *programs, const reg_run_info *run) {

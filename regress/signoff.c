@@ -6,6 +6,7 @@
 #include "ledger.h"
 #include "query.h"
 #include "reports.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -159,6 +160,9 @@ bool reg_signoff_sum(const char *out_dir, char sum[65]) {
     char path[REG_PATH_MAX];
     json_error_t error;
     json_t *document = sign_path(out_dir, path, sizeof path) ? json_load_file(path, 0, &error) : NULL;
+    if (document == NULL) {
+        (void)rep_host_write(errno); /* EACCES: the file is the run's own */
+    }
     const char *text = document != NULL ? json_string_value(json_object_get(document, "sha256")) : NULL;
     const bool good = text != NULL && strlen(text) == SUM_SIZE - 1;
     (void)reg_format(sum, SUM_SIZE, "%s", good ? text : "");

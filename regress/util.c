@@ -31,6 +31,7 @@ const char *reg_why_not_written(void) {
 
 int reg_error(const char *fmt, ...) {
     va_list args;
+    (void)rep_host(strstr(fmt, "out of memory") != NULL ? ENOMEM : 0); /* also that of a library, such as SQLite */
     va_start(args, fmt);
     say(fmt, args);
     va_end(args);

@@ -254,7 +254,7 @@ RUNS = [
     regress("regress", "run", "--suite", "t.suite", "--jobs", 2, "--junit", "junit.xml", status=1,
             check=check_regress),
     regress("regress-report", "report", "--html", "report", "--summary-json", "s.json", "--sarif", "s.sarif",
-            setup=make_results),
+            setup=make_results, failed="report/"),
     regress("regress-query", "query", "failures", setup=make_results),
     regress("regress-gc", "gc", "--keep-runs", 1, setup=make_results, doubts=True),
     python("python-device", PYTHON_DEVICE),
