@@ -210,8 +210,8 @@ int reg_programs_pin(const reg_programs *programs, const reg_run_info *run) {
             !reg_format(pinned, sizeof pinned, "%s%s", dir, program->path + strlen(run->build_dir))) {
             return reg_error("%s: path too long", dir);
         }
-        if (has_hash(pinned, program->hash)) {
-            continue;
+        if (program->hash == 0 || has_hash(pinned, program->hash)) {
+            continue; /* the builder comes to it, or it is there */
         }
         if (!has_hash(program->path, program->hash)) {
             return reg_refuse("run %lld cannot go on: %s is not the program that it was started with, and %s has no "

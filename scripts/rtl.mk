@@ -190,5 +190,9 @@ PROGRAMS += $(OUT)/unit-$(1)
 endef
 $(foreach u,$(UNITS),$(eval $(call unit,$(u),$(if $(UNIT_FRAMED_$(u)),$(BUILD)/frames/$(DUT)/$(UNIT_DUT_$(u)).sv))))
 
+# tells a runner that a program is up to date, whether it was built now or was there
+$(OUT)/%.ready: $(OUT)/%
+	@echo "  READY $<"
+
 .PHONY: build
 build: $(PROGRAMS) ## build all programs of one CFG and KIND

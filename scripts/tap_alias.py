@@ -164,7 +164,7 @@ def main():
             f.write_text(new[f])
     header.write_text(MEMBER.sub(lambda m: '' if m.group(2) in alias else m.group(0), declared))
     signals = sum(re.fullmatch(TAP, name) is not None for name in types)
-    print(f'{len(alias)} of {signals} signals of taps share their source')
+    print(f'  TAPS  {len(alias)} of {signals} signals of taps share their source')
     return 0
 
 
