@@ -126,7 +126,7 @@ static int take_program(reg_builder *b, const char *path) {
         if (program->hash != 0 || strcmp(program->path, path) != 0) {
             continue;
         }
-        reg_programs one = {.list = program, .count = 1};
+        reg_programs one = {.list = program, .count = 1}; /* whose copy may be of an earlier build */
         int status = reg_programs_hash(&one);
         status = status == REG_OK ? reg_programs_pin(&one, b->run) : status;
         status = status == REG_OK ? reg_db_put_program(b->db, b->run->id, program) : status;

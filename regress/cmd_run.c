@@ -232,7 +232,7 @@ static int begin_run(const options *o, const reg_suite *suite, const char *suite
     }
     if (status == REG_OK) {
         status = reg_db_begin_run(&db, &info, suite, programs);
-        if (status == REG_OK) {
+        if (status == REG_OK && o->build == NULL) { /* else the builder pins them */
             status = reg_programs_pin(programs, &info);
         }
         release(building);

@@ -61,7 +61,10 @@ def test_first_job_runs_before_the_last_program_is_built(bench):
              "echo \"  READY $second\"")
     done = bench.run("unit pass cfg=n4\nunit first cfg=n8\n", "--build", f"tac | {{ {build}; }}", "--jobs", "2")
     assert done.returncode == 0 and last_line(done) == "2 passed, 0 failed", done.stdout + done.stderr
-    # nothing is missing: a resumed run starts no builder
+    # nothing is missing: a resumed run starts no builder, nor does one whose database is made again from its folder
+    assert bench.call("run", "--resume", "--build", "touch started").returncode == 0
+    bench.db.unlink()
+    assert bench.call("recover").returncode == 0
     assert bench.call("run", "--resume", "--build", "touch started").returncode == 0
     assert not (bench.path / "started").exists()
 
