@@ -28,7 +28,7 @@ FORCE:
 # ---- building (scripts/build.sh) ----
 export BUILD
 export TANDEM_JOBS := $(JOBS)
-export TANDEM_COMMAND ?= make $(MAKECMDGOALS) $(MAKEOVERRIDES)
+export TANDEM_COMMAND ?= $(strip make $(MAKECMDGOALS) $(MAKEOVERRIDES))
 export MAKE_COMMAND
 # goals that only build are handed to a make that has the lock; all other commands build by themselves, and run without
 BUILT := $(filter build host tests python-package generated $(BUILD)/% $(abspath $(BUILD))/%,$(MAKECMDGOALS))

@@ -108,6 +108,8 @@ static const char *const migrations[] = {
     "UPDATE run SET suite_path='" REG_ALL_DESIGNS "'||substr(suite_path,16) WHERE suite_path LIKE 'regress/suites/%';",
     /* Why the machine kept a job from running; it has no outcome. */
     "ALTER TABLE job ADD COLUMN host TEXT;",
+    /* SHA-256 of what was not committed when the run began. */
+    "ALTER TABLE run ADD COLUMN changes TEXT NOT NULL DEFAULT '';",
 };
 
 #define SCHEMA_VERSION ((int)(sizeof migrations / sizeof migrations[0]))

@@ -28,6 +28,7 @@ typedef struct reg_run_info {
     int parallel;
     char commit[64];
     bool dirty;
+    char changes[65]; /* SHA-256 of what is not committed; empty: nothing, or unknown */
     char tools[512];
     char host[256];
     char shard[24];

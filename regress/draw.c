@@ -5,7 +5,7 @@
  * shorter one.
  */
 #define _GNU_SOURCE
-#include "sched.h"
+#include "schedule.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -148,20 +148,32 @@ static bool add_cover(reg_command *command, const reg_job *job, const char *stem
     return good;
 }
 
-bool reg_command_build(reg_command *command, const reg_job *job, const char *build_dir, uint64_t seed,
-                       const reg_job_files *files) {
-    char program[REG_PATH_MAX];
-    char number[32];
-    reg_command_begin(command);
-    bool good = reg_job_program(job, build_dir, program, sizeof program) && reg_command_add(command, program);
-    if (good && files != NULL) {
-        good = reg_job_program(job, files->programs, command->program, sizeof command->program);
+bool reg_command_case(reg_command *command, const reg_job *job, const char *verb, const char *path) {
+    char copy[REG_ARGS_MAX];
+    char *rest = NULL;
+    bool good = job->what != REG_NETWORK && reg_format(copy, sizeof copy, "%s", job->args) &&
+                reg_command_add(command, verb) && reg_command_add(command, path);
+    char *word = strtok_r(copy, " ", &rest);
+    if (job->what == REG_CASE && word != NULL) {
+        word = strtok_r(NULL, " ", &rest);
     }
+    for (; good && word != NULL; word = strtok_r(NULL, " ", &rest)) {
+        if (word[0] == '-' || strchr(word, '=') == NULL) {
+            good = reg_command_add(command, word);
+        }
+    }
+    return good;
+}
+
+/* What a job runs, without its files. */
+static bool add_job(reg_command *command, const reg_job *job, uint64_t seed) {
+    char number[32];
+    bool good = true;
     if (job->what == REG_TEST || job->what == REG_PYTHON) {
-        good = good && reg_command_add(command, "test") && reg_command_add(command, job->name);
+        good = reg_command_add(command, "test") && reg_command_add(command, job->name);
     }
     if (job->what == REG_CASE) {
-        good = good && reg_command_add(command, "repro");
+        good = reg_command_add(command, "repro");
     }
     if (reg_has_cases(job->what)) {
         (void)reg_format(number, sizeof number, "0x%llx", (unsigned long long)seed);
@@ -173,13 +185,25 @@ bool reg_command_build(reg_command *command, const reg_job *job, const char *bui
     }
     if (job->what == REG_NETWORK) { /* bus timing; an argument of the suite comes later and wins */
         (void)reg_format(number, sizeof number, "0x%llx", (unsigned long long)seed);
-        good = good && reg_command_add(command, "--seed") && reg_command_add(command, number);
+        good = reg_command_add(command, "--seed") && reg_command_add(command, number);
     }
-    good = good && add_words(command, job->args);
+    return good && add_words(command, job->args);
+}
+
+bool reg_command_build(reg_command *command, const reg_job *job, const char *build_dir, uint64_t seed,
+                       const reg_job_files *files) {
+    char program[REG_PATH_MAX];
+    reg_command_begin(command);
+    bool good = reg_job_program(job, build_dir, program, sizeof program) && reg_command_add(command, program);
+    if (good && files != NULL) {
+        good = reg_job_program(job, files->programs, command->program, sizeof command->program);
+    }
+    good = good &&
+           (job->stored != NULL ? reg_command_case(command, job, "repro", job->stored) : add_job(command, job, seed));
     if (good && files != NULL) {
         good = reg_command_add(command, "--result") && reg_command_add(command, files->result);
     }
-    if (good && files != NULL && job->what != REG_NETWORK) {
+    if (good && files != NULL && job->what != REG_NETWORK && job->stored == NULL) {
         good = reg_command_add(command, "--case-dir") && reg_command_add(command, files->case_dir);
     }
     if (good && files != NULL && files->cover != NULL && reg_job_covers(job)) {

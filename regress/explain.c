@@ -92,49 +92,24 @@ static const char *text_in(const failure *f, const char *name, char path[REG_PAT
     return path;
 }
 
-/* How the job ran beside its case: arguments of its line, without knobs (name=value), which are in the case, and
- * without the file of a stored case. */
-static bool add_setup(const failure *f, reg_command *command) {
-    char copy[REG_ARGS_MAX];
-    char *rest = NULL;
-    bool good = reg_format(copy, sizeof copy, "%s", f->job.args);
-    char *word = strtok_r(copy, " ", &rest);
-    if (f->job.what == REG_CASE && word != NULL) {
-        word = strtok_r(NULL, " ", &rest);
-    }
-    for (; good && word != NULL; word = strtok_r(NULL, " ", &rest)) {
-        if (word[0] == '-' || strchr(word, '=') == NULL) {
-            good = reg_command_add(command, word);
-        }
-    }
-    return good;
-}
-
-/* Programs of this kind of job have `repro` and `--report`. */
-static bool has_cases(const failure *f) {
-    return f->job.what == REG_TEST || f->job.what == REG_CASE || f->job.what == REG_PYTHON || f->job.what == REG_UNIT;
-}
-
 /* The command that reproduces the failure with a report. False: this kind of program has none. */
 static bool show_again(const failure *f, reg_command *command, const char *report, const char *result) {
     reg_command_begin(command);
     (void)reg_format(command->program, sizeof command->program, "%s", f->pinned);
-    return has_cases(f) && reg_command_add(command, f->program) && reg_command_add(command, "repro") &&
-           reg_command_add(command, f->case_path) && reg_command_add(command, "--report") &&
-           reg_command_add(command, report) && add_setup(f, command) && reg_command_add(command, "--result") &&
-           reg_command_add(command, result);
+    return reg_command_add(command, f->program) && reg_command_case(command, &f->job, "repro", f->case_path) &&
+           reg_command_add(command, "--report") && reg_command_add(command, report) &&
+           reg_command_add(command, "--result") && reg_command_add(command, result);
 }
 
 static bool search_small(const failure *f, reg_command *command, const char *small, int parallel) {
     char number[24];
     reg_command_begin(command);
     (void)reg_format(command->program, sizeof command->program, "%s", f->pinned);
-    bool good = has_cases(f) && f->job.what != REG_PYTHON && reg_command_add(command, f->program) &&
-                reg_command_add(command, "shrink") && reg_command_add(command, f->case_path) &&
-                reg_command_add(command, "--output") && reg_command_add(command, small) &&
-                reg_command_add(command, "--seconds");
+    bool good = f->job.what != REG_PYTHON && reg_command_add(command, f->program) &&
+                reg_command_case(command, &f->job, "shrink", f->case_path) && reg_command_add(command, "--output") &&
+                reg_command_add(command, small) && reg_command_add(command, "--seconds");
     (void)reg_format(number, sizeof number, "%u", SHRINK_S);
-    good = good && reg_command_add(command, number) && add_setup(f, command) && reg_command_add(command, "--jobs");
+    good = good && reg_command_add(command, number) && reg_command_add(command, "--jobs");
     (void)reg_format(number, sizeof number, "%d", parallel);
     return good && reg_command_add(command, number);
 }

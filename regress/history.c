@@ -1,7 +1,7 @@
 /* history.c - how long jobs took, and which failed, in earlier runs. They affect the order of jobs and the progress
  * line, never a result. */
 #define _GNU_SOURCE
-#include "sched.h"
+#include "schedule.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>

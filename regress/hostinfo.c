@@ -23,6 +23,12 @@ void reg_commit_info(reg_run_info *info) {
     first_line("git rev-parse --verify -q HEAD 2>/dev/null", info->commit, sizeof info->commit);
     first_line("git status --porcelain 2>/dev/null | head -n 1", line, sizeof line);
     info->dirty = line[0] != '\0' && strcmp(line, "unknown") != 0;
+    info->changes[0] = '\0';
+    if (info->dirty) {
+        first_line("{ git diff HEAD --binary; git ls-files -o --exclude-standard -z | xargs -0 -r sha256sum --; } "
+                   "2>/dev/null | sha256sum 2>/dev/null",
+                   info->changes, sizeof info->changes);
+    }
 }
 
 void reg_host_info(reg_run_info *info) {

@@ -34,6 +34,7 @@ typedef struct reg_job {
     uint32_t weight;    /* how likely it is to be drawn when not all jobs run */
     bool checked_twice; /* the next job of the list is the second run of this one */
     bool second_run;    /* the job before this one is the first run */
+    const char *stored; /* a case of this job, which runs instead; NULL: none */
 } reg_job;
 
 /* Settings of the command line for a suite. */

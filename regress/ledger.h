@@ -7,7 +7,7 @@
 #ifndef REG_LEDGER_H
 #define REG_LEDGER_H
 
-#include "sched.h"
+#include "schedule.h"
 
 /* One attempt that has ended. */
 typedef struct reg_finished {

@@ -26,7 +26,7 @@ int reg_db_load_run(reg_db *db, int64_t run, reg_run_info *info) {
     memset(info, 0, sizeof *info);
     if (reg_db_ask(db,
                    "SELECT suite,suite_path,build_dir,coalesce(out_dir,'') AS "
-                   "out_dir,seed,budget_s,parallel,commit_hash,dirty,"
+                   "out_dir,seed,budget_s,parallel,commit_hash,dirty,changes,"
                    "coalesce(elapsed_ms,0) AS elapsed_ms,shard,launcher,coalesce(coverage_dir,'') AS coverage_dir "
                    "FROM run WHERE id=?",
                    &row, REG_VALUES(REG_NUMBER(run))) != REG_OK) {
@@ -42,6 +42,7 @@ int reg_db_load_run(reg_db *db, int64_t run, reg_run_info *info) {
                reg_format(info->out_dir, sizeof info->out_dir, "%s", reg_row_text(row, "out_dir")) &&
                opt_number(reg_row_text(row, "seed"), 0, UINT64_MAX, &info->seed) &&
                reg_format(info->commit, sizeof info->commit, "%s", reg_row_text(row, "commit_hash")) &&
+               reg_format(info->changes, sizeof info->changes, "%s", reg_row_text(row, "changes")) &&
                reg_format(info->shard, sizeof info->shard, "%s", reg_row_text(row, "shard")) &&
                reg_format(info->launcher, sizeof info->launcher, "%s", reg_row_text(row, "launcher")) &&
                reg_format(info->coverage_dir, sizeof info->coverage_dir, "%s", reg_row_text(row, "coverage_dir"));

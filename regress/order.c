@@ -1,6 +1,6 @@
 /* order.c - in which order jobs start. Results do not depend on it. */
 #define _GNU_SOURCE
-#include "sched.h"
+#include "schedule.h"
 
 #include <stdlib.h>
 

@@ -77,6 +77,11 @@ typedef struct reg_job_files {
 bool reg_command_build(reg_command *command, const reg_job *job, const char *build_dir, uint64_t seed,
                        const reg_job_files *files);
 
+/* "repro FILE" or "shrink FILE" of a case of this job, and how the job ran beside its case: arguments of its line,
+ * without knobs (name=value), which are in the case, and without the file of a stored case. False when it does not
+ * fit, or when this kind of program has no cases. */
+bool reg_command_case(reg_command *command, const reg_job *job, const char *verb, const char *path);
+
 /* Does a job write coverage? Second runs would only count everything twice. */
 bool reg_job_covers(const reg_job *job);
 

@@ -1,6 +1,6 @@
 /* progress.c - the live line on a terminal and the failure lines everywhere. */
 #define _GNU_SOURCE
-#include "sched.h"
+#include "schedule.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -67,6 +67,9 @@ void reg_progress_draw(reg_progress *progress) {
 }
 
 void reg_progress_failure(reg_progress *progress, const reg_job *job, const reg_result *result) {
+    if (progress->quiet && strcmp(result->outcome, "host") != 0) {
+        return;
+    }
     reg_progress_clear(progress);
     const char *red = progress->terminal ? "\033[31m" : "";
     const char *plain = progress->terminal ? "\033[0m" : "";

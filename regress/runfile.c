@@ -23,8 +23,9 @@ typedef struct text_field {
 
 #define TEXT(member)                                                                                                   \
     { #member, offsetof(reg_run_info, member), sizeof((reg_run_info *)0)->member }
-static const text_field texts[] = {TEXT(suite), TEXT(suite_path), TEXT(build_dir), TEXT(out_dir),  TEXT(commit),
-                                   TEXT(tools), TEXT(host),       TEXT(shard),     TEXT(launcher), TEXT(coverage_dir)};
+static const text_field texts[] = {TEXT(suite),  TEXT(suite_path), TEXT(build_dir),   TEXT(out_dir),
+                                   TEXT(commit), TEXT(changes),    TEXT(tools),       TEXT(host),
+                                   TEXT(shard),  TEXT(launcher),   TEXT(coverage_dir)};
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 static bool path_of(const char *out_dir, const char *name, char *out, size_t size) {

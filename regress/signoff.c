@@ -1,5 +1,6 @@
 /* signoff.c - OUT/signoff.json: what a run was made of and what came out, sealed with a hash of its own content; and
- * `verify`, which checks the seal, the programs, and runs a sample of the jobs again. */
+ * `verify`, which checks the seal, the programs, and runs a sample of the jobs again, with the stored cases of those
+ * that failed. */
 #define _GNU_SOURCE
 #include "cli.h"
 #include "ledger.h"
@@ -11,9 +12,11 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define SUM_SIZE 65 /* SHA-256 as text */
+#define SUM_SIZE 65              /* SHA-256 as text */
+#define CASE_BYTES (16u * 1024u) /* larger ones are not part of the document */
 
 /* SHA-256 of what a shell command prints, whose $FILE is `path`; false: not known. */
 static bool sum_of(const char *command, const char *path, char sum[SUM_SIZE]) {
@@ -29,11 +32,9 @@ static bool sum_of_file(const char *path, char sum[SUM_SIZE]) {
     return access(path, R_OK) == 0 && sum_of("sha256sum < \"$FILE\" 2>/dev/null", path, sum);
 }
 
-/* Of the changes that are not committed. */
-static void sum_of_tree(char sum[SUM_SIZE]) {
-    (void)sum_of("{ git diff HEAD --binary; git ls-files -o --exclude-standard -z | xargs -0 -r sha256sum --; } "
-                 "2>/dev/null | sha256sum 2>/dev/null",
-                 "", sum);
+/* Of a suite, whose path may stand for a file of each design. */
+static bool sum_of_suite(const char *path, char sum[SUM_SIZE]) {
+    return sum_of("IFS=; set -- $FILE; [ -r \"$1\" ] && cat -- \"$@\" | sha256sum 2>/dev/null", path, sum);
 }
 
 /* Of a document in its canonical form. */
@@ -77,6 +78,46 @@ static json_t *program_list(reg_db *db, const reg_run_info *info) {
     return list;
 }
 
+/* The text of a small file; NULL: there is none. */
+static json_t *case_text(const char *path) {
+    char text[CASE_BYTES];
+    FILE *file = path != NULL ? fopen(path, "re") : NULL;
+    const size_t size = file != NULL ? fread(text, 1, sizeof text, file) : 0;
+    const bool whole = size > 0 && size < sizeof text;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    text[whole ? size : 0] = '\0';
+    return whole ? reg_json_text(text) : NULL;
+}
+
+/* The cases of jobs that failed, and the trace hash of those that were explained. */
+static json_t *failure_list(reg_db *db, const reg_run_info *info) {
+    const reg_query_about about = {.run = info->id, .limit = UINT32_MAX};
+    reg_table table = {0};
+    json_t *list = json_array();
+    const int status = reg_query_ask(reg_query_find("failures"), db, &about, &table);
+    for (size_t row = 0; status == REG_OK && row < table.row_count; row++) {
+        const char *signature = reg_table_cell(&table, row, "signature");
+        const uint64_t idx = strtoull(reg_table_cell(&table, row, "job"), NULL, 10);
+        char dir[REG_PATH_MAX];
+        char path[REG_PATH_MAX];
+        reg_result again = {0};
+        reg_explained_dir(info->out_dir, idx, dir, sizeof dir);
+        const bool known = signature != NULL && reg_format(path, sizeof path, "%s/result.txt", dir) &&
+                           reg_result_load(&again, path) == NULL && strcmp(again.signature, signature) == 0;
+        json_t *stored = case_text(reg_table_cell(&table, row, "case"));
+        if (stored != NULL) {
+            (void)json_array_append_new(list,
+                                        json_pack("{s:I, s:o, s:o*, s:s}", "job", (json_int_t)idx, "case", stored,
+                                                  "small_case", case_text(reg_table_cell(&table, row, "small_case")),
+                                                  "trace_hash", known ? again.trace_hash : ""));
+        }
+    }
+    reg_table_free(&table);
+    return list;
+}
+
 static json_t *part_of(reg_db *db, int64_t run, reg_part part) {
     reg_table table = {0};
     json_t *rows = reg_report_part(db, run, part, &table) == REG_OK ? reg_table_json(&table) : NULL;
@@ -90,17 +131,14 @@ int reg_signoff_write(reg_db *db, int64_t run) {
     rep_file file;
     char path[REG_PATH_MAX];
     char suite[SUM_SIZE] = "";
-    char tree[SUM_SIZE] = "";
     if (reg_db_load_run(db, run, &info) != REG_OK || !sign_path(info.out_dir, path, sizeof path)) {
         return REG_FAIL;
     }
-    (void)sum_of_file(info.suite_path, suite);
-    if (info.dirty) {
-        sum_of_tree(tree);
-    }
+    (void)sum_of_suite(info.suite_path, suite);
     json_t *content =
-        json_pack("{s:o, s:s, s:s, s:o, s:o}", "run", part_of(db, run, REG_PART_HEAD), "suite_sha256", suite,
-                  "changes_sha256", tree, "programs", program_list(db, &info), "jobs", part_of(db, run, REG_PART_JOBS));
+        json_pack("{s:o, s:s, s:s, s:o, s:o, s:o}", "run", part_of(db, run, REG_PART_HEAD), "suite_sha256", suite,
+                  "changes_sha256", info.changes, "programs", program_list(db, &info), "jobs",
+                  part_of(db, run, REG_PART_JOBS), "failures", failure_list(db, &info));
     if (content == NULL || !sum_of_json(content, path, sum)) {
         (void)unlink(path); /* of an earlier end of the run */
         json_decref(content);
@@ -130,9 +168,24 @@ bool reg_signoff_sum(const char *out_dir, char sum[65]) {
 
 /* ---- verify ---- */
 
+/* A case of a job that failed. */
+typedef struct replay {
+    size_t job;
+    const char *name;
+    const char *trace_hash; /* empty: not known */
+    char path[REG_PATH_MAX];
+} replay;
+
+/* Results that agree and that differ. */
+typedef struct tally {
+    size_t same, differ;
+} tally;
+
 typedef struct verifier {
     const json_t *jobs; /* as they were signed */
-    size_t same, differ;
+    replay *replays;    /* their numbers follow those of the jobs */
+    size_t replay_count;
+    tally of_jobs, of_cases;
 } verifier;
 
 static const char *text_of(const json_t *object, const char *key) {
@@ -140,19 +193,31 @@ static const char *text_of(const json_t *object, const char *key) {
     return text == NULL ? "" : text;
 }
 
+static void put_verdict(const char *when, const char *outcome, const char *signature, const char *hash,
+                        const char *end) {
+    printf("%s %s%s%s%s%s%s", when, outcome, signature[0] == '\0' ? "" : " ", signature, hash[0] == '\0' ? "" : " ",
+           hash, end);
+}
+
 static int compare(void *context, const reg_finished *item) {
     verifier *v = context;
-    const json_t *then = json_array_get(v->jobs, item->job);
+    const size_t jobs = json_array_size(v->jobs);
+    const replay *r = item->job < jobs ? NULL : &v->replays[item->job - jobs];
+    const size_t job = r == NULL ? item->job : r->job;
+    const json_t *then = json_array_get(v->jobs, job);
+    const char *hash = r == NULL ? text_of(then, "trace_hash") : r->trace_hash;
     const reg_result *now = &item->result;
     const bool same = strcmp(text_of(then, "outcome"), now->outcome) == 0 &&
                       strcmp(text_of(then, "signature"), now->signature) == 0 &&
-                      strcmp(text_of(then, "trace_hash"), now->trace_hash) == 0;
-    v->same += same;
-    v->differ += !same;
+                      ((r != NULL && hash[0] == '\0') || strcmp(hash, now->trace_hash) == 0);
+    tally *sum = r == NULL ? &v->of_jobs : &v->of_cases;
+    sum->same += same;
+    sum->differ += !same;
     if (!same) {
-        printf("job %zu: %s %s: then %s %s %s, now %s %s %s\n", item->job, text_of(then, "what"), text_of(then, "cfg"),
-               text_of(then, "outcome"), text_of(then, "signature"), text_of(then, "trace_hash"), now->outcome,
-               now->signature, now->trace_hash);
+        printf("job %zu: %s %s%s%s: ", job, text_of(then, "what"), text_of(then, "cfg"), r == NULL ? "" : ", ",
+               r == NULL ? "" : r->name);
+        put_verdict("then", text_of(then, "outcome"), text_of(then, "signature"), hash, ", ");
+        put_verdict("now", now->outcome, now->signature, now->trace_hash, "\n");
     }
     return REG_OK;
 }
@@ -160,6 +225,35 @@ static int compare(void *context, const reg_finished *item) {
 static bool tick(void *context) {
     (void)context;
     return true;
+}
+
+/* Is it the file that a run has linked? */
+static bool same_file(const char *a, const char *b) {
+    struct stat x;
+    struct stat y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* The programs of the run, and those of the build folder. False: one of the run is not what was signed. */
+static bool check_programs(const reg_run_info *info, const json_t *programs) {
+    char copy[REG_PATH_MAX];
+    char sum[SUM_SIZE] = "";
+    bool good = true;
+    size_t i;
+    json_t *program;
+    json_array_foreach(programs, i, program) {
+        const char *path = text_of(program, "path");
+        const char *sealed = text_of(program, "sha256");
+        const bool found = pinned(info, path, copy, sizeof copy) && sum_of_file(copy, sum);
+        if (!found || strcmp(sum, sealed) != 0) {
+            printf("%s: its copy in %s/programs %s\n", path, info->out_dir,
+                   found ? "is not the program that was signed" : "is gone");
+            good = false;
+        } else if (!same_file(copy, path) && sum_of_file(path, sum) && strcmp(sum, sealed) != 0) {
+            printf("note: %s is another program now: SHA-256 %.16s, signed %.16s\n", path, sum, sealed);
+        }
+    }
+    return good;
 }
 
 /* One line for everything that is not what was signed. False: something is not. */
@@ -173,29 +267,16 @@ static bool check_seal(const reg_run_info *info, const json_t *document, const c
                text_of(document, "sha256"));
         good = false;
     }
-    size_t i;
-    json_t *program;
-    json_array_foreach(json_object_get(content, "programs"), i, program) {
-        char copy[REG_PATH_MAX];
-        if (!pinned(info, text_of(program, "path"), copy, sizeof copy) || !sum_of_file(copy, sum) ||
-            strcmp(sum, text_of(program, "sha256")) != 0) {
-            printf("%s: its copy in %s/programs is not the program that was signed\n", text_of(program, "path"),
-                   info->out_dir);
-            good = false;
-        }
-    }
-    if (sum_of_file(info->suite_path, sum) && strcmp(sum, text_of(content, "suite_sha256")) != 0) {
+    good = check_programs(info, json_object_get(content, "programs")) && good;
+    if (sum_of_suite(info->suite_path, sum) && strcmp(sum, text_of(content, "suite_sha256")) != 0) {
         printf("note: %s has changed since; the jobs are those of the run\n", info->suite_path);
     }
     reg_commit_info(&now);
     if (strcmp(now.commit, info->commit) != 0 || now.dirty != info->dirty) {
         printf("note: the tree is at %.12s%s, the run was at %.12s%s; its own programs run\n", now.commit,
                now.dirty ? " with changes" : "", info->commit, info->dirty ? " with changes" : "");
-    } else if (now.dirty) {
-        sum_of_tree(sum);
-        if (strcmp(sum, text_of(content, "changes_sha256")) != 0) {
-            printf("note: the changes in the tree are not those of the run; its own programs run\n");
-        }
+    } else if (strcmp(now.changes, text_of(content, "changes_sha256")) != 0) {
+        printf("note: the changes in the tree are not those of the run; its own programs run\n");
     }
     return good;
 }
@@ -219,28 +300,87 @@ static size_t draw(const reg_past *past, size_t count, uint64_t seed, uint32_t m
     return drawn;
 }
 
-/* In a folder of its own, with the programs of the run. */
-static int run_again(const options *o, const reg_run_info *info, const reg_suite *suite, const reg_past *past,
-                     const json_t *jobs) {
-    char dir[sizeof info->out_dir + 16];
-    char link[REG_PATH_MAX + 32];
-    verifier v = {.jobs = jobs};
-    reg_totals totals;
-    struct reg_keeper keeper = {.keep = compare, .tick = tick, .context = &v};
-    reg_progress progress = {.started = reg_now(), .parallel = (int)o->parallel};
-    size_t *order = calloc(suite->count + 1, sizeof *order);
-    reg_past *fresh = calloc(suite->count + 1, sizeof *fresh); /* no outcome yet */
-    reg_expectation *expected = calloc(suite->count + 1, sizeof *expected);
-    (void)reg_verify_dir(info->out_dir, dir, sizeof dir);
-    (void)reg_format(link, sizeof link, "%s/programs", dir);
-    int status = order == NULL || fresh == NULL || expected == NULL ? reg_error("out of memory") : reg_remove_tree(dir);
-    status = status == REG_OK ? reg_make_dirs(dir) : status;
-    if (status == REG_OK && symlink("../programs", link) != 0) {
-        status = reg_error("%s: %s", link, strerror(errno));
+/* One more job: a case of a failure, as it was signed. */
+static int add_replay(verifier *v, reg_suite *suite, const char *dir, const json_t *failure, const char *key,
+                      const char *name) {
+    replay *r = &v->replays[v->replay_count];
+    const char *text = text_of(failure, key);
+    r->job = (size_t)json_integer_value(json_object_get(failure, "job"));
+    r->name = name;
+    r->trace_hash = strcmp(key, "case") == 0 ? text_of(failure, "trace_hash") : "";
+    if (text[0] == '\0') {
+        return REG_OK;
     }
+    if (!reg_format(r->path, sizeof r->path, "%s/%05zu-%s.case", dir, r->job, key) ||
+        rep_save(r->path, text, strlen(text)) != 0) {
+        return reg_error("%s: cannot write: %s", r->path, strerror(errno));
+    }
+    reg_job job = suite->jobs[r->job];
+    job.checked_twice = false;
+    job.second_run = false;
+    job.stored = r->path;
+    v->replay_count++;
+    return reg_suite_add(suite, &job);
+}
+
+/* The cases of those failures that are among the drawn jobs, behind them. */
+static int add_replays(verifier *v, reg_suite *suite, const char *dir, const json_t *failures, size_t *order,
+                       size_t *count) {
+    const size_t jobs = suite->count;
+    const size_t drawn = *count;
+    int status = REG_OK;
+    size_t i;
+    size_t at = 0;
+    json_t *failure;
+    json_array_foreach(failures, i, failure) {
+        const size_t job = (size_t)json_integer_value(json_object_get(failure, "job"));
+        while (at < drawn && order[at] < job) {
+            at++;
+        }
+        if (at < drawn && order[at] == job && status == REG_OK) {
+            status = add_replay(v, suite, dir, failure, "case", "stored case");
+            status = status == REG_OK ? add_replay(v, suite, dir, failure, "small_case", "small case") : status;
+        }
+    }
+    for (i = jobs; i < suite->count; i++) {
+        order[(*count)++] = i;
+    }
+    return status;
+}
+
+/* A folder with the programs of the run. */
+static int make_folder(const reg_run_info *info, char *dir, size_t size) {
+    char link[REG_PATH_MAX + 32];
+    (void)reg_verify_dir(info->out_dir, dir, size);
+    (void)reg_format(link, sizeof link, "%s/programs", dir);
+    if (reg_remove_tree(dir) != REG_OK || reg_make_dirs(dir) != REG_OK) {
+        return REG_FAIL;
+    }
+    return symlink("../programs", link) == 0 ? REG_OK : reg_error("%s: %s", link, strerror(errno));
+}
+
+static int run_again(const options *o, const reg_run_info *info, reg_suite *suite, const reg_past *past,
+                     const json_t *content) {
+    char dir[sizeof info->out_dir + 16];
+    const size_t jobs = suite->count;
+    const json_t *failures = json_object_get(content, "failures");
+    const size_t most = jobs + 2 * json_array_size(failures) + 1;
+    reg_totals totals;
+    verifier v = {.jobs = json_object_get(content, "jobs"),
+                  .replays = calloc(2 * json_array_size(failures) + 1, sizeof *v.replays)};
+    struct reg_keeper keeper = {.keep = compare, .tick = tick, .context = &v};
+    reg_progress progress = {.started = reg_now(), .parallel = (int)o->parallel, .quiet = true};
+    size_t *order = calloc(most, sizeof *order);
+    reg_past *fresh = calloc(most, sizeof *fresh); /* no outcome yet */
+    reg_expectation *expected = calloc(most, sizeof *expected);
+    int status = order == NULL || fresh == NULL || expected == NULL || v.replays == NULL
+                     ? reg_error("out of memory")
+                     : make_folder(info, dir, sizeof dir);
     if (status == REG_OK) {
-        const size_t count = draw(past, suite->count, info->seed, o->all ? 0 : o->sample, order);
-        for (size_t i = 0; i < suite->count; i++) {
+        size_t count = draw(past, jobs, info->seed, o->all ? 0 : o->sample, order);
+        const size_t drawn = count;
+        status = add_replays(&v, suite, dir, failures, order, &count);
+        for (size_t i = 0; i < most; i++) {
             fresh[i].attempt = 1;
         }
         progress.total = count;
@@ -257,10 +397,18 @@ static int run_again(const options *o, const reg_run_info *info, const reg_suite
                                .expected = expected,
                                .progress = &progress,
                                .keeper = &keeper};
-        const reg_end end = reg_run_jobs(&plan, &totals);
-        printf("%zu verified, %zu differ, %zu not run\n", v.same, v.differ, suite->count - v.same - v.differ);
-        status = end == REG_END_DONE && v.differ == 0 && v.same == count && count > 0 ? REG_OK : REG_FAIL;
+        const reg_end end = status == REG_OK ? reg_run_jobs(&plan, &totals) : REG_END_BROKEN;
+        status = end == REG_END_DONE && drawn > 0 && v.of_jobs.same == drawn && v.of_cases.same == count - drawn
+                     ? REG_OK
+                     : REG_FAIL;
+        if (count != drawn) {
+            printf("cases of the jobs that failed: %zu verified, %zu differ, %zu not run\n", v.of_cases.same,
+                   v.of_cases.differ, count - drawn - v.of_cases.same - v.of_cases.differ);
+        }
+        printf("%zu verified, %zu differ, %zu not run\n", v.of_jobs.same, v.of_jobs.differ,
+               jobs - v.of_jobs.same - v.of_jobs.differ);
     }
+    free(v.replays);
     free(order);
     free(fresh);
     free(expected);
@@ -283,7 +431,7 @@ static int verify_run(const options *o, reg_db *db, int64_t run) {
     const bool sealed = check_seal(&info, document, path);
     int status = reg_db_load_jobs(db, &info, &suite, &past);
     if (status == REG_OK) {
-        status = run_again(o, &info, &suite, past, json_object_get(json_object_get(document, "content"), "jobs"));
+        status = run_again(o, &info, &suite, past, json_object_get(document, "content"));
         reg_suite_free(&suite);
         free(past);
     }

@@ -49,12 +49,12 @@ static int insert_run(reg_db *db, const reg_run_info *info) {
     return reg_db_write(
         db,
         "INSERT INTO run(id,suite,suite_path,seed,commit_hash,dirty,tools,host,launcher,shard,parallel,budget_s,"
-        "build_dir,started_at,coverage_dir,state) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'running')",
+        "build_dir,started_at,coverage_dir,changes,state) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'running')",
         REG_VALUES(REG_NUMBER(info->id), REG_TEXT(info->suite), REG_TEXT(info->suite_path), REG_TEXT(seed),
                    REG_TEXT(info->commit), REG_NUMBER(info->dirty), REG_TEXT(info->tools), REG_TEXT(info->host),
                    REG_TEXT(info->launcher), REG_TEXT(info->shard), REG_NUMBER(info->parallel),
                    REG_NUMBER(info->budget_s), REG_TEXT(info->build_dir), REG_NUMBER(info->started_at),
-                   REG_KNOWN(info->coverage_dir)));
+                   REG_KNOWN(info->coverage_dir), REG_TEXT(info->changes)));
 }
 
 /* Where the run keeps its files. */

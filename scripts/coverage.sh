@@ -66,12 +66,13 @@ compgen -G "$jobs/*.code" >/dev/null || die "no job has written its coverage"
 # ---- merge: each figure is made of all jobs ----
 rm -rf "$work"
 mkdir -p "$work" || exit 1
-say "merging $(find "$jobs" -name '*.code' | wc -l) jobs"
-cov code gcov -o "$work/host.code" --only "$ONLY" "$BUILD/host-cov"
+say "jobs merged: $(find "$jobs" -name '*.code' | wc -l)"
+cov code gcov -o "$work/host.code" --only "$ONLY" "$BUILD/host-cov" >/dev/null
 find "$jobs" -name '*.code' -print0 | sort -z |
-    xargs -0 "$COV" code merge -j "$JOBS" -o "$work/code.code" "$work/host.code" || exit 1
-cov code user "$work/code.code" -o "$work/sv.cov"
-find "$jobs" -name '*.cov' -print0 | sort -z | xargs -0 "$COV" merge -o "$work/functional.cov" "$work/sv.cov" || exit 1
+    xargs -0 "$COV" code merge -j "$JOBS" -o "$work/code.code" "$work/host.code" >/dev/null || exit 1
+cov code user "$work/code.code" -o "$work/sv.cov" >/dev/null
+find "$jobs" -name '*.cov' -print0 | sort -z |
+    xargs -0 "$COV" merge -o "$work/functional.cov" "$work/sv.cov" >/dev/null || exit 1
 
 # ---- reports ----
 cov code report "$work/code.code" "${reasons[@]}" --json >"$work/code.json"

@@ -53,7 +53,7 @@ PY_FILES := $(patsubst python/tandem/%,$(PYPKG)/%,$(wildcard python/tandem/*.py 
   python/tandem/*.pyi python/tandem/py.typed))
 $(PY_FILES): $(PYPKG)/%: python/tandem/%
 	@mkdir -p $(@D)
-	@cp $< $@
+	@cp $< $@.tmp && mv $@.tmp $@
 $(PYPKG)/model$(PY_SUFFIX): $(OBJ_pymodel) $(HOST)/flags.ld
 	@mkdir -p $(@D)
 	@$(call link,$(CC) -shared $(LDFLAGS_ALL) $(OBJ_pymodel) -lm)

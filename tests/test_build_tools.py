@@ -319,14 +319,14 @@ def tap_alias(tmp_path, code):
     done = subprocess.run(["/usr/bin/python3", str(ROOT / "scripts/tap_alias.py"), str(tmp_path), "t"],
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return (done.stdout, (tmp_path / "Vt.cpp").read_text() + (tmp_path / "Vt__Syms.cpp").read_text(),
+    assert done.stdout == ""
+    return ((tmp_path / "Vt.cpp").read_text() + (tmp_path / "Vt__Syms.cpp").read_text(),
             (tmp_path / "Vt___024root.h").read_text())
 
 
 def test_tap_alias(tmp_path):
     """Copies share their source; expressions, signals with two sources and words that are not neighbours stay."""
-    said, code, header = tap_alias(tmp_path, TAP_CODE)
-    assert said == "5 of 8 signals of taps share their source\n"
+    code, header = tap_alias(tmp_path, TAP_CODE)
     tap = "t__DOT__u_a__DOT__u_tap_a__DOT__"
     for name in ("v_i", "clk_i", "high", "select", "middle"):
         assert f"{tap}{name};" not in header and f"{tap}{name}" not in code
@@ -343,15 +343,15 @@ def test_tap_alias_that_the_design_reads(tmp_path):
     """Within an evaluation a copy may be older than its source; then the design would see the wrong one."""
     reader = (TAP_CODE + "void g(Vt___024root* vlSelf) { vlSelf->t__DOT__u_a__DOT__v_q = (1U ^ "
               "vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__clk_i); }\n")
-    said, code, header = tap_alias(tmp_path, reader)
-    assert said.startswith("4 of 8 ")
+    code, header = tap_alias(tmp_path, reader)
+    assert header.count("u_tap_a__DOT__") == 4
     assert "t__DOT__u_a__DOT__u_tap_a__DOT__clk_i = vlSelf->clk_i;" in code and "u_tap_a__DOT__clk_i;" in header
 
 
 def test_tap_alias_leaves_what_it_does_not_know(tmp_path):
     strange = TAP_CODE + "void g(Vt___024root& other) { use(other.t__DOT__u_a__DOT__u_tap_a__DOT__v_i); }\n"
-    said, code, header = tap_alias(tmp_path, strange)
-    assert (said.startswith("4 of 8 ") and "other.t__DOT__u_a__DOT__u_tap_a__DOT__v_i" in code and
+    code, header = tap_alias(tmp_path, strange)
+    assert (header.count("u_tap_a__DOT__") == 4 and "other.t__DOT__u_a__DOT__u_tap_a__DOT__v_i" in code and
             "u_tap_a__DOT__v_i;" in header)
 
 
@@ -366,7 +366,7 @@ until [ -e $(dirname $0)/go ]; do sleep 0.05; done
 printf '#!/bin/sh\\n' >$out && chmod +x $out
 rmdir $0.busy
 """
-LINE = r"waiting for {}/lock: make \S+/fp-vectors .* has it since \d\d:\d\d:\d\d, process \d+{}; waited \d+ s"
+LINE = r"waiting for {}/lock: make \S+/fp-vectors .*\S has it since \d\d:\d\d:\d\d, process \d+{}; waited \d+ s"
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from regress_bench import bench, damage, popen, programs, start, wait_until  # noqa: F401
 
-VERSION = 7
+VERSION = 8
 
 # What the program of that version made. Never edited.
 SCHEMA_1 = """
@@ -69,7 +69,11 @@ ALTER TABLE job ADD COLUMN bounds TEXT;
 ALTER TABLE job DROP COLUMN mac_bound; ALTER TABLE job DROP COLUMN read_bound; ALTER TABLE job DROP COLUMN write_bound;
 PRAGMA user_version=6;
 """
-OLDER = ["".join([SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4, SCHEMA_5, SCHEMA_6][:n]) for n in range(1, 7)]
+SCHEMA_7 = """
+ALTER TABLE job ADD COLUMN host TEXT;
+PRAGMA user_version=7;
+"""
+OLDER = ["".join([SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4, SCHEMA_5, SCHEMA_6, SCHEMA_7][:n]) for n in range(1, 8)]
 
 
 def schema(path):

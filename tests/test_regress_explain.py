@@ -169,9 +169,9 @@ def test_the_setup_of_the_job_comes_along(bench):
     bench.run("test conv cfg=n8 index=1 -- k=3 --break m1.R:20:flip --no-checks s=2\n", "--explain", "5", "--out", "o")
     lines = (bench.path / "calls").read_text().splitlines()
     assert lines[1].endswith(
-        "--report o/00000-explained/report --break m1.R:20:flip --no-checks --result o/00000-explained/result.txt")
+        "--break m1.R:20:flip --no-checks --report o/00000-explained/report --result o/00000-explained/result.txt")
     assert (lines[2].startswith("shrink o/00000-test-conv-n8/cases/c.case ") and
-            " --break m1.R:20:flip --no-checks --jobs " in lines[2])
+            " --break m1.R:20:flip --no-checks --output " in lines[2])
 
 
 def test_benches_have_reports_and_small_cases(bench):

@@ -11,6 +11,7 @@ import errno
 import io
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 
@@ -275,6 +276,7 @@ def main(argv=None):
     o = parse(argv)
     result = {"outcome": "pass", "signature": "", "message": "", "cycles": 0, "trace_hash": "0x%016x" % 0, "case": ""}
     if o.command == "list":
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # list | head
         show_list(o.folder)
         return 0
     try:

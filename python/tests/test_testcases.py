@@ -88,6 +88,12 @@ def call(program, tmp_path):
     return run
 
 
+def test_list_for_a_reader_that_leaves(program):
+    with subprocess.Popen([program, "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
 @pytest.mark.parametrize("name", ["conv", "alu", "pool", "layers"])
 def test_they_pass_and_repeat(name, program, tmp_path):
     """Every testcase of the folder, twice: the same trace."""

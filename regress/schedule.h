@@ -1,6 +1,6 @@
-/* sched.h - which jobs of a run are started, when and where (private to regress/). */
-#ifndef REG_SCHED_H
-#define REG_SCHED_H
+/* schedule.h - which jobs of a run are started, when and where (private to regress/). */
+#ifndef REG_SCHEDULE_H
+#define REG_SCHEDULE_H
 
 #include "db.h"
 
@@ -23,6 +23,7 @@ double reg_history_mean(const reg_expectation *list, size_t count, double fallba
 typedef struct reg_progress {
     bool terminal;
     bool drawn;
+    bool quiet; /* failures are no news */
     double started;
     double last_draw;
     size_t total;
