@@ -1,7 +1,7 @@
 /*
  * reg.h - what all of the regression runner shares (private to regress/, as every header here).
  *
- * suite file -> jobs (job.h) -> processes and their results (process.h, sched.h) -> database (db.h) -> reports
+ * suite file -> jobs (job.h) -> processes and their results (process.h, schedule.h) -> database (db.h) -> reports
  * (reports.h). Functions return 0 or REG_OK on success; a function that fails has already printed its one line on
  * stderr unless its comment says otherwise (REG_NONE: there is none, nothing was printed).
  */

@@ -163,11 +163,6 @@ def main():
         if new[f] != text[f]:
             f.write_text(new[f])
     header.write_text(MEMBER.sub(lambda m: '' if m.group(2) in alias else m.group(0), declared))
-<<<<<<< HEAD
-    signals = sum(re.fullmatch(TAP, name) is not None for name in types)
-    print(f'  TAPS  {len(alias)} of {signals} signals of taps share their source')
-=======
->>>>>>> main
     return 0
 
 
