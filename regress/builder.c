@@ -39,9 +39,11 @@ static int write_list(const reg_builder *b, int *fd) {
     char path[REG_PATH_MAX];
     (void)reg_format(path, sizeof path, "%s/build.list", b->run->out_dir);
     FILE *file = fopen(path, "we");
-    for (size_t i = 0; file != NULL && i < b->programs->count; i++) {
-        if (b->programs->list[i].hash == 0) {
-            fprintf(file, "%s\n", b->programs->list[i].path);
+    const size_t count = b->programs->count;
+    for (size_t i = 0; file != NULL && i <= count; i++) {
+        const size_t k = i == 0 ? b->first : i - 1;
+        if (k < count && b->programs->list[k].hash == 0 && (i == 0 || k != b->first)) {
+            fprintf(file, "%s\n", b->programs->list[k].path);
         }
     }
     *fd = file != NULL && fclose(file) == 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;

@@ -347,10 +347,11 @@ static void say(void *context, const char *line) {
     (void)fflush(stdout);
 }
 
-/* Which program each job runs. */
+/* Which program each job runs. One of a single unit is built first: it takes the least time. */
 static int find_programs(sched *s) {
     const reg_plan *plan = s->plan;
     char path[REG_PATH_MAX];
+    s->builder.first = plan->programs->count;
     s->program = calloc(plan->suite->count + 1, sizeof *s->program);
     for (size_t i = 0, k = 0; s->program != NULL && i < plan->suite->count; i++) {
         (void)reg_job_program(&plan->suite->jobs[i], plan->build_dir, path, sizeof path);
@@ -359,6 +360,9 @@ static int find_programs(sched *s) {
             k = (k + 1) % plan->programs->count;
         }
         s->program[i] = k;
+        if (plan->suite->jobs[i].what == REG_UNIT && s->builder.first == plan->programs->count) {
+            s->builder.first = k;
+        }
     }
     return s->program != NULL ? REG_OK : reg_error("out of memory");
 }
