@@ -73,5 +73,5 @@ format: ## run clang-format over the C and C++ sources
 	clang-format -i $(C_SOURCES)
 
 clean: ## remove build/
-	@scripts/locked.sh $(BUILD)/lock scripts/clean.sh
+	@scripts/clean.sh
 endif

@@ -151,7 +151,7 @@ int cov_slurp(const char *path, unsigned char **bytes, size_t *size, cov_error *
     *bytes = NULL;
     *size = 0;
     if (fd < 0 || fstat(fd, &about) != 0) {
-        const int why = errno;
+        const int why = rep_host(errno);
         if (fd >= 0) {
             close(fd);
         }
@@ -166,6 +166,7 @@ int cov_slurp(const char *path, unsigned char **bytes, size_t *size, cov_error *
     while (*bytes != NULL && *size < (size_t)about.st_size) {
         const ssize_t got = read(fd, *bytes + *size, (size_t)about.st_size - *size);
         if (got == 0 || (got < 0 && errno != EINTR)) {
+            (void)rep_host(got < 0 ? errno : 0);
             break;
         }
         *size += got > 0 ? (size_t)got : 0;

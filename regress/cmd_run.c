@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "cli.h"
 #include "reports.h"
+#include "report/report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -135,6 +136,7 @@ static int run_plan(const options *o, const reg_plan *plan) {
     const unsigned missing = cli_write_files(o, plan->db, plan->run);
     print_summary(o, plan, &totals, end, elapsed, missing);
     if (totals.failed != 0) {
+        rep_host_forget(); /* the exit status is that of the failures */
         return REG_FAIL;
     }
     if (!good || missing != 0 || totals.host != 0 || totals.unrecorded != 0 || end == REG_END_HOST ||

@@ -1,6 +1,7 @@
 /* db.c - the results database: opening, schema, migrations. */
 #define _GNU_SOURCE
 #include "db.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -120,6 +121,9 @@ int reg_db_fail(const reg_db *db, const char *what) {
     bool write = db->handle != NULL && sqlite3_extended_errcode(db->handle) == SQLITE_IOERR_WRITE;
     const int code = db->handle == NULL ? SQLITE_NOMEM : sqlite3_errcode(db->handle);
     const bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+    (void)rep_host(code == SQLITE_FULL || code == SQLITE_NOMEM       ? code == SQLITE_FULL ? ENOSPC : ENOMEM
+                   : code == SQLITE_IOERR || code == SQLITE_CANTOPEN ? EIO
+                                                                     : 0); /* it has been opened before */
     /* a full disk is told once, not by each of the writes that it refuses */
     static int told = SQLITE_OK;
     if (code == told && (code == SQLITE_FULL || code == SQLITE_IOERR || code == SQLITE_READONLY)) {
@@ -262,7 +266,7 @@ static int check_path(const char *path, bool create) {
         if (errno == ENOENT && create) {
             return REG_OK;
         }
-        return reg_error("%s: no results database: %s", path, strerror(errno));
+        return reg_error("%s: no results database: %s", path, reg_why());
     }
     if (!S_ISREG(info.st_mode)) {
         return reg_error("%s: cannot be the results database: not a regular file", path);

@@ -30,13 +30,22 @@ static ssize_t read_head(const char *path, unsigned char *head, size_t size, off
     if (fd < 0) {
         return -1;
     }
-    const ssize_t got = fstat(fd, &info) == 0 ? read(fd, head, size) : -1;
+    ssize_t got = fstat(fd, &info) == 0 ? 0 : -1;
+    for (ssize_t more = 1; got >= 0 && more > 0 && got < (ssize_t)size;) { /* a read may be short */
+        more = read(fd, head + got, size - (size_t)got);
+        got = more < 0 ? -1 : got + more;
+    }
     *length = got < 0 ? 0 : info.st_size;
     (void)close(fd);
     return got;
 }
 
-/* Of a file without our mark: 1: it has our tables, or none yet; 0: others; -1: damaged. */
+/* Does SQLite call it damage, and not a read or an allocation that the machine refused? */
+static bool is_damage(int code) {
+    return code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+}
+
+/* Of a file without our mark: 1: it has our tables, or none yet; 0: others; -1: damaged; -2: it cannot be read. */
 static int has_our_tables(const char *path) {
     sqlite3 *handle = NULL;
     sqlite3_stmt *row = NULL;
@@ -57,6 +66,8 @@ static int has_our_tables(const char *path) {
                            -1, &row, NULL) == SQLITE_OK &&
         sqlite3_step(row) == SQLITE_ROW) {
         verdict = sqlite3_column_int(row, 0);
+    } else if (handle == NULL || !is_damage(sqlite3_errcode(handle))) {
+        verdict = -2;
     }
     (void)sqlite3_finalize(row);
     (void)sqlite3_close(handle);
@@ -86,6 +97,10 @@ reg_db_is reg_db_look(const char *path) {
         return REG_DB_NO_DATABASE;
     }
     const int tables = big_endian(head + 68) == REG_APPLICATION_ID ? 1 : has_our_tables(path);
+    if (tables == -2) {
+        errno = EIO;
+        return REG_DB_UNREADABLE;
+    }
     return tables == 0 ? REG_DB_FOREIGN : tables < 0 || log_is_cut(path) ? REG_DB_DAMAGED : REG_DB_OURS;
 }
 
@@ -100,44 +115,54 @@ int reg_db_ours(const char *path, bool create) {
     case REG_DB_DAMAGED:
         return reg_error("%s: is damaged%s", path, REG_DB_GO_ON);
     case REG_DB_UNREADABLE:
-        return reg_error("%s: cannot read: %s", path, strerror(errno));
+        return reg_error("%s: cannot read: %s", path, reg_why());
     default: /* whether it may be missing was checked before */
         return REG_OK;
     }
 }
 
-/* False: SQLite finds damage on the way to the first row, or, of a check, says anything but ok. */
-static bool reads(sqlite3 *handle, const char *sql, bool check) {
+/* 1: good; 0: SQLite finds damage on the way to the first row, or, of a check, says anything but ok; -1: something was
+ * not read. */
+static int reads(sqlite3 *handle, const char *sql, bool check) {
     sqlite3_stmt *row = NULL;
+    int verdict = 1;
     (void)sqlite3_prepare_v2(handle, sql, -1, &row, NULL);
-    bool good = true;
     if (sqlite3_step(row) == SQLITE_ROW && check) {
         const char *said = (const char *)sqlite3_column_text(row, 0);
-        good = said != NULL && strcmp(said, "ok") == 0;
+        const bool unread = said == NULL || strstr(said, "failed to get page") != NULL ||
+                            (strstr(said, "unable to get the page") != NULL && strstr(said, "error code=11") == NULL);
+        verdict = unread ? -1 : strcmp(said, "ok") == 0;
     }
     const int code = sqlite3_errcode(handle);
     (void)sqlite3_finalize(row);
-    return good && code != SQLITE_CORRUPT && code != SQLITE_NOTADB;
+    return is_damage(code) ? 0 : code == SQLITE_IOERR || code == SQLITE_NOMEM ? -1 : verdict;
 }
 
 int reg_db_sound(const reg_db *db) {
     struct stat info;
     const bool whole = stat(db->path, &info) == 0 && info.st_size <= WHOLE_MAX_BYTES;
-    const bool good =
-        whole
-            ? reads(db->handle, "PRAGMA quick_check(1)", true)
-            : reads(db->handle, "SELECT sum(length(suite)+length(tools)+length(host)+length(state)) FROM run", false) &&
-                  reads(db->handle,
-                        "SELECT sum(length(cmd)+length(log_path)) FROM job WHERE run=(SELECT max(id) FROM run)", false);
-    return good ? REG_OK : reg_error("%s: is damaged%s", db->path, REG_DB_GO_ON);
+    const char *const parts[] = {
+        whole ? "PRAGMA quick_check(1)" : "SELECT sum(length(suite)+length(tools)+length(host)+length(state)) FROM run",
+        whole ? NULL : "SELECT sum(length(cmd)+length(log_path)) FROM job WHERE run=(SELECT max(id) FROM run)"};
+    for (size_t i = 0; i < 2 && parts[i] != NULL; i++) {
+        const int verdict = reads(db->handle, parts[i], whole);
+        if (verdict < 0) {
+            errno = EIO;
+            return reg_error("%s: cannot read: %s", db->path, reg_why());
+        }
+        if (verdict == 0) {
+            return reg_error("%s: is damaged%s", db->path, REG_DB_GO_ON);
+        }
+    }
+    return REG_OK;
 }
 
 bool reg_db_whole(const char *path) {
     sqlite3 *handle = NULL;
     const bool good = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
                       sqlite3_busy_timeout(handle, 30000) == SQLITE_OK &&
-                      reads(handle, "PRAGMA integrity_check(1)", true) &&
-                      reads(handle, "SELECT (SELECT count(*) FROM run), (SELECT count(*) FROM job)", false);
+                      reads(handle, "PRAGMA integrity_check(1)", true) == 1 &&
+                      reads(handle, "SELECT (SELECT count(*) FROM run), (SELECT count(*) FROM job)", false) == 1;
     (void)sqlite3_close(handle);
     return good;
 }

@@ -59,13 +59,13 @@ static int load(reg_design *d, const char *root, const char *name) {
     (void)reg_format(path, sizeof path, "%sdesigns/%s/design", root, name);
     FILE *file = fopen(path, "re");
     if (file == NULL) {
-        return errno == ENOENT || errno == ENOTDIR ? REG_NONE : bad(path, 1, strerror(errno));
+        return errno == ENOENT || errno == ENOTDIR ? REG_NONE : bad(path, 1, reg_why());
     }
     for (unsigned line = 1; status == REG_OK && fgets(text, sizeof text, file) != NULL; line++) {
         status = take_line(d, path, line, text);
     }
     if (status == REG_OK && !feof(file)) {
-        status = bad(path, 1, strerror(errno));
+        status = bad(path, 1, reg_why());
     }
     (void)fclose(file);
     return status == REG_OK && d->cfgs == 0 ? bad(path, 1, "no line \"cfg\"") : status;

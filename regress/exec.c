@@ -67,12 +67,12 @@ int reg_guardian_tell(const reg_guardian *guardian, pid_t pid) {
 int reg_guardian_start(reg_guardian *guardian) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        return reg_error("cannot make a pipe: %s", strerror(errno));
+        return reg_error("cannot make a pipe: %s", reg_why());
     }
     (void)fflush(NULL);
     guardian->pid = fork();
     if (guardian->pid < 0) {
-        reg_error("cannot start a process: %s", strerror(errno));
+        reg_error("cannot start a process: %s", reg_why());
         (void)close(ends[0]);
         (void)close(ends[1]);
         return REG_FAIL;
@@ -271,7 +271,7 @@ pid_t reg_spawn(const reg_guardian *guardian, const reg_command *command, const 
         become_job(guardian, command, log_path, memory_mb, runner, ends[1]);
     }
     if (pid < 0) {
-        (void)reg_format(cause, REG_TEXT_MAX, "no process for the job: %s", strerror(errno));
+        (void)reg_format(cause, REG_TEXT_MAX, "no process for the job: %s", reg_why());
     } else {
         (void)setpgid(pid, pid); /* whoever comes first; fails harmlessly after exec */
     }

@@ -108,7 +108,7 @@ static reg_status expand_operators(const suite_reader *reader, suite_line *line)
     reg_status status = REG_OK;
     FILE *in = reg_design_room(line->design, "designs", "/tests.def", path, sizeof path) ? fopen(path, "r") : NULL;
     if (in == NULL) {
-        return reg_suite_bad(reader, "test operators: %s: %s", path, strerror(errno));
+        return reg_suite_bad(reader, "test operators: %s: %s", path, reg_why());
     }
     while (status == REG_OK && fgets(text, sizeof text, in) != NULL) {
         char name[REG_NAME_MAX];
@@ -117,7 +117,7 @@ static reg_status expand_operators(const suite_reader *reader, suite_line *line)
         }
     }
     if (status == REG_OK && !feof(in)) {
-        status = reg_suite_bad(reader, "test operators: %s: %s", path, strerror(errno));
+        status = reg_suite_bad(reader, "test operators: %s: %s", path, reg_why());
     }
     (void)fclose(in);
     return status == REG_OK ? check_except(reader, line, "operator", path) : status;
@@ -134,7 +134,7 @@ static reg_status cfg_of_stored(const suite_reader *reader, suite_line *line) {
     bool known = false;
     FILE *in = fopen(line->job.args, "r");
     if (in == NULL) {
-        return reg_suite_bad(reader, "case all: %s: %s", line->job.args, strerror(errno));
+        return reg_suite_bad(reader, "case all: %s: %s", line->job.args, reg_why());
     }
     while (fgets(text, sizeof text, in) != NULL) {
         text[strcspn(text, "\r\n")] = '\0';
@@ -147,7 +147,7 @@ static reg_status cfg_of_stored(const suite_reader *reader, suite_line *line) {
     const bool whole = feof(in) != 0;
     (void)fclose(in);
     if (!whole) {
-        return reg_suite_bad(reader, "case all: %s: %s", line->job.args, strerror(errno));
+        return reg_suite_bad(reader, "case all: %s: %s", line->job.args, reg_why());
     }
     return known ? REG_OK : reg_suite_bad(reader, "case all: %s names no cfg", line->job.args);
 }

@@ -68,7 +68,7 @@ static int each_folder(const gc_run *run, int (*visit)(const char *path, void *c
             if (access(path, F_OK) == 0) {
                 status = visit(path, context);
             } else if (errno != ENOENT && errno != ENOTDIR) {
-                status = reg_error("%s: cannot read: %s", path, strerror(errno));
+                status = reg_error("%s: cannot read: %s", path, reg_why());
             } else if (attempt >= run->past[i].attempt) {
                 break;
             }

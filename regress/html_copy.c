@@ -34,7 +34,7 @@ static int copy_rest(int fd, const char *path, const char *note) {
     }
     const bool closed = out == NULL || fclose(out) == 0;
     if (!good || got < 0 || !closed) {
-        return reg_error("%s: cannot write: %s", path, strerror(errno));
+        return reg_error("%s: cannot write: %s", path, reg_why());
     }
     return REG_OK;
 }
@@ -56,7 +56,7 @@ int html_copy_tail(const char *from, const char *dir, const char *name, size_t s
     }
     int status = REG_OK;
     if (!reg_format(path, sizeof path, "%s/%s", dir, name) || (cut && lseek(fd, -(off_t)size_max, SEEK_END) < 0)) {
-        status = reg_error("%s/%s: cannot write: %s", dir, name, errno != 0 ? strerror(errno) : "path too long");
+        status = reg_error("%s/%s: cannot write: %s", dir, name, errno != 0 ? reg_why() : "path too long");
     } else {
         status = copy_rest(fd, path, cut ? note : NULL);
     }

@@ -1,6 +1,7 @@
 /* ledger.c - verdicts of jobs: pairs of runs are compared, failures printed, everything counted and recorded. */
 #define _GNU_SOURCE
 #include "ledger.h"
+#include "report/report.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -175,7 +176,7 @@ bool reg_ledger_doubt(reg_ledger *ledger, size_t job, const char *message) {
     const reg_finished again = {.job = job, .attempt = 1, .doubted = true, .result = doubt};
     char *text = NULL;
     size_t length = 0;
-    FILE *records = open_memstream(&text, &length);
+    FILE *records = rep_memory(&text, &length);
     if (records != NULL && reg_record_print(records, ledger->plan->run, &again) == REG_OK && fclose(records) == 0) {
         append(ledger->plan, text, length);
     }

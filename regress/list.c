@@ -40,7 +40,7 @@ static int add_folder(reg_table *table, const char *dir, const char *before, con
     const int count = scandir(dir, &entries, is_suite, alphasort);
     int status = REG_OK;
     if (count < 0) {
-        return reg_error("%s: cannot list: %s", dir, strerror(errno));
+        return reg_error("%s: cannot list: %s", dir, reg_why());
     }
     for (int i = 0; i < count; i++) {
         char path[REG_PATH_MAX];

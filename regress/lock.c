@@ -16,7 +16,7 @@ static int open_locks(const char *db_path) {
     (void)reg_format(path, sizeof path, "%s.lock", db_path);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0) {
-        reg_error("%s: cannot open: %s", path, strerror(errno));
+        reg_error("%s: cannot open: %s", path, reg_why());
     }
     return fd;
 }

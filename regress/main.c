@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "cli.h"
 #include "reports.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -49,10 +50,7 @@ reg_status cli_load_suite(const options *o, reg_suite *suite, char path[REG_PATH
 
 /* Flush stdout and report write errors such as a full disk. */
 int cli_close_output(int status) {
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        return reg_error("standard output: cannot write: %s", strerror(errno));
-    }
-    return status;
+    return rep_flush() || status != REG_OK ? status : REG_FAIL;
 }
 
 /* Write the reports that the command line requests. */
@@ -153,6 +151,8 @@ int main(int argc, char **argv) {
                  .shards = 1,
                  .slurm = {.shard_s = 60, .poll_s = 5, .silence_s = 60, .cpus = 1},
                  .expand = {.kind = "fast", .timeout_s = DEFAULT_TIMEOUT_S, .memory_mb = DEFAULT_MEMORY_MB}};
+    static char name[] = "tandem-regress";
+    program_invocation_name = name; /* of rep_flush() */
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             cli_print_help();
@@ -167,11 +167,13 @@ int main(int argc, char **argv) {
     /* A closed output pipe does not end the run: its results still reach the database. */
     (void)signal(SIGPIPE, SIG_IGN);
     reg_designs designs;
-    if (reg_designs_load(&designs) != REG_OK) {
-        return REG_USAGE;
-    }
     o.expand.designs = &designs;
-    int status = cli_parse(&o, argc, argv);
+    int status = reg_designs_load(&designs);
+    if (status == REG_OK) {
+        status = cli_parse(&o, argc, argv);
+    } else {
+        status = REG_USAGE;
+    }
     for (size_t i = 0; status == REG_OK; i++) {
         if (i == sizeof commands / sizeof commands[0]) {
             status = cli_usage("command \"%s\" is unknown: expected " COMMANDS, argv[1]);
@@ -181,5 +183,5 @@ int main(int argc, char **argv) {
         }
     }
     reg_designs_free(&designs);
-    return status;
+    return status != REG_OK && rep_host_error() != 0 ? (int)REG_HOST : status;
 }

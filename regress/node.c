@@ -144,7 +144,7 @@ static int claim(node *n, uint32_t task) {
     (void)reg_format(path, sizeof path, "%s/%u.task/beat", n->dir, task);
     n->beat_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (n->beat_fd < 0) {
-        return reg_error("%s: %s", path, strerror(errno));
+        return reg_error("%s: %s", path, reg_why());
     }
     return REG_OK;
 }

@@ -57,7 +57,7 @@ static int hash_file(reg_program *program) {
     void *bytes = size == 0 ? NULL : mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
     int status = REG_OK;
     if (bytes == MAP_FAILED) {
-        status = reg_error("%s: cannot read: %s", program->path, strerror(errno));
+        status = reg_error("%s: cannot read: %s", program->path, reg_why());
     } else {
         program->hash = hash_bytes(bytes, size);
         if (bytes != NULL) {
@@ -137,12 +137,12 @@ static int copy_file(const char *from, const char *to) {
             break;
         }
     }
-    int status = got == 0 ? REG_OK : reg_error("%s: cannot copy to %s: %s", from, to, strerror(errno));
+    int status = got == 0 ? REG_OK : reg_error("%s: cannot copy to %s: %s", from, to, reg_why());
     if (in >= 0) {
         (void)close(in);
     }
     if (out >= 0 && close(out) != 0 && status == REG_OK) {
-        status = reg_error("%s: cannot write: %s", to, strerror(errno));
+        status = reg_error("%s: cannot write: %s", to, reg_why());
     }
     return status;
 }
@@ -155,7 +155,7 @@ static int link_file(const char *from, const char *to) {
         return REG_FAIL;
     }
     if (unlink(to) != 0 && errno != ENOENT) {
-        return reg_error("%s: cannot remove: %s", to, strerror(errno));
+        return reg_error("%s: cannot remove: %s", to, reg_why());
     }
     char copy[REG_PATH_MAX];
     if (link(from, to) == 0) {

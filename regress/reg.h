@@ -29,6 +29,8 @@ typedef enum reg_status { REG_OK = 0, REG_FAIL = 1, REG_USAGE = 2, REG_HOST = 3,
 
 /* ---- util.c ---- */
 
+/* The text of errno, which is noted if it is about the machine (rep_host()). */
+const char *reg_why(void);
 /* One line on stderr, "tandem-regress: ...". Returns REG_FAIL. */
 int reg_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same for bad input. Returns REG_USAGE. */

@@ -485,7 +485,7 @@ reg_end reg_run_jobs(const reg_plan *plan, reg_totals *totals) {
             reg_progress_clear(plan->progress);
             (void)close(s.signal_fd);
         } else {
-            reg_error("cannot watch signals: %s", strerror(errno));
+            reg_error("cannot watch signals: %s", reg_why());
             s.end = REG_END_BROKEN;
         }
         (void)sigprocmask(SIG_SETMASK, &before, NULL);

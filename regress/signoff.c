@@ -313,7 +313,7 @@ static int add_replay(verifier *v, reg_suite *suite, const char *dir, const json
     }
     if (!reg_format(r->path, sizeof r->path, "%s/%05zu-%s.case", dir, r->job, key) ||
         rep_save(r->path, text, strlen(text)) != 0) {
-        return reg_error("%s: cannot write: %s", r->path, strerror(errno));
+        return reg_error("%s: cannot write: %s", r->path, reg_why());
     }
     reg_job job = suite->jobs[r->job];
     job.checked_twice = false;
@@ -356,7 +356,7 @@ static int make_folder(const reg_run_info *info, char *dir, size_t size) {
     if (reg_remove_tree(dir) != REG_OK || reg_make_dirs(dir) != REG_OK) {
         return REG_FAIL;
     }
-    return symlink("../programs", link) == 0 ? REG_OK : reg_error("%s: %s", link, strerror(errno));
+    return symlink("../programs", link) == 0 ? REG_OK : reg_error("%s: %s", link, reg_why());
 }
 
 static int run_again(const options *o, const reg_run_info *info, reg_suite *suite, const reg_past *past,

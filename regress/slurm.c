@@ -409,7 +409,7 @@ static bool open_signals(slurm_runner *r, sigset_t *before) {
     (void)sigprocmask(SIG_BLOCK, &watched, before);
     r->signal_fd = signalfd(-1, &watched, SFD_NONBLOCK | SFD_CLOEXEC);
     if (r->signal_fd < 0) {
-        reg_error("cannot watch signals: %s", strerror(errno));
+        reg_error("cannot watch signals: %s", reg_why());
     }
     return r->signal_fd >= 0;
 }

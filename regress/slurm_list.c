@@ -153,7 +153,7 @@ int slurm_list_read(const char *dir, slurm_head *head, slurm_line **lines, size_
         if (errno == ENOENT) {
             return REG_NONE;
         }
-        return reg_error("%s: cannot read: %s", path, strerror(errno));
+        return reg_error("%s: cannot read: %s", path, reg_why());
     }
     bool good = take_lines(file, head, lines, count);
     (void)fclose(file);

@@ -81,7 +81,7 @@ static void print_lines(FILE *out, int64_t run, const reg_finished *item) {
 int reg_record_print(FILE *out, int64_t run, const reg_finished *item) {
     char *text = NULL;
     size_t length = 0;
-    FILE *memory = open_memstream(&text, &length);
+    FILE *memory = rep_memory(&text, &length);
     if (memory != NULL) {
         print_lines(memory, run, item);
     }

@@ -117,7 +117,7 @@ static int write_script(const char *dir) {
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     if (length <= 0 || getcwd(here, sizeof here) == NULL || realpath(dir, folder) == NULL ||
         !reg_format(path, sizeof path, "%s/task.sh", dir)) {
-        return reg_error("%s: cannot write a script: %s", dir, strerror(errno));
+        return reg_error("%s: cannot write a script: %s", dir, reg_why());
     }
     program[length] = '\0';
     if (reg_report_open(&file, path) != REG_OK) {
@@ -252,7 +252,7 @@ static int adopt(slurm_runner *r, uint32_t number) {
 static int adopt_all(slurm_runner *r) {
     DIR *folder = opendir(r->folder);
     if (folder == NULL) {
-        return reg_error("%s: cannot read: %s", r->folder, strerror(errno));
+        return reg_error("%s: cannot read: %s", r->folder, reg_why());
     }
     for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
         uint64_t number = 0;

@@ -433,7 +433,7 @@ static reg_status parse_line(const suite_reader *reader, char *text) {
 static reg_status parse_file(suite_reader *reader) {
     FILE *file = fopen(reader->path, "re");
     if (file == NULL) {
-        return reg_refuse("%s: cannot read the suite: %s", reader->path, strerror(errno));
+        return reg_refuse("%s: cannot read the suite: %s", reader->path, reg_why());
     }
     char text[REG_TEXT_MAX];
     reg_status status = REG_OK;
@@ -446,7 +446,7 @@ static reg_status parse_file(suite_reader *reader) {
         }
     }
     if (status == REG_OK && !feof(file)) {
-        status = reg_refuse("%s: cannot read the suite: %s", reader->path, strerror(errno));
+        status = reg_refuse("%s: cannot read the suite: %s", reader->path, reg_why());
     }
     (void)fclose(file);
     return status;

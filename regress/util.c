@@ -1,6 +1,7 @@
 /* util.c - messages, paths, clocks and report files. */
 #define _GNU_SOURCE
 #include "reg.h"
+#include "report/report.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,6 +19,10 @@ static void say(const char *fmt, va_list args) {
     char text[REG_TEXT_MAX * 4];
     (void)vsnprintf(text, sizeof text, fmt, args);
     fprintf(stderr, "tandem-regress: %s\n", text);
+}
+
+const char *reg_why(void) {
+    return strerror(rep_host(errno));
 }
 
 int reg_error(const char *fmt, ...) {
@@ -55,13 +60,13 @@ int reg_make_dirs(const char *path) {
         }
         *p = '\0';
         if (mkdir(part, 0777) != 0 && errno != EEXIST) {
-            return reg_error("%s: cannot make the folder: %s", part, strerror(errno));
+            return reg_error("%s: cannot make the folder: %s", part, reg_why());
         }
         *p = '/';
     }
     struct stat info;
     if (mkdir(part, 0777) != 0 && (errno != EEXIST || stat(part, &info) != 0 || !S_ISDIR(info.st_mode))) {
-        return reg_error("%s: cannot make the folder: %s", part, strerror(errno));
+        return reg_error("%s: cannot make the folder: %s", part, reg_why());
     }
     return REG_OK;
 }
@@ -75,7 +80,7 @@ static int remove_entry(const char *path, const struct stat *info, int flag, str
 
 int reg_remove_tree(const char *path) {
     if (nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT) {
-        return reg_error("%s: cannot remove: %s", path, strerror(errno));
+        return reg_error("%s: cannot remove: %s", path, reg_why());
     }
     return REG_OK;
 }
@@ -85,7 +90,7 @@ static int walk_below(const char *path, int (*visit)(const char *path, const str
                       void *context) {
     struct dirent **entries = NULL;
     const int count = scandir(path, &entries, NULL, alphasort);
-    int status = count >= 0 || errno == ENOENT ? REG_OK : reg_error("%s: cannot read: %s", path, strerror(errno));
+    int status = count >= 0 || errno == ENOENT ? REG_OK : reg_error("%s: cannot read: %s", path, reg_why());
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
         char below[REG_PATH_MAX];
@@ -102,7 +107,7 @@ static int walk_below(const char *path, int (*visit)(const char *path, const str
 int reg_walk(const char *path, int (*visit)(const char *path, const struct stat *info, void *context), void *context) {
     struct stat info;
     if (lstat(path, &info) != 0) {
-        return errno == ENOENT || errno == ENOTDIR ? REG_OK : reg_error("%s: cannot read: %s", path, strerror(errno));
+        return errno == ENOENT || errno == ENOTDIR ? REG_OK : reg_error("%s: cannot read: %s", path, reg_why());
     }
     const int status = visit(path, &info, context);
     return status == REG_OK && S_ISDIR(info.st_mode) ? walk_below(path, visit, context) : status;

@@ -8,9 +8,13 @@
 
 int rep_file_open(rep_file *f, const char *path) {
     struct stat info;
-    const bool direct = stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+    const int error = stat(path, &info) == 0 ? 0 : errno;
+    const bool direct = error == 0 && !S_ISREG(info.st_mode);
     f->file = NULL;
     f->temporary[0] = '\0';
+    if (error != 0 && error != ENOENT) {
+        return rep_host_write(error);
+    }
     if ((size_t)snprintf(f->path, sizeof f->path, "%s", path) >= sizeof f->path) {
         return ENAMETOOLONG;
     }
@@ -22,7 +26,7 @@ int rep_file_open(rep_file *f, const char *path) {
     f->file = fopen(direct ? f->path : f->temporary, "we");
     if (f->file == NULL) {
         f->temporary[0] = '\0';
-        return rep_host(errno);
+        return rep_host_write(errno);
     }
     return 0;
 }
@@ -46,7 +50,7 @@ int rep_file_close(rep_file *f, bool sync) {
         return 0;
     }
     rep_file_drop(f);
-    return rep_host(reason != 0 ? reason : EIO);
+    return rep_host_write(reason != 0 ? reason : EIO);
 }
 
 void rep_file_drop(rep_file *f) {
@@ -70,7 +74,7 @@ int rep_save(const char *path, const void *data, size_t size) {
     if (fwrite(data, 1, size, f.file) != size) {
         const int reason = errno != 0 ? errno : EIO;
         rep_file_drop(&f);
-        return rep_host(reason);
+        return rep_host_write(reason);
     }
     return rep_file_close(&f, false);
 }

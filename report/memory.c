@@ -53,6 +53,7 @@ FILE *rep_memory(char **text, size_t *bytes) {
                     ? NULL
                     : fopencookie(m, "w", (cookie_io_functions_t){.write = take, .close = finish});
     if (out == NULL) {
+        (void)rep_host(errno);
         free(m);
         free(*text);
         *text = NULL;

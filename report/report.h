@@ -80,13 +80,20 @@ double rep_seconds(clockid_t clock);
 
 /* Is this number of errno about the machine, and not about what the program was asked to do? */
 bool rep_host_is(int error);
-/* Note a failed call with its errno, if it is about the machine. Returns the number. Files of file.c and allocations of
- * programs that are linked with $(ALLOC_NOTED) are noted already. Any thread may call it. */
+/* Note a failed call with its errno, if it is about the machine. Returns the number. Files of file.c and what
+ * programs that are linked with $(REFUSALS_NOTED) are noted already. Any thread may call it. */
 int rep_host(int error);
+/* The same for a call that writes, where a file that is not the user's own, read-only or too large is noted, too. */
+int rep_host_write(int error);
 /* The first number that was noted; 0: none. A program whose work was disturbed ends with REP_HOST_EXIT. */
 int rep_host_error(void);
 void rep_host_forget(void);
 #define REP_HOST_EXIT 3
+/* Write what is left for stdout. False: that cannot be done, which is noted and said in a line. */
+bool rep_flush(void);
+/* Exit status of a program at its end: the given one, after rep_flush(), or that of the machine's faults, said in a line
+ * where the given one is 0. */
+int rep_end(int status);
 
 /* ---- file.c: a file is written under a temporary name beside its own and renamed when it is whole. Functions return 0
  * or a number of errno. ---- */

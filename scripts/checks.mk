@@ -28,14 +28,19 @@ axi-table: ## write docs/axi-rules.md: rules of the AXI checker and the traces t
 	@$(PYTHON) tools/axi_table.py
 
 # one fault alone: ONLY=RUN FAULT=CALL:K:MODE, as findings say
-CHAOS_ARGS = --seed $(SEED) $(if $(ALL),--all,--seconds $(or $(SECONDS),60)) $(if $(ONLY),--only $(ONLY)) \
-  $(if $(FAULT),--fault $(FAULT)) $(if $(SCENARIO),--scenario $(SCENARIO))
+CHAOS_ARGS = --seed $(SEED) --jobs $(JOBS) $(if $(ALL),--all,--seconds $(or $(SECONDS),60)) \
+  $(if $(ONLY),--only $(ONLY)) $(if $(FAULT),--fault $(FAULT)) $(if $(SCENARIO),--scenario $(SCENARIO))
 chaos: ## calls of the system fail, one after the other, in short runs of all programs (SECONDS=60; ALL=1: every call; \
     SCENARIO=kill ...: docs/chaos.md)
 	@scripts/build.sh host $(FAULTS)
 	@scripts/build.sh CFG=n4 KIND=fast $(BUILD)/n4-fast/tandem $(BUILD)/n4-fast/unit-mesh
 	@scripts/build.sh CFG=n4 KIND=tap $(BUILD)/n4-tap/tandem
 	@HOST="$(HOST)" BUILD="$(BUILD)" $(PYTHON) tests/faults/chaos.py $(CHAOS_ARGS)
+
+.PHONY: nightly
+nightly: ## SUITE=nightly of every design, then every fault of the machine (chaos ALL=1) and all its surroundings
+	@status=0; for part in "regress SUITE=nightly" "chaos ALL=1" "chaos SCENARIO=all"; do \
+	  $(MAKE) --no-print-directory $$part || status=1; done; exit $$status
 
 chaos-slurm: ## runs on a Slurm cluster of this machine while nodes, controller and runner die, hang, are drained \
     (SECONDS=600)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# make clean: remove the build folder, unless another make uses it or a program in it runs. Called under its lock.
+# make clean: remove the build folder, unless another make uses it or a program in it runs.
 set -u
 build=$(realpath "$BUILD")
 ours=" "
@@ -27,11 +27,12 @@ user() {
     done < <(find /proc/[0-9]*/exe -maxdepth 0 \( -lname "$build/*" -o -lname '*/make' \) -printf '%h\n')
 } 2>/dev/null
 
-for _ in 1 2 3 4 5; do # who has just given us the lock is about to end
-    who=$(user)
-    # renamed first: whoever starts now finds all or nothing
-    [ "$who" ] || { mv -T "$build" "$build.$$" && rm -rf "$build.$$"; exit; }
-    sleep 0.2
-done
-echo "clean: $BUILD is in use: $who" >&2
-exit 1
+who=$(user)
+if [ "$who" ]; then
+    echo "clean: $BUILD is in use: $who" >&2
+    exit 1
+fi
+# then nobody builds, or has just begun to: again under the lock
+[ "$BUILD/lock" -ef /proc/self/fd/9 ] || exec "$(dirname "$0")/locked.sh" "$BUILD/lock" "$0"
+# renamed first: whoever starts now finds all or nothing
+mv -T "$build" "$build.$$" && rm -rf "$build.$$"

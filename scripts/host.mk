@@ -12,7 +12,7 @@ SRC_coverage := $(wildcard coverage/*.c)
 $(foreach d,$(DUTS),$(eval SRC_cov$(d) := $$(wildcard $(call room,$(d),coverage)/*.c)))
 SRC_covcode := $(wildcard coverage/code/*.c)
 SRC_report := $(wildcard report/*.c)
-# for programs that are linked with $(ALLOC_NOTED)
+# for programs that are linked with $(REFUSALS_NOTED)
 SRC_alloc := $(wildcard report/alloc/*.c)
 # tests link this library last: a program without a Verilated top has no shim
 SRC_noshim := $(wildcard tests/support/no_shim.c)
@@ -79,8 +79,10 @@ HOST_LIBS := $(LIBS:%=$(HOST)/lib%.a)
 SRC_regress := $(wildcard regress/*.c)
 OBJ_regress := $(SRC_regress:%.c=$(HOST)/obj/%.o)
 -include $(call deps,$(OBJ_regress:.o=.d))
-$(HOST)/tandem-regress: $(OBJ_regress) $(HOST)/libtb.a $(HOST)/libopt.a $(HOST)/libreport.a $(HOST)/flags.ld
-	@$(call link,$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(filter %.a,$^) -lsqlite3 -ljansson -lm -lpthread)
+$(HOST)/tandem-regress: $(OBJ_regress) $(HOST)/libtb.a $(HOST)/libopt.a $(HOST)/liballoc.a $(HOST)/libreport.a \
+  $(HOST)/flags.ld
+	@$(call link,$(CC) $(LDFLAGS_ALL) $(REFUSALS_NOTED) $(filter %.o,$^) $(filter %.a,$^) -lsqlite3 \
+	  -ljansson -lm -lpthread)
 
 # cmocka programs; a test of the runner finds its objects in a library without its main program
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
@@ -114,7 +116,7 @@ tests: $(TEST_PROGRAMS) $(FAULTS) $(if $(FSTAPI),$(HOST)/support/vcd2fst)
 SRC_covmain := $(wildcard coverage/main/*.c)
 OBJ_covmain := $(SRC_covmain:%.c=$(HOST)/obj/%.o)
 -include $(call deps,$(OBJ_covmain:.o=.d))
-$(HOST)/tandem-cov: $(OBJ_covmain) $(HOST)/libcovcode.a $(HOST)/libcoverage.a $(HOST)/libopt.a $(HOST)/libreport.a \
-  $(HOST)/flags.ld
-	@$(call link,$(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(filter %.a,$^) -ljansson -lz -lpthread)
+$(HOST)/tandem-cov: $(OBJ_covmain) $(HOST)/libcovcode.a $(HOST)/libcoverage.a $(HOST)/libopt.a $(HOST)/liballoc.a \
+  $(HOST)/libreport.a $(HOST)/flags.ld
+	@$(call link,$(CC) $(LDFLAGS_ALL) $(REFUSALS_NOTED) $(filter %.o,$^) $(filter %.a,$^) -ljansson -lz -lpthread)
 host: $(if $(SRC_covmain),$(HOST)/tandem-cov)

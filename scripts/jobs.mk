@@ -138,7 +138,7 @@ repro: ## reproduce and explain a failure: make repro CASE=file, or RUN=n [JOB=j
 wave: ## the waveform of a failure: make wave RUN=n [JOB=j]
 	@$(if $(RUN),scripts/build.sh $(RUNNER))
 	@$(OF_RUN) DUT="$(if $(call given,DUT),$(DUT))" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" \
-	  BUILD="$(BUILD)" scripts/wave.sh
+	  BUILD="$(BUILD)" scripts/locked.sh $(BUILD)/wave.lock scripts/wave.sh
 
 watch: ## rebuild and rerun a unit whenever its files change: make watch UNIT=name [CFG= KIND= SEED= COUNT= knob=value \
     ...]

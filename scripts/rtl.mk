@@ -138,7 +138,7 @@ $(OUT)/obj/%main.o: private CFLAGS_ALL += -D$(DUT_MACRO)BUILD_KIND='"$(KIND)"'
 
 # $(1) objects, $(2) Verilated folder, $(3) host libraries
 # the FST writer of Verilator 5.04x and later compresses with lz4 (liblz4-dev)
-link_top = $(call link,$(CXX) $(LDFLAGS_ALL) $(if $(filter alloc,$(3)),$(ALLOC_NOTED)) $(1) $(DUT_$(2)) \
+link_top = $(call link,$(CXX) $(LDFLAGS_ALL) $(if $(filter alloc,$(3)),$(REFUSALS_NOTED)) $(1) $(DUT_$(2)) \
   -Wl$(,)--start-group $(3:%=$(HOST)/lib%.a) $(VLT)/libverilated.a -Wl$(,)--end-group \
   $(if $(wildcard $(VROOT)/include/fstcpp),-llz4) -ljansson -lz -lm -lpthread -latomic)
 

@@ -17,6 +17,6 @@ save=${wave%.fst}.gtkw
 command=(gtkwave "$wave")
 [ -f "$save" ] && command+=("$save")
 if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && command -v gtkwave >/dev/null; then
-    "${command[@]}" >/dev/null 2>&1 &
+    "${command[@]}" >/dev/null 2>&1 9>&- & # without the lock of locked.sh
 fi
 echo "${command[*]}"

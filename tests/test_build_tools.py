@@ -424,7 +424,7 @@ def test_running_jobs_hold_no_lock(tmp_path, makes):
     wait_until((tmp_path / "runner.runs").exists)
     assert makes(f"{tmp_path}/build/host/fp-vectors").wait(timeout=120) == 0
     clean = makes("clean")
-    assert clean.wait(timeout=60) == 2
+    assert clean.wait(timeout=60) == 2, clean.said()
     assert re.fullmatch(rf"clean: {tmp_path}/build is in use: make -j1 regress .*, process {regress.pid}",
                         clean.said().splitlines()[0])
     (tmp_path / "runner.go").touch()
@@ -461,7 +461,7 @@ def test_interrupted_wait_leaves_nothing(tmp_path, makes):
     holder = building(tmp_path, makes)
     lock = tmp_path / "build/lock"
     before = sorted((tmp_path / "build").rglob("*")), lock.read_text()
-    waiting = makes("clean")
+    waiting = makes(f"{tmp_path}/build/host/libopt.a")
     line(tmp_path, waiting)
     os.killpg(waiting.pid, signal.SIGINT)  # as a terminal does
     assert waiting.wait(timeout=60) != 0

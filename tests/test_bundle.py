@@ -224,8 +224,7 @@ def test_disk_full(tmp_path):
     script = "ulimit -f 4; exec \"$@\""
     done = subprocess.run(["bash", "-c", script, "x", *command(tmp_path, *OP, *FLIP)],
                           capture_output=True, text=True, timeout=120)
-    assert done.returncode in (1, 2) and "no report:" in done.stderr
-    assert done.stdout.startswith("FAIL ") or done.returncode == 2
+    assert done.returncode == 3 and "no report:" in done.stderr and done.stdout.startswith("FAIL ")
     assert not (tmp_path / "r").exists() and not list(tmp_path.glob("r.*"))
 
 

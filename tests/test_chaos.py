@@ -1,16 +1,16 @@
 """A share of `make chaos`: calls of the system fail in short runs of all programs that are built, the runner is killed
 at random moments. docs/chaos.md"""
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 HOST = ROOT / os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host"))
-# runs whose outcome when the machine refuses something is not yet one of its own
-PENDING = "test,run,repro,dump,unit,wave,list,digits"
 SECONDS, MOMENTS = ("300", "200") if os.environ.get("TANDEM_CHECK") == "1" else ("15", "10")
 pytestmark = [
     pytest.mark.skipif(not os.access(HOST / "faults/inject", os.X_OK), reason="not run: the injector is not built"),
@@ -25,17 +25,21 @@ def chaos(*args):
     return done.stdout
 
 
+def injected(tmp_path, *command):
+    return [HOST / "faults/inject", "--report", tmp_path / "report", "--preload", HOST / "faults/inject.so", "--",
+            *command]
+
+
 def can_inject(tmp_path):
     """Some containers forbid the filter."""
-    done = subprocess.run([HOST / "faults/inject", "--report", tmp_path / "report", "--preload",
-                           HOST / "faults/inject.so", "--", "true"], capture_output=True, text=True)
+    done = subprocess.run(injected(tmp_path, "true"), capture_output=True, text=True)
     if done.returncode != 0:
         pytest.skip("not run: no seccomp filter here: " + done.stderr.strip())
 
 
 def test_faults(tmp_path):
     can_inject(tmp_path)
-    said = chaos("--seconds", SECONDS, "--skip", PENDING)
+    said = chaos("--seconds", SECONDS)
     assert "0 crashes, 0 wrong verdicts, 0 half-written files, 0 lost results" in said.splitlines()[-1]
 
 
@@ -48,6 +52,42 @@ def test_one_fault_is_found(tmp_path):
                           capture_output=True, text=True)
     assert (tmp_path / "f").read_text() == "" and done.stdout == "y\n"
     assert "failed 1 write " + str(tmp_path / "f") in report.read_text()
+
+
+def left(marker):
+    """Processes that have the marker in their command line, when all have had time to end."""
+    for _ in range(100):
+        pids = [p for p in os.listdir("/proc") if p.isdigit() and marker in command_line(p)]
+        if not pids:
+            break
+        time.sleep(0.05)
+    return pids
+
+
+def command_line(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+@pytest.mark.parametrize("end", ["driver", "injector", "killed"])
+def test_nothing_is_left(tmp_path, end):
+    """A program whose injector or whose driver has gone would wait for answers, or never get its calls done."""
+    can_inject(tmp_path)
+    marker = f"sleep 98{os.getpid()}"
+    # a program of the program, and one that has left its session; when the injector is killed, the program alone
+    script = f"exec {marker}" if end == "killed" else f"{marker} & setsid {marker} & touch ready; wait"
+    driver = [sys.executable, "-c", "import subprocess, sys; subprocess.run(sys.argv[1:])"] if end == "driver" else []
+    child = subprocess.Popen([*driver, *injected(tmp_path, "sh", "-c", "touch ready; " + script)], cwd=tmp_path,
+                             start_new_session=True)
+    marker = marker.replace(" ", "\0")
+    while not (tmp_path / "ready").exists() or not any(marker in command_line(p) for p in os.listdir("/proc")
+                                                       if p.isdigit()):
+        time.sleep(0.02)
+    child.send_signal(signal.SIGTERM if end == "injector" else signal.SIGKILL)
+    child.wait()
+    assert left(marker) == []
 
 
 def test_half_a_write(tmp_path):

@@ -344,6 +344,15 @@ def test_index(tmp_path, code):
 # ---- what is wrong ----
 
 
+def test_full_disk(tmp_path):
+    """What the machine refuses is no file that cannot be used, and no coverage below a threshold."""
+    one = write(tmp_path / "one", counts())
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([TOOL, "report", one], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (3, f"{TOOL}: stdout: cannot be written: No space left on device\n")
+    call("merge", "-o", "/dev/full", one, status=3)
+
+
 def test_damaged(tmp_path):
     a = write(tmp_path / "a", counts(s1=1))
     good = a.read_bytes()

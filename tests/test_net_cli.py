@@ -117,7 +117,7 @@ def test_gates_fail(tmp_path):
 
 def test_full_disk(tmp_path):
     with open("/dev/full", "w") as full:
-        one_line(run(stdout=full), 3, "cannot write to standard output")
+        one_line(run(stdout=full), 3, "stdout: cannot be written")
     done = run("--result", "/dev/full")
     assert done.returncode != 0 and "/dev/full" in done.stderr
     result = tmp_path / "result"

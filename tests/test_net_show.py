@@ -58,7 +58,7 @@ def test_errors(tmp_path):
     with open("/dev/full", "w") as full:
         done = subprocess.run([PROGRAM, "--show", "models/digits/digits.param"],
                               cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
-    assert done.returncode == 1 and "cannot write to standard output" in done.stderr
+    assert done.returncode == 3 and "stdout: cannot be written" in done.stderr
 
 
 def test_input(tmp_path):

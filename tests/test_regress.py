@@ -335,7 +335,7 @@ def test_reader_goes_away(bench):
     runner = start(bench, "unit fail cfg=n8 count=3\nunit slow cfg=n8 count=2\n", "--jobs", "1")
     runner.stdout.close()
     assert runner.wait(timeout=20) == 1
-    assert runner.stderr.read() == "tandem-regress: standard output: cannot write: Broken pipe\n"
+    assert runner.stderr.read() == "tandem-regress: stdout: cannot be written: Broken pipe\n"
     assert [row[1] for row in bench.jobs()] == ["fail"] * 3 + ["pass"] * 2
 
 
@@ -731,10 +731,10 @@ def test_dev_full(bench):
     with open("/dev/full", "w") as full:
         done = subprocess.run([PROGRAM, "run", "--suite", "t.suite"], cwd=bench.path,
                               stdout=full, stderr=subprocess.PIPE, text=True)
-        assert (done.returncode == 1 and
-                done.stderr == "tandem-regress: standard output: cannot write: No space left on device\n")
+        assert (done.returncode == 3 and
+                done.stderr == "tandem-regress: stdout: cannot be written: No space left on device\n")
         done = subprocess.run([PROGRAM, "report"], cwd=bench.path, stdout=full, stderr=subprocess.PIPE, text=True)
-        assert done.returncode == 1 and "standard output" in done.stderr
+        assert done.returncode == 3 and "stdout" in done.stderr
 
 
 def file_limit(size):
@@ -743,7 +743,7 @@ def file_limit(size):
 
 def test_file_size_limit_on_the_database(bench):
     text = "unit pass cfg=n8 count=400\n"
-    message = one_line_failure(bench.run(text, "--junit", "j.xml", preexec_fn=file_limit(20000)))
+    message = one_line_failure(bench.run(text, "--junit", "j.xml", preexec_fn=file_limit(20000)), 3)
     assert "results.db: cannot" in message
     assert not (bench.path / "j.xml").exists() and not list(bench.path.glob("*.tmp*"))
 
@@ -768,7 +768,7 @@ def test_file_size_limit_on_the_report(bench):
     assert (bench.path / "j.xml").stat().st_size > 60000
     (bench.path / "j.xml").write_text("old report")
     done = bench.call("report", "--junit", "j.xml", preexec_fn=file_limit(40000))
-    assert "j.xml: cannot write: File too large" in one_line_failure(done)
+    assert "j.xml: cannot write: File too large" in one_line_failure(done, 3)
     assert (bench.path / "j.xml").read_text() == "old report" and not list(bench.path.glob("*.tmp*"))
 
 

@@ -13,8 +13,8 @@ COLUMNS = ("run,idx,attempt,what,test,cfg,kind,seed,first_index,cases,args,secon
 def rows(path, where="1"):
     with sqlite3.connect(path) as db:
         return (db.execute(f"SELECT {COLUMNS} FROM job WHERE {where} ORDER BY run,idx").fetchall(),
-                db.execute(f"SELECT id,suite,suite_path,seed,commit_hash,dirty,changes,tools,host,launcher,shard,parallel,"
-                           f"build_dir,out_dir,state,started_at,elapsed_ms FROM run ORDER BY id").fetchall(),
+                db.execute(f"SELECT id,suite,suite_path,seed,commit_hash,dirty,changes,tools,host,launcher,shard,"
+                           f"parallel,build_dir,out_dir,state,started_at,elapsed_ms FROM run ORDER BY id").fetchall(),
                 db.execute("SELECT * FROM program ORDER BY run,path").fetchall())
 
 

@@ -193,6 +193,39 @@ def test_no_wave_is_said(bench):
     assert script(bench, "wave.sh").returncode == 2
 
 
+# ---- coverage ----
+
+COV = r"""#!/bin/bash
+while [ $# -gt 0 ]; do case $1 in -o) echo > $2;; esac; shift; done
+echo 1
+"""
+# by the time that its run has ended, another one has begun
+RUNNER = r"""#!/bin/bash
+echo "$*" >> calls
+[ $1 $2 = "query runs" ] && echo '"run": 4,'
+[ $1 = run ] || exit 0
+while [ $# -gt 0 ]; do
+  case $1 in --coverage) touch $2/0.code $2/0.cov;; --summary-json) printf '{\n "run": {\n  "run": 3,\n' > $2;; esac
+  shift
+done
+"""
+
+
+def test_coverage_is_that_of_its_own_run(tmp_path):
+    (tmp_path / "scripts").symlink_to(ROOT / "scripts")
+    (tmp_path / "build/host-cov").mkdir(parents=True)
+    for name, text in (("cov", COV), ("runner", RUNNER)):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    env = dict(os.environ, SUITE="smoke", DUT="npu", BUILD="build", CFGS="n4", JOBS="1", SEED="", REUSE="", COUNTED="",
+               RUNNER="./runner", COV=f"{tmp_path}/cov", ROOM="room", OUT_DIR="out", ONLY="", THRESHOLDS="t",
+               CODE_THRESHOLDS="c")
+    done = subprocess.run(["scripts/coverage.sh"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    stored = [line for line in (tmp_path / "calls").read_text().splitlines() if line.startswith("coverage ")]
+    assert stored == ["coverage out/tmp/summary.json --build-dir build --run 3"]
+
+
 # ---- watch ----
 
 MAKE = r"""#!/bin/bash

@@ -76,6 +76,9 @@ def test_a_program_that_was_changed(bench):
     done = bench.call("verify", "1", "--all")
     assert done.returncode == 1
     assert "build/n8-fast/unit-pass: its copy in o/programs is not the program that was signed\n" in done.stdout
+    copy.unlink()
+    done = bench.call("verify", "1", "--sample", "1")
+    assert done.returncode == 1 and "build/n8-fast/unit-pass: its copy in o/programs is gone\n" in done.stdout
 
 
 def test_a_build_folder_that_was_changed(bench):

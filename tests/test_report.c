@@ -180,8 +180,9 @@ static void picture(void **state) {
     unlink(path);
     assert_int_equal(cli_perf_svg("/nonexistent/a.svg", &s, N, err, sizeof err), -1);
     expect(err, "/nonexistent/a.svg: cannot be written: No such file");
-    s.series_count = 0; /* nothing to draw is no error, and no file */
-    assert_int_equal(cli_perf_svg(path, &s, N, err, sizeof err), 0);
+    s.series_count = 0; /* a file that was asked for and is not there is an error */
+    assert_int_equal(cli_perf_svg(path, &s, N, err, sizeof err), -1);
+    expect(err, "not written: nothing was sampled");
     assert_int_not_equal(access(path, F_OK), 0);
     rmdir(dir);
 }

@@ -188,9 +188,9 @@ static void usage(FILE *out) {
     }
     fputs("\n", out);
     (void)parse_or_help(&nothing, NULL, 0, NULL, out);
-    fputs(
-        "\nExit status: 0; 1: below a threshold, a stale waiver, or a file that cannot be used; 2: wrong arguments.\n",
-        out);
+    fputs("\nExit status: 0; 1: below a threshold, a stale waiver, or a file that cannot be used; 2: wrong arguments;\n"
+          "3: the machine refused memory, space or the like.\n",
+          out);
 }
 
 int tool_code(int argc, char **argv) {
@@ -199,7 +199,7 @@ int tool_code(int argc, char **argv) {
     for (int i = 2; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             usage(stdout);
-            return fflush(stdout) == 0 ? 0 : 1;
+            return rep_end(0);
         }
     }
     for (size_t i = 0; i < COMMANDS && argc > 2; i++) {
@@ -212,14 +212,10 @@ int tool_code(int argc, char **argv) {
     o.files = calloc((size_t)argc, sizeof *o.files);
     if (o.files == NULL) {
         fprintf(stderr, "%s: out of memory\n", o.prog);
-        return 1;
+        return rep_end(1);
     }
     int status = parse_or_help(&o, c, argc, argv, NULL);
     status = status == 0 ? c->run(&o) : status;
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "%s: stdout: cannot be written\n", o.prog);
-        status = 1;
-    }
     free(o.files);
-    return status;
+    return rep_end(status);
 }

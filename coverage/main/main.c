@@ -115,7 +115,9 @@ static void usage(FILE *out) {
           out);
     fputs("\n", out);
     (void)parse_or_help(&nothing, NULL, 0, NULL, out);
-    fputs("\nExit status: 0; 1: below a threshold, or a file that cannot be used; 2: wrong arguments.\n", out);
+    fputs("\nExit status: 0; 1: below a threshold, or a file that cannot be used; 2: wrong arguments;\n"
+          "3: the machine refused memory, space or the like.\n",
+          out);
 }
 
 static int by_name(const void *a, const void *b) {
@@ -132,7 +134,7 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             usage(stdout);
-            return fflush(stdout) == 0 ? 0 : 1;
+            return rep_end(0);
         }
     }
     for (size_t i = 0; i < COMMANDS && argc > 1; i++) {
@@ -147,7 +149,7 @@ int main(int argc, char **argv) {
     }
     t.files = calloc((size_t)argc, sizeof *t.files);
     if (t.files == NULL) {
-        return tool_error(&t, "out of memory");
+        return rep_end(tool_error(&t, "out of memory"));
     }
     int status = parse_or_help(&t, c, argc, argv, NULL);
     if (status == 0) {
@@ -155,10 +157,7 @@ int main(int argc, char **argv) {
             qsort(t.files, t.file_count, sizeof *t.files, by_name);
         }
         status = c->run(&t);
-        if (fflush(stdout) != 0 || ferror(stdout)) {
-            status = tool_error(&t, "stdout: cannot be written");
-        }
     }
     free(t.files);
-    return status;
+    return rep_end(status);
 }

@@ -7,7 +7,7 @@ $(HOST)/obj-n8/%.o: %.c $(HOST)/flags.c
 	@echo "  CC    $< (n8, model)"
 	@$(CCACHE) $(CC) $(CFLAGS_ALL) $(call cfg_macros,n8) -MMD -MP -c $< -o $@
 $(HOST)/tandem-model: $(OBJ_tandem_model) $(HOST_LIBS) $(HOST)/flags.ld
-	@$(call link,$(CC) $(LDFLAGS_ALL) $(ALLOC_NOTED) $(OBJ_tandem_model) -Wl$(,)--start-group $(HOST_LIBS) \
+	@$(call link,$(CC) $(LDFLAGS_ALL) $(REFUSALS_NOTED) $(OBJ_tandem_model) -Wl$(,)--start-group $(HOST_LIBS) \
 	  -Wl$(,)--end-group -ljansson -lz -lm -lpthread)
 # the same without its main program, for tests of internal functions
 $(HOST)/libtandemn8.a: $(filter-out %/testcases/npu/main.o,$(OBJ_tandem_model))
@@ -20,8 +20,8 @@ host: $(HOST)/tandem-model
 OBJ_netmain := $(patsubst %.c,$(HOST)/obj/%.o,$(wildcard network/main/*.c))
 -include $(call deps,$(OBJ_netmain:.o=.d))
 $(HOST)/tandem-net-model: $(OBJ_netmain) $(HOST_LIBS) $(HOST)/flags.ld
-	@$(call link,$(CC) $(LDFLAGS_ALL) $(ALLOC_NOTED) $(OBJ_netmain) -Wl$(,)--start-group $(HOST_LIBS) -Wl$(,)--end-group \
-	  -ljansson -lz -lm -lpthread)
+	@$(call link,$(CC) $(LDFLAGS_ALL) $(REFUSALS_NOTED) $(OBJ_netmain) -Wl$(,)--start-group $(HOST_LIBS) \
+	  -Wl$(,)--end-group -ljansson -lz -lm -lpthread)
 host: $(HOST)/tandem-net-model
 
 # bugs that cause hangs, activations

@@ -252,8 +252,6 @@ int netjob_detect(int argc, char **argv) {
     }
     int status = parse(&d, argc, argv);
     status = status < 0 ? 0 : status == 0 ? detect(&d) : status;
-    const int end = netopt_end(0);
-    status = status == 0 ? end : status;
     photos_free(&d.base);
     return status;
 }

@@ -93,21 +93,20 @@ int netjob_run(const netjob_options *opt) {
     } else {
         passes(&job);
     }
-    /* A report that cannot be written (full disk) is a failure. */
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        const int error = rep_host(errno);
-        tb_result_fail(&job.result, TB_FAIL, "network/output", "cannot write to standard output: %s", strerror(error));
+    const bool said = !rep_flush();
+    if (said) {
+        tb_result_fail(&job.result, TB_ERROR, "network/output", "stdout: cannot be written");
     }
     tb_result_close(&job.result);
     int status = tb_result_exit(&job.result);
-    if (status != 0) {
+    if (status != 0 && !said) {
         fprintf(stderr, "tandem-net: %s\n", job.result.message);
     }
     if (opt->result != NULL) {
         char err[400] = "";
         if (tb_result_save(&job.result, opt->result, err, sizeof err) != 0) {
             fprintf(stderr, "tandem-net: %s\n", err);
-            status = rep_host_error() != 0 ? REP_HOST_EXIT : status == 0 ? 1 : status;
+            status = status == 0 ? 1 : status;
         }
     }
     release(&job);
@@ -208,12 +207,11 @@ static int job_main(int argc, char **argv) {
     return status != 0 ? status : netjob_run(&o);
 }
 
-int main(int argc, char **argv) {
-    signal(SIGXFSZ, SIG_IGN); /* a limit of the file size is a write error, not a signal */
+static int run_command(int argc, char **argv) {
+    const char *command = argc > 1 ? argv[1] : "";
     if (strcmp(argv[netrun_command(argc, argv)], "run") == 0) {
         return netrun_main(argc, argv);
     }
-    const char *command = argc > 1 ? argv[1] : "";
     if (strcmp(command, "survey") == 0) {
         return netsurvey_main(argc, argv);
     }
@@ -221,4 +219,11 @@ int main(int argc, char **argv) {
         return netjob_photos(argc, argv);
     }
     return strcmp(command, "detect") == 0 ? netjob_detect(argc, argv) : job_main(argc, argv);
+}
+
+int main(int argc, char **argv) {
+    static char name[] = "tandem-net";
+    program_invocation_name = name; /* of rep_end() */
+    signal(SIGXFSZ, SIG_IGN);       /* a limit of the file size is a write error, not a signal */
+    return rep_end(run_command(argc, argv));
 }

@@ -118,20 +118,7 @@ int netopt_parse(const netopt_line *line, int argc, char **argv) {
         fputs(line->head, stdout);
         opt_help(stdout, &parsed);
         fputs(line->end != NULL ? line->end : "", stdout);
-        return fflush(stdout) == 0 ? -1 : 1;
+        return -1;
     }
     return 0;
-}
-
-int netopt_end(int status) {
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        const int error = rep_host(errno);
-        fprintf(stderr, "tandem-net: cannot write to standard output: %s\n", strerror(error));
-        status = status == 0 ? 1 : status;
-    }
-    if (status == 0 && rep_host_error() != 0) {
-        fprintf(stderr, "tandem-net: the machine refused: %s; not everything can have been done\n",
-                strerror(rep_host_error()));
-    }
-    return rep_host_error() != 0 ? REP_HOST_EXIT : status;
 }

@@ -45,9 +45,6 @@ typedef struct netopt_line {
 /* Read argv[1..argc-1]. 0: done; -1: help was printed; otherwise the exit status, the line is printed. */
 int netopt_parse(const netopt_line *line, int argc, char **argv);
 
-/* The exit status at the end, or 1 with a line: standard output cannot be written. */
-int netopt_end(int status);
-
 /* "tandem-net: what 'value'expected" on stderr; 2. */
 int netopt_usage(const char *what, const char *value, const char *expected);
 

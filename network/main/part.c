@@ -329,5 +329,5 @@ int netrun_parts(const netrun_options *opt) {
     free(j.part);
     free(j.order);
     netrun_free(&j.run);
-    return netopt_end(exit_status);
+    return exit_status;
 }

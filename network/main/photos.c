@@ -126,8 +126,6 @@ int netjob_photos(int argc, char **argv) {
     } else if (status < 0) {
         status = 0;
     }
-    const int end = netopt_end(0);
-    status = status == 0 ? end : status;
     photos_free(&o);
     return status;
 }

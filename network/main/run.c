@@ -364,5 +364,5 @@ int netrun_one(const netrun_options *opt) {
         exit_status = exit_status == 0 ? failed : exit_status;
     }
     netrun_free(&run);
-    return netopt_end(exit_status);
+    return exit_status;
 }

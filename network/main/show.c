@@ -61,9 +61,7 @@ int netjob_show(const char *path, const uint32_t shape[3]) {
         printf("shapes noted in the file: %u as computed, %u others\n", seen.same, seen.different);
     }
     net_graph_free(&graph);
-    if (netopt_end(0) != 0) {
-        return 1;
-    }
+    (void)fflush(stdout); /* what is known comes before the error */
     if (status != NET_OK) {
         fprintf(stderr, "tandem-net: %s\n", err.text);
         return status == NET_ERR_MEMORY ? 1 : 2;

@@ -1,46 +1,50 @@
 /*
- * alloc.c - refused allocations are noted in one place instead of at each caller.
+ * alloc.c - refused calls are noted in one place instead of at each caller.
  *
- * Programs that give verdicts are linked with --wrap for the functions that allocate (ALLOC_NOTED in scripts/flags.mk).
+ * Programs that give verdicts are linked with --wrap for the functions that need something of the machine: memory,
+ * descriptors, processes, files (REFUSALS_NOTED in scripts/flags.mk). The linker gives these names to the
+ * callers and to the C library.
  */
 #include "report/report.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-/* The linker gives these names to the callers and to the C library. */
-#define ALLOCATES(name, parameters, arguments)                                                                         \
-    void *__real_##name parameters;                                                                                    \
-    void *__wrap_##name parameters;                                                                                    \
-    void *__wrap_##name parameters {                                                                                   \
-        void *memory = __real_##name arguments;                                                                        \
-        if (memory == NULL) {                                                                                          \
-            (void)rep_host(errno);                                                                                     \
+#define NOTED(type, name, parameters, arguments, refused, note)                                                        \
+    type __real_##name parameters;                                                                                     \
+    type __wrap_##name parameters;                                                                                     \
+    type __wrap_##name parameters {                                                                                    \
+        type result = __real_##name arguments;                                                                         \
+        if (refused) {                                                                                                 \
+            (void)note(errno);                                                                                         \
         }                                                                                                              \
-        return memory;                                                                                                 \
+        return result;                                                                                                 \
     }
-ALLOCATES(malloc, (size_t size), (size))
-ALLOCATES(calloc, (size_t count, size_t size), (count, size))
-ALLOCATES(realloc, (void *old, size_t size), (old, size))
-ALLOCATES(aligned_alloc, (size_t alignment, size_t size), (alignment, size))
-
-char *__real_strndup(const char *text, size_t most);
-char *__wrap_strndup(const char *text, size_t most);
-char *__wrap_strndup(const char *text, size_t most) {
-    char *copy = __real_strndup(text, most);
-    if (copy == NULL) {
-        (void)rep_host(errno);
-    }
-    return copy;
-}
-
-char *__real_strdup(const char *text);
-char *__wrap_strdup(const char *text);
-char *__wrap_strdup(const char *text) {
-    char *copy = __real_strdup(text);
-    if (copy == NULL) {
-        (void)rep_host(errno);
-    }
-    return copy;
-}
+NOTED(void *, malloc, (size_t size), (size), result == NULL, rep_host)
+NOTED(void *, calloc, (size_t count, size_t size), (count, size), result == NULL, rep_host)
+NOTED(void *, realloc, (void *old, size_t size), (old, size), result == NULL, rep_host)
+NOTED(void *, aligned_alloc, (size_t alignment, size_t size), (alignment, size), result == NULL, rep_host)
+NOTED(char *, strdup, (const char *text), (text), result == NULL, rep_host)
+NOTED(char *, strndup, (const char *text, size_t most), (text, most), result == NULL, rep_host)
+NOTED(int, pipe, (int fd[2]), (fd), result != 0, rep_host)
+NOTED(int, pipe2, (int fd[2], int flags), (fd, flags), result != 0, rep_host)
+NOTED(pid_t, fork, (void), (), result < 0, rep_host)
+NOTED(FILE *, fopen, (const char *path, const char *mode), (path, mode), result == NULL, rep_host)
+NOTED(FILE *, fdopen, (int fd, const char *mode), (fd, mode), result == NULL, rep_host)
+NOTED(DIR *, opendir, (const char *path), (path), result == NULL, rep_host)
+NOTED(int, stat, (const char *path, struct stat *to), (path, to), result != 0, rep_host)
+NOTED(int, fstat, (int fd, struct stat *to), (fd, to), result != 0, rep_host)
+NOTED(int, mkdir, (const char *path, mode_t mode), (path, mode), result != 0, rep_host_write)
+NOTED(size_t, fwrite, (const void *from, size_t size, size_t count, FILE *out), (from, size, count, out),
+      result < count, rep_host_write)
+NOTED(int, fflush, (FILE * out), (out), result != 0, rep_host_write)
+/* the end of a file is no error */
+NOTED(size_t, fread, (void *to, size_t size, size_t count, FILE *in), (to, size, count, in),
+      result < count && ferror(in) != 0, rep_host)
+NOTED(char *, fgets, (char *to, int size, FILE *in), (to, size, in), result == NULL && ferror(in) != 0, rep_host)
+NOTED(ssize_t, getline, (char **to, size_t *size, FILE *in), (to, size, in), result < 0 && feof(in) == 0, rep_host)

@@ -141,6 +141,9 @@ int tb_shrink(const tb_shrink_cfg *cfg, tb_knobs *knobs, tb_shrink_stats *stats,
         }
         return -1;
     }
+    if (rep_host_error() != 0) {
+        return opt_fail(err, err_size, "the machine refused: %s", strerror(rep_host_error()));
+    }
     if (a.rc != 0 || a.signature[0] == '\0') {
         return opt_fail(err, err_size,
                         a.rc != 0 ? "the case cannot be run" : "the case passes, expected one that fails");

@@ -28,6 +28,7 @@ typedef struct attempt {
 /* What a child writes back. */
 typedef struct message {
     int rc;
+    int refused; /* rep_host_error() */
     uint64_t cycles;
     char signature[TB_SHRINK_SIGNATURE];
 } message;
@@ -39,6 +40,7 @@ bool shrink_over(shrinker *s) {
     if (s->cfg->stop != NULL && s->cfg->stop(s->cfg->ctx)) {
         s->stats->stopped = true;
     }
+    s->failed = s->failed || rep_host_error() != 0; /* an attempt that the machine disturbed shows nothing */
     return s->stats->out_of_time || s->stats->stopped || s->failed;
 }
 
@@ -51,14 +53,15 @@ __attribute__((noreturn)) static void child(const shrinker *s, const tb_knobs *k
     setrlimit(RLIMIT_CORE, &no_core);
     const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (getppid() != parent || null < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0) {
-        _exit(2);
+        _exit(REP_HOST_EXIT);
     }
     memset(&m, 0, sizeof m);
     if (s->max_cycles != 0 && s->cfg->limit != NULL) {
         s->cfg->limit(s->cfg->ctx, s->max_cycles);
     }
     m.rc = s->cfg->run(s->cfg->ctx, knobs, m.signature, &m.cycles);
-    _exit(write(fd, &m, sizeof m) == (ssize_t)sizeof m ? 0 : 2);
+    m.refused = rep_host_error();
+    _exit(write(fd, &m, sizeof m) == (ssize_t)sizeof m ? 0 : REP_HOST_EXIT);
 }
 
 static bool launch(shrinker *s, attempt *a, const tb_knobs *knobs, size_t index) {
@@ -95,6 +98,7 @@ static void reap(attempt *a, bool hang, shrink_answer *answer) {
     while (wait4(a->pid, &status, 0, &use) < 0 && errno == EINTR) {
     }
     if (answered) {
+        (void)rep_host_write(m.refused);
         answer->rc = m.rc;
         answer->cycles = m.cycles;
         memcpy(answer->signature, m.signature, sizeof m.signature);
@@ -103,6 +107,8 @@ static void reap(attempt *a, bool hang, shrink_answer *answer) {
         snprintf(answer->signature, sizeof answer->signature, "host:timeout");
     } else if (WIFSIGNALED(status)) {
         snprintf(answer->signature, sizeof answer->signature, "host:signal %d", WTERMSIG(status));
+    } else if (WEXITSTATUS(status) == REP_HOST_EXIT) {
+        (void)rep_host(EIO);
     } else {
         snprintf(answer->signature, sizeof answer->signature, "host:exit %d", WEXITSTATUS(status));
     }

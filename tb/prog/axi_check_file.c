@@ -251,8 +251,7 @@ static int print_all(const check *c) {
         }
     }
     /* now, so that the summary comes last even if both go to the same file */
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        opt_bad(c->o->prog, "output cannot be written: %s", strerror(errno));
+    if (!rep_flush()) {
         return 1;
     }
     if (!c->o->json) {

@@ -342,8 +342,13 @@ static int run_cases(tb_prog_options *o) {
         tb_result_fail(&result, TB_ERROR, "cannot run", "%s", err);
     }
     tb_result_close(&result);
-    if (rc != 0 || result.outcome == TB_HOST) {
+    if (rc != 0) {
+        fprintf(stderr, "%s: %s\n", o->self, result.outcome == TB_FAIL ? err : result.message);
+    } else if (result.outcome == TB_HOST) {
         fprintf(stderr, "%s: %s\n", o->self, result.message);
+    } else if (rep_host_error() != 0) {
+        fprintf(stderr, "%s: the machine refused: %s; not everything about the failure is here\n", o->self,
+                strerror(rep_host_error()));
     } else if (result.outcome == TB_PASS && cases && !o->quiet && !o->print_case) {
         if (o->prog->note != NULL) {
             o->prog->note(o->prog, note, sizeof note);
@@ -351,18 +356,16 @@ static int run_cases(tb_prog_options *o) {
         printf("PASS test=%s cfg=%s%s cases=%" PRIu64 " cycles=%" PRIu64 " hash=%016" PRIx64 "\n", o->test->name,
                o->prog->cfg, note, o->count, result.cycles, result.trace_hash);
     }
+    if (!rep_flush()) {
+        tb_result_fail(&result, TB_ERROR, "cannot run", "stdout: cannot be written");
+    }
     int status = tb_result_exit(&result);
     if (o->result != NULL && !o->print_case && tb_result_save(&result, o->result, err, sizeof err) != 0) {
         fprintf(stderr, "%s: %s\n", o->self, err);
-        status = rep_host_error() != 0 ? REP_HOST_EXIT : status == 0 ? 1 : status;
+        status = status == 0 ? 1 : status;
     }
     tb_result_free(&result);
     return status;
-}
-
-/* The other commands: when the machine refused something, what they say is not final. */
-static int settled(int status) {
-    return status != 0 && rep_host_error() != 0 ? REP_HOST_EXIT : status;
 }
 
 static int run_command(tb_prog_options *o) {
@@ -371,9 +374,9 @@ static int run_command(tb_prog_options *o) {
         tb_prog_list(stdout, o);
         return 0;
     case TB_DIFF:
-        return settled(tb_prog_diff(o));
+        return tb_prog_diff(o);
     case TB_SHRINK:
-        return settled(tb_prog_shrink(o));
+        return tb_prog_shrink(o);
     default:
         return run_cases(o);
     }
@@ -384,26 +387,17 @@ int tb_prog_main(const tb_prog *prog, int argc, char **argv) {
     tb_prog_options o;
     int status = 0;
     rep_host_forget();
-    signal(SIGXFSZ, SIG_IGN);                       /* a file beyond its size limit is a write error, not a fatal
-                                                     * signal */
+    signal(SIGXFSZ, SIG_IGN); /* a file beyond its size limit is a write error, not a fatal signal */
     if (argc > 1 && strcmp(argv[1], "wave") == 0) { /* these have nothing to do with cases */
-        return settled(tb_prog_wave(argc, argv));
-    }
-    if (argc > 1 && strcmp(argv[1], "axi-check") == 0) {
-        return settled(tb_prog_axi_check(prog, argc, argv));
-    }
-    if (tb_prog_parse(&o, prog, argc, argv, err, sizeof err) != 0) {
-        return settled(opt_bad(argv[0], "%s", err));
-    }
-    if (o.help) {
+        status = tb_prog_wave(argc, argv);
+    } else if (argc > 1 && strcmp(argv[1], "axi-check") == 0) {
+        status = tb_prog_axi_check(prog, argc, argv);
+    } else if (tb_prog_parse(&o, prog, argc, argv, err, sizeof err) != 0) {
+        status = opt_bad(argv[0], "%s", err);
+    } else if (o.help) {
         tb_prog_usage(stdout, &o);
     } else {
         status = run_command(&o);
     }
-    if (fflush(stdout) != 0 || ferror(stdout)) { /* ferror: an earlier part of a long text */
-        (void)rep_host(errno);
-        fprintf(stderr, "%s: stdout: cannot be written\n", argv[0]);
-        status = rep_host_error() != 0 ? REP_HOST_EXIT : status == 0 ? 1 : status;
-    }
-    return status;
+    return rep_end(status);
 }

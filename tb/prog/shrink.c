@@ -7,6 +7,7 @@
 #include "../case/store.h"
 #include "../sim/sim.h"
 #include "options.h"
+#include "report/report.h"
 
 typedef struct job {
     const tb_prog_options *o;
@@ -197,5 +198,9 @@ int tb_prog_shrink(tb_prog_options *o) {
         return 1;
     }
     print_end(&j, &stats);
+    if (stats.failed) {
+        fprintf(stderr, "%s: the machine refused: %s; a smaller case may be possible\n", o->self,
+                strerror(rep_host_error()));
+    }
     return stats.stopped || stats.failed ? 1 : 0;
 }

@@ -69,12 +69,12 @@ __attribute__((noreturn)) static void child(int result, int error, int (*work)(v
     if (LIMIT_MEMORY) {
         limit(RLIMIT_AS, (rlim_t)mib << 20, (rlim_t)mib << 20);
     }
-    unsigned char status = (unsigned char)work(ctx);
-    if (fflush(NULL) != 0 && status == 0) {
-        dprintf(2, "output cannot be written: %s\n", strerror(errno));
-        status = 1;
+    const int done = work(ctx);
+    if (done != 0 && rep_host_error() == ENOMEM) {
+        rep_host_forget(); /* what a damaged file asks for, beyond the limit above, is not refused by the machine */
     }
-    _exit(write(result, &status, 1) == 1 ? 0 : 1);
+    const unsigned char status = (unsigned char)rep_end(done);
+    _exit(write(result, &status, 1) == 1 ? 0 : REP_HOST_EXIT);
 }
 
 /* Read the child's messages until both pipes end or time is up. 1: it did its work, 0: it crashed. */
@@ -108,6 +108,10 @@ static void explain(const char *path, int end, char *err, size_t err_size) {
     const int sig = WIFSIGNALED(end) ? WTERMSIG(end) : 0;
     if (sig == SIGPIPE) {
         raise(SIGPIPE); /* as if the caller had written: whoever reads its output has gone */
+    }
+    if (WIFEXITED(end) && WEXITSTATUS(end) == REP_HOST_EXIT) {
+        snprintf(err, err_size, "%s: what was found in it is lost: %s", path, strerror(rep_host(EIO)));
+        return;
     }
     const bool asked = sig == SIGPIPE || sig == SIGINT || sig == SIGTERM || sig == SIGHUP;
     snprintf(err, err_size, "%s: %s", path, asked ? "interrupted" : wave_is_vcd(path) ? "damaged VCD" : "damaged FST");

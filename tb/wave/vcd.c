@@ -1,11 +1,13 @@
 /* VCD text, IEEE 1364-2005 section 18.2: four states; reals and strings are skipped. */
 #include "wave/vcd.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "opt/opt.h"
+#include "report/report.h"
 
 #define MAX_TOKEN (WAVE_MAX_WIDTH + 16u)
 #define MAX_NAME 4096u
@@ -67,6 +69,7 @@ static int token(vcd_stream *in) {
     if (c != EOF) {
         ungetc(c, in->file);
     } else if (ferror(in->file)) {
+        (void)rep_host(errno);
         return fail(in, "cannot be read further");
     }
     if (in->len == 0) {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/report.h"
+
 /*
  * Seconds of CPU time before the first snapshot. A snapshot costs some milliseconds, so a snapshot for every case of a
  * few milliseconds would dominate the time of many tests; repeating such a short case costs almost nothing.
@@ -172,7 +174,7 @@ static void take_series(tc_run *run) {
 static char *bus_stats(const npu_dev *dev, bool json) {
     char *text = NULL;
     size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
+    FILE *f = rep_memory(&text, &size);
     if (f != NULL) {
         npu_dev_bus_stats(dev, json, f);
         fclose(f);

@@ -212,7 +212,9 @@ static int passed(tb_prog_run *p) {
         return 0;
     }
     cli_add_work(&p->result->extra, &run->stats);
-    if (t->bus_json != NULL && run->bus_json != NULL) {
+    if (t->bus_json != NULL && run->bus_json == NULL) {
+        rc = opt_fail(p->err, sizeof p->err, "%s: not written: the traffic was not counted", t->bus_json);
+    } else if (t->bus_json != NULL) {
         rc = cli_bus_json(t->bus_json, run->bus_json, p->err, sizeof p->err);
     }
     if (rc == 0 && t->perf_json != NULL) {

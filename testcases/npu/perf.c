@@ -377,8 +377,7 @@ static int write_file(const char *path, const tc_stats *s, uint32_t n,
 
 int cli_perf_svg(const char *path, const tc_stats *s, uint32_t n, char *err, size_t err_size) {
     if (s->series_count == 0) {
-        printf("%s: not written: nothing was sampled\n", path);
-        return 0;
+        return opt_fail(err, err_size, "%s: not written: nothing was sampled", path);
     }
     return write_file(path, s, n, svg_write, err, err_size);
 }

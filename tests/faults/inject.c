@@ -7,13 +7,16 @@
  * only those of the program itself, not of its children (but those that it forks, with --children); writes to
  * standard error never fail, so that it can say why.
  *
+ * No process of the program outlives this one: it ends them all when it gets SIGTERM or its own parent dies, the kernel
+ * ends the program when this process is killed. Without an answer their calls would block, or fail for ever.
+ *
  * The report ($1 = --report) has one `key value` a line: for each kind the number of calls, what was failed, how the
  * program ended; with --sites the number of the first allocation from each place.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -25,7 +28,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -46,24 +48,24 @@ static const call_kind kinds[] = {
     {"open", EMFILE, {SYS_openat, SYS_open, SYS_creat, -1}},
     {"rename", ENOSPC, {SYS_rename, SYS_renameat, SYS_renameat2, -1}},
     {"sync", EIO, {SYS_fsync, SYS_fdatasync, -1}},
-    {"fork", EAGAIN, {SYS_clone, SYS_clone3, SYS_fork, SYS_vfork, -1}},
-    {"mmap", ENOMEM, {SYS_mmap, SYS_mremap, -1}},
     {"mkdir", ENOSPC, {SYS_mkdir, SYS_mkdirat, -1}},
     {"unlink", EIO, {SYS_unlink, SYS_unlinkat, SYS_rmdir, -1}},
     {"truncate", ENOSPC, {SYS_ftruncate, SYS_truncate, SYS_fallocate, -1}},
-    {"pipe", EMFILE, {SYS_pipe, SYS_pipe2, SYS_socketpair, -1}},
     {"stat", EIO, {SYS_newfstatat, SYS_stat, SYS_fstat, SYS_lstat, SYS_statx, SYS_access, -1}},
     {"list", EIO, {SYS_getdents64, -1}},
     {"lock", ENOLCK, {SYS_fcntl, SYS_flock, -1}},
+    {"fork", EAGAIN, {SYS_clone, SYS_clone3, SYS_fork, SYS_vfork, -1}},
+    {"mmap", ENOMEM, {SYS_mmap, SYS_mremap, -1}},
+    {"pipe", EMFILE, {SYS_pipe, SYS_pipe2, SYS_socketpair, -1}},
 };
+enum { WRITE, READ, FORK = 11 }; /* FORK and those after it: not of a file */
 #define KINDS (sizeof kinds / sizeof *kinds)
 
 static const struct {
     const char *name;
     int error;
-} errors[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO},       {"EMFILE", EMFILE}, {"EACCES", EACCES},
-              {"ENOMEM", ENOMEM}, {"EINTR", EINTR},   {"EROFS", EROFS},   {"EDQUOT", EDQUOT},
-              {"ENOENT", ENOENT}, {"EAGAIN", EAGAIN}, {"EPERM", EPERM},   {"EPIPE", EPIPE}};
+} errors[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO},     {"EMFILE", EMFILE}, {"EACCES", EACCES},
+              {"ENOMEM", ENOMEM}, {"EINTR", EINTR}, {"EROFS", EROFS},   {"EDQUOT", EDQUOT}};
 
 static struct {
     const char *report, *preload;
@@ -85,6 +87,8 @@ static struct {
     inject_page *page;
     char page_path[64];
 } self = {.kind = -1};
+
+static volatile sig_atomic_t stop; /* the signal that asks for the end */
 
 static void die(const char *what) {
     perror(what);
@@ -115,43 +119,6 @@ static int install(void) {
     return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
 }
 
-/* One descriptor over a socket. The message is set up before the filter is: sending it must not ask anyone. */
-static void send_fd(int to, int fd) {
-    char byte = 0;
-    union {
-        char space[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    struct iovec io = {&byte, 1};
-    struct msghdr m = {
-        .msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof fd);
-    memcpy(CMSG_DATA(c), &fd, sizeof fd);
-    if (sendmsg(to, &m, 0) < 0) {
-        die("sendmsg");
-    }
-}
-
-static int receive_fd(int from) {
-    char byte;
-    int fd = -1;
-    union {
-        char space[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    struct iovec io = {&byte, 1};
-    struct msghdr m = {
-        .msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
-    if (recvmsg(from, &m, 0) <= 0 || CMSG_FIRSTHDR(&m) == NULL) {
-        return -1;
-    }
-    memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof fd);
-    return fd;
-}
-
 /* ---- a call ---- */
 
 static int kind_of(int call) {
@@ -174,13 +141,6 @@ static bool of_child(pid_t thread) {
     return access(path, F_OK) == 0;
 }
 
-static bool is(const struct seccomp_data *d, int kind) {
-    return strcmp(kinds[kind].name, "write") == 0 || strcmp(kinds[kind].name, "read") == 0
-               ? true
-               : d->nr == SYS_ftruncate || d->nr == SYS_fallocate || d->nr == SYS_fsync || d->nr == SYS_fdatasync ||
-                     d->nr == SYS_getdents64 || d->nr == SYS_fstat || d->nr == SYS_flock || d->nr == SYS_fcntl;
-}
-
 static void text_of(uint64_t address, char *to, size_t size) {
     struct iovec mine = {to, size - 1}, theirs = {(void *)(uintptr_t)address, size - 1};
     ssize_t got = process_vm_readv(self.asker, &mine, 1, &theirs, 1, 0);
@@ -191,20 +151,17 @@ static void text_of(uint64_t address, char *to, size_t size) {
     to[got < 0 ? 0 : got] = '\0';
 }
 
-/* The file that a call is about, for the report. */
+/* The file that a call is about, for the report: a path, in the first argument or the second, or a descriptor. */
 static void describe(const struct seccomp_data *d, int kind, char *to, size_t size) {
     char path[PATH_MAX] = "", link[64];
-    if (is(d, kind)) {
+    if (kind < FORK && (int)d->args[0] == AT_FDCWD) {
+        text_of(d->args[1], path, sizeof path);
+    } else if (kind < FORK && d->args[0] > UINT16_MAX) {
+        text_of(d->args[0], path, sizeof path);
+    } else if (kind < FORK) {
         snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)self.asker, (int)d->args[0]);
         const ssize_t got = readlink(link, path, sizeof path - 1);
         path[got < 0 ? 0 : got] = '\0';
-    } else if (d->nr == SYS_openat || d->nr == SYS_newfstatat || d->nr == SYS_unlinkat || d->nr == SYS_mkdirat ||
-               d->nr == SYS_statx || d->nr == SYS_renameat || d->nr == SYS_renameat2) {
-        text_of(d->args[1], path, sizeof path);
-    } else if (d->nr == SYS_open || d->nr == SYS_stat || d->nr == SYS_unlink || d->nr == SYS_mkdir ||
-               d->nr == SYS_rename || d->nr == SYS_access || d->nr == SYS_lstat || d->nr == SYS_rmdir ||
-               d->nr == SYS_truncate) {
-        text_of(d->args[0], path, sizeof path);
     }
     snprintf(to, size, "%s %s", kinds[kind].name, path);
 }
@@ -213,7 +170,7 @@ static void describe(const struct seccomp_data *d, int kind, char *to, size_t si
 static bool counts(const struct seccomp_data *d, int kind) {
     struct stat info;
     char link[64];
-    if (kind == 0 && d->args[0] == 2) {
+    if (kind == WRITE && d->args[0] == 2) {
         return false;
     }
     if (d->nr == SYS_fcntl) {
@@ -226,7 +183,7 @@ static bool counts(const struct seccomp_data *d, int kind) {
         snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)self.asker, (int)d->args[0]);
         return stat(link, &info) == 0; /* a guard asks for all that could be open */
     }
-    if (kind > 1) {
+    if (kind > READ) {
         return true;
     }
     /* A disk has no space for regular files only, and only there a transfer of a few bytes may be short; the kernel's
@@ -234,6 +191,16 @@ static bool counts(const struct seccomp_data *d, int kind) {
     snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)self.asker, (int)d->args[0]);
     return stat(link, &info) == 0 &&
            (S_ISREG(info.st_mode) || (S_ISFIFO(info.st_mode) && !self.disk && self.error != 0));
+}
+
+/* A descriptor of another process. */
+static int fd_of(pid_t pid, int fd) {
+    const int process = (int)syscall(SYS_pidfd_open, pid, 0);
+    const int copy = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, fd, 0);
+    if (process >= 0) {
+        (void)close(process);
+    }
+    return copy;
 }
 
 /* Do the first half of a read or a write in place of the program. */
@@ -248,14 +215,13 @@ static bool half(const struct seccomp_data *d, int64_t *result) {
     }
     const size_t size = one.iov_len / 2;
     char *data = size == 0 || size > (64u << 20) ? NULL : malloc(size);
-    const int process = (int)syscall(SYS_pidfd_open, self.asker, 0);
-    const int fd = process < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process, (int)d->args[0], 0);
+    const int fd = fd_of(self.asker, (int)d->args[0]);
     struct iovec mine = {data, size}, theirs = {one.iov_base, size};
     ssize_t done = -1;
-    if (data != NULL && fd >= 0 && kind_of(d->nr) == 0 &&
+    if (data != NULL && fd >= 0 && kind_of(d->nr) == WRITE &&
         process_vm_readv(self.asker, &mine, 1, &theirs, 1, 0) == (ssize_t)size) {
         done = d->nr == SYS_pwrite64 ? pwrite(fd, data, size, (off_t)d->args[3]) : write(fd, data, size);
-    } else if (data != NULL && fd >= 0 && kind_of(d->nr) == 1) {
+    } else if (data != NULL && fd >= 0 && kind_of(d->nr) == READ) {
         done = d->nr == SYS_pread64 ? pread(fd, data, size, (off_t)d->args[3]) : read(fd, data, size);
         mine.iov_len = theirs.iov_len = done > 0 ? (size_t)done : 0;
         if (done > 0 && process_vm_writev(self.asker, &mine, 1, &theirs, 1, 0) != done) {
@@ -265,9 +231,6 @@ static bool half(const struct seccomp_data *d, int64_t *result) {
     free(data);
     if (fd >= 0) {
         (void)close(fd);
-    }
-    if (process >= 0) {
-        (void)close(process);
     }
     *result = done;
     return done >= 0;
@@ -308,17 +271,26 @@ static void decide(const struct seccomp_notif *ask, struct seccomp_notif_resp *a
     }
 }
 
+/* What has ended; orphans come to this process, too. False: none is left. */
+static bool reap(int options) {
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, options)) > 0) {
+        if (pid == self.child) {
+            self.ended = true;
+            self.status = status;
+        }
+    }
+    return pid == 0;
+}
+
 static void serve(int listener) {
     struct seccomp_notif ask;
     struct seccomp_notif_resp answer;
     struct pollfd p = {listener, POLLIN, 0};
-    int status;
-    for (;;) {
-        const int ready = poll(&p, 1, self.ended ? 1000 : 20);
-        if (!self.ended && waitpid(self.child, &status, WNOHANG) == self.child) {
-            self.ended = true;
-            self.status = status;
-        }
+    while (stop == 0) {
+        const int ready = poll(&p, 1, 20); /* SIGCHLD ends it early */
+        (void)reap(WNOHANG);
         if (ready > 0 && (p.revents & POLLIN) == 0) {
             break; /* no process is left */
         }
@@ -337,51 +309,92 @@ static void serve(int listener) {
 
 /* ---- start and end ---- */
 
+static void on_signal(int number) {
+    stop = number == SIGCHLD ? stop : number;
+}
+
+static pid_t parent_of(const char *pid) {
+    char path[300];
+    int parent = 0;
+    snprintf(path, sizeof path, "/proc/%s/stat", pid);
+    FILE *in = fopen(path, "re");
+    if (in != NULL) {
+        (void)fscanf(in, "%*d (%*[^)]) %*c %d", &parent);
+        (void)fclose(in);
+    }
+    return parent;
+}
+
+/* Children first: theirs then become children of this process. */
+static void kill_all(void) {
+    do {
+        DIR *all = opendir("/proc");
+        for (struct dirent *e; all != NULL && (e = readdir(all)) != NULL;) {
+            if (parent_of(e->d_name) == getpid()) {
+                (void)kill((pid_t)atoi(e->d_name), SIGKILL);
+            }
+        }
+        if (all != NULL) {
+            (void)closedir(all);
+        }
+        (void)usleep(1000);
+    } while (reap(WNOHANG));
+}
+
+/* In memory that has a path as long as this process lives. */
 static void make_page(void) {
-    snprintf(self.page_path, sizeof self.page_path, "/dev/shm/tandem-inject-%d", (int)getpid());
-    const int fd = open(self.page_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 || fchmod(fd, 0666) != 0 || ftruncate(fd, sizeof *self.page) != 0) {
-        die(self.page_path);
+    const int fd = memfd_create("inject", MFD_CLOEXEC);
+    snprintf(self.page_path, sizeof self.page_path, "/proc/%d/fd/%d", (int)getpid(), fd);
+    if (fd < 0 || ftruncate(fd, sizeof *self.page) != 0 ||
+        (self.page = mmap(NULL, sizeof *self.page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED) {
+        die("shared memory");
     }
-    self.page = mmap(NULL, sizeof *self.page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (self.page == MAP_FAILED) {
-        die("mmap");
-    }
-    (void)close(fd);
-    self.page->fail_at = self.kind == -2 ? self.at : 0;
-    self.page->on = self.on;
-    self.page->sites = self.sites;
-    self.page->clock = self.clock;
-    self.page->trace = self.trace;
-    self.page->children = self.children;
+    *self.page = (inject_page){.fail_at = self.kind == -2 ? self.at : 0,
+                               .on = self.on,
+                               .sites = self.sites,
+                               .clock = self.clock,
+                               .trace = self.trace,
+                               .children = self.children};
+}
+
+/* In the child: it stops until the parent has taken the listener, for sending it would need a call that asks. */
+static void become(char **argv, pid_t parent) {
+    (void)setenv("INJECT_PAGE", self.page_path, 1);
+    (void)setenv("LD_PRELOAD", self.preload, 1);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    self.page->listener = getppid() == parent ? install() : -1;
+    (void)raise(SIGSTOP);
+    execvp(argv[0], argv);
+    _exit(127);
 }
 
 static void start(char **argv) {
-    int pair[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0 || (self.child = fork()) < 0) {
-        die("inject");
+    const struct sigaction action = {.sa_handler = on_signal}; /* not SA_RESTART */
+    const pid_t parent = getpid();
+    (void)sigaction(SIGCHLD, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if ((self.child = fork()) < 0) {
+        die("fork");
     }
     if (self.child == 0) {
-        (void)setenv("INJECT_PAGE", self.page_path, 1);
-        (void)setenv("LD_PRELOAD", self.preload, 1);
-        const int listener = install();
-        if (listener < 0) {
-            die("seccomp");
-        }
-        send_fd(pair[1], listener);
-        (void)close(listener);
-        execvp(argv[0], argv);
-        _exit(127);
+        become(argv, parent);
     }
-    (void)close(pair[1]);
-    const int listener = receive_fd(pair[0]);
+    while (waitpid(self.child, &self.status, WUNTRACED) < 0 && errno == EINTR) {
+    }
+    const int listener = fd_of(self.child, self.page->listener);
     if (listener < 0) {
-        die("no listener");
+        (void)kill(self.child, SIGKILL);
+        die("no seccomp filter");
     }
-    (void)close(pair[0]);
+    (void)kill(self.child, SIGCONT);
     serve(listener);
-    if (!self.ended && waitpid(self.child, &self.status, 0) != self.child) {
-        die("waitpid");
+    if (stop != 0) {
+        kill_all();
+    }
+    while (!self.ended) {
+        (void)reap(0);
     }
 }
 
@@ -481,6 +494,5 @@ int main(int argc, char **argv) {
     make_page();
     start(program);
     report();
-    (void)unlink(self.page_path);
     return WIFSIGNALED(self.status) ? 128 + WTERMSIG(self.status) : WEXITSTATUS(self.status);
 }

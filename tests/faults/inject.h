@@ -19,6 +19,7 @@ typedef struct inject_page {
     int32_t owner;     /* process whose allocations count: the first that has the library */
     uint32_t trace;    /* the callers of the first one that fails go to standard error */
     uint32_t children; /* forked children count, too */
+    int32_t listener;  /* descriptor of the filter, in the program's process */
     int32_t clock;     /* seconds by which the clock of the day jumps back and forth */
     uint64_t site[INJECT_SITES];
     uint64_t first[INJECT_SITES]; /* number of the first allocation from the site; 0: entry is free */
