@@ -17,7 +17,7 @@ typedef struct reg_builder {
     reg_db *db;
     const reg_guardian *guardian;
     size_t first; /* this program first */
-    pid_t pid; /* 0: not started, or it has ended */
+    pid_t pid;    /* 0: not started, or it has ended */
     int parallel;
     int granted;   /* processes that make may have beside its first one */
     int output_fd; /* what the builder prints */
