@@ -22,6 +22,7 @@ typedef struct options {
     const char *figures;    /* NULL: BUILD_DIR/figures.json */
     const char *source_dir; /* of the design */
     const char *launcher;   /* NULL: local, or that of the run */
+    const char *build;      /* command that builds programs, or NULL: they are there */
     reg_slurm_asked slurm;
     const char *positional[3];
     int positionals;

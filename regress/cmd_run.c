@@ -44,10 +44,17 @@ static const char *how_many(const reg_plan *plan, char *out, size_t size) {
 
 /* Why jobs did not run, and what to do about it. */
 static void print_not_run(const reg_plan *plan, const reg_totals *totals, reg_end end) {
-    static const char *const reasons[] = {"the machine kept them from running", "interrupted",
-                                          "stopped at the first failure", "the machine failed several times in a row",
-                                          "the run could not go on"};
+    static const char *const reasons[] = {"the machine kept them from running",
+                                          "interrupted",
+                                          "stopped at the first failure",
+                                          "the machine failed several times in a row",
+                                          "the run could not go on",
+                                          "their program could not be built"};
     printf("not run: %zu jobs (%s)\n", totals->not_run, reasons[end]);
+    if (end == REG_END_BUILD) {
+        printf("build: %s/build.log\n", plan->out_dir);
+        return;
+    }
     if (totals->unrecorded != 0) {
         printf("%zu of them ended, but %s could not be written\n", totals->unrecorded, plan->db->path);
     }
@@ -85,14 +92,17 @@ static void print_summary(const options *o, const reg_plan *plan, const reg_tota
     }
     printf("%zu passed, %zu failed", totals->passed, totals->failed);
     if (totals->not_run != 0) {
-        printf(", %zu did not run%s", totals->not_run, end == REG_END_INTERRUPTED ? " (interrupted)" : "");
+        printf(", %zu did not run%s", totals->not_run,
+               end == REG_END_INTERRUPTED ? " (interrupted)"
+               : end == REG_END_BUILD     ? " (the build failed)"
+                                          : "");
     }
     fputc('\n', stdout);
 }
 
 /* The run is in the database; run its jobs and print the summary. */
 static int run_plan(const options *o, const reg_plan *plan) {
-    static const char *const states[] = {"done", "interrupted", "stopped", "host", "host"};
+    static const char *const states[] = {"done", "interrupted", "stopped", "host", "host", "stopped"};
     reg_totals totals;
     if (plan->order_count == 0) {
         printf("nothing of run %" PRId64 " is missing\n", plan->run);
@@ -138,7 +148,7 @@ static int run_plan(const options *o, const reg_plan *plan) {
 
 /* Run the jobs without an outcome. */
 static int run_list(const options *o, reg_db *db, const reg_run_info *info, const reg_suite *suite,
-                    const reg_past *past, bool resumed) {
+                    reg_programs *programs, const reg_past *past, bool resumed) {
     reg_progress progress = {.terminal = isatty(STDOUT_FILENO) != 0,
                              .started = reg_now(),
                              .total = suite->count,
@@ -157,6 +167,9 @@ static int run_list(const options *o, reg_db *db, const reg_run_info *info, cons
                      .resumed = resumed,
                      .slurm = strcmp(info->launcher, "slurm") == 0 ? &o->slurm : NULL,
                      .db = db,
+                     .build = o->build,
+                     .programs = programs,
+                     .info = info,
                      .progress = &progress};
     reg_expectation *expected = NULL;
     int status = reg_make_dirs(info->out_dir);
@@ -189,7 +202,7 @@ static void release(int *fd) {
 }
 
 /* building: lock of the build folder, released when the run has its own programs. */
-static int begin_run(const options *o, const reg_suite *suite, const char *suite_path, const reg_programs *programs,
+static int begin_run(const options *o, const reg_suite *suite, const char *suite_path, reg_programs *programs,
                      int *building) {
     reg_db db;
     reg_run_info info = {.budget_s = suite->budget_s,
@@ -221,12 +234,12 @@ static int begin_run(const options *o, const reg_suite *suite, const char *suite
     }
     if (status == REG_OK) {
         status = reg_db_begin_run(&db, &info, suite, programs);
-        if (status == REG_OK) {
+        if (status == REG_OK && o->build == NULL) { /* else the builder pins them */
             status = reg_programs_pin(programs, &info);
         }
         release(building);
         if (status == REG_OK) {
-            status = run_list(o, &db, &info, suite, past, false);
+            status = run_list(o, &db, &info, suite, programs, past, false);
         }
         reg_db_close(&db);
     }
@@ -286,10 +299,10 @@ static int run_suite(const options *o, const reg_suite *suite, const char *path)
         return reg_error("%s: nothing to run (no line of the suite is for these configurations, or the shard is empty)",
                          path);
     }
-    int building = reg_build_lock(o->build_dir);
+    int building = o->build == NULL ? reg_build_lock(o->build_dir) : -1;
     int status = reg_programs_of(&programs, suite, o->build_dir);
     if (status == REG_OK) {
-        status = reg_programs_hash(&programs);
+        status = o->build == NULL ? reg_programs_hash(&programs) : REG_OK;
         if (status == REG_OK) {
             status = begin_run(o, suite, path, &programs, &building);
         }
@@ -301,14 +314,17 @@ static int run_suite(const options *o, const reg_suite *suite, const char *path)
 
 /* ---- a resumed run ---- */
 
-/* The programs of the run, pinned when it was started. */
-static int same_programs(reg_db *db, const reg_run_info *info) {
-    reg_programs programs;
-    int building = reg_build_lock(info->build_dir);
-    int status = reg_db_load_programs(db, info->id, &programs);
-    if (status == REG_OK) {
-        status = reg_programs_pin(&programs, info);
-        reg_programs_free(&programs);
+/* The programs of the run, pinned when it was started or when they had been built. */
+static int same_programs(const options *o, reg_db *db, const reg_run_info *info, reg_programs *programs) {
+    int building = o->build == NULL ? reg_build_lock(info->build_dir) : -1;
+    int status = reg_db_load_programs(db, info->id, programs);
+    status = status == REG_OK ? reg_programs_pin(programs, info) : status;
+    for (size_t i = 0; i < programs->count && status == REG_OK && o->build == NULL; i++) {
+        if (programs->list[i].hash == 0) {
+            status = reg_refuse("run %" PRId64 " cannot go on: %s was not built when it ended (make regress RESUME=1 "
+                                "builds it)",
+                                info->id, programs->list[i].path);
+        }
     }
     release(&building);
     return status;
@@ -367,14 +383,16 @@ static int continue_run(const options *o, reg_db *db, const reg_run_info *info) 
     if (reg_db_load_jobs(db, info, &suite, &past) != REG_OK) {
         return REG_FAIL;
     }
-    int status = same_programs(db, info);
+    reg_programs programs = {0};
+    int status = same_programs(o, db, info, &programs);
     if (status == REG_OK && missing(&suite, past)) {
         status = reg_db_resume_run(db, info->id);
         reg_runfile_end(info->out_dir, NULL, 0);
     }
     if (status == REG_OK) {
-        status = run_list(o, db, info, &suite, past, true);
+        status = run_list(o, db, info, &suite, &programs, past, true);
     }
+    reg_programs_free(&programs);
     reg_suite_free(&suite);
     free(past);
     return status;

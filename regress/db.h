@@ -97,6 +97,9 @@ int reg_db_put_run(reg_db *db, reg_run_info *info, const reg_suite *suite, const
    anybody sees it. An empty out_dir becomes BUILD_DIR/regress/RUN. */
 int reg_db_begin_run(reg_db *db, reg_run_info *info, const reg_suite *suite, const reg_programs *programs);
 
+/* A program of a run has been built. */
+int reg_db_put_program(const reg_db *db, int64_t run, const reg_program *program);
+
 int reg_db_begin(reg_db *db);
 int reg_db_commit(reg_db *db);
 
@@ -153,7 +156,7 @@ int reg_db_newest_of(reg_db *db, const char *suite_path, int64_t *run);
 int reg_db_load_run(reg_db *db, int64_t run, reg_run_info *info);
 /* The job list with the state of each job; *past is to be freed, the suite with reg_suite_free. */
 int reg_db_load_jobs(reg_db *db, const reg_run_info *info, reg_suite *suite, reg_past **past);
-/* The programs that the run was started with. */
+/* The programs that the run was started with; hash 0: not built until now. */
 int reg_db_load_programs(reg_db *db, int64_t run, reg_programs *programs);
 
 /* ---- runfile.c: what a run is, in its folder, for `recover` ---- */

@@ -55,7 +55,7 @@ static void guard(int pipe_fd) {
     }
 }
 
-static int tell_guardian(const reg_guardian *guardian, pid_t pid) {
+int reg_guardian_tell(const reg_guardian *guardian, pid_t pid) {
     guard_note note = {.pid = pid};
     ssize_t written;
     do {
@@ -236,7 +236,7 @@ static void become_job(const reg_guardian *guardian, const reg_command *command,
     }
     /* Sent before exec, so that the guardian knows the group before the job starts children. Without a guardian (it was
      * killed) the parent death signal remains. */
-    (void)tell_guardian(guardian, getpid());
+    (void)reg_guardian_tell(guardian, getpid());
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
@@ -292,7 +292,7 @@ pid_t reg_spawn(const reg_guardian *guardian, const reg_command *command, const 
                      trouble.of_log ? "write" : "run", strerror(trouble.error));
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
     }
-    (void)tell_guardian(guardian, -pid);
+    (void)reg_guardian_tell(guardian, -pid);
     return -1;
 }
 
@@ -308,7 +308,7 @@ bool reg_reap(const reg_guardian *guardian, pid_t pid, int *wait_status, uint64_
     memset(&usage, 0, sizeof usage);
     while (wait4(pid, wait_status, 0, &usage) < 0 && errno == EINTR) {
     }
-    (void)tell_guardian(guardian, -pid);
+    (void)reg_guardian_tell(guardian, -pid);
     *cpu_ms = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
               (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
     *max_rss_kb = (uint64_t)usage.ru_maxrss;

@@ -127,8 +127,9 @@ int reg_programs_of(reg_programs *programs, const reg_suite *suite, const char *
 int reg_programs_hash(reg_programs *programs);
 /* Pin the programs of a run: links (copies, where the file system has no links) in its folder, which a build does not
  * change. What is pinned has the hashes of the list; a pinned program that has its hash stays, whatever the build
- * folder holds now. REG_USAGE (printed): neither has it. */
-int reg_programs_pin(const reg_programs *programs, const struct reg_run_info *run);
+ * folder holds now, and a program without a hash gets that of its copy, if there is one. REG_USAGE (printed): neither
+ * folder has it. */
+int reg_programs_pin(reg_programs *programs, const struct reg_run_info *run);
 void reg_programs_free(reg_programs *programs);
 
 /* ---- list.c ---- */

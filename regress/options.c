@@ -179,6 +179,10 @@ static void add_running(option_table *table, options *t) {
     static const char *const launchers[] = {"local", "slurm", NULL};
     const opt_row how[] = {
         OPT(U32, "--jobs", "N", "processes at a time (default: processors)", &t->parallel, .lo = 1, .hi = PARALLEL_MAX),
+        OPT(TEXT, "--build", "COMMAND",
+            "builds programs while jobs run: reads their paths, prints\n"
+            "\"  READY PATH\" for each",
+            &t->build),
         OPT(FLAG, "--fail-fast", NULL, "stop at the first failure", &t->fail_fast),
         OPT(U32, "--explain", "N",
             "run one failure of each of the first N signatures again,\n"

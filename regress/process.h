@@ -50,6 +50,8 @@ typedef struct reg_guardian {
 
 int reg_guardian_start(reg_guardian *guardian);
 void reg_guardian_stop(reg_guardian *guardian);
+/* A group was started (pid), or has ended (-pid). Async-signal-safe. */
+int reg_guardian_tell(const reg_guardian *guardian, pid_t pid);
 
 typedef struct reg_command {
     char *argv[64];              /* argv[0]: as the user knows the program */

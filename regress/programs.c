@@ -160,7 +160,16 @@ static int link_file(const char *from, const char *to) {
     if (unlink(to) != 0 && errno != ENOENT) {
         return reg_error("%s: cannot remove: %s", to, reg_why_not_written());
     }
-    return link(from, to) == 0 ? REG_OK : copy_file(from, to);
+    char copy[REG_PATH_MAX];
+    if (link(from, to) == 0) {
+        return REG_OK;
+    }
+    (void)reg_format(copy, sizeof copy, "%s.tmp", to);
+    (void)unlink(copy);
+    if (copy_file(from, copy) != REG_OK) {
+        return REG_FAIL;
+    }
+    return rename(copy, to) == 0 ? REG_OK : reg_error("%s: cannot rename: %s", copy, reg_why_not_written());
 }
 
 typedef struct tree {
@@ -195,31 +204,34 @@ static int pin_package(const char *program, const reg_run_info *run, const char 
     return status == REG_OK ? reg_walk(from, link_entry, &(tree){.from = from, .to = to}) : status;
 }
 
-static bool has_hash(const char *path, uint64_t hash) {
+/* 0: it is not there. */
+static uint64_t hash_of(const char *path) {
     reg_program there;
     if (access(path, X_OK) != 0) {
         (void)rep_host(errno);
-        return false;
+        return 0;
     }
-    return reg_format(there.path, sizeof there.path, "%s", path) && hash_file(&there) == REG_OK && there.hash == hash;
+    return reg_format(there.path, sizeof there.path, "%s", path) && hash_file(&there) == REG_OK ? there.hash : 0;
 }
 
-int reg_programs_pin(const reg_programs *programs, const reg_run_info *run) {
+int reg_programs_pin(reg_programs *programs, const reg_run_info *run) {
     char dir[REG_PATH_MAX];
     if (!reg_pinned_dir(run->out_dir, dir, sizeof dir)) {
         return reg_error("%s: path too long", run->out_dir);
     }
     for (size_t i = 0; i < programs->count; i++) {
-        const reg_program *program = &programs->list[i];
+        reg_program *program = &programs->list[i];
         char pinned[REG_PATH_MAX];
         if (strncmp(program->path, run->build_dir, strlen(run->build_dir)) != 0 ||
             !reg_format(pinned, sizeof pinned, "%s%s", dir, program->path + strlen(run->build_dir))) {
             return reg_error("%s: path too long", dir);
         }
-        if (has_hash(pinned, program->hash)) {
+        const uint64_t there = hash_of(pinned);
+        if (program->hash == 0 || there == program->hash) {
+            program->hash = there; /* 0: it has still to be built */
             continue;
         }
-        if (!has_hash(program->path, program->hash)) {
+        if (hash_of(program->path) != program->hash) {
             return reg_refuse("run %lld cannot go on: %s is not the program that it was started with, and %s has no "
                               "copy of that",
                               (long long)run->id, program->path, dir);
@@ -227,7 +239,7 @@ int reg_programs_pin(const reg_programs *programs, const reg_run_info *run) {
         if (pin_package(program->path, run, dir) != REG_OK || link_file(program->path, pinned) != REG_OK) {
             return REG_FAIL;
         }
-        if (!has_hash(pinned, program->hash)) {
+        if (hash_of(pinned) != program->hash) {
             return reg_error("%s: it changed while it was copied to %s", program->path, pinned);
         }
     }

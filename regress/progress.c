@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define DRAW_INTERVAL_S 0.2
+#define LINE_INTERVAL_S 60.0 /* where there is no terminal */
 
 static size_t terminal_columns(void) {
     struct winsize size;
@@ -21,11 +22,23 @@ void reg_progress_clear(reg_progress *progress) {
     }
 }
 
-void reg_progress_draw(reg_progress *progress, bool force) {
-    double now = reg_now();
-    if (!progress->terminal || (!force && now - progress->last_draw < DRAW_INTERVAL_S)) {
-        return;
+bool reg_progress_due(const reg_progress *progress) {
+    const double since = progress->last_draw > 0 ? progress->last_draw : progress->started;
+    return reg_now() - since >= (progress->terminal ? DRAW_INTERVAL_S : LINE_INTERVAL_S);
+}
+
+/* "  built 12 of 212: CXX npu_top (n32-tap)", with what is compiled at the moment; empty when nothing is built. */
+static void building(const reg_progress *progress, char *out, size_t size) {
+    const char *now = progress->now;
+    out[0] = '\0';
+    if (progress->built < progress->asked) {
+        (void)reg_format(out, size, "  built %zu of %zu%s%s", progress->built, progress->asked,
+                         now != NULL && now[0] != '\0' ? ": " : "", now != NULL ? now : "");
     }
+}
+
+void reg_progress_draw(reg_progress *progress) {
+    const double now = reg_now();
     progress->last_draw = now;
     double elapsed = now - progress->started;
     char eta[48] = "";
@@ -38,17 +51,19 @@ void reg_progress_draw(reg_progress *progress, bool force) {
     if (progress->host != 0) {
         (void)reg_format(host, sizeof host, "  %zu kept from running", progress->host);
     }
-    char line[224];
-    (void)reg_format(line, sizeof line, "[%zu/%zu] %zu failed%s  %.1f jobs/s  %u:%02u%s%s", progress->done,
+    char built[112];
+    char line[336];
+    building(progress, built, sizeof built);
+    (void)reg_format(line, sizeof line, "[%zu/%zu] %zu failed%s  %.1f jobs/s  %u:%02u%s%s%s", progress->done,
                      progress->total, progress->failed, host, elapsed > 0 ? (double)fresh / elapsed : 0.0,
-                     (unsigned)elapsed / 60, (unsigned)elapsed % 60, eta, progress->note);
+                     (unsigned)elapsed / 60, (unsigned)elapsed % 60, eta, progress->note, built);
     size_t columns = terminal_columns();
-    if (strlen(line) >= columns) {
+    if (progress->terminal && strlen(line) >= columns) {
         line[columns - 1] = '\0';
     }
-    printf("\r\033[K%s", line);
+    printf(progress->terminal ? "\r\033[K%s" : "%s\n", line);
     (void)fflush(stdout);
-    progress->drawn = true;
+    progress->drawn = progress->terminal;
 }
 
 void reg_progress_failure(reg_progress *progress, const reg_job *job, const reg_result *result) {

@@ -6,6 +6,7 @@
  * started, several in one transaction.
  */
 #define _GNU_SOURCE
+#include "builder.h"
 #include "ledger.h"
 
 #include <errno.h>
@@ -39,8 +40,11 @@ typedef struct sched {
     const reg_plan *plan;
     reg_ledger ledger;
     reg_guardian guardian;
+    reg_builder builder;
+    size_t *program; /* of each job, its place among the programs; NULL: all programs are there */
     slot *slots;
-    size_t next; /* place in the order */
+    bool *begun; /* one a place in the order */
+    size_t next; /* the first place in the order that has not begun */
     size_t running;
     bool stopping;
     reg_end end;
@@ -86,6 +90,7 @@ static void stop_all(sched *s, reg_end end) {
         s->end = end;
     }
     s->stopping = true;
+    reg_builder_stop(&s->builder);
 }
 
 /* The machine kept a job from running, or let it run to its end. When that happens in a row there is no use in trying
@@ -95,6 +100,7 @@ static void host_row(sched *s, bool host) {
     if (s->host_row >= HOST_ROW && !s->stopping) {
         s->stopping = true;
         s->end = REG_END_HOST;
+        reg_builder_stop(&s->builder);
     }
 }
 
@@ -282,8 +288,10 @@ static int wait_time(const sched *s) {
 }
 
 static void wait_for_news(sched *s) {
-    struct pollfd wait = {.fd = s->signal_fd, .events = POLLIN, .revents = 0};
-    if (poll(&wait, 1, wait_time(s)) <= 0) {
+    struct pollfd wait[] = {{.fd = s->signal_fd, .events = POLLIN},
+                            {.fd = s->builder.output_fd, .events = POLLIN},
+                            {.fd = s->builder.return_fd, .events = POLLIN}};
+    if (poll(wait, sizeof wait / sizeof wait[0], wait_time(s)) <= 0) {
         return;
     }
     struct signalfd_siginfo news;
@@ -294,17 +302,98 @@ static void wait_for_news(sched *s) {
     }
 }
 
-static void fill_slots(sched *s) {
-    for (int i = 0; i < s->plan->parallel && !s->stopping && s->next < s->plan->order_count; i++) {
-        if (s->slots[i].phase != SLOT_FREE) {
-            continue;
-        }
-        if (start_job(s, &s->slots[i], s->plan->order[s->next]) != REG_OK) {
-            stop_all(s, REG_END_BROKEN);
-            return;
-        }
+/* The first job in the order that has not begun and whose program is there; order_count: there is none. */
+static size_t next_job(sched *s) {
+    const reg_plan *plan = s->plan;
+    while (s->next < plan->order_count && s->begun[s->next]) {
         s->next++;
     }
+    size_t place = s->next;
+    while (s->program != NULL && place < plan->order_count &&
+           (s->begun[place] || plan->programs->list[s->program[plan->order[place]]].hash == 0)) {
+        place++;
+    }
+    return place;
+}
+
+/* True: a job waits for a free slot. */
+static bool fill_slots(sched *s) {
+    const size_t most = (size_t)reg_builder_leaves(&s->builder);
+    for (int i = 0; !s->stopping; i++) {
+        const size_t place = next_job(s);
+        if (place == s->plan->order_count) {
+            return false;
+        }
+        while (i < s->plan->parallel && s->slots[i].phase != SLOT_FREE) {
+            i++;
+        }
+        if (i == s->plan->parallel || s->running >= most) {
+            return true;
+        }
+        s->begun[place] = true;
+        if (start_job(s, &s->slots[i], s->plan->order[place]) != REG_OK) {
+            stop_all(s, REG_END_BROKEN);
+        }
+    }
+    return false;
+}
+
+/* ---- programs that are built meanwhile ---- */
+
+static void say(void *context, const char *line) {
+    const sched *s = (const sched *)context;
+    reg_progress_clear(s->plan->progress);
+    puts(line);
+    (void)fflush(stdout);
+}
+
+/* Which program each job runs. One of a single unit is built first: it takes the least time. */
+static int find_programs(sched *s) {
+    const reg_plan *plan = s->plan;
+    char path[REG_PATH_MAX];
+    s->builder.first = plan->programs->count;
+    s->program = calloc(plan->suite->count + 1, sizeof *s->program);
+    for (size_t i = 0, k = 0; s->program != NULL && i < plan->suite->count; i++) {
+        (void)reg_job_program(&plan->suite->jobs[i], plan->build_dir, path, sizeof path);
+        for (size_t tried = 0; tried < plan->programs->count && strcmp(plan->programs->list[k].path, path) != 0;
+             tried++) { /* mostly that of the job before */
+            k = (k + 1) % plan->programs->count;
+        }
+        s->program[i] = k;
+        if (plan->suite->jobs[i].what == REG_UNIT && s->builder.first == plan->programs->count) {
+            s->builder.first = k;
+        }
+    }
+    return s->program != NULL ? REG_OK : reg_error("out of memory");
+}
+
+static int start_builder(sched *s) {
+    const reg_plan *plan = s->plan;
+    if (plan->build == NULL) {
+        return REG_OK;
+    }
+    s->builder.programs = plan->programs;
+    s->builder.run = plan->info;
+    s->builder.db = plan->db;
+    s->builder.guardian = &s->guardian;
+    return find_programs(s) == REG_OK ? reg_builder_start(&s->builder, plan->build) : REG_FAIL;
+}
+
+/* waiting: a job waits for a free slot. */
+static void look_at_builder(sched *s, bool waiting) {
+    reg_builder *b = &s->builder;
+    reg_builder_read(b, say, s);
+    if (reg_builder_reap(b) && b->built < b->asked && !s->stopping) {
+        reg_builder_read(b, say, s);
+        if (b->built < b->asked) {
+            s->stopping = true;
+            s->end = REG_END_BUILD;
+        }
+    }
+    reg_builder_share(b, (int)s->running, waiting);
+    s->plan->progress->asked = b->asked;
+    s->plan->progress->built = b->built;
+    s->plan->progress->now = b->pid != 0 ? b->now : NULL;
 }
 
 /* Seconds until the end, estimated from earlier runs, or else from this one; negative: unknown. */
@@ -321,7 +410,11 @@ static double time_left(const sched *s) {
     }
     for (size_t i = s->next; i < plan->order_count; i++) {
         const double one = plan->expected[plan->order[i]].seconds;
-        sum += one >= 0 ? one : mean;
+        sum += s->begun[i] ? 0 : one >= 0 ? one : mean;
+    }
+    if (s->builder.pid != 0 && s->builder.built > 0) { /* programs take as long as those before them */
+        sum += (reg_now() - plan->progress->started) * (double)(plan->parallel - (int)s->running) *
+               (double)(s->builder.asked - s->builder.built) / (double)s->builder.built;
     }
     for (int i = 0; i < plan->parallel; i++) {
         const slot *busy = &s->slots[i];
@@ -335,16 +428,16 @@ static double time_left(const sched *s) {
 
 static void loop(sched *s) {
     for (;;) {
-        fill_slots(s);
+        look_at_builder(s, fill_slots(s));
         if (s->end != REG_END_BROKEN && !reg_ledger_record(&s->ledger)) {
             stop_all(s, REG_END_BROKEN);
         }
-        if (s->running == 0 && (s->stopping || s->next == s->plan->order_count)) {
+        if (s->running == 0 && s->builder.pid == 0 && (s->stopping || next_job(s) == s->plan->order_count)) {
             return;
         }
-        if (s->plan->progress->terminal) {
+        if (reg_progress_due(s->plan->progress)) {
             s->plan->progress->left_s = time_left(s);
-            reg_progress_draw(s->plan->progress, false);
+            reg_progress_draw(s->plan->progress);
         }
         wait_for_news(s);
         if (s->plan->keeper != NULL && !s->plan->keeper->tick(s->plan->keeper->context) && !s->stopping) {
@@ -368,19 +461,26 @@ static bool open_signals(sched *s, sigset_t *before) {
 }
 
 reg_end reg_run_jobs(const reg_plan *plan, reg_totals *totals) {
-    sched s = {.plan = plan, .end = REG_END_DONE, .signal_fd = -1, .awake = reg_now()};
+    sched s = {.plan = plan,
+               .builder = {.parallel = plan->parallel, .output_fd = -1, .grant_fd = -1, .return_fd = -1},
+               .end = REG_END_DONE,
+               .signal_fd = -1,
+               .awake = reg_now()};
     sigset_t before;
     if (reg_ledger_open(&s.ledger, plan, totals) != REG_OK) {
         return REG_END_BROKEN;
     }
     s.slots = calloc((size_t)plan->parallel, sizeof *s.slots);
-    if (s.slots == NULL) {
+    s.begun = calloc(plan->order_count + 1, sizeof *s.begun);
+    if (s.slots == NULL || s.begun == NULL) {
         reg_error("out of memory");
         s.end = REG_END_BROKEN;
     } else if (reg_guardian_start(&s.guardian) != REG_OK) {
         s.end = REG_END_BROKEN;
     } else {
-        if (open_signals(&s, &before)) {
+        if (start_builder(&s) != REG_OK) {
+            s.end = REG_END_BROKEN;
+        } else if (open_signals(&s, &before)) {
             loop(&s);
             reg_progress_clear(plan->progress);
             (void)close(s.signal_fd);
@@ -392,6 +492,9 @@ reg_end reg_run_jobs(const reg_plan *plan, reg_totals *totals) {
         reg_guardian_stop(&s.guardian);
     }
     free(s.slots);
+    free(s.begun);
+    free(s.program);
+    reg_builder_close(&s.builder);
     if (s.ledger.to_record != NULL) { /* the jobs that were stopped may have made room */
         (void)reg_ledger_record(&s.ledger);
     }

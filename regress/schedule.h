@@ -34,7 +34,10 @@ typedef struct reg_progress {
     double busy_s; /* sum of the wall times of the finished jobs */
     double left_s; /* expected until the end; negative: nothing is known */
     int parallel;
-    char note[48]; /* of the launcher, at the end of the line */
+    size_t asked;    /* programs to build */
+    size_t built;    /* of them */
+    const char *now; /* what is compiled at the moment; NULL or empty: nothing */
+    char note[48];   /* of the launcher, at the end of the line */
 } reg_progress;
 
 typedef struct reg_plan {
@@ -53,19 +56,23 @@ typedef struct reg_plan {
     const reg_expectation *expected; /* one a job */
     reg_db *db;
     reg_progress *progress;
-    bool resumed;                        /* the run is resumed */
+    const char *build;        /* command that builds the programs without a hash (builder.h); NULL: all are there */
+    reg_programs *programs;   /* of the run */
+    const reg_run_info *info; /* of the run */
+    bool resumed;             /* the run is resumed */
     const struct reg_slurm_asked *slurm; /* launcher slurm */
     const struct reg_keeper *keeper;     /* ledger.h: takes finished jobs instead of the database; NULL: none */
 } reg_plan;
 
 /* HOST: the machine fails repeatedly. BROKEN: the runner itself could not go on (database, processes), a line has been
- * printed. */
+ * printed. BUILD: a program could not be built. */
 typedef enum reg_end {
     REG_END_DONE = 0,
     REG_END_INTERRUPTED = 1,
     REG_END_FAIL_FAST = 2,
     REG_END_HOST = 3,
-    REG_END_BROKEN = 4
+    REG_END_BROKEN = 4,
+    REG_END_BUILD = 5
 } reg_end;
 
 typedef struct reg_totals {
@@ -108,7 +115,9 @@ int reg_order_jobs(const reg_suite *suite, const reg_past *past, const reg_expec
                    size_t *count);
 
 /* ---- progress.c ---- */
-void reg_progress_draw(reg_progress *progress, bool force);
+/* Time for the line: several times a second on a terminal, once a minute elsewhere. */
+bool reg_progress_due(const reg_progress *progress);
+void reg_progress_draw(reg_progress *progress);
 void reg_progress_clear(reg_progress *progress);
 /* One failure, one line: job, cause, and the command that reproduces it. */
 void reg_progress_failure(reg_progress *progress, const reg_job *job, const reg_result *result);

@@ -324,7 +324,7 @@ static void draw(slurm_runner *r) {
     size_t running = 0;
     size_t waiting = 0;
     double sum = 0;
-    if (!progress->terminal) {
+    if (!reg_progress_due(progress)) {
         return;
     }
     for (size_t i = 0; i < r->shard_count; i++) {
@@ -337,7 +337,7 @@ static void draw(slurm_runner *r) {
     }
     progress->left_s = running == 0 ? -1.0 : sum / ((double)running * r->asked->cpus);
     (void)reg_format(progress->note, sizeof progress->note, "  tasks: %zu run, %zu wait", running, waiting);
-    reg_progress_draw(progress, false);
+    reg_progress_draw(progress);
 }
 
 static void loop(slurm_runner *r) {

@@ -94,6 +94,13 @@ static int insert_programs(reg_db *db, int64_t run, const reg_programs *programs
     return status;
 }
 
+int reg_db_put_program(const reg_db *db, int64_t run, const reg_program *program) {
+    char hash[24];
+    (void)reg_format(hash, sizeof hash, "%016" PRIx64, program->hash);
+    return reg_db_write(db, "UPDATE program SET hash=?3 WHERE run=?1 AND path=?2",
+                        REG_VALUES(REG_NUMBER(run), REG_TEXT(program->path), REG_TEXT(hash)));
+}
+
 static int insert_jobs(reg_db *db, const reg_run_info *info, const reg_suite *suite) {
     sqlite3_stmt *stmt = NULL;
     int status = reg_db_prepare(

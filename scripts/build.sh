@@ -10,9 +10,14 @@ variables=${variables#"${options% }"}
 jobs=-j${TANDEM_JOBS:-$(nproc)}
 [[ " $options " =~ \ (-j[0-9]*)\  ]] && jobs=${BASH_REMATCH[1]}
 options=$(sed -E 's/(^| )(--jobserver-(auth|fds)=[^ ]*|-j[0-9]*)//g' <<<"${options% }")
+# a runner says how many (regress/builder.h)
+if [ -n "${TANDEM_JOBSERVER:-}" ]; then
+    jobs=
+    options+=" -j --jobserver-auth=$TANDEM_JOBSERVER"
+fi
 export MAKEFLAGS=$options$variables TANDEM_BUILDING=1
 for a in "$@"; do [[ $a == BUILD=* ]] && BUILD=${a#*=}; done
-command=("${MAKE_COMMAND:-make}" -s "$jobs" "$@")
+command=("${MAKE_COMMAND:-make}" -s $jobs "$@")
 # a make that only prints, asks or touches (-n, -q, -t) needs no lock
 [[ "${options%% *}" =~ ^[a-zA-Z]*[nqt] ]] && exec "${command[@]}"
 exec "$(dirname "$0")/locked.sh" "${BUILD:-build}/lock" "${command[@]}"

@@ -26,14 +26,13 @@ cov() {
 # ---- the jobs ----
 run_jobs() {
     local marked=(--suite "$SUITE" --design "$DUT" --build-dir "$BUILD" --cfg "$CFGS" --marked)
-    scripts/build_suite.sh "$BUILD" "$RUNNER" targets "${marked[@]}" || exit 1
     rm -rf "$jobs" "$dir/run" "$dir/run.json"
-    mkdir -p "$jobs" || exit 1
+    mkdir -p "$jobs" "$BUILD/host-cov" || exit 1
     # counters of model and driver add up from process to process
     find "$BUILD/host-cov" -name "*.gcda" -delete
     # shellcheck disable=SC2086
-    "$RUNNER" run "${marked[@]}" --jobs "$JOBS" --coverage "$jobs" ${SEED:+--seed $SEED} --explain 0 --report \
-        --summary-json "$dir/run.json" || status=1
+    "$RUNNER" run "${marked[@]}" --build "scripts/build_suite.sh $BUILD" --jobs "$JOBS" --coverage "$jobs" \
+        ${SEED:+--seed $SEED} --explain 0 --report --summary-json "$dir/run.json" || status=1
     sed -n 's/^ *"run": \([0-9][0-9]*\),/\1/p' "$dir/run.json" | head -n 1 >"$dir/run"
 }
 

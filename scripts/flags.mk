@@ -57,4 +57,5 @@ endef
 deps = $(if $(TANDEM_BUILDING),$(1))
 
 # $(call link,command): a program. It replaces the one that is there, which may be running, or belong to a regression.
-link = echo "  LD    $@"; $(1) -o $@.tmp && mv $@.tmp $@
+# READY: a runner waits for it (regress/builder.h).
+link = echo "  LD    $@"; $(1) -o $@.tmp && mv $@.tmp $@$(if $(TANDEM_JOBSERVER), && echo "  READY $@")

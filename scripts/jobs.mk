@@ -40,7 +40,9 @@ LAUNCHER ?=
 LAUNCHER_OPTIONS = $(if $(LAUNCHER),--launcher $(LAUNCHER)) $(if $(PARTITION),--slurm-partition $(PARTITION)) \
   $(if $(ACCOUNT),--slurm-account $(ACCOUNT)) \
   $(if $(SLURM_ARGS),--slurm-args "$(SLURM_ARGS)") $(if $(SHARD_SECONDS),--shard-seconds $(SHARD_SECONDS))
-# a resumed run already has its list and its programs: nothing is built
+# builds the programs of a run while its first jobs run
+BUILDER = scripts/build_suite.sh $(BUILD)
+# a resumed run already has its list, and its programs but those that were not built yet
 RESUME_OPTIONS = --resume $(RUN) $(RUNNER_DESIGN) --build-dir $(BUILD) $(if $(call given,SUITE),--suite $(SUITE)) \
   $(if $(call given,SEED),--seed $(SEED)) $(if $(call given,CFG),--cfg $(CFG))
 
@@ -57,14 +59,14 @@ regress: ## run a SUITE (smoke, default, nightly, ...; closure: until GOAL=98 pe
 	@scripts/build.sh $(RUNNER) $(REGRESS_DATA)
 ifeq ($(SUITE),closure)
 	@scripts/build.sh $(HOST)/tandem-cov
-	@scripts/build_suite.sh $(BUILD) $(RUNNER) targets --suite closure --design $(DUT) \
-	  --build-dir $(BUILD) --kind $(KIND) --cfg $(CFG)
+	@$(RUNNER) targets --suite closure --design $(DUT) --build-dir $(BUILD) --kind $(KIND) --cfg $(CFG) \
+	  >$(BUILD)/closure.list
+	@$(BUILDER) <$(BUILD)/closure.list
 	@scripts/locked.sh $(BUILD)/closure.lock $(PYTHON) scripts/closure.py $(CLOSURE_OPTIONS)
 else ifneq ($(RESUME),)
-	@$(RUNNER) run $(RESUME_OPTIONS) --jobs $(JOBS) $(LAUNCHER_OPTIONS) $(REPORT_FILES) $(REGRESS_ARGS)
+	@$(RUNNER) run $(RESUME_OPTIONS) --build "$(BUILDER)" --jobs $(JOBS) $(LAUNCHER_OPTIONS) $(REPORT_FILES) $(REGRESS_ARGS)
 else
-	@scripts/build_suite.sh $(BUILD) $(RUNNER) targets $(RUNNER_OPTIONS)
-	@$(RUNNER) run $(RUNNER_OPTIONS) --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) $(LAUNCHER_OPTIONS) \
+	@$(RUNNER) run $(RUNNER_OPTIONS) --build "$(BUILDER)" --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) $(LAUNCHER_OPTIONS) \
 	  $(REPORT_FILES) $(REGRESS_ARGS)
 endif
 

@@ -176,10 +176,18 @@ OBJ_unit_common := $(patsubst %.c,$(OUT)/obj/%.o,$(filter-out $(UNIT_BENCHES),$(
 -include $(call deps,$(OBJ_unit_common:.o=.d))
 UNIT_LIBS := tb$(DUT) cov$(DUT) covcode coverage tb opt cmodel drivers alloc report
 
+# Where a runner waits for programs, a bench is begun when the fourth one before it is done: make by itself would
+# generate all of them, then compile all, and link all at the end.
+define queued
+AFTER.$(1) := $$(word 4,$$(QUEUE))
+QUEUE := $(1) $$(wordlist 1,3,$$(QUEUE))
+endef
+$(foreach g,$(patsubst %.ready,%,$(filter %.ready,$(MAKECMDGOALS))),$(eval $(call queued,$(g))))
+
 # $(1): name, $(2): its frame, if several of a module stand in one, made from what the bench says of them
 define unit
 $$(eval $$(call verilated,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)) $(UNIT_TAPS),$(UNIT_SV_DIR) $(dir $(2))))
-$(OUT)/v/unit_$(1)/V$(UNIT_DUT_$(1)).mk: $(2)
+$(OUT)/v/unit_$(1)/V$(UNIT_DUT_$(1)).mk: $(2) | $(AFTER.$(OUT)/unit-$(1))
 $(2): $(UNIT_DIR)/unit_$(1).c $(UNIT_FRAMED_$(1)) scripts/unit_frame.py scripts/unit_duts.py scripts/rtl_modules.py
 	@$(PYTHON) scripts/unit_frame.py $(UNIT_DIR)/unit_$(1).c $(UNIT_FRAMED_$(1)) $$@
 -include $(call deps,$(OUT)/obj/$(UNIT_DIR)/unit_$(1).d)
@@ -189,6 +197,10 @@ $(OUT)/unit-$(1): $(OUT)/obj/$(UNIT_DIR)/unit_$(1).o $(OBJ_unit_common) $$(DUT_u
 PROGRAMS += $(OUT)/unit-$(1)
 endef
 $(foreach u,$(UNITS),$(eval $(call unit,$(u),$(if $(UNIT_FRAMED_$(u)),$(BUILD)/frames/$(DUT)/$(UNIT_DUT_$(u)).sv))))
+
+# tells a runner that a program is up to date, whether it was built now or was there
+$(OUT)/%.ready: $(OUT)/%
+	@echo "  READY $<"
 
 .PHONY: build
 build: $(PROGRAMS) ## build all programs of one CFG and KIND
