@@ -2,6 +2,7 @@
 make beneath it."""
 
 import os
+import resource
 import signal
 
 import pytest
@@ -81,6 +82,16 @@ def test_a_build_that_fails(builds):
     (builds.path / "broken-b").unlink()
     again = builds.call("run", "--resume", "--build", BUILD)
     assert again.returncode == 0 and last_line(again) == "3 passed, 0 failed", again.stdout + again.stderr
+
+
+def test_the_runner_sleeps(bench):
+    """Pipes that the builder has closed do not keep the runner awake."""
+    bench.program(bench.build / "n8-fast/unit-long", "sleep 2; report 'outcome=pass\\n'")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = bench.run("unit long cfg=n8\n", "--build", "sed 's/^/  READY /'", "--jobs", "2")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 0
+    assert sum(after[:2]) - sum(before[:2]) < 1, "of 2 seconds"
 
 
 def test_a_builder_that_ends_too_early(bench):
