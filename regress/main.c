@@ -5,7 +5,9 @@
 #include "report/report.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -152,7 +154,8 @@ int main(int argc, char **argv) {
                  .slurm = {.shard_s = 60, .poll_s = 5, .silence_s = 60, .cpus = 1},
                  .expand = {.kind = "fast", .timeout_s = DEFAULT_TIMEOUT_S, .memory_mb = DEFAULT_MEMORY_MB}};
     static char name[] = "tandem-regress";
-    program_invocation_name = name; /* of rep_flush() */
+    program_invocation_name = name;     /* of rep_flush() */
+    json_set_alloc_funcs(malloc, free); /* ours, which note what they do not get */
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             cli_print_help();
@@ -183,5 +186,5 @@ int main(int argc, char **argv) {
         }
     }
     reg_designs_free(&designs);
-    return status != REG_OK && rep_host_error() != 0 ? (int)REG_HOST : status;
+    return rep_end(status);
 }
