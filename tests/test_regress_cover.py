@@ -30,7 +30,8 @@ def test_marked(bench):
 
 def test_nothing_is_marked(bench):
     """All jobs that write coverage, once each, and the list says so; nothing runs where there are none."""
-    text = "unit pass cfg=n8 count=2 determinism=1\nunit pass cfg=n8 kind=tap\ntest conv cfg=n8\nnetwork digits cfg=n8\n"
+    text = ("unit pass cfg=n8 count=2 determinism=1\nunit pass cfg=n8 kind=tap\ntest conv cfg=n8\n"
+            "network digits cfg=n8\n")
     marked = jobs(bench, text, "--marked")
     assert [line.split()[:5] for line in marked] == [["unit", "pass", "cfg=n8", "kind=cov", "index=0"],
                                                      ["unit", "pass", "cfg=n8", "kind=cov", "index=1"],
