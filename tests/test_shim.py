@@ -16,7 +16,7 @@ include Makefile
 $(eval $(call verilated,shim_toy,shim_toy,-Wno-UNOPTFLAT tests/shim/taps.vlt tests/shim/tap_shim_toy.sv,tests/shim))
 OBJ_check := $(OUT)/obj/tests/shim/shim_check.o $(OUT)/obj/tb/sim/assert.o
 $(OUT)/shim-check: $(OBJ_check) $(DUT_shim_toy) $(VLT)/libverilated.a
-\t@$(call link,$(OBJ_check),shim_toy,)
+\t@$(call link_top,$(OBJ_check),shim_toy,)
 """
 
 
