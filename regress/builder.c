@@ -47,7 +47,7 @@ static int write_list(const reg_builder *b, int *fd) {
         }
     }
     *fd = file != NULL && fclose(file) == 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    return *fd >= 0 ? REG_OK : reg_error("%s: cannot write: %s", path, strerror(errno));
+    return *fd >= 0 ? REG_OK : reg_error("%s: cannot write: %s", path, reg_why_not_written());
 }
 
 /* Body of the child up to exec; async-signal-safe calls only. */
@@ -82,7 +82,7 @@ static int launch(reg_builder *b, pipes *p, const char *command) {
     (void)unsetenv("TANDEM_JOBSERVER");
     if (b->pid < 0) {
         b->pid = 0;
-        return reg_error("cannot start a process: %s", strerror(errno));
+        return reg_error("cannot start a process: %s", reg_why());
     }
     (void)setpgid(b->pid, b->pid);
     return REG_OK;
@@ -100,12 +100,12 @@ int reg_builder_start(reg_builder *b, const char *command) {
     (void)reg_format(path, sizeof path, "%s/build.log", b->run->out_dir);
     b->log = fopen(path, "we");
     if (b->log == NULL) {
-        return reg_error("%s: cannot write: %s", path, strerror(errno));
+        return reg_error("%s: cannot write: %s", path, reg_why_not_written());
     }
     int status = write_list(b, &p.list);
     if (status == REG_OK &&
         (pipe2(p.output, O_CLOEXEC) != 0 || pipe2(p.grant, O_CLOEXEC) != 0 || pipe2(p.back, O_CLOEXEC) != 0)) {
-        status = reg_error("cannot make a pipe: %s", strerror(errno));
+        status = reg_error("cannot make a pipe: %s", reg_why());
     }
     status = status == REG_OK ? launch(b, &p, command) : status;
     if (status == REG_OK) {

@@ -135,8 +135,8 @@ static int run_plan(const options *o, const reg_plan *plan) {
     (void)reg_signoff_write(plan->db, plan->run); /* a failure was printed; pages and summary come nevertheless */
     const unsigned missing = cli_write_files(o, plan->db, plan->run);
     print_summary(o, plan, &totals, end, elapsed, missing);
+    rep_host_forget(); /* from here on, the exit status is that of the jobs */
     if (totals.failed != 0) {
-        rep_host_forget(); /* the exit status is that of the failures */
         return REG_FAIL;
     }
     if (!good || missing != 0 || totals.host != 0 || totals.unrecorded != 0 || end == REG_END_HOST ||

@@ -61,7 +61,7 @@ int reg_html_check(const char *dir) {
         return reg_error("%s: is there and no report: it is not replaced", path);
     }
     if (mkdir(temp, 0777) != 0) {
-        return reg_error("%s: cannot make the folder: %s", temp, reg_why());
+        return reg_error("%s: cannot make the folder: %s", temp, reg_why_not_written());
     }
     (void)rmdir(temp);
     return REG_OK;
@@ -75,14 +75,14 @@ static int write_page(html_report *r, const char *name, int (*write)(html_report
     }
     r->out = fopen(path, "we");
     if (r->out == NULL) {
-        return reg_error("%s: cannot write: %s", path, reg_why());
+        return reg_error("%s: cannot write: %s", path, reg_why_not_written());
     }
     errno = 0;
     const int status = write(r);
     const bool bad = ferror(r->out) != 0;
     const bool closed = fclose(r->out) == 0;
     if (status == REG_OK && (bad || !closed)) {
-        return reg_error("%s: cannot write: %s", path, errno != 0 ? reg_why() : "write error");
+        return reg_error("%s: cannot write: %s", path, errno != 0 ? reg_why_not_written() : "write error");
     }
     return status;
 }
@@ -107,7 +107,7 @@ static int put_in_place(const char *temp, const char *path) {
         return REG_FAIL;
     }
     if (rename(temp, path) != 0) {
-        return reg_error("%s: cannot write: %s", path, reg_why());
+        return reg_error("%s: cannot write: %s", path, reg_why_not_written());
     }
     return REG_OK;
 }

@@ -2,6 +2,7 @@
  */
 #define _GNU_SOURCE
 #include "html.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,11 @@
 static int open_regular(const char *path, uint64_t *size) {
     struct stat info;
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd >= 0 && (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))) {
+    const bool known = fd >= 0 && fstat(fd, &info) == 0;
+    if (!known) {
+        (void)rep_host_write(errno); /* files of the run: EACCES is not an answer, either */
+    }
+    if (fd >= 0 && (!known || !S_ISREG(info.st_mode))) {
         (void)close(fd);
         return -1;
     }
@@ -34,7 +39,7 @@ static int copy_rest(int fd, const char *path, const char *note) {
     }
     const bool closed = out == NULL || fclose(out) == 0;
     if (!good || got < 0 || !closed) {
-        return reg_error("%s: cannot write: %s", path, reg_why());
+        return reg_error("%s: cannot write: %s", path, reg_why_not_written());
     }
     return REG_OK;
 }
@@ -56,7 +61,7 @@ int html_copy_tail(const char *from, const char *dir, const char *name, size_t s
     }
     int status = REG_OK;
     if (!reg_format(path, sizeof path, "%s/%s", dir, name) || (cut && lseek(fd, -(off_t)size_max, SEEK_END) < 0)) {
-        status = reg_error("%s/%s: cannot write: %s", dir, name, errno != 0 ? reg_why() : "path too long");
+        status = reg_error("%s/%s: cannot write: %s", dir, name, errno != 0 ? reg_why_not_written() : "path too long");
     } else {
         status = copy_rest(fd, path, cut ? note : NULL);
     }

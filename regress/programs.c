@@ -2,6 +2,7 @@
  * that a build beside it changes nothing. */
 #define _GNU_SOURCE
 #include "db.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,8 +47,10 @@ static uint64_t hash_bytes(const unsigned char *bytes, size_t size) {
 
 static int hash_file(reg_program *program) {
     struct stat info;
+    errno = 0;
     int fd = open(program->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || access(program->path, X_OK) != 0) {
+        (void)rep_host(errno);
         if (fd >= 0) {
             (void)close(fd);
         }
@@ -137,12 +140,12 @@ static int copy_file(const char *from, const char *to) {
             break;
         }
     }
-    int status = got == 0 ? REG_OK : reg_error("%s: cannot copy to %s: %s", from, to, reg_why());
+    int status = got == 0 ? REG_OK : reg_error("%s: cannot copy to %s: %s", from, to, reg_why_not_written());
     if (in >= 0) {
         (void)close(in);
     }
     if (out >= 0 && close(out) != 0 && status == REG_OK) {
-        status = reg_error("%s: cannot write: %s", to, reg_why());
+        status = reg_error("%s: cannot write: %s", to, reg_why_not_written());
     }
     return status;
 }
@@ -155,7 +158,7 @@ static int link_file(const char *from, const char *to) {
         return REG_FAIL;
     }
     if (unlink(to) != 0 && errno != ENOENT) {
-        return reg_error("%s: cannot remove: %s", to, reg_why());
+        return reg_error("%s: cannot remove: %s", to, reg_why_not_written());
     }
     char copy[REG_PATH_MAX];
     if (link(from, to) == 0) {
@@ -166,7 +169,7 @@ static int link_file(const char *from, const char *to) {
     if (copy_file(from, copy) != REG_OK) {
         return REG_FAIL;
     }
-    return rename(copy, to) == 0 ? REG_OK : reg_error("%s: cannot rename: %s", copy, strerror(errno));
+    return rename(copy, to) == 0 ? REG_OK : reg_error("%s: cannot rename: %s", copy, reg_why_not_written());
 }
 
 typedef struct tree {
@@ -204,10 +207,11 @@ static int pin_package(const char *program, const reg_run_info *run, const char 
 /* 0: it is not there. */
 static uint64_t hash_of(const char *path) {
     reg_program there;
-    return access(path, X_OK) == 0 && reg_format(there.path, sizeof there.path, "%s", path) &&
-                   hash_file(&there) == REG_OK
-               ? there.hash
-               : 0;
+    if (access(path, X_OK) != 0) {
+        (void)rep_host(errno);
+        return 0;
+    }
+    return reg_format(there.path, sizeof there.path, "%s", path) && hash_file(&there) == REG_OK ? there.hash : 0;
 }
 
 int reg_programs_pin(reg_programs *programs, const reg_run_info *run) {

@@ -209,7 +209,7 @@ static int set_aside(const char *path) {
         (void)reg_format(from, sizeof from, "%s%s", path, ends[i]);
         (void)reg_format(to, sizeof to, "%s%s", aside, ends[i]);
         if (rename(from, to) != 0 && errno != ENOENT) {
-            return reg_error("%s: cannot set it aside: %s", from, reg_why());
+            return reg_error("%s: cannot set it aside: %s", from, reg_why_not_written());
         }
     }
     printf("%s: damaged, now %s\n", path, aside);
@@ -266,7 +266,7 @@ static int rebuild(recovery *r, const char *path, bool there, const char *build_
     int status = fill(r, fresh, there ? path : NULL, build_dir, dir, dirs, false);
     status = status == REG_OK && there ? set_aside(path) : status;
     if (status == REG_OK && rename(fresh, path) != 0) {
-        status = reg_error("%s: cannot rename: %s", fresh, reg_why());
+        status = reg_error("%s: cannot rename: %s", fresh, reg_why_not_written());
     }
     (void)reg_format(name, sizeof name, "%s.lock", fresh);
     (void)unlink(name);

@@ -31,6 +31,8 @@ typedef enum reg_status { REG_OK = 0, REG_FAIL = 1, REG_USAGE = 2, REG_HOST = 3,
 
 /* The text of errno, which is noted if it is about the machine (rep_host()). */
 const char *reg_why(void);
+/* The same after a call that writes (rep_host_write()). */
+const char *reg_why_not_written(void);
 /* One line on stderr, "tandem-regress: ...". Returns REG_FAIL. */
 int reg_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same for bad input. Returns REG_USAGE. */

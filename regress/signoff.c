@@ -6,6 +6,7 @@
 #include "ledger.h"
 #include "query.h"
 #include "reports.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -40,11 +41,10 @@ static bool sum_of_suite(const char *path, char sum[SUM_SIZE]) {
 /* Of a document in its canonical form. */
 static bool sum_of_json(const json_t *content, const char *near, char sum[SUM_SIZE]) {
     char path[REG_PATH_MAX];
-    char *text = json_dumps(content, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
-    bool good = text != NULL && reg_format(path, sizeof path, "%s.%ld.sum", near, (long)getpid()) &&
-                rep_save(path, text, strlen(text)) == 0 && sum_of_file(path, sum);
+    const size_t flags = JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15);
+    const bool good = reg_format(path, sizeof path, "%s.%ld.sum", near, (long)getpid()) &&
+                      json_dump_file(content, path, flags) == 0 && sum_of_file(path, sum);
     (void)unlink(path);
-    free(text);
     return good;
 }
 
@@ -159,6 +159,9 @@ bool reg_signoff_sum(const char *out_dir, char sum[65]) {
     char path[REG_PATH_MAX];
     json_error_t error;
     json_t *document = sign_path(out_dir, path, sizeof path) ? json_load_file(path, 0, &error) : NULL;
+    if (document == NULL) {
+        (void)rep_host_write(errno); /* EACCES: the file is the run's own */
+    }
     const char *text = document != NULL ? json_string_value(json_object_get(document, "sha256")) : NULL;
     const bool good = text != NULL && strlen(text) == SUM_SIZE - 1;
     (void)reg_format(sum, SUM_SIZE, "%s", good ? text : "");
@@ -313,7 +316,7 @@ static int add_replay(verifier *v, reg_suite *suite, const char *dir, const json
     }
     if (!reg_format(r->path, sizeof r->path, "%s/%05zu-%s.case", dir, r->job, key) ||
         rep_save(r->path, text, strlen(text)) != 0) {
-        return reg_error("%s: cannot write: %s", r->path, reg_why());
+        return reg_error("%s: cannot write: %s", r->path, reg_why_not_written());
     }
     reg_job job = suite->jobs[r->job];
     job.checked_twice = false;

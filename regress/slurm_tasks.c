@@ -117,7 +117,7 @@ static int write_script(const char *dir) {
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     if (length <= 0 || getcwd(here, sizeof here) == NULL || realpath(dir, folder) == NULL ||
         !reg_format(path, sizeof path, "%s/task.sh", dir)) {
-        return reg_error("%s: cannot write a script: %s", dir, reg_why());
+        return reg_error("%s: cannot write a script: %s", dir, reg_why_not_written());
     }
     program[length] = '\0';
     if (reg_report_open(&file, path) != REG_OK) {

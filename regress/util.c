@@ -25,8 +25,13 @@ const char *reg_why(void) {
     return strerror(rep_host(errno));
 }
 
+const char *reg_why_not_written(void) {
+    return strerror(rep_host_write(errno));
+}
+
 int reg_error(const char *fmt, ...) {
     va_list args;
+    (void)rep_host(strstr(fmt, "out of memory") != NULL ? ENOMEM : 0); /* also that of a library, such as SQLite */
     va_start(args, fmt);
     say(fmt, args);
     va_end(args);
@@ -60,13 +65,13 @@ int reg_make_dirs(const char *path) {
         }
         *p = '\0';
         if (mkdir(part, 0777) != 0 && errno != EEXIST) {
-            return reg_error("%s: cannot make the folder: %s", part, reg_why());
+            return reg_error("%s: cannot make the folder: %s", part, reg_why_not_written());
         }
         *p = '/';
     }
     struct stat info;
     if (mkdir(part, 0777) != 0 && (errno != EEXIST || stat(part, &info) != 0 || !S_ISDIR(info.st_mode))) {
-        return reg_error("%s: cannot make the folder: %s", part, reg_why());
+        return reg_error("%s: cannot make the folder: %s", part, reg_why_not_written());
     }
     return REG_OK;
 }
@@ -80,7 +85,7 @@ static int remove_entry(const char *path, const struct stat *info, int flag, str
 
 int reg_remove_tree(const char *path) {
     if (nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT) {
-        return reg_error("%s: cannot remove: %s", path, reg_why());
+        return reg_error("%s: cannot remove: %s", path, reg_why_not_written());
     }
     return REG_OK;
 }

@@ -91,8 +91,8 @@ void rep_host_forget(void);
 #define REP_HOST_EXIT 3
 /* Write what is left for stdout. False: that cannot be done, which is noted and said in a line. */
 bool rep_flush(void);
-/* Exit status of a program at its end: the given one, after rep_flush(), or that of the machine's faults, said in a line
- * where the given one is 0. */
+/* Exit status of a program at its end: the given one, after rep_flush(), or that of the machine's faults, said in a
+ * line where the given one is 0. */
 int rep_end(int status);
 
 /* ---- file.c: a file is written under a temporary name beside its own and renamed when it is whole. Functions return 0

@@ -192,7 +192,7 @@ def test_full_disk(bench):
     bench.run("unit pass cfg=n8 count=300\n")
     done = bench.call("report", "--html", "r",
                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40000, 40000)))
-    assert done.returncode == 1 and "cannot write" in done.stderr and len(done.stderr.splitlines()) == 1
+    assert done.returncode == 3 and "cannot write" in done.stderr and len(done.stderr.splitlines()) == 1
     assert not (bench.path / "r").exists() and [path.name for path in bench.path.iterdir() if "tmp" in path.name] == []
 
 

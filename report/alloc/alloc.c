@@ -21,7 +21,7 @@
     type __wrap_##name parameters {                                                                                    \
         type result = __real_##name arguments;                                                                         \
         if (refused) {                                                                                                 \
-            (void)note(errno);                                                                                         \
+            (void)(note)(errno);                                                                                       \
         }                                                                                                              \
         return result;                                                                                                 \
     }
@@ -34,7 +34,8 @@ NOTED(char *, strndup, (const char *text, size_t most), (text, most), result == 
 NOTED(int, pipe, (int fd[2]), (fd), result != 0, rep_host)
 NOTED(int, pipe2, (int fd[2], int flags), (fd, flags), result != 0, rep_host)
 NOTED(pid_t, fork, (void), (), result < 0, rep_host)
-NOTED(FILE *, fopen, (const char *path, const char *mode), (path, mode), result == NULL, rep_host)
+NOTED(FILE *, fopen, (const char *path, const char *mode), (path, mode), result == NULL,
+      mode[0] == 'r' ? rep_host : rep_host_write)
 NOTED(FILE *, fdopen, (int fd, const char *mode), (fd, mode), result == NULL, rep_host)
 NOTED(DIR *, opendir, (const char *path), (path), result == NULL, rep_host)
 NOTED(int, stat, (const char *path, struct stat *to), (path, to), result != 0, rep_host)
@@ -48,3 +49,15 @@ NOTED(size_t, fread, (void *to, size_t size, size_t count, FILE *in), (to, size,
       result < count && ferror(in) != 0, rep_host)
 NOTED(char *, fgets, (char *to, int size, FILE *in), (to, size, in), result == NULL && ferror(in) != 0, rep_host)
 NOTED(ssize_t, getline, (char **to, size_t *size, FILE *in), (to, size, in), result < 0 && feof(in) == 0, rep_host)
+
+/* Of libjansson, which reads by itself; a text that is no JSON leaves errno alone. */
+void *__real_json_load_file(const char *path, size_t flags, void *error);
+void *__wrap_json_load_file(const char *path, size_t flags, void *error);
+void *__wrap_json_load_file(const char *path, size_t flags, void *error) {
+    errno = 0;
+    void *json = __real_json_load_file(path, flags, error);
+    if (json == NULL) {
+        (void)rep_host(errno);
+    }
+    return json;
+}

@@ -150,7 +150,7 @@ def check_regress(folder, mode):
 
 REGRESS_TEXT = (r"\d+\.\d+ ?s\b", r"\d+ s\b", r"run \d+\b", r"\d+:\d+:\d+", r"\d+ MB", r"\d\d\d\d-\d\d-\d\d[T ]",
                 r"\b\d+ ms", r"\d+ jobs? in")
-RUN_FILES = (r"build/regress/\d+", r"build/results\.db", r"report/.*", r"junit\.xml")
+RUN_FILES = (r"build/regress/\d+", r"build/results\.db", r"junit\.xml")
 
 
 def regress(name, *args, setup=make_bench, check=None, status=0, **more):
@@ -254,7 +254,7 @@ RUNS = [
     regress("regress", "run", "--suite", "t.suite", "--jobs", 2, "--junit", "junit.xml", status=1,
             check=check_regress),
     regress("regress-report", "report", "--html", "report", "--summary-json", "s.json", "--sarif", "s.sarif",
-            setup=make_results),
+            setup=make_results, failed="report/"),
     regress("regress-query", "query", "failures", setup=make_results),
     regress("regress-gc", "gc", "--keep-runs", 1, setup=make_results, doubts=True),
     python("python-device", PYTHON_DEVICE),
