@@ -41,11 +41,10 @@ static bool sum_of_suite(const char *path, char sum[SUM_SIZE]) {
 /* Of a document in its canonical form. */
 static bool sum_of_json(const json_t *content, const char *near, char sum[SUM_SIZE]) {
     char path[REG_PATH_MAX];
-    char *text = json_dumps(content, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15));
-    bool good = text != NULL && reg_format(path, sizeof path, "%s.%ld.sum", near, (long)getpid()) &&
-                rep_save(path, text, strlen(text)) == 0 && sum_of_file(path, sum);
+    const size_t flags = JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15);
+    const bool good = reg_format(path, sizeof path, "%s.%ld.sum", near, (long)getpid()) &&
+                      json_dump_file(content, path, flags) == 0 && sum_of_file(path, sum);
     (void)unlink(path);
-    free(text);
     return good;
 }
 
