@@ -177,8 +177,12 @@ void reg_builder_read(reg_builder *b, void (*say)(void *context, const char *lin
     if (got == 0) {
         close_fd(&b->output_fd);
     }
+    got = -1;
     while (b->return_fd >= 0 && (got = read(b->return_fd, block, sizeof block)) > 0) {
         b->granted -= (int)got;
+    }
+    if (got == 0) { /* else the runner would wake up for it all the time */
+        close_fd(&b->return_fd);
     }
 }
 

@@ -78,6 +78,13 @@ static json_t *program_list(reg_db *db, const reg_run_info *info) {
     return list;
 }
 
+/* Takes the reference; a refused write is told when the file is closed. */
+static bool put_json(json_t *value, FILE *out) {
+    const bool good = json_dumpf(value, out, CANONICAL) == 0 || (value != NULL && ferror(out) != 0);
+    json_decref(value);
+    return good;
+}
+
 /* The text of a small file; NULL: there is none. */
 static json_t *case_text(const char *path) {
     char text[CASE_BYTES];
@@ -96,7 +103,7 @@ static int write_failures(reg_db *db, const reg_run_info *info, FILE *out) {
     const reg_query_about about = {.run = info->id, .limit = UINT32_MAX};
     reg_table table = {0};
     const char *comma = "";
-    const int status = reg_query_ask(reg_query_find("failures"), db, &about, &table);
+    int status = reg_query_ask(reg_query_find("failures"), db, &about, &table);
     for (size_t row = 0; status == REG_OK && row < table.row_count; row++) {
         const char *signature = reg_table_cell(&table, row, "signature");
         const uint64_t idx = strtoull(reg_table_cell(&table, row, "job"), NULL, 10);
@@ -112,8 +119,7 @@ static int write_failures(reg_db *db, const reg_run_info *info, FILE *out) {
                                         case_text(reg_table_cell(&table, row, "small_case")), "trace_hash",
                                         known ? again.trace_hash : "");
             fputs(comma, out);
-            (void)json_dumpf(failure, out, CANONICAL);
-            json_decref(failure);
+            status = put_json(failure, out) ? REG_OK : reg_error("out of memory");
             comma = ",\n";
         }
     }
@@ -136,15 +142,12 @@ static int write_content(reg_db *db, const reg_run_info *info, FILE *out) {
     int status = write_failures(db, info, out);
     fputs("\n" JOBS "\n", out);
     status = status == REG_OK ? reg_report_jobs_json(db, info->id, CANONICAL, out) : status;
-    json_t *rest = json_pack("{s:o, s:o, s:s}", "programs", program_list(db, info), "run", head_of(db, info->id),
-                             "suite_sha256", suite);
-    char *text = json_dumps(rest, CANONICAL);
-    if (text != NULL) {
-        fprintf(out, "\n],%s\n}\n", text + 1); /* its brace is open */
-    }
-    json_decref(rest);
-    free(text);
-    return status == REG_OK && text == NULL ? reg_error("out of memory") : status;
+    fputs("\n],\"programs\":", out);
+    const bool programs = put_json(program_list(db, info), out);
+    fputs(",\"run\":", out);
+    const bool head = put_json(head_of(db, info->id), out);
+    fprintf(out, ",\"suite_sha256\":\"%s\"}\n}\n", suite);
+    return status == REG_OK && !(programs && head) ? reg_error("out of memory") : status;
 }
 
 int reg_signoff_write(reg_db *db, int64_t run) {

@@ -197,7 +197,7 @@ def test_folder_must_be_new(tmp_path):
 def test_full_disk(tmp_path):
     done = tandem(*CONV, "--dump", tmp_path / "d", "--case-dir", tmp_path / "cases", "--result", tmp_path / "r",
                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024)))
-    assert done.returncode == 2
+    assert done.returncode == 3
     assert "cannot be written: File too large" in done.stderr
     assert not (tmp_path / "d" / "model" / "index.txt").exists()
     assert not list((tmp_path / "d" / "model").glob(".*"))
