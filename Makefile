@@ -37,8 +37,8 @@ ifneq ($(if $(TANDEM_BUILDING),,$(BUILT)),)
 $(MAKECMDGOALS): one-by-one
 	@:
 one-by-one:
-	+@$(if $(filter-out $(BUILT),$(MAKECMDGOALS)),$(foreach g,$(MAKECMDGOALS),$(MAKE) --no-print-directory $(g) &&) \
-	  :,scripts/build.sh $(MAKECMDGOALS))
+	+@$(if $(filter-out $(BUILT),$(MAKECMDGOALS)),$(foreach g,$(MAKECMDGOALS),$(MAKE) --no-print-directory \
+	  -f $(firstword $(MAKEFILE_LIST)) $(g) &&) :,scripts/build.sh -f $(firstword $(MAKEFILE_LIST)) $(MAKECMDGOALS))
 else
 
 include scripts/designs.mk

@@ -251,6 +251,68 @@ def print_snapshots(rows, markdown):
     print()
 
 
+# ---- instructions of whole runs against stored ones ----
+BASELINE_KINDS = ("fast", "tap")
+WORSE = 1.03  # more is a regression
+
+
+def tools():
+    return [first_line([os.environ.get("VERILATOR", "verilator"), "--version"]),
+            first_line([os.environ.get("CXX", "g++"), "--version"])]
+
+
+def count_runs(bench, args):
+    """{"n4 fast conv": instructions}"""
+    counts = {}
+    for cfg in args.cfgs:
+        for kind in BASELINE_KINDS:
+            for workload in args.workloads:
+                progress("instructions of %s %s %s" % (cfg, kind, workload))
+                counts["%s %s %s" % (cfg, kind, workload)] = int(bench.run(cfg, kind, WORKLOADS[workload][1], 1)["cost"])
+    progress("")
+    return counts
+
+
+def read_baseline(path):
+    try:
+        with open(path, encoding="utf-8") as f:
+            stored = json.load(f)
+        if not all(isinstance(v, int) and v > 0 for v in stored["instructions"].values()):
+            raise ValueError("instructions: expected numbers above 0")
+        return stored["tools"], stored["instructions"]
+    except (OSError, ValueError, KeyError, AttributeError) as e:
+        raise BenchError("%s: not a stored count of instructions (%s); make bench-check SAVE=1 writes one" % (path, e)) from e
+
+
+def compare(args, counts):
+    """Before and after; 1 when a run takes more than 3 % more."""
+    made_with, before = read_baseline(args.baseline)
+    if made_with != tools():
+        print("bench: %s was counted with %s, this is %s: not comparable" %
+              (args.baseline, ", ".join(made_with), ", ".join(tools())), file=sys.stderr)
+        return 1
+    worse = []
+    rows = []
+    for name, now in counts.items():
+        ratio = now / before[name] if name in before else None
+        worse += [name] if ratio is not None and ratio > WORSE else []
+        rows.append((name, ["%.1f" % (before[name] / 1e6) if ratio else "-", "%.1f" % (now / 1e6),
+                            percent(ratio) if ratio else "-"]))
+    table("million instructions", ["before", "now", "change"], rows, args.markdown)
+    for name in worse:
+        print("bench: %s takes more than 3 %% more instructions than before" % name, file=sys.stderr)
+    return 1 if worse else 0
+
+
+def baseline(bench, args):
+    counts = count_runs(bench, args)
+    if not args.save:
+        return compare(args, counts)
+    write_json(args.baseline, {"tools": tools(), "instructions": counts})
+    print("%s: instructions of %d runs" % (args.baseline, len(counts)))
+    return 0
+
+
 def first_line(command):
     try:
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()[0].strip()
@@ -265,11 +327,9 @@ def machine():
             model = next((line.split(":", 1)[1].strip() for line in f if line.startswith("model name")), model)
     except OSError:
         pass
-    verilator = first_line([os.environ.get("VERILATOR", "verilator"), "--version"])
-    compiler = first_line([os.environ.get("CXX", "g++"), "--version"])
     commit = first_line(["git", "describe", "--always", "--dirty"])
     return ["%s, %d cores, Linux %s" % (model, os.cpu_count() or 0, platform.release()),
-            verilator, compiler, "commit " + commit]
+            *tools(), "commit " + commit]
 
 
 def report(bench, args, results, snapshots):
@@ -333,13 +393,17 @@ def arguments():
                    help="instructions: counted by valgrind on small sizes")
     p.add_argument("--markdown", action="store_true", help="the table for docs/bench.md")
     p.add_argument("--json", metavar="F", help="write all single ratios to F")
+    p.add_argument("--baseline", metavar="F",
+                   help="only compare the instructions of whole runs with those of F (with --method instructions)")
+    p.add_argument("--save", action="store_true", help="store them in F instead")
     return p.parse_args()
 
 
-def write_json(path, results, snapshots):
+def write_json(path, content):
     try:
         with open(path + ".tmp", "w", encoding="utf-8") as f:
-            json.dump({"ratios": results, "snapshots": snapshots}, f, indent=1)
+            json.dump(content, f, indent=1)
+            f.write("\n")
         os.replace(path + ".tmp", path)
     except OSError as e:
         raise BenchError("%s: %s" % (path, e.strerror)) from e
@@ -350,7 +414,9 @@ def main():
     results, snapshots = {}, []
     try:
         with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
-            bench = Bench(args.build, args.method == "instructions", scratch)
+            bench = Bench(args.build, args.method == "instructions" or args.baseline is not None, scratch)
+            if args.baseline is not None:
+                return baseline(bench, args)
             for cfg in args.cfgs:
                 results[cfg] = measure(bench, args, cfg)
             if args.snapshot_seconds > 0 and not bench.instructions:
@@ -358,7 +424,7 @@ def main():
                 snapshots = measure_snapshots(bench, cfg, args.snapshot_seconds)
         report(bench, args, results, snapshots)
         if args.json:
-            write_json(args.json, results, snapshots)
+            write_json(args.json, {"ratios": results, "snapshots": snapshots})
     except BenchError as e:
         progress("")
         print("bench: %s" % e, file=sys.stderr)

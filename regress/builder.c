@@ -139,7 +139,7 @@ static int take_program(reg_builder *b, const char *path) {
     return REG_OK; /* not asked for */
 }
 
-/* "  CXX   npu_top (n32-tap)": what it does; any other line is for the user. */
+/* "  CXX   top (n32-tap)": what it does; any other line is for the user. */
 static bool take_line(reg_builder *b) {
     static const char ready[] = "  READY ";
     fprintf(b->log, "%s\n", b->line);
@@ -177,8 +177,12 @@ void reg_builder_read(reg_builder *b, void (*say)(void *context, const char *lin
     if (got == 0) {
         close_fd(&b->output_fd);
     }
+    got = -1;
     while (b->return_fd >= 0 && (got = read(b->return_fd, block, sizeof block)) > 0) {
         b->granted -= (int)got;
+    }
+    if (got == 0) { /* else the runner would wake up for it all the time */
+        close_fd(&b->return_fd);
     }
 }
 

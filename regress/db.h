@@ -156,6 +156,8 @@ int reg_db_newest_of(reg_db *db, const char *suite_path, int64_t *run);
 int reg_db_load_run(reg_db *db, int64_t run, reg_run_info *info);
 /* The job list with the state of each job; *past is to be freed, the suite with reg_suite_free. */
 int reg_db_load_jobs(reg_db *db, const reg_run_info *info, reg_suite *suite, reg_past **past);
+/* One job of it. */
+int reg_db_load_job(reg_db *db, int64_t run, size_t idx, reg_job *job);
 /* The programs that the run was started with; hash 0: not built until now. */
 int reg_db_load_programs(reg_db *db, int64_t run, reg_programs *programs);
 

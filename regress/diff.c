@@ -10,26 +10,21 @@
 #include <string.h>
 
 /* One row for each job of either run: its key, then outcome, trace hash and cycles on both sides. Equal lines of a
-   suite are matched by their order. */
+   suite are matched by their order. Rows are grouped, not joined: a join of long lists compares each job with each. */
 static const char diff_sql[] =
     "WITH j AS (SELECT run, idx, seed, coalesce(outcome,'not run') AS outcome, coalesce(trace_hash,'none') AS hash,"
     "  coalesce(cycles,'none') AS cycles,"
     "  what||' '||test||' '||cfg||'-'||kind||' index '||first_index||' cases '||cases||CASE args WHEN '' THEN '' ELSE "
     "' '||args END"
-    "   ||CASE second_run WHEN 1 THEN ' again' ELSE '' END AS name,"
-    "  row_number() OVER (PARTITION BY run,what,test,cfg,kind,seed,first_index,cases,args,second_run ORDER BY idx) AS "
-    "nth"
-    "  FROM job WHERE run IN (?1,?2)),"
-    " a AS (SELECT * FROM j WHERE run=?1), b AS (SELECT * FROM j WHERE run=?2)"
-    " SELECT a.name AS name, a.outcome AS outcome_a, b.outcome AS outcome_b, a.hash AS hash_a, b.hash AS hash_b, "
-    "a.cycles AS cycles_a,"
-    "  b.cycles AS cycles_b,"
-    "  CASE WHEN a.outcome=b.outcome THEN 3 WHEN a.outcome='pass' THEN 0 WHEN b.outcome='pass' THEN 1 ELSE 2 END AS "
-    "rank, a.idx AS place "
-    "FROM a"
-    "  LEFT JOIN b ON a.name=b.name AND a.seed=b.seed AND a.nth=b.nth"
-    " UNION ALL SELECT b.name, NULL, b.outcome, NULL, b.hash, NULL, b.cycles, 2, b.idx FROM b"
-    "  WHERE NOT EXISTS(SELECT 1 FROM a WHERE a.name=b.name AND a.seed=b.seed AND a.nth=b.nth) ORDER BY rank, place";
+    "   ||CASE second_run WHEN 1 THEN ' again' ELSE '' END AS name FROM job WHERE run IN (?1,?2)),"
+    " n AS (SELECT *, row_number() OVER (PARTITION BY name,seed,run ORDER BY idx) AS nth FROM j),"
+    " g AS (SELECT name,"
+    " max(outcome) FILTER (WHERE run=?1) AS outcome_a, max(outcome) FILTER (WHERE run=?2) AS outcome_b,"
+    " max(hash) FILTER (WHERE run=?1) AS hash_a, max(hash) FILTER (WHERE run=?2) AS hash_b,"
+    " max(cycles) FILTER (WHERE run=?1) AS cycles_a, max(cycles) FILTER (WHERE run=?2) AS cycles_b,"
+    "  coalesce(max(idx) FILTER (WHERE run=?1),max(idx)) AS place FROM n GROUP BY name,seed,nth)"
+    " SELECT * FROM g ORDER BY CASE WHEN outcome_a IS NULL THEN 2 WHEN outcome_a=outcome_b THEN 3"
+    "  WHEN outcome_a='pass' THEN 0 WHEN outcome_b='pass' THEN 1 ELSE 2 END, place";
 
 static const reg_column columns[] = {{"change", "change", REG_CELL_TEXT},
                                      {"job", "job", REG_CELL_TEXT},

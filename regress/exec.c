@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,76 +221,64 @@ static void limit(int which, unsigned long long bytes) {
     }
 }
 
-/* What the child tells the runner when it cannot become the job. */
-typedef struct spawn_trouble {
-    int error;
-    bool of_log; /* its log; else the program */
-} spawn_trouble;
+/* A child before exec. It lives in the memory of the runner, which stands still meanwhile: a fork would copy the page
+ * tables of the whole job list for each job. */
+typedef struct newborn {
+    const reg_guardian *guardian;
+    const reg_command *command;
+    const char *log_path;
+    uint32_t memory_mb;
+    pid_t runner;
+    int error;   /* why it could not become the job */
+    bool of_log; /* the log was refused; else the program */
+} newborn;
 
-/* Body of the child up to exec; async-signal-safe calls only. */
-static void become_job(const reg_guardian *guardian, const reg_command *command, const char *log_path,
-                       uint32_t memory_mb, pid_t runner, int trouble_fd) {
+/* Async-signal-safe calls only. */
+static int become_job(void *context) {
+    newborn *n = context;
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != runner) { /* it died before the line above */
+    if (getppid() != n->runner) { /* it died before the line above */
         _exit(127);
     }
     /* Sent before exec, so that the guardian knows the group before the job starts children. Without a guardian (it was
      * killed) the parent death signal remains. */
-    (void)reg_guardian_tell(guardian, getpid());
+    (void)reg_guardian_tell(n->guardian, getpid());
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGXFSZ, SIG_DFL);
     (void)signal(SIGPIPE, SIG_DFL);
     int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    int out = open(log_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-    spawn_trouble trouble = {.of_log = true};
-    if (in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) {
-        trouble.error = errno;
-        (void)!write(trouble_fd, &trouble, sizeof trouble);
-        _exit(126);
+    int out = open(n->log_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    n->of_log = in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0;
+    if (!n->of_log) {
+        limit(RLIMIT_CORE, 0);
+        limit(RLIMIT_FSIZE, FILE_LIMIT_BYTES);
+        if (n->memory_mb != 0) {
+            limit(RLIMIT_AS, (unsigned long long)n->memory_mb * 1024 * 1024);
+        }
+        (void)execv(n->command->program[0] == '\0' ? n->command->argv[0] : n->command->program, n->command->argv);
     }
-    limit(RLIMIT_CORE, 0);
-    limit(RLIMIT_FSIZE, FILE_LIMIT_BYTES);
-    if (memory_mb != 0) {
-        limit(RLIMIT_AS, (unsigned long long)memory_mb * 1024 * 1024);
-    }
-    (void)execv(command->program[0] == '\0' ? command->argv[0] : command->program, command->argv);
-    trouble = (spawn_trouble){.error = errno};
-    (void)!write(trouble_fd, &trouble, sizeof trouble);
+    n->error = errno;
     _exit(127);
 }
 
 pid_t reg_spawn(const reg_guardian *guardian, const reg_command *command, const char *log_path, uint32_t memory_mb,
                 char cause[REG_TEXT_MAX]) {
-    pid_t runner = getpid();
-    int ends[2] = {-1, -1};
-    spawn_trouble trouble = {.error = 0};
-    const pid_t pid = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
-    if (pid == 0) {
-        become_job(guardian, command, log_path, memory_mb, runner, ends[1]);
-    }
+    _Alignas(16) char stack[1 << 16];
+    newborn n = {
+        .guardian = guardian, .command = command, .log_path = log_path, .memory_mb = memory_mb, .runner = getpid()};
+    /* returns when the child has become the job, or has ended */
+    const pid_t pid = clone(become_job, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &n);
     if (pid < 0) {
         (void)reg_format(cause, REG_TEXT_MAX, "no process for the job: %s", reg_why());
-    } else {
-        (void)setpgid(pid, pid); /* whoever comes first; fails harmlessly after exec */
     }
-    if (ends[1] >= 0) {
-        (void)close(ends[1]);
-    }
-    /* exec closes the other end of the pipe: nothing to read is success */
-    ssize_t got = 0;
-    while (pid > 0 && (got = read(ends[0], &trouble, sizeof trouble)) < 0 && errno == EINTR) {
-    }
-    if (ends[0] >= 0) {
-        (void)close(ends[0]);
-    }
-    if (got != (ssize_t)sizeof trouble) {
+    if (pid < 0 || n.error == 0) {
         return pid;
     }
-    (void)reg_format(cause, REG_TEXT_MAX, "%s: cannot %s: %s", trouble.of_log ? log_path : command->argv[0],
-                     trouble.of_log ? "write" : "run", strerror(trouble.error));
+    (void)reg_format(cause, REG_TEXT_MAX, "%s: cannot %s: %s", n.of_log ? log_path : command->argv[0],
+                     n.of_log ? "write" : "run", strerror(n.error));
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
     }
     (void)reg_guardian_tell(guardian, -pid);

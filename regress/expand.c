@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "suite.h"
 
+#include "process.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -199,4 +201,32 @@ reg_status reg_line_expand(const suite_reader *reader, suite_line *line) {
         }
     }
     return expand_line(reader, line);
+}
+
+/* ---- coverage of a suite without marks ---- */
+
+static bool same_cases(const reg_job *a, const reg_job *b) {
+    return a->what == b->what && a->index == b->index && a->cases == b->cases && strcmp(a->name, b->name) == 0 &&
+           strcmp(a->cfg, b->cfg) == 0 && strcmp(a->args, b->args) == 0;
+}
+
+void reg_mark_all(reg_suite *suite) {
+    size_t kept = 0;
+    for (size_t i = 0; i < suite->count; i++) {
+        reg_job *job = &suite->jobs[i];
+        bool wanted = reg_job_covers(job);
+        for (size_t k = kept; k > 0 && wanted; k--) { /* another line has them in another build */
+            wanted = !same_cases(&suite->jobs[k - 1], job);
+        }
+        if (wanted) {
+            job->checked_twice = false;
+            job->timeout_s *= REG_CODE_SLOWER;
+            (void)reg_format(job->kind, sizeof job->kind, "cov");
+            suite->jobs[kept++] = *job;
+        }
+    }
+    suite->count = kept;
+    const size_t used = strlen(suite->left_out);
+    (void)reg_format(suite->left_out + used, sizeof suite->left_out - used,
+                     "%s marks no job for coverage (cover=): all its tests, benches and stored cases\n", suite->name);
 }

@@ -180,26 +180,17 @@ static int explain_one(explainer *e, failure *f) {
 /* The failure of a row of the table; false: it has no case, or it is explained. */
 static bool take_row(const explainer *e, const reg_table *table, size_t row, failure *f) {
     const char *path = reg_table_cell(table, row, "case");
-    reg_suite suite = {0};
-    reg_run_info info = {.id = e->plan->run};
-    reg_past *past = NULL;
     memset(f, 0, sizeof *f);
     f->idx = strtoull(reg_table_cell(table, row, "job"), NULL, 10);
     (void)reg_format(f->signature, sizeof f->signature, "%s", reg_table_cell(table, row, "signature"));
     if (path == NULL || reg_table_cell(table, row, "report") != NULL ||
         !reg_format(f->case_path, sizeof f->case_path, "%s", path) ||
-        reg_db_load_jobs(e->db, &info, &suite, &past) != REG_OK) {
+        reg_db_load_job(e->db, e->plan->run, f->idx, &f->job) != REG_OK) {
         return false;
     }
-    const bool good = f->idx < suite.count;
-    if (good) {
-        f->job = suite.jobs[f->idx];
-    }
-    reg_suite_free(&suite);
-    free(past);
     reg_explained_dir(e->plan->out_dir, f->idx, f->dir, sizeof f->dir);
     char programs[REG_PATH_MAX];
-    return good && reg_job_program(&f->job, e->plan->build_dir, f->program, sizeof f->program) &&
+    return reg_job_program(&f->job, e->plan->build_dir, f->program, sizeof f->program) &&
            reg_pinned_dir(e->plan->out_dir, programs, sizeof programs) &&
            reg_job_program(&f->job, programs, f->pinned, sizeof f->pinned);
 }

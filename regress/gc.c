@@ -24,8 +24,6 @@
 
 typedef struct gc_run {
     reg_run_info info;
-    reg_suite suite;
-    reg_past *past;
     int64_t age_s;
     bool cleaned, running, remove;
     uint64_t bytes; /* of its files */
@@ -36,14 +34,6 @@ typedef struct collection {
     size_t count;
 } collection;
 
-static void release(collection *c) {
-    for (size_t i = 0; i < c->count; i++) {
-        reg_suite_free(&c->runs[i].suite);
-        free(c->runs[i].past);
-    }
-    free(c->runs);
-}
-
 /* Space that it takes on the disk; of a file with several links, its part. */
 static int add_entry(const char *path, const struct stat *info, void *context) {
     (void)path;
@@ -53,45 +43,54 @@ static int add_entry(const char *path, const struct stat *info, void *context) {
 
 /* Files of launcher slurm for the run; false: none. */
 static bool launcher_dir(const gc_run *run, char *out, size_t size) {
-    return run->info.out_dir[0] != '\0' &&
-           reg_format(out, size, "%s/slurm/%" PRId64, run->info.out_dir, run->info.id) && access(out, F_OK) == 0;
+    return reg_format(out, size, "%s/slurm/%" PRId64, run->info.out_dir, run->info.id) && access(out, F_OK) == 0;
 }
 
-/* Do it with every folder of a job of the run: each attempt, the explanation; also with the launcher's files, the
- * programs, the jobs of `verify` and the report. */
-static int each_folder(const gc_run *run, int (*visit)(const char *path, void *context), void *context) {
+/* Each attempt at a job, and its explanation. */
+static int each_of_job(const char *out_dir, const reg_suite *suite, const reg_past *past, size_t i,
+                       int (*visit)(const char *path, void *context), void *context) {
+    char path[REG_PATH_MAX];
     int status = REG_OK;
-    for (size_t i = 0; i < run->suite.count && run->info.out_dir[0] != '\0'; i++) {
-        char path[REG_PATH_MAX];
-        for (uint32_t attempt = 1; status == REG_OK; attempt++) {
-            reg_job_dir(run->info.out_dir, &run->suite.jobs[i], i, attempt, path, sizeof path);
-            if (access(path, F_OK) == 0) {
-                status = visit(path, context);
-            } else if (errno != ENOENT && errno != ENOTDIR) {
-                status = reg_error("%s: cannot read: %s", path, reg_why());
-            } else if (attempt >= run->past[i].attempt) {
-                break;
-            }
-        }
-        reg_explained_dir(run->info.out_dir, i, path, sizeof path);
-        if (status == REG_OK && access(path, F_OK) == 0) {
+    for (uint32_t attempt = 1; status == REG_OK; attempt++) {
+        reg_job_dir(out_dir, &suite->jobs[i], i, attempt, path, sizeof path);
+        if (access(path, F_OK) == 0) {
             status = visit(path, context);
+        } else if (errno != ENOENT && errno != ENOTDIR) {
+            status = reg_error("%s: cannot read: %s", path, reg_why());
+        } else if (attempt >= past[i].attempt) {
+            break;
         }
     }
+    reg_explained_dir(out_dir, i, path, sizeof path);
+    return status == REG_OK && access(path, F_OK) == 0 ? visit(path, context) : status;
+}
+
+/* Do it with every folder of a job of the run; also with the launcher's files, the programs, the jobs of `verify` and
+ * the report. The jobs are read here, so that only those of one run are in memory. */
+static int each_folder(reg_db *db, const gc_run *run, int (*visit)(const char *path, void *context), void *context) {
+    reg_suite suite;
+    reg_past *past = NULL;
+    struct stat info;
+    if (run->info.out_dir[0] == '\0' || (stat(run->info.out_dir, &info) != 0 && errno == ENOENT)) {
+        return REG_OK; /* removed before */
+    }
+    int status = reg_db_load_jobs(db, &run->info, &suite, &past);
+    for (size_t i = 0; status == REG_OK && i < suite.count; i++) {
+        status = each_of_job(run->info.out_dir, &suite, past, i, visit, context);
+    }
+    reg_suite_free(&suite);
+    free(past);
     char path[REG_PATH_MAX];
     if (status == REG_OK && launcher_dir(run, path, sizeof path)) {
         status = visit(path, context);
     }
-    if (status == REG_OK && run->info.out_dir[0] != '\0' && reg_pinned_dir(run->info.out_dir, path, sizeof path) &&
-        access(path, F_OK) == 0) {
+    if (status == REG_OK && reg_pinned_dir(run->info.out_dir, path, sizeof path) && access(path, F_OK) == 0) {
         status = visit(path, context);
     }
-    if (status == REG_OK && run->info.out_dir[0] != '\0' && reg_verify_dir(run->info.out_dir, path, sizeof path) &&
-        access(path, F_OK) == 0) {
+    if (status == REG_OK && reg_verify_dir(run->info.out_dir, path, sizeof path) && access(path, F_OK) == 0) {
         status = visit(path, context);
     }
-    if (status == REG_OK && run->info.out_dir[0] != '\0' && reg_report_dir(run->info.out_dir, path, sizeof path) &&
-        reg_html_is_report(path)) {
+    if (status == REG_OK && reg_report_dir(run->info.out_dir, path, sizeof path) && reg_html_is_report(path)) {
         status = visit(path, context);
     }
     return status;
@@ -113,11 +112,8 @@ static int load_run(reg_db *db, int64_t id, int64_t started, bool cleaned, gc_ru
     run->cleaned = cleaned;
     run->age_s = (int64_t)time(NULL) - started;
     run->running = reg_lock_held(&db->lock, db->path, id);
-    int status = reg_db_load_run(db, id, &run->info);
-    if (status == REG_OK) {
-        status = reg_db_load_jobs(db, &run->info, &run->suite, &run->past);
-    }
-    return status == REG_OK ? each_folder(run, add_bytes, &run->bytes) : status;
+    const int status = reg_db_load_run(db, id, &run->info);
+    return status == REG_OK ? each_folder(db, run, add_bytes, &run->bytes) : status;
 }
 
 static int load_all(reg_db *db, collection *c) {
@@ -170,7 +166,7 @@ static int note_removed(reg_db *db, int64_t run, bool forget) {
 static int remove_run(reg_db *db, const gc_run *run, bool forget) {
     int status = reg_lock_run(&db->lock, db->path, run->info.id, 0);
     if (status == REG_OK) {
-        status = each_folder(run, remove_folder, NULL);
+        status = each_folder(db, run, remove_folder, NULL);
     }
     if (status == REG_OK) {
         if (run->info.out_dir[0] != '\0') {
@@ -256,6 +252,6 @@ int reg_gc(const reg_gc_plan *plan, reg_db *db, FILE *out) {
         status = show(plan, &table, freed, kept, out);
     }
     reg_table_free(&table);
-    release(&c);
+    free(c.runs);
     return status;
 }

@@ -2,6 +2,7 @@
  * line, never a result. */
 #define _GNU_SOURCE
 #include "schedule.h"
+#include "table.h"
 
 #include <inttypes.h>
 #include <sqlite3.h>
@@ -13,10 +14,13 @@ static const char time_sql[] = "SELECT avg(wall_ms) FROM (SELECT wall_ms FROM jo
                                "AND kind=? AND cases=? AND args=?"
                                " AND outcome='pass' ORDER BY id DESC LIMIT 8)";
 
+/* Keys of the jobs that failed, in the order of strcmp(). */
 static const char failed_sql[] =
-    "SELECT what,test,cfg,kind,first_index,cases,args FROM job WHERE outcome<>'pass' AND run="
+    "SELECT DISTINCT what||' '||test||' '||cfg||' '||kind||' '||first_index||' '||cases||' '||args FROM job"
+    " WHERE outcome<>'pass' AND run="
     "(SELECT max(r.id) FROM run r WHERE r.suite_path=? AND r.shard=? AND (?3=0 OR r.id<?3)"
-    " AND EXISTS(SELECT 1 FROM job j WHERE j.run=r.id AND j.outcome IS NOT NULL))";
+    " AND EXISTS(SELECT 1 FROM job j WHERE j.run=r.id AND j.outcome IS NOT NULL)) ORDER BY 1";
+static const reg_column failed_columns[] = {{"key", NULL, REG_CELL_TEXT}};
 
 /* Jobs of the same line with another index take about as long. */
 static bool same_line(const reg_job *a, const reg_job *b) {
@@ -48,32 +52,28 @@ static int load_times(reg_db *db, const reg_suite *suite, reg_expectation *list)
     return status;
 }
 
-/* The row of a failure: mark its job and the second run of it. */
-static void mark_failed(sqlite3_stmt *row, const reg_suite *suite, reg_expectation *list) {
-    const reg_what what = reg_what_of(reg_row_text(row, "what"));
-    for (size_t i = 0; i < suite->count; i++) {
-        const reg_job *job = &suite->jobs[i];
-        if (job->what == what && job->index == (uint64_t)reg_row_number(row, "first_index") &&
-            job->cases == (uint32_t)reg_row_number(row, "cases") && strcmp(job->name, reg_row_text(row, "test")) == 0 &&
-            strcmp(job->cfg, reg_row_text(row, "cfg")) == 0 && strcmp(job->kind, reg_row_text(row, "kind")) == 0 &&
-            strcmp(job->args, reg_row_text(row, "args")) == 0) {
-            list[i].failed = true;
-        }
-    }
+static int compare_keys(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 static int load_failures(reg_db *db, const reg_suite *suite, const char *suite_path, const char *shard, int64_t before,
                          reg_expectation *list) {
     sqlite3_stmt *row = NULL;
-    int step;
-    if (reg_db_ask(db, failed_sql, &row, REG_VALUES(REG_TEXT(suite_path), REG_TEXT(shard), REG_NUMBER(before))) !=
-        REG_OK) {
-        return REG_FAIL;
+    reg_table failed;
+    reg_table_init(&failed, failed_columns, 1);
+    int status =
+        reg_db_ask(db, failed_sql, &row, REG_VALUES(REG_TEXT(suite_path), REG_TEXT(shard), REG_NUMBER(before)));
+    status = status == REG_OK ? reg_table_query(&failed, db, row) : status;
+    for (size_t i = 0; status == REG_OK && failed.row_count != 0 && i < suite->count; i++) {
+        const reg_job *job = &suite->jobs[i]; /* also the second run */
+        char text[REG_ARGS_MAX + 2 * REG_NAME_MAX + REG_LABEL_MAX + 64];
+        char *key = text;
+        (void)reg_format(text, sizeof text, "%s %s %s %s %" PRIu64 " %u %s", reg_what_name(job->what), job->name,
+                         job->cfg, job->kind, job->index, job->cases, job->args);
+        list[i].failed = bsearch(&key, failed.cells, failed.row_count, sizeof key, compare_keys) != NULL;
     }
-    while ((step = sqlite3_step(row)) == SQLITE_ROW) {
-        mark_failed(row, suite, list);
-    }
-    return reg_db_end(db, row, step, "read earlier runs");
+    reg_table_free(&failed);
+    return status;
 }
 
 int reg_history_load(reg_db *db, const reg_suite *suite, const char *suite_path, const char *shard, int64_t before,

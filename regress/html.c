@@ -1,5 +1,5 @@
-/* html.c - a run as a folder of pages: index.html, jobs.html and, below failures/, the files of failed jobs. It is
- * written atomically. */
+/* html.c - a run as a folder of pages: index.html, the list of jobs and, below failures/, the files of failed jobs. It
+ * is written atomically. */
 #define _GNU_SOURCE
 #include "html.h"
 #include "reports.h"
@@ -125,8 +125,11 @@ int reg_html_write(reg_db *db, int64_t run, const char *dir, const char *figures
     if (status == REG_OK) {
         status = write_page(&r, "index.html", write_index);
     }
-    if (status == REG_OK) {
-        status = write_page(&r, "jobs.html", html_jobs);
+    status = status == REG_OK ? reg_report_job_count(db, run, &r.job_count) : status;
+    for (; status == REG_OK && (r.jobs == 0 || r.jobs < r.job_count); r.jobs += REG_JOBS_AT_ONCE) {
+        char name[HTML_NAME];
+        html_jobs_name(r.jobs, name);
+        status = write_page(&r, name, html_jobs);
     }
     if (status == REG_OK) {
         status = put_in_place(temp, path);

@@ -11,6 +11,8 @@ typedef struct html_report {
     const char *dir;     /* temporary name of the folder */
     const char *figures; /* JSON of `make figures`, which may be missing */
     FILE *out;           /* the page that is being written */
+    size_t job_count;    /* of the run */
+    size_t jobs;         /* the first one of the page of jobs */
 } html_report;
 
 /* html_part.c: pieces of pages, beside those of report.h. */
@@ -33,8 +35,11 @@ int html_tests(html_report *r);       /* html_index.c */
 int html_performance(html_report *r); /* html_perf.c */
 int html_trends(html_report *r);      /* html_trend.c */
 int html_slowest(html_report *r);     /* html_index.c */
-/* jobs.html: every job. html_index.c */
+/* A page of the list of jobs, REG_JOBS_AT_ONCE from r->jobs on, and its name: jobs.html, jobs-500.html, ..
+ * html_index.c */
+#define HTML_NAME 32
 int html_jobs(html_report *r);
+void html_jobs_name(size_t first, char name[HTML_NAME]);
 
 /* html_copy.c: evidence into the report; only regular files are copied, and a missing one is no error. */
 

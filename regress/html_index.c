@@ -178,16 +178,30 @@ int html_slowest(html_report *r) {
 
 int html_jobs(html_report *r) {
     char title[64];
-    reg_table jobs = {0};
-    const int status = reg_report_part(r->db, r->run, REG_PART_JOBS, &jobs);
+    reg_table jobs;
+    const int status = reg_report_jobs(r->db, r->run, r->jobs, REG_JOBS_AT_ONCE, &jobs);
     if (status == REG_OK) {
         (void)reg_format(title, sizeof title, "All jobs of run %" PRId64, r->run);
         html_head(r->out, title);
         fputs("<nav><ul><li><a href=\"index.html\">Report</a></li></ul></nav>\n<main>\n", r->out);
         fprintf(r->out, "<h1>%s</h1>\n", title);
+        if (r->job_count > REG_JOBS_AT_ONCE) {
+            fputs("<ul class=\"links\">\n", r->out);
+            for (size_t first = 0; first < r->job_count; first += REG_JOBS_AT_ONCE) {
+                char name[HTML_NAME];
+                html_jobs_name(first, name);
+                fprintf(r->out, "<li><a href=\"%s\">%s%zu%s</a></li>\n", name, first == r->jobs ? "<b>" : "", first,
+                        first == r->jobs ? "</b>" : "");
+            }
+            fputs("</ul>\n", r->out);
+        }
         html_table(r->out, &jobs, 0, jobs.row_count);
         rep_page_end(r->out);
     }
     reg_table_free(&jobs);
     return status;
+}
+
+void html_jobs_name(size_t first, char name[HTML_NAME]) {
+    (void)(first == 0 ? reg_format(name, HTML_NAME, "jobs.html") : reg_format(name, HTML_NAME, "jobs-%zu.html", first));
 }

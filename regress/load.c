@@ -144,6 +144,18 @@ int reg_db_load_jobs(reg_db *db, const reg_run_info *info, reg_suite *suite, reg
     return REG_FAIL;
 }
 
+int reg_db_load_job(reg_db *db, int64_t run, size_t idx, reg_job *job) {
+    sqlite3_stmt *row = NULL;
+    if (reg_db_ask(db, "SELECT * FROM job WHERE run=? AND idx=?", &row, REG_VALUES(REG_NUMBER(run), REG_NUMBER(idx))) !=
+        REG_OK) {
+        return REG_FAIL;
+    }
+    const int step = sqlite3_step(row);
+    const bool good = step == SQLITE_ROW && take_job(row, job);
+    const int status = reg_db_end(db, row, step, "read the run");
+    return status == REG_OK && !good ? reg_error("%s: run %" PRId64 " has no job %zu", db->path, run, idx) : status;
+}
+
 int reg_db_load_programs(reg_db *db, int64_t run, reg_programs *programs) {
     sqlite3_stmt *row = NULL;
     int step;

@@ -114,20 +114,24 @@ static const reg_column flaky_columns[] = {
     {"results", "results", REG_CELL_NUMBER}, {"outcomes", "outcomes", REG_CELL_TEXT},
     {"hashes", "hashes", REG_CELL_NUMBER},   {"runs", "runs", REG_CELL_TEXT},
 };
-/* One commit and, where it is known, one program; a changed work tree without known programs is not comparable. */
+/* One commit and, where it is known, one program; a changed work tree without known programs is not comparable. All
+ * jobs of all runs are grouped by a number; only the groups that disagree are read again. */
+#define FLAKY_KEY "k.tree,k.what,k.test,k.cfg,k.kind,k.seed,k.first_index,k.cases,k.args,k.hash"
+#define FLAKY "min(k.outcome)<>max(k.outcome) OR min(k.trace)<>max(k.trace)"
 static const char flaky_sql[] =
-    "WITH k AS (SELECT j.*, r.commit_hash, r.dirty, p.hash FROM job j JOIN run r ON r.id=j.run"
+    "WITH t AS MATERIALIZED (SELECT id, commit_hash, dirty, min(id) OVER (PARTITION BY commit_hash,dirty) AS tree"
+    "  FROM run),"
+    " k AS NOT MATERIALIZED (SELECT j.*, t.commit_hash, t.dirty, t.tree, p.hash,"
+    "   CASE j.outcome WHEN 'pass' THEN j.trace_hash END AS trace FROM job j JOIN t ON t.id=j.run"
     "  LEFT JOIN program p ON p.run=j.run AND p.path=substr(j.cmd,1,instr(j.cmd||' ',' ')-1)"
-    "  WHERE j.outcome IS NOT NULL AND (p.hash IS NOT NULL OR r.dirty=0) AND " ASKED ")"
+    "  WHERE j.outcome IS NOT NULL AND (p.hash IS NOT NULL OR t.dirty=0) AND " ASKED "),"
+    " g AS MATERIALIZED (SELECT max(k.id) AS id FROM k GROUP BY key(" FLAKY_KEY ") HAVING " FLAKY "),"
+    " o AS (SELECT k.* FROM g CROSS JOIN k ON k.id=g.id)"
     " SELECT k.what||' '||k.test||CASE k.args WHEN '' THEN '' ELSE ' '||k.args END, k.cfg||'-'||k.kind, k.seed, "
     "k.first_index, k.cases,"
-    "  " COMMIT(
-        k) ", count(*), group_concat(DISTINCT k.outcome),"
-           "  count(DISTINCT CASE k.outcome WHEN 'pass' THEN k.trace_hash END), group_concat(DISTINCT k.run)"
-           " FROM k GROUP BY "
-           "k.what,k.test,k.cfg,k.kind,k.seed,k.first_index,k.cases,k.args,k.commit_hash,k.dirty,k.hash"
-           " HAVING count(DISTINCT k.outcome)>1 OR count(DISTINCT CASE k.outcome WHEN 'pass' THEN k.trace_hash END)>1"
-           " ORDER BY max(k.id) DESC LIMIT :limit";
+    "  " COMMIT(k) ", count(*), group_concat(DISTINCT k.outcome), count(DISTINCT k.trace), group_concat(DISTINCT k.run)"
+                   " FROM o CROSS JOIN k ON " SAME(k, o) " AND k.tree=o.tree AND k.hash IS o.hash GROUP BY " FLAKY_KEY
+                                                         " HAVING " FLAKY " ORDER BY max(k.id) DESC LIMIT :limit";
 
 static const reg_column first_columns[] = {
     {"job", NULL, REG_CELL_NUMBER},

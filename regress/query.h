@@ -34,11 +34,16 @@ typedef struct reg_query {
 /* Data of a report, beside queries. */
 typedef enum reg_part {
     REG_PART_HEAD,    /* the run, one row */
-    REG_PART_JOBS,    /* every job */
     REG_PART_OUTCOMES /* how many jobs of each outcome */
 } reg_part;
 /* The table is initialised here and to be freed. */
 int reg_report_part(reg_db *db, int64_t run, reg_part part, reg_table *table);
+/* Jobs `first` to `first`+`count`-1 of the list; its length. What is made of all jobs reads so many at once. */
+#define REG_JOBS_AT_ONCE 500u
+int reg_report_jobs(reg_db *db, int64_t run, size_t first, size_t count, reg_table *table);
+int reg_report_job_count(reg_db *db, int64_t run, size_t *count);
+/* All of them, each as a line of JSON, with commas between them; flags of json_dumpf(). */
+int reg_report_jobs_json(reg_db *db, int64_t run, size_t flags, FILE *out);
 
 /* NULL: no such query. */
 const reg_query *reg_query_find(const char *name);

@@ -73,7 +73,7 @@ static const char job_sql[] = "SELECT idx,what||' '||test||CASE second_run WHEN 
                               "END,test,cfg,kind,cfg||'-'||kind,first_index,"
                               "cases,args,second_run,attempt," OUTCOME(
                                   job) ",host,cycles,trace_hash,wall_ms,cpu_ms,max_rss_kb/1024,signature,message,repro,"
-                                       "log_path,cmd FROM job WHERE run=? ORDER BY idx";
+                                       "log_path,cmd FROM job WHERE run=?1 AND idx>=?2 AND idx<?2+?3 ORDER BY idx";
 
 static const reg_column outcome_columns[] = {{"outcome", "outcome", REG_CELL_TEXT}, {"jobs", "jobs", REG_CELL_NUMBER}};
 static const char outcome_sql[] =
@@ -89,34 +89,71 @@ static int load(reg_db *db, int64_t run, const char *sql, const reg_column *colu
 }
 
 int reg_report_part(reg_db *db, int64_t run, reg_part part, reg_table *table) {
-    switch (part) {
-    case REG_PART_HEAD:
-        return load(db, run, head_sql, head_columns, COUNT(head_columns), table);
-    case REG_PART_JOBS:
-        return load(db, run, job_sql, job_columns, COUNT(job_columns), table);
-    default:
-        return load(db, run, outcome_sql, outcome_columns, COUNT(outcome_columns), table);
+    return part == REG_PART_HEAD ? load(db, run, head_sql, head_columns, COUNT(head_columns), table)
+                                 : load(db, run, outcome_sql, outcome_columns, COUNT(outcome_columns), table);
+}
+
+int reg_report_jobs(reg_db *db, int64_t run, size_t first, size_t count, reg_table *table) {
+    sqlite3_stmt *stmt = NULL;
+    reg_table_init(table, job_columns, COUNT(job_columns));
+    const int status =
+        reg_db_ask(db, job_sql, &stmt, REG_VALUES(REG_NUMBER(run), REG_NUMBER(first), REG_NUMBER(count)));
+    return status == REG_OK ? reg_table_query(table, db, stmt) : status;
+}
+
+int reg_report_job_count(reg_db *db, int64_t run, size_t *count) {
+    sqlite3_stmt *row = NULL;
+    *count = 0;
+    if (reg_db_ask(db, "SELECT max(idx)+1 AS jobs FROM job WHERE run=?", &row, REG_VALUES(REG_NUMBER(run))) != REG_OK) {
+        return REG_FAIL;
     }
+    const int step = sqlite3_step(row);
+    *count = step == SQLITE_ROW ? (size_t)reg_row_number(row, "jobs") : 0;
+    return reg_db_end(db, row, step, "read the jobs");
+}
+
+int reg_report_jobs_json(reg_db *db, int64_t run, size_t flags, FILE *out) {
+    reg_table jobs;
+    size_t count;
+    int status = reg_report_job_count(db, run, &count);
+    const char *comma = "";
+    for (size_t first = 0; status == REG_OK && first < count; first += REG_JOBS_AT_ONCE) {
+        status = reg_report_jobs(db, run, first, REG_JOBS_AT_ONCE, &jobs);
+        json_t *list = status == REG_OK ? reg_table_json(&jobs) : NULL;
+        for (size_t i = 0; i < jobs.row_count && status == REG_OK; i++) {
+            fputs(comma, out);
+            comma = ",\n";
+            /* a full disk is detected when the file is closed */
+            status = json_dumpf(json_array_get(list, i), out, flags) == 0 || ferror(out) != 0
+                         ? REG_OK
+                         : reg_error("out of memory");
+        }
+        json_decref(list);
+        reg_table_free(&jobs);
+    }
+    return status;
 }
 
 enum { PART_HEAD, PART_JOBS, PART_FAILURES, PART_TOTALS, PART_OUTCOMES, PART_COUNT };
 
-static int print_json(const reg_table parts[PART_COUNT], FILE *out) {
+static int print_json(reg_db *db, int64_t run, const reg_table parts[PART_COUNT], FILE *out) {
     static const char *const keys[PART_COUNT] = {"run", "jobs", "failures", "totals", "outcomes"};
-    json_t *document = json_object();
-    for (int i = 0; document != NULL && i < PART_COUNT; i++) {
-        json_t *part = reg_table_json(&parts[i]);
-        if (i == PART_HEAD && part != NULL) { /* one row */
-            json_t *row = json_incref(json_array_get(part, 0));
-            json_decref(part);
-            part = row;
+    int status = REG_OK;
+    for (int i = 0; status == REG_OK && i < PART_COUNT; i++) {
+        fprintf(out, "%s\"%s\": ", i == 0 ? "{" : ",\n", keys[i]);
+        if (i == PART_JOBS) {
+            fputs("[\n", out);
+            status = reg_report_jobs_json(db, run, 0, out);
+            fputc(']', out);
+            continue;
         }
-        if (json_object_set_new(document, keys[i], part) != 0) {
-            json_decref(document);
-            document = NULL;
-        }
+        json_t *rows = reg_table_json(&parts[i]);
+        json_t *part = i == PART_HEAD ? json_incref(json_array_get(rows, 0)) : json_incref(rows);
+        json_decref(rows);
+        status = reg_json_print(part, out);
     }
-    return reg_json_print(document, out);
+    fputs("}\n", out);
+    return status;
 }
 
 static int print_text(reg_db *db, int64_t run, const reg_table parts[PART_COUNT], FILE *out) {
@@ -134,9 +171,9 @@ static int print_text(reg_db *db, int64_t run, const reg_table parts[PART_COUNT]
 int reg_report_print(reg_db *db, int64_t run, bool json, FILE *out) {
     reg_table parts[PART_COUNT] = {0};
     const reg_query_about about = {.run = run, .limit = UINT32_MAX};
-    int status = load(db, run, head_sql, head_columns, COUNT(head_columns), &parts[PART_HEAD]);
-    if (status == REG_OK) {
-        status = load(db, run, job_sql, job_columns, COUNT(job_columns), &parts[PART_JOBS]);
+    int status = reg_report_part(db, run, REG_PART_HEAD, &parts[PART_HEAD]);
+    if (status == REG_OK && !json) {
+        status = reg_report_jobs(db, run, 0, SIZE_MAX >> 1, &parts[PART_JOBS]);
     }
     if (status == REG_OK) {
         status = reg_query_ask(reg_query_find("failures"), db, &about, &parts[PART_FAILURES]);
@@ -145,10 +182,10 @@ int reg_report_print(reg_db *db, int64_t run, bool json, FILE *out) {
         status = reg_totals_table(db, run, &parts[PART_TOTALS]);
     }
     if (status == REG_OK) {
-        status = load(db, run, outcome_sql, outcome_columns, COUNT(outcome_columns), &parts[PART_OUTCOMES]);
+        status = reg_report_part(db, run, REG_PART_OUTCOMES, &parts[PART_OUTCOMES]);
     }
     if (status == REG_OK) {
-        status = json ? print_json(parts, out) : print_text(db, run, parts, out);
+        status = json ? print_json(db, run, parts, out) : print_text(db, run, parts, out);
     }
     for (int i = 0; i < PART_COUNT; i++) {
         reg_table_free(&parts[i]);

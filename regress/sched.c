@@ -379,6 +379,19 @@ static int start_builder(sched *s) {
     return find_programs(s) == REG_OK ? reg_builder_start(&s->builder, plan->build) : REG_FAIL;
 }
 
+/* A program is missing: it does not compile, or the machine is at fault. */
+static reg_end build_end(sched *s) {
+    char cause[REG_TEXT_MAX];
+    if (s->builder.failed) {
+        return REG_END_BROKEN; /* a line has been printed */
+    }
+    if (!reg_host_cause(s->plan->build_dir, cause, sizeof cause)) {
+        return REG_END_BUILD;
+    }
+    say(s, cause);
+    return REG_END_BROKEN;
+}
+
 /* waiting: a job waits for a free slot. */
 static void look_at_builder(sched *s, bool waiting) {
     reg_builder *b = &s->builder;
@@ -387,7 +400,7 @@ static void look_at_builder(sched *s, bool waiting) {
         reg_builder_read(b, say, s);
         if (b->built < b->asked) {
             s->stopping = true;
-            s->end = REG_END_BUILD;
+            s->end = build_end(s);
         }
     }
     reg_builder_share(b, (int)s->running, waiting);

@@ -38,14 +38,14 @@ static bool sum_of_suite(const char *path, char sum[SUM_SIZE]) {
     return sum_of("IFS=; set -- $FILE; [ -r \"$1\" ] && cat -- \"$@\" | sha256sum 2>/dev/null", path, sum);
 }
 
-/* Of a document in its canonical form. */
-static bool sum_of_json(const json_t *content, const char *near, char sum[SUM_SIZE]) {
-    char path[REG_PATH_MAX];
-    const size_t flags = JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15);
-    const bool good = reg_format(path, sizeof path, "%s.%ld.sum", near, (long)getpid()) &&
-                      json_dump_file(content, path, flags) == 0 && sum_of_file(path, sum);
-    (void)unlink(path);
-    return good;
+/* The document is written line by line, for a run may have many jobs: HEAD with its sum, the content in canonical form
+ * with a line for each failure and each job, and a last line. Without line ends what is between the first and the last
+ * line is the content, whose sum it is. */
+#define HEAD "{\"sha256\":\"%.64s\",\"content\":\n"
+#define JOBS "],\"jobs\":["
+#define CANONICAL (JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(15))
+static bool sum_of_content(const char *path, char sum[SUM_SIZE]) {
+    return access(path, R_OK) == 0 && sum_of("sed '1d;$d' \"$FILE\" 2>/dev/null | tr -d '\\n' | sha256sum", path, sum);
 }
 
 static bool sign_path(const char *out_dir, char *path, size_t size) {
@@ -78,6 +78,13 @@ static json_t *program_list(reg_db *db, const reg_run_info *info) {
     return list;
 }
 
+/* Takes the reference; a refused write is told when the file is closed. */
+static bool put_json(json_t *value, FILE *out) {
+    const bool good = json_dumpf(value, out, CANONICAL) == 0 || (value != NULL && ferror(out) != 0);
+    json_decref(value);
+    return good;
+}
+
 /* The text of a small file; NULL: there is none. */
 static json_t *case_text(const char *path) {
     char text[CASE_BYTES];
@@ -92,11 +99,11 @@ static json_t *case_text(const char *path) {
 }
 
 /* The cases of jobs that failed, and the trace hash of those that were explained. */
-static json_t *failure_list(reg_db *db, const reg_run_info *info) {
+static int write_failures(reg_db *db, const reg_run_info *info, FILE *out) {
     const reg_query_about about = {.run = info->id, .limit = UINT32_MAX};
     reg_table table = {0};
-    json_t *list = json_array();
-    const int status = reg_query_ask(reg_query_find("failures"), db, &about, &table);
+    const char *comma = "";
+    int status = reg_query_ask(reg_query_find("failures"), db, &about, &table);
     for (size_t row = 0; status == REG_OK && row < table.row_count; row++) {
         const char *signature = reg_table_cell(&table, row, "signature");
         const uint64_t idx = strtoull(reg_table_cell(&table, row, "job"), NULL, 10);
@@ -108,64 +115,79 @@ static json_t *failure_list(reg_db *db, const reg_run_info *info) {
                            reg_result_load(&again, path) == NULL && strcmp(again.signature, signature) == 0;
         json_t *stored = case_text(reg_table_cell(&table, row, "case"));
         if (stored != NULL) {
-            (void)json_array_append_new(list,
-                                        json_pack("{s:I, s:o, s:o*, s:s}", "job", (json_int_t)idx, "case", stored,
-                                                  "small_case", case_text(reg_table_cell(&table, row, "small_case")),
-                                                  "trace_hash", known ? again.trace_hash : ""));
+            json_t *failure = json_pack("{s:I, s:o, s:o*, s:s}", "job", (json_int_t)idx, "case", stored, "small_case",
+                                        case_text(reg_table_cell(&table, row, "small_case")), "trace_hash",
+                                        known ? again.trace_hash : "");
+            fputs(comma, out);
+            status = put_json(failure, out) ? REG_OK : reg_error("out of memory");
+            comma = ",\n";
         }
     }
     reg_table_free(&table);
-    return list;
+    return status;
 }
 
-static json_t *part_of(reg_db *db, int64_t run, reg_part part) {
+static json_t *head_of(reg_db *db, int64_t run) {
     reg_table table = {0};
-    json_t *rows = reg_report_part(db, run, part, &table) == REG_OK ? reg_table_json(&table) : NULL;
+    json_t *rows = reg_report_part(db, run, REG_PART_HEAD, &table) == REG_OK ? reg_table_json(&table) : NULL;
     reg_table_free(&table);
     return rows;
 }
 
+/* Keys in their order: changes_sha256, failures, jobs, programs, run, suite_sha256. */
+static int write_content(reg_db *db, const reg_run_info *info, FILE *out) {
+    char suite[SUM_SIZE] = "";
+    (void)sum_of_suite(info->suite_path, suite);
+    fprintf(out, "{\"changes_sha256\":\"%s\",\"failures\":[\n", info->changes);
+    int status = write_failures(db, info, out);
+    fputs("\n" JOBS "\n", out);
+    status = status == REG_OK ? reg_report_jobs_json(db, info->id, CANONICAL, out) : status;
+    fputs("\n],\"programs\":", out);
+    const bool programs = put_json(program_list(db, info), out);
+    fputs(",\"run\":", out);
+    const bool head = put_json(head_of(db, info->id), out);
+    fprintf(out, ",\"suite_sha256\":\"%s\"}\n}\n", suite);
+    return status == REG_OK && !(programs && head) ? reg_error("out of memory") : status;
+}
+
 int reg_signoff_write(reg_db *db, int64_t run) {
-    char sum[SUM_SIZE];
+    char sum[SUM_SIZE] = "";
     reg_run_info info;
     rep_file file;
     char path[REG_PATH_MAX];
-    char suite[SUM_SIZE] = "";
     if (reg_db_load_run(db, run, &info) != REG_OK || !sign_path(info.out_dir, path, sizeof path)) {
         return REG_FAIL;
     }
-    (void)sum_of_suite(info.suite_path, suite);
-    json_t *content =
-        json_pack("{s:o, s:s, s:s, s:o, s:o, s:o}", "run", part_of(db, run, REG_PART_HEAD), "suite_sha256", suite,
-                  "changes_sha256", info.changes, "programs", program_list(db, &info), "jobs",
-                  part_of(db, run, REG_PART_JOBS), "failures", failure_list(db, &info));
-    if (content == NULL || !sum_of_json(content, path, sum)) {
-        (void)unlink(path); /* of an earlier end of the run */
-        json_decref(content);
-        return reg_error("%s: cannot be sealed (sha256sum of coreutils is needed)", path);
-    }
-    json_t *document = json_pack("{s:s, s:o}", "sha256", sum, "content", content);
+    (void)unlink(path); /* of an earlier end of the run */
     int status = reg_report_open(&file, path);
-    if (status == REG_OK && document != NULL) {
-        (void)json_dumpf(document, file.file, JSON_INDENT(1) | JSON_SORT_KEYS);
-        (void)fputc('\n', file.file);
-        status = reg_report_commit(&file);
+    if (status != REG_OK) {
+        return status;
     }
-    json_decref(document);
-    return status;
+    fprintf(file.file, HEAD, "................................................................");
+    status = write_content(db, &info, file.file);
+    if (status == REG_OK && fflush(file.file) == 0 && !sum_of_content(file.temporary, sum)) {
+        status = reg_error("%s: cannot be sealed (sha256sum of coreutils is needed)", path);
+    }
+    if (status != REG_OK) {
+        rep_file_drop(&file);
+        return status;
+    }
+    rewind(file.file); /* what could not be written is told by the commit */
+    fprintf(file.file, HEAD, sum);
+    return reg_report_commit(&file);
 }
 
 bool reg_signoff_sum(const char *out_dir, char sum[65]) {
     char path[REG_PATH_MAX];
-    json_error_t error;
-    json_t *document = sign_path(out_dir, path, sizeof path) ? json_load_file(path, 0, &error) : NULL;
-    if (document == NULL) {
+    FILE *file = sign_path(out_dir, path, sizeof path) ? fopen(path, "re") : NULL;
+    const bool good =
+        file != NULL && fscanf(file, "{\"sha256\":\"%64[0-9a-f]\"", sum) == 1 && strlen(sum) == SUM_SIZE - 1;
+    if (file == NULL) {
         (void)rep_host_write(errno); /* EACCES: the file is the run's own */
+    } else {
+        (void)fclose(file);
     }
-    const char *text = document != NULL ? json_string_value(json_object_get(document, "sha256")) : NULL;
-    const bool good = text != NULL && strlen(text) == SUM_SIZE - 1;
-    (void)reg_format(sum, SUM_SIZE, "%s", good ? text : "");
-    json_decref(document);
+    sum[good ? SUM_SIZE - 1 : 0] = '\0';
     return good;
 }
 
@@ -184,9 +206,78 @@ typedef struct tally {
     size_t same, differ;
 } tally;
 
+/* The content without its jobs, and where each of them is in the file. */
+typedef struct document {
+    FILE *file;
+    json_t *content;
+    long *jobs;
+    size_t job_count;
+} document;
+
+static void close_document(document *d) {
+    if (d->file != NULL) {
+        (void)fclose(d->file);
+    }
+    json_decref(d->content);
+    free(d->jobs);
+}
+
+/* False: out of memory. */
+static bool read_lines(document *d, FILE *rest) {
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length;
+    long at = 0;
+    bool jobs = false;
+    bool good = true;
+    for (bool first = true; good && (length = getline(&line, &room, d->file)) > 0; first = false, at += length) {
+        if (jobs && line[0] == '{') {
+            good = rep_more(&d->jobs, d->job_count, sizeof *d->jobs);
+            if (good) {
+                d->jobs[d->job_count++] = at;
+            }
+        } else if (!first) {
+            jobs = strncmp(line, JOBS, strlen(JOBS)) == 0;
+            fputs(line, rest);
+        }
+    }
+    free(line);
+    return good;
+}
+
+static int open_document(document *d, const char *path) {
+    char *text = NULL;
+    size_t size = 0;
+    *d = (document){.file = fopen(path, "re")};
+    if (d->file == NULL) {
+        return reg_error("%s: %s (a run writes it at its end)", path, reg_why());
+    }
+    FILE *rest = rep_memory(&text, &size);
+    bool good = rest != NULL && read_lines(d, rest);
+    good = rest != NULL && fclose(rest) == 0 && good;
+    d->content = good ? json_loads(text, JSON_DISABLE_EOF_CHECK, NULL) : NULL;
+    free(text);
+    if (d->content == NULL) {
+        close_document(d);
+        return reg_error("%s: not what a run writes at its end", path);
+    }
+    return REG_OK;
+}
+
+/* NULL: there is none. */
+static json_t *job_of(const document *d, size_t job) {
+    char *line = NULL;
+    size_t room = 0;
+    const bool got =
+        job < d->job_count && fseek(d->file, d->jobs[job], SEEK_SET) == 0 && getline(&line, &room, d->file) > 0;
+    json_t *object = got ? json_loads(line, JSON_DISABLE_EOF_CHECK, NULL) : NULL;
+    free(line);
+    return object;
+}
+
 typedef struct verifier {
-    const json_t *jobs; /* as they were signed */
-    replay *replays;    /* their numbers follow those of the jobs */
+    const document *then;
+    replay *replays; /* their numbers follow those of the jobs */
     size_t replay_count;
     tally of_jobs, of_cases;
 } verifier;
@@ -204,10 +295,10 @@ static void put_verdict(const char *when, const char *outcome, const char *signa
 
 static int compare(void *context, const reg_finished *item) {
     verifier *v = context;
-    const size_t jobs = json_array_size(v->jobs);
+    const size_t jobs = v->then->job_count;
     const replay *r = item->job < jobs ? NULL : &v->replays[item->job - jobs];
     const size_t job = r == NULL ? item->job : r->job;
-    const json_t *then = json_array_get(v->jobs, job);
+    json_t *then = job_of(v->then, job);
     const char *hash = r == NULL ? text_of(then, "trace_hash") : r->trace_hash;
     const reg_result *now = &item->result;
     const bool same = strcmp(text_of(then, "outcome"), now->outcome) == 0 &&
@@ -222,6 +313,7 @@ static int compare(void *context, const reg_finished *item) {
         put_verdict("then", text_of(then, "outcome"), text_of(then, "signature"), hash, ", ");
         put_verdict("now", now->outcome, now->signature, now->trace_hash, "\n");
     }
+    json_decref(then);
     return REG_OK;
 }
 
@@ -260,14 +352,13 @@ static bool check_programs(const reg_run_info *info, const json_t *programs) {
 }
 
 /* One line for everything that is not what was signed. False: something is not. */
-static bool check_seal(const reg_run_info *info, const json_t *document, const char *path) {
-    const json_t *content = json_object_get(document, "content");
+static bool check_seal(const reg_run_info *info, const json_t *content, const char *path) {
     reg_run_info now;
     char sum[SUM_SIZE] = "";
+    char sealed[SUM_SIZE];
     bool good = true;
-    if (!sum_of_json(content, path, sum) || strcmp(sum, text_of(document, "sha256")) != 0) {
-        printf("%s: the content is not what was sealed: SHA-256 %.16s, sealed %.16s\n", path, sum,
-               text_of(document, "sha256"));
+    if (!reg_signoff_sum(info->out_dir, sealed) || !sum_of_content(path, sum) || strcmp(sum, sealed) != 0) {
+        printf("%s: the content is not what was sealed: SHA-256 %.16s, sealed %.16s\n", path, sum, sealed);
         good = false;
     }
     good = check_programs(info, json_object_get(content, "programs")) && good;
@@ -363,14 +454,13 @@ static int make_folder(const reg_run_info *info, char *dir, size_t size) {
 }
 
 static int run_again(const options *o, const reg_run_info *info, reg_suite *suite, const reg_past *past,
-                     const json_t *content) {
+                     const document *then) {
     char dir[sizeof info->out_dir + 16];
     const size_t jobs = suite->count;
-    const json_t *failures = json_object_get(content, "failures");
+    const json_t *failures = json_object_get(then->content, "failures");
     const size_t most = jobs + 2 * json_array_size(failures) + 1;
     reg_totals totals;
-    verifier v = {.jobs = json_object_get(content, "jobs"),
-                  .replays = calloc(2 * json_array_size(failures) + 1, sizeof *v.replays)};
+    verifier v = {.then = then, .replays = calloc(2 * json_array_size(failures) + 1, sizeof *v.replays)};
     struct reg_keeper keeper = {.keep = compare, .tick = tick, .context = &v};
     reg_progress progress = {.started = reg_now(), .parallel = (int)o->parallel, .quiet = true};
     size_t *order = calloc(most, sizeof *order);
@@ -423,22 +513,19 @@ static int verify_run(const options *o, reg_db *db, int64_t run) {
     reg_suite suite;
     reg_past *past = NULL;
     char path[REG_PATH_MAX];
-    json_error_t error;
-    if (reg_db_load_run(db, run, &info) != REG_OK || !sign_path(info.out_dir, path, sizeof path)) {
+    document then;
+    if (reg_db_load_run(db, run, &info) != REG_OK || !sign_path(info.out_dir, path, sizeof path) ||
+        open_document(&then, path) != REG_OK) {
         return REG_FAIL;
     }
-    json_t *document = json_load_file(path, 0, &error);
-    if (document == NULL) {
-        return reg_error("%s: %s (a run writes it at its end)", path, error.text);
-    }
-    const bool sealed = check_seal(&info, document, path);
+    const bool sealed = check_seal(&info, then.content, path);
     int status = reg_db_load_jobs(db, &info, &suite, &past);
     if (status == REG_OK) {
-        status = run_again(o, &info, &suite, past, json_object_get(document, "content"));
+        status = run_again(o, &info, &suite, past, &then);
         reg_suite_free(&suite);
         free(past);
     }
-    json_decref(document);
+    close_document(&then);
     return status == REG_OK && !sealed ? REG_FAIL : status;
 }
 

@@ -285,9 +285,6 @@ static reg_status check_line(const suite_reader *reader, const suite_line *line,
     return REG_OK;
 }
 
-/* A build that counts code coverage takes many times as long. */
-#define CODE_SLOWER 10u
-
 /* Jobs of a run for coverage: `cover` of a line, once, the first `code` of them with the build that counts lines. */
 static reg_status expand_marked(const suite_reader *reader, suite_line *line) {
     const uint32_t timeout = line->job.timeout_s;
@@ -298,7 +295,7 @@ static reg_status expand_marked(const suite_reader *reader, suite_line *line) {
         suite_line part = *line;
         part.count = code != 0 ? line->code : line->cover - line->code;
         part.job.index = code != 0 ? index : index + line->code * line->job.cases;
-        part.job.timeout_s = timeout * (code != 0 ? CODE_SLOWER : 1);
+        part.job.timeout_s = timeout * (code != 0 ? REG_CODE_SLOWER : 1);
         (void)reg_format(part.job.kind, sizeof part.job.kind, "%s", code != 0 ? "cov" : "fast");
         status = part.count > 0 ? reg_line_expand(reader, &part) : REG_OK;
     }
@@ -496,7 +493,7 @@ static reg_status parse_of_designs(suite_reader *reader, const char *name) {
     return status;
 }
 
-reg_status reg_suite_load(reg_suite *suite, const char *path, const reg_suite_options *options) {
+static reg_status load(reg_suite *suite, const char *path, const reg_suite_options *options) {
     suite_reader reader = {.path = path, .options = options, .suite = suite};
     const size_t all = strlen(REG_ALL_DESIGNS);
     memset(suite, 0, sizeof *suite);
@@ -511,6 +508,19 @@ reg_status reg_suite_load(reg_suite *suite, const char *path, const reg_suite_op
     return status;
 }
 
+reg_status reg_suite_load(reg_suite *suite, const char *path, const reg_suite_options *options) {
+    reg_status status = load(suite, path, options);
+    if (status == REG_OK && options->marked && suite->count == 0) {
+        reg_suite_options any = *options;
+        any.marked = false;
+        status = load(suite, path, &any);
+        if (status == REG_OK) {
+            reg_mark_all(suite);
+        }
+    }
+    return status;
+}
+
 void reg_suite_free(reg_suite *suite) {
     free(suite->jobs);
     suite->jobs = NULL;
@@ -519,6 +529,9 @@ void reg_suite_free(reg_suite *suite) {
 
 void reg_suite_print(const reg_suite *suite, uint64_t seed, FILE *out) {
     fprintf(out, "suite %s\nseed 0x%" PRIx64 "\n", suite->name, seed);
+    for (const char *line = suite->left_out; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        fprintf(out, "# %.*s\n", (int)strcspn(line, "\n"), line);
+    }
     if (suite->budget_s != 0) {
         fprintf(out, "budget %u\n", suite->budget_s);
     }

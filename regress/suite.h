@@ -36,4 +36,10 @@ bool reg_name_valid(const char *name);
 /* Add the jobs of a line to the suite. */
 reg_status reg_line_expand(const suite_reader *reader, suite_line *line);
 
+/* A build that counts code coverage takes many times as long. */
+#define REG_CODE_SLOWER 10u
+
+/* A suite that marks no job: all that can write coverage, once each, with the build that counts lines. */
+void reg_mark_all(reg_suite *suite);
+
 #endif

@@ -35,9 +35,12 @@ SANITIZE := $(if $(filter san,$(KIND)),-fsanitize=address$(,)undefined -fno-sani
 # Verilator's own headers and generated code are checked with ASan only
 SANITIZE_VM := $(if $(filter san,$(KIND)),-fsanitize=address -fno-omit-frame-pointer)
 OPT := $(if $(filter san,$(KIND)),-O1,-O2) -g $(if $(ARCH),-march=$(ARCH))
+# Objects serve programs and the shared objects of Python alike. These export only what asks for it, so that calls
+# between files are as direct as in a program.
+PIC := -fPIC -fvisibility=hidden -fno-semantic-interposition
 # no contraction of a*b+c and no reassociation: every floating-point step is one IEEE-754 operation
 # GCOV: of the objects that are counted (host.mk)
-CFLAGS_ALL = -std=c11 -D_GNU_SOURCE= $(WARNINGS) -ffp-contract=off -fno-fast-math $(OPT) $(SANITIZE) $(GCOV) \
+CFLAGS_ALL = -std=c11 -D_GNU_SOURCE= $(WARNINGS) -ffp-contract=off -fno-fast-math $(OPT) $(PIC) $(SANITIZE) $(GCOV) \
   $(INCLUDES) $(CFLAGS)
 # programs that give verdicts note what the machine refuses (report/alloc)
 REFUSALS_NOTED := $(addprefix -Wl$(,)--wrap=,malloc calloc realloc aligned_alloc strdup strndup pipe pipe2 fork fopen \

@@ -59,15 +59,15 @@ regress: ## run a SUITE (smoke, default, nightly, ...; closure: until GOAL=98 pe
 	@scripts/build.sh $(RUNNER) $(REGRESS_DATA)
 ifeq ($(SUITE),closure)
 	@scripts/build.sh $(HOST)/tandem-cov
-	@$(RUNNER) targets --suite closure --design $(DUT) --build-dir $(BUILD) --kind $(KIND) --cfg $(CFG) \
-	  >$(BUILD)/closure.list
-	@$(BUILDER) <$(BUILD)/closure.list
+	@list=$$($(RUNNER) targets --suite closure --design $(DUT) --build-dir $(BUILD) --kind $(KIND) --cfg $(CFG)) && \
+	  echo "$$list" | $(BUILDER)
 	@scripts/locked.sh $(BUILD)/closure.lock $(PYTHON) scripts/closure.py $(CLOSURE_OPTIONS)
 else ifneq ($(RESUME),)
-	@$(RUNNER) run $(RESUME_OPTIONS) --build "$(BUILDER)" --jobs $(JOBS) $(LAUNCHER_OPTIONS) $(REPORT_FILES) $(REGRESS_ARGS)
+	@$(RUNNER) run $(RESUME_OPTIONS) --build "$(BUILDER)" --jobs $(JOBS) $(LAUNCHER_OPTIONS) $(REPORT_FILES) \
+	  $(REGRESS_ARGS)
 else
-	@$(RUNNER) run $(RUNNER_OPTIONS) --build "$(BUILDER)" --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) $(LAUNCHER_OPTIONS) \
-	  $(REPORT_FILES) $(REGRESS_ARGS)
+	@$(RUNNER) run $(RUNNER_OPTIONS) --build "$(BUILDER)" --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) \
+	  $(LAUNCHER_OPTIONS) $(REPORT_FILES) $(REGRESS_ARGS)
 endif
 
 .PHONY: verify

@@ -59,13 +59,13 @@ VM_COVERAGE := $(if $(filter cov,$(KIND)),1,0)
 VM_CXX := -std=c++17 -faligned-new -I$(VROOT)/include -I$(VROOT)/include/vltstd -isystem $(VROOT)/include \
   -DVM_COVERAGE=$(VM_COVERAGE) -DVM_SC=0 -DVM_TRACE=$(VM_TRACE) \
   -DVM_TRACE_FST=$(VM_TRACE) -DVM_TRACE_VCD=0 -DVL_USER_FINISH -DVL_USER_STOP -DVL_USER_FATAL \
-  $(if $(ARCH),-march=$(ARCH)) $(SANITIZE_VM) -w
+  $(if $(ARCH),-march=$(ARCH)) $(PIC) $(SANITIZE_VM) -w
 # cov: counters between all statements make optimisation slow and of little use
 VM_FAST := $(if $(filter san cov,$(KIND)),-O1,-O3 -fno-stack-protector)
 VM_SLOW := $(if $(filter cov,$(KIND)),-O0,-O1)
-# constructors and the code that describes signals to a waveform are executed once: with tracing it would take longer to
-# optimise them than all that is executed in every cycle. What writes a waveform, __Trace__N, comes before this line.
-SLOW_UNOPTIMISED := $(if $(filter 1,$(VM_TRACE)),printf '\043pragma GCC optimize ("O0")\n';)
+# Constructors and the code that describes signals to a waveform are executed once: with tracing it would take longer to
+# optimise them than all that is executed in every cycle.
+ONCE = $(if $(filter 1,$(VM_TRACE)),O0,$(VM_SLOW:-%=%))
 
 # ---- runtime, one for all tops of a kind ----
 VLT_SRC := $(notdir $(wildcard $(addprefix $(VROOT)/include/,verilated.cpp verilated_threads.cpp verilated_random.cpp \
@@ -97,10 +97,19 @@ PLAIN_COUNTERS = sed -i -E -e 's/std::atomic<uint32_t>( __Vcoverage\[|\* countp)
 BUILD_LABEL := $(OUT:$(BUILD)/%=%)
 
 # ---- one Verilated top: $(1) name of its folder, $(2) module, $(3) parameters, $(4) more folders with modules ----
-# The model is compiled as two files, the code that runs every cycle and the rest; inside its folder, so that ccache
-# sees one command for models that do not depend on the configuration.
+# The design is compiled as two files beside the shim, the code that runs every cycle and the rest; a bench as one file,
+# for reading the headers takes longer than most units. All inside the folder, so that ccache sees one command for models
+# that do not depend on the configuration.
+CYCLE_CPP = ls V$(1)*.cpp | grep -Ev '__(Slow|Syms|Trace)'
+TRACE_CPP = ls V$(1)*.cpp | grep -E '__Trace__[0-9]+\.cpp'
+ONCE_CPP = ls V$(1)*.cpp | grep -E '__(Slow|Syms|Trace)' | grep -vE '__Trace__[0-9]+\.cpp'
+optimise = printf '\043pragma GCC optimize ("%s")\n' $(1)
+INCLUDE_CPP = sed '/^\#/!s|.*|\#include "&"|'
+CXX_INSIDE = $(CCACHE) $(CXX) -I$$(realpath --relative-to=. $(CURDIR)/tb) $(VM_CXX)
+SHIM_CPP = $(PYTHON) scripts/gen_shim.py --top $(1) --header $(@D)/V$(1).h --output $(@D)/shim.cpp
+SHIM_USES := scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_printf.h
+
 define verilated
-DUT_$(1) := $(OUT)/v/$(1)/model.o $(OUT)/v/$(1)/model_slow.o $(OUT)/v/$(1)/shim.o
 $(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(filter $(BUILD)/%,$(3)) $(if $(findstring .vlt,$(3)),scripts/tap_alias.py)
 	@mkdir -p $$(@D)
 	@echo "  VLT   $(2) $(filter -G%,$(3)) ($(BUILD_LABEL))"
@@ -109,20 +118,32 @@ $(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(filter $(BUILD)/%,$(3)) $(if $(findstri
 	@$(if $(findstring .vlt,$(3)),$(PYTHON) scripts/tap_alias.py $$(@D) $(2),:)
 	@$(if $(filter cov,$(KIND)),mv $$@ $$@.new && $(PLAIN_COUNTERS) $$(@D)/V$(2)*.h $$(@D)/V$(2)*.cpp && mv $$@.new $$@,:)
 	@touch $$@
+-include $(wildcard $(OUT)/v/$(1)/V$(2)__ver.d)
+endef
+
+define verilated_design
+$(call verilated,$(1),$(2),$(3),$(4))
+DUT_$(1) := $(OUT)/v/$(1)/model.o $(OUT)/v/$(1)/model_slow.o $(OUT)/v/$(1)/shim.o
 $(OUT)/v/$(1)/model.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
 	@echo "  CXX   $(2) ($(BUILD_LABEL))"
-	@ls $$(@D)/V$(2)*.cpp | grep -Ev '__(Slow|Syms|Trace)' | sed 's|.*/|#include "|; s|$$$$|"|' > $$(@D)/model.cpp
-	@cd $$(@D) && $(CCACHE) $(CXX) $(VM_CXX) $(VM_FAST) -c model.cpp -o model.o
+	@cd $$(@D) && $$(call CYCLE_CPP,$(2)) | $$(INCLUDE_CPP) >model.cpp && $$(CXX_INSIDE) $(VM_FAST) -c model.cpp -o model.o
 $(OUT)/v/$(1)/model_slow.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
-	@{ ls $$(@D)/V$(2)*.cpp | grep -E '__Trace__[0-9]+\.cpp'; $$(SLOW_UNOPTIMISED) \
-	  ls $$(@D)/V$(2)*.cpp | grep -E '__(Slow|Syms|Trace)' | grep -vE '__Trace__[0-9]+\.cpp'; } | \
-	  sed '/^#/!{s|.*/|#include "|; s|$$$$|"|}' > $$(@D)/model_slow.cpp
-	@cd $$(@D) && $(CCACHE) $(CXX) $(VM_CXX) $(VM_SLOW) -c model_slow.cpp -o model_slow.o
-$(OUT)/v/$(1)/shim.o: $(OUT)/v/$(1)/V$(2).mk scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_printf.h \
-  $(OUT)/flags.cxx
-	@$(PYTHON) scripts/gen_shim.py --top $(2) --header $$(@D)/V$(2).h --output $$(@D)/shim.cpp
-	@$(CCACHE) $(CXX) -Itb $(VM_CXX) -O2 -c $$(@D)/shim.cpp -o $$@
--include $(call deps,$(wildcard $(OUT)/v/$(1)/V$(2)__ver.d))
+	@cd $$(@D) && { $$(call TRACE_CPP,$(2)); $$(call optimise,$(ONCE)); $$(call ONCE_CPP,$(2)); } | $$(INCLUDE_CPP) \
+	  >model_slow.cpp && $$(CXX_INSIDE) $(VM_SLOW) -c model_slow.cpp -o model_slow.o
+$(OUT)/v/$(1)/shim.o: $(OUT)/v/$(1)/V$(2).mk $(SHIM_USES) $(OUT)/flags.cxx
+	@$$(call SHIM_CPP,$(2))
+	@cd $$(@D) && $$(CXX_INSIDE) -O2 -c shim.cpp -o shim.o
+endef
+
+define verilated_unit
+$(call verilated,$(1),$(2),$(3),$(4))
+DUT_$(1) := $(OUT)/v/$(1)/model.o
+$(OUT)/v/$(1)/model.o: $(OUT)/v/$(1)/V$(2).mk $(SHIM_USES) $(OUT)/flags.cxx
+	@echo "  CXX   $(2) ($(BUILD_LABEL))"
+	@$$(call SHIM_CPP,$(2))
+	@cd $$(@D) && { echo shim.cpp; $$(call CYCLE_CPP,$(2)); $$(call optimise,O1); $$(call TRACE_CPP,$(2)); \
+	  $$(call optimise,$(ONCE)); $$(call ONCE_CPP,$(2)); } | $$(INCLUDE_CPP) >model.cpp && \
+	  $$(CXX_INSIDE) $(VM_FAST) -c model.cpp -o model.o
 endef
 
 # C sources of programs: compiled for the configuration
@@ -144,7 +165,7 @@ link_top = $(call link,$(CXX) $(LDFLAGS_ALL) $(if $(filter alloc,$(3)),$(REFUSAL
 
 # ---- the design and the programs that its description names ----
 PROGRAMS :=
-$(eval $(call verilated,$(TOP),$(TOP),$(addprefix -G,$($(DUT).params.$(CFG))) $(TAPS) $(COVERS)))
+$(eval $(call verilated_design,$(TOP),$(TOP),$(addprefix -G,$($(DUT).params.$(CFG))) $(TAPS) $(COVERS)))
 TANDEM_LIBS := cov$(DUT) covcode coverage tb$(DUT) tb opt cmodel drivers alloc report
 
 # $(1): name, $(2): libraries above those that every program has
@@ -186,7 +207,7 @@ $(foreach g,$(patsubst %.ready,%,$(filter %.ready,$(MAKECMDGOALS))),$(eval $(cal
 
 # $(1): name, $(2): its frame, if several of a module stand in one, made from what the bench says of them
 define unit
-$$(eval $$(call verilated,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)) $(UNIT_TAPS),$(UNIT_SV_DIR) $(dir $(2))))
+$$(eval $$(call verilated_unit,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)) $(UNIT_TAPS),$(UNIT_SV_DIR) $(dir $(2))))
 $(OUT)/v/unit_$(1)/V$(UNIT_DUT_$(1)).mk: $(2) | $(AFTER.$(OUT)/unit-$(1))
 $(2): $(UNIT_DIR)/unit_$(1).c $(UNIT_FRAMED_$(1)) scripts/unit_frame.py scripts/unit_duts.py scripts/rtl_modules.py
 	@$(PYTHON) scripts/unit_frame.py $(UNIT_DIR)/unit_$(1).c $(UNIT_FRAMED_$(1)) $$@

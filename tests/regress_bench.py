@@ -117,6 +117,15 @@ class Bench:
     def run(self, text, *args, **kwargs):
         return self.call("run", "--suite", self.suite(text), *args, **kwargs)
 
+    def many(self, count, **values):
+        """The newest run has `count` jobs: copies of its first one, with other indices."""
+        with sqlite3.connect(self.db) as db:
+            columns = [row[1] for row in db.execute("PRAGMA table_info(job)")]
+            values = dict({"id": "NULL", "idx": "n", "first_index": "n"}, **values)
+            picked = ",".join(values.get(c, c) for c in columns)
+            db.execute(f"WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM c WHERE n<{count - 1}) INSERT INTO "
+                       f"job SELECT {picked} FROM job, c WHERE run=(SELECT max(id) FROM run) AND idx=0")
+
     def jobs(self, columns="test,outcome"):
         with sqlite3.connect(self.db) as db:
             return db.execute(f"SELECT {columns} FROM job WHERE run=(SELECT max(id) FROM run) ORDER BY idx").fetchall()

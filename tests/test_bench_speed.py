@@ -91,3 +91,31 @@ def test_the_real_program():
     done = subprocess.run([program, *words], cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["cycles"] > 100
+
+
+def test_baseline(tmp_path):
+    """Instructions before and now: 3 % more are a failure, and what another compiler made is not compared."""
+    stand_in(tmp_path)
+    valgrind = tmp_path / "bin" / "valgrind"
+    valgrind.parent.mkdir()
+    valgrind.write_text('#!/bin/sh\necho "Collected : $COUNTED" >&2\nshift 3\nexec "$@"\n')
+    valgrind.chmod(0o755)
+    stored = tmp_path / "baseline.json"
+
+    def count(counted, *args):
+        env = dict(os.environ, PATH=f"{valgrind.parent}:{os.environ['PATH']}", COUNTED=str(counted))
+        return subprocess.run([os.environ.get("PYTHON", "/usr/bin/python3"), "bench/bench.py", "--build", str(tmp_path),
+                               "--cfgs", "n8", "--workloads", "conv", "--baseline", str(stored), *args],
+                              cwd=ROOT, env=env, capture_output=True, text=True, timeout=60)
+
+    missing = count(1000000)
+    assert missing.returncode == 1 and "make bench-check SAVE=1 writes one" in missing.stderr
+    assert count(1000000, "--save").returncode == 0
+    assert json.loads(stored.read_text())["instructions"] == {"n8 fast conv": 1000000, "n8 tap conv": 1000000}
+    same = count(1029000)
+    assert same.returncode == 0 and row(same, "n8 tap conv")[-4:] == ["1.0", "1.0", "+2.9", "%"], same.stdout
+    more = count(1031000)
+    assert more.returncode == 1 and "n8 fast conv takes more than 3 % more instructions" in more.stderr
+    content = json.loads(stored.read_text())
+    stored.write_text(json.dumps(dict(content, tools=["Verilator 1", "gcc 1"])))
+    assert count(1000000).returncode == 1 and "not comparable" in count(1000000).stderr

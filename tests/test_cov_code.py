@@ -432,12 +432,12 @@ def test_gcov(tmp_path):
 
 RULES = """
 include Makefile
-$(eval $(call verilated,cov_toy,cov_toy,,tests/cov_code))
+$(eval $(call verilated_design,cov_toy,cov_toy,,tests/cov_code))
 OBJ_check := $(OUT)/obj/tests/cov_code/cov_check.o $(OUT)/obj/tb/sim/assert.o $(OUT)/obj/tb/sim/sim.o \\
   $(OUT)/obj/tb/sim/coverage.o $(OUT)/obj/report/clock.o $(OUT)/obj/report/file.o $(OUT)/obj/report/host.o \\
   $(OUT)/obj/opt/opt.o
 $(OUT)/cov-check: $(OBJ_check) $(DUT_cov_toy) $(VLT)/libverilated.a
-\t@$(call link,$(OBJ_check),cov_toy,)
+\t@$(call link_top,$(OBJ_check),cov_toy,)
 """
 
 
@@ -449,7 +449,8 @@ def build(tmp, kind):
     env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
     program = tmp / "build" / ("n4-" + kind) / "cov-check"
     done = subprocess.run(["make", "-f", str(rules), "-j2", f"BUILD={tmp}/build", "CFG=n4",
-                           "KIND=" + kind, "SAN=", str(program)], cwd=ROOT, env=env, capture_output=True, text=True)
+                           "KIND=" + kind, "SAN=", "TANDEM_BUILDING=1", str(program)], cwd=ROOT, env=env,
+                          capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return str(program)
 

@@ -2,12 +2,14 @@
 make beneath it."""
 
 import os
+import resource
 import signal
 
 import pytest
 
 from regress_bench import (  # noqa: F401
-    PROGRAM, bench, gone, last_line, leftovers, popen, programs, start, wait_until, write_program)
+    bench, gone, last_line, leftovers, programs, start, wait_until)
+from test_regress import small_disk
 
 # Each program is compiled into a folder that only this build has; + and - mark the beginning and the end of a process.
 MAKEFILE = """
@@ -81,6 +83,24 @@ def test_a_build_that_fails(builds):
     (builds.path / "broken-b").unlink()
     again = builds.call("run", "--resume", "--build", BUILD)
     assert again.returncode == 0 and last_line(again) == "3 passed, 0 failed", again.stdout + again.stderr
+
+
+def test_a_full_disk_is_no_failed_build(bench):
+    with small_disk(bench.path / "disk", "256k"):
+        done = bench.run("unit pass cfg=n8\n", "--build-dir", "disk", "--out", "out", "--db", "r.db",
+                         "--build", "dd if=/dev/zero of=disk/hog bs=64k 2>/dev/null; exit 1")
+    assert done.returncode == 3 and "\nno space left in disk\n" in "\n" + done.stdout
+    assert last_line(done) == "0 passed, 0 failed, 1 did not run"
+
+
+def test_the_runner_sleeps(bench):
+    """Pipes that the builder has closed do not keep the runner awake."""
+    bench.program(bench.build / "n8-fast/unit-long", "sleep 2; report 'outcome=pass\\n'")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = bench.run("unit long cfg=n8\n", "--build", "sed 's/^/  READY /'", "--jobs", "2")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 0
+    assert sum(after[:2]) - sum(before[:2]) < 1, "of 2 seconds"
 
 
 def test_a_builder_that_ends_too_early(bench):

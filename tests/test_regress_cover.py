@@ -26,7 +26,19 @@ def test_marked(bench):
     assert len(marked) == 15 and marked[14].startswith("test conv cfg=n8 kind=fast index=8 cases=1 ")
     plain = jobs(bench, text)
     assert len(plain) == 7 * 2 + 3 + 1, "without the option the words change nothing"
-    assert bench.run("unit pass cfg=n8\n", "--marked").returncode == 1, "nothing is marked"
+
+
+def test_nothing_is_marked(bench):
+    """All jobs that write coverage, once each, and the list says so; nothing runs where there are none."""
+    text = ("unit pass cfg=n8 count=2 determinism=1\nunit pass cfg=n8 kind=tap\ntest conv cfg=n8\n"
+            "network digits cfg=n8\n")
+    marked = jobs(bench, text, "--marked")
+    assert [line.split()[:5] for line in marked] == [["unit", "pass", "cfg=n8", "kind=cov", "index=0"],
+                                                     ["unit", "pass", "cfg=n8", "kind=cov", "index=1"],
+                                                     ["test", "conv", "cfg=n8", "kind=cov", "index=0"]]
+    listed = bench.run(text, "--marked", "--print-jobs").stdout
+    assert "# t marks no job for coverage (cover=): all its tests, benches and stored cases\n" in listed
+    assert bench.run("network digits cfg=n8\n", "--marked").returncode == 1
 
 
 def test_marked_only(bench):

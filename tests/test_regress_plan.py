@@ -163,3 +163,10 @@ def test_when(bench):
             done.stdout.endswith("1 passed, 0 failed\n"))
     assert "left out" not in bench.run("unit pass cfg=n8 when=data\n").stdout
     assert bench.run("unit pass cfg=n8 when=nothing\n").returncode == 1, "nothing to run"
+
+
+def test_many_failures_are_found_once(bench):
+    suite = "unit pass cfg=n8 count=50000\n"
+    bench.run("unit pass cfg=n8\n")
+    bench.many(50000, outcome="'fail'")
+    assert len(listed(bench, suite, "--budget", "1")) > 0

@@ -154,6 +154,19 @@ def test_jobs_that_did_not_run(bench):
     assert "kept from running" not in bench.run("unit pass cfg=n8\n").stdout + bench.call("report").stdout
 
 
+def test_a_long_list_has_pages(bench):
+    bench.run("unit pass cfg=n8\n")
+    bench.many(1001)
+    assert bench.call("report", "--html", "h").returncode == 0
+    names = ["jobs.html", "jobs-500.html", "jobs-1000.html"]
+    assert sorted(path.name for path in (bench.path / "h").glob("*.html")) == sorted(["index.html", *names])
+    for name, rows in zip(names, (500, 500, 1)):
+        page = check_page(bench.path / "h" / name)
+        assert page.tags.count("tr") == rows + 1 and page.links == ["index.html", *names]
+    found = json.loads(bench.call("report", "--json").stdout)
+    assert [job["job"] for job in found["jobs"]] == list(range(1001))
+
+
 def test_files_that_are_gone(failing):
     bench = failing
     bench.run(SUITE, "--explain", "1")

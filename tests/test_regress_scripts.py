@@ -202,8 +202,9 @@ echo 1
 # by the time that its run has ended, another one has begun
 RUNNER = r"""#!/bin/bash
 echo "$*" >> calls
-[ $1 $2 = "query runs" ] && echo '"run": 4,'
+[ "$1 $2" = "query runs" ] && echo '"run": 4,'
 [ $1 = run ] || exit 0
+[[ $* == *--print-jobs ]] && echo "unit mesh cfg=n4 kind=cov"
 while [ $# -gt 0 ]; do
   case $1 in --coverage) touch $2/0.code $2/0.cov;; --summary-json) printf '{\n "run": {\n  "run": 3,\n' > $2;; esac
   shift

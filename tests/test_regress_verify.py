@@ -23,10 +23,13 @@ def signed(bench):
 
 
 def test_a_run_is_signed(bench):
-    done, _, document = signed(bench)
+    done, path, document = signed(bench)
     content = document["content"]
     assert f"signed: SHA-256 {document['sha256']}\n" in done.stdout
     assert hashlib.sha256(canonical(content).encode()).hexdigest() == document["sha256"]
+    lines = path.read_text().splitlines()
+    assert hashlib.sha256("".join(lines[1:-1]).encode()).hexdigest() == document["sha256"], "without a JSON reader"
+    assert len(lines) == 5 + max(1, len(content["failures"])) + len(content["jobs"]), "a line for each of them"
     assert document["sha256"] in (bench.path / "o/report/index.html").read_text()
     assert content["suite_sha256"] == hashlib.sha256(SUITE.encode()).hexdigest()
     assert {p["path"]: p["sha256"] for p in content["programs"]} == {
@@ -57,7 +60,7 @@ def test_a_job_that_differs(bench):
 
 @pytest.mark.parametrize("change, said", [
     (lambda text: text.replace('"fail"', '"pass"'), "the content is not what was sealed"),
-    (lambda text: text.replace('"sha256": "', '"sha256": "0', 1), "is not the program that was signed"),
+    (lambda text: text.replace('","sha256":"', '","sha256":"0', 1), "is not the program that was signed"),
 ])
 def test_a_document_that_was_changed(bench, change, said):
     _, path, _ = signed(bench)

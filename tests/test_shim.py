@@ -13,10 +13,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RULES = """
 include Makefile
 # UNOPTFLAT: the loop that never settles is there on purpose (test_loop_that_never_settles)
-$(eval $(call verilated,shim_toy,shim_toy,-Wno-UNOPTFLAT tests/shim/taps.vlt tests/shim/tap_shim_toy.sv,tests/shim))
+$(eval $(call verilated_design,shim_toy,shim_toy,-Wno-UNOPTFLAT tests/shim/taps.vlt \\
+  tests/shim/tap_shim_toy.sv,tests/shim))
 OBJ_check := $(OUT)/obj/tests/shim/shim_check.o $(OUT)/obj/tb/sim/assert.o
 $(OUT)/shim-check: $(OBJ_check) $(DUT_shim_toy) $(VLT)/libverilated.a
-\t@$(call link,$(OBJ_check),shim_toy,)
+\t@$(call link_top,$(OBJ_check),shim_toy,)
 """
 
 
@@ -30,7 +31,8 @@ def toy(request, tmp_path_factory):
     env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "MFLAGS"}
     program = tmp / "build" / ("n4-" + request.param) / "shim-check"
     done = subprocess.run(["make", "-f", str(rules), "-j2", f"BUILD={tmp}/build", "CFG=n4", "KIND=" + request.param,
-                           "SAN=", str(program)], cwd=ROOT, env=env, capture_output=True, text=True)
+                           "SAN=", "TANDEM_BUILDING=1", str(program)], cwd=ROOT, env=env, capture_output=True,
+                          text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     wave = tmp / "toy.fst"
     done = subprocess.run([str(program), str(wave)], capture_output=True, text=True)

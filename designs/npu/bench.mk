@@ -1,5 +1,6 @@
 # Speed of the testbench itself.
-.PHONY: bench
+.PHONY: bench bench-check
+NIGHTLY += bench-check
 BENCH_CFGS ?= $(if $(call given,CFG),$(CFG),n4 n8)
 BENCH_KINDS := fast debug tap
 
@@ -15,12 +16,20 @@ $(OUT)/bench-speed: $(OBJ_speed) $(DUT_npu_top) $(BENCH_LIBS:%=$(HOST)/lib%.a) $
 	@$(call link_top,$(OBJ_speed) $(BENCH_WRAP:%=-Wl$(,)--wrap=%),npu_top,$(BENCH_LIBS))
 
 # instruction counts: valgrind does not support the instructions of the newest machines
-BENCH_PORTABLE := $(filter instructions,$(METHOD))
+BENCH_PORTABLE := $(filter instructions,$(METHOD))$(filter bench-check,$(MAKECMDGOALS))
 BENCH_BUILD := $(BUILD)$(if $(BENCH_PORTABLE),/portable)
 BENCH_ARGS = --build $(BENCH_BUILD) --cfgs "$(BENCH_CFGS)" $(if $(R),--rounds $(R)) $(if $(METHOD),--method $(METHOD)) \
   $(if $(MD),--markdown) $(if $(BENCH_WORKLOADS),--workloads "$(BENCH_WORKLOADS)")
+define bench_programs
+@for c in $(BENCH_CFGS); do for k in $(1); do \
+  scripts/build.sh CFG=$$c KIND=$$k BUILD=$(BENCH_BUILD) $(if $(BENCH_PORTABLE),ARCH=) \
+  $(BENCH_BUILD)/$$c-$$k/bench-speed || exit 1; done; done
+endef
+BENCH_PY = VERILATOR="$(VERILATOR)" CXX="$(CXX)" $(PYTHON) bench/bench.py
 bench: ## the testbench's own speed: [CFG= or BENCH_CFGS="n4 n8" R=15 MD=1 METHOD=instructions] (minutes)
-	@for c in $(BENCH_CFGS); do for k in $(BENCH_KINDS); do \
-	  scripts/build.sh CFG=$$c KIND=$$k BUILD=$(BENCH_BUILD) $(if $(BENCH_PORTABLE),ARCH=) \
-	  $(BENCH_BUILD)/$$c-$$k/bench-speed || exit 1; done; done
-	@VERILATOR="$(VERILATOR)" CXX="$(CXX)" $(PYTHON) bench/bench.py $(BENCH_ARGS) $(BENCH_OPTIONS)
+	$(call bench_programs,$(BENCH_KINDS))
+	@$(BENCH_PY) $(BENCH_ARGS) $(BENCH_OPTIONS)
+
+bench-check: ## instructions of whole runs before (bench/baseline.json) and now; 3 % more fail; SAVE=1: store them (minutes)
+	$(call bench_programs,fast tap)
+	@$(BENCH_PY) --build $(BENCH_BUILD) --cfgs "$(BENCH_CFGS)" --baseline bench/baseline.json $(if $(SAVE),--save)

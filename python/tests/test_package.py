@@ -85,7 +85,7 @@ def test_errors():
 
 def test_no_static_state(root):
     """Variables of the extension's C files are constants, but for the tables that Python wants to be able to write."""
-    folder = os.path.join(root, os.environ.get("BUILD", "build"), "python-obj", "python")
+    folder = os.path.join(root, os.environ.get("BUILD", "build"), "host", "obj", "python")
     allowed = re.compile(r"^(model_slots|model_def|core_slots|core_def|core_methods|slots|methods|device_spec|"
                          r"device_getset|network_spec|network_getset|network_methods)$")
     seen = 0

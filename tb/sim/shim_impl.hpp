@@ -409,11 +409,8 @@ const tb_shim shim_table = {
 
 } // namespace
 
-/* What a shared object shows of itself; nothing to say in a program. */
-#ifndef TB_SHIM_EXPORT
-#define TB_SHIM_EXPORT
-#endif
-extern "C" TB_SHIM_EXPORT const tb_shim *tb_shim_get(void) {
+/* What a shared object shows of itself. */
+extern "C" __attribute__((visibility("default"))) const tb_shim *tb_shim_get(void) {
     return &shim_table;
 }
 
