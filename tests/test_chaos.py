@@ -90,6 +90,13 @@ def test_nothing_is_left(tmp_path, end):
     assert left(marker) == []
 
 
+@pytest.mark.skipif(not (ROOT / "build/n4-tap/tandem").exists(), reason="not run: make CFG=n4 KIND=tap")
+def test_waveform_without_reads(tmp_path):
+    """The FST writer reads /proc/meminfo to its end, which it never reached."""
+    can_inject(tmp_path)
+    chaos("--only", "wave", "--fault", "read:2:on")
+
+
 def test_half_a_write(tmp_path):
     can_inject(tmp_path)
     subprocess.run([HOST / "faults/inject", "--report", tmp_path / "report", "--preload", HOST / "faults/inject.so",

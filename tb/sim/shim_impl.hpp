@@ -468,6 +468,11 @@ extern "C" size_t tb_vl_fwrite(const void *data, size_t size, size_t count, FILE
     return done == count || size == 0 ? done : (shim_refused(shim_written(), errno), 0);
 }
 
+extern "C" char *tb_vl_fgets(char *to, int size, FILE *file) {
+    char *line = std::fgets(to, size, file); /* the writer reads /proc/meminfo until feof(), not until an error */
+    return line != nullptr || !std::ferror(file) ? line : (shim_refused("/proc/meminfo", errno), nullptr);
+}
+
 extern "C" size_t tb_vl_fread(void *data, size_t size, size_t count, FILE *file) {
     const size_t done = std::fread(data, size, count, file); /* the writer reads its own files again */
     return done == count || !std::ferror(file) ? done : (shim_refused(shim_written(), errno), 0);

@@ -210,7 +210,8 @@ class Bench:
                 continue
             if name not in self.wanted.files and name not in self.start:
                 # what cannot be removed stays; a program that is killed by the fault has been noted as a crash
-                if call != "unlink" and mode not in ("on", "disk") and not done.signal:
+                known = self.run.left and self.run.left.match(name)
+                if call != "unlink" and mode not in ("on", "disk") and not done.signal and not known:
                     yield "left file", f"{name} ({len(data)} bytes)"
             elif data not in (self.wanted.files.get(name), self.start.get(name)):
                 yield "half-written file", f"{name}: {len(data)} bytes, exit status {done.status}"

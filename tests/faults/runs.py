@@ -23,12 +23,14 @@ class Run:
     """name, program and arguments; what may differ from run to run is removed from texts by `volatile`."""
 
     def __init__(self, name, program, *args, setup=None, volatile=(), check=None, status=0, stray=(), env=None,
-                 later=False, needs=(), failed=None, doubts=False, children=False):
+                 later=False, needs=(), failed=None, left=None, doubts=False,
+                 children=False):
         self.name, self.program, self.args = name, Path(program), [str(a) for a in args]
         self.setup, self.check, self.status = setup, check, status
         self.volatile = [re.compile(v.encode()) for v in volatile]
         self.stray = re.compile("|".join(stray)) if stray else None  # names of files that may be left, or differ
         self.failed = re.compile(failed) if failed else None  # files that a run which failed may leave in another form
+        self.left = re.compile(left) if left else None  # files that stay where Verilator's runtime ends the process
         self.trace = False
         self.children = children  # it works in a child that it forks
         self.doubts = doubts  # what it cannot know it leaves as it is, and says so
@@ -213,7 +215,7 @@ RUNS = [
     Run("hang", FAST, *CONV, "--break", "m0.R:30", "--result", "result", status=1, volatile=TEXTS),
     Run("explain", TAP, "run", "eltwise", "c=1", "w=8", "h=1", "--break", "m0.R:1:flip", "--result", "result",
         "--case-dir", "cases", "--report", "report", status=1, volatile=TEXTS + DATES, needs=[TAP],
-        failed="cases/|report"),
+        failed="cases/|report", left=r"report\.tmp"),
     Run("shrink", FAST, "shrink", "c.case", "--break", "m0.R:1", "--jobs", 1, "--output", "s.case", "--keep",
         "dseed,place", volatile=TEXTS, children=True, failed=r"s\.case",
         setup=lambda f: (f / "c.case").write_text(CASE)),
