@@ -139,7 +139,7 @@ static int take_program(reg_builder *b, const char *path) {
     return REG_OK; /* not asked for */
 }
 
-/* "  CXX   npu_top (n32-tap)": what it does; any other line is for the user. */
+/* "  CXX   top (n32-tap)": what it does; any other line is for the user. */
 static bool take_line(reg_builder *b) {
     static const char ready[] = "  READY ";
     fprintf(b->log, "%s\n", b->line);

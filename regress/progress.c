@@ -27,7 +27,7 @@ bool reg_progress_due(const reg_progress *progress) {
     return reg_now() - since >= (progress->terminal ? DRAW_INTERVAL_S : LINE_INTERVAL_S);
 }
 
-/* "  built 12 of 212: CXX npu_top (n32-tap)", with what is compiled at the moment; empty when nothing is built. */
+/* "  built 12 of 212: CXX top (n32-tap)", with what is compiled at the moment; empty when nothing is built. */
 static void building(const reg_progress *progress, char *out, size_t size) {
     const char *now = progress->now;
     out[0] = '\0';

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,11 +45,24 @@ NOTED(int, mkdir, (const char *path, mode_t mode), (path, mode), result != 0, re
 NOTED(size_t, fwrite, (const void *from, size_t size, size_t count, FILE *out), (from, size, count, out),
       result < count, rep_host_write)
 NOTED(int, fflush, (FILE * out), (out), result != 0, rep_host_write)
+NOTED(int, fclose, (FILE * file), (file), result != 0, rep_host_write)
 /* the end of a file is no error */
 NOTED(size_t, fread, (void *to, size_t size, size_t count, FILE *in), (to, size, count, in),
       result < count && ferror(in) != 0, rep_host)
 NOTED(char *, fgets, (char *to, int size, FILE *in), (to, size, in), result == NULL && ferror(in) != 0, rep_host)
 NOTED(ssize_t, getline, (char **to, size_t *size, FILE *in), (to, size, in), result < 0 && feof(in) == 0, rep_host)
+
+int __wrap_asprintf(char **to, const char *format, ...);
+int __wrap_asprintf(char **to, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    const int length = vasprintf(to, format, args);
+    va_end(args);
+    if (length < 0) {
+        (void)rep_host(errno);
+    }
+    return length;
+}
 
 /* Of libjansson, which reads by itself; a text that is no JSON leaves errno alone. */
 void *__real_json_load_file(const char *path, size_t flags, void *error);

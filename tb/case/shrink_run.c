@@ -94,7 +94,9 @@ static void reap(attempt *a, bool hang, shrink_answer *answer) {
         kill(a->pid, SIGKILL);
     }
     memset(answer, 0, sizeof *answer);
-    const bool answered = !hang && read(a->fd, &m, sizeof m) == (ssize_t)sizeof m;
+    const ssize_t got = hang ? 0 : read(a->fd, &m, sizeof m);
+    const bool answered = got == (ssize_t)sizeof m;
+    (void)rep_host(got < 0 ? errno : 0);
     while (wait4(a->pid, &status, 0, &use) < 0 && errno == EINTR) {
     }
     if (answered) {

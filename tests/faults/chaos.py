@@ -15,6 +15,7 @@ import collections
 import concurrent.futures
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -165,7 +166,7 @@ class Bench:
         refused = mode == "EACCES" and done.out != self.wanted.out and self.run.check is None
         if done.status == 0 or done.status == self.run.status and not refused:
             yield from self.judge_success(done)
-        else:
+        elif done.status != self.run.status:
             yield from self.judge_failure(done, call, mode)
         yield from self.judge_files(done, call, mode)
         if self.run.check is not None and not done.signal:
@@ -188,7 +189,7 @@ class Bench:
         # an input that must not be read is no fault of the machine, nor is memory beyond the limit of a child that
         # reads files of any origin: an error, but no broken rule (1 is one of axi-check)
         limited = call == "alloc" and self.run.children and (done.status == 2 or self.run.name.startswith("wave"))
-        its_fault = ".tmp" in done.what or not (mode == "EACCES" or limited)
+        its_fault = re.search(r"\.tmp\d+$", done.what) or not (mode == "EACCES" or limited)
         if not done.signal and done.status != 3 and its_fault and not self.run.later:
             yield "wrong verdict", f"exit status {done.status}: {last(done.err)}"
         for line in done.out.splitlines():
