@@ -38,8 +38,8 @@ chaos: ## calls of the system fail, one after the other, in short runs of all pr
 	@HOST="$(HOST)" BUILD="$(BUILD)" $(PYTHON) tests/faults/chaos.py $(CHAOS_ARGS)
 
 .PHONY: nightly
-nightly: ## SUITE=nightly of every design, then every fault of the machine (chaos ALL=1), all its surroundings, and what \
-    the design adds
+nightly: ## SUITE=nightly of every design, then every fault of the machine (chaos ALL=1), all its surroundings, and \
+    what the design adds
 	@status=0; for part in "regress SUITE=nightly" "chaos ALL=1" "chaos SCENARIO=all" $(NIGHTLY); do \
 	  $(MAKE) --no-print-directory $$part || status=1; done; exit $$status
 
