@@ -268,7 +268,8 @@ def count_runs(bench, args):
         for kind in BASELINE_KINDS:
             for workload in args.workloads:
                 progress("instructions of %s %s %s" % (cfg, kind, workload))
-                counts["%s %s %s" % (cfg, kind, workload)] = int(bench.run(cfg, kind, WORKLOADS[workload][1], 1)["cost"])
+                once = bench.run(cfg, kind, WORKLOADS[workload][1], 1)
+                counts["%s %s %s" % (cfg, kind, workload)] = int(once["cost"])
     progress("")
     return counts
 
@@ -281,7 +282,8 @@ def read_baseline(path):
             raise ValueError("instructions: expected numbers above 0")
         return stored["tools"], stored["instructions"]
     except (OSError, ValueError, KeyError, AttributeError) as e:
-        raise BenchError("%s: not a stored count of instructions (%s); make bench-check SAVE=1 writes one" % (path, e)) from e
+        raise BenchError("%s: not a stored count of instructions (%s); make bench-check SAVE=1 writes one" %
+                         (path, e)) from e
 
 
 def compare(args, counts):

@@ -182,9 +182,10 @@ bool reg_signoff_sum(const char *out_dir, char sum[65]) {
     FILE *file = sign_path(out_dir, path, sizeof path) ? fopen(path, "re") : NULL;
     const bool good =
         file != NULL && fscanf(file, "{\"sha256\":\"%64[0-9a-f]\"", sum) == 1 && strlen(sum) == SUM_SIZE - 1;
-    if (file == NULL) {
+    if (file == NULL || ferror(file) != 0) {
         (void)rep_host_write(errno); /* EACCES: the file is the run's own */
-    } else {
+    }
+    if (file != NULL) {
         (void)fclose(file);
     }
     sum[good ? SUM_SIZE - 1 : 0] = '\0';

@@ -5,8 +5,8 @@ COV_ROOMS = $(strip $(call room,$(DUT),cmodel) $(call room,$(DUT),drivers) \
   $(if $(filter rtl/lib,$($(DUT).source)),cmodel/lib drivers/lib))
 # CFG= for one configuration; THRESHOLDS=file CODE_THRESHOLDS=file instead of the project's
 coverage: export BUILD := $(BUILD)
-coverage: ## jobs that a SUITE marks (all, where it marks none), merged, reported, checked against thresholds: build/coverage/index.html; \
-    REUSE=1: without running them again; CFG=: one configuration
+coverage: ## jobs that a SUITE marks (all, where it marks none), merged, reported, checked against thresholds: \
+    build/coverage/index.html; REUSE=1: without running them again; CFG=: one configuration
 	$(if $(if $(call given,CFG),$(filter-out $($(DUT).coverage),$(CFG))),$(error CFG=$(CFG): expected one of \
 	  $($(DUT).coverage), which count code coverage (docs/coverage-code.md)))
 	@scripts/build.sh KIND=fast $(RUNNER) $(HOST)/tandem-cov

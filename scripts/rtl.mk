@@ -97,9 +97,9 @@ PLAIN_COUNTERS = sed -i -E -e 's/std::atomic<uint32_t>( __Vcoverage\[|\* countp)
 BUILD_LABEL := $(OUT:$(BUILD)/%=%)
 
 # ---- one Verilated top: $(1) name of its folder, $(2) module, $(3) parameters, $(4) more folders with modules ----
-# The design is compiled as two files beside the shim, the code that runs every cycle and the rest; a bench as one file,
-# for reading the headers takes longer than most units. All inside the folder, so that ccache sees one command for models
-# that do not depend on the configuration.
+# The design is compiled as two files beside the shim, the code that runs every cycle and the rest; a bench as one
+# file, for reading the headers takes longer than most units. All inside the folder, so that ccache sees one command for
+# models that do not depend on the configuration.
 CYCLE_CPP = ls V$(1)*.cpp | grep -Ev '__(Slow|Syms|Trace)'
 TRACE_CPP = ls V$(1)*.cpp | grep -E '__Trace__[0-9]+\.cpp'
 ONCE_CPP = ls V$(1)*.cpp | grep -E '__(Slow|Syms|Trace)' | grep -vE '__Trace__[0-9]+\.cpp'

@@ -30,6 +30,7 @@ bench: ## the testbench's own speed: [CFG= or BENCH_CFGS="n4 n8" R=15 MD=1 METHO
 	$(call bench_programs,$(BENCH_KINDS))
 	@$(BENCH_PY) $(BENCH_ARGS) $(BENCH_OPTIONS)
 
-bench-check: ## instructions of whole runs before (bench/baseline.json) and now; 3 % more fail; SAVE=1: store them (minutes)
+bench-check: ## instructions of whole runs before (bench/baseline.json) and now; 3 % more fail; SAVE=1: store them \
+    (minutes)
 	$(call bench_programs,fast tap)
 	@$(BENCH_PY) --build $(BENCH_BUILD) --cfgs "$(BENCH_CFGS)" --baseline bench/baseline.json $(if $(SAVE),--save)
