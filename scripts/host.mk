@@ -46,7 +46,7 @@ $(HOST)/obj/%.o: %.c $(HOST)/flags.c
 # The style of the pages is a CSS file, which the library holds as a string.
 $(HOST)/page_css.inc: report/page.css
 	@mkdir -p $(@D)
-	@sed 's/^ *//; s/.*/"&"/' $< > $@
+	@sed '/^\/\*.*\*\/$$/d; /^\/\*/,/\*\/$$/d; s/^ *//; s/.*/"&"/' $< > $@
 $(HOST)/obj/report/page.o: $(HOST)/page_css.inc
 $(HOST)/obj/report/page.o: CFLAGS += -DREP_PAGE_CSS='"$(HOST)/page_css.inc"'
 
