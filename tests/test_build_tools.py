@@ -381,8 +381,10 @@ def makes(tmp_path):
 
     def start(*args):
         out = open(tmp_path / f"out{len(started)}", "w+")
+        # as in a terminal, also where the tests run in the background, which ignores SIGINT
         process = subprocess.Popen(["make", "-j1", *args, f"BUILD={tmp_path}/build", f"CC={cc}"], cwd=ROOT, env=env,
-                                   stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+                                   stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         process.said = lambda: pathlib.Path(out.name).read_text()
         started.append(process)
         return process
