@@ -172,6 +172,9 @@ void reg_builder_read(reg_builder *b, void (*say)(void *context, const char *lin
             if (take_line(b)) {
                 say(context, b->line);
             }
+            if (block[i] != '\n') { /* the line is longer than the buffer */
+                b->line[b->length++] = block[i];
+            }
         }
     }
     if (got == 0) {

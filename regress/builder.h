@@ -25,7 +25,7 @@ typedef struct reg_builder {
     int return_fd; /* a byte from make: one of them has ended */
     FILE *log;     /* OUT/build.log */
     size_t asked, built;
-    bool failed;
+    bool failed;     /* a program could not be pinned (a line was printed) */
     char line[1024]; /* that has not ended */
     size_t length;
     char now[64]; /* what it compiles */
@@ -36,7 +36,7 @@ int reg_builder_start(reg_builder *builder, const char *command);
 /* Read what it printed: programs that are ready are pinned and get their hash in list and database. say: prints a line
  * of the compiler for the user. */
 void reg_builder_read(reg_builder *builder, void (*say)(void *context, const char *line), void *context);
-/* Has it ended? Then `failed` says whether a program is missing. */
+/* Has it ended? A program could not be built when fewer are `built` than were `asked` for. */
 bool reg_builder_reap(reg_builder *builder);
 /* Jobs that may run at a time. */
 int reg_builder_leaves(const reg_builder *builder);
