@@ -5,9 +5,10 @@ FAULTS := $(HOST)/faults/inject $(HOST)/faults/inject.so
 $(HOST)/faults/inject: tests/faults/inject.c tests/faults/inject.h
 	@mkdir -p $(@D)
 	@$(CC) $(CFLAGS_ALL) $< -o $@
-$(HOST)/faults/inject.so: tests/faults/inject_preload.c tests/faults/inject.h
+# its functions take the place of others: all of them are to be seen
+$(HOST)/faults/inject.so: tests/faults/inject_preload.c tests/faults/inject.h $(HOST)/flags.c
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS_ALL) -fPIC -shared $< -o $@
+	@$(CC) $(CFLAGS_ALL) -fvisibility=default -shared $< -o $@
 
 .PHONY: test check lint mutants chaos chaos-slurm axi-table
 test: ## quick tests of the libraries and tools

@@ -41,6 +41,8 @@ def test_faults(tmp_path):
     can_inject(tmp_path)
     said = chaos("--seconds", SECONDS)
     assert "0 crashes, 0 wrong verdicts, 0 half-written files, 0 lost results" in said.splitlines()[-1]
+    heads = next(line for line in said.splitlines() if line.startswith("program ")).split()
+    assert {"alloc", "write"} <= set(heads), "calls of the system and functions of the C library"
 
 
 def test_one_fault_is_found(tmp_path):
