@@ -205,9 +205,13 @@ reg_status reg_line_expand(const suite_reader *reader, suite_line *line) {
 
 /* ---- coverage of a suite without marks ---- */
 
+static bool same_test(const reg_job *a, const reg_job *b) {
+    return a->what == b->what && strcmp(a->cfg, b->cfg) == 0 && (a->what == REG_CASE || strcmp(a->name, b->name) == 0);
+}
+
 static bool same_cases(const reg_job *a, const reg_job *b) {
-    return a->what == b->what && a->index == b->index && a->cases == b->cases && strcmp(a->name, b->name) == 0 &&
-           strcmp(a->cfg, b->cfg) == 0 && strcmp(a->args, b->args) == 0;
+    return a->index == b->index && a->cases == b->cases && strcmp(a->name, b->name) == 0 &&
+           strcmp(a->args, b->args) == 0;
 }
 
 void reg_mark_all(reg_suite *suite) {
@@ -215,13 +219,16 @@ void reg_mark_all(reg_suite *suite) {
     for (size_t i = 0; i < suite->count; i++) {
         reg_job *job = &suite->jobs[i];
         bool wanted = reg_job_covers(job);
-        for (size_t k = kept; k > 0 && wanted; k--) { /* another line has them in another build */
-            wanted = !same_cases(&suite->jobs[k - 1], job);
+        bool first = true;
+        for (size_t k = kept; k > 0 && wanted; k--) {
+            const bool same = same_test(&suite->jobs[k - 1], job);
+            first = first && !same;
+            wanted = !same || !same_cases(&suite->jobs[k - 1], job); /* another line has them in another build */
         }
         if (wanted) {
             job->checked_twice = false;
-            job->timeout_s *= REG_CODE_SLOWER;
-            (void)reg_format(job->kind, sizeof job->kind, "cov");
+            job->timeout_s *= first ? REG_CODE_SLOWER : 1;
+            (void)reg_format(job->kind, sizeof job->kind, "%s", first ? "cov" : "fast");
             suite->jobs[kept++] = *job;
         }
     }

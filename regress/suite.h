@@ -39,7 +39,8 @@ reg_status reg_line_expand(const suite_reader *reader, suite_line *line);
 /* A build that counts code coverage takes many times as long. */
 #define REG_CODE_SLOWER 10u
 
-/* A suite that marks no job: all that can write coverage, once each, with the build that counts lines. */
+/* A suite that marks no job: all that can write coverage, once each, the first one of each test, of each bench and of
+ * the stored cases with the build that counts lines. */
 void reg_mark_all(reg_suite *suite);
 
 #endif

@@ -29,12 +29,12 @@ def test_marked(bench):
 
 
 def test_nothing_is_marked(bench):
-    """All jobs that write coverage, once each, and the list says so; nothing runs where there are none."""
+    """All jobs that write coverage, once each, the first one of each name in the build that counts lines."""
     text = ("unit pass cfg=n8 count=2 determinism=1\nunit pass cfg=n8 kind=tap\ntest conv cfg=n8\n"
             "network digits cfg=n8\n")
     marked = jobs(bench, text, "--marked")
     assert [line.split()[:5] for line in marked] == [["unit", "pass", "cfg=n8", "kind=cov", "index=0"],
-                                                     ["unit", "pass", "cfg=n8", "kind=cov", "index=1"],
+                                                     ["unit", "pass", "cfg=n8", "kind=fast", "index=1"],
                                                      ["test", "conv", "cfg=n8", "kind=cov", "index=0"]]
     listed = bench.run(text, "--marked", "--print-jobs").stdout
     assert "# t marks no job for coverage (cover=): all its tests, benches and stored cases\n" in listed
