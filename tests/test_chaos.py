@@ -110,3 +110,25 @@ def test_half_a_write(tmp_path):
 def test_kill(tmp_path):
     said = chaos("--scenario", "kill", "--moments", MOMENTS)
     assert "0 wrong" in said.splitlines()[-1]
+
+
+def test_report_in_part(tmp_path):
+    """A failed write in the middle of a long text is the machine's fault, too, though the verdict stands."""
+    can_inject(tmp_path)
+    program = HOST.parent / "n4-tap/tandem"
+    if not program.exists():
+        pytest.skip(f"not run: {program} is not built")
+    seen = 0
+    for k in range(70, 200):
+        done = subprocess.run([HOST / "faults/inject", "--report", tmp_path / "report", "--preload",
+                               HOST / "faults/inject.so", "--call", "write", "--at", str(k), "--", program, "run",
+                               "eltwise", "c=1", "w=8", "h=1", "--break", "m0.R:1:flip", "--result", "result",
+                               "--case-dir", "cases", "--report", f"r{k}"], cwd=tmp_path, capture_output=True,
+                              text=True)
+        said = (tmp_path / "report").read_text()
+        if "/report.txt" in said:
+            seen += 1
+            assert done.returncode == 3 and "FAIL test=eltwise" in done.stdout, (k, done.stdout, done.stderr)
+        elif seen > 0 or "failed " not in said:
+            break
+    assert seen > 0

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/report.h"
 #include "../case/store.h"
 #include "../sim/sim.h"
 #include "options.h"
@@ -122,6 +123,7 @@ static int write_file(const tb_report *r, const char *name, tb_report_writer *wr
     writer(r, f);
     const bool bad = ferror(f) != 0;
     if (fclose(f) != 0 || bad) {
+        (void)rep_host_write(bad ? EIO : errno); /* the reason of an earlier write is gone */
         return stop(err, err_size, path, "cannot be written");
     }
     return 0;
