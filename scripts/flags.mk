@@ -1,4 +1,9 @@
 # Compilers, flags, folders.
+# what each recipe takes (make build-times)
+ifneq ($(TANDEM_TIMES),)
+SHELL := scripts/timed_shell.sh
+.SHELLFLAGS = $(or $@,-) -c
+endif
 VERILATOR ?= verilator
 VROOT := $(shell $(VERILATOR) --getenv VERILATOR_ROOT 2>/dev/null)
 CCACHE := $(shell command -v ccache 2>/dev/null)
