@@ -3,8 +3,8 @@
 // start_i with the raw registers, which stay stable until done_o: 4 cycles later, with ok_o. One multiplier looks at A,
 // B and C one after the other. A task is refused when M or N is 0 or K > 65535; a leading dimension is shorter than a
 // stored row or above 2^24 - 1; an address is no multiple of the element; a matrix runs past 2^32; a mode is absent
-// (EnHalf = 0: every binary16 mode; HalfBuf = 1: HALF = 0); a reserved bit of START is 1. A and B are not looked at when
-// they are not read (K = 0 or alpha is a zero).
+// (EnHalf = 0: every binary16 mode; HalfBuf = 1: HALF = 0); a reserved bit of START is 1. A and B are not looked at
+// when they are not read (K = 0 or alpha is a zero).
 `include "assert.svh"
 
 module sgemm_check #(

@@ -142,7 +142,7 @@ module sgemm_mac #(
     end
   end
 
-  // ------------------------------------------------------------------------------------------------ entries on their way
+  // ------------------------------------------------------------------------------------------------ entries
   logic [32*Entries-1:0] way_q;  // entry at lane k: bits 32*k and up
   logic moving_q;                // some entry is valid
   logic [Bw-1:0] idle_q;         // cycles since the last one entered
@@ -165,10 +165,12 @@ module sgemm_mac #(
   assign at_write = way_q[32*(Vec+2)+:32];
   assign c_re_o = at_read[sgemm_pkg::LaneValid] && !at_read[sgemm_pkg::LaneCZero];
   assign c_rhalf_o = at_read[sgemm_pkg::LaneCHalf];
-  assign c_raddr_o = Aw'(sgemm_pkg::c_word(at_read[sgemm_pkg::LaneISel+:Bw], at_read[sgemm_pkg::LaneJWord+:Ww], Sh, Words));
+  assign c_raddr_o =
+      Aw'(sgemm_pkg::c_word(at_read[sgemm_pkg::LaneISel+:Bw], at_read[sgemm_pkg::LaneJWord+:Ww], Sh, Words));
   assign c_we_o = at_write[sgemm_pkg::LaneValid] ? at_write[sgemm_pkg::LaneRows+:R] : '0;
   assign c_whalf_o = at_write[sgemm_pkg::LaneCHalf];
-  assign c_waddr_o = Aw'(sgemm_pkg::c_word(at_write[sgemm_pkg::LaneISel+:Bw], at_write[sgemm_pkg::LaneJWord+:Ww], Sh, Words));
+  assign c_waddr_o =
+      Aw'(sgemm_pkg::c_word(at_write[sgemm_pkg::LaneISel+:Bw], at_write[sgemm_pkg::LaneJWord+:Ww], Sh, Words));
   assign c_wsel_o = 4'd1 << at_write[sgemm_pkg::LaneJSel+:2];
   assign drained_o = way_q[32*(Vec-1-Lead)+sgemm_pkg::LaneValid] && way_q[32*(Vec-1-Lead)+sgemm_pkg::LanePassEnd];
   assign tile_o = at_write[sgemm_pkg::LaneValid] && at_write[sgemm_pkg::LaneTileEnd];

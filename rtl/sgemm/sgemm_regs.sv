@@ -5,9 +5,9 @@
 // response is valid one cycle later. Byte strobes are honoured.
 //
 // A write of START with byte 0 strobed and GO = 1 takes the values of all task registers (task_slot) and checks them
-// (sgemm_check). A good task waits on task_valid_o until the engine is idle; so one task runs and one is queued. A start
-// meanwhile is ERR.OVERRUN. done_i: COUNT + 1 and IRQ_STATUS. bus_err_i {wr, rd1, rd0}: ERR and IRQ_STATUS. Events have
-// priority over a write of 1 to clear.
+// (sgemm_check). A good task waits on task_valid_o until the engine is idle; so one task runs and one is queued. A
+// start meanwhile is ERR.OVERRUN. done_i: COUNT + 1 and IRQ_STATUS. bus_err_i {wr, rd1, rd0}: ERR and IRQ_STATUS.
+// Events have priority over a write of 1 to clear.
 //
 // Soft reset: srst_o is 1 for at least 4 cycles and until drained_i; writes to registers are lost meanwhile, then all
 // registers have their reset values.
@@ -106,7 +106,8 @@ module sgemm_regs #(
   assign wr_addr = {aw_word_q, 2'b00};
   assign wr_mask = {{8{wstrb_q[3]}}, {8{wstrb_q[2]}}, {8{wstrb_q[1]}}, {8{wstrb_q[0]}}};
   assign wr_ones = wr_en ? wdata_q & wr_mask : 32'd0;
-  assign wr_srst = wr_addr == sgemm_regs_pkg::SGEMM_REG_CTRL_OFFSET && wr_ones[sgemm_regs_pkg::SGEMM_CTRL_SOFT_RESET_LSB];
+  assign wr_srst = wr_addr == sgemm_regs_pkg::SGEMM_REG_CTRL_OFFSET &&
+      wr_ones[sgemm_regs_pkg::SGEMM_CTRL_SOFT_RESET_LSB];
   assign wr_start = wr_addr == sgemm_regs_pkg::SGEMM_REG_START_OFFSET && wr_ones[sgemm_regs_pkg::SGEMM_START_GO_LSB] &&
       !srst_q;
   assign wr_snap = wr_addr == sgemm_regs_pkg::SGEMM_REG_PERF_CTRL_OFFSET &&

@@ -87,6 +87,7 @@ bool sgemm_device_reg_read(sgemm_device *dev, uint32_t reg, uint32_t *value) {
     }
     if (reg == SGEMM_REG_STATUS && (*value & SGEMM_STATUS_BUSY_MASK) == 0) {
         end_all(dev);
+        return tb_run_idle(&dev->run, "STATUS says that no task is busy");
     }
     if (reg == SGEMM_REG_ERR && dev->works == 0) {
         note_errors(dev);

@@ -41,6 +41,10 @@ static void clear(tb_check *c) {
     state *s = (state *)c->state;
     memset(s->way, 0, sizeof s->way);
     s->run = s->wait = false;
+}
+
+/* Parameters are constants of the model, which have their values from the first evaluation on. */
+static void parameters(state *s) {
     s->dims = (uint32_t)tb_get(s->dim);
     s->vecs = (uint32_t)tb_get(s->vec);
     s->chains = (uint32_t)tb_get(s->r);
@@ -182,6 +186,9 @@ static void advance(tb_check *c, state *s) {
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
+    if (s->vecs == 0) {
+        parameters(s);
+    }
     if (outputs(c, s) && lanes(c, s)) {
         compute(s);
         issue(s);

@@ -1,7 +1,8 @@
 /*
  * score.h - the checks of the GEMM engine's units inside the design (tb/tap/check.h); one file for each unit.
  *
- * mac.c follows the ports of sgemm_mac, and so on; tb/sgemm/taps.list has the tapped signals.
+ * mac.c follows the ports of sgemm_mac, ld.c those of sgemm_ld, bufs.c those of the buffers, store.c those of sgemm_c_st,
+ * sgemm_seq and sgemm_check; tb/sgemm/taps.list has the tapped signals.
  */
 #ifndef SGEMM_SCORE_H
 #define SGEMM_SCORE_H
@@ -25,7 +26,8 @@ static inline uint32_t sgemm_score_bits(tb_sig s, uint32_t lsb, uint32_t width) 
     return (uint32_t)(v >> lsb % 8 & ((UINT64_C(1) << width) - 1));
 }
 
-extern const tb_check_ops sgemm_score_mac;
+extern const tb_check_ops sgemm_score_check, sgemm_score_ld, sgemm_score_blk_buf, sgemm_score_c_buf, sgemm_score_seq,
+    sgemm_score_mac, sgemm_score_c_st;
 
 /* All of them; a unit is listed before those that contain it (tb/tap/check.h). */
 extern const tb_check_ops *const sgemm_checks[];
