@@ -9,8 +9,8 @@
 #include "tests.h"
 
 #define TURN 16u /* cycles from a half that is free to its first word, and back to the lanes */
-#define LATENCY                                                                                                        \
-    40u /* of an ideal bus, the DMA channels and the loaders, twice: before the first pass, after the last */
+/* of an ideal bus, the DMA channels and the loaders: before the first pass, after the last */
+#define LATENCY 40u
 
 static const char *const beta_names[] = {"zero", "one"};
 static const tb_knob knobs[] = {

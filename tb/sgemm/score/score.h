@@ -1,8 +1,8 @@
 /*
  * score.h - the checks of the GEMM engine's units inside the design (tb/tap/check.h); one file for each unit.
  *
- * mac.c follows the ports of sgemm_mac, ld.c those of sgemm_ld, bufs.c those of the buffers, store.c those of sgemm_c_st,
- * sgemm_seq and sgemm_check; tb/sgemm/taps.list has the tapped signals.
+ * mac.c follows the ports of sgemm_mac, ld.c those of sgemm_ld, bufs.c those of the buffers, store.c those of
+ * sgemm_c_st, sgemm_seq and sgemm_check; tb/sgemm/taps.list has the tapped signals.
  */
 #ifndef SGEMM_SCORE_H
 #define SGEMM_SCORE_H

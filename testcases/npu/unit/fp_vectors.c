@@ -246,10 +246,10 @@ static void check(tally *t, const reader *r, fp_vectors_kind kind, const vector 
 
 /* ---- the report ---- */
 
-static void print_mismatches(const tally *t, const char *where, unsigned operands) {
+static void print_mismatches(const tally *t, const char *where, fp_vectors_kind kind, unsigned operands) {
     for (uint64_t i = 0; i < t->failed && i < SHOWN; i++) {
         const mismatch *m = &t->shown[i];
-        printf("  %s, line %" PRIu64 ": a %08" PRIX32, where, m->line, m->v.a);
+        printf("  %s, line %" PRIu64 ": a %0*" PRIX32, where, m->line, (int)operand_digits(kind), m->v.a);
         if (operands == 2) {
             printf(" b %08" PRIX32, m->v.b);
         }
@@ -290,7 +290,7 @@ static void report(unit *u, fp_vectors_kind kind, unsigned operands, const tally
     if (!t) {
         t = &tallies[weigh_relations(tallies, names, sizeof names)];
     }
-    print_mismatches(t, where, operands);
+    print_mismatches(t, where, kind, operands);
     if (t->failed > 0) {
         unit_fail(u, "vectors", "%s, line %" PRIu64 ": got %" PRIX32 ", expected %" PRIX32, where, t->shown[0].line,
                   t->shown[0].got, t->shown[0].want);
