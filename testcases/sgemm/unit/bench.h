@@ -1,6 +1,6 @@
 /*
- * bench.h - shared by the unit benches of the GEMM engine: a unit alone, random stimulus with stalls on every handshake;
- * the checks of tb/sgemm/score judge it as they do inside the engine.
+ * bench.h - shared by the unit benches of the GEMM engine: a unit alone, random stimulus with stalls on every
+ * handshake; the checks of tb/sgemm/score judge it as they do inside the engine.
  *
  * A bench is one file unit_<name>.c that defines `bench_this`. Its run function sets inputs, calls bench_settle() where
  * it needs outputs of the same cycle, and bench_step().

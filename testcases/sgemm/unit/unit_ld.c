@@ -39,16 +39,20 @@ static bool load(bench *b, uint64_t blocks, bench_stall stall[4], tb_rng *rng) {
     const tb_sig dat_valid = bench_port(b, "dat_valid_i"), dat_ready = bench_port(b, "dat_ready_o");
     const tb_sig dat = bench_port(b, "dat_i"), allow = bench_port(b, "allow_i"), give = bench_port(b, "free_i");
     uint64_t beats = 0, full = 0, done = 0;
+    bool held = false; /* a beat waits: it stays as it is */
     while (done < blocks) {
-        const bool data = beats > 0 && bench_go(&stall[1]);
+        const bool data = held || (beats > 0 && bench_go(&stall[1]));
         const bool frees = full > 0 && bench_go(&stall[2]);
         tb_set(ready, bench_go(&stall[0]));
         tb_set(dat_valid, data);
-        bench_floats(dat, rng);
+        if (!held) {
+            bench_floats(dat, rng);
+        }
         tb_set(give, frees);
         tb_set(allow, bench_go(&stall[3]));
         bench_settle(b);
-        beats -= data && tb_get(dat_ready) != 0;
+        held = data && tb_get(dat_ready) == 0;
+        beats -= data && !held;
         beats += tb_get(valid) != 0 && tb_get(ready) != 0 ? (tb_get(bytes) + 15) / 16 : 0;
         full = full + (tb_get(loaded) != 0) - frees;
         done += tb_get(loaded) != 0;
