@@ -132,3 +132,16 @@ def test_report_in_part(tmp_path):
         elif seen > 0 or "failed " not in said:
             break
     assert seen > 0
+
+
+def test_designs_not_listed(tmp_path):
+    """Without the list of designs, a configuration of the suite was called unknown: an error of the user."""
+    can_inject(tmp_path)
+    chaos("--only", "regress", "--fault", "list:1:on")
+
+
+@pytest.mark.skipif(SECONDS == "15", reason="not run: make check does; SQLite tries for ten seconds each time")
+def test_lock_not_given_back(tmp_path):
+    """After a refused unlock SQLite tries each statement for ten seconds: the first of them is the last."""
+    can_inject(tmp_path)
+    chaos("--only", "regress", "--calls", "lock", "--seconds", "120")
