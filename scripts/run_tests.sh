@@ -1,7 +1,7 @@
 #!/bin/bash
 # make test: run cmocka programs (arguments), tests/*.sh, tests/test_*.py and python/tests/test_*.py, TANDEM_JOBS at a
-# time, and print their results in this order, the slow ones of Python first; the last line is "N passed, N failed". A
-# program counts with each of its tests; a shell test and a crash count as one.
+# time. Python, which takes longest, comes first, and results are printed in the order of the tests; the last line is "N
+# passed, N failed". A program counts with each of its tests; a shell test and a crash count as one.
 set -u
 cd "$(dirname "$0")/.."
 logs=$(mktemp -d) || exit 1
@@ -57,10 +57,7 @@ report() {
 
 tests=()
 if "${PYTHON:-/usr/bin/python3}" -c 'import pytest' 2>/dev/null; then
-    # what takes longest comes first, so that no processor waits for it at the end
-    mapfile -t slow < <(grep -l '^SLOW = ' tests/test_*.py python/tests/test_*.py)
-    mapfile -t quick < <(grep -L '^SLOW = ' tests/test_*.py python/tests/test_*.py)
-    tests+=("${slow[@]}" "${quick[@]}")
+    tests+=(tests/test_*.py python/tests/test_*.py)
 else
     echo "not run: tests in Python need python3-pytest (make deps)"
 fi
