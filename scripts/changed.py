@@ -107,6 +107,8 @@ def meaning(change, chosen, options):
         return f"make regress SUITE={choice.stem(change.path)} runs it: no job"
     if change.path.endswith(".md"):
         return "a document: no job"
+    if change.path.startswith("coverage/") and change.path.endswith(".txt"):
+        return "thresholds and reasons of coverage: make coverage: no job"
     return next((f"{what}: no job" for start, what in choice.APART if change.path.startswith(start)),
                 "no program of a suite is made of it: no job")
 
