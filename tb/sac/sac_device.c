@@ -7,6 +7,7 @@
 #include "opt/opt.h"
 #include "sac_layer.h"
 #include "sac_regs.h"
+#include "score/score.h"
 
 #define POLL_CYCLES 20
 
@@ -61,7 +62,8 @@ int sac_device_open(sac_device *dev, const tb_run_cfg *cfg, const sac_build *bui
     tb_run *run = &dev->run;
     if (tb_run_open(run, cfg, err, err_size) != 0 || tb_run_port_open(run, &regs, err, err_size) != SAC_PORT_REGS ||
         tb_run_port_open(run, &f, err, err_size) != SAC_PORT_F ||
-        tb_run_port_open(run, &w, err, err_size) != SAC_PORT_W || tb_run_pin(run, "irq_o", err, err_size) != 0) {
+        tb_run_port_open(run, &w, err, err_size) != SAC_PORT_W || tb_run_pin(run, "irq_o", err, err_size) != 0 ||
+        tb_run_checks(run, sac_checks, sac_check_count, NULL, dev, err, err_size) != 0) {
         return -1;
     }
     run->live = &dev->live;
@@ -102,6 +104,7 @@ void sac_device_begin(sac_device *dev) {
     cm_layer_task t;
     uint32_t w, h, ow, oh;
     sac_model_task(&dev->model, &t);
+    dev->task = t;
     tb_buffers_clear(&dev->live);
     tb_buffers_begin(&dev->live, "task", dev->tasks++);
     if (sac_task_legal(b, &t)) {

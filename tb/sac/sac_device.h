@@ -18,10 +18,11 @@ typedef struct sac_device {
     tb_ddr rtl_mem, model_mem;
     tb_buffers live; /* buffers of the task in flight */
     sac_model model;
-    uint64_t tasks;  /* started */
-    bool gone;       /* the last task met an error response or was aborted: what it wrote is undefined */
-    tb_tlog *log[2]; /* of RTL and model, or NULL */
-    sac_hal hal;     /* for the driver */
+    cm_layer_task task; /* that was started last, for the checks of the units */
+    uint64_t tasks;     /* started */
+    bool gone;          /* the last task met an error response or was aborted: what it wrote is undefined */
+    tb_tlog *log[2];    /* of RTL and model, or NULL */
+    sac_hal hal;        /* for the driver */
 } sac_device;
 
 /* 0 or -1 with one line in err; sac_device_close() in any case. The struct must not be moved. */
