@@ -66,7 +66,8 @@ static void seq_vector(tb_check *c, seq *s) {
         tb_check_fail(c, "space", result, NULL, "one more result", "none: there is no space for it");
     }
     s->vectors++;
-    tb_check_value(c, "done", s->vectors, sac_bit(s->done_o), s->vectors == sac_task_conv(b, t));
+    s->on = s->vectors < sac_task_conv(b, t);
+    tb_check_value(c, "done", s->vectors, sac_bit(s->done_o), !s->on);
 }
 
 static void seq_cycle(tb_check *c) {
@@ -76,7 +77,7 @@ static void seq_cycle(tb_check *c) {
     if (s->on && sac_bit(s->pop_i)) {
         s->room++;
     }
-    if (s->on && s->vectors < sac_task_conv(b, t)) {
+    if (s->on) {
         const uint32_t result = (uint32_t)(s->vectors / s->red), batch = result / s->vec / t->oh;
         const bool idle = tb_get(s->loaded_i) <= batch;
         if (!tb_check_value(c, "waits for filters", s->vectors, sac_bit(s->ev_load_o), idle) ||
@@ -85,7 +86,7 @@ static void seq_cycle(tb_check *c) {
         }
     }
     if (sac_bit(s->valid_o)) {
-        if (!s->on || s->vectors == sac_task_conv(b, t)) {
+        if (!s->on) {
             tb_check_fail(c, "vector", s->vectors, NULL, "a vector", "none");
             return;
         }
@@ -155,7 +156,7 @@ static void retriever_read(const tb_check *c, retriever *s, vector *v) {
     v->flags = tb_get(s->flags_i);
     for (uint32_t lane = 0; lane < b->w; lane++) {
         const bool ok = sac_bit(s->row_ok_i) && col + (int32_t)lane >= 0 && col + (int32_t)lane < (int32_t)t->w;
-        const uint64_t page = tb_get(s->page_i) + (bank + lane >= b->w);
+        const uint64_t page = (tb_get(s->page_i) + (bank + lane >= b->w)) & 0x7FFFF; /* wraps below the map */
         for (uint32_t ch = 0; ch < b->c; ch++) {
             const uint32_t channel = group * b->c + ch;
             int16_t x = 0;
@@ -228,13 +229,16 @@ typedef struct pe {
     uint8_t *filters; /* [PE][half][1024][tap * C_VECTOR + channel] */
     int32_t bias[4][SAC_N_MAX];
     int8_t sh[4][SAC_N_MAX];
+    bool known[4]; /* PARAM of a place has been written */
     uint32_t acc[SAC_W_MAX][SAC_N_MAX];
     uint32_t result[DEPTH][SAC_W_MAX][SAC_N_MAX];
+    uint32_t cols[DEPTH];   /* of the result in the entry */
     uint64_t number[DEPTH]; /* of the result in the entry, from 1 on; 0: none */
     uint64_t due[DEPTH];    /* cycle in which done_o must be 1 for it */
     uint64_t cycle, complete, done;
     bool read1, read2; /* what the two stages of the read hold, by the entries that they hold */
-    uint8_t out1[SAC_N_MAX], out2[SAC_N_MAX];
+    uint32_t acc1[SAC_N_MAX], place1;
+    uint8_t out2[SAC_N_MAX];
     uint64_t reads;
 } pe;
 
@@ -280,6 +284,7 @@ static void pe_vector(const tb_check *c, pe *s) {
         memcpy(s->result[slot], s->acc, sizeof s->acc);
         s->due[s->complete++ % DEPTH] = s->cycle + b->n + 2;
         s->number[slot] = s->complete;
+        s->cols[slot] = cols;
     }
 }
 
@@ -293,14 +298,15 @@ static void pe_reads(tb_check *c, pe *s) {
     }
     s->reads += s->read2;
     s->read2 = s->read1;
-    memcpy(s->out2, s->out1, sizeof s->out2);
-    /* columns that a result does not have, and entries that hold none or none yet, are not compared */
-    const uint64_t number = s->number[tb_get(s->rd_slot_i)];
-    s->read1 = number > 0 && number <= s->done && tb_get(s->rd_col_i) < (sac_bit(s->k1_i) ? b->w : b->w - 2);
-    for (uint32_t n = 0; n < b->n && s->read1; n++) {
-        const uint32_t col = (uint32_t)tb_get(s->rd_col_i), place = (uint32_t)tb_get(s->rd_place_i);
-        const uint32_t acc = s->result[tb_get(s->rd_slot_i)][col][n];
-        s->out1[n] = (uint8_t)sac_shr((int32_t)acc, s->sh[place][n]);
+    for (uint32_t n = 0; n < b->n; n++) {
+        s->out2[n] = (uint8_t)sac_shr((int32_t)s->acc1[n], s->sh[s->place1][n]);
+    }
+    /* columns that a result does not have, entries that hold none or none yet, and places without PARAM are not compared */
+    const uint64_t slot = tb_get(s->rd_slot_i), number = s->number[slot], col = tb_get(s->rd_col_i);
+    s->place1 = (uint32_t)tb_get(s->rd_place_i);
+    s->read1 = number > 0 && number <= s->done && s->known[s->place1] && col < s->cols[slot];
+    if (s->read1) {
+        memcpy(s->acc1, s->result[slot][col], sizeof s->acc1);
     }
 }
 
@@ -320,6 +326,7 @@ static void pe_cycle(tb_check *c) {
     if (sac_bit(s->p_we_i)) {
         const uint8_t *p = sac_bytes(s->p_i);
         const uint32_t n = (uint32_t)tb_get(s->p_n_i), place = (uint32_t)tb_get(s->p_place_i);
+        s->known[place] = s->known[place] || n + 1 == b->n;
         memcpy(&s->bias[place][n], p, 4);
         s->sh[place][n] = (int8_t)((int8_t)(p[4] << 2) >> 2);
     }

@@ -65,7 +65,7 @@ static void pool_cycle(tb_check *c) {
     uint8_t expected[SAC_N_MAX];
     const bool in = sac_bit(s->valid_i) && sac_bit(s->ready_o), out = sac_bit(s->valid_o) && sac_bit(s->ready_i);
     if (s->on && !t->pool) {
-        if (sac_bit(s->valid_o) != sac_bit(s->valid_i) || sac_bit(s->ready_o) != sac_bit(s->ready_i)) {
+        if (in != out) {
             tb_check_fail(c, "pass", s->out, NULL, "a handshake on one side", "on both: there is no pooling");
         } else if (out) {
             sac_score_bytes(c, "data", s->out, sac_bytes(s->data_o), sac_bytes(s->data_i), nv);
@@ -338,8 +338,9 @@ static void full_send(tb_check *c, full *s) {
 }
 
 static void full_pass(tb_check *c, full *s) {
-    (void)(tb_check_value(c, "valid", s->out, sac_bit(s->valid_o), sac_bit(s->valid_i)) &&
-           tb_check_value(c, "ready", s->out, sac_bit(s->ready_o), sac_bit(s->ready_i)) &&
+    /* a task of the driver begins a little before the unit starts with it: nothing moves then */
+    const bool in = sac_bit(s->valid_i) && sac_bit(s->ready_o), out = sac_bit(s->valid_o) && sac_bit(s->ready_i);
+    (void)(tb_check_value(c, "pass", s->out, out, in) &&
            (!sac_bit(s->valid_o) ||
             (sac_score_bytes(c, "data", s->out, sac_bytes(s->data_o), sac_bytes(s->data_i), 16) &&
              tb_check_value(c, "beat", s->out, tb_get(s->beat_o), tb_get(s->beat_i)) &&
