@@ -155,7 +155,9 @@ module sac_top #(
   logic f_wr_idle;
   logic w_rd_idle;
   logic all_idle;
-  logic [1:0] idle_q;  // cycles in which all is idle: error pulses come a cycle late
+  // cycles in which all is idle: error pulses come a cycle late, and after an abort the array must run empty
+  logic [6:0] idle_q;
+  logic idle_end;
   logic done;
   logic [2:0] code;
   logic [2:0] err_q;
@@ -165,9 +167,10 @@ module sac_top #(
   assign input_start = go && !task_q.src_cache;
   assign preload_start = (go && task_q.src_cache) || input_done;
   assign seq_start = state_q == Preload && loaded != '0;
+  assign idle_end = idle_q == (state_q == Abort ? 7'(NVec + 12) : 7'd3);
   assign all_idle = f_rd_idle && f_wr_idle && w_rd_idle;
-  assign done = !abort && ((state_q == Setup && setup_done && !setup_ok) || (state_q == Drain && idle_q == 2'd3) ||
-      (state_q == Abort && idle_q == 2'd3));
+  assign done = !abort && ((state_q == Setup && setup_done && !setup_ok) || (state_q == Drain && idle_end) ||
+      (state_q == Abort && idle_end));
   assign code = state_q == Setup ? sac_pkg::CodeConfig : state_q == Abort ? sac_pkg::CodeAborted :
       err_q[0] ? sac_pkg::CodeReadF : err_q[1] ? sac_pkg::CodeReadW : err_q[2] ? sac_pkg::CodeWrite : sac_pkg::CodeOk;
 
@@ -202,7 +205,7 @@ module sac_top #(
       else if (batch_out) drained_q <= drained_q + 12'd1;
       if (state_q == Drain && (drained_q != geom.batches || !all_idle)) idle_q <= '0;
       else if (state_q == Abort && !all_idle) idle_q <= '0;
-      else if (state_q == Drain || state_q == Abort) idle_q <= idle_q == 2'd3 ? 2'd3 : idle_q + 2'd1;
+      else if (state_q == Drain || state_q == Abort) idle_q <= idle_end ? idle_q : idle_q + 7'd1;
       else idle_q <= '0;
     end
   end
