@@ -1,4 +1,4 @@
-/* Weights that are powers of two: codes, packing and records byte by byte, hostile files; activations and the search. */
+/* Weights that are powers of two: codes, packing, records byte by byte, hostile files; activations, the search. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -301,7 +301,7 @@ static void pe_reads(tb_check *c, pe *s) {
     for (uint32_t n = 0; n < b->n; n++) {
         s->out2[n] = (uint8_t)sac_shr((int32_t)s->acc1[n], s->sh[s->place1][n]);
     }
-    /* columns that a result does not have, entries that hold none or none yet, and places without PARAM are not compared */
+    /* not compared: columns that a result does not have, entries with none or none yet, places without PARAM */
     const uint64_t slot = tb_get(s->rd_slot_i), number = s->number[slot], col = tb_get(s->rd_col_i);
     s->place1 = (uint32_t)tb_get(s->rd_place_i);
     s->read1 = number > 0 && number <= s->done && s->known[s->place1] && col < s->cols[slot];
