@@ -153,6 +153,7 @@ static bool take_line(reg_builder *b) {
     const size_t capitals = strspn(b->line, "ABCDEFGHIJKLMNOPQRSTUVWXYZ ");
     if (strncmp(b->line, "  ", 2) == 0 && capitals > 4 && b->line[capitals - 1] == ' ') {
         (void)reg_format(b->now, sizeof b->now, "%.*s", (int)sizeof b->now - 1, b->line + strspn(b->line, " "));
+        b->now_since = reg_now();
         return false;
     }
     return true;

@@ -28,7 +28,8 @@ typedef struct reg_builder {
     bool failed;     /* a program could not be pinned (a line was printed) */
     char line[1024]; /* that has not ended */
     size_t length;
-    char now[64]; /* what it compiles */
+    char now[64];     /* what it compiles */
+    double now_since; /* reg_now() */
 } reg_builder;
 
 /* Start to build the programs without a hash; nothing is started when all have one. */

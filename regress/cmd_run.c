@@ -470,6 +470,9 @@ int cli_run(options *o) {
     if ((o->suite == NULL && !o->resume) || o->positionals != 0) {
         return cli_usage("run: expected --suite NAME, --suite FILE or --resume%s", "");
     }
+    if (o->build != NULL && o->launcher != NULL && strcmp(o->launcher, "slurm") == 0) {
+        return cli_usage("run: --build goes with the local launcher: the tasks of %s find all programs", o->launcher);
+    }
     int status = o->print_jobs ? REG_OK : probe_files(o);
     if (o->resume) {
         return status == REG_OK ? cli_close_output(resume_run(o)) : status;

@@ -115,14 +115,22 @@ static const char *const migrations[] = {
 
 #define SCHEMA_VERSION ((int)(sizeof migrations / sizeof migrations[0]))
 
+/* A lock of the database could not be given back: SQLite would try each further statement for ten seconds. */
+static bool lock_lost;
+
 int reg_db_fail(const reg_db *db, const char *what) {
+    if (lock_lost) {
+        return REG_FAIL; /* has been told */
+    }
     const char *reason = db->handle == NULL ? "out of memory" : sqlite3_errmsg(db->handle);
     /* SQLite reports a refused write as an I/O error without the reason, which is nearly always this one. */
     bool write = db->handle != NULL && sqlite3_extended_errcode(db->handle) == SQLITE_IOERR_WRITE;
     const int code = db->handle == NULL ? SQLITE_NOMEM : sqlite3_errcode(db->handle);
     const bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+    lock_lost = code == SQLITE_PROTOCOL;
     (void)rep_host(code == SQLITE_FULL || code == SQLITE_NOMEM       ? code == SQLITE_FULL ? ENOSPC : ENOMEM
                    : code == SQLITE_IOERR || code == SQLITE_CANTOPEN ? EIO
+                   : lock_lost                                       ? ENOLCK
                                                                      : 0); /* it has been opened before */
     /* a full disk is told once, not by each of the writes that it refuses */
     static int told = SQLITE_OK;
@@ -131,17 +139,19 @@ int reg_db_fail(const reg_db *db, const char *what) {
     }
     told = code;
     return reg_error("%s: cannot %s: %s%s", db->path, what, reason,
-                     write     ? " (write refused: disk full or file size limit)"
-                     : damaged ? REG_DB_GO_ON
-                               : "");
+                     write       ? " (write refused: disk full or file size limit)"
+                     : lock_lost ? " (a lock was refused)"
+                     : damaged   ? REG_DB_GO_ON
+                                 : "");
 }
 
 int reg_db_exec(const reg_db *db, const char *sql) {
-    return sqlite3_exec(db->handle, sql, NULL, NULL, NULL) == SQLITE_OK ? REG_OK : REG_FAIL;
+    return !lock_lost && sqlite3_exec(db->handle, sql, NULL, NULL, NULL) == SQLITE_OK ? REG_OK : REG_FAIL;
 }
 
 int reg_db_prepare(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt) {
-    if (sqlite3_prepare_v2(db->handle, sql, -1, stmt, NULL) != SQLITE_OK) {
+    *stmt = NULL;
+    if (lock_lost || sqlite3_prepare_v2(db->handle, sql, -1, stmt, NULL) != SQLITE_OK) {
         return reg_db_fail(db, "prepare a query");
     }
     return REG_OK;
@@ -174,7 +184,7 @@ int reg_db_ask(const reg_db *db, const char *sql, struct sqlite3_stmt **stmt, co
 }
 
 int reg_db_put(const reg_db *db, struct sqlite3_stmt *stmt, const reg_value *value, size_t count) {
-    int status = reg_db_bind(db, stmt, value, count);
+    int status = lock_lost ? REG_FAIL : reg_db_bind(db, stmt, value, count);
     status = status == REG_OK && sqlite3_step(stmt) != SQLITE_DONE ? reg_db_fail(db, "write") : status;
     (void)sqlite3_reset(stmt);
     return status;

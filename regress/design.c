@@ -95,7 +95,7 @@ static int load_folder(reg_designs *designs, const char *root) {
         return reg_refuse("DESIGNS: %s: too long", root);
     }
     const int count = scandir(path, &entries, NULL, alphasort);
-    int status = REG_OK;
+    int status = count >= 0 || errno == ENOENT ? REG_OK : reg_error("%s: cannot list: %s", path, reg_why());
     for (int i = 0; i < count; i++) {
         reg_design d;
         const int got =

@@ -196,11 +196,7 @@ int main(int argc, char **argv) {
     reg_designs designs;
     o.expand.designs = &designs;
     int status = reg_designs_load(&designs);
-    if (status == REG_OK) {
-        status = cli_parse(&o, argc, argv);
-    } else {
-        status = REG_USAGE;
-    }
+    status = status == REG_OK ? (int)cli_parse(&o, argc, argv) : (int)REG_USAGE;
     for (size_t i = 0; status == REG_OK; i++) {
         if (i == sizeof commands / sizeof commands[0]) {
             status = cli_usage("command \"%s\" is unknown: expected " COMMANDS, argv[1]);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define DRAW_INTERVAL_S 0.2
+#define SLOW_S 5.0
 #define LINE_INTERVAL_S 60.0 /* where there is no terminal */
 
 static size_t terminal_columns(void) {
@@ -27,13 +28,19 @@ bool reg_progress_due(const reg_progress *progress) {
     return reg_now() - since >= (progress->terminal ? DRAW_INTERVAL_S : LINE_INTERVAL_S);
 }
 
-/* "  built 12 of 212: CXX top (n32-tap)", with what is compiled at the moment; empty when nothing is built. */
+/* "  built 12 of 212: CXX top (n32-tap) 41 s", with what is compiled at the moment, and for how long when it takes long;
+ * empty when nothing is built. */
 static void building(const reg_progress *progress, char *out, size_t size) {
     const char *now = progress->now;
+    const double since = reg_now() - progress->now_since;
+    char seconds[16] = "";
     out[0] = '\0';
+    if (now != NULL && now[0] != '\0' && since >= SLOW_S) {
+        (void)reg_format(seconds, sizeof seconds, " %.0f s", since);
+    }
     if (progress->built < progress->asked) {
-        (void)reg_format(out, size, "  built %zu of %zu%s%s", progress->built, progress->asked,
-                         now != NULL && now[0] != '\0' ? ": " : "", now != NULL ? now : "");
+        (void)reg_format(out, size, "  built %zu of %zu%s%s%s", progress->built, progress->asked,
+                         now != NULL && now[0] != '\0' ? ": " : "", now != NULL ? now : "", seconds);
     }
 }
 

@@ -407,6 +407,7 @@ static void look_at_builder(sched *s, bool waiting) {
     s->plan->progress->asked = b->asked;
     s->plan->progress->built = b->built;
     s->plan->progress->now = b->pid != 0 ? b->now : NULL;
+    s->plan->progress->now_since = b->now_since;
 }
 
 /* Seconds until the end, estimated from earlier runs, or else from this one; negative: unknown. */

@@ -34,10 +34,11 @@ typedef struct reg_progress {
     double busy_s; /* sum of the wall times of the finished jobs */
     double left_s; /* expected until the end; negative: nothing is known */
     int parallel;
-    size_t asked;    /* programs to build */
-    size_t built;    /* of them */
-    const char *now; /* what is compiled at the moment; NULL or empty: nothing */
-    char note[48];   /* of the launcher, at the end of the line */
+    size_t asked;     /* programs to build */
+    size_t built;     /* of them */
+    const char *now;  /* what is compiled at the moment; NULL or empty: nothing */
+    double now_since; /* reg_now() */
+    char note[48];    /* of the launcher, at the end of the line */
 } reg_progress;
 
 typedef struct reg_plan {

@@ -8,7 +8,7 @@
 static _Atomic int first;
 
 bool rep_host_is(int error) {
-    static const int refused[] = {ENOSPC, EDQUOT, EIO, EROFS, ENOMEM, EMFILE, ENFILE, EAGAIN, ENOBUFS, ESTALE};
+    static const int refused[] = {ENOSPC, EDQUOT, EIO, EROFS, ENOMEM, EMFILE, ENFILE, EAGAIN, ENOBUFS, ESTALE, ENOLCK};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         if (error == refused[i]) {
             return true;

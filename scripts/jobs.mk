@@ -40,8 +40,13 @@ LAUNCHER ?=
 LAUNCHER_OPTIONS = $(if $(LAUNCHER),--launcher $(LAUNCHER)) $(if $(PARTITION),--slurm-partition $(PARTITION)) \
   $(if $(ACCOUNT),--slurm-account $(ACCOUNT)) \
   $(if $(SLURM_ARGS),--slurm-args "$(SLURM_ARGS)") $(if $(SHARD_SECONDS),--shard-seconds $(SHARD_SECONDS))
-# builds the programs of a run while its first jobs run
+# builds the programs of a run while its first jobs run; the tasks of a cluster find all of them
 BUILDER = scripts/build_suite.sh $(BUILD)
+BUILD_BESIDE = $(if $(filter slurm,$(LAUNCHER)),,--build "$(BUILDER)")
+define build_first
+@list=$$($(RUNNER) targets --suite $(SUITE) $(1) --build-dir $(BUILD) --kind $(KIND)) && \
+  echo "$$list" | $(BUILDER)
+endef
 # a resumed run already has its list, and its programs but those that were not built yet
 RESUME_OPTIONS = --resume $(RUN) $(RUNNER_DESIGN) --build-dir $(BUILD) $(if $(call given,SUITE),--suite $(SUITE)) \
   $(if $(call given,SEED),--seed $(SEED)) $(if $(call given,CFG),--cfg $(CFG))
@@ -59,14 +64,14 @@ regress: ## run a SUITE (smoke, default, nightly, ...; closure: until GOAL=98 pe
 	@scripts/build.sh $(RUNNER) $(REGRESS_DATA)
 ifeq ($(SUITE),closure)
 	@scripts/build.sh $(HOST)/tandem-cov
-	@list=$$($(RUNNER) targets --suite closure --design $(DUT) --build-dir $(BUILD) --kind $(KIND) --cfg $(CFG)) && \
-	  echo "$$list" | $(BUILDER)
+	$(call build_first,--design $(DUT) --cfg $(CFG))
 	@scripts/locked.sh $(BUILD)/closure.lock $(PYTHON) scripts/closure.py $(CLOSURE_OPTIONS)
 else ifneq ($(RESUME),)
-	@$(RUNNER) run $(RESUME_OPTIONS) --build "$(BUILDER)" --jobs $(JOBS) $(LAUNCHER_OPTIONS) $(REPORT_FILES) \
+	@$(RUNNER) run $(RESUME_OPTIONS) $(BUILD_BESIDE) --jobs $(JOBS) $(LAUNCHER_OPTIONS) $(REPORT_FILES) \
 	  $(REGRESS_ARGS)
 else
-	@$(RUNNER) run $(RUNNER_OPTIONS) --build "$(BUILDER)" --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) \
+	$(if $(BUILD_BESIDE),,$(call build_first,$(RUNNER_DESIGN) $(if $(call given,CFG),--cfg $(CFG))))
+	@$(RUNNER) run $(RUNNER_OPTIONS) $(BUILD_BESIDE) --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) \
 	  $(LAUNCHER_OPTIONS) $(REPORT_FILES) $(REGRESS_ARGS)
 endif
 

@@ -132,3 +132,28 @@ def test_report_in_part(tmp_path):
         elif seen > 0 or "failed " not in said:
             break
     assert seen > 0
+
+
+def test_designs_not_listed(tmp_path):
+    """Without the list of designs, a configuration of the suite was called unknown: an error of the user."""
+    can_inject(tmp_path)
+    chaos("--only", "regress", "--fault", "list:1:on")
+
+
+@pytest.mark.parametrize("run, fault", [
+    ("explain", "write:1:once"),  # the pipe to the snapshot that repeats the failure: status 1, a part of the report
+    ("explain", "read:3:once"),  # its answer
+    ("wave", "open:5:once"),  # of the FST writer, which left an empty file
+    ("wave", "write:96:once"),  # its fprintf(): it mapped more than the file has, and died of SIGBUS
+])
+def test_found(tmp_path, run, fault):
+    """By campaigns; numbers of calls move when the programs change."""
+    can_inject(tmp_path)
+    chaos("--only", run, "--fault", fault)
+
+
+@pytest.mark.skipif(SECONDS == "15", reason="not run: make check does; SQLite tries for ten seconds each time")
+def test_lock_not_given_back(tmp_path):
+    """After a refused unlock SQLite tries each statement for ten seconds: the first of them is the last."""
+    can_inject(tmp_path)
+    chaos("--only", "regress", "--calls", "lock", "--seconds", "120")

@@ -39,6 +39,10 @@ NOTED(FILE *, fopen, (const char *path, const char *mode), (path, mode), result 
       mode[0] == 'r' ? rep_host : rep_host_write)
 NOTED(FILE *, fdopen, (int fd, const char *mode), (fd, mode), result == NULL, rep_host)
 NOTED(DIR *, opendir, (const char *path), (path), result == NULL, rep_host)
+typedef int filter(const struct dirent *);
+typedef int order(const struct dirent **, const struct dirent **);
+NOTED(int, scandir, (const char *path, struct dirent ***to, filter *wanted, order *before), (path, to, wanted, before),
+      result < 0, rep_host)
 NOTED(int, stat, (const char *path, struct stat *to), (path, to), result != 0, rep_host)
 NOTED(int, fstat, (int fd, struct stat *to), (fd, to), result != 0, rep_host)
 NOTED(int, mkdir, (const char *path, mode_t mode), (path, mode), result != 0, rep_host_write)

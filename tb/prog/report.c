@@ -106,7 +106,7 @@ static int publish(const tb_report *r, char *err, size_t err_size) {
         }
         if (why != EEXIST &&
             why != ENOTEMPTY) { /* else another run has just put its report there: the last one stays */
-            return stop(err, err_size, r->dir, strerror(why));
+            return stop(err, err_size, r->dir, strerror(rep_host_write(why)));
         }
     }
 }

@@ -40,13 +40,13 @@ void tb_snap_stop(tb_snaps *snaps) {
     snaps->on = false;
 }
 
-/* All of it, or false: end of file or an error. */
+/* All of it, or false: end of file or an error, which is noted if it is the machine's. */
 static bool read_all(int fd, void *dst, size_t size) {
     for (size_t at = 0; at < size;) {
         const ssize_t n = read(fd, (char *)dst + at, size - at);
         if (n > 0) {
             at += (size_t)n;
-        } else if (n == 0 || errno != EINTR) {
+        } else if (n == 0 || rep_host(errno) != EINTR) {
             return false;
         }
     }
@@ -58,7 +58,7 @@ static bool write_all(int fd, const void *src, size_t size) {
         const ssize_t n = write(fd, (const char *)src + at, size - at);
         if (n > 0) {
             at += (size_t)n;
-        } else if (n < 0 && errno != EINTR) {
+        } else if (n < 0 && rep_host(errno) != EINTR) {
             return false;
         }
     }
@@ -206,7 +206,7 @@ int tb_snap_wake(tb_snaps *snaps, const tb_snap_order *order, double seconds, ch
             kill(c->pid, SIGKILL);
             break;
         }
-        if (n < 0 || read(c->done, &answer, 1) != 1) {
+        if (n < 0 || !read_all(c->done, &answer, 1)) {
             break;
         }
         rc = answer == 'y' ? 0 : -1;

@@ -309,6 +309,7 @@ bool shim_trace_open(void *handle, const char *path, char *err, size_t err_size)
     if (!inst->fst->isOpen()) {
         std::snprintf(err, err_size, "%s: cannot be written", path);
         inst->fst.reset();
+        std::remove(path);
         return false;
     }
     return true;
@@ -466,6 +467,14 @@ static const char *shim_written() {
 extern "C" size_t tb_vl_fwrite(const void *data, size_t size, size_t count, FILE *file) {
     const size_t done = std::fwrite(data, size, count, file);
     return done == count || size == 0 ? done : (shim_refused(shim_written(), errno), 0);
+}
+
+extern "C" int tb_vl_fprintf(FILE *file, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    const int length = std::vfprintf(file, format, args);
+    va_end(args);
+    return length >= 0 ? length : (shim_refused(shim_written(), errno), length);
 }
 
 extern "C" char *tb_vl_fgets(char *to, int size, FILE *file) {

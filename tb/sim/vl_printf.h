@@ -22,6 +22,7 @@ void *tb_vl_calloc(size_t count, size_t size);
 void *tb_vl_realloc(void *old, size_t size);
 char *tb_vl_strdup(const char *text);
 size_t tb_vl_fwrite(const void *data, size_t size, size_t count, FILE *file);
+int tb_vl_fprintf(FILE *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *tb_vl_fgets(char *to, int size, FILE *file);
 size_t tb_vl_fread(void *data, size_t size, size_t count, FILE *file);
 int tb_vl_fseeko(FILE *file, off_t offset, int whence);
@@ -34,14 +35,15 @@ int tb_vl_fclose(FILE *file);
 
 #ifndef TB_SIM_SHIM
 namespace std {
-using ::tb_vl_calloc, ::tb_vl_fclose, ::tb_vl_fflush, ::tb_vl_fgets, ::tb_vl_fputc, ::tb_vl_fread, ::tb_vl_fwrite,
-    ::tb_vl_malloc, ::tb_vl_realloc;
+using ::tb_vl_calloc, ::tb_vl_fclose, ::tb_vl_fflush, ::tb_vl_fgets, ::tb_vl_fprintf, ::tb_vl_fputc, ::tb_vl_fread,
+    ::tb_vl_fwrite, ::tb_vl_malloc, ::tb_vl_realloc;
 }
 #define malloc tb_vl_malloc
 #define calloc tb_vl_calloc
 #define realloc tb_vl_realloc
 #define strdup tb_vl_strdup
 #define fwrite tb_vl_fwrite
+#define fprintf tb_vl_fprintf
 #define fgets tb_vl_fgets
 #define fread tb_vl_fread
 #define fseeko tb_vl_fseeko

@@ -420,7 +420,10 @@ module npu_regs #(
   logic [31:0] perf_lo;
   logic [15:0] perf_hi;
   logic rd_perf;
-  npu_perf u_perf (
+  npu_perf #(
+      .NumCnt (npu_pkg::PerfEvents),
+      .NumMark(npu_pkg::PerfLevels)
+  ) u_perf (
       .clk_i,
       .rst_ni,
       .clr_i(srst_q),
