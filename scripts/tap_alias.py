@@ -37,6 +37,10 @@ def number(text):
     return int(text.rstrip('U'), 0)
 
 
+def constant(text):
+    return text[:1].isdigit()
+
+
 def balanced(text):
     depth = 0
     for c in text:
@@ -66,7 +70,7 @@ def one_source(value, kind, types):
     if select and balanced(select.group(1)) and types.get(select.group(2), '').startswith('VlWide'):
         return select.group(2), number(select.group(3))
     word = WORD.fullmatch(value)
-    if word and types.get(word.group(1), '').startswith('VlWide'):
+    if word and types.get(word.group(1), '').startswith('VlWide') and constant(word.group(2)):
         return word.group(1), number(word.group(2))
     return None
 
@@ -81,6 +85,8 @@ def source_of(assignments, kind, types):
     for index, value in assignments:
         word = WORD.fullmatch(value)
         if index == '' or word is None or not types.get(word.group(1), '').startswith('VlWide'):
+            return None
+        if not constant(index[1:-1]) or not constant(word.group(2)):  # a loop over the words
             return None
         seen.add(number(index[1:-1]))
         found.add((word.group(1), number(word.group(2)) - number(index[1:-1])))

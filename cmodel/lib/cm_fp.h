@@ -116,4 +116,44 @@ static inline uint32_t cm_fp_min(uint32_t a, uint32_t b) {
     return cm_fp_to_float(b) < cm_fp_to_float(a) ? b : a;
 }
 
+/* binary16 to binary32, exact; NaN -> CM_FP_NAN */
+static inline uint32_t cm_fp_from_f16(uint16_t h) {
+    const uint32_t sign = (uint32_t)(h >> 15) << 31;
+    const int exponent = (h >> 10) & 31;
+    const int fraction = h & 1023;
+    if (exponent == 31) {
+        return fraction != 0 ? CM_FP_NAN : sign | 0x7F800000u;
+    }
+    /* an integer below 2^11 times a power of two: both steps are exact */
+    const int power = (exponent == 0 ? 1 : exponent) - 25;
+    const float scale = cm_fp_to_float((uint32_t)(power + 127) << 23);
+    return sign | cm_fp_to_bits((float)(exponent == 0 ? fraction : fraction + 1024) * scale);
+}
+
+/* binary32 to binary16: round to nearest even, |v| >= 65520 -> infinity, NaN -> 0x7E00 */
+static inline uint16_t cm_fp_to_f16(uint32_t v) {
+    const uint16_t sign = (uint16_t)(v >> 31 << 15);
+    const float f = cm_fp_to_float(v & 0x7FFFFFFFu);
+    if (f != f) {
+        return 0x7E00;
+    }
+    if (f >= 65520.0f) {
+        return (uint16_t)(sign | 0x7C00);
+    }
+    /* Above 2^-14 a unit in the last place of binary16 is 2^-10 of the leading bit, below it is 2^-24. */
+    const int exponent = (int)((v >> 23) & 255) - 127;
+    const int unit = (exponent < -14 ? -14 : exponent) - 10;
+    /* Scaled by powers of two in double: nothing is lost but the digits that the sum with 2^52 rounds away. */
+    double units = (double)f;
+    for (int i = unit; i < 0; i++) {
+        units *= 2.0;
+    }
+    for (int i = 0; i < unit; i++) {
+        units *= 0.5;
+    }
+    const uint32_t whole = (uint32_t)(units + 4503599627370496.0 - 4503599627370496.0);
+    /* whole is below 1024 for subnormals, else 1024 to 2048: a carry runs into the exponent */
+    return (uint16_t)(sign | (exponent < -14 ? whole : whole + ((uint32_t)(exponent + 14) << 10)));
+}
+
 #endif

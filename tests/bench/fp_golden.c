@@ -12,8 +12,9 @@
 typedef struct golden {
     uint8_t clk_i, en_i, before;
     uint32_t a_i, b_i, y_o;
+    uint16_t a16_i, y16_o;
     uint8_t y8_o;
-    bool narrow;
+    uint32_t in, out; /* bits of an operand and of the result */
     uint32_t (*op)(uint32_t a, uint32_t b);
     char tap[40]; /* its instance */
 } golden;
@@ -37,14 +38,25 @@ static uint32_t to_i8(uint32_t a, uint32_t b) {
     return (uint8_t)cm_fp_f32_to_i8(a);
 }
 
+static uint32_t from_f16(uint32_t a, uint32_t b) {
+    (void)b;
+    return cm_fp_from_f16((uint16_t)a);
+}
+
+static uint32_t to_f16(uint32_t a, uint32_t b) {
+    (void)b;
+    return cm_fp_to_f16(a);
+}
+
 static const struct {
     const char *name;
     uint32_t (*op)(uint32_t a, uint32_t b);
-    bool narrow;
-} ops[] = {{"fp_add", cm_fp_add, false},     {"fp_sub", cm_fp_sub, false},  {"fp_mul", cm_fp_mul, false},
-           {"fp_max", cm_fp_max, false},     {"fp_min", cm_fp_min, false},  {"fp_i32_to_f32", from_i32, false},
-           {"fp_f32_to_i32", to_i32, false}, {"fp_f32_to_i8", to_i8, true}, {"fp_cmp", compare, true},
-           {"fp_eq", compare, true},         {"fp_le", compare, true},      {"fp_lt", compare, true}};
+    uint32_t in, out;
+} ops[] = {{"fp_add", cm_fp_add, 32, 32},       {"fp_sub", cm_fp_sub, 32, 32},    {"fp_mul", cm_fp_mul, 32, 32},
+           {"fp_max", cm_fp_max, 32, 32},       {"fp_min", cm_fp_min, 32, 32},    {"fp_i32_to_f32", from_i32, 32, 32},
+           {"fp_f32_to_i32", to_i32, 32, 32},   {"fp_f32_to_i8", to_i8, 32, 8},   {"fp_cmp", compare, 32, 8},
+           {"fp_eq", compare, 32, 8},           {"fp_le", compare, 32, 8},        {"fp_lt", compare, 32, 8},
+           {"fp_f16_to_f32", from_f16, 16, 32}, {"fp_f32_to_f16", to_f16, 32, 16}};
 
 static void *create(const char *const *plusargs, uint64_t init_seed) {
     (void)plusargs;
@@ -53,7 +65,8 @@ static void *create(const char *const *plusargs, uint64_t init_seed) {
     for (size_t i = 0; g && i < sizeof ops / sizeof *ops; i++) {
         if (strcmp(ops[i].name, unit_this_bench.name) == 0) {
             g->op = ops[i].op;
-            g->narrow = ops[i].narrow;
+            g->in = ops[i].in;
+            g->out = ops[i].out;
             snprintf(g->tap, sizeof g->tap, "golden.u_tap_%s", ops[i].op == compare ? "fp_cmp" : ops[i].name);
         }
     }
@@ -68,23 +81,30 @@ static void destroy(void *inst) {
     free(inst);
 }
 
+static void *operand(golden *g) {
+    return g->in == 16 ? (void *)&g->a16_i : (void *)&g->a_i;
+}
+
+static void *result(golden *g) {
+    return g->out == 8 ? (void *)&g->y8_o : g->out == 16 ? (void *)&g->y16_o : (void *)&g->y_o;
+}
+
 static void ports(void *inst, tb_shim_port *out) {
     golden *g = (golden *)inst;
     out[0] = (tb_shim_port){.name = "clk_i", .width = 1, .input = true, .ptr = &g->clk_i};
     out[1] = (tb_shim_port){.name = "en_i", .width = 1, .input = true, .ptr = &g->en_i};
-    out[2] = (tb_shim_port){.name = "a_i", .width = 32, .input = true, .ptr = &g->a_i};
+    out[2] = (tb_shim_port){.name = "a_i", .width = g->in, .input = true, .ptr = operand(g)};
     out[3] = (tb_shim_port){.name = "b_i", .width = 32, .input = true, .ptr = &g->b_i};
-    out[4] = (tb_shim_port){
-        .name = "y_o", .width = g->narrow ? 8 : 32, .ptr = g->narrow ? (void *)&g->y8_o : (void *)&g->y_o};
+    out[4] = (tb_shim_port){.name = "y_o", .width = g->out, .ptr = result(g)};
 }
 
 /* By name, as a tap has them. */
 static size_t vars(void *inst, tb_shim_var *out, size_t max) {
     golden *g = (golden *)inst;
-    const tb_shim_var all[] = {{g->tap, "a_i", 32, &g->a_i},
+    const tb_shim_var all[] = {{g->tap, "a_i", g->in, operand(g)},
                                {g->tap, "b_i", 32, &g->b_i},
                                {g->tap, "en_i", 1, &g->en_i},
-                               {g->tap, "y_o", g->narrow ? 8 : 32, g->narrow ? (void *)&g->y8_o : (void *)&g->y_o}};
+                               {g->tap, "y_o", g->out, result(g)}};
     const size_t count = sizeof all / sizeof *all;
     for (size_t i = 0; i < max && i < count; i++) {
         out[i] = all[i];
@@ -95,7 +115,8 @@ static size_t vars(void *inst, tb_shim_var *out, size_t max) {
 static void eval(void *inst) {
     golden *g = (golden *)inst;
     if (g->clk_i && !g->before && g->en_i) {
-        g->y_o = g->op(g->a_i, g->b_i);
+        g->y_o = g->op(g->in == 16 ? g->a16_i : g->a_i, g->b_i);
+        g->y16_o = (uint16_t)g->y_o;
         g->y8_o = (uint8_t)g->y_o;
     }
     g->before = g->clk_i;

@@ -1,4 +1,4 @@
-// IEEE-754 binary32 arithmetic as functions on bit patterns (docs/npu/npu.md section 2).
+// IEEE-754 binary32 arithmetic, and conversion from and to binary16, as functions on bit patterns (docs/fp.md).
 //
 // Round to nearest even, subnormals in and out, infinities; every NaN result is 0x7FC00000. Integer logic only.
 // They are functions so that a clocked process can call them under its enable, with no evaluation in idle cycles.
@@ -228,6 +228,66 @@ package fp_pkg;
       if (v[30:23] >= 8'd126) w = {40'd0, 1'b1, v[22:0]} << sh;
       mag = w[63:32] + {31'd0, w[31] && (w[32] || w[30:0] != 31'd0)};
       fp_f32_to_i32_f = v[31] ? 32'd0 - mag : mag;
+    end
+  endfunction
+
+  // binary16 to binary32, exact.
+  function automatic logic [31:0] f16_to_f32_f(input logic [15:0] h);
+    logic [9:0] f;
+    logic [3:0] l;
+    if (h[14:10] == 5'd31) begin
+      f16_to_f32_f = h[9:0] != 10'd0 ? FpNan : {h[15], 8'hFF, 23'd0};
+    end else if (h[14:10] != 5'd0) begin
+      f16_to_f32_f = {h[15], {3'd0, h[14:10]} + 8'd112, h[9:0], 13'd0};
+    end else if (h[9:0] == 10'd0) begin
+      f16_to_f32_f = {h[15], 31'd0};
+    end else begin
+      // a subnormal, f * 2^-24: its leading one becomes the hidden bit
+      f = h[9:0];
+      l = 4'd0;
+      if (f[9:2] == 8'd0) begin
+        l[3] = 1'b1;
+        f = {f[1:0], 8'd0};
+      end
+      if (f[9:6] == 4'd0) begin
+        l[2] = 1'b1;
+        f = {f[5:0], 4'd0};
+      end
+      if (f[9:8] == 2'd0) begin
+        l[1] = 1'b1;
+        f = {f[7:0], 2'd0};
+      end
+      if (!f[9]) begin
+        l[0] = 1'b1;
+        f = {f[8:0], 1'b0};
+      end
+      f16_to_f32_f = {h[15], 8'd112 - {4'd0, l}, f[8:0], 14'd0};
+    end
+  endfunction
+
+  // binary32 to binary16: round to nearest even, subnormals kept, from 65520 on infinity; NaN gives 0x7E00.
+  function automatic logic [15:0] f32_to_f16_f(input logic [31:0] v);
+    logic [24:0] m;
+    logic [24:0] q;
+    logic [24:0] lost;
+    logic [4:0]  sh;
+    logic        inc;
+    if (v[30:23] >= 8'd143) begin
+      f32_to_f16_f = v[30:0] > 31'h7F80_0000 ? 16'h7E00 : {v[31], 15'h7C00};
+    end else if (v[30:23] >= 8'd113) begin
+      // the carry of the rounding runs into the exponent, also from the largest number to infinity
+      inc = v[12] && (v[13] || v[11:0] != 12'd0);
+      f32_to_f16_f = {v[31], {5'(v[30:23] - 8'd112), v[22:13]} + {14'd0, inc}};
+    end else if (v[30:23] >= 8'd102) begin
+      // a subnormal, q * 2^-24, or the smallest normal number after rounding; one more bit decides the rounding
+      sh = 5'(8'd125 - v[30:23]);
+      m = {2'b01, v[22:0]};
+      q = m >> sh;
+      lost = m ^ (q << sh);
+      inc = q[0] && (q[1] || lost != 25'd0);
+      f32_to_f16_f = {v[31], q[15:1] + {14'd0, inc}};
+    end else begin
+      f32_to_f16_f = {v[31], 15'd0};
     end
   endfunction
 

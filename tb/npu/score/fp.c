@@ -14,7 +14,8 @@
 typedef struct state {
     const uint8_t *en;
     const void *y;
-    const uint32_t *a, *b; /* b NULL: the unit has one operand */
+    const void *a;
+    const uint32_t *b;     /* NULL: the unit has one operand */
     uint32_t a_was, b_was; /* operands of the pending result; afterwards a_was is this result */
     uint32_t count;        /* of results */
     bool due;              /* the output of this cycle belongs to a_was, b_was */
@@ -44,6 +45,21 @@ static uint32_t relations(uint32_t a, uint32_t b) {
     return (uint32_t)cm_fp_lt(a, b) | (uint32_t)cm_fp_le(a, b) << 1 | (uint32_t)cm_fp_eq(a, b) << 2;
 }
 
+static uint32_t f16_to_f32(uint32_t a, uint32_t b) {
+    (void)b;
+    return cm_fp_from_f16((uint16_t)a);
+}
+
+static uint32_t f32_to_f16(uint32_t a, uint32_t b) {
+    (void)b;
+    return cm_fp_to_f16(a);
+}
+
+/* Value of a port of 1, 2 or 4 bytes. */
+static inline uint32_t port(const void *p, unsigned bytes) {
+    return bytes == 1 ? *(const uint8_t *)p : bytes == 2 ? *(const uint16_t *)p : *(const uint32_t *)p;
+}
+
 static int open_one(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     TB_SIGNALS(p, PORTS);
@@ -51,7 +67,7 @@ static int open_one(tb_check *c, char *err, size_t err_size) {
         return -1;
     }
     s->en = (const uint8_t *)p.en_i.ptr;
-    s->a = (const uint32_t *)p.a_i.ptr;
+    s->a = p.a_i.ptr;
     s->y = p.y_o.ptr;
     return 0;
 }
@@ -81,8 +97,8 @@ __attribute__((cold)) static void differs(tb_check *c, const state *s, uint32_t 
 }
 
 /* The output of this cycle. */
-static inline void look(tb_check *c, state *s, fp_fn *model, bool narrow) {
-    const uint32_t got = narrow ? *(const uint8_t *)s->y : *(const uint32_t *)s->y;
+static inline void look(tb_check *c, state *s, fp_fn *model, unsigned out) {
+    const uint32_t got = port(s->y, out);
     if (s->due) {
         const uint32_t expected = model(s->a_was, s->b_was);
         if (got != expected) {
@@ -97,32 +113,33 @@ static inline void look(tb_check *c, state *s, fp_fn *model, bool narrow) {
 }
 
 /* One cycle of a unit; true: its result is due in the next one. */
-static inline bool step(tb_check *c, state *s, fp_fn *model, bool two, bool narrow) {
-    look(c, s, model, narrow);
+static inline bool step(tb_check *c, state *s, fp_fn *model, bool two, unsigned in, unsigned out) {
+    look(c, s, model, out);
     s->due = *s->en != 0;
     if (s->due) {
-        s->a_was = *s->a;
+        s->a_was = port(s->a, in);
         s->b_was = two ? *s->b : 0;
     }
     return s->due;
 }
 
-static inline uint64_t step_all(tb_check *check, void *states, uint64_t due, fp_fn *model, bool two, bool narrow) {
+static inline uint64_t step_all(tb_check *check, void *states, uint64_t due, fp_fn *model, bool two, unsigned in,
+                                unsigned out) {
     uint64_t again = 0;
     for (; due != 0; due &= due - 1) {
         const uint32_t i = (uint32_t)__builtin_ctzll(due);
-        again |= (uint64_t)step(&check[i], &((state *)states)[i], model, two, narrow) << i;
+        again |= (uint64_t)step(&check[i], &((state *)states)[i], model, two, in, out) << i;
     }
     return again;
 }
 
-/* A unit: its name, model, 1 or 2 operands, whether y_o has at most 8 bits. */
-#define FP_UNIT(NAME, MODEL, OPERANDS, NARROW)                                                                         \
+/* A unit: its name, model, 1 or 2 operands, bytes of a_i (and b_i) and of y_o. */
+#define FP_UNIT(NAME, MODEL, OPERANDS, IN, OUT)                                                                        \
     static uint64_t cycle_##NAME(tb_check *check, void *states, uint64_t due) {                                        \
-        return step_all(check, states, due, MODEL, OPERANDS == 2, NARROW);                                             \
+        return step_all(check, states, due, MODEL, OPERANDS == 2, IN, OUT);                                            \
     }                                                                                                                  \
     static void finish_##NAME(tb_check *c) {                                                                           \
-        look(c, (state *)c->state, MODEL, NARROW);                                                                     \
+        look(c, (state *)c->state, MODEL, OUT);                                                                        \
     }                                                                                                                  \
     const tb_check_ops npu_score_##NAME = {.unit = #NAME,                                                              \
                                            .state_bytes = sizeof(state),                                               \
@@ -132,12 +149,14 @@ static inline uint64_t step_all(tb_check *check, void *states, uint64_t due, fp_
                                            .cycle_all = cycle_##NAME,                                                  \
                                            .finish = finish_##NAME}
 
-FP_UNIT(fp_mul, cm_fp_mul, 2, false);
-FP_UNIT(fp_add, cm_fp_add, 2, false);
-FP_UNIT(fp_sub, cm_fp_sub, 2, false);
-FP_UNIT(fp_max, cm_fp_max, 2, false);
-FP_UNIT(fp_min, cm_fp_min, 2, false);
-FP_UNIT(fp_cmp, relations, 2, true);
-FP_UNIT(fp_i32_to_f32, i32_to_f32, 1, false);
-FP_UNIT(fp_f32_to_i32, f32_to_i32, 1, false);
-FP_UNIT(fp_f32_to_i8, f32_to_i8, 1, true);
+FP_UNIT(fp_mul, cm_fp_mul, 2, 4, 4);
+FP_UNIT(fp_add, cm_fp_add, 2, 4, 4);
+FP_UNIT(fp_sub, cm_fp_sub, 2, 4, 4);
+FP_UNIT(fp_max, cm_fp_max, 2, 4, 4);
+FP_UNIT(fp_min, cm_fp_min, 2, 4, 4);
+FP_UNIT(fp_cmp, relations, 2, 4, 1);
+FP_UNIT(fp_i32_to_f32, i32_to_f32, 1, 4, 4);
+FP_UNIT(fp_f32_to_i32, f32_to_i32, 1, 4, 4);
+FP_UNIT(fp_f32_to_i8, f32_to_i8, 1, 4, 1);
+FP_UNIT(fp_f16_to_f32, f16_to_f32, 1, 2, 4);
+FP_UNIT(fp_f32_to_f16, f32_to_f16, 1, 4, 2);

@@ -40,7 +40,8 @@ static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
         X(npu_regs), X(gemm_queue), X(ifm_ld), X(wgt_ld), X(par_ld), X(ifm_buf), X(wgt_buf), X(par_buf), X(pool_ld),   \
         X(pool_line), X(pool_seq), X(pool_op), X(pool_out), X(pool_chan), X(pool), X(gemm)
 /* Units of rtl/lib that the NPU does not use. */
-#define NPU_SCORES_OF_BENCHES(X) X(fp_sub), X(fp_max), X(fp_min), X(fp_cmp), X(fp_f32_to_i32)
+#define NPU_SCORES_OF_BENCHES(X)                                                                                       \
+    X(fp_sub), X(fp_max), X(fp_min), X(fp_cmp), X(fp_f32_to_i32), X(fp_f16_to_f32), X(fp_f32_to_f16)
 
 #define NPU_SCORE(unit) npu_score_##unit
 extern const tb_check_ops NPU_SCORES(NPU_SCORE), NPU_SCORES_OF_BENCHES(NPU_SCORE);

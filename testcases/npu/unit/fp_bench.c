@@ -191,6 +191,32 @@ void fp_operand_f32_i32(tb_rng *rng, uint32_t *a, uint32_t *b) {
     }
 }
 
+void fp_operand_f16(tb_rng *rng, uint32_t *a, uint32_t *b) {
+    *a = tb_rng_u32(rng) & 0xFFFFu;
+    *b = 0;
+}
+
+void fp_operand_f32_f16(tb_rng *rng, uint32_t *a, uint32_t *b) {
+    const uint32_t sign = tb_rng_u32(rng) & SIGN;
+    *b = 0;
+    switch (tb_rng_range(rng, 0, 3)) {
+    case 0:
+        *a = tb_rng_f32_hard(rng);
+        return;
+    case 1: /* 11 bits and a half, and its neighbours one unit in the last place away; also subnormal results */
+        *a = pack(rng, sign, tb_rng_range_i64(rng, 99, 144));
+        *a = (*a & ~0x1FFFu) + 0x1000u + (uint32_t)tb_rng_range_i64(rng, -1, 1);
+        return;
+    case 2: /* the half of a subnormal lies higher */
+        *a = pack(rng, sign, tb_rng_range_i64(rng, 100, 114)) & ~((1u << tb_rng_range(rng, 12, 23)) - 1);
+        *a += (uint32_t)tb_rng_range_i64(rng, -1, 1);
+        return;
+    default: /* between the largest number and infinity */
+        *a = (0x477FE000u + (uint32_t)tb_rng_range(rng, 0, 0x2000)) | sign;
+        return;
+    }
+}
+
 static void count(unit *u, int op, uint32_t a, uint32_t b) {
     char what[400];
     if (u->cov != NULL && op >= 0 && unit_ok(u) && npu_cov_fp(u->cov, op, a, b, what, sizeof what) > 0) {

@@ -27,6 +27,10 @@ void fp_operand_i8(tb_rng *rng, uint32_t *a, uint32_t *b);
 void fp_operands_cmp(tb_rng *rng, uint32_t *a, uint32_t *b);
 /* Floats around the halves, around 2^23..2^24 and around the ends of int32. */
 void fp_operand_f32_i32(tb_rng *rng, uint32_t *a, uint32_t *b);
+/* Every pattern of binary16. */
+void fp_operand_f16(tb_rng *rng, uint32_t *a, uint32_t *b);
+/* Floats around the values of binary16 and the points between two of them, its subnormals and its largest number. */
+void fp_operand_f32_f16(tb_rng *rng, uint32_t *a, uint32_t *b);
 
 /* Bits of fp_cmp's y_o. */
 enum { FP_LT, FP_LE, FP_EQ };

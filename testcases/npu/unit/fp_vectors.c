@@ -9,6 +9,7 @@
 
 #define INVALID 0x10u
 #define CANONICAL_NAN 0x7FC00000u
+#define CANONICAL_NAN_F16 0x7E00u
 #define SHOWN 10u
 #define RELATIONS 3u
 #define BUFFER 65536u
@@ -97,7 +98,10 @@ static bool result_fits(fp_vectors_kind kind, const vector *v) {
     case FP_VECTORS_F32:
     case FP_VECTORS_SELECT:
     case FP_VECTORS_I32:
+    case FP_VECTORS_OF_F16:
         return v->digits == 8;
+    case FP_VECTORS_F16:
+        return v->digits == 4;
     case FP_VECTORS_I8:
         return v->digits == 2 || v->digits == 8;
     default:
@@ -110,7 +114,10 @@ static const char *result_form(fp_vectors_kind kind) {
     case FP_VECTORS_F32:
     case FP_VECTORS_SELECT:
     case FP_VECTORS_I32:
+    case FP_VECTORS_OF_F16:
         return "8 digits";
+    case FP_VECTORS_F16:
+        return "4 digits";
     case FP_VECTORS_I8:
         return "2 or 8 digits";
     default:
@@ -118,14 +125,19 @@ static const char *result_form(fp_vectors_kind kind) {
     }
 }
 
+/* Digits of an operand. */
+static unsigned operand_digits(fp_vectors_kind kind) {
+    return kind == FP_VECTORS_OF_F16 ? 4 : 8;
+}
+
 static bool parse(fp_vectors_kind kind, unsigned operands, const char *p, const char *end, vector *v) {
     unsigned digits = 0;
     v->b = 0;
     p = hex_word(p, end, &v->a, &digits);
-    if (p && digits == 8 && operands == 2) {
+    if (p && digits == operand_digits(kind) && operands == 2) {
         p = hex_word(p, end, &v->b, &digits);
     }
-    if (!p || digits != 8) {
+    if (!p || digits != operand_digits(kind)) {
         return false;
     }
     p = hex_word(p, end, &v->want, &v->digits);
@@ -151,8 +163,8 @@ static int malformed(const reader *r, fp_vectors_kind kind, unsigned operands, c
     return opt_fail(
         err, err_size,
         "%s, line %" PRIu64
-        ": expected '%s result flags' in hexadecimal (operand 8 digits, result %s, flags 2 digits), got '%s'",
-        r->where, r->line, operands == 2 ? "a b" : "a", result_form(kind), shown);
+        ": expected '%s result flags' in hexadecimal (operand %u digits, result %s, flags 2 digits), got '%s'",
+        r->where, r->line, operands == 2 ? "a b" : "a", operand_digits(kind), result_form(kind), shown);
 }
 
 /* ---- checking ---- */
@@ -198,7 +210,11 @@ static bool matches(fp_vectors_kind kind, const vector *v, unsigned relation, ui
     *want = v->want;
     switch (kind) {
     case FP_VECTORS_F32: /* any NaN in the vector means the canonical one */
+    case FP_VECTORS_OF_F16:
         *want = is_nan(*want) ? CANONICAL_NAN : *want;
+        break;
+    case FP_VECTORS_F16:
+        *want = (*want & 0x7FFFu) > 0x7C00u ? CANONICAL_NAN_F16 : *want;
         break;
     case FP_VECTORS_SELECT:
         return *got == *want || (is_nan(*got) && is_nan(*want));
@@ -230,10 +246,10 @@ static void check(tally *t, const reader *r, fp_vectors_kind kind, const vector 
 
 /* ---- the report ---- */
 
-static void print_mismatches(const tally *t, const char *where, unsigned operands) {
+static void print_mismatches(const tally *t, const char *where, fp_vectors_kind kind, unsigned operands) {
     for (uint64_t i = 0; i < t->failed && i < SHOWN; i++) {
         const mismatch *m = &t->shown[i];
-        printf("  %s, line %" PRIu64 ": a %08" PRIX32, where, m->line, m->v.a);
+        printf("  %s, line %" PRIu64 ": a %0*" PRIX32, where, m->line, (int)operand_digits(kind), m->v.a);
         if (operands == 2) {
             printf(" b %08" PRIX32, m->v.b);
         }
@@ -274,7 +290,7 @@ static void report(unit *u, fp_vectors_kind kind, unsigned operands, const tally
     if (!t) {
         t = &tallies[weigh_relations(tallies, names, sizeof names)];
     }
-    print_mismatches(t, where, operands);
+    print_mismatches(t, where, kind, operands);
     if (t->failed > 0) {
         unit_fail(u, "vectors", "%s, line %" PRIu64 ": got %" PRIX32 ", expected %" PRIX32, where, t->shown[0].line,
                   t->shown[0].got, t->shown[0].want);

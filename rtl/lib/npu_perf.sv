@@ -1,4 +1,4 @@
-// Performance counters and marks (docs/npu/npu.md section 5).
+// Performance counters and marks (docs/npu/npu.md section 5), of any design.
 //
 // What it does
 //   Counter i (48 bit, wraps) advances by one in each cycle in which run_i and event_i[i] are 1. Event 0 counts cycles:
@@ -20,8 +20,10 @@
 `include "assert.svh"
 
 module npu_perf #(
-    localparam int unsigned NumCnt = npu_pkg::PerfEvents,
-    localparam int unsigned NumMark = npu_pkg::PerfLevels
+    parameter int unsigned NumCnt = 36,   // counters, 2 to 40
+    parameter int unsigned NumMark = 12,  // marks, 2 to 16
+    localparam int unsigned CntAw = $clog2(NumCnt),
+    localparam int unsigned MarkAw = $clog2(NumMark)
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -74,10 +76,10 @@ module npu_perf #(
       if (rd_i) begin
         value_q <= '0;
         if (32'(sel_i) < NumCnt) begin
-          value_q[47:LowW] <= high_copy[sel_i];
-          for (int unsigned i = 0; i < LowW; i++) value_q[i] <= low_copy[i][sel_i];
+          value_q[47:LowW] <= high_copy[sel_i[CntAw-1:0]];
+          for (int unsigned i = 0; i < LowW; i++) value_q[i] <= low_copy[i][sel_i[CntAw-1:0]];
         end else if (sel_i >= FirstMark && 32'(mark_sel) < NumMark) begin
-          value_q[15:0] <= mark_copy[mark_sel[3:0]];
+          value_q[15:0] <= mark_copy[mark_sel[MarkAw-1:0]];
         end
       end
       if (snap_i) begin

@@ -1,9 +1,9 @@
-// Task slot of a unit: from the write that starts a task to its handshake with the unit. Part of npu_regs, which holds
-// the task.
+// Task slot of a unit: from the write that starts a task to its handshake with the unit. Part of a register file,
+// which holds the task.
 //
 // What it does
 //   start_i is 1 in the cycle in which the write of <unit>_CTRL with EN = 1 takes effect. One cycle later the task
-//   registers hold their new values and take_o is 1: npu_regs copies the task. check_start_o begins the check of its
+//   registers hold their new values and take_o is 1: the register file copies it. check_start_o begins the check of its
 //   settings in the next cycle; a legal task is presented on task_valid_o until task_ready_i, for an illegal one
 //   set_config_o pulses. free_o is 0 from the cycle after start_i until the task is accepted or dropped; a start in
 //   that time is dropped and set_overrun_o pulses with it. clr_i (soft reset) drops the task.

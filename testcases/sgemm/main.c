@@ -1,0 +1,104 @@
+/* main.c - the tests of the GEMM engine, the program. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "coverage/code/code.h"
+#include "coverage/sgemm/sgemm_cov.h"
+#include "tests.h"
+
+#define TIMEOUT_US 1000000u
+
+int test_open(test_bench *t, tb_prog_run *run) {
+    const tb_run_cfg cfg = {.clk = "clk_i",
+                            .rst_n = "rst_ni",
+                            .seed = run->seed,
+                            .profile = tb_axi_profile_find(tb_knobs_get_name(run->knobs, "bus")),
+                            .wave = run->wave,
+                            .fail_wave = run->fail_wave,
+                            .wave_window = run->wave_window,
+                            .watchdog_cycles = 20000,
+                            .max_cycles = run->max_cycles,
+                            .no_checks = run->no_checks,
+                            .story = run->story};
+    *t = (test_bench){.run = run, .dev = malloc(sizeof *t->dev)};
+    if (t->dev == NULL) {
+        snprintf(run->err, sizeof run->err, "out of memory");
+        return -1;
+    }
+    run->devices = 1;
+    if (sgemm_device_open(t->dev, &cfg, run->err, sizeof run->err) != 0) {
+        sgemm_device_close(t->dev);
+        free(t->dev);
+        return -1;
+    }
+    if (run->story != NULL) {
+        run->story->has_model = true;
+    }
+    const bool irq = tb_knobs_find(run->knobs, "irq") >= 0 && tb_knobs_get(run->knobs, "irq") != 0;
+    const sgemm_status status = sgemm_init(&t->drv, &t->dev->hal, irq, TIMEOUT_US);
+    if (status != SGEMM_OK) {
+        tb_run_fail(&t->dev->run, "driver:init", "sgemm_init: %s", sgemm_strerror(status));
+    }
+    return 0;
+}
+
+int test_close(test_bench *t) {
+    tb_prog_run *run = t->run;
+    tb_run_finish(&t->dev->run);
+    if (tb_run_failed(&t->dev->run)) {
+        tb_result_fail(run->result, TB_FAIL, t->dev->run.failure.signature, "%s", t->dev->run.failure.message);
+        tb_prog_failed(run, &t->dev->run);
+    }
+    run->result->cycles += t->dev->run.sim.cycle;
+    run->result->trace_hash = tb_hash_u64(run->result->trace_hash, tb_run_hash(&t->dev->run));
+    sgemm_device_close(t->dev);
+    free(t->dev);
+    return 0;
+}
+
+/* ---- coverage files ---- */
+
+static sgemm_cov *cov_of(const tb_prog *prog) {
+    return (sgemm_cov *)prog->ctx;
+}
+
+static int cov_begin(const tb_prog *prog, char *err, size_t err_size) {
+    return sgemm_cov_open(cov_of(prog), SGEMM_CFG_DIM, SGEMM_CFG_VEC, err, err_size);
+}
+
+static int cov_end(const tb_prog *prog, const char *path, const char *again, char *err, size_t err_size) {
+    return sgemm_cov_save(cov_of(prog), path, again, err, err_size);
+}
+
+static void cov_drop(const tb_prog *prog) {
+    sgemm_cov_close(cov_of(prog));
+}
+
+/* A case that has passed is covered. */
+static int passed(tb_prog_run *run) {
+    sgemm_cov *cov = cov_of(run->o->prog);
+    if (cov->db != NULL && strcmp(run->test->name, "sgemm") == 0) {
+        sgemm_cov_case(cov, run->knobs);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    const tb_test tests[] = {test_sgemm, test_perf, test_regs, test_nonsense};
+    sgemm_cov cov = {0};
+    const tb_prog prog = {.about = "random GEMMs and registers on the engine and its golden model",
+                          .cfg = SGEMM_CFG_NAME,
+                          .kind = SGEMM_BUILD_KIND,
+                          .tests = tests,
+                          .test_count = sizeof tests / sizeof *tests,
+                          .case_dir = "build/cases",
+                          .work_name = "multiplications",
+                          .ctx = &cov,
+                          .passed = passed,
+                          .cov_open = cov_begin,
+                          .cov_save = cov_end,
+                          .cov_close = cov_drop,
+                          .code_save = code_save_text,
+                          .judges = true};
+    return tb_prog_main(&prog, argc, argv);
+}

@@ -1,0 +1,189 @@
+/*
+ * perf.c - cycles of one GEMM beside the formula of docs/sgemm/performance.md, on an ideal bus: the test fails above
+ * 1.10 times the sum of the passes, plus fill and drain. Blocks of a few words do not hide the latency between a half
+ * of a buffer that is free and its first word: their passes may take that much longer.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "tests.h"
+
+#define TURN 16u /* cycles from a half that is free to its first word, and back to the lanes */
+/* of an ideal bus, the DMA channels and the loaders: before the first pass, after the last */
+#define LATENCY 40u
+
+static const char *const beta_names[] = {"zero", "one"};
+static const tb_knob knobs[] = {
+    {"m", 1, GEMM_DIM_MAX, TB_KNOB_SMALL, NULL, NULL, "rows of C"},
+    {"n", 1, GEMM_DIM_MAX, TB_KNOB_SMALL, NULL, NULL, "columns of C"},
+    {"k", 1, GEMM_DIM_MAX, TB_KNOB_SMALL, NULL, NULL, "length of the sums"},
+    {"ta", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "A is stored transposed"},
+    {"tb", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "B is stored transposed"},
+    {"beta", 0, 1, TB_KNOB_ENUM, beta_names, NULL, "factor of C"},
+    {"at", 0, 3, TB_KNOB_SMALL, NULL, NULL, "offset of A, B and C in a beat, elements"},
+    {"half", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "rounded operands"},
+    {"bus", 0, 5, TB_KNOB_ENUM, gemm_bus_names, NULL, "timing of the buses; the goal holds on an ideal one only"},
+};
+
+static void constrain(tb_knobs *k, uint64_t seed) {
+    tb_knobs_draw_in(k, "m", seed, 1, 5 * SGEMM_CFG_DIM);
+    tb_knobs_draw_in(k, "n", seed, 1, 5 * SGEMM_CFG_DIM);
+    tb_knobs_draw_in(k, "k", seed, 1, 9 * SGEMM_CFG_VEC);
+    tb_knobs_draw_in(k, "bus", seed, 0, 0);
+    if (!gemm_mode_legal(tb_knobs_get(k, "half")) && !tb_knobs_is_pinned(k, "half")) {
+        tb_knobs_set(k, "half", gemm_mode_legal(0) ? 0 : 1);
+    }
+}
+
+static uint64_t least(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+static uint64_t most(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+/* Cycles on the bus of a block of `rows` stored rows of `cols` elements, from element (row, col) of a matrix on. */
+static uint64_t load(const sgemm_args *x, uint32_t addr, int32_t ld, uint64_t row, uint64_t col, uint64_t rows,
+                     uint64_t cols) {
+    uint64_t cycles = 0;
+    (void)x;
+    for (uint64_t r = 0; r < rows; r++) {
+        const uint64_t at = addr + ((row + r) * (uint64_t)ld + col) * 4;
+        cycles += (at % 16 + cols * 4 + 15) / 16;
+    }
+    return cycles;
+}
+
+typedef struct bound {
+    uint64_t passes, steps; /* sum over the passes; how many they are */
+    uint64_t ch0, ch1, wr;  /* beats: A and C, B, stored C */
+    uint64_t fill, drain;
+} bound;
+
+/* One pass of the walk; the blocks of A and B in terms of what is stored. */
+static void pass(bound *b, const sgemm_args *x, uint64_t i, uint64_t j, uint64_t k, bool first_pass) {
+    const uint64_t mb = least(SGEMM_CFG_DIM, (uint64_t)x->m - i), nb = least(SGEMM_CFG_DIM, (uint64_t)x->n - j);
+    const uint64_t kb = least(SGEMM_CFG_VEC, (uint64_t)x->k - k);
+    const uint64_t la =
+        x->trans_a == SGEMM_NO_TRANS ? load(x, x->a, x->lda, i, k, mb, kb) : load(x, x->a, x->lda, k, i, kb, mb);
+    const uint64_t lb =
+        x->trans_b == SGEMM_NO_TRANS ? load(x, x->b, x->ldb, k, j, kb, nb) : load(x, x->b, x->ldb, j, k, nb, kb);
+    const uint64_t p = most((mb + SGEMM_CFG_R - 1) / SGEMM_CFG_R * nb, SGEMM_CFG_VEC + 2);
+    b->passes += most(p, most(la, lb));
+    b->steps++;
+    b->ch0 += la;
+    b->ch1 += lb;
+    if (k == 0) {
+        const uint64_t lc = load(x, x->c, x->ldc, i, j, mb, nb);
+        b->ch0 += x->beta != 0.0f ? lc : 0;
+        b->wr += lc;
+        b->drain = lc + SGEMM_CFG_VEC + LATENCY;
+        if (first_pass) {
+            b->fill = most(la + (x->beta != 0.0f ? lc : 0), lb) + LATENCY;
+        }
+    }
+}
+
+static bound bounds(const sgemm_args *x) {
+    bound b = {0};
+    for (uint64_t i = 0; i < (uint64_t)x->m; i += SGEMM_CFG_DIM) {
+        for (uint64_t j = 0; j < (uint64_t)x->n; j += SGEMM_CFG_DIM) {
+            for (uint64_t k = 0; k < (uint64_t)x->k; k += SGEMM_CFG_VEC) {
+                pass(&b, x, i, j, k, i + j + k == 0);
+            }
+        }
+    }
+    return b;
+}
+
+static gemm make(const tb_prog_run *run) {
+    static const char *const same[] = {"m", "n", "k", "ta", "tb"};
+    tb_knobs k;
+    tb_knobs_init(&k, gemm_knobs, GEMM_KNOBS);
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        tb_knobs_set(&k, same[i], tb_knobs_get(run->knobs, same[i]));
+    }
+    for (size_t i = 0; i < 3; i++) {
+        static const char *const at[] = {"a_at", "b_at", "c_at"};
+        tb_knobs_set(&k, at[i], tb_knobs_get(run->knobs, "at"));
+    }
+    tb_knobs_set(&k, "half", tb_knobs_get(run->knobs, "half"));
+    tb_knobs_set(&k, "beta", tb_knobs_get(run->knobs, "beta") == 0 ? 1 : 0);
+    tb_knobs_set(&k, "data", 1);
+    return gemm_make(run->seed, &k, 0, NULL);
+}
+
+/* A line with the cycles, the bound, and the counters that say where the rest went. */
+static void report(test_bench *t, const sgemm_args *x, const bound *b) {
+    static const struct {
+        const char *name;
+        uint32_t number;
+    } counters[] = {{"mac", SGEMM_PERF_SEL_SEL_MAC},
+                    {"wait_a", SGEMM_PERF_SEL_SEL_WAIT_A},
+                    {"wait_b", SGEMM_PERF_SEL_SEL_WAIT_B},
+                    {"wait_c", SGEMM_PERF_SEL_SEL_WAIT_C},
+                    {"wait_sums", SGEMM_PERF_SEL_SEL_WAIT_SUMS},
+                    {"read0", SGEMM_PERF_SEL_SEL_READ0_BEATS},
+                    {"read1", SGEMM_PERF_SEL_SEL_READ1_BEATS},
+                    {"write", SGEMM_PERF_SEL_SEL_WRITE_BEATS},
+                    {"write_waits_bus", SGEMM_PERF_SEL_SEL_WRITE_WAITS_BUS}};
+    uint64_t cycles = 0, value = 0;
+    sgemm_perf_snapshot(&t->drv, true);
+    sgemm_perf_read(&t->drv, SGEMM_PERF_SEL_SEL_CYCLES, &cycles);
+    const uint64_t least_cycles = most(most(b->passes, b->ch0), most(b->ch1, b->wr));
+    const uint64_t turns = SGEMM_CFG_DIM < 64 ? TURN * b->steps : 0;
+    const uint64_t goal = least_cycles + least_cycles / 10 + turns + b->fill + b->drain;
+    if (!t->run->again && !t->run->o->quiet) {
+        printf("%s %" PRId32 "x%" PRId32 "x%" PRId32 " %c%c beta %g: %" PRIu64 " cycles, %" PRIu64 " passes %" PRIu64
+               ", bound %" PRIu64 ", fill %" PRIu64 ", drain %" PRIu64 ", ratio %.3f",
+               SGEMM_CFG_NAME, x->m, x->n, x->k, x->trans_a == SGEMM_NO_TRANS ? 'N' : 'T',
+               x->trans_b == SGEMM_NO_TRANS ? 'N' : 'T', (double)x->beta, cycles, b->steps, b->passes, least_cycles,
+               b->fill, b->drain, (double)(cycles - least(cycles, b->fill + b->drain)) / (double)least_cycles);
+        for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
+            sgemm_perf_read(&t->drv, counters[i].number, &value);
+            printf(", %s %" PRIu64, counters[i].name, value);
+        }
+        printf("\n");
+    }
+    if (tb_knobs_get(t->run->knobs, "bus") == 0 && cycles > goal) {
+        tb_run_fail(&t->dev->run, "perf:cycles", "cycles: got %" PRIu64 ", expected at most %" PRIu64, cycles, goal);
+    }
+}
+
+static int execute(tb_prog_run *run) {
+    test_bench t;
+    if (test_open(&t, run) != 0) {
+        return -1;
+    }
+    const gemm g = make(run);
+    const bound b = bounds(&g.x);
+    gemm_fill(t.dev, &g);
+    t.drv.min_dim = 0;
+    sgemm_perf_snapshot(&t.drv, true);
+    const sgemm_status status = sgemm_run(&t.drv, &g.x);
+    if (status != SGEMM_OK) {
+        tb_run_fail(&t.dev->run, "driver:status", "the driver answered \"%s\"", sgemm_strerror(status));
+    } else if (sgemm_device_compare(t.dev)) {
+        report(&t, &g.x, &b);
+    }
+    return test_close(&t);
+}
+
+static int check(const tb_test *test, const tb_knobs *k, char *err, size_t err_size) {
+    (void)test;
+    if (!gemm_mode_legal(tb_knobs_get(k, "half"))) {
+        snprintf(err, err_size, "half=%" PRId64 ": configuration " SGEMM_CFG_NAME " has no such mode",
+                 tb_knobs_get(k, "half"));
+        return -1;
+    }
+    return 0;
+}
+
+const tb_test test_perf = {.name = "perf",
+                           .about = "cycles of a GEMM beside their bound, on an ideal bus",
+                           .is_operator = true,
+                           TB_KNOBS_OF(knobs),
+                           .constrain = constrain,
+                           .check = check,
+                           .execute = execute};
