@@ -47,7 +47,8 @@ module layout #(
   input  logic                      wr_ready_i,
   output logic [npu_pkg::IfmAw-1:0] wr_addr_o,
   output logic [8*N-1:0]            wr_data_o,
-  output logic                      done_o
+  output logic                      done_o,
+  output logic                      active_o  // the next clock edge may change a register; else the clock may stand still
 );
 
   localparam int unsigned Cw = $clog2(N);
@@ -346,6 +347,8 @@ module layout #(
       for (int unsigned c = 0; c < N; c++) wr_data_o[8*c+:8] <= gear_word[8*c+:8] & {8{!last_blk || c < 32'(q_nch)}};
     end
   end
+
+  assign active_o = job_valid_i || rq_busy_q || queue_valid || held_q != '0 || mul_v_q || cvt_v_q || row_v_q || out_v_q;
 
   `ASSERT(layout_job_size, !job_take || (job_cnt_i >= 7'd1 && job_cnt_i <= 7'd64))
   `ASSERT(layout_job_channels, !job_take || (job_nch_i != '0 && 32'(job_nch_i) <= N))
