@@ -17,6 +17,7 @@
 //              accepted in order and are stalled only by ifm_buf.
 // Throughput   FP32: four elements in (one beat) and one word out a cycle. INT8: a beat or a word a cycle, whichever is
 //              less. The only idle cycles between jobs: an INT8 job waits until FP32 jobs before it have left.
+// active_o     The next clock edge may change a register; while it is 0 the clock may stand still.
 // Latency      FP32: first word out 5 cycles after a job's last beat unless ifm_buf stalls; INT8: a cycle after its
 //              beat. done_o pulses with the last word of each job, in job order.
 `include "assert.svh"
@@ -48,7 +49,7 @@ module layout #(
   output logic [npu_pkg::IfmAw-1:0] wr_addr_o,
   output logic [8*N-1:0]            wr_data_o,
   output logic                      done_o,
-  output logic                      active_o  // the next clock edge may change a register; else the clock may stand still
+  output logic                      active_o
 );
 
   localparam int unsigned Cw = $clog2(N);

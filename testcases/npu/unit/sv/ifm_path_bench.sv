@@ -1,4 +1,5 @@
-// Input loader, both layout units and the write port of ifm_buf that they share, wired as in gemm, with the gated clock.
+// Input loader, both layout units and the write port of ifm_buf that they share, wired as in gemm, with their gated
+// clock.
 module ifm_path_bench #(
   parameter int unsigned N = 8
 ) (
