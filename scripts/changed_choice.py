@@ -206,8 +206,14 @@ class Design:
         if job.what in ("test", "python"):
             job.keys["cfg"] = self.label + self.test_cfg
         if job.what in ("test", "python", "case"):
-            job.keys["kind"] = self.kind
+            job.keys["kind"] = self.test_kind()
         return job
+
+    def test_kind(self):
+        """Checks of units run in builds with taps alone: where nothing else has changed, tests need those."""
+        checks = (self.room("tb") + "/score/", self.room("tb") + "/taps.list", "tb/tap/")
+        paths = [*self.rtl_hits, *self.c_hits, *self.whole]
+        return "tap" if not self.o.kind and paths and all(p.startswith(checks) for p in paths) else self.kind
 
     def benches(self):
         """{name of a bench: the file of its module}."""

@@ -185,7 +185,7 @@ def test_check(tree):
     """All benches have all checks, and each works where its module is. What has no module's name concerns all."""
     tree.edit("tb/chip/score/mid.c", "tb_help()", "!tb_help()")
     assert tree.choice()[1][0] == ("unit mid w8 fast", "tb/chip/score/mid.c is about mid")
-    assert [job for job in tree.jobs() if "unit" in job] == ["unit mid w8 fast"]
+    assert tree.jobs() == ["unit mid w8 fast", "test walk w4 tap", "test run w4 tap"]  # without taps no check runs
     tree.git("checkout", "-q", ".")
     tree.edit("tb/help.c", "return 1", "return 2")
     jobs = tree.choice()[1]
@@ -219,7 +219,10 @@ def test_base(tree):
     assert [j for j in tree.jobs("--base", "HEAD") if "unit" in j] == ["unit other w8 fast"]
     done = tree.run("--base", "nowhere")
     assert done.returncode == 2 and done.stderr == "changed.py: BASE=nowhere: there is no such commit\n"
-    assert tree.run("--design", "none").stderr == "changed.py: --design none: no such design\n"
+    for words, said in ((("--design", "none"), "no design none: "),
+                        (("--cfg", "w9"), "no design at all with --cfg w9: ")):
+        done = tree.run(*words)
+        assert done.returncode == 2 and done.stderr == f"changed.py: {said}expected one of chip with w4 w8\n"
 
 
 def test_tests_that_reached_the_lines(tree):
