@@ -54,15 +54,12 @@ $(COVER_SV): $(COVER_SV).stamp ;
 
 VM_TRACE := $(if $(filter debug tap,$(KIND)),1,0)
 VM_COVERAGE := $(if $(filter cov,$(KIND)),1,0)
-# Vectors of 512 bits where the machine has them: by default compilers take half, and wide datapaths 20 % longer.
-VM_WIDE := $(if $(ARCH),$(shell $(CXX) -march=$(ARCH) -mprefer-vector-width=512 -E -x c++ /dev/null >/dev/null 2>&1 && \
-  echo -mprefer-vector-width=512))
 # The loops of the datapath count on vectorisation at -O3. Generated code gets no warnings, and no UBSan: the headers of
 # Verilator do not pass it.
 VM_CXX := -std=c++17 -faligned-new -I$(VROOT)/include -I$(VROOT)/include/vltstd -isystem $(VROOT)/include \
   -DVM_COVERAGE=$(VM_COVERAGE) -DVM_SC=0 -DVM_TRACE=$(VM_TRACE) \
   -DVM_TRACE_FST=$(VM_TRACE) -DVM_TRACE_VCD=0 -DVL_USER_FINISH -DVL_USER_STOP -DVL_USER_FATAL \
-  $(if $(ARCH),-march=$(ARCH)) $(VM_WIDE) $(PIC) $(SANITIZE_VM) -w
+  $(if $(ARCH),-march=$(ARCH)) $(PIC) $(SANITIZE_VM) -w
 # cov: counters between all statements make optimisation slow and of little use
 VM_FAST := $(if $(filter san cov,$(KIND)),-O1,-O3 -fno-stack-protector)
 VM_SLOW := $(if $(filter cov,$(KIND)),-O0,-O1)
