@@ -50,6 +50,7 @@ include scripts/host.mk
 include scripts/rtl.mk
 include scripts/checks.mk
 include scripts/jobs.mk
+include scripts/times.mk
 include scripts/fuzz.mk
 include scripts/cov.mk
 include scripts/python.mk

@@ -54,6 +54,7 @@ typedef struct reg_suite {
     char name[REG_NAME_MAX];
     uint32_t budget_s;           /* 0: the suite has none */
     uint64_t seed;               /* run seed of the file, used when the command line gives none */
+    bool ordered;                /* jobs start in the order of the list */
     char left_out[REG_TEXT_MAX]; /* lines about missing data (when=); empty: none */
     reg_job *jobs;
     size_t count;

@@ -4,13 +4,22 @@
 
 #include <stdlib.h>
 
+typedef struct how {
+    const reg_expectation *list;
+    bool ordered; /* as the suite has them */
+} how;
+
 /* Negative: a starts before b. Jobs without a measured time may be long. */
 static int compare(const void *left, const void *right, void *context) {
-    const reg_expectation *list = *(const reg_expectation **)context;
+    const how *by = context;
+    const reg_expectation *list = by->list;
     const size_t a = *(const size_t *)left;
     const size_t b = *(const size_t *)right;
     if (list[a].failed != list[b].failed) {
         return list[a].failed ? -1 : 1;
+    }
+    if (by->ordered) {
+        return a < b ? -1 : 1;
     }
     const bool known_a = list[a].seconds >= 0;
     const bool known_b = list[b].seconds >= 0;
@@ -35,6 +44,7 @@ int reg_order_jobs(const reg_suite *suite, const reg_past *past, const reg_expec
             (*order)[(*count)++] = i;
         }
     }
-    qsort_r(*order, *count, sizeof **order, compare, &list);
+    how by = {list, suite->ordered};
+    qsort_r(*order, *count, sizeof **order, compare, &by);
     return REG_OK;
 }

@@ -408,6 +408,10 @@ static reg_status parse_line(const suite_reader *reader, char *text) {
     if (strcmp(word, "budget") == 0 || strcmp(word, "seed") == 0 || strcmp(word, "suite") == 0) {
         return parse_setting(reader, word, &rest, blanks);
     }
+    if (strcmp(word, "ordered") == 0) {
+        reader->suite->ordered = true;
+        return strtok_r(NULL, blanks, &rest) == NULL ? REG_OK : reg_suite_bad(reader, "ordered: expected no value");
+    }
     if (strcmp(word, "include") == 0) {
         return parse_include(reader, strtok_r(NULL, blanks, &rest));
     }
@@ -423,7 +427,9 @@ static reg_status parse_line(const suite_reader *reader, char *text) {
     }
     return reg_suite_bad(
         reader,
-        "\"%s\" is unknown (expected unit, test, network, case, python, repeat, include, budget, seed or suite)", word);
+        "\"%s\" is unknown (expected unit, test, network, case, python, repeat, include, budget, seed, suite or "
+        "ordered)",
+        word);
 }
 
 /* All lines of the reader's file. */
@@ -535,6 +541,7 @@ void reg_suite_print(const reg_suite *suite, uint64_t seed, FILE *out) {
     if (suite->budget_s != 0) {
         fprintf(out, "budget %u\n", suite->budget_s);
     }
+    fputs(suite->ordered ? "ordered\n" : "", out);
     for (size_t i = 0; i < suite->count; i++) {
         const reg_job *job = &suite->jobs[i];
         if (job->second_run) {

@@ -64,6 +64,8 @@ else
     [ -z "$COUNTED" ] || run_tests
 fi
 compgen -G "$jobs/*.code" >/dev/null || die "no job has written its coverage"
+"${PYTHON:-/usr/bin/python3}" scripts/reached.py "$COV" "$dir/jobs.suite" "$jobs" "$dir/reached.gz" \
+    "$(cat "$dir/run" 2>/dev/null)" || exit 1
 
 # ---- merge: each figure is made of all jobs ----
 rm -rf "$work"

@@ -1,4 +1,9 @@
 # Compilers, flags, folders.
+# what each recipe takes (make build-times)
+ifneq ($(TANDEM_TIMES),)
+SHELL := scripts/timed_shell.sh
+.SHELLFLAGS = $(or $@,-) -c
+endif
 VERILATOR ?= verilator
 VROOT := $(shell $(VERILATOR) --getenv VERILATOR_ROOT 2>/dev/null)
 CCACHE := $(shell command -v ccache 2>/dev/null)
@@ -44,7 +49,7 @@ CFLAGS_ALL = -std=c11 -D_GNU_SOURCE= $(WARNINGS) -ffp-contract=off -fno-fast-mat
   $(INCLUDES) $(CFLAGS)
 # programs that give verdicts note what the machine refuses (report/alloc)
 REFUSALS_NOTED := $(addprefix -Wl$(,)--wrap=,malloc calloc realloc aligned_alloc strdup strndup pipe pipe2 fork fopen \
-  fdopen opendir scandir stat fstat mkdir fwrite fflush fread \
+  fdopen opendir scandir access lstat stat fstat mkdir fwrite fflush fread \
   fgets getline fclose asprintf json_load_file)
 LDFLAGS_ALL = $(SANITIZE) $(if $(filter cov,$(KIND)),--coverage) $(LDFLAGS)
 

@@ -1,6 +1,6 @@
 # Fuzzing of the readers of files: tests/fuzz/*.c hold the targets, tests/fuzz/corpus/<target> their inputs, which
 # tests/test_fuzz.c replays with any compiler.
-FUZZ_TARGETS := bin case code cov fst net npy param runtime table vcd
+FUZZ_TARGETS := bin case code cov fst net npy param pow2 runtime table vcd
 SRC_fuzztargets := $(filter-out tests/fuzz/engine.c,$(wildcard tests/fuzz/*.c))
 $(eval $(call library,fuzztargets))
 $(HOST)/tests/test_fuzz: $(HOST)/libfuzztargets.a
@@ -29,7 +29,7 @@ FUZZ_PROBE = @mkdir -p $(FUZZ_OUT)/corpus; echo 'int LLVMFuzzerTestOneInput(void
   { echo "fuzz: clang with libFuzzer is needed (make deps deps-dev)" >&2; exit 1; }
 
 .PHONY: fuzz fuzz-keep
-fuzz: ## inputs from libFuzzer for a reader: make fuzz T=param SECONDS=60 (T: bin case code cov fst net npy param \
+fuzz: ## inputs from libFuzzer for a reader: make fuzz T=param SECONDS=60 (T: bin case code cov fst net npy param pow2 \
     runtime table vcd)
 	$(if $(filter $(FUZZ_TARGETS),$(T)),,$(error T=$(T): expected one of $(FUZZ_TARGETS)))
 	$(FUZZ_PROBE)

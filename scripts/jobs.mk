@@ -31,9 +31,9 @@ RUNNER_DESIGN = $(if $(call given,DUT),--design $(DUT))
 RUNNER_OPTIONS = --suite $(SUITE) $(RUNNER_DESIGN) --build-dir $(BUILD) --kind $(KIND) \
   $(if $(filter san,$(KIND)),--memory 0) $(if $(call given,CFG),--cfg $(CFG))
 
-# signatures whose failures are explained; none in a run that stops at the first failure (make mutants), which has to be
-# quick
-EXPLAIN ?= $(if $(filter --fail-fast,$(REGRESS_ARGS)),0,5)
+# signatures whose failures are explained; none in a run that stops at the first failure (make mutants) or of what has
+# changed, which have to be quick
+EXPLAIN ?= $(if $(filter --fail-fast,$(REGRESS_ARGS))$(filter changed,$(SUITE)),0,5)
 REPORT_FILES = --explain $(EXPLAIN) --report --junit $(BUILD)/junit.xml --sarif $(BUILD)/regress.sarif
 # slurm: job arrays of a cluster (docs/regress.md); SLURM_ARGS: more arguments for sbatch
 LAUNCHER ?=
@@ -48,7 +48,9 @@ define build_first
   echo "$$list" | $(BUILDER)
 endef
 # a resumed run already has its list, and its programs but those that were not built yet
-RESUME_OPTIONS = --resume $(RUN) $(RUNNER_DESIGN) --build-dir $(BUILD) $(if $(call given,SUITE),--suite $(SUITE)) \
+CHANGED_SUITE = $(BUILD)/changed/changed.suite
+RESUME_OPTIONS = --resume $(RUN) $(RUNNER_DESIGN) --build-dir $(BUILD) \
+  $(if $(call given,SUITE),--suite $(if $(filter changed,$(SUITE)),$(CHANGED_SUITE),$(SUITE))) \
   $(if $(call given,SEED),--seed $(SEED)) $(if $(call given,CFG),--cfg $(CFG))
 
 # REGRESS_DATA: files that the jobs of the suite read, and which are generated
@@ -58,14 +60,26 @@ CLOSURE_OPTIONS = --design $(DUT) --build-dir $(BUILD) --host $(HOST) --out $(BU
   --kind $(KIND) --seed $(SEED) --goal $(GOAL) --jobs $(JOBS) \
   $(if $(MAX_JOBS),--max-jobs $(MAX_JOBS)) $(if $(BUDGET),--budget $(BUDGET)) $(if $(filter 0,$(RANDOM)),,--random)
 
-regress: ## run a SUITE (smoke, default, nightly, ...; closure: until GOAL=98 percent are covered) of every design, or \
-    of DUT=, pages in build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: the jobs that a run did not \
-    reach; LAUNCHER=slurm; EXPLAIN=5
+# what a change since BASE= can affect, as much of it as fits into BUDGET= seconds (docs/regress.md); the failures are
+# shown, and make repro explains them
+CHANGED_OPTIONS = --base "$(BASE)" $(RUNNER_DESIGN) $(if $(call given,CFG),--cfg $(CFG)) \
+  $(if $(call given,KIND)$(SAN),--kind $(KIND)) --build-dir $(BUILD) --runner $(RUNNER) --jobs $(JOBS) \
+  $(if $(BUDGET),--budget $(BUDGET)) --out $(CHANGED_SUITE)
+
+regress: ## run a SUITE (smoke, default, nightly, ...; closure: until GOAL=98 percent are covered; changed: what the \
+    changes since BASE= can affect, BUDGET=60 seconds of it) of every design, or of DUT=, pages in \
+    build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: the jobs that a run did not reach; LAUNCHER=slurm; \
+    EXPLAIN=5
 	@scripts/build.sh $(RUNNER) $(REGRESS_DATA)
 ifeq ($(SUITE),closure)
 	@scripts/build.sh $(HOST)/tandem-cov
 	$(call build_first,--design $(DUT) --cfg $(CFG))
 	@scripts/locked.sh $(BUILD)/closure.lock $(PYTHON) scripts/closure.py $(CLOSURE_OPTIONS)
+else ifeq ($(SUITE)$(RESUME),changed)
+	$(if $(LAUNCHER),$(error SUITE=changed: expected no LAUNCHER=, it is a minute of jobs of this machine))
+	@scripts/build.sh generated
+	@$(PYTHON) scripts/changed.py $(CHANGED_OPTIONS) -- $(RUNNER) run --build-dir $(BUILD) --build "$(BUILDER)" \
+	  --jobs $(JOBS) $(if $(call given,SEED),--seed $(SEED)) $(REPORT_FILES) $(REGRESS_ARGS)
 else ifneq ($(RESUME),)
 	@$(RUNNER) run $(RESUME_OPTIONS) $(BUILD_BESIDE) --jobs $(JOBS) $(LAUNCHER_OPTIONS) $(REPORT_FILES) \
 	  $(REGRESS_ARGS)
@@ -145,12 +159,15 @@ wave: ## the waveform of a failure: make wave RUN=n [JOB=j]
 	@$(OF_RUN) DUT="$(if $(call given,DUT),$(DUT))" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" \
 	  BUILD="$(BUILD)" scripts/locked.sh $(BUILD)/wave.lock scripts/wave.sh
 
-watch: ## rebuild and rerun a unit whenever its files change: make watch UNIT=name [CFG= KIND= SEED= COUNT= knob=value \
-    ...]
-	$(call need,UNIT,one of $(UNITS))
+watch: ## regress SUITE=changed whenever a source changes, [BASE= BUDGET= DUT=]; a unit alone: make watch UNIT=name \
+    [CFG= KIND= SEED= COUNT= knob=value ...]
+ifeq ($(UNIT),)
+	@PROGRAM= scripts/watch.sh $(MAKE) --no-print-directory regress SUITE=changed
+else
 	$(if $(filter $(UNIT),$(UNITS)),,$(error UNIT=$(UNIT): expected one of $(UNITS)))
 	@PROGRAM="$(OUT)/unit-$(UNIT)" MAKE_ARGS="DUT=$(DUT) CFG=$(CFG) KIND=$(KIND)" scripts/watch.sh \
 	  $(UNIT_ARGS) $(KNOBS)
+endif
 
 .PHONY: shrink
 shrink: ## shrink a case, keeping its failure: make shrink CASE=file, or RUN=n [JOB=j], or TEST= SEED= [CFG= KIND= \

@@ -145,6 +145,9 @@ def test_designs_not_listed(tmp_path):
     ("explain", "read:3:once"),  # its answer
     ("wave", "open:5:once"),  # of the FST writer, which left an empty file
     ("wave", "write:96:once"),  # its fprintf(): it mapped more than the file has, and died of SIGBUS
+    ("wave", "alloc:144263:once"),  # while the device is opened: the waveform had no cycle, and stayed
+    ("explain", "alloc:9528:on"),  # the name of the simulator, a std::string
+    ("explain", "stat:239:once"),  # of the tensor log, which the report then called absent
 ])
 def test_found(tmp_path, run, fault):
     """By campaigns; numbers of calls move when the programs change."""

@@ -67,6 +67,7 @@ REPLAY(bin)
 REPLAY(net)
 REPLAY(npy)
 REPLAY(runtime)
+REPLAY(pow2)
 REPLAY(table)
 REPLAY(case)
 REPLAY(vcd)
@@ -81,10 +82,11 @@ static void test_size(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_param), cmocka_unit_test(test_bin),   cmocka_unit_test(test_net),
-        cmocka_unit_test(test_npy),   cmocka_unit_test(test_table), cmocka_unit_test(test_runtime),
-        cmocka_unit_test(test_case),  cmocka_unit_test(test_vcd),   cmocka_unit_test(test_fst),
-        cmocka_unit_test(test_cov),   cmocka_unit_test(test_code),  cmocka_unit_test(test_size),
+        cmocka_unit_test(test_param),   cmocka_unit_test(test_bin),  cmocka_unit_test(test_net),
+        cmocka_unit_test(test_npy),     cmocka_unit_test(test_pow2), cmocka_unit_test(test_table),
+        cmocka_unit_test(test_runtime), cmocka_unit_test(test_case), cmocka_unit_test(test_vcd),
+        cmocka_unit_test(test_fst),     cmocka_unit_test(test_cov),  cmocka_unit_test(test_code),
+        cmocka_unit_test(test_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -206,7 +206,7 @@ echo "$*" >> calls
 [ $1 = run ] || exit 0
 [[ $* == *--print-jobs ]] && echo "unit mesh cfg=n4 kind=cov"
 while [ $# -gt 0 ]; do
-  case $1 in --coverage) touch $2/0.code $2/0.cov;; --summary-json) printf '{\n "run": {\n  "run": 3,\n' > $2;; esac
+  case $1 in --coverage) touch $2/0000{0.code,0.cov};; --summary-json) printf '{\n "run": {\n  "run": 3,\n' > $2;; esac
   shift
 done
 """
@@ -240,16 +240,18 @@ printf '#!/bin/bash\necho "$* %s"; exit %s\n' "$(cat rtl/mesh.sv)" "$(cat rtl/me
 
 
 @pytest.fixture
-def watch(tmp_path):
+def watch(tmp_path, request):
+    program = getattr(request, "param", "./unit-mesh")
     (tmp_path / "rtl").mkdir()
     (tmp_path / "rtl/mesh.sv").write_text("0")
     (tmp_path / "make").write_text(MAKE)
     (tmp_path / "make").chmod(0o755)
-    env = dict(os.environ, PROGRAM="./unit-mesh", MAKE_COMMAND="./make", MAKE_ARGS="CFG=n8 KIND=fast", INTERVAL="0.05")
+    env = dict(os.environ, PROGRAM=program or "", MAKE_COMMAND="./make", MAKE_ARGS="CFG=n8 KIND=fast", INTERVAL="0.05")
     out = open(tmp_path / "out", "w")
     # as in a terminal, also where the tests themselves run in the background: a shell cannot trap what was ignored when
     # it began
-    process = subprocess.Popen([ROOT / "scripts/watch.sh", "--count", "20"],
+    command = [] if program else ["sh", "-c", 'echo "run $*"; test ! -e rtl/broken', "sh"]
+    process = subprocess.Popen([ROOT / "scripts/watch.sh", *command, "--count", "20"],
                                cwd=tmp_path, env=env, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     yield tmp_path, process
@@ -284,6 +286,15 @@ def test_watch(watch):
     assert said(path, 4)[3:] == ["watch: ./unit-mesh passed"]
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     assert process.wait(timeout=20) == 0
+
+
+@pytest.mark.parametrize("watch", [None], indirect=True)
+def test_watch_of_all_sources(watch):
+    """Without a program its command runs for every source that changes (make watch: regress SUITE=changed)."""
+    path, _ = watch
+    assert said(path, 1) == ["watch: passed"]
+    (path / "rtl/broken").write_text("")
+    assert said(path, 2)[1:] == ["watch: failed"] and (path / "out").read_text().count("run --count 20\n") == 2
 
 
 def test_watch_runs_nothing_for_files_of_others(watch):

@@ -149,6 +149,12 @@ static void test_order(void **state) {
     assert_int_equal(count, 5);
     assert_memory_equal(order, want, sizeof want);
     free(order);
+    suite.ordered = true;
+    assert_int_equal(reg_order_jobs(&suite, past, list, &order, &count), REG_OK);
+    const size_t listed[] = {5, 0, 1, 3, 4}; /* failed, then as listed */
+    assert_int_equal(count, 5);
+    assert_memory_equal(order, listed, sizeof listed);
+    free(order);
     reg_suite_free(&suite);
 }
 

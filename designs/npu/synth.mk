@@ -4,6 +4,7 @@
 synth: ## synthesise the units with Yosys: make synth [N=8] [UNITS="mesh acc"] [JOBS=1] [TIMEOUT=seconds] \
     [JSON=file]
 	@scripts/build.sh generated
-	@$(PYTHON) designs/npu/tools/synth.py --build "$(BUILD)" --n $(if $(filter command,$(origin N)),$(N),8) \
+	@scripts/locked.sh $(BUILD)/synth.lock $(PYTHON) designs/npu/tools/synth.py --build "$(BUILD)" \
+	  --n $(if $(filter command,$(origin N)),$(N),8) \
 	  $(if $(filter command,$(origin UNITS)),--units "$(UNITS)") \
 	  $(if $(call given,JOBS),--jobs "$(JOBS)") $(if $(TIMEOUT),--timeout "$(TIMEOUT)") $(if $(JSON),--json "$(JSON)")

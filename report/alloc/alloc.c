@@ -43,6 +43,8 @@ typedef int filter(const struct dirent *);
 typedef int order(const struct dirent **, const struct dirent **);
 NOTED(int, scandir, (const char *path, struct dirent ***to, filter *wanted, order *before), (path, to, wanted, before),
       result < 0, rep_host)
+NOTED(int, access, (const char *path, int mode), (path, mode), result != 0, rep_host)
+NOTED(int, lstat, (const char *path, struct stat *to), (path, to), result != 0, rep_host)
 NOTED(int, stat, (const char *path, struct stat *to), (path, to), result != 0, rep_host)
 NOTED(int, fstat, (int fd, struct stat *to), (fd, to), result != 0, rep_host)
 NOTED(int, mkdir, (const char *path, mode_t mode), (path, mode), result != 0, rep_host_write)

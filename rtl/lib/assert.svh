@@ -5,8 +5,10 @@
 //
 // ASSERT(Name, Expr)                  Expr must hold
 // ASSERT_COMB(Name, Expr)             Expr must hold whenever it changes (units without a clock)
-// ASSERT_STABLE(Valid, Ready, Data)   after Valid without Ready, Valid and Data are stable. A unit with a synchronous
-//                                     clear passes (Ready || Clear) as Ready.
+// ASSERT_STABLE(Name, Valid, Ready, Data)
+//                                     after Valid without Ready, Valid and Data are stable. A unit with a synchronous
+//                                     clear passes (Ready || Clear) as Ready. It has registers of its own, because a
+//                                     simulator copies the operands of $past in every evaluation.
 // ASSERT_ONEHOT0(Name, Vec)           at most one bit of Vec is 1
 `ifndef ASSERT_SVH
 `define ASSERT_SVH
@@ -14,14 +16,14 @@
 `ifdef YOSYS
 `define ASSERT(Name, Expr)
 `define ASSERT_COMB(Name, Expr)
-`define ASSERT_STABLE(Valid, Ready, Data)
+`define ASSERT_STABLE(Name, Valid, Ready, Data)
 `define ASSERT_ONEHOT0(Name, Vec)
 `else
 `define ASSERT(Name, Expr) \
   /*verilator coverage_off*/ \
   always @(posedge clk_i or negedge rst_ni) begin \
-    if (!rst_ni) begin \
-    end else if (!(Expr)) begin \
+    if (Expr) begin \
+    end else if (rst_ni) begin \
       $error("%m: assertion %s failed", `"Name`"); \
     end \
   end \
@@ -32,12 +34,20 @@
     if (!(Expr)) $error("%m: assertion %s failed", `"Name`"); \
   end \
   /*verilator coverage_on*/
-`define ASSERT_STABLE(Valid, Ready, Data) \
+`define ASSERT_STABLE(Name, Valid, Ready, Data) \
+  logic Name``_waits_q; \
+  logic [$bits(Data)-1:0] Name``_held_q; \
   /*verilator coverage_off*/ \
   always @(posedge clk_i or negedge rst_ni) begin \
     if (!rst_ni) begin \
-    end else if ($past((Valid) && !(Ready) && rst_ni) && (!(Valid) || $past(Data) != (Data))) begin \
-      $error("%m: assertion stable failed: %s, %s until %s", `"Valid`", `"Data`", `"Ready`"); \
+      Name``_waits_q <= 1'b0; \
+    end else if (Name``_waits_q) begin \
+      if (!(Valid) || Name``_held_q != (Data)) \
+        $error("%m: assertion %s failed: %s, %s until %s", `"Name`", `"Valid`", `"Data`", `"Ready`"); \
+      Name``_waits_q <= !(Ready); \
+    end else if ((Valid) && !(Ready)) begin \
+      Name``_waits_q <= 1'b1; \
+      Name``_held_q <= Data; \
     end \
   end \
   /*verilator coverage_on*/

@@ -67,6 +67,6 @@ module fifo #(
   `ASSERT(FifoPointers, (wptr_q == rptr_q) == (count_q == '0 || count_q == Depth[Cw-1:0]))
   `ASSERT(FifoNoOverflow, !(push && count_q == Depth[Cw-1:0]))
   `ASSERT(FifoNoUnderflow, !(pop && count_q == '0))
-  `ASSERT_STABLE(rvalid_o, rready_i || clr_i, rdata_o)
+  `ASSERT_STABLE(r_stable, rvalid_o, rready_i || clr_i, rdata_o)
 
 endmodule

@@ -65,7 +65,7 @@ module gearbox #(
     end
   endgenerate
 
-  `ASSERT_STABLE(in_valid_i, in_ready_o || clr_i, in_data_i)
-  `ASSERT_STABLE(out_valid_o, out_ready_i || clr_i, out_data_o)
+  `ASSERT_STABLE(in_stable, in_valid_i, in_ready_o || clr_i, in_data_i)
+  `ASSERT_STABLE(out_stable, out_valid_o, out_ready_i || clr_i, out_data_o)
 
 endmodule

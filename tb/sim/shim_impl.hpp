@@ -388,8 +388,9 @@ void shim_destroy(void *handle) {
 }
 
 const char *shim_made_by(void) {
-    static const std::string text = std::string(Verilated::productName()) + " " + Verilated::productVersion();
-    return text.c_str();
+    static char text[128]; /* a report needs it when there is no memory, too */
+    std::snprintf(text, sizeof text, "%s %s", Verilated::productName(), Verilated::productVersion());
+    return text;
 }
 
 const tb_shim shim_table = {

@@ -169,7 +169,12 @@ int tb_sim_open(tb_sim *sim, const tb_sim_cfg *cfg, char *err, size_t err_size) 
 
 void tb_sim_close(tb_sim *sim) {
     if (sim->dut != NULL) {
+        /* what comes after the simulation could not be opened */
+        const bool empty = sim->wave_open && sim->cfg.wave != NULL && sim->cycle == 0;
         tb_sim_wave_close(sim);
+        if (empty) {
+            (void)remove(sim->cfg.wave);
+        }
         sim->cfg.shim->destroy(sim->dut);
     }
     free(sim->ports);

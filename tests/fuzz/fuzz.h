@@ -13,6 +13,7 @@ void fuzz_param(const uint8_t *data, size_t size);   /* ncnn's .param */
 void fuzz_bin(const uint8_t *data, size_t size);     /* .param text, a zero byte, .bin bytes */
 void fuzz_net(const uint8_t *data, size_t size);     /* .param of a small network, executed with random weights */
 void fuzz_runtime(const uint8_t *data, size_t size); /* the same on the golden model */
+void fuzz_pow2(const uint8_t *data, size_t size);    /* records of power-of-two weights */
 void fuzz_table(const uint8_t *data, size_t size);   /* calibration table */
 void fuzz_npy(const uint8_t *data, size_t size);     /* NumPy array of 2x3x2 floats */
 void fuzz_case(const uint8_t *data, size_t size);    /* case file */

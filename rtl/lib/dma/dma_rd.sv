@@ -325,6 +325,6 @@ module dma_rd #(
   `ASSERT(TailAlone, !(tail_q && skid_pop))
   `ASSERT_ONEHOT0(OneError, err_o)
   `ASSERT(IdNeverOther, !rvalid_i || rid_i == 1'b0)
-  `ASSERT_STABLE(dat_valid_o, dat_ready_i || dropping, {dat_o, dat_id_o, dat_last_o})
+  `ASSERT_STABLE(dat_stable, dat_valid_o, dat_ready_i || dropping, {dat_o, dat_id_o, dat_last_o})
 
 endmodule

@@ -198,6 +198,6 @@ module dma_split #(
   `ASSERT(BeatsLeft, !(job_valid && more_q && beats_q == 21'd0))
   `ASSERT(LenRange, !push || cur_len < 9'd256)
   `ASSERT(BurstInPage, !ax_valid_q || {1'b0, ax_addr_q[11:4]} + {1'b0, ax_len_q} < 9'd256)
-  `ASSERT_STABLE(ax_valid_o, ax_ready_i, {ax_addr_o, ax_len_o})
+  `ASSERT_STABLE(ax_stable, ax_valid_o, ax_ready_i, {ax_addr_o, ax_len_o})
 
 endmodule

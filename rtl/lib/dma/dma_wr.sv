@@ -326,6 +326,6 @@ module dma_wr #(
   `ASSERT(IdleOfAll, idle_o == (&idle_req_o))
   `ASSERT_ONEHOT0(OneError, err_o)
   `ASSERT(IdNeverOther, !bvalid_i || bid_i == 1'b0)
-  `ASSERT_STABLE(wvalid_o, wready_i, {wdata_o, wstrb_o, wlast_o})
+  `ASSERT_STABLE(w_stable, wvalid_o, wready_i, {wdata_o, wstrb_o, wlast_o})
 
 endmodule

@@ -386,7 +386,7 @@ module alu_chan (
       slot_q - job_q <= Pw'(Slots) && data_q - job_q <= slot_q - job_q))
   `ASSERT(alu_chan_count, !chunk_valid_i || (chunk_count_i != 9'd0 && chunk_count_i <= 9'(4 * npu_pkg::AluChunk)))
   `ASSERT(alu_chan_quiet, !idle_o || (owed_q == 16'd0 && there_q == 16'd0 && src_used_q == '0 && flight_q == '0))
-  `ASSERT_STABLE(rd_req_valid_o, rd_req_ready_i, {rd_req_addr_o, rd_req_bytes_o})
-  `ASSERT_STABLE(wr_req_valid_o, wr_req_ready_i, {wr_req_addr_o, wr_req_bytes_o})
+  `ASSERT_STABLE(rd_req_stable, rd_req_valid_o, rd_req_ready_i, {rd_req_addr_o, rd_req_bytes_o})
+  `ASSERT_STABLE(wr_req_stable, wr_req_valid_o, wr_req_ready_i, {wr_req_addr_o, wr_req_bytes_o})
 
 endmodule

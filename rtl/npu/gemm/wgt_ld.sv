@@ -248,6 +248,6 @@ module wgt_ld #(
   `ASSERT(wgt_ld_bank_range, !we_o || 32'(waddr_q) < npu_pkg::WgtDepth)
   `ASSERT(wgt_ld_release_held, !release_i || full_o || held_q)
   `ASSERT(wgt_ld_one_owner, !(full_o && held_q))
-  `ASSERT_STABLE(req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
+  `ASSERT_STABLE(req_stable, req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
 
 endmodule

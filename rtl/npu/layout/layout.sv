@@ -351,7 +351,7 @@ module layout #(
   `ASSERT(layout_job_channels, !job_take || (job_nch_i != '0 && 32'(job_nch_i) <= N))
   `ASSERT(layout_bank_written_once, !(cvt_v_q && cvt_l_q && full_q[cvt_bank]))
   `ASSERT(layout_one_source, !(pass_go && row_v_q))
-  `ASSERT_STABLE(req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
-  `ASSERT_STABLE(wr_valid_o, wr_ready_i, {wr_addr_o, wr_data_o})
+  `ASSERT_STABLE(req_stable, req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
+  `ASSERT_STABLE(wr_stable, wr_valid_o, wr_ready_i, {wr_addr_o, wr_data_o})
 
 endmodule

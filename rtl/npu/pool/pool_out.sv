@@ -250,6 +250,6 @@ module pool_out #(
 
   `ASSERT(pool_out_full, full_q <= 2'd2)
   `ASSERT(pool_out_release, !release_o || full_q != '0)
-  `ASSERT_STABLE(wr_valid_o, wr_ready_i, wr_data_o)
+  `ASSERT_STABLE(wr_stable, wr_valid_o, wr_ready_i, wr_data_o)
 
 endmodule

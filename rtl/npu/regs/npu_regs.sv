@@ -500,10 +500,11 @@ module npu_regs #(
   `ASSERT(BusyAfterTask, ($past(offered & taken & {3{!srst_q && rst_ni}}) & ~unit_runs & {3{!srst_q}}) == 3'd0)
   // two fields stand for the whole task, which one statement loads: comparing all its bits costs a simulator 20 ns a
   // cycle
-  `ASSERT_STABLE(task_valid_o, task_ready_i || srst_q, {task_o.ifm_addr, task_o.ofm_addr})
-  `ASSERT_STABLE(alu_task_valid_o, alu_task_ready_i || srst_q, {alu_task_o.a_addr, alu_task_o.o_addr})
-  `ASSERT_STABLE(pool_task_valid_o, pool_task_ready_i || srst_q, {pool_task_o.ifm_addr, pool_task_o.ofm_addr})
-  `ASSERT_STABLE(bvalid_o, bready_i, bresp_o)
-  `ASSERT_STABLE(rvalid_o, rready_i, {rdata_o, rresp_o})
+  `ASSERT_STABLE(gemm_task_stable, task_valid_o, task_ready_i || srst_q, {task_o.ifm_addr, task_o.ofm_addr})
+  `ASSERT_STABLE(alu_task_stable, alu_task_valid_o, alu_task_ready_i || srst_q, {alu_task_o.a_addr, alu_task_o.o_addr})
+  `ASSERT_STABLE(pool_task_stable, pool_task_valid_o, pool_task_ready_i || srst_q,
+      {pool_task_o.ifm_addr, pool_task_o.ofm_addr})
+  `ASSERT_STABLE(b_stable, bvalid_o, bready_i, bresp_o)
+  `ASSERT_STABLE(r_stable, rvalid_o, rready_i, {rdata_o, rresp_o})
 
 endmodule
