@@ -4,7 +4,7 @@
  *     sac_open()            sizes of the vectors from the device
  *     sac_pack_*()          weights, parameters and features in the device's formats, into memory of the caller
  *     sac_start(), sac_wait()   one task, every argument checked
- *     sac_layer.h           whole layers: scales to shifts, tiles, groups
+ *     sac_plan.h            whole layers: scales to shifts, groups, tiles of rows
  *
  * Formats and limits: docs/sac/sac.md; registers: docs/sac/registers.md.
  */

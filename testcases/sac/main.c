@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "coverage/code/code.h"
+#include "coverage/sac/sac_cov.h"
 #include "sac_device.h"
 #include "sac_regs.h"
+#include "speed.h"
 #include "stim.h"
 
 #define WATCHDOG 60000u
@@ -51,6 +53,54 @@ static void disturb(sac_device *dev, const tb_prog_run *run) {
     }
 }
 
+static sac_cov *cov_of(const tb_prog *prog) {
+    return (sac_cov *)prog->ctx;
+}
+
+/* A task has ended as it had to. */
+static void cover(const tb_prog_run *run, const sac_dev *drv, const sac_task *t, const sac_cycles *cycles,
+                  sac_status end) {
+    const uint32_t kinds = t->to_cache ? (t->to_memory ? 2 : 1) : 0;
+    const sac_cov_task task = {
+        .wv = drv->wv,
+        .cv = drv->cv,
+        .nv = drv->nv,
+        .wow = t->kw == 1 ? drv->wv : drv->wv - 2,
+        .c = t->c,
+        .n = t->n,
+        .w = t->w,
+        .h = t->h,
+        .kw = t->kw,
+        .kh = t->kh,
+        .stride = t->stride,
+        .pt = t->pt,
+        .pl = t->pl,
+        .ow = t->ow,
+        .oh = t->oh,
+        .win = t->win,
+        .pool_stride = t->pool_stride,
+        .pool_pt = t->pool_pt,
+        .pool_pl = t->pool_pl,
+        .relu = t->relu,
+        .add = t->add,
+        .post_relu = t->post_relu,
+        .from_cache = t->from_cache,
+        .full = t->full,
+        .to = kinds,
+        .batches = (t->n + drv->nv - 1) / drv->nv,
+        .bus = (uint32_t)tb_knobs_get(run->knobs, "bus"),
+        .end = end == SAC_OK             ? 0
+               : end == SAC_FAIL_ABORTED ? 1
+               : end == SAC_FAIL_WRITE   ? 3
+                                         : 2,
+        .load_stall = cycles->load_stall > 0,
+        .write_stall = cycles->write_stall > 0,
+    };
+    if (cov_of(run->o->prog)->db != NULL) {
+        sac_cov_sample(cov_of(run->o->prog), &task);
+    }
+}
+
 /* One task through the driver. False: the run has failed. */
 static bool run_task(sac_device *dev, sac_dev *drv, const tb_prog_run *run, const sac_task *t, bool abort) {
     const bool irq = tb_knobs_get(run->knobs, "irq") != 0;
@@ -90,7 +140,50 @@ static bool run_task(sac_device *dev, sac_dev *drv, const tb_prog_run *run, cons
                     cycles.conv, (unsigned)sac_conv_cycles(drv, t));
         return false;
     }
-    return sac_device_compare(dev, aborted);
+    const bool equal = sac_device_compare(dev, aborted);
+    if (equal) {
+        cover(run, drv, t, &cycles, got);
+    }
+    return equal;
+}
+
+/*
+ * Sizes out of range, past the driver: a legal task of which one or two registers get other bits. The model says
+ * whether the engine must refuse it; one that is legal by chance is not started, as its operands are nowhere.
+ */
+static bool nonsense(sac_device *dev, sac_dev *drv, const tb_prog_run *run) {
+    static const uint32_t legal[][2] = {{SAC_REG_MAP, 0x00050004},
+                                        {SAC_REG_CHANNELS, 0x00030005},
+                                        {SAC_REG_KERNEL, 0x00011133},
+                                        {SAC_REG_CONV_OUT, 0x00050004},
+                                        {SAC_REG_POOL, 0x00000022},
+                                        {SAC_REG_POOL_OUT, 0x00020002},
+                                        {SAC_REG_MODE, SAC_MODE_DST_DDR_MASK | SAC_MODE_POOL_MASK}};
+    const bool irq = tb_knobs_get(run->knobs, "irq") != 0;
+    tb_rng rng = tb_rng_stream(run->seed, "nonsense");
+    bool ok = true;
+    for (int i = 0; i < 12 && ok; i++) {
+        cm_layer_task t;
+        for (size_t r = 0; r < 7 && ok; r++) {
+            const uint32_t bits = tb_rng_u32(&rng), many = tb_rng_u32(&rng);
+            const uint32_t flip =
+                tb_rng_chance(&rng, 2, 7) ? (tb_rng_chance(&rng, 1, 2) ? bits : 1u << (many % 32)) : 0;
+            ok = dev->hal.write(dev, legal[r][0], legal[r][1] ^ flip);
+        }
+        sac_model_task(&dev->model, &t);
+        if (!ok || sac_task_legal(&dev->model.build, &t)) {
+            continue;
+        }
+        ok = dev->hal.write(dev, SAC_REG_IRQ_EN, irq) && dev->hal.write(dev, SAC_REG_CTRL, SAC_CTRL_START_MASK);
+        const sac_status got = ok ? sac_wait(drv, irq) : SAC_FAIL_DEVICE;
+        sac_device_end(dev);
+        if (ok && got != SAC_FAIL_CONFIG && !tb_run_failed(&dev->run)) {
+            tb_run_fail(&dev->run, "driver:status", "a task out of range: the driver answered \"%s\"",
+                        sac_strerror(got));
+        }
+        ok = ok && sac_device_compare(dev, false);
+    }
+    return ok;
 }
 
 static void run_case(sac_device *dev, tb_prog_run *run) {
@@ -107,6 +200,7 @@ static void run_case(sac_device *dev, tb_prog_run *run) {
         tb_axi_slave_inject(&dev->run.port[port[error]]->slave, error == 3,
                             (uint64_t)tb_knobs_get(run->knobs, "error_at"));
     }
+    ok = ok && (tb_knobs_get(run->knobs, "nonsense") == 0 || nonsense(dev, &drv, run));
     for (uint32_t i = 0; i < tasks && ok; i++) {
         sac_task t;
         stim_data data;
@@ -132,12 +226,13 @@ static tb_shrink_size size(const tb_test *test, const tb_knobs *k) {
     return (tb_shrink_size){.cycles = work * (1 + (uint64_t)tb_knobs_get(k, "bus")), .work = work};
 }
 
-static int execute(tb_prog_run *run) {
+/* A device, `body` on it, and the result. */
+static int execute_on(tb_prog_run *run, const char *bus, void (*body)(sac_device *dev, tb_prog_run *run)) {
     static const sac_build build = {SAC_CFG_WVEC, SAC_CFG_CVEC, SAC_CFG_NVEC, SAC_CFG_CACHEPAGES};
     const tb_run_cfg cfg = {.clk = "clk_i",
                             .rst_n = "rst_ni",
                             .seed = run->seed,
-                            .profile = tb_axi_profile_find(tb_knobs_get_name(run->knobs, "bus")),
+                            .profile = tb_axi_profile_find(bus),
                             .wave = run->wave,
                             .fail_wave = run->fail_wave,
                             .wave_window = run->wave_window,
@@ -158,7 +253,7 @@ static int execute(tb_prog_run *run) {
         if (run->story != NULL) {
             run->story->has_model = true; /* the model runs beside the RTL */
         }
-        run_case(dev, run);
+        body(dev, run);
         rc = 0;
     }
     if (tb_run_failed(&dev->run)) {
@@ -175,14 +270,44 @@ static int execute(tb_prog_run *run) {
     return rc;
 }
 
+static int execute(tb_prog_run *run) {
+    return execute_on(run, tb_knobs_get_name(run->knobs, "bus"), run_case);
+}
+
+static int execute_speed(tb_prog_run *run) {
+    return execute_on(run, "ideal", speed_case);
+}
+
+/* ---- coverage files ---- */
+
+static int cov_begin(const tb_prog *prog, char *err, size_t err_size) {
+    return sac_cov_open(cov_of(prog), err, err_size);
+}
+
+static int cov_end(const tb_prog *prog, const char *path, const char *again, char *err, size_t err_size) {
+    return sac_cov_save(cov_of(prog), path, again, err, err_size);
+}
+
+static void cov_drop(const tb_prog *prog) {
+    sac_cov_close(cov_of(prog));
+}
+
 int main(int argc, char **argv) {
+    sac_cov cov = {0};
     const tb_test tests[] = {{.name = "sac_task",
                               .about = "random tasks on the engine and its golden model",
                               .is_operator = true,
                               .knobs = stim_knobs,
                               .knob_count = stim_knob_count,
                               .size = size,
-                              .execute = execute}};
+                              .execute = execute},
+                             {.name = "sac_speed",
+                              .about = "layers of published networks: cycles against the model of the document",
+                              .is_operator = true,
+                              .knobs = speed_knobs,
+                              .knob_count = speed_knob_count,
+                              .size = size,
+                              .execute = execute_speed}};
     const tb_prog prog = {.about = "tests of the shift-add engine",
                           .cfg = SAC_CFG_NAME,
                           .kind = SAC_BUILD_KIND,
@@ -190,6 +315,10 @@ int main(int argc, char **argv) {
                           .test_count = sizeof tests / sizeof *tests,
                           .case_dir = "build/cases",
                           .work_name = "operations",
+                          .ctx = &cov,
+                          .cov_open = cov_begin,
+                          .cov_save = cov_end,
+                          .cov_close = cov_drop,
                           .code_save = code_save_text,
                           .dumps = true,
                           .judges = true};

@@ -60,6 +60,7 @@ const tb_knob stim_knobs[] = {
     {"d", 0, 2, TB_KNOB_ENUM, d_names, NULL, "shifts of the input channels"},
     {"scale", 0, 2, TB_KNOB_ENUM, scale_names, NULL, "shifts of the outputs"},
     {"bias", 0, 2, TB_KNOB_ENUM, bias_names, NULL, "B"},
+    {"nonsense", 0, 1, TB_KNOB_WEIGHTED, NULL, rare, "before that, sizes out of range, which the engine must refuse"},
     {"irq", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "wait for the interrupt instead of polling"},
     {"early", 0, 1, TB_KNOB_WEIGHTED, NULL, half_of, "write registers of another task while one is under way"},
     {"again", 0, 1, TB_KNOB_WEIGHTED, NULL, rare, "write START a second time while a task is under way"},

@@ -1,0 +1,13 @@
+# Synthesis of the array and of the whole engine with Yosys, without mapping to a technology: cells by kind, and that
+# there is no multiplier (docs/sac/synthesis.md).
+SYNTH_W ?= 3
+SYNTH_C ?= 2
+SYNTH_N ?= 2
+SYNTH_OUT := $(BUILD)/sac/synth
+SYNTH_RTL := $(RTL_ALL)
+
+.PHONY: synth
+synth: ## of the shift-add engine: make DUT=sac synth [SYNTH_W=4 SYNTH_C=8 SYNTH_N=8]: cells of each unit, no multiplier
+	@scripts/build.sh generated
+	@$(PYTHON) designs/sac/tools/synth.py --out $(SYNTH_OUT) --rtl "$(SYNTH_RTL)" \
+	  --include "$(sac.include) $(BUILD)/gen/sac" --w $(SYNTH_W) --c $(SYNTH_C) --n $(SYNTH_N)
