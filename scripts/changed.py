@@ -102,7 +102,9 @@ def meaning(change, chosen, options):
         return "; ".join(found)
     for d in options.designs:
         if f"/{d.name}/" in "/" + change.path and d.name not in [c.name for c in chosen]:
-            return f"of design {d.name}, and DUT={chosen[0].name} was asked for: no job"
+            asked = " ".join(f"{key}={value}" for key, value in (("DUT", options.args.design), ("CFG", options.cfg))
+                             if value)
+            return f"of design {d.name}, and {asked} was asked for: no job"
     if change.path.endswith(".suite"):
         return f"make regress SUITE={choice.stem(change.path)} runs it: no job"
     if change.path.endswith(".md"):
@@ -182,9 +184,11 @@ def main():
     args, command = parse(sys.argv[1:])
     try:
         options = Options(args, design.load())
-        wanted = [d for d in options.designs if args.design in ("", d.name)]
+        wanted = [d for d in options.designs if args.design in ("", d.name) and args.cfg in ("", *d.cfgs)]
         if not wanted:
-            raise git.Bad(f"--design {args.design}: no such design")
+            known = ", ".join(f"{d.name} with {' '.join(d.cfgs)}" for d in options.designs)
+            raise git.Bad(f"no design {args.design or 'at all'}" + (f" with --cfg {args.cfg}" if args.cfg else "") +
+                          f": expected one of {known}")
         found = all_changes(options)
         designs = [choice.Design(d, options) for d in wanted] if any(changes for _, changes in found) else []
         for said, changes in found:

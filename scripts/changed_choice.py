@@ -206,8 +206,14 @@ class Design:
         if job.what in ("test", "python"):
             job.keys["cfg"] = self.label + self.test_cfg
         if job.what in ("test", "python", "case"):
-            job.keys["kind"] = self.kind
+            job.keys["kind"] = self.test_kind()
         return job
+
+    def test_kind(self):
+        """Checks of units run in builds with taps alone: where nothing else has changed, tests need those."""
+        checks = (self.room("tb") + "/score/", self.room("tb") + "/taps.list", "tb/tap/")
+        paths = [*self.rtl_hits, *self.c_hits, *self.whole]
+        return "tap" if not self.o.kind and paths and all(p.startswith(checks) for p in paths) else self.kind
 
     def benches(self):
         """{name of a bench: the file of its module}."""
@@ -248,13 +254,16 @@ class Design:
 
     def _unit_of_rtl(self, job, path, below, bench):
         by, depth = self.rtl_hits[path][0], below[path][0]
+        wrapped = any(at == 0 and p.startswith(self.unit_dir) for p, (at, _) in below.items())  # by its bench
         uses = "".join(f", which uses {', '.join(names[:2])} of {p}" for p, names in by.items())
         if depth == 0:
-            self.add(job, (CONTAINS if by else OWN, 0), f"{path} is its module{uses}")
+            self.add(job, (CONTAINS if by else OWN, 0, len(below)), f"{path} is its module{uses}")
         elif path.startswith(self.unit_dir):
             self.add(job, (OWN, depth), f"{path} is part of its bench{uses}")
         else:
-            self.add(job, (CONTAINS, depth + (4 if by else 0)), f"contains {self._path_to(below, path)}{uses}")
+            rank = OWN if wrapped and depth == 1 and not by else CONTAINS
+            self.add(job, (rank, depth - wrapped + (4 if by else 0), len(below)),
+                     f"contains {self._path_to(below, path)}{uses}")
 
     def _steps(self, found, source):
         """Steps from a source to the change; None: it does not use it."""
@@ -335,10 +344,11 @@ class Design:
         found, scores = False, []
         for path, (_, lines) in self.rtl_hits.items():
             old = kept.then(path, sources.read(path), lines)
-            for line, files in kept.jobs:
-                here = files.get(path, {})
+            tests = [(line, files.get(path, {})) for line, files in kept.jobs if not line.startswith("unit ")]
+            idle = min((len(here) for _, here in tests), default=0)  # reached without using the file
+            for line, here in tests:
                 hits = {n: here[n] for n in old if n in here}
-                if hits or (here and not old):
+                if hits or (not old and len(here) > idle):
                     share = len(here) / max(1, len(kept.counted[path]))
                     scores.append((-len(hits), -share, path, line, hits, old))
         for place, (_, share, path, line, hits, old) in enumerate(sorted(scores, key=lambda s: s[:4])):
@@ -346,7 +356,7 @@ class Design:
             if job.what not in ("test", "case"):
                 continue
             job.keys["timeout"] = str(max(60, int(job.keys.get("timeout", 600)) // 10))
-            again = any(c.job.name == job.name and c.rank[0] == REACHED and c.job.args != job.args
+            again = any((c.job.what, c.job.name, c.rank[0]) == (job.what, job.name, REACHED)
                         for c in self.chosen.values())
             where = f"{path}:{', '.join(str(n) for n in sorted(hits)[:4])}"
             why = (f"reached {where} ({max(hits.values())} times" if hits else

@@ -185,7 +185,7 @@ def test_check(tree):
     """All benches have all checks, and each works where its module is. What has no module's name concerns all."""
     tree.edit("tb/chip/score/mid.c", "tb_help()", "!tb_help()")
     assert tree.choice()[1][0] == ("unit mid w8 fast", "tb/chip/score/mid.c is about mid")
-    assert [job for job in tree.jobs() if "unit" in job] == ["unit mid w8 fast"]
+    assert tree.jobs() == ["unit mid w8 fast", "test walk w4 tap", "test run w4 tap"]  # without taps no check runs
     tree.git("checkout", "-q", ".")
     tree.edit("tb/help.c", "return 1", "return 2")
     jobs = tree.choice()[1]
@@ -219,7 +219,10 @@ def test_base(tree):
     assert [j for j in tree.jobs("--base", "HEAD") if "unit" in j] == ["unit other w8 fast"]
     done = tree.run("--base", "nowhere")
     assert done.returncode == 2 and done.stderr == "changed.py: BASE=nowhere: there is no such commit\n"
-    assert tree.run("--design", "none").stderr == "changed.py: --design none: no such design\n"
+    for words, said in ((("--design", "none"), "no design none: "),
+                        (("--cfg", "w9"), "no design at all with --cfg w9: ")):
+        done = tree.run(*words)
+        assert done.returncode == 2 and done.stderr == f"changed.py: {said}expected one of chip with w4 w8\n"
 
 
 def test_tests_that_reached_the_lines(tree):
@@ -234,10 +237,16 @@ def test_tests_that_reached_the_lines(tree):
     assert tests == [
         ("test walk w4 fast cases 6-8", "reached rtl/chip/leaf.sv:8 (4 times; 100% of the file) in coverage run 7"),
         ("test run w4 fast cases 3-5", "reached rtl/chip/leaf.sv:8 (2 times; 50% of the file) in coverage run 7")]
+    tree.coverage({few: {8: 2}, many: {8: 4}, many.replace("index=6", "index=9"): {7: 1, 8: 4}}, [7, 8])
+    assert tree.jobs()[2:] == ["test walk w4 fast cases 9-11", "test run w4 fast cases 3-5",
+                               "test walk w4 fast cases 6-8"]  # other tests come before more of the same one
     suite = (tree.path / "build/changed/changed.suite").read_text()
     assert "\ntest walk cfg=w4 kind=fast index=6 cases=3 timeout=60 memory=4096\n" in suite
+    tree.coverage({never: {7: 9}, few: {8: 2}, many: {7: 50, 8: 4}, unit: {7: 1, 8: 1}}, [7, 8])
     tree.write("rtl/chip/leaf.sv", LEAF.replace("input logic a_i", "input logic [1:0] a_i"))
-    assert "uses rtl/chip/leaf.sv (the changed lines count nothing" in tree.choice()[0]
+    out, jobs = tree.choice()
+    assert "test walk w4 fast cases 6-8  uses rtl/chip/leaf.sv (the changed lines count nothing; 100% of" in out
+    assert len([job for job, _ in jobs if "test" in job]) == 1  # the others reach no more than one that does nothing
     tree.coverage({few: {7: 2}}, [7, 8])
     tree.write("rtl/chip/leaf.sv", LEAF.replace("if (a_i)", "if (!a_i)"))
     out, jobs = tree.choice()

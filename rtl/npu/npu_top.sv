@@ -296,7 +296,8 @@ module npu_top #(
   end
 
   gemm #(
-    .N(N)
+    .N(N),
+    .ClkGate(ClkGate)
   ) u_gemm (
     .clk_i(unit_clk[0]),
     .rst_ni(eng_rst_n),
@@ -435,9 +436,19 @@ module npu_top #(
   logic [256*Wq-1:0] send_data;
   logic [1:0] unused_last;  // the consumers count beats
 
+  logic [1:0] send_active;
+  logic send_clk;
+  clk_gate #(
+    .Gate(ClkGate)
+  ) u_send_gate (
+    .clk_i,
+    .en_i(send_active != 2'b00),
+    .clk_o(send_clk)
+  );
+
   for (genvar ch = 0; ch < 2; ch++) begin : g_send
     send_buf u_send_buf (
-      .clk_i,
+      .clk_i(send_clk),
       .rst_ni(eng_rst_n),
       .wvalid_i(wr_valid[Wq*ch+:Wq]),
       .wready_o(wr_ready[Wq*ch+:Wq]),
@@ -445,14 +456,16 @@ module npu_top #(
       .rvalid_o(send_valid[Wq*ch+:Wq]),
       .rready_i(send_ready[Wq*ch+:Wq]),
       .rdata_o(send_data[128*Wq*ch+:128*Wq]),
-      .level_o(send_level[16*Wq*ch+:16*Wq])
+      .level_o(send_level[16*Wq*ch+:16*Wq]),
+      .active_o(send_active[ch])
     );
   end
 
   dma_chan #(
     .RdReqs(Rq),
     .WrReqs(Wq),
-    .Outstanding(npu_pkg::AxiOutstanding)
+    .Outstanding(npu_pkg::AxiOutstanding),
+    .ClkGate(ClkGate)
   ) u_chan0 (
     .clk_i,
     .rst_ni,
@@ -505,7 +518,8 @@ module npu_top #(
   dma_chan #(
     .RdReqs(Rq),
     .WrReqs(Wq),
-    .Outstanding(npu_pkg::AxiOutstanding)
+    .Outstanding(npu_pkg::AxiOutstanding),
+    .ClkGate(ClkGate)
   ) u_chan1 (
     .clk_i,
     .rst_ni,

@@ -394,13 +394,20 @@ module sac_top #(
   logic w_dat_last;
   logic [3:0] w_ev;
   logic [4:0] w_inflight;
+  logic w_active, w_clk;
+  clk_gate u_dma_w_gate (
+      .clk_i,
+      .en_i(w_active),
+      .clk_o(w_clk)
+  );
   dma_rd #(
       .NumReq(1)
   ) u_dma_w (
-      .clk_i,
+      .clk_i(w_clk),
       .rst_ni,
       .flush_i(clr),
       .idle_o(w_rd_idle),
+      .active_o(w_active),
       .req_valid_i(w_req_valid),
       .req_ready_o(w_req_ready),
       .req_addr_i(w_req_addr),

@@ -1,9 +1,11 @@
 // One AXI4 master of 128 bits: dma_rd and dma_wr in parallel, each with its requesters. Their headers describe the
-// handshakes, latency and throughput; the two sides share only the port.
+// handshakes, latency and throughput; the two sides share only the port. Each has a gated clock, which stands still
+// while it has nothing to do (ClkGate = 0: it always runs).
 module dma_chan #(
     parameter int unsigned RdReqs = 4,  // requesters of the read side, at least 1
     parameter int unsigned WrReqs = 2,  // requesters of the write side, at least 1
     parameter int unsigned Outstanding = 16,  // bursts in flight each way, a power of two
+    parameter bit ClkGate = 1'b1,  // the clock of an idle side is gated
     localparam int unsigned RdIdW = (RdReqs > 1) ? $clog2(RdReqs) : 1,
     localparam int unsigned CntW = $clog2(Outstanding + 1)
 ) (
@@ -84,14 +86,31 @@ module dma_chan #(
     output logic m_rready_o
 );
 
+  logic rd_active, wr_active, rd_clk, wr_clk;
+  clk_gate #(
+    .Gate(ClkGate)
+  ) u_rd_gate (
+    .clk_i,
+    .en_i(rd_active),
+    .clk_o(rd_clk)
+  );
+  clk_gate #(
+    .Gate(ClkGate)
+  ) u_wr_gate (
+    .clk_i,
+    .en_i(wr_active),
+    .clk_o(wr_clk)
+  );
+
   dma_rd #(
     .NumReq(RdReqs),
     .Outstanding(Outstanding)
   ) u_rd (
-    .clk_i,
+    .clk_i(rd_clk),
     .rst_ni,
     .flush_i(rd_flush_i),
     .idle_o(rd_idle_o),
+    .active_o(rd_active),
     .req_valid_i(rd_req_valid_i),
     .req_ready_o(rd_req_ready_o),
     .req_addr_i(rd_req_addr_i),
@@ -130,10 +149,11 @@ module dma_chan #(
     .NumReq(WrReqs),
     .Outstanding(Outstanding)
   ) u_wr (
-    .clk_i,
+    .clk_i(wr_clk),
     .rst_ni,
     .flush_i(wr_flush_i),
     .idle_o(wr_idle_o),
+    .active_o(wr_active),
     .req_valid_i(wr_req_valid_i),
     .req_ready_o(wr_req_ready_o),
     .req_addr_i(wr_req_addr_i),

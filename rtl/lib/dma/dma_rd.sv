@@ -26,6 +26,7 @@
 //   1 until the handshake), R data are accepted at full rate and dropped, dat_valid_o falls in the next cycle. Dropping
 //   continues after flush_i falls until the bus is drained; req_ready_o is 0 until then.
 // idle_o: no burst in flight, no job queued, no data pending in the output.
+// active_o: the next clock edge may change a register; while it is 0 the clock may stand still.
 // err_o[i]: one-cycle pulse, one cycle after an R beat with SLVERR or DECERR of a job of requester i. Such a beat is
 //   data like any other.
 // ev_beat_o, ev_burst_o: one-cycle pulses, one cycle after an R or AR handshake. ev_wait_bus_o: 1 in the cycle after
@@ -45,6 +46,7 @@ module dma_rd #(
     input logic rst_ni,
     input logic flush_i,
     output logic idle_o,
+    output logic active_o,
 
     input logic [NumReq-1:0] req_valid_i,
     output logic [NumReq-1:0] req_ready_o,
@@ -315,6 +317,9 @@ module dma_rd #(
       ev_burst_o <= arvalid_o & arready_i;
     end
   end
+
+  assign active_o = dropping | (req_valid_i != '0) | ~idle_o | rvalid_i | (err_o != '0) | ev_beat_o | ev_burst_o |
+      ev_wait_bus_o | ev_wait_user_o;
 
   // rid_i is 0 because arid_o is; EXOKAY cannot come, so only the error bit of the response counts
   logic unused;

@@ -27,6 +27,7 @@
 //   is drained; req_ready_o and wdat_ready_o are 0 until then.
 // idle_o: no job queued, all beats sent, all responses arrived.
 // idle_req_o[i]: the same for the jobs of requester i alone; 0 from the cycle after the acceptance of a job on.
+// active_o: the next clock edge may change a register; while it is 0 the clock may stand still.
 // err_o[i]: one-cycle pulse, one cycle after a B response SLVERR or DECERR for a job of requester i.
 // ev_beat_o, ev_burst_o: one-cycle pulses, one cycle after a W or AW handshake. ev_wait_bus_o: 1 in the cycle after one
 //   in which a data beat or an address was not accepted. ev_wait_data_o: 1 in the cycle after one in which there was a
@@ -46,6 +47,7 @@ module dma_wr #(
     input logic rst_ni,
     input logic flush_i,
     output logic idle_o,
+    output logic active_o,
 
     input logic [NumReq-1:0] req_valid_i,
     output logic [NumReq-1:0] req_ready_o,
@@ -313,6 +315,9 @@ module dma_wr #(
       ev_burst_o <= awvalid_o & awready_i;
     end
   end
+
+  assign active_o = dropping | (req_valid_i != '0) | ~idle_o | bvalid_i | (err_o != '0) | ev_beat_o | ev_burst_o |
+      ev_wait_bus_o | ev_wait_data_o;
 
   // bid_i is 0 because awid_o is; EXOKAY cannot come; the job's byte count is in `end`
   logic unused;

@@ -12,6 +12,7 @@
 // Latency      Three cycles from a write into an empty FIFO to rvalid_o.
 // Throughput   One word a cycle in, one word a cycle out.
 // level_o      Words held for each client, written and not yet read (16 bit each).
+// active_o     The next clock edge may change a register; while it is 0 the clock may stand still.
 `include "assert.svh"
 
 module send_buf (
@@ -23,7 +24,8 @@ module send_buf (
   output logic [npu_pkg::WrReqs-1:0]     rvalid_o,
   input  logic [npu_pkg::WrReqs-1:0]     rready_i,
   output logic [128*npu_pkg::WrReqs-1:0] rdata_o,
-  output logic [16*npu_pkg::WrReqs-1:0]  level_o
+  output logic [16*npu_pkg::WrReqs-1:0]  level_o,
+  output logic                           active_o
 );
 
   localparam int unsigned Clients = npu_pkg::WrReqs;
@@ -115,6 +117,8 @@ module send_buf (
       level_o[16*i+:16] = 16'(level_q[Lw*i+:Lw]);
     end
   end
+
+  assign active_o = wvalid_i != '0 || level_q != '0 || rd_valid_q;
 
   always_ff @(posedge clk_i) begin
     if (push != '0) mem[waddr] <= wdata;

@@ -5,7 +5,8 @@
 `include "assert.svh"
 
 module gemm #(
-  parameter int unsigned N = 8
+  parameter int unsigned N = 8,
+  parameter bit ClkGate = 1'b1  // the clocks of loaders and post stand still while they have nothing to do
 ) (
   input  logic                          clk_i,
   input  logic                          rst_ni,
@@ -84,6 +85,24 @@ module gemm #(
   assign t_im = t_all[npu_pkg::GemmTaskW*EIm+:npu_pkg::GemmTaskW];
   assign t_post = t_all[npu_pkg::GemmTaskW*EPost+:npu_pkg::GemmTaskW];
 
+  // ---------------------------------------------------------------- clocks of loaders and post
+  logic ifm_active, par_active, ld_clk, post_clk;
+  logic [1:0] layout_active, wgt_active, post_active;
+  clk_gate #(
+    .Gate(ClkGate)
+  ) u_ld_gate (
+    .clk_i,
+    .en_i(ifm_active || layout_active != 2'b00 || wgt_active != 2'b00 || par_active),
+    .clk_o(ld_clk)
+  );
+  clk_gate #(
+    .Gate(ClkGate)
+  ) u_post_gate (
+    .clk_i,
+    .en_i(post_active != 2'b00),
+    .clk_o(post_clk)
+  );
+
   // ---------------------------------------------------------------- read channels: routing of the data
   logic [2*Rq-1:0] d_valid, d_ready;
   for (genvar ch = 0; ch < 2; ch++) begin : g_rd
@@ -111,12 +130,13 @@ module gemm #(
   ifm_ld #(
     .N(N)
   ) u_ifm_ld (
-    .clk_i,
+    .clk_i(ld_clk),
     .rst_ni,
     .task_valid_i(t_valid[EIfm]),
     .task_i(t_ifm),
     .task_pop_o(t_pop[EIfm]),
     .busy_o(ifm_busy),
+    .active_o(ifm_active),
     .free_i(ifm_free),
     .free_words_i(ifm_free_words),
     .level_o(level_ifm_o),
@@ -136,9 +156,10 @@ module gemm #(
     layout #(
       .N(N)
     ) u_layout (
-      .clk_i,
+      .clk_i(ld_clk),
       .rst_ni,
       .cfg_in_scale_i(t_ifm.in_scale),
+      .active_o(layout_active[ch]),
       .cfg_cstep_i(t_ifm.ifm_cstep),
       .cfg_stride_i(job_stride),
       .cfg_nhwc_i(t_ifm.nhwc_in),
@@ -205,12 +226,13 @@ module gemm #(
       .N(N),
       .Bank(ch != 0)
     ) u_wgt_ld (
-      .clk_i,
+      .clk_i(ld_clk),
       .rst_ni,
       .task_valid_i(t_valid[EWgt0+ch]),
       .task_i(ch == 0 ? t_wgt0 : t_wgt1),
       .task_pop_o(t_pop[EWgt0+ch]),
       .busy_o(wgt_busy[ch]),
+      .active_o(wgt_active[ch]),
       .req_valid_o(rd_req_valid_o[Rq*ch+npu_pkg::RdIdWgt]),
       .req_ready_i(rd_req_ready_i[Rq*ch+npu_pkg::RdIdWgt]),
       .req_addr_o(rd_req_addr_o[32*(Rq*ch+npu_pkg::RdIdWgt)+:32]),
@@ -256,12 +278,13 @@ module gemm #(
   assign par_free_words = t_post.oscale_en || t_post.bias_en ? (npu_pkg::ParAw + 1)'((t_post.oc + 16'd3) >> 2) : '0;
 
   par_ld u_par_ld (
-    .clk_i,
+    .clk_i(ld_clk),
     .rst_ni,
     .task_valid_i(t_valid[EPar]),
     .task_i(t_par),
     .task_pop_o(t_pop[EPar]),
     .busy_o(par_busy),
+    .active_o(par_active),
     .free_i(task_done_o),
     .free_words_i(par_free_words),
     .req_valid_o(par_req_valid),
@@ -453,14 +476,16 @@ module gemm #(
   for (genvar c = 0; c < 2; c++) begin : g_post
     post #(
       .N(N),
-      .Chan(c != 0)
+      .Chan(c != 0),
+      .ClkGate(ClkGate)
     ) u_post (
-      .clk_i,
+      .clk_i(post_clk),
       .rst_ni,
       .task_valid_i(t_valid[EPost]),
       .task_i(t_post),
       .par_ready_i(par_ready),
       .task_wait_o(post_wait[c]),
+      .active_o(post_active[c]),
       .task_done_i(task_done_o),
       .tile_i(tile_done),
       .free_o(tiles_free[c]),

@@ -16,6 +16,7 @@
 //              the task after these have all their channels in ifm_buf (a multiple of 64; 0 again when loaded_o counts
 //              up).
 // busy_o       a job is presented or in a layout unit.
+// active_o     the next clock edge may change a register; while it is 0 the clock may stand still.
 `include "assert.svh"
 
 module ifm_ld #(
@@ -27,6 +28,7 @@ module ifm_ld #(
   input  npu_pkg::gemm_task_t       task_i,
   output logic                      task_pop_o,
   output logic                      busy_o,
+  output logic                      active_o,
   input  logic                      free_i,
   input  logic [npu_pkg::IfmAw:0]   free_words_i,
   output logic [15:0]               level_o,
@@ -203,6 +205,9 @@ module ifm_ld #(
       end
     end
   end
+
+  assign active_o = (state_q == Idle ? task_valid_i : state_q != Space || fits) || free_i || job_done_i != 2'b00 ||
+                    chunk_done;
 
   `ASSERT(ifm_ld_ring_overflow, used_q <= (Aw + 1)'(npu_pkg::IfmDepth))
   `ASSERT(ifm_ld_ring_underflow, !free_i || free_words_i <= used_q)

@@ -2,7 +2,8 @@
 //
 // A task with neither takes no space. Words are allocated in task order in a ring of 256 (1024 channels); post, which
 // computes the same bases, frees them when a task is complete (free_*). task_pop_o pulses when both arrays have
-// arrived: post waits for that before it starts the task. busy_o: an array of the task is being read.
+// arrived: post waits for that before it starts the task. busy_o: an array of the task is being read. active_o: the
+// next clock edge may change a register that matters; while it is 0 the clock may stand still.
 `include "assert.svh"
 
 module par_ld (
@@ -12,6 +13,7 @@ module par_ld (
   input  npu_pkg::gemm_task_t       task_i,
   output logic                      task_pop_o,
   output logic                      busy_o,
+  output logic                      active_o,
   input  logic                      free_i,
   input  logic [npu_pkg::ParAw:0]   free_words_i,
   output logic [1:0]                req_valid_o,
@@ -99,6 +101,8 @@ module par_ld (
     if (!rst_ni) used_q <= '0;
     else used_q <= used_q + (state_q == Space && fits ? words : '0) - (free_i ? free_words_i : '0);
   end
+
+  assign active_o = (state_q == Idle ? task_valid_i : state_q == Load || fits) || free_i;
 
   `ASSERT(par_ld_ring_overflow, used_q <= (Aw + 1)'(npu_pkg::ParDepth))
   `ASSERT(par_ld_ring_underflow, !free_i || free_words_i <= used_q)

@@ -23,7 +23,8 @@
 //              has been released.
 //
 // Tasks of all kinds follow each other in any order. task_pop_o pulses when the task needs nothing more from memory.
-// busy_o: a block is being read. Requests of a resident task are limited to 2 KB in flight after its first block, so
+// busy_o: a block is being read. active_o: the next clock edge may change a register that matters; while it is 0 the
+// clock may stand still. Requests of a resident task are limited to 2 KB in flight after its first block, so
 // that they share the channel with the input.
 `include "assert.svh"
 
@@ -37,6 +38,7 @@ module wgt_ld #(
   input  npu_pkg::gemm_task_t       task_i,
   output logic                      task_pop_o,
   output logic                      busy_o,
+  output logic                      active_o,
   output logic                      req_valid_o,
   input  logic                      req_ready_i,
   output logic [31:0]               req_addr_o,
@@ -243,6 +245,14 @@ module wgt_ld #(
       endcase
     end
   end
+
+  // the first cycle of Check loads what the following ones would load again
+  logic checked_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) checked_q <= 1'b0;
+    else checked_q <= state_q == Check;
+  end
+  assign active_o = (state_q == Idle ? task_valid_i : state_q != Check || !checked_q || bank_free) || release_i;
 
   `ASSERT(wgt_ld_no_stray_data, !we_o || (state_q == Load && flight_q != '0))
   `ASSERT(wgt_ld_bank_range, !we_o || 32'(waddr_q) < npu_pkg::WgtDepth)

@@ -17,6 +17,7 @@
 //              accepted in order and are stalled only by ifm_buf.
 // Throughput   FP32: four elements in (one beat) and one word out a cycle. INT8: a beat or a word a cycle, whichever is
 //              less. The only idle cycles between jobs: an INT8 job waits until FP32 jobs before it have left.
+// active_o     The next clock edge may change a register; while it is 0 the clock may stand still.
 // Latency      FP32: first word out 5 cycles after a job's last beat unless ifm_buf stalls; INT8: a cycle after its
 //              beat. done_o pulses with the last word of each job, in job order.
 `include "assert.svh"
@@ -47,7 +48,8 @@ module layout #(
   input  logic                      wr_ready_i,
   output logic [npu_pkg::IfmAw-1:0] wr_addr_o,
   output logic [8*N-1:0]            wr_data_o,
-  output logic                      done_o
+  output logic                      done_o,
+  output logic                      active_o
 );
 
   localparam int unsigned Cw = $clog2(N);
@@ -346,6 +348,8 @@ module layout #(
       for (int unsigned c = 0; c < N; c++) wr_data_o[8*c+:8] <= gear_word[8*c+:8] & {8{!last_blk || c < 32'(q_nch)}};
     end
   end
+
+  assign active_o = job_valid_i || rq_busy_q || queue_valid || held_q != '0 || mul_v_q || cvt_v_q || row_v_q || out_v_q;
 
   `ASSERT(layout_job_size, !job_take || (job_cnt_i >= 7'd1 && job_cnt_i <= 7'd64))
   `ASSERT(layout_job_channels, !job_take || (job_nch_i != '0 && 32'(job_nch_i) <= N))

@@ -16,11 +16,14 @@
 // Completion   task_wait_o: dma_wr has accepted every write job of the task at the head; the parent responds with
 //              task_done_i (a pulse, to both units) when both units wait and dma_wr is idle, that is, when the last
 //              response has arrived.
+// Clocks       active_o is 0 while the unit waits for a task, for tiles or for the end of the task and nothing is under
+//              way: then the next clock edge changes nothing. The requantiser has a gated clock of its own (ClkGate).
 `include "assert.svh"
 
 module post #(
   parameter int unsigned N = 8,
   parameter bit Chan = 1'b0,
+  parameter bit ClkGate = 1'b1,
   localparam int unsigned Cols = N >= 16 ? 4 : N / 4  // channels at a time with requant
 ) (
   input  logic                      clk_i,
@@ -61,7 +64,8 @@ module post #(
   output logic [127:0]              wr_data_o,
   input  logic [15:0]               wr_level_i,      // words of this path in send_buf
   // events: busy, waits for space in send_buf, waits for partial sums
-  output logic [2:0]                event_o
+  output logic [2:0]                event_o,
+  output logic                      active_o         // 0: the clock may stand still
 );
 
   localparam int unsigned Ln = $clog2(N);
@@ -553,11 +557,20 @@ module post #(
   logic [23:0]  rq_req_bytes;
   logic [127:0] rq_data;
 
+  logic rq_active, rq_clk;
+  clk_gate #(
+    .Gate(ClkGate)
+  ) u_rq_gate (
+    .clk_i,
+    .en_i(rq_active),
+    .clk_o(rq_clk)
+  );
+
   requant #(
     .N(N),
     .Chan(Chan)
   ) u_requant (
-    .clk_i,
+    .clk_i(rq_clk),
     .rst_ni,
     .out_scale_i(task_i.out_scale),
     .pitch_i(task_i.ofm_cstep),
@@ -578,8 +591,26 @@ module post #(
     .wr_req_bytes_o(rq_req_bytes),
     .wr_valid_o(rq_valid),
     .wr_ready_i(wr_ready_i && wide),
-    .wr_data_o(rq_data)
+    .wr_data_o(rq_data),
+    .active_o(rq_active)
   );
+
+  // ---------------------------------------------------------------- clock
+  logic quiet, quiet_q;  // the first quiet cycle loads what the following ones would load again
+  always_comb begin
+    case (state_q)
+      Idle: quiet = !(task_valid_i && par_ready_i);
+      Group: quiet = avail_q < group;
+      Wait: quiet = !task_done_i;
+      default: quiet = 1'b0;
+    endcase
+    if (tile_i || job_valid || in_flight_q != '0 || v_q != '0 || rq_active) quiet = 1'b0;
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) quiet_q <= 1'b0;
+    else quiet_q <= quiet;
+  end
+  assign active_o = !(quiet && quiet_q);
 
   assign wr_req_valid_o = wide ? rq_req_valid : state_q == Send && !sent_q[0];
   assign wr_req_addr_o = wide ? rq_req_addr : task_i.ofm_addr + offset_q;

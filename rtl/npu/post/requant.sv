@@ -11,6 +11,7 @@
 // Flow         in_* never waits: a pass may be started only when fewer than Slots are between the first word and pop_o.
 // Jobs         pitch = N: one job of up to 4N contiguous bytes for each k; else one of N bytes for each pixel.
 // Throughput   One word in a cycle; out N bytes or a beat of 16 at most. Latency: the transposer's block.
+// active_o     The next clock edge may change a register; while it is 0 the clock may stand still.
 // idle_o       Every job of the blocks taken has been accepted and every byte has gone to send_buf.
 `include "assert.svh"
 
@@ -41,7 +42,8 @@ module requant #(
   output logic [23:0]          wr_req_bytes_o,
   output logic                 wr_valid_o,
   input  logic                 wr_ready_i,
-  output logic [127:0]         wr_data_o
+  output logic [127:0]         wr_data_o,
+  output logic                 active_o
 );
 
   localparam int unsigned Ln = $clog2(N);
@@ -303,6 +305,14 @@ module requant #(
       end
     end
   end
+
+  logic busy, busy_q;  // one more edge after the last byte, for the pulses of that cycle
+  assign busy = blk_valid_i || in_valid_i || v_q != '0 || used_q != '0 || px_valid || !idle_o;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) busy_q <= 1'b0;
+    else busy_q <= busy;
+  end
+  assign active_o = busy || busy_q;
 
   `ASSERT(requant_slots, used_q <= (Sw + 1)'(Slots))
   `ASSERT(requant_block_known, !px_valid || d_valid)

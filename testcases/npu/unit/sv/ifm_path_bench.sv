@@ -1,4 +1,5 @@
-// Input loader, both layout units and the write port of ifm_buf that they share, wired as in gemm.
+// Input loader, both layout units and the write port of ifm_buf that they share, wired as in gemm, with their gated
+// clock.
 module ifm_path_bench #(
   parameter int unsigned N = 8
 ) (
@@ -49,10 +50,20 @@ module ifm_path_bench #(
   assign req_bytes1_o = req_bytes[47:24];
   assign dat = {dat1_i, dat0_i};
 
+  logic       ifm_active, ld_clk;
+  logic [1:0] layout_active;
+  clk_gate u_ld_gate (
+    .clk_i,
+    .en_i(ifm_active || layout_active != 2'b00),
+    .clk_o(ld_clk)
+  );
+
   ifm_ld #(
     .N(N)
   ) u_ifm_ld (
     .*,
+    .clk_i(ld_clk),
+    .active_o(ifm_active),
     .job_valid_o(job_valid),
     .job_ready_i(job_ready),
     .job_addr_o(job_addr),
@@ -67,7 +78,7 @@ module ifm_path_bench #(
     layout #(
       .N(N)
     ) u_layout (
-      .clk_i,
+      .clk_i(ld_clk),
       .rst_ni,
       .cfg_in_scale_i(task_i.in_scale),
       .cfg_cstep_i(task_i.ifm_cstep),
@@ -90,7 +101,8 @@ module ifm_path_bench #(
       .wr_ready_i(lw_ready[ch]),
       .wr_addr_o(lw_addr[Aw*ch+:Aw]),
       .wr_data_o(lw_data[8*N*ch+:8*N]),
-      .done_o(job_done[ch])
+      .done_o(job_done[ch]),
+      .active_o(layout_active[ch])
     );
   end
 
