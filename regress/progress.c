@@ -28,8 +28,8 @@ bool reg_progress_due(const reg_progress *progress) {
     return reg_now() - since >= (progress->terminal ? DRAW_INTERVAL_S : LINE_INTERVAL_S);
 }
 
-/* "  built 12 of 212: CXX top (n32-tap) 41 s", with what is compiled at the moment, and for how long when it takes long;
- * empty when nothing is built. */
+/* "  built 12 of 212: CXX top (n32-tap) 41 s", with what is compiled at the moment, and for how long when it takes
+ * long; empty when nothing is built. */
 static void building(const reg_progress *progress, char *out, size_t size) {
     const char *now = progress->now;
     const double since = reg_now() - progress->now_since;

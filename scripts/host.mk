@@ -34,8 +34,9 @@ endif
 # headers of the design that a folder belongs to
 $(foreach d,$(DUTS),$(foreach r,cmodel drivers tb coverage,$(eval $(HOST)/obj/$(call room,$(d),$(r))/%.o: \
   ROOM_INCLUDES := $(call room_includes,$(d)))))
-# tests/test_NAME.c: the test of model and driver of that design
-$(foreach d,$(DUTS),$(eval $(HOST)/obj/tests/test_$(d).o: ROOM_INCLUDES := $(call room_includes,$(d))))
+# tests/test_NAME.c, tests/test_NAME_*.c: the tests of model and driver of that design
+$(foreach d,$(DUTS),$(eval $(patsubst %.c,$(HOST)/obj/%.o,$(wildcard tests/test_$(d).c tests/test_$(d)_*.c)): \
+  ROOM_INCLUDES += $(call room_includes,$(d))))
 $(eval $(call stamp,$(HOST)/flags.c,$(CC) $(CFLAGS_ALL)$(GCOV_FLAGS:%= %)))
 $(eval $(call stamp,$(HOST)/flags.ld,$(CC) $(LDFLAGS_ALL)))
 

@@ -30,7 +30,8 @@ count() {
         *)
             p=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test(s).*/\1/p' "$2" | awk '{ s += $1 } END { print s + 0 }')
             f=$(sed -n -e 's/^\[  FAILED  \] .* \([0-9]*\) test(s), listed below:.*/\1/p' \
-                -e 's/^\[  FAILED  \] \([0-9]*\) test(s), listed below:.*/\1/p' "$2" | awk '{ s += $1 } END { print s + 0 }')
+                -e 's/^\[  FAILED  \] \([0-9]*\) test(s), listed below:.*/\1/p' "$2" |
+                awk '{ s += $1 } END { print s + 0 }')
             # a program that runs no test does not count as passed
             if [ "$3" -eq 0 ] && [ "$p" -eq 0 ]; then echo "no test ran" >>"$2"; f=1; fi
             ;;

@@ -19,13 +19,10 @@ void sac_layer_out(const cm_layer_task *t, uint32_t *w, uint32_t *h) {
     }
 }
 
-/* Sums of one channel with one weight, for all outputs: acc[oy][ox] += term(x, code, d). */
+/* Sums of one channel with one weight, for all outputs: acc[oy][ox] += term(x, code, d), which is x * term(1, code, d). */
 static void add_weight(const cm_layer_task *t, const int8_t *x, uint8_t code, unsigned d, uint32_t r, uint32_t f,
                        uint32_t *acc) {
-    int32_t term[256];
-    for (int v = 0; v < 256; v++) {
-        term[v] = sac_term((int8_t)(v - 128), code, d);
-    }
+    const int32_t unit = sac_term(1, code, d);
     for (uint32_t oy = 0; oy < t->oh; oy++) {
         const int64_t y = (int64_t)oy * t->stride + r - t->pt;
         if (y < 0 || y >= t->h) {
@@ -34,7 +31,7 @@ static void add_weight(const cm_layer_task *t, const int8_t *x, uint8_t code, un
         for (uint32_t ox = 0; ox < t->ow; ox++) {
             const int64_t col = (int64_t)ox * t->stride + f - t->pl;
             if (col >= 0 && col < t->w) {
-                acc[oy * t->ow + ox] += (uint32_t)term[x[y * t->w + col] + 128];
+                acc[oy * t->ow + ox] += (uint32_t)(x[y * t->w + col] * unit);
             }
         }
     }

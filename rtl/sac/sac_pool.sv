@@ -151,7 +151,7 @@ module sac_pool #(
       b_keep_q <= 1'b0;
       b_one_q <= 1'b0;
       b_two_q <= 1'b0;
-    end else if (clr_i) begin
+    end else if (clr_i || start_i) begin
       b_valid_q <= 1'b0;
     end else if (en) begin
       b_valid_q <= step && keep_pos;

@@ -148,8 +148,8 @@ static bool run_task(sac_device *dev, sac_dev *drv, const tb_prog_run *run, cons
 }
 
 /*
- * Sizes out of range, past the driver: a legal task of which one or two registers get other bits. The model says whether
- * the engine must refuse it; one that is legal by chance is not started, as its operands are nowhere.
+ * Sizes out of range, past the driver: a legal task of which one or two registers get other bits. The model says
+ * whether the engine must refuse it; one that is legal by chance is not started, as its operands are nowhere.
  */
 static bool nonsense(sac_device *dev, sac_dev *drv, const tb_prog_run *run) {
     static const uint32_t legal[][2] = {{SAC_REG_MAP, 0x00050004},

@@ -76,14 +76,17 @@ bool gemm_mode_legal(int64_t half) {
     return (EN_HALF != 0 || half == 0) && (HALF_ONLY == 0 || rounds);
 }
 
-/* A size: at the ends of blocks, or small. */
+/* A size: at the ends of blocks, or small; sometimes 0. */
 static void draw_size(tb_knobs *k, const char *name, uint64_t seed, uint32_t block) {
-    tb_rng rng = tb_rng_stream(seed, name);
+    const tb_rng all = tb_rng_stream(seed, "sizes");
+    tb_rng rng = tb_rng_fork(&all, (uint64_t)name[0]);
     const uint64_t ends[] = {1, block - 1, block, block + 1, 2 * block + 1, 2 * block, 3 * block - 1, 4};
-    const int64_t end = (int64_t)tb_rng_pick(&rng, ends, sizeof ends / sizeof *ends);
+    const uint64_t end = tb_rng_pick(&rng, ends, sizeof ends / sizeof *ends);
+    const uint64_t small = tb_rng_small(&rng, 1, LARGEST);
     const bool at_end = tb_rng_chance(&rng, 1, 2), zero = tb_rng_chance(&rng, 1, 40);
-    const int64_t lo = zero ? 0 : at_end ? end : 1;
-    tb_knobs_draw_in(k, name, seed, lo, zero ? 0 : at_end ? end : LARGEST);
+    if (!tb_knobs_is_pinned(k, name)) {
+        tb_knobs_set(k, name, zero ? 0 : (int64_t)(at_end ? end : small));
+    }
 }
 
 void gemm_constrain(tb_knobs *k, uint64_t seed) {

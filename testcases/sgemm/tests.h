@@ -18,6 +18,6 @@ int test_open(test_bench *t, tb_prog_run *run);
 /* The end: failures and the trace hash go into the result. Returns 0. */
 int test_close(test_bench *t);
 
-extern const tb_test test_sgemm, test_perf, test_regs, test_nonsense;
+extern const tb_test test_sgemm, test_perf, test_digits, test_regs, test_nonsense;
 
 #endif
