@@ -442,7 +442,7 @@ module npu_top #(
     .Gate(ClkGate)
   ) u_send_gate (
     .clk_i,
-    .en_i(send_active != 2'b00),
+    .en_i(send_active != 2'b00 || !eng_rst_n),
     .clk_o(send_clk)
   );
 

@@ -92,14 +92,14 @@ module gemm #(
     .Gate(ClkGate)
   ) u_ld_gate (
     .clk_i,
-    .en_i(ifm_active || layout_active != 2'b00 || wgt_active != 2'b00 || par_active),
+    .en_i(ifm_active || layout_active != 2'b00 || wgt_active != 2'b00 || par_active || !rst_ni),
     .clk_o(ld_clk)
   );
   clk_gate #(
     .Gate(ClkGate)
   ) u_post_gate (
     .clk_i,
-    .en_i(post_active != 2'b00),
+    .en_i(post_active != 2'b00 || !rst_ni),
     .clk_o(post_clk)
   );
 

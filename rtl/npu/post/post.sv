@@ -562,7 +562,7 @@ module post #(
     .Gate(ClkGate)
   ) u_rq_gate (
     .clk_i,
-    .en_i(rq_active),
+    .en_i(rq_active || !rst_ni),
     .clk_o(rq_clk)
   );
 
