@@ -1,6 +1,7 @@
 // One AXI4 master of 128 bits: dma_rd and dma_wr in parallel, each with its requesters. Their headers describe the
 // handshakes, latency and throughput; the two sides share only the port. Each has a gated clock, which stands still
-// while it has nothing to do (ClkGate = 0: it always runs).
+// while it has nothing to do (ClkGate = 0: it always runs). In reset it runs: a reset that begins with the power has no
+// edge of its own, and registers may begin with any value, also with one that looks idle.
 module dma_chan #(
     parameter int unsigned RdReqs = 4,  // requesters of the read side, at least 1
     parameter int unsigned WrReqs = 2,  // requesters of the write side, at least 1
@@ -91,14 +92,14 @@ module dma_chan #(
     .Gate(ClkGate)
   ) u_rd_gate (
     .clk_i,
-    .en_i(rd_active),
+    .en_i(rd_active || !rst_ni),
     .clk_o(rd_clk)
   );
   clk_gate #(
     .Gate(ClkGate)
   ) u_wr_gate (
     .clk_i,
-    .en_i(wr_active),
+    .en_i(wr_active || !rst_ni),
     .clk_o(wr_clk)
   );
 

@@ -61,11 +61,11 @@ module mesh #(
       // The loops have no conditions of their own: coverage counters in them would cost more than the arithmetic.
       /*verilator coverage_off*/
       // multiply and add
-      for (int unsigned i = 0; i < Pes; i++) ws[i] = (w1[i] & sm[i]) | (w2[i] & ~sm[i]);
-      for (int unsigned i = 0; i < Pes; i++)
+      for (int unsigned i = 0; i < Pes; i++) begin  // one loop: the weight's sign is extended once for both streams
+        ws[i] = (w1[i] & sm[i]) | (w2[i] & ~sm[i]);
         s0[i] = $signed(a0[i]) * $signed(ws[i]) + $signed(s0[i+N]);
-      for (int unsigned i = 0; i < Pes; i++)
         s1[i] = $signed(a1[i]) * $signed(ws[i]) + $signed(s1[i+N]);
+      end
       for (int unsigned c = 0; c < N; c++) s0[Pes+c] = 32'd0;
       for (int unsigned c = 0; c < N; c++) s1[Pes+c] = 32'd0;
 
