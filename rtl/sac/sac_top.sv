@@ -397,7 +397,7 @@ module sac_top #(
   logic w_active, w_clk;
   clk_gate u_dma_w_gate (
       .clk_i,
-      .en_i(w_active),
+      .en_i(w_active || !rst_ni),
       .clk_o(w_clk)
   );
   dma_rd #(
