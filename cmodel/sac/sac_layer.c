@@ -19,7 +19,7 @@ void sac_layer_out(const cm_layer_task *t, uint32_t *w, uint32_t *h) {
     }
 }
 
-/* Sums of one channel with one weight, for all outputs: acc[oy][ox] += term(x, code, d), which is x * term(1, code, d). */
+/* Sums of one channel with one weight for all outputs: acc[oy][ox] += term(x, code, d) = x * term(1, code, d). */
 static void add_weight(const cm_layer_task *t, const int8_t *x, uint8_t code, unsigned d, uint32_t r, uint32_t f,
                        uint32_t *acc) {
     const int32_t unit = sac_term(1, code, d);
