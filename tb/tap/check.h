@@ -14,6 +14,12 @@ typedef struct tb_checks tb_checks;
 
 #define TB_CHECK_LINE 64 /* bytes; states are aligned to it, those of the instances of a unit are contiguous */
 
+/* Clock gate of the instances of a name: an instance beside such a part, or in one of the scopes around it. An inner
+ * gate is closed when that of the scope around it is. */
+typedef struct tb_check_gate {
+    const char *part, *gate; /* names of instances, the gate's maybe with a scope, "g_clk[0].u_gate" */
+} tb_check_gate;
+
 typedef struct tb_check_ops {
     const char *unit;          /* kind of the tap, and name in reports */
     const char *const *inputs; /* units whose output it consumes, NULL-terminated; NULL: none */
@@ -21,10 +27,11 @@ typedef struct tb_check_ops {
     tb_port_list ports;        /* signals of its tap, found before open; TB_STATE(state, PORTS) says both */
     const char *wake; /* its wake signals (tb_check_wake), "valid_i, ready_o"; NULL: none, or open names them */
     /*
-     * A gate of clocks: the instances that run while en_i of its first tap is 1, of its second ..., NULL-terminated.
-     * The checks inside of them are called in these cycles only. Where the design has no such tap, clocks always run.
+     * A gate of clocks: which instances run while en_i of which of its taps is 1, up to one without a part. The checks
+     * inside of them are called in these cycles only. The first entry counts that names a component of a check's path:
+     * inner parts come before those around them. Where the design has no tap of a gate, clocks always run.
      */
-    const char *const *gates;
+    const tb_check_gate *gates;
     /* Find what else it needs, allocate. 0 or -1 with one line in err. NULL: nothing. */
     int (*open)(tb_check *c, char *err, size_t err_size);
     /*

@@ -6,7 +6,8 @@
 //              All columns use one running address: result j of column c always falls on slot (j + c + const) mod N,
 //              because the blocks of a tile follow each other without a gap.
 // Read ahead   The read pointer is one slot ahead of the write pointer (thesis section 3.2.1).
-// Latency      Sums leave one enabled cycle after ps0_i/ps1_i: valid_o[c] with sum0_o/sum1_o[32c+:32].
+// Latency      Sums leave one enabled cycle after ps0_i/ps1_i: valid_o[c] with sum0_o/sum1_o[32c+:32], which is of no
+//              meaning in other cycles.
 // Throughput   2N sums a cycle. Enable: nothing moves while en_i is 0.
 module acc #(
   parameter int unsigned N = 8
@@ -74,9 +75,11 @@ module acc #(
       for (int unsigned c = 0; c < N; c++) m1[{slot_q, c[Aw-1:0]}] = t1[c];
       for (int unsigned c = 0; c < N; c++) q0[c] = m0[{slot_next, c[Aw-1:0]}];
       for (int unsigned c = 0; c < N; c++) q1[c] = m1[{slot_next, c[Aw-1:0]}];
-      for (int unsigned c = 0; c < N / 2; c++) begin
-        sum0_o[64*c+:64] <= {t0[2*c+1], t0[2*c]};
-        sum1_o[64*c+:64] <= {t1[2*c+1], t1[2*c]};
+      if (last != '0) begin
+        for (int unsigned c = 0; c < N / 2; c++) begin  // two columns at a time: half the steps
+          sum0_o[64*c+:64] <= {t0[2*c+1], t0[2*c]};
+          sum1_o[64*c+:64] <= {t1[2*c+1], t1[2*c]};
+        end
       end
     end
   end
