@@ -224,7 +224,7 @@ class Converter:
         return results
 
     def declared(self, value: proto.Message, t: Tensor) -> None:
-        """An output whose sizes are all given has them. Those that follow from another shape of an input do not count."""
+        """An output whose sizes are all given has them; not checked where an input has another shape."""
         kind = value.type.tensor_type if value.type else None
         sizes = [d.dim_value for d in kind.shape.dim] if kind and kind.shape else []
         if sizes and min(sizes) > 0 and tuple(sizes) != t.shape and not self.shapes:

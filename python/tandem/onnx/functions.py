@@ -43,7 +43,8 @@ class Functions:
         return Body(nodes, next((e.version for e in function.opset_import if e.domain in ("", "ai.onnx")), 1))
 
     @staticmethod
-    def inner(node: proto.Message, names: dict[str, str], given: dict[str, proto.Message], prefix: str) -> proto.Message:
+    def inner(node: proto.Message, names: dict[str, str], given: dict[str, proto.Message],
+              prefix: str) -> proto.Message:
         """A node of the body with the names and attributes of the call."""
         new = copy.copy(node)
         new.name = prefix + (node.name or node.op_type)

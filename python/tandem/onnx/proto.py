@@ -67,7 +67,7 @@ class Malformed(Exception):
 
 
 class Message:
-    """A message: its fields by name; absent ones are empty lists, None for messages, else 0 or ""; has() tells them apart."""
+    """A message: its fields by name; absent ones are empty lists, None for messages, else 0 or "" (has())."""
 
     def __init__(self, kind: str):
         self.kind = kind
@@ -247,7 +247,7 @@ def from_lists(tensor: Message, kind: int) -> np.ndarray:
 
 def array(tensor: Message, folder: str | None = None) -> np.ndarray:
     """The elements of a TensorProto; bfloat16 as float32, integers of four bits as those of eight. folder: that of the
-    model's file, for external data. Malformed, with the tensor's name; Unsupported: a dtype that NumPy does not have."""
+    model's file, for external data. Malformed, with the tensor's name; Unsupported: a dtype that has none in NumPy."""
     try:
         return _array(tensor, folder)
     except (Malformed, ValueError, OverflowError) as error:

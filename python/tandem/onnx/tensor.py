@@ -28,19 +28,19 @@ ATTRIBUTES = {name: kind for kind, names in (
     (proto.INTS, "dilations kernel_shape output_padding output_shape pads perm strides value_ints"),
     (proto.FLOAT, "alpha beta bias cubic_coeff_a epsilon extrapolation_value gamma lambd momentum value_float"),
     (proto.FLOATS, "value_floats"),
-    (proto.STR, "approximate auto_pad coordinate_transformation_mode equation keep_aspect_ratio_policy mode nearest_mode "
-     "reduction")) for name in names.split()}
+    (proto.STR, "approximate auto_pad coordinate_transformation_mode equation keep_aspect_ratio_policy mode "
+     "nearest_mode reduction")) for name in names.split()}
 # most inputs, by operator; others take any number
 MOST_INPUTS = {name: n for n, names in (
     (0, "Constant"),
     (1, "Abs Acos Acosh ArgMax ArgMin Asin Asinh Atan Atanh AveragePool Cast Ceil Celu ConstantOfShape Cos Cosh "
      "DepthToSpace DynamicQuantizeLinear Elu Erf Exp EyeLike Flatten Floor Gelu GlobalAveragePool GlobalMaxPool "
      "HardSigmoid HardSwish Hardmax Identity IsInf IsNaN LRN LeakyRelu Log LogSoftmax MaxPool "
-     "MeanVarianceNormalization Mish Neg NonZero Not Reciprocal Relu Round Selu Shape Shrink Sigmoid Sign Sin Sinh Size "
-     "Softmax Softplus Softsign SpaceToDepth Sqrt Swish Tan Tanh ThresholdedRelu Transpose"),
+     "MeanVarianceNormalization Mish Neg NonZero Not Reciprocal Relu Round Selu Shape Shrink Sigmoid Sign Sin Sinh "
+     "Size Softmax Softplus Softsign SpaceToDepth Sqrt Swish Tan Tanh ThresholdedRelu Transpose"),
     (2, "Add And CastLike Compress CumSum Div Equal Expand Gather GatherElements GatherND Greater GreaterOrEqual Less "
-     "LessOrEqual MatMul Mod Mul Or PRelu Pow RMSNormalization ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax "
-     "ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape ReverseSequence Split Squeeze Sub TopK Trilu "
+     "LessOrEqual MatMul Mod Mul Or PRelu Pow RMSNormalization ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp "
+     "ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape ReverseSequence Split Squeeze Sub TopK Trilu "
      "Unsqueeze Upsample Xor"),
     (3, "Clip Conv ConvTranspose DequantizeLinear Dropout Gemm GroupNormalization InstanceNormalization "
      "LayerNormalization NegativeLogLikelihoodLoss OneHot QuantizeLinear Range ScatterElements Scatter ScatterND "
