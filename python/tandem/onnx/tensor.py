@@ -40,8 +40,8 @@ MOST_INPUTS = {name: n for n, names in (
      "Size Softmax Softplus Softsign SpaceToDepth Sqrt Swish Tan Tanh ThresholdedRelu Transpose"),
     (2, "Add And CastLike Compress CumSum Div Equal Expand Gather GatherElements GatherND Greater GreaterOrEqual Less "
      "LessOrEqual MatMul Mod Mul Or PRelu Pow RMSNormalization ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp "
-     "ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape ReverseSequence Split Squeeze Sub TopK Trilu "
-     "Unsqueeze Upsample Xor"),
+     "ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape ReverseSequence Split Squeeze Sub "
+     "TopK Trilu Unsqueeze Upsample Xor"),
     (3, "Clip Conv ConvTranspose DequantizeLinear Dropout Gemm GroupNormalization InstanceNormalization "
      "LayerNormalization NegativeLogLikelihoodLoss OneHot QuantizeLinear Range ScatterElements Scatter ScatterND "
      "SoftmaxCrossEntropyLoss Tile Where"),
