@@ -12,8 +12,8 @@ $(HOST)/faults/inject.so: tests/faults/inject_preload.c tests/faults/inject.h $(
 
 .PHONY: test check lint mutants chaos chaos-slurm axi-table
 test: ## quick tests of the libraries and tools
-	@scripts/build.sh host tests
-	@scripts/build.sh python SAN= KIND=fast PYTHON_RTL="$(PYTHON_TEST_RTL)"
+	@scripts/build.sh $(if $(SAN),,KIND=fast CFG=$(PYTHON_TEST_CFG) $(PYTHON_TEST)) host tests
+	@$(if $(SAN)$(filter 1,$(TANDEM_CHECK)),scripts/build.sh python SAN= KIND=fast PYTHON_RTL="$(PYTHON_TEST_RTL)")
 	@HOST="$(HOST)" BUILD="$(BUILD)" TANDEM_PYTHON="$(abspath $(BUILD)/python)" TANDEM_REGRESS="$(HOST)/tandem-regress" \
 	  scripts/run_tests.sh $(TEST_PROGRAMS)
 
