@@ -98,7 +98,9 @@ static int find_clock(tb_check *c, char *err, size_t err_size) {
                 snprintf(err, err_size, "%s: there is no tap of the clock gate of %s", c->tap->path, g->part);
                 return -1;
             }
-            return tb_tap_sig(tap, "en_i", 1, &c->clock, err, err_size);
+            if (tb_tap_sig(tap, "en_i", 1, c->clock.ptr == NULL ? &c->clock : &c->outer, err, err_size) != 0) {
+                return -1;
+            }
         }
     }
     return 0;
@@ -319,7 +321,7 @@ static inline void find_due(tb_checks *checks, uint32_t words, tb_plan_map *due)
         memcpy(p->few, p->low, p->span);
     }
     for (tb_plan_domain *d = p->domain, *end = d + p->domains; d < end; d++) {
-        const bool reset = *d->reset_n == 0, runs = !reset & (*d->clock != 0);
+        const bool reset = *d->reset_n == 0, runs = !reset & (*d->clock != 0) & (*d->outer != 0);
         if (__builtin_expect(reset | (runs != d->runs), 0)) {
             change_domain(checks, d, runs);
         }

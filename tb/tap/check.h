@@ -14,8 +14,7 @@ typedef struct tb_checks tb_checks;
 
 #define TB_CHECK_LINE 64 /* bytes; states are aligned to it, those of the instances of a unit are contiguous */
 
-/* Clock gate of the instances of a name: an instance beside such a part, or in one of the scopes around it. An inner
- * gate is closed when that of the scope around it is. */
+/* Clock gate of the instances of a name: an instance beside such a part, or in one of the scopes around it. */
 typedef struct tb_check_gate {
     const char *part, *gate; /* names of instances, the gate's maybe with a scope, "g_clk[0].u_gate" */
 } tb_check_gate;
@@ -28,8 +27,8 @@ typedef struct tb_check_ops {
     const char *wake; /* its wake signals (tb_check_wake), "valid_i, ready_o"; NULL: none, or open names them */
     /*
      * A gate of clocks: which instances run while en_i of which of its taps is 1, up to one without a part. The checks
-     * inside of them are called in these cycles only. The first entry counts that names a component of a check's path:
-     * inner parts come before those around them. Where the design has no tap of a gate, clocks always run.
+     * inside of them are called in these cycles only; names are components of their paths, inner ones come before those
+     * around them, and the first and the last gate of a check count. Without taps of the gate clocks always run.
      */
     const tb_check_gate *gates;
     /* Find what else it needs, allocate. 0 or -1 with one line in err. NULL: nothing. */
@@ -65,8 +64,10 @@ struct tb_check {
     uint64_t task;  /* number of the unit's task, for reports; counted by the check */
     const tb_check_ops *ops;
     const tb_tap *tap;
-    tb_sig reset_n, clock; /* reset, and enable of a gated clock; ptr NULL: never in reset, always running */
-    uint64_t spare[5];     /* up to whole lines */
+    tb_sig reset_n;    /* ptr NULL: never in reset */
+    tb_sig clock;      /* enable of the innermost gate; ptr NULL: the clock always runs */
+    tb_sig outer;      /* of the outermost one, where there are several */
+    uint64_t spare[3]; /* up to whole lines */
 };
 /* Programs also allocate one by malloc(), so it must not need a larger alignment. */
 _Static_assert(sizeof(void *) != 8 || sizeof(tb_check) == 2 * TB_CHECK_LINE, "checks side by side begin with a line");
