@@ -68,7 +68,7 @@ def converted(model: bytes, given: dict[str, np.ndarray]) -> tuple[Converted, li
     fixed: dict[str, np.ndarray] = {}
     while True:
         try:
-            return convert(model, constants=fixed), list(fixed)
+            return convert(model, constants=fixed, samples=given), list(fixed)
         except NeedsConstant as error:
             new = [n for n in error.names if n in given and n not in fixed]
             if not new:

@@ -21,20 +21,23 @@ from .tensor import EXACT_INT, HANDLERS, LARGEST, OWN, WIDE, Node, Tensor, const
 
 class Port:
     """An input or output of the network: name and shape in ONNX, dtype, blob and its view; lowest and highest value
-    that is exact (None: any)."""
+    that is exact (None: any). grid: what the planes of the GEMM hold: multiples of the first number (0: any value) up to
+    the second one (None: it has no planes)."""
 
     def __init__(self, name: str, shape: Sequence[int], dtype: Any, blob: str,
                  view: View, bounds: tuple[float, float] | None = None):
         self.name, self.shape, self.dtype = name, tuple(shape), np.dtype(dtype)
         self.blob, self.view, self.bounds = blob, view, bounds
+        self.grid: tuple[float, float] | None = None
 
 
 class Converter:
     """Converts one graph; run() leaves the network in `net`, `inputs` and `outputs`."""
 
     def __init__(self, model: proto.Message, shapes: dict[str, Sequence[int]] | None = None,
-                 constants: dict[str, np.ndarray] | None = None, folder: str | None = None):
-        self.graph, self.folder = model.graph, folder
+                 constants: dict[str, np.ndarray] | None = None, folder: str | None = None,
+                 samples: dict[str, np.ndarray] | None = None):
+        self.graph, self.folder, self.samples = model.graph, folder, samples or {}
         self.net = Net()
         self.inputs: list[Port] = []
         self.outputs: list[Port] = []
@@ -167,7 +170,12 @@ class Converter:
         blob = self.net.add("Input", [], [view], {i: n for i, n in enumerate(reversed(view))}, (), value.name)[0]
         bounds = (-EXACT_INT, EXACT_INT) if dtype in WIDE else None
         self.inputs.append(Port(value.name, shape, dtype, blob, view, bounds))
-        return Tensor(shape, dtype, None, blob, view, frozenset([value.name]))
+        t = Tensor(shape, dtype, None, blob, view, frozenset([value.name]))
+        if dtype == np.float32 and np.size(self.samples.get(value.name, ())):
+            from .ops_quant import Scaled, grid_of
+            grid = grid_of(np.asarray(self.samples[value.name]), self.inputs[-1])
+            t.scaled = None if grid is None else Scaled(t, np.ones((), np.float32), grid=grid)
+        return t
 
     def run_node(self, message: proto.Message, opset: int) -> None:
         inputs: list[Tensor | None] = []

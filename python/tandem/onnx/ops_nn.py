@@ -114,6 +114,9 @@ def conv(c: Converter, node: Node) -> list[Tensor]:
     x = node.need(0)
     w, b = weights(node)
     params, group, sizes, out = conv_shape(node, x, w)
+    from .ops_quant import can_split, convolution, split_sums
+    if can_split(x, w):
+        return [split_sums(c, node, convolution(c, node, x, w), x, w, b)]
     common, arrays = weighted(w, b, w.shape[0], 5, 6)
 
     def one(t: Tensor) -> Tensor:
@@ -179,8 +182,11 @@ def transposed_sides(node: Node, x: Tensor, kernel, strides, dilations) -> tuple
 
 # ---- products of matrices ----
 
-def rows_times(c: Converter, t: Tensor, w: np.ndarray, b: np.ndarray | None) -> Tensor:
+def rows_times(c: Converter, node: Node, t: Tensor, w: np.ndarray, b: np.ndarray | None) -> Tensor:
     """Each row of a matrix (rows x K) times weights (N x K)."""
+    from .ops_quant import can_split, matrix, split_sums
+    if can_split(t, w):
+        return split_sums(c, node, matrix(c, node, t, w), t, w, b)
     rows, n = t.shape[0], w.shape[0]
     common, arrays = weighted(w, b, n, 1, 2)
     view, out = (t.shape, (rows, n)) if rows > 1 else (c.view_of(t), (n,))
@@ -194,7 +200,9 @@ def gemm(c: Converter, node: Node) -> list[Tensor]:
     if w is None or w.ndim != 2 or len(a.shape) != 2:
         raise node.no("expected two matrices")
     alpha, beta = np.float32(node.attr("alpha", 1.0)), np.float32(node.attr("beta", 1.0))
-    a = transpose(c, a, [1, 0]) if node.attr("transA", 0) else a
+    if node.attr("transA", 0):
+        scaled, a = a.scaled, transpose(c, a, [1, 0])
+        a.scaled = None if scaled is None or scaled.grid is None else scaled._replace(ints=a)
     w = exact(w if node.attr("transB", 0) else w.T, node.where()) * alpha
     if w.shape[1] != a.shape[1]:
         raise node.no("%d columns of A, %d rows of B" % (a.shape[1], w.shape[1]))
@@ -202,8 +210,8 @@ def gemm(c: Converter, node: Node) -> list[Tensor]:
     if (bias is not None and bias.value is not None and
             (bias.size == 1 or (bias.size == w.shape[0] and bias.shape[-1] == w.shape[0]))):
         b = np.ascontiguousarray(np.broadcast_to(exact(bias.value, node.where()).ravel() * beta, w.shape[:1]))
-        return [rows_times(c, a, w, b)]
-    y = rows_times(c, a, w, None)
+        return [rows_times(c, node, a, w, b)]
+    y = rows_times(c, node, a, w, None)
     if bias is not None:
         scaled = (bias if beta == 1 else binary(c, node, 2, bias, c.scalar(beta))
                   if bias.value is None else Tensor(bias.shape, np.float32, bias.value * beta))
@@ -227,8 +235,11 @@ def matmul(c: Converter, node: Node) -> list[Tensor]:
                       (list(a.shape), list(w.shape), MOST_PARTS))
     parts = math.prod(batch)
     stacked = c.reshaped(a, (parts, -1 if a.size == 0 else a.size // parts // k, k))
-    products = [rows_times(c, c.reshaped(t, (t.size // k, k)), w.reshape(parts, k, n)[i].T, None)
-                for i, t in enumerate(divide(c, stacked, 0, [1] * parts))]
+    products = []
+    for i, t in enumerate(divide(c, stacked, 0, [1] * parts)):
+        rows = c.reshaped(t, (t.size // k, k))
+        rows.scaled = None if a.scaled is None or a.scaled.grid is None else a.scaled._replace(ints=rows)
+        products.append(rows_times(c, node, rows, w.reshape(parts, k, n)[i].T, None))
     return [c.reshaped(join(c, products, 0), a.shape[:-1] + tail)]
 
 

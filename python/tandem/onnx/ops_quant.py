@@ -9,7 +9,7 @@ q - z = 2 h + l.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,14 +24,27 @@ from .ops_shape import transpose
 from .tensor import BOOL, EXACT_INT, HANDLERS, Node, Tensor, constant, exact, op
 
 LIMIT = 127  # of the NPU's INT8: -127..127
+MOST_PLANES = 4  # of FP32
 MAGIC = float(3 << 22)  # x + MAGIC - MAGIC is x rounded half to even, for |x| up to 2^21
 Bounds = tuple[float, float]
+
+
+class Grid(NamedTuple):
+    """FP32 as a sum of INT8 planes: plane i is integers of +-127 times 2^(exponent - 7 i). planes: so many hold every
+    value exactly, or exact is False, and what is left is at most 2^-29 of the largest value. port: the input that the
+    values come from."""
+
+    exponent: int
+    planes: int
+    exact: bool
+    port: Any
 
 
 class Scaled(NamedTuple):
     """A real tensor is ints * scale. ints: integers in FP32; scale: in a shape that is repeated; bounds: of ints (None:
     unknown). merged: (factor for each output, ReLU or not) -> tensor of ints * factor, in one layer (None: there is
-    none). raw: ints before they are rounded and clipped, as a convolution of the NPU does by itself (None)."""
+    none). raw: ints before they are rounded and clipped, as a convolution of the NPU does by itself (None). grid: of FP32
+    that is no integers; ints is the tensor then."""
 
     ints: Tensor
     scale: np.ndarray
@@ -39,6 +52,7 @@ class Scaled(NamedTuple):
     merged: Callable[[np.ndarray, bool], Tensor] | None = None
     relu: bool = False
     raw: Tensor | None = None
+    grid: Grid | None = None
 
 
 # ---- integers without their zero point ----
@@ -170,6 +184,65 @@ def matrix(c: Converter, node: Node, x: Tensor, w: np.ndarray) -> Product:
     return Product("Convolution", params, 5, n, n, pixels)
 
 
+def grid_of(values: np.ndarray, port: Any = None) -> Grid | None:
+    """The fewest planes for these values. None: there are none for infinities."""
+    largest = float(np.abs(values).max(initial=0))
+    if not np.isfinite(largest) or largest > 1e30 or 0 < largest < 1e-20:
+        return None
+    exponent = int(np.ceil(np.log2(largest / LIMIT))) if largest else 0
+    for planes_needed in range(1, MOST_PLANES + 1):
+        steps = np.ldexp(values.astype(np.float64), 7 * (planes_needed - 1) - exponent)
+        if np.array_equal(steps, np.rint(steps)):
+            return Grid(exponent, planes_needed, True, port)
+    return Grid(exponent, MOST_PLANES, False, port)
+
+
+def grid_planes(c: Converter, node: Node, x: Tensor, grid: Grid) -> list[tuple[float, Tensor]]:
+    """Planes of a tensor, the largest one first. Powers of two only: nothing is rounded but the planes themselves."""
+    if grid.port is not None:
+        grid.port.grid = (2.0 ** (grid.exponent - 7 * (grid.planes - 1)) if grid.exact else 0.0,
+                          LIMIT * 2.0 ** grid.exponent)
+    parts, rest = [], x
+    for i in range(grid.planes):
+        step = 2.0 ** (grid.exponent - 7 * i)
+        plane = rest if step == 1 else binary(c, node, MUL, rest, c.scalar(1 / step))
+        last = grid.exact and i == grid.planes - 1
+        plane = plane if last else rounded(c, node, plane)
+        parts.append((step, plane))
+        if i < grid.planes - 1:
+            rest = binary(c, node, SUB, rest, plane if step == 1 else binary(c, node, MUL, plane, c.scalar(step)))
+    return parts
+
+
+def constant_planes(w: np.ndarray) -> list[tuple[float, np.ndarray]]:
+    """The same of constants."""
+    grid = grid_of(w)
+    parts, rest = [], w.astype(np.float64)
+    for i in range(0 if grid is None else grid.planes):
+        step = 2.0 ** (grid.exponent - 7 * i)
+        plane = np.rint(rest / step)
+        parts.append((step, plane.astype(np.int64)))
+        rest = rest - plane * step
+    return parts
+
+
+def split_sums(c: Converter, node: Node, product: Product, x: Tensor, w: np.ndarray, bias: np.ndarray | None) -> Tensor:
+    """x * w + bias of FP32 operands as products of their planes, the smallest ones first; those below 2^-28 of the largest
+    product are left out. Each product of planes is exact, their sum is rounded as FP32 is."""
+    total = None
+    a, b = grid_planes(c, node, x, x.scaled.grid), constant_planes(w)
+    pairs = sorted((i + j, i, j) for i in range(len(a)) for j in range(len(b)) if i + j < MOST_PLANES)[::-1]
+    for order, (_, i, j) in enumerate(pairs):
+        part = product.run(c, a[i][1], b[j][1], np.float32(a[i][0] * b[j][0]), bias if order == len(pairs) - 1 else None)
+        total = part if total is None else binary(c, node, ADD, total, part)
+    return total
+
+
+def can_split(x: Tensor, w: np.ndarray) -> bool:
+    """FP32 operands that the planes of the GEMM hold."""
+    return x.scaled is not None and x.scaled.grid is not None and bool(constant_planes(w))
+
+
 def sums(c: Converter, node: Node, product: Product, x: list[tuple[int, Tensor]], w: np.ndarray,
          bias: np.ndarray | None) -> Tensor:
     """x * w + bias as integers in FP32."""
@@ -197,7 +270,7 @@ def real(c: Converter, node: Node, s: Scaled) -> Tensor:
 def weighted(c: Converter, node: Node, x: Tensor, w: Tensor, bias: Tensor | None, turn: bool = False) -> Tensor | None:
     """A layer with weights over integers. None: x or w are no integers in one step, or not constant."""
     a, b = x.scaled, w.scaled
-    if a is None or b is None or a.bounds is None or a.scale.size != 1 or b.ints.value is None:
+    if a is None or b is None or a.grid is not None or a.bounds is None or a.scale.size != 1 or b.ints.value is None:
         return None
     weights = np.asarray(np.rint(b.ints.value), np.int64)
     conv = node.op in ("Conv", "QLinearConv")
@@ -308,7 +381,7 @@ def whole(node: Node) -> None:
 def in_steps(c: Converter, node: Node, x: Tensor, scale: np.ndarray) -> tuple[Tensor, bool]:
     """x / scale, and whether these are integers already. Inputs of the graph are divided as ONNX does; other values are
     multiplied by the reciprocal (1.3 of a million values at the edge of two steps differ), sums by one factor."""
-    if x.scaled is not None:
+    if x.scaled is not None and x.scaled.grid is None:
         factor = (x.scaled.scale / scale).astype(np.float32)
         if np.all(factor == 1):
             return x.scaled.ints, True
@@ -323,6 +396,7 @@ def saturated(c: Converter, node: Node, x: Tensor, scale: np.ndarray, zero: np.n
     """x in steps, clipped to the range of the type and rounded half to even, behind the zero point."""
     info = np.iinfo(dtype)
     low, high = (np.asarray(edge - zero, np.float32) for edge in (info.min, info.max))
+    x.scaled = x.scaled if x.scaled is not None and x.scaled.grid is None else None
     v, integers = in_steps(c, node, x, scale)
     inside = integers and x.scaled.bounds is not None and x.scaled.bounds[0] >= low.max() and (
         x.scaled.bounds[1] <= high.min())
@@ -522,7 +596,7 @@ def moves_integers(name: str) -> None:
             return results
         if any(s.scale.shape != steps[0].scale.shape or np.any(s.scale != steps[0].scale) for s in steps):
             return results
-        if name not in AS_THEY_ARE and steps[0].scale.size != 1:
+        if name not in AS_THEY_ARE and steps[0].scale.size != 1 or len({s.grid for s in steps}) > 1:
             return results
         same = Node.__new__(Node)
         same.__dict__.update(node.__dict__)
@@ -534,7 +608,8 @@ def moves_integers(name: str) -> None:
             bounds = (max(bounds[0], 0.0), max(bounds[1], 0.0))
         for result, ints in zip(results, plain(c, same)):
             if result is not None and result.value is None:
-                result.scaled = Scaled(ints, steps[0].scale, bounds, steps[0].merged if relu else None, relu)
+                result.scaled = Scaled(ints if steps[0].grid is None else result, steps[0].scale, bounds,
+                                       steps[0].merged if relu else None, relu, None, steps[0].grid)
         return results
     HANDLERS[name] = (handler, attributes, kinds)
 
