@@ -100,7 +100,8 @@ def convert(model: Any, *, shapes: dict[str, Sequence[int]] | None = None,
     conversion time. Error: a damaged file.
     """
     # their operators register themselves
-    from . import ops_contrib, ops_math, ops_nn, ops_quant, ops_reduce, ops_resize, ops_shape  # noqa: F401
+    from . import (ops_contrib, ops_index, ops_math, ops_nn, ops_quant, ops_reduce, ops_resize,  # noqa: F401
+                   ops_shape)
     from .converter import Converter
     folder = None
     try:

@@ -33,7 +33,8 @@ UNITS = ("GEMM", "ALU", "POOL", "CPU")
 class Result(NamedTuple):
     """name and operators of a test; outcome "passed", "fitted" (passed within the fit's bound), "not supported" or
     "FAILED"; arithmetic: where it ran (UNITS), moves: where elements were only moved ("addresses", "ALU", "CPU");
-    constants: inputs that were fixed; quantised: largest error of the network with INT8 convolutions, as a part of the
+    constants: inputs that were fixed; split: where it ran with FP32 products and sums on the GEMM (empty: it has none);
+    quantised: largest error of the network with INT8 convolutions, as a part of the
     range of the result; text: the reason."""
 
     name: str
@@ -44,6 +45,7 @@ class Result(NamedTuple):
     constants: tuple[str, ...] = ()
     quantised: float | None = None
     text: str = ""
+    split: tuple[str, ...] = ()
 
 
 def names(folder: str = DATA) -> list[str]:
@@ -63,12 +65,13 @@ def arrays(folder: str, kind: str, infos) -> list[np.ndarray]:
     return values
 
 
-def converted(model: bytes, given: dict[str, np.ndarray]) -> tuple[Converted, list[str]]:
-    """The network, with those inputs as constants that its operators need: shapes, axes, weights."""
+def converted(model: bytes, given: dict[str, np.ndarray], samples: bool = False) -> tuple[Converted, list[str]]:
+    """The network, with those inputs as constants that its operators need: shapes, axes, weights. samples: FP32 products
+    and sums run on the GEMM."""
     fixed: dict[str, np.ndarray] = {}
     while True:
         try:
-            return convert(model, constants=fixed, samples=given), list(fixed)
+            return convert(model, constants=fixed, samples=given if samples else None), list(fixed)
         except NeedsConstant as error:
             new = [n for n in error.names if n in given and n not in fixed]
             if not new:
@@ -166,9 +169,17 @@ def run(name: str, devices: list[_core.Device], folder: str = DATA, quantise: bo
         return Result(name, operators, "not supported", text=rest if found and prefix.startswith("operator ") else text)
     outcome, text, net = compare(network, x, expected, devices)
     arithmetic, moves = places(network, net)
+    split: tuple[str, ...] = ()
+    if outcome != "FAILED" and any(p.dtype.kind == "f" for p in network.inputs):
+        again, _ = converted(data, given, True)
+        if any(layer.params.get(8, 0) and "volution" in layer.kind or layer.kind == "InnerProduct"
+               for layer in again.net.layers) and "GEMM" not in arithmetic:
+            second, reason, other = compare(again, again.feed([given[p.name] for p in again.inputs]), expected, devices)
+            split = places(again, other)[0]
+            outcome, text = (second, "as planes of INT8: " + reason) if second == "FAILED" else (outcome, text)
     error = (quantised_error(network, x, expected, devices) if quantise and outcome == "passed" and "CPU" in arithmetic
              else None)
-    return Result(name, operators, outcome, arithmetic, moves, tuple(fixed), error, text)
+    return Result(name, operators, outcome, arithmetic, moves, tuple(fixed), error, text, split if "GEMM" in split else ())
 
 
 class Bench:
@@ -218,7 +229,8 @@ def main() -> int:
             failed += r.outcome == "FAILED"
             quantised = "" if r.quantised is None else " quantised %.2g" % r.quantised
             print("%-14s %s: %s%s%s" % (r.outcome, r.name, r.text or ", ".join(r.arithmetic) or "-",
-                                        " (moved: %s)" % ", ".join(r.moves) if r.moves else "", quantised))
+                                        " (moved: %s)" % ", ".join(r.moves) if r.moves else "", quantised +
+                                        (" split %s" % ", ".join(r.split) if r.split else "")))
     except _core.Error as error:
         print("tandem.onnx.backend: %s" % error, file=sys.stderr)
         return 1

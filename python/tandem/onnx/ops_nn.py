@@ -201,8 +201,8 @@ def gemm(c: Converter, node: Node) -> list[Tensor]:
         raise node.no("expected two matrices")
     alpha, beta = np.float32(node.attr("alpha", 1.0)), np.float32(node.attr("beta", 1.0))
     if node.attr("transA", 0):
-        scaled, a = a.scaled, transpose(c, a, [1, 0])
-        a.scaled = None if scaled is None or scaled.grid is None else scaled._replace(ints=a)
+        turned = transpose(c, a, [1, 0])
+        turned.scaled, a = c.grid(a, turned), turned
     w = exact(w if node.attr("transB", 0) else w.T, node.where()) * alpha
     if w.shape[1] != a.shape[1]:
         raise node.no("%d columns of A, %d rows of B" % (a.shape[1], w.shape[1]))
@@ -238,7 +238,7 @@ def matmul(c: Converter, node: Node) -> list[Tensor]:
     products = []
     for i, t in enumerate(divide(c, stacked, 0, [1] * parts)):
         rows = c.reshaped(t, (t.size // k, k))
-        rows.scaled = None if a.scaled is None or a.scaled.grid is None else a.scaled._replace(ints=rows)
+        rows.scaled = c.grid(a, rows)
         products.append(rows_times(c, node, rows, w.reshape(parts, k, n)[i].T, None))
     return [c.reshaped(join(c, products, 0), a.shape[:-1] + tail)]
 

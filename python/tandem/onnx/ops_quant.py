@@ -37,7 +37,12 @@ class Grid(NamedTuple):
     exponent: int
     planes: int
     exact: bool
-    port: Any
+    port: Any = None
+
+    @property
+    def limit(self) -> float:
+        """The largest magnitude."""
+        return LIMIT * 2.0 ** self.exponent
 
 
 class Scaled(NamedTuple):
@@ -200,8 +205,7 @@ def grid_of(values: np.ndarray, port: Any = None) -> Grid | None:
 def grid_planes(c: Converter, node: Node, x: Tensor, grid: Grid) -> list[tuple[float, Tensor]]:
     """Planes of a tensor, the largest one first. Powers of two only: nothing is rounded but the planes themselves."""
     if grid.port is not None:
-        grid.port.grid = (2.0 ** (grid.exponent - 7 * (grid.planes - 1)) if grid.exact else 0.0,
-                          LIMIT * 2.0 ** grid.exponent)
+        grid.port.grid = (2.0 ** (grid.exponent - 7 * (grid.planes - 1)) if grid.exact else 0.0, grid.limit)
     parts, rest = [], x
     for i in range(grid.planes):
         step = 2.0 ** (grid.exponent - 7 * i)
@@ -238,8 +242,35 @@ def split_sums(c: Converter, node: Node, product: Product, x: Tensor, w: np.ndar
     return total
 
 
+def grid_within(limit: float | None) -> Grid | None:
+    """Planes for any values up to this magnitude."""
+    grid = None if limit is None else grid_of(np.array([limit]))
+    return None if grid is None else Grid(grid.exponent, MOST_PLANES, False)
+
+
+def sum_of(c: Converter, node: Node, t: Tensor, outer: int, n: int, inner: int) -> Tensor | None:
+    """Sums along the middle one of three axes, as a product with a row of ones: the axis as channels of a map. None: the
+    magnitude of the elements is not known."""
+    grid = t.scaled.grid if t.scaled is not None and t.scaled.grid is not None else grid_within(t.limit)
+    if grid is None or not c.samples:
+        return None
+    x = transpose(c, c.reshaped(t, (outer, n, inner)), [1, 0, 2])
+    x.scaled = Scaled(x, np.ones((), np.float32), grid=grid)
+    pixels = outer * inner
+
+    def place(add, plane: Tensor) -> Tensor:
+        return c.result((pixels,), add(c.use(plane, (n, 1, pixels)), (1, 1, pixels)), np.float32, plane)
+    params = {0: 1, 6: n, 1: 1, 11: 1, 2: 1, 12: 1, 3: 1, 13: 1, 4: 0, 14: 0, 15: 0, 16: 0}
+    y = split_sums(c, node, Product("Convolution", params, 5, 1, 1, place), x, np.ones((1, n), np.float32), None)
+    y.limit = None if t.limit is None else t.limit * n
+    return y
+
+
 def can_split(x: Tensor, w: np.ndarray) -> bool:
     """FP32 operands that the planes of the GEMM hold."""
+    if x.limit is not None and x.scaled is None:
+        grid = grid_within(x.limit)
+        x.scaled = None if grid is None else Scaled(x, np.ones((), np.float32), grid=grid)
     return x.scaled is not None and x.scaled.grid is not None and bool(constant_planes(w))
 
 
@@ -590,6 +621,10 @@ def moves_integers(name: str) -> None:
 
     def handler(c: Converter, node: Node) -> list[Tensor]:
         results = plain(c, node)
+        limits = [t.limit for t in (node.inputs if name == "Concat" else node.inputs[:1]) if t is not None]
+        for result in results:
+            if result is not None and result.value is None and limits and None not in limits:
+                result.limit = max(limits)
         data = node.inputs if name == "Concat" else node.inputs[:1]
         steps = [t.scaled for t in data if t is not None]
         if not steps or any(s is None for s in steps) or any(t.value is not None for t in data):

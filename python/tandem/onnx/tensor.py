@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 OWN = ("", "ai.onnx")  # domains of ONNX's own operators
 LARGEST = 1 << 28  # elements of a tensor
 EXACT_INT = 1 << 24  # integers up to here are exact in FP32
-FLOATS = (np.dtype(np.float32),)
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))  # double is computed in FP32
 SMALL = tuple(np.dtype(t) for t in (np.int8, np.uint8, np.int16, np.uint16, np.float16))  # every value is exact in FP32
 WIDE = tuple(np.dtype(t) for t in (np.int32, np.int64, np.uint32, np.uint64))  # exact up to EXACT_INT
 BOOL = np.dtype(np.bool_)
@@ -60,6 +60,8 @@ class Tensor:
         self.value, self.blob, self.view, self.origin = value, blob, tuple(view), origin
         self.blobs: dict[View, str] = {}  # the same elements in other shapes
         self.scaled: Any = None  # integers and a step that it stands for (ops_quant.Scaled)
+        self.limit: float | None = None if value is None or self.dtype.kind not in "fiub" else float(
+            np.abs(np.asarray(value, np.float64)).max(initial=0))  # largest magnitude, where it is known
         self.centred: Any = None  # of integers: those without zero point, the zero point, those before rounding
 
     @property
