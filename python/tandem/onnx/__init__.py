@@ -94,14 +94,14 @@ def convert(model: Any, *, shapes: dict[str, Sequence[int]] | None = None,
     """Convert a model: a path, an onnx.ModelProto of any version of that package, or its bytes.
 
     shapes: of inputs, by name, where the model gives none; or the size of a dimension by its name. constants: values
-    for inputs, which are inputs no longer. samples: values that inputs may have; FP32 convolutions and products over them
-    run on the GEMM then, as sums of INT8 planes that hold such values exactly, or to 2^-29 of the largest one, and feed()
-    refuses values that they do not hold. Unsupported: one line; NeedsConstant: an operator needs values of inputs at
-    conversion time. Error: a damaged file.
+    for inputs, which are inputs no longer. samples: values that inputs may have; FP32 convolutions, products and sums
+    over them run on the GEMM then, as sums of INT8 planes that hold such values exactly, or to 2^-29 of the largest
+    one, and feed() refuses values that they do not hold. Unsupported: one line; NeedsConstant: an operator needs
+    values of inputs at conversion time. Error: a damaged file.
     """
     # their operators register themselves
-    from . import (ops_contrib, ops_index, ops_math, ops_nn, ops_quant, ops_reduce, ops_resize,  # noqa: F401
-                   ops_shape)
+    from . import (ops_contrib, ops_index, ops_loss, ops_math, ops_nn, ops_quant, ops_reduce,  # noqa: F401
+                   ops_resize, ops_shape)
     from .converter import Converter
     folder = None
     try:

@@ -23,8 +23,8 @@ CHANGES = ("Cast", "CastLike", "DequantizeLinear")  # say what type they give
 
 class Port:
     """An input or output of the network: name and shape in ONNX, dtype, blob and its view; lowest and highest value
-    that is exact (None: any). grid: what the planes of the GEMM hold: multiples of the first number (0: any value) up to
-    the second one (None: it has no planes)."""
+    that is exact (None: any). grid: what the planes of the GEMM hold, multiples of the first number (0: any value) up
+    to the second one (None: it has no planes)."""
 
     def __init__(self, name: str, shape: Sequence[int], dtype: Any, blob: str,
                  view: View, bounds: tuple[float, float] | None = None):
@@ -178,7 +178,7 @@ class Converter:
         self.inputs.append(Port(value.name, shape, dtype, blob, view, bounds))
         t = Tensor(shape, dtype, None, blob, view, frozenset([value.name]))
         if dtype in FLOATS and np.size(self.samples.get(value.name, ())):
-            from .ops_quant import Scaled, grid_of
+            from .products import Scaled, grid_of
             grid = grid_of(np.asarray(self.samples[value.name]), self.inputs[-1])
             t.scaled = None if grid is None else Scaled(t, np.ones((), np.float32), grid=grid)
             t.limit = None if grid is None else grid.limit

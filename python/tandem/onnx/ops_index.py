@@ -6,7 +6,9 @@ import numpy as np
 
 from .converter import Converter
 from .ops_math import ABS, MUL, NEG, RSUB, SUB, above, binary, opposite, unary
+from .ops_nn import rows_times
 from .ops_reduce import MAX, reduce
+from .ops_shape import pick, transpose
 from .tensor import Node, Tensor, constant, op
 
 
@@ -65,8 +67,6 @@ def trilu(c: Converter, node: Node) -> list[Tensor]:
 @op("CumSum", "exclusive reverse", takes="own")
 def cumsum(c: Converter, node: Node) -> list[Tensor]:
     """A product with a triangular matrix."""
-    from .ops_nn import rows_times
-    from .ops_shape import transpose
     x, at = node.need(0), node.const(1, "axis")
     if at is None or x.dtype not in (np.float32, np.float64):
         raise node.no("dtype %s: integers wrap, FP32 does not; the NPU has FP32 and INT8" % x.dtype)
@@ -85,7 +85,6 @@ def cumsum(c: Converter, node: Node) -> list[Tensor]:
 @op("GatherElements", "axis", takes="moves")
 def gather_elements(c: Converter, node: Node) -> list[Tensor]:
     """Constant indices: single elements, joined again."""
-    from .ops_shape import pick
     x, index = node.need(0), node.const(1, "indices")
     axis = node.axis(node.attr("axis", 0), len(x.shape))
     if index is None or index.ndim != len(x.shape):
@@ -93,26 +92,25 @@ def gather_elements(c: Converter, node: Node) -> list[Tensor]:
     index = np.where(index < 0, index + x.shape[axis], index)
     places = list(np.indices(index.shape))
     places[axis] = index
-    return [chosen(c, node, x, np.ravel_multi_index(places, x.shape), pick)]
+    return [chosen(c, node, x, np.ravel_multi_index(places, x.shape))]
 
 
 @op("GatherND", "batch_dims", takes="moves")
 def gather_nd(c: Converter, node: Node) -> list[Tensor]:
     """Constant indices into the first axes."""
-    from .ops_shape import pick
     x, index, batch = node.need(0), node.const(1, "indices"), node.attr("batch_dims", 0)
     if index is None or not index.ndim or batch + index.shape[-1] > len(x.shape):
         raise node.no("indices that do not fit %s" % list(x.shape))
     numbers = np.arange(x.size).reshape(x.shape)
     if batch == 0:
-        return [chosen(c, node, x, numbers[tuple(np.moveaxis(index, -1, 0))], pick)]
+        return [chosen(c, node, x, numbers[tuple(np.moveaxis(index, -1, 0))])]
     flat = numbers.reshape((-1,) + x.shape[batch:])
     rows = index.reshape((flat.shape[0],) + index.shape[batch:])
     parts = [flat[i][tuple(np.moveaxis(rows[i], -1, 0))] for i in range(len(flat))]
-    return [chosen(c, node, x, np.stack(parts).reshape(index.shape[:-1] + parts[0].shape[rows[0].ndim - 1:]), pick)]
+    return [chosen(c, node, x, np.stack(parts).reshape(index.shape[:-1] + parts[0].shape[rows[0].ndim - 1:]))]
 
 
-def chosen(c: Converter, node: Node, x: Tensor, numbers: np.ndarray, pick) -> Tensor:
+def chosen(c: Converter, node: Node, x: Tensor, numbers: np.ndarray) -> Tensor:
     """Elements by their number in the tensor."""
     flat = pick(c, node, c.reshaped(x, (x.size,)), 0, numbers.ravel().tolist())
     return c.reshaped(flat, numbers.shape)
@@ -121,7 +119,6 @@ def chosen(c: Converter, node: Node, x: Tensor, numbers: np.ndarray, pick) -> Te
 @op("Compress", "axis", takes="moves")
 def compress(c: Converter, node: Node) -> list[Tensor]:
     """A constant condition."""
-    from .ops_shape import pick
     x, condition, axis = node.need(0), node.const(1, "the condition"), node.attr("axis")
     x = c.reshaped(x, (x.size,)) if axis is None else x
     axis = 0 if axis is None else node.axis(axis, len(x.shape))
@@ -131,7 +128,6 @@ def compress(c: Converter, node: Node) -> list[Tensor]:
 @op("ReverseSequence", "batch_axis time_axis", takes="moves")
 def reverse_sequence(c: Converter, node: Node) -> list[Tensor]:
     """Constant lengths."""
-    from .ops_shape import pick
     x, lengths = node.need(0), node.const(1, "the lengths")
     time, batch = node.attr("time_axis", 0), node.attr("batch_axis", 1)
     if {time, batch} != {0, 1} or lengths is None or lengths.size != x.shape[batch]:
@@ -139,4 +135,4 @@ def reverse_sequence(c: Converter, node: Node) -> list[Tensor]:
     numbers = np.arange(x.size).reshape(x.shape).swapaxes(0, time)
     for i, n in enumerate(lengths.ravel().tolist()):
         numbers[:n, i] = numbers[:n, i][::-1].copy()
-    return [chosen(c, node, x, numbers.swapaxes(0, time), pick)]
+    return [chosen(c, node, x, numbers.swapaxes(0, time))]

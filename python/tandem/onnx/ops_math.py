@@ -16,6 +16,7 @@ ADD, SUB, MUL, DIV, MAX, MIN, POW, RSUB, RDIV, RPOW = range(10)  # BinaryOp
 MIRRORED = {SUB: RSUB, DIV: RDIV, POW: RPOW}
 (ABS, NEG, FLOOR, CEIL, SQUARE, SQRT, RSQRT, EXP, LOG, SIN, COS, TAN, ASIN, ACOS, ATAN, RECIPROCAL, TANH, LOG10, ROUND,
  TRUNC) = range(20)  # UnaryOp
+MOST_EXPONENT = 9.0  # where e^x is known to be small enough for planes of INT8 to hold it
 FLT_MAX = float(np.finfo(np.float32).max)
 
 
@@ -79,7 +80,7 @@ def repeat(c: Converter, t: Tensor, shape: Sequence[int]) -> Tensor:
 def binary(c: Converter, node: Node, code: int, a: Tensor, b: Tensor, dtype=np.float32) -> Tensor:
     """BinaryOp of two tensors, one of which may be constant."""
     y = binary_blob(c, node, code, a, b, dtype)
-    if a.limit is not None and b.limit is not None:
+    if c.samples and a.limit is not None and b.limit is not None:
         y.limit = {ADD: a.limit + b.limit, SUB: a.limit + b.limit, RSUB: a.limit + b.limit, MUL: a.limit * b.limit,
                    MAX: max(a.limit, b.limit), MIN: max(a.limit, b.limit)}.get(code)
     return y
@@ -113,9 +114,12 @@ def layer(c: Converter, kind: str, t: Tensor, params=None, dtype=np.float32) -> 
     """A layer that computes every element independently."""
     view = c.view_of(t)
     y = c.result(t.shape, c.add(kind, [c.use(t, view)], view, params or {}), dtype, t)
+    if not c.samples:
+        return y
     y.limit = {"Sigmoid": 1.0, "TanH": 1.0, "Threshold": 1.0, "ReLU": t.limit, "Softmax": 1.0}.get(kind)
     if kind == "UnaryOp" and t.limit is not None:
-        y.limit = {ABS: t.limit, NEG: t.limit, SQUARE: t.limit ** 2, SQRT: t.limit ** 0.5}.get(params[0])
+        y.limit = {ABS: t.limit, NEG: t.limit, SQUARE: t.limit ** 2, SQRT: t.limit ** 0.5,
+                   EXP: np.exp(t.limit) if t.limit <= MOST_EXPONENT else None}.get(params[0])
     return y
 
 
@@ -393,7 +397,9 @@ def cast(c: Converter, node: Node) -> list[Tensor]:
     except KeyError:
         raise node.no("to element type %s, the NPU has FP32 and INT8" % node.attr("to")) from None
     if to in FLOATS and x.dtype in FLOATS:
-        return [c.result(x.shape, c.use(x, c.view_of(x)), to, x)]
+        y = c.result(x.shape, c.use(x, c.view_of(x)), to, x)
+        y.limit = x.limit
+        return [y]
     if to == x.dtype or (to == np.float32 and x.dtype not in WIDE) or (x.dtype == BOOL and (to in SMALL or to in WIDE)):
         return [c.result(x.shape, c.use(x, c.view_of(x)), to, x)]
     if to == np.float32 or (x.dtype.kind in "iu" and to in WIDE and to.kind == "i" and

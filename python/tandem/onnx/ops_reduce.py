@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from .converter import Converter
-from .ops_math import ADD, EXP, LOG, MUL, NEG, RSQRT, SQRT, SQUARE, SUB, ABS, binary, unary
+from .ops_math import ADD, DIV, EXP, LOG, MUL, NEG, RSQRT, SQRT, SQUARE, SUB, ABS, binary, unary
+from .products import sum_of
 from .tensor import Node, Tensor, around, compact, op
 
 SUM, MEAN, MAX, PROD = 0, 3, 4, 6  # Reduction
@@ -25,7 +26,6 @@ def runs_of(axes: list[int]) -> list[tuple[int, int]]:
 def reduce(c: Converter, code: int, t: Tensor, axes: list[int]) -> Tensor:
     """A Reduction along these axes, which remain with one element. Axes of one element between others are included.
     Sums of values of known magnitude (samples) are products on the GEMM."""
-    from .ops_quant import sum_of
     for first, last in runs_of([a for a in axes if t.shape[a] > 1]):
         outer, n, inner = around(t.shape, first, last)
         shape = t.shape[:first] + (1,) * (last - first + 1) + t.shape[last + 1:]
@@ -85,6 +85,10 @@ def softmax(c: Converter, node: Node) -> list[Tensor]:
         powers.limit = None if x.limit is None else 1.0
         y = binary(c, node, SUB, y, unary(c, LOG, reduce(c, SUM, powers, [1])))
         return [c.reshaped(y, x.shape)]
+    if x.limit is not None:  # its sum runs on the GEMM
+        y = unary(c, EXP, binary(c, node, SUB, flat, reduce(c, MAX, flat, [1])))
+        y.limit = 1.0
+        return [c.reshaped(binary(c, node, DIV, y, reduce(c, SUM, y, [1])), x.shape)]
     view, at = compact(outer, n, inner)
     return [c.result(x.shape, c.add("Softmax", [c.use(flat, view)], view, {0: at, 1: 1}), x.dtype, x)]
 

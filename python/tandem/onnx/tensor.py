@@ -23,9 +23,9 @@ BOOL = np.dtype(np.bool_)
 # types of attributes, by name: one type for all operators that have one of that name
 ATTRIBUTES = {name: kind for kind, names in (
     (proto.INT, "axis batch_axis block_size blocksize ceil_mode count_include_pad detect_negative detect_positive end "
-     "exclude_outside exclusive fmod group hidden_size k keepdims keep_aspect_ratio largest noop_with_empty_axes "
-     "num_groups num_outputs output_dtype p reverse saturate select_last_index sorted start storage_order to transA "
-     "transB upper value_int antialias stash_type allowzero training_mode"),
+     "exclude_outside exclusive fmod group hidden_size ignore_index k keepdims keep_aspect_ratio largest "
+     "noop_with_empty_axes num_groups num_outputs output_dtype p reverse saturate select_last_index sorted start "
+     "storage_order to transA transB upper value_int antialias stash_type allowzero training_mode"),
     (proto.INTS, "dilations kernel_shape output_padding output_shape pads perm strides value_ints"),
     (proto.FLOAT, "alpha beta bias cubic_coeff_a epsilon extrapolation_value gamma lambd momentum value_float"),
     (proto.FLOATS, "value_floats"),
@@ -61,7 +61,7 @@ class Tensor:
         self.blobs: dict[View, str] = {}  # the same elements in other shapes
         self.scaled: Any = None  # integers and a step that it stands for (ops_quant.Scaled)
         self.limit: float | None = None if value is None or self.dtype.kind not in "fiub" else float(
-            np.abs(np.asarray(value, np.float64)).max(initial=0))  # largest magnitude, where it is known
+            np.abs(np.asarray(value, np.float64)).max(initial=0))  # largest magnitude, where samples tell it
         self.centred: Any = None  # of integers: those without zero point, the zero point, those before rounding
 
     @property
