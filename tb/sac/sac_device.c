@@ -44,16 +44,16 @@ static bool model_write(void *ctx, uint64_t addr, const void *data, size_t bytes
     return tb_ddr_write((tb_ddr *)ctx, addr, data, bytes);
 }
 
-int sac_device_open(sac_device *dev, const tb_run_cfg *cfg, const sac_build *build, char *err, size_t err_size) {
+static int open_at(sac_device *dev, uint64_t base, uint64_t size, const tb_run_cfg *cfg, const sac_build *build,
+                   char *err, size_t err_size) {
     static const tb_run_port_cfg regs = {.name = "regs", .prefix = "s_axil_"};
     const tb_run_port_cfg f = {.name = "f", .prefix = "m_f_axi_", .mem = &dev->rtl_mem, .agent = 0};
     const tb_run_port_cfg w = {.name = "w", .prefix = "m_w_axi_", .mem = &dev->rtl_mem, .agent = 1};
     memset(dev, 0, sizeof *dev);
     const sac_mem mem = {.ctx = &dev->model_mem, .read = model_read, .write = model_write};
     /* unwritten memory has different contents on both sides */
-    if (tb_ddr_init(&dev->rtl_mem, SAC_MEM_BASE, SAC_MEM_SIZE, cfg->seed) != 0 ||
-        tb_ddr_init(&dev->model_mem, SAC_MEM_BASE, SAC_MEM_SIZE, ~cfg->seed) != 0 ||
-        sac_model_init(&dev->model, &mem, build) != 0) {
+    if (tb_ddr_init(&dev->rtl_mem, base, size, cfg->seed) != 0 ||
+        tb_ddr_init(&dev->model_mem, base, size, ~cfg->seed) != 0 || sac_model_init(&dev->model, &mem, build) != 0) {
         return opt_fail(err, err_size, "out of memory");
     }
     dev->rtl_mem.watch = dev->rtl_mem.check_reads = true;
@@ -70,6 +70,14 @@ int sac_device_open(sac_device *dev, const tb_run_cfg *cfg, const sac_build *bui
     tb_run_reset(run);
     tb_run_step(run); /* nothing may be valid at the first edge after reset */
     return 0;
+}
+
+int sac_device_open(sac_device *dev, const tb_run_cfg *cfg, const sac_build *build, char *err, size_t err_size) {
+    return open_at(dev, SAC_MEM_BASE, SAC_MEM_SIZE, cfg, build, err, err_size);
+}
+
+int sac_device_open_whole(sac_device *dev, const tb_run_cfg *cfg, const sac_build *build, char *err, size_t err_size) {
+    return open_at(dev, 0, UINT64_C(1) << 32, cfg, build, err, err_size);
 }
 
 void sac_device_close(sac_device *dev) {

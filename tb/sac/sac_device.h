@@ -25,7 +25,11 @@ typedef struct sac_device {
     sac_hal hal;        /* for the driver */
 } sac_device;
 
-/* 0 or -1 with one line in err; sac_device_close() in any case. The struct must not be moved. */
+/*
+ * 0 or -1 with one line in err; sac_device_close() in any case. The struct must not be moved. Memory: the constants
+ * above, or everything that an address of 32 bits can reach (slower: there are more pages to look at).
+ */
+int sac_device_open_whole(sac_device *dev, const tb_run_cfg *cfg, const sac_build *build, char *err, size_t err_size);
 int sac_device_open(sac_device *dev, const tb_run_cfg *cfg, const sac_build *build, char *err, size_t err_size);
 void sac_device_close(sac_device *dev);
 /* Contents of both memories. */

@@ -226,8 +226,8 @@ static tb_shrink_size size(const tb_test *test, const tb_knobs *k) {
     return (tb_shrink_size){.cycles = work * (1 + (uint64_t)tb_knobs_get(k, "bus")), .work = work};
 }
 
-/* A device, `body` on it, and the result. */
-static int execute_on(tb_prog_run *run, const char *bus, void (*body)(sac_device *dev, tb_prog_run *run)) {
+/* A device, its memory as large as addresses reach or as usual, `body` on it, and the result. */
+static int execute_on(tb_prog_run *run, const char *bus, bool whole, void (*body)(sac_device *dev, tb_prog_run *run)) {
     static const sac_build build = {SAC_CFG_WVEC, SAC_CFG_CVEC, SAC_CFG_NVEC, SAC_CFG_CACHEPAGES};
     const tb_run_cfg cfg = {.clk = "clk_i",
                             .rst_n = "rst_ni",
@@ -248,7 +248,7 @@ static int execute_on(tb_prog_run *run, const char *bus, void (*body)(sac_device
         return -1;
     }
     run->devices = 1;
-    if (sac_device_open(dev, &cfg, &build, run->err, sizeof run->err) == 0 &&
+    if ((whole ? sac_device_open_whole : sac_device_open)(dev, &cfg, &build, run->err, sizeof run->err) == 0 &&
         (run->dump == NULL || sac_device_dump(dev, run->dump, run->err, sizeof run->err) == 0)) {
         if (run->story != NULL) {
             run->story->has_model = true; /* the model runs beside the RTL */
@@ -271,11 +271,11 @@ static int execute_on(tb_prog_run *run, const char *bus, void (*body)(sac_device
 }
 
 static int execute(tb_prog_run *run) {
-    return execute_on(run, tb_knobs_get_name(run->knobs, "bus"), run_case);
+    return execute_on(run, tb_knobs_get_name(run->knobs, "bus"), tb_knobs_get(run->knobs, "span") != 0, run_case);
 }
 
 static int execute_speed(tb_prog_run *run) {
-    return execute_on(run, "ideal", speed_case);
+    return execute_on(run, "ideal", false, speed_case);
 }
 
 /* ---- coverage files ---- */
