@@ -8,6 +8,7 @@
 #include "sac_regs.h"
 #include "speed.h"
 #include "stim.h"
+#include "tiles.h"
 
 #define WATCHDOG 60000u
 
@@ -147,6 +148,10 @@ static bool run_task(sac_device *dev, sac_dev *drv, const tb_prog_run *run, cons
     return equal;
 }
 
+static bool run_tile(sac_device *dev, sac_dev *drv, const tb_prog_run *run, const sac_task *t) {
+    return run_task(dev, drv, run, t, false);
+}
+
 /*
  * Sizes out of range, past the driver: a legal task of which one or two registers get other bits. The model says
  * whether the engine must refuse it; one that is legal by chance is not started, as its operands are nowhere.
@@ -190,6 +195,7 @@ static void run_case(sac_device *dev, tb_prog_run *run) {
     static const unsigned port[] = {0, SAC_PORT_F, SAC_PORT_W, SAC_PORT_F};
     const int64_t error = tb_knobs_get(run->knobs, "error");
     const uint32_t tasks = (uint32_t)tb_knobs_get(run->knobs, "tasks");
+    const uint32_t rows = (uint32_t)tb_knobs_get(run->knobs, "rows");
     sac_task last = {0};
     sac_dev drv;
     bool ok = sac_open(&drv, &dev->hal) == SAC_OK;
@@ -206,11 +212,14 @@ static void run_case(sac_device *dev, tb_prog_run *run) {
         stim_data data;
         /* after an error or an abort nothing is known about the cache */
         const bool known = i > 0 && drv.cached[!last.half].c > 0;
-        stim_task(&drv, run->knobs, run->seed, i, known ? &last : NULL, &t);
+        sac_dev sizes = drv;
+        sizes.cache_pages *= rows != 0 ? TILES_CACHE : 1;
+        stim_task(&sizes, run->knobs, run->seed, i, known ? &last : NULL, &t);
         ok = stim_data_make(&drv, run->knobs, run->seed, i, &t, &data) == 0;
         if (ok) {
             fill(dev, &t, &data);
-            ok = run_task(dev, &drv, run, &t, i == 0 && tb_knobs_get(run->knobs, "abort") != 0);
+            ok = rows != 0 ? tiles_run(dev, &drv, run, &t, rows, run_tile)
+                           : run_task(dev, &drv, run, &t, i == 0 && tb_knobs_get(run->knobs, "abort") != 0);
         }
         stim_free(&data);
         last = t;

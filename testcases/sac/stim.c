@@ -23,6 +23,9 @@ static const char *const error_names[] = {"none", "read_f", "read_w", "write"};
 static const uint32_t rare[] = {7, 1};
 static const uint32_t half_of[] = {1, 1};
 static const uint32_t span_weights[] = {2, 1};
+/* clang-format off */
+static const uint32_t rows_weights[65] = {400, [1 ... 16] = 4, [17 ... 64] = 1};
+/* clang-format on */
 static const uint32_t error_weights[] = {30, 1, 1, 1};
 static const uint32_t tasks_weights[] = {5, 2, 1, 1};
 static const uint32_t kernel_weights[] = {6, 1, 5, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -72,6 +75,8 @@ const tb_knob stim_knobs[] = {
     {"error_at", 0, 60, TB_KNOB_SMALL, NULL, NULL, "number of that burst"},
     {"bus", 0, 5, TB_KNOB_ENUM, bus_names, NULL, "timing of the buses"},
     {"span", 0, 1, (tb_knob_kind)(TB_KNOB_WEIGHTED | TB_KNOB_LATER), NULL, span_weights, "operands anywhere in 4 GB"},
+    {"rows", 0, 64, (tb_knob_kind)(TB_KNOB_WEIGHTED | TB_KNOB_LATER), NULL, rows_weights,
+     "layers up to four times as large as the cache, in tiles of at most so many rows; 0: a task each"},
 };
 const size_t stim_knob_count = sizeof stim_knobs / sizeof *stim_knobs;
 
@@ -222,6 +227,11 @@ void stim_task(const sac_dev *dev, const tb_knobs *k, uint64_t seed, uint32_t i,
     t->full = (sac_full)draw(&rng, k, "full", i);
     t->to_cache = to != 0;
     t->to_memory = to != 1 || last;
+    if (tb_knobs_get(k, "rows") != 0) { /* what a tile can be cut from */
+        t->from_cache = t->to_cache = false;
+        t->to_memory = true;
+        t->full = SAC_FULL_NONE;
+    }
     fit(dev, t, draw(&rng, k, "pr", i), draw(&rng, k, "pb", i), draw(&rng, k, "cut", i));
     t->in_step = gap == 0 ? 0 : sac_tensor_bytes(dev, 1, t->h, t->w) + gap;
     t->out_step = gap == 0 ? 0 : sac_tensor_bytes(dev, 1, t->pool ? t->ph : t->oh, t->pool ? t->pw : t->ow) + gap;
