@@ -61,15 +61,15 @@ static bool compare(sac_device *dev, const sac_dev *drv, const sac_task *t) {
     const uint32_t group = sac_tensor_bytes(drv, 1, mh, mw), step = t->out_step != 0 ? t->out_step : group;
     const size_t bytes = (size_t)(groups - 1) * step + group;
     sac_build build = dev->model.build;
-    whole w = {.mem = &dev->model_mem, .out = malloc(bytes), .base = t->out, .bytes = bytes};
+    whole w = {.mem = &dev->pair.model, .out = malloc(bytes), .base = t->out, .bytes = bytes};
     uint8_t *got = malloc(bytes);
     build.pages *= TILES_CACHE;
     const sac_mem mem = {.ctx = &w, .read = mem_read, .write = mem_write};
     if (sac_model_init(&w.model, &mem, &build) != 0 || w.out == NULL || got == NULL) {
         tb_run_fail(&dev->run, "host:memory", "out of memory");
     } else {
-        tb_ddr_read(&dev->rtl_mem, t->out, got, bytes);
-        tb_ddr_read(&dev->rtl_mem, t->out, w.out, bytes); /* between channel groups nothing is written */
+        tb_ddr_read(&dev->pair.rtl, t->out, got, bytes);
+        tb_ddr_read(&dev->pair.rtl, t->out, w.out, bytes); /* between channel groups nothing is written */
         const sac_status status = run_whole(&w, t);
         if (status != SAC_OK) {
             tb_run_fail(&dev->run, "tiles:whole", "the whole layer: the driver answered \"%s\"", sac_strerror(status));
