@@ -37,7 +37,8 @@ def test_strides_pooling_and_space_to_depth(tmp_path):
 
 def test_refusals_are_one_line(tmp_path):
     for text, why in ((HEAD % (8, 8, 4) + "ConvolutionDepthWise c 1 1 data c 0=4 1=3\n", "c: layers of type"),
-                      ("nothing\n", "no .param file"), (HEAD % (8, 8, 4) + "Convolution c 1 1 other c 0=4\n", "'other'")):
+                      ("nothing\n", "no .param file"),
+                      (HEAD % (8, 8, 4) + "Convolution c 1 1 other c 0=4\n", "'other'")):
         done = fps(tmp_path, text)
         assert done.returncode == 1 and why in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
     assert fps(tmp_path, "nothing\n", "--mhz", "0").returncode == 2

@@ -1,8 +1,8 @@
 // The two AXI4 masters of the engine. F reads features and residual and writes features; W reads filters, PARAM and
 // DTAB and never writes. Jobs and data are those of rtl/lib/dma: reader 0 of F is the input, reader 1 the residual.
 //
-// flush_i drops everything in flight; idle_o: nothing is left. err_o: error responses of this cycle, of reads of F, reads
-// of W, writes.
+// flush_i drops everything in flight; idle_o: nothing is left. err_o: error responses of this cycle, of reads of F,
+// reads of W, writes.
 module sac_dma (
     input  logic         clk_i,
     input  logic         rst_ni,

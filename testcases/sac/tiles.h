@@ -1,6 +1,6 @@
 /*
- * tiles.h - a layer as the driver's plan cuts it (drivers/sac/sac_plan.h): tiles of rows on the engine, against the whole
- * layer on a golden model whose cache takes it.
+ * tiles.h - a layer as the driver's plan cuts it (drivers/sac/sac_plan.h): tiles of rows on the engine, against the
+ * whole layer on a golden model whose cache takes it.
  */
 #ifndef SAC_TILES_H
 #define SAC_TILES_H

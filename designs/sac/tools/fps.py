@@ -164,8 +164,8 @@ def main():
             why = e if isinstance(e, BadNet) else "no topology that this tool reads (%s)" % e
             print("fps: %s: %s" % (path, why), file=sys.stderr)
             return 1
-    print("\nframes per second at %g MHz; FaceNet (published: 1020) is not here: the document gives neither the images of\n"
-          "its MTCNN nor how many faces are in them" % args.mhz)
+    print("\nframes per second at %g MHz; FaceNet (published: 1020) is not here: the document gives neither the\n"
+          "images of its MTCNN nor how many faces are in them" % args.mhz)
     return 0
 
 
