@@ -73,26 +73,6 @@ module sac_dma (
     input  logic         m_f_axi_rvalid_i,
     output logic         m_f_axi_rready_o,
     // AXI4, master W
-    output logic         m_w_axi_awid_o,
-    output logic [ 31:0] m_w_axi_awaddr_o,
-    output logic [  7:0] m_w_axi_awlen_o,
-    output logic [  2:0] m_w_axi_awsize_o,
-    output logic [  1:0] m_w_axi_awburst_o,
-    output logic         m_w_axi_awlock_o,
-    output logic [  3:0] m_w_axi_awcache_o,
-    output logic [  2:0] m_w_axi_awprot_o,
-    output logic [  3:0] m_w_axi_awqos_o,
-    output logic         m_w_axi_awvalid_o,
-    input  logic         m_w_axi_awready_i,
-    output logic [127:0] m_w_axi_wdata_o,
-    output logic [ 15:0] m_w_axi_wstrb_o,
-    output logic         m_w_axi_wlast_o,
-    output logic         m_w_axi_wvalid_o,
-    input  logic         m_w_axi_wready_i,
-    input  logic         m_w_axi_bid_i,
-    input  logic [  1:0] m_w_axi_bresp_i,
-    input  logic         m_w_axi_bvalid_i,
-    output logic         m_w_axi_bready_o,
     output logic         m_w_axi_arid_o,
     output logic [ 31:0] m_w_axi_araddr_o,
     output logic [  7:0] m_w_axi_arlen_o,
@@ -259,23 +239,7 @@ module sac_dma (
       .ev_wait_user_o(w_ev[3]),
       .inflight_o(w_inflight)
   );
-  assign m_w_axi_awid_o = 1'b0;
-  assign m_w_axi_awaddr_o = '0;
-  assign m_w_axi_awlen_o = '0;
-  assign m_w_axi_awsize_o = 3'd4;
-  assign m_w_axi_awburst_o = 2'b01;
-  assign m_w_axi_awlock_o = 1'b0;
-  assign m_w_axi_awcache_o = 4'b0011;
-  assign m_w_axi_awprot_o = '0;
-  assign m_w_axi_awqos_o = '0;
-  assign m_w_axi_awvalid_o = 1'b0;
-  assign m_w_axi_wdata_o = '0;
-  assign m_w_axi_wstrb_o = '0;
-  assign m_w_axi_wlast_o = 1'b0;
-  assign m_w_axi_wvalid_o = 1'b0;
-  assign m_w_axi_bready_o = 1'b1;
   logic unused_w;
-  assign unused_w = ^{w_dat_id, w_dat_last, w_ev, w_inflight, m_w_axi_awready_i, m_w_axi_wready_i, m_w_axi_bid_i,
-      m_w_axi_bresp_i, m_w_axi_bvalid_i};
+  assign unused_w = ^{w_dat_id, w_dat_last, w_ev, w_inflight};
 
 endmodule
