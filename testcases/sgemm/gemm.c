@@ -1,6 +1,7 @@
 /* gemm.c - the draw of random GEMMs. */
 #include "gemm.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +99,16 @@ void gemm_constrain(tb_knobs *k, uint64_t seed) {
         tb_rng rng = tb_rng_stream(seed, "half mode");
         tb_knobs_set(k, "half", HALF_ONLY != 0 ? (tb_rng_chance(&rng, 1, 2) ? 1 : 7) : 0);
     }
+}
+
+int gemm_check(const tb_test *test, const tb_knobs *knobs, char *err, size_t err_size) {
+    (void)test;
+    if (!gemm_mode_legal(tb_knobs_get(knobs, "half"))) {
+        snprintf(err, err_size, "half=%s: configuration " SGEMM_CFG_NAME " has no such mode",
+                 tb_knobs_get_name(knobs, "half"));
+        return -1;
+    }
+    return 0;
 }
 
 tb_shrink_size gemm_size(const tb_test *test, const tb_knobs *k) {
@@ -241,24 +252,24 @@ gemm gemm_make(uint64_t seed, const tb_knobs *k, uint32_t i, const gemm *prev) {
     return g;
 }
 
-/* Rows of neighbouring elements. */
+/* op(A), op(B) or C of rows x cols, stored with or without transposing: its values do not depend on how. */
 static void fill(sgemm_device *dev, const gemm *g, const char *name, uint32_t addr, int32_t ld, int32_t rows,
-                 int32_t cols, bool f16) {
+                 int32_t cols, bool f16, bool trans) {
     tb_rng rng = tb_rng_stream(g->stream, name);
-    uint32_t *row = malloc(((size_t)cols + 1) * sizeof *row);
-    for (int32_t r = 0; row != NULL && r < rows && cols > 0; r++) {
-        for (int32_t c = 0; c < cols; c++) {
-            const uint32_t v = gemm_value(&rng, g->data);
-            if (f16) { /* any pattern, or the number next to the value */
-                ((uint16_t *)row)[c] = g->data == 3 || g->data == 7 ? (uint16_t)tb_rng_u32(&rng) : sgemm_device_half(v);
-            } else {
-                row[c] = v;
-            }
+    const size_t n_rows = (size_t)(trans ? cols : rows), n_cols = (size_t)(trans ? rows : cols), size = f16 ? 2 : 4;
+    uint8_t *stored = malloc(n_rows * n_cols * size + 1);
+    for (size_t i = 0; stored != NULL && i < n_rows * n_cols; i++) {
+        const size_t r = i / (size_t)cols, c = i % (size_t)cols;
+        uint32_t v = gemm_value(&rng, g->data);
+        if (f16) { /* any pattern, or the number next to the value */
+            v = g->data == 3 || g->data == 7 ? tb_rng_u32(&rng) & 0xFFFFu : sgemm_device_half(v);
         }
-        const uint32_t size = f16 ? 2 : 4;
-        sgemm_device_fill(dev, addr + (uint32_t)r * (uint32_t)ld * size, row, (size_t)cols * size);
+        memcpy(stored + (trans ? c * n_cols + r : r * n_cols + c) * size, &v, size); /* little-endian */
     }
-    free(row);
+    for (size_t r = 0; stored != NULL && n_cols > 0 && r < n_rows; r++) {
+        sgemm_device_fill(dev, addr + (uint32_t)(r * (size_t)ld * size), stored + r * n_cols * size, n_cols * size);
+    }
+    free(stored);
 }
 
 void gemm_fill(sgemm_device *dev, const gemm *g) {
@@ -267,11 +278,27 @@ void gemm_fill(sgemm_device *dev, const gemm *g) {
     const bool ta = (x->trans_a != SGEMM_NO_TRANS) != col, tb = (x->trans_b != SGEMM_NO_TRANS) != col;
     if (x->k > 0 && x->alpha != 0.0f) {
         if (!g->fed) {
-            fill(dev, g, "A", x->a, x->lda, ta ? x->k : x->m, ta ? x->m : x->k, (x->flags & SGEMM_A_F16) != 0);
+            fill(dev, g, "A", x->a, x->lda, x->m, x->k, (x->flags & SGEMM_A_F16) != 0, ta);
         }
-        fill(dev, g, "B", x->b, x->ldb, tb ? x->n : x->k, tb ? x->k : x->n, (x->flags & SGEMM_B_F16) != 0);
+        fill(dev, g, "B", x->b, x->ldb, x->k, x->n, (x->flags & SGEMM_B_F16) != 0, tb);
     }
     if (x->beta != 0.0f) {
-        fill(dev, g, "C", x->c, x->ldc, col ? x->n : x->m, col ? x->m : x->n, (x->flags & SGEMM_C_F16) != 0);
+        fill(dev, g, "C", x->c, x->ldc, x->m, x->n, (x->flags & SGEMM_C_F16) != 0, col);
     }
+}
+
+sgemm_limits gemm_limits(const tb_knobs *k, const gemm *g) {
+    static const sgemm_limits all[] = {{65535, 65535, 65535, 0xFFFFFF},
+                                       {1, 1, 1, 0xFFFFFF},
+                                       {SGEMM_CFG_DIM, SGEMM_CFG_DIM, SGEMM_CFG_VEC, 0xFFFFFF},
+                                       {7, 13, 5, 0xFFFFFF},
+                                       {65535, 65535, 3, 0xFFFFFF}};
+    sgemm_limits l = all[tb_knobs_get(k, "split")];
+    if (tb_knobs_get(k, "split") == 1) { /* one task an element would take too long */
+        l.m = g->x.m > 4 ? 5 : 1;
+        l.n = g->x.n > 4 ? 7 : 1;
+        l.k = g->x.k > 8 ? 4 : 1;
+    }
+    l.k = (g->x.flags & SGEMM_C_F16) != 0 ? 65535 : l.k; /* sums of binary16 cannot cross tasks */
+    return l;
 }

@@ -11,6 +11,8 @@ typedef struct test_bench {
     tb_prog_run *run;
     sgemm_device *dev;
     sgemm_dev drv;
+    bool portable; /* the hash of the case is `results`, the same in all configurations */
+    uint64_t results;
 } test_bench;
 
 /* Open a device with the bus timing of the knob `bus`. 0, or -1 with run->err. */
@@ -18,6 +20,6 @@ int test_open(test_bench *t, tb_prog_run *run);
 /* The end: failures and the trace hash go into the result. Returns 0. */
 int test_close(test_bench *t);
 
-extern const tb_test test_sgemm, test_perf, test_digits, test_regs, test_nonsense;
+extern const tb_test test_sgemm, test_same, test_perf, test_digits, test_regs, test_nonsense;
 
 #endif
