@@ -290,7 +290,8 @@ def test_results_depend_on_the_configuration(bench, parallel):
                      "--jobs", parallel)
     assert done.returncode == 1 and last_line(done) == "8 passed, 1 failed", done.stdout
     failed = [row for row in bench.jobs("test,cfg,outcome,signature,message") if row[2] != "pass"]
-    assert len(failed) == 1 and failed[0][0] == "by_cfg" and failed[0][2:4] == ("fail", "differs between configurations")
+    assert len(failed) == 1 and failed[0][0] == "by_cfg"
+    assert failed[0][2:4] == ("fail", "differs between configurations")
     other = {"n4": "n8 0x8", "n8": "n4 0x4"}[failed[0][1]]
     assert failed[0][4].endswith("of the same cases in " + other)
 

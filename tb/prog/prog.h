@@ -147,8 +147,8 @@ struct tb_prog {
     /* Release run->more. */
     void (*release)(tb_prog_run *run);
     /*
-     * --cov: open; write, with the line of a suite that repeats the run (empty: none does); close, also when open
-     * failed.
+     * --cov (without these functions no file is written): open; write, with the line of a suite that repeats the run
+     * (empty: none does); close, also when open failed.
      */
     int (*cov_open)(const tb_prog *prog, char *err, size_t err_size);
     int (*cov_save)(const tb_prog *prog, const char *path, const char *job, char *err, size_t err_size);
