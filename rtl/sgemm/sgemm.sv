@@ -35,26 +35,6 @@ module sgemm #(
   output logic         s_axil_rvalid,
   input  logic         s_axil_rready,
   // AXI4 master 0: reads A and C
-  output logic         m0_axi_awid,
-  output logic [31:0]  m0_axi_awaddr,
-  output logic [7:0]   m0_axi_awlen,
-  output logic [2:0]   m0_axi_awsize,
-  output logic [1:0]   m0_axi_awburst,
-  output logic         m0_axi_awlock,
-  output logic [3:0]   m0_axi_awcache,
-  output logic [2:0]   m0_axi_awprot,
-  output logic [3:0]   m0_axi_awqos,
-  output logic         m0_axi_awvalid,
-  input  logic         m0_axi_awready,
-  output logic [127:0] m0_axi_wdata,
-  output logic [15:0]  m0_axi_wstrb,
-  output logic         m0_axi_wlast,
-  output logic         m0_axi_wvalid,
-  input  logic         m0_axi_wready,
-  input  logic         m0_axi_bid,
-  input  logic [1:0]   m0_axi_bresp,
-  input  logic         m0_axi_bvalid,
-  output logic         m0_axi_bready,
   output logic         m0_axi_arid,
   output logic [31:0]  m0_axi_araddr,
   output logic [7:0]   m0_axi_arlen,
@@ -194,16 +174,16 @@ module sgemm #(
   logic [14:0] inflight;
   logic [1:0] r0_req_valid, r0_req_ready;
   logic [63:0] r0_req_addr;
-  logic [47:0] r0_req_bytes;
+  logic [2*sgemm_pkg::JobW-1:0] r0_req_bytes;
   logic r0_dat_valid, r0_dat_ready, r0_dat_id;
   logic [127:0] r0_dat;
   logic r1_req_valid, r1_req_ready, r1_dat_valid, r1_dat_ready;
   logic [31:0] r1_req_addr;
-  logic [23:0] r1_req_bytes;
+  logic [sgemm_pkg::JobW-1:0] r1_req_bytes;
   logic [127:0] r1_dat;
   logic w_req_valid, w_req_ready, w_dat_valid, w_dat_ready;
   logic [31:0] w_req_addr;
-  logic [23:0] w_req_bytes;
+  logic [sgemm_pkg::JobW-1:0] w_req_bytes;
   logic [127:0] w_dat;
 
   sgemm_engine #(
@@ -273,17 +253,14 @@ module sgemm #(
     .w_dat_ready_o(w_dat_ready),
     .w_dat_i(w_dat),
     .w_idle_o(wr_jobs_idle),
-    .m0_axi_awid, .m0_axi_awaddr, .m0_axi_awlen, .m0_axi_awsize, .m0_axi_awburst, .m0_axi_awlock, .m0_axi_awcache,
-    .m0_axi_awprot, .m0_axi_awqos, .m0_axi_awvalid, .m0_axi_awready, .m0_axi_wdata, .m0_axi_wstrb, .m0_axi_wlast,
-    .m0_axi_wvalid, .m0_axi_wready, .m0_axi_bid, .m0_axi_bresp, .m0_axi_bvalid, .m0_axi_bready, .m0_axi_arid,
-    .m0_axi_araddr, .m0_axi_arlen, .m0_axi_arsize, .m0_axi_arburst, .m0_axi_arlock, .m0_axi_arcache, .m0_axi_arprot,
-    .m0_axi_arqos, .m0_axi_arvalid, .m0_axi_arready, .m0_axi_rid, .m0_axi_rdata, .m0_axi_rresp, .m0_axi_rlast,
-    .m0_axi_rvalid, .m0_axi_rready, .m1_axi_awid, .m1_axi_awaddr, .m1_axi_awlen, .m1_axi_awsize, .m1_axi_awburst,
-    .m1_axi_awlock, .m1_axi_awcache, .m1_axi_awprot, .m1_axi_awqos, .m1_axi_awvalid, .m1_axi_awready, .m1_axi_wdata,
-    .m1_axi_wstrb, .m1_axi_wlast, .m1_axi_wvalid, .m1_axi_wready, .m1_axi_bid, .m1_axi_bresp, .m1_axi_bvalid,
-    .m1_axi_bready, .m1_axi_arid, .m1_axi_araddr, .m1_axi_arlen, .m1_axi_arsize, .m1_axi_arburst, .m1_axi_arlock,
-    .m1_axi_arcache, .m1_axi_arprot, .m1_axi_arqos, .m1_axi_arvalid, .m1_axi_arready, .m1_axi_rid, .m1_axi_rdata,
-    .m1_axi_rresp, .m1_axi_rlast, .m1_axi_rvalid, .m1_axi_rready
+    .m0_axi_arid, .m0_axi_araddr, .m0_axi_arlen, .m0_axi_arsize, .m0_axi_arburst, .m0_axi_arlock, .m0_axi_arcache,
+    .m0_axi_arprot, .m0_axi_arqos, .m0_axi_arvalid, .m0_axi_arready, .m0_axi_rid, .m0_axi_rdata, .m0_axi_rresp,
+    .m0_axi_rlast, .m0_axi_rvalid, .m0_axi_rready, .m1_axi_awid, .m1_axi_awaddr, .m1_axi_awlen, .m1_axi_awsize,
+    .m1_axi_awburst, .m1_axi_awlock, .m1_axi_awcache, .m1_axi_awprot, .m1_axi_awqos, .m1_axi_awvalid, .m1_axi_awready,
+    .m1_axi_wdata, .m1_axi_wstrb, .m1_axi_wlast, .m1_axi_wvalid, .m1_axi_wready, .m1_axi_bid, .m1_axi_bresp,
+    .m1_axi_bvalid, .m1_axi_bready, .m1_axi_arid, .m1_axi_araddr, .m1_axi_arlen, .m1_axi_arsize, .m1_axi_arburst,
+    .m1_axi_arlock, .m1_axi_arcache, .m1_axi_arprot, .m1_axi_arqos, .m1_axi_arvalid, .m1_axi_arready, .m1_axi_rid,
+    .m1_axi_rdata, .m1_axi_rresp, .m1_axi_rlast, .m1_axi_rvalid, .m1_axi_rready
   );
 
   // in the order of PERF_SEL: what the engine and the bus count, as their headers list it

@@ -16,7 +16,7 @@ module sgemm_bus (
   input  logic [1:0]   r0_req_valid_i,
   output logic [1:0]   r0_req_ready_o,
   input  logic [63:0]  r0_req_addr_i,
-  input  logic [47:0]  r0_req_bytes_i,
+  input  logic [2*sgemm_pkg::JobW-1:0] r0_req_bytes_i,
   output logic         r0_dat_valid_o,
   input  logic         r0_dat_ready_i,
   output logic         r0_dat_id_o,
@@ -25,7 +25,7 @@ module sgemm_bus (
   input  logic         r1_req_valid_i,
   output logic         r1_req_ready_o,
   input  logic [31:0]  r1_req_addr_i,
-  input  logic [23:0]  r1_req_bytes_i,
+  input  logic [sgemm_pkg::JobW-1:0] r1_req_bytes_i,
   output logic         r1_dat_valid_o,
   input  logic         r1_dat_ready_i,
   output logic [127:0] r1_dat_o,
@@ -33,32 +33,12 @@ module sgemm_bus (
   input  logic         w_req_valid_i,
   output logic         w_req_ready_o,
   input  logic [31:0]  w_req_addr_i,
-  input  logic [23:0]  w_req_bytes_i,
+  input  logic [sgemm_pkg::JobW-1:0] w_req_bytes_i,
   input  logic         w_dat_valid_i,
   output logic         w_dat_ready_o,
   input  logic [127:0] w_dat_i,
   output logic         w_idle_o,   // every write has its response
   // AXI4 master 0: reads A and C
-  output logic         m0_axi_awid,
-  output logic [31:0]  m0_axi_awaddr,
-  output logic [7:0]   m0_axi_awlen,
-  output logic [2:0]   m0_axi_awsize,
-  output logic [1:0]   m0_axi_awburst,
-  output logic         m0_axi_awlock,
-  output logic [3:0]   m0_axi_awcache,
-  output logic [2:0]   m0_axi_awprot,
-  output logic [3:0]   m0_axi_awqos,
-  output logic         m0_axi_awvalid,
-  input  logic         m0_axi_awready,
-  output logic [127:0] m0_axi_wdata,
-  output logic [15:0]  m0_axi_wstrb,
-  output logic         m0_axi_wlast,
-  output logic         m0_axi_wvalid,
-  input  logic         m0_axi_wready,
-  input  logic         m0_axi_bid,
-  input  logic [1:0]   m0_axi_bresp,
-  input  logic         m0_axi_bvalid,
-  output logic         m0_axi_bready,
   output logic         m0_axi_arid,
   output logic [31:0]  m0_axi_araddr,
   output logic [7:0]   m0_axi_arlen,
@@ -145,7 +125,7 @@ module sgemm_bus (
     .req_valid_i(r0_req_valid_i),
     .req_ready_o(r0_req_ready_o),
     .req_addr_i(r0_req_addr_i),
-    .req_bytes_i(r0_req_bytes_i),
+    .req_bytes_i({24'(r0_req_bytes_i[sgemm_pkg::JobW+:sgemm_pkg::JobW]), 24'(r0_req_bytes_i[0+:sgemm_pkg::JobW])}),
     .dat_valid_o(r0_dat_valid_o),
     .dat_ready_i(r0_dat_ready_i),
     .dat_id_o(r0_dat_id_o),
@@ -175,21 +155,6 @@ module sgemm_bus (
     .ev_wait_user_o(rd_wait_user[0]),
     .inflight_o(inflight_o[4:0])
   );
-  assign m0_axi_awid = 1'b0;
-  assign m0_axi_awaddr = '0;
-  assign m0_axi_awlen = '0;
-  assign m0_axi_awsize = 3'd4;
-  assign m0_axi_awburst = 2'b01;
-  assign m0_axi_awlock = 1'b0;
-  assign m0_axi_awcache = 4'b0011;
-  assign m0_axi_awprot = '0;
-  assign m0_axi_awqos = '0;
-  assign m0_axi_awvalid = 1'b0;
-  assign m0_axi_wdata = '0;
-  assign m0_axi_wstrb = '0;
-  assign m0_axi_wlast = 1'b0;
-  assign m0_axi_wvalid = 1'b0;
-  assign m0_axi_bready = 1'b1;
 
   // ------------------------------------------------------------------------------------------------ channel 1
   dma_chan #(
@@ -203,7 +168,7 @@ module sgemm_bus (
     .rd_req_valid_i(r1_req_valid_i),
     .rd_req_ready_o(r1_req_ready_o),
     .rd_req_addr_i(r1_req_addr_i),
-    .rd_req_bytes_i(r1_req_bytes_i),
+    .rd_req_bytes_i(24'(r1_req_bytes_i)),
     .rd_dat_valid_o(r1_dat_valid_o),
     .rd_dat_ready_i(r1_dat_ready_i),
     .rd_dat_id_o(r1_id),
@@ -220,7 +185,7 @@ module sgemm_bus (
     .wr_req_valid_i(w_req_valid_i),
     .wr_req_ready_o(w_req_ready_o),
     .wr_req_addr_i(w_req_addr_i),
-    .wr_req_bytes_i(w_req_bytes_i),
+    .wr_req_bytes_i(24'(w_req_bytes_i)),
     .wr_dat_valid_i(w_dat_valid_i),
     .wr_dat_ready_o(w_dat_ready_o),
     .wr_dat_i(w_dat_i),
@@ -271,8 +236,6 @@ module sgemm_bus (
   );
 
   logic unused;
-  assign unused = ^{
-    r0_last, r1_id, r1_last, rd_wait_user, m0_axi_awready, m0_axi_wready, m0_axi_bid, m0_axi_bresp, m0_axi_bvalid
-  };
+  assign unused = ^{r0_last, r1_id, r1_last, rd_wait_user};
 
 endmodule

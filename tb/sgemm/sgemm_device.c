@@ -160,11 +160,11 @@ static int bind(sgemm_device *dev, char *err, size_t err_size) {
     return tb_run_pin(&dev->run, "irq_o", err, err_size) < 0 ? -1 : 0;
 }
 
-int sgemm_device_open(sgemm_device *dev, const tb_run_cfg *cfg, char *err, size_t err_size) {
+static int open_at(sgemm_device *dev, const tb_run_cfg *cfg, uint64_t base, uint64_t size, char *err, size_t err_size) {
     memset(dev, 0, sizeof *dev);
     /* unwritten memory has different contents on both sides */
-    if (tb_ddr_init(&dev->rtl_mem, SGEMM_MEM_BASE, SGEMM_MEM_SIZE, cfg->seed) != 0 ||
-        tb_ddr_init(&dev->model_mem, SGEMM_MEM_BASE, SGEMM_MEM_SIZE, ~cfg->seed) != 0) {
+    if (tb_ddr_init(&dev->rtl_mem, base, size, cfg->seed) != 0 ||
+        tb_ddr_init(&dev->model_mem, base, size, ~cfg->seed) != 0) {
         return opt_fail(err, err_size, "out of memory");
     }
     dev->rtl_mem.watch = dev->rtl_mem.check_reads = true;
@@ -184,6 +184,14 @@ int sgemm_device_open(sgemm_device *dev, const tb_run_cfg *cfg, char *err, size_
     /* the build is a parameter of both sides; a run that has failed already cannot read it */
     tb_run_read(run, SGEMM_PORT_REGS, SGEMM_REG_CONFIG, &dev->model.config);
     return 0;
+}
+
+int sgemm_device_open(sgemm_device *dev, const tb_run_cfg *cfg, char *err, size_t err_size) {
+    return open_at(dev, cfg, SGEMM_MEM_BASE, SGEMM_MEM_SIZE, err, err_size);
+}
+
+int sgemm_device_open_whole(sgemm_device *dev, const tb_run_cfg *cfg, char *err, size_t err_size) {
+    return open_at(dev, cfg, 0, UINT64_C(1) << 32, err, err_size);
 }
 
 void sgemm_device_close(sgemm_device *dev) {

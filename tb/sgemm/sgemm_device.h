@@ -31,7 +31,9 @@ typedef struct sgemm_device {
     sgemm_hal hal; /* for the driver */
 } sgemm_device;
 
-/* 0 or -1 with one line in err; sgemm_device_close() in any case. The struct must not be moved. */
+/* 0 or -1 with one line in err; sgemm_device_close() in any case. The struct must not be moved. Memory: the constants
+ * above, or everything that an address of 32 bits can reach (slower: there are many pages to look at). */
+int sgemm_device_open_whole(sgemm_device *dev, const tb_run_cfg *cfg, char *err, size_t err_size);
 int sgemm_device_open(sgemm_device *dev, const tb_run_cfg *cfg, char *err, size_t err_size);
 void sgemm_device_close(sgemm_device *dev);
 /* Contents of both memories; what the RTL's memory holds. */

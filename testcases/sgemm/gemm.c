@@ -1,12 +1,15 @@
 /* gemm.c - the draw of random GEMMs. */
 #include "gemm.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP 0x2000000u /* from one GEMM's matrices to those of the next */
-#define PLACE 0x800000u /* from A to B to C */
+#define PLACE 0x800000u  /* space of a matrix */
+#define MARGIN 0x200000u /* before its first element, at most */
+#define GEMM_BYTES_MAX (PLACE - MARGIN - 0x2000u)
+#define GEMM_PLACES 7u /* GEMMs that have places of their own */
 
 const char *const gemm_bus_names[6] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
 static const uint32_t bus_weights[] = {4, 4, 4, 2, 3, 3};
@@ -22,6 +25,7 @@ static const char *const ld_names[] = {"least", "plus_one", "some", "large"};
 static const char *const split_names[] = {"none", "one", "block", "odd", "k_only"};
 static const uint32_t split_weights[] = {10, 1, 1, 1, 1};
 static const uint32_t rare[] = {9, 1};
+static const uint32_t span_weights[] = {2, 1};
 static const char *const error_names[] = {"none", "read0", "read1", "write"};
 static const uint32_t error_weights[] = {20, 1, 1, 1};
 static const char *const cpu_names[] = {"engine", "some", "cpu"};
@@ -54,6 +58,7 @@ const tb_knob gemm_knobs[GEMM_KNOBS] = {
     {"error", 0, 3, TB_KNOB_ENUM, error_names, error_weights, "one burst is answered with an error"},
     {"error_at", 0, 40, TB_KNOB_SMALL, NULL, NULL, "number of that burst"},
     {"bus", 0, 5, TB_KNOB_ENUM, gemm_bus_names, bus_weights, "timing of the buses"},
+    {"span", 0, 1, (tb_knob_kind)(TB_KNOB_WEIGHTED | TB_KNOB_LATER), NULL, span_weights, "matrices anywhere in 4 GB"},
 };
 
 #if SGEMM_CFG_DIM > 16
@@ -90,11 +95,31 @@ static void draw_size(tb_knobs *k, const char *name, uint64_t seed, uint32_t blo
     }
 }
 
+/* Now and then one of the sizes is as large as a task can be, the others are tiny. */
+static void draw_long(tb_knobs *k, uint64_t seed) {
+    static const char *const names[] = {"m", "n", "k"};
+    tb_rng rng = tb_rng_stream(seed, "long");
+    if (!tb_rng_chance(&rng, 1, 200)) {
+        return;
+    }
+    const uint64_t which = tb_rng_range(&rng, 0, 2);
+    for (uint64_t i = 0; i < 3; i++) {
+        const uint64_t size = i == which ? 65535 - tb_rng_small(&rng, 0, 40000) : tb_rng_range(&rng, 1, 2);
+        if (!tb_knobs_is_pinned(k, names[i])) {
+            tb_knobs_set(k, names[i], (int64_t)size);
+        }
+    }
+    tb_knobs_draw_in(k, "gemms", seed, 1, 2);
+    tb_knobs_draw_in(k, "split", seed, 0, 0); /* thousands of tasks would take too long */
+    tb_knobs_draw_in(k, "bus", seed, 0, 1);
+}
+
 void gemm_constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "gemms", seed, 1, 4);
     draw_size(k, "m", seed, SGEMM_CFG_DIM);
     draw_size(k, "n", seed, SGEMM_CFG_DIM);
     draw_size(k, "k", seed, SGEMM_CFG_VEC);
+    draw_long(k, seed);
     if (!gemm_mode_legal(tb_knobs_get(k, "half")) && !tb_knobs_is_pinned(k, "half")) {
         tb_rng rng = tb_rng_stream(seed, "half mode");
         tb_knobs_set(k, "half", HALF_ONLY != 0 ? (tb_rng_chance(&rng, 1, 2) ? 1 : 7) : 0);
@@ -106,6 +131,12 @@ int gemm_check(const tb_test *test, const tb_knobs *knobs, char *err, size_t err
     if (!gemm_mode_legal(tb_knobs_get(knobs, "half"))) {
         snprintf(err, err_size, "half=%s: configuration " SGEMM_CFG_NAME " has no such mode",
                  tb_knobs_get_name(knobs, "half"));
+        return -1;
+    }
+    const int64_t m = tb_knobs_get(knobs, "m"), n = tb_knobs_get(knobs, "n"), k = tb_knobs_get(knobs, "k");
+    if (m * n * 4 > GEMM_BYTES_MAX || m * k * 4 > GEMM_BYTES_MAX || k * n * 4 > GEMM_BYTES_MAX) {
+        snprintf(err, err_size, "m=%" PRId64 " n=%" PRId64 " k=%" PRId64 ": a matrix has at most %u bytes here", m, n,
+                 k, GEMM_BYTES_MAX);
         return -1;
     }
     return 0;
@@ -182,18 +213,29 @@ static float factor(tb_rng *rng, int64_t kind) {
 
 /* ---- a GEMM of a case ---- */
 
-static int32_t leading(tb_rng *rng, int64_t kind, int32_t row) {
+/* Of `rows` stored rows of `row` elements; rows that would not fit into their place are dense. */
+static int32_t leading(tb_rng *rng, int64_t kind, int32_t row, int32_t rows) {
     const int32_t least = row < 1 ? 1 : row;
-    switch (kind) {
-    case 0:
-        return least;
-    case 1:
-        return least + 1;
-    case 2:
-        return least + (int32_t)tb_rng_range(rng, 0, 20);
-    default: /* rows in different 4 KB pages */
-        return least + (int32_t)tb_rng_range(rng, 500, 2000);
+    const int64_t gap = kind == 0   ? 0
+                        : kind == 1 ? 1
+                        : kind == 2 ? (int64_t)tb_rng_range(rng, 0, 20)
+                                    : (int64_t)tb_rng_range(rng, 500, 2000); /* rows in different 4 KB pages */
+    return (least + gap) * rows * 4 > GEMM_BYTES_MAX ? least : least + (int32_t)gap;
+}
+
+/* Where matrix number `which` of GEMM i begins: some way into a place of its own. */
+static uint32_t place(const tb_knobs *k, uint64_t seed, uint32_t i, uint32_t which, tb_rng *rng) {
+    const uint32_t number = 3 * (i % GEMM_PLACES) + which;
+    const uint32_t in = (uint32_t)tb_rng_range(rng, 0, MARGIN / 64 - 1) * 64;
+    if (tb_knobs_get(k, "span") == 0) {
+        return SGEMM_MEM_BASE + number * PLACE + 0x1000 + in;
     }
+    /* one of the 512 places of 4 GB: a permutation, which the seed chooses; place 0 would be the null address */
+    const tb_rng all = tb_rng_stream(seed, "span");
+    tb_rng way = tb_rng_fork(&all, 0);
+    const uint32_t factor = (uint32_t)tb_rng_range(&way, 0, 255) * 2 + 1, first = (uint32_t)tb_rng_range(&way, 0, 511);
+    const uint32_t at = (number * factor + first) % 512;
+    return at * PLACE + 0x1000 + in;
 }
 
 static uint32_t flags_of(int64_t half) {
@@ -209,7 +251,6 @@ static uint32_t flags_of(int64_t half) {
 }
 
 gemm gemm_make(uint64_t seed, const tb_knobs *k, uint32_t i, const gemm *prev) {
-    const uint32_t base = SGEMM_MEM_BASE + 0x1000 + STEP * (i % 7);
     tb_rng all = tb_rng_stream(seed, "gemms");
     tb_rng rng = tb_rng_fork(&all, i);
     gemm g = {.stream = tb_rng_u64(&rng), .data = (int)tb_knobs_get(k, "data")};
@@ -239,12 +280,14 @@ gemm gemm_make(uint64_t seed, const tb_knobs *k, uint32_t i, const gemm *prev) {
     }
     const int32_t row_a = (g.x.trans_a != SGEMM_NO_TRANS) != col ? g.x.m : g.x.k;
     const int32_t row_b = (g.x.trans_b != SGEMM_NO_TRANS) != col ? g.x.k : g.x.n;
-    g.x.lda = leading(&rng, tb_knobs_get(k, "lda"), row_a);
-    g.x.ldb = leading(&rng, tb_knobs_get(k, "ldb"), row_b);
-    g.x.ldc = leading(&rng, tb_knobs_get(k, "ldc"), col ? g.x.m : g.x.n);
-    g.x.a = base + (uint32_t)tb_knobs_get(k, "a_at") * ((g.x.flags & SGEMM_A_F16) != 0 ? 2u : 4u);
-    g.x.b = base + PLACE + (uint32_t)tb_knobs_get(k, "b_at") * ((g.x.flags & SGEMM_B_F16) != 0 ? 2u : 4u);
-    g.x.c = base + 2 * PLACE + (uint32_t)tb_knobs_get(k, "c_at") * ((g.x.flags & SGEMM_C_F16) != 0 ? 2u : 4u);
+    const int32_t row_c = col ? g.x.m : g.x.n;
+    const int32_t rows_a = row_a == g.x.k ? g.x.m : g.x.k;
+    g.x.lda = leading(&rng, tb_knobs_get(k, "lda"), row_a, rows_a);
+    g.x.ldb = leading(&rng, tb_knobs_get(k, "ldb"), row_b, row_b == g.x.k ? g.x.n : g.x.k);
+    g.x.ldc = leading(&rng, tb_knobs_get(k, "ldc"), row_c, row_c == g.x.n ? g.x.m : g.x.n);
+    g.x.a = place(k, seed, i, 0, &rng) + (uint32_t)tb_knobs_get(k, "a_at") * ((g.x.flags & SGEMM_A_F16) != 0 ? 2u : 4u);
+    g.x.b = place(k, seed, i, 1, &rng) + (uint32_t)tb_knobs_get(k, "b_at") * ((g.x.flags & SGEMM_B_F16) != 0 ? 2u : 4u);
+    g.x.c = place(k, seed, i, 2, &rng) + (uint32_t)tb_knobs_get(k, "c_at") * ((g.x.flags & SGEMM_C_F16) != 0 ? 2u : 4u);
     if (g.fed) {
         g.x.a = prev->x.c;
         g.x.lda = prev->x.ldc;

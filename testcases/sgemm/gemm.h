@@ -7,10 +7,10 @@
 #include "sgemm.h"
 #include "sgemm_device.h"
 
-#define GEMM_MAX 8u       /* GEMMs of a case */
-#define GEMM_DIM_MAX 2048 /* of M, N and K */
+#define GEMM_MAX 8u        /* GEMMs of a case */
+#define GEMM_DIM_MAX 65535 /* of M, N and K */
 
-#define GEMM_KNOBS 25u
+#define GEMM_KNOBS 26u
 extern const tb_knob gemm_knobs[GEMM_KNOBS];
 extern const char *const gemm_bus_names[6];
 

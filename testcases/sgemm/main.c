@@ -26,7 +26,8 @@ int test_open(test_bench *t, tb_prog_run *run) {
         return -1;
     }
     run->devices = 1;
-    if (sgemm_device_open(t->dev, &cfg, run->err, sizeof run->err) != 0) {
+    const bool whole = tb_knobs_get(run->knobs, "span") != 0;
+    if ((whole ? sgemm_device_open_whole : sgemm_device_open)(t->dev, &cfg, run->err, sizeof run->err) != 0) {
         sgemm_device_close(t->dev);
         free(t->dev);
         return -1;

@@ -30,7 +30,9 @@ static void inject(test_bench *t, const tb_knobs *k) {
     const int64_t error = tb_knobs_get(k, "error");
     if (error != 0) {
         const unsigned port = error == 1 ? SGEMM_PORT_M0 : SGEMM_PORT_M1;
-        tb_axi_slave_inject(&t->dev->run.port[port]->slave, error == 3 ? 1 : 0, (uint64_t)tb_knobs_get(k, "error_at"));
+        const uint8_t resp = (t->run->seed & 1) != 0 ? TB_AXI_DECERR : TB_AXI_SLVERR;
+        tb_axi_slave_inject_as(&t->dev->run.port[port]->slave, error == 3 ? 1 : 0,
+                               (uint64_t)tb_knobs_get(k, "error_at"), resp, error == 3 ? 0 : TB_AXI_ANY_BEAT);
     }
 }
 
