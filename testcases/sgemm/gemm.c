@@ -310,7 +310,7 @@ static void fill(sgemm_device *dev, const gemm *g, const char *name, uint32_t ad
         memcpy(stored + (trans ? c * n_cols + r : r * n_cols + c) * size, &v, size); /* little-endian */
     }
     for (size_t r = 0; stored != NULL && n_cols > 0 && r < n_rows; r++) {
-        sgemm_device_fill(dev, addr + (uint32_t)(r * (size_t)ld * size), stored + r * n_cols * size, n_cols * size);
+        tb_pair_fill(&dev->pair, addr + (uint32_t)(r * (size_t)ld * size), stored + r * n_cols * size, n_cols * size);
     }
     free(stored);
 }

@@ -188,11 +188,9 @@ static void report(test_bench *t, const sgemm_args *x, const bound *b) {
     }
 }
 
-static int execute(tb_prog_run *run) {
+static int body(void *bench, tb_prog_run *run) {
     test_bench t;
-    if (test_open(&t, run) != 0) {
-        return -1;
-    }
+    test_begin(&t, bench, run);
     const gemm g = make(run);
     const bound b = bounds(&g.x);
     gemm_fill(t.dev, &g);
@@ -205,7 +203,7 @@ static int execute(tb_prog_run *run) {
         report(&t, &g.x, &b);
         check_counters(&t, &b);
     }
-    return test_close(&t);
+    return 0;
 }
 
 static int check(const tb_test *test, const tb_knobs *k, char *err, size_t err_size) {
@@ -224,4 +222,5 @@ const tb_test test_perf = {.name = "perf",
                            TB_KNOBS_OF(knobs),
                            .constrain = constrain,
                            .check = check,
-                           .execute = execute};
+                           .bench = &sgemm_bench,
+                           .body = body};

@@ -57,19 +57,18 @@ static void hash(test_bench *t, const sgemm_args *x) {
                 tb_run_fail(&t->dev->run, "same:memory", "C has no element at 0x%08x", at);
                 return;
             }
-            t->results = tb_hash_u64(t->results, bits);
+            t->run->results = tb_hash_u64(t->run->results, bits);
         }
     }
 }
 
-static int execute(tb_prog_run *run) {
+static int body(void *bench, tb_prog_run *run) {
     test_bench t;
-    if (test_open(&t, run) != 0) {
-        return -1;
-    }
+    test_begin(&t, bench, run);
     const gemm g = gemm_make(run->seed, run->knobs, 0, NULL);
     const sgemm_limits limits = gemm_limits(run->knobs, &g);
-    t.portable = true;
+    run->portable = true;
+    run->results = TB_HASH_INIT;
     gemm_fill(t.dev, &g);
     sgemm_set_limits(&t.drv, &limits);
     t.drv.min_dim = 0;
@@ -79,7 +78,7 @@ static int execute(tb_prog_run *run) {
     } else if (sgemm_device_compare(t.dev)) {
         hash(&t, &g.x);
     }
-    return test_close(&t);
+    return 0;
 }
 
 const tb_test test_same = {.name = "same",
@@ -90,4 +89,5 @@ const tb_test test_same = {.name = "same",
                            .constrain = constrain,
                            .check = gemm_check,
                            .size = gemm_size,
-                           .execute = execute};
+                           .bench = &sgemm_bench,
+                           .body = body};

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from . import proto
 from .converter import Converter
+from .fold import type_of
 from .ops_math import ADD, DIV, MUL, ROUND, SUB, binary, layer, unary
 from .ops_nn import kernel_keys, map_view, per_image, sides, spatial
 from .ops_shape import transpose
@@ -17,14 +19,17 @@ def zero_point(node: Node, i: int, what: str) -> np.ndarray:
     return np.zeros((), np.int64) if value is None else np.asarray(value, np.int64)
 
 
-def operands(c: Converter, node: Node, x_zero: int, w_zero: int) -> tuple[Tensor, np.ndarray]:
+def operands(c: Converter, node: Node, x_zero: int, w_zero: int, axis: int) -> tuple[Tensor, np.ndarray]:
     """x without its zero point, and weights without theirs. Values of x beyond INT8 after that are refused when
     the network is run."""
     x, w = node.need(0), node.const(1, "the weights")
     zero = zero_point(node, x_zero, "the zero point of x")
     if zero.size != 1:
         raise node.no("a zero point of x for each row; supported: one")
-    w = np.asarray(w, np.int64) - zero_point(node, w_zero, "the zero point of the weights")
+    point = zero_point(node, w_zero, "the zero point of the weights")
+    if point.size > 1:  # one for each output
+        point = point.reshape([-1 if i == axis % w.ndim else 1 for i in range(w.ndim)])
+    w = np.asarray(w, np.int64) - point
     if w.size == 0 or np.abs(w).max() > LIMIT:
         raise node.no("weights beyond %d after subtracting their zero point" % LIMIT)
     ports = [p for p in c.inputs if p.blob == x.blob]
@@ -75,12 +80,12 @@ def multiply(c: Converter, node: Node, x: Tensor, w: np.ndarray) -> Tensor:
 
 @op("ConvInteger", "auto_pad dilations group kernel_shape pads strides", takes="own")
 def conv_integer(c: Converter, node: Node) -> list[Tensor]:
-    return [convolve(c, node, *operands(c, node, 2, 3))]
+    return [convolve(c, node, *operands(c, node, 2, 3, 0))]
 
 
 @op("MatMulInteger", takes="own")
 def matmul_integer(c: Converter, node: Node) -> list[Tensor]:
-    return [multiply(c, node, *operands(c, node, 2, 3))]
+    return [multiply(c, node, *operands(c, node, 2, 3, -1))]
 
 
 def saturate(c: Converter, node: Node, x: Tensor, zero: np.ndarray, dtype: np.dtype) -> Tensor:
@@ -98,20 +103,32 @@ def along_axis(node: Node, values: np.ndarray, rank: int) -> np.ndarray:
     return values.reshape([-1 if i == node.axis(node.attr("axis", 1), rank) else 1 for i in range(rank)])
 
 
-@op("QuantizeLinear", "axis")
+def whole(node: Node) -> None:
+    """Steps for a whole axis or tensor, in FP32."""
+    if node.attr("block_size", 0):
+        raise node.no("block_size %d; supported: 0" % node.attr("block_size"))
+    if node.op == "DequantizeLinear" and node.attr("output_dtype", 0) not in (0, proto.FLOAT32):
+        raise node.no("output_dtype %s, the NPU has FP32 and INT8" % proto.type_name(node.attr("output_dtype")))
+
+
+@op("QuantizeLinear", "axis block_size output_dtype precision saturate")
 def quantize(c: Converter, node: Node) -> list[Tensor]:
     x = node.need(0)
+    whole(node)
     scale, point = node.const(1, "y_scale"), node.const(2, "y_zero_point")
     scale = along_axis(node, exact(scale, node.where()), len(x.shape))
-    dtype = np.dtype(np.uint8) if point is None else point.dtype
+    dtype = type_of(node.attr("output_dtype", 0) or proto.UINT8) if point is None else point.dtype
+    if dtype.kind not in "iu":
+        raise node.no("dtype %s of the result, the NPU has FP32 and INT8" % dtype)
     zero = along_axis(node, np.zeros((), np.int64) if point is None else point.astype(np.int64), len(x.shape))
     y = binary(c, node, DIV, x, Tensor(scale.shape, np.float32, scale))
     return [saturate(c, node, y, zero, dtype)]
 
 
-@op("DequantizeLinear", "axis", takes="own")
+@op("DequantizeLinear", "axis block_size output_dtype", takes="own")
 def dequantize(c: Converter, node: Node) -> list[Tensor]:
     x = node.need(0)
+    whole(node)
     if x.dtype.kind not in "iu" or x.dtype == BOOL:
         raise node.no("dtype %s" % x.dtype)
     scale, point = node.const(1, "x_scale"), node.const(2, "x_zero_point")
@@ -142,7 +159,7 @@ def rescaled(c: Converter, node: Node, product) -> Tensor:
     inner = Node.__new__(Node)
     inner.__dict__.update(node.__dict__)
     inner.inputs = [node.need(0), node.need(3), node.need(2), node.need(5)]
-    sums = product(c, inner, *operands(c, inner, 2, 3))
+    sums = product(c, inner, *operands(c, inner, 2, 3, 0 if product is convolve else -1))
     x_scale, w_scale, y_scale = (np.float32(s.ravel()[0]) for s in scales)
     y = binary(c, node, MUL, sums, c.scalar(np.float32(x_scale * w_scale / y_scale)))
     return saturate(c, node, y, np.asarray(point, np.int64).reshape(()), point.dtype)
