@@ -99,9 +99,9 @@ module sgemm #(
   sgemm_pkg::sgemm_task_t task_in, t;
   logic bus_idle;
   logic [2:0] bus_err;
+  logic [5*sgemm_pkg::PerfLevels-1:0] inflight;
   logic eng_done, wr_jobs_idle;
   logic [sgemm_pkg::PerfEvents-1:0] perf_event;
-  logic [16*sgemm_pkg::PerfLevels-1:0] perf_level;
 
   // srst is a flip-flop, so the gate has no glitch that matters: rst_ni dominates
   assign eng_rst_n = rst_ni && !srst;
@@ -163,7 +163,7 @@ module sgemm #(
     .done_i(done),
     .bus_err_i(bus_err),
     .perf_event_i(perf_event),
-    .perf_level_i(perf_level),
+    .perf_level_i(inflight),
     .srst_o(srst),
     .drained_i(bus_idle)
   );
@@ -171,7 +171,6 @@ module sgemm #(
   // ------------------------------------------------------------------------------------------------ engine
   logic [7:0] eng_ev;
   logic [9:0] bus_ev;
-  logic [14:0] inflight;
   logic [1:0] r0_req_valid, r0_req_ready;
   logic [63:0] r0_req_addr;
   logic [2*sgemm_pkg::JobW-1:0] r0_req_bytes;
@@ -265,6 +264,5 @@ module sgemm #(
 
   // in the order of PERF_SEL: what the engine and the bus count, as their headers list it
   assign perf_event = {eng_ev[7], bus_ev[9:3], eng_ev[6:1], bus_ev[2:0], eng_ev[0], 1'b1};
-  assign perf_level = {11'd0, inflight[14:10], 11'd0, inflight[9:5], 11'd0, inflight[4:0]};
 
 endmodule

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLACE 0x800000u  /* space of a matrix */
-#define MARGIN 0x200000u /* before its first element, at most */
+#define PLACE 0x1000000u /* space of a matrix */
+#define MARGIN 0x800000u /* before its first element, at most */
 #define GEMM_BYTES_MAX (PLACE - MARGIN - 0x2000u)
 #define GEMM_PLACES 7u /* GEMMs that have places of their own */
 
@@ -99,7 +99,7 @@ static void draw_size(tb_knobs *k, const char *name, uint64_t seed, uint32_t blo
 static void draw_long(tb_knobs *k, uint64_t seed) {
     static const char *const names[] = {"m", "n", "k"};
     tb_rng rng = tb_rng_stream(seed, "long");
-    if (!tb_rng_chance(&rng, 1, 200)) {
+    if (!tb_rng_chance(&rng, 1, 100)) {
         return;
     }
     const uint64_t which = tb_rng_range(&rng, 0, 2);
@@ -109,7 +109,7 @@ static void draw_long(tb_knobs *k, uint64_t seed) {
             tb_knobs_set(k, names[i], (int64_t)size);
         }
     }
-    tb_knobs_draw_in(k, "gemms", seed, 1, 2);
+    tb_knobs_draw_in(k, "gemms", seed, 2, 2);
     tb_knobs_draw_in(k, "split", seed, 0, 0); /* thousands of tasks would take too long */
     tb_knobs_draw_in(k, "bus", seed, 0, 1);
 }
@@ -230,11 +230,11 @@ static uint32_t place(const tb_knobs *k, uint64_t seed, uint32_t i, uint32_t whi
     if (tb_knobs_get(k, "span") == 0) {
         return SGEMM_MEM_BASE + number * PLACE + 0x1000 + in;
     }
-    /* one of the 512 places of 4 GB: a permutation, which the seed chooses; place 0 would be the null address */
+    /* one of the 256 places of 4 GB: a permutation, which the seed chooses; place 0 would be the null address */
     const tb_rng all = tb_rng_stream(seed, "span");
     tb_rng way = tb_rng_fork(&all, 0);
-    const uint32_t factor = (uint32_t)tb_rng_range(&way, 0, 255) * 2 + 1, first = (uint32_t)tb_rng_range(&way, 0, 511);
-    const uint32_t at = (number * factor + first) % 512;
+    const uint32_t factor = (uint32_t)tb_rng_range(&way, 0, 127) * 2 + 1, first = (uint32_t)tb_rng_range(&way, 0, 255);
+    const uint32_t at = (number * factor + first) % 256;
     return at * PLACE + 0x1000 + in;
 }
 

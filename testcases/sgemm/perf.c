@@ -202,6 +202,10 @@ static int body(void *bench, tb_prog_run *run) {
     } else if (sgemm_device_compare(t.dev)) {
         report(&t, &g.x, &b);
         check_counters(&t, &b);
+        sgemm_perf_snapshot(&t.drv, true); /* nothing has happened since */
+        if (counter(&t, SGEMM_PERF_SEL_SEL_MOST_READ0_BURSTS) != 0) {
+            tb_run_fail(&t.dev->run, "perf:mark", "a snapshot without a task has a mark");
+        }
     }
     return 0;
 }
