@@ -92,7 +92,7 @@ def convert(model: Any, *, shapes: dict[str, Sequence[int]] | None = None,
     conversion time. Error: a damaged file.
     """
     # their operators register themselves
-    from . import ops_math, ops_nn, ops_quant, ops_reduce, ops_resize, ops_shape  # noqa: F401
+    from . import ops_contrib, ops_math, ops_nn, ops_quant, ops_reduce, ops_resize, ops_shape  # noqa: F401
     from .converter import Converter
     folder = None
     try:

@@ -16,9 +16,7 @@ from . import proto
 from .fold import fold, type_of
 from .functions import Functions
 from .net import Net, Unsupported, View
-from .tensor import EXACT_INT, HANDLERS, LARGEST, WIDE, Node, Tensor, constant, exact, natural, takes
-
-OWN = ("", "ai.onnx")  # domains of ONNX's own operators
+from .tensor import EXACT_INT, HANDLERS, LARGEST, OWN, WIDE, Node, Tensor, constant, exact, natural, takes
 
 
 class Port:
@@ -48,6 +46,10 @@ class Converter:
         if not model.opset_import:
             raise proto.Malformed("it does not say which opset it uses; it may be cut off")
         self.functions = Functions(model)
+        self.readers: dict[str, list[proto.Message | None]] = {v.name: [None] for v in self.graph.output}
+        for message in self.graph.node:
+            for name in message.input:
+                self.readers.setdefault(name, []).append(message)
 
     # ---- blobs ----
 
@@ -181,13 +183,13 @@ class Converter:
             return
         node = Node(message, inputs, opset, self.folder)
         self.node = node.name
-        if message.domain not in OWN:
+        if node.key not in HANDLERS and message.domain not in OWN:
             raise node.no("domain '%s', expected operators of ONNX itself" % message.domain)
         for name in node.outputs:
             if name in self.tensors:
                 raise node.no("its output '%s' has a value already" % name)
         try:
-            results = fold(node)
+            results = fold(node) if message.domain in OWN else None
             if results is None:
                 results = self.handle(node)
         except MemoryError:
@@ -200,9 +202,9 @@ class Converter:
                 self.tensors[name] = tensor
 
     def handle(self, node: Node) -> list[Tensor]:
-        if node.op not in HANDLERS:
+        if node.key not in HANDLERS:
             raise node.no("the operator is not supported")
-        handler, attributes, kinds = HANDLERS[node.op]
+        handler, attributes, kinds = HANDLERS[node.key]
         unknown = sorted(set(node.attributes) - attributes)
         if unknown:
             raise node.no("attribute %s is not supported%s" %
@@ -250,6 +252,7 @@ class Converter:
         self.net.drop_unused(keep)
         self.net.fuse(keep)
         self.net.drop_unused(keep)
+        self.net.chain(keep)
         for port, blob in zip(ports, self.net.split([p.blob for p in ports])):
             port.blob = blob
         self.outputs = ports

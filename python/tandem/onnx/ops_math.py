@@ -339,7 +339,7 @@ def cast(c: Converter, node: Node) -> list[Tensor]:
         return [c.result(x.shape, c.use(x, c.view_of(x)), to, x)]  # within 2^24, by the bounds of the inputs
     if to == BOOL:
         return [above(c, unary(c, ABS, x))]
-    if to in WIDE and x.dtype == np.float32:
+    if (to in WIDE or to in SMALL and to.kind in "iu") and x.dtype == np.float32:  # beyond its range ONNX says nothing
         return [layer(c, "UnaryOp", x, {0: TRUNC}, to)]
     raise node.no("from %s to %s, the NPU has FP32 and INT8" % (x.dtype, to))
 

@@ -12,6 +12,7 @@ from .net import NeedsConstant, Unsupported, View
 if TYPE_CHECKING:
     from .converter import Converter
 
+OWN = ("", "ai.onnx")  # domains of ONNX's own operators
 LARGEST = 1 << 28  # elements of a tensor
 EXACT_INT = 1 << 24  # integers up to here are exact in FP32
 FLOATS = (np.dtype(np.float32),)
@@ -58,6 +59,8 @@ class Tensor:
         self.dtype = np.dtype(dtype)
         self.value, self.blob, self.view, self.origin = value, blob, tuple(view), origin
         self.blobs: dict[View, str] = {}  # the same elements in other shapes
+        self.scaled: Any = None  # integers and a step that it stands for (ops_quant.Scaled)
+        self.centred: Any = None  # of integers: those without zero point, the zero point, those before rounding
 
     @property
     def size(self) -> int:
@@ -90,6 +93,7 @@ class Node:
 
     def __init__(self, message: proto.Message, inputs: list[Tensor | None], opset: int, folder: str | None = None):
         self.op, self.opset, self.inputs, self.folder = message.op_type, opset, inputs, folder
+        self.key = message.op_type if message.domain in OWN else message.domain + "." + message.op_type
         self.name = message.name or next(filter(None, message.output), "")
         self.outputs = list(message.output)
         self.attributes: dict[str, Any] = {}
@@ -98,8 +102,8 @@ class Node:
             expected = ATTRIBUTES.get(a.name)
             if expected is not None and a.type not in (0, expected):
                 raise self.no("attribute %s has the type %d, expected %d" % (a.name, a.type, expected))
-        if len(inputs) > MOST_INPUTS.get(self.op, len(inputs)):
-            raise self.no("%d inputs, expected at most %d" % (len(inputs), MOST_INPUTS[self.op]))
+        if len(inputs) > MOST_INPUTS.get(self.key, len(inputs)):
+            raise self.no("%d inputs, expected at most %d" % (len(inputs), MOST_INPUTS[self.key]))
 
     def attr(self, name: str, default: Any = None) -> Any:
         value = self.attributes.get(name, default)
