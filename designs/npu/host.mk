@@ -13,7 +13,7 @@ $(HOST)/tandem-model: $(OBJ_tandem_model) $(HOST_LIBS) $(HOST)/flags.ld
 $(HOST)/libtandemn8.a: $(filter-out %/testcases/npu/main.o,$(OBJ_tandem_model))
 	@rm -f $@
 	@ar rcs $@ $^
-$(HOST)/tests/test_graph_settle: $(HOST)/libtandemn8.a
+$(addprefix $(HOST)/tests/,test_graph_settle test_nonsense test_report): $(HOST)/libtandemn8.a
 host: $(HOST)/tandem-model
 
 # networks on the golden model alone
