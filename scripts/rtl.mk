@@ -224,4 +224,4 @@ $(OUT)/%.ready: $(OUT)/%
 	@echo "  READY $<"
 
 .PHONY: build
-build: $(PROGRAMS) ## build all programs of one CFG and KIND
+build: $(PROGRAMS) ## every day | build all programs of one CFG and KIND
