@@ -12,7 +12,8 @@ PYTHON_TEST_RTL := $(PYTHON_TEST_CFG)-fast \
   $(if $(filter 1,$(TANDEM_CHECK)),$(firstword $($(DUT).quick))-debug $(lastword $($(DUT).quick))-fast)
 
 .PHONY: python python-package
-python: ## the Python package in build/python: [CFG= KIND= for one more build of the RTL, or PYTHON_RTL="CFG-KIND .."]
+python: ## every day | the Python package, in build/python | CFG= KIND=: one more build of the RTL; \
+    PYTHON_RTL="CFG-KIND ..": several
 	@scripts/build.sh python-package
 	@for b in $(PYTHON_RTL); do \
 	  scripts/build.sh CFG=$${b%-*} KIND=$${b#*-} $(PYPKG)/_rtl_$${b%-*}_$${b#*-}.so || exit 1; done

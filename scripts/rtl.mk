@@ -225,4 +225,4 @@ $(OUT)/%.ready: $(OUT)/%
 	@echo "  READY $<"
 
 .PHONY: build
-build: $(PROGRAMS) ## build all programs of one CFG and KIND
+build: $(PROGRAMS) ## every day | build all programs of one CFG and KIND
