@@ -242,19 +242,21 @@ int vcd_header(vcd_stream *in, tb_wave *wave, vcd_ids *ids) {
 /* ---- values ---- */
 
 /* A change is in in->token; the identifier of a vector follows. 0, 1 when the sink has enough, -1. */
-static int read_change(vcd_stream *in, const vcd_ids *ids, uint64_t time, wave_sink *sink) {
+static int read_change(vcd_stream *in, const tb_wave *wave, const vcd_ids *ids, uint64_t time, wave_sink *sink) {
     const char kind = in->token[0];
     char scalar[2] = {kind, '\0'};
     const char *bits = scalar;
     const char *id = in->token + 1;
     char *vector = NULL;
     size_t len = 1;
+    size_t digits = 1; /* without leading zeros; 0: a real or a string */
     if (strchr("bBrRsS", kind) != NULL) {
         len = in->len - 1;
         const bool used = (kind == 'b' || kind == 'B') && sink != NULL;
         if ((kind == 'b' || kind == 'B') && (len == 0 || strspn(in->token + 1, "01xXzZ") != len)) {
             return fail(in, "value '%.32s', expected digits 0, 1, x, z", in->token);
         }
+        digits = kind == 'b' || kind == 'B' ? len - strspn(in->token + 1, "0") : 0;
         vector = used ? malloc(len + 1) : NULL;
         if (used && vector == NULL) {
             return fail(in, "out of memory");
@@ -276,6 +278,10 @@ static int read_change(vcd_stream *in, const vcd_ids *ids, uint64_t time, wave_s
     int status = 0;
     if (!vcd_ids_find(ids, id, &handle)) {
         status = fail(in, "value of the unknown identifier '%.32s'", id);
+    } else if (digits > wave->width[handle] && wave->width[handle] > 0) {
+        status = fail(in, "value of %zu digits, but '%.32s' has %u bits", digits, id, wave->width[handle]);
+    } else if (digits == 0 && wave->width[handle] > 0 && strchr("bB", kind) == NULL) {
+        status = fail(in, "a real or text, but '%.32s' has %u bits", id, wave->width[handle]);
     } else if (sink != NULL) {
         status = wave_put(sink, time, handle, bits, len) != 0 ? 1 : 0;
     }
@@ -318,7 +324,7 @@ int vcd_values(vcd_stream *in, tb_wave *wave, const vcd_ids *ids, wave_sink *sin
             status = values ? 0 : skip_to_end(in);
         } else {
             begun = true;
-            status = read_change(in, ids, time, sink);
+            status = read_change(in, wave, ids, time, sink);
         }
         if (status != 0) {
             return status > 0 ? 0 : -1;
