@@ -1,13 +1,13 @@
-"""tandem axi-check: several ports, vectors and arrays of ports, standard input, packed files, the summary of rules, hints,
-ports on which nothing moves, files that are cut off."""
+"""tandem axi-check: several ports, vectors and arrays of ports, standard input, packed files, the summary of rules,
+hints, ports on which nothing moves, files that are cut off."""
 import gzip
 import json
 import subprocess
 
 import pytest
 
-from test_axi_check import (BROKEN, FULL, PROGRAM, SINGLE, TRAFFIC, Vcd, changed, channel, check, clean, field, from_master,
-                            idle, long_traffic, one_line, rules, simple, to_fst, two_ports, without)
+from test_axi_check import (BROKEN, FULL, PROGRAM, SINGLE, TRAFFIC, Vcd, changed, channel, check, clean, field,
+                            from_master, idle, long_traffic, one_line, rules, simple, to_fst, two_ports, without)
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="not run: tandem-model is not built")
 MOVED = ("AXI4_ERRM_AWADDR_STABLE", 4)
@@ -130,8 +130,9 @@ def test_arrays_of_structs(tmp_path):
     """m_req[1].aw.addr and m_rsp[1].aw_ready are one port, m[1]."""
     vcd = Vcd().clock("top.clk").reset("top.rst_n")
     for i, traffic in enumerate((TRAFFIC, BROKEN)):
-        vcd.port("top", lambda s: "m_%s[%d].%s%s%s" % ("req" if from_master(s) else "rsp", i, channel(s),
-                                                       "_" if field(s) in ("valid", "ready") else ".", field(s)), traffic)
+        vcd.port("top", lambda s: "m_%s[%d].%s%s%s" % (
+            "req" if from_master(s) else "rsp", i, channel(s), "_" if field(s) in ("valid", "ready") else ".",
+            field(s)), traffic)
     text = vcd.text()
     for struct in ("m_req[0]", "m_rsp[0]", "m_req[1]", "m_rsp[1]", "aw", "ar", "w", "b", "r"):
         text = text.replace("$scope module %s $end" % struct, "$scope struct %s $end" % struct)
@@ -144,7 +145,8 @@ def test_arrays_of_structs(tmp_path):
 # ---- where the bytes come from ----
 
 def piped(data, *args, **kwargs):
-    done = subprocess.run([str(PROGRAM), "axi-check", "-", *args], input=data, capture_output=True, timeout=60, **kwargs)
+    done = subprocess.run([str(PROGRAM), "axi-check", "-", *args], input=data, capture_output=True, timeout=60,
+                          **kwargs)
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

@@ -96,8 +96,8 @@ bool axi_ring_room(tb_axi_monitor *mon, void **ring, size_t size, uint32_t *cap,
 
 bool axi_check_w(tb_axi_monitor *mon, const tb_axi_sample *s);
 void axi_take_w(tb_axi_monitor *mon, const tb_axi_sample *s);
-/* The strobes of a beat against the lanes of its burst (b->beat), or of another one that it may belong to as well (NULL:
- * none). */
+/* The strobes of a beat against the lanes of its burst (b->beat), or of another one that it may belong to as well
+ * (NULL: none). */
 void axi_check_strobes(tb_axi_monitor *mon, const tb_axi_open *b, const tb_axi_open *other, const uint64_t strb[2],
                        uint64_t cycle);
 /* Match data that came first with the addresses that have arrived. */
@@ -106,7 +106,7 @@ void axi_feed_early(tb_axi_monitor *mon, uint64_t cycle);
 void axi_store_held(tb_axi_monitor *mon, uint32_t beats, uint64_t cycle);
 /* Complete bursts of data whose address is still to come. */
 uint32_t axi_early_bursts(const tb_axi_monitor *mon);
-/* A response that came before its address belongs to such data only: the oldest beyond their number belong to nothing. */
+/* A response that came before its address belongs to such data only: the oldest beyond their number belong to none. */
 void axi_drop_strays(tb_axi_monitor *mon);
 /* Writes at the head that are complete leave the ring. */
 void axi_drop_writes(tb_axi_monitor *mon);
@@ -180,7 +180,7 @@ COLD void axi_sync_begin(tb_axi_monitor *mon, bool write, const tb_axi_open *b, 
  * address. */
 bool axi_sync_can(const tb_axi_monitor *mon);
 /* A beat after that. next: the oldest read of the ID that is open, or NULL. */
-/* b: the oldest read of the ID, which may have begun. Leaves the lanes that the beat uses in any case. False: unknown. */
+/* b: the oldest open read of the ID. Leaves the lanes that the next beat uses, whosever it is. False: unknown. */
 bool axi_sync_lanes(const tb_axi_monitor *mon, const tb_axi_resync *y, const tb_axi_open *b, uint64_t lanes[2]);
 COLD void axi_sync_w(tb_axi_monitor *mon, const tb_axi_early *e, uint64_t cycle);
 COLD void axi_sync_r(tb_axi_monitor *mon, tb_axi_resync *y, tb_axi_open *next, bool last, uint64_t cycle);

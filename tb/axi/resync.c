@@ -5,8 +5,8 @@
  * may still come. Without LAST the burst may have too many beats, or only LAST is missing. The beats that follow, up to
  * the next LAST, decide: if their number is that of the next burst in order, they are the next burst; else they belong
  * to the broken one. Without LAST they are held until the next burst has its address, which may come after them. So one
- * mistake is reported once, and later bursts are checked again. Their strobes are kept and checked when it is clear whose
- * they are; where both bursts are possible, those are wrong that neither allows.
+ * mistake is reported once, and later bursts are checked again. Their strobes are kept, and checked when it is clear
+ * whose they are; where both bursts are possible, those are wrong that neither allows.
  */
 #include "mon_priv.h"
 

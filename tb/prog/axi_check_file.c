@@ -1,6 +1,6 @@
 /*
- * axi_check_file.c - axi-check in the guarded child: find the ports, sample and check them. Nothing is printed before the
- * whole file was read.
+ * axi_check_file.c - axi-check in the guarded child: find the ports, sample and check them. Nothing is printed before
+ * the whole file was read.
  */
 #include "axi_check_priv.h"
 #include "report/report.h"
