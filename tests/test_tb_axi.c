@@ -615,7 +615,7 @@ static void simulation(void **state) {
         tb_sim_settle(&sim);
         tb_sim_edge(&sim);
     }
-    *sim.rst_n = 1;
+    tb_sim_release_reset(&sim);
     assert_int_equal(sim.cycle, 4);
     assert_int_equal(tb_get(count), 0);
     unsigned edges = 0;

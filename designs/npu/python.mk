@@ -1,7 +1,6 @@
 # ONNX (docs/onnx.md), and the overhead of Python (docs/python.md).
 .PHONY: onnx-table
-onnx-table: ## docs/onnx.md: ONNX's backend node tests on golden model and RTL (N=4); needs python3-onnx, \
-    libonnx-testdata
+onnx-table: ## docs/onnx.md: ONNX's backend node tests on golden model and RTL (N=4); needs libonnx-testdata
 	@scripts/build.sh python PYTHON_RTL=n4-fast
 	@BUILD=$(BUILD) $(PYTHON) tools/onnx_table.py
 

@@ -5,9 +5,10 @@
 // one row: a page for each channel group with filters. Latency after the last beat: 2 cycles a channel for the maximum,
 // 11 for the average; no beat is taken meanwhile. valid/ready on both sides.
 module sac_full #(
+    parameter int unsigned WVec = 3,
     parameter int unsigned CVec = 2,
     parameter int unsigned NVec = 2,
-    parameter int unsigned Beats = 1,  // of a page
+    localparam int unsigned Beats = (WVec * CVec + 15) / 16,  // of a page
     localparam int unsigned LogN = $clog2(NVec),
     localparam int unsigned Groups = NVec / CVec,
     localparam int unsigned Gw = Groups > 1 ? $clog2(Groups) : 1

@@ -466,7 +466,8 @@ module sac_top #(
   logic [2:0] in_beat;
   logic [127:0] in_data;
   sac_input #(
-      .Beats(Beats)
+      .WVec(WVec),
+      .CVec(CVec)
   ) u_input (
       .clk_i,
       .rst_ni,
@@ -732,8 +733,7 @@ module sac_top #(
   sac_writer #(
       .WVec(WVec),
       .CVec(CVec),
-      .NVec(NVec),
-      .Beats(Beats)
+      .NVec(NVec)
   ) u_writer (
       .clk_i,
       .rst_ni,
@@ -768,9 +768,9 @@ module sac_top #(
   logic out_ready;
   logic out_last;
   sac_full #(
+      .WVec(WVec),
       .CVec(CVec),
-      .NVec(NVec),
-      .Beats(Beats)
+      .NVec(NVec)
   ) u_full (
       .clk_i,
       .rst_ni,
@@ -807,9 +807,9 @@ module sac_top #(
   assign batch_out = out_valid && out_ready && out_last;
 
   sac_jobs #(
+      .WVec(WVec),
       .CVec(CVec),
-      .NVec(NVec),
-      .Beats(Beats)
+      .NVec(NVec)
   ) u_res_jobs (
       .clk_i,
       .rst_ni,
@@ -827,9 +827,9 @@ module sac_top #(
   );
 
   sac_jobs #(
+      .WVec(WVec),
       .CVec(CVec),
-      .NVec(NVec),
-      .Beats(Beats)
+      .NVec(NVec)
   ) u_out_jobs (
       .clk_i,
       .rst_ni,

@@ -7,6 +7,7 @@
 
 #include "../case/store.h"
 #include "../sim/sim.h"
+#include "tandem.h"
 #include "options.h"
 #include "report.h"
 #include "opt/opt.h"
@@ -215,7 +216,7 @@ static int execute(const tb_prog_options *o, uint64_t seed, const tb_knobs *knob
                        .dump = o->dump,
                        .result = result};
     tb_report *report = tb_report_begin(&run);
-    int rc = o->test->execute(&run);
+    int rc = tb_test_execute(&run);
     if (rc == 0 && result->outcome == TB_PASS && o->prog->passed != NULL) {
         rc = o->prog->passed(&run);
     }

@@ -19,6 +19,7 @@
 
 typedef struct tb_prog tb_prog;
 typedef struct tb_test tb_test;
+typedef struct tb_tandem tb_tandem;
 typedef struct tb_report tb_report;
 typedef struct tb_report_ops tb_report_ops;
 struct tb_story;
@@ -109,7 +110,12 @@ struct tb_test {
     void (*constrain)(tb_knobs *knobs, uint64_t seed);
     /* Can these knobs be executed? -1 with one line: no. NULL: all can. */
     int (*check)(const tb_test *test, const tb_knobs *knobs, char *err, size_t err_size);
-    /* Execute. -1 with run->err: it could not be run. */
+    /*
+     * A bench, and what the test does on it: 0, or -1 with run->err: it could not be run (tandem.h). Or an executor of
+     * one's own; -1 as above.
+     */
+    const tb_tandem *bench;
+    int (*body)(void *bench, tb_prog_run *run);
     int (*execute)(tb_prog_run *run);
     /* Size of the case, for the shrinker and its report (tb/case/shrink.h). NULL: the product of all numbers. */
     tb_shrink_size (*size)(const tb_test *test, const tb_knobs *knobs);

@@ -1,7 +1,4 @@
 /* main.c - the tests of the shift-add engine: executor, program. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "coverage/code/code.h"
 #include "coverage/sac/sac_cov.h"
 #include "sac_device.h"
@@ -9,14 +6,12 @@
 #include "speed.h"
 #include "stim.h"
 
-#define WATCHDOG 60000u
-
 static void fill(sac_device *dev, const sac_task *t, const stim_data *d) {
-    sac_device_fill(dev, t->in, d->input, d->input_bytes);
-    sac_device_fill(dev, t->res, d->residual, d->residual_bytes);
-    sac_device_fill(dev, t->filters, d->filters, d->filter_bytes);
-    sac_device_fill(dev, t->params, d->params, d->param_bytes);
-    sac_device_fill(dev, t->dtab, d->dtab, d->dtab_bytes);
+    tb_pair_fill(&dev->pair, t->in, d->input, d->input_bytes);
+    tb_pair_fill(&dev->pair, t->res, d->residual, d->residual_bytes);
+    tb_pair_fill(&dev->pair, t->filters, d->filters, d->filter_bytes);
+    tb_pair_fill(&dev->pair, t->params, d->params, d->param_bytes);
+    tb_pair_fill(&dev->pair, t->dtab, d->dtab, d->dtab_bytes);
 }
 
 /* Error responses so far: reads of F, reads of W, writes. */
@@ -129,11 +124,9 @@ static bool run_task(sac_device *dev, sac_dev *drv, const tb_prog_run *run, cons
         return false;
     }
     if (got != SAC_OK) {
-        sac_device_take(dev);
+        tb_pair_take_written(&dev->pair);
     }
-    if (!dev->run.replay.on) { /* a woken snapshot repeats the run without a log */
-        sac_device_log(dev);
-    }
+    sac_device_log(dev);
     sac_cycles cycles = {0};
     if (!aborted && sac_read_cycles(drv, &cycles) == SAC_OK && cycles.conv != sac_conv_cycles(drv, t)) {
         tb_run_fail(&dev->run, "cycles:conv", "CYC_CONV: got %u, expected %u by the formula of the document",
@@ -186,7 +179,8 @@ static bool nonsense(sac_device *dev, sac_dev *drv, const tb_prog_run *run) {
     return ok;
 }
 
-static void run_case(sac_device *dev, tb_prog_run *run) {
+static int run_case(void *bench, tb_prog_run *run) {
+    sac_device *dev = (sac_device *)bench;
     static const unsigned port[] = {0, SAC_PORT_F, SAC_PORT_W, SAC_PORT_F};
     const int64_t error = tb_knobs_get(run->knobs, "error");
     const uint32_t tasks = (uint32_t)tb_knobs_get(run->knobs, "tasks");
@@ -215,7 +209,7 @@ static void run_case(sac_device *dev, tb_prog_run *run) {
         stim_free(&data);
         last = t;
     }
-    tb_run_finish(&dev->run);
+    return 0;
 }
 
 /* Cycles and operations, roughly: for the shrinker. */
@@ -226,56 +220,10 @@ static tb_shrink_size size(const tb_test *test, const tb_knobs *k) {
     return (tb_shrink_size){.cycles = work * (1 + (uint64_t)tb_knobs_get(k, "bus")), .work = work};
 }
 
-/* A device, `body` on it, and the result. */
-static int execute_on(tb_prog_run *run, const char *bus, void (*body)(sac_device *dev, tb_prog_run *run)) {
+static int open_build(void *bench, const tb_prog_run *run, char *err, size_t err_size) {
     static const sac_build build = {SAC_CFG_WVEC, SAC_CFG_CVEC, SAC_CFG_NVEC, SAC_CFG_CACHEPAGES};
-    const tb_run_cfg cfg = {.clk = "clk_i",
-                            .rst_n = "rst_ni",
-                            .seed = run->seed,
-                            .profile = tb_axi_profile_find(bus),
-                            .wave = run->wave,
-                            .fail_wave = run->fail_wave,
-                            .wave_window = run->wave_window,
-                            .watchdog_cycles = WATCHDOG,
-                            .access_cycles = WATCHDOG,
-                            .max_cycles = run->max_cycles,
-                            .no_checks = run->no_checks,
-                            .story = run->story};
-    sac_device *dev = malloc(sizeof *dev);
-    int rc = -1;
-    if (dev == NULL) {
-        snprintf(run->err, sizeof run->err, "out of memory");
-        return -1;
-    }
-    run->devices = 1;
-    if (sac_device_open(dev, &cfg, &build, run->err, sizeof run->err) == 0 &&
-        (run->dump == NULL || sac_device_dump(dev, run->dump, run->err, sizeof run->err) == 0)) {
-        if (run->story != NULL) {
-            run->story->has_model = true; /* the model runs beside the RTL */
-        }
-        body(dev, run);
-        rc = 0;
-    }
-    if (tb_run_failed(&dev->run)) {
-        tb_result_fail(run->result, TB_FAIL, dev->run.failure.signature, "%s", dev->run.failure.message);
-        tb_prog_failed(run, &dev->run);
-    }
-    if (rc == 0) {
-        run->result->cycles += dev->run.sim.cycle;
-        run->result->trace_hash = tb_hash_u64(run->result->trace_hash, tb_run_hash(&dev->run));
-    }
-    rc = sac_device_dump_end(dev, run->err, sizeof run->err) == 0 ? rc : -1;
-    sac_device_close(dev);
-    free(dev);
-    return rc;
-}
-
-static int execute(tb_prog_run *run) {
-    return execute_on(run, tb_knobs_get_name(run->knobs, "bus"), run_case);
-}
-
-static int execute_speed(tb_prog_run *run) {
-    return execute_on(run, "ideal", speed_case);
+    (void)run;
+    return sac_device_build((sac_device *)bench, &build, err, err_size);
 }
 
 /* ---- coverage files ---- */
@@ -293,21 +241,25 @@ static void cov_drop(const tb_prog *prog) {
 }
 
 int main(int argc, char **argv) {
+    tb_tandem bench = sac_bench;
     sac_cov cov = {0};
+    bench.open = open_build;
     const tb_test tests[] = {{.name = "sac_task",
                               .about = "random tasks on the engine and its golden model",
                               .is_operator = true,
                               .knobs = stim_knobs,
                               .knob_count = stim_knob_count,
                               .size = size,
-                              .execute = execute},
+                              .bench = &bench,
+                              .body = run_case},
                              {.name = "sac_speed",
                               .about = "layers of published networks: cycles against the model of the document",
                               .is_operator = true,
                               .knobs = speed_knobs,
                               .knob_count = speed_knob_count,
                               .size = size,
-                              .execute = execute_speed}};
+                              .bench = &bench,
+                              .body = speed_case}};
     const tb_prog prog = {.about = "tests of the shift-add engine",
                           .cfg = SAC_CFG_NAME,
                           .kind = SAC_BUILD_KIND,

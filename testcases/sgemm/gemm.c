@@ -256,7 +256,7 @@ static void fill(sgemm_device *dev, const gemm *g, const char *name, uint32_t ad
             }
         }
         const uint32_t size = f16 ? 2 : 4;
-        sgemm_device_fill(dev, addr + (uint32_t)r * (uint32_t)ld * size, row, (size_t)cols * size);
+        tb_pair_fill(&dev->pair, addr + (uint32_t)r * (uint32_t)ld * size, row, (size_t)cols * size);
     }
     free(row);
 }

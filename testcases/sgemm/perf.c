@@ -151,11 +151,9 @@ static void report(test_bench *t, const sgemm_args *x, const bound *b) {
     }
 }
 
-static int execute(tb_prog_run *run) {
+static int body(void *bench, tb_prog_run *run) {
     test_bench t;
-    if (test_open(&t, run) != 0) {
-        return -1;
-    }
+    test_begin(&t, bench, run);
     const gemm g = make(run);
     const bound b = bounds(&g.x);
     gemm_fill(t.dev, &g);
@@ -167,7 +165,7 @@ static int execute(tb_prog_run *run) {
     } else if (sgemm_device_compare(t.dev)) {
         report(&t, &g.x, &b);
     }
-    return test_close(&t);
+    return 0;
 }
 
 static int check(const tb_test *test, const tb_knobs *k, char *err, size_t err_size) {
@@ -186,4 +184,5 @@ const tb_test test_perf = {.name = "perf",
                            TB_KNOBS_OF(knobs),
                            .constrain = constrain,
                            .check = check,
-                           .execute = execute};
+                           .bench = &sgemm_bench,
+                           .body = body};

@@ -93,11 +93,9 @@ static void overrun(test_bench *t) {
     sgemm_device_compare(t->dev);
 }
 
-static int execute(tb_prog_run *run) {
+static int body(void *bench, tb_prog_run *run) {
     test_bench t;
-    if (test_open(&t, run) != 0) {
-        return -1;
-    }
+    test_begin(&t, bench, run);
     if (reset_values(&t, "after reset")) {
         config(&t);
         writes(&t);
@@ -106,10 +104,11 @@ static int execute(tb_prog_run *run) {
         sgemm_init(&t.drv, &t.dev->hal, false, 1000000);
         overrun(&t);
     }
-    return test_close(&t);
+    return 0;
 }
 
 const tb_test test_regs = {.name = "regs",
                            .about = "registers: reset values, masks, events, overrun, soft reset",
                            TB_KNOBS_OF(knobs),
-                           .execute = execute};
+                           .bench = &sgemm_bench,
+                           .body = body};

@@ -82,15 +82,13 @@ static void run_case(test_bench *t) {
     }
 }
 
-static int execute(tb_prog_run *run) {
+static int body(void *bench, tb_prog_run *run) {
     test_bench t;
-    if (test_open(&t, run) != 0) {
-        return -1;
-    }
+    test_begin(&t, bench, run);
     if (!tb_run_failed(&t.dev->run)) {
         run_case(&t);
     }
-    return test_close(&t);
+    return 0;
 }
 
 static int check(const tb_test *test, const tb_knobs *knobs, char *err, size_t err_size) {
@@ -111,4 +109,5 @@ const tb_test test_sgemm = {.name = "sgemm",
                             .constrain = gemm_constrain,
                             .check = check,
                             .size = gemm_size,
-                            .execute = execute};
+                            .bench = &sgemm_bench,
+                            .body = body};

@@ -130,11 +130,6 @@ def pairs(c: Converter, node: Node) -> list[Tensor]:
     return [binary(c, node, code, a, b)]
 
 
-def comparable(node: Node) -> None:
-    if node.opset < 7:
-        raise node.no("opset %d, expected at least 7 (broadcast)" % node.opset)
-
-
 @op("Max Min Sum Mean", takes="own")
 def several(c: Converter, node: Node) -> list[Tensor]:
     first = node.need(0)
@@ -177,6 +172,33 @@ def activation(c: Converter, node: Node) -> list[Tensor]:
     return [layer(c, kind, node.need(0), {k: float(v) for k, v in params.items()})]
 
 
+@op("Mish")
+def mish(c: Converter, node: Node) -> list[Tensor]:
+    return [layer(c, "Mish", node.need(0))]
+
+
+@op("Swish", "alpha")
+def swish(c: Converter, node: Node) -> list[Tensor]:
+    x, alpha = node.need(0), node.attr("alpha", 1.0)
+    if alpha == 1:
+        return [layer(c, "Swish", x)]
+    return [binary(c, node, MUL, x, layer(c, "Sigmoid", binary(c, node, MUL, x, c.scalar(alpha))))]
+
+
+@op("Gelu", "approximate")
+def gelu(c: Converter, node: Node) -> list[Tensor]:
+    """x / 2 * (1 + erf(x / sqrt 2)), or with tanh(sqrt(2 / pi) * (x + 0.044715 x^3))."""
+    x = node.need(0)
+    if node.attr("approximate", "none") == "tanh":
+        cube = binary(c, node, MUL, layer(c, "UnaryOp", x, {0: SQUARE}), x)
+        inner = binary(c, node, ADD, x, binary(c, node, MUL, cube, c.scalar(0.044715)))
+        gate = layer(c, "TanH", binary(c, node, MUL, inner, c.scalar(math.sqrt(2 / math.pi))))
+    else:
+        gate = layer(c, "Erf", binary(c, node, MUL, x, c.scalar(math.sqrt(0.5))))
+    half = binary(c, node, MUL, x, c.scalar(0.5))
+    return [binary(c, node, MUL, half, binary(c, node, ADD, gate, c.scalar(1.0)))]
+
+
 @op("Celu", "alpha")
 def celu(c: Converter, node: Node) -> list[Tensor]:
     alpha = node.attr("alpha", 1.0)
@@ -193,6 +215,7 @@ def clip(c: Converter, node: Node) -> list[Tensor]:
     low = None if low is not None and low <= -FLT_MAX else low
     high = None if high is not None and high >= FLT_MAX else high
     if low is not None and high is not None:
+        low = min(low, high)  # so ONNX has it: max, where the bounds are the wrong way round
         return [layer(c, "Clip", x, {0: low, 1: high}, x.dtype)]
     if low is None and high is None:
         return [x]
@@ -246,7 +269,6 @@ def sign(c: Converter, node: Node) -> list[Tensor]:
 @op("Greater Less GreaterOrEqual LessOrEqual Equal", takes="own")
 def compare(c: Converter, node: Node) -> list[Tensor]:
     """The sign of a difference: subnormal numbers are kept, so it is 0 only for equal numbers."""
-    comparable(node)
     a, b = node.need(0), node.need(1)
     if node.op in ("Less", "GreaterOrEqual"):
         a, b = b, a
@@ -259,7 +281,6 @@ def compare(c: Converter, node: Node) -> list[Tensor]:
 
 @op("And Or Xor", takes="own")
 def logic(c: Converter, node: Node) -> list[Tensor]:
-    comparable(node)
     a, b = node.need(0), node.need(1)
     result = binary(c, node, {"And": MUL, "Or": MAX, "Xor": SUB}[node.op], a, b, BOOL)
     return [layer(c, "UnaryOp", result, {0: ABS}, BOOL) if node.op == "Xor" else result]
@@ -272,11 +293,18 @@ def invert(c: Converter, node: Node) -> list[Tensor]:
 
 @op("Where", takes="own")
 def where(c: Converter, node: Node) -> list[Tensor]:
-    """a * condition + b * (1 - condition): of finite values the one or the other, exactly."""
+    """The larger one of min(a, +-inf) and min(b, -+inf): the one or the other, exactly, infinities too, but for NaN.
+    """
     condition, a, b = node.need(0), node.need(1), node.need(2)
-    first = binary(c, node, MUL, a, condition, a.dtype)
-    second = binary(c, node, MUL, b, opposite(c, node, condition), b.dtype)
-    return [binary(c, node, ADD, first, second, a.dtype)]
+    if condition.value is not None:
+        sign = np.where(condition.value, np.inf, -np.inf).astype(np.float32)
+        chosen, other = (Tensor(sign.shape, np.float32, s) for s in (sign, -sign))
+    else:
+        half = binary(c, node, SUB, condition, c.scalar(0.5))
+        chosen = binary(c, node, MUL, binary(c, node, MUL, half, c.scalar(FLT_MAX)), c.scalar(4.0))
+        other = unary(c, NEG, chosen)
+    first, second = binary(c, node, MIN, a, chosen, a.dtype), binary(c, node, MIN, b, other, b.dtype)
+    return [binary(c, node, MAX, first, second, a.dtype)]
 
 
 @op("IsNaN")
@@ -296,7 +324,7 @@ def is_inf(c: Converter, node: Node) -> list[Tensor]:
 
 # ---- types ----
 
-@op("Cast CastLike", "to", takes="own")
+@op("Cast CastLike", "round_mode saturate to", takes="own")
 def cast(c: Converter, node: Node) -> list[Tensor]:
     """No layer for a type that has every value of the old one; FP32 to integers is truncated, bool is x != 0."""
     x = node.need(0)
@@ -311,7 +339,7 @@ def cast(c: Converter, node: Node) -> list[Tensor]:
         return [c.result(x.shape, c.use(x, c.view_of(x)), to, x)]  # within 2^24, by the bounds of the inputs
     if to == BOOL:
         return [above(c, unary(c, ABS, x))]
-    if to in WIDE and x.dtype == np.float32:
+    if (to in WIDE or to in SMALL and to.kind in "iu") and x.dtype == np.float32:  # beyond its range ONNX says nothing
         return [layer(c, "UnaryOp", x, {0: TRUNC}, to)]
     raise node.no("from %s to %s, the NPU has FP32 and INT8" % (x.dtype, to))
 

@@ -96,23 +96,29 @@ def weighted(w: np.ndarray, b: np.ndarray | None, outputs: int, bias_key: int,
             [("tagged", w)] + ([("raw", b)] if b is not None else []))
 
 
+def conv_shape(node: Node, x: Tensor, w: np.ndarray) -> tuple[dict[int, int], int, list[int], tuple[int, ...]]:
+    """Settings, groups, spatial sizes of the output, and its view, of a convolution with these weights."""
+    rank, group = image(node, x), node.attr("group", 1)
+    kernel = tuple(node.attr("kernel_shape") or w.shape[2:])
+    if (len(w.shape) != rank + 2 or group < 1 or w.shape[0] % group or w.shape[1] * group != x.shape[1] or
+            kernel != w.shape[2:]):
+        raise node.no("weights %s for an input %s" % (list(w.shape), list(x.shape)))
+    kernel, strides, dilations = list(w.shape[2:]), spatial(node, "strides", rank), spatial(node, "dilations", rank)
+    pads, sizes = sides(node, x, kernel, strides, dilations)
+    params = kernel_keys(kernel, strides, dilations, pads) | ({7: group} if group > 1 else {})
+    return params, group, sizes, (w.shape[0], *([1] if rank == 1 else []), *sizes)
+
+
 @op("Conv", "auto_pad dilations group kernel_shape pads strides")
 def conv(c: Converter, node: Node) -> list[Tensor]:
     x = node.need(0)
     w, b = weights(node)
-    rank, group = image(node, x), node.attr("group", 1)
-    kernel = tuple(node.attr("kernel_shape", w.shape[2:]))
-    if len(w.shape) != rank + 2 or w.shape[0] % group or w.shape[1] * group != x.shape[1] or kernel != w.shape[2:]:
-        raise node.no("weights %s for an input %s" % (list(w.shape), list(x.shape)))
-    kernel, strides, dilations = list(w.shape[2:]), spatial(node, "strides", rank), spatial(node, "dilations", rank)
-    pads, sizes = sides(node, x, kernel, strides, dilations)
+    params, group, sizes, out = conv_shape(node, x, w)
     common, arrays = weighted(w, b, w.shape[0], 5, 6)
-    params = kernel_keys(kernel, strides, dilations, pads) | common | ({7: group} if group > 1 else {})
 
     def one(t: Tensor) -> Tensor:
-        out = (w.shape[0], *([1] if rank == 1 else []), *sizes)
         blob = c.add("ConvolutionDepthWise" if group > 1 else "Convolution",
-                     [c.use(t, map_view(t))], out, params, arrays)
+                     [c.use(t, map_view(t))], out, params | common, arrays)
         return c.result((1, w.shape[0], *sizes), blob, x.dtype, t)
     return [per_image(c, node, x, one)]
 

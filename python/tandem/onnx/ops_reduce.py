@@ -43,10 +43,11 @@ def reduction(c: Converter, node: Node) -> list[Tensor]:
     """Composes a Reduction of ncnn of the sum and the maximum, which the NPU supports."""
     x = node.need(0)
     axes = node.ints(1, "axes")
-    if not axes and node.attr("noop_with_empty_axes", 0):
-        return [x]
-    gone = sorted({node.axis(a, len(x.shape)) for a in axes} if axes else range(len(x.shape)))
+    none = not axes and node.attr("noop_with_empty_axes", 0)  # only what comes before and after the reduction
+    gone = sorted({node.axis(a, len(x.shape)) for a in axes} if axes else () if none else range(len(x.shape)))
     kind = node.op[len("Reduce"):]
+    if none and kind in ("Sum", "Mean", "Max", "Min", "Prod", "LogSumExp"):
+        return [x]
     if kind in ("Min", "L1", "L2", "SumSquare"):
         y = unary(c, {"Min": NEG, "L1": ABS}.get(kind, SQUARE), x)
     elif kind == "LogSumExp":
@@ -96,6 +97,15 @@ def layer_norm(c: Converter, node: Node) -> list[Tensor]:
     return [y, mean, factor][:max(1, len(node.outputs))]
 
 
+@op("RMSNormalization", "axis epsilon stash_type")
+def rms_norm(c: Converter, node: Node) -> list[Tensor]:
+    x = node.need(0)
+    axes = list(range(node.axis(node.attr("axis", -1), len(x.shape)), len(x.shape)))
+    square = reduce(c, MEAN, unary(c, SQUARE, x), axes)
+    factor = unary(c, RSQRT, binary(c, node, ADD, square, c.scalar(node.attr("epsilon", 1e-5))))
+    return [binary(c, node, MUL, binary(c, node, MUL, x, factor), node.need(1))]
+
+
 @op("MeanVarianceNormalization", "axes")
 def mean_variance(c: Converter, node: Node) -> list[Tensor]:
     x = node.need(0)
@@ -136,6 +146,26 @@ def batch_norm(c: Converter, node: Node) -> list[Tensor]:
     params = {0: len(scale), 1: float(node.attr("epsilon", 1e-5))}
     arrays = [("raw", v) for v in (scale, mean, variance, bias)]
     return [c.result(x.shape, c.add("BatchNorm", [c.use(x, view)], view, params, arrays), x.dtype, x)]
+
+
+@op("GroupNormalization", "epsilon num_groups stash_type")
+def group_norm(c: Converter, node: Node) -> list[Tensor]:
+    """Scale and bias for each group before opset 21, for each channel since then."""
+    x, groups = node.need(0), node.attr("num_groups", 0)
+    if len(x.shape) < 2 or groups < 1 or x.shape[1] % groups:
+        raise node.no("%d groups of the shape %s" % (groups, list(x.shape)))
+    inside = x.shape[1] // groups
+    parts = c.reshaped(x, (x.shape[0], groups, inside * math.prod(x.shape[2:])))
+    rest, _, factor = centred(c, node, parts, [2], node.attr("epsilon", 1e-5))
+    y = c.reshaped(binary(c, node, MUL, rest, factor), (x.shape[0], x.shape[1], math.prod(x.shape[2:])))
+    for i, code in ((1, MUL), (2, ADD)):
+        values = node.const(i, "parameters of the channels")
+        if values is None or values.size != (x.shape[1] if node.opset >= 21 else groups):
+            raise node.no("input %d: expected one value for each %s" %
+                          (i, "channel" if node.opset >= 21 else "group"))
+        values = values if node.opset >= 21 else np.repeat(values, inside)
+        y = binary(c, node, code, y, Tensor((x.shape[1], 1), np.float32, values.reshape(-1, 1)))
+    return [c.reshaped(y, x.shape)]
 
 
 @op("InstanceNormalization", "epsilon")
