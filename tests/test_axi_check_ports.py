@@ -121,7 +121,8 @@ def test_vectors_of_a_wide_bus(tmp_path):
 def test_vectors_that_do_not_fit_are_one_port(tmp_path):
     signals = {s: 3 * w for s, w in FULL.items()}
     path = simple(signals={**signals, "araddr": 95}).write(tmp_path / "a.vcd")
-    assert one_line(check(path, "--prefix", "top"), "bits, expected")
+    assert one_line(check(path, "--prefix", "top"),
+                    "AWVALID has 3 bits, expected 1, and no vector of 3 ports, since ARADDR has 95")
     assert one_line(check(simple(signals={s: 300 * w for s, w in FULL.items()}).write(path), "--prefix", "top"),
                     "AWVALID has 300 bits, expected 1")
 

@@ -101,19 +101,17 @@ static COLD bool wrong_end(tb_axi_monitor *mon, tb_axi_open *b, const tb_axi_ear
     return true;
 }
 
-void axi_check_strobes(tb_axi_monitor *mon, const tb_axi_open *b, const tb_axi_open *other, const uint64_t strb[2],
-                       uint64_t cycle) {
+/* Lanes of the next beat, if they are known. */
+static inline bool lanes_known(const tb_axi_monitor *mon, const tb_axi_open *b) {
+    return !mon->cfg.lite && (b->unknown & UNKNOWN_LANES) == 0 && b->slack == 0;
+}
+
+/* Strobes on other lanes than those of the burst, and these. */
+static inline void check_strobes(tb_axi_monitor *mon, const tb_axi_open *b, const uint64_t strb[2],
+                                 const uint64_t more[2], uint64_t cycle) {
     unsigned lo;
     unsigned hi;
     uint64_t lanes[2];
-    uint64_t more[2] = {0, 0};
-    if (mon->cfg.lite || (b->unknown & UNKNOWN_LANES) != 0 || b->slack != 0) {
-        return;
-    }
-    if (other != NULL) {
-        burst_lanes(mon, other, other->beat, &lo, &hi);
-        lane_mask(lo, hi, more);
-    }
     burst_lanes(mon, b, b->beat, &lo, &hi);
     lane_mask(lo, hi, lanes);
     if (UNLIKELY(((strb[0] & ~(lanes[0] | more[0])) | (strb[1] & ~(lanes[1] | more[1]))) != 0)) {
@@ -122,10 +120,25 @@ void axi_check_strobes(tb_axi_monitor *mon, const tb_axi_open *b, const tb_axi_o
     }
 }
 
+void axi_check_strobes(tb_axi_monitor *mon, const tb_axi_open *b, const tb_axi_open *other, const uint64_t strb[2],
+                       uint64_t cycle) {
+    unsigned lo;
+    unsigned hi;
+    uint64_t more[2] = {0, 0};
+    if (other != NULL) {
+        burst_lanes(mon, other, other->beat, &lo, &hi);
+        lane_mask(lo, hi, more);
+    }
+    if (lanes_known(mon, b)) {
+        check_strobes(mon, b, strb, more, cycle);
+    }
+}
+
 /* One data beat and the burst that it belongs to. */
 static void match(tb_axi_monitor *mon, tb_axi_open *b, const tb_axi_early *e, uint64_t cycle) {
-    if (!(b->full && b->beat > 0) && !e->guessed) {
-        axi_check_strobes(mon, b, NULL, e->strb, cycle);
+    static const uint64_t none[2] = {0, 0};
+    if (!(b->full && b->beat > 0) && lanes_known(mon, b) && !e->guessed) {
+        check_strobes(mon, b, e->strb, none, cycle);
     }
     if (mon->cfg.proj.order) {
         axi_project_wrote(mon, b, e->strb);

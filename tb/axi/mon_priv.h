@@ -98,8 +98,8 @@ bool axi_check_w(tb_axi_monitor *mon, const tb_axi_sample *s);
 void axi_take_w(tb_axi_monitor *mon, const tb_axi_sample *s);
 /* The strobes of a beat against the lanes of its burst (b->beat), or of another one that it may belong to as well
  * (NULL: none). */
-void axi_check_strobes(tb_axi_monitor *mon, const tb_axi_open *b, const tb_axi_open *other, const uint64_t strb[2],
-                       uint64_t cycle);
+COLD void axi_check_strobes(tb_axi_monitor *mon, const tb_axi_open *b, const tb_axi_open *other, const uint64_t strb[2],
+                            uint64_t cycle);
 /* Match data that came first with the addresses that have arrived. */
 void axi_feed_early(tb_axi_monitor *mon, uint64_t cycle);
 /* A burst of data, held in sync_strb, whose address is still to come. */

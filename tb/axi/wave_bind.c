@@ -108,10 +108,28 @@ static void check_range(binder *b, const char *name, const tb_wave_signal *s) {
     }
 }
 
+/* A valid of several bits: why are these not the valids of as many ports? */
+static void no_vector(binder *b, const char *name, uint32_t n) {
+    if (n > TB_AXI_WAVE_ELEMENTS) {
+        complain(b, "%s has %u bits, expected 1, or at most %u of a vector of ports", name, n, TB_AXI_WAVE_ELEMENTS);
+    }
+    for (unsigned i = TB_AXI_AWVALID; i < TB_AXI_SIGNALS; i++) {
+        const tb_axi_signal_info *info = tb_axi_signal_get((tb_axi_signal)i);
+        const uint32_t width = width_of(b, (tb_axi_signal)i);
+        if (width % n != 0 || (info->bits != 0 && width > n * info->bits)) {
+            complain(b, "%s has %u bits, expected 1, and no vector of %u ports, since %s has %u", name, n, n,
+                     info->name, width);
+        }
+    }
+}
+
 static void check_widths(binder *b) {
     for (unsigned i = TB_AXI_AWVALID; i < TB_AXI_SIGNALS; i++) {
         const tb_axi_signal_info *info = tb_axi_signal_get((tb_axi_signal)i);
         const uint32_t width = width_of(b, (tb_axi_signal)i);
+        if (width > 1 && (i == TB_AXI_AWVALID || i == TB_AXI_ARVALID)) {
+            no_vector(b, info->name, width);
+        }
         if (info->bits != 0 && width > info->bits) {
             complain(b, "%s has %u bits, expected %u", info->name, width, info->bits);
         }

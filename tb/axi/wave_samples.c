@@ -25,13 +25,14 @@ typedef struct intern {
 
 typedef struct sampler {
     const tb_axi_wave_bus *bus;
-    uint32_t width[TB_AXI_SIGNALS + 1u]; /* of each signal of the port, */
-    uint32_t from[TB_AXI_SIGNALS + 1u];  /* and its first bit in the value of its handle */
-    uint64_t *slots;                     /* by handle: which signals it is, a bit each */
-    size_t *offset;                      /* by handle: its place in latest */
-    char *latest;                        /* newest value of each handle */
-    uint32_t *changed;                   /* handles that changed at this time */
-    uint8_t *is_changed;                 /* by handle */
+    /* of each signal of the port: its width, and its first bit in the value of its handle, in latest */
+    uint32_t width[TB_AXI_SIGNALS + 1u], from[TB_AXI_SIGNALS + 1u];
+    const char *bits[TB_AXI_SIGNALS + 1u];
+    uint64_t *slots;     /* by handle: which signals it is, a bit each */
+    size_t *offset;      /* by handle: its place in latest */
+    char *latest;        /* newest value of each handle */
+    uint32_t *changed;   /* handles that changed at this time */
+    uint8_t *is_changed; /* by handle */
     uint32_t changes;
     uint64_t now; /* this moment */
     char clock;   /* before it */
@@ -278,7 +279,7 @@ static int end_moment(sampler *p) {
         p->is_changed[h] = 0;
         for (uint64_t left = p->slots[h]; left != 0; left &= left - 1) {
             const unsigned signal = (unsigned)__builtin_ctzll(left);
-            set(p, signal, p->latest + p->offset[h] + p->from[signal], p->width[signal]);
+            set(p, signal, p->bits[signal], p->width[signal]);
         }
     }
     p->changes = 0;
@@ -377,6 +378,12 @@ static bool prepare(sampler *p, size_t handles, uint8_t **want) {
         (*want)[h] = p->slots[h] != 0 ? 1 : 0;
     }
     p->latest = (char *)malloc(total + 1);
+    for (size_t h = 0; p->latest != NULL && h < handles; h++) {
+        for (uint64_t left = p->slots[h]; left != 0; left &= left - 1) {
+            const unsigned which = (unsigned)__builtin_ctzll(left);
+            p->bits[which] = p->latest + p->offset[h] + p->from[which];
+        }
+    }
     return p->latest != NULL;
 }
 

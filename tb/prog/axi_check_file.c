@@ -71,10 +71,13 @@ static int edge(void *ctx, tb_axi_sample *s, uint64_t time) {
         return STOP;
     }
     tb_axi_mon_step(c->mon, s);
-    c->before = s->cycle < c->o->from ? c->mon->progress : c->before;
     c->last = s->cycle;
-    c->edges += s->cycle >= c->o->from ? 1 : 0;
-    c->out_of_reset += s->cycle >= c->o->from && s->reset_n && (s->x & TB_AXI_X(TB_AXI_ARESETN)) == 0 ? 1 : 0;
+    if (s->cycle < c->o->from) {
+        c->before = c->mon->progress;
+    } else {
+        c->edges++;
+        c->out_of_reset += s->reset_n && (s->x & TB_AXI_X(TB_AXI_ARESETN)) == 0 ? 1 : 0;
+    }
     return c->mon->oom ? STOP : 0;
 }
 
