@@ -11,7 +11,6 @@
 
 #define MAX_TOKEN (WAVE_MAX_WIDTH + 16u)
 #define MAX_NAME 4096u
-#define NO_DIGITS SIZE_MAX
 
 __attribute__((format(printf, 2, 3))) static int fail(vcd_stream *in, const char *format, ...) {
     char text[256];
@@ -242,18 +241,12 @@ int vcd_header(vcd_stream *in, tb_wave *wave, vcd_ids *ids) {
 
 /* ---- values ---- */
 
-/* Digits of a number without zeros before it; NO_DIGITS: there is something else in it. */
-static size_t digits_of(const char *text, size_t len) {
-    static const bool legal[256] = {['0'] = true, ['1'] = true, ['x'] = true, ['X'] = true, ['z'] = true, ['Z'] = true};
-    size_t zeros = 0;
-    bool all = true;
-    while (zeros < len && text[zeros] == '0') {
-        zeros++;
-    }
-    for (size_t i = zeros; i < len; i++) {
-        all &= legal[(unsigned char)text[i]];
-    }
-    return all ? len - zeros : NO_DIGITS;
+/* What does not fit into its variable, whatever the sink wants: other digits than zeros before it, a real, a text. */
+static int misfit(vcd_stream *in, const char *bits, size_t len, const char *id, uint32_t width) {
+    const size_t digits = len - strspn(bits, "0");
+    return len == 0         ? fail(in, "a real or text, but '%.32s' has %u bits", id, width)
+           : digits > width ? fail(in, "value of %zu digits, but '%.32s' has %u bits", digits, id, width)
+                            : 0;
 }
 
 /* A change is in in->token; the identifier of a vector follows. 0, 1 when the sink has enough, -1. */
@@ -264,13 +257,10 @@ static int read_change(vcd_stream *in, const tb_wave *wave, const vcd_ids *ids, 
     const char *id = in->token + 1;
     char *vector = NULL;
     size_t len = 1;
-    size_t digits = 1; /* without leading zeros; NO_DIGITS: a real or a string */
     if (strchr("bBrRsS", kind) != NULL) {
         len = in->len - 1;
-        const bool number = kind == 'b' || kind == 'B';
-        const bool used = number && sink != NULL;
-        digits = number ? digits_of(in->token + 1, len) : NO_DIGITS;
-        if (number && (len == 0 || digits == NO_DIGITS)) {
+        const bool used = (kind == 'b' || kind == 'B') && sink != NULL;
+        if ((kind == 'b' || kind == 'B') && (len == 0 || strspn(in->token + 1, "01xXzZ") != len)) {
             return fail(in, "value '%.32s', expected digits 0, 1, x, z", in->token);
         }
         vector = used ? malloc(len + 1) : NULL;
@@ -294,10 +284,9 @@ static int read_change(vcd_stream *in, const tb_wave *wave, const vcd_ids *ids, 
     int status = 0;
     if (!vcd_ids_find(ids, id, &handle)) {
         status = fail(in, "value of the unknown identifier '%.32s'", id);
-    } else if (digits > wave->width[handle] && wave->width[handle] > 0) {
-        status = digits == NO_DIGITS
-                     ? fail(in, "a real or text, but '%.32s' has %u bits", id, wave->width[handle])
-                     : fail(in, "value of %zu digits, but '%.32s' has %u bits", digits, id, wave->width[handle]);
+    } else if (sink != NULL && wave->width[handle] > 0 && (len == 0 || len > wave->width[handle])) {
+        status = misfit(in, bits, len, id, wave->width[handle]);
+        status = status == 0 && wave_put(sink, time, handle, bits, len) != 0 ? 1 : status;
     } else if (sink != NULL) {
         status = wave_put(sink, time, handle, bits, len) != 0 ? 1 : 0;
     }
