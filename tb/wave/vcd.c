@@ -241,6 +241,15 @@ int vcd_header(vcd_stream *in, tb_wave *wave, vcd_ids *ids) {
 
 /* ---- values ---- */
 
+/* Called for each change, so without a call of the C library. */
+static bool is_state(char c) {
+    return c == '0' || c == '1' || c == 'x' || c == 'X' || c == 'z' || c == 'Z';
+}
+
+static bool is_vector(char c) {
+    return c == 'b' || c == 'B' || c == 'r' || c == 'R' || c == 's' || c == 'S';
+}
+
 /* What does not fit into its variable, whatever the sink wants: other digits than zeros before it, a real, a text. */
 static int misfit(vcd_stream *in, const char *bits, size_t len, const char *id, uint32_t width) {
     const size_t digits = len - strspn(bits, "0");
@@ -257,7 +266,7 @@ static int read_change(vcd_stream *in, const tb_wave *wave, const vcd_ids *ids, 
     const char *id = in->token + 1;
     char *vector = NULL;
     size_t len = 1;
-    if (strchr("bBrRsS", kind) != NULL) {
+    if (is_vector(kind)) {
         len = in->len - 1;
         const bool used = (kind == 'b' || kind == 'B') && sink != NULL;
         if ((kind == 'b' || kind == 'B') && (len == 0 || strspn(in->token + 1, "01xXzZ") != len)) {
@@ -277,7 +286,7 @@ static int read_change(vcd_stream *in, const tb_wave *wave, const vcd_ids *ids, 
             return -1;
         }
         id = in->token;
-    } else if (strchr("01xXzZ", kind) == NULL) {
+    } else if (!is_state(kind)) {
         return fail(in, "'%.32s', expected a value, a time or a keyword", in->token);
     }
     uint32_t handle = 0;
