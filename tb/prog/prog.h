@@ -89,10 +89,14 @@ typedef struct tb_prog_run {
     /* filled by the executor */
     tb_prog_failure failure;
     char no_wave[256]; /* why fail_wave was not written; empty: it was */
-    unsigned devices;  /* that were opened: a test may use several, one after the other */
-    char *hang;        /* report on a hang, as text from malloc(), or NULL */
-    void *more;        /* of the program */
-    char err[512];     /* why the case could not be run */
+    /* the hash of the case is `results`, made by the body, and must be the same in all configurations; else that of the
+     * ports and the memory */
+    bool portable;
+    uint64_t results;
+    unsigned devices; /* that were opened: a test may use several, one after the other */
+    char *hang;       /* report on a hang, as text from malloc(), or NULL */
+    void *more;       /* of the program */
+    char err[512];    /* why the case could not be run */
 } tb_prog_run;
 
 struct tb_test {
@@ -153,8 +157,8 @@ struct tb_prog {
     /* Release run->more. */
     void (*release)(tb_prog_run *run);
     /*
-     * --cov: open; write, with the line of a suite that repeats the run (empty: none does); close, also when open
-     * failed.
+     * --cov (without these functions no file is written): open; write, with the line of a suite that repeats the run
+     * (empty: none does); close, also when open failed.
      */
     int (*cov_open)(const tb_prog *prog, char *err, size_t err_size);
     int (*cov_save)(const tb_prog *prog, const char *path, const char *job, char *err, size_t err_size);

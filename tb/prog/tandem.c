@@ -159,7 +159,10 @@ int tb_test_execute(tb_prog_run *run) {
     }
     if (rc == 0) {
         run->result->cycles += r->sim.cycle;
-        run->result->trace_hash = tb_hash_u64(run->result->trace_hash, tb_run_hash(r));
+        run->result->trace_hash = tb_hash_u64(run->result->trace_hash, run->portable ? run->results : tb_run_hash(r));
+    }
+    if (rc == 0 && run->portable) {
+        rc = tb_kv_set(&run->result->extra, "portable", "1");
     }
     return close_all(b, self, run->err, sizeof run->err) == 0 ? rc : -1;
 }

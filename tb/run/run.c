@@ -386,15 +386,19 @@ bool tb_run_read(tb_run *run, unsigned port, uint64_t addr, uint32_t *value) {
                        "read", addr);
 }
 
-bool tb_run_write(tb_run *run, unsigned port, uint64_t addr, uint32_t value) {
+bool tb_run_write_part(tb_run *run, unsigned port, uint64_t addr, uint32_t value, uint8_t strb) {
     const tb_run_hooks *h = &run->cfg.hooks;
     if (h->polls == NULL || !h->polls(h->ctx, addr)) {
         tb_watchdog_kick(&run->wd_memory, run->sim.cycle);
     }
     tb_watchdog_kick(&run->wd, run->sim.cycle);
     return access_done(
-        run, tb_lite_write(&run->port[port]->lite, addr, value, 0xf, tb_run_step, run, run->cfg.access_cycles), "write",
-        addr);
+        run, tb_lite_write(&run->port[port]->lite, addr, value, strb, tb_run_step, run, run->cfg.access_cycles),
+        "write", addr);
+}
+
+bool tb_run_write(tb_run *run, unsigned port, uint64_t addr, uint32_t value) {
+    return tb_run_write_part(run, port, addr, value, 0xf);
 }
 
 bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value) {

@@ -211,6 +211,8 @@ bool tb_run_cycle(void *run);
 /* Register access through an AXI4-Lite port. False: it failed, noted. */
 bool tb_run_read(tb_run *run, unsigned port, uint64_t addr, uint32_t *value);
 bool tb_run_write(tb_run *run, unsigned port, uint64_t addr, uint32_t value);
+/* Only the bytes whose bit of strb is 1. */
+bool tb_run_write_part(tb_run *run, unsigned port, uint64_t addr, uint32_t value, uint8_t strb);
 /* A read for a report: also after a failure, and nothing is noted. False: no response. */
 bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value);
 /*

@@ -10,6 +10,7 @@
 #include "tb.h"
 
 enum { SGEMM_PORT_REGS, SGEMM_PORT_M0, SGEMM_PORT_M1 };
+/* Memory is all that 32 bits address; here lie matrices that need no place of their own. */
 #define SGEMM_MEM_BASE 0x10000000u
 #define SGEMM_MEM_SIZE 0x10000000u
 

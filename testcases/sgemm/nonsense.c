@@ -19,6 +19,7 @@ static gemm small(const tb_prog_run *run, uint32_t i, tb_rng *rng) {
     tb_knobs_set(&k, "m", (int64_t)tb_rng_small(rng, 1, 20));
     tb_knobs_set(&k, "n", (int64_t)tb_rng_small(rng, 1, 20));
     tb_knobs_set(&k, "k", (int64_t)tb_rng_small(rng, 0, 20));
+    tb_knobs_set(&k, "span", 0);
     if (!gemm_mode_legal(tb_knobs_get(&k, "half"))) {
         tb_knobs_set(&k, "half", gemm_mode_legal(0) ? 0 : 1);
     }
