@@ -41,6 +41,12 @@
 /* report.h; a design that is loaded from a shared object has it only if its process does */
 extern "C" int rep_host(int error) __attribute__((weak));
 
+#ifdef TB_MUTANTS
+#include "mutants.h" /* the table that scripts/mutate.py writes beside the mutated sources */
+uint16_t tb_mut_on[TB_MUT_FLAGS];
+static const tb_mutants shim_mutants = {TB_MUT_COUNT, TB_MUT_FLAGS, tb_mut_first, tb_mut_way, tb_mut_on};
+#endif
+
 #if VM_COVERAGE
 /*
  * The runtime counts in an array of each instance and writes a file for one instance. A process may have many, one
@@ -404,6 +410,11 @@ const tb_shim shim_table = {
     shim_vars,           shim_made_by,
 #if VM_COVERAGE
     shim_coverage_write,
+#else
+    nullptr,
+#endif
+#ifdef TB_MUTANTS
+    &shim_mutants,
 #else
     nullptr,
 #endif

@@ -1,4 +1,5 @@
 #include "sim.h"
+#include "mutant.h"
 #include "opt/opt.h"
 #include "report/report.h"
 
@@ -283,6 +284,7 @@ bool tb_sim_edge(tb_sim *sim) {
         *sim->clk = 1;
     }
     eval(sim);
+    tb_mut_edge();
     sim->cycle++;
     if (sim->wave_open) {
         shim->trace_dump(sim->dut, sim->cycle * 10);
