@@ -52,6 +52,7 @@ include scripts/checks.mk
 include scripts/jobs.mk
 include scripts/times.mk
 include scripts/fuzz.mk
+include scripts/qualify.mk
 include scripts/cov.mk
 include scripts/python.mk
 include $(filter-out %/gen.mk,$(wildcard $($(DUT).root)designs/$(DUT)/*.mk))

@@ -16,6 +16,7 @@ BINARY = {
 REDUCTION = {"&": "|", "|": "&", "^": "|", "~&": "~|", "~|": "~&"}
 BASE = {"b": 2, "o": 8, "d": 10, "h": 16}
 CLOCK = re.compile(r"clk|clock", re.I)
+UNUSED = re.compile(r"unused\w*$")  # the house's name of a signal that nothing reads
 OPERATORS = ("relational", "arithmetic", "logical", "bitwise", "shift", "sign", "negate", "operand", "constant", "swap",
              "choice", "enable", "case", "drop", "stuck")
 
@@ -196,7 +197,8 @@ class Finder:
     def place(self, places, kind, node, expression, target):
         """A place with the mutants of its expression."""
         place = Place(kind, node, (expression.start, expression.end), target)
-        if any(part.kind == "unknown" for part in expression.all()) or CLOCK.search(self.of(expression) + target):
+        if (any(part.kind == "unknown" for part in expression.all()) or UNUSED.match(target) or
+                CLOCK.search(self.of(expression) + target)):
             return None
         found = Expression(self.text)
         found.visit(expression)

@@ -38,7 +38,8 @@ VFLAGS_san := --x-assign unique --x-initial unique
 # (tb/sim/shim_impl.hpp)
 VFLAGS_cov := --x-assign fast --x-initial fast --coverage-line --coverage-toggle --coverage-user \
   --coverage-max-width 64 scripts/cov.vlt
-VFLAGS_mut := $(VFLAGS_fast)
+# a mutant may give a state a value without a name
+VFLAGS_mut := $(VFLAGS_fast) -Wno-ENUMVALUE
 VFLAGS_TOOL := $(VFLAGS_COMMON) $(VFLAGS_$(KIND))
 VFLAGS_RTL := $(addprefix -I,$($(DUT).include)) $(addprefix -y ,$(MUT_DIRS)) \
   $(wildcard $(call room,$(DUT),rtl)/lint.vlt) $(MUT_PKGS)

@@ -221,6 +221,9 @@ void *shim_create(const char *const *plusargs, uint64_t init_seed) {
         if (argc > 0) {
             inst->context->commandArgs(argc, const_cast<const char **>(plusargs));
         }
+#ifdef TB_MUTANTS
+        inst->context->threads(1); /* a mutant is a fork, in which a thread that waits for work would not exist */
+#endif
         inst->context->randReset(2);
         /* The runtime takes a positive int, and 0 means "from the clock". */
         const uint64_t mixed = init_seed ^ (init_seed >> 31) ^ (init_seed >> 62);
