@@ -68,7 +68,8 @@ help: ## this table
 	@echo "  DUT=$(DUT) ($(DUTS))  CFG=$(CFG) ($($(DUT).cfgs))" \
 	  " SUITE=$(SUITE) ($(basename $(notdir $(wildcard $($(DUT).root)designs/$(DUT)/suites/*.suite))))" \
 	  " SEED=$(SEED)  JOBS=$(JOBS)"
-	@echo "  KIND=$(KIND) (fast; debug: with FST tracing; cov: counts code coverage; san: with sanitizers)" \
+	@echo "  KIND=$(KIND) (fast; debug: with FST tracing; cov: counts code coverage; san: with sanitizers;" \
+	  "mut: with mutants)" \
 	  " ARCH=$(ARCH) (empty: portable)"
 
 format: ## run clang-format over the C and C++ sources

@@ -1,5 +1,5 @@
-"""Mutants of a source: for each assignment, condition, selector and port connection (a place) the ways in which its value
-could be wrong (docs/qualification.md, "Operators")."""
+"""Mutants of a source: for each assignment, condition, selector and port connection (a place) the ways in which its
+value could be wrong (docs/qualification.md, "Operators")."""
 import re
 
 from sv_tree import LEVEL

@@ -17,7 +17,8 @@ import sys
 import time
 
 # from the best to the worst; of several jobs the best verdict counts
-VERDICTS = ("detected", "limit-seconds", "limit-memory", "crashed", "survived", "limit-cycles", "reached", "not-reached")
+VERDICTS = ("detected", "limit-seconds", "limit-memory", "crashed", "survived", "limit-cycles", "reached",
+            "not-reached")
 MEANING = {"detected": "a check failed", "limit-seconds": "ran out of time: no watchdog spoke",
            "limit-memory": "ran out of memory", "crashed": "the program crashed or could not go on",
            "survived": "infected, not detected: the run ended", "limit-cycles": "infected, not detected so far",
@@ -244,7 +245,8 @@ def summary(kept):
     out["checks"] = [{"name": name, "detected": n} for name, n in
                      collections.Counter(check_of(m["signature"]) for m in found).most_common()]
     units = [(m, m["signature"].split(":")[1]) for m in found if m["signature"].startswith("unit:")]
-    out["blamed"] = {"by_units": len(units), "right": sum(m["module"] == unit for m, unit in units)}
+    out["blamed"] = {"by_units": len(units), "right": sum(
+        m["module"] in (unit, "%s_%s" % (kept["design"], unit)) for m, unit in units)}
     cycles = sorted(m["cycles"] for m in found)
     out["cycles"] = {"median": cycles[len(cycles) // 2], "most": cycles[-1]} if cycles else {}
     return out

@@ -1,5 +1,5 @@
-"""The part of SystemVerilog's grammar that a mutation needs: where the assignments, conditions and port connections of a
-source stand, and the tree of each expression. Positions are those of the characters of the file, so that a source is
+"""The part of SystemVerilog's grammar that a mutation needs: where the assignments, conditions and port connections of
+a source stand, and the tree of each expression. Positions are those of the characters of the file, so that a source is
 rewritten without being printed anew.
 
 What is not understood is left alone: declarations, code under conditional compilation, uses of macros, initial blocks,
@@ -24,8 +24,9 @@ LEVEL = {op: level for level, ops in enumerate(
     for op in ops.split()}
 UNARY = {"!", "~", "-", "+", "&", "|", "^", "~&", "~|", "~^", "^~"}
 TYPES = {"logic", "reg", "wire", "bit", "int", "integer", "byte", "shortint", "longint", "localparam", "parameter",
-         "genvar", "typedef", "import", "automatic", "static", "const", "var", "string", "real", "time", "enum", "struct",
-         "signed", "unsigned", "export", "assert", "assume", "cover", "default", "timeunit", "timeprecision"}
+         "genvar", "typedef", "import", "automatic", "static", "const", "var", "string", "real", "time", "enum",
+         "struct", "signed", "unsigned", "export", "assert", "assume", "cover", "default", "timeunit",
+         "timeprecision"}
 QUALIFIERS = ("unique", "unique0", "priority")
 
 

@@ -33,6 +33,9 @@ static const tb_knob knobs[] = {
     {"error", 0, 2, TB_KNOB_ENUM, error_names, error_weights, "one burst is answered with an error"},
     {"error_at", 0, 20, TB_KNOB_SMALL, NULL, NULL, "number of that burst"},
     {"bus", 0, 5, TB_KNOB_ENUM, bus_names, NULL, "timing of the buses"},
+    {"range_src", 0, 1, TB_KNOB_WEIGHTED | TB_KNOB_LATER, NULL, rare,
+     "the last copy begins before the end of the address space and ends behind it"},
+    {"fresh", 0, 1, TB_KNOB_WEIGHTED | TB_KNOB_LATER, NULL, rare, "compare the registers before the first copy"},
 };
 
 typedef struct job {
@@ -53,8 +56,9 @@ static job make_job(const tb_prog_run *run, uint32_t i) {
         j.dst += (uint32_t)tb_rng_range(&rng, 0, 4095);
         j.len = (uint32_t)tb_rng_small(&rng, 0, len);
     }
-    if (i > 0 && i + 1 == tb_knobs_get(run->knobs, "copies") && tb_knobs_get(run->knobs, "range") != 0) {
-        j.dst = UINT32_MAX - j.len / 2;
+    if (i > 0 && i + 1 == tb_knobs_get(run->knobs, "copies")) {
+        j.dst = tb_knobs_get(run->knobs, "range") != 0 ? UINT32_MAX - j.len / 2 : j.dst;
+        j.src = tb_knobs_get(run->knobs, "range_src") != 0 ? UINT32_MAX - j.len / 2 : j.src;
     }
     return j;
 }
@@ -115,6 +119,9 @@ static void run_case(copy_device *dev, const tb_prog_run *run) {
     if (error != 0) {
         tb_axi_slave_inject(&dev->run.port[COPY_PORT_MEM]->slave, (unsigned)error - 1,
                             (uint64_t)tb_knobs_get(run->knobs, "error_at"));
+    }
+    if (tb_knobs_get(run->knobs, "fresh") != 0) {
+        ok = copy_device_compare(dev, 0, 0);
     }
     for (uint32_t i = 0; i < copies && ok; i++) {
         const job j = make_job(run, i), next = make_job(run, i + 1);
