@@ -25,6 +25,7 @@ MEANING = {"detected": "a check failed", "limit-seconds": "ran out of time: no w
            "reached": "reached, not infected", "not-reached": "not reached", "equivalent": "equivalent, with a reason",
            "not-run": "not drawn"}
 KEYS = ("line", "old", "new", "why")
+NTH = "nth"  # which one, where several mutants of a file have the same line, old and new
 
 
 class Bad(Exception):
@@ -82,7 +83,7 @@ def equivalents(path):
                 continue
             if words[0] == "equivalent" and len(words) == 3:
                 entries.append({"at": "%s:%d" % (path, number), "file": words[1], "operator": words[2]})
-            elif key in KEYS and entries:
+            elif key in KEYS + (NTH,) and entries:
                 entries[-1][key] = value.strip()
             else:
                 raise Bad('%s:%d: expected "equivalent FILE OPERATOR" or one of %s:' % (path, number, ":, ".join(KEYS)))
@@ -99,6 +100,8 @@ def apply_equivalents(mutants, entries):
     for entry in entries:
         named = [m for m in mutants if m["text"] == entry["line"] and
                  all(m[k] == entry[k] for k in ("file", "operator", "old", "new"))]
+        if NTH in entry:
+            named = [m for i, m in enumerate(named, 1) if str(i) == entry[NTH]]
         wrong = [m for m in named if m["verdict"] in VERDICTS[:VERDICTS.index("survived")]]
         if not named:
             stale.append("%s: there is no such mutant any more" % entry["at"])

@@ -82,6 +82,25 @@ static copy_status expected_status(const copy_device *dev, const tb_axi_slave *s
                                                            : COPY_OK;
 }
 
+static bool in_memory(uint32_t addr, uint32_t bytes) {
+    return addr >= COPY_MEM_BASE && addr - COPY_MEM_BASE <= COPY_MEM_SIZE - bytes;
+}
+
+/*
+ * Memory answers with an error where the case says so, and where there is none: a copy of memory into memory must see
+ * no other errors, or it went to a wrong address.
+ */
+static void check_errors(copy_device *dev, const tb_prog_run *run, const job *j, const uint64_t before[2]) {
+    const tb_axi_slave *s = &dev->run.port[COPY_PORT_MEM]->slave;
+    const bool expected =
+        tb_knobs_get(run->knobs, "error") != 0 || !in_memory(j->src, j->len) || !in_memory(j->dst, j->len);
+    if (!expected && (s->errors[0] != before[0] || s->errors[1] != before[1])) {
+        tb_run_fail(&dev->run, "mem:error",
+                    "copy of %u bytes from 0x%08x to 0x%08x: memory answered with an error, and all of it is memory",
+                    j->len, j->src, j->dst);
+    }
+}
+
 /* One copy; the next one is prepared while it is in flight, if there is one and the case requires it. */
 static bool copy_one(copy_device *dev, const tb_prog_run *run, uint32_t number, const job *j, const job *next) {
     const tb_axi_slave *slave = &dev->run.port[COPY_PORT_MEM]->slave;
@@ -101,6 +120,7 @@ static bool copy_one(copy_device *dev, const tb_prog_run *run, uint32_t number, 
     if (!dev->run.replay.on) { /* a woken snapshot repeats the run without a log */
         copy_device_log(dev, number, j->dst, j->len);
     }
+    check_errors(dev, run, j, before);
     const copy_status expected = expected_status(dev, slave, before);
     if (got != expected) {
         tb_run_fail(&dev->run, "driver:status", "the driver answered %d, expected %d", (int)got, (int)expected);
