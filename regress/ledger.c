@@ -35,6 +35,34 @@ static void compare_runs(const reg_verdict *first, reg_finished *item) {
     }
 }
 
+/* The same cases in another configuration. A label is the configuration, after DESIGN/ where it is not the default. */
+static bool same_cases(const reg_job *a, const reg_job *b) {
+    const char *end_a = strrchr(a->cfg, '/'), *end_b = strrchr(b->cfg, '/');
+    const size_t length = end_a == NULL ? 0 : (size_t)(end_a - a->cfg);
+    const bool same_design =
+        length == (end_b == NULL ? 0 : (size_t)(end_b - b->cfg)) && strncmp(a->cfg, b->cfg, length) == 0;
+    return same_design && strcmp(a->cfg, b->cfg) != 0 && a->what == b->what && strcmp(a->name, b->name) == 0 &&
+           a->index == b->index && a->cases == b->cases && strcmp(a->args, b->args) == 0;
+}
+
+/* Results that must not depend on the configuration: as those of every job before it with the same cases. */
+static void compare_cfgs(const reg_ledger *ledger, reg_finished *item) {
+    const reg_suite *suite = ledger->plan->suite;
+    const bool asked = item->result.portable == 1 && strcmp(item->result.outcome, "pass") == 0;
+    for (size_t i = 0; asked && i < suite->count; i++) {
+        const reg_verdict *other = &ledger->verdicts[i];
+        if (other->known && strcmp(other->outcome, "pass") == 0 &&
+            same_cases(&suite->jobs[i], &suite->jobs[item->job]) &&
+            strcmp(other->trace_hash, item->result.trace_hash) != 0) {
+            char text[REG_TEXT_MAX];
+            (void)reg_format(text, sizeof text, "hash of the results %s, of the same cases in %s %s",
+                             item->result.trace_hash, suite->jobs[i].cfg, other->trace_hash);
+            reg_result_set(&item->result, "fail", "differs between configurations", text);
+            return;
+        }
+    }
+}
+
 static void set_repro(const reg_plan *plan, const reg_job *job, reg_result *result) {
     reg_command command;
     if (strcmp(result->outcome, "pass") == 0 || result->repro[0] != '\0') {
@@ -125,6 +153,7 @@ void reg_ledger_take(reg_ledger *ledger, reg_finished *item) {
     if (suite->jobs[index].second_run) {
         compare_runs(&ledger->verdicts[index - 1], item);
     }
+    compare_cfgs(ledger, item);
     conclude(ledger, item);
     if (suite->jobs[index].checked_twice && ledger->held[index + 1] != NULL) {
         reg_finished *second = ledger->held[index + 1];

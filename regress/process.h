@@ -24,6 +24,7 @@ typedef struct reg_result {
     char repro[REG_TEXT_MAX];
     uint64_t cycles;
     bool has_cycles;
+    uint64_t portable; /* 1: trace_hash must be the same in all configurations */
     uint64_t work[REG_WORK_COUNT];
     char bounds[512]; /* each of them, in cycles: {"read":120,"write":64}; empty: the result names none */
     int exit_status;  /* exit status, or 128 + signal */

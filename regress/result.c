@@ -75,6 +75,8 @@ static void take_pair(reg_result *result, const char *key, const char *value) {
         copy_whole(result->repro, sizeof result->repro, value);
     } else if (strcmp(key, "cycles") == 0) {
         result->has_cycles = opt_number(value, 0, UINT64_MAX, &result->cycles);
+    } else if (strcmp(key, "portable") == 0) {
+        result->portable = strcmp(value, "1") == 0;
     } else {
         take_work(result, key, value);
     }

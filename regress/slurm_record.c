@@ -38,6 +38,7 @@ static const text_field texts[] = {
 static const number_field numbers[] = {{"wall_ms", offsetof(reg_result, wall_ms)},
                                        {"cpu_ms", offsetof(reg_result, cpu_ms)},
                                        {"max_rss_kb", offsetof(reg_result, max_rss_kb)},
+                                       {"portable", offsetof(reg_result, portable)},
                                        WORK("work_cases", REG_WORK_CASES),
                                        WORK("work_cycles", REG_WORK_CYCLES),
                                        WORK("bound", REG_WORK_BOUND)};

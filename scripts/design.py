@@ -8,12 +8,14 @@ out for make and for shell scripts.
   design.py get NAME KEY     the words of a key, one line of the description a line; KEY.WORD: of the line that begins
                              with WORD
   design.py of CFG           the designs that have this configuration
+  design.py lines [NAME ...] what each design costs: lines of text in each of its rooms, comments included (section 15)
   design.py ports            nothing, or where the ports of a top module and those of its description differ (exit
                              status 1)
 
 DESIGNS (environment): more folders that contain designs/NAME/design and the other folders of these designs, separated
 by blanks."""
 
+import glob
 import os
 import re
 import sys
@@ -174,6 +176,37 @@ def get(designs, name, key):
     return [" ".join(line[1:] if first else line) for line in lines if not first or line[0] == first]
 
 
+# room: the files of a design in it, or the folder
+ROOMS = (("rtl", "rtl/{}"), ("regs", "regs/{}.regs"), ("cmodel", "cmodel/{}"), ("drivers", "drivers/{}"),
+         ("tb", "tb/{}"), ("testcases", "testcases/{}"), ("coverage", "coverage/{}"), ("designs", "designs/{}"),
+         ("tests, by name", "tests/test_{}*"), ("deliberate bugs", "tests/mutants/{}"), ("docs", "docs/{}"))
+
+
+def lines_of(path):
+    """Lines of a file; of a folder those of all files in it, but stored cases."""
+    if os.path.isdir(path):
+        return sum(lines_of(os.path.join(path, name)) for name in os.listdir(path)
+                   if not name.startswith((".", "__")) and not name.endswith(".case"))
+    try:
+        with open(path, encoding="utf-8") as src:
+            return sum(1 for _ in src)
+    except UnicodeDecodeError:  # a picture
+        return 0
+
+
+def lines(designs, names):
+    """A table: a row for each room, a column for each design."""
+    for name in names:
+        get(designs, name, "top")  # it must exist
+    chosen = [d for d in designs if not names or d.name in names]
+    rows = [["room"] + [d.name for d in chosen], ["---"] * (len(chosen) + 1)]
+    for room, place in ROOMS:
+        counts = [sum(lines_of(found) for found in glob.glob(os.path.join(ROOT, d.place(place.format(d.name)))))
+                  for d in chosen]
+        rows.append([room] + ["{:,}".format(n) for n in counts])
+    return ["| " + " | ".join(row) + " |\n" for row in rows]
+
+
 def main():
     words = sys.argv[1:]
     try:
@@ -191,6 +224,8 @@ def main():
             out = [w + "\n" for d in designs for w in d.all("words")]
         elif len(words) == 3 and words[0] == "get":
             out = [line + "\n" for line in get(designs, words[1], words[2])]
+        elif words[:1] == ["lines"]:
+            out = lines(designs, words[1:])
         elif len(words) == 2 and words[0] == "of":
             out = [d.name + "\n" for d in designs if words[1] in d.cfgs]
         else:

@@ -121,10 +121,11 @@ TRACE_CPP = ls V$(1)*.cpp | grep -E '__Trace__[0-9]+\.cpp'
 ONCE_CPP = ls V$(1)*.cpp | grep -E '__(Slow|Syms|Trace)' | grep -vE '__Trace__[0-9]+\.cpp'
 optimise = printf '\043pragma GCC optimize ("%s")\n' $(1)
 INCLUDE_CPP = sed '/^\#/!s|.*|\#include "&"|'
-CXX_INSIDE = $(CCACHE) $(CXX) -I$$(realpath --relative-to=. $(CURDIR)/tb) $(VM_CXX) $(MUT_CXX)
+CXX_INSIDE = $(CCACHE) $(CXX) -I$$(realpath --relative-to=. $(CURDIR)/tb) $(VM_CXX) -include sim/vl_fast.h $(MUT_CXX)
 MUT_CXX = $(if $(MUT_STAMP),-include sim/mutant.h -DTB_MUTANTS -I../../rtl)
 SHIM_CPP = $(PYTHON) scripts/gen_shim.py --top $(1) --header $(@D)/V$(1).h --output $(@D)/shim.cpp
-SHIM_USES := scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_printf.h tb/sim/mutant.h $(MUT_STAMP)
+MODEL_USES := tb/sim/vl_fast.h $(if $(MUT_STAMP),tb/sim/mutant.h)
+SHIM_USES := scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_printf.h $(MODEL_USES) $(MUT_STAMP)
 
 define verilated
 $(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(MUT_STAMP) $(filter $(BUILD)/%,$(3)) \
@@ -142,10 +143,10 @@ endef
 define verilated_design
 $(call verilated,$(1),$(2),$(3),$(4))
 DUT_$(1) := $(OUT)/v/$(1)/model.o $(OUT)/v/$(1)/model_slow.o $(OUT)/v/$(1)/shim.o
-$(OUT)/v/$(1)/model.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
+$(OUT)/v/$(1)/model.o: $(OUT)/v/$(1)/V$(2).mk $(MODEL_USES) $(OUT)/flags.cxx
 	@echo "  CXX   $(2) ($(BUILD_LABEL))"
 	@cd $$(@D) && $$(call CYCLE_CPP,$(2)) | $$(INCLUDE_CPP) >model.cpp && $$(CXX_INSIDE) $(VM_FAST) -c model.cpp -o model.o
-$(OUT)/v/$(1)/model_slow.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
+$(OUT)/v/$(1)/model_slow.o: $(OUT)/v/$(1)/V$(2).mk $(MODEL_USES) $(OUT)/flags.cxx
 	@cd $$(@D) && { $$(call TRACE_CPP,$(2)); $$(call optimise,$(ONCE)); $$(call ONCE_CPP,$(2)); } | $$(INCLUDE_CPP) \
 	  >model_slow.cpp && $$(CXX_INSIDE) $(VM_SLOW) -c model_slow.cpp -o model_slow.o
 $(OUT)/v/$(1)/shim.o: $(OUT)/v/$(1)/V$(2).mk $(SHIM_USES) $(OUT)/flags.cxx
@@ -242,4 +243,4 @@ $(OUT)/%.ready: $(OUT)/%
 	@echo "  READY $<"
 
 .PHONY: build
-build: $(PROGRAMS) ## build all programs of one CFG and KIND
+build: $(PROGRAMS) ## every day | build all programs of one CFG and KIND

@@ -27,6 +27,7 @@
 #include "num.h"
 #include "prog/prog.h"
 #include "prog/report.h"
+#include "prog/tandem.h"
 #include "run/replay.h"
 #include "run/run.h"
 #include "run/snap.h"

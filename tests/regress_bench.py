@@ -55,6 +55,9 @@ UNITS = {
     "wobbly": r"case $result in *again*) report 'outcome=fail\nmessage=only the second time\n'; exit 1;; esac; "
               r"report 'outcome=pass\ntrace_hash=0x1\n'",
     "nohash": r"report 'outcome=pass\ncycles=5\n'",
+    "portable": r"report 'outcome=pass\nportable=1\ntrace_hash=0x'$index'\n'",
+    "by_cfg": r"case $0 in *n4-*) hash=4;; *) hash=8;; esac; "
+              r"report 'outcome=pass\nportable=1\ntrace_hash=0x'$hash'\n'",
     "killed": r"kill -KILL $$; sleep 5",
     "stdin": r"read -r line && exit 3; report 'outcome=pass\n'",
     "slow": r"sleep 0.3; report 'outcome=pass\ntrace_hash=0x1\n'",

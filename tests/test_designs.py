@@ -36,6 +36,20 @@ def test_lists(tmp_path):
             "chip.params.w8 := Width=8\n" in made)
 
 
+def test_lines_of_rooms(tmp_path):
+    folder = describe(tmp_path, GOOD)
+    (folder / "rtl/chip/sub").mkdir(parents=True)
+    (folder / "rtl/chip/chip.sv").write_text("module chip;\nendmodule\n")
+    (folder / "rtl/chip/sub/part.sv").write_text("module part; endmodule\n")
+    (folder / "testcases/chip/cases").mkdir(parents=True)
+    (folder / "testcases/chip/cases/a.case").write_text("test=a\n")
+    rows = design("lines", "chip", folder=folder).stdout.splitlines()
+    assert rows[0] == "| room | chip |" and "| rtl | 3 |" in rows and "| designs | 4 |" in rows, rows
+    assert "| testcases | 0 |" in rows
+    done = design("lines", "clip", folder=folder)
+    assert done.returncode == 2 and "clip: no such design" in done.stderr
+
+
 @pytest.mark.parametrize("text, said", [
     (GOOD + "frob x\n", 'design:5: "frob" is unknown'),
     (GOOD + "top other\n", "design:5: top stands twice"),

@@ -283,6 +283,30 @@ def test_same_failure_twice_stays_a_failure(bench):
     assert bench.jobs() == [("fail", "fail")] * 2
 
 
+@pytest.mark.parametrize("parallel", ["1", "2"])
+def test_results_depend_on_the_configuration(bench, parallel):
+    """Of jobs that say that their hash is portable, those of other configurations with the same cases must have it."""
+    done = bench.run("unit portable cfg=n4,n8 count=3\nunit by_cfg cfg=n4,n8\nunit by_cfg cfg=n8 index=1\n",
+                     "--jobs", parallel)
+    assert done.returncode == 1 and last_line(done) == "8 passed, 1 failed", done.stdout
+    failed = [row for row in bench.jobs("test,cfg,outcome,signature,message") if row[2] != "pass"]
+    assert len(failed) == 1 and failed[0][0] == "by_cfg"
+    assert failed[0][2:4] == ("fail", "differs between configurations")
+    other = {"n4": "n8 0x8", "n8": "n4 0x4"}[failed[0][1]]
+    assert failed[0][4].endswith("of the same cases in " + other)
+
+
+def test_portable_results_of_a_resumed_run(bench):
+    """The hash of the first configuration is in the database, that of the second one comes after the interruption."""
+    text = "unit by_cfg cfg=n4\nunit killed cfg=n8\nunit by_cfg cfg=n8\n"
+    killed = bench.run(text, "--jobs", "1")
+    assert killed.returncode != 0
+    with sqlite3.connect(bench.db) as db:
+        db.execute("UPDATE job SET outcome=NULL, trace_hash=NULL WHERE idx=2")
+    bench.call("run", "--resume", "--jobs", "1")
+    assert bench.jobs("test,outcome,signature")[2] == ("by_cfg", "fail", "differs between configurations")
+
+
 # ---- one job never hurts the others; nothing outlives the runner ----
 
 

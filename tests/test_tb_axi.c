@@ -535,7 +535,9 @@ static const struct {
     {"x_bready_o", 1, false},  {"x_bresp_i", 2, true},   {"x_arvalid_o", 1, false}, {"x_arready_i", 1, true},
     {"x_araddr_o", 40, false}, {"x_rvalid_i", 1, true},  {"x_rready_o", 1, false},  {"x_rdata_i", 256, true},
     {"x_rresp_i", 2, true},    {"x_rlast_i", 1, true},   {"count_o", 96, false},    {"y_wdata", 24, false},
-    {"y_rdata", 24, true},
+    {"y_rdata", 24, true},     {"r_arvalid", 1, false},  {"r_arready", 1, true},    {"r_araddr", 32, false},
+    {"r_rvalid", 1, true},     {"r_rready", 1, false},   {"r_rdata", 64, true},     {"r_rresp", 2, true},
+    {"r_rlast", 1, true},      {"w_rdata", 64, true},    {"w_awvalid", 1, false},
 };
 #define FAKE_PORTS (sizeof fake_ports / sizeof fake_ports[0])
 
@@ -615,7 +617,7 @@ static void simulation(void **state) {
         tb_sim_settle(&sim);
         tb_sim_edge(&sim);
     }
-    *sim.rst_n = 1;
+    tb_sim_release_reset(&sim);
     assert_int_equal(sim.cycle, 4);
     assert_int_equal(tb_get(count), 0);
     unsigned edges = 0;
@@ -682,7 +684,14 @@ static void binding(void **state) {
     assert_int_equal(tb_axi_bind(&port, &sim, "y_", false, err, sizeof err), -1);
     assert_non_null(strstr(err, "fake: port y_wdata has an illegal width"));
     assert_int_equal(tb_axi_bind(&port, &sim, "z_", false, err, sizeof err), -1);
-    assert_string_equal(err, "fake: port z_wdata is missing");
+    assert_string_equal(err, "fake: port z_rdata is missing");
+    assert_int_equal(tb_axi_bind(&port, &sim, "w_", false, err, sizeof err), -1);
+    assert_string_equal(err, "fake: port w_wdata is missing");
+    /* a master that only reads: no write is ever seen, whatever a memory drives */
+    assert_int_equal(tb_axi_bind(&port, &sim, "r_", false, err, sizeof err), 0);
+    assert_int_equal(port.bytes, 8);
+    *port.aw.ready = *port.w_ready = *port.b_valid = *port.b_resp = 1;
+    assert_int_equal(*port.aw.valid | *port.w_valid | *port.b_ready, 0);
     tb_sim_close(&sim);
 }
 

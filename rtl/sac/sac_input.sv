@@ -4,7 +4,9 @@
 // channel group is one job of the DMA, at IN + group * IN_STEP + row * bytes of a row. A page takes Beats beats of 16
 // bytes, which go to the cache one a cycle as they arrive. done_o pulses with the last one.
 module sac_input #(
-    parameter int unsigned Beats = 1  // of a page: 1 to 7
+    parameter int unsigned WVec = 3,
+    parameter int unsigned CVec = 2,
+    localparam int unsigned Beats = (WVec * CVec + 15) / 16  // of a page: 1 to 7
 ) (
     input  logic                 clk_i,
     input  logic                 rst_ni,
@@ -103,5 +105,8 @@ module sac_input #(
       if (last_beat) page_q <= page_q + 19'd1;
     end
   end
+
+  logic unused;
+  assign unused = ^{task_i, geom_i};
 
 endmodule

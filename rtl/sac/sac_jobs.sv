@@ -5,9 +5,10 @@
 // page; where a batch is one channel group, a row of pages is one job. With full_i the map is one page. Channel groups
 // are step_i apart (units of 16 bytes). valid/ready; the address is in units of 16 bytes.
 module sac_jobs #(
+    parameter int unsigned WVec = 3,
     parameter int unsigned CVec = 2,
     parameter int unsigned NVec = 2,
-    parameter int unsigned Beats = 1  // of a page
+    localparam int unsigned Beats = (WVec * CVec + 15) / 16  // of a page
 ) (
     input  logic                 clk_i,
     input  logic                 rst_ni,

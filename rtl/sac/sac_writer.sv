@@ -9,7 +9,7 @@ module sac_writer #(
     parameter int unsigned WVec = 3,
     parameter int unsigned CVec = 2,
     parameter int unsigned NVec = 2,
-    parameter int unsigned Beats = 1,  // of a page
+    localparam int unsigned Beats = (WVec * CVec + 15) / 16,  // of a page
     localparam int unsigned LogN = $clog2(NVec),
     localparam int unsigned Lc = $clog2(WVec + 1),
     localparam int unsigned Groups = NVec / CVec,

@@ -34,7 +34,7 @@ module sgemm_c_st #(
   output logic          req_valid_o,
   input  logic          req_ready_i,
   output logic [31:0]   req_addr_o,
-  output logic [23:0]   req_bytes_o,
+  output logic [sgemm_pkg::JobW-1:0] req_bytes_o,
   output logic          dat_valid_o,
   input  logic          dat_ready_i,
   output logic [127:0]  dat_o
@@ -87,7 +87,7 @@ module sgemm_c_st #(
   assign tile_end = row_end && row_q == mb_q - 1'b1;
   assign req_valid_o = jobs_q != '0;
   assign req_addr_o = addr_q;
-  assign req_bytes_o = f16_i ? 24'(nb_q) << 1 : 24'(nb_q) << 2;
+  assign req_bytes_o = f16_i ? {1'b0, nb_q, 1'b0} : {nb_q, 2'b00};
   assign re_o = reads_q && room;
   assign half_o = half_q;
   assign bank_o = 2'(row_q % Bw'(R));

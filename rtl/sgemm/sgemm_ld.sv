@@ -47,7 +47,7 @@ module sgemm_ld #(
   output logic                     req_valid_o,
   input  logic                     req_ready_i,
   output logic [31:0]              req_addr_o,
-  output logic [23:0]              req_bytes_o,
+  output logic [sgemm_pkg::JobW-1:0] req_bytes_o,
   input  logic                     dat_valid_i,
   output logic                     dat_ready_o,
   input  logic [127:0]             dat_i,
@@ -113,7 +113,7 @@ module sgemm_ld #(
   assign asked_o = seg_last;
   assign req_valid_o = segs_q;
   assign req_addr_o = addr_q;
-  assign req_bytes_o = f16_i ? 24'(inner_q) << 1 : 24'(inner_q) << 2;
+  assign req_bytes_o = f16_i ? {1'b0, inner_q, 1'b0} : {inner_q, 2'b00};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

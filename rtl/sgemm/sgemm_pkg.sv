@@ -25,6 +25,7 @@ package sgemm_pkg;
   } sgemm_task_t;
 
   localparam int unsigned Bw = 7;  // bits of a size within a block, at most 96
+  localparam int unsigned JobW = Bw + 2;  // bits of the bytes of a row of a block, a DMA job
   localparam int unsigned Ww = 5;  // bits of a number of a word of four elements within a block
 
   // An index of C, A or B: i of M, j of N, k of K.

@@ -50,7 +50,7 @@ module sgemm_regs #(
   input  logic        done_i,
   input  logic [2:0]  bus_err_i,
   input  logic [sgemm_pkg::PerfEvents-1:0]    perf_event_i,
-  input  logic [16*sgemm_pkg::PerfLevels-1:0] perf_level_i,
+  input  logic [5*sgemm_pkg::PerfLevels-1:0] perf_level_i,
 
   output logic        srst_o,
   input  logic        drained_i
@@ -237,7 +237,8 @@ module sgemm_regs #(
 
   // ------------------------------------------------------------------------------------------------ status, events
   logic irq_q, irq_en_q, busy;
-  logic [31:0] err_q, err_set;
+  localparam int unsigned ErrW = sgemm_regs_pkg::SGEMM_ERR_OVERRUN_LSB + 1;
+  logic [ErrW-1:0] err_q, err_set;
   logic [15:0] count_q;
   logic [5:0] perf_sel_q;
   assign busy = !srst_q && (!slot_free || busy_i);
@@ -265,13 +266,18 @@ module sgemm_regs #(
       perf_sel_q <= '0;
     end else begin
       irq_q <= (irq_q && !clr_irq[0]) || done_i || err_set != '0;
-      err_q <= (err_q & ~clr_err) | err_set;
+      err_q <= (err_q & ~clr_err[ErrW-1:0]) | err_set;
       if (done_i) count_q <= count_q + 16'd1;
       if (wr_en && wr_addr == sgemm_regs_pkg::SGEMM_REG_IRQ_ENABLE_OFFSET && wstrb_q[0]) irq_en_q <= wdata_q[0];
       if (wr_en && wr_addr == sgemm_regs_pkg::SGEMM_REG_PERF_SEL_OFFSET && wstrb_q[0]) perf_sel_q <= wdata_q[5:0];
     end
   end
   assign irq_o = irq_q && irq_en_q;
+
+  logic [16*sgemm_pkg::PerfLevels-1:0] perf_level;
+  for (genvar l = 0; l < sgemm_pkg::PerfLevels; l++) begin : g_level
+    assign perf_level[16*l+:16] = 16'(perf_level_i[5*l+:5]);
+  end
 
   logic [31:0] perf_lo;
   logic [15:0] perf_hi;
@@ -288,7 +294,7 @@ module sgemm_regs #(
     .clr_i(srst_q),
     .run_i(busy),
     .event_i(perf_event_i),
-    .level_i(perf_level_i),
+    .level_i(perf_level),
     .snap_i(wr_snap),
     .clear_i(wr_clear),
     .rd_i(rd_perf),
@@ -298,14 +304,13 @@ module sgemm_regs #(
   );
 
   // ------------------------------------------------------------------------------------------------ read decode
-  logic [31:0] rd_config, rd_status;
+  localparam logic [31:0] Config = 32'(Dim) << sgemm_regs_pkg::SGEMM_CONFIG_DIM_LSB |
+      32'(Vec) << sgemm_regs_pkg::SGEMM_CONFIG_VEC_LSB | R << sgemm_regs_pkg::SGEMM_CONFIG_CHAINS_LSB |
+      32'(EnHalf) << sgemm_regs_pkg::SGEMM_CONFIG_EN_HALF_LSB |
+      32'(HalfBuf) << sgemm_regs_pkg::SGEMM_CONFIG_HALF_BUF_LSB;
+  localparam int unsigned StatusW = sgemm_regs_pkg::SGEMM_STATUS_RESETTING_LSB + 1;
+  logic [StatusW-1:0] rd_status;
   always_comb begin
-    rd_config = '0;
-    rd_config[sgemm_regs_pkg::SGEMM_CONFIG_DIM_LSB+:8] = 8'(Dim);
-    rd_config[sgemm_regs_pkg::SGEMM_CONFIG_VEC_LSB+:8] = 8'(Vec);
-    rd_config[sgemm_regs_pkg::SGEMM_CONFIG_CHAINS_LSB+:3] = 3'(R);
-    rd_config[sgemm_regs_pkg::SGEMM_CONFIG_EN_HALF_LSB] = EnHalf;
-    rd_config[sgemm_regs_pkg::SGEMM_CONFIG_HALF_BUF_LSB] = HalfBuf;
     rd_status = '0;
     rd_status[sgemm_regs_pkg::SGEMM_STATUS_BUSY_LSB] = busy;
     rd_status[sgemm_regs_pkg::SGEMM_STATUS_READY_LSB] = slot_free && !srst_q;
@@ -319,11 +324,11 @@ module sgemm_regs #(
       rdata_o <= '0;
       case ({ar_word_q, 2'b00})
         sgemm_regs_pkg::SGEMM_REG_ID_OFFSET: rdata_o <= sgemm_regs_pkg::SGEMM_REG_ID_RESET;
-        sgemm_regs_pkg::SGEMM_REG_CONFIG_OFFSET: rdata_o <= rd_config;
-        sgemm_regs_pkg::SGEMM_REG_STATUS_OFFSET: rdata_o <= rd_status;
+        sgemm_regs_pkg::SGEMM_REG_CONFIG_OFFSET: rdata_o <= Config;
+        sgemm_regs_pkg::SGEMM_REG_STATUS_OFFSET: rdata_o <= 32'(rd_status);
         sgemm_regs_pkg::SGEMM_REG_IRQ_STATUS_OFFSET: rdata_o <= {31'd0, irq_q};
         sgemm_regs_pkg::SGEMM_REG_IRQ_ENABLE_OFFSET: rdata_o <= {31'd0, irq_en_q};
-        sgemm_regs_pkg::SGEMM_REG_ERR_OFFSET: rdata_o <= err_q;
+        sgemm_regs_pkg::SGEMM_REG_ERR_OFFSET: rdata_o <= 32'(err_q);
         sgemm_regs_pkg::SGEMM_REG_COUNT_OFFSET: rdata_o <= {16'd0, count_q};
         sgemm_regs_pkg::SGEMM_REG_PERF_SEL_OFFSET: rdata_o <= {26'd0, perf_sel_q};
         sgemm_regs_pkg::SGEMM_REG_PERF_LO_OFFSET: rdata_o <= perf_lo;
@@ -335,8 +340,10 @@ module sgemm_regs #(
 
   // protection, byte address bits, bits that no field names
   logic unused;
-  assign unused = ^{awprot_i, arprot_i, awaddr_i[1:0], araddr_i[1:0], clr_irq[31:1], lda[31:24], ldb[31:24],
-      ldc[31:24], mode};
+  assign unused = ^{
+    awprot_i, arprot_i, awaddr_i[1:0], araddr_i[1:0], clr_irq[31:1], clr_err[31:ErrW], lda[31:24], ldb[31:24],
+    ldc[31:24], mode
+  };
 
   `ASSERT(IndexRange, !wr_task || 32'(wr_idx) < Words)
   `ASSERT_STABLE(task_stable, task_valid_o, task_ready_i || srst_q, slot_q)

@@ -13,10 +13,11 @@ static uint32_t log2_of(uint32_t v) {
     return n;
 }
 
+/* A channel that is not there: nothing is ever valid, and what the other side drives goes nowhere. */
 static void ax_default(tb_axi_port *port, tb_axi_ax_sig *ax) {
     uint8_t *none = (uint8_t *)&port->none;
     ax->valid = none;
-    ax->ready = none;
+    ax->ready = &port->sink;
     ax->addr = (tb_sig){.ptr = none, .width = 64};
     ax->id = ax->user = (tb_sig){.ptr = none, .width = 64};
     ax->len = none;
@@ -36,7 +37,8 @@ void tb_axi_port_init(tb_axi_port *port, bool lite, uint32_t bytes) {
     uint8_t *none = (uint8_t *)&port->none;
     ax_default(port, &port->aw);
     ax_default(port, &port->ar);
-    port->w_valid = port->w_ready = port->b_valid = port->b_ready = port->b_resp = none;
+    port->w_valid = port->b_ready = none;
+    port->w_ready = port->b_valid = port->b_resp = &port->sink;
     port->r_valid = port->r_ready = port->r_resp = none;
     port->w_last = port->r_last = &port->const_one;
     port->w_data = port->r_data = NULL;
@@ -142,46 +144,54 @@ static void bind_widths(tb_axi_port *port) {
                                    .ruser = width_of(port, port->r_user)};
 }
 
+static void bind_writes(binder *b, tb_axi_port *port) {
+    bind_ax(b, "aw", &port->aw);
+    small(b, "wvalid", true, &port->w_valid);
+    small(b, "wready", true, &port->w_ready);
+    small(b, "wlast", !port->lite, &port->w_last);
+    number(b, "wstrb", true, TB_AXI_MAX_BYTES, &port->w_strb);
+    small(b, "bvalid", true, &port->b_valid);
+    small(b, "bready", true, &port->b_ready);
+    small(b, "bresp", true, &port->b_resp);
+    number(b, "wuser", false, UINT16_MAX, &port->w_user);
+    number(b, "bid", false, UINT16_MAX, &port->b_id);
+    number(b, "buser", false, UINT16_MAX, &port->b_user);
+    if (b->rc == 0 && port->w_strb.width != port->bytes) {
+        complain(b, "wstrb", "must have one bit for each byte of wdata");
+    }
+}
+
 int tb_axi_bind(tb_axi_port *port, const tb_sim *sim, const char *prefix, bool lite, char *err, size_t err_size) {
     binder b = {.sim = sim, .prefix = prefix, .err = err, .err_size = err_size, .rc = 0};
     const tb_sig wdata = look(&b, "wdata");
     const tb_sig rdata = look(&b, "rdata");
-    const uint32_t bytes = wdata.width / 8;
-    if (wdata.ptr == NULL || rdata.ptr == NULL) {
-        complain(&b, wdata.ptr == NULL ? "wdata" : "rdata", "is missing");
+    const bool writes =
+        lite || wdata.ptr != NULL || look(&b, "awvalid").ptr != NULL; /* else a master that reads only */
+    const uint32_t bytes = rdata.width / 8;
+    if ((writes && wdata.ptr == NULL) || rdata.ptr == NULL) {
+        complain(&b, rdata.ptr == NULL ? "rdata" : "wdata", "is missing");
         return -1;
     }
-    if (wdata.width != rdata.width || bytes < (lite ? 4 : 1) || bytes > TB_AXI_MAX_BYTES ||
-        (bytes & (bytes - 1)) != 0 || wdata.width % 8 != 0) {
+    if ((writes && wdata.width != rdata.width) || bytes < (lite ? 4 : 1) || bytes > TB_AXI_MAX_BYTES ||
+        (bytes & (bytes - 1)) != 0 || rdata.width % 8 != 0) {
         complain(
-            &b, "wdata",
+            &b, writes ? "wdata" : "rdata",
             "has an illegal width, expected a power of two from 8 to 1024 bits (AXI4-Lite: from 32), as wide as rdata");
         return -1;
     }
     tb_axi_port_init(port, lite, bytes);
-    bind_ax(&b, "aw", &port->aw);
     bind_ax(&b, "ar", &port->ar);
-    small(&b, "wvalid", true, &port->w_valid);
-    small(&b, "wready", true, &port->w_ready);
-    small(&b, "wlast", !lite, &port->w_last);
-    number(&b, "wstrb", true, TB_AXI_MAX_BYTES, &port->w_strb);
-    small(&b, "bvalid", true, &port->b_valid);
-    small(&b, "bready", true, &port->b_ready);
-    small(&b, "bresp", true, &port->b_resp);
-    number(&b, "wuser", false, UINT16_MAX, &port->w_user);
-    number(&b, "bid", false, UINT16_MAX, &port->b_id);
-    number(&b, "buser", false, UINT16_MAX, &port->b_user);
     small(&b, "rvalid", true, &port->r_valid);
     small(&b, "rready", true, &port->r_ready);
     small(&b, "rresp", true, &port->r_resp);
     small(&b, "rlast", !lite, &port->r_last);
     number(&b, "rid", false, UINT16_MAX, &port->r_id);
     number(&b, "ruser", false, UINT16_MAX, &port->r_user);
-    if (b.rc == 0 && port->w_strb.width != bytes) {
-        complain(&b, "wstrb", "must have one bit for each byte of wdata");
-    }
-    port->w_data = (uint8_t *)wdata.ptr;
     port->r_data = (uint8_t *)rdata.ptr;
+    if (writes) {
+        bind_writes(&b, port);
+        port->w_data = (uint8_t *)wdata.ptr;
+    }
     bind_widths(port);
     return b.rc;
 }

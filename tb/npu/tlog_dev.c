@@ -147,7 +147,7 @@ static void drain(npu_dev *dev) {
         for (unsigned u = 0; u < UNITS; u++) {
             left = left || s->done[u] != s->started[u];
         }
-        if (!left || !tb_run_cycle(run) || tb_watchdog_step(&wd, run->sim.cycle, tb_run_progress(run, false))) {
+        if (!left || !tb_run_cycle(run) || tb_watchdog_step(&wd, run->sim.cycle, tb_run_handshakes(run, false))) {
             return;
         }
     }

@@ -151,8 +151,8 @@ static int parse_or_help(tb_prog_options *o, given *g, int argc, char **argv, FI
         OPT(U64, "--report-limit", "M", "at most M MiB of them in a report (64)", &o->report_limit,
             .given = &g->report_limit, .hi = 1u << 20, .sets = TB_IN_CASES),
     };
-    const opt_row coverage[] = {
-        OPT(TEXT, "--cov", "F", "write the functional coverage, for tandem-cov", &o->cov, .sets = TB_IN_CASES)};
+    const opt_row coverage[] = {OPT(TEXT, "--cov", "F", "write the functional coverage, if it has any, for tandem-cov",
+                                    &o->cov, .sets = TB_IN_CASES)};
     const opt_row code[] = {OPT(TEXT, "--code-cov", "F",
                                 "write code coverage of the RTL, for tandem-cov code (KIND=cov);\na name that ends "
                                 "in .code gives a small file",
@@ -192,7 +192,7 @@ static int parse_or_help(tb_prog_options *o, given *g, int argc, char **argv, FI
     const opt_group groups[] = {OPT_GROUP(NULL, cases),
                                 {NULL, prog->options, prog->option_count},
                                 {NULL, logs, prog->dumps ? COUNT(logs) : 0},
-                                {NULL, coverage, prog->cov_open != NULL},
+                                {NULL, coverage, prog->cov_open != NULL || prog->code_save != NULL},
                                 {NULL, code, prog->code_save != NULL},
                                 OPT_GROUP(NULL, shrink),
                                 {NULL, mutants, mutated ? COUNT(mutants) : 0},

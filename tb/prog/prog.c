@@ -7,6 +7,7 @@
 
 #include "../case/store.h"
 #include "../sim/sim.h"
+#include "tandem.h"
 #include "options.h"
 #include "report.h"
 #include "opt/opt.h"
@@ -215,7 +216,7 @@ static int execute(const tb_prog_options *o, uint64_t seed, const tb_knobs *knob
                        .dump = o->dump,
                        .result = result};
     tb_report *report = tb_report_begin(&run);
-    int rc = o->test->execute(&run);
+    int rc = tb_test_execute(&run);
     tb_mutation_case(result);
     if (rc == 0 && result->outcome == TB_PASS && o->prog->passed != NULL) {
         rc = o->prog->passed(&run);
@@ -301,7 +302,7 @@ static int write_code_cov(const tb_prog_options *o, char *err, size_t err_size) 
 static int write_coverage(const tb_prog_options *o, uint64_t cycles, char *err, size_t err_size) {
     char job[200], why[400];
     job_line(o, cycles, job, sizeof job);
-    if (o->cov != NULL && o->prog->cov_save(o->prog, o->cov, job, why, sizeof why) != 0) {
+    if (o->cov != NULL && o->prog->cov_save != NULL && o->prog->cov_save(o->prog, o->cov, job, why, sizeof why) != 0) {
         return opt_fail(err, err_size, "--cov: %s", why);
     }
     return o->code_cov != NULL ? write_code_cov(o, err, err_size) : 0;
@@ -311,7 +312,8 @@ static int run_all(tb_prog_options *o, tb_result *result, bool *cases, char *err
     const tb_prog *prog = o->prog;
     char why[400];
     int rc = tb_report_check(o, err, err_size);
-    if (rc == 0 && o->cov != NULL && prog->cov_open(prog, why, sizeof why) != 0) {
+    const bool covers = o->cov != NULL && prog->cov_open != NULL; /* a bench may have code coverage alone */
+    if (rc == 0 && covers && prog->cov_open(prog, why, sizeof why) != 0) {
         snprintf(err, err_size, "--cov: %s", why);
         rc = -1;
     }
@@ -324,7 +326,7 @@ static int run_all(tb_prog_options *o, tb_result *result, bool *cases, char *err
     if (rc == 0 && !o->print_case) {
         rc = write_coverage(o, result->cycles, err, err_size);
     }
-    if (o->cov != NULL) {
+    if (covers) {
         prog->cov_close(prog);
     }
     return rc;

@@ -20,6 +20,7 @@
 
 typedef struct tb_prog tb_prog;
 typedef struct tb_test tb_test;
+typedef struct tb_tandem tb_tandem;
 typedef struct tb_report tb_report;
 typedef struct tb_report_ops tb_report_ops;
 struct tb_story;
@@ -90,10 +91,14 @@ typedef struct tb_prog_run {
     /* filled by the executor */
     tb_prog_failure failure;
     char no_wave[256]; /* why fail_wave was not written; empty: it was */
-    unsigned devices;  /* that were opened: a test may use several, one after the other */
-    char *hang;        /* report on a hang, as text from malloc(), or NULL */
-    void *more;        /* of the program */
-    char err[512];     /* why the case could not be run */
+    /* the hash of the case is `results`, made by the body, and must be the same in all configurations; else that of the
+     * ports and the memory */
+    bool portable;
+    uint64_t results;
+    unsigned devices; /* that were opened: a test may use several, one after the other */
+    char *hang;       /* report on a hang, as text from malloc(), or NULL */
+    void *more;       /* of the program */
+    char err[512];    /* why the case could not be run */
 } tb_prog_run;
 
 struct tb_test {
@@ -111,7 +116,12 @@ struct tb_test {
     void (*constrain)(tb_knobs *knobs, uint64_t seed);
     /* Can these knobs be executed? -1 with one line: no. NULL: all can. */
     int (*check)(const tb_test *test, const tb_knobs *knobs, char *err, size_t err_size);
-    /* Execute. -1 with run->err: it could not be run. */
+    /*
+     * A bench, and what the test does on it: 0, or -1 with run->err: it could not be run (tandem.h). Or an executor of
+     * one's own; -1 as above.
+     */
+    const tb_tandem *bench;
+    int (*body)(void *bench, tb_prog_run *run);
     int (*execute)(tb_prog_run *run);
     /* Size of the case, for the shrinker and its report (tb/case/shrink.h). NULL: the product of all numbers. */
     tb_shrink_size (*size)(const tb_test *test, const tb_knobs *knobs);
@@ -149,8 +159,8 @@ struct tb_prog {
     /* Release run->more. */
     void (*release)(tb_prog_run *run);
     /*
-     * --cov: open; write, with the line of a suite that repeats the run (empty: none does); close, also when open
-     * failed.
+     * --cov (without these functions no file is written): open; write, with the line of a suite that repeats the run
+     * (empty: none does); close, also when open failed.
      */
     int (*cov_open)(const tb_prog *prog, char *err, size_t err_size);
     int (*cov_save)(const tb_prog *prog, const char *path, const char *job, char *err, size_t err_size);

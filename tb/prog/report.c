@@ -12,6 +12,7 @@
 #include "report/report.h"
 #include "../case/store.h"
 #include "../sim/sim.h"
+#include "tandem.h"
 #include "options.h"
 #include "report.h"
 #include "report/bundle.h"
@@ -210,7 +211,7 @@ static int replay(tb_report *r) {
                          .dump = r->o->prog->dumps ? dump : NULL,
                          .story = r->story,
                          .result = &r->replay};
-    const int rc = again.test->execute(&again);
+    const int rc = tb_test_execute(&again);
     if (again.dump != NULL) {
         tb_report_read_streams(r, again.devices);
         tb_report_trim(r, again.devices);

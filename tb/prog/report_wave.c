@@ -100,7 +100,8 @@ static int draw(void *ctx) {
     const tb_report *r = (const tb_report *)ctx;
     char err[512] = "", path[640];
     tb_wave_pictures p;
-    int rc = tb_wave_pictures_open(&p, r->wave, r->headline, r->marker, err, sizeof err);
+    int rc = tb_wave_pictures_open(&p, r->wave, r->headline, tb_schedule_time(&r->story->schedule, r->marker), err,
+                                   sizeof err);
     if (rc == 0) {
         find_groups(r, &p);
         p.view.cycles = WIDE;

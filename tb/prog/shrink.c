@@ -6,6 +6,7 @@
 
 #include "../case/store.h"
 #include "../sim/sim.h"
+#include "tandem.h"
 #include "options.h"
 #include "report/report.h"
 
@@ -40,7 +41,7 @@ static int execute(const job *j, const tb_knobs *knobs, bool no_checks, char *si
                        .no_checks = no_checks,
                        .max_cycles = no_checks ? 0 : j->max_cycles, /* it does not end at the first wrong value */
                        .result = &result};
-    const int rc = one.test->execute(&one);
+    const int rc = tb_test_execute(&one);
     const bool failed = result.outcome != TB_PASS;
     snprintf(signature, sizeof result.signature, "%s", failed ? result.signature : "");
     *cycles = result.cycles;

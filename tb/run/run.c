@@ -12,6 +12,8 @@
 
 #define IDLE_CYCLES 32u /* enough for errors to show after the last response */
 #define WATCH_MASK 63u  /* period of the watchdogs */
+#define MOVE_MASK 7u    /* how often outputs are held against those after reset, until they differ */
+#define SETTLE_LIMIT 64u
 
 __attribute__((format(printf, 4, 0))) static void note(const tb_run *run, tb_run_failure *f, const char *signature,
                                                        const char *format, va_list args) {
@@ -135,21 +137,51 @@ static inline bool checks_look(const tb_run *run) {
     return run->checks.count > 0 && !run->cfg.no_checks;
 }
 
+/* Cycles of a port's clock. */
+static inline uint64_t own_cycle(const tb_run *run, const tb_run_port *p) {
+    return run->sim.schedule.count == 0 ? run->sim.cycle : run->sim.schedule.cycles[p->cfg.clock];
+}
+
+/* Does the coming edge belong to a port? */
+static inline bool rises(const tb_run *run, const tb_run_port *p) {
+    return (run->sim.rising >> p->cfg.clock & 1u) != 0;
+}
+
 void tb_run_drive(tb_run *run) {
-    for (unsigned i = 0; i < run->ports && !run->driven; i++) {
+    for (unsigned i = 0; i < run->ports; i++) {
         tb_run_port *p = run->port[i];
+        if ((run->driven >> i & 1u) != 0) {
+            continue;
+        }
         if (p->cfg.mem != NULL) {
-            tb_axi_slave_drive(&p->slave, run->sim.cycle);
+            tb_axi_slave_drive(&p->slave, own_cycle(run, p));
         } else {
             tb_lite_drive(&p->lite);
         }
     }
-    run->driven = true;
+    run->driven = UINT32_MAX;
+}
+
+/* The bench answers what it sees, until nothing changes any more. */
+static void settle_more(tb_run *run) {
+    const tb_run_hooks *h = &run->cfg.hooks;
+    for (unsigned i = 0; !run->sim.stopped && h->on_settle(h->ctx); i++) {
+        if (i == SETTLE_LIMIT) {
+            tb_run_fail(run, "bench:settle",
+                        "inputs still change after the bench has answered %u times in a cycle: a combinational loop",
+                        i);
+            return;
+        }
+        tb_sim_settle(&run->sim);
+    }
 }
 
 void tb_run_settle(tb_run *run) {
     tb_run_drive(run);
     tb_sim_settle(&run->sim);
+    if (run->cfg.hooks.on_settle != NULL) {
+        settle_more(run);
+    }
 }
 
 void tb_run_look(tb_run *run) {
@@ -159,6 +191,9 @@ void tb_run_look(tb_run *run) {
     tb_run_settle(run);
     for (unsigned i = 0; i < run->ports; i++) {
         tb_run_port *p = run->port[i];
+        if (!rises(run, p)) {
+            continue;
+        }
         tb_axi_mon_port(&p->mon, &p->axi, cycle);
         if (p->cfg.mem != NULL) {
             tb_axi_slave_sample(&p->slave);
@@ -186,10 +221,20 @@ void tb_run_look(tb_run *run) {
     }
 }
 
+/* The ports whose clocks do not rise keep what they have driven. */
+static uint32_t driven_before(const tb_run *run, uint32_t rising) {
+    uint32_t mask = 0;
+    for (unsigned i = 0; i < run->ports; i++) {
+        mask |= (rising >> run->port[i]->cfg.clock & 1u) == 0 ? 1u << i : 0;
+    }
+    return mask;
+}
+
 static inline bool edge(tb_run *run) {
+    const uint32_t rising = run->sim.rising;
     const bool go = tb_sim_edge(&run->sim);
     uint32_t irq = 0;
-    run->driven = false;
+    run->driven = run->sim.schedule.count == 0 ? 0 : driven_before(run, rising);
     for (unsigned i = 0; i < run->pins; i++) {
         irq |= (uint32_t)(*run->pin[i] & 1u) << i;
     }
@@ -201,12 +246,32 @@ static inline bool edge(tb_run *run) {
     return go;
 }
 
+/*
+ * Does the design do anything? What its outputs are some cycles after reset is held against what they are later: a
+ * reset of the other polarity may show at first.
+ */
+static void look_for_moves(tb_run *run, uint64_t cycle) {
+    const uint64_t outputs = tb_sim_outputs(&run->sim);
+    if (cycle < run->reset_end + 2 * MOVE_MASK) {
+        run->still = outputs;
+    } else {
+        run->moved = outputs != run->still;
+    }
+}
+
 static bool step(void *ctx) {
     tb_run *run = (tb_run *)ctx;
     const uint64_t cycle = run->sim.cycle;
+    const uint32_t rising = run->sim.rising;
     tb_run_look(run);
     if (edge(run) && !tb_run_failed(run)) {
-        if ((cycle & WATCH_MASK) == 0 && run->ports > 0) {
+        if (run->cfg.hooks.on_edge != NULL) {
+            run->cfg.hooks.on_edge(run->cfg.hooks.ctx, rising);
+        }
+        if (!run->moved && (cycle & MOVE_MASK) == 0) {
+            look_for_moves(run, cycle);
+        }
+        if ((cycle & WATCH_MASK) == 0 && (run->memories > 0 || run->progress > 0)) {
             tb_run_watch(run, cycle);
         }
         if (run->cfg.max_cycles != 0 && cycle >= run->cfg.max_cycles) {
@@ -245,8 +310,22 @@ bool tb_run_step(void *ctx) {
 
 bool tb_run_cycle(void *ctx) {
     tb_run *run = (tb_run *)ctx;
+    const uint32_t rising = run->sim.rising;
     tb_run_look(run);
-    return edge(run);
+    const bool go = edge(run);
+    if (go && run->cfg.hooks.on_edge != NULL) {
+        run->cfg.hooks.on_edge(run->cfg.hooks.ctx, rising);
+    }
+    return go;
+}
+
+/* Has every clock had its edges in reset? `from`: its edges when the reset began. */
+static bool reset_done(const tb_run *run, const tb_schedule *from, unsigned edges) {
+    bool done = edges >= run->cfg.reset_cycles;
+    for (unsigned i = 0; i < run->sim.schedule.count; i++) {
+        done = done && run->sim.schedule.cycles[i] - from->cycles[i] >= run->cfg.reset_cycles;
+    }
+    return done;
 }
 
 void tb_run_reset(tb_run *run) {
@@ -269,17 +348,19 @@ void tb_run_reset(tb_run *run) {
         tb_axi_sample_port(&run->port[i]->axi, run->sim.cycle, false, &s);
         tb_axi_mon_step(&run->port[i]->mon, &s);
     }
-    for (unsigned i = 0; i < run->cfg.reset_cycles && run->sim.rst_n != NULL; i++) {
+    const bool has_reset = tb_sim_has_reset(&run->sim);
+    const tb_schedule from = run->sim.schedule;
+    for (unsigned i = 0; has_reset && !reset_done(run, &from, i) && !run->sim.stopped; i++) {
         advance(run, reset_step);
     }
-    if (run->sim.rst_n != NULL) {
-        *run->sim.rst_n = 1;
-    }
+    run->moved = !has_reset;
+    run->reset_end = run->sim.cycle;
+    tb_sim_release_reset(&run->sim);
     for (unsigned i = 0; i < run->ports; i++) {
         tb_axi_mon_reset(&run->port[i]->mon);
     }
     run->irq = 0;
-    run->driven = false;
+    run->driven = 0;
     tb_run_kick(run);
 }
 
@@ -305,15 +386,19 @@ bool tb_run_read(tb_run *run, unsigned port, uint64_t addr, uint32_t *value) {
                        "read", addr);
 }
 
-bool tb_run_write(tb_run *run, unsigned port, uint64_t addr, uint32_t value) {
+bool tb_run_write_part(tb_run *run, unsigned port, uint64_t addr, uint32_t value, uint8_t strb) {
     const tb_run_hooks *h = &run->cfg.hooks;
     if (h->polls == NULL || !h->polls(h->ctx, addr)) {
         tb_watchdog_kick(&run->wd_memory, run->sim.cycle);
     }
     tb_watchdog_kick(&run->wd, run->sim.cycle);
     return access_done(
-        run, tb_lite_write(&run->port[port]->lite, addr, value, 0xf, tb_run_step, run, run->cfg.access_cycles), "write",
-        addr);
+        run, tb_lite_write(&run->port[port]->lite, addr, value, strb, tb_run_step, run, run->cfg.access_cycles),
+        "write", addr);
+}
+
+bool tb_run_write(tb_run *run, unsigned port, uint64_t addr, uint32_t value) {
+    return tb_run_write_part(run, port, addr, value, 0xf);
 }
 
 bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value) {
@@ -321,8 +406,8 @@ bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value) {
     return !lite->busy && tb_lite_read(lite, addr, value, tb_run_cycle, run, run->cfg.access_cycles) == TB_LITE_OK;
 }
 
-uint64_t tb_run_progress(const tb_run *run, bool memory) {
-    uint64_t sum = 0;
+uint64_t tb_run_handshakes(const tb_run *run, bool memory) {
+    uint64_t sum = run->progress;
     for (unsigned i = 0; i < run->ports; i++) {
         sum += !memory || run->port[i]->cfg.mem != NULL ? run->port[i]->mon.progress : 0;
     }

@@ -2,14 +2,17 @@
  * run.h - a design with its buses, monitors, checks, watchdogs and snapshots: everything that happens in a clock cycle,
  * for any design.
  *
- * For designs with one clock whose buses are AXI4 masters in front of memory and AXI4-Lite slaves, or, of a single
- * unit, ports that the bench drives itself:
+ * For designs whose buses are AXI4 masters in front of memory and AXI4-Lite slaves, beside ports that the bench drives
+ * itself, and for single units:
  *
  *     tb_run_open(); tb_run_port_open() for each bus; tb_run_pin() for each interrupt; tb_run_checks(); tb_run_reset();
  *     then register accesses and tb_run_step(); tb_run_finish(); if it failed, tb_run_fail_wave(); tb_run_close().
  *
  * The first failure is kept and ends the run. What a design adds to a cycle or to a failure comes in through
  * tb_run_hooks.
+ *
+ * With several clocks a cycle ends with the next rising edge of any of them: `sim.cycle`, limits and the cycles in
+ * reports count these. A bus is driven after the edge of its own clock, and sampled and checked at the next one.
  */
 #ifndef TB_RUN_H
 #define TB_RUN_H
@@ -38,6 +41,17 @@ typedef enum tb_run_hang {
 /* Hooks of the bench that owns a run; each may be NULL. */
 typedef struct tb_run_hooks {
     void *ctx;
+    /*
+     * The design has settled (the clock is low): outputs may be read and inputs set that depend on them in this cycle,
+     * as a combinational ready does. True: an input has changed; the design settles again and the hook is called again,
+     * at most 64 times a cycle. Not in reset.
+     */
+    bool (*on_settle)(void *ctx);
+    /*
+     * These clocks have just risen (bit i: clock i; a design with one: 1), registered outputs have their new values.
+     * Inputs of the next cycle may be set. Not in reset.
+     */
+    void (*on_edge)(void *ctx, uint32_t clocks);
     /* In every cycle after settle, after buses, monitors and checks of the units. */
     void (*sample)(void *ctx);
     /*
@@ -66,17 +80,23 @@ typedef struct tb_run_hooks {
 typedef struct tb_run_cfg {
     const tb_shim *shim;           /* the design; NULL: the one that this program was built with */
     const char *clk, *rst_n;       /* names of the clock and of the active-low reset, or NULL */
+    const char *rst;               /* name of the reset if it is active high, or NULL */
+    const tb_clock *clocks;        /* a design with several clocks: these instead of the three above (sim/clock.h) */
+    unsigned nclocks;              /* of them */
     uint64_t seed;                 /* bus timing, and initial state unless it has a seed of its own: */
     const uint64_t *init_seed;     /* or NULL */
     const char *const *plusargs;   /* of the design, NULL-terminated, or NULL */
     const tb_axi_profile *profile; /* bus timing; needed with ports only */
-    unsigned reset_cycles;         /* edges in reset (0: 5) */
+    unsigned reset_cycles;         /* edges in reset (0: 5), of the slowest clock */
     bool no_checks;                /* the checks of the units are opened but not called */
     const char *wave;              /* FST file of the whole run, or NULL; needs a build with tracing, else an error */
     const char *fail_wave;         /* FST file for tb_run_fail_wave(), or NULL; as above */
     double fail_wave_delay;        /* seconds of CPU time before its first snapshot (0: when the run is opened) */
     uint64_t wave_window;          /* its cycles before the failure, a quarter of it after (0: 2,000) */
-    /* failure after so many cycles without a handshake on any port, or with memory (0: 100,000) */
+    /*
+     * failure after so many cycles without a handshake on any port, or with memory (0: 100,000). A run without memory
+     * has a watchdog from the first tb_run_progress() on.
+     */
     uint64_t watchdog_cycles;
     uint64_t max_cycles;    /* end the run as a failure after so many (0: no limit) */
     uint64_t access_cycles; /* longest register access (0: 10,000) */
@@ -95,6 +115,7 @@ typedef struct tb_run_port_cfg {
     /* memory behind an AXI4 master of the design; NULL: an AXI4-Lite slave of the design, for register accesses */
     tb_ddr *mem;
     unsigned agent; /* with mem: what its events call this port (tb_ddr.agent) */
+    unsigned clock; /* the one that it belongs to: index into tb_run_cfg.clocks */
     /* Project rules that the design keeps on this port beyond the protocol, or NULL. */
     void (*rules)(tb_axi_mon_cfg *cfg);
 } tb_run_port_cfg;
@@ -134,7 +155,11 @@ typedef struct tb_run {
     uint64_t hash;        /* of all beats so far */
     bool gone;            /* nothing moves any more */
     bool looks_in_reset;  /* the checks of the units do */
-    bool driven;          /* the buses have driven the inputs of this cycle */
+    uint32_t driven;      /* the ports that have driven their inputs since the last edge of their clock: a mask */
+    uint64_t progress;    /* of the bench: tb_run_progress() */
+    bool moved;           /* an output of the design has changed since the first cycles after reset */
+    uint64_t reset_end;   /* cycle of its end */
+    uint64_t still;       /* outputs in those cycles (tb_sim_outputs) */
     /*
      * report on a hang: root, bursts in flight, lines of the bench; lines of about 80 characters. NULL: there was none
      */
@@ -186,10 +211,19 @@ bool tb_run_cycle(void *run);
 /* Register access through an AXI4-Lite port. False: it failed, noted. */
 bool tb_run_read(tb_run *run, unsigned port, uint64_t addr, uint32_t *value);
 bool tb_run_write(tb_run *run, unsigned port, uint64_t addr, uint32_t value);
+/* Only the bytes whose bit of strb is 1. */
+bool tb_run_write_part(tb_run *run, unsigned port, uint64_t addr, uint32_t value, uint8_t strb);
 /* A read for a report: also after a failure, and nothing is noted. False: no response. */
 bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value);
-/* Handshakes so far: on all ports, or on those with memory. */
-uint64_t tb_run_progress(const tb_run *run, bool memory);
+/*
+ * Something has happened that the buses do not show: a transfer on a stream that the bench drives, a result, an
+ * interrupt. Counts as a handshake for the watchdogs.
+ */
+static inline void tb_run_progress(tb_run *run) {
+    run->progress++;
+}
+/* Handshakes so far: on all ports, or on those with memory, and what tb_run_progress() has counted. */
+uint64_t tb_run_handshakes(const tb_run *run, bool memory);
 /* Restart the watchdogs: the bench waits on purpose. */
 void tb_run_kick(tb_run *run);
 /*

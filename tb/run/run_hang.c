@@ -56,7 +56,7 @@ static void guess_root(const tb_run *run, char *text, size_t size) {
             }
         }
     }
-    snprintf(text, size, "the memory owes nothing: the design stands");
+    snprintf(text, size, run->memories > 0 ? "the memory owes nothing: the design stands" : "the design stands");
 }
 
 static void burst_line(const tb_run *run, const tb_run_port *p, bool write, const tb_axi_open *b, FILE *out) {
@@ -110,7 +110,7 @@ static void write_report(tb_run *run, const char *what, const char *root) {
     if (h->hang_lines != NULL) {
         h->hang_lines(h->ctx, false, out);
     }
-    fputs("in flight on the bus (oldest first):\n", out);
+    fputs(run->memories > 0 ? "in flight on the bus (oldest first):\n" : "", out);
     for (unsigned p = 0; p < run->ports; p++) {
         if (run->port[p]->cfg.mem != NULL) {
             port_lines(run, run->port[p], out);
@@ -122,6 +122,18 @@ static void write_report(tb_run *run, const char *what, const char *root) {
     if (fclose(out) != 0) {
         free(run->hang_text);
         run->hang_text = NULL;
+    }
+}
+
+/*
+ * Nothing that can be seen of the design has ever changed, and a register was not answered or the reset has a strange
+ * name: another root is more likely.
+ */
+static void still_in_reset(const tb_run *run, tb_run_hang kind, char *root, size_t size) {
+    const char *warning = run->sim.warning;
+    if (!run->moved && tb_sim_outputs(&run->sim) == run->still && (warning[0] != '\0' || kind == TB_HANG_REGISTER)) {
+        snprintf(root, size, "no output has changed since reset: is the design still in reset (%.120s)?",
+                 warning[0] != '\0' ? warning : "its polarity, the clock");
     }
 }
 
@@ -140,6 +152,7 @@ void tb_run_note_hang(tb_run *run, tb_run_hang kind, const char *what, uint64_t 
     if (!known && kind != TB_HANG_REGISTER) {
         guess_root(run, root, sizeof root);
     }
+    still_in_reset(run, kind, root, sizeof root);
     snprintf(full, sizeof full, "%s%s%s", signature, known && name[0] != '\0' ? ":" : "", known ? name : "");
     tb_run_fail(run, full, "%s%s%s", what, root[0] != '\0' ? "; " : "", root);
     run->failure.cycle = since;
@@ -156,8 +169,8 @@ static void note_memory_hang(tb_run *run, uint64_t since) {
 
 void tb_run_watch(tb_run *run, uint64_t cycle) {
     const tb_run_hooks *h = &run->cfg.hooks;
-    const bool all = tb_watchdog_step(&run->wd, cycle, tb_run_progress(run, false));
-    const bool memory = run->memories > 0 && tb_watchdog_step(&run->wd_memory, cycle, tb_run_progress(run, true));
+    const bool all = tb_watchdog_step(&run->wd, cycle, tb_run_handshakes(run, false));
+    const bool memory = run->memories > 0 && tb_watchdog_step(&run->wd_memory, cycle, tb_run_handshakes(run, true));
     const uint64_t since = all ? run->wd.last_cycle : run->wd_memory.last_cycle;
     char what[160];
     if (!all && !memory) {
@@ -170,22 +183,22 @@ void tb_run_watch(tb_run *run, uint64_t cycle) {
     } else if (!all) {
         note_memory_hang(run, since);
     } else {
-        snprintf(what, sizeof what, "no handshake on any port for %" PRIu64 " cycles, since cycle %" PRIu64,
-                 run->wd.limit, since);
+        snprintf(what, sizeof what, "no %s for %" PRIu64 " cycles, since cycle %" PRIu64,
+                 run->ports > 0 ? "handshake on any port" : "progress", run->wd.limit, since);
         tb_run_note_hang(run, TB_HANG_PORTS, what, since);
     }
 }
 
 bool tb_run_check_hang(tb_run *run) {
     const tb_run_hooks *h = &run->cfg.hooks;
-    const uint64_t before = tb_run_progress(run, true);
+    const uint64_t before = tb_run_handshakes(run, true);
     uint64_t since = 0;
     for (unsigned i = 0; i < run->ports; i++) {
         const tb_run_port *p = run->port[i];
         since = p->cfg.mem != NULL && p->mon.last > since ? p->mon.last : since;
     }
     while (!tb_run_failed(run) && run->sim.cycle - since < run->wd.limit) {
-        if ((h->busy != NULL && !h->busy(h->ctx)) || tb_run_progress(run, true) != before) {
+        if ((h->busy != NULL && !h->busy(h->ctx)) || tb_run_handshakes(run, true) != before) {
             return false;
         }
         tb_watchdog_kick(&run->wd, run->sim.cycle);

@@ -31,6 +31,9 @@ int tb_run_open(tb_run *run, const tb_run_cfg *cfg, char *err, size_t err_size) 
                             .plusargs = c->plusargs,
                             .clk = c->clk,
                             .rst_n = c->rst_n,
+                            .rst = c->rst,
+                            .clocks = c->clocks,
+                            .nclocks = c->nclocks,
                             .wave = c->wave};
     if (tb_sim_open(&run->sim, &sim, err, err_size) != 0) {
         return -1;
@@ -79,6 +82,10 @@ int tb_run_port_open(tb_run *run, const tb_run_port_cfg *cfg, char *err, size_t 
     tb_run_port *p = (tb_run_port *)calloc(1, sizeof *p);
     if (p == NULL) {
         return opt_fail(err, err_size, "out of memory");
+    }
+    if (cfg->clock >= (run->sim.schedule.count != 0 ? run->sim.schedule.count : 1)) {
+        free(p);
+        return opt_fail(err, err_size, "%s: there is no clock number %u", cfg->name, cfg->clock);
     }
     p->cfg = *cfg;
     run->port[run->ports++] = p;

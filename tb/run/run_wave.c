@@ -23,8 +23,8 @@ static int draw(void *ctx) {
     char scope[sizeof run->failure.path];
     tb_wave_pictures p;
     snprintf(scope, sizeof scope, "%s", run->failure.path);
-    if (tb_wave_pictures_open(&p, run->cfg.fail_wave, run->failure.signature, run->failure.cycle, err, sizeof err) !=
-        0) {
+    if (tb_wave_pictures_open(&p, run->cfg.fail_wave, run->failure.signature,
+                              tb_schedule_time(&run->sim.schedule, run->failure.cycle), err, sizeof err) != 0) {
         fprintf(stderr, "no timing diagram: %s\n", err);
         return 1;
     }

@@ -69,6 +69,7 @@ void tb_story_end(tb_run *run) {
     }
     run->story = NULL;
     story->cycles = run->sim.cycle;
+    story->schedule = run->sim.schedule;
     story->has_checks = run->checks.count > 0;
     story->no_checks = run->cfg.no_checks;
     story->checks = run->checks.failures;

@@ -30,6 +30,7 @@ typedef struct tb_story {
     /* the first failure; the failure that ended the run, empty when none did */
     tb_run_failure first, last;
     uint64_t cycles;
+    tb_schedule schedule; /* of the clocks, for times in a waveform */
     tb_story_check check[TB_CHECK_KEEP];
     size_t checks;
     char rule[4][320]; /* the first violated rules of the bus, as text */

@@ -1,9 +1,5 @@
 #include "sgemm_device.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "cm_fp.h"
 #include "opt/opt.h"
 #include "score/score.h"
@@ -25,18 +21,18 @@ static void matrix(tb_buffers *t, const char *name, tb_ddr_use use, uint32_t add
 /* From now on the engine may read and write what this task reads and writes, and nothing else. */
 static void begin(sgemm_device *dev, const sgm_task *t) {
     if (dev->works == 0) {
-        tb_buffers_clear(&dev->live);
+        tb_buffers_clear(&dev->pair.live);
     }
-    tb_buffers_begin(&dev->live, "sgemm", dev->number++);
+    tb_buffers_begin(&dev->pair.live, "sgemm", dev->number++);
     if (sgm_reads_ab(t)) {
-        matrix(&dev->live, "A", TB_DDR_READ, t->a, t->lda, t->ta ? t->k : t->m, t->ta ? t->m : t->k, t->a16);
-        matrix(&dev->live, "B", TB_DDR_READ, t->b, t->ldb, t->tb ? t->n : t->k, t->tb ? t->k : t->n, t->b16);
+        matrix(&dev->pair.live, "A", TB_DDR_READ, t->a, t->lda, t->ta ? t->k : t->m, t->ta ? t->m : t->k, t->a16);
+        matrix(&dev->pair.live, "B", TB_DDR_READ, t->b, t->ldb, t->tb ? t->n : t->k, t->tb ? t->k : t->n, t->b16);
     }
     if (!sgm_zero(t->beta)) {
-        matrix(&dev->live, "old C", TB_DDR_READ, t->c, t->ldc, t->m, t->n, t->c16);
+        matrix(&dev->pair.live, "old C", TB_DDR_READ, t->c, t->ldc, t->m, t->n, t->c16);
     }
-    matrix(&dev->live, "C", TB_DDR_WRITE, t->c, t->ldc, t->m, t->n, t->c16);
-    tb_buffers_start(&dev->live);
+    matrix(&dev->pair.live, "C", TB_DDR_WRITE, t->c, t->ldc, t->m, t->n, t->c16);
+    tb_buffers_start(&dev->pair.live);
     dev->works++;
     if (dev->tasks < SGEMM_DEVICE_TASKS) {
         dev->task[dev->tasks++] = *t;
@@ -45,7 +41,7 @@ static void begin(sgemm_device *dev, const sgm_task *t) {
 
 static void end_all(sgemm_device *dev) {
     for (uint32_t i = 0; i < dev->works; i++) {
-        tb_buffers_end(&dev->live, i);
+        tb_buffers_end(&dev->pair.live, i);
     }
     dev->works = 0;
 }
@@ -132,74 +128,50 @@ static npu_hal_status mem_read(void *ctx, uint32_t addr, void *data, uint32_t by
 }
 
 static npu_hal_status mem_write(void *ctx, uint32_t addr, const void *data, uint32_t bytes) {
-    sgemm_device_fill((sgemm_device *)ctx, addr, data, bytes);
+    tb_pair_fill(&((sgemm_device *)ctx)->pair, addr, data, bytes);
     return NPU_HAL_OK;
 }
 
-static bool model_read(void *ctx, uint64_t addr, void *data, size_t bytes) {
-    return tb_ddr_read((tb_ddr *)ctx, addr, data, bytes);
-}
+/* ---- the bench ---- */
 
-static bool model_write(void *ctx, uint64_t addr, const void *data, size_t bytes) {
-    return tb_ddr_write((tb_ddr *)ctx, addr, data, bytes);
-}
-
-/* ---- open and close ---- */
-
-static int bind(sgemm_device *dev, char *err, size_t err_size) {
-    const tb_run_port_cfg port[] = {
-        {.name = "regs", .prefix = "s_axil_"},
-        {.name = "m0", .prefix = "m0_axi_", .mem = &dev->rtl_mem, .agent = 0},
-        {.name = "m1", .prefix = "m1_axi_", .mem = &dev->rtl_mem, .agent = 1},
-    };
-    for (unsigned i = 0; i < sizeof port / sizeof *port; i++) {
-        if (tb_run_port_open(&dev->run, &port[i], err, err_size) < 0) {
-            return -1;
-        }
-    }
-    return tb_run_pin(&dev->run, "irq_o", err, err_size) < 0 ? -1 : 0;
-}
-
-int sgemm_device_open(sgemm_device *dev, const tb_run_cfg *cfg, char *err, size_t err_size) {
-    memset(dev, 0, sizeof *dev);
-    /* unwritten memory has different contents on both sides */
-    if (tb_ddr_init(&dev->rtl_mem, SGEMM_MEM_BASE, SGEMM_MEM_SIZE, cfg->seed) != 0 ||
-        tb_ddr_init(&dev->model_mem, SGEMM_MEM_BASE, SGEMM_MEM_SIZE, ~cfg->seed) != 0) {
-        return opt_fail(err, err_size, "out of memory");
-    }
-    dev->rtl_mem.watch = dev->rtl_mem.check_reads = true;
-    tb_buffers_init(&dev->live, "task", (tb_ddr *[]){&dev->rtl_mem}, 1);
-    dev->model.mem = (sgm_mem){.ctx = &dev->model_mem, .read = model_read, .write = model_write};
+static int open_model(void *bench, const tb_prog_run *run, char *err, size_t err_size) {
+    sgemm_device *dev = (sgemm_device *)bench;
+    (void)run, (void)err, (void)err_size;
+    dev->model.mem = (sgm_mem){.ctx = &dev->pair.model, .read = tb_mem_read, .write = tb_mem_write};
     dev->bus = (npu_hal){
         .ctx = dev, .reg_read = hal_read, .reg_write = hal_write, .wait_irq = hal_wait, .delay_us = hal_delay};
     dev->hal = (sgemm_hal){.bus = &dev->bus, .ctx = dev, .mem_read = mem_read, .mem_write = mem_write};
-    tb_run *run = &dev->run;
-    if (tb_run_open(run, cfg, err, err_size) != 0 || bind(dev, err, err_size) != 0 ||
-        tb_run_checks(run, sgemm_checks, sgemm_check_count, NULL, NULL, err, err_size) != 0) {
-        return -1;
-    }
-    run->live = &dev->live;
-    tb_run_reset(run);
-    tb_run_step(run); /* nothing may be valid at the first edge after reset */
-    /* the build is a parameter of both sides; a run that has failed already cannot read it */
-    tb_run_read(run, SGEMM_PORT_REGS, SGEMM_REG_CONFIG, &dev->model.config);
     return 0;
 }
 
-void sgemm_device_close(sgemm_device *dev) {
-    tb_run_close(&dev->run);
-    tb_buffers_free(&dev->live);
-    tb_ddr_free(&dev->rtl_mem);
-    tb_ddr_free(&dev->model_mem);
+/* The build is a parameter of both sides; a run that has failed already cannot read it. */
+static void read_config(void *bench) {
+    sgemm_device *dev = (sgemm_device *)bench;
+    tb_run_read(&dev->run, SGEMM_PORT_REGS, SGEMM_REG_CONFIG, &dev->model.config);
 }
 
-void sgemm_device_fill(sgemm_device *dev, uint32_t addr, const void *data, size_t bytes) {
-    tb_ddr_write(&dev->rtl_mem, addr, data, bytes);
-    tb_ddr_write(&dev->model_mem, addr, data, bytes);
-}
+static const tb_tandem_port ports[] = {
+    [SGEMM_PORT_REGS] = {.name = "regs", .prefix = "s_axil_"},
+    [SGEMM_PORT_M0] = {.name = "m0", .prefix = "m0_axi_", .memory = true, .agent = 0},
+    [SGEMM_PORT_M1] = {.name = "m1", .prefix = "m1_axi_", .memory = true, .agent = 1},
+};
+static const char *const pins[] = {"irq_o"};
+
+const tb_tandem sgemm_bench = {.bytes = sizeof(sgemm_device),
+                               .run_at = offsetof(sgemm_device, run),
+                               .pair_at = offsetof(sgemm_device, pair),
+                               .cfg = {.clk = "clk_i", .rst_n = "rst_ni", .watchdog_cycles = 20000},
+                               .mem_base = 0,
+                               .mem_size = UINT64_C(1) << 32,
+                               TB_TANDEM_PORTS(ports),
+                               TB_TANDEM_PINS(pins),
+                               .checks = sgemm_checks,
+                               .check_count = &sgemm_check_count,
+                               .open = open_model,
+                               .begin = read_config};
 
 bool sgemm_device_read(const sgemm_device *dev, uint32_t addr, void *data, size_t bytes) {
-    return tb_ddr_read(&dev->rtl_mem, addr, data, bytes);
+    return tb_ddr_read(&dev->pair.rtl, addr, data, bytes);
 }
 
 uint16_t sgemm_device_half(uint32_t bits) {
@@ -215,8 +187,8 @@ static void take_results(sgemm_device *dev) {
         const uint64_t size = t->c16 ? 2 : 4;
         for (uint32_t r = 0; r < t->m; r++) {
             const uint64_t addr = t->c + (uint64_t)r * t->ldc * size;
-            tb_ddr_undefine(&dev->rtl_mem, addr, t->n * size);
-            tb_ddr_copy_range(&dev->model_mem, &dev->rtl_mem, addr, t->n * size);
+            tb_ddr_undefine(&dev->pair.rtl, addr, t->n * size);
+            tb_pair_take(&dev->pair, addr, t->n * size);
         }
     }
 }
@@ -236,27 +208,16 @@ bool sgemm_device_soft_reset(sgemm_device *dev) {
 
 /* ---- compare ---- */
 
-static bool compare_memory(sgemm_device *dev) {
-    tb_ddr_diff d;
-    if (tb_ddr_compare_dirty(&dev->rtl_mem, &dev->model_mem, &d)) {
-        return true;
-    }
-    char place[160];
-    const tb_near near = tb_buffers_near(&dev->live, d.addr, TB_DDR_WRITE, NULL);
-    tb_buffers_place(&dev->live, &near, place, sizeof place);
-    tb_run_fail(&dev->run, "mem:mismatch",
-                "memory, address 0x%08" PRIx64 " (%s): got %s0x%02x, expected %s0x%02x; %" PRIu64 " bytes differ",
-                d.addr, place, d.a_written ? "" : "nothing, ", d.a, d.b_written ? "" : "nothing, ", d.b, d.count);
-    return false;
+static uint32_t expected(void *ctx, uint32_t reg, uint32_t got) {
+    (void)got;
+    return sgm_device_read(&((sgemm_device *)ctx)->model, reg);
 }
 
-#define ROW(name, offset, access, exact, timed, w1c, reset) {#name, offset, (exact) | (w1c), access},
+#define ROW(name, offset, access, exact, timed, w1c, reset)                                                            \
+    {#name, (offset), (exact) | (w1c), ((exact) | (w1c)) == 0 || (access) == SGEMM_ACCESS_WO},
 
 bool sgemm_device_compare(sgemm_device *dev) {
-    static const struct {
-        const char *name;
-        uint32_t reg, mask, access;
-    } regs[] = {SGEMM_REGS_TABLE(ROW)};
+    static const tb_reg_row rows[] = {SGEMM_REGS_TABLE(ROW)};
     if (tb_run_failed(&dev->run)) {
         return false;
     }
@@ -270,20 +231,6 @@ bool sgemm_device_compare(sgemm_device *dev) {
     }
     dev->tasks = 0;
     dev->bus_error = false;
-    bool ok = compare_memory(dev);
-    for (size_t i = 0; ok && i < sizeof regs / sizeof *regs; i++) {
-        uint32_t got = 0;
-        if (regs[i].mask == 0 || regs[i].access == SGEMM_ACCESS_WO) {
-            continue;
-        }
-        const uint32_t expected = sgm_device_read(&dev->model, regs[i].reg) & regs[i].mask;
-        ok = tb_run_read(&dev->run, SGEMM_PORT_REGS, regs[i].reg, &got);
-        if (ok && got != expected) {
-            char signature[32];
-            snprintf(signature, sizeof signature, "reg:%s", regs[i].name);
-            tb_run_fail(&dev->run, signature, "register %s: got 0x%x, expected 0x%x", regs[i].name, got, expected);
-            ok = false;
-        }
-    }
-    return ok;
+    return tb_pair_compare(&dev->pair, &dev->run) &&
+           tb_compare_registers(&dev->run, SGEMM_PORT_REGS, rows, sizeof rows / sizeof *rows, expected, dev);
 }

@@ -10,6 +10,7 @@
 #include "tb.h"
 
 enum { SGEMM_PORT_REGS, SGEMM_PORT_M0, SGEMM_PORT_M1 };
+/* Memory is all that 32 bits address; here lie matrices that need no place of their own. */
 #define SGEMM_MEM_BASE 0x10000000u
 #define SGEMM_MEM_SIZE 0x10000000u
 
@@ -17,9 +18,8 @@ enum { SGEMM_PORT_REGS, SGEMM_PORT_M0, SGEMM_PORT_M1 };
 
 typedef struct sgemm_device {
     tb_run run;
-    tb_ddr rtl_mem, model_mem;
-    tb_buffers live; /* buffers of the tasks in flight */
-    uint32_t works;  /* of them */
+    tb_pair pair;
+    uint32_t works; /* tasks in flight */
     sgm_device model;
     /* tasks that were started since the last compare point: their C is undefined after a bus error or a reset */
     sgm_task task[SGEMM_DEVICE_TASKS];
@@ -31,11 +31,8 @@ typedef struct sgemm_device {
     sgemm_hal hal; /* for the driver */
 } sgemm_device;
 
-/* 0 or -1 with one line in err; sgemm_device_close() in any case. The struct must not be moved. */
-int sgemm_device_open(sgemm_device *dev, const tb_run_cfg *cfg, char *err, size_t err_size);
-void sgemm_device_close(sgemm_device *dev);
-/* Contents of both memories; what the RTL's memory holds. */
-void sgemm_device_fill(sgemm_device *dev, uint32_t addr, const void *data, size_t bytes);
+extern const tb_tandem sgemm_bench;
+/* What the RTL's memory holds. */
 bool sgemm_device_read(const sgemm_device *dev, uint32_t addr, void *data, size_t bytes);
 /* The binary16 next to a binary32, as bits. */
 uint16_t sgemm_device_half(uint32_t bits);

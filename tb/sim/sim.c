@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <time.h>
 
 /*
@@ -117,6 +118,81 @@ int tb_sim_port(const tb_sim *sim, const char *name, uint32_t width, bool input,
     return opt_fail(err, err_size, "%s: there is no port %s", top, name);
 }
 
+/* A clock or a reset, an input of one bit. */
+static int open_wire(const tb_sim *sim, const char *name, uint8_t **wire, char *err, size_t err_size) {
+    tb_sig sig = {.ptr = NULL, .width = 0};
+    const int rc = name != NULL ? tb_sim_port(sim, name, 1, true, &sig, err, err_size) : 0;
+    *wire = (uint8_t *)sig.ptr;
+    return rc;
+}
+
+/* Does the name say that the reset is active low (rst_n, rst_ni, aresetn, resetb)? */
+static bool reads_low(const char *name) {
+    static const char *const ends[] = {"_n", "_ni", "_b", "_l", "resetn", "rstn", "resetb", "rstb", "nrst", "nreset"};
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const size_t n = strlen(ends[i]);
+        if (length >= n && strcasecmp(name + length - n, ends[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A clock with its reset, which is active from the start. */
+static int open_clock(tb_sim *sim, unsigned i, const tb_clock *c, char *err, size_t err_size) {
+    const char *top = sim->cfg.shim->top;
+    const char *name = c->rst != NULL ? c->rst : c->rst_n;
+    if (c->rst != NULL && c->rst_n != NULL) {
+        return opt_fail(err, err_size, "%s: resets %s and %s: expected one for a clock", top, c->rst_n, c->rst);
+    }
+    if (open_wire(sim, c->clk, &sim->clocks[i], err, err_size) != 0 ||
+        open_wire(sim, name, &sim->reset[i], err, err_size) != 0) {
+        return -1;
+    }
+    sim->released |= (uint8_t)(c->rst_n != NULL ? 1u << i : 0);
+    if (sim->reset[i] != NULL) {
+        *sim->reset[i] = c->rst != NULL;
+    }
+    if (name != NULL && sim->warning[0] == '\0' && reads_low(name) != (c->rst_n != NULL)) {
+        snprintf(sim->warning, sizeof sim->warning,
+                 "reset %.40s is taken as active %s, but its name reads as active %s", name,
+                 c->rst_n != NULL ? "low" : "high", c->rst_n != NULL ? "high" : "low");
+    }
+    return 0;
+}
+
+static int open_clocks(tb_sim *sim, char *err, size_t err_size) {
+    const tb_sim_cfg *cfg = &sim->cfg;
+    const tb_clock one = {.clk = cfg->clk, .rst_n = cfg->rst_n, .rst = cfg->rst};
+    sim->rising = 1;
+    if (cfg->nclocks == 0) {
+        const int rc = open_clock(sim, 0, &one, err, err_size);
+        sim->clk = sim->clocks[0];
+        return rc;
+    }
+    if (cfg->nclocks > TB_CLOCKS || cfg->clk != NULL || cfg->rst_n != NULL || cfg->rst != NULL) {
+        return opt_fail(err, err_size, "%s: expected one clock, or a table of at most %u", cfg->shim->top, TB_CLOCKS);
+    }
+    sim->schedule.count = cfg->nclocks;
+    for (unsigned i = 0; i < cfg->nclocks; i++) {
+        const tb_clock *c = &cfg->clocks[i];
+        if (c->clk == NULL || c->period < 2) {
+            return opt_fail(err, err_size, "%s: clock %s: a period of %u, expected at least 2", cfg->shim->top,
+                            c->clk != NULL ? c->clk : "without a name", c->period);
+        }
+        if (open_clock(sim, i, c, err, err_size) != 0) {
+            return -1;
+        }
+        sim->schedule.period[i] = c->period;
+        sim->schedule.phase[i] = c->phase;
+    }
+    uint64_t when;
+    tb_schedule_start(&sim->schedule);
+    sim->rising = tb_schedule_next(&sim->schedule, &when);
+    return 0;
+}
+
 int tb_sim_open(tb_sim *sim, const tb_sim_cfg *cfg, char *err, size_t err_size) {
     memset(sim, 0, sizeof *sim);
     sim->cfg = *cfg;
@@ -142,20 +218,9 @@ int tb_sim_open(tb_sim *sim, const tb_sim_cfg *cfg, char *err, size_t err_size) 
             memset(s.ptr, 0, tb_sig_bytes(s));
         }
     }
-    tb_sig sig;
-    if (cfg->clk != NULL) {
-        if (tb_sim_port(sim, cfg->clk, 1, true, &sig, err, err_size) != 0) {
-            tb_sim_close(sim);
-            return -1;
-        }
-        sim->clk = (uint8_t *)sig.ptr;
-    }
-    if (cfg->rst_n != NULL) {
-        if (tb_sim_port(sim, cfg->rst_n, 1, true, &sig, err, err_size) != 0) {
-            tb_sim_close(sim);
-            return -1;
-        }
-        sim->rst_n = (uint8_t *)sig.ptr;
+    if (open_clocks(sim, err, err_size) != 0) {
+        tb_sim_close(sim);
+        return -1;
     }
     sim->wave_pending = cfg->wave != NULL;
     if (sim->wave_pending && cfg->wave_from == 0 &&
@@ -244,6 +309,49 @@ static void eval(tb_sim *sim) {
     sim->eval_ns += d;
 }
 
+/* ---- several clocks ---- */
+
+static void set_clocks(tb_sim *sim, uint32_t mask, uint8_t level) {
+    for (unsigned i = 0; i < sim->schedule.count; i++) {
+        *sim->clocks[i] = (mask >> i & 1u) != 0 ? level : *sim->clocks[i];
+    }
+}
+
+/* The falling edges before the next rising one. */
+static void fall_before(tb_sim *sim) {
+    uint64_t limit, at;
+    (void)tb_schedule_next(&sim->schedule, &limit);
+    for (uint32_t mask; (mask = tb_schedule_fall(&sim->schedule, limit - 1, &at)) != 0;) {
+        set_clocks(sim, mask, 0);
+        sim->cfg.shim->eval(sim->dut);
+        if (sim->wave_open) {
+            sim->cfg.shim->trace_dump(sim->dut, at * TB_CLOCK_SCALE);
+        }
+    }
+}
+
+static void rise(tb_sim *sim) {
+    uint64_t at;
+    const uint32_t up = tb_schedule_next(&sim->schedule, &at);
+    set_clocks(sim, tb_schedule_fall(&sim->schedule, at, &at), 0);
+    (void)tb_schedule_rise(&sim->schedule);
+    set_clocks(sim, up, 1);
+}
+
+/* Inputs have settled, perhaps not for the first time in this cycle: later than the last one, before the edge. */
+static void dump_settled(tb_sim *sim) {
+    uint64_t edge = (sim->cycle + 1) * TB_CLOCK_UNITS, first = edge - TB_CLOCK_UNITS / 2;
+    if (sim->schedule.count > 0) {
+        (void)tb_schedule_next(&sim->schedule, &edge);
+        edge *= TB_CLOCK_SCALE;
+        first = edge - TB_CLOCK_SCALE / 2;
+    }
+    sim->wave_time = sim->wave_time >= first ? sim->wave_time + 1 : first;
+    if (sim->wave_time < edge) {
+        sim->cfg.shim->trace_dump(sim->dut, sim->wave_time);
+    }
+}
+
 void tb_sim_settle(tb_sim *sim) {
     if (sim->stopped) {
         return;
@@ -253,12 +361,14 @@ void tb_sim_settle(tb_sim *sim) {
     sim->evals_timed += sim->timing && phase >= TIMED_WARM ? 1 : 0;
     if (sim->clk != NULL) {
         *sim->clk = 0;
+    } else if (sim->schedule.count > 0) {
+        fall_before(sim);
     }
     eval(sim);
     if (sim->wave_pending || sim->wave_open) {
         wave_step(sim);
         if (sim->wave_open) {
-            sim->cfg.shim->trace_dump(sim->dut, sim->cycle * 10 + 5);
+            dump_settled(sim);
         }
     }
 }
@@ -282,12 +392,19 @@ bool tb_sim_edge(tb_sim *sim) {
     }
     if (sim->clk != NULL) {
         *sim->clk = 1;
+    } else if (sim->schedule.count > 0) {
+        rise(sim);
     }
     eval(sim);
     tb_mut_edge();
     sim->cycle++;
     if (sim->wave_open) {
-        shim->trace_dump(sim->dut, sim->cycle * 10);
+        shim->trace_dump(sim->dut,
+                         sim->schedule.count == 0 ? sim->cycle * TB_CLOCK_UNITS : sim->schedule.now * TB_CLOCK_SCALE);
+    }
+    if (sim->schedule.count > 0) {
+        uint64_t next;
+        sim->rising = tb_schedule_next(&sim->schedule, &next);
     }
     if (shim->finished(sim->dut)) {
         note_stop(sim);
@@ -299,15 +416,46 @@ bool tb_sim_edge(tb_sim *sim) {
     return !sim->stopped;
 }
 
+bool tb_sim_has_reset(const tb_sim *sim) {
+    bool any = false;
+    for (unsigned i = 0; i < TB_CLOCKS; i++) {
+        any = any || sim->reset[i] != NULL;
+    }
+    return any;
+}
+
+static void set_resets(tb_sim *sim, bool active) {
+    for (unsigned i = 0; i < TB_CLOCKS; i++) {
+        if (sim->reset[i] != NULL) {
+            *sim->reset[i] = (uint8_t)((sim->released >> i & 1u) ^ (active ? 1u : 0u));
+        }
+    }
+}
+
 void tb_sim_assert_reset(tb_sim *sim) {
-    if (sim->rst_n == NULL || sim->stopped) {
+    if (!tb_sim_has_reset(sim) || sim->stopped) {
         return;
     }
     if (sim->clk != NULL) {
         *sim->clk = 0;
     }
-    *sim->rst_n = 0;
+    set_resets(sim, true);
     sim->cfg.shim->eval(sim->dut);
+}
+
+void tb_sim_release_reset(tb_sim *sim) {
+    set_resets(sim, false);
+}
+
+uint64_t tb_sim_outputs(const tb_sim *sim) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sim->cfg.shim->nports; i++) {
+        const tb_sig s = {.ptr = sim->ports[i].ptr, .width = sim->ports[i].width};
+        for (size_t b = 0; !sim->ports[i].input && b < tb_sig_bytes(s); b++) {
+            sum = (sum ^ ((const uint8_t *)s.ptr)[b]) * UINT64_C(0x100000001b3); /* FNV-1a */
+        }
+    }
+    return sum;
 }
 
 void tb_sim_time_split(const tb_sim *sim, double *design, double *rest) {

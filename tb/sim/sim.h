@@ -3,6 +3,8 @@
  *
  * A cycle: drivers set inputs; tb_sim_settle() (clock low, the design settles); monitors and slaves sample;
  * tb_sim_edge() (rising edge, cycle + 1).
+ *
+ * With several clocks a cycle ends when the next of them rises, alone or together with others (tb_sim.rising).
  */
 #ifndef TB_SIM_H
 #define TB_SIM_H
@@ -12,6 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "clock.h"
 #include "shim.h"
 
 /* Access to one port. A port that does not exist has ptr NULL. */
@@ -75,6 +78,9 @@ typedef struct tb_sim_cfg {
     uint64_t seed;               /* initial state of the design, where the build randomises it */
     const char *clk;             /* name of the clock port */
     const char *rst_n;           /* name of the active-low reset port, or NULL */
+    const char *rst;             /* or of the active-high one */
+    const tb_clock *clocks;      /* a design with several clocks has these instead of the three above */
+    unsigned nclocks;            /* of them, at most TB_CLOCKS */
     const char *wave;            /* waveform file or NULL; needs a build with tracing */
     uint64_t wave_from;          /* first cycle of the waveform */
     uint64_t wave_cycles;        /* how many cycles (0: to the end) */
@@ -85,12 +91,19 @@ typedef struct tb_sim {
     tb_sim_cfg cfg;
     void *dut;
     tb_shim_port *ports;
-    uint8_t *clk, *rst_n;
+    uint8_t *clk; /* of a design with one clock, else NULL */
+    uint8_t *clocks[TB_CLOCKS];
+    uint8_t *reset[TB_CLOCKS]; /* of each clock's domain, or NULL */
+    uint8_t released;          /* level of each reset that does not reset, bit i: of clock i */
+    tb_schedule schedule;
+    uint32_t rising;  /* the clocks that rise at the coming edge, bit i: clock i */
     uint64_t cycle;   /* rising edges since tb_sim_open */
     bool stopped;     /* the design failed or finished, or a signal arrived; no further cycle is simulated */
     bool interrupted; /* it was a signal */
     bool wave_open, wave_pending;
-    uint64_t wave_first_time;
+    uint64_t wave_time; /* of the settled values that were written last */
+    /* the name of a reset reads as if it had the other polarity: one line, else empty */
+    char warning[160];
     /*
      * first assertion failure of the design: one line, empty when there was none; its instance, empty when not known;
      * the cycle whose values it saw
@@ -128,6 +141,15 @@ bool tb_sim_edge(tb_sim *sim);
  * visible now. It stays asserted.
  */
 void tb_sim_assert_reset(tb_sim *sim);
+/* Release every reset; the design sees it with the next settle. */
+void tb_sim_release_reset(tb_sim *sim);
+/* Has the design a reset? */
+bool tb_sim_has_reset(const tb_sim *sim);
+/*
+ * A number made of all outputs of the design as they are. Two of the same value: nothing that can be seen from outside
+ * has changed.
+ */
+uint64_t tb_sim_outputs(const tb_sim *sim);
 
 /* Open the waveform now for `cycles` cycles (0: to the end), also in the middle of a run. 0 or -1. */
 int tb_sim_wave_open(tb_sim *sim, const char *path, uint64_t cycles, char *err, size_t err_size);

@@ -4,9 +4,9 @@
 
 #include "wave/wave_priv.h"
 
-#define CYCLE 10u /* time units of a cycle (sim.c) */
+#define HALF 5u /* time units from the beginning of a cycle to its settled values (sim.c), with one clock */
 
-int tb_wave_pictures_open(tb_wave_pictures *p, const char *file, const char *title, uint64_t cycle, char *err,
+int tb_wave_pictures_open(tb_wave_pictures *p, const char *file, const char *title, uint64_t time, char *err,
                           size_t err_size) {
     memset(p, 0, sizeof *p);
     p->wave = tb_wave_open(file, err, err_size);
@@ -17,11 +17,8 @@ int tb_wave_pictures_open(tb_wave_pictures *p, const char *file, const char *tit
     if (c != NULL) {
         snprintf(p->clock, sizeof p->clock, "%s%s%s", c->scope, c->scope[0] != '\0' ? "." : "", c->name);
     }
-    p->view = (tb_wave_view){.wave = file,
-                             .title = title,
-                             .group = p->group,
-                             .clock = c != NULL ? p->clock : NULL,
-                             .marker = cycle * CYCLE + CYCLE / 2};
+    p->view = (tb_wave_view){
+        .wave = file, .title = title, .group = p->group, .clock = c != NULL ? p->clock : NULL, .marker = time + HALF};
     return 0;
 }
 

@@ -122,8 +122,8 @@ typedef struct tb_wave_pictures {
     char clock[512];
 } tb_wave_pictures;
 
-/* Open the file; the marker stands in the middle of a cycle. 0 or -1 with one line in err. */
-int tb_wave_pictures_open(tb_wave_pictures *p, const char *file, const char *title, uint64_t cycle, char *err,
+/* Open the file; the marker stands in the middle of the cycle that begins at `time`. 0 or -1 with one line in err. */
+int tb_wave_pictures_open(tb_wave_pictures *p, const char *file, const char *title, uint64_t time, char *err,
                           size_t err_size);
 /* A group of the signals of an instance, as tb_wave_instance() has them. */
 void tb_wave_pictures_instance(tb_wave_pictures *p, const char *scope, const char *title);

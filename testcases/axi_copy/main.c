@@ -70,7 +70,7 @@ static void prepare(copy_device *dev, const tb_prog_run *run, const job *j) {
     for (uint32_t i = 0; i < j->len && tb_knobs_get(run->knobs, "data") == 0; i++) {
         data[i] = (uint8_t)i;
     }
-    copy_device_fill(dev, j->src, data, j->len);
+    tb_pair_fill(&dev->pair, j->src, data, j->len);
     copy_prepare(&dev->hal, j->src, j->dst, j->len);
 }
 
@@ -117,9 +117,7 @@ static bool copy_one(copy_device *dev, const tb_prog_run *run, uint32_t number, 
     }
     const copy_status got = copy_wait(&dev->hal, irq);
     copy_device_end(dev);
-    if (!dev->run.replay.on) { /* a woken snapshot repeats the run without a log */
-        copy_device_log(dev, number, j->dst, j->len);
-    }
+    copy_device_log(dev, number, j->dst, j->len);
     check_errors(dev, run, j, before);
     const copy_status expected = expected_status(dev, slave, before);
     if (got != expected) {
@@ -128,10 +126,11 @@ static bool copy_one(copy_device *dev, const tb_prog_run *run, uint32_t number, 
     if (got == COPY_FAIL_READ || got == COPY_FAIL_WRITE) {
         copy_device_take(dev, j->dst, j->len);
     }
-    return copy_device_compare(dev, j->dst, j->len);
+    return copy_device_compare(dev);
 }
 
-static void run_case(copy_device *dev, const tb_prog_run *run) {
+static int run_case(void *bench, tb_prog_run *run) {
+    copy_device *dev = (copy_device *)bench;
     const uint32_t copies = (uint32_t)tb_knobs_get(run->knobs, "copies");
     const bool early = tb_knobs_get(run->knobs, "early") != 0;
     const int64_t error = tb_knobs_get(run->knobs, "error");
@@ -150,7 +149,7 @@ static void run_case(copy_device *dev, const tb_prog_run *run) {
         }
         ok = copy_one(dev, run, i, &j, early && i + 1 < copies ? &next : NULL);
     }
-    tb_run_finish(&dev->run);
+    return 0;
 }
 
 /* At most so much is copied; a slow bus takes longer. */
@@ -158,47 +157,6 @@ static tb_shrink_size size(const tb_test *test, const tb_knobs *k) {
     (void)test;
     const uint64_t bytes = (uint64_t)(tb_knobs_get(k, "copies") * tb_knobs_get(k, "len"));
     return (tb_shrink_size){.cycles = bytes * (1 + (uint64_t)tb_knobs_get(k, "bus")), .work = bytes};
-}
-
-static int execute(tb_prog_run *run) {
-    const tb_run_cfg cfg = {.clk = "clk_i",
-                            .rst_n = "rst_ni",
-                            .seed = run->seed,
-                            .profile = tb_axi_profile_find(tb_knobs_get_name(run->knobs, "bus")),
-                            .wave = run->wave,
-                            .fail_wave = run->fail_wave,
-                            .wave_window = run->wave_window,
-                            .watchdog_cycles = 10000,
-                            .max_cycles = run->max_cycles,
-                            .no_checks = run->no_checks,
-                            .story = run->story};
-    copy_device *dev = malloc(sizeof *dev);
-    int rc = -1;
-    if (dev == NULL) {
-        snprintf(run->err, sizeof run->err, "out of memory");
-        return -1;
-    }
-    run->devices = 1;
-    if (copy_device_open(dev, &cfg, run->err, sizeof run->err) == 0 &&
-        (run->dump == NULL || copy_device_dump(dev, run->dump, run->err, sizeof run->err) == 0)) {
-        if (run->story != NULL) {
-            run->story->has_model = true; /* the model runs beside the RTL */
-        }
-        run_case(dev, run);
-        rc = 0;
-    }
-    if (tb_run_failed(&dev->run)) {
-        tb_result_fail(run->result, TB_FAIL, dev->run.failure.signature, "%s", dev->run.failure.message);
-        tb_prog_failed(run, &dev->run);
-    }
-    if (rc == 0) {
-        run->result->cycles += dev->run.sim.cycle;
-        run->result->trace_hash = tb_hash_u64(run->result->trace_hash, tb_run_hash(&dev->run));
-    }
-    rc = copy_device_dump_end(dev, run->err, sizeof run->err) == 0 ? rc : -1;
-    copy_device_close(dev);
-    free(dev);
-    return rc;
 }
 
 /* ---- coverage files ---- */
@@ -233,7 +191,8 @@ int main(int argc, char **argv) {
                           .is_operator = true,
                           TB_KNOBS_OF(knobs),
                           .size = size,
-                          .execute = execute};
+                          .bench = &copy_bench,
+                          .body = run_case};
     copy_cov cov = {0};
     const tb_prog prog = {.about = test.about,
                           .cfg = AXI_COPY_CFG_NAME,

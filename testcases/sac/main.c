@@ -1,22 +1,18 @@
 /* main.c - the tests of the shift-add engine: executor, program. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "coverage/code/code.h"
 #include "coverage/sac/sac_cov.h"
 #include "sac_device.h"
 #include "sac_regs.h"
 #include "speed.h"
 #include "stim.h"
-
-#define WATCHDOG 60000u
+#include "tiles.h"
 
 static void fill(sac_device *dev, const sac_task *t, const stim_data *d) {
-    sac_device_fill(dev, t->in, d->input, d->input_bytes);
-    sac_device_fill(dev, t->res, d->residual, d->residual_bytes);
-    sac_device_fill(dev, t->filters, d->filters, d->filter_bytes);
-    sac_device_fill(dev, t->params, d->params, d->param_bytes);
-    sac_device_fill(dev, t->dtab, d->dtab, d->dtab_bytes);
+    tb_pair_fill(&dev->pair, t->in, d->input, d->input_bytes);
+    tb_pair_fill(&dev->pair, t->res, d->residual, d->residual_bytes);
+    tb_pair_fill(&dev->pair, t->filters, d->filters, d->filter_bytes);
+    tb_pair_fill(&dev->pair, t->params, d->params, d->param_bytes);
+    tb_pair_fill(&dev->pair, t->dtab, d->dtab, d->dtab_bytes);
 }
 
 /* Error responses so far: reads of F, reads of W, writes. */
@@ -39,17 +35,29 @@ static sac_status expected_status(const sac_device *dev, const uint64_t before[3
     return SAC_OK;
 }
 
+/* A register gets a value byte by byte: the strobes of each write select some, what stands in the others is garbage. */
+static void write_parts(sac_device *dev, tb_rng *rng, uint32_t reg, uint32_t value) {
+    const uint8_t strb = (uint8_t)tb_rng_range(rng, 0, 15);
+    uint32_t mask = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        mask |= (strb >> i & 1u) != 0 ? 0xFFu << 8 * i : 0;
+    }
+    tb_run_write_part(&dev->run, SAC_PORT_REGS, reg, (value & mask) | (~value & ~mask), strb);
+    tb_run_write_part(&dev->run, SAC_PORT_REGS, reg, (value & ~mask) | (~value & mask), strb ^ 15u);
+}
+
 /*
  * While a task is under way: START again, which must change nothing (only where the buses are fast enough for the write
  * to arrive before the task can end), and registers of another task, which are written back before the comparison.
  */
 static void disturb(sac_device *dev, const tb_prog_run *run) {
+    tb_rng rng = tb_rng_stream(run->seed, "strobes");
     if (tb_knobs_get(run->knobs, "again") != 0 && tb_knobs_get(run->knobs, "bus") <= 2) {
         tb_run_write(&dev->run, SAC_PORT_REGS, SAC_REG_CTRL, SAC_CTRL_START_MASK);
     }
     for (uint32_t reg = SAC_REG_IN; reg <= SAC_REG_MODE && tb_knobs_get(run->knobs, "early") != 0; reg += 4) {
         tb_run_write(&dev->run, SAC_PORT_REGS, reg, 0x01010101u * (reg & 0xFFu));
-        tb_run_write(&dev->run, SAC_PORT_REGS, reg, sac_model_read(&dev->model, reg));
+        write_parts(dev, &rng, reg, sac_model_read(&dev->model, reg));
     }
 }
 
@@ -129,11 +137,9 @@ static bool run_task(sac_device *dev, sac_dev *drv, const tb_prog_run *run, cons
         return false;
     }
     if (got != SAC_OK) {
-        sac_device_take(dev);
+        tb_pair_take_written(&dev->pair);
     }
-    if (!dev->run.replay.on) { /* a woken snapshot repeats the run without a log */
-        sac_device_log(dev);
-    }
+    sac_device_log(dev);
     sac_cycles cycles = {0};
     if (!aborted && sac_read_cycles(drv, &cycles) == SAC_OK && cycles.conv != sac_conv_cycles(drv, t)) {
         tb_run_fail(&dev->run, "cycles:conv", "CYC_CONV: got %u, expected %u by the formula of the document",
@@ -145,6 +151,10 @@ static bool run_task(sac_device *dev, sac_dev *drv, const tb_prog_run *run, cons
         cover(run, drv, t, &cycles, got);
     }
     return equal;
+}
+
+static bool run_tile(sac_device *dev, sac_dev *drv, const tb_prog_run *run, const sac_task *t) {
+    return run_task(dev, drv, run, t, false);
 }
 
 /*
@@ -186,10 +196,12 @@ static bool nonsense(sac_device *dev, sac_dev *drv, const tb_prog_run *run) {
     return ok;
 }
 
-static void run_case(sac_device *dev, tb_prog_run *run) {
+static int run_case(void *bench, tb_prog_run *run) {
+    sac_device *dev = (sac_device *)bench;
     static const unsigned port[] = {0, SAC_PORT_F, SAC_PORT_W, SAC_PORT_F};
     const int64_t error = tb_knobs_get(run->knobs, "error");
     const uint32_t tasks = (uint32_t)tb_knobs_get(run->knobs, "tasks");
+    const uint32_t rows = (uint32_t)tb_knobs_get(run->knobs, "rows");
     sac_task last = {0};
     sac_dev drv;
     bool ok = sac_open(&drv, &dev->hal) == SAC_OK;
@@ -206,16 +218,19 @@ static void run_case(sac_device *dev, tb_prog_run *run) {
         stim_data data;
         /* after an error or an abort nothing is known about the cache */
         const bool known = i > 0 && drv.cached[!last.half].c > 0;
-        stim_task(&drv, run->knobs, run->seed, i, known ? &last : NULL, &t);
+        sac_dev sizes = drv;
+        sizes.cache_pages *= rows != 0 ? TILES_CACHE : 1;
+        stim_task(&sizes, run->knobs, run->seed, i, known ? &last : NULL, &t);
         ok = stim_data_make(&drv, run->knobs, run->seed, i, &t, &data) == 0;
         if (ok) {
             fill(dev, &t, &data);
-            ok = run_task(dev, &drv, run, &t, i == 0 && tb_knobs_get(run->knobs, "abort") != 0);
+            ok = rows != 0 ? tiles_run(dev, &drv, run, &t, rows, run_tile)
+                           : run_task(dev, &drv, run, &t, i == 0 && tb_knobs_get(run->knobs, "abort") != 0);
         }
         stim_free(&data);
         last = t;
     }
-    tb_run_finish(&dev->run);
+    return 0;
 }
 
 /* Cycles and operations, roughly: for the shrinker. */
@@ -226,56 +241,10 @@ static tb_shrink_size size(const tb_test *test, const tb_knobs *k) {
     return (tb_shrink_size){.cycles = work * (1 + (uint64_t)tb_knobs_get(k, "bus")), .work = work};
 }
 
-/* A device, `body` on it, and the result. */
-static int execute_on(tb_prog_run *run, const char *bus, void (*body)(sac_device *dev, tb_prog_run *run)) {
+static int open_build(void *bench, const tb_prog_run *run, char *err, size_t err_size) {
     static const sac_build build = {SAC_CFG_WVEC, SAC_CFG_CVEC, SAC_CFG_NVEC, SAC_CFG_CACHEPAGES};
-    const tb_run_cfg cfg = {.clk = "clk_i",
-                            .rst_n = "rst_ni",
-                            .seed = run->seed,
-                            .profile = tb_axi_profile_find(bus),
-                            .wave = run->wave,
-                            .fail_wave = run->fail_wave,
-                            .wave_window = run->wave_window,
-                            .watchdog_cycles = WATCHDOG,
-                            .access_cycles = WATCHDOG,
-                            .max_cycles = run->max_cycles,
-                            .no_checks = run->no_checks,
-                            .story = run->story};
-    sac_device *dev = malloc(sizeof *dev);
-    int rc = -1;
-    if (dev == NULL) {
-        snprintf(run->err, sizeof run->err, "out of memory");
-        return -1;
-    }
-    run->devices = 1;
-    if (sac_device_open(dev, &cfg, &build, run->err, sizeof run->err) == 0 &&
-        (run->dump == NULL || sac_device_dump(dev, run->dump, run->err, sizeof run->err) == 0)) {
-        if (run->story != NULL) {
-            run->story->has_model = true; /* the model runs beside the RTL */
-        }
-        body(dev, run);
-        rc = 0;
-    }
-    if (tb_run_failed(&dev->run)) {
-        tb_result_fail(run->result, TB_FAIL, dev->run.failure.signature, "%s", dev->run.failure.message);
-        tb_prog_failed(run, &dev->run);
-    }
-    if (rc == 0) {
-        run->result->cycles += dev->run.sim.cycle;
-        run->result->trace_hash = tb_hash_u64(run->result->trace_hash, tb_run_hash(&dev->run));
-    }
-    rc = sac_device_dump_end(dev, run->err, sizeof run->err) == 0 ? rc : -1;
-    sac_device_close(dev);
-    free(dev);
-    return rc;
-}
-
-static int execute(tb_prog_run *run) {
-    return execute_on(run, tb_knobs_get_name(run->knobs, "bus"), run_case);
-}
-
-static int execute_speed(tb_prog_run *run) {
-    return execute_on(run, "ideal", speed_case);
+    (void)run;
+    return sac_device_build((sac_device *)bench, &build, err, err_size);
 }
 
 /* ---- coverage files ---- */
@@ -293,21 +262,27 @@ static void cov_drop(const tb_prog *prog) {
 }
 
 int main(int argc, char **argv) {
+    tb_tandem bench = sac_bench;
     sac_cov cov = {0};
+    bench.open = open_build;
+    bench.mem_base = 0; /* all that an address of 32 bits reaches */
+    bench.mem_size = UINT64_C(1) << 32;
     const tb_test tests[] = {{.name = "sac_task",
                               .about = "random tasks on the engine and its golden model",
                               .is_operator = true,
                               .knobs = stim_knobs,
                               .knob_count = stim_knob_count,
                               .size = size,
-                              .execute = execute},
+                              .bench = &bench,
+                              .body = run_case},
                              {.name = "sac_speed",
                               .about = "layers of published networks: cycles against the model of the document",
                               .is_operator = true,
                               .knobs = speed_knobs,
                               .knob_count = speed_knob_count,
                               .size = size,
-                              .execute = execute_speed}};
+                              .bench = &bench,
+                              .body = speed_case}};
     const tb_prog prog = {.about = "tests of the shift-add engine",
                           .cfg = SAC_CFG_NAME,
                           .kind = SAC_BUILD_KIND,

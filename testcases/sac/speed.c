@@ -54,11 +54,12 @@ static void fill_random(sac_device *dev, tb_rng *rng, uint32_t addr, uint32_t by
     for (uint32_t i = 0; i < bytes && keep != 0xFF; i++) {
         data[i] = (data[i] & keep) | set;
     }
-    sac_device_fill(dev, addr, data, bytes);
+    tb_pair_fill(&dev->pair, addr, data, bytes);
     free(data);
 }
 
-void speed_case(sac_device *dev, tb_prog_run *run) {
+int speed_case(void *bench, tb_prog_run *run) {
+    sac_device *dev = (sac_device *)bench;
     const size_t i = (size_t)tb_knobs_get(run->knobs, "layer");
     sac_dev drv;
     sac_cycles cycles;
@@ -95,7 +96,7 @@ void speed_case(sac_device *dev, tb_prog_run *run) {
     status = status == SAC_OK ? sac_wait(&drv, true) : status;
     if (status != SAC_OK || tb_run_failed(&dev->run) || sac_read_cycles(&drv, &cycles) != SAC_OK) {
         tb_run_fail(&dev->run, "driver:status", "the driver answered \"%s\"", sac_strerror(status));
-        return;
+        return 0;
     }
     sac_device_end(dev);
     const uint64_t all =
@@ -115,5 +116,5 @@ void speed_case(sac_device *dev, tb_prog_run *run) {
     printf("%-22s conv %7u  total %7u  model %7u  %.3f\n", layer_names[i], cycles.conv, (unsigned)all, (unsigned)bound,
            (double)all / (double)bound);
     sac_device_compare(dev, false);
-    tb_run_finish(&dev->run);
+    return 0;
 }

@@ -9,7 +9,7 @@
 extern const tb_knob speed_knobs[];
 extern const size_t speed_knob_count;
 
-/* One layer. The total may be at most a tenth above the model's; CYC_CONV must be equal. */
-void speed_case(sac_device *dev, tb_prog_run *run);
+/* One layer, on a sac_device. The total may be at most a tenth above the model's; CYC_CONV must be equal. */
+int speed_case(void *bench, tb_prog_run *run);
 
 #endif

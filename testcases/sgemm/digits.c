@@ -140,7 +140,7 @@ static bool convolve(test_bench *t, uint32_t number, const float *in, float *out
     const layer *l = &layers[number];
     const uint32_t pixels = out_size(l) * out_size(l), rows = taps(l);
     im2col(l, in, columns);
-    sgemm_device_fill(t->dev, AT_COLUMNS, columns, (size_t)rows * pixels * sizeof *columns);
+    tb_pair_fill(&t->dev->pair, AT_COLUMNS, columns, (size_t)rows * pixels * sizeof *columns);
     const int32_t oc = (int32_t)l->oc, n = (int32_t)pixels, k = (int32_t)rows;
     const uint32_t weights = AT_WEIGHTS + number * LAYER_STEP, bias = AT_BIAS + number * 0x1000u;
     const sgemm_args sums = {SGEMM_ROW_MAJOR,
@@ -202,11 +202,11 @@ static void load(test_bench *t, const network *n) {
     for (uint32_t i = 0; i < PIXELS; i++) {
         ones[i] = 1.0f;
     }
-    sgemm_device_fill(t->dev, AT_ONES, ones, sizeof ones);
+    tb_pair_fill(&t->dev->pair, AT_ONES, ones, sizeof ones);
     for (uint32_t i = 0; i < LAYERS; i++) {
-        sgemm_device_fill(t->dev, AT_WEIGHTS + i * LAYER_STEP, n->weights[i],
-                          (size_t)layers[i].oc * taps(&layers[i]) * sizeof(float));
-        sgemm_device_fill(t->dev, AT_BIAS + i * 0x1000u, n->bias[i], layers[i].oc * sizeof(float));
+        tb_pair_fill(&t->dev->pair, AT_WEIGHTS + i * LAYER_STEP, n->weights[i],
+                     (size_t)layers[i].oc * taps(&layers[i]) * sizeof(float));
+        tb_pair_fill(&t->dev->pair, AT_BIAS + i * 0x1000u, n->bias[i], layers[i].oc * sizeof(float));
     }
 }
 
@@ -248,19 +248,17 @@ static void run_images(test_bench *t, const network *n) {
     }
 }
 
-static int execute(tb_prog_run *run) {
+static int body(void *bench, tb_prog_run *run) {
     network *n = calloc(1, sizeof *n);
     test_bench t;
     int rc =
         n == NULL ? opt_fail(run->err, sizeof run->err, "out of memory") : read_weights(n, run->err, sizeof run->err);
     rc = rc == 0 ? read_images(n, run->err, sizeof run->err) : rc;
-    if (rc == 0 && test_open(&t, run) == 0) {
+    if (rc == 0) {
+        test_begin(&t, bench, run);
         if (!tb_run_failed(&t.dev->run)) {
             run_images(&t, n);
         }
-        rc = test_close(&t);
-    } else {
-        rc = -1;
     }
     if (n != NULL) {
         close_network(n);
@@ -289,4 +287,5 @@ const tb_test test_digits = {.name = "digits",
                              TB_KNOBS_OF(knobs),
                              .constrain = constrain,
                              .check = check,
-                             .execute = execute};
+                             .bench = &sgemm_bench,
+                             .body = body};

@@ -1,11 +1,15 @@
 /* gemm.c - the draw of random GEMMs. */
 #include "gemm.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP 0x2000000u /* from one GEMM's matrices to those of the next */
-#define PLACE 0x800000u /* from A to B to C */
+#define PLACE 0x1000000u /* space of a matrix */
+#define MARGIN 0x800000u /* before its first element, at most */
+#define GEMM_BYTES_MAX (PLACE - MARGIN - 0x2000u)
+#define GEMM_PLACES 7u /* GEMMs that have places of their own */
 
 const char *const gemm_bus_names[6] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
 static const uint32_t bus_weights[] = {4, 4, 4, 2, 3, 3};
@@ -21,6 +25,7 @@ static const char *const ld_names[] = {"least", "plus_one", "some", "large"};
 static const char *const split_names[] = {"none", "one", "block", "odd", "k_only"};
 static const uint32_t split_weights[] = {10, 1, 1, 1, 1};
 static const uint32_t rare[] = {9, 1};
+static const uint32_t span_weights[] = {2, 1};
 static const char *const error_names[] = {"none", "read0", "read1", "write"};
 static const uint32_t error_weights[] = {20, 1, 1, 1};
 static const char *const cpu_names[] = {"engine", "some", "cpu"};
@@ -53,6 +58,7 @@ const tb_knob gemm_knobs[GEMM_KNOBS] = {
     {"error", 0, 3, TB_KNOB_ENUM, error_names, error_weights, "one burst is answered with an error"},
     {"error_at", 0, 40, TB_KNOB_SMALL, NULL, NULL, "number of that burst"},
     {"bus", 0, 5, TB_KNOB_ENUM, gemm_bus_names, bus_weights, "timing of the buses"},
+    {"span", 0, 1, (tb_knob_kind)(TB_KNOB_WEIGHTED | TB_KNOB_LATER), NULL, span_weights, "matrices anywhere in 4 GB"},
 };
 
 #if SGEMM_CFG_DIM > 16
@@ -89,15 +95,51 @@ static void draw_size(tb_knobs *k, const char *name, uint64_t seed, uint32_t blo
     }
 }
 
+/* Now and then one of the sizes is as large as a task can be, the others are tiny. */
+static void draw_long(tb_knobs *k, uint64_t seed) {
+    static const char *const names[] = {"m", "n", "k"};
+    tb_rng rng = tb_rng_stream(seed, "long");
+    if (!tb_rng_chance(&rng, 1, 100)) {
+        return;
+    }
+    const uint64_t which = tb_rng_range(&rng, 0, 2);
+    for (uint64_t i = 0; i < 3; i++) {
+        const uint64_t size = i == which ? 65535 - tb_rng_small(&rng, 0, 40000) : tb_rng_range(&rng, 1, 2);
+        if (!tb_knobs_is_pinned(k, names[i])) {
+            tb_knobs_set(k, names[i], (int64_t)size);
+        }
+    }
+    tb_knobs_draw_in(k, "gemms", seed, 2, 2);
+    tb_knobs_draw_in(k, "split", seed, 0, 0); /* thousands of tasks would take too long */
+    tb_knobs_draw_in(k, "bus", seed, 0, 1);
+}
+
 void gemm_constrain(tb_knobs *k, uint64_t seed) {
     tb_knobs_draw_in(k, "gemms", seed, 1, 4);
     draw_size(k, "m", seed, SGEMM_CFG_DIM);
     draw_size(k, "n", seed, SGEMM_CFG_DIM);
     draw_size(k, "k", seed, SGEMM_CFG_VEC);
+    draw_long(k, seed);
     if (!gemm_mode_legal(tb_knobs_get(k, "half")) && !tb_knobs_is_pinned(k, "half")) {
         tb_rng rng = tb_rng_stream(seed, "half mode");
         tb_knobs_set(k, "half", HALF_ONLY != 0 ? (tb_rng_chance(&rng, 1, 2) ? 1 : 7) : 0);
     }
+}
+
+int gemm_check(const tb_test *test, const tb_knobs *knobs, char *err, size_t err_size) {
+    (void)test;
+    if (!gemm_mode_legal(tb_knobs_get(knobs, "half"))) {
+        snprintf(err, err_size, "half=%s: configuration " SGEMM_CFG_NAME " has no such mode",
+                 tb_knobs_get_name(knobs, "half"));
+        return -1;
+    }
+    const int64_t m = tb_knobs_get(knobs, "m"), n = tb_knobs_get(knobs, "n"), k = tb_knobs_get(knobs, "k");
+    if (m * n * 4 > GEMM_BYTES_MAX || m * k * 4 > GEMM_BYTES_MAX || k * n * 4 > GEMM_BYTES_MAX) {
+        snprintf(err, err_size, "m=%" PRId64 " n=%" PRId64 " k=%" PRId64 ": a matrix has at most %u bytes here", m, n,
+                 k, GEMM_BYTES_MAX);
+        return -1;
+    }
+    return 0;
 }
 
 tb_shrink_size gemm_size(const tb_test *test, const tb_knobs *k) {
@@ -171,18 +213,29 @@ static float factor(tb_rng *rng, int64_t kind) {
 
 /* ---- a GEMM of a case ---- */
 
-static int32_t leading(tb_rng *rng, int64_t kind, int32_t row) {
+/* Of `rows` stored rows of `row` elements; rows that would not fit into their place are dense. */
+static int32_t leading(tb_rng *rng, int64_t kind, int32_t row, int32_t rows) {
     const int32_t least = row < 1 ? 1 : row;
-    switch (kind) {
-    case 0:
-        return least;
-    case 1:
-        return least + 1;
-    case 2:
-        return least + (int32_t)tb_rng_range(rng, 0, 20);
-    default: /* rows in different 4 KB pages */
-        return least + (int32_t)tb_rng_range(rng, 500, 2000);
+    const int64_t gap = kind == 0   ? 0
+                        : kind == 1 ? 1
+                        : kind == 2 ? (int64_t)tb_rng_range(rng, 0, 20)
+                                    : (int64_t)tb_rng_range(rng, 500, 2000); /* rows in different 4 KB pages */
+    return (least + gap) * rows * 4 > GEMM_BYTES_MAX ? least : least + (int32_t)gap;
+}
+
+/* Where matrix number `which` of GEMM i begins: some way into a place of its own. */
+static uint32_t place(const tb_knobs *k, uint64_t seed, uint32_t i, uint32_t which, tb_rng *rng) {
+    const uint32_t number = 3 * (i % GEMM_PLACES) + which;
+    const uint32_t in = (uint32_t)tb_rng_range(rng, 0, MARGIN / 64 - 1) * 64;
+    if (tb_knobs_get(k, "span") == 0) {
+        return SGEMM_MEM_BASE + number * PLACE + 0x1000 + in;
     }
+    /* one of the 256 places of 4 GB: a permutation, which the seed chooses; place 0 would be the null address */
+    const tb_rng all = tb_rng_stream(seed, "span");
+    tb_rng way = tb_rng_fork(&all, 0);
+    const uint32_t factor = (uint32_t)tb_rng_range(&way, 0, 127) * 2 + 1, first = (uint32_t)tb_rng_range(&way, 0, 255);
+    const uint32_t at = (number * factor + first) % 256;
+    return at * PLACE + 0x1000 + in;
 }
 
 static uint32_t flags_of(int64_t half) {
@@ -198,7 +251,6 @@ static uint32_t flags_of(int64_t half) {
 }
 
 gemm gemm_make(uint64_t seed, const tb_knobs *k, uint32_t i, const gemm *prev) {
-    const uint32_t base = SGEMM_MEM_BASE + 0x1000 + STEP * (i % 7);
     tb_rng all = tb_rng_stream(seed, "gemms");
     tb_rng rng = tb_rng_fork(&all, i);
     gemm g = {.stream = tb_rng_u64(&rng), .data = (int)tb_knobs_get(k, "data")};
@@ -228,12 +280,14 @@ gemm gemm_make(uint64_t seed, const tb_knobs *k, uint32_t i, const gemm *prev) {
     }
     const int32_t row_a = (g.x.trans_a != SGEMM_NO_TRANS) != col ? g.x.m : g.x.k;
     const int32_t row_b = (g.x.trans_b != SGEMM_NO_TRANS) != col ? g.x.k : g.x.n;
-    g.x.lda = leading(&rng, tb_knobs_get(k, "lda"), row_a);
-    g.x.ldb = leading(&rng, tb_knobs_get(k, "ldb"), row_b);
-    g.x.ldc = leading(&rng, tb_knobs_get(k, "ldc"), col ? g.x.m : g.x.n);
-    g.x.a = base + (uint32_t)tb_knobs_get(k, "a_at") * ((g.x.flags & SGEMM_A_F16) != 0 ? 2u : 4u);
-    g.x.b = base + PLACE + (uint32_t)tb_knobs_get(k, "b_at") * ((g.x.flags & SGEMM_B_F16) != 0 ? 2u : 4u);
-    g.x.c = base + 2 * PLACE + (uint32_t)tb_knobs_get(k, "c_at") * ((g.x.flags & SGEMM_C_F16) != 0 ? 2u : 4u);
+    const int32_t row_c = col ? g.x.m : g.x.n;
+    const int32_t rows_a = row_a == g.x.k ? g.x.m : g.x.k;
+    g.x.lda = leading(&rng, tb_knobs_get(k, "lda"), row_a, rows_a);
+    g.x.ldb = leading(&rng, tb_knobs_get(k, "ldb"), row_b, row_b == g.x.k ? g.x.n : g.x.k);
+    g.x.ldc = leading(&rng, tb_knobs_get(k, "ldc"), row_c, row_c == g.x.n ? g.x.m : g.x.n);
+    g.x.a = place(k, seed, i, 0, &rng) + (uint32_t)tb_knobs_get(k, "a_at") * ((g.x.flags & SGEMM_A_F16) != 0 ? 2u : 4u);
+    g.x.b = place(k, seed, i, 1, &rng) + (uint32_t)tb_knobs_get(k, "b_at") * ((g.x.flags & SGEMM_B_F16) != 0 ? 2u : 4u);
+    g.x.c = place(k, seed, i, 2, &rng) + (uint32_t)tb_knobs_get(k, "c_at") * ((g.x.flags & SGEMM_C_F16) != 0 ? 2u : 4u);
     if (g.fed) {
         g.x.a = prev->x.c;
         g.x.lda = prev->x.ldc;
@@ -241,24 +295,24 @@ gemm gemm_make(uint64_t seed, const tb_knobs *k, uint32_t i, const gemm *prev) {
     return g;
 }
 
-/* Rows of neighbouring elements. */
+/* op(A), op(B) or C of rows x cols, stored with or without transposing: its values do not depend on how. */
 static void fill(sgemm_device *dev, const gemm *g, const char *name, uint32_t addr, int32_t ld, int32_t rows,
-                 int32_t cols, bool f16) {
+                 int32_t cols, bool f16, bool trans) {
     tb_rng rng = tb_rng_stream(g->stream, name);
-    uint32_t *row = malloc(((size_t)cols + 1) * sizeof *row);
-    for (int32_t r = 0; row != NULL && r < rows && cols > 0; r++) {
-        for (int32_t c = 0; c < cols; c++) {
-            const uint32_t v = gemm_value(&rng, g->data);
-            if (f16) { /* any pattern, or the number next to the value */
-                ((uint16_t *)row)[c] = g->data == 3 || g->data == 7 ? (uint16_t)tb_rng_u32(&rng) : sgemm_device_half(v);
-            } else {
-                row[c] = v;
-            }
+    const size_t n_rows = (size_t)(trans ? cols : rows), n_cols = (size_t)(trans ? rows : cols), size = f16 ? 2 : 4;
+    uint8_t *stored = malloc(n_rows * n_cols * size + 1);
+    for (size_t i = 0; stored != NULL && i < n_rows * n_cols; i++) {
+        const size_t r = i / (size_t)cols, c = i % (size_t)cols;
+        uint32_t v = gemm_value(&rng, g->data);
+        if (f16) { /* any pattern, or the number next to the value */
+            v = g->data == 3 || g->data == 7 ? tb_rng_u32(&rng) & 0xFFFFu : sgemm_device_half(v);
         }
-        const uint32_t size = f16 ? 2 : 4;
-        sgemm_device_fill(dev, addr + (uint32_t)r * (uint32_t)ld * size, row, (size_t)cols * size);
+        memcpy(stored + (trans ? c * n_cols + r : r * n_cols + c) * size, &v, size); /* little-endian */
     }
-    free(row);
+    for (size_t r = 0; stored != NULL && n_cols > 0 && r < n_rows; r++) {
+        tb_pair_fill(&dev->pair, addr + (uint32_t)(r * (size_t)ld * size), stored + r * n_cols * size, n_cols * size);
+    }
+    free(stored);
 }
 
 void gemm_fill(sgemm_device *dev, const gemm *g) {
@@ -267,11 +321,27 @@ void gemm_fill(sgemm_device *dev, const gemm *g) {
     const bool ta = (x->trans_a != SGEMM_NO_TRANS) != col, tb = (x->trans_b != SGEMM_NO_TRANS) != col;
     if (x->k > 0 && x->alpha != 0.0f) {
         if (!g->fed) {
-            fill(dev, g, "A", x->a, x->lda, ta ? x->k : x->m, ta ? x->m : x->k, (x->flags & SGEMM_A_F16) != 0);
+            fill(dev, g, "A", x->a, x->lda, x->m, x->k, (x->flags & SGEMM_A_F16) != 0, ta);
         }
-        fill(dev, g, "B", x->b, x->ldb, tb ? x->n : x->k, tb ? x->k : x->n, (x->flags & SGEMM_B_F16) != 0);
+        fill(dev, g, "B", x->b, x->ldb, x->k, x->n, (x->flags & SGEMM_B_F16) != 0, tb);
     }
     if (x->beta != 0.0f) {
-        fill(dev, g, "C", x->c, x->ldc, col ? x->n : x->m, col ? x->m : x->n, (x->flags & SGEMM_C_F16) != 0);
+        fill(dev, g, "C", x->c, x->ldc, x->m, x->n, (x->flags & SGEMM_C_F16) != 0, col);
     }
+}
+
+sgemm_limits gemm_limits(const tb_knobs *k, const gemm *g) {
+    static const sgemm_limits all[] = {{65535, 65535, 65535, 0xFFFFFF},
+                                       {1, 1, 1, 0xFFFFFF},
+                                       {SGEMM_CFG_DIM, SGEMM_CFG_DIM, SGEMM_CFG_VEC, 0xFFFFFF},
+                                       {7, 13, 5, 0xFFFFFF},
+                                       {65535, 65535, 3, 0xFFFFFF}};
+    sgemm_limits l = all[tb_knobs_get(k, "split")];
+    if (tb_knobs_get(k, "split") == 1) { /* one task an element would take too long */
+        l.m = g->x.m > 4 ? 5 : 1;
+        l.n = g->x.n > 4 ? 7 : 1;
+        l.k = g->x.k > 8 ? 4 : 1;
+    }
+    l.k = (g->x.flags & SGEMM_C_F16) != 0 ? 65535 : l.k; /* sums of binary16 cannot cross tasks */
+    return l;
 }

@@ -19,6 +19,7 @@ static gemm small(const tb_prog_run *run, uint32_t i, tb_rng *rng) {
     tb_knobs_set(&k, "m", (int64_t)tb_rng_small(rng, 1, 20));
     tb_knobs_set(&k, "n", (int64_t)tb_rng_small(rng, 1, 20));
     tb_knobs_set(&k, "k", (int64_t)tb_rng_small(rng, 0, 20));
+    tb_knobs_set(&k, "span", 0);
     if (!gemm_mode_legal(tb_knobs_get(&k, "half"))) {
         tb_knobs_set(&k, "half", gemm_mode_legal(0) ? 0 : 1);
     }
@@ -134,21 +135,20 @@ static bool one(test_bench *t, uint32_t i, tb_rng *rng) {
     return ok && (tb_rng_chance(rng, 1, 2) || sgemm_device_reg_write(t->dev, SGEMM_REG_ERR, 0xFFFFFFFFu));
 }
 
-static int execute(tb_prog_run *run) {
+static int body(void *bench, tb_prog_run *run) {
     test_bench t;
-    if (test_open(&t, run) != 0) {
-        return -1;
-    }
+    test_begin(&t, bench, run);
     tb_rng rng = tb_rng_stream(run->seed, "nonsense");
     for (uint32_t i = 0; i < (uint32_t)tb_knobs_get(run->knobs, "tasks") && !tb_run_failed(&t.dev->run); i++) {
         if (!one(&t, i, &rng)) {
             break;
         }
     }
-    return test_close(&t);
+    return 0;
 }
 
 const tb_test test_nonsense = {.name = "nonsense",
                                .about = "tasks with settings that must be refused, soft resets at any moment",
                                TB_KNOBS_OF(knobs),
-                               .execute = execute};
+                               .bench = &sgemm_bench,
+                               .body = body};

@@ -8,15 +8,16 @@
 
 #include "tests.h"
 
-#define TURN 16u /* cycles from a half that is free to its first word, and back to the lanes */
+#define LARGEST 1024 /* of M, N and K */
+#define TURN 16u     /* cycles from a half that is free to its first word, and back to the lanes */
 /* of an ideal bus, the DMA channels and the loaders: before the first pass, after the last */
 #define LATENCY 40u
 
 static const char *const beta_names[] = {"zero", "one"};
 static const tb_knob knobs[] = {
-    {"m", 1, GEMM_DIM_MAX, TB_KNOB_SMALL, NULL, NULL, "rows of C"},
-    {"n", 1, GEMM_DIM_MAX, TB_KNOB_SMALL, NULL, NULL, "columns of C"},
-    {"k", 1, GEMM_DIM_MAX, TB_KNOB_SMALL, NULL, NULL, "length of the sums"},
+    {"m", 1, LARGEST, TB_KNOB_SMALL, NULL, NULL, "rows of C"},
+    {"n", 1, LARGEST, TB_KNOB_SMALL, NULL, NULL, "columns of C"},
+    {"k", 1, LARGEST, TB_KNOB_SMALL, NULL, NULL, "length of the sums"},
     {"ta", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "A is stored transposed"},
     {"tb", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "B is stored transposed"},
     {"beta", 0, 1, TB_KNOB_ENUM, beta_names, NULL, "factor of C"},
@@ -58,6 +59,7 @@ static uint64_t load(const sgemm_args *x, uint32_t addr, int32_t ld, uint64_t ro
 typedef struct bound {
     uint64_t passes, steps; /* sum over the passes; how many they are */
     uint64_t ch0, ch1, wr;  /* beats: A and C, B, stored C */
+    uint64_t tiles, enters; /* enters: elements of C that enter the lanes, R rows at a time */
     uint64_t fill, drain;
 } bound;
 
@@ -72,6 +74,8 @@ static void pass(bound *b, const sgemm_args *x, uint64_t i, uint64_t j, uint64_t
     const uint64_t p = most((mb + SGEMM_CFG_R - 1) / SGEMM_CFG_R * nb, SGEMM_CFG_VEC + 2);
     b->passes += most(p, most(la, lb));
     b->steps++;
+    b->enters += (mb + SGEMM_CFG_R - 1) / SGEMM_CFG_R * nb;
+    b->tiles += k == 0;
     b->ch0 += la;
     b->ch1 += lb;
     if (k == 0) {
@@ -114,6 +118,39 @@ static gemm make(const tb_prog_run *run) {
     return gemm_make(run->seed, &k, 0, NULL);
 }
 
+static uint64_t counter(test_bench *t, uint32_t number) {
+    uint64_t value = 0;
+    sgemm_perf_read(&t->drv, number, &value);
+    return value;
+}
+
+/* Counters that follow from the shape alone; and never more bursts in flight than the channels can have. */
+static void check_counters(test_bench *t, const bound *b) {
+    const struct {
+        const char *name;
+        uint32_t number;
+        uint64_t low, high;
+    } rows[] = {{"MAC", SGEMM_PERF_SEL_SEL_MAC, b->enters, b->enters},
+                {"READ0_BEATS", SGEMM_PERF_SEL_SEL_READ0_BEATS, b->ch0, b->ch0},
+                {"READ1_BEATS", SGEMM_PERF_SEL_SEL_READ1_BEATS, b->ch1, b->ch1},
+                {"WRITE_BEATS", SGEMM_PERF_SEL_SEL_WRITE_BEATS, b->wr, b->wr},
+                {"PASSES", SGEMM_PERF_SEL_SEL_PASSES, b->steps, b->steps},
+                {"TILES", SGEMM_PERF_SEL_SEL_TILES, b->tiles, b->tiles},
+                {"READ0_BURSTS", SGEMM_PERF_SEL_SEL_READ0_BURSTS, 1, b->ch0},
+                {"READ1_BURSTS", SGEMM_PERF_SEL_SEL_READ1_BURSTS, 1, b->ch1},
+                {"WRITE_BURSTS", SGEMM_PERF_SEL_SEL_WRITE_BURSTS, b->tiles, b->wr},
+                {"MOST_READ0_BURSTS", SGEMM_PERF_SEL_SEL_MOST_READ0_BURSTS, 1, 16},
+                {"MOST_READ1_BURSTS", SGEMM_PERF_SEL_SEL_MOST_READ1_BURSTS, 1, 16},
+                {"MOST_WRITE_BURSTS", SGEMM_PERF_SEL_SEL_MOST_WRITE_BURSTS, 1, 16}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const uint64_t got = counter(t, rows[i].number);
+        if (got < rows[i].low || got > rows[i].high) {
+            tb_run_fail(&t->dev->run, "perf:counter", "counter %s: got %" PRIu64 ", expected %" PRIu64 " to %" PRIu64,
+                        rows[i].name, got, rows[i].low, rows[i].high);
+        }
+    }
+}
+
 /* A line with the cycles, the bound, and the counters that say where the rest went. */
 static void report(test_bench *t, const sgemm_args *x, const bound *b) {
     static const struct {
@@ -151,11 +188,9 @@ static void report(test_bench *t, const sgemm_args *x, const bound *b) {
     }
 }
 
-static int execute(tb_prog_run *run) {
+static int body(void *bench, tb_prog_run *run) {
     test_bench t;
-    if (test_open(&t, run) != 0) {
-        return -1;
-    }
+    test_begin(&t, bench, run);
     const gemm g = make(run);
     const bound b = bounds(&g.x);
     gemm_fill(t.dev, &g);
@@ -166,8 +201,13 @@ static int execute(tb_prog_run *run) {
         tb_run_fail(&t.dev->run, "driver:status", "the driver answered \"%s\"", sgemm_strerror(status));
     } else if (sgemm_device_compare(t.dev)) {
         report(&t, &g.x, &b);
+        check_counters(&t, &b);
+        sgemm_perf_snapshot(&t.drv, true); /* nothing has happened since */
+        if (counter(&t, SGEMM_PERF_SEL_SEL_MOST_READ0_BURSTS) != 0) {
+            tb_run_fail(&t.dev->run, "perf:mark", "a snapshot without a task has a mark");
+        }
     }
-    return test_close(&t);
+    return 0;
 }
 
 static int check(const tb_test *test, const tb_knobs *k, char *err, size_t err_size) {
@@ -186,4 +226,5 @@ const tb_test test_perf = {.name = "perf",
                            TB_KNOBS_OF(knobs),
                            .constrain = constrain,
                            .check = check,
-                           .execute = execute};
+                           .bench = &sgemm_bench,
+                           .body = body};

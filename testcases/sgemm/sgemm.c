@@ -4,23 +4,6 @@
 
 #include "tests.h"
 
-/* Limits of a task that split a GEMM, as far as its modes allow. */
-static sgemm_limits limits(const tb_knobs *k, const gemm *g) {
-    static const sgemm_limits all[] = {{65535, 65535, 65535, 0xFFFFFF},
-                                       {1, 1, 1, 0xFFFFFF},
-                                       {SGEMM_CFG_DIM, SGEMM_CFG_DIM, SGEMM_CFG_VEC, 0xFFFFFF},
-                                       {7, 13, 5, 0xFFFFFF},
-                                       {65535, 65535, 3, 0xFFFFFF}};
-    sgemm_limits l = all[tb_knobs_get(k, "split")];
-    if (tb_knobs_get(k, "split") == 1) { /* one task an element would take too long */
-        l.m = g->x.m > 4 ? 5 : 1;
-        l.n = g->x.n > 4 ? 7 : 1;
-        l.k = g->x.k > 8 ? 4 : 1;
-    }
-    l.k = (g->x.flags & SGEMM_C_F16) != 0 ? 65535 : l.k; /* sums of binary16 cannot cross tasks */
-    return l;
-}
-
 /* Does the processor compute it? */
 static uint32_t min_dim(const tb_knobs *k, uint32_t i) {
     const int64_t cpu = tb_knobs_get(k, "cpu");
@@ -47,7 +30,9 @@ static void inject(test_bench *t, const tb_knobs *k) {
     const int64_t error = tb_knobs_get(k, "error");
     if (error != 0) {
         const unsigned port = error == 1 ? SGEMM_PORT_M0 : SGEMM_PORT_M1;
-        tb_axi_slave_inject(&t->dev->run.port[port]->slave, error == 3 ? 1 : 0, (uint64_t)tb_knobs_get(k, "error_at"));
+        const uint8_t resp = (t->run->seed & 1) != 0 ? TB_AXI_DECERR : TB_AXI_SLVERR;
+        tb_axi_slave_inject_as(&t->dev->run.port[port]->slave, error == 3 ? 1 : 0,
+                               (uint64_t)tb_knobs_get(k, "error_at"), resp, error == 3 ? 0 : TB_AXI_ANY_BEAT);
     }
 }
 
@@ -65,7 +50,7 @@ static void run_case(test_bench *t) {
     }
     for (uint32_t i = 0; i < gemms && !stop && !tb_run_failed(&t->dev->run); i++) {
         const gemm g = gemm_make(t->run->seed, k, i, i > 0 ? &prev : NULL);
-        const sgemm_limits l = limits(k, &g);
+        const sgemm_limits l = gemm_limits(k, &g);
         gemm_fill(t->dev, &g);
         sgemm_set_limits(&t->drv, &l);
         t->drv.min_dim = min_dim(k, i);
@@ -82,23 +67,11 @@ static void run_case(test_bench *t) {
     }
 }
 
-static int execute(tb_prog_run *run) {
+static int body(void *bench, tb_prog_run *run) {
     test_bench t;
-    if (test_open(&t, run) != 0) {
-        return -1;
-    }
+    test_begin(&t, bench, run);
     if (!tb_run_failed(&t.dev->run)) {
         run_case(&t);
-    }
-    return test_close(&t);
-}
-
-static int check(const tb_test *test, const tb_knobs *knobs, char *err, size_t err_size) {
-    (void)test;
-    if (!gemm_mode_legal(tb_knobs_get(knobs, "half"))) {
-        snprintf(err, err_size, "half=%s: configuration " SGEMM_CFG_NAME " has no such mode",
-                 tb_knobs_get_name(knobs, "half"));
-        return -1;
     }
     return 0;
 }
@@ -109,6 +82,7 @@ const tb_test test_sgemm = {.name = "sgemm",
                             .knobs = gemm_knobs,
                             .knob_count = GEMM_KNOBS,
                             .constrain = gemm_constrain,
-                            .check = check,
+                            .check = gemm_check,
                             .size = gemm_size,
-                            .execute = execute};
+                            .bench = &sgemm_bench,
+                            .body = body};

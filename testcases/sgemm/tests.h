@@ -13,11 +13,9 @@ typedef struct test_bench {
     sgemm_dev drv;
 } test_bench;
 
-/* Open a device with the bus timing of the knob `bus`. 0, or -1 with run->err. */
-int test_open(test_bench *t, tb_prog_run *run);
-/* The end: failures and the trace hash go into the result. Returns 0. */
-int test_close(test_bench *t);
+/* The driver begins to use a sgemm_device; a failure of it is one of the run. */
+void test_begin(test_bench *t, void *bench, tb_prog_run *run);
 
-extern const tb_test test_sgemm, test_perf, test_digits, test_regs, test_nonsense;
+extern const tb_test test_sgemm, test_same, test_perf, test_digits, test_regs, test_nonsense;
 
 #endif

@@ -1,5 +1,5 @@
-"""ONNX models as ncnn's two files, which the rest of this project reads (docs/onnx.md). Needs the package onnx (Debian:
-python3-onnx).
+"""ONNX models as ncnn's two files, which the rest of this project reads (docs/onnx.md). No package of ONNX's is needed:
+proto.py reads the files.
 
     python3 -m tandem.onnx model.onnx -o net          # net.param, net.bin
 
@@ -12,13 +12,13 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _core
+from . import proto
 from .net import NeedsConstant, Net, Unsupported
 
 if TYPE_CHECKING:
@@ -28,11 +28,6 @@ __all__ = ["Converted", "NeedsConstant", "Unsupported", "convert"]
 
 # functions that the NPU fits (docs/npu/activations.md)
 FITTED = {"Sigmoid", "TanH", "Swish", "Mish", "ELU", "Softplus"}
-
-
-def one_line(error: Exception) -> str:
-    """The first line of an error's text, without control characters."""
-    return re.sub(r"[^\x20-\x7e]+", " ", (str(error).strip() or type(error).__name__).splitlines()[0])
 
 
 class Converted:
@@ -76,6 +71,11 @@ class Converted:
                     (array.min() < port.bounds[0] or array.max() > port.bounds[1])):
                 raise ValueError("input '%s': expected integers from %g to %g, which are exact in the network" %
                                  ((port.name,) + tuple(port.bounds)))
+            if port.grid is not None and array.size:
+                step, limit = port.grid
+                if np.abs(array).max() > limit or (step and np.any(np.rint(array / step) != array / step)):
+                    raise ValueError("input '%s': expected %s up to %g, which its planes of INT8 hold" %
+                                     (port.name, "multiples of %g" % step if step else "values", limit))
             parts.append(array.astype(np.float32).ravel())
         return np.concatenate(parts) if parts else np.zeros(0, np.float32)
 
@@ -89,40 +89,32 @@ class Converted:
 
 
 def convert(model: Any, *, shapes: dict[str, Sequence[int]] | None = None,
-            constants: dict[str, np.ndarray] | None = None) -> Converted:
-    """Convert a model: a path or an onnx.ModelProto.
+            constants: dict[str, np.ndarray] | None = None,
+            samples: dict[str, np.ndarray] | None = None) -> Converted:
+    """Convert a model: a path, an onnx.ModelProto of any version of that package, or its bytes.
 
-    shapes: of inputs, by name, where the model gives none. constants: values for inputs, which are inputs no longer.
-    Unsupported: one line; NeedsConstant: an operator needs values of inputs at conversion time. Error: without the
-    package onnx, or a damaged file.
+    shapes: of inputs, by name, where the model gives none; or the size of a dimension by its name. constants: values
+    for inputs, which are inputs no longer. samples: values that inputs may have; FP32 convolutions, products and sums
+    over them run on the GEMM then, as sums of INT8 planes that hold such values exactly, or to 2^-29 of the largest
+    one, and feed() refuses values that they do not hold. Unsupported: one line; NeedsConstant: an operator needs
+    values of inputs at conversion time. Error: a damaged file.
     """
-    try:
-        import onnx
-    except ImportError:
-        raise _core.Error("tandem.onnx needs the package onnx (Debian: apt-get install python3-onnx)") from None
-    from google.protobuf.message import DecodeError
-
     # their operators register themselves
-    from . import ops_math, ops_nn, ops_quant, ops_reduce, ops_resize, ops_shape  # noqa: F401
+    from . import (ops_contrib, ops_index, ops_loss, ops_math, ops_nn, ops_quant, ops_reduce,  # noqa: F401
+                   ops_resize, ops_shape)
     from .converter import Converter
-    if not isinstance(model, onnx.ModelProto):
-        try:
-            with warnings.catch_warnings():  # for a file that ends in the middle of a field onnx only warns
-                warnings.simplefilter("error", RuntimeWarning)
-                model = onnx.load(os.fspath(model))
-        except (OSError, DecodeError, RuntimeWarning) as error:
-            raise _core.Error("not a readable ONNX model (%s)" % one_line(error)) from None
-    whole = onnx.ModelProto()
-    whole.CopyFrom(model)
-    for value in whole.graph.output:  # the checker needs a shape, which is not used
-        if value.type.HasField("tensor_type"):
-            value.type.tensor_type.shape.SetInParent()
+    folder = None
     try:
-        onnx.checker.check_model(whole)
-    except (onnx.checker.ValidationError, RuntimeError, ValueError) as error:
-        raise _core.Error("not a valid ONNX model: %s" % one_line(error)) from None
-    worker = Converter(model, shapes, constants)
-    worker.run()
+        if isinstance(model, (str, os.PathLike)):
+            folder = os.path.dirname(os.path.abspath(model))
+            message = proto.load(model)
+        else:
+            message = proto.model_of(model if isinstance(model, bytes) else model.SerializeToString())
+        worker = Converter(message, shapes, constants, folder, samples)
+        worker.run()
+    except (OSError, proto.Malformed) as error:
+        text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise _core.Error("not a readable ONNX model (%s)" % re.sub(r"[^\x20-\x7e]+", " ", text)) from None
     result = Converted(worker.net, worker.inputs, worker.outputs)
     try:
         result.open()

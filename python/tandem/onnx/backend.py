@@ -7,7 +7,8 @@ arithmetic ran.
 
 A test whose operators, types or shapes the converter refuses is "not supported", before anything runs. All else must
 give ONNX's results: relative 1e-3, absolute 1e-7. Only functions that the NPU fits (docs/npu/activations.md) are
-compared with 1e-3 on the device, and with ONNX's tolerance in plain C.
+compared with 1e-3 on the device, and with ONNX's tolerance in plain C. Tests with FP32 inputs whose products and sums
+can run on the GEMM run a second time so (samples of convert()), with the same tolerance.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import _core
-from . import Converted, NeedsConstant, Unsupported, convert
+from . import Converted, NeedsConstant, Unsupported, convert, proto
 
 DATA = "/usr/share/libonnx-testdata/data/node"
 RTOL, ATOL = 1e-3, 1e-7
@@ -33,7 +34,8 @@ UNITS = ("GEMM", "ALU", "POOL", "CPU")
 class Result(NamedTuple):
     """name and operators of a test; outcome "passed", "fitted" (passed within the fit's bound), "not supported" or
     "FAILED"; arithmetic: where it ran (UNITS), moves: where elements were only moved ("addresses", "ALU", "CPU");
-    constants: inputs that were fixed; quantised: largest error of the network with INT8 convolutions, as a part of the
+    constants: inputs that were fixed; split: where it ran with FP32 products and sums on the GEMM (empty: it has none);
+    quantised: largest error of the network with INT8 convolutions, as a part of the
     range of the result; text: the reason."""
 
     name: str
@@ -44,6 +46,7 @@ class Result(NamedTuple):
     constants: tuple[str, ...] = ()
     quantised: float | None = None
     text: str = ""
+    split: tuple[str, ...] = ()
 
 
 def names(folder: str = DATA) -> list[str]:
@@ -54,23 +57,22 @@ def names(folder: str = DATA) -> list[str]:
 
 def arrays(folder: str, kind: str, infos) -> list[np.ndarray]:
     """Inputs or outputs of a test's data set; all of them are tensors."""
-    import onnx
-    from onnx import numpy_helper
     values = []
     for i, info in enumerate(infos):
-        if info.type.WhichOneof("value") != "tensor_type":
-            raise Unsupported("'%s' is a %s, expected a tensor" % (info.name, info.type.WhichOneof("value")))
+        if info.type.tensor_type is None:
+            raise Unsupported("'%s' is a %s, expected a tensor" % (info.name, " ".join(sorted(info.type.present))))
         with open(os.path.join(folder, "test_data_set_0", "%s_%d.pb" % (kind, i)), "rb") as f:
-            values.append(numpy_helper.to_array(onnx.TensorProto.FromString(f.read())))
+            values.append(proto.array(proto.tensor_of(f.read())))
     return values
 
 
-def converted(model, given: dict[str, np.ndarray]) -> tuple[Converted, list[str]]:
-    """The network, with those inputs as constants that its operators need: shapes, axes, weights."""
+def converted(model: bytes, given: dict[str, np.ndarray], samples: bool = False) -> tuple[Converted, list[str]]:
+    """The network, with those inputs as constants that its operators need: shapes, axes, weights. samples: products and
+    sums of FP32 run on the GEMM."""
     fixed: dict[str, np.ndarray] = {}
     while True:
         try:
-            return convert(model, constants=fixed), list(fixed)
+            return convert(model, constants=fixed, samples=given if samples else None), list(fixed)
         except NeedsConstant as error:
             new = [n for n in error.names if n in given and n not in fixed]
             if not new:
@@ -115,11 +117,14 @@ def quantised_error(network: Converted, x: np.ndarray, expected: list[np.ndarray
     return worst
 
 
-def fit_bound(network: Converted) -> float:
-    """The bound of the fit, times the largest factor after a fitted function."""
+def fit_bound(network: Converted, x: np.ndarray) -> float:
+    """The bound of the fit, times the largest factor after a fitted function; that of Swish and Mish is relative to |x|
+    above 1."""
     factors = [layer.params[0] for layer in network.net.layers if layer.kind == "ELU"]
     factors += [layer.params[2] for layer in network.net.layers
                 if layer.kind == "BinaryOp" and layer.params[0] == 2 and 2 in layer.params]
+    if {"Swish", "Mish"} & set(network.fitted):
+        factors.append(float(np.abs(x).max(initial=0)))
     return FIT * max([1.0] + [abs(f) for f in factors])
 
 
@@ -131,32 +136,32 @@ def compare(network: Converted, x: np.ndarray, expected: list[np.ndarray],
     for device in devices:
         got = network.fetch(net.run(device, x))
         for port, g, e in zip(network.outputs, got, expected):
-            bound = (0, fit_bound(network)) if network.fitted else (RTOL, ATOL) if e.dtype.kind == "f" else (0, 0)
+            bound = (0, fit_bound(network, x)) if network.fitted else (RTOL, ATOL) if e.dtype.kind == "f" else (0, 0)
             if not close(g, e, *bound):
                 return ("FAILED", "%s: output '%s' is %s, expected %s" %
                         (device.kind, port.name, np.ravel(g)[:6], np.ravel(e)[:6]), net)
         if first and any(a.tobytes() != b.tobytes() for a, b in zip(first, got)):
             return "FAILED", "the devices differ", net
         first = got
-    if network.fitted:
+    if network.fitted and not net.int8:  # plain C has no INT8; without samples it was compared
         exact = network.fetch(net.reference(x))
         if not all(close(g, e, RTOL, ATOL) for g, e in zip(exact, expected)):
             return "FAILED", "in plain C %s, expected %s" % (np.ravel(exact[0])[:6], np.ravel(expected[0])[:6]), net
-        return "fitted", "", net
-    return "passed", "", net
+    return "fitted" if network.fitted else "passed", "", net
 
 
 def run(name: str, devices: list[_core.Device], folder: str = DATA, quantise: bool = True) -> Result:
     """One test on these devices, which must agree. Error: its files, or a device, are damaged."""
-    import onnx
     path = os.path.join(folder, "test_" + name)
-    model = onnx.load(os.path.join(path, "model.onnx"))
+    with open(os.path.join(path, "model.onnx"), "rb") as f:
+        data = f.read()
+    model = proto.model_of(data)
     operators = " ".join(sorted({n.op_type for n in model.graph.node}))
     try:
         inputs = arrays(path, "input", model.graph.input)
         expected = arrays(path, "output", model.graph.output)
         given = dict(zip((i.name for i in model.graph.input), inputs))
-        network, fixed = converted(model, given)
+        network, fixed = converted(data, given)
         x = network.feed([given[p.name] for p in network.inputs])
     except (Unsupported, ValueError) as error:
         text = " ".join(str(error).split())
@@ -164,9 +169,18 @@ def run(name: str, devices: list[_core.Device], folder: str = DATA, quantise: bo
         return Result(name, operators, "not supported", text=rest if found and prefix.startswith("operator ") else text)
     outcome, text, net = compare(network, x, expected, devices)
     arithmetic, moves = places(network, net)
+    split: tuple[str, ...] = ()
+    if outcome != "FAILED" and any(p.dtype.kind == "f" for p in network.inputs):
+        again, _ = converted(data, given, True)
+        if any(layer.params.get(8, 0) and "volution" in layer.kind or layer.kind == "InnerProduct"
+               for layer in again.net.layers) and "GEMM" not in arithmetic:
+            second, reason, other = compare(again, again.feed([given[p.name] for p in again.inputs]), expected, devices)
+            split = places(again, other)[0]
+            outcome, text = (second, "as planes of INT8: " + reason) if second == "FAILED" else (outcome, text)
     error = (quantised_error(network, x, expected, devices) if quantise and outcome == "passed" and "CPU" in arithmetic
              else None)
-    return Result(name, operators, outcome, arithmetic, moves, tuple(fixed), error, text)
+    split = split if "GEMM" in split else ()
+    return Result(name, operators, outcome, arithmetic, moves, tuple(fixed), error, text, split)
 
 
 class Bench:
@@ -216,7 +230,8 @@ def main() -> int:
             failed += r.outcome == "FAILED"
             quantised = "" if r.quantised is None else " quantised %.2g" % r.quantised
             print("%-14s %s: %s%s%s" % (r.outcome, r.name, r.text or ", ".join(r.arithmetic) or "-",
-                                        " (moved: %s)" % ", ".join(r.moves) if r.moves else "", quantised))
+                                        " (moved: %s)" % ", ".join(r.moves) if r.moves else "", quantised +
+                                        (" split %s" % ", ".join(r.split) if r.split else "")))
     except _core.Error as error:
         print("tandem.onnx.backend: %s" % error, file=sys.stderr)
         return 1

@@ -11,45 +11,50 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import numpy_helper
 
+from . import proto
 from .fold import fold, type_of
+from .functions import Functions
 from .net import Net, Unsupported, View
-from .tensor import EXACT_INT, HANDLERS, LARGEST, WIDE, Node, Tensor, constant, exact, natural, takes
+from .tensor import EXACT_INT, FLOATS, HANDLERS, LARGEST, OWN, WIDE, Node, Tensor, constant, exact, natural, takes
 
-MAX_OPSET = 17
+CHANGES = ("Cast", "CastLike", "DequantizeLinear")  # say what type they give
 
 
 class Port:
     """An input or output of the network: name and shape in ONNX, dtype, blob and its view; lowest and highest value
-    that is exact (None: any)."""
+    that is exact (None: any). grid: what the planes of the GEMM hold, multiples of the first number (0: any value) up
+    to the second one (None: it has no planes)."""
 
     def __init__(self, name: str, shape: Sequence[int], dtype: Any, blob: str,
                  view: View, bounds: tuple[float, float] | None = None):
         self.name, self.shape, self.dtype = name, tuple(shape), np.dtype(dtype)
         self.blob, self.view, self.bounds = blob, view, bounds
+        self.grid: tuple[float, float] | None = None
 
 
 class Converter:
     """Converts one graph; run() leaves the network in `net`, `inputs` and `outputs`."""
 
-    def __init__(self, model: onnx.ModelProto, shapes: dict[str, Sequence[int]] | None = None,
-                 constants: dict[str, np.ndarray] | None = None):
-        self.graph = model.graph
+    def __init__(self, model: proto.Message, shapes: dict[str, Sequence[int]] | None = None,
+                 constants: dict[str, np.ndarray] | None = None, folder: str | None = None,
+                 samples: dict[str, np.ndarray] | None = None):
+        self.graph, self.folder, self.samples = model.graph, folder, samples or {}
         self.net = Net()
         self.inputs: list[Port] = []
         self.outputs: list[Port] = []
         self.tensors: dict[str, Tensor] = {}
         self.shapes, self.constants = shapes or {}, constants or {}
-        self.opset = 1
-        self.node = ""  # prefix of the layers' names
-        for entry in model.opset_import:
-            if entry.domain not in ("", "ai.onnx"):
-                raise Unsupported("operators of domain '%s', expected those of ONNX itself" % entry.domain)
-            self.opset = entry.version
-        if self.opset > MAX_OPSET:
-            raise Unsupported("opset %d, expected at most %d" % (self.opset, MAX_OPSET))
+        self.node, self.current = "", None  # prefix of the layers' names; the node that is being converted
+        self.symbols: dict[str, int] = {}  # sizes of dimensions that have a name
+        self.opset = next((entry.version for entry in model.opset_import if entry.domain in OWN), 1)
+        if not model.opset_import:
+            raise proto.Malformed("it does not say which opset it uses; it may be cut off")
+        self.functions = Functions(model)
+        self.readers: dict[str, list[proto.Message | None]] = {v.name: [None] for v in self.graph.output}
+        for message in self.graph.node:
+            for name in message.input:
+                self.readers.setdefault(name, []).append(message)
 
     # ---- blobs ----
 
@@ -86,8 +91,12 @@ class Converter:
     def reshaped(self, t: Tensor, shape: Sequence[int]) -> Tensor:
         """The same elements as another tensor; no layer is made until another view is needed."""
         again = Tensor(shape, t.dtype, None if t.value is None else t.value.reshape(shape), t.blob, t.view, t.origin)
-        again.blobs = t.blobs
+        again.blobs, again.limit = t.blobs, t.limit
         return again
+
+    def grid(self, of: Tensor, t: Tensor) -> Any:
+        """What the planes of the GEMM hold, for the same elements in another order."""
+        return None if of.scaled is None or of.scaled.grid is None else of.scaled._replace(ints=t)
 
     def scalar(self, value: float) -> Tensor:
         return Tensor((), np.float32, np.array(value, np.float32))
@@ -96,20 +105,59 @@ class Converter:
 
     def run(self) -> None:
         for initializer in self.graph.initializer:
-            self.tensors[initializer.name] = constant(numpy_helper.to_array(initializer))
+            self.tensors[initializer.name] = constant(proto.array(initializer, self.folder))
         if self.graph.sparse_initializer:
             raise Unsupported("sparse initializers are not supported")
-        for value in self.graph.input:
-            if value.name not in self.tensors:
-                self.tensors[value.name] = self.graph_input(value)
-        for proto in self.graph.node:
-            self.run_node(proto)
+        ports = [value for value in self.graph.input if value.name not in self.tensors]
+        self.bind(ports)
+        for value in ports:
+            self.tensors[value.name] = self.graph_input(value)
+        for message in self.graph.node:
+            self.run_node(message, self.opset)
         self.finish()
 
-    def graph_input(self, value: onnx.ValueInfoProto) -> Tensor:
+    def bind(self, ports: Sequence[proto.Message]) -> None:
+        """Names of dimensions take the sizes that --shape gives, to the input or to the name itself."""
+        dims = {v.name: v.type.tensor_type.shape.dim for v in ports
+                if v.type and v.type.tensor_type and v.type.tensor_type.shape}
+        names = {d.dim_param for of in dims.values() for d in of if d.dim_param}
+        for name, sizes in self.shapes.items():
+            if name not in {v.name for v in ports}:
+                if name not in names or len(sizes) != 1:
+                    raise Unsupported("--shape %s: neither an input nor a dimension of one" % name)
+                self.symbols[name] = sizes[0]
+        for name, sizes in self.shapes.items():
+            if name in dims and len(dims[name]) != len(sizes):
+                raise Unsupported("--shape %s: %d sizes, the model has %d" % (name, len(sizes), len(dims[name])))
+            for d, n in zip(dims.get(name, ()), sizes):
+                if d.dim_param and self.symbols.setdefault(d.dim_param, n) != n:
+                    raise Unsupported("--shape %s: %d for the dimension '%s', which is %d elsewhere" %
+                                      (name, n, d.dim_param, self.symbols[d.dim_param]))
+
+    def sizes(self, value: proto.Message) -> list[int]:
+        """The shape of an input; an open first dimension is 1."""
+        if value.name in self.shapes:
+            return list(self.shapes[value.name])
+        if value.type.tensor_type.shape is None:
+            raise Unsupported("input '%s' has no shape; give it one: --shape %s=1,3,224,224" %
+                              (value.name, value.name))
+        shape, known = [], []
+        for i, d in enumerate(value.type.tensor_type.shape.dim):
+            n = max(d.dim_value, 0) or self.symbols.get(d.dim_param, 0)
+            if n == 0 and i == 0:
+                n = self.symbols[d.dim_param] = 1
+            shape.append(n)
+            known.append(str(n) if n > 0 else d.dim_param or "?")
+        if 0 in shape:
+            raise Unsupported("input '%s' has the shape (%s); give the open sizes: --shape %s=%s" %
+                              (value.name, ", ".join(known), value.name, ",".join(str(n or 8) for n in shape)))
+        return shape
+
+    def graph_input(self, value: proto.Message) -> Tensor:
         where = "input '%s'" % value.name
-        if value.type.WhichOneof("value") != "tensor_type":
-            raise Unsupported("%s is a %s, expected a tensor" % (where, value.type.WhichOneof("value")))
+        if value.type is None or value.type.tensor_type is None:
+            kinds = sorted(value.type.present) if value.type else []
+            raise Unsupported("%s is a %s, expected a tensor" % (where, kinds[0] if kinds else "value without a type"))
         if value.name in self.constants:
             return constant(self.constants[value.name])
         kind = value.type.tensor_type.elem_type
@@ -118,37 +166,46 @@ class Converter:
         except KeyError:
             dtype = None
         if dtype is None or not takes(dtype, "moves"):
-            known = kind in onnx.TensorProto.DataType.values()
-            raise Unsupported("%s: dtype %s, the NPU has FP32 and INT8" %
-                              (where, onnx.TensorProto.DataType.Name(kind).lower() if known else kind))
-        shape = self.shapes.get(value.name)
-        if shape is None:
-            shape = [d.dim_value if d.HasField("dim_value") else 1 if i == 0
-                     else 0 for i, d in enumerate(value.type.tensor_type.shape.dim)]
+            raise Unsupported("%s: dtype %s, the NPU has FP32 and INT8" % (where, proto.type_name(kind)))
+        shape = self.sizes(value)
         if not all(n > 0 for n in shape):
-            raise Unsupported("%s has the shape (%s), expected sizes above 0 (--shape)" %
-                              (where, ", ".join("?" if n <= 0 else str(n) for n in shape)))
+            raise Unsupported("%s: --shape %s, expected sizes above 0" % (where, shape))
         if math.prod(shape) > LARGEST:
             raise Unsupported("%s has %d elements, expected at most %d" % (where, math.prod(shape), LARGEST))
         view = natural(shape)
         blob = self.net.add("Input", [], [view], {i: n for i, n in enumerate(reversed(view))}, (), value.name)[0]
         bounds = (-EXACT_INT, EXACT_INT) if dtype in WIDE else None
         self.inputs.append(Port(value.name, shape, dtype, blob, view, bounds))
-        return Tensor(shape, dtype, None, blob, view, frozenset([value.name]))
+        t = Tensor(shape, dtype, None, blob, view, frozenset([value.name]))
+        if dtype in FLOATS and np.size(self.samples.get(value.name, ())):
+            from .products import Scaled, grid_of
+            grid = grid_of(np.asarray(self.samples[value.name]), self.inputs[-1])
+            t.scaled = None if grid is None else Scaled(t, np.ones((), np.float32), grid=grid)
+            t.limit = None if grid is None else grid.limit
+            self.inputs[-1].grid = None if grid is None else (0.0, grid.limit)
+        return t
 
-    def run_node(self, proto: onnx.NodeProto) -> None:
+    def run_node(self, message: proto.Message, opset: int) -> None:
         inputs: list[Tensor | None] = []
-        for name in proto.input:
+        for name in message.input:
             if name and name not in self.tensors:
                 raise Unsupported("operator %s, node '%s': nothing gives its input '%s'" %
-                                  (proto.op_type, proto.name, name))
+                                  (message.op_type, message.name, name))
             inputs.append(self.tensors[name] if name else None)
-        node = Node(proto, inputs, self.opset)
-        self.node = node.name
-        if proto.domain not in ("", "ai.onnx"):
-            raise node.no("domain '%s', expected operators of ONNX itself" % proto.domain)
+        body = self.functions.expand(message)
+        if body is not None:
+            for inner in body.nodes:
+                self.run_node(inner, body.opset)
+            return
+        node = Node(message, inputs, opset, self.folder)
+        self.node, self.current = node.name, node
+        if node.key not in HANDLERS and message.domain not in OWN:
+            raise node.no("domain '%s', expected operators of ONNX itself" % message.domain)
+        for name in node.outputs:
+            if name in self.tensors:
+                raise node.no("its output '%s' has a value already" % name)
         try:
-            results = fold(node)
+            results = fold(node) if message.domain in OWN else None
             if results is None:
                 results = self.handle(node)
         except MemoryError:
@@ -161,9 +218,9 @@ class Converter:
                 self.tensors[name] = tensor
 
     def handle(self, node: Node) -> list[Tensor]:
-        if node.op not in HANDLERS:
+        if node.key not in HANDLERS:
             raise node.no("the operator is not supported")
-        handler, attributes, kinds = HANDLERS[node.op]
+        handler, attributes, kinds = HANDLERS[node.key]
         unknown = sorted(set(node.attributes) - attributes)
         if unknown:
             raise node.no("attribute %s is not supported%s" %
@@ -182,7 +239,19 @@ class Converter:
         for t in results:
             if t is not None and t.size == 0:
                 raise node.no("an empty result")
+            # double is computed in FP32
+            if t is not None and t.dtype == np.float32 and node.key not in CHANGES and any(
+                    i is not None and i.dtype == np.float64 for i in node.inputs):
+                t.dtype = np.dtype(np.float64)
         return results
+
+    def declared(self, value: proto.Message, t: Tensor) -> None:
+        """An output whose sizes are all given has them; not checked where an input has another shape."""
+        kind = value.type.tensor_type if value.type else None
+        sizes = [d.dim_value for d in kind.shape.dim] if kind and kind.shape else []
+        if sizes and min(sizes) > 0 and tuple(sizes) != t.shape and not self.shapes:
+            raise Unsupported("output '%s' is declared as %s, but its result is %s" %
+                              (value.name, sizes, list(t.shape)))
 
     def finish(self) -> None:
         """Outputs in their natural shape under their own names; patterns, fan-out, layers without a reader."""
@@ -191,12 +260,7 @@ class Converter:
             t = self.tensors.get(value.name)
             if t is None:
                 raise Unsupported("nothing gives the output '%s'" % value.name)
-            if t.value is not None:
-                raise Unsupported("output '%s' is a constant: no input of the graph reaches it" % value.name)
-            declared = [d.dim_value for d in value.type.tensor_type.shape.dim]
-            if declared and all(declared) and tuple(declared) != t.shape:
-                raise Unsupported("output '%s' is declared as %s, but its result is %s" %
-                                  (value.name, declared, list(t.shape)))
+            self.declared(value, t)
             self.node = value.name
             blob = self.use(t, natural(t.shape))
             if self.net.producer(blob).kind == "Input":
@@ -206,6 +270,7 @@ class Converter:
         self.net.drop_unused(keep)
         self.net.fuse(keep)
         self.net.drop_unused(keep)
+        self.net.chain(keep)
         for port, blob in zip(ports, self.net.split([p.blob for p in ports])):
             port.blob = blob
         self.outputs = ports

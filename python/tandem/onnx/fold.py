@@ -4,23 +4,20 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
-import onnx
-from onnx import numpy_helper
 
+from . import proto
 from .tensor import LARGEST, Node, Tensor, constant
 
 
 def type_of(number: int) -> np.dtype:
     """The dtype of an element type of ONNX. KeyError: NumPy has none."""
-    if number == onnx.TensorProto.BFLOAT16:  # float32 in this table
-        raise KeyError("bfloat16")
-    return np.dtype(onnx.mapping.TENSOR_TYPE_TO_NP_TYPE[number])
+    return np.dtype(object) if number == proto.STRING else proto.DTYPES[number]
 
 
 def _constant(node: Node) -> np.ndarray | None:
     for name, value in node.attributes.items():
         if name == "value":
-            return numpy_helper.to_array(value)
+            return proto.array(value, node.folder)
         if name in ("value_float", "value_floats"):
             return np.array(value, np.float32)
         if name in ("value_int", "value_ints"):
@@ -29,7 +26,8 @@ def _constant(node: Node) -> np.ndarray | None:
 
 
 def _filled(node: Node, shape: np.ndarray) -> np.ndarray:
-    value = numpy_helper.to_array(node.attributes["value"]) if "value" in node.attributes else np.zeros(1, np.float32)
+    given = node.attributes.get("value")
+    value = np.zeros(1, np.float32) if given is None else proto.array(given, node.folder)
     return np.full(bounded(node, shape), value.ravel()[0], value.dtype)
 
 
@@ -126,6 +124,9 @@ FOLDS = {
 }
 
 
+SHAPES_ONLY = ("ConstantOfShape", "Range")  # have no layers: their inputs are sizes
+
+
 def fold(node: Node) -> list[Tensor] | None:
     """The results of a node that needs no layer; None: it needs one."""
     if node.op in ("Shape", "Size"):
@@ -133,6 +134,9 @@ def fold(node: Node) -> list[Tensor] | None:
         if node.op == "Size":
             return [constant(np.array(math.prod(shape), np.int64))]
         return [constant(np.array(shape[slice(node.attr("start", 0), node.attr("end"))], np.int64))]
+    if node.op in SHAPES_ONLY:
+        for i in range(len(node.inputs)):
+            node.const(i, "its values")
     if node.op not in FOLDS or any(t is None or t.value is None for t in node.inputs):
         return None
     try:

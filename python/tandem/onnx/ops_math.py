@@ -3,18 +3,20 @@ but for NaN."""
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from .converter import Converter
 from .net import View
 from .fold import type_of
-from .tensor import BOOL, SMALL, WIDE, Node, Tensor, constant, exact, op
+from .tensor import BOOL, FLOATS, SMALL, WIDE, Node, Tensor, constant, exact, op
 
 ADD, SUB, MUL, DIV, MAX, MIN, POW, RSUB, RDIV, RPOW = range(10)  # BinaryOp
 MIRRORED = {SUB: RSUB, DIV: RDIV, POW: RPOW}
 (ABS, NEG, FLOOR, CEIL, SQUARE, SQRT, RSQRT, EXP, LOG, SIN, COS, TAN, ASIN, ACOS, ATAN, RECIPROCAL, TANH, LOG10, ROUND,
  TRUNC) = range(20)  # UnaryOp
+MOST_EXPONENT = 9.0  # where e^x is known to be small enough for planes of INT8 to hold it
 FLT_MAX = float(np.finfo(np.float32).max)
 
 
@@ -77,6 +79,15 @@ def repeat(c: Converter, t: Tensor, shape: Sequence[int]) -> Tensor:
 
 def binary(c: Converter, node: Node, code: int, a: Tensor, b: Tensor, dtype=np.float32) -> Tensor:
     """BinaryOp of two tensors, one of which may be constant."""
+    y = binary_blob(c, node, code, a, b, dtype)
+    if c.samples and a.limit is not None and b.limit is not None:
+        y.limit = {ADD: a.limit + b.limit, SUB: a.limit + b.limit, RSUB: a.limit + b.limit, MUL: a.limit * b.limit,
+                   MAX: max(a.limit, b.limit), MIN: max(a.limit, b.limit)}.get(code)
+    return y
+
+
+def binary_blob(c: Converter, node: Node, code: int, a: Tensor, b: Tensor, dtype: Any) -> Tensor:
+    """The same without what is known of the result."""
     shape, va, vb = broadcast(node, a.shape, b.shape)
     for t, other, number in ((b, a, code), (a, b, MIRRORED.get(code, code))):
         if t.value is not None and t.size == 1 and other.value is None:
@@ -102,7 +113,14 @@ def binary(c: Converter, node: Node, code: int, a: Tensor, b: Tensor, dtype=np.f
 def layer(c: Converter, kind: str, t: Tensor, params=None, dtype=np.float32) -> Tensor:
     """A layer that computes every element independently."""
     view = c.view_of(t)
-    return c.result(t.shape, c.add(kind, [c.use(t, view)], view, params or {}), dtype, t)
+    y = c.result(t.shape, c.add(kind, [c.use(t, view)], view, params or {}), dtype, t)
+    if not c.samples:
+        return y
+    y.limit = {"Sigmoid": 1.0, "TanH": 1.0, "Threshold": 1.0, "ReLU": t.limit, "Softmax": 1.0}.get(kind)
+    if kind == "UnaryOp" and t.limit is not None:
+        y.limit = {ABS: t.limit, NEG: t.limit, SQUARE: t.limit ** 2, SQRT: t.limit ** 0.5,
+                   EXP: np.exp(t.limit) if t.limit <= MOST_EXPONENT else None}.get(params[0])
+    return y
 
 
 def unary(c: Converter, code: int, t: Tensor) -> Tensor:
@@ -125,20 +143,61 @@ def opposite(c: Converter, node: Node, t: Tensor) -> Tensor:
 def pairs(c: Converter, node: Node) -> list[Tensor]:
     code = {"Add": ADD, "Sub": SUB, "Mul": MUL, "Div": DIV, "Pow": POW}[node.op]
     a, b = node.need(0), node.need(1)
-    if a.dtype != np.float32 or (b.dtype != np.float32 and node.op != "Pow"):
+    if a.dtype.kind in "iu" and a.dtype == b.dtype and a.dtype.itemsize == 1 and node.op != "Pow":
+        return [bytes_of(c, node, code, a, b)]
+    if a.dtype not in FLOATS or (b.dtype not in FLOATS and node.op != "Pow"):
         raise node.no("dtype %s: integers wrap or are rounded, FP32 is not; the NPU has FP32 and INT8" % a.dtype)
-    return [binary(c, node, code, a, b)]
+    return [binary(c, node, code, a, b, a.dtype)]
 
 
-def comparable(node: Node) -> None:
-    if node.opset < 7:
-        raise node.no("opset %d, expected at least 7 (broadcast)" % node.opset)
+def bytes_of(c: Converter, node: Node, code: int, a: Tensor, b: Tensor) -> Tensor:
+    """Integers of eight bits: exact in FP32, then truncated (Div), or taken modulo 256."""
+    y = binary(c, node, code, a, b, a.dtype)
+    if code == DIV:
+        return layer(c, "UnaryOp", y, {0: TRUNC}, a.dtype)
+    low = float(np.iinfo(a.dtype).min)
+    y = y if low == 0 else binary(c, node, SUB, y, c.scalar(low))
+    turns = unary(c, FLOOR, binary(c, node, MUL, y, c.scalar(1 / 256)))
+    y = binary(c, node, SUB, y, binary(c, node, MUL, turns, c.scalar(256.0)), a.dtype)
+    return y if low == 0 else binary(c, node, ADD, y, c.scalar(low), a.dtype)
+
+
+@op("Mod", "fmod", takes="own")
+def mod(c: Converter, node: Node) -> list[Tensor]:
+    """a - b * floor(a / b), with fmod: trunc. Exact for integers below 2^24."""
+    a, b = node.need(0), node.need(1)
+    if a.dtype == BOOL or (a.dtype.kind == "f" and not node.attr("fmod", 0)):
+        raise node.no("dtype %s without fmod" % a.dtype)
+    quotient = layer(c, "UnaryOp", binary(c, node, DIV, a, b), {0: TRUNC if node.attr("fmod", 0) else FLOOR})
+    return [binary(c, node, SUB, a, binary(c, node, MUL, quotient, b), a.dtype)]
+
+
+@op("Sinh Cosh")
+def hyperbolic(c: Converter, node: Node) -> list[Tensor]:
+    x = node.need(0)
+    up, down = unary(c, EXP, x), unary(c, EXP, unary(c, NEG, x))
+    return [binary(c, node, MUL, binary(c, node, SUB if node.op == "Sinh" else ADD, up, down), c.scalar(0.5))]
+
+
+@op("Asinh Acosh Atanh")
+def area(c: Converter, node: Node) -> list[Tensor]:
+    """log(|x| + sqrt(x^2 +- 1)), with the sign of x; half of log((1 + x) / (1 - x))."""
+    x = node.need(0)
+    if node.op == "Atanh":
+        ratio = binary(c, node, DIV, binary(c, node, ADD, x, c.scalar(1.0)), binary(c, node, RSUB, x, c.scalar(1.0)))
+        return [binary(c, node, MUL, unary(c, LOG, ratio), c.scalar(0.5))]
+    size = unary(c, ABS, x)
+    inner = binary(c, node, ADD, unary(c, SQUARE, x), c.scalar(1.0 if node.op == "Asinh" else -1.0))
+    y = unary(c, LOG, binary(c, node, ADD, size, unary(c, SQRT, inner)))
+    if node.op == "Acosh":
+        return [y]
+    return [binary(c, node, MUL, y, binary(c, node, SUB, above(c, x), above(c, unary(c, NEG, x))))]
 
 
 @op("Max Min Sum Mean", takes="own")
 def several(c: Converter, node: Node) -> list[Tensor]:
     first = node.need(0)
-    if node.op in ("Sum", "Mean") and first.dtype != np.float32:
+    if node.op in ("Sum", "Mean") and first.dtype not in FLOATS:
         raise node.no("dtype %s, the NPU has FP32 and INT8" % first.dtype)
     code = {"Max": MAX, "Min": MIN}.get(node.op, ADD)
     total = first
@@ -177,6 +236,33 @@ def activation(c: Converter, node: Node) -> list[Tensor]:
     return [layer(c, kind, node.need(0), {k: float(v) for k, v in params.items()})]
 
 
+@op("Mish")
+def mish(c: Converter, node: Node) -> list[Tensor]:
+    return [layer(c, "Mish", node.need(0))]
+
+
+@op("Swish", "alpha")
+def swish(c: Converter, node: Node) -> list[Tensor]:
+    x, alpha = node.need(0), node.attr("alpha", 1.0)
+    if alpha == 1:
+        return [layer(c, "Swish", x)]
+    return [binary(c, node, MUL, x, layer(c, "Sigmoid", binary(c, node, MUL, x, c.scalar(alpha))))]
+
+
+@op("Gelu", "approximate")
+def gelu(c: Converter, node: Node) -> list[Tensor]:
+    """x / 2 * (1 + erf(x / sqrt 2)), or with tanh(sqrt(2 / pi) * (x + 0.044715 x^3))."""
+    x = node.need(0)
+    if node.attr("approximate", "none") == "tanh":
+        cube = binary(c, node, MUL, layer(c, "UnaryOp", x, {0: SQUARE}), x)
+        inner = binary(c, node, ADD, x, binary(c, node, MUL, cube, c.scalar(0.044715)))
+        gate = layer(c, "TanH", binary(c, node, MUL, inner, c.scalar(math.sqrt(2 / math.pi))))
+    else:
+        gate = layer(c, "Erf", binary(c, node, MUL, x, c.scalar(math.sqrt(0.5))))
+    half = binary(c, node, MUL, x, c.scalar(0.5))
+    return [binary(c, node, MUL, half, binary(c, node, ADD, gate, c.scalar(1.0)))]
+
+
 @op("Celu", "alpha")
 def celu(c: Converter, node: Node) -> list[Tensor]:
     alpha = node.attr("alpha", 1.0)
@@ -193,6 +279,7 @@ def clip(c: Converter, node: Node) -> list[Tensor]:
     low = None if low is not None and low <= -FLT_MAX else low
     high = None if high is not None and high >= FLT_MAX else high
     if low is not None and high is not None:
+        low = min(low, high)  # so ONNX has it: max, where the bounds are the wrong way round
         return [layer(c, "Clip", x, {0: low, 1: high}, x.dtype)]
     if low is None and high is None:
         return [x]
@@ -246,7 +333,6 @@ def sign(c: Converter, node: Node) -> list[Tensor]:
 @op("Greater Less GreaterOrEqual LessOrEqual Equal", takes="own")
 def compare(c: Converter, node: Node) -> list[Tensor]:
     """The sign of a difference: subnormal numbers are kept, so it is 0 only for equal numbers."""
-    comparable(node)
     a, b = node.need(0), node.need(1)
     if node.op in ("Less", "GreaterOrEqual"):
         a, b = b, a
@@ -259,7 +345,6 @@ def compare(c: Converter, node: Node) -> list[Tensor]:
 
 @op("And Or Xor", takes="own")
 def logic(c: Converter, node: Node) -> list[Tensor]:
-    comparable(node)
     a, b = node.need(0), node.need(1)
     result = binary(c, node, {"And": MUL, "Or": MAX, "Xor": SUB}[node.op], a, b, BOOL)
     return [layer(c, "UnaryOp", result, {0: ABS}, BOOL) if node.op == "Xor" else result]
@@ -272,11 +357,18 @@ def invert(c: Converter, node: Node) -> list[Tensor]:
 
 @op("Where", takes="own")
 def where(c: Converter, node: Node) -> list[Tensor]:
-    """a * condition + b * (1 - condition): of finite values the one or the other, exactly."""
+    """The larger one of min(a, +-inf) and min(b, -+inf): the one or the other, exactly, infinities too, but for NaN.
+    """
     condition, a, b = node.need(0), node.need(1), node.need(2)
-    first = binary(c, node, MUL, a, condition, a.dtype)
-    second = binary(c, node, MUL, b, opposite(c, node, condition), b.dtype)
-    return [binary(c, node, ADD, first, second, a.dtype)]
+    if condition.value is not None:
+        sign = np.where(condition.value, np.inf, -np.inf).astype(np.float32)
+        chosen, other = (Tensor(sign.shape, np.float32, s) for s in (sign, -sign))
+    else:
+        half = binary(c, node, SUB, condition, c.scalar(0.5))
+        chosen = binary(c, node, MUL, binary(c, node, MUL, half, c.scalar(FLT_MAX)), c.scalar(4.0))
+        other = unary(c, NEG, chosen)
+    first, second = binary(c, node, MIN, a, chosen, a.dtype), binary(c, node, MIN, b, other, b.dtype)
+    return [binary(c, node, MAX, first, second, a.dtype)]
 
 
 @op("IsNaN")
@@ -296,7 +388,7 @@ def is_inf(c: Converter, node: Node) -> list[Tensor]:
 
 # ---- types ----
 
-@op("Cast CastLike", "to", takes="own")
+@op("Cast CastLike", "round_mode saturate to", takes="own")
 def cast(c: Converter, node: Node) -> list[Tensor]:
     """No layer for a type that has every value of the old one; FP32 to integers is truncated, bool is x != 0."""
     x = node.need(0)
@@ -304,6 +396,10 @@ def cast(c: Converter, node: Node) -> list[Tensor]:
         to = type_of(node.attr("to")) if node.op == "Cast" else node.need(1).dtype
     except KeyError:
         raise node.no("to element type %s, the NPU has FP32 and INT8" % node.attr("to")) from None
+    if to in FLOATS and x.dtype in FLOATS:
+        y = c.result(x.shape, c.use(x, c.view_of(x)), to, x)
+        y.limit = x.limit
+        return [y]
     if to == x.dtype or (to == np.float32 and x.dtype not in WIDE) or (x.dtype == BOOL and (to in SMALL or to in WIDE)):
         return [c.result(x.shape, c.use(x, c.view_of(x)), to, x)]
     if to == np.float32 or (x.dtype.kind in "iu" and to in WIDE and to.kind == "i" and
@@ -311,7 +407,7 @@ def cast(c: Converter, node: Node) -> list[Tensor]:
         return [c.result(x.shape, c.use(x, c.view_of(x)), to, x)]  # within 2^24, by the bounds of the inputs
     if to == BOOL:
         return [above(c, unary(c, ABS, x))]
-    if to in WIDE and x.dtype == np.float32:
+    if (to in WIDE or to in SMALL and to.kind in "iu") and x.dtype == np.float32:  # beyond its range ONNX says nothing
         return [layer(c, "UnaryOp", x, {0: TRUNC}, to)]
     raise node.no("from %s to %s, the NPU has FP32 and INT8" % (x.dtype, to))
 

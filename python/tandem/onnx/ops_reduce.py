@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from .converter import Converter
-from .ops_math import ADD, EXP, LOG, MUL, NEG, RSQRT, SQRT, SQUARE, SUB, ABS, binary, unary
+from .ops_math import ADD, DIV, EXP, LOG, MUL, NEG, RSQRT, SQRT, SQUARE, SUB, ABS, binary, unary
+from .products import sum_of
 from .tensor import Node, Tensor, around, compact, op
 
 SUM, MEAN, MAX, PROD = 0, 3, 4, 6  # Reduction
@@ -23,17 +24,24 @@ def runs_of(axes: list[int]) -> list[tuple[int, int]]:
 
 
 def reduce(c: Converter, code: int, t: Tensor, axes: list[int]) -> Tensor:
-    """A Reduction along these axes, which remain with one element. Axes of one element between others are included."""
+    """A Reduction along these axes, which remain with one element. Axes of one element between others are included.
+    Sums of values of known magnitude (samples) are products on the GEMM."""
     for first, last in runs_of([a for a in axes if t.shape[a] > 1]):
         outer, n, inner = around(t.shape, first, last)
+        shape = t.shape[:first] + (1,) * (last - first + 1) + t.shape[last + 1:]
+        total = sum_of(c, c.current, t, outer, n, inner) if code in (SUM, MEAN) else None
+        if total is not None:
+            t = c.reshaped(binary(c, c.current, MUL, total, c.scalar(1 / n)) if code == MEAN else total, shape)
+            continue
         view, at = compact(outer, n, inner)
         gone = [at]
         if inner == 1 and len(c.view_of(t)) == 3 and c.view_of(t)[0] == outer:  # whole maps, which need no other view
             view, gone = c.view_of(t), [1, 2]
         out = tuple(1 if i in gone else size for i, size in enumerate(view))
         params = {0: code, 1: 0, 3: gone, 4: 1, 5: 1}
-        shape = t.shape[:first] + (1,) * (last - first + 1) + t.shape[last + 1:]
+        limit = t.limit
         t = c.result(shape, c.add("Reduction", [c.use(t, view)], out, params), t.dtype, t)
+        t.limit = limit if code in (MAX, MEAN) else None
     return t
 
 
@@ -43,15 +51,17 @@ def reduction(c: Converter, node: Node) -> list[Tensor]:
     """Composes a Reduction of ncnn of the sum and the maximum, which the NPU supports."""
     x = node.need(0)
     axes = node.ints(1, "axes")
-    if not axes and node.attr("noop_with_empty_axes", 0):
-        return [x]
-    gone = sorted({node.axis(a, len(x.shape)) for a in axes} if axes else range(len(x.shape)))
+    none = not axes and node.attr("noop_with_empty_axes", 0)  # only what comes before and after the reduction
+    gone = sorted({node.axis(a, len(x.shape)) for a in axes} if axes else () if none else range(len(x.shape)))
     kind = node.op[len("Reduce"):]
+    if none and kind in ("Sum", "Mean", "Max", "Min", "Prod", "LogSumExp"):
+        return [x]
     if kind in ("Min", "L1", "L2", "SumSquare"):
         y = unary(c, {"Min": NEG, "L1": ABS}.get(kind, SQUARE), x)
     elif kind == "LogSumExp":
         top = reduce(c, MAX, x, gone)
         y = unary(c, EXP, binary(c, node, SUB, x, top))
+        y.limit = None if x.limit is None else 1.0
     else:
         y = x
     y = reduce(c, {"Max": MAX, "Min": MAX, "Mean": MEAN, "Prod": PROD}.get(kind, SUM), y, gone)
@@ -71,8 +81,14 @@ def softmax(c: Converter, node: Node) -> list[Tensor]:
     flat = c.reshaped(x, (outer, n, inner))
     if node.op == "LogSoftmax":  # the results of ncnn's Softmax may be 0, of which there is no logarithm
         y = binary(c, node, SUB, flat, reduce(c, MAX, flat, [1]))
-        y = binary(c, node, SUB, y, unary(c, LOG, reduce(c, SUM, unary(c, EXP, y), [1])))
+        powers = unary(c, EXP, y)
+        powers.limit = None if x.limit is None else 1.0
+        y = binary(c, node, SUB, y, unary(c, LOG, reduce(c, SUM, powers, [1])))
         return [c.reshaped(y, x.shape)]
+    if x.limit is not None:  # its sum runs on the GEMM
+        y = unary(c, EXP, binary(c, node, SUB, flat, reduce(c, MAX, flat, [1])))
+        y.limit = 1.0
+        return [c.reshaped(binary(c, node, DIV, y, reduce(c, SUM, y, [1])), x.shape)]
     view, at = compact(outer, n, inner)
     return [c.result(x.shape, c.add("Softmax", [c.use(flat, view)], view, {0: at, 1: 1}), x.dtype, x)]
 
@@ -94,6 +110,15 @@ def layer_norm(c: Converter, node: Node) -> list[Tensor]:
     if node.input(2) is not None:
         y = binary(c, node, ADD, y, node.need(2))
     return [y, mean, factor][:max(1, len(node.outputs))]
+
+
+@op("RMSNormalization", "axis epsilon stash_type")
+def rms_norm(c: Converter, node: Node) -> list[Tensor]:
+    x = node.need(0)
+    axes = list(range(node.axis(node.attr("axis", -1), len(x.shape)), len(x.shape)))
+    square = reduce(c, MEAN, unary(c, SQUARE, x), axes)
+    factor = unary(c, RSQRT, binary(c, node, ADD, square, c.scalar(node.attr("epsilon", 1e-5))))
+    return [binary(c, node, MUL, binary(c, node, MUL, x, factor), node.need(1))]
 
 
 @op("MeanVarianceNormalization", "axes")
@@ -136,6 +161,26 @@ def batch_norm(c: Converter, node: Node) -> list[Tensor]:
     params = {0: len(scale), 1: float(node.attr("epsilon", 1e-5))}
     arrays = [("raw", v) for v in (scale, mean, variance, bias)]
     return [c.result(x.shape, c.add("BatchNorm", [c.use(x, view)], view, params, arrays), x.dtype, x)]
+
+
+@op("GroupNormalization", "epsilon num_groups stash_type")
+def group_norm(c: Converter, node: Node) -> list[Tensor]:
+    """Scale and bias for each group before opset 21, for each channel since then."""
+    x, groups = node.need(0), node.attr("num_groups", 0)
+    if len(x.shape) < 2 or groups < 1 or x.shape[1] % groups:
+        raise node.no("%d groups of the shape %s" % (groups, list(x.shape)))
+    inside = x.shape[1] // groups
+    parts = c.reshaped(x, (x.shape[0], groups, inside * math.prod(x.shape[2:])))
+    rest, _, factor = centred(c, node, parts, [2], node.attr("epsilon", 1e-5))
+    y = c.reshaped(binary(c, node, MUL, rest, factor), (x.shape[0], x.shape[1], math.prod(x.shape[2:])))
+    for i, code in ((1, MUL), (2, ADD)):
+        values = node.const(i, "parameters of the channels")
+        if values is None or values.size != (x.shape[1] if node.opset >= 21 else groups):
+            raise node.no("input %d: expected one value for each %s" %
+                          (i, "channel" if node.opset >= 21 else "group"))
+        values = values if node.opset >= 21 else np.repeat(values, inside)
+        y = binary(c, node, code, y, Tensor((x.shape[1], 1), np.float32, values.reshape(-1, 1)))
+    return [c.reshaped(y, x.shape)]
 
 
 @op("InstanceNormalization", "epsilon")

@@ -8,7 +8,8 @@ from .ops_shape import pick
 from .tensor import Node, Tensor, op
 
 KINDS = {"nearest": 1, "linear": 2, "cubic": 3}
-ATTRIBUTES = "coordinate_transformation_mode cubic_coeff_a exclude_outside extrapolation_value mode nearest_mode scales"
+ATTRIBUTES = ("antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside extrapolation_value "
+              "keep_aspect_ratio_policy mode nearest_mode scales")
 
 
 def positions(node: Node, mode: str, n: int, out: int, scale: float) -> np.ndarray:
@@ -44,16 +45,24 @@ def plain(n: int, out: int) -> np.ndarray:
 
 
 def sizes_of(node: Node, x: Tensor) -> tuple[list[int], list[float]]:
-    """Sizes of the output and scales, of every axis."""
+    """Sizes of the output and scales, of every axis; those that `axes` leaves out stay."""
     at = 1 if node.op == "Upsample" or node.opset < 11 else 2
     scales = node.const(at, "scales") if node.input(at) is not None else node.attr("scales")
     sizes = node.const(3, "sizes") if node.op == "Resize" else None
+    axes = [node.axis(int(a), len(x.shape)) for a in node.attr("axes") or range(len(x.shape))]
     if sizes is not None and len(sizes):
-        wanted = [int(n) for n in sizes]
+        policy = node.attr("keep_aspect_ratio_policy", "stretch")
+        if policy != "stretch" or len(sizes) != len(axes):
+            raise node.no("keep_aspect_ratio_policy %s with %d sizes; supported: stretch" % (policy, len(sizes)))
+        wanted = list(x.shape)
+        for axis, n in zip(axes, sizes):
+            wanted[axis] = int(n)
         return wanted, [m / n for m, n in zip(wanted, x.shape)]
-    if scales is None or len(scales) != len(x.shape):
-        raise node.no("expected scales or sizes for %d dimensions" % len(x.shape))
-    factors = [float(s) for s in scales]
+    if scales is None or len(scales) != len(axes):
+        raise node.no("expected scales or sizes for %d dimensions" % len(axes))
+    factors = [1.0] * len(x.shape)
+    for axis, scale in zip(axes, scales):
+        factors[axis] = float(scale)
     return [int(np.floor(n * s)) for n, s in zip(x.shape, factors)], factors
 
 
@@ -63,6 +72,8 @@ def resize(c: Converter, node: Node) -> list[Tensor]:
     if len(x.shape) != 4:
         raise node.no("%d dimensions; supported: 4" % len(x.shape))
     mode = node.attr("mode", "nearest")
+    if node.attr("antialias", 0):
+        raise node.no("antialias; supported: 0")
     sizes, scales = sizes_of(node, x)
     space = (node.attr("coordinate_transformation_mode", "half_pixel")
              if node.op == "Resize" and node.opset >= 11 else "asymmetric")

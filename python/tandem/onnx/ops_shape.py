@@ -151,9 +151,11 @@ def depth(c: Converter, node: Node) -> list[Tensor]:
     n, d, h, w = x.shape if len(x.shape) == 4 else (0, 0, 0, 0)
     if n == 0 or (d % (s * s) if node.op == "DepthToSpace" else h % s or w % s):
         raise node.no("a shape %s for blocks of %d" % (list(x.shape), s))
+    crd = node.attr("mode", "DCR") != "DCR"
     if node.op == "SpaceToDepth":
-        split, perm, shape = (n, d, h // s, s, w // s, s), [0, 3, 5, 1, 2, 4], (n, d * s * s, h // s, w // s)
-    elif node.attr("mode", "DCR") == "DCR":
+        split, shape = (n, d, h // s, s, w // s, s), (n, d * s * s, h // s, w // s)
+        perm = [0, 1, 3, 5, 2, 4] if crd else [0, 3, 5, 1, 2, 4]
+    elif not crd:
         split, perm, shape = (n, s, s, d // s // s, h, w), [0, 3, 4, 1, 5, 2], (n, d // s // s, h * s, w * s)
     else:
         split, perm, shape = (n, d // s // s, s, s, h, w), [0, 1, 4, 2, 5, 3], (n, d // s // s, h * s, w * s)
@@ -221,15 +223,18 @@ def divide(c: Converter, t: Tensor, axis: int, sizes: list[int]) -> list[Tensor]
     return [c.result(t.shape[:axis] + (n,) + t.shape[axis + 1:], b, t.dtype, t) for n, b in zip(sizes, blobs)]
 
 
-@op("Split", "axis split", takes="moves")
+@op("Split", "axis num_outputs split", takes="moves")
 def split(c: Converter, node: Node) -> list[Tensor]:
     x = node.need(0)
     axis = node.axis(node.attr("axis", 0), len(x.shape))
     sizes = node.ints(1, "split")
     if sizes is None:
-        if x.shape[axis] % len(node.outputs):
-            raise node.no("%d elements in %d equal parts" % (x.shape[axis], len(node.outputs)))
-        sizes = [x.shape[axis] // len(node.outputs)] * len(node.outputs)
+        total, parts = x.shape[axis], len(node.outputs)
+        uneven = "num_outputs" in node.attributes  # the last part is smaller
+        if node.attr("num_outputs", parts) != parts or (total % parts and not uneven):
+            raise node.no("%d elements in %d equal parts" % (total, parts))
+        each = -(-total // parts)
+        sizes = [each] * (parts - 1) + [total - each * (parts - 1)]
     if min(sizes) < 1 or sum(sizes) != x.shape[axis] or len(sizes) != len(node.outputs):
         raise node.no("parts %s of %d elements for %d outputs" % (sizes, x.shape[axis], len(node.outputs)))
     return divide(c, x, axis, sizes)
@@ -307,7 +312,11 @@ def tile(c: Converter, node: Node) -> list[Tensor]:
 def pad(c: Converter, node: Node) -> list[Tensor]:
     x = node.need(0)
     mode = node.attr("mode", "constant")
-    pads, rank = node.ints(1, "pads"), len(x.shape)
+    pads, rank, axes = node.ints(1, "pads"), len(x.shape), node.ints(3, "axes")
+    if axes is not None and pads is not None and len(pads) == 2 * len(axes):
+        short, pads = pads, [0] * 2 * rank
+        for i, axis in enumerate(node.axis(a, rank) for a in axes):
+            pads[axis], pads[rank + axis] = short[i], short[len(axes) + i]
     value = node.const(2, "constant_value") if node.input(2) is not None else node.attr("value", 0.0)
     if pads is None or len(pads) != 2 * rank or min(pads) < 0 or mode not in ("constant", "edge", "reflect"):
         raise node.no("mode %s, pads %s; supported: constant, edge, reflect, not negative" % (mode, pads))

@@ -5,19 +5,49 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
 
+from . import proto
 from .net import NeedsConstant, Unsupported, View
 
 if TYPE_CHECKING:
     from .converter import Converter
 
+OWN = ("", "ai.onnx")  # domains of ONNX's own operators
 LARGEST = 1 << 28  # elements of a tensor
 EXACT_INT = 1 << 24  # integers up to here are exact in FP32
-FLOATS = (np.dtype(np.float32),)
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))  # double is computed in FP32
 SMALL = tuple(np.dtype(t) for t in (np.int8, np.uint8, np.int16, np.uint16, np.float16))  # every value is exact in FP32
 WIDE = tuple(np.dtype(t) for t in (np.int32, np.int64, np.uint32, np.uint64))  # exact up to EXACT_INT
 BOOL = np.dtype(np.bool_)
+
+# types of attributes, by name: one type for all operators that have one of that name
+ATTRIBUTES = {name: kind for kind, names in (
+    (proto.INT, "axis batch_axis block_size blocksize ceil_mode count_include_pad detect_negative detect_positive end "
+     "exclude_outside exclusive fmod group hidden_size ignore_index k keepdims keep_aspect_ratio largest "
+     "noop_with_empty_axes num_groups num_outputs output_dtype p reverse saturate select_last_index sorted start "
+     "storage_order to transA transB upper value_int antialias stash_type allowzero training_mode"),
+    (proto.INTS, "dilations kernel_shape output_padding output_shape pads perm strides value_ints"),
+    (proto.FLOAT, "alpha beta bias cubic_coeff_a epsilon extrapolation_value gamma lambd momentum value_float"),
+    (proto.FLOATS, "value_floats"),
+    (proto.STR, "approximate auto_pad coordinate_transformation_mode equation keep_aspect_ratio_policy mode "
+     "nearest_mode reduction")) for name in names.split()}
+# most inputs, by operator; others take any number
+MOST_INPUTS = {name: n for n, names in (
+    (0, "Constant"),
+    (1, "Abs Acos Acosh ArgMax ArgMin Asin Asinh Atan Atanh AveragePool Cast Ceil Celu ConstantOfShape Cos Cosh "
+     "DepthToSpace DynamicQuantizeLinear Elu Erf Exp EyeLike Flatten Floor Gelu GlobalAveragePool GlobalMaxPool "
+     "HardSigmoid HardSwish Hardmax Identity IsInf IsNaN LRN LeakyRelu Log LogSoftmax MaxPool "
+     "MeanVarianceNormalization Mish Neg NonZero Not Reciprocal Relu Round Selu Shape Shrink Sigmoid Sign Sin Sinh "
+     "Size Softmax Softplus Softsign SpaceToDepth Sqrt Swish Tan Tanh ThresholdedRelu Transpose"),
+    (2, "Add And CastLike Compress CumSum Div Equal Expand Gather GatherElements GatherND Greater GreaterOrEqual Less "
+     "LessOrEqual MatMul Mod Mul Or PRelu Pow RMSNormalization ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp "
+     "ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape ReverseSequence Split Squeeze Sub "
+     "TopK Trilu Unsqueeze Upsample Xor"),
+    (3, "Clip Conv ConvTranspose DequantizeLinear Dropout Gemm GroupNormalization InstanceNormalization "
+     "LayerNormalization NegativeLogLikelihoodLoss OneHot QuantizeLinear Range ScatterElements Scatter ScatterND "
+     "SoftmaxCrossEntropyLoss Tile Where"),
+    (4, "ConvInteger MatMulInteger Pad Resize"), (5, "BatchNormalization Slice"), (8, "QLinearMatMul"),
+    (9, "QLinearConv")) for name in names.split()}
 
 
 class Tensor:
@@ -29,6 +59,10 @@ class Tensor:
         self.dtype = np.dtype(dtype)
         self.value, self.blob, self.view, self.origin = value, blob, tuple(view), origin
         self.blobs: dict[View, str] = {}  # the same elements in other shapes
+        self.scaled: Any = None  # integers and a step that it stands for (ops_quant.Scaled)
+        self.limit: float | None = None if value is None or self.dtype.kind not in "fiub" else float(
+            np.abs(np.asarray(value, np.float64)).max(initial=0))  # largest magnitude, where samples tell it
+        self.centred: Any = None  # of integers: those without zero point, the zero point, those before rounding
 
     @property
     def size(self) -> int:
@@ -57,13 +91,21 @@ def compact(outer: int, n: int, inner: int) -> tuple[View, int]:
 
 
 class Node:
-    """A node: attributes and inputs, and errors that name it."""
+    """A node: attributes and inputs, and errors that name it. folder: that of the model's file, for data beside it."""
 
-    def __init__(self, proto: onnx.NodeProto, inputs: list[Tensor | None], opset: int):
-        self.op, self.opset, self.inputs = proto.op_type, opset, inputs
-        self.name = proto.name or (proto.output[0] if proto.output else "")
-        self.outputs = list(proto.output)
-        self.attributes = {a.name: onnx.helper.get_attribute_value(a) for a in proto.attribute}
+    def __init__(self, message: proto.Message, inputs: list[Tensor | None], opset: int, folder: str | None = None):
+        self.op, self.opset, self.inputs, self.folder = message.op_type, opset, inputs, folder
+        self.key = message.op_type if message.domain in OWN else message.domain + "." + message.op_type
+        self.name = message.name or next(filter(None, message.output), "")
+        self.outputs = list(message.output)
+        self.attributes: dict[str, Any] = {}
+        for a in message.attribute:
+            self.attributes[a.name] = proto.attribute(a)
+            expected = ATTRIBUTES.get(a.name)
+            if expected is not None and a.type not in (0, expected):
+                raise self.no("attribute %s has the type %d, expected %d" % (a.name, a.type, expected))
+        if len(inputs) > MOST_INPUTS.get(self.key, len(inputs)):
+            raise self.no("%d inputs, expected at most %d" % (len(inputs), MOST_INPUTS[self.key]))
 
     def attr(self, name: str, default: Any = None) -> Any:
         value = self.attributes.get(name, default)

@@ -1,33 +1,19 @@
 /* bench.c - the main program of every unit bench; tasks, streams. */
 #include "bench.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "coverage/code/code.h"
-#include "sac_layer.h"
 
-tb_sig bench_port(bench *b, const char *name) {
-    static uint64_t nowhere[512];
-    const tb_sig sig = tb_sim_find(&b->dev.run.sim, name);
-    if (sig.ptr != NULL) {
-        return sig;
-    }
-    tb_run_fail(&b->dev.run, "bench:port", "%s: the unit has no port %s", bench_this.name, name);
-    return (tb_sig){.ptr = nowhere, .width = 32};
+const sac_build *bench_build(const bench *b) {
+    return &((const sac_device *)b->ctx)->model.build;
 }
 
-int64_t bench_knob(const bench *b, const char *name) {
-    return tb_knobs_get(b->prog->knobs, name);
+const cm_layer_task *bench_task_of(const bench *b) {
+    return &((const sac_device *)b->ctx)->task;
 }
 
-bool bench_go(tb_rng *rng, int64_t percent) {
-    return !tb_rng_chance(rng, (uint32_t)percent, 100);
-}
-
-bool bench_step(bench *b) {
-    return tb_run_step(&b->dev.run);
-}
+/* ---- tasks ---- */
 
 static uint32_t draw(tb_rng *rng, uint32_t lo, uint32_t hi) {
     return (uint32_t)tb_rng_range(rng, lo, hi);
@@ -52,6 +38,14 @@ void bench_task(tb_rng *rng, const sac_build *b, cm_layer_task *t) {
     t->ph = draw(rng, 1, (t->oh + t->pool_pt - 1) / t->pool_stride + 1);
     t->full = draw(rng, 0, 2);
     t->dst_ddr = true;
+    t->relu = tb_rng_chance(rng, 1, 2);
+    t->add = tb_rng_chance(rng, 1, 2);
+    t->post_relu = tb_rng_chance(rng, 1, 2);
+    t->half = tb_rng_chance(rng, 1, 2);
+    uint32_t *const addresses[] = {&t->in, &t->out, &t->res, &t->filt, &t->param, &t->dtab, &t->in_step, &t->out_step};
+    for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++) {
+        *addresses[i] = tb_rng_u32(rng) >> 4;
+    }
 }
 
 static void set_bits(tb_sig sig, uint32_t lsb, uint32_t width, uint64_t value) {
@@ -63,9 +57,9 @@ static void set_bits(tb_sig sig, uint32_t lsb, uint32_t width, uint64_t value) {
 }
 
 /* Members of geom_t, the lowest first (rtl/sac/sac_pkg.sv). */
-static void set_geometry(bench *b, tb_sig sig) {
-    const cm_layer_task *t = &b->dev.task;
-    const sac_build *s = &b->dev.model.build;
+static void set_geometry(const bench *b, tb_sig sig) {
+    const cm_layer_task *t = bench_task_of(b);
+    const sac_build *s = bench_build(b);
     uint32_t w, h;
     sac_layer_map(t, &w, &h);
     const struct {
@@ -97,104 +91,129 @@ static void set_geometry(bench *b, tb_sig sig) {
 #define MEMBER(name, element, lsb, width, reg, field, one) set_bits(sig, lsb, width, t->element);
 
 void bench_set_task(bench *b, const cm_layer_task *t) {
-    tb_sig sig = tb_sim_find(&b->dev.run.sim, "task_i");
-    b->dev.task = *t;
+    tb_sig sig = tb_sim_find(&b->run.sim, "task_i");
+    ((sac_device *)b->ctx)->task = *t;
     if (sig.ptr != NULL) {
         CM_LAYER_TASK_TABLE(MEMBER)
     }
-    sig = tb_sim_find(&b->dev.run.sim, "geom_i");
+    sig = tb_sim_find(&b->run.sim, "geom_i");
     if (sig.ptr != NULL) {
         set_geometry(b, sig);
     }
 }
 
-bool bench_start(bench *b) {
-    const tb_sig start = bench_port(b, "start_i");
-    tb_set(start, 1);
-    const bool ok = bench_step(b);
-    tb_set(start, 0);
-    return ok;
+bool bench_next(bench *b, tb_rng *rng) {
+    cm_layer_task t;
+    bench_task(rng, bench_build(b), &t);
+    bench_set_task(b, &t);
+    return bench_pulse(b, "start_i");
+}
+
+/* ---- what the neighbours do ---- */
+
+int bench_until_done(bench *b, tb_rng *rng, bench_cycle *cycle, void *state) {
+    const bool aborts = tb_rng_chance(rng, (uint32_t)bench_knob(b, "abort"), 100);
+    const tb_sig clr = bench_port(b, "clr_i");
+    for (uint64_t left = aborts ? tb_rng_small(rng, 1, 3000) : UINT64_MAX;; left--) {
+        tb_set(clr, left == 1);
+        const bool done = cycle(b, state);
+        const bool ok = bench_step(b);
+        tb_set(clr, 0);
+        if (!ok || done || left == 1) {
+            return !ok ? -1 : left != 1;
+        }
+    }
+}
+
+bench_source bench_source_of(bench *b, const char *valid, const char *ready, const char *data, const char *knob) {
+    return (bench_source){.valid = bench_port(b, valid),
+                          .ready = bench_port(b, ready),
+                          .data = bench_port(b, data),
+                          .stall = bench_stall_of(b, knob),
+                          .values = bench_stream(b, data)};
+}
+
+bool bench_offer(bench_source *s, bool more) {
+    const bool fresh = !s->offered && bench_go(&s->stall) && more;
+    if (fresh) {
+        bench_noise(s->data, &s->values);
+        s->offered = true;
+    }
+    tb_set(s->valid, s->offered);
+    return fresh;
+}
+
+bool bench_taken(bench_source *s) {
+    const bool taken = s->offered && tb_get(s->ready) != 0;
+    s->offered = s->offered && !taken;
+    s->sent += taken;
+    return taken;
+}
+
+bench_params bench_params_of(bench *b) {
+    return (bench_params){.we = bench_port(b, "p_we_i"),
+                          .n = bench_port(b, "p_n_i"),
+                          .place = bench_port(b, "p_place_i"),
+                          .p = bench_port(b, "p_i"),
+                          .values = bench_stream(b, "p_i")};
+}
+
+void bench_param(bench *b, bench_params *p, uint32_t left) {
+    const bool write = p->batches < left + 4 && p->batches < sac_up(bench_task_of(b)->n, bench_build(b)->n);
+    tb_set(p->we, write);
+    if (write) {
+        tb_set(p->n, p->filter);
+        tb_set(p->place, p->batches % 4);
+        bench_noise(p->p, &p->values);
+        p->filter = (p->filter + 1) % bench_build(b)->n;
+        p->batches += p->filter == 0;
+    }
+}
+
+typedef struct streams {
+    bench_source source;
+    bench_stall stall;
+    tb_sig valid, ready;
+    uint64_t in, got, out;
+} streams;
+
+static bool stream_cycle(bench *b, void *state) {
+    streams *s = (streams *)state;
+    bench_offer(&s->source, s->source.sent < s->in);
+    tb_set(s->ready, bench_go(&s->stall));
+    bench_settle(b);
+    s->got += tb_get(s->valid) != 0 && tb_get(s->ready) != 0;
+    bench_taken(&s->source);
+    return s->source.sent == s->in && s->got == s->out;
 }
 
 bool bench_streams(bench *b, tb_rng *rng, uint64_t in, uint64_t out) {
-    const tb_sig valid_i = bench_port(b, "valid_i"), ready_o = bench_port(b, "ready_o"), data = bench_port(b, "data_i");
-    const tb_sig valid_o = bench_port(b, "valid_o"), ready_i = bench_port(b, "ready_i");
-    const int64_t stall_in = bench_knob(b, "stall_in"), stall_out = bench_knob(b, "stall_out");
-    uint64_t sent = 0, got = 0;
-    bool offered = false;
-    while (sent < in || got < out) {
-        if (!offered && sent < in && bench_go(rng, stall_in)) {
-            tb_rng_fill(rng, (void *)data.ptr, tb_sig_bytes(data));
-            offered = true;
-        }
-        tb_set(valid_i, offered);
-        tb_set(ready_i, bench_go(rng, stall_out));
-        tb_run_settle(&b->dev.run);
-        got += tb_get(valid_o) != 0 && tb_get(ready_i) != 0;
-        if (offered && tb_get(ready_o) != 0) {
-            offered = false;
-            sent++;
-        }
-        if (!bench_step(b)) {
-            return false;
-        }
-    }
-    tb_set(valid_i, 0);
-    return bench_step(b);
+    streams s = {.source = bench_source_of(b, "valid_i", "ready_o", "data_i", "stall_in"),
+                 .stall = bench_stall_of(b, "stall_out"),
+                 .valid = bench_port(b, "valid_o"),
+                 .ready = bench_port(b, "ready_i"),
+                 .in = in,
+                 .out = out};
+    s.source.values = s.source.stall.rng = tb_rng_fork(rng, 1);
+    s.stall.rng = tb_rng_fork(rng, 2);
+    const int end = bench_until_done(b, rng, stream_cycle, &s);
+    tb_set(s.source.valid, 0);
+    return end >= 0 && bench_step(b);
 }
 
-static int execute(tb_prog_run *run) {
-    const tb_run_cfg cfg = {.clk = "clk_i",
-                            .rst_n = "rst_ni",
-                            .seed = run->seed,
-                            .wave = run->wave,
-                            .fail_wave = run->fail_wave,
-                            .wave_window = run->wave_window,
-                            .max_cycles = run->max_cycles != 0 ? run->max_cycles : 3000000,
-                            .story = run->story};
-    bench *b = calloc(1, sizeof *b);
-    int rc = -1;
-    if (b == NULL) {
-        snprintf(run->err, sizeof run->err, "out of memory");
-        return -1;
-    }
-    tb_run *r = &b->dev.run;
-    b->prog = run;
-    b->dev.model.build = (sac_build){SAC_CFG_WVEC, SAC_CFG_CVEC, SAC_CFG_NVEC, SAC_CFG_CACHEPAGES};
-    run->devices = 1;
-    if (tb_run_open(r, &cfg, run->err, sizeof run->err) == 0 &&
-        tb_run_checks(r, sac_checks, sac_check_count, TB_CHECKS_SOME, &b->dev, run->err, sizeof run->err) == 0) {
-        rc = 0;
-        tb_run_reset(r);
-        bench_this.run(b);
-        if (r->checks.count == 0) {
-            tb_run_fail(r, "bench:no check", "%s: no check judges this unit", bench_this.name);
-        }
-        tb_run_end(r);
-    }
-    if (tb_run_failed(r)) {
-        tb_result_fail(run->result, TB_FAIL, r->failure.signature, "%s", r->failure.message);
-        tb_prog_failed(run, r);
-    }
-    run->result->cycles += r->sim.cycle;
-    run->result->trace_hash = tb_hash_u64(run->result->trace_hash, r->sim.cycle);
-    tb_run_close(r);
-    free(b);
-    return rc;
+/* ---- the program ---- */
+
+static void open_build(bench *b) {
+    ((sac_device *)b->ctx)->model.build = (sac_build){SAC_CFG_WVEC, SAC_CFG_CVEC, SAC_CFG_NVEC, SAC_CFG_CACHEPAGES};
 }
 
 int main(int argc, char **argv) {
-    const tb_test test = {.name = bench_this.name,
-                          .about = bench_this.about,
-                          .knobs = bench_this.knobs,
-                          .knob_count = bench_this.knob_count,
-                          .execute = execute};
-    const tb_prog prog = {.about = bench_this.about,
-                          .cfg = SAC_CFG_NAME,
-                          .tests = &test,
-                          .test_count = 1,
-                          .case_dir = "build/cases",
-                          .work_name = "cycles",
-                          .code_save = code_save_text};
-    return tb_prog_main(&prog, argc, argv);
+    const bench_design design = {.cfg = SAC_CFG_NAME,
+                                 .checks = sac_checks,
+                                 .check_count = sac_check_count,
+                                 .max_cycles = 3000000,
+                                 .ctx_bytes = sizeof(sac_device),
+                                 .open = open_build,
+                                 .code_save = code_save_text};
+    return bench_main(&design, argc, argv);
 }

@@ -4,36 +4,44 @@
 
 static const tb_knob knobs[] = {BENCH_KNOBS};
 
+typedef struct loops {
+    tb_sig loaded, pop, done, valid, last;
+    bench_stall in, out;
+    tb_rng rng;
+    uint32_t batches, results; /* loaded; behind the unit */
+} loops;
+
+static bool cycle(bench *b, void *state) {
+    loops *s = (loops *)state;
+    const bool leaves = bench_go(&s->out) && s->results > 0;
+    s->batches += s->batches < sac_up(bench_task_of(b)->n, bench_build(b)->n) && tb_rng_chance(&s->rng, 1, 50) &&
+                  bench_go(&s->in);
+    tb_set(s->loaded, s->batches);
+    tb_set(s->pop, leaves);
+    bench_settle(b);
+    s->results += (tb_get(s->valid) != 0 && tb_get(s->last) != 0) - (uint32_t)leaves;
+    return tb_get(s->done) != 0;
+}
+
 static void run(bench *b) {
-    tb_rng rng = tb_rng_stream(b->prog->seed, "tasks");
-    const sac_build *s = &b->dev.model.build;
-    for (int64_t i = 0; i < bench_knob(b, "tasks"); i++) {
-        cm_layer_task t;
-        const tb_sig loaded = bench_port(b, "loaded_i"), pop = bench_port(b, "pop_i"), done = bench_port(b, "done_o");
-        const tb_sig valid = bench_port(b, "valid_o"), last = bench_port(b, "last_o");
-        bench_task(&rng, s, &t);
-        bench_set_task(b, &t);
-        tb_set(loaded, 0);
-        uint32_t batches = 0, results = 0;
-        bool ok = bench_start(b), ends = false;
-        while (ok && !ends) {
-            const bool leaves = results > 0 && bench_go(&rng, bench_knob(b, "stall_out"));
-            batches +=
-                batches < sac_up(t.n, s->n) && tb_rng_chance(&rng, 1, 50) && bench_go(&rng, bench_knob(b, "stall_in"));
-            tb_set(loaded, batches);
-            tb_set(pop, leaves);
-            tb_run_settle(&b->dev.run);
-            results += (tb_get(valid) != 0 && tb_get(last) != 0) - (uint32_t)leaves;
-            ends = tb_get(done) != 0;
-            ok = bench_step(b);
-        }
-        for (; ok && results > 0; results--) { /* the last results leave, so that there is room again */
-            tb_set(pop, 1);
-            ok = bench_step(b);
-        }
-        tb_set(pop, 0);
-        if (!ok) {
-            return;
+    tb_rng rng = bench_stream(b, "tasks");
+    loops s = {.loaded = bench_port(b, "loaded_i"),
+               .pop = bench_port(b, "pop_i"),
+               .done = bench_port(b, "done_o"),
+               .valid = bench_port(b, "valid_o"),
+               .last = bench_port(b, "last_o"),
+               .in = bench_stall_of(b, "stall_in"),
+               .out = bench_stall_of(b, "stall_out"),
+               .rng = bench_stream(b, "batches")};
+    bool ok = true;
+    for (int64_t i = 0; ok && i < bench_knob(b, "tasks"); i++) {
+        s.batches = s.results = 0;
+        tb_set(s.loaded, 0);
+        tb_set(s.pop, 0);
+        ok = bench_next(b, &rng);
+        const int end = ok ? bench_until_done(b, &rng, cycle, &s) : -1;
+        for (ok = end >= 0; ok && end == 1 && s.results > 0; s.results--) { /* the last ones leave */
+            ok = bench_pulse(b, "pop_i");
         }
     }
 }

@@ -4,6 +4,7 @@
 
 static const tb_knob knobs[] = {
     {"tasks", 1, 2000, TB_KNOB_SMALL, NULL, NULL, "one after the other"},
+    {"abort", 0, 60, TB_KNOB_SMALL, NULL, NULL, "percent of tasks that are aborted"},
     {"wild", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of tasks with a size of any value"},
 };
 
@@ -19,25 +20,23 @@ static void spoil(tb_rng *rng, cm_layer_task *t) {
     }
 }
 
+static bool cycle(bench *b, void *state) {
+    bench_settle(b);
+    return tb_get(*(tb_sig *)state) != 0;
+}
+
 static void run(bench *b) {
-    tb_rng rng = tb_rng_stream(b->prog->seed, "tasks");
-    for (int64_t i = 0; i < bench_knob(b, "tasks"); i++) {
+    tb_rng rng = bench_stream(b, "tasks");
+    tb_sig done = bench_port(b, "done_o");
+    bool ok = true;
+    for (int64_t i = 0; ok && i < bench_knob(b, "tasks"); i++) {
         cm_layer_task t;
-        const tb_sig done = bench_port(b, "done_o");
-        bench_task(&rng, &b->dev.model.build, &t);
+        bench_task(&rng, bench_build(b), &t);
         while (tb_rng_chance(&rng, (uint32_t)bench_knob(b, "wild"), 150)) {
             spoil(&rng, &t);
         }
         bench_set_task(b, &t);
-        bool ends = false, ok = bench_start(b);
-        while (ok && !ends) {
-            tb_run_settle(&b->dev.run);
-            ends = tb_get(done) != 0;
-            ok = bench_step(b);
-        }
-        if (!ok) {
-            return;
-        }
+        ok = bench_pulse(b, "start_i") && bench_until_done(b, &rng, cycle, &done) >= 0;
     }
 }
 
