@@ -140,7 +140,7 @@ static int run_case(void *bench, tb_prog_run *run) {
                             (uint64_t)tb_knobs_get(run->knobs, "error_at"));
     }
     if (tb_knobs_get(run->knobs, "fresh") != 0) {
-        ok = copy_device_compare(dev, 0, 0);
+        ok = copy_device_compare(dev);
     }
     for (uint32_t i = 0; i < copies && ok; i++) {
         const job j = make_job(run, i), next = make_job(run, i + 1);
