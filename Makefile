@@ -59,20 +59,19 @@ endif
 
 .PHONY: help clean format
 
-help: ## this table
-	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## / { \
-	    while (sub(/ *\\$$/, "")) { line = $$0; getline; sub(/^ */, ""); $$0 = line " " $$0 } \
-	    printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST) | sort
+help: ## every day | this table; C=goal: all that a command takes | C=regress: of one command
+	@awk -v goal='$(C)' -f scripts/help.awk $(MAKEFILE_LIST)
+ifeq ($(C),)
 	@echo
-	@echo "  DUT=$(DUT) ($(DUTS))  CFG=$(CFG) ($($(DUT).cfgs))" \
-	  " SUITE=$(SUITE) ($(basename $(notdir $(wildcard $($(DUT).root)designs/$(DUT)/suites/*.suite))))" \
-	  " SEED=$(SEED)  JOBS=$(JOBS)"
-	@echo "  KIND=$(KIND) (fast; debug: with FST tracing; cov: counts code coverage; san: with sanitizers)" \
-	  " ARCH=$(ARCH) (empty: portable)"
+	@printf '  %s\n' "DUT=$(DUT) ($(DUTS))  CFG=$(CFG) ($($(DUT).cfgs))" \
+	  "SUITE=$(SUITE) ($(basename $(notdir $(wildcard $($(DUT).root)designs/$(DUT)/suites/*.suite))))" \
+	  "KIND=$(KIND) (fast; debug: with FST tracing; cov: code coverage; san: sanitizers)" \
+	  "SEED=$(SEED)  JOBS=$(JOBS)  ARCH=$(ARCH) (empty: portable)"
+endif
 
-format: ## run clang-format over the C and C++ sources
+format: ## every day | run clang-format over the C and C++ sources
 	clang-format -i $(C_SOURCES)
 
-clean: ## remove build/
+clean: ## every day | remove build/
 	@scripts/clean.sh
 endif

@@ -11,45 +11,54 @@ $(HOST)/faults/inject.so: tests/faults/inject_preload.c tests/faults/inject.h $(
 	@$(CC) $(CFLAGS_ALL) -fvisibility=default -shared $< -o $@
 
 .PHONY: test check lint mutants chaos chaos-slurm axi-table
-test: ## quick tests of the libraries and tools
-	@scripts/build.sh host tests
-	@scripts/build.sh python SAN= KIND=fast PYTHON_RTL="$(PYTHON_TEST_RTL)"
+test: ## every day | quick tests of the libraries and tools
+	@scripts/build.sh $(if $(SAN),,KIND=fast CFG=$(PYTHON_TEST_CFG) $(PYTHON_TEST)) host tests
+	@$(if $(SAN)$(filter 1,$(TANDEM_CHECK)),scripts/build.sh python SAN= KIND=fast PYTHON_RTL="$(PYTHON_TEST_RTL)")
 	@HOST="$(HOST)" BUILD="$(BUILD)" TANDEM_PYTHON="$(abspath $(BUILD)/python)" TANDEM_REGRESS="$(HOST)/tandem-regress" \
 	  scripts/run_tests.sh $(TEST_PROGRAMS)
 
-check: ## all tests, with full case counts and with sanitizers
+check: ## sign-off | all tests with full case counts, then with sanitizers
 	@TANDEM_CHECK=1 $(MAKE) --no-print-directory test
 	@TANDEM_CHECK=1 $(MAKE) --no-print-directory test SAN=1
 
-lint: ## registers, RTL (Verilator, Yosys), source format, layers of includes, freestanding driver
+lint: ## every day | RTL, registers, source format, layers of includes | checks of RTL (Verilator, Yosys) are \
+    repeated when something that they read has changed
 	@scripts/build.sh generated
 	@BUILD="$(BUILD)" VERILATOR="$(VERILATOR)" scripts/lint.sh
 
-axi-table: ## write docs/axi-rules.md: rules of the AXI checker and the traces that test them
+.PHONY: docs
+docs: ## every day | HTML of docs/ in build/docs (mkdocs: make deps-dev)
+	@command -v mkdocs >/dev/null || { echo "make docs: needs mkdocs (make deps-dev)" >&2; exit 2; }
+	@mkdir -p $(BUILD)
+	@mkdocs build -q --strict -f scripts/mkdocs.yml --site-dir $(abspath $(BUILD))/docs
+	@echo "$(BUILD)/docs/index.html"
+
+axi-table: ## sign-off | write docs/axi-rules.md: AXI rules and traces that test them
 	@$(PYTHON) tools/axi_table.py
 
 # one fault alone: ONLY=RUN FAULT=CALL:K:MODE, as findings say
 CHAOS_ARGS = --seed $(SEED) --jobs $(JOBS) $(if $(ALL),--all,--seconds $(or $(SECONDS),60)) \
   $(if $(ONLY),--only $(ONLY)) $(if $(FAULT),--fault $(FAULT)) $(if $(SCENARIO),--scenario $(SCENARIO))
-chaos: ## calls of the system fail, one after the other, in short runs of all programs (SECONDS=60; ALL=1: every call; \
-    SCENARIO=kill ...: docs/chaos.md)
+chaos: ## sign-off | calls of the system fail, one by one, in all programs | SECONDS=60: how long; ALL=1: every call; \
+    SCENARIO=kill ...: surroundings of the programs, docs/chaos.md; ONLY=RUN FAULT=CALL:K:MODE: one fault again
 	@scripts/build.sh host $(FAULTS)
 	@scripts/build.sh CFG=n4 KIND=fast $(BUILD)/n4-fast/tandem $(BUILD)/n4-fast/unit-mesh
 	@scripts/build.sh CFG=n4 KIND=tap $(BUILD)/n4-tap/tandem
 	@HOST="$(HOST)" BUILD="$(BUILD)" $(PYTHON) tests/faults/chaos.py $(CHAOS_ARGS)
 
 .PHONY: nightly
-nightly: ## SUITE=nightly of every design, then every fault of the machine (chaos ALL=1), all its surroundings, and \
-    what the design adds
+nightly: ## sign-off | suite nightly of every design, then all faults (hours) | then every fault of the machine \
+    (chaos ALL=1), all its surroundings, and what the design adds
 	@status=0; for part in "regress SUITE=nightly" "chaos ALL=1" "chaos SCENARIO=all" $(NIGHTLY); do \
 	  $(MAKE) --no-print-directory $$part || status=1; done; exit $$status
 
-chaos-slurm: ## runs on a Slurm cluster of this machine while nodes, controller and runner die, hang, are drained \
-    (SECONDS=600)
+chaos-slurm: ## sign-off | runs on a Slurm cluster whose parts fail | a cluster of this machine: nodes, controller \
+    and runner die, hang, are drained; SECONDS=600: how long
 	@scripts/build.sh $(HOST)/tandem-regress
 	@TANDEM_REGRESS="$(HOST)/tandem-regress" $(PYTHON) tests/slurm_chaos.py $(or $(SECONDS),600) $(SEED)
 
 MODE ?= all
-mutants: ## deliberate bugs in tests/mutants/DUT: found, blamed on the right unit, caught by the right check \
-    (MODE=kill, name, caught, all)
+mutants: ## sign-off | deliberate bugs in the RTL must be found and blamed | tests/mutants/DUT: killed by the suite, \
+    blamed on the right unit, caught by the right check; MODE=kill, name, caught, all: which of these; SUITE=default: \
+    that kills them; DUT=: the design
 	@DUT="$(DUT)" SUITE="$(SUITE)" MODE="$(MODE)" JOBS="$(JOBS)" scripts/mutants.sh

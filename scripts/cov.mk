@@ -1,12 +1,15 @@
 # Functional and code coverage (docs/coverage.md, docs/coverage-code.md).
 .PHONY: cov-cost coverage
-# counted C code: model and driver, and their shared libraries where the RTL is shared, too
+# counted C code: model and driver, and their shared libraries where a source of them includes one of its headers
+uses_lib = $(if $(wildcard $(1)/lib/*.h),$(shell grep -lE \
+  '^.include "($(subst $(SPACE),|,$(notdir $(wildcard $(1)/lib/*.h))))"' $(call room,$(DUT),$(1))/*.[ch]))
 COV_ROOMS = $(strip $(call room,$(DUT),cmodel) $(call room,$(DUT),drivers) \
-  $(if $(filter rtl/lib,$($(DUT).source)),cmodel/lib drivers/lib))
+  $(foreach r,cmodel drivers,$(if $(call uses_lib,$(r)),$(r)/lib)))
 # CFG= for one configuration; THRESHOLDS=file CODE_THRESHOLDS=file instead of the project's
 coverage: export BUILD := $(BUILD)
-coverage: ## jobs that a SUITE marks (all, where it marks none), merged, reported, checked against thresholds: \
-    build/coverage/index.html; REUSE=1: without running them again; CFG=: one configuration
+coverage: ## sign-off | coverage of a suite: pages, thresholds | the jobs that a SUITE marks (all, where it marks \
+    none), merged, reported, checked against thresholds, build/coverage/index.html; SUITE=default: the suite; CFG=: \
+    one configuration; DUT=: the design; REUSE=1: without running the jobs again
 	$(if $(if $(call given,CFG),$(filter-out $($(DUT).coverage),$(CFG))),$(error CFG=$(CFG): expected one of \
 	  $($(DUT).coverage), which count code coverage (docs/coverage-code.md)))
 	@scripts/build.sh KIND=fast $(RUNNER) $(HOST)/tandem-cov
@@ -18,7 +21,7 @@ coverage: ## jobs that a SUITE marks (all, where it marks none), merged, reporte
 	  OUT_DIR="$(BUILD)/$(DUT_FOLDER)coverage" ONLY="$(subst $(SPACE),$(,),$(COV_ROOMS))" \
 	  COUNTED="$(wildcard $($(DUT).counted))" scripts/locked.sh $(BUILD)/coverage.lock scripts/coverage.sh
 
-cov-cost: ## instructions of a sample of a covergroup (valgrind, seconds)
+cov-cost: ## sign-off | what a sample of a covergroup costs (valgrind)
 	@mkdir -p $(BUILD)/cov
 	@scripts/locked.sh $(BUILD)/lock $(CC) -std=c11 -D_GNU_SOURCE= -O2 -I. coverage/*.c report/file.c \
 	  bench/cov_cost.c -o $(BUILD)/cov/cost
@@ -30,6 +33,6 @@ cov-cost: ## instructions of a sample of a covergroup (valgrind, seconds)
 
 # Code coverage (docs/coverage-code.md): make CFG= KIND=cov build, then programs with --code-cov
 .PHONY: cov-zero
-cov-zero: ## code coverage: reset gcov's counters of model and driver (build/host-cov)
+cov-zero: ## sign-off | reset the counters of lines of model and driver | gcov's counters in build/host-cov
 	@if [ -d $(BUILD)/host-cov ]; then \
 	  scripts/locked.sh $(BUILD)/coverage.lock find $(BUILD)/host-cov -name '*.gcda' -delete; fi

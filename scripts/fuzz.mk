@@ -29,15 +29,15 @@ FUZZ_PROBE = @mkdir -p $(FUZZ_OUT)/corpus; echo 'int LLVMFuzzerTestOneInput(void
   { echo "fuzz: clang with libFuzzer is needed (make deps deps-dev)" >&2; exit 1; }
 
 .PHONY: fuzz fuzz-keep
-fuzz: ## inputs from libFuzzer for a reader: make fuzz T=param SECONDS=60 (T: bin case code cov fst net npy param pow2 \
-    runtime table vcd)
+fuzz: ## sign-off | hostile inputs from libFuzzer for a reader of files | T=param: the reader, one of bin case code \
+    cov fst net npy param pow2 runtime table vcd; SECONDS=60: how long
 	$(if $(filter $(FUZZ_TARGETS),$(T)),,$(error T=$(T): expected one of $(FUZZ_TARGETS)))
 	$(FUZZ_PROBE)
 	@$(FUZZ_MAKE) $(BUILD)/host-fuzz/fuzz-$(T)
 	$(FUZZ_ENV) $(BUILD)/host-fuzz/fuzz-$(T) -max_total_time=$(or $(SECONDS),60) -print_final_stats=1 $(FUZZ_ARGS) \
 	  $(FUZZ_OUT)/corpus $(FUZZ_STORED)
 
-fuzz-keep: ## store inputs found by `make fuzz` that reach new code
+fuzz-keep: ## sign-off | store inputs of `make fuzz` that reach new code
 	$(if $(filter $(FUZZ_TARGETS),$(T)),,$(error T=$(T): expected one of $(FUZZ_TARGETS)))
 	$(FUZZ_PROBE)
 	@$(FUZZ_MAKE) $(BUILD)/host-fuzz/fuzz-$(T)

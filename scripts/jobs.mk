@@ -5,7 +5,7 @@
 DEPS := build-essential ccache clang clang-format git lcov libcmocka-dev libjansson-dev liblz4-dev libonnx-testdata \
   libsqlite3-dev libstb-dev make munge pkg-config python3 python3-dev \
   python3-numpy python3-onnx python3-pytest python3-sklearn slurm-wlm verilator yosys zlib1g-dev
-DEPS_DEV := afl++ chromium gtkwave libclang-rt-14-dev valgrind
+DEPS_DEV := afl++ chromium gtkwave libclang-rt-14-dev mkdocs valgrind
 
 # $(call apt,packages): nothing to do when all are installed; needs root or sudo
 define apt
@@ -16,10 +16,10 @@ else echo "run as root: apt-get install --no-install-recommends$$missing" >&2; e
 $$as apt-get update && DEBIAN_FRONTEND=noninteractive $$as apt-get install -y --no-install-recommends $$missing
 endef
 
-deps: ## install the packages that `make regress` and `make test` need
+deps: ## every day | install the packages that regress and test need
 	$(call apt,$(DEPS))
 
-deps-dev: ## install the packages of the optional tools
+deps-dev: ## every day | install the packages of the optional tools
 	$(call apt,$(DEPS_DEV))
 
 # ---- regressions ----
@@ -66,10 +66,11 @@ CHANGED_OPTIONS = --base "$(BASE)" $(RUNNER_DESIGN) $(if $(call given,CFG),--cfg
   $(if $(call given,KIND)$(SAN),--kind $(KIND)) --build-dir $(BUILD) --runner $(RUNNER) --jobs $(JOBS) \
   $(if $(BUDGET),--budget $(BUDGET)) --out $(CHANGED_SUITE)
 
-regress: ## run a SUITE (smoke, default, nightly, ...; closure: until GOAL=98 percent are covered; changed: what the \
-    changes since BASE= can affect, BUDGET=60 seconds of it) of every design, or of DUT=, pages in \
-    build/regress/RUN/report; CFG= restricts it; RESUME=1 [RUN=n]: the jobs that a run did not reach; LAUNCHER=slurm; \
-    EXPLAIN=5
+regress: ## every day | run a suite on every design: units, operators, networks | pages in build/regress/RUN/report; \
+    SUITE=smoke, default, nightly, ...: the suite; SUITE=closure GOAL=98: further jobs from coverage holes until so \
+    many percent are covered; SUITE=changed BASE= BUDGET=60: what the changes since BASE can affect, seconds of it; \
+    DUT=: one design; CFG=: one configuration; RESUME=1 [RUN=n]: the jobs that a run did not reach; LAUNCHER=slurm: \
+    on a cluster; EXPLAIN=5: how many failures are explained
 	@scripts/build.sh $(RUNNER) $(REGRESS_DATA)
 ifeq ($(SUITE),closure)
 	@scripts/build.sh $(HOST)/tandem-cov
@@ -90,14 +91,16 @@ else
 endif
 
 .PHONY: verify
-verify: ## check the sign-off of a run and run a sample of its jobs again: make verify RUN=n [SAMPLE=20 or all]
+verify: ## sign-off | check the sign-off of a run and repeat some of its jobs | RUN=n: the run; SAMPLE=20 or all: how \
+    many of its jobs
 	@scripts/build.sh $(RUNNER)
 	$(call need,RUN,the number of a run)
 	@$(RUNNER) verify $(RUN) --build-dir $(BUILD) --jobs $(JOBS) \
 	  $(if $(filter all,$(SAMPLE)),--all,$(if $(SAMPLE),--sample $(SAMPLE)))
 
 .PHONY: gc
-gc: ## remove logs and waveforms of old runs: make gc [KEEP_RUNS=20 KEEP_DAYS= MAX_SIZE=MB FORGET=1 DRY=1]
+gc: ## sign-off | remove logs and waveforms of old runs | KEEP_RUNS=20 KEEP_DAYS= MAX_SIZE=MB: what stays; FORGET=1: \
+    also from the database; DRY=1: only says what it would remove
 	@scripts/build.sh $(RUNNER)
 	@$(RUNNER) gc --build-dir $(BUILD) $(if $(KEEP_DAYS)$(MAX_SIZE)$(KEEP_RUNS),,--keep-runs 20) \
 	  $(if $(KEEP_RUNS),--keep-runs $(KEEP_RUNS)) \
@@ -113,8 +116,8 @@ need = $(if $($(1)),,$(error $(1)= is missing: $(2)))
 
 # BUS: statistics of the ports, with a name that ends in .json also as JSON
 BUS_ARGS = $(if $(BUS),--bus $(filter %.json,$(BUS)))
-run: ## one operator: make run OP=name [knob=value ... SEED= DEVICE= WAVE=file.fst BUS=1]; a testcase in Python: make \
-    run PY=name [SEED= INDEX= COUNT= ..]
+run: ## every day | one operator, or a testcase in Python | OP=name [knob=value ...]: the operator, knobs that are \
+    pinned; SEED= DEVICE= WAVE=file.fst BUS=1; PY=name [SEED= INDEX= COUNT=]: a testcase in Python
 ifneq ($(PY),)
 	@scripts/build.sh $(OUT)/tandem-python
 	$(OUT)/tandem-python test $(PY) $(KNOBS) --run-seed $(SEED) $(if $(INDEX),--index $(INDEX)) \
@@ -125,8 +128,8 @@ else
 	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) $(BUS_ARGS)
 endif
 
-perf: ## where the cycles of an operator go: make perf OP=name [knob=value ... SVG=build/perf.svg or .json, \
-    WINDOW=cycles]
+perf: ## debugging | where the cycles of an operator go | OP=name [knob=value ...]: the operator; SVG=build/perf.svg \
+    or .json: the file; WINDOW=cycles: of a point of the time series
 	$(call need,OP,make perf OP=name [knob=value ...])
 	@scripts/build.sh $(OUT)/tandem
 	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) --perf $(or $(SVG),$(BUILD)/perf.svg) \
@@ -134,8 +137,8 @@ perf: ## where the cycles of an operator go: make perf OP=name [knob=value ... S
 
 UNIT_ARGS = $(if $(VECTORS),--vectors $(VECTORS) $(if $(call given,SEED),--seed $(SEED)) \
   $(if $(COUNT),--count $(COUNT)),$(if $(call given,SEED),--seed $(SEED),--count $(or $(COUNT),20)))
-unit: ## one RTL unit against its model: make unit UNIT=name [SEED=] [COUNT=] [knob=value ...]; an fp unit: \
-    [VECTORS=file or -]
+unit: ## every day | one RTL unit against its model | UNIT=name [SEED= COUNT= knob=value ...]: the unit; VECTORS=file \
+    or -: of a floating-point unit
 	$(call need,UNIT,one of $(UNITS))
 	$(if $(filter $(UNIT),$(UNITS)),,$(error UNIT=$(UNIT): expected one of $(UNITS)))
 	@scripts/build.sh $(OUT)/unit-$(UNIT) </dev/null
@@ -145,8 +148,8 @@ unit: ## one RTL unit against its model: make unit UNIT=name [SEED=] [COUNT=] [k
 OF_RUN = RUN="$(RUN)" JOB="$(JOB)" RUNNER="$(RUNNER)" KIND_GIVEN="$(call given,KIND)$(SAN)"
 
 # WAVE= requests a waveform of the whole run, which any build with tracing writes
-repro: ## reproduce and explain a failure: make repro CASE=file, or RUN=n [JOB=j], or TEST= SEED= [DUT= CFG= KIND= \
-    REPORT=folder]
+repro: ## debugging | reproduce and explain a failure, with its waveform | CASE=file: a stored case; RUN=n [JOB=j]: a \
+    failure of a run; TEST= SEED= [DUT= CFG= KIND=]: a test; REPORT=folder: where the report goes
 	@$(if $(RUN),scripts/build.sh $(RUNNER))
 	@CASE="$(CASE)" DUT="$(if $(call given,DUT),$(DUT))" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" \
 	  CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" \
@@ -154,13 +157,13 @@ repro: ## reproduce and explain a failure: make repro CASE=file, or RUN=n [JOB=j
 	  INIT_SEED="$(INIT_SEED)" PLUSARG="$(PLUSARG)" NO_CHECKS="$(NO_CHECKS)" $(OF_RUN) scripts/repro.sh
 
 .PHONY: wave watch
-wave: ## the waveform of a failure: make wave RUN=n [JOB=j]
+wave: ## debugging | the waveform of a failure | RUN=n [JOB=j]: the run, the job
 	@$(if $(RUN),scripts/build.sh $(RUNNER))
 	@$(OF_RUN) DUT="$(if $(call given,DUT),$(DUT))" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" \
 	  BUILD="$(BUILD)" scripts/locked.sh $(BUILD)/wave.lock scripts/wave.sh
 
-watch: ## regress SUITE=changed whenever a source changes, [BASE= BUDGET= DUT=]; a unit alone: make watch UNIT=name \
-    [CFG= KIND= SEED= COUNT= knob=value ...]
+watch: ## every day | regress SUITE=changed whenever a source changes | BASE= BUDGET= DUT=: as of regress; UNIT=name \
+    [CFG= KIND= SEED= COUNT= knob=value ...]: a unit alone
 ifeq ($(UNIT),)
 	@PROGRAM= scripts/watch.sh $(MAKE) --no-print-directory regress SUITE=changed
 else
@@ -170,8 +173,8 @@ else
 endif
 
 .PHONY: shrink
-shrink: ## shrink a case, keeping its failure: make shrink CASE=file, or RUN=n [JOB=j], or TEST= SEED= [CFG= KIND= \
-    OUTPUT= KEEP=k,s]
+shrink: ## debugging | the smallest case that fails in the same way | CASE=file: a stored case; RUN=n [JOB=j]: a \
+    failure of a run; TEST= SEED= [CFG= KIND=]: a test; OUTPUT=: the file; KEEP=k,s: knobs that stay
 	@$(if $(RUN),scripts/build.sh $(RUNNER))
 	@CASE="$(CASE)" DUT="$(if $(call given,DUT),$(DUT))" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" \
 	  CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" \

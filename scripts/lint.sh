@@ -1,30 +1,79 @@
 #!/bin/bash
 # make lint: every check is one line, "ok", "FAIL" (with its output) or "not run"; the last line counts them. Exit
-# status 1 when one fails.
+# status 1 when one fails. TANDEM_JOBS checks run at a time. Those of RTL are repeated when something that they read has
+# changed since they passed (build/lint).
 set -u
 cd "$(dirname "$0")/.."
 
 PYTHON=${PYTHON:-/usr/bin/python3}
 VERILATOR=${VERILATOR:-verilator}
 export BUILD=${BUILD:-build}
-out=$(mktemp) || exit 1
 work=$(mktemp -d) || exit 1
-trap 'rm -rf "$out" "$work"' EXIT
+trap 'rm -rf "$work"' EXIT
 passed=0
 failed=0
+names=()
+running=0
+shown=0
+
+# the lines of checks that have ended, in the order of their beginning
+show() {
+    local status
+    while [ -e "$work/$shown.status" ]; do
+        status=$(<"$work/$shown.status")
+        if [ "$status" -eq 0 ]; then
+            echo "ok       ${names[$shown]}"
+            passed=$((passed + 1))
+        else
+            echo "FAIL     ${names[$shown]}"
+            sed 's/^/    /' "$work/$shown.out" | head -n 60
+            failed=$((failed + 1))
+        fi
+        shown=$((shown + 1))
+    done
+}
 
 # check NAME COMMAND...: the command's output is shown only when it fails
 check() {
-    local name=$1
+    local i=${#names[@]}
+    names+=("$1")
     shift
-    if "$@" >"$out" 2>&1; then
-        echo "ok       $name"
-        passed=$((passed + 1))
-    else
-        echo "FAIL     $name"
-        sed 's/^/    /' "$out" | head -n 60
-        failed=$((failed + 1))
+    if [ "$running" -ge "${TANDEM_JOBS:-1}" ]; then
+        wait -n
+        running=$((running - 1))
+        show
     fi
+    { "$@" >"$work/$i.out" 2>&1; echo $? >"$work/$i.new"; mv "$work/$i.new" "$work/$i.status"; } &
+    running=$((running + 1))
+}
+
+ended() { # all checks
+    wait
+    running=0
+    show
+}
+
+# rtl_check NAME TOOL FUNCTION DESIGN Parameter=value...
+rtl_check() {
+    local name=$1 tool=$2 d=$4 passed_before folder
+    shift 2
+    passed_before=$BUILD/lint/$({
+        echo "$@"
+        "$tool" --version 2>/dev/null || "$tool" -V
+        # shellcheck disable=SC2086
+        cat scripts/lint.sh "rtl/$d/lint.vlt" ${files[$d]} 2>/dev/null
+        for folder in ${includes[$d]//-I/}; do cat "$folder"/*.sv* 2>/dev/null; done
+    } | sha256sum | cut -c 1-40)
+    if [ -e "$passed_before" ]; then
+        check "$name (as when it passed)" true
+    else
+        check "$name" passing "$passed_before" "$@"
+    fi
+}
+passing() { # FILE COMMAND...: makes the file when the command succeeds
+    local file=$1
+    shift
+    "$@" && mkdir -p "$(dirname "$file")" && : >"$file"
 }
 
 # need TOOL GROUP NAME: false, with a line, when the tool is missing
@@ -55,7 +104,7 @@ rtl_files() {
     find $(design get "$1" source) -name '*.sv' ! -name '*_pkg.sv' | sort
 }
 
-includes() { (design get "$1" include | tr ' ' '\n'; echo "$BUILD/gen/$1") | sed 's/^/-I/'; }
+include_flags() { (design get "$1" include | tr ' ' '\n'; echo "$BUILD/gen/$1") | sed 's/^/-I/'; }
 
 waivers_have_reasons() {
     local files
@@ -77,17 +126,16 @@ verilator_lint() { # design, Parameter=value...
     local d=$1 waivers=()
     shift
     [ -f "rtl/$d/lint.vlt" ] && waivers=("rtl/$d/lint.vlt")
-    # shellcheck disable=SC2046
-    "$VERILATOR" --lint-only -Wall "${@/#/-G}" --top-module "$(design get "$d" top)" $(includes "$d") "${waivers[@]}" \
-        $(rtl_files "$d")
+    # shellcheck disable=SC2086
+    "$VERILATOR" --lint-only -Wall "${@/#/-G}" --top-module "${top[$d]}" ${includes[$d]} "${waivers[@]}" ${files[$d]}
 }
 
 yosys_reads() { # design, Parameter=value...
     local d=$1 p chparam=
     shift
     for p in "$@"; do chparam="$chparam -chparam ${p%=*} ${p#*=}"; done
-    yosys -q -p "read_verilog -sv $(includes "$d" | tr '\n' ' ') $(rtl_files "$d" | tr '\n' ' ');
-        hierarchy -check -top $(design get "$d" top)$chparam; proc; check -assert"
+    yosys -q -p "read_verilog -sv ${includes[$d]} ${files[$d]};
+        hierarchy -check -top ${top[$d]}$chparam; proc; check -assert"
 }
 
 # A design's words may only be used in its own folders, not in the framework or in other designs. Files of the
@@ -126,11 +174,17 @@ freestanding() { # target triple, flags
     for f in $(for d in $designs; do ls drivers/"$d"/*.c; done); do
         clang --target="$target" "$@" -std=c11 -ffreestanding -Wall -Wextra -Werror -Wconversion -Wshadow \
             -ffp-contract=off -I"$(dirname "$f")" -I"$BUILD/gen/$(basename "$(dirname "$f")")" -Idrivers/lib -c "$f" \
-            -o "$work/free.o" || return 1
+            -o "$work/$target.o" || return 1
     done
 }
 
 designs=$(design list) || exit 1
+declare -A files includes top
+for d in $designs; do
+    files[$d]=$(rtl_files "$d" | tr '\n' ' ')
+    includes[$d]=$(include_flags "$d" | tr '\n' ' ')
+    top[$d]=$(design get "$d" top)
+done
 rooms=$(paste -sd '|' <<<"$designs")
 echo "waivers: $(cat rtl/*/lint.vlt | grep -cE '^[ \t]*lint_off') in rtl/*/lint.vlt"
 for d in $designs; do
@@ -149,7 +203,7 @@ if need "$VERILATOR" deps "Verilator lint"; then
     for d in $designs; do
         while read -r params; do
             # shellcheck disable=SC2086
-            check "Verilator lint, $d, $params" verilator_lint "$d" $params
+            rtl_check "Verilator lint, $d, $params" "$VERILATOR" verilator_lint "$d" $params
         done < <(design get "$d" cfg | cut -s -d ' ' -f 2-; design get "$d" lint)
     done
 fi
@@ -158,7 +212,7 @@ if need yosys deps "Yosys elaboration"; then
         for cfg in $(design get "$d" quick); do
             params=$(design get "$d" "cfg.$cfg")
             # shellcheck disable=SC2086
-            check "Yosys elaboration, $d, $params" yosys_reads "$d" $params
+            rtl_check "Yosys elaboration, $d, $params" yosys yosys_reads "$d" $params
         done
     done
 fi
@@ -167,5 +221,6 @@ if need clang deps "freestanding driver"; then
     check "driver compiles freestanding for riscv64" freestanding riscv64-unknown-elf
     check "driver compiles freestanding for arm" freestanding arm-none-eabi
 fi
+ended
 echo "lint: $passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -5,12 +5,15 @@ PYPKG := $(BUILD)/python$(if $(filter san,$(KIND)),-san)/tandem
 # which builds of the RTL; others can be added later: make python CFG=, make python CFG= KIND=debug
 PYTHON_RTL ?= $(if $(call given,CFG)$(call given,KIND)$(call given,WAVE)$(SAN),$(CFG)-$(KIND),$($(DUT).quick:%=%-fast))
 
-# of its tests
-PYTHON_TEST_RTL := $(firstword $($(DUT).quick))-fast \
+# of its tests; PYTHON_TEST: what they need at least, as goals beside those of the other tests, the longest first
+PYTHON_TEST_CFG := $(firstword $($(DUT).quick))
+PYTHON_TEST := $(PYPKG)/_rtl_$(PYTHON_TEST_CFG)_fast.so python-package
+PYTHON_TEST_RTL := $(PYTHON_TEST_CFG)-fast \
   $(if $(filter 1,$(TANDEM_CHECK)),$(firstword $($(DUT).quick))-debug $(lastword $($(DUT).quick))-fast)
 
 .PHONY: python python-package
-python: ## the Python package in build/python: [CFG= KIND= for one more build of the RTL, or PYTHON_RTL="CFG-KIND .."]
+python: ## every day | the Python package, in build/python | CFG= KIND=: one more build of the RTL; \
+    PYTHON_RTL="CFG-KIND ..": several
 	@scripts/build.sh python-package
 	@for b in $(PYTHON_RTL); do \
 	  scripts/build.sh CFG=$${b%-*} KIND=$${b#*-} $(PYPKG)/_rtl_$${b%-*}_$${b#*-}.so || exit 1; done

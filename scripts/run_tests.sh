@@ -1,7 +1,8 @@
 #!/bin/bash
-# make test: run cmocka programs (arguments), tests/*.sh, tests/test_*.py and python/tests/test_*.py, TANDEM_JOBS at a
-# time. Python, which takes longest, comes first, and results are printed in the order of the tests; the last line is "N
-# passed, N failed". A program counts with each of its tests; a shell test and a crash count as one.
+# make test: run cmocka programs (arguments), tests/*.sh, tests/test_*.py and python/tests/test_*.py, one more at a time
+# than TANDEM_JOBS says, because some wait for others' ends. Python, which takes longest, comes first, and results are
+# printed in the order of the tests; the last line is "N passed, N failed". A program counts with each of its tests; a
+# shell test and a crash count as one.
 set -u
 cd "$(dirname "$0")/.."
 logs=$(mktemp -d) || exit 1
@@ -74,7 +75,7 @@ show_done() {
     done
 }
 for i in "${!tests[@]}"; do
-    if [ "$running" -ge "${TANDEM_JOBS:-1}" ]; then
+    if [ "$running" -gt "${TANDEM_JOBS:-1}" ]; then
         wait -n
         running=$((running - 1))
         show_done

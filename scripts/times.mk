@@ -2,8 +2,8 @@
 .PHONY: build-times build-suite
 TIMES := $(BUILD)/times
 # into a folder of its own, without ccache, so that everything is made; WITH_CCACHE=1: as a build would find it
-build-times: ## what each step of building the programs of a SUITE costs, by step and by program: \
-    [SUITE=smoke CFG= DUT= WITH_CCACHE=1] (minutes)
+build-times: ## debugging | what each step of building a suite costs (minutes) | by step and by program; SUITE=smoke \
+    CFG= DUT=: which programs; WITH_CCACHE=1: with it
 	@scripts/build.sh $(RUNNER)
 	@rm -rf $(TIMES)
 	@echo "building into $(TIMES), what compilers print is in $(TIMES).log"

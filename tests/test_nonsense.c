@@ -1,7 +1,6 @@
 /*
  * test_nonsense.c - the test `nonsense` can violate each limit of docs/npu/npu.md section 3 alone, and come so close to
- * it that the golden model, which decides by its own code, changes its mind. The files are compiled into this program:
- * programs are no libraries.
+ * it that the golden model, which decides by its own code, changes its mind.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,22 +11,12 @@
 
 #include "cmodel.h"
 
-#include "../testcases/npu/operator/nonsense_draw.c"
-#undef COUNT
-#include "../testcases/npu/operator/nonsense_limits.c"
-#undef GET
-#undef REG
-#include "../testcases/npu/operator/nonsense_edge.c"
+#include "operator/nonsense.h"
 
 #define ROUNDS 40u
 #define SCRATCH 0x10000000u
 #define SCRATCH_BYTES (48u << 20)
 #define WGT_ADDR 0x10004000u
-
-/* as in testcases/npu/operator/sequence.c */
-bool seq_chance(tb_rng *rng, uint32_t one_in) {
-    return tb_rng_range(rng, 1, one_in) == 1;
-}
 
 /* Legal tasks for every N. */
 static const seq_task bases[] = {

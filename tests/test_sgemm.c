@@ -454,6 +454,26 @@ static void test_registers(void **state) {
     free(r);
 }
 
+/* Modes that the build lacks: each of them alone is refused. */
+static void test_absent_modes(void **state) {
+    rig *r = open_rig(BUILD_FULL, false);
+    sgm_device *d = &r->device;
+    (void)state;
+    for (uint32_t mode = 0; mode < 16; mode++) {
+        for (uint32_t build = 0; build < 3; build++) {
+            const uint32_t half = mode >> 3, any = mode != 0;
+            d->config = build == 0   ? BUILD_FULL
+                        : build == 1 ? BUILD_FULL & ~SGEMM_CONFIG_EN_HALF_MASK
+                                     : BUILD_FULL | SGEMM_CONFIG_HALF_BUF_MASK;
+            sgm_device_write(d, SGEMM_REG_SIZE, 1 << SGEMM_SIZE_M_LSB | 1 << SGEMM_SIZE_N_LSB);
+            sgm_device_write(d, SGEMM_REG_LDC, 1);
+            sgm_device_write(d, SGEMM_REG_START, mode << SGEMM_START_A_F16_LSB);
+            assert_int_equal(sgm_device_legal(d), build == 0 || (build == 1 ? !any : half != 0));
+        }
+    }
+    free(r);
+}
+
 /* Matrices of which a part is not in memory: the model says so. */
 static void test_unmapped(void **state) {
     (void)state;
@@ -485,11 +505,12 @@ static void test_unmapped(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_modes),     cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_same_bits), cmocka_unit_test(test_blas),      cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_nothing),   cmocka_unit_test(test_caches),    cmocka_unit_test(test_init),
-        cmocka_unit_test(test_faults),    cmocka_unit_test(test_counters),  cmocka_unit_test(test_waits),
-        cmocka_unit_test(test_errors),    cmocka_unit_test(test_registers), cmocka_unit_test(test_unmapped),
+        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_modes),     cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_same_bits),    cmocka_unit_test(test_blas),      cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_nothing),      cmocka_unit_test(test_caches),    cmocka_unit_test(test_init),
+        cmocka_unit_test(test_faults),       cmocka_unit_test(test_counters),  cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_errors),       cmocka_unit_test(test_registers), cmocka_unit_test(test_unmapped),
+        cmocka_unit_test(test_absent_modes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

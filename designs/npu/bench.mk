@@ -26,11 +26,12 @@ define bench_programs
   $(BENCH_BUILD)/$$c-$$k/bench-speed || exit 1; done; done
 endef
 BENCH_PY = VERILATOR="$(VERILATOR)" CXX="$(CXX)" $(PYTHON) bench/bench.py
-bench: ## the testbench's own speed: [CFG= or BENCH_CFGS="n4 n8" R=15 MD=1 METHOD=instructions] (minutes)
+bench: ## sign-off | the testbench's own speed (minutes) | CFG= or BENCH_CFGS="n4 n8": configurations; R=15: \
+    repetitions; MD=1: as a table of Markdown; METHOD=instructions
 	$(call bench_programs,$(BENCH_KINDS))
 	@$(BENCH_PY) $(BENCH_ARGS) $(BENCH_OPTIONS)
 
-bench-check: ## instructions of whole runs before (bench/baseline.json) and now; 3 % more fail; SAVE=1: store them \
-    (minutes)
+bench-check: ## sign-off | instructions of whole runs against the stored ones | 3 % more fail (bench/baseline.json; \
+    minutes); SAVE=1: store them
 	$(call bench_programs,fast tap)
 	@$(BENCH_PY) --build $(BENCH_BUILD) --cfgs "$(BENCH_CFGS)" --baseline bench/baseline.json $(if $(SAVE),--save)

@@ -7,7 +7,7 @@ host: $(HOST)/fp-vectors
 
 FP_UNITS := $(filter fp_%,$(UNITS))
 .PHONY: fp-vectors
-fp-vectors: ## corner cases from the host's floating point through every fp unit [COUNT= SEED=]
+fp-vectors: ## sign-off | corner cases of the host's floating point for fp units | COUNT= SEED=
 	@scripts/build.sh $(HOST)/fp-vectors $(FP_UNITS:%=$(OUT)/unit-%) </dev/null
 	@designs/npu/tools/fp_vectors.sh $(HOST)/fp-vectors $(if $(call given,SEED),--seed $(SEED)) \
 	  $(if $(COUNT),--count $(COUNT)) -- $(FP_UNITS:%=$(OUT)/unit-%)

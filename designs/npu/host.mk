@@ -13,7 +13,7 @@ $(HOST)/tandem-model: $(OBJ_tandem_model) $(HOST_LIBS) $(HOST)/flags.ld
 $(HOST)/libtandemn8.a: $(filter-out %/testcases/npu/main.o,$(OBJ_tandem_model))
 	@rm -f $@
 	@ar rcs $@ $^
-$(HOST)/tests/test_graph_settle: $(HOST)/libtandemn8.a
+$(addprefix $(HOST)/tests/,test_graph_settle test_nonsense test_report): $(HOST)/libtandemn8.a
 host: $(HOST)/tandem-model
 
 # networks on the golden model alone
@@ -26,10 +26,10 @@ host: $(HOST)/tandem-net-model
 
 # bugs that cause hangs, activations
 .PHONY: hang-bugs act-errors
-hang-bugs: ## bugs that cause hangs (tests/hang_bugs.patch): the report must name the unit
+hang-bugs: ## sign-off | bugs that cause hangs: the report must name the unit | tests/hang_bugs.patch
 	@$(PYTHON) designs/npu/tools/hang_bugs.py
 
 ACT_FITTED := sigmoid tanh swish mish elu softplus
-act-errors: ## largest error of the fitted activations over all 2^32 inputs (minutes)
+act-errors: ## sign-off | largest error of fitted activations over all 2^32 inputs
 	@scripts/build.sh $(HOST)/tests/test_cm_act
 	@printf '%s\n' $(ACT_FITTED) | xargs -P $(JOBS) -n 1 $(HOST)/tests/test_cm_act sweep

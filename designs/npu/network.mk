@@ -17,29 +17,30 @@ RUN_ARGS = run --net $(NET) $(if $(BIN),--bin $(BIN)) $(if $(INPUT),--input $(IN
   $(if $(TABLE),--table $(TABLE)) $(if $(NAMES),--names $(NAMES)) $(if $(MEAN),--mean $(MEAN)) \
   $(if $(NORM),--norm $(NORM)) $(if $(SHAPE),--shape $(SHAPE)) $(if $(DEVICE),--device $(DEVICE)) \
   $(if $(JSON),--json $(JSON)) $(if $(STALLS),--stalls) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
-network: ## a network on model and RTL: the digits job; NET= BIN= IMAGES= [CALIB= COUNT=]; NET= [BIN= IMAGE= MEAN= \
-    NORM= TABLE= NAMES= JSON=] once with a report; [DEVICE=]
+network: ## networks | a network on model and RTL: handwritten digits, or NET= | NET= BIN= IMAGES= [CALIB= COUNT=]: \
+    quantised, accuracy over the images; NET= [BIN= IMAGE= MEAN= NORM= TABLE= NAMES= JSON=]: any network once, with a \
+    report; DEVICE=model, rtl, tandem, ...
 	@scripts/build.sh $(OUT)/tandem-net
 	$(OUT)/tandem-net $(if $(IMAGES)$(if $(NET),,digits),$(NET_ARGS),$(RUN_ARGS))
 
 .PHONY: networks
-networks: ## docs/networks.md: every topology of DATA= (folders param/ and darknet/) and of tools/netgen.py through \
-    the runtime
+networks: ## networks | every topology of DATA= through the runtime | docs/networks.md; DATA=: folders param/ and \
+    darknet/; also those of tools/netgen.py
 	$(call need,DATA,make networks DATA=folder)
 	@scripts/build.sh $(HOST)/tandem-net-model
 	$(PYTHON) tools/survey_networks.py --program $(HOST)/tandem-net-model --data $(DATA) --n $(N) --seed $(SEED) \
 	  --output docs/networks.md
 
 .PHONY: predict
-predict: ## predicted cycles of single operators and those of the RTL: [CFG= SHAPE=56x56x64], or of another network \
-    NET=
+predict: ## networks | predicted cycles of operators and those of the RTL | CFG= SHAPE=56x56x64: single operators; \
+    NET=: another network
 	@scripts/build.sh $(OUT)/tandem-net
 	@$(OUT)/tandem-net run --net $(or $(NET),bench/operators.param --shape $(or $(SHAPE),56x56x64)) --each --device rtl
 
 .PHONY: figures
 FIGURES_COMMIT = $(shell git rev-parse --short=12 HEAD 2>/dev/null || \
   echo unknown)$(if $(shell git status --porcelain 2>/dev/null | head -n 1),+)
-figures: ## the published cycle figures compared with those of the RTL (N=32, full size, about 3 minutes)
+figures: ## sign-off | published cycle figures beside those of the RTL | N=32, full size, about 3 minutes
 	@scripts/build.sh CFG=n32 KIND=fast $(BUILD)/n32-fast/bench-figures
 	@$(BUILD)/n32-fast/bench-figures $(if $(MD),--markdown) --json $(BUILD)/figures.json --commit "$(FIGURES_COMMIT)"
 # published cycle figures beside those of the RTL

@@ -1,8 +1,7 @@
 # Synthesis for an FPGA (docs/npu/synthesis.md). Results of a unit are kept in build/synth until one of its sources
 # changes.
 .PHONY: synth
-synth: ## synthesise the units with Yosys: make synth [N=8] [UNITS="mesh acc"] [JOBS=1] [TIMEOUT=seconds] \
-    [JSON=file]
+synth: ## sign-off | synthesise the units with Yosys | N=8; UNITS="mesh acc"; JOBS=1; TIMEOUT=seconds; JSON=file
 	@scripts/build.sh generated
 	@scripts/locked.sh $(BUILD)/synth.lock $(PYTHON) designs/npu/tools/synth.py --build "$(BUILD)" \
 	  --n $(if $(filter command,$(origin N)),$(N),8) \

@@ -1,6 +1,6 @@
 # Synthesis for an FPGA (docs/sgemm/synthesis.md).
 .PHONY: synth
-synth: ## synthesise the units with Yosys: make DUT=sgemm synth [CFG=s8] [UNITS="sgemm_ld sgemm_mac"] [TIMEOUT=seconds]
+synth: ## sign-off | synthesise the units with Yosys | DUT=sgemm CFG=s8; UNITS="sgemm_ld sgemm_mac"; TIMEOUT=seconds
 	@scripts/build.sh generated
 	@$(PYTHON) designs/sgemm/tools/synth.py --build "$(BUILD)" $(if $(filter command,$(origin UNITS)),--units "$(UNITS)") \
 	  $(if $(TIMEOUT),--timeout "$(TIMEOUT)") $($(DUT).params.$(CFG))

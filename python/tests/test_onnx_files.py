@@ -161,6 +161,18 @@ def test_functions(model, rng):
         to.convert(made)
 
 
+def test_functions_that_multiply():
+    """Twenty functions, each of which calls the next one twice, stand for a million nodes: refused."""
+    imports = [helper.make_opsetid("", 15), helper.make_opsetid("own", 1)]
+    made = graph([helper.make_node("F0", ["x"], ["y"], domain="own")], {"x": (2, 3)}, ["y"])
+    for i in range(20):
+        calls = [helper.make_node("F%d" % (i + 1), [a], [b], domain="own") for a, b in (("x", "t"), ("t", "y"))]
+        made.functions.append(helper.make_function("own", "F%d" % i, ["x"], ["y"], calls, imports))
+    made.functions.append(helper.make_function("own", "F20", ["x"], ["y"], [node("Identity", "x", "y")], imports))
+    with pytest.raises(to.Unsupported, match="more than 10000 calls"):
+        to.convert(made)
+
+
 # ---- damaged files ----
 
 def test_damaged_files(rng):

@@ -340,8 +340,10 @@ module sgemm_regs #(
 
   // protection, byte address bits, bits that no field names
   logic unused;
-  assign unused = ^{awprot_i, arprot_i, awaddr_i[1:0], araddr_i[1:0], clr_irq[31:1], clr_err[31:ErrW], lda[31:24], ldb[31:24],
-      ldc[31:24], mode};
+  assign unused = ^{
+    awprot_i, arprot_i, awaddr_i[1:0], araddr_i[1:0], clr_irq[31:1], clr_err[31:ErrW], lda[31:24], ldb[31:24],
+    ldc[31:24], mode
+  };
 
   `ASSERT(IndexRange, !wr_task || 32'(wr_idx) < Words)
   `ASSERT_STABLE(task_stable, task_valid_o, task_ready_i || srst_q, slot_q)

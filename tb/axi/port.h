@@ -39,8 +39,9 @@ typedef struct tb_axi_port {
 /*
  * Bind the signals `prefix` + "awvalid" ... of a design, + "_i" or "_o" where the port has that suffix. Missing
  * optional signals (id, len, size, burst, lock, cache, prot, qos, region, user; AXI4-Lite: last) get their AXI default.
- * IDs and user signals of any width. An AXI4 port without wdata and awvalid is one of a master that only reads. The port must not be moved afterwards: it holds pointers into itself. 0 or -1 (a
- * required signal is missing or has an illegal width).
+ * IDs and user signals of any width. An AXI4 port without wdata and awvalid is one of a master that only reads. The
+ * port must not be moved afterwards: it holds pointers into itself. 0 or -1 (a required signal is missing or has an
+ * illegal width).
  */
 int tb_axi_bind(tb_axi_port *port, const tb_sim *sim, const char *prefix, bool lite, char *err, size_t err_size);
 /* Fill a port with the constant stand-ins and bytes, for ports that a program binds by hand; it sets `widths` for IDs

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from . import proto
 from .net import Unsupported
 
-MOST_CALLS = 32  # of a function within another one
+DEEPEST = 32  # a function within another one
+MOST_CALLS = 10000  # of all functions: a few that call each other twice would stand for any number of nodes
 
 
 class Body(NamedTuple):
@@ -25,14 +26,17 @@ class Functions:
         self.known = {(f.domain, f.name): f for f in model.functions}
         self.count = 0
 
-    def expand(self, call: proto.Message, depth: int = 0) -> Body | None:
+    def expand(self, call: proto.Message) -> Body | None:
         """The nodes of the body with the names of the call. None: it is no call of a function."""
         function = self.known.get((call.domain, call.op_type))
         if function is None:
             return None
-        if call.name.count("/call/") > MOST_CALLS:
+        if call.name.count("/call/") > DEEPEST:
             raise Unsupported("operator %s, node '%s': a function in itself" % (call.op_type, call.name))
         self.count += 1
+        if self.count > MOST_CALLS:
+            raise Unsupported("operator %s, node '%.200s': more than %d calls of functions" %
+                              (call.op_type, call.name, MOST_CALLS))
         prefix = "%s/call/%d/" % (call.name or call.op_type, self.count)
         names = {"": ""}
         names.update(zip(function.input, list(call.input) + [""] * len(function.input)))

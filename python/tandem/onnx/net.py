@@ -36,6 +36,12 @@ class Layer:
                  params: dict[int, Any], arrays: Iterable[tuple[str, np.ndarray]] = ()):
         self.kind, self.name, self.inputs, self.outputs = kind, name, list(inputs), list(outputs)
         self.params, self.arrays = dict(params), list(arrays)
+        self.chained: np.ndarray | None = None  # scale of its INT8 output
+
+    @property
+    def int8(self) -> bool:
+        """A convolution of INT8, whose last array is the scale of its input."""
+        return self.kind in ("Convolution", "ConvolutionDepthWise") and 0 < self.params.get(8, 0) < 100
 
 
 def number(value: Any) -> str:
@@ -129,6 +135,21 @@ class Net:
                 if at == x and kind is not None:
                     layer.kind, layer.inputs, layer.params = kind, [x], dict(params)
                     break
+
+    def chain(self, keep: set[str]) -> None:
+        """A convolution of INT8 whose readers all are convolutions of INT8 in one scale gives INT8 itself (key 8 above
+        100, and that scale as the last array)."""
+        for layer in self.layers:
+            readers = self.consumers(layer.outputs[0])
+            if not layer.int8 or not readers or layer.outputs[0] in keep or not all(r.int8 for r in readers):
+                continue
+            bottoms = [float(r.arrays[-1][1][0]) for r in readers]
+            if len(set(bottoms)) == 1:
+                layer.chained = np.array(bottoms[:1], np.float32)
+        for layer in self.layers:
+            if layer.chained is not None:
+                layer.params[8] += 100
+                layer.arrays.append(("raw", layer.chained))
 
     def split(self, outputs: Sequence[str]) -> list[str]:
         """Every blob gets one consumer at most: Split layers for the others. Returns the names of the outputs

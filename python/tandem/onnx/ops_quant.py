@@ -1,99 +1,26 @@
-"""Integers: convolutions and products of INT8 on the GEMM, exactly; quantising in FP32 steps."""
+"""Integers: convolutions and products of INT8 on the GEMM, exactly; quantising in steps.
+
+A real tensor that is integers times a step keeps both (Scaled), so that layers with weights between DequantizeLinear
+and QuantizeLinear run on the integers: y = step * (sum (q - z) * w + bias), with the zero point taken from x before
+(the padding is then 0), and one rounding at the end. Values beyond the NPU's -127..127 are split into planes, as
+q - z = 2 h + l.
+"""
+
+from __future__ import annotations
 
 import numpy as np
 
 from . import proto
 from .converter import Converter
-from .fold import type_of
-from .ops_math import ADD, DIV, MUL, ROUND, SUB, binary, layer, unary
-from .ops_nn import kernel_keys, map_view, per_image, sides, spatial
-from .ops_shape import transpose
-from .tensor import BOOL, Node, Tensor, exact, op
-
-INT8 = np.dtype(np.int8)
-LIMIT = 127  # of the NPU's INT8: -127..127
+from .fold import FOLDS, type_of
+from .ops_math import ADD, DIV, MAX, MIN, MUL, NEG, SUB, binary, layer, unary
+from .ops_reduce import reduce
+from .ops_reduce import MAX as LARGEST_OF
+from .products import LIMIT, Bounds, Scaled, convolution, matrix, planes, rounded, sums, weight_planes
+from .tensor import BOOL, EXACT_INT, HANDLERS, Node, Tensor, constant, exact, op
 
 
-def zero_point(node: Node, i: int, what: str) -> np.ndarray:
-    value = node.const(i, what) if node.input(i) is not None else None
-    return np.zeros((), np.int64) if value is None else np.asarray(value, np.int64)
-
-
-def operands(c: Converter, node: Node, x_zero: int, w_zero: int, axis: int) -> tuple[Tensor, np.ndarray]:
-    """x without its zero point, and weights without theirs. Values of x beyond INT8 after that are refused when
-    the network is run."""
-    x, w = node.need(0), node.const(1, "the weights")
-    zero = zero_point(node, x_zero, "the zero point of x")
-    if zero.size != 1:
-        raise node.no("a zero point of x for each row; supported: one")
-    point = zero_point(node, w_zero, "the zero point of the weights")
-    if point.size > 1:  # one for each output
-        point = point.reshape([-1 if i == axis % w.ndim else 1 for i in range(w.ndim)])
-    w = np.asarray(w, np.int64) - point
-    if w.size == 0 or np.abs(w).max() > LIMIT:
-        raise node.no("weights beyond %d after subtracting their zero point" % LIMIT)
-    ports = [p for p in c.inputs if p.blob == x.blob]
-    if not ports:
-        raise node.no("the input of an INT8 operator; supported: an input of the graph, whose values can be checked")
-    low, high = int(zero) - LIMIT, int(zero) + LIMIT
-    port = ports[0]
-    port.bounds = (low, high) if port.bounds is None else (max(low, port.bounds[0]), min(high, port.bounds[1]))
-    return binary(c, node, SUB, x, c.scalar(float(zero))), w
-
-
-def int8_arrays(w: np.ndarray) -> list[tuple[str, np.ndarray]]:
-    """Weights with all scales 1: the outputs are the sums."""
-    return [("int8", w.astype(np.int8)), ("raw", np.ones(w.shape[0], np.float32)), ("raw", np.ones(1, np.float32))]
-
-
-def within_fp32(node: Node, terms: int, w: np.ndarray) -> None:
-    if int(np.abs(w).max()) * LIMIT * terms > 1 << 24:
-        raise node.no("sums beyond 2^24, which FP32 does not hold")
-
-
-def convolve(c: Converter, node: Node, x: Tensor, w: np.ndarray) -> Tensor:
-    if len(x.shape) != 4 or w.ndim != 4 or node.attr("group", 1) != 1:
-        raise node.no("group %d over %d dimensions; supported: 1 over 4" % (node.attr("group", 1), len(x.shape)))
-    kernel, strides, dilations = list(w.shape[2:]), spatial(node, "strides", 2), spatial(node, "dilations", 2)
-    pads, sizes = sides(node, x, kernel, strides, dilations)
-    within_fp32(node, w[0].size, w)
-    params = kernel_keys(kernel, strides, dilations, pads) | {0: w.shape[0], 5: 0, 6: w.size, 8: 2}
-
-    def one(t: Tensor) -> Tensor:
-        blob = c.add("Convolution", [c.use(t, map_view(t))], (w.shape[0], *sizes), params, int8_arrays(w))
-        return c.result((1, w.shape[0], *sizes), blob, np.int32, t)
-    return per_image(c, node, x, one)
-
-
-def multiply(c: Converter, node: Node, x: Tensor, w: np.ndarray) -> Tensor:
-    """Rows of a matrix as rows of an image, whose columns are one window."""
-    if w.ndim != 2 or len(x.shape) != 2:
-        raise node.no("%d and %d dimensions; supported: matrices" % (len(x.shape), w.ndim))
-    (rows, k), n = x.shape, w.shape[1]
-    within_fp32(node, k, w)
-    if k > 255:
-        raise node.no("%d columns; supported: up to 255" % k)
-    params = kernel_keys([1, k], [1, 1], [1, 1], [0] * 4) | {0: n, 5: 0, 6: w.size, 8: 2}
-    blob = c.add("Convolution", [c.use(x, (1, rows, k))], (n, rows, 1), params, int8_arrays(np.ascontiguousarray(w.T)))
-    return transpose(c, c.result((n, rows), blob, np.int32, x), [1, 0])
-
-
-@op("ConvInteger", "auto_pad dilations group kernel_shape pads strides", takes="own")
-def conv_integer(c: Converter, node: Node) -> list[Tensor]:
-    return [convolve(c, node, *operands(c, node, 2, 3, 0))]
-
-
-@op("MatMulInteger", takes="own")
-def matmul_integer(c: Converter, node: Node) -> list[Tensor]:
-    return [multiply(c, node, *operands(c, node, 2, 3, -1))]
-
-
-def saturate(c: Converter, node: Node, x: Tensor, zero: np.ndarray, dtype: np.dtype) -> Tensor:
-    """Rounded half to even, shifted by the zero point, clipped to the range of the type."""
-    limits = np.iinfo(dtype)
-    y = binary(c, node, ADD, unary(c, ROUND, x), Tensor(zero.shape, np.float32, zero.astype(np.float32)))
-    return layer(c, "Clip", y, {0: float(limits.min), 1: float(limits.max)}, dtype)
-
+# ---- integers without their zero point ----
 
 def along_axis(node: Node, values: np.ndarray, rank: int) -> np.ndarray:
     """One value for each element of an axis, in a shape that is repeated along the others."""
@@ -103,12 +30,203 @@ def along_axis(node: Node, values: np.ndarray, rank: int) -> np.ndarray:
     return values.reshape([-1 if i == node.axis(node.attr("axis", 1), rank) else 1 for i in range(rank)])
 
 
+def centred(c: Converter, node: Node, x: Tensor, zero: Tensor | None) -> tuple[Tensor, Bounds | None]:
+    """x - zero as integers in FP32, and their bounds by the type of x."""
+    if x.dtype.kind not in "iu" or x.dtype == BOOL:
+        raise node.no("dtype %s, expected integers" % x.dtype)
+    info = np.iinfo(x.dtype)
+    if zero is not None and zero.value is None:
+        if zero.size != 1:
+            node.const(2, "zero points for each row")
+        span = float(info.max) - float(info.min)
+        return binary(c, node, SUB, x, zero), (-span, span)
+    point = np.zeros((), np.int64) if zero is None else np.asarray(zero.value, np.int64)
+    point = along_axis(node, point, len(x.shape)) if node.op == "DequantizeLinear" else point.reshape(
+        point.shape if point.size > 1 else ())
+    bounds = None if x.dtype.itemsize > 2 else (float(info.min - point.max()), float(info.max - point.min()))
+    if x.centred is not None and point.size == 1 and int(point) == x.centred[1]:
+        return x.centred[0], x.centred[3]
+    real = Tensor(x.shape, np.float32, x.value, x.blob, x.view, x.origin)
+    real.blobs = x.blobs
+    if not np.any(point):
+        return real, bounds
+    return binary(c, node, SUB, real, Tensor(point.shape, np.float32, point.astype(np.float32))), bounds
+
+
+# ---- products ----
+
+def by_output(values: np.ndarray, t: Tensor, axis: int) -> np.ndarray:
+    """One value for each output, in a shape that is repeated along the other axes of the result."""
+    values = np.asarray(values, np.float32)
+    return values.reshape(()) if values.size == 1 else values.reshape([-1 if i == axis % len(t.shape) else 1
+                                                                      for i in range(len(t.shape))])
+
+
+def real(c: Converter, node: Node, s: Scaled) -> Tensor:
+    y = binary(c, node, MUL, s.ints, Tensor(s.scale.shape, np.float32, s.scale))
+    y.scaled = s
+    return y
+
+
+def weighted(c: Converter, node: Node, x: Tensor, w: Tensor, bias: Tensor | None, turn: bool = False) -> Tensor | None:
+    """A layer with weights over integers. None: x or w are no integers in one step, or not constant."""
+    a, b = x.scaled, w.scaled
+    if a is None or b is None or a.grid is not None or a.bounds is None or a.scale.size != 1 or b.ints.value is None:
+        return None
+    weights = np.asarray(np.rint(b.ints.value), np.int64)
+    conv = node.op in ("Conv", "QLinearConv")
+    weights = weights if conv or turn else weights.T
+    if weights.size == 0 or b.scale.size not in (1, weights.shape[0]):
+        return None
+    product = (convolution if conv else matrix)(c, node, x, weights)
+    scale = (a.scale.reshape(()) * b.scale.ravel()).astype(np.float32)
+    add = None if bias is None else integer_bias(node, bias, scale, product.outputs)
+    parts = [(1, a.raw)] if a.raw is not None else planes(c, node, a.ints, a.bounds)
+    merged = None
+    if len(parts) == 1 and len(weight_planes(weights)) == 1 and product.scales == product.outputs and conv:
+        def merged(factor: np.ndarray, relu: bool) -> Tensor:
+            return product.run(c, parts[0][1], weights, factor,
+                               None if add is None else (add * factor).astype(np.float32), relu)
+    total = sums(c, node, product, parts, weights, add)
+    return real(c, node, Scaled(total, by_output(scale, total, 1 if conv else -1), None, merged))
+
+
+def integer_bias(node: Node, bias: Tensor, scale: np.ndarray, outputs: int) -> np.ndarray:
+    """The bias in steps of the sums: its own integers where it has that step."""
+    if bias.value is None or bias.size not in (1, outputs):
+        raise node.no("a bias %s that is no constant for each output" % list(bias.shape))
+    own = bias.scaled
+    if own is not None and np.allclose(own.scale.ravel(), scale, 1e-5, 0):
+        return np.asarray(own.ints.value, np.float64).ravel()
+    return np.ravel(bias.value).astype(np.float64) / scale
+
+
+# ---- integers in, integers out ----
+
+def as_scaled(c: Converter, node: Node, i: int, scale: np.ndarray, zero: Tensor | None) -> Tensor:
+    """Input i as a real tensor: (x - zero) * scale. Layers that nothing reads are dropped at the end."""
+    x = node.need(i)
+    if x.value is not None:
+        return constant_scaled(node, x.value, scale, None if zero is None else zero.value)
+    ints, bounds = centred(c, node, x, zero)
+    own = Scaled(ints, scale, bounds, raw=x.centred[2] if x.centred is not None and x.centred[0] is ints else None)
+    return real(c, node, own)
+
+
+def constant_scaled(node: Node, q: np.ndarray, scale: np.ndarray, zero: np.ndarray | None) -> Tensor:
+    """Constants: weights keep their integers."""
+    ints = np.asarray(q, np.int64) - (0 if zero is None else np.asarray(zero, np.int64))
+    value = (ints.astype(np.float32) * scale).astype(np.float32)
+    t = constant(value)
+    t.scaled = Scaled(constant(ints), scale)
+    return t
+
+
+def integer_operands(c: Converter, node: Node, axis: int) -> tuple[list[tuple[int, Tensor]], np.ndarray, float]:
+    """Planes of x, weights without their zero point, and the largest possible sum."""
+    x, w = node.need(0), node.const(1, "the weights")
+    zero = node.const(3, "the zero point of the weights")
+    point = np.zeros((), np.int64) if zero is None else np.asarray(zero, np.int64)
+    point = point.reshape([-1 if i == axis % w.ndim else 1 for i in range(w.ndim)]) if point.size > 1 else point.ravel()
+    weights = np.asarray(w, np.int64) - (point if point.size > 1 else point[0] if point.size else 0)
+    zero_x = node.input(2)
+    if zero_x is not None and zero_x.value is not None and zero_x.size > 1:
+        zero_x = Tensor((zero_x.size, 1), zero_x.dtype, zero_x.value.reshape(-1, 1))  # one for each row
+    ints, bounds = centred(c, node, x, zero_x)
+    if bounds is None or weights.size == 0:
+        raise node.no("x of %s, weights of %d elements; supported: integers of 8 bits" % (x.dtype, weights.size))
+    others = tuple(i for i in range(weights.ndim) if i != axis % weights.ndim)
+    return (planes(c, node, ints, bounds), weights,
+            float(np.abs(weights).sum(others).max()) * max(-bounds[0], bounds[1]))
+
+
+def only_rounded(c: Converter, node: Node) -> bool:
+    """Every reader of the result makes FP32 of it, which rounds sums as this network does."""
+    readers = c.readers.get(node.outputs[0], [])
+    return bool(readers) and all(r is not None and r.op_type == "Cast" for r in readers)
+
+
+@op("ConvInteger", "auto_pad dilations group kernel_shape pads strides", takes="own")
+def conv_integer(c: Converter, node: Node) -> list[Tensor]:
+    x, w, most = integer_operands(c, node, 0)
+    if most > EXACT_INT and not only_rounded(c, node):
+        raise node.no("sums beyond 2^24, which FP32 does not hold")
+    return [as_int32(sums(c, node, convolution(c, node, node.need(0), w), x, w, None))]
+
+
+@op("MatMulInteger", takes="own")
+def matmul_integer(c: Converter, node: Node) -> list[Tensor]:
+    x, w, most = integer_operands(c, node, -1)
+    if w.ndim != 2:
+        raise node.no("%d and %d dimensions; supported: a matrix on the right" % (len(node.need(0).shape), w.ndim))
+    if most > EXACT_INT and not only_rounded(c, node):
+        raise node.no("sums beyond 2^24, which FP32 does not hold")
+    return [as_int32(sums(c, node, matrix(c, node, node.need(0), w.T), x, np.ascontiguousarray(w.T), None))]
+
+
+def as_int32(t: Tensor) -> Tensor:
+    t.dtype = np.dtype(np.int32)
+    return t
+
+
+# ---- steps ----
+
 def whole(node: Node) -> None:
     """Steps for a whole axis or tensor, in FP32."""
     if node.attr("block_size", 0):
         raise node.no("block_size %d; supported: 0" % node.attr("block_size"))
     if node.op == "DequantizeLinear" and node.attr("output_dtype", 0) not in (0, proto.FLOAT32):
         raise node.no("output_dtype %s, the NPU has FP32 and INT8" % proto.type_name(node.attr("output_dtype")))
+
+
+def in_steps(c: Converter, node: Node, x: Tensor, scale: np.ndarray) -> tuple[Tensor, bool]:
+    """x / scale, and whether these are integers already. Inputs of the graph are divided as ONNX does; other values are
+    multiplied by the reciprocal (1.3 of a million values at the edge of two steps differ), sums by one factor."""
+    if x.scaled is not None and x.scaled.grid is None:
+        factor = (x.scaled.scale / scale).astype(np.float32)
+        if np.all(factor == 1):
+            return x.scaled.ints, True
+        return binary(c, node, MUL, x.scaled.ints, Tensor(factor.shape, np.float32, factor)), False
+    if any(p.blob == x.blob for p in c.inputs):
+        return binary(c, node, DIV, x, Tensor(scale.shape, np.float32, scale)), False
+    reciprocal = (np.float32(1) / scale).astype(np.float32)
+    return binary(c, node, MUL, x, Tensor(scale.shape, np.float32, reciprocal)), False
+
+
+def saturated(c: Converter, node: Node, x: Tensor, scale: np.ndarray, zero: np.ndarray, dtype: np.dtype) -> Tensor:
+    """x in steps, clipped to the range of the type and rounded half to even, behind the zero point."""
+    info = np.iinfo(dtype)
+    low, high = (np.asarray(edge - zero, np.float32) for edge in (info.min, info.max))
+    x.scaled = x.scaled if x.scaled is not None and x.scaled.grid is None else None
+    v, integers = in_steps(c, node, x, scale)
+    inside = integers and x.scaled.bounds is not None and x.scaled.bounds[0] >= low.max() and (
+        x.scaled.bounds[1] <= high.min())
+    if not inside and zero.size == 1:
+        v = layer(c, "Clip", v, {0: float(low), 1: float(high)})
+    elif not inside:
+        v = binary(c, node, MIN, binary(c, node, MAX, v, Tensor(low.shape, np.float32, low)),
+                   Tensor(high.shape, np.float32, high))
+    ints = v if integers else rounded(c, node, v)
+    y = ints if not np.any(zero) else binary(c, node, ADD, ints, Tensor(zero.shape, np.float32,
+                                                                         zero.astype(np.float32)))
+    y = Tensor(y.shape, dtype, None, y.blob, y.view, y.origin)
+    if zero.size == 1:
+        least = max(float(low), 0.0) if x.scaled is not None and x.scaled.relu else float(low)
+        y.centred = (ints, int(zero), chained(c, node, x, scale, least, float(high)), (least, float(high)))
+    return y
+
+
+def chained(c: Converter, node: Node, x: Tensor, scale: np.ndarray, low: float, high: float) -> Tensor | None:
+    """The values before rounding and clipping, straight from a convolution, where only convolutions read them: the blob
+    between them stays INT8 (-128 becomes -127, halves are rounded away from zero)."""
+    s = x.scaled
+    if s is None or s.merged is None or high != LIMIT or low not in (0.0, -LIMIT, -LIMIT - 1.0):
+        return None
+    readers = [r for d in c.readers.get(node.outputs[0], []) for r in (
+        c.readers.get(d.output[0], [None]) if d is not None and d.op_type == "DequantizeLinear" else [d])]
+    if not readers or any(r is None or r.op_type not in ("Conv", "QLinearConv") for r in readers):
+        return None
+    return s.merged((s.scale / scale).astype(np.float32).ravel(), s.relu)
 
 
 @op("QuantizeLinear", "axis block_size output_dtype precision saturate")
@@ -118,48 +236,190 @@ def quantize(c: Converter, node: Node) -> list[Tensor]:
     scale, point = node.const(1, "y_scale"), node.const(2, "y_zero_point")
     scale = along_axis(node, exact(scale, node.where()), len(x.shape))
     dtype = type_of(node.attr("output_dtype", 0) or proto.UINT8) if point is None else point.dtype
-    if dtype.kind not in "iu":
+    if dtype.kind not in "iu" or dtype.itemsize > 2:
         raise node.no("dtype %s of the result, the NPU has FP32 and INT8" % dtype)
     zero = along_axis(node, np.zeros((), np.int64) if point is None else point.astype(np.int64), len(x.shape))
-    y = binary(c, node, DIV, x, Tensor(scale.shape, np.float32, scale))
-    return [saturate(c, node, y, zero, dtype)]
+    return [saturated(c, node, x, scale, zero, dtype)]
 
 
 @op("DequantizeLinear", "axis block_size output_dtype", takes="own")
 def dequantize(c: Converter, node: Node) -> list[Tensor]:
     x = node.need(0)
     whole(node)
-    if x.dtype.kind not in "iu" or x.dtype == BOOL:
-        raise node.no("dtype %s" % x.dtype)
-    scale, point = node.const(1, "x_scale"), node.const(2, "x_zero_point")
-    scale = along_axis(node, exact(scale, node.where()), len(x.shape))
-    y = x
-    if point is not None and np.any(point):
-        zero = along_axis(node, point.astype(np.float32), len(x.shape))
-        y = binary(c, node, SUB, x, Tensor(zero.shape, np.float32, zero))
-    return [binary(c, node, MUL, y, Tensor(scale.shape, np.float32, scale))]
+    scale = node.input(1)
+    if scale is not None and scale.value is None and scale.size == 1:  # of DynamicQuantizeLinear
+        return [binary(c, node, MUL, centred(c, node, x, node.input(2))[0], scale)]
+    steps = along_axis(node, exact(node.const(1, "x_scale"), node.where()), len(x.shape))
+    zero = node.input(2)
+    if zero is not None and (x.value is not None or zero.size > 1):
+        zero = constant(along_axis(node, node.const(2, "x_zero_point"), len(x.shape)))
+    if x.value is not None and x.dtype.kind not in "iu":
+        raise node.no("dtype %s, expected integers" % x.dtype)
+    return [as_scaled(c, node, 0, steps, zero)]
+
+
+def fold_quantize(node: Node, x: np.ndarray, scale: np.ndarray, zero: np.ndarray | None = None) -> np.ndarray:
+    """Constants that are quantised in the graph."""
+    whole(node)
+    dtype = type_of(node.attr("output_dtype", 0) or proto.UINT8) if zero is None else zero.dtype
+    if dtype.kind not in "iu" or x.dtype != np.float32:
+        raise node.no("from %s to %s" % (x.dtype, dtype))
+    steps = np.rint(x / along_axis(node, scale, x.ndim))
+    point = along_axis(node, 0 if zero is None else zero.astype(np.int64), x.ndim)
+    return np.clip(steps + point, np.iinfo(dtype).min, np.iinfo(dtype).max).astype(dtype)
+
+
+FOLDS["QuantizeLinear"] = fold_quantize
+
+
+@op("DynamicQuantizeLinear")
+def dynamic(c: Converter, node: Node) -> list[Tensor]:
+    """Step and zero point from the smallest and the largest element, 0 included."""
+    x = node.need(0)
+    flat = c.reshaped(x, (x.size,))
+
+    def largest(t: Tensor) -> Tensor:
+        return binary(c, node, MAX, c.reshaped(reduce(c, LARGEST_OF, t, [0]), ()), c.scalar(0.0))
+    top, bottom = largest(flat), unary(c, NEG, largest(unary(c, NEG, flat)))
+    scale = binary(c, node, DIV, binary(c, node, SUB, top, bottom), c.scalar(255.0))
+    scale = binary(c, node, MAX, scale, c.scalar(1e-37))  # of nothing but zeros: any
+    zero = layer(c, "Clip", binary(c, node, DIV, unary(c, NEG, bottom), scale), {0: 0.0, 1: 255.0})
+    zero = rounded(c, node, zero)
+    steps = rounded(c, node, binary(c, node, DIV, x, scale))
+    y = layer(c, "Clip", binary(c, node, ADD, steps, zero), {0: 0.0, 1: 255.0}, np.uint8)
+    zero.dtype = np.dtype(np.uint8)
+    return [y, scale, zero]
+
+
+# ---- operators with steps on both sides ----
+
+def steps_of(node: Node, i: int) -> np.ndarray:
+    scale = node.const(i, "a scale")
+    if scale is None:
+        raise node.no("a scale is missing")
+    return exact(scale, node.where()).ravel()
+
+
+def both_sides(c: Converter, node: Node) -> list[Tensor]:
+    """x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias."""
+    x_scale, w_scale, y_scale = (steps_of(node, i) for i in (1, 4, 6))
+    w, zero = node.need(3), node.const(5, "the zero point of the weights")
+    point = node.const(7, "the zero point of y")
+    node.const(3, "the weights")
+    if point is None or point.size != 1 or x_scale.size != 1 or y_scale.size != 1:
+        raise node.no("a scale of x or y for each channel; supported: one")
+    axis = 0 if node.op == "QLinearConv" else w.value.ndim - 1
+    shape = [-1 if i == axis else 1 for i in range(w.value.ndim)]
+    zero = None if zero is None else zero.reshape(shape) if zero.size > 1 else zero.ravel()[0]
+    x = as_scaled(c, node, 0, x_scale.reshape(()), node.input(2))
+    weights = constant_scaled(node, w.value, w_scale.reshape(shape) if w_scale.size > 1 else w_scale.reshape(()), zero)
+    bias = node.input(8)
+    if bias is not None:
+        node.const(8, "the bias")
+        step = (x_scale * w_scale).astype(np.float32)
+        bias = constant_scaled(node, bias.value, step if step.size > 1 else step.reshape(()), None)
+    y = weighted(c, node, x, weights, bias)
+    if y is None:
+        raise node.no("x of %s, weights %s; supported: integers of 8 bits, constant weights" %
+                      (node.need(0).dtype, list(w.shape)))
+    return [saturated(c, node, y, y_scale.reshape(()), np.asarray(point, np.int64).reshape(()), point.dtype)]
 
 
 @op("QLinearConv", "auto_pad dilations group kernel_shape pads strides", takes="own")
 def qlinear_conv(c: Converter, node: Node) -> list[Tensor]:
-    """Sums on the GEMM, rescaled in FP32: x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias."""
-    return [rescaled(c, node, convolve)]
+    return both_sides(c, node)
 
 
 @op("QLinearMatMul", takes="own")
 def qlinear_matmul(c: Converter, node: Node) -> list[Tensor]:
-    return [rescaled(c, node, multiply)]
+    if len(node.need(3).shape) != 2:
+        return batched(c, node)
+    return both_sides(c, node)
 
 
-def rescaled(c: Converter, node: Node, product) -> Tensor:
-    scales = [node.const(i, "a scale") for i in (1, 4, 6)]
-    point = node.const(7, "the zero point of y")
-    if any(s is None or s.size != 1 for s in scales) or node.input(8) is not None or point is None or point.size != 1:
-        raise node.no("a bias, or a scale for each channel; supported: neither")
-    inner = Node.__new__(Node)
-    inner.__dict__.update(node.__dict__)
-    inner.inputs = [node.need(0), node.need(3), node.need(2), node.need(5)]
-    sums = product(c, inner, *operands(c, inner, 2, 3, 0 if product is convolve else -1))
-    x_scale, w_scale, y_scale = (np.float32(s.ravel()[0]) for s in scales)
-    y = binary(c, node, MUL, sums, c.scalar(np.float32(x_scale * w_scale / y_scale)))
-    return saturate(c, node, y, np.asarray(point, np.int64).reshape(()), point.dtype)
+def batched(c: Converter, node: Node) -> list[Tensor]:
+    """The same batch on both sides, matrix by matrix."""
+    from .ops_nn import MOST_PARTS
+    from .ops_shape import divide, join
+    a, b = node.need(0), node.const(3, "the weights")
+    count = int(np.prod(a.shape[:-2]))
+    if a.shape[:-2] != b.shape[:-2] or count > MOST_PARTS or b.ndim < 3:
+        raise node.no("matrices %s times %s; supported: the same batch on both sides, up to %d" %
+                      (list(a.shape), list(b.shape), MOST_PARTS))
+    parts = []
+    for i, part in enumerate(divide(c, c.reshaped(a, (count,) + a.shape[-2:]), 0, [1] * count)):
+        one = Node.__new__(Node)
+        one.__dict__.update(node.__dict__)
+        one.inputs = list(node.inputs)
+        one.inputs[0] = c.reshaped(part, a.shape[-2:])
+        one.inputs[3] = constant(b.reshape((count,) + b.shape[-2:])[i])
+        parts += both_sides(c, one)
+    y = join(c, [c.reshaped(p, (1,) + p.shape) for p in parts], 0)
+    return [Tensor(a.shape[:-1] + b.shape[-1:], parts[0].dtype, None, y.blob, y.view, y.origin)]
+
+
+# ---- operators between DequantizeLinear and QuantizeLinear ----
+
+def over_integers(name: str) -> None:
+    """A layer with weights runs on the integers of its operands, where they have them."""
+    plain, attributes, kinds = HANDLERS[name]
+
+    def handler(c: Converter, node: Node) -> list[Tensor]:
+        x, w = node.input(0), node.input(1)
+        turn = bool(node.attr("transB", 0))
+        fits = name != "Gemm" or (node.attr("alpha", 1.0) == 1 and node.attr("beta", 1.0) == 1 and
+                                  not node.attr("transA", 0) and x is not None and len(x.shape) == 2)
+        bias = node.input(2)
+        small = bias is None or (bias.value is not None and w is not None and
+                                 bias.size in (1, w.shape[0] if name == "Conv" or turn else w.shape[-1]))
+        if x is not None and w is not None and fits and small and (name == "Conv" or len(w.shape) == 2):
+            y = weighted(c, node, x, w, bias, turn)
+            if y is not None:
+                return [y]
+        return plain(c, node)
+    HANDLERS[name] = (handler, attributes, kinds)
+
+
+KEEPS = ("Relu MaxPool GlobalMaxPool Reshape Flatten Squeeze Unsqueeze Identity Dropout Transpose DepthToSpace "
+         "SpaceToDepth Slice Split Gather Concat Expand Tile")
+AS_THEY_ARE = ("Relu", "MaxPool", "GlobalMaxPool")  # a step for each channel stays where it is
+
+
+def moves_integers(name: str) -> None:
+    """An operator that only chooses or moves elements does so with the integers, too."""
+    plain, attributes, kinds = HANDLERS[name]
+
+    def handler(c: Converter, node: Node) -> list[Tensor]:
+        results = plain(c, node)
+        limits = [t.limit for t in (node.inputs if name == "Concat" else node.inputs[:1]) if t is not None]
+        for result in results:
+            if result is not None and result.value is None and limits and None not in limits:
+                result.limit = max(limits)
+        data = node.inputs if name == "Concat" else node.inputs[:1]
+        steps = [t.scaled for t in data if t is not None]
+        if not steps or any(s is None for s in steps) or any(t.value is not None for t in data):
+            return results
+        if any(s.scale.shape != steps[0].scale.shape or np.any(s.scale != steps[0].scale) for s in steps):
+            return results
+        if name not in AS_THEY_ARE and steps[0].scale.size != 1 or len({s.grid for s in steps}) > 1:
+            return results
+        same = Node.__new__(Node)
+        same.__dict__.update(node.__dict__)
+        same.inputs = [s.ints for s in steps] + node.inputs[len(data):]
+        bounds = None if any(s.bounds is None for s in steps) else (
+            min(s.bounds[0] for s in steps), max(s.bounds[1] for s in steps))
+        relu = name == "Relu"
+        if relu and bounds is not None:
+            bounds = (max(bounds[0], 0.0), max(bounds[1], 0.0))
+        for result, ints in zip(results, plain(c, same)):
+            if result is not None and result.value is None:
+                result.scaled = Scaled(ints if steps[0].grid is None else result, steps[0].scale, bounds,
+                                       steps[0].merged if relu else None, relu, None, steps[0].grid)
+        return results
+    HANDLERS[name] = (handler, attributes, kinds)
+
+
+for _name in ("Conv", "Gemm", "MatMul"):
+    over_integers(_name)
+for _name in KEEPS.split():
+    moves_integers(_name)

@@ -12,9 +12,10 @@ from .net import NeedsConstant, Unsupported, View
 if TYPE_CHECKING:
     from .converter import Converter
 
+OWN = ("", "ai.onnx")  # domains of ONNX's own operators
 LARGEST = 1 << 28  # elements of a tensor
 EXACT_INT = 1 << 24  # integers up to here are exact in FP32
-FLOATS = (np.dtype(np.float32),)
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))  # double is computed in FP32
 SMALL = tuple(np.dtype(t) for t in (np.int8, np.uint8, np.int16, np.uint16, np.float16))  # every value is exact in FP32
 WIDE = tuple(np.dtype(t) for t in (np.int32, np.int64, np.uint32, np.uint64))  # exact up to EXACT_INT
 BOOL = np.dtype(np.bool_)
@@ -22,9 +23,9 @@ BOOL = np.dtype(np.bool_)
 # types of attributes, by name: one type for all operators that have one of that name
 ATTRIBUTES = {name: kind for kind, names in (
     (proto.INT, "axis batch_axis block_size blocksize ceil_mode count_include_pad detect_negative detect_positive end "
-     "exclude_outside exclusive fmod group hidden_size k keepdims keep_aspect_ratio largest noop_with_empty_axes "
-     "num_groups num_outputs output_dtype p reverse saturate select_last_index sorted start storage_order to transA "
-     "transB upper value_int antialias stash_type allowzero training_mode"),
+     "exclude_outside exclusive fmod group hidden_size ignore_index k keepdims keep_aspect_ratio largest "
+     "noop_with_empty_axes num_groups num_outputs output_dtype p reverse saturate select_last_index sorted start "
+     "storage_order to transA transB upper value_int antialias stash_type allowzero training_mode"),
     (proto.INTS, "dilations kernel_shape output_padding output_shape pads perm strides value_ints"),
     (proto.FLOAT, "alpha beta bias cubic_coeff_a epsilon extrapolation_value gamma lambd momentum value_float"),
     (proto.FLOATS, "value_floats"),
@@ -58,6 +59,10 @@ class Tensor:
         self.dtype = np.dtype(dtype)
         self.value, self.blob, self.view, self.origin = value, blob, tuple(view), origin
         self.blobs: dict[View, str] = {}  # the same elements in other shapes
+        self.scaled: Any = None  # integers and a step that it stands for (ops_quant.Scaled)
+        self.limit: float | None = None if value is None or self.dtype.kind not in "fiub" else float(
+            np.abs(np.asarray(value, np.float64)).max(initial=0))  # largest magnitude, where samples tell it
+        self.centred: Any = None  # of integers: those without zero point, the zero point, those before rounding
 
     @property
     def size(self) -> int:
@@ -90,6 +95,7 @@ class Node:
 
     def __init__(self, message: proto.Message, inputs: list[Tensor | None], opset: int, folder: str | None = None):
         self.op, self.opset, self.inputs, self.folder = message.op_type, opset, inputs, folder
+        self.key = message.op_type if message.domain in OWN else message.domain + "." + message.op_type
         self.name = message.name or next(filter(None, message.output), "")
         self.outputs = list(message.output)
         self.attributes: dict[str, Any] = {}
@@ -98,8 +104,8 @@ class Node:
             expected = ATTRIBUTES.get(a.name)
             if expected is not None and a.type not in (0, expected):
                 raise self.no("attribute %s has the type %d, expected %d" % (a.name, a.type, expected))
-        if len(inputs) > MOST_INPUTS.get(self.op, len(inputs)):
-            raise self.no("%d inputs, expected at most %d" % (len(inputs), MOST_INPUTS[self.op]))
+        if len(inputs) > MOST_INPUTS.get(self.key, len(inputs)):
+            raise self.no("%d inputs, expected at most %d" % (len(inputs), MOST_INPUTS[self.key]))
 
     def attr(self, name: str, default: Any = None) -> Any:
         value = self.attributes.get(name, default)

@@ -1,0 +1,100 @@
+"""Operators of the domain com.microsoft, which onnxruntime's static quantiser writes: an operator of ONNX between
+DequantizeLinear and QuantizeLinear, whose steps are inputs of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .converter import Converter
+from .ops_quant import as_scaled, constant_scaled, saturated, steps_of, weighted
+from .tensor import HANDLERS, Node, Tensor, op
+
+DOMAIN = "com.microsoft."
+
+
+def one_step(node: Node, i: int) -> np.ndarray:
+    """A scale of a whole tensor."""
+    scale = steps_of(node, i)
+    if scale.size != 1:
+        raise node.no("%d scales in input %d; supported: one" % (scale.size, i))
+    return scale.reshape(())
+
+
+def operand(c: Converter, node: Node, i: int) -> Tensor:
+    """Inputs i, i + 1 (scale), i + 2 (zero point) as a real tensor."""
+    return as_scaled(c, node, i, one_step(node, i + 1), node.input(i + 2))
+
+
+def result(c: Converter, node: Node, y: Tensor, i: int) -> list[Tensor]:
+    """A real tensor in the steps of inputs i (scale) and i + 1 (zero point)."""
+    point = node.const(i + 1, "the zero point of the result")
+    if point is None:
+        point = np.zeros((), np.uint8)
+    if point.size != 1 or point.dtype.kind not in "iu" or point.dtype.itemsize > 2:
+        raise node.no("%d zero points of %s; supported: one integer" % (point.size, point.dtype))
+    return [saturated(c, node, y, one_step(node, i), point.astype(np.int64).reshape(()), point.dtype)]
+
+
+def plain(c: Converter, node: Node, name: str, inputs: list[Tensor | None]) -> Tensor:
+    """ONNX's operator of that name over these inputs, with the attributes of the node."""
+    inner = Node.__new__(Node)
+    inner.__dict__.update(node.__dict__)
+    inner.op, inner.inputs = name, inputs
+    return HANDLERS[name][0](c, inner)[0]
+
+
+@op(DOMAIN + "QuantizeLinear", "axis")
+def quantize(c: Converter, node: Node) -> list[Tensor]:
+    return [plain(c, node, "QuantizeLinear", node.inputs)]
+
+
+@op(DOMAIN + "DequantizeLinear", "axis", takes="own")
+def dequantize(c: Converter, node: Node) -> list[Tensor]:
+    return [plain(c, node, "DequantizeLinear", node.inputs)]
+
+
+@op("%sQLinearAdd %sQLinearMul" % (DOMAIN, DOMAIN), takes="own")
+def pair(c: Converter, node: Node) -> list[Tensor]:
+    return result(c, node, plain(c, node, node.op[len("QLinear"):], [operand(c, node, 0), operand(c, node, 3)]), 6)
+
+
+@op(" ".join(DOMAIN + "QLinear" + n for n in ("GlobalAveragePool", "AveragePool", "LeakyRelu", "Sigmoid")),
+    "alpha auto_pad ceil_mode channels_last count_include_pad kernel_shape pads strides", takes="own")
+def single(c: Converter, node: Node) -> list[Tensor]:
+    if node.attr("channels_last", 0):
+        raise node.no("channels_last; supported: 0")
+    return result(c, node, plain(c, node, node.op[len("QLinear"):], [operand(c, node, 0)]), 3)
+
+
+@op(DOMAIN + "QLinearSoftmax", "axis opset", takes="own")
+def softmax(c: Converter, node: Node) -> list[Tensor]:
+    inner = Node.__new__(Node)
+    inner.__dict__.update(node.__dict__)
+    inner.op, inner.inputs, inner.opset = "Softmax", [operand(c, node, 0)], node.attr("opset", 13)
+    return result(c, node, HANDLERS["Softmax"][0](c, inner)[0], 3)
+
+
+@op(DOMAIN + "QLinearConcat", "axis", takes="own")
+def concat(c: Converter, node: Node) -> list[Tensor]:
+    """The result's scale and zero point, then three inputs for each part."""
+    parts = [operand(c, node, i) for i in range(2, len(node.inputs), 3)]
+    return result(c, node, plain(c, node, "Concat", list(parts)), 0)
+
+
+@op(DOMAIN + "QGemm", "alpha transA transB", takes="own")
+def gemm(c: Converter, node: Node) -> list[Tensor]:
+    """a, a_scale, a_zero, b, b_scale, b_zero, bias in steps of a_scale * b_scale, y_scale, y_zero."""
+    b, b_scale = node.const(3, "the weights"), steps_of(node, 4)
+    if b is None or b.ndim != 2 or node.attr("transA", 0) or node.attr("alpha", 1.0) != 1:
+        raise node.no("transA %d, alpha %g; supported: 0 and 1, a constant matrix" %
+                      (node.attr("transA", 0), node.attr("alpha", 1.0)))
+    turn = bool(node.attr("transB", 0))
+    shape = ((-1, 1) if turn else (1, -1)) if b_scale.size > 1 else ()
+    zero, bias, step = node.const(5, "the zero point of b"), node.const(6, "the bias"), one_step(node, 1) * b_scale
+    zero = None if zero is None else zero.reshape(shape) if zero.size > 1 else zero.ravel()[0]
+    weights = constant_scaled(node, b, b_scale.reshape(shape), zero)
+    added = None if bias is None else constant_scaled(node, bias, step if step.size > 1 else step.reshape(()), None)
+    y = weighted(c, node, operand(c, node, 0), weights, added, turn)
+    if y is None:
+        raise node.no("a of %s; supported: integers of 8 bits" % node.need(0).dtype)
+    return [y] if node.input(7) is None else result(c, node, y, 7)
