@@ -105,9 +105,10 @@ TRACE_CPP = ls V$(1)*.cpp | grep -E '__Trace__[0-9]+\.cpp'
 ONCE_CPP = ls V$(1)*.cpp | grep -E '__(Slow|Syms|Trace)' | grep -vE '__Trace__[0-9]+\.cpp'
 optimise = printf '\043pragma GCC optimize ("%s")\n' $(1)
 INCLUDE_CPP = sed '/^\#/!s|.*|\#include "&"|'
-CXX_INSIDE = $(CCACHE) $(CXX) -I$$(realpath --relative-to=. $(CURDIR)/tb) $(VM_CXX)
+CXX_INSIDE = $(CCACHE) $(CXX) -I$$(realpath --relative-to=. $(CURDIR)/tb) $(VM_CXX) -include sim/vl_fast.h
 SHIM_CPP = $(PYTHON) scripts/gen_shim.py --top $(1) --header $(@D)/V$(1).h --output $(@D)/shim.cpp
-SHIM_USES := scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_printf.h
+MODEL_USES := tb/sim/vl_fast.h
+SHIM_USES := scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_printf.h $(MODEL_USES)
 
 define verilated
 $(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(filter $(BUILD)/%,$(3)) $(if $(findstring .vlt,$(3)),scripts/tap_alias.py)
@@ -124,10 +125,10 @@ endef
 define verilated_design
 $(call verilated,$(1),$(2),$(3),$(4))
 DUT_$(1) := $(OUT)/v/$(1)/model.o $(OUT)/v/$(1)/model_slow.o $(OUT)/v/$(1)/shim.o
-$(OUT)/v/$(1)/model.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
+$(OUT)/v/$(1)/model.o: $(OUT)/v/$(1)/V$(2).mk $(MODEL_USES) $(OUT)/flags.cxx
 	@echo "  CXX   $(2) ($(BUILD_LABEL))"
 	@cd $$(@D) && $$(call CYCLE_CPP,$(2)) | $$(INCLUDE_CPP) >model.cpp && $$(CXX_INSIDE) $(VM_FAST) -c model.cpp -o model.o
-$(OUT)/v/$(1)/model_slow.o: $(OUT)/v/$(1)/V$(2).mk $(OUT)/flags.cxx
+$(OUT)/v/$(1)/model_slow.o: $(OUT)/v/$(1)/V$(2).mk $(MODEL_USES) $(OUT)/flags.cxx
 	@cd $$(@D) && { $$(call TRACE_CPP,$(2)); $$(call optimise,$(ONCE)); $$(call ONCE_CPP,$(2)); } | $$(INCLUDE_CPP) \
 	  >model_slow.cpp && $$(CXX_INSIDE) $(VM_SLOW) -c model_slow.cpp -o model_slow.o
 $(OUT)/v/$(1)/shim.o: $(OUT)/v/$(1)/V$(2).mk $(SHIM_USES) $(OUT)/flags.cxx
