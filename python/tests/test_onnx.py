@@ -497,6 +497,17 @@ def test_some_node_tests():
 
 
 @DATA
+def test_constants_among_the_inputs():
+    """Files of IR 3 name the weights among the inputs of the graph; so PyTorch wrote them."""
+    with backend.Bench(False) as bench:
+        folder = os.path.join(os.path.dirname(backend.DATA), "pytorch-converted")
+        for name, where in (("Conv2d_padding", ("CPU",)), ("BatchNorm2d_eval", ("ALU",)), ("Linear", ("CPU",))):
+            r = bench.run(name, folder, quantise=False)
+            assert (r.outcome, r.arithmetic) == ("passed", where), r
+            assert name.startswith("Batch") or "GEMM" in r.split
+
+
+@DATA
 def test_a_wrong_result_fails(monkeypatch):
     """The comparison can fail, and a failure is not called unsupported."""
     monkeypatch.setitem(ops_math.UNARY, "Abs", ops_math.NEG)

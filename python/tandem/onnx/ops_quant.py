@@ -76,7 +76,10 @@ def weighted(c: Converter, node: Node, x: Tensor, w: Tensor, bias: Tensor | None
     weights = np.asarray(np.rint(b.ints.value), np.int64)
     conv = node.op in ("Conv", "QLinearConv")
     weights = weights if conv or turn else weights.T
-    if weights.size == 0 or b.scale.size not in (1, weights.shape[0]):
+    outputs = 0 if conv or turn else b.ints.value.ndim - 1  # the axis that a step for each output follows
+    if weights.size == 0 or (b.scale.size > 1 and (b.scale.ndim <= outputs or
+                                                   b.scale.shape[outputs] != weights.shape[0] or
+                                                   b.scale.size != weights.shape[0])):
         return None
     product = (convolution if conv else matrix)(c, node, x, weights)
     scale = (a.scale.reshape(()) * b.scale.ravel()).astype(np.float32)

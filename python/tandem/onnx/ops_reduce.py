@@ -151,9 +151,10 @@ def channel_view(x: Tensor) -> tuple[int, ...]:
     return (x.shape[0] * x.shape[1],) + spatial
 
 
-@op("BatchNormalization", "epsilon momentum spatial training_mode")
+@op("BatchNormalization", "epsilon is_test momentum spatial training_mode")
 def batch_norm(c: Converter, node: Node) -> list[Tensor]:
-    if node.attr("training_mode", 0) or not node.attr("spatial", 1) or sum(map(bool, node.outputs)) > 1:
+    training = node.attr("training_mode", 0) or (node.opset < 7 and not node.attr("is_test", 0))
+    if training or not node.attr("spatial", 1) or sum(map(bool, node.outputs)) > 1:
         raise node.no("training_mode; supported: inference")
     x = node.need(0)
     scale, bias, mean, variance = by_channel(node, 4)
