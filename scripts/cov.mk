@@ -1,8 +1,10 @@
 # Functional and code coverage (docs/coverage.md, docs/coverage-code.md).
 .PHONY: cov-cost coverage
-# counted C code: model and driver, and their shared libraries where the RTL is shared, too
+# counted C code: model and driver, and their shared libraries where a source of them includes one of its headers
+uses_lib = $(if $(wildcard $(1)/lib/*.h),$(shell grep -lE \
+  '^.include "($(subst $(SPACE),|,$(notdir $(wildcard $(1)/lib/*.h))))"' $(call room,$(DUT),$(1))/*.[ch]))
 COV_ROOMS = $(strip $(call room,$(DUT),cmodel) $(call room,$(DUT),drivers) \
-  $(if $(filter rtl/lib,$($(DUT).source)),cmodel/lib drivers/lib))
+  $(foreach r,cmodel drivers,$(if $(call uses_lib,$(r)),$(r)/lib)))
 # CFG= for one configuration; THRESHOLDS=file CODE_THRESHOLDS=file instead of the project's
 coverage: export BUILD := $(BUILD)
 coverage: ## sign-off | coverage of a suite: pages, thresholds | the jobs that a SUITE marks (all, where it marks \

@@ -103,7 +103,15 @@ typedef struct rig {
     sac_hal hal;
     sac_dev dev;
     bool dead;
+    int left; /* accesses until the device stops to answer; below 0: it does not stop */
 } rig;
+
+/* Does the device answer this access? */
+static bool answers(rig *r) {
+    r->dead = r->dead || r->left == 0;
+    r->left -= r->left > 0;
+    return !r->dead;
+}
 
 static bool mem_read(void *ctx, uint64_t addr, void *data, size_t bytes) {
     const rig *r = (const rig *)ctx;
@@ -124,20 +132,20 @@ static bool mem_write(void *ctx, uint64_t addr, const void *data, size_t bytes) 
 }
 
 static bool hal_read(void *ctx, uint32_t reg, uint32_t *value) {
-    const rig *r = (const rig *)ctx;
+    rig *r = (rig *)ctx;
     *value = sac_model_read(&r->model, reg);
-    return !r->dead;
+    return answers(r);
 }
 
 static bool hal_write(void *ctx, uint32_t reg, uint32_t value) {
     rig *r = (rig *)ctx;
     sac_model_write(&r->model, reg, value);
-    return !r->dead;
+    return answers(r);
 }
 
 static bool hal_wait(void *ctx, bool irq) {
     (void)irq;
-    return !((const rig *)ctx)->dead;
+    return answers((rig *)ctx);
 }
 
 static int setup(void **state) {
@@ -146,6 +154,7 @@ static int setup(void **state) {
         return -1;
     }
     r->hal = (sac_hal){r, hal_read, hal_write, hal_wait};
+    r->left = -1;
     *state = r;
     return sac_open(&r->dev, &r->hal) == SAC_OK ? 0 : -1;
 }
@@ -225,7 +234,12 @@ static void test_refusals(void **state) {
     REFUSED(SAC_FAIL_ARG, t.in += 8);
     REFUSED(SAC_FAIL_ARG, t.in_step = 16);
     REFUSED(SAC_FAIL_ARG, t.half = 2);
+    REFUSED(SAC_FAIL_ARG, t.out_step = 16);
+    REFUSED(SAC_FAIL_ARG, t.full = (sac_full)3);
     REFUSED(SAC_FAIL_ARG, t.out = 0xFFFFFFF0u);
+    REFUSED(SAC_FAIL_ARG, t.filters = 0xFFFFFFF0u);
+    assert_int_equal(sac_check(NULL, &(sac_task){0}), SAC_FAIL_ARG);
+    assert_int_equal(sac_start(NULL, &(sac_task){0}, false), SAC_FAIL_ARG);
     REFUSED(SAC_FAIL_MAP, t.w = 0);
     REFUSED(SAC_FAIL_MAP, t.h = 1024);
     REFUSED(SAC_FAIL_MAP, t.c = 4097);
@@ -234,16 +248,28 @@ static void test_refusals(void **state) {
     REFUSED(SAC_FAIL_KERNEL, t.kh = 0);
     REFUSED(SAC_FAIL_KERNEL, t.stride = 5);
     REFUSED(SAC_FAIL_KERNEL, t.pl = 8);
+    REFUSED(SAC_FAIL_KERNEL, t.pt = 8);
     REFUSED(SAC_FAIL_OUTPUT, t.ow = 0);
     REFUSED(SAC_FAIL_OUTPUT, t.ow = 12);
+    REFUSED(SAC_FAIL_OUTPUT, t.oh = 0);
     REFUSED(SAC_FAIL_OUTPUT, t.oh = 11);
     REFUSED(SAC_FAIL_POOL, t.pool = true, t.win = 4, t.pool_stride = 1, t.pw = t.ph = 1);
     REFUSED(SAC_FAIL_POOL, t.pool = true, t.win = 2, t.pool_stride = 0, t.pw = t.ph = 1);
+    REFUSED(SAC_FAIL_POOL, t.pool = true, t.win = 2, t.pool_stride = 1, t.pw = t.ph = 1, t.pool_pt = 2);
+    REFUSED(SAC_FAIL_POOL, t.pool = true, t.win = 2, t.pool_stride = 1, t.pw = t.ph = 1, t.pool_pl = 2);
+    REFUSED(SAC_FAIL_POOL, t.pool = true, t.win = 2, t.pool_stride = 1, t.pw = 0, t.ph = 1);
+    REFUSED(SAC_FAIL_POOL, t.pool = true, t.win = 2, t.pool_stride = 1, t.pw = 1, t.ph = 0);
+    REFUSED(SAC_FAIL_WINDOW, t.pool = true, t.win = 2, t.pool_stride = 2, t.pw = 1, t.ph = 3);
     REFUSED(SAC_FAIL_WINDOW, t.pool = true, t.win = 2, t.pool_stride = 2, t.pw = 4, t.ph = 1);
     REFUSED(SAC_FAIL_FULL, t.full = SAC_FULL_AVG, t.w = t.h = t.ow = t.oh = 129);
     REFUSED(SAC_FAIL_WORDS, t.c = 1000);
     REFUSED(SAC_FAIL_CACHE_SIZE, t.w = t.h = t.ow = t.oh = 200);
+    REFUSED(SAC_FAIL_CACHE_SIZE, t.to_cache = true, t.n = 4096);
     REFUSED(SAC_FAIL_UNWRITTEN, t.from_cache = true, t.half = 1, t.c = 1);
+    r->dev.cached[0] = (sac_cached){2, 4, 5};
+    REFUSED(SAC_FAIL_UNWRITTEN, t.from_cache = true, t.h = t.oh = 5);
+    REFUSED(SAC_FAIL_UNWRITTEN, t.from_cache = true, t.w = t.ow = 4);
+    r->dev.cached[0] = (sac_cached){0};
     REFUSED(SAC_FAIL_OVERLAP, t.out = t.in);
     REFUSED(SAC_FAIL_OVERLAP, t.out = t.params);
     REFUSED(SAC_FAIL_OVERLAP, t.add = true, t.res = t.out);
@@ -295,6 +321,74 @@ static void test_device(void **state) {
         assert_true(strlen(sac_strerror((sac_status)i)) > 5);
     }
     assert_string_equal(sac_strerror(SAC_STATUS_COUNT), "unknown status");
+}
+
+/* The device stops to answer at any access: the driver says so, and knows nothing of the cache. */
+static void test_no_answer(void **state) {
+    rig *r = (rig *)*state;
+    const sac_task t = small();
+    sac_cycles cycles;
+    sac_dev dev;
+    int accesses = 0;
+    for (bool done = false; !done; accesses++) {
+        r->dead = false;
+        r->left = accesses;
+        sac_status status = sac_open(&dev, &r->hal);
+        status = status == SAC_OK ? sac_start(&dev, &t, true) : status;
+        status = status == SAC_OK ? sac_wait(&dev, true) : status;
+        status = status == SAC_OK ? sac_read_cycles(&dev, &cycles) : status;
+        status = status == SAC_OK ? sac_abort(&dev) : status;
+        done = !r->dead;
+        assert_int_equal(status, done ? SAC_OK : SAC_FAIL_DEVICE);
+        assert_true(done || dev.cached[0].c == 0 || accesses > 20);
+    }
+    assert_true(accesses > 25); /* registers of the task, status, six counters */
+    r->left = -1;
+}
+
+/* What a device may hold that is none of these, and codes that none has. */
+static uint32_t fake_id, fake_sizes, fake_status;
+static bool fake_read(void *ctx, uint32_t reg, uint32_t *value) {
+    (void)ctx;
+    *value = reg == SAC_REG_ID ? fake_id : reg == SAC_REG_SIZES ? fake_sizes : reg == SAC_REG_STATUS ? fake_status : 64;
+    return true;
+}
+
+static void test_strange_device(void **state) {
+    rig *r = (rig *)*state;
+    const sac_hal hal = {r, fake_read, hal_write, hal_wait};
+    sac_dev dev;
+    assert_int_equal(sac_open(NULL, &hal), SAC_FAIL_ARG);
+    fake_id = SAC_REG_ID_RESET ^ 1u;
+    fake_sizes = 0x03020203;
+    assert_int_equal(sac_open(&dev, &hal), SAC_FAIL_DEVICE);
+    fake_id = SAC_REG_ID_RESET;
+    assert_int_equal(sac_open(&dev, &hal), SAC_OK);
+    static const uint32_t sizes[] = {0x03020202, 0x03020003, 0x03000203}; /* W_VECTOR 2, C_VECTOR 0, N_VECTOR 0 */
+    for (size_t i = 0; i < 3; i++) {
+        fake_sizes = sizes[i];
+        assert_int_equal(sac_open(&dev, &hal), SAC_FAIL_DEVICE);
+    }
+    fake_status = SAC_STATUS_DONE_MASK | 7u << SAC_STATUS_CODE_LSB;
+    assert_int_equal(sac_wait(&dev, false), SAC_FAIL_DEVICE);
+    fake_status = SAC_STATUS_DONE_MASK | (uint32_t)SAC_STATUS_CODE_ABORTED << SAC_STATUS_CODE_LSB;
+    assert_int_equal(sac_wait(&dev, true), SAC_FAIL_ABORTED);
+}
+
+/* Operands that are nowhere, one after the other, and a register that is none. */
+static void test_model_errors(void **state) {
+    rig *r = (rig *)*state;
+    for (int i = 0; i < 5; i++) {
+        sac_task t = small();
+        uint32_t *const operands[] = {&t.filters, &t.params, &t.dtab, &t.in, &t.res};
+        t.add = true;
+        *operands[i] = 0x80000;
+        assert_int_equal(sac_start(&r->dev, &t, false), SAC_OK);
+        assert_int_equal(sac_wait(&r->dev, false), i < 3 ? SAC_FAIL_READ_W : SAC_FAIL_READ_F);
+    }
+    assert_int_equal(sac_model_read(&r->model, 4 * SAC_MODEL_REGS), 0);
+    sac_model_write(&r->model, SAC_REG_MODE + 4, 0xFFFFFFFFu);
+    assert_int_equal(sac_model_read(&r->model, SAC_REG_MODE + 4), sac_model_read(&r->model, SAC_REG_CYC_INPUT));
 }
 
 /* ---- plans ---- */
@@ -458,15 +552,31 @@ static void test_layer_refusals(void **state) {
         __VA_ARGS__;                                                                                                   \
         assert_int_equal(sac_layer_check(&r->dev, &l), expected);                                                      \
     } while (0)
+    assert_int_equal(sac_layer_check(NULL, &good), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_check(&r->dev, NULL), SAC_FAIL_ARG);
     LAYER_REFUSED(SAC_FAIL_ARG, l.codes = NULL);
+    LAYER_REFUSED(SAC_FAIL_ARG, l.q_in = NULL);
+    LAYER_REFUSED(SAC_FAIL_ARG, l.q_conv = NULL);
     LAYER_REFUSED(SAC_FAIL_ARG, l.task.add = true);
+    LAYER_REFUSED(SAC_FAIL_ARG, l.task.add = true, l.q_res = q);
+    LAYER_REFUSED(SAC_OK, l.task.add = true, l.q_res = l.q_sum = q);
+    LAYER_REFUSED(SAC_OK, l.task.full = SAC_FULL_AVG, l.q_full = q);
+    LAYER_REFUSED(SAC_FAIL_ARG, l.nmin = -129);
+    LAYER_REFUSED(SAC_FAIL_ARG, l.nmin = 128);
+    LAYER_REFUSED(SAC_FAIL_ARG, l.post_act = SAC_ACT_RELU);
+    LAYER_REFUSED(SAC_OK, l.act = SAC_ACT_RELU, l.task.relu = true);
     LAYER_REFUSED(SAC_FAIL_ARG, l.act = SAC_ACT_RELU);
     LAYER_REFUSED(SAC_FAIL_ARG, l.task.full = SAC_FULL_AVG);
     LAYER_REFUSED(SAC_FAIL_RECORD, l.float_weights = true);
     LAYER_REFUSED(SAC_FAIL_DILATION, l.dilation = 2);
     LAYER_REFUSED(SAC_FAIL_AVERAGE, l.pooling = SAC_POOL_AVERAGE);
+    LAYER_REFUSED(SAC_FAIL_ACTIVATION, l.act = SAC_ACT_OTHER);
     LAYER_REFUSED(SAC_FAIL_ACTIVATION, l.post_act = SAC_ACT_OTHER);
     LAYER_REFUSED(SAC_FAIL_DEPTHWISE, l.groups = 2);
+    LAYER_REFUSED(SAC_FAIL_DEPTHWISE, l.groups = 3);
+    LAYER_REFUSED(SAC_FAIL_DEPTHWISE, l.groups = 2, l.task.c = 4, l.task.n = 3);
+    LAYER_REFUSED(SAC_FAIL_DEPTHWISE, l.groups = 2, l.task.c = 4, l.task.n = 2);
+    LAYER_REFUSED(SAC_OK, l.groups = 2, l.task.c = l.task.n = 4);
     LAYER_REFUSED(SAC_FAIL_DEPTHWISE, l.groups = 0);
     uint8_t d[2];
     sac_filter f[2];
@@ -477,6 +587,34 @@ static void test_layer_refusals(void **state) {
     l = good;
     l.nmin = -100;
     assert_int_equal(sac_layer_scales(&l, 0, d, f), SAC_FAIL_SHIFT);
+    /* each shift of PARAM out of its range: la, lb, r below and above, g; a bias that is no number */
+    static const int8_t low[2] = {-9, -9}, high[2] = {9, 9}, top[2] = {20, 20};
+    const float bias[2] = {NAN, 0};
+    const struct {
+        const int8_t *q_res, *q_sum, *q_full;
+        const float *bias;
+        sac_status status;
+    } rows[] = {{high, q, q, NULL, SAC_FAIL_SHIFT}, {low, q, q, NULL, SAC_FAIL_SHIFT},
+                {q, low, q, NULL, SAC_OK},          {q, top, q, NULL, SAC_FAIL_SHIFT},
+                {q, q, high, NULL, SAC_FAIL_SHIFT}, {q, q, low, NULL, SAC_FAIL_SHIFT},
+                {q, q, q, bias, SAC_FAIL_OVERFLOW}, {q, q, q, NULL, SAC_OK}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        l = good;
+        l.task.add = true;
+        l.task.full = SAC_FULL_AVG;
+        l.q_res = rows[i].q_res;
+        l.q_sum = rows[i].q_sum;
+        l.q_full = rows[i].q_sum == low ? low : rows[i].q_full;
+        l.bias = rows[i].bias;
+        assert_int_equal(sac_layer_scales(&l, 0, d, f), rows[i].status);
+    }
+    /* 2^31 is reached by a bias beside a sum */
+    const float large[2] = {2147483000.0F, 0};
+    static const uint8_t heavy[64] = {14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14, 14};
+    l = good;
+    l.bias = large;
+    l.codes = heavy;
+    assert_int_equal(sac_layer_scales(&l, 0, d, f), SAC_FAIL_OVERFLOW);
 }
 
 int main(void) {
@@ -486,6 +624,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_run, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
         cmocka_unit_test_setup_teardown(test_device, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_answer, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_strange_device, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_model_errors, setup, teardown),
         cmocka_unit_test(test_scales),
         cmocka_unit_test_setup_teardown(test_tiles, setup, teardown),
         cmocka_unit_test_setup_teardown(test_layer_refusals, setup, teardown),

@@ -71,21 +71,25 @@ module sac_full #(
 
   // ---- lanes of each channel group ----
   logic [23:0] lanes_q[16*Groups];
-  logic signed [23:0] in_lane;
-  logic signed [23:0] old_lane;
-  always_ff @(posedge clk_i) begin
-    if (take) begin
-      for (int unsigned g = 0; g < Groups; g++) begin
-        for (int unsigned i = 0; i < 16; i++) begin
-          in_lane = {{16{data_i[8*i+7]}}, data_i[8*i+:8]};
-          if (!mask_i[i]) in_lane = max ? -24'sd128 : 24'sd0;
-          old_lane = first_i && beat_i == 3'd0 ? (max ? -24'sd128 : 24'sd0) : lanes_q[16*g+i];
-          if (group_i == Gw'(g))
-            lanes_q[16*g+i] = max ? (in_lane > old_lane ? in_lane : old_lane) : in_lane + old_lane;
-        end
-      end
+  // a lane with one more byte; `begins`: there is nothing in it yet, `ok`: the byte is of a column of the map
+  function automatic logic [23:0] gathered(input logic best, input logic begins, input logic ok,
+                                           input logic signed [23:0] old, input logic signed [7:0] more);
+    logic signed [23:0] none;
+    logic signed [23:0] a;
+    logic signed [23:0] b;
+    none = best ? -24'sd128 : 24'sd0;
+    a = begins ? none : old;
+    b = ok ? 24'(more) : none;
+    gathered = !best ? a + b : b > a ? b : a;
+  endfunction
+  generate
+    genvar l;
+    for (l = 0; l < 16 * Groups; l++) begin : g_lane
+      always_ff @(posedge clk_i)
+        if (take && group_i == Gw'(l / 16))
+          lanes_q[l] <= gathered(max, first_i && beat_i == 3'd0, mask_i[l%16], lanes_q[l], data_i[8*(l%16)+:8]);
     end
-  end
+  endgenerate
 
   // ---- one channel: its lanes together ----
   logic signed [23:0] joined;

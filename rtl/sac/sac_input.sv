@@ -106,4 +106,7 @@ module sac_input #(
     end
   end
 
+  logic unused;
+  assign unused = ^{task_i, geom_i};
+
 endmodule

@@ -139,11 +139,11 @@ module sac_pe #(
       end
 
       logic [32*WVec-1:0] results[Depth];
-      logic [32*WVec-1:0] result;
-      assign result = results[rd_slot_i] >> {rd_col_i, 5'd0};
+      logic [31:0] result;  // a shift brings the column that is read to the low bits
+      assign result = 32'(results[rd_slot_i] >> {rd_col_i, 5'd0});
       always_ff @(posedge clk_i) begin
         if (res_valid_q[pe]) results[res_slot_q[Dw*pe+:Dw]] <= res_q[32*WVec*pe+:32*WVec];
-        if (rd_en_i) acc_q[32*pe+:32] <= result[31:0];
+        if (rd_en_i) acc_q[32*pe+:32] <= result;
       end
     end
   endgenerate
@@ -246,5 +246,8 @@ module sac_pe #(
     end
   end
   assign a_o = a_q;
+
+  logic unused;
+  assign unused = ^p_i;  // B and sh of it
 
 endmodule

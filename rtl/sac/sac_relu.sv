@@ -8,7 +8,6 @@ module sac_relu #(
     parameter int unsigned WVec = 3,
     parameter int unsigned NVec = 2,
     parameter int unsigned Depth = 16,
-    localparam int unsigned LogN = $clog2(NVec),
     localparam int unsigned Dw = $clog2(Depth),
     localparam int unsigned Lc = $clog2(WVec),
     localparam int unsigned OwVec = WVec - sac_pkg::FwVec + 1
@@ -119,6 +118,6 @@ module sac_relu #(
       data_o[8*n+:8] = a_i[8*n+:8] & {8{mask2_q[n] && !(task_i.relu && a_i[8*n+7])}};
 
   logic unused;
-  assign unused = ^{task_i, geom_i, LogN'(0), batch_q};
+  assign unused = ^{task_i, geom_i, batch_q};
 
 endmodule

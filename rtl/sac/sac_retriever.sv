@@ -56,12 +56,12 @@ module sac_retriever #(
     genvar b;
     for (b = 0; b < WVec; b++) begin : g_bank
       logic [BankW-1:0] mem[2*CachePages];
-      logic [18:0] rpage;
+      logic [Aw-1:0] rpage;  // page numbers are those of the largest map; the cache has fewer pages
       logic [Aw:0] raddr;
       logic [Aw:0] waddr;
-      assign wraps[b] = Lo'(b) < bank_i;
-      assign rpage = page_i + {18'd0, wraps[b]};
-      assign raddr = task_i.half ? (Aw + 1)'(rpage[Aw-1:0]) + (Aw + 1)'(CachePages) : (Aw + 1)'(rpage[Aw-1:0]);
+      assign wraps[b] = (Lo + 1)'(b) < {1'b0, bank_i};
+      assign rpage = Aw'(page_i + {18'd0, wraps[b]});
+      assign raddr = task_i.half ? (Aw + 1)'(rpage) + (Aw + 1)'(CachePages) : (Aw + 1)'(rpage);
       assign waddr = we_half_i ? (Aw + 1)'(we_page_i[Aw-1:0]) + (Aw + 1)'(CachePages) : (Aw + 1)'(we_page_i[Aw-1:0]);
       always_ff @(posedge clk_i) begin
         if (we_i && we_beat_i == 3'(b / BeatBanks)) mem[waddr] <= we_data_i[BankW*(b%BeatBanks)+:BankW];
@@ -150,6 +150,6 @@ module sac_retriever #(
   assign x_o = x_q;
 
   logic unused;
-  assign unused = ^{task_i, we_page_i, twice};
+  assign unused = ^{task_i, we_page_i, we_data_i, twice};
 
 endmodule

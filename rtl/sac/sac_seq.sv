@@ -94,9 +94,9 @@ module sac_seq #(
       (task_i.pt[2] ? in_pages << 2 : 19'd0);
 
   // {page, bank} a number of columns further on; columns is at most WVec
-  function automatic logic [18+Lo:0] ahead(input logic [18:0] page, input logic [Lo-1:0] bank, input logic [3:0] cols);
+  function automatic logic [18+Lo:0] ahead(input logic [18:0] page, input logic [Lo-1:0] bank, input logic [Lo:0] cols);
     logic [Lo:0] sum;
-    sum = {1'b0, bank} + (Lo + 1)'(cols);
+    sum = {1'b0, bank} + cols;
     if (sum >= (Lo + 1)'(WVec)) ahead = {page + 19'd1, Lo'(sum - (Lo + 1)'(WVec))};
     else ahead = {page, sum[Lo-1:0]};
   endfunction
@@ -127,9 +127,9 @@ module sac_seq #(
   logic signed [13:0] vec_col_next;
   assign left_edge = before_map(task_i.pl);
   assign left_col = -$signed({11'd0, task_i.pl});
-  assign vec_next = ahead(vec_page_q, vec_bank_q, geom_i.k1 ? 4'(WVec) : 4'(OwVec));
+  assign vec_next = ahead(vec_page_q, vec_bank_q, geom_i.k1 ? (Lo + 1)'(WVec) : (Lo + 1)'(OwVec));
   assign vec_col_next = vec_col_q + (geom_i.k1 ? 14'(WVec) : 14'(OwVec));
-  assign tap_next = ahead(tap_page_q, tap_bank_q, 4'(sac_pkg::FwVec));
+  assign tap_next = ahead(tap_page_q, tap_bank_q, (Lo + 1)'(sac_pkg::FwVec));
 
   // ---- flow ----
   logic [Dw:0] room_q;  // results that the space behind the array still takes

@@ -1,10 +1,12 @@
 /* main.c - the tests of the shift-add engine: executor, program. */
 #include "coverage/code/code.h"
 #include "coverage/sac/sac_cov.h"
+#include "nets.h"
 #include "sac_device.h"
 #include "sac_regs.h"
 #include "speed.h"
 #include "stim.h"
+#include "tiles.h"
 
 static void fill(sac_device *dev, const sac_task *t, const stim_data *d) {
     tb_pair_fill(&dev->pair, t->in, d->input, d->input_bytes);
@@ -34,17 +36,29 @@ static sac_status expected_status(const sac_device *dev, const uint64_t before[3
     return SAC_OK;
 }
 
+/* A register gets a value byte by byte: the strobes of each write select some, what stands in the others is garbage. */
+static void write_parts(sac_device *dev, tb_rng *rng, uint32_t reg, uint32_t value) {
+    const uint8_t strb = (uint8_t)tb_rng_range(rng, 0, 15);
+    uint32_t mask = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        mask |= (strb >> i & 1u) != 0 ? 0xFFu << 8 * i : 0;
+    }
+    tb_run_write_part(&dev->run, SAC_PORT_REGS, reg, (value & mask) | (~value & ~mask), strb);
+    tb_run_write_part(&dev->run, SAC_PORT_REGS, reg, (value & ~mask) | (~value & mask), strb ^ 15u);
+}
+
 /*
  * While a task is under way: START again, which must change nothing (only where the buses are fast enough for the write
  * to arrive before the task can end), and registers of another task, which are written back before the comparison.
  */
 static void disturb(sac_device *dev, const tb_prog_run *run) {
+    tb_rng rng = tb_rng_stream(run->seed, "strobes");
     if (tb_knobs_get(run->knobs, "again") != 0 && tb_knobs_get(run->knobs, "bus") <= 2) {
         tb_run_write(&dev->run, SAC_PORT_REGS, SAC_REG_CTRL, SAC_CTRL_START_MASK);
     }
     for (uint32_t reg = SAC_REG_IN; reg <= SAC_REG_MODE && tb_knobs_get(run->knobs, "early") != 0; reg += 4) {
         tb_run_write(&dev->run, SAC_PORT_REGS, reg, 0x01010101u * (reg & 0xFFu));
-        tb_run_write(&dev->run, SAC_PORT_REGS, reg, sac_model_read(&dev->model, reg));
+        write_parts(dev, &rng, reg, sac_model_read(&dev->model, reg));
     }
 }
 
@@ -140,6 +154,10 @@ static bool run_task(sac_device *dev, sac_dev *drv, const tb_prog_run *run, cons
     return equal;
 }
 
+static bool run_tile(sac_device *dev, sac_dev *drv, const tb_prog_run *run, const sac_task *t) {
+    return run_task(dev, drv, run, t, false);
+}
+
 /*
  * Sizes out of range, past the driver: a legal task of which one or two registers get other bits. The model says
  * whether the engine must refuse it; one that is legal by chance is not started, as its operands are nowhere.
@@ -184,6 +202,7 @@ static int run_case(void *bench, tb_prog_run *run) {
     static const unsigned port[] = {0, SAC_PORT_F, SAC_PORT_W, SAC_PORT_F};
     const int64_t error = tb_knobs_get(run->knobs, "error");
     const uint32_t tasks = (uint32_t)tb_knobs_get(run->knobs, "tasks");
+    const uint32_t rows = (uint32_t)tb_knobs_get(run->knobs, "rows");
     sac_task last = {0};
     sac_dev drv;
     bool ok = sac_open(&drv, &dev->hal) == SAC_OK;
@@ -200,11 +219,14 @@ static int run_case(void *bench, tb_prog_run *run) {
         stim_data data;
         /* after an error or an abort nothing is known about the cache */
         const bool known = i > 0 && drv.cached[!last.half].c > 0;
-        stim_task(&drv, run->knobs, run->seed, i, known ? &last : NULL, &t);
+        sac_dev sizes = drv;
+        sizes.cache_pages *= rows != 0 ? TILES_CACHE : 1;
+        stim_task(&sizes, run->knobs, run->seed, i, known ? &last : NULL, &t);
         ok = stim_data_make(&drv, run->knobs, run->seed, i, &t, &data) == 0;
         if (ok) {
             fill(dev, &t, &data);
-            ok = run_task(dev, &drv, run, &t, i == 0 && tb_knobs_get(run->knobs, "abort") != 0);
+            ok = rows != 0 ? tiles_run(dev, &drv, run, &t, rows, run_tile)
+                           : run_task(dev, &drv, run, &t, i == 0 && tb_knobs_get(run->knobs, "abort") != 0);
         }
         stim_free(&data);
         last = t;
@@ -244,6 +266,8 @@ int main(int argc, char **argv) {
     tb_tandem bench = sac_bench;
     sac_cov cov = {0};
     bench.open = open_build;
+    bench.mem_base = 0; /* all that an address of 32 bits reaches */
+    bench.mem_size = UINT64_C(1) << 32;
     const tb_test tests[] = {{.name = "sac_task",
                               .about = "random tasks on the engine and its golden model",
                               .is_operator = true,
@@ -252,6 +276,14 @@ int main(int argc, char **argv) {
                               .size = size,
                               .bench = &bench,
                               .body = run_case},
+                             {.name = "network",
+                              .about = "the digits network, LeNet, layers of SqueezeNet in INT8",
+                              .is_operator = true,
+                              .knobs = network_knobs,
+                              .knob_count = network_knob_count,
+                              .constrain = network_constrain,
+                              .bench = &bench,
+                              .body = network_case},
                              {.name = "sac_speed",
                               .about = "layers of published networks: cycles against the model of the document",
                               .is_operator = true,

@@ -8,6 +8,7 @@
 #define MAX_PIXELS 16384u  /* of a map that is pooled as a whole */
 #define MAX_TENSOR 400000u /* bytes */
 #define PLACE 0x400000u    /* bytes from one operand's place to the next one's */
+#define MARGIN 0x200000u   /* before an operand in its place, at most; tensors with gaps have less than the rest */
 #define BASE 0x40000000u
 
 static const char *const data_names[] = {"ramp", "random", "extreme", "zeros"};
@@ -21,6 +22,10 @@ static const char *const bus_names[] = {"ideal", "fast", "typical", "slow", "bur
 static const char *const error_names[] = {"none", "read_f", "read_w", "write"};
 static const uint32_t rare[] = {7, 1};
 static const uint32_t half_of[] = {1, 1};
+static const uint32_t span_weights[] = {2, 1};
+/* clang-format off */
+static const uint32_t rows_weights[65] = {400, [1 ... 16] = 4, [17 ... 64] = 1};
+/* clang-format on */
 static const uint32_t error_weights[] = {30, 1, 1, 1};
 static const uint32_t tasks_weights[] = {5, 2, 1, 1};
 static const uint32_t kernel_weights[] = {6, 1, 5, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -69,8 +74,23 @@ const tb_knob stim_knobs[] = {
     {"error", 0, 3, TB_KNOB_ENUM, error_names, error_weights, "one burst is answered with an error"},
     {"error_at", 0, 60, TB_KNOB_SMALL, NULL, NULL, "number of that burst"},
     {"bus", 0, 5, TB_KNOB_ENUM, bus_names, NULL, "timing of the buses"},
+    {"span", 0, 1, (tb_knob_kind)(TB_KNOB_WEIGHTED | TB_KNOB_LATER), NULL, span_weights, "operands anywhere in 4 GB"},
+    {"rows", 0, 64, (tb_knob_kind)(TB_KNOB_WEIGHTED | TB_KNOB_LATER), NULL, rows_weights,
+     "layers up to four times as large as the cache, in tiles of at most so many rows; 0: a task each"},
 };
 const size_t stim_knob_count = sizeof stim_knobs / sizeof *stim_knobs;
+
+/* Where operand number `which` of a case is. */
+static uint32_t place(const tb_knobs *k, uint64_t seed, uint32_t which) {
+    if (tb_knobs_get(k, "span") == 0) {
+        return BASE + which * PLACE;
+    }
+    /* one of the 1024 places of 4 GB, by a permutation that the seed chooses; some way into it */
+    const tb_rng all = tb_rng_stream(seed, "span");
+    tb_rng way = tb_rng_fork(&all, 0), rest = tb_rng_fork(&all, which + 1);
+    const uint32_t factor = 2 * (uint32_t)tb_rng_range(&way, 0, 511) + 1, first = (uint32_t)tb_rng_range(&way, 0, 1023);
+    return (which * factor + first) % 1024 * PLACE + 16 * (uint32_t)tb_rng_range(&rest, 0, MARGIN / 16 - 1);
+}
 
 static uint32_t up(uint32_t a, uint32_t b) {
     return (a + b - 1) / b;
@@ -167,10 +187,12 @@ void stim_task(const sac_dev *dev, const tb_knobs *k, uint64_t seed, uint32_t i,
     tb_rng base = tb_rng_stream(seed, "tasks");
     tb_rng rng = tb_rng_fork(&base, i);
     const bool last = i + 1 == (uint32_t)tb_knobs_get(k, "tasks");
-    const uint32_t to = draw(&rng, k, "to", 0), gap = 16 * draw(&rng, k, "gap", i), at = BASE + i * 8 * PLACE;
-    *t = (sac_task){.in = at, .out = at + PLACE, .res = at + 2 * PLACE, .filters = at + 3 * PLACE};
-    t->params = at + 4 * PLACE;
-    t->dtab = at + 5 * PLACE;
+    const uint32_t to = draw(&rng, k, "to", 0), gap = 16 * draw(&rng, k, "gap", i);
+    *t = (sac_task){0};
+    uint32_t *const operands[] = {&t->in, &t->out, &t->res, &t->filters, &t->params, &t->dtab};
+    for (uint32_t which = 0; which < 6; which++) {
+        *operands[which] = place(k, seed, 8 * i + which);
+    }
     t->c = draw(&rng, k, "c", i);
     t->n = draw(&rng, k, "n", i);
     t->w = draw(&rng, k, "w", i);
@@ -205,6 +227,11 @@ void stim_task(const sac_dev *dev, const tb_knobs *k, uint64_t seed, uint32_t i,
     t->full = (sac_full)draw(&rng, k, "full", i);
     t->to_cache = to != 0;
     t->to_memory = to != 1 || last;
+    if (tb_knobs_get(k, "rows") != 0) { /* what a tile can be cut from */
+        t->from_cache = t->to_cache = false;
+        t->to_memory = true;
+        t->full = SAC_FULL_NONE;
+    }
     fit(dev, t, draw(&rng, k, "pr", i), draw(&rng, k, "pb", i), draw(&rng, k, "cut", i));
     t->in_step = gap == 0 ? 0 : sac_tensor_bytes(dev, 1, t->h, t->w) + gap;
     t->out_step = gap == 0 ? 0 : sac_tensor_bytes(dev, 1, t->pool ? t->ph : t->oh, t->pool ? t->pw : t->ow) + gap;

@@ -10,7 +10,8 @@ import subprocess
 import sys
 
 UNITS = ("sac_pe", "sac_setup", "sac_seq", "sac_retriever", "sac_input", "sac_gearbox", "sac_filter", "sac_relu",
-         "sac_pool", "sac_tail", "sac_writer", "sac_full", "sac_jobs", "sac_regs", "sac_top")
+         "sac_pool", "sac_tail", "sac_writer", "sac_full", "sac_jobs", "sac_regs", "sac_ctrl", "sac_conv", "sac_post",
+         "sac_dma", "sac_engine", "sac_top")
 FORBIDDEN = ("$mul", "$div", "$mod", "$divfloor", "$modfloor", "$pow")
 
 
