@@ -253,7 +253,7 @@ static void listed_cycle(tb_check *c) {
 }
 static const tb_check_ops ops_listed = {
     .unit = "listed", TB_STATE(listed, PORTS), .wake = "value, wide", .cycle = listed_cycle, .clear = probe_clear};
-static const char *const gated[] = {"u_x", "u_g", NULL};
+static const tb_check_gate gated[] = {{"u_in", "g2"}, {"u_x", "g0"}, {"u_g", "g1"}, {NULL, NULL}};
 static const tb_check_ops ops_gate = {
     .unit = "gate", .state_bytes = sizeof(probe), .gates = gated, .cycle = listed_cycle, .clear = probe_clear};
 
@@ -395,6 +395,37 @@ static void ports_and_gates(void **state) {
     assert_string_equal(b.err, "listed: there is no tap 1 of this kind");
     tb_taps_close(&taps);
     tb_sim_close(&b.sim);
+}
+
+/* The innermost gate counts, also one in a scope around the part; a gate of the same name elsewhere does not. */
+static void inner_gates(void **state) {
+    (void)state;
+    static const char *const scopes[] = {"toy.toy.u_g.u_tap_listed", "toy.toy.u_g.s[0].u_in.u_tap_listed"};
+    bench b;
+    memset(&b, 0, sizeof b);
+    start(&b.sim, &fake_shim);
+    add(&b.sim, "toy.toy.g0.u_tap_gate", "en_i", 1);
+    uint8_t *outer = (uint8_t *)add(&b.sim, "toy.toy.g1.u_tap_gate", "en_i", 1);
+    *(uint8_t *)add(&b.sim, "toy.toy.u_f.g2.u_tap_gate", "en_i", 1) = 1;
+    uint8_t *inner = (uint8_t *)add(&b.sim, "toy.toy.u_g.g2.u_tap_gate", "en_i", 1);
+    for (size_t i = 0; i < 2; i++) {
+        static const char *const names[] = {"d0_i", "d1_i", "value", "wide"};
+        for (size_t k = 0; k < 4; k++) {
+            *(uint8_t *)add(&b.sim, scopes[i], names[k], 8) = 1;
+        }
+    }
+    const tb_check_ops *const ops[] = {&ops_gate, &ops_listed};
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, ops, 2, NULL, &b.rec, b.err, sizeof b.err), 0);
+    *outer = 1;
+    cycle(&b); /* that of u_g.g2 has the clock of u_g */
+    assert_string_equal(b.rec.calls, "gate0 gate1 gate2 gate3 listed0");
+    *inner = 1;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "gate0 gate1 gate2 gate3 listed0 listed1");
+    *outer = *inner = 0;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "gate0 gate1 gate2");
+    done(&b);
 }
 
 static void formatted(void **state) {
@@ -940,6 +971,7 @@ int main(void) {
         cmocka_unit_test(order_reset_clock),
         cmocka_unit_test(port_names),
         cmocka_unit_test(ports_and_gates),
+        cmocka_unit_test(inner_gates),
         cmocka_unit_test(formatted),
         cmocka_unit_test(sleep_and_wake),
         cmocka_unit_test(called_together),

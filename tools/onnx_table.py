@@ -8,11 +8,13 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = os.path.join(ROOT, "docs", "onnx.md")
-COUNTS = (("ALU, POOL", lambda r: set(r.arithmetic) in ({"ALU"}, {"POOL"}, {"ALU", "POOL"})),
-          ("GEMM, ALU", lambda r: "GEMM" in r.arithmetic and "CPU" not in r.arithmetic),
-          ("NPU and CPU", lambda r: "CPU" in r.arithmetic and len(r.arithmetic) > 1),
-          ("CPU alone", lambda r: r.arithmetic == ("CPU",)),
-          ("none: elements are moved, or stay where they are", lambda r: not r.arithmetic))
+COUNTS = (("GEMM, with ALU and POOL", lambda r: "GEMM" in best(r) and "CPU" not in best(r)),
+          ("GEMM, some functions on the CPU", lambda r: "GEMM" in best(r) and "CPU" in best(r)),
+          ("ALU, POOL", lambda r: best(r) and not {"GEMM", "CPU"} & set(best(r))),
+          ("ALU or POOL, and CPU", lambda r: "CPU" in best(r) and len(best(r)) > 1 and "GEMM" not in best(r)),
+          ("CPU alone", lambda r: best(r) == ("CPU",)),
+          ("none: moved by address, or constant", lambda r: not best(r) and set(r.moves) <= {"addresses"}),
+          ("none: moved by the ALU or the CPU", lambda r: not best(r) and not set(r.moves) <= {"addresses"}))
 HEAD = """# ONNX
 
 Written by `tools/onnx_table.py` (`make onnx-table`); do not edit.
@@ -71,11 +73,16 @@ Clip | layers of these names (Clip with one bound: BinaryOp; Gelu: Erf or TanH, 
 | ThresholdedRelu, Shrink, Softsign, Sign | Threshold, BinaryOp, UnaryOp |
 | Add, Sub, Mul, Div, Pow, Max, Min, Sum, Mean (broadcast) | BinaryOp |
 | Abs, Neg, Floor, Ceil, Round, Sqrt, Exp, Log, Sin, Cos, Tan, Asin, Acos, Atan, Reciprocal, Erf | UnaryOp, Erf |
+| Sinh, Cosh, Asinh, Acosh, Atanh, Mod | UnaryOp, BinaryOp |
+| ArgMax, ArgMin, Hardmax | Reduction, Threshold, BinaryOp |
+| Trilu, CumSum | BinaryOp; InnerProduct |
+| NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss | Reduction, Threshold, BinaryOp, UnaryOp |
 | Greater, Less, GreaterOrEqual, LessOrEqual, Equal, IsInf, IsNaN | BinaryOp (difference), Threshold |
 | And, Or, Xor, Not, Where | BinaryOp over 0 and 1 |
 | ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceSumSquare, ReduceLogSum, \
 ReduceLogSumExp | Reduction, UnaryOp, BinaryOp |
-| Concat, Split, Slice, Gather (constant indices), Pad, Expand, Tile | Concat, Slice, Crop, Padding, Tile |
+| Concat, Split, Slice, Gather, GatherElements, GatherND, Compress, ReverseSequence (constant indices), \
+Pad, Expand, Tile | Concat, Slice, Crop, Padding, Tile |
 | Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout, Cast, CastLike | Reshape, or nothing |
 | Transpose, DepthToSpace, SpaceToDepth | Permute, ShuffleChannel, one or several |
 | Resize, Upsample (last two dimensions; linear and cubic where ncnn has the same weights) | \
@@ -84,7 +91,8 @@ Interp; Crop and Concat for other nearest elements |
 
 All values are FP32 in the network. bool is 0 and 1; integers of 8 and 16 bits and halves are exact
 where they are moved, compared or selected, wider ones up to 2^24, which `Converted.feed()` checks;
-what would wrap or be rounded in ONNX is refused. Comparisons and Where are exact but for NaN.
+what would wrap or be rounded in ONNX is refused (Add, Sub, Mul and Div of eight bits wrap as
+there). double is computed in FP32. Comparisons and Where are exact but for NaN.
 
 ## INT8 models
 
@@ -123,6 +131,20 @@ VNNI) and compares every output, here of ten images, with onnxruntime's:
 
 Not supported: weights that depend on inputs, block_size, sums beyond 2^24 as an output in int32.
 
+## FP32 on the GEMM
+
+`convert(model, samples={"x": array})` says what values the inputs may have; convolutions, products
+with constants, sums and means then run on the GEMM, without calibration and without INT8's error.
+An operand is split into at most four planes of INT8, each 2^-7 of the one before; integers up to
+127 (times a power of two) are one plane. The planes hold such values exactly, or up to 2^-29 of the
+largest one; products of planes are exact and added in FP32, those below 2^-28 left out.
+`Converted.feed()` refuses values that the planes do not hold. Of tensors inside of the network the
+largest magnitude that is possible counts; where it is not known, FP32 stays on ALU, POOL and CPU. A
+sum is a product with a row of ones, an average a depthwise convolution with ones.
+
+One plane each costs one run of the GEMM, four and four planes ten runs: this is for results as in
+FP32, not for speed.
+
 ## Node tests
 
 ONNX's backend node tests (Debian's libonnx-testdata, ONNX 1.12: %(all)d models) on golden model and
@@ -134,6 +156,10 @@ scales) become constants: column `fixed`. Networks with functions that the NPU f
 must give ONNX's results in plain C, and on the devices within the fit's bound, 1e-3 (times alpha,
 where the function is scaled; times |x| above 1 for Swish and Mish).
 
+Tests with products or sums of FP32 run twice: as they are, and with those on the GEMM (below),
+column `on the GEMM`; both runs must give the results. The table counts a test once, by the second
+run where there is one.
+
 | where the arithmetic ran | passed | passed within the fit's bound |
 | --- | --- | --- |
 %(counts)s
@@ -142,10 +168,10 @@ where the function is scaled; times |x| above 1 for Swish and Mish).
 %(refused)d are not supported, %(failed)d failed. `moved`: where elements only changed their place:
 by addressing (nothing is copied), by copies of the ALU, or by the CPU. `INT8`: only reported: the
 largest error of FP32 layers quantised for the GEMM (calibrated with the test's own input), as a
-part of the range of the result; for the test itself these layers ran on the CPU.
+part of the range of the result.
 
-| test | arithmetic | moved | fixed | INT8 |
-| --- | --- | --- | --- | --- |
+| test | arithmetic | on the GEMM | moved | fixed | INT8 |
+| --- | --- | --- | --- | --- | --- |
 %(rows)s
 
 ## Not supported
@@ -156,11 +182,16 @@ part of the range of the result; for the test itself these layers ran on the CPU
 """
 
 
+def best(r):
+    """Where it ran: on the GEMM where that is possible."""
+    return r.split or r.arithmetic
+
+
 def row(r):
     outcome = {"passed": "", "fitted": " (fitted)"}.get(r.outcome, " **FAILED** " + r.text)
     quantised = "" if r.quantised is None else "%.2g" % r.quantised
-    return "| %s%s | %s | %s | %s | %s |" % (r.name, outcome, ", ".join(r.arithmetic) or "-",
-                                             ", ".join(r.moves) or "-", " ".join(r.constants), quantised)
+    return "| %s%s | %s | %s | %s | %s | %s |" % (r.name, outcome, ", ".join(r.arithmetic) or "-", ", ".join(r.split),
+                                                  ", ".join(r.moves) or "-", " ".join(r.constants), quantised)
 
 
 def page(results):

@@ -22,15 +22,16 @@ static inline void mesh_rows(uint32_t n, const int8_t *restrict act, const int8_
     }
 }
 
-/* Small rows: weights widened once, since a row of them fills one vector register as int32. */
-static inline void mesh_small(uint32_t n, const int8_t *restrict act, const int8_t *restrict wgt,
-                              int32_t *restrict out) {
-    int32_t wide[64];
+/* Weights widened once: small rows fill one vector register as int32, and the longest ones are faster so where the
+ * machine multiplies int32 vectors. */
+static inline void mesh_wide(uint32_t n, const int8_t *restrict act, const int8_t *restrict wgt,
+                             int32_t *restrict out) {
+    int32_t wide[32 * 32];
     for (uint32_t i = 0; i < n * n; i++) {
         wide[i] = wgt[i];
     }
     for (uint32_t j = 0; j < 2 * n; j++) {
-        int32_t sum[8] = {0};
+        int32_t sum[32] = {0};
         for (uint32_t r = 0; r < n; r++) {
             const int32_t a = act[j * n + r];
             for (uint32_t c = 0; c < n; c++) {
@@ -43,19 +44,25 @@ static inline void mesh_small(uint32_t n, const int8_t *restrict act, const int8
     }
 }
 
+#if defined __SSE4_1__ || defined __ARM_NEON
+#define mesh_32 mesh_wide
+#else
+#define mesh_32 mesh_rows
+#endif
+
 void cm_mesh_block(uint32_t n, const int8_t *act, const int8_t *wgt, int32_t *out) {
     switch (n) {
     case 4:
-        mesh_small(4, act, wgt, out);
+        mesh_wide(4, act, wgt, out);
         break;
     case 8:
-        mesh_small(8, act, wgt, out);
+        mesh_wide(8, act, wgt, out);
         break;
     case 16:
         mesh_rows(16, act, wgt, out);
         break;
     case 32:
-        mesh_rows(32, act, wgt, out);
+        mesh_32(32, act, wgt, out);
         break;
     default:
         break; /* no such mesh */

@@ -210,6 +210,20 @@ def test_weights_quantised_in_the_graph(rng, model):
     assert set(places(network, [x], model)) == {"gemm"}
 
 
+@pytest.mark.parametrize("axis, place", [(1, "gemm"), (0, "cpu")])
+def test_steps_along_the_other_axis(rng, model, axis, place):
+    """A step for each column of a square matrix is one for each output; for each row it is not, and stays FP32."""
+    w, x, s = rng.integers(-127, 128, (6, 6)).astype(np.int8), rng.integers(-90, 90, (1, 6)) / 4, rng.uniform(0.1, 1, 6)
+    nodes = quantised("x", F(0.25), 0, "xr") + [node("DequantizeLinear", "w s", "wr", axis=axis),
+                                                node("MatMul", "xr wr")]
+    c = {"s_x": F(0.25), "z_x": np.int8(0), "w": w, "s": s.astype(F)}
+    x = x.astype(F)
+    network = to.convert(graph(nodes, {"x": x}, ["y"], c))
+    real = w * (c["s"] if axis == 1 else c["s"][:, None])
+    np.testing.assert_allclose(network.run(model, [x])[0], x @ real, 1e-5, 1e-3)
+    assert set(places(network, [x], model)) == {place}
+
+
 # ---- operators of onnxruntime ----
 
 def test_operators_of_onnxruntime(rng, model):

@@ -47,13 +47,17 @@ module npu_perf #(
   logic [NumCnt-1:0] low_copy [LowW];
   logic [HighW-1:0] high [NumCnt];
   logic [HighW-1:0] high_copy [NumCnt];
-  logic [15:0] mark [NumMark];
+  logic [15:0] mark [2**MarkAw];  // a power of two: without one, a simulator checks each index
   logic [15:0] mark_copy [NumMark];
+  logic [15:0] level [2**MarkAw];
   logic [NumCnt-1:0] carry;  // into the current plane of the loop
   logic [NumCnt-1:0] next_carry;
   logic [5:0] mark_sel;
   logic [47:0] value_q;
   assign mark_sel = sel_i - FirstMark;
+  for (genvar i = 0; i < 2 ** MarkAw; i++) begin : g_level
+    assign level[i] = i < NumMark ? 16'(level_i >> 16 * i) : 16'd0;
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -98,9 +102,7 @@ module npu_perf #(
         if (carry != '0) begin
           for (int unsigned i = 0; i < NumCnt; i++) high[i] = high[i] + HighW'(carry[i]);
         end
-        for (int unsigned i = 0; i < NumMark; i++) begin
-          if (level_i[16*i+:16] > mark[i]) mark[i] = level_i[16*i+:16];
-        end
+        for (int unsigned i = 0; i < NumMark; i++) mark[i] = level[i] > mark[i] ? level[i] : mark[i];
       end
       if (clear_i) begin
         for (int unsigned i = 0; i < LowW; i++) low[i] = '0;

@@ -172,7 +172,8 @@ module npu_top #(
   npu_regs #(
     .N(N),
     .EnAlu(EnAlu),
-    .EnPool(EnPool)
+    .EnPool(EnPool),
+    .ClkGate(ClkGate)
   ) u_regs (
     .clk_i,
     .rst_ni,

@@ -61,30 +61,46 @@ static int allocate(tb_checks *checks, const tb_check_ops *const *ops, size_t no
     return 0;
 }
 
-/* Is `part` a component of the instance path? */
-static bool inside(const char *path, const char *part) {
+/* Where `part` is a component of the instance path: characters before it, with their point; 0: nowhere. */
+static size_t scope_of(const char *path, const char *part) {
     const size_t length = strlen(part);
     for (const char *p = strstr(path, part); p != NULL; p = strstr(p + 1, part)) {
         if (p > path && p[-1] == '.' && (p[length] == '.' || p[length] == '\0')) {
-            return true;
+            return (size_t)(p - path);
         }
     }
-    return false;
+    return 0;
+}
+
+/* The tap of a gate in the scope of so many characters of the path, which end with a point, or in one around it. */
+static const tb_tap *gate_around(const tb_checks *checks, const char *path, size_t scope, const char *name) {
+    for (; scope > 0; scope--) {
+        const tb_tap *tap = NULL;
+        for (size_t i = 0; path[scope - 1] == '.' && (tap = tb_taps_find(&checks->taps, checks->gate->unit, i)); i++) {
+            if (strncmp(tap->path, path, scope) == 0 && strcmp(tap->path + scope, name) == 0) {
+                return tap;
+            }
+        }
+    }
+    return NULL;
 }
 
 static int find_clock(tb_check *c, char *err, size_t err_size) {
-    const tb_check_ops *gate = c->all->gate;
-    if (gate == NULL || tb_taps_find(&c->all->taps, gate->unit, 0) == NULL) {
+    const tb_check_ops *ops = c->all->gate;
+    if (ops == NULL || tb_taps_find(&c->all->taps, ops->unit, 0) == NULL) {
         return 0;
     }
-    for (size_t i = 0; gate->gates[i] != NULL; i++) {
-        if (inside(c->tap->path, gate->gates[i])) {
-            const tb_tap *tap = tb_taps_find(&c->all->taps, gate->unit, i);
+    for (const tb_check_gate *g = ops->gates; g->part != NULL; g++) {
+        const size_t scope = scope_of(c->tap->path, g->part);
+        if (scope > 0) {
+            const tb_tap *tap = gate_around(c->all, c->tap->path, scope, g->gate);
             if (tap == NULL) {
-                snprintf(err, err_size, "%s: there is no tap of the clock gate of %s", c->tap->path, gate->gates[i]);
+                snprintf(err, err_size, "%s: there is no tap of the clock gate of %s", c->tap->path, g->part);
                 return -1;
             }
-            return tb_tap_sig(tap, "en_i", 1, &c->clock, err, err_size);
+            if (tb_tap_sig(tap, "en_i", 1, c->clock.ptr == NULL ? &c->clock : &c->outer, err, err_size) != 0) {
+                return -1;
+            }
         }
     }
     return 0;
@@ -305,7 +321,7 @@ static inline void find_due(tb_checks *checks, uint32_t words, tb_plan_map *due)
         memcpy(p->few, p->low, p->span);
     }
     for (tb_plan_domain *d = p->domain, *end = d + p->domains; d < end; d++) {
-        const bool reset = *d->reset_n == 0, runs = !reset & (*d->clock != 0);
+        const bool reset = *d->reset_n == 0, runs = !reset & (*d->clock != 0) & (*d->outer != 0);
         if (__builtin_expect(reset | (runs != d->runs), 0)) {
             change_domain(checks, d, runs);
         }

@@ -14,6 +14,11 @@ typedef struct tb_checks tb_checks;
 
 #define TB_CHECK_LINE 64 /* bytes; states are aligned to it, those of the instances of a unit are contiguous */
 
+/* Clock gate of the instances of a name: an instance beside such a part, or in one of the scopes around it. */
+typedef struct tb_check_gate {
+    const char *part, *gate; /* names of instances, the gate's maybe with a scope, "g_clk[0].u_gate" */
+} tb_check_gate;
+
 typedef struct tb_check_ops {
     const char *unit;          /* kind of the tap, and name in reports */
     const char *const *inputs; /* units whose output it consumes, NULL-terminated; NULL: none */
@@ -21,10 +26,11 @@ typedef struct tb_check_ops {
     tb_port_list ports;        /* signals of its tap, found before open; TB_STATE(state, PORTS) says both */
     const char *wake; /* its wake signals (tb_check_wake), "valid_i, ready_o"; NULL: none, or open names them */
     /*
-     * A gate of clocks: the instances that run while en_i of its first tap is 1, of its second ..., NULL-terminated.
-     * The checks inside of them are called in these cycles only. Where the design has no such tap, clocks always run.
+     * A gate of clocks: which instances run while en_i of which of its taps is 1, up to one without a part. The checks
+     * inside of them are called in these cycles only; names are components of their paths, inner ones come before those
+     * around them, and the first and the last gate of a check count. Without taps of the gate clocks always run.
      */
-    const char *const *gates;
+    const tb_check_gate *gates;
     /* Find what else it needs, allocate. 0 or -1 with one line in err. NULL: nothing. */
     int (*open)(tb_check *c, char *err, size_t err_size);
     /*
@@ -58,8 +64,10 @@ struct tb_check {
     uint64_t task;  /* number of the unit's task, for reports; counted by the check */
     const tb_check_ops *ops;
     const tb_tap *tap;
-    tb_sig reset_n, clock; /* reset, and enable of a gated clock; ptr NULL: never in reset, always running */
-    uint64_t spare[5];     /* up to whole lines */
+    tb_sig reset_n;    /* ptr NULL: never in reset */
+    tb_sig clock;      /* enable of the innermost gate; ptr NULL: the clock always runs */
+    tb_sig outer;      /* of the outermost one, where there are several */
+    uint64_t spare[3]; /* up to whole lines */
 };
 /* Programs also allocate one by malloc(), so it must not need a larger alignment. */
 _Static_assert(sizeof(void *) != 8 || sizeof(tb_check) == 2 * TB_CHECK_LINE, "checks side by side begin with a line");

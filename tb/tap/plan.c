@@ -145,12 +145,14 @@ static size_t join_domain(tb_check_plan *p, const tb_check *c, size_t index) {
     static const uint8_t one = 1;
     const uint8_t *reset_n = c->reset_n.ptr != NULL ? (const uint8_t *)c->reset_n.ptr : &one;
     const uint8_t *clock = c->clock.ptr != NULL ? (const uint8_t *)c->clock.ptr : &one;
+    const uint8_t *outer = c->outer.ptr != NULL ? (const uint8_t *)c->outer.ptr : &one;
     size_t d = 0;
-    while (d < p->domains && (p->domain[d].reset_n != reset_n || p->domain[d].clock != clock)) {
+    while (d < p->domains &&
+           (p->domain[d].reset_n != reset_n || p->domain[d].clock != clock || p->domain[d].outer != outer)) {
         d++;
     }
     if (d == p->domains) {
-        p->domain[p->domains++] = (tb_plan_domain){.reset_n = reset_n, .clock = clock};
+        p->domain[p->domains++] = (tb_plan_domain){.reset_n = reset_n, .clock = clock, .outer = outer};
     }
     set(&p->domain[d].members, index);
     return d;

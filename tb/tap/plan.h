@@ -41,8 +41,8 @@ typedef struct tb_plan_probe {
 
 /* Checks that share reset and clock. */
 typedef struct tb_plan_domain {
-    _Alignas(TB_CHECK_LINE) const uint8_t *reset_n, *clock; /* never NULL */
-    bool runs;                                              /* at the last look */
+    _Alignas(TB_CHECK_LINE) const uint8_t *reset_n, *clock, *outer; /* never NULL */
+    bool runs;                                                      /* at the last look */
     uint32_t first, end; /* probes of its signals, a multiple of TB_PLAN_STEP: the last ones may have an empty mask */
     tb_plan_map members;
 } tb_plan_domain;

@@ -71,6 +71,11 @@ class Converted:
                     (array.min() < port.bounds[0] or array.max() > port.bounds[1])):
                 raise ValueError("input '%s': expected integers from %g to %g, which are exact in the network" %
                                  ((port.name,) + tuple(port.bounds)))
+            if port.grid is not None and array.size:
+                step, limit = port.grid
+                if np.abs(array).max() > limit or (step and np.any(np.rint(array / step) != array / step)):
+                    raise ValueError("input '%s': expected %s up to %g, which its planes of INT8 hold" %
+                                     (port.name, "multiples of %g" % step if step else "values", limit))
             parts.append(array.astype(np.float32).ravel())
         return np.concatenate(parts) if parts else np.zeros(0, np.float32)
 
@@ -84,15 +89,19 @@ class Converted:
 
 
 def convert(model: Any, *, shapes: dict[str, Sequence[int]] | None = None,
-            constants: dict[str, np.ndarray] | None = None) -> Converted:
+            constants: dict[str, np.ndarray] | None = None,
+            samples: dict[str, np.ndarray] | None = None) -> Converted:
     """Convert a model: a path, an onnx.ModelProto of any version of that package, or its bytes.
 
     shapes: of inputs, by name, where the model gives none; or the size of a dimension by its name. constants: values
-    for inputs, which are inputs no longer. Unsupported: one line; NeedsConstant: an operator needs values of inputs at
-    conversion time. Error: a damaged file.
+    for inputs, which are inputs no longer. samples: values that inputs may have; FP32 convolutions, products and sums
+    over them run on the GEMM then, as sums of INT8 planes that hold such values exactly, or to 2^-29 of the largest
+    one, and feed() refuses values that they do not hold. Unsupported: one line; NeedsConstant: an operator needs
+    values of inputs at conversion time. Error: a damaged file.
     """
     # their operators register themselves
-    from . import ops_contrib, ops_math, ops_nn, ops_quant, ops_reduce, ops_resize, ops_shape  # noqa: F401
+    from . import (ops_contrib, ops_index, ops_loss, ops_math, ops_nn, ops_quant, ops_reduce,  # noqa: F401
+                   ops_resize, ops_shape)
     from .converter import Converter
     folder = None
     try:
@@ -101,7 +110,7 @@ def convert(model: Any, *, shapes: dict[str, Sequence[int]] | None = None,
             message = proto.load(model)
         else:
             message = proto.model_of(model if isinstance(model, bytes) else model.SerializeToString())
-        worker = Converter(message, shapes, constants, folder)
+        worker = Converter(message, shapes, constants, folder, samples)
         worker.run()
     except (OSError, proto.Malformed) as error:
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -16,31 +16,36 @@ from . import proto
 from .fold import fold, type_of
 from .functions import Functions
 from .net import Net, Unsupported, View
-from .tensor import EXACT_INT, HANDLERS, LARGEST, OWN, WIDE, Node, Tensor, constant, exact, natural, takes
+from .tensor import EXACT_INT, FLOATS, HANDLERS, LARGEST, OWN, WIDE, Node, Tensor, constant, exact, natural, takes
+
+CHANGES = ("Cast", "CastLike", "DequantizeLinear")  # say what type they give
 
 
 class Port:
     """An input or output of the network: name and shape in ONNX, dtype, blob and its view; lowest and highest value
-    that is exact (None: any)."""
+    that is exact (None: any). grid: what the planes of the GEMM hold, multiples of the first number (0: any value) up
+    to the second one (None: it has no planes)."""
 
     def __init__(self, name: str, shape: Sequence[int], dtype: Any, blob: str,
                  view: View, bounds: tuple[float, float] | None = None):
         self.name, self.shape, self.dtype = name, tuple(shape), np.dtype(dtype)
         self.blob, self.view, self.bounds = blob, view, bounds
+        self.grid: tuple[float, float] | None = None
 
 
 class Converter:
     """Converts one graph; run() leaves the network in `net`, `inputs` and `outputs`."""
 
     def __init__(self, model: proto.Message, shapes: dict[str, Sequence[int]] | None = None,
-                 constants: dict[str, np.ndarray] | None = None, folder: str | None = None):
-        self.graph, self.folder = model.graph, folder
+                 constants: dict[str, np.ndarray] | None = None, folder: str | None = None,
+                 samples: dict[str, np.ndarray] | None = None):
+        self.graph, self.folder, self.samples = model.graph, folder, samples or {}
         self.net = Net()
         self.inputs: list[Port] = []
         self.outputs: list[Port] = []
         self.tensors: dict[str, Tensor] = {}
         self.shapes, self.constants = shapes or {}, constants or {}
-        self.node = ""  # prefix of the layers' names
+        self.node, self.current = "", None  # prefix of the layers' names; the node that is being converted
         self.symbols: dict[str, int] = {}  # sizes of dimensions that have a name
         self.opset = next((entry.version for entry in model.opset_import if entry.domain in OWN), 1)
         if not model.opset_import:
@@ -86,8 +91,12 @@ class Converter:
     def reshaped(self, t: Tensor, shape: Sequence[int]) -> Tensor:
         """The same elements as another tensor; no layer is made until another view is needed."""
         again = Tensor(shape, t.dtype, None if t.value is None else t.value.reshape(shape), t.blob, t.view, t.origin)
-        again.blobs = t.blobs
+        again.blobs, again.limit = t.blobs, t.limit
         return again
+
+    def grid(self, of: Tensor, t: Tensor) -> Any:
+        """What the planes of the GEMM hold, for the same elements in another order."""
+        return None if of.scaled is None or of.scaled.grid is None else of.scaled._replace(ints=t)
 
     def scalar(self, value: float) -> Tensor:
         return Tensor((), np.float32, np.array(value, np.float32))
@@ -167,7 +176,14 @@ class Converter:
         blob = self.net.add("Input", [], [view], {i: n for i, n in enumerate(reversed(view))}, (), value.name)[0]
         bounds = (-EXACT_INT, EXACT_INT) if dtype in WIDE else None
         self.inputs.append(Port(value.name, shape, dtype, blob, view, bounds))
-        return Tensor(shape, dtype, None, blob, view, frozenset([value.name]))
+        t = Tensor(shape, dtype, None, blob, view, frozenset([value.name]))
+        if dtype in FLOATS and np.size(self.samples.get(value.name, ())):
+            from .products import Scaled, grid_of
+            grid = grid_of(np.asarray(self.samples[value.name]), self.inputs[-1])
+            t.scaled = None if grid is None else Scaled(t, np.ones((), np.float32), grid=grid)
+            t.limit = None if grid is None else grid.limit
+            self.inputs[-1].grid = None if grid is None else (0.0, grid.limit)
+        return t
 
     def run_node(self, message: proto.Message, opset: int) -> None:
         inputs: list[Tensor | None] = []
@@ -182,7 +198,7 @@ class Converter:
                 self.run_node(inner, body.opset)
             return
         node = Node(message, inputs, opset, self.folder)
-        self.node = node.name
+        self.node, self.current = node.name, node
         if node.key not in HANDLERS and message.domain not in OWN:
             raise node.no("domain '%s', expected operators of ONNX itself" % message.domain)
         for name in node.outputs:
@@ -223,6 +239,10 @@ class Converter:
         for t in results:
             if t is not None and t.size == 0:
                 raise node.no("an empty result")
+            # double is computed in FP32
+            if t is not None and t.dtype == np.float32 and node.key not in CHANGES and any(
+                    i is not None and i.dtype == np.float64 for i in node.inputs):
+                t.dtype = np.dtype(np.float64)
         return results
 
     def declared(self, value: proto.Message, t: Tensor) -> None:
@@ -240,8 +260,6 @@ class Converter:
             t = self.tensors.get(value.name)
             if t is None:
                 raise Unsupported("nothing gives the output '%s'" % value.name)
-            if t.value is not None:
-                raise Unsupported("output '%s' is a constant: no input of the graph reaches it" % value.name)
             self.declared(value, t)
             self.node = value.name
             blob = self.use(t, natural(t.shape))

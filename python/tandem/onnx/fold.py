@@ -124,6 +124,9 @@ FOLDS = {
 }
 
 
+SHAPES_ONLY = ("ConstantOfShape", "Range")  # have no layers: their inputs are sizes
+
+
 def fold(node: Node) -> list[Tensor] | None:
     """The results of a node that needs no layer; None: it needs one."""
     if node.op in ("Shape", "Size"):
@@ -131,6 +134,9 @@ def fold(node: Node) -> list[Tensor] | None:
         if node.op == "Size":
             return [constant(np.array(math.prod(shape), np.int64))]
         return [constant(np.array(shape[slice(node.attr("start", 0), node.attr("end"))], np.int64))]
+    if node.op in SHAPES_ONLY:
+        for i in range(len(node.inputs)):
+            node.const(i, "its values")
     if node.op not in FOLDS or any(t is None or t.value is None for t in node.inputs):
         return None
     try:

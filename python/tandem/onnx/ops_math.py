@@ -3,18 +3,20 @@ but for NaN."""
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from .converter import Converter
 from .net import View
 from .fold import type_of
-from .tensor import BOOL, SMALL, WIDE, Node, Tensor, constant, exact, op
+from .tensor import BOOL, FLOATS, SMALL, WIDE, Node, Tensor, constant, exact, op
 
 ADD, SUB, MUL, DIV, MAX, MIN, POW, RSUB, RDIV, RPOW = range(10)  # BinaryOp
 MIRRORED = {SUB: RSUB, DIV: RDIV, POW: RPOW}
 (ABS, NEG, FLOOR, CEIL, SQUARE, SQRT, RSQRT, EXP, LOG, SIN, COS, TAN, ASIN, ACOS, ATAN, RECIPROCAL, TANH, LOG10, ROUND,
  TRUNC) = range(20)  # UnaryOp
+MOST_EXPONENT = 9.0  # where e^x is known to be small enough for planes of INT8 to hold it
 FLT_MAX = float(np.finfo(np.float32).max)
 
 
@@ -77,6 +79,15 @@ def repeat(c: Converter, t: Tensor, shape: Sequence[int]) -> Tensor:
 
 def binary(c: Converter, node: Node, code: int, a: Tensor, b: Tensor, dtype=np.float32) -> Tensor:
     """BinaryOp of two tensors, one of which may be constant."""
+    y = binary_blob(c, node, code, a, b, dtype)
+    if c.samples and a.limit is not None and b.limit is not None:
+        y.limit = {ADD: a.limit + b.limit, SUB: a.limit + b.limit, RSUB: a.limit + b.limit, MUL: a.limit * b.limit,
+                   MAX: max(a.limit, b.limit), MIN: max(a.limit, b.limit)}.get(code)
+    return y
+
+
+def binary_blob(c: Converter, node: Node, code: int, a: Tensor, b: Tensor, dtype: Any) -> Tensor:
+    """The same without what is known of the result."""
     shape, va, vb = broadcast(node, a.shape, b.shape)
     for t, other, number in ((b, a, code), (a, b, MIRRORED.get(code, code))):
         if t.value is not None and t.size == 1 and other.value is None:
@@ -102,7 +113,14 @@ def binary(c: Converter, node: Node, code: int, a: Tensor, b: Tensor, dtype=np.f
 def layer(c: Converter, kind: str, t: Tensor, params=None, dtype=np.float32) -> Tensor:
     """A layer that computes every element independently."""
     view = c.view_of(t)
-    return c.result(t.shape, c.add(kind, [c.use(t, view)], view, params or {}), dtype, t)
+    y = c.result(t.shape, c.add(kind, [c.use(t, view)], view, params or {}), dtype, t)
+    if not c.samples:
+        return y
+    y.limit = {"Sigmoid": 1.0, "TanH": 1.0, "Threshold": 1.0, "ReLU": t.limit, "Softmax": 1.0}.get(kind)
+    if kind == "UnaryOp" and t.limit is not None:
+        y.limit = {ABS: t.limit, NEG: t.limit, SQUARE: t.limit ** 2, SQRT: t.limit ** 0.5,
+                   EXP: np.exp(t.limit) if t.limit <= MOST_EXPONENT else None}.get(params[0])
+    return y
 
 
 def unary(c: Converter, code: int, t: Tensor) -> Tensor:
@@ -125,15 +143,61 @@ def opposite(c: Converter, node: Node, t: Tensor) -> Tensor:
 def pairs(c: Converter, node: Node) -> list[Tensor]:
     code = {"Add": ADD, "Sub": SUB, "Mul": MUL, "Div": DIV, "Pow": POW}[node.op]
     a, b = node.need(0), node.need(1)
-    if a.dtype != np.float32 or (b.dtype != np.float32 and node.op != "Pow"):
+    if a.dtype.kind in "iu" and a.dtype == b.dtype and a.dtype.itemsize == 1 and node.op != "Pow":
+        return [bytes_of(c, node, code, a, b)]
+    if a.dtype not in FLOATS or (b.dtype not in FLOATS and node.op != "Pow"):
         raise node.no("dtype %s: integers wrap or are rounded, FP32 is not; the NPU has FP32 and INT8" % a.dtype)
-    return [binary(c, node, code, a, b)]
+    return [binary(c, node, code, a, b, a.dtype)]
+
+
+def bytes_of(c: Converter, node: Node, code: int, a: Tensor, b: Tensor) -> Tensor:
+    """Integers of eight bits: exact in FP32, then truncated (Div), or taken modulo 256."""
+    y = binary(c, node, code, a, b, a.dtype)
+    if code == DIV:
+        return layer(c, "UnaryOp", y, {0: TRUNC}, a.dtype)
+    low = float(np.iinfo(a.dtype).min)
+    y = y if low == 0 else binary(c, node, SUB, y, c.scalar(low))
+    turns = unary(c, FLOOR, binary(c, node, MUL, y, c.scalar(1 / 256)))
+    y = binary(c, node, SUB, y, binary(c, node, MUL, turns, c.scalar(256.0)), a.dtype)
+    return y if low == 0 else binary(c, node, ADD, y, c.scalar(low), a.dtype)
+
+
+@op("Mod", "fmod", takes="own")
+def mod(c: Converter, node: Node) -> list[Tensor]:
+    """a - b * floor(a / b), with fmod: trunc. Exact for integers below 2^24."""
+    a, b = node.need(0), node.need(1)
+    if a.dtype == BOOL or (a.dtype.kind == "f" and not node.attr("fmod", 0)):
+        raise node.no("dtype %s without fmod" % a.dtype)
+    quotient = layer(c, "UnaryOp", binary(c, node, DIV, a, b), {0: TRUNC if node.attr("fmod", 0) else FLOOR})
+    return [binary(c, node, SUB, a, binary(c, node, MUL, quotient, b), a.dtype)]
+
+
+@op("Sinh Cosh")
+def hyperbolic(c: Converter, node: Node) -> list[Tensor]:
+    x = node.need(0)
+    up, down = unary(c, EXP, x), unary(c, EXP, unary(c, NEG, x))
+    return [binary(c, node, MUL, binary(c, node, SUB if node.op == "Sinh" else ADD, up, down), c.scalar(0.5))]
+
+
+@op("Asinh Acosh Atanh")
+def area(c: Converter, node: Node) -> list[Tensor]:
+    """log(|x| + sqrt(x^2 +- 1)), with the sign of x; half of log((1 + x) / (1 - x))."""
+    x = node.need(0)
+    if node.op == "Atanh":
+        ratio = binary(c, node, DIV, binary(c, node, ADD, x, c.scalar(1.0)), binary(c, node, RSUB, x, c.scalar(1.0)))
+        return [binary(c, node, MUL, unary(c, LOG, ratio), c.scalar(0.5))]
+    size = unary(c, ABS, x)
+    inner = binary(c, node, ADD, unary(c, SQUARE, x), c.scalar(1.0 if node.op == "Asinh" else -1.0))
+    y = unary(c, LOG, binary(c, node, ADD, size, unary(c, SQRT, inner)))
+    if node.op == "Acosh":
+        return [y]
+    return [binary(c, node, MUL, y, binary(c, node, SUB, above(c, x), above(c, unary(c, NEG, x))))]
 
 
 @op("Max Min Sum Mean", takes="own")
 def several(c: Converter, node: Node) -> list[Tensor]:
     first = node.need(0)
-    if node.op in ("Sum", "Mean") and first.dtype != np.float32:
+    if node.op in ("Sum", "Mean") and first.dtype not in FLOATS:
         raise node.no("dtype %s, the NPU has FP32 and INT8" % first.dtype)
     code = {"Max": MAX, "Min": MIN}.get(node.op, ADD)
     total = first
@@ -332,6 +396,10 @@ def cast(c: Converter, node: Node) -> list[Tensor]:
         to = type_of(node.attr("to")) if node.op == "Cast" else node.need(1).dtype
     except KeyError:
         raise node.no("to element type %s, the NPU has FP32 and INT8" % node.attr("to")) from None
+    if to in FLOATS and x.dtype in FLOATS:
+        y = c.result(x.shape, c.use(x, c.view_of(x)), to, x)
+        y.limit = x.limit
+        return [y]
     if to == x.dtype or (to == np.float32 and x.dtype not in WIDE) or (x.dtype == BOOL and (to in SMALL or to in WIDE)):
         return [c.result(x.shape, c.use(x, c.view_of(x)), to, x)]
     if to == np.float32 or (x.dtype.kind in "iu" and to in WIDE and to.kind == "i" and

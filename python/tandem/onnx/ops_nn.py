@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .converter import Converter
-from .ops_math import ADD, binary
+from .ops_math import ADD, MUL, binary
 from .ops_shape import divide, join, transpose
 from .tensor import Node, Tensor, exact, op
 
@@ -114,6 +114,9 @@ def conv(c: Converter, node: Node) -> list[Tensor]:
     x = node.need(0)
     w, b = weights(node)
     params, group, sizes, out = conv_shape(node, x, w)
+    from .products import can_split, convolution, split_sums
+    if can_split(x, w):
+        return [split_sums(c, node, convolution(c, node, x, w), x, w, b)]
     common, arrays = weighted(w, b, w.shape[0], 5, 6)
 
     def one(t: Tensor) -> Tensor:
@@ -179,8 +182,11 @@ def transposed_sides(node: Node, x: Tensor, kernel, strides, dilations) -> tuple
 
 # ---- products of matrices ----
 
-def rows_times(c: Converter, t: Tensor, w: np.ndarray, b: np.ndarray | None) -> Tensor:
+def rows_times(c: Converter, node: Node, t: Tensor, w: np.ndarray, b: np.ndarray | None) -> Tensor:
     """Each row of a matrix (rows x K) times weights (N x K)."""
+    from .products import can_split, matrix, split_sums
+    if can_split(t, w):
+        return split_sums(c, node, matrix(c, node, t, w), t, w, b)
     rows, n = t.shape[0], w.shape[0]
     common, arrays = weighted(w, b, n, 1, 2)
     view, out = (t.shape, (rows, n)) if rows > 1 else (c.view_of(t), (n,))
@@ -194,7 +200,9 @@ def gemm(c: Converter, node: Node) -> list[Tensor]:
     if w is None or w.ndim != 2 or len(a.shape) != 2:
         raise node.no("expected two matrices")
     alpha, beta = np.float32(node.attr("alpha", 1.0)), np.float32(node.attr("beta", 1.0))
-    a = transpose(c, a, [1, 0]) if node.attr("transA", 0) else a
+    if node.attr("transA", 0):
+        turned = transpose(c, a, [1, 0])
+        turned.scaled, a = c.grid(a, turned), turned
     w = exact(w if node.attr("transB", 0) else w.T, node.where()) * alpha
     if w.shape[1] != a.shape[1]:
         raise node.no("%d columns of A, %d rows of B" % (a.shape[1], w.shape[1]))
@@ -202,8 +210,8 @@ def gemm(c: Converter, node: Node) -> list[Tensor]:
     if (bias is not None and bias.value is not None and
             (bias.size == 1 or (bias.size == w.shape[0] and bias.shape[-1] == w.shape[0]))):
         b = np.ascontiguousarray(np.broadcast_to(exact(bias.value, node.where()).ravel() * beta, w.shape[:1]))
-        return [rows_times(c, a, w, b)]
-    y = rows_times(c, a, w, None)
+        return [rows_times(c, node, a, w, b)]
+    y = rows_times(c, node, a, w, None)
     if bias is not None:
         scaled = (bias if beta == 1 else binary(c, node, 2, bias, c.scalar(beta))
                   if bias.value is None else Tensor(bias.shape, np.float32, bias.value * beta))
@@ -227,8 +235,11 @@ def matmul(c: Converter, node: Node) -> list[Tensor]:
                       (list(a.shape), list(w.shape), MOST_PARTS))
     parts = math.prod(batch)
     stacked = c.reshaped(a, (parts, -1 if a.size == 0 else a.size // parts // k, k))
-    products = [rows_times(c, c.reshaped(t, (t.size // k, k)), w.reshape(parts, k, n)[i].T, None)
-                for i, t in enumerate(divide(c, stacked, 0, [1] * parts))]
+    products = []
+    for i, t in enumerate(divide(c, stacked, 0, [1] * parts)):
+        rows = c.reshaped(t, (t.size // k, k))
+        rows.scaled = c.grid(a, rows)
+        products.append(rows_times(c, node, rows, w.reshape(parts, k, n)[i].T, None))
     return [c.reshaped(join(c, products, 0), a.shape[:-1] + tail)]
 
 
@@ -252,6 +263,8 @@ def pool(c: Converter, node: Node) -> list[Tensor]:
             raise node.no("a window that covers nothing but padding")
         if average and ceil and not inside and (out - 1) * s + k > n + pads[i] + pads[rank + i]:
             raise node.no("ceil_mode with count_include_pad")
+    if average and x.limit is not None:
+        return [average_on_gemm(c, node, x, kernel, strides, pads, sizes, inside)]
     keys = kernel_keys(kernel, strides, [1] * rank, pads)
     params = {0: int(average), 1: keys[1], 11: keys[11], 2: keys[3], 12: keys[13],
               3: keys[4], 14: keys[15], 13: keys[14], 15: keys[16], 5: int(not ceil), 6: int(not inside)}
@@ -259,10 +272,38 @@ def pool(c: Converter, node: Node) -> list[Tensor]:
     return [c.result(x.shape[:2] + tuple(sizes), c.add("Pooling", [c.use(x, map_view(x))], out, params), x.dtype, x)]
 
 
+def average_on_gemm(c: Converter, node: Node, x: Tensor, kernel: list[int], strides: list[int], pads: list[int],
+                    sizes: list[int], inside: bool) -> Tensor:
+    """Sums of the windows as a depthwise convolution with ones, over the number of elements in each."""
+    from .products import Product, can_split, split_sums
+    rank, maps = len(kernel), x.shape[0] * x.shape[1]
+    ends = [max((out - 1) * s + k - n - p, 0) for n, k, s, out, p in zip(x.shape[2:], kernel, strides, sizes, pads)]
+    params = kernel_keys(kernel, strides, [1] * rank, pads[:rank] + ends)
+    out = (maps, *([1] if rank == 1 else []), *sizes)
+    counts = np.ones((1,) * rank, np.float32)
+    for i, (n, k, s, size) in enumerate(zip(x.shape[2:], kernel, strides, sizes)):
+        starts = np.arange(size) * s - pads[i]
+        there = np.minimum(starts + k, n) - np.maximum(starts, 0) if inside else np.full(size, k)
+        counts = counts * there.astype(np.float32).reshape([-1 if j == i else 1 for j in range(rank)])
+
+    def place(add, t: Tensor) -> Tensor:
+        return c.result(x.shape[:2] + tuple(sizes), add(c.use(t, map_view(t)), out), np.float32, t)
+    w = np.ones((maps, 1, *kernel), np.float32)
+    groups = {7: maps} if maps > 1 else {}
+    product = Product("ConvolutionDepthWise" if maps > 1 else "Convolution",
+                      params | groups | {0: maps, 6: w.size}, 5, maps, maps, place)
+    if not can_split(x, w):
+        raise node.no("values of no known magnitude")
+    return binary(c, node, MUL, split_sums(c, node, product, x, w, None), Tensor(counts.shape, np.float32, 1 / counts))
+
+
 @op("GlobalMaxPool GlobalAveragePool")
 def global_pool(c: Converter, node: Node) -> list[Tensor]:
     x = node.need(0)
     image(node, x)
+    if node.op == "GlobalAveragePool" and x.limit is not None:
+        from .ops_reduce import MEAN, reduce
+        return [reduce(c, MEAN, x, list(range(2, len(x.shape))))]
     blob = c.add("Pooling", [c.use(x, map_view(x))], (x.shape[0] * x.shape[1],),
                  {0: int(node.op == "GlobalAveragePool"), 4: 1})
     return [c.result(x.shape[:2] + (1,) * (len(x.shape) - 2), blob, x.dtype, x)]

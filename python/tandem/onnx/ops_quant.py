@@ -8,37 +8,16 @@ q - z = 2 h + l.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 import numpy as np
 
 from . import proto
 from .converter import Converter
 from .fold import FOLDS, type_of
 from .ops_math import ADD, DIV, MAX, MIN, MUL, NEG, SUB, binary, layer, unary
-from .ops_nn import conv_shape, map_view, per_image
 from .ops_reduce import reduce
 from .ops_reduce import MAX as LARGEST_OF
-from .ops_shape import transpose
+from .products import LIMIT, Bounds, Scaled, convolution, matrix, planes, rounded, sums, weight_planes
 from .tensor import BOOL, EXACT_INT, HANDLERS, Node, Tensor, constant, exact, op
-
-LIMIT = 127  # of the NPU's INT8: -127..127
-MAGIC = float(3 << 22)  # x + MAGIC - MAGIC is x rounded half to even, for |x| up to 2^21
-Bounds = tuple[float, float]
-
-
-class Scaled(NamedTuple):
-    """A real tensor is ints * scale. ints: integers in FP32; scale: in a shape that is repeated; bounds: of ints (None:
-    unknown). merged: (factor for each output, ReLU or not) -> tensor of ints * factor, in one layer (None: there is
-    none). raw: ints before they are rounded and clipped, as a convolution of the NPU does by itself (None)."""
-
-    ints: Tensor
-    scale: np.ndarray
-    bounds: Bounds | None = None
-    merged: Callable[[np.ndarray, bool], Tensor] | None = None
-    relu: bool = False
-    raw: Tensor | None = None
 
 
 # ---- integers without their zero point ----
@@ -74,112 +53,7 @@ def centred(c: Converter, node: Node, x: Tensor, zero: Tensor | None) -> tuple[T
     return binary(c, node, SUB, real, Tensor(point.shape, np.float32, point.astype(np.float32))), bounds
 
 
-def rounded(c: Converter, node: Node, x: Tensor) -> Tensor:
-    """Half to even, of values below 2^21, by two additions of the ALU."""
-    return binary(c, node, SUB, binary(c, node, ADD, x, c.scalar(MAGIC)), c.scalar(MAGIC))
-
-
-def planes(c: Converter, node: Node, x: Tensor, bounds: Bounds) -> list[tuple[int, Tensor]]:
-    """Tensors of INT8, each with its factor, whose sum is x."""
-    largest = max(-bounds[0], bounds[1])
-    if largest <= LIMIT:
-        return [(1, x)]
-    ratio = 2 if largest <= 255 else 128
-    high = rounded(c, node, binary(c, node, MUL, x, c.scalar(0.498 if ratio == 2 else 1 / ratio)))
-    low = binary(c, node, SUB, x, binary(c, node, MUL, high, c.scalar(float(ratio))))
-    edge = float(np.ceil(largest / ratio))
-    edge = LIMIT if ratio == 2 else edge
-    return [(ratio * k, t) for k, t in planes(c, node, high, (-edge, edge))] + [(1, low)]
-
-
-def weight_planes(w: np.ndarray) -> list[tuple[int, np.ndarray]]:
-    """The same of constants."""
-    largest = int(np.abs(w).max(initial=0))
-    if largest <= LIMIT:
-        return [(1, w)]
-    ratio = 2 if largest <= 255 else 128
-    high = np.trunc(w / 2).astype(np.int64) if ratio == 2 else np.rint(w / ratio).astype(np.int64)
-    return [(ratio * k, t) for k, t in weight_planes(high)] + [(1, w - ratio * high)]
-
-
 # ---- products ----
-
-def weight_scale(factor: np.ndarray) -> np.ndarray:
-    """Scales whose reciprocals are these factors, or next to them."""
-    factor = np.asarray(factor, np.float32)
-    best = (np.float32(1) / factor).astype(np.float32)
-    for other in (np.nextafter(best, np.float32(0)), np.nextafter(best, np.float32(np.inf))):
-        better = np.abs(np.float32(1) / other - factor) < np.abs(np.float32(1) / best - factor)
-        best = np.where(better, other, best)
-    return best
-
-
-class Product(NamedTuple):
-    """A layer with weights: kind, settings, key of the bias, number of weight scales; run() gives a tensor."""
-
-    kind: str
-    params: dict[int, int]
-    bias_key: int
-    outputs: int
-    scales: int
-    place: Callable[[Callable[[str, Tensor], Tensor], Tensor], Tensor]
-
-    def run(self, c: Converter, x: Tensor, w: np.ndarray, factor: np.ndarray, bias: np.ndarray | None,
-            relu: bool = False) -> Tensor:
-        """x * w * factor + bias of INT8 operands."""
-        params = self.params | {8: 1 if self.kind == "ConvolutionDepthWise" else 2,
-                                self.bias_key: int(bias is not None)}
-        if relu:
-            params[9] = 1
-        spread = np.broadcast_to(np.asarray(factor, np.float32).ravel(), (self.scales,))
-        arrays = [("int8", w.astype(np.int8))]
-        if bias is not None:
-            arrays.append(("raw", np.ascontiguousarray(np.broadcast_to(bias, (self.outputs,)), np.float32)))
-        arrays += [("raw", weight_scale(spread)), ("raw", np.ones(1, np.float32))]
-        return self.place(lambda view, out: c.add(self.kind, [view], out, params, arrays), x)
-
-
-def convolution(c: Converter, node: Node, x: Tensor, w: np.ndarray) -> Product:
-    params, group, sizes, out = conv_shape(node, x, w)
-
-    def place(add, t: Tensor) -> Tensor:
-        return per_image(c, node, t, lambda one: c.result((1, w.shape[0], *sizes), add(c.use(one, map_view(one)), out),
-                                                          np.float32, one))
-    return Product("ConvolutionDepthWise" if group > 1 else "Convolution", params | {0: w.shape[0], 6: w.size}, 5,
-                   w.shape[0], group if group > 1 else w.shape[0], place)
-
-
-def matrix(c: Converter, node: Node, x: Tensor, w: np.ndarray) -> Product:
-    """Rows times a matrix (N x K): one row as an inner product, more as pixels of a map with K channels."""
-    n, k = w.shape
-    if x.shape[-1] != k:
-        raise node.no("%d columns of A, %d rows of B" % (x.shape[-1], k))
-    rows = x.size // k
-    shape = x.shape[:-1] + (n,)
-
-    def row(add, t: Tensor) -> Tensor:
-        return c.result(shape, add(c.use(t, (k,)), (n,)), np.float32, t)
-
-    def pixels(add, t: Tensor) -> Tensor:
-        across = transpose(c, c.reshaped(t, (rows, k)), [1, 0])
-        y = c.result((n, rows), add(c.use(across, (k, 1, rows)), (n, 1, rows)), np.float32, t)
-        return c.reshaped(transpose(c, y, [1, 0]), shape)
-    if rows == 1:
-        return Product("InnerProduct", {0: n, 2: w.size}, 1, n, n, row)
-    params = {0: n, 6: w.size, 1: 1, 11: 1, 2: 1, 12: 1, 3: 1, 13: 1, 4: 0, 14: 0, 15: 0, 16: 0}
-    return Product("Convolution", params, 5, n, n, pixels)
-
-
-def sums(c: Converter, node: Node, product: Product, x: list[tuple[int, Tensor]], w: np.ndarray,
-         bias: np.ndarray | None) -> Tensor:
-    """x * w + bias as integers in FP32."""
-    total = None
-    for factor, plane in x:
-        for times, weights in weight_planes(w):
-            part = product.run(c, plane, weights, np.float32(factor * times), bias if total is None else None)
-            total = part if total is None else binary(c, node, ADD, total, part)
-    return total
-
 
 def by_output(values: np.ndarray, t: Tensor, axis: int) -> np.ndarray:
     """One value for each output, in a shape that is repeated along the other axes of the result."""
@@ -197,12 +71,15 @@ def real(c: Converter, node: Node, s: Scaled) -> Tensor:
 def weighted(c: Converter, node: Node, x: Tensor, w: Tensor, bias: Tensor | None, turn: bool = False) -> Tensor | None:
     """A layer with weights over integers. None: x or w are no integers in one step, or not constant."""
     a, b = x.scaled, w.scaled
-    if a is None or b is None or a.bounds is None or a.scale.size != 1 or b.ints.value is None:
+    if a is None or b is None or a.grid is not None or a.bounds is None or a.scale.size != 1 or b.ints.value is None:
         return None
     weights = np.asarray(np.rint(b.ints.value), np.int64)
     conv = node.op in ("Conv", "QLinearConv")
     weights = weights if conv or turn else weights.T
-    if weights.size == 0 or b.scale.size not in (1, weights.shape[0]):
+    outputs = 0 if conv or turn else b.ints.value.ndim - 1  # the axis that a step for each output follows
+    if weights.size == 0 or (b.scale.size > 1 and (b.scale.ndim <= outputs or
+                                                   b.scale.shape[outputs] != weights.shape[0] or
+                                                   b.scale.size != weights.shape[0])):
         return None
     product = (convolution if conv else matrix)(c, node, x, weights)
     scale = (a.scale.reshape(()) * b.scale.ravel()).astype(np.float32)
@@ -308,7 +185,7 @@ def whole(node: Node) -> None:
 def in_steps(c: Converter, node: Node, x: Tensor, scale: np.ndarray) -> tuple[Tensor, bool]:
     """x / scale, and whether these are integers already. Inputs of the graph are divided as ONNX does; other values are
     multiplied by the reciprocal (1.3 of a million values at the edge of two steps differ), sums by one factor."""
-    if x.scaled is not None:
+    if x.scaled is not None and x.scaled.grid is None:
         factor = (x.scaled.scale / scale).astype(np.float32)
         if np.all(factor == 1):
             return x.scaled.ints, True
@@ -323,6 +200,7 @@ def saturated(c: Converter, node: Node, x: Tensor, scale: np.ndarray, zero: np.n
     """x in steps, clipped to the range of the type and rounded half to even, behind the zero point."""
     info = np.iinfo(dtype)
     low, high = (np.asarray(edge - zero, np.float32) for edge in (info.min, info.max))
+    x.scaled = x.scaled if x.scaled is not None and x.scaled.grid is None else None
     v, integers = in_steps(c, node, x, scale)
     inside = integers and x.scaled.bounds is not None and x.scaled.bounds[0] >= low.max() and (
         x.scaled.bounds[1] <= high.min())
@@ -516,13 +394,17 @@ def moves_integers(name: str) -> None:
 
     def handler(c: Converter, node: Node) -> list[Tensor]:
         results = plain(c, node)
+        limits = [t.limit for t in (node.inputs if name == "Concat" else node.inputs[:1]) if t is not None]
+        for result in results:
+            if result is not None and result.value is None and limits and None not in limits:
+                result.limit = max(limits)
         data = node.inputs if name == "Concat" else node.inputs[:1]
         steps = [t.scaled for t in data if t is not None]
         if not steps or any(s is None for s in steps) or any(t.value is not None for t in data):
             return results
         if any(s.scale.shape != steps[0].scale.shape or np.any(s.scale != steps[0].scale) for s in steps):
             return results
-        if name not in AS_THEY_ARE and steps[0].scale.size != 1:
+        if name not in AS_THEY_ARE and steps[0].scale.size != 1 or len({s.grid for s in steps}) > 1:
             return results
         same = Node.__new__(Node)
         same.__dict__.update(node.__dict__)
@@ -534,7 +416,8 @@ def moves_integers(name: str) -> None:
             bounds = (max(bounds[0], 0.0), max(bounds[1], 0.0))
         for result, ints in zip(results, plain(c, same)):
             if result is not None and result.value is None:
-                result.scaled = Scaled(ints, steps[0].scale, bounds, steps[0].merged if relu else None, relu)
+                result.scaled = Scaled(ints if steps[0].grid is None else result, steps[0].scale, bounds,
+                                       steps[0].merged if relu else None, relu, None, steps[0].grid)
         return results
     HANDLERS[name] = (handler, attributes, kinds)
 

@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from .converter import Converter
-from .ops_math import ADD, EXP, LOG, MUL, NEG, RSQRT, SQRT, SQUARE, SUB, ABS, binary, unary
+from .ops_math import ADD, DIV, EXP, LOG, MUL, NEG, RSQRT, SQRT, SQUARE, SUB, ABS, binary, unary
+from .products import sum_of
 from .tensor import Node, Tensor, around, compact, op
 
 SUM, MEAN, MAX, PROD = 0, 3, 4, 6  # Reduction
@@ -23,17 +24,24 @@ def runs_of(axes: list[int]) -> list[tuple[int, int]]:
 
 
 def reduce(c: Converter, code: int, t: Tensor, axes: list[int]) -> Tensor:
-    """A Reduction along these axes, which remain with one element. Axes of one element between others are included."""
+    """A Reduction along these axes, which remain with one element. Axes of one element between others are included.
+    Sums of values of known magnitude (samples) are products on the GEMM."""
     for first, last in runs_of([a for a in axes if t.shape[a] > 1]):
         outer, n, inner = around(t.shape, first, last)
+        shape = t.shape[:first] + (1,) * (last - first + 1) + t.shape[last + 1:]
+        total = sum_of(c, c.current, t, outer, n, inner) if code in (SUM, MEAN) else None
+        if total is not None:
+            t = c.reshaped(binary(c, c.current, MUL, total, c.scalar(1 / n)) if code == MEAN else total, shape)
+            continue
         view, at = compact(outer, n, inner)
         gone = [at]
         if inner == 1 and len(c.view_of(t)) == 3 and c.view_of(t)[0] == outer:  # whole maps, which need no other view
             view, gone = c.view_of(t), [1, 2]
         out = tuple(1 if i in gone else size for i, size in enumerate(view))
         params = {0: code, 1: 0, 3: gone, 4: 1, 5: 1}
-        shape = t.shape[:first] + (1,) * (last - first + 1) + t.shape[last + 1:]
+        limit = t.limit
         t = c.result(shape, c.add("Reduction", [c.use(t, view)], out, params), t.dtype, t)
+        t.limit = limit if code in (MAX, MEAN) else None
     return t
 
 
@@ -53,6 +61,7 @@ def reduction(c: Converter, node: Node) -> list[Tensor]:
     elif kind == "LogSumExp":
         top = reduce(c, MAX, x, gone)
         y = unary(c, EXP, binary(c, node, SUB, x, top))
+        y.limit = None if x.limit is None else 1.0
     else:
         y = x
     y = reduce(c, {"Max": MAX, "Min": MAX, "Mean": MEAN, "Prod": PROD}.get(kind, SUM), y, gone)
@@ -72,8 +81,14 @@ def softmax(c: Converter, node: Node) -> list[Tensor]:
     flat = c.reshaped(x, (outer, n, inner))
     if node.op == "LogSoftmax":  # the results of ncnn's Softmax may be 0, of which there is no logarithm
         y = binary(c, node, SUB, flat, reduce(c, MAX, flat, [1]))
-        y = binary(c, node, SUB, y, unary(c, LOG, reduce(c, SUM, unary(c, EXP, y), [1])))
+        powers = unary(c, EXP, y)
+        powers.limit = None if x.limit is None else 1.0
+        y = binary(c, node, SUB, y, unary(c, LOG, reduce(c, SUM, powers, [1])))
         return [c.reshaped(y, x.shape)]
+    if x.limit is not None:  # its sum runs on the GEMM
+        y = unary(c, EXP, binary(c, node, SUB, flat, reduce(c, MAX, flat, [1])))
+        y.limit = 1.0
+        return [c.reshaped(binary(c, node, DIV, y, reduce(c, SUM, y, [1])), x.shape)]
     view, at = compact(outer, n, inner)
     return [c.result(x.shape, c.add("Softmax", [c.use(flat, view)], view, {0: at, 1: 1}), x.dtype, x)]
 
@@ -136,9 +151,10 @@ def channel_view(x: Tensor) -> tuple[int, ...]:
     return (x.shape[0] * x.shape[1],) + spatial
 
 
-@op("BatchNormalization", "epsilon momentum spatial training_mode")
+@op("BatchNormalization", "epsilon is_test momentum spatial training_mode")
 def batch_norm(c: Converter, node: Node) -> list[Tensor]:
-    if node.attr("training_mode", 0) or not node.attr("spatial", 1) or sum(map(bool, node.outputs)) > 1:
+    training = node.attr("training_mode", 0) or (node.opset < 7 and not node.attr("is_test", 0))
+    if training or not node.attr("spatial", 1) or sum(map(bool, node.outputs)) > 1:
         raise node.no("training_mode; supported: inference")
     x = node.need(0)
     scale, bias, mean, variance = by_channel(node, 4)

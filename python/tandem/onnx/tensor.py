@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 OWN = ("", "ai.onnx")  # domains of ONNX's own operators
 LARGEST = 1 << 28  # elements of a tensor
 EXACT_INT = 1 << 24  # integers up to here are exact in FP32
-FLOATS = (np.dtype(np.float32),)
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))  # double is computed in FP32
 SMALL = tuple(np.dtype(t) for t in (np.int8, np.uint8, np.int16, np.uint16, np.float16))  # every value is exact in FP32
 WIDE = tuple(np.dtype(t) for t in (np.int32, np.int64, np.uint32, np.uint64))  # exact up to EXACT_INT
 BOOL = np.dtype(np.bool_)
@@ -23,9 +23,9 @@ BOOL = np.dtype(np.bool_)
 # types of attributes, by name: one type for all operators that have one of that name
 ATTRIBUTES = {name: kind for kind, names in (
     (proto.INT, "axis batch_axis block_size blocksize ceil_mode count_include_pad detect_negative detect_positive end "
-     "exclude_outside exclusive fmod group hidden_size k keepdims keep_aspect_ratio largest noop_with_empty_axes "
-     "num_groups num_outputs output_dtype p reverse saturate select_last_index sorted start storage_order to transA "
-     "transB upper value_int antialias stash_type allowzero training_mode"),
+     "exclude_outside exclusive fmod group hidden_size ignore_index k keepdims keep_aspect_ratio largest "
+     "noop_with_empty_axes num_groups num_outputs output_dtype p reverse saturate select_last_index sorted start "
+     "storage_order to transA transB upper value_int antialias stash_type allowzero training_mode"),
     (proto.INTS, "dilations kernel_shape output_padding output_shape pads perm strides value_ints"),
     (proto.FLOAT, "alpha beta bias cubic_coeff_a epsilon extrapolation_value gamma lambd momentum value_float"),
     (proto.FLOATS, "value_floats"),
@@ -60,6 +60,8 @@ class Tensor:
         self.value, self.blob, self.view, self.origin = value, blob, tuple(view), origin
         self.blobs: dict[View, str] = {}  # the same elements in other shapes
         self.scaled: Any = None  # integers and a step that it stands for (ops_quant.Scaled)
+        self.limit: float | None = None if value is None or self.dtype.kind not in "fiub" else float(
+            np.abs(np.asarray(value, np.float64)).max(initial=0))  # largest magnitude, where samples tell it
         self.centred: Any = None  # of integers: those without zero point, the zero point, those before rounding
 
     @property

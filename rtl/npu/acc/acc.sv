@@ -6,7 +6,8 @@
 //              All columns use one running address: result j of column c always falls on slot (j + c + const) mod N,
 //              because the blocks of a tile follow each other without a gap.
 // Read ahead   The read pointer is one slot ahead of the write pointer (thesis section 3.2.1).
-// Latency      Sums leave one enabled cycle after ps0_i/ps1_i: valid_o[c] with sum0_o/sum1_o[32c+:32].
+// Latency      Sums leave one enabled cycle after ps0_i/ps1_i: valid_o[c] with sum0_o/sum1_o[32c+:32], which is of no
+//              meaning in other cycles.
 // Throughput   2N sums a cycle. Enable: nothing moves while en_i is 0.
 module acc #(
   parameter int unsigned N = 8
@@ -29,6 +30,8 @@ module acc #(
   // slot that is read is never the one that is written, so it does not matter that the writes are blocking.
   (* nomem2reg *) logic [31:0] m0[N*N];
   (* nomem2reg *) logic [31:0] m1[N*N];
+  logic [31:0] ps0[N];  // of the columns; selections that are constant cost a simulator less than those in a loop
+  logic [31:0] ps1[N];
   logic [31:0] q0[N];  // read ahead
   logic [31:0] q1[N];
   logic [31:0] t0[N];
@@ -44,6 +47,10 @@ module acc #(
   assign first = {first_q, first_i};
   assign last = {last_q, last_i};
   assign slot_next = slot_q + 1'b1;
+  for (genvar c = 0; c < N; c++) begin : g_col
+    assign ps0[c] = ps0_i[32*c+:32];
+    assign ps1[c] = ps1_i[32*c+:32];
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -62,14 +69,18 @@ module acc #(
   always_ff @(posedge clk_i) begin
     if (en_i) begin
       for (int unsigned c = 0; c < N; c++) keep[c] = {32{~first[c]}};
-      for (int unsigned c = 0; c < N; c++) t0[c] = ps0_i[32*c+:32] + (q0[c] & keep[c]);
-      for (int unsigned c = 0; c < N; c++) t1[c] = ps1_i[32*c+:32] + (q1[c] & keep[c]);
+      for (int unsigned c = 0; c < N; c++) t0[c] = ps0[c] + (q0[c] & keep[c]);
+      for (int unsigned c = 0; c < N; c++) t1[c] = ps1[c] + (q1[c] & keep[c]);
       for (int unsigned c = 0; c < N; c++) m0[{slot_q, c[Aw-1:0]}] = t0[c];
       for (int unsigned c = 0; c < N; c++) m1[{slot_q, c[Aw-1:0]}] = t1[c];
       for (int unsigned c = 0; c < N; c++) q0[c] = m0[{slot_next, c[Aw-1:0]}];
       for (int unsigned c = 0; c < N; c++) q1[c] = m1[{slot_next, c[Aw-1:0]}];
-      for (int unsigned c = 0; c < N; c++) sum0_o[32*c+:32] <= t0[c];
-      for (int unsigned c = 0; c < N; c++) sum1_o[32*c+:32] <= t1[c];
+      if (last != '0) begin
+        for (int unsigned c = 0; c < N / 2; c++) begin  // two columns at a time: half the steps
+          sum0_o[64*c+:64] <= {t0[2*c+1], t0[2*c]};
+          sum1_o[64*c+:64] <= {t1[2*c+1], t1[2*c]};
+        end
+      end
     end
   end
 

@@ -41,11 +41,13 @@ module ofm_buf #(
   logic          wide_q;
 
   for (genvar c = 0; c < N; c++) begin : g_col
-    (* ram_style = "block" *) logic [127:0] mem0[npu_pkg::OfmDepth];
-    (* ram_style = "block" *) logic [127:0] mem1[npu_pkg::OfmDepth];
+    // Block RAMs that are written 64 bits wide and read 128 bits wide. Reads come before the write of the same edge.
+    (* ram_style = "block" *) logic [63:0] mem0[2*npu_pkg::OfmDepth];
+    (* ram_style = "block" *) logic [63:0] mem1[2*npu_pkg::OfmDepth];
     logic [npu_pkg::OfmAw+1:0] wptr_q;  // pixel pair
     logic single, re0, re1;
     logic [npu_pkg::OfmAw:0] raddr;
+    logic [npu_pkg::OfmAw-1:0] word0, word1;
 
     if (c % 2 == 0) begin : g_even
       assign single = !wide_i && re_i[0] && rcol0_i == Ln'(c / 2);
@@ -62,18 +64,16 @@ module ofm_buf #(
       else if (we_i[c]) wptr_q <= wptr_q + 1'b1;
     end
 
+    assign word0 = wide_i ? raddr0_i[npu_pkg::OfmAw:1] : raddr[npu_pkg::OfmAw:1];
+    assign word1 = wide_i ? raddr1_i[npu_pkg::OfmAw:1] : raddr[npu_pkg::OfmAw:1];
     always_ff @(posedge clk_i) begin
-      if (we_i[c]) begin  // constant halves: write enables of a block RAM
-        case (wptr_q[1:0])
-          2'd0: mem0[wptr_q[npu_pkg::OfmAw+1:2]][63:0] <= {wdata1_i[32*c+:32], wdata0_i[32*c+:32]};
-          2'd1: mem0[wptr_q[npu_pkg::OfmAw+1:2]][127:64] <= {wdata1_i[32*c+:32], wdata0_i[32*c+:32]};
-          2'd2: mem1[wptr_q[npu_pkg::OfmAw+1:2]][63:0] <= {wdata1_i[32*c+:32], wdata0_i[32*c+:32]};
-          default: mem1[wptr_q[npu_pkg::OfmAw+1:2]][127:64] <= {wdata1_i[32*c+:32], wdata0_i[32*c+:32]};
-        endcase
-      end
       if (re_i != 2'b00) begin  // so that a simulator does not compare column numbers in cycles without a read
-        if (re0) rd0[128*c+:128] <= mem0[wide_i ? raddr0_i[npu_pkg::OfmAw:1] : raddr[npu_pkg::OfmAw:1]];
-        if (re1) rd1[128*c+:128] <= mem1[wide_i ? raddr1_i[npu_pkg::OfmAw:1] : raddr[npu_pkg::OfmAw:1]];
+        if (re0) rd0[128*c+:128] <= {mem0[{word0, 1'b1}], mem0[{word0, 1'b0}]};
+        if (re1) rd1[128*c+:128] <= {mem1[{word1, 1'b1}], mem1[{word1, 1'b0}]};
+      end
+      if (we_i[c]) begin
+        if (wptr_q[1]) mem1[{wptr_q[npu_pkg::OfmAw+1:2], wptr_q[0]}] = {wdata1_i[32*c+:32], wdata0_i[32*c+:32]};
+        else mem0[{wptr_q[npu_pkg::OfmAw+1:2], wptr_q[0]}] = {wdata1_i[32*c+:32], wdata0_i[32*c+:32]};
       end
     end
   end

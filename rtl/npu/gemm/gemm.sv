@@ -63,10 +63,20 @@ module gemm #(
   logic [3*Engines-1:0] t_ptr;
   npu_pkg::gemm_task_t t_ifm, t_wgt0, t_wgt1, t_par, t_im, t_post;
 
+  // The queue's clock runs when a task enters or leaves: what depends on tasks only needs no evaluation in between.
+  logic queue_clk;
+  clk_gate #(
+    .Gate(ClkGate)
+  ) u_queue_gate (
+    .clk_i,
+    .en_i(task_valid_i || t_pop != '0 || !rst_ni),
+    .clk_o(queue_clk)
+  );
+
   gemm_queue #(
     .Engines(Engines)
   ) u_queue (
-    .clk_i,
+    .clk_i(queue_clk),
     .rst_ni,
     .task_valid_i,
     .task_ready_o,

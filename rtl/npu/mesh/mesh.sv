@@ -56,13 +56,23 @@ module mesh #(
   logic [ 7:0] ws[Size];
   logic [ 7:0] wo[Size];
 
+  // bytes of the inputs, by constant selection: in a loop a simulator computes their places
+  logic [ 7:0] in0[N];
+  logic [ 7:0] in1[N];
+  logic [ 7:0] inw[N];
+  for (genvar c = 0; c < N; c++) begin : g_port
+    assign in0[c] = act0_i[8*c+:8];
+    assign in1[c] = act1_i[8*c+:8];
+    assign inw[c] = wgt_i[8*c+:8];
+  end
+
   always_ff @(posedge clk_i) begin
     if (en_i) begin
       // The loops have no conditions of their own: coverage counters in them would cost more than the arithmetic.
       /*verilator coverage_off*/
       // multiply and add
+      for (int unsigned i = 0; i < Pes; i++) ws[i] = (w1[i] & sm[i]) | (w2[i] & ~sm[i]);
       for (int unsigned i = 0; i < Pes; i++) begin  // one loop: the weight's sign is extended once for both streams
-        ws[i] = (w1[i] & sm[i]) | (w2[i] & ~sm[i]);
         s0[i] = $signed(a0[i]) * $signed(ws[i]) + $signed(s0[i+N]);
         s1[i] = $signed(a1[i]) * $signed(ws[i]) + $signed(s1[i+N]);
       end
@@ -74,7 +84,7 @@ module mesh #(
       for (int unsigned i = 0; i < Pes; i++) w1[i] = (wi[i] & pm[i]) | (w1[i] & ~pm[i]);
       for (int unsigned i = 0; i < Pes; i++) w2[i] = (wi[i] & ~pm[i]) | (w2[i] & pm[i]);
       for (int unsigned i = 0; i < Pes - 1; i++) kw[i] = kw[i+1];
-      for (int unsigned c = 0; c < N; c++) kw[c*N+c] = wgt_i[8*c+:8];
+      for (int unsigned c = 0; c < N; c++) kw[c*N+c] = inw[c];
       for (int unsigned c = 0; c < N; c++) wo[Pes+N-1-c] = kw[c*N];
       for (int unsigned i = 0; i < Pes; i++) wi[i] = wo[i+N];
       for (int unsigned c = N - 1; c > 0; c--) kp[c] = kp[c-1];
@@ -85,8 +95,8 @@ module mesh #(
       // activations and sel
       for (int unsigned i = 0; i < Pes - 1; i++) k0[i] = k0[i+1];
       for (int unsigned i = 0; i < Pes - 1; i++) k1[i] = k1[i+1];
-      for (int unsigned r = 0; r < N; r++) k0[r*N+r] = act0_i[8*r+:8];
-      for (int unsigned r = 0; r < N; r++) k1[r*N+r] = act1_i[8*r+:8];
+      for (int unsigned r = 0; r < N; r++) k0[r*N+r] = in0[r];
+      for (int unsigned r = 0; r < N; r++) k1[r*N+r] = in1[r];
       for (int unsigned r = N - 1; r > 0; r--) ks[r] = ks[r-1];
       ks[0] = {8{sel_i}};
       for (int unsigned i = 0; i < Pes; i++) a0[i] = a0[i+1];
@@ -96,8 +106,10 @@ module mesh #(
       for (int unsigned r = 0; r < N; r++) a1[(N-1-r)*N+N-1] = k1[r*N];
       for (int unsigned r = 0; r < N; r++) sm[(N-1-r)*N+N-1] = ks[r];
 
-      for (int unsigned c = 0; c < N; c++) ps0_o[32*c+:32] <= s0[N-1-c];
-      for (int unsigned c = 0; c < N; c++) ps1_o[32*c+:32] <= s1[N-1-c];
+      for (int unsigned c = 0; c < N / 2; c++) begin  // two columns at a time: half the steps
+        ps0_o[64*c+:64] <= {s0[N-2-2*c], s0[N-1-2*c]};
+        ps1_o[64*c+:64] <= {s1[N-2-2*c], s1[N-1-2*c]};
+      end
       /*verilator coverage_on*/
     end
   end

@@ -33,13 +33,19 @@
 //   events in that time are ignored, writes to registers are lost; at its end all registers have their reset values.
 //   STATUS: RESETTING = 1 and all other bits 0 meanwhile.
 //
-// Parameters: N, the mesh size (4, 8, 16 or 32), for CONFIG.MESH_N and the limits; EnAlu, EnPool: the unit is present.
+// Clock
+//   The registers have a gated clock, which stands still while there is no access, no start under way and no event (and
+//   runs in reset). The counters run on clk_i.
+//
+// Parameters: N, the mesh size (4, 8, 16 or 32), for CONFIG.MESH_N and the limits; EnAlu, EnPool: the unit is present;
+// ClkGate: the clock of idle registers is gated.
 `include "assert.svh"
 
 module npu_regs #(
     parameter int unsigned N = 8,
     parameter bit EnAlu = 1'b1,
-    parameter bit EnPool = 1'b1
+    parameter bit EnPool = 1'b1,
+    parameter bit ClkGate = 1'b1
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -109,10 +115,12 @@ module npu_regs #(
   logic [31:0] rdata_q;
   logic wr_en;
   logic rd_en;
+  logic reg_clk;
+  logic active;
   assign wr_en = aw_have_q & w_have_q & (~bvalid_q | bready_i);
   assign rd_en = ar_have_q & (~rvalid_q | rready_i);
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge reg_clk or negedge rst_ni) begin
     if (!rst_ni) begin
       aw_have_q <= 1'b0;
       w_have_q <= 1'b0;
@@ -188,7 +196,7 @@ module npu_regs #(
 
   // ------------------------------------------------------------------------------------------------ soft reset
   logic [1:0] srst_min_q;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge reg_clk or negedge rst_ni) begin
     if (!rst_ni) begin
       srst_q <= 1'b0;
       srst_min_q <= '0;
@@ -226,7 +234,7 @@ module npu_regs #(
   assign wr_idx = 6'(aw_word_q - TaskBase[8:2]);
   assign rd_idx = 6'(ar_word_q - TaskBase[8:2]);
   assign wr_bits = wr_task ? wr_mask & TaskMask[32*wr_idx+:32] : 32'd0;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge reg_clk or negedge rst_ni) begin
     if (!rst_ni) task_q <= '0;
     else if (srst_q) task_q <= '0;
     else if (wr_task) task_q[32*wr_idx+:32] <= (task_q[32*wr_idx+:32] & ~wr_bits) | (wdata_q & wr_bits);
@@ -252,7 +260,7 @@ module npu_regs #(
       npu_regs_pkg::NPU_POOL_CTRL_TYPE_LSB;
   logic [1:0] pad_mode_q;
   logic [1:0] type_q;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge reg_clk or negedge rst_ni) begin
     if (!rst_ni) begin
       task_o <= '0;
       pad_mode_q <= '0;
@@ -276,7 +284,7 @@ module npu_regs #(
     if (Present[u]) begin : g_on
       logic check_start, check_busy, check_done, check_ok;
       task_slot u_slot (
-          .clk_i,
+          .clk_i(reg_clk),
           .rst_ni,
           .clr_i(srst_q),
           .start_i(wr_start[u]),
@@ -295,7 +303,7 @@ module npu_regs #(
         gemm_check #(
             .N(N)
         ) u_check (
-            .clk_i,
+            .clk_i(reg_clk),
             .rst_ni,
             .clr_i(srst_q),
             .start_i(check_start),
@@ -307,7 +315,7 @@ module npu_regs #(
         );
       end else if (u == 1) begin : g_alu
         alu_check u_check (
-            .clk_i,
+            .clk_i(reg_clk),
             .rst_ni,
             .clr_i(srst_q),
             .start_i(check_start),
@@ -320,7 +328,7 @@ module npu_regs #(
         pool_check #(
             .N(N)
         ) u_check (
-            .clk_i,
+            .clk_i(reg_clk),
             .rst_ni,
             .clr_i(srst_q),
             .start_i(check_start),
@@ -357,21 +365,20 @@ module npu_regs #(
   assign unit_runs = {pool_busy_i, alu_busy_i, gemm_busy_i};
   assign unit_busy = srst_q ? 3'd0 : ~slot_free | (Present & unit_runs);
   assign unit_done = Present & {pool_done_i, alu_done_i, task_done_i};
+  for (genvar i = 0; i < 3; i++) begin : g_err
+    assign err_set[8*i+:8] = {4'd0, bus_err_i[4*i+:4]} | 8'(set_config[i]) << npu_regs_pkg::NPU_ERR_CONFIG_LSB |
+        8'(set_overrun[i]) << npu_regs_pkg::NPU_ERR_OVERRUN_LSB;
+    assign unit_err[i] = err_set[8*i+:8] != 8'd0;
+  end
+  assign err_set[31:24] = 8'd0;
   always_comb begin
-    err_set = 32'd0;
-    for (int unsigned i = 0; i < 3; i++) begin
-      err_set[8*i+:4] = bus_err_i[4*i+:4];
-      err_set[8*i+npu_regs_pkg::NPU_ERR_CONFIG_LSB] = set_config[i];
-      err_set[8*i+npu_regs_pkg::NPU_ERR_OVERRUN_LSB] = set_overrun[i];
-      unit_err[i] = err_set[8*i+:6] != 6'd0;
-    end
     irq_set = 3'd0;
     irq_set[npu_regs_pkg::NPU_IRQ_STATUS_GEMM_LSB] = unit_done[0] | unit_err[0];
     irq_set[npu_regs_pkg::NPU_IRQ_STATUS_ALU_LSB] = unit_done[1] | unit_err[1];
     irq_set[npu_regs_pkg::NPU_IRQ_STATUS_POOL_LSB] = unit_done[2] | unit_err[2];
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge reg_clk or negedge rst_ni) begin
     if (!rst_ni) begin
       irq_q <= '0;
       irq_en_q <= '0;
@@ -395,6 +402,17 @@ module npu_regs #(
     end
   end
 
+  // what can change a register at the next edge
+  assign active = awvalid_i | wvalid_i | arvalid_i | aw_have_q | w_have_q | ar_have_q | bvalid_q | rvalid_q | srst_q |
+      (slot_free != 3'b111) | (unit_done != 3'd0) | (bus_err_i != 12'd0) | alu_result_we_i;
+  clk_gate #(
+      .Gate(ClkGate)
+  ) u_gate (
+      .clk_i,
+      .en_i(active | ~rst_ni),
+      .clk_o(reg_clk)
+  );
+
   logic [2:0] irq_line;
   assign irq_line = irq_q & irq_en_q;
   assign irq_alu_o = irq_line[npu_regs_pkg::NPU_IRQ_STATUS_ALU_LSB];
@@ -404,7 +422,7 @@ module npu_regs #(
   // The result of a running task waits here until the task completes. A task without one leaves it as it was.
   logic [31:0] alu_result_q;
   logic [31:0] alu_next_q;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge reg_clk or negedge rst_ni) begin
     if (!rst_ni) begin
       alu_result_q <= '0;
       alu_next_q <= '0;
@@ -460,7 +478,7 @@ module npu_regs #(
     rd_status[npu_regs_pkg::NPU_STATUS_POOL_READY_LSB] = slot_free[2] & ~srst_q;
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge reg_clk or negedge rst_ni) begin
     if (!rst_ni) begin
       rdata_q <= '0;
     end else if (rd_en) begin
