@@ -66,7 +66,7 @@ ifeq ($(C),)
 	@echo
 	@printf '  %s\n' "DUT=$(DUT) ($(DUTS))  CFG=$(CFG) ($($(DUT).cfgs))" \
 	  "SUITE=$(SUITE) ($(basename $(notdir $(wildcard $($(DUT).root)designs/$(DUT)/suites/*.suite))))" \
-	  "KIND=$(KIND) (fast; debug: FST; cov: code coverage; san: sanitizers; mut: mutants)" \
+	  "KIND=$(KIND) (fast; debug: FST; cov: coverage; san: sanitizers; mut: mutants)" \
 	  "SEED=$(SEED)  JOBS=$(JOBS)  ARCH=$(ARCH) (empty: portable)"
 endif
 
