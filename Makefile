@@ -52,6 +52,7 @@ include scripts/checks.mk
 include scripts/jobs.mk
 include scripts/times.mk
 include scripts/fuzz.mk
+include scripts/qualify.mk
 include scripts/cov.mk
 include scripts/python.mk
 include $(filter-out %/gen.mk,$(wildcard $($(DUT).root)designs/$(DUT)/*.mk))
@@ -65,7 +66,7 @@ ifeq ($(C),)
 	@echo
 	@printf '  %s\n' "DUT=$(DUT) ($(DUTS))  CFG=$(CFG) ($($(DUT).cfgs))" \
 	  "SUITE=$(SUITE) ($(basename $(notdir $(wildcard $($(DUT).root)designs/$(DUT)/suites/*.suite))))" \
-	  "KIND=$(KIND) (fast; debug: with FST tracing; cov: code coverage; san: sanitizers)" \
+	  "KIND=$(KIND) (fast; debug: FST; cov: coverage; san: sanitizers; mut: mutants)" \
 	  "SEED=$(SEED)  JOBS=$(JOBS)  ARCH=$(ARCH) (empty: portable)"
 endif
 

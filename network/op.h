@@ -77,6 +77,9 @@ void net_exec_free(net_exec *exec);
 /* Run a layer through its row of the table. */
 void net_exec_layer(const net_exec *exec, const net_graph *graph, const net_layer *layer);
 
+/* Memory of a blob of the reference, for layers that another executor computes (target.c). */
+float *net_ref_space(net_ref *ref, uint32_t blob);
+
 /* ---- for `arrays` ---- */
 
 void net_arrays_add(net_arrays *arrays, net_role role, bool tagged, int64_t elements);

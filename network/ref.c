@@ -103,3 +103,7 @@ void net_ref_run(net_ref *ref, const float *input) {
 const float *net_ref_blob(const net_ref *ref, uint32_t blob) {
     return ref->blob[blob];
 }
+
+float *net_ref_space(net_ref *ref, uint32_t blob) {
+    return ref->blob[blob];
+}

@@ -30,14 +30,15 @@ enum {
     NOTES,
     MOST,
     LIST,
+    ALL_PORTS,
     ARGUMENTS
 };
 
-static const args_def def = {"check_axi", 2, 1, {"path",     "prefix",      "side",      "protocol",     "clock",
-                                                 "reset",    "reset_level", "first",     "last",         "running",
-                                                 "at_rest",  "open_end",    "npu_rules", "project",      "ranges",
-                                                 "severity", "max_waits",   "strict",    "error_data_x", "notes",
-                                                 "most",     "list",        NULL}};
+static const args_def def = {
+    "check_axi", 2, 1, {"path",         "prefix",  "side",   "protocol", "clock",     "reset",
+                        "reset_level",  "first",   "last",   "running",  "at_rest",   "open_end",
+                        "npu_rules",    "project", "ranges", "severity", "max_waits", "strict",
+                        "error_data_x", "notes",   "most",   "list",     "all_ports", NULL}};
 
 static bool take_texts(PyObject *const *in, axi_check_options *o) {
     static const char *const sides[] = {"master", "slave"};
@@ -74,7 +75,7 @@ static bool take_values(PyObject *const *in, axi_check_options *o) {
         bool *on;
     } switches[] = {{RUNNING, &o->running}, {AT_REST, &o->at_rest}, {OPEN_END, &o->open_end},
                     {STRICT, &o->strict},   {NOTES, &o->notes},     {ERROR_DATA_X, &o->error_data_x},
-                    {LIST, &o->list}};
+                    {LIST, &o->list},       {ALL_PORTS, &o->all}};
     for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
         if (!arg_bool(in[switches[i].i], def.name[switches[i].i], switches[i].on)) {
             return false;
@@ -97,6 +98,8 @@ static bool take_values(PyObject *const *in, axi_check_options *o) {
         PyErr_SetString(PyExc_ValueError, "last: expected a cycle that is not before first");
     } else if (o->running && o->at_rest) {
         PyErr_SetString(PyExc_ValueError, "at_rest: contradicts running");
+    } else if (o->all && o->prefix != NULL) {
+        PyErr_SetString(PyExc_ValueError, "all_ports: contradicts prefix");
     }
     return PyErr_Occurred() == NULL;
 }

@@ -21,7 +21,7 @@ import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-KINDS = ("fast", "tap", "debug", "cov", "san")
+KINDS = ("fast", "tap", "debug", "cov", "san", "mut")
 ONCE = ("about", "top", "build")  # keywords of one line; the others may stand several times
 MANY = ("default", "source", "package", "include", "words", "cfg", "quick",
         "coverage", "counted", "lint", "port", "program", "metric", "tests")

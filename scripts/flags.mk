@@ -9,7 +9,7 @@ VROOT := $(shell $(VERILATOR) --getenv VERILATOR_ROOT 2>/dev/null)
 CCACHE := $(shell command -v ccache 2>/dev/null)
 
 CFGS := $($(DUT).cfgs)
-KINDS := fast tap debug cov san
+KINDS := fast tap debug cov san mut
 ifeq ($(filter $(CFG),$(CFGS)),)
   $(error CFG=$(CFG): expected one of $(CFGS))
 endif
@@ -26,7 +26,8 @@ HOST := $(BUILD)/host$(if $(filter san cov,$(KIND)),-$(KIND))
 # builds of the default design keep their short path, which stored cases, reproducers and documents name
 DUT_FOLDER := $(if $(filter-out $(DUT_DEFAULT),$(DUT)),$(DUT)/)
 OUT := $(BUILD)/$(DUT_FOLDER)$(CFG)-$(KIND)
-VLT := $(BUILD)/verilated-$(KIND)
+# mutants have the runtime of fast
+VLT := $(BUILD)/verilated-$(if $(filter mut,$(KIND)),fast,$(KIND))
 
 # a design's folder sees its own design; other code (tests/, network/, python/) sees the default design
 ROOM_INCLUDES := $(call room_includes,$(DUT_DEFAULT))

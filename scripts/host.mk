@@ -8,6 +8,9 @@ $(foreach d,$(DUTS),$(eval SRC_tb$(d) := $$(wildcard $(call room,$(d),tb)/*.c $(
 # command lines of all programs
 SRC_opt := $(wildcard opt/*.c)
 SRC_network := $(wildcard network/*.c)
+# networks on a design other than the default one
+$(foreach d,$(DUTS),$(eval SRC_net$(d) := $$(wildcard $(call room,$(d),network)/*.c)))
+NET_LIBS := $(foreach d,$(DUTS),$(if $(SRC_net$(d)),net$(d)))
 SRC_coverage := $(wildcard coverage/*.c)
 $(foreach d,$(DUTS),$(eval SRC_cov$(d) := $$(wildcard $(call room,$(d),coverage)/*.c)))
 SRC_covcode := $(wildcard coverage/code/*.c)
@@ -18,7 +21,8 @@ SRC_alloc := $(wildcard report/alloc/*.c)
 SRC_noshim := $(wildcard tests/support/no_shim.c)
 # support code shared by several tests
 SRC_support := $(wildcard tests/support/axi_*.c tests/support/cache_*.c)
-LIBS := cmodel drivers halmmio tb $(DUTS:%=tb%) network $(DUTS:%=cov%) covcode coverage opt alloc report support noshim
+LIBS := cmodel drivers halmmio tb $(DUTS:%=tb%) network $(NET_LIBS) $(DUTS:%=cov%) covcode coverage opt alloc report \
+  support noshim
 
 # the golden model, the checks of units and the networks' layers: their loops over lanes and channels profit from
 # vectorisation
@@ -32,7 +36,7 @@ $(HOST)/obj/cmodel/%.o $(HOST)/obj/drivers/%.o: OPT := -g $(if $(ARCH),-march=$(
 $(HOST)/obj/cmodel/%.o $(HOST)/obj/drivers/%.o: GCOV := $(GCOV_FLAGS)
 endif
 # headers of the design that a folder belongs to
-$(foreach d,$(DUTS),$(foreach r,cmodel drivers tb coverage,$(eval $(HOST)/obj/$(call room,$(d),$(r))/%.o: \
+$(foreach d,$(DUTS),$(foreach r,cmodel drivers tb coverage network,$(eval $(HOST)/obj/$(call room,$(d),$(r))/%.o: \
   ROOM_INCLUDES := $(call room_includes,$(d)))))
 # tests/test_NAME.c, tests/test_NAME_*.c: the tests of model and driver of that design
 $(foreach d,$(DUTS),$(eval $(patsubst %.c,$(HOST)/obj/%.o,$(wildcard tests/test_$(d).c tests/test_$(d)_*.c)): \

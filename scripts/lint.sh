@@ -139,10 +139,10 @@ yosys_reads() { # design, Parameter=value...
 }
 
 # A design's words may only be used in its own folders, not in the framework or in other designs. Files of the
-# framework, and comments in them, are the same for every design.
+# framework, and comments in them, are the same for every design; the contents of the documents are not.
 framework() {
     sources Makefile 'scripts/*' 'regress/*' 'report/*' 'opt/*' 'tb/*' 'coverage/*' |
-        grep -vE "^(tb|coverage)/($rooms)/"
+        grep -vE "^(tb|coverage)/($rooms)/|^scripts/mkdocs\.yml$"
 }
 framework_words() {
     local words

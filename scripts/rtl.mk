@@ -12,6 +12,20 @@ RTL_ARGS := $(addprefix --rtl ,$($(DUT).source) $(call gen,$(DUT)))
 UNIT_DIR := $(call room,$(DUT),testcases)/unit
 UNIT_SV_DIR := $(wildcard $(UNIT_DIR)/sv)
 
+# KIND=mut: the same sources with all mutants in them (docs/qualification.md); generated packages have none
+MUT_DIR := $(OUT)/rtl
+MUT_FROM := $(if $(filter mut,$(KIND)),$(filter-out $(BUILD)/%,$(RTL_ALL)))
+mutated = $(foreach f,$(1),$(if $(filter $(f),$(MUT_FROM)),$(MUT_DIR)/$(f:/%=%),$(f)))
+MUT_PKGS := $(call mutated,$(RTL_PKGS))
+MUT_DIRS := $(if $(MUT_FROM),$(patsubst %/,%,$(sort $(dir $(call mutated,$(RTL_ALL))))),$(RTL_DIRS))
+MUT_TOOL := scripts/mutate.py scripts/mutants_of.py scripts/sv_tree.py scripts/rtl_modules.py
+MUT_STAMP := $(if $(MUT_FROM),$(MUT_DIR)/stamp)
+$(MUT_DIR)/stamp: $(MUT_TOOL) $(RTL_ALL)
+	@mkdir -p $(@D)
+	@echo "  MUT   $(DUT) ($(BUILD_LABEL))"
+	@$(PYTHON) scripts/mutate.py --output $(@D) $(MUT_FROM)
+	@touch $@
+
 # Lint is a separate step (make lint): here only errors stop the build.
 VFLAGS_COMMON := --cc --assert -O3 --unroll-count 1 -Wno-lint -Wno-style -MMD --MP
 # The initial state is random in all kinds but cov: it costs nothing but the constructor (tests/test_init_state.py:
@@ -24,9 +38,11 @@ VFLAGS_san := --x-assign unique --x-initial unique
 # (tb/sim/shim_impl.hpp)
 VFLAGS_cov := --x-assign fast --x-initial fast --coverage-line --coverage-toggle --coverage-user \
   --coverage-max-width 64 scripts/cov.vlt
+# a mutant may give a state a value without a name
+VFLAGS_mut := $(VFLAGS_fast) -Wno-ENUMVALUE
 VFLAGS_TOOL := $(VFLAGS_COMMON) $(VFLAGS_$(KIND))
-VFLAGS_RTL := $(addprefix -I,$($(DUT).include)) $(addprefix -y ,$(RTL_DIRS)) \
-  $(wildcard $(call room,$(DUT),rtl)/lint.vlt) $(RTL_PKGS)
+VFLAGS_RTL := $(addprefix -I,$($(DUT).include)) $(addprefix -y ,$(MUT_DIRS)) \
+  $(wildcard $(call room,$(DUT),rtl)/lint.vlt) $(MUT_PKGS)
 VFLAGS := $(VFLAGS_TOOL) $(VFLAGS_RTL)
 
 # modules bound into the units, which make their signals readable (tb/tap/tap.h): made from the ports of the units in a
@@ -35,7 +51,7 @@ TAP_LIST := $(wildcard $(call room,$(DUT),tb)/taps.list)
 TAP_DIR := $(BUILD)/taps/$(DUT)
 TAP_READERS := $(wildcard $(call room,$(DUT),tb)/hang*.c)
 UNIT_TAPS := $(if $(TAP_LIST),$(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv)
-TAPS := $(if $(filter tap,$(KIND)),$(UNIT_TAPS))
+TAPS := $(if $(filter tap mut,$(KIND)),$(UNIT_TAPS))
 $(TAP_DIR)/stamp: scripts/gen_taps.py scripts/rtl_modules.py $(TAP_LIST) $(TAP_READERS) $(RTL_ALL) $(GEN_STAMPS.$(DUT))
 	@mkdir -p $(@D)
 	@$(PYTHON) scripts/gen_taps.py --list $(TAP_LIST) $(RTL_ARGS) $(addprefix --registers ,$(TAP_READERS)) \
@@ -105,13 +121,15 @@ TRACE_CPP = ls V$(1)*.cpp | grep -E '__Trace__[0-9]+\.cpp'
 ONCE_CPP = ls V$(1)*.cpp | grep -E '__(Slow|Syms|Trace)' | grep -vE '__Trace__[0-9]+\.cpp'
 optimise = printf '\043pragma GCC optimize ("%s")\n' $(1)
 INCLUDE_CPP = sed '/^\#/!s|.*|\#include "&"|'
-CXX_INSIDE = $(CCACHE) $(CXX) -I$$(realpath --relative-to=. $(CURDIR)/tb) $(VM_CXX) -include sim/vl_fast.h
+CXX_INSIDE = $(CCACHE) $(CXX) -I$$(realpath --relative-to=. $(CURDIR)/tb) $(VM_CXX) -include sim/vl_fast.h $(MUT_CXX)
+MUT_CXX = $(if $(MUT_STAMP),-include sim/mutant.h -DTB_MUTANTS -I../../rtl)
 SHIM_CPP = $(PYTHON) scripts/gen_shim.py --top $(1) --header $(@D)/V$(1).h --output $(@D)/shim.cpp
-MODEL_USES := tb/sim/vl_fast.h
-SHIM_USES := scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_printf.h $(MODEL_USES)
+MODEL_USES := tb/sim/vl_fast.h $(if $(MUT_STAMP),tb/sim/mutant.h)
+SHIM_USES := scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_printf.h $(MODEL_USES) $(MUT_STAMP)
 
 define verilated
-$(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(filter $(BUILD)/%,$(3)) $(if $(findstring .vlt,$(3)),scripts/tap_alias.py)
+$(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(MUT_STAMP) $(filter $(BUILD)/%,$(3)) \
+  $(if $(findstring .vlt,$(3)),scripts/tap_alias.py)
 	@mkdir -p $$(@D)
 	@echo "  VLT   $(2) $(filter -G%,$(3)) ($(BUILD_LABEL))"
 	@rm -f $$(@D)/*.cpp $$(@D)/V*.h $$(@D)/*.dat

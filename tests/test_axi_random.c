@@ -59,6 +59,9 @@ typedef struct bus {
     uint64_t when; /* not before this cycle */
     bool made;
     bool w_waits; /* the beat of data waited at the last edge */
+    bool second;  /* the write behind the one with the mistake gets a strobe outside its lanes, */
+    int broken;   /* that is this one, -1: it was not made yet */
+    bool outside; /* which was made */
 } bus;
 
 static bool some(bus *b) {
@@ -98,7 +101,7 @@ static void open_bus(bus *b, uint64_t seed, mistake m) {
     b->size_max = (unsigned)(b->lite ? tb_rng_range(&b->rng, 2, 3) : tb_rng_range(&b->rng, 0, 7));
     b->bytes = 1u << b->size_max;
     b->hurry = (unsigned)tb_rng_range(&b->rng, 2, 8);
-    b->b_of = b->r_of = -1;
+    b->b_of = b->r_of = b->broken = -1;
     b->mistake = m;
     b->when = tb_rng_range(&b->rng, 5, 150);
     for (unsigned i = 0; i < BURSTS; i++) {
@@ -173,12 +176,16 @@ static void new_beat(bus *b) {
     for (unsigned i = lo; i <= hi; i++) {
         b->s.w.strb[i >> 6] |= (tb_rng_chance(&b->rng, 3, 4) ? UINT64_C(1) : 0) << (i & 63u);
     }
-    if ((lo > 0 || hi + 1 < b->bytes) && !b->lite && err(b, STROBE_OUTSIDE)) {
+    const bool behind = b->second && !b->outside && b->broken >= 0 && b->w == (unsigned)b->broken + 1;
+    if ((lo > 0 || hi + 1 < b->bytes) && !b->lite && (behind || err(b, STROBE_OUTSIDE))) {
+        b->outside = true;
         const unsigned lane = lo > 0 ? lo - 1 : hi + 1;
         b->s.w.strb[lane >> 6] |= UINT64_C(1) << (lane & 63u);
     }
     noise(b, b->wdata, 0, 0, false);
+    const bool before = b->made;
     b->s.w.last = mark(b, u, b->w_beat, WLAST_EARLY);
+    b->broken = b->made && !before ? (int)b->w : b->broken;
     if (b->w_beat > u->ax.len) {
         b->s.w.strb[0] = b->s.w.strb[1] = 0;
     }
@@ -409,10 +416,38 @@ static void one_mistake(void **state) {
     }
 }
 
+/* A wrong number of beats, and a wrong strobe in the next write: both are seen, but where that strobe is right for the
+ * other burst that the beat may belong to. */
+static void second_mistake(void **state) {
+    (void)state;
+    for (unsigned m = WLAST_EARLY; m <= W_LONG; m++) {
+        unsigned made = 0;
+        unsigned found = 0;
+        for (uint64_t seed = 0; seed < runs(); seed++) {
+            bus b;
+            tb_axi_monitor mon;
+            open_bus(&b, seed, (mistake)m);
+            b.second = true;
+            run(&b, &mon);
+            made += b.outside;
+            found += b.outside && mon.per_rule[AXI4_ERRM_WSTRB] == 1;
+            if (b.made && mon.per_rule[AXI4_ERRM_WDATA_NUM] == 0) {
+                complain(&mon, seed, mistake_names[m]);
+            }
+            tb_axi_mon_free(&mon);
+        }
+        const unsigned most = m == W_LONG ? made * 2 / 3 : made * 9 / 10;
+        if (made < runs() / 5 || found < most) {
+            fail_msg("%s: the strobe in the next write is seen in %u of %u runs", mistake_names[m], found, made);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(legal_traffic),
         cmocka_unit_test(one_mistake),
+        cmocka_unit_test(second_mistake),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

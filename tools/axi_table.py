@@ -34,7 +34,7 @@ break a rule, %(good)d legal ones.
 NOTES = """
 ## Traces that break more than their own rule
 
-Where one mistake is two by its nature, the trace names both:
+Where one mistake is two by its nature, or two are made and both must be seen, the trace names all:
 
 %s"""
 

@@ -31,6 +31,14 @@ networks: ## networks | every topology of DATA= through the runtime | docs/netwo
 	$(PYTHON) tools/survey_networks.py --program $(HOST)/tandem-net-model --data $(DATA) --n $(N) --seed $(SEED) \
 	  --output docs/networks.md
 
+.PHONY: engines
+engines: ## networks | networks on the other engines, beside FP32 | docs/engines.md; DATA=: photographs, SqueezeNet v1.1
+	$(call need,DATA,make engines DATA=folder)
+	@scripts/build.sh $(HOST)/tandem-net-model
+	@scripts/build.sh DUT=sgemm CFG=s8r4 KIND=fast $(BUILD)/sgemm/s8r4-fast/tandem-net
+	@scripts/build.sh DUT=sac CFG=s KIND=fast $(BUILD)/sac/s-fast/tandem-net
+	$(PYTHON) tools/survey_engines.py $(BUILD) $(DATA) docs/engines.md
+
 .PHONY: predict
 predict: ## networks | predicted cycles of operators and those of the RTL | CFG= SHAPE=56x56x64: single operators; \
     NET=: another network

@@ -126,6 +126,22 @@ sgemm_status sgemm_cblas(sgemm_dev *dev, int order, int trans_a, int trans_b, in
 sgemm_status sgemm_blas(sgemm_dev *dev, char trans_a, char trans_b, int32_t m, int32_t n, int32_t k, float alpha,
                         uint32_t a, int32_t lda, uint32_t b, int32_t ldb, float beta, uint32_t c, int32_t ldc);
 
+/* Parameters of the build: a block is dim x dim of C and vec of the sums, computed by r chains. */
+typedef struct sgemm_build {
+    uint32_t dim, vec, r;
+} sgemm_build;
+sgemm_build sgemm_build_of(const sgemm_dev *dev);
+
+/* Cycles of a GEMM with M, N, K > 0 and alpha not 0 as one task on an ideal bus (docs/sgemm/performance.md). */
+typedef struct sgemm_bound {
+    uint64_t sum, passes;         /* sum over the passes of max(P, L_A, L_B); how many they are */
+    uint64_t read0, read1, write; /* beats: A and C, B, stored C */
+    uint64_t tiles, enters;       /* of C; elements of it that enter the lanes, r rows at a time, in all passes */
+    uint64_t bound;               /* the largest of the sum and of the beats */
+    uint64_t fill, drain;
+} sgemm_bound;
+sgemm_bound sgemm_cycles(const sgemm_dev *dev, const sgemm_args *args);
+
 /* Performance counter `number` (register PERF_SEL) of the copy that sgemm_perf_snapshot() took. */
 sgemm_status sgemm_perf_snapshot(const sgemm_dev *dev, bool clear);
 sgemm_status sgemm_perf_read(const sgemm_dev *dev, uint32_t number, uint64_t *value);

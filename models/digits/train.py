@@ -96,11 +96,27 @@ def exact_exp(x):
     return grid(y, 40)
 
 
+def max_pool(x):
+    """2 x 2, stride 2: the output, and for each of its elements which of the four inputs it is."""
+    b, h, w, c = x.shape
+    four = x.reshape(b, h // 2, 2, w // 2, 2, c).transpose(0, 1, 3, 5, 2, 4).reshape(b, h // 2, w // 2, c, 4)
+    return four.max(axis=4), four.argmax(axis=4)
+
+
+def max_unpool(dz, place):
+    """The gradient of max_pool(): each goes to the element that was the largest."""
+    b, h, w, c = dz.shape
+    four = np.where(place[..., None] == np.arange(4), dz[..., None], 0.0)
+    return four.reshape(b, h, w, c, 2, 2).transpose(0, 1, 4, 2, 5, 3).reshape(b, 2 * h, 2 * w, c)
+
+
 class Net:
-    def __init__(self):
+    """`layers` as LAYERS; behind those named in `pooled` a max_pool()."""
+    def __init__(self, layers=None, pooled=()):
         rng = np.random.RandomState(SEED + 1)
+        self.layers, self.pooled = layers or LAYERS, pooled
         self.params = []
-        for _, ic, oc, k, _, _, _ in LAYERS:
+        for _, ic, oc, k, _, _, _ in self.layers:
             limit = np.sqrt(6.0 / (k * k * ic))
             self.params.append((rng.random_sample((k * k * ic, oc)) * 2.0 - 1.0) * limit)
             self.params.append(np.zeros(oc))
@@ -115,21 +131,25 @@ class Net:
     def gradients(self, x, y):
         ps = self.rounded()
         saved = []
-        for i, (_, _, oc, k, s, p, relu) in enumerate(LAYERS):
+        for i, (name, _, oc, k, s, p, relu) in enumerate(self.layers):
             cols, oh, ow = im2col(x, k, s, p)
             z = grid(cols @ ps[2 * i] + ps[2 * i + 1], W_BITS)
             out = np.maximum(z, 0.0) if relu else z
-            saved.append((cols, x.shape, oh, ow, z > 0.0))
+            saved.append([cols, x.shape, oh, ow, z > 0.0, None])
             x = out.reshape(x.shape[0], oh, ow, oc)
+            if name in self.pooled:
+                x, saved[-1][5] = max_pool(x)
         logits = x.reshape(x.shape[0], 10)
         e = exact_exp(logits - logits.max(axis=1, keepdims=True))
         prob = e / e.sum(axis=1, keepdims=True)
         prob[np.arange(len(y)), y] -= 1.0
         dz = grid(prob, G_BITS)
         grads = [None] * len(ps)
-        for i in reversed(range(len(LAYERS))):
-            _, _, _, k, s, p, relu = LAYERS[i]
-            cols, shape, oh, ow, alive = saved[i]
+        for i in reversed(range(len(self.layers))):
+            _, _, _, k, s, p, relu = self.layers[i]
+            cols, shape, oh, ow, alive, place = saved[i]
+            if place is not None:
+                dz = max_unpool(dz.reshape(place.shape), place).reshape(-1, place.shape[3])
             if relu:
                 dz = dz * alive
             grads[2 * i] = cols.T @ dz / len(y)
@@ -151,22 +171,29 @@ class Net:
                          (decay * p if p.ndim == 2 else 0.0))
 
 
-def train(pixels, labels):
-    """Returns FP32 weights [oc][ic][kh][kw] and biases, a pair for each layer."""
-    net = Net()
+def fit(net, images, labels, epochs, first_rate):
+    """`epochs` times over the images [b][h][w][c] in random order, the learning rate falling to 0."""
     rng = np.random.RandomState(SEED + 2)
-    images = (pixels / 16.0).reshape(-1, 8, 8, 1)
-    for epoch in range(EPOCHS):
-        rate = 0.003 * (1.0 - epoch / EPOCHS)
+    for epoch in range(epochs):
         order = rng.permutation(len(images))
         for start in range(0, len(order), BATCH):
             pick = order[start:start + BATCH]
-            net.step(net.gradients(images[pick], labels[pick]), rate, 0.01)
+            net.step(net.gradients(images[pick], labels[pick]), first_rate * (1.0 - epoch / epochs), 0.01)
+
+
+def weights_of(net):
+    """FP32 weights [oc][ic][kh][kw] and biases, a pair for each layer."""
     out = []
-    for (_, ic, oc, k, _, _, _), w, b in zip(LAYERS, net.rounded()[0::2], net.rounded()[1::2]):
+    for (_, ic, oc, k, _, _, _), w, b in zip(net.layers, net.rounded()[0::2], net.rounded()[1::2]):
         out.append((np.ascontiguousarray(w.reshape(k, k, ic, oc).transpose(3, 2, 0, 1)).astype(np.float32),
                     b.astype(np.float32)))
     return out
+
+
+def train(pixels, labels):
+    net = Net()
+    fit(net, (pixels / 16.0).reshape(-1, 8, 8, 1), labels, EPOCHS, 0.003)
+    return weights_of(net)
 
 
 # ---- inference as network/ does it, operation for operation in binary32 ----
@@ -361,19 +388,19 @@ def evaluate():
     print("int8 accuracy %.2f %%" % int8)
 
 
-def write(files):
+def write(files, folder=HERE):
     for name, data in files.items():
-        path = os.path.join(HERE, name)
+        path = os.path.join(folder, name)
         with open(path + ".tmp", "wb") as out:
             out.write(data)
         os.replace(path + ".tmp", path)
         print("wrote %s (%d bytes)" % (name, len(data)))
 
 
-def check(files):
+def check(files, folder=HERE):
     bad = 0
     for name, data in files.items():
-        with open(os.path.join(HERE, name), "rb") as old:
+        with open(os.path.join(folder, name), "rb") as old:
             same = old.read() == data
         print("%-18s %s" % (name, "identical" if same else "DIFFERENT"))
         bad += not same

@@ -205,7 +205,7 @@ static void add_part(part_job *j, uint32_t first, uint32_t last) {
 }
 
 /* "K" or "K-L". */
-static bool parse_range(const char *text, uint32_t layers, uint32_t *first, uint32_t *last) {
+bool netrun_range(const char *text, uint32_t layers, uint32_t *first, uint32_t *last) {
     char *end;
     if (*text < '0' || *text > '9') {
         return false;
@@ -231,7 +231,7 @@ static int choose(part_job *j) {
         return 1;
     }
     if (j->opt->only != NULL) {
-        if (!parse_range(j->opt->only, g->num_layers, &first, &last)) {
+        if (!netrun_range(j->opt->only, g->num_layers, &first, &last)) {
             char expected[80];
             (void)snprintf(expected, sizeof expected, ": expected a layer of 0..%u, or two as in 3-7",
                            g->num_layers - 1);

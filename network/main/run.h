@@ -55,6 +55,16 @@ net_status netrun_open(const netrun *run, const netrun_options *opt, const net_r
  * for each. Returns the exit status. */
 int netrun_parts(const netrun_options *opt);
 
+/* "K" or "K-L", numbers of layers below `layers`. false: something else. */
+bool netrun_range(const char *text, uint32_t layers, uint32_t *first, uint32_t *last);
+
+/* ---- target.c: other engines ---- */
+
+/* The engine that --target names, NULL: the NPU, or there is no such option. */
+const char *nettarget_asked(int argc, char *const *argv);
+/* tandem-net run --target NAME ... . Returns the exit status. */
+int nettarget_main(int argc, char **argv);
+
 /* Multiply-accumulates of the layers on the NPU. */
 uint64_t netrun_npu_macs(const netrun *run);
 

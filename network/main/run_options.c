@@ -56,8 +56,14 @@ int netrun_command(int argc, char *const *argv) {
 }
 
 int netrun_main(int argc, char **argv) {
+    if (nettarget_asked(argc, argv) != NULL) {
+        return nettarget_main(argc, argv);
+    }
+    const char *target = "npu";
     netrun_options o = {.device = NETOPT_DEVICE, .n = NETOPT_N, .seed = 1};
     const opt_row table[] = {
+        OPT(TEXT, "--target", "npu|sgemm|sac", "another engine, which has its own options: --target sgemm --help",
+            &target),
         OPT(TEXT, "--net", "FILE", "ncnn network", &o.net),
         OPT(TEXT, "--bin", "FILE", "its weights; without it they come from the seed", &o.bin),
         OPT(TEXT, "--input", "FILE", "raw floats of all inputs; without it they come from the seed", &o.input),

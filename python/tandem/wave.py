@@ -99,7 +99,7 @@ def check_axi(path, prefix=None, **options):
     `tandem axi-check`: side ("master", "slave"), protocol ("lite", "axi4"), clock, reset, reset_level (0, 1), first,
     last (cycles), running, at_rest, open_end, npu_rules, project (dict: rule to True or a number), ranges (list of
     (base, bytes)), severity (dict: rule to "off", "note", "warning", "error"), max_waits, strict, error_data_x, notes,
-    most (violations that are listed, 100).
+    most (violations that are listed, 100). all_ports=True: every port of the file, whose reports are a list `ports`.
 
     Error: no such port, no clock, a damaged file ... TypeError, ValueError: options.
     """

@@ -186,6 +186,8 @@ def test_check_axi(root):
     off = tandem.check_axi(path, prefix=ports[0][0], severity={rule: "off"})
     assert off["errors"] < report["errors"] and all(v["rule"] != rule for v in off["violations"])
     assert tandem.check_axi(path, most=0)["not_printed"] > 0
+    every = tandem.check_axi(path, all_ports=True)
+    assert every["errors"] == report["errors"] and [p["port"] for p in every["ports"]] == [ports[0][0]]
     assert tandem.check_axi(path, project={"incr_only": True}, ranges=[(0, 2**32)])["errors"] >= report["errors"]
 
 
@@ -198,7 +200,8 @@ def test_check_axi(root):
     ({"project": {"incr_only": 3}}, ValueError),
     ({"first": 5, "last": 3}, ValueError), ({"running": True, "at_rest": True}, ValueError),
     ({"max_waits": 0}, ValueError), ({"ranges": [3]}, ValueError),
-    ({"reset_level": 2}, ValueError), ({"list": True}, TypeError)])
+    ({"reset_level": 2}, ValueError), ({"list": True}, TypeError),
+    ({"prefix": "m_axi", "all_ports": True}, ValueError)])
 def test_wrong_options(options, error, root):
     with pytest.raises(error):
         tandem.check_axi(os.path.join(root, "docs", "axi-check.vcd"), **options)

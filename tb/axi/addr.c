@@ -283,7 +283,6 @@ static void take_stray_b(tb_axi_monitor *mon, tb_axi_open *b) {
         if (mon->stray_b[i] == b->id) {
             memmove(&mon->stray_b[i], &mon->stray_b[i + 1], (mon->stray_bs - i - 1) * sizeof mon->stray_b[0]);
             mon->stray_bs--;
-            mon->strays[1]--;
             axi_answered(mon, b, b->since);
             return;
         }
@@ -300,11 +299,15 @@ void axi_take_aw(tb_axi_monitor *mon, const tb_axi_ax *ax, uint64_t cycle, uint6
             take_stray_b(mon, wr_at(mon, mon->wr_count - 1));
         }
         axi_feed_early(mon, cycle);
+        axi_drop_strays(mon);
         axi_drop_writes(mon);
     }
 }
 
 void axi_take_ar(tb_axi_monitor *mon, const tb_axi_ax *ax, uint64_t cycle, uint64_t x) {
+    if (UNLIKELY(mon->r_stray) && (mon->one_id || mon->r_stray_id == ax->id)) {
+        mon->r_stray = false; /* later data without a request is another mistake */
+    }
     begin(mon, ax, false, cycle, x_of(x, false));
     if (UNLIKELY(ax->lock != 0 && !mon->cfg.lite)) {
         axi_take_exclusive(mon, ax, false, cycle, x_of(x, false));

@@ -64,8 +64,8 @@ static COLD void odd_beat(tb_axi_monitor *mon, const tb_axi_sample *s) {
         axi_bad(mon, AXI4_ERRM_WUSER_TIEOFF, TB_AXI_W, s->cycle, b, beat,
                 "WUSER is 0x%" PRIx64 " on a port that has no bit of it", s->w.user);
     }
-    if (p->on && p->read_only && mon->stats.beats[TB_AXI_W] == 0) { /* once: the address is reported separately */
-        axi_bad(mon, PROJ_ERRM_RDONLY, TB_AXI_W, s->cycle, b, beat, "data on a port that only reads");
+    if (p->on && p->read_only && !mon->told_data) { /* once: the address is reported separately */
+        mon->told_data = axi_bad(mon, PROJ_ERRM_RDONLY, TB_AXI_W, s->cycle, b, beat, "data on a port that only reads");
     }
     if (p->on && p->w_gap != 0 && mon->w_inside && s->cycle - mon->w_moved > p->w_gap + UINT64_C(1)) {
         axi_bad(mon, PROJ_RECM_W_GAP, TB_AXI_W, s->cycle, b, beat, "%" PRIu64 " idle cycles inside a burst",
@@ -101,23 +101,44 @@ static COLD bool wrong_end(tb_axi_monitor *mon, tb_axi_open *b, const tb_axi_ear
     return true;
 }
 
-static COLD void wrong_strobes(tb_axi_monitor *mon, const tb_axi_open *b, uint64_t cycle, unsigned lo, unsigned hi) {
-    axi_bad(mon, AXI4_ERRM_WSTRB, TB_AXI_W, cycle, b, (int)b->beat, "strobes outside lanes %u..%u on beat %u", lo, hi,
-            b->beat + 1u);
+/* Lanes of the next beat, if they are known. */
+static inline bool lanes_known(const tb_axi_monitor *mon, const tb_axi_open *b) {
+    return !mon->cfg.lite && (b->unknown & UNKNOWN_LANES) == 0 && b->slack == 0;
+}
+
+/* Strobes on other lanes than those of the burst, and these. */
+static inline void check_strobes(tb_axi_monitor *mon, const tb_axi_open *b, const uint64_t strb[2],
+                                 const uint64_t more[2], uint64_t cycle) {
+    unsigned lo;
+    unsigned hi;
+    uint64_t lanes[2];
+    burst_lanes(mon, b, b->beat, &lo, &hi);
+    lane_mask(lo, hi, lanes);
+    if (UNLIKELY(((strb[0] & ~(lanes[0] | more[0])) | (strb[1] & ~(lanes[1] | more[1]))) != 0)) {
+        axi_bad(mon, AXI4_ERRM_WSTRB, TB_AXI_W, cycle, b, (int)b->beat, "strobes outside lanes %u..%u on beat %u", lo,
+                hi, b->beat + 1u);
+    }
+}
+
+void axi_check_strobes(tb_axi_monitor *mon, const tb_axi_open *b, const tb_axi_open *other, const uint64_t strb[2],
+                       uint64_t cycle) {
+    unsigned lo;
+    unsigned hi;
+    uint64_t more[2] = {0, 0};
+    if (other != NULL) {
+        burst_lanes(mon, other, other->beat, &lo, &hi);
+        lane_mask(lo, hi, more);
+    }
+    if (lanes_known(mon, b)) {
+        check_strobes(mon, b, strb, more, cycle);
+    }
 }
 
 /* One data beat and the burst that it belongs to. */
 static void match(tb_axi_monitor *mon, tb_axi_open *b, const tb_axi_early *e, uint64_t cycle) {
-    if (!(b->full && b->beat > 0) && !mon->cfg.lite && (b->unknown & UNKNOWN_LANES) == 0 && b->slack == 0 &&
-        !e->guessed) {
-        unsigned lo;
-        unsigned hi;
-        uint64_t lanes[2];
-        burst_lanes(mon, b, b->beat, &lo, &hi);
-        lane_mask(lo, hi, lanes);
-        if (UNLIKELY(((e->strb[0] & ~lanes[0]) | (e->strb[1] & ~lanes[1])) != 0)) {
-            wrong_strobes(mon, b, cycle, lo, hi);
-        }
+    static const uint64_t none[2] = {0, 0};
+    if (!(b->full && b->beat > 0) && lanes_known(mon, b) && !e->guessed) {
+        check_strobes(mon, b, e->strb, none, cycle);
     }
     if (mon->cfg.proj.order) {
         axi_project_wrote(mon, b, e->strb);
@@ -152,11 +173,30 @@ static void store_early(tb_axi_monitor *mon, const tb_axi_early *e) {
     }
 }
 
-void axi_store_guessed(tb_axi_monitor *mon, uint32_t beats, uint64_t cycle) {
+void axi_store_held(tb_axi_monitor *mon, uint32_t beats, uint64_t cycle) {
     for (uint32_t i = 0; i < beats; i++) {
-        const tb_axi_early e = {.cycle = cycle, .last = i + 1 == beats, .guessed = true};
+        const bool held = i < TB_AXI_HELD;
+        const tb_axi_early e = {.strb = {held ? mon->sync_strb[i][0] : 0, held ? mon->sync_strb[i][1] : 0},
+                                .cycle = cycle,
+                                .last = i + 1 == beats};
         store_early(mon, &e);
     }
+}
+
+uint32_t axi_early_bursts(const tb_axi_monitor *mon) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < mon->early_count; i++) {
+        n += mon->early[(mon->early_head + i) & (mon->early_cap - 1)].last;
+    }
+    return n;
+}
+
+void axi_drop_strays(tb_axi_monitor *mon) {
+    const uint32_t most = mon->stray_bs > 0 ? axi_early_bursts(mon) : 0;
+    const uint32_t less = mon->stray_bs > most ? mon->stray_bs - most : 0;
+    memmove(mon->stray_b, mon->stray_b + less, (mon->stray_bs - less) * sizeof mon->stray_b[0]);
+    mon->stray_bs -= less;
+    mon->strays[1] += less;
 }
 
 void axi_feed_early(tb_axi_monitor *mon, uint64_t cycle) {

@@ -63,10 +63,15 @@ static inline uint64_t lane_bytes(const uint64_t mask[2], unsigned i) {
 
 /* ---- report.c ---- */
 
-/* Note a violation. b: the burst that it is about, or NULL; beat: from 0, -1: not about one beat. */
-__attribute__((format(printf, 7, 8))) COLD void axi_bad(tb_axi_monitor *mon, tb_axi_rule rule, tb_axi_channel ch,
+/*
+ * Note a violation. b: the burst that it is about, or NULL; beat: from 0, -1: not about one beat. False: it lies before
+ * cfg.from, and what goes on until then has to be noted once more.
+ */
+__attribute__((format(printf, 7, 8))) COLD bool axi_bad(tb_axi_monitor *mon, tb_axi_rule rule, tb_axi_channel ch,
                                                         uint64_t cycle, const tb_axi_open *b, int beat,
                                                         const char *format, ...);
+/* The user turned the rule off. */
+bool axi_off(const tb_axi_monitor *mon, tb_axi_rule rule);
 /* A burst that is only offered so far, for axi_bad(). */
 tb_axi_open axi_offered(const tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, uint64_t cycle);
 
@@ -91,10 +96,18 @@ bool axi_ring_room(tb_axi_monitor *mon, void **ring, size_t size, uint32_t *cap,
 
 bool axi_check_w(tb_axi_monitor *mon, const tb_axi_sample *s);
 void axi_take_w(tb_axi_monitor *mon, const tb_axi_sample *s);
+/* The strobes of a beat against the lanes of its burst (b->beat), or of another one that it may belong to as well
+ * (NULL: none). */
+COLD void axi_check_strobes(tb_axi_monitor *mon, const tb_axi_open *b, const tb_axi_open *other, const uint64_t strb[2],
+                            uint64_t cycle);
 /* Match data that came first with the addresses that have arrived. */
 void axi_feed_early(tb_axi_monitor *mon, uint64_t cycle);
-/* A burst of data whose address is still to come and whose strobes were not kept. */
-void axi_store_guessed(tb_axi_monitor *mon, uint32_t beats, uint64_t cycle);
+/* A burst of data, held in sync_strb, whose address is still to come. */
+void axi_store_held(tb_axi_monitor *mon, uint32_t beats, uint64_t cycle);
+/* Complete bursts of data whose address is still to come. */
+uint32_t axi_early_bursts(const tb_axi_monitor *mon);
+/* A response that came before its address belongs to such data only: the oldest beyond their number belong to none. */
+void axi_drop_strays(tb_axi_monitor *mon);
 /* Writes at the head that are complete leave the ring. */
 void axi_drop_writes(tb_axi_monitor *mon);
 /* The lowest of these lanes that differs, -1: none. */
@@ -159,6 +172,7 @@ void axi_project_reset(tb_axi_monitor *mon, const tb_axi_sample *s, unsigned val
 /* ---- resync.c ---- */
 
 /* The read burst of an ID whose number of beats was wrong; NULL: none. */
+const tb_axi_resync *axi_r_broken(const tb_axi_monitor *mon, uint64_t id);
 tb_axi_resync *axi_r_sync(tb_axi_monitor *mon, uint64_t id);
 /* A burst ended in the wrong place: without its last beat mark, or too early. */
 COLD void axi_sync_begin(tb_axi_monitor *mon, bool write, const tb_axi_open *b, bool missing);
@@ -166,6 +180,8 @@ COLD void axi_sync_begin(tb_axi_monitor *mon, bool write, const tb_axi_open *b, 
  * address. */
 bool axi_sync_can(const tb_axi_monitor *mon);
 /* A beat after that. next: the oldest read of the ID that is open, or NULL. */
+/* b: the oldest open read of the ID. Leaves the lanes that the next beat uses, whosever it is. False: unknown. */
+bool axi_sync_lanes(const tb_axi_monitor *mon, const tb_axi_resync *y, const tb_axi_open *b, uint64_t lanes[2]);
 COLD void axi_sync_w(tb_axi_monitor *mon, const tb_axi_early *e, uint64_t cycle);
 COLD void axi_sync_r(tb_axi_monitor *mon, tb_axi_resync *y, tb_axi_open *next, bool last, uint64_t cycle);
 

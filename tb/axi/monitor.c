@@ -27,7 +27,7 @@ int tb_axi_mon_init(tb_axi_monitor *mon, const tb_axi_mon_cfg *cfg) {
     memset(mon, 0, sizeof *mon);
     mon->cfg = *cfg;
     if (!legal_width(cfg)) {
-        axi_bad(mon, cfg->lite ? AXI4LITE_AUXM_DATA_WIDTH : AXI4_AUXM_DATA_WIDTH, TB_AXI_W, 0, NULL, -1,
+        axi_bad(mon, cfg->lite ? AXI4LITE_AUXM_DATA_WIDTH : AXI4_AUXM_DATA_WIDTH, TB_AXI_W, cfg->from, NULL, -1,
                 "a data bus of %u bytes, expected %s", cfg->bytes,
                 cfg->lite ? "4 or 8" : "a power of two from 1 to 128");
         return -1;
@@ -70,7 +70,8 @@ void tb_axi_mon_free(tb_axi_monitor *mon) {
 }
 
 void axi_forget(tb_axi_monitor *mon, bool write) {
-    mon->wild[write] = mon->excuse[write] = mon->strays[write] = 0;
+    mon->wild[write] = mon->excuse[write] = mon->unsure[write] = 0;
+    mon->strays[write] = 0;
     if (write) {
         mon->wr_head = mon->wr_count = mon->wr_filled = mon->wr_live = 0;
         mon->early_head = mon->early_count = 0;
@@ -106,9 +107,9 @@ void axi_blind_answer(tb_axi_monitor *mon, bool write, uint64_t cycle) {
         return;
     }
     if (!mon->blind_said[write]) {
-        mon->blind_said[write] = true;
-        axi_bad(mon, write ? AXI4_AUXM_WCAM_UNDERFLOW : AXI4_AUXM_RCAM_UNDERFLOW, write ? TB_AXI_B : TB_AXI_R, cycle,
-                NULL, -1, "the answer belongs to a burst that was not stored");
+        mon->blind_said[write] =
+            axi_bad(mon, write ? AXI4_AUXM_WCAM_UNDERFLOW : AXI4_AUXM_RCAM_UNDERFLOW, write ? TB_AXI_B : TB_AXI_R,
+                    cycle, NULL, -1, "the answer belongs to a burst that was not stored");
     }
     mon->blind[write] -= mon->blind[write] > 1;
     /* data must be at the boundary of a burst, too */
@@ -362,6 +363,24 @@ void tb_axi_mon_step(tb_axi_monitor *mon, const tb_axi_sample *s) {
 
 /* ---- the end ---- */
 
+/* Bursts in flight at the end. A response without a burst, which is reported by itself, is no excuse for one without a
+ * response: it may be a mistake of its own, and its report may be off or before the cycles that count. */
+static void unfinished(tb_axi_monitor *mon, bool write, uint64_t cycle) {
+    static const char *const what[2][2] = {{"read lacks", "reads lack"}, {"write has no", "writes have no"}};
+    const uint32_t live = write ? mon->wr_live : mon->rd_live;
+    const tb_axi_open *b = tb_axi_mon_burst(mon, write, 0);
+    char strays[96] = "";
+    if (mon->blind[write] != 0 || b == NULL || live <= mon->unsure[write]) {
+        return;
+    }
+    if (mon->strays[write] > 0) {
+        snprintf(strays, sizeof strays, "; %" PRIu64 " before belonged to none, the last in cycle %" PRIu64,
+                 mon->strays[write], mon->stray_at[write]);
+    }
+    axi_bad(mon, write ? AXI4_ERRS_BRESP_ALL_DONE_EOS : AXI4_ERRS_RLAST_ALL_DONE_EOS, write ? TB_AXI_B : TB_AXI_R,
+            cycle, b, -1, "the end, and %u %s %s%s", live, what[write][live != 1], write ? "response" : "data", strays);
+}
+
 void tb_axi_mon_finish(tb_axi_monitor *mon, uint64_t cycle) {
     if (mon->over || !mon->begun) {
         return;
@@ -369,17 +388,8 @@ void tb_axi_mon_finish(tb_axi_monitor *mon, uint64_t cycle) {
     mon->over = true;
     axi_stat_depth(mon, false, cycle);
     axi_stat_depth(mon, true, cycle);
-    for (unsigned d = 0; d < 2; d++) {
-        const bool write = d != 0;
-        const uint32_t live = write ? mon->wr_live : mon->rd_live;
-        const tb_axi_open *b = tb_axi_mon_burst(mon, write, 0);
-        /* as many responses had no burst, which was reported */
-        if (mon->blind[d] == 0 && b != NULL && live > mon->strays[d] + (uint64_t)mon->excuse[d]) {
-            axi_bad(mon, write ? AXI4_ERRS_BRESP_ALL_DONE_EOS : AXI4_ERRS_RLAST_ALL_DONE_EOS,
-                    write ? TB_AXI_B : TB_AXI_R, cycle, b, -1,
-                    write ? "the end, and %u writes have no response" : "the end, and %u reads lack data", live);
-        }
-    }
+    unfinished(mon, false, cycle);
+    unfinished(mon, true, cycle);
 }
 
 const tb_axi_open *tb_axi_mon_burst(const tb_axi_monitor *mon, bool write, uint32_t i) {

@@ -87,6 +87,7 @@ typedef struct tb_axi_mon_cfg {
         /* the first sample is in the middle of traffic: until a reset, or until a direction was idle for TB_AXI_QUIET
          * cycles, responses and bursts are not matched */
         running;
+    uint64_t from; /* violations before this cycle are neither counted nor reported, but the traffic is followed */
     tb_axi_project proj;
     uint8_t severity[TB_AXI_RULES]; /* tb_axi_severity of each rule */
     tb_axi_report_fn report;        /* or NULL */
@@ -183,7 +184,11 @@ typedef struct tb_axi_resync {
     uint64_t id;
     uint32_t owed;  /* beats that the burst lacks */
     uint32_t beats; /* seen since */
+    bool again;     /* later beats were taken as a burst, and may have been its rest: those now may be of that burst */
+    tb_axi_open of; /* the burst, as it was when it broke */
 } tb_axi_resync;
+
+#define TB_AXI_HELD 256u /* beats of the longest burst */
 
 #define TB_AXI_RESYNCS 4u /* reads of so many IDs at a time */
 
@@ -218,6 +223,8 @@ typedef struct tb_axi_monitor {
     uint64_t w_moved; /* cycle of that beat */
     bool r_stray;     /* inside a burst of read data without a request, with this ID */
     uint64_t r_stray_id;
+    bool r_told;    /* its violation lies in the cycles that count */
+    bool told_data; /* data on a port that only reads is reported */
     bool oom;
     bool over; /* tb_axi_mon_finish() was called */
     tb_axi_exclusive *excl;
@@ -230,10 +237,13 @@ typedef struct tb_axi_monitor {
     bool blind_said[2];
     uint32_t wild[2];   /* bursts in flight whose ID was X */
     uint32_t excuse[2]; /* responses that may have no burst, because a handshake was X */
-    uint32_t strays[2]; /* responses without a burst: at the end as many bursts may lack theirs */
+    /* responses that X may have hidden: as many bursts may lack theirs at the end, unless none was in flight since */
+    uint32_t unsure[2];
+    uint64_t strays[2], stray_at[2]; /* responses without a burst, and the cycle of the last one: excuse nothing */
     tb_axi_resync w_sync, r_sync[TB_AXI_RESYNCS];
-    uint32_t syncs;      /* of r_sync that are active */
-    uint64_t stray_b[8]; /* IDs of responses to complete data whose address had not come */
+    uint64_t sync_strb[TB_AXI_HELD][2]; /* strobes of the beats that w_sync has seen; 0 where they are not known */
+    uint32_t syncs;                     /* of r_sync that are active */
+    uint64_t stray_b[8];                /* IDs of responses to complete data whose address had not come */
     uint32_t stray_bs;
     uint64_t number[2]; /* bursts accepted: reads, writes */
     tb_axi_stats stats;
@@ -246,6 +256,7 @@ typedef struct tb_axi_monitor {
     uint64_t violations;                     /* errors, all of them */
     uint64_t notes;                          /* notes and warnings */
     uint64_t per_rule[TB_AXI_RULES];         /* of any severity but off */
+    uint64_t first_cycle[TB_AXI_RULES];      /* of those, if there are any */
     tb_axi_violation first[TB_AXI_KEEP];     /* errors */
     tb_axi_violation first_note[TB_AXI_KEEP];
 } tb_axi_monitor;
@@ -270,6 +281,8 @@ void tb_axi_mon_step(tb_axi_monitor *mon, const tb_axi_sample *s);
  * Not for runs that were cut off. A second call does nothing.
  */
 void tb_axi_mon_finish(tb_axi_monitor *mon, uint64_t cycle);
+/* Severity of a rule on this port, never TB_AXI_SEV_DEFAULT. */
+tb_axi_severity tb_axi_mon_severity(const tb_axi_monitor *mon, tb_axi_rule rule);
 /* Bursts in flight: reads, writes. */
 void tb_axi_mon_open(const tb_axi_monitor *mon, uint32_t *reads, uint32_t *writes);
 /* The i-th burst in flight of one direction, the oldest first; NULL: there are no more. */

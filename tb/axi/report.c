@@ -37,18 +37,25 @@ static void about(const tb_axi_monitor *mon, tb_axi_violation *v, const tb_axi_o
     }
 }
 
-void axi_bad(tb_axi_monitor *mon, tb_axi_rule rule, tb_axi_channel ch, uint64_t cycle, const tb_axi_open *b, int beat,
+bool axi_off(const tb_axi_monitor *mon, tb_axi_rule rule) {
+    return mon->cfg.severity[rule] == TB_AXI_SEV_OFF;
+}
+
+bool axi_bad(tb_axi_monitor *mon, tb_axi_rule rule, tb_axi_channel ch, uint64_t cycle, const tb_axi_open *b, int beat,
              const char *format, ...) {
-    const tb_axi_severity own = (tb_axi_severity)mon->cfg.severity[rule];
-    const tb_axi_severity severity = own == TB_AXI_SEV_DEFAULT ? tb_axi_rule_severity(rule) : own;
+    const tb_axi_severity severity = tb_axi_mon_severity(mon, rule);
+    if (cycle < mon->cfg.from) {
+        return false;
+    }
     if (severity == TB_AXI_SEV_OFF) {
-        return;
+        return true;
     }
     const bool error = severity == TB_AXI_SEV_ERROR;
     const uint64_t before = error ? mon->violations++ : mon->notes++;
+    mon->first_cycle[rule] = mon->per_rule[rule] == 0 ? cycle : mon->first_cycle[rule];
     mon->per_rule[rule]++;
     if (before >= TB_AXI_KEEP && mon->cfg.report == NULL) {
-        return;
+        return true;
     }
     tb_axi_violation v = {.rule = rule, .severity = severity, .channel = ch, .cycle = cycle, .write = ch < TB_AXI_AR};
     if (b != NULL) {
@@ -64,6 +71,12 @@ void axi_bad(tb_axi_monitor *mon, tb_axi_rule rule, tb_axi_channel ch, uint64_t 
     if (mon->cfg.report != NULL) {
         mon->cfg.report(mon->cfg.report_ctx, mon, &v);
     }
+    return true;
+}
+
+tb_axi_severity tb_axi_mon_severity(const tb_axi_monitor *mon, tb_axi_rule rule) {
+    const tb_axi_severity own = (tb_axi_severity)mon->cfg.severity[rule];
+    return own == TB_AXI_SEV_DEFAULT ? tb_axi_rule_severity(rule) : own;
 }
 
 void tb_axi_violation_text(const tb_axi_monitor *mon, const tb_axi_violation *v, char *dst, size_t size) {

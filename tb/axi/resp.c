@@ -102,7 +102,7 @@ bool axi_check_b(tb_axi_monitor *mon, const tb_axi_sample *s) {
     if (UNLIKELY((s->b.id != 0 || s->b.user != 0) && !mon->cfg.lite)) {
         b_tied(mon, s, b);
     }
-    if ((!waited || s->b.id != mon->prev.b.id) && !mon->first_edge) {
+    if ((!waited || s->b.id != mon->prev.b.id) && (!mon->first_edge || axi_off(mon, AXI4_ERRS_BVALID_RESET))) {
         b_belongs(mon, s, b);
     }
     if (UNLIKELY(s->b.resp == TB_AXI_EXOKAY)) {
@@ -115,6 +115,9 @@ void axi_answered(tb_axi_monitor *mon, tb_axi_open *b, uint64_t cycle) {
     axi_stat_depth(mon, true, cycle);
     axi_stat_done(mon, b, true, cycle);
     mon->wr_live--;
+    if (UNLIKELY(mon->unsure[1] != 0) && mon->wr_live == 0) {
+        mon->unsure[1] = 0;
+    }
     b->resp_done = true;
     mon->wild[1] -= (b->unknown & UNKNOWN_ID) != 0;
 }
@@ -125,10 +128,12 @@ static COLD void stray_b(tb_axi_monitor *mon, const tb_axi_sample *s) {
         axi_blind_answer(mon, true, s->cycle);
         return;
     }
-    mon->strays[1]++;
-    if (mon->early_count > 0 && mon->stray_bs < sizeof mon->stray_b / sizeof mon->stray_b[0]) {
+    if (mon->stray_bs < axi_early_bursts(mon) && mon->stray_bs < sizeof mon->stray_b / sizeof mon->stray_b[0]) {
         mon->stray_b[mon->stray_bs++] = s->b.id;
+        return;
     }
+    mon->strays[1]++;
+    mon->stray_at[1] = s->cycle;
 }
 
 void axi_take_b(tb_axi_monitor *mon, const tb_axi_sample *s) {
@@ -160,10 +165,15 @@ tb_axi_open *axi_rd_search(const tb_axi_monitor *mon, uint64_t id, bool id_x) {
     return NULL;
 }
 
+/* The number of the beat that comes next, -1: it is not known. */
+static int r_beat(const tb_axi_monitor *mon, const tb_axi_open *b) {
+    return b == NULL || (mon->syncs > 0 && axi_r_broken(mon, b->id) != NULL) ? -1 : (int)b->beat;
+}
+
 static COLD bool r_changed(tb_axi_monitor *mon, const tb_axi_sample *s) {
     const uint64_t x = s->x | mon->prev.x;
     const tb_axi_open *b = axi_rd_find(mon, mon->prev.r.id, false);
-    const int beat = b != NULL ? (int)b->beat : -1;
+    const int beat = r_beat(mon, b);
     const bool meta = s->r.id != mon->prev.r.id || s->r.resp != mon->prev.r.resp || s->r.last != mon->prev.r.last ||
                       s->r.user != mon->prev.r.user || (x & TB_AXI_X(TB_AXI_RDATA)) != 0;
     if (s->r.id != mon->prev.r.id && (x & TB_AXI_X(TB_AXI_RID)) == 0 && !mon->cfg.lite) {
@@ -200,20 +210,24 @@ static COLD bool r_changed(tb_axi_monitor *mon, const tb_axi_sample *s) {
 bool axi_r_lanes(const tb_axi_monitor *mon, const tb_axi_open *b, uint64_t lanes[2]) {
     unsigned lo = 0;
     unsigned hi = mon->cfg.bytes - 1;
-    const bool known =
-        mon->cfg.lite || (b != NULL && (b->unknown & UNKNOWN_LANES) == 0 && b->slack == 0 && mon->syncs == 0);
+    const bool known = mon->cfg.lite || (b != NULL && (b->unknown & UNKNOWN_LANES) == 0 && b->slack == 0);
+    const tb_axi_resync *y = known && UNLIKELY(mon->syncs > 0) ? axi_r_broken(mon, b->id) : NULL;
     if (known && b != NULL) {
-        burst_lanes(mon, b, b->beat, &lo, &hi);
+        burst_lanes(mon, b, y != NULL ? y->beats : b->beat, &lo, &hi);
     }
     lane_mask(lo, hi, lanes);
-    return known;
+    return known && (y == NULL || axi_sync_lanes(mon, y, b, lanes));
 }
 
 static COLD void r_exokay(tb_axi_monitor *mon, const tb_axi_sample *s, const tb_axi_open *b) {
     if (mon->cfg.lite) {
         axi_bad(mon, AXI4LITE_ERRS_RRESP_EXOKAY, TB_AXI_R, s->cycle, b, 0, "RRESP is EXOKAY");
     } else if (b != NULL && !b->lock && (b->unknown & UNKNOWN_LOCK) == 0) {
-        axi_bad(mon, AXI4_ERRS_RRESP_EXOKAY, TB_AXI_R, s->cycle, b, (int)b->beat,
+        const tb_axi_resync *y = mon->syncs > 0 ? axi_r_sync(mon, b->id) : NULL;
+        if (y != NULL && (y->of.lock || (y->of.unknown & UNKNOWN_LOCK) != 0)) {
+            return; /* it may be the rest of that one */
+        }
+        axi_bad(mon, AXI4_ERRS_RRESP_EXOKAY, TB_AXI_R, s->cycle, b, r_beat(mon, b),
                 "RRESP is EXOKAY, but the read is not exclusive");
     }
 }
@@ -230,14 +244,16 @@ static COLD void r_tied(tb_axi_monitor *mon, const tb_axi_sample *s, const tb_ax
     }
 }
 
-/* Read data of an ID without a pending read. A burst of it is reported once. */
+/* Read data of an ID without a pending read. A burst of it is reported once, in the cycles that count. */
 static COLD void stray_data(tb_axi_monitor *mon, const tb_axi_sample *s) {
     const bool told = mon->r_stray && (mon->r_stray_id == s->r.id || mon->one_id);
-    if (mon->blind[0] != 0 || told || axi_r_sync(mon, s->r.id) != NULL || excused(mon, false)) {
+    if (mon->blind[0] != 0 || told || axi_r_sync(mon, s->r.id) != NULL) {
         return;
     }
-    axi_bad(mon, AXI4_ERRS_RID, TB_AXI_R, s->cycle, NULL, -1,
-            "read data of ID %" PRIu64 ", but no read of that ID was accepted at an earlier edge", s->r.id);
+    mon->r_told =
+        excused(mon, false) ||
+        axi_bad(mon, AXI4_ERRS_RID, TB_AXI_R, s->cycle, NULL, -1,
+                "read data of ID %" PRIu64 ", but no read of that ID was accepted at an earlier edge", s->r.id);
 }
 
 /* Is this the right end of the burst? An early end is accepted with beats that X may have hidden. */
@@ -270,8 +286,7 @@ bool axi_check_r(tb_axi_monitor *mon, const tb_axi_sample *s) {
         const tb_axi_sample *was = &mon->prev;
         if (UNLIKELY(!s->r.valid)) {
             const tb_axi_open *b = axi_rd_find(mon, was->r.id, false);
-            axi_bad(mon, AXI4_ERRS_RVALID_STABLE, TB_AXI_R, s->cycle, b, b != NULL ? (int)b->beat : -1,
-                    "RVALID fell before RREADY");
+            axi_bad(mon, AXI4_ERRS_RVALID_STABLE, TB_AXI_R, s->cycle, b, r_beat(mon, b), "RVALID fell before RREADY");
             return false;
         }
         const bool same =
@@ -288,10 +303,10 @@ bool axi_check_r(tb_axi_monitor *mon, const tb_axi_sample *s) {
     if (UNLIKELY((s->r.id != 0 || s->r.user != 0) && !mon->cfg.lite)) {
         r_tied(mon, s, b);
     }
-    if ((!waited || again) && !mon->first_edge) {
+    if ((!waited || again) && (!mon->first_edge || axi_off(mon, AXI4_ERRS_RVALID_RESET))) {
         r_belongs(mon, s, b);
     }
-    if (UNLIKELY(s->r.resp == TB_AXI_EXOKAY) && mon->syncs == 0) {
+    if (UNLIKELY(s->r.resp == TB_AXI_EXOKAY)) {
         r_exokay(mon, s, b);
     }
     return true;
@@ -301,6 +316,9 @@ void axi_read_done(tb_axi_monitor *mon, tb_axi_open *b, uint64_t cycle) {
     axi_stat_depth(mon, false, cycle);
     axi_stat_done(mon, b, false, cycle);
     mon->rd_live--;
+    if (UNLIKELY(mon->unsure[0] != 0) && mon->rd_live == 0) {
+        mon->unsure[0] = 0;
+    }
     b->data_done = true;
     mon->wild[0] -= (b->unknown & UNKNOWN_ID) != 0;
     while (mon->rd_count > 0 && rd_at(mon, 0)->data_done) {
@@ -316,9 +334,10 @@ static COLD void stray_r(tb_axi_monitor *mon, const tb_axi_sample *s, bool last)
         }
         return;
     }
-    mon->r_stray = !last;
+    mon->r_stray = !last && mon->r_told;
     mon->r_stray_id = s->r.id;
     mon->strays[0] += last;
+    mon->stray_at[0] = s->cycle;
 }
 
 void axi_take_r(tb_axi_monitor *mon, const tb_axi_sample *s, uint64_t lanes[2]) {

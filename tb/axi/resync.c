@@ -5,17 +5,23 @@
  * may still come. Without LAST the burst may have too many beats, or only LAST is missing. The beats that follow, up to
  * the next LAST, decide: if their number is that of the next burst in order, they are the next burst; else they belong
  * to the broken one. Without LAST they are held until the next burst has its address, which may come after them. So one
- * mistake is reported once, and later bursts are checked again. Strobes of those beats are not checked.
+ * mistake is reported once, and later bursts are checked again. Their strobes are kept, and checked when it is clear
+ * whose they are; where both bursts are possible, those are wrong that neither allows.
  */
 #include "mon_priv.h"
 
-tb_axi_resync *axi_r_sync(tb_axi_monitor *mon, uint64_t id) {
+const tb_axi_resync *axi_r_broken(const tb_axi_monitor *mon, uint64_t id) {
     for (uint32_t i = 0; i < TB_AXI_RESYNCS; i++) {
         if (mon->r_sync[i].active && (mon->r_sync[i].id == id || mon->one_id)) {
             return &mon->r_sync[i];
         }
     }
     return NULL;
+}
+
+tb_axi_resync *axi_r_sync(tb_axi_monitor *mon, uint64_t id) {
+    const tb_axi_resync *y = axi_r_broken(mon, id);
+    return y != NULL ? &mon->r_sync[y - mon->r_sync] : NULL;
 }
 
 void axi_sync_begin(tb_axi_monitor *mon, bool write, const tb_axi_open *b, bool missing) {
@@ -30,8 +36,11 @@ void axi_sync_begin(tb_axi_monitor *mon, bool write, const tb_axi_open *b, bool 
         }
         mon->syncs += !y->active;
     }
-    *y = (tb_axi_resync){
-        .active = true, .missing = missing, .id = b->id, .owed = b->len >= b->beat ? b->len + 1u - b->beat : 0};
+    *y = (tb_axi_resync){.active = true,
+                         .missing = missing,
+                         .id = b->id,
+                         .owed = b->len >= b->beat ? b->len + 1u - b->beat : 0,
+                         .of = *b};
 }
 
 /* The beats were taken as one burst. If the broken one lacked as many, they may have been its rest, and the burst
@@ -63,9 +72,22 @@ static verdict judge(const tb_axi_resync *y, uint32_t beats, bool last) {
     return y->beats == beats ? NEXT : y->beats == y->owed || beats == 0 ? REST : BROKEN;
 }
 
-static void finish_write(tb_axi_monitor *mon, tb_axi_open *b, uint32_t beats, uint64_t cycle) {
+/* either: the beats may be those of the broken burst as well. taken: cycle of the last beat. */
+static void finish_write(tb_axi_monitor *mon, tb_axi_open *b, uint32_t beats, bool either, uint64_t taken,
+                         uint64_t cycle) {
+    tb_axi_open other = mon->w_sync.of;
+    for (b->beat = 0; b->beat < beats && b->beat <= b->len; b->beat++) {
+        const uint64_t *strb = mon->sync_strb[b->beat];
+        if (!mon->w_sync.again) {
+            axi_check_strobes(mon, b, either ? &other : NULL, strb, cycle);
+        }
+        if (mon->cfg.proj.order) {
+            axi_project_wrote(mon, b, strb);
+        }
+        other.beat++;
+    }
     b->beat = beats;
-    b->first = b->moved = cycle;
+    b->first = b->moved = taken;
     b->data_done = true;
     mon->wr_filled++;
 }
@@ -77,6 +99,10 @@ bool axi_sync_can(const tb_axi_monitor *mon) {
 void axi_sync_w(tb_axi_monitor *mon, const tb_axi_early *e, uint64_t cycle) {
     tb_axi_resync *y = &mon->w_sync;
     tb_axi_open *next = wr_filling(mon);
+    if (y->beats < TB_AXI_HELD) {
+        mon->sync_strb[y->beats][0] = e->guessed ? 0 : e->strb[0];
+        mon->sync_strb[y->beats][1] = e->guessed ? 0 : e->strb[1];
+    }
     y->beats++;
     const verdict v = judge(y, next != NULL ? next->len + 1u : 0, e->last);
     if (v == MORE) {
@@ -90,16 +116,34 @@ void axi_sync_w(tb_axi_monitor *mon, const tb_axi_early *e, uint64_t cycle) {
     if (v == REST) {
         end(mon, y);
         if (!y->missing && next == NULL && beats != y->owed) {
-            axi_store_guessed(mon, beats, e->cycle); /* data whose address is still to come */
+            axi_store_held(mon, beats, e->cycle); /* data whose address is still to come */
         }
         return;
     }
-    finish_write(mon, next, beats, e->cycle);
-    if (open_still(y, v == BROKEN)) {
+    const bool open = open_still(y, v == BROKEN);
+    finish_write(mon, next, beats, open && !y->missing, e->cycle, cycle);
+    if (open) {
         y->beats = 0;
+        y->again = true;
     } else {
         end(mon, y);
     }
+}
+
+bool axi_sync_lanes(const tb_axi_monitor *mon, const tb_axi_resync *y, const tb_axi_open *b, uint64_t lanes[2]) {
+    unsigned lo;
+    unsigned hi;
+    uint64_t rest[2];
+    if (y->missing || y->again || (y->of.unknown & UNKNOWN_LANES) != 0 || y->beats > b->len) {
+        return false; /* a beat too many has no lanes */
+    }
+    if (y->beats < y->owed) {
+        burst_lanes(mon, &y->of, y->of.beat + y->beats, &lo, &hi);
+        lane_mask(lo, hi, rest);
+        lanes[0] &= rest[0];
+        lanes[1] &= rest[1];
+    }
+    return true;
 }
 
 void axi_sync_r(tb_axi_monitor *mon, tb_axi_resync *y, tb_axi_open *next, bool last, uint64_t cycle) {
@@ -124,6 +168,7 @@ void axi_sync_r(tb_axi_monitor *mon, tb_axi_resync *y, tb_axi_open *next, bool l
     axi_read_done(mon, next, cycle);
     if (open_still(y, v == BROKEN)) {
         y->beats = 0;
+        y->again = true;
     } else {
         end(mon, y);
     }

@@ -71,9 +71,9 @@ static uint64_t payload_bits(unsigned c) {
 static void reset_rules(tb_axi_monitor *mon, const tb_axi_sample *s, unsigned valids, const char *when) {
     for (unsigned c = 0; c < TB_AXI_CHANNELS; c++) {
         if ((valids & ~(unsigned)mon->reset_said) >> c & 1u) {
-            mon->reset_said |= (uint8_t)(1u << c);
-            axi_bad(mon, channels[c].reset, (tb_axi_channel)c, s->cycle, NULL, -1, "%s is high %s",
-                    tb_axi_signal_get(channels[c].valid)->name, when);
+            const bool said = axi_bad(mon, channels[c].reset, (tb_axi_channel)c, s->cycle, NULL, -1, "%s is high %s",
+                                      tb_axi_signal_get(channels[c].valid)->name, when);
+            mon->reset_said |= (uint8_t)((said ? 1u : 0u) << c);
         }
     }
 }
@@ -137,9 +137,8 @@ static void allow(tb_axi_monitor *mon, unsigned c, const tb_axi_sample *s) {
     case TB_AXI_AR:
         mon->excuse[c == TB_AXI_AW]++;
         return;
-    case TB_AXI_B: /* may have its response, or may have got a second one */
-        mon->strays[1]++;
-        mon->excuse[1]++;
+    case TB_AXI_B: /* a write may have its response */
+        mon->unsure[1] += mon->unsure[1] < mon->wr_live;
         return;
     case TB_AXI_W:
         b = wr_filling(mon);
@@ -152,8 +151,7 @@ static void allow(tb_axi_monitor *mon, unsigned c, const tb_axi_sample *s) {
         b->slack++;
     }
     if (c == TB_AXI_R) {
-        mon->strays[0]++;
-        mon->excuse[0]++;
+        mon->unsure[0] += mon->unsure[0] < mon->rd_live;
     }
 }
 
@@ -203,10 +201,10 @@ static void resolve(tb_axi_monitor *mon, tb_axi_sample *s) {
 static void report(tb_axi_monitor *mon, tb_axi_signal signal, tb_axi_rule rule, unsigned c, const tb_axi_sample *s,
                    const tb_axi_open *b) {
     if ((mon->x_said & TB_AXI_X(signal)) == 0) {
-        mon->x_said |= TB_AXI_X(signal);
-        axi_bad(mon, rule, (tb_axi_channel)c, s->cycle, b,
-                b != NULL && (c == TB_AXI_W || c == TB_AXI_R) ? (int)b->beat : -1, "%s has bits that are X or Z",
-                tb_axi_signal_get(signal)->name);
+        const bool said = axi_bad(mon, rule, (tb_axi_channel)c, s->cycle, b,
+                                  b != NULL && (c == TB_AXI_W || c == TB_AXI_R) ? (int)b->beat : -1,
+                                  "%s has bits that are X or Z", tb_axi_signal_get(signal)->name);
+        mon->x_said |= said ? TB_AXI_X(signal) : 0;
     }
 }
 

@@ -30,9 +30,14 @@ __attribute__((format(printf, 2, 3))) static void complain(binder *b, const char
     snprintf(b->err, b->err_size, "port %s: %s", name, text);
 }
 
+uint32_t tb_axi_wave_width(const tb_axi_wave_bus *bus, tb_axi_signal signal) {
+    const tb_wave_signal *s = bus->signal[signal];
+    const bool slice = (bus->slice.of & TB_AXI_X(signal)) != 0;
+    return s == NULL ? 0 : slice ? s->width / bus->slice.elements : s->width;
+}
+
 static uint32_t width_of(const binder *b, tb_axi_signal signal) {
-    const tb_wave_signal *s = b->bus->signal[signal];
-    return s != NULL ? s->width : 0;
+    return tb_axi_wave_width(b->bus, signal);
 }
 
 static uint32_t wider(uint32_t a, uint32_t b) {
@@ -41,6 +46,8 @@ static uint32_t wider(uint32_t a, uint32_t b) {
 
 /* Remove signals of missing channels, and those that the protocol does not have. */
 static void choose(binder *b, tb_axi_wave_protocol protocol) {
+    static const tb_axi_signal bursts[] = {TB_AXI_AWLEN, TB_AXI_AWSIZE, TB_AXI_AWBURST, TB_AXI_WLAST,
+                                           TB_AXI_ARLEN, TB_AXI_ARSIZE, TB_AXI_ARBURST, TB_AXI_RLAST};
     tb_axi_wave_bus *bus = b->bus;
     const tb_wave_signal *const *s = b->port->signal;
     bus->writes = s[TB_AXI_AWVALID] != NULL;
@@ -57,6 +64,11 @@ static void choose(binder *b, tb_axi_wave_protocol protocol) {
         const bool write = info->channel < TB_AXI_AR;
         bus->signal[i] = (write ? bus->writes : bus->reads) ? s[i] : NULL;
         bus->lite &= bus->signal[i] == NULL || info->lite;
+    }
+    for (size_t i = 0; protocol == TB_AXI_WAVE_LITE && i < sizeof bursts / sizeof bursts[0]; i++) {
+        if (bus->signal[bursts[i]] != NULL) {
+            complain(b, "--lite, but it has %s, which AXI4-Lite has not", tb_axi_signal_get(bursts[i])->name);
+        }
     }
     bus->lite = protocol == TB_AXI_WAVE_FIND ? bus->lite : protocol == TB_AXI_WAVE_LITE;
     for (unsigned i = TB_AXI_AWVALID; bus->lite && i < TB_AXI_SIGNALS; i++) {
@@ -83,13 +95,45 @@ static void check_present(binder *b) {
     }
 }
 
+/* Its range, where the file has one, is that of its bits. That of an array is not. */
+static void check_range(binder *b, const char *name, const tb_wave_signal *s) {
+    unsigned left;
+    unsigned right;
+    if (s == NULL || strchr(s->name, '[') != NULL || sscanf(s->range, "[%u:%u]", &left, &right) != 2) {
+        return;
+    }
+    const uint64_t bits = (left > right ? left - right : right - left) + UINT64_C(1);
+    if (bits != s->width) {
+        complain(b, "%s has %u bits, but the range %.40s", name, s->width, s->range);
+    }
+}
+
+/* A valid of several bits: why are these not the valids of as many ports? */
+static void no_vector(binder *b, const char *name, uint32_t n) {
+    if (n > TB_AXI_WAVE_ELEMENTS) {
+        complain(b, "%s has %u bits, expected 1, or at most %u of a vector of ports", name, n, TB_AXI_WAVE_ELEMENTS);
+    }
+    for (unsigned i = TB_AXI_AWVALID; i < TB_AXI_SIGNALS; i++) {
+        const tb_axi_signal_info *info = tb_axi_signal_get((tb_axi_signal)i);
+        const uint32_t width = width_of(b, (tb_axi_signal)i);
+        if (width % n != 0 || (info->bits != 0 && width > n * info->bits)) {
+            complain(b, "%s has %u bits, expected 1, and no vector of %u ports, since %s has %u", name, n, n,
+                     info->name, width);
+        }
+    }
+}
+
 static void check_widths(binder *b) {
     for (unsigned i = TB_AXI_AWVALID; i < TB_AXI_SIGNALS; i++) {
         const tb_axi_signal_info *info = tb_axi_signal_get((tb_axi_signal)i);
         const uint32_t width = width_of(b, (tb_axi_signal)i);
+        if (width > 1 && (i == TB_AXI_AWVALID || i == TB_AXI_ARVALID)) {
+            no_vector(b, info->name, width);
+        }
         if (info->bits != 0 && width > info->bits) {
             complain(b, "%s has %u bits, expected %u", info->name, width, info->bits);
         }
+        check_range(b, info->name, b->bus->signal[i]);
     }
     for (unsigned i = 0; i < 2; i++) {
         const tb_axi_signal addr = i == 0 ? TB_AXI_AWADDR : TB_AXI_ARADDR;
@@ -124,6 +168,7 @@ int tb_axi_wave_bind(const tb_axi_wave_port *port, tb_axi_wave_protocol protocol
                      size_t err_size) {
     binder b = {.port = port, .bus = bus, .err = err, .err_size = err_size};
     memset(bus, 0, sizeof *bus);
+    bus->slice = port->slice;
     choose(&b, protocol);
     check_present(&b);
     check_widths(&b);

@@ -92,23 +92,46 @@ static bool of_master(tb_axi_signal signal) {
     return ends_with(info->name, strlen(info->name), "READY") ? back : !back;
 }
 
+/* The length without indices of arrays at the end: "awvalid[1]", "m_req[1][0]". */
+static size_t before_index(const char *text, size_t len) {
+    for (size_t at = len; at > 0 && text[at - 1] == ']'; len = at) {
+        size_t open = at - 1;
+        while (open > 0 && isdigit((unsigned char)text[open - 1])) {
+            open--;
+        }
+        if (open == 0 || open == at - 1 || text[open - 1] != '[') {
+            return len;
+        }
+        at = open - 1;
+    }
+    return len;
+}
+
 /* Two structs, one for each direction, are one port: "slv_req_i.aw" and "slv_resp_o.b" have the stem "slv". */
-static void cut_struct(const char *text, size_t *len, char *direction) {
+static bool cut_struct(const char *text, size_t *len, char *direction) {
     static const char *const ends[] = {"_req", "_resp", "_rsp"};
     char own = cut_direction(text, len);
     *direction = *direction == '\0' ? own : *direction;
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         if (ends_with(text, *len, ends[i])) {
             *len -= strlen(ends[i]);
-            return;
+            return true;
         }
     }
+    return false;
+}
+
+bool axi_name_struct(const char *name) {
+    char direction = '\0';
+    size_t len = before_index(name, strlen(name));
+    return cut_struct(name, &len, &direction);
 }
 
 void axi_name_read(const char *name, axi_name *out) {
     size_t len = strlen(name);
-    const char *index = len > 0 && name[len - 1] == ']' ? strrchr(name, '[') : NULL;
-    const size_t index_len = index != NULL ? strlen(index) : 0;
+    const size_t index_len = len - before_index(name, len);
+    const char *index = name + len - index_len;
+    const char *outer = index; /* of an array of structs */
     char direction;
     long best = -1;
     out->signal = TB_AXI_SIGNALS;
@@ -135,10 +158,15 @@ void axi_name_read(const char *name, axi_name *out) {
     while (n > 0 && is_separator(name[n - 1])) {
         n--;
     }
+    size_t outer_len = 0;
     if (record) {
-        cut_struct(name, &n, &direction);
+        const size_t end = before_index(name, n);
+        outer = name + end;
+        outer_len = n - end;
+        n = end;
+        (void)cut_struct(name, &n, &direction);
     }
-    snprintf(out->stem, sizeof out->stem, "%.*s%s", (int)n, name, index != NULL ? index : "");
+    snprintf(out->stem, sizeof out->stem, "%.*s%.*s%s", (int)n, name, (int)outer_len, outer, index);
     if (direction != '\0') {
         out->side = (direction == 'o') == of_master(out->signal) ? TB_AXI_SIDE_MASTER : TB_AXI_SIDE_SLAVE;
     }

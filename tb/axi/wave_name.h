@@ -14,6 +14,8 @@ typedef struct axi_name {
     char stem[AXI_NAME_MAX]; /* in the case of the file */
 } axi_name;
 
+/* "m_req_i", "axi_rsp[1]": a struct of one direction of a port. */
+bool axi_name_struct(const char *name);
 /* "m0_axi_awvalid_o": AWVALID of the stem "m0_axi", of a master. */
 void axi_name_read(const char *name, axi_name *out);
 /* How well a name matches a clock or a reset of a port with this stem: smaller is better, 0: not at all. level: active

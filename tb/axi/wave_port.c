@@ -9,6 +9,8 @@
 #include "wave_name.h"
 #include "report/report.h"
 
+#define STRUCT_BITS 40u /* fewer are no request or response of a bus */
+
 /* A candidate signal of a port. */
 typedef struct entry {
     const tb_wave_signal *signal;
@@ -16,6 +18,7 @@ typedef struct entry {
     uint32_t order; /* in the file */
     uint8_t which;  /* tb_axi_signal */
     uint8_t side;
+    uint16_t at, elements; /* a slice of a vector: number, of how many; 0: the whole signal */
 } entry;
 
 typedef struct entries {
@@ -24,6 +27,17 @@ typedef struct entries {
 } entries;
 
 /* ---- collect ---- */
+
+/* Takes the stem. */
+static int add_entry(entries *e, entry more, char *stem) {
+    if (stem == NULL || !rep_more(&e->at, e->count, sizeof *e->at)) {
+        free(stem);
+        return -1;
+    }
+    more.stem = stem;
+    e->at[e->count++] = more;
+    return 0;
+}
 
 static int collect(const tb_wave *wave, entries *e) {
     size_t count = 0;
@@ -37,15 +51,10 @@ static int collect(const tb_wave *wave, entries *e) {
         if (n.signal == TB_AXI_SIGNALS) {
             continue;
         }
-        if (!rep_more(&e->at, e->count, sizeof *e->at)) {
+        const entry one = {.signal = &s[i], .order = (uint32_t)i, .which = (uint8_t)n.signal, .side = (uint8_t)n.side};
+        if (add_entry(e, one, strdup(n.stem)) != 0) {
             return -1;
         }
-        char *stem = strdup(n.stem);
-        if (stem == NULL) {
-            return -1;
-        }
-        e->at[e->count++] = (entry){
-            .signal = &s[i], .stem = stem, .order = (uint32_t)i, .which = (uint8_t)n.signal, .side = (uint8_t)n.side};
     }
     return 0;
 }
@@ -58,6 +67,66 @@ static int by_port(const void *x, const void *y) {
     return d != 0 ? d : a->order < b->order ? -1 : a->order > b->order ? 1 : 0;
 }
 
+/* All entries from `first` on with its scope and stem; the end of them. */
+static size_t group_end(const entries *e, size_t first) {
+    size_t end = first + 1;
+    while (end < e->count && strcmp(e->at[first].signal->scope, e->at[end].signal->scope) == 0 &&
+           strcasecmp(e->at[first].stem, e->at[end].stem) == 0) {
+        end++;
+    }
+    return end;
+}
+
+/* ---- vectors of ports ---- */
+
+/* So many ports have their signals side by side in these; 0: it is one port. */
+static unsigned elements_of(const entry *e, size_t count) {
+    uint32_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        const bool valid = e[i].which == TB_AXI_AWVALID || e[i].which == TB_AXI_ARVALID;
+        n = valid && n == 0 ? e[i].signal->width : n;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t bits = tb_axi_signal_get((tb_axi_signal)e[i].which)->bits;
+        const uint32_t width = e[i].signal->width;
+        if (n < 2 || n > TB_AXI_WAVE_ELEMENTS || width % n != 0 || (bits != 0 && width / n > bits)) {
+            return 0;
+        }
+    }
+    return n;
+}
+
+/* Entries of vectors of ports become one for each port, named as the element of an array. The rest moves along. */
+static int split(entries *e) {
+    entries all = {0};
+    int rc = 0;
+    for (size_t i = 0; i < e->count && rc == 0;) {
+        const size_t end = group_end(e, i);
+        const unsigned n = elements_of(e->at + i, end - i);
+        for (; i < end && rc == 0; i++) {
+            entry one = e->at[i];
+            for (unsigned k = 0; k < n && rc == 0; k++) {
+                const size_t size = strlen(one.stem) + 16;
+                char *stem = (char *)malloc(size);
+                if (stem != NULL) {
+                    snprintf(stem, size, "%s[%u]", one.stem, k);
+                }
+                one.at = (uint16_t)k;
+                one.elements = (uint16_t)n;
+                rc = add_entry(&all, one, stem);
+                one.stem = e->at[i].stem;
+            }
+            rc = n == 0 ? add_entry(&all, one, strdup(one.stem)) : rc;
+        }
+    }
+    for (size_t i = 0; i < e->count; i++) {
+        free(e->at[i].stem);
+    }
+    free(e->at);
+    *e = all;
+    return rc;
+}
+
 /* ---- ports ---- */
 
 static int add_port(tb_axi_wave_ports *ports, const entry *e, size_t count, tb_axi_side side) {
@@ -68,6 +137,9 @@ static int add_port(tb_axi_wave_ports *ports, const entry *e, size_t count, tb_a
             const tb_wave_signal **place = &p.signal[e[i].which];
             if (fits && *place == NULL) {
                 *place = e[i].signal;
+                p.slice.of |= e[i].elements > 0 ? TB_AXI_X(e[i].which) : 0;
+                p.slice.at = e[i].elements > 0 ? e[i].at : p.slice.at;
+                p.slice.elements = e[i].elements > 0 ? e[i].elements : p.slice.elements;
             } else if (fits && (*place)->handle != e[i].signal->handle && p.second == NULL) {
                 p.second = e[i].signal;
             }
@@ -131,7 +203,9 @@ static bool part_of(const tb_axi_wave_port *a, const tb_axi_wave_port *b) {
     for (unsigned i = 0; i < TB_AXI_SIGNALS; i++) {
         const tb_wave_signal *x = a->signal[i];
         const tb_wave_signal *y = b->signal[i];
-        if (x != NULL && (y == NULL || x->handle != y->handle)) {
+        const bool slice = x != NULL && (a->slice.of & TB_AXI_X(i)) != 0;
+        if (x != NULL && (y == NULL || x->handle != y->handle || slice != ((b->slice.of & TB_AXI_X(i)) != 0) ||
+                          (slice && a->slice.at != b->slice.at))) {
             return false;
         }
     }
@@ -180,15 +254,12 @@ int tb_axi_wave_ports_find(const tb_wave *wave, tb_axi_wave_ports *ports) {
     entries e = {0};
     *ports = (tb_axi_wave_ports){0};
     int rc = collect(wave, &e);
-    if (rc == 0 && e.count > 0) {
+    for (unsigned turn = 0; turn < 2 && rc == 0 && e.count > 0; turn++) {
         qsort(e.at, e.count, sizeof *e.at, by_port);
+        rc = turn == 0 ? split(&e) : 0;
     }
     for (size_t i = 0; rc == 0 && i < e.count;) {
-        size_t end = i + 1;
-        while (end < e.count && strcmp(e.at[i].signal->scope, e.at[end].signal->scope) == 0 &&
-               strcasecmp(e.at[i].stem, e.at[end].stem) == 0) {
-            end++;
-        }
+        const size_t end = group_end(&e, i);
         rc = add_group(ports, e.at + i, end - i);
         i = end;
     }
@@ -210,6 +281,17 @@ void tb_axi_wave_ports_free(tb_axi_wave_ports *ports) {
     }
     free(ports->port);
     *ports = (tb_axi_wave_ports){0};
+}
+
+const tb_wave_signal *tb_axi_wave_struct(const tb_wave *wave) {
+    size_t count = 0;
+    const tb_wave_signal *s = tb_wave_signals(wave, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (s[i].width >= STRUCT_BITS && axi_name_struct(s[i].name)) {
+            return &s[i];
+        }
+    }
+    return NULL;
 }
 
 /* ---- prefixes ---- */

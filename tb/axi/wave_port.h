@@ -15,8 +15,16 @@
 #include "../wave/wave.h"
 #include "sample.h"
 
+#define TB_AXI_WAVE_ELEMENTS 256u
+
 /* Side of a port by the names of its signals: the module's outputs are those of a master, or those of a slave. */
 typedef enum tb_axi_side { TB_AXI_SIDE_ANY, TB_AXI_SIDE_MASTER, TB_AXI_SIDE_SLAVE } tb_axi_side;
+
+/* Vectors that hold the signals of several ports, "awaddr[4*32-1:0]": each a slice, port 0 in bit 0. */
+typedef struct tb_axi_wave_slice {
+    uint64_t of;           /* bit TB_AXI_X(signal): only a slice of this signal belongs to the port */
+    uint32_t at, elements; /* number of the port, and of all ports, in such a vector */
+} tb_axi_wave_slice;
 
 typedef struct tb_axi_wave_port {
     const char *scope; /* instance path, as in the file */
@@ -27,6 +35,7 @@ typedef struct tb_axi_wave_port {
     bool twin;                                    /* the same stem exists on the other side, too */
     const tb_wave_signal *signal[TB_AXI_SIGNALS]; /* NULL: the file has no such signal. ARESETN is not set here */
     const tb_wave_signal *second;                 /* a signal with a name that one of those has, too; NULL: none */
+    tb_axi_wave_slice slice;
 } tb_axi_wave_port;
 
 typedef struct tb_axi_wave_ports {
@@ -36,7 +45,8 @@ typedef struct tb_axi_wave_ports {
 
 /*
  * All ports: those with AWVALID or ARVALID. A port that several scopes show under one set of handles is listed once, in
- * the outermost scope. 0 or -1 (out of memory). `wave` must outlive the ports.
+ * the outermost scope. Where AWVALID or ARVALID have N bits, 2 to TB_AXI_WAVE_ELEMENTS, and the others a multiple of
+ * that, they are N ports: "TOP.dut.m_axi[0]" ... 0 or -1 (out of memory). `wave` must outlive the ports.
  */
 int tb_axi_wave_ports_find(const tb_wave *wave, tb_axi_wave_ports *ports);
 void tb_axi_wave_ports_free(tb_axi_wave_ports *ports);
@@ -47,6 +57,9 @@ void tb_axi_wave_ports_free(tb_axi_wave_ports *ports);
  */
 const tb_axi_wave_port *tb_axi_wave_ports_get(const tb_axi_wave_ports *ports, const char *prefix, tb_axi_side side,
                                               const char *file, char *err, size_t err_size);
+/* A wide signal whose name says that it is a struct of requests or responses ("m_req_o"), which stands in the file
+ * without its members. NULL: none. */
+const tb_wave_signal *tb_axi_wave_struct(const tb_wave *wave);
 /* "TOP.dut.m0_axi", and " (master)" where there is a twin. */
 void tb_axi_wave_port_name(const tb_axi_wave_port *port, char *dst, size_t size);
 
@@ -60,7 +73,11 @@ typedef struct tb_axi_wave_bus {
     bool lite, reads, writes;
     uint32_t bytes; /* of the data bus */
     tb_axi_widths widths;
+    tb_axi_wave_slice slice;
 } tb_axi_wave_bus;
+
+/* Bits of a signal of the port, which may be a slice of it; 0: there is no such signal. */
+uint32_t tb_axi_wave_width(const tb_axi_wave_bus *bus, tb_axi_signal signal);
 
 /*
  * Signals and widths of a port; clock and reset are left out. AXI4-Lite where no signal is there that it does not have.

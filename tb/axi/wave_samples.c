@@ -25,6 +25,9 @@ typedef struct intern {
 
 typedef struct sampler {
     const tb_axi_wave_bus *bus;
+    /* of each signal of the port: its width, and its first bit in the value of its handle, in latest */
+    uint32_t width[TB_AXI_SIGNALS + 1u], from[TB_AXI_SIGNALS + 1u];
+    const char *bits[TB_AXI_SIGNALS + 1u];
     uint64_t *slots;     /* by handle: which signals it is, a bit each */
     size_t *offset;      /* by handle: its place in latest */
     char *latest;        /* newest value of each handle */
@@ -257,10 +260,6 @@ static void set(sampler *p, unsigned signal, const char *bits, uint32_t width) {
 
 /* ---- times ---- */
 
-static uint32_t width_of(const sampler *p, unsigned signal) {
-    return signal == CLOCK ? 1 : signal == TB_AXI_ARESETN ? 1 : p->bus->signal[signal]->width;
-}
-
 /* Is the clock going to rise? */
 static bool rises(const sampler *p) {
     const uint32_t h = p->bus->clock->handle;
@@ -280,7 +279,7 @@ static int end_moment(sampler *p) {
         p->is_changed[h] = 0;
         for (uint64_t left = p->slots[h]; left != 0; left &= left - 1) {
             const unsigned signal = (unsigned)__builtin_ctzll(left);
-            set(p, signal, p->latest + p->offset[h], width_of(p, signal));
+            set(p, signal, p->bits[signal], p->width[signal]);
         }
     }
     p->changes = 0;
@@ -335,8 +334,20 @@ static void tie_off(sampler *p) {
     }
 }
 
+/* Is bit 0 of the vector the leftmost one: "[0:7]"? */
+static bool ascends(const tb_wave_signal *s) {
+    unsigned left;
+    unsigned right;
+    return sscanf(s->range, "[%u:%u]", &left, &right) == 2 && left < right;
+}
+
 static void use(sampler *p, const tb_wave_signal *signal, unsigned which) {
     if (signal != NULL) {
+        const tb_axi_wave_slice *slice = &p->bus->slice;
+        const bool part = which != CLOCK && (slice->of & TB_AXI_X(which)) != 0;
+        const uint32_t width = part ? signal->width / slice->elements : signal->width;
+        p->width[which] = width;
+        p->from[which] = !part ? 0 : ascends(signal) ? slice->at * width : signal->width - (slice->at + 1) * width;
         p->slots[signal->handle] |= UINT64_C(1) << which;
         p->offset[signal->handle] = signal->width;
     }
@@ -356,8 +367,7 @@ static bool prepare(sampler *p, size_t handles, uint8_t **want) {
     }
     for (unsigned i = TB_AXI_AWVALID; i < TB_AXI_SIGNALS; i++) {
         use(p, bus->signal[i], i);
-        p->wide_ids |= bus->signal[i] != NULL && bus->signal[i]->width > 64 &&
-                       (i == TB_AXI_AWID || i == TB_AXI_BID || i == TB_AXI_ARID || i == TB_AXI_RID);
+        p->wide_ids |= p->width[i] > 64 && (i == TB_AXI_AWID || i == TB_AXI_BID || i == TB_AXI_ARID || i == TB_AXI_RID);
     }
     use(p, bus->reset, TB_AXI_ARESETN);
     use(p, bus->clock, CLOCK);
@@ -368,6 +378,12 @@ static bool prepare(sampler *p, size_t handles, uint8_t **want) {
         (*want)[h] = p->slots[h] != 0 ? 1 : 0;
     }
     p->latest = (char *)malloc(total + 1);
+    for (size_t h = 0; p->latest != NULL && h < handles; h++) {
+        for (uint64_t left = p->slots[h]; left != 0; left &= left - 1) {
+            const unsigned which = (unsigned)__builtin_ctzll(left);
+            p->bits[which] = p->latest + p->offset[h] + p->from[which];
+        }
+    }
     return p->latest != NULL;
 }
 

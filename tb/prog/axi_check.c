@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "../case/kv.h"
 #include "options.h"
@@ -18,7 +17,8 @@
 
 static const char head_text[] = "axi-check FILE [--prefix P] [options]\n\n"
                                 "The rules of AXI4 and AXI4-Lite on a port in a waveform file (FST or VCD, of any\n"
-                                "design). One line for each violation. docs/axi-check.md\n\n"
+                                "design; also packed with gzip; -: standard input). One line for each\n"
+                                "violation. docs/axi-check.md\n\n"
                                 "options:\n";
 
 static int take_severity(void *to, const char *text, char *err, size_t err_size) {
@@ -110,6 +110,7 @@ static int parse(axi_check_options *o, const tb_prog *prog, int argc, char **arg
             "the port: scope, beginning of its signals' names, or both\n(m_axi, top.dut.m_axi_); not needed where "
             "there is one",
             &o->prefix),
+        OPT(FLAG, "--all", NULL, "every port of the file, one after the other", &o->all),
         OPT(FLAG, "--list", NULL, "only list the ports of the file", &o->list),
         OPT(WORD, "--side", "S", "master or slave, where signals of both have one prefix", &side, .words = sides),
         OPT(SET, "--lite", NULL, "the protocol: AXI4-Lite,", &protocol, .lo = TB_AXI_WAVE_LITE),
@@ -124,6 +125,7 @@ static int parse(axi_check_options *o, const tb_prog *prog, int argc, char **arg
         OPT(FLAG, "--running", NULL, "the file begins in the middle of traffic", &o->running),
         OPT(FLAG, "--at-rest", NULL, "it does not, although its first time is late", &o->at_rest),
         OPT(FLAG, "--open-end", NULL, "the recording was cut off: bursts in flight are no error", &o->open_end),
+        OPT(FLAG, "--expect-traffic", NULL, "a port without a transaction is a failure (status 1)", &o->expect_traffic),
         OPT(FLAG, "--project-rules", NULL, "also the project rules of this program's design", &project_rules,
             .sets = prog->axi_rules != NULL ? 1 : 2),
         OPT(TAKE, "--project", "R[=N]",
@@ -148,7 +150,9 @@ static int parse(axi_check_options *o, const tb_prog *prog, int argc, char **arg
     if (line.help) {
         printf("usage: %s %s", o->prog, head_text);
         opt_help(stdout, &line);
-        fputs("\nExit status: 0 clean, 1 violations, 2 bad input, 3 refused by the machine.\n", stdout);
+        fputs("\nExit status: 0 no violation (also where there was no transaction, which is said), 1 violations,\n"
+              "2 bad input, 3 refused by the machine.\n",
+              stdout);
         return -1;
     }
     o->side = side == 0 ? TB_AXI_SIDE_MASTER : side == 1 ? TB_AXI_SIDE_SLAVE : o->side;
@@ -160,18 +164,23 @@ static int parse(axi_check_options *o, const tb_prog *prog, int argc, char **arg
     if (o->running && o->at_rest) {
         return opt_bad(o->prog, "--at-rest: contradicts --running");
     }
+    if (o->all && (o->prefix != NULL || o->list)) {
+        return opt_bad(o->prog, "--all: contradicts %s", o->list ? "--list" : "--prefix");
+    }
     return o->file != NULL ? 0 : opt_bad(o->prog, "axi-check: expected a waveform file");
 }
 
 int tb_prog_axi_check(const tb_prog *prog, int argc, char **argv) {
     char err[512];
-    struct stat st;
     axi_check_options o = {.prog = argv[0], .reset_level = -1, .max = LINES, .max_waits = 16, .to = UINT64_MAX};
     const int status = parse(&o, prog, argc, argv);
     if (status != 0) {
         return status < 0 ? 0 : status;
     }
-    const uint64_t mib = stat(o.file, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size >> 20 : 0;
+    if (strcmp(o.file, "-") == 0 && tb_wave_stdin(err, sizeof err) != 0) {
+        return opt_bad(o.prog, "%s", err);
+    }
+    const uint64_t mib = tb_wave_size(o.file) >> 20;
     const unsigned seconds = SECONDS + (unsigned)(mib < 4096 ? mib : 4096) * SECONDS_PER_MIB;
     const int done = tb_wave_guard(o.file, axi_check_file, &o, seconds, MEMORY_MIB, err, sizeof err);
     return done >= 0 ? done : opt_bad(o.prog, "%s", err);

@@ -19,7 +19,7 @@ typedef struct axi_check_options {
     uint64_t from, to; /* cycles that are judged */
     uint64_t max;      /* lines */
     uint64_t max_waits;
-    bool have_to, json, stats, notes, strict, list;
+    bool have_to, json, stats, notes, strict, list, all, expect_traffic;
     void (*project_rules)(tb_axi_mon_cfg *cfg); /* of the program's design, or NULL */
     bool running, at_rest, open_end, error_data_x;
     uint8_t severity[TB_AXI_RULES];

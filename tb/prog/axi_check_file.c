@@ -1,98 +1,17 @@
 /*
- * axi_check_file.c - axi-check in the guarded child: find the port, sample and check it, print the result. Nothing is
- * printed before the whole file was read.
+ * axi_check_file.c - axi-check in the guarded child: find the ports, sample and check them. Nothing is printed before
+ * the whole file was read.
  */
-#include "axi_check.h"
+#include "axi_check_priv.h"
 #include "report/report.h"
 #include "opt/opt.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { STOP = 1 };
-
-typedef struct check {
-    const axi_check_options *o;
-    tb_wave *wave;
-    tb_axi_wave_ports ports;
-    const tb_axi_wave_port *port;
-    tb_axi_wave_bus bus;
-    tb_axi_wave_seen seen;
-    char name[256];              /* of the port, in lines */
-    char clock[600], reset[600]; /* full paths */
-    uint64_t period, base;       /* number of the first edge */
-    tb_axi_monitor *mon;
-    bool made, bad_width, late; /* late: the file begins in the middle of traffic */
-    uint64_t time;              /* of this edge */
-    uint64_t last, edges;       /* that were judged: cycle of the last one, number */
-    uint64_t out_of_reset;
-    uint64_t count[TB_AXI_SEV_ERROR + 1u];
-    uint64_t printed, hidden;
-    FILE *lines; /* collected output */
-    char *text;
-    size_t text_size;
-} check;
-
-/* ---- one violation ---- */
-
-static void line_json(const check *c, const tb_axi_violation *v) {
-    fprintf(c->lines,
-            "%s\n    {\"rule\": \"%s\", \"severity\": \"%s\", \"cycle\": %" PRIu64 ", \"time\": %" PRIu64
-            ", \"channel\": \"%s\"",
-            c->printed > 0 ? "," : "", tb_axi_rule_name(v->rule), tb_axi_severity_name(v->severity), v->cycle, c->time,
-            tb_axi_channel_name(v->channel));
-    if (v->has_burst) {
-        fprintf(c->lines,
-                ", \"%s\": %" PRIu64 ", \"id\": %" PRIu64 ", \"addr\": \"0x%" PRIx64 "\", \"since\": %" PRIu64,
-                v->write ? "write" : "read", v->number, v->id, v->addr, v->since);
-    }
-    if (v->beat > 0) {
-        fprintf(c->lines, ", \"beat\": %u, \"beat_addr\": \"0x%" PRIx64 "\"", v->beat, v->beat_addr);
-    }
-    fputs(", \"text\": ", c->lines);
-    rep_json(c->lines, v->text);
-    fputs("}", c->lines);
-}
-
-static void line_text(const check *c, const tb_axi_violation *v) {
-    fprintf(c->lines, "%s cycle=%" PRIu64 " port=%s time=%" PRIu64 " channel=%s", tb_axi_rule_name(v->rule), v->cycle,
-            c->name, c->time, tb_axi_channel_name(v->channel));
-    if (v->severity != TB_AXI_SEV_ERROR) {
-        fprintf(c->lines, " severity=%s", tb_axi_severity_name(v->severity));
-    }
-    if (v->has_burst) {
-        fprintf(c->lines, " %s=%" PRIu64, v->write ? "write" : "read", v->number);
-        if (c->bus.widths.id > 0 && !c->bus.lite) {
-            fprintf(c->lines, " id=%" PRIu64, v->id);
-        }
-        fprintf(c->lines, " addr=0x%" PRIx64 " since=%" PRIu64, v->addr, v->since);
-    }
-    if (v->beat > 0 && !c->bus.lite) {
-        fprintf(c->lines, " beat=%u beat_addr=0x%" PRIx64, v->beat, v->beat_addr);
-    }
-    fprintf(c->lines, ": %s\n", v->text);
-}
-
-static void report(void *ctx, const tb_axi_monitor *mon, const tb_axi_violation *v) {
-    check *c = (check *)ctx;
-    (void)mon;
-    if (v->cycle < c->o->from) {
-        return;
-    }
-    c->count[v->severity]++;
-    if (v->severity == TB_AXI_SEV_NOTE && !c->o->notes) {
-        return;
-    }
-    if (c->printed == c->o->max) {
-        c->hidden++;
-        return;
-    }
-    (c->o->json ? line_json : line_text)(c, v);
-    c->printed++;
-}
+enum { STOP = 1, NO_MEMORY = -1 };
 
 /* ---- samples ---- */
 
@@ -102,7 +21,7 @@ static int begin(check *c) {
     uint64_t first;
     uint64_t last;
     int exponent;
-    tb_wave_times(c->wave, &first, &last, &exponent);
+    tb_wave_times(c->run->wave, &first, &last, &exponent);
     /* the values just before the edge belong to the cycle that ends with it */
     c->base = c->period > 0 ? (c->time - 1) / c->period : 0;
     c->late = !c->seen.reset_before && (o->running || (!o->at_rest && c->period > 0 && first > 2 * c->period));
@@ -114,7 +33,8 @@ static int begin(check *c) {
                           .strict_data = o->strict,
                           .error_data_x = o->error_data_x,
                           .running = c->late,
-                          .report = report,
+                          .from = o->from,
+                          .report = axi_check_report,
                           .report_ctx = c};
     memcpy(cfg.severity, o->severity, sizeof cfg.severity);
     if (o->project_rules != NULL) {
@@ -152,163 +72,65 @@ static int edge(void *ctx, tb_axi_sample *s, uint64_t time) {
     }
     tb_axi_mon_step(c->mon, s);
     c->last = s->cycle;
-    c->edges += s->cycle >= c->o->from ? 1 : 0;
-    c->out_of_reset += s->cycle >= c->o->from && s->reset_n && (s->x & TB_AXI_X(TB_AXI_ARESETN)) == 0 ? 1 : 0;
+    if (s->cycle < c->o->from) {
+        c->before = c->mon->progress;
+    } else {
+        c->edges++;
+        c->out_of_reset += s->reset_n && (s->x & TB_AXI_X(TB_AXI_ARESETN)) == 0 ? 1 : 0;
+    }
     return c->mon->oom ? STOP : 0;
 }
 
-/* ---- summary ---- */
+/* ---- a port ---- */
 
 static void full_path(const tb_wave_signal *s, char *dst, size_t size) {
     snprintf(dst, size, "%.400s%s%.180s", s->scope, s->scope[0] != '\0' ? "." : "", s->name);
 }
 
-static uint64_t bursts(const check *c, bool write) {
-    return c->made ? c->mon->number[write] : 0;
-}
-
-static void print_summary(const check *c) {
-    static const char *const plural[] = {"s", ""};
-    const uint64_t *n = c->count;
-    fprintf(stderr, "%s: %s, %u bits%s, cycles %" PRIu64 "..%" PRIu64 ", clock %s, ", c->name,
-            c->bus.lite ? "AXI4-Lite" : "AXI4", 8 * c->bus.bytes,
-            c->bus.writes && c->bus.reads ? ""
-            : c->bus.writes               ? ", write only"
-                                          : ", read only",
-            c->base > c->o->from ? c->base : c->o->from, c->last, c->clock);
-    if (c->bus.reset != NULL) {
-        fprintf(stderr, "reset %s active %s", c->reset, c->bus.reset_high ? "high" : "low");
-    } else {
-        fputs("no reset in the file (never in reset)", stderr);
-    }
-    fprintf(stderr, "%s; %" PRIu64 " write%s, %" PRIu64 " read%s; ", c->late ? ", begins in the middle of traffic" : "",
-            bursts(c, true), plural[bursts(c, true) == 1], bursts(c, false), plural[bursts(c, false) == 1]);
-    if (n[TB_AXI_SEV_ERROR] == 0 && n[TB_AXI_SEV_WARNING] == 0) {
-        fputs("clean", stderr);
-    } else {
-        fprintf(stderr, "%" PRIu64 " error%s, %" PRIu64 " warning%s", n[TB_AXI_SEV_ERROR],
-                plural[n[TB_AXI_SEV_ERROR] == 1], n[TB_AXI_SEV_WARNING], plural[n[TB_AXI_SEV_WARNING] == 1]);
-    }
-    if (n[TB_AXI_SEV_NOTE] > 0) {
-        fprintf(stderr, ", %" PRIu64 " note%s%s", n[TB_AXI_SEV_NOTE], plural[n[TB_AXI_SEV_NOTE] == 1],
-                c->o->notes ? "" : " (--notes)");
-    }
-    if (c->hidden > 0) {
-        fprintf(stderr, ", %" PRIu64 " more not printed (--max)", c->hidden);
-    }
-    if (c->port->second != NULL) {
-        fprintf(stderr, "; two signals for one place, left out: %.200s", c->port->second->name);
-    }
-    fputc('\n', stderr);
-}
-
-static void json_path(const char *key, const char *text, bool there) {
-    printf("  \"%s\": ", key);
-    if (there) {
-        rep_json(stdout, text);
-    } else {
-        fputs("null", stdout);
-    }
-    fputs(",\n", stdout);
-}
-
-static void print_json(const check *c) {
-    char path[256];
-    tb_axi_wave_port_name(c->port, path, sizeof path);
-    fputs("{\n", stdout);
-    json_path("file", c->o->file, true);
-    json_path("port", c->name, true);
-    json_path("path", path, true);
-    json_path("clock", c->clock, true);
-    json_path("reset", c->reset, c->bus.reset != NULL);
-    printf("  \"reset_level\": %s,\n", c->bus.reset == NULL ? "null" : c->bus.reset_high ? "1" : "0");
-    printf("  \"protocol\": \"%s\",\n  \"data_bits\": %u,\n  \"id_bits\": %u,\n", c->bus.lite ? "AXI4-Lite" : "AXI4",
-           8 * c->bus.bytes, c->bus.widths.id);
-    printf("  \"first_cycle\": %" PRIu64 ",\n  \"last_cycle\": %" PRIu64 ",\n  \"running\": %s,\n", c->base, c->last,
-           c->late ? "true" : "false");
-    printf("  \"writes\": %" PRIu64 ",\n  \"reads\": %" PRIu64 ",\n  \"errors\": %" PRIu64 ",\n  \"warnings\": %" PRIu64
-           ",\n  \"notes\": %" PRIu64 ",\n  \"not_printed\": %" PRIu64 ",\n  \"violations\": [",
-           bursts(c, true), bursts(c, false), c->count[TB_AXI_SEV_ERROR], c->count[TB_AXI_SEV_WARNING],
-           c->count[TB_AXI_SEV_NOTE], c->hidden);
-    fwrite(c->text, 1, c->text_size, stdout);
-    printf("%s],\n  \"stats\": ", c->printed > 0 ? "\n  " : "");
-    if (c->made) {
-        tb_axi_stats_json(c->mon, c->last + 1, stdout);
-    } else {
-        fputs("null", stdout);
-    }
-    fputs("\n}\n", stdout);
-}
-
-/* The exit status. */
-static int print_all(const check *c) {
-    if (c->o->json) {
-        print_json(c);
-    } else {
-        fwrite(c->text, 1, c->text_size, stdout);
-        if (c->o->stats && c->made) {
-            tb_axi_stats_print(c->mon, c->last + 1, stdout);
-        }
-    }
-    /* now, so that the summary comes last even if both go to the same file */
-    if (!rep_flush()) {
-        return 1;
-    }
-    if (!c->o->json) {
-        print_summary(c);
-    }
-    return c->count[TB_AXI_SEV_ERROR] > 0 ? 1 : 0;
-}
-
-static int print_list(const check *c) {
-    char name[256];
-    char err[512];
-    tb_axi_wave_bus bus;
-    for (size_t i = 0; i < c->ports.count; i++) {
-        const tb_axi_wave_port *p = &c->ports.port[i];
-        tb_axi_wave_port_name(p, name, sizeof name);
-        if (tb_axi_wave_bind(p, c->o->protocol, &bus, err, sizeof err) != 0) {
-            printf("%s\n", err);
-        } else {
-            printf("%s: %s, %u bits%s\n", name, bus.lite ? "AXI4-Lite" : "AXI4", 8 * bus.bytes,
-                   bus.writes && bus.reads ? ""
-                   : bus.writes            ? ", write only"
-                                           : ", read only");
-        }
-    }
-    return c->ports.count > 0
-               ? 0
-               : opt_bad(c->o->prog, "%s: no AXI port: no signal awvalid or arvalid, whatever the prefix", c->o->file);
-}
-
-/* ---- main ---- */
-
-/* The port, its clock and reset. 0, or the exit status. */
-static int find_port(check *c) {
+/* Clock, reset and name of a port that is bound. 0, or the exit status. */
+static int prepare(check *c) {
     const axi_check_options *o = c->o;
     char err[1024];
-    c->port = tb_axi_wave_ports_get(&c->ports, o->prefix, o->side, o->file, err, sizeof err);
-    if (c->port == NULL) {
-        return opt_bad(o->prog, "%s", err);
-    }
-    if (tb_axi_wave_bind(c->port, o->protocol, &c->bus, err, sizeof err) != 0 ||
-        tb_axi_wave_clock(c->wave, c->port, o->clock, &c->bus, err, sizeof err) != 0 ||
-        tb_axi_wave_reset(c->wave, c->port, o->reset, o->reset_level, &c->bus, err, sizeof err) != 0) {
-        return opt_bad(o->prog, "%s: %s", o->file, err);
+    char path[256];
+    if (tb_axi_wave_clock(c->run->wave, c->port, o->clock, &c->bus, err, sizeof err) != 0 ||
+        tb_axi_wave_reset(c->run->wave, c->port, o->reset, o->reset_level, &c->bus, err, sizeof err) != 0) {
+        return axi_check_complain(c->run, "%s: %s", c->run->file, err);
     }
     full_path(c->bus.clock, c->clock, sizeof c->clock);
     if (c->bus.reset != NULL) {
         full_path(c->bus.reset, c->reset, sizeof c->reset);
     }
+    tb_axi_wave_port_name(c->port, path, sizeof path);
     snprintf(c->name, sizeof c->name, "%s",
-             o->prefix != NULL          ? o->prefix
+             o->all                     ? path
+             : o->prefix != NULL        ? o->prefix
              : c->port->path[0] != '\0' ? c->port->path
                                         : "axi");
     for (char *p = c->name; *p != '\0'; p++) {
         *p = *p == '"' || *p == '\\' || (unsigned char)*p <= ' ' ? '_' : *p;
     }
-    if (tb_wave_period(c->wave, c->clock, &c->period, err, sizeof err) != 0) {
-        return opt_bad(o->prog, "%s", err);
+    if (tb_wave_period(c->run->wave, c->clock, &c->period, err, sizeof err) != 0) {
+        return axi_check_complain(c->run, "%s", err);
+    }
+    return 0;
+}
+
+/* Could anything be checked? 0, or the exit status. */
+static int enough(check *c) {
+    if ((c->made && c->mon->oom) || (c->seen.edges > 0 && !c->made && !c->bad_width)) {
+        return NO_MEMORY;
+    }
+    if (c->seen.edges == 0) {
+        return axi_check_complain(c->run, "%s: clock %s never rises", c->run->file, c->clock);
+    }
+    if (!c->bad_width && c->edges == 0) {
+        return axi_check_complain(c->run, "%s: no cycle between --from and --to; the file has %" PRIu64 "..%" PRIu64,
+                                  c->run->file, c->base, c->base + c->seen.edges - 1);
+    }
+    if (!c->bad_width && c->out_of_reset == 0) {
+        return axi_check_complain(
+            c->run, "%s: always in reset, so nothing can be judged: reset %s active %s (--reset, --reset-level)",
+            c->run->file, c->reset, c->bus.reset_high ? "high" : "low");
     }
     return 0;
 }
@@ -316,66 +138,177 @@ static int find_port(check *c) {
 static int judge(check *c) {
     const axi_check_options *o = c->o;
     char err[512];
-    const int rc = tb_axi_wave_samples(c->wave, &c->bus, edge, c, &c->seen, err, sizeof err);
+    const int rc = tb_axi_wave_samples(c->run->wave, &c->bus, edge, c, &c->seen, err, sizeof err);
     if (rc < 0) {
-        return opt_bad(o->prog, "%s", err);
+        return axi_check_complain(c->run, "%s", err);
     }
-    if ((c->made && c->mon->oom) || (c->seen.edges > 0 && !c->made && !c->bad_width)) {
-        return opt_bad(o->prog, "out of memory");
-    }
-    if (c->seen.edges == 0) {
-        return opt_bad(o->prog, "%s: clock %s never rises", o->file, c->clock);
-    }
-    if (!c->bad_width && c->edges == 0) {
-        return opt_bad(o->prog, "%s: no cycle between --from and --to; the file has %" PRIu64 "..%" PRIu64, o->file,
-                       c->base, c->base + c->seen.edges - 1);
-    }
-    if (!c->bad_width && c->out_of_reset == 0) {
-        return opt_bad(o->prog,
-                       "%s: always in reset, so nothing can be judged: reset %s active %s (--reset, --reset-level)",
-                       o->file, c->reset, c->bus.reset_high ? "high" : "low");
+    const int status = enough(c);
+    if (status != 0) {
+        return status;
     }
     if (c->made && rc == 0 && !o->have_to && !o->open_end && !c->late) {
         tb_axi_mon_finish(c->mon, c->last + 1);
     }
-    if (fclose(c->lines) != 0) {
-        c->lines = NULL;
-        return opt_bad(o->prog, "out of memory");
-    }
+    const bool whole = fclose(c->lines) == 0;
     c->lines = NULL;
-    return print_all(c);
+    if (!whole) {
+        return NO_MEMORY;
+    }
+    axi_check_print(c);
+    for (unsigned i = 0; i <= TB_AXI_SEV_ERROR; i++) {
+        c->run->count[i] += c->count[i];
+    }
+    c->run->idle += axi_check_idle(c) ? 1 : 0;
+    c->run->checked++;
+    return 0;
 }
 
-static int work(check *c) {
-    char err[512];
-    c->wave = tb_wave_open(c->o->file, err, sizeof err);
-    if (c->wave == NULL) {
-        return opt_bad(c->o->prog, "%s", err);
+/* 0, the exit status of a port that cannot be checked, or NO_MEMORY. */
+static int check_port(check_run *run, const tb_axi_wave_port *port, const tb_axi_wave_bus *bus) {
+    int status = NO_MEMORY;
+    check *c = (check *)calloc(1, sizeof *c);
+    if (c == NULL) {
+        return status;
     }
+    *c = (check){.run = run, .o = run->o, .port = port, .bus = *bus};
     c->lines = rep_memory(&c->text, &c->text_size);
     c->mon = (tb_axi_monitor *)calloc(1, sizeof *c->mon);
-    if (c->lines == NULL || c->mon == NULL || tb_axi_wave_ports_find(c->wave, &c->ports) != 0) {
-        return opt_bad(c->o->prog, "out of memory");
+    if (c->lines != NULL && c->mon != NULL) {
+        status = prepare(c);
+        status = status == 0 ? judge(c) : status;
     }
-    if (c->o->list) {
-        return print_list(c);
+    if (c->lines != NULL) {
+        fclose(c->lines);
     }
-    const int status = find_port(c);
-    return status != 0 ? status : judge(c);
+    if (c->made) {
+        tb_axi_mon_free(c->mon);
+    }
+    free(c->mon);
+    free(c->text);
+    free(c);
+    return status;
+}
+
+/* ---- the ports ---- */
+
+/* The members of packed structs are not in every recording. */
+static const char *struct_hint(const check_run *run, char *text, size_t size) {
+    const tb_wave_signal *s = tb_axi_wave_struct(run->wave);
+    text[0] = '\0';
+    if (s != NULL) {
+        snprintf(text, size,
+                 "; %.200s of %u bits may be a struct, whose members Verilator records with --trace-structs", s->name,
+                 s->width);
+    }
+    return text;
+}
+
+static int check_one(check_run *run) {
+    const axi_check_options *o = run->o;
+    char err[1024];
+    char hint[320];
+    tb_axi_wave_bus bus;
+    const tb_axi_wave_port *port = tb_axi_wave_ports_get(&run->ports, o->prefix, o->side, run->file, err, sizeof err);
+    if (port == NULL) {
+        const bool several = run->ports.count > 0 && strstr(err, "no AXI port") == NULL;
+        return axi_check_complain(run, "%s%s", err, several ? "" : struct_hint(run, hint, sizeof hint));
+    }
+    if (tb_axi_wave_bind(port, o->protocol, &bus, err, sizeof err) != 0) {
+        return axi_check_complain(run, "%s: %s", run->file, err);
+    }
+    return check_port(run, port, &bus);
+}
+
+/* Ports that are not whole only look like one (a register that is called awvalid): they are named, and no more. */
+static int check_all(check_run *run) {
+    const axi_check_options *o = run->o;
+    char err[1024];
+    tb_axi_wave_bus bus;
+    if (o->json) {
+        fputs("{\n\"ports\": [", run->out);
+    }
+    for (size_t i = 0; i < run->ports.count; i++) {
+        const tb_axi_wave_port *p = &run->ports.port[i];
+        if (tb_axi_wave_bind(p, TB_AXI_WAVE_FIND, &bus, err, sizeof err) != 0) {
+            axi_check_complain(run, "%s: %s: left out", run->file, err);
+            run->left_out++;
+            continue;
+        }
+        const bool bad = tb_axi_wave_bind(p, o->protocol, &bus, err, sizeof err) != 0;
+        const int status = bad ? axi_check_complain(run, "%s: %s", run->file, err) : check_port(run, p, &bus);
+        if (status == NO_MEMORY) {
+            return status;
+        }
+        run->failed |= status != 0;
+    }
+    const uint64_t *n = run->count;
+    if (o->json) {
+        fprintf(run->out, "],\n\"errors\": %" PRIu64 ",\n\"warnings\": %" PRIu64 ",\n\"notes\": %" PRIu64 "\n}\n",
+                n[TB_AXI_SEV_ERROR], n[TB_AXI_SEV_WARNING], n[TB_AXI_SEV_NOTE]);
+    } else if (run->checked > 0) {
+        fprintf(run->said,
+                "%u port%s checked, %u left out, %u without a transaction: %" PRIu64 " error%s, %" PRIu64
+                " warning%s\n",
+                run->checked, run->checked == 1 ? "" : "s", run->left_out, run->idle, n[TB_AXI_SEV_ERROR],
+                n[TB_AXI_SEV_ERROR] == 1 ? "" : "s", n[TB_AXI_SEV_WARNING], n[TB_AXI_SEV_WARNING] == 1 ? "" : "s");
+    }
+    return run->checked == 0 ? 2 : 0;
+}
+
+/* ---- main ---- */
+
+static int work(check_run *run) {
+    const axi_check_options *o = run->o;
+    char err[512];
+    char hint[320];
+    run->wave = tb_wave_open(o->file, err, sizeof err);
+    if (run->wave == NULL) {
+        return axi_check_complain(run, "%s", err);
+    }
+    if (tb_axi_wave_ports_find(run->wave, &run->ports) != 0) {
+        return NO_MEMORY;
+    }
+    if (run->ports.count == 0 && (o->list || o->all)) {
+        return axi_check_complain(run, "%s: no AXI port: no signal awvalid or arvalid, whatever the prefix%s",
+                                  run->file, struct_hint(run, hint, sizeof hint));
+    }
+    return o->list ? axi_check_list(run) : o->all ? check_all(run) : check_one(run);
+}
+
+/* Print what was collected. The exit status. */
+static int finish(check_run *run, int status) {
+    const bool idle = run->o->expect_traffic && run->idle > 0;
+    const bool whole = fclose(run->out) == 0;
+    const bool said = fclose(run->said) == 0;
+    if (status == NO_MEMORY || !whole || !said) {
+        return opt_bad(run->o->prog, "out of memory");
+    }
+    status = status != 0 ? status : run->count[TB_AXI_SEV_ERROR] > 0 || idle ? 1 : run->failed ? 2 : 0;
+    if (status != 2 || run->o->all) {
+        fwrite(run->out_text, 1, run->out_size, stdout);
+    }
+    /* now, so that the summary comes last even if both go to the same file */
+    if (!rep_flush()) {
+        return 1;
+    }
+    if (!run->o->json || status == 2 || run->left_out > 0 || run->failed) {
+        fwrite(run->said_text, 1, run->said_size, stderr);
+    }
+    return status;
 }
 
 int axi_check_file(void *ctx) {
-    check c = {.o = (const axi_check_options *)ctx};
-    const int status = work(&c);
-    if (c.lines != NULL) {
-        fclose(c.lines);
+    const axi_check_options *o = (const axi_check_options *)ctx;
+    check_run run = {.o = o, .file = strcmp(o->file, "-") == 0 ? "standard input" : o->file};
+    run.out = rep_memory(&run.out_text, &run.out_size);
+    run.said = rep_memory(&run.said_text, &run.said_size);
+    if (run.out == NULL || run.said == NULL) {
+        return opt_bad(run.o->prog, "out of memory");
     }
-    if (c.made) {
-        tb_axi_mon_free(c.mon);
-    }
-    free(c.mon);
-    free(c.text);
-    tb_axi_wave_ports_free(&c.ports);
-    tb_wave_close(c.wave);
+    const int status = finish(&run, work(&run));
+    free(run.out_text);
+    free(run.said_text);
+    tb_axi_wave_ports_free(&run.ports);
+    tb_wave_close(run.wave);
     return status;
 }

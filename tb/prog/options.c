@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../sim/sim.h"
 #include "opt/opt.h"
@@ -172,6 +173,20 @@ static int parse_or_help(tb_prog_options *o, given *g, int argc, char **argv, FI
             "hang ..)",
             &o->signature_only, .sets = small),
     };
+    tb_mutation_options *m = &o->mutation;
+    const opt_row mutants[] = {
+        OPT(U32, "--mutant", "M", "mutant M is the design", &m->mutant, .lo = 1, .sets = TB_IN_CASES),
+        OPT(TEXT, "--mutants", "F", "run all mutants whose numbers are in F, beside the design:", &m->list,
+            .sets = TB_IN_CASES),
+        OPT(TEXT, "--verdicts", "F", "write what became of them", &m->verdicts, .sets = TB_IN_CASES),
+        OPT(U64, "--mutant-jobs", "J", "so many at a time (number of cores)", &m->jobs, .lo = 1, .hi = 1024,
+            .sets = TB_IN_CASES),
+        OPT(U64, "--mutant-cycles", "C", "clock cycles of each (to the end of the run)", &m->cycles, .lo = 1,
+            .sets = TB_IN_CASES),
+        OPT(U64, "--mutant-seconds", "S", "seconds of each (60)", &m->seconds, .lo = 1, .hi = 100000,
+            .sets = TB_IN_CASES),
+    };
+    const bool mutated = tb_shim_get() != NULL && tb_shim_get()->mutants != NULL;
     const opt_row list[] = {OPT(FLAG, "--list", NULL, "the knobs", &g->list, .sets = TB_IN_FLAT),
                             OPT(FLAG, "--json", NULL, "as JSON", &o->json, .sets = TB_IN_LIST)};
     const opt_group groups[] = {OPT_GROUP(NULL, cases),
@@ -180,6 +195,7 @@ static int parse_or_help(tb_prog_options *o, given *g, int argc, char **argv, FI
                                 {NULL, coverage, prog->cov_open != NULL || prog->code_save != NULL},
                                 {NULL, code, prog->code_save != NULL},
                                 OPT_GROUP(NULL, shrink),
+                                {NULL, mutants, mutated ? COUNT(mutants) : 0},
                                 OPT_GROUP(NULL, list)};
     opt_line line = {.group = groups, .groups = COUNT(groups), .set = 1u << o->command, .word = take_word, .ctx = o};
     line.command = o->flat ? NULL : argv[1];
@@ -292,6 +308,18 @@ static const char *flat_contradiction(const tb_prog_options *o, const given *g) 
     return NULL;
 }
 
+static const char *mutation_contradiction(const tb_prog_options *o) {
+    const tb_mutation_options *m = &o->mutation;
+    if ((m->list != NULL) != (m->verdicts != NULL)) {
+        return "--mutants and --verdicts: expected both";
+    }
+    if (m->list != NULL && (m->mutant != 0 || o->wave != NULL || o->fail_wave != NULL || o->report != NULL ||
+                            o->dump != NULL || o->cov != NULL || o->code_cov != NULL || o->print_case)) {
+        return "--mutants: expected no --mutant, waveform, report, log, coverage file or --print-case beside it";
+    }
+    return NULL;
+}
+
 static int check_options(const tb_prog_options *o, const given *g, char *err, size_t err_size) {
     const char *text = missing(o);
     if (text == NULL && o->flat) {
@@ -308,6 +336,9 @@ static int check_options(const tb_prog_options *o, const given *g, char *err, si
     }
     if (text == NULL && o->report != NULL && o->fail_wave != NULL) {
         text = "--report writes a waveform of its own: expected no --fail-wave beside it";
+    }
+    if (text == NULL) {
+        text = mutation_contradiction(o);
     }
     if (text != NULL) {
         return opt_fail(err, err_size, "%s", text);
@@ -348,6 +379,7 @@ static int find_command(tb_prog_options *o, int argc, char **argv, char *err, si
 
 int tb_prog_parse(tb_prog_options *o, const tb_prog *prog, int argc, char **argv, char *err, size_t err_size) {
     given g = {false};
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     *o = (tb_prog_options){.prog = prog,
                            .self = argv[0],
                            .command = TB_NO_COMMAND,
@@ -356,7 +388,8 @@ int tb_prog_parse(tb_prog_options *o, const tb_prog *prog, int argc, char **argv
                            .seed = 1,
                            .count = 1,
                            .report_limit = 64,
-                           .seconds = 120};
+                           .seconds = 120,
+                           .mutation = {.jobs = (uint64_t)(cores > 0 ? cores : 1), .seconds = 60}};
     if (find_command(o, argc, argv, err, err_size) != 0) {
         return -1;
     }

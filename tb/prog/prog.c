@@ -217,6 +217,7 @@ static int execute(const tb_prog_options *o, uint64_t seed, const tb_knobs *knob
                        .result = result};
     tb_report *report = tb_report_begin(&run);
     int rc = tb_test_execute(&run);
+    tb_mutation_case(result);
     if (rc == 0 && result->outcome == TB_PASS && o->prog->passed != NULL) {
         rc = o->prog->passed(&run);
     }
@@ -339,7 +340,9 @@ static int run_cases(tb_prog_options *o) {
     if (tb_shim_get() != NULL) { /* only a simulation tests the flag; without one a signal just ends the program */
         tb_sim_catch_signals();
     }
-    const int rc = run_all(o, &result, &cases, err, sizeof err);
+    int rc = tb_mutation_begin(tb_shim_get(), &o->mutation, err, sizeof err);
+    rc = rc == 0 ? run_all(o, &result, &cases, err, sizeof err) : rc;
+    rc = tb_mutation_end(&result, rc, err, sizeof err);
     if (rc != 0) {
         tb_result_fail(&result, TB_ERROR, "cannot run", "%s", err);
     }

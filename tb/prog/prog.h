@@ -16,6 +16,7 @@
 #include "../case/result.h"
 #include "../case/shrink.h"
 #include "../run/run.h"
+#include "mutation.h"
 
 typedef struct tb_prog tb_prog;
 typedef struct tb_test tb_test;
@@ -60,6 +61,7 @@ typedef struct tb_prog_options {
     uint64_t seconds, jobs; /* of the shrinker; jobs 0: number of cores */
     bool have_seed, have_run, pinned, json, quiet, print_case, same_unit, signature_only, help;
     tb_knobs knobs; /* with the pins of the command line */
+    tb_mutation_options mutation;
 } tb_prog_options;
 
 /* Of the first failure, beside signature and message; signature empty: not known. */

@@ -119,7 +119,7 @@ static int open_all(const tb_tandem *b, void *self, tb_prog_run *run, char *err,
     return pair != NULL && run->dump != NULL ? open_logs(pair, run->dump, err, err_size) : 0;
 }
 
-static int close_all(const tb_tandem *b, void *self, char *err, size_t err_size) {
+int tb_tandem_close(const tb_tandem *b, void *self, char *err, size_t err_size) {
     tb_pair *pair = pair_of(b, self);
     const int rc = pair != NULL ? close_logs(pair, err, err_size) : 0;
     tb_run_close(run_of(b, self));
@@ -133,6 +133,21 @@ static int close_all(const tb_tandem *b, void *self, char *err, size_t err_size)
     }
     free(self);
     return rc;
+}
+
+void *tb_tandem_open(const tb_tandem *b, tb_prog_run *run, char *err, size_t err_size) {
+    char why[300];
+    void *self = calloc(1, b->bytes);
+    if (self == NULL) {
+        (void)opt_fail(err, err_size, "out of memory");
+        return NULL;
+    }
+    run->devices = 1;
+    if (open_all(b, self, run, err, err_size) != 0) {
+        (void)tb_tandem_close(b, self, why, sizeof why);
+        return NULL;
+    }
+    return self;
 }
 
 /* ---- a case ---- */
@@ -164,7 +179,7 @@ int tb_test_execute(tb_prog_run *run) {
     if (rc == 0 && run->portable) {
         rc = tb_kv_set(&run->result->extra, "portable", "1");
     }
-    return close_all(b, self, run->err, sizeof run->err) == 0 ? rc : -1;
+    return tb_tandem_close(b, self, run->err, sizeof run->err) == 0 ? rc : -1;
 }
 
 /* ---- memories ---- */

@@ -70,6 +70,13 @@ struct tb_tandem {
 /* Execute a case: test->execute, or test->body on a new test->bench. 0, or -1 with run->err: it could not be run. */
 int tb_test_execute(tb_prog_run *run);
 
+/*
+ * The same in steps, for programs without cases: a new bench, reset and ready; run: seed, knobs, wave, result. NULL
+ * with one line in err; and its end. -1 with one line in err.
+ */
+void *tb_tandem_open(const tb_tandem *b, tb_prog_run *run, char *err, size_t err_size);
+int tb_tandem_close(const tb_tandem *b, void *bench, char *err, size_t err_size);
+
 /* ---- for bodies ---- */
 
 /* Contents of both memories. */

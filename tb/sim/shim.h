@@ -80,6 +80,8 @@ typedef struct tb_shim {
      * destroy() in another thread.
      */
     bool (*coverage_write)(const char *path, char *err, size_t err_size);
+    /* The mutants of a build of kind mut (mutant.h); NULL in others. */
+    const struct tb_mutants *mutants;
 } tb_shim;
 
 /* The Verilated top of this program; NULL in a program without one. */

@@ -41,6 +41,12 @@
 /* report.h; a design that is loaded from a shared object has it only if its process does */
 extern "C" int rep_host(int error) __attribute__((weak));
 
+#ifdef TB_MUTANTS
+#include "mutants.h" /* the table that scripts/mutate.py writes beside the mutated sources */
+uint16_t tb_mut_on[TB_MUT_FLAGS];
+static const tb_mutants shim_mutants = {TB_MUT_COUNT, TB_MUT_FLAGS, tb_mut_first, tb_mut_way, tb_mut_on};
+#endif
+
 #if VM_COVERAGE
 /*
  * The runtime counts in an array of each instance and writes a file for one instance. A process may have many, one
@@ -215,6 +221,9 @@ void *shim_create(const char *const *plusargs, uint64_t init_seed) {
         if (argc > 0) {
             inst->context->commandArgs(argc, const_cast<const char **>(plusargs));
         }
+#ifdef TB_MUTANTS
+        inst->context->threads(1); /* a mutant is a fork, in which a thread that waits for work would not exist */
+#endif
         inst->context->randReset(2);
         /* The runtime takes a positive int, and 0 means "from the clock". */
         const uint64_t mixed = init_seed ^ (init_seed >> 31) ^ (init_seed >> 62);
@@ -404,6 +413,11 @@ const tb_shim shim_table = {
     shim_vars,           shim_made_by,
 #if VM_COVERAGE
     shim_coverage_write,
+#else
+    nullptr,
+#endif
+#ifdef TB_MUTANTS
+    &shim_mutants,
 #else
     nullptr,
 #endif

@@ -1,4 +1,5 @@
 #include "sim.h"
+#include "mutant.h"
 #include "opt/opt.h"
 #include "report/report.h"
 
@@ -395,6 +396,7 @@ bool tb_sim_edge(tb_sim *sim) {
         rise(sim);
     }
     eval(sim);
+    tb_mut_edge();
     sim->cycle++;
     if (sim->wave_open) {
         shim->trace_dump(sim->dut,

@@ -159,7 +159,7 @@ int wave_open_fst(tb_wave *wave, char *err, size_t err_size) {
     if (setjmp(fst_way.out) != 0) {
         return fst_damaged(wave, err, err_size);
     }
-    wave->lib = fst_blocks_fit(wave->path) ? fstReaderOpen(wave->path) : NULL;
+    wave->lib = fst_blocks_fit(wave->file) ? fstReaderOpen(wave->file) : NULL;
     if (wave->lib == NULL) {
         return fst_damaged(wave, err, err_size);
     }

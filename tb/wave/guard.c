@@ -16,7 +16,7 @@
 #include "opt/opt.h"
 #include "report/report.h"
 
-#define KEPT_BYTES 16384u /* of the child's standard error */
+#define KEPT_BYTES (1u << 20) /* of the child's standard error */
 #define MAX_FDS 4096
 
 /* gcc says it in one way, clang in another */
@@ -34,8 +34,8 @@
 typedef struct guard {
     int result; /* read end: one byte, what `work` returned */
     int error;  /* read end: standard error of the child */
-    char text[KEPT_BYTES];
-    size_t len;
+    char *text;
+    size_t len, room;
 } guard;
 
 /* The child closes pipes and sockets of the caller (sleeping snapshots, other children): a process that waits for their
@@ -77,6 +77,25 @@ __attribute__((noreturn)) static void child(int result, int error, int (*work)(v
     _exit(write(result, &status, 1) == 1 ? 0 : REP_HOST_EXIT);
 }
 
+/* Read some of the child's standard error. False: there is no more. */
+static bool keep_text(guard *g) {
+    char some[4096];
+    const ssize_t got = read(g->error, some, sizeof some);
+    const size_t n = got > 0 ? (size_t)got : 0;
+    if (g->len + n > g->room && g->room < KEPT_BYTES) {
+        const size_t room = g->room == 0 ? 4 * sizeof some : 2 * g->room;
+        char *more = realloc(g->text, room);
+        g->text = more != NULL ? more : g->text;
+        g->room = more != NULL ? room : g->room;
+    }
+    const size_t kept = n < g->room - g->len ? n : g->room - g->len;
+    if (kept > 0) {
+        memcpy(g->text + g->len, some, kept);
+        g->len += kept;
+    }
+    return got > 0;
+}
+
 /* Read the child's messages until both pipes end or time is up. 1: it did its work, 0: it crashed. */
 static int listen_to(guard *g, double until, unsigned char *status) {
     struct pollfd p[2] = {{.fd = g->result, .events = POLLIN}, {.fd = g->error, .events = POLLIN}};
@@ -92,12 +111,7 @@ static int listen_to(guard *g, double until, unsigned char *status) {
             p[0].fd = -1;
         }
         if (n > 0 && p[1].revents != 0) {
-            char rest[4096];
-            const bool room = g->len < KEPT_BYTES;
-            const ssize_t got =
-                read(g->error, room ? g->text + g->len : rest, room ? KEPT_BYTES - g->len : sizeof rest);
-            g->len += room && got > 0 ? (size_t)got : 0;
-            p[1].fd = got > 0 ? p[1].fd : -1;
+            p[1].fd = keep_text(g) ? p[1].fd : -1;
         }
     }
     return done;
@@ -110,11 +124,14 @@ static void explain(const char *path, int end, char *err, size_t err_size) {
         raise(SIGPIPE); /* as if the caller had written: whoever reads its output has gone */
     }
     if (WIFEXITED(end) && WEXITSTATUS(end) == REP_HOST_EXIT) {
-        snprintf(err, err_size, "%s: what was found in it is lost: %s", path, strerror(rep_host(EIO)));
+        snprintf(err, err_size, "%s: what was found in it is lost: %s", wave_shown(path), strerror(rep_host(EIO)));
         return;
     }
     const bool asked = sig == SIGPIPE || sig == SIGINT || sig == SIGTERM || sig == SIGHUP;
-    snprintf(err, err_size, "%s: %s", path, asked ? "interrupted" : wave_is_vcd(path) ? "damaged VCD" : "damaged FST");
+    snprintf(err, err_size, "%s: %s", wave_shown(path),
+             asked               ? "interrupted"
+             : wave_is_vcd(path) ? "damaged VCD"
+                                 : "damaged FST");
 }
 
 static int open_pipes(int fd[4]) {
@@ -166,6 +183,9 @@ int tb_wave_guard(const char *path, int (*work)(void *ctx), void *ctx, unsigned 
         explain(path, end, err, err_size);
     } else if (g != NULL && g->len > 0) {
         fwrite(g->text, 1, g->len, stderr);
+    }
+    if (g != NULL) {
+        free(g->text);
     }
     free(g);
     return done ? status : -1;

@@ -82,8 +82,8 @@ static bool end_converter(const converter *c) {
 static int begin(const tb_wave *wave, const source *src, vcd_stream *in, converter *c, char *err, size_t err_size) {
     *in = (vcd_stream){.name = wave->path, .line = 1, .err = err, .err_size = err_size};
     *c = (converter){0};
-    const int status = src->pipe                                      ? start_converter(wave->path, c, &in->file)
-                       : (in->file = fopen(wave->path, "rb")) != NULL ? 0
+    const int status = src->pipe                                      ? start_converter(wave->file, c, &in->file)
+                       : (in->file = fopen(wave->file, "rb")) != NULL ? 0
                                                                       : -1;
     if (status != 0) {
         snprintf(err, err_size, "%s: %s", wave->path, strerror(errno));

@@ -241,15 +241,32 @@ int vcd_header(vcd_stream *in, tb_wave *wave, vcd_ids *ids) {
 
 /* ---- values ---- */
 
+/* Called for each change, so without a call of the C library. */
+static bool is_state(char c) {
+    return c == '0' || c == '1' || c == 'x' || c == 'X' || c == 'z' || c == 'Z';
+}
+
+static bool is_vector(char c) {
+    return c == 'b' || c == 'B' || c == 'r' || c == 'R' || c == 's' || c == 'S';
+}
+
+/* What does not fit into its variable, whatever the sink wants: other digits than zeros before it, a real, a text. */
+static int misfit(vcd_stream *in, const char *bits, size_t len, const char *id, uint32_t width) {
+    const size_t digits = len - strspn(bits, "0");
+    return len == 0         ? fail(in, "a real or text, but '%.32s' has %u bits", id, width)
+           : digits > width ? fail(in, "value of %zu digits, but '%.32s' has %u bits", digits, id, width)
+                            : 0;
+}
+
 /* A change is in in->token; the identifier of a vector follows. 0, 1 when the sink has enough, -1. */
-static int read_change(vcd_stream *in, const vcd_ids *ids, uint64_t time, wave_sink *sink) {
+static int read_change(vcd_stream *in, const tb_wave *wave, const vcd_ids *ids, uint64_t time, wave_sink *sink) {
     const char kind = in->token[0];
     char scalar[2] = {kind, '\0'};
     const char *bits = scalar;
     const char *id = in->token + 1;
     char *vector = NULL;
     size_t len = 1;
-    if (strchr("bBrRsS", kind) != NULL) {
+    if (is_vector(kind)) {
         len = in->len - 1;
         const bool used = (kind == 'b' || kind == 'B') && sink != NULL;
         if ((kind == 'b' || kind == 'B') && (len == 0 || strspn(in->token + 1, "01xXzZ") != len)) {
@@ -269,13 +286,16 @@ static int read_change(vcd_stream *in, const vcd_ids *ids, uint64_t time, wave_s
             return -1;
         }
         id = in->token;
-    } else if (strchr("01xXzZ", kind) == NULL) {
+    } else if (!is_state(kind)) {
         return fail(in, "'%.32s', expected a value, a time or a keyword", in->token);
     }
     uint32_t handle = 0;
     int status = 0;
     if (!vcd_ids_find(ids, id, &handle)) {
         status = fail(in, "value of the unknown identifier '%.32s'", id);
+    } else if (sink != NULL && wave->width[handle] > 0 && (len == 0 || len > wave->width[handle])) {
+        status = misfit(in, bits, len, id, wave->width[handle]);
+        status = status == 0 && wave_put(sink, time, handle, bits, len) != 0 ? 1 : status;
     } else if (sink != NULL) {
         status = wave_put(sink, time, handle, bits, len) != 0 ? 1 : 0;
     }
@@ -318,7 +338,7 @@ int vcd_values(vcd_stream *in, tb_wave *wave, const vcd_ids *ids, wave_sink *sin
             status = values ? 0 : skip_to_end(in);
         } else {
             begun = true;
-            status = read_change(in, ids, time, sink);
+            status = read_change(in, wave, ids, time, sink);
         }
         if (status != 0) {
             return status > 0 ? 0 : -1;

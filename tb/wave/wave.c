@@ -1,17 +1,12 @@
 /* Waveform files: what is common to the formats. */
 #include "wave/wave_priv.h"
-#include "opt/opt.h"
 #include "report/report.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #define BLOCK_BYTES 65536u
-#define FST_HEADER 0u
-#define FST_HEADER_BYTES 329u
-#define FST_PACKED 254u
 
 struct wave_block {
     wave_block *next;
@@ -260,17 +255,27 @@ size_t tb_wave_hex(const char *bits, uint32_t width, char *text) {
 
 /* ---- opening ---- */
 
-tb_wave *wave_open_with(const char *path, int (*open)(tb_wave *wave, char *err, size_t err_size), char *err,
-                        size_t err_size) {
+/* fd: of a copy that has no name, or -1. */
+static tb_wave *open_bytes(const char *path, int fd, int (*open)(tb_wave *wave, char *err, size_t err_size), char *err,
+                           size_t err_size) {
     tb_wave *wave = calloc(1, sizeof *wave);
-    char *copy = strdup(path);
+    char *copy = strdup(wave_shown(path));
     if (wave == NULL || copy == NULL) {
         snprintf(err, err_size, "%s: out of memory", path);
         free(wave);
         free(copy);
+        if (fd >= 0) {
+            close(fd);
+        }
         return NULL;
     }
     wave->path = copy;
+    wave->fd = fd;
+    wave->file = copy;
+    if (fd >= 0) {
+        snprintf(wave->copy, sizeof wave->copy, "/proc/self/fd/%d", fd);
+        wave->file = wave->copy;
+    }
     if (open(wave, err, err_size) != 0) {
         tb_wave_close(wave);
         return NULL;
@@ -278,62 +283,21 @@ tb_wave *wave_open_with(const char *path, int (*open)(tb_wave *wave, char *err, 
     return wave;
 }
 
-typedef enum format { FORMAT_OTHER, FORMAT_FST, FORMAT_VCD } format;
-
-/* By the first bytes: an FST begins with a header block of known length, a VCD with a keyword. */
-static format format_of(const unsigned char *b, size_t n) {
-    if (n >= 9 && ((b[0] == FST_HEADER && b[7] == FST_HEADER_BYTES / 256 && b[8] == FST_HEADER_BYTES % 256) ||
-                   b[0] == FST_PACKED)) {
-        return FORMAT_FST;
-    }
-    size_t i = 0;
-    while (i < n && strchr(" \t\r\n", b[i]) != NULL && b[i] != '\0') {
-        i++;
-    }
-    return i < n && b[i] == '$' ? FORMAT_VCD : FORMAT_OTHER;
-}
-
-static int find_format(const char *path, format *found, char *err, size_t err_size) {
-    unsigned char head[512];
-    struct stat st;
-    const int known = stat(path, &st);
-    if (known == 0 && !S_ISREG(st.st_mode)) { /* to open a named pipe would wait for its writer */
-        return opt_fail(err, err_size, "%s: not a regular file", path);
-    }
-    FILE *file = known == 0 ? fopen(path, "rb") : NULL;
-    if (file == NULL) {
-        return opt_fail(err, err_size, "%s: %s", path, errno == ENOENT ? "no such file" : strerror(errno));
-    }
-    const size_t n = fread(head, 1, sizeof head, file);
-    const bool failed = ferror(file) != 0;
-    fclose(file);
-    if (failed || n == 0) {
-        return opt_fail(err, err_size, "%s: %s", path, failed ? "cannot be read" : "empty file");
-    }
-    *found = format_of(head, n);
-    return 0;
-}
-
-bool wave_is_vcd(const char *path) {
-    char err[256];
-    format found = FORMAT_OTHER;
-    return find_format(path, &found, err, sizeof err) == 0 && found == FORMAT_VCD;
+tb_wave *wave_open_with(const char *path, int (*open)(tb_wave *wave, char *err, size_t err_size), char *err,
+                        size_t err_size) {
+    return open_bytes(path, -1, open, err, err_size);
 }
 
 tb_wave *tb_wave_open(const char *path, char *err, size_t err_size) {
-    format found = FORMAT_OTHER;
-    if (find_format(path, &found, err, err_size) != 0) {
+    wave_bytes bytes;
+    if (wave_bytes_open(path, &bytes, err, err_size) != 0) {
         return NULL;
     }
-    if (found == FORMAT_OTHER) {
-        snprintf(err, err_size, "%s: neither an FST nor a VCD file", path);
-        return NULL;
-    }
-    return wave_open_with(path,
-                          found == FORMAT_VCD  ? wave_open_vcd
-                          : wave_fst_library() ? wave_open_fst
-                                               : wave_open_pipe,
-                          err, err_size);
+    return open_bytes(path, bytes.fd,
+                      bytes.vcd            ? wave_open_vcd
+                      : wave_fst_library() ? wave_open_fst
+                                           : wave_open_pipe,
+                      err, err_size);
 }
 
 void tb_wave_close(tb_wave *wave) {
@@ -347,6 +311,9 @@ void tb_wave_close(tb_wave *wave) {
         wave_block *next = wave->text->next;
         free(wave->text);
         wave->text = next;
+    }
+    if (wave->fd >= 0) {
+        close(wave->fd);
     }
     free(wave->signal);
     free(wave->width);

@@ -23,10 +23,17 @@ typedef struct tb_wave_signal {
     bool parameter;    /* a constant of the design */
 } tb_wave_signal;
 
-/* Open an FST or VCD file, told apart by its contents. NULL with one line in err: "F: damaged FST", "F: no such file"
- * ... */
+/*
+ * Open an FST or VCD file, told apart by its contents; either may be packed with gzip, and "-" is standard input. NULL
+ * with one line in err: "F: damaged FST", "F: no such file" ...
+ */
 tb_wave *tb_wave_open(const char *path, char *err, size_t err_size);
 void tb_wave_close(tb_wave *wave);
+/* Copy standard input into a file without a name, unless it is a file, so that "-" can be opened several times, also in
+ * child processes. 0 or -1 with one line in err. */
+int tb_wave_stdin(char *err, size_t err_size);
+/* Bytes of a file, about; of a packed one when it is unpacked. 0: it cannot be read. */
+uint64_t tb_wave_size(const char *path);
 /* All signals, in the order of the file. Reals and strings are left out. */
 const tb_wave_signal *tb_wave_signals(const tb_wave *wave, size_t *count);
 /* First and last time in the file, in its own units; the unit is 10^exponent seconds. */

@@ -30,7 +30,10 @@ typedef struct wave_sink {
 } wave_sink;
 
 struct tb_wave {
-    char *path;
+    char *path;       /* as lines name it */
+    const char *file; /* as it is opened: path, or copy */
+    char copy[32];
+    int fd; /* of the copy; -1: there is none */
     tb_wave_signal *signal;
     size_t signals;
     uint32_t *width; /* by handle; 0: not read (a real, a string) */
@@ -71,6 +74,15 @@ int wave_open_pipe(tb_wave *wave, char *err, size_t err_size);
 int wave_open_fst(tb_wave *wave, char *err, size_t err_size);
 bool wave_fst_library(void);
 
+/* The bytes of a path: see tb_wave_open(). */
+typedef struct wave_bytes {
+    int fd;   /* of a copy that has no name; -1: the file itself is read */
+    bool vcd; /* else an FST */
+} wave_bytes;
+/* 0 or -1 with one line in err. */
+int wave_bytes_open(const char *path, wave_bytes *b, char *err, size_t err_size);
+/* A path as lines name it. */
+const char *wave_shown(const char *path);
 /* The file can be read and begins as a VCD does. */
 bool wave_is_vcd(const char *path);
 

@@ -33,6 +33,9 @@ static const tb_knob knobs[] = {
     {"error", 0, 2, TB_KNOB_ENUM, error_names, error_weights, "one burst is answered with an error"},
     {"error_at", 0, 20, TB_KNOB_SMALL, NULL, NULL, "number of that burst"},
     {"bus", 0, 5, TB_KNOB_ENUM, bus_names, NULL, "timing of the buses"},
+    {"range_src", 0, 1, TB_KNOB_WEIGHTED | TB_KNOB_LATER, NULL, rare,
+     "the last copy begins before the end of the address space and ends behind it"},
+    {"fresh", 0, 1, TB_KNOB_WEIGHTED | TB_KNOB_LATER, NULL, rare, "compare the registers before the first copy"},
 };
 
 typedef struct job {
@@ -53,8 +56,9 @@ static job make_job(const tb_prog_run *run, uint32_t i) {
         j.dst += (uint32_t)tb_rng_range(&rng, 0, 4095);
         j.len = (uint32_t)tb_rng_small(&rng, 0, len);
     }
-    if (i > 0 && i + 1 == tb_knobs_get(run->knobs, "copies") && tb_knobs_get(run->knobs, "range") != 0) {
-        j.dst = UINT32_MAX - j.len / 2;
+    if (i > 0 && i + 1 == tb_knobs_get(run->knobs, "copies")) {
+        j.dst = tb_knobs_get(run->knobs, "range") != 0 ? UINT32_MAX - j.len / 2 : j.dst;
+        j.src = tb_knobs_get(run->knobs, "range_src") != 0 ? UINT32_MAX - j.len / 2 : j.src;
     }
     return j;
 }
@@ -78,6 +82,25 @@ static copy_status expected_status(const copy_device *dev, const tb_axi_slave *s
                                                            : COPY_OK;
 }
 
+static bool in_memory(uint32_t addr, uint32_t bytes) {
+    return addr >= COPY_MEM_BASE && addr - COPY_MEM_BASE <= COPY_MEM_SIZE - bytes;
+}
+
+/*
+ * Memory answers with an error where the case says so, and where there is none: a copy of memory into memory must see
+ * no other errors, or it went to a wrong address.
+ */
+static void check_errors(copy_device *dev, const tb_prog_run *run, const job *j, const uint64_t before[2]) {
+    const tb_axi_slave *s = &dev->run.port[COPY_PORT_MEM]->slave;
+    const bool expected =
+        tb_knobs_get(run->knobs, "error") != 0 || !in_memory(j->src, j->len) || !in_memory(j->dst, j->len);
+    if (!expected && (s->errors[0] != before[0] || s->errors[1] != before[1])) {
+        tb_run_fail(&dev->run, "mem:error",
+                    "copy of %u bytes from 0x%08x to 0x%08x: memory answered with an error, and all of it is memory",
+                    j->len, j->src, j->dst);
+    }
+}
+
 /* One copy; the next one is prepared while it is in flight, if there is one and the case requires it. */
 static bool copy_one(copy_device *dev, const tb_prog_run *run, uint32_t number, const job *j, const job *next) {
     const tb_axi_slave *slave = &dev->run.port[COPY_PORT_MEM]->slave;
@@ -95,6 +118,7 @@ static bool copy_one(copy_device *dev, const tb_prog_run *run, uint32_t number, 
     const copy_status got = copy_wait(&dev->hal, irq);
     copy_device_end(dev);
     copy_device_log(dev, number, j->dst, j->len);
+    check_errors(dev, run, j, before);
     const copy_status expected = expected_status(dev, slave, before);
     if (got != expected) {
         tb_run_fail(&dev->run, "driver:status", "the driver answered %d, expected %d", (int)got, (int)expected);
@@ -114,6 +138,9 @@ static int run_case(void *bench, tb_prog_run *run) {
     if (error != 0) {
         tb_axi_slave_inject(&dev->run.port[COPY_PORT_MEM]->slave, (unsigned)error - 1,
                             (uint64_t)tb_knobs_get(run->knobs, "error_at"));
+    }
+    if (tb_knobs_get(run->knobs, "fresh") != 0) {
+        ok = copy_device_compare(dev);
     }
     for (uint32_t i = 0; i < copies && ok; i++) {
         const job j = make_job(run, i), next = make_job(run, i + 1);

@@ -1,6 +1,7 @@
 /* main.c - the tests of the shift-add engine: executor, program. */
 #include "coverage/code/code.h"
 #include "coverage/sac/sac_cov.h"
+#include "nets.h"
 #include "sac_device.h"
 #include "sac_regs.h"
 #include "speed.h"
@@ -275,6 +276,14 @@ int main(int argc, char **argv) {
                               .size = size,
                               .bench = &bench,
                               .body = run_case},
+                             {.name = "network",
+                              .about = "the digits network, LeNet, layers of SqueezeNet in INT8",
+                              .is_operator = true,
+                              .knobs = network_knobs,
+                              .knob_count = network_knob_count,
+                              .constrain = network_constrain,
+                              .bench = &bench,
+                              .body = network_case},
                              {.name = "sac_speed",
                               .about = "layers of published networks: cycles against the model of the document",
                               .is_operator = true,

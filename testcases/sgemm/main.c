@@ -44,7 +44,7 @@ static int passed(tb_prog_run *run) {
 }
 
 int main(int argc, char **argv) {
-    const tb_test tests[] = {test_sgemm, test_same, test_perf, test_digits, test_regs, test_nonsense};
+    const tb_test tests[] = {test_sgemm, test_same, test_perf, test_network, test_regs, test_nonsense};
     sgemm_cov cov = {0};
     const tb_prog prog = {.about = "random GEMMs and registers on the engine and its golden model",
                           .cfg = SGEMM_CFG_NAME,

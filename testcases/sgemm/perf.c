@@ -10,8 +10,6 @@
 
 #define LARGEST 1024 /* of M, N and K */
 #define TURN 16u     /* cycles from a half that is free to its first word, and back to the lanes */
-/* of an ideal bus, the DMA channels and the loaders: before the first pass, after the last */
-#define LATENCY 40u
 
 static const char *const beta_names[] = {"zero", "one"};
 static const tb_knob knobs[] = {
@@ -40,67 +38,6 @@ static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-static uint64_t most(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
-/* Cycles on the bus of a block of `rows` stored rows of `cols` elements, from element (row, col) of a matrix on. */
-static uint64_t load(const sgemm_args *x, uint32_t addr, int32_t ld, uint64_t row, uint64_t col, uint64_t rows,
-                     uint64_t cols) {
-    uint64_t cycles = 0;
-    (void)x;
-    for (uint64_t r = 0; r < rows; r++) {
-        const uint64_t at = addr + ((row + r) * (uint64_t)ld + col) * 4;
-        cycles += (at % 16 + cols * 4 + 15) / 16;
-    }
-    return cycles;
-}
-
-typedef struct bound {
-    uint64_t passes, steps; /* sum over the passes; how many they are */
-    uint64_t ch0, ch1, wr;  /* beats: A and C, B, stored C */
-    uint64_t tiles, enters; /* enters: elements of C that enter the lanes, R rows at a time */
-    uint64_t fill, drain;
-} bound;
-
-/* One pass of the walk; the blocks of A and B in terms of what is stored. */
-static void pass(bound *b, const sgemm_args *x, uint64_t i, uint64_t j, uint64_t k, bool first_pass) {
-    const uint64_t mb = least(SGEMM_CFG_DIM, (uint64_t)x->m - i), nb = least(SGEMM_CFG_DIM, (uint64_t)x->n - j);
-    const uint64_t kb = least(SGEMM_CFG_VEC, (uint64_t)x->k - k);
-    const uint64_t la =
-        x->trans_a == SGEMM_NO_TRANS ? load(x, x->a, x->lda, i, k, mb, kb) : load(x, x->a, x->lda, k, i, kb, mb);
-    const uint64_t lb =
-        x->trans_b == SGEMM_NO_TRANS ? load(x, x->b, x->ldb, k, j, kb, nb) : load(x, x->b, x->ldb, j, k, nb, kb);
-    const uint64_t p = most((mb + SGEMM_CFG_R - 1) / SGEMM_CFG_R * nb, SGEMM_CFG_VEC + 2);
-    b->passes += most(p, most(la, lb));
-    b->steps++;
-    b->enters += (mb + SGEMM_CFG_R - 1) / SGEMM_CFG_R * nb;
-    b->tiles += k == 0;
-    b->ch0 += la;
-    b->ch1 += lb;
-    if (k == 0) {
-        const uint64_t lc = load(x, x->c, x->ldc, i, j, mb, nb);
-        b->ch0 += x->beta != 0.0f ? lc : 0;
-        b->wr += lc;
-        b->drain = lc + SGEMM_CFG_VEC + LATENCY;
-        if (first_pass) {
-            b->fill = most(la + (x->beta != 0.0f ? lc : 0), lb) + LATENCY;
-        }
-    }
-}
-
-static bound bounds(const sgemm_args *x) {
-    bound b = {0};
-    for (uint64_t i = 0; i < (uint64_t)x->m; i += SGEMM_CFG_DIM) {
-        for (uint64_t j = 0; j < (uint64_t)x->n; j += SGEMM_CFG_DIM) {
-            for (uint64_t k = 0; k < (uint64_t)x->k; k += SGEMM_CFG_VEC) {
-                pass(&b, x, i, j, k, i + j + k == 0);
-            }
-        }
-    }
-    return b;
-}
-
 static gemm make(const tb_prog_run *run) {
     static const char *const same[] = {"m", "n", "k", "ta", "tb"};
     tb_knobs k;
@@ -125,20 +62,20 @@ static uint64_t counter(test_bench *t, uint32_t number) {
 }
 
 /* Counters that follow from the shape alone; and never more bursts in flight than the channels can have. */
-static void check_counters(test_bench *t, const bound *b) {
+static void check_counters(test_bench *t, const sgemm_bound *b) {
     const struct {
         const char *name;
         uint32_t number;
         uint64_t low, high;
     } rows[] = {{"MAC", SGEMM_PERF_SEL_SEL_MAC, b->enters, b->enters},
-                {"READ0_BEATS", SGEMM_PERF_SEL_SEL_READ0_BEATS, b->ch0, b->ch0},
-                {"READ1_BEATS", SGEMM_PERF_SEL_SEL_READ1_BEATS, b->ch1, b->ch1},
-                {"WRITE_BEATS", SGEMM_PERF_SEL_SEL_WRITE_BEATS, b->wr, b->wr},
-                {"PASSES", SGEMM_PERF_SEL_SEL_PASSES, b->steps, b->steps},
+                {"READ0_BEATS", SGEMM_PERF_SEL_SEL_READ0_BEATS, b->read0, b->read0},
+                {"READ1_BEATS", SGEMM_PERF_SEL_SEL_READ1_BEATS, b->read1, b->read1},
+                {"WRITE_BEATS", SGEMM_PERF_SEL_SEL_WRITE_BEATS, b->write, b->write},
+                {"PASSES", SGEMM_PERF_SEL_SEL_PASSES, b->passes, b->passes},
                 {"TILES", SGEMM_PERF_SEL_SEL_TILES, b->tiles, b->tiles},
-                {"READ0_BURSTS", SGEMM_PERF_SEL_SEL_READ0_BURSTS, 1, b->ch0},
-                {"READ1_BURSTS", SGEMM_PERF_SEL_SEL_READ1_BURSTS, 1, b->ch1},
-                {"WRITE_BURSTS", SGEMM_PERF_SEL_SEL_WRITE_BURSTS, b->tiles, b->wr},
+                {"READ0_BURSTS", SGEMM_PERF_SEL_SEL_READ0_BURSTS, 1, b->read0},
+                {"READ1_BURSTS", SGEMM_PERF_SEL_SEL_READ1_BURSTS, 1, b->read1},
+                {"WRITE_BURSTS", SGEMM_PERF_SEL_SEL_WRITE_BURSTS, b->tiles, b->write},
                 {"MOST_READ0_BURSTS", SGEMM_PERF_SEL_SEL_MOST_READ0_BURSTS, 1, 16},
                 {"MOST_READ1_BURSTS", SGEMM_PERF_SEL_SEL_MOST_READ1_BURSTS, 1, 16},
                 {"MOST_WRITE_BURSTS", SGEMM_PERF_SEL_SEL_MOST_WRITE_BURSTS, 1, 16}};
@@ -152,7 +89,7 @@ static void check_counters(test_bench *t, const bound *b) {
 }
 
 /* A line with the cycles, the bound, and the counters that say where the rest went. */
-static void report(test_bench *t, const sgemm_args *x, const bound *b) {
+static void report(test_bench *t, const sgemm_args *x, const sgemm_bound *b) {
     static const struct {
         const char *name;
         uint32_t number;
@@ -168,15 +105,14 @@ static void report(test_bench *t, const sgemm_args *x, const bound *b) {
     uint64_t cycles = 0, value = 0;
     sgemm_perf_snapshot(&t->drv, true);
     sgemm_perf_read(&t->drv, SGEMM_PERF_SEL_SEL_CYCLES, &cycles);
-    const uint64_t least_cycles = most(most(b->passes, b->ch0), most(b->ch1, b->wr));
-    const uint64_t turns = SGEMM_CFG_DIM < 64 ? TURN * b->steps : 0;
-    const uint64_t goal = least_cycles + least_cycles / 10 + turns + b->fill + b->drain;
+    const uint64_t turns = SGEMM_CFG_DIM < 64 ? TURN * b->passes : 0;
+    const uint64_t goal = b->bound + b->bound / 10 + turns + b->fill + b->drain;
     if (!t->run->again && !t->run->o->quiet) {
         printf("%s %" PRId32 "x%" PRId32 "x%" PRId32 " %c%c beta %g: %" PRIu64 " cycles, %" PRIu64 " passes %" PRIu64
                ", bound %" PRIu64 ", fill %" PRIu64 ", drain %" PRIu64 ", ratio %.3f",
                SGEMM_CFG_NAME, x->m, x->n, x->k, x->trans_a == SGEMM_NO_TRANS ? 'N' : 'T',
-               x->trans_b == SGEMM_NO_TRANS ? 'N' : 'T', (double)x->beta, cycles, b->steps, b->passes, least_cycles,
-               b->fill, b->drain, (double)(cycles - least(cycles, b->fill + b->drain)) / (double)least_cycles);
+               x->trans_b == SGEMM_NO_TRANS ? 'N' : 'T', (double)x->beta, cycles, b->passes, b->sum, b->bound, b->fill,
+               b->drain, (double)(cycles - least(cycles, b->fill + b->drain)) / (double)b->bound);
         for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
             sgemm_perf_read(&t->drv, counters[i].number, &value);
             printf(", %s %" PRIu64, counters[i].name, value);
@@ -192,7 +128,7 @@ static int body(void *bench, tb_prog_run *run) {
     test_bench t;
     test_begin(&t, bench, run);
     const gemm g = make(run);
-    const bound b = bounds(&g.x);
+    const sgemm_bound b = sgemm_cycles(&t.drv, &g.x);
     gemm_fill(t.dev, &g);
     t.drv.min_dim = 0;
     sgemm_perf_snapshot(&t.drv, true);

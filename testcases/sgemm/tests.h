@@ -16,6 +16,6 @@ typedef struct test_bench {
 /* The driver begins to use a sgemm_device; a failure of it is one of the run. */
 void test_begin(test_bench *t, void *bench, tb_prog_run *run);
 
-extern const tb_test test_sgemm, test_same, test_perf, test_digits, test_regs, test_nonsense;
+extern const tb_test test_sgemm, test_same, test_perf, test_network, test_regs, test_nonsense;
 
 #endif

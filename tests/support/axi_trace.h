@@ -13,9 +13,9 @@
  * have their default: 0, one full-width INCR beat, all strobes, ARESETN high. A trace begins after the first edge
  * behind a reset, with cycle 0 idle, unless it sets ARESETN=0 at cycle 0.
  *
- * More of the header: max_waits N, max_depth N, exclusives N, `strict`, `no_exclusive`, `error_data_x`, `running`,
- * `severity RULE off|note|warning|error`, `project NAME [VALUE]` with the names of tb_axi_project (`project range BASE
- * BYTES` for one mapped range).
+ * More of the header: max_waits N, max_depth N, exclusives N, from N, `strict`, `no_exclusive`, `error_data_x`,
+ * `running`, `severity RULE off|note|warning|error`, `project NAME [VALUE]` with the names of tb_axi_project (`project
+ * range BASE BYTES` for one mapped range).
  */
 #ifndef TESTS_AXI_TRACE_H
 #define TESTS_AXI_TRACE_H

@@ -176,6 +176,8 @@ void axi_trace_directive(reader *r, const char *name, const char **p) {
     if (strcmp(name, "data") == 0) {
         const uint64_t bits = need_number(r, p, name);
         t->cfg.bytes = bits % 8 == 0 && bits <= 4096 ? (uint32_t)bits / 8 : 0;
+    } else if (strcmp(name, "from") == 0) {
+        t->cfg.from = need_number(r, p, name);
     } else if (strcmp(name, "user") == 0) {
         w->awuser = w->wuser = w->buser = w->aruser = w->ruser = (uint16_t)need_number(r, p, name);
     } else if (strcmp(name, "near") == 0) {

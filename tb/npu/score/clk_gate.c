@@ -34,22 +34,15 @@ static uint64_t cycle_all(tb_check *check, void *states, uint64_t due) {
     return due;
 }
 
-/* Inner parts first. The register file's check watches its ports in every cycle. */
-static const tb_check_gate gated[] = {{"u_requant", "u_rq_gate"},
-                                      {"u_post", "u_post_gate"},
-                                      {"u_ifm_ld", "u_ld_gate"},
-                                      {"u_layout", "u_ld_gate"},
-                                      {"u_wgt_ld", "u_ld_gate"},
-                                      {"u_par_ld", "u_ld_gate"},
-                                      {"u_queue", "u_queue_gate"},
-                                      {"u_gemm", "g_clk[0].u_gate"},
-                                      {"u_alu", "g_clk[1].u_gate"},
-                                      {"u_pool", "g_clk[2].u_gate"},
-                                      {"u_rd", "u_rd_gate"},
-                                      {"u_wr", "u_wr_gate"},
-                                      {"u_send_buf", "u_send_gate"},
-                                      {"g_on", "u_gate"},
-                                      {NULL, NULL}};
+/*
+ * Inner parts first. Not all gates: the checks of DMA, send_buf, task queue and registers watch their ports in every
+ * cycle, for they sleep otherwise, and a clock to look at costs as much.
+ */
+static const tb_check_gate gated[] = {{"u_requant", "u_rq_gate"},    {"u_post", "u_post_gate"},
+                                      {"u_ifm_ld", "u_ld_gate"},     {"u_layout", "u_ld_gate"},
+                                      {"u_wgt_ld", "u_ld_gate"},     {"u_par_ld", "u_ld_gate"},
+                                      {"u_gemm", "g_clk[0].u_gate"}, {"u_alu", "g_clk[1].u_gate"},
+                                      {"u_pool", "g_clk[2].u_gate"}, {NULL, NULL}};
 
 const tb_check_ops npu_score_clk_gate = {
     .unit = "clk_gate", TB_STATE(state, PORTS), .gates = gated, .clear = clear, .cycle_all = cycle_all};

@@ -1,0 +1,284 @@
+"""Functional qualification: the mutants of a source, the build that holds them, verdicts, reports."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = os.environ.get("BUILD", "build")
+FOLDER = ROOT / BUILD / "axi_copy" / "d64-mut"
+PROGRAM = FOLDER / "tandem"
+QUALIFY = [sys.executable, str(ROOT / "scripts" / "qualify.py")]
+sys.path.insert(0, str(ROOT / "scripts"))
+import mutants_of  # noqa: E402 pylint: disable=wrong-import-position
+import qualify  # noqa: E402 pylint: disable=wrong-import-position
+import sv_tree  # noqa: E402 pylint: disable=wrong-import-position
+
+# the tree is built by the user's own make, without what an outer make passes on
+ENV = {k: v for k, v in os.environ.items()
+       if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "SAN", "KIND", "CFG", "DUT", "HOST")}
+
+SOURCE = """
+module tiny #(parameter int W = 4) (input logic clk_i, input logic rst_ni, input logic en_i, input logic [W-1:0] a_i,
+    output logic [W-1:0] y_o);
+  localparam int Half = half(W);
+  logic [W-1:0] y_q;
+  function automatic int half(input int n);
+    half = n / 2;
+  endfunction
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) y_q <= '0;
+    else if (en_i && a_i < y_q) y_q <= a_i + 1'b1;
+  end
+  assign y_o = y_q;
+`ifndef YOSYS
+  always @(posedge clk_i) if (y_q == a_i) $error("no mutant of this");
+`endif
+endmodule
+"""
+
+
+def found(text):
+    source = sv_tree.Source("tiny.sv", text)
+    return mutants_of.Finder(source, mutants_of.constant_functions([source])).mutants
+
+
+def edited(text, mutant):
+    for start, end, new in sorted(mutant.edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+# ---- the mutants ----
+def test_mutants_of_a_module():
+    made = [(m.operator, SOURCE[m.edits[0][0]:m.edits[0][1]], m.edits[0][2]) for m in found(SOURCE)]
+    for wanted in [("constant", "'0", "'1"), ("relational", "<", "<="), ("relational", "<", ">="),
+                   ("logical", "en_i && a_i < y_q", "((en_i) || (a_i < y_q))"),
+                   ("operand", "en_i && a_i < y_q", "(en_i)"), ("arithmetic", "+", "-"),
+                   ("enable", "en_i && a_i < y_q", "1'b0"), ("enable", "en_i && a_i < y_q", "1'b1"),
+                   ("drop", "y_q <= a_i + 1'b1;", ";"), ("constant", "1'b1", "1'b0")]:
+        assert wanted in made
+    assert not [m for m in made if "rst_ni" in m[1]], "the condition of an asynchronous reset is no mutant"
+    assert not [m for m in made if "n / 2" in m[1] or m[1] == "/"], "the compiler evaluates this function"
+    assert not [m for m in found(SOURCE) if m.edits[0][0] > SOURCE.index("`ifndef")], "assertions have no mutants"
+    assert sorted(m.operator for m in found(SOURCE)).count("stuck") == 4
+
+
+def test_stuck_bit_is_one_mutant_of_all_assignments():
+    stuck = [m for m in found(SOURCE) if m.operator == "stuck"]
+    assert all(len(m.places) == len(m.edits) == 2 for m in stuck)
+    assert edited(SOURCE, stuck[0]).count("~(($bits(y_q))'(1)") == 2
+
+
+@pytest.mark.skipif(shutil.which("verilator") is None, reason="not run: needs verilator (make deps)")
+def test_each_mutant_is_legal_source(tmp_path):
+    for m in found(SOURCE):
+        (tmp_path / "tiny.sv").write_text(edited(SOURCE, m))
+        done = subprocess.run(["verilator", "--lint-only", "-Wno-lint", "-Wno-style", str(tmp_path / "tiny.sv")],
+                              capture_output=True, text=True)
+        assert done.returncode == 0, f"{m.operator} {m.edits}: {done.stderr}"
+
+
+def test_literals():
+    assert mutants_of.plus_one("4'd15") == ["4'd0", "4'd14"]
+    assert mutants_of.plus_one("1'b1") == ["1'b0"]
+    assert mutants_of.plus_one("8'h0f") == ["8'he", "8'h10"]
+    assert mutants_of.plus_one("3") == ["4", "2"]
+    assert mutants_of.plus_one("'1") == ["'0"]
+
+
+def test_every_source_of_every_design_is_read(tmp_path):
+    for folder in sorted(p for p in (ROOT / "rtl").iterdir() if p.is_dir()):
+        paths = sorted(str(p.relative_to(ROOT)) for p in folder.rglob("*.sv"))
+        done = subprocess.run([sys.executable, str(ROOT / "scripts/mutate.py"), "--output", str(tmp_path / folder.name)]
+                              + paths, cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        listed = json.loads((tmp_path / folder.name / "mutants.json").read_text())
+        assert [m["id"] for m in listed] == list(range(1, len(listed) + 1)) and len(listed) > 300
+        header = (tmp_path / folder.name / "mutants.h").read_text()
+        assert f"TB_MUT_COUNT {len(listed)}u" in header
+
+
+def test_a_source_that_is_not_understood(tmp_path):
+    (tmp_path / "bad.sv").write_text("module bad;\n  assign a = ;\nendmodule\n")
+    done = subprocess.run([sys.executable, str(ROOT / "scripts/mutate.py"), "--output", str(tmp_path / "out"),
+                           str(tmp_path / "bad.sv")], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert re.fullmatch(r'mutate: .*bad.sv:2: ";": expected an expression\n', done.stderr)
+    assert not (tmp_path / "out").exists()
+
+
+# ---- the build ----
+@pytest.fixture(scope="module")
+def program():
+    if shutil.which("verilator") is None:
+        pytest.skip("not run: needs verilator (make deps)")
+    done = subprocess.run(["make", "-s", "-j1", "DUT=axi_copy", "CFG=d64", "KIND=mut", f"BUILD={BUILD}",
+                           f"{BUILD}/axi_copy/d64-mut/tandem"], cwd=ROOT, env=ENV, capture_output=True, text=True,
+                          timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return PROGRAM
+
+
+def run(program, *args):
+    return subprocess.run([str(program), "test", "axi_copy", *args], cwd=ROOT, capture_output=True, text=True,
+                          timeout=300)
+
+
+def verdicts(program, tmp_path, numbers, *more):
+    (tmp_path / "list").write_text("\n".join(map(str, numbers)))
+    done = run(program, "--run-seed", "1", "--count", "40", "--mutants", str(tmp_path / "list"), "--verdicts",
+               str(tmp_path / "verdicts"), "--mutant-jobs", "2", *more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [line.split("\t") for line in (tmp_path / "verdicts").read_text().splitlines()]
+    return {int(f[0]): f[1:] for f in lines}, done.stdout
+
+
+def mutants():
+    return json.loads((FOLDER / "rtl" / "mutants.json").read_text())
+
+
+def number_of(operator, file, old, new):
+    """The mutant of a line of the design."""
+    return next(m["id"] for m in mutants() if (m["operator"], m["old"], m["new"]) == (operator, old, new)
+                and m["file"].endswith(file))
+
+
+def test_watching_changes_nothing(program, tmp_path):
+    """The run without a mutant has the same hash whether all mutants are watched or none is."""
+    plain = run(program, "--run-seed", "1", "--count", "40").stdout
+    _, watched = verdicts(program, tmp_path, [m["id"] for m in mutants()], "--mutant-cycles", "1")
+    assert "hash=" in plain and plain == watched
+
+
+def test_verdicts(program, tmp_path):
+    never = number_of("drop", "axi_copy_regs.sv", "rdata_o <= DataBytes;", ";")
+    wrong = number_of("relational", "axi_copy_fifo.sv", "!=", "==")
+    same = number_of("constant", "axi_copy_split.sv", "4096", "4097")  # 4097 / 8 is 4096 / 8
+    # errors of memory at wrong addresses were once taken for those that the case asks for
+    lost = number_of("drop", "axi_copy_split.sv", "addr_q <= addr_i;", ";")
+    found_, _ = verdicts(program, tmp_path, [never, wrong, same, lost])
+    assert {n: f[0] for n, f in found_.items()} == {never: "not-reached", wrong: "detected", same: "reached",
+                                                    lost: "detected"}
+    assert found_[lost][4] == "mem:error"
+    assert found_[wrong][4] and found_[wrong][5] and not found_[same][4]
+
+
+def test_a_fork_is_the_mutant_from_the_start(program, tmp_path):
+    """A mutant that begins where it first differs fails as one that is there from the first clock cycle."""
+    chosen = [m["id"] for m in mutants()][::37]
+    found_, _ = verdicts(program, tmp_path, chosen)
+    compared = 0
+    for number, (verdict, at, cycles, cases, signature, message) in found_.items():
+        if verdict == "detected":
+            done = run(program, "--run-seed", "1", "--count", "40", "--mutant", str(number), "--result",
+                       str(tmp_path / "result"), "--case-dir", str(tmp_path))
+            result = (tmp_path / "result").read_text()
+            assert done.returncode == 1 and f"signature={signature}\n" in result
+            assert f"message={message}"[:200] in result
+            compared += 1
+        elif verdict in ("reached", "not-reached"):
+            assert (at, cycles, cases) == ("0", "0", "0")
+            assert run(program, "--run-seed", "1", "--count", "40", "--mutant", str(number)).stdout == run(
+                program, "--run-seed", "1", "--count", "40").stdout
+    assert compared >= 5
+
+
+def test_budget_of_cycles(program, tmp_path):
+    found_, _ = verdicts(program, tmp_path, [m["id"] for m in mutants()][::9], "--mutant-cycles", "3")
+    spent = [f for f in found_.values() if f[0] == "limit-cycles"]
+    assert spent and all(f[2] == "3" for f in spent)
+
+
+def test_bad_input(program, tmp_path):
+    (tmp_path / "list").write_text("1 99999")
+    done = run(program, "--mutants", str(tmp_path / "list"), "--verdicts", str(tmp_path / "v"))
+    assert done.returncode == 2 and re.search(r"list: expected numbers 1\.\.\d+, got '99999'", done.stderr)
+    done = run(program, "--mutants", str(tmp_path / "none"), "--verdicts", str(tmp_path / "v"))
+    assert done.returncode == 2 and "none: No such file" in done.stderr
+    done = run(program, "--mutant", "99999")
+    assert done.returncode == 2 and re.search(r"--mutant: expected a number 1\.\.\d+, got '99999'", done.stderr)
+    assert run(program, "--mutants", "list").returncode == 2
+    assert run(program, "--mutants", "list", "--verdicts", "v", "--wave", "x.fst").returncode == 2
+    assert not (tmp_path / "v").exists()
+
+
+# ---- results ----
+def mutant(number, verdict, **more):
+    return dict({"id": number, "file": "rtl/a.sv", "line": 3, "module": "a", "operator": "constant", "old": "1",
+                 "new": str(number), "text": "assign x = 1;", "verdict": verdict, "edits": [[11, 12, str(number)]]},
+                **more)
+
+
+def result(folder, *made):
+    folder.mkdir()
+    kept = {"design": "d", "cfg": "c", "suite": "s", "all": len(made), "jobs": [], "other_jobs": 0, "stale": [],
+            "seconds": 1, "sources": {"rtl/a.sv": "assign x = 1;\n"}, "mutants": list(made)}
+    (folder / "qualify.json").write_text(json.dumps(kept))
+    return str(folder)
+
+
+def tool(*args):
+    return subprocess.run(QUALIFY + list(args), capture_output=True, text=True)
+
+
+def test_report_and_gate(tmp_path):
+    dir_ = result(tmp_path / "a", mutant(1, "detected", signature="unit:a:out", cycles=4), mutant(2, "not-reached"),
+                  mutant(3, "survived", at=7, replay="tandem --mutant 3"), mutant(4, "equivalent", why="it is"))
+    done = tool("report", dir_, "--gate", "33")
+    assert done.returncode == 0 and "score 33.33 %, threshold 33 %: ok" in done.stdout
+    assert "assign x = 1;" in done.stdout and "tandem --mutant 3" in done.stdout
+    assert tool("report", dir_, "--gate", "34").returncode == 1
+    said = json.loads(tool("report", dir_, "--json").stdout)
+    assert said["score"] == 33.33 and said["checks"] == [{"name": "unit:a", "detected": 1}]
+    assert said["blamed"] == {"by_units": 1, "right": 1}
+    assert tool("report", str(tmp_path)).returncode == 2
+
+
+def test_diff(tmp_path):
+    before = result(tmp_path / "a", mutant(1, "detected", signature="x", cycles=1), mutant(2, "survived"))
+    after = result(tmp_path / "b", mutant(1, "survived"), mutant(2, "detected", signature="x", cycles=1))
+    done = tool("diff", before, after)
+    assert done.returncode == 1 and "1 no longer detected" in done.stdout and "detected -> survived" in done.stdout
+    assert tool("diff", before, before).returncode == 0
+
+
+def test_patch(tmp_path):
+    done = tool("patch", result(tmp_path / "a", mutant(5, "survived")), "5")
+    assert "-assign x = 1;\n+assign x = 5;\n" in done.stdout
+    assert tool("patch", str(tmp_path / "a"), "6").returncode == 2
+
+
+def test_equivalents_go_stale(tmp_path):
+    path = tmp_path / "equivalent.txt"
+    path.write_text("# reviewed\nequivalent rtl/a.sv constant\nline: assign x = 1;\nold: 1\nnew: 2\n"
+                    "why: nobody reads\n")
+    entries = qualify.equivalents(str(path))
+    good = [mutant(2, "survived")]
+    assert qualify.apply_equivalents(good, entries) == [] and good[0]["verdict"] == "equivalent"
+    wrong = [mutant(2, "detected", signature="mem:mismatch")]
+    assert "it is not equivalent: detected mem:mismatch" in qualify.apply_equivalents(wrong, entries)[0]
+    assert wrong[0]["verdict"] == "detected"
+    assert "no such mutant" in qualify.apply_equivalents([mutant(3, "survived")], entries)[0]
+    path.write_text(path.read_text() + "nth: 2\n")
+    two = [mutant(2, "detected", signature="x"), mutant(2, "survived")]
+    assert qualify.apply_equivalents(two, qualify.equivalents(str(path))) == [] and two[0]["verdict"] == "detected"
+    path.write_text("equivalent rtl/a.sv constant\nline: x\nold: 1\nnew: 2\n")
+    with pytest.raises(qualify.Bad, match="has no why:"):
+        qualify.equivalents(str(path))
+    path.write_text("same rtl/a.sv\n")
+    with pytest.raises(qualify.Bad, match=":1: expected"):
+        qualify.equivalents(str(path))
+
+
+def test_a_draw_has_every_module_and_operator():
+    listed = [{"id": i, "module": "m%d" % (i % 5), "operator": "o%d" % (i % 3)} for i in range(1, 301)]
+    drawn = qualify.draw(listed, 30, 1)
+    assert len(drawn) == 30 and drawn == qualify.draw(listed, 30, 1) != qualify.draw(listed, 30, 2)
+    assert len({(m["module"], m["operator"]) for m in listed if m["id"] in drawn}) == 15
+    assert len(qualify.draw(listed, 0, 1)) == 300
