@@ -22,7 +22,7 @@ SKIPPED = re.compile(r"_priv\.h$|/prog/(options|axi_check)\.h$|/axi/wave_name\.h
 PROGRAMS = ("tandem", "tandem-regress", "tandem-cov")
 SCRIPTS = ("scripts/gen_shim.py", "scripts/gen_taps.py", "scripts/gen_file.py", "scripts/rtl_modules.py",
            "scripts/tap_alias.py", "scripts/design.py", "install/new.py", "install/new_ports.py",
-           "install/new_write.py")
+           "install/new_write.py", "install/new_text.py")
 DATA = ("scripts/verilate.mk", "install/tandem.mk")
 PAGES = (("tandem", (), "tools and projects around Verilated designs"),
          ("tandem-new", ("new",), "write a project around a design"),
