@@ -41,7 +41,11 @@ function(tandem_program TARGET)
   target_compile_features(${TARGET} PRIVATE cxx_std_17)
   target_compile_definitions(${TARGET} PRIVATE VL_USER_FINISH VL_USER_STOP VL_USER_FATAL)
   target_compile_options(${TARGET} PRIVATE
-    "$<$<COMPILE_LANGUAGE:CXX>:-w;-faligned-new;-I${folder};-I${TANDEM_ROOT}/include/tandem;-includesim/vl_printf.h>")
+    "$<$<COMPILE_LANGUAGE:CXX>:-w;-faligned-new;-I${folder};-I${TANDEM_ROOT}/include/tandem>")
+  # what the runtime prints goes to the shim; nothing else may see the macros
+  get_target_property(sources ${TARGET} SOURCES)
+  list(FILTER sources INCLUDE REGEX "/verilated[a-z_]*\\.cpp$")
+  set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "-includesim/vl_printf.h")
   target_link_libraries(${TARGET} PRIVATE tandem::tandem)
   set_target_properties(${TARGET} PROPERTIES LINKER_LANGUAGE CXX)
 endfunction()
