@@ -51,6 +51,7 @@ include scripts/rtl.mk
 include scripts/checks.mk
 include scripts/jobs.mk
 include scripts/times.mk
+include scripts/install.mk
 include scripts/fuzz.mk
 include scripts/qualify.mk
 include scripts/cov.mk

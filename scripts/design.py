@@ -13,21 +13,22 @@ out for make and for shell scripts.
                              status 1)
 
 DESIGNS (environment): more folders that contain designs/NAME/design and the other folders of these designs, separated
-by blanks."""
+by blanks. TANDEM_PROJECT: the folder with designs/, instead of this repository."""
 
 import glob
 import os
 import re
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# a project around a design of its own has nothing else of this tree
+ROOT = os.environ.get("TANDEM_PROJECT") or os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 KINDS = ("fast", "tap", "debug", "cov", "san", "mut")
 ONCE = ("about", "top", "build")  # keywords of one line; the others may stand several times
-MANY = ("default", "source", "package", "include", "words", "cfg", "quick",
+MANY = ("default", "source", "file", "package", "include", "words", "cfg", "quick",
         "coverage", "counted", "lint", "port", "program", "metric", "tests")
 NEEDED = ("about", "top", "cfg", "build")
 PORT = re.compile(r"\b(input|output|inout)\b[^,;()]*?\b(\w+)\s*(?=,|$)", re.S)
-PORTS = ("clock", "reset", "interrupt", "axi4", "axi4-lite", "debug")
+PORTS = ("clock", "reset", "interrupt", "axi4", "axi4-lite", "axi4-stream", "apb", "debug")
 RESERVED = ("host", "python", "regress", "coverage", "closure", "networks",
             "cases", "report", "wave", "designs", "verilated")
 
@@ -131,7 +132,8 @@ class Design:
         own = lambda key: " ".join(self.place(w) for w in self.all(key))
         cfg, _, kind = self.lines["build"][0][0].partition("-")
         out = {"root": self.root + "/" if self.root else "", "top": self.all("top")[0], "cfgs": " ".join(self.cfgs),
-               "cfg": cfg, "kind": kind, "source": own("source"), "package": own("package"), "include": own("include"),
+               "cfg": cfg, "kind": kind, "source": own("source"), "file": own("file"),
+               "package": own("package"), "include": own("include"),
                "quick": " ".join(self.all("quick")), "coverage": " ".join(self.all("coverage")),
                "counted": own("counted"), "programs": " ".join(line[0] for line in self.lines["program"]),
                "params": " ".join(sorted({w.split("=")[0] for line in self.lines["cfg"] for w in line[1:]}))}

@@ -48,10 +48,6 @@ PIC := -fPIC -fvisibility=hidden -fno-semantic-interposition
 # GCOV: of the objects that are counted (host.mk)
 CFLAGS_ALL = -std=c11 -D_GNU_SOURCE= $(WARNINGS) -ffp-contract=off -fno-fast-math $(OPT) $(PIC) $(SANITIZE) $(GCOV) \
   $(INCLUDES) $(CFLAGS)
-# programs that give verdicts note what the machine refuses (report/alloc)
-REFUSALS_NOTED := $(addprefix -Wl$(,)--wrap=,malloc calloc realloc aligned_alloc strdup strndup pipe pipe2 fork fopen \
-  fdopen opendir scandir access lstat stat fstat mkdir fwrite fflush fread \
-  fgets getline fclose asprintf json_load_file)
 LDFLAGS_ALL = $(SANITIZE) $(if $(filter cov,$(KIND)),--coverage) $(LDFLAGS)
 
 # $(call stamp,file,text): a file that changes when the text does. Objects that depend on flags are built after the

@@ -210,8 +210,8 @@ def test_odd_layers_shift_add(tmp_path):
 
 
 def test_space_to_depth(tmp_path):
-    """The first layer of many networks, 7 x 7 with stride 2 over three channels: the cycles of docs/sac/sac.md with four
-    times the channels, and the sums of the layer itself."""
+    """The first layer of many networks, 7 x 7 with stride 2 over three channels: the cycles of docs/sac/sac.md with
+    four times the channels, and the sums of the layer itself."""
     rng = np.random.default_rng(6)
     (tmp_path / "first.param").write_text("7767517\n2 2\nInput in 0 1 in 0=224 1=224 2=3\n"
                                           "Convolution conv 1 1 in conv 0=64 1=7 3=2 4=3 5=1 6=9408\n")

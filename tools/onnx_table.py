@@ -133,8 +133,9 @@ Not supported: weights that depend on inputs, block_size, sums beyond 2^24 as an
 
 ## FP32 on the GEMM
 
-`convert(model, samples={"x": array})` says what values the inputs may have; convolutions, products
-with constants, sums and means then run on the GEMM, without calibration and without INT8's error.
+`convert(model, samples={"x": array})`, or `--sample x=FILE.npy`, says what values the inputs may
+have; convolutions, products with constants, sums and means then run on the GEMM, without
+calibration and without INT8's error.
 An operand is split into at most four planes of INT8, each 2^-7 of the one before; integers up to
 127 (times a power of two) are one plane. The planes hold such values exactly, or up to 2^-29 of the
 largest one; products of planes are exact and added in FP32, those below 2^-28 left out.

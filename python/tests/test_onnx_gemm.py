@@ -1,5 +1,9 @@
 """tandem.onnx: FP32 convolutions, products and sums on the GEMM, as planes of INT8 that samples of the inputs allow."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import tandem.onnx as to
@@ -73,3 +77,18 @@ def test_a_network(rng, model):
     np.testing.assert_allclose(network.run(model, [x])[0], expected, atol=1e-3)  # Swish is fitted
     where = units(network, x, model)
     assert where.count("gemm") >= 4 and where[-1] == "cpu"
+
+
+def test_command(rng, tmp_path, package):
+    """--sample: an unknown name and a missing file are one line."""
+    x = rng.integers(-9, 9, (1, 8)).astype(F)
+    made = graph([node("MatMul", "x w")], {"x": x}, ["y"], {"w": np.ones((8, 3), F)})
+    (tmp_path / "a.onnx").write_bytes(made.SerializeToString())
+    np.save(tmp_path / "x.npy", x)
+    env = {**os.environ, "PYTHONPATH": package}
+    for sample, status, text in (("x=x.npy", 0, "input x 1x8 "), ("x=none.npy", 1, "none.npy"),
+                                 ("z=x.npy", 1, "samples: no input 'z'")):
+        done = subprocess.run([sys.executable, "-m", "tandem.onnx", "a.onnx", "-o", "n", "--sample", sample],
+                              cwd=tmp_path, env=env, capture_output=True, text=True)
+        assert done.returncode == status and text in done.stdout + done.stderr and done.stderr.count("\n") == status
+    assert "8=2" in (tmp_path / "n.param").read_text()  # an inner product in INT8

@@ -73,7 +73,7 @@ module sac_seq #(
   // ---- addresses ----
   logic [18:0] group_base_q;  // of the channel group
   logic [18:0] row_base_q;  // first kernel row of the output row
-  logic [18:0] row_off_q;  // kernel row
+  logic [11:0] row_off_q;  // kernel row: at most ten rows of 341 pages
   logic signed [13:0] in_row_q;  // first kernel row of the output row
   logic signed [13:0] in_row;
   logic [18:0] vec_page_q;  // column of tap group 0, in pages; wraps below 0
@@ -84,14 +84,14 @@ module sac_seq #(
   logic signed [13:0] tap_col_q;
   logic [9:0] word_base_q;
   logic [9:0] word_q;
-  logic [18:0] in_pages;
-  logic [18:0] stride_pages;
-  logic [18:0] top_pages;
-  assign in_pages = {10'd0, geom_i.in_pages};
-  assign stride_pages = (task_i.stride[0] ? in_pages : 19'd0) + (task_i.stride[1] ? in_pages << 1 : 19'd0) +
-      (task_i.stride[2] ? in_pages << 2 : 19'd0);
-  assign top_pages = (task_i.pt[0] ? in_pages : 19'd0) + (task_i.pt[1] ? in_pages << 1 : 19'd0) +
-      (task_i.pt[2] ? in_pages << 2 : 19'd0);
+  logic [11:0] in_pages;
+  logic [11:0] stride_pages;
+  logic [11:0] top_pages;
+  assign in_pages = {3'd0, geom_i.in_pages};
+  assign stride_pages = (task_i.stride[0] ? in_pages : 12'd0) + (task_i.stride[1] ? in_pages << 1 : 12'd0) +
+      (task_i.stride[2] ? in_pages << 2 : 12'd0);
+  assign top_pages = (task_i.pt[0] ? in_pages : 12'd0) + (task_i.pt[1] ? in_pages << 1 : 12'd0) +
+      (task_i.pt[2] ? in_pages << 2 : 12'd0);
 
   // {page, bank} a number of columns further on; columns is at most WVec
   function automatic logic [18+Lo:0] ahead(input logic [18:0] page, input logic [Lo-1:0] bank, input logic [Lo:0] cols);
@@ -147,7 +147,7 @@ module sac_seq #(
 
   assign in_row = in_row_q + $signed({10'd0, row_q});
   assign row_ok_o = in_row >= 14'sd0 && in_row < $signed({4'd0, task_i.h});
-  assign page_o = group_base_q + row_base_q + row_off_q + tap_page_q;
+  assign page_o = group_base_q + row_base_q + {7'd0, row_off_q} + tap_page_q;
   assign bank_o = tap_bank_q;
   assign col_o = tap_col_q;
   assign group_o = group_q;
@@ -208,7 +208,7 @@ module sac_seq #(
       tap_q <= '0;
       third_q <= '0;
       group_base_q <= '0;
-      row_base_q <= -top_pages;
+      row_base_q <= -{7'd0, top_pages};
       row_off_q <= '0;
       in_row_q <= -$signed({11'd0, task_i.pt});
       {vec_page_q, vec_bank_q} <= left_edge;
@@ -259,12 +259,12 @@ module sac_seq #(
         vec_col_q <= left_col;
         tap_col_q <= left_col;
         oy_q <= oy_q + 10'd1;
-        row_base_q <= row_base_q + stride_pages;
+        row_base_q <= row_base_q + {7'd0, stride_pages};
         in_row_q <= in_row_q + $signed({11'd0, task_i.stride});
       end
       if (last_oy) begin
         oy_q <= '0;
-        row_base_q <= -top_pages;
+        row_base_q <= -{7'd0, top_pages};
         in_row_q <= -$signed({11'd0, task_i.pt});
         batch_q <= batch_q + 12'd1;
         run_q <= !last_batch;

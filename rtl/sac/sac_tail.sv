@@ -30,7 +30,7 @@ module sac_tail #(
   logic [9:0] col_q;  // kept columns of the row
   logic [11:0] pos_q;  // positions of the row
   logic [Lc-1:0] fill_q;
-  logic [W*WVec-1:0] page_q;  // being filled
+  logic [W*(WVec-1)-1:0] page_q;  // being filled; its last column goes straight to the output
   logic full;
   logic last;  // position of the row
   logic keep;
@@ -47,7 +47,7 @@ module sac_tail #(
   assign ready_o = !full || !out_valid_q || ready_i;
   assign take = valid_i && ready_o;
   always_comb begin
-    page_new = page_q;
+    page_new = {{W{1'b0}}, page_q};
     for (int unsigned i = 0; i < WVec; i++) if (fill_q == Lc'(i)) page_new[W*i+:W] = data_i;
   end
 
@@ -76,7 +76,7 @@ module sac_tail #(
         if (keep) begin
           col_q <= last ? 10'd0 : col_q + 10'd1;
           fill_q <= full ? '0 : fill_q + 1'b1;
-          page_q <= full ? '0 : page_new;
+          page_q <= full ? '0 : page_new[W*(WVec-1)-1:0];
         end
         if (full) begin
           out_valid_q <= 1'b1;

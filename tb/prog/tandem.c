@@ -56,6 +56,7 @@ static int bind(const tb_tandem *b, tb_run *run, tb_pair *pair, char *err, size_
                                      .prefix = p->prefix,
                                      .stream = p->stream,
                                      .mem = p->memory ? &pair->rtl : NULL,
+                                     .lite = p->lite,
                                      .agent = p->agent,
                                      .clock = p->clock,
                                      .rules = p->rules};

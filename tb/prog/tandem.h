@@ -35,6 +35,7 @@ typedef struct tb_tandem_port {
     const char *prefix; /* of its signals */
     const char *stream; /* random stream of its timing; NULL: `name` */
     bool memory;        /* an AXI4 master of the design, in front of the RTL's memory; else an AXI4-Lite slave */
+    bool lite;          /* with memory: the master speaks AXI4-Lite */
     unsigned agent;     /* with memory: what its events call this port (tb_ddr.agent) */
     unsigned clock;     /* the one that it belongs to: index into cfg.clocks */
     void (*rules)(tb_axi_mon_cfg *cfg); /* project rules beyond the protocol, or NULL */

@@ -112,8 +112,9 @@ typedef struct tb_run_port_cfg {
     const char *name;   /* in reports */
     const char *prefix; /* of its signals */
     const char *stream; /* random stream of its timing; NULL: `name` */
-    /* memory behind an AXI4 master of the design; NULL: an AXI4-Lite slave of the design, for register accesses */
+    /* memory behind an AXI4 (or AXI4-Lite) master of the design; NULL: an AXI4-Lite slave of it, for registers */
     tb_ddr *mem;
+    bool lite;      /* with mem: the master speaks AXI4-Lite */
     unsigned agent; /* with mem: what its events call this port (tb_ddr.agent) */
     unsigned clock; /* the one that it belongs to: index into tb_run_cfg.clocks */
     /* Project rules that the design keeps on this port beyond the protocol, or NULL. */

@@ -47,13 +47,13 @@ int tb_run_open(tb_run *run, const tb_run_cfg *cfg, char *err, size_t err_size) 
 /* Monitor and the other side of the bus. 0 or -1 with one line in err. */
 static int open_parts(tb_run *run, tb_run_port *p, char *err, size_t err_size) {
     const tb_run_port_cfg *c = &p->cfg;
-    const bool lite = c->mem == NULL;
+    const bool registers = c->mem == NULL, lite = registers || c->lite;
     const tb_rng rng = tb_rng_stream(run->cfg.seed, c->stream != NULL ? c->stream : c->name);
     tb_axi_mon_cfg mon;
     if (tb_axi_bind(&p->axi, &run->sim, c->prefix, lite, err, err_size) != 0) {
         return -1;
     }
-    if (!lite && (p->axi.bytes < 4 || p->axi.widths.id > 32)) {
+    if (!registers && (p->axi.bytes < 4 || p->axi.widths.id > 32)) {
         return opt_fail(err, err_size,
                         "port %s: %u data bits and %u ID bits, this memory has at least 32 and at most 32", c->name,
                         p->axi.bytes * 8, p->axi.widths.id);
@@ -65,11 +65,11 @@ static int open_parts(tb_run *run, tb_run_port *p, char *err, size_t err_size) {
     mon.port = run->ports - 1;
     mon.hash = &run->hash;
     if (tb_axi_mon_init(&p->mon, &mon) != 0 ||
-        (!lite && tb_axi_slave_init(&p->slave, &p->axi, c->mem, run->cfg.profile, rng) != 0)) {
+        (!registers && tb_axi_slave_init(&p->slave, &p->axi, c->mem, run->cfg.profile, rng) != 0)) {
         return opt_fail(err, err_size, "out of memory");
     }
     p->slave.agent = c->agent;
-    if (lite) {
+    if (registers) {
         tb_lite_init(&p->lite, &p->axi, run->cfg.profile->lite_gap_max, rng);
     }
     return 0;

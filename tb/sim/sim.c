@@ -126,17 +126,32 @@ static int open_wire(const tb_sim *sim, const char *name, uint8_t **wire, char *
     return rc;
 }
 
-/* Does the name say that the reset is active low (rst_n, rst_ni, aresetn, resetb)? */
-static bool reads_low(const char *name) {
-    static const char *const ends[] = {"_n", "_ni", "_b", "_l", "resetn", "rstn", "resetb", "rstb", "nrst", "nreset"};
-    const size_t length = strlen(name);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        const size_t n = strlen(ends[i]);
-        if (length >= n && strcasecmp(name + length - n, ends[i]) == 0) {
-            return true;
-        }
+/* Behind the last "rst" or "reset" of a name; NULL: it has neither. */
+static const char *behind_reset(const char *name) {
+    const char *tail = NULL;
+    for (const char *at = name; *at != '\0'; at++) {
+        tail = strncasecmp(at, "rst", 3) == 0 ? at + 3 : strncasecmp(at, "reset", 5) == 0 ? at + 5 : tail;
     }
-    return false;
+    return tail;
+}
+
+/* Does the name say that the reset is active low (rst_n, rst_ni, aresetn, resetb, rst_bn, nreset)? */
+static bool reads_low(const char *name) {
+    const char *tail = behind_reset(name);
+    char end[8] = "";
+    if (tail == NULL || strlen(tail) >= sizeof end || strcasecmp(tail, "_in") == 0) {
+        const size_t length = strlen(name);
+        return length > 2 && strcasecmp(name + length - 2, "_n") == 0;
+    }
+    for (size_t i = 0; tail[i] != '\0'; i++) {
+        end[i] = (char)(tail[i] | 0x20); /* small letters; '_' becomes 0x7f */
+    }
+    size_t n = strlen(end);
+    n -= n > 1 && end[n - 1] == 'i' && (end[n - 2] == 'n' || end[n - 2] == 0x7f) ? 1 : 0;
+    n -= n > 0 && end[n - 1] == 0x7f ? 1 : 0;
+    const char last = n > 0 ? end[n - 1] : '\0';
+    return (last == 'n' && n <= 3) || ((last == 'b' || last == 'l') && n == 1) ||
+           (name[0] | 0x20) == 'n'; /* nrst, nreset */
 }
 
 /* A clock with its reset, which is active from the start. */

@@ -8,7 +8,7 @@
 #define MAX_PIXELS 16384u  /* of a map that is pooled as a whole */
 #define MAX_TENSOR 400000u /* bytes */
 #define PLACE 0x400000u    /* bytes from one operand's place to the next one's */
-#define MARGIN 0x200000u   /* before an operand in its place, at most; tensors with gaps have less than the rest */
+#define MARGIN 0x600000u   /* before an operand in its place, at most; tensors with gaps have less than the rest */
 #define BASE 0x40000000u
 
 static const char *const data_names[] = {"ramp", "random", "extreme", "zeros"};
@@ -85,11 +85,12 @@ static uint32_t place(const tb_knobs *k, uint64_t seed, uint32_t which) {
     if (tb_knobs_get(k, "span") == 0) {
         return BASE + which * PLACE;
     }
-    /* one of the 1024 places of 4 GB, by a permutation that the seed chooses; some way into it */
+    /* one of the 512 places of 8 MB, by a permutation that the seed chooses; some way into it */
     const tb_rng all = tb_rng_stream(seed, "span");
     tb_rng way = tb_rng_fork(&all, 0), rest = tb_rng_fork(&all, which + 1);
-    const uint32_t factor = 2 * (uint32_t)tb_rng_range(&way, 0, 511) + 1, first = (uint32_t)tb_rng_range(&way, 0, 1023);
-    return (which * factor + first) % 1024 * PLACE + 16 * (uint32_t)tb_rng_range(&rest, 0, MARGIN / 16 - 1);
+    const uint32_t factor = 2 * (uint32_t)tb_rng_range(&way, 0, 255) + 1, first = (uint32_t)tb_rng_range(&way, 0, 511);
+    return ((which / 8 * 6 + which % 8) * factor + first) % 512 * (2 * PLACE) +
+           16 * (uint32_t)tb_rng_range(&rest, 0, MARGIN / 16 - 1);
 }
 
 static uint32_t up(uint32_t a, uint32_t b) {

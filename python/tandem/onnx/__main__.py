@@ -32,10 +32,13 @@ def main() -> int:
                         metavar="NAME=1,3,224,224", help="shape of an input that the model leaves open")
     parser.add_argument("--constant", action="append", default=[], type=named,
                         metavar="NAME=FILE.npy", help="a fixed value for an input")
+    parser.add_argument("--sample", action="append", default=[], type=named, metavar="NAME=FILE.npy",
+                        help="values that an input may have: FP32 products run on the GEMM, in planes of INT8")
     args = parser.parse_args()
     try:
-        constants = {name: np.load(path, allow_pickle=False) for name, path in args.constant}
-        result = convert(args.model, shapes=dict(args.shape), constants=constants)
+        constants, samples = ({name: np.load(path, allow_pickle=False) for name, path in given}
+                              for given in (args.constant, args.sample))
+        result = convert(args.model, shapes=dict(args.shape), constants=constants, samples=samples)
         result.save(args.output + ".param", args.output + ".bin")
     except (Unsupported, _core.Error, OSError, ValueError) as error:
         print("tandem.onnx: %s: %s" % (args.model, " ".join(str(error).split())), file=sys.stderr)

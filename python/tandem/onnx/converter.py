@@ -109,6 +109,10 @@ class Converter:
         if self.graph.sparse_initializer:
             raise Unsupported("sparse initializers are not supported")
         ports = [value for value in self.graph.input if value.name not in self.tensors]
+        for what, given in (("constants", self.constants), ("samples", self.samples)):
+            for name in given:
+                if name not in {value.name for value in self.graph.input}:
+                    raise Unsupported("%s: no input '%s'" % (what, name))
         self.bind(ports)
         for value in ports:
             self.tensors[value.name] = self.graph_input(value)

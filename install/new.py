@@ -1,0 +1,93 @@
+#!/usr/bin/python3
+"""Write a project around a design: description, Makefile, golden model, driver, bench, test with knobs, checks, suites,
+deliberate bugs, CI recipes, README. It builds and passes at once.
+
+The ports are read through Verilator. AXI4, AXI4-Lite, AXI4-Stream, APB, plain valid/ready, clocks, resets with their
+polarity and interrupts are recognised by their names; what was found and guessed is printed and stands in the
+README."""
+
+import argparse
+import os
+import re
+import shutil
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import new_ports  # noqa: E402
+import new_write  # noqa: E402
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(prog="tandem new", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", metavar="NAME", help="of the project: a new folder, and the design's name in it")
+    parser.add_argument("--rtl", metavar="FILE", nargs="+", required=True, help="sources; packages first")
+    parser.add_argument("--top", metavar="MODULE", help="top module (default: the one that no other instantiates)")
+    parser.add_argument("--include", metavar="DIR", action="append", default=[], help="folder of included sources")
+    parser.add_argument("--param", metavar="NAME=VALUE", action="append", default=[],
+                        help="parameter of the top module")
+    parser.add_argument("--verilator", metavar="PROGRAM", default=os.environ.get("VERILATOR", "verilator"),
+                        help="default: verilator, or VERILATOR of the environment")
+    parser.add_argument("--link", action="store_true", help="use the sources where they are, instead of copies in rtl/")
+    return parser.parse_args(argv)
+
+
+def sources(args, folder):
+    """The sources as the project names them."""
+    if args.link:
+        return [os.path.abspath(f) for f in args.rtl], [os.path.abspath(i) for i in args.include]
+    names = [os.path.basename(f) for f in args.rtl]
+    for name in names:
+        if names.count(name) > 1:
+            raise new_ports.Bad("--rtl: two files %s: expected different names (or --link)" % name)
+    os.makedirs(os.path.join(folder, "rtl"))
+    for f in args.rtl:
+        shutil.copyfile(f, os.path.join(folder, "rtl", os.path.basename(f)))
+    includes = []
+    for i in args.include:
+        to = os.path.join("rtl", "include", os.path.basename(os.path.abspath(i)))
+        shutil.copytree(i, os.path.join(folder, to))
+        includes.append(to)
+    return ["rtl/" + n for n in names], includes
+
+
+def make(args):
+    folder = os.path.abspath(args.name)
+    name = os.path.basename(folder)
+    said = []
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,22}", name):
+        raise new_ports.Bad("%s: expected a name of at most 23 small letters, digits and _" % name)
+    if os.path.exists(folder):
+        raise new_ports.Bad("%s exists: expected a new folder" % args.name)
+    for p in args.param:
+        if not re.fullmatch(r"\w+=\S+", p):
+            raise new_ports.Bad("--param: expected NAME=VALUE, got '%s'" % p)
+    top = args.top or new_ports.find_top(args.rtl, said)
+    ports = new_ports.read(args.rtl, top, args.include, args.param, args.verilator)
+    design = new_ports.Design(ports, said)
+    temporary = folder + ".tmp%d" % os.getpid()
+    try:
+        os.makedirs(temporary)
+        files, includes = sources(args, temporary)
+        written = new_write.Project(name, top, design, files, includes, args.param, said).write(temporary)
+        os.rename(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    print("%s: %s, %d ports" % (args.name, top, len(ports)))
+    for line in said:
+        print("  " + line)
+    print("%d files. Next: make -C %s regress" % (len(written), args.name))
+
+
+def main():
+    try:
+        make(parse(sys.argv[1:]))
+    except (new_ports.Bad, OSError) as err:
+        print("tandem new: %s" % err, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,179 @@
+"""The files of a project around a design: texts with the design's ports in them."""
+
+import difflib
+import os
+import re
+
+import new_text as text_of
+
+
+def c_text(text):
+    return '"%s"' % text
+
+
+def rows(items, indent):
+    return "".join("%s%s,\n" % (" " * indent, item) for item in items)
+
+
+class Project:
+    def __init__(self, name, top, design, files, includes, params, said):
+        self.name, self.top, self.design, self.said = name, top, design, said
+        self.files, self.includes, self.params = files, includes, params
+        self.masters = [b for b in design.buses if b["driven"] and b["side"] == "master" and b["kind"] != "apb"]
+        self.lite = next((b for b in design.buses if b["driven"] and b["side"] == "slave" and b["kind"] == "axi4-lite"),
+                         None)
+        self.apb = None if self.lite else next((b for b in design.buses if b["driven"] and b["kind"] == "apb"), None)
+        self.inputs = [s for s in design.streams if not s["source"]]
+        self.outputs = [s for s in design.streams if s["source"]]
+
+    # ---- small parts ----
+
+    def clocks(self):
+        clocks = self.design.clocks
+        if len(clocks) == 1:
+            c = clocks[0]
+            reset = "" if c["reset"] is None else ", .rst%s = %s" % ("_n" if c["low"] else "", c_text(c["reset"].name))
+            return "", ".clk = %s%s" % (c_text(c["port"].name), reset)
+        table = "".join("    {.clk = %s%s, .period = %d, .phase = %d},\n" % (
+            c_text(c["port"].name), "" if c["reset"] is None else ", .rst%s = %s" %
+            ("_n" if c["low"] else "", c_text(c["reset"].name)), c["period"], c["phase"]) for c in clocks)
+        if not clocks:
+            return "", ""
+        return ("/* Periods in nanoseconds: a guess. */\nstatic const tb_clock clocks[] = {\n%s};\n\n" % table,
+                ".clocks = clocks, .nclocks = %d" % len(clocks))
+
+    def clock_of(self, prefix):
+        """The clock whose name shares a word with a bus; else the first."""
+        words = set(prefix.lower().split("_")) - {"axi", "axil", "axis", ""}
+        for i, c in enumerate(self.design.clocks):
+            if words & (set(c["port"].plain.split("_")) - {"clk", "clock", "aclk"}):
+                return i
+        return 0
+
+    def bench_ports(self):
+        ports = []
+        if self.lite:
+            ports.append((self.lite, "regs"))
+        ports += [(m, m["prefix"].rstrip("_") or "mem") for m in self.masters]
+        out = []
+        for bus, name in ports:
+            clock = self.clock_of(bus["prefix"])
+            memory = ", .memory = true" if bus["side"] == "master" else ""
+            memory += ", .lite = true" if memory and bus["kind"] == "axi4-lite" else ""
+            out.append("{.name = %s, .prefix = %s%s%s}" % (c_text(name), c_text(bus["prefix"]), memory,
+                                                          ", .clock = %d" % clock if clock else ""))
+        return out
+
+    def stream_rows(self):
+        out = []
+        for s in self.design.streams:
+            clock = self.clock_of(s["prefix"])
+            payload = ", ".join(c_text(p.name) for p in s["payload"][:16])
+            out.append("{.name = %s, .valid = %s, .ready = %s, .source = %s, .clock = %d,\n     .payload = {%s}}" % (
+                c_text(s["name"]), c_text(s["valid"].name), c_text(s["ready"].name) if s["ready"] else "NULL",
+                "true" if s["source"] else "false", clock, payload or "NULL"))
+        return out
+
+    # ---- files ----
+
+    def description(self):
+        params = "".join(" " + p for p in self.params)
+        ports = []
+        for c in self.design.clocks:
+            ports.append("%s clock" % c["port"].name)
+        for r in sorted({c["reset"].name for c in self.design.clocks if c["reset"]}):
+            ports.append("%s reset" % r)
+        for b in self.design.buses:
+            ports.append("%s %s %s" % (b["prefix"], b["kind"], b["side"]))
+        for s in self.design.streams:
+            if s["kind"] == "axi4-stream":
+                ports.append("%s axi4-stream %s" % (s["prefix"], "master" if s["source"] else "slave"))
+        for p in self.design.interrupts:
+            ports.append("%s interrupt" % p.name)
+        return ("# %s: what the build has to know of it.\nabout    %s\ndefault\ntop      %s\nbuild    base-debug\n\n"
+                "# configurations: a name, and parameters of the top module\ncfg      base%s\n\n%s%s\n%s" %
+                (self.name, "the design " + self.top, self.top, params,
+                 "".join("file     %s\n" % f for f in self.files),
+                 "".join("include  %s\n" % i for i in self.includes), "".join("port     %s\n" % p for p in ports)))
+
+    def bench_h(self):
+        return text_of.BENCH_H % {"guard": self.name.upper() + "_BENCH_H", "name": self.name,
+                          "streams": max(1, len(self.design.streams)), "regs": 16}
+
+    def bench_c(self):
+        table, clock = self.clocks()
+        ports = self.bench_ports()
+        pins = [c_text(p.name) for p in self.design.interrupts]
+        constants = ["{%s, 0x%xu}" % (c_text(p.name), v & 0xffffffff) for p, v in self.design.constants]
+        return text_of.BENCH_C % {
+            "name": self.name, "clocks": table, "clock": clock + (", " if clock else ""),
+            "ports": "static const tb_tandem_port ports[] = {\n%s};\n" % rows(ports, 4) if ports else "",
+            "use_ports": "                                TB_TANDEM_PORTS(ports),\n" if ports else "",
+            "pins": "static const char *const pins[] = {%s};\n" % ", ".join(pins) if pins else "",
+            "use_pins": "                                TB_TANDEM_PINS(pins),\n" if pins else "",
+            "constants": rows(constants or ["{NULL, 0}"], 4), "streams": rows(self.stream_rows() or ["{NULL}"], 4)}
+
+    def driver_c(self):
+        if self.lite:
+            access = text_of.LITE_ACCESS
+        elif self.apb:
+            access = text_of.APB_ACCESS % {"prefix": self.apb["prefix"], "suffix": self.apb["signals"]["psel"].name[
+                len(self.apb["prefix"]) + 4:], "out": self.apb["signals"]["pready"].name[len(self.apb["prefix"]) + 6:]}
+        else:
+            access = text_of.NO_ACCESS
+        return text_of.DRIVER_C % {"name": self.name, "access": access}
+
+    def registers(self):
+        idle = [b for b in self.design.buses if b["side"] == "master" and not b["driven"]]
+        if idle and (self.lite or self.apb):
+            self.said.append("registers are not read: the design may wait for %s, which nothing answers" %
+                             idle[0]["prefix"])
+        return 4 if (self.lite or self.apb) and not idle else 0
+
+    def mutant(self, folder):
+        """A patch that inverts a handshake output of the top module; None if no such line is found."""
+        # outputs that a rule follows: of buses that are driven, of streams that can be stalled; valid first
+        followed = ([p for b in self.design.buses if b["driven"] for p in b["signals"].values()] +
+                    [s["valid"] for s in self.outputs if s["ready"]])
+        names = [p.name for p in followed if not p.input and p.width == 1]
+        names.sort(key=lambda n: 0 if "valid" in n else 1)
+        for name in names:
+            for path in self.files:
+                with open(os.path.join(folder, path), encoding="utf-8", errors="replace") as src:
+                    old = src.readlines()
+                for i, line in enumerate(old):
+                    match = re.match(r"(\s*assign\s+%s\s*=\s*)([^;]+);(.*)$" % re.escape(name), line)
+                    if match:
+                        new = list(old)
+                        new[i] = "%s!(%s);%s\n" % (match[1], match[2], match[3])
+                        return name, "".join(difflib.unified_diff(old, new, "a/" + path, "b/" + path))
+        return None
+
+    def readme(self, mutant):
+        said = "".join("- %s\n" % line for line in self.said)
+        return text_of.README % {"name": self.name, "top": self.top, "said": said, "mutant": (
+            "`mutants/%s-inverted.patch` is a first one." % mutant if mutant else
+            "Nothing was found that could be inverted: write the first one.")}
+
+    def write(self, folder):
+        mutant = self.mutant(folder)
+        knobs = text_of.KNOBS % {"regs": self.registers()}
+        files = {
+            "Makefile": text_of.MAKEFILE, ".gitignore": "build/\n", "designs/%s/design" % self.name: self.description(),
+            "designs/%s/suites/smoke.suite" % self.name: text_of.SMOKE % {"name": self.name},
+            "designs/%s/suites/default.suite" % self.name: text_of.DEFAULT % {"name": self.name},
+            "bench/bench.h": self.bench_h(), "bench/bench.c": self.bench_c(), "bench/streams.c": text_of.STREAMS_C,
+            "bench/model.h": text_of.MODEL_H, "bench/model.c": text_of.MODEL_C,
+            "bench/driver.h": text_of.DRIVER_H % {"name": self.name},
+            "bench/driver.c": self.driver_c(), "bench/check.c": text_of.CHECK_C,
+            "bench/test.c": text_of.TEST_C % {"name": self.name, "knobs": knobs},
+            "README.md": self.readme(mutant and mutant[0]), "mutants/README.md": text_of.MUTANTS,
+            ".github/workflows/verify.yml": text_of.GITHUB, ".gitlab-ci.yml": text_of.GITLAB}
+        if mutant:
+            files["mutants/%s-inverted.patch" % mutant[0]] = mutant[1]
+        for path, text in files.items():
+            full = os.path.join(folder, path)
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            with open(full, "w", encoding="utf-8") as out:
+                out.write(text)
+        return sorted(files)

@@ -1,0 +1,34 @@
+# Installation: what a project around a design of its own needs (docs/install.md).
+VERSION := $(shell cat VERSION)
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+# the command tandem, without a design
+OBJ_command := $(HOST)/obj/install/tandem.o
+-include $(call deps,$(OBJ_command:.o=.d))
+$(OBJ_command): CFLAGS += -DTANDEM_VERSION='"$(VERSION)"'
+$(OBJ_command): VERSION
+$(HOST)/tandem: $(OBJ_command) $(HOST)/libtandem.a $(HOST)/flags.ld
+	@$(call link,$(CC) $(LDFLAGS_ALL) $(REFUSALS_NOTED) $(filter %.o,$^) $(filter %.a,$^) -ljansson -lz -lm -lpthread)
+
+# the framework as one library
+TANDEM_PARTS := tb opt report alloc coverage covcode
+TANDEM_OBJ := $(foreach l,$(TANDEM_PARTS),$(OBJ_$(l)))
+$(HOST)/libtandem.a: $(TANDEM_OBJ) $(TANDEM_PARTS:%=$(HOST)/lib%.list)
+	@rm -f $@
+	@ar rcs $@ $(TANDEM_OBJ)
+host: $(HOST)/tandem
+
+# portable code in a build folder of its own; ARCH= on the command line or in the environment says otherwise
+INSTALL_BUILD := $(BUILD)/install
+INSTALLED := libtandem.a tandem tandem-regress tandem-cov
+.PHONY: install deb
+install: ## every day | programs, library, headers for projects elsewhere | PREFIX=/usr/local, below DESTDIR=; with \
+    make fragment, CMake package and man pages; ARCH=native: for this machine only (docs/install.md)
+	@ARCH="$(if $(call given,ARCH),$(ARCH))" BUILD=$(INSTALL_BUILD) scripts/build.sh BUILD=$(INSTALL_BUILD) KIND=fast \
+	  SAN= $(INSTALLED:%=$(INSTALL_BUILD)/host/%)
+	@$(PYTHON) install/install.py --host $(INSTALL_BUILD)/host --prefix "$(PREFIX)" --destdir "$(DESTDIR)" \
+	  --version $(VERSION)
+
+deb: ## every day | the Debian package, in build/deb | judged by lintian, if it is there (make deps-dev)
+	@MAKE_COMMAND="$(MAKE)" install/deb.sh $(BUILD)/deb $(VERSION)
