@@ -21,7 +21,7 @@ static int run(const char *values) {
         tb_sim_settle(&sim);
         (void)tb_sim_edge(&sim);
     }
-    *sim.rst_n = 1;
+    tb_sim_release_reset(&sim);
     for (char *end = NULL; *values != '\0'; values = *end == ',' ? end + 1 : end) {
         tb_set(a, strtoul(values, &end, 16));
         tb_sim_settle(&sim);
