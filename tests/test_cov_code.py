@@ -486,6 +486,7 @@ def test_design(tmp_path):
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.skipif(not FULL, reason="not run: it builds a simulation (make check)")
 def test_design_without_counters(tmp_path):
     program = build(tmp_path, "fast")
     done = subprocess.run([program, str(tmp_path / "x.dat"), "1"], capture_output=True, text=True)

@@ -324,6 +324,7 @@ def test_closure(tmp_path, build):
     assert len((out / "small.suite").read_text().splitlines()) < 100
 
 
+@pytest.mark.skipif(os.environ.get("TANDEM_CHECK") != "1", reason="not run: several seconds (make check)")
 def test_closure_repeats(tmp_path, build):
     """The same seed, the same jobs; another seed, others."""
     host = (ROOT / HOST).resolve()

@@ -102,6 +102,7 @@ def test_man_pages(prefix):
     assert "\\-\\-rtl" in text and str(prefix) not in text
 
 
+@pytest.mark.skipif(os.environ.get("TANDEM_CHECK") is None, reason="not run: 20 seconds (make check)")
 def test_second_design_of_the_tree(prefix, tmp_path):
     """A DMA: registers and memory; the first deliberate bug is found."""
     assert subprocess.run(["make", "-s", f"BUILD={BUILD}", "generated"], cwd=ROOT, env=ENV).returncode == 0

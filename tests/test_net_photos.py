@@ -457,7 +457,7 @@ def test_weight_scales(tmp_path):
 @pytest.mark.parametrize("method", ["minmax", "auto"])
 def test_quantiser_against_ncnn(method):
     """Scales over the twelve pictures against those of ncnn's table, which comes from 22."""
-    if method != "minmax" and not os.environ.get("TANDEM_CHECK"):
+    if not os.environ.get("TANDEM_CHECK"):
         pytest.skip("not run: several seconds (make check)")
     table_path = os.path.join(SQUEEZE, "squeezenet.table")
     report = json.loads(good("calibrate", *model("float"), "--method", method,

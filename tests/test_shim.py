@@ -21,7 +21,7 @@ $(OUT)/shim-check: $(OBJ_check) $(DUT_shim_toy) $(VLT)/libverilated.a
 """
 
 
-@pytest.fixture(scope="module", params=["fast", "debug"])
+@pytest.fixture(scope="module", params=["fast", "debug"] if os.environ.get("TANDEM_CHECK") else ["debug"])
 def toy(request, tmp_path_factory):
     if shutil.which("verilator") is None:
         pytest.fail("needs verilator (make deps)")
