@@ -348,7 +348,7 @@ def test_closed_by_another_thread():
 
 
 def test_gil_is_released():
-    """Another thread counts while the simulation runs."""
+    """Another thread counts while the simulation runs, in one call that is long enough for that."""
     ticks = []
     stop = threading.Event()
 
@@ -359,10 +359,15 @@ def test_gil_is_released():
     with tandem.Device("rtl", 4) as dev:
         t = threading.Thread(target=count)
         t.start()
-        dev.run(100000)
+        cycles, during = 100000, 0
+        while during <= 20 and cycles < 50000000:
+            before = len(ticks)
+            dev.run(cycles)
+            during = len(ticks) - before
+            cycles *= 2
         stop.set()
         t.join()
-    assert len(ticks) > 20
+    assert during > 20
 
 
 def test_references():
