@@ -145,7 +145,7 @@ def test_two_clocks(prefix, tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None or os.environ.get("TANDEM_CHECK") is None,
-                    reason="not run: needs cmake (make deps), and make check")
+                    reason="not run: needs cmake (make deps-dev), and make check")
 def test_cmake(prefix, tmp_path):
     tandem(prefix, "new", "cross", "--rtl", ROOT / "tests/install/two_clocks.sv", cwd=tmp_path)
     project = tmp_path / "cross"
