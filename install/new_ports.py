@@ -66,6 +66,7 @@ def find_top(files, said):
 def read(files, top, includes, params, verilator):
     """Ports in their order. The header of the Verilated class has them, the same in every version from 4 on."""
     with tempfile.TemporaryDirectory() as folder:
+        # warnings are for whoever lints the design; here only what Verilator refuses counts
         command = ([verilator, "--cc", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--top-module", top, "--prefix", "Vtop",
                     "--Mdir", folder] + ["-I" + i for i in includes] + ["-G" + p for p in params] + list(files))
         try:

@@ -29,6 +29,7 @@ function(tandem_program TARGET)
   else()
     set(trace)
   endif()
+  # as in tandem.mk: linting the design is a step of its own, here only errors stop the build
   add_executable(${TARGET} ${T_SOURCES})
   verilate(${TARGET} ${trace} PREFIX V${T_TOP} TOP_MODULE ${T_TOP} DIRECTORY "${folder}" SOURCES ${T_RTL}
     VERILATOR_ARGS --assert --x-assign fast --x-initial unique -Wno-lint -Wno-style ${T_PARAMS} ${T_VERILATOR_ARGS})

@@ -156,30 +156,26 @@ def same(a, b):
     return True
 
 
-def test_standard_input_and_packed_files_say_the_same(tmp_path):
+@pytest.mark.parametrize("kind", ["vcd", "fst"])
+def test_standard_input_and_packed_files_say_the_same(tmp_path, kind):
     path = simple(name="m_axi_{}", traffic=BROKEN).write(tmp_path / "a.vcd")
-    files = [path]
-    try:
-        files.append(to_fst(path, tmp_path / "a.fst"))
-    except pytest.skip.Exception:
-        pass
+    file = path if kind == "vcd" else to_fst(path, tmp_path / "a.fst")
     plain = check(path)
     assert rules(plain) == [MOVED]
-    for file in files:
-        data = file.read_bytes()
-        packed = tmp_path / "p.gz"
-        packed.write_bytes(gzip.compress(data[:100]) + gzip.compress(data[100:]))  # as several programs write it
-        assert same(check(packed), plain) and same(piped(data), plain) and same(piped(packed.read_bytes()), plain)
-        with open(file, "rb") as f:
-            assert same(check("-", stdin=f), plain)
-        with open(tmp_path / "late", "wb") as f:
-            f.write(b"other" + data)
-        with open(tmp_path / "late", "rb", buffering=0) as f:
-            f.seek(5)
-            assert same(check("-", stdin=f), plain)
-        assert one_line(check(packed, "--prefix", "x"), str(packed) + ": no AXI port with prefix x")
-        assert one_line(piped(data, "--prefix", "x"), "standard input: no AXI port with prefix x")
-        assert json.loads(check(packed, "--json").stdout)["file"] == str(packed)
+    data = file.read_bytes()
+    packed = tmp_path / "p.gz"
+    packed.write_bytes(gzip.compress(data[:100]) + gzip.compress(data[100:]))  # as several programs write it
+    assert same(check(packed), plain) and same(piped(data), plain) and same(piped(packed.read_bytes()), plain)
+    with open(file, "rb") as f:
+        assert same(check("-", stdin=f), plain)
+    with open(tmp_path / "late", "wb") as f:
+        f.write(b"other" + data)
+    with open(tmp_path / "late", "rb", buffering=0) as f:
+        f.seek(5)
+        assert same(check("-", stdin=f), plain)
+    assert one_line(check(packed, "--prefix", "x"), str(packed) + ": no AXI port with prefix x")
+    assert one_line(piped(data, "--prefix", "x"), "standard input: no AXI port with prefix x")
+    assert json.loads(check(packed, "--json").stdout)["file"] == str(packed)
     assert list(tmp_path.glob("tandem-wave-*")) == []
 
 

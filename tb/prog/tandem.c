@@ -158,14 +158,12 @@ int tb_test_execute(tb_prog_run *run) {
     if (run->test->execute != NULL) {
         return run->test->execute(run);
     }
-    void *self = calloc(1, b->bytes);
+    void *self = tb_tandem_open(b, run, run->err, sizeof run->err);
     if (self == NULL) {
-        return opt_fail(run->err, sizeof run->err, "out of memory");
+        return -1;
     }
     tb_run *r = run_of(b, self);
-    run->devices = 1;
-    int rc = open_all(b, self, run, run->err, sizeof run->err);
-    rc = rc == 0 ? run->test->body(self, run) : rc;
+    int rc = run->test->body(self, run);
     if (rc == 0) {
         tb_run_finish(r);
     }
