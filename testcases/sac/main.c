@@ -289,7 +289,6 @@ int main(int argc, char **argv) {
                               .is_operator = true,
                               .knobs = speed_knobs,
                               .knob_count = speed_knob_count,
-                              .size = size,
                               .bench = &bench,
                               .body = speed_case}};
     const tb_prog prog = {.about = "tests of the shift-add engine",

@@ -17,6 +17,7 @@ import sys
 import time
 
 from synth_src import Sources, SynthError, Usage
+from synth_timing import print_paths
 from synth_yosys import (COLUMNS, PRIMITIVES, Job, Runner, check_whole, children, count_cells, synthesise, tool_text,
                          write_whole)
 
@@ -285,6 +286,7 @@ def report(rows, leaves, results, args, complete):
         print_shares(groups, total, args.n)
     if table:
         out["memories"] = print_memories(rows, results)
+    out["paths"] = print_paths([job for variants in rows.values() for job, _ in variants.values()] + leaves, results)
     return out
 
 

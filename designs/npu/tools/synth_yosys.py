@@ -12,6 +12,7 @@ import threading
 import time
 
 from synth_src import SynthError, strip_comments
+from synth_timing import parse_path
 
 COLUMNS = ("LUT", "FF", "DSP", "BRAM", "LUTRAM", "CARRY4")
 # LUTs of a memory or shift register primitive
@@ -29,14 +30,17 @@ ROM = pathlib.Path(__file__).resolve().parent / "synth_rom.v"
 SYNTH = ["proc", "select -assert-none " + " ".join("t:" + t for t in LATCHES + FORMAL),
          "flatten", "opt_expr", "opt_clean", "check -assert", "techmap -map %s" % ROM,
          "synth_xilinx -family xc7 -flatten -noiopad -noclkbuf", "check -assert"]
+# Static timing analysis of the mapped netlist, after the figures: arrival times from the delays of Yosys' models.
+STA = ["rename -wire", "read_verilog -lib -specify -overwrite +/xilinx/cells_sim.v", "tee -q -o %s sta"]
 TREE = ["proc", "flatten"]
 WHOLE = SYNTH[:6]
 
 
 def tool_text(version):
     """Everything that the figures of a module depend on, besides its sources."""
-    commands = [c.replace(str(ROM), strip_comments(ROM.read_text(encoding="utf-8"))) for c in SYNTH + TREE]
-    return "\n".join([version, *commands, inspect.getsource(Job.elaborate), inspect.getsource(parse_memories)])
+    commands = [c.replace(str(ROM), strip_comments(ROM.read_text(encoding="utf-8"))) for c in SYNTH + STA + TREE]
+    return "\n".join([version, *commands, inspect.getsource(Job.elaborate), inspect.getsource(parse_memories),
+                      inspect.getsource(parse_path)])
 
 
 class Job:
@@ -166,19 +170,20 @@ def parse_memories(log):
 
 
 def synthesise(job, runner):
-    """Cells, memories and seconds of a job; from the cache if nothing but comments has changed."""
+    """Cells, memories, worst path and seconds of a job; from the cache if nothing but comments has changed."""
     cache = runner.folder / (job.key + ".json")
     if cache.exists():
         result = json.loads(cache.read_text(encoding="utf-8"))
     else:
-        stat = runner.folder / (job.key + ".stat")
+        stat, sta = runner.folder / (job.key + ".stat"), runner.folder / (job.key + ".sta")
         start = time.monotonic()
-        log = runner.run(job, "synth", SYNTH + ["tee -q -o %s stat -json" % stat])
+        log = runner.run(job, "synth", SYNTH + ["tee -q -o %s stat -json" % stat] + STA[:-1] + [STA[-1] % sta])
         result = {"module": job.module, "params": job.params,
                   "cells": json.loads(stat.read_text(encoding="utf-8"))["design"]["num_cells_by_type"],
-                  "memories": parse_memories(log), "seconds": round(time.monotonic() - start, 1)}
+                  "memories": parse_memories(log), "path": parse_path(sta.read_text(encoding="utf-8")),
+                  "seconds": round(time.monotonic() - start, 1)}
         write_whole(cache, json.dumps(result, indent=1, sort_keys=True) + "\n")
-        remove([stat] + runner.files(job, "synth"))
+        remove([stat, sta] + runner.files(job, "synth"))
     return result
 
 
