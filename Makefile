@@ -71,8 +71,9 @@ ifeq ($(C),)
 	  "SEED=$(SEED)  JOBS=$(JOBS)  ARCH=$(ARCH) (empty: portable)"
 endif
 
-format: ## every day | run clang-format over the C and C++ sources
+format: ## every day | format C, C++ (clang-format) and SystemVerilog
 	clang-format -i $(C_SOURCES)
+	@git ls-files --cached --others --exclude-standard '*.sv' '*.svh' | xargs $(PYTHON) scripts/sv_style.py --fix
 
 clean: ## every day | remove build/
 	@scripts/clean.sh

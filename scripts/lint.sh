@@ -159,6 +159,7 @@ format_clean() {
 
 # Hand-written text of these kinds has at most 120 columns. Exempt, for they are data with one record a line: .case,
 # .param, .csv, .suite, .regs, .txt and .def files, and patches; .md files are wrapped at 100, except for tables.
+sv_style() { sources '*.sv' '*.svh' | xargs "$PYTHON" scripts/sv_style.py; }
 columns_120() {
     sources Makefile '*.c' '*.h' '*.cpp' '*.hpp' '*.sv' '*.svh' '*.v' '*.vlt' '*.py' '*.pyi' '*.sh' '*.mk' '*.css' |
         xargs awk 'length($0) > 120 {
@@ -199,6 +200,7 @@ check "framework does not know the designs ($(design words | paste -sd ' '))" fr
 check "ports of the top modules are those of their descriptions" design ports
 check "floors: who includes whom" "$PYTHON" scripts/floors.py
 check "lines have at most 120 columns" columns_120
+check "style of SystemVerilog" sv_style
 if need "$VERILATOR" deps "Verilator lint"; then
     for d in $designs; do
         while read -r params; do
