@@ -3,8 +3,9 @@
 // The exact product is p * 2^(ea + eb - 300), p the product of the 24-bit significands and ea, eb the exponents (a
 // subnormal has 1). y is right when it is a neighbour to which the exact product is nearest: 4p lies between the
 // midpoints below and above y, and on one of them only when y is even. y is decoded; nothing is normalised, shifted
-// right or rounded here. The prover takes p as any number but 0, so that it need not look into the multiplier: p must
-// be the same net here and in fp_mul_f.
+// right or rounded here. The prover takes p as any number that lies between powers of two as the product of two numbers
+// does (2^i <= ma < 2^(i+1), 2^j <= mb < 2^(j+1): 2^(i+j) <= p < 2^(i+j+2)), so that it need not look into the
+// multiplier: p must be the same net here and in fp_mul_f.
 module prove_fp_mul (
   input  logic [31:0] a_i,
   input  logic [31:0] b_i,
@@ -24,6 +25,9 @@ module prove_fp_mul (
   logic [25:0]  sig4;
   logic [W-1:0] lo, hi, v;
   logic         border, near;
+  logic [5:0]   log;  // i + j
+  logic [4:0]   i, j;
+  logic [49:0]  least;
 
   assign y = fp_pkg::fp_mul_f(a_i, b_i);
   assign ma = {a_i[30:23] != 8'd0, a_i[22:0]};
@@ -54,10 +58,21 @@ module prove_fp_mul (
     else near = s - 11'd128 <= 11'd76 && (y[0] ? lo < v && v < hi : lo <= v && v <= hi);
   end
 
+  always_comb begin
+    i = 5'd0;
+    j = 5'd0;
+    for (int unsigned k = 0; k < 24; k++) begin
+      if (ma[k]) i = 5'(k);
+      if (mb[k]) j = 5'(k);
+    end
+    log = {1'b0, i} + {1'b0, j};
+    least = 50'd1 << log;
+  end
+
   assign y_o = y;
   assign p_o = p;
   assign assume_o = a_i[30:23] != 8'hFF && b_i[30:23] != 8'hFF && a_i[30:0] != 31'd0 && b_i[30:0] != 31'd0 &&
-                    p != 48'd0;
+                    {2'd0, p} >= least && {2'd0, p} < {least[47:0], 2'b00};
   assign ok_o = near && y[31] == (a_i[31] ^ b_i[31]);
 
 endmodule

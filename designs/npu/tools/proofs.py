@@ -29,12 +29,13 @@ def comb(name, claim, scope, top, sources, params=(), cut=False, **more):
 
 
 # ---- binary32 ----
-HALF_UP = ("a half is rounded up", FP, "inc = m[39] && (m[40] || m[38:0] != 39'd0);", "inc = m[39];")
-NO_LOST = ("subnormal results forget the places shifted out", FP, "m[0] = m[0] || (lost != 64'd0);", "")
+HALF_UP = ("a half is rounded up", FP, "inc = m[7] && (m[8] || m[6:0] != 7'd0);", "inc = m[7];")
+NO_LOST = ("subnormal products forget the places shifted out", FP,
+           "m[0] = m[0] || sh > 11'd47 || (p & ~(48'hFFFF_FFFF_FFFF << sh[5:0])) != 48'd0;", "")
 NO_STICKY = ("the sum forgets the places shifted out", FP, "my[0] = 1'b1;", "my[0] = my[0];")
 NO_FAR = ("shifts by 32 and more wrap", FP, "my = d > 8'd31 ? 32'd0 : ys >> d[4:0];", "my = ys >> d[4:0];")
-SUB_EXP = ("a subnormal operand has exponent 0", FP, "ex = {3'd0, x[30:23]} + {10'd0, x[30:23] == 8'd0};",
-           "ex = {3'd0, x[30:23]};")
+SUB_EXP = ("a subnormal operand has exponent 0", FP, "ex = x[30:23] + {7'd0, x[30:23] == 8'd0};", "ex = x[30:23];")
+SUM_OVERFLOW = ("a sum of exponent 255 is taken for a number", FP, "else if (ex == 8'd254 && l == 5'd0)", "else if (1'b0)")
 OVERFLOW = ("exponent 255 is taken for a number", FP, "if (!e[10] && e >= 11'd255) begin",
             "if (!e[10] && e >= 11'd256) begin")
 
@@ -66,7 +67,7 @@ def law(name, number, claim, scope="all operands", cut=False, wrong=()):
 def binary32():
     gaps = [(0, 0), (1, 1), (2, 4), (5, 10), (11, 19), (20, 27), (28, 59), (60, 254)]
     # up to 7 positions apart nothing is shifted out, so the sum needs no sticky bit
-    wrong = {0: [SUB_EXP, OVERFLOW], 1: [HALF_UP], 4: [NO_STICKY], 7: [NO_FAR]}
+    wrong = {0: [SUB_EXP, SUM_OVERFLOW], 1: [HALF_UP], 4: [NO_STICKY], 7: [NO_FAR]}
     for i, (low, high) in enumerate(gaps):
         yield add(low, high, False, wrong.get(i, ()))
     for low, high in gaps[1:]:
@@ -75,14 +76,13 @@ def binary32():
                   [("inf - inf is inf", FP, "(y[30:23] == 8'hFF && x[31] != y[31])) fp_add_f = FpNan;",
                     "1'b0) fp_add_f = FpNan;")])
     yield comb("fp_mul.finite", "fp_mul_f: nearest to the exact product, ties to even",
-               "all finite operands but 0, the integer product left open", "prove_fp_mul",
+               "all finite operands but 0, the integer product left open between powers of 2", "prove_fp_mul",
                [FP, "formal/prove_fp_mul.sv"], cut=True, wrong=[HALF_UP, NO_LOST, OVERFLOW])
     yield special("fp_mul.special", True,
                   [("inf * 0 is inf", FP, "|| a[30:0] == 31'd0 || b[30:0] == 31'd0)\n        fp_mul_f = FpNan;",
                     ")\n        fp_mul_f = FpNan;")])
     yield convert("fp_i32_to_f32", 0, "i32_to_f32_f: nearest, ties to even",
-                  [("a half is rounded up", FP, "inc = m[7] && (m[8] || m[6:0] != 7'd0);", "inc = m[7];"),
-                   ("-2^31 is 0", FP, "m = v[31] ? 32'd0 - v : v;", "m = v[31] ? {1'b0, 31'd0 - v[30:0]} : v;")])
+                  [HALF_UP, ("-2^31 is 0", FP, "m = v[31] ? 32'd0 - v : v;", "m = v[31] ? {1'b0, 31'd0 - v[30:0]} : v;")])
     yield convert("fp_f32_to_i8", 1, "f32_to_i8_f: half away from zero, -127..127, NaN 0",
                   [("halves are cut off", FP, "mag = {1'b0, t[7:1]} + {7'd0, t[0]};", "mag = {1'b0, t[7:1]};"),
                    ("128 is not clamped", FP, "if (mag[7]) mag = 8'd127;", "")])

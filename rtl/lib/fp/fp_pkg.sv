@@ -32,39 +32,12 @@ package fp_pkg;
     fp_clz32_f = n;
   endfunction
 
-  // Leading zeros of v; 63 when v is 0.
-  function automatic logic [5:0] fp_clz64_f(input logic [63:0] v);
-    if (v[63:32] != 32'd0) fp_clz64_f = {1'b0, fp_clz32_f(v[63:32])};
-    else fp_clz64_f = {1'b1, fp_clz32_f(v[31:0])};
-  endfunction
-
-  // Round and pack: q[63] is the leading one (q is not 0), worth 2^(e-127); e is two's complement.
-  // The carry of the rounding runs into the exponent field by itself: subnormal to normal, largest finite to infinity.
-  function automatic logic [31:0] fp_pack_f(input logic s, input logic [10:0] e, input logic [63:0] q);
-    logic [63:0] m;
-    logic [63:0] lost;
-    logic [10:0] sh;
-    logic [7:0]  field;
-    logic        inc;
-    if (!e[10] && e >= 11'd255) begin
-      fp_pack_f = {s, 8'hFF, 23'd0};
-    end else begin
-      m = q;
-      field = e[7:0];
-      if (e[10] || e == 11'd0) begin
-        sh = 11'd1 - e;
-        if (sh > 11'd63) begin
-          m = 64'd1;  // only "not zero" is left of it
-        end else begin
-          m = q >> sh[5:0];
-          lost = q ^ (m << sh[5:0]);
-          m[0] = m[0] || (lost != 64'd0);
-        end
-        field = 8'd0;
-      end
-      inc = m[39] && (m[40] || m[38:0] != 39'd0);
-      fp_pack_f = {s, {field, m[62:40]} + {30'd0, inc}};
-    end
+  // Round and pack: m[30:8] is the fraction, what is below decides the rounding. The carry runs into the exponent field
+  // by itself: subnormal to normal, largest finite to infinity.
+  function automatic logic [31:0] fp_round_f(input logic s, input logic [7:0] field, input logic [31:0] m);
+    logic inc;
+    inc = m[7] && (m[8] || m[6:0] != 7'd0);
+    fp_round_f = {s, {field, m[30:8]} + {30'd0, inc}};
   endfunction
 
   // a * b
@@ -74,10 +47,11 @@ package fp_pkg;
     logic        b_max;
     logic [23:0] ma;
     logic [23:0] mb;
-    logic [47:0] p;
-    logic [63:0] q;
-    logic [10:0] e;
     logic [5:0]  l;
+    logic [47:0] p;
+    logic [47:0] m;
+    logic [10:0] e;
+    logic [10:0] sh;
     s = a[31] ^ b[31];
     a_max = a[30:23] == 8'hFF;
     b_max = b[30:23] == 8'hFF;
@@ -90,12 +64,28 @@ package fp_pkg;
     end else begin
       ma = {a[30:23] != 8'd0, a[22:0]};
       mb = {b[30:23] != 8'd0, b[22:0]};
-      p = {24'd0, ma} * {24'd0, mb};
-      q = {p, 16'd0};
-      // the exponent of a subnormal is that of field 1; bit 63 of the unshifted product is worth 2^(ea+eb-126-127)
-      e = {3'd0, a[30:23]} + {3'd0, b[30:23]} + {10'd0, !ma[23]} + {10'd0, !mb[23]} - 11'd126;
-      l = fp_clz64_f(q);
-      fp_mul_f = fp_pack_f(s, e - {5'd0, l}, q << l);
+      // leading zeros of subnormal operands, beside the multiplication
+      l = 6'd0;
+      if (!ma[23]) l = {1'b0, fp_clz32_f({ma, 8'd0})};
+      if (!mb[23]) l = l + {1'b0, fp_clz32_f({mb, 8'd0})};
+      p = ({24'd0, ma} * {24'd0, mb}) << l;
+      // the exponent of a subnormal is that of field 1; bit 47 is worth 2^(e-127)
+      e = {3'd0, a[30:23]} + {3'd0, b[30:23]} + {10'd0, !ma[23]} + {10'd0, !mb[23]} - 11'd126 - {5'd0, l};
+      if (!p[47]) begin
+        p = {p[46:0], 1'b0};
+        e = e - 11'd1;
+      end
+      if (!e[10] && e >= 11'd255) begin
+        fp_mul_f = {s, 8'hFF, 23'd0};
+      end else if (e[10] || e == 11'd0) begin
+        sh = 11'd1 - e;  // subnormal, or the smallest normal number after rounding
+        m = sh > 11'd47 ? 48'd0 : p >> sh[5:0];
+        // of what is shifted out rounding needs to know whether it is all zero
+        m[0] = m[0] || sh > 11'd47 || (p & ~(48'hFFFF_FFFF_FFFF << sh[5:0])) != 48'd0;
+        fp_mul_f = fp_round_f(s, 8'd0, {m[47:17], m[16:0] != 17'd0});
+      end else begin
+        fp_mul_f = fp_round_f(s, e[7:0], {p[47:17], p[16:0] != 17'd0});
+      end
     end
   endfunction
 
@@ -104,13 +94,14 @@ package fp_pkg;
     logic [31:0] x;  // the operand of larger magnitude
     logic [31:0] y;
     logic        y_sub;
-    logic [10:0] ex;
+    logic [7:0]  ex;
     logic [7:0]  d;
     logic [31:0] mx;
     logic [31:0] my;
     logic [31:0] ys;
     logic [31:0] r;
     logic [4:0]  l;
+    logic [4:0]  sh;
     if (a[30:0] >= b[30:0]) begin
       x = a;
       y = b;
@@ -122,19 +113,22 @@ package fp_pkg;
       if (x[22:0] != 23'd0 || (y[30:23] == 8'hFF && x[31] != y[31])) fp_add_f = FpNan;
       else fp_add_f = x;
     end else begin
-      ex = {3'd0, x[30:23]} + {10'd0, x[30:23] == 8'd0};
+      ex = x[30:23] + {7'd0, x[30:23] == 8'd0};
       y_sub = y[30:23] == 8'd0;
-      d = ex[7:0] - y[30:23] - {7'd0, y_sub};
+      d = ex - y[30:23] - {7'd0, y_sub};
       mx = {1'b0, x[30:23] != 8'd0, x[22:0], 7'd0};
       ys = {1'b0, !y_sub, y[22:0], 7'd0};
       my = d > 8'd31 ? 32'd0 : ys >> d[4:0];
       // bits shifted out are kept as a sticky bit in the lowest place, which is all that rounding needs
-      if (d > 8'd31 ? ys != 32'd0 : my << d[4:0] != ys) my[0] = 1'b1;
+      if ((d > 8'd31 ? ys : ys & ~(32'hFFFF_FFFF << d[4:0])) != 32'd0) my[0] = 1'b1;
       if (x[31] == y[31]) r = mx + my;
       else r = mx - my;
       l = fp_clz32_f(r);
+      // a subnormal sum is exact: it is shifted to exponent field 0 and no further
+      sh = {3'd0, l} > ex ? ex[4:0] : l;
       if (r == 32'd0) fp_add_f = {x[31] & y[31], 31'd0};
-      else fp_add_f = fp_pack_f(x[31], ex + 11'd1 - {6'd0, l}, {r << l, 32'd0});
+      else if (ex == 8'd254 && l == 5'd0) fp_add_f = {x[31], 8'hFF, 23'd0};
+      else fp_add_f = fp_round_f(x[31], {3'd0, l} > ex ? 8'd0 : ex + 8'd1 - {3'd0, l}, r << sh);
     end
   endfunction
 
@@ -147,17 +141,12 @@ package fp_pkg;
   function automatic logic [31:0] i32_to_f32_f(input logic [31:0] v);
     logic [31:0] m;
     logic [4:0]  l;
-    logic [7:0]  e;
-    logic        inc;
     m = v[31] ? 32'd0 - v : v;
     if (m == 32'd0) begin
       i32_to_f32_f = 32'd0;
     end else begin
       l = fp_clz32_f(m);
-      m = m << l;
-      e = 8'd158 - {3'd0, l};
-      inc = m[7] && (m[8] || m[6:0] != 7'd0);
-      i32_to_f32_f = {v[31], {e, m[30:8]} + {30'd0, inc}};
+      i32_to_f32_f = fp_round_f(v[31], 8'd158 - {3'd0, l}, m << l);
     end
   endfunction
 

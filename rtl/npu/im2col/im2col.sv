@@ -201,7 +201,7 @@ module im2col #(
   // Rows that must be there: those up to the last tap row of the row after which the tile ends, at most all. A tile
   // that ends exactly at a row's end waits for a row more than it needs unless this is excluded.
   always_comb begin
-    tl_ylast = tl_y_q + $signed(Cw'(tile_dq_q)) * $signed({{(Cw - 9) {1'b0}}, 1'b0, task_i.sh});
+    tl_ylast = tl_y_q + t_y_q;
     if (tl_end_row && tl_end_ow != {1'b0, task_i.ow}) tl_ylast = tl_ylast + $signed(Cw'(task_i.sh));
     else if (tl_end_ow == 17'd0) tl_ylast = tl_ylast - $signed(Cw'(task_i.sh));
     tl_ylast = tl_ylast + $signed(y_span_q);
@@ -303,7 +303,7 @@ module im2col #(
       c_wblk_q <= npu_pkg::WgtAw'(diag ? 32'(taps_q) : (32'(taps_q) * 32'(icb)) << Ln);
       c_shrow_q <= Aw'(32'(task_i.sh) * 32'(c_row_q));
       c_dhrow_q <= Aw'(32'(task_i.dh) * 32'(c_row_q));
-      words_q <= (Aw + 1)'(32'(task_i.ih) * 32'(task_i.iw) * 32'(icb));
+      words_q <= (Aw + 1)'(32'(task_i.ih) * 32'(c_rowwords_q));
       c_xwrap_q <= $signed(Cw'(32'(task_i.ow) * 32'(task_i.sw)));
       adr_first_q <= base_q - Aw'(32'(task_i.pad_t) * 32'(c_row_q)) - Aw'(32'(task_i.pad_l) * 32'(icb));
     end
