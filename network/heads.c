@@ -116,9 +116,11 @@ static uint32_t decode(const net_shape *input, const head_layout *l, const float
             h = h * h * anchor[1] * 0.5f;
             float in_w = (float)input->w;
             float in_h = (float)input->h;
-            list[count++] = (net_found){.score = score,
-                                        .label = best - 4,
-                                        .box = {(x - w) / in_w, (y - h) / in_h, (x + w) / in_w, (y + h) / in_h}};
+            net_found *f = &list[count++];
+            *f = (net_found){.score = score,
+                             .label = best - 4,
+                             .box = {(x - w) / in_w, (y - h) / in_h, (x + w) / in_w, (y + h) / in_h}};
+            f->area = net_found_area(f->box);
         }
     }
     return count;
@@ -141,7 +143,7 @@ net_status net_heads_decode(const net_heads *heads, const net_graph *graph, cons
         }
     }
     net_found_sort(list, count);
-    net_found_write(list, net_found_suppress(list, count, overlap, true), row, heads->rows);
+    net_found_write(list, net_found_suppress(list, count, overlap, NET_FOUND_PER_CLASS), row, heads->rows);
     free(list);
     return NET_OK;
 }
