@@ -28,8 +28,9 @@ static net_status rows_out(net_plan *p, uint64_t rows, uint64_t candidates) {
 
 /* ---- DetectionOutput (SSD): offsets, class probabilities and anchor boxes ---- */
 
-/* The three inputs. Caffe: offsets, scores of each box one after the other, and a blob of two rows, boxes and variances.
- * MXNet (key 0 is -233): a row of scores for each class, a row of four for each box, variances from the settings. */
+/* The three inputs. Caffe: offsets, scores of each box one after the other, and a blob of two rows, boxes and
+ * variances. MXNet (key 0 is -233): a row of scores for each class, a row of four for each box, variances from the
+ * settings. */
 typedef struct ssd_form {
     bool rows; /* MXNet */
     uint32_t priors, classes;

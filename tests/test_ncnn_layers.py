@@ -1,5 +1,5 @@
-"""Layers of two-stage and MXNet detectors against NumPy, each written again from ncnn's source; and every detection layer
-against ncnn itself where its package is (TANDEM_NCNN_SITE: tools/ncnn_layers.py)."""
+"""Layers of two-stage and MXNet detectors against NumPy, each written again from ncnn's source; and every detection
+layer against ncnn itself where its package is (TANDEM_NCNN_SITE: tools/ncnn_layers.py)."""
 import os
 import subprocess
 import sys
@@ -196,7 +196,8 @@ def test_against_ncnn():
     if not SITE:
         pytest.skip("not run: TANDEM_NCNN_SITE does not name a folder with the package ncnn")
     done = subprocess.run([sys.executable, os.path.join(ROOT, "tools", "ncnn_layers.py"), SITE, "--count", "20",
-                           "--program", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900)
+                           "--program", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -153,7 +153,8 @@ def roi_pooling(rng):
     """No part ends exactly between two elements: ncnn's builds multiply by a rounded reciprocal of the number of parts,
     and so take one element more or less there, by the compiler."""
     while True:
-        x, scale = normal(rng, draw(rng, 1, 6), draw(rng, 2, 20), draw(rng, 2, 20)), float(rng.choice([1, 0.25, 0.0625]))
+        x = normal(rng, draw(rng, 1, 6), draw(rng, 2, 20), draw(rng, 2, 20))
+        scale = float(rng.choice([1, 0.25, 0.0625]))
         box, parts = region(rng, x, scale), [draw(rng, 1, 7), draw(rng, 1, 7)]
         first, last = (np.round(box[k:k + 2] * F32(scale)).astype(int) for k in (0, 2))
         if all(math.gcd(int(n), k) == 1 for n, k in zip(last - first + 1, parts)):
