@@ -249,8 +249,8 @@ void net_graph_free(net_graph *graph);
 /*
  * The graph as .param text, as ncnn's own tools write it: arrays with their length in front, floats with an exponent
  * and as many digits (7 to 9) as give the same value again. net_graph_parse_param() reads the same graph from it. *text
- * is followed by a zero byte; the caller has to free() it. An INT8 Convolution of a vector in a planned graph is written
- * as the InnerProduct that it is, here and in the .bin: ncnn would take the vector for a map of one row. Errors:
+ * is followed by a zero byte; the caller has to free() it. An INT8 Convolution of a vector in a planned graph is
+ * written as the InnerProduct that it is, here and in the .bin: ncnn would take the vector for a map of one row. Errors:
  * NET_ERR_ARG (a name or text that the format cannot hold), NET_ERR_MEMORY.
  */
 net_status net_graph_print_param(const net_graph *graph, char **text, size_t *bytes, net_error *err);
@@ -427,6 +427,8 @@ const net_table_line *net_table_find(const net_table *table, const char *layer, 
  */
 net_status net_table_add(net_table *table, const char *layer, bool weights, const float *scale, uint32_t count,
                          net_error *err);
+/* Remove both lines of a layer: it stays float. false: the table has none. */
+bool net_table_remove(net_table *table, const char *layer);
 /*
  * The table as text, followed by a zero byte; the caller has to free() it. Scales have six decimals, as those of ncnn,
  * or more digits where these would not give the same value again. A file is written under a temporary name and then
