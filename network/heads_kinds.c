@@ -181,8 +181,8 @@ static void scrfd_decode(const net_heads *heads, const net_graph *g, const float
     }
 }
 
-/* Square anchor boxes of 32 and 16 pixels at stride 8, 128 and 64 at 16, 512 and 256 at 32, around a point 8 pixels right
- * of and below the cell's corner: insightface's base of 16 pixels and its scales 32, 16, 8, 4, 2, 1. */
+/* Square anchor boxes of 32 and 16 pixels at stride 8, 128 and 64 at 16, 512 and 256 at 32, around a point 8 pixels
+ * right of and below the cell's corner: insightface's base of 16 pixels and its scales 32, 16, 8, 4, 2, 1. */
 static void retinaface_decode(const net_heads *heads, const net_graph *g, const float *const *output, net_decoded *d) {
     for (uint32_t i = 0; i < 2 * heads->count; i++) {
         uint32_t level = i / 2;

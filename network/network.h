@@ -250,7 +250,8 @@ void net_graph_free(net_graph *graph);
  * The graph as .param text, as ncnn's own tools write it: arrays with their length in front, floats with an exponent
  * and as many digits (7 to 9) as give the same value again. net_graph_parse_param() reads the same graph from it. *text
  * is followed by a zero byte; the caller has to free() it. An INT8 Convolution of a vector in a planned graph is
- * written as the InnerProduct that it is, here and in the .bin: ncnn would take the vector for a map of one row. Errors:
+ * written as the InnerProduct that it is, here and in the .bin: ncnn would take the vector for a map of one row.
+ * Errors:
  * NET_ERR_ARG (a name or text that the format cannot hold), NET_ERR_MEMORY.
  */
 net_status net_graph_print_param(const net_graph *graph, char **text, size_t *bytes, net_error *err);

@@ -10,8 +10,8 @@ typedef struct photos_options {
     const char *out_param, *out_bin, *compare, *labels;
     const char **stay; /* [stays] layers that stay float */
     uint32_t stays;
-    double reach; /* dB that the INT8 network shall reach by leaving layers float; NaN: no search */
-    double least; /* dB below which a warning is printed */
+    double reach;       /* dB that the INT8 network shall reach by leaving layers float; NaN: no search */
+    double least;       /* dB below which a warning is printed */
     uint32_t count;     /* inputs, in the order of the command line */
     const char **input; /* files; .npy: floats, all others: pictures */
     net_picture_prep prep;
