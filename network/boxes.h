@@ -82,9 +82,9 @@ net_status net_heads_parse(net_heads *heads, const char *text, net_error *err);
 net_status net_heads_fit(net_heads *heads, const net_graph *graph, net_error *err);
 /*
  * Decode the outputs (output[i]: elements of graph->outputs[i]). YOLOv5: with s the sigmoid, centre
- * 2 s(x) - 0.5 + cell, size (2 s(w))^2 * anchor, score s(object) * s(best class). Boxes from score `least` on; of two
- * boxes of a class that overlap by more than `overlap` the better one stays. row[heads->rows][6] as detection layers give them:
- * net_boxes_read(). NET_ERR_MEMORY.
+ * 2 s(x) - 0.5 + cell, size (2 s(w))^2 * anchor, score s(object) * s(best class). Boxes from score `least` on; of
+ * two boxes of a class that overlap by more than `overlap` the better one stays. row[heads->rows][6] as detection
+ * layers give them: net_boxes_read(). NET_ERR_MEMORY.
  */
 net_status net_heads_decode(const net_heads *heads, const net_graph *graph, const float *const *output, float least,
                             float overlap, float *row, net_error *err);

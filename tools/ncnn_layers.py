@@ -3,6 +3,7 @@
 
     pip download --only-binary=:all: -d W ncnn; for w in W/*.whl; do unzip -qo $w -d SITE; done
     python3 tools/ncnn_layers.py SITE      # SITE: a folder outside of the project, for this interpreter's version
+    python3 tools/ncnn_layers.py SITE --speed DATA/squeezenet    # CPU time of SqueezeNet v1.1 beside ncnn's, one thread
 
 Nothing else of the project needs the package; without it the program says that it did not run (exit status 3). Exit
 status 1 when a layer differs by more than rounding or finds other boxes."""
@@ -10,9 +11,11 @@ status 1 when a layer differs by more than rounding or finds other boxes."""
 import argparse
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 
@@ -262,6 +265,38 @@ def compare(case, mine, their):
     return values, exact, worst, None if worst <= NEAR else "error %.3g" % worst
 
 
+def speed(ncnn, program, folder):
+    """Lower quartile of the CPU time of an inference, in turns; ncnn as it comes, but for halves."""
+    x = normal(np.random.default_rng(1), 3, 227, 227, scale=50)
+    rows = []
+    for name, stem in (("FP32", "squeezenet_v1.1"), ("INT8", "sq-int8")):
+        files = [os.path.join(folder, stem + end) for end in (".param", ".bin")]
+        net = ncnn.Net()
+        net.opt.num_threads = 1
+        for option in ("use_fp16_packed", "use_fp16_storage", "use_fp16_arithmetic", "use_bf16_storage"):
+            setattr(net.opt, option, False)
+        if net.load_param(files[0]) != 0 or net.load_model(files[1]) != 0:
+            raise RuntimeError("%s: ncnn does not read it" % files[0])
+        mine, their = [], []
+        with tempfile.TemporaryDirectory() as temporary:
+            np.save(os.path.join(temporary, "x.npy"), x)
+            for _ in range(5):
+                done = subprocess.run([program, "classify", "--net", files[0], "--bin", files[1], "--time", "--image"] +
+                                      [os.path.join(temporary, "x.npy")] * 8, stdout=subprocess.PIPE, text=True,
+                                      check=True)
+                mine += [float(t) for t in re.findall(r"^time ([\d.]+) s", done.stdout, re.M)][1:]
+                for i in range(8):
+                    ex = net.create_extractor()
+                    start = time.process_time()
+                    ex.input("data", ncnn.Mat(x))
+                    ex.extract("prob")
+                    their += [time.process_time() - start] if i > 0 else []
+        rows.append((name, np.quantile(mine, 0.25) * 1e3, np.quantile(their, 0.25) * 1e3))
+    print("| SqueezeNet v1.1, 227x227 | here, ms | ncnn, ms | ratio |\n| --- | ---: | ---: | ---: |")
+    for name, a, b in rows:
+        print("| %s | %.1f | %.1f | %.2f |" % (name, a, b, a / b))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("site", metavar="SITE", help="folder with the unpacked package ncnn (and what it needs)")
@@ -269,6 +304,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--layer", choices=sorted(LAYERS), help="this layer alone")
     parser.add_argument("--program", default=os.path.join(ROOT, "build", "host", "tandem-net-model"))
+    parser.add_argument("--speed", metavar="DIR", help="instead: speed; folder with squeezenet_v1.1 and sq-int8")
     args = parser.parse_args()
     sys.path.insert(0, os.path.abspath(args.site))
     try:
@@ -276,6 +312,9 @@ def main():
     except ImportError as error:
         print("ncnn_layers: not run: %s has no package ncnn for this interpreter (%s)" % (args.site, error))
         return 3
+    if args.speed:
+        speed(ncnn, args.program, args.speed)
+        return 0
     bad = 0
     print("ncnn %s\n\n| layer | cases | values | exact, %% | largest error |\n| --- | ---: | ---: | ---: | ---: |"
           % ncnn.__version__)
