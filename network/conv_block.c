@@ -1,5 +1,5 @@
-/* conv_block.c - convolutions in FP32 as matrix products: GEMM_COLUMNS outputs of a map at a time, all filters of a group
- * over the same inputs. */
+/* conv_block.c - convolutions in FP32 as matrix products: GEMM_COLUMNS outputs of a map at a time, all filters of a
+ * group over the same inputs. */
 #include "conv_block.h"
 
 #include <string.h>
@@ -63,7 +63,7 @@ void conv_block_run(const net_work *work, const net_shape *is, const net_shape *
     uint32_t filters = os->c / c->groups;
     uint32_t depth = is->c / c->groups * c->kernel_h * c->kernel_w;
     float *inputs = work->scratch;
-    float block[GEMM_ROWS * GEMM_COLUMNS];
+    float block[GEMM_ROWS * GEMM_COLUMNS] = {0};
     for (uint32_t g = 0; g < c->groups; g++) {
         const float *in = work->in[0] + (size_t)g * (is->c / c->groups) * is->w * is->h;
         for (uint32_t first = 0; first < plane; first += GEMM_COLUMNS) {
@@ -72,8 +72,12 @@ void conv_block_run(const net_work *work, const net_shape *is, const net_shape *
             for (uint32_t k = 0; k < filters; k += GEMM_ROWS) {
                 uint32_t oc = g * filters + k;
                 uint32_t rows = filters - k < GEMM_ROWS ? filters - k : GEMM_ROWS;
-                gemm_f32_block(weight + (size_t)oc * depth, rows, inputs, GEMM_COLUMNS, depth,
-                               bias == NULL ? NULL : bias->f32 + oc, block);
+                for (uint32_t r = 0; r < rows; r++) {
+                    for (uint32_t p = 0; p < GEMM_COLUMNS; p++) {
+                        block[r * GEMM_COLUMNS + p] = bias == NULL ? 0.0f : bias->f32[oc + r];
+                    }
+                }
+                gemm_f32_block(weight + (size_t)oc * depth, depth, rows, inputs, GEMM_COLUMNS, depth, block);
                 for (uint32_t r = 0; r < rows; r++) {
                     memcpy(work->out[0] + (size_t)(oc + r) * plane + first, block + (size_t)r * GEMM_COLUMNS,
                            count * sizeof *block);

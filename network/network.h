@@ -39,7 +39,7 @@ typedef struct net_error {
 #define NET_KEY_HINTS 30u           /* shapes of the outputs: net_layer_hint() */
 #define NET_KEY_FEATURES 31u        /* feature mask: features that ncnn must not use for this layer; kept, not used */
 #define NET_MAX_ELEMENTS (1u << 28) /* elements of all blobs of an executed network together */
-#define NET_MAX_TENSORS 6u          /* weight arrays of a layer */
+#define NET_MAX_TENSORS 8u          /* weight arrays of a layer */
 
 /* ---- settings of a layer: key=value ---- */
 

@@ -4,7 +4,7 @@
  * A row has the arrays of a layer in the .bin file, the shapes of its outputs, and its computation in FP32 (the scalar
  * definition, in plain C). Reader, planner and executors use the table and no layer type directly. One file for each
  * family: op_conv.c, op_pool.c, op_eltwise.c, op_act.c, op_norm.c, op_shape.c, op_border.c, op_resize.c, op_detect.c,
- * op_boxes.c, op_roi.c.
+ * op_boxes.c, op_roi.c, op_matmul.c, op_attn.c, op_rnn.c.
  */
 #ifndef NET_OP_H
 #define NET_OP_H
@@ -56,7 +56,8 @@ typedef struct net_op {
 
 /* Rows of the families; a row without a type ends each. */
 extern const net_op net_ops_conv[], net_ops_pool[], net_ops_eltwise[], net_ops_act[], net_ops_norm[], net_ops_shape[],
-    net_ops_border[], net_ops_resize[], net_ops_detect[], net_ops_boxes[], net_ops_roi[];
+    net_ops_border[], net_ops_resize[], net_ops_detect[], net_ops_boxes[], net_ops_roi[], net_ops_matmul[],
+    net_ops_attn[], net_ops_rnn[];
 
 /* Row of a type, NULL when there is none. */
 const net_op *net_op_find(const char *type);

@@ -909,10 +909,10 @@ def test_bad_usage(args, part):
 
 def test_unsupported_types_are_listed_at_once(tmp_path):
     file = tmp_path / "odd.param"
-    file.write_text("7767517\n4 4\nInput i 0 1 i 0=4\nLSTM a 1 1 i x\nLSTM b 1 1 x y\nGemm c 1 1 y z\n")
+    file.write_text("7767517\n4 4\nInput i 0 1 i 0=4\nDiag a 1 1 i x\nDiag b 1 1 x y\nEinsum c 1 1 y z\n")
     done = program("--net", str(file), "--random-weights", "1")
     assert (done.returncode == 2 and
-            "not supported: layers of type 'LSTM' (line 4), 'Gemm' (line 6)" in done.stderr), done.stderr
+            "not supported: layers of type 'Diag' (line 4), 'Einsum' (line 6)" in done.stderr), done.stderr
 
 
 def test_open_input_takes_a_shape(tmp_path):

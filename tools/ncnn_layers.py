@@ -196,6 +196,90 @@ def binary(rng):
     return Case(blobs[::1 if rng.random() < 0.5 else -1], {0: int(rng.choice([0, 1, 2, 3, 4, 5, 7, 8]))})
 
 
+# ---- transformers, recurrent layers ----
+
+def matmul(rng):
+    """Two matrices, batches of them, vectors."""
+    m, n, k, batch = draw(rng, 1, 40), draw(rng, 1, 40), draw(rng, 1, 60), draw(rng, 2, 4)
+    turned = draw(rng, 0, 1)
+    a = [(m, k), (batch, m, k), (k,)][draw(rng, 0, 2)]
+    b = (n, k) if turned else (k, n)
+    b = [b, (batch,) + b, (k,)][draw(rng, 0, 2)]
+    return Case([normal(rng, *a), normal(rng, *b)], {0: turned})
+
+
+def gemm(rng):
+    m, n, k = draw(rng, 1, 40), draw(rng, 1, 40), draw(rng, 1, 60)
+    s = {2: draw(rng, 0, 1), 3: draw(rng, 0, 1), 14: draw(rng, 0, 1)}
+    maybe(rng, s, 0, float(F32(rng.random() + 0.5)))
+    maybe(rng, s, 1, float(F32(rng.random() + 0.5)))
+    shapes = [(k, m) if s[2] else (m, k), (n, k) if s[3] else (k, n)]
+    inputs, arrays = [], []
+    constant = [rng.random() < 0.3, rng.random() < 0.6]
+    for i, shape in enumerate(shapes):
+        data = normal(rng, *shape)
+        if constant[i] and not (i == 1 and constant[0]):
+            s[4 + i] = 1
+            arrays.append((True, data))
+        else:
+            inputs.append(data)
+    s.update({7: m, 8: n, 9: k} if 4 in s or 5 in s else {})
+    kind = draw(rng, -1, 4)
+    c = normal(rng, *[(1,), (m,), (m, 1), (m, n), (1, n)][kind]) if kind >= 0 else None
+    if kind >= 0 and rng.random() < 0.5:
+        s.update({6: 1, 10: kind, 7: m, 8: n, 9: k})
+        arrays.append((True, c))
+    elif kind >= 0 and not (kind == 1 and m == n):
+        inputs.append(c)
+    return Case(inputs, s, arrays)
+
+
+def attention(rng):
+    heads, size = draw(rng, 1, 4), draw(rng, 1, 16)
+    embed, source, target = heads * size, draw(rng, 1, 30), draw(rng, 1, 30)
+    blobs = draw(rng, 1, 3)
+    dims = [draw(rng, 1, 40) for _ in range(blobs)]
+    target = source if blobs == 1 else target
+    q, k, v = dims[0], dims[min(1, blobs - 1)], dims[blobs - 1]
+    inputs = [normal(rng, source, q)] + [normal(rng, target, d) for d in dims[1:]]
+    s = {0: embed, 1: heads, 2: embed * q, 3: k, 4: v}
+    if rng.random() < 0.4:
+        s[5] = 1
+        inputs.append(normal(rng, *((heads, source, target) if draw(rng, 0, 1) else (source, target))))
+    maybe(rng, s, 6, float(F32(rng.random() + 0.1)))
+    arrays = []
+    for depth in (q, k, v):
+        arrays += [(True, normal(rng, embed, depth) / depth ** 0.5), (False, normal(rng, embed))]
+    return Case(inputs, s, arrays + [(True, normal(rng, q, embed) / embed ** 0.5), (False, normal(rng, q))])
+
+
+def row_norm(rng, arrays):
+    x = normal(rng, *[draw(rng, 1, 30) for _ in range(draw(rng, 1, 3))]) + F32(rng.standard_normal())
+    size = x.shape[-1] * (x.shape[-2] if x.ndim == 3 and draw(rng, 0, 1) else 1)
+    s = {0: size, 2: draw(rng, 0, 1)}
+    maybe(rng, s, 1, 1e-5)
+    return Case([x], s, [(False, normal(rng, size)) for _ in range(arrays * s[2])])
+
+
+def embed(rng):
+    n, words, bias = draw(rng, 1, 30), draw(rng, 1, 50), draw(rng, 0, 1)
+    index = rng.integers(-3, words + 3, draw(rng, 1, 20)).astype(np.int32).view(F32)
+    return Case([index], {0: n, 1: words, 2: bias, 3: n * words},
+                [(True, normal(rng, words, n))] + [(False, normal(rng, n))] * bias)
+
+
+def recurrent(rng, gates):
+    n, inputs, steps, way = draw(rng, 1, 20), draw(rng, 1, 30), draw(rng, 1, 12), draw(rng, 0, 2)
+    hidden = draw(rng, 1, 20) if gates == 4 and rng.random() < 0.5 else n
+    ways = 2 if way == 2 else 1
+    s = {0: n, 1: ways * gates * hidden * inputs, 2: way}
+    if hidden != n:
+        s[3] = hidden
+    shapes = [(ways, gates * hidden, inputs), (ways, 4, hidden), (ways, gates * hidden, n)]
+    shapes += [(ways, n, hidden)] if hidden != n else []
+    return Case([normal(rng, steps, inputs)], s, [(True, normal(rng, *shape, scale=0.3)) for shape in shapes])
+
+
 LAYERS = {
     "DetectionOutput": ssd,
     "YoloDetectionOutput": lambda rng: yolo(rng, False),
@@ -207,6 +291,15 @@ LAYERS = {
     "ROIAlign": roi_align,
     "Softmax": softmax,
     "BinaryOp": binary,
+    "MatMul": matmul,
+    "Gemm": gemm,
+    "MultiHeadAttention": attention,
+    "LayerNorm": lambda rng: row_norm(rng, 2),
+    "RMSNorm": lambda rng: row_norm(rng, 1),
+    "GELU": lambda rng: Case([normal(rng, draw(rng, 1, 20), draw(rng, 1, 20), scale=2)], {0: draw(rng, 0, 1)}),
+    "Embed": embed,
+    "LSTM": lambda rng: recurrent(rng, 4),
+    "GRU": lambda rng: recurrent(rng, 3),
 }
 
 
