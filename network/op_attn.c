@@ -317,8 +317,8 @@ static net_status embed_shape(net_plan *p) {
     return net_plan_out(p, 0, (net_shape){2, outputs, net_plan_in(p, 0)->w, 1});
 }
 
-/* An index as ncnn has it, an integer in the blob's 32 bits, or as a float, which cannot be mistaken for one: from 2^-126
- * on its bits are above 2^23. Out of range: the first or the last row. */
+/* An index as ncnn has it, an integer in the blob's 32 bits, or as a float, which cannot be mistaken for one: from
+ * 2^-126 on its bits are above 2^23. Out of range: the first or the last row. */
 static uint32_t word_index(float value, uint32_t words) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
