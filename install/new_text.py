@@ -14,12 +14,25 @@ test %(name)s cfg=base kind=debug count=2 cases=10 determinism=1 timeout=60 -- t
 DEFAULT = """# default: random transfers on the streams, too.
 budget 120
 
-test %(name)s cfg=base kind=debug count=2 cases=25 determinism=1 timeout=120 -- traffic=none
-test %(name)s cfg=base kind=debug count=4 cases=25 timeout=120 -- traffic=random
+test %(name)s cfg=base kind=debug count=2 cases=25 cover=2 code=1 determinism=1 timeout=120 -- traffic=none
+test %(name)s cfg=base kind=debug count=4 cases=25 cover=4 code=2 timeout=120 -- traffic=random
+"""
+
+CLOSURE = """# closure: plain random jobs, from whose coverage `make closure` plans others.
+test %(name)s cfg=base kind=debug count=400 cases=5 index=100000000
+"""
+
+THRESHOLDS = """# What `make coverage` asks of functional coverage, in percent (tandem-cov gate).
+total 0
+illegal 0
+"""
+
+CODE_THRESHOLDS = """# What `make coverage` asks of code coverage, in percent (tandem-cov code gate): line, branch, toggle.
+line 0
 """
 
 MUTANTS = """Deliberate bugs: each patch is applied to a copy of the project (`patch -p1`), and the suite must fail
-there. `make qualify` tries all of them.
+there. `make mutants` tries all of them. `make qualify` makes bugs of all kinds itself.
 """
 
 GITHUB = """name: verify
@@ -35,7 +48,7 @@ jobs:
       # the Debian package of the framework, from wherever it is kept
       - run: apt-get install -y ./tandem_*.deb
       - run: make regress SUITE=smoke
-      - run: make qualify
+      - run: make mutants
       - uses: actions/upload-artifact@v4
         if: always()
         with: {name: results, path: build/regress}
@@ -49,7 +62,7 @@ GITLAB = """verify:
     # the Debian package of the framework, from wherever it is kept
     - apt-get install -y ./tandem_*.deb
     - make regress SUITE=smoke
-    - make qualify
+    - make mutants
   artifacts:
     when: always
     paths: [build/regress]
@@ -73,8 +86,10 @@ BENCH_H = """/* bench.h - %(name)s under the framework: its ports, its golden mo
 #include "tb.h"
 
 #define STREAMS %(streams)du
-#define MEM_BASE 0x10000000u
-#define MEM_SIZE 0x1000000u
+/* As far as the addresses of its masters reach; MEM_STEP: bytes of a beat of the widest one. */
+#define MEM_BASE %(mem_base)su
+#define MEM_SIZE %(mem_size)su
+#define MEM_STEP %(mem_step)du
 
 /* A handshake of the design beside its buses. */
 typedef struct stream_row {
@@ -206,7 +221,7 @@ static void draw(stream *s, const stream_row *row) {
         uint8_t wide[512];
         const size_t bytes = tb_sig_bytes(s->payload[p]);
         if (strstr(row->payload[p], "addr") != NULL) {
-            tb_set(s->payload[p], MEM_BASE + tb_rng_range(&s->rng, 0, MEM_SIZE / 4096 - 2) * 64);
+            tb_set(s->payload[p], MEM_BASE + tb_rng_range(&s->rng, 0, (MEM_SIZE - 1024) / MEM_STEP) * MEM_STEP);
         } else if (strstr(row->payload[p], "len") != NULL) {
             tb_set(s->payload[p], tb_rng_range(&s->rng, 1, 256));
         } else if (bytes <= 8) {
@@ -455,6 +470,7 @@ driver_status driver_write(device *dev, uint32_t addr, uint32_t value) {
 """
 
 TEST_C = """/* test.c - the test of %(name)s: knobs, one case, the program. */
+#include "coverage/bench/bench_cov.h"
 #include "coverage/code/code.h"
 #include "driver.h"
 
@@ -525,12 +541,16 @@ int main(int argc, char **argv) {
                           .size = size,
                           .bench = &bench,
                           .body = body};
+    static bench_cov coverage; /* of knobs and buses: docs of the framework, coverage.md */
     const tb_prog prog = {.about = "%(name)s",
                           .cfg = TANDEM_CFG_NAME,
                           .kind = TANDEM_KIND,
                           .tests = &test,
                           .test_count = 1,
                           .case_dir = "build/cases",
+                          .repro = "make repro",
+                          .ctx = &coverage,
+                          BENCH_COV,
                           .work_name = "transfers",
                           .code_save = code_save_text};
     return tb_prog_main(&prog, argc, argv);
@@ -547,9 +567,12 @@ Python 3 and an installation of Tandem.
     make regress SUITE=default    # with random transfers on the streams
     make run COUNT=100            # random cases; ARGS="traffic=random stall=50": pinned knobs
     make repro CASE=file          # a failing case again, with report and waveform: the line that a failure prints
+    make wave RUN=1               # the waveform of the commonest failure of a run, in GTKWave
     make shrink CASE=file         # and made small
-    make qualify                  # deliberate bugs (mutants/) must be found
-    make coverage                 # lines, branches, toggles
+    make mutants                  # deliberate bugs (mutants/) must be found
+    make qualify                  # hundreds of bugs in the RTL, in one build: which no check finds
+    make coverage                 # knobs, buses, lines, branches, toggles: build/coverage/index.html
+    make closure                  # jobs that aim at what is not covered yet
     make help
 
 ## What was found out, and guessed

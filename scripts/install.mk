@@ -12,7 +12,7 @@ $(HOST)/tandem: $(OBJ_command) $(HOST)/libtandem.a $(HOST)/flags.ld
 	@$(call link,$(CC) $(LDFLAGS_ALL) $(REFUSALS_NOTED) $(filter %.o,$^) $(filter %.a,$^) -ljansson -lz -lm -lpthread)
 
 # the framework as one library
-TANDEM_PARTS := tb opt report alloc coverage covcode
+TANDEM_PARTS := tb opt report alloc coverage covcode covbench
 TANDEM_OBJ := $(foreach l,$(TANDEM_PARTS),$(OBJ_$(l)))
 $(HOST)/libtandem.a: $(TANDEM_OBJ) $(TANDEM_PARTS:%=$(HOST)/lib%.list)
 	@rm -f $@

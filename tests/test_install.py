@@ -115,7 +115,7 @@ def test_second_design_of_the_tree(prefix, tmp_path):
     project = tmp_path / "engine"
     said = make(prefix, project, "regress")
     assert "3 passed, 0 failed" in said and "warning" not in said
-    assert "1 of 1 mutants found" in make(prefix, project, "qualify")
+    assert "1 of 1 mutants found" in make(prefix, project, "mutants")
 
 
 def test_two_clocks(prefix, tmp_path):
@@ -143,6 +143,92 @@ def test_two_clocks(prefix, tmp_path):
                           timeout=120)
     assert done.returncode == 1 and "the payload changed before ready" in done.stdout + done.stderr
     assert (project / "fail.fst").is_file() and (project / "fail.gtkw").is_file()
+
+
+BROKEN = ("if (!full_q && there_q[1]", "if (there_q[1]")
+
+
+@pytest.fixture(scope="module")
+def failed(prefix, tmp_path_factory):
+    """A project with a bug, and what its first regression said."""
+    folder = tmp_path_factory.mktemp("failed")
+    tandem(prefix, "new", "cross", "--rtl", ROOT / "tests/install/two_clocks.sv", cwd=folder)
+    rtl = folder / "cross/rtl/two_clocks.sv"
+    rtl.write_text(rtl.read_text().replace(*BROKEN))
+    return folder / "cross", make(prefix, folder / "cross", "regress", "SUITE=default", status=2)
+
+
+def test_failure_in_a_project(prefix, failed):
+    """What a failure becomes: line, small case, report with picture, page of the run, waveform, database."""
+    project, said = failed
+    assert "the payload changed before ready" in said and "make repro CASE=" in said
+    assert "small case: make repro CASE=" in said
+    page = (project / "build/regress/1/report/index.html").read_text()
+    assert "divergence report" in page and "timing diagram" in page and "mesh" not in page and "figures" not in page
+    assert "clean work tree" not in page  # there is no git tree
+    said = make(prefix, project, "repro", "RUN=1", "REPORT=build/mine", status=2)
+    assert "the payload changed before ready" in said
+    for name in ("report.html", "report.txt", "wave.fst", "wave.gtkw", "timing.svg", "case.case"):
+        assert (project / "build/mine" / name).stat().st_size > 0, name
+    assert "mesh" not in (project / "build/mine/report.html").read_text()
+    said = make(prefix, project, "shrink", "RUN=1", "OUTPUT=build/small.case")
+    assert "fail in the same way" in said
+    small = dict(line.split("=", 1) for line in (project / "build/small.case").read_text().splitlines())
+    assert small["bus"] == "ideal" and int(small["transfers"]) <= 10 and small["cycles"] == "10"
+    said = make(prefix, project, "wave", "RUN=1")
+    assert said.splitlines()[-1].startswith("gtkwave build/regress/1/")
+    assert "the payload changed" in make(prefix, project, "run", "traffic=random", "stall=80", status=2)
+    assert "stream:m_axis_b:payload" in make(prefix, project, "query", "ARGS=history cross")
+
+
+def test_resumed_in_a_project(prefix, failed):
+    """A run that stopped at its first failure goes on."""
+    project, _ = failed
+    make(prefix, project, "regress", "SUITE=default", "ARGS=--fail-fast", "JOBS=1", "EXPLAIN=0", status=2)
+    assert "7 jobs" in make(prefix, project, "regress", "RESUME=1", "EXPLAIN=0", status=2)
+
+
+@pytest.mark.skipif(os.environ.get("TANDEM_CHECK") is None, reason="not run: 30 seconds (make check)")
+def test_coverage_of_a_project(prefix, tmp_path):
+    """Functional coverage without a line of code, code coverage, closure, all mutants of the RTL; wires of Verilog."""
+    (tmp_path / "hold.v").write_text(HOLD)
+    tandem(prefix, "new", "hold", "--rtl", "hold.v", cwd=tmp_path)
+    project = tmp_path / "hold"
+    said = make(prefix, project, "coverage")
+    assert re.search(r"functional +9\d\.|functional +100", said) and "line           100.00" in said
+    for name in ("index.html", "functional/index.html", "code/index.html", "coverage.info", "cobertura.xml",
+                 "small.suite"):
+        assert (project / "build/coverage" / name).is_file(), name
+    (project / "coverage/thresholds.txt").write_text("hold.traffic 101\n")
+    assert "expected" in make(prefix, project, "coverage", "REUSE=1", status=2)
+    (project / "coverage/thresholds.txt").write_text("hold.traffic 100\ntotal 100\n")
+    assert "no gates" in make(prefix, project, "coverage", "REUSE=1", "THRESHOLDS=none")
+    assert "goal 98 %: reached" in make(prefix, project, "closure")
+    said = make(prefix, project, "qualify")
+    found = re.search(r"(\d+) detected", said)
+    assert found and int(found[1]) > 3, said
+    assert "Qualification of hold, base" in (project / "build/qualify/report.txt").read_text()
+    assert "FAIL" in make(prefix, project, "qualify", "GATE=100", status=2)
+    assert "1 of 1 mutants found" in make(prefix, project, "mutants")
+
+
+HOLD = """module hold (
+    input wire clk, input wire rst,
+    input wire [7:0] in_data, input wire in_valid, output wire in_ready,
+    output wire [7:0] out_data, output wire out_valid, input wire out_ready
+);
+    reg [7:0] data = 0;
+    reg full = 0;
+    assign in_ready = !full || out_ready;
+    assign out_valid = full;
+    assign out_data = data;
+    always @(posedge clk) begin
+        if (in_valid && in_ready) data <= in_data;
+        if (rst) full <= 0;
+        else if (in_ready) full <= in_valid;
+    end
+endmodule
+"""
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None or os.environ.get("TANDEM_CHECK") is None,

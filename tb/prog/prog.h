@@ -154,6 +154,8 @@ struct tb_prog {
     void (*again)(const tb_prog *prog, char *dst, size_t size);
     /* Commands of the design that run no cases: 0 done, 1 none was given, -1 with one line in err. */
     int (*instead)(const tb_prog_options *o, tb_result *result, char *err, size_t err_size);
+    /* A case has passed, and its run is still open, which ends with tb_test_execute(): what its buses did. */
+    void (*seen)(tb_prog_run *run, const tb_run *of);
     /* After a case that passed: coverage, statistics. A failure goes into run->result. 0, or -1 with run->err. */
     int (*passed)(tb_prog_run *run);
     /* Release run->more. */

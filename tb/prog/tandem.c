@@ -175,6 +175,9 @@ int tb_test_execute(tb_prog_run *run) {
         run->result->cycles += r->sim.cycle;
         run->result->trace_hash = tb_hash_u64(run->result->trace_hash, run->portable ? run->results : tb_run_hash(r));
     }
+    if (rc == 0 && !tb_run_failed(r) && !run->again && run->o->prog->seen != NULL) {
+        run->o->prog->seen(run, r);
+    }
     if (rc == 0 && run->portable) {
         rc = tb_kv_set(&run->result->extra, "portable", "1");
     }
