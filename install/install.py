@@ -127,6 +127,10 @@ def main():
         source = os.path.join(ROOT, name)
         put(os.path.join(folder, "share/tandem", os.path.basename(name)), copy=source,
             mode=0o755 if os.access(source, os.X_OK) else 0o644)
+    for name, source in (("__init__", "install/python"), ("design", "python/tandem/design"),
+                         ("program", "python/tandem/program")):
+        put(os.path.join(folder, "share/tandem/python/tandem", name + ".py"),
+            copy=os.path.join(ROOT, source + ".py"))
     for name, to in (("tandem.pc.in", "lib/pkgconfig/tandem.pc"),
                      ("tandem-config.cmake", "lib/cmake/tandem/tandem-config.cmake"),
                      ("tandem-config-version.cmake.in", "lib/cmake/tandem/tandem-config-version.cmake")):

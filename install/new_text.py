@@ -308,10 +308,11 @@ bool check_drained(device *dev) {
         }
         while (s->left > 0 || tb_get(s->valid) != 0) {
             if (dev->run.sim.cycle > s->since + PATIENCE) {
-                char signature[80];
+                char signature[80], what[160];
                 snprintf(signature, sizeof signature, "stream:%.40s:stuck", stream_rows[i].name);
-                tb_run_fail(&dev->run, signature, "%s: offered in cycle %" PRIu64 " and not taken for %u cycles",
-                            stream_rows[i].name, s->since, PATIENCE);
+                snprintf(what, sizeof what, "%s: offered in cycle %" PRIu64 " and not taken for %u cycles",
+                         stream_rows[i].name, s->since, PATIENCE);
+                tb_run_stuck(&dev->run, signature, what, s->since);
             }
             if (!tb_run_step(&dev->run)) {
                 return false;

@@ -105,6 +105,7 @@ static int open_all(const tb_tandem *b, void *self, tb_prog_run *run, char *err,
         (b->checks != NULL && tb_run_checks(r, b->checks, *b->check_count, NULL, self, err, err_size) != 0)) {
         return -1;
     }
+    tb_run_follow(r);
     r->live = pair != NULL ? &pair->live : NULL;
     tb_run_reset(r);
     tb_run_step(r); /* nothing may be valid at the first edge after reset */
