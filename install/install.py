@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # folders with public headers: where they are, where they go
 HEADERS = (("tb", ""), ("opt", "opt"), ("coverage", "coverage"))
 # private to their folders
-SKIPPED = re.compile(r"_priv\.h$|/prog/(options|axi_check)\.h$|/axi/wave_name\.h$|/wave/(vcd|view|svg)\.h$|"
+SKIPPED = re.compile(r"_priv\.h$|/prog/(options|axi_check|stream_log)\.h$|/axi/wave_name\.h$|/wave/(vcd|view|svg)\.h$|"
                      r"^coverage/main/")
 PROGRAMS = ("tandem", "tandem-regress", "tandem-cov")
 SCRIPTS = ("scripts/gen_shim.py", "scripts/gen_taps.py", "scripts/gen_file.py", "scripts/rtl_modules.py",

@@ -27,7 +27,8 @@ total 0
 illegal 0
 """
 
-CODE_THRESHOLDS = """# What `make coverage` asks of code coverage, in percent (tandem-cov code gate): line, branch, toggle.
+CODE_THRESHOLDS = """# What `make coverage` asks of code coverage, in percent (tandem-cov code gate): line,
+# branch, toggle.
 line 0
 """
 
@@ -553,6 +554,7 @@ int main(int argc, char **argv) {
                           .ctx = &coverage,
                           BENCH_COV,
                           .work_name = "transfers",
+                          .dumps = true,
                           .code_save = code_save_text};
     return tb_prog_main(&prog, argc, argv);
 }

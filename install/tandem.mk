@@ -4,8 +4,8 @@
 #
 # Beside it are designs/NAME/design, the description (top module, sources, configurations), designs/NAME/suites/, and
 # the C sources, *.c and bench/*.c; taps.list names units that checks follow, coverage/ has thresholds, waivers and
-# reasons (all optional). What may be set before the include or on the command line: CFG, KIND, SEED, COUNT, SUITE, ARGS,
-# CFLAGS, CXXFLAGS, LDFLAGS, VFLAGS_USER, BUILD, VERILATOR, ARCH, and what `make help` names.
+# reasons (all optional). What may be set before the include or on the command line: CFG, KIND, SEED, COUNT, SUITE,
+# ARGS, CFLAGS, CXXFLAGS, LDFLAGS, VFLAGS_USER, BUILD, VERILATOR, ARCH, and what `make help` names.
 TANDEM_SHARE := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 TANDEM_INCLUDE ?= $(abspath $(TANDEM_SHARE)/../../include/tandem)
 TANDEM_LIB ?= $(abspath $(TANDEM_SHARE)/../../lib)
@@ -182,7 +182,7 @@ closure: ## jobs that aim at holes of functional coverage, until GOAL percent; b
 	  --build-dir $(BUILD) --host $(TANDEM_BIN) --out $(BUILD)/closure --cfg $(CFG) --kind $(KIND) --seed $(SEED) \
 	  --goal $(GOAL) --jobs $(JOBS) $(if $(MAX_JOBS),--max-jobs $(MAX_JOBS)) $(if $(BUDGET),--budget $(BUDGET)) \
 	  $(if $(filter 0,$(RANDOM)),,--random)
-qualify: ## all mutants of the RTL in one build; what no check of the SUITE detects: build/qualify/report.txt; GATE=percent
+qualify: ## all mutants of the RTL in one build: build/qualify/report.txt; SUITE=default: the checks; GATE=percent
 	@$(MAKE) --no-print-directory CFG=$(CFG) KIND=mut build
 	@$(PYTHON) $(TANDEM_SHARE)/qualify.py run --design $(DUT) --cfg $(CFG) \
 	  --suite $(if $(call given,SUITE),$(SUITE),default) --build $(BUILD) --out-build $(BUILD)/$(CFG)-mut \

@@ -1,8 +1,8 @@
 #!/bin/bash
 # coverage.sh: run the jobs that a suite marks for coverage (or reuse their files), merge, report, gate. Called by
 # `make coverage`, here and in projects, which sets the variables. Everything ends in build/coverage (of another design
-# than the default in build/NAME/coverage); the last lines are the summary and the gates, where there are thresholds. Exit status: 0; 1: a job failed, or a figure is
-# below its threshold.
+# than the default in build/NAME/coverage); the last lines are the summary and the gates, where there are
+# thresholds. Exit status: 0; 1: a job failed, or a figure is below its threshold.
 set -u
 tools=$(dirname "$0")
 dir=$OUT_DIR

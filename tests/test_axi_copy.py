@@ -237,7 +237,8 @@ def test_device_from_python(program, mutant, tmp_path):
         dev.compare()
         count = dev.counters()
         assert count["mem"]["writes"]["bytes"] == len(text)
-        for call, said in ((lambda: dev.read("none", 0), "no such AXI4-Lite slave"), (lambda: dev["none"], "no such port"),
+        for call, said in ((lambda: dev.read("none", 0), "no such AXI4-Lite slave"),
+                           (lambda: dev["none"], "no such port"),
                            (lambda: dev.fetch(0, 1 << 40), "too many"), (lambda: dev._ask("frob"), "unknown request"),
                            (lambda: dev.load(memory + size, b"1"), "outside the memory"),
                            (lambda: dev.__setitem__("irq_o", 1), "irq_o is an output"),

@@ -226,6 +226,18 @@ def test_coverage_of_a_project(prefix, tmp_path):
     assert "Qualification of hold, base" in (project / "build/qualify/report.txt").read_text()
     assert "FAIL" in make(prefix, project, "qualify", "GATE=100", status=2)
     assert "1 of 1 mutants found" in make(prefix, project, "mutants")
+    # what passed the ports, before and after a change: the first transfer that differs
+    program = project / "build/base-debug/tandem"
+    for name, old, new in (("before", "<= in_data;", "<= in_data;"), ("after", "<= in_data;", "<= in_data & 8'hfe;")):
+        rtl = project / "rtl/hold.v"
+        rtl.write_text(rtl.read_text().replace(old, new))
+        make(prefix, project, "build")
+        subprocess.run([program, "--seed", "3", "traffic=random", "transfers=20", "--dump", f"build/{name}"],
+                       cwd=project, check=True)
+    done = subprocess.run([program, "diff", "build/before/streams", "build/after/streams"], cwd=project,
+                          capture_output=True, text=True)
+    assert done.returncode == 1 and re.search(r"^out\b.*\bt \d+", done.stdout, re.M), done.stdout + done.stderr
+    assert not re.search(r"^in\b.*wrong", done.stdout, re.M)
 
 
 HOLD = """module hold (

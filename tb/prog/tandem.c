@@ -6,6 +6,7 @@
 #include "../case/hash.h"
 #include "../case/store.h"
 #include "../run/story.h"
+#include "stream_log.h"
 
 static tb_run *run_of(const tb_tandem *b, void *self) {
     return (tb_run *)(void *)((char *)self + b->run_at);
@@ -118,12 +119,18 @@ static int open_all(const tb_tandem *b, void *self, tb_prog_run *run, char *err,
     if (run->story != NULL) {
         run->story->has_model = pair != NULL; /* the model runs beside the RTL */
     }
+    if (run->dump != NULL && r->waits.count > 0 && r->waits.counts &&
+        tb_stream_log_open(r, run->dump, err, err_size) == NULL) {
+        return -1;
+    }
     return pair != NULL && run->dump != NULL ? open_logs(pair, run->dump, err, err_size) : 0;
 }
 
 int tb_tandem_close(const tb_tandem *b, void *self, char *err, size_t err_size) {
     tb_pair *pair = pair_of(b, self);
-    const int rc = pair != NULL ? close_logs(pair, err, err_size) : 0;
+    tb_run *r = run_of(b, self);
+    int rc = pair != NULL ? close_logs(pair, err, err_size) : 0;
+    rc = tb_stream_log_close((tb_stream_log *)r->waits.ctx, err, err_size) == 0 ? rc : -1;
     tb_run_close(run_of(b, self));
     if (pair != NULL) {
         tb_buffers_free(&pair->live);

@@ -63,8 +63,27 @@ static const tb_shim_port *port_of(const tb_sim *sim, const char *name) {
     return NULL;
 }
 
+/* The ports of each handshake: those that begin with its prefix, the longest one that fits. */
+static void find_payloads(tb_waits *waits, const tb_sim *sim, const size_t *prefix, const tb_shim_port *const *valid) {
+    unsigned count[TB_WAITS] = {0};
+    for (size_t i = 0; i < sim->cfg.shim->nports; i++) {
+        const tb_shim_port *p = &sim->ports[i];
+        unsigned best = waits->count;
+        for (unsigned k = 0; k < waits->count; k++) {
+            const bool fits = prefix[k] > 0 && p != valid[k] && strncmp(p->name, valid[k]->name, prefix[k]) == 0;
+            best = fits && (best == waits->count || prefix[k] > prefix[best]) ? k : best;
+        }
+        tb_wait *w = &waits->wait[best < waits->count ? best : 0];
+        if (best < waits->count && p->input == w->input && count[best] < TB_WAITS_PAYLOAD) {
+            w->payload[count[best]++] = tb_sim_find(sim, p->name);
+        }
+    }
+}
+
 void tb_waits_open(tb_waits *waits, const tb_sim *sim, const char *const *prefixes) {
     char ready[64];
+    size_t prefix[TB_WAITS];
+    const tb_shim_port *valids[TB_WAITS];
     *waits = (tb_waits){.counts = sim->schedule.count == 0};
     for (size_t i = 0; i < sim->cfg.shim->nports && waits->count < TB_WAITS; i++) {
         const tb_shim_port *valid = &sim->ports[i];
@@ -76,11 +95,14 @@ void tb_waits_open(tb_waits *waits, const tb_sim *sim, const char *const *prefix
                 w->valid = tb_sim_find(sim, valid->name);
                 w->ready = tb_sim_find(sim, ready);
                 w->input = valid->input;
-                waits->count++;
+                const size_t stem = strlen(w->name);
+                prefix[waits->count] = stem > 0 && valid->name[stem] == '_' ? stem + 1 : stem;
+                valids[waits->count++] = valid;
                 break;
             }
         }
     }
+    find_payloads(waits, sim, prefix, valids);
 }
 
 bool tb_waits_root(const tb_waits *waits, char *text, size_t size) {

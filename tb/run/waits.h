@@ -12,22 +12,27 @@
 
 #include "../sim/sim.h"
 
-#define TB_WAITS 32u /* handshakes of a design that are followed */
+#define TB_WAITS 32u         /* handshakes of a design that are followed */
+#define TB_WAITS_PAYLOAD 16u /* ports of one of them */
 
 typedef struct tb_wait {
     char name[64]; /* of both signals, as far as it is the same: "s_axis" */
     tb_sig valid, ready;
-    bool input;         /* of the design: the bench offers */
-    bool waits;         /* valid without ready at the last look */
-    uint64_t since;     /* the cycle in which that began */
-    uint64_t transfers; /* 0 with several clocks: these are not told apart here */
-    uint64_t last;      /* cycle of the last one */
+    tb_sig payload[TB_WAITS_PAYLOAD]; /* ports with the same prefix and direction as valid, up to ptr NULL */
+    bool input;                       /* of the design: the bench offers */
+    bool waits;                       /* valid without ready at the last look */
+    uint64_t since;                   /* the cycle in which that began */
+    uint64_t transfers;               /* 0 with several clocks: these are not told apart here */
+    uint64_t last;                    /* cycle of the last one */
 } tb_wait;
 
 typedef struct tb_waits {
     tb_wait wait[TB_WAITS];
     unsigned count;
     bool counts; /* transfers */
+    /* Called for each transfer, with its payload in place; or NULL. Of a design with one clock. */
+    void (*took)(void *ctx, const tb_wait *wait);
+    void *ctx;
 } tb_waits;
 
 /* The handshakes of a design but those whose names begin with one of these prefixes (NULL-terminated): of its buses. */
@@ -42,6 +47,9 @@ static inline void tb_waits_look(tb_waits *waits, uint64_t cycle) {
         if (valid && ready) {
             w->transfers += waits->counts;
             w->last = cycle;
+            if (waits->took != NULL && waits->counts) {
+                waits->took(waits->ctx, w);
+            }
         }
     }
 }
