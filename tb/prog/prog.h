@@ -4,8 +4,8 @@
  *
  * A program is a table of tests. A test has knobs and an executor that reads nothing but the case. Commands of every
  * program: run, test, repro, shrink, diff, device, wave, axi-check, list. A program with one test also takes options
- * without a command: `prog --seed 1 knob=2`, `prog --case FILE`, `prog --shrink FILE`. Exit status: 0 passed, 1 failed, 2 bad
- * input.
+ * without a command: `prog --seed 1 knob=2`, `prog --case FILE`, `prog --shrink FILE`. Exit status: 0 passed,
+ * 1 failed, 2 bad input.
  */
 #ifndef TB_PROG_H
 #define TB_PROG_H
