@@ -13,6 +13,9 @@ import shutil
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True
+import api  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # folders with public headers: where they are, where they go
 HEADERS = (("tb", ""), ("opt", "opt"), ("coverage", "coverage"))
@@ -140,6 +143,7 @@ def main():
     for name in ("CHANGELOG.md", "LICENSE", "docs/install.md"):
         put(os.path.join(folder, "share/doc/tandem", os.path.basename(name)), copy=os.path.join(ROOT, name))
     man_pages(args, folder)
+    api.Pages(ROOT, found, put).all(os.path.join(folder, "share/doc/tandem/api"))
     print("installed tandem %s in %s" % (args.version, folder))
 
 

@@ -74,6 +74,7 @@ GITLAB = """verify:
 KNOBS = """    {"bus", 0, 5, TB_KNOB_ENUM, bus_names, NULL, "timing of the buses"},
     {"traffic", 0, 1, TB_KNOB_ENUM, traffic_names, NULL, "what is sent into streams"},
     {"transfers", 0, 50, TB_KNOB_SMALL, NULL, NULL, "transfers on each stream into the design"},
+    {"skip", 0, (1ll << 50) - 1, TB_KNOB_UNIFORM, NULL, NULL, "bit i leaves out transfer i of each stream"},
     {"stall", 0, 90, TB_KNOB_UNIFORM, NULL, NULL, "percent of cycles in which a stream stands"},
     {"registers", %(regs)d, %(regs)d, TB_KNOB_UNIFORM, NULL, NULL, "32-bit registers from address 0 on that are read"},
     {"cycles", 10, 2000, TB_KNOB_SMALL, NULL, NULL, "before the reset in the middle of the run"},
@@ -103,8 +104,8 @@ extern const stream_row stream_rows[];
 
 typedef struct stream {
     tb_sig valid, ready, payload[16];
-    tb_rng rng;
-    uint64_t left, sum; /* transfers to send; hash of the payload that waits */
+    tb_rng rng, data;           /* of its timing; each transfer has a branch of `data` */
+    uint64_t left, number, sum; /* transfers to send; the next of them; hash of the payload that waits */
     bool waits, fired;  /* it was offered before the last edge and not taken; it was taken at it */
     uint64_t since, transfers;
 } stream;
@@ -115,7 +116,7 @@ typedef struct device {
     model model;
     stream stream[STREAMS];
     unsigned stall; /* percent */
-    const char *missing;
+    uint64_t skip;  /* bit i: transfer i is left out */
 } device;
 
 extern const tb_tandem bench;
@@ -191,7 +192,8 @@ void streams_open(device *dev, uint64_t seed) {
         for (unsigned p = 0; p < 16 && row->payload[p] != NULL; p++) {
             s->payload[p] = tb_sim_find(&dev->run.sim, row->payload[p]);
         }
-        s->rng = tb_rng_stream(seed, row->name);
+        s->data = tb_rng_stream(seed, row->name);
+        s->rng = tb_rng_fork(&s->data, UINT64_MAX);
     }
 }
 
@@ -216,25 +218,34 @@ void streams_sample(void *ctx) {
     }
 }
 
-/* Addresses lie in memory, lengths are short: by their names. */
+/* Addresses lie in memory, lengths are short: by their names. Transfers do not depend on those before them. */
 static void draw(stream *s, const stream_row *row) {
+    tb_rng own = tb_rng_fork(&s->data, s->number++), *rng = &own;
     for (unsigned p = 0; p < 16 && row->payload[p] != NULL; p++) {
         uint8_t wide[512];
         const size_t bytes = tb_sig_bytes(s->payload[p]);
         if (strstr(row->payload[p], "addr") != NULL) {
-            tb_set(s->payload[p], MEM_BASE + tb_rng_range(&s->rng, 0, (MEM_SIZE - 1024) / MEM_STEP) * MEM_STEP);
+            tb_set(s->payload[p], MEM_BASE + tb_rng_range(rng, 0, (MEM_SIZE - 1024) / MEM_STEP) * MEM_STEP);
         } else if (strstr(row->payload[p], "len") != NULL) {
-            tb_set(s->payload[p], tb_rng_range(&s->rng, 1, 256));
+            tb_set(s->payload[p], tb_rng_range(rng, 1, 256));
         } else if (bytes <= 8) {
-            tb_set(s->payload[p], tb_rng_u64(&s->rng));
+            tb_set(s->payload[p], tb_rng_u64(rng));
         } else if (bytes <= sizeof wide) {
-            tb_rng_fill(&s->rng, wide, bytes);
+            tb_rng_fill(rng, wide, bytes);
             for (uint32_t bit = s->payload[p].width; bit < bytes * 8; bit++) { /* above the width: 0 */
                 wide[bit / 8] &= (uint8_t)~(1u << bit %% 8);
             }
             memcpy(s->payload[p].ptr, wide, bytes);
         }
     }
+}
+
+/* Is there something left to send? */
+static bool more(const device *dev, stream *s) {
+    for (; s->left > 0 && s->number < 64 && (dev->skip >> s->number & 1u) != 0; s->number++) {
+        s->left--;
+    }
+    return s->left > 0;
 }
 
 /* After the edge: the next inputs. */
@@ -252,7 +263,7 @@ void streams_edge(void *ctx, uint32_t clocks) {
                 tb_set(s->ready, go);
             }
         } else if (tb_get(s->valid) == 0 || s->fired) {
-            const bool send = s->left > 0 && go;
+            const bool send = more(dev, s) && go;
             s->left -= send;
             tb_set(s->valid, send);
             if (send) {
@@ -508,6 +519,7 @@ static int body(void *ctx, tb_prog_run *run) {
     const bool random = tb_knobs_get(run->knobs, "traffic") != 0;
     streams_open(dev, run->seed);
     dev->stall = (unsigned)tb_knobs_get(run->knobs, "stall");
+    dev->skip = (uint64_t)tb_knobs_get(run->knobs, "skip");
     if (!registers(dev, run)) {
         return 0;
     }
@@ -529,9 +541,20 @@ static int body(void *ctx, tb_prog_run *run) {
     return 0;
 }
 
+/* Only the shrinker leaves transfers out, and who pins the knob. */
+static void constrain(tb_knobs *k, uint64_t seed) {
+    (void)seed;
+    if (!tb_knobs_is_pinned(k, "skip")) {
+        tb_knobs_set(k, "skip", 0);
+    }
+}
+
 static tb_shrink_size size(const tb_test *test, const tb_knobs *k) {
     (void)test;
-    const uint64_t work = (uint64_t)(tb_knobs_get(k, "transfers") * tb_knobs_get(k, "traffic"));
+    uint64_t work = 0;
+    for (int64_t i = 0; i < tb_knobs_get(k, "transfers") * tb_knobs_get(k, "traffic"); i++) {
+        work += (tb_knobs_get(k, "skip") >> i & 1) == 0;
+    }
     return (tb_shrink_size){.cycles = (uint64_t)tb_knobs_get(k, "cycles") + work * 64, .work = work};
 }
 
@@ -540,9 +563,11 @@ int main(int argc, char **argv) {
                           .about = "registers around a reset, random transfers on streams",
                           .is_operator = true,
                           TB_KNOBS_OF(knobs),
+                          .constrain = constrain,
                           .size = size,
                           .bench = &bench,
                           .body = body};
+    static const tb_shrink_wish wishes[] = {{"skip", TB_SHRINK_BITS, NULL, "transfers"}};
     static bench_cov coverage; /* of knobs and buses: docs of the framework, coverage.md */
     const tb_prog prog = {.about = "%(name)s",
                           .cfg = TANDEM_CFG_NAME,
@@ -551,6 +576,8 @@ int main(int argc, char **argv) {
                           .test_count = 1,
                           .case_dir = "build/cases",
                           .repro = "make repro",
+                          .wishes = wishes,
+                          .wish_count = sizeof wishes / sizeof *wishes,
                           .ctx = &coverage,
                           BENCH_COV,
                           .work_name = "transfers",

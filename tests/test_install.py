@@ -294,3 +294,20 @@ def test_refused(prefix, tmp_path, args, said):
     (tmp_path / "there").mkdir()
     assert said in tandem(prefix, "new", *args, cwd=tmp_path, status=2)
     assert not (tmp_path / "a").exists() and not list(tmp_path.glob("*.tmp*"))
+
+
+def test_api_reference(prefix):
+    """A page for each public header; every function of a header has its place, links lead somewhere."""
+    folder = prefix / "share/doc/tandem/api"
+    index = (folder / "index.html").read_text()
+    pages = {p.name: p.read_text() for p in folder.glob("*.html")}
+    assert len(pages) > 40 and "prog-tandem.html" in index and "coverage-bench-bench_cov.html" in index
+    declared = set(re.findall(r"^(?:[a-z]\w*[ *]+)+(tb_\w+)\(", (prefix / "include/tandem/run/run.h").read_text(), re.M))
+    assert len(declared) > 30
+    for name in declared:
+        assert f'id="{name}"' in pages["run-run.html"], name
+    assert "Reset the design, at first or in the middle of a run" in pages["run-run.html"]
+    for name, text in pages.items():
+        assert "private to" not in text.split("<h2>")[0], name
+        for page, anchor in re.findall(r'href="([\w-]+\.html)(?:#(\w+))?"', text):
+            assert page in pages and (not anchor or f'id="{anchor}"' in pages[page]), (name, page, anchor)

@@ -119,14 +119,24 @@ static uint32_t make_bins(const tb_knob *knob, cov_bin *bin) {
     return KNOB_BINS;
 }
 
-static void make_point(knob_group *g, size_t i, const tb_knob *knob) {
+/* Knobs whose bits leave out parts of a case belong to the shrinker. */
+static bool leaves_out(const tb_prog *prog, const char *name) {
+    for (size_t i = 0; i < prog->wish_count; i++) {
+        if (prog->wishes[i].order == TB_SHRINK_BITS && strcmp(prog->wishes[i].knob, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void make_point(const tb_prog *prog, knob_group *g, size_t i, const tb_knob *knob) {
     char *hint = g->text[2 * i];
     snprintf(hint, sizeof g->text[0], ":%s=%%", knob->name);
     g->point[i] = (cov_point){.name = knob->name,
                               .bug = knob->help != NULL && knob->help[0] != '\0' ? knob->help : knob->name,
                               .bins = g->bin[i],
                               .bin_count = make_bins(knob, g->bin[i]),
-                              .weight = knob->hi > knob->lo ? 0 : COV_NO_WEIGHT,
+                              .weight = knob->hi > knob->lo && !leaves_out(prog, knob->name) ? 0 : COV_NO_WEIGHT,
                               .hint = hint};
 }
 
@@ -143,7 +153,7 @@ static void make_crosses(knob_group *g, const tb_test *test) {
     }
 }
 
-static int make_group(knob_group *g, const tb_test *test) {
+static int make_group(const tb_prog *prog, knob_group *g, const tb_test *test) {
     tb_knobs names;
     const size_t n = test->knob_count;
     g->point = (cov_point *)calloc(n + 1, sizeof *g->point);
@@ -156,7 +166,7 @@ static int make_group(knob_group *g, const tb_test *test) {
     g->group = (cov_group){
         .name = test->name, .about = test->about, .points = g->point, .point_count = (uint32_t)n, .crosses = g->cross};
     for (size_t i = 0; i < n; i++) {
-        make_point(g, i, &test->knobs[i]);
+        make_point(prog, g, i, &test->knobs[i]);
     }
     tb_knobs_init(&names, test->knobs, n);
     if (tb_knobs_get_name(&names, "bus") != NULL) {
@@ -190,7 +200,7 @@ static struct bench_cov_texts *make_texts(const tb_prog *prog, uint32_t *groups)
     }
     for (size_t i = 0; good && i < prog->test_count; i++) {
         if (prog->tests[i].knob_count > 0) {
-            good = make_group(&t->group[t->count], &prog->tests[i]) == 0;
+            good = make_group(prog, &t->group[t->count], &prog->tests[i]) == 0;
             t->all[t->count] = &t->group[t->count].group;
             t->count++;
         }
