@@ -174,7 +174,9 @@ def test_failure_in_a_project(prefix, failed):
     said = make(prefix, project, "shrink", "RUN=1", "OUTPUT=build/small.case")
     assert "fail in the same way" in said
     small = dict(line.split("=", 1) for line in (project / "build/small.case").read_text().splitlines())
-    assert small["bus"] == "ideal" and int(small["transfers"]) <= 10 and small["cycles"] == "10"
+    assert small["bus"] == "ideal"
+    sent = int(small["transfers"])
+    assert sum(int(small["skip"]) >> i & 1 == 0 for i in range(sent)) <= 3 and int(small["cycles"]) < 100
     said = make(prefix, project, "wave", "RUN=1")
     assert said.splitlines()[-1].startswith("gtkwave build/regress/1/")
     assert "the payload changed" in make(prefix, project, "run", "traffic=random", "stall=80", status=2)
@@ -217,7 +219,7 @@ def test_coverage_of_a_project(prefix, tmp_path):
                  "small.suite"):
         assert (project / "build/coverage" / name).is_file(), name
     (project / "coverage/thresholds.txt").write_text("total 100\n")
-    assert re.search(r"FAIL +total", make(prefix, project, "coverage", "REUSE=1", status=2))
+    assert re.search(r"BELOW +total", make(prefix, project, "coverage", "REUSE=1", status=2))
     assert "no gates" in make(prefix, project, "coverage", "REUSE=1", "THRESHOLDS=none")
     assert "goal 98 %: reached" in make(prefix, project, "closure")
     said = make(prefix, project, "qualify")

@@ -114,10 +114,11 @@ static void write_report(tb_run *run, const char *what, const char *root) {
         h->hang_lines(h->ctx, false, out);
     }
     fputs(run->ports > 0 ? "in flight on the bus (oldest first):\n" : "", out);
-    for (unsigned p = 0; p < run->ports; p++) {
-        const tb_axi_monitor *mon = &run->port[p]->mon;
-        if (run->port[p]->cfg.mem != NULL || mon->rd_count + mon->wr_count + mon->stalled > 0) {
-            port_lines(run, run->port[p], out);
+    for (unsigned i = 0; i < 2 * run->ports; i++) { /* those with memory first */
+        const tb_run_port *p = run->port[i % run->ports];
+        const bool memory = p->cfg.mem != NULL, first = i < run->ports;
+        if (memory ? first : !first && p->mon.rd_count + p->mon.wr_count + p->mon.stalled > 0) {
+            port_lines(run, p, out);
         }
     }
     tb_waits_lines(&run->waits, out);
