@@ -261,6 +261,11 @@ def test_device_from_python(program, mutant, tmp_path):
         dev.fault("mem", "read")
         copy(dev, memory, memory + 1000, 16)
         assert dev.read("regs", 20) != 0
+    with pytest.raises(python.Failure, match="watchdog:hang") as failed, python.Device(program) as dev:
+        dev.load(memory, text)
+        dev.stop("mem", "R")
+        copy(dev, memory, memory + 1000, 16)
+    assert "the memory owes R of mem burst" in failed.value.text
     with pytest.raises(python.Failure, match="unit:align"), python.Device(mutant) as dev:
         dev.load(memory, text)
         for n in range(1, 40):
