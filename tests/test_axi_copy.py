@@ -1,6 +1,7 @@
 """The second design from outside: a design of its own, the framework's program around it, deliberate bugs in its
 RTL."""
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -208,6 +209,15 @@ def test_python(program, mutant, tmp_path):
     streams = p.run("axi_copy", seed=7, dump=True, copies=2, len=100, error="none").streams
     assert (len(streams["rtl", "destination", 0]) == 100 and
             (streams["rtl", "destination", 0] == streams["model", "destination", 0]).all())
+
+
+def test_counters(program, tmp_path):
+    """Traffic of each bus of a case, as JSON."""
+    assert run(program, "--seed", 7, "copies=1", "len=100", "error=none", "--counters", tmp_path / "c").returncode == 0
+    count = json.loads((tmp_path / "c").read_text())
+    assert set(count) == {"regs", "mem"} and count["mem"]["writes"]["bytes"] == 100
+    done = run(program, "--seed", 7, "copies=1", "--counters", "/none/c")
+    assert done.returncode != 0 and "--counters /none/c: No such file" in done.stderr
 
 
 def test_device_from_python(program, mutant, tmp_path):

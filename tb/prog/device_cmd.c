@@ -279,11 +279,7 @@ static void do_counters(device *d) {
         bad(d, "out of memory");
         return;
     }
-    for (unsigned i = 0; i < d->r->ports; i++) {
-        fprintf(out, "%s\"%s\": ", i == 0 ? "{" : ", ", d->r->port[i]->cfg.name);
-        tb_axi_stats_json(&d->r->port[i]->mon, d->r->sim.cycle, out);
-    }
-    fputs(d->r->ports > 0 ? "}\n" : "{}\n", out);
+    tb_run_counters(d->r, out);
     if (fclose(out) == 0) {
         answer(d, "ok", "", text, size);
     } else {
