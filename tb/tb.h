@@ -9,6 +9,7 @@
 
 #include "axi/lite_master.h"
 #include "axi/log.h"
+#include "axi/master.h"
 #include "axi/monitor.h"
 #include "axi/port.h"
 #include "axi/project_set.h"
@@ -24,6 +25,7 @@
 #include "heat.h"
 #include "mem/buffers.h"
 #include "mem/ddr.h"
+#include "mem/shadow.h"
 #include "num.h"
 #include "prog/prog.h"
 #include "prog/report.h"

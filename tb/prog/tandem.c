@@ -15,6 +15,10 @@ static tb_pair *pair_of(const tb_tandem *b, void *self) {
     return b->mem_size != 0 ? (tb_pair *)(void *)((char *)self + b->pair_at) : NULL;
 }
 
+static tb_shadow *shadow_of(const tb_tandem *b, void *self) {
+    return b->shadow_size != 0 ? (tb_shadow *)(void *)((char *)self + b->shadow_at) : NULL;
+}
+
 /* ---- open and close ---- */
 
 static int open_pair(const tb_tandem *b, tb_pair *pair, uint64_t seed, char *err, size_t err_size) {
@@ -49,19 +53,21 @@ static int close_logs(tb_pair *pair, char *err, size_t err_size) {
     return rc;
 }
 
-static int bind(const tb_tandem *b, tb_run *run, tb_pair *pair, char *err, size_t err_size) {
+static int bind(const tb_tandem *b, tb_run *run, tb_pair *pair, tb_shadow *shadow, char *err, size_t err_size) {
     for (unsigned i = 0; i < b->ports; i++) {
         const tb_tandem_port *p = &b->port[i];
         const tb_run_port_cfg cfg = {.name = p->name,
                                      .prefix = p->prefix,
                                      .stream = p->stream,
                                      .mem = p->memory ? &pair->rtl : NULL,
+                                     .shadow = p->shadow ? shadow : NULL,
                                      .lite = p->lite,
                                      .agent = p->agent,
                                      .clock = p->clock,
                                      .rules = p->rules};
-        if (p->memory && pair == NULL) {
-            return opt_fail(err, err_size, "port %s: the bench has no memory (mem_size)", p->name);
+        if ((p->memory && pair == NULL) || (p->shadow && shadow == NULL)) {
+            return opt_fail(err, err_size, "port %s: the bench has no %s", p->name,
+                            p->memory ? "memory (mem_size)" : "shadow (shadow_size)");
         }
         if (tb_run_port_open(run, &cfg, err, err_size) < 0) {
             return -1;
@@ -97,11 +103,15 @@ static int run_cfg(const tb_tandem *b, void *self, const tb_prog_run *run, tb_ru
 static int open_all(const tb_tandem *b, void *self, tb_prog_run *run, char *err, size_t err_size) {
     tb_run *r = run_of(b, self);
     tb_pair *pair = pair_of(b, self);
+    tb_shadow *shadow = shadow_of(b, self);
     tb_run_cfg cfg;
+    if ((shadow != NULL && tb_shadow_init(shadow, b->shadow_base, b->shadow_size) != 0)) {
+        return opt_fail(err, err_size, "out of memory");
+    }
     if ((pair != NULL && open_pair(b, pair, run->seed, err, err_size) != 0) ||
         (b->open != NULL && b->open(self, run, err, err_size) != 0) ||
         run_cfg(b, self, run, &cfg, err, err_size) != 0 || tb_run_open(r, &cfg, err, err_size) != 0 ||
-        bind(b, r, pair, err, err_size) != 0 ||
+        bind(b, r, pair, shadow, err, err_size) != 0 ||
         (b->checks != NULL && tb_run_checks(r, b->checks, *b->check_count, NULL, self, err, err_size) != 0)) {
         return -1;
     }
@@ -128,6 +138,9 @@ int tb_tandem_close(const tb_tandem *b, void *self, char *err, size_t err_size) 
         tb_buffers_free(&pair->live);
         tb_ddr_free(&pair->rtl);
         tb_ddr_free(&pair->model);
+    }
+    if (shadow_of(b, self) != NULL) {
+        tb_shadow_free(shadow_of(b, self));
     }
     if (b->close != NULL) {
         b->close(self);

@@ -35,7 +35,8 @@ typedef struct tb_tandem_port {
     const char *prefix; /* of its signals */
     const char *stream; /* random stream of its timing; NULL: `name` */
     bool memory;        /* an AXI4 master of the design, in front of the RTL's memory; else an AXI4-Lite slave */
-    bool lite;          /* with memory: the master speaks AXI4-Lite */
+    bool shadow;        /* an AXI4 slave of the design, driven with bursts against the bench's shadow (shadow_at) */
+    bool lite;          /* with memory or shadow: the port speaks AXI4-Lite */
     unsigned agent;     /* with memory: what its events call this port (tb_ddr.agent) */
     unsigned clock;     /* the one that it belongs to: index into cfg.clocks */
     void (*rules)(tb_axi_mon_cfg *cfg); /* project rules beyond the protocol, or NULL */
@@ -44,14 +45,16 @@ typedef struct tb_tandem_port {
 struct tb_tandem {
     size_t bytes;           /* of the design's struct; it is zeroed for each case and not moved */
     size_t run_at, pair_at; /* offsets of its tb_run and (with mem_size) of its tb_pair */
+    size_t shadow_at;       /* with ports that have a shadow: offset of the tb_shadow that they share */
     /*
      * clocks, resets, limits, hooks; their ctx is the design's struct, and seed, waveforms and the like come from the
      * case. profile NULL: the one that the knob "bus" names, "ideal" without such a knob
      */
     tb_run_cfg cfg;
-    uint64_t mem_base, mem_size; /* of both memories (tb_ddr_init); size 0: none */
-    const char *work;            /* what a piece of work is called in reports; NULL: "task" */
-    const tb_tandem_port *port;  /* numbered in this order, as in the trace hash */
+    uint64_t mem_base, mem_size;       /* of both memories (tb_ddr_init); size 0: none */
+    uint64_t shadow_base, shadow_size; /* of the shadow (tb_shadow_init); size 0: none */
+    const char *work;                  /* what a piece of work is called in reports; NULL: "task" */
+    const tb_tandem_port *port;        /* numbered in this order, as in the trace hash */
     unsigned ports;
     const char *const *pin; /* outputs that are watched as interrupts: bits of tb_run.irq */
     unsigned pins;

@@ -96,7 +96,12 @@ static void note_memory(tb_run *run) {
         if (mem != NULL && mem->events > 0 && !shared(run, i) && !noted(run)) {
             note_access(run, p);
         }
-        if ((mem != NULL && mem->oom) || p->mon.oom) {
+        if (p->cfg.shadow != NULL && p->master.wrong != NULL) {
+            char signature[96];
+            snprintf(signature, sizeof signature, "shadow:%s:%s", p->master.wrong, p->cfg.name);
+            tb_run_wrong(run, signature, "%s", p->master.text);
+        }
+        if ((mem != NULL && mem->oom) || p->mon.oom || (p->cfg.shadow != NULL && p->cfg.shadow->mem.oom)) {
             tb_run_fail(run, "host:memory", "%s: out of memory", p->cfg.name);
         }
     }
@@ -155,6 +160,8 @@ void tb_run_drive(tb_run *run) {
         }
         if (p->cfg.mem != NULL) {
             tb_axi_slave_drive(&p->slave, own_cycle(run, p));
+        } else if (p->cfg.shadow != NULL) {
+            tb_axi_master_drive(&p->master, own_cycle(run, p));
         } else {
             tb_lite_drive(&p->lite);
         }
@@ -198,6 +205,9 @@ void tb_run_look(tb_run *run) {
         if (p->cfg.mem != NULL) {
             tb_axi_slave_sample(&p->slave);
             memory = memory || p->cfg.mem->events > 0 || p->cfg.mem->oom;
+        } else if (p->cfg.shadow != NULL) {
+            tb_axi_master_sample(&p->master);
+            memory = memory || p->master.wrong != NULL || p->cfg.shadow->mem.oom;
         } else {
             tb_lite_sample(&p->lite);
         }
@@ -271,7 +281,7 @@ static bool step(void *ctx) {
         if (!run->moved && (cycle & MOVE_MASK) == 0) {
             look_for_moves(run, cycle);
         }
-        if ((cycle & WATCH_MASK) == 0 && (run->memories > 0 || run->progress > 0)) {
+        if ((cycle & WATCH_MASK) == 0 && (run->memories + run->masters > 0 || run->progress > 0)) {
             tb_run_watch(run, cycle);
         }
         if (run->cfg.max_cycles != 0 && cycle >= run->cfg.max_cycles) {
@@ -337,6 +347,9 @@ void tb_run_reset(tb_run *run) {
         tb_run_port *p = run->port[i];
         if (p->cfg.mem != NULL) {
             tb_axi_slave_reset(&p->slave);
+        } else if (p->cfg.shadow != NULL) {
+            tb_axi_master_reset(&p->master);
+            tb_shadow_clear(p->cfg.shadow);
         } else {
             tb_lite_reset(&p->lite);
         }
@@ -362,48 +375,6 @@ void tb_run_reset(tb_run *run) {
     run->irq = 0;
     run->driven = 0;
     tb_run_kick(run);
-}
-
-/* ---- register accesses ---- */
-
-static bool access_done(tb_run *run, tb_lite_status status, const char *what, uint64_t addr) {
-    const uint64_t limit = run->cfg.access_cycles;
-    char text[160];
-    if (status == TB_LITE_TIMEOUT) {
-        run->gone = true;
-        snprintf(text, sizeof text, "%s of register 0x%03" PRIx64 " got no response within %" PRIu64 " cycles", what,
-                 addr, limit);
-        tb_run_note_hang(run, TB_HANG_REGISTER, text, run->sim.cycle > limit ? run->sim.cycle - limit : 0);
-    } else if (status == TB_LITE_ERROR) {
-        tb_run_fail(run, "reg:response", "%s of register 0x%03" PRIx64 " answered with an error response", what, addr);
-    }
-    return status == TB_LITE_OK;
-}
-
-bool tb_run_read(tb_run *run, unsigned port, uint64_t addr, uint32_t *value) {
-    tb_watchdog_kick(&run->wd, run->sim.cycle);
-    return access_done(run, tb_lite_read(&run->port[port]->lite, addr, value, tb_run_step, run, run->cfg.access_cycles),
-                       "read", addr);
-}
-
-bool tb_run_write_part(tb_run *run, unsigned port, uint64_t addr, uint32_t value, uint8_t strb) {
-    const tb_run_hooks *h = &run->cfg.hooks;
-    if (h->polls == NULL || !h->polls(h->ctx, addr)) {
-        tb_watchdog_kick(&run->wd_memory, run->sim.cycle);
-    }
-    tb_watchdog_kick(&run->wd, run->sim.cycle);
-    return access_done(
-        run, tb_lite_write(&run->port[port]->lite, addr, value, strb, tb_run_step, run, run->cfg.access_cycles),
-        "write", addr);
-}
-
-bool tb_run_write(tb_run *run, unsigned port, uint64_t addr, uint32_t value) {
-    return tb_run_write_part(run, port, addr, value, 0xf);
-}
-
-bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value) {
-    tb_lite_master *lite = &run->port[port]->lite;
-    return !lite->busy && tb_lite_read(lite, addr, value, tb_run_cycle, run, run->cfg.access_cycles) == TB_LITE_OK;
 }
 
 uint64_t tb_run_handshakes(const tb_run *run, bool memory) {
@@ -487,6 +458,7 @@ void tb_run_close(tb_run *run) {
     for (unsigned i = 0; i < run->ports; i++) {
         tb_axi_mon_free(&run->port[i]->mon);
         tb_axi_slave_free(&run->port[i]->slave);
+        tb_axi_master_free(&run->port[i]->master);
         free(run->port[i]);
     }
     run->ports = 0;

@@ -2,8 +2,8 @@
  * run.h - a design with its buses, monitors, checks, watchdogs and snapshots: everything that happens in a clock cycle,
  * for any design.
  *
- * For designs whose buses are AXI4 masters in front of memory and AXI4-Lite slaves, beside ports that the bench drives
- * itself, and for single units:
+ * For designs whose buses are AXI4 masters in front of memory, AXI4 slaves and AXI4-Lite slaves, beside ports that the
+ * bench drives itself, and for single units:
  *
  *     tb_run_open(); tb_run_port_open() for each bus; tb_run_pin() for each interrupt; tb_run_checks(); tb_run_reset();
  *     then register accesses and tb_run_step(); tb_run_finish(); if it failed, tb_run_fail_wave(); tb_run_close().
@@ -20,6 +20,7 @@
 #include <stdio.h>
 
 #include "../axi/lite_master.h"
+#include "../axi/master.h"
 #include "../axi/monitor.h"
 #include "../axi/slave.h"
 #include "../mem/buffers.h"
@@ -112,9 +113,13 @@ typedef struct tb_run_port_cfg {
     const char *name;   /* in reports */
     const char *prefix; /* of its signals */
     const char *stream; /* random stream of its timing; NULL: `name` */
-    /* memory behind an AXI4 (or AXI4-Lite) master of the design; NULL: an AXI4-Lite slave of it, for registers */
+    /*
+     * memory behind an AXI4 (or AXI4-Lite) master of the design, or the shadow of what is behind an AXI4 (or
+     * AXI4-Lite) slave of it, which `master` of the port then drives; both NULL: an AXI4-Lite slave for registers
+     */
     tb_ddr *mem;
-    bool lite;      /* with mem: the master speaks AXI4-Lite */
+    tb_shadow *shadow;
+    bool lite;      /* with mem or shadow: the port speaks AXI4-Lite */
     unsigned agent; /* with mem: what its events call this port (tb_ddr.agent) */
     unsigned clock; /* the one that it belongs to: index into tb_run_cfg.clocks */
     /* Project rules that the design keeps on this port beyond the protocol, or NULL. */
@@ -125,8 +130,9 @@ typedef struct tb_run_port {
     tb_run_port_cfg cfg;
     tb_axi_port axi;
     tb_axi_monitor mon;
-    tb_axi_slave slave;  /* with cfg.mem */
-    tb_lite_master lite; /* without */
+    tb_axi_slave slave;   /* with cfg.mem */
+    tb_axi_master master; /* with cfg.shadow */
+    tb_lite_master lite;  /* without both */
 } tb_run_port;
 
 /* First failure. Empty signature: none. */
@@ -143,7 +149,7 @@ typedef struct tb_run {
     tb_run_cfg cfg;
     tb_sim sim;
     tb_run_port *port[TB_RUN_PORTS];
-    unsigned ports, memories; /* memories: those of them with memory */
+    unsigned ports, memories, masters; /* those of them with memory, with a shadow */
     const uint8_t *pin[TB_RUN_PINS];
     unsigned pins;
     /* pins after the last edge; pins that have risen since the bench cleared it: bit i is pin i */
@@ -216,6 +222,13 @@ bool tb_run_write(tb_run *run, unsigned port, uint64_t addr, uint32_t value);
 bool tb_run_write_part(tb_run *run, unsigned port, uint64_t addr, uint32_t value, uint8_t strb);
 /* A read for a report: also after a failure, and nothing is noted. False: no response. */
 bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value);
+/* Has a master of the bench something in flight or to send? */
+bool tb_run_masters_busy(const tb_run *run);
+/*
+ * Step until every master of the bench (ports with a shadow) has got all its answers. False: the run has failed, also
+ * because of a hang.
+ */
+bool tb_run_drain(tb_run *run);
 /*
  * Something has happened that the buses do not show: a transfer on a stream that the bench drives, a result, an
  * interrupt. Counts as a handshake for the watchdogs.

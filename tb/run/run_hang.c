@@ -25,8 +25,9 @@ bool tb_run_owes(const tb_run *run, unsigned port, tb_axi_channel axi, char *tex
     const bool write = axi != TB_AXI_AR && axi != TB_AXI_R;
     const bool stalled = (mon->stalled >> axi & 1u) != 0;
     const char *name = run->port[port]->cfg.name;
+    const char *side = run->port[port]->cfg.mem != NULL ? "memory" : "design"; /* the slave */
     if (axi == TB_AXI_AR || axi == TB_AXI_AW || axi == TB_AXI_W) {
-        snprintf(text, size, "the memory has not taken %s of %s since cycle %" PRIu64,
+        snprintf(text, size, "the %s has not taken %s of %s since cycle %" PRIu64, side,
                  axi == TB_AXI_W ? "data" : "an address", name, mon->stalled_since[axi]);
         return stalled;
     }
@@ -36,21 +37,25 @@ bool tb_run_owes(const tb_run *run, unsigned port, tb_axi_channel axi, char *tex
     }
     if (write) {
         snprintf(text, size,
-                 "the memory has not answered %s burst 0x%08" PRIx64 " of %u beats, complete since cycle %" PRIu64,
+                 "the %s has not answered %s burst 0x%08" PRIx64 " of %u beats, complete since cycle %" PRIu64, side,
                  name, b->addr, b->len + 1u, b->moved);
     } else {
-        snprintf(text, size,
-                 "the memory owes R of %s burst 0x%08" PRIx64 ": beat %u of %u, asked for in cycle %" PRIu64, name,
-                 b->addr, b->beat + 1u, b->len + 1u, b->since);
+        snprintf(text, size, "the %s owes R of %s burst 0x%08" PRIx64 ": beat %u of %u, asked for in cycle %" PRIu64,
+                 side, name, b->addr, b->beat + 1u, b->len + 1u, b->since);
     }
     return true;
 }
 
-/* Is it a memory? */
+/* Is it a bus whose bursts are followed? Registers are asked for one at a time and have a failure of their own. */
+static bool has_bursts(const tb_run_port *p) {
+    return p->cfg.mem != NULL || p->cfg.shadow != NULL;
+}
+
+/* Is it a memory, or a slave of the design? */
 static void guess_root(const tb_run *run, char *text, size_t size) {
     static const tb_axi_channel order[] = {TB_AXI_AR, TB_AXI_R, TB_AXI_AW, TB_AXI_W, TB_AXI_B};
     for (unsigned p = 0; p < run->ports; p++) {
-        for (size_t i = 0; run->port[p]->cfg.mem != NULL && i < sizeof order / sizeof order[0]; i++) {
+        for (size_t i = 0; has_bursts(run->port[p]) && i < sizeof order / sizeof order[0]; i++) {
             if (tb_run_owes(run, p, order[i], text, size)) {
                 return;
             }
@@ -110,9 +115,9 @@ static void write_report(tb_run *run, const char *what, const char *root) {
     if (h->hang_lines != NULL) {
         h->hang_lines(h->ctx, false, out);
     }
-    fputs(run->memories > 0 ? "in flight on the bus (oldest first):\n" : "", out);
+    fputs(run->memories + run->masters > 0 ? "in flight on the bus (oldest first):\n" : "", out);
     for (unsigned p = 0; p < run->ports; p++) {
-        if (run->port[p]->cfg.mem != NULL) {
+        if (has_bursts(run->port[p])) {
             port_lines(run, run->port[p], out);
         }
     }
@@ -176,7 +181,9 @@ void tb_run_watch(tb_run *run, uint64_t cycle) {
     if (!all && !memory) {
         return;
     }
-    if (!all && h->busy != NULL && !h->busy(h->ctx)) {
+    if (run->memories == 0 && run->progress == 0 && !tb_run_masters_busy(run)) {
+        tb_run_kick(run); /* the bench asks for nothing */
+    } else if (!all && h->busy != NULL && !h->busy(h->ctx)) {
         tb_run_kick(run);
     } else if (h->computes != NULL && h->computes(h->ctx)) {
         return;

@@ -47,16 +47,17 @@ int tb_run_open(tb_run *run, const tb_run_cfg *cfg, char *err, size_t err_size) 
 /* Monitor and the other side of the bus. 0 or -1 with one line in err. */
 static int open_parts(tb_run *run, tb_run_port *p, char *err, size_t err_size) {
     const tb_run_port_cfg *c = &p->cfg;
-    const bool registers = c->mem == NULL, lite = registers || c->lite;
+    const bool registers = c->mem == NULL && c->shadow == NULL, lite = registers || c->lite;
     const tb_rng rng = tb_rng_stream(run->cfg.seed, c->stream != NULL ? c->stream : c->name);
     tb_axi_mon_cfg mon;
     if (tb_axi_bind(&p->axi, &run->sim, c->prefix, lite, err, err_size) != 0) {
         return -1;
     }
-    if (!registers && (p->axi.bytes < 4 || p->axi.widths.id > 32)) {
-        return opt_fail(err, err_size,
-                        "port %s: %u data bits and %u ID bits, this memory has at least 32 and at most 32", c->name,
-                        p->axi.bytes * 8, p->axi.widths.id);
+    if (!registers && p->axi.widths.id > 32) {
+        return opt_fail(err, err_size, "port %s: %u ID bits, expected at most 32", c->name, p->axi.widths.id);
+    }
+    if (registers && p->axi.bytes != 4) {
+        return opt_fail(err, err_size, "port %s: %u data bits, registers have 32", c->name, p->axi.bytes * 8);
     }
     tb_axi_mon_defaults(&mon, c->name, &p->axi);
     if (c->rules != NULL) {
@@ -64,8 +65,11 @@ static int open_parts(tb_run *run, tb_run_port *p, char *err, size_t err_size) {
     }
     mon.port = run->ports - 1;
     mon.hash = &run->hash;
+    const tb_axi_master_cfg master = {
+        .name = c->name, .shadow = c->shadow, .number = run->ports - 1, .profile = run->cfg.profile, .rng = rng};
     if (tb_axi_mon_init(&p->mon, &mon) != 0 ||
-        (!registers && tb_axi_slave_init(&p->slave, &p->axi, c->mem, run->cfg.profile, rng) != 0)) {
+        (c->mem != NULL && tb_axi_slave_init(&p->slave, &p->axi, c->mem, run->cfg.profile, rng) != 0) ||
+        (c->shadow != NULL && tb_axi_master_init(&p->master, &p->axi, &master) != 0)) {
         return opt_fail(err, err_size, "out of memory");
     }
     p->slave.agent = c->agent;
@@ -90,6 +94,7 @@ int tb_run_port_open(tb_run *run, const tb_run_port_cfg *cfg, char *err, size_t 
     p->cfg = *cfg;
     run->port[run->ports++] = p;
     run->memories += cfg->mem != NULL;
+    run->masters += cfg->shadow != NULL;
     return open_parts(run, p, err, err_size) == 0 ? (int)run->ports - 1 : -1;
 }
 
