@@ -8,7 +8,7 @@ include $(shell $(TANDEM) --where)/tandem.mk
 SMOKE = """# smoke: registers before and after a reset, on every bus timing; nothing is sent into streams.
 budget 30
 
-test %(name)s cfg=base kind=debug count=2 cases=10 determinism=1 timeout=60 -- traffic=none
+test %(name)s cfg=base kind=debug count=2 cases=10 determinism=1 timeout=60 -- traffic=none%(simple)s
 """
 
 DEFAULT = """# default: random transfers on the streams, too.
@@ -57,12 +57,81 @@ GITLAB = """verify:
       junit: build/junit.xml
 """
 
-KNOBS = """    {"bus", 0, 5, TB_KNOB_ENUM, bus_names, NULL, "timing of the buses"},
+KNOBS = """    {"bus", 0, 6, TB_KNOB_ENUM, bus_names, NULL, "timing of the buses"},
     {"traffic", 0, 1, TB_KNOB_ENUM, traffic_names, NULL, "what is sent into streams"},
     {"transfers", 0, 50, TB_KNOB_SMALL, NULL, NULL, "transfers on each stream into the design"},
     {"stall", 0, 90, TB_KNOB_UNIFORM, NULL, NULL, "percent of cycles in which a stream stands"},
     {"registers", %(regs)d, %(regs)d, TB_KNOB_UNIFORM, NULL, NULL, "32-bit registers from address 0 on that are read"},
     {"cycles", 10, 2000, TB_KNOB_SMALL, NULL, NULL, "before the reset in the middle of the run"},
+"""
+
+KNOBS_BURSTS = """    {"bursts", 1, 400, TB_KNOB_SMALL, NULL, NULL, "on each AXI slave of the design"},
+    {"beats", 1, 256, TB_KNOB_SMALL, NULL, NULL, "longest burst"},
+    {"ids", 1, 16, TB_KNOB_SMALL, NULL, NULL, "different IDs"},
+    {"writes", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of the bursts"},
+    {"window", 256, WINDOW, TB_KNOB_SMALL, NULL, NULL, "bytes that are accessed, from address 0 on"},
+    {"fixed", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "FIXED bursts, too"},
+    {"wrap", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "WRAP bursts, too"},
+    {"narrow", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "beats narrower than the bus, unaligned addresses, holes in strobes"},
+    {"exclusive", 0, 30, TB_KNOB_SMALL, NULL, NULL, "percent of exclusive pairs"},
+"""
+
+BENCH_SHADOW_H = """#define WINDOW 0x%xu /* bytes from address 0 on that every slave of the design has: a guess */
+"""
+
+BENCH_SHADOW_MEMBER = """    tb_shadow shadow; /* what is behind the AXI slaves of the design */
+"""
+
+BENCH_SHADOW_C = """                                .shadow_at = offsetof(device, shadow),
+                                .shadow_size = 0x10000u,
+"""
+
+BURSTS = """/* Random bursts on every AXI slave of the design; read data are held against the shadow of its memory. */
+static void send(device *dev, const tb_prog_run *run) {
+    const uint32_t bytes = 128; /* of the widest bus */
+    const bool narrow = tb_knobs_get(run->knobs, "narrow") != 0;
+    const uint64_t window = (uint64_t)tb_knobs_get(run->knobs, "window");
+    const tb_axi_traffic traffic = {.count = (uint64_t)tb_knobs_get(run->knobs, "bursts"),
+                                    .bytes = window < bytes ? bytes : window / bytes * bytes,
+                                    .ids = (uint32_t)tb_knobs_get(run->knobs, "ids"),
+                                    .max_beats = (uint32_t)tb_knobs_get(run->knobs, "beats"),
+                                    .writes = (uint8_t)tb_knobs_get(run->knobs, "writes"),
+                                    .exclusive = (uint8_t)tb_knobs_get(run->knobs, "exclusive"),
+                                    .fixed = tb_knobs_get(run->knobs, "fixed") != 0,
+                                    .wrap = tb_knobs_get(run->knobs, "wrap") != 0,
+                                    .narrow = narrow,
+                                    .unaligned = narrow,
+                                    .sparse = narrow};
+    for (unsigned i = 0; i < dev->run.ports; i++) {
+        if (dev->run.port[i]->cfg.shadow != NULL) {
+            tb_axi_master_traffic(&dev->run.port[i]->master, &traffic);
+        }
+    }
+}
+
+"""
+
+WORK = """ +
+                          (uint64_t)(tb_knobs_get(k, "bursts") * tb_knobs_get(k, "beats"))"""
+
+SEND = """    send(dev, run);
+"""
+
+SEND_AGAIN = """    if (!tb_run_drain(&dev->run)) {
+        return 0;
+    }
+    send(dev, run);
+    for (unsigned i = 0; i < 40 && tb_run_step(&dev->run); i++) { /* the reset comes in the middle of bursts */
+    }
+"""
+
+SEND_LAST = """    send(dev, run);
+    tb_run_drain(&dev->run);
+"""
+
+README_SHADOW = """- AXI slaves: random bursts (the knobs bursts, beats, ids, fixed, wrap, narrow, exclusive); what was written is read
+  back, by whatever ID and port; a reset in the middle of them. The suite smoke leaves WRAP bursts out, which many
+  memories take for INCR: `make run ARGS=wrap=1` tries them;
 """
 
 BENCH_H = """/* bench.h - %(name)s under the framework: its ports, its golden model, the other side of its streams. */
@@ -73,9 +142,9 @@ BENCH_H = """/* bench.h - %(name)s under the framework: its ports, its golden mo
 #include "tb.h"
 
 #define STREAMS %(streams)du
-#define MEM_BASE 0x10000000u
+#define MEM_BASE %(base)s
 #define MEM_SIZE 0x1000000u
-
+%(shadow)s
 /* A handshake of the design beside its buses. */
 typedef struct stream_row {
     const char *name, *valid, *ready; /* ready NULL: it cannot be stalled */
@@ -96,7 +165,7 @@ typedef struct stream {
 typedef struct device {
     tb_run run;
     tb_pair pair; /* memory behind AXI4 masters of the design, and the model's */
-    model model;
+%(member)s    model model;
     stream stream[STREAMS];
     unsigned stall; /* percent */
     const char *missing;
@@ -157,7 +226,7 @@ const tb_tandem bench = {.bytes = sizeof(device),
                                 .cfg = {%(clock)s.hooks = {.sample = streams_sample, .on_edge = streams_edge}},
                                 .mem_base = MEM_BASE,
                                 .mem_size = MEM_SIZE,
-%(use_ports)s%(use_pins)s                                .open = open_model,
+%(shadow)s%(use_ports)s%(use_pins)s                                .open = open_model,
                                 .begin = connect};
 """
 
@@ -458,7 +527,8 @@ TEST_C = """/* test.c - the test of %(name)s: knobs, one case, the program. */
 #include "coverage/code/code.h"
 #include "driver.h"
 
-static const char *const bus_names[] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
+static const char *const bus_names[] = {"ideal", "fast", "typical", "slow", "bursty", "hostile",
+                                        "reorder"};
 static const char *const traffic_names[] = {"none", "random"};
 
 /* The lowest value of a knob is its simplest: so the shrinker makes cases small. */
@@ -485,7 +555,7 @@ static bool registers(device *dev, const tb_prog_run *run) {
     return true;
 }
 
-static int body(void *ctx, tb_prog_run *run) {
+%(bursts)sstatic int body(void *ctx, tb_prog_run *run) {
     device *dev = ctx;
     const bool random = tb_knobs_get(run->knobs, "traffic") != 0;
     streams_open(dev, run->seed);
@@ -497,23 +567,23 @@ static int body(void *ctx, tb_prog_run *run) {
         dev->stream[i].left = stream_rows[i].source ? 0 : (uint64_t)tb_knobs_get(run->knobs, "transfers");
         dev->stream[i].since = dev->run.sim.cycle;
     }
-    for (int64_t i = tb_knobs_get(run->knobs, "cycles"); i > 0 && tb_run_step(&dev->run); i--) {
+%(send)s    for (int64_t i = tb_knobs_get(run->knobs, "cycles"); i > 0 && tb_run_step(&dev->run); i--) {
     }
     if (tb_run_failed(&dev->run) || !check_drained(dev)) {
         return 0;
     }
-    for (unsigned i = 0; i < STREAMS && stream_rows[i].name != NULL; i++) {
+%(again)s    for (unsigned i = 0; i < STREAMS && stream_rows[i].name != NULL; i++) {
         dev->stream[i].waits = false; /* a reset withdraws what was offered */
     }
     tb_run_reset(&dev->run);
     tb_run_step(&dev->run); /* nothing may be valid at the first edge after reset */
     registers(dev, run);
-    return 0;
+%(last)s    return 0;
 }
 
 static tb_shrink_size size(const tb_test *test, const tb_knobs *k) {
     (void)test;
-    const uint64_t work = (uint64_t)(tb_knobs_get(k, "transfers") * tb_knobs_get(k, "traffic"));
+    const uint64_t work = (uint64_t)(tb_knobs_get(k, "transfers") * tb_knobs_get(k, "traffic"))%(work)s;
     return (tb_shrink_size){.cycles = (uint64_t)tb_knobs_get(k, "cycles") + work * 64, .work = work};
 }
 
@@ -561,7 +631,7 @@ Where a guess is wrong, change it in `bench/bench.c` (clocks, resets, ports, con
 ## What is checked already
 
 - every rule of AXI on every bus that is driven, every assertion of the RTL, hangs (AXI, streams);
-- streams: what the design offers stays until it is taken (`bench/check.c`), what the bench offers is taken;
+%(shadow)s- streams: what the design offers stays until it is taken (`bench/check.c`), what the bench offers is taken;
 - registers (from address 0 on) hold after a reset what they held after the first one.
 
 ## What to write next

@@ -20,8 +20,9 @@ class Project:
         self.name, self.top, self.design, self.said = name, top, design, said
         self.files, self.includes, self.params = files, includes, params
         self.masters = [b for b in design.buses if b["driven"] and b["side"] == "master" and b["kind"] != "apb"]
-        self.lite = next((b for b in design.buses if b["driven"] and b["side"] == "slave" and b["kind"] == "axi4-lite"),
-                         None)
+        self.shadows = [b for b in design.buses if b["driven"] and b.get("memory")]
+        self.lite = next((b for b in design.buses if b["driven"] and b["side"] == "slave" and b["kind"] == "axi4-lite"
+                          and not b["memory"]), None)
         self.apb = None if self.lite else next((b for b in design.buses if b["driven"] and b["kind"] == "apb"), None)
         self.inputs = [s for s in design.streams if not s["source"]]
         self.outputs = [s for s in design.streams if s["source"]]
@@ -54,15 +55,23 @@ class Project:
         ports = []
         if self.lite:
             ports.append((self.lite, "regs"))
-        ports += [(m, m["prefix"].rstrip("_") or "mem") for m in self.masters]
+        ports += [(m, m["prefix"].replace("*", "").strip("_").lower() or "axi") for m in self.shadows + self.masters]
         out = []
         for bus, name in ports:
             clock = self.clock_of(bus["prefix"])
-            memory = ", .memory = true" if bus["side"] == "master" else ""
-            memory += ", .lite = true" if memory and bus["kind"] == "axi4-lite" else ""
-            out.append("{.name = %s, .prefix = %s%s%s}" % (c_text(name), c_text(bus["prefix"]), memory,
-                                                          ", .clock = %d" % clock if clock else ""))
+            kind = ", .memory = true" if bus["side"] == "master" else ", .shadow = true" if bus["memory"] else ""
+            kind += ", .lite = true" if kind and bus["kind"] == "axi4-lite" else ""
+            kind += ", .clock = %d" % clock if clock else ""
+            for i in range(bus["count"]):
+                several = bus["count"] > 1
+                out.append("{.name = %s, .prefix = %s%s%s}" % (
+                    c_text(name + str(i) if several else name), c_text(bus["prefix"]), kind,
+                    ", .slice = %d, .slices = %d" % (i, bus["count"]) if several else ""))
         return out
+
+    def window(self):
+        """Bytes, from address 0 on, that every slave has."""
+        return min([1 << b["address"] for b in self.shadows] + [0x10000])
 
     def stream_rows(self):
         out = []
@@ -97,7 +106,10 @@ class Project:
                  "".join("include  %s\n" % i for i in self.includes), "".join("port     %s\n" % p for p in ports)))
 
     def bench_h(self):
-        return text_of.BENCH_H % {"guard": self.name.upper() + "_BENCH_H", "name": self.name,
+        return text_of.BENCH_H % {
+            "shadow": text_of.BENCH_SHADOW_H % self.window() if self.shadows else "",
+            "member": text_of.BENCH_SHADOW_MEMBER if self.shadows else "",
+            "base": "0u" if self.shadows else "0x10000000u", "guard": self.name.upper() + "_BENCH_H", "name": self.name,
                           "streams": max(1, len(self.design.streams)), "regs": 16}
 
     def bench_c(self):
@@ -107,6 +119,7 @@ class Project:
         constants = ["{%s, 0x%xu}" % (c_text(p.name), v & 0xffffffff) for p, v in self.design.constants]
         return text_of.BENCH_C % {
             "name": self.name, "clocks": table, "clock": clock + (", " if clock else ""),
+            "shadow": text_of.BENCH_SHADOW_C if self.shadows else "",
             "ports": "static const tb_tandem_port ports[] = {\n%s};\n" % rows(ports, 4) if ports else "",
             "use_ports": "                                TB_TANDEM_PORTS(ports),\n" if ports else "",
             "pins": "static const char *const pins[] = {%s};\n" % ", ".join(pins) if pins else "",
@@ -151,22 +164,27 @@ class Project:
 
     def readme(self, mutant):
         said = "".join("- %s\n" % line for line in self.said)
-        return text_of.README % {"name": self.name, "top": self.top, "said": said, "mutant": (
+        return text_of.README % {"name": self.name, "top": self.top, "said": said, "shadow": (
+            text_of.README_SHADOW if self.shadows else ""), "mutant": (
             "`mutants/%s-inverted.patch` is a first one." % mutant if mutant else
             "Nothing was found that could be inverted: write the first one.")}
 
     def write(self, folder):
         mutant = self.mutant(folder)
-        knobs = text_of.KNOBS % {"regs": self.registers()}
+        knobs = text_of.KNOBS % {"regs": self.registers()} + (text_of.KNOBS_BURSTS if self.shadows else "")
+        simple = " wrap=0" if self.shadows else ""
         files = {
             "Makefile": text_of.MAKEFILE, ".gitignore": "build/\n", "designs/%s/design" % self.name: self.description(),
-            "designs/%s/suites/smoke.suite" % self.name: text_of.SMOKE % {"name": self.name},
+            "designs/%s/suites/smoke.suite" % self.name: text_of.SMOKE % {"name": self.name, "simple": simple},
             "designs/%s/suites/default.suite" % self.name: text_of.DEFAULT % {"name": self.name},
             "bench/bench.h": self.bench_h(), "bench/bench.c": self.bench_c(), "bench/streams.c": text_of.STREAMS_C,
             "bench/model.h": text_of.MODEL_H, "bench/model.c": text_of.MODEL_C,
             "bench/driver.h": text_of.DRIVER_H % {"name": self.name},
             "bench/driver.c": self.driver_c(), "bench/check.c": text_of.CHECK_C,
-            "bench/test.c": text_of.TEST_C % {"name": self.name, "knobs": knobs},
+            "bench/test.c": text_of.TEST_C % {
+                "name": self.name, "knobs": knobs, "bursts": text_of.BURSTS if self.shadows else "",
+                "work": text_of.WORK if self.shadows else "", "send": text_of.SEND if self.shadows else "", "again": text_of.SEND_AGAIN if self.shadows else "",
+                "last": text_of.SEND_LAST if self.shadows else ""},
             "README.md": self.readme(mutant and mutant[0]), "mutants/README.md": text_of.MUTANTS,
             ".github/workflows/verify.yml": text_of.GITHUB, ".gitlab-ci.yml": text_of.GITLAB}
         if mutant:

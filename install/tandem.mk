@@ -50,7 +50,8 @@ TOP := $($(DUT).top)
 RTL := $($(DUT).file)
 , := ,
 include $(TANDEM_SHARE)/verilate.mk
-VFLAGS := $(VFLAGS_COMMON) $(VFLAGS_$(KIND)) $(addprefix -I,$($(DUT).include)) $(VFLAGS_USER)
+# warnings about the RTL of others are printed, and are no errors
+VFLAGS := $(VFLAGS_COMMON) $(VFLAGS_$(KIND)) -Wno-fatal $(addprefix -I,$($(DUT).include)) $(VFLAGS_USER)
 FRAMEWORK := $(TANDEM_LIB)/libtandem.a $(TANDEM_SHARE)/gen_shim.py $(TANDEM_SHARE)/verilate.mk \
   $(TANDEM_INCLUDE)/sim/shim_impl.hpp
 

@@ -28,9 +28,10 @@ FLOORS = {
     "tb/mem": {"tb/case"},
     "tb/wave": {"tb/case"},
     "tb/axi": {"tb/sim", "tb/case", "tb/mem", "tb/wave"},
-    "tb/run": {"tb/sim", "tb/case", "tb/mem", "tb/wave", "tb/tap", "tb/axi"},
-    "tb/prog": {"tb/tlog", "tb/sim", "tb/case", "tb/mem", "tb/wave", "tb/tap", "tb/axi", "tb/run"},
-    "tb": {"tb/sim", "tb/case", "tb/tlog", "tb/tap", "tb/mem", "tb/wave", "tb/axi", "tb/run", "tb/prog"},
+    "tb/stream": {"tb/sim", "tb/case"},
+    "tb/run": {"tb/sim", "tb/case", "tb/mem", "tb/wave", "tb/tap", "tb/axi", "tb/stream"},
+    "tb/prog": {"tb/tlog", "tb/sim", "tb/case", "tb/mem", "tb/wave", "tb/tap", "tb/axi", "tb/stream", "tb/run"},
+    "tb": {"tb/sim", "tb/case", "tb/tlog", "tb/tap", "tb/mem", "tb/wave", "tb/axi", "tb/stream", "tb/run", "tb/prog"},
     "tb/NAME": {"tb", "cmodel/lib", "cmodel/NAME", "drivers/lib/*_hal.h", "drivers/NAME/*_hal.h", "gen/NAME"},
     # the command tandem, without a design
     "install": {"tb"},

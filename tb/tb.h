@@ -37,6 +37,8 @@
 #include "run/watchdog.h"
 #include "scoreboard.h"
 #include "sim/sim.h"
+#include "stream/board.h"
+#include "stream/stream.h"
 #include "tap/check.h"
 #include "tap/tap.h"
 #include "tlog/tlog.h"

@@ -245,8 +245,12 @@ void tb_axi_master_drive(tb_axi_master *m, uint64_t cycle) {
             *p->w_valid = 0;
         }
     }
-    *p->r_ready = tb_axi_ready_now(&m->r_rdy, &prof->w, &m->rng, cycle, *p->r_valid != 0);
-    *p->b_ready = tb_axi_ready_now(&m->b_rdy, &prof->aw, &m->rng, cycle, *p->b_valid != 0);
+    if (p->r_data != NULL) { /* of a direction that the port lacks nothing is driven */
+        *p->r_ready = tb_axi_ready_now(&m->r_rdy, &prof->w, &m->rng, cycle, *p->r_valid != 0);
+    }
+    if (p->w_data != NULL) {
+        *p->b_ready = tb_axi_ready_now(&m->b_rdy, &prof->aw, &m->rng, cycle, *p->b_valid != 0);
+    }
 }
 
 /* ---- responses ---- */

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../case/hash.h"
 #include "../case/store.h"
@@ -59,6 +60,8 @@ static int bind(const tb_tandem *b, tb_run *run, tb_pair *pair, tb_shadow *shado
         const tb_run_port_cfg cfg = {.name = p->name,
                                      .prefix = p->prefix,
                                      .stream = p->stream,
+                                     .slice = p->slice,
+                                     .slices = p->slices,
                                      .mem = p->memory ? &pair->rtl : NULL,
                                      .shadow = p->shadow ? shadow : NULL,
                                      .lite = p->lite,
@@ -73,6 +76,11 @@ static int bind(const tb_tandem *b, tb_run *run, tb_pair *pair, tb_shadow *shado
             return -1;
         }
     }
+    for (unsigned i = 0; i < b->streams; i++) {
+        if (tb_run_stream_open(run, &b->stream[i], err, err_size) < 0) {
+            return -1;
+        }
+    }
     for (unsigned i = 0; i < b->pins; i++) {
         if (tb_run_pin(run, b->pin[i], err, err_size) < 0) {
             return -1;
@@ -84,7 +92,9 @@ static int bind(const tb_tandem *b, tb_run *run, tb_pair *pair, tb_shadow *shado
 /* What the bench says of a run, and what the case says. */
 static int run_cfg(const tb_tandem *b, void *self, const tb_prog_run *run, tb_run_cfg *cfg, char *err,
                    size_t err_size) {
-    const char *bus = tb_knobs_get_name(run->knobs, "bus");
+    const char *answers = tb_knobs_get_name(run->knobs, "answers");
+    const bool reorder = answers != NULL && strcmp(answers, "reordered") == 0;
+    const char *bus = reorder ? "reorder" : tb_knobs_get_name(run->knobs, "bus");
     *cfg = b->cfg;
     cfg->hooks.ctx = self;
     cfg->seed = run->seed;

@@ -1,12 +1,12 @@
 #include "run.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../case/hash.h"
+#include "run_priv.h"
 #include "story.h"
 #include "opt/opt.h"
 
@@ -14,127 +14,6 @@
 #define WATCH_MASK 63u  /* period of the watchdogs */
 #define MOVE_MASK 7u    /* how often outputs are held against those after reset, until they differ */
 #define SETTLE_LIMIT 64u
-
-__attribute__((format(printf, 4, 0))) static void note(const tb_run *run, tb_run_failure *f, const char *signature,
-                                                       const char *format, va_list args) {
-    vsnprintf(f->message, sizeof f->message, format, args);
-    snprintf(f->signature, sizeof f->signature, "%s", signature);
-    f->cycle = run->sim.cycle;
-}
-
-void tb_run_fail(tb_run *run, const char *signature, const char *format, ...) {
-    va_list args;
-    if (!tb_run_failed(run)) {
-        va_start(args, format);
-        note(run, &run->failure, signature, format, args);
-        va_end(args);
-    }
-}
-
-/* Is there a failure, of either kind? */
-static bool noted(const tb_run *run) {
-    return tb_run_failed(run) || run->first.signature[0] != '\0';
-}
-
-void tb_run_wrong(tb_run *run, const char *signature, const char *format, ...) {
-    va_list args;
-    if (!noted(run)) {
-        va_start(args, format);
-        note(run, run->cfg.go_on != 0 ? &run->first : &run->failure, signature, format, args);
-        va_end(args);
-    }
-}
-
-/* ---- violations; kept out of the cycle's hot path ---- */
-
-static void note_rules(tb_run *run) {
-    char text[320], signature[96];
-    for (unsigned i = 0; i < run->ports && !noted(run); i++) {
-        const tb_run_port *p = run->port[i];
-        if (p->mon.violations > 0) {
-            tb_axi_violation_text(&p->mon, &p->mon.first[0], text, sizeof text);
-            snprintf(signature, sizeof signature, "axi:%s:%s", tb_axi_rule_name(p->mon.first[0].rule), p->cfg.name);
-            tb_run_wrong(run, signature, "%s", text);
-        }
-    }
-}
-
-static void note_access(tb_run *run, const tb_run_port *p) {
-    static const char *const signature[] = {[TB_DDR_WRITE_OUTSIDE] = "mem:write-outside",
-                                            [TB_DDR_READ_UNWRITTEN] = "mem:read-unwritten",
-                                            [TB_DDR_READ_OUTSIDE] = "mem:read-outside"};
-    const tb_ddr_event *e = &p->cfg.mem->first;
-    const tb_run_hooks *h = &run->cfg.hooks;
-    const bool write = e->kind == TB_DDR_WRITE_OUTSIDE;
-    char where[160] = "";
-    if (h->on_access != NULL && h->on_access(h->ctx, e)) {
-        return;
-    }
-    if (run->live != NULL) {
-        const tb_near n = tb_buffers_near(run->live, e->addr, write ? TB_DDR_WRITE : TB_DDR_READ, NULL);
-        tb_buffers_place(run->live, &n, where, sizeof where);
-    }
-    tb_run_wrong(run, signature[e->kind], "%s: the design %s 0x%08" PRIx64 "%s%s%s", p->cfg.name,
-                 write ? "wrote" : "read", e->addr,
-                 e->kind == TB_DDR_READ_UNWRITTEN ? ", which was never written" : ", which it may not",
-                 where[0] != '\0' ? ": " : "", where);
-}
-
-/* Has a port before this one the same memory? */
-static bool shared(const tb_run *run, unsigned port) {
-    bool seen = false;
-    for (unsigned i = 0; i < port; i++) {
-        seen = seen || run->port[i]->cfg.mem == run->port[port]->cfg.mem;
-    }
-    return seen;
-}
-
-static void note_memory(tb_run *run) {
-    for (unsigned i = 0; i < run->ports; i++) {
-        const tb_run_port *p = run->port[i];
-        const tb_ddr *mem = p->cfg.mem;
-        if (mem != NULL && mem->events > 0 && !shared(run, i) && !noted(run)) {
-            note_access(run, p);
-        }
-        if (p->cfg.shadow != NULL && p->master.wrong != NULL) {
-            char signature[96];
-            snprintf(signature, sizeof signature, "shadow:%s:%s", p->master.wrong, p->cfg.name);
-            tb_run_wrong(run, signature, "%s", p->master.text);
-        }
-        if ((mem != NULL && mem->oom) || p->mon.oom || (p->cfg.shadow != NULL && p->cfg.shadow->mem.oom)) {
-            tb_run_fail(run, "host:memory", "%s: out of memory", p->cfg.name);
-        }
-    }
-}
-
-/* A unit differs from its golden function. */
-static void note_check(tb_run *run) {
-    char text[480], signature[96];
-    const tb_check_failure *f = &run->checks.failure[0];
-    if (noted(run)) {
-        return;
-    }
-    snprintf(signature, sizeof signature, "unit:%s:%s", f->check->ops->unit, f->stream);
-    tb_check_text(f, text, sizeof text);
-    tb_run_wrong(run, signature, "%s", text);
-}
-
-static void note_stop(tb_run *run) {
-    char signature[96];
-    run->gone = true;
-    if (run->sim.interrupted) {
-        tb_run_fail(run, "host:signal", "stopped by signal %d", tb_sim_signal());
-        return;
-    }
-    const tb_sim *sim = &run->sim;
-    const bool first = !tb_run_failed(run);
-    tb_sim_assert_signature(sim->failure, signature, sizeof signature);
-    tb_run_fail(run, signature, "%s, cycle %" PRIu64, sim->failure, sim->failure_cycle);
-    if (first) {
-        run->failure.cycle = sim->failure_cycle;
-        snprintf(run->failure.path, sizeof run->failure.path, "%s", sim->failure_path);
-    }
-}
 
 /* ---- time ---- */
 
@@ -166,7 +45,21 @@ void tb_run_drive(tb_run *run) {
             tb_lite_drive(&p->lite);
         }
     }
+    for (unsigned i = 0; i < run->ports; i++) {
+        tb_axi_port_put(&run->port[i]->axi);
+    }
+    for (unsigned i = 0; i < run->streams; i++) {
+        tb_stream_drive(run->stream[i], run->sim.cycle);
+    }
     run->driven = UINT32_MAX;
+}
+
+/* The design settles, and ports that are slices of vectors see it. */
+static void settle_design(tb_run *run) {
+    tb_sim_settle(&run->sim);
+    for (unsigned i = 0; i < run->ports; i++) {
+        tb_axi_port_get(&run->port[i]->axi);
+    }
 }
 
 /* The bench answers what it sees, until nothing changes any more. */
@@ -179,16 +72,27 @@ static void settle_more(tb_run *run) {
                         i);
             return;
         }
-        tb_sim_settle(&run->sim);
+        settle_design(run);
     }
 }
 
 void tb_run_settle(tb_run *run) {
     tb_run_drive(run);
-    tb_sim_settle(&run->sim);
+    settle_design(run);
     if (run->cfg.hooks.on_settle != NULL) {
         settle_more(run);
     }
+}
+
+/* Streams into the design first, so that a byte may come out in the cycle in which it goes in. */
+static void look_at_streams(tb_run *run) {
+    for (unsigned i = 0; i < 2 * run->streams; i++) {
+        tb_stream *s = run->stream[i % run->streams];
+        if (s->cfg.source == (i >= run->streams) && (run->sim.rising >> s->cfg.clock & 1u) != 0) {
+            tb_stream_sample(s, run->sim.cycle, &run->hash);
+        }
+    }
+    run_note_streams(run);
 }
 
 void tb_run_look(tb_run *run) {
@@ -214,8 +118,11 @@ void tb_run_look(tb_run *run) {
         violations += p->mon.violations;
         memory = memory || p->mon.oom;
     }
+    if (run->streams > 0) {
+        look_at_streams(run);
+    }
     if (checks_look(run) && !tb_checks_cycle(&run->checks)) {
-        note_check(run);
+        run_note_check(run);
     }
     if (run->story != NULL) {
         tb_story_sample(run);
@@ -224,10 +131,10 @@ void tb_run_look(tb_run *run) {
         run->cfg.hooks.sample(run->cfg.hooks.ctx);
     }
     if (violations > 0) {
-        note_rules(run);
+        run_note_rules(run);
     }
     if (memory) {
-        note_memory(run);
+        run_note_memory(run);
     }
 }
 
@@ -245,13 +152,16 @@ static inline bool edge(tb_run *run) {
     const bool go = tb_sim_edge(&run->sim);
     uint32_t irq = 0;
     run->driven = run->sim.schedule.count == 0 ? 0 : driven_before(run, rising);
+    for (unsigned i = 0; i < run->streams; i++) {
+        run->stream[i]->driven = run->stream[i]->driven && (rising >> run->stream[i]->cfg.clock & 1u) == 0;
+    }
     for (unsigned i = 0; i < run->pins; i++) {
         irq |= (uint32_t)(*run->pin[i] & 1u) << i;
     }
     run->irq_rose |= irq & ~run->irq;
     run->irq = irq;
     if (!go) {
-        note_stop(run);
+        run_note_stop(run);
     }
     return go;
 }
@@ -281,7 +191,7 @@ static bool step(void *ctx) {
         if (!run->moved && (cycle & MOVE_MASK) == 0) {
             look_for_moves(run, cycle);
         }
-        if ((cycle & WATCH_MASK) == 0 && (run->memories + run->masters > 0 || run->progress > 0)) {
+        if ((cycle & WATCH_MASK) == 0 && (run->memories + run->masters + run->streams > 0 || run->progress > 0)) {
             tb_run_watch(run, cycle);
         }
         if (run->cfg.max_cycles != 0 && cycle >= run->cfg.max_cycles) {
@@ -299,7 +209,7 @@ static bool reset_step(void *ctx) {
     tb_run *run = (tb_run *)ctx;
     tb_sim_settle(&run->sim);
     if (run->looks_in_reset && checks_look(run) && !tb_checks_cycle(&run->checks)) {
-        note_check(run);
+        run_note_check(run);
     }
     edge(run);
     return !tb_run_failed(run);
@@ -353,11 +263,16 @@ void tb_run_reset(tb_run *run) {
         } else {
             tb_lite_reset(&p->lite);
         }
+        tb_axi_port_put(&p->axi);
+    }
+    for (unsigned i = 0; i < run->streams; i++) {
+        tb_stream_reset(run->stream[i]);
     }
     /* an asynchronous reset of a running design makes every valid low before the next edge */
     tb_sim_assert_reset(&run->sim);
     for (unsigned i = 0; i < run->ports && !run->sim.stopped && run->looks_in_reset; i++) {
         tb_axi_sample s;
+        tb_axi_port_get(&run->port[i]->axi);
         tb_axi_sample_port(&run->port[i]->axi, run->sim.cycle, false, &s);
         tb_axi_mon_step(&run->port[i]->mon, &s);
     }
@@ -381,6 +296,9 @@ uint64_t tb_run_handshakes(const tb_run *run, bool memory) {
     uint64_t sum = run->progress;
     for (unsigned i = 0; i < run->ports; i++) {
         sum += !memory || run->port[i]->cfg.mem != NULL ? run->port[i]->mon.progress : 0;
+    }
+    for (unsigned i = 0; !memory && i < run->streams; i++) {
+        sum += run->stream[i]->transfers;
     }
     return sum;
 }
@@ -414,13 +332,17 @@ bool tb_run_finish(tb_run *run) {
 
 bool tb_run_end(tb_run *run) {
     if (checks_look(run) && !tb_run_failed(run) && !tb_checks_finish(&run->checks)) {
-        note_check(run);
+        run_note_check(run);
     }
     for (unsigned i = 0; i < run->ports && !tb_run_failed(run); i++) {
         tb_axi_mon_finish(&run->port[i]->mon, run->sim.cycle);
     }
-    note_rules(run);
-    note_memory(run);
+    for (unsigned i = 0; i < run->streams && !tb_run_failed(run); i++) {
+        tb_stream_finish(run->stream[i]);
+    }
+    run_note_rules(run);
+    run_note_memory(run);
+    run_note_streams(run);
     tb_story_end(run);
     return !tb_run_failed(run);
 }
@@ -447,7 +369,7 @@ uint64_t tb_run_hash(const tb_run *run) {
     uint64_t hash = run->hash;
     for (unsigned i = 0; i < run->ports; i++) {
         const tb_ddr *mem = run->port[i]->cfg.mem;
-        hash = mem != NULL && !shared(run, i) ? tb_ddr_hash(mem, hash) : hash;
+        hash = mem != NULL && !run_shared(run, i) ? tb_ddr_hash(mem, hash) : hash;
     }
     return tb_hash_final(hash);
 }
@@ -459,9 +381,14 @@ void tb_run_close(tb_run *run) {
         tb_axi_mon_free(&run->port[i]->mon);
         tb_axi_slave_free(&run->port[i]->slave);
         tb_axi_master_free(&run->port[i]->master);
+        tb_axi_unbind(&run->port[i]->axi);
         free(run->port[i]);
     }
-    run->ports = 0;
+    for (unsigned i = 0; i < run->streams; i++) {
+        tb_stream_close(run->stream[i]);
+        free(run->stream[i]);
+    }
+    run->ports = run->streams = 0;
     tb_checks_close(&run->checks);
     tb_sim_close(&run->sim);
     free(run->hang_text);

@@ -25,11 +25,13 @@
 #include "../axi/slave.h"
 #include "../mem/buffers.h"
 #include "../sim/sim.h"
+#include "../stream/stream.h"
 #include "../tap/check.h"
 #include "replay.h"
 #include "watchdog.h"
 
-#define TB_RUN_PORTS 8u
+#define TB_RUN_PORTS 32u
+#define TB_RUN_STREAMS 32u
 #define TB_RUN_PINS 32u
 
 /* Where no progress was made for too long. */
@@ -110,9 +112,10 @@ typedef struct tb_run_cfg {
 
 /* A bus of the design. The texts are kept by reference. */
 typedef struct tb_run_port_cfg {
-    const char *name;   /* in reports */
-    const char *prefix; /* of its signals */
-    const char *stream; /* random stream of its timing; NULL: `name` */
+    const char *name;       /* in reports */
+    const char *prefix;     /* of its signals (tb_axi_bind) */
+    const char *stream;     /* random stream of its timing; NULL: `name` */
+    unsigned slice, slices; /* number `slice` of `slices` ports in the same vectors (tb_axi_bind_slice); 0: not */
     /*
      * memory behind an AXI4 (or AXI4-Lite) master of the design, or the shadow of what is behind an AXI4 (or
      * AXI4-Lite) slave of it, which `master` of the port then drives; both NULL: an AXI4-Lite slave for registers
@@ -150,6 +153,8 @@ typedef struct tb_run {
     tb_sim sim;
     tb_run_port *port[TB_RUN_PORTS];
     unsigned ports, memories, masters; /* those of them with memory, with a shadow */
+    tb_stream *stream[TB_RUN_STREAMS];
+    unsigned streams;
     const uint8_t *pin[TB_RUN_PINS];
     unsigned pins;
     /* pins after the last edge; pins that have risen since the bench cleared it: bit i is pin i */
@@ -185,6 +190,10 @@ int tb_run_open(tb_run *run, const tb_run_cfg *cfg, char *err, size_t err_size);
  * line in err.
  */
 int tb_run_port_open(tb_run *run, const tb_run_port_cfg *cfg, char *err, size_t err_size);
+/* A stream of the design. Returns its number, or -1 with one line in err; its origin must be open already. */
+int tb_run_stream_open(tb_run *run, const tb_stream_cfg *cfg, char *err, size_t err_size);
+/* The stream of this name; NULL: there is none. */
+tb_stream *tb_run_stream(const tb_run *run, const char *name);
 /*
  * An output of one bit that is watched as an interrupt. Returns its number (bit of tb_run.irq), or -1 with one line in
  * err.
@@ -222,12 +231,9 @@ bool tb_run_write(tb_run *run, unsigned port, uint64_t addr, uint32_t value);
 bool tb_run_write_part(tb_run *run, unsigned port, uint64_t addr, uint32_t value, uint8_t strb);
 /* A read for a report: also after a failure, and nothing is noted. False: no response. */
 bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value);
-/* Has a master of the bench something in flight or to send? */
-bool tb_run_masters_busy(const tb_run *run);
-/*
- * Step until every master of the bench (ports with a shadow) has got all its answers. False: the run has failed, also
- * because of a hang.
- */
+/* Has a master of the bench (a port with a shadow) or a stream something in flight or to send? */
+bool tb_run_busy(const tb_run *run);
+/* Step until they have not. False: the run has failed, also because of a hang. */
 bool tb_run_drain(tb_run *run);
 /*
  * Something has happened that the buses do not show: a transfer on a stream that the bench drives, a result, an

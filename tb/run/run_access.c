@@ -48,16 +48,19 @@ bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value) {
 
 /* ---- bursts ---- */
 
-bool tb_run_masters_busy(const tb_run *run) {
+bool tb_run_busy(const tb_run *run) {
     bool busy = false;
     for (unsigned i = 0; i < run->ports; i++) {
         busy = busy || (run->port[i]->cfg.shadow != NULL && tb_axi_master_busy(&run->port[i]->master));
+    }
+    for (unsigned i = 0; i < run->streams; i++) {
+        busy = busy || tb_stream_busy(run->stream[i]);
     }
     return busy;
 }
 
 bool tb_run_drain(tb_run *run) {
-    while (tb_run_masters_busy(run) && tb_run_step(run)) {
+    while (tb_run_busy(run) && tb_run_step(run)) {
     }
     return !tb_run_failed(run);
 }

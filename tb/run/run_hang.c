@@ -61,6 +61,11 @@ static void guess_root(const tb_run *run, char *text, size_t size) {
             }
         }
     }
+    for (unsigned i = 0; i < run->streams; i++) {
+        if (tb_stream_owes(run->stream[i], text, size)) {
+            return;
+        }
+    }
     snprintf(text, size, run->memories > 0 ? "the memory owes nothing: the design stands" : "the design stands");
 }
 
@@ -119,6 +124,12 @@ static void write_report(tb_run *run, const char *what, const char *root) {
     for (unsigned p = 0; p < run->ports; p++) {
         if (has_bursts(run->port[p])) {
             port_lines(run, run->port[p], out);
+        }
+    }
+    for (unsigned i = 0; i < run->streams; i++) {
+        char text[200];
+        if (tb_stream_owes(run->stream[i], text, sizeof text)) {
+            fprintf(out, "  %s: %s\n", run->stream[i]->cfg.name, text);
         }
     }
     if (h->hang_lines != NULL) {
@@ -181,7 +192,7 @@ void tb_run_watch(tb_run *run, uint64_t cycle) {
     if (!all && !memory) {
         return;
     }
-    if (run->memories == 0 && run->progress == 0 && !tb_run_masters_busy(run)) {
+    if (run->memories == 0 && run->progress == 0 && !tb_run_busy(run)) {
         tb_run_kick(run); /* the bench asks for nothing */
     } else if (!all && h->busy != NULL && !h->busy(h->ctx)) {
         tb_run_kick(run);
@@ -191,7 +202,7 @@ void tb_run_watch(tb_run *run, uint64_t cycle) {
         note_memory_hang(run, since);
     } else {
         snprintf(what, sizeof what, "no %s for %" PRIu64 " cycles, since cycle %" PRIu64,
-                 run->ports > 0 ? "handshake on any port" : "progress", run->wd.limit, since);
+                 run->ports + run->streams > 0 ? "handshake on any port" : "progress", run->wd.limit, since);
         tb_run_note_hang(run, TB_HANG_PORTS, what, since);
     }
 }

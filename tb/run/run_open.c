@@ -50,7 +50,7 @@ static int open_parts(tb_run *run, tb_run_port *p, char *err, size_t err_size) {
     const bool registers = c->mem == NULL && c->shadow == NULL, lite = registers || c->lite;
     const tb_rng rng = tb_rng_stream(run->cfg.seed, c->stream != NULL ? c->stream : c->name);
     tb_axi_mon_cfg mon;
-    if (tb_axi_bind(&p->axi, &run->sim, c->prefix, lite, err, err_size) != 0) {
+    if (tb_axi_bind_slice(&p->axi, &run->sim, c->prefix, lite, c->slice, c->slices, err, err_size) != 0) {
         return -1;
     }
     if (!registers && p->axi.widths.id > 32) {
@@ -96,6 +96,41 @@ int tb_run_port_open(tb_run *run, const tb_run_port_cfg *cfg, char *err, size_t 
     run->memories += cfg->mem != NULL;
     run->masters += cfg->shadow != NULL;
     return open_parts(run, p, err, err_size) == 0 ? (int)run->ports - 1 : -1;
+}
+
+tb_stream *tb_run_stream(const tb_run *run, const char *name) {
+    for (unsigned i = 0; i < run->streams; i++) {
+        if (strcmp(run->stream[i]->cfg.name, name) == 0) {
+            return run->stream[i];
+        }
+    }
+    return NULL;
+}
+
+int tb_run_stream_open(tb_run *run, const tb_stream_cfg *cfg, char *err, size_t err_size) {
+    tb_stream *origin = cfg->from != NULL ? tb_run_stream(run, cfg->from) : NULL;
+    if (run->streams == TB_RUN_STREAMS) {
+        return opt_fail(err, err_size, "%s: a run has at most %u streams", cfg->name, TB_RUN_STREAMS);
+    }
+    if (cfg->clock >= (run->sim.schedule.count != 0 ? run->sim.schedule.count : 1)) {
+        return opt_fail(err, err_size, "%s: there is no clock number %u", cfg->name, cfg->clock);
+    }
+    if (cfg->from != NULL && (origin == NULL || origin->cfg.source || !cfg->source)) {
+        return opt_fail(err, err_size, "%s: from %s: expected a stream into the design that stands before it",
+                        cfg->name, cfg->from);
+    }
+    tb_stream *s = (tb_stream *)calloc(1, sizeof *s);
+    if (s == NULL) {
+        return opt_fail(err, err_size, "out of memory");
+    }
+    run->stream[run->streams++] = s;
+    if (tb_stream_open(s, &run->sim, cfg, tb_rng_stream(run->cfg.seed, cfg->name), err, err_size) != 0) {
+        return -1;
+    }
+    if (origin != NULL && tb_stream_follow(s, origin) != 0) {
+        return opt_fail(err, err_size, "%s: %s has %u copies already", cfg->name, cfg->from, TB_STREAM_COPIES);
+    }
+    return (int)run->streams - 1;
 }
 
 int tb_run_pin(tb_run *run, const char *name, char *err, size_t err_size) {
