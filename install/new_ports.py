@@ -177,8 +177,8 @@ class Design:
                 if all(self.at(prefix + w) for w in APB[:6]):
                     signals = self.bind(prefix, APB, "bus")
                     bus = {"prefix": p.name[:len(prefix)], "kind": "apb", "side": "slave" if p.input else "master",
-                           "signals": signals, "whole": True, "width": signals["prdata"].width, "driven": p.input and
-                           signals["psel"].width == 1 and signals["prdata"].width == 32}
+                           "signals": signals, "whole": True, "width": signals["prdata"].width,
+                           "driven": signals["psel"].width == 1 and signals["prdata"].width in (8, 16, 32)}
                     self.said.append("%s: APB %s%s" % (bus["prefix"], bus["side"], "" if bus["driven"] else ", idle"))
                     self.buses.append(bus)
 
@@ -232,6 +232,19 @@ class Design:
             self.said.append("%s: %s %s the design, %d bits of payload" % (valid.name[:len(prefix)], kind, way,
                                                                            sum(p.width for p in payload)))
         self.streams.sort(key=lambda s: self.ports.index(s["valid"]))
+
+    def connect_streams(self, pairs):
+        """IN=OUT: the bytes of one stream come out of another."""
+        for pair in pairs:
+            names = pair.split("=")
+            ends = [next((s for s in self.streams if n in (s["name"], s["prefix"])), None) for n in names]
+            if len(ends) != 2 or None in ends or ends[0]["source"] or not ends[1]["source"]:
+                raise Bad("--through %s: expected IN=OUT, a stream into the design and one out of it; it has %s" % (
+                    pair, ", ".join("%s (%s)" % (s["name"], "out" if s["source"] else "in") for s in self.streams)
+                    or "none"))
+            ends[1]["from"] = ends[0]["name"]
+            self.said.append("%s: what goes into %s comes out, held against it" % (ends[1]["prefix"], ends[0]["name"]))
+        self.streams.sort(key=lambda s: s["source"])  # those into the design first
 
     def find_rest(self):
         for p in self.ports:

@@ -23,7 +23,10 @@ class Project:
         self.shadows = [b for b in design.buses if b["driven"] and b.get("memory")]
         self.lite = next((b for b in design.buses if b["driven"] and b["side"] == "slave" and b["kind"] == "axi4-lite"
                           and not b["memory"]), None)
-        self.apb = None if self.lite else next((b for b in design.buses if b["driven"] and b["kind"] == "apb"), None)
+        # completers first: the first one is number 0, whose registers the driver reads
+        self.apbs = sorted((b for b in design.buses if b["driven"] and b["kind"] == "apb"),
+                           key=lambda b: b["side"] == "master")
+        self.apb = None if self.lite else next((b for b in self.apbs if b["side"] == "slave"), None)
         self.inputs = [s for s in design.streams if not s["source"]]
         self.outputs = [s for s in design.streams if s["source"]]
 
@@ -69,6 +72,15 @@ class Project:
                     ", .slice = %d, .slices = %d" % (i, bus["count"]) if several else ""))
         return out
 
+    def bench_apbs(self):
+        out = []
+        for bus in self.apbs:
+            clock = self.clock_of(bus["prefix"])
+            out.append("{.name = %s, .prefix = %s%s%s}" % (
+                c_text(bus["prefix"].rstrip("_") or "apb"), c_text(bus["prefix"]),
+                ", .requester = true" if bus["side"] == "master" else "", ", .clock = %d" % clock if clock else ""))
+        return out
+
     def window(self):
         """Bytes, from address 0 on, that every slave has."""
         return min([1 << b["address"] for b in self.shadows] + [0x10000])
@@ -77,11 +89,25 @@ class Project:
         out = []
         for s in self.design.streams:
             clock = self.clock_of(s["prefix"])
+            more = ", .source = true" if s["source"] else ""
+            more += ", .clock = %d" % clock if clock else ""
+            more += ", .draw = draw_names" if self.named(s) else ""
+            more += ", .from = %s" % c_text(s["from"]) if "from" in s else ""
+            if s["kind"] == "axi4-stream":
+                out.append("{.name = %s, .prefix = %s%s}" % (c_text(s["name"]), c_text(s["prefix"]), more))
+                continue
             payload = ", ".join(c_text(p.name) for p in s["payload"][:16])
-            out.append("{.name = %s, .valid = %s, .ready = %s, .source = %s, .clock = %d,\n     .payload = {%s}}" % (
-                c_text(s["name"]), c_text(s["valid"].name), c_text(s["ready"].name) if s["ready"] else "NULL",
-                "true" if s["source"] else "false", clock, payload or "NULL"))
+            out.append("{.name = %s, .valid = %s%s%s%s}" % (
+                c_text(s["name"]), c_text(s["valid"].name),
+                ", .ready = " + c_text(s["ready"].name) if s["ready"] else "", more,
+                ",\n     .payload = {%s}" % payload if payload else ""))
         return out
+
+    @staticmethod
+    def named(s):
+        """Has a stream into the design addresses or lengths, by their names?"""
+        return not s["source"] and s["kind"] != "axi4-stream" and any(
+            "addr" in p.name or "len" in p.name for p in s["payload"])
 
     # ---- files ----
 
@@ -110,7 +136,7 @@ class Project:
             "shadow": text_of.BENCH_SHADOW_H % self.window() if self.shadows else "",
             "member": text_of.BENCH_SHADOW_MEMBER if self.shadows else "",
             "base": "0u" if self.shadows else "0x10000000u", "guard": self.name.upper() + "_BENCH_H", "name": self.name,
-                          "streams": max(1, len(self.design.streams)), "regs": 16}
+                          "regs": 16}
 
     def bench_c(self):
         table, clock = self.clocks()
@@ -121,17 +147,21 @@ class Project:
             "name": self.name, "clocks": table, "clock": clock + (", " if clock else ""),
             "shadow": text_of.BENCH_SHADOW_C if self.shadows else "",
             "ports": "static const tb_tandem_port ports[] = {\n%s};\n" % rows(ports, 4) if ports else "",
+            "apbs": "static const tb_tandem_apb apbs[] = {\n%s};\n" % rows(self.bench_apbs(), 4) if self.apbs else "",
+            "use_apbs": (" " * 32 + "TB_TANDEM_APBS(apbs),\n") if self.apbs else "",
             "use_ports": "                                TB_TANDEM_PORTS(ports),\n" if ports else "",
             "pins": "static const char *const pins[] = {%s};\n" % ", ".join(pins) if pins else "",
             "use_pins": "                                TB_TANDEM_PINS(pins),\n" if pins else "",
-            "constants": rows(constants or ["{NULL, 0}"], 4), "streams": rows(self.stream_rows() or ["{NULL}"], 4)}
+            "constants": rows(constants or ["{NULL, 0}"], 4),
+            "draw": text_of.DRAW if any(self.named(s) for s in self.inputs) else "",
+            "streams": text_of.STREAMS % rows(self.stream_rows(), 4) if self.design.streams else "",
+            "use_streams": (" " * 32 + "TB_TANDEM_STREAMS(streams),\n") if self.design.streams else ""}
 
     def driver_c(self):
         if self.lite:
             access = text_of.LITE_ACCESS
         elif self.apb:
-            access = text_of.APB_ACCESS % {"prefix": self.apb["prefix"], "suffix": self.apb["signals"]["psel"].name[
-                len(self.apb["prefix"]) + 4:], "out": self.apb["signals"]["pready"].name[len(self.apb["prefix"]) + 6:]}
+            access = text_of.APB_ACCESS
         else:
             access = text_of.NO_ACCESS
         return text_of.DRIVER_C % {"name": self.name, "access": access}
@@ -172,18 +202,21 @@ class Project:
     def write(self, folder):
         mutant = self.mutant(folder)
         knobs = text_of.KNOBS % {"regs": self.registers()} + (text_of.KNOBS_BURSTS if self.shadows else "")
-        simple = " wrap=0" if self.shadows else ""
+        knobs += text_of.KNOBS_MEMORY if self.masters else ""
+        simple = (" wrap=0" if self.shadows else "") + (" answers=ordered" if self.masters else "")
         files = {
             "Makefile": text_of.MAKEFILE, ".gitignore": "build/\n", "designs/%s/design" % self.name: self.description(),
             "designs/%s/suites/smoke.suite" % self.name: text_of.SMOKE % {"name": self.name, "simple": simple},
             "designs/%s/suites/default.suite" % self.name: text_of.DEFAULT % {"name": self.name},
-            "bench/bench.h": self.bench_h(), "bench/bench.c": self.bench_c(), "bench/streams.c": text_of.STREAMS_C,
+            "bench/bench.h": self.bench_h(), "bench/bench.c": self.bench_c(),
             "bench/model.h": text_of.MODEL_H, "bench/model.c": text_of.MODEL_C,
             "bench/driver.h": text_of.DRIVER_H % {"name": self.name},
-            "bench/driver.c": self.driver_c(), "bench/check.c": text_of.CHECK_C,
+            "bench/driver.c": self.driver_c(),
             "bench/test.c": text_of.TEST_C % {
+                "names": text_of.ANSWER_NAMES if self.masters else "",
                 "name": self.name, "knobs": knobs, "bursts": text_of.BURSTS if self.shadows else "",
-                "work": text_of.WORK if self.shadows else "", "send": text_of.SEND if self.shadows else "", "again": text_of.SEND_AGAIN if self.shadows else "",
+                "work": text_of.WORK if self.shadows else "", "send": text_of.SEND if self.shadows else "",
+                "again": text_of.SEND_AGAIN if self.shadows else "",
                 "last": text_of.SEND_LAST if self.shadows else ""},
             "README.md": self.readme(mutant and mutant[0]), "mutants/README.md": text_of.MUTANTS,
             ".github/workflows/verify.yml": text_of.GITHUB, ".gitlab-ci.yml": text_of.GITLAB}

@@ -7,6 +7,7 @@
 #ifndef TB_H
 #define TB_H
 
+#include "apb/apb.h"
 #include "axi/lite_master.h"
 #include "axi/log.h"
 #include "axi/master.h"

@@ -1,5 +1,5 @@
-/* The master of the bench against its slave: both sides of one port, every kind of burst, and what each fault of a slave
- * is called. */
+/* The master of the bench against its slave: both sides of one port, every kind of burst, and what each fault of a
+ * slave is called. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Streams of the bench around a FIFO written in C: packets, stalls, rules, and what each fault of the FIFO is called. */
+/* Streams of the bench around a FIFO written in C: packets, stalls, rules, and what each fault of it is called. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -76,7 +76,7 @@ typedef struct tb_axi_master {
     tb_rng rng;
     uint64_t cycle;
     tb_axi_traffic traffic; /* count: those not drawn yet */
-    tb_axi_request next;      /* drawn or given, and not begun */
+    tb_axi_request next;    /* drawn or given, and not begun */
     bool has_next, next_drawn;
     /* an exclusive pair: the read was drawn; its write follows when the read was answered with EXOKAY */
     bool pair, pair_write;

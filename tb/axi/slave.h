@@ -1,7 +1,8 @@
 /*
  * slave.h - memory-backed AXI4 slave with random latency, back-pressure and errors.
  *
- * Responses are in order, unless the profile reorders those of different IDs. Nothing is allocated after tb_axi_slave_init(). Accesses outside memory get DECERR.
+ * Responses are in order, unless the profile reorders those of different IDs. Nothing is allocated after
+ * tb_axi_slave_init(). Accesses outside memory get DECERR.
  */
 #ifndef TB_AXI_SLAVE_H
 #define TB_AXI_SLAVE_H

@@ -54,7 +54,7 @@ static int close_logs(tb_pair *pair, char *err, size_t err_size) {
     return rc;
 }
 
-static int bind(const tb_tandem *b, tb_run *run, tb_pair *pair, tb_shadow *shadow, char *err, size_t err_size) {
+static int bind_buses(const tb_tandem *b, tb_run *run, tb_pair *pair, tb_shadow *shadow, char *err, size_t err_size) {
     for (unsigned i = 0; i < b->ports; i++) {
         const tb_tandem_port *p = &b->port[i];
         const tb_run_port_cfg cfg = {.name = p->name,
@@ -75,6 +75,28 @@ static int bind(const tb_tandem *b, tb_run *run, tb_pair *pair, tb_shadow *shado
         if (tb_run_port_open(run, &cfg, err, err_size) < 0) {
             return -1;
         }
+    }
+    for (unsigned i = 0; i < b->apbs; i++) {
+        const tb_tandem_apb *p = &b->apb[i];
+        const tb_apb_cfg cfg = {.name = p->name,
+                                .prefix = p->prefix,
+                                .requester = p->requester,
+                                .clock = p->clock,
+                                .shadow = p->shadow ? shadow : NULL,
+                                .mem = p->requester && pair != NULL ? &pair->rtl : NULL};
+        if (p->shadow && shadow == NULL) {
+            return opt_fail(err, err_size, "port %s: the bench has no shadow (shadow_size)", p->name);
+        }
+        if (tb_run_apb_open(run, &cfg, err, err_size) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int bind(const tb_tandem *b, tb_run *run, tb_pair *pair, tb_shadow *shadow, char *err, size_t err_size) {
+    if (bind_buses(b, run, pair, shadow, err, err_size) != 0) {
+        return -1;
     }
     for (unsigned i = 0; i < b->streams; i++) {
         if (tb_run_stream_open(run, &b->stream[i], err, err_size) < 0) {

@@ -43,6 +43,14 @@ typedef struct tb_tandem_port {
     void (*rules)(tb_axi_mon_cfg *cfg); /* project rules beyond the protocol, or NULL */
 } tb_tandem_port;
 
+/* An APB port of the design. */
+typedef struct tb_tandem_apb {
+    const char *name, *prefix; /* as of tb_tandem_port */
+    bool requester;            /* of the design, in front of the RTL's memory; else it is a completer */
+    bool shadow;               /* a completer that is a memory: for random accesses (tb_apb_send) */
+    unsigned clock;
+} tb_tandem_apb;
+
 struct tb_tandem {
     size_t bytes;           /* of the design's struct; it is zeroed for each case and not moved */
     size_t run_at, pair_at; /* offsets of its tb_run and (with mem_size) of its tb_pair */
@@ -60,6 +68,8 @@ struct tb_tandem {
     unsigned ports;
     const tb_stream_cfg *stream; /* numbered in this order; a stream's origin (`from`) stands before it */
     unsigned streams;
+    const tb_tandem_apb *apb; /* numbered in this order */
+    unsigned apbs;
     const char *const *pin; /* outputs that are watched as interrupts: bits of tb_run.irq */
     unsigned pins;
     const tb_check_ops *const *checks; /* of the units, `*check_count` of them; NULL: none */
@@ -74,6 +84,7 @@ struct tb_tandem {
 
 #define TB_TANDEM_PORTS(table) .port = (table), .ports = sizeof(table) / sizeof *(table)
 #define TB_TANDEM_STREAMS(table) .stream = (table), .streams = sizeof(table) / sizeof *(table)
+#define TB_TANDEM_APBS(table) .apb = (table), .apbs = sizeof(table) / sizeof *(table)
 #define TB_TANDEM_PINS(table) .pin = (table), .pins = sizeof(table) / sizeof *(table)
 
 /* Execute a case: test->execute, or test->body on a new test->bench. 0, or -1 with run->err: it could not be run. */

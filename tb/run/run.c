@@ -51,6 +51,9 @@ void tb_run_drive(tb_run *run) {
     for (unsigned i = 0; i < run->streams; i++) {
         tb_stream_drive(run->stream[i], run->sim.cycle);
     }
+    for (unsigned i = 0; i < run->apbs; i++) {
+        tb_apb_drive(run->apb[i], run->sim.cycle);
+    }
     run->driven = UINT32_MAX;
 }
 
@@ -84,12 +87,17 @@ void tb_run_settle(tb_run *run) {
     }
 }
 
-/* Streams into the design first, so that a byte may come out in the cycle in which it goes in. */
+/* Streams (those into the design first: a byte may come out in the cycle in which it goes in), then APB. */
 static void look_at_streams(tb_run *run) {
     for (unsigned i = 0; i < 2 * run->streams; i++) {
         tb_stream *s = run->stream[i % run->streams];
         if (s->cfg.source == (i >= run->streams) && (run->sim.rising >> s->cfg.clock & 1u) != 0) {
             tb_stream_sample(s, run->sim.cycle, &run->hash);
+        }
+    }
+    for (unsigned i = 0; i < run->apbs; i++) {
+        if ((run->sim.rising >> run->apb[i]->cfg.clock & 1u) != 0) {
+            tb_apb_sample(run->apb[i], run->sim.cycle, &run->hash);
         }
     }
     run_note_streams(run);
@@ -118,7 +126,7 @@ void tb_run_look(tb_run *run) {
         violations += p->mon.violations;
         memory = memory || p->mon.oom;
     }
-    if (run->streams > 0) {
+    if (run->streams + run->apbs > 0) {
         look_at_streams(run);
     }
     if (checks_look(run) && !tb_checks_cycle(&run->checks)) {
@@ -154,6 +162,9 @@ static inline bool edge(tb_run *run) {
     run->driven = run->sim.schedule.count == 0 ? 0 : driven_before(run, rising);
     for (unsigned i = 0; i < run->streams; i++) {
         run->stream[i]->driven = run->stream[i]->driven && (rising >> run->stream[i]->cfg.clock & 1u) == 0;
+    }
+    for (unsigned i = 0; i < run->apbs; i++) {
+        run->apb[i]->driven = run->apb[i]->driven && (rising >> run->apb[i]->cfg.clock & 1u) == 0;
     }
     for (unsigned i = 0; i < run->pins; i++) {
         irq |= (uint32_t)(*run->pin[i] & 1u) << i;
@@ -191,7 +202,8 @@ static bool step(void *ctx) {
         if (!run->moved && (cycle & MOVE_MASK) == 0) {
             look_for_moves(run, cycle);
         }
-        if ((cycle & WATCH_MASK) == 0 && (run->memories + run->masters + run->streams > 0 || run->progress > 0)) {
+        if ((cycle & WATCH_MASK) == 0 &&
+            (run->memories + run->masters + run->streams + run->apbs > 0 || run->progress > 0)) {
             tb_run_watch(run, cycle);
         }
         if (run->cfg.max_cycles != 0 && cycle >= run->cfg.max_cycles) {
@@ -268,6 +280,12 @@ void tb_run_reset(tb_run *run) {
     for (unsigned i = 0; i < run->streams; i++) {
         tb_stream_reset(run->stream[i]);
     }
+    for (unsigned i = 0; i < run->apbs; i++) {
+        tb_apb_reset(run->apb[i]);
+        if (run->apb[i]->cfg.shadow != NULL) {
+            tb_shadow_clear(run->apb[i]->cfg.shadow);
+        }
+    }
     /* an asynchronous reset of a running design makes every valid low before the next edge */
     tb_sim_assert_reset(&run->sim);
     for (unsigned i = 0; i < run->ports && !run->sim.stopped && run->looks_in_reset; i++) {
@@ -299,6 +317,9 @@ uint64_t tb_run_handshakes(const tb_run *run, bool memory) {
     }
     for (unsigned i = 0; !memory && i < run->streams; i++) {
         sum += run->stream[i]->transfers;
+    }
+    for (unsigned i = 0; !memory && i < run->apbs; i++) {
+        sum += run->apb[i]->transfers;
     }
     return sum;
 }
@@ -388,7 +409,10 @@ void tb_run_close(tb_run *run) {
         tb_stream_close(run->stream[i]);
         free(run->stream[i]);
     }
-    run->ports = run->streams = 0;
+    for (unsigned i = 0; i < run->apbs; i++) {
+        free(run->apb[i]);
+    }
+    run->ports = run->streams = run->apbs = 0;
     tb_checks_close(&run->checks);
     tb_sim_close(&run->sim);
     free(run->hang_text);

@@ -19,6 +19,7 @@
 
 #include <stdio.h>
 
+#include "../apb/apb.h"
 #include "../axi/lite_master.h"
 #include "../axi/master.h"
 #include "../axi/monitor.h"
@@ -32,6 +33,7 @@
 
 #define TB_RUN_PORTS 32u
 #define TB_RUN_STREAMS 32u
+#define TB_RUN_APBS 8u
 #define TB_RUN_PINS 32u
 
 /* Where no progress was made for too long. */
@@ -155,6 +157,8 @@ typedef struct tb_run {
     unsigned ports, memories, masters; /* those of them with memory, with a shadow */
     tb_stream *stream[TB_RUN_STREAMS];
     unsigned streams;
+    tb_apb *apb[TB_RUN_APBS];
+    unsigned apbs;
     const uint8_t *pin[TB_RUN_PINS];
     unsigned pins;
     /* pins after the last edge; pins that have risen since the bench cleared it: bit i is pin i */
@@ -194,6 +198,8 @@ int tb_run_port_open(tb_run *run, const tb_run_port_cfg *cfg, char *err, size_t 
 int tb_run_stream_open(tb_run *run, const tb_stream_cfg *cfg, char *err, size_t err_size);
 /* The stream of this name; NULL: there is none. */
 tb_stream *tb_run_stream(const tb_run *run, const char *name);
+/* An APB port of the design. Returns its number, or -1 with one line in err. */
+int tb_run_apb_open(tb_run *run, const tb_apb_cfg *cfg, char *err, size_t err_size);
 /*
  * An output of one bit that is watched as an interrupt. Returns its number (bit of tb_run.irq), or -1 with one line in
  * err.
@@ -231,6 +237,13 @@ bool tb_run_write(tb_run *run, unsigned port, uint64_t addr, uint32_t value);
 bool tb_run_write_part(tb_run *run, unsigned port, uint64_t addr, uint32_t value, uint8_t strb);
 /* A read for a report: also after a failure, and nothing is noted. False: no response. */
 bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value);
+/*
+ * One access through an APB completer of the design, all lanes of a write. *refused: answered with PSLVERR (NULL: that
+ * is
+ * the failure reg:response). False: the run has failed.
+ */
+bool tb_run_apb_read(tb_run *run, unsigned apb, uint64_t addr, uint32_t *value, bool *refused);
+bool tb_run_apb_write(tb_run *run, unsigned apb, uint64_t addr, uint32_t value, bool *refused);
 /* Has a master of the bench (a port with a shadow) or a stream something in flight or to send? */
 bool tb_run_busy(const tb_run *run);
 /* Step until they have not. False: the run has failed, also because of a hang. */

@@ -46,6 +46,41 @@ bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value) {
     return !lite->busy && tb_lite_read(lite, addr, value, tb_run_cycle, run, run->cfg.access_cycles) == TB_LITE_OK;
 }
 
+/* ---- APB ---- */
+
+static bool apb_access(tb_run *run, tb_apb *p, const char *what, uint64_t addr, bool *refused) {
+    const uint64_t limit = run->cfg.access_cycles, from = run->sim.cycle;
+    char text[160];
+    while (p->busy && run->sim.cycle - from < limit && tb_run_step(run)) {
+    }
+    if (p->busy && !tb_run_failed(run)) {
+        run->gone = true;
+        snprintf(text, sizeof text, "%s of register 0x%03" PRIx64 " got no PREADY within %" PRIu64 " cycles", what,
+                 addr, limit);
+        tb_run_note_hang(run, TB_HANG_REGISTER, text, from);
+    } else if (p->failed && refused == NULL) {
+        tb_run_fail(run, "reg:response", "%s of register 0x%03" PRIx64 " answered with PSLVERR", what, addr);
+    }
+    if (refused != NULL) {
+        *refused = p->failed;
+    }
+    return !tb_run_failed(run);
+}
+
+bool tb_run_apb_read(tb_run *run, unsigned apb, uint64_t addr, uint32_t *value, bool *refused) {
+    tb_apb *p = run->apb[apb];
+    tb_apb_start(p, false, addr, 0, 0);
+    const bool ok = apb_access(run, p, "read", addr, refused);
+    *value = p->value;
+    return ok;
+}
+
+bool tb_run_apb_write(tb_run *run, unsigned apb, uint64_t addr, uint32_t value, bool *refused) {
+    tb_apb *p = run->apb[apb];
+    tb_apb_start(p, true, addr, value, (1u << p->bytes) - 1);
+    return apb_access(run, p, "write", addr, refused);
+}
+
 /* ---- bursts ---- */
 
 bool tb_run_busy(const tb_run *run) {
@@ -55,6 +90,9 @@ bool tb_run_busy(const tb_run *run) {
     }
     for (unsigned i = 0; i < run->streams; i++) {
         busy = busy || tb_stream_busy(run->stream[i]);
+    }
+    for (unsigned i = 0; i < run->apbs; i++) {
+        busy = busy || tb_apb_busy(run->apb[i]);
     }
     return busy;
 }

@@ -66,6 +66,11 @@ static void guess_root(const tb_run *run, char *text, size_t size) {
             return;
         }
     }
+    for (unsigned i = 0; i < run->apbs; i++) {
+        if (tb_apb_owes(run->apb[i], text, size)) {
+            return;
+        }
+    }
     snprintf(text, size, run->memories > 0 ? "the memory owes nothing: the design stands" : "the design stands");
 }
 
@@ -202,7 +207,8 @@ void tb_run_watch(tb_run *run, uint64_t cycle) {
         note_memory_hang(run, since);
     } else {
         snprintf(what, sizeof what, "no %s for %" PRIu64 " cycles, since cycle %" PRIu64,
-                 run->ports + run->streams > 0 ? "handshake on any port" : "progress", run->wd.limit, since);
+                 run->ports + run->streams + run->apbs > 0 ? "handshake on any port" : "progress", run->wd.limit,
+                 since);
         tb_run_note_hang(run, TB_HANG_PORTS, what, since);
     }
 }

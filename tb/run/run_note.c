@@ -97,17 +97,24 @@ void run_note_memory(tb_run *run) {
     }
 }
 
+static void note_wrong(tb_run *run, const char *wrong, const char *name, const char *text) {
+    char signature[96];
+    if (wrong[0] != '\0' && !noted(run)) {
+        snprintf(signature, sizeof signature, "%s:%.30s", wrong, name);
+        tb_run_wrong(run, signature, "%s", text);
+    }
+}
+
 void run_note_streams(tb_run *run) {
     for (unsigned i = 0; i < run->streams && !noted(run); i++) {
         const tb_stream *s = run->stream[i];
-        if (s->wrong[0] != '\0') {
-            char signature[96];
-            snprintf(signature, sizeof signature, "%s:%.30s", s->wrong, s->cfg.name);
-            tb_run_wrong(run, signature, "%s", s->text);
-        }
+        note_wrong(run, s->wrong, s->cfg.name, s->text);
         if (s->board.oom) {
             tb_run_fail(run, "host:memory", "%s: out of memory, or more than %u keys", s->cfg.name, TB_BOARD_KEYS);
         }
+    }
+    for (unsigned i = 0; i < run->apbs; i++) {
+        note_wrong(run, run->apb[i]->wrong, run->apb[i]->cfg.name, run->apb[i]->text);
     }
 }
 

@@ -79,6 +79,10 @@ static int open_parts(tb_run *run, tb_run_port *p, char *err, size_t err_size) {
     return 0;
 }
 
+static bool has_clock(const tb_run *run, unsigned clock) {
+    return clock < (run->sim.schedule.count != 0 ? run->sim.schedule.count : 1);
+}
+
 int tb_run_port_open(tb_run *run, const tb_run_port_cfg *cfg, char *err, size_t err_size) {
     if (run->ports == TB_RUN_PORTS) {
         return opt_fail(err, err_size, "%s: a run has at most %u ports", cfg->name, TB_RUN_PORTS);
@@ -87,7 +91,7 @@ int tb_run_port_open(tb_run *run, const tb_run_port_cfg *cfg, char *err, size_t 
     if (p == NULL) {
         return opt_fail(err, err_size, "out of memory");
     }
-    if (cfg->clock >= (run->sim.schedule.count != 0 ? run->sim.schedule.count : 1)) {
+    if (!has_clock(run, cfg->clock)) {
         free(p);
         return opt_fail(err, err_size, "%s: there is no clock number %u", cfg->name, cfg->clock);
     }
@@ -112,7 +116,7 @@ int tb_run_stream_open(tb_run *run, const tb_stream_cfg *cfg, char *err, size_t 
     if (run->streams == TB_RUN_STREAMS) {
         return opt_fail(err, err_size, "%s: a run has at most %u streams", cfg->name, TB_RUN_STREAMS);
     }
-    if (cfg->clock >= (run->sim.schedule.count != 0 ? run->sim.schedule.count : 1)) {
+    if (!has_clock(run, cfg->clock)) {
         return opt_fail(err, err_size, "%s: there is no clock number %u", cfg->name, cfg->clock);
     }
     if (cfg->from != NULL && (origin == NULL || origin->cfg.source || !cfg->source)) {
@@ -131,6 +135,22 @@ int tb_run_stream_open(tb_run *run, const tb_stream_cfg *cfg, char *err, size_t 
         return opt_fail(err, err_size, "%s: %s has %u copies already", cfg->name, cfg->from, TB_STREAM_COPIES);
     }
     return (int)run->streams - 1;
+}
+
+int tb_run_apb_open(tb_run *run, const tb_apb_cfg *cfg, char *err, size_t err_size) {
+    if (run->apbs == TB_RUN_APBS) {
+        return opt_fail(err, err_size, "%s: a run has at most %u APB ports", cfg->name, TB_RUN_APBS);
+    }
+    if (!has_clock(run, cfg->clock)) {
+        return opt_fail(err, err_size, "%s: there is no clock number %u", cfg->name, cfg->clock);
+    }
+    tb_apb *p = (tb_apb *)calloc(1, sizeof *p);
+    if (p == NULL) {
+        return opt_fail(err, err_size, "out of memory");
+    }
+    run->apb[run->apbs++] = p;
+    const tb_rng rng = tb_rng_stream(run->cfg.seed, cfg->name);
+    return tb_apb_open(p, &run->sim, cfg, rng, err, err_size) == 0 ? (int)run->apbs - 1 : -1;
 }
 
 int tb_run_pin(tb_run *run, const char *name, char *err, size_t err_size) {

@@ -47,6 +47,9 @@ static int draw(void *ctx) {
                  c->prefix != NULL ? c->prefix : c->valid);
         tb_wave_pictures_port(&p, prefix, false, c->name);
     }
+    for (unsigned i = 0; i < run->apbs; i++) {
+        tb_wave_pictures_port(&p, run->apb[i]->cfg.prefix, false, run->apb[i]->cfg.name);
+    }
     for (size_t i = 0; i < p.view.groups; i++) {
         p.group[i].count = p.group[i].count < MANY ? p.group[i].count : MANY;
     }

@@ -75,6 +75,16 @@ int tb_stream_open(tb_stream *s, const tb_sim *sim, const tb_stream_cfg *cfg, tb
     return cfg->prefix != NULL ? find_axi(s, sim, err, err_size) : find_plain(s, sim, err, err_size);
 }
 
+tb_stream_field *tb_stream_signal(tb_stream *s, const char *end) {
+    for (unsigned i = 0; i < s->fields; i++) {
+        const size_t name = strlen(s->field[i].name), size = strlen(end);
+        if (name >= size && strcmp(s->field[i].name + name - size, end) == 0) {
+            return &s->field[i];
+        }
+    }
+    return NULL;
+}
+
 void tb_stream_close(tb_stream *s) {
     tb_board_free(&s->board);
 }
@@ -332,6 +342,9 @@ static void take(tb_stream *s, uint64_t cycle, uint64_t *hash) {
     }
     if (s->cfg.from != NULL) {
         count_beat(s, s);
+    }
+    if (s->cfg.taken != NULL) {
+        s->cfg.taken(s);
     }
 }
 

@@ -52,8 +52,10 @@ typedef struct tb_stream_cfg {
     const char
         *from;   /* of a source: name of the stream into the design whose bytes come out here; NULL: no scoreboard */
     bool by_key; /* with from: packets of different TID and TDEST may overtake each other */
-    /* A beat into the design was drawn: change its payload (fields of stream->field), or NULL. */
+    /* A beat into the design was drawn: change its payload (tb_stream_signal), or NULL. stream->ctx is the bench's. */
     void (*draw)(struct tb_stream *stream);
+    /* A beat is taken at the coming edge, in either direction; or NULL. */
+    void (*taken)(struct tb_stream *stream);
 } tb_stream_cfg;
 
 /* Random packets into the design. */
@@ -66,6 +68,7 @@ typedef struct tb_stream_traffic {
 
 typedef struct tb_stream {
     tb_stream_cfg cfg;
+    void *ctx;           /* of the bench, for draw and taken */
     tb_sig valid, ready; /* ready.ptr NULL: always */
     tb_stream_field field[TB_STREAM_FIELDS];
     unsigned fields;
@@ -90,6 +93,11 @@ typedef struct tb_stream {
     char wrong[64], text[256];
 } tb_stream;
 
+/*
+ * The signal whose name ends so ("addr" of "s_desc_addr"; of AXI4-Stream the words are the names, "tuser"); NULL: there
+ * is none.
+ */
+tb_stream_field *tb_stream_signal(tb_stream *s, const char *end);
 /* Find the signals. 0, or -1 with one line in err (a signal is missing, or has the other direction). */
 int tb_stream_open(tb_stream *s, const tb_sim *sim, const tb_stream_cfg *cfg, tb_rng rng, char *err, size_t err_size);
 void tb_stream_close(tb_stream *s);
