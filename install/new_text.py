@@ -14,12 +14,26 @@ test %(name)s cfg=base kind=debug count=2 cases=10 determinism=1 timeout=60 -- t
 DEFAULT = """# default: random transfers on the streams, too.
 budget 120
 
-test %(name)s cfg=base kind=debug count=2 cases=25 determinism=1 timeout=120 -- traffic=none
-test %(name)s cfg=base kind=debug count=4 cases=25 timeout=120 -- traffic=random
+test %(name)s cfg=base kind=debug count=2 cases=25 cover=2 code=1 determinism=1 timeout=120 -- traffic=none
+test %(name)s cfg=base kind=debug count=4 cases=25 cover=4 code=2 timeout=120 -- traffic=random
+"""
+
+CLOSURE = """# closure: plain random jobs, from whose coverage `make closure` plans others.
+test %(name)s cfg=base kind=debug count=400 cases=5 index=100000000
+"""
+
+THRESHOLDS = """# What `make coverage` asks of functional coverage, in percent (tandem-cov gate).
+total 0
+illegal 0
+"""
+
+CODE_THRESHOLDS = """# What `make coverage` asks of code coverage, in percent (tandem-cov code gate): line,
+# branch, toggle.
+line 0
 """
 
 MUTANTS = """Deliberate bugs: each patch is applied to a copy of the project (`patch -p1`), and the suite must fail
-there. `make qualify` tries all of them.
+there. `make mutants` tries all of them. `make qualify` makes bugs of all kinds itself.
 """
 
 GITHUB = """name: verify
@@ -35,7 +49,7 @@ jobs:
       # the Debian package of the framework, from wherever it is kept
       - run: apt-get install -y ./tandem_*.deb
       - run: make regress SUITE=smoke
-      - run: make qualify
+      - run: make mutants
       - uses: actions/upload-artifact@v4
         if: always()
         with: {name: results, path: build/regress}
@@ -49,7 +63,7 @@ GITLAB = """verify:
     # the Debian package of the framework, from wherever it is kept
     - apt-get install -y ./tandem_*.deb
     - make regress SUITE=smoke
-    - make qualify
+    - make mutants
   artifacts:
     when: always
     paths: [build/regress]
@@ -60,6 +74,7 @@ GITLAB = """verify:
 KNOBS = """    {"bus", 0, 5, TB_KNOB_ENUM, bus_names, NULL, "timing of the buses"},
     {"traffic", 0, 1, TB_KNOB_ENUM, traffic_names, NULL, "what is sent into streams"},
     {"transfers", 0, 50, TB_KNOB_SMALL, NULL, NULL, "packets (or transfers) on each stream into the design"},
+    {"skip", 0, (1ll << 50) - 1, TB_KNOB_UNIFORM, NULL, NULL, "bit i leaves out transfer i of each stream"},
     {"stall", 0, 90, TB_KNOB_UNIFORM, NULL, NULL, "percent of cycles in which a stream stands"},
     {"registers", %(regs)d, %(regs)d, TB_KNOB_UNIFORM, NULL, NULL, "32-bit registers from address 0 on that are read"},
     {"cycles", 10, 2000, TB_KNOB_SMALL, NULL, NULL, "before the reset in the middle of the run"},
@@ -117,8 +132,8 @@ static void send(device *dev, const tb_prog_run *run) {
 
 """
 
-WORK = """ +
-                          (uint64_t)(tb_knobs_get(k, "bursts") * tb_knobs_get(k, "beats"))"""
+WORK = """    work += (uint64_t)(tb_knobs_get(k, "bursts") * tb_knobs_get(k, "beats"));
+"""
 
 SEND = """    send(dev, run);
 """
@@ -145,8 +160,10 @@ BENCH_H = """/* bench.h - %(name)s under the framework: its ports, its golden mo
 #include "model.h"
 #include "tb.h"
 
-#define MEM_BASE %(base)s
-#define MEM_SIZE 0x1000000u
+/* As far as the addresses of its masters reach; MEM_STEP: bytes of a beat of the widest one. */
+#define MEM_BASE %(mem_base)su
+#define MEM_SIZE %(mem_size)su
+#define MEM_STEP %(mem_step)du
 %(shadow)s
 typedef struct device {
     tb_run run;
@@ -217,9 +234,9 @@ static void draw_names(tb_stream *s) {
     for (unsigned i = 0; i < s->fields; i++) {
         const tb_stream_field *f = &s->field[i];
         if (strstr(f->name, "addr") != NULL) {
-            tb_set(f->sig, MEM_BASE + tb_rng_range(&s->rng, 0, MEM_SIZE / 4096 - 2) * 64);
+            tb_set(f->sig, MEM_BASE + tb_rng_range(&s->own, 0, (MEM_SIZE - 1024) / MEM_STEP) * MEM_STEP);
         } else if (strstr(f->name, "len") != NULL) {
-            tb_set(f->sig, tb_rng_range(&s->rng, 1, 256));
+            tb_set(f->sig, tb_rng_range(&s->own, 1, 256));
         }
     }
 }
@@ -342,6 +359,7 @@ driver_status driver_write(device *dev, uint32_t addr, uint32_t value) {
 """
 
 TEST_C = """/* test.c - the test of %(name)s: knobs, one case, the program. */
+#include "coverage/bench/bench_cov.h"
 #include "coverage/code/code.h"
 #include "driver.h"
 
@@ -379,7 +397,8 @@ static bool registers(device *dev, const tb_prog_run *run) {
         return 0;
     }
     for (unsigned i = 0; i < dev->run.streams; i++) {
-        const tb_stream_traffic traffic = {.packets = random ? (uint64_t)tb_knobs_get(run->knobs, "transfers") : 0};
+        const tb_stream_traffic traffic = {.packets = random ? (uint64_t)tb_knobs_get(run->knobs, "transfers") : 0,
+                                           .skip = (uint64_t)tb_knobs_get(run->knobs, "skip")};
         dev->run.stream[i]->stall = (unsigned)tb_knobs_get(run->knobs, "stall");
         tb_stream_send(dev->run.stream[i], &traffic);
     }
@@ -394,10 +413,21 @@ static bool registers(device *dev, const tb_prog_run *run) {
 %(last)s    return 0;
 }
 
+/* Only the shrinker leaves transfers out, and who pins the knob. */
+static void constrain(tb_knobs *k, uint64_t seed) {
+    (void)seed;
+    if (!tb_knobs_is_pinned(k, "skip")) {
+        tb_knobs_set(k, "skip", 0);
+    }
+}
+
 static tb_shrink_size size(const tb_test *test, const tb_knobs *k) {
     (void)test;
-    const uint64_t work = (uint64_t)(tb_knobs_get(k, "transfers") * tb_knobs_get(k, "traffic"))%(work)s;
-    return (tb_shrink_size){.cycles = (uint64_t)tb_knobs_get(k, "cycles") + work * 64, .work = work};
+    uint64_t work = 0;
+    for (int64_t i = 0; i < tb_knobs_get(k, "transfers") * tb_knobs_get(k, "traffic"); i++) {
+        work += (tb_knobs_get(k, "skip") >> i & 1) == 0;
+    }
+%(work)s    return (tb_shrink_size){.cycles = (uint64_t)tb_knobs_get(k, "cycles") + work * 64, .work = work};
 }
 
 int main(int argc, char **argv) {
@@ -405,16 +435,25 @@ int main(int argc, char **argv) {
                           .about = "registers around a reset, random transfers on streams",
                           .is_operator = true,
                           TB_KNOBS_OF(knobs),
+                          .constrain = constrain,
                           .size = size,
                           .bench = &bench,
                           .body = body};
+    static const tb_shrink_wish wishes[] = {{"skip", TB_SHRINK_BITS, NULL, "transfers"}};
+    static bench_cov coverage; /* of knobs and buses: docs of the framework, coverage.md */
     const tb_prog prog = {.about = "%(name)s",
                           .cfg = TANDEM_CFG_NAME,
                           .kind = TANDEM_KIND,
                           .tests = &test,
                           .test_count = 1,
                           .case_dir = "build/cases",
+                          .repro = "make repro",
+                          .wishes = wishes,
+                          .wish_count = sizeof wishes / sizeof *wishes,
+                          .ctx = &coverage,
+                          BENCH_COV,
                           .work_name = "transfers",
+                          .dumps = true,
                           .code_save = code_save_text};
     return tb_prog_main(&prog, argc, argv);
 }
@@ -430,9 +469,12 @@ Python 3 and an installation of Tandem.
     make regress SUITE=default    # with random transfers on the streams
     make run COUNT=100            # random cases; ARGS="traffic=random stall=50": pinned knobs
     make repro CASE=file          # a failing case again, with report and waveform: the line that a failure prints
+    make wave RUN=1               # the waveform of the commonest failure of a run, in GTKWave
     make shrink CASE=file         # and made small
-    make qualify                  # deliberate bugs (mutants/) must be found
-    make coverage                 # lines, branches, toggles
+    make mutants                  # deliberate bugs (mutants/) must be found
+    make qualify                  # hundreds of bugs in the RTL, in one build: which no check finds
+    make coverage                 # knobs, buses, lines, branches, toggles: build/coverage/index.html
+    make closure                  # jobs that aim at what is not covered yet
     make help
 
 ## What was found out, and guessed

@@ -4,8 +4,8 @@
 #include "tb.h"
 
 #define BASE 0x0u
-#define HALF 0x8000u  /* sources, then destinations */
-#define LENGTH 512u   /* of the longest copy */
+#define HALF 0x8000u /* sources, then destinations */
+#define LENGTH 512u  /* of the longest copy */
 
 typedef struct device {
     tb_run run;
@@ -21,9 +21,9 @@ static tb_sig field(tb_stream *s, const char *end) {
 /* A descriptor that is possible. */
 static void draw(tb_stream *s) {
     const device *dev = (const device *)s->ctx;
-    const uint64_t step = dev->aligned ? 4 : 1, bytes = tb_rng_small(&s->rng, 1, LENGTH / step) * step;
-    tb_set(field(s, "read_addr"), BASE + tb_rng_range(&s->rng, 0, (HALF - LENGTH) / step) * step);
-    tb_set(field(s, "write_addr"), BASE + HALF + tb_rng_range(&s->rng, 0, (HALF - LENGTH) / step) * step);
+    const uint64_t step = dev->aligned ? 4 : 1, bytes = tb_rng_small(&s->own, 1, LENGTH / step) * step;
+    tb_set(field(s, "read_addr"), BASE + tb_rng_range(&s->own, 0, (HALF - LENGTH) / step) * step);
+    tb_set(field(s, "write_addr"), BASE + HALF + tb_rng_range(&s->own, 0, (HALF - LENGTH) / step) * step);
     tb_set(field(s, "len"), bytes);
     tb_set(field(s, "tag"), dev->started & 0xff);
 }

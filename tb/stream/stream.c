@@ -71,7 +71,8 @@ static int find_plain(tb_stream *s, const tb_sim *sim, char *err, size_t err_siz
 int tb_stream_open(tb_stream *s, const tb_sim *sim, const tb_stream_cfg *cfg, tb_rng rng, char *err, size_t err_size) {
     memset(s, 0, sizeof *s);
     s->cfg = *cfg;
-    s->rng = rng;
+    s->data = rng;
+    s->rng = tb_rng_fork(&rng, UINT64_MAX);
     return cfg->prefix != NULL ? find_axi(s, sim, err, err_size) : find_plain(s, sim, err, err_size);
 }
 
@@ -151,14 +152,23 @@ static void set_lanes(tb_sig sig, uint32_t lanes, tb_rng *holes) {
     }
 }
 
+/* Packets to send; those that are left out are passed over. */
+static bool more(tb_stream *s) {
+    for (; s->traffic.packets > 0 && s->number < 64 && (s->traffic.skip >> s->number & 1u) != 0; s->number++) {
+        s->traffic.packets--;
+    }
+    return s->traffic.packets > 0;
+}
+
 /* The next beat of a packet. */
 static void draw(tb_stream *s) {
     const bool packets = field_of(s, TB_STREAM_LAST) != NULL;
     if (s->beats == 0) {
+        s->own = tb_rng_fork(&s->data, s->number++);
         s->traffic.packets--;
-        s->beats = packets ? (uint32_t)tb_rng_small(&s->rng, 1, s->traffic.max_beats) : 1;
-        s->id = tb_rng_range(&s->rng, 0, s->traffic.ids > 0 ? s->traffic.ids - 1 : 0);
-        s->dest = tb_rng_range(&s->rng, 0, s->traffic.dests > 0 ? s->traffic.dests - 1 : 0);
+        s->beats = packets ? (uint32_t)tb_rng_small(&s->own, 1, s->traffic.max_beats) : 1;
+        s->id = tb_rng_range(&s->own, 0, s->traffic.ids > 0 ? s->traffic.ids - 1 : 0);
+        s->dest = tb_rng_range(&s->own, 0, s->traffic.dests > 0 ? s->traffic.dests - 1 : 0);
     }
     s->beats--;
     for (unsigned i = 0; i < s->fields; i++) {
@@ -166,8 +176,8 @@ static void draw(tb_stream *s) {
         const bool whole = s->beats > 0 || !packets;
         switch (f->kind) {
         case TB_STREAM_KEEP:
-            set_lanes(f->sig, whole ? f->sig.width : (uint32_t)tb_rng_range(&s->rng, 1, f->sig.width),
-                      s->traffic.sparse ? &s->rng : NULL);
+            set_lanes(f->sig, whole ? f->sig.width : (uint32_t)tb_rng_range(&s->own, 1, f->sig.width),
+                      s->traffic.sparse ? &s->own : NULL);
             break;
         case TB_STREAM_STRB: /* all of TKEEP's, which comes first */
             set_lanes(f->sig, f->sig.width, NULL);
@@ -185,7 +195,7 @@ static void draw(tb_stream *s) {
             tb_set(f->sig, s->dest);
             break;
         default:
-            fill(&s->rng, f->sig);
+            fill(&s->own, f->sig);
             break;
         }
     }
@@ -209,7 +219,7 @@ void tb_stream_drive(tb_stream *s, uint64_t cycle) {
         }
         return;
     }
-    s->live = go && (s->beats > 0 || s->traffic.packets > 0);
+    s->live = go && (s->beats > 0 || more(s));
     tb_set(s->valid, s->live);
     if (s->live) {
         draw(s);
@@ -379,7 +389,7 @@ void tb_stream_finish(tb_stream *s) {
 bool tb_stream_owes(const tb_stream *s, char *text, size_t size) {
     const uint64_t waiting = tb_board_waiting(&s->board);
     if (s->live) {
-        snprintf(text, size, "the design has not taken what %s offers since cycle %" PRIu64, s->cfg.name, s->since);
+        snprintf(text, size, "the design has not taken %s since cycle %" PRIu64, s->cfg.name, s->since);
     } else if (waiting > 0) {
         snprintf(text, size, "%" PRIu64 " bytes that were sent into %s have not come out of %s", waiting, s->cfg.from,
                  s->cfg.name);

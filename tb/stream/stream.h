@@ -63,6 +63,7 @@ typedef struct tb_stream_traffic {
     uint64_t packets;    /* of a stream without TLAST: transfers */
     uint32_t max_beats;  /* of a packet (0: 16) */
     uint32_t ids, dests; /* TID, TDEST below this (0: 1) */
+    uint64_t skip;       /* bit i: packet i (of 64) is left out; the others stay what they are */
     bool sparse;         /* TKEEP with holes, in any beat; else the low lanes of the last beat */
 } tb_stream_traffic;
 
@@ -72,8 +73,9 @@ typedef struct tb_stream {
     tb_sig valid, ready; /* ready.ptr NULL: always */
     tb_stream_field field[TB_STREAM_FIELDS];
     unsigned fields;
-    tb_rng rng;
-    unsigned stall; /* percent of cycles in which the bench stands */
+    tb_rng rng, data, own; /* of stalls; each packet has a branch of `data`: the one that is being sent */
+    uint64_t number;       /* of the next packet */
+    unsigned stall;        /* percent of cycles in which the bench stands */
     tb_stream_traffic traffic;
     uint32_t beats; /* left of the packet that is being sent */
     uint64_t id, dest;
