@@ -331,7 +331,8 @@ def test_api_reference(prefix):
     index = (folder / "index.html").read_text()
     pages = {p.name: p.read_text() for p in folder.glob("*.html")}
     assert len(pages) > 40 and "prog-tandem.html" in index and "coverage-bench-bench_cov.html" in index
-    declared = set(re.findall(r"^(?:[a-z]\w*[ *]+)+(tb_\w+)\(", (prefix / "include/tandem/run/run.h").read_text(), re.M))
+    header = (prefix / "include/tandem/run/run.h").read_text()
+    declared = set(re.findall(r"^(?:[a-z]\w*[ *]+)+(tb_\w+)\(", header, re.M))
     assert len(declared) > 30
     for name in declared:
         assert f'id="{name}"' in pages["run-run.html"], name

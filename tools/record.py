@@ -71,7 +71,8 @@ def session(commands):
 def picture(lines):
     height = LINE * len(lines) + 24
     out = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" role="img" font-family="monospace" '
-           'font-size="13">' % (WIDTH, height), '<rect width="%d" height="%d" rx="6" fill="#1e1e1e"/>' % (WIDTH, height)]
+           'font-size="13">' % (WIDTH, height),
+           '<rect width="%d" height="%d" rx="6" fill="#1e1e1e"/>' % (WIDTH, height)]
     for i, line in enumerate(lines):
         colour = next((c for start, c in COLOURS if line.startswith(start)), "#d4d4d4")
         if re.fullmatch(r"  \(\d+\.\d s\)", line):

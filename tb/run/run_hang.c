@@ -129,10 +129,10 @@ static void write_report(tb_run *run, const char *what, const char *root) {
         h->hang_lines(h->ctx, false, out);
     }
     fputs(run->ports > 0 ? "in flight on the bus (oldest first):\n" : "", out);
-    for (unsigned i = 0; i < 2 * run->ports; i++) { /* those with memory first */
+    for (unsigned i = 0; i < 2 * run->ports; i++) { /* those with memory first, others if the bench adds nothing */
         const tb_run_port *p = run->port[i % run->ports];
-        const bool memory = p->cfg.mem != NULL, first = i < run->ports;
-        if (memory ? first : !first && p->mon.rd_count + p->mon.wr_count + p->mon.stalled > 0) {
+        const bool first = i<run->ports, moves = p->mon.rd_count + p->mon.wr_count + p->mon.stalled> 0;
+        if (p->cfg.mem != NULL ? first : !first && moves && h->hang_lines == NULL) {
             port_lines(run, p, out);
         }
     }
