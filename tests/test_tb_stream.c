@@ -136,6 +136,8 @@ static void packets(void **state) {
             assert_int_equal(r.m.packets, 200);
             assert_true(r.m.transfers == r.s.transfers && r.m.transfers > 400 && r.m.board.out > 1200);
             assert_true(again == 0 || (hash == r.hash && cycles == r.cycle));
+            assert_true(r.m.lengths[0] > 5 && r.m.lengths[2] > 5 && r.m.lengths[4] > 5 && r.m.lengths[5] == 0);
+            assert_true(r.m.partial > 50 && r.m.partial < 200);
             assert_true((r.m.stalled > 100) == (i / 2 > 0));
             hash = r.hash, cycles = r.cycle;
             stop();

@@ -203,7 +203,6 @@ static void answered(tb_apb *p) {
     uint8_t want;
     p->busy = false;
     p->failed = get(p->slverr, 0) != 0;
-    p->errors += p->failed;
     if (!p->writes) {
         p->value = (uint32_t)tb_get(p->rdata);
     }
@@ -255,6 +254,8 @@ void tb_apb_sample(tb_apb *p, uint64_t cycle, uint64_t *hash) {
         *hash = tb_hash_u64(tb_hash_u64(tb_hash_u64(*hash, cycle), tb_get(p->addr) << 1 | write),
                             tb_get(write ? p->wdata : p->rdata));
         p->transfers++;
+        p->stores += write;
+        p->errors += get(p->slverr, 0) != 0;
         p->phase = TB_APB_IDLE;
         if (p->cfg.requester) {
             stored(p);

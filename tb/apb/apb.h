@@ -55,8 +55,8 @@ typedef struct tb_apb {
     uint32_t value, lanes;
     uint64_t since; /* cycle of its setup phase */
     uint64_t held[TB_APB_HELD];
-    uint64_t transfers, errors, waits;
-    char wrong[64], text[256]; /* first failure: signature without the name of the port, and one line */
+    uint64_t transfers, stores, errors, waits; /* stores: transfers that write; waits: cycles */
+    char wrong[64], text[256];                 /* first failure: signature without the name of the port, and one line */
 } tb_apb;
 
 /* Find the signals. 0, or -1 with one line in err. */

@@ -112,6 +112,7 @@ int tb_stream_follow(tb_stream *s, tb_stream *origin) {
 void tb_stream_reset(tb_stream *s) {
     s->traffic.packets = 0;
     s->beats = 0;
+    s->length = 0;
     s->live = s->driven = s->waits = s->inside = false;
     s->first = true;
     tb_board_clear(&s->board);
@@ -337,6 +338,23 @@ static void count_beat(tb_stream *s, tb_stream *other) {
     }
 }
 
+/* The last beat of a packet was taken. */
+static void count_packet(tb_stream *s) {
+    const tb_stream_field *keep = field_of(s, TB_STREAM_KEEP);
+    bool whole = true;
+    for (uint32_t lane = 0; keep != NULL && lane < keep->sig.width; lane++) {
+        whole = whole && bit_of(keep, lane);
+    }
+    unsigned kind = 0;
+    while (kind + 1 < TB_STREAM_LENGTHS && s->length > 1u << kind) {
+        kind++;
+    }
+    s->packets++;
+    s->partial += !whole;
+    s->lengths[kind]++;
+    s->length = 0;
+}
+
 static void take(tb_stream *s, uint64_t cycle, uint64_t *hash) {
     uint64_t sum = tb_hash_u64(*hash, cycle);
     s->transfers++;
@@ -345,7 +363,10 @@ static void take(tb_stream *s, uint64_t cycle, uint64_t *hash) {
     }
     *hash = sum;
     const bool last = value_of(s, TB_STREAM_LAST) != 0;
-    s->packets += last;
+    s->length++;
+    if (last) {
+        count_packet(s);
+    }
     s->inside = field_of(s, TB_STREAM_LAST) != NULL && !last;
     for (unsigned i = 0; i < s->copies; i++) {
         count_beat(s, s->copy[i]);

@@ -19,7 +19,8 @@
 #include "board.h"
 
 #define TB_STREAM_FIELDS 16u
-#define TB_STREAM_COPIES 4u /* streams with the same origin */
+#define TB_STREAM_LENGTHS 6u /* classes of packets: 1, 2, 3 .. 4, 5 .. 8, 9 .. 16, more beats */
+#define TB_STREAM_COPIES 4u  /* streams with the same origin */
 
 typedef enum tb_stream_kind {
     TB_STREAM_DATA,
@@ -86,10 +87,12 @@ typedef struct tb_stream {
     bool inside;                 /* the last beat was not the last of its packet */
     uint64_t since;              /* cycle of the first offer of what waits */
     uint64_t transfers, packets; /* beats taken; those of them with TLAST */
-    uint64_t stalled;            /* cycles with valid and without ready */
-    tb_board board;              /* of a source with `from` */
-    bool keys;                   /* TID and TDEST are those of the origin, too */
-    struct tb_stream *copy[TB_STREAM_COPIES]; /* of a stream into the design: where its bytes come out */
+    uint64_t lengths[TB_STREAM_LENGTHS], partial; /* packets by beats; those whose last beat lacks lanes (TKEEP) */
+    uint32_t length;                              /* beats of the packet that is being taken */
+    uint64_t stalled;                             /* cycles with valid and without ready */
+    tb_board board;                               /* of a source with `from` */
+    bool keys;                                    /* TID and TDEST are those of the origin, too */
+    struct tb_stream *copy[TB_STREAM_COPIES];     /* of a stream into the design: where its bytes come out */
     unsigned copies;
     /* first failure: its signature without the name of the stream, and one line; empty: none */
     char wrong[64], text[256];
