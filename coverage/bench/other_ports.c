@@ -32,14 +32,14 @@ static const cov_point apb_points[APB_POINTS] = {
 const cov_group bench_apb_group = {COV_GROUP("apb", "traffic of the APB ports, each by itself", apb_points),
                                    .per_instance = true, SHOWN};
 
-static void hit_if(cov_inst *inst, uint32_t point, uint64_t value, uint64_t count) {
+static void hit_if(cov_inst *inst, uint32_t point, int64_t value, uint64_t count) {
     if (count > 0) {
         (void)cov_hit(inst, point, value);
     }
 }
 
 static void count_stream(cov_inst *inst, const tb_stream *s) {
-    for (uint32_t i = 0; i < TB_STREAM_LENGTHS; i++) {
+    for (int i = 0; i < (int)TB_STREAM_LENGTHS; i++) {
         hit_if(inst, BEATS, i, s->lengths[i]);
     }
     hit_if(inst, LANES, 0, s->packets - s->partial);
