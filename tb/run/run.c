@@ -45,7 +45,7 @@ void tb_run_drive(tb_run *run) {
             tb_lite_drive(&p->lite);
         }
     }
-    for (unsigned i = 0; i < run->ports; i++) {
+    for (unsigned i = 0; run->sliced && i < run->ports; i++) {
         tb_axi_port_put(&run->port[i]->axi);
     }
     for (unsigned i = 0; i < run->streams; i++) {
@@ -60,7 +60,7 @@ void tb_run_drive(tb_run *run) {
 /* The design settles, and ports that are slices of vectors see it. */
 static void settle_design(tb_run *run) {
     tb_sim_settle(&run->sim);
-    for (unsigned i = 0; i < run->ports; i++) {
+    for (unsigned i = 0; run->sliced && i < run->ports; i++) {
         tb_axi_port_get(&run->port[i]->axi);
     }
 }
