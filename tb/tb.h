@@ -39,6 +39,7 @@
 #include "scoreboard.h"
 #include "sim/sim.h"
 #include "stream/board.h"
+#include "stream/fair.h"
 #include "stream/stream.h"
 #include "tap/check.h"
 #include "tap/tap.h"

@@ -212,6 +212,58 @@ static void board(void **state) {
     tb_board_free(&b);
 }
 
+/* ---- an arbiter ---- */
+
+static struct { uint8_t request, grant, accept; } arb;
+
+static tb_shim_port arbiter[] = {
+    {"req_i", 4, true, &arb.request}, {"gnt_o", 4, false, &arb.grant}, {"ack_i", 1, true, &arb.accept}};
+
+/* kind: 0 round robin, 1 the lowest first, 2 two at a time, 3 one who does not ask */
+static void arbitrate(unsigned kind, const char *accept, tb_fair *f) {
+    static const tb_shim four = {.top = "arbiter", .nports = 3};
+    const tb_sim sim = {.cfg = {.shim = &four}, .ports = arbiter};
+    const tb_fair_cfg cfg = {.name = "arb", .request = "req_i", .grant = "gnt_o", .accept = accept};
+    char err[200] = "";
+    tb_rng rng = tb_rng_stream(7, "arb");
+    unsigned last = 0;
+    arb.request = 0;
+    assert_int_equal(tb_fair_open(f, &sim, &cfg, err, sizeof err), 0);
+    for (uint64_t cycle = 0; cycle < 2000 && f->wrong[0] == '\0'; cycle++) {
+        arb.request |= (uint8_t)(tb_rng_u32(&rng) & tb_rng_u32(&rng) & 15u);
+        arb.accept = accept == NULL || tb_rng_chance(&rng, 1, 2);
+        arb.grant = 0;
+        for (unsigned i = 1; i <= 4 && arb.grant == 0; i++) {
+            const unsigned who = kind == 1 ? i - 1 : (last + i) % 4;
+            arb.grant = (uint8_t)(arb.request & 1u << who);
+            last = arb.grant != 0 && arb.accept != 0 ? who : last;
+        }
+        arb.grant = kind == 2 && cycle > 50 ? arb.request : kind == 3 && cycle > 50 ? 8 : arb.grant;
+        tb_fair_sample(f, cycle);
+        arb.request &= arb.accept != 0 ? (uint8_t)~arb.grant : 15;
+        arb.request |= kind == 1 ? 1 : 0;
+    }
+}
+
+static void arbiters(void **state) {
+    (void)state;
+    tb_fair f;
+    arbitrate(0, NULL, &f);
+    assert_string_equal(f.wrong, "");
+    assert_true(f.grants > 1000 && f.worst == 3);
+    arbitrate(0, "ack_i", &f);
+    assert_string_equal(f.wrong, "");
+    assert_true(f.grants > 400 && f.grants < 1200);
+    arbitrate(1, NULL, &f);
+    assert_string_equal(f.wrong, "fair:starved");
+    assert_non_null(strstr(f.text, "arb: requester "));
+    assert_non_null(strstr(f.text, "and others were granted 4 times, at last 0; at most 3"));
+    arbitrate(2, NULL, &f);
+    assert_string_equal(f.wrong, "fair:onehot");
+    arbitrate(3, NULL, &f);
+    assert_string_equal(f.wrong, "fair:grant");
+}
+
 static void refusals(void **state) {
     (void)state;
     char err[200] = "";
@@ -226,8 +278,8 @@ static void refusals(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(packets), cmocka_unit_test(faults),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(packets),      cmocka_unit_test(faults),
                                        cmocka_unit_test(what_is_owed), cmocka_unit_test(board),
-                                       cmocka_unit_test(refusals)};
+                                       cmocka_unit_test(arbiters),     cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

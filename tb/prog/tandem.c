@@ -104,6 +104,11 @@ static int bind(const tb_tandem *b, tb_run *run, tb_pair *pair, tb_shadow *shado
             return -1;
         }
     }
+    for (unsigned i = 0; i < b->fairs; i++) {
+        if (tb_run_fair_open(run, &b->fair[i], err, err_size) < 0) {
+            return -1;
+        }
+    }
     for (unsigned i = 0; i < b->pins; i++) {
         if (tb_run_pin(run, b->pin[i], err, err_size) < 0) {
             return -1;

@@ -70,6 +70,8 @@ struct tb_tandem {
     unsigned streams;
     const tb_tandem_apb *apb; /* numbered in this order */
     unsigned apbs;
+    const tb_fair_cfg *fair; /* arbiters */
+    unsigned fairs;
     const char *const *pin; /* outputs that are watched as interrupts: bits of tb_run.irq */
     unsigned pins;
     const tb_check_ops *const *checks; /* of the units, `*check_count` of them; NULL: none */
@@ -85,6 +87,7 @@ struct tb_tandem {
 #define TB_TANDEM_PORTS(table) .port = (table), .ports = sizeof(table) / sizeof *(table)
 #define TB_TANDEM_STREAMS(table) .stream = (table), .streams = sizeof(table) / sizeof *(table)
 #define TB_TANDEM_APBS(table) .apb = (table), .apbs = sizeof(table) / sizeof *(table)
+#define TB_TANDEM_FAIRS(table) .fair = (table), .fairs = sizeof(table) / sizeof *(table)
 #define TB_TANDEM_PINS(table) .pin = (table), .pins = sizeof(table) / sizeof *(table)
 
 /* Execute a case: test->execute, or test->body on a new test->bench. 0, or -1 with run->err: it could not be run. */

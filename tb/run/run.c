@@ -87,7 +87,7 @@ void tb_run_settle(tb_run *run) {
     }
 }
 
-/* Streams (those into the design first: a byte may come out in the cycle in which it goes in), then APB. */
+/* Streams (those into the design first: a byte may come out in the cycle in which it goes in), then APB, arbiters. */
 static void look_at_streams(tb_run *run) {
     for (unsigned i = 0; i < 2 * run->streams; i++) {
         tb_stream *s = run->stream[i % run->streams];
@@ -98,6 +98,11 @@ static void look_at_streams(tb_run *run) {
     for (unsigned i = 0; i < run->apbs; i++) {
         if ((run->sim.rising >> run->apb[i]->cfg.clock & 1u) != 0) {
             tb_apb_sample(run->apb[i], run->sim.cycle, &run->hash);
+        }
+    }
+    for (unsigned i = 0; i < run->fairs; i++) {
+        if ((run->sim.rising >> run->fair[i]->cfg.clock & 1u) != 0) {
+            tb_fair_sample(run->fair[i], run->sim.cycle);
         }
     }
     run_note_streams(run);
@@ -126,7 +131,7 @@ void tb_run_look(tb_run *run) {
         violations += p->mon.violations;
         memory = memory || p->mon.oom;
     }
-    if (run->streams + run->apbs > 0) {
+    if (run->streams + run->apbs + run->fairs > 0) {
         look_at_streams(run);
     }
     if (checks_look(run) && !tb_checks_cycle(&run->checks)) {
@@ -281,6 +286,9 @@ void tb_run_reset(tb_run *run) {
     for (unsigned i = 0; i < run->streams; i++) {
         tb_stream_reset(run->stream[i]);
     }
+    for (unsigned i = 0; i < run->fairs; i++) {
+        tb_fair_reset(run->fair[i]);
+    }
     for (unsigned i = 0; i < run->apbs; i++) {
         tb_apb_reset(run->apb[i]);
         if (run->apb[i]->cfg.shadow != NULL) {
@@ -413,7 +421,10 @@ void tb_run_close(tb_run *run) {
     for (unsigned i = 0; i < run->apbs; i++) {
         free(run->apb[i]);
     }
-    run->ports = run->streams = run->apbs = 0;
+    for (unsigned i = 0; i < run->fairs; i++) {
+        free(run->fair[i]);
+    }
+    run->ports = run->streams = run->apbs = run->fairs = 0;
     tb_checks_close(&run->checks);
     tb_sim_close(&run->sim);
     free(run->hang_text);

@@ -26,6 +26,7 @@
 #include "../axi/slave.h"
 #include "../mem/buffers.h"
 #include "../sim/sim.h"
+#include "../stream/fair.h"
 #include "../stream/stream.h"
 #include "../tap/check.h"
 #include "replay.h"
@@ -35,6 +36,7 @@
 #define TB_RUN_PORTS 32u
 #define TB_RUN_STREAMS 32u
 #define TB_RUN_APBS 8u
+#define TB_RUN_FAIRS 8u
 #define TB_RUN_PINS 32u
 
 /* Where no progress was made for too long. */
@@ -161,6 +163,8 @@ typedef struct tb_run {
     unsigned streams;
     tb_apb *apb[TB_RUN_APBS];
     unsigned apbs;
+    tb_fair *fair[TB_RUN_FAIRS];
+    unsigned fairs;
     const uint8_t *pin[TB_RUN_PINS];
     unsigned pins;
     /* pins after the last edge; pins that have risen since the bench cleared it: bit i is pin i */
@@ -201,6 +205,8 @@ int tb_run_port_open(tb_run *run, const tb_run_port_cfg *cfg, char *err, size_t 
 int tb_run_stream_open(tb_run *run, const tb_stream_cfg *cfg, char *err, size_t err_size);
 /* The stream of this name; NULL: there is none. */
 tb_stream *tb_run_stream(const tb_run *run, const char *name);
+/* An arbiter at the ports of the design. Returns its number, or -1 with one line in err. */
+int tb_run_fair_open(tb_run *run, const tb_fair_cfg *cfg, char *err, size_t err_size);
 /* An APB port of the design. Returns its number, or -1 with one line in err. */
 int tb_run_apb_open(tb_run *run, const tb_apb_cfg *cfg, char *err, size_t err_size);
 /*

@@ -113,6 +113,9 @@ void run_note_streams(tb_run *run) {
             tb_run_fail(run, "host:memory", "%s: out of memory, or more than %u keys", s->cfg.name, TB_BOARD_KEYS);
         }
     }
+    for (unsigned i = 0; i < run->fairs; i++) {
+        note_wrong(run, run->fair[i]->wrong, run->fair[i]->cfg.name, run->fair[i]->text);
+    }
     for (unsigned i = 0; i < run->apbs; i++) {
         note_wrong(run, run->apb[i]->wrong, run->apb[i]->cfg.name, run->apb[i]->text);
     }

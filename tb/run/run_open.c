@@ -154,6 +154,21 @@ int tb_run_apb_open(tb_run *run, const tb_apb_cfg *cfg, char *err, size_t err_si
     return tb_apb_open(p, &run->sim, cfg, rng, err, err_size) == 0 ? (int)run->apbs - 1 : -1;
 }
 
+int tb_run_fair_open(tb_run *run, const tb_fair_cfg *cfg, char *err, size_t err_size) {
+    if (run->fairs == TB_RUN_FAIRS) {
+        return opt_fail(err, err_size, "%s: a run has at most %u arbiters", cfg->name, TB_RUN_FAIRS);
+    }
+    if (!has_clock(run, cfg->clock)) {
+        return opt_fail(err, err_size, "%s: there is no clock number %u", cfg->name, cfg->clock);
+    }
+    tb_fair *f = (tb_fair *)calloc(1, sizeof *f);
+    if (f == NULL) {
+        return opt_fail(err, err_size, "out of memory");
+    }
+    run->fair[run->fairs++] = f;
+    return tb_fair_open(f, &run->sim, cfg, err, err_size) == 0 ? (int)run->fairs - 1 : -1;
+}
+
 int tb_run_pin(tb_run *run, const char *name, char *err, size_t err_size) {
     tb_sig sig;
     if (run->pins == TB_RUN_PINS) {
