@@ -207,7 +207,8 @@ class Project:
 
     def write(self, folder):
         mutant = self.mutant(folder)
-        knobs = text_of.KNOBS % {"regs": self.registers()} + (text_of.KNOBS_BURSTS if self.shadows else "")
+        knobs = text_of.KNOBS % {"regs": self.registers(), "error": text_of.KNOBS_ERROR if self.masters else ""}
+        knobs += text_of.KNOBS_BURSTS if self.shadows else ""
         knobs += text_of.KNOBS_MEMORY if self.masters else ""
         simple = (" wrap=0" if self.shadows else "") + (" answers=ordered" if self.masters else "")
         files = {
@@ -221,6 +222,8 @@ class Project:
             "bench/driver.h": text_of.DRIVER_H % {"name": self.name},
             "bench/driver.c": self.driver_c(),
             "bench/test.c": text_of.TEST_C % {
+                "error_names": text_of.NAMES_ERROR if self.masters else "",
+                "inject": text_of.INJECT if self.masters else "",
                 "names": text_of.ANSWER_NAMES if self.masters else "",
                 "name": self.name, "knobs": knobs, "bursts": text_of.BURSTS if self.shadows else "",
                 "work": text_of.WORK if self.shadows else "", "send": text_of.SEND if self.shadows else "",

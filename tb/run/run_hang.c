@@ -198,12 +198,36 @@ static void note_memory_hang(tb_run *run, uint64_t since) {
     tb_run_note_hang(run, TB_HANG_MEMORY, what, since);
 }
 
+/* What one stream or APB port offers is not taken for too long, whatever moves on the others. */
+static void watch_offers(tb_run *run, uint64_t cycle) {
+    char signature[96], what[160];
+    for (unsigned i = 0; i < run->streams; i++) {
+        const tb_stream *s = run->stream[i];
+        if (s->live && cycle - s->since >= run->wd.limit) {
+            snprintf(signature, sizeof signature, "stream:stuck:%.40s", s->cfg.name);
+            snprintf(what, sizeof what, "%.40s: offered in cycle %" PRIu64 " and not taken for %" PRIu64 " cycles",
+                     s->cfg.name, s->since, run->wd.limit);
+            tb_run_stuck(run, signature, what, s->since);
+        }
+    }
+    for (unsigned i = 0; i < run->apbs; i++) {
+        const tb_apb *p = run->apb[i];
+        if (!p->cfg.requester && p->phase != TB_APB_IDLE && cycle - p->since >= run->wd.limit) {
+            snprintf(signature, sizeof signature, "apb:stuck:%.40s", p->cfg.name);
+            snprintf(what, sizeof what, "%.40s: no PREADY since cycle %" PRIu64 ", for %" PRIu64 " cycles", p->cfg.name,
+                     p->since, run->wd.limit);
+            tb_run_stuck(run, signature, what, p->since);
+        }
+    }
+}
+
 void tb_run_watch(tb_run *run, uint64_t cycle) {
     const tb_run_hooks *h = &run->cfg.hooks;
     const bool all = tb_watchdog_step(&run->wd, cycle, tb_run_handshakes(run, false));
     const bool memory = run->memories > 0 && tb_watchdog_step(&run->wd_memory, cycle, tb_run_handshakes(run, true));
     const uint64_t since = all ? run->wd.last_cycle : run->wd_memory.last_cycle;
     char what[160];
+    watch_offers(run, cycle);
     if (!all && !memory) {
         return;
     }
