@@ -125,6 +125,9 @@ class Source:
         if self.peek() in ("module", "package"):
             end = "end" + self.next().text
             self.module = self.next().text
+            while self.peek() == "import":
+                self.skip_to(";")
+                self.next()
             first = self.at
             self.signals[self.module] = set()
             self.skip_to(";")
