@@ -99,15 +99,18 @@ def run(args):
         raise Bad("suite %s of %s: no job of configuration %s" % (args.suite, args.design, args.cfg))
     os.makedirs(args.out, exist_ok=True)
     mine = [m for m in made if m["drawn"]]
-    print("qualify: %d mutants of %d, %d jobs, %d at a time" % (len(mine), len(made), len(listed), args.jobs), flush=True)
-    ran = Runner(mine, listed, args).run()
+    print("qualify: %d mutants of %d, %d jobs, %d at a time" % (
+        len(mine), len(made), len(listed), args.jobs), flush=True)
+    runner = Runner(mine, listed, args)
+    ran = runner.run()
     whats = [job.what for job in listed]
     for m in mine:
-        m["what"] = whats[m["job"]]
+        m.setdefault("verdict", "not-reached")
+        m["what"] = whats[m["job"]] if "job" in m else ""
     stale = apply_equivalents(made, entries)
     kept = {"design": args.design, "cfg": args.cfg, "suite": args.suite, "all": len(made), "jobs": ran,
             "other_jobs": others, "stale": stale, "seconds": round(time.monotonic() - begin, 2), "sources": sources,
-            "parents": parents, "all_checks": args.all_checks, "mutants": mine}
+            "left_out": runner.left_out, "parents": parents, "all_checks": args.all_checks, "mutants": mine}
     keep(kept, args.out)
     return finish(kept, args.gate)
 
@@ -214,16 +217,18 @@ def main():
     p.add_argument("--jobs", type=int, default=os.cpu_count(), help="jobs at a time")
     p.add_argument("--cycles", type=int, default=0, help="clock cycles of a mutant in a job (0: to its end)")
     p.add_argument("--seconds", type=int, default=20, help="time of a mutant in a job")
+    p.add_argument("--total", type=int, default=0, help="seconds after which no further job begins (0: all run)")
+    p.add_argument("--tries", type=int, default=0, help="jobs that may infect it without detecting it (0: all)")
     p.add_argument("--all-checks", action="store_true", help="run every mutant in every job: what each one is worth")
     p.add_argument("--equivalent", help="reviewed file of equivalent mutants")
     q = commands.add_parser("report")
     q.add_argument("folder")
     q.add_argument("--json", action="store_true")
-    q.add_argument("--coverage", metavar="INFO", help="write the pages anew, with the code coverage of this file of lcov")
+    q.add_argument("--coverage", metavar="INFO", help="write the pages anew, with code coverage: a file of lcov")
     q.set_defaults(call=report)
     r = commands.add_parser("prove")
     r.add_argument("folder")
-    r.add_argument("--seconds", type=int, default=20, help="of each proof")
+    r.add_argument("--seconds", type=int, default=20, help="of a processor, of each proof")
     r.add_argument("--total", type=int, default=600, help="of all of them")
     r.add_argument("--jobs", type=int, default=os.cpu_count(), help="proofs at a time")
     r.add_argument("--top", required=True, help="module")

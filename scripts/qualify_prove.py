@@ -1,9 +1,11 @@
 """Functional qualification: mutants that Yosys proves to be the design (docs/qualification.md, "Proofs").
 
-A mutant is compared with the design in the module that has it, with the parameters of each of its instances: all
-registers of both have the same names, so it suffices that from equal states equal states and outputs follow."""
+A mutant is compared with the design in the module that has it, with the parameters of each of its instances. Both
+have the same registers, so it suffices that equal registers and inputs give equal outputs and equal next values."""
 import concurrent.futures
 import os
+import re
+import resource
 import subprocess
 import tempfile
 import threading
@@ -50,23 +52,37 @@ def instances(args, folder):
     return found
 
 
+def sources_of(kept, module, sources):
+    """Packages, and the files of the module and of those that it contains."""
+    parts = {module} | {name for name, above in kept["parents"].items() if module in above}
+    chosen = []
+    for path in sources:
+        with open(path, encoding="utf-8") as src:
+            defined = re.findall(r"^\s*(module|package)\s+(\w+)", src.read(), re.M)
+        if any(kind == "package" or name in parts for kind, name in defined):
+            chosen.append(os.path.abspath(path))
+    return chosen
+
+
 def side(name, module, values, include, sources):
-    """Commands that make one design of one side."""
+    """Commands that make one design of one side: all registers become outputs (their next values) and inputs."""
     chosen = "".join(" -chparam %s %d" % item for item in sorted(values.items()))
-    return ["read_verilog -sv -defer %s %s" % (" ".join("-I" + path for path in include), " ".join(sources)),
+    folders = " ".join("-I" + path for path in include)
+    return ["read_verilog -sv -defer %s %s" % (folders, " ".join(sources)),
             "hierarchy -top %s%s" % (module, chosen), "rename -top " + name, "proc", "flatten", "memory_map",
-            "async2sync", "opt_clean", "design -stash " + name]
+            "dffunmap", "opt_clean -purge", "expose -evert-dff -dff", "design -stash " + name]
 
 
-def script(args, m, values, changed):
-    sources = [os.path.abspath(path) for path in args.sources]
+def script(args, kept, m, values, changed):
+    sources = sources_of(kept, m["module"], args.sources)
     include = [os.path.abspath(path) for path in args.include]
     mutated = [changed if path == os.path.abspath(m["file"]) else path for path in sources]
     return "\n".join(side("gold", m["module"], values, include, sources) +
                      side("gate", m["module"], values, include, mutated) +
                      ["design -copy-from gold -as gold gold", "design -copy-from gate -as gate gate",
-                      "equiv_make gold gate equiv", "hierarchy -top equiv", "opt_clean", "equiv_struct",
-                      "equiv_simple -seq 1", "equiv_induct -seq 3", "equiv_status -assert"]) + "\n"
+                      "miter -equiv -make_assert -flatten gold gate miter", "hierarchy -top miter", "opt_expr",
+                      "opt_merge", "opt_expr", "opt_clean",
+                      "sat -ignore_unknown_cells -verify -prove-asserts miter"]) + "\n"
 
 
 def edited(text, edits):
@@ -83,15 +99,15 @@ def one(args, kept, m, sets, folder):
     for values in sets:
         path = os.path.join(folder, "%d.ys" % m["id"])
         with open(path, "w", encoding="utf-8") as out:
-            out.write(script(args, m, values, changed))
-        try:
-            done = subprocess.run(["yosys", "-q", "-s", path], capture_output=True, text=True, timeout=args.seconds,
-                                  cwd=folder)
-        except subprocess.TimeoutExpired:
+            out.write(script(args, kept, m, values, changed))
+        limit = (args.seconds, args.seconds)
+        done = subprocess.run(["yosys", "-q", "-s", path], capture_output=True, text=True, cwd=folder,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, limit))
+        if done.returncode < 0:
             return "time"
         if done.returncode != 0:
             lines = [line for line in done.stderr.splitlines() if "ERROR" in line] or ["ERROR"]
-            return "not" if "unproven" in lines[0] else lines[0]
+            return "not" if "proof did fail" in lines[0] else lines[0]
     return "proven"
 
 

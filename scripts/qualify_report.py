@@ -119,6 +119,8 @@ def head(s, kept):
         s["cpu"]["own"], s["cpu"]["forks"])]
     if kept["other_jobs"]:
         lines.append("%d jobs of the suite are of other configurations or kinds and were not run" % kept["other_jobs"])
+    if kept.get("left_out"):
+        lines.append("NOT RUN for lack of time: %d jobs: %s" % (len(kept["left_out"]), ", ".join(kept["left_out"])))
     lines += ["%7d %-14s %s" % (s["verdicts"][v], v, MEANING[v])
               for v in VERDICTS + COUNTED if v in s["verdicts"]]
     if s["cycles"]:
@@ -162,7 +164,8 @@ def page(title, body):
     return ("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
             "content=\"width=device-width,initial-scale=1\"><title>%s</title>\n<style>%s"
             ".src td{padding:0 8px;border:0}.src tr.hit td:first-child{border-left:4px solid var(--goodbar)}"
-            ".src tr.weak td:first-child{border-left:4px solid var(--badbar)}.src pre{margin:0;padding:0;background:none}"
+            ".src tr.weak td:first-child{border-left:4px solid var(--badbar)}"
+            ".src pre{margin:0;padding:0;background:none}"
             "</style></head>\n<body><main>\n%s\n</main></body></html>\n" % (html.escape(title), style, body))
 
 
@@ -209,12 +212,12 @@ def source_page(path, text, mutants, hits):
         ms = at[number]
         found = sum(m["verdict"] == "detected" for m in ms)
         counted = sum(m["verdict"] not in COUNTED for m in ms)
-        note = ""
+        note, kind = "", "" if not ms else "hit" if found == counted else "weak"
         if ms:
             note = "<details><summary>%d of %d</summary>%s</details>" % (
                 found, counted, "<br>".join(mutant_html(m) for m in ms))
-        lines.append("<tr id=\"%d\" class=\"%s\"><td class=\"n soft\">%d</td><td class=\"n soft\">%s</td><td><pre>%s</pre>"
-                     "%s</td></tr>" % (number, "" if not ms else "hit" if found == counted else "weak", number,
+        lines.append("<tr id=\"%d\" class=\"%s\"><td class=\"n soft\">%d</td><td class=\"n soft\">%s</td>"
+                     "<td><pre>%s</pre>%s</td></tr>" % (number, kind, number,
                                        hits.get(number, ""), html.escape(line), note))
     return page(path, "\n".join(lines + ["</table>"]))
 

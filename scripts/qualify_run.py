@@ -59,7 +59,9 @@ def one_job(words, folder, cfg, seed):
         return None
     if what == "case":
         return Job(what, "case " + name, [os.path.join(folder, "tandem"), "repro"] + args)
-    program = [os.path.join(folder, "unit-" + name)] if what == "unit" else [os.path.join(folder, "tandem"), "test", name]
+    program = [os.path.join(folder, "tandem"), "test", name]
+    if what == "unit":
+        program = [os.path.join(folder, "unit-" + name)]
     first = keys.get("index", "0")
     label = " ".join([what, name] + args) + (", from case %s" % first if first != "0" else "")
     return Job(what, label, program + args, ["--run-seed", seed, "--index", first, "--count", keys.get("cases", "1")])
@@ -83,25 +85,36 @@ def jobs_of(runner, suite, design, build, folder, cfg, seed=None):
         others += job is None
         if job is not None:  # what differs only in the kind of its build is one job
             jobs.setdefault(tuple(job.line()), job)
-    return sorted(jobs.values(), key=lambda job: WHATS.index(job.what)), others
+    seen, order = collections.Counter(), {}
+    for job in jobs.values():  # the first part of each test before the second part of any
+        name = tuple(job.command)
+        order[job] = (WHATS.index(job.what), seen[name])
+        seen[name] += 1
+    return sorted(jobs.values(), key=order.get), others
 
 
 # ---- running them ----
 class Runner:
-    """Several jobs at a time. Each gets the mutants that none has detected when it begins, or all of them."""
+    """Several jobs at a time. Each gets the mutants that none has detected when it begins, or all of them. One that
+    was infected in `tries` jobs and not detected is not run in more."""
 
     def __init__(self, mutants, jobs, args):
         self.mutants, self.jobs, self.args = mutants, jobs, args
         self.lock = threading.Lock()
-        self.ran, self.begin = [], time.monotonic()
+        self.ran, self.left_out, self.begin = [], [], time.monotonic()
 
     def todo(self):
-        return [m for m in self.mutants if self.args.all_checks or m.get("verdict") != "detected"]
+        if self.args.all_checks:
+            return self.mutants
+        return [m for m in self.mutants if m.get("verdict") != "detected" and
+                (not self.args.tries or m.get("infected", 0) < self.args.tries)]
 
     def one(self, number, job):
         with self.lock:
             todo = self.todo()
-        if not todo:
+            late = self.args.total and time.monotonic() - self.begin > self.args.total
+            self.left_out += [job.name] if todo and late else []
+        if not todo or late:
             return
         folder = os.path.join(self.args.out, "job-%d" % number)
         os.makedirs(folder, exist_ok=True)

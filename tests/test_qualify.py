@@ -358,7 +358,8 @@ def test_jobs_of_a_suite():
     unit = job("unit im2col cfg=n4 kind=fast index=3 cases=20 timeout=60")
     assert unit.line() == ["b/n4-mut/unit-im2col", "--run-seed", "0x5", "--index", "3", "--count", "20"]
     assert unit.line(4)[-4:] == ["--index", "7", "--count", "1"], "the case after four"
-    assert job("test conv cfg=n4 kind=tap index=0 cases=2 -- k=3").line()[:4] == ["b/n4-mut/tandem", "test", "conv", "k=3"]
+    test = job("test conv cfg=n4 kind=tap index=0 cases=2 -- k=3")
+    assert test.line()[:4] == ["b/n4-mut/tandem", "test", "conv", "k=3"]
     case = job("case x cfg=n4 kind=tap timeout=120 -- a/x.case")
     assert case.line() == case.line(0) == ["b/n4-mut/tandem", "repro", "a/x.case"]
     assert job("unit im2col cfg=n8 kind=fast index=0 cases=1") is None
@@ -366,8 +367,8 @@ def test_jobs_of_a_suite():
 
 
 def test_what_checks_are_worth():
-    mutants_ = [{"id": 1, "found": [[0, "a"], [1, "b"]]}, {"id": 2, "found": [[0, "a"]]}, {"id": 3, "found": [[2, "c"]]},
-                {"id": 4}]
+    mutants_ = [{"id": 1, "found": [[0, "a"], [1, "b"]]}, {"id": 2, "found": [[0, "a"]]},
+                {"id": 3, "found": [[2, "c"]]}, {"id": 4}]
     assert qualify_report.worth(mutants_, 1) == [{"name": "a", "detected": 2, "only": 1},
                                                  {"name": "b", "detected": 1, "only": 0},
                                                  {"name": "c", "detected": 1, "only": 1}]
