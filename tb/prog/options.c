@@ -187,11 +187,20 @@ static int parse_or_help(tb_prog_options *o, given *g, int argc, char **argv, FI
             .sets = TB_IN_CASES),
     };
     const bool mutated = tb_shim_get() != NULL && tb_shim_get()->mutants != NULL;
+    const opt_row counters[] = {OPT(TEXT, "--counters", "F",
+                                    "write bursts, beats, stalls, latencies of each bus of the last\n"
+                                    "case, transfers of other handshakes (JSON)",
+                                    &o->counters, .sets = TB_IN_CASES)};
+    bool tables = false;
+    for (size_t i = 0; i < prog->test_count; i++) {
+        tables = tables || (prog->tests[i].bench != NULL && prog->tests[i].execute == NULL);
+    }
     const opt_row list[] = {OPT(FLAG, "--list", NULL, "the knobs", &g->list, .sets = TB_IN_FLAT),
                             OPT(FLAG, "--json", NULL, "as JSON", &o->json, .sets = TB_IN_LIST)};
     const opt_group groups[] = {OPT_GROUP(NULL, cases),
                                 {NULL, prog->options, prog->option_count},
                                 {NULL, logs, prog->dumps ? COUNT(logs) : 0},
+                                {NULL, counters, tables},
                                 {NULL, coverage, prog->cov_open != NULL || prog->code_save != NULL},
                                 {NULL, code, prog->code_save != NULL},
                                 OPT_GROUP(NULL, shrink),
@@ -215,7 +224,8 @@ static void usage_commands(FILE *out, const tb_prog_options *o) {
     fprintf(out, "usage: %s COMMAND ... (%s, %s)\n\n", o->self, o->prog->about, o->prog->cfg);
     for (size_t i = 0; i < COUNT(commands); i++) {
         if (commands[i].command == TB_LIST) {
-            fputs("  wave FILE                   a waveform file: table, picture, save file\n"
+            fputs("  device                      a bench as a device for another program: Python\n"
+                  "  wave FILE                   a waveform file: table, picture, save file\n"
                   "  axi-check FILE --prefix P   the rules of AXI on a port in a waveform file\n",
                   out);
         }
@@ -252,8 +262,8 @@ void tb_prog_usage(FILE *out, const tb_prog_options *o) {
     }
     if (o->flat) {
         fprintf(out,
-                "usage: %s [options] [knob=value ...]\n       %s COMMAND ...: run, test, repro, shrink, diff, wave, "
-                "axi-check, list; each "
+                "usage: %s [options] [knob=value ...]\n       %s COMMAND ...: run, test, repro, shrink, diff, "
+                "device, wave, axi-check, list; each "
                 "answers "
                 "--help\n%s (%s)\n",
                 o->self, o->self, o->prog->about, o->prog->cfg);
@@ -368,11 +378,13 @@ static int find_command(tb_prog_options *o, int argc, char **argv, char *err, si
         return 0;
     }
     if (argc < 2) {
-        snprintf(err, err_size, "expected a command: run, test, repro, shrink, diff, wave, axi-check or list (--help)");
-    } else {
         snprintf(err, err_size,
-                 "unknown command %.60s, expected run, test, repro, shrink, diff, wave, axi-check or list (--help)",
-                 argv[1]);
+                 "expected a command: run, test, repro, shrink, diff, device, wave, axi-check or list (--help)");
+    } else {
+        snprintf(
+            err, err_size,
+            "unknown command %.60s, expected run, test, repro, shrink, diff, device, wave, axi-check or list (--help)",
+            argv[1]);
     }
     return -1;
 }

@@ -2,10 +2,13 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../case/hash.h"
 #include "../case/store.h"
 #include "../run/story.h"
+#include "report/report.h"
+#include "stream_log.h"
 
 static tb_run *run_of(const tb_tandem *b, void *self) {
     return (tb_run *)(void *)((char *)self + b->run_at);
@@ -105,6 +108,7 @@ static int open_all(const tb_tandem *b, void *self, tb_prog_run *run, char *err,
         (b->checks != NULL && tb_run_checks(r, b->checks, *b->check_count, NULL, self, err, err_size) != 0)) {
         return -1;
     }
+    tb_run_follow(r);
     r->live = pair != NULL ? &pair->live : NULL;
     tb_run_reset(r);
     tb_run_step(r); /* nothing may be valid at the first edge after reset */
@@ -117,12 +121,18 @@ static int open_all(const tb_tandem *b, void *self, tb_prog_run *run, char *err,
     if (run->story != NULL) {
         run->story->has_model = pair != NULL; /* the model runs beside the RTL */
     }
+    if (run->dump != NULL && r->waits.count > 0 && r->waits.counts &&
+        tb_stream_log_open(r, run->dump, err, err_size) == NULL) {
+        return -1;
+    }
     return pair != NULL && run->dump != NULL ? open_logs(pair, run->dump, err, err_size) : 0;
 }
 
 int tb_tandem_close(const tb_tandem *b, void *self, char *err, size_t err_size) {
     tb_pair *pair = pair_of(b, self);
-    const int rc = pair != NULL ? close_logs(pair, err, err_size) : 0;
+    tb_run *r = run_of(b, self);
+    int rc = pair != NULL ? close_logs(pair, err, err_size) : 0;
+    rc = tb_stream_log_close((tb_stream_log *)r->waits.ctx, err, err_size) == 0 ? rc : -1;
     tb_run_close(run_of(b, self));
     if (pair != NULL) {
         tb_buffers_free(&pair->live);
@@ -153,6 +163,16 @@ void *tb_tandem_open(const tb_tandem *b, tb_prog_run *run, char *err, size_t err
 
 /* ---- a case ---- */
 
+static void put_counters(FILE *out, const void *ctx) {
+    tb_run_counters((const tb_run *)ctx, out);
+}
+
+/* --counters: of the last case that was run. 0, or -1 with one line in err. */
+static int write_counters(const tb_run *r, const char *path, char *err, size_t err_size) {
+    const int no = rep_write(path, put_counters, r);
+    return no == 0 ? 0 : opt_fail(err, err_size, "--counters %.200s: %s", path, strerror(no));
+}
+
 int tb_test_execute(tb_prog_run *run) {
     const tb_tandem *b = run->test->bench;
     if (run->test->execute != NULL) {
@@ -174,6 +194,12 @@ int tb_test_execute(tb_prog_run *run) {
     if (rc == 0) {
         run->result->cycles += r->sim.cycle;
         run->result->trace_hash = tb_hash_u64(run->result->trace_hash, run->portable ? run->results : tb_run_hash(r));
+    }
+    if (rc == 0 && !tb_run_failed(r) && !run->again && run->o->prog->seen != NULL) {
+        run->o->prog->seen(run, r);
+    }
+    if (rc == 0 && !run->again && run->o->counters != NULL) {
+        rc = write_counters(r, run->o->counters, run->err, sizeof run->err);
     }
     if (rc == 0 && run->portable) {
         rc = tb_kv_set(&run->result->extra, "portable", "1");
