@@ -11,8 +11,8 @@
 # show it, for the reason in "# why: ..."; "# name-cfg: <cfg>" where only that configuration shows it. The right unit is
 # that one, or the module that is patched, or the one whose bench it is. A bug of the testbench (no file of rtl/ is
 # patched) has no unit, "# unit: -". "# caught: <rule or check>", with "# test: <test> [knob=value ...]": this test must
-# fail (KIND=fast, or "# kind: <kind>"; "# cases: <number>" of it), and signature or message of the failure must contain
-# that text. The work happens in a copy, built once without a bug; then for each patch: apply; run the bench of its
+# fail (KIND=fast, or "# kind: <kind>"; "# cases: <number>" of it, and at least as many of each test with taps), and
+# signature or message of the failure must contain that text. The work happens in a copy, built once without a bug; then for each patch: apply; run the bench of its
 # unit, the suite in that configuration, the whole suite, until something fails; run tests of a build with taps until
 # one fails; run the test that it names; revert it.
 set -u
@@ -128,13 +128,14 @@ tests_of() {
     echo "$first $all"
 }
 
-# run_name UNIT CFG EXPECTED...: prints what was blamed; 0 the right unit, 1 another one or nothing, 2 does not build
+# run_name UNIT CFG EXPECTED CASES: prints what was blamed; 0 the right unit, 1 another one or nothing, 2 does not build
 run_name() {
-    local t signature unit
+    local t signature unit cases=${4:-$NAME_CASES}
+    [ "$cases" -ge "$NAME_CASES" ] || cases=$NAME_CASES
     quiet make -j"$JOBS" "$out/$2-tap/tandem" CFG="$2" KIND=tap VM_FAST=-O1 || return 2 # built once for a few runs
     for t in $(tests_of "$1"); do
         rm -f result
-        quiet timeout -k 5 600 "$out/$2-tap/tandem" test "$t" --run-seed 1 --count "$NAME_CASES" --result result \
+        quiet timeout -k 5 600 "$out/$2-tap/tandem" test "$t" --run-seed 1 --count "$cases" --result result \
             --case-dir cases && continue
         signature=$(sed -n 's/^signature=//p' result 2>/dev/null)
         echo "$t: ${signature:-no result: $(tail -n 1 "$log")}"
@@ -252,7 +253,7 @@ try_name() {
         return
     fi
     [ -n "$expected" ] || expected="$2 $(sed -n 's|^+++ b/.*/\([a-z0-9_]*\)\.sv.*|\1|p' "$p" | tr '\n' ' ')"
-    said=$(run_name "$2" "$3" "$expected")
+    said=$(run_name "$2" "$3" "$expected" "$(header "$1" cases)")
     case $? in
     0)
         echo "named     $(basename "$p"): $said"

@@ -12,22 +12,25 @@ GENERATED = "-I" + os.path.join(os.environ.get("BUILD", "build"), "gen/npu")
 HOST = ROOT / os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host"))
 
 
-@pytest.fixture(scope="module")
-def toy(tmp_path_factory):
-    program = tmp_path_factory.mktemp("bench") / "unit-toy"
+def compiled(program, *sources):
     libs = [HOST / f"lib{name}.a"
             for name in ("tbnpu", "covnpu", "covcode", "coverage", "tb", "opt", "report", "cmodel", "drivers")]
     for lib in libs:
         if not lib.exists():
             pytest.skip(f"not run: {lib} is not built")
     san = ["-fsanitize=address,undefined"] if "san" in HOST.name else []
-    sources = ["tests/bench/toy_bench.c", "testcases/npu/unit/bench_main.c", "testcases/npu/unit/bench_env.c"]
     subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", *san, "-I.", "-Itb", "-Itb/npu",
                     "-Idrivers/lib", "-Idrivers/npu", "-Icmodel/npu", GENERATED, "-Icmodel/lib", "-Itestcases/npu/unit",
                     "-DNPU_CFG_N=8", '-DNPU_CFG_NAME="n8"', *sources, "-Wl,--start-group", *map(str, libs),
                     "-Wl,--end-group", "-ljansson", "-lz", "-lm", "-lpthread", "-o", str(program)],
                    cwd=ROOT, check=True)
     return program
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory):
+    return compiled(tmp_path_factory.mktemp("bench") / "unit-toy", "tests/bench/toy_bench.c",
+                    "testcases/npu/unit/bench_main.c", "testcases/npu/unit/bench_env.c")
 
 
 def bench(program, *args, **kwargs):
@@ -123,3 +126,19 @@ def test_report(toy, tmp_path):
     assert ("7 turns at the pace ideal" in text and "Waveform  none: this build has no tracing" in text and
             "did not fail in the same way" not in text)
     assert bench(toy, "--case", str(tmp_path / "r" / "case.case")).returncode == 1
+
+
+def test_a_program_with_several_tests_names_its_commands(tmp_path):
+    """It has no --case and no --seed of its own: repro, or the name of the test, comes first."""
+    two = compiled(tmp_path / "two", "tests/bench/two_tests.c")
+    case = ["--case-dir", str(tmp_path)]
+    for args, word in (["test", "bad", "loops=7"], "test"), (["test", "bad", "loops=7", *case], "repro"):
+        first = bench(two, *args)
+        line = reproduce(first)
+        assert first.returncode == 1 and line[1] == word, first.stdout + first.stderr
+        again = subprocess.run(line, capture_output=True, text=True, timeout=60)
+        assert again.returncode == 1 and again.stderr == ""
+        assert again.stdout.splitlines()[0] == first.stdout.splitlines()[0]
+    [stored] = tmp_path.glob("*.case")
+    done = bench(two, "shrink", str(stored), "--output", str(tmp_path / "small"))
+    assert done.stdout.splitlines()[-1] == f"{two} repro {tmp_path / 'small'}", done.stdout + done.stderr

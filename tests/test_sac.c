@@ -386,6 +386,21 @@ static void test_model_errors(void **state) {
         assert_int_equal(sac_start(&r->dev, &t, false), SAC_OK);
         assert_int_equal(sac_wait(&r->dev, false), i < 3 ? SAC_FAIL_READ_W : SAC_FAIL_READ_F);
     }
+    /* a part that can be read or written behind one that cannot */
+    sac_task t = small();
+    t.params = BASE - 16;
+    assert_int_equal(sac_start(&r->dev, &t, false), SAC_OK);
+    assert_int_equal(sac_wait(&r->dev, false), SAC_FAIL_READ_W);
+    t = small();
+    t.n = 4;
+    t.filters = BASE - 16;
+    assert_int_equal(sac_start(&r->dev, &t, false), SAC_OK);
+    assert_int_equal(sac_wait(&r->dev, false), SAC_FAIL_READ_W);
+    t = small();
+    t.out = 0x80000;
+    t.to_cache = true;
+    assert_int_equal(sac_start(&r->dev, &t, false), SAC_OK);
+    assert_int_equal(sac_wait(&r->dev, false), SAC_FAIL_WRITE);
     assert_int_equal(sac_model_read(&r->model, 4 * SAC_MODEL_REGS), 0);
     sac_model_write(&r->model, SAC_REG_MODE + 4, 0xFFFFFFFFu);
     assert_int_equal(sac_model_read(&r->model, SAC_REG_MODE + 4), sac_model_read(&r->model, SAC_REG_CYC_INPUT));

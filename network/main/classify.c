@@ -9,23 +9,23 @@
 #include "photos.h"
 #include "report/report.h"
 
-/* The largest values in order, the lower class first on a tie. NaN is never printed. */
+uint32_t photos_next_top(const float *value, uint32_t count, uint32_t last) {
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        bool behind = last == UINT32_MAX || value[i] < value[last] || (value[i] == value[last] && i > last);
+        if (behind && value[i] == value[i] && (best == UINT32_MAX || value[i] > value[best])) {
+            best = i;
+        }
+    }
+    return best;
+}
+
 static void print_top(const float *value, uint32_t count, uint32_t top, const photos_names *n) {
-    uint32_t last = UINT32_MAX;
-    for (uint32_t k = 1; k <= top && k <= count; k++) {
-        uint32_t best = UINT32_MAX;
-        for (uint32_t i = 0; i < count; i++) {
-            bool behind = last == UINT32_MAX || value[i] < value[last] || (value[i] == value[last] && i > last);
-            if (behind && value[i] == value[i] && (best == UINT32_MAX || value[i] > value[best])) {
-                best = i;
-            }
-        }
-        if (best == UINT32_MAX) {
-            return;
-        }
+    uint32_t best = photos_next_top(value, count, UINT32_MAX);
+    for (uint32_t k = 1; k <= top && best != UINT32_MAX; k++) {
         printf("top%u %u %.6f%s%s\n", k, best, (double)value[best], best < n->count ? " " : "",
                best < n->count ? n->line[best] : "");
-        last = best;
+        best = photos_next_top(value, count, best);
     }
 }
 

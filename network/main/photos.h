@@ -20,6 +20,11 @@ typedef struct photos_options {
     bool scalar, time, json, optimise;
 } photos_options;
 
+/*
+ * Class behind `last` in the order of falling values, the lower class first on a tie; last UINT32_MAX: the first one.
+ * NaN is no class. UINT32_MAX: there is none.
+ */
+uint32_t photos_next_top(const float *value, uint32_t count, uint32_t last);
 /* `top` lines "topK class probability name"; path: a name for each class, a line each, or NULL. 0, or 2 with a line. */
 int photos_print_top(const float *value, uint32_t count, uint32_t top, const char *path);
 /* Names of classes: the lines of a file. */

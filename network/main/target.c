@@ -172,40 +172,36 @@ static void print_scales(const job *j) {
     }
 }
 
-/* The `top` largest in order, the lower class first on a tie. */
-static void largest(const float *value, uint32_t count, uint32_t top, uint32_t *at) {
-    for (uint32_t k = 0; k < top; k++) {
-        uint32_t best = UINT32_MAX;
-        for (uint32_t i = 0; i < count; i++) {
-            bool taken = false;
-            for (uint32_t m = 0; m < k; m++) {
-                taken = taken || at[m] == i;
-            }
-            best = !taken && (best == UINT32_MAX || value[i] > value[best]) ? i : best;
-        }
-        at[k] = best;
+/* The classes with the largest values, at most `top`: how many. */
+static uint32_t largest(const float *value, uint32_t count, uint32_t top, uint32_t *at) {
+    uint32_t found = 0;
+    uint32_t next = photos_next_top(value, count, UINT32_MAX);
+    while (found < top && next != UINT32_MAX) {
+        at[found++] = next;
+        next = photos_next_top(value, count, next);
     }
+    return found;
 }
 
 /* A line for a picture: its classes on the engine and in FP32. true: the same in the same order. */
 static bool print_picture(const job *j, uint32_t i, const float *engine, const float *fp32) {
     const uint32_t count = net_shape_elements(&j->graph.blob[j->graph.output].shape);
     uint32_t a[16], b[16];
-    const uint32_t wanted = j->o->photo.top < 16 ? j->o->photo.top : 16, top = wanted < count ? wanted : count;
+    const uint32_t top = j->o->photo.top < 16 ? j->o->photo.top : 16;
     char name[300];
     photos_source_name(&j->source, i, name, sizeof name);
-    largest(engine, count, top, a);
-    largest(fp32, count, top, b);
+    const uint32_t ours = largest(engine, count, top, a), theirs = largest(fp32, count, top, b);
     printf("image %s engine", name);
-    for (uint32_t k = 0; k < top; k++) {
+    for (uint32_t k = 0; k < ours; k++) {
         printf(" %u %.3f", a[k], (double)engine[a[k]]);
     }
     printf(" fp32");
-    for (uint32_t k = 0; k < top; k++) {
+    for (uint32_t k = 0; k < theirs; k++) {
         printf(" %u %.3f", b[k], (double)fp32[b[k]]);
     }
-    const bool same = memcmp(a, b, top * sizeof *a) == 0;
-    printf(" %s\n", same ? "same" : a[0] == b[0] ? "same first" : "other");
+    const bool same = ours == theirs && memcmp(a, b, ours * sizeof *a) == 0;
+    const bool first = ours > 0 && theirs > 0 && a[0] == b[0];
+    printf(" %s\n", same ? "same" : first ? "same first" : "other");
     return same;
 }
 

@@ -18,6 +18,8 @@ const tb_test *tb_prog_find(const tb_prog *prog, const char *name);
 int tb_test_check(const tb_test *test, const tb_knobs *knobs, char *err, size_t err_size);
 /* Read and check a stored case, o->stored: test, knobs, seed. 0, or -1 with one line in err. */
 int tb_prog_load(tb_prog_options *o, uint64_t *seed, char *err, size_t err_size);
+/* What stands between the program, or its command that repeats cases, and the file of a case: " repro ". */
+const char *tb_prog_case_word(const tb_prog_options *o);
 /* " k=3 act=relu": the pinned knobs; empty when they do not fit. */
 void tb_prog_pins(const tb_knobs *knobs, char *dst, size_t size);
 /* Release what a run holds. */

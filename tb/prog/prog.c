@@ -109,6 +109,10 @@ void tb_prog_pins(const tb_knobs *knobs, char *dst, size_t size) {
 
 /* ---- failures ---- */
 
+const char *tb_prog_case_word(const tb_prog_options *o) {
+    return o->prog->repro != NULL ? " CASE=" : o->prog->test_count == 1 ? " --case " : " repro ";
+}
+
 /* The command that reproduces this failure; also into the result, for the runner. */
 static void reproducer(const tb_prog_options *o, const tb_prog_run *run, char *dst, size_t size) {
     const tb_prog *prog = o->prog;
@@ -117,17 +121,17 @@ static void reproducer(const tb_prog_options *o, const tb_prog_run *run, char *d
     if (prog->again != NULL) {
         prog->again(prog, more, sizeof more);
     }
-    if (path[0] != '\0' && prog->repro != NULL) {
-        snprintf(dst, size, "%s CASE=%s%s", prog->repro, path, more);
-    } else if (path[0] != '\0') {
-        snprintf(dst, size, "%s --case %s%s", o->self, path, more);
+    if (path[0] != '\0') {
+        snprintf(dst, size, "%s%s%s%s", prog->repro != NULL ? prog->repro : o->self, tb_prog_case_word(o), path, more);
     } else {
         tb_prog_pins(run->knobs, pins, sizeof pins);
         if (prog->repro != NULL) {
             snprintf(dst, size, "%s TEST=%s SEED=0x%016" PRIx64 " CFG=%s%s%s", prog->repro, run->test->name, run->seed,
                      prog->cfg, pins, more);
         } else {
-            snprintf(dst, size, "%s --seed 0x%016" PRIx64 "%s%s", o->self, run->seed, pins, more);
+            const bool one = prog->test_count == 1; /* it needs no command */
+            snprintf(dst, size, "%s%s%s --seed 0x%016" PRIx64 "%s%s", o->self, one ? "" : " test ",
+                     one ? "" : run->test->name, run->seed, pins, more);
         }
     }
 }

@@ -155,8 +155,7 @@ static void print_end(const job *j, const tb_shrink_stats *s) {
     if (prog->again != NULL) {
         prog->again(prog, more, sizeof more);
     }
-    printf("%s%s%s%s\n", prog->repro != NULL ? prog->repro : j->o->self, prog->repro != NULL ? " CASE=" : " --case ",
-           j->path, more);
+    printf("%s%s%s%s\n", prog->repro != NULL ? prog->repro : j->o->self, tb_prog_case_word(j->o), j->path, more);
 }
 
 int tb_prog_shrink(tb_prog_options *o) {

@@ -89,7 +89,7 @@ static uint32_t place(const tb_knobs *k, uint64_t seed, uint32_t which) {
     const tb_rng all = tb_rng_stream(seed, "span");
     tb_rng way = tb_rng_fork(&all, 0), rest = tb_rng_fork(&all, which + 1);
     const uint32_t factor = 2 * (uint32_t)tb_rng_range(&way, 0, 255) + 1, first = (uint32_t)tb_rng_range(&way, 0, 511);
-    return ((which / 8 * 6 + which % 8) * factor + first) % 512 * (2 * PLACE) +
+    return ((which / 8 * 7 + which % 8) * factor + first) % 512 * (2 * PLACE) +
            16 * (uint32_t)tb_rng_range(&rest, 0, MARGIN / 16 - 1);
 }
 

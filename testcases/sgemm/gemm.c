@@ -9,7 +9,8 @@
 #define PLACE 0x1000000u /* space of a matrix */
 #define MARGIN 0x800000u /* before its first element, at most */
 #define GEMM_BYTES_MAX (PLACE - MARGIN - 0x2000u)
-#define GEMM_PLACES 7u /* GEMMs that have places of their own */
+#define GEMM_PLACES 7u      /* GEMMs that have places of their own */
+#define GEMM_WORK (1 << 22) /* products of a GEMM whose A is the C of the one before, at most */
 
 const char *const gemm_bus_names[6] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
 static const uint32_t bus_weights[] = {4, 4, 4, 2, 3, 3};
@@ -223,6 +224,14 @@ static int32_t leading(tb_rng *rng, int64_t kind, int32_t row, int32_t rows) {
     return (least + gap) * rows * 4 > GEMM_BYTES_MAX ? least : least + (int32_t)gap;
 }
 
+/* A has the size of the C before, whatever the sizes of this GEMM: columns of C such that B and C have room, and time. */
+static int32_t columns(const sgemm_args *x) {
+    const int64_t m = x->m > 0 ? x->m : 1, k = x->k > 0 ? x->k : 1;
+    const int64_t room = GEMM_BYTES_MAX / 4 / (m > k ? m : k), time = GEMM_WORK / (m * k);
+    const int64_t most = room < time ? room : time;
+    return x->n <= most ? x->n : most > 0 ? (int32_t)most : 1;
+}
+
 /* Where matrix number `which` of GEMM i begins: some way into a place of its own. */
 static uint32_t place(const tb_knobs *k, uint64_t seed, uint32_t i, uint32_t which, tb_rng *rng) {
     const uint32_t number = 3 * (i % GEMM_PLACES) + which;
@@ -276,6 +285,7 @@ gemm gemm_make(uint64_t seed, const tb_knobs *k, uint32_t i, const gemm *prev) {
         const int32_t rows = col ? prev->x.n : prev->x.m, cols = col ? prev->x.m : prev->x.n;
         *(whole ? &g.x.k : &g.x.m) = rows;
         *(whole ? &g.x.m : &g.x.k) = cols;
+        g.x.n = columns(&g.x);
         g.x.flags = (g.x.flags & ~SGEMM_A_F16) | ((g.x.flags & SGEMM_C_F16) != 0 ? SGEMM_A_F16 : 0);
     }
     const int32_t row_a = (g.x.trans_a != SGEMM_NO_TRANS) != col ? g.x.m : g.x.k;

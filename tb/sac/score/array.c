@@ -1,4 +1,4 @@
-/* array.c - checks of sequencer, retriever, pe and relu. */
+/* array.c - checks of sequencer, retriever, pe and relu, and of what connects sequencer and filter reader. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +112,28 @@ const tb_check_ops sac_score_seq = {.unit = "seq",
                                     TB_STATE(seq, SEQ_PORTS),
                                     .cycle = seq_cycle,
                                     .clear = seq_clear};
+
+/* ---- conv: what the filter reader hears from the sequencer is about its own task: no batch is computed unread ---- */
+
+#define CONV_PORTS go_i, loaded_o, computed
+typedef struct conv {
+    TB_PORTS(ports, CONV_PORTS);
+} conv;
+
+static void conv_cycle(tb_check *c) {
+    const conv *s = (const conv *)c->state;
+    const uint64_t loaded = tb_get(s->loaded_o), computed = tb_get(s->computed);
+    if (computed > loaded) {
+        tb_check_failf(c, "computed", computed, "%u batches computed|at most the %u that are loaded",
+                       (unsigned)computed, (unsigned)loaded);
+    }
+    c->task += sac_bit(s->go_i);
+}
+
+const tb_check_ops sac_score_conv = {.unit = "conv",
+                                     .inputs = (const char *const[]){"filter", "seq", NULL},
+                                     TB_STATE(conv, CONV_PORTS),
+                                     .cycle = conv_cycle};
 
 /* ---- retriever: a copy of the cache, and of the table of d ---- */
 

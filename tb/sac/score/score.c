@@ -21,7 +21,8 @@ void sac_score_map(const tb_check *c, uint32_t *w, uint32_t *h) {
 }
 
 /* In the order of the data: a unit before those that get its outputs. */
-const tb_check_ops *const sac_checks[] = {&sac_score_setup, &sac_score_input,     &sac_score_filter, &sac_score_jobs,
-                                          &sac_score_seq,   &sac_score_retriever, &sac_score_pe,     &sac_score_relu,
-                                          &sac_score_pool,  &sac_score_tail,      &sac_score_writer, &sac_score_full};
+const tb_check_ops *const sac_checks[] = {&sac_score_setup, &sac_score_input, &sac_score_filter,    &sac_score_jobs,
+                                          &sac_score_seq,   &sac_score_conv,  &sac_score_retriever, &sac_score_pe,
+                                          &sac_score_relu,  &sac_score_pool,  &sac_score_tail,      &sac_score_writer,
+                                          &sac_score_full};
 const size_t sac_check_count = sizeof sac_checks / sizeof *sac_checks;

@@ -11,8 +11,9 @@
 #define SAC_C_MAX 16u
 #define SAC_N_MAX 32u
 
-extern const tb_check_ops sac_score_setup, sac_score_input, sac_score_filter, sac_score_seq, sac_score_retriever,
-    sac_score_pe, sac_score_relu, sac_score_pool, sac_score_tail, sac_score_writer, sac_score_full, sac_score_jobs;
+extern const tb_check_ops sac_score_setup, sac_score_input, sac_score_filter, sac_score_seq, sac_score_conv,
+    sac_score_retriever, sac_score_pe, sac_score_relu, sac_score_pool, sac_score_tail, sac_score_writer, sac_score_full,
+    sac_score_jobs;
 
 extern const tb_check_ops *const sac_checks[];
 extern const size_t sac_check_count;
