@@ -103,9 +103,9 @@ static bool put_weights(op *o, conv_call *c) {
     }
     ok = ok && op_status(o, c->linear ? npu_linear_pack_weights(v, p, c->in_len, w, packed, p->wgt_bytes)
                                       : npu_conv_pack_weights(v, p, w, packed, p->wgt_bytes));
-    ok = ok && op_status(o, c->steps ? npu_conv_make_multiplier(v, p, c->x_step, w_scale, c->y_step, oscale,
-                                                                p->param_bytes)
-                                     : npu_conv_make_oscale(v, p, w_scale, oscale, p->param_bytes));
+    ok = ok &&
+         op_status(o, c->steps ? npu_conv_make_multiplier(v, p, c->x_step, w_scale, c->y_step, oscale, p->param_bytes)
+                               : npu_conv_make_oscale(v, p, w_scale, oscale, p->param_bytes));
     if (ok) {
         v->wgt_addr = op_put(o, packed, p->wgt_bytes);
         v->oscale_addr = op_put(o, oscale, p->param_bytes);
