@@ -389,11 +389,12 @@ net_status net_quantize(net_graph *graph, const float *absmax, net_error *err);
 /* round half away from zero of value*scale, clamped to -127..127; NaN gives 0. */
 int8_t net_quantize_value(float value, float scale);
 
-/* Smallest and largest value at the input of each convolution, otherwise as net_calibrate(): lo and hi [num_layers]. */
+/* Smallest (at most 0) and largest (at least 0) value at the input of each layer that can be quantised, otherwise as
+ * net_calibrate(): lo and hi [num_layers]. */
 net_status net_calibrate_range(const net_graph *graph, const net_images *images, uint32_t count, float norm, float *lo,
                                float *hi, net_error *err);
 /*
- * As net_quantize(), with a step and a zero-point for each input: steps of (hi - lo)/255 with 0 inside the range, the
+ * As net_quantize(), of all layers that can be quantised, with a step and a zero-point for each input: steps of (hi - lo)/255 with 0 inside the range, the
  * zero-point clamp(round(-128 - lo/step)). Weights stay symmetric; biases become int32 in steps of the sums
  * (net_asym_bias()). Document 002, section 3.2.1. The runtime executes such layers, net_int8_new() refuses them.
  */

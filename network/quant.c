@@ -49,7 +49,8 @@ net_status net_calibrate(const net_graph *graph, const net_images *images, uint3
     }
     net_status status = net_calibrate_range(graph, images, count, norm, absmax, hi, err);
     for (uint32_t i = 0; status == NET_OK && i < graph->num_layers; i++) {
-        absmax[i] = -absmax[i] > hi[i] ? -absmax[i] : hi[i];
+        const bool conv = graph->layer[i].kind == NET_CONV;
+        absmax[i] = !conv ? 0.0f : -absmax[i] > hi[i] ? -absmax[i] : hi[i];
     }
     free(hi);
     return status;
@@ -85,7 +86,7 @@ net_status net_calibrate_range(const net_graph *graph, const net_images *images,
         net_ref_run(ref, input);
         for (uint32_t i = 0; i < graph->num_layers; i++) {
             const net_layer *layer = &graph->layer[i];
-            if (layer->kind == NET_CONV) {
+            if (layer->kind == NET_CONV || net_layer_quantizable(layer)) {
                 extend(net_ref_blob(ref, layer->in[0]), net_shape_elements(&graph->blob[layer->in[0]].shape), &lo[i],
                        &hi[i]);
             }

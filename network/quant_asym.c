@@ -3,6 +3,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "internal.h"
 
@@ -12,7 +13,7 @@ static float range_scale(float lo, float hi, int8_t *zero) {
     hi = hi > 0.0f ? hi : 0.0f;
     const float scale = 255.0f / (hi - lo);
     *zero = 0;
-    if (!(hi > lo) || !isfinite(scale)) {
+    if (!(hi > lo) || !isfinite(hi - lo) || !isfinite(scale)) {
         return 1.0f;
     }
     const float z = rintf(-128.0f - lo * scale);
@@ -28,33 +29,39 @@ int8_t net_quantize_asym_value(float value, float scale, int8_t zero) {
     return (int8_t)(sum > 127 ? 127 : sum < -128 ? -128 : sum);
 }
 
+/* Weights 127/absmax for each output, of depthwise layers for each group. false: out of memory. */
+static bool quantize_layer(net_layer *layer, float lo, float hi) {
+    const net_tensor *weight = &layer->tensor[0];
+    const bool grouped = strcmp(layer->type, "ConvolutionDepthWise") == 0;
+    const uint32_t scales = grouped ? layer->conv.groups : layer->conv.num_output;
+    const uint32_t share = weight->count / scales;
+    float *scale = malloc(scales * sizeof *scale);
+    for (uint32_t i = 0; scale != NULL && i < scales; i++) {
+        float largest = 0.0f;
+        for (size_t k = (size_t)i * share; k < (size_t)(i + 1) * share; k++) {
+            largest = fmaxf(largest, fabsf(weight->f32[k]));
+        }
+        scale[i] = largest > 0.0f && isfinite(127.0f / largest) ? 127.0f / largest : 0.0f;
+    }
+    const float bottom = range_scale(lo, hi, &layer->asym.zero);
+    const bool ok = scale != NULL && net_quantize_layer(layer, scale, scales, bottom, grouped ? 1 : 2);
+    layer->asym.used = ok;
+    free(scale);
+    return ok;
+}
+
 net_status net_quantize_asym(net_graph *graph, const float *lo, const float *hi, net_error *err) {
-    net_status status = NET_OK;
-    if (graph == NULL || lo == NULL || hi == NULL) {
-        return net_fail(err, NET_ERR_ARG, "net_quantize_asym: null argument");
+    if (graph == NULL || lo == NULL || hi == NULL || !graph->planned || !graph->has_weights) {
+        return net_fail(err, NET_ERR_ARG, "net_quantize_asym: a planned graph with weights and ranges are needed");
     }
-    float *absmax = calloc(graph->num_layers + 1, sizeof *absmax);
-    bool *was_float = calloc(graph->num_layers + 1, sizeof *was_float);
-    if (absmax == NULL || was_float == NULL) {
-        status = net_fail(err, NET_ERR_MEMORY, "%.150s: out of memory", graph->name);
-    }
-    for (uint32_t i = 0; status == NET_OK && i < graph->num_layers; i++) {
-        was_float[i] = graph->layer[i].kind == NET_CONV && graph->layer[i].conv.int8_scale_term == 0;
-        absmax[i] = 1.0f; /* the input's scale is replaced below */
-    }
-    status = status == NET_OK ? net_quantize(graph, absmax, err) : status;
-    for (uint32_t i = 0; status == NET_OK && i < graph->num_layers; i++) {
+    for (uint32_t i = 0; i < graph->num_layers; i++) {
         net_layer *layer = &graph->layer[i];
-        for (uint32_t k = 0; was_float[i] && k < layer->num_tensors; k++) {
-            if (layer->tensor[k].role == NET_ROLE_BOTTOM_SCALE) {
-                layer->asym.used = true;
-                layer->tensor[k].f32[0] = range_scale(lo[i], hi[i], &layer->asym.zero);
-            }
+        const bool is_float = net_layer_quantizable(layer) && layer->conv.int8_scale_term == 0;
+        if (is_float && !quantize_layer(layer, lo[i], hi[i])) {
+            return net_fail(err, NET_ERR_MEMORY, "%.150s: out of memory", graph->name);
         }
     }
-    free(absmax);
-    free(was_float);
-    return status;
+    return NET_OK;
 }
 
 int32_t net_asym_bias(float bias, float bottom_scale, float weight_scale) {
