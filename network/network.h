@@ -394,9 +394,10 @@ int8_t net_quantize_value(float value, float scale);
 net_status net_calibrate_range(const net_graph *graph, const net_images *images, uint32_t count, float norm, float *lo,
                                float *hi, net_error *err);
 /*
- * As net_quantize(), of all layers that can be quantised, with a step and a zero-point for each input: steps of (hi - lo)/255 with 0 inside the range, the
- * zero-point clamp(round(-128 - lo/step)). Weights stay symmetric; biases become int32 in steps of the sums
- * (net_asym_bias()). Document 002, section 3.2.1. The runtime executes such layers, net_int8_new() refuses them.
+ * As net_quantize(), of all layers that can be quantised, with a step and a zero-point for each input: steps of
+ * (hi - lo)/255 with 0 inside the range, the zero-point clamp(round(-128 - lo/step)). Weights stay symmetric; biases
+ * become int32 in steps of the sums (net_asym_bias()). Document 002, section 3.2.1. The runtime executes such layers,
+ * net_int8_new() refuses them.
  */
 net_status net_quantize_asym(net_graph *graph, const float *lo, const float *hi, net_error *err);
 /* round half to even of value*scale, plus the zero-point, clamped to -128..127; NaN gives the zero-point. */

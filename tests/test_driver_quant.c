@@ -1,7 +1,7 @@
 /*
  * test_driver_quant.c - asymmetric INT8 through the driver on the golden device, against ONNX's QLinearConv as
- * onnxruntime computes it: int32 sums of (q - zero) * w and an int32 bias, to FP32, times f32(f32(xs * ws) / ys), half to
- * even, behind the zero-point, saturated. And conversions with a zero-point, and requantisation in integers.
+ * onnxruntime computes it: int32 sums of (q - zero) * w and an int32 bias, to FP32, times f32(f32(xs * ws) / ys), half
+ * to even, behind the zero-point, saturated. And conversions with a zero-point, and requantisation in integers.
  */
 #include <math.h>
 

@@ -2,8 +2,8 @@
  * cm_requant.h - requantisation in integers, m0 * 2^-s in place of a factor in FP32: document 002, equations 4.7 and
  * 4.10.
  *
- * No hardware has it: the NPU multiplies in FP32 (docs/npu/npu.md section 2), which is what onnxruntime does. It is here
- * to compare the two; tests/test_driver_quant.c prints how often they differ.
+ * No hardware has it: the NPU multiplies in FP32 (docs/npu/npu.md section 2), which is what onnxruntime does. It is
+ * here to compare the two; tests/test_driver_quant.c prints how often they differ.
  */
 #ifndef CM_REQUANT_H
 #define CM_REQUANT_H

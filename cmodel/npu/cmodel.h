@@ -69,8 +69,8 @@ void cm_layout(uint32_t n, uint32_t channels, uint32_t count, uint32_t in_scale,
 /*
  * ---- im2col: the row vectors of one block: for each pixel j (0..2n-1) of the tile that of output pixel tile*2n + j at
  * kernel position (ky, kx) and channel block icb: n int8 from ifm words, or the input's zero-point outside the map or
- * past the last pixel. The mesh takes pixel 2i in stream 0 and 2i+1 in stream 1. ifm: [ih][iw][align(ic,n)] int8. out: [2n][n] int8
- * (pixel, channel). ----
+ * past the last pixel. The mesh takes pixel 2i in stream 0 and 2i+1 in stream 1. ifm: [ih][iw][align(ic,n)] int8. out:
+ * [2n][n] int8 (pixel, channel). ----
  */
 void cm_im2col_block(const cm_gemm_task *t, uint32_t n, const int8_t *ifm, uint32_t tile, uint32_t ky, uint32_t kx,
                      uint32_t icb, int8_t *out);

@@ -17,9 +17,9 @@ RUN_ARGS = run --net $(NET) $(if $(BIN),--bin $(BIN)) $(if $(INPUT),--input $(IN
   $(if $(TABLE),--table $(TABLE)) $(if $(NAMES),--names $(NAMES)) $(if $(MEAN),--mean $(MEAN)) \
   $(if $(NORM),--norm $(NORM)) $(if $(SHAPE),--shape $(SHAPE)) $(if $(DEVICE),--device $(DEVICE)) \
   $(if $(JSON),--json $(JSON)) $(if $(STALLS),--stalls) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
-network: ## networks | a network on model and RTL: handwritten digits, or NET= | NET= BIN= IMAGES= [CALIB= COUNT= ASYM=1]: \
-    quantised (ASYM: with zero-points), accuracy over the images; NET= [BIN= IMAGE= MEAN= NORM= TABLE= NAMES= JSON=]: any network once, with a \
-    report; DEVICE=model, rtl, tandem, ...
+network: ## networks | a network on model and RTL: handwritten digits, or NET= | NET= BIN= IMAGES= \
+    [CALIB= COUNT= ASYM=1]: quantised (ASYM: with zero-points), accuracy over the images; NET= [BIN= IMAGE= MEAN= \
+    NORM= TABLE= NAMES= JSON=]: any network once, with a report; DEVICE=model, rtl, tandem, ...
 	@scripts/build.sh $(OUT)/tandem-net
 	$(OUT)/tandem-net $(if $(IMAGES)$(if $(NET),,digits),$(NET_ARGS),$(RUN_ARGS))
 

@@ -191,17 +191,17 @@ npu_status npu_conv_make_oscale(const npu_conv *conv, const npu_conv_plan *plan,
 
 /*
  * The factors of a convolution between INT8 tensors in steps (r = step * (q - zero)), as ONNX's QLinearConv has them:
- * dst[c] = f32(f32(x_step * w_step[c]) / y_step); entries from oc to align(oc,4) are 0. With out_scale = 1, quant.to_even,
- * quant.full, int_bias and the biases of npu_conv_fold_bias() the result is onnxruntime's, bit for bit. `dst` holds
- * plan->param_bytes bytes. Document 002, equations 4.5 to 4.7; docs/npu/driver.md.
+ * dst[c] = f32(f32(x_step * w_step[c]) / y_step); entries from oc to align(oc,4) are 0. With out_scale = 1,
+ * quant.to_even, quant.full, int_bias and the biases of npu_conv_fold_bias() the result is onnxruntime's, bit for bit.
+ * `dst` holds plan->param_bytes bytes. Document 002, equations 4.5 to 4.7; docs/npu/driver.md.
  */
 npu_status npu_conv_make_multiplier(const npu_conv *conv, const npu_conv_plan *plan, float x_step, const float *w_step,
                                     float y_step, float *dst, size_t dst_bytes);
 
 /*
  * Fold the zero-point of the input into the biases: dst[c] = bias[c] - in_zero * (sum of the weights of output c), with
- * wrap, so that sum (q - in_zero) * w + bias is what the hardware adds up. bias: oc values in steps of the sums, NULL: 0.
- * weights as for npu_conv_pack_weights(). `dst` holds plan->param_bytes bytes.
+ * wrap, so that sum (q - in_zero) * w + bias is what the hardware adds up. bias: oc values in steps of the sums, NULL:
+ * 0. weights as for npu_conv_pack_weights(). `dst` holds plan->param_bytes bytes.
  */
 npu_status npu_conv_fold_bias(const npu_conv *conv, const npu_conv_plan *plan, const int8_t *weights,
                               const int32_t *bias, int32_t *dst, size_t dst_bytes);

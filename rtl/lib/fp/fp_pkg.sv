@@ -161,8 +161,8 @@ package fp_pkg;
     end
   endfunction
 
-  // Quantiser: q = {full, half to even, zero-point}. Rounds, half to even or away from zero, adds the zero-point, clamps
-  // to -127..127, with `full` to -128..127. NaN counts as 0.
+  // Quantiser: q = {full, half to even, zero-point}. Rounds, half to even or away from zero, adds the zero-point,
+  // clamps to -127..127, with `full` to -128..127. NaN counts as 0.
   function automatic logic [7:0] f32_to_q8_f(input logic [31:0] v, input logic [9:0] q);
     logic [9:0] mag;  // of the rounded value; 512 and more are beyond any zero-point
     logic [9:0] t;

@@ -127,7 +127,8 @@ typedef struct conv_draw {
     bool asym; /* zero-points, rounding and range are drawn, and whether the biases are int32 */
 } conv_draw;
 conv_draw conv_draw_of(const tb_knobs *knobs, uint64_t seed);
-/* out_scale, act_p, quant, int_bias and, where it is 0, in_scale of a convolution whose shape, layouts and activation are set. */
+/* out_scale, act_p, quant, int_bias and, where it is 0, in_scale of a convolution whose shape, layouts and activation
+ * are set. */
 void conv_draw_factors(const conv_draw *d, npu_conv *conv);
 /* A scale of a quantiser; calibrated ones are 127 / threshold, the threshold between these two. */
 uint32_t conv_draw_scale(tb_rng *rng, conv_scale kind, float lo, float hi);
