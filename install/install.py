@@ -13,17 +13,24 @@ import shutil
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True
+import api  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # folders with public headers: where they are, where they go
 HEADERS = (("tb", ""), ("opt", "opt"), ("coverage", "coverage"))
 # private to their folders
-SKIPPED = re.compile(r"_priv\.h$|/prog/(options|axi_check)\.h$|/axi/wave_name\.h$|/wave/(vcd|view|svg)\.h$|"
+SKIPPED = re.compile(r"_priv\.h$|/prog/(options|axi_check|stream_log)\.h$|/axi/wave_name\.h$|/wave/(vcd|view|svg)\.h$|"
                      r"^coverage/main/")
 PROGRAMS = ("tandem", "tandem-regress", "tandem-cov")
 SCRIPTS = ("scripts/gen_shim.py", "scripts/gen_taps.py", "scripts/gen_file.py", "scripts/rtl_modules.py",
-           "scripts/tap_alias.py", "scripts/design.py", "install/new.py", "install/new_ports.py",
+           "scripts/tap_alias.py", "scripts/design.py", "scripts/mutate.py", "scripts/mutants_of.py",
+           "scripts/sv_tree.py", "scripts/qualify.py", "scripts/closure.py", "scripts/closure_report.py",
+           "scripts/reached.py", "install/new.py", "install/new_ports.py",
            "install/new_write.py", "install/new_text.py")
-DATA = ("scripts/verilate.mk", "install/tandem.mk")
+SHELL = ("scripts/build.sh", "scripts/build_suite.sh", "scripts/locked.sh", "scripts/of_run.sh", "scripts/of_case.sh",
+         "scripts/repro.sh", "scripts/shrink.sh", "scripts/wave.sh", "scripts/coverage.sh", "install/mutants.sh")
+DATA = ("scripts/verilate.mk", "install/tandem.mk", "report/page.css")
 PAGES = (("tandem", (), "tools and projects around Verilated designs"),
          ("tandem-new", ("new",), "write a project around a design"),
          ("tandem-axi-check", ("axi-check",), "the rules of AXI on a port in a waveform file"),
@@ -119,10 +126,14 @@ def main():
     put(os.path.join(folder, "lib/libtandem.a"), copy=os.path.join(args.host, "libtandem.a"))
     for name in PROGRAMS:
         put(os.path.join(folder, "bin", name), copy=os.path.join(args.host, name), mode=0o755)
-    for name in SCRIPTS + DATA:
-        put(os.path.join(folder, "share/tandem", os.path.basename(name)), copy=os.path.join(ROOT, name),
-            mode=0o755 if name in SCRIPTS and "_" not in os.path.basename(name) else 0o644)
-    put(os.path.join(folder, "share/tandem/qualify.sh"), copy=os.path.join(ROOT, "install/qualify.sh"), mode=0o755)
+    for name in SCRIPTS + SHELL + DATA:
+        source = os.path.join(ROOT, name)
+        put(os.path.join(folder, "share/tandem", os.path.basename(name)), copy=source,
+            mode=0o755 if os.access(source, os.X_OK) else 0o644)
+    for name, source in (("__init__", "install/python"), ("design", "python/tandem/design"),
+                         ("program", "python/tandem/program")):
+        put(os.path.join(folder, "share/tandem/python/tandem", name + ".py"),
+            copy=os.path.join(ROOT, source + ".py"))
     for name, to in (("tandem.pc.in", "lib/pkgconfig/tandem.pc"),
                      ("tandem-config.cmake", "lib/cmake/tandem/tandem-config.cmake"),
                      ("tandem-config-version.cmake.in", "lib/cmake/tandem/tandem-config-version.cmake")):
@@ -132,6 +143,7 @@ def main():
     for name in ("CHANGELOG.md", "LICENSE", "docs/install.md"):
         put(os.path.join(folder, "share/doc/tandem", os.path.basename(name)), copy=os.path.join(ROOT, name))
     man_pages(args, folder)
+    api.Pages(ROOT, found, put).all(os.path.join(folder, "share/doc/tandem/api"))
     print("installed tandem %s in %s" % (args.version, folder))
 
 

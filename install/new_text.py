@@ -14,12 +14,26 @@ test %(name)s cfg=base kind=debug count=2 cases=10 determinism=1 timeout=60 -- t
 DEFAULT = """# default: random transfers on the streams, too.
 budget 120
 
-test %(name)s cfg=base kind=debug count=2 cases=25 determinism=1 timeout=120 -- traffic=none
-test %(name)s cfg=base kind=debug count=4 cases=25 timeout=120 -- traffic=random
+test %(name)s cfg=base kind=debug count=2 cases=25 cover=2 code=1 determinism=1 timeout=120 -- traffic=none
+test %(name)s cfg=base kind=debug count=4 cases=25 cover=4 code=2 timeout=120 -- traffic=random
+"""
+
+CLOSURE = """# closure: plain random jobs, from whose coverage `make closure` plans others.
+test %(name)s cfg=base kind=debug count=400 cases=5 index=100000000
+"""
+
+THRESHOLDS = """# What `make coverage` asks of functional coverage, in percent (tandem-cov gate).
+total 0
+illegal 0
+"""
+
+CODE_THRESHOLDS = """# What `make coverage` asks of code coverage, in percent (tandem-cov code gate): line,
+# branch, toggle.
+line 0
 """
 
 MUTANTS = """Deliberate bugs: each patch is applied to a copy of the project (`patch -p1`), and the suite must fail
-there. `make qualify` tries all of them.
+there. `make mutants` tries all of them. `make qualify` makes bugs of all kinds itself.
 """
 
 GITHUB = """name: verify
@@ -35,7 +49,7 @@ jobs:
       # the Debian package of the framework, from wherever it is kept
       - run: apt-get install -y ./tandem_*.deb
       - run: make regress SUITE=smoke
-      - run: make qualify
+      - run: make mutants
       - uses: actions/upload-artifact@v4
         if: always()
         with: {name: results, path: build/regress}
@@ -49,7 +63,7 @@ GITLAB = """verify:
     # the Debian package of the framework, from wherever it is kept
     - apt-get install -y ./tandem_*.deb
     - make regress SUITE=smoke
-    - make qualify
+    - make mutants
   artifacts:
     when: always
     paths: [build/regress]
@@ -60,6 +74,7 @@ GITLAB = """verify:
 KNOBS = """    {"bus", 0, 5, TB_KNOB_ENUM, bus_names, NULL, "timing of the buses"},
     {"traffic", 0, 1, TB_KNOB_ENUM, traffic_names, NULL, "what is sent into streams"},
     {"transfers", 0, 50, TB_KNOB_SMALL, NULL, NULL, "transfers on each stream into the design"},
+    {"skip", 0, (1ll << 50) - 1, TB_KNOB_UNIFORM, NULL, NULL, "bit i leaves out transfer i of each stream"},
     {"stall", 0, 90, TB_KNOB_UNIFORM, NULL, NULL, "percent of cycles in which a stream stands"},
     {"registers", %(regs)d, %(regs)d, TB_KNOB_UNIFORM, NULL, NULL, "32-bit registers from address 0 on that are read"},
     {"cycles", 10, 2000, TB_KNOB_SMALL, NULL, NULL, "before the reset in the middle of the run"},
@@ -73,8 +88,10 @@ BENCH_H = """/* bench.h - %(name)s under the framework: its ports, its golden mo
 #include "tb.h"
 
 #define STREAMS %(streams)du
-#define MEM_BASE 0x10000000u
-#define MEM_SIZE 0x1000000u
+/* As far as the addresses of its masters reach; MEM_STEP: bytes of a beat of the widest one. */
+#define MEM_BASE %(mem_base)su
+#define MEM_SIZE %(mem_size)su
+#define MEM_STEP %(mem_step)du
 
 /* A handshake of the design beside its buses. */
 typedef struct stream_row {
@@ -87,8 +104,8 @@ extern const stream_row stream_rows[];
 
 typedef struct stream {
     tb_sig valid, ready, payload[16];
-    tb_rng rng;
-    uint64_t left, sum; /* transfers to send; hash of the payload that waits */
+    tb_rng rng, data;           /* of its timing; each transfer has a branch of `data` */
+    uint64_t left, number, sum; /* transfers to send; the next of them; hash of the payload that waits */
     bool waits, fired;  /* it was offered before the last edge and not taken; it was taken at it */
     uint64_t since, transfers;
 } stream;
@@ -99,7 +116,7 @@ typedef struct device {
     model model;
     stream stream[STREAMS];
     unsigned stall; /* percent */
-    const char *missing;
+    uint64_t skip;  /* bit i: transfer i is left out */
 } device;
 
 extern const tb_tandem bench;
@@ -175,7 +192,8 @@ void streams_open(device *dev, uint64_t seed) {
         for (unsigned p = 0; p < 16 && row->payload[p] != NULL; p++) {
             s->payload[p] = tb_sim_find(&dev->run.sim, row->payload[p]);
         }
-        s->rng = tb_rng_stream(seed, row->name);
+        s->data = tb_rng_stream(seed, row->name);
+        s->rng = tb_rng_fork(&s->data, UINT64_MAX);
     }
 }
 
@@ -200,25 +218,34 @@ void streams_sample(void *ctx) {
     }
 }
 
-/* Addresses lie in memory, lengths are short: by their names. */
+/* Addresses lie in memory, lengths are short: by their names. Transfers do not depend on those before them. */
 static void draw(stream *s, const stream_row *row) {
+    tb_rng own = tb_rng_fork(&s->data, s->number++), *rng = &own;
     for (unsigned p = 0; p < 16 && row->payload[p] != NULL; p++) {
         uint8_t wide[512];
         const size_t bytes = tb_sig_bytes(s->payload[p]);
         if (strstr(row->payload[p], "addr") != NULL) {
-            tb_set(s->payload[p], MEM_BASE + tb_rng_range(&s->rng, 0, MEM_SIZE / 4096 - 2) * 64);
+            tb_set(s->payload[p], MEM_BASE + tb_rng_range(rng, 0, (MEM_SIZE - 1024) / MEM_STEP) * MEM_STEP);
         } else if (strstr(row->payload[p], "len") != NULL) {
-            tb_set(s->payload[p], tb_rng_range(&s->rng, 1, 256));
+            tb_set(s->payload[p], tb_rng_range(rng, 1, 256));
         } else if (bytes <= 8) {
-            tb_set(s->payload[p], tb_rng_u64(&s->rng));
+            tb_set(s->payload[p], tb_rng_u64(rng));
         } else if (bytes <= sizeof wide) {
-            tb_rng_fill(&s->rng, wide, bytes);
+            tb_rng_fill(rng, wide, bytes);
             for (uint32_t bit = s->payload[p].width; bit < bytes * 8; bit++) { /* above the width: 0 */
                 wide[bit / 8] &= (uint8_t)~(1u << bit %% 8);
             }
             memcpy(s->payload[p].ptr, wide, bytes);
         }
     }
+}
+
+/* Is there something left to send? */
+static bool more(const device *dev, stream *s) {
+    for (; s->left > 0 && s->number < 64 && (dev->skip >> s->number & 1u) != 0; s->number++) {
+        s->left--;
+    }
+    return s->left > 0;
 }
 
 /* After the edge: the next inputs. */
@@ -236,7 +263,7 @@ void streams_edge(void *ctx, uint32_t clocks) {
                 tb_set(s->ready, go);
             }
         } else if (tb_get(s->valid) == 0 || s->fired) {
-            const bool send = s->left > 0 && go;
+            const bool send = more(dev, s) && go;
             s->left -= send;
             tb_set(s->valid, send);
             if (send) {
@@ -293,10 +320,11 @@ bool check_drained(device *dev) {
         }
         while (s->left > 0 || tb_get(s->valid) != 0) {
             if (dev->run.sim.cycle > s->since + PATIENCE) {
-                char signature[80];
+                char signature[80], what[160];
                 snprintf(signature, sizeof signature, "stream:%.40s:stuck", stream_rows[i].name);
-                tb_run_fail(&dev->run, signature, "%s: offered in cycle %" PRIu64 " and not taken for %u cycles",
-                            stream_rows[i].name, s->since, PATIENCE);
+                snprintf(what, sizeof what, "%s: offered in cycle %" PRIu64 " and not taken for %u cycles",
+                         stream_rows[i].name, s->since, PATIENCE);
+                tb_run_stuck(&dev->run, signature, what, s->since);
             }
             if (!tb_run_step(&dev->run)) {
                 return false;
@@ -455,6 +483,7 @@ driver_status driver_write(device *dev, uint32_t addr, uint32_t value) {
 """
 
 TEST_C = """/* test.c - the test of %(name)s: knobs, one case, the program. */
+#include "coverage/bench/bench_cov.h"
 #include "coverage/code/code.h"
 #include "driver.h"
 
@@ -490,6 +519,7 @@ static int body(void *ctx, tb_prog_run *run) {
     const bool random = tb_knobs_get(run->knobs, "traffic") != 0;
     streams_open(dev, run->seed);
     dev->stall = (unsigned)tb_knobs_get(run->knobs, "stall");
+    dev->skip = (uint64_t)tb_knobs_get(run->knobs, "skip");
     if (!registers(dev, run)) {
         return 0;
     }
@@ -511,9 +541,20 @@ static int body(void *ctx, tb_prog_run *run) {
     return 0;
 }
 
+/* Only the shrinker leaves transfers out, and who pins the knob. */
+static void constrain(tb_knobs *k, uint64_t seed) {
+    (void)seed;
+    if (!tb_knobs_is_pinned(k, "skip")) {
+        tb_knobs_set(k, "skip", 0);
+    }
+}
+
 static tb_shrink_size size(const tb_test *test, const tb_knobs *k) {
     (void)test;
-    const uint64_t work = (uint64_t)(tb_knobs_get(k, "transfers") * tb_knobs_get(k, "traffic"));
+    uint64_t work = 0;
+    for (int64_t i = 0; i < tb_knobs_get(k, "transfers") * tb_knobs_get(k, "traffic"); i++) {
+        work += (tb_knobs_get(k, "skip") >> i & 1) == 0;
+    }
     return (tb_shrink_size){.cycles = (uint64_t)tb_knobs_get(k, "cycles") + work * 64, .work = work};
 }
 
@@ -522,16 +563,25 @@ int main(int argc, char **argv) {
                           .about = "registers around a reset, random transfers on streams",
                           .is_operator = true,
                           TB_KNOBS_OF(knobs),
+                          .constrain = constrain,
                           .size = size,
                           .bench = &bench,
                           .body = body};
+    static const tb_shrink_wish wishes[] = {{"skip", TB_SHRINK_BITS, NULL, "transfers"}};
+    static bench_cov coverage; /* of knobs and buses: docs of the framework, coverage.md */
     const tb_prog prog = {.about = "%(name)s",
                           .cfg = TANDEM_CFG_NAME,
                           .kind = TANDEM_KIND,
                           .tests = &test,
                           .test_count = 1,
                           .case_dir = "build/cases",
+                          .repro = "make repro",
+                          .wishes = wishes,
+                          .wish_count = sizeof wishes / sizeof *wishes,
+                          .ctx = &coverage,
+                          BENCH_COV,
                           .work_name = "transfers",
+                          .dumps = true,
                           .code_save = code_save_text};
     return tb_prog_main(&prog, argc, argv);
 }
@@ -547,9 +597,12 @@ Python 3 and an installation of Tandem.
     make regress SUITE=default    # with random transfers on the streams
     make run COUNT=100            # random cases; ARGS="traffic=random stall=50": pinned knobs
     make repro CASE=file          # a failing case again, with report and waveform: the line that a failure prints
+    make wave RUN=1               # the waveform of the commonest failure of a run, in GTKWave
     make shrink CASE=file         # and made small
-    make qualify                  # deliberate bugs (mutants/) must be found
-    make coverage                 # lines, branches, toggles
+    make mutants                  # deliberate bugs (mutants/) must be found
+    make qualify                  # hundreds of bugs in the RTL, in one build: which no check finds
+    make coverage                 # knobs, buses, lines, branches, toggles: build/coverage/index.html
+    make closure                  # jobs that aim at what is not covered yet
     make help
 
 ## What was found out, and guessed

@@ -96,8 +96,15 @@ class Project:
                  "".join("file     %s\n" % f for f in self.files),
                  "".join("include  %s\n" % i for i in self.includes), "".join("port     %s\n" % p for p in ports)))
 
+    def memory(self):
+        """Base, size and bytes of a beat: what all masters can address, at most 16 MB."""
+        bits = min([(m["signals"].get("awaddr") or m["signals"]["araddr"]).width for m in self.masters] or [32])
+        base = 0x10000000 if bits > 28 else 0
+        return {"mem_base": "0x%x" % base, "mem_size": "0x%x" % min(0x1000000, 1 << bits),
+                "mem_step": max([m["width"] // 8 for m in self.masters] or [4])}
+
     def bench_h(self):
-        return text_of.BENCH_H % {"guard": self.name.upper() + "_BENCH_H", "name": self.name,
+        return text_of.BENCH_H % {**self.memory(), "guard": self.name.upper() + "_BENCH_H", "name": self.name,
                           "streams": max(1, len(self.design.streams)), "regs": 16}
 
     def bench_c(self):
@@ -162,6 +169,8 @@ class Project:
             "Makefile": text_of.MAKEFILE, ".gitignore": "build/\n", "designs/%s/design" % self.name: self.description(),
             "designs/%s/suites/smoke.suite" % self.name: text_of.SMOKE % {"name": self.name},
             "designs/%s/suites/default.suite" % self.name: text_of.DEFAULT % {"name": self.name},
+            "designs/%s/suites/closure.suite" % self.name: text_of.CLOSURE % {"name": self.name},
+            "coverage/thresholds.txt": text_of.THRESHOLDS, "coverage/thresholds-code.txt": text_of.CODE_THRESHOLDS,
             "bench/bench.h": self.bench_h(), "bench/bench.c": self.bench_c(), "bench/streams.c": text_of.STREAMS_C,
             "bench/model.h": text_of.MODEL_H, "bench/model.c": text_of.MODEL_C,
             "bench/driver.h": text_of.DRIVER_H % {"name": self.name},

@@ -3,8 +3,9 @@
 #     include $(shell tandem --where)/tandem.mk
 #
 # Beside it are designs/NAME/design, the description (top module, sources, configurations), designs/NAME/suites/, and
-# the C sources, *.c and bench/*.c; taps.list names units that checks follow. What may be set before the include or on
-# the command line: CFG, KIND, SEED, COUNT, SUITE, ARGS, CFLAGS, CXXFLAGS, LDFLAGS, VFLAGS_USER, BUILD, VERILATOR, ARCH.
+# the C sources, *.c and bench/*.c; taps.list names units that checks follow, coverage/ has thresholds, waivers and
+# reasons (all optional). What may be set before the include or on the command line: CFG, KIND, SEED, COUNT, SUITE,
+# ARGS, CFLAGS, CXXFLAGS, LDFLAGS, VFLAGS_USER, BUILD, VERILATOR, ARCH, and what `make help` names.
 TANDEM_SHARE := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 TANDEM_INCLUDE ?= $(abspath $(TANDEM_SHARE)/../../include/tandem)
 TANDEM_LIB ?= $(abspath $(TANDEM_SHARE)/../../lib)
@@ -19,8 +20,10 @@ CCACHE := $(shell command -v ccache 2>/dev/null)
 BUILD ?= build
 SEED ?= 1
 SUITE ?= smoke
-# the command of the same installation
-TANDEM ?= $(abspath $(TANDEM_SHARE)/../../bin/tandem)
+# the commands of the same installation
+TANDEM_BIN := $(abspath $(TANDEM_SHARE)/../../bin)
+TANDEM ?= $(TANDEM_BIN)/tandem
+RUNNER := $(TANDEM_BIN)/tandem-regress
 COUNT ?= 20
 JOBS ?= $(shell nproc)
 CFLAGS ?= -O2 -g -Wall
@@ -30,7 +33,7 @@ DESCRIPTION := $(wildcard designs/*/design)
 $(BUILD)/design.mk: $(DESCRIPTION) $(TANDEM_SHARE)/design.py
 	@mkdir -p $(@D)
 	@TANDEM_PROJECT=$(CURDIR) DESIGNS= $(PYTHON) $(TANDEM_SHARE)/design.py make > $@.tmp && mv $@.tmp $@
-ifeq ($(filter clean help,$(MAKECMDGOALS)),)
+ifeq ($(filter clean,$(MAKECMDGOALS)),)
 include $(BUILD)/design.mk
 endif
 
@@ -41,25 +44,39 @@ KIND ?= $($(DUT).kind)
 ifeq ($(filter $(CFG),$($(DUT).cfgs)),)
   $(error CFG=$(CFG): expected one of $($(DUT).cfgs))
 endif
-ifeq ($(filter $(KIND),fast tap debug cov),)
-  $(error KIND=$(KIND): expected one of fast tap debug cov)
+KINDS := fast tap debug cov mut
+ifeq ($(filter $(KIND),$(KINDS)),)
+  $(error KIND=$(KIND): expected one of $(KINDS))
 endif
 OUT := $(BUILD)/$(CFG)-$(KIND)
-VLT := $(BUILD)/verilated-$(KIND)
+# mutants have the runtime of fast
+VLT := $(BUILD)/verilated-$(KIND:mut=fast)
 TOP := $($(DUT).top)
-RTL := $($(DUT).file)
 , := ,
 include $(TANDEM_SHARE)/verilate.mk
+# a mutant may give a state a value without a name
+VFLAGS_mut := $(VFLAGS_fast) -Wno-ENUMVALUE
 VFLAGS := $(VFLAGS_COMMON) $(VFLAGS_$(KIND)) $(addprefix -I,$($(DUT).include)) $(VFLAGS_USER)
 FRAMEWORK := $(TANDEM_LIB)/libtandem.a $(TANDEM_SHARE)/gen_shim.py $(TANDEM_SHARE)/verilate.mk \
   $(TANDEM_INCLUDE)/sim/shim_impl.hpp
 
+# ---- sources; KIND=mut: with all mutants in them (make qualify) ----
+MUT_DIR := $(OUT)/rtl
+RTL := $(if $(filter mut,$(KIND)),$(foreach f,$($(DUT).file),$(MUT_DIR)/$(f:/%=%)),$($(DUT).file))
+MUT_STAMP := $(if $(filter mut,$(KIND)),$(MUT_DIR)/stamp)
+$(MUT_DIR)/stamp: $(TANDEM_SHARE)/mutate.py $($(DUT).file)
+	@mkdir -p $(@D)
+	@echo "  MUT   $(DUT) ($(CFG)-$(KIND))"
+	@$(PYTHON) $(TANDEM_SHARE)/mutate.py --output $(@D) $($(DUT).file)
+	@touch $@
+$(if $(MUT_STAMP),$(RTL)): $(MUT_STAMP) ;
+
 # ---- taps: units whose ports checks follow ----
 TAP_LIST := $(wildcard taps.list)
-TAPS := $(if $(filter tap,$(KIND)),$(if $(TAP_LIST),$(BUILD)/taps/taps.vlt $(BUILD)/taps/taps.sv))
-$(BUILD)/taps/stamp: $(TAP_LIST) $(RTL) $(TANDEM_SHARE)/gen_taps.py
+TAPS := $(if $(filter tap mut,$(KIND)),$(if $(TAP_LIST),$(BUILD)/taps/taps.vlt $(BUILD)/taps/taps.sv))
+$(BUILD)/taps/stamp: $(TAP_LIST) $($(DUT).file) $(TANDEM_SHARE)/gen_taps.py
 	@mkdir -p $(@D)
-	@$(PYTHON) $(TANDEM_SHARE)/gen_taps.py --list $(TAP_LIST) $(addprefix --rtl ,$(sort $(dir $(RTL)))) \
+	@$(PYTHON) $(TANDEM_SHARE)/gen_taps.py --list $(TAP_LIST) $(addprefix --rtl ,$(sort $(dir $($(DUT).file)))) \
 	  --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
 	@touch $@
 $(BUILD)/taps/taps.vlt $(BUILD)/taps/taps.sv: $(BUILD)/taps/stamp ;
@@ -75,6 +92,7 @@ $(OUT)/v/V$(TOP).mk: $(DESCRIPTION) $(RTL) $(TAPS) $(FRAMEWORK)
 	@touch $@
 -include $(OUT)/v/V$(TOP)__ver.d
 CXX_MODEL := $(CCACHE) $(CXX) -I$(TANDEM_INCLUDE) $(VM_CXX) \
+  $(if $(MUT_STAMP),-include sim/mutant.h -DTB_MUTANTS -I../rtl) \
   $(if $(wildcard $(TANDEM_INCLUDE)/sim/vl_fast.h),-include sim/vl_fast.h) $(CXXFLAGS)
 $(OUT)/v/model.o: $(OUT)/v/V$(TOP).mk
 	@echo "  CXX   $(TOP) ($(CFG)-$(KIND))"
@@ -112,27 +130,69 @@ $(OUT)/tandem: $(OBJ) $(OUT)/v/model.o $(OUT)/v/model_slow.o $(OUT)/v/shim.o $(V
 	  -ljansson -lz -lm -lpthread -latomic -o $@.tmp && mv $@.tmp $@
 endif
 
-.PHONY: build run regress repro shrink coverage qualify clean help
+given = $(filter command environment,$(firstword $(origin $(1))))
+# command-line variables in lower case are knobs: make run bus=hostile
+KNOBS = $(filter $(foreach c,a b c d e f g h i j k l m n o p q r s t u v w x y z,$(c)%),$(MAKEOVERRIDES))
+# scripts of the installation build through this Makefile
+export TANDEM_PROJECT := $(CURDIR)
+export BUILD PYTHON RUNNER
+BUILDER := $(TANDEM_SHARE)/build_suite.sh $(BUILD)
+LAUNCHER ?=
+EXPLAIN ?= 3
+# the tasks of a cluster find all programs, a machine builds them while jobs run
+LAUNCHER_OPTIONS = $(if $(LAUNCHER),--launcher $(LAUNCHER),--build "$(BUILDER)") \
+  $(if $(PARTITION),--slurm-partition $(PARTITION)) $(if $(ACCOUNT),--slurm-account $(ACCOUNT)) \
+  $(if $(SLURM_ARGS),--slurm-args "$(SLURM_ARGS)") $(if $(SHARD_SECONDS),--shard-seconds $(SHARD_SECONDS))
+# the SUITE, or what a run did not come to
+WHAT = $(if $(RESUME),--resume $(RUN),--suite $(SUITE)) $(if $(call given,SEED),--seed $(SEED)) \
+  $(if $(call given,CFG),--cfg $(CFG))
+# a failure, by CASE=, RUN= [JOB=] or SEED=; in the build with checks of units, if there are units
+FAILURE = CASE="$(CASE)" RUN="$(RUN)" JOB="$(JOB)" TEST="$(or $(TEST),$(if $(call given,SEED),$(DUT)))" \
+  SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KNOBS="$(KNOBS)" KIND_GIVEN="$(call given,KIND)" \
+  KIND="$(if $(call given,KIND)$(if $(TAP_LIST),,1),$(KIND),default)" ARGS="$(ARGS)"
+
+.PHONY: build run regress repro shrink wave coverage closure qualify mutants query clean help
 build: $(OUT)/tandem ## the program of one CFG and KIND: $(OUT)/tandem
-run: build ## COUNT random cases from SEED; ARGS: knobs to pin and options
-	$(OUT)/tandem --run-seed $(SEED) --count $(COUNT) $(ARGS)
-regress: ## the SUITE: builds what it needs; results in a database, pages in build/regress/RUN/report, JUnit XML
-	@for p in $$($(TANDEM) regress targets --suite $(SUITE) --build-dir $(BUILD)); do \
-	  c=$${p%/*}; c=$${c##*/}; $(MAKE) --no-print-directory -s CFG=$${c%%-*} KIND=$${c#*-} build || exit 1; done
-	@$(TANDEM) regress run --suite $(SUITE) --seed $(SEED) --jobs $(JOBS) --build-dir $(BUILD) --report \
-	  --junit $(BUILD)/junit.xml --explain 3 $(ARGS)
-repro: build ## a stored case again, with a report and a waveform around the failure (CASE=file, KIND=tap or debug)
-	$(OUT)/tandem --case $(CASE) --report $(BUILD)/report $(ARGS)
-shrink: build ## a stored failing case made small (CASE=file)
-	$(OUT)/tandem --shrink $(CASE) $(ARGS)
-coverage: ## code coverage of COUNT cases, as text
-	@$(MAKE) --no-print-directory KIND=cov build
-	$(BUILD)/$(CFG)-cov/tandem --run-seed $(SEED) --count $(COUNT) --code-cov $(BUILD)/code.cov $(ARGS)
-	$(TANDEM) cov code report $(BUILD)/code.cov
-qualify: ## every patch of mutants/ in a copy of the project: the suite must fail
-	@$(TANDEM_SHARE)/qualify.sh "$(MAKE)" $(BUILD) $(SUITE)
+$(OUT)/%.ready: $(OUT)/%
+	@echo "  READY $<"
+run: build ## COUNT random cases from SEED; knob=value ..: pinned; ARGS: options
+	$(OUT)/tandem --run-seed $(SEED) --count $(COUNT) $(KNOBS) $(ARGS)
+regress: ## the SUITE: database, pages in build/regress/RUN/report; RESUME=1: what a run left; LAUNCHER=slurm: a cluster
+	@$(if $(LAUNCHER),$(RUNNER) targets --suite $(SUITE) --build-dir $(BUILD) | $(BUILDER))
+	@$(RUNNER) run $(WHAT) --build-dir $(BUILD) --jobs $(JOBS) $(LAUNCHER_OPTIONS) --explain $(EXPLAIN) --report \
+	  --junit $(BUILD)/junit.xml --sarif $(BUILD)/regress.sarif $(ARGS)
+repro: ## a failure again, with report and waveform: CASE=file, RUN=n [JOB=j], or SEED=s [knob=value ..]
+	@$(FAILURE) REPORT="$(REPORT)" WAVE="$(WAVE)" $(TANDEM_SHARE)/repro.sh
+shrink: ## a failure made small: CASE=file, RUN=n [JOB=j], or SEED=s [knob=value ..]
+	@$(FAILURE) OUTPUT="$(OUTPUT)" KEEP="$(KEEP)" $(TANDEM_SHARE)/shrink.sh
+wave: ## the waveform of a failure in GTKWave: RUN=n [JOB=j]
+	@$(FAILURE) $(TANDEM_SHARE)/locked.sh $(BUILD)/wave.lock $(TANDEM_SHARE)/wave.sh
+query: ## ask the database of results; ARGS: the question, without it what can be asked
+	@$(RUNNER) query --build-dir $(BUILD) $(ARGS)
+coverage: ## functional and code coverage of a SUITE (default), merged; build/coverage/index.html; REUSE=1: no new runs
+	@SUITE="$(if $(call given,SUITE),$(SUITE),default)" DUT="$(DUT)" CFGS="$(CFG)" JOBS="$(JOBS)" REUSE="$(REUSE)" \
+	  SEED="$(if $(call given,SEED),$(SEED))" COV="$(TANDEM_BIN)/tandem-cov" ROOM="coverage" COUNTED= ONLY=none \
+	  THRESHOLDS="$(or $(THRESHOLDS),coverage/thresholds.txt)" OUT_DIR="$(BUILD)/coverage" \
+	  CODE_THRESHOLDS="$(or $(CODE_THRESHOLDS),coverage/thresholds-code.txt)" \
+	  $(TANDEM_SHARE)/locked.sh $(BUILD)/coverage.lock $(TANDEM_SHARE)/coverage.sh
+GOAL ?= 98
+closure: ## jobs that aim at holes of functional coverage, until GOAL percent; build/closure/index.html
+	@$(RUNNER) targets --suite closure --build-dir $(BUILD) | $(BUILDER)
+	@$(TANDEM_SHARE)/locked.sh $(BUILD)/closure.lock $(PYTHON) $(TANDEM_SHARE)/closure.py --design $(DUT) \
+	  --build-dir $(BUILD) --host $(TANDEM_BIN) --out $(BUILD)/closure --cfg $(CFG) --kind $(KIND) --seed $(SEED) \
+	  --goal $(GOAL) --jobs $(JOBS) $(if $(MAX_JOBS),--max-jobs $(MAX_JOBS)) $(if $(BUDGET),--budget $(BUDGET)) \
+	  $(if $(filter 0,$(RANDOM)),,--random)
+qualify: ## all mutants of the RTL in one build: build/qualify/report.txt; SUITE=default: the checks; GATE=percent
+	@$(MAKE) --no-print-directory CFG=$(CFG) KIND=mut build
+	@$(PYTHON) $(TANDEM_SHARE)/qualify.py run --design $(DUT) --cfg $(CFG) \
+	  --suite $(if $(call given,SUITE),$(SUITE),default) --build $(BUILD) --out-build $(BUILD)/$(CFG)-mut \
+	  --runner $(RUNNER) --out $(BUILD)/qualify --jobs $(JOBS) --equivalent designs/$(DUT)/equivalent.txt \
+	  $(if $(call given,SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(DRAW),--draw $(DRAW)) \
+	  $(if $(CYCLES),--cycles $(CYCLES)) $(if $(GATE),--gate $(GATE))
+mutants: ## every patch of mutants/ in a copy of the project: the SUITE (default) must fail
+	@$(TANDEM_SHARE)/mutants.sh "$(MAKE)" $(BUILD) $(if $(call given,SUITE),$(SUITE),default)
 clean: ## remove $(BUILD)
 	rm -rf $(BUILD)
 help: ## this table
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(TANDEM_SHARE)/tandem.mk | sort
-	@echo "  CFG=$(CFG) ($($(DUT).cfgs))  KIND=$(KIND) (fast tap debug cov)  SEED=$(SEED)  COUNT=$(COUNT)"
+	@echo "  CFG=$(CFG) ($($(DUT).cfgs))  KIND=$(KIND) ($(KINDS))  SEED=$(SEED)  COUNT=$(COUNT)"

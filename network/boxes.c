@@ -63,16 +63,17 @@ net_status net_boxes_layer(const net_graph *graph, uint32_t *layer, net_error *e
     }
     static const char wanted[] = "DetectionOutput, YoloDetectionOutput or Yolov3DetectionOutput";
     if (graph->output == NET_NONE) {
-        return net_fail(err, NET_ERR_UNSUPPORTED, "%.120s: %u outputs, expected one, of a layer %s (or --anchors)",
-                        graph->name, graph->num_outputs, wanted);
+        return net_fail(err, NET_ERR_UNSUPPORTED,
+                        "%.120s: %u outputs, expected one, of a layer %s (or --head, or --anchors)", graph->name,
+                        graph->num_outputs, wanted);
     }
     uint32_t number = graph->blob[graph->output].producer;
     const net_layer *last = &graph->layer[number];
     if (!is_ssd(last) && strcmp(last->type, "YoloDetectionOutput") != 0 &&
         strcmp(last->type, "Yolov3DetectionOutput") != 0) {
         return net_fail(err, NET_ERR_UNSUPPORTED,
-                        "%.120s:%u: the output comes from layer '%.60s' of type '%.40s', expected %s", graph->name,
-                        last->line, last->name, last->type, wanted);
+                        "%.120s:%u: the output comes from layer '%.60s' of type '%.40s', expected %s (or --head)",
+                        graph->name, last->line, last->name, last->type, wanted);
     }
     if (layer != NULL) {
         *layer = number;

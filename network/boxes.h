@@ -46,33 +46,45 @@ net_status net_boxes_limits(net_graph *graph, float score, float overlap, net_er
  */
 uint32_t net_boxes_read(const float *row, uint32_t rows, const net_fit *fit, net_box *box);
 
-/* ---- YOLO heads without a detection layer, as of YOLOv5 and YOLOv7: the file does not define their decoding ---- */
+/* ---- heads without a detection layer: the file does not define their decoding ---- */
 
 #define NET_MAX_HEADS 8u
+#define NET_MAX_HEAD_OUTPUTS 32u
 #define NET_MAX_ANCHORS 16u /* of a head */
 
 typedef struct net_heads {
-    uint32_t count;
+    const struct net_head_op *op; /* kind; NULL: YOLOv5 */
+    uint32_t count;               /* of grids of cells */
     uint32_t anchors[NET_MAX_HEADS];
     float size[NET_MAX_HEADS][2 * NET_MAX_ANCHORS]; /* width and height of each anchor box in pixels of the input */
-    uint32_t classes, rows;                         /* filled by net_heads_fit() */
-    uint32_t stride[NET_MAX_HEADS];                 /* filled by net_heads_fit() */
+    /* filled by net_heads_fit() */
+    uint32_t classes, rows;
+    uint32_t stride[NET_MAX_HEADS];
+    uint32_t score[NET_MAX_HEADS], box[NET_MAX_HEADS]; /* numbers of outputs; not of YOLOv5 */
 } net_heads;
+
+/*
+ * A kind by its name: nanodet, scrfd, retinaface, ultraface, fastestdet, yolo-fastestv2, yolov8, yolov8-dfl, or yolov5,
+ * which needs anchors. anchors: as for net_heads_parse(), for yolov5 and (instead of those for COCO) yolo-fastestv2;
+ * else NULL. Errors: NET_ERR_ARG (another name, anchors too many or missing), NET_ERR_FORMAT.
+ */
+net_status net_heads_named(net_heads *heads, const char *kind, const char *anchors, net_error *err);
 
 /* "10,13,16,30/30,61": heads in the order of the network's outputs, width and height of each anchor box.
  * NET_ERR_FORMAT: something else. */
 net_status net_heads_parse(net_heads *heads, const char *text, net_error *err);
 /*
- * Match the heads with the outputs of a planned graph with one input. An output of a anchor boxes and k classes is a
+ * Match the heads with the outputs of a planned graph with one input, at most NET_MAX_HEAD_OUTPUTS of them. A kind of
+ * net_heads_named() looks for its outputs by their shapes. YOLOv5: an output of a anchor boxes and k classes is a
  * convolution's (a * (5 + k) channels) or, as ncnn's YOLOv5 has it, 5 + k wide, a row for each cell, a channels; cells
  * are squares of a whole number of pixels. Errors: NET_ERR_UNSUPPORTED.
  */
 net_status net_heads_fit(net_heads *heads, const net_graph *graph, net_error *err);
 /*
- * Decode the outputs (output[i]: elements of graph->outputs[i]): with s the sigmoid, centre 2 s(x) - 0.5 + cell, size
- * (2 s(w))^2 * anchor, score s(object) * s(best class). Boxes from score `least` on; of two boxes of a class that
- * overlap by more than `overlap` the better one stays. row[heads->rows][6] as detection layers give them:
- * net_boxes_read(). NET_ERR_MEMORY.
+ * Decode the outputs (output[i]: elements of graph->outputs[i]). YOLOv5: with s the sigmoid, centre
+ * 2 s(x) - 0.5 + cell, size (2 s(w))^2 * anchor, score s(object) * s(best class). Boxes from score `least` on; of
+ * two boxes of a class that overlap by more than `overlap` the better one stays. row[heads->rows][6] as detection
+ * layers give them: net_boxes_read(). NET_ERR_MEMORY.
  */
 net_status net_heads_decode(const net_heads *heads, const net_graph *graph, const float *const *output, float least,
                             float overlap, float *row, net_error *err);

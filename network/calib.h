@@ -57,6 +57,13 @@ net_status net_calib_collect(const net_graph *graph, const net_inputs *inputs, n
 net_status net_calib_table(const net_graph *graph, const net_hist *hist, net_calib_method method, double percent,
                            net_table *table, net_error *err);
 /*
+ * The table of the method whose INT8 network has the most exact outputs (net_quant_report.output_db) over the inputs,
+ * the first of the enumeration on a tie; *taken (may be NULL) is that method. hist: of net_calib_collect(). Errors: as
+ * net_calib_table() and net_quant_compare().
+ */
+net_status net_calib_auto(const net_graph *graph, const net_inputs *inputs, const net_hist *hist, double percent,
+                          net_table *table, net_calib_method *taken, net_error *err);
+/*
  * Turn the float layers of a planned graph that the table names (weights and input) into INT8 layers in place; the
  * others are unchanged. int8_scale_term (key 8) becomes 2, or 1 for a weight scale for each group. Errors: NET_ERR_ARG,
  * NET_ERR_FORMAT (another number of scales than the layer has), NET_ERR_MEMORY.
@@ -78,7 +85,7 @@ typedef struct net_quant_loss {
 typedef struct net_quant_report {
     net_quant_loss *layer; /* [num_layers] */
     uint32_t inputs;
-    double output_db; /* of the first output of the network */
+    double output_db; /* of the network: the mean of error / signal of its outputs, as dB */
     /* inputs for which the first output of both networks has its largest value at the same place */
     uint32_t same_top1;
     uint32_t *fp32, *int8; /* [inputs]: these places */

@@ -19,7 +19,7 @@ typedef struct comparison {
     net_ref *ref;
     net_int8 *net;
     power *in, *out; /* [num_layers] */
-    power output;    /* of the network */
+    power *output;   /* [num_outputs] */
     float *input;
 } comparison;
 
@@ -39,6 +39,19 @@ void net_quant_report_free(net_quant_report *report) {
         free(report->int8);
         *report = (net_quant_report){0};
     }
+}
+
+/* Every output counts the same, whatever its size: the mean of error / signal. */
+static double all_outputs(const comparison *c) {
+    double sum = 0.0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < c->fp32->num_outputs; i++) {
+        if (c->output[i].signal > 0.0) {
+            sum += c->output[i].error / c->output[i].signal;
+            count++;
+        }
+    }
+    return count == 0 ? NAN : sum == 0.0 ? INFINITY : 10.0 * log10(count / sum);
 }
 
 static void weight_loss(const net_layer *fp32, const net_layer *int8, net_quant_loss *loss) {
@@ -92,14 +105,16 @@ static net_status one_input(comparison *c, uint32_t k, net_error *err) {
             output_loss(c, i);
         }
     }
-    uint32_t output = c->fp32->outputs[0];
-    uint32_t count = net_shape_elements(&c->fp32->blob[output].shape);
-    const float *exact = net_ref_blob(c->ref, output);
-    const float *value = net_int8_blob(c->net, output);
-    report->fp32[k] = net_argmax(exact, count);
-    report->int8[k] = net_argmax(value, count);
-    for (uint32_t i = 0; i < count; i++) {
-        add(&c->output, (double)exact[i], (double)value[i]);
+    for (uint32_t o = c->fp32->num_outputs; o-- > 0;) { /* the first one is the last: its top-1 stays */
+        uint32_t output = c->fp32->outputs[o];
+        uint32_t count = net_shape_elements(&c->fp32->blob[output].shape);
+        const float *exact = net_ref_blob(c->ref, output);
+        const float *value = net_int8_blob(c->net, output);
+        report->fp32[k] = net_argmax(exact, count);
+        report->int8[k] = net_argmax(value, count);
+        for (uint32_t i = 0; i < count; i++) {
+            add(&c->output[o], (double)exact[i], (double)value[i]);
+        }
     }
     report->same_top1 += report->fp32[k] == report->int8[k];
     return NET_OK;
@@ -141,7 +156,7 @@ static net_status compare(comparison *c, net_error *err) {
         c->report->layer[i].input_db = decibels(&c->in[i]);
         c->report->layer[i].output_db = decibels(&c->out[i]);
     }
-    c->report->output_db = decibels(&c->output);
+    c->report->output_db = all_outputs(c);
     return status;
 }
 
@@ -165,14 +180,16 @@ net_status net_quant_compare(const net_graph *fp32, const net_graph *int8, const
     report->int8 = calloc(inputs->count, sizeof *report->int8);
     c.in = calloc(fp32->num_layers, sizeof *c.in);
     c.out = calloc(fp32->num_layers, sizeof *c.out);
+    c.output = calloc(fp32->num_outputs, sizeof *c.output);
     c.input = malloc(net_shape_elements(&fp32->blob[fp32->input].shape) * sizeof *c.input);
     bool ok = report->layer != NULL && report->fp32 != NULL && report->int8 != NULL && c.in != NULL && c.out != NULL &&
-              c.input != NULL;
+              c.output != NULL && c.input != NULL;
     status = ok ? compare(&c, err) : net_fail(err, NET_ERR_MEMORY, "out of memory");
     net_ref_free(c.ref);
     net_int8_free(c.net);
     free(c.in);
     free(c.out);
+    free(c.output);
     free(c.input);
     if (status != NET_OK) {
         net_quant_report_free(report);

@@ -27,7 +27,7 @@ void net_found_sort(net_found *list, uint32_t count) {
     }
 }
 
-static float area(const float *b) {
+float net_found_area(const float *b) {
     return (b[2] - b[0]) * (b[3] - b[1]);
 }
 
@@ -40,14 +40,15 @@ static float overlap(const float *a, const float *b) {
     return w * h;
 }
 
-uint32_t net_found_suppress(net_found *list, uint32_t count, float limit, bool per_class) {
+uint32_t net_found_suppress(net_found *list, uint32_t count, float limit, unsigned rule) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
         bool keep = true;
         for (uint32_t k = 0; keep && k < kept; k++) {
             float common = overlap(list[i].box, list[k].box);
-            keep = (per_class && list[i].label != list[k].label) ||
-                   !(common / (area(list[i].box) + area(list[k].box) - common) > limit);
+            float both = list[i].area + list[k].area - common;
+            keep = ((rule & NET_FOUND_PER_CLASS) != 0 && list[i].label != list[k].label) ||
+                   !((rule & NET_FOUND_PRODUCT) != 0 ? common > limit * both : common / both > limit);
         }
         if (keep) {
             list[kept++] = list[i];

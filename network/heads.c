@@ -1,10 +1,11 @@
-/* heads.c - YOLO heads without a detection layer: sigmoid centres and sizes, as in YOLOv5 and YOLOv7. */
+/* heads.c - heads without a detection layer: their kinds by name, and those of YOLOv5 and YOLOv7 (sigmoid centres and
+ * sizes). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "boxes.h"
-#include "found.h"
+#include "heads.h"
 #include "internal.h"
 
 net_status net_heads_parse(net_heads *heads, const char *text, net_error *err) {
@@ -41,6 +42,69 @@ net_status net_heads_parse(net_heads *heads, const char *text, net_error *err) {
                     text);
 }
 
+/* ---- kinds by name ---- */
+
+const net_shape *net_head_input(const net_graph *graph) {
+    return &graph->blob[graph->input].shape;
+}
+
+const net_shape *net_head_output(const net_graph *graph, uint32_t output) {
+    return &graph->blob[graph->outputs[output]].shape;
+}
+
+bool net_head_level(net_heads *heads, uint32_t stride, uint32_t score, uint32_t box, uint32_t classes, uint32_t rows) {
+    if (heads->count == NET_MAX_HEADS || (heads->count > 0 && heads->classes != classes)) {
+        return false;
+    }
+    heads->stride[heads->count] = stride;
+    heads->score[heads->count] = score;
+    heads->box[heads->count] = box;
+    heads->classes = classes;
+    heads->rows += rows;
+    heads->count++;
+    return true;
+}
+
+net_status net_heads_named(net_heads *heads, const char *kind, const char *anchors, net_error *err) {
+    if (heads == NULL || kind == NULL) {
+        return net_fail(err, NET_ERR_ARG, "net_heads_named: null argument");
+    }
+    *heads = (net_heads){0};
+    if (strcmp(kind, "yolov5") == 0) {
+        return anchors != NULL ? net_heads_parse(heads, anchors, err)
+                               : net_fail(err, NET_ERR_ARG, "yolov5: the sizes of its anchor boxes are missing");
+    }
+    const net_head_op *op = net_head_ops;
+    while (op->name != NULL && strcmp(op->name, kind) != 0) {
+        op++;
+    }
+    if (op->name == NULL || (anchors != NULL && op->anchors == NULL)) {
+        return net_fail(err, NET_ERR_ARG, op->name == NULL ? "'%.60s' is no kind of head" : "%.60s has no anchor boxes",
+                        kind);
+    }
+    net_status status = NET_OK;
+    if (op->anchors != NULL) {
+        status = net_heads_parse(heads, anchors != NULL ? anchors : op->anchors, err);
+    }
+    heads->op = op;
+    return status;
+}
+
+static net_status fit_named(net_heads *heads, const net_graph *graph, net_error *err) {
+    heads->count = 0;
+    if (graph->input == NET_NONE || graph->num_outputs == 0 || graph->num_outputs > NET_MAX_HEAD_OUTPUTS ||
+        !heads->op->fit(heads, graph)) {
+        const net_shape *in = graph->input == NET_NONE ? NULL : net_head_input(graph);
+        return net_fail(err, NET_ERR_UNSUPPORTED,
+                        "%.120s: %u outputs do not fit %s over an input of %ux%u: expected %s", graph->name,
+                        graph->num_outputs, heads->op->name, in != NULL ? in->w : 0, in != NULL ? in->h : 0,
+                        heads->op->expected);
+    }
+    return NET_OK;
+}
+
+/* ---- YOLOv5 ---- */
+
 /* Where element e of anchor box a and cell i lies: a * anchor + i * cell + e * element. */
 typedef struct head_layout {
     size_t anchor, cell, element;
@@ -70,6 +134,9 @@ static uint32_t stride_of(const net_shape *input, const net_shape *s, const head
 net_status net_heads_fit(net_heads *heads, const net_graph *graph, net_error *err) {
     if (heads == NULL || graph == NULL || !graph->planned) {
         return net_fail(err, NET_ERR_ARG, "net_heads_fit: no planned graph");
+    }
+    if (heads->op != NULL) {
+        return fit_named(heads, graph, err);
     }
     if (graph->num_outputs != heads->count || graph->input == NET_NONE) {
         return net_fail(err, NET_ERR_UNSUPPORTED, "%.200s: %u inputs and %u outputs, the anchors are for one and %u",
@@ -116,9 +183,11 @@ static uint32_t decode(const net_shape *input, const head_layout *l, const float
             h = h * h * anchor[1] * 0.5f;
             float in_w = (float)input->w;
             float in_h = (float)input->h;
-            list[count++] = (net_found){.score = score,
-                                        .label = best - 4,
-                                        .box = {(x - w) / in_w, (y - h) / in_h, (x + w) / in_w, (y + h) / in_h}};
+            net_found *f = &list[count++];
+            *f = (net_found){.score = score,
+                             .label = best - 4,
+                             .box = {(x - w) / in_w, (y - h) / in_h, (x + w) / in_w, (y + h) / in_h}};
+            f->area = net_found_area(f->box);
         }
     }
     return count;
@@ -132,7 +201,12 @@ net_status net_heads_decode(const net_heads *heads, const net_graph *graph, cons
     if (list == NULL) {
         return net_fail(err, NET_ERR_MEMORY, "out of memory for %u boxes", heads->rows);
     }
-    for (uint32_t i = 0; i < heads->count; i++) {
+    if (heads->op != NULL) {
+        net_decoded d = {.input = input, .least = least, .list = list, .rows = heads->rows};
+        heads->op->decode(heads, graph, output, &d);
+        count = d.count;
+    }
+    for (uint32_t i = 0; heads->op == NULL && i < heads->count; i++) {
         head_layout l;
         (void)layout_of(&graph->blob[graph->outputs[i]].shape, heads->anchors[i], &l);
         for (uint32_t a = 0; a < heads->anchors[i]; a++) {
@@ -141,7 +215,7 @@ net_status net_heads_decode(const net_heads *heads, const net_graph *graph, cons
         }
     }
     net_found_sort(list, count);
-    net_found_write(list, net_found_suppress(list, count, overlap, true), row, heads->rows);
+    net_found_write(list, net_found_suppress(list, count, overlap, NET_FOUND_PER_CLASS), row, heads->rows);
     free(list);
     return NET_OK;
 }

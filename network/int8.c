@@ -108,8 +108,13 @@ static net_status prepare_layer(net_int8 *net, uint32_t number, net_error *err) 
         return no_memory(net, err);
     }
     l->used = true;
-    bool fast = net->path == NET_INT8_FAST && int8_fast_takes(l);
-    return !fast || int8_fast_prepare(l) ? NET_OK : no_memory(net, err);
+    bool ok = true;
+    if (net->path == NET_INT8_FAST && int8_vnni_takes(l)) {
+        ok = int8_vnni_prepare(l);
+    } else if (net->path != NET_INT8_SCALAR && int8_fast_takes(l)) {
+        ok = int8_fast_prepare(l);
+    }
+    return ok ? NET_OK : no_memory(net, err);
 }
 
 static bool prepare_scratch(net_int8 *net) {
@@ -128,6 +133,9 @@ static bool prepare_scratch(net_int8 *net) {
         if (l->wide != NULL) {
             map = int8_fast_map(l) > map ? int8_fast_map(l) : map;
             patch = int8_fast_patch(l) > patch ? int8_fast_patch(l) : patch;
+        } else if (l->packed != NULL) { /* bytes, two to an element */
+            map = int8_vnni_map(l) / 2 + 1 > map ? int8_vnni_map(l) / 2 + 1 : map;
+            patch = int8_vnni_patch(l) / 2 + 1 > patch ? int8_vnni_patch(l) / 2 + 1 : patch;
         }
     }
     net->scratch.sum = malloc(sums * sizeof *net->scratch.sum);
@@ -196,8 +204,7 @@ static net_status prepare(net_int8 *net, net_error *err) {
 }
 
 net_status net_int8_new(const net_graph *graph, net_int8_path path, net_int8 **out, net_error *err) {
-    if (graph == NULL || out == NULL || !graph->planned || !graph->has_weights ||
-        (path != NET_INT8_SCALAR && path != NET_INT8_FAST)) {
+    if (graph == NULL || out == NULL || !graph->planned || !graph->has_weights || (unsigned)path > NET_INT8_PLAIN) {
         return net_fail(err, NET_ERR_ARG, "net_int8_new: a planned graph with weights is needed");
     }
     net_int8 *net = calloc(1, sizeof *net);
@@ -236,6 +243,8 @@ void net_int8_free(net_int8 *net) {
         free(l->weight);
         free(l->factor);
         free(l->wide);
+        free(l->packed);
+        free(l->base);
         if (l->own_input) {
             free(l->input);
         }
@@ -255,7 +264,7 @@ void net_int8_free(net_int8 *net) {
 /* ---- one inference ---- */
 
 static void quantize(const net_int8 *net, const float *in, float scale, int8_t *out, size_t count) {
-    if (net->path == NET_INT8_FAST) {
+    if (net->path != NET_INT8_SCALAR) {
         int8_quantize_fast(in, scale, out, count);
         return;
     }
@@ -292,7 +301,9 @@ static void run_int8(net_int8 *net, uint32_t number) {
         quantize(net, net->blob[layer->in[0]], l->bottom, l->input, in * l->rows);
     }
     for (uint32_t row = 0; row < l->rows; row++) {
-        (l->wide != NULL ? int8_sums_fast : int8_sums_scalar)(l, l->input + row * in, &net->scratch);
+        (l->packed != NULL ? int8_sums_vnni
+         : l->wide != NULL ? int8_sums_fast
+                           : int8_sums_scalar)(l, l->input + row * in, &net->scratch);
         float *to = l->requant ? NULL : net->blob[layer->out[0]] + row * out;
         int8_t *q_to = l->requant ? net->q_blob[layer->out[0]] + row * out : NULL;
         finish(net, layer, l, to, q_to);

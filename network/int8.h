@@ -5,10 +5,11 @@
 
 #include "network.h"
 
-/* Which code computes the sums of an INT8 layer. Both give the same bits. */
+/* Which code computes the sums of an INT8 layer. All give the same bits. */
 typedef enum net_int8_path {
     NET_INT8_SCALAR, /* the definition: one product after the other */
-    NET_INT8_FAST    /* loops that the compiler vectorises */
+    NET_INT8_FAST,   /* the fastest that the build has: instructions for byte products, or the plain loops */
+    NET_INT8_PLAIN   /* loops that the compiler vectorises */
 } net_int8_path;
 
 typedef struct net_int8 net_int8;

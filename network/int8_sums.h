@@ -21,6 +21,10 @@ typedef struct int8_layer {
      */
     int16_t *wide;
     uint32_t depth;
+    /* instead, with AVX-512 VNNI: the same as bytes, channels filled up to a multiple of four, and what a sum starts
+     * with; NULL: not for this layer */
+    int8_t *packed;
+    int32_t *base;
 } int8_layer;
 
 /* Memory that the sums of the largest layer need. */
@@ -44,6 +48,13 @@ size_t int8_fast_patch(const int8_layer *l);
 /* Fill l->wide and l->depth. false: no memory. */
 bool int8_fast_prepare(int8_layer *l);
 void int8_sums_fast(const int8_layer *l, const int8_t *in, const int8_scratch *s);
+
+/* The same for builds for a machine with AVX-512 VNNI; others take no layer. Sizes of map and patch in bytes. */
+bool int8_vnni_takes(const int8_layer *l);
+size_t int8_vnni_map(const int8_layer *l);
+size_t int8_vnni_patch(const int8_layer *l);
+bool int8_vnni_prepare(int8_layer *l);
+void int8_sums_vnni(const int8_layer *l, const int8_t *in, const int8_scratch *s);
 /* net_quantize_value() of each element. */
 void int8_quantize_fast(const float *in, float scale, int8_t *out, size_t count);
 

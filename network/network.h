@@ -39,7 +39,7 @@ typedef struct net_error {
 #define NET_KEY_HINTS 30u           /* shapes of the outputs: net_layer_hint() */
 #define NET_KEY_FEATURES 31u        /* feature mask: features that ncnn must not use for this layer; kept, not used */
 #define NET_MAX_ELEMENTS (1u << 28) /* elements of all blobs of an executed network together */
-#define NET_MAX_TENSORS 6u          /* weight arrays of a layer */
+#define NET_MAX_TENSORS 8u          /* weight arrays of a layer */
 
 /* ---- settings of a layer: key=value ---- */
 
@@ -256,8 +256,10 @@ void net_graph_free(net_graph *graph);
 /*
  * The graph as .param text, as ncnn's own tools write it: arrays with their length in front, floats with an exponent
  * and as many digits (7 to 9) as give the same value again. net_graph_parse_param() reads the same graph from it. *text
- * is followed by a zero byte; the caller has to free() it. Errors: NET_ERR_ARG (a name or text that the format cannot
- * hold), NET_ERR_MEMORY.
+ * is followed by a zero byte; the caller has to free() it. An INT8 Convolution of a vector in a planned graph is
+ * written as the InnerProduct that it is, here and in the .bin: ncnn would take the vector for a map of one row.
+ * Errors:
+ * NET_ERR_ARG (a name or text that the format cannot hold), NET_ERR_MEMORY.
  */
 net_status net_graph_print_param(const net_graph *graph, char **text, size_t *bytes, net_error *err);
 
@@ -449,6 +451,8 @@ const net_table_line *net_table_find(const net_table *table, const char *layer, 
  */
 net_status net_table_add(net_table *table, const char *layer, bool weights, const float *scale, uint32_t count,
                          net_error *err);
+/* Remove both lines of a layer: it stays float. false: the table has none. */
+bool net_table_remove(net_table *table, const char *layer);
 /*
  * The table as text, followed by a zero byte; the caller has to free() it. Scales have six decimals, as those of ncnn,
  * or more digits where these would not give the same value again. A file is written under a temporary name and then

@@ -4,7 +4,7 @@
  * A row has the arrays of a layer in the .bin file, the shapes of its outputs, and its computation in FP32 (the scalar
  * definition, in plain C). Reader, planner and executors use the table and no layer type directly. One file for each
  * family: op_conv.c, op_pool.c, op_eltwise.c, op_act.c, op_norm.c, op_shape.c, op_border.c, op_resize.c, op_detect.c,
- * op_boxes.c.
+ * op_boxes.c, op_roi.c, op_matmul.c, op_attn.c, op_rnn.c.
  */
 #ifndef NET_OP_H
 #define NET_OP_H
@@ -56,7 +56,8 @@ typedef struct net_op {
 
 /* Rows of the families; a row without a type ends each. */
 extern const net_op net_ops_conv[], net_ops_pool[], net_ops_eltwise[], net_ops_act[], net_ops_norm[], net_ops_shape[],
-    net_ops_border[], net_ops_resize[], net_ops_detect[], net_ops_boxes[];
+    net_ops_border[], net_ops_resize[], net_ops_detect[], net_ops_boxes[], net_ops_roi[], net_ops_matmul[],
+    net_ops_attn[], net_ops_rnn[];
 
 /* Row of a type, NULL when there is none. */
 const net_op *net_op_find(const char *type);
@@ -76,6 +77,20 @@ net_status net_exec_new(const net_graph *graph, net_exec *exec, net_error *err);
 void net_exec_free(net_exec *exec);
 /* Run a layer through its row of the table. */
 void net_exec_layer(const net_exec *exec, const net_graph *graph, const net_layer *layer);
+
+/* A layer as the writers put it into the files. */
+typedef struct net_written {
+    net_layer layer;
+    net_param param[6];
+    net_value term; /* of int8_scale_term: 2 */
+} net_written;
+/*
+ * The layer itself, or, of a planned graph, the InnerProduct that an INT8 Convolution of a vector is: ncnn takes the
+ * vector for a map of one row there (Convolution::forward_int8), in FP32 for an InnerProduct. A top scale is left out:
+ * ncnn's InnerProduct has FP32 outputs, and the next layer quantises by the same scale. The result lives as long as
+ * layer and *w.
+ */
+const net_layer *net_layer_to_write(const net_graph *graph, const net_layer *layer, net_written *w);
 
 /* Memory of a blob of the reference, for layers that another executor computes (target.c). */
 float *net_ref_space(net_ref *ref, uint32_t blob);
@@ -117,7 +132,7 @@ typedef struct net_reduction {
  */
 bool net_op_reduces_maps(const net_layer *layer, const net_shape *in, net_reduction *r);
 /* Sizes (c, h, w) of both inputs of a planned BinaryOp, broadcast to one number of dimensions: 1 where an input
- * repeats. */
+ * repeats; where both are larger than 1 and differ, the last map or row of the smaller one repeats. */
 void net_op_binary_sizes(const net_graph *graph, const net_layer *layer, uint32_t size[2][3]);
 /* A planned Crop that keeps whole maps: those from *first on. */
 bool net_op_crops_channels(const net_graph *graph, const net_layer *layer, uint32_t *first);

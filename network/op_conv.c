@@ -4,9 +4,9 @@
  *
  * An output starts with the bias; products follow in the order input channel, kernel row, kernel column, each step in
  * binary32. The loops run along a row of outputs, which keeps that order for every one of them and lets the compiler
- * vectorise.
+ * vectorise; so do the blocks of conv_block.c.
  */
-#include "op.h"
+#include "conv_block.h"
 
 #define SAME_UPPER (-233)
 #define SAME_LOWER (-234)
@@ -190,9 +190,10 @@ static net_status any_conv_shape(net_plan *p, bool grouped) {
     if (full_w < extent_w || full_h < extent_h) {
         return NET_BAD(p, "padded input %ux%u is smaller than the kernel %ux%u", full_h, full_w, extent_h, extent_w);
     }
-    return net_plan_out(
-        p, 0,
-        (net_shape){3, (full_w - extent_w) / c->stride_w + 1, (full_h - extent_h) / c->stride_h + 1, c->num_output});
+    const net_shape out = {3, (full_w - extent_w) / c->stride_w + 1, (full_h - extent_h) / c->stride_h + 1,
+                           c->num_output};
+    p->layer->scratch = conv_block_takes(c, &out) ? conv_block_bytes(p->layer, in) : 0;
+    return net_plan_out(p, 0, out);
 }
 
 static net_status conv_shape(net_plan *p) {
@@ -373,6 +374,10 @@ static void conv_run(const net_work *work) {
         /* Outputs and inputs have the same order: one long row. */
         is = (net_shape){3, is.w * is.h, 1, is.c};
         os = (net_shape){3, os.w * os.h, 1, os.c};
+    }
+    if (conv_block_takes(c, &os)) {
+        conv_block_run(work, &is, &os);
+        return;
     }
     column_reach(c, is.w, os.w, column);
     for (uint32_t oc = 0; oc < os.c; oc++) {

@@ -115,17 +115,34 @@ static float *cell_boxes(const net_layer *layer, float *box, float x, float y, f
 }
 
 static float *relative_cell_boxes(const net_layer *layer, const net_shape *map, float *box, float x, float y) {
-    float aspect = (float)map->h / (float)map->w;
+    float rows = (float)map->h;
+    float columns = (float)map->w;
     for (uint32_t k = 0; k < array_count(layer, 0); k++) {
         float size = array_float(layer, 0, k);
-        box = put_box(box, x, y, size * aspect / 2.0f, size / 2.0f, 1.0f, 1.0f);
+        box = put_box(box, x, y, size * rows / columns / 2.0f, size / 2.0f, 1.0f, 1.0f);
     }
     for (uint32_t r = 1; r < array_count(layer, 2); r++) {
         float size = array_float(layer, 0, 0);
         float root = sqrtf(array_float(layer, 2, r));
-        box = put_box(box, x, y, size * aspect * root / 2.0f, size / root / 2.0f, 1.0f, 1.0f);
+        box = put_box(box, x, y, size * rows / columns * root / 2.0f, size / root / 2.0f, 1.0f, 1.0f);
     }
     return box;
+}
+
+/* Where the boxes of cell (0, 0) have their middle along one dimension, and how far it is to the next cell, both in
+ * pixels of the image. MMDetection (keys 14 and 15) has whole pixels, and the middle between the first and the last. */
+typedef struct cell_grid {
+    float first, step;
+} cell_grid;
+
+static cell_grid grid_of(const net_layer *layer, uint32_t step_key, float image, uint32_t cells, bool relative) {
+    float step = net_layer_float(layer, step_key, (float)NET_ABSENT);
+    if (step == (float)NET_ABSENT) {
+        step = image / (float)cells;
+        step = !relative && net_layer_int(layer, 14, 0) != 0 ? ceilf(step) : step;
+    }
+    bool centred = !relative && net_layer_int(layer, 15, 0) != 0;
+    return (cell_grid){net_layer_float(layer, 13, 0.0f) * (centred ? step - 1.0f : step), step};
 }
 
 static void prior_box_run(const net_work *work) {
@@ -137,16 +154,13 @@ static void prior_box_run(const net_work *work) {
     int32_t h = net_layer_int(layer, 10, 0);
     float image_w = relative ? 1.0f : (float)(w == NET_ABSENT ? (int32_t)net_work_in(work, 1)->w : w);
     float image_h = relative ? 1.0f : (float)(h == NET_ABSENT ? (int32_t)net_work_in(work, 1)->h : h);
-    float step_w = net_layer_float(layer, 11, (float)NET_ABSENT);
-    float step_h = net_layer_float(layer, 12, (float)NET_ABSENT);
-    float offset = net_layer_float(layer, 13, 0.0f);
+    cell_grid across = grid_of(layer, 11, image_w, map->w, relative);
+    cell_grid down = grid_of(layer, 12, image_h, map->h, relative);
     float *box = work->out[0];
-    step_w = step_w == (float)NET_ABSENT ? image_w / (float)map->w : step_w;
-    step_h = step_h == (float)NET_ABSENT ? image_h / (float)map->h : step_h;
     for (uint32_t i = 0; i < map->h; i++) {
-        float y = offset * step_h + (float)i * step_h;
-        float x = offset * step_w;
-        for (uint32_t j = 0; j < map->w; j++, x += step_w) {
+        float y = down.first + (float)i * down.step;
+        float x = across.first;
+        for (uint32_t j = 0; j < map->w; j++, x += across.step) {
             box =
                 relative ? relative_cell_boxes(layer, map, box, x, y) : cell_boxes(layer, box, x, y, image_w, image_h);
         }

@@ -145,11 +145,12 @@ static net_status binary_shape(net_plan *p) {
     uint32_t out[3];
     net_op_binary_sizes(p->graph, p->layer, size);
     for (int i = 0; i < 3; i++) {
-        if (size[0][i] != size[1][i] && size[0][i] != 1 && size[1][i] != 1) {
-            return NET_BAD(p, "inputs of %ux%ux%u and %ux%ux%u (c, h, w) do not fit together", a->c, a->h, a->w, b->c,
-                           b->h, b->w);
-        }
         out[i] = size[0][i] > size[1][i] ? size[0][i] : size[1][i];
+    }
+    /* Of maps and rows the last one repeats where an input has fewer, as in ncnn; there is no such rule for columns. */
+    if (size[0][2] != size[1][2] && size[0][2] != 1 && size[1][2] != 1) {
+        return NET_BAD(p, "inputs of %ux%ux%u and %ux%ux%u (c, h, w) do not fit together", a->c, a->h, a->w, b->c, b->h,
+                       b->w);
     }
     return net_plan_out(p, 0, (net_shape){a->dims > b->dims ? a->dims : b->dims, out[2], out[1], out[0]});
 }
@@ -172,7 +173,7 @@ static void binary_run(const net_work *work) {
             const float *row[2];
             for (int i = 0; i < 2; i++) {
                 const uint32_t *s = size[i];
-                row[i] = work->in[i] + ((size_t)(s[0] == 1 ? 0 : c) * s[1] + (s[1] == 1 ? 0 : y)) * s[2];
+                row[i] = work->in[i] + ((size_t)(c < s[0] ? c : s[0] - 1) * s[1] + (y < s[1] ? y : s[1] - 1)) * s[2];
             }
             for (uint32_t x = 0; x < os->w; x++) {
                 *out++ = binary(op, row[0][size[0][2] == 1 ? 0 : x], row[1][size[1][2] == 1 ? 0 : x]);

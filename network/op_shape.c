@@ -12,7 +12,9 @@ static net_status input_shape(net_plan *p) {
         return net_plan_out(p, 0, p->graph->free_input);
     }
     if (w <= 0 || h < 0 || c < 0 || (h == 0 && c > 0)) {
-        return NET_CANNOT(p, "an input without a fixed shape (w=%d h=%d c=%d)", w, h, c);
+        return net_fail(p->err, NET_ERR_UNSUPPORTED,
+                        NET_WHERE ": an input without a fixed shape (w=%d h=%d c=%d), expected one (--shape WxHxC)",
+                        NET_HERE(p), (int)w, (int)h, (int)c);
     }
     net_shape shape = {h == 0 ? 1 : c == 0 ? 2 : 3, (uint32_t)w, h == 0 ? 1 : (uint32_t)h, c == 0 ? 1 : (uint32_t)c};
     return net_plan_out(p, 0, shape);

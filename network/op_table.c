@@ -4,8 +4,8 @@
 #include "op.h"
 
 static const net_op *const families[] = {
-    net_ops_conv,  net_ops_pool,   net_ops_eltwise, net_ops_act,    net_ops_norm,
-    net_ops_shape, net_ops_border, net_ops_resize,  net_ops_detect, net_ops_boxes,
+    net_ops_conv,   net_ops_pool,   net_ops_eltwise, net_ops_act, net_ops_norm,   net_ops_shape, net_ops_border,
+    net_ops_resize, net_ops_detect, net_ops_boxes,   net_ops_roi, net_ops_matmul, net_ops_attn,  net_ops_rnn,
 };
 
 const net_op *net_op_find(const char *type) {

@@ -59,6 +59,7 @@ typedef struct rt_layer {
     bool swapped;    /* RT_ELTWISE: input 1 is operand a */
     bool by_channel; /* RT_ELTWISE: the other input has one element for each channel */
     uint32_t pieces; /* RT_ELTWISE: operations, where the inputs have different shapes; 0: one for each further input */
+    uint32_t rows;   /* RT_CPU: 0, or its products run on the NPU, for so many rows (rt_rows.c) */
     uint32_t fused;  /* number of the activation layer fused into this one; NET_NONE */
     char reason[112];
     npu_conv conv;
@@ -154,6 +155,17 @@ bool rt_map_shuffle(net_rt *rt, uint32_t number);
 npu_status rt_run_move(net_rt *rt, uint32_t number);
 /* Copy i of them as a job of the driver. */
 npu_status rt_move_job(const net_rt *rt, uint32_t number, uint32_t i, npu_job *job);
+
+/* ---- rt_rows.c ---- */
+
+/* An inner product of each row of a matrix. false: its blobs stay on the host, and its products, too, with the reason,
+ * unless rows is set then. */
+bool rt_map_rows(net_rt *rt, uint32_t number);
+/* Device memory for the map, the result and what the driver needs. */
+uint64_t rt_rows_bytes(const rt_layer *rl);
+bool rt_load_rows(net_rt *rt, rt_layer *rl);
+/* in: [rows][inputs], out: [rows][outputs], on the host. */
+npu_status rt_run_rows(net_rt *rt, const rt_layer *rl, const float *in, float *out);
 
 /* ---- rt_chain.c ---- */
 

@@ -59,6 +59,10 @@ static pieces cut(const net_rt *rt, uint32_t number) {
     return p;
 }
 
+static uint32_t least(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
 /* The operation of piece (c, y), with the blobs at these addresses. */
 static npu_eltwise piece(const rt_layer *rl, const pieces *p, const uint32_t in[2], uint32_t out, uint32_t c,
                          uint32_t y) {
@@ -66,7 +70,8 @@ static npu_eltwise piece(const rt_layer *rl, const pieces *p, const uint32_t in[
     npu_eltwise op = rl->elt;
     uint32_t at[2];
     for (int i = 0; i < 2; i++) {
-        at[i] = in[i] + c * p->in[i].step[0] + y * p->in[i].step[1];
+        const side *s = &p->in[i];
+        at[i] = in[i] + least(c, s->size[0] - 1) * s->step[0] + least(y, s->size[1] - 1) * s->step[1];
     }
     op.a = (npu_tensor){.addr = at[p->a],
                         .step = (uint32_t)rt_cstep(&shape),

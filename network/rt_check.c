@@ -58,7 +58,7 @@ static net_status define(check *c, float **out, net_error *err) {
         net_layer bare = *layer;
         bare.act.type = NET_ACT_NONE;
         c->act = fused != NULL ? fused : &layer->act;
-        c->bound = c->rl->kind == RT_CONV && is_fitted(c->act) ? FIT_BOUND : 0.0f;
+        c->bound = (c->rl->kind == RT_CONV || c->rl->rows > 0) && is_fitted(c->act) ? FIT_BOUND : 0.0f;
         c->exact = c->bound == 0.0f;
         return rt_int8_layer(rt->graph, &bare, in, out[0], err);
     }

@@ -23,7 +23,10 @@ void rt_address(rt_layer *rl, const uint32_t in[2], uint32_t out) {
 
 static uint64_t layer_bytes(const rt_layer *rl) {
     uint64_t bytes = rl->p.bytes + rl->q.bytes + 2 * (uint64_t)BUFFER_COST;
-    return rl->kind == RT_CONV
+    if (rl->rows > 0) {
+        bytes += rt_rows_bytes(rl) + 3 * (uint64_t)BUFFER_COST;
+    }
+    return rl->kind == RT_CONV || rl->rows > 0
                ? bytes + rl->plan.wgt_bytes + 2 * (uint64_t)rl->plan.param_bytes + 3 * (uint64_t)BUFFER_COST
                : bytes;
 }
@@ -159,7 +162,14 @@ net_status rt_load(net_rt *rt, net_error *err) {
     for (uint32_t i = 0; i < rt->graph->num_layers; i++) {
         const net_layer *layer = &rt->graph->layer[i];
         rt_layer *rl = &rt->layer[i];
-        if (rl->kind <= RT_NOTHING || !rt_runs(rt, i)) {
+        if ((rl->kind <= RT_NOTHING && rl->rows == 0) || !rt_runs(rt, i)) {
+            continue;
+        }
+        if (rl->rows > 0) {
+            net_status status = rt_load_rows(rt, rl) ? load_conv(rt, layer, rl, err) : device_memory(rt, layer, err);
+            if (status != NET_OK) {
+                return status;
+            }
             continue;
         }
         if (!upload_array(rt, &rl->p) || !upload_array(rt, &rl->q)) {

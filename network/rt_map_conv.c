@@ -81,7 +81,7 @@ bool rt_map_conv(net_rt *rt, uint32_t number) {
         return rt_reason(rl, "not quantised");
     }
     if (rt->graph->blob[layer->out[0]].shape.dims == 2 && in->h > 1) {
-        return rt_reason(rl, "an inner product of each row of a matrix");
+        return rt_map_rows(rt, number);
     }
     bool forms = rt->blob[layer->in[0]].int8 || rt->blob[layer->out[0]].int8;
     bool one_tap = layer->conv.kernel_w == 1 && layer->conv.kernel_h == 1 && layer->conv.pad_l == 0 &&

@@ -84,6 +84,9 @@ static bool add_layer(const net_rt *rt, uint32_t layer, task_list *list, net_rt_
     const rt_layer *rl = &rt->layer[layer];
     npu_job job;
     bool good = true;
+    if (rl->rows > 0) {
+        return add_job(rt, &job, npu_job_conv(&job, &rt->npu, &rl->conv, &rl->plan), list, e);
+    }
     switch (rl->kind) {
     case RT_CONV:
         return add_job(rt, &job, npu_job_conv(&job, &rt->npu, &rl->conv, &rl->plan), list, e);

@@ -66,6 +66,30 @@ const net_table_line *net_table_find(const net_table *table, const char *layer, 
     return make_key(key, layer, weights) ? find_key(table, key) : NULL;
 }
 
+static bool remove_key(net_table *table, const char *key) {
+    const net_table_line *line = find_key(table, key);
+    if (line == NULL) {
+        return false;
+    }
+    uint32_t number = (uint32_t)(line - table->line);
+    uint32_t at = lower_bound(table, key);
+    free(table->line[number].key);
+    free(table->line[number].scale);
+    table->count--;
+    memmove(&table->line[number], &table->line[number + 1], (table->count - number) * sizeof *table->line);
+    memmove(&table->order[at], &table->order[at + 1], (table->count - at) * sizeof *table->order);
+    for (uint32_t i = 0; i < table->count; i++) {
+        table->order[i] -= table->order[i] > number;
+    }
+    return true;
+}
+
+bool net_table_remove(net_table *table, const char *layer) {
+    char key[MAX_KEY];
+    bool weights = make_key(key, layer, true) && remove_key(table, key);
+    return (make_key(key, layer, false) && remove_key(table, key)) || weights;
+}
+
 static bool make_room(net_table *table) {
     return rep_more(&table->line, table->count, sizeof *table->line) &&
            rep_more(&table->order, table->count, sizeof *table->order);

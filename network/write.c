@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "op.h"
 #include "report/report.h"
 
 /* A word of a line: not empty, and without a character that ends a word. */
@@ -85,6 +85,37 @@ static bool print_setting(FILE *out, const net_param *param) {
     return true;
 }
 
+const net_layer *net_layer_to_write(const net_graph *graph, const net_layer *layer, net_written *w) {
+    /* number of outputs, bias, number of weights, INT8, activation and its parameters */
+    static const uint32_t from[6] = {0, 5, 6, 8, 9, 10};
+    static const uint32_t to[6] = {0, 1, 2, 8, 9, 10};
+    if (!graph->planned || strcmp(layer->type, "Convolution") != 0 || net_layer_int(layer, 8, 0) == 0 ||
+        graph->blob[layer->in[0]].shape.dims != 1) {
+        return layer;
+    }
+    static char type[] = "InnerProduct";
+    w->layer = *layer;
+    w->layer.type = type;
+    w->layer.param = w->param;
+    w->layer.num_params = 0;
+    for (int i = 0; i < 6; i++) {
+        const net_param *param = net_layer_param(layer, from[i]);
+        if (param != NULL) {
+            w->param[w->layer.num_params] = *param;
+            w->param[w->layer.num_params].key = to[i];
+            if (to[i] == 8) {
+                w->term = (net_value){2, false};
+                w->param[w->layer.num_params].value = &w->term;
+            }
+            w->layer.num_params++;
+        }
+    }
+    while (w->layer.num_tensors > 0 && layer->tensor[w->layer.num_tensors - 1].role == NET_ROLE_TOP_SCALE) {
+        w->layer.num_tensors--;
+    }
+    return &w->layer;
+}
+
 static net_status print_layer(FILE *out, const net_graph *graph, const net_layer *layer, net_error *err) {
     bool ok = is_word(layer->type) && is_word(layer->name);
     fprintf(out, "%-24s %-24s %u %u", layer->type, layer->name, layer->num_in, layer->num_out);
@@ -115,7 +146,8 @@ net_status net_graph_print_param(const net_graph *graph, char **text, size_t *by
     net_status status = NET_OK;
     fprintf(out, "7767517\n%u %u\n", graph->num_layers, graph->num_blobs);
     for (uint32_t i = 0; status == NET_OK && i < graph->num_layers; i++) {
-        status = print_layer(out, graph, &graph->layer[i], err);
+        net_written w;
+        status = print_layer(out, graph, net_layer_to_write(graph, &graph->layer[i], &w), err);
     }
     bool bad = ferror(out) != 0;
     bad = fclose(out) != 0 || bad;

@@ -172,7 +172,8 @@ static net_status put_all(bin_writer *w) {
     net_status status = NET_OK;
     w->pos = 0;
     for (uint32_t i = 0; status == NET_OK && i < w->graph->num_layers; i++) {
-        status = put_layer(w, &w->graph->layer[i]);
+        net_written written;
+        status = put_layer(w, net_layer_to_write(w->graph, &w->graph->layer[i], &written));
     }
     return status;
 }

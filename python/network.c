@@ -149,8 +149,10 @@ static net_status row(void *user, uint32_t i, float *input, net_error *err) {
     return NET_OK;
 }
 
-static net_status calibrate(network *self, nd *x, uint32_t count, net_calib_method method, double percent,
-                            net_table *table, net_error *err) {
+/* method: of net_calib_method, or METHOD_AUTO. */
+#define METHOD_AUTO 4u
+static net_status calibrate(network *self, nd *x, uint32_t count, uint32_t method, double percent, net_table *table,
+                            net_error *err) {
     const net_inputs inputs = {.count = count, .load = row, .user = x};
     net_hist *hist = calloc(self->graph.num_layers, sizeof *hist);
     if (hist == NULL) {
@@ -158,7 +160,11 @@ static net_status calibrate(network *self, nd *x, uint32_t count, net_calib_meth
         return NET_ERR_MEMORY;
     }
     net_status status = net_calib_collect(&self->graph, &inputs, hist, err);
-    status = status == NET_OK ? net_calib_table(&self->graph, hist, method, percent, table, err) : status;
+    if (status == NET_OK && method == METHOD_AUTO) {
+        status = net_calib_auto(&self->graph, &inputs, hist, percent, table, NULL, err);
+    } else if (status == NET_OK) {
+        status = net_calib_table(&self->graph, hist, (net_calib_method)method, percent, table, err);
+    }
     free(hist);
     return status;
 }
@@ -179,14 +185,14 @@ static PyObject *table_text(PyObject *self, const net_table *table) {
 
 static CORE_METHOD(network_calibrate) {
     static const args_def def = {"calibrate", 2, 1, {"inputs", "method", "percent", NULL}};
-    static const char *const methods[] = {"kl", "minmax", "mse", "percentile"};
+    static const char *const methods[] = {"kl", "minmax", "mse", "percentile", "auto"};
     PyObject *in[3];
     network *net = (network *)self;
-    uint32_t method = NET_CALIB_KL, count;
+    uint32_t method = METHOD_AUTO, count;
     nd x = {.data = NULL};
     net_table table = {0};
     net_error err = {.text = ""};
-    if (!args_take(&def, args, nargs, kwnames, in) || !arg_enum(in[1], "method", methods, 4, &method) ||
+    if (!args_take(&def, args, nargs, kwnames, in) || !arg_enum(in[1], "method", methods, 5, &method) ||
         !network_enter(net)) {
         return NULL;
     }
@@ -197,7 +203,7 @@ static CORE_METHOD(network_calibrate) {
     } else if (PyErr_Occurred() == NULL && network_input(net, in[0], true, &x, &count)) {
         net_status status;
         Py_BEGIN_ALLOW_THREADS;
-        status = calibrate(net, &x, count, (net_calib_method)method, percent, &table, &err);
+        status = calibrate(net, &x, count, method, percent, &table, &err);
         Py_END_ALLOW_THREADS;
         if (status != NET_OK) {
             net_table_free(&table);
@@ -215,15 +221,17 @@ static CORE_METHOD(network_calibrate) {
 
 /* ---- quantisation ---- */
 
-static net_status quantise(network *self, const char *path, const uint64_t *seed, net_error *err) {
+/* text: a table itself, path: its file, at most one of them. */
+static net_status quantise(network *self, const char *text, const char *path, const uint64_t *seed, net_error *err) {
     net_table table = {0};
     if (seed != NULL) {
         return net_quantize_seeded(&self->graph, *seed, err);
     }
-    if (path == NULL) {
+    if (path == NULL && text == NULL) {
         return net_quantize_table(&self->graph, &self->table, err);
     }
-    net_status status = net_table_load(&table, path, err);
+    net_status status = text != NULL ? net_table_parse(&table, text, strlen(text), "the table", err)
+                                     : net_table_load(&table, path, err);
     status = status == NET_OK ? net_quantize_table(&self->graph, &table, err) : status;
     net_table_free(&table);
     return status;
@@ -241,14 +249,18 @@ static CORE_METHOD(network_quantise) {
     if (in[0] == NULL && in[1] == NULL && net->table.count == 0) {
         return PyErr_Format(PyExc_ValueError, "quantise: expected a table, a seed, or calibrate() before");
     }
-    PyObject *path = in[0] != NULL ? arg_path(in[0], "table") : NULL;
-    if ((in[0] != NULL && path == NULL) || !network_enter(net)) {
+    /* what calibrate() returned has lines, which no name of a file has */
+    const bool is_text = in[0] != NULL && PyUnicode_Check(in[0]) &&
+                         PyUnicode_FindChar(in[0], '\n', 0, PyUnicode_GET_LENGTH(in[0]), 1) >= 0;
+    const char *text = is_text ? PyUnicode_AsUTF8(in[0]) : NULL;
+    PyObject *path = in[0] != NULL && !is_text ? arg_path(in[0], "table") : NULL;
+    if ((in[0] != NULL && path == NULL && text == NULL) || !network_enter(net)) {
         Py_XDECREF(path);
         return NULL;
     }
     net_status status;
     Py_BEGIN_ALLOW_THREADS;
-    status = quantise(net, path != NULL ? PyBytes_AS_STRING(path) : NULL, in[1] != NULL ? &seed : NULL, &err);
+    status = quantise(net, text, path != NULL ? PyBytes_AS_STRING(path) : NULL, in[1] != NULL ? &seed : NULL, &err);
     Py_END_ALLOW_THREADS;
     network_leave(net);
     Py_XDECREF(path);
@@ -397,16 +409,18 @@ static PyGetSetDef network_getset[] = {
 };
 
 static PyMethodDef network_methods[] = {
-    CORE_ROW("calibrate", network_calibrate,
-             "calibrate(inputs, method='kl', *, percent=99.99)\n--\n\nFind the scales of the layers that become INT8, "
-             "with the FP32 "
-             "reference.\n\n"
-             "inputs: float32, one row for each input. method: 'kl', 'minmax', 'mse' or 'percentile' (percent).\n"
-             "Returns ncnn's calibration table as text; quantise() takes it. Error: no float weights, several inputs."),
+    CORE_ROW(
+        "calibrate", network_calibrate,
+        "calibrate(inputs, method='auto', *, percent=99.99)\n--\n\nFind the scales of the layers that become INT8, "
+        "with the FP32 "
+        "reference.\n\n"
+        "inputs: float32, one row for each input. method: 'kl', 'minmax', 'mse', 'percentile' (percent), or 'auto': "
+        "the one of "
+        "them with the most exact outputs.\n"
+        "Returns ncnn's calibration table as text; quantise() takes it. Error: no float weights, several inputs."),
     CORE_ROW("quantise", network_quantise,
              "quantise(table=None, *, seed=None)\n--\n\nTurn float layers into INT8 layers, in place.\n\ntable: file "
-             "of a calibration "
-             "table; None: that of "
+             "of a calibration table, or its text, as calibrate() returns it; None: that of the last "
              "calibrate(). seed: instead of a table, scales from one\ninference over drawn values."),
     {"optimise", network_optimise, METH_NOARGS,
      "optimise()\n--\n\nFold and fuse layers, in place (docs/network.md). Returns the number of changes."},

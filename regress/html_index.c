@@ -53,11 +53,14 @@ static void put_facts(FILE *out, const reg_table *head) {
     char sum[65];
     const char *budget = reg_table_cell(head, 0, "budget_s");
     const char *changed = reg_table_cell(head, 0, "changed");
+    const char *commit = reg_table_cell(head, 0, "commit");
     const bool dirty = changed != NULL && strcmp(changed, "0") != 0;
     fputs("<dl>\n<dt>commit</dt><dd><code>", out);
-    rep_xml(out, reg_table_cell(head, 0, "commit"));
+    rep_xml(out, commit);
     fprintf(out, "</code>%s</dd>\n",
-            dirty ? " <span class=\"warn\">with changes that are not committed</span>" : ", clean work tree");
+            strcmp(commit, "unknown") == 0 ? ": the sources stand in no git tree"
+            : dirty                        ? " <span class=\"warn\">with changes that are not committed</span>"
+                                           : ", clean work tree");
     fact(out, "seed", reg_table_cell(head, 0, "seed"));
     fact(out, "started (UTC)", reg_table_cell(head, 0, "started"));
     (void)reg_format(text, sizeof text, "%s, %s at a time, shard %s%s%s%s", reg_table_cell(head, 0, "state"),

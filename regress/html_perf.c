@@ -60,12 +60,15 @@ static void put_operators(FILE *out, const reg_table *t) {
     fputs("</tbody></table></div>\n", out);
 }
 
-/* Explanation of the bounds, from the descriptions of the designs, if there are any. */
-static void put_metrics(FILE *out) {
+/* Explanation of the bounds, from the descriptions of the designs, if there are any; how many there are. out may be
+ * NULL. */
+static size_t put_metrics(FILE *out) {
     reg_designs designs;
+    size_t count = 0;
     const int status = reg_designs_load(&designs);
     for (size_t d = 0; status == REG_OK && d < designs.count; d++) {
-        for (size_t i = 0; i < designs.list[d].metrics; i++) {
+        count += designs.list[d].metrics;
+        for (size_t i = 0; out != NULL && i < designs.list[d].metrics; i++) {
             fputs(" ", out);
             rep_xml(out, designs.list[d].metric[i].name);
             fputs(": ", out);
@@ -74,6 +77,7 @@ static void put_metrics(FILE *out) {
         }
     }
     reg_designs_free(&designs);
+    return count;
 }
 
 /* A row of the file; numbers that are missing count as 0. */
@@ -147,24 +151,29 @@ static void put_figures(html_report *r) {
 
 int html_performance(html_report *r) {
     reg_table table = {0};
+    const bool described = put_metrics(NULL) > 0;
     const int status = html_ask(r, "performance", UINT32_MAX, &table);
     if (status == REG_OK) {
         fputs("<h2 id=\"performance\">Performance</h2>\n<h3>Operators of this run</h3>\n", r->out);
         if (table.row_count == 0) {
-            fputs("<p>No job of this run has measured operators on the RTL: <code>make regress SUITE=smoke</code> has "
-                  "such jobs.</p>\n",
+            fputs(described ? "<p>No job of this run has measured operators on the RTL: <code>make regress "
+                              "SUITE=smoke</code> has such jobs.</p>\n"
+                            : "<p>Nothing is measured: the description of the design has no line "
+                              "<code>metric</code>.</p>\n",
                   r->out);
         } else {
             fputs("<p class=\"soft\">Sums over the cases that passed: cycles with a task beside what each bound needs "
                   "at least.",
                   r->out);
-            put_metrics(r->out);
+            (void)put_metrics(r->out);
             fputs(" The cases are random: small ones and a bus that stalls on purpose take longer than the figures "
                   "below.</p>\n",
                   r->out);
             put_operators(r->out, &table);
         }
-        put_figures(r);
+        if (described || access(r->figures, F_OK) == 0) {
+            put_figures(r);
+        }
     }
     reg_table_free(&table);
     return status;

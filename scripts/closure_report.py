@@ -6,8 +6,9 @@ import html
 import json
 import os
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-with open(os.path.join(ROOT, "report", "page.css"), encoding="utf-8") as shared:
+HERE = os.path.dirname(os.path.abspath(__file__))
+STYLES = [os.path.join(HERE, "page.css"), os.path.join(HERE, "../report/page.css")]  # installed; of the tree
+with open(next(path for path in STYLES if os.path.exists(path)), encoding="utf-8") as shared:
     STYLE = shared.read() + """
 :root{--one:#1f5fae;--two:#a04a00}
 @media(prefers-color-scheme:dark){:root{--one:#8ab8f5;--two:#f0a860}}

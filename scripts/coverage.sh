@@ -1,9 +1,10 @@
 #!/bin/bash
 # coverage.sh: run the jobs that a suite marks for coverage (or reuse their files), merge, report, gate. Called by
-# `make coverage`, which sets the variables. Everything ends in build/coverage (of another design than the default in
-# build/NAME/coverage); the last lines are the summary and the gates. Exit status: 0; 1: a job failed, or a figure is
-# below its threshold.
+# `make coverage`, here and in projects, which sets the variables. Everything ends in build/coverage (of another design
+# than the default in build/NAME/coverage); the last lines are the summary and the gates, where there are
+# thresholds. Exit status: 0; 1: a job failed, or a figure is below its threshold.
 set -u
+tools=$(dirname "$0")
 dir=$OUT_DIR
 jobs=$dir/jobs
 work=$dir/tmp
@@ -30,11 +31,11 @@ run_jobs() {
     grep -q "kind=cov" "$dir/jobs.new" || die "no job of suite $SUITE with CFG=$CFGS counts code coverage"
     mv "$dir/jobs.new" "$dir/jobs.suite"
     rm -rf "$jobs" "$dir/run" "$dir/run.json"
-    mkdir -p "$jobs" "$BUILD/host-cov" || exit 1
+    mkdir -p "$jobs" || exit 1
     # counters of model and driver add up from process to process
-    find "$BUILD/host-cov" -name "*.gcda" -delete
+    [ ! -d "$BUILD/host-cov" ] || find "$BUILD/host-cov" -name "*.gcda" -delete
     # shellcheck disable=SC2086
-    "$RUNNER" run "${marked[@]}" --build "scripts/build_suite.sh $BUILD" --jobs "$JOBS" --coverage "$jobs" \
+    "$RUNNER" run "${marked[@]}" --build "$tools/build_suite.sh $BUILD" --jobs "$JOBS" --coverage "$jobs" \
         ${SEED:+--seed $SEED} --explain 0 --report --summary-json "$dir/run.json" || status=1
     sed -n 's/^ *"run": \([0-9][0-9]*\),/\1/p' "$dir/run.json" | head -n 1 >"$dir/run"
 }
@@ -45,7 +46,7 @@ run_tests() {
     for t in $COUNTED; do
         tests+=("$BUILD/host-cov/${t%.c}")
     done
-    scripts/build.sh KIND=cov CFG="${CFGS%%,*}" "${tests[@]}" || exit 1
+    "$tools/build.sh" KIND=cov CFG="${CFGS%%,*}" "${tests[@]}" || exit 1
     for t in "${tests[@]}"; do
         name=$(basename "$t")
         if ! "$t" >"$dir/jobs/$name.txt" 2>&1; then
@@ -64,16 +65,20 @@ else
     [ -z "$COUNTED" ] || run_tests
 fi
 compgen -G "$jobs/*.code" >/dev/null || die "no job has written its coverage"
-"${PYTHON:-/usr/bin/python3}" scripts/reached.py "$COV" "$dir/jobs.suite" "$jobs" "$dir/reached.gz" \
+"${PYTHON:-/usr/bin/python3}" "$tools/reached.py" "$COV" "$dir/jobs.suite" "$jobs" "$dir/reached.gz" \
     "$(cat "$dir/run" 2>/dev/null)" || exit 1
 
 # ---- merge: each figure is made of all jobs ----
 rm -rf "$work"
 mkdir -p "$work" || exit 1
 say "jobs merged: $(find "$jobs" -name '*.code' | wc -l)"
-cov code gcov -o "$work/host.code" --only "$ONLY" "$BUILD/host-cov" >/dev/null
+host=()
+if [ -d "$BUILD/host-cov" ]; then # C code that gcov counts
+    host=("$work/host.code")
+    cov code gcov -o "$work/host.code" --only "$ONLY" "$BUILD/host-cov" >/dev/null
+fi
 find "$jobs" -name '*.code' -print0 | sort -z |
-    xargs -0 "$COV" code merge -j "$JOBS" -o "$work/code.code" "$work/host.code" >/dev/null || exit 1
+    xargs -0 "$COV" code merge -j "$JOBS" -o "$work/code.code" "${host[@]}" >/dev/null || exit 1
 cov code user "$work/code.code" -o "$work/sv.cov" >/dev/null
 find "$jobs" -name '*.cov' -print0 | sort -z |
     xargs -0 "$COV" merge -o "$work/functional.cov" "$work/sv.cov" >/dev/null || exit 1
@@ -97,6 +102,7 @@ fi
 
 # ---- gates: those of a suite that marks jobs; another one gets a report ----
 gated=1
+[ -f "$THRESHOLDS" ] && [ -f "$CODE_THRESHOLDS" ] || gated=
 grep -q '^# .* marks no job' "$dir/jobs.suite" 2>/dev/null && gated=
 if [ "$gated" ]; then
     "$COV" gate "$work/functional.cov" --thresholds "$THRESHOLDS" --json >"$work/gate-functional.json"
@@ -118,7 +124,8 @@ if [ "$gated" ]; then
     "$COV" gate "$dir/functional.cov" --thresholds "$THRESHOLDS" || status=1
     "$COV" code gate "$dir/code.code" "${reasons[@]}" --thresholds "$CODE_THRESHOLDS" || status=1
 else
-    say "no gates: suite $SUITE marks no jobs (cover=), the thresholds are not for it"
+    say "no gates: suite $SUITE marks no jobs (cover=), or there are no thresholds for it ($THRESHOLDS," \
+        "$CODE_THRESHOLDS)"
 fi
 say "pages: $dir/index.html; lcov: $dir/coverage.info, Cobertura: $dir/cobertura.xml," \
     "fewest jobs with this functional coverage: $dir/small.suite"

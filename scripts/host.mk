@@ -14,6 +14,7 @@ NET_LIBS := $(foreach d,$(DUTS),$(if $(SRC_net$(d)),net$(d)))
 SRC_coverage := $(wildcard coverage/*.c)
 $(foreach d,$(DUTS),$(eval SRC_cov$(d) := $$(wildcard $(call room,$(d),coverage)/*.c)))
 SRC_covcode := $(wildcard coverage/code/*.c)
+SRC_covbench := $(wildcard coverage/bench/*.c)
 SRC_report := $(wildcard report/*.c)
 # for programs that are linked with $(REFUSALS_NOTED)
 SRC_alloc := $(wildcard report/alloc/*.c)
@@ -21,8 +22,8 @@ SRC_alloc := $(wildcard report/alloc/*.c)
 SRC_noshim := $(wildcard tests/support/no_shim.c)
 # support code shared by several tests
 SRC_support := $(wildcard tests/support/axi_*.c tests/support/cache_*.c)
-LIBS := cmodel drivers halmmio tb $(DUTS:%=tb%) network $(NET_LIBS) $(DUTS:%=cov%) covcode coverage opt alloc report \
-  support noshim
+LIBS := cmodel drivers halmmio tb $(DUTS:%=tb%) network $(NET_LIBS) $(DUTS:%=cov%) covbench covcode coverage opt alloc \
+  report support noshim
 
 # the golden model, the checks of units and the networks' layers: their loops over lanes and channels profit from
 # vectorisation

@@ -12,7 +12,7 @@ $(HOST)/tandem: $(OBJ_command) $(HOST)/libtandem.a $(HOST)/flags.ld
 	@$(call link,$(CC) $(LDFLAGS_ALL) $(REFUSALS_NOTED) $(filter %.o,$^) $(filter %.a,$^) -ljansson -lz -lm -lpthread)
 
 # the framework as one library
-TANDEM_PARTS := tb opt report alloc coverage covcode
+TANDEM_PARTS := tb opt report alloc coverage covcode covbench
 TANDEM_OBJ := $(foreach l,$(TANDEM_PARTS),$(OBJ_$(l)))
 $(HOST)/libtandem.a: $(TANDEM_OBJ) $(TANDEM_PARTS:%=$(HOST)/lib%.list)
 	@rm -f $@
@@ -22,7 +22,7 @@ host: $(HOST)/tandem
 # portable code in a build folder of its own; ARCH= on the command line or in the environment says otherwise
 INSTALL_BUILD := $(BUILD)/install
 INSTALLED := libtandem.a tandem tandem-regress tandem-cov
-.PHONY: install deb
+.PHONY: install deb recording
 install: ## every day | programs, library, headers for projects elsewhere | PREFIX=/usr/local, below DESTDIR=; with \
     make fragment, CMake package and man pages; ARCH=native: for this machine only (docs/install.md)
 	@ARCH="$(if $(call given,ARCH),$(ARCH))" BUILD=$(INSTALL_BUILD) scripts/build.sh BUILD=$(INSTALL_BUILD) KIND=fast \
@@ -32,3 +32,7 @@ install: ## every day | programs, library, headers for projects elsewhere | PREF
 
 deb: ## every day | the Debian package, in build/deb | judged by lintian, if it is there (make deps-dev)
 	@MAKE_COMMAND="$(MAKE)" install/deb.sh $(BUILD)/deb $(VERSION)
+
+recording: deb ## every day | docs/images/project.svg, project.png: a session with the unpacked package alone
+	@tools/recording.sh $(BUILD)/deb/tandem_$(VERSION)_$$(dpkg --print-architecture).deb $(BUILD)/recording \
+	  docs/images/project.svg docs/images/project.png

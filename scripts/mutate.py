@@ -66,9 +66,14 @@ class Writer:
                                      self.at(block.end))
 
     def write_assign(self, block, flag):
+        """Through a variable: the target may be a wire of Verilog."""
         node = block.parts[0]
-        return "always_comb begin\n%send\n%s" % (
-            self.two(flag, self.render(node), self.at(node.start) + self.of(node) + ";"), self.at(block.end))
+        name, target = "mutants_assign_%d" % flag, self.text[node.start:node.left]
+        plain, value = "%s = %s;" % (name, self.text[slice(*self.places[id(node)].value)]), "%s = mutant_t;" % name
+        place = self.places[id(node)]
+        return "logic [$bits(%s)-1:0] %s;\nalways_comb begin\n%send\nassign %s = %s;\n%s" % (
+            target, name, self.two(flag, "if (%s) %selse %s" % (on(place.flag), self.choose(place, name, value), plain),
+                                   self.at(node.start) + plain), target, name, self.at(block.end))
 
     def write_function(self, block, flag):
         plain = self.text[block.start:block.end]

@@ -210,6 +210,71 @@ def test_python(program, mutant, tmp_path):
             (streams["rtl", "destination", 0] == streams["model", "destination", 0]).all())
 
 
+def test_device_from_python(program, mutant, tmp_path):
+    """Registers, memory, ports, time, counters and faults of a bench, driven from outside; bytes as golden model."""
+    spec = importlib.util.spec_from_file_location("design", ROOT / "python/tandem/design.py")
+    python = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(python)
+    text = bytes(range(1, 201))
+    length, status = 8, 16
+
+    def copy(dev, src, dst, size):
+        for reg, value in ((0, src), (4, dst), (length, size), (12, 3)):
+            dev.write("regs", reg, value)
+        assert dev.until("irq_o", 1, 20000) and dev.irq == 1
+        dev.write("-", status, 2)
+
+    with python.Device(program, seed=3, bus="typical") as dev:
+        memory, size = dev.memory
+        assert dev.cfg == "d128" and dev.buses == {"regs": "registers", "mem": "memory"} and size > 4096
+        assert dev.inputs["clk_i"] == 1 and dev.outputs["irq_o"] == 1 and dev["irq_o"] == 0
+        first = dev.cycle
+        assert dev.step(5) == first + 5
+        dev.load(memory + 3, text)
+        copy(dev, memory + 3, memory + 1000, len(text))
+        assert dev.fetch(memory + 1000, len(text)) == text
+        dev.load(memory + 1000, text, side="model")
+        dev.compare()
+        count = dev.counters()
+        assert count["mem"]["writes"]["bytes"] == len(text)
+        for call, said in ((lambda: dev.read("none", 0), "no such AXI4-Lite slave"),
+                           (lambda: dev["none"], "no such port"),
+                           (lambda: dev.fetch(0, 1 << 40), "too many"), (lambda: dev._ask("frob"), "unknown request"),
+                           (lambda: dev.load(memory + size, b"1"), "outside the memory"),
+                           (lambda: dev.__setitem__("irq_o", 1), "irq_o is an output"),
+                           (lambda: dev.__setitem__("rst_ni", 2), "more bits than the port")):
+            with pytest.raises(python.Error, match=said):
+                call()
+        dev.reset()
+        assert dev.read("-", length) == 0
+        hash_of = dev.finish()
+        dev.load(memory, b"x")  # the end may be asked for again, with another memory
+        assert dev.finish() != hash_of
+    with pytest.raises(python.Failure, match="mem:mismatch") as failed, python.Device(program) as dev:
+        dev.load(memory, text)
+        copy(dev, memory, memory + 1000, 16)
+        dev.load(memory + 1000, text[1:17], side="model")
+        dev.compare()
+    assert failed.value.signature == "mem:mismatch" and failed.value.cycle > 10
+    with python.Device(program) as dev:
+        dev.load(memory, text)
+        dev.fault("mem", "read")
+        copy(dev, memory, memory + 1000, 16)
+        assert dev.read("regs", 20) != 0
+    with pytest.raises(python.Failure, match="unit:align"), python.Device(mutant) as dev:
+        dev.load(memory, text)
+        for n in range(1, 40):
+            copy(dev, memory, memory + 1000 + n, 30 + n)
+    with pytest.raises(python.Error, match="unknown knob size"):
+        python.Device(program, size=1)
+    with pytest.raises(python.Error, match="No such file"):
+        python.Device("/none")
+    wave = tmp_path / "a.fst"
+    with python.Device(program, wave=wave) as dev:
+        dev.step(10)
+    assert wave.stat().st_size > 0
+
+
 def test_shrink(mutant, tmp_path):
     run(mutant, "--count", 100, "copies=6", "bus=slow", "--case-dir", tmp_path)
     [case] = tmp_path.glob("*.case")

@@ -115,7 +115,7 @@ def test_second_design_of_the_tree(prefix, tmp_path):
     project = tmp_path / "engine"
     said = make(prefix, project, "regress")
     assert "3 passed, 0 failed" in said and "warning" not in said
-    assert "1 of 1 mutants found" in make(prefix, project, "qualify")
+    assert "1 of 1 mutants found" in make(prefix, project, "mutants")
 
 
 def test_two_clocks(prefix, tmp_path):
@@ -143,6 +143,122 @@ def test_two_clocks(prefix, tmp_path):
                           timeout=120)
     assert done.returncode == 1 and "the payload changed before ready" in done.stdout + done.stderr
     assert (project / "fail.fst").is_file() and (project / "fail.gtkw").is_file()
+
+
+BROKEN = ("if (!full_q && there_q[1]", "if (there_q[1]")
+
+
+@pytest.fixture(scope="module")
+def failed(prefix, tmp_path_factory):
+    """A project with a bug, and what its first regression said."""
+    folder = tmp_path_factory.mktemp("failed")
+    tandem(prefix, "new", "cross", "--rtl", ROOT / "tests/install/two_clocks.sv", cwd=folder)
+    rtl = folder / "cross/rtl/two_clocks.sv"
+    rtl.write_text(rtl.read_text().replace(*BROKEN))
+    return folder / "cross", make(prefix, folder / "cross", "regress", "SUITE=default", status=2)
+
+
+def test_failure_in_a_project(prefix, failed):
+    """What a failure becomes: line, small case, report with picture, page of the run, waveform, database."""
+    project, said = failed
+    assert "the payload changed before ready" in said and "make repro CASE=" in said
+    assert "small case: make repro CASE=" in said
+    page = (project / "build/regress/1/report/index.html").read_text()
+    assert "divergence report" in page and "timing diagram" in page and "mesh" not in page and "figures" not in page
+    assert "clean work tree" not in page  # there is no git tree
+    said = make(prefix, project, "repro", "RUN=1", "REPORT=build/mine", status=2)
+    assert "the payload changed before ready" in said
+    for name in ("report.html", "report.txt", "wave.fst", "wave.gtkw", "timing.svg", "case.case"):
+        assert (project / "build/mine" / name).stat().st_size > 0, name
+    assert "mesh" not in (project / "build/mine/report.html").read_text()
+    said = make(prefix, project, "shrink", "RUN=1", "OUTPUT=build/small.case")
+    assert "fail in the same way" in said
+    small = dict(line.split("=", 1) for line in (project / "build/small.case").read_text().splitlines())
+    assert small["bus"] == "ideal"
+    sent = int(small["transfers"])
+    assert sum(int(small["skip"]) >> i & 1 == 0 for i in range(sent)) <= 3 and int(small["cycles"]) < 100
+    said = make(prefix, project, "wave", "RUN=1")
+    assert said.splitlines()[-1].startswith("gtkwave build/regress/1/")
+    assert "the payload changed" in make(prefix, project, "run", "traffic=random", "stall=80", status=2)
+    assert "stream:m_axis_b:payload" in make(prefix, project, "query", "ARGS=history cross")
+
+
+def test_resumed_in_a_project(prefix, failed):
+    """A run that stopped at its first failure goes on."""
+    project, _ = failed
+    make(prefix, project, "regress", "SUITE=default", "ARGS=--fail-fast", "JOBS=1", "EXPLAIN=0", status=2)
+    assert "7 jobs" in make(prefix, project, "regress", "RESUME=1", "EXPLAIN=0", status=2)
+
+
+def test_hang_of_a_project(prefix, tmp_path):
+    """A stage that takes nothing any more: who waits for whom, at the ports and between the units."""
+    tandem(prefix, "new", "line", "--rtl", ROOT / "tests/install/stages.sv", "--top", "stages", cwd=tmp_path)
+    project = tmp_path / "line"
+    (project / "taps.list").write_text("stage\n")
+    rtl = project / "rtl/stages.sv"
+    text = rtl.read_text()
+    assert text.count("= !full_q || ready_i;") == 1
+    rtl.write_text(text.replace("= !full_q || ready_i;", "= !full_q && data_q != 8'h55;"))
+    said = make(prefix, project, "run", "KIND=tap", "COUNT=40", "traffic=random", "transfers=50", status=2)
+    assert "root: the design has not taken in since cycle " in said
+    assert re.search(r"\n  in +valid since cycle \d+, the design is not ready; \d+ transfers, the last in", said), said
+    assert "stages.u_first: does not take valid_i, offers in vain valid_o\n" in said
+    assert "stages.u_second: does not take valid_i\n" in said
+    assert "stages.u_second takes nothing and nobody makes it wait" in said
+
+
+@pytest.mark.skipif(os.environ.get("TANDEM_CHECK") is None, reason="not run: 30 seconds (make check)")
+def test_coverage_of_a_project(prefix, tmp_path):
+    """Functional coverage without a line of code, code coverage, closure, all mutants of the RTL; wires of Verilog."""
+    (tmp_path / "hold.v").write_text(HOLD)
+    tandem(prefix, "new", "hold", "--rtl", "hold.v", cwd=tmp_path)
+    project = tmp_path / "hold"
+    said = make(prefix, project, "coverage")
+    assert re.search(r"functional +9\d\.|functional +100", said) and "line           100.00" in said
+    for name in ("index.html", "functional/index.html", "code/index.html", "coverage.info", "cobertura.xml",
+                 "small.suite"):
+        assert (project / "build/coverage" / name).is_file(), name
+    (project / "coverage/thresholds.txt").write_text("total 100\n")
+    assert re.search(r"BELOW +total", make(prefix, project, "coverage", "REUSE=1", status=2))
+    assert "no gates" in make(prefix, project, "coverage", "REUSE=1", "THRESHOLDS=none")
+    assert "goal 98 %: reached" in make(prefix, project, "closure")
+    said = make(prefix, project, "qualify")
+    found = re.search(r"^qualify: \d+ mutants, (\d+) detected", said, re.M)
+    assert found and int(found[1]) > 3, said
+    assert "Qualification of hold, base" in (project / "build/qualify/report.txt").read_text()
+    assert "FAIL" in make(prefix, project, "qualify", "GATE=100", status=2)
+    assert "1 of 1 mutants found" in make(prefix, project, "mutants")
+    # what passed the ports, before and after a change: the first transfer that differs
+    program = project / "build/base-debug/tandem"
+    for name, old, new in (("before", "<= in_data;", "<= in_data;"), ("after", "<= in_data;", "<= in_data & 8'hfe;")):
+        rtl = project / "rtl/hold.v"
+        rtl.write_text(rtl.read_text().replace(old, new))
+        make(prefix, project, "build")
+        subprocess.run([program, "--seed", "3", "traffic=random", "transfers=20", "--dump", f"build/{name}"],
+                       cwd=project, check=True)
+    done = subprocess.run([program, "diff", "build/before/streams", "build/after/streams"], cwd=project,
+                          capture_output=True, text=True)
+    assert done.returncode == 1 and re.search(r"^out\b.*\bt \d+", done.stdout, re.M), done.stdout + done.stderr
+    assert not re.search(r"^in\b.*wrong", done.stdout, re.M)
+
+
+HOLD = """module hold (
+    input wire clk, input wire rst,
+    input wire [7:0] in_data, input wire in_valid, output wire in_ready,
+    output wire [7:0] out_data, output wire out_valid, input wire out_ready
+);
+    reg [7:0] data = 0;
+    reg full = 0;
+    assign in_ready = !full || out_ready;
+    assign out_valid = full;
+    assign out_data = data;
+    always @(posedge clk) begin
+        if (in_valid && in_ready) data <= in_data;
+        if (rst) full <= 0;
+        else if (in_ready) full <= in_valid;
+    end
+endmodule
+"""
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None or os.environ.get("TANDEM_CHECK") is None,
@@ -180,3 +296,21 @@ def test_refused(prefix, tmp_path, args, said):
     (tmp_path / "there").mkdir()
     assert said in tandem(prefix, "new", *args, cwd=tmp_path, status=2)
     assert not (tmp_path / "a").exists() and not list(tmp_path.glob("*.tmp*"))
+
+
+def test_api_reference(prefix):
+    """A page for each public header; every function of a header has its place, links lead somewhere."""
+    folder = prefix / "share/doc/tandem/api"
+    index = (folder / "index.html").read_text()
+    pages = {p.name: p.read_text() for p in folder.glob("*.html")}
+    assert len(pages) > 40 and "prog-tandem.html" in index and "coverage-bench-bench_cov.html" in index
+    header = (prefix / "include/tandem/run/run.h").read_text()
+    declared = set(re.findall(r"^(?:[a-z]\w*[ *]+)+(tb_\w+)\(", header, re.M))
+    assert len(declared) > 30
+    for name in declared:
+        assert f'id="{name}"' in pages["run-run.html"], name
+    assert "Reset the design, at first or in the middle of a run" in pages["run-run.html"]
+    for name, text in pages.items():
+        assert "private to" not in text.split("<h2>")[0], name
+        for page, anchor in re.findall(r'href="([\w-]+\.html)(?:#(\w+))?"', text):
+            assert page in pages and (not anchor or f'id="{anchor}"' in pages[page]), (name, page, anchor)

@@ -70,11 +70,11 @@ def test_truncated_weights(tmp_path):
 
 
 def test_unknown_layer(tmp_path):
-    text = open(os.path.join(ROOT, DIGITS, "digits.param")).read().replace("Softmax ", "LSTM    ")
+    text = open(os.path.join(ROOT, DIGITS, "digits.param")).read().replace("Softmax ", "Diag    ")
     param = tmp_path / "odd.param"
     param.write_text(text)
     done = run("--net", str(param), "--bin", DIGITS + "/digits.bin", *INT8, *HELD_OUT)
-    one_line(done, 2, "odd.param:11: layer 'prob' of type 'LSTM' is not supported")
+    one_line(done, 2, "odd.param:11: layer 'prob' of type 'Diag' is not supported")
 
 
 def test_digits_job(tmp_path):

@@ -88,12 +88,15 @@ def yolo_candidates(z, anchors, unit, v3):
     h, w = z.shape[2:]
     z = z.astype(np.float64)
     gx, gy = np.meshgrid(np.arange(w), np.arange(h))
-    share = sigmoid(z[:, 5:]) if v3 else np.exp(z[:, 5:]) / np.exp(z[:, 5:]).sum(axis=1, keepdims=True)
+    share = np.exp(z[:, 5:]) / np.exp(z[:, 5:]).sum(axis=1, keepdims=True)
+    score = sigmoid(z[:, 4]) * share.max(axis=1)
+    if v3:  # ncnn's formula: not the product of two sigmoids
+        score = 1 / (1 + np.exp(-z[:, 4]) * (1 + np.exp(-z[:, 5:].max(axis=1))))
     anchors = np.asarray(anchors, dtype=np.float64).reshape(-1, 2)
     cx, cy = (sigmoid(z[:, 0]) + gx) / w, (sigmoid(z[:, 1]) + gy) / h
     bw, bh = (np.exp(z[:, 2]) * anchors[:, 0, None, None] * unit[0],
               np.exp(z[:, 3]) * anchors[:, 1, None, None] * unit[1])
-    columns = [sigmoid(z[:, 4]) * share.max(axis=1), share.argmax(axis=1) + 1,
+    columns = [score, z[:, 5:].argmax(axis=1) + 1,
                cx - bw / 2, cy - bh / 2, cx + bw / 2, cy + bh / 2]
     return np.stack([c.reshape(-1) for c in columns], axis=1)
 

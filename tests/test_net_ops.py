@@ -388,9 +388,18 @@ def test_binary_broadcast(layer, a, b, view_a, view_b):
     same(layer.run("BinaryOp", [y, x], "0=1"), -expected, EXACT)
 
 
+@pytest.mark.parametrize("a, b", [((16, 2, 3), (80, 2, 3)), ((5, 2, 3), (5, 7, 3)), ((3, 9, 4), (5, 2, 1))])
+def test_binary_repeats_the_last(layer, a, b):
+    """Fewer maps or rows: the last one repeats, as in ncnn's plain C++ layer."""
+    x, y = layer.input(*a), layer.input(*b)
+    c, h, w = np.maximum(a, b)
+    view = [v[np.minimum(np.arange(c), len(v) - 1)][:, np.minimum(np.arange(h), v.shape[1] - 1)] for v in (x, y)]
+    same(layer.run("BinaryOp", [x, y], "0=1"), (view[0] - view[1]) + np.zeros((c, h, w), np.float32), EXACT)
+
+
 def test_binary_refuses(layer):
-    layer.run("BinaryOp", [layer.input(3, 4, 5), layer.input(2, 4, 5)],
-              "0=0", fails="inputs of 3x4x5 and 2x4x5 (c, h, w) do not fit together")
+    layer.run("BinaryOp", [layer.input(3, 4, 5), layer.input(3, 4, 2)],
+              "0=0", fails="inputs of 3x4x5 and 3x4x2 (c, h, w) do not fit together")
     layer.run("BinaryOp", [layer.input(3)], "0=0", fails="1 inputs, expected 2")
     layer.run("BinaryOp", [layer.input(3)], "0=12 1=1", fails="operation (key 0) is 12")
 
@@ -838,6 +847,8 @@ def test_yolo_output(layer, version, threshold):
                 for j in range(w):
                     label = int(probability[:, i, j].argmax())
                     score = sigmoid(part[4, i, j]) * probability[label, i, j]
+                    if version == 3:
+                        score = 1 / (1 + np.exp(-part[4, i, j]) * (1 + np.exp(-part[5 + label, i, j])))
                     if score >= threshold:
                         cx, cy = (j + sigmoid(part[0, i, j])) / w, (i + sigmoid(part[1, i, j])) / h
                         bw, bh = (np.exp(part[2, i, j]) * biases[2 * index] / net[0],
@@ -854,7 +865,8 @@ def test_boxes_refuse(layer):
     layer.run("DetectionOutput", [layer.input(8), layer.input(5), boxes],
               "0=3", fails="8 offsets and 5 scores, 2 boxes of 3 classes need 8 and 6")
     layer.run("DetectionOutput", [layer.input(8), layer.input(6), boxes[:1]], "0=3", fails="anchor boxes of 1x8")
-    layer.run("DetectionOutput", [layer.input(8), layer.input(6), boxes], "0=-233", fails="is not supported")
+    layer.run("DetectionOutput", [layer.input(8), layer.input(6), boxes], "0=-233",
+              fails="1 classes and anchor boxes of 2x8, expected at least 2 and rows of 4")
     x = layer.input(18, 2, 2)
     layer.run("YoloDetectionOutput", [x], "0=4 1=2 -23304=2,1.0,1.0", fails="too few for 2 boxes and 1 inputs")
     layer.run("YoloDetectionOutput", [x], "0=5 1=2 -23304=4,1.0,1.0,1.0,1.0",
@@ -897,10 +909,10 @@ def test_bad_usage(args, part):
 
 def test_unsupported_types_are_listed_at_once(tmp_path):
     file = tmp_path / "odd.param"
-    file.write_text("7767517\n4 4\nInput i 0 1 i 0=4\nLSTM a 1 1 i x\nLSTM b 1 1 x y\nGemm c 1 1 y z\n")
+    file.write_text("7767517\n4 4\nInput i 0 1 i 0=4\nDiag a 1 1 i x\nDiag b 1 1 x y\nEinsum c 1 1 y z\n")
     done = program("--net", str(file), "--random-weights", "1")
     assert (done.returncode == 2 and
-            "not supported: layers of type 'LSTM' (line 4), 'Gemm' (line 6)" in done.stderr), done.stderr
+            "not supported: layers of type 'Diag' (line 4), 'Einsum' (line 6)" in done.stderr), done.stderr
 
 
 def test_open_input_takes_a_shape(tmp_path):

@@ -43,7 +43,9 @@ def run(*args):
 
 def good(*args):
     done = run(*args)
-    assert done.returncode == 0 and done.stderr == "", done.stderr
+    # random networks may lose more in INT8 than calibrate warns about
+    warned = done.stderr.startswith("tandem-net: warning: the outputs of the INT8 network have ")
+    assert done.returncode == 0 and (done.stderr == "" or (warned and done.stderr.count("\n") == 1)), done.stderr
     return done.stdout
 
 
@@ -150,8 +152,8 @@ def test_written_network_is_the_table_network(tmp_path):
     assert text.startswith("layer ")
     tried = {line.split(":")[0]: line for line in text.split("\n") if ": top-1 as in FP32 for " in line}
     assert sorted(tried) == ["kl", "minmax", "mse", "percentile"]
-    # all methods are tried, the best one is taken: top-1 first, then the output's dB
-    best = max(tried, key=lambda m: (int(tried[m].split(" for ")[1].split()[0]), float(tried[m].split()[-2])))
+    # all methods are tried, the one with the most exact output is taken
+    best = max(tried, key=lambda m: float(tried[m].split()[-2]))
     assert text.endswith("taken: %s\n" % best)
     good("calibrate", *args, "--method", best, "--table", tmp_path / "b.table", "--image", *inputs)
     assert (tmp_path / "b.table").read_bytes() == (tmp_path / "t.table").read_bytes()
@@ -463,12 +465,13 @@ def test_quantiser_against_ncnn(method):
     report = json.loads(good("calibrate", *model("float"), "--method", method,
                              "--compare", table_path, "--json", "--image", *pictures()))
     assert len(report["layers"]) == 26
-    # top-1 of FP32 at least as often
-    assert report["same_top1"] >= report["compared_same_top1"]
+    # as exact, and with the method that has it, the top-1 of FP32 as often
+    assert report["output_db"] >= report["compared_output_db"]
     if method == "minmax":
+        assert report["same_top1"] >= report["compared_same_top1"]
         return
     assert ({row["method"] for row in report["tried"]} == {"kl", "minmax", "mse", "percentile"} and
-            report["same_top1"] == max(r["same_top1"] for r in report["tried"]))
+            report["output_db"] == max(r["output_db"] for r in report["tried"]))
     report = json.loads(good("calibrate", *model("float"), "--method", "kl", "--json", "--image", *pictures()))
     # where the twelve hold a layer's largest value and most of its shape, the thresholds are ncnn's
     table = read_table(table_path)

@@ -171,7 +171,7 @@ static void test_bad_param(void **state) {
 
 static void test_bad_plan(void **state) {
     (void)state;
-    refuse(HEAD2 IN "LSTM strange 1 1 x y\n", "t:4: layer 'strange' of type 'LSTM' is not supported");
+    refuse(HEAD2 IN "Diag strange 1 1 x y\n", "t:4: layer 'strange' of type 'Diag' is not supported");
     refuse(HEAD2 IN "Quantize q 1 1 x y 0=1\n", "t:4: layer 'q' of type 'Quantize' is not supported"); /* can be read */
     refuse(HEAD1 "Input in 0 1 x\n", "without a fixed shape");
     refuse(HEAD1 "Input in 0 1 x 0=65536 1=65536 2=65536\n", "impossible output shape");
@@ -318,9 +318,9 @@ static void test_bad_bin(void **state) {
     parse_ok(&g, HEAD2 IN "MemoryData m 0 1 y 0=2147483647 1=2147483647 11=2147483647 2=2147483647\n");
     assert_int_equal(net_graph_parse_bin(&g, data, sizeof data, "b", &err), NET_ERR_FORMAT);
     net_graph_free(&g);
-    parse_ok(&g, HEAD2 IN "LSTM strange 1 1 x y\n");
+    parse_ok(&g, HEAD2 IN "Diag strange 1 1 x y\n");
     assert_int_equal(net_graph_parse_bin(&g, data, 0, "b", &err), NET_ERR_UNSUPPORTED);
-    assert_string_equal(err.text, "t:4: layer 'strange' of type 'LSTM' is not supported: its weights are not known");
+    assert_string_equal(err.text, "t:4: layer 'strange' of type 'Diag' is not supported: its weights are not known");
     net_graph_free(&g);
 }
 

@@ -226,7 +226,7 @@ def test_bad_bus_profile():
 def test_survey(tmp_path):
     text = open(os.path.join(ROOT, MIXED)).read()
     odd = tmp_path / "odd.param"
-    odd.write_text(text.replace("Softmax ", "LSTM    "))
+    odd.write_text(text.replace("Softmax ", "Diag    "))
     open_input = tmp_path / "open.param"
     open_input.write_text(text.replace("0=24 1=24 2=3", ""))
     done = run("survey", MIXED, str(odd), str(open_input) + "@24x24x3", "--most", "1")
@@ -234,7 +234,7 @@ def test_survey(tmp_path):
     rows = [line for line in done.stdout.split("\n") if line.startswith("| ")][2:]
     assert rows[0].startswith("| mixed.param | 24x24x3 | yes | 0.2 | 99.61 | 0.0 of 0.1 | 1 Deconvolution, 1 Softmax |")
     assert (rows[1] ==
-            "| odd.param | | not: odd.param:40: layer 'prob' of type 'LSTM' is not supported (loads) | | | | | |")
+            "| odd.param | | not: odd.param:40: layer 'prob' of type 'Diag' is not supported (loads) | | | | | |")
     assert rows[2].startswith("| open.param | 24x24x3 | yes | 0.2 | 99.61 |")
     assert "2 of 3 run end to end." in done.stdout
 

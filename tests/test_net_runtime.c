@@ -27,6 +27,7 @@ typedef enum event {
     E_GROUPS,
     E_INNER_PRODUCT,
     E_LINEAR,
+    E_MATRIX,    /* an inner product of each row of a matrix */
     E_UNALIGNED, /* an inner product over a vector inside a Concat */
     E_INT8_OUT,
     E_INT8_IN,
@@ -50,7 +51,6 @@ typedef enum event {
     E_RESHAPE,
     E_MOVE,
     E_CPU,
-    E_CPU_INT8,
     E_GAPS,
     E_REUSED,
     EVENTS
@@ -61,6 +61,7 @@ static const char *const event_names[EVENTS] = {"convolution",
                                                 "groups",
                                                 "inner product",
                                                 "vector",
+                                                "rows of a matrix",
                                                 "unaligned vector",
                                                 "INT8 output",
                                                 "INT8 input",
@@ -84,7 +85,6 @@ static const char *const event_names[EVENTS] = {"convolution",
                                                 "reshape in place",
                                                 "channels moved",
                                                 "CPU",
-                                                "INT8 on the CPU",
                                                 "gaps between channels",
                                                 "memory reused"};
 
@@ -224,9 +224,10 @@ static void check_int8(rig *r, uint32_t number) {
     const rt_layer *rl = &r->rt->layer[number];
     const rt_blob *out = &r->rt->blob[layer->out[0]];
     const float *got = net_rt_blob(r->rt, layer->out[0]);
-    const net_act *act = rl->kind == RT_CPU ? &layer->act : rl->fused != NET_NONE ? &g->layer[rl->fused].act : NULL;
-    float *before = reference(r, layer, rl->kind == RT_CONV);
-    float bound = act != NULL && rl->kind == RT_CONV && is_fitted(act) ? FIT_BOUND : 0.0f;
+    bool on_npu = rl->kind == RT_CONV || rl->rows > 0;
+    const net_act *act = !on_npu ? &layer->act : rl->fused != NET_NONE ? &g->layer[rl->fused].act : NULL;
+    float *before = reference(r, layer, on_npu);
+    float bound = act != NULL && on_npu && is_fitted(act) ? FIT_BOUND : 0.0f;
     for (uint32_t i = 0; i < net_shape_elements(&g->blob[layer->out[0]].shape); i++) {
         float value = out->int8 ? (float)net_quantize_value(got[i], out->scale) : got[i];
         float expected = before[i];
@@ -312,7 +313,7 @@ static void count_layer(rig *r, uint32_t number) {
         r->seen[E_MOVE]++;
         break;
     case RT_CPU:
-        r->seen[rt_is_int8(layer) ? E_CPU_INT8 : E_CPU]++;
+        r->seen[rl->rows > 0 ? E_MATRIX : E_CPU]++;
         break;
     case RT_NOTHING:
     default:
@@ -388,7 +389,7 @@ static void one_network(rig *r, uint64_t seed) {
     for (uint32_t i = 0; i < g->num_layers; i++) {
         const rt_layer *rl = &r->rt->layer[i];
         bool fused = net_rt_layer_where(r->rt, i).fused;
-        const bool on_npu = rl->kind != RT_CPU && rl->kind != RT_NOTHING;
+        const bool on_npu = (rl->kind != RT_CPU && rl->kind != RT_NOTHING) || rl->rows > 0;
         const net_rt_estimate e = net_rt_predict(r->rt, i);
         assert_true(on_npu ? e.tasks > 0 && e.cycles >= e.bound && e.cycles < 50 * (e.bound + 200 * e.tasks)
                            : e.cycles == 0);

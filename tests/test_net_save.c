@@ -377,12 +377,12 @@ static void test_inconsistent(void **state) {
     net_error err = {""};
     uint8_t *packed = NULL;
     size_t bytes;
-    parse(&g, HEAD2 "LSTM strange 1 1 x y\n");
+    parse(&g, HEAD2 "Diag strange 1 1 x y\n");
     assert_int_equal(net_graph_pack_bin(&g, NULL, &packed, &bytes, &err), NET_ERR_ARG);
     assert_non_null(strstr(err.text, "no weights"));
     g.has_weights = true;
     assert_int_equal(net_graph_pack_bin(&g, NULL, &packed, &bytes, &err), NET_ERR_UNSUPPORTED);
-    assert_non_null(strstr(err.text, "t:4: layer 'strange' of type 'LSTM' is not supported"));
+    assert_non_null(strstr(err.text, "t:4: layer 'strange' of type 'Diag' is not supported"));
     net_graph_free(&g);
 
     load(&g, DIGITS "digits.param", DIGITS "digits.bin");

@@ -1,4 +1,4 @@
-/* calibrate.c - tandem-net calibrate: INT8 scales for a float network, and the loss of accuracy. */
+/* calibrate.c - tandem-net calibrate: INT8 scales for a float network, layers that stay float, the loss of accuracy. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,9 +27,11 @@ typedef struct calib_job {
     net_hist *hist;
     candidate best, other; /* other: --compare */
     uint32_t method;       /* of the best */
+    uint32_t labels;       /* inputs whose class is known, */
+    int64_t *label;        /* [inputs]: the class, or -1 */
     struct {
         bool done;
-        uint32_t same_top1;
+        uint32_t same_top1, right;
         double output_db;
     } tried[METHODS];
     net_inputs inputs;
@@ -38,8 +40,22 @@ typedef struct calib_job {
 
 /* ---- report ---- */
 
-static void print_agreement(const char *what, uint32_t same_top1, uint32_t inputs, double output_db) {
-    printf("%s: top-1 as in FP32 for %u of %u inputs, output %.2f dB\n", what, same_top1, inputs, output_db);
+/* Inputs of known class for which a network has it first. */
+static uint32_t right(const calib_job *job, const uint32_t *top1) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; job->labels > 0 && i < job->inputs.count; i++) {
+        count += job->label[i] == (int64_t)top1[i];
+    }
+    return count;
+}
+
+static void print_agreement(const calib_job *job, const char *what, uint32_t same_top1, uint32_t correct,
+                            double output_db) {
+    printf("%s: top-1 as in FP32 for %u of %u inputs, output %.2f dB", what, same_top1, job->inputs.count, output_db);
+    if (job->labels > 0) {
+        printf(", right for %u of %u", correct, job->labels);
+    }
+    printf("\n");
 }
 
 static void print_text(const calib_job *job) {
@@ -57,13 +73,25 @@ static void print_text(const calib_job *job) {
     }
     for (uint32_t i = 0; i < METHODS; i++) {
         if (job->tried[i].done) {
-            print_agreement(method_name[i], job->tried[i].same_top1, r->inputs, job->tried[i].output_db);
+            print_agreement(job, method_name[i], job->tried[i].same_top1, job->tried[i].right, job->tried[i].output_db);
         }
     }
     if (job->opt->compare != NULL) {
-        print_agreement(job->opt->compare, job->other.report.same_top1, r->inputs, job->other.report.output_db);
+        print_agreement(job, job->opt->compare, job->other.report.same_top1, right(job, job->other.report.int8),
+                        job->other.report.output_db);
+    }
+    if (job->labels > 0) {
+        printf("FP32: right for %u of %u\n", right(job, r->fp32), job->labels);
+    }
+    for (uint32_t i = 0; i < job->fp32.num_layers; i++) {
+        if (net_layer_quantizable(&job->fp32.layer[i]) && !r->layer[i].quantized) {
+            printf("stays FP32: %s\n", job->fp32.layer[i].name);
+        }
     }
     printf("taken: %s\n", method_name[job->method]);
+    if (job->opt->stays > 0 || !isnan(job->opt->reach)) {
+        print_agreement(job, "with layers in FP32", r->same_top1, right(job, r->int8), r->output_db);
+    }
 }
 
 /* JSON has no infinities. */
@@ -80,6 +108,10 @@ static void print_json(const calib_job *job) {
     bool first = true;
     printf("{\"method\": \"%s\", \"inputs\": %u, \"same_top1\": %u", method_name[job->method], r->inputs, r->same_top1);
     print_number("output_db", r->output_db);
+    if (job->labels > 0) {
+        printf(", \"labels\": %u, \"right\": %u, \"fp32_right\": %u", job->labels, right(job, r->int8),
+               right(job, r->fp32));
+    }
     if (job->opt->compare != NULL) {
         printf(", \"compared_same_top1\": %u", job->other.report.same_top1);
         print_number("compared_output_db", job->other.report.output_db);
@@ -125,6 +157,18 @@ static void drop(candidate *c) {
     net_quant_report_free(&c->report);
 }
 
+/* The layers of the table that shall stay float. */
+static net_status leave_float(const calib_job *job, net_table *table, net_error *err) {
+    for (uint32_t i = 0; i < job->opt->stays; i++) {
+        if (!net_table_remove(table, job->opt->stay[i])) {
+            (void)snprintf(err->text, sizeof err->text, "--float: '%.200s' is no layer that would become INT8",
+                           job->opt->stay[i]);
+            return NET_ERR_ARG;
+        }
+    }
+    return NET_OK;
+}
+
 /* A second copy of the network, INT8 by the candidate's table, to be compared with the float one. */
 static net_status measure(calib_job *job, candidate *c, net_error *err) {
     net_status status = photos_load(job->opt, &c->graph, err);
@@ -132,8 +176,12 @@ static net_status measure(calib_job *job, candidate *c, net_error *err) {
     return status == NET_OK ? net_quant_compare(&job->fp32, &c->graph, &job->inputs, &c->report, err) : status;
 }
 
-static bool better(const net_quant_report *a, const net_quant_report *b) {
-    return a->same_top1 != b->same_top1 ? a->same_top1 > b->same_top1 : a->output_db > b->output_db;
+/* By the classes where they are known; else, and among equals, by all outputs: the first place says little where there
+ * is no class, or where two are nearly as probable. */
+static bool better(const calib_job *job, const net_quant_report *a, const net_quant_report *b) {
+    uint32_t x = right(job, a->int8);
+    uint32_t y = right(job, b->int8);
+    return x != y ? x > y : a->output_db > b->output_db || (isnan(b->output_db) && !isnan(a->output_db));
 }
 
 /* Quantise by a method, and keep the result if it is the best one so far. */
@@ -144,13 +192,15 @@ static net_status try_method(calib_job *job, net_calib_method method, net_error 
         (void)snprintf(err->text, sizeof err->text, "%.200s: no layer that becomes INT8", job->opt->net);
         status = NET_ERR_UNSUPPORTED;
     }
+    status = status == NET_OK ? leave_float(job, &c.table, err) : status;
     status = status == NET_OK ? measure(job, &c, err) : status;
     if (status == NET_OK) {
         job->tried[method].done = true;
+        job->tried[method].right = right(job, c.report.int8);
         job->tried[method].same_top1 = c.report.same_top1;
         job->tried[method].output_db = c.report.output_db;
     }
-    bool keep = status == NET_OK && (job->best.report.layer == NULL || better(&c.report, &job->best.report));
+    bool keep = status == NET_OK && (job->best.report.layer == NULL || better(job, &c.report, &job->best.report));
     if (keep) {
         drop(&job->best);
         job->best = c;
@@ -158,6 +208,72 @@ static net_status try_method(calib_job *job, net_calib_method method, net_error 
     } else {
         drop(&c);
     }
+    return status;
+}
+
+/* The quantised layer whose input or weights lose most; NET_NONE: there is none. */
+static uint32_t least_exact(const calib_job *job) {
+    uint32_t worst = NET_NONE;
+    double least = INFINITY;
+    for (uint32_t i = 0; i < job->fp32.num_layers; i++) {
+        const net_quant_loss *l = &job->best.report.layer[i];
+        double db = fmin(l->input_db, l->weight_db); /* of a NaN and a number: the number */
+        if (l->quantized && (worst == NET_NONE || db < least)) {
+            worst = i;
+            least = isnan(db) ? INFINITY : db;
+        }
+    }
+    return worst;
+}
+
+/* Layers of the best candidate become float again, one by one, until its outputs are as exact as asked for. */
+static net_status reach(calib_job *job, net_error *err) {
+    net_status status = NET_OK;
+    while (status == NET_OK && job->best.report.output_db < job->opt->reach) {
+        uint32_t worst = least_exact(job);
+        if (worst == NET_NONE) {
+            break;
+        }
+        (void)net_table_remove(&job->best.table, job->fp32.layer[worst].name);
+        net_graph_free(&job->best.graph);
+        net_quant_report_free(&job->best.report);
+        status = measure(job, &job->best, err);
+    }
+    return status;
+}
+
+/* Classes from a file with a line for each input, or from .csv files. */
+static net_status read_labels(calib_job *job, net_error *err) {
+    photos_names n = {0};
+    job->label = malloc(job->inputs.count * sizeof *job->label + 1);
+    if (job->label == NULL) {
+        (void)snprintf(err->text, sizeof err->text, "out of memory");
+        return NET_ERR_MEMORY;
+    }
+    if (job->opt->labels != NULL && !photos_names_load(&n, job->opt->labels)) {
+        (void)snprintf(err->text, sizeof err->text, "%.200s: no labels", job->opt->labels);
+        return NET_ERR_IO;
+    }
+    net_status status = NET_OK;
+    for (uint32_t i = 0; i < job->inputs.count; i++) {
+        uint32_t label = 0;
+        char *end = NULL;
+        bool known = photos_source_label(&job->source, i, &label);
+        job->label[i] = known ? (int64_t)label : -1;
+        if (job->opt->labels != NULL) {
+            job->label[i] = i < n.count ? (int64_t)strtoul(n.line[i], &end, 10) : -1;
+            if (end == NULL || end == n.line[i] || *end != '\0' || n.line[i][0] == '-' ||
+                n.count != job->inputs.count) {
+                (void)snprintf(err->text, sizeof err->text,
+                               "%.200s:%u: expected a class, 0 or more, for each of %u inputs", job->opt->labels, i + 1,
+                               job->inputs.count);
+                status = NET_ERR_FORMAT;
+                break;
+            }
+        }
+        job->labels += job->label[i] >= 0;
+    }
+    photos_names_free(&n);
     return status;
 }
 
@@ -188,19 +304,26 @@ static net_status run(calib_job *job, net_error *err) {
         (void)snprintf(err->text, sizeof err->text, "out of memory");
         return NET_ERR_MEMORY;
     }
-    status = net_calib_collect(&job->fp32, &job->inputs, job->hist, err);
+    status = read_labels(job, err);
+    status = status == NET_OK ? net_calib_collect(&job->fp32, &job->inputs, job->hist, err) : status;
     for (uint32_t i = 0; status == NET_OK && i < METHODS; i++) {
         if (o->method_name == NULL || strcmp(o->method_name, "auto") == 0 ||
             strcmp(o->method_name, method_name[i]) == 0) {
             status = try_method(job, (net_calib_method)i, err);
         }
     }
+    status = status == NET_OK && !isnan(o->reach) ? reach(job, err) : status;
     if (status == NET_OK && o->compare != NULL) {
         status = net_table_load(&job->other.table, o->compare, err);
         status = status == NET_OK ? measure(job, &job->other, err) : status;
     }
     if (status == NET_OK) {
         (o->json ? print_json : print_text)(job);
+        if (job->best.report.output_db < o->least) {
+            fprintf(stderr,
+                    "tandem-net: warning: the outputs of the INT8 network have %.2f dB, less than %.2f (--least)\n",
+                    job->best.report.output_db, o->least);
+        }
         status = save(job, err);
     }
     return status;
@@ -216,5 +339,6 @@ int photos_calibrate(const photos_options *o) {
     net_graph_free(&job.fp32);
     photos_source_free(&job.source);
     free(job.hist);
+    free(job.label);
     return result;
 }

@@ -93,16 +93,21 @@ static int run(const photos_options *o, const net_graph *g, photos_engine *engin
         if (status != NET_OK) {
             break;
         }
-        const float *output = NULL;
         double start = rep_seconds(CLOCK_PROCESS_CPUTIME_ID);
-        status = photos_engine_run(engine, g, input, &output, &err);
+        status = photos_engine_infer(engine, input, &err);
         double seconds = rep_seconds(CLOCK_PROCESS_CPUTIME_ID) - start;
         if (status != NET_OK) {
             break;
         }
         photos_source_name(&source, i, name, sizeof name);
         printf("image %s\n", name);
-        print_top(output, net_shape_elements(&g->blob[g->output].shape), o->top, n);
+        for (uint32_t k = 0; k < g->num_outputs; k++) {
+            const net_blob *blob = &g->blob[g->outputs[k]];
+            if (g->num_outputs > 1) {
+                printf("output %s\n", blob->name);
+            }
+            print_top(photos_engine_blob(engine, g->outputs[k]), net_shape_elements(&blob->shape), o->top, n);
+        }
         if (o->time) {
             printf("time %.3f s of CPU time\n", seconds);
         }
@@ -119,10 +124,6 @@ static int run(const photos_options *o, const net_graph *g, photos_engine *engin
 static net_status prepare(const photos_options *o, net_graph *g, photos_engine *engine, net_error *err) {
     net_table table = {0};
     net_status status = photos_load(o, g, err);
-    if (status == NET_OK && g->output == NET_NONE) {
-        (void)snprintf(err->text, sizeof err->text, "%.200s: %u outputs, expected one", o->net, g->num_outputs);
-        status = NET_ERR_UNSUPPORTED;
-    }
     if (status == NET_OK && o->table != NULL) {
         status = net_table_load(&table, o->table, err);
         status = status == NET_OK ? net_quantize_table(g, &table, err) : status;

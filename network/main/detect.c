@@ -18,7 +18,7 @@ static const char help_text[] = "usage: tandem-net detect PARAM BIN [options] --
 
 typedef struct detect_options {
     photos_options base; /* net, bin, table, names, input, prep, shape, device, n, json */
-    const char *draw, *anchors;
+    const char *draw, *anchors, *head;
     double threshold, overlap; /* NaN: the value of the network */
     bool letterbox;
     uint32_t fill; /* 0..255 */
@@ -40,6 +40,8 @@ static int complete(const detect_options *d) {
 /* -1: help was printed. */
 static int parse(detect_options *d, int argc, char **argv) {
     static const char *const devices[] = {"cpu", "model", "rtl", "tandem", NULL};
+    static const char *const kinds[] = {"yolov5",     "nanodet",        "scrfd",  "retinaface", "ultraface",
+                                        "fastestdet", "yolo-fastestv2", "yolov8", "yolov8-dfl", NULL};
     photos_options *o = &d->base;
     const char *files[2] = {NULL, NULL};
     opt_list words = {.item = files, .most = 2}, images = {.item = o->input, .most = (size_t)argc};
@@ -59,6 +61,11 @@ static int parse(detect_options *d, int argc, char **argv) {
             "each output in pixels of the input, / between outputs; least score 0.25, overlap 0.45 unless they\nare "
             "given",
             &d->anchors),
+        OPT(TEXT, "--head", "KIND",
+            "outputs are those of this kind of network, without such a layer: nanodet, scrfd, retinaface, ultraface,\n"
+            "fastestdet, yolo-fastestv2, yolov8 (boxes in pixels, as exported to ONNX), yolov8-dfl (ncnn's), or\n"
+            "yolov5 with --anchors; scores as with --anchors",
+            &d->head, .words = kinds),
         OPT(TEXT, "--table", "FILE", "calibration table: the float layers that it names run in INT8", &o->table),
         OPT(TEXT, "--device", "cpu|model|rtl|tandem", "where (default cpu)", &o->device, .words = devices),
         NETOPT_CFG(&o->n),
@@ -84,9 +91,10 @@ typedef struct detect_job {
     net_graph graph;
     photos_engine engine;
     photos_names names;
-    net_heads heads; /* with --anchors */
+    bool raw;        /* --head or --anchors: outputs without a detection layer, */
+    net_heads heads; /* of this kind */
     float *input;
-    float *row;   /* with --anchors: decoded */
+    float *row;   /* raw: decoded */
     net_box *box; /* for all rows */
     uint32_t rows;
 } detect_job;
@@ -101,9 +109,9 @@ static net_status prepare(detect_job *job, net_error *err) {
     net_graph *g = &job->graph;
     net_table table = {0};
     net_status status = photos_load(&d->base, g, err);
-    status = status != NET_OK     ? status
-             : d->anchors != NULL ? net_heads_fit(&job->heads, g, err)
-                                  : net_boxes_limits(g, (float)d->threshold, (float)d->overlap, err);
+    status = status != NET_OK ? status
+             : job->raw       ? net_heads_fit(&job->heads, g, err)
+                              : net_boxes_limits(g, (float)d->threshold, (float)d->overlap, err);
     if (status == NET_OK && d->base.table != NULL) {
         status = net_table_load(&table, d->base.table, err);
         status = status == NET_OK ? net_quantize_table(g, &table, err) : status;
@@ -113,24 +121,23 @@ static net_status prepare(detect_job *job, net_error *err) {
     if (status != NET_OK) {
         return status;
     }
-    job->rows = d->anchors != NULL ? job->heads.rows : g->blob[g->output].shape.h;
+    job->rows = job->raw ? job->heads.rows : g->blob[g->output].shape.h;
     job->input = malloc(net_shape_elements(&g->blob[g->input].shape) * sizeof *job->input + 1);
-    job->row = d->anchors != NULL ? malloc(6 * (size_t)job->rows * sizeof *job->row) : NULL;
+    job->row = job->raw ? malloc(6 * (size_t)job->rows * sizeof *job->row + 1) : NULL;
     job->box = malloc(job->rows * sizeof *job->box + 1);
-    return job->input == NULL || job->box == NULL || (d->anchors != NULL && job->row == NULL) ? out_of_memory(err)
-                                                                                              : NET_OK;
+    return job->input == NULL || job->box == NULL || (job->raw && job->row == NULL) ? out_of_memory(err) : NET_OK;
 }
 
 /* One inference; *row: job->rows rows of detections. */
 static net_status infer(detect_job *job, const float **row, net_error *err) {
     const detect_options *d = job->opt;
     const net_graph *g = &job->graph;
-    const float *output[NET_MAX_HEADS];
-    if (d->anchors == NULL) {
+    const float *output[NET_MAX_HEAD_OUTPUTS];
+    if (!job->raw) {
         return photos_engine_run(&job->engine, g, job->input, row, err);
     }
     net_status status = photos_engine_infer(&job->engine, job->input, err);
-    for (uint32_t i = 0; i < job->heads.count; i++) {
+    for (uint32_t i = 0; i < g->num_outputs; i++) {
         output[i] = photos_engine_blob(&job->engine, g->outputs[i]);
     }
     *row = job->row;
@@ -222,13 +229,15 @@ static net_status one_picture(detect_job *job, const char *path, net_error *err)
 }
 
 static int detect(const detect_options *d) {
-    detect_job job = {.opt = d};
+    detect_job job = {.opt = d, .raw = d->anchors != NULL || d->head != NULL};
     net_error err = {""};
     if (d->base.names != NULL && !photos_names_load(&job.names, d->base.names)) {
         photos_names_free(&job.names);
         return 2;
     }
-    net_status status = d->anchors != NULL ? net_heads_parse(&job.heads, d->anchors, &err) : NET_OK;
+    net_status status = d->head != NULL      ? net_heads_named(&job.heads, d->head, d->anchors, &err)
+                        : d->anchors != NULL ? net_heads_parse(&job.heads, d->anchors, &err)
+                                             : NET_OK;
     status = status == NET_OK ? prepare(&job, &err) : status;
     for (uint32_t i = 0; status == NET_OK && i < d->base.count; i++) {
         status = one_picture(&job, d->base.input[i], &err);

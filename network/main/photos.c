@@ -1,4 +1,5 @@
 /* photos.c - options of tandem-net classify and tandem-net calibrate, and functions that both need. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,9 @@ int photos_failed(net_status status, const net_error *err) {
 
 void photos_free(photos_options *o) {
     free(o->input);
+    free(o->stay);
     o->input = NULL;
+    o->stay = NULL;
 }
 
 static int complete(const photos_options *o) {
@@ -28,9 +31,10 @@ static int complete(const photos_options *o) {
         return netopt_usage(o->command, "", " needs --net, --bin and at least one --image");
     }
     if (classify && (o->out_param != NULL || o->out_bin != NULL || o->compare != NULL || o->json || o->optimise ||
-                     o->method_name != NULL)) {
-        return netopt_usage("--method, --out-param, --out-bin, --compare, --json and --optimise go with calibrate", "",
-                            "");
+                     o->method_name != NULL || o->labels != NULL || o->stays > 0 || !isnan(o->reach))) {
+        return netopt_usage("--method, --out-param, --out-bin, --compare, --json, --optimise, --labels, --float and "
+                            "--reach go with calibrate",
+                            "", "");
     }
     if (!classify && (o->names != NULL || o->dump != NULL || o->device != NULL || o->scalar || o->time)) {
         return netopt_usage("--names, --dump, --device, --scalar and --time go with classify", "", "");
@@ -52,7 +56,7 @@ static int complete(const photos_options *o) {
  */
 static int parse(photos_options *o, int argc, char **argv) {
     static const char *const methods[] = {"auto", "kl", "minmax", "mse", "percentile", NULL};
-    opt_list images = {.item = o->input, .most = (size_t)argc};
+    opt_list images = {.item = o->input, .most = (size_t)argc}, stay = {.item = o->stay, .most = (size_t)argc};
     const opt_row both[] = {
         OPT(WORDS, "--image", "FILE ...",
             "PNG, JPEG or PNM pictures; FILE.npy: the input itself as 32 bit floats; FILE.csv: pixels and class,\nan "
@@ -81,14 +85,20 @@ static int parse(photos_options *o, int argc, char **argv) {
     };
     const opt_row calibrate[] = {
         OPT(TEXT, "--method", "auto|kl|minmax|mse|percentile",
-            "threshold of the activations; auto (the default): the one with the most top-1 as in FP32, then the\nbest "
-            "output",
+            "threshold of the activations; auto (the default): the one with the most right top-1 where classes are\n"
+            "known, then the best outputs",
             &o->method_name, .words = methods),
         OPT(REAL, "--percent", "P", "of the values that are not zero, for percentile (default 99.99)", &o->percent,
             .least = 1e-6, .most = 100),
         OPT(TEXT, "--out-param", "FILE", "write the INT8 network,", &o->out_param),
         OPT(TEXT, "--out-bin", "FILE", "with its weights;", &o->out_bin),
         OPT(FLAG, "--optimise", NULL, "with INT8 between layers where that is the same", &o->optimise),
+        OPT(TEXT, "--labels", "FILE", "the class of each input, a line for each (.csv files have their own)",
+            &o->labels),
+        OPT(WORDS, "--float", "LAYER ...", "these layers stay in FP32 (on the CPU)", &stay),
+        OPT(REAL, "--reach", "DB", "layers stay in FP32, the least exact first, until the outputs are that exact",
+            &o->reach, .most = 1000),
+        OPT(REAL, "--least", "DB", "warn when the outputs are less exact (default 10)", &o->least, .most = 1000),
         OPT(TEXT, "--compare", "FILE", "another table: its agreement with FP32, too", &o->compare),
         OPT(FLAG, "--json", NULL, "the report as JSON", &o->json),
     };
@@ -98,6 +108,7 @@ static int parse(photos_options *o, int argc, char **argv) {
         .head = help_text, .group = groups, .groups = sizeof groups / sizeof groups[0], .skip = 1};
     int status = netopt_parse(&line, argc, argv);
     o->count = (uint32_t)images.count;
+    o->stays = (uint32_t)stay.count;
     return status != 0 ? status : complete(o);
 }
 
@@ -114,9 +125,11 @@ net_status photos_load(const photos_options *o, net_graph *graph, net_error *err
 }
 
 int netjob_photos(int argc, char **argv) {
-    photos_options o = {.command = argv[1], .top = 5, .percent = 99.99, .n = NETOPT_N};
+    photos_options o = {.command = argv[1], .top = 5, .percent = 99.99, .n = NETOPT_N, .reach = NAN, .least = 10.0};
     o.input = calloc((size_t)argc, sizeof *o.input);
-    if (o.input == NULL) {
+    o.stay = calloc((size_t)argc, sizeof *o.stay);
+    if (o.input == NULL || o.stay == NULL) {
+        photos_free(&o);
         fputs("tandem-net: out of memory\n", stderr);
         return 1;
     }

@@ -7,7 +7,11 @@
 typedef struct photos_options {
     const char *command; /* classify, calibrate */
     const char *net, *bin, *table, *names, *dump;
-    const char *out_param, *out_bin, *compare;
+    const char *out_param, *out_bin, *compare, *labels;
+    const char **stay; /* [stays] layers that stay float */
+    uint32_t stays;
+    double reach;       /* dB that the INT8 network shall reach by leaving layers float; NaN: no search */
+    double least;       /* dB below which a warning is printed */
     uint32_t count;     /* inputs, in the order of the command line */
     const char **input; /* files; .npy: floats, all others: pictures */
     net_picture_prep prep;
@@ -54,6 +58,8 @@ net_status photos_source_open(photos_source *source, const photos_options *o, co
 void photos_source_free(photos_source *source);
 /* Name of input i: file, and line of a .csv file. */
 void photos_source_name(const photos_source *source, uint32_t i, char *text, size_t size);
+/* Class of input i in a .csv file; false: another file. */
+bool photos_source_label(const photos_source *source, uint32_t i, uint32_t *label);
 /* net_inputs.load: user is a photos_source. */
 net_status photos_input(void *user, uint32_t i, float *input, net_error *err);
 

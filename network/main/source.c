@@ -51,6 +51,15 @@ static uint32_t file_of(const photos_source *source, uint32_t *i) {
     }
 }
 
+bool photos_source_label(const photos_source *source, uint32_t i, uint32_t *label) {
+    uint32_t file = file_of(source, &i);
+    if (source->images[file].count > 0) {
+        *label = source->images[file].label[i];
+        return true;
+    }
+    return false;
+}
+
 void photos_source_name(const photos_source *source, uint32_t i, char *text, size_t size) {
     uint32_t file = file_of(source, &i);
     if (source->images[file].count > 0) {

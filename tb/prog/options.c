@@ -215,7 +215,8 @@ static void usage_commands(FILE *out, const tb_prog_options *o) {
     fprintf(out, "usage: %s COMMAND ... (%s, %s)\n\n", o->self, o->prog->about, o->prog->cfg);
     for (size_t i = 0; i < COUNT(commands); i++) {
         if (commands[i].command == TB_LIST) {
-            fputs("  wave FILE                   a waveform file: table, picture, save file\n"
+            fputs("  device                      a bench as a device for another program: Python\n"
+                  "  wave FILE                   a waveform file: table, picture, save file\n"
                   "  axi-check FILE --prefix P   the rules of AXI on a port in a waveform file\n",
                   out);
         }
@@ -252,8 +253,8 @@ void tb_prog_usage(FILE *out, const tb_prog_options *o) {
     }
     if (o->flat) {
         fprintf(out,
-                "usage: %s [options] [knob=value ...]\n       %s COMMAND ...: run, test, repro, shrink, diff, wave, "
-                "axi-check, list; each "
+                "usage: %s [options] [knob=value ...]\n       %s COMMAND ...: run, test, repro, shrink, diff, "
+                "device, wave, axi-check, list; each "
                 "answers "
                 "--help\n%s (%s)\n",
                 o->self, o->self, o->prog->about, o->prog->cfg);
@@ -368,11 +369,13 @@ static int find_command(tb_prog_options *o, int argc, char **argv, char *err, si
         return 0;
     }
     if (argc < 2) {
-        snprintf(err, err_size, "expected a command: run, test, repro, shrink, diff, wave, axi-check or list (--help)");
-    } else {
         snprintf(err, err_size,
-                 "unknown command %.60s, expected run, test, repro, shrink, diff, wave, axi-check or list (--help)",
-                 argv[1]);
+                 "expected a command: run, test, repro, shrink, diff, device, wave, axi-check or list (--help)");
+    } else {
+        snprintf(
+            err, err_size,
+            "unknown command %.60s, expected run, test, repro, shrink, diff, device, wave, axi-check or list (--help)",
+            argv[1]);
     }
     return -1;
 }

@@ -25,9 +25,10 @@ void tb_prog_pins(const tb_knobs *knobs, char *dst, size_t size);
 /* Release what a run holds. */
 void tb_prog_run_free(tb_prog_run *run);
 
-/* Commands; exit status. wave and axi-check parse their own options. */
+/* Commands; exit status. device, wave and axi-check parse their own options. */
 int tb_prog_shrink(tb_prog_options *o);
 int tb_prog_diff(const tb_prog_options *o);
+int tb_prog_device(const tb_prog *prog, int argc, char **argv);
 int tb_prog_wave(int argc, char **argv);
 int tb_prog_axi_check(const tb_prog *prog, int argc, char **argv);
 

@@ -399,6 +399,8 @@ int tb_prog_main(const tb_prog *prog, int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a file beyond its size limit is a write error, not a fatal signal */
     if (argc > 1 && strcmp(argv[1], "wave") == 0) { /* these have nothing to do with cases */
         status = tb_prog_wave(argc, argv);
+    } else if (argc > 1 && strcmp(argv[1], "device") == 0) {
+        status = tb_prog_device(prog, argc, argv);
     } else if (argc > 1 && strcmp(argv[1], "axi-check") == 0) {
         status = tb_prog_axi_check(prog, argc, argv);
     } else if (tb_prog_parse(&o, prog, argc, argv, err, sizeof err) != 0) {

@@ -3,9 +3,9 @@
  * shrinking, result and coverage files.
  *
  * A program is a table of tests. A test has knobs and an executor that reads nothing but the case. Commands of every
- * program: run, test, repro, shrink, diff, wave, axi-check, list. A program with one test also takes options without a
- * command: `prog --seed 1 knob=2`, `prog --case FILE`, `prog --shrink FILE`. Exit status: 0 passed, 1 failed, 2 bad
- * input.
+ * program: run, test, repro, shrink, diff, device, wave, axi-check, list. A program with one test also takes options
+ * without a command: `prog --seed 1 knob=2`, `prog --case FILE`, `prog --shrink FILE`. Exit status: 0 passed,
+ * 1 failed, 2 bad input.
  */
 #ifndef TB_PROG_H
 #define TB_PROG_H
@@ -154,6 +154,8 @@ struct tb_prog {
     void (*again)(const tb_prog *prog, char *dst, size_t size);
     /* Commands of the design that run no cases: 0 done, 1 none was given, -1 with one line in err. */
     int (*instead)(const tb_prog_options *o, tb_result *result, char *err, size_t err_size);
+    /* A case has passed, and its run is still open, which ends with tb_test_execute(): what its buses did. */
+    void (*seen)(tb_prog_run *run, const tb_run *of);
     /* After a case that passed: coverage, statistics. A failure goes into run->result. 0, or -1 with run->err. */
     int (*passed)(tb_prog_run *run);
     /* Release run->more. */

@@ -76,7 +76,7 @@ static void left_out(const tb_report *r, FILE *out) {
 }
 
 static void streams(const tb_report *r, FILE *out) {
-    if (!r->o->prog->dumps) {
+    if (!r->o->prog->dumps || (r->no_streams[0] == '\0' && r->streams_all == 0)) {
         return;
     }
     if (r->no_streams[0] != '\0' || r->streams_wrong == 0) {

@@ -73,7 +73,7 @@ static void print_streams(const tb_report *r, FILE *out, unsigned max) {
     }
     if (r->streams_wrong > max) {
         fprintf(out, "  and %zu more streams\n", r->streams_wrong - max);
-    } else if (r->streams_wrong == 0) {
+    } else if (r->streams_wrong == 0 && r->streams_all > 0) {
         fprintf(out, "  streams of the tasks: all %zu are equal\n", r->streams_all);
     }
 }

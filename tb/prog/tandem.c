@@ -6,6 +6,7 @@
 #include "../case/hash.h"
 #include "../case/store.h"
 #include "../run/story.h"
+#include "stream_log.h"
 
 static tb_run *run_of(const tb_tandem *b, void *self) {
     return (tb_run *)(void *)((char *)self + b->run_at);
@@ -105,6 +106,7 @@ static int open_all(const tb_tandem *b, void *self, tb_prog_run *run, char *err,
         (b->checks != NULL && tb_run_checks(r, b->checks, *b->check_count, NULL, self, err, err_size) != 0)) {
         return -1;
     }
+    tb_run_follow(r);
     r->live = pair != NULL ? &pair->live : NULL;
     tb_run_reset(r);
     tb_run_step(r); /* nothing may be valid at the first edge after reset */
@@ -117,12 +119,18 @@ static int open_all(const tb_tandem *b, void *self, tb_prog_run *run, char *err,
     if (run->story != NULL) {
         run->story->has_model = pair != NULL; /* the model runs beside the RTL */
     }
+    if (run->dump != NULL && r->waits.count > 0 && r->waits.counts &&
+        tb_stream_log_open(r, run->dump, err, err_size) == NULL) {
+        return -1;
+    }
     return pair != NULL && run->dump != NULL ? open_logs(pair, run->dump, err, err_size) : 0;
 }
 
 int tb_tandem_close(const tb_tandem *b, void *self, char *err, size_t err_size) {
     tb_pair *pair = pair_of(b, self);
-    const int rc = pair != NULL ? close_logs(pair, err, err_size) : 0;
+    tb_run *r = run_of(b, self);
+    int rc = pair != NULL ? close_logs(pair, err, err_size) : 0;
+    rc = tb_stream_log_close((tb_stream_log *)r->waits.ctx, err, err_size) == 0 ? rc : -1;
     tb_run_close(run_of(b, self));
     if (pair != NULL) {
         tb_buffers_free(&pair->live);
@@ -174,6 +182,9 @@ int tb_test_execute(tb_prog_run *run) {
     if (rc == 0) {
         run->result->cycles += r->sim.cycle;
         run->result->trace_hash = tb_hash_u64(run->result->trace_hash, run->portable ? run->results : tb_run_hash(r));
+    }
+    if (rc == 0 && !tb_run_failed(r) && !run->again && run->o->prog->seen != NULL) {
+        run->o->prog->seen(run, r);
     }
     if (rc == 0 && run->portable) {
         rc = tb_kv_set(&run->result->extra, "portable", "1");

@@ -207,6 +207,7 @@ void tb_run_look(tb_run *run) {
     if (checks_look(run) && !tb_checks_cycle(&run->checks)) {
         note_check(run);
     }
+    tb_waits_look(&run->waits, cycle);
     if (run->story != NULL) {
         tb_story_sample(run);
     }

@@ -26,6 +26,7 @@
 #include "../sim/sim.h"
 #include "../tap/check.h"
 #include "replay.h"
+#include "waits.h"
 #include "watchdog.h"
 
 #define TB_RUN_PORTS 8u
@@ -151,6 +152,7 @@ typedef struct tb_run {
     tb_checks checks;          /* of the units, in builds with taps */
     const tb_buffers *live;    /* of the bench: work in flight, named in failures of memory; NULL: not known */
     tb_watchdog wd, wd_memory; /* all ports; the ports with memory alone */
+    tb_waits waits;            /* handshakes beside the buses, once tb_run_follow() was called */
     tb_run_failure failure;
     tb_run_failure first; /* with cfg.go_on: the first failure, which did not stop the run */
     uint64_t hash;        /* of all beats so far */
@@ -187,6 +189,10 @@ int tb_run_pin(tb_run *run, const char *name, char *err, size_t err_size);
 /* Checks of the units; does nothing in builds without taps. Arguments as of tb_checks_open(). */
 int tb_run_checks(tb_run *run, const tb_check_ops *const *ops, size_t nops, const char *const *absent, void *ctx,
                   char *err, size_t err_size);
+/*
+ * After the ports: follow every other handshake of the design, for the report on a hang (waits.h).
+ */
+void tb_run_follow(tb_run *run);
 /*
  * Reset the design, at first or in the middle of a run: bursts in flight are dropped, memory is kept. In the middle of
  * a run monitors check whether the reset is asynchronous, and the checks of the units are called; at power-up they are
@@ -232,6 +238,11 @@ void tb_run_kick(tb_run *run);
  * the design has no work, at most for the watchdog's cycles. True: the run has failed, with its report.
  */
 bool tb_run_check_hang(tb_run *run);
+/*
+ * The bench gave up waiting for something that is no bus: a failure under a signature of its own, described by `what`,
+ * with the report on a hang; since: the cycle of the last progress.
+ */
+void tb_run_stuck(tb_run *run, const char *signature, const char *what, uint64_t since);
 /* Does the memory of a port owe a handshake on this channel? The sentence says which. */
 bool tb_run_owes(const tb_run *run, unsigned port, tb_axi_channel axi, char *text, size_t size);
 /* Complain about bursts in flight; `when` ends the sentence. True: nothing failed. */

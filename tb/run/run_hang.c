@@ -56,6 +56,9 @@ static void guess_root(const tb_run *run, char *text, size_t size) {
             }
         }
     }
+    if (tb_waits_root(&run->waits, text, size)) {
+        return;
+    }
     snprintf(text, size, run->memories > 0 ? "the memory owes nothing: the design stands" : "the design stands");
 }
 
@@ -110,11 +113,17 @@ static void write_report(tb_run *run, const char *what, const char *root) {
     if (h->hang_lines != NULL) {
         h->hang_lines(h->ctx, false, out);
     }
-    fputs(run->memories > 0 ? "in flight on the bus (oldest first):\n" : "", out);
-    for (unsigned p = 0; p < run->ports; p++) {
-        if (run->port[p]->cfg.mem != NULL) {
-            port_lines(run, run->port[p], out);
+    fputs(run->ports > 0 ? "in flight on the bus (oldest first):\n" : "", out);
+    for (unsigned i = 0; i < 2 * run->ports; i++) { /* those with memory first, others if the bench adds nothing */
+        const tb_run_port *p = run->port[i % run->ports];
+        const bool first = i<run->ports, moves = p->mon.rd_count + p->mon.wr_count + p->mon.stalled> 0;
+        if (p->cfg.mem != NULL ? first : !first && moves && h->hang_lines == NULL) {
+            port_lines(run, p, out);
         }
+    }
+    tb_waits_lines(&run->waits, out);
+    if (h->hang_root == NULL && h->hang_lines == NULL) { /* the bench does not know its units */
+        tb_waits_units(&run->sim, tb_run_cycle, run, out);
     }
     if (h->hang_lines != NULL) {
         h->hang_lines(h->ctx, true, out);
@@ -137,9 +146,8 @@ static void still_in_reset(const tb_run *run, tb_run_hang kind, char *root, size
     }
 }
 
-void tb_run_note_hang(tb_run *run, tb_run_hang kind, const char *what, uint64_t since) {
+static void note_hang(tb_run *run, tb_run_hang kind, const char *signature, const char *what, uint64_t since) {
     const tb_run_hooks *h = &run->cfg.hooks;
-    const char *signature = kind == TB_HANG_REGISTER ? "reg:timeout" : "watchdog:hang";
     char full[96], name[48] = "", root[200] = "";
     if (tb_run_failed(run)) {
         return;
@@ -157,6 +165,14 @@ void tb_run_note_hang(tb_run *run, tb_run_hang kind, const char *what, uint64_t 
     tb_run_fail(run, full, "%s%s%s", what, root[0] != '\0' ? "; " : "", root);
     run->failure.cycle = since;
     write_report(run, what, root);
+}
+
+void tb_run_note_hang(tb_run *run, tb_run_hang kind, const char *what, uint64_t since) {
+    note_hang(run, kind, kind == TB_HANG_REGISTER ? "reg:timeout" : "watchdog:hang", what, since);
+}
+
+void tb_run_stuck(tb_run *run, const char *signature, const char *what, uint64_t since) {
+    note_hang(run, TB_HANG_PORTS, signature, what, since);
 }
 
 /* No handshake with memory for so long. */

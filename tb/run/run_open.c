@@ -109,3 +109,11 @@ int tb_run_checks(tb_run *run, const tb_check_ops *const *ops, size_t nops, cons
                   char *err, size_t err_size) {
     return tb_checks_open(&run->checks, &run->sim, ops, nops, absent, ctx, err, err_size);
 }
+
+void tb_run_follow(tb_run *run) {
+    const char *prefixes[TB_RUN_PORTS + 1] = {NULL};
+    for (unsigned i = 0; i < run->ports; i++) {
+        prefixes[i] = run->port[i]->cfg.prefix;
+    }
+    tb_waits_open(&run->waits, &run->sim, prefixes);
+}

@@ -1,11 +1,11 @@
 #!/bin/bash
-# qualify.sh MAKE BUILD SUITE: every patch of mutants/ in a copy of the project; the suite must fail there. Exit
+# mutants.sh MAKE BUILD SUITE: every patch of mutants/ in a copy of the project; the suite must fail there. Exit
 # status 1 when a patch does not apply, does not build, or is not found.
 set -u
 make=$1 build=$2 suite=$3
 found=0 all=0
 for patch in mutants/*.patch; do
-    [ -e "$patch" ] || { echo "qualify: mutants/ holds no patch" >&2; exit 1; }
+    [ -e "$patch" ] || { echo "mutants: mutants/ holds no patch" >&2; exit 1; }
     all=$((all + 1))
     copy=$build/mutants/$(basename "$patch" .patch)
     rm -rf "$copy"

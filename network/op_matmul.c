@@ -1,0 +1,239 @@
+/*
+ * op_matmul.c - products of matrices: MatMul of two blobs, and Gemm, whose operands may be constants.
+ *
+ * As ncnn's plain C++ layers: a sum begins with 0, or for Gemm with C * beta, and has its products in the order of k.
+ */
+#include <string.h>
+
+#include "gemm_f32.h"
+#include "op.h"
+
+/* ---- MatMul: A x B, or A x B transposed; maps are batches ---- */
+
+/* A vector is one row (A) or one column (B) of a matrix. */
+typedef struct matmul_form {
+    uint32_t m, n, k, k_b; /* k_b: that of B, which must be k */
+    uint32_t batch, batch_a, batch_b;
+    bool b_rows;
+} matmul_form;
+
+static matmul_form matmul_form_of(const net_layer *layer, const net_shape *a, const net_shape *b) {
+    bool vector = b->dims == 1;
+    matmul_form f = {.m = a->h, .k = a->w, .batch_a = a->c, .batch_b = b->c};
+    f.b_rows = vector || net_layer_int(layer, 0, 0) != 0;
+    f.n = f.b_rows ? b->h : b->w; /* a vector has h = 1 */
+    f.k_b = f.b_rows ? b->w : b->h;
+    f.batch = a->c > b->c ? a->c : b->c;
+    return f;
+}
+
+static net_status matmul_shape(net_plan *p) {
+    const net_shape *a = net_plan_in(p, 0);
+    const net_shape *b = net_plan_in(p, 1);
+    matmul_form f = matmul_form_of(p->layer, a, b);
+    if (f.k != f.k_b || (f.batch_a != f.batch_b && f.batch_a != 1 && f.batch_b != 1)) {
+        return NET_BAD(p, "inputs of %ux%ux%u and %ux%ux%u (c, h, w): %u and %u products in a sum", a->c, a->h, a->w,
+                       b->c, b->h, b->w, f.k, f.k_b);
+    }
+    p->layer->scratch = (size_t)f.k * GEMM_COLUMNS * sizeof(float);
+    /* the dimension of a vector is not in the result */
+    bool row = a->dims == 1;
+    bool column = b->dims == 1;
+    uint32_t dims = a->dims > b->dims ? a->dims : b->dims;
+    if (row && column) {
+        return net_plan_out(p, 0, (net_shape){1, 1, 1, 1});
+    }
+    if (row || column) {
+        uint32_t left = row ? f.n : f.m;
+        return net_plan_out(p, 0, dims == 3 ? (net_shape){2, left, f.batch, 1} : (net_shape){1, left, 1, 1});
+    }
+    return net_plan_out(p, 0, (net_shape){dims, f.n, f.m, f.batch});
+}
+
+static void matmul_run(const net_work *work) {
+    matmul_form f = matmul_form_of(work->layer, net_work_in(work, 0), net_work_in(work, 1));
+    gemm_f32 g = {.m = f.m, .n = f.n, .k = f.k, .a_step = f.k, .b_rows = f.b_rows, .out_step = f.n};
+    g.b_step = f.b_rows ? f.k : f.n;
+    g.pack = work->scratch;
+    for (uint32_t i = 0; i < f.batch; i++) {
+        g.a = work->in[0] + (f.batch_a == 1 ? 0 : (size_t)i * f.m * f.k);
+        g.b = work->in[1] + (f.batch_b == 1 ? 0 : (size_t)i * f.k * f.n);
+        g.out = work->out[0] + (size_t)i * f.m * f.n;
+        gemm_f32_run(&g);
+    }
+}
+
+static uint64_t matmul_macs(const net_graph *graph, const net_layer *layer) {
+    matmul_form f = matmul_form_of(layer, &graph->blob[layer->in[0]].shape, &graph->blob[layer->in[1]].shape);
+    return (uint64_t)f.m * f.n * f.k * f.batch;
+}
+
+/* ---- Gemm: alpha * (A x B + beta * C), each a constant of the .bin or an input ---- */
+
+enum { GEMM_NO_C = -1, GEMM_SCALAR, GEMM_PER_ROW, GEMM_PER_ROW_2, GEMM_WHOLE, GEMM_PER_COLUMN };
+
+static void gemm_arrays(const net_layer *layer, net_arrays *a) {
+    int64_t m = net_layer_int(layer, 7, 0);
+    int64_t n = net_layer_int(layer, 8, 0);
+    int64_t k = net_layer_int(layer, 9, 0);
+    const int64_t of_c[5] = {1, m, m, m * n, n};
+    int32_t kind = net_layer_int(layer, 10, 0);
+    if (net_layer_int(layer, 18, 0) != 0) {
+        return; /* quantised: gemm_shape() refuses it */
+    }
+    if (net_layer_int(layer, 4, 0) == 1) {
+        net_arrays_add(a, NET_ROLE_OTHER, true, m * k);
+    }
+    if (net_layer_int(layer, 5, 0) == 1) {
+        net_arrays_add(a, NET_ROLE_WEIGHT, true, k * n);
+    }
+    if (net_layer_int(layer, 6, 0) == 1 && kind >= GEMM_SCALAR && kind <= GEMM_PER_COLUMN) {
+        net_arrays_add(a, NET_ROLE_BIAS, true, of_c[kind]);
+    }
+}
+
+typedef struct gemm_form {
+    uint32_t m, n, k, k_b;
+    int32_t c;      /* how C is repeated */
+    uint32_t in[3]; /* numbers of the inputs of A, B, C; NET_NONE: a constant, or not there */
+    bool flip_a, flip_b, flip_out;
+} gemm_form;
+
+static uint32_t rows_of(const net_shape *s) {
+    return s->dims == 3 ? s->c : s->h;
+}
+
+static int32_t c_kind(const net_shape *c, uint32_t m, uint32_t n) {
+    int32_t kind = GEMM_NO_C - 1;
+    kind = c->dims == 1 && c->w == 1 ? GEMM_SCALAR : kind;
+    kind = c->dims == 1 && c->w == m ? GEMM_PER_ROW : kind;
+    kind = c->dims == 1 && c->w == n ? GEMM_PER_COLUMN : kind;
+    kind = c->dims == 2 && c->w == 1 && c->h == m ? GEMM_PER_ROW_2 : kind;
+    kind = c->dims == 2 && c->w == n && c->h == m ? GEMM_WHOLE : kind;
+    return c->dims == 2 && c->w == n && c->h == 1 ? GEMM_PER_COLUMN : kind;
+}
+
+static gemm_form gemm_form_of(const net_graph *graph, const net_layer *layer) {
+    gemm_form f = {.in = {NET_NONE, NET_NONE, NET_NONE}, .c = GEMM_NO_C};
+    uint32_t next = 0;
+    f.flip_a = net_layer_int(layer, 2, 0) != 0;
+    f.flip_b = net_layer_int(layer, 3, 0) != 0;
+    f.flip_out = net_layer_int(layer, 14, 0) != 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        bool constant = net_layer_int(layer, 4 + i, 0) == 1;
+        f.in[i] = !constant && next < layer->num_in ? next++ : NET_NONE;
+    }
+    f.m = (uint32_t)net_layer_int(layer, 7, 0);
+    f.n = (uint32_t)net_layer_int(layer, 8, 0);
+    f.k = f.k_b = (uint32_t)net_layer_int(layer, 9, 0);
+    if (f.in[0] != NET_NONE) {
+        const net_shape *a = &graph->blob[layer->in[f.in[0]]].shape;
+        f.m = f.flip_a ? a->w : rows_of(a);
+        f.k = f.flip_a ? rows_of(a) : a->w;
+    }
+    if (f.in[1] != NET_NONE) {
+        const net_shape *b = &graph->blob[layer->in[f.in[1]]].shape;
+        f.n = f.flip_b ? rows_of(b) : b->w;
+        f.k_b = f.flip_b ? b->w : rows_of(b);
+    }
+    if (net_layer_int(layer, 6, 0) == 1) {
+        f.c = net_layer_int(layer, 10, 0);
+    } else if (f.in[2] != NET_NONE) {
+        f.c = c_kind(&graph->blob[layer->in[f.in[2]]].shape, f.m, f.n);
+    }
+    return f;
+}
+
+static net_status gemm_shape(net_plan *p) {
+    const net_layer *layer = p->layer;
+    if (net_layer_int(layer, 18, 0) != 0 || net_layer_int(layer, 12, 0) > 1 || net_layer_int(layer, 13, 0) > 1) {
+        return NET_CANNOT(p, "%s", "quantised weights (key 18) or packed outputs (keys 12, 13)");
+    }
+    gemm_form f = gemm_form_of(p->graph, layer);
+    bool whole = true;
+    for (uint32_t i = 0; i < layer->num_in; i++) {
+        const net_shape *in = net_plan_in(p, i);
+        whole = whole && (in->dims < 3 || in->h == 1);
+    }
+    bool constants = net_layer_int(layer, 4, 0) == 1 || net_layer_int(layer, 5, 0) == 1;
+    if (f.m == 0 || f.n == 0 || f.k == 0 || f.k != f.k_b || f.c < GEMM_NO_C || f.c > GEMM_PER_COLUMN || !whole ||
+        (f.in[0] == NET_NONE && f.in[1] == NET_NONE && !constants)) {
+        return NET_BAD(p, "%u x %u by %u x %u, and C of kind %d", f.m, f.k, f.k_b, f.n, (int)f.c);
+    }
+    /* a constant C has the sizes of the settings */
+    bool fixed = net_layer_int(layer, 6, 0) == 1 && f.c > GEMM_SCALAR;
+    uint32_t set_m = (uint32_t)net_layer_int(layer, 7, 0);
+    uint32_t set_n = (uint32_t)net_layer_int(layer, 8, 0);
+    if ((fixed && f.c != GEMM_PER_COLUMN && set_m != f.m) || (fixed && f.c >= GEMM_WHOLE && set_n != f.n)) {
+        return NET_BAD(p, "a constant C for %u x %u, the product is %u x %u", set_m, set_n, f.m, f.n);
+    }
+    p->layer->scratch = ((size_t)f.k * GEMM_COLUMNS + (size_t)f.m * f.k + 2 * (size_t)f.m * f.n) * sizeof(float);
+    uint32_t w = f.flip_out ? f.m : f.n;
+    uint32_t h = f.flip_out ? f.n : f.m;
+    bool apart = net_layer_int(layer, 11, 0) != 0; /* each row a map */
+    return net_plan_out(p, 0, apart ? (net_shape){3, w, 1, h} : (net_shape){2, w, h, 1});
+}
+
+static const float *operand(const net_work *work, uint32_t in, net_role role) {
+    const net_tensor *tensor = net_layer_tensor(work->layer, role);
+    return in != NET_NONE ? work->in[in] : tensor != NULL ? tensor->f32 : NULL;
+}
+
+/* The sums begin with C * beta. */
+static void gemm_start(const net_work *work, const gemm_form *f, float *start) {
+    const float *c = operand(work, f->in[2], NET_ROLE_BIAS);
+    float beta = net_layer_float(work->layer, 1, 1.0f);
+    for (size_t i = 0; i < f->m; i++) {
+        for (size_t j = 0; j < f->n; j++) {
+            size_t at = f->c == GEMM_SCALAR ? 0 : f->c == GEMM_WHOLE ? i * f->n + j : f->c == GEMM_PER_COLUMN ? j : i;
+            start[i * f->n + j] = f->c == GEMM_NO_C || c == NULL ? 0.0f : c[at] * beta;
+        }
+    }
+}
+
+static void gemm_run(const net_work *work) {
+    gemm_form f = gemm_form_of(work->graph, work->layer);
+    float *pack = work->scratch;
+    float *turned = pack + (size_t)f.k * GEMM_COLUMNS;
+    float *start = turned + (size_t)f.m * f.k;
+    float *sum = start + (size_t)f.m * f.n;
+    const float *a = operand(work, f.in[0], NET_ROLE_OTHER);
+    float alpha = net_layer_float(work->layer, 0, 1.0f);
+    for (size_t i = 0; f.flip_a && i < f.m; i++) {
+        for (size_t k = 0; k < f.k; k++) {
+            turned[i * f.k + k] = a[k * f.m + i];
+        }
+    }
+    gemm_start(work, &f, start);
+    const gemm_f32 g = {.m = f.m,
+                        .n = f.n,
+                        .k = f.k,
+                        .a = f.flip_a ? turned : a,
+                        .a_step = f.k,
+                        .b = operand(work, f.in[1], NET_ROLE_WEIGHT),
+                        .b_step = f.flip_b ? f.k : f.n,
+                        .b_rows = f.flip_b,
+                        .start = start,
+                        .start_row = f.n,
+                        .start_column = 1,
+                        .out = sum,
+                        .out_step = f.n,
+                        .pack = pack};
+    gemm_f32_run(&g);
+    for (size_t i = 0; i < f.m; i++) {
+        for (size_t j = 0; j < f.n; j++) {
+            work->out[0][f.flip_out ? j * f.m + i : i * f.n + j] = sum[i * f.n + j] * alpha;
+        }
+    }
+}
+
+static uint64_t gemm_macs(const net_graph *graph, const net_layer *layer) {
+    gemm_form f = gemm_form_of(graph, layer);
+    return (uint64_t)f.m * f.n * f.k;
+}
+
+const net_op net_ops_matmul[] = {
+    {"MatMul", 2, 2, 1, 1, NULL, matmul_shape, matmul_run, matmul_macs},
+    {"Gemm", 1, 3, 1, 1, gemm_arrays, gemm_shape, gemm_run, gemm_macs},
+    {0},
+};
