@@ -35,7 +35,9 @@ static net_status matmul_shape(net_plan *p) {
         return NET_BAD(p, "inputs of %ux%ux%u and %ux%ux%u (c, h, w): %u and %u products in a sum", a->c, a->h, a->w,
                        b->c, b->h, b->w, f.k, f.k_b);
     }
-    p->layer->scratch = (size_t)f.k * GEMM_COLUMNS * sizeof(float);
+    p->layer->scratch = net_layer_int(p->layer, 8, 0) != 0
+                            ? ((size_t)f.m * f.n + f.m + 1) * sizeof(float) + (size_t)(f.m + f.n) * f.k
+                            : (size_t)f.k * GEMM_COLUMNS * sizeof(float);
     /* the dimension of a vector is not in the result */
     bool row = a->dims == 1;
     bool column = b->dims == 1;
@@ -50,8 +52,35 @@ static net_status matmul_shape(net_plan *p) {
     return net_plan_out(p, 0, (net_shape){dims, f.n, f.m, f.batch});
 }
 
+/* INT8 (key 8, not of ncnn, which ignores it): scales found here, one for each row of A and one for B, as ncnn's INT8
+ * Gemm has them. */
+static void matmul_int8(const net_work *work, const matmul_form *f, const float *a, const float *b, float *out) {
+    float *sums = work->scratch;
+    float *scale = sums + (size_t)f->m * f->n;
+    float *of_b = scale + f->m;
+    int8_t *qa = (int8_t *)(of_b + 1);
+    int8_t *qb = qa + (size_t)f->m * f->k;
+    net_dynamic_quantise(&(net_quantised){a, f->k, f->m, f->k, qa, scale, true, false});
+    net_dynamic_quantise(f->b_rows ? &(net_quantised){b, f->k, f->n, f->k, qb, of_b, false, false}
+                                   : &(net_quantised){b, f->n, f->k, f->n, qb, of_b, false, true});
+    net_work_product(work, &(net_product){f->m, f->n, f->k, qa, qb, sums});
+    for (size_t i = 0; i < f->m; i++) {
+        float descale = 1.0f / (scale[i] * of_b[0]);
+        for (size_t j = 0; j < f->n; j++) {
+            out[i * f->n + j] = sums[i * f->n + j] * descale;
+        }
+    }
+}
+
+uint32_t net_matmul_product(const net_graph *graph, const net_layer *layer, net_product *product) {
+    matmul_form f = matmul_form_of(layer, &graph->blob[layer->in[0]].shape, &graph->blob[layer->in[1]].shape);
+    *product = (net_product){f.m, f.n, f.k, NULL, NULL, NULL};
+    return f.batch;
+}
+
 static void matmul_run(const net_work *work) {
     matmul_form f = matmul_form_of(work->layer, net_work_in(work, 0), net_work_in(work, 1));
+    bool int8 = net_layer_int(work->layer, 8, 0) != 0;
     gemm_f32 g = {.m = f.m, .n = f.n, .k = f.k, .a_step = f.k, .b_rows = f.b_rows, .out_step = f.n};
     g.b_step = f.b_rows ? f.k : f.n;
     g.pack = work->scratch;
@@ -59,7 +88,11 @@ static void matmul_run(const net_work *work) {
         g.a = work->in[0] + (f.batch_a == 1 ? 0 : (size_t)i * f.m * f.k);
         g.b = work->in[1] + (f.batch_b == 1 ? 0 : (size_t)i * f.k * f.n);
         g.out = work->out[0] + (size_t)i * f.m * f.n;
-        gemm_f32_run(&g);
+        if (int8) {
+            matmul_int8(work, &f, g.a, g.b, g.out);
+        } else {
+            gemm_f32_run(&g);
+        }
     }
 }
 
