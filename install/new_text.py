@@ -76,8 +76,24 @@ KNOBS = """    {"bus", 0, 5, TB_KNOB_ENUM, bus_names, NULL, "timing of the buses
     {"transfers", 0, 50, TB_KNOB_SMALL, NULL, NULL, "transfers on each stream into the design"},
     {"skip", 0, (1ll << 50) - 1, TB_KNOB_UNIFORM, NULL, NULL, "bit i leaves out transfer i of each stream"},
     {"stall", 0, 90, TB_KNOB_UNIFORM, NULL, NULL, "percent of cycles in which a stream stands"},
-    {"registers", %(regs)d, %(regs)d, TB_KNOB_UNIFORM, NULL, NULL, "32-bit registers from address 0 on that are read"},
+%(error)s    {"registers", %(regs)d, %(regs)d, TB_KNOB_UNIFORM, NULL, NULL, "32-bit registers from address 0 on"},
     {"cycles", 10, 2000, TB_KNOB_SMALL, NULL, NULL, "before the reset in the middle of the run"},
+"""
+
+KNOBS_ERROR = """    {"error", 0, 2, TB_KNOB_ENUM, error_names, error_weights, "response to one burst of memory"},
+    {"error_at", 0, 60, TB_KNOB_SMALL, NULL, NULL, "to which burst of that direction, from 0 on"},
+"""
+
+NAMES_ERROR = """static const char *const error_names[] = {"none", "read", "write"};
+static const uint32_t error_weights[] = {8, 1, 1};
+"""
+
+INJECT = """    for (unsigned i = 0; i < dev->run.ports && tb_knobs_get(run->knobs, "error") != 0; i++) {
+        if (dev->run.port[i]->cfg.mem != NULL) { /* the design may say so, and must keep every rule */
+            tb_axi_slave_inject(&dev->run.port[i]->slave, (unsigned)tb_knobs_get(run->knobs, "error") - 1,
+                                (uint64_t)tb_knobs_get(run->knobs, "error_at"));
+        }
+    }
 """
 
 BENCH_H = """/* bench.h - %(name)s under the framework: its ports, its golden model, the other side of its streams. */
@@ -489,7 +505,7 @@ TEST_C = """/* test.c - the test of %(name)s: knobs, one case, the program. */
 
 static const char *const bus_names[] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
 static const char *const traffic_names[] = {"none", "random"};
-
+%(error_names)s
 /* The lowest value of a knob is its simplest: so the shrinker makes cases small. */
 static const tb_knob knobs[] = {
 %(knobs)s};
@@ -520,7 +536,7 @@ static int body(void *ctx, tb_prog_run *run) {
     streams_open(dev, run->seed);
     dev->stall = (unsigned)tb_knobs_get(run->knobs, "stall");
     dev->skip = (uint64_t)tb_knobs_get(run->knobs, "skip");
-    if (!registers(dev, run)) {
+%(inject)s    if (!registers(dev, run)) {
         return 0;
     }
     for (unsigned i = 0; i < STREAMS && random && stream_rows[i].name != NULL; i++) {
@@ -614,6 +630,7 @@ Where a guess is wrong, change it in `bench/bench.c` (clocks, resets, ports, con
 ## What is checked already
 
 - every rule of AXI on every bus that is driven, every assertion of the RTL, hangs (AXI, streams);
+- error responses of memory (the knob `error`): every rule still holds and nothing hangs;
 - streams: what the design offers stays until it is taken (`bench/check.c`), what the bench offers is taken;
 - registers (from address 0 on) hold after a reset what they held after the first one.
 

@@ -164,7 +164,7 @@ class Project:
 
     def write(self, folder):
         mutant = self.mutant(folder)
-        knobs = text_of.KNOBS % {"regs": self.registers()}
+        knobs = text_of.KNOBS % {"regs": self.registers(), "error": text_of.KNOBS_ERROR if self.masters else ""}
         files = {
             "Makefile": text_of.MAKEFILE, ".gitignore": "build/\n", "designs/%s/design" % self.name: self.description(),
             "designs/%s/suites/smoke.suite" % self.name: text_of.SMOKE % {"name": self.name},
@@ -175,7 +175,9 @@ class Project:
             "bench/model.h": text_of.MODEL_H, "bench/model.c": text_of.MODEL_C,
             "bench/driver.h": text_of.DRIVER_H % {"name": self.name},
             "bench/driver.c": self.driver_c(), "bench/check.c": text_of.CHECK_C,
-            "bench/test.c": text_of.TEST_C % {"name": self.name, "knobs": knobs},
+            "bench/test.c": text_of.TEST_C % {
+                "name": self.name, "knobs": knobs, "error_names": text_of.NAMES_ERROR if self.masters else "",
+                "inject": text_of.INJECT if self.masters else ""},
             "README.md": self.readme(mutant and mutant[0]), "mutants/README.md": text_of.MUTANTS,
             ".github/workflows/verify.yml": text_of.GITHUB, ".gitlab-ci.yml": text_of.GITLAB}
         if mutant:

@@ -152,7 +152,7 @@ FAILURE = CASE="$(CASE)" RUN="$(RUN)" JOB="$(JOB)" TEST="$(or $(TEST),$(if $(cal
   KIND="$(if $(call given,KIND)$(if $(TAP_LIST),,1),$(KIND),default)" ARGS="$(ARGS)"
 
 .PHONY: build run regress repro shrink wave coverage closure qualify mutants query clean help
-build: $(OUT)/tandem ## the program of one CFG and KIND: $(OUT)/tandem
+build: $(OUT)/tandem ## the program of one CFG and KIND: build/CFG-KIND/tandem
 $(OUT)/%.ready: $(OUT)/%
 	@echo "  READY $<"
 run: build ## COUNT random cases from SEED; knob=value ..: pinned; ARGS: options

@@ -224,7 +224,7 @@ int cli_query(options *o) {
         return cli_usage("query \"%s\" is unknown (tandem-regress query lists them)", o->positional[0]);
     }
     if (query->needs_test && o->positionals == 1) {
-        return cli_usage("query %s: expected the name of a test, or for example \"unit mesh\"", query->name);
+        return cli_usage("query %s: expected the name of a test, or \"unit NAME\"", query->name);
     }
     reg_query_about about = {.kind = o->kind, .cfg = o->expand.cfg, .limit = o->limit};
     if (o->positionals == 3) {

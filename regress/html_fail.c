@@ -63,6 +63,17 @@ static int put_bundle(html_report *r, const char *from, const char *folder) {
     return REG_OK;
 }
 
+/* The timing diagram of the bundle, where it has one. */
+static void put_picture(const html_report *r, const char *folder) {
+    char path[REG_PATH_MAX];
+    if (reg_format(path, sizeof path, "%s/%s/bundle/" REP_BUNDLE_TIMING, r->dir, folder) && access(path, R_OK) == 0) {
+        fprintf(r->out,
+                "<details><summary>Timing around the failure</summary><div class=\"scroll\" tabindex=\"0\">"
+                "<img src=\"%s/bundle/" REP_BUNDLE_TIMING "\" alt=\"timing diagram\"></div></details>\n",
+                folder);
+    }
+}
+
 /* The files of the job and its explanation, copied and linked. */
 static int put_evidence(html_report *r, const reg_table *buckets, size_t row) {
     char folder[32];
@@ -85,6 +96,7 @@ static int put_evidence(html_report *r, const reg_table *buckets, size_t row) {
             put_file(r, reg_table_cell(buckets, row, "small_case"), folder, "small.case", "small case", CASE_BYTES);
     }
     fputs("</ul>\n", r->out);
+    put_picture(r, folder);
     (void)rmdir(dir); /* nothing was left */
     return status;
 }

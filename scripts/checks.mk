@@ -27,7 +27,8 @@ lint: ## every day | RTL, registers, source format, layers of includes | checks 
 	@BUILD="$(BUILD)" VERILATOR="$(VERILATOR)" scripts/lint.sh
 
 .PHONY: docs
-docs: ## every day | HTML of docs/ in build/docs, of the headers in build/docs/api (mkdocs: make deps-dev)
+docs: ## every day | HTML of docs/ in build/docs (mkdocs: make deps-dev) | the API reference, made from the public \
+    headers, in build/docs/api
 	@command -v mkdocs >/dev/null || { echo "make docs: needs mkdocs (make deps-dev)" >&2; exit 2; }
 	@mkdir -p $(BUILD)
 	@mkdocs build -q --strict -f scripts/mkdocs.yml --site-dir $(abspath $(BUILD))/docs

@@ -33,6 +33,7 @@ install: ## every day | programs, library, headers for projects elsewhere | PREF
 deb: ## every day | the Debian package, in build/deb | judged by lintian, if it is there (make deps-dev)
 	@MAKE_COMMAND="$(MAKE)" install/deb.sh $(BUILD)/deb $(VERSION)
 
-recording: deb ## every day | docs/images/project.svg, project.png: a session with the unpacked package alone
+recording: deb ## every day | record the session of docs/install.md | with the unpacked Debian package alone: \
+    docs/images/project.svg and project.png
 	@tools/recording.sh $(BUILD)/deb/tandem_$(VERSION)_$$(dpkg --print-architecture).deb $(BUILD)/recording \
 	  docs/images/project.svg docs/images/project.png

@@ -12,9 +12,9 @@
 # that one, or the module that is patched, or the one whose bench it is. A bug of the testbench (no file of rtl/ is
 # patched) has no unit, "# unit: -". "# caught: <rule or check>", with "# test: <test> [knob=value ...]": this test must
 # fail (KIND=fast, or "# kind: <kind>"; "# cases: <number>" of it, and at least as many of each test with taps), and
-# signature or message of the failure must contain that text. The work happens in a copy, built once without a bug; then for each patch: apply; run the bench of its
-# unit, the suite in that configuration, the whole suite, until something fails; run tests of a build with taps until
-# one fails; run the test that it names; revert it.
+# signature or message of the failure must contain that text. The work happens in a copy, built once without a bug; then
+# for each patch: apply; run the bench of its unit, the suite in that configuration, the whole suite, until something
+# fails; run tests of a build with taps until one fails; run the test that it names; revert it.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 root=$PWD

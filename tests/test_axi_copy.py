@@ -1,6 +1,7 @@
 """The second design from outside: a design of its own, the framework's program around it, deliberate bugs in its
 RTL."""
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -210,6 +211,15 @@ def test_python(program, mutant, tmp_path):
             (streams["rtl", "destination", 0] == streams["model", "destination", 0]).all())
 
 
+def test_counters(program, tmp_path):
+    """Traffic of each bus of a case, as JSON."""
+    assert run(program, "--seed", 7, "copies=1", "len=100", "error=none", "--counters", tmp_path / "c").returncode == 0
+    count = json.loads((tmp_path / "c").read_text())
+    assert set(count) == {"regs", "mem"} and count["mem"]["writes"]["bytes"] == 100
+    done = run(program, "--seed", 7, "copies=1", "--counters", "/none/c")
+    assert done.returncode != 0 and "--counters /none/c: No such file" in done.stderr
+
+
 def test_device_from_python(program, mutant, tmp_path):
     """Registers, memory, ports, time, counters and faults of a bench, driven from outside; bytes as golden model."""
     spec = importlib.util.spec_from_file_location("design", ROOT / "python/tandem/design.py")
@@ -261,6 +271,11 @@ def test_device_from_python(program, mutant, tmp_path):
         dev.fault("mem", "read")
         copy(dev, memory, memory + 1000, 16)
         assert dev.read("regs", 20) != 0
+    with pytest.raises(python.Failure, match="watchdog:hang") as failed, python.Device(program) as dev:
+        dev.load(memory, text)
+        dev.stop("mem", "R")
+        copy(dev, memory, memory + 1000, 16)
+    assert "the memory owes R of mem burst" in failed.value.text
     with pytest.raises(python.Failure, match="unit:align"), python.Device(mutant) as dev:
         dev.load(memory, text)
         for n in range(1, 40):

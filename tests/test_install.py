@@ -3,6 +3,7 @@ designs: they build, pass, find a bug, and refuse what cannot be."""
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -164,6 +165,7 @@ def test_failure_in_a_project(prefix, failed):
     assert "the payload changed before ready" in said and "make repro CASE=" in said
     assert "small case: make repro CASE=" in said
     page = (project / "build/regress/1/report/index.html").read_text()
+    assert "Timing around the failure" in page and "/bundle/timing.svg\" alt=" in page
     assert "divergence report" in page and "timing diagram" in page and "mesh" not in page and "figures" not in page
     assert "clean work tree" not in page  # there is no git tree
     said = make(prefix, project, "repro", "RUN=1", "REPORT=build/mine", status=2)
@@ -259,6 +261,26 @@ HOLD = """module hold (
     end
 endmodule
 """
+
+
+@pytest.mark.skipif(shutil.which("slurmctld", path=os.environ["PATH"] + ":/usr/sbin") is None or
+                    os.environ.get("TANDEM_CHECK") is None, reason="not run: needs slurm-wlm, and make check")
+def test_project_on_a_cluster(prefix, tmp_path):
+    """The same suite as job arrays; a project finds its programs and results there."""
+    (tmp_path / "hold.v").write_text(HOLD)
+    tandem(prefix, "new", "hold", "--rtl", "hold.v", cwd=tmp_path)
+    script = ROOT / "scripts/slurm-test-cluster"
+    started = subprocess.run([script, "start", tmp_path / "slurm"], capture_output=True, text=True, timeout=120)
+    assert started.returncode == 0, started.stderr
+    try:
+        conf = started.stdout.split("SLURM_CONF=")[1].split()[0].strip("'\";")
+        said = make(prefix, tmp_path / "hold", "regress", f"SLURM_CONF={conf}", "LAUNCHER=slurm",
+                    "ARGS=--slurm-poll 1")
+    finally:
+        subprocess.run([script, "stop", tmp_path / "slurm"], timeout=120)
+    assert "3 passed, 0 failed" in said
+    with sqlite3.connect(tmp_path / "hold/build/results.db") as db:
+        assert db.execute("SELECT launcher FROM run").fetchall() == [("slurm",)]
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None or os.environ.get("TANDEM_CHECK") is None,

@@ -158,6 +158,11 @@ class Device:
         """An error response to a burst of "read" or "write", `number` bursts from now (0: the next one)."""
         self._ask("fault", bus, direction, number)
 
+    def stop(self, bus, channel, handshakes=0):
+        """The memory behind a bus stands for ever after so many more handshakes of a channel, "AW" "W" "B" "AR" "R":
+        the Failure watchdog:hang that follows has the report on a hang as its text."""
+        self._ask("stop", bus, channel, handshakes)
+
     def compare(self):
         """Both sides must have written the same to memory: Failure mem:mismatch."""
         self._ask("compare")

@@ -243,12 +243,31 @@ static void do_fault(device *d) {
         tb_run_port *p = d->r->port[i];
         const bool write = strcmp(d->word[2], "write") == 0;
         if (p->cfg.mem != NULL && strcmp(p->cfg.name, d->word[1]) == 0) {
-            tb_axi_slave_inject(&p->slave, write, p->mon.number[write] + d->number[2]);
-            done(d, "");
+            if (tb_axi_slave_inject(&p->slave, write, d->number[2])) {
+                done(d, "");
+            } else {
+                bad(d, "too many faults wait");
+            }
             return;
         }
     }
     bad(d, "there is no such port in front of memory");
+}
+
+/* stop PORT CHANNEL NUMBER: after so many more handshakes of AW, W, B, AR or R the memory stands for ever. */
+static void do_stop(device *d) {
+    for (unsigned i = 0; i < d->r->ports; i++) {
+        for (unsigned c = 0; c < TB_AXI_CHANNELS; c++) {
+            tb_run_port *p = d->r->port[i];
+            if (p->cfg.mem != NULL && strcmp(p->cfg.name, d->word[1]) == 0 &&
+                strcmp(tb_axi_channel_name((tb_axi_channel)c), d->word[2]) == 0) {
+                tb_axi_slave_hang(&p->slave, (tb_axi_channel)c, d->number[2]);
+                done(d, "");
+                return;
+            }
+        }
+    }
+    bad(d, "there is no such port in front of memory, or no such channel");
 }
 
 /* counters: traffic of each bus, a JSON object by its name. */
@@ -260,11 +279,7 @@ static void do_counters(device *d) {
         bad(d, "out of memory");
         return;
     }
-    for (unsigned i = 0; i < d->r->ports; i++) {
-        fprintf(out, "%s\"%s\": ", i == 0 ? "{" : ", ", d->r->port[i]->cfg.name);
-        tb_axi_stats_json(&d->r->port[i]->mon, d->r->sim.cycle, out);
-    }
-    fputs(d->r->ports > 0 ? "}\n" : "{}\n", out);
+    tb_run_counters(d->r, out);
     if (fclose(out) == 0) {
         answer(d, "ok", "", text, size);
     } else {
@@ -312,7 +327,8 @@ static const struct {
                 {"fetch", 1, 2, do_fetch},     {"step", 0, 1, do_step},   {"get", 1, 0, do_get},
                 {"set", 2, 0, do_set},         {"until", 1, 2, do_until}, {"irq", 0, 0, do_irq},
                 {"reset", 0, 0, do_reset},     {"ports", 0, 0, do_ports}, {"counters", 0, 0, do_counters},
-                {"compare", 0, 0, do_compare}, {"fault", 2, 1, do_fault}, {"finish", 0, 0, do_finish}};
+                {"compare", 0, 0, do_compare}, {"fault", 2, 1, do_fault}, {"stop", 2, 1, do_stop},
+                {"finish", 0, 0, do_finish}};
 #define REQUESTS (sizeof requests / sizeof *requests)
 
 /* number[i] is argument i, counted from 0, where it is a number. */

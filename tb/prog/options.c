@@ -187,11 +187,20 @@ static int parse_or_help(tb_prog_options *o, given *g, int argc, char **argv, FI
             .sets = TB_IN_CASES),
     };
     const bool mutated = tb_shim_get() != NULL && tb_shim_get()->mutants != NULL;
+    const opt_row counters[] = {OPT(TEXT, "--counters", "F",
+                                    "write bursts, beats, stalls, latencies of each bus of the last\n"
+                                    "case, transfers of other handshakes (JSON)",
+                                    &o->counters, .sets = TB_IN_CASES)};
+    bool tables = false;
+    for (size_t i = 0; i < prog->test_count; i++) {
+        tables = tables || (prog->tests[i].bench != NULL && prog->tests[i].execute == NULL);
+    }
     const opt_row list[] = {OPT(FLAG, "--list", NULL, "the knobs", &g->list, .sets = TB_IN_FLAT),
                             OPT(FLAG, "--json", NULL, "as JSON", &o->json, .sets = TB_IN_LIST)};
     const opt_group groups[] = {OPT_GROUP(NULL, cases),
                                 {NULL, prog->options, prog->option_count},
                                 {NULL, logs, prog->dumps ? COUNT(logs) : 0},
+                                {NULL, counters, tables},
                                 {NULL, coverage, prog->cov_open != NULL || prog->code_save != NULL},
                                 {NULL, code, prog->code_save != NULL},
                                 OPT_GROUP(NULL, shrink),

@@ -52,7 +52,7 @@ typedef struct tb_prog_options {
     const char *stored;   /* repro, shrink: the case to read */
     const char *case_out; /* run, test: where the resolved case goes, too, or NULL */
     const char *case_dir; /* where cases of failures go, or NULL */
-    const char *wave, *fail_wave, *dump, *result, *report, *cov, *code_cov;
+    const char *wave, *fail_wave, *dump, *result, *report, *cov, *code_cov, *counters;
     const char *dir[2];        /* diff */
     const char *output, *keep; /* shrink: where the small case goes, or NULL; knobs that stay, or NULL */
     uint64_t seed, run_seed, index, count;

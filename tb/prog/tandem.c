@@ -2,10 +2,12 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../case/hash.h"
 #include "../case/store.h"
 #include "../run/story.h"
+#include "report/report.h"
 #include "stream_log.h"
 
 static tb_run *run_of(const tb_tandem *b, void *self) {
@@ -161,6 +163,16 @@ void *tb_tandem_open(const tb_tandem *b, tb_prog_run *run, char *err, size_t err
 
 /* ---- a case ---- */
 
+static void put_counters(FILE *out, const void *ctx) {
+    tb_run_counters((const tb_run *)ctx, out);
+}
+
+/* --counters: of the last case that was run. 0, or -1 with one line in err. */
+static int write_counters(const tb_run *r, const char *path, char *err, size_t err_size) {
+    const int no = rep_write(path, put_counters, r);
+    return no == 0 ? 0 : opt_fail(err, err_size, "--counters %.200s: %s", path, strerror(no));
+}
+
 int tb_test_execute(tb_prog_run *run) {
     const tb_tandem *b = run->test->bench;
     if (run->test->execute != NULL) {
@@ -185,6 +197,9 @@ int tb_test_execute(tb_prog_run *run) {
     }
     if (rc == 0 && !tb_run_failed(r) && !run->again && run->o->prog->seen != NULL) {
         run->o->prog->seen(run, r);
+    }
+    if (rc == 0 && !run->again && run->o->counters != NULL) {
+        rc = write_counters(r, run->o->counters, run->err, sizeof run->err);
     }
     if (rc == 0 && run->portable) {
         rc = tb_kv_set(&run->result->extra, "portable", "1");

@@ -261,6 +261,12 @@ bool tb_run_finish(tb_run *run);
 void tb_run_watch(tb_run *run, uint64_t cycle);
 void tb_run_note_hang(tb_run *run, tb_run_hang kind, const char *what, uint64_t since);
 
+/*
+ * What the ports have done, as JSON: an object by name, of a bus its statistics (tb_axi_stats_json), of a handshake
+ * beside the buses {"transfers", "last"}, as far as tb_run_follow() was called and there is one clock.
+ */
+void tb_run_counters(const tb_run *run, FILE *out);
+
 /* Note the first failure. */
 void tb_run_fail(tb_run *run, const char *signature, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The same for failures that do not stop the design: with cfg.go_on the run continues, and `first` has the failure. */

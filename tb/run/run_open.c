@@ -1,4 +1,5 @@
 /* run_open.c - a run begins: the design, its buses, pins and checks. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,4 +117,19 @@ void tb_run_follow(tb_run *run) {
         prefixes[i] = run->port[i]->cfg.prefix;
     }
     tb_waits_open(&run->waits, &run->sim, prefixes);
+}
+
+void tb_run_counters(const tb_run *run, FILE *out) {
+    const char *comma = "";
+    fputs("{", out);
+    for (unsigned i = 0; i < run->ports; i++, comma = ", ") {
+        fprintf(out, "%s\"%s\": ", comma, run->port[i]->cfg.name);
+        tb_axi_stats_json(&run->port[i]->mon, run->sim.cycle, out);
+    }
+    for (unsigned i = 0; i < run->waits.count && run->waits.counts; i++, comma = ", ") {
+        const tb_wait *w = &run->waits.wait[i];
+        fprintf(out, "%s\"%s\": {\"transfers\": %" PRIu64 ", \"last\": %" PRIu64 "}", comma, w->name, w->transfers,
+                w->last);
+    }
+    fputs("}\n", out);
 }

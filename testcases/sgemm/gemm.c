@@ -224,7 +224,9 @@ static int32_t leading(tb_rng *rng, int64_t kind, int32_t row, int32_t rows) {
     return (least + gap) * rows * 4 > GEMM_BYTES_MAX ? least : least + (int32_t)gap;
 }
 
-/* A has the size of the C before, whatever the sizes of this GEMM: columns of C such that B and C have room, and time. */
+/*
+ * A has the size of the C before, whatever the sizes of this GEMM: columns of C such that B and C have room, and time.
+ */
 static int32_t columns(const sgemm_args *x) {
     const int64_t m = x->m > 0 ? x->m : 1, k = x->k > 0 ? x->k : 1;
     const int64_t room = GEMM_BYTES_MAX / 4 / (m > k ? m : k), time = GEMM_WORK / (m * k);

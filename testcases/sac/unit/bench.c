@@ -15,6 +15,8 @@ const cm_layer_task *bench_task_of(const bench *b) {
 
 /* ---- tasks ---- */
 
+#define CASE_CYCLES 200000u /* then a case begins no further task: those of the large builds are long */
+
 static uint32_t draw(tb_rng *rng, uint32_t lo, uint32_t hi) {
     return (uint32_t)tb_rng_range(rng, lo, hi);
 }
@@ -100,6 +102,10 @@ void bench_set_task(bench *b, const cm_layer_task *t) {
     if (sig.ptr != NULL) {
         set_geometry(b, sig);
     }
+}
+
+bool bench_more(const bench *b, int64_t done) {
+    return done < bench_knob(b, "tasks") && b->run.sim.cycle < CASE_CYCLES;
 }
 
 bool bench_next(bench *b, tb_rng *rng) {

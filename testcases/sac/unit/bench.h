@@ -17,6 +17,8 @@ const cm_layer_task *bench_task_of(const bench *b);
 void bench_task(tb_rng *rng, const sac_build *build, cm_layer_task *t);
 /* It, and its geometry, become those of the unit and of the checks. A port that the unit has not is left out. */
 void bench_set_task(bench *b, const cm_layer_task *t);
+/* Does the case go on after so many tasks? As many as the knob says, unless they have taken many cycles. */
+bool bench_more(const bench *b, int64_t done);
 /* The next random task: drawn, set, and started with start_i. False: stop. */
 bool bench_next(bench *b, tb_rng *rng);
 

@@ -49,7 +49,7 @@ static void run(bench *b) {
                 .computed_i = bench_port(b, "computed_i"),
                 .drained_i = bench_port(b, "drained_i")};
     bool ok = true;
-    for (int64_t i = 0; ok && i < bench_knob(b, "tasks"); i++) {
+    for (int64_t i = 0; ok && bench_more(b, i); i++) {
         s.known = tb_rng_chance(&rng, 1, 3); /* in the cycle of the start: nothing has to be read before */
         s.owed = s.computed = s.drained = 0;
         s.beats.offered = false;

@@ -71,7 +71,7 @@ static void run(bench *b) {
               .ready = bench_port(b, "ready_i"),
               .last = bench_port(b, "last_o")};
     bool ok = true;
-    for (int64_t i = 0; ok && i < bench_knob(b, "tasks"); i++) {
+    for (int64_t i = 0; ok && bench_more(b, i); i++) {
         uint32_t h;
         s.batch = s.page = s.group = s.beat_no = s.left = s.params.filter = s.params.batches = 0;
         s.beat.offered = false;

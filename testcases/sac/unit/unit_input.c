@@ -35,7 +35,7 @@ static void run(bench *b) {
                .beats = bench_stall_of(b, "stall_in"),
                .values = bench_stream(b, "dat_i")};
     bool ok = true;
-    for (int64_t i = 0; ok && i < bench_knob(b, "tasks"); i++) {
+    for (int64_t i = 0; ok && bench_more(b, i); i++) {
         s.owed = 0;
         tb_set(s.valid, 0);
         ok = bench_next(b, &rng) && bench_until_done(b, &rng, cycle, &s) >= 0;

@@ -20,7 +20,7 @@ static void run(bench *b) {
     tb_rng rng = bench_stream(b, "tasks");
     jobs s = {bench_port(b, "req_valid_o"), bench_port(b, "req_ready_i"), bench_stall_of(b, "stall_out")};
     bool ok = true;
-    for (int64_t i = 0; ok && i < bench_knob(b, "tasks"); i++) {
+    for (int64_t i = 0; ok && bench_more(b, i); i++) {
         tb_set(bench_port(b, "full_i"), tb_rng_chance(&rng, 1, 4));
         bench_noise(bench_port(b, "base_i"), &rng);
         bench_noise(bench_port(b, "step_i"), &rng);

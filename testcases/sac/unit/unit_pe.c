@@ -113,7 +113,7 @@ static void run(bench *b) {
             .out = bench_stall_of(b, "stall_out"),
             .rng = bench_stream(b, "operands")};
     bool ok = true;
-    for (int64_t i = 0; ok && i < bench_knob(b, "tasks"); i++) {
+    for (int64_t i = 0; ok && bench_more(b, i); i++) {
         draw(b, &s, &rng);
         /* until all results are read; a task begins with an empty array */
         for (uint32_t idle = 0; ok && idle < bench_build(b)->n + 4; idle = s.batch == s.batches ? idle + 1 : 0) {

@@ -7,7 +7,7 @@ static const tb_knob knobs[] = {BENCH_KNOBS};
 static void run(bench *b) {
     tb_rng rng = bench_stream(b, "tasks");
     bool ok = true;
-    for (int64_t i = 0; ok && i < bench_knob(b, "tasks"); i++) {
+    for (int64_t i = 0; ok && bench_more(b, i); i++) {
         ok = bench_next(b, &rng);
         const cm_layer_task *t = bench_task_of(b);
         const uint64_t batches = sac_up(t->n, bench_build(b)->n), columns = batches * t->ow * t->oh;

@@ -43,7 +43,7 @@ static void run(bench *b) {
               .out = bench_stall_of(b, "stall_out"),
               .values = bench_stream(b, "a_i")};
     bool ok = true;
-    for (int64_t i = 0; ok && i < bench_knob(b, "tasks"); i++) {
+    for (int64_t i = 0; ok && bench_more(b, i); i++) {
         tb_set(s.done, 0);
         ok = bench_next(b, &rng);
         const cm_layer_task *t = bench_task_of(b);

@@ -118,7 +118,7 @@ static void run(bench *b) {
     tb_rng rng = bench_stream(b, "tasks");
     const uint32_t last = bench_build(b)->pages - PAGES;
     bool ok = true;
-    for (int64_t i = 0; ok && i < bench_knob(b, "tasks"); i++) {
+    for (int64_t i = 0; ok && bench_more(b, i); i++) {
         cm_layer_task t;
         bench_task(&rng, bench_build(b), &t);
         t.c = tb_rng_chance(&rng, 1, 2) ? (uint32_t)tb_rng_range(&rng, 1, 4096) : t.c;

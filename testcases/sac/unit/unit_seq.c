@@ -34,7 +34,7 @@ static void run(bench *b) {
                .out = bench_stall_of(b, "stall_out"),
                .rng = bench_stream(b, "batches")};
     bool ok = true;
-    for (int64_t i = 0; ok && i < bench_knob(b, "tasks"); i++) {
+    for (int64_t i = 0; ok && bench_more(b, i); i++) {
         s.batches = s.results = 0;
         tb_set(s.loaded, 0);
         tb_set(s.pop, 0);

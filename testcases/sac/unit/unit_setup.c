@@ -29,7 +29,7 @@ static void run(bench *b) {
     tb_rng rng = bench_stream(b, "tasks");
     tb_sig done = bench_port(b, "done_o");
     bool ok = true;
-    for (int64_t i = 0; ok && i < bench_knob(b, "tasks"); i++) {
+    for (int64_t i = 0; ok && bench_more(b, i); i++) {
         cm_layer_task t;
         bench_task(&rng, bench_build(b), &t);
         while (tb_rng_chance(&rng, (uint32_t)bench_knob(b, "wild"), 150)) {

@@ -8,7 +8,7 @@ static void run(bench *b) {
     tb_rng rng = bench_stream(b, "tasks");
     const sac_build *s = bench_build(b);
     bool ok = true;
-    for (int64_t i = 0; ok && i < bench_knob(b, "tasks"); i++) {
+    for (int64_t i = 0; ok && bench_more(b, i); i++) {
         uint32_t w, h;
         ok = bench_next(b, &rng);
         const cm_layer_task *t = bench_task_of(b);
