@@ -4,8 +4,8 @@
 
 #include "network.h"
 
-/* MultiHeadAttention becomes INT8 as ncnn's (key 18), MatMul with scales found while it runs (key 8), but for layers of
- * `stay` (may be NULL). The graph is planned, and planned again. */
+/* MultiHeadAttention and Gemm become INT8 as ncnn's (key 18), MatMul with scales found while it runs (key 8), but for
+ * layers of `stay` (may be NULL). The graph is planned, and planned again. */
 net_status net_quantize_dynamic(net_graph *graph, const bool *stay, net_error *err);
 
 /* Write the error line and return the status, so that a caller can `return net_fail(...)`. */

@@ -40,14 +40,15 @@ typedef struct net_product {
 } net_product;
 typedef void net_product_fn(void *user, const net_product *product);
 #define NET_MAX_PRODUCTS 6u
-/* Products that an INT8 layer asks for in `run` (operands and results NULL), and how often each: kinds of them. 0: none.
- */
+/* The products that an INT8 layer asks for in `run` (operands and results NULL), and how often each. Returns how many
+ * kinds there are; 0: none. */
 uint32_t net_layer_products(const net_graph *graph, const net_layer *layer, net_product list[NET_MAX_PRODUCTS],
                             uint32_t times[NET_MAX_PRODUCTS]);
 
 /* true: INT8 weights without a scale of the input, which is found while the layer runs. */
 bool net_layer_products_are_dynamic(const net_layer *layer);
 /* The product of a MatMul of two blobs; returns how many, one for each map. */
+uint32_t net_gemm_product(const net_graph *graph, const net_layer *layer, net_product *product);
 uint32_t net_matmul_product(const net_graph *graph, const net_layer *layer, net_product *product);
 
 /* Argument of `run`: a planned layer with its weights, and the arrays of its blobs, which do not overlap. */

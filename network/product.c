@@ -45,7 +45,7 @@ void net_work_product(const net_work *work, const net_product *product) {
 }
 
 bool net_layer_products_are_dynamic(const net_layer *layer) {
-    return strcmp(layer->type, "MultiHeadAttention") == 0;
+    return strcmp(layer->type, "MultiHeadAttention") == 0 || strcmp(layer->type, "Gemm") == 0;
 }
 
 uint32_t net_layer_products(const net_graph *graph, const net_layer *layer, net_product list[NET_MAX_PRODUCTS],
@@ -64,6 +64,9 @@ uint32_t net_layer_products(const net_graph *graph, const net_layer *layer, net_
         }
     } else if (strcmp(layer->type, "MatMul") == 0 && net_layer_int(layer, 8, 0) != 0) {
         times[count] = net_matmul_product(graph, layer, &list[count]);
+        count++;
+    } else if (strcmp(layer->type, "Gemm") == 0 && net_layer_int(layer, 18, 0) != 0) {
+        times[count] = net_gemm_product(graph, layer, &list[count]);
         count++;
     }
     return count;

@@ -53,6 +53,18 @@ static bool attention_to_int8(net_layer *layer) {
     return ok && net_layer_set_int(layer, 18, 2) == NET_OK;
 }
 
+/* A Gemm of an input and constant weights: one scale, behind its other arrays. */
+static bool gemm_to_int8(net_layer *layer) {
+    net_tensor *weight = NULL;
+    for (uint32_t i = 0; i < layer->num_tensors; i++) {
+        weight = layer->tensor[i].role == NET_ROLE_WEIGHT ? &layer->tensor[i] : weight;
+    }
+    if (net_layer_int(layer, 18, 0) != 0 || net_layer_int(layer, 4, 0) == 1 || weight == NULL || weight->f32 == NULL) {
+        return true; /* INT8 already, or without constant weights */
+    }
+    return to_int8(layer, weight, 1, layer->num_tensors) && net_layer_set_int(layer, 18, 2) == NET_OK;
+}
+
 net_status net_quantize_dynamic(net_graph *graph, const bool *stay, net_error *err) {
     bool ok = true;
     for (uint32_t i = 0; ok && i < graph->num_layers; i++) {
@@ -62,6 +74,8 @@ net_status net_quantize_dynamic(net_graph *graph, const bool *stay, net_error *e
         }
         if (strcmp(layer->type, "MultiHeadAttention") == 0 && graph->has_weights) {
             ok = attention_to_int8(layer);
+        } else if (strcmp(layer->type, "Gemm") == 0 && graph->has_weights) {
+            ok = gemm_to_int8(layer);
         } else if (strcmp(layer->type, "MatMul") == 0) {
             ok = net_layer_set_int(layer, 8, 2) == NET_OK;
         }

@@ -229,7 +229,8 @@ def fixture_encoder(tmp_path):
     parts += [(True, 4608), (False, 96), (True, 350), (False, 7)]
     with open(tmp_path / "f.bin", "wb") as f:
         for tagged, count in parts:
-            f.write(bytes(4) * tagged + (rng.standard_normal(count) * (0.15 if tagged else 0.5)).astype("<f4").tobytes())
+            values = rng.standard_normal(count) * (0.15 if tagged else 0.5)
+            f.write(bytes(4) * tagged + values.astype("<f4").tobytes())
     np.save(tmp_path / "x.npy", rng.standard_normal((50, 48)).astype(np.float32))
     command("calibrate", "--net", "f.param", "--bin", "f.bin", "--image", "x.npy", "--method", "minmax", "--table",
             "t.table", "--out-param", "q.param", "--out-bin", "q.bin", cwd=tmp_path)

@@ -213,14 +213,14 @@ def matmul(rng):
     return Case([normal(rng, *a), normal(rng, *b)], {0: turned})
 
 
-def gemm(rng):
+def gemm(rng, int8=False):
     m, n, k = draw(rng, 1, 40), draw(rng, 1, 40), draw(rng, 1, 60)
     s = {2: draw(rng, 0, 1), 3: draw(rng, 0, 1), 14: draw(rng, 0, 1)}
     maybe(rng, s, 0, float(F32(rng.random() + 0.5)))
     maybe(rng, s, 1, float(F32(rng.random() + 0.5)))
     shapes = [(k, m) if s[2] else (m, k), (n, k) if s[3] else (k, n)]
     inputs, arrays = [], []
-    constant = [rng.random() < 0.3, rng.random() < 0.6]
+    constant = [rng.random() < 0.3 and not int8, rng.random() < 0.6]
     for i, shape in enumerate(shapes):
         data = normal(rng, *shape)
         if constant[i] and not (i == 1 and constant[0]):
@@ -236,7 +236,13 @@ def gemm(rng):
         arrays.append((True, c))
     elif kind >= 0 and not (kind == 1 and m == n):
         inputs.append(c)
-    return Case(inputs, s, arrays)
+    if int8:
+        s[18] = 2
+        if 5 in s:
+            scale = F32(127 / np.abs(arrays[0][1]).max())
+            arrays[0] = (True, np.rint(arrays[0][1] * scale).astype(np.int8))
+            arrays.append((False, np.array([scale])))
+    return Case(inputs, s, arrays, near=INT8_NEAR if int8 else NEAR, kind="Gemm")
 
 
 def attention(rng, int8=False):
@@ -306,6 +312,7 @@ LAYERS = {
     "BinaryOp": binary,
     "MatMul": matmul,
     "Gemm": gemm,
+    "Gemm in INT8": lambda rng: gemm(rng, True),
     "MultiHeadAttention": attention,
     "MultiHeadAttention in INT8": lambda rng: attention(rng, True),
     "LayerNorm": lambda rng: row_norm(rng, 2),
