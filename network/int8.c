@@ -97,6 +97,10 @@ static net_status prepare_layer(net_int8 *net, uint32_t number, net_error *err) 
     if (!has_scales && (weight == NULL || weight->f32 != NULL)) {
         return NET_OK;
     }
+    if (layer->asym.used) {
+        return net_fail(err, NET_ERR_UNSUPPORTED, NET_WHERE ": zero-points need the runtime", net->graph->name,
+                        layer->line, layer->name, layer->type);
+    }
     if (!has_scales || weight == NULL || layer->conv.num_output == 0 || scale->count == 0 ||
         layer->conv.num_output % scale->count != 0) {
         return net_fail(err, NET_ERR_UNSUPPORTED, NET_WHERE ": INT8 weights with such scales are not supported",

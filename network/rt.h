@@ -229,6 +229,8 @@ net_status rt_int8_layer(const net_graph *graph, const net_layer *layer, const f
 bool rt_is_int8(const net_layer *layer);
 /* Scale of output channel c. */
 float rt_weight_scale(const net_layer *layer, uint32_t c);
+/* Asymmetric INT8: the bias of output channel c in steps of the sums; 0 without biases. */
+int32_t rt_asym_bias(const net_layer *layer, uint32_t c);
 /* INT8 weights: those of the file, or float ones quantised with the layer's scales. NULL: no memory. */
 int8_t *rt_int8_weights(const net_layer *layer);
 
