@@ -39,7 +39,7 @@ typedef struct net_error {
 #define NET_KEY_HINTS 30u           /* shapes of the outputs: net_layer_hint() */
 #define NET_KEY_FEATURES 31u        /* feature mask: features that ncnn must not use for this layer; kept, not used */
 #define NET_MAX_ELEMENTS (1u << 28) /* elements of all blobs of an executed network together */
-#define NET_MAX_TENSORS 8u          /* weight arrays of a layer */
+#define NET_MAX_TENSORS 12u         /* weight arrays of a layer */
 
 /* ---- settings of a layer: key=value ---- */
 
@@ -320,7 +320,7 @@ uint32_t net_shape_elements(const net_shape *shape);
 uint64_t net_graph_macs(const net_graph *graph);
 /* The same of one layer. */
 uint64_t net_layer_macs(const net_graph *graph, uint32_t layer);
-/* true when at least one convolution of the graph is INT8. */
+/* true when at least one layer with weights is INT8. */
 bool net_graph_is_int8(const net_graph *graph);
 
 /* Hash of an array of floats by their bits: tb_hash_bytes() over the elements, finished. */

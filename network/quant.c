@@ -190,5 +190,6 @@ net_status net_quantize_table(net_graph *graph, const net_table *table, net_erro
             status = quantize_from(graph, &graph->layer[i], table, err);
         }
     }
+    status = status == NET_OK && table->count > 0 ? net_quantize_dynamic(graph, NULL, err) : status;
     return status;
 }

@@ -32,7 +32,7 @@ static uint64_t layer_bytes(const rt_layer *rl) {
 }
 
 uint64_t rt_load_bytes(const net_rt *rt) {
-    uint64_t bytes = rt->arena_bytes + BUFFER_COST;
+    uint64_t bytes = rt->arena_bytes + BUFFER_COST + rt_products_bytes(rt) + 5 * (uint64_t)BUFFER_COST;
     for (uint32_t i = 0; i < rt->graph->num_layers; i++) {
         bytes += rt_runs(rt, i) ? layer_bytes(&rt->layer[i]) : 0;
     }
@@ -158,6 +158,10 @@ net_status rt_load(net_rt *rt, net_error *err) {
     if (!make_arena(rt)) {
         return net_fail(err, NET_ERR_MEMORY, "%.150s: blobs of %llu bytes do not fit into device memory",
                         rt->graph->name, (unsigned long long)rt->arena_bytes);
+    }
+    if (!rt_load_products(rt)) {
+        return net_fail(err, NET_ERR_MEMORY, "%.150s: products of %llu bytes do not fit into device memory",
+                        rt->graph->name, (unsigned long long)rt_products_bytes(rt));
     }
     for (uint32_t i = 0; i < rt->graph->num_layers; i++) {
         const net_layer *layer = &rt->graph->layer[i];
