@@ -1,5 +1,5 @@
-// The descriptions of the mesh on the same inputs: `mesh` (fast to simulate), with a multiplier for each product and with
-// one for two, and `mesh_struct` (a netlist of pe).
+// The descriptions of the mesh on the same inputs: `mesh` (fast to simulate), with a multiplier for each product and
+// with one for two, and `mesh_struct` (a netlist of pe).
 module mesh_equiv_bench #(
   parameter int unsigned N = 8
 ) (
