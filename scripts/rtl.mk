@@ -20,17 +20,21 @@ MUT_PKGS := $(call mutated,$(RTL_PKGS))
 MUT_DIRS := $(if $(MUT_FROM),$(patsubst %/,%,$(sort $(dir $(call mutated,$(RTL_ALL))))),$(RTL_DIRS))
 MUT_TOOL := scripts/mutate.py scripts/mutants_of.py scripts/sv_tree.py scripts/rtl_modules.py
 MUT_STAMP := $(if $(MUT_FROM),$(MUT_DIR)/stamp)
-$(MUT_DIR)/stamp: $(MUT_TOOL) $(RTL_ALL)
+# so many of them, drawn when the sources are written: the build of a large design with all takes several minutes
+MUT_DRAW := --mutants $(if $(filter all,$(MUTANTS)),0,$(or $(MUTANTS),6000)) --draw $(or $(DRAW),1)
+$(if $(MUT_FROM),$(eval $(call stamp,$(MUT_DIR)/draw,$(MUT_DRAW))))
+$(MUT_DIR)/stamp: $(MUT_TOOL) $(RTL_ALL) $(MUT_DIR)/draw
 	@mkdir -p $(@D)
 	@echo "  MUT   $(DUT) ($(BUILD_LABEL))"
-	@$(PYTHON) scripts/mutate.py --output $(@D) $(MUT_FROM)
+	@$(PYTHON) scripts/mutate.py --output $(@D) $(MUT_DRAW) $(MUT_FROM)
 	@touch $@
 
 VFLAGS_LOOPS := --unroll-count 1
 include scripts/verilate.mk
 VFLAGS_cov += scripts/cov.vlt
-# a mutant may give a state a value without a name
-VFLAGS_mut := $(VFLAGS_fast) -Wno-ENUMVALUE
+# a mutant may give a state a value without a name, and select bits that are not there; instances of a module share
+# their code where they can
+VFLAGS_mut := $(VFLAGS_fast) -O2 -Wno-ENUMVALUE -Wno-SELRANGE
 VFLAGS_TOOL := $(VFLAGS_COMMON) $(VFLAGS_$(KIND))
 VFLAGS_RTL := $(addprefix -I,$($(DUT).include)) $(addprefix -y ,$(MUT_DIRS)) \
   $(wildcard $(call room,$(DUT),rtl)/lint.vlt) $(MUT_PKGS)
@@ -83,6 +87,8 @@ BUILD_LABEL := $(OUT:$(BUILD)/%=%)
 CXX_INSIDE = $(CCACHE) $(CXX) -I$$(realpath --relative-to=. $(CURDIR)/tb) $(VM_CXX) -include sim/vl_fast.h $(MUT_CXX)
 MUT_CXX = $(if $(MUT_STAMP),-include sim/mutant.h -DTB_MUTANTS -I../../rtl)
 SHIM_CPP = $(PYTHON) scripts/gen_shim.py --top $(1) --header $(@D)/V$(1).h --output $(@D)/shim.cpp
+# with all mutants the code is ten times as large: as many files as a machine may compile at a time
+MUT_PARTS := 1 2 3 4
 MODEL_USES := tb/sim/vl_fast.h $(if $(MUT_STAMP),tb/sim/mutant.h)
 SHIM_USES := scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_printf.h $(MODEL_USES) $(MUT_STAMP)
 
@@ -101,7 +107,12 @@ endef
 
 define verilated_design
 $(call verilated,$(1),$(2),$(3),$(4))
-DUT_$(1) := $(OUT)/v/$(1)/model.o $(OUT)/v/$(1)/model_slow.o $(OUT)/v/$(1)/shim.o
+DUT_$(1) := $(if $(MUT_STAMP),$(MUT_PARTS:%=$(OUT)/v/$(1)/model_%.o),$(OUT)/v/$(1)/model.o) \
+  $(OUT)/v/$(1)/model_slow.o $(OUT)/v/$(1)/shim.o
+$(MUT_PARTS:%=$(OUT)/v/$(1)/model_%.o): $(OUT)/v/$(1)/model_%.o: $(OUT)/v/$(1)/V$(2).mk $(MODEL_USES) $(OUT)/flags.cxx
+	@echo "  CXX   $(2), part $$* ($(BUILD_LABEL))"
+	@cd $$(@D) && $$(call CYCLE_CPP,$(2)) | sed -n '$$*~$(words $(MUT_PARTS))p' | $$(INCLUDE_CPP) >model_$$*.cpp && \
+	  $$(CXX_INSIDE) $(VM_FAST) -c model_$$*.cpp -o model_$$*.o
 $(OUT)/v/$(1)/model.o: $(OUT)/v/$(1)/V$(2).mk $(MODEL_USES) $(OUT)/flags.cxx
 	@echo "  CXX   $(2) ($(BUILD_LABEL))"
 	@cd $$(@D) && $$(call CYCLE_CPP,$(2)) | $$(INCLUDE_CPP) >model.cpp && $$(CXX_INSIDE) $(VM_FAST) -c model.cpp -o model.o
