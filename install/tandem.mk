@@ -56,7 +56,8 @@ TOP := $($(DUT).top)
 include $(TANDEM_SHARE)/verilate.mk
 # a mutant may give a state a value without a name, and select bits that are not there
 VFLAGS_mut := $(VFLAGS_fast) -O2 -Wno-ENUMVALUE -Wno-SELRANGE
-VFLAGS := $(VFLAGS_COMMON) $(VFLAGS_$(KIND)) $(addprefix -I,$($(DUT).include)) $(VFLAGS_USER)
+# warnings about the RTL of others are printed, and are no errors
+VFLAGS := $(VFLAGS_COMMON) $(VFLAGS_$(KIND)) -Wno-fatal $(addprefix -I,$($(DUT).include)) $(VFLAGS_USER)
 FRAMEWORK := $(TANDEM_LIB)/libtandem.a $(TANDEM_SHARE)/gen_shim.py $(TANDEM_SHARE)/verilate.mk \
   $(TANDEM_INCLUDE)/sim/shim_impl.hpp
 
