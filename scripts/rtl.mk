@@ -44,15 +44,16 @@ VFLAGS := $(VFLAGS_TOOL) $(VFLAGS_RTL)
 # list, and the registers that hang*.c name
 TAP_LIST := $(wildcard $(call room,$(DUT),tb)/taps.list)
 TAP_DIR := $(BUILD)/taps/$(DUT)
+TAP_NEAR := $(TAP_DIR)/taps.near
 TAP_READERS := $(wildcard $(call room,$(DUT),tb)/hang*.c)
 UNIT_TAPS := $(if $(TAP_LIST),$(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv)
 TAPS := $(if $(filter tap mut,$(KIND)),$(UNIT_TAPS))
 $(TAP_DIR)/stamp: scripts/gen_taps.py scripts/rtl_modules.py $(TAP_LIST) $(TAP_READERS) $(RTL_ALL) $(GEN_STAMPS.$(DUT))
 	@mkdir -p $(@D)
 	@$(PYTHON) scripts/gen_taps.py --list $(TAP_LIST) $(RTL_ARGS) $(addprefix --registers ,$(TAP_READERS)) \
-	  --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
+	  --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt --near $(TAP_NEAR)
 	@touch $@
-$(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv: $(TAP_DIR)/stamp ;
+$(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv $(TAP_NEAR): $(TAP_DIR)/stamp ;
 # modules bound into the units, with cover properties of corner cases (docs/coverage-code.md): made from lists of points
 COVER_LISTS := $(sort $(wildcard $(call room,$(DUT),tb)/cover/*.list))
 COVER_SV := $(BUILD)/cover/$(DUT)/cover.sv
@@ -94,12 +95,12 @@ SHIM_USES := scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_pr
 
 define verilated
 $(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(MUT_STAMP) $(filter $(BUILD)/%,$(3)) \
-  $(if $(findstring .vlt,$(3)),scripts/tap_alias.py)
+  $(if $(findstring .vlt,$(3)),scripts/tap_alias.py $(TAP_NEAR))
 	@mkdir -p $$(@D)
 	@echo "  VLT   $(2) $(filter -G%,$(3)) ($(BUILD_LABEL))"
 	@rm -f $$(@D)/*.cpp $$(@D)/V*.h $$(@D)/*.dat
 	@$(VERILATOR) $(VFLAGS) $(addprefix -y ,$(4)) $(3) --Mdir $$(@D) --top-module $(2) $(2)
-	@$(if $(findstring .vlt,$(3)),$(PYTHON) scripts/tap_alias.py $$(@D) $(2),:)
+	@$(if $(findstring .vlt,$(3)),$(PYTHON) scripts/tap_alias.py $$(@D) $(2) $(TAP_NEAR),:)
 	@$(if $(filter cov,$(KIND)),mv $$@ $$@.new && $(PLAIN_COUNTERS) $$(@D)/V$(2)*.h $$(@D)/V$(2)*.cpp && mv $$@.new $$@,:)
 	@touch $$@
 -include $(wildcard $(OUT)/v/$(1)/V$(2)__ver.d)
