@@ -55,7 +55,7 @@ TOP := $($(DUT).top)
 , := ,
 include $(TANDEM_SHARE)/verilate.mk
 # a mutant may give a state a value without a name
-VFLAGS_mut := $(VFLAGS_fast) -Wno-ENUMVALUE
+VFLAGS_mut := $(VFLAGS_fast) -O2 -Wno-ENUMVALUE -Wno-SELRANGE
 VFLAGS := $(VFLAGS_COMMON) $(VFLAGS_$(KIND)) $(addprefix -I,$($(DUT).include)) $(VFLAGS_USER)
 FRAMEWORK := $(TANDEM_LIB)/libtandem.a $(TANDEM_SHARE)/gen_shim.py $(TANDEM_SHARE)/verilate.mk \
   $(TANDEM_INCLUDE)/sim/shim_impl.hpp
@@ -64,10 +64,13 @@ FRAMEWORK := $(TANDEM_LIB)/libtandem.a $(TANDEM_SHARE)/gen_shim.py $(TANDEM_SHAR
 MUT_DIR := $(OUT)/rtl
 RTL := $(if $(filter mut,$(KIND)),$(foreach f,$($(DUT).file),$(MUT_DIR)/$(f:/%=%)),$($(DUT).file))
 MUT_STAMP := $(if $(filter mut,$(KIND)),$(MUT_DIR)/stamp)
-$(MUT_DIR)/stamp: $(TANDEM_SHARE)/mutate.py $($(DUT).file)
+MUT_DRAW := --mutants $(if $(filter all,$(MUTANTS)),0,$(or $(MUTANTS),6000)) --draw $(or $(DRAW),1)
+$(if $(MUT_STAMP),$(shell mkdir -p $(MUT_DIR); cd $(MUT_DIR); echo '$(MUT_DRAW)' | cmp -s - draw || \
+  echo '$(MUT_DRAW)' >draw))
+$(MUT_DIR)/stamp: $(TANDEM_SHARE)/mutate.py $($(DUT).file) $(MUT_DIR)/draw
 	@mkdir -p $(@D)
 	@echo "  MUT   $(DUT) ($(CFG)-$(KIND))"
-	@$(PYTHON) $(TANDEM_SHARE)/mutate.py --output $(@D) $($(DUT).file)
+	@$(PYTHON) $(TANDEM_SHARE)/mutate.py --output $(@D) $(MUT_DRAW) $($(DUT).file)
 	@touch $@
 $(if $(MUT_STAMP),$(RTL)): $(MUT_STAMP) ;
 
@@ -187,7 +190,7 @@ qualify: ## all mutants of the RTL in one build: build/qualify/report.txt; SUITE
 	@$(PYTHON) $(TANDEM_SHARE)/qualify.py run --design $(DUT) --cfg $(CFG) \
 	  --suite $(if $(call given,SUITE),$(SUITE),default) --build $(BUILD) --out-build $(BUILD)/$(CFG)-mut \
 	  --runner $(RUNNER) --out $(BUILD)/qualify --jobs $(JOBS) --equivalent designs/$(DUT)/equivalent.txt \
-	  $(if $(call given,SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(DRAW),--draw $(DRAW)) \
+	  $(if $(call given,SEED),--seed $(SEED)) $(if $(ALL_CHECKS),--all-checks) \
 	  $(if $(CYCLES),--cycles $(CYCLES)) $(if $(GATE),--gate $(GATE))
 mutants: ## every patch of mutants/ in a copy of the project: the SUITE (default) must fail
 	@$(TANDEM_SHARE)/mutants.sh "$(MAKE)" $(BUILD) $(if $(call given,SUITE),$(SUITE),default)

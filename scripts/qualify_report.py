@@ -11,7 +11,8 @@ MEANING = {"detected": "a check failed", "limit-seconds": "ran out of time: no w
            "reached": "reached, not infected", "not-reached": "not reached", "equivalent": "equivalent, with a reason",
            "proven": "equivalent, proven"}
 COUNTED = ("equivalent", "proven")  # these do not
-PAGE_CSS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "report", "page.css")
+HERE = os.path.dirname(os.path.abspath(__file__))
+STYLES = [os.path.join(HERE, "page.css"), os.path.join(HERE, "../report/page.css")]  # installed; of the tree
 
 
 def score(mutants):
@@ -159,7 +160,7 @@ def shown(m):
 
 # ---- pages ----
 def page(title, body):
-    with open(PAGE_CSS, encoding="utf-8") as src:
+    with open(next(filter(os.path.exists, STYLES)), encoding="utf-8") as src:
         style = src.read()
     return ("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
             "content=\"width=device-width,initial-scale=1\"><title>%s</title>\n<style>%s"
