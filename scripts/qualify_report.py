@@ -12,7 +12,9 @@ MEANING = {"detected": "a check failed", "limit-seconds": "ran out of time: no w
            "proven": "equivalent, proven"}
 COUNTED = ("equivalent", "proven")  # these do not
 HERE = os.path.dirname(os.path.abspath(__file__))
-STYLES = [os.path.join(HERE, "page.css"), os.path.join(HERE, "../report/page.css")]  # installed; of the tree
+# of an installation, or of the tree
+PAGE_CSS = next((path for path in [os.path.join(HERE, "page.css")] if os.path.exists(path)),
+                os.path.join(HERE, "..", "report", "page.css"))
 
 
 def score(mutants):
@@ -160,7 +162,7 @@ def shown(m):
 
 # ---- pages ----
 def page(title, body):
-    with open(next(filter(os.path.exists, STYLES)), encoding="utf-8") as src:
+    with open(PAGE_CSS, encoding="utf-8") as src:
         style = src.read()
     return ("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
             "content=\"width=device-width,initial-scale=1\"><title>%s</title>\n<style>%s"

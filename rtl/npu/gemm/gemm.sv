@@ -169,6 +169,7 @@ module gemm #(
       .clk_i(ld_clk),
       .rst_ni,
       .cfg_in_scale_i(t_ifm.in_scale),
+      .cfg_quant_i({t_ifm.full, t_ifm.rne, t_ifm.zin}),
       .active_o(layout_active[ch]),
       .cfg_cstep_i(t_ifm.ifm_cstep),
       .cfg_stride_i(job_stride),
