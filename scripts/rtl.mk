@@ -194,9 +194,11 @@ QUEUE := $(1) $$(wordlist 1,3,$$(QUEUE))
 endef
 $(foreach g,$(patsubst %.ready,%,$(filter %.ready,$(MAKECMDGOALS))),$(eval $(call queued,$(g))))
 
+# parameters of a bench that the configuration names
+set_of = $(filter-out %=,$(UNIT_PARAMS_$(1)))
 # $(1): name, $(2): its frame, if several of a module stand in one, made from what the bench says of them
 define unit
-$$(eval $$(call verilated_unit,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)) $(UNIT_TAPS),$(UNIT_SV_DIR) $(dir $(2))))
+$$(eval $$(call verilated_unit,unit_$(1),$(UNIT_DUT_$(1)),$(call set_of,$(1)) $(UNIT_TAPS),$(UNIT_SV_DIR) $(dir $(2))))
 $(OUT)/v/unit_$(1)/V$(UNIT_DUT_$(1)).mk: $(2) | $(AFTER.$(OUT)/unit-$(1))
 $(2): $(UNIT_DIR)/unit_$(1).c $(UNIT_FRAMED_$(1)) scripts/unit_frame.py scripts/unit_duts.py scripts/rtl_modules.py
 	@$(PYTHON) scripts/unit_frame.py $(UNIT_DIR)/unit_$(1).c $(UNIT_FRAMED_$(1)) $$@
