@@ -11,7 +11,10 @@ MEANING = {"detected": "a check failed", "limit-seconds": "ran out of time: no w
            "reached": "reached, not infected", "not-reached": "not reached", "equivalent": "equivalent, with a reason",
            "proven": "equivalent, proven"}
 COUNTED = ("equivalent", "proven")  # these do not
-PAGE_CSS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "report", "page.css")
+HERE = os.path.dirname(os.path.abspath(__file__))
+# of an installation, or of the tree
+PAGE_CSS = next((path for path in [os.path.join(HERE, "page.css")] if os.path.exists(path)),
+                os.path.join(HERE, "..", "report", "page.css"))
 
 
 def score(mutants):

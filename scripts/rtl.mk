@@ -44,15 +44,16 @@ VFLAGS := $(VFLAGS_TOOL) $(VFLAGS_RTL)
 # list, and the registers that hang*.c name
 TAP_LIST := $(wildcard $(call room,$(DUT),tb)/taps.list)
 TAP_DIR := $(BUILD)/taps/$(DUT)
+TAP_NEAR := $(TAP_DIR)/taps.near
 TAP_READERS := $(wildcard $(call room,$(DUT),tb)/hang*.c)
 UNIT_TAPS := $(if $(TAP_LIST),$(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv)
 TAPS := $(if $(filter tap mut,$(KIND)),$(UNIT_TAPS))
 $(TAP_DIR)/stamp: scripts/gen_taps.py scripts/rtl_modules.py $(TAP_LIST) $(TAP_READERS) $(RTL_ALL) $(GEN_STAMPS.$(DUT))
 	@mkdir -p $(@D)
 	@$(PYTHON) scripts/gen_taps.py --list $(TAP_LIST) $(RTL_ARGS) $(addprefix --registers ,$(TAP_READERS)) \
-	  --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
+	  --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt --near $(TAP_NEAR)
 	@touch $@
-$(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv: $(TAP_DIR)/stamp ;
+$(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv $(TAP_NEAR): $(TAP_DIR)/stamp ;
 # modules bound into the units, with cover properties of corner cases (docs/coverage-code.md): made from lists of points
 COVER_LISTS := $(sort $(wildcard $(call room,$(DUT),tb)/cover/*.list))
 COVER_SV := $(BUILD)/cover/$(DUT)/cover.sv
@@ -94,12 +95,12 @@ SHIM_USES := scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_pr
 
 define verilated
 $(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(MUT_STAMP) $(filter $(BUILD)/%,$(3)) \
-  $(if $(findstring .vlt,$(3)),scripts/tap_alias.py)
+  $(if $(findstring .vlt,$(3)),scripts/tap_alias.py $(TAP_NEAR))
 	@mkdir -p $$(@D)
 	@echo "  VLT   $(2) $(filter -G%,$(3)) ($(BUILD_LABEL))"
 	@rm -f $$(@D)/*.cpp $$(@D)/V*.h $$(@D)/*.dat
 	@$(VERILATOR) $(VFLAGS) $(addprefix -y ,$(4)) $(3) --Mdir $$(@D) --top-module $(2) $(2)
-	@$(if $(findstring .vlt,$(3)),$(PYTHON) scripts/tap_alias.py $$(@D) $(2),:)
+	@$(if $(findstring .vlt,$(3)),$(PYTHON) scripts/tap_alias.py $$(@D) $(2) $(TAP_NEAR),:)
 	@$(if $(filter cov,$(KIND)),mv $$@ $$@.new && $(PLAIN_COUNTERS) $$(@D)/V$(2)*.h $$(@D)/V$(2)*.cpp && mv $$@.new $$@,:)
 	@touch $$@
 -include $(wildcard $(OUT)/v/$(1)/V$(2)__ver.d)
@@ -194,9 +195,11 @@ QUEUE := $(1) $$(wordlist 1,3,$$(QUEUE))
 endef
 $(foreach g,$(patsubst %.ready,%,$(filter %.ready,$(MAKECMDGOALS))),$(eval $(call queued,$(g))))
 
+# parameters of a bench that the configuration names
+set_of = $(filter-out %=,$(UNIT_PARAMS_$(1)))
 # $(1): name, $(2): its frame, if several of a module stand in one, made from what the bench says of them
 define unit
-$$(eval $$(call verilated_unit,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)) $(UNIT_TAPS),$(UNIT_SV_DIR) $(dir $(2))))
+$$(eval $$(call verilated_unit,unit_$(1),$(UNIT_DUT_$(1)),$(call set_of,$(1)) $(UNIT_TAPS),$(UNIT_SV_DIR) $(dir $(2))))
 $(OUT)/v/unit_$(1)/V$(UNIT_DUT_$(1)).mk: $(2) | $(AFTER.$(OUT)/unit-$(1))
 $(2): $(UNIT_DIR)/unit_$(1).c $(UNIT_FRAMED_$(1)) scripts/unit_frame.py scripts/unit_duts.py scripts/rtl_modules.py
 	@$(PYTHON) scripts/unit_frame.py $(UNIT_DIR)/unit_$(1).c $(UNIT_FRAMED_$(1)) $$@

@@ -252,10 +252,12 @@ def test_coverage_of_a_project(prefix, tmp_path):
     assert "no gates" in make(prefix, project, "coverage", "REUSE=1", "THRESHOLDS=none")
     assert "goal 98 %: reached" in make(prefix, project, "closure")
     said = make(prefix, project, "qualify")
-    found = re.search(r"^qualify: \d+ mutants, (\d+) detected", said, re.M)
+    found = re.search(r"^qualify: \d+ mutants, .*?(\d+) detected", said, re.M)
     assert found and int(found[1]) > 3, said
     assert "Qualification of hold, base" in (project / "build/qualify/report.txt").read_text()
+    assert (project / "build/qualify/html/index.html").is_file()
     assert "FAIL" in make(prefix, project, "qualify", "GATE=100", status=2)
+    assert re.search(r"^qualify: 9 mutants, ", make(prefix, project, "qualify", "MUTANTS=9"), re.M)
     assert "1 of 1 mutants found" in make(prefix, project, "mutants")
     # what passed the ports, before and after a change: the first transfer that differs
     program = project / "build/base-debug/tandem"

@@ -178,7 +178,8 @@ def test_recurrent(many, kind, hidden, direction):
     ("LSTM", [(4, 6)], "0=3 1=70", "70 weights for an input of 2 dimensions with rows of 6, expected 2 and 72"),
     ("GRU", [(4, 6)], "0=3 1=54 8=2", "is not supported"),
     ("Gemm", [(4, 6), (5, 7)], "", "4 x 6 by 5 x 7"),
-    ("Gemm", [(4, 6)], "5=1 8=2 9=6 7=4 18=2", "is not supported"),
+    ("Gemm", [(6, 4)], "4=1 7=4 8=4 9=6 18=2", "is not supported"),
+    ("Gemm", [(4, 6)], "5=1 8=2 9=6 7=4 18=400", "is not supported"),
 ])
 def test_refused(tmp_path, layer, kind, shapes, settings, part):
     """The settings are judged before the weights: those come from a seed."""

@@ -49,20 +49,16 @@ static inline uint32_t cm_fp_i32_to_f32(int32_t v) {
     return cm_fp_to_bits((float)v);
 }
 
-/* half away from zero, -127..127, NaN -> 0 */
+/*
+ * half away from zero, -127..127, NaN -> 0. Without branches, which would follow the data: the largest number below
+ * 1/2, with the sign of v, is added, and the fraction dropped. The sum reaches the next integer for fractions of 1/2
+ * and more, and for no other.
+ */
 static inline int8_t cm_fp_f32_to_i8(uint32_t v) {
-    float f = cm_fp_to_float(v);
-    if (f != f) {
-        return 0;
-    }
-    if (f >= 127.0f) {
-        return 127;
-    }
-    if (f <= -127.0f) {
-        return -127;
-    }
-    const double d = f; /* exact; no sum in double reaches an integer that the exact sum does not reach */
-    return (int8_t)(int)(d < 0 ? d - 0.5 : d + 0.5);
+    const float f = cm_fp_to_float(v), almost_half = cm_fp_to_float((v & 0x80000000u) | 0x3EFFFFFFu);
+    const float at_most = f > 127.0f ? 127.0f : f, clamped = at_most < -127.0f ? -127.0f : at_most;
+    const float number = f != f ? 0.0f : clamped;
+    return (int8_t)(int32_t)(number + almost_half);
 }
 
 /* A quantiser: rounding, zero-point and clamp in one word, as GEMM_QUANT has them (docs/npu/npu.md section 2). */

@@ -90,7 +90,9 @@ void cm_acc(bool first, size_t count, const int32_t *in, int32_t *acc);
 uint32_t cm_post(const cm_gemm_task *t, int32_t sum, int32_t psum, uint32_t oscale, uint32_t bias);
 
 /* ---- requant: one result of cm_post as INT8 (t->requant) ---- */
-int8_t cm_requant(const cm_gemm_task *t, uint32_t y);
+static inline int8_t cm_requant(const cm_gemm_task *t, uint32_t y) {
+    return cm_fp_quantise(cm_fp_mul(y, t->out_scale), cm_quant_out(t));
+}
 
 /* ---- transpose: out[j*n + i] = in[i*n + j], n x n bytes ---- */
 void cm_transpose(uint32_t n, const int8_t *in, int8_t *out);

@@ -23,7 +23,3 @@ uint32_t cm_post(const cm_gemm_task *t, int32_t sum, int32_t psum, uint32_t osca
     }
     return cm_activate(t->act, t->act_p, y);
 }
-
-int8_t cm_requant(const cm_gemm_task *t, uint32_t y) {
-    return cm_fp_quantise(cm_fp_mul(y, t->out_scale), cm_quant_out(t));
-}

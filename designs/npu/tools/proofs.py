@@ -142,8 +142,8 @@ def fifo(name, depth, data, claim, scope, how, wrong):
 
 
 # ---- the mesh: `mesh` and `mesh_struct` (a netlist of pe) ----
-MESH = ["rtl/npu/mesh/mesh.sv"] + [SV + name + ".sv"
-                                   for name in ("pe", "delay_line", "mesh_struct", "mesh_equiv_bench")]
+MESH = ["rtl/npu/mesh/mesh_pkg.sv", "rtl/npu/mesh/mesh.sv"]
+MESH += [SV + name + ".sv" for name in ("pe", "delay_line", "mesh_struct", "mesh_equiv_bench")]
 
 
 def mesh_state(n):

@@ -6,6 +6,7 @@
 
 module gemm #(
   parameter int unsigned N = 8,
+  parameter int unsigned PackMul = 0,  // of mesh
   parameter bit ClkGate = 1'b1  // the clocks of loaders and post stand still while they have nothing to do
 ) (
   input  logic                          clk_i,
@@ -390,7 +391,8 @@ module gemm #(
   assign event_o[9] = post_event[5];
 
   mesh #(
-    .N(N)
+    .N(N),
+    .PackMul(PackMul)
   ) u_mesh (
     .clk_i,
     .en_i(mesh_en),

@@ -82,22 +82,4 @@ void npu_score_vector_text(tb_check *c, uint64_t vector, uint32_t stream, uint32
 /* The same for a sum, by the number of its tile since reset. */
 void npu_score_tile_text(tb_check *c, uint64_t tile, uint32_t pixel, uint32_t column, char *dst, size_t size);
 
-/* Are `bytes` (a multiple of 4) equal? For the few words of a port cheaper than memcmp. */
-static inline bool npu_score_same(const void *a, const void *b, uint32_t bytes) {
-    uint64_t differ = 0;
-    if (bytes % 8 != 0) {
-        uint32_t x, y;
-        memcpy(&x, a, 4);
-        memcpy(&y, b, 4);
-        differ = x ^ y;
-    }
-    for (uint32_t i = bytes % 8; i < bytes; i += 8) {
-        uint64_t x, y;
-        memcpy(&x, (const uint8_t *)a + i, 8);
-        memcpy(&y, (const uint8_t *)b + i, 8);
-        differ |= x ^ y;
-    }
-    return differ == 0;
-}
-
 #endif

@@ -159,7 +159,7 @@ static void take_word(tb_check *c, state *s) {
     const uint32_t blocks = !j->int8 ? 1 : j->words / j->count;
     const uint32_t at = j->waddr + s->out_word * (j->int8 ? 1 : j->stride);
     const int8_t *got = s->wr_data_o.ptr;
-    for (uint32_t i = 0; i < n && memcmp(got, expected, n) != 0; i++) {
+    for (uint32_t i = 0; i < n && !npu_score_same(got, expected, n); i++) {
         if (got[i] != expected[i]) {
             tb_check_failf(c, "word", s->words,
                            "%s job %" PRIu64 ", pixel %" PRIu32 ", block %" PRIu32 ", channel %" PRIu32 "|%d|%d",
