@@ -27,6 +27,10 @@ def parse(argv):
     parser.add_argument("--include", metavar="DIR", action="append", default=[], help="folder of included sources")
     parser.add_argument("--param", metavar="NAME=VALUE", action="append", default=[],
                         help="parameter of the top module")
+    parser.add_argument("--memory", metavar="PREFIX", action="append", default=[],
+                        help="an AXI4-Lite slave that is a memory: driven like an AXI4 slave, with random accesses")
+    parser.add_argument("--through", metavar="IN=OUT", action="append", default=[],
+                        help="streams: what goes into IN comes out of OUT, in order and unchanged (a scoreboard)")
     parser.add_argument("--verilator", metavar="PROGRAM", default=os.environ.get("VERILATOR", "verilator"),
                         help="default: verilator, or VERILATOR of the environment")
     parser.add_argument("--link", action="store_true", help="use the sources where they are, instead of copies in rtl/")
@@ -65,7 +69,8 @@ def make(args):
             raise new_ports.Bad("--param: expected NAME=VALUE, got '%s'" % p)
     top = args.top or new_ports.find_top(args.rtl, said)
     ports = new_ports.read(args.rtl, top, args.include, args.param, args.verilator)
-    design = new_ports.Design(ports, said)
+    design = new_ports.Design(ports, said, args.memory)
+    design.connect_streams(args.through)
     temporary = folder + ".tmp%d" % os.getpid()
     try:
         os.makedirs(temporary)

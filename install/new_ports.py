@@ -1,6 +1,7 @@
 """The ports of a module, as Verilator sees them after elaboration, and what they are: clocks, resets, buses, streams,
 interrupts. What is guessed is said."""
 
+import fnmatch
 import os
 import re
 import subprocess
@@ -22,6 +23,16 @@ MORE = ("awid", "awlen", "awsize", "awburst", "awlock", "awcache", "awprot", "aw
         "arregion", "aruser", "rid", "rlast", "ruser")
 APB = ("psel", "penable", "paddr", "pwrite", "pwdata", "prdata", "pready", "pslverr", "pstrb", "pprot")
 STREAM = ("tdata", "tkeep", "tstrb", "tlast", "tid", "tdest", "tuser")
+
+
+# what stands before "awvalid", between channel and signal, and behind it
+AXI_VALID = re.compile(r"(.*?)a[wr](_?)valid((?:_[a-z0-9]+)*|\d*)$")
+
+
+def axi_word(word, joint):
+    """"awvalid", or with an underscore behind the channel."""
+    channel = 2 if word[0] == "a" else 1
+    return word[:channel] + joint + word[channel:]
 
 
 class Bad(Exception):
@@ -91,8 +102,8 @@ def read(files, top, includes, params, verilator):
 class Design:
     """What the ports are. Every port has a role in the end."""
 
-    def __init__(self, ports, said):
-        self.ports, self.said = ports, said
+    def __init__(self, ports, said, memories=()):
+        self.ports, self.said, self.memories = ports, said, memories
         self.buses, self.streams, self.clocks, self.interrupts, self.constants = [], [], [], [], []
         self.find_axi()
         self.find_apb()
@@ -113,27 +124,51 @@ class Design:
         return taken
 
     def find_axi(self):
-        prefixes = []
+        """Ports with AWVALID or ARVALID: what stands before and behind this word makes the bus."""
+        places = []
         for p in self.ports:
-            for word in ("awvalid", "arvalid"):
-                if p.plain.endswith(word) and p.plain[:-len(word)] not in prefixes:
-                    prefixes.append(p.plain[:-len(word)])
-        for prefix in prefixes:
-            has = [w for w in WRITE + READ + MORE if self.at(prefix + w)]
-            full = "awlen" in has or "arlen" in has
-            signals = self.bind(prefix, has, "bus")
-            valid = signals.get("awvalid") or signals.get("arvalid")
-            whole = all(w in has for w in WRITE[:2] + WRITE[3:4] + ("arvalid", "rdata"))
-            bus = {"prefix": valid.name[:len(prefix)], "kind": "axi4" if full else "axi4-lite",
-                   "side": "slave" if valid.input else "master", "signals": signals, "whole": whole}
-            width = (signals.get("wdata") or signals.get("rdata")).width
-            bus["width"] = width
-            exact = all(s.name.lower() == s.name and SUFFIX.sub("", s.name) == s.plain for s in signals.values())
-            bus["driven"] = whole and exact and (width >= 32 if not valid.input else not full and width == 32)
-            why = ("" if bus["driven"] else ", idle: one direction only" if not whole else
-                   ", idle: the bench drives masters of at least 32 bits and AXI4-Lite slaves of 32 bits")
-            self.said.append("%s: %s %s, %d bits%s" % (bus["prefix"], bus["kind"], bus["side"], width, why))
-            self.buses.append(bus)
+            match = AXI_VALID.match(p.plain)
+            place = match and (match[1], match[2], match[3])
+            if match and place not in places:
+                places.append(place)
+        for before, joint, behind in places:
+            names = {w: before + axi_word(w, joint) + behind for w in WRITE + READ + MORE}
+            has = [w for w in names if self.at(names[w])]
+            if "wdata" in has or "rdata" in has:
+                self.add_axi(before, joint, behind, {w: names[w] for w in has})
+
+    def add_axi(self, before, joint, behind, names):
+        signals = {}
+        for word, name in names.items():
+            signals[word] = self.at(name)
+            signals[word].role = "bus"
+        valid = signals.get("awvalid") or signals.get("arvalid")
+        full, slave = "awlen" in names or "arlen" in names, valid.input
+        writes, reads = "awvalid" in names, "arvalid" in names
+        whole = (all(w in names for w in WRITE if w != "wstrb") or not writes) and (
+            all(w in names for w in READ) or not reads) and (
+            not full or (("wlast" in names or not writes) and ("rlast" in names or not reads)))
+        count = valid.width  # of ports in the same vectors
+        width = (signals.get("wdata") or signals.get("rdata")).width // count
+        prefix = valid.name[:len(before)]
+        if behind:
+            prefix += "*" + valid.name[len(before) + len(axi_word("awvalid", joint)):][:len(behind)]
+        memory = slave and (full or any(fnmatch.fnmatch(prefix, m) for m in self.memories))
+        bus = {"prefix": prefix, "kind": "axi4" if full else "axi4-lite", "side": "slave" if slave else "master",
+               "signals": signals, "whole": whole, "width": width, "count": count, "memory": memory,
+               "address": (signals.get("awaddr") or signals.get("araddr")).width // count}
+        legal = width & (width - 1) == 0 and 8 <= width <= 1024 and all(s.width % count == 0 for s in signals.values())
+        one = full or (writes and reads)  # AXI4-Lite has both directions
+        strobes = not writes or "wstrb" in names
+        bus["driven"] = whole and legal and one and strobes and (
+            memory or not slave or (not full and width == 32 and count == 1))
+        why = ("" if bus["driven"] else ", idle: a signal or a direction is missing" if not (whole and one and strobes)
+               else ", idle: an illegal width" if not legal else
+               ", idle: registers have 32 bits (--memory %s: it is a memory)" % prefix)
+        self.said.append("%s: %s%s %s, %d bits%s%s" % (
+            prefix, "%d times " % count if count > 1 else "", bus["kind"], bus["side"], width,
+            ", driven with random bursts against a shadow memory" if bus["driven"] and memory else "", why))
+        self.buses.append(bus)
 
     def find_apb(self):
         for p in list(self.ports):
@@ -142,8 +177,8 @@ class Design:
                 if all(self.at(prefix + w) for w in APB[:6]):
                     signals = self.bind(prefix, APB, "bus")
                     bus = {"prefix": p.name[:len(prefix)], "kind": "apb", "side": "slave" if p.input else "master",
-                           "signals": signals, "whole": True, "width": signals["prdata"].width, "driven": p.input and
-                           signals["psel"].width == 1 and signals["prdata"].width == 32}
+                           "signals": signals, "whole": True, "width": signals["prdata"].width,
+                           "driven": signals["psel"].width == 1 and signals["prdata"].width in (8, 16, 32)}
                     self.said.append("%s: APB %s%s" % (bus["prefix"], bus["side"], "" if bus["driven"] else ", idle"))
                     self.buses.append(bus)
 
@@ -197,6 +232,19 @@ class Design:
             self.said.append("%s: %s %s the design, %d bits of payload" % (valid.name[:len(prefix)], kind, way,
                                                                            sum(p.width for p in payload)))
         self.streams.sort(key=lambda s: self.ports.index(s["valid"]))
+
+    def connect_streams(self, pairs):
+        """IN=OUT: the bytes of one stream come out of another."""
+        for pair in pairs:
+            names = pair.split("=")
+            ends = [next((s for s in self.streams if n in (s["name"], s["prefix"])), None) for n in names]
+            if len(ends) != 2 or None in ends or ends[0]["source"] or not ends[1]["source"]:
+                raise Bad("--through %s: expected IN=OUT, a stream into the design and one out of it; it has %s" % (
+                    pair, ", ".join("%s (%s)" % (s["name"], "out" if s["source"] else "in") for s in self.streams)
+                    or "none"))
+            ends[1]["from"] = ends[0]["name"]
+            self.said.append("%s: what goes into %s comes out, held against it" % (ends[1]["prefix"], ends[0]["name"]))
+        self.streams.sort(key=lambda s: s["source"])  # those into the design first
 
     def find_rest(self):
         for p in self.ports:

@@ -20,9 +20,13 @@ class Project:
         self.name, self.top, self.design, self.said = name, top, design, said
         self.files, self.includes, self.params = files, includes, params
         self.masters = [b for b in design.buses if b["driven"] and b["side"] == "master" and b["kind"] != "apb"]
-        self.lite = next((b for b in design.buses if b["driven"] and b["side"] == "slave" and b["kind"] == "axi4-lite"),
-                         None)
-        self.apb = None if self.lite else next((b for b in design.buses if b["driven"] and b["kind"] == "apb"), None)
+        self.shadows = [b for b in design.buses if b["driven"] and b.get("memory")]
+        self.lite = next((b for b in design.buses if b["driven"] and b["side"] == "slave" and b["kind"] == "axi4-lite"
+                          and not b["memory"]), None)
+        # completers first: the first one is number 0, whose registers the driver reads
+        self.apbs = sorted((b for b in design.buses if b["driven"] and b["kind"] == "apb"),
+                           key=lambda b: b["side"] == "master")
+        self.apb = None if self.lite else next((b for b in self.apbs if b["side"] == "slave"), None)
         self.inputs = [s for s in design.streams if not s["source"]]
         self.outputs = [s for s in design.streams if s["source"]]
 
@@ -54,25 +58,56 @@ class Project:
         ports = []
         if self.lite:
             ports.append((self.lite, "regs"))
-        ports += [(m, m["prefix"].rstrip("_") or "mem") for m in self.masters]
+        ports += [(m, m["prefix"].replace("*", "").strip("_").lower() or "axi") for m in self.shadows + self.masters]
         out = []
         for bus, name in ports:
             clock = self.clock_of(bus["prefix"])
-            memory = ", .memory = true" if bus["side"] == "master" else ""
-            memory += ", .lite = true" if memory and bus["kind"] == "axi4-lite" else ""
-            out.append("{.name = %s, .prefix = %s%s%s}" % (c_text(name), c_text(bus["prefix"]), memory,
-                                                          ", .clock = %d" % clock if clock else ""))
+            kind = ", .memory = true" if bus["side"] == "master" else ", .shadow = true" if bus["memory"] else ""
+            kind += ", .lite = true" if kind and bus["kind"] == "axi4-lite" else ""
+            kind += ", .clock = %d" % clock if clock else ""
+            for i in range(bus["count"]):
+                several = bus["count"] > 1
+                out.append("{.name = %s, .prefix = %s%s%s}" % (
+                    c_text(name + str(i) if several else name), c_text(bus["prefix"]), kind,
+                    ", .slice = %d, .slices = %d" % (i, bus["count"]) if several else ""))
         return out
+
+    def bench_apbs(self):
+        out = []
+        for bus in self.apbs:
+            clock = self.clock_of(bus["prefix"])
+            out.append("{.name = %s, .prefix = %s%s%s}" % (
+                c_text(bus["prefix"].rstrip("_") or "apb"), c_text(bus["prefix"]),
+                ", .requester = true" if bus["side"] == "master" else "", ", .clock = %d" % clock if clock else ""))
+        return out
+
+    def window(self):
+        """Bytes, from address 0 on, that every slave has."""
+        return min([1 << b["address"] for b in self.shadows] + [0x10000])
 
     def stream_rows(self):
         out = []
         for s in self.design.streams:
             clock = self.clock_of(s["prefix"])
+            more = ", .source = true" if s["source"] else ""
+            more += ", .clock = %d" % clock if clock else ""
+            more += ", .draw = draw_names" if self.named(s) else ""
+            more += ", .from = %s" % c_text(s["from"]) if "from" in s else ""
+            if s["kind"] == "axi4-stream":
+                out.append("{.name = %s, .prefix = %s%s}" % (c_text(s["name"]), c_text(s["prefix"]), more))
+                continue
             payload = ", ".join(c_text(p.name) for p in s["payload"][:16])
-            out.append("{.name = %s, .valid = %s, .ready = %s, .source = %s, .clock = %d,\n     .payload = {%s}}" % (
-                c_text(s["name"]), c_text(s["valid"].name), c_text(s["ready"].name) if s["ready"] else "NULL",
-                "true" if s["source"] else "false", clock, payload or "NULL"))
+            out.append("{.name = %s, .valid = %s%s%s%s}" % (
+                c_text(s["name"]), c_text(s["valid"].name),
+                ", .ready = " + c_text(s["ready"].name) if s["ready"] else "", more,
+                ",\n     .payload = {%s}" % payload if payload else ""))
         return out
+
+    @staticmethod
+    def named(s):
+        """Has a stream into the design addresses or lengths, by their names?"""
+        return not s["source"] and s["kind"] != "axi4-stream" and any(
+            "addr" in p.name or "len" in p.name for p in s["payload"])
 
     # ---- files ----
 
@@ -99,13 +134,15 @@ class Project:
     def memory(self):
         """Base, size and bytes of a beat: what all masters can address, at most 16 MB."""
         bits = min([(m["signals"].get("awaddr") or m["signals"]["araddr"]).width for m in self.masters] or [32])
-        base = 0x10000000 if bits > 28 else 0
+        base = 0x10000000 if bits > 28 and not self.shadows else 0  # what slaves are sent may come out of masters
         return {"mem_base": "0x%x" % base, "mem_size": "0x%x" % min(0x1000000, 1 << bits),
                 "mem_step": max([m["width"] // 8 for m in self.masters] or [4])}
 
     def bench_h(self):
-        return text_of.BENCH_H % {**self.memory(), "guard": self.name.upper() + "_BENCH_H", "name": self.name,
-                          "streams": max(1, len(self.design.streams)), "regs": 16}
+        return text_of.BENCH_H % {
+            **self.memory(), "shadow": text_of.BENCH_SHADOW_H % self.window() if self.shadows else "",
+            "member": text_of.BENCH_SHADOW_MEMBER if self.shadows else "",
+            "guard": self.name.upper() + "_BENCH_H", "name": self.name, "regs": 16}
 
     def bench_c(self):
         table, clock = self.clocks()
@@ -114,18 +151,23 @@ class Project:
         constants = ["{%s, 0x%xu}" % (c_text(p.name), v & 0xffffffff) for p, v in self.design.constants]
         return text_of.BENCH_C % {
             "name": self.name, "clocks": table, "clock": clock + (", " if clock else ""),
+            "shadow": text_of.BENCH_SHADOW_C if self.shadows else "",
             "ports": "static const tb_tandem_port ports[] = {\n%s};\n" % rows(ports, 4) if ports else "",
+            "apbs": "static const tb_tandem_apb apbs[] = {\n%s};\n" % rows(self.bench_apbs(), 4) if self.apbs else "",
+            "use_apbs": (" " * 32 + "TB_TANDEM_APBS(apbs),\n") if self.apbs else "",
             "use_ports": "                                TB_TANDEM_PORTS(ports),\n" if ports else "",
             "pins": "static const char *const pins[] = {%s};\n" % ", ".join(pins) if pins else "",
             "use_pins": "                                TB_TANDEM_PINS(pins),\n" if pins else "",
-            "constants": rows(constants or ["{NULL, 0}"], 4), "streams": rows(self.stream_rows() or ["{NULL}"], 4)}
+            "constants": rows(constants or ["{NULL, 0}"], 4),
+            "draw": text_of.DRAW if any(self.named(s) for s in self.inputs) else "",
+            "streams": text_of.STREAMS % rows(self.stream_rows(), 4) if self.design.streams else "",
+            "use_streams": (" " * 32 + "TB_TANDEM_STREAMS(streams),\n") if self.design.streams else ""}
 
     def driver_c(self):
         if self.lite:
             access = text_of.LITE_ACCESS
         elif self.apb:
-            access = text_of.APB_ACCESS % {"prefix": self.apb["prefix"], "suffix": self.apb["signals"]["psel"].name[
-                len(self.apb["prefix"]) + 4:], "out": self.apb["signals"]["pready"].name[len(self.apb["prefix"]) + 6:]}
+            access = text_of.APB_ACCESS
         else:
             access = text_of.NO_ACCESS
         return text_of.DRIVER_C % {"name": self.name, "access": access}
@@ -158,26 +200,35 @@ class Project:
 
     def readme(self, mutant):
         said = "".join("- %s\n" % line for line in self.said)
-        return text_of.README % {"name": self.name, "top": self.top, "said": said, "mutant": (
+        return text_of.README % {"name": self.name, "top": self.top, "said": said, "shadow": (
+            text_of.README_SHADOW if self.shadows else ""), "mutant": (
             "`mutants/%s-inverted.patch` is a first one." % mutant if mutant else
             "Nothing was found that could be inverted: write the first one.")}
 
     def write(self, folder):
         mutant = self.mutant(folder)
         knobs = text_of.KNOBS % {"regs": self.registers(), "error": text_of.KNOBS_ERROR if self.masters else ""}
+        knobs += text_of.KNOBS_BURSTS if self.shadows else ""
+        knobs += text_of.KNOBS_MEMORY if self.masters else ""
+        simple = (" wrap=0" if self.shadows else "") + (" answers=ordered" if self.masters else "")
         files = {
             "Makefile": text_of.MAKEFILE, ".gitignore": "build/\n", "designs/%s/design" % self.name: self.description(),
-            "designs/%s/suites/smoke.suite" % self.name: text_of.SMOKE % {"name": self.name},
+            "designs/%s/suites/smoke.suite" % self.name: text_of.SMOKE % {"name": self.name, "simple": simple},
             "designs/%s/suites/default.suite" % self.name: text_of.DEFAULT % {"name": self.name},
             "designs/%s/suites/closure.suite" % self.name: text_of.CLOSURE % {"name": self.name},
             "coverage/thresholds.txt": text_of.THRESHOLDS, "coverage/thresholds-code.txt": text_of.CODE_THRESHOLDS,
-            "bench/bench.h": self.bench_h(), "bench/bench.c": self.bench_c(), "bench/streams.c": text_of.STREAMS_C,
+            "bench/bench.h": self.bench_h(), "bench/bench.c": self.bench_c(),
             "bench/model.h": text_of.MODEL_H, "bench/model.c": text_of.MODEL_C,
             "bench/driver.h": text_of.DRIVER_H % {"name": self.name},
-            "bench/driver.c": self.driver_c(), "bench/check.c": text_of.CHECK_C,
+            "bench/driver.c": self.driver_c(),
             "bench/test.c": text_of.TEST_C % {
-                "name": self.name, "knobs": knobs, "error_names": text_of.NAMES_ERROR if self.masters else "",
-                "inject": text_of.INJECT if self.masters else ""},
+                "error_names": text_of.NAMES_ERROR if self.masters else "",
+                "inject": text_of.INJECT if self.masters else "",
+                "names": text_of.ANSWER_NAMES if self.masters else "",
+                "name": self.name, "knobs": knobs, "bursts": text_of.BURSTS if self.shadows else "",
+                "work": text_of.WORK if self.shadows else "", "send": text_of.SEND if self.shadows else "",
+                "again": text_of.SEND_AGAIN if self.shadows else "",
+                "last": text_of.SEND_LAST if self.shadows else ""},
             "README.md": self.readme(mutant and mutant[0]), "mutants/README.md": text_of.MUTANTS,
             ".github/workflows/verify.yml": text_of.GITHUB, ".gitlab-ci.yml": text_of.GITLAB}
         if mutant:

@@ -54,9 +54,10 @@ VLT := $(BUILD)/verilated-$(KIND:mut=fast)
 TOP := $($(DUT).top)
 , := ,
 include $(TANDEM_SHARE)/verilate.mk
-# a mutant may give a state a value without a name
-VFLAGS_mut := $(VFLAGS_fast) -Wno-ENUMVALUE
-VFLAGS := $(VFLAGS_COMMON) $(VFLAGS_$(KIND)) $(addprefix -I,$($(DUT).include)) $(VFLAGS_USER)
+# a mutant may give a state a value without a name, and select bits that are not there
+VFLAGS_mut := $(VFLAGS_fast) -O2 -Wno-ENUMVALUE -Wno-SELRANGE
+# warnings about the RTL of others are printed, and are no errors
+VFLAGS := $(VFLAGS_COMMON) $(VFLAGS_$(KIND)) -Wno-fatal $(addprefix -I,$($(DUT).include)) $(VFLAGS_USER)
 FRAMEWORK := $(TANDEM_LIB)/libtandem.a $(TANDEM_SHARE)/gen_shim.py $(TANDEM_SHARE)/verilate.mk \
   $(TANDEM_INCLUDE)/sim/shim_impl.hpp
 
@@ -64,10 +65,16 @@ FRAMEWORK := $(TANDEM_LIB)/libtandem.a $(TANDEM_SHARE)/gen_shim.py $(TANDEM_SHAR
 MUT_DIR := $(OUT)/rtl
 RTL := $(if $(filter mut,$(KIND)),$(foreach f,$($(DUT).file),$(MUT_DIR)/$(f:/%=%)),$($(DUT).file))
 MUT_STAMP := $(if $(filter mut,$(KIND)),$(MUT_DIR)/stamp)
-$(MUT_DIR)/stamp: $(TANDEM_SHARE)/mutate.py $($(DUT).file)
+# so many of them, drawn when the sources are written
+MUT_DRAW := --mutants $(if $(filter all,$(MUTANTS)),0,$(or $(MUTANTS),6000)) --draw $(or $(DRAW),1)
+$(MUT_DIR)/draw: FORCE
+	@mkdir -p $(@D)
+	@echo '$(MUT_DRAW)' | cmp -s - $@ || echo '$(MUT_DRAW)' >$@
+FORCE:
+$(MUT_DIR)/stamp: $(TANDEM_SHARE)/mutate.py $($(DUT).file) $(MUT_DIR)/draw
 	@mkdir -p $(@D)
 	@echo "  MUT   $(DUT) ($(CFG)-$(KIND))"
-	@$(PYTHON) $(TANDEM_SHARE)/mutate.py --output $(@D) $($(DUT).file)
+	@$(PYTHON) $(TANDEM_SHARE)/mutate.py --output $(@D) $(MUT_DRAW) $($(DUT).file)
 	@touch $@
 $(if $(MUT_STAMP),$(RTL)): $(MUT_STAMP) ;
 
@@ -183,12 +190,15 @@ closure: ## jobs that aim at holes of functional coverage, until GOAL percent; b
 	  --goal $(GOAL) --jobs $(JOBS) $(if $(MAX_JOBS),--max-jobs $(MAX_JOBS)) $(if $(BUDGET),--budget $(BUDGET)) \
 	  $(if $(filter 0,$(RANDOM)),,--random)
 qualify: ## all mutants of the RTL in one build: build/qualify/report.txt; SUITE=default: the checks; GATE=percent
-	@$(MAKE) --no-print-directory CFG=$(CFG) KIND=mut build
+	@$(MAKE) --no-print-directory CFG=$(CFG) KIND=mut $(addprefix MUTANTS=,$(MUTANTS)) $(addprefix DRAW=,$(DRAW)) build
 	@$(PYTHON) $(TANDEM_SHARE)/qualify.py run --design $(DUT) --cfg $(CFG) \
 	  --suite $(if $(call given,SUITE),$(SUITE),default) --build $(BUILD) --out-build $(BUILD)/$(CFG)-mut \
 	  --runner $(RUNNER) --out $(BUILD)/qualify --jobs $(JOBS) --equivalent designs/$(DUT)/equivalent.txt \
-	  $(if $(call given,SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(DRAW),--draw $(DRAW)) \
-	  $(if $(CYCLES),--cycles $(CYCLES)) $(if $(GATE),--gate $(GATE))
+	  $(if $(call given,SEED),--seed $(SEED)) --cycles $(or $(CYCLES),0) --tries $(or $(TRIES),16) \
+	  $(if $(TOTAL),--total $(TOTAL)) $(if $(ALL_CHECKS),--all-checks) $(if $(PROVE),,$(if $(GATE),--gate $(GATE)))
+	@$(if $(PROVE),$(PYTHON) $(TANDEM_SHARE)/qualify.py prove $(BUILD)/qualify --seconds $(PROVE) --jobs $(JOBS) \
+	  --total $(or $(PROVE_TOTAL),600) --top $(TOP) --parameters $($(DUT).params.$(CFG)) \
+	  $(addprefix --include ,$($(DUT).include)) --sources $($(DUT).file) $(if $(GATE),--gate $(GATE)),:)
 mutants: ## every patch of mutants/ in a copy of the project: the SUITE (default) must fail
 	@$(TANDEM_SHARE)/mutants.sh "$(MAKE)" $(BUILD) $(if $(call given,SUITE),$(SUITE),default)
 clean: ## remove $(BUILD)

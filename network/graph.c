@@ -298,7 +298,9 @@ uint64_t net_graph_macs(const net_graph *graph) {
 bool net_graph_is_int8(const net_graph *graph) {
     for (uint32_t i = 0; i < graph->num_layers; i++) {
         const net_layer *layer = &graph->layer[i];
-        if (layer->kind == NET_CONV && net_layer_tensor(layer, NET_ROLE_BOTTOM_SCALE) != NULL) {
+        /* an input scale, or INT8 weights of attention, which finds it while it runs */
+        const net_tensor *weight = net_layer_tensor(layer, NET_ROLE_WEIGHT);
+        if (net_layer_tensor(layer, NET_ROLE_BOTTOM_SCALE) != NULL || (weight != NULL && weight->i8 != NULL)) {
             return true;
         }
     }

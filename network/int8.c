@@ -90,9 +90,16 @@ static net_status prepare_layer(net_int8 *net, uint32_t number, net_error *err) 
     const net_tensor *weight = net_layer_tensor(layer, NET_ROLE_WEIGHT);
     const net_tensor *scale = net_layer_tensor(layer, NET_ROLE_WEIGHT_SCALE);
     int8_layer *l = &net->layer[number];
+    if (net_layer_products_are_dynamic(layer)) {
+        return NET_OK; /* its row of the table computes it, in INT8 */
+    }
     bool has_scales = scale != NULL && net_layer_tensor(layer, NET_ROLE_BOTTOM_SCALE) != NULL;
     if (!has_scales && (weight == NULL || weight->f32 != NULL)) {
         return NET_OK;
+    }
+    if (layer->asym.used) {
+        return net_fail(err, NET_ERR_UNSUPPORTED, NET_WHERE ": zero-points need the runtime", net->graph->name,
+                        layer->line, layer->name, layer->type);
     }
     if (!has_scales || weight == NULL || layer->conv.num_output == 0 || scale->count == 0 ||
         layer->conv.num_output % scale->count != 0) {

@@ -4,6 +4,10 @@
 
 #include "network.h"
 
+/* MultiHeadAttention and Gemm become INT8 as ncnn's (key 18), MatMul with scales found while it runs (key 8), but for
+ * layers of `stay` (may be NULL). The graph is planned, and planned again. */
+net_status net_quantize_dynamic(net_graph *graph, const bool *stay, net_error *err);
+
 /* Write the error line and return the status, so that a caller can `return net_fail(...)`. */
 net_status net_fail(net_error *err, net_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -39,7 +39,7 @@ typedef struct net_error {
 #define NET_KEY_HINTS 30u           /* shapes of the outputs: net_layer_hint() */
 #define NET_KEY_FEATURES 31u        /* feature mask: features that ncnn must not use for this layer; kept, not used */
 #define NET_MAX_ELEMENTS (1u << 28) /* elements of all blobs of an executed network together */
-#define NET_MAX_TENSORS 8u          /* weight arrays of a layer */
+#define NET_MAX_TENSORS 12u         /* weight arrays of a layer */
 
 /* ---- settings of a layer: key=value ---- */
 
@@ -162,6 +162,12 @@ typedef struct net_pool {
     uint32_t kernel_w, kernel_h, stride_w, stride_h, pad_l, pad_r, pad_t, pad_b;
 } net_pool;
 
+/* Asymmetric INT8 of a layer's input: (q - zero) / its scale. Files do not have it. */
+typedef struct net_asym {
+    bool used;
+    int8_t zero;
+} net_asym;
+
 typedef struct net_layer {
     net_kind kind;
     char *type;
@@ -174,6 +180,7 @@ typedef struct net_layer {
     net_param *param;
     uint32_t num_tensors;
     net_tensor tensor[NET_MAX_TENSORS];
+    net_asym asym; /* layers with weights in INT8; filled by net_quantize_asym() */
     net_conv conv; /* layers with weights; filled by net_graph_plan() */
     net_pool pool; /* pooling layers; filled by net_graph_plan() */
     /* fused activation of a layer with weights, or function of an activation layer; filled by net_graph_plan() */
@@ -313,7 +320,7 @@ uint32_t net_shape_elements(const net_shape *shape);
 uint64_t net_graph_macs(const net_graph *graph);
 /* The same of one layer. */
 uint64_t net_layer_macs(const net_graph *graph, uint32_t layer);
-/* true when at least one convolution of the graph is INT8. */
+/* true when at least one layer with weights is INT8. */
 bool net_graph_is_int8(const net_graph *graph);
 
 /* Hash of an array of floats by their bits: tb_hash_bytes() over the elements, finished. */
@@ -383,6 +390,22 @@ net_status net_calibrate(const net_graph *graph, const net_images *images, uint3
 net_status net_quantize(net_graph *graph, const float *absmax, net_error *err);
 /* round half away from zero of value*scale, clamped to -127..127; NaN gives 0. */
 int8_t net_quantize_value(float value, float scale);
+
+/* Smallest (at most 0) and largest (at least 0) value at the input of each layer that can be quantised, otherwise as
+ * net_calibrate(): lo and hi [num_layers]. */
+net_status net_calibrate_range(const net_graph *graph, const net_images *images, uint32_t count, float norm, float *lo,
+                               float *hi, net_error *err);
+/*
+ * As net_quantize(), of all layers that can be quantised, with a step and a zero-point for each input: steps of
+ * (hi - lo)/255 with 0 inside the range, the zero-point clamp(round(-128 - lo/step)). Weights stay symmetric; biases
+ * become int32 in steps of the sums (net_asym_bias()). Document 002, section 3.2.1. The runtime executes such layers,
+ * net_int8_new() refuses them.
+ */
+net_status net_quantize_asym(net_graph *graph, const float *lo, const float *hi, net_error *err);
+/* round half to even of value*scale, plus the zero-point, clamped to -128..127; NaN gives the zero-point. */
+int8_t net_quantize_asym_value(float value, float scale, int8_t zero);
+/* The bias in steps of the sums, 1/(bottom_scale * weight_scale), half to even; it saturates. */
+int32_t net_asym_bias(float bias, float bottom_scale, float weight_scale);
 
 /*
  * The same without images: Convolution, ConvolutionDepthWise and InnerProduct of a planned graph with float weights

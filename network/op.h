@@ -32,13 +32,34 @@ typedef struct net_plan {
     net_error *err;
 } net_plan;
 
+/* Sums of products of INT8 numbers, as floats: out[m][n] = sum of a[m][k] * b[n][k]. */
+typedef struct net_product {
+    uint32_t m, n, k;
+    const int8_t *a, *b;
+    float *out;
+} net_product;
+typedef void net_product_fn(void *user, const net_product *product);
+#define NET_MAX_PRODUCTS 6u
+/* The products that an INT8 layer asks for in `run` (operands and results NULL), and how often each. Returns how many
+ * kinds there are; 0: none. */
+uint32_t net_layer_products(const net_graph *graph, const net_layer *layer, net_product list[NET_MAX_PRODUCTS],
+                            uint32_t times[NET_MAX_PRODUCTS]);
+
+/* true: INT8 weights without a scale of the input, which is found while the layer runs. */
+bool net_layer_products_are_dynamic(const net_layer *layer);
+/* The product of a MatMul of two blobs; returns how many, one for each map. */
+uint32_t net_gemm_product(const net_graph *graph, const net_layer *layer, net_product *product);
+uint32_t net_matmul_product(const net_graph *graph, const net_layer *layer, net_product *product);
+
 /* Argument of `run`: a planned layer with its weights, and the arrays of its blobs, which do not overlap. */
 typedef struct net_work {
     const net_graph *graph;
     const net_layer *layer;
     const float *const *in;
     float *const *out;
-    void *scratch; /* layer->scratch bytes, aligned for any type */
+    void *scratch;           /* layer->scratch bytes, aligned for any type */
+    net_product_fn *product; /* what computes INT8 products; NULL: net_product_scalar() */
+    void *user;              /* its first argument */
 } net_work;
 
 typedef struct net_op {
@@ -70,6 +91,8 @@ typedef struct net_exec {
     const float **in;
     float **out;
     void *scratch;
+    net_product_fn *product; /* of net_work */
+    void *user;
 } net_exec;
 
 /* For a planned graph. Errors: NET_ERR_MEMORY. */
@@ -140,6 +163,22 @@ bool net_op_crops_channels(const net_graph *graph, const net_layer *layer, uint3
 net_status net_plan_act(net_plan *p, uint32_t type_key, uint32_t params_key, net_act *act);
 
 /* ---- for `run` ---- */
+
+/* By work->product, or in C. */
+void net_work_product(const net_work *work, const net_product *product);
+/*
+ * x[rows][count], rows `step` apart, as INT8 q[rows][count], with the scale 127/absmax of each row (scale[rows]) or of
+ * all (scale[0]); 1 where all are zero. turned: q[count][rows], one scale only.
+ */
+typedef struct net_quantised {
+    const float *x;
+    size_t step;
+    uint32_t rows, count;
+    int8_t *q;
+    float *scale;
+    bool each, turned;
+} net_quantised;
+void net_dynamic_quantise(const net_quantised *v);
 
 const net_shape *net_work_in(const net_work *work, uint32_t i);
 const net_shape *net_work_out(const net_work *work, uint32_t i);

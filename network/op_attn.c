@@ -6,36 +6,28 @@
 #include <math.h>
 #include <string.h>
 
+#include "attn.h"
 #include "gemm_f32.h"
-#include "op.h"
 
 /* ---- MultiHeadAttention ---- */
-
-/* Arrays in this order: weights and biases of query, key, value, output. */
-enum { MHA_Q, MHA_K, MHA_V, MHA_OUT };
-
-typedef struct mha_form {
-    uint32_t embed, heads, qdim, kdim, vdim, source, target; /* source: rows of the query; target: of key and value */
-    uint32_t key, value, mask;                               /* numbers of the inputs; mask: NET_NONE */
-} mha_form;
 
 static void mha_arrays(const net_layer *layer, net_arrays *a) {
     int64_t embed = net_layer_int(layer, 0, 0);
     int64_t weights = net_layer_int(layer, 2, 0);
     int64_t rows = embed > 0 ? weights / embed : 0;
     const int64_t depth[3] = {rows, net_layer_int(layer, 3, (int32_t)embed), net_layer_int(layer, 4, (int32_t)embed)};
-    if (net_layer_int(layer, 18, 0) != 0) {
-        return; /* quantised: mha_shape() refuses it */
-    }
     for (uint32_t i = MHA_Q; i <= MHA_V; i++) {
         net_arrays_add(a, NET_ROLE_WEIGHT, true, embed * depth[i]);
         net_arrays_add(a, NET_ROLE_BIAS, false, embed);
     }
     net_arrays_add(a, NET_ROLE_WEIGHT, true, rows * embed);
     net_arrays_add(a, NET_ROLE_BIAS, false, rows);
+    for (uint32_t i = MHA_Q; i <= MHA_OUT && net_layer_int(layer, 18, 0) != 0; i++) {
+        net_arrays_add(a, NET_ROLE_WEIGHT_SCALE, false, i == MHA_OUT ? 1 : embed);
+    }
 }
 
-static mha_form mha_form_of(const net_graph *graph, const net_layer *layer) {
+mha_form mha_form_of(const net_graph *graph, const net_layer *layer) {
     mha_form f = {.mask = NET_NONE};
     bool masked = net_layer_int(layer, 5, 0) != 0;
     uint32_t blobs = layer->num_in - (masked ? 1u : 0u);
@@ -72,8 +64,9 @@ static net_status mha_shape(net_plan *p) {
     if (status != NET_OK) {
         return status;
     }
-    if (net_layer_int(layer, 18, 0) != 0 || net_layer_int(layer, 7, 0) != 0 || layer->num_out != 1) {
-        return NET_CANNOT(p, "%s", "quantised weights (key 18), or a cache of keys and values (key 7),");
+    int32_t term = net_layer_int(layer, 18, 0);
+    if (term < 0 || term >= 4 || net_layer_int(layer, 7, 0) != 0 || layer->num_out != 1) {
+        return NET_CANNOT(p, "%s", "blocks of quantised weights (key 18), or a cache of keys and values (key 7),");
     }
     mha_form f = mha_form_of(p->graph, layer);
     if (f.mask == 0 || f.value >= layer->num_in || f.embed % f.heads != 0) {
@@ -94,11 +87,11 @@ static net_status mha_shape(net_plan *p) {
                            f.target);
         }
     }
-    p->layer->scratch = mha_floats(&f) * sizeof(float);
+    p->layer->scratch = term != 0 ? mha_int8_bytes(&f) : mha_floats(&f) * sizeof(float);
     return net_plan_out(p, 0, (net_shape){2, f.qdim, f.source, 1});
 }
 
-static void softmax_rows(float *row, uint32_t rows, uint32_t count) {
+void mha_softmax_rows(float *row, uint32_t rows, uint32_t count) {
     for (uint32_t i = 0; i < rows; i++, row += count) {
         float largest = row[0];
         float sum = 0.0f;
@@ -152,7 +145,7 @@ static void attend(const mha_form *f, const float *q, const float *k, const floa
     for (size_t i = 0; mask != NULL && i < (size_t)f->source * f->target; i++) {
         score[i] += mask[i];
     }
-    softmax_rows(score, f->source, f->target);
+    mha_softmax_rows(score, f->source, f->target);
     g = (gemm_f32){.m = f->source,
                    .n = size,
                    .k = f->target,
@@ -169,6 +162,10 @@ static void attend(const mha_form *f, const float *q, const float *k, const floa
 static void mha_run(const net_work *work) {
     const net_layer *layer = work->layer;
     mha_form f = mha_form_of(work->graph, layer);
+    if (net_layer_int(layer, 18, 0) != 0) {
+        mha_run_int8(work, &f);
+        return;
+    }
     uint32_t size = f.embed / f.heads;
     float scale = net_layer_float(layer, 6, 1.0f / sqrtf((float)size));
     float *q = work->scratch;

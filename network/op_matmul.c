@@ -35,7 +35,9 @@ static net_status matmul_shape(net_plan *p) {
         return NET_BAD(p, "inputs of %ux%ux%u and %ux%ux%u (c, h, w): %u and %u products in a sum", a->c, a->h, a->w,
                        b->c, b->h, b->w, f.k, f.k_b);
     }
-    p->layer->scratch = (size_t)f.k * GEMM_COLUMNS * sizeof(float);
+    p->layer->scratch = net_layer_int(p->layer, 8, 0) != 0
+                            ? ((size_t)f.m * f.n + f.m + 1) * sizeof(float) + (size_t)(f.m + f.n) * f.k
+                            : (size_t)f.k * GEMM_COLUMNS * sizeof(float);
     /* the dimension of a vector is not in the result */
     bool row = a->dims == 1;
     bool column = b->dims == 1;
@@ -50,8 +52,35 @@ static net_status matmul_shape(net_plan *p) {
     return net_plan_out(p, 0, (net_shape){dims, f.n, f.m, f.batch});
 }
 
+/* INT8 (key 8, not of ncnn, which ignores it): scales found here, one for each row of A and one for B, as ncnn's INT8
+ * Gemm has them. */
+static void matmul_int8(const net_work *work, const matmul_form *f, const float *a, const float *b, float *out) {
+    float *sums = work->scratch;
+    float *scale = sums + (size_t)f->m * f->n;
+    float *of_b = scale + f->m;
+    int8_t *qa = (int8_t *)(of_b + 1);
+    int8_t *qb = qa + (size_t)f->m * f->k;
+    net_dynamic_quantise(&(net_quantised){a, f->k, f->m, f->k, qa, scale, true, false});
+    net_dynamic_quantise(f->b_rows ? &(net_quantised){b, f->k, f->n, f->k, qb, of_b, false, false}
+                                   : &(net_quantised){b, f->n, f->k, f->n, qb, of_b, false, true});
+    net_work_product(work, &(net_product){f->m, f->n, f->k, qa, qb, sums});
+    for (size_t i = 0; i < f->m; i++) {
+        float descale = 1.0f / (scale[i] * of_b[0]);
+        for (size_t j = 0; j < f->n; j++) {
+            out[i * f->n + j] = sums[i * f->n + j] * descale;
+        }
+    }
+}
+
+uint32_t net_matmul_product(const net_graph *graph, const net_layer *layer, net_product *product) {
+    matmul_form f = matmul_form_of(layer, &graph->blob[layer->in[0]].shape, &graph->blob[layer->in[1]].shape);
+    *product = (net_product){f.m, f.n, f.k, NULL, NULL, NULL};
+    return f.batch;
+}
+
 static void matmul_run(const net_work *work) {
     matmul_form f = matmul_form_of(work->layer, net_work_in(work, 0), net_work_in(work, 1));
+    bool int8 = net_layer_int(work->layer, 8, 0) != 0;
     gemm_f32 g = {.m = f.m, .n = f.n, .k = f.k, .a_step = f.k, .b_rows = f.b_rows, .out_step = f.n};
     g.b_step = f.b_rows ? f.k : f.n;
     g.pack = work->scratch;
@@ -59,7 +88,11 @@ static void matmul_run(const net_work *work) {
         g.a = work->in[0] + (f.batch_a == 1 ? 0 : (size_t)i * f.m * f.k);
         g.b = work->in[1] + (f.batch_b == 1 ? 0 : (size_t)i * f.k * f.n);
         g.out = work->out[0] + (size_t)i * f.m * f.n;
-        gemm_f32_run(&g);
+        if (int8) {
+            matmul_int8(work, &f, g.a, g.b, g.out);
+        } else {
+            gemm_f32_run(&g);
+        }
     }
 }
 
@@ -78,9 +111,6 @@ static void gemm_arrays(const net_layer *layer, net_arrays *a) {
     int64_t k = net_layer_int(layer, 9, 0);
     const int64_t of_c[5] = {1, m, m, m * n, n};
     int32_t kind = net_layer_int(layer, 10, 0);
-    if (net_layer_int(layer, 18, 0) != 0) {
-        return; /* quantised: gemm_shape() refuses it */
-    }
     if (net_layer_int(layer, 4, 0) == 1) {
         net_arrays_add(a, NET_ROLE_OTHER, true, m * k);
     }
@@ -89,6 +119,12 @@ static void gemm_arrays(const net_layer *layer, net_arrays *a) {
     }
     if (net_layer_int(layer, 6, 0) == 1 && kind >= GEMM_SCALAR && kind <= GEMM_PER_COLUMN) {
         net_arrays_add(a, NET_ROLE_BIAS, true, of_c[kind]);
+    }
+    if (net_layer_int(layer, 18, 0) != 0 && net_layer_int(layer, 4, 0) == 1) {
+        net_arrays_add(a, NET_ROLE_SCALE, false, m);
+    }
+    if (net_layer_int(layer, 18, 0) != 0 && net_layer_int(layer, 5, 0) == 1) {
+        net_arrays_add(a, NET_ROLE_WEIGHT_SCALE, false, 1);
     }
 }
 
@@ -146,8 +182,10 @@ static gemm_form gemm_form_of(const net_graph *graph, const net_layer *layer) {
 
 static net_status gemm_shape(net_plan *p) {
     const net_layer *layer = p->layer;
-    if (net_layer_int(layer, 18, 0) != 0 || net_layer_int(layer, 12, 0) > 1 || net_layer_int(layer, 13, 0) > 1) {
-        return NET_CANNOT(p, "%s", "quantised weights (key 18) or packed outputs (keys 12, 13)");
+    int32_t term = net_layer_int(layer, 18, 0);
+    if (term < 0 || term >= 4 || (term != 0 && net_layer_int(layer, 4, 0) == 1) || net_layer_int(layer, 12, 0) > 1 ||
+        net_layer_int(layer, 13, 0) > 1) {
+        return NET_CANNOT(p, "%s", "blocks of quantised weights (key 18), an INT8 constant A, or packed outputs");
     }
     gemm_form f = gemm_form_of(p->graph, layer);
     bool whole = true;
@@ -168,6 +206,9 @@ static net_status gemm_shape(net_plan *p) {
         return NET_BAD(p, "a constant C for %u x %u, the product is %u x %u", set_m, set_n, f.m, f.n);
     }
     p->layer->scratch = ((size_t)f.k * GEMM_COLUMNS + (size_t)f.m * f.k + 2 * (size_t)f.m * f.n) * sizeof(float);
+    if (term != 0) {
+        p->layer->scratch += ((size_t)f.m + 1) * sizeof(float) + (size_t)(f.m + f.n) * f.k;
+    }
     uint32_t w = f.flip_out ? f.m : f.n;
     uint32_t h = f.flip_out ? f.n : f.m;
     bool apart = net_layer_int(layer, 11, 0) != 0; /* each row a map */
@@ -189,6 +230,48 @@ static void gemm_start(const net_work *work, const gemm_form *f, float *start) {
             start[i * f->n + j] = f->c == GEMM_NO_C || c == NULL ? 0.0f : c[at] * beta;
         }
     }
+}
+
+/* B as rows of INT8, [n][k], and its one scale: that of the file, or found here for an input. */
+static void gemm_int8_b(const net_work *work, const gemm_form *f, int8_t *q, float *scale) {
+    const net_tensor *weight = net_layer_tensor(work->layer, NET_ROLE_WEIGHT);
+    if (f->in[1] != NET_NONE) {
+        const float *b = work->in[f->in[1]];
+        net_dynamic_quantise(f->flip_b ? &(net_quantised){b, f->k, f->n, f->k, q, scale, false, false}
+                                       : &(net_quantised){b, f->n, f->k, f->n, q, scale, false, true});
+        return;
+    }
+    scale[0] = net_layer_tensor(work->layer, NET_ROLE_WEIGHT_SCALE)->f32[0];
+    for (size_t j = 0; j < f->n; j++) {
+        for (size_t k = 0; k < f->k; k++) {
+            size_t at = f->flip_b ? j * f->k + k : k * f->n + j;
+            q[j * f->k + k] = weight->i8 != NULL ? weight->i8[at] : net_quantize_value(weight->f32[at], scale[0]);
+        }
+    }
+}
+
+/* INT8 (key 18) as in ncnn: each row of A by a scale found here; C is added behind the sum. start: C * beta. */
+static void gemm_int8(const net_work *work, const gemm_form *f, const float *a, const float *start, float *sum,
+                      float *memory) {
+    float *scale = memory;
+    float *of_b = scale + f->m;
+    int8_t *qa = (int8_t *)(of_b + 1);
+    int8_t *qb = qa + (size_t)f->m * f->k;
+    net_dynamic_quantise(&(net_quantised){a, f->k, f->m, f->k, qa, scale, true, false});
+    gemm_int8_b(work, f, qb, of_b);
+    net_work_product(work, &(net_product){f->m, f->n, f->k, qa, qb, sum});
+    for (size_t i = 0; i < f->m; i++) {
+        float descale = 1.0f / (scale[i] * of_b[0]);
+        for (size_t j = i * f->n; j < (i + 1) * f->n; j++) {
+            sum[j] = f->c == GEMM_NO_C ? sum[j] * descale : sum[j] * descale + start[j];
+        }
+    }
+}
+
+uint32_t net_gemm_product(const net_graph *graph, const net_layer *layer, net_product *product) {
+    gemm_form f = gemm_form_of(graph, layer);
+    *product = (net_product){f.m, f.n, f.k, NULL, NULL, NULL};
+    return 1;
 }
 
 static void gemm_run(const net_work *work) {
@@ -219,7 +302,11 @@ static void gemm_run(const net_work *work) {
                         .out = sum,
                         .out_step = f.n,
                         .pack = pack};
-    gemm_f32_run(&g);
+    if (net_layer_int(work->layer, 18, 0) != 0) {
+        gemm_int8(work, &f, g.a, start, sum, sum + (size_t)f.m * f.n);
+    } else {
+        gemm_f32_run(&g);
+    }
     for (size_t i = 0; i < f.m; i++) {
         for (size_t j = 0; j < f.n; j++) {
             work->out[0][f.flip_out ? j * f.m + i : i * f.n + j] = sum[i * f.n + j] * alpha;

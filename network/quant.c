@@ -27,6 +27,14 @@ static float absmax_of(const float *value, size_t count) {
     return largest;
 }
 
+/* Extend a range by some values. */
+static void extend(const float *value, size_t count, float *lo, float *hi) {
+    for (size_t i = 0; i < count; i++) {
+        *lo = value[i] < *lo ? value[i] : *lo;
+        *hi = value[i] > *hi ? value[i] : *hi;
+    }
+}
+
 /* 127/range, rounded once; 0 for a useless range. */
 static float scale_for(float range) {
     float scale = range > 0.0f ? 127.0f / range : 0.0f;
@@ -35,7 +43,22 @@ static float scale_for(float range) {
 
 net_status net_calibrate(const net_graph *graph, const net_images *images, uint32_t count, float norm, float *absmax,
                          net_error *err) {
-    if (graph == NULL || images == NULL || absmax == NULL || count == 0 || count > images->count) {
+    float *hi = graph != NULL && absmax != NULL ? calloc(graph->num_layers + 1, sizeof *hi) : NULL;
+    if (hi == NULL && graph != NULL && absmax != NULL) {
+        return net_fail(err, NET_ERR_MEMORY, "out of memory");
+    }
+    net_status status = net_calibrate_range(graph, images, count, norm, absmax, hi, err);
+    for (uint32_t i = 0; status == NET_OK && i < graph->num_layers; i++) {
+        const bool conv = graph->layer[i].kind == NET_CONV;
+        absmax[i] = !conv ? 0.0f : -absmax[i] > hi[i] ? -absmax[i] : hi[i];
+    }
+    free(hi);
+    return status;
+}
+
+net_status net_calibrate_range(const net_graph *graph, const net_images *images, uint32_t count, float norm, float *lo,
+                               float *hi, net_error *err) {
+    if (graph == NULL || images == NULL || lo == NULL || hi == NULL || count == 0 || count > images->count) {
         return net_fail(err, NET_ERR_ARG, "net_calibrate: null argument, or %u images requested of %u", count,
                         images == NULL ? 0 : images->count);
     }
@@ -56,16 +79,16 @@ net_status net_calibrate(const net_graph *graph, const net_images *images, uint3
                       : net_fail(err, NET_ERR_ARG, "images of %u pixels for an input of %u", images->pixels,
                                  net_shape_elements(&graph->blob[graph->input].shape));
     }
-    memset(absmax, 0, graph->num_layers * sizeof *absmax);
+    memset(lo, 0, graph->num_layers * sizeof *lo);
+    memset(hi, 0, graph->num_layers * sizeof *hi);
     for (uint32_t k = 0; k < count; k++) {
         net_images_input(images, k, norm, input);
         net_ref_run(ref, input);
         for (uint32_t i = 0; i < graph->num_layers; i++) {
             const net_layer *layer = &graph->layer[i];
-            if (layer->kind == NET_CONV) {
-                float range =
-                    absmax_of(net_ref_blob(ref, layer->in[0]), net_shape_elements(&graph->blob[layer->in[0]].shape));
-                absmax[i] = range > absmax[i] ? range : absmax[i];
+            if (layer->kind == NET_CONV || net_layer_quantizable(layer)) {
+                extend(net_ref_blob(ref, layer->in[0]), net_shape_elements(&graph->blob[layer->in[0]].shape), &lo[i],
+                       &hi[i]);
             }
         }
     }
@@ -167,5 +190,6 @@ net_status net_quantize_table(net_graph *graph, const net_table *table, net_erro
             status = quantize_from(graph, &graph->layer[i], table, err);
         }
     }
+    status = status == NET_OK && table->count > 0 ? net_quantize_dynamic(graph, NULL, err) : status;
     return status;
 }

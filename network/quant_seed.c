@@ -87,5 +87,6 @@ net_status net_quantize_seeded_some(net_graph *graph, uint64_t seed, const bool 
     }
     free(input);
     free(bottom);
-    return ok ? NET_OK : net_fail(err, NET_ERR_MEMORY, "%.150s: out of memory", graph->name);
+    return ok ? net_quantize_dynamic(graph, stay, err)
+              : net_fail(err, NET_ERR_MEMORY, "%.150s: out of memory", graph->name);
 }

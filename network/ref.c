@@ -16,7 +16,7 @@ static net_status float_weights(const net_graph *graph, net_error *err) {
     for (uint32_t i = 0; i < graph->num_layers; i++) {
         const net_layer *layer = &graph->layer[i];
         const net_tensor *weight = net_layer_tensor(layer, NET_ROLE_WEIGHT);
-        if (weight != NULL && weight->f32 == NULL) {
+        if (weight != NULL && weight->f32 == NULL && !net_layer_products_are_dynamic(layer)) {
             return net_fail(err, NET_ERR_UNSUPPORTED,
                             "%.150s:%u: layer '%.60s' has no float weights: not for the FP32 reference", graph->name,
                             layer->line, layer->name);

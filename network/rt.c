@@ -208,9 +208,22 @@ static uint64_t own_cycles(const npu_dev *dev) {
     return npu_dev_cycles(dev) - npu_dev_compare_cycles(dev);
 }
 
+/* The layer's row of the table, with the NPU for its products. */
+static npu_status run_products(net_rt *rt, const net_layer *layer) {
+    rt->products.status = NPU_OK;
+    rt->exec.product = rt_run_product;
+    rt->exec.user = rt;
+    net_exec_layer(&rt->exec, rt->graph, layer);
+    rt->exec.product = NULL;
+    return rt->products.status;
+}
+
 static npu_status run_kind(net_rt *rt, uint32_t number) {
     const net_layer *layer = &rt->graph->layer[number];
     const rt_layer *rl = &rt->layer[number];
+    if (rl->products) {
+        return run_products(rt, layer);
+    }
     return rl->rows > 0             ? rt_run_rows(rt, rl, rt->exec.in[0], rt->exec.out[0])
            : rl->kind == RT_CONV    ? npu_conv_run(&rt->npu, &rl->conv, &rl->plan)
            : rl->kind == RT_POOL    ? npu_pool_run(&rt->npu, &rl->pool)
@@ -226,7 +239,7 @@ static net_status run_npu(net_rt *rt, uint32_t number, net_error *err) {
     bool counters = rt->options.stalls && npu_dev_get_kind(rt->dev) != NPU_DEV_MODEL;
     npu_status ns = counters ? npu_perf_clear(&rt->npu) : NPU_OK;
     const uint64_t before = own_cycles(rt->dev);
-    for (uint32_t i = 0; rl->rows == 0 && i < layer->num_in; i++) {
+    for (uint32_t i = 0; rl->kind != RT_CPU && i < layer->num_in; i++) {
         ns = need_dev(rt, layer->in[i]) ? ns : NPU_ERR_HAL;
     }
     ns = ns == NPU_OK ? run_kind(rt, number) : ns;
@@ -236,7 +249,7 @@ static net_status run_npu(net_rt *rt, uint32_t number, net_error *err) {
     if (ns != NPU_OK || (failure != NULL && failure->signature[0] != '\0') || !npu_dev_compare(rt->dev)) {
         return rt_device_failed(rt, layer, ns, err);
     }
-    rt->blob[layer->out[0]].on_dev = rl->rows == 0;
+    rt->blob[layer->out[0]].on_dev = rl->kind != RT_CPU;
     return NET_OK;
 }
 
@@ -252,7 +265,7 @@ static net_status run_cpu(net_rt *rt, uint32_t number, net_error *err) {
         rt->exec.out[i] = rt_host(rt, layer->out[i]);
         rt->blob[layer->out[i]].on_host = true;
     }
-    if (rt->layer[number].rows > 0) {
+    if (rt->layer[number].rows > 0 || rt->layer[number].products) {
         return run_npu(rt, number, err);
     }
     if (rt_is_int8(layer)) {
@@ -370,11 +383,11 @@ bool net_rt_layer_on_npu(const net_rt *rt, uint32_t layer) {
 static net_unit unit_of(const rt_layer *rl) {
     bool alu =
         rl->kind > RT_POOL || (rl->kind == RT_POOL && rl->pool.global && rl->pool.type == NPU_POOL_CTRL_TYPE_AVG);
-    return rl->rows > 0             ? NET_UNIT_GEMM
-           : rl->kind <= RT_NOTHING ? NET_UNIT_NONE
-           : rl->kind == RT_CONV    ? NET_UNIT_GEMM
-           : alu                    ? NET_UNIT_ALU
-                                    : NET_UNIT_POOL;
+    return rl->rows > 0 || rl->products ? NET_UNIT_GEMM
+           : rl->kind <= RT_NOTHING     ? NET_UNIT_NONE
+           : rl->kind == RT_CONV        ? NET_UNIT_GEMM
+           : alu                        ? NET_UNIT_ALU
+                                        : NET_UNIT_POOL;
 }
 
 net_rt_where net_rt_layer_where(const net_rt *rt, uint32_t layer) {
@@ -390,7 +403,7 @@ net_rt_where net_rt_layer_where(const net_rt *rt, uint32_t layer) {
         .wait_weights = rl->perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_WEIGHTS],
         .wait_room = rl->perf[NPU_PERF_SEL_SEL_IM2COL_WAITS_ROOM] + rl->perf[NPU_PERF_SEL_SEL_ALU_WAITS_ROOM] +
                      rl->perf[NPU_PERF_SEL_SEL_POOL_WAITS_ROOM]};
-    if (rl->kind == RT_CPU && rl->rows == 0) {
+    if (rl->kind == RT_CPU && rl->rows == 0 && !rl->products) {
         where.place = NET_ON_CPU;
     } else if (rl->kind == RT_NOTHING) {
         const net_layer *l = &rt->graph->layer[layer];

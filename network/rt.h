@@ -60,6 +60,7 @@ typedef struct rt_layer {
     bool by_channel; /* RT_ELTWISE: the other input has one element for each channel */
     uint32_t pieces; /* RT_ELTWISE: operations, where the inputs have different shapes; 0: one for each further input */
     uint32_t rows;   /* RT_CPU: 0, or its products run on the NPU, for so many rows (rt_rows.c) */
+    bool products;   /* RT_CPU: its INT8 products run on the NPU (rt_product.c) */
     uint32_t fused;  /* number of the activation layer fused into this one; NET_NONE */
     char reason[112];
     npu_conv conv;
@@ -93,6 +94,13 @@ typedef struct rt_root {
     uint64_t dev_bytes, dev_place, host_place;
 } rt_root;
 
+/* Device memory that all layers with products share, and what came of the last one. */
+typedef struct rt_products {
+    uint32_t in_bytes, out_bytes, wgt_bytes, param_bytes, scratch_bytes;
+    uint32_t in, out, wgt, param, scratch;
+    npu_status status;
+} rt_products;
+
 struct net_rt {
     const net_graph *graph;
     npu_dev *dev; /* NULL: memory is being planned for a device that is not open yet */
@@ -105,6 +113,7 @@ struct net_rt {
     uint32_t arena;
     float *host;
     net_exec exec;
+    rt_products products;
 };
 
 /* ---- rt.c ---- */
@@ -167,6 +176,17 @@ bool rt_load_rows(net_rt *rt, rt_layer *rl);
 /* in: [rows][inputs], out: [rows][outputs], on the host. */
 npu_status rt_run_rows(net_rt *rt, const rt_layer *rl, const float *in, float *out);
 
+/* ---- rt_product.c ---- */
+
+/* A layer with INT8 products. false: its blobs stay on the host, and its products, too, with the reason, unless
+ * `products` is set then. */
+bool rt_map_products(net_rt *rt, uint32_t number);
+uint64_t rt_products_bytes(const net_rt *rt);
+bool rt_load_products(net_rt *rt);
+/* net_product_fn: user is the runtime. */
+void rt_run_product(void *user, const net_product *product);
+npu_status rt_product_job(const net_rt *rt, const net_product *product, npu_job *job);
+
 /* ---- rt_chain.c ---- */
 
 /* Fuse an activation into the operator before it, if that has none. */
@@ -209,6 +229,8 @@ net_status rt_int8_layer(const net_graph *graph, const net_layer *layer, const f
 bool rt_is_int8(const net_layer *layer);
 /* Scale of output channel c. */
 float rt_weight_scale(const net_layer *layer, uint32_t c);
+/* Asymmetric INT8: the bias of output channel c in steps of the sums; 0 without biases. */
+int32_t rt_asym_bias(const net_layer *layer, uint32_t c);
 /* INT8 weights: those of the file, or float ones quantised with the layer's scales. NULL: no memory. */
 int8_t *rt_int8_weights(const net_layer *layer);
 

@@ -35,8 +35,8 @@ int8_t *rt_int8_weights(const net_layer *layer) {
     return q;
 }
 
-/* Sums of one output channel; `in` are the channels of its group. Sums wrap. */
-static void sum_channel(const net_conv *c, const net_shape *is, const net_shape *os, const int8_t *in,
+/* Sums of one output channel; `in` are the channels of its group, behind a zero-point. Sums wrap. */
+static void sum_channel(const net_conv *c, const net_shape *is, const net_shape *os, const int8_t *in, int8_t zero,
                         const int8_t *weight, uint32_t *sum) {
     memset(sum, 0, (size_t)os->w * os->h * sizeof *sum);
     for (uint32_t ic = 0; ic < is->c / c->groups; ic++) {
@@ -51,12 +51,19 @@ static void sum_channel(const net_conv *c, const net_shape *is, const net_shape 
                 uint32_t *to = sum + (size_t)oy * os->w;
                 for (uint32_t ox = 0; ox < os->w; ox++, x += c->stride_w) {
                     if (x >= 0 && x < is->w) {
-                        to[ox] += (uint32_t)(row[x] * *weight);
+                        to[ox] += (uint32_t)((row[x] - zero) * *weight);
                     }
                 }
             }
         }
     }
+}
+
+int32_t rt_asym_bias(const net_layer *layer, uint32_t c) {
+    const net_tensor *bias = net_layer_tensor(layer, NET_ROLE_BIAS);
+    return bias == NULL ? 0
+                        : net_asym_bias(bias->f32[c], net_layer_tensor(layer, NET_ROLE_BOTTOM_SCALE)->f32[0],
+                                        rt_weight_scale(layer, c));
 }
 
 /* From sums to floats. */
@@ -65,9 +72,10 @@ static void finish_channel(const net_layer *layer, uint32_t oc, const uint32_t *
     float weight_scale = rt_weight_scale(layer, oc);
     float product = net_layer_tensor(layer, NET_ROLE_BOTTOM_SCALE)->f32[0] * weight_scale;
     float factor = weight_scale == 0.0f ? 0.0f : 1.0f / product;
+    int32_t steps = layer->asym.used && bias != NULL ? rt_asym_bias(layer, oc) : 0;
     for (size_t i = 0; i < count; i++) {
-        float v = (float)(int32_t)sum[i] * factor;
-        out[i] = bias == NULL ? v : v + bias->f32[oc];
+        float v = (float)(int32_t)(sum[i] + (uint32_t)steps) * factor;
+        out[i] = bias == NULL || layer->asym.used ? v : v + bias->f32[oc];
     }
     net_act_apply(&layer->act, out, out, count);
 }
@@ -79,7 +87,7 @@ static void run_map(const net_layer *layer, const net_conv *c, const net_shape *
     size_t group = (size_t)is->c / c->groups * is->w * is->h;
     size_t filter = (size_t)is->c / c->groups * c->kernel_w * c->kernel_h;
     for (uint32_t oc = 0; oc < os->c; oc++) {
-        sum_channel(c, is, os, in + oc / (os->c / c->groups) * group, weight + oc * filter, sum);
+        sum_channel(c, is, os, in + oc / (os->c / c->groups) * group, layer->asym.zero, weight + oc * filter, sum);
         finish_channel(layer, oc, sum, out + oc * plane, plane);
     }
 }
@@ -100,7 +108,8 @@ net_status rt_int8_layer(const net_graph *graph, const net_layer *layer, const f
     uint32_t *sum = malloc(((size_t)os.w * os.h + 1) * sizeof *sum);
     bool ok = weight != NULL && q != NULL && sum != NULL;
     for (uint32_t i = 0; ok && i < count; i++) {
-        q[i] = net_quantize_value(in[i], scale);
+        q[i] = layer->asym.used ? net_quantize_asym_value(in[i], scale, layer->asym.zero)
+                                : net_quantize_value(in[i], scale);
     }
     for (uint32_t r = 0; ok && r < rows; r++) {
         run_map(layer, &layer->conv, &is, &os, q + (size_t)r * is.c, weight, sum, out + (size_t)r * os.c);

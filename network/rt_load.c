@@ -32,7 +32,7 @@ static uint64_t layer_bytes(const rt_layer *rl) {
 }
 
 uint64_t rt_load_bytes(const net_rt *rt) {
-    uint64_t bytes = rt->arena_bytes + BUFFER_COST;
+    uint64_t bytes = rt->arena_bytes + BUFFER_COST + rt_products_bytes(rt) + 5 * (uint64_t)BUFFER_COST;
     for (uint32_t i = 0; i < rt->graph->num_layers; i++) {
         bytes += rt_runs(rt, i) ? layer_bytes(&rt->layer[i]) : 0;
     }
@@ -59,9 +59,29 @@ static npu_status pack(const net_rt *rt, const net_layer *layer, const rt_layer 
     return npu_conv_pack_weights(&rl->conv, &rl->plan, weights, packed, rl->plan.wgt_bytes);
 }
 
-/* Factors, and the bias if there is one. false: no memory on the device. */
-static bool upload_factors(net_rt *rt, const net_layer *layer, rt_layer *rl, float *param, npu_status *ns) {
+/* Biases in FP32; of a layer with a zero-point int32 in steps of the sums, less the sum of the weights times that. */
+static void make_bias(const net_layer *layer, const int8_t *weights, void *param) {
     const net_tensor *bias = net_layer_tensor(layer, NET_ROLE_BIAS);
+    uint32_t outputs = layer->conv.num_output;
+    uint32_t filter = net_layer_tensor(layer, NET_ROLE_WEIGHT)->count / outputs;
+    int32_t *steps = param;
+    if (!layer->asym.used) {
+        memcpy(param, bias->f32, outputs * sizeof *bias->f32);
+        return;
+    }
+    for (uint32_t c = 0; c < outputs; c++) {
+        int64_t sum = 0;
+        for (size_t i = (size_t)c * filter; i < (size_t)(c + 1) * filter; i++) {
+            sum += weights[i];
+        }
+        steps[c] = (int32_t)(uint32_t)(rt_asym_bias(layer, c) - layer->asym.zero * sum);
+    }
+}
+
+/* Factors, and the bias if there is one. false: no memory on the device. */
+static bool upload_factors(net_rt *rt, const net_layer *layer, rt_layer *rl, const int8_t *weights, float *param,
+                           npu_status *ns) {
+    const bool bias = rl->conv.has_bias;
     uint32_t outputs = layer->conv.num_output;
     float *scale = malloc((size_t)outputs * sizeof *scale + 1);
     if (scale == NULL) {
@@ -73,12 +93,12 @@ static bool upload_factors(net_rt *rt, const net_layer *layer, rt_layer *rl, flo
     *ns = npu_conv_make_oscale(&rl->conv, &rl->plan, scale, param, rl->plan.param_bytes);
     free(scale);
     rl->conv.oscale_addr = upload_new(rt->dev, param, rl->plan.param_bytes);
-    if (bias != NULL) {
+    if (bias) {
         memset(param, 0, rl->plan.param_bytes);
-        memcpy(param, bias->f32, outputs * sizeof *param);
+        make_bias(layer, weights, param);
         rl->conv.bias_addr = upload_new(rt->dev, param, rl->plan.param_bytes);
     }
-    return rl->conv.oscale_addr != 0 && (bias == NULL || rl->conv.bias_addr != 0);
+    return rl->conv.oscale_addr != 0 && (!bias || rl->conv.bias_addr != 0);
 }
 
 static net_status load_conv(net_rt *rt, const net_layer *layer, rt_layer *rl, net_error *err) {
@@ -93,7 +113,7 @@ static net_status load_conv(net_rt *rt, const net_layer *layer, rt_layer *rl, ne
         bool ok = ns == NPU_OK;
         if (ok) {
             rl->conv.wgt_addr = upload_new(rt->dev, packed, rl->plan.wgt_bytes);
-            ok = upload_factors(rt, layer, rl, param, &ns) && rl->conv.wgt_addr != 0;
+            ok = upload_factors(rt, layer, rl, weights, param, &ns) && rl->conv.wgt_addr != 0;
         }
         status = ns != NPU_OK ? net_fail(err, NET_ERR_DEVICE, "%.150s:%u: layer '%.60s': %s", rt->graph->name,
                                          layer->line, layer->name, npu_strerror(ns))
@@ -138,6 +158,10 @@ net_status rt_load(net_rt *rt, net_error *err) {
     if (!make_arena(rt)) {
         return net_fail(err, NET_ERR_MEMORY, "%.150s: blobs of %llu bytes do not fit into device memory",
                         rt->graph->name, (unsigned long long)rt->arena_bytes);
+    }
+    if (!rt_load_products(rt)) {
+        return net_fail(err, NET_ERR_MEMORY, "%.150s: products of %llu bytes do not fit into device memory",
+                        rt->graph->name, (unsigned long long)rt_products_bytes(rt));
     }
     for (uint32_t i = 0; i < rt->graph->num_layers; i++) {
         const net_layer *layer = &rt->graph->layer[i];

@@ -455,6 +455,12 @@ static void map_layer(net_rt *rt, uint32_t number) {
             return;
         }
     }
+    net_product list[NET_MAX_PRODUCTS];
+    uint32_t times[NET_MAX_PRODUCTS];
+    if (net_layer_products(rt->graph, layer, list, times) > 0) {
+        (void)rt_map_products(rt, number);
+        return;
+    }
     (void)rt_reason(rl, "the NPU has no %.40s", layer->type);
 }
 

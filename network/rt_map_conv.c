@@ -95,6 +95,10 @@ bool rt_map_conv(net_rt *rt, uint32_t number) {
     }
     set_forms(rt, layer, c);
     c->has_bias = net_layer_tensor(layer, NET_ROLE_BIAS) != NULL;
+    if (layer->asym.used) { /* the zero-point is folded into int32 biases */
+        c->has_bias = c->int_bias = true;
+        c->quant = (npu_quant){.in_zero = layer->asym.zero, .to_even = true, .full = true};
+    }
     if (!rt_act(&layer->act, &c->act, c->act_p)) {
         return rt_reason(rl, "activation %d", (int)layer->act.type);
     }

@@ -80,12 +80,30 @@ static bool add_broadcast(const net_rt *rt, uint32_t layer, task_list *list, net
     return good;
 }
 
+/* Each kind once, times how often it runs. */
+static bool add_products(const net_rt *rt, uint32_t layer, task_list *list, net_rt_estimate *e) {
+    net_product product[NET_MAX_PRODUCTS];
+    uint32_t times[NET_MAX_PRODUCTS];
+    uint32_t count = net_layer_products(rt->graph, &rt->graph->layer[layer], product, times);
+    npu_job job;
+    bool good = true;
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; good && k < times[i]; k++) {
+            good = add_job(rt, &job, rt_product_job(rt, &product[i], &job), list, e);
+        }
+    }
+    return good;
+}
+
 static bool add_layer(const net_rt *rt, uint32_t layer, task_list *list, net_rt_estimate *e) {
     const rt_layer *rl = &rt->layer[layer];
     npu_job job;
     bool good = true;
     if (rl->rows > 0) {
         return add_job(rt, &job, npu_job_conv(&job, &rt->npu, &rl->conv, &rl->plan), list, e);
+    }
+    if (rl->products) {
+        return add_products(rt, layer, list, e);
     }
     switch (rl->kind) {
     case RT_CONV:

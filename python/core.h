@@ -103,6 +103,7 @@ PyObject *device_clear_counters(PyObject *self, PyObject *unused);
 /* ---- op_conv.c, op_alu.c, op_pool.c: the driver's operators ---- */
 CORE_METHOD(device_conv2d);
 CORE_METHOD(device_depthwise);
+CORE_METHOD(device_qlinear_conv);
 CORE_METHOD(device_linear);
 CORE_METHOD(device_convert);
 CORE_METHOD(device_alu);

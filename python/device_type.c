@@ -33,6 +33,14 @@ static PyMethodDef methods[] = {
              "split=None)\n--\n\nDepthwise convolution: one kernel for each channel.\n\nw: int8 (channels, height, "
              "width). All else as "
              "conv2d." RAISES),
+    CORE_ROW(
+        "qlinear_conv", device_qlinear_conv,
+        "qlinear_conv(x, w, *, x_step=1.0, x_zero=0, w_step=1.0, y_step=1.0, y_zero=0, bias=None, stride=1, "
+        "dilation=1, padding=0, groups=1, split=None)\n--\n\n"
+        "ONNX's QLinearConv, with onnxruntime's bits: int8 tensors are step * (q - zero).\n\n"
+        "x: int8 (channels, height, width). w: int8 (out, channels / groups, height, width), its zero is 0. w_step: "
+        "number or float32 (out,). bias: int32 (out,), in x_step * w_step. All else as conv2d.\n"
+        "Returns int8 (out, height, width)." RAISES),
     CORE_ROW("linear", device_linear,
              "linear(x, w, *, in_scale=1.0, w_scale=1.0, bias=None, act='none', act_p=(), out_scale=None)\n--\n\nFully "
              "connected layer: "

@@ -73,7 +73,7 @@ static MODEL_FUNC(layout) {
         const Py_ssize_t shape[2] = {a[0].shape[1], n};
         result = nd_out(model_np(module), in[3], ND_I8, ND_I8, 2, shape, &a[1]);
         if (result != NULL && apart(&a[1], &a[0], "x")) {
-            cm_layout(n, (uint32_t)a[0].shape[0], (uint32_t)a[0].shape[1], scale, (const uint32_t *)a[0].data,
+            cm_layout(n, (uint32_t)a[0].shape[0], (uint32_t)a[0].shape[1], scale, 0, (const uint32_t *)a[0].data,
                       (int8_t *)a[1].data);
         } else {
             Py_CLEAR(result);

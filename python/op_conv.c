@@ -16,6 +16,8 @@ typedef struct conv_call {
     npu_conv conv;
     npu_conv_plan plan;
     npu_conv_split split;
+    bool steps; /* qlinear_conv: between INT8 tensors in steps; bias is int32, w_scale has steps */
+    float x_step, y_step;
 } conv_call;
 
 static void call_free(conv_call *c) {
@@ -101,7 +103,9 @@ static bool put_weights(op *o, conv_call *c) {
     }
     ok = ok && op_status(o, c->linear ? npu_linear_pack_weights(v, p, c->in_len, w, packed, p->wgt_bytes)
                                       : npu_conv_pack_weights(v, p, w, packed, p->wgt_bytes));
-    ok = ok && op_status(o, npu_conv_make_oscale(v, p, w_scale, oscale, p->param_bytes));
+    ok = ok &&
+         op_status(o, c->steps ? npu_conv_make_multiplier(v, p, c->x_step, w_scale, c->y_step, oscale, p->param_bytes)
+                               : npu_conv_make_oscale(v, p, w_scale, oscale, p->param_bytes));
     if (ok) {
         v->wgt_addr = op_put(o, packed, p->wgt_bytes);
         v->oscale_addr = op_put(o, oscale, p->param_bytes);
@@ -113,12 +117,27 @@ static bool put_weights(op *o, conv_call *c) {
     return ok;
 }
 
+/* The int32 biases with the zero-point of the input folded into them. */
+static bool put_folded(op *o, conv_call *c) {
+    int32_t *folded = (int32_t *)op_malloc(o, c->plan.param_bytes);
+    const int32_t *bias = c->bias.view.obj != NULL ? (const int32_t *)c->bias.data : NULL;
+    if (folded != NULL && op_status(o, npu_conv_fold_bias(&c->conv, &c->plan, (const int8_t *)c->w.data, bias, folded,
+                                                          c->plan.param_bytes))) {
+        c->conv.bias_addr = op_put(o, folded, c->plan.param_bytes);
+    }
+    free(folded);
+    return c->conv.bias_addr != 0;
+}
+
 static bool put_params(op *o, conv_call *c) {
     npu_conv *v = &c->conv;
     if (!put_weights(o, c)) {
         return false;
     }
-    if (v->has_bias) {
+    if (c->steps && !put_folded(o, c)) {
+        return false;
+    }
+    if (v->has_bias && !c->steps) {
         v->bias_addr = op_put_f32(o, c->bias.view.obj != NULL ? (const uint32_t *)c->bias.data : NULL, c->bias_value,
                                   v->oc, c->plan.param_bytes);
         if (v->bias_addr == 0) {
@@ -284,6 +303,65 @@ CORE_METHOD(device_depthwise) {
         v->out_layout = in[10] != NULL ? NPU_INT8_NHWC : NPU_FP32_NCHW;
         if (take_window(&c, &(window_args){in[5], in[6], in[7], in[11]}) &&
             take_common(&c, &(common_args){in[2], in[3], in[4], in[8], in[9], in[10]})) {
+            result = conv_run((device *)self, &c, 3);
+        }
+    }
+    call_free(&c);
+    return result;
+}
+
+/* ---- qlinear_conv ---- */
+
+static bool take_zero(PyObject *obj, const char *what, int8_t *zero) {
+    const long value = obj == NULL ? 0 : PyLong_AsLong(obj);
+    if (value == -1 && PyErr_Occurred()) {
+        return false;
+    }
+    *zero = (int8_t)value;
+    return (value >= -128 && value <= 127) || arg_refuse(PyExc_ValueError, "%s: expected -128..127", what);
+}
+
+static bool take_step(PyObject *obj, const char *what, float *step) {
+    uint32_t bits = ONE;
+    if (!arg_f32(obj, what, &bits)) {
+        return false;
+    }
+    memcpy(step, &bits, sizeof bits);
+    return *step > 0.0f || arg_refuse(PyExc_ValueError, "%s: expected a step above 0", what);
+}
+
+/* ONNX's QLinearConv, int8 in, weights and out; the zero-point of the weights is 0. */
+CORE_METHOD(device_qlinear_conv) {
+    static const args_def def = {"qlinear_conv",
+                                 2,
+                                 2,
+                                 {"x", "w", "x_step", "x_zero", "w_step", "y_step", "y_zero", "bias", "stride",
+                                  "dilation", "padding", "groups", "split", NULL}};
+    PyObject *in[13];
+    conv_call c = {.what = "qlinear_conv", .steps = true, .w_scale_value = ONE};
+    npu_conv *v = &c.conv;
+    PyObject *result = NULL;
+    v->groups = 1;
+    v->out_layout = NPU_INT8_NHWC;
+    v->in_scale = v->out_scale = ONE;
+    v->has_bias = v->int_bias = true;
+    v->quant.to_even = v->quant.full = true;
+    bool ok = args_take(&def, args, nargs, kwnames, in) && take_input(&c, in[0]) &&
+              nd_get(&c.w, in[1], "w", ND_I8, false) && arg_u32(in[11], "groups", 1, 65535, &v->groups) &&
+              take_step(in[2], "x_step", &c.x_step) && take_zero(in[3], "x_zero", &v->quant.in_zero) &&
+              take_step(in[5], "y_step", &c.y_step) && take_zero(in[6], "y_zero", &v->quant.out_zero);
+    if (ok && (c.x.type != ND_I8 || v->ic % v->groups != 0)) {
+        ok = arg_refuse(PyExc_ValueError, "x: expected int8, %u channels in %u groups", v->ic, v->groups);
+    }
+    if (ok && nd_is(&c.w, "w", 4, (Py_ssize_t[]){-1, v->ic / v->groups, -1, -1}) &&
+        in_range(&c.w, "(out, in / groups, height, width)")) {
+        v->oc = (uint32_t)c.w.shape[0];
+        v->kh = (uint32_t)c.w.shape[2];
+        v->kw = (uint32_t)c.w.shape[3];
+        if (per_channel(&c.w_scale, &c.w_scale_value, in[4], "w_step", v->oc) &&
+            (in[7] == NULL ||
+             (nd_get(&c.bias, in[7], "bias", ND_I32, false) && nd_is(&c.bias, "bias", 1, (Py_ssize_t[]){v->oc}))) &&
+            take_window(&c, &(window_args){in[8], in[9], in[10], in[12]})) {
             result = conv_run((device *)self, &c, 3);
         }
     }

@@ -2,7 +2,7 @@
 """Writes the taps of a design (tb/tap/tap.h): for each unit of a list a module with its ports as inputs, and the bind
 statement that puts it into the unit.
 
-usage: gen_taps.py --list FILE --rtl DIR [--rtl DIR]... [--registers FILE.c]... --sv OUT.sv --vlt OUT.vlt
+usage: gen_taps.py --list FILE --rtl DIR [--rtl DIR]... [--registers FILE.c]... --sv OUT.sv --vlt OUT.vlt [--near OUT]
 
 A line of the list, continued by lines that begin with a blank:
 
@@ -12,6 +12,9 @@ All ports but clk_i are tapped under their own names. -PORT leaves one out (-*: 
 signal of the module's body, +PORT.FIELD one field of a packed struct, as PORT with the field's name before its suffix
 (task_i.iw: task_iw_i), +NAME=edges(CLOCK) an 8-bit counter of rising edges, +NAME=PARAMETER the value of a parameter,
 32 bits wide. KIND is the name by which checks find the tap (default: the module's).
+
+A line `near: NAME NAME ...` says which signals of taps are looked at in every cycle. The file of --near has their
+names, one a line, for tap_alias.py, which puts them side by side in memory, in this order.
 
 --registers: C files that read registers of the design by name. Those of their string literals that end in _q become
 readable in every listed module and in its parts that has such a register. They are variables of the model in any case,
@@ -97,7 +100,7 @@ class Tap:
 
 
 def read_list(path, rtl):
-    """The taps of a list; continued lines are put together first."""
+    """The taps of a list, and the names of its lines `near:`; continued lines are put together first."""
     lines = []
     for num, raw in enumerate(path.read_text(encoding='utf-8').splitlines(), 1):
         words = raw.partition('#')[0].split()
@@ -105,13 +108,16 @@ def read_list(path, rtl):
             lines[-1][1].extend(words)
         elif words:
             lines.append((num, words))
-    taps = []
+    taps, near = [], []
     for num, words in lines:
+        if words[0] == 'near:':
+            near += words[1:]
+            continue
         try:
             taps.append(Tap(rtl, words))
         except Bad as e:
             raise Bad(f'{path}:{num}: {e}') from e
-    return taps
+    return taps, near
 
 
 def public_registers(rtl, taps, sources):
@@ -138,16 +144,19 @@ def main():
     parser.add_argument('--sv', required=True, metavar='FILE', help='the taps')
     parser.add_argument('--vlt', required=True, metavar='FILE',
                         help="Verilator's configuration that makes them readable")
+    parser.add_argument('--near', metavar='FILE', help='names of the signals that are looked at in every cycle')
     args = parser.parse_args()
     try:
         rtl = Rtl(args.rtl)
-        taps = read_list(args.list, rtl)
+        taps, near = read_list(args.list, rtl)
         public = public_registers(rtl, taps, args.registers)
     except (Bad, OSError) as e:
         print(f'gen_taps: {e}', file=sys.stderr)
         return 2
     head = f'// Generated from {args.list} by scripts/gen_taps.py.\n'
     write_file(args.sv, head + '\n' + '\n'.join(t.text() for t in taps))
+    if args.near is not None:
+        write_file(args.near, ''.join(f'{n}\n' for n in near))
     write_file(args.vlt, '`verilator_config\n' + head +
           f'// Taps only observe: they are not part of the design.\ncoverage_off -file "*{args.sv}"\n'
           'public_flat_rd -module "tap_*" -var "*"\n' +

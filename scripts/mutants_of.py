@@ -18,7 +18,7 @@ BASE = {"b": 2, "o": 8, "d": 10, "h": 16}
 CLOCK = re.compile(r"clk|clock", re.I)
 UNUSED = re.compile(r"unused\w*$")  # the house's name of a signal that nothing reads
 OPERATORS = ("relational", "arithmetic", "logical", "bitwise", "shift", "sign", "negate", "operand", "constant", "swap",
-             "choice", "enable", "case", "drop", "stuck")
+             "choice", "enable", "case", "drop", "exchange", "stuck")
 
 
 class Place:
@@ -32,12 +32,17 @@ class Place:
 
 class Mutant:
     """One deliberate bug. `edits`: (start, end, text) of the source that make it; `at`: the first of them, which tells
-    its line. What the place computes instead: `value` (text), or for a register `bit` and `stuck`."""
+    its line. What the place computes instead: `value` (text, of several places a list), or for a register `bit` and
+    `stuck`."""
 
     def __init__(self, operator, places, edits, value=None, bit=None, stuck=None):
         self.operator, self.places, self.edits = operator, places, edits
         self.value, self.bit, self.stuck = value, bit, stuck
         self.number = None
+
+    def value_of(self, place):
+        """What it makes a place compute."""
+        return self.value[self.places.index(place)] if isinstance(self.value, list) else self.value
 
 
 def plus_one(text):
@@ -153,8 +158,11 @@ class Finder:
         body = block.parts
         if block.kind == "always" and block.reset:
             body = self.after_reset(places, block)
+        before = None
         for node in body:
+            known = len(places)
             self.statement(places, node, block, set())
+            before = self.exchange(before, node, block, places[known:])
         return places
 
     def after_reset(self, places, block):
@@ -174,8 +182,11 @@ class Finder:
         if node.kind == "assign" and node.op:
             self.assignment(places, node, block, given)
         elif node.kind == "block":
+            before = None
             for part in node.parts:
+                known = len(places)
                 self.statement(places, part, block, given)
+                before = self.exchange(before, part, block, places[known:])
                 if part.kind == "assign" and part.op:
                     given = given | {self.text[part.start:part.left]}
         elif node.kind == "loop":
@@ -189,6 +200,19 @@ class Finder:
             self.selector(places, node)
             for part in node.parts[1:]:
                 self.statement(places, part, block, given)
+
+    def exchange(self, before, node, block, made):
+        """Two assignments, one after the other, that give each its value to the target of the other. Returns the place
+        of the second, if it is one."""
+        if node.kind != "assign" or not node.op or len(made) != 1:
+            return None
+        place = made[0]
+        # signals that depend on each other without a clock between them would make a loop of the design
+        if before is not None and before.node.op == node.op and (block.kind == "function" or node.op == "<="):
+            (a, b), old = (before.value, place.value), [self.text[slice(*p.value)] for p in (before, place)]
+            if old[0] != old[1]:
+                self.mutant("exchange", [before, place], [a + (old[1],), b + (old[0],)], old[::-1])
+        return place
 
     def only_checks(self, node):
         """A condition of messages: it belongs to an assertion."""

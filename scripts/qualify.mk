@@ -1,13 +1,23 @@
 # Functional qualification (docs/qualification.md): all mutants of a design in one build, KIND=mut.
 .PHONY: qualify
 QUALIFY_OUT = $(BUILD)/$(DUT_FOLDER)qualify
-qualify: ## sign-off | mutants of the RTL that no check notices | CFG=, SUITE=smoke: the tests; MUTANTS=n DRAW=1: so \
-    many, drawn by this seed (all); CYCLES=n: of each in a job; GATE=percent: exit status 1 below this score; \
-    build/[DUT/]qualify/report.txt
-	@scripts/build.sh DUT=$(DUT) CFG=$(CFG) KIND=mut $(RUNNER) $(BUILD)/$(DUT_FOLDER)$(CFG)-mut/tandem
-	@$(PYTHON) scripts/qualify.py run --design $(DUT) --cfg $(CFG) \
-	  --suite $(if $(call given,SUITE),$(SUITE),smoke) --build $(BUILD) \
-	  --out-build $(BUILD)/$(DUT_FOLDER)$(CFG)-mut --runner $(RUNNER) --out $(QUALIFY_OUT) --jobs $(JOBS) \
-	  --equivalent $($(DUT).root)designs/$(DUT)/equivalent.txt \
-	  $(if $(call given,SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(DRAW),--draw $(DRAW)) \
-	  $(if $(CYCLES),--cycles $(CYCLES)) $(if $(GATE),--gate $(GATE))
+QUALIFY_JOBS = --design $(DUT) --cfg $(CFG) --suite $(if $(call given,SUITE),$(SUITE),smoke) --build $(BUILD) \
+  --out-build $(BUILD)/$(DUT_FOLDER)$(CFG)-mut --runner $(RUNNER) $(if $(call given,SEED),--seed $(SEED))
+
+qualify: ## sign-off | mutants of the RTL that no check notices | CFG=, SUITE=smoke: the tests; MUTANTS=6000 (or all) \
+    DRAW=1: so many, drawn by this seed; CYCLES=20000: of each in a job, 0: to its end; TRIES=16: jobs \
+    that may infect it without detecting it, 0: all; TOTAL=seconds: no job begins later; ALL_CHECKS=1: \
+    which checks and jobs are worth what; PROVE=seconds: prove survivors to be equivalent, each in this \
+    time, PROVE_TOTAL=600: all; GATE=percent: exit status 1 below this score; \
+    build/[DUT/]qualify/report.txt and html/index.html
+	@scripts/build.sh $(RUNNER)
+	@begin=$$(date +%s) && programs=$$($(PYTHON) scripts/qualify.py programs $(QUALIFY_JOBS)) && \
+	  scripts/build.sh DUT=$(DUT) CFG=$(CFG) KIND=mut $(addprefix MUTANTS=,$(MUTANTS)) $(addprefix DRAW=,$(DRAW)) \
+	  $$programs && echo "qualify: built in $$(($$(date +%s) - begin)) s"
+	@$(PYTHON) scripts/qualify.py run $(QUALIFY_JOBS) --out $(QUALIFY_OUT) --jobs $(JOBS) --cycles $(or $(CYCLES),20000) \
+	  --tries $(or $(TRIES),16) $(addprefix --total ,$(TOTAL)) \
+	  --equivalent $($(DUT).root)designs/$(DUT)/equivalent.txt $(if $(ALL_CHECKS),--all-checks) \
+	  $(if $(PROVE),,$(if $(GATE),--gate $(GATE)))
+	@$(if $(PROVE),$(PYTHON) scripts/qualify.py prove $(QUALIFY_OUT) --seconds $(PROVE) --total $(or $(PROVE_TOTAL),600) \
+	  --jobs $(JOBS) --top $(TOP) --parameters $($(DUT).params.$(CFG)) $(if $(GATE),--gate $(GATE)) \
+	  $(addprefix --include ,$($(DUT).include) $(call gen,$(DUT))) --sources $(RTL_ALL),:)

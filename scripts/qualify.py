@@ -2,7 +2,9 @@
 """Functional qualification: which mutants of a design do the tests of a suite detect (docs/qualification.md)?
 
   qualify.py run ...         run the jobs of a suite on the build with mutants; writes OUT/qualify.json and the report
+  qualify.py programs ...    the programs that these jobs need
   qualify.py report DIR      the report of a run as text; --json; --gate PERCENT: exit status 1 below it
+  qualify.py prove DIR ...   prove mutants that were not detected to be equivalent
   qualify.py diff DIR DIR    mutants whose verdicts differ; exit status 1 when one is no longer detected
   qualify.py patch DIR ID    one mutant as a patch of the sources, for a build of any kind"""
 import argparse
@@ -10,59 +12,19 @@ import collections
 import difflib
 import json
 import os
-import random
-import shlex
-import subprocess
+import shutil
 import sys
 import time
 
-# from the best to the worst; of several jobs the best verdict counts
-VERDICTS = ("detected", "limit-seconds", "limit-memory", "crashed", "survived", "limit-cycles", "reached",
-            "not-reached")
-MEANING = {"detected": "a check failed", "limit-seconds": "ran out of time: no watchdog spoke",
-           "limit-memory": "ran out of memory", "crashed": "the program crashed or could not go on",
-           "survived": "infected, not detected: the run ended", "limit-cycles": "infected, not detected so far",
-           "reached": "reached, not infected", "not-reached": "not reached", "equivalent": "equivalent, with a reason",
-           "not-run": "not drawn"}
+import qualify_prove
+from qualify_report import score, summary, text_report, write_pages
+from qualify_run import VERDICTS, Bad, Runner, jobs_of, read_json, write
+
 KEYS = ("line", "old", "new", "why")
 NTH = "nth"  # which one, where several mutants of a file have the same line, old and new
 
 
-class Bad(Exception):
-    """One line for the user."""
-
-
-def read_json(path):
-    try:
-        with open(path, encoding="utf-8") as src:
-            return json.load(src)
-    except (OSError, ValueError) as err:
-        raise Bad("%s: %s" % (path, getattr(err, "strerror", None) or "it is no JSON: %s" % err))
-
-
-def write(path, text):
-    temporary = "%s.%d" % (path, os.getpid())
-    with open(temporary, "w", encoding="utf-8") as out:
-        out.write(text)
-    os.replace(temporary, path)
-
-
 # ---- the mutants ----
-def draw(mutants, count, seed):
-    """So many of them: from each pair of module and operator the same share, at least one."""
-    if count == 0 or count >= len(mutants):
-        return {m["id"] for m in mutants}
-    rng = random.Random(seed)
-    strata = collections.defaultdict(list)
-    for m in mutants:
-        strata[m["module"], m["operator"]].append(m["id"])
-    order = []
-    for _, ids in sorted(strata.items()):
-        rng.shuffle(ids)
-        order += [((k + rng.random()) / len(ids), i) for k, i in enumerate(ids)]
-    return {i for _, i in sorted(order)[:count]}
-
-
 def source_line(mutant, sources):
     if mutant["file"] not in sources:
         with open(mutant["file"], encoding="utf-8") as src:
@@ -102,7 +64,7 @@ def apply_equivalents(mutants, entries):
                  all(m[k] == entry[k] for k in ("file", "operator", "old", "new"))]
         if NTH in entry:
             named = [m for i, m in enumerate(named, 1) if str(i) == entry[NTH]]
-        wrong = [m for m in named if m["verdict"] in VERDICTS[:VERDICTS.index("survived")]]
+        wrong = [m for m in named if m.get("verdict") in VERDICTS[:VERDICTS.index("survived")]]
         if not named:
             stale.append("%s: there is no such mutant any more" % entry["at"])
         for m in wrong:
@@ -113,188 +75,51 @@ def apply_equivalents(mutants, entries):
     return stale
 
 
-# ---- the jobs ----
-def jobs_of(args):
-    """Jobs of the suite that are tests in this configuration: their program and its arguments; how many others."""
-    command = shlex.split(args.runner) + ["run", "--suite", args.suite, "--design", args.design, "--build-dir",
-                                          args.build, "--print-jobs"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Bad((done.stderr or done.stdout).strip().splitlines()[-1])
-    jobs, others, seed = [], 0, "1"
-    for line in done.stdout.splitlines():
-        words = line.split("#")[0].split()
-        words = words[1:] if words[:1] == ["repeat"] else words
-        if words[:1] == ["seed"]:
-            seed = args.seed or words[1]
-        if not words or words[0] in ("suite", "seed", "budget"):
-            continue
-        at = words.index("--") if "--" in words else len(words)
-        keys = dict(w.split("=", 1) for w in words[2:at] if "=" in w)
-        if words[0] == "test" and keys.get("cfg", "").split("/")[-1] == args.cfg:
-            jobs.append([os.path.join(args.out_build, "tandem"), "test", words[1]] + words[at + 1:] + [
-                "--run-seed", seed, "--index", keys.get("index", "0"), "--count", keys.get("cases", "1")])
-        else:
-            others += 1
-    # what differs only in the kind of its build is one job
-    unique = [list(j) for j in dict.fromkeys(tuple(j) for j in jobs)]
-    return unique, others
+# ---- a run ----
+def jobs(args):
+    return jobs_of(args.runner, args.suite, args.design, args.build, args.out_build, args.cfg, args.seed)
 
 
-def run_job(args, job, todo, folder):
-    """{mutant: (verdict, cycles before, cycles, cases, signature, message)}"""
-    listed, verdicts = os.path.join(folder, "todo"), os.path.join(folder, "verdicts")
-    write(listed, "".join("%d\n" % i for i in sorted(todo)))
-    command = job + ["--quiet", "--mutants", listed, "--verdicts", verdicts, "--mutant-jobs", str(args.jobs),
-                     "--mutant-seconds", str(args.seconds), "--case-dir", folder]
-    if args.cycles:
-        command += ["--mutant-cycles", str(args.cycles)]
-    if os.path.exists(verdicts):
-        os.unlink(verdicts)
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0 or not os.path.exists(verdicts):
-        said = (done.stdout + done.stderr).strip().splitlines() or ["exit status %d" % done.returncode]
-        raise Bad("without any mutant: %s: %s" % (" ".join(job), said[0]))
-    found = {}
-    with open(verdicts, encoding="utf-8", errors="replace") as src:
-        for line in src:
-            f = line.rstrip("\n").split("\t")
-            found[int(f[0])] = (f[1], int(f[2]), int(f[3]), int(f[4]), f[5], f[6])
-    return found
-
-
-def case_of(job, cases):
-    """The command of one case of a job."""
-    out, at = list(job), job.index("--index")
-    out[at + 1], out[job.index("--count") + 1] = str(int(job[at + 1]) + cases), "1"
-    return " ".join(out)
-
-
-def take(mutant, found, number, job):
-    """Keep the better verdict."""
-    if "verdict" in mutant and VERDICTS.index(found[0]) >= VERDICTS.index(mutant["verdict"]):
-        return
-    mutant.update(verdict=found[0], job=number)
-    if found[0] not in ("reached", "not-reached"):
-        mutant.update(at=found[1], cycles=found[2], signature=found[4], message=found[5],
-                      replay="%s --mutant %d" % (case_of(job, found[3]), mutant["id"]))
+def programs(args):
+    """What has to be built."""
+    print("\n".join(sorted({job.command[0] for job in jobs(args)[0]})))
+    return 0
 
 
 def run(args):
     begin = time.monotonic()
-    mutants = read_json(os.path.join(args.out_build, "rtl", "mutants.json"))
-    drawn, sources = draw(mutants, args.mutants, args.draw), {}
-    for m in mutants:
+    made = read_json(os.path.join(args.out_build, "rtl", "mutants.json"))
+    parents = read_json(os.path.join(args.out_build, "rtl", "modules.json"))
+    sources = {}
+    for m in made:
         m["text"] = source_line(m, sources)
     entries = equivalents(args.equivalent)
-    jobs, others = jobs_of(args)
-    if not jobs:
-        raise Bad("suite %s of %s: no test of configuration %s" % (args.suite, args.design, args.cfg))
+    listed, others = jobs(args)
+    if not listed:
+        raise Bad("suite %s of %s: no job of configuration %s" % (args.suite, args.design, args.cfg))
     os.makedirs(args.out, exist_ok=True)
-    mine = [m for m in mutants if m["id"] in drawn]
-    ran = []
-    for number, job in enumerate(jobs):
-        todo = {m["id"] for m in mine if m.get("verdict") != "detected"}
-        if not todo:
-            break
-        start = time.monotonic()
-        found = run_job(args, job, todo, args.out)
-        for m in mine:
-            if m["id"] in found:
-                take(m, found[m["id"]], number, job)
-        new = sum(m["verdict"] == "detected" for m in mine if m["id"] in todo)
-        ran.append({"job": " ".join(job[1:]), "mutants": len(todo), "detected": new,
-                    "seconds": round(time.monotonic() - start, 2)})
-        print("qualify: [%d/%d] %s: %d mutants, %d detected, %.1f s" % (
-            number + 1, len(jobs), " ".join(job[1:]), len(todo), new, ran[-1]["seconds"]), flush=True)
-    for name in ("todo", "verdicts"):
-        if os.path.exists(os.path.join(args.out, name)):
-            os.unlink(os.path.join(args.out, name))
-    stale = apply_equivalents(mine, entries)
-    kept = {"design": args.design, "cfg": args.cfg, "suite": args.suite, "draw": args.draw, "all": len(mutants),
-            "jobs": ran, "other_jobs": others, "stale": stale, "seconds": round(time.monotonic() - begin, 2),
-            "sources": {path: text for path, text in sources.items()}, "mutants": mine}
-    write(os.path.join(args.out, "qualify.json"), json.dumps(kept, indent=1, sort_keys=True) + "\n")
-    write(os.path.join(args.out, "report.txt"), text_report(kept))
+    mine = [m for m in made if m["drawn"]]
+    print("qualify: %d mutants of %d, %d jobs, %d at a time" % (
+        len(mine), len(made), len(listed), args.jobs), flush=True)
+    runner = Runner(mine, listed, args)
+    ran = runner.run()
+    whats = [job.what for job in listed]
+    for m in mine:
+        m.setdefault("verdict", "not-reached")
+        m["what"] = whats[m["job"]] if "job" in m else ""
+    stale = apply_equivalents(made, entries)
+    kept = {"design": args.design, "cfg": args.cfg, "suite": args.suite, "all": len(made), "jobs": ran,
+            "other_jobs": others, "stale": stale, "seconds": round(time.monotonic() - begin, 2), "sources": sources,
+            "left_out": runner.left_out, "parents": parents, "all_checks": args.all_checks, "mutants": mine}
+    keep(kept, args.out)
     return finish(kept, args.gate)
 
 
-# ---- reports ----
-def score(mutants):
-    """Percent detected of those that are not equivalent; 100 of none."""
-    counted = [m for m in mutants if m["verdict"] != "equivalent"]
-    return 100.0 * sum(m["verdict"] == "detected" for m in counted) / len(counted) if counted else 100.0
-
-
-def check_of(signature):
-    """The check of a signature: without the line of an assertion, the stream of a unit, the port of a rule."""
-    parts = signature.split(":")
-    return ":".join(parts[:2]) if parts[0] in ("unit", "axi", "assert", "watchdog") else signature
-
-
-def summary(kept):
-    mutants = kept["mutants"]
-    out = {"design": kept["design"], "cfg": kept["cfg"], "suite": kept["suite"], "mutants": len(mutants),
-           "of": kept["all"], "score": round(score(mutants), 2), "seconds": kept["seconds"], "stale": kept["stale"],
-           "verdicts": dict(collections.Counter(m["verdict"] for m in mutants))}
-    for key in ("module", "operator"):
-        groups = collections.defaultdict(list)
-        for m in mutants:
-            groups[m[key]].append(m)
-        out[key + "s"] = [{"name": name, "mutants": len(ms), "score": round(score(ms), 2),
-                           "verdicts": dict(collections.Counter(m["verdict"] for m in ms))}
-                          for name, ms in sorted(groups.items())]
-    found = [m for m in mutants if m["verdict"] == "detected"]
-    out["checks"] = [{"name": name, "detected": n} for name, n in
-                     collections.Counter(check_of(m["signature"]) for m in found).most_common()]
-    units = [(m, m["signature"].split(":")[1]) for m in found if m["signature"].startswith("unit:")]
-    out["blamed"] = {"by_units": len(units), "right": sum(
-        m["module"] in (unit, "%s_%s" % (kept["design"], unit)) for m, unit in units)}
-    cycles = sorted(m["cycles"] for m in found)
-    out["cycles"] = {"median": cycles[len(cycles) // 2], "most": cycles[-1]} if cycles else {}
-    return out
-
-
-def table(title, rows):
-    lines = ["", "%-28s %7s %8s %8s %8s %8s %8s %7s" % (title, "mutants", "detected", "infected", "reached", "missed",
-                                                        "equival.", "score")]
-    for row in rows:
-        v = collections.Counter(row["verdicts"])
-        infected = sum(v[name] for name in VERDICTS[1:6])
-        lines.append("%-28s %7d %8d %8d %8d %8d %8d %6.1f%%" % (
-            row["name"], row["mutants"], v["detected"], infected, v["reached"], v["not-reached"], v["equivalent"],
-            row["score"]))
-    return lines
-
-
-def text_report(kept):
-    s = summary(kept)
-    lines = ["Qualification of %s, %s, suite %s: %d of %d mutants, %d jobs, %.1f s" % (
-        s["design"], s["cfg"], s["suite"], s["mutants"], s["of"], len(kept["jobs"]), s["seconds"])]
-    if kept["other_jobs"]:
-        lines.append("%d jobs of the suite are not tests of this configuration and were not run" % kept["other_jobs"])
-    lines += ["%7d %-14s %s" % (s["verdicts"][v], v, MEANING[v])
-              for v in VERDICTS + ("equivalent",) if v in s["verdicts"]]
-    if s["cycles"]:
-        lines.append("clock cycles from infection to detection: median %(median)d, most %(most)d" % s["cycles"])
-    lines.append("failures of unit checks: %(by_units)d, of the module that has the mutant: %(right)d" % s["blamed"])
-    lines += table("module", s["modules"]) + table("operator", s["operators"])
-    lines += ["", "%-40s %8s" % ("check", "detected")] + ["%-40s %8d" % (c["name"], c["detected"]) for c in s["checks"]]
-    for verdict in VERDICTS[1:]:
-        chosen = [m for m in kept["mutants"] if m["verdict"] == verdict]
-        if chosen:
-            lines += ["", "%s (%s): %d" % (verdict, MEANING[verdict], len(chosen))]
-        for m in chosen:
-            lines += shown(m)
-    lines += ["stale: " + text for text in s["stale"]]
-    lines.append("score: %.2f %% of the mutants that are not equivalent are detected" % s["score"])
-    return "\n".join(lines) + "\n"
-
-
-def shown(m):
-    out = ["  %d  %s:%d: %s, in %s" % (m["id"], m["file"], m["line"], m["operator"], m["module"]),
-           "      %s" % m["text"], "      %s  =>  %s" % (m["old"][:150], m["new"][:150])]
-    return out + (["      differs after %d cycles; %s" % (m["at"], m["replay"])] if "replay" in m else [])
+def keep(kept, folder, info=None):
+    """All files of a result."""
+    write(os.path.join(folder, "qualify.json"), json.dumps(kept, indent=1, sort_keys=True) + "\n")
+    write(os.path.join(folder, "report.txt"), text_report(kept))
+    write_pages(kept, os.path.join(folder, "html"), info)
 
 
 def finish(kept, gate):
@@ -321,7 +146,20 @@ def report(args):
     if args.json:
         print(json.dumps(summary(kept), indent=1, sort_keys=True))
         return 1 if kept["stale"] or args.gate is not None and score(kept["mutants"]) < args.gate else 0
+    if args.coverage:
+        write_pages(kept, os.path.join(args.folder, "html"), args.coverage)
     sys.stdout.write(text_report(kept))
+    return finish(kept, args.gate)
+
+
+def prove(args):
+    """Of the mutants that were not detected those that Yosys proves to be equivalent."""
+    if shutil.which("yosys") is None:
+        raise Bad("prove: needs yosys (make deps)")
+    kept = load(args.folder)
+    proven = qualify_prove.prove(kept, args)
+    keep(kept, args.folder)
+    print("qualify: %d of %d are proven to be equivalent" % (proven[0], proven[1]))
     return finish(kept, args.gate)
 
 
@@ -367,24 +205,38 @@ def patch(args):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    p = commands.add_parser("run")
-    for option, text in (("--design", "NAME"), ("--cfg", "configuration"), ("--suite", "whose tests are run"),
-                         ("--build", "build folder"), ("--out-build", "folder of the build of kind mut"),
-                         ("--runner", "tandem-regress"), ("--out", "folder for the results")):
-        p.add_argument(option, required=True, help=text)
-    p.add_argument("--jobs", type=int, default=os.cpu_count(), help="mutants at a time")
-    p.add_argument("--seed", help="run seed of the tests (that of the suite)")
-    p.add_argument("--mutants", type=int, default=0, help="draw so many (0: all)")
-    p.add_argument("--draw", type=int, default=1, help="seed of the draw")
+    for name, call in (("programs", programs), ("run", run)):
+        p = commands.add_parser(name)
+        for option, text in (("--design", "NAME"), ("--cfg", "configuration"), ("--suite", "whose jobs are run"),
+                             ("--build", "build folder"), ("--out-build", "folder of the build of kind mut"),
+                             ("--runner", "tandem-regress")):
+            p.add_argument(option, required=True, help=text)
+        p.add_argument("--seed", help="run seed of the tests (that of the suite)")
+        p.set_defaults(call=call)
+    p.add_argument("--out", required=True, help="folder for the results")
+    p.add_argument("--jobs", type=int, default=os.cpu_count(), help="jobs at a time")
     p.add_argument("--cycles", type=int, default=0, help="clock cycles of a mutant in a job (0: to its end)")
     p.add_argument("--seconds", type=int, default=20, help="time of a mutant in a job")
+    p.add_argument("--total", type=int, default=0, help="seconds after which no further job begins (0: all run)")
+    p.add_argument("--tries", type=int, default=0, help="jobs that may infect it without detecting it (0: all)")
+    p.add_argument("--all-checks", action="store_true", help="run every mutant in every job: what each one is worth")
     p.add_argument("--equivalent", help="reviewed file of equivalent mutants")
-    p.set_defaults(call=run)
     q = commands.add_parser("report")
     q.add_argument("folder")
     q.add_argument("--json", action="store_true")
+    q.add_argument("--coverage", metavar="INFO", help="write the pages anew, with code coverage: a file of lcov")
     q.set_defaults(call=report)
-    for one in (p, q):
+    r = commands.add_parser("prove")
+    r.add_argument("folder")
+    r.add_argument("--seconds", type=int, default=20, help="of a processor, of each proof")
+    r.add_argument("--total", type=int, default=600, help="of all of them")
+    r.add_argument("--jobs", type=int, default=os.cpu_count(), help="proofs at a time")
+    r.add_argument("--top", required=True, help="module")
+    r.add_argument("--parameters", nargs="*", default=[], metavar="NAME=VALUE")
+    r.add_argument("--include", action="append", default=[])
+    r.add_argument("--sources", nargs="+", required=True)
+    r.set_defaults(call=prove)
+    for one in (p, q, r):
         one.add_argument("--gate", type=float, help="lowest score, in percent")
     p = commands.add_parser("diff")
     p.add_argument("before")

@@ -20,17 +20,21 @@ MUT_PKGS := $(call mutated,$(RTL_PKGS))
 MUT_DIRS := $(if $(MUT_FROM),$(patsubst %/,%,$(sort $(dir $(call mutated,$(RTL_ALL))))),$(RTL_DIRS))
 MUT_TOOL := scripts/mutate.py scripts/mutants_of.py scripts/sv_tree.py scripts/rtl_modules.py
 MUT_STAMP := $(if $(MUT_FROM),$(MUT_DIR)/stamp)
-$(MUT_DIR)/stamp: $(MUT_TOOL) $(RTL_ALL)
+# so many of them, drawn when the sources are written: the build of a large design with all takes several minutes
+MUT_DRAW := --mutants $(if $(filter all,$(MUTANTS)),0,$(or $(MUTANTS),6000)) --draw $(or $(DRAW),1)
+$(if $(MUT_FROM),$(eval $(call stamp,$(MUT_DIR)/draw,$(MUT_DRAW))))
+$(MUT_DIR)/stamp: $(MUT_TOOL) $(RTL_ALL) $(MUT_DIR)/draw
 	@mkdir -p $(@D)
 	@echo "  MUT   $(DUT) ($(BUILD_LABEL))"
-	@$(PYTHON) scripts/mutate.py --output $(@D) $(MUT_FROM)
+	@$(PYTHON) scripts/mutate.py --output $(@D) $(MUT_DRAW) $(MUT_FROM)
 	@touch $@
 
 VFLAGS_LOOPS := --unroll-count 1
 include scripts/verilate.mk
 VFLAGS_cov += scripts/cov.vlt
-# a mutant may give a state a value without a name
-VFLAGS_mut := $(VFLAGS_fast) -Wno-ENUMVALUE
+# a mutant may give a state a value without a name, and select bits that are not there; instances of a module share
+# their code where they can
+VFLAGS_mut := $(VFLAGS_fast) -O2 -Wno-ENUMVALUE -Wno-SELRANGE
 VFLAGS_TOOL := $(VFLAGS_COMMON) $(VFLAGS_$(KIND))
 VFLAGS_RTL := $(addprefix -I,$($(DUT).include)) $(addprefix -y ,$(MUT_DIRS)) \
   $(wildcard $(call room,$(DUT),rtl)/lint.vlt) $(MUT_PKGS)
@@ -40,15 +44,16 @@ VFLAGS := $(VFLAGS_TOOL) $(VFLAGS_RTL)
 # list, and the registers that hang*.c name
 TAP_LIST := $(wildcard $(call room,$(DUT),tb)/taps.list)
 TAP_DIR := $(BUILD)/taps/$(DUT)
+TAP_NEAR := $(TAP_DIR)/taps.near
 TAP_READERS := $(wildcard $(call room,$(DUT),tb)/hang*.c)
 UNIT_TAPS := $(if $(TAP_LIST),$(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv)
 TAPS := $(if $(filter tap mut,$(KIND)),$(UNIT_TAPS))
 $(TAP_DIR)/stamp: scripts/gen_taps.py scripts/rtl_modules.py $(TAP_LIST) $(TAP_READERS) $(RTL_ALL) $(GEN_STAMPS.$(DUT))
 	@mkdir -p $(@D)
 	@$(PYTHON) scripts/gen_taps.py --list $(TAP_LIST) $(RTL_ARGS) $(addprefix --registers ,$(TAP_READERS)) \
-	  --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
+	  --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt --near $(TAP_NEAR)
 	@touch $@
-$(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv: $(TAP_DIR)/stamp ;
+$(TAP_DIR)/taps.vlt $(TAP_DIR)/taps.sv $(TAP_NEAR): $(TAP_DIR)/stamp ;
 # modules bound into the units, with cover properties of corner cases (docs/coverage-code.md): made from lists of points
 COVER_LISTS := $(sort $(wildcard $(call room,$(DUT),tb)/cover/*.list))
 COVER_SV := $(BUILD)/cover/$(DUT)/cover.sv
@@ -83,17 +88,19 @@ BUILD_LABEL := $(OUT:$(BUILD)/%=%)
 CXX_INSIDE = $(CCACHE) $(CXX) -I$$(realpath --relative-to=. $(CURDIR)/tb) $(VM_CXX) -include sim/vl_fast.h $(MUT_CXX)
 MUT_CXX = $(if $(MUT_STAMP),-include sim/mutant.h -DTB_MUTANTS -I../../rtl)
 SHIM_CPP = $(PYTHON) scripts/gen_shim.py --top $(1) --header $(@D)/V$(1).h --output $(@D)/shim.cpp
+# with all mutants the code is ten times as large: as many files as a machine may compile at a time
+MUT_PARTS := 1 2 3 4
 MODEL_USES := tb/sim/vl_fast.h $(if $(MUT_STAMP),tb/sim/mutant.h)
 SHIM_USES := scripts/gen_shim.py tb/sim/shim.h tb/sim/shim_impl.hpp tb/sim/vl_printf.h $(MODEL_USES) $(MUT_STAMP)
 
 define verilated
 $(OUT)/v/$(1)/V$(2).mk: $(OUT)/flags.v $(MUT_STAMP) $(filter $(BUILD)/%,$(3)) \
-  $(if $(findstring .vlt,$(3)),scripts/tap_alias.py)
+  $(if $(findstring .vlt,$(3)),scripts/tap_alias.py $(TAP_NEAR))
 	@mkdir -p $$(@D)
 	@echo "  VLT   $(2) $(filter -G%,$(3)) ($(BUILD_LABEL))"
 	@rm -f $$(@D)/*.cpp $$(@D)/V*.h $$(@D)/*.dat
 	@$(VERILATOR) $(VFLAGS) $(addprefix -y ,$(4)) $(3) --Mdir $$(@D) --top-module $(2) $(2)
-	@$(if $(findstring .vlt,$(3)),$(PYTHON) scripts/tap_alias.py $$(@D) $(2),:)
+	@$(if $(findstring .vlt,$(3)),$(PYTHON) scripts/tap_alias.py $$(@D) $(2) $(TAP_NEAR),:)
 	@$(if $(filter cov,$(KIND)),mv $$@ $$@.new && $(PLAIN_COUNTERS) $$(@D)/V$(2)*.h $$(@D)/V$(2)*.cpp && mv $$@.new $$@,:)
 	@touch $$@
 -include $(wildcard $(OUT)/v/$(1)/V$(2)__ver.d)
@@ -101,7 +108,12 @@ endef
 
 define verilated_design
 $(call verilated,$(1),$(2),$(3),$(4))
-DUT_$(1) := $(OUT)/v/$(1)/model.o $(OUT)/v/$(1)/model_slow.o $(OUT)/v/$(1)/shim.o
+DUT_$(1) := $(if $(MUT_STAMP),$(MUT_PARTS:%=$(OUT)/v/$(1)/model_%.o),$(OUT)/v/$(1)/model.o) \
+  $(OUT)/v/$(1)/model_slow.o $(OUT)/v/$(1)/shim.o
+$(MUT_PARTS:%=$(OUT)/v/$(1)/model_%.o): $(OUT)/v/$(1)/model_%.o: $(OUT)/v/$(1)/V$(2).mk $(MODEL_USES) $(OUT)/flags.cxx
+	@echo "  CXX   $(2), part $$* ($(BUILD_LABEL))"
+	@cd $$(@D) && $$(call CYCLE_CPP,$(2)) | sed -n '$$*~$(words $(MUT_PARTS))p' | $$(INCLUDE_CPP) >model_$$*.cpp && \
+	  $$(CXX_INSIDE) $(VM_FAST) -c model_$$*.cpp -o model_$$*.o
 $(OUT)/v/$(1)/model.o: $(OUT)/v/$(1)/V$(2).mk $(MODEL_USES) $(OUT)/flags.cxx
 	@echo "  CXX   $(2) ($(BUILD_LABEL))"
 	@cd $$(@D) && $$(call CYCLE_CPP,$(2)) | $$(INCLUDE_CPP) >model.cpp && $$(CXX_INSIDE) $(VM_FAST) -c model.cpp -o model.o
@@ -183,9 +195,11 @@ QUEUE := $(1) $$(wordlist 1,3,$$(QUEUE))
 endef
 $(foreach g,$(patsubst %.ready,%,$(filter %.ready,$(MAKECMDGOALS))),$(eval $(call queued,$(g))))
 
+# parameters of a bench that the configuration names
+set_of = $(filter-out %=,$(UNIT_PARAMS_$(1)))
 # $(1): name, $(2): its frame, if several of a module stand in one, made from what the bench says of them
 define unit
-$$(eval $$(call verilated_unit,unit_$(1),$(UNIT_DUT_$(1)),$(UNIT_PARAMS_$(1)) $(UNIT_TAPS),$(UNIT_SV_DIR) $(dir $(2))))
+$$(eval $$(call verilated_unit,unit_$(1),$(UNIT_DUT_$(1)),$(call set_of,$(1)) $(UNIT_TAPS),$(UNIT_SV_DIR) $(dir $(2))))
 $(OUT)/v/unit_$(1)/V$(UNIT_DUT_$(1)).mk: $(2) | $(AFTER.$(OUT)/unit-$(1))
 $(2): $(UNIT_DIR)/unit_$(1).c $(UNIT_FRAMED_$(1)) scripts/unit_frame.py scripts/unit_duts.py scripts/rtl_modules.py
 	@$(PYTHON) scripts/unit_frame.py $(UNIT_DIR)/unit_$(1).c $(UNIT_FRAMED_$(1)) $$@

@@ -73,7 +73,8 @@ class Source:
         self.blocks = []
         self.functions = {}       # {name: words of its body}
         self.constant_words = []  # words of declarations: functions among them are evaluated by the compiler
-        self.module, self.flops = "", []
+        self.module = ""
+        self.signals = {}         # {module: names that its declarations make; types and parameters may be among them}
         while self.peek() != "":
             self.design_unit()
 
@@ -124,15 +125,28 @@ class Source:
         if self.peek() in ("module", "package"):
             end = "end" + self.next().text
             self.module = self.next().text
+            while self.peek() == "import":
+                self.skip_to(";")
+                self.next()
             first = self.at
+            self.signals[self.module] = set()
             self.skip_to(";")
             self.constants(first)
+            self.declared(first)
             while self.peek() not in (end, ""):
                 self.item()
         self.next()
 
     def constants(self, first):
         self.constant_words += [t.text for t in self.all[first:self.at] if t.kind == "word"]
+
+    def declared(self, first):
+        """Names outside brackets that are no type of another name."""
+        depth = 0
+        for token, after in zip(self.all[first:self.at], self.all[first + 1:]):
+            depth += (token.text in ("[", "{", "'{")) - (token.text in ("]", "}"))
+            if token.kind == "word" and depth == 0 and after.kind != "word" and after.text != "::":
+                self.signals[self.module].add(token.text)
 
     def item(self):
         word = self.peek()
@@ -171,7 +185,10 @@ class Source:
             self.instance()
         else:
             self.skip_to(";")
-            self.constants(first)
+            if word not in ("import", "export"):
+                self.constants(first)
+            if word not in ("import", "export", "localparam", "parameter", "typedef"):
+                self.declared(first)
             self.next()
 
     def always(self, word):
@@ -192,11 +209,12 @@ class Source:
                                 reset=reset))
 
     def function(self, word):
-        first = self.at
+        head = first = self.at
         while self.peek() not in (";", "("):
             name = self.next().text
+        type_ = self.text[self.all[head].end:self.all[self.at - 1].start]
         self.skip_to(";")
-        self.constants(first)
+        self.constant_words += [t.text for t in self.all[head:self.at] if t.kind == "word" and t.text != name]
         self.next()
         body, first = [], self.at
         while self.peek() not in ("end" + word, ""):
@@ -206,9 +224,12 @@ class Source:
         if self.peek() == ":":
             self.at += 2
         code = [b for b in body if b.kind != "opaque" or not b.declares]
+        own = {t.text for t in self.all[head:first] if t.kind == "word"} | {
+            t.text for b in body if b.kind == "opaque" and b.declares for t in tokens(self.text[b.start:b.end])}
         if word == "function" and code:
             start = code[0].start
-            self.blocks.append(Node("function", start, body[-1].end, code, module=self.module, name=name))
+            self.blocks.append(Node("function", start, body[-1].end, code, module=self.module, name=name, own=own,
+                                    type=type_))
 
     def instance(self):
         first, start = self.at, self.token().start

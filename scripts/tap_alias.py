@@ -2,15 +2,17 @@
 """Removes the copies from a Verilated model with taps: a signal of a tap that only copies another variable, or whole
 words of one, becomes an alias of it.
 
-usage: tap_alias.py FOLDER TOP
+usage: tap_alias.py FOLDER TOP [NAMES]
 
 Verilator keeps every public signal as a variable of its own and copies the value into it in each evaluation. The
 signals of a tap (instance u_tap_*, tb/tap/tap.h) are only read between evaluations, when a continuous assignment `tap =
 signal` holds in any case. So where all assignments to a tap's signal in the generated code have this form, with the
 same signal, both may share the signal's storage. This does not hold where the design itself reads the tap's signal
 instead of its source, as Verilator may arrange: within an evaluation the two can differ. Any other form is left
-unchanged, so a Verilator with other code gives a slower model, but not a wrong one. Prints the number of aliased
-signals.
+unchanged, so a Verilator with other code gives a slower model, but not a wrong one.
+
+NAMES is a file with names of signals, one a line: what taps have of a byte under these names becomes the first of the
+model's variables, in this order. They are looked at in every cycle (tb/tap/plan.h), together.
 """
 import pathlib
 import re
@@ -24,6 +26,9 @@ RESET = re.compile(r'VL_\w*RAND_RESET\w*\(')
 WIDE_RESET = re.compile(r'VL_\w*RAND_RESET_W\(\s*\d+\s*,\s*' + SELF + r'(\w+)[^;]*;')
 MEMBER = re.compile(r'^\s*((?:[CSIQ]Data|VlWide<\d+>))(?:/\*[\d:]+\*/)?\s+(\w+);\s*$', re.M)
 PORT = re.compile(r'\bVL_(?:IN|OUT|INOUT)(8|16|64|W|)\(&?(\w+),\d+,\d+(?:,(\d+))?\);')
+# the begin of the variables, and those of a byte
+STATE = '    // DESIGN SPECIFIC STATE\n'
+BYTE = re.compile(r'^ *(?:CData(?:/\*[\d:]+\*/)? +(\w+);|VL_(?:IN|OUT|INOUT)8\(&?(\w+),\d+,\d+\);)\n', re.M)
 PORT_TYPES = {'8': 'CData', '16': 'SData', '': 'IData', '64': 'QData'}
 
 WORD = re.compile(SELF + r'(\w+)\[(\w+)\]')
@@ -146,9 +151,31 @@ def rewrite(text, alias, types):
     return re.sub(rf'({OBJECT})({TAP})\b', use, text)
 
 
+def gather(declared, types, alias, names):
+    """The header with the variables of these signals of taps as the first members."""
+    place = {}
+    for tap in types:
+        name = tap.rpartition('__DOT__')[2]
+        if name in names and types[tap] == 'CData' and re.fullmatch(TAP, tap):
+            variable = alias.get(tap, (tap, None))[0]
+            place[variable] = min(place.get(variable, len(names)), names.index(name))
+    lines = []
+
+    def take(match):
+        variable = match.group(match.lastindex)
+        if variable not in place:
+            return match.group(0)
+        lines.append((place[variable], f'    {match.group(0).strip()}\n'))
+        return ''
+
+    head, state, members = declared.partition(STATE)
+    members = BYTE.sub(take, members)
+    return head + state + ''.join(text for _, text in sorted(lines, key=lambda line: line[0])) + members
+
+
 def main():
-    if len(sys.argv) != 3:
-        print('usage: tap_alias.py FOLDER TOP', file=sys.stderr)
+    if len(sys.argv) not in (3, 4):
+        print('usage: tap_alias.py FOLDER TOP [NAMES]', file=sys.stderr)
         return 2
     folder, top = pathlib.Path(sys.argv[1]), sys.argv[2]
     header = folder / f'V{top}___024root.h'
@@ -168,7 +195,9 @@ def main():
     for f in text:
         if new[f] != text[f]:
             f.write_text(new[f])
-    header.write_text(MEMBER.sub(lambda m: '' if m.group(2) in alias else m.group(0), declared))
+    declared = MEMBER.sub(lambda m: '' if m.group(2) in alias else m.group(0), declared)
+    names = pathlib.Path(sys.argv[3]).read_text().split() if len(sys.argv) > 3 else []
+    header.write_text(gather(declared, types, alias, names))
     return 0
 
 

@@ -24,9 +24,9 @@ VM_CXX := -std=c++17 -faligned-new -I$(VROOT)/include -I$(VROOT)/include/vltstd 
   -DVM_COVERAGE=$(VM_COVERAGE) -DVM_SC=0 -DVM_TRACE=$(VM_TRACE) \
   -DVM_TRACE_FST=$(VM_TRACE) -DVM_TRACE_VCD=0 -DVL_USER_FINISH -DVL_USER_STOP -DVL_USER_FATAL \
   $(if $(ARCH),-march=$(ARCH)) $(PIC) $(SANITIZE_VM) -w
-# cov: counters between all statements make optimisation slow and of little use
-VM_FAST := $(if $(filter san cov,$(KIND)),-O1,-O3 -fno-stack-protector)
-VM_SLOW := $(if $(filter cov,$(KIND)),-O0,-O1)
+# cov: counters between all statements make optimisation slow and of little use; mut: ten times the code
+VM_FAST := $(if $(filter san cov mut,$(KIND)),-O1,-O3 -fno-stack-protector)
+VM_SLOW := $(if $(filter cov mut,$(KIND)),-O0,-O1)
 # Constructors and the code that describes signals to a waveform are executed once: with tracing it would take longer to
 # optimise them than all that is executed in every cycle.
 ONCE = $(if $(filter 1,$(VM_TRACE)),O0,$(VM_SLOW:-%=%))

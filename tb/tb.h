@@ -7,8 +7,10 @@
 #ifndef TB_H
 #define TB_H
 
+#include "apb/apb.h"
 #include "axi/lite_master.h"
 #include "axi/log.h"
+#include "axi/master.h"
 #include "axi/monitor.h"
 #include "axi/port.h"
 #include "axi/project_set.h"
@@ -24,6 +26,7 @@
 #include "heat.h"
 #include "mem/buffers.h"
 #include "mem/ddr.h"
+#include "mem/shadow.h"
 #include "num.h"
 #include "prog/prog.h"
 #include "prog/report.h"
@@ -35,6 +38,9 @@
 #include "run/watchdog.h"
 #include "scoreboard.h"
 #include "sim/sim.h"
+#include "stream/board.h"
+#include "stream/fair.h"
+#include "stream/stream.h"
 #include "tap/check.h"
 #include "tap/tap.h"
 #include "tlog/tlog.h"

@@ -312,12 +312,15 @@ TAP_TABLE = """void table() {
 """
 
 
-def tap_alias(tmp_path, code):
-    (tmp_path / "Vt___024root.h").write_text(TAP_HEADER)
+def tap_alias(tmp_path, code, header=TAP_HEADER, names=None):
+    (tmp_path / "Vt___024root.h").write_text(header)
     (tmp_path / "Vt.cpp").write_text(code)
     (tmp_path / "Vt__Syms.cpp").write_text(TAP_TABLE)
-    done = subprocess.run(["/usr/bin/python3", str(ROOT / "scripts/tap_alias.py"), str(tmp_path), "t"],
-                          capture_output=True, text=True)
+    command = ["/usr/bin/python3", str(ROOT / "scripts/tap_alias.py"), str(tmp_path), "t"]
+    if names is not None:
+        (tmp_path / "names").write_text("".join(f"{n}\n" for n in names))
+        command.append(str(tmp_path / "names"))
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     return ((tmp_path / "Vt.cpp").read_text() + (tmp_path / "Vt__Syms.cpp").read_text(),
@@ -337,6 +340,21 @@ def test_tap_alias(tmp_path):
     assert 'insert("v_i", &(TOP.t__DOT__u_a__DOT__v_q));' in code
     assert 'insert("high", &((*reinterpret_cast<IData*>(reinterpret_cast<IData*>(&TOP.t__DOT__pair_q) + 1))));' in code
     assert f'insert("torn", &(TOP.{tap}torn));' in code
+
+
+def test_tap_alias_puts_signals_side_by_side(tmp_path):
+    """Bytes under the given names, in their order: a source, a signal of a tap, and a port; nothing else moves."""
+    begin = "class alignas(8) Vt___024root final {\n"
+    state = begin + "    // DESIGN SPECIFIC STATE\n"
+    names = ["high", "inverse", "clk_i", "v_i", "none"]
+    code, header = tap_alias(tmp_path, TAP_CODE, TAP_HEADER.replace(begin, state), names)
+    _, plain = tap_alias(tmp_path, TAP_CODE, TAP_HEADER.replace(begin, state))
+    lines = ["    CData/*0:0*/ t__DOT__u_a__DOT__u_tap_a__DOT__inverse;", "    VL_IN8(clk_i,0,0);",
+             "    CData/*0:0*/ t__DOT__u_a__DOT__v_q;"]
+    assert header.startswith(state + "\n".join(lines) + "\n")
+    assert sorted(header.splitlines()) == sorted(plain.splitlines())
+    _, other = tap_alias(tmp_path, TAP_CODE, TAP_HEADER, names)  # of a Verilator that begins differently
+    assert other == plain.replace(state, begin)
 
 
 def test_tap_alias_that_the_design_reads(tmp_path):

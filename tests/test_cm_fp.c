@@ -253,6 +253,51 @@ static uint32_t float_bits(float f) {
     return v;
 }
 
+/* Every mode of the quantiser, by rounding in integers: twice the magnitude, and whether anything is below that. */
+static int8_t ref_quantise(uint32_t v, bool full, bool even, int zero) {
+    parts p = unpack(v);
+    int64_t mag = 0;
+    if (is_nan(v) || (!is_inf(v) && p.exp < -40)) {
+        mag = 0;
+    } else if (is_inf(v) || p.exp >= 0) {
+        mag = p.mant == 0 ? 0 : 1000;
+    } else {
+        const uint64_t twice = p.mant >> (-p.exp - 1), rest = p.mant & ((1ull << (-p.exp - 1)) - 1);
+        mag = (int64_t)(twice >> 1);
+        mag += (twice & 1) != 0 && (!even || rest != 0 || mag % 2 != 0);
+        mag = mag > 1000 ? 1000 : mag;
+    }
+    const int64_t q = (p.sign && !is_nan(v) ? -mag : mag) + zero;
+    return (int8_t)(q > 127 ? 127 : q < (full ? -128 : -127) ? (full ? -128 : -127) : q);
+}
+
+static void test_quantise(void **state) {
+    (void)state;
+    static const int zeros[] = {-128, -127, -1, 0, 1, 77, 127};
+    for (uint32_t k = 0; k < 4 * 7; k++) {
+        const bool full = k & 1, even = k & 2;
+        const int zero = zeros[k / 4];
+        const uint32_t quant = CM_QUANT(full, even, zero);
+        for (int h = -1034; h <= 1034; h++) {
+            uint32_t v = float_bits((float)h / 2.0f);
+            for (uint32_t d = 0; d < 3; d++) {
+                assert_int_equal(cm_fp_quantise(v + d - 1, quant), ref_quantise(v + d - 1, full, even, zero));
+            }
+        }
+        uint64_t seed = 40 + k;
+        for (int i = 0; i < VECTORS / 16; i++) {
+            uint32_t v = corner(&seed);
+            assert_int_equal(cm_fp_quantise(v, quant), ref_quantise(v, full, even, zero));
+        }
+    }
+    assert_int_equal(cm_fp_quantise(float_bits(2.5f), CM_QUANT(0, 1, 0)), 2);
+    assert_int_equal(cm_fp_quantise(float_bits(-3.5f), CM_QUANT(0, 1, 3)), -1);
+    assert_int_equal(cm_fp_quantise(NAN_OUT, CM_QUANT(0, 0, -128)), -127);
+    assert_int_equal(cm_fp_quantise(NAN_OUT, CM_QUANT(1, 0, -128)), -128);
+    assert_int_equal(cm_fp_quantise(INF, CM_QUANT(1, 0, -128)), 127);
+    assert_int_equal(cm_fp_quantise(INF | SIGN, CM_QUANT(1, 0, 127)), -128);
+}
+
 static void test_f32_to_i8(void **state) {
     (void)state;
     static const struct {
@@ -427,6 +472,7 @@ int main(void) {
         cmocka_unit_test(test_products_around_smallest),
         cmocka_unit_test(test_i32_to_f32),
         cmocka_unit_test(test_f32_to_i8),
+        cmocka_unit_test(test_quantise),
         cmocka_unit_test(test_relu),
         cmocka_unit_test(test_f32_to_i32),
         cmocka_unit_test(test_compare),

@@ -93,7 +93,7 @@ static void test_layout(void **state) {
         in[1] = 0x7FC00000u;
         in[2] = 0xFF800000u;
         memset(out, 99, sizeof out);
-        cm_layout(n, channels, COUNT, float_bits(0.5f), in, out);
+        cm_layout(n, channels, COUNT, float_bits(0.5f), 0, in, out);
         for (uint32_t i = 0; i < COUNT; i++) {
             for (uint32_t c = 0; c < n; c++) {
                 int v = (int)(c * COUNT + i) - 60;
@@ -115,7 +115,7 @@ static void test_layout_nan_from_scale(void **state) {
     (void)state;
     uint32_t in[4] = {0, 0x80000000u, 0x3F800000u, 0xBF800000u};
     int8_t out[16];
-    cm_layout(4, 1, 4, 0x7F800000u, in, out); /* scale is infinite: 0 * inf is a NaN, 1 * inf saturates */
+    cm_layout(4, 1, 4, 0x7F800000u, 0, in, out); /* scale is infinite: 0 * inf is a NaN, 1 * inf saturates */
     assert_int_equal(out[0], 0);
     assert_int_equal(out[4], 0);
     assert_int_equal(out[8], 127);
@@ -329,6 +329,27 @@ static void test_post_activations(void **state) {
     assert_int_equal(post(&t, 9, 0, 0, 0.0f), 9);
 }
 
+static void test_post_integer_bias(void **state) {
+    (void)state;
+    cm_gemm_task t = {.oscale_en = true, .bias_en = true, .ibias = true, .psum_add = true};
+    assert_int_equal(cm_post(&t, 10, 4, float_bits(0.5f), (uint32_t)-20), float_bits(-3.0f));
+    assert_int_equal(cm_post(&t, INT32_MAX, 0, float_bits(1.0f), 1), float_bits(-2147483648.0f)); /* wraps */
+    t.oscale_en = false; /* a pattern that is a NaN as a float is a number */
+    assert_int_equal(cm_post(&t, 0, 0, 0, 0x7FC00000u), float_bits(2143289344.0f));
+}
+
+static void test_requant_zero_point(void **state) {
+    (void)state;
+    cm_gemm_task t = {.out_scale = 0x3F000000, .zout = 0xF6}; /* 0.5, -10 */
+    assert_int_equal(cm_requant(&t, float_bits(5.0f)), -7);
+    t.rne = true;
+    assert_int_equal(cm_requant(&t, float_bits(5.0f)), -8);
+    assert_int_equal(cm_requant(&t, float_bits(-999.0f)), -127);
+    t.full = true;
+    assert_int_equal(cm_requant(&t, float_bits(-999.0f)), -128);
+    assert_int_equal(cm_requant(&t, 0x7FC00000), -10);
+}
+
 static void test_requant(void **state) {
     (void)state;
     cm_gemm_task t = {.out_scale = 0x3F000000}; /* 0.5 */
@@ -382,6 +403,8 @@ int main(void) {
         cmocka_unit_test(test_post_no_fused_step),
         cmocka_unit_test(test_post_activations),
         cmocka_unit_test(test_requant),
+        cmocka_unit_test(test_post_integer_bias),
+        cmocka_unit_test(test_requant_zero_point),
         cmocka_unit_test(test_transpose),
     };
     return cmocka_run_group_tests_name("cm_units", tests, NULL, NULL);

@@ -40,7 +40,8 @@ def run(tmp_path, text, source='static const char *reg = "now=level_q also=state
     (tmp_path / "taps.list").write_text(text)
     (tmp_path / "reader.c").write_text('/* "unread_q" */ ' + source)
     done = subprocess.run([sys.executable, str(ROOT / "scripts/gen_taps.py"), "--list", "taps.list",
-                           "--rtl", "rtl", "--registers", "reader.c", "--sv", "out/t.sv", "--vlt", "out/t.vlt"],
+                           "--rtl", "rtl", "--registers", "reader.c", "--sv", "out/t.sv", "--vlt", "out/t.vlt",
+                           "--near", "out/t.near"],
                           cwd=tmp_path, capture_output=True, text=True, check=False)
     return done, *((tmp_path / "out" / f).read_text() if (tmp_path / "out" / f).exists()
                    else "" for f in ("t.sv", "t.vlt"))
@@ -78,6 +79,12 @@ def test_what_a_line_may_say(tmp_path):
                  "u_tap_piece (.job_size_i(job_i.size), .job_last_i(job_i.last), .width(32'(W)), .*);"):
         assert line in sv, line
     assert "Other" not in sv and "a_i" not in sv
+
+
+def test_signals_that_are_looked_at_in_every_cycle(tmp_path):
+    done, sv, _ = run(tmp_path, "near: en_i valid_i\npart\nnear:\n   ready_o # continued\n")
+    assert done.returncode == 0 and sv.count("endmodule") == 1, done.stderr
+    assert (tmp_path / "out/t.near").read_text() == "en_i\nvalid_i\nready_o\n"
 
 
 @pytest.mark.parametrize("text, said", [

@@ -122,15 +122,19 @@ def test_second_design_of_the_tree(prefix, tmp_path):
 def test_two_clocks(prefix, tmp_path):
     """Two domains with resets of either polarity, streams, APB; a payload that changes too early is found, with a
     waveform."""
-    said = tandem(prefix, "new", "cross", "--rtl", ROOT / "tests/install/two_clocks.sv", cwd=tmp_path)
+    rtl = ROOT / "tests/install/two_clocks.sv"
+    assert "--through a=b: expected IN=OUT, a stream into the design and one out of it; it has s_axis_a (in)" in tandem(
+        prefix, "new", "cross", "--rtl", rtl, "--through", "a=b", cwd=tmp_path, status=2)
+    said = tandem(prefix, "new", "cross", "--rtl", rtl, "--through", "s_axis_a=m_axis_b", cwd=tmp_path)
     assert "clock clk_a, reset rst_a, active high" in said and "clock clk_b, reset rst_bn, active low" in said
     assert "s_axis_a_: axi4-stream into the design, 17 bits" in said and "apb_b_: APB slave" in said
     project = tmp_path / "cross"
     bench = project / "bench/bench.c"
-    assert '"apb_b_' not in bench.read_text() and ".clock = 1" in bench.read_text()
+    assert '.prefix = "apb_b_", .clock = 1' in bench.read_text()
     make(prefix, project, "build")
     program = project / "build/base-debug/tandem"
     run = [program, "--run-seed", "1", "--count", "10", "traffic=random", "transfers=20"]
+    assert '.from = "s_axis_a"' in bench.read_text()
     done = subprocess.run(run, cwd=project, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     again = subprocess.run(run, cwd=project, capture_output=True, text=True, timeout=120)
@@ -144,6 +148,29 @@ def test_two_clocks(prefix, tmp_path):
                           timeout=120)
     assert done.returncode == 1 and "the payload changed before ready" in done.stdout + done.stderr
     assert (project / "fail.fst").is_file() and (project / "fail.gtkw").is_file()
+
+
+def test_slaves(prefix, tmp_path):
+    """Two AXI4 slaves in vectors and capital letters: driven with bursts of every kind against a shadow memory; a lost
+    strobe and a WRAP burst that does not wrap are found."""
+    said = tandem(prefix, "new", "two", "--rtl", ROOT / "tests/install/two_memories.sv", cwd=tmp_path)
+    assert "S_AXI_: 2 times axi4 slave, 32 bits, driven with random bursts against a shadow memory" in said
+    project = tmp_path / "two"
+    make(prefix, project, "build")
+    program = project / "build/base-debug/tandem"
+    run = [program, "--run-seed", "1", "--count", "20", "bursts=60", "wrap=1", "fixed=1", "writes=50", "window=600"]
+    done = subprocess.run(run, cwd=project, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rtl = project / "rtl/two_memories.sv"
+    good = rtl.read_text()
+    for old, new, found in (
+            ("if (S_AXI_WSTRB[4*i+b])", "if (S_AXI_WSTRB[4*i+b] || b == 3)", r"beat \d+, address 0x\w+: got 0x"),
+            ("if (burst == 2'd2) next", "if (burst == 2'd3) next", r"WRAP of \d+ x \d+ bytes at|address 0x")):
+        assert good.count(old) == 1
+        rtl.write_text(good.replace(old, new))
+        make(prefix, project, "build")
+        done = subprocess.run(run + ["narrow=1"], cwd=project, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 1 and re.search(found, done.stdout + done.stderr), done.stdout
 
 
 BROKEN = ("if (!full_q && there_q[1]", "if (there_q[1]")
@@ -182,7 +209,7 @@ def test_failure_in_a_project(prefix, failed):
     said = make(prefix, project, "wave", "RUN=1")
     assert said.splitlines()[-1].startswith("gtkwave build/regress/1/")
     assert "the payload changed" in make(prefix, project, "run", "traffic=random", "stall=80", status=2)
-    assert "stream:m_axis_b:payload" in make(prefix, project, "query", "ARGS=history cross")
+    assert "AXI4STREAM_ERRM_TDATA_STABLE:m_axis_b" in make(prefix, project, "query", "ARGS=history cross")
 
 
 def test_resumed_in_a_project(prefix, failed):
@@ -225,10 +252,12 @@ def test_coverage_of_a_project(prefix, tmp_path):
     assert "no gates" in make(prefix, project, "coverage", "REUSE=1", "THRESHOLDS=none")
     assert "goal 98 %: reached" in make(prefix, project, "closure")
     said = make(prefix, project, "qualify")
-    found = re.search(r"^qualify: \d+ mutants, (\d+) detected", said, re.M)
+    found = re.search(r"^qualify: \d+ mutants, .*?(\d+) detected", said, re.M)
     assert found and int(found[1]) > 3, said
     assert "Qualification of hold, base" in (project / "build/qualify/report.txt").read_text()
+    assert (project / "build/qualify/html/index.html").is_file()
     assert "FAIL" in make(prefix, project, "qualify", "GATE=100", status=2)
+    assert re.search(r"^qualify: 9 mutants, ", make(prefix, project, "qualify", "MUTANTS=9"), re.M)
     assert "1 of 1 mutants found" in make(prefix, project, "mutants")
     # what passed the ports, before and after a change: the first transfer that differs
     program = project / "build/base-debug/tandem"

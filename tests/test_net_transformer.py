@@ -1,5 +1,6 @@
 """Layers of transformers and recurrent layers in FP32 against NumPy in binary64."""
 import os
+import subprocess
 
 import pytest
 
@@ -171,17 +172,17 @@ def test_recurrent(many, kind, hidden, direction):
 @pytest.mark.parametrize("kind, shapes, settings, part", [
     ("MultiHeadAttention", [(4, 6)], "0=8 1=3 2=48", "1 inputs, 3 heads for 8 dimensions"),
     ("MultiHeadAttention", [(4, 5)], "0=8 1=2 2=48", "expected matrices with rows of 6, 8 and 8"),
-    ("MultiHeadAttention", [(4, 6)], "0=8 1=2 2=48 18=2", "is not supported"),
+    ("MultiHeadAttention", [(4, 6)], "0=8 1=2 2=48 18=400", "is not supported"),
     ("LayerNorm", [(4, 6)], "0=5", "5 factors (key 0) for rows of 6"),
     ("Embed", [(4,)], "0=3 1=5 3=14", "5 rows of 3 elements in 14 weights"),
     ("LSTM", [(4, 6)], "0=3 1=70", "70 weights for an input of 2 dimensions with rows of 6, expected 2 and 72"),
     ("GRU", [(4, 6)], "0=3 1=54 8=2", "is not supported"),
     ("Gemm", [(4, 6), (5, 7)], "", "4 x 6 by 5 x 7"),
-    ("Gemm", [(4, 6)], "5=1 8=2 9=6 7=4 18=2", "is not supported"),
+    ("Gemm", [(6, 4)], "4=1 7=4 8=4 9=6 18=2", "is not supported"),
+    ("Gemm", [(4, 6)], "5=1 8=2 9=6 7=4 18=400", "is not supported"),
 ])
 def test_refused(tmp_path, layer, kind, shapes, settings, part):
     """The settings are judged before the weights: those come from a seed."""
-    import subprocess
     names = ["i%d" % i for i in range(len(shapes))]
     lines = ["7767517", "%d %d" % (len(shapes) + 1, len(shapes) + 1)]
     lines += ["Input %s 0 1 %s %s" % (name, name, " ".join("%d=%d" % (k, n) for k, n in enumerate(reversed(s))))
@@ -191,3 +192,118 @@ def test_refused(tmp_path, layer, kind, shapes, settings, part):
     done = subprocess.run([PROGRAM, "--layers", "--net", tmp_path / "r.param", "--random-weights", "1"],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 2 and part in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+# ---- INT8: attention and products of two blobs on the NPU ----
+
+RTL = os.path.join(os.path.dirname(os.path.dirname(PROGRAM)), "n4-fast", "tandem-net")
+ENCODER = """7767517
+12 14
+Input x 0 1 x 0=48 1=50
+Split s0 1 2 x x0 x1
+LayerNorm ln 1 1 x0 n 0=48 1=0.00001 2=1
+MultiHeadAttention mha 1 1 n a 0=48 1=3 2=2304
+BinaryOp add 2 1 x1 a y 0=0
+InnerProduct f1 1 1 y h 0=96 1=1 2=4608
+GELU g 1 1 h hg
+Split s1 1 2 hg p q
+MatMul mm 2 1 p q r 0=1
+Softmax sm 1 1 r t 0=1 1=1
+InnerProduct f2 1 1 t u 0=7 1=1 2=350
+Flatten fl 1 1 u o
+"""
+
+
+def command(*args, cwd, program=PROGRAM):
+    done = subprocess.run([program, *map(str, args)], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(name="encoder")
+def fixture_encoder(tmp_path):
+    """A block of an encoder with seeded weights, calibrated and written in INT8."""
+    rng = np.random.default_rng(9)
+    (tmp_path / "f.param").write_text(ENCODER)
+    parts = [(False, 48), (False, 48)] + [(i % 2 == 0, 2304 if i % 2 == 0 else 48) for i in range(8)]
+    parts += [(True, 4608), (False, 96), (True, 350), (False, 7)]
+    with open(tmp_path / "f.bin", "wb") as f:
+        for tagged, count in parts:
+            values = rng.standard_normal(count) * (0.15 if tagged else 0.5)
+            f.write(bytes(4) * tagged + values.astype("<f4").tobytes())
+    np.save(tmp_path / "x.npy", rng.standard_normal((50, 48)).astype(np.float32))
+    command("calibrate", "--net", "f.param", "--bin", "f.bin", "--image", "x.npy", "--method", "minmax", "--table",
+            "t.table", "--out-param", "q.param", "--out-bin", "q.bin", cwd=tmp_path)
+    return tmp_path
+
+
+def test_int8_encoder(encoder):
+    """The same bits on the CPU and on the golden model of every size; nearly those of FP32; all products on the NPU."""
+    text = (encoder / "q.param").read_text()
+    assert " 18=2" in text and "8=2" in next(line for line in text.split("\n") if line.startswith("MatMul"))
+    files = ["--net", "q.param", "--bin", "q.bin", "--image", "x.npy", "--top", 350]
+    on_cpu = command("classify", *files, cwd=encoder)
+    assert on_cpu.count("top") == 350
+    for cfg in ("n4", "n8", "n16", "n32"):
+        assert command("classify", *files, "--device", "model", "--cfg", cfg, cwd=encoder) == on_cpu, cfg
+    both = [dict(line.split()[1:3] for line in out.split("\n") if line.startswith("top"))
+            for out in (on_cpu, command("classify", "--net", "f.param", "--bin", "f.bin", *files[4:], cwd=encoder))]
+    mine, exact = (np.array([float(d[str(i)]) for i in range(350)]) for d in both)
+    error = 10 * np.log10((exact ** 2).sum() / ((mine - exact) ** 2).sum())
+    assert 20 < error < 80, error
+    np.load(encoder / "x.npy").tofile(encoder / "x.f32")
+    report = command("run", "--net", "q.param", "--bin", "q.bin", "--input", "x.f32", cwd=encoder)
+    assert "NPU 1188700 (100.00 %), CPU 0" in report, report
+
+
+def test_int8_encoder_in_tandem(encoder):
+    if not os.access(RTL, os.X_OK):
+        pytest.skip("not run: build/n4-fast/tandem-net is not built")
+    np.load(encoder / "x.npy").tofile(encoder / "x.f32")
+    args = ["run", "--net", "q.param", "--bin", "q.bin", "--input", "x.f32", "--output"]
+    command(*args, "m.f32", cwd=encoder)
+    command(*args, "r.f32", "--device", "tandem", cwd=encoder, program=RTL)
+    assert (encoder / "m.f32").read_bytes() == (encoder / "r.f32").read_bytes()
+    text = command("run", "--net", "q.param", "--bin", "q.bin", "--input", "x.f32", "--each", cwd=encoder, program=RTL)
+    assert "1188700 MACs" in text and " predicted (" in text, text
+
+
+def test_int8_attention(many):
+    """Against the definition: every operand by its own scale, sums of integers."""
+    heads, embed, source = 3, 24, 11
+    x = many.input(source, 20)
+    weights = []
+    for _ in range(3):
+        weights += [many.weights(embed, 20) * np.float32(0.3), many.weights(embed)]
+    weights += [many.weights(20, embed) * np.float32(0.3), many.weights(20)]
+
+    def q(v, axis=None):
+        scale = 127 / np.abs(v).max(axis=axis, keepdims=axis is not None)
+        return np.copysign(np.floor(np.abs(v * scale) + 0.5), v) / scale
+
+    exact = [q(w.astype(np.float64), (1 if i < 6 else None)) if i % 2 == 0 else w for i, w in enumerate(weights)]
+    scales = [127 / np.abs(w).max(axis=1 if i < 3 else None, keepdims=True) for i, w in enumerate(weights[::2])]
+    a, b, c = (q(x.astype(np.float64)) @ exact[2 * i].T + exact[2 * i + 1] for i in range(3))
+    out = []
+    for h in range(heads):
+        part = slice(8 * h, 8 * h + 8)
+        score = softmax(q(a[:, part] * 8 ** -0.5, 1) @ q(b[:, part]).T, 1)
+        out.append(q(score, 1) @ q(c[:, part]))
+    expected = q(np.concatenate(out, axis=1), 1) @ exact[6].T + exact[7]
+    form = "0=%d 1=%d 2=%d 3=20 4=20 18=2" % (embed, heads, embed * 20)
+    arrays = [(i % 2 == 0, w) for i, w in enumerate(weights)] + [(False, s) for s in scales]
+    got = many.arrays("MultiHeadAttention", [x], form, arrays)
+    same(got, expected, 0.02)  # a last bit before the rounding moves an integer by one
+    assert np.abs(got - expected).mean() < 1e-3
+
+
+def test_int8_matmul(layer):
+    a, b = layer.input(3, 9, 33), layer.input(3, 33, 17)
+    qa = np.copysign(np.floor(np.abs(a * (127 / np.abs(a).max(axis=2, keepdims=True))) + 0.5), a)
+    qb = np.copysign(np.floor(np.abs(b * (127 / np.abs(b).max(axis=(1, 2), keepdims=True))) + 0.5), b)
+    expected = np.matmul(qa, qb) * (np.abs(a).max(axis=2, keepdims=True) / 127) * (np.abs(b).max(axis=(1, 2),
+                                                                                               keepdims=True) / 127)
+    got = layer.run("MatMul", [a, b], "8=2")
+    same(got, expected, 0.01)
+    assert np.abs(got - np.matmul(a, b)).max() > 1e-3 and np.abs(got - expected).mean() < 1e-4

@@ -53,7 +53,7 @@ def test_proofs_and_wrong_copies():
 @needs_yosys
 def test_counterexample_has_values(tmp_path):
     """The values that it prints do break the broken function."""
-    root = copy_with(tmp_path, "rtl/lib/fp/fp_pkg.sv", "if (v[30:0] <= 31'h7F80_0000) mag = 8'd127;", "mag = 8'd127;")
+    root = copy_with(tmp_path, "rtl/lib/fp/fp_pkg.sv", "if (v[30:0] <= 31'h7F80_0000) mag = 10'd512;", "mag = 10'd512;")
     status, out, _ = prove("fp_f32_to_i8", "--no-wrong", root=root)
     assert status == 1
     found = re.search(r"^COUNTEREXAMPLE +fp_f32_to_i8 .*a_i=([0-9a-f]+) y_o=([0-9a-f]+)", out, re.M)

@@ -16,7 +16,10 @@ PROGRAM = FOLDER / "tandem"
 QUALIFY = [sys.executable, str(ROOT / "scripts" / "qualify.py")]
 sys.path.insert(0, str(ROOT / "scripts"))
 import mutants_of  # noqa: E402 pylint: disable=wrong-import-position
+import mutate  # noqa: E402 pylint: disable=wrong-import-position
 import qualify  # noqa: E402 pylint: disable=wrong-import-position
+import qualify_report  # noqa: E402 pylint: disable=wrong-import-position
+import qualify_run  # noqa: E402 pylint: disable=wrong-import-position
 import sv_tree  # noqa: E402 pylint: disable=wrong-import-position
 
 # the tree is built by the user's own make, without what an outer make passes on
@@ -67,6 +70,54 @@ def test_mutants_of_a_module():
     assert not [m for m in made if "n / 2" in m[1] or m[1] == "/"], "the compiler evaluates this function"
     assert not [m for m in found(SOURCE) if m.edits[0][0] > SOURCE.index("`ifndef")], "assertions have no mutants"
     assert sorted(m.operator for m in found(SOURCE)).count("stuck") == 4
+
+
+FUNCTIONS = """
+package p;
+  localparam int W = two(3);
+  function automatic int two(input int n);
+    two = n * 2;
+  endfunction
+  function automatic logic [7:0] add(input logic [7:0] a, input logic [7:0] b);
+    logic [7:0] x, y;
+    x = a;
+    y = b;
+    add = x + y;
+  endfunction
+endpackage
+module m import p::add; (input logic clk_i, input logic [7:0] a_i, input logic [7:0] b_i, output logic [7:0] y_o);
+  import p::*;
+  logic [7:0] q, r;
+  function automatic logic [7:0] uses(input logic [7:0] a);
+    uses = a + q;
+  endfunction
+  always_ff @(posedge clk_i) begin
+    q <= a_i;
+    r <= b_i;
+  end
+  always_comb begin
+    y_o = add(a_i, r);
+    y_o = uses(y_o);
+  end
+endmodule
+"""
+
+
+def test_functions_have_mutants():
+    made = [(m.operator, FUNCTIONS[m.edits[0][0]:m.edits[0][1]]) for m in found(FUNCTIONS)]
+    assert ("arithmetic", "+") in made, "an import is no use by the compiler"
+    assert ("arithmetic", "*") not in made, "the compiler evaluates this one"
+    assert mutate.impure_functions([sv_tree.Source("tiny.sv", FUNCTIONS)]) == {"uses"}
+
+
+def test_exchanged_assignments():
+    """Of registers, and in functions; elsewhere it could make a loop of signals."""
+    made = [m for m in found(FUNCTIONS) if m.operator == "exchange"]
+    texts = [edited(FUNCTIONS, m) for m in made]
+    assert ["q <= b_i;\n    r <= a_i;" in t for t in texts].count(True) == 1
+    assert ["x = b;\n    y = a;" in t for t in texts].count(True) == 1
+    assert not any("y_o = uses(y_o);\n    y_o" in t for t in texts)
+    assert [m.value_of(p) for m in made for p in m.places if m.value == ["b", "a"]] == ["b", "a"]
 
 
 def test_stuck_bit_is_one_mutant_of_all_assignments():
@@ -136,6 +187,8 @@ def verdicts(program, tmp_path, numbers, *more):
                str(tmp_path / "verdicts"), "--mutant-jobs", "2", *more)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = [line.split("\t") for line in (tmp_path / "verdicts").read_text().splitlines()]
+    times = lines.pop(0)
+    assert times[0] == "#" and float(times[1]) > 0 and float(times[2]) >= 0
     return {int(f[0]): f[1:] for f in lines}, done.stdout
 
 
@@ -236,7 +289,7 @@ def test_report_and_gate(tmp_path):
     assert tool("report", dir_, "--gate", "34").returncode == 1
     said = json.loads(tool("report", dir_, "--json").stdout)
     assert said["score"] == 33.33 and said["checks"] == [{"name": "unit:a", "detected": 1}]
-    assert said["blamed"] == {"by_units": 1, "right": 1}
+    assert said["blamed"] == {"by_units": 1, "right": 1, "around": 0}
     assert tool("report", str(tmp_path)).returncode == 2
 
 
@@ -277,8 +330,65 @@ def test_equivalents_go_stale(tmp_path):
 
 
 def test_a_draw_has_every_module_and_operator():
-    listed = [{"id": i, "module": "m%d" % (i % 5), "operator": "o%d" % (i % 3)} for i in range(1, 301)]
-    drawn = qualify.draw(listed, 30, 1)
-    assert len(drawn) == 30 and drawn == qualify.draw(listed, 30, 1) != qualify.draw(listed, 30, 2)
-    assert len({(m["module"], m["operator"]) for m in listed if m["id"] in drawn}) == 15
-    assert len(qualify.draw(listed, 0, 1)) == 300
+    strata = {(m, o): [i for i in range(1, 301) if i % 5 == m and i % 3 == o] for m in range(5) for o in range(3)}
+    drawn = mutate.draw(strata, 30, 1)
+    assert len(drawn) == 30 and drawn == mutate.draw(strata, 30, 1) != mutate.draw(strata, 30, 2)
+    assert all(drawn & set(ids) for ids in strata.values())
+    assert len(mutate.draw(strata, 0, 1)) == 300
+
+
+def test_drawn_sources_hold_the_drawn_mutants_alone(tmp_path):
+    """Numbers are those of all mutants, whatever is drawn."""
+    folder, lists = ROOT / "rtl" / "axi_copy", []
+    for more in ([], ["--mutants", "50", "--draw", "7"]):
+        out = tmp_path / str(len(more))
+        done = subprocess.run([sys.executable, "scripts/mutate.py", "--output", str(out)] + more + sorted(
+            str(p.relative_to(ROOT)) for p in folder.rglob("*.sv")), cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        lists.append(json.loads((out / "mutants.json").read_text()))
+        text = "".join(p.read_text() for p in (out / "rtl").rglob("*.sv"))
+        held = {int(n) for n in re.findall(r"tb_mut_differs\((\d+)", text)}
+        assert held == {m["id"] for m in lists[-1] if m["drawn"]}
+    assert len(held) == 50 and [m["edits"] for m in lists[0]] == [m["edits"] for m in lists[1]]
+
+
+def test_jobs_of_a_suite():
+    def job(line):
+        return qualify_run.one_job(line.split(), "b/n4-mut", "n4", "0x5")
+    unit = job("unit im2col cfg=n4 kind=fast index=3 cases=20 timeout=60")
+    assert unit.line() == ["b/n4-mut/unit-im2col", "--run-seed", "0x5", "--index", "3", "--count", "20"]
+    assert unit.line(4)[-4:] == ["--index", "7", "--count", "1"], "the case after four"
+    test = job("test conv cfg=n4 kind=tap index=0 cases=2 -- k=3")
+    assert test.line()[:4] == ["b/n4-mut/tandem", "test", "conv", "k=3"]
+    case = job("case x cfg=n4 kind=tap timeout=120 -- a/x.case")
+    assert case.line() == case.line(0) == ["b/n4-mut/tandem", "repro", "a/x.case"]
+    assert job("unit im2col cfg=n8 kind=fast index=0 cases=1") is None
+    assert job("python conv cfg=n4 kind=tap index=0 cases=20") is None
+
+
+def test_what_checks_are_worth():
+    mutants_ = [{"id": 1, "found": [[0, "a"], [1, "b"]]}, {"id": 2, "found": [[0, "a"]]},
+                {"id": 3, "found": [[2, "c"]]}, {"id": 4}]
+    assert qualify_report.worth(mutants_, 1) == [{"name": "a", "detected": 2, "only": 1},
+                                                 {"name": "b", "detected": 1, "only": 0},
+                                                 {"name": "c", "detected": 1, "only": 1}]
+    assert qualify_report.smallest(mutants_, 0) == [(0, 2), (2, 1)]
+
+
+def test_a_check_of_a_unit_around_the_mutant():
+    found_ = [{"module": "d_a", "signature": "unit:a:out"}, {"module": "b", "signature": "unit:a:out"},
+              {"module": "c", "signature": "unit:a:out"}, {"module": "c", "signature": "mem:mismatch"}]
+    assert qualify_report.blamed(found_, "d", {"b": {"a"}}) == {"by_units": 3, "right": 1, "around": 1}
+
+
+def test_pages(tmp_path):
+    kept = json.loads((Path(result(tmp_path / "a", mutant(1, "detected", signature="x", cycles=1),
+                                   mutant(2, "survived", at=7, replay="t <2>"))) / "qualify.json").read_text())
+    (tmp_path / "x.info").write_text("SF:rtl/a.sv\nDA:1,42\nend_of_record\n")
+    for m in kept["mutants"]:
+        m["line"] = 1
+    qualify_report.write_pages(kept, str(tmp_path / "html"), str(tmp_path / "x.info"))
+    page = (tmp_path / "html" / "rtl_a.sv.html").read_text()
+    assert "assign x = 1;" in page and "1 of 2" in page and ">42<" in page and "t &lt;2&gt;" in page
+    index = (tmp_path / "html" / "index.html").read_text()
+    assert 'href="rtl_a.sv.html"' in index and 'href="rtl_a.sv.html#1"' in index and "50.00 %" in index

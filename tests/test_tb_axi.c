@@ -270,7 +270,8 @@ static void slave_in_every_profile(void **state) {
     (void)state;
     uint64_t ideal = 0;
     uint64_t worst = 0;
-    for (size_t i = 0; i < tb_axi_profile_count; i++) {
+    /* this master takes answers in order; test_tb_master.c has one for those that overtake each other */
+    for (size_t i = 0; i < tb_axi_profile_count && tb_axi_profiles[i].reorder == 0; i++) {
         for (uint64_t seed = 0; seed < 6; seed++) {
             outcome a;
             outcome b;
@@ -283,7 +284,7 @@ static void slave_in_every_profile(void **state) {
             run(tb_axi_profiles[i].name, seed, (seed & 1) != 0, false, &b);
             assert_true(a.hash == b.hash && a.cycles == b.cycles);
             ideal += i == 0 ? a.cycles : 0;
-            worst += i + 1 == tb_axi_profile_count ? a.cycles : 0;
+            worst += strcmp(tb_axi_profiles[i].name, "writes") == 0 ? a.cycles : 0;
         }
     }
     assert_true(worst > 2 * ideal);
@@ -399,7 +400,7 @@ static void profile_names(void **state) {
     (void)state;
     char names[200];
     tb_axi_profile_names(names, sizeof names);
-    assert_string_equal(names, "ideal, fast, typical, slow, bursty, hostile, writes");
+    assert_string_equal(names, "ideal, fast, typical, slow, bursty, hostile, writes, reorder");
     assert_null(tb_axi_profile_find("nice"));
 }
 

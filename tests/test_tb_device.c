@@ -197,7 +197,7 @@ static void refused(void **state) {
     cfg.bus_profile = "nice";
     assert_null(npu_dev_open(&cfg, err, sizeof err));
     assert_string_equal(
-        err, "unknown bus profile nice, expected one of ideal, fast, typical, slow, bursty, hostile, writes");
+        err, "unknown bus profile nice, expected one of ideal, fast, typical, slow, bursty, hostile, writes, reorder");
     cfg.bus_profile = NULL;
     cfg.ddr_bytes = UINT64_C(1) << 33;
     assert_null(npu_dev_open(&cfg, err, sizeof err));

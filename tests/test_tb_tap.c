@@ -537,6 +537,86 @@ static void sleep_and_wake(void **state) {
     done(&b);
 }
 
+/* Another name for a signal. */
+static void same_as(tb_sim *sim, const char *scope, const char *name, uint32_t width, void *ptr) {
+    add(sim, scope, name, width);
+    fake *f = (fake *)sim->dut;
+    f->var[f->vars - 1].ptr = ptr;
+}
+
+/* ---- checks that watch signals for a change ---- */
+static int watcher_open(tb_check *c, char *err, size_t err_size) {
+    const tb_sig wide = tb_tap_find(c->tap, "wide");
+    if (probe_open(c, err, err_size) != 0 || tb_check_watch(c, sleeper_value(c), err, err_size) != 0) {
+        return -1;
+    }
+    return wide.ptr != NULL ? tb_check_watch(c, wide, err, err_size) : 0;
+}
+
+static void watcher_cycle(tb_check *c) {
+    note(c, "");
+}
+
+static const tb_check_ops ops_watcher = {.unit = "watcher",
+                                         .state_bytes = sizeof(probe),
+                                         .open = watcher_open,
+                                         .cycle = watcher_cycle,
+                                         .clear = probe_clear};
+
+static void watched_signals(void **state) {
+    (void)state;
+    bench b;
+    build(&b);
+    memset(b.sim.dut, 0, sizeof(fake));
+    uint8_t *asleep = (uint8_t *)add(&b.sim, "toy.toy.u_a.u_tap_sleeper", "value", 8);
+    uint8_t *en = (uint8_t *)add(&b.sim, "toy.toy.u_b.u_tap_watcher", "en_i", 1);
+    uint8_t *rst = (uint8_t *)add(&b.sim, "toy.toy.u_b.u_tap_watcher", "rst_ni", 1);
+    uint8_t *value = (uint8_t *)add(&b.sim, "toy.toy.u_b.u_tap_watcher", "value", 8);
+    same_as(&b.sim, "toy.toy.u_c.u_tap_watcher", "value", 8, asleep); /* the other check waits for this one */
+    uint32_t *wide = (uint32_t *)add(&b.sim, "toy.toy.u_c.u_tap_watcher", "wide", 32);
+    const tb_check_ops *const ops[] = {&ops_sleeper, &ops_watcher};
+    *en = *rst = *value = 1;
+    assert_int_equal(tb_checks_open(&b.checks, &b.sim, ops, 2, NULL, &b.rec, b.err, sizeof b.err), 0);
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "watcher0 watcher1"); /* the first cycle */
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "");
+    *value = 3;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "watcher0");
+    *value = 0;
+    *asleep = 5;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "sleeper0 watcher0 watcher1");
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "sleeper0");
+    *asleep = 0;
+    *wide = UINT32_C(1) << 24;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "watcher1");
+    /* a change while the clock stands is seen when it runs again, also one that was taken back */
+    *en = 0;
+    *value = 2;
+    cycle(&b);
+    *value = 0;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "");
+    *en = 1;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "watcher0");
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "");
+    *rst = 0;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "watcher0-clear");
+    *rst = 1;
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "watcher0");
+    cycle(&b);
+    assert_string_equal(b.rec.calls, "");
+    done(&b);
+}
+
 /* ---- instances that are called together ---- */
 #define CROWD 70u
 #define SHARING 300u /* more than a lot of words of a bitmap */
@@ -610,13 +690,6 @@ static void called_together(void **state) {
     *value[4] = 2;
     crowd_expect(&b, 1, 4, 1);
     done(&b);
-}
-
-/* Another name for a signal. */
-static void same_as(tb_sim *sim, const char *scope, const char *name, uint32_t width, void *ptr) {
-    add(sim, scope, name, width);
-    fake *f = (fake *)sim->dut;
-    f->var[f->vars - 1].ptr = ptr;
 }
 
 /* ---- signals that wake several checks, and checks that see parts of a signal ---- */
@@ -974,6 +1047,7 @@ int main(void) {
         cmocka_unit_test(inner_gates),
         cmocka_unit_test(formatted),
         cmocka_unit_test(sleep_and_wake),
+        cmocka_unit_test(watched_signals),
         cmocka_unit_test(called_together),
         cmocka_unit_test(shared_signals),
         cmocka_unit_test(few_signals),

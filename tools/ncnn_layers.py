@@ -12,6 +12,7 @@ import argparse
 import math
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -25,16 +26,17 @@ import param_text  # noqa: E402
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 F32 = np.float32
 NEAR = 2e-5  # of the largest value: ncnn's SIMD sums in another order, multiplies and adds in one step, has its own exp
+INT8_NEAR = 0.03  # the last bit of a float may move an integer by one
 MXNET = -233  # ncnn's mark of a size or count that is not given
 
 
 class Case:
     """One layer: inputs [c][h][w] (or fewer dimensions), settings {key: value}, arrays of the .bin: (tagged, array)."""
 
-    def __init__(self, inputs, settings=None, arrays=(), outputs=1, boxes=False, name=None):
+    def __init__(self, inputs, settings=None, arrays=(), outputs=1, boxes=False, near=NEAR, kind=None):
         self.inputs = [np.ascontiguousarray(x, F32) for x in inputs]
         self.settings = settings or {}
-        self.arrays, self.outputs, self.boxes, self.name = arrays, outputs, boxes, name
+        self.arrays, self.outputs, self.boxes, self.near, self.kind = arrays, outputs, boxes, near, kind
 
     def write(self, folder, kind):
         names = ["i%d" % i for i in range(len(self.inputs))]
@@ -49,7 +51,10 @@ class Case:
             f.write("\n".join(lines) + "\n")
         with open(os.path.join(folder, "t.bin"), "wb") as f:
             for tagged, array in self.arrays:
-                f.write(b"\0\0\0\0" * tagged + np.asarray(array, "<f4").tobytes())
+                if array.dtype == np.int8:
+                    f.write(struct.pack("<I", 0x000D4B38) + array.tobytes() + bytes(-array.size % 4))
+                else:
+                    f.write(b"\0\0\0\0" * tagged + np.asarray(array, "<f4").tobytes())
         with open(os.path.join(folder, "t.f32"), "wb") as f:
             f.write(b"".join(x.tobytes() for x in self.inputs))
         return names, outs
@@ -208,14 +213,14 @@ def matmul(rng):
     return Case([normal(rng, *a), normal(rng, *b)], {0: turned})
 
 
-def gemm(rng):
+def gemm(rng, int8=False):
     m, n, k = draw(rng, 1, 40), draw(rng, 1, 40), draw(rng, 1, 60)
     s = {2: draw(rng, 0, 1), 3: draw(rng, 0, 1), 14: draw(rng, 0, 1)}
     maybe(rng, s, 0, float(F32(rng.random() + 0.5)))
     maybe(rng, s, 1, float(F32(rng.random() + 0.5)))
     shapes = [(k, m) if s[2] else (m, k), (n, k) if s[3] else (k, n)]
     inputs, arrays = [], []
-    constant = [rng.random() < 0.3, rng.random() < 0.6]
+    constant = [rng.random() < 0.3 and not int8, rng.random() < 0.6]
     for i, shape in enumerate(shapes):
         data = normal(rng, *shape)
         if constant[i] and not (i == 1 and constant[0]):
@@ -231,10 +236,16 @@ def gemm(rng):
         arrays.append((True, c))
     elif kind >= 0 and not (kind == 1 and m == n):
         inputs.append(c)
-    return Case(inputs, s, arrays)
+    if int8:
+        s[18] = 2
+        if 5 in s:
+            scale = F32(127 / np.abs(arrays[0][1]).max())
+            arrays[0] = (True, np.rint(arrays[0][1] * scale).astype(np.int8))
+            arrays.append((False, np.array([scale])))
+    return Case(inputs, s, arrays, near=INT8_NEAR if int8 else NEAR, kind="Gemm")
 
 
-def attention(rng):
+def attention(rng, int8=False):
     heads, size = draw(rng, 1, 4), draw(rng, 1, 16)
     embed, source, target = heads * size, draw(rng, 1, 30), draw(rng, 1, 30)
     blobs = draw(rng, 1, 3)
@@ -250,11 +261,20 @@ def attention(rng):
     arrays = []
     for depth in (q, k, v):
         arrays += [(True, normal(rng, embed, depth) / depth ** 0.5), (False, normal(rng, embed))]
-    return Case(inputs, s, arrays + [(True, normal(rng, q, embed) / embed ** 0.5), (False, normal(rng, q))])
+    arrays += [(True, normal(rng, q, embed) / embed ** 0.5), (False, normal(rng, q))]
+    if int8:
+        s[18] = 2
+        for i in range(0, 8, 2):
+            w = arrays[i][1]
+            scale = 127 / np.abs(w).max(axis=1 if i < 6 else None, keepdims=True)
+            arrays[i] = (True, np.rint(w * scale).astype(np.int8))
+            arrays.append((False, scale.astype(F32).reshape(-1)))
+    return Case(inputs, s, arrays, near=INT8_NEAR if int8 else NEAR, kind="MultiHeadAttention")
 
 
 def row_norm(rng, arrays):
-    x = normal(rng, *[draw(rng, 1, 30) for _ in range(draw(rng, 1, 3))]) + F32(rng.standard_normal())
+    shape = [draw(rng, 1, 30) for _ in range(draw(rng, 0, 2))] + [draw(rng, 8, 30)]  # of few elements: cancellation
+    x = normal(rng, *shape) + F32(rng.standard_normal())
     size = x.shape[-1] * (x.shape[-2] if x.ndim == 3 and draw(rng, 0, 1) else 1)
     s = {0: size, 2: draw(rng, 0, 1)}
     maybe(rng, s, 1, 1e-5)
@@ -293,7 +313,9 @@ LAYERS = {
     "BinaryOp": binary,
     "MatMul": matmul,
     "Gemm": gemm,
+    "Gemm in INT8": lambda rng: gemm(rng, True),
     "MultiHeadAttention": attention,
+    "MultiHeadAttention in INT8": lambda rng: attention(rng, True),
     "LayerNorm": lambda rng: row_norm(rng, 2),
     "RMSNorm": lambda rng: row_norm(rng, 1),
     "GELU": lambda rng: Case([normal(rng, draw(rng, 1, 20), draw(rng, 1, 20), scale=2)], {0: draw(rng, 0, 1)}),
@@ -355,7 +377,7 @@ def compare(case, mine, their):
         error = np.abs(m.astype(np.float64) - t) / max(1.0, np.abs(t).max(initial=0.0))
         values, exact = values + m.size, exact + int((m == t).sum())
         worst = max(worst, float(error.max(initial=0.0)))
-    return values, exact, worst, None if worst <= NEAR else "error %.3g" % worst
+    return values, exact, worst, None if worst <= case.near else "error %.3g" % worst
 
 
 def speed(ncnn, program, folder):
@@ -416,7 +438,7 @@ def main():
         for i in range(args.count):
             case = LAYERS[kind](np.random.default_rng([args.seed, i]))
             with tempfile.TemporaryDirectory() as folder:
-                names, outs = case.write(folder, kind)
+                names, outs = case.write(folder, case.kind or kind)
                 v, e, w, wrong = compare(case, ours(args.program, folder, outs),
                                          theirs(ncnn, folder, case, names, outs))
             values, exact, worst = values + v, exact + e, max(worst, w)

@@ -49,20 +49,36 @@ static inline uint32_t cm_fp_i32_to_f32(int32_t v) {
     return cm_fp_to_bits((float)v);
 }
 
-/* half away from zero, -127..127, NaN -> 0 */
+/*
+ * half away from zero, -127..127, NaN -> 0. Without branches, which would follow the data: the largest number below
+ * 1/2, with the sign of v, is added, and the fraction dropped. The sum reaches the next integer for fractions of 1/2
+ * and more, and for no other.
+ */
 static inline int8_t cm_fp_f32_to_i8(uint32_t v) {
-    float f = cm_fp_to_float(v);
-    if (f != f) {
-        return 0;
+    const float f = cm_fp_to_float(v), almost_half = cm_fp_to_float((v & 0x80000000u) | 0x3EFFFFFFu);
+    const float at_most = f > 127.0f ? 127.0f : f, clamped = at_most < -127.0f ? -127.0f : at_most;
+    const float number = f != f ? 0.0f : clamped;
+    return (int8_t)(int32_t)(number + almost_half);
+}
+
+/* A quantiser: rounding, zero-point and clamp in one word, as GEMM_QUANT has them (docs/npu/npu.md section 2). */
+#define CM_QUANT(full, rne, zero) ((uint32_t)(full) << 9 | (uint32_t)(rne) << 8 | ((uint32_t)(zero)&0xFFu))
+
+/* Round, half away from zero or (rne) to even; add the zero-point; clamp to -127..127, with `full` to -128..127.
+ * NaN counts as 0. quant: CM_QUANT. */
+static inline int8_t cm_fp_quantise(uint32_t v, uint32_t quant) {
+    if (quant == 0) {
+        return cm_fp_f32_to_i8(v);
     }
-    if (f >= 127.0f) {
-        return 127;
+    double d = cm_fp_to_float(v);
+    d = d != d ? 0.0 : d > 512.0 ? 512.0 : d < -512.0 ? -512.0 : d; /* beyond any zero-point */
+    int q = (int)(d < 0 ? d - 0.5 : d + 0.5);
+    if ((quant & 0x100u) != 0 && (q - d == 0.5 || d - q == 0.5) && q % 2 != 0) { /* a half, and the odd neighbour */
+        q += d < 0 ? 1 : -1;
     }
-    if (f <= -127.0f) {
-        return -127;
-    }
-    const double d = f; /* exact; no sum in double reaches an integer that the exact sum does not reach */
-    return (int8_t)(int)(d < 0 ? d - 0.5 : d + 0.5);
+    q += (int8_t)(quant & 0xFFu);
+    const int least = (quant & 0x200u) != 0 ? -128 : -127;
+    return (int8_t)(q > 127 ? 127 : q < least ? least : q);
 }
 
 /* v > 0 ? v : +0 */

@@ -53,15 +53,24 @@ typedef struct cm_dma_burst {
 /* Cut (addr, bytes > 0) into bursts of 16-byte beats; writes up to max of them, returns how many there are. */
 size_t cm_dma_split(uint32_t addr, uint32_t bytes, cm_dma_burst *out, size_t max);
 
-/* ---- layout: quantise `count` (1..64) FP32 pixels of N channels; in[c*count + i]; out[i*n + c]; channels >= channels
- * are 0 ---- */
-void cm_layout(uint32_t n, uint32_t channels, uint32_t count, uint32_t in_scale, const uint32_t *in, int8_t *out);
+/* ---- quantisers of a task: of an FP32 input and of an INT8 output; CM_QUANT ---- */
+static inline uint32_t cm_quant_in(const cm_gemm_task *t) {
+    return CM_QUANT(t->full, t->rne, t->zin);
+}
+static inline uint32_t cm_quant_out(const cm_gemm_task *t) {
+    return CM_QUANT(t->full, t->rne, t->zout);
+}
+
+/* ---- layout: quantise `count` (1..64) FP32 pixels of N channels; quant: CM_QUANT; in[c*count + i]; out[i*n + c];
+ * channels >= channels are 0 ---- */
+void cm_layout(uint32_t n, uint32_t channels, uint32_t count, uint32_t in_scale, uint32_t quant, const uint32_t *in,
+               int8_t *out);
 
 /*
  * ---- im2col: the row vectors of one block: for each pixel j (0..2n-1) of the tile that of output pixel tile*2n + j at
- * kernel position (ky, kx) and channel block icb: n int8 from ifm words, or zeros outside the map or past the last
- * pixel. The mesh takes pixel 2i in stream 0 and 2i+1 in stream 1. ifm: [ih][iw][align(ic,n)] int8. out: [2n][n] int8
- * (pixel, channel). ----
+ * kernel position (ky, kx) and channel block icb: n int8 from ifm words, or the input's zero-point outside the map or
+ * past the last pixel. The mesh takes pixel 2i in stream 0 and 2i+1 in stream 1. ifm: [ih][iw][align(ic,n)] int8. out:
+ * [2n][n] int8 (pixel, channel). ----
  */
 void cm_im2col_block(const cm_gemm_task *t, uint32_t n, const int8_t *ifm, uint32_t tile, uint32_t ky, uint32_t kx,
                      uint32_t icb, int8_t *out);
@@ -81,7 +90,9 @@ void cm_acc(bool first, size_t count, const int32_t *in, int32_t *acc);
 uint32_t cm_post(const cm_gemm_task *t, int32_t sum, int32_t psum, uint32_t oscale, uint32_t bias);
 
 /* ---- requant: one result of cm_post as INT8 (t->requant) ---- */
-int8_t cm_requant(const cm_gemm_task *t, uint32_t y);
+static inline int8_t cm_requant(const cm_gemm_task *t, uint32_t y) {
+    return cm_fp_quantise(cm_fp_mul(y, t->out_scale), cm_quant_out(t));
+}
 
 /* ---- transpose: out[j*n + i] = in[i*n + j], n x n bytes ---- */
 void cm_transpose(uint32_t n, const int8_t *in, int8_t *out);

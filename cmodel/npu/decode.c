@@ -54,6 +54,13 @@ static void decode_options(const uint32_t *regs, cm_gemm_task *t) {
     t->requant = CM_GET(regs, GEMM_CTRL, REQUANT) != 0;
     t->wgt_res = CM_GET(regs, GEMM_CTRL, WGT_RES) != 0;
     t->wgt_keep = CM_GET(regs, GEMM_CTRL, WGT_KEEP) != 0;
+    t->ibias = CM_GET(regs, GEMM_CTRL, IBIAS) != 0;
+    if (CM_GET(regs, GEMM_CTRL, QUANT)) {
+        t->zin = CM_GET(regs, GEMM_QUANT, ZIN);
+        t->zout = CM_GET(regs, GEMM_QUANT, ZOUT);
+        t->rne = CM_GET(regs, GEMM_QUANT, RNE) != 0;
+        t->full = CM_GET(regs, GEMM_QUANT, FULL) != 0;
+    }
     t->act = CM_GET(regs, GEMM_ACT, TYPE);
     t->in_scale = CM_GET(regs, GEMM_IN_SCALE, VALUE);
     t->out_scale = CM_GET(regs, GEMM_OUT_SCALE, VALUE);
@@ -81,7 +88,7 @@ static bool options_fit(const cm_gemm_task *t) {
         (t->op != NPU_GEMM_CTRL_OP_CONV && t->oc != t->ic)) {
         return false;
     }
-    if (t->wgt_keep && !t->wgt_res) {
+    if ((t->wgt_keep && !t->wgt_res) || (t->ibias && !t->bias_en)) {
         return false;
     }
     return !(t->raw_out && (t->oscale_en || t->bias_en || t->requant || t->act != CM_ACT_NONE));

@@ -31,7 +31,7 @@ static void load_fp32(const gemm_run *g, uint32_t p0, uint32_t count, int8_t *ds
                 uint32_t addr = t->ifm_addr + (icb * n + c) * t->ifm_cstep + 4 * (p0 + p);
                 cm_exec_read(g->mem, g->faults, addr, &g->buf->pixels[c * part], 4 * part);
             }
-            cm_layout(n, channels, part, t->in_scale, g->buf->pixels, words);
+            cm_layout(n, channels, part, t->in_scale, cm_quant_in(t), g->buf->pixels, words);
             for (uint32_t i = 0; i < part; i++) {
                 memcpy(&dst[((size_t)(p + i) * icbs + icb) * n], &words[i * n], n);
             }

@@ -22,7 +22,7 @@ void cm_im2col_block(const cm_gemm_task *t, uint32_t n, const int8_t *ifm, uint3
         if (inside) {
             memcpy(&out[j * n], &ifm[(((size_t)y * t->iw + (size_t)x) * blocks + icb) * n], n);
         } else {
-            memset(&out[j * n], 0, n);
+            memset(&out[j * n], (int)t->zin, n);
         }
         ox++;
         if (ox == t->ow) {

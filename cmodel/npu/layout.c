@@ -4,10 +4,15 @@
  */
 #include "cmodel.h"
 
-void cm_layout(uint32_t n, uint32_t channels, uint32_t count, uint32_t in_scale, const uint32_t *in, int8_t *out) {
+void cm_layout(uint32_t n, uint32_t channels, uint32_t count, uint32_t in_scale, uint32_t quant, const uint32_t *in,
+               int8_t *out) {
+    int8_t row[64]; /* of a channel: neighbours for the compiler's vectors */
     for (uint32_t c = 0; c < n; c++) {
         for (uint32_t i = 0; i < count; i++) {
-            out[i * n + c] = c < channels ? cm_fp_f32_to_i8(cm_fp_mul(in[c * count + i], in_scale)) : 0;
+            row[i] = c < channels ? cm_fp_quantise(cm_fp_mul(in[c * count + i], in_scale), quant) : 0;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            out[i * n + c] = row[i];
         }
     }
 }

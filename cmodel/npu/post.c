@@ -8,6 +8,9 @@ uint32_t cm_post(const cm_gemm_task *t, int32_t sum, int32_t psum, uint32_t osca
     if (t->psum_add) {
         total += (uint32_t)psum; /* wraps */
     }
+    if (t->ibias) {
+        total += bias;
+    }
     if (t->raw_out) {
         return total;
     }
@@ -15,12 +18,8 @@ uint32_t cm_post(const cm_gemm_task *t, int32_t sum, int32_t psum, uint32_t osca
     if (t->oscale_en) {
         y = cm_fp_mul(y, oscale);
     }
-    if (t->bias_en) {
+    if (t->bias_en && !t->ibias) {
         y = cm_fp_add(y, bias);
     }
     return cm_activate(t->act, t->act_p, y);
-}
-
-int8_t cm_requant(const cm_gemm_task *t, uint32_t y) {
-    return cm_fp_f32_to_i8(cm_fp_mul(y, t->out_scale));
 }

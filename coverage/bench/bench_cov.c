@@ -1,5 +1,6 @@
 /* bench_cov.c - covergroups made from the knobs of tests and from the statistics of their buses. */
 #include "bench_cov.h"
+#include "other_ports.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -195,7 +196,7 @@ static struct bench_cov_texts *make_texts(const tb_prog *prog, uint32_t *groups)
     bool good = t != NULL;
     if (good) {
         t->group = (knob_group *)calloc(prog->test_count + 1, sizeof *t->group);
-        t->all = (const cov_group **)calloc(prog->test_count + 1, sizeof *t->all);
+        t->all = (const cov_group **)calloc(prog->test_count + 3, sizeof *t->all);
         good = t->group != NULL && t->all != NULL;
     }
     for (size_t i = 0; good && i < prog->test_count; i++) {
@@ -210,7 +211,9 @@ static struct bench_cov_texts *make_texts(const tb_prog *prog, uint32_t *groups)
         return NULL;
     }
     t->all[t->count] = &bus_group;
-    *groups = (uint32_t)t->count + 1;
+    t->all[t->count + 1] = &bench_stream_group;
+    t->all[t->count + 2] = &bench_apb_group;
+    *groups = (uint32_t)t->count + 3;
     return t;
 }
 
@@ -258,6 +261,9 @@ void bench_cov_seen(tb_prog_run *run, const tb_run *of) {
         if (cov_instance(cov->db, bus_group.name, of->port[i]->cfg.name, &inst, &why) == COV_OK) {
             count_bus(inst, &of->port[i]->mon.stats);
         }
+    }
+    if (cov->db != NULL) {
+        bench_cov_others(cov->db, of);
     }
 }
 

@@ -145,7 +145,8 @@ NPU_VALUE(cut_out, npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "out_len")))
     P(wdata, "the largest products do not fit the accumulator", wdata_bins)                                            \
     P(in_scale, "the quantiser's factor is tiny, huge or special", in_scale_bins)                                      \
     P(out_scale, "the output's factor is tiny, huge or special", out_scale_bins)                                       \
-    P(wscale, "scales of channels are mixed up, or zero", wscale_bins)
+    P(wscale, "scales of channels are mixed up, or zero", wscale_bins)                                                 \
+    P(asym, "a zero-point, the rounding or the int32 bias of another task is used", flag_bins)
 
 #define AROUND(P, D)                                                                                                   \
     P(group, "tiles that are written together exceed the buffer", tiles_bins)                                          \
@@ -189,6 +190,7 @@ NPU_VALUE(cut_out, npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "out_len")))
         {COV_CROSS("kh_sh", "rows of a kernel higher than its stride are kept, of a lower one skipped", "kh", "sh")},  \
         {COV_CROSS("kw_pl", "a window that sees more padding than map", "kw", "pl")},                                  \
         {COV_CROSS("kh_pt", "a window that sees more padding than map", "kh", "pt")},                                  \
+        {COV_CROSS("shape_asym", "padding that is a zero-point, in one kind of shape", "shape", "asym")},              \
         {COV_CROSS("shape_layouts", "one kind of shape in one layout alone", "shape", "in_layout", "out_layout")}, {   \
         COV_CROSS("rows_columns", "tasks are split in both directions, and one split ignores the other", "max_ow",     \
                   "max_oh")                                                                                            \
@@ -198,6 +200,8 @@ NPU_VALUE(cut_out, npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "out_len")))
         {COV_CROSS("data_wdata", "products of the largest inputs and the largest weights", "data", "wdata")},          \
         {COV_CROSS("data_scale", "halves, zeros and NaN at a factor of the quantiser", "data", "in_scale",             \
                    "in_layout")},                                                                                      \
+        {COV_CROSS("asym_layouts", "a zero-point is added by the wrong quantiser, or twice", "asym", "in_layout",      \
+                   "out_layout", "bias")},                                                                             \
     {                                                                                                                  \
         COV_CROSS("bus_layouts", "a layout's bursts under one timing of memory", "bus", "in_layout", "out_layout")     \
     }

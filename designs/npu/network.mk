@@ -10,7 +10,7 @@ build/networks/%.param: tools/netgen.py
 REGRESS_DATA += $(if $(filter networks,$(SUITE)),$(SUITE_NETS:%=build/networks/%.param))
 
 NET_ARGS = $(if $(NET),--net $(NET) --bin $(BIN)) $(if $(IMAGES),--images $(IMAGES)) $(if $(CALIB),--calib $(CALIB)) \
-  $(if $(DEVICE),--device $(DEVICE)) \
+  $(if $(DEVICE),--device $(DEVICE)) $(if $(ASYM),--asym) \
   $(if $(COUNT),--count $(COUNT)) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
 # without labelled images: one inference of any network, with the report of the runtime
 RUN_ARGS = run --net $(NET) $(if $(BIN),--bin $(BIN)) $(if $(INPUT),--input $(INPUT)) $(if $(IMAGE),--image $(IMAGE)) \
@@ -18,8 +18,9 @@ RUN_ARGS = run --net $(NET) $(if $(BIN),--bin $(BIN)) $(if $(INPUT),--input $(IN
   $(if $(NORM),--norm $(NORM)) $(if $(ORDER),--order $(ORDER)) $(if $(SHAPE),--shape $(SHAPE)) \
   $(if $(DEVICE),--device $(DEVICE)) \
   $(if $(JSON),--json $(JSON)) $(if $(STALLS),--stalls) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
-network: ## networks | a network on model and RTL: handwritten digits, or NET= | NET= BIN= IMAGES= [CALIB= COUNT=]: \
-    quantised, accuracy over the images; NET= [BIN= SHAPE=WxHxC INPUT=x.f32 IMAGE= ORDER=bgr|rgb|gray MEAN= NORM= \
+network: ## networks | a network on model and RTL: handwritten digits, or NET= | NET= BIN= IMAGES= \
+    [CALIB= COUNT= ASYM=1]: quantised (ASYM: with zero-points), accuracy over the images; \
+    NET= [BIN= SHAPE=WxHxC INPUT=x.f32 IMAGE= ORDER=bgr|rgb|gray MEAN= NORM= \
     TABLE= NAMES= JSON=]: any network once, with a report; DEVICE=model, rtl, tandem, ...
 	@scripts/build.sh $(OUT)/tandem-net
 	$(OUT)/tandem-net $(if $(IMAGES)$(if $(NET),,digits),$(NET_ARGS),$(RUN_ARGS))

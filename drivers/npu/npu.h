@@ -96,6 +96,14 @@ typedef struct npu_tensor {
     npu_layout layout;
 } npu_tensor;
 
+/* Zero-points, rounding and range of INT8 tensors (GEMM_QUANT, docs/npu/npu.md section 2). All 0: symmetric INT8, half
+ * away from zero, -127..127. */
+typedef struct npu_quant {
+    int8_t in_zero, out_zero; /* added by the quantisers; padding holds in_zero */
+    bool to_even;             /* halves are rounded to even */
+    bool full;                /* -128 is a result */
+} npu_quant;
+
 /*
  * A convolution; INT8 inside. groups = ic = oc is a depthwise convolution.
  * ow = (iw + pad_l + pad_r - ((kw-1)*dil_w + 1)) / stride_w + 1 (rounded down), oh likewise.
@@ -111,12 +119,14 @@ typedef struct npu_conv {
     npu_act act;
     uint32_t act_p[2]; /* FP32 bits, see npu_act */
     bool has_bias;
+    bool int_bias; /* with has_bias: the biases are int32 in steps of the sums (npu_conv_fold_bias) */
+    npu_quant quant;
     npu_layout in_layout, out_layout;
     uint32_t in_scale;               /* FP32 bits: quantiser of the input (INT8: the one it was made with) */
     uint32_t out_scale;              /* FP32 bits: quantiser of an INT8 output */
     uint32_t ifm_addr, ifm_cstep;    /* input, see npu_tensor */
     uint32_t wgt_addr;               /* packed weights (npu_conv_pack_weights), multiple of 16 */
-    uint32_t oscale_addr, bias_addr; /* FP32, align(oc,4) entries, multiple of 16 */
+    uint32_t oscale_addr, bias_addr; /* FP32 (int_bias: int32), align(oc,4) entries, multiple of 16 */
     uint32_t ofm_addr, ofm_cstep;    /* output, see npu_tensor */
     /* partial sums of an INT8 output, multiple of 16; at least plan->scratch_bytes */
     uint32_t scratch_addr, scratch_bytes;
@@ -180,6 +190,23 @@ npu_status npu_conv_make_oscale(const npu_conv *conv, const npu_conv_plan *plan,
                                 size_t dst_bytes);
 
 /*
+ * The factors of a convolution between INT8 tensors in steps (r = step * (q - zero)), as ONNX's QLinearConv has them:
+ * dst[c] = f32(f32(x_step * w_step[c]) / y_step); entries from oc to align(oc,4) are 0. With out_scale = 1,
+ * quant.to_even, quant.full, int_bias and the biases of npu_conv_fold_bias() the result is onnxruntime's, bit for bit.
+ * `dst` holds plan->param_bytes bytes. Document 002, equations 4.5 to 4.7; docs/npu/driver.md.
+ */
+npu_status npu_conv_make_multiplier(const npu_conv *conv, const npu_conv_plan *plan, float x_step, const float *w_step,
+                                    float y_step, float *dst, size_t dst_bytes);
+
+/*
+ * Fold the zero-point of the input into the biases: dst[c] = bias[c] - in_zero * (sum of the weights of output c), with
+ * wrap, so that sum (q - in_zero) * w + bias is what the hardware adds up. bias: oc values in steps of the sums, NULL:
+ * 0. weights as for npu_conv_pack_weights(). `dst` holds plan->param_bytes bytes.
+ */
+npu_status npu_conv_fold_bias(const npu_conv *conv, const npu_conv_plan *plan, const int8_t *weights,
+                              const int32_t *bias, int32_t *dst, size_t dst_bytes);
+
+/*
  * Run it. Checks everything, starts the tasks (several in flight unless serial), waits for the last. No other caller
  * may start tasks meanwhile. After NPU_ERR_TIMEOUT or NPU_ERR_HAL, call npu_init() before the next operation; after
  * NPU_ERR_BUS and NPU_ERR_DEVICE the device is idle (or the next operation returns NPU_ERR_BUSY). The output
@@ -200,15 +227,19 @@ npu_status npu_linear_pack_weights(const npu_conv *conv, const npu_conv_plan *pl
                                    const int8_t *weights, int8_t *dst, size_t dst_bytes);
 
 /*
- * Change layout and precision: FP32 NCHW -> INT8 NHWC (quantise with `scale`, 127/threshold), INT8 NHWC -> FP32 NCHW
- * (dequantise: y = f32(q) * scale; the array at factor_addr, align(c,4) FP32 values, is written by
- * npu_convert_make_factors()). Same w, h, c.
+ * Change layout and precision: FP32 NCHW -> INT8 NHWC (quantise with `scale`, 127/threshold; quant.in_zero is its
+ * zero-point), INT8 NHWC -> FP32 NCHW (dequantise: y = f32(q - quant.in_zero) * scale; the array at factor_addr,
+ * npu_convert_factor_bytes() bytes, is written by npu_convert_make_factors()). Same w, h, c. quant.out_zero is 0
+ * (NPU_ERR_LAYOUT).
  */
 typedef struct npu_convert {
     npu_tensor in, out;
     uint32_t scale; /* FP32 bits */
     uint32_t factor_addr;
+    npu_quant quant;
 } npu_convert;
+/* Bytes of the factors: 4 * align(c,4), with a zero-point twice as many; 0 where the output is INT8. */
+uint32_t npu_convert_factor_bytes(const npu_convert *cv);
 npu_status npu_convert_make_factors(const npu_convert *cv, float *dst, size_t dst_bytes);
 npu_status npu_convert_run(npu *dev, const npu_convert *cv);
 

@@ -13,7 +13,8 @@
 typedef struct part {
     uint32_t ic0, ic, oc0, oc, kh0, kh, oh0, oh, ow0, ow;
     npu_span rows, columns;
-    bool empty;       /* every window is entirely in the padding */
+    bool empty;       /* every window is entirely in the padding, which is 0 */
+    bool outside;     /* every position is in the padding, which is not 0 */
     bool first, last; /* the first and the last slice that these output pixels get */
 } part;
 
@@ -117,7 +118,7 @@ static uint32_t put_post(const npu_conv_state *s, const part *t, npu_task *task)
     ctrl |= NPU_GEMM_CTRL_OSCALE_MASK;
     npu_task_put(task, NPU_REG_GEMM_OSCALE_ADDR, c->oscale_addr + t->oc0 * 4);
     if (c->has_bias) {
-        ctrl |= NPU_GEMM_CTRL_BIAS_MASK;
+        ctrl |= NPU_GEMM_CTRL_BIAS_MASK | (c->int_bias ? NPU_GEMM_CTRL_IBIAS_MASK : 0);
         npu_task_put(task, NPU_REG_GEMM_BIAS_ADDR, c->bias_addr + t->oc0 * 4);
     }
     if (int8_out(c)) {
@@ -137,6 +138,15 @@ static uint32_t put_kernel(const npu_conv_state *s, const part *t, npu_task *tas
         npu_task_put(task, NPU_REG_GEMM_EXT_KERNEL, 0x01010101u);
         npu_task_put(task, NPU_REG_GEMM_EXT_STRIDE, 0x0101u);
         npu_task_put(task, NPU_REG_GEMM_EXT_PAD, NPU_FIELD(NPU_GEMM_EXT_PAD_TOP, t->oh));
+        return NPU_GEMM_CTRL_EXT_MASK;
+    }
+    if (t->outside) { /* a map of one pixel, of which every position is an odd number of columns away */
+        npu_task_put(task, NPU_REG_GEMM_EXT_KERNEL,
+                     NPU_FIELD(NPU_GEMM_EXT_KERNEL_KW, c->kw) | NPU_FIELD(NPU_GEMM_EXT_KERNEL_KH, t->kh) |
+                         NPU_FIELD(NPU_GEMM_EXT_KERNEL_DW, 2) | NPU_FIELD(NPU_GEMM_EXT_KERNEL_DH, 1));
+        npu_task_put(task, NPU_REG_GEMM_EXT_STRIDE,
+                     NPU_FIELD(NPU_GEMM_EXT_STRIDE_SW, 2) | NPU_FIELD(NPU_GEMM_EXT_STRIDE_SH, 1));
+        npu_task_put(task, NPU_REG_GEMM_EXT_PAD, NPU_FIELD(NPU_GEMM_EXT_PAD_LEFT, 1));
         return NPU_GEMM_CTRL_EXT_MASK;
     }
     bool square = c->kw == t->kh && c->kw <= 7 && c->stride_w == c->stride_h && c->stride_w <= 7 && c->dil_w == 1 &&
@@ -193,6 +203,7 @@ static void put_task(npu_conv_state *s, const part *t, npu_task *task) {
     ctrl |= int8_in(&s->conv) ? 0 : NPU_GEMM_CTRL_LAYOUT_MASK;
     ctrl |= s->fence ? NPU_GEMM_CTRL_FENCE_MASK : 0;
     ctrl |= keep_weights(s, t, weight_addr(s, t));
+    ctrl |= npu_task_quant(task, &s->conv.quant);
     put_geometry(s, t, task);
     ctrl |= put_post(s, t, task);
     ctrl |= put_kernel(s, t, task);
@@ -207,6 +218,42 @@ static void put_task(npu_conv_state *s, const part *t, npu_task *task) {
 static bool slice_sees_map(const npu_conv_state *s, uint32_t kh0, const part *t) {
     uint32_t kh = npu_min(s->plan.kh_task, s->conv.kh - kh0);
     return npu_conv_rows(&s->conv, kh0, kh, t->oh0, t->oh).count != 0;
+}
+
+/* Which slices these pixels get, where the padding is 0: those that see the map. false: nothing to do. */
+static bool slices_of_map(const npu_conv_state *s, bool ic_first, bool ic_last, part *t) {
+    const npu_conv *c = &s->conv;
+    uint32_t first_k = c->kh;
+    uint32_t last_k = 0;
+    for (uint32_t k = 0; k < c->kh && t->columns.count != 0; k += s->plan.kh_task) {
+        if (slice_sees_map(s, k, t)) {
+            first_k = npu_min(first_k, k);
+            last_k = k;
+        }
+    }
+    t->empty = first_k == c->kh;
+    if (t->empty) { /* these pixels get zeros, once */
+        t->rows = (npu_span){0, 1, 0, 0};
+        t->columns = (npu_span){0, 1, 0, 0};
+        t->first = true;
+        t->last = true;
+        return ic_last && t->kh0 + t->kh == c->kh;
+    }
+    t->first = ic_first && t->kh0 == first_k;
+    t->last = ic_last && t->kh0 == last_k;
+    return t->rows.count != 0;
+}
+
+/* The same where it is a zero-point: all of them. */
+static bool slices_of_padding(const npu_conv_state *s, bool ic_first, bool ic_last, part *t) {
+    t->first = ic_first && t->kh0 == 0;
+    t->last = ic_last && t->kh0 + t->kh == s->conv.kh;
+    t->outside = t->rows.count == 0 || t->columns.count == 0;
+    if (t->outside) {
+        t->rows = (npu_span){0, 1, 0, 0};
+        t->columns = (npu_span){0, 1, 0, 0};
+    }
+    return true;
 }
 
 /* The task at the current loop position. false: it has nothing to do. */
@@ -231,27 +278,9 @@ static bool part_at(const npu_conv_state *s, part *t) {
     if (p->row_split) { /* else several rows: all columns, needed or not */
         t->columns = npu_conv_columns(c, t->ow0, t->ow);
     }
-    /* The kernel slices that overlap the map: the others add nothing. */
-    uint32_t first_k = c->kh;
-    uint32_t last_k = 0;
-    for (uint32_t k = 0; k < c->kh && t->columns.count != 0; k += p->kh_task) {
-        if (slice_sees_map(s, k, t)) {
-            first_k = npu_min(first_k, k);
-            last_k = k;
-        }
-    }
+    t->empty = t->outside = false;
     bool ic_last = depthwise || s->ic0 + t->ic == c->ic / c->groups * groups;
-    t->empty = first_k == c->kh;
-    if (t->empty) { /* these pixels get zeros, once */
-        t->rows = (npu_span){0, 1, 0, 0};
-        t->columns = (npu_span){0, 1, 0, 0};
-        t->first = true;
-        t->last = true;
-        return ic_last && t->kh0 + t->kh == c->kh;
-    }
-    t->first = s->ic0 == 0 && t->kh0 == first_k;
-    t->last = ic_last && t->kh0 == last_k;
-    return t->rows.count != 0;
+    return (c->quant.in_zero == 0 ? slices_of_map : slices_of_padding)(s, s->ic0 == 0, ic_last, t);
 }
 
 /* Step a loop; true when it starts again. */

@@ -174,6 +174,40 @@ npu_status npu_linear_pack_weights(const npu_conv *conv, const npu_conv_plan *pl
 
 /* ---- factors ---- */
 
+npu_status npu_conv_make_multiplier(const npu_conv *conv, const npu_conv_plan *plan, float x_step, const float *w_step,
+                                    float y_step, float *dst, size_t dst_bytes) {
+    npu_status status = check_pack(conv, plan, w_step, dst, dst_bytes, true);
+    if (status != NPU_OK) {
+        return status;
+    }
+    for (uint32_t c = 0; c < plan->param_bytes / 4; c++) {
+        dst[c] = 0.0f;
+        if (c < conv->oc) {
+            float product = x_step * w_step[c];
+            dst[c] = npu_float(npu_bits(product / y_step));
+        }
+    }
+    return NPU_OK;
+}
+
+npu_status npu_conv_fold_bias(const npu_conv *conv, const npu_conv_plan *plan, const int8_t *weights,
+                              const int32_t *bias, int32_t *dst, size_t dst_bytes) {
+    npu_status status = check_pack(conv, plan, weights, dst, dst_bytes, true);
+    if (status != NPU_OK) {
+        return status;
+    }
+    uint64_t row = (uint64_t)(conv->ic / conv->groups) * conv->kh * conv->kw;
+    for (uint32_t c = 0; c < plan->param_bytes / 4; c++) {
+        int64_t sum = 0;
+        for (uint64_t i = 0; c < conv->oc && i < row; i++) {
+            sum += weights[c * row + i];
+        }
+        int64_t own = bias != NULL && c < conv->oc ? bias[c] : 0;
+        dst[c] = (int32_t)(uint32_t)(own - conv->quant.in_zero * sum); /* wraps, as the hardware's sums do */
+    }
+    return NPU_OK;
+}
+
 npu_status npu_conv_make_oscale(const npu_conv *conv, const npu_conv_plan *plan, const float *w_scale, float *dst,
                                 size_t dst_bytes) {
     npu_status status = check_pack(conv, plan, w_scale, dst, dst_bytes, true);

@@ -39,6 +39,9 @@ npu_status npu_conv_shape(const npu_conv *c, uint32_t *ow, uint32_t *oh) {
     if (status == NPU_OK) {
         status = npu_act_check(c->act, c->act_p);
     }
+    if (status == NPU_OK && c->int_bias && !c->has_bias) {
+        status = NPU_ERR_LAYOUT;
+    }
     if (status != NPU_OK) {
         return status;
     }

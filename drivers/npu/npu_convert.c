@@ -15,9 +15,22 @@ static void put_factors(const npu_convert *cv, uint32_t c0, npu_task *task) {
     if (cv->in.layout == NPU_FP32_NCHW) {
         npu_task_put(task, NPU_REG_GEMM_IN_SCALE, cv->scale);
         npu_task_put(task, NPU_REG_GEMM_OUT_SCALE, NPU_F32_ONE);
-    } else {
-        npu_task_put(task, NPU_REG_GEMM_OSCALE_ADDR, cv->factor_addr + c0 * 4);
+        return;
     }
+    npu_task_put(task, NPU_REG_GEMM_OSCALE_ADDR, cv->factor_addr + c0 * 4);
+    if (cv->quant.in_zero != 0) {
+        npu_task_put(task, NPU_REG_GEMM_BIAS_ADDR, cv->factor_addr + npu_div_up(cv->in.c, 4) * 16 + c0 * 4);
+    }
+}
+
+/* Bits of GEMM_CTRL, and GEMM_QUANT. To INT8 the zero-point is added by the quantiser of the input, and the requantiser
+ * passes its values, which are integers; to FP32 it is subtracted as an int32 bias. */
+static uint32_t put_kind(const npu_convert *cv, npu_task *task) {
+    if (cv->in.layout == NPU_FP32_NCHW) {
+        return NPU_GEMM_CTRL_LAYOUT_MASK | NPU_GEMM_CTRL_REQUANT_MASK | npu_task_quant(task, &cv->quant);
+    }
+    return NPU_GEMM_CTRL_OSCALE_MASK |
+           (cv->quant.in_zero != 0 ? NPU_GEMM_CTRL_BIAS_MASK | NPU_GEMM_CTRL_IBIAS_MASK : 0);
 }
 
 static uint32_t address(const npu_tensor *t, uint32_t channel, uint32_t pixel) {
@@ -50,8 +63,7 @@ static bool next_convert(npu_job *job, npu_task *task) {
     uint32_t ctrl = NPU_GEMM_CTRL_EN_MASK | NPU_FIELD(NPU_GEMM_CTRL_OP, NPU_GEMM_CONVERT) |
                     NPU_FIELD(NPU_GEMM_CTRL_KERNEL, 1) | NPU_FIELD(NPU_GEMM_CTRL_STRIDE, 1) |
                     NPU_GEMM_CTRL_WGT_RES_MASK;
-    bool quantise = cv->in.layout == NPU_FP32_NCHW;
-    ctrl |= quantise ? NPU_GEMM_CTRL_LAYOUT_MASK | NPU_GEMM_CTRL_REQUANT_MASK : NPU_GEMM_CTRL_OSCALE_MASK;
+    ctrl |= put_kind(cv, task);
     ctrl |= s->c0 == 0 && s->p0 == 0 ? NPU_GEMM_CTRL_FENCE_MASK : 0; /* reads what an earlier operator wrote */
     npu_task_put(task, NPU_REG_GEMM_IFM_ADDR, address(&cv->in, s->c0, s->p0));
     npu_task_put(task, NPU_REG_GEMM_IFM_CSTEP, cv->in.step);
@@ -74,8 +86,8 @@ static bool next_convert(npu_job *job, npu_task *task) {
     return true;
 }
 
-static uint32_t factor_bytes(const npu_convert *cv) {
-    return cv->in.layout == NPU_INT8_NHWC ? npu_div_up(cv->in.c, 4) * 16 : 0;
+uint32_t npu_convert_factor_bytes(const npu_convert *cv) {
+    return cv->in.layout != NPU_INT8_NHWC ? 0 : npu_div_up(cv->in.c, 4) * (cv->quant.in_zero != 0 ? 32 : 16);
 }
 
 /* What does not depend on N or on addresses. */
@@ -85,7 +97,7 @@ static npu_status check_kind(const npu_convert *cv) {
     if (!in_known || !out_known) {
         return NPU_ERR_ARG;
     }
-    if (cv->in.layout == cv->out.layout) {
+    if (cv->in.layout == cv->out.layout || cv->quant.out_zero != 0) {
         return NPU_ERR_LAYOUT;
     }
     if (cv->in.c == 0) {
@@ -94,16 +106,32 @@ static npu_status check_kind(const npu_convert *cv) {
     return cv->in.c > NPU_MAX_DIM ? NPU_ERR_TOO_LARGE : NPU_OK;
 }
 
+/* An int32 in the place of a float, bit for bit: it may look like a signalling NaN. */
+static void put_int(float *dst, int32_t value) {
+    const unsigned char *from = (const unsigned char *)&value;
+    unsigned char *to = (unsigned char *)dst;
+    for (uint32_t i = 0; i < sizeof value; i++) {
+        to[i] = from[i];
+    }
+}
+
 npu_status npu_convert_make_factors(const npu_convert *cv, float *dst, size_t dst_bytes) {
     if (cv == NULL || dst == NULL) {
         return NPU_ERR_ARG;
     }
     npu_status status = check_kind(cv);
-    if (status == NPU_OK && dst_bytes < factor_bytes(cv)) {
+    if (status == NPU_OK && dst_bytes < npu_convert_factor_bytes(cv)) {
         status = NPU_ERR_BUF_SIZE;
     }
-    for (uint32_t i = 0; status == NPU_OK && i < factor_bytes(cv) / 4; i++) {
+    if (status != NPU_OK || cv->in.layout == NPU_FP32_NCHW) {
+        return status;
+    }
+    uint32_t count = npu_div_up(cv->in.c, 4) * 4;
+    for (uint32_t i = 0; i < count; i++) {
         dst[i] = i < cv->in.c ? npu_float(cv->scale) : 0.0f;
+        if (cv->quant.in_zero != 0) {
+            put_int(&dst[count + i], -cv->quant.in_zero);
+        }
     }
     return status;
 }
@@ -125,14 +153,14 @@ npu_status npu_job_convert(npu_job *job, const npu *dev, const npu_convert *cv) 
     if (status == NPU_OK && (cv->in.w != cv->out.w || cv->in.h != cv->out.h || cv->in.c != cv->out.c)) {
         status = NPU_ERR_SHAPE;
     }
-    if (status == NPU_OK && factor_bytes(cv) != 0 && cv->factor_addr % 16 != 0) {
+    if (status == NPU_OK && npu_convert_factor_bytes(cv) != 0 && cv->factor_addr % 16 != 0) {
         status = NPU_ERR_ALIGN;
     }
     if (status == NPU_OK) {
         status = npu_job_area(job, npu_tensor_area(&cv->in, dev->n), NPU_READ, false);
     }
     if (status == NPU_OK) {
-        status = npu_job_area(job, npu_flat_area(cv->factor_addr, factor_bytes(cv)), NPU_READ, false);
+        status = npu_job_area(job, npu_flat_area(cv->factor_addr, npu_convert_factor_bytes(cv)), NPU_READ, false);
     }
     if (status == NPU_OK) {
         status = npu_job_area(job, npu_tensor_area(&cv->out, dev->n), NPU_WRITE, false);

@@ -99,6 +99,18 @@ static inline void npu_task_put(npu_task *task, uint32_t offset, uint32_t value)
     task->count++;
 }
 
+/* GEMM_QUANT, where it is needed; returns bits of GEMM_CTRL. */
+static inline uint32_t npu_task_quant(npu_task *task, const npu_quant *q) {
+    const uint32_t value = NPU_FIELD(NPU_GEMM_QUANT_ZIN, (uint8_t)q->in_zero) |
+                           NPU_FIELD(NPU_GEMM_QUANT_ZOUT, (uint8_t)q->out_zero) |
+                           NPU_FIELD(NPU_GEMM_QUANT_RNE, q->to_even) | NPU_FIELD(NPU_GEMM_QUANT_FULL, q->full);
+    if (value == 0) {
+        return 0;
+    }
+    npu_task_put(task, NPU_REG_GEMM_QUANT, value);
+    return NPU_GEMM_CTRL_QUANT_MASK;
+}
+
 /* An empty job of a unit. NPU_ERR_ARG, NPU_ERR_NO_UNIT. */
 npu_status npu_job_begin(npu_job *job, const npu *dev, npu_unit unit, bool (*next)(npu_job *job, npu_task *task));
 /* Another buffer of the job. NPU_ERR_ADDR_OVERFLOW; NPU_ERR_OVERLAP when it is written and overlaps another one, or the

@@ -1,7 +1,9 @@
 /* job.c - the passes of tandem-net: FP32 reference, INT8 on the golden model, INT8 on the RTL. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "netjob.h"
 
@@ -42,17 +44,24 @@ static bool quantise(netjob *job) {
     if (!load_graph(job, &job->int8, job->opt->net, job->opt->bin)) {
         return false;
     }
-    float *absmax = calloc(job->int8.num_layers, sizeof *absmax);
+    float *absmax = calloc(2 * (size_t)job->int8.num_layers, sizeof *absmax);
     if (absmax == NULL) {
         tb_result_fail(&job->result, TB_ERROR, "network/memory", "out of memory");
         return false;
     }
+    const bool asym = job->opt->asym;
+    float *hi = absmax + job->int8.num_layers; /* asym: absmax has the lower ends */
     net_status status = net_images_load(&calib, job->opt->calib, job->images.pixels, &err);
-    status =
-        status == NET_OK ? net_calibrate(&job->int8, &calib, calib.count, (float)job->opt->norm, absmax, &err) : status;
-    status = status == NET_OK ? net_quantize(&job->int8, absmax, &err) : status;
     if (status == NET_OK) {
-        printf("quantised  %s over %u images of %s\n", job->opt->net, calib.count, job->opt->calib);
+        status = asym ? net_calibrate_range(&job->int8, &calib, calib.count, (float)job->opt->norm, absmax, hi, &err)
+                      : net_calibrate(&job->int8, &calib, calib.count, (float)job->opt->norm, absmax, &err);
+    }
+    if (status == NET_OK) {
+        status = asym ? net_quantize_asym(&job->int8, absmax, hi, &err) : net_quantize(&job->int8, absmax, &err);
+    }
+    if (status == NET_OK) {
+        printf("quantised  %s over %u images of %s%s\n", job->opt->net, calib.count, job->opt->calib,
+               asym ? ", with zero-points" : "");
     }
     net_images_free(&calib);
     free(absmax);
@@ -110,14 +119,22 @@ static void print_accuracy(const char *what, uint32_t right, uint32_t images, co
 bool netjob_fp32(netjob *job) {
     net_error err;
     net_ref *ref = NULL;
+    const size_t outputs = net_shape_elements(&job->fp32.blob[job->fp32.output].shape);
     net_status status = net_ref_new(&job->fp32, &ref, &err);
     if (status != NET_OK) {
         return netjob_failed(job, status, &err);
+    }
+    job->fp32_output = malloc(job->images.count * outputs * sizeof *job->fp32_output + 1);
+    if (job->fp32_output == NULL) {
+        net_ref_free(ref);
+        tb_result_fail(&job->result, TB_ERROR, "network/memory", "out of memory");
+        return false;
     }
     for (uint32_t i = 0; i < job->images.count; i++) {
         net_images_input(&job->images, i, (float)job->opt->norm, job->input);
         net_ref_run(ref, job->input);
         uint32_t class = output_class(&job->fp32, net_ref_blob(ref, job->fp32.output));
+        memcpy(&job->fp32_output[i * outputs], net_ref_blob(ref, job->fp32.output), outputs * sizeof *job->fp32_output);
         job->fp32_right += class == job->images.label[i];
         if (job->opt->verbose && i < job->count) {
             printf("fp32 image %u class %u label %u\n", i, class, job->images.label[i]);
@@ -200,6 +217,21 @@ static void print_layers(const netjob *job, const session *s, const char *where,
     printf("%s image %u class %u label %u\n", where, image, class, job->images.label[image]);
 }
 
+/* The output of an image beside that of FP32. */
+static void compare_fp32(netjob *job, const float *output, uint32_t image, uint32_t class) {
+    const size_t outputs = net_shape_elements(&job->int8.blob[job->int8.output].shape);
+    if (job->fp32_output == NULL || outputs != net_shape_elements(&job->fp32.blob[job->fp32.output].shape)) {
+        return;
+    }
+    const float *exact = &job->fp32_output[image * outputs];
+    for (size_t k = 0; k < outputs; k++) {
+        const double apart = (double)output[k] - (double)exact[k];
+        job->signal += (double)exact[k] * (double)exact[k];
+        job->noise += apart * apart;
+    }
+    job->agree += class == output_class(&job->fp32, exact);
+}
+
 bool netjob_model(netjob *job) {
     session s;
     bool ok = session_open(job, &s, NPU_DEV_MODEL);
@@ -207,6 +239,9 @@ bool netjob_model(netjob *job) {
         uint32_t class = 0;
         ok = infer(job, &s, i, &class);
         job->int8_right += ok && class == job->images.label[i];
+        if (ok) {
+            compare_fp32(job, net_rt_blob(s.rt, job->int8.output), i, class);
+        }
         for (uint32_t k = 0; ok && k < job->int8.num_layers; k++) {
             job->hash[(size_t)i * job->int8.num_layers + k] = net_rt_layer_hash(s.rt, k);
         }
@@ -221,6 +256,11 @@ bool netjob_model(netjob *job) {
         char where[64];
         (void)snprintf(where, sizeof where, "golden model, N = %u", job->opt->n);
         print_accuracy("int8", job->int8_right, job->images.count, where);
+        if (job->signal > 0.0 && job->noise > 0.0) {
+            printf(
+                "beside fp32 %.2f dB signal to quantisation noise of the outputs, the same class in %u of %u images\n",
+                10.0 * log10(job->signal / job->noise), job->agree, job->images.count);
+        }
         if (job->result.trace_hash == 0) {
             job->result.trace_hash = npu_dev_trace_hash(s.dev);
         }

@@ -81,6 +81,7 @@ static void release(netjob *job) {
     net_graph_free(&job->fp32);
     net_graph_free(&job->int8);
     free(job->hash);
+    free(job->fp32_output);
     free(job->input);
     tb_result_free(&job->result);
 }
@@ -140,8 +141,8 @@ static int complete(netjob_options *o, bool quantise) {
     if (digits) {
         o->net = DIGITS "digits.param";
         o->bin = DIGITS "digits.bin";
-        o->int8_net = quantise ? NULL : DIGITS "digits-int8.param";
-        o->int8_bin = quantise ? NULL : DIGITS "digits-int8.bin";
+        o->int8_net = quantise || o->asym ? NULL : DIGITS "digits-int8.param";
+        o->int8_bin = quantise || o->asym ? NULL : DIGITS "digits-int8.bin";
         o->gate = true;
     }
     if (!digits && o->images == NULL) {
@@ -180,6 +181,7 @@ static int job_main(int argc, char **argv) {
             "where INT8 runs besides the golden model (default " NETOPT_DEVICE ")", &o.device, .words = netopt_devices),
         OPT(U32, "--count", "K", "images on the RTL (default 30)", &o.count, .given = &o.count_given, .lo = 1,
             .hi = 1000000),
+        OPT(FLAG, "--asym", NULL, "with --calib: asymmetric INT8, a zero-point for the input of each layer", &o.asym),
         OPT(FLAG, "--fp32", NULL, "only the FP32 reference", &o.fp32_only),
         OPT(FLAG, "--gate", NULL,
             "fail unless FP32 >= 95 % over at least 300 images and INT8 within one point (digits job: always)",

@@ -22,6 +22,7 @@ typedef struct netjob_options {
     uint32_t shape[3];    /* w, h, c of inputs without a shape; 0: not given */
     const char *input, *dump;
     bool count_given;
+    bool asym; /* zero-points for the inputs of layers */
     bool fp32_only;
     bool gate;
     bool verbose;
@@ -33,9 +34,12 @@ typedef struct netjob {
     net_images images;
     net_graph fp32, int8;
     bool has_fp32;
-    uint64_t *hash; /* [images][layers] of the INT8 graph on the golden model */
-    float *input;   /* one image as input */
-    uint32_t count; /* images on the RTL, in verbose output */
+    uint64_t *hash;       /* [images][layers] of the INT8 graph on the golden model */
+    float *input;         /* one image as input */
+    float *fp32_output;   /* [images][elements of the output]; NULL: there is no FP32 network */
+    double signal, noise; /* squares of these, and of their differences from INT8 */
+    uint32_t agree;       /* images with the same class in both */
+    uint32_t count;       /* images on the RTL, in verbose output */
     uint32_t fp32_right, int8_right;
     tb_result result;
 } netjob;

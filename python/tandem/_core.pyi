@@ -103,6 +103,23 @@ class Device:
         out_scale: SupportsFloat | None = None,
         split: dict[str, int] | None = None,
     ) -> _Map: ...
+    def qlinear_conv(
+        self,
+        x: Buffer,
+        w: Buffer,
+        *,
+        x_step: SupportsFloat = 1.0,
+        x_zero: SupportsIndex = 0,
+        w_step: _Factor = 1.0,
+        y_step: SupportsFloat = 1.0,
+        y_zero: SupportsIndex = 0,
+        bias: Buffer | None = None,
+        stride: _Pair = 1,
+        dilation: _Pair = 1,
+        padding: _Pair = 0,
+        groups: SupportsIndex = 1,
+        split: dict[str, int] | None = None,
+    ) -> _Map: ...
     def depthwise(
         self,
         x: Buffer,

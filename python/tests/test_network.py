@@ -61,6 +61,27 @@ def test_save(digits, tmp_path):
     assert all(np.array_equal(first[k], second[k]) for k in first)
 
 
+def test_table_as_text(digits, tmp_path):
+    """What calibrate() returns, or a file with it: the same network; the default method is the program's."""
+    x = images(digits[3], 20)[0]
+    results = []
+    for form in ("none", "text", "file"):
+        net = tandem.Network(digits[0], digits[1])
+        text = net.calibrate(x)
+        (tmp_path / "t.table").write_text(text)
+        net.quantise(*{"none": [], "text": [text], "file": [tmp_path / "t.table"]}[form])
+        assert net.int8
+        net.save(tmp_path / "q.param", tmp_path / "q.bin")
+        results.append((tmp_path / "q.bin").read_bytes())
+    assert results[0] == results[1] == results[2]
+    net = tandem.Network(digits[0], digits[1])
+    tables = {m: net.calibrate(x, m) for m in ("auto", "kl", "minmax", "mse", "percentile")}
+    assert tables["auto"] == text and text in [tables[m] for m in ("kl", "minmax", "mse", "percentile")]
+    with pytest.raises(tandem.Error, match="the table:1: scale 0 of 'no' is 'table'"):
+        net.quantise("no table\nat all\n")
+
+
+
 def test_table_of_a_file(digits, tmp_path):
     net = tandem.Network(*digits[:2])
     (tmp_path / "a.table").write_text(net.calibrate(images(digits[3], 20)[0], "minmax"))

@@ -2,12 +2,12 @@
 //
 // What it does
 //   Counter i (48 bit, wraps) advances by one in each cycle in which run_i and event_i[i] are 1. Event 0 counts cycles:
-//   tie event_i[0] to 1. Mark j is the highest value of level j, level_i[16*j +: 16], in the cycles with run_i since
-//   the last snapshot. snap_i copies all counters and marks at one clock edge and lets the marks restart at the levels
-//   of that cycle (0 where run_i is 0). rd_i takes the copy of number sel_i to lo_o and hi_o: counters from 0 on, marks
-//   from 40 on, 0 for numbers that do not exist. clear_i zeroes the counters, but neither marks nor copy; with snap_i
-//   in the same cycle the copy gets the values before the clear. clr_i (soft reset) zeroes everything and has
-//   priority.
+//   tie event_i[0] to 1. Mark j is the highest value of level j, level_i[LevelW*j +: LevelW], in the cycles with run_i
+//   since the last snapshot. snap_i copies all counters and marks at one clock edge and lets the marks restart at the
+//   levels of that cycle (0 where run_i is 0). rd_i takes the copy of number sel_i to lo_o and hi_o: counters from 0
+//   on, marks from 40 on, 0 for numbers that do not exist. clear_i zeroes the counters, but neither marks nor copy;
+//   with snap_i in the same cycle the copy gets the values before the clear. clr_i (soft reset) zeroes everything and
+//   has priority.
 //
 // Latency: an event is in its counter one cycle later; rd_i one cycle after snap_i or later reads the new copy; lo_o
 //   and hi_o follow rd_i by one cycle and hold. An event or level in the cycle of snap_i is not in the copy; an event
@@ -22,6 +22,7 @@
 module npu_perf #(
     parameter int unsigned NumCnt = 36,   // counters, 2 to 40
     parameter int unsigned NumMark = 12,  // marks, 2 to 16
+    parameter int unsigned LevelW = 16,   // bits of a level, at most 16
     localparam int unsigned CntAw = $clog2(NumCnt),
     localparam int unsigned MarkAw = $clog2(NumMark)
 ) (
@@ -30,7 +31,7 @@ module npu_perf #(
     input logic clr_i,
     input logic run_i,
     input logic [NumCnt-1:0] event_i,
-    input logic [16*NumMark-1:0] level_i,
+    input logic [LevelW*NumMark-1:0] level_i,
     input logic snap_i,
     input logic clear_i,
     input logic rd_i,
@@ -47,16 +48,16 @@ module npu_perf #(
   logic [NumCnt-1:0] low_copy [LowW];
   logic [HighW-1:0] high [NumCnt];
   logic [HighW-1:0] high_copy [NumCnt];
-  logic [15:0] mark [2**MarkAw];  // a power of two: without one, a simulator checks each index
-  logic [15:0] mark_copy [NumMark];
-  logic [15:0] level [2**MarkAw];
+  logic [LevelW-1:0] mark [2**MarkAw];  // a power of two: without one, a simulator checks each index
+  logic [LevelW-1:0] mark_copy [NumMark];
+  logic [LevelW-1:0] level [2**MarkAw];
   logic [NumCnt-1:0] carry;  // into the current plane of the loop
   logic [NumCnt-1:0] next_carry;
   logic [5:0] mark_sel;
   logic [47:0] value_q;
   assign mark_sel = sel_i - FirstMark;
   for (genvar i = 0; i < 2 ** MarkAw; i++) begin : g_level
-    assign level[i] = i < NumMark ? 16'(level_i >> 16 * i) : 16'd0;
+    assign level[i] = i < NumMark ? LevelW'(level_i >> LevelW * i) : '0;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -83,7 +84,7 @@ module npu_perf #(
           value_q[47:LowW] <= high_copy[sel_i[CntAw-1:0]];
           for (int unsigned i = 0; i < LowW; i++) value_q[i] <= low_copy[i][sel_i[CntAw-1:0]];
         end else if (sel_i >= FirstMark && 32'(mark_sel) < NumMark) begin
-          value_q[15:0] <= mark_copy[mark_sel[MarkAw-1:0]];
+          value_q[LevelW-1:0] <= mark_copy[mark_sel[MarkAw-1:0]];
         end
       end
       if (snap_i) begin

@@ -7,6 +7,7 @@ module npu_top #(
   parameter int unsigned N = 8,     // mesh size: 4, 8, 16 or 32
   parameter bit EnAlu = 1'b1,       // the ALU is present
   parameter bit EnPool = 1'b1,      // the POOL is present
+  parameter int unsigned PackMul = 0,  // 1: both products of a PE come from one multiplier
   parameter bit ClkGate = 1'b1      // the clock of idle units is gated
 ) (
   input  logic         clk_i,
@@ -298,6 +299,7 @@ module npu_top #(
 
   gemm #(
     .N(N),
+    .PackMul(PackMul),
     .ClkGate(ClkGate)
   ) u_gemm (
     .clk_i(unit_clk[0]),

@@ -274,11 +274,6 @@ module sgemm_regs #(
   end
   assign irq_o = irq_q && irq_en_q;
 
-  logic [16*sgemm_pkg::PerfLevels-1:0] perf_level;
-  for (genvar l = 0; l < sgemm_pkg::PerfLevels; l++) begin : g_level
-    assign perf_level[16*l+:16] = 16'(perf_level_i[5*l+:5]);
-  end
-
   logic [31:0] perf_lo;
   logic [15:0] perf_hi;
   logic rd_perf;
@@ -287,14 +282,15 @@ module sgemm_regs #(
       araddr_i[7:2] == sgemm_regs_pkg::SGEMM_REG_PERF_HI_OFFSET[7:2]);
   npu_perf #(
     .NumCnt(sgemm_pkg::PerfEvents),
-    .NumMark(sgemm_pkg::PerfLevels)
+    .NumMark(sgemm_pkg::PerfLevels),
+    .LevelW(5)
   ) u_perf (
     .clk_i,
     .rst_ni,
     .clr_i(srst_q),
     .run_i(busy),
     .event_i(perf_event_i),
-    .level_i(perf_level),
+    .level_i(perf_level_i),
     .snap_i(wr_snap),
     .clear_i(wr_clear),
     .rd_i(rd_perf),

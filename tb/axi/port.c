@@ -1,6 +1,7 @@
 #include "port.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../case/hash.h"
@@ -49,22 +50,20 @@ void tb_axi_port_init(tb_axi_port *port, bool lite, uint32_t bytes) {
 typedef struct binder {
     const tb_sim *sim;
     const char *prefix;
+    unsigned index, count; /* slice */
+    tb_axi_port *port;
     char *err;
     size_t err_size;
     int rc;
 } binder;
 
-static tb_sig look(binder *b, const char *name) {
-    static const char *const suffix[] = {"", "_i", "_o"};
-    for (size_t i = 0; i < 3; i++) {
-        char full[128];
-        snprintf(full, sizeof full, "%s%s%s", b->prefix, name, suffix[i]);
-        const tb_sig s = tb_sim_find(b->sim, full);
-        if (s.ptr != NULL) {
-            return s;
-        }
-    }
-    return (tb_sig){.ptr = NULL, .width = 0};
+/* The design's port for a word, whole: "awvalid" or "aw_valid". */
+static tb_sig look_whole(const binder *b, const char *name) {
+    const int channel = name[0] == 'a' ? 2 : 1; /* letters of "aw", "ar"; "w", "b", "r" */
+    char split[32];
+    const tb_sig s = tb_sim_find_word(b->sim, b->prefix, name);
+    snprintf(split, sizeof split, "%.*s_%s", channel, name, name + channel);
+    return s.ptr != NULL ? s : tb_sim_find_word(b->sim, b->prefix, split);
 }
 
 static void complain(binder *b, const char *name, const char *what) {
@@ -72,6 +71,35 @@ static void complain(binder *b, const char *name, const char *what) {
         snprintf(b->err, b->err_size, "%s: port %s%s %s", b->sim->cfg.shim->top, b->prefix, name, what);
         b->rc = -1;
     }
+}
+
+static bool is_input(const tb_sim *sim, tb_sig s) {
+    bool input = false;
+    for (size_t i = 0; i < sim->cfg.shim->nports; i++) {
+        input = input || (sim->ports[i].ptr == s.ptr && sim->ports[i].input);
+    }
+    return input;
+}
+
+static tb_sig look(binder *b, const char *name) {
+    const tb_sig s = look_whole(b, name);
+    if (s.ptr == NULL || b->count <= 1) {
+        return s;
+    }
+    if (s.width % b->count != 0 || s.width / b->count > sizeof b->port->part->value * 8) {
+        complain(b, name, "has a width that cannot be divided among its ports");
+        return (tb_sig){.ptr = NULL, .width = 0};
+    }
+    const uint32_t width = s.width / b->count;
+    tb_axi_part *part = NULL;
+    for (unsigned i = 0; i < b->port->parts; i++) {
+        part = b->port->part[i].whole.ptr == s.ptr ? &b->port->part[i] : part;
+    }
+    if (part == NULL) {
+        part = &b->port->part[b->port->parts++];
+        *part = (tb_axi_part){.whole = s, .lsb = b->index * width, .width = width, .input = is_input(b->sim, s)};
+    }
+    return (tb_sig){.ptr = part->value, .width = width};
 }
 
 /* A signal of at most 8 bits. */
@@ -161,39 +189,105 @@ static void bind_writes(binder *b, tb_axi_port *port) {
     }
 }
 
-int tb_axi_bind(tb_axi_port *port, const tb_sim *sim, const char *prefix, bool lite, char *err, size_t err_size) {
-    binder b = {.sim = sim, .prefix = prefix, .err = err, .err_size = err_size, .rc = 0};
+static void bind_reads(binder *b, tb_axi_port *port) {
+    bind_ax(b, "ar", &port->ar);
+    small(b, "rvalid", true, &port->r_valid);
+    small(b, "rready", true, &port->r_ready);
+    small(b, "rresp", true, &port->r_resp);
+    small(b, "rlast", !port->lite, &port->r_last);
+    number(b, "rid", false, UINT16_MAX, &port->r_id);
+    number(b, "ruser", false, UINT16_MAX, &port->r_user);
+}
+
+/* Width of the data bus in bytes; 0: complained. reads, writes: the directions that the port has. */
+static uint32_t bind_width(binder *b, bool lite, tb_sig wdata, tb_sig rdata, bool *reads, bool *writes) {
+    *writes = lite || wdata.ptr != NULL || look_whole(b, "awvalid").ptr != NULL; /* else it only reads */
+    *reads = lite || rdata.ptr != NULL || look_whole(b, "arvalid").ptr != NULL || wdata.ptr == NULL;
+    if ((*writes && wdata.ptr == NULL) || (*reads && rdata.ptr == NULL)) {
+        complain(b, rdata.ptr == NULL && *reads ? "rdata" : "wdata", "is missing");
+        return 0;
+    }
+    const uint32_t bits = *reads ? rdata.width : wdata.width, bytes = bits / 8;
+    if ((*writes && wdata.width != bits) || bytes < (lite ? 4 : 1) || bytes > TB_AXI_MAX_BYTES ||
+        (bytes & (bytes - 1)) != 0 || bits % 8 != 0) {
+        complain(
+            b, *writes ? "wdata" : "rdata",
+            "has an illegal width, expected a power of two from 8 to 1024 bits (AXI4-Lite: from 32), as wide as rdata");
+        return 0;
+    }
+    return bytes;
+}
+
+int tb_axi_bind_slice(tb_axi_port *port, const tb_sim *sim, const char *prefix, bool lite, unsigned index,
+                      unsigned count, char *err, size_t err_size) {
+    binder b = {.sim = sim,
+                .prefix = prefix,
+                .index = index,
+                .count = count,
+                .port = port,
+                .err = err,
+                .err_size = err_size,
+                .rc = 0};
+    bool reads, writes;
+    tb_axi_port_init(port, lite, 4); /* the width is not known yet; the parts begin here */
+    if (count > 1) {
+        port->part = (tb_axi_part *)calloc(TB_AXI_SIGNALS, sizeof *port->part);
+        if (port->part == NULL) {
+            snprintf(err, err_size, "out of memory");
+            return -1;
+        }
+    }
     const tb_sig wdata = look(&b, "wdata");
     const tb_sig rdata = look(&b, "rdata");
-    const bool writes =
-        lite || wdata.ptr != NULL || look(&b, "awvalid").ptr != NULL; /* else a master that reads only */
-    const uint32_t bytes = rdata.width / 8;
-    if ((writes && wdata.ptr == NULL) || rdata.ptr == NULL) {
-        complain(&b, rdata.ptr == NULL ? "rdata" : "wdata", "is missing");
+    const uint32_t bytes = bind_width(&b, lite, wdata, rdata, &reads, &writes);
+    if (bytes == 0) {
         return -1;
     }
-    if ((writes && wdata.width != rdata.width) || bytes < (lite ? 4 : 1) || bytes > TB_AXI_MAX_BYTES ||
-        (bytes & (bytes - 1)) != 0 || rdata.width % 8 != 0) {
-        complain(
-            &b, writes ? "wdata" : "rdata",
-            "has an illegal width, expected a power of two from 8 to 1024 bits (AXI4-Lite: from 32), as wide as rdata");
-        return -1;
-    }
+    tb_axi_part *const part = port->part;
+    const unsigned parts = port->parts;
     tb_axi_port_init(port, lite, bytes);
-    bind_ax(&b, "ar", &port->ar);
-    small(&b, "rvalid", true, &port->r_valid);
-    small(&b, "rready", true, &port->r_ready);
-    small(&b, "rresp", true, &port->r_resp);
-    small(&b, "rlast", !lite, &port->r_last);
-    number(&b, "rid", false, UINT16_MAX, &port->r_id);
-    number(&b, "ruser", false, UINT16_MAX, &port->r_user);
-    port->r_data = (uint8_t *)rdata.ptr;
+    port->part = part;
+    port->parts = parts;
+    if (reads) {
+        bind_reads(&b, port);
+        port->r_data = (uint8_t *)rdata.ptr;
+    }
     if (writes) {
         bind_writes(&b, port);
         port->w_data = (uint8_t *)wdata.ptr;
     }
     bind_widths(port);
     return b.rc;
+}
+
+int tb_axi_bind(tb_axi_port *port, const tb_sim *sim, const char *prefix, bool lite, char *err, size_t err_size) {
+    return tb_axi_bind_slice(port, sim, prefix, lite, 0, 1, err, err_size);
+}
+
+void tb_axi_unbind(tb_axi_port *port) {
+    free(port->part);
+    port->part = NULL;
+    port->parts = 0;
+}
+
+void tb_axi_port_put(const tb_axi_port *port) {
+    for (unsigned i = 0; i < port->parts; i++) {
+        const tb_axi_part *p = &port->part[i];
+        for (uint32_t bit = 0; p->input && bit < p->width; bit += 64) {
+            const uint32_t bits = p->width - bit < 64 ? p->width - bit : 64;
+            tb_set_field(p->whole, p->lsb + bit, bits, p->value[bit / 64]);
+        }
+    }
+}
+
+void tb_axi_port_get(tb_axi_port *port) {
+    for (unsigned i = 0; i < port->parts; i++) {
+        tb_axi_part *p = &port->part[i];
+        for (uint32_t bit = 0; !p->input && bit < p->width; bit += 64) {
+            const uint32_t bits = p->width - bit < 64 ? p->width - bit : 64;
+            p->value[bit / 64] = tb_get_field(p->whole, p->lsb + bit, bits);
+        }
+    }
 }
 
 /* A number for a value of any width. */

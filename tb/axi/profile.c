@@ -1,4 +1,4 @@
-/* Bus timing profiles, mildest first; the last one is for a special purpose. */
+/* Bus timing profiles, mildest first; the last ones are for special purposes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -106,6 +106,20 @@ const tb_axi_profile tb_axi_profiles[] = {
      .write_lat_max = 200,
      .outstanding = 16,
      .lite_gap_max = 1},
+    /* several banks or a network: answers of different IDs overtake each other and are interleaved */
+    {.name = "reorder",
+     .aw = {32, 8, 0, 4},
+     .w = {16, 4, 0, 4},
+     .ar = {32, 8, 0, 4},
+     .read_lat_min = 1,
+     .read_lat_max = 60,
+     .write_lat_min = 1,
+     .write_lat_max = 60,
+     .gap = 16,
+     .gap_max = 4,
+     .outstanding = 32,
+     .reorder = 128,
+     .lite_gap_max = 3},
 };
 const size_t tb_axi_profile_count = sizeof tb_axi_profiles / sizeof tb_axi_profiles[0];
 

@@ -6,9 +6,6 @@
 #define MASK (TB_AXI_SLAVE_CAP - 1u)
 #define BEATS 256u
 
-/* states of a ready */
-enum { RDY_HIGH, RDY_LOW, RDY_WAIT, RDY_COUNT, RDY_FLAP };
-
 int tb_axi_slave_init(tb_axi_slave *slave, tb_axi_port *port, tb_ddr *mem, const tb_axi_profile *profile, tb_rng rng) {
     memset(slave, 0, sizeof *slave);
     slave->port = port;
@@ -33,63 +30,13 @@ void tb_axi_slave_free(tb_axi_slave *slave) {
 
 void tb_axi_slave_reset(tb_axi_slave *slave) {
     tb_axi_port *p = slave->port;
-    slave->rd_head = slave->rd_tail = slave->rd_beat = 0;
-    slave->wr_head = slave->wr_data = slave->wr_tail = 0;
+    slave->rd_head = slave->rd_tail = slave->rd_now = 0;
+    slave->wr_head = slave->wr_data = slave->wr_tail = slave->wr_now = 0;
     slave->r_live = slave->b_live = false;
     slave->stop_until = 0;
     memset(slave->wr, 0, sizeof slave->wr);
     *p->aw.ready = *p->w_ready = *p->ar.ready = 0;
     *p->b_valid = *p->r_valid = 0;
-}
-
-/* After a handshake: choose the behaviour of the ready. */
-static void ready_next(tb_axi_slave *s, tb_axi_ready *r, const tb_axi_ready_profile *p) {
-    r->state = RDY_HIGH;
-    if ((p->pause | p->wait | p->flap) == 0) {
-        return;
-    }
-    const uint64_t x = tb_rng_u64(&s->rng);
-    const uint32_t draw = (uint32_t)(x & 255u);
-    const uint32_t n = 1u + (uint32_t)(((x >> 32) * p->pause_max) >> 32);
-    if (draw < p->pause) {
-        r->state = RDY_LOW;
-        r->at = s->cycle + n + 1;
-    } else if (draw < (uint32_t)p->pause + p->wait) {
-        r->state = RDY_WAIT;
-    } else if (draw < (uint32_t)p->pause + p->wait + p->flap) {
-        r->state = RDY_FLAP;
-        r->at = s->cycle + n + 1;
-        r->until = n;
-    }
-}
-
-/* Level of a ready in this cycle. `valid`: that of the master at the last edge. */
-static bool ready_now(tb_axi_slave *s, tb_axi_ready *r, const tb_axi_ready_profile *p, bool valid) {
-    switch (r->state) {
-    case RDY_LOW:
-    case RDY_COUNT:
-        if (s->cycle < r->at) {
-            return false;
-        }
-        r->state = RDY_HIGH;
-        return true;
-    case RDY_WAIT:
-        if (!valid) {
-            return false;
-        }
-        r->state = RDY_COUNT;
-        r->at = s->cycle + tb_rng_range(&s->rng, 0, p->pause_max);
-        return s->cycle >= r->at;
-    case RDY_FLAP:
-        if (s->cycle >= r->at) {
-            r->state = RDY_LOW;
-            r->at = s->cycle + r->until;
-            return false;
-        }
-        return true;
-    default:
-        return true;
-    }
 }
 
 static uint64_t latency(tb_axi_slave *s, uint32_t lo, uint32_t hi) {
@@ -109,20 +56,61 @@ static bool stop_here(tb_axi_slave *s) {
 static void fill_junk(const tb_axi_slave *s, uint64_t addr, uint8_t *data) {
     for (uint32_t i = 0; i < s->port->bytes; i += 4) {
         const uint32_t junk = (uint32_t)tb_rng_at(&s->rng, addr + i);
-        memcpy(data + i, &junk, 4);
+        memcpy(data + i, &junk, s->port->bytes < 4 ? s->port->bytes : 4);
     }
 }
 
-/* Put a beat of the oldest read on the bus. */
+/* Is there an older burst with this ID that must be answered first? */
+static bool behind(const tb_axi_slave *s, unsigned dir, uint32_t at) {
+    for (uint32_t i = dir == 0 ? s->rd_head : s->wr_head; i != at; i++) {
+        const bool done = dir == 0 ? s->rd[i & MASK].done : s->wr[i & MASK].done;
+        const uint32_t id = dir == 0 ? s->rd[i & MASK].id : s->wr[i & MASK].id;
+        if (!done && id == (dir == 0 ? s->rd[at & MASK].id : s->wr[at & MASK].id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* May this burst be answered in this cycle, as far as its latency goes? */
+static bool ripe(const tb_axi_slave *s, unsigned dir, uint32_t at) {
+    const tb_axi_read_slot *rd = &s->rd[at & MASK];
+    const tb_axi_write_slot *wr = &s->wr[at & MASK];
+    return dir == 0 ? !rd->done && s->cycle >= rd->at : !wr->done && wr->have_aw && wr->have_last && s->cycle >= wr->at;
+}
+
+/*
+ * The burst whose beat or response comes next: the oldest one, unless the profile reorders. `now`: of which the last
+ * one was.
+ */
+static uint32_t choose(tb_axi_slave *s, unsigned dir, uint32_t now) {
+    const uint32_t head = dir == 0 ? s->rd_head : s->wr_head, tail = dir == 0 ? s->rd_tail : s->wr_tail;
+    const uint32_t waiting = tail - head;
+    if (s->profile->reorder == 0 || waiting < 2) {
+        return head;
+    }
+    if (tb_rng_chance(&s->rng, s->profile->reorder, 256)) {
+        const uint32_t from = (uint32_t)tb_rng_range(&s->rng, 0, waiting - 1);
+        for (uint32_t i = 0; i < waiting; i++) {
+            const uint32_t at = head + (from + i) % waiting;
+            if (ripe(s, dir, at) && !behind(s, dir, at)) {
+                return at;
+            }
+        }
+    }
+    return now - head < waiting && ripe(s, dir, now) && !behind(s, dir, now) ? now : head;
+}
+
+/* Put a beat of a read on the bus. */
 static void load_r(tb_axi_slave *s) {
     tb_axi_port *p = s->port;
-    const tb_axi_read_slot *slot = &s->rd[s->rd_head & MASK];
+    const tb_axi_read_slot *slot = &s->rd[s->rd_now & MASK];
     uint64_t addr;
     unsigned lo;
     unsigned hi;
-    tb_axi_beat(slot->addr, slot->len, slot->size, slot->burst, s->rd_beat, p->bytes, &addr, &lo, &hi);
+    tb_axi_beat(slot->addr, slot->len, slot->size, slot->burst, slot->beat, p->bytes, &addr, &lo, &hi);
     const bool outside = !tb_ddr_inside(s->mem, addr, p->bytes);
-    const bool error = slot->err_beat == s->rd_beat || slot->err_beat == TB_AXI_ALL_BEATS;
+    const bool error = slot->err_beat == slot->beat || slot->err_beat == TB_AXI_ALL_BEATS;
     if (outside || error) {
         fill_junk(s, addr, p->r_data);
     } else {
@@ -136,7 +124,7 @@ static void load_r(tb_axi_slave *s) {
     }
     *p->r_resp = outside ? TB_AXI_DECERR : error ? slot->err_resp : TB_AXI_OKAY;
     if (p->r_last != &p->const_one) {
-        *p->r_last = s->rd_beat == slot->len;
+        *p->r_last = slot->beat == slot->len;
     }
     if (p->r_id.ptr != &p->none) {
         tb_set(p->r_id, slot->id);
@@ -172,7 +160,7 @@ static void commit(tb_axi_slave *s, tb_axi_write_slot *slot, uint32_t index) {
 
 static void load_b(tb_axi_slave *s) {
     tb_axi_port *p = s->port;
-    const uint32_t index = s->wr_head & MASK;
+    const uint32_t index = s->wr_now & MASK;
     tb_axi_write_slot *slot = &s->wr[index];
     commit(s, slot, index);
     *p->b_resp = slot->decerr ? TB_AXI_DECERR : slot->err_resp;
@@ -199,25 +187,27 @@ void tb_axi_slave_drive(tb_axi_slave *s, uint64_t cycle) {
     const bool stopped = cycle < s->stop_until;
     const unsigned hung = s->slow_on ? s->hung | slow_now(s) : s->hung;
     *p->ar.ready = !stopped && (hung >> TB_AXI_AR & 1u) == 0 && s->rd_tail - s->rd_head < prof->outstanding &&
-                   ready_now(s, &s->ar_rdy, &prof->ar, *p->ar.valid != 0);
+                   tb_axi_ready_now(&s->ar_rdy, &prof->ar, &s->rng, cycle, *p->ar.valid != 0);
     *p->aw.ready = !stopped && (hung >> TB_AXI_AW & 1u) == 0 && s->wr_tail - s->wr_head < prof->outstanding &&
-                   ready_now(s, &s->aw_rdy, &prof->aw, *p->aw.valid != 0);
+                   tb_axi_ready_now(&s->aw_rdy, &prof->aw, &s->rng, cycle, *p->aw.valid != 0);
     /* data waits for its address, unless the profile accepts it first */
     const bool w_open =
         (int32_t)(s->wr_tail - s->wr_data) > 0 || (prof->data_first && s->wr_data - s->wr_head < prof->outstanding);
-    *p->w_ready =
-        !stopped && (hung >> TB_AXI_W & 1u) == 0 && w_open && ready_now(s, &s->w_rdy, &prof->w, *p->w_valid != 0);
+    *p->w_ready = !stopped && (hung >> TB_AXI_W & 1u) == 0 && w_open &&
+                  tb_axi_ready_now(&s->w_rdy, &prof->w, &s->rng, cycle, *p->w_valid != 0);
     if (!s->r_live) {
-        if (s->rd_head != s->rd_tail && !stopped && (hung >> TB_AXI_R & 1u) == 0 && cycle >= s->r_at &&
-            cycle >= s->rd[s->rd_head & MASK].at) {
+        const bool may = s->rd_head != s->rd_tail && !stopped && (hung >> TB_AXI_R & 1u) == 0 && cycle >= s->r_at;
+        s->rd_now = may ? choose(s, 0, s->rd_now) : s->rd_now;
+        if (may && ripe(s, 0, s->rd_now)) {
             load_r(s);
         } else {
             *p->r_valid = 0;
         }
     }
     if (!s->b_live) {
-        const tb_axi_write_slot *slot = &s->wr[s->wr_head & MASK];
-        if (slot->have_aw && slot->have_last && !stopped && (hung >> TB_AXI_B & 1u) == 0 && cycle >= slot->at) {
+        const bool may = !stopped && (hung >> TB_AXI_B & 1u) == 0;
+        s->wr_now = may ? choose(s, 1, s->wr_now) : s->wr_now;
+        if (may && ripe(s, 1, s->wr_now)) {
             load_b(s);
         } else {
             *p->b_valid = 0;
@@ -251,11 +241,13 @@ static void take_ar(tb_axi_slave *s) {
     slot->len = *p->ar.len;
     slot->size = *p->ar.size & 7u;
     slot->burst = *p->ar.burst;
+    slot->beat = 0;
+    slot->done = false;
     slot->err_beat = TB_AXI_NO_BEAT;
     injected(s, 0, slot->len, &slot->err_resp, &slot->err_beat);
     stop_here(s);
     slot->at = s->cycle + latency(s, prof->read_lat_min, prof->read_lat_max);
-    ready_next(s, &s->ar_rdy, &prof->ar);
+    tb_axi_ready_next(&s->ar_rdy, &prof->ar, &s->rng, s->cycle);
 }
 
 /* Address and data of a write are both here: the response may follow. */
@@ -280,7 +272,7 @@ static void take_aw(tb_axi_slave *s) {
     slot->err_resp = TB_AXI_OKAY;
     injected(s, 1, slot->len, &slot->err_resp, &slot->err_beat);
     stop_here(s);
-    ready_next(s, &s->aw_rdy, &s->profile->aw);
+    tb_axi_ready_next(&s->aw_rdy, &s->profile->aw, &s->rng, s->cycle);
     if (slot->have_last) {
         write_complete(s, index);
     }
@@ -297,7 +289,7 @@ static void take_w(tb_axi_slave *s) {
         s->wr_strb[beat * 2 + 1] = p->w_strb.width > 64 ? tb_get_field(p->w_strb, 64, 64) : 0;
         slot->beats++;
     }
-    ready_next(s, &s->w_rdy, &s->profile->w);
+    tb_axi_ready_next(&s->w_rdy, &s->profile->w, &s->rng, s->cycle);
     if (*p->w_last != 0) {
         slot->have_last = true;
         s->wr_data++;
@@ -313,14 +305,14 @@ static void note_error(tb_axi_slave *s, unsigned dir, uint64_t addr) {
 
 static void r_taken(tb_axi_slave *s) {
     const tb_axi_profile *prof = s->profile;
-    tb_axi_read_slot *slot = &s->rd[s->rd_head & MASK];
+    tb_axi_read_slot *slot = &s->rd[s->rd_now & MASK];
     if (*s->port->r_resp >= TB_AXI_SLVERR) {
-        note_error(s, 0, slot->addr / s->port->bytes * s->port->bytes + (uint64_t)s->rd_beat * s->port->bytes);
+        note_error(s, 0, slot->addr / s->port->bytes * s->port->bytes + (uint64_t)slot->beat * s->port->bytes);
     }
     s->r_live = false;
-    if (s->rd_beat++ == slot->len) {
+    slot->done = slot->beat++ == slot->len;
+    while (s->rd_head != s->rd_tail && s->rd[s->rd_head & MASK].done) {
         s->rd_head++;
-        s->rd_beat = 0;
     }
     if (prof->gap != 0 && tb_rng_chance(&s->rng, prof->gap, 256)) {
         s->r_at = s->cycle + 1 + tb_rng_range(&s->rng, 1, prof->gap_max);
@@ -329,11 +321,13 @@ static void r_taken(tb_axi_slave *s) {
 
 static void b_taken(tb_axi_slave *s) {
     if (*s->port->b_resp >= TB_AXI_SLVERR) {
-        note_error(s, 1, s->wr[s->wr_head & MASK].addr);
+        note_error(s, 1, s->wr[s->wr_now & MASK].addr);
     }
     s->b_live = false;
-    memset(&s->wr[s->wr_head & MASK], 0, sizeof s->wr[0]);
-    s->wr_head++;
+    s->wr[s->wr_now & MASK].done = true;
+    while (s->wr[s->wr_head & MASK].done) {
+        memset(&s->wr[s->wr_head++ & MASK], 0, sizeof s->wr[0]);
+    }
 }
 
 /* Count the handshakes of this cycle for channels that are to hang, and for slow ones. */

@@ -1,7 +1,8 @@
 /*
  * slave.h - memory-backed AXI4 slave with random latency, back-pressure and errors.
  *
- * Responses are in order. Nothing is allocated after tb_axi_slave_init(). Accesses outside memory get DECERR.
+ * Responses are in order, unless the profile reorders those of different IDs. Nothing is allocated after
+ * tb_axi_slave_init(). Accesses outside memory get DECERR.
  */
 #ifndef TB_AXI_SLAVE_H
 #define TB_AXI_SLAVE_H
@@ -13,14 +14,7 @@
 #include "../case/rng.h"
 #include "../mem/ddr.h"
 #include "port.h"
-
-/* How the ready of a channel behaves after each handshake. Chances in 256ths; the rest: ready at once. */
-typedef struct tb_axi_ready_profile {
-    uint16_t pause; /* chance: low for 1..pause_max cycles */
-    uint16_t wait;  /* chance: low until valid has been high for 0..pause_max cycles */
-    uint16_t flap;  /* chance: without a handshake high for a few cycles only, then low for 1..pause_max */
-    uint16_t pause_max;
-} tb_axi_ready_profile;
+#include "ready.h"
 
 /* Bus timing by name; cycles. */
 typedef struct tb_axi_profile {
@@ -34,10 +28,12 @@ typedef struct tb_axi_profile {
     uint16_t outstanding;  /* bursts in flight, each way */
     bool data_first;       /* W may be accepted before its AW */
     bool late_commit;      /* written data reaches memory only when B is sent */
+    uint16_t reorder;      /* chance in 256 at each beat of R and each B: another ID's burst that may be answered */
     uint16_t lite_gap_max; /* register accesses: longest delay of each channel */
 } tb_axi_profile;
 
-/* Table of profiles, mildest first: ideal, fast, typical, slow, bursty, hostile; then writes: fast but for writes. */
+/* Table of profiles, mildest first: ideal, fast, typical, slow, bursty, hostile; then writes: fast but for writes;
+ * reorder: answers out of order and interleaved across IDs. */
 extern const tb_axi_profile tb_axi_profiles[];
 extern const size_t tb_axi_profile_count;
 /* By name; NULL: unknown. */
@@ -45,16 +41,11 @@ const tb_axi_profile *tb_axi_profile_find(const char *name);
 /* "ideal, fast, ..." for error lines and help. */
 void tb_axi_profile_names(char *dst, size_t size);
 
-/* Random ready of one channel. */
-typedef struct tb_axi_ready {
-    uint64_t at;    /* cycle of the next change */
-    uint64_t until; /* flap: end of the high time */
-    uint8_t state;
-} tb_axi_ready;
-
 typedef struct tb_axi_read_slot {
     uint64_t addr, at; /* at: earliest cycle of the first beat */
     uint32_t id;
+    uint16_t beat;     /* next one */
+    bool done;         /* answered, while an older burst is not */
     uint16_t err_beat; /* beat with an error; TB_AXI_NO_BEAT, TB_AXI_ALL_BEATS */
     uint8_t err_resp;
     uint8_t len, size, burst;
@@ -67,7 +58,7 @@ typedef struct tb_axi_write_slot {
     uint8_t len, size, burst;
     uint8_t err_resp; /* OKAY: none */
     uint16_t err_beat;
-    bool have_aw, have_last, decerr, committed;
+    bool have_aw, have_last, decerr, committed, done;
 } tb_axi_write_slot;
 
 /* A burst that gets an error response. */
@@ -94,12 +85,12 @@ typedef struct tb_axi_slave {
     tb_axi_ready aw_rdy, w_rdy, ar_rdy;
     /* reads: slots [rd_head, rd_tail) */
     tb_axi_read_slot rd[TB_AXI_SLAVE_CAP];
-    uint32_t rd_head, rd_tail, rd_beat;
+    uint32_t rd_head, rd_tail, rd_now; /* rd_now: the burst whose beat comes next or is on the bus */
     uint64_t r_at;
     bool r_live;
     /* writes: B for wr_head, data of wr_data, address of wr_tail next */
     tb_axi_write_slot wr[TB_AXI_SLAVE_CAP];
-    uint32_t wr_head, wr_data, wr_tail;
+    uint32_t wr_head, wr_data, wr_tail, wr_now; /* wr_now: the burst whose B is on the bus */
     bool b_live;
     uint8_t *wr_buf; /* TB_AXI_SLAVE_CAP x 256 beats */
     uint64_t *wr_strb;

@@ -226,7 +226,7 @@ void npu_tlog_layout(npu_tlog_task *t, uint32_t n) {
     }
     for (uint64_t i = 0; i < g->ic * pixels; i++) {
         int8_t word[32];
-        cm_layout(n, 1, 1, g->in_scale, &in[i], word);
+        cm_layout(n, 1, 1, g->in_scale, cm_quant_in(g), &in[i], word);
         out[i] = word[0];
     }
 }

@@ -213,9 +213,18 @@ void tb_mutation_case(const tb_result *result) {
           result->signature, result->message);
 }
 
+/* Seconds of a processor: of this process, or of all children that it has waited for. */
+static double cpu(int who) {
+    struct rusage u;
+    return getrusage(who, &u) == 0 ? (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+                                         1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec)
+                                   : 0.0;
+}
+
 static void write_verdicts(FILE *out, const void *ctx) {
     static const char *const states[] = {"", "not-reached", "reached", ""};
     (void)ctx;
+    fprintf(out, "#\t%.3f\t%.3f\n", cpu(RUSAGE_SELF), cpu(RUSAGE_CHILDREN));
     for (uint32_t m = 1; m <= mut.all->count; m++) {
         const verdict *v = &mut.verdict[m];
         if (mut.state[m] != TB_MUT_NOT_WATCHED) {

@@ -9,13 +9,15 @@
 
 /* The command line's part. Both `mutant` and `list` unset: the program runs as any other. */
 typedef struct tb_mutation_options {
-    uint32_t mutant;      /* it is the design, 0: none */
-    const char *list;     /* file with the numbers of the mutants to watch, or NULL */
-    const char *verdicts; /* with list: file to write, a line for each: number, verdict, clock cycles of the run before
-                           * it differed, cycles from there to the end, cases before, signature, message; tabs */
-    uint64_t jobs;        /* children at a time */
-    uint64_t cycles;      /* of a child, 0: to the end of the run */
-    uint64_t seconds;     /* of a child: time of a processor */
+    uint32_t mutant;  /* it is the design, 0: none */
+    const char *list; /* file with the numbers of the mutants to watch, or NULL */
+    const char
+        *verdicts;    /* with list: file to write: "#", seconds of a processor of the run without a mutant and of all
+                           * mutants; then a line for each: number, verdict, clock cycles of the run before it differed,
+                           * cycles from there to the end, cases before, signature, message; tabs */
+    uint64_t jobs;    /* children at a time */
+    uint64_t cycles;  /* of a child, 0: to the end of the run */
+    uint64_t seconds; /* of a child: time of a processor */
 } tb_mutation_options;
 
 /* Before the first case. The options must stay where they are. 0, or -1 with one line in err. */

@@ -18,6 +18,10 @@ static tb_pair *pair_of(const tb_tandem *b, void *self) {
     return b->mem_size != 0 ? (tb_pair *)(void *)((char *)self + b->pair_at) : NULL;
 }
 
+static tb_shadow *shadow_of(const tb_tandem *b, void *self) {
+    return b->shadow_size != 0 ? (tb_shadow *)(void *)((char *)self + b->shadow_at) : NULL;
+}
+
 /* ---- open and close ---- */
 
 static int open_pair(const tb_tandem *b, tb_pair *pair, uint64_t seed, char *err, size_t err_size) {
@@ -52,21 +56,57 @@ static int close_logs(tb_pair *pair, char *err, size_t err_size) {
     return rc;
 }
 
-static int bind(const tb_tandem *b, tb_run *run, tb_pair *pair, char *err, size_t err_size) {
+static int bind_buses(const tb_tandem *b, tb_run *run, tb_pair *pair, tb_shadow *shadow, char *err, size_t err_size) {
     for (unsigned i = 0; i < b->ports; i++) {
         const tb_tandem_port *p = &b->port[i];
         const tb_run_port_cfg cfg = {.name = p->name,
                                      .prefix = p->prefix,
                                      .stream = p->stream,
+                                     .slice = p->slice,
+                                     .slices = p->slices,
                                      .mem = p->memory ? &pair->rtl : NULL,
+                                     .shadow = p->shadow ? shadow : NULL,
                                      .lite = p->lite,
                                      .agent = p->agent,
                                      .clock = p->clock,
                                      .rules = p->rules};
-        if (p->memory && pair == NULL) {
-            return opt_fail(err, err_size, "port %s: the bench has no memory (mem_size)", p->name);
+        if ((p->memory && pair == NULL) || (p->shadow && shadow == NULL)) {
+            return opt_fail(err, err_size, "port %s: the bench has no %s", p->name,
+                            p->memory ? "memory (mem_size)" : "shadow (shadow_size)");
         }
         if (tb_run_port_open(run, &cfg, err, err_size) < 0) {
+            return -1;
+        }
+    }
+    for (unsigned i = 0; i < b->apbs; i++) {
+        const tb_tandem_apb *p = &b->apb[i];
+        const tb_apb_cfg cfg = {.name = p->name,
+                                .prefix = p->prefix,
+                                .requester = p->requester,
+                                .clock = p->clock,
+                                .shadow = p->shadow ? shadow : NULL,
+                                .mem = p->requester && pair != NULL ? &pair->rtl : NULL};
+        if (p->shadow && shadow == NULL) {
+            return opt_fail(err, err_size, "port %s: the bench has no shadow (shadow_size)", p->name);
+        }
+        if (tb_run_apb_open(run, &cfg, err, err_size) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int bind(const tb_tandem *b, tb_run *run, tb_pair *pair, tb_shadow *shadow, char *err, size_t err_size) {
+    if (bind_buses(b, run, pair, shadow, err, err_size) != 0) {
+        return -1;
+    }
+    for (unsigned i = 0; i < b->streams; i++) {
+        if (tb_run_stream_open(run, &b->stream[i], err, err_size) < 0) {
+            return -1;
+        }
+    }
+    for (unsigned i = 0; i < b->fairs; i++) {
+        if (tb_run_fair_open(run, &b->fair[i], err, err_size) < 0) {
             return -1;
         }
     }
@@ -81,7 +121,9 @@ static int bind(const tb_tandem *b, tb_run *run, tb_pair *pair, char *err, size_
 /* What the bench says of a run, and what the case says. */
 static int run_cfg(const tb_tandem *b, void *self, const tb_prog_run *run, tb_run_cfg *cfg, char *err,
                    size_t err_size) {
-    const char *bus = tb_knobs_get_name(run->knobs, "bus");
+    const char *answers = tb_knobs_get_name(run->knobs, "answers");
+    const bool reorder = answers != NULL && strcmp(answers, "reordered") == 0;
+    const char *bus = reorder ? "reorder" : tb_knobs_get_name(run->knobs, "bus");
     *cfg = b->cfg;
     cfg->hooks.ctx = self;
     cfg->seed = run->seed;
@@ -100,11 +142,15 @@ static int run_cfg(const tb_tandem *b, void *self, const tb_prog_run *run, tb_ru
 static int open_all(const tb_tandem *b, void *self, tb_prog_run *run, char *err, size_t err_size) {
     tb_run *r = run_of(b, self);
     tb_pair *pair = pair_of(b, self);
+    tb_shadow *shadow = shadow_of(b, self);
     tb_run_cfg cfg;
+    if ((shadow != NULL && tb_shadow_init(shadow, b->shadow_base, b->shadow_size) != 0)) {
+        return opt_fail(err, err_size, "out of memory");
+    }
     if ((pair != NULL && open_pair(b, pair, run->seed, err, err_size) != 0) ||
         (b->open != NULL && b->open(self, run, err, err_size) != 0) ||
         run_cfg(b, self, run, &cfg, err, err_size) != 0 || tb_run_open(r, &cfg, err, err_size) != 0 ||
-        bind(b, r, pair, err, err_size) != 0 ||
+        bind(b, r, pair, shadow, err, err_size) != 0 ||
         (b->checks != NULL && tb_run_checks(r, b->checks, *b->check_count, NULL, self, err, err_size) != 0)) {
         return -1;
     }
@@ -138,6 +184,9 @@ int tb_tandem_close(const tb_tandem *b, void *self, char *err, size_t err_size) 
         tb_buffers_free(&pair->live);
         tb_ddr_free(&pair->rtl);
         tb_ddr_free(&pair->model);
+    }
+    if (shadow_of(b, self) != NULL) {
+        tb_shadow_free(shadow_of(b, self));
     }
     if (b->close != NULL) {
         b->close(self);

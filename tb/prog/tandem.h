@@ -31,28 +31,47 @@ typedef struct tb_pair {
 
 /* A bus of the design. */
 typedef struct tb_tandem_port {
-    const char *name;   /* in reports */
-    const char *prefix; /* of its signals */
-    const char *stream; /* random stream of its timing; NULL: `name` */
-    bool memory;        /* an AXI4 master of the design, in front of the RTL's memory; else an AXI4-Lite slave */
-    bool lite;          /* with memory: the master speaks AXI4-Lite */
-    unsigned agent;     /* with memory: what its events call this port (tb_ddr.agent) */
-    unsigned clock;     /* the one that it belongs to: index into cfg.clocks */
+    const char *name;       /* in reports */
+    const char *prefix;     /* of its signals: "s_axi_" before "awvalid"; "*_s": the star is the place of that word */
+    const char *stream;     /* random stream of its timing; NULL: `name` */
+    unsigned slice, slices; /* number `slice` of `slices` ports in the same vectors, [slices*W-1:0]; 0: not */
+    bool memory;            /* an AXI4 master of the design, in front of the RTL's memory; else an AXI4-Lite slave */
+    bool shadow;            /* an AXI4 slave of the design, driven with bursts against the bench's shadow (shadow_at) */
+    bool lite;              /* with memory or shadow: the port speaks AXI4-Lite */
+    unsigned agent;         /* with memory: what its events call this port (tb_ddr.agent) */
+    unsigned clock;         /* the one that it belongs to: index into cfg.clocks */
     void (*rules)(tb_axi_mon_cfg *cfg); /* project rules beyond the protocol, or NULL */
 } tb_tandem_port;
+
+/* An APB port of the design. */
+typedef struct tb_tandem_apb {
+    const char *name, *prefix; /* as of tb_tandem_port */
+    bool requester;            /* of the design, in front of the RTL's memory; else it is a completer */
+    bool shadow;               /* a completer that is a memory: for random accesses (tb_apb_send) */
+    unsigned clock;
+} tb_tandem_apb;
 
 struct tb_tandem {
     size_t bytes;           /* of the design's struct; it is zeroed for each case and not moved */
     size_t run_at, pair_at; /* offsets of its tb_run and (with mem_size) of its tb_pair */
+    size_t shadow_at;       /* with ports that have a shadow: offset of the tb_shadow that they share */
     /*
      * clocks, resets, limits, hooks; their ctx is the design's struct, and seed, waveforms and the like come from the
-     * case. profile NULL: the one that the knob "bus" names, "ideal" without such a knob
+     * case. profile NULL: the one that the knob "bus" names, "ideal" without such a knob; "reorder" where the knob
+     * "answers" says "reordered"
      */
     tb_run_cfg cfg;
-    uint64_t mem_base, mem_size; /* of both memories (tb_ddr_init); size 0: none */
-    const char *work;            /* what a piece of work is called in reports; NULL: "task" */
-    const tb_tandem_port *port;  /* numbered in this order, as in the trace hash */
+    uint64_t mem_base, mem_size;       /* of both memories (tb_ddr_init); size 0: none */
+    uint64_t shadow_base, shadow_size; /* of the shadow (tb_shadow_init); size 0: none */
+    const char *work;                  /* what a piece of work is called in reports; NULL: "task" */
+    const tb_tandem_port *port;        /* numbered in this order, as in the trace hash */
     unsigned ports;
+    const tb_stream_cfg *stream; /* numbered in this order; a stream's origin (`from`) stands before it */
+    unsigned streams;
+    const tb_tandem_apb *apb; /* numbered in this order */
+    unsigned apbs;
+    const tb_fair_cfg *fair; /* arbiters */
+    unsigned fairs;
     const char *const *pin; /* outputs that are watched as interrupts: bits of tb_run.irq */
     unsigned pins;
     const tb_check_ops *const *checks; /* of the units, `*check_count` of them; NULL: none */
@@ -66,6 +85,9 @@ struct tb_tandem {
 };
 
 #define TB_TANDEM_PORTS(table) .port = (table), .ports = sizeof(table) / sizeof *(table)
+#define TB_TANDEM_STREAMS(table) .stream = (table), .streams = sizeof(table) / sizeof *(table)
+#define TB_TANDEM_APBS(table) .apb = (table), .apbs = sizeof(table) / sizeof *(table)
+#define TB_TANDEM_FAIRS(table) .fair = (table), .fairs = sizeof(table) / sizeof *(table)
 #define TB_TANDEM_PINS(table) .pin = (table), .pins = sizeof(table) / sizeof *(table)
 
 /* Execute a case: test->execute, or test->body on a new test->bench. 0, or -1 with run->err: it could not be run. */

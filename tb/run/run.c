@@ -1,12 +1,12 @@
 #include "run.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../case/hash.h"
+#include "run_priv.h"
 #include "story.h"
 #include "opt/opt.h"
 
@@ -14,122 +14,6 @@
 #define WATCH_MASK 63u  /* period of the watchdogs */
 #define MOVE_MASK 7u    /* how often outputs are held against those after reset, until they differ */
 #define SETTLE_LIMIT 64u
-
-__attribute__((format(printf, 4, 0))) static void note(const tb_run *run, tb_run_failure *f, const char *signature,
-                                                       const char *format, va_list args) {
-    vsnprintf(f->message, sizeof f->message, format, args);
-    snprintf(f->signature, sizeof f->signature, "%s", signature);
-    f->cycle = run->sim.cycle;
-}
-
-void tb_run_fail(tb_run *run, const char *signature, const char *format, ...) {
-    va_list args;
-    if (!tb_run_failed(run)) {
-        va_start(args, format);
-        note(run, &run->failure, signature, format, args);
-        va_end(args);
-    }
-}
-
-/* Is there a failure, of either kind? */
-static bool noted(const tb_run *run) {
-    return tb_run_failed(run) || run->first.signature[0] != '\0';
-}
-
-void tb_run_wrong(tb_run *run, const char *signature, const char *format, ...) {
-    va_list args;
-    if (!noted(run)) {
-        va_start(args, format);
-        note(run, run->cfg.go_on != 0 ? &run->first : &run->failure, signature, format, args);
-        va_end(args);
-    }
-}
-
-/* ---- violations; kept out of the cycle's hot path ---- */
-
-static void note_rules(tb_run *run) {
-    char text[320], signature[96];
-    for (unsigned i = 0; i < run->ports && !noted(run); i++) {
-        const tb_run_port *p = run->port[i];
-        if (p->mon.violations > 0) {
-            tb_axi_violation_text(&p->mon, &p->mon.first[0], text, sizeof text);
-            snprintf(signature, sizeof signature, "axi:%s:%s", tb_axi_rule_name(p->mon.first[0].rule), p->cfg.name);
-            tb_run_wrong(run, signature, "%s", text);
-        }
-    }
-}
-
-static void note_access(tb_run *run, const tb_run_port *p) {
-    static const char *const signature[] = {[TB_DDR_WRITE_OUTSIDE] = "mem:write-outside",
-                                            [TB_DDR_READ_UNWRITTEN] = "mem:read-unwritten",
-                                            [TB_DDR_READ_OUTSIDE] = "mem:read-outside"};
-    const tb_ddr_event *e = &p->cfg.mem->first;
-    const tb_run_hooks *h = &run->cfg.hooks;
-    const bool write = e->kind == TB_DDR_WRITE_OUTSIDE;
-    char where[160] = "";
-    if (h->on_access != NULL && h->on_access(h->ctx, e)) {
-        return;
-    }
-    if (run->live != NULL) {
-        const tb_near n = tb_buffers_near(run->live, e->addr, write ? TB_DDR_WRITE : TB_DDR_READ, NULL);
-        tb_buffers_place(run->live, &n, where, sizeof where);
-    }
-    tb_run_wrong(run, signature[e->kind], "%s: the design %s 0x%08" PRIx64 "%s%s%s", p->cfg.name,
-                 write ? "wrote" : "read", e->addr,
-                 e->kind == TB_DDR_READ_UNWRITTEN ? ", which was never written" : ", which it may not",
-                 where[0] != '\0' ? ": " : "", where);
-}
-
-/* Has a port before this one the same memory? */
-static bool shared(const tb_run *run, unsigned port) {
-    bool seen = false;
-    for (unsigned i = 0; i < port; i++) {
-        seen = seen || run->port[i]->cfg.mem == run->port[port]->cfg.mem;
-    }
-    return seen;
-}
-
-static void note_memory(tb_run *run) {
-    for (unsigned i = 0; i < run->ports; i++) {
-        const tb_run_port *p = run->port[i];
-        const tb_ddr *mem = p->cfg.mem;
-        if (mem != NULL && mem->events > 0 && !shared(run, i) && !noted(run)) {
-            note_access(run, p);
-        }
-        if ((mem != NULL && mem->oom) || p->mon.oom) {
-            tb_run_fail(run, "host:memory", "%s: out of memory", p->cfg.name);
-        }
-    }
-}
-
-/* A unit differs from its golden function. */
-static void note_check(tb_run *run) {
-    char text[480], signature[96];
-    const tb_check_failure *f = &run->checks.failure[0];
-    if (noted(run)) {
-        return;
-    }
-    snprintf(signature, sizeof signature, "unit:%s:%s", f->check->ops->unit, f->stream);
-    tb_check_text(f, text, sizeof text);
-    tb_run_wrong(run, signature, "%s", text);
-}
-
-static void note_stop(tb_run *run) {
-    char signature[96];
-    run->gone = true;
-    if (run->sim.interrupted) {
-        tb_run_fail(run, "host:signal", "stopped by signal %d", tb_sim_signal());
-        return;
-    }
-    const tb_sim *sim = &run->sim;
-    const bool first = !tb_run_failed(run);
-    tb_sim_assert_signature(sim->failure, signature, sizeof signature);
-    tb_run_fail(run, signature, "%s, cycle %" PRIu64, sim->failure, sim->failure_cycle);
-    if (first) {
-        run->failure.cycle = sim->failure_cycle;
-        snprintf(run->failure.path, sizeof run->failure.path, "%s", sim->failure_path);
-    }
-}
 
 /* ---- time ---- */
 
@@ -155,11 +39,30 @@ void tb_run_drive(tb_run *run) {
         }
         if (p->cfg.mem != NULL) {
             tb_axi_slave_drive(&p->slave, own_cycle(run, p));
+        } else if (p->cfg.shadow != NULL) {
+            tb_axi_master_drive(&p->master, own_cycle(run, p));
         } else {
             tb_lite_drive(&p->lite);
         }
     }
+    for (unsigned i = 0; run->sliced && i < run->ports; i++) {
+        tb_axi_port_put(&run->port[i]->axi);
+    }
+    for (unsigned i = 0; i < run->streams; i++) {
+        tb_stream_drive(run->stream[i], run->sim.cycle);
+    }
+    for (unsigned i = 0; i < run->apbs; i++) {
+        tb_apb_drive(run->apb[i], run->sim.cycle);
+    }
     run->driven = UINT32_MAX;
+}
+
+/* The design settles, and ports that are slices of vectors see it. */
+static void settle_design(tb_run *run) {
+    tb_sim_settle(&run->sim);
+    for (unsigned i = 0; run->sliced && i < run->ports; i++) {
+        tb_axi_port_get(&run->port[i]->axi);
+    }
 }
 
 /* The bench answers what it sees, until nothing changes any more. */
@@ -172,16 +75,37 @@ static void settle_more(tb_run *run) {
                         i);
             return;
         }
-        tb_sim_settle(&run->sim);
+        settle_design(run);
     }
 }
 
 void tb_run_settle(tb_run *run) {
     tb_run_drive(run);
-    tb_sim_settle(&run->sim);
+    settle_design(run);
     if (run->cfg.hooks.on_settle != NULL) {
         settle_more(run);
     }
+}
+
+/* Streams (those into the design first: a byte may come out in the cycle in which it goes in), then APB, arbiters. */
+static void look_at_streams(tb_run *run) {
+    for (unsigned i = 0; i < 2 * run->streams; i++) {
+        tb_stream *s = run->stream[i % run->streams];
+        if (s->cfg.source == (i >= run->streams) && (run->sim.rising >> s->cfg.clock & 1u) != 0) {
+            tb_stream_sample(s, run->sim.cycle, &run->hash);
+        }
+    }
+    for (unsigned i = 0; i < run->apbs; i++) {
+        if ((run->sim.rising >> run->apb[i]->cfg.clock & 1u) != 0) {
+            tb_apb_sample(run->apb[i], run->sim.cycle, &run->hash);
+        }
+    }
+    for (unsigned i = 0; i < run->fairs; i++) {
+        if ((run->sim.rising >> run->fair[i]->cfg.clock & 1u) != 0) {
+            tb_fair_sample(run->fair[i], run->sim.cycle);
+        }
+    }
+    run_note_streams(run);
 }
 
 void tb_run_look(tb_run *run) {
@@ -198,14 +122,20 @@ void tb_run_look(tb_run *run) {
         if (p->cfg.mem != NULL) {
             tb_axi_slave_sample(&p->slave);
             memory = memory || p->cfg.mem->events > 0 || p->cfg.mem->oom;
+        } else if (p->cfg.shadow != NULL) {
+            tb_axi_master_sample(&p->master);
+            memory = memory || p->master.wrong != NULL || p->cfg.shadow->mem.oom;
         } else {
             tb_lite_sample(&p->lite);
         }
         violations += p->mon.violations;
         memory = memory || p->mon.oom;
     }
+    if (run->streams + run->apbs + run->fairs > 0) {
+        look_at_streams(run);
+    }
     if (checks_look(run) && !tb_checks_cycle(&run->checks)) {
-        note_check(run);
+        run_note_check(run);
     }
     tb_waits_look(&run->waits, cycle);
     if (run->story != NULL) {
@@ -215,10 +145,10 @@ void tb_run_look(tb_run *run) {
         run->cfg.hooks.sample(run->cfg.hooks.ctx);
     }
     if (violations > 0) {
-        note_rules(run);
+        run_note_rules(run);
     }
     if (memory) {
-        note_memory(run);
+        run_note_memory(run);
     }
 }
 
@@ -236,13 +166,19 @@ static inline bool edge(tb_run *run) {
     const bool go = tb_sim_edge(&run->sim);
     uint32_t irq = 0;
     run->driven = run->sim.schedule.count == 0 ? 0 : driven_before(run, rising);
+    for (unsigned i = 0; i < run->streams; i++) {
+        run->stream[i]->driven = run->stream[i]->driven && (rising >> run->stream[i]->cfg.clock & 1u) == 0;
+    }
+    for (unsigned i = 0; i < run->apbs; i++) {
+        run->apb[i]->driven = run->apb[i]->driven && (rising >> run->apb[i]->cfg.clock & 1u) == 0;
+    }
     for (unsigned i = 0; i < run->pins; i++) {
         irq |= (uint32_t)(*run->pin[i] & 1u) << i;
     }
     run->irq_rose |= irq & ~run->irq;
     run->irq = irq;
     if (!go) {
-        note_stop(run);
+        run_note_stop(run);
     }
     return go;
 }
@@ -272,7 +208,8 @@ static bool step(void *ctx) {
         if (!run->moved && (cycle & MOVE_MASK) == 0) {
             look_for_moves(run, cycle);
         }
-        if ((cycle & WATCH_MASK) == 0 && (run->memories > 0 || run->progress > 0)) {
+        if ((cycle & WATCH_MASK) == 0 &&
+            (run->memories + run->masters + run->streams + run->apbs > 0 || run->progress > 0)) {
             tb_run_watch(run, cycle);
         }
         if (run->cfg.max_cycles != 0 && cycle >= run->cfg.max_cycles) {
@@ -290,7 +227,7 @@ static bool reset_step(void *ctx) {
     tb_run *run = (tb_run *)ctx;
     tb_sim_settle(&run->sim);
     if (run->looks_in_reset && checks_look(run) && !tb_checks_cycle(&run->checks)) {
-        note_check(run);
+        run_note_check(run);
     }
     edge(run);
     return !tb_run_failed(run);
@@ -338,14 +275,31 @@ void tb_run_reset(tb_run *run) {
         tb_run_port *p = run->port[i];
         if (p->cfg.mem != NULL) {
             tb_axi_slave_reset(&p->slave);
+        } else if (p->cfg.shadow != NULL) {
+            tb_axi_master_reset(&p->master);
+            tb_shadow_clear(p->cfg.shadow);
         } else {
             tb_lite_reset(&p->lite);
+        }
+        tb_axi_port_put(&p->axi);
+    }
+    for (unsigned i = 0; i < run->streams; i++) {
+        tb_stream_reset(run->stream[i]);
+    }
+    for (unsigned i = 0; i < run->fairs; i++) {
+        tb_fair_reset(run->fair[i]);
+    }
+    for (unsigned i = 0; i < run->apbs; i++) {
+        tb_apb_reset(run->apb[i]);
+        if (run->apb[i]->cfg.shadow != NULL) {
+            tb_shadow_clear(run->apb[i]->cfg.shadow);
         }
     }
     /* an asynchronous reset of a running design makes every valid low before the next edge */
     tb_sim_assert_reset(&run->sim);
     for (unsigned i = 0; i < run->ports && !run->sim.stopped && run->looks_in_reset; i++) {
         tb_axi_sample s;
+        tb_axi_port_get(&run->port[i]->axi);
         tb_axi_sample_port(&run->port[i]->axi, run->sim.cycle, false, &s);
         tb_axi_mon_step(&run->port[i]->mon, &s);
     }
@@ -365,52 +319,16 @@ void tb_run_reset(tb_run *run) {
     tb_run_kick(run);
 }
 
-/* ---- register accesses ---- */
-
-static bool access_done(tb_run *run, tb_lite_status status, const char *what, uint64_t addr) {
-    const uint64_t limit = run->cfg.access_cycles;
-    char text[160];
-    if (status == TB_LITE_TIMEOUT) {
-        run->gone = true;
-        snprintf(text, sizeof text, "%s of register 0x%03" PRIx64 " got no response within %" PRIu64 " cycles", what,
-                 addr, limit);
-        tb_run_note_hang(run, TB_HANG_REGISTER, text, run->sim.cycle > limit ? run->sim.cycle - limit : 0);
-    } else if (status == TB_LITE_ERROR) {
-        tb_run_fail(run, "reg:response", "%s of register 0x%03" PRIx64 " answered with an error response", what, addr);
-    }
-    return status == TB_LITE_OK;
-}
-
-bool tb_run_read(tb_run *run, unsigned port, uint64_t addr, uint32_t *value) {
-    tb_watchdog_kick(&run->wd, run->sim.cycle);
-    return access_done(run, tb_lite_read(&run->port[port]->lite, addr, value, tb_run_step, run, run->cfg.access_cycles),
-                       "read", addr);
-}
-
-bool tb_run_write_part(tb_run *run, unsigned port, uint64_t addr, uint32_t value, uint8_t strb) {
-    const tb_run_hooks *h = &run->cfg.hooks;
-    if (h->polls == NULL || !h->polls(h->ctx, addr)) {
-        tb_watchdog_kick(&run->wd_memory, run->sim.cycle);
-    }
-    tb_watchdog_kick(&run->wd, run->sim.cycle);
-    return access_done(
-        run, tb_lite_write(&run->port[port]->lite, addr, value, strb, tb_run_step, run, run->cfg.access_cycles),
-        "write", addr);
-}
-
-bool tb_run_write(tb_run *run, unsigned port, uint64_t addr, uint32_t value) {
-    return tb_run_write_part(run, port, addr, value, 0xf);
-}
-
-bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value) {
-    tb_lite_master *lite = &run->port[port]->lite;
-    return !lite->busy && tb_lite_read(lite, addr, value, tb_run_cycle, run, run->cfg.access_cycles) == TB_LITE_OK;
-}
-
 uint64_t tb_run_handshakes(const tb_run *run, bool memory) {
     uint64_t sum = run->progress;
     for (unsigned i = 0; i < run->ports; i++) {
         sum += !memory || run->port[i]->cfg.mem != NULL ? run->port[i]->mon.progress : 0;
+    }
+    for (unsigned i = 0; !memory && i < run->streams; i++) {
+        sum += run->stream[i]->transfers;
+    }
+    for (unsigned i = 0; !memory && i < run->apbs; i++) {
+        sum += run->apb[i]->transfers;
     }
     return sum;
 }
@@ -444,13 +362,17 @@ bool tb_run_finish(tb_run *run) {
 
 bool tb_run_end(tb_run *run) {
     if (checks_look(run) && !tb_run_failed(run) && !tb_checks_finish(&run->checks)) {
-        note_check(run);
+        run_note_check(run);
     }
     for (unsigned i = 0; i < run->ports && !tb_run_failed(run); i++) {
         tb_axi_mon_finish(&run->port[i]->mon, run->sim.cycle);
     }
-    note_rules(run);
-    note_memory(run);
+    for (unsigned i = 0; i < run->streams && !tb_run_failed(run); i++) {
+        tb_stream_finish(run->stream[i]);
+    }
+    run_note_rules(run);
+    run_note_memory(run);
+    run_note_streams(run);
     tb_story_end(run);
     return !tb_run_failed(run);
 }
@@ -477,7 +399,7 @@ uint64_t tb_run_hash(const tb_run *run) {
     uint64_t hash = run->hash;
     for (unsigned i = 0; i < run->ports; i++) {
         const tb_ddr *mem = run->port[i]->cfg.mem;
-        hash = mem != NULL && !shared(run, i) ? tb_ddr_hash(mem, hash) : hash;
+        hash = mem != NULL && !run_shared(run, i) ? tb_ddr_hash(mem, hash) : hash;
     }
     return tb_hash_final(hash);
 }
@@ -488,9 +410,21 @@ void tb_run_close(tb_run *run) {
     for (unsigned i = 0; i < run->ports; i++) {
         tb_axi_mon_free(&run->port[i]->mon);
         tb_axi_slave_free(&run->port[i]->slave);
+        tb_axi_master_free(&run->port[i]->master);
+        tb_axi_unbind(&run->port[i]->axi);
         free(run->port[i]);
     }
-    run->ports = 0;
+    for (unsigned i = 0; i < run->streams; i++) {
+        tb_stream_close(run->stream[i]);
+        free(run->stream[i]);
+    }
+    for (unsigned i = 0; i < run->apbs; i++) {
+        free(run->apb[i]);
+    }
+    for (unsigned i = 0; i < run->fairs; i++) {
+        free(run->fair[i]);
+    }
+    run->ports = run->streams = run->apbs = run->fairs = 0;
     tb_checks_close(&run->checks);
     tb_sim_close(&run->sim);
     free(run->hang_text);

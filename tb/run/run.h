@@ -2,8 +2,8 @@
  * run.h - a design with its buses, monitors, checks, watchdogs and snapshots: everything that happens in a clock cycle,
  * for any design.
  *
- * For designs whose buses are AXI4 masters in front of memory and AXI4-Lite slaves, beside ports that the bench drives
- * itself, and for single units:
+ * For designs whose buses are AXI4 masters in front of memory, AXI4 slaves and AXI4-Lite slaves, beside ports that the
+ * bench drives itself, and for single units:
  *
  *     tb_run_open(); tb_run_port_open() for each bus; tb_run_pin() for each interrupt; tb_run_checks(); tb_run_reset();
  *     then register accesses and tb_run_step(); tb_run_finish(); if it failed, tb_run_fail_wave(); tb_run_close().
@@ -19,17 +19,24 @@
 
 #include <stdio.h>
 
+#include "../apb/apb.h"
 #include "../axi/lite_master.h"
+#include "../axi/master.h"
 #include "../axi/monitor.h"
 #include "../axi/slave.h"
 #include "../mem/buffers.h"
 #include "../sim/sim.h"
+#include "../stream/fair.h"
+#include "../stream/stream.h"
 #include "../tap/check.h"
 #include "replay.h"
 #include "waits.h"
 #include "watchdog.h"
 
-#define TB_RUN_PORTS 8u
+#define TB_RUN_PORTS 32u
+#define TB_RUN_STREAMS 32u
+#define TB_RUN_APBS 8u
+#define TB_RUN_FAIRS 8u
 #define TB_RUN_PINS 32u
 
 /* Where no progress was made for too long. */
@@ -110,12 +117,17 @@ typedef struct tb_run_cfg {
 
 /* A bus of the design. The texts are kept by reference. */
 typedef struct tb_run_port_cfg {
-    const char *name;   /* in reports */
-    const char *prefix; /* of its signals */
-    const char *stream; /* random stream of its timing; NULL: `name` */
-    /* memory behind an AXI4 (or AXI4-Lite) master of the design; NULL: an AXI4-Lite slave of it, for registers */
+    const char *name;       /* in reports */
+    const char *prefix;     /* of its signals (tb_axi_bind) */
+    const char *stream;     /* random stream of its timing; NULL: `name` */
+    unsigned slice, slices; /* number `slice` of `slices` ports in the same vectors (tb_axi_bind_slice); 0: not */
+    /*
+     * memory behind an AXI4 (or AXI4-Lite) master of the design, or the shadow of what is behind an AXI4 (or
+     * AXI4-Lite) slave of it, which `master` of the port then drives; both NULL: an AXI4-Lite slave for registers
+     */
     tb_ddr *mem;
-    bool lite;      /* with mem: the master speaks AXI4-Lite */
+    tb_shadow *shadow;
+    bool lite;      /* with mem or shadow: the port speaks AXI4-Lite */
     unsigned agent; /* with mem: what its events call this port (tb_ddr.agent) */
     unsigned clock; /* the one that it belongs to: index into tb_run_cfg.clocks */
     /* Project rules that the design keeps on this port beyond the protocol, or NULL. */
@@ -126,8 +138,9 @@ typedef struct tb_run_port {
     tb_run_port_cfg cfg;
     tb_axi_port axi;
     tb_axi_monitor mon;
-    tb_axi_slave slave;  /* with cfg.mem */
-    tb_lite_master lite; /* without */
+    tb_axi_slave slave;   /* with cfg.mem */
+    tb_axi_master master; /* with cfg.shadow */
+    tb_lite_master lite;  /* without both */
 } tb_run_port;
 
 /* First failure. Empty signature: none. */
@@ -144,7 +157,14 @@ typedef struct tb_run {
     tb_run_cfg cfg;
     tb_sim sim;
     tb_run_port *port[TB_RUN_PORTS];
-    unsigned ports, memories; /* memories: those of them with memory */
+    unsigned ports, memories, masters; /* those of them with memory, with a shadow */
+    bool sliced;                       /* one of them is a slice of vectors */
+    tb_stream *stream[TB_RUN_STREAMS];
+    unsigned streams;
+    tb_apb *apb[TB_RUN_APBS];
+    unsigned apbs;
+    tb_fair *fair[TB_RUN_FAIRS];
+    unsigned fairs;
     const uint8_t *pin[TB_RUN_PINS];
     unsigned pins;
     /* pins after the last edge; pins that have risen since the bench cleared it: bit i is pin i */
@@ -181,6 +201,14 @@ int tb_run_open(tb_run *run, const tb_run_cfg *cfg, char *err, size_t err_size);
  * line in err.
  */
 int tb_run_port_open(tb_run *run, const tb_run_port_cfg *cfg, char *err, size_t err_size);
+/* A stream of the design. Returns its number, or -1 with one line in err; its origin must be open already. */
+int tb_run_stream_open(tb_run *run, const tb_stream_cfg *cfg, char *err, size_t err_size);
+/* The stream of this name; NULL: there is none. */
+tb_stream *tb_run_stream(const tb_run *run, const char *name);
+/* An arbiter at the ports of the design. Returns its number, or -1 with one line in err. */
+int tb_run_fair_open(tb_run *run, const tb_fair_cfg *cfg, char *err, size_t err_size);
+/* An APB port of the design. Returns its number, or -1 with one line in err. */
+int tb_run_apb_open(tb_run *run, const tb_apb_cfg *cfg, char *err, size_t err_size);
 /*
  * An output of one bit that is watched as an interrupt. Returns its number (bit of tb_run.irq), or -1 with one line in
  * err.
@@ -222,6 +250,17 @@ bool tb_run_write(tb_run *run, unsigned port, uint64_t addr, uint32_t value);
 bool tb_run_write_part(tb_run *run, unsigned port, uint64_t addr, uint32_t value, uint8_t strb);
 /* A read for a report: also after a failure, and nothing is noted. False: no response. */
 bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value);
+/*
+ * One access through an APB completer of the design, all lanes of a write. *refused: answered with PSLVERR (NULL: that
+ * is
+ * the failure reg:response). False: the run has failed.
+ */
+bool tb_run_apb_read(tb_run *run, unsigned apb, uint64_t addr, uint32_t *value, bool *refused);
+bool tb_run_apb_write(tb_run *run, unsigned apb, uint64_t addr, uint32_t value, bool *refused);
+/* Has a master of the bench (a port with a shadow) or a stream something in flight or to send? */
+bool tb_run_busy(const tb_run *run);
+/* Step until they have not. False: the run has failed, also because of a hang. */
+bool tb_run_drain(tb_run *run);
 /*
  * Something has happened that the buses do not show: a transfer on a stream that the bench drives, a result, an
  * interrupt. Counts as a handshake for the watchdogs.

@@ -25,8 +25,9 @@ bool tb_run_owes(const tb_run *run, unsigned port, tb_axi_channel axi, char *tex
     const bool write = axi != TB_AXI_AR && axi != TB_AXI_R;
     const bool stalled = (mon->stalled >> axi & 1u) != 0;
     const char *name = run->port[port]->cfg.name;
+    const char *side = run->port[port]->cfg.mem != NULL ? "memory" : "design"; /* the slave */
     if (axi == TB_AXI_AR || axi == TB_AXI_AW || axi == TB_AXI_W) {
-        snprintf(text, size, "the memory has not taken %s of %s since cycle %" PRIu64,
+        snprintf(text, size, "the %s has not taken %s of %s since cycle %" PRIu64, side,
                  axi == TB_AXI_W ? "data" : "an address", name, mon->stalled_since[axi]);
         return stalled;
     }
@@ -36,24 +37,38 @@ bool tb_run_owes(const tb_run *run, unsigned port, tb_axi_channel axi, char *tex
     }
     if (write) {
         snprintf(text, size,
-                 "the memory has not answered %s burst 0x%08" PRIx64 " of %u beats, complete since cycle %" PRIu64,
+                 "the %s has not answered %s burst 0x%08" PRIx64 " of %u beats, complete since cycle %" PRIu64, side,
                  name, b->addr, b->len + 1u, b->moved);
     } else {
-        snprintf(text, size,
-                 "the memory owes R of %s burst 0x%08" PRIx64 ": beat %u of %u, asked for in cycle %" PRIu64, name,
-                 b->addr, b->beat + 1u, b->len + 1u, b->since);
+        snprintf(text, size, "the %s owes R of %s burst 0x%08" PRIx64 ": beat %u of %u, asked for in cycle %" PRIu64,
+                 side, name, b->addr, b->beat + 1u, b->len + 1u, b->since);
     }
     return true;
 }
 
-/* Is it a memory? */
+/* Is it a bus whose bursts are followed? Registers are asked for one at a time and have a failure of their own. */
+static bool has_bursts(const tb_run_port *p) {
+    return p->cfg.mem != NULL || p->cfg.shadow != NULL;
+}
+
+/* Is it a memory, or a slave of the design? */
 static void guess_root(const tb_run *run, char *text, size_t size) {
     static const tb_axi_channel order[] = {TB_AXI_AR, TB_AXI_R, TB_AXI_AW, TB_AXI_W, TB_AXI_B};
     for (unsigned p = 0; p < run->ports; p++) {
-        for (size_t i = 0; run->port[p]->cfg.mem != NULL && i < sizeof order / sizeof order[0]; i++) {
+        for (size_t i = 0; has_bursts(run->port[p]) && i < sizeof order / sizeof order[0]; i++) {
             if (tb_run_owes(run, p, order[i], text, size)) {
                 return;
             }
+        }
+    }
+    for (unsigned i = 0; i < run->streams; i++) {
+        if (tb_stream_owes(run->stream[i], text, size)) {
+            return;
+        }
+    }
+    for (unsigned i = 0; i < run->apbs; i++) {
+        if (tb_apb_owes(run->apb[i], text, size)) {
+            return;
         }
     }
     if (tb_waits_root(&run->waits, text, size)) {
@@ -183,16 +198,42 @@ static void note_memory_hang(tb_run *run, uint64_t since) {
     tb_run_note_hang(run, TB_HANG_MEMORY, what, since);
 }
 
+/* What one stream or APB port offers is not taken for too long, whatever moves on the others. */
+static void watch_offers(tb_run *run, uint64_t cycle) {
+    char signature[96], what[160];
+    for (unsigned i = 0; i < run->streams; i++) {
+        const tb_stream *s = run->stream[i];
+        if (s->live && cycle - s->since >= run->wd.limit) {
+            snprintf(signature, sizeof signature, "stream:stuck:%.40s", s->cfg.name);
+            snprintf(what, sizeof what, "%.40s: offered in cycle %" PRIu64 " and not taken for %" PRIu64 " cycles",
+                     s->cfg.name, s->since, run->wd.limit);
+            tb_run_stuck(run, signature, what, s->since);
+        }
+    }
+    for (unsigned i = 0; i < run->apbs; i++) {
+        const tb_apb *p = run->apb[i];
+        if (!p->cfg.requester && p->phase != TB_APB_IDLE && cycle - p->since >= run->wd.limit) {
+            snprintf(signature, sizeof signature, "apb:stuck:%.40s", p->cfg.name);
+            snprintf(what, sizeof what, "%.40s: no PREADY since cycle %" PRIu64 ", for %" PRIu64 " cycles", p->cfg.name,
+                     p->since, run->wd.limit);
+            tb_run_stuck(run, signature, what, p->since);
+        }
+    }
+}
+
 void tb_run_watch(tb_run *run, uint64_t cycle) {
     const tb_run_hooks *h = &run->cfg.hooks;
     const bool all = tb_watchdog_step(&run->wd, cycle, tb_run_handshakes(run, false));
     const bool memory = run->memories > 0 && tb_watchdog_step(&run->wd_memory, cycle, tb_run_handshakes(run, true));
     const uint64_t since = all ? run->wd.last_cycle : run->wd_memory.last_cycle;
     char what[160];
+    watch_offers(run, cycle);
     if (!all && !memory) {
         return;
     }
-    if (!all && h->busy != NULL && !h->busy(h->ctx)) {
+    if (run->memories == 0 && run->progress == 0 && !tb_run_busy(run)) {
+        tb_run_kick(run); /* the bench asks for nothing */
+    } else if (!all && h->busy != NULL && !h->busy(h->ctx)) {
         tb_run_kick(run);
     } else if (h->computes != NULL && h->computes(h->ctx)) {
         return;
@@ -200,7 +241,8 @@ void tb_run_watch(tb_run *run, uint64_t cycle) {
         note_memory_hang(run, since);
     } else {
         snprintf(what, sizeof what, "no %s for %" PRIu64 " cycles, since cycle %" PRIu64,
-                 run->ports > 0 ? "handshake on any port" : "progress", run->wd.limit, since);
+                 run->ports + run->streams + run->apbs > 0 ? "handshake on any port" : "progress", run->wd.limit,
+                 since);
         tb_run_note_hang(run, TB_HANG_PORTS, what, since);
     }
 }

@@ -48,25 +48,30 @@ int tb_run_open(tb_run *run, const tb_run_cfg *cfg, char *err, size_t err_size) 
 /* Monitor and the other side of the bus. 0 or -1 with one line in err. */
 static int open_parts(tb_run *run, tb_run_port *p, char *err, size_t err_size) {
     const tb_run_port_cfg *c = &p->cfg;
-    const bool registers = c->mem == NULL, lite = registers || c->lite;
+    const bool registers = c->mem == NULL && c->shadow == NULL, lite = registers || c->lite;
     const tb_rng rng = tb_rng_stream(run->cfg.seed, c->stream != NULL ? c->stream : c->name);
     tb_axi_mon_cfg mon;
-    if (tb_axi_bind(&p->axi, &run->sim, c->prefix, lite, err, err_size) != 0) {
+    if (tb_axi_bind_slice(&p->axi, &run->sim, c->prefix, lite, c->slice, c->slices, err, err_size) != 0) {
         return -1;
     }
-    if (!registers && (p->axi.bytes < 4 || p->axi.widths.id > 32)) {
-        return opt_fail(err, err_size,
-                        "port %s: %u data bits and %u ID bits, this memory has at least 32 and at most 32", c->name,
-                        p->axi.bytes * 8, p->axi.widths.id);
+    if (!registers && p->axi.widths.id > 32) {
+        return opt_fail(err, err_size, "port %s: %u ID bits, expected at most 32", c->name, p->axi.widths.id);
     }
+    if (registers && p->axi.bytes != 4) {
+        return opt_fail(err, err_size, "port %s: %u data bits, registers have 32", c->name, p->axi.bytes * 8);
+    }
+    run->sliced = run->sliced || p->axi.parts > 0;
     tb_axi_mon_defaults(&mon, c->name, &p->axi);
     if (c->rules != NULL) {
         c->rules(&mon);
     }
     mon.port = run->ports - 1;
     mon.hash = &run->hash;
+    const tb_axi_master_cfg master = {
+        .name = c->name, .shadow = c->shadow, .number = run->ports - 1, .profile = run->cfg.profile, .rng = rng};
     if (tb_axi_mon_init(&p->mon, &mon) != 0 ||
-        (!registers && tb_axi_slave_init(&p->slave, &p->axi, c->mem, run->cfg.profile, rng) != 0)) {
+        (c->mem != NULL && tb_axi_slave_init(&p->slave, &p->axi, c->mem, run->cfg.profile, rng) != 0) ||
+        (c->shadow != NULL && tb_axi_master_init(&p->master, &p->axi, &master) != 0)) {
         return opt_fail(err, err_size, "out of memory");
     }
     p->slave.agent = c->agent;
@@ -74,6 +79,10 @@ static int open_parts(tb_run *run, tb_run_port *p, char *err, size_t err_size) {
         tb_lite_init(&p->lite, &p->axi, run->cfg.profile->lite_gap_max, rng);
     }
     return 0;
+}
+
+static bool has_clock(const tb_run *run, unsigned clock) {
+    return clock < (run->sim.schedule.count != 0 ? run->sim.schedule.count : 1);
 }
 
 int tb_run_port_open(tb_run *run, const tb_run_port_cfg *cfg, char *err, size_t err_size) {
@@ -84,14 +93,81 @@ int tb_run_port_open(tb_run *run, const tb_run_port_cfg *cfg, char *err, size_t 
     if (p == NULL) {
         return opt_fail(err, err_size, "out of memory");
     }
-    if (cfg->clock >= (run->sim.schedule.count != 0 ? run->sim.schedule.count : 1)) {
+    if (!has_clock(run, cfg->clock)) {
         free(p);
         return opt_fail(err, err_size, "%s: there is no clock number %u", cfg->name, cfg->clock);
     }
     p->cfg = *cfg;
     run->port[run->ports++] = p;
     run->memories += cfg->mem != NULL;
+    run->masters += cfg->shadow != NULL;
     return open_parts(run, p, err, err_size) == 0 ? (int)run->ports - 1 : -1;
+}
+
+tb_stream *tb_run_stream(const tb_run *run, const char *name) {
+    for (unsigned i = 0; i < run->streams; i++) {
+        if (strcmp(run->stream[i]->cfg.name, name) == 0) {
+            return run->stream[i];
+        }
+    }
+    return NULL;
+}
+
+int tb_run_stream_open(tb_run *run, const tb_stream_cfg *cfg, char *err, size_t err_size) {
+    tb_stream *origin = cfg->from != NULL ? tb_run_stream(run, cfg->from) : NULL;
+    if (run->streams == TB_RUN_STREAMS) {
+        return opt_fail(err, err_size, "%s: a run has at most %u streams", cfg->name, TB_RUN_STREAMS);
+    }
+    if (!has_clock(run, cfg->clock)) {
+        return opt_fail(err, err_size, "%s: there is no clock number %u", cfg->name, cfg->clock);
+    }
+    if (cfg->from != NULL && (origin == NULL || origin->cfg.source || !cfg->source)) {
+        return opt_fail(err, err_size, "%s: from %s: expected a stream into the design that stands before it",
+                        cfg->name, cfg->from);
+    }
+    tb_stream *s = (tb_stream *)calloc(1, sizeof *s);
+    if (s == NULL) {
+        return opt_fail(err, err_size, "out of memory");
+    }
+    run->stream[run->streams++] = s;
+    if (tb_stream_open(s, &run->sim, cfg, tb_rng_stream(run->cfg.seed, cfg->name), err, err_size) != 0) {
+        return -1;
+    }
+    if (origin != NULL && tb_stream_follow(s, origin) != 0) {
+        return opt_fail(err, err_size, "%s: %s has %u copies already", cfg->name, cfg->from, TB_STREAM_COPIES);
+    }
+    return (int)run->streams - 1;
+}
+
+int tb_run_apb_open(tb_run *run, const tb_apb_cfg *cfg, char *err, size_t err_size) {
+    if (run->apbs == TB_RUN_APBS) {
+        return opt_fail(err, err_size, "%s: a run has at most %u APB ports", cfg->name, TB_RUN_APBS);
+    }
+    if (!has_clock(run, cfg->clock)) {
+        return opt_fail(err, err_size, "%s: there is no clock number %u", cfg->name, cfg->clock);
+    }
+    tb_apb *p = (tb_apb *)calloc(1, sizeof *p);
+    if (p == NULL) {
+        return opt_fail(err, err_size, "out of memory");
+    }
+    run->apb[run->apbs++] = p;
+    const tb_rng rng = tb_rng_stream(run->cfg.seed, cfg->name);
+    return tb_apb_open(p, &run->sim, cfg, rng, err, err_size) == 0 ? (int)run->apbs - 1 : -1;
+}
+
+int tb_run_fair_open(tb_run *run, const tb_fair_cfg *cfg, char *err, size_t err_size) {
+    if (run->fairs == TB_RUN_FAIRS) {
+        return opt_fail(err, err_size, "%s: a run has at most %u arbiters", cfg->name, TB_RUN_FAIRS);
+    }
+    if (!has_clock(run, cfg->clock)) {
+        return opt_fail(err, err_size, "%s: there is no clock number %u", cfg->name, cfg->clock);
+    }
+    tb_fair *f = (tb_fair *)calloc(1, sizeof *f);
+    if (f == NULL) {
+        return opt_fail(err, err_size, "out of memory");
+    }
+    run->fair[run->fairs++] = f;
+    return tb_fair_open(f, &run->sim, cfg, err, err_size) == 0 ? (int)run->fairs - 1 : -1;
 }
 
 int tb_run_pin(tb_run *run, const char *name, char *err, size_t err_size) {

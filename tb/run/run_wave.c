@@ -38,6 +38,18 @@ static int draw(void *ctx) {
     for (unsigned i = 0; i < run->ports; i++) {
         tb_wave_pictures_port(&p, run->port[i]->cfg.prefix, false, run->port[i]->cfg.name);
     }
+    for (unsigned i = 0; i < run->streams; i++) {
+        const tb_stream_cfg *c = &run->stream[i]->cfg;
+        char prefix[128];
+        const size_t valid =
+            c->prefix == NULL && strstr(c->valid, "valid") != NULL ? (size_t)(strstr(c->valid, "valid") - c->valid) : 0;
+        snprintf(prefix, sizeof prefix, "%.*s", valid != 0 ? (int)valid : 120,
+                 c->prefix != NULL ? c->prefix : c->valid);
+        tb_wave_pictures_port(&p, prefix, false, c->name);
+    }
+    for (unsigned i = 0; i < run->apbs; i++) {
+        tb_wave_pictures_port(&p, run->apb[i]->cfg.prefix, false, run->apb[i]->cfg.name);
+    }
     for (size_t i = 0; i < p.view.groups; i++) {
         p.group[i].count = p.group[i].count < MANY ? p.group[i].count : MANY;
     }

@@ -16,7 +16,7 @@ bool tb_story_begin(tb_story *story, tb_run *run) {
     for (unsigned i = 0; i < run->ports; i++) {
         const tb_run_port *p = run->port[i];
         story->port[i].prefix = p->cfg.prefix;
-        story->port[i].registers = p->cfg.mem == NULL;
+        story->port[i].registers = p->cfg.mem == NULL && p->cfg.shadow == NULL;
         story->oom = tb_axi_log_init(&story->port[i].log, p->cfg.name, p->axi.bytes, LOG_BURSTS) != 0 || story->oom;
     }
     run->cfg.go_on = limit;

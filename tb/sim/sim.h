@@ -128,6 +128,11 @@ void tb_sim_close(tb_sim *sim);
 
 /* Port by name; ptr NULL when there is none. */
 tb_sig tb_sim_find(const tb_sim *sim, const char *name);
+/*
+ * Port of a bus: `prefix`, then a word of its protocol ("awvalid") as it is or in capital letters, then nothing, "_i"
+ * or "_o". A star in the prefix is the place of the word: "*_s0". ptr NULL when there is none.
+ */
+tb_sig tb_sim_find_word(const tb_sim *sim, const char *prefix, const char *word);
 /* Port by name that must exist with this width (0: any) and direction. 0 or -1. */
 int tb_sim_port(const tb_sim *sim, const char *name, uint32_t width, bool input, tb_sig *out, char *err,
                 size_t err_size);

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#ifdef __AVX2__
+#ifdef __SSE2__
 #include <immintrin.h>
 #endif
 
@@ -35,19 +35,11 @@ static size_t in_lines(size_t bytes) {
     return (bytes + TB_CHECK_LINE - 1) / TB_CHECK_LINE * TB_CHECK_LINE;
 }
 
-static size_t instances(const tb_checks *checks, const tb_check_ops *ops) {
-    size_t count = 0;
-    for (size_t i = 0; i < checks->taps.count; i++) {
-        count += strcmp(checks->taps.tap[i].kind, ops->unit) == 0;
-    }
-    return count;
-}
-
 /* Memory for all checks and their states, zeroed. */
 static int allocate(tb_checks *checks, const tb_check_ops *const *ops, size_t nops) {
     size_t bytes = TB_CHECK_LINE;
     for (size_t k = 0; k < nops; k++) {
-        bytes += in_lines(instances(checks, ops[k]) * ops[k]->state_bytes);
+        bytes += in_lines(tb_taps_count(&checks->taps, ops[k]->unit) * ops[k]->state_bytes);
     }
     const size_t all = in_lines(checks->taps.count * sizeof *checks->check);
     checks->check = (tb_check *)aligned_alloc(TB_CHECK_LINE, all);
@@ -130,20 +122,14 @@ static int open_check(tb_check *c, char *err, size_t err_size) {
 
 /* The instances of a unit, their states from `state` on. */
 static int open_unit(tb_checks *checks, const tb_check_ops *ops, uint8_t *state, char *err, size_t err_size) {
-    unsigned index = 0;
-    for (size_t i = 0; i < checks->taps.count; i++) {
-        const tb_tap *tap = &checks->taps.tap[i];
-        if (strcmp(tap->kind, ops->unit) == 0) {
-            tb_check *c = &checks->check[checks->count++];
-            *c = (tb_check){.ops = ops,
-                            .cycle = ops->cycle_all != NULL ? NULL : ops->cycle,
-                            .tap = tap,
-                            .all = checks,
-                            .index = index};
-            c->state = &state[index++ * ops->state_bytes];
-            if (open_check(c, err, err_size) != 0) {
-                return -1;
-            }
+    const tb_tap *tap = NULL;
+    for (unsigned i = 0; (tap = tb_taps_find(&checks->taps, ops->unit, i)) != NULL; i++) {
+        tb_check *c = &checks->check[checks->count++];
+        *c = (tb_check){
+            .ops = ops, .cycle = ops->cycle_all != NULL ? NULL : ops->cycle, .tap = tap, .all = checks, .index = i};
+        c->state = &state[i * ops->state_bytes];
+        if (open_check(c, err, err_size) != 0) {
+            return -1;
         }
     }
     return 0;
@@ -166,8 +152,9 @@ int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *con
         goto fail;
     }
     for (size_t i = 0; i < checks->taps.count; i++) {
-        const tb_tap *tap = &checks->taps.tap[i];
-        if (find_ops(ops, nops, tap->kind) == NULL) {
+        const tb_tap *tap = checks->taps.by_kind[i];
+        const bool same = i > 0 && strcmp(checks->taps.by_kind[i - 1]->kind, tap->kind) == 0;
+        if (!same && find_ops(ops, nops, tap->kind) == NULL) {
             snprintf(err, err_size, "tap of %s: no check knows the kind '%s'", tap->path, tap->kind);
             goto fail;
         }
@@ -180,7 +167,7 @@ int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *con
         if (open_unit(checks, ops[k], state, err, err_size) != 0) {
             goto fail;
         }
-        state += in_lines(instances(checks, ops[k]) * ops[k]->state_bytes);
+        state += in_lines(tb_taps_count(&checks->taps, ops[k]->unit) * ops[k]->state_bytes);
     }
     for (size_t i = 0; i < nops && absent != TB_CHECKS_SOME; i++) {
         if (tb_taps_find(&checks->taps, ops[i]->unit, 0) == NULL && !listed(absent, ops[i]->unit)) {
@@ -225,77 +212,80 @@ static void clear_domain(tb_checks *checks, const tb_plan_domain *d) {
 /* Words of bitmaps in one vector register, where the machine has them. */
 typedef uint64_t lot __attribute__((vector_size(8 * TB_PLAN_LOT), aligned(8), may_alias));
 
-/* Is a bit of the mask set in the block? */
-static inline bool any_set(const tb_plan_probe *at) {
-#ifdef __AVX2__
-    return _mm256_testz_si256(_mm256_loadu_si256((const __m256i_u *)at->block),
-                              _mm256_loadu_si256((const __m256i_u *)at->mask)) == 0;
-#else
-    uint64_t block[TB_PLAN_BLOCK / 8], mask[TB_PLAN_BLOCK / 8];
-    memcpy(block, at->block, sizeof block);
-    memcpy(mask, at->mask, sizeof mask);
-    return ((block[0] & mask[0]) | (block[1] & mask[1]) | (block[2] & mask[2]) | (block[3] & mask[3])) != 0;
-#endif
-}
-
-/* A bit for each byte of the block in which one is. */
-static inline uint32_t bytes_set(const tb_plan_probe *at) {
-#ifdef __AVX2__
-    const __m256i set = _mm256_and_si256(_mm256_loadu_si256((const __m256i_u *)at->block),
-                                         _mm256_loadu_si256((const __m256i_u *)at->mask));
-    return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(set, _mm256_setzero_si256()));
+/* A bit for each byte of the block that differs from `before`, which is 0 or the cycle before, in a bit of the mask. */
+static inline uint64_t bytes_set(const tb_plan_probe *at) {
+    uint64_t set = 0;
+#if defined __AVX512BW__
+    const __m512i differ = _mm512_xor_si512(_mm512_loadu_si512(at->block), _mm512_load_si512(at->before));
+    set = _mm512_test_epi8_mask(differ, _mm512_load_si512(at->mask));
+#elif defined __AVX2__
+    for (uint32_t i = 0; i < TB_PLAN_BLOCK; i += 32) {
+        const __m256i differ = _mm256_xor_si256(_mm256_loadu_si256((const __m256i_u *)(at->block + i)),
+                                                _mm256_load_si256((const __m256i *)(at->before + i)));
+        const __m256i both = _mm256_and_si256(differ, _mm256_load_si256((const __m256i *)(at->mask + i)));
+        const uint32_t zero = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(both, _mm256_setzero_si256()));
+        set |= (uint64_t)(uint32_t)~zero << i;
+    }
+#elif defined __SSE2__
+    for (uint32_t i = 0; i < TB_PLAN_BLOCK; i += 16) {
+        const __m128i differ = _mm_xor_si128(_mm_loadu_si128((const __m128i_u *)(at->block + i)),
+                                             _mm_load_si128((const __m128i *)(at->before + i)));
+        const __m128i both = _mm_and_si128(differ, _mm_load_si128((const __m128i *)(at->mask + i)));
+        const uint32_t zero = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(both, _mm_setzero_si128()));
+        set |= (uint64_t)(~zero & 0xffffu) << i;
+    }
 #else
     const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < TB_PLAN_BLOCK / 8; i++) {
-        uint64_t block, mask;
-        memcpy(&block, at->block + 8 * i, sizeof block);
-        memcpy(&mask, at->mask + 8 * i, sizeof mask);
-        block &= mask;
+    for (uint32_t i = 0; i < TB_PLAN_BLOCK; i += 8) {
+        uint64_t block, before, mask;
+        memcpy(&block, at->block + i, sizeof block);
+        memcpy(&before, at->before + i, sizeof before);
+        memcpy(&mask, at->mask + i, sizeof mask);
+        block = (block ^ before) & mask;
         /* the lowest bit of each byte: is one of it set? */
         block = ((((block & low) + low) | block) & ~low) >> 7;
-        bytes |= (block * UINT64_C(0x0102040810204080)) >> 56 << (8 * i); /* side by side, without carries */
+        set |= (block * UINT64_C(0x0102040810204080)) >> 56 << i; /* side by side, without carries */
     }
-    return (uint32_t)bytes;
 #endif
+    return set;
 }
 
-/* The set bytes differ from the last time that any was set. */
-__attribute__((noinline)) static void find_woken_by(tb_plan_probe *at, uint32_t set, uint32_t words) {
-    memset(at->woken, 0, words * sizeof *at->woken);
+/* The set bytes differ from the last time. */
+static inline void find_woken_by(tb_plan_probe *at, uint64_t set, uint32_t words) {
     at->set = set;
-    for (; set != 0; set &= set - 1) {
-        const tb_plan_byte *b = &at->byte[__builtin_ctz(set)];
-        at->woken[b->slot] |= b->bits;
+    for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
+        const uint64_t *group = at->table + w;
+        lot woken = {0};
+        for (uint32_t i = 0; i < TB_PLAN_GROUPS; i++, group += TB_PLAN_ROWS * words) {
+            woken |= *(const lot *)&group[(set >> (TB_PLAN_GROUP * i)) % TB_PLAN_ROWS * words];
+        }
+        *(lot *)&at->woken[w] = woken;
     }
 }
 
-/* The same bytes as before, in a design with more checks than TB_PLAN_LOT words have bits. */
-__attribute__((noinline)) static void wake_more(const tb_plan_probe *at, uint32_t words, tb_plan_map *due) {
-    for (uint32_t w = TB_PLAN_LOT; w < words; w++) {
-        due->bit[w] |= at->woken[w];
+/* A change is noted, and not forgotten where the clock of a check stands still. */
+static inline void keep_change(tb_check_plan *p, const tb_plan_probe *at, uint32_t words) {
+    memcpy(at->before, at->block, TB_PLAN_BLOCK);
+    for (uint32_t w = 0; w < words; w++) {
+        p->again.bit[w] |= at->woken[w];
     }
 }
 
-static inline void look(tb_plan_probe *at, uint32_t words, tb_plan_map *due) {
-    if (__builtin_expect(any_set(at), 0)) {
-        const uint32_t set = bytes_set(at);
-        if (__builtin_expect(set != at->set, 0)) {
+/* Checks with a signal that is set or has changed: most have none. */
+static inline void find_woken(tb_check_plan *p, uint32_t words, tb_plan_map *due) {
+    for (tb_plan_probe *at = p->probe, *const end = at + p->probes; at < end; at++) {
+        const uint64_t set = bytes_set(at);
+        if (set != at->set) {
             find_woken_by(at, set, words);
         }
-        *(lot *)due->bit |= *(const lot *)at->woken;
-        if (words > TB_PLAN_LOT) {
-            wake_more(at, words, due);
+        if (set != 0) {
+            for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
+                *(lot *)&due->bit[w] |= *(const lot *)&at->woken[w];
+            }
+            if (at->change) {
+                keep_change(p, at, words);
+            }
         }
-    }
-}
-
-/* Checks of a domain with a set signal: most have none. */
-static inline void find_woken(const tb_check_plan *p, const tb_plan_domain *d, uint32_t words, tb_plan_map *due) {
-    const tb_plan_probe *const end = &p->probe[d->end];
-    for (tb_plan_probe *at = &p->probe[d->first]; at < end; at += TB_PLAN_STEP) {
-        look(at, words, due);
-        look(at + 1, words, due);
     }
 }
 
@@ -314,21 +304,29 @@ __attribute__((noinline)) static void change_domain(tb_checks *checks, tb_plan_d
     }
 }
 
-/* Checks that are due, of those with a clock in this cycle. */
-static inline void find_due(tb_checks *checks, uint32_t words, tb_plan_map *due) {
+/* All domains: those in reset, and those whose clock has started or stopped. */
+__attribute__((noinline)) static void look_at_domains(tb_checks *checks) {
     tb_check_plan *p = checks->plan;
-    if (p->span < TB_PLAN_BLOCK) {
-        memcpy(p->few, p->low, p->span);
-    }
+    p->look = p->controls > TB_PLAN_CONTROLS;
     for (tb_plan_domain *d = p->domain, *end = d + p->domains; d < end; d++) {
-        const bool reset = *d->reset_n == 0, runs = !reset & (*d->clock != 0) & (*d->outer != 0);
-        if (__builtin_expect(reset | (runs != d->runs), 0)) {
+        const bool reset = *d->reset_n == 0, runs = !reset && *d->clock != 0 && *d->outer != 0;
+        if (reset || runs != d->runs) {
             change_domain(checks, d, runs);
         }
-        if (runs) {
-            find_woken(p, d, words, due);
-        }
+        p->look = p->look || reset;
     }
+}
+
+/* Has a reset or clock enable changed? This is rare. */
+static inline bool controls_changed(tb_check_plan *p) {
+    const uint32_t controls = p->controls < TB_PLAN_CONTROLS ? p->controls : TB_PLAN_CONTROLS;
+    uint64_t high = 0;
+    for (uint32_t i = 0; i < controls; i++) {
+        high |= (uint64_t)(*p->control[i] != 0) << i;
+    }
+    const bool changed = high != p->high;
+    p->high = high;
+    return changed;
 }
 
 /* Checks that have failed leave their domains: they are not called any more. */
@@ -375,7 +373,13 @@ bool tb_checks_cycle(tb_checks *checks) {
     for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
         *(lot *)&due.bit[w] = *(const lot *)&p->always.bit[w] | *(const lot *)&p->again.bit[w];
     }
-    find_due(checks, words, &due);
+    if (controls_changed(p) || p->look) {
+        look_at_domains(checks);
+    }
+    if (p->span < TB_PLAN_BLOCK) {
+        memcpy(p->few, p->low, p->span);
+    }
+    find_woken(p, words, &due);
     for (uint32_t w = 0; w < words; w++) {
         const uint64_t now = due.bit[w] & p->running.bit[w];
         const uint64_t kept = p->again.bit[w] & ~now; /* their clock is gated off */

@@ -35,8 +35,9 @@ typedef struct tb_check_ops {
     int (*open)(tb_check *c, char *err, size_t err_size);
     /*
      * A cycle in which the unit's clock runs, after settle: sample the handshakes. Called in every such cycle, or, with
-     * wake signals, when one of them is not 0, after a cycle() that set tb_check.again and in the first cycle after a
-     * reset. NULL: the tap only serves other checks, the next three are NULL, too.
+     * wake signals, when one of them is not 0, when one of those to watch has changed (and in the first cycle, if there
+     * are any), after a cycle() that set tb_check.again, and in the first cycle after a reset. NULL: the tap only
+     * serves other checks, the next three are NULL, too.
      */
     void (*cycle)(tb_check *c);
     /*
@@ -137,6 +138,11 @@ int tb_check_ports(tb_check *c, tb_ports ports, char *err, size_t err_size);
 int tb_check_wake(tb_check *c, tb_sig sig, char *err, size_t err_size);
 /* The same for some bits of a signal of up to 8. */
 int tb_check_wake_bits(tb_check *c, tb_sig sig, uint8_t bits, char *err, size_t err_size);
+/*
+ * Call cycle() also when this signal of up to 32 bits has another value than in the cycle before. For signals that are
+ * compared with each other and not followed: as long as none of them changes, they need one comparison. 0 or -1.
+ */
+int tb_check_watch(tb_check *c, tb_sig sig, char *err, size_t err_size);
 /* Note a failure of this cycle; only the first of each check counts. `where` may be NULL. */
 __attribute__((cold)) void tb_check_fail(tb_check *c, const char *stream, uint64_t transaction, const char *where,
                                          const char *got, const char *expected);

@@ -9,11 +9,17 @@
 
 #define WORD 8u /* a word of the design's memory: the word that contains a signal belongs to the design object */
 
+/* calloc() of structs that begin with a line of the cache. */
+static void *lines(size_t count, size_t size) {
+    void *p = aligned_alloc(TB_CHECK_LINE, count * size);
+    return p != NULL ? memset(p, 0, count * size) : NULL;
+}
+
 static void set(tb_plan_map *m, size_t i) {
     m->bit[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-static int add_wake(tb_check *c, tb_sig sig, uint32_t most, uint8_t bits, char *err, size_t err_size) {
+static int add_wake(tb_check *c, tb_sig sig, uint32_t most, uint8_t bits, bool change, char *err, size_t err_size) {
     tb_check_plan *p = c->all->plan;
     const size_t bytes = tb_sig_bytes(sig);
     if (sig.width > most) {
@@ -29,23 +35,25 @@ static int add_wake(tb_check *c, tb_sig sig, uint32_t most, uint8_t bits, char *
     p->wake[p->wakes++] = (tb_plan_wake){.ptr = (const uint8_t *)sig.ptr,
                                          .bytes = (uint32_t)bytes,
                                          .byte_bits = bits,
+                                         .change = change,
                                          .check = (uint32_t)(c - c->all->check)};
     return 0;
 }
 
 int tb_check_wake(tb_check *c, tb_sig sig, char *err, size_t err_size) {
-    return add_wake(c, sig, 32, 0xff, err, err_size);
+    return add_wake(c, sig, 32, 0xff, false, err, err_size);
 }
 
 int tb_check_wake_bits(tb_check *c, tb_sig sig, uint8_t bits, char *err, size_t err_size) {
-    return add_wake(c, sig, 8, bits, err, err_size);
+    return add_wake(c, sig, 8, bits, false, err, err_size);
+}
+
+int tb_check_watch(tb_check *c, tb_sig sig, char *err, size_t err_size) {
+    return add_wake(c, sig, 32, 0xff, true, err, err_size);
 }
 
 static int by_place(const void *a, const void *b) {
     const tb_plan_wake *x = (const tb_plan_wake *)a, *y = (const tb_plan_wake *)b;
-    if (x->domain != y->domain) {
-        return x->domain < y->domain ? -1 : 1;
-    }
     if (x->ptr != y->ptr) {
         return x->ptr < y->ptr ? -1 : 1;
     }
@@ -70,59 +78,80 @@ static const uint8_t *block_of(const tb_check_plan *p, const tb_plan_wake *w) {
     return p->span < TB_PLAN_BLOCK ? p->low : word < last ? word : last;
 }
 
-/* Can the probe have this signal? It must be in the block; a byte has one mask, and wakes checks of one word of a map.
- */
+/* Can the probe have this signal? It must be in the block, and a byte has one mask. */
 static bool takes(const tb_plan_probe *probe, const tb_plan_wake *w) {
-    if (w->ptr < probe->block || w->ptr + w->bytes > probe->block + TB_PLAN_BLOCK) {
+    if (w->change != probe->change || w->ptr < probe->block || w->ptr + w->bytes > probe->block + TB_PLAN_BLOCK) {
         return false;
     }
     const size_t at = (size_t)(w->ptr - probe->block);
     for (size_t i = at; i < at + w->bytes; i++) {
-        if (probe->byte[i].bits != 0 && (probe->byte[i].slot != w->check / 64 || probe->mask[i] != w->byte_bits)) {
+        if (probe->mask[i] != 0 && probe->mask[i] != w->byte_bits) {
             return false;
         }
     }
     return true;
 }
 
-static tb_plan_probe *add_probe(tb_check_plan *p, tb_plan_domain *d, const uint8_t *block) {
-    tb_plan_probe *probe = &p->probe[p->probes];
-    *probe = (tb_plan_probe){
-        .block = block, .byte = &p->byte[p->probes * TB_PLAN_BLOCK], .woken = &p->woken[p->probes * p->words]};
-    d->first = d->end == 0 ? (uint32_t)p->probes : d->first;
-    d->end = (uint32_t)++p->probes;
-    return probe;
-}
-
-static void probe_signal(tb_check_plan *p, const tb_plan_wake *w) {
-    tb_plan_domain *d = &p->domain[w->domain];
-    tb_plan_probe *probe = NULL;
-    for (uint32_t i = d->first; i < d->end && probe == NULL; i++) {
-        probe = takes(&p->probe[i], w) ? &p->probe[i] : NULL;
-    }
-    probe = probe != NULL ? probe : add_probe(p, d, block_of(p, w));
-    const size_t at = (size_t)(w->ptr - probe->block);
-    for (size_t i = at; i < at + w->bytes; i++) {
-        probe->mask[i] = w->byte_bits;
-        probe->byte[i].slot = w->check / 64;
-        probe->byte[i].bits |= UINT64_C(1) << w->check % 64;
-    }
-}
-
-/* Probes of each domain contiguously, filled to a whole step. */
-static void make_probes(tb_check_plan *p) {
-    find_span(p);
-    for (size_t i = 0; i < p->wakes; i++) {
-        tb_plan_domain *d = &p->domain[p->wake[i].domain];
-        probe_signal(p, &p->wake[i]);
-        const bool last = i + 1 == p->wakes || p->wake[i + 1].domain != p->wake[i].domain;
-        while (last && (d->end - d->first) % TB_PLAN_STEP != 0) {
-            add_probe(p, d, p->probe[d->first].block);
+static size_t probe_of(tb_check_plan *p, const tb_plan_wake *w) {
+    for (size_t i = p->probes; i > 0; i--) { /* signals come by address: it is one of the last ones */
+        if (takes(&p->probe[i - 1], w)) {
+            return i - 1;
         }
     }
+    p->probe[p->probes] = (tb_plan_probe){.block = block_of(p, w),
+                                          .before = &p->before[w->change ? (p->probes + 1) * TB_PLAN_BLOCK : 0],
+                                          .change = w->change};
+    return p->probes++;
+}
+
+/* Which signals each probe has. */
+static void place_signals(tb_check_plan *p) {
+    for (size_t i = 0; i < p->wakes; i++) {
+        tb_plan_wake *w = &p->wake[i];
+        w->probe = (uint32_t)probe_of(p, w);
+        tb_plan_probe *probe = &p->probe[w->probe];
+        memset(&probe->mask[w->ptr - probe->block], w->byte_bits, w->bytes);
+    }
+}
+
+/* The tables: byte k of a group wakes the same check in all rows whose number has bit k. */
+static void fill_tables(tb_check_plan *p) {
+    const size_t row = p->words, group = TB_PLAN_ROWS * row;
+    for (size_t i = 0; i < p->probes; i++) {
+        p->probe[i].woken = &p->woken[i * p->words];
+        p->probe[i].table = &p->table[i * TB_PLAN_GROUPS * group];
+    }
+    for (size_t i = 0; i < p->wakes; i++) {
+        const tb_plan_wake *w = &p->wake[i];
+        const size_t first = (size_t)(w->ptr - p->probe[w->probe].block);
+        for (size_t at = first; at < first + w->bytes; at++) {
+            const size_t number = w->probe * TB_PLAN_GROUPS + at / TB_PLAN_GROUP;
+            uint64_t *word = &p->table[number * group + w->check / 64];
+            for (size_t r = 0; r < TB_PLAN_ROWS; r++) {
+                word[r * row] |= (r >> at % TB_PLAN_GROUP & 1u) != 0 ? UINT64_C(1) << w->check % 64 : 0;
+            }
+        }
+    }
+}
+
+static int make_probes(tb_check_plan *p) {
+    find_span(p);
+    p->probe = (tb_plan_probe *)lines(p->wakes + 1, sizeof *p->probe); /* at most one for each signal */
+    p->before = (uint8_t *)lines(p->wakes + 2, TB_PLAN_BLOCK);
+    if (p->probe == NULL || p->before == NULL) {
+        return -1;
+    }
+    place_signals(p);
+    p->woken = (uint64_t *)calloc((p->probes + 1) * p->words, sizeof *p->woken);
+    p->table = (uint64_t *)lines((p->probes + 1) * TB_PLAN_GROUPS * TB_PLAN_ROWS, p->words * sizeof *p->table);
+    if (p->woken == NULL || p->table == NULL) {
+        return -1;
+    }
+    fill_tables(p);
     for (size_t i = 0; i < p->probes && p->span < TB_PLAN_BLOCK; i++) { /* a copy begins where they begin */
         p->probe[i].block = p->few;
     }
+    return 0;
 }
 
 /* Neighbours of a unit that takes all its checks at once share a call. */
@@ -141,7 +170,19 @@ static void make_crowds(tb_checks *checks) {
     }
 }
 
-static size_t join_domain(tb_check_plan *p, const tb_check *c, size_t index) {
+static void add_control(tb_check_plan *p, const uint8_t *signal) {
+    for (uint32_t i = 0; i < p->controls && i < TB_PLAN_CONTROLS; i++) {
+        if (p->control[i] == signal) {
+            return;
+        }
+    }
+    if (p->controls < TB_PLAN_CONTROLS) {
+        p->control[p->controls] = signal;
+    }
+    p->controls++;
+}
+
+static void join_domain(tb_check_plan *p, const tb_check *c, size_t index) {
     static const uint8_t one = 1;
     const uint8_t *reset_n = c->reset_n.ptr != NULL ? (const uint8_t *)c->reset_n.ptr : &one;
     const uint8_t *clock = c->clock.ptr != NULL ? (const uint8_t *)c->clock.ptr : &one;
@@ -153,15 +194,11 @@ static size_t join_domain(tb_check_plan *p, const tb_check *c, size_t index) {
     }
     if (d == p->domains) {
         p->domain[p->domains++] = (tb_plan_domain){.reset_n = reset_n, .clock = clock, .outer = outer};
+        add_control(p, reset_n);
+        add_control(p, clock);
+        add_control(p, outer);
     }
     set(&p->domain[d].members, index);
-    return d;
-}
-
-/* calloc() of structs that begin with a line of the cache. */
-static void *lines(size_t count, size_t size) {
-    void *p = aligned_alloc(TB_CHECK_LINE, count * size);
-    return p != NULL ? memset(p, 0, count * size) : NULL;
 }
 
 int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
@@ -170,34 +207,32 @@ int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
         return opt_fail(err, err_size, "%zu checks, expected at most %u", checks->count, TB_PLAN_CHECKS);
     }
     p->words = (uint32_t)((checks->count + 64 * TB_PLAN_LOT - 1) / (64 * TB_PLAN_LOT)) * TB_PLAN_LOT;
-    p->domain = (tb_plan_domain *)lines(checks->count + 1, sizeof *p->domain);
-    /* at most: one for each signal, a step of padding for each domain */
-    const size_t probes = p->wakes + TB_PLAN_STEP * checks->count;
-    p->probe = (tb_plan_probe *)lines(probes + 1, sizeof *p->probe);
-    p->byte = (tb_plan_byte *)calloc((probes + 1) * TB_PLAN_BLOCK, sizeof *p->byte);
-    p->woken = (uint64_t *)calloc((probes + 1) * p->words, sizeof *p->woken);
+    p->domain = (tb_plan_domain *)calloc(checks->count + 1, sizeof *p->domain);
     p->crowd = (tb_plan_crowd *)calloc(checks->count + 1, sizeof *p->crowd);
-    if (p->domain == NULL || p->probe == NULL || p->byte == NULL || p->woken == NULL || p->crowd == NULL) {
+    if (p->domain == NULL || p->crowd == NULL) {
         return opt_fail(err, err_size, "out of memory");
     }
     for (size_t i = 0; i < checks->count; i++) {
         if (checks->check[i].ops->cycle != NULL || checks->check[i].ops->cycle_all != NULL) {
-            const size_t d = join_domain(p, &checks->check[i], i);
+            join_domain(p, &checks->check[i], i);
             set(&p->always, i);
-            for (size_t k = 0; k < p->wakes; k++) {
-                p->wake[k].domain = p->wake[k].check == i ? (uint32_t)d : p->wake[k].domain;
-            }
         }
     }
     for (size_t i = 0; i < p->wakes; i++) {
         const uint32_t check = p->wake[i].check;
         p->always.bit[check / 64] &= ~(UINT64_C(1) << check % 64);
+        if (p->wake[i].change) { /* there is no cycle before the first one */
+            set(&p->again, check);
+        }
     }
     if (p->wakes > 0) {
         qsort(p->wake, p->wakes, sizeof *p->wake, by_place);
     }
-    make_probes(p);
+    if (make_probes(p) != 0) {
+        return opt_fail(err, err_size, "out of memory");
+    }
     make_crowds(checks);
+    p->look = true;
     return 0;
 }
 
@@ -207,7 +242,8 @@ void tb_plan_free(tb_checks *checks) {
         free(p->domain);
         free(p->wake);
         free(p->probe);
-        free(p->byte);
+        free(p->before);
+        free(p->table);
         free(p->woken);
         free(p->crowd);
         free(p);

@@ -7,9 +7,12 @@
 #include "check.h"
 
 #define TB_PLAN_WORDS 16u /* bitmaps have a bit for each check */
-#define TB_PLAN_BLOCK 32u /* bytes of the design that are tested together */
-#define TB_PLAN_STEP 2u   /* probes in an iteration of the loop */
-#define TB_PLAN_LOT 4u    /* words of bitmaps that are worked on together; TB_PLAN_WORDS is a multiple of it */
+#define TB_PLAN_BLOCK 64u /* bytes of the design that are tested together */
+#define TB_PLAN_GROUP 4u  /* of these bytes: which of them are set selects a row of a table */
+#define TB_PLAN_GROUPS (TB_PLAN_BLOCK / TB_PLAN_GROUP)
+#define TB_PLAN_ROWS (1u << TB_PLAN_GROUP)
+#define TB_PLAN_LOT 4u       /* words of bitmaps that are worked on together; TB_PLAN_WORDS is a multiple of it */
+#define TB_PLAN_CONTROLS 64u /* resets and clock enables that are looked at together */
 #define TB_PLAN_CHECKS (TB_PLAN_WORDS * 64u)
 
 typedef struct tb_plan_map {
@@ -21,29 +24,26 @@ typedef struct tb_plan_wake {
     const uint8_t *ptr;
     uint32_t bytes;    /* 1, 2 or 4 */
     uint8_t byte_bits; /* of each that count */
-    uint32_t check, domain;
+    bool change;       /* wakes the check when it differs from the cycle before, else when it is not 0 */
+    uint32_t check, probe;
 } tb_plan_wake;
 
-/* Checks that a byte of a block wakes: those of word `slot` of a map. */
-typedef struct tb_plan_byte {
-    uint64_t bits;
-    uint32_t slot;
-} tb_plan_byte;
-
-/* Signals near each other: one test of TB_PLAN_BLOCK bytes shows that none of them is set. As large as a cache line. */
+/* Signals near each other, tested together. Begins with a line of the cache. */
 typedef struct tb_plan_probe {
-    _Alignas(TB_CHECK_LINE) const uint8_t *block;
-    tb_plan_byte *byte; /* TB_PLAN_BLOCK of them */
-    uint8_t mask[TB_PLAN_BLOCK];
-    uint32_t set;    /* a bit for each byte that was set the last time any was: often the same ones again */
+    _Alignas(TB_CHECK_LINE) uint8_t mask[TB_PLAN_BLOCK];
+    const uint8_t *block;
+    uint8_t *before; /* what the block is compared with: zeros, or the cycle before */
+    bool change;     /* the cycle before */
+    uint64_t set;    /* a bit for each byte that was set at the last look: often the same ones again */
     uint64_t *woken; /* the checks that these wake, as in a map: tb_check_plan.words of them */
+    /* [group of bytes][which of them are set]: a row is checks as in a map */
+    const uint64_t *table;
 } tb_plan_probe;
 
 /* Checks that share reset and clock. */
 typedef struct tb_plan_domain {
-    _Alignas(TB_CHECK_LINE) const uint8_t *reset_n, *clock, *outer; /* never NULL */
-    bool runs;                                                      /* at the last look */
-    uint32_t first, end; /* probes of its signals, a multiple of TB_PLAN_STEP: the last ones may have an empty mask */
+    const uint8_t *reset_n, *clock, *outer; /* never NULL */
+    bool runs;                              /* at the last look */
     tb_plan_map members;
 } tb_plan_domain;
 
@@ -64,11 +64,16 @@ typedef struct tb_check_plan {
     tb_plan_crowd *crowd; /* by number of the check */
     tb_plan_domain *domain;
     size_t domains;
-    tb_plan_wake *wake; /* ordered by domain, address */
+    /* Resets and clock enables of all domains, each once. More than TB_PLAN_CONTROLS are looked at one by one. */
+    const uint8_t *control[TB_PLAN_CONTROLS];
+    uint32_t controls;
+    bool look;          /* at all domains in the next cycle, whatever the controls are: the first one, or a reset */
+    uint64_t high;      /* controls that were not 0 at the last look */
+    tb_plan_wake *wake; /* ordered by address */
     size_t wakes;
     tb_plan_probe *probe;
-    tb_plan_byte *byte; /* of all probes */
-    uint64_t *woken;    /* of all probes */
+    uint64_t *woken, *table; /* of all probes */
+    uint8_t *before;         /* TB_PLAN_BLOCK zeros, and so many bytes for each probe */
     size_t probes;
     /* The memory range of all these signals. If it is smaller than a block, it is copied in every cycle, and blocks
      * refer to the copy. */

@@ -29,6 +29,26 @@ static int add(tb_taps *taps, const tb_shim_var *var, size_t vars) {
     return 0;
 }
 
+/* qsort() is not stable: taps of a kind keep their order. */
+static int by_kind(const void *a, const void *b) {
+    const tb_tap *x = *(const tb_tap *const *)a, *y = *(const tb_tap *const *)b;
+    const int kinds = strcmp(x->kind, y->kind);
+    return kinds != 0 ? kinds : x < y ? -1 : x > y;
+}
+
+/* Units look for taps by their kind hundreds of times when a device is opened. */
+static int sort_kinds(tb_taps *taps) {
+    taps->by_kind = (const tb_tap **)calloc(taps->count + 1, sizeof *taps->by_kind);
+    if (taps->by_kind == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i < taps->count; i++) {
+        taps->by_kind[i] = &taps->tap[i];
+    }
+    qsort(taps->by_kind, taps->count, sizeof *taps->by_kind, by_kind);
+    return 0;
+}
+
 int tb_taps_open(tb_taps *taps, const tb_sim *sim, char *err, size_t err_size) {
     memset(taps, 0, sizeof *taps);
     const tb_shim *shim = sim->cfg.shim;
@@ -52,6 +72,9 @@ int tb_taps_open(tb_taps *taps, const tb_sim *sim, char *err, size_t err_size) {
         }
         i = end;
     }
+    if (sort_kinds(taps) != 0) {
+        goto oom;
+    }
     return 0;
 oom:
     tb_taps_close(taps);
@@ -63,17 +86,33 @@ void tb_taps_close(tb_taps *taps) {
         free(taps->tap[i].path);
     }
     free(taps->tap);
+    free(taps->by_kind);
     free(taps->var);
     memset(taps, 0, sizeof *taps);
 }
 
-const tb_tap *tb_taps_find(const tb_taps *taps, const char *kind, size_t index) {
-    for (size_t i = 0; i < taps->count; i++) {
-        if (strcmp(taps->tap[i].kind, kind) == 0 && index-- == 0) {
-            return &taps->tap[i];
+/* Taps whose kind comes before this one, or with `also` is this one. */
+static size_t before(const tb_taps *taps, const char *kind, bool also) {
+    size_t low = 0, high = taps->count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        const int order = strcmp(taps->by_kind[middle]->kind, kind);
+        if (order < 0 || (also && order == 0)) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
     }
-    return NULL;
+    return low;
+}
+
+size_t tb_taps_count(const tb_taps *taps, const char *kind) {
+    return before(taps, kind, true) - before(taps, kind, false);
+}
+
+const tb_tap *tb_taps_find(const tb_taps *taps, const char *kind, size_t index) {
+    const size_t at = before(taps, kind, false) + index;
+    return at < taps->count && strcmp(taps->by_kind[at]->kind, kind) == 0 ? taps->by_kind[at] : NULL;
 }
 
 static int by_name(const void *name, const void *var) {

@@ -24,6 +24,7 @@ typedef struct tb_tap {
 typedef struct tb_taps {
     tb_tap *tap; /* by path */
     size_t count;
+    const tb_tap **by_kind; /* the same, by kind and path */
     tb_shim_var *var;
 } tb_taps;
 
@@ -91,6 +92,8 @@ bool tb_ports_next(const tb_ports *ports, tb_ports_place *next, char *name, size
  * -1 (out of memory). */
 int tb_taps_open(tb_taps *taps, const tb_sim *sim, char *err, size_t err_size);
 void tb_taps_close(tb_taps *taps);
+/* Number of taps of a kind. */
+size_t tb_taps_count(const tb_taps *taps, const char *kind);
 /* The `index`-th tap of a kind, in the order of paths; NULL past the last one. */
 const tb_tap *tb_taps_find(const tb_taps *taps, const char *kind, size_t index);
 /* Signal by name; ptr NULL when there is none. */

@@ -41,18 +41,27 @@ bool tb_wave_pictures_inner(tb_wave_pictures *p, char *scope) {
     return count > 0;
 }
 
+/* Does a name begin with the prefix of a port? A star in it stands for the signal's word. */
+static bool of_port(const char *name, const char *prefix) {
+    const char *star = strchr(prefix, '*');
+    const size_t head = star != NULL ? (size_t)(star - prefix) : strlen(prefix);
+    return strncmp(name, prefix, head) == 0 && (star == NULL || strstr(name + head, star + 1) != NULL);
+}
+
 void tb_wave_pictures_port(tb_wave_pictures *p, const char *prefix, bool few, const char *title) {
     static const char *const main_words[] = {"valid", "ready", "addr", "last"};
     const char *scope = NULL;
     size_t signals, count = 0;
     const tb_wave_signal *s = tb_wave_signals(p->wave, &signals);
+    if (p->view.groups == TB_WAVE_GROUPS) {
+        return;
+    }
     for (size_t i = 0; i < signals && count < TB_WAVE_SIGNALS; i++) {
         bool wanted = !few;
         for (size_t w = 0; w < sizeof main_words / sizeof main_words[0]; w++) {
             wanted = wanted || strstr(s[i].name, main_words[w]) != NULL;
         }
-        if (strncmp(s[i].name, prefix, strlen(prefix)) != 0 || !wanted ||
-            (scope != NULL && strcmp(scope, s[i].scope) != 0)) {
+        if (!of_port(s[i].name, prefix) || !wanted || (scope != NULL && strcmp(scope, s[i].scope) != 0)) {
             continue;
         }
         scope = s[i].scope;

@@ -84,8 +84,9 @@ def binary32():
     yield convert("fp_i32_to_f32", 0, "i32_to_f32_f: nearest, ties to even",
                   [HALF_UP, ("-2^31 is 0", FP, "m = v[31] ? 32'd0 - v : v;", "m = v[31] ? {1'b0, 31'd0 - v[30:0]} : v;")])
     yield convert("fp_f32_to_i8", 1, "f32_to_i8_f: half away from zero, -127..127, NaN 0",
-                  [("halves are cut off", FP, "mag = {1'b0, t[7:1]} + {7'd0, t[0]};", "mag = {1'b0, t[7:1]};"),
-                   ("128 is not clamped", FP, "if (mag[7]) mag = 8'd127;", "")])
+                  [("halves are cut off", FP, "t[0] && (!q[8] || t[1] || rest != 23'd0)", "1'b0"),
+                   ("128 is not clamped", FP, "if (!sum[10] && sum[9:7] != 3'd0) f32_to_q8_f = 8'h7F;\n    else if",
+                    "if")])
     yield convert("fp_f32_to_i32", 2, "fp_f32_to_i32_f: nearest, ties to even, saturates, NaN 0",
                   [("a half is rounded up", FP, "w[31] && (w[32] || w[30:0] != 31'd0)", "w[31]"),
                    ("NaN saturates", FP, "if (fp_is_nan_f(v)) fp_f32_to_i32_f = 32'd0;",
@@ -141,8 +142,8 @@ def fifo(name, depth, data, claim, scope, how, wrong):
 
 
 # ---- the mesh: `mesh` and `mesh_struct` (a netlist of pe) ----
-MESH = ["rtl/npu/mesh/mesh.sv"] + [SV + name + ".sv"
-                                   for name in ("pe", "delay_line", "mesh_struct", "mesh_equiv_bench")]
+MESH = ["rtl/npu/mesh/mesh_pkg.sv", "rtl/npu/mesh/mesh.sv"]
+MESH += [SV + name + ".sv" for name in ("pe", "delay_line", "mesh_struct", "mesh_equiv_bench")]
 
 
 def mesh_state(n):

@@ -150,20 +150,31 @@ package fp_pkg;
     end
   endfunction
 
+  // Quantiser: q = {full, half to even, zero-point}. Rounds, half to even or away from zero, adds the zero-point,
+  // clamps to -127..127, with `full` to -128..127. NaN counts as 0.
+  function automatic logic [7:0] f32_to_q8_f(input logic [31:0] v, input logic [9:0] q);
+    logic [9:0] mag;  // of the rounded value; 512 and more are beyond any zero-point
+    logic [9:0] t;
+    logic [22:0] rest;
+    logic [10:0] sum;
+    mag = 10'd0;
+    if (v[30:23] >= 8'd136) begin
+      if (v[30:0] <= 31'h7F80_0000) mag = 10'd512;
+    end else if (v[30:23] >= 8'd126) begin
+      // t = floor(2 * |v|): nine integer bits and the half; 4 bits hold 135 - exponent and exponent - 126, 0..9
+      t = {1'b1, v[22:14]} >> (4'd7 - v[26:23]);
+      rest = v[22:0] << (v[26:23] - 4'd14);
+      mag = {1'b0, t[9:1]} + {9'd0, t[0] && (!q[8] || t[1] || rest != 23'd0)};
+    end
+    sum = (v[31] ? 11'd0 - {1'b0, mag} : {1'b0, mag}) + {{3{q[7]}}, q[7:0]};
+    f32_to_q8_f = sum[7:0];
+    if (!sum[10] && sum[9:7] != 3'd0) f32_to_q8_f = 8'h7F;
+    else if (sum[10] && (sum[9:7] != 3'd7 || (sum[6:0] == 7'd0 && !q[9]))) f32_to_q8_f = q[9] ? 8'h80 : 8'h81;
+  endfunction
+
   // Round half away from zero, clamp to -127..127; NaN gives 0.
   function automatic logic [7:0] f32_to_i8_f(input logic [31:0] v);
-    logic [7:0] mag;
-    logic [7:0] t;
-    mag = 8'd0;
-    if (v[30:23] >= 8'd134) begin
-      if (v[30:0] <= 31'h7F80_0000) mag = 8'd127;
-    end else if (v[30:23] >= 8'd126) begin
-      // t = floor(2 * |v|): seven integer bits and the one that decides the rounding; 3 bits hold 133 - exponent, 0..7
-      t = {1'b1, v[22:16]} >> (3'd5 - v[25:23]);
-      mag = {1'b0, t[7:1]} + {7'd0, t[0]};
-      if (mag[7]) mag = 8'd127;
-    end
-    f32_to_i8_f = v[31] ? 8'd0 - mag : mag;
+    f32_to_i8_f = f32_to_q8_f(v, 10'd0);
   endfunction
 
   // v > 0 ? v : +0

@@ -6,6 +6,7 @@
 
 module gemm #(
   parameter int unsigned N = 8,
+  parameter int unsigned PackMul = 0,  // of mesh
   parameter bit ClkGate = 1'b1  // the clocks of loaders and post stand still while they have nothing to do
 ) (
   input  logic                          clk_i,
@@ -169,6 +170,7 @@ module gemm #(
       .clk_i(ld_clk),
       .rst_ni,
       .cfg_in_scale_i(t_ifm.in_scale),
+      .cfg_quant_i({t_ifm.full, t_ifm.rne, t_ifm.zin}),
       .active_o(layout_active[ch]),
       .cfg_cstep_i(t_ifm.ifm_cstep),
       .cfg_stride_i(job_stride),
@@ -389,7 +391,8 @@ module gemm #(
   assign event_o[9] = post_event[5];
 
   mesh #(
-    .N(N)
+    .N(N),
+    .PackMul(PackMul)
   ) u_mesh (
     .clk_i,
     .en_i(mesh_en),

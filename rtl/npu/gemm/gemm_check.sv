@@ -51,7 +51,8 @@ module gemm_check #(
   assign conv = task_i.op == npu_pkg::OpConv;
   assign modes_ok = (task_i.op <= npu_pkg::OpConvert) && (pad_mode_i == npu_regs_pkg::NPU_GEMM_CTRL_PAD_MODE_ZERO) &&
       (task_i.act <= npu_pkg::ActSoftplus) && (conv || task_i.ic == task_i.oc) &&
-      !(task_i.raw_out && (task_i.oscale_en || task_i.bias_en || task_i.requant || task_i.act != npu_pkg::ActNone));
+      !(task_i.raw_out && (task_i.oscale_en || task_i.bias_en || task_i.requant || task_i.act != npu_pkg::ActNone)) &&
+      (task_i.bias_en || !task_i.ibias);
   assign nonzero_ok = (task_i.iw != 16'd0) && (task_i.ih != 16'd0) && (task_i.ic != 16'd0) && (task_i.ow != 16'd0) &&
       (task_i.oh != 16'd0) && (task_i.oc != 16'd0) && (task_i.kw != 8'd0) && (task_i.kh != 8'd0) &&
       (task_i.sw != 8'd0) && (task_i.sh != 8'd0) && (task_i.dw != 8'd0) && (task_i.dh != 8'd0) &&
@@ -229,7 +230,7 @@ module gemm_check #(
   logic unused;
   assign unused = ^{
     task_i.fence, task_i.psum_add, task_i.pad_l, task_i.pad_t, task_i.in_scale, task_i.out_scale, task_i.act_p0,
-    task_i.act_p1, task_i.act_p2, task_i.act_p3
+    task_i.act_p1, task_i.act_p2, task_i.act_p3, task_i.zin, task_i.zout, task_i.rne, task_i.full
   };
 
   `ASSERT(StartWhenIdle, !(start_i && busy_o))

@@ -9,8 +9,8 @@
 // Two stages   In the weight stage the N words of a block leave wgt_buf, last word first; in the activation stage, N
 //              cycles later, the row vectors of the same block leave ifm_buf while the weight stage works on the next
 //              block. Both stages step together every N cycles.
-// Zeros        A position outside the map (padding), or a pixel past the last one, gives a zero vector: nothing is read
-//              beyond the map and no expanded copy exists.
+// Padding      A position outside the map (padding), or a pixel past the last one, gives a vector of the input's
+//              zero-point (zin): nothing is read beyond the map and no expanded copy exists.
 // Flow         A tile starts when its weights are in wgt_buf, its rows in ifm_buf and there is space for it in ofm_buf;
 //              from then on it never stalls, so mesh and acc need no back-pressure.
 // Outputs      wgt_p_o/wgt_word_o, sel_o/act*_o: to the mesh, one cycle after the buffer reads. acc_first_o and
@@ -613,8 +613,13 @@ module im2col #(
         wgt_word_o[8*c+:8] = (w_op_q == npu_pkg::OpConvert ? 8'd1 : wgt_rdata_i[8*c+:8]) & {8{w_row_q == Ln'(c)}};
     end
   end
-  assign act0_o = ifm_rdata0_i & {(8 * N) {in0_q}};
-  assign act1_o = ifm_rdata1_i & {(8 * N) {in1_q}};
+  logic [7:0] z_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) z_q <= '0;
+    else if (a_valid_q) z_q <= task_i.zin;
+  end
+  assign act0_o = in0_q ? ifm_rdata0_i : {N{z_q}};
+  assign act1_o = in1_q ? ifm_rdata1_i : {N{z_q}};
 
   `ASSERT(im2col_weights_there, !w_valid_q || task_i.op == npu_pkg::OpConvert || task_i.wgt_res || wgt_full_i[w_bank_q])
   `ASSERT(im2col_freed_range, freed_rows_q <= task_i.ih || (state_q != Run && state_q != Finish))

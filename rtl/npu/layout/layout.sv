@@ -2,8 +2,8 @@
 //
 // Jobs         job_* and cfg_* (all sampled when the job is taken) describe `cnt` (1..64) consecutive pixels.
 //   FP32 NCHW  (cfg_nhwc_i = 0) `nch` (1..N) consecutive channels; channel c starts at byte address addr + c*cstep.
-//              Pixel i becomes the word at waddr + i*stride of ifm_buf: q = f32_to_i8(v * in_scale); channels from nch
-//              on are 0.
+//              Pixel i becomes the word at waddr + i*stride of ifm_buf: q = f32_to_i8(v * in_scale) with the
+//              zero-point and the rounding of cfg_quant_i (fp_f32_to_i8, b_i); channels from nch on are 0.
 //   INT8 NHWC  (cfg_nhwc_i = 1) All blocks of the pixels: stride is their number, cstep the pitch of the pixels, nch
 //              the number of channels of the last block (those from nch on are forced to 0). Block b of pixel p becomes
 //              the word at waddr + p*stride + b; a stride of 0 stands for 2^14.
@@ -28,6 +28,7 @@ module layout #(
   input  logic                      clk_i,
   input  logic                      rst_ni,
   input  logic [31:0]               cfg_in_scale_i,
+  input  logic [9:0]                cfg_quant_i,
   input  logic [31:0]               cfg_cstep_i,
   input  logic [npu_pkg::IfmAw-1:0] cfg_stride_i,
   input  logic                      cfg_nhwc_i,
@@ -54,7 +55,7 @@ module layout #(
 
   localparam int unsigned Cw = $clog2(N);
   localparam int unsigned Aw = npu_pkg::IfmAw;
-  localparam int unsigned QueueW = 2 + Cw + 1 + 7 + Aw + Aw + 32;
+  localparam int unsigned QueueW = 2 + Cw + 1 + 7 + Aw + Aw + 32 + 10;
   localparam int unsigned Banks = 4;
   localparam int unsigned Kw = $clog2(Banks);
   localparam int unsigned Bw = Aw + 1 + Cw + 6;  // bytes of a job: 64 pixels of 2^14 blocks
@@ -81,6 +82,7 @@ module layout #(
   logic [6:0]    q_cnt;
   logic [Aw-1:0] q_waddr, q_stride;
   logic [31:0]   q_scale;
+  logic [9:0]    q_quant;
 
   assign pix_bytes = Bw'({cfg_stride_i == '0, cfg_stride_i}) << Cw;
   assign dense = cfg_cstep_i == 32'(pix_bytes);
@@ -139,10 +141,10 @@ module layout #(
     .clr_i(1'b0),
     .wvalid_i(job_take),
     .wready_o(queue_ready),
-    .wdata_i({cfg_nhwc_i, dense, job_nch_i, job_cnt_i, job_waddr_i, cfg_stride_i, cfg_in_scale_i}),
+    .wdata_i({cfg_nhwc_i, dense, job_nch_i, job_cnt_i, job_waddr_i, cfg_stride_i, cfg_in_scale_i, cfg_quant_i}),
     .rvalid_o(queue_valid),
     .rready_i(queue_pop),
-    .rdata_o({q_nhwc, q_dense, q_nch, q_cnt, q_waddr, q_stride, q_scale}),
+    .rdata_o({q_nhwc, q_dense, q_nch, q_cnt, q_waddr, q_stride, q_scale, q_quant}),
     .count_o(unused_queue_count)
   );
 
@@ -159,6 +161,7 @@ module layout #(
   logic          mul_v_q, cvt_v_q;
   logic [Cw+Kw+3:0] mul_a_q, cvt_a_q;  // {channel, bank, beat}
   logic          mul_l_q, cvt_l_q;  // last beat of a job
+  logic [9:0]    mul_quant_q;
   logic [Kw-1:0] cvt_bank;
   logic [127:0]  product;
   logic [31:0]   quad;
@@ -205,6 +208,7 @@ module layout #(
     if (take) begin
       mul_a_q <= {fill_ch_q, fill_bank_q, fill_beat_q};
       mul_l_q <= fill_pop;
+      mul_quant_q <= q_quant;
     end
     if (mul_v_q) begin
       cvt_a_q <= mul_a_q;
@@ -230,6 +234,7 @@ module layout #(
       .clk_i,
       .en_i(mul_v_q),
       .a_i(product[32*l+:32]),
+      .b_i(mul_quant_q),
       .y_o(quad[8*l+:8])
     );
   end

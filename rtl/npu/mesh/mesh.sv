@@ -18,9 +18,11 @@
 // (N-1-r)*N + (N-1-c), so its left neighbour is i+1 and its upper neighbour i+N: in ascending order every loop reads
 // only values that it has not yet updated, which is what registers would read.
 // Synthesis: signed operands of 8 bits, so that a MAC is one DSP slice; written as sign-extended vectors it would take
-// three.
+// three. PackMul = 1: both products of a PE come from one multiplier (mesh_pkg::pe_pack_f), with equal results in the
+// same cycles: half of the DSP slices, which then have no room for the sums.
 module mesh #(
-  parameter int unsigned N = 8  // 4, 8, 16 or 32
+  parameter int unsigned N = 8,  // 4, 8, 16 or 32
+  parameter int unsigned PackMul = 0  // 1: one multiplier a PE
 ) (
   input  logic            clk_i,
   input  logic            en_i,
@@ -72,9 +74,14 @@ module mesh #(
       /*verilator coverage_off*/
       // multiply and add
       for (int unsigned i = 0; i < Pes; i++) ws[i] = (w1[i] & sm[i]) | (w2[i] & ~sm[i]);
-      for (int unsigned i = 0; i < Pes; i++) begin  // one loop: the weight's sign is extended once for both streams
-        s0[i] = $signed(a0[i]) * $signed(ws[i]) + $signed(s0[i+N]);
-        s1[i] = $signed(a1[i]) * $signed(ws[i]) + $signed(s1[i+N]);
+      if (PackMul != 0) begin
+        for (int unsigned i = 0; i < Pes; i++)
+          {s1[i], s0[i]} = mesh_pkg::pe_pack_f(a1[i], a0[i], ws[i], s1[i+N], s0[i+N]);
+      end else begin
+        for (int unsigned i = 0; i < Pes; i++) begin  // one loop: the weight's sign is extended once for both streams
+          s0[i] = $signed(a0[i]) * $signed(ws[i]) + $signed(s0[i+N]);
+          s1[i] = $signed(a1[i]) * $signed(ws[i]) + $signed(s1[i+N]);
+        end
       end
       for (int unsigned c = 0; c < N; c++) s0[Pes+c] = 32'd0;
       for (int unsigned c = 0; c < N; c++) s1[Pes+c] = 32'd0;

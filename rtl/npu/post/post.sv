@@ -1,7 +1,8 @@
 // Post: turns the sums of a task into results and writes them back; one unit on each DMA channel.
 //
 // Function     sum (+ partial sum) -> FP32 -> * oscale -> + bias -> activation, each step one binary32 operation
-//              (docs/npu/npu.md section 2; thesis section 3.5). raw_out passes the int32 sums. With requant the results
+//              (docs/npu/npu.md section 2; thesis section 3.5); with ibias the bias is an int32 and is added to the sum
+//              instead. raw_out passes the int32 sums. With requant the results
 //              go on through the requantiser and the transposer (module requant) and leave as INT8 NHWC.
 // Order        Groups of G tiles. For each block of N output channels, for each group (wgt_res: for each group, for
 //              each block): FP32: each channel c = Chan, Chan+2, ... that exists: the group's pixels of that channel,
@@ -435,7 +436,7 @@ module post #(
   // four lanes.
   logic [127:0] psum_q, raw2_q, raw3_q, raw4_q;
   logic [32*Lanes-1:0] sum_q, flt, mul, mul_b, add, act_x, act_y, mul_in_q, add_in_q;
-  logic [32*Cols-1:0] os0, bi0, os1_q, os2_q, bi1_q, bi2_q, bi3_q;
+  logic [32*Cols-1:0] os0, bi0, ib0, os1_q, os2_q, bi1_q, bi2_q, bi3_q;
   logic [31:0] osf_q, bif_q;
   logic [1:0] pcol_q;  // first channel of the pass within the factors' word
   logic [1:0] ocol_q;  // column of the wide read that lanes 0..3 take
@@ -452,6 +453,7 @@ module post #(
       os0[31:0] = osf_q;
       bi0[31:0] = bif_q;
     end
+    ib0 = task_i.ibias ? bi0 : '0;
   end
 
   always_ff @(posedge clk_i) begin
@@ -463,8 +465,9 @@ module post #(
       bif_q <= job_bias;
     end
     if (v_q[0]) begin
-      for (int unsigned l = 0; l < 4; l++) sum_q[32*l+:32] <= ofm_data_i[128*32'(ocol_q)+32*l+:32] + psum_q[32*l+:32];
-      if (wide) for (int unsigned l = 4; l < Lanes; l++) sum_q[32*l+:32] <= ofm_data_i[32*l+:32];
+      for (int unsigned l = 0; l < 4; l++)
+        sum_q[32*l+:32] <= ofm_data_i[128*32'(ocol_q)+32*l+:32] + psum_q[32*l+:32] + ib0[31:0];
+      if (wide) for (int unsigned l = 4; l < Lanes; l++) sum_q[32*l+:32] <= ofm_data_i[32*l+:32] + ib0[32*(l/4)+:32];
       os1_q <= os0;
       bi1_q <= bi0;
     end
@@ -488,7 +491,7 @@ module post #(
 
   assign mul_b = task_i.oscale_en ? mul : mul_in_q;
   always_comb begin
-    act_x = task_i.bias_en ? add : add_in_q;
+    act_x = task_i.bias_en && !task_i.ibias ? add : add_in_q;
     if (task_i.raw_out) act_x[127:0] = raw4_q;
   end
 
@@ -573,6 +576,7 @@ module post #(
     .clk_i(rq_clk),
     .rst_ni,
     .out_scale_i(task_i.out_scale),
+    .quant_i({task_i.full, task_i.rne, task_i.zout}),
     .pitch_i(task_i.ofm_cstep),
     .single_i(task_i.psum_add),
     .blk_valid_i(blk_valid),

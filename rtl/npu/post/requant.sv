@@ -24,6 +24,7 @@ module requant #(
   input  logic                 clk_i,
   input  logic                 rst_ni,
   input  logic [31:0]          out_scale_i,
+  input  logic [9:0]           quant_i,      // zero-point and rounding: fp_f32_to_i8, b_i
   input  logic [31:0]          pitch_i,
   input  logic                 single_i,
   input  logic                 blk_valid_i,
@@ -136,6 +137,7 @@ module requant #(
       .clk_i,
       .en_i(v_q[0]),
       .a_i(product[32*l+:32]),
+      .b_i(quant_i),
       .y_o(bytes[8*l+:8])
     );
   end

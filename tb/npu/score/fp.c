@@ -15,7 +15,7 @@ typedef struct state {
     const uint8_t *en;
     const void *y;
     const void *a;
-    const uint32_t *b;     /* NULL: the unit has one operand */
+    const void *b;         /* NULL: the unit has one operand */
     uint32_t a_was, b_was; /* operands of the pending result; afterwards a_was is this result */
     uint32_t count;        /* of results */
     bool due;              /* the output of this cycle belongs to a_was, b_was */
@@ -37,8 +37,7 @@ static uint32_t f32_to_i32(uint32_t a, uint32_t b) {
 }
 
 static uint32_t f32_to_i8(uint32_t a, uint32_t b) {
-    (void)b;
-    return (uint8_t)cm_fp_f32_to_i8(a);
+    return (uint8_t)cm_fp_quantise(a, b);
 }
 
 static uint32_t relations(uint32_t a, uint32_t b) {
@@ -74,10 +73,10 @@ static int open_one(tb_check *c, char *err, size_t err_size) {
 
 static int open_two(tb_check *c, char *err, size_t err_size) {
     tb_sig b;
-    if (open_one(c, err, err_size) != 0 || tb_check_sig(c, "b_i", 32, &b, err, err_size) != 0) {
+    if (open_one(c, err, err_size) != 0 || tb_check_sig(c, "b_i", 0, &b, err, err_size) != 0) {
         return -1;
     }
-    ((state *)c->state)->b = (const uint32_t *)b.ptr;
+    ((state *)c->state)->b = b.ptr;
     return 0;
 }
 
@@ -113,30 +112,30 @@ static inline void look(tb_check *c, state *s, fp_fn *model, unsigned out) {
 }
 
 /* One cycle of a unit; true: its result is due in the next one. */
-static inline bool step(tb_check *c, state *s, fp_fn *model, bool two, unsigned in, unsigned out) {
+static inline bool step(tb_check *c, state *s, fp_fn *model, unsigned second, unsigned in, unsigned out) {
     look(c, s, model, out);
     s->due = *s->en != 0;
     if (s->due) {
         s->a_was = port(s->a, in);
-        s->b_was = two ? *s->b : 0;
+        s->b_was = second != 0 ? port(s->b, second) : 0;
     }
     return s->due;
 }
 
-static inline uint64_t step_all(tb_check *check, void *states, uint64_t due, fp_fn *model, bool two, unsigned in,
+static inline uint64_t step_all(tb_check *check, void *states, uint64_t due, fp_fn *model, unsigned second, unsigned in,
                                 unsigned out) {
     uint64_t again = 0;
     for (; due != 0; due &= due - 1) {
         const uint32_t i = (uint32_t)__builtin_ctzll(due);
-        again |= (uint64_t)step(&check[i], &((state *)states)[i], model, two, in, out) << i;
+        again |= (uint64_t)step(&check[i], &((state *)states)[i], model, second, in, out) << i;
     }
     return again;
 }
 
-/* A unit: its name, model, 1 or 2 operands, bytes of a_i (and b_i) and of y_o. */
-#define FP_UNIT(NAME, MODEL, OPERANDS, IN, OUT)                                                                        \
+/* A unit: its name, model, bytes of b_i (0: there is none), of a_i and of y_o. */
+#define FP_UNIT(NAME, MODEL, SECOND, IN, OUT)                                                                          \
     static uint64_t cycle_##NAME(tb_check *check, void *states, uint64_t due) {                                        \
-        return step_all(check, states, due, MODEL, OPERANDS == 2, IN, OUT);                                            \
+        return step_all(check, states, due, MODEL, SECOND, IN, OUT);                                                   \
     }                                                                                                                  \
     static void finish_##NAME(tb_check *c) {                                                                           \
         look(c, (state *)c->state, MODEL, OUT);                                                                        \
@@ -144,19 +143,19 @@ static inline uint64_t step_all(tb_check *check, void *states, uint64_t due, fp_
     const tb_check_ops npu_score_##NAME = {.unit = #NAME,                                                              \
                                            .state_bytes = sizeof(state),                                               \
                                            .wake = "en_i",                                                             \
-                                           .open = OPERANDS == 2 ? open_two : open_one,                                \
+                                           .open = SECOND != 0 ? open_two : open_one,                                  \
                                            .clear = clear,                                                             \
                                            .cycle_all = cycle_##NAME,                                                  \
                                            .finish = finish_##NAME}
 
-FP_UNIT(fp_mul, cm_fp_mul, 2, 4, 4);
-FP_UNIT(fp_add, cm_fp_add, 2, 4, 4);
-FP_UNIT(fp_sub, cm_fp_sub, 2, 4, 4);
-FP_UNIT(fp_max, cm_fp_max, 2, 4, 4);
-FP_UNIT(fp_min, cm_fp_min, 2, 4, 4);
-FP_UNIT(fp_cmp, relations, 2, 4, 1);
-FP_UNIT(fp_i32_to_f32, i32_to_f32, 1, 4, 4);
-FP_UNIT(fp_f32_to_i32, f32_to_i32, 1, 4, 4);
-FP_UNIT(fp_f32_to_i8, f32_to_i8, 1, 4, 1);
-FP_UNIT(fp_f16_to_f32, f16_to_f32, 1, 2, 4);
-FP_UNIT(fp_f32_to_f16, f32_to_f16, 1, 4, 2);
+FP_UNIT(fp_mul, cm_fp_mul, 4, 4, 4);
+FP_UNIT(fp_add, cm_fp_add, 4, 4, 4);
+FP_UNIT(fp_sub, cm_fp_sub, 4, 4, 4);
+FP_UNIT(fp_max, cm_fp_max, 4, 4, 4);
+FP_UNIT(fp_min, cm_fp_min, 4, 4, 4);
+FP_UNIT(fp_cmp, relations, 4, 4, 1);
+FP_UNIT(fp_i32_to_f32, i32_to_f32, 0, 4, 4);
+FP_UNIT(fp_f32_to_i32, f32_to_i32, 0, 4, 4);
+FP_UNIT(fp_f32_to_i8, f32_to_i8, 2, 4, 1);
+FP_UNIT(fp_f16_to_f32, f16_to_f32, 0, 2, 4);
+FP_UNIT(fp_f32_to_f16, f32_to_f16, 0, 4, 2);

@@ -14,7 +14,7 @@ typedef struct npu_score_shape {
     uint64_t number;
     uint32_t op;
     bool wgt_res;
-    uint32_t kw, kh, sw, sh, dw, dh, pad_l, pad_t, iw, ih, ic, ow, oh, oc;
+    uint32_t kw, kh, sw, sh, dw, dh, pad_l, pad_t, iw, ih, ic, ow, oh, oc, zin;
     uint32_t icb, ocb, pixels, tiles, group;
     uint32_t blocks;    /* of a tile */
     uint32_t words;     /* of weights of a block of output channels */
@@ -22,7 +22,7 @@ typedef struct npu_score_shape {
 } npu_score_shape;
 
 /* Members of the task that make a shape, as signals of a tap: `wgt_res` is task_wgt_res_i. */
-#define NPU_SCORE_SHAPE_SIGS 17u
+#define NPU_SCORE_SHAPE_SIGS 18u
 /* Find them. 0 or -1 with one line in err. */
 int npu_score_shape_open(tb_check *c, tb_sig sig[NPU_SCORE_SHAPE_SIGS], char *err, size_t err_size);
 /* Take the shape from them. */
@@ -81,23 +81,5 @@ void npu_score_vector_text(tb_check *c, uint64_t vector, uint32_t stream, uint32
                            size_t size);
 /* The same for a sum, by the number of its tile since reset. */
 void npu_score_tile_text(tb_check *c, uint64_t tile, uint32_t pixel, uint32_t column, char *dst, size_t size);
-
-/* Are `bytes` (a multiple of 4) equal? For the few words of a port cheaper than memcmp. */
-static inline bool npu_score_same(const void *a, const void *b, uint32_t bytes) {
-    uint64_t differ = 0;
-    if (bytes % 8 != 0) {
-        uint32_t x, y;
-        memcpy(&x, a, 4);
-        memcpy(&y, b, 4);
-        differ = x ^ y;
-    }
-    for (uint32_t i = bytes % 8; i < bytes; i += 8) {
-        uint64_t x, y;
-        memcpy(&x, (const uint8_t *)a + i, 8);
-        memcpy(&y, (const uint8_t *)b + i, 8);
-        differ |= x ^ y;
-    }
-    return differ == 0;
-}
 
 #endif

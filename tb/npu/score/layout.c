@@ -14,7 +14,7 @@
 
 typedef struct job {
     bool int8;
-    uint32_t scale, step, stride, addr, channels, count, waddr;
+    uint32_t scale, quant, step, stride, addr, channels, count, waddr;
     uint32_t rows, row; /* reads of `row` bytes, `step` apart */
     uint32_t words;
     uint64_t since;           /* FP32: `moving` at its last beat */
@@ -23,9 +23,9 @@ typedef struct job {
 } job;
 
 #define PORTS                                                                                                          \
-    cfg_in_scale_i, cfg_cstep_i, cfg_stride_i, cfg_nhwc_i, job_valid_i, job_ready_o, job_addr_i, job_nch_i, job_cnt_i, \
-        job_waddr_i, req_valid_o, req_ready_i, req_addr_o, req_bytes_o, dat_valid_i, dat_ready_o, dat_i, wr_valid_o,   \
-        wr_ready_i, wr_addr_o, wr_data_o, done_o
+    cfg_in_scale_i, cfg_quant_i, cfg_cstep_i, cfg_stride_i, cfg_nhwc_i, job_valid_i, job_ready_o, job_addr_i,          \
+        job_nch_i, job_cnt_i, job_waddr_i, req_valid_o, req_ready_i, req_addr_o, req_bytes_o, dat_valid_i,             \
+        dat_ready_o, dat_i, wr_valid_o, wr_ready_i, wr_addr_o, wr_data_o, done_o
 typedef struct state {
     TB_PORTS(ports, PORTS);
     job ring[JOBS];
@@ -55,6 +55,7 @@ static void take_job(tb_check *c, state *s) {
     job *j = &s->ring[s->taken++ % JOBS];
     j->int8 = tb_get(s->cfg_nhwc_i) != 0;
     j->scale = (uint32_t)tb_get(s->cfg_in_scale_i);
+    j->quant = (uint32_t)tb_get(s->cfg_quant_i);
     j->step = (uint32_t)tb_get(s->cfg_cstep_i);
     j->stride = (uint32_t)tb_get(s->cfg_stride_i);
     j->addr = (uint32_t)tb_get(s->job_addr_i);
@@ -121,7 +122,7 @@ static void take_data(tb_check *c, state *s) {
         s->filled++;
         j->since = s->moving;
         if (!j->int8) {
-            cm_layout(npu_score_n(c), j->channels, j->count, j->scale, j->in, j->out);
+            cm_layout(npu_score_n(c), j->channels, j->count, j->scale, j->quant, j->in, j->out);
         }
     }
 }
@@ -158,7 +159,7 @@ static void take_word(tb_check *c, state *s) {
     const uint32_t blocks = !j->int8 ? 1 : j->words / j->count;
     const uint32_t at = j->waddr + s->out_word * (j->int8 ? 1 : j->stride);
     const int8_t *got = s->wr_data_o.ptr;
-    for (uint32_t i = 0; i < n && memcmp(got, expected, n) != 0; i++) {
+    for (uint32_t i = 0; i < n && !npu_score_same(got, expected, n); i++) {
         if (got[i] != expected[i]) {
             tb_check_failf(c, "word", s->words,
                            "%s job %" PRIu64 ", pixel %" PRIu32 ", block %" PRIu32 ", channel %" PRIu32 "|%d|%d",

@@ -68,7 +68,7 @@ static void flush(state *s) {
         return;
     }
     for (uint32_t r = 0; r < n; r++) { /* the newest word is that of row 0 */
-        memcpy(&wgt[r * n], k->word[(k->words - 1 - r) % n], n);
+        npu_score_copy(&wgt[r * n], k->word[(k->words - 1 - r) % n], n);
     }
     memset(&s->act_wait[2 * s->waiting * n], 0, (size_t)2 * (n - s->waiting) * n);
     cm_mesh_block(n, s->act_wait, wgt, out);
@@ -93,8 +93,8 @@ static void take_vectors(state *s) {
         s->first = s->enabled;
         s->wait_sel = sel;
     }
-    memcpy(&s->act_wait[2 * s->waiting * n], s->act_i[0].ptr, n);
-    memcpy(&s->act_wait[(2 * s->waiting + 1) * n], s->act_i[1].ptr, n);
+    npu_score_copy(&s->act_wait[2 * s->waiting * n], s->act_i[0].ptr, n);
+    npu_score_copy(&s->act_wait[(2 * s->waiting + 1) * n], s->act_i[1].ptr, n);
     if (++s->waiting == n) {
         flush(s);
     }
@@ -106,7 +106,7 @@ static void take_weights(state *s) {
         flush(s);
     }
     chain *k = &s->chain[p];
-    memcpy(k->word[k->words++ % s->n], s->wgt_i.ptr, s->n);
+    npu_score_copy(k->word[k->words++ % s->n], s->wgt_i.ptr, s->n);
 }
 
 static void check_results(tb_check *c, state *s, int32_t line[2][32]) {

@@ -83,6 +83,24 @@ static bool no_write(void *ctx, uint32_t addr, const void *src, uint32_t bytes) 
     return false;
 }
 
+/* quiet() depends on these and on the state of the check, which changes only in cycles that are not quiet. */
+static int open_wakes(tb_check *c, char *err, size_t err_size) {
+    const state *s = (const state *)c->state;
+    int status = tb_check_watch(c, s->perf.run_i, err, err_size);
+    for (size_t i = 0; i < UNITS && status == 0; i++) {
+        status = tb_check_watch(c, s->irq[i], err, err_size) != 0 ||
+                         tb_check_watch(c, s->unit[i].busy, err, err_size) != 0 ||
+                         tb_check_wake(c, s->unit[i].valid, err, err_size) != 0 ||
+                         tb_check_wake(c, s->unit[i].done, err, err_size) != 0
+                     ? -1
+                     : 0;
+    }
+    return status != 0 || tb_check_wake(c, s->perf.snap_i, err, err_size) != 0 ||
+                   tb_check_wake(c, s->perf.clear_i, err, err_size) != 0
+               ? -1
+               : 0;
+}
+
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     const cm_mem mem = {NULL, no_read, no_write};
@@ -104,7 +122,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
     s->slot[ALU].present = tb_taps_find(&c->all->taps, "alu_check", 0) != NULL;
     s->slot[POOL].present = tb_taps_find(&c->all->taps, "pool_check", 0) != NULL;
     cm_device_set_units(s->regs, s->slot[ALU].present, s->slot[POOL].present);
-    return 0;
+    return open_wakes(c, err, err_size);
 }
 
 static void close(tb_check *c) {
@@ -141,7 +159,7 @@ static uint32_t status(const state *s) {
     }
     for (uint32_t i = 0; i < UNITS; i++) {
         const slot *t = &s->slot[i];
-        value |= t->pending || (t->present && tb_get(s->unit[i].busy) != 0) ? busy_mask[i] : 0u;
+        value |= t->pending || (t->present && npu_score_b(s->unit[i].busy) != 0) ? busy_mask[i] : 0u;
         value |= t->pending ? 0u : ready_mask[i];
     }
     return value;
@@ -187,7 +205,7 @@ static void compare_read(tb_check *c, state *s) {
 
 static void compare_task(tb_check *c, state *s, uint32_t unit) {
     slot *t = &s->slot[unit];
-    if (!t->compared || tb_get(s->unit[unit].ready) != 0 || c->all->every_cycle) {
+    if (!t->compared || npu_score_b(s->unit[unit].ready) != 0 || c->all->every_cycle) {
         npu_score_task_same(c, task_names[unit], (npu_score_kind)unit, s->unit[unit].task, &t->task);
         t->compared = true;
     }
@@ -197,23 +215,23 @@ static void compare_outputs(tb_check *c, state *s) {
     static const char *const valid_names[UNITS] = {"GEMM task valid", "ALU task valid", "POOL task valid"};
     static const char *const irq_names[3] = {"ALU interrupt", "POOL interrupt", "GEMM interrupt"};
     for (uint32_t i = 0; i < 3; i++) {
-        tb_check_value(c, irq_names[i], c->task, tb_get(s->irq[i]), (s->irq_status & s->irq_enable) >> i & 1u);
+        tb_check_value(c, irq_names[i], c->task, npu_score_b(s->irq[i]), (s->irq_status & s->irq_enable) >> i & 1u);
     }
-    tb_check_value(c, "soft reset", c->task, tb_get(s->srst_o), s->resetting);
-    tb_check_value(c, "counter reset", c->task, tb_get(s->perf.clr_i), s->resetting);
+    tb_check_value(c, "soft reset", c->task, npu_score_b(s->srst_o), s->resetting);
+    tb_check_value(c, "counter reset", c->task, npu_score_b(s->perf.clr_i), s->resetting);
     for (uint32_t i = 0; i < UNITS && !s->resetting; i++) {
-        if (tb_check_value(c, valid_names[i], c->task, tb_get(s->unit[i].valid), offered(&s->slot[i])) &&
+        if (tb_check_value(c, valid_names[i], c->task, npu_score_b(s->unit[i].valid), offered(&s->slot[i])) &&
             offered(&s->slot[i])) {
             compare_task(c, s, i);
         }
     }
-    tb_check_value(c, "write response", s->wr.count, tb_get(s->bvalid_o), s->wr.valid);
-    if (tb_check_value(c, "read response", s->rd.count, tb_get(s->rvalid_o), s->rd.valid) && s->rd.valid) {
+    tb_check_value(c, "write response", s->wr.count, npu_score_b(s->bvalid_o), s->wr.valid);
+    if (tb_check_value(c, "read response", s->rd.count, npu_score_b(s->rvalid_o), s->rd.valid) && s->rd.valid) {
         compare_read(c, s);
-        tb_check_value(c, "read response", s->rd.count, tb_get(s->rresp_o), 0);
+        tb_check_value(c, "read response", s->rd.count, npu_score_b(s->rresp_o), 0);
     }
     if (s->wr.valid) {
-        tb_check_value(c, "write response", s->wr.count, tb_get(s->bresp_o), 0);
+        tb_check_value(c, "write response", s->wr.count, npu_score_b(s->bresp_o), 0);
     }
 }
 
@@ -280,7 +298,7 @@ static uint32_t step_slot(tb_check *c, state *s, uint32_t unit, bool begin) {
         return begin ? NPU_ERR_CONFIG_MASK : 0;
     }
     if (offered(t)) {
-        t->pending = tb_get(s->unit[unit].ready) == 0;
+        t->pending = npu_score_b(s->unit[unit].ready) == 0;
     } else if (t->pending && --t->left == 0 && !t->good) {
         t->pending = false;
         err = NPU_ERR_CONFIG_MASK;
@@ -299,14 +317,14 @@ static void step_units(tb_check *c, state *s, const effect *e) {
     s->err &= ~e->clear_err;
     for (uint32_t i = 0; i < UNITS; i++) {
         const uint32_t err = step_slot(c, s, i, e->start[i]) | (bus_err >> (4 * i) & 0xfu);
-        const bool done = s->slot[i].present && tb_get(s->unit[i].done) != 0;
+        const bool done = s->slot[i].present && npu_score_b(s->unit[i].done) != 0;
         s->count[i] += done;
         s->err |= err << (8 * i);
         s->irq_status |= done || err != 0 ? irq_bit[i] : 0;
     }
     if (s->slot[ALU].present) {
-        s->alu_next = tb_get(s->alu_result_we_i) != 0 ? (uint32_t)tb_get(s->alu_result_i) : s->alu_next;
-        s->alu_result = tb_get(s->unit[ALU].done) != 0 ? s->alu_next : s->alu_result;
+        s->alu_next = npu_score_b(s->alu_result_we_i) != 0 ? (uint32_t)tb_get(s->alu_result_i) : s->alu_next;
+        s->alu_result = npu_score_b(s->unit[ALU].done) != 0 ? s->alu_next : s->alu_result;
     }
 }
 
@@ -314,15 +332,15 @@ static void step_units(tb_check *c, state *s, const effect *e) {
 static void compare_perf(tb_check *c, state *s, const effect *e) {
     const uint32_t any = NPU_STATUS_GEMM_BUSY_MASK | NPU_STATUS_ALU_BUSY_MASK | NPU_STATUS_POOL_BUSY_MASK;
     tb_check_value(c, "events", c->task, tb_get(s->perf.event_i), tb_get(s->perf_event_i));
-    if (memcmp(s->perf.level_i.ptr, s->perf_level_i.ptr, tb_sig_bytes(s->perf_level_i)) != 0) {
+    if (!npu_score_same(s->perf.level_i.ptr, s->perf_level_i.ptr, (uint32_t)tb_sig_bytes(s->perf_level_i))) {
         tb_check_fail(c, "levels", c->task, NULL, "others at npu_perf", "those of the port");
     }
-    tb_check_value(c, "count enable", c->task, tb_get(s->perf.run_i), (status(s) & any) != 0);
-    tb_check_value(c, "snapshot", s->wr.count, tb_get(s->perf.snap_i), e->snap);
-    tb_check_value(c, "counter clear", s->wr.count, tb_get(s->perf.clear_i), e->clear);
+    tb_check_value(c, "count enable", c->task, npu_score_b(s->perf.run_i), (status(s) & any) != 0);
+    tb_check_value(c, "snapshot", s->wr.count, npu_score_b(s->perf.snap_i), e->snap);
+    tb_check_value(c, "counter clear", s->wr.count, npu_score_b(s->perf.clear_i), e->clear);
     const uint32_t offset = (uint32_t)tb_get(s->araddr_i) & 0x1fcu;
     if (npu_score_fire(s->arvalid_i, s->arready_o) && (offset == NPU_REG_PERF_LO || offset == NPU_REG_PERF_HI)) {
-        tb_check_value(c, "counter read", s->rd.count, tb_get(s->perf.rd_i), 1);
+        tb_check_value(c, "counter read", s->rd.count, npu_score_b(s->perf.rd_i), 1);
         tb_check_value(c, "counter number", s->rd.count, tb_get(s->perf.sel_i),
                        cm_device_read(s->regs, NPU_REG_PERF_SEL));
     }
@@ -333,14 +351,14 @@ static void compare_perf(tb_check *c, state *s, const effect *e) {
  * handshake. True: a write is executed.
  */
 static bool step_bus(state *s) {
-    const bool write = s->wr.have_addr && s->wr.have_data && (!s->wr.valid || tb_get(s->bready_i) != 0);
-    const bool read = s->rd.have_addr && (!s->rd.valid || tb_get(s->rready_i) != 0);
+    const bool write = s->wr.have_addr && s->wr.have_data && (!s->wr.valid || npu_score_b(s->bready_i) != 0);
+    const bool read = s->rd.have_addr && (!s->rd.valid || npu_score_b(s->rready_i) != 0);
     if (read) {
         s->rdata_known = !s->resetting || s->rd.addr == NPU_REG_STATUS;
         s->rdata_expected = read_register(s, s->rd.addr);
     }
-    s->wr.valid = write || (s->wr.valid && tb_get(s->bready_i) == 0);
-    s->rd.valid = read || (s->rd.valid && tb_get(s->rready_i) == 0);
+    s->wr.valid = write || (s->wr.valid && npu_score_b(s->bready_i) == 0);
+    s->rd.valid = read || (s->rd.valid && npu_score_b(s->rready_i) == 0);
     s->wr.have_addr = s->wr.have_addr && !write;
     s->wr.have_data = s->wr.have_data && !write;
     s->rd.have_addr = s->rd.have_addr && !read;
@@ -387,14 +405,15 @@ static bool quiet(const state *s) {
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    if (!c->all->every_cycle && quiet(s)) {
+    c->again = !quiet(s); /* also what it does now is seen once more */
+    if (!c->again && !c->all->every_cycle) {
         return;
     }
     compare_outputs(c, s);
     const bool write = step_bus(s);
     if (s->resetting) { /* writes and events are lost */
         reset_registers(s);
-        s->resetting = !(++s->reset_age >= SRST_CYCLES && tb_get(s->drained_i) != 0);
+        s->resetting = !(++s->reset_age >= SRST_CYCLES && npu_score_b(s->drained_i) != 0);
     } else {
         const effect e = write ? write_effect(s) : (effect){0};
         compare_perf(c, s, &e);
@@ -411,6 +430,7 @@ const tb_check_ops npu_score_npu_regs = {
     .unit = "npu_regs",
     .inputs = (const char *const[]){"gemm_check", "alu_check", "pool_check", "npu_perf", "alu", NULL},
     TB_STATE(state, PORTS),
+    .wake = "awvalid_i, wvalid_i, arvalid_i, bvalid_o, rvalid_o, srst_o, alu_result_we_i, bus_err_i",
     .open = open,
     .clear = clear,
     .cycle = cycle,

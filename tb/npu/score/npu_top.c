@@ -158,6 +158,38 @@ static int open_channel(tb_check *c, channel *k, size_t index, char *err, size_t
                : open_links(c, k, err, err_size);
 }
 
+/* Calls the check when one of the first `valids` signals is not 0, or one of the others changes. */
+static int wake_all(tb_check *c, size_t valids, const tb_sig *sig, size_t count, char *err, size_t err_size) {
+    size_t i = 0;
+    while (i < count && (i < valids ? tb_check_wake : tb_check_watch)(c, sig[i], err, err_size) == 0) {
+        i++;
+    }
+    return i < count ? -1 : 0;
+}
+/* A cycle with a valid, and one in which a signal changes that is looked at without. */
+static int open_wakes(tb_check *c, const state *s, char *err, size_t err_size) {
+    int status = wake_all(c, 0, (const tb_sig[]){s->srst_o, s->bus_err_i, s->drained_i}, 3, err, err_size);
+    for (size_t i = 0; i < UNITS && status == 0; i++) {
+        const ends *u = &s->unit[i];
+        const tb_sig all[] = {u->rd_req_valid_o, u->rd_valid_i, u->wr_req_valid_o, u->wr_valid_o,
+                              u->rst_ni,         u->clock,      u->task_valid_i,   u->busy_o};
+        status = wake_all(c, 4, all, COUNT(all), err, err_size);
+    }
+    for (size_t i = 0; i < CHANNELS && status == 0; i++) {
+        const channel *k = &s->ch[i];
+        const tb_sig all[] = {k->rd.req_valid_i, k->rd.dat_valid_o, k->rd.arvalid_o,    k->bus.rvalid,
+                              k->wr.req_valid_i, k->wr.awvalid_o,   k->wr.wvalid_o,     k->bus.bvalid,
+                              k->send.wvalid_i,  k->send.rvalid_o,  k->wr.wdat_valid_i, k->rd.flush_i,
+                              k->wr.flush_i,     k->send.rst_ni,    k->rd.idle_o,       k->wr.idle_o,
+                              k->rd.err_o,       k->wr.err_o};
+        status = wake_all(c, 11, all, COUNT(all), err, err_size);
+        for (const link *l = k->link; l < k->link + k->links && status == 0; l++) {
+            status = l->when == NULL ? wake_all(c, 0, (const tb_sig[]){l->got, l->expected}, 2, err, err_size) : 0;
+        }
+    }
+    return status;
+}
+
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     const ends units[UNITS] = {{.name = "GEMM", .first = 0, .count = 4, .wr = 0},
@@ -175,11 +207,11 @@ static int open(tb_check *c, char *err, size_t err_size) {
             return -1;
         }
     }
-    const tb_taps *taps = &c->all->taps;
-    return tb_taps_ports(taps, "gemm", 0, TB_PORTS_OF(s->gemm_id, rd_id_i), err, err_size) != 0 ||
-                   tb_taps_ports(taps, "npu_regs", 0, TB_PORTS_OF(s->ports, PORTS), err, err_size) != 0
+    return tb_taps_ports(&c->all->taps, "gemm", 0, TB_PORTS_OF(s->gemm_id, rd_id_i), err, err_size) != 0 ||
+                   tb_taps_ports(&c->all->taps, "npu_regs", 0, TB_PORTS_OF(s->ports, PORTS), err, err_size) != 0 ||
+                   open_ports(c, TB_PORTS_OF(s->perf, PERF_PORTS), err, err_size) != 0
                ? -1
-               : open_ports(c, TB_PORTS_OF(s->perf, PERF_PORTS), err, err_size);
+               : open_wakes(c, s, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -370,13 +402,13 @@ static uint32_t of_units(tb_sig gemm, tb_sig alu, tb_sig pool) {
     return npu_score_b(gemm) | npu_score_b(alu) << 1 | npu_score_b(pool) << 2;
 }
 
-static void clocks(tb_check *c, state *s) {
+/* True: the cycles that it remembers are all alike, so the next one needs a look only if a signal changes. */
+static bool clocks(tb_check *c, state *s) {
     const ends *u = s->unit;
     const uint32_t work = of_units(u[0].task_valid_i, u[1].task_valid_i, u[2].task_valid_i) |
                           of_units(u[0].busy_o, u[1].busy_o, u[2].busy_o);
     const uint32_t runs = of_units(u[0].clock, u[1].clock, u[2].clock), past = s->worked;
-    /* TAIL of them */
-    const uint32_t lately = (past | past >> UNITS | past >> 2 * UNITS | past >> 3 * UNITS) & ALL_UNITS;
+    const uint32_t lately = (past | past >> UNITS | past >> 2 * UNITS | past >> 3 * UNITS) & ALL_UNITS; /* TAIL */
     const uint32_t wrong = s->unknown > 0 ? work & ~runs : runs ^ (work | lately);
     if (wrong != 0) {
         const uint32_t i = (uint32_t)__builtin_ctz(wrong);
@@ -385,7 +417,9 @@ static void clocks(tb_check *c, state *s) {
                       stopped ? "running" : "stopped");
     }
     s->unknown -= s->unknown > 0;
-    s->worked = past << UNITS | (npu_score_b(s->srst_o) != 0 ? ALL_UNITS : work);
+    const uint32_t now = npu_score_b(s->srst_o) != 0 ? ALL_UNITS : work, two = now | now << UNITS;
+    s->worked = (past << UNITS | now) & ((1u << TAIL * UNITS) - 1);
+    return s->unknown == 0 && s->worked == (two | two << 2 * UNITS);
 }
 
 /* Events of the channels, by the numbers of their counters (docs/npu/npu.md section 5): channel 0, then 1. */
@@ -454,11 +488,12 @@ static void cycle(tb_check *c) {
         moves = moves || (on_bus | reads | words | sends) != 0;
     }
     status(c, s);
-    clocks(c, s);
+    const bool steady = clocks(c, s);
     if (s->moved) {
         counters(c, s);
     }
     s->moved = moves;
+    c->again = moves || !steady;
 }
 
 const tb_check_ops npu_score_npu_top = {

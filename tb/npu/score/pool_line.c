@@ -87,16 +87,21 @@ static void take_reads(state *s) {
 static void write_beat(state *s, const job *j) {
     uint32_t beat[4];
     memcpy(beat, s->dat_i.ptr, sizeof beat);
+    /* the division only once a beat: it would take longer than all the rest */
+    const uint32_t first = j->one ? 0 : j->lane + s->word;
+    uint32_t lane = j->one ? j->lane : first % j->lanes, addr = j->addr + (j->one ? s->word : first / j->lanes);
     for (uint32_t i = 0; i < 4; i++) {
         const uint32_t k = s->word + i;
         if (j->table) {
             s->table[(j->addr + k) % TABLE] = beat[i];
             s->table_known[(j->addr + k) % TABLE] = k < j->words; /* beyond the job: undefined */
         } else if (k < j->words) {
-            const uint32_t lane = j->one ? j->lane : (j->lane + k) % j->lanes;
-            const uint32_t addr = (j->addr + (j->one ? k : (j->lane + k) / j->lanes)) % LINE;
-            s->mem[addr][lane % LANES] = beat[i];
-            s->known[addr] = (uint8_t)(s->known[addr] | 1u << lane % LANES);
+            s->mem[addr % LINE][lane % LANES] = beat[i];
+            s->known[addr % LINE] = (uint8_t)(s->known[addr % LINE] | 1u << lane % LANES);
+        }
+        if (j->one || ++lane == j->lanes) {
+            lane = j->one ? lane : 0;
+            addr++;
         }
     }
     s->empty = false;

@@ -128,12 +128,11 @@ static void take_data(state *s, bool avg, bool int8) {
     }
     uint32_t v[LANES];
     memcpy(v, line, sizeof v);
-    for (uint32_t l = 0; l < t->lanes; l++) {
-        if (avg) {
-            s->run.f[l] = cm_fp_add(fresh ? 0 : s->run.f[l], v[l]);
-        } else if (fresh || cm_fp_lt(s->run.f[l], v[l])) {
-            s->run.f[l] = v[l];
-        }
+    /* all lanes, and those of the tap are kept: one vector */
+    for (uint32_t l = 0; l < LANES; l++) {
+        const uint32_t was = s->run.f[l], sum = cm_fp_add(fresh ? 0 : was, v[l]);
+        const uint32_t most = fresh ? v[l] : cm_fp_max(was, v[l]);
+        s->run.f[l] = l >= t->lanes ? was : avg ? sum : most;
     }
 }
 

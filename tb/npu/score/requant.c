@@ -27,7 +27,7 @@ typedef struct block {
 } block;
 
 #define PORTS                                                                                                          \
-    out_scale_i, pitch_i, single_i, blk_valid_i, blk_ready_o, blk_addr_i, blk_npix_i, blk_nch_i, blk_last_i,           \
+    out_scale_i, quant_i, pitch_i, single_i, blk_valid_i, blk_ready_o, blk_addr_i, blk_npix_i, blk_nch_i, blk_last_i,  \
         in_valid_i, in_data_i, pop_o, idle_o, wr_req_valid_o, wr_req_ready_i, wr_req_addr_o, wr_req_bytes_o,           \
         wr_valid_o, wr_ready_i, wr_data_o
 typedef struct state {
@@ -125,7 +125,11 @@ static void take_results(tb_check *c, state *s) {
     if (s->fed == s->told) {
         return; /* an error of post: results without a block */
     }
-    const cm_gemm_task scale = {.out_scale = (uint32_t)tb_get(s->out_scale_i)};
+    const uint32_t quant = (uint32_t)tb_get(s->quant_i);
+    const cm_gemm_task scale = {.out_scale = (uint32_t)tb_get(s->out_scale_i),
+                                .zout = quant & 0xFFu,
+                                .rne = (quant >> 8 & 1u) != 0,
+                                .full = quant >> 9 != 0};
     const uint32_t *y = (const uint32_t *)s->in_data_i.ptr;
     block *k = &s->ring[s->fed % BLOCKS];
     s->passes += s->word == 0;

@@ -32,6 +32,41 @@ static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
     return (*(const uint8_t *)valid.ptr & *(const uint8_t *)ready.ptr) != 0;
 }
 
+/* Are `bytes` (a multiple of 4) equal? For the few words of a port cheaper than memcmp. */
+static inline bool npu_score_same(const void *a, const void *b, uint32_t bytes) {
+    uint64_t differ = 0;
+    if (bytes % 8 != 0) {
+        uint32_t x, y;
+        memcpy(&x, a, 4);
+        memcpy(&y, b, 4);
+        differ = x ^ y;
+    }
+    for (uint32_t i = bytes % 8; i < bytes; i += 8) {
+        uint64_t x, y;
+        memcpy(&x, (const uint8_t *)a + i, 8);
+        memcpy(&y, (const uint8_t *)b + i, 8);
+        differ |= x ^ y;
+    }
+    return differ == 0;
+}
+
+/* memcpy() of a port's bytes, of which there are as many as a row of the mesh has, or 16: no call for so few. */
+static inline void npu_score_copy(void *to, const void *from, uint32_t bytes) {
+    switch (bytes) {
+    case 4:
+        memcpy(to, from, 4);
+        break;
+    case 8:
+        memcpy(to, from, 8);
+        break;
+    case 16:
+        memcpy(to, from, 16);
+        break;
+    default:
+        memcpy(to, from, bytes);
+    }
+}
+
 /* All checks, npu_score_UNIT for each unit. A unit is listed before those that contain it (tb/tap/check.h). */
 #define NPU_SCORES(X)                                                                                                  \
     X(clk_gate), X(npu_top), X(dma_rd), X(send_buf), X(dma_wr), X(fp_mul), X(fp_add), X(fp_i32_to_f32),                \

@@ -141,8 +141,11 @@ int conv_execute(tc_run *run) {
     conv_draw_factors(&draw, &op.math);
     op.drive.in_scale = op.math.in_scale;
     op.drive.out_scale = op.math.out_scale;
+    op.drive.quant = op.math.quant;
+    op.drive.int_bias = op.math.int_bias;
     memcpy(op.drive.act_p, op.math.act_p, sizeof op.math.act_p);
     int rc = conv_tensors_make(&tensors, &op.math, &draw);
+    tensors.linear = op.linear;
     if (rc != 0) {
         tc_no_memory(run);
     }

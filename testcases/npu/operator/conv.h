@@ -112,7 +112,8 @@ typedef struct conv_tensors {
     int8_t *quantised; /* the same as input of the mesh */
     int8_t *weights;   /* [oc][ic/groups][kh][kw] */
     float *w_scale;    /* [oc] */
-    uint32_t *bias;    /* FP32 bits, [oc] */
+    uint32_t *bias;    /* FP32 bits, [oc]; int_bias: int32, before the zero-point is folded into it (linear: after) */
+    bool linear;       /* of a fully connected layer */
 } conv_tensors;
 
 /* Parameters for drawing the operands of one convolution. */
@@ -123,9 +124,11 @@ typedef struct conv_draw {
     conv_scale in_scale, out_scale;
     conv_wscale wscale;
     bool hard_bias, hard_act;
+    bool asym; /* zero-points, rounding and range are drawn, and whether the biases are int32 */
 } conv_draw;
 conv_draw conv_draw_of(const tb_knobs *knobs, uint64_t seed);
-/* out_scale, act_p and, where it is 0, in_scale of a convolution whose shape, layouts and activation are set. */
+/* out_scale, act_p, quant, int_bias and, where it is 0, in_scale of a convolution whose shape, layouts and activation
+ * are set. */
 void conv_draw_factors(const conv_draw *d, npu_conv *conv);
 /* A scale of a quantiser; calibrated ones are 127 / threshold, the threshold between these two. */
 uint32_t conv_draw_scale(tb_rng *rng, conv_scale kind, float lo, float hi);

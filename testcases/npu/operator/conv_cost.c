@@ -14,7 +14,7 @@ static bool sees_map(const npu_conv *c, uint64_t oy, uint32_t k0, uint32_t k) {
 
 uint64_t conv_tasks(const npu_conv *conv, const npu_conv_plan *plan) {
     uint64_t row_tasks = (uint64_t)plan->oh_tasks * plan->kh_tasks;
-    if (plan->row_split) {
+    if (plan->row_split) { /* where padding is a zero-point, rows in it are summed up, too: more tasks than this */
         row_tasks = 0;
         for (uint32_t y = 0; y < plan->oh; y++) {
             uint64_t of_row = 0;

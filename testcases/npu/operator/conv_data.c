@@ -19,7 +19,8 @@ conv_draw conv_draw_of(const tb_knobs *knobs, uint64_t seed) {
                        .out_scale = (conv_scale)tb_knobs_get(knobs, "out_scale"),
                        .wscale = (conv_wscale)tb_knobs_get(knobs, "wscale"),
                        .hard_bias = tb_knobs_get(knobs, "bias") == 2,
-                       .hard_act = tb_knobs_get(knobs, "act_p") != 0};
+                       .hard_act = tb_knobs_get(knobs, "act_p") != 0,
+                       .asym = tb_knobs_get(knobs, "asym") != 0};
 }
 
 uint32_t conv_draw_scale(tb_rng *rng, conv_scale kind, float lo, float hi) {
@@ -89,12 +90,30 @@ static float output_size(const npu_conv *conv) {
     return bounded || !isfinite(size) || size < 1e-3f ? 1.0f : size;
 }
 
+static int8_t draw_zero(tb_rng *rng) {
+    static const uint64_t ends[] = {0x80, 0xFF, 0, 1, 0x7F};
+    const uint64_t any = tb_rng_range(rng, 0, 255);
+    return (int8_t)(uint8_t)(tb_rng_chance(rng, 1, 2) ? tb_rng_pick(rng, ends, sizeof ends / sizeof ends[0]) : any);
+}
+
+static void draw_quant(const conv_draw *d, npu_conv *conv) {
+    tb_rng rng = tb_rng_stream(d->seed, "tensor.quant");
+    if (d->asym) {
+        conv->quant.in_zero = draw_zero(&rng);
+        conv->quant.out_zero = draw_zero(&rng);
+        conv->quant.to_even = tb_rng_chance(&rng, 1, 2);
+        conv->quant.full = tb_rng_chance(&rng, 1, 2);
+        conv->int_bias = tb_rng_chance(&rng, 1, 2) && conv->has_bias;
+    }
+}
+
 void conv_draw_factors(const conv_draw *d, npu_conv *conv) {
     tb_rng rng = tb_rng_stream(d->seed, "tensor.in_scale");
     if (conv->in_scale == 0) {
         conv->in_scale = conv_draw_scale(&rng, d->in_scale, 0.05f, 200.0f);
     }
     draw_act(d, conv);
+    draw_quant(d, conv);
     rng = tb_rng_stream(d->seed, "tensor.out_scale");
     const float size = output_size(conv);
     conv->out_scale = conv_draw_scale(&rng, d->out_scale, 0.3f * size, 3.0f * size);
@@ -194,7 +213,9 @@ static void fill_input(conv_tensors *t, const npu_conv *conv, const conv_draw *d
         conv_draw_f32(&rng, d->data, conv->in_scale, t->input, inputs);
     }
     for (size_t i = 0; i < inputs; i++) {
-        t->quantised[i] = t->input != NULL ? ref_quantise(t->input[i], conv->in_scale) : draw_byte(&rng, d->data, i);
+        t->quantised[i] = t->input != NULL
+                              ? ref_quantise_to(t->input[i], conv->in_scale, conv->quant.in_zero, &conv->quant)
+                              : draw_byte(&rng, d->data, i);
     }
 }
 
@@ -210,6 +231,9 @@ static void fill_params(conv_tensors *t, const npu_conv *conv, const conv_draw *
     rng = tb_rng_stream(d->seed, "tensor.bias");
     for (size_t i = 0; i < conv->oc; i++) {
         t->bias[i] = d->hard_bias ? tb_rng_f32_hard(&rng) : ref_bits(tb_rng_f32_range(&rng, -4.0f, 4.0f));
+        if (conv->int_bias) { /* any pattern: sums wrap */
+            t->bias[i] = d->hard_bias ? t->bias[i] : (uint32_t)(int32_t)(1000.0f * ref_float(t->bias[i]));
+        }
     }
 }
 

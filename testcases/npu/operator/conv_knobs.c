@@ -82,9 +82,16 @@ static const uint32_t second_weight[] = {1, 3};
          conv_scale_names,                                                                                             \
          scale_weight,                                                                                                 \
          "scale of the output quantiser"},                                                                             \
+        {"wscale",                                                                                                     \
+         0,                                                                                                            \
+         CONV_WSCALE_COUNT - 1,                                                                                        \
+         TB_KNOB_ENUM,                                                                                                 \
+         conv_wscale_names,                                                                                            \
+         wscale_weight,                                                                                                \
+         "weight scales, which give the output scales"},                                                               \
     {                                                                                                                  \
-        "wscale", 0, CONV_WSCALE_COUNT - 1, TB_KNOB_ENUM, conv_wscale_names, wscale_weight,                            \
-            "weight scales, which give the output scales"                                                              \
+        "asym", 0, 1, LATER_WEIGHTED, NULL, rare_weight,                                                               \
+            "1: zero-points, rounding, range and int32 biases are drawn; 0: symmetric INT8"                            \
     }
 
 /* Splits of the first run and of the second. */

@@ -28,6 +28,14 @@ static int put_bias(conv_op *op) {
     }
     memset(bias, 0xFF, bytes); /* padding entries are read and not used */
     memcpy(bias, op->t->bias, (size_t)op->math.oc * 4);
+    if (op->math.int_bias && !op->linear) {
+        const npu_status status =
+            npu_conv_fold_bias(&op->drive, &op->plan, op->t->weights, (const int32_t *)(const void *)op->t->bias,
+                               (int32_t *)(void *)bias, bytes);
+        if (status != NPU_OK) {
+            tc_driver_failed(op->run, "folding", status, NPU_OK);
+        }
+    }
     op->drive.bias_addr = new_stream(op, "bias", bytes, NPU_BUF_IN);
     const int rc = op->drive.bias_addr == 0 ? -1 : tensor_write(op->run, op->drive.bias_addr, bias, bytes);
     free(bias);
@@ -93,7 +101,7 @@ static void check_point(conv_op *op, const uint8_t *image, uint32_t oc, uint32_t
     const ref_value want = ref_act(c->act, c->act_p, conv_reference(c, op->t, oc, y, x));
     if (c->out_layout == NPU_INT8_NHWC) {
         const int8_t got = (int8_t)image[at];
-        if (!ref_is_i8(&want, c->out_scale, got)) {
+        if (!ref_is_i8(&want, c->out_scale, &c->quant, got)) {
             tc_fail(op->run, "conv: reference",
                     "%schannel %u row %u column %u: got %d, the definition gives %.9g times the output scale", op->name,
                     oc, y, x, got, ref_middle(&want));
@@ -150,15 +158,22 @@ void conv_op_describe(const conv_op *op) {
     const npu_conv_plan *p = &op->plan;
     tc_stats *s = &op->run->stats;
     char extra[96] = "";
+    char zeros[48] = "";
     s->macs = conv_macs(c, p);
+    if (c->quant.in_zero != 0 || c->quant.out_zero != 0) {
+        snprintf(zeros, sizeof zeros, ", zero-points %d %d", c->quant.in_zero, c->quant.out_zero);
+    }
     if (c->groups != 1 || c->dil_w != 1 || c->dil_h != 1) {
         snprintf(extra, sizeof extra, ", groups %u, dilation %u %u", c->groups, c->dil_w, c->dil_h);
     }
     snprintf(s->what, sizeof s->what,
-             "%ux%ux%u %s -> %ux%ux%u %s, kernel %ux%u, stride %u %u, padding %u %u %u %u%s%s, act %s", c->iw, c->ih,
+             "%ux%ux%u %s -> %ux%ux%u %s, kernel %ux%u, stride %u %u, padding %u %u %u %u%s%s%s, act %s", c->iw, c->ih,
              c->ic, conv_layout_names[c->in_layout], p->ow, p->oh, c->oc, conv_layout_names[c->out_layout], c->kw,
              c->kh, c->stride_w, c->stride_h, c->pad_l, c->pad_r, c->pad_t, c->pad_b, extra,
-             c->has_bias ? ", bias" : "", conv_act_names[c->act]);
+             c->int_bias   ? ", int32 bias"
+             : c->has_bias ? ", bias"
+                           : "",
+             zeros, conv_act_names[c->act]);
     snprintf(s->tasks, sizeof s->tasks, "%u (%s%srows %ux%u, columns %ux%u, channels in %ux%u, out %ux%u, batches %u)",
              op->tasks, p->row_split ? "kernel rows, " : "", p->resident ? "weights stay, " : "", p->oh_tasks,
              p->oh_task, p->ow_tasks, p->ow_task, p->ic_tasks, p->ic_task, p->oc_tasks, p->oc_task, p->group_tasks);

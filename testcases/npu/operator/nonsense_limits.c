@@ -29,6 +29,7 @@ enum {
     G_RAW_BIAS,
     G_RAW_REQUANT,
     G_RAW_ACT,
+    G_INT_BIAS,
     G_IW,
     G_IH,
     G_IC,
@@ -117,6 +118,7 @@ static const char *const gemm_names[G_LIMITS] = {
     [G_RAW_BIAS] = "DIV_IC, BIAS",
     [G_RAW_REQUANT] = "DIV_IC, REQUANT",
     [G_RAW_ACT] = "DIV_IC, GEMM_ACT",
+    [G_INT_BIAS] = "IBIAS without BIAS",
     [G_IW] = "iw not 0",
     [G_IH] = "ih not 0",
     [G_IC] = "ic not 0",
@@ -243,7 +245,8 @@ static uint64_t gemm_options(const non_task *t, const gemm *g) {
            unless(GET(t, GEMM_ACT, TYPE) <= 11, G_ACT) | unless(g->op == 0 || g->oc == g->ic, G_CHANNELS) |
            unless(!g->raw || GET(t, GEMM_CTRL, OSCALE) == 0, G_RAW_OSCALE) |
            unless(!g->raw || GET(t, GEMM_CTRL, BIAS) == 0, G_RAW_BIAS) | unless(!g->raw || !g->requant, G_RAW_REQUANT) |
-           unless(!g->raw || GET(t, GEMM_ACT, TYPE) == 0, G_RAW_ACT);
+           unless(!g->raw || GET(t, GEMM_ACT, TYPE) == 0, G_RAW_ACT) |
+           unless(GET(t, GEMM_CTRL, IBIAS) == 0 || GET(t, GEMM_CTRL, BIAS) != 0, G_INT_BIAS);
 }
 
 static uint64_t gemm_sizes(const gemm *g) {

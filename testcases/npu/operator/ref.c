@@ -12,6 +12,14 @@ int8_t ref_quantise(uint32_t x, uint32_t scale) {
     return isnan(v) ? (int8_t)0 : v > 127.0f ? (int8_t)127 : v < -127.0f ? (int8_t)-127 : (int8_t)v;
 }
 
+int8_t ref_quantise_to(uint32_t x, uint32_t scale, int8_t zero, const npu_quant *quant) {
+    const float v = ref_float(x) * ref_float(scale);
+    /* the host rounds to nearest even */
+    const double q = (double)(isnan(v) ? 0.0f : quant->to_even ? nearbyintf(v) : roundf(v)) + zero;
+    const double least = quant->full ? -128.0 : -127.0;
+    return (int8_t)(q > 127.0 ? 127.0 : q < least ? least : q);
+}
+
 static ref_value exactly(uint32_t bits) {
     return (ref_value){.exact = true, .bits = bits};
 }
@@ -109,12 +117,12 @@ bool ref_is_f32(const ref_value *value, uint32_t got) {
     return value->exact ? got == value->bits : v >= value->lo && v <= value->hi;
 }
 
-bool ref_is_i8(const ref_value *value, uint32_t scale, int8_t got) {
+bool ref_is_i8(const ref_value *value, uint32_t scale, const npu_quant *quant, int8_t got) {
     if (value->exact) {
-        return got == ref_quantise(value->bits, scale);
+        return got == ref_quantise_to(value->bits, scale, quant->out_zero, quant);
     }
-    const int8_t a = ref_quantise(ref_bits((float)value->lo), scale);
-    const int8_t b = ref_quantise(ref_bits((float)value->hi), scale);
+    const int8_t a = ref_quantise_to(ref_bits((float)value->lo), scale, quant->out_zero, quant);
+    const int8_t b = ref_quantise_to(ref_bits((float)value->hi), scale, quant->out_zero, quant);
     return got >= (a < b ? a : b) && got <= (a < b ? b : a);
 }
 

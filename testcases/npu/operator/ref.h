@@ -27,6 +27,8 @@ static inline uint32_t ref_bits(float value) {
 
 /* int8(x * scale). */
 int8_t ref_quantise(uint32_t x, uint32_t scale);
+/* The same with a zero-point, rounding and range (GEMM_QUANT); quant->out_zero is not used. */
+int8_t ref_quantise_to(uint32_t x, uint32_t scale, int8_t zero, const npu_quant *quant);
 
 /* Expected value of an activation: one bit pattern or, where the function is fitted, anything near its true value. */
 typedef struct ref_value {
@@ -41,8 +43,8 @@ typedef struct ref_value {
  */
 ref_value ref_act(npu_act act, const uint32_t act_p[2], uint32_t y);
 bool ref_is_f32(const ref_value *value, uint32_t got);
-/* int8(value * scale). */
-bool ref_is_i8(const ref_value *value, uint32_t scale, int8_t got);
+/* int8(value * scale) behind quant->out_zero. */
+bool ref_is_i8(const ref_value *value, uint32_t scale, const npu_quant *quant, int8_t got);
 /* For messages: the bits, or the centre of the range. */
 double ref_middle(const ref_value *value);
 

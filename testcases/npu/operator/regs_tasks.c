@@ -97,6 +97,7 @@ static const regs_change gemm_bad[] = {
     {{VALUE(GEMM_CTRL, GEMM_RAW | NPU_GEMM_CTRL_BIAS_MASK)}},
     {{VALUE(GEMM_CTRL, GEMM_RAW | NPU_GEMM_CTRL_REQUANT_MASK)}},
     {{VALUE(GEMM_CTRL, GEMM_RAW), VALUE(GEMM_ACT, 1)}},
+    {{VALUE(GEMM_CTRL, GEMM_MIN | NPU_GEMM_CTRL_IBIAS_MASK)}},
     {{VALUE(GEMM_ACT, NPU_GEMM_ACT_TYPE_COUNT)}},
     {{VALUE(GEMM_ACT, 15)}},
     /* INT8 tensors: alignment and pitch */

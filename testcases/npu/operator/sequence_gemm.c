@@ -215,6 +215,10 @@ static void write_geometry(const gemm_shape *s, tb_rng *rng, seq_task *t) {
             (s->psum ? NPU_GEMM_CTRL_PSUM_ADD_MASK : 0);
     ctrl |= (s->fence ? NPU_GEMM_CTRL_FENCE_MASK : 0) | (s->resident ? NPU_GEMM_CTRL_WGT_RES_MASK : 0) |
             (s->keep ? NPU_GEMM_CTRL_WGT_KEEP_MASK : 0);
+    if (seq_chance(rng, 3)) {
+        seq_write(t, NPU_REG_GEMM_QUANT, tb_rng_u32(rng));
+        ctrl |= NPU_GEMM_CTRL_QUANT_MASK | (s->bias && seq_chance(rng, 2) ? NPU_GEMM_CTRL_IBIAS_MASK : 0);
+    }
     seq_write(t, NPU_REG_GEMM_CTRL, ctrl);
 }
 

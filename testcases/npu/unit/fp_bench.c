@@ -121,8 +121,12 @@ void fp_operand_i32(tb_rng *rng, uint32_t *a, uint32_t *b) {
 }
 
 void fp_operand_i8(tb_rng *rng, uint32_t *a, uint32_t *b) {
-    const uint32_t sign = tb_rng_u32(rng) & SIGN;
-    *b = 0;
+    const uint32_t bits = tb_rng_u32(rng);
+    const uint32_t sign = bits & SIGN;
+    *b = (bits & 1u) != 0 ? 0 : bits >> 1 & 0x3ffu;
+    if ((bits & 0x1800u) == 0) { /* zero-points at the ends and around 0 */
+        *b = (*b & 0x300u) | (0x7f80ff01u >> (8 * (bits >> 13 & 3u)) & 0xffu);
+    }
     switch (tb_rng_range(rng, 0, 3)) {
     case 0:
         *a = tb_rng_f32_hard(rng);

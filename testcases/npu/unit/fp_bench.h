@@ -21,7 +21,7 @@ void fp_operands_mul(tb_rng *rng, uint32_t *a, uint32_t *b);
 void fp_operands_add(tb_rng *rng, uint32_t *a, uint32_t *b);
 /* Integers near powers of two and near rounding boundaries. */
 void fp_operand_i32(tb_rng *rng, uint32_t *a, uint32_t *b);
-/* Floats between -130 and 130, biased towards halves, and all corner cases. */
+/* Floats between -130 and 130, biased towards halves, and all corner cases; b: CM_QUANT, every second time 0. */
 void fp_operand_i8(tb_rng *rng, uint32_t *a, uint32_t *b);
 /* Equal, negated, neighbouring and unrelated pairs; zeros of both signs, infinities, NaN. */
 void fp_operands_cmp(tb_rng *rng, uint32_t *a, uint32_t *b);

@@ -29,6 +29,10 @@ static void draw_fields(cm_gemm_task *t, const post_limits *limits, tb_rng *shap
     t->psum_add = (bits >> 4) & 1u;
     t->oscale_en = !t->raw_out && ((bits >> 5) & 3u) != 0;
     t->bias_en = !t->raw_out && ((bits >> 7) & 3u) != 0;
+    t->ibias = t->ibias && t->bias_en;
+    if (tb_rng_chance(shape, 1, 2)) {
+        t->zout = t->rne = t->full = 0;
+    }
     t->requant = !t->raw_out && ((bits >> 11) & 1u);
     t->act = t->raw_out ? 0 : (uint32_t)tb_rng_range(shape, 0, CM_ACT_COUNT - 1);
     for (uint32_t i = 0; i < 4; i++) {

@@ -148,6 +148,7 @@ static void draw_legal(tb_rng *rng, settings *s, uint32_t over) {
         t->oscale_en = t->bias_en = t->requant = false;
         t->act = 0;
     }
+    t->ibias = t->ibias && t->bias_en;
 }
 
 /* Break one rule that is not a product. */
@@ -158,7 +159,7 @@ static void flaw(tb_rng *rng, settings *s) {
     uint32_t *const tensor[] = {&t->ifm_addr,  &t->ifm_cstep, &t->ofm_addr,
                                 &t->ofm_cstep, &t->psum_addr, &t->psum_cstep};
     uint32_t *const by16[] = {&t->wgt_addr, &t->oscale_addr, &t->bias_addr};
-    switch (check_range(rng, 0, 8)) {
+    switch (check_range(rng, 0, 9)) {
     case 0:
         *zero[check_range(rng, 0, 11)] = 0;
         break;
@@ -186,12 +187,16 @@ static void flaw(tb_rng *rng, settings *s) {
         t->wgt_keep = true;
         t->wgt_res = tb_rng_chance(rng, 1, 2);
         break;
-    default:
+    case 8:
         t->raw_out = true;
         t->oscale_en = tb_rng_chance(rng, 1, 4);
         t->bias_en = tb_rng_chance(rng, 1, 4);
         t->requant = tb_rng_chance(rng, 1, 4);
         t->act = tb_rng_chance(rng, 1, 2) ? 0 : check_range(rng, 0, 11);
+        break;
+    default: /* int32 biases without biases */
+        t->ibias = true;
+        t->bias_en = tb_rng_chance(rng, 1, 4);
         break;
     }
 }
@@ -234,12 +239,13 @@ static uint32_t control(const settings *s) {
     const uint32_t ruled = NPU_GEMM_CTRL_OP_MASK | NPU_GEMM_CTRL_PAD_MODE_MASK | NPU_GEMM_CTRL_BIAS_MASK |
                            NPU_GEMM_CTRL_REQUANT_MASK | NPU_GEMM_CTRL_LAYOUT_MASK | NPU_GEMM_CTRL_OSCALE_MASK |
                            NPU_GEMM_CTRL_DIV_IC_MASK | NPU_GEMM_CTRL_PSUM_ADD_MASK | NPU_GEMM_CTRL_FENCE_MASK |
-                           NPU_GEMM_CTRL_WGT_RES_MASK | NPU_GEMM_CTRL_WGT_KEEP_MASK;
+                           NPU_GEMM_CTRL_WGT_RES_MASK | NPU_GEMM_CTRL_WGT_KEEP_MASK | NPU_GEMM_CTRL_IBIAS_MASK |
+                           NPU_GEMM_CTRL_QUANT_MASK;
     return (s->other & ~ruled) | PUT(GEMM_CTRL_OP, t->op) | PUT(GEMM_CTRL_PAD_MODE, s->pad_mode) |
            PUT(GEMM_CTRL_BIAS, t->bias_en) | PUT(GEMM_CTRL_REQUANT, t->requant) | PUT(GEMM_CTRL_LAYOUT, !t->nhwc_in) |
            PUT(GEMM_CTRL_OSCALE, t->oscale_en) | PUT(GEMM_CTRL_DIV_IC, t->raw_out) |
            PUT(GEMM_CTRL_PSUM_ADD, t->psum_add) | PUT(GEMM_CTRL_FENCE, t->fence) | PUT(GEMM_CTRL_WGT_RES, t->wgt_res) |
-           PUT(GEMM_CTRL_WGT_KEEP, t->wgt_keep);
+           PUT(GEMM_CTRL_WGT_KEEP, t->wgt_keep) | PUT(GEMM_CTRL_IBIAS, t->ibias) | NPU_GEMM_CTRL_QUANT_MASK;
 }
 
 /* The settings as an accepted task has them. Geometry goes through the extended registers, which hold every value. */
@@ -266,6 +272,8 @@ static void decode(bench *b) {
     regs[NPU_REG_GEMM_PSUM_ADDR / 4] = t->psum_addr;
     regs[NPU_REG_GEMM_PSUM_CSTEP / 4] = t->psum_cstep;
     regs[NPU_REG_GEMM_IN_SCALE / 4] = t->in_scale;
+    regs[NPU_REG_GEMM_QUANT / 4] = PUT(GEMM_QUANT_ZIN, t->zin) | PUT(GEMM_QUANT_ZOUT, t->zout) |
+                                   PUT(GEMM_QUANT_RNE, t->rne) | PUT(GEMM_QUANT_FULL, t->full);
     cm_gemm_decode(N, regs, &b->decoded);
 }
 

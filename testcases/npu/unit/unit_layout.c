@@ -39,15 +39,16 @@ static void constrain(tb_knobs *k, uint64_t seed) {
 /* Bytes in memory: `rows` reads of `row` bytes each, `step` apart from `addr` on. */
 typedef struct job {
     bool int8;
-    uint32_t scale, step, stride;
+    uint32_t scale, quant, step, stride;
     uint32_t channels, count;
     uint32_t rows, row;
     uint8_t in[32 * 4 * PIXELS > WORDS_MAX * 32 ? 32 * 4 * PIXELS : WORDS_MAX * 32]; /* row after row */
 } job;
 
 #define PORTS                                                                                                          \
-    cfg_in_scale_i, cfg_cstep_i, cfg_stride_i, cfg_nhwc_i, job_valid_i, job_ready_o, job_addr_i, job_nch_i, job_cnt_i, \
-        job_waddr_i, req_valid_o, req_ready_i, req_bytes_o, dat_valid_i, dat_ready_o, dat_i, wr_ready_i, done_o
+    cfg_in_scale_i, cfg_quant_i, cfg_cstep_i, cfg_stride_i, cfg_nhwc_i, job_valid_i, job_ready_o, job_addr_i,          \
+        job_nch_i, job_cnt_i, job_waddr_i, req_valid_o, req_ready_i, req_bytes_o, dat_valid_i, dat_ready_o, dat_i,     \
+        wr_ready_i, done_o
 typedef struct bench {
     TB_PORTS(ports, PORTS);
     job ring[JOBS];
@@ -97,6 +98,7 @@ static void draw_task(const unit *u, bench *b) {
     if (tb_rng_chance(&b->rng, 1, 8)) {
         t->scale = tb_rng_f32_hard(&b->rng);
     }
+    t->quant = tb_rng_chance(&b->rng, 1, 2) ? 0 : tb_rng_u32(&b->rng) & 0x3ffu;
     t->int8 = tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "int8"), 100);
     t->step = steps[tb_rng_range(&b->rng, 0, 3)];
     t->stride = (uint32_t)tb_rng_range(&b->rng, 1, 256);
@@ -111,6 +113,7 @@ static void offer_job(const unit *u, bench *b) {
     job *j = &b->ring[b->offered % JOBS];
     j->int8 = b->task.int8;
     j->scale = b->task.scale;
+    j->quant = b->task.quant;
     j->step = b->task.step;
     j->stride = b->task.stride;
     tb_set(b->job_addr_i, tb_rng_u32(&b->rng) & 0x0ffffffcu);
@@ -130,6 +133,7 @@ static void offer_job(const unit *u, bench *b) {
     b->left--;
     b->job_on = true;
     tb_set(b->cfg_in_scale_i, j->scale);
+    tb_set(b->cfg_quant_i, j->quant);
     tb_set(b->cfg_cstep_i, j->step);
     tb_set(b->cfg_stride_i, j->stride);
     tb_set(b->cfg_nhwc_i, j->int8);
@@ -149,6 +153,7 @@ static void drive_job(const unit *u, bench *b) {
         offer_job(u, b);
     } else { /* from here on all settings may change */
         tb_set(b->cfg_in_scale_i, tb_rng_u32(&b->rng));
+        tb_set(b->cfg_quant_i, tb_rng_u32(&b->rng) & 0x3ffu);
         tb_set(b->cfg_cstep_i, tb_rng_u32(&b->rng));
         tb_set(b->cfg_stride_i, tb_rng_u32(&b->rng) & 0x3fffu);
         tb_set(b->cfg_nhwc_i, tb_rng_u32(&b->rng) & 1u);

@@ -1,4 +1,4 @@
-/* dut: requant each Chan=0,1 shared: out_scale_i pitch_i single_i */
+/* dut: requant each Chan=0,1 shared: out_scale_i quant_i pitch_i single_i */
 /*
  * The requantisers of both channels on runs of blocks. The bench models post: it announces blocks, then feeds their
  * results in passes, never more passes in flight than the gather buffer has slots.
@@ -55,7 +55,7 @@ typedef struct chan {
 } chan;
 
 #define PORTS                                                                                                          \
-    out_scale_i, pitch_i, single_i, blk_valid_i, blk_ready_o, blk_addr_i, blk_npix_i, blk_nch_i, blk_last_i,           \
+    out_scale_i, quant_i, pitch_i, single_i, blk_valid_i, blk_ready_o, blk_addr_i, blk_npix_i, blk_nch_i, blk_last_i,  \
         in_valid_i, in_data_i, pop_o, idle_o, wr_req_ready_i, wr_ready_i
 typedef struct bench {
     TB_PORTS(ports, PORTS);
@@ -171,6 +171,7 @@ static void run_task(unit *u, bench *b) {
     const bool single = tb_rng_chance(&b->rng, 1, 3);
     b->step = single ? 1 : COLS;
     tb_set(b->out_scale_i, bits);
+    tb_set(b->quant_i, tb_rng_chance(&b->rng, 1, 2) ? 0 : tb_rng_u32(&b->rng) & 0x3ffu);
     tb_set(b->pitch_i, b->pitch);
     tb_set(b->single_i, single);
     const uint32_t blocks = (uint32_t)tb_rng_range(&b->rng, 1, (uint64_t)unit_knob(u, "blocks"));

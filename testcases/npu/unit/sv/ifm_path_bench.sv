@@ -81,6 +81,7 @@ module ifm_path_bench #(
       .clk_i(ld_clk),
       .rst_ni,
       .cfg_in_scale_i(task_i.in_scale),
+      .cfg_quant_i({task_i.full, task_i.rne, task_i.zin}),
       .cfg_cstep_i(task_i.ifm_cstep),
       .cfg_stride_i(job_stride),
       .cfg_nhwc_i(task_i.nhwc_in),

@@ -1,4 +1,5 @@
-// The two descriptions of the mesh on the same inputs: `mesh` (fast to simulate) and `mesh_struct` (a netlist of pe).
+// The descriptions of the mesh on the same inputs: `mesh` (fast to simulate), with a multiplier for each product and
+// with one for two, and `mesh_struct` (a netlist of pe).
 module mesh_equiv_bench #(
   parameter int unsigned N = 8
 ) (
@@ -11,6 +12,8 @@ module mesh_equiv_bench #(
   input  logic [ 8*N-1:0] act1_i,
   output logic [32*N-1:0] fast0_o,
   output logic [32*N-1:0] fast1_o,
+  output logic [32*N-1:0] pack0_o,
+  output logic [32*N-1:0] pack1_o,
   output logic [32*N-1:0] struct0_o,
   output logic [32*N-1:0] struct1_o
 );
@@ -21,6 +24,15 @@ module mesh_equiv_bench #(
     .*,
     .ps0_o(fast0_o),
     .ps1_o(fast1_o)
+  );
+
+  mesh #(
+    .N(N),
+    .PackMul(1)
+  ) u_pack (
+    .*,
+    .ps0_o(pack0_o),
+    .ps1_o(pack1_o)
   );
 
   mesh_struct #(
