@@ -73,7 +73,7 @@ endif
 
 format: ## every day | format C, C++ (clang-format) and SystemVerilog
 	clang-format -i $(C_SOURCES)
-	@git ls-files --cached --others --exclude-standard '*.sv' '*.svh' | xargs $(PYTHON) scripts/sv_style.py --fix
+	@git ls-files --cached --others --exclude-standard '*.sv' '*.svh' ':!tests' | xargs $(PYTHON) scripts/sv_style.py --fix
 
 clean: ## every day | remove build/
 	@scripts/clean.sh

@@ -6,63 +6,63 @@
 // interrupt, come after the last write response. LEN = 0 is done at once. After an error response the copy goes on; the
 // data it writes are undefined.
 module axi_copy #(
-    parameter int unsigned DataBytes = 16,  // 8 or 16
-    parameter int unsigned MaxBeats  = 16,  // of a burst
-    parameter int unsigned FifoBeats = 32,  // a power of two, at least MaxBeats
-    parameter int unsigned IdBits    = 4,
-    parameter int unsigned Id        = 5    // of all its bursts
+  parameter int unsigned DataBytes = 16,  // 8 or 16
+  parameter int unsigned MaxBeats  = 16,  // of a burst
+  parameter int unsigned FifoBeats = 32,  // a power of two, at least MaxBeats
+  parameter int unsigned IdBits    = 4,
+  parameter int unsigned Id        = 5    // of all its bursts
 ) (
-    input  logic                   clk_i,
-    input  logic                   rst_ni,
-    output logic                   irq_o,
-    // AXI4-Lite
-    input  logic [            7:0] s_axil_awaddr_i,
-    input  logic                   s_axil_awvalid_i,
-    output logic                   s_axil_awready_o,
-    input  logic [           31:0] s_axil_wdata_i,
-    input  logic [            3:0] s_axil_wstrb_i,
-    input  logic                   s_axil_wvalid_i,
-    output logic                   s_axil_wready_o,
-    output logic [            1:0] s_axil_bresp_o,
-    output logic                   s_axil_bvalid_o,
-    input  logic                   s_axil_bready_i,
-    input  logic [            7:0] s_axil_araddr_i,
-    input  logic                   s_axil_arvalid_i,
-    output logic                   s_axil_arready_o,
-    output logic [           31:0] s_axil_rdata_o,
-    output logic [            1:0] s_axil_rresp_o,
-    output logic                   s_axil_rvalid_o,
-    input  logic                   s_axil_rready_i,
-    // AXI4
-    output logic [     IdBits-1:0] m_axi_arid_o,
-    output logic [           31:0] m_axi_araddr_o,
-    output logic [            7:0] m_axi_arlen_o,
-    output logic [            2:0] m_axi_arsize_o,
-    output logic [            1:0] m_axi_arburst_o,
-    output logic                   m_axi_arvalid_o,
-    input  logic                   m_axi_arready_i,
-    input  logic [     IdBits-1:0] m_axi_rid_i,
-    input  logic [8*DataBytes-1:0] m_axi_rdata_i,
-    input  logic [            1:0] m_axi_rresp_i,
-    input  logic                   m_axi_rlast_i,
-    input  logic                   m_axi_rvalid_i,
-    output logic                   m_axi_rready_o,
-    output logic [     IdBits-1:0] m_axi_awid_o,
-    output logic [           31:0] m_axi_awaddr_o,
-    output logic [            7:0] m_axi_awlen_o,
-    output logic [            2:0] m_axi_awsize_o,
-    output logic [            1:0] m_axi_awburst_o,
-    output logic                   m_axi_awvalid_o,
-    input  logic                   m_axi_awready_i,
-    output logic [8*DataBytes-1:0] m_axi_wdata_o,
-    output logic [  DataBytes-1:0] m_axi_wstrb_o,
-    output logic                   m_axi_wlast_o,
-    output logic                   m_axi_wvalid_o,
-    input  logic                   m_axi_wready_i,
-    input  logic [     IdBits-1:0] m_axi_bid_i,
-    input  logic [            1:0] m_axi_bresp_i,
-    input  logic                   m_axi_bvalid_i,
-    output logic                   m_axi_bready_o
+  input  logic                   clk_i,
+  input  logic                   rst_ni,
+  output logic                   irq_o,
+  // AXI4-Lite
+  input  logic [            7:0] s_axil_awaddr_i,
+  input  logic                   s_axil_awvalid_i,
+  output logic                   s_axil_awready_o,
+  input  logic [           31:0] s_axil_wdata_i,
+  input  logic [            3:0] s_axil_wstrb_i,
+  input  logic                   s_axil_wvalid_i,
+  output logic                   s_axil_wready_o,
+  output logic [            1:0] s_axil_bresp_o,
+  output logic                   s_axil_bvalid_o,
+  input  logic                   s_axil_bready_i,
+  input  logic [            7:0] s_axil_araddr_i,
+  input  logic                   s_axil_arvalid_i,
+  output logic                   s_axil_arready_o,
+  output logic [           31:0] s_axil_rdata_o,
+  output logic [            1:0] s_axil_rresp_o,
+  output logic                   s_axil_rvalid_o,
+  input  logic                   s_axil_rready_i,
+  // AXI4
+  output logic [     IdBits-1:0] m_axi_arid_o,
+  output logic [           31:0] m_axi_araddr_o,
+  output logic [            7:0] m_axi_arlen_o,
+  output logic [            2:0] m_axi_arsize_o,
+  output logic [            1:0] m_axi_arburst_o,
+  output logic                   m_axi_arvalid_o,
+  input  logic                   m_axi_arready_i,
+  input  logic [     IdBits-1:0] m_axi_rid_i,
+  input  logic [8*DataBytes-1:0] m_axi_rdata_i,
+  input  logic [            1:0] m_axi_rresp_i,
+  input  logic                   m_axi_rlast_i,
+  input  logic                   m_axi_rvalid_i,
+  output logic                   m_axi_rready_o,
+  output logic [     IdBits-1:0] m_axi_awid_o,
+  output logic [           31:0] m_axi_awaddr_o,
+  output logic [            7:0] m_axi_awlen_o,
+  output logic [            2:0] m_axi_awsize_o,
+  output logic [            1:0] m_axi_awburst_o,
+  output logic                   m_axi_awvalid_o,
+  input  logic                   m_axi_awready_i,
+  output logic [8*DataBytes-1:0] m_axi_wdata_o,
+  output logic [  DataBytes-1:0] m_axi_wstrb_o,
+  output logic                   m_axi_wlast_o,
+  output logic                   m_axi_wvalid_o,
+  input  logic                   m_axi_wready_i,
+  input  logic [     IdBits-1:0] m_axi_bid_i,
+  input  logic [            1:0] m_axi_bresp_i,
+  input  logic                   m_axi_bvalid_i,
+  output logic                   m_axi_bready_o
 );
 
   localparam int unsigned Log = $clog2(DataBytes);
@@ -90,35 +90,35 @@ module axi_copy #(
   end
 
   axi_copy_regs #(
-      .DataBytes(DataBytes)
+    .DataBytes(DataBytes)
   ) u_regs (
-      .clk_i,
-      .rst_ni,
-      .awaddr_i (s_axil_awaddr_i),
-      .awvalid_i(s_axil_awvalid_i),
-      .awready_o(s_axil_awready_o),
-      .wdata_i  (s_axil_wdata_i),
-      .wstrb_i  (s_axil_wstrb_i),
-      .wvalid_i (s_axil_wvalid_i),
-      .wready_o (s_axil_wready_o),
-      .bresp_o  (s_axil_bresp_o),
-      .bvalid_o (s_axil_bvalid_o),
-      .bready_i (s_axil_bready_i),
-      .araddr_i (s_axil_araddr_i),
-      .arvalid_i(s_axil_arvalid_i),
-      .arready_o(s_axil_arready_o),
-      .rdata_o  (s_axil_rdata_o),
-      .rresp_o  (s_axil_rresp_o),
-      .rvalid_o (s_axil_rvalid_o),
-      .rready_i (s_axil_rready_i),
-      .start_o  (start),
-      .src_o    (src),
-      .dst_o    (dst),
-      .len_o    (len),
-      .busy_i   (busy_q),
-      .done_i   (finish || (start && !go)),
-      .err_i    ({range_err, m_axi_bvalid_i && m_axi_bresp_i[1], m_axi_rvalid_i && m_axi_rresp_i[1]}),
-      .irq_o
+    .clk_i,
+    .rst_ni,
+    .awaddr_i (s_axil_awaddr_i),
+    .awvalid_i(s_axil_awvalid_i),
+    .awready_o(s_axil_awready_o),
+    .wdata_i  (s_axil_wdata_i),
+    .wstrb_i  (s_axil_wstrb_i),
+    .wvalid_i (s_axil_wvalid_i),
+    .wready_o (s_axil_wready_o),
+    .bresp_o  (s_axil_bresp_o),
+    .bvalid_o (s_axil_bvalid_o),
+    .bready_i (s_axil_bready_i),
+    .araddr_i (s_axil_araddr_i),
+    .arvalid_i(s_axil_arvalid_i),
+    .arready_o(s_axil_arready_o),
+    .rdata_o  (s_axil_rdata_o),
+    .rresp_o  (s_axil_rresp_o),
+    .rvalid_o (s_axil_rvalid_o),
+    .rready_i (s_axil_rready_i),
+    .start_o  (start),
+    .src_o    (src),
+    .dst_o    (dst),
+    .len_o    (len),
+    .busy_i   (busy_q),
+    .done_i   (finish || (start && !go)),
+    .err_i    ({range_err, m_axi_bvalid_i && m_axi_bresp_i[1], m_axi_rvalid_i && m_axi_rresp_i[1]}),
+    .irq_o
   );
 
   // ---- read: the FIFO has space for every requested beat ----
@@ -130,20 +130,20 @@ module axi_copy #(
   assign ar_take = m_axi_arvalid_o && m_axi_arready_i;
 
   axi_copy_split #(
-      .DataBytes(DataBytes),
-      .MaxBeats (MaxBeats)
+    .DataBytes(DataBytes),
+    .MaxBeats (MaxBeats)
   ) u_rd_split (
-      .clk_i,
-      .rst_ni,
-      .start_i   (go),
-      .addr_i    (src),
-      .bytes_i   (len),
-      .busy_o    (rd_busy),
-      .allow_i   (9'(room_q) >= rd_beats),
-      .ax_valid_o(m_axi_arvalid_o),
-      .ax_ready_i(m_axi_arready_i),
-      .ax_addr_o (m_axi_araddr_o),
-      .ax_beats_o(rd_beats)
+    .clk_i,
+    .rst_ni,
+    .start_i   (go),
+    .addr_i    (src),
+    .bytes_i   (len),
+    .busy_o    (rd_busy),
+    .allow_i   (9'(room_q) >= rd_beats),
+    .ax_valid_o(m_axi_arvalid_o),
+    .ax_ready_i(m_axi_arready_i),
+    .ax_addr_o (m_axi_araddr_o),
+    .ax_beats_o(rd_beats)
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -156,17 +156,17 @@ module axi_copy #(
   logic fifo_room;
   logic [8*DataBytes-1:0] fifo_data;
   axi_copy_fifo #(
-      .Width(8 * DataBytes),
-      .Depth(FifoBeats)
+    .Width(8 * DataBytes),
+    .Depth(FifoBeats)
   ) u_data (
-      .clk_i,
-      .rst_ni,
-      .wvalid_i(m_axi_rvalid_i),
-      .wready_o(fifo_room),
-      .wdata_i (m_axi_rdata_i),
-      .rvalid_o(fifo_valid),
-      .rready_i(fifo_ready),
-      .rdata_o (fifo_data)
+    .clk_i,
+    .rst_ni,
+    .wvalid_i(m_axi_rvalid_i),
+    .wready_o(fifo_room),
+    .wdata_i (m_axi_rdata_i),
+    .rvalid_o(fifo_valid),
+    .rready_i(fifo_ready),
+    .rdata_o (fifo_data)
   );
   assign pop = fifo_valid && fifo_ready;
   assign m_axi_rready_o = 1'b1;
@@ -186,53 +186,53 @@ module axi_copy #(
   assign w_take  = m_axi_wvalid_o && m_axi_wready_i;
 
   axi_copy_split #(
-      .DataBytes(DataBytes),
-      .MaxBeats (MaxBeats)
+    .DataBytes(DataBytes),
+    .MaxBeats (MaxBeats)
   ) u_wr_split (
-      .clk_i,
-      .rst_ni,
-      .start_i   (go),
-      .addr_i    (dst),
-      .bytes_i   (len),
-      .busy_o    (wr_busy),
-      .allow_i   (len_room && flight_q != 4'd15),
-      .ax_valid_o(m_axi_awvalid_o),
-      .ax_ready_i(m_axi_awready_i),
-      .ax_addr_o (m_axi_awaddr_o),
-      .ax_beats_o(wr_beats)
+    .clk_i,
+    .rst_ni,
+    .start_i   (go),
+    .addr_i    (dst),
+    .bytes_i   (len),
+    .busy_o    (wr_busy),
+    .allow_i   (len_room && flight_q != 4'd15),
+    .ax_valid_o(m_axi_awvalid_o),
+    .ax_ready_i(m_axi_awready_i),
+    .ax_addr_o (m_axi_awaddr_o),
+    .ax_beats_o(wr_beats)
   );
 
   // lengths of the bursts whose data are not complete
   axi_copy_fifo #(
-      .Width(8),
-      .Depth(4)
+    .Width(8),
+    .Depth(4)
   ) u_lens (
-      .clk_i,
-      .rst_ni,
-      .wvalid_i(aw_take),
-      .wready_o(len_room),
-      .wdata_i (m_axi_awlen_o),
-      .rvalid_o(len_valid),
-      .rready_i(w_take && m_axi_wlast_o),
-      .rdata_o (len_head)
+    .clk_i,
+    .rst_ni,
+    .wvalid_i(aw_take),
+    .wready_o(len_room),
+    .wdata_i (m_axi_awlen_o),
+    .rvalid_o(len_valid),
+    .rready_i(w_take && m_axi_wlast_o),
+    .rdata_o (len_head)
   );
 
   axi_copy_align #(
-      .DataBytes(DataBytes)
+    .DataBytes(DataBytes)
   ) u_align (
-      .clk_i,
-      .rst_ni,
-      .start_i    (go),
-      .src_lane_i (src[Log-1:0]),
-      .dst_lane_i (dst[Log-1:0]),
-      .bytes_i    (len),
-      .in_valid_i (fifo_valid),
-      .in_ready_o (fifo_ready),
-      .in_data_i  (fifo_data),
-      .out_valid_o(out_valid),
-      .out_ready_i(len_valid && m_axi_wready_i),
-      .out_data_o (m_axi_wdata_o),
-      .out_strb_o (m_axi_wstrb_o)
+    .clk_i,
+    .rst_ni,
+    .start_i    (go),
+    .src_lane_i (src[Log-1:0]),
+    .dst_lane_i (dst[Log-1:0]),
+    .bytes_i    (len),
+    .in_valid_i (fifo_valid),
+    .in_ready_o (fifo_ready),
+    .in_data_i  (fifo_data),
+    .out_valid_o(out_valid),
+    .out_ready_i(len_valid && m_axi_wready_i),
+    .out_data_o (m_axi_wdata_o),
+    .out_strb_o (m_axi_wstrb_o)
   );
   assign m_axi_wvalid_o = out_valid && len_valid;
   assign m_axi_wlast_o  = beat_q == len_head;

@@ -5,22 +5,22 @@
 // beats of the source that hold its bytes. Output: the beats of the destination; the strobes of the first and the last
 // one mask bytes outside the copy. One beat per cycle; outputs do not depend on out_ready_i.
 module axi_copy_align #(
-    parameter  int unsigned DataBytes = 16,
-    localparam int unsigned Log       = $clog2(DataBytes)
+  parameter  int unsigned DataBytes = 16,
+  localparam int unsigned Log       = $clog2(DataBytes)
 ) (
-    input  logic                   clk_i,
-    input  logic                   rst_ni,
-    input  logic                   start_i,
-    input  logic [        Log-1:0] src_lane_i,
-    input  logic [        Log-1:0] dst_lane_i,
-    input  logic [           23:0] bytes_i,
-    input  logic                   in_valid_i,
-    output logic                   in_ready_o,
-    input  logic [8*DataBytes-1:0] in_data_i,
-    output logic                   out_valid_o,
-    input  logic                   out_ready_i,
-    output logic [8*DataBytes-1:0] out_data_o,
-    output logic [  DataBytes-1:0] out_strb_o
+  input  logic                   clk_i,
+  input  logic                   rst_ni,
+  input  logic                   start_i,
+  input  logic [        Log-1:0] src_lane_i,
+  input  logic [        Log-1:0] dst_lane_i,
+  input  logic [           23:0] bytes_i,
+  input  logic                   in_valid_i,
+  output logic                   in_ready_o,
+  input  logic [8*DataBytes-1:0] in_data_i,
+  output logic                   out_valid_o,
+  input  logic                   out_ready_i,
+  output logic [8*DataBytes-1:0] out_data_o,
+  output logic [  DataBytes-1:0] out_strb_o
 );
 
   logic [24:0] in_q;   // input beats left

@@ -3,17 +3,17 @@
 // No overflow protection: the writer checks wready_o (or counts free words, as the read side does), the reader
 // rvalid_o.
 module axi_copy_fifo #(
-    parameter int unsigned Width = 32,
-    parameter int unsigned Depth = 4
+  parameter int unsigned Width = 32,
+  parameter int unsigned Depth = 4
 ) (
-    input  logic             clk_i,
-    input  logic             rst_ni,
-    input  logic             wvalid_i,
-    output logic             wready_o,
-    input  logic [Width-1:0] wdata_i,
-    output logic             rvalid_o,
-    input  logic             rready_i,
-    output logic [Width-1:0] rdata_o
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  input  logic             wvalid_i,
+  output logic             wready_o,
+  input  logic [Width-1:0] wdata_i,
+  output logic             rvalid_o,
+  input  logic             rready_i,
+  output logic [Width-1:0] rdata_o
 );
 
   localparam int unsigned Pw = $clog2(Depth);

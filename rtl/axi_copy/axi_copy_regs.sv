@@ -1,36 +1,36 @@
 // Registers of axi_copy (regs/axi_copy.regs) behind AXI4-Lite. 32 bits each, byte strobes; other addresses read 0 and
 // ignore writes.
 module axi_copy_regs #(
-    parameter int unsigned DataBytes = 16
+  parameter int unsigned DataBytes = 16
 ) (
-    input  logic        clk_i,
-    input  logic        rst_ni,
-    input  logic [ 7:0] awaddr_i,
-    input  logic        awvalid_i,
-    output logic        awready_o,
-    input  logic [31:0] wdata_i,
-    input  logic [ 3:0] wstrb_i,
-    input  logic        wvalid_i,
-    output logic        wready_o,
-    output logic [ 1:0] bresp_o,
-    output logic        bvalid_o,
-    input  logic        bready_i,
-    input  logic [ 7:0] araddr_i,
-    input  logic        arvalid_i,
-    output logic        arready_o,
-    output logic [31:0] rdata_o,
-    output logic [ 1:0] rresp_o,
-    output logic        rvalid_o,
-    input  logic        rready_i,
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  input  logic [ 7:0] awaddr_i,
+  input  logic        awvalid_i,
+  output logic        awready_o,
+  input  logic [31:0] wdata_i,
+  input  logic [ 3:0] wstrb_i,
+  input  logic        wvalid_i,
+  output logic        wready_o,
+  output logic [ 1:0] bresp_o,
+  output logic        bvalid_o,
+  input  logic        bready_i,
+  input  logic [ 7:0] araddr_i,
+  input  logic        arvalid_i,
+  output logic        arready_o,
+  output logic [31:0] rdata_o,
+  output logic [ 1:0] rresp_o,
+  output logic        rvalid_o,
+  input  logic        rready_i,
 
-    output logic        start_o,  // in the cycle of the write
-    output logic [31:0] src_o,
-    output logic [31:0] dst_o,
-    output logic [23:0] len_o,
-    input  logic        busy_i,
-    input  logic        done_i,   // pulses
-    input  logic [ 2:0] err_i,
-    output logic        irq_o
+  output logic        start_o,  // in the cycle of the write
+  output logic [31:0] src_o,
+  output logic [31:0] dst_o,
+  output logic [23:0] len_o,
+  input  logic        busy_i,
+  input  logic        done_i,   // pulses
+  input  logic [ 2:0] err_i,
+  output logic        irq_o
 );
 
   logic [31:0] src_q;

@@ -4,20 +4,20 @@
 // allow_i is 1; allow_i may depend on ax_beats_o and must not fall during a burst. Only the first burst of a job may
 // start unaligned.
 module axi_copy_split #(
-    parameter int unsigned DataBytes = 16,
-    parameter int unsigned MaxBeats = 16
+  parameter int unsigned DataBytes = 16,
+  parameter int unsigned MaxBeats = 16
 ) (
-    input  logic        clk_i,
-    input  logic        rst_ni,
-    input  logic        start_i,
-    input  logic [31:0] addr_i,
-    input  logic [23:0] bytes_i,
-    output logic        busy_o,
-    input  logic        allow_i,
-    output logic        ax_valid_o,
-    input  logic        ax_ready_i,
-    output logic [31:0] ax_addr_o,
-    output logic [ 8:0] ax_beats_o
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  input  logic        start_i,
+  input  logic [31:0] addr_i,
+  input  logic [23:0] bytes_i,
+  output logic        busy_o,
+  input  logic        allow_i,
+  output logic        ax_valid_o,
+  input  logic        ax_ready_i,
+  output logic [31:0] ax_addr_o,
+  output logic [ 8:0] ax_beats_o
 );
 
   localparam int unsigned Log = $clog2(DataBytes);

@@ -2,10 +2,10 @@
 `include "assert.svh"
 
 module arbiter #(
-    parameter int unsigned NumReq = 4
+  parameter int unsigned NumReq = 4
 ) (
-    input  logic [NumReq-1:0] req_i,
-    output logic [NumReq-1:0] gnt_o
+  input  logic [NumReq-1:0] req_i,
+  output logic [NumReq-1:0] gnt_o
 );
 
   // -x keeps the lowest 1 of x and inverts all bits above it

@@ -6,19 +6,19 @@
 `include "assert.svh"
 
 module fifo #(
-    parameter int unsigned Width = 32,
-    parameter int unsigned Depth = 4
+  parameter int unsigned Width = 32,
+  parameter int unsigned Depth = 4
 ) (
-    input  logic                       clk_i,
-    input  logic                       rst_ni,
-    input  logic                       clr_i,
-    input  logic                       wvalid_i,
-    output logic                       wready_o,
-    input  logic [          Width-1:0] wdata_i,
-    output logic                       rvalid_o,
-    input  logic                       rready_i,
-    output logic [          Width-1:0] rdata_o,
-    output logic [$clog2(Depth+1)-1:0] count_o
+  input  logic                       clk_i,
+  input  logic                       rst_ni,
+  input  logic                       clr_i,
+  input  logic                       wvalid_i,
+  output logic                       wready_o,
+  input  logic [          Width-1:0] wdata_i,
+  output logic                       rvalid_o,
+  input  logic                       rready_i,
+  output logic [          Width-1:0] rdata_o,
+  output logic [$clog2(Depth+1)-1:0] count_o
 );
 
   localparam int unsigned Pw = $clog2(Depth);
@@ -67,6 +67,6 @@ module fifo #(
   `ASSERT(FifoPointers, (wptr_q == rptr_q) == (count_q == '0 || count_q == Depth[Cw-1:0]))
   `ASSERT(FifoNoOverflow, !(push && count_q == Depth[Cw-1:0]))
   `ASSERT(FifoNoUnderflow, !(pop && count_q == '0))
-  `ASSERT_STABLE(r_stable, rvalid_o, rready_i || clr_i, rdata_o)
+  `ASSERT_STABLE(RStable, rvalid_o, rready_i || clr_i, rdata_o)
 
 endmodule

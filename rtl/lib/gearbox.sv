@@ -8,17 +8,17 @@
 `include "assert.svh"
 
 module gearbox #(
-    parameter int unsigned N = 8
+  parameter int unsigned N = 8
 ) (
-    input  logic           clk_i,
-    input  logic           rst_ni,
-    input  logic           clr_i,
-    input  logic           in_valid_i,
-    output logic           in_ready_o,
-    input  logic [  127:0] in_data_i,
-    output logic           out_valid_o,
-    input  logic           out_ready_i,
-    output logic [8*N-1:0] out_data_o
+  input  logic           clk_i,
+  input  logic           rst_ni,
+  input  logic           clr_i,
+  input  logic           in_valid_i,
+  output logic           in_ready_o,
+  input  logic [  127:0] in_data_i,
+  output logic           out_valid_o,
+  input  logic           out_ready_i,
+  output logic [8*N-1:0] out_data_o
 );
 
   localparam int unsigned W = 8 * N;
@@ -65,7 +65,7 @@ module gearbox #(
     end
   endgenerate
 
-  `ASSERT_STABLE(in_stable, in_valid_i, in_ready_o || clr_i, in_data_i)
-  `ASSERT_STABLE(out_stable, out_valid_o, out_ready_i || clr_i, out_data_o)
+  `ASSERT_STABLE(InStable, in_valid_i, in_ready_o || clr_i, in_data_i)
+  `ASSERT_STABLE(OutStable, out_valid_o, out_ready_i || clr_i, out_data_o)
 
 endmodule

@@ -20,24 +20,24 @@
 `include "assert.svh"
 
 module npu_perf #(
-    parameter int unsigned NumCnt = 36,   // counters, 2 to 40
-    parameter int unsigned NumMark = 12,  // marks, 2 to 16
-    parameter int unsigned LevelW = 16,   // bits of a level, at most 16
-    localparam int unsigned CntAw = $clog2(NumCnt),
-    localparam int unsigned MarkAw = $clog2(NumMark)
+  parameter int unsigned NumCnt = 36,   // counters, 2 to 40
+  parameter int unsigned NumMark = 12,  // marks, 2 to 16
+  parameter int unsigned LevelW = 16,   // bits of a level, at most 16
+  localparam int unsigned CntAw = $clog2(NumCnt),
+  localparam int unsigned MarkAw = $clog2(NumMark)
 ) (
-    input logic clk_i,
-    input logic rst_ni,
-    input logic clr_i,
-    input logic run_i,
-    input logic [NumCnt-1:0] event_i,
-    input logic [LevelW*NumMark-1:0] level_i,
-    input logic snap_i,
-    input logic clear_i,
-    input logic rd_i,
-    input logic [5:0] sel_i,
-    output logic [31:0] lo_o,
-    output logic [15:0] hi_o
+  input logic clk_i,
+  input logic rst_ni,
+  input logic clr_i,
+  input logic run_i,
+  input logic [NumCnt-1:0] event_i,
+  input logic [LevelW*NumMark-1:0] level_i,
+  input logic snap_i,
+  input logic clear_i,
+  input logic rd_i,
+  input logic [5:0] sel_i,
+  output logic [31:0] lo_o,
+  output logic [15:0] hi_o
 );
 
   localparam logic [5:0] FirstMark = 6'd40;

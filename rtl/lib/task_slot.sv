@@ -12,20 +12,20 @@
 `include "assert.svh"
 
 module task_slot (
-    input logic clk_i,
-    input logic rst_ni,
-    input logic clr_i,
-    input logic start_i,
-    output logic free_o,
-    output logic take_o,
-    output logic check_start_o,
-    input logic check_busy_i,
-    input logic check_done_i,
-    input logic check_ok_i,
-    output logic task_valid_o,
-    input logic task_ready_i,
-    output logic set_config_o,
-    output logic set_overrun_o
+  input logic clk_i,
+  input logic rst_ni,
+  input logic clr_i,
+  input logic start_i,
+  output logic free_o,
+  output logic take_o,
+  output logic check_start_o,
+  input logic check_busy_i,
+  input logic check_done_i,
+  input logic check_ok_i,
+  output logic task_valid_o,
+  input logic task_ready_i,
+  output logic set_config_o,
+  output logic set_overrun_o
 );
 
   localparam logic [2:0] Free = 3'd0;

@@ -6,39 +6,39 @@
 // units begin with the task but the three that have a moment of their own (input_start_o, preload_start_o,
 // seq_start_o). done_o pulses at the end with code_o.
 module sac_ctrl #(
-    parameter int unsigned WVec = 3,
-    parameter int unsigned CVec = 2,
-    parameter int unsigned NVec = 2,
-    parameter int unsigned CachePages = 4096
+  parameter int unsigned WVec = 3,
+  parameter int unsigned CVec = 2,
+  parameter int unsigned NVec = 2,
+  parameter int unsigned CachePages = 4096
 ) (
-    input  logic                 clk_i,
-    input  logic                 rst_ni,
-    input  logic                 start_i,
-    input  logic                 abort_i,
-    input  sac_pkg::layer_task_t task_i,
-    output logic                 busy_o,
-    output logic                 done_o,
-    output logic [          2:0] code_o,
-    output logic [        191:0] cycles_o,
-    // the task
-    output sac_pkg::layer_task_t task_o,
-    output sac_pkg::geom_t       geom_o,
-    output logic                 clr_o,
-    output logic                 go_o,
-    output logic                 input_start_o,
-    output logic                 preload_start_o,
-    output logic                 seq_start_o,
-    output logic [         11:0] drained_o,  // batches that have left
-    // what happens to it
-    input  logic                 input_done_i,
-    input  logic                 loaded_i,     // there are filters
-    input  logic                 seq_done_i,
-    input  logic                 batch_out_i,
-    input  logic                 idle_i,       // nothing is in flight at the masters
-    input  logic [          2:0] err_i,
-    input  logic                 ev_conv_i,
-    input  logic                 ev_load_i,
-    input  logic                 ev_write_i
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+  input  logic                 start_i,
+  input  logic                 abort_i,
+  input  sac_pkg::layer_task_t task_i,
+  output logic                 busy_o,
+  output logic                 done_o,
+  output logic [          2:0] code_o,
+  output logic [        191:0] cycles_o,
+  // the task
+  output sac_pkg::layer_task_t task_o,
+  output sac_pkg::geom_t       geom_o,
+  output logic                 clr_o,
+  output logic                 go_o,
+  output logic                 input_start_o,
+  output logic                 preload_start_o,
+  output logic                 seq_start_o,
+  output logic [         11:0] drained_o,  // batches that have left
+  // what happens to it
+  input  logic                 input_done_i,
+  input  logic                 loaded_i,     // there are filters
+  input  logic                 seq_done_i,
+  input  logic                 batch_out_i,
+  input  logic                 idle_i,       // nothing is in flight at the masters
+  input  logic [          2:0] err_i,
+  input  logic                 ev_conv_i,
+  input  logic                 ev_load_i,
+  input  logic                 ev_write_i
 );
 
   localparam logic [2:0] Idle = 3'd0;
@@ -124,19 +124,19 @@ module sac_ctrl #(
   assign cycles_o = cycles_q;
 
   sac_setup #(
-      .WVec(WVec),
-      .CVec(CVec),
-      .NVec(NVec),
-      .CachePages(CachePages)
+    .WVec(WVec),
+    .CVec(CVec),
+    .NVec(NVec),
+    .CachePages(CachePages)
   ) u_setup (
-      .clk_i,
-      .rst_ni,
-      .clr_i(clr_o),
-      .start_i(start_q),
-      .task_i(task_q),
-      .done_o(setup_done),
-      .ok_o(setup_ok),
-      .geom_o
+    .clk_i,
+    .rst_ni,
+    .clr_i(clr_o),
+    .start_i(start_q),
+    .task_i(task_q),
+    .done_o(setup_done),
+    .ok_o(setup_ok),
+    .geom_o
   );
 
 endmodule

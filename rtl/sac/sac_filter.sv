@@ -6,44 +6,44 @@
 // that the array is done with) and one of four places of PARAM (drained_i, batches that have left the writer).
 // loaded_o counts complete batches. Nothing here waits for anything else, so data are always accepted.
 module sac_filter #(
-    parameter int unsigned CVec = 2,
-    parameter int unsigned NVec = 2,
-    localparam int unsigned LogN = $clog2(NVec),
-    localparam int unsigned WordW = 12 * CVec
+  parameter int unsigned CVec = 2,
+  parameter int unsigned NVec = 2,
+  localparam int unsigned LogN = $clog2(NVec),
+  localparam int unsigned WordW = 12 * CVec
 ) (
-    input  logic                 clk_i,
-    input  logic                 rst_ni,
-    input  logic                 clr_i,
-    input  logic                 start_i,
-    input  logic                 go_i,
-    input  sac_pkg::layer_task_t task_i,
-    input  sac_pkg::geom_t       geom_i,
-    input  logic [         11:0] computed_i,
-    input  logic [         11:0] drained_i,
-    output logic [         11:0] loaded_o,
-    // jobs and data of the DMA
-    output logic                 req_valid_o,
-    input  logic                 req_ready_i,
-    output logic [         31:0] req_addr_o,
-    output logic [         23:0] req_bytes_o,
-    input  logic                 dat_valid_i,
-    output logic                 dat_ready_o,
-    input  logic [        127:0] dat_i,
-    // shifts d of 16 channels
-    output logic                 d_we_o,
-    output logic [          7:0] d_addr_o,
-    output logic [         47:0] d_o,
-    // PARAM of a filter
-    output logic                 p_we_o,
-    output logic [     LogN-1:0] p_n_o,
-    output logic [          1:0] p_place_o,
-    output logic [        127:0] p_o,
-    // filter word
-    output logic                 f_valid_o,
-    output logic [     LogN-1:0] f_n_o,
-    output logic                 f_half_o,
-    output logic [          9:0] f_addr_o,
-    output logic [    WordW-1:0] f_o
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+  input  logic                 clr_i,
+  input  logic                 start_i,
+  input  logic                 go_i,
+  input  sac_pkg::layer_task_t task_i,
+  input  sac_pkg::geom_t       geom_i,
+  input  logic [         11:0] computed_i,
+  input  logic [         11:0] drained_i,
+  output logic [         11:0] loaded_o,
+  // jobs and data of the DMA
+  output logic                 req_valid_o,
+  input  logic                 req_ready_i,
+  output logic [         31:0] req_addr_o,
+  output logic [         23:0] req_bytes_o,
+  input  logic                 dat_valid_i,
+  output logic                 dat_ready_o,
+  input  logic [        127:0] dat_i,
+  // shifts d of 16 channels
+  output logic                 d_we_o,
+  output logic [          7:0] d_addr_o,
+  output logic [         47:0] d_o,
+  // PARAM of a filter
+  output logic                 p_we_o,
+  output logic [     LogN-1:0] p_n_o,
+  output logic [          1:0] p_place_o,
+  output logic [        127:0] p_o,
+  // filter word
+  output logic                 f_valid_o,
+  output logic [     LogN-1:0] f_n_o,
+  output logic                 f_half_o,
+  output logic [          9:0] f_addr_o,
+  output logic [    WordW-1:0] f_o
 );
 
   // ---- jobs ----
@@ -130,17 +130,17 @@ module sac_filter #(
   assign dat_ready_o = in_q == JobFilter ? left_q != '0 && gear_ready : in_q != JobNone;
 
   sac_gearbox #(
-      .Bytes(WordW / 8)
+    .Bytes(WordW / 8)
   ) u_gear (
-      .clk_i,
-      .rst_ni,
-      .clr_i(in_q != JobFilter),
-      .in_valid_i(dat_valid_i && in_q == JobFilter && left_q != '0),
-      .in_ready_o(gear_ready),
-      .in_data_i(dat_i),
-      .out_valid_o(word_valid),
-      .out_ready_i(1'b1),
-      .out_data_o(f_o)
+    .clk_i,
+    .rst_ni,
+    .clr_i(in_q != JobFilter),
+    .in_valid_i(dat_valid_i && in_q == JobFilter && left_q != '0),
+    .in_ready_o(gear_ready),
+    .in_data_i(dat_i),
+    .out_valid_o(word_valid),
+    .out_ready_i(1'b1),
+    .out_data_o(f_o)
   );
 
   assign d_we_o = in_q == JobTable && dat_valid_i;

@@ -5,43 +5,43 @@
 // one row: a page for each channel group with filters. Latency after the last beat: 2 cycles a channel for the maximum,
 // 11 for the average; no beat is taken meanwhile. valid/ready on both sides.
 module sac_full #(
-    parameter int unsigned WVec = 3,
-    parameter int unsigned CVec = 2,
-    parameter int unsigned NVec = 2,
-    localparam int unsigned Beats = (WVec * CVec + 15) / 16,  // of a page
-    localparam int unsigned LogN = $clog2(NVec),
-    localparam int unsigned Groups = NVec / CVec,
-    localparam int unsigned Gw = Groups > 1 ? $clog2(Groups) : 1
+  parameter int unsigned WVec = 3,
+  parameter int unsigned CVec = 2,
+  parameter int unsigned NVec = 2,
+  localparam int unsigned Beats = (WVec * CVec + 15) / 16,  // of a page
+  localparam int unsigned LogN = $clog2(NVec),
+  localparam int unsigned Groups = NVec / CVec,
+  localparam int unsigned Gw = Groups > 1 ? $clog2(Groups) : 1
 ) (
-    input  logic                 clk_i,
-    input  logic                 rst_ni,
-    input  logic                 clr_i,
-    input  logic                 start_i,
-    input  sac_pkg::layer_task_t task_i,
-    input  sac_pkg::geom_t       geom_i,
-    // PARAM of a filter
-    input  logic                 p_we_i,
-    input  logic [     LogN-1:0] p_n_i,
-    input  logic [          1:0] p_place_i,
-    input  logic [        127:0] p_i,
-    // beats of the writer
-    input  logic                 valid_i,
-    output logic                 ready_o,
-    input  logic [        127:0] data_i,
-    input  logic [         15:0] mask_i,
-    input  logic [          2:0] beat_i,
-    input  logic [       Gw-1:0] group_i,
-    input  logic [          1:0] place_i,
-    input  logic [         18:0] cpage_i,
-    input  logic                 first_i,
-    input  logic                 last_i,
-    // beats to memory and cache
-    output logic                 valid_o,
-    input  logic                 ready_i,
-    output logic [        127:0] data_o,
-    output logic [          2:0] beat_o,
-    output logic [         18:0] cpage_o,
-    output logic                 last_o
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+  input  logic                 clr_i,
+  input  logic                 start_i,
+  input  sac_pkg::layer_task_t task_i,
+  input  sac_pkg::geom_t       geom_i,
+  // PARAM of a filter
+  input  logic                 p_we_i,
+  input  logic [     LogN-1:0] p_n_i,
+  input  logic [          1:0] p_place_i,
+  input  logic [        127:0] p_i,
+  // beats of the writer
+  input  logic                 valid_i,
+  output logic                 ready_o,
+  input  logic [        127:0] data_i,
+  input  logic [         15:0] mask_i,
+  input  logic [          2:0] beat_i,
+  input  logic [       Gw-1:0] group_i,
+  input  logic [          1:0] place_i,
+  input  logic [         18:0] cpage_i,
+  input  logic                 first_i,
+  input  logic                 last_i,
+  // beats to memory and cache
+  output logic                 valid_o,
+  input  logic                 ready_i,
+  output logic [        127:0] data_o,
+  output logic [          2:0] beat_o,
+  output logic [         18:0] cpage_o,
+  output logic                 last_o
 );
 
   localparam int unsigned LogC = $clog2(CVec);

@@ -3,17 +3,17 @@
 // A word leaves in each cycle with out_ready_i in which Bytes bytes are held; a beat is accepted when there is space
 // after that. The limiting side has a handshake in every cycle. clr_i drops what is held: a batch begins on a beat.
 module sac_gearbox #(
-    parameter int unsigned Bytes = 3
+  parameter int unsigned Bytes = 3
 ) (
-    input  logic               clk_i,
-    input  logic               rst_ni,
-    input  logic               clr_i,
-    input  logic               in_valid_i,
-    output logic               in_ready_o,
-    input  logic [      127:0] in_data_i,
-    output logic               out_valid_o,
-    input  logic               out_ready_i,
-    output logic [8*Bytes-1:0] out_data_o
+  input  logic               clk_i,
+  input  logic               rst_ni,
+  input  logic               clr_i,
+  input  logic               in_valid_i,
+  output logic               in_ready_o,
+  input  logic [      127:0] in_data_i,
+  output logic               out_valid_o,
+  input  logic               out_ready_i,
+  output logic [8*Bytes-1:0] out_data_o
 );
 
   localparam int unsigned Room = Bytes + 31;

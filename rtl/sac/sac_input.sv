@@ -4,29 +4,29 @@
 // channel group is one job of the DMA, at IN + group * IN_STEP + row * bytes of a row. A page takes Beats beats of 16
 // bytes, which go to the cache one a cycle as they arrive. done_o pulses with the last one.
 module sac_input #(
-    parameter int unsigned WVec = 3,
-    parameter int unsigned CVec = 2,
-    localparam int unsigned Beats = (WVec * CVec + 15) / 16  // of a page: 1 to 7
+  parameter int unsigned WVec = 3,
+  parameter int unsigned CVec = 2,
+  localparam int unsigned Beats = (WVec * CVec + 15) / 16  // of a page: 1 to 7
 ) (
-    input  logic                 clk_i,
-    input  logic                 rst_ni,
-    input  logic                 clr_i,
-    input  logic                 start_i,
-    input  sac_pkg::layer_task_t task_i,
-    input  sac_pkg::geom_t       geom_i,
-    output logic                 done_o,
-    // jobs and data of the DMA
-    output logic                 req_valid_o,
-    input  logic                 req_ready_i,
-    output logic [         31:0] req_addr_o,
-    output logic [         23:0] req_bytes_o,
-    input  logic                 dat_valid_i,
-    input  logic [        127:0] dat_i,
-    // cache
-    output logic                 we_o,
-    output logic [         18:0] page_o,
-    output logic [          2:0] beat_o,
-    output logic [        127:0] data_o
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+  input  logic                 clr_i,
+  input  logic                 start_i,
+  input  sac_pkg::layer_task_t task_i,
+  input  sac_pkg::geom_t       geom_i,
+  output logic                 done_o,
+  // jobs and data of the DMA
+  output logic                 req_valid_o,
+  input  logic                 req_ready_i,
+  output logic [         31:0] req_addr_o,
+  output logic [         23:0] req_bytes_o,
+  input  logic                 dat_valid_i,
+  input  logic [        127:0] dat_i,
+  // cache
+  output logic                 we_o,
+  output logic [         18:0] page_o,
+  output logic [          2:0] beat_o,
+  output logic [        127:0] data_o
 );
 
   // beats of a row; a constant with few ones, so shifts and additions

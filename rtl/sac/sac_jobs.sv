@@ -5,24 +5,24 @@
 // page; where a batch is one channel group, a row of pages is one job. With full_i the map is one page. Channel groups
 // are step_i apart (units of 16 bytes). valid/ready; the address is in units of 16 bytes.
 module sac_jobs #(
-    parameter int unsigned WVec = 3,
-    parameter int unsigned CVec = 2,
-    parameter int unsigned NVec = 2,
-    localparam int unsigned Beats = (WVec * CVec + 15) / 16  // of a page
+  parameter int unsigned WVec = 3,
+  parameter int unsigned CVec = 2,
+  parameter int unsigned NVec = 2,
+  localparam int unsigned Beats = (WVec * CVec + 15) / 16  // of a page
 ) (
-    input  logic                 clk_i,
-    input  logic                 rst_ni,
-    input  logic                 clr_i,
-    input  logic                 start_i,
-    input  logic                 full_i,
-    input  logic [         27:0] base_i,
-    input  logic [         27:0] step_i,
-    input  sac_pkg::layer_task_t task_i,
-    input  sac_pkg::geom_t       geom_i,
-    output logic                 req_valid_o,
-    input  logic                 req_ready_i,
-    output logic [         31:0] req_addr_o,
-    output logic [         23:0] req_bytes_o
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+  input  logic                 clr_i,
+  input  logic                 start_i,
+  input  logic                 full_i,
+  input  logic [         27:0] base_i,
+  input  logic [         27:0] step_i,
+  input  sac_pkg::layer_task_t task_i,
+  input  sac_pkg::geom_t       geom_i,
+  output logic                 req_valid_o,
+  input  logic                 req_ready_i,
+  output logic [         31:0] req_addr_o,
+  output logic [         23:0] req_bytes_o
 );
 
   localparam int unsigned Groups = NVec / CVec;  // of a batch

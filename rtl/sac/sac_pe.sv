@@ -18,42 +18,42 @@
 // index p = N_VECTOR - 1 - n, so its neighbour before it in the chain is p + 1: ascending loops read only values from
 // before the edge.
 module sac_pe #(
-    parameter int unsigned WVec = 3,
-    parameter int unsigned CVec = 2,
-    parameter int unsigned NVec = 2,
-    parameter int unsigned Depth = 16,
-    localparam int unsigned LogN = $clog2(NVec),
-    localparam int unsigned Dw = $clog2(Depth),
-    localparam int unsigned Lc = $clog2(WVec),
-    localparam int unsigned FlagW = 10 + 2 + 1 + 2 + 1 + 1 + Dw,
-    localparam int unsigned WordW = 12 * CVec,
-    localparam int unsigned Lanes = WVec * CVec
+  parameter int unsigned WVec = 3,
+  parameter int unsigned CVec = 2,
+  parameter int unsigned NVec = 2,
+  parameter int unsigned Depth = 16,
+  localparam int unsigned LogN = $clog2(NVec),
+  localparam int unsigned Dw = $clog2(Depth),
+  localparam int unsigned Lc = $clog2(WVec),
+  localparam int unsigned FlagW = 10 + 2 + 1 + 2 + 1 + 1 + Dw,
+  localparam int unsigned WordW = 12 * CVec,
+  localparam int unsigned Lanes = WVec * CVec
 ) (
-    input  logic                            clk_i,
-    input  logic                            rst_ni,
-    input  logic                            k1_i,
-    // vector
-    input  logic                            valid_i,
-    input  logic [               FlagW-1:0] flags_i,  // {word, third, half, place, first, last, slot}
-    input  logic [sac_pkg::XBits*Lanes-1:0] x_i,
-    // PARAM of a filter
-    input  logic                            p_we_i,
-    input  logic [                LogN-1:0] p_n_i,
-    input  logic [                     1:0] p_place_i,
-    input  logic [                   127:0] p_i,
-    // filter word
-    input  logic                            f_valid_i,
-    input  logic [                LogN-1:0] f_n_i,
-    input  logic                            f_half_i,
-    input  logic [                     9:0] f_addr_i,
-    input  logic [               WordW-1:0] f_i,
-    // results
-    output logic                            done_o,
-    input  logic                            rd_en_i,
-    input  logic [                  Dw-1:0] rd_slot_i,
-    input  logic [                  Lc-1:0] rd_col_i,
-    input  logic [                     1:0] rd_place_i,
-    output logic [              8*NVec-1:0] a_o
+  input  logic                            clk_i,
+  input  logic                            rst_ni,
+  input  logic                            k1_i,
+  // vector
+  input  logic                            valid_i,
+  input  logic [               FlagW-1:0] flags_i,  // {word, third, half, place, first, last, slot}
+  input  logic [sac_pkg::XBits*Lanes-1:0] x_i,
+  // PARAM of a filter
+  input  logic                            p_we_i,
+  input  logic [                LogN-1:0] p_n_i,
+  input  logic [                     1:0] p_place_i,
+  input  logic [                   127:0] p_i,
+  // filter word
+  input  logic                            f_valid_i,
+  input  logic [                LogN-1:0] f_n_i,
+  input  logic                            f_half_i,
+  input  logic [                     9:0] f_addr_i,
+  input  logic [               WordW-1:0] f_i,
+  // results
+  output logic                            done_o,
+  input  logic                            rd_en_i,
+  input  logic [                  Dw-1:0] rd_slot_i,
+  input  logic [                  Lc-1:0] rd_col_i,
+  input  logic [                     1:0] rd_place_i,
+  output logic [              8*NVec-1:0] a_o
 );
 
   localparam int unsigned OwVec = WVec - sac_pkg::FwVec + 1;

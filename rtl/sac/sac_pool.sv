@@ -9,20 +9,20 @@
 // One column a cycle. Positions of windows that begin before the map (padding) or end behind it take a cycle without
 // input. Latency: one cycle; valid/ready on both sides.
 module sac_pool #(
-    parameter int unsigned NVec = 2
+  parameter int unsigned NVec = 2
 ) (
-    input  logic                 clk_i,
-    input  logic                 rst_ni,
-    input  logic                 clr_i,
-    input  logic                 start_i,
-    input  sac_pkg::layer_task_t task_i,
-    input  sac_pkg::geom_t       geom_i,
-    input  logic                 valid_i,
-    output logic                 ready_o,
-    input  logic [   8*NVec-1:0] data_i,
-    output logic                 valid_o,
-    input  logic                 ready_i,
-    output logic [   8*NVec-1:0] data_o
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+  input  logic                 clr_i,
+  input  logic                 start_i,
+  input  sac_pkg::layer_task_t task_i,
+  input  sac_pkg::geom_t       geom_i,
+  input  logic                 valid_i,
+  output logic                 ready_o,
+  input  logic [   8*NVec-1:0] data_i,
+  output logic                 valid_o,
+  input  logic                 ready_i,
+  output logic [   8*NVec-1:0] data_o
 );
 
   localparam int unsigned W = 8 * NVec;

@@ -5,31 +5,31 @@
 // leaves with its last kept column; one without any takes a cycle. pop_o frees its place. Output: one column of
 // N_VECTOR bytes a cycle, in the order batch, row, column, until the last one of the task; valid/ready.
 module sac_relu #(
-    parameter int unsigned WVec = 3,
-    parameter int unsigned NVec = 2,
-    parameter int unsigned Depth = 16,
-    localparam int unsigned Dw = $clog2(Depth),
-    localparam int unsigned Lc = $clog2(WVec),
-    localparam int unsigned OwVec = WVec - sac_pkg::FwVec + 1
+  parameter int unsigned WVec = 3,
+  parameter int unsigned NVec = 2,
+  parameter int unsigned Depth = 16,
+  localparam int unsigned Dw = $clog2(Depth),
+  localparam int unsigned Lc = $clog2(WVec),
+  localparam int unsigned OwVec = WVec - sac_pkg::FwVec + 1
 ) (
-    input  logic                 clk_i,
-    input  logic                 rst_ni,
-    input  logic                 clr_i,
-    input  logic                 start_i,
-    input  sac_pkg::layer_task_t task_i,
-    input  sac_pkg::geom_t       geom_i,
-    // results of the array
-    input  logic                 done_i,
-    output logic                 pop_o,
-    output logic                 rd_en_o,
-    output logic [       Dw-1:0] rd_slot_o,
-    output logic [       Lc-1:0] rd_col_o,
-    output logic [          1:0] rd_place_o,
-    input  logic [   8*NVec-1:0] a_i,
-    // columns
-    output logic                 valid_o,
-    input  logic                 ready_i,
-    output logic [   8*NVec-1:0] data_o
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+  input  logic                 clr_i,
+  input  logic                 start_i,
+  input  sac_pkg::layer_task_t task_i,
+  input  sac_pkg::geom_t       geom_i,
+  // results of the array
+  input  logic                 done_i,
+  output logic                 pop_o,
+  output logic                 rd_en_o,
+  output logic [       Dw-1:0] rd_slot_o,
+  output logic [       Lc-1:0] rd_col_o,
+  output logic [          1:0] rd_place_o,
+  input  logic [   8*NVec-1:0] a_i,
+  // columns
+  output logic                 valid_o,
+  input  logic                 ready_i,
+  output logic [   8*NVec-1:0] data_o
 );
 
   logic [Dw:0] have_q;  // complete results

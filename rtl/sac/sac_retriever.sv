@@ -8,39 +8,39 @@
 // lanes are put in order, columns outside the map, rows outside it and channels beyond C become 0 (bytes that pad a
 // page are never trusted), and each activation is shifted left by d of its channel (contract: term()).
 module sac_retriever #(
-    parameter int unsigned WVec = 3,
-    parameter int unsigned CVec = 2,
-    parameter int unsigned CachePages = 4096,
-    parameter int unsigned Depth = 16,
-    localparam int unsigned Lo = $clog2(WVec),
-    localparam int unsigned Dw = $clog2(Depth),
-    localparam int unsigned FlagW = 10 + 2 + 1 + 2 + 1 + 1 + Dw,
-    localparam int unsigned Lanes = WVec * CVec
+  parameter int unsigned WVec = 3,
+  parameter int unsigned CVec = 2,
+  parameter int unsigned CachePages = 4096,
+  parameter int unsigned Depth = 16,
+  localparam int unsigned Lo = $clog2(WVec),
+  localparam int unsigned Dw = $clog2(Depth),
+  localparam int unsigned FlagW = 10 + 2 + 1 + 2 + 1 + 1 + Dw,
+  localparam int unsigned Lanes = WVec * CVec
 ) (
-    input  logic                            clk_i,
-    input  logic                            rst_ni,
-    input  sac_pkg::layer_task_t            task_i,
-    // writes
-    input  logic                            we_i,
-    input  logic                            we_half_i,
-    input  logic [                    18:0] we_page_i,
-    input  logic [                     2:0] we_beat_i,
-    input  logic [                   127:0] we_data_i,
-    input  logic                            d_we_i,
-    input  logic [                     7:0] d_addr_i,
-    input  logic [                    47:0] d_i,
-    // vector of the sequencer
-    input  logic                            valid_i,
-    input  logic [                    18:0] page_i,
-    input  logic [                  Lo-1:0] bank_i,
-    input  logic [                    13:0] col_i,
-    input  logic                            row_ok_i,
-    input  logic [                    11:0] group_i,
-    input  logic [               FlagW-1:0] flags_i,
-    // vector for the array
-    output logic                            valid_o,
-    output logic [               FlagW-1:0] flags_o,
-    output logic [sac_pkg::XBits*Lanes-1:0] x_o
+  input  logic                            clk_i,
+  input  logic                            rst_ni,
+  input  sac_pkg::layer_task_t            task_i,
+  // writes
+  input  logic                            we_i,
+  input  logic                            we_half_i,
+  input  logic [                    18:0] we_page_i,
+  input  logic [                     2:0] we_beat_i,
+  input  logic [                   127:0] we_data_i,
+  input  logic                            d_we_i,
+  input  logic [                     7:0] d_addr_i,
+  input  logic [                    47:0] d_i,
+  // vector of the sequencer
+  input  logic                            valid_i,
+  input  logic [                    18:0] page_i,
+  input  logic [                  Lo-1:0] bank_i,
+  input  logic [                    13:0] col_i,
+  input  logic                            row_ok_i,
+  input  logic [                    11:0] group_i,
+  input  logic [               FlagW-1:0] flags_i,
+  // vector for the array
+  output logic                            valid_o,
+  output logic [               FlagW-1:0] flags_o,
+  output logic [sac_pkg::XBits*Lanes-1:0] x_o
 );
 
   localparam int unsigned XBits = sac_pkg::XBits;

@@ -10,37 +10,37 @@
 // Addresses follow from additions alone. Columns outside the map (padding) give no address: col_o tells the retriever
 // which lanes are zero, row_ok_o whether the whole row is.
 module sac_seq #(
-    parameter int unsigned WVec = 3,
-    parameter int unsigned Depth = 16,  // results behind the array
-    localparam int unsigned OwVec = WVec - sac_pkg::FwVec + 1,
-    localparam int unsigned Lo = $clog2(WVec)
+  parameter int unsigned WVec = 3,
+  parameter int unsigned Depth = 16,  // results behind the array
+  localparam int unsigned OwVec = WVec - sac_pkg::FwVec + 1,
+  localparam int unsigned Lo = $clog2(WVec)
 ) (
-    input  logic                         clk_i,
-    input  logic                         rst_ni,
-    input  logic                         clr_i,
-    input  logic                         start_i,
-    input  sac_pkg::layer_task_t         task_i,
-    input  sac_pkg::geom_t               geom_i,
-    input  logic [                 11:0] loaded_i,
-    input  logic                         pop_i,       // a result has left the space behind the array
-    output logic                         done_o,
-    output logic [                 11:0] computed_o,
-    output logic                         ev_load_o,   // waits for filters
-    output logic                         ev_write_o,  // waits for space
-    // a vector
-    output logic                         valid_o,
-    output logic [                 18:0] page_o,      // of the vector's first column
-    output logic [               Lo-1:0] bank_o,
-    output logic [                 13:0] col_o,       // signed
-    output logic                         row_ok_o,
-    output logic [                 11:0] group_o,
-    output logic [                  9:0] word_o,
-    output logic [                  1:0] third_o,     // of the filter word, kernel width 1
-    output logic                         half_o,
-    output logic [                  1:0] place_o,     // of PARAM
-    output logic                         first_o,     // of a result
-    output logic                         last_o,
-    output logic [$clog2(Depth)-1:0]     slot_o       // of the result
+  input  logic                         clk_i,
+  input  logic                         rst_ni,
+  input  logic                         clr_i,
+  input  logic                         start_i,
+  input  sac_pkg::layer_task_t         task_i,
+  input  sac_pkg::geom_t               geom_i,
+  input  logic [                 11:0] loaded_i,
+  input  logic                         pop_i,       // a result has left the space behind the array
+  output logic                         done_o,
+  output logic [                 11:0] computed_o,
+  output logic                         ev_load_o,   // waits for filters
+  output logic                         ev_write_o,  // waits for space
+  // a vector
+  output logic                         valid_o,
+  output logic [                 18:0] page_o,      // of the vector's first column
+  output logic [               Lo-1:0] bank_o,
+  output logic [                 13:0] col_o,       // signed
+  output logic                         row_ok_o,
+  output logic [                 11:0] group_o,
+  output logic [                  9:0] word_o,
+  output logic [                  1:0] third_o,     // of the filter word, kernel width 1
+  output logic                         half_o,
+  output logic [                  1:0] place_o,     // of PARAM
+  output logic                         first_o,     // of a result
+  output logic                         last_o,
+  output logic [$clog2(Depth)-1:0]     slot_o       // of the result
 );
 
   localparam int unsigned Dw = $clog2(Depth);

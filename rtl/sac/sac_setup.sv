@@ -5,19 +5,19 @@
 // one bit a cycle, so there is neither a divider nor a multiplier. done_o pulses max(pages of a row, channel groups /
 // 3) + 31 cycles later; geom_o and ok_o hold from then on. ok_o = 0: a size is out of range, so the task must not run.
 module sac_setup #(
-    parameter int unsigned WVec = 3,
-    parameter int unsigned CVec = 2,
-    parameter int unsigned NVec = 2,
-    parameter int unsigned CachePages = 4096  // of a half of the cache
+  parameter int unsigned WVec = 3,
+  parameter int unsigned CVec = 2,
+  parameter int unsigned NVec = 2,
+  parameter int unsigned CachePages = 4096  // of a half of the cache
 ) (
-    input  logic                 clk_i,
-    input  logic                 rst_ni,
-    input  logic                 clr_i,
-    input  logic                 start_i,
-    input  sac_pkg::layer_task_t task_i,
-    output logic                 done_o,
-    output logic                 ok_o,
-    output sac_pkg::geom_t       geom_o
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+  input  logic                 clr_i,
+  input  logic                 start_i,
+  input  sac_pkg::layer_task_t task_i,
+  output logic                 done_o,
+  output logic                 ok_o,
+  output sac_pkg::geom_t       geom_o
 );
 
   localparam int unsigned LogC = $clog2(CVec);

@@ -5,23 +5,23 @@
 // it belong to the row. One column a cycle; the next page is filled while the last one waits. valid/ready on both
 // sides.
 module sac_tail #(
-    parameter int unsigned WVec = 3,
-    parameter int unsigned NVec = 2,
-    localparam int unsigned Lc = $clog2(WVec + 1)
+  parameter int unsigned WVec = 3,
+  parameter int unsigned NVec = 2,
+  localparam int unsigned Lc = $clog2(WVec + 1)
 ) (
-    input  logic                   clk_i,
-    input  logic                   rst_ni,
-    input  logic                   clr_i,
-    input  logic                   start_i,
-    input  sac_pkg::layer_task_t   task_i,
-    input  sac_pkg::geom_t         geom_i,
-    input  logic                   valid_i,
-    output logic                   ready_o,
-    input  logic [     8*NVec-1:0] data_i,
-    output logic                   valid_o,
-    input  logic                   ready_i,
-    output logic [8*NVec*WVec-1:0] page_o,
-    output logic [         Lc-1:0] cols_o
+  input  logic                   clk_i,
+  input  logic                   rst_ni,
+  input  logic                   clr_i,
+  input  logic                   start_i,
+  input  sac_pkg::layer_task_t   task_i,
+  input  sac_pkg::geom_t         geom_i,
+  input  logic                   valid_i,
+  output logic                   ready_o,
+  input  logic [     8*NVec-1:0] data_i,
+  output logic                   valid_o,
+  input  logic                   ready_i,
+  output logic [8*NVec*WVec-1:0] page_o,
+  output logic [         Lc-1:0] cols_o
 );
 
   localparam int unsigned W = 8 * NVec;

@@ -6,46 +6,46 @@
 // filter, then max(0, x) if task_i.post_relu. Bytes beyond the map and of filters from N on are 0, whatever the
 // residual holds there. last_o: last beat of a batch. Latency one cycle; valid/ready.
 module sac_writer #(
-    parameter int unsigned WVec = 3,
-    parameter int unsigned CVec = 2,
-    parameter int unsigned NVec = 2,
-    localparam int unsigned Beats = (WVec * CVec + 15) / 16,  // of a page
-    localparam int unsigned LogN = $clog2(NVec),
-    localparam int unsigned Lc = $clog2(WVec + 1),
-    localparam int unsigned Groups = NVec / CVec,
-    localparam int unsigned Gw = Groups > 1 ? $clog2(Groups) : 1
+  parameter int unsigned WVec = 3,
+  parameter int unsigned CVec = 2,
+  parameter int unsigned NVec = 2,
+  localparam int unsigned Beats = (WVec * CVec + 15) / 16,  // of a page
+  localparam int unsigned LogN = $clog2(NVec),
+  localparam int unsigned Lc = $clog2(WVec + 1),
+  localparam int unsigned Groups = NVec / CVec,
+  localparam int unsigned Gw = Groups > 1 ? $clog2(Groups) : 1
 ) (
-    input  logic                   clk_i,
-    input  logic                   rst_ni,
-    input  logic                   clr_i,
-    input  logic                   start_i,
-    input  sac_pkg::layer_task_t   task_i,
-    input  sac_pkg::geom_t         geom_i,
-    // PARAM of a filter
-    input  logic                   p_we_i,
-    input  logic [       LogN-1:0] p_n_i,
-    input  logic [            1:0] p_place_i,
-    input  logic [          127:0] p_i,
-    // pages
-    input  logic                   valid_i,
-    output logic                   ready_o,
-    input  logic [8*NVec*WVec-1:0] page_i,
-    input  logic [         Lc-1:0] cols_i,
-    // residual
-    input  logic                   res_valid_i,
-    output logic                   res_ready_o,
-    input  logic [          127:0] res_i,
-    // beats
-    output logic                   valid_o,
-    input  logic                   ready_i,
-    output logic [          127:0] data_o,
-    output logic [           15:0] mask_o,   // bytes of columns of the map
-    output logic [            2:0] beat_o,
-    output logic [         Gw-1:0] group_o,  // of the batch
-    output logic [            1:0] place_o,  // of PARAM
-    output logic [           18:0] cpage_o,
-    output logic                   first_o,  // page of the batch
-    output logic                   last_o    // beat of the batch
+  input  logic                   clk_i,
+  input  logic                   rst_ni,
+  input  logic                   clr_i,
+  input  logic                   start_i,
+  input  sac_pkg::layer_task_t   task_i,
+  input  sac_pkg::geom_t         geom_i,
+  // PARAM of a filter
+  input  logic                   p_we_i,
+  input  logic [       LogN-1:0] p_n_i,
+  input  logic [            1:0] p_place_i,
+  input  logic [          127:0] p_i,
+  // pages
+  input  logic                   valid_i,
+  output logic                   ready_o,
+  input  logic [8*NVec*WVec-1:0] page_i,
+  input  logic [         Lc-1:0] cols_i,
+  // residual
+  input  logic                   res_valid_i,
+  output logic                   res_ready_o,
+  input  logic [          127:0] res_i,
+  // beats
+  output logic                   valid_o,
+  input  logic                   ready_i,
+  output logic [          127:0] data_o,
+  output logic [           15:0] mask_o,   // bytes of columns of the map
+  output logic [            2:0] beat_o,
+  output logic [         Gw-1:0] group_o,  // of the batch
+  output logic [            1:0] place_o,  // of PARAM
+  output logic [           18:0] cpage_o,
+  output logic                   first_o,  // page of the batch
+  output logic                   last_o    // beat of the batch
 );
 
   localparam int unsigned BeatCols = 16 / CVec;

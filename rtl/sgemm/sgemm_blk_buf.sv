@@ -75,7 +75,7 @@ module sgemm_blk_buf #(
       assign unused = ^entry;
 
       // the half that is loaded is not read
-      `ASSERT(blk_buf_halves, !(wr_valid_i && entry[sgemm_pkg::LaneValid] && Bw'(K) < entry[sgemm_pkg::LaneKb+:Bw] &&
+      `ASSERT(BlkBufHalves, !(wr_valid_i && entry[sgemm_pkg::LaneValid] && Bw'(K) < entry[sgemm_pkg::LaneKb+:Bw] &&
           raddr == waddr && (along_k_i ? wr_grp_i == Ww'(K / 4) && wr_mask_i[K%4] : wr_seg_i == Bw'(K))))
     end
   end

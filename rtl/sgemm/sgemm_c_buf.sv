@@ -73,8 +73,8 @@ module sgemm_c_buf #(
       end else begin : g_high
         assign rdata1[128*r+:128] = rdata;
       end
-      `ASSERT(c_buf_one_reader, !(m_re && s_re))
-      `ASSERT(c_buf_one_writer, !(m_we && l_we))
+      `ASSERT(CBufOneReader, !(m_re && s_re))
+      `ASSERT(CBufOneWriter, !(m_we && l_we))
     end
   end
 

@@ -194,6 +194,6 @@ module sgemm_c_st #(
 
   `ASSERT(CStRoom, !beat || fifo_ready)
   `ASSERT(CStTiles, !(tile_i && ready_q == 2'd2))
-  `ASSERT_STABLE(req_stable, req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
+  `ASSERT_STABLE(ReqStable, req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
 
 endmodule

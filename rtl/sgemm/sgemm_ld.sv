@@ -252,6 +252,6 @@ module sgemm_ld #(
 
   `ASSERT(LdDataExpected, !dat_valid_i || meta_valid)
   `ASSERT(LdFreeRange, !(free_i && free_q == 2'd2 && !take))
-  `ASSERT_STABLE(req_stable, req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
+  `ASSERT_STABLE(ReqStable, req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
 
 endmodule

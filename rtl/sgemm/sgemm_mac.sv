@@ -222,7 +222,7 @@ module sgemm_mac #(
     end
   end
 
-  `ASSERT(mac_row_group, !run_q || i_q % Bw'(R) == '0)
-  `ASSERT(mac_pass_size, !(pass_valid_i && pass_ready_o) || (pass_mb_i != '0 && pass_nb_i != '0 && pass_kb_i != '0))
+  `ASSERT(MacRowGroup, !run_q || i_q % Bw'(R) == '0)
+  `ASSERT(MacPassSize, !(pass_valid_i && pass_ready_o) || (pass_mb_i != '0 && pass_nb_i != '0 && pass_kb_i != '0))
 
 endmodule

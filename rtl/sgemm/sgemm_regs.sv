@@ -342,6 +342,6 @@ module sgemm_regs #(
   };
 
   `ASSERT(IndexRange, !wr_task || 32'(wr_idx) < Words)
-  `ASSERT_STABLE(task_stable, task_valid_o, task_ready_i || srst_q, slot_q)
+  `ASSERT_STABLE(TaskStable, task_valid_o, task_ready_i || srst_q, slot_q)
 
 endmodule

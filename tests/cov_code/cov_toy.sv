@@ -1,11 +1,11 @@
 // What code coverage of a small design must show (tests/test_cov_code.py).
 module cov_part #(
-    parameter int unsigned Width = 4
+  parameter int unsigned Width = 4
 ) (
-    input  logic             clk_i,
-    input  logic             rst_ni,
-    input  logic [Width-1:0] a_i,
-    output logic [Width-1:0] q_o
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  input  logic [Width-1:0] a_i,
+  output logic [Width-1:0] q_o
 );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -26,12 +26,12 @@ module cov_part #(
 endmodule
 
 module cov_toy (
-    input  logic       clk_i,
-    input  logic       rst_ni,
-    input  logic [7:0] a_i,
-    output logic [7:0] q_o,
-    output logic [3:0] r_o,
-    output logic       one_o
+  input  logic       clk_i,
+  input  logic       rst_ni,
+  input  logic [7:0] a_i,
+  output logic [7:0] q_o,
+  output logic [3:0] r_o,
+  output logic       one_o
 );
 
   assign one_o = 1'b1;

@@ -1,26 +1,26 @@
 // Two clock domains for tests of `tandem new`: words of a stream cross from clk_a (reset active high) to clk_b (active
 // low) through a toggle, one at a time; an APB register in the second domain counts them.
 module two_clocks (
-    input  logic        clk_a,
-    input  logic        rst_a,
-    input  logic        clk_b,
-    input  logic        rst_bn,
-    input  logic        s_axis_a_tvalid,
-    output logic        s_axis_a_tready,
-    input  logic [15:0] s_axis_a_tdata,
-    input  logic        s_axis_a_tlast,
-    output logic        m_axis_b_tvalid,
-    input  logic        m_axis_b_tready,
-    output logic [15:0] m_axis_b_tdata,
-    output logic        m_axis_b_tlast,
-    input  logic        apb_b_psel,
-    input  logic        apb_b_penable,
-    input  logic [7:0]  apb_b_paddr,
-    input  logic        apb_b_pwrite,
-    input  logic [31:0] apb_b_pwdata,
-    output logic [31:0] apb_b_prdata,
-    output logic        apb_b_pready,
-    output logic        irq_o
+  input  logic        clk_a,
+  input  logic        rst_a,
+  input  logic        clk_b,
+  input  logic        rst_bn,
+  input  logic        s_axis_a_tvalid,
+  output logic        s_axis_a_tready,
+  input  logic [15:0] s_axis_a_tdata,
+  input  logic        s_axis_a_tlast,
+  output logic        m_axis_b_tvalid,
+  input  logic        m_axis_b_tready,
+  output logic [15:0] m_axis_b_tdata,
+  output logic        m_axis_b_tlast,
+  input  logic        apb_b_psel,
+  input  logic        apb_b_penable,
+  input  logic [7:0]  apb_b_paddr,
+  input  logic        apb_b_pwrite,
+  input  logic [31:0] apb_b_pwdata,
+  output logic [31:0] apb_b_prdata,
+  output logic        apb_b_pready,
+  output logic        irq_o
 );
     logic [16:0] word_q;
     logic [1:0]  back_q;  // acknowledge toggle in domain a

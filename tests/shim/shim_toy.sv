@@ -1,16 +1,16 @@
 // A design for tests/test_shim.py: ports of every storage size, public signals (tap_shim_toy.sv), state without reset,
 // a failing assertion, $finish, $stop and a loop that never settles.
 module shim_toy (
-    input  logic         clk_i,
-    input  logic [  2:0] mode_i,
-    input  logic [ 11:0] short_i,
-    input  logic [ 31:0] word_i,
-    input  logic [ 39:0] long_i,
-    input  logic [ 99:0] wide_i,
-    output logic [ 99:0] wide_o,
-    output logic [ 39:0] sum_o,
-    output logic [ 30:0] state_o,
-    output logic [  7:0] parts_o
+  input  logic         clk_i,
+  input  logic [  2:0] mode_i,
+  input  logic [ 11:0] short_i,
+  input  logic [ 31:0] word_i,
+  input  logic [ 39:0] long_i,
+  input  logic [ 99:0] wide_i,
+  output logic [ 99:0] wide_o,
+  output logic [ 39:0] sum_o,
+  output logic [ 30:0] state_o,
+  output logic [  7:0] parts_o
 );
   logic [30:0] state_q;
   logic        ring;
@@ -23,10 +23,10 @@ module shim_toy (
 
   for (genvar i = 0; i < 2; i++) begin : g_part
     shim_part #(
-        .Step(i + 1)
+      .Step(i + 1)
     ) u_part (
-        .clk_i,
-        .count_o(parts_o[4*i+:4])
+      .clk_i,
+      .count_o(parts_o[4*i+:4])
     );
   end
 

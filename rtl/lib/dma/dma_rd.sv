@@ -37,52 +37,52 @@
 `include "assert.svh"
 
 module dma_rd #(
-    parameter int unsigned NumReq = 4,  // requesters, at least 1
-    parameter int unsigned Outstanding = 16,  // bursts in flight, a power of two
-    localparam int unsigned IdW = (NumReq > 1) ? $clog2(NumReq) : 1,
-    localparam int unsigned CntW = $clog2(Outstanding + 1)
+  parameter int unsigned NumReq = 4,  // requesters, at least 1
+  parameter int unsigned Outstanding = 16,  // bursts in flight, a power of two
+  localparam int unsigned IdW = (NumReq > 1) ? $clog2(NumReq) : 1,
+  localparam int unsigned CntW = $clog2(Outstanding + 1)
 ) (
-    input logic clk_i,
-    input logic rst_ni,
-    input logic flush_i,
-    output logic idle_o,
-    output logic active_o,
+  input logic clk_i,
+  input logic rst_ni,
+  input logic flush_i,
+  output logic idle_o,
+  output logic active_o,
 
-    input logic [NumReq-1:0] req_valid_i,
-    output logic [NumReq-1:0] req_ready_o,
-    input logic [32*NumReq-1:0] req_addr_i,
-    input logic [24*NumReq-1:0] req_bytes_i,
+  input logic [NumReq-1:0] req_valid_i,
+  output logic [NumReq-1:0] req_ready_o,
+  input logic [32*NumReq-1:0] req_addr_i,
+  input logic [24*NumReq-1:0] req_bytes_i,
 
-    output logic dat_valid_o,
-    input logic dat_ready_i,
-    output logic [IdW-1:0] dat_id_o,
-    output logic [127:0] dat_o,
-    output logic dat_last_o,
+  output logic dat_valid_o,
+  input logic dat_ready_i,
+  output logic [IdW-1:0] dat_id_o,
+  output logic [127:0] dat_o,
+  output logic dat_last_o,
 
-    output logic arid_o,
-    output logic [31:0] araddr_o,
-    output logic [7:0] arlen_o,
-    output logic [2:0] arsize_o,
-    output logic [1:0] arburst_o,
-    output logic arlock_o,
-    output logic [3:0] arcache_o,
-    output logic [2:0] arprot_o,
-    output logic [3:0] arqos_o,
-    output logic arvalid_o,
-    input logic arready_i,
-    input logic rid_i,
-    input logic [127:0] rdata_i,
-    input logic [1:0] rresp_i,
-    input logic rlast_i,
-    input logic rvalid_i,
-    output logic rready_o,
+  output logic arid_o,
+  output logic [31:0] araddr_o,
+  output logic [7:0] arlen_o,
+  output logic [2:0] arsize_o,
+  output logic [1:0] arburst_o,
+  output logic arlock_o,
+  output logic [3:0] arcache_o,
+  output logic [2:0] arprot_o,
+  output logic [3:0] arqos_o,
+  output logic arvalid_o,
+  input logic arready_i,
+  input logic rid_i,
+  input logic [127:0] rdata_i,
+  input logic [1:0] rresp_i,
+  input logic rlast_i,
+  input logic rvalid_i,
+  output logic rready_o,
 
-    output logic [NumReq-1:0] err_o,
-    output logic ev_beat_o,
-    output logic ev_burst_o,
-    output logic ev_wait_bus_o,
-    output logic ev_wait_user_o,
-    output logic [CntW-1:0] inflight_o
+  output logic [NumReq-1:0] err_o,
+  output logic ev_beat_o,
+  output logic ev_burst_o,
+  output logic ev_wait_bus_o,
+  output logic ev_wait_user_o,
+  output logic [CntW-1:0] inflight_o
 );
 
   // ------------------------------------------------------------------------------------------------ flush
@@ -112,34 +112,34 @@ module dma_rd #(
   logic r_done;
   assign r_done = rvalid_i & rready_o & rlast_i;
   dma_split #(
-      .NumReq(NumReq),
-      .Outstanding(Outstanding)
+    .NumReq(NumReq),
+    .Outstanding(Outstanding)
   ) u_split (
-      .clk_i,
-      .rst_ni,
-      .clr_i(dropping),
-      .req_valid_i,
-      .req_ready_o,
-      .req_addr_i,
-      .req_bytes_i,
-      .ax_addr_o(araddr_o),
-      .ax_len_o(arlen_o),
-      .ax_valid_o(arvalid_o),
-      .ax_ready_i(arready_i),
-      .bst_push_o(bst_push),
-      .bst_ready_i(bst_ready),
-      .bst_id_o(bst_id),
-      .bst_len_o(bst_len),
-      .bst_first_o(bst_first),
-      .bst_last_o(bst_last),
-      .bst_off_o(bst_off),
-      .bst_end_o(bst_end),
-      .bst_tail_o(bst_tail),
-      .done_i(r_done),
-      .done_id_o(done_id),
-      .jobs_idle_o(jobs_idle),
-      .bus_idle_o(bus_idle),
-      .flight_o(inflight_o)
+    .clk_i,
+    .rst_ni,
+    .clr_i(dropping),
+    .req_valid_i,
+    .req_ready_o,
+    .req_addr_i,
+    .req_bytes_i,
+    .ax_addr_o(araddr_o),
+    .ax_len_o(arlen_o),
+    .ax_valid_o(arvalid_o),
+    .ax_ready_i(arready_i),
+    .bst_push_o(bst_push),
+    .bst_ready_i(bst_ready),
+    .bst_id_o(bst_id),
+    .bst_len_o(bst_len),
+    .bst_first_o(bst_first),
+    .bst_last_o(bst_last),
+    .bst_off_o(bst_off),
+    .bst_end_o(bst_end),
+    .bst_tail_o(bst_tail),
+    .done_i(r_done),
+    .done_id_o(done_id),
+    .jobs_idle_o(jobs_idle),
+    .bus_idle_o(bus_idle),
+    .flight_o(inflight_o)
   );
 
   assign arid_o = 1'b0;
@@ -166,19 +166,19 @@ module dma_rd #(
   logic inf_last;
   logic inf_extra;
   fifo #(
-      .Width(InfoW),
-      .Depth(Outstanding)
+    .Width(InfoW),
+    .Depth(Outstanding)
   ) u_info (
-      .clk_i,
-      .rst_ni,
-      .clr_i(dropping),
-      .wvalid_i(bst_push),
-      .wready_o(bst_ready),
-      .wdata_i({bst_id, bst_len, bst_off, bst_tail, bst_first, bst_last, bst_end >= bst_off}),
-      .rvalid_o(info_valid),
-      .rready_i(info_pop),
-      .rdata_o(info_head),
-      .count_o(info_count)
+    .clk_i,
+    .rst_ni,
+    .clr_i(dropping),
+    .wvalid_i(bst_push),
+    .wready_o(bst_ready),
+    .wdata_i({bst_id, bst_len, bst_off, bst_tail, bst_first, bst_last, bst_end >= bst_off}),
+    .rvalid_o(info_valid),
+    .rready_i(info_pop),
+    .rdata_o(info_head),
+    .count_o(info_count)
   );
   assign {inf_id, inf_len, inf_off, inf_tail, inf_first, inf_last, inf_extra} = info_head;
 
@@ -188,19 +188,19 @@ module dma_rd #(
   logic [127:0] skid_data;
   logic [1:0] skid_count;
   fifo #(
-      .Width(128),
-      .Depth(2)
+    .Width(128),
+    .Depth(2)
   ) u_skid (
-      .clk_i,
-      .rst_ni,
-      .clr_i(dropping),
-      .wvalid_i(rvalid_i & ~dropping),
-      .wready_o(rready_o),
-      .wdata_i(rdata_i),
-      .rvalid_o(skid_valid),
-      .rready_i(skid_pop),
-      .rdata_o(skid_data),
-      .count_o(skid_count)
+    .clk_i,
+    .rst_ni,
+    .clr_i(dropping),
+    .wvalid_i(rvalid_i & ~dropping),
+    .wready_o(rready_o),
+    .wdata_i(rdata_i),
+    .rvalid_o(skid_valid),
+    .rready_i(skid_pop),
+    .rdata_o(skid_data),
+    .count_o(skid_count)
   );
 
   // ------------------------------------------------------------------------------------------------ realignment
@@ -330,6 +330,6 @@ module dma_rd #(
   `ASSERT(TailAlone, !(tail_q && skid_pop))
   `ASSERT_ONEHOT0(OneError, err_o)
   `ASSERT(IdNeverOther, !rvalid_i || rid_i == 1'b0)
-  `ASSERT_STABLE(dat_stable, dat_valid_o, dat_ready_i || dropping, {dat_o, dat_id_o, dat_last_o})
+  `ASSERT_STABLE(DatStable, dat_valid_o, dat_ready_i || dropping, {dat_o, dat_id_o, dat_last_o})
 
 endmodule

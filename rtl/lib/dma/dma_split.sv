@@ -19,40 +19,40 @@
 `include "assert.svh"
 
 module dma_split #(
-    parameter int unsigned NumReq = 4,  // requesters, at least 1
-    parameter int unsigned Outstanding = 16,  // bursts in flight, a power of two
-    localparam int unsigned IdW = (NumReq > 1) ? $clog2(NumReq) : 1,
-    localparam int unsigned CntW = $clog2(Outstanding + 1)
+  parameter int unsigned NumReq = 4,  // requesters, at least 1
+  parameter int unsigned Outstanding = 16,  // bursts in flight, a power of two
+  localparam int unsigned IdW = (NumReq > 1) ? $clog2(NumReq) : 1,
+  localparam int unsigned CntW = $clog2(Outstanding + 1)
 ) (
-    input logic clk_i,
-    input logic rst_ni,
-    input logic clr_i,
+  input logic clk_i,
+  input logic rst_ni,
+  input logic clr_i,
 
-    input logic [NumReq-1:0] req_valid_i,
-    output logic [NumReq-1:0] req_ready_o,
-    input logic [32*NumReq-1:0] req_addr_i,
-    input logic [24*NumReq-1:0] req_bytes_i,
+  input logic [NumReq-1:0] req_valid_i,
+  output logic [NumReq-1:0] req_ready_o,
+  input logic [32*NumReq-1:0] req_addr_i,
+  input logic [24*NumReq-1:0] req_bytes_i,
 
-    output logic [31:0] ax_addr_o,
-    output logic [7:0] ax_len_o,
-    output logic ax_valid_o,
-    input logic ax_ready_i,
+  output logic [31:0] ax_addr_o,
+  output logic [7:0] ax_len_o,
+  output logic ax_valid_o,
+  input logic ax_ready_i,
 
-    output logic bst_push_o,
-    input logic bst_ready_i,
-    output logic [IdW-1:0] bst_id_o,
-    output logic [7:0] bst_len_o,
-    output logic bst_first_o,
-    output logic bst_last_o,
-    output logic [3:0] bst_off_o,
-    output logic [3:0] bst_end_o,
-    output logic [3:0] bst_tail_o,
+  output logic bst_push_o,
+  input logic bst_ready_i,
+  output logic [IdW-1:0] bst_id_o,
+  output logic [7:0] bst_len_o,
+  output logic bst_first_o,
+  output logic bst_last_o,
+  output logic [3:0] bst_off_o,
+  output logic [3:0] bst_end_o,
+  output logic [3:0] bst_tail_o,
 
-    input logic done_i,
-    output logic [IdW-1:0] done_id_o,
-    output logic jobs_idle_o,  // no job queued
-    output logic bus_idle_o,  // no burst in flight
-    output logic [CntW-1:0] flight_o
+  input logic done_i,
+  output logic [IdW-1:0] done_id_o,
+  output logic jobs_idle_o,  // no job queued
+  output logic bus_idle_o,  // no burst in flight
+  output logic [CntW-1:0] flight_o
 );
 
   // -------------------------------------------------------------------------------------------- arbiter and job queue
@@ -83,19 +83,19 @@ module dma_split #(
   logic [31:0] job_addr;
   logic [23:0] job_bytes;
   fifo #(
-      .Width(JobW),
-      .Depth(2)
+    .Width(JobW),
+    .Depth(2)
   ) u_job (
-      .clk_i,
-      .rst_ni,
-      .clr_i,
-      .wvalid_i(sel_valid & ~clr_i),
-      .wready_o(job_wready),
-      .wdata_i({sel_id, sel_addr, sel_bytes}),
-      .rvalid_o(job_valid),
-      .rready_i(job_pop),
-      .rdata_o(job_head),
-      .count_o(job_count)
+    .clk_i,
+    .rst_ni,
+    .clr_i,
+    .wvalid_i(sel_valid & ~clr_i),
+    .wready_o(job_wready),
+    .wdata_i({sel_id, sel_addr, sel_bytes}),
+    .rvalid_o(job_valid),
+    .rready_i(job_pop),
+    .rdata_o(job_head),
+    .count_o(job_count)
   );
   assign {bst_id_o, job_addr, job_bytes} = job_head;
   assign jobs_idle_o = ~job_valid;
@@ -198,6 +198,6 @@ module dma_split #(
   `ASSERT(BeatsLeft, !(job_valid && more_q && beats_q == 21'd0))
   `ASSERT(LenRange, !push || cur_len < 9'd256)
   `ASSERT(BurstInPage, !ax_valid_q || {1'b0, ax_addr_q[11:4]} + {1'b0, ax_len_q} < 9'd256)
-  `ASSERT_STABLE(ax_stable, ax_valid_o, ax_ready_i, {ax_addr_o, ax_len_o})
+  `ASSERT_STABLE(AxStable, ax_valid_o, ax_ready_i, {ax_addr_o, ax_len_o})
 
 endmodule

@@ -38,54 +38,54 @@
 `include "assert.svh"
 
 module dma_wr #(
-    parameter int unsigned NumReq = 1,  // requesters, at least 1
-    parameter int unsigned Outstanding = 16,  // bursts in flight, a power of two
-    localparam int unsigned IdW = (NumReq > 1) ? $clog2(NumReq) : 1,
-    localparam int unsigned CntW = $clog2(Outstanding + 1)
+  parameter int unsigned NumReq = 1,  // requesters, at least 1
+  parameter int unsigned Outstanding = 16,  // bursts in flight, a power of two
+  localparam int unsigned IdW = (NumReq > 1) ? $clog2(NumReq) : 1,
+  localparam int unsigned CntW = $clog2(Outstanding + 1)
 ) (
-    input logic clk_i,
-    input logic rst_ni,
-    input logic flush_i,
-    output logic idle_o,
-    output logic active_o,
+  input logic clk_i,
+  input logic rst_ni,
+  input logic flush_i,
+  output logic idle_o,
+  output logic active_o,
 
-    input logic [NumReq-1:0] req_valid_i,
-    output logic [NumReq-1:0] req_ready_o,
-    input logic [32*NumReq-1:0] req_addr_i,
-    input logic [24*NumReq-1:0] req_bytes_i,
+  input logic [NumReq-1:0] req_valid_i,
+  output logic [NumReq-1:0] req_ready_o,
+  input logic [32*NumReq-1:0] req_addr_i,
+  input logic [24*NumReq-1:0] req_bytes_i,
 
-    input logic [NumReq-1:0] wdat_valid_i,
-    output logic [NumReq-1:0] wdat_ready_o,
-    input logic [128*NumReq-1:0] wdat_i,
+  input logic [NumReq-1:0] wdat_valid_i,
+  output logic [NumReq-1:0] wdat_ready_o,
+  input logic [128*NumReq-1:0] wdat_i,
 
-    output logic awid_o,
-    output logic [31:0] awaddr_o,
-    output logic [7:0] awlen_o,
-    output logic [2:0] awsize_o,
-    output logic [1:0] awburst_o,
-    output logic awlock_o,
-    output logic [3:0] awcache_o,
-    output logic [2:0] awprot_o,
-    output logic [3:0] awqos_o,
-    output logic awvalid_o,
-    input logic awready_i,
-    output logic [127:0] wdata_o,
-    output logic [15:0] wstrb_o,
-    output logic wlast_o,
-    output logic wvalid_o,
-    input logic wready_i,
-    input logic bid_i,
-    input logic [1:0] bresp_i,
-    input logic bvalid_i,
-    output logic bready_o,
+  output logic awid_o,
+  output logic [31:0] awaddr_o,
+  output logic [7:0] awlen_o,
+  output logic [2:0] awsize_o,
+  output logic [1:0] awburst_o,
+  output logic awlock_o,
+  output logic [3:0] awcache_o,
+  output logic [2:0] awprot_o,
+  output logic [3:0] awqos_o,
+  output logic awvalid_o,
+  input logic awready_i,
+  output logic [127:0] wdata_o,
+  output logic [15:0] wstrb_o,
+  output logic wlast_o,
+  output logic wvalid_o,
+  input logic wready_i,
+  input logic bid_i,
+  input logic [1:0] bresp_i,
+  input logic bvalid_i,
+  output logic bready_o,
 
-    output logic [NumReq-1:0] idle_req_o,
-    output logic [NumReq-1:0] err_o,
-    output logic ev_beat_o,
-    output logic ev_burst_o,
-    output logic ev_wait_bus_o,
-    output logic ev_wait_data_o,
-    output logic [CntW-1:0] inflight_o
+  output logic [NumReq-1:0] idle_req_o,
+  output logic [NumReq-1:0] err_o,
+  output logic ev_beat_o,
+  output logic ev_burst_o,
+  output logic ev_wait_bus_o,
+  output logic ev_wait_data_o,
+  output logic [CntW-1:0] inflight_o
 );
 
   // ------------------------------------------------------------------------------------------------ flush
@@ -113,34 +113,34 @@ module dma_wr #(
   logic [3:0] bst_tail;
   logic [IdW-1:0] done_id;
   dma_split #(
-      .NumReq(NumReq),
-      .Outstanding(Outstanding)
+    .NumReq(NumReq),
+    .Outstanding(Outstanding)
   ) u_split (
-      .clk_i,
-      .rst_ni,
-      .clr_i(dropping),
-      .req_valid_i,
-      .req_ready_o,
-      .req_addr_i,
-      .req_bytes_i,
-      .ax_addr_o(awaddr_o),
-      .ax_len_o(awlen_o),
-      .ax_valid_o(awvalid_o),
-      .ax_ready_i(awready_i),
-      .bst_push_o(bst_push),
-      .bst_ready_i(bst_ready),
-      .bst_id_o(bst_id),
-      .bst_len_o(bst_len),
-      .bst_first_o(bst_first),
-      .bst_last_o(bst_last),
-      .bst_off_o(bst_off),
-      .bst_end_o(bst_end),
-      .bst_tail_o(bst_tail),
-      .done_i(bvalid_i),
-      .done_id_o(done_id),
-      .jobs_idle_o(jobs_idle),
-      .bus_idle_o(bus_idle),
-      .flight_o(inflight_o)
+    .clk_i,
+    .rst_ni,
+    .clr_i(dropping),
+    .req_valid_i,
+    .req_ready_o,
+    .req_addr_i,
+    .req_bytes_i,
+    .ax_addr_o(awaddr_o),
+    .ax_len_o(awlen_o),
+    .ax_valid_o(awvalid_o),
+    .ax_ready_i(awready_i),
+    .bst_push_o(bst_push),
+    .bst_ready_i(bst_ready),
+    .bst_id_o(bst_id),
+    .bst_len_o(bst_len),
+    .bst_first_o(bst_first),
+    .bst_last_o(bst_last),
+    .bst_off_o(bst_off),
+    .bst_end_o(bst_end),
+    .bst_tail_o(bst_tail),
+    .done_i(bvalid_i),
+    .done_id_o(done_id),
+    .jobs_idle_o(jobs_idle),
+    .bus_idle_o(bus_idle),
+    .flight_o(inflight_o)
   );
 
   assign awid_o = 1'b0;
@@ -166,19 +166,19 @@ module dma_wr #(
   logic inf_first;
   logic inf_last;
   fifo #(
-      .Width(InfoW),
-      .Depth(Outstanding)
+    .Width(InfoW),
+    .Depth(Outstanding)
   ) u_info (
-      .clk_i,
-      .rst_ni,
-      .clr_i(1'b0),
-      .wvalid_i(bst_push),
-      .wready_o(bst_ready),
-      .wdata_i({bst_id, bst_len, bst_off, bst_end, bst_first, bst_last}),
-      .rvalid_o(info_valid),
-      .rready_i(info_pop),
-      .rdata_o(info_head),
-      .count_o(info_count)
+    .clk_i,
+    .rst_ni,
+    .clr_i(1'b0),
+    .wvalid_i(bst_push),
+    .wready_o(bst_ready),
+    .wdata_i({bst_id, bst_len, bst_off, bst_end, bst_first, bst_last}),
+    .rvalid_o(info_valid),
+    .rready_i(info_pop),
+    .rdata_o(info_head),
+    .count_o(info_count)
   );
   assign {inf_id, inf_len, inf_off, inf_end, inf_first, inf_last} = info_head;
 
@@ -254,19 +254,19 @@ module dma_wr #(
   // Two entries decouple wready_i from wdat_ready_o at one beat per cycle.
   logic [1:0] out_count;
   fifo #(
-      .Width(128 + 16 + 1),
-      .Depth(2)
+    .Width(128 + 16 + 1),
+    .Depth(2)
   ) u_out (
-      .clk_i,
-      .rst_ni,
-      .clr_i(1'b0),
-      .wvalid_i(step),
-      .wready_o(out_wready),
-      .wdata_i({out_data, out_strb, burst_end}),
-      .rvalid_o(wvalid_o),
-      .rready_i(wready_i),
-      .rdata_o({wdata_o, wstrb_o, wlast_o}),
-      .count_o(out_count)
+    .clk_i,
+    .rst_ni,
+    .clr_i(1'b0),
+    .wvalid_i(step),
+    .wready_o(out_wready),
+    .wdata_i({out_data, out_strb, burst_end}),
+    .rvalid_o(wvalid_o),
+    .rready_i(wready_i),
+    .rdata_o({wdata_o, wstrb_o, wlast_o}),
+    .count_o(out_count)
   );
 
   // ------------------------------------------------------------------------------------------------ status
@@ -331,6 +331,6 @@ module dma_wr #(
   `ASSERT(IdleOfAll, idle_o == (&idle_req_o))
   `ASSERT_ONEHOT0(OneError, err_o)
   `ASSERT(IdNeverOther, !bvalid_i || bid_i == 1'b0)
-  `ASSERT_STABLE(w_stable, wvalid_o, wready_i, {wdata_o, wstrb_o, wlast_o})
+  `ASSERT_STABLE(WStable, wvalid_o, wready_i, {wdata_o, wstrb_o, wlast_o})
 
 endmodule

@@ -5,11 +5,11 @@
 // fp_pkg::fp_lt_f, fp_le_f and fp_eq_f (docs/npu/npu.md section 2). No reset: y_o is meaningful only after the first
 // enabled cycle.
 module fp_cmp (
-    input  logic        clk_i,
-    input  logic        en_i,
-    input  logic [31:0] a_i,
-    input  logic [31:0] b_i,
-    output logic [ 2:0] y_o
+  input  logic        clk_i,
+  input  logic        en_i,
+  input  logic [31:0] a_i,
+  input  logic [31:0] b_i,
+  output logic [ 2:0] y_o
 );
 
   always_ff @(posedge clk_i) begin

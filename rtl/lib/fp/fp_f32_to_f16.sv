@@ -3,10 +3,10 @@
 // Latency 1 cycle when en_i is high, one result a cycle; y_o holds while en_i is low. The arithmetic is
 // fp_pkg::f32_to_f16_f (docs/fp.md). No reset: y_o is meaningful only after the first enabled cycle.
 module fp_f32_to_f16 (
-    input  logic        clk_i,
-    input  logic        en_i,
-    input  logic [31:0] a_i,
-    output logic [15:0] y_o
+  input  logic        clk_i,
+  input  logic        en_i,
+  input  logic [31:0] a_i,
+  output logic [15:0] y_o
 );
 
   always_ff @(posedge clk_i) begin

@@ -4,11 +4,11 @@
 // Latency 1 cycle when en_i is high, one result a cycle; y_o holds while en_i is low. The arithmetic is
 // fp_pkg::f32_to_q8_f (docs/npu/npu.md section 2). No reset: y_o is meaningful only after the first enabled cycle.
 module fp_f32_to_i8 (
-    input  logic        clk_i,
-    input  logic        en_i,
-    input  logic [31:0] a_i,
-    input  logic [ 9:0] b_i,
-    output logic [ 7:0] y_o
+  input  logic        clk_i,
+  input  logic        en_i,
+  input  logic [31:0] a_i,
+  input  logic [ 9:0] b_i,
+  output logic [ 7:0] y_o
 );
 
   always_ff @(posedge clk_i) begin

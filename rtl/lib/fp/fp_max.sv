@@ -5,11 +5,11 @@
 // differs in both. Latency 1 cycle when en_i is high, one result a cycle; y_o holds while en_i is low. The selection is
 // fp_pkg::fp_max_f (docs/npu/npu.md section 2). No reset: y_o is meaningful only after the first enabled cycle.
 module fp_max (
-    input  logic        clk_i,
-    input  logic        en_i,
-    input  logic [31:0] a_i,
-    input  logic [31:0] b_i,
-    output logic [31:0] y_o
+  input  logic        clk_i,
+  input  logic        en_i,
+  input  logic [31:0] a_i,
+  input  logic [31:0] b_i,
+  output logic [31:0] y_o
 );
 
   always_ff @(posedge clk_i) begin

@@ -236,8 +236,8 @@ module act
   assign valid_o = v_q[Stages-1];
 
   // the case is chosen with the vector that enters, so its function must be the one of the vectors before it
-  `ASSERT_STABLE(act_constant, valid_i || v_q[Stages-2:0] != '0, !valid_i && v_q[Stages-3:0] == '0,
+  `ASSERT_STABLE(ActConstant, valid_i || v_q[Stages-2:0] != '0, !valid_i && v_q[Stages-3:0] == '0,
       {act_i, p0_i, p1_i, p2_i, p3_i})
-  `ASSERT(act_type_range, !valid_i || act_i <= npu_pkg::ActSoftplus)
+  `ASSERT(ActTypeRange, !valid_i || act_i <= npu_pkg::ActSoftplus)
 
 endmodule

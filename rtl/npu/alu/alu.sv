@@ -161,7 +161,7 @@ module alu (
     end
   end
 
-  `ASSERT(alu_quiet, state_q != Idle || idle == 2'b11)
-  `ASSERT(alu_level, wr_level_i[15:0] <= 16'(npu_pkg::SendAlu) && wr_level_i[31:16] <= 16'(npu_pkg::SendAlu))
+  `ASSERT(AluQuiet, state_q != Idle || idle == 2'b11)
+  `ASSERT(AluLevel, wr_level_i[15:0] <= 16'(npu_pkg::SendAlu) && wr_level_i[31:16] <= 16'(npu_pkg::SendAlu))
 
 endmodule

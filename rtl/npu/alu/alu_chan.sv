@@ -378,15 +378,15 @@ module alu_chan (
 
   // ------------------------------------------------------------------------------------------------ assertions
   // few and guarded by cheap conditions: an idle ALU is simulated in every run
-  `ASSERT(alu_chan_data_expected, !rd_valid_i || d_valid)
-  `ASSERT(alu_chan_ring, !y_valid || ring_count_q != Ow'(OutDepth))
-  `ASSERT(alu_chan_word, !word_out || owed_q != 16'd0)
-  `ASSERT(alu_chan_room, !j_valid || (wr_level_i + owed_q <= 16'(npu_pkg::SendAlu) &&
+  `ASSERT(AluChanDataExpected, !rd_valid_i || d_valid)
+  `ASSERT(AluChanRing, !y_valid || ring_count_q != Ow'(OutDepth))
+  `ASSERT(AluChanWord, !word_out || owed_q != 16'd0)
+  `ASSERT(AluChanRoom, !j_valid || (wr_level_i + owed_q <= 16'(npu_pkg::SendAlu) &&
       src_used_q <= (SrcAw + 1)'(SrcDepth) &&
       slot_q - job_q <= Pw'(Slots) && data_q - job_q <= slot_q - job_q))
-  `ASSERT(alu_chan_count, !chunk_valid_i || (chunk_count_i != 9'd0 && chunk_count_i <= 9'(4 * npu_pkg::AluChunk)))
-  `ASSERT(alu_chan_quiet, !idle_o || (owed_q == 16'd0 && there_q == 16'd0 && src_used_q == '0 && flight_q == '0))
-  `ASSERT_STABLE(rd_req_stable, rd_req_valid_o, rd_req_ready_i, {rd_req_addr_o, rd_req_bytes_o})
-  `ASSERT_STABLE(wr_req_stable, wr_req_valid_o, wr_req_ready_i, {wr_req_addr_o, wr_req_bytes_o})
+  `ASSERT(AluChanCount, !chunk_valid_i || (chunk_count_i != 9'd0 && chunk_count_i <= 9'(4 * npu_pkg::AluChunk)))
+  `ASSERT(AluChanQuiet, !idle_o || (owed_q == 16'd0 && there_q == 16'd0 && src_used_q == '0 && flight_q == '0))
+  `ASSERT_STABLE(RdReqStable, rd_req_valid_o, rd_req_ready_i, {rd_req_addr_o, rd_req_bytes_o})
+  `ASSERT_STABLE(WrReqStable, wr_req_valid_o, wr_req_ready_i, {wr_req_addr_o, wr_req_bytes_o})
 
 endmodule

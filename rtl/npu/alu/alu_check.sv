@@ -10,14 +10,14 @@
 `include "assert.svh"
 
 module alu_check (
-    input logic clk_i,
-    input logic rst_ni,
-    input logic clr_i,
-    input logic start_i,
-    input npu_pkg::alu_task_t task_i,
-    output logic busy_o,
-    output logic done_o,
-    output logic ok_o
+  input logic clk_i,
+  input logic rst_ni,
+  input logic clr_i,
+  input logic start_i,
+  input npu_pkg::alu_task_t task_i,
+  output logic busy_o,
+  output logic done_o,
+  output logic ok_o
 );
 
   logic reduce;

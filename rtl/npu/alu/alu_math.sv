@@ -326,7 +326,7 @@ module alu_math (
     .y_o
   );
 
-  `ASSERT(alu_math_word, !valid_i || !reduce || (word_ok_o && (!last_i || last_ok_o)))
-  `ASSERT(alu_math_tree, !tree_q || !((tree_mul && v1_q) || (row_end3 && !tree_mul)))
+  `ASSERT(AluMathWord, !valid_i || !reduce || (word_ok_o && (!last_i || last_ok_o)))
+  `ASSERT(AluMathTree, !tree_q || !((tree_mul && v1_q) || (row_end3 && !tree_mul)))
 
 endmodule

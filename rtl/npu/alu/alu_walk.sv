@@ -139,7 +139,7 @@ module alu_walk #(
     end
   end
 
-  `ASSERT(alu_walk_sizes, !busy_q || (left_q != 24'd0 && rows_q != 16'd0 && planes_q != 16'd0))
-  `ASSERT(alu_walk_start, !start_i || done_o)
+  `ASSERT(AluWalkSizes, !busy_q || (left_q != 24'd0 && rows_q != 16'd0 && planes_q != 16'd0))
+  `ASSERT(AluWalkStart, !start_i || done_o)
 
 endmodule

@@ -163,13 +163,13 @@ module send_buf (
   end
 
   for (genvar i = 0; i < Clients; i++) begin : g_assert
-    `ASSERT(send_buf_level_range, level_q[Lw*i+:Lw] <= Size[Lw*i+:Lw])
-    `ASSERT(send_buf_level_sum, level_q[Lw*i+:Lw] == stored_q[Lw*i+:Lw] + Lw'(front_q[(HeadAw+1)*i+:HeadAw+1]))
-    `ASSERT(send_buf_front_range, front_q[(HeadAw+1)*i+:HeadAw+1] <= (HeadAw + 1)'(Heads) &&
+    `ASSERT(SendBufLevelRange, level_q[Lw*i+:Lw] <= Size[Lw*i+:Lw])
+    `ASSERT(SendBufLevelSum, level_q[Lw*i+:Lw] == stored_q[Lw*i+:Lw] + Lw'(front_q[(HeadAw+1)*i+:HeadAw+1]))
+    `ASSERT(SendBufFrontRange, front_q[(HeadAw+1)*i+:HeadAw+1] <= (HeadAw + 1)'(Heads) &&
         ready_q[(HeadAw+1)*i+:HeadAw+1] <= front_q[(HeadAw+1)*i+:HeadAw+1])
-    `ASSERT_STABLE(r_stable, rvalid_o[i], rready_i[i], rdata_o[128*i+:128])
+    `ASSERT_STABLE(RStable, rvalid_o[i], rready_i[i], rdata_o[128*i+:128])
   end
-  `ASSERT_ONEHOT0(send_buf_one_write, push)
-  `ASSERT_ONEHOT0(send_buf_one_fetch, fetch)
+  `ASSERT_ONEHOT0(SendBufOneWrite, push)
+  `ASSERT_ONEHOT0(SendBufOneFetch, fetch)
 
 endmodule

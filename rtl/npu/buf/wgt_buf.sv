@@ -39,7 +39,7 @@ module wgt_buf
 
   assign rdata_o = rbank_q ? rdata1_q : rdata0_q;
 
-  `ASSERT(wgt_buf_read_new0, !(we_i[0] && re_i && !rbank_i && raddr_i == waddr0_i))
-  `ASSERT(wgt_buf_read_new1, !(we_i[1] && re_i && rbank_i && raddr_i == waddr1_i))
+  `ASSERT(WgtBufReadNew0, !(we_i[0] && re_i && !rbank_i && raddr_i == waddr0_i))
+  `ASSERT(WgtBufReadNew1, !(we_i[1] && re_i && rbank_i && raddr_i == waddr1_i))
 
 endmodule

@@ -532,7 +532,7 @@ module gemm #(
 
   assign level_ofm_o = 16'(TileCap) - (room0_q < room1_q ? 16'(room0_q) : 16'(room1_q));
 
-  `ASSERT(gemm_room_range, room0_q <= Tw'(TileCap) && room1_q <= Tw'(TileCap))
-  `ASSERT(gemm_room_underflow, !tile_start || tile_room)
+  `ASSERT(GemmRoomRange, room0_q <= Tw'(TileCap) && room1_q <= Tw'(TileCap))
+  `ASSERT(GemmRoomUnderflow, !tile_start || tile_room)
 
 endmodule

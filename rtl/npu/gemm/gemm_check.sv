@@ -15,17 +15,17 @@
 `include "assert.svh"
 
 module gemm_check #(
-    parameter int unsigned N = 8
+  parameter int unsigned N = 8
 ) (
-    input logic clk_i,
-    input logic rst_ni,
-    input logic clr_i,
-    input logic start_i,
-    input npu_pkg::gemm_task_t task_i,
-    input logic [1:0] pad_mode_i,
-    output logic busy_o,
-    output logic done_o,
-    output logic ok_o
+  input logic clk_i,
+  input logic rst_ni,
+  input logic clr_i,
+  input logic start_i,
+  input npu_pkg::gemm_task_t task_i,
+  input logic [1:0] pad_mode_i,
+  output logic busy_o,
+  output logic done_o,
+  output logic ok_o
 );
 
   localparam int unsigned LogN = $clog2(N);

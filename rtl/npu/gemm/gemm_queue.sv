@@ -51,9 +51,9 @@ module gemm_queue #(
       else if (pop_i[e]) ptr_q <= ptr_q + 3'd1;
     end
 
-    `ASSERT(gemm_queue_pop_valid, !pop_i[e] || valid_o[e])
+    `ASSERT(GemmQueuePopValid, !pop_i[e] || valid_o[e])
   end
 
-  `ASSERT(gemm_queue_range, wptr_q - ptr_o[3*(Engines-1)+:3] <= 3'd4)
+  `ASSERT(GemmQueueRange, wptr_q - ptr_o[3*(Engines-1)+:3] <= 3'd4)
 
 endmodule

@@ -209,9 +209,9 @@ module ifm_ld #(
   assign active_o = (state_q == Idle ? task_valid_i : state_q != Space || fits) || free_i || job_done_i != 2'b00 ||
                     chunk_done;
 
-  `ASSERT(ifm_ld_ring_overflow, used_q <= (Aw + 1)'(npu_pkg::IfmDepth))
-  `ASSERT(ifm_ld_ring_underflow, !free_i || free_words_i <= used_q)
-  `ASSERT(ifm_ld_done_known, job_done_i == 2'b00 || (head_valid && flight_q != '0))
-  `ASSERT(ifm_ld_chunk_fits, state_q != Space || chunk_words <= (Aw + 1)'(npu_pkg::IfmDepth))
+  `ASSERT(IfmLdRingOverflow, used_q <= (Aw + 1)'(npu_pkg::IfmDepth))
+  `ASSERT(IfmLdRingUnderflow, !free_i || free_words_i <= used_q)
+  `ASSERT(IfmLdDoneKnown, job_done_i == 2'b00 || (head_valid && flight_q != '0))
+  `ASSERT(IfmLdChunkFits, state_q != Space || chunk_words <= (Aw + 1)'(npu_pkg::IfmDepth))
 
 endmodule

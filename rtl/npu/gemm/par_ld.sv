@@ -104,8 +104,8 @@ module par_ld (
 
   assign active_o = (state_q == Idle ? task_valid_i : state_q == Load || fits) || free_i;
 
-  `ASSERT(par_ld_ring_overflow, used_q <= (Aw + 1)'(npu_pkg::ParDepth))
-  `ASSERT(par_ld_ring_underflow, !free_i || free_words_i <= used_q)
-  `ASSERT(par_ld_no_stray_data, (dat_valid_i == 2'b00) || state_q == Load)
+  `ASSERT(ParLdRingOverflow, used_q <= (Aw + 1)'(npu_pkg::ParDepth))
+  `ASSERT(ParLdRingUnderflow, !free_i || free_words_i <= used_q)
+  `ASSERT(ParLdNoStrayData, (dat_valid_i == 2'b00) || state_q == Load)
 
 endmodule

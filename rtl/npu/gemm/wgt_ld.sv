@@ -254,10 +254,10 @@ module wgt_ld #(
   end
   assign active_o = (state_q == Idle ? task_valid_i : state_q != Check || !checked_q || bank_free) || release_i;
 
-  `ASSERT(wgt_ld_no_stray_data, !we_o || (state_q == Load && flight_q != '0))
-  `ASSERT(wgt_ld_bank_range, !we_o || 32'(waddr_q) < npu_pkg::WgtDepth)
-  `ASSERT(wgt_ld_release_held, !release_i || full_o || held_q)
-  `ASSERT(wgt_ld_one_owner, !(full_o && held_q))
-  `ASSERT_STABLE(req_stable, req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
+  `ASSERT(WgtLdNoStrayData, !we_o || (state_q == Load && flight_q != '0))
+  `ASSERT(WgtLdBankRange, !we_o || 32'(waddr_q) < npu_pkg::WgtDepth)
+  `ASSERT(WgtLdReleaseHeld, !release_i || full_o || held_q)
+  `ASSERT(WgtLdOneOwner, !(full_o && held_q))
+  `ASSERT_STABLE(ReqStable, req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
 
 endmodule

@@ -621,9 +621,9 @@ module im2col #(
   assign act0_o = in0_q ? ifm_rdata0_i : {N{z_q}};
   assign act1_o = in1_q ? ifm_rdata1_i : {N{z_q}};
 
-  `ASSERT(im2col_weights_there, !w_valid_q || task_i.op == npu_pkg::OpConvert || task_i.wgt_res || wgt_full_i[w_bank_q])
-  `ASSERT(im2col_freed_range, freed_rows_q <= task_i.ih || (state_q != Run && state_q != Finish))
-  `ASSERT(im2col_step_range, step_q == '0 || w_valid_q || a_valid_q)
-  `ASSERT(im2col_weight_range, !wgt_re_o || 32'(wgt_raddr_o) < npu_pkg::WgtDepth)
+  `ASSERT(Im2colWeightsThere, !w_valid_q || task_i.op == npu_pkg::OpConvert || task_i.wgt_res || wgt_full_i[w_bank_q])
+  `ASSERT(Im2colFreedRange, freed_rows_q <= task_i.ih || (state_q != Run && state_q != Finish))
+  `ASSERT(Im2colStepRange, step_q == '0 || w_valid_q || a_valid_q)
+  `ASSERT(Im2colWeightRange, !wgt_re_o || 32'(wgt_raddr_o) < npu_pkg::WgtDepth)
 
 endmodule

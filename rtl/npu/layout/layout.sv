@@ -356,11 +356,11 @@ module layout #(
 
   assign active_o = job_valid_i || rq_busy_q || queue_valid || held_q != '0 || mul_v_q || cvt_v_q || row_v_q || out_v_q;
 
-  `ASSERT(layout_job_size, !job_take || (job_cnt_i >= 7'd1 && job_cnt_i <= 7'd64))
-  `ASSERT(layout_job_channels, !job_take || (job_nch_i != '0 && 32'(job_nch_i) <= N))
-  `ASSERT(layout_bank_written_once, !(cvt_v_q && cvt_l_q && full_q[cvt_bank]))
-  `ASSERT(layout_one_source, !(pass_go && row_v_q))
-  `ASSERT_STABLE(req_stable, req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
-  `ASSERT_STABLE(wr_stable, wr_valid_o, wr_ready_i, {wr_addr_o, wr_data_o})
+  `ASSERT(LayoutJobSize, !job_take || (job_cnt_i >= 7'd1 && job_cnt_i <= 7'd64))
+  `ASSERT(LayoutJobChannels, !job_take || (job_nch_i != '0 && 32'(job_nch_i) <= N))
+  `ASSERT(LayoutBankWrittenOnce, !(cvt_v_q && cvt_l_q && full_q[cvt_bank]))
+  `ASSERT(LayoutOneSource, !(pass_go && row_v_q))
+  `ASSERT_STABLE(ReqStable, req_valid_o, req_ready_i, {req_addr_o, req_bytes_o})
+  `ASSERT_STABLE(WrStable, wr_valid_o, wr_ready_i, {wr_addr_o, wr_data_o})
 
 endmodule

@@ -140,12 +140,12 @@ module pool #(
   logic unused;
   assign unused = ^{wr_level_i};
 
-  `ASSERT(pool_quiet, busy == '0 || state_q == Run)
-  `ASSERT(pool_no_stray_data, rd_valid_i == '0 || state_q == Run)
+  `ASSERT(PoolQuiet, busy == '0 || state_q == Run)
+  `ASSERT(PoolNoStrayData, rd_valid_i == '0 || state_q == Run)
   for (genvar c = 0; c < 2; c++) begin : g_assert
-    `ASSERT_STABLE(rd_req_stable, rd_req_valid_o[c], rd_req_ready_i[c],
+    `ASSERT_STABLE(RdReqStable, rd_req_valid_o[c], rd_req_ready_i[c],
         {rd_req_addr_o[32*c+:32], rd_req_bytes_o[24*c+:24]})
-    `ASSERT(pool_write_room, wr_level_i[16*c+:16] <= 16'(npu_pkg::SendPool))
+    `ASSERT(PoolWriteRoom, wr_level_i[16*c+:16] <= 16'(npu_pkg::SendPool))
   end
 
 endmodule

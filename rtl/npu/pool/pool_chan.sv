@@ -216,6 +216,6 @@ module pool_chan #(
     .req_bytes_o(wr_req_bytes_o)
   );
 
-  `ASSERT(pool_chan_order, out_busy || !(ld_busy || seq_busy || op_busy))
+  `ASSERT(PoolChanOrder, out_busy || !(ld_busy || seq_busy || op_busy))
 
 endmodule

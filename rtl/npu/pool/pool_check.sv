@@ -14,17 +14,17 @@
 `include "assert.svh"
 
 module pool_check #(
-    parameter int unsigned N = 8
+  parameter int unsigned N = 8
 ) (
-    input logic clk_i,
-    input logic rst_ni,
-    input logic clr_i,
-    input logic start_i,
-    input npu_pkg::pool_task_t task_i,
-    input logic [1:0] type_i,
-    output logic busy_o,
-    output logic done_o,
-    output logic ok_o
+  input logic clk_i,
+  input logic rst_ni,
+  input logic clr_i,
+  input logic start_i,
+  input npu_pkg::pool_task_t task_i,
+  input logic [1:0] type_i,
+  output logic busy_o,
+  output logic done_o,
+  output logic ok_o
 );
 
   // ----------------------------------------------------------------------------------------------- without arithmetic

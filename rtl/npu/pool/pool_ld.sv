@@ -205,8 +205,8 @@ module pool_ld #(
       used_q <= used_q + (state_q == Row && fits && !tab_req_i ? {1'b0, slot} : '0) - (free_i ? {1'b0, slot} : '0);
   end
 
-  `ASSERT(pool_ld_ring, used_q <= 11'(pool_pkg::LineWords))
-  `ASSERT(pool_ld_free, !free_i || used_q >= {1'b0, slot})
-  `ASSERT(pool_ld_window, state_q != Win || y1 > 0)
+  `ASSERT(PoolLdRing, used_q <= 11'(pool_pkg::LineWords))
+  `ASSERT(PoolLdFree, !free_i || used_q >= {1'b0, slot})
+  `ASSERT(PoolLdWindow, state_q != Win || y1 > 0)
 
 endmodule

@@ -154,8 +154,8 @@ module pool_line (
   logic unused;
   assign unused = ^jobs;
 
-  `ASSERT(pool_line_data_of_job, !dat_valid_i || head_valid)
-  `ASSERT(pool_line_push, !job_valid_i || job_ready_o)
-  `ASSERT(pool_line_words, !head_valid || words != '0)
+  `ASSERT(PoolLineDataOfJob, !dat_valid_i || head_valid)
+  `ASSERT(PoolLinePush, !job_valid_i || job_ready_o)
+  `ASSERT(PoolLineWords, !head_valid || words != '0)
 
 endmodule

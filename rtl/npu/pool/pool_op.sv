@@ -260,10 +260,10 @@ module pool_op (
   end
   assign busy_o = b_valid_q || c_last_q || d_valid_q || div_valid_q || div_left_q != '0;
 
-  `ASSERT(pool_op_one_result, !(c_fin_q && i8_avg && div_left_q > 3'd1))
-  `ASSERT(pool_op_acc, !(tap_valid_i && tap_first_i && !tap_init_i && c_last_q && !c_fin_q &&
+  `ASSERT(PoolOpOneResult, !(c_fin_q && i8_avg && div_left_q > 3'd1))
+  `ASSERT(PoolOpAcc, !(tap_valid_i && tap_first_i && !tap_init_i && c_last_q && !c_fin_q &&
       c_addr_q[5:0] == tap_ow_i))
-  `ASSERT(pool_op_acc_b, !(tap_valid_i && tap_first_i && !tap_init_i && b_valid_q && b_last_q &&
+  `ASSERT(PoolOpAccB, !(tap_valid_i && tap_first_i && !tap_init_i && b_valid_q && b_last_q &&
       b_addr_q[5:0] == tap_ow_i))
 
 endmodule

@@ -248,8 +248,8 @@ module pool_out #(
   logic unused;
   assign unused = ^{job_count};
 
-  `ASSERT(pool_out_full, full_q <= 2'd2)
-  `ASSERT(pool_out_release, !release_o || full_q != '0)
-  `ASSERT_STABLE(wr_stable, wr_valid_o, wr_ready_i, wr_data_o)
+  `ASSERT(PoolOutFull, full_q <= 2'd2)
+  `ASSERT(PoolOutRelease, !release_o || full_q != '0)
+  `ASSERT_STABLE(WrStable, wr_valid_o, wr_ready_i, wr_data_o)
 
 endmodule

@@ -273,9 +273,9 @@ module pool_seq #(
   end
 
 
-  `ASSERT(pool_seq_avail, !free_o || avail_q != '0)
-  `ASSERT(pool_seq_window, state_q != Win || (last > first && last - first <= 17'd255))
-  `ASSERT(pool_seq_column, state_q != Tap || (x1 > 0 && col_end > col_first && x_q < col_end && x_q >= col_first))
-  `ASSERT(pool_seq_halves, halves_q <= 2'd2 && !(release_i && halves_q == '0))
+  `ASSERT(PoolSeqAvail, !free_o || avail_q != '0)
+  `ASSERT(PoolSeqWindow, state_q != Win || (last > first && last - first <= 17'd255))
+  `ASSERT(PoolSeqColumn, state_q != Tap || (x1 > 0 && col_end > col_first && x_q < col_end && x_q >= col_first))
+  `ASSERT(PoolSeqHalves, halves_q <= 2'd2 && !(release_i && halves_q == '0))
 
 endmodule

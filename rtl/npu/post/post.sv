@@ -622,10 +622,10 @@ module post #(
   assign wr_valid_o = wide ? rq_valid : act_valid;
   assign wr_data_o = wide ? rq_data : act_y[127:0];
 
-  `ASSERT(post_send_overflow, !act_valid || wide || wr_ready_i)
-  `ASSERT(post_tiles_range, avail_q <= Tw'(2 * MaxGroup))
-  `ASSERT(post_slots_range, slots_q <= 5'(Slots))
-  `ASSERT_STABLE(wr_req_stable, wr_req_valid_o, wr_req_ready_i, {wr_req_addr_o, wr_req_bytes_o})
-  `ASSERT_STABLE(psum_req_stable, psum_req_valid_o, psum_req_ready_i, {psum_req_addr_o, psum_req_bytes_o})
+  `ASSERT(PostSendOverflow, !act_valid || wide || wr_ready_i)
+  `ASSERT(PostTilesRange, avail_q <= Tw'(2 * MaxGroup))
+  `ASSERT(PostSlotsRange, slots_q <= 5'(Slots))
+  `ASSERT_STABLE(WrReqStable, wr_req_valid_o, wr_req_ready_i, {wr_req_addr_o, wr_req_bytes_o})
+  `ASSERT_STABLE(PsumReqStable, psum_req_valid_o, psum_req_ready_i, {psum_req_addr_o, psum_req_bytes_o})
 
 endmodule

@@ -316,9 +316,9 @@ module requant #(
   end
   assign active_o = busy || busy_q;
 
-  `ASSERT(requant_slots, used_q <= (Sw + 1)'(Slots))
-  `ASSERT(requant_block_known, !px_valid || d_valid)
-  `ASSERT_STABLE(wr_req_stable, wr_req_valid_o, wr_req_ready_i, {wr_req_addr_o, wr_req_bytes_o})
-  `ASSERT_STABLE(wr_stable, wr_valid_o, wr_ready_i, wr_data_o)
+  `ASSERT(RequantSlots, used_q <= (Sw + 1)'(Slots))
+  `ASSERT(RequantBlockKnown, !px_valid || d_valid)
+  `ASSERT_STABLE(WrReqStable, wr_req_valid_o, wr_req_ready_i, {wr_req_addr_o, wr_req_bytes_o})
+  `ASSERT_STABLE(WrStable, wr_valid_o, wr_ready_i, wr_data_o)
 
 endmodule

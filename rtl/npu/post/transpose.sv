@@ -83,9 +83,9 @@ module transpose #(
     end
   end
 
-  `ASSERT(transpose_last_ends_block, !(in_valid_i && in_last_i) || flush_q || blk_end)
-  `ASSERT(transpose_flush_has_block, !flush_q || full_q)
-  `ASSERT_STABLE(in_stable, in_valid_i, in_ready_o, {in_last_i, in_data_i})
-  `ASSERT_STABLE(out_stable, out_valid_o, out_ready_i, out_data_o)
+  `ASSERT(TransposeLastEndsBlock, !(in_valid_i && in_last_i) || flush_q || blk_end)
+  `ASSERT(TransposeFlushHasBlock, !flush_q || full_q)
+  `ASSERT_STABLE(InStable, in_valid_i, in_ready_o, {in_last_i, in_data_i})
+  `ASSERT_STABLE(OutStable, out_valid_o, out_ready_i, out_data_o)
 
 endmodule

@@ -42,64 +42,64 @@
 `include "assert.svh"
 
 module npu_regs #(
-    parameter int unsigned N = 8,
-    parameter bit EnAlu = 1'b1,
-    parameter bit EnPool = 1'b1,
-    parameter bit ClkGate = 1'b1
+  parameter int unsigned N = 8,
+  parameter bit EnAlu = 1'b1,
+  parameter bit EnPool = 1'b1,
+  parameter bit ClkGate = 1'b1
 ) (
-    input logic clk_i,
-    input logic rst_ni,
+  input logic clk_i,
+  input logic rst_ni,
 
-    input logic [8:0] awaddr_i,
-    input logic [2:0] awprot_i,
-    input logic awvalid_i,
-    output logic awready_o,
-    input logic [31:0] wdata_i,
-    input logic [3:0] wstrb_i,
-    input logic wvalid_i,
-    output logic wready_o,
-    output logic [1:0] bresp_o,
-    output logic bvalid_o,
-    input logic bready_i,
-    input logic [8:0] araddr_i,
-    input logic [2:0] arprot_i,
-    input logic arvalid_i,
-    output logic arready_o,
-    output logic [31:0] rdata_o,
-    output logic [1:0] rresp_o,
-    output logic rvalid_o,
-    input logic rready_i,
+  input logic [8:0] awaddr_i,
+  input logic [2:0] awprot_i,
+  input logic awvalid_i,
+  output logic awready_o,
+  input logic [31:0] wdata_i,
+  input logic [3:0] wstrb_i,
+  input logic wvalid_i,
+  output logic wready_o,
+  output logic [1:0] bresp_o,
+  output logic bvalid_o,
+  input logic bready_i,
+  input logic [8:0] araddr_i,
+  input logic [2:0] arprot_i,
+  input logic arvalid_i,
+  output logic arready_o,
+  output logic [31:0] rdata_o,
+  output logic [1:0] rresp_o,
+  output logic rvalid_o,
+  input logic rready_i,
 
-    output logic irq_alu_o,
-    output logic irq_pool_o,
-    output logic irq_gemm_o,
+  output logic irq_alu_o,
+  output logic irq_pool_o,
+  output logic irq_gemm_o,
 
-    output logic task_valid_o,
-    input logic task_ready_i,
-    output npu_pkg::gemm_task_t task_o,
-    input logic gemm_busy_i,
-    input logic task_done_i,
+  output logic task_valid_o,
+  input logic task_ready_i,
+  output npu_pkg::gemm_task_t task_o,
+  input logic gemm_busy_i,
+  input logic task_done_i,
 
-    output logic alu_task_valid_o,
-    input logic alu_task_ready_i,
-    output npu_pkg::alu_task_t alu_task_o,
-    input logic alu_busy_i,
-    input logic alu_done_i,
-    input logic alu_result_we_i,
-    input logic [31:0] alu_result_i,
+  output logic alu_task_valid_o,
+  input logic alu_task_ready_i,
+  output npu_pkg::alu_task_t alu_task_o,
+  input logic alu_busy_i,
+  input logic alu_done_i,
+  input logic alu_result_we_i,
+  input logic [31:0] alu_result_i,
 
-    output logic pool_task_valid_o,
-    input logic pool_task_ready_i,
-    output npu_pkg::pool_task_t pool_task_o,
-    input logic pool_busy_i,
-    input logic pool_done_i,
+  output logic pool_task_valid_o,
+  input logic pool_task_ready_i,
+  output npu_pkg::pool_task_t pool_task_o,
+  input logic pool_busy_i,
+  input logic pool_done_i,
 
-    input logic [11:0] bus_err_i,
-    input logic [npu_pkg::PerfEvents-1:0] perf_event_i,
-    input logic [16*npu_pkg::PerfLevels-1:0] perf_level_i,
+  input logic [11:0] bus_err_i,
+  input logic [npu_pkg::PerfEvents-1:0] perf_event_i,
+  input logic [16*npu_pkg::PerfLevels-1:0] perf_level_i,
 
-    output logic srst_o,
-    input logic drained_i
+  output logic srst_o,
+  input logic drained_i
 );
 
   // ------------------------------------------------------------------------------------------------ AXI4-Lite
@@ -284,59 +284,59 @@ module npu_regs #(
     if (Present[u]) begin : g_on
       logic check_start, check_busy, check_done, check_ok;
       task_slot u_slot (
-          .clk_i(reg_clk),
-          .rst_ni,
-          .clr_i(srst_q),
-          .start_i(wr_start[u]),
-          .free_o(slot_free[u]),
-          .take_o(take[u]),
-          .check_start_o(check_start),
-          .check_busy_i(check_busy),
-          .check_done_i(check_done),
-          .check_ok_i(check_ok),
-          .task_valid_o(offered[u]),
-          .task_ready_i(taken[u]),
-          .set_config_o(set_config[u]),
-          .set_overrun_o(set_overrun[u])
+        .clk_i(reg_clk),
+        .rst_ni,
+        .clr_i(srst_q),
+        .start_i(wr_start[u]),
+        .free_o(slot_free[u]),
+        .take_o(take[u]),
+        .check_start_o(check_start),
+        .check_busy_i(check_busy),
+        .check_done_i(check_done),
+        .check_ok_i(check_ok),
+        .task_valid_o(offered[u]),
+        .task_ready_i(taken[u]),
+        .set_config_o(set_config[u]),
+        .set_overrun_o(set_overrun[u])
       );
       if (u == 0) begin : g_gemm
         gemm_check #(
-            .N(N)
+          .N(N)
         ) u_check (
-            .clk_i(reg_clk),
-            .rst_ni,
-            .clr_i(srst_q),
-            .start_i(check_start),
-            .task_i(task_o),
-            .pad_mode_i(pad_mode_q),
-            .busy_o(check_busy),
-            .done_o(check_done),
-            .ok_o(check_ok)
+          .clk_i(reg_clk),
+          .rst_ni,
+          .clr_i(srst_q),
+          .start_i(check_start),
+          .task_i(task_o),
+          .pad_mode_i(pad_mode_q),
+          .busy_o(check_busy),
+          .done_o(check_done),
+          .ok_o(check_ok)
         );
       end else if (u == 1) begin : g_alu
         alu_check u_check (
-            .clk_i(reg_clk),
-            .rst_ni,
-            .clr_i(srst_q),
-            .start_i(check_start),
-            .task_i(alu_task_o),
-            .busy_o(check_busy),
-            .done_o(check_done),
-            .ok_o(check_ok)
+          .clk_i(reg_clk),
+          .rst_ni,
+          .clr_i(srst_q),
+          .start_i(check_start),
+          .task_i(alu_task_o),
+          .busy_o(check_busy),
+          .done_o(check_done),
+          .ok_o(check_ok)
         );
       end else begin : g_pool
         pool_check #(
-            .N(N)
+          .N(N)
         ) u_check (
-            .clk_i(reg_clk),
-            .rst_ni,
-            .clr_i(srst_q),
-            .start_i(check_start),
-            .task_i(pool_task_o),
-            .type_i(type_q),
-            .busy_o(check_busy),
-            .done_o(check_done),
-            .ok_o(check_ok)
+          .clk_i(reg_clk),
+          .rst_ni,
+          .clr_i(srst_q),
+          .start_i(check_start),
+          .task_i(pool_task_o),
+          .type_i(type_q),
+          .busy_o(check_busy),
+          .done_o(check_done),
+          .ok_o(check_ok)
         );
       end
     end else begin : g_off
@@ -406,11 +406,11 @@ module npu_regs #(
   assign active = awvalid_i | wvalid_i | arvalid_i | aw_have_q | w_have_q | ar_have_q | bvalid_q | rvalid_q | srst_q |
       (slot_free != 3'b111) | (unit_done != 3'd0) | (bus_err_i != 12'd0) | alu_result_we_i;
   clk_gate #(
-      .Gate(ClkGate)
+    .Gate(ClkGate)
   ) u_gate (
-      .clk_i,
-      .en_i(active | ~rst_ni),
-      .clk_o(reg_clk)
+    .clk_i,
+    .en_i(active | ~rst_ni),
+    .clk_o(reg_clk)
   );
 
   logic [2:0] irq_line;
@@ -439,21 +439,21 @@ module npu_regs #(
   logic [15:0] perf_hi;
   logic rd_perf;
   npu_perf #(
-      .NumCnt (npu_pkg::PerfEvents),
-      .NumMark(npu_pkg::PerfLevels)
+    .NumCnt (npu_pkg::PerfEvents),
+    .NumMark(npu_pkg::PerfLevels)
   ) u_perf (
-      .clk_i,
-      .rst_ni,
-      .clr_i(srst_q),
-      .run_i(unit_busy != 3'd0),
-      .event_i(perf_event_i),
-      .level_i(perf_level_i),
-      .snap_i(wr_snap),
-      .clear_i(wr_clear),
-      .rd_i(rd_perf),
-      .sel_i(perf_sel_q),
-      .lo_o(perf_lo),
-      .hi_o(perf_hi)
+    .clk_i,
+    .rst_ni,
+    .clr_i(srst_q),
+    .run_i(unit_busy != 3'd0),
+    .event_i(perf_event_i),
+    .level_i(perf_level_i),
+    .snap_i(wr_snap),
+    .clear_i(wr_clear),
+    .rd_i(rd_perf),
+    .sel_i(perf_sel_q),
+    .lo_o(perf_lo),
+    .hi_o(perf_hi)
   );
 
   // ------------------------------------------------------------------------------------------------ read decode
@@ -518,11 +518,11 @@ module npu_regs #(
   `ASSERT(BusyAfterTask, ($past(offered & taken & {3{!srst_q && rst_ni}}) & ~unit_runs & {3{!srst_q}}) == 3'd0)
   // two fields stand for the whole task, which one statement loads: comparing all its bits costs a simulator 20 ns a
   // cycle
-  `ASSERT_STABLE(gemm_task_stable, task_valid_o, task_ready_i || srst_q, {task_o.ifm_addr, task_o.ofm_addr})
-  `ASSERT_STABLE(alu_task_stable, alu_task_valid_o, alu_task_ready_i || srst_q, {alu_task_o.a_addr, alu_task_o.o_addr})
-  `ASSERT_STABLE(pool_task_stable, pool_task_valid_o, pool_task_ready_i || srst_q,
+  `ASSERT_STABLE(GemmTaskStable, task_valid_o, task_ready_i || srst_q, {task_o.ifm_addr, task_o.ofm_addr})
+  `ASSERT_STABLE(AluTaskStable, alu_task_valid_o, alu_task_ready_i || srst_q, {alu_task_o.a_addr, alu_task_o.o_addr})
+  `ASSERT_STABLE(PoolTaskStable, pool_task_valid_o, pool_task_ready_i || srst_q,
       {pool_task_o.ifm_addr, pool_task_o.ofm_addr})
-  `ASSERT_STABLE(b_stable, bvalid_o, bready_i, bresp_o)
-  `ASSERT_STABLE(r_stable, rvalid_o, rready_i, {rdata_o, rresp_o})
+  `ASSERT_STABLE(BStable, bvalid_o, bready_i, bresp_o)
+  `ASSERT_STABLE(RStable, rvalid_o, rready_i, {rdata_o, rresp_o})
 
 endmodule

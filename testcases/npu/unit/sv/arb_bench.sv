@@ -1,12 +1,12 @@
 // Arbiters of 1, 2, 4 and 7 requesters for the unit bench. The clock only gives the bench its cycles.
 module arb_bench (
-    input  logic       clk_i,
-    input  logic       rst_ni,
-    input  logic [6:0] req_i,
-    output logic       gnt1_o,
-    output logic [1:0] gnt2_o,
-    output logic [3:0] gnt4_o,
-    output logic [6:0] gnt7_o
+  input  logic       clk_i,
+  input  logic       rst_ni,
+  input  logic [6:0] req_i,
+  output logic       gnt1_o,
+  output logic [1:0] gnt2_o,
+  output logic [3:0] gnt4_o,
+  output logic [6:0] gnt7_o
 );
 
   logic unused;

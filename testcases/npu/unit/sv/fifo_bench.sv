@@ -1,16 +1,16 @@
 // Five independent FIFOs for the unit bench: the smallest depth, odd ones, powers of two. Lane i uses bit i of each
 // flag.
 module fifo_bench (
-    input  logic         clk_i,
-    input  logic         rst_ni,
-    input  logic [  4:0] clr_i,
-    input  logic [  4:0] wvalid_i,
-    output logic [  4:0] wready_o,
-    input  logic [159:0] wdata_i,
-    output logic [  4:0] rvalid_o,
-    input  logic [  4:0] rready_i,
-    output logic [159:0] rdata_o,
-    output logic [ 39:0] count_o
+  input  logic         clk_i,
+  input  logic         rst_ni,
+  input  logic [  4:0] clr_i,
+  input  logic [  4:0] wvalid_i,
+  output logic [  4:0] wready_o,
+  input  logic [159:0] wdata_i,
+  output logic [  4:0] rvalid_o,
+  input  logic [  4:0] rready_i,
+  output logic [159:0] rdata_o,
+  output logic [ 39:0] count_o
 );
 
   for (genvar i = 0; i < 5; i++) begin : g_lane
