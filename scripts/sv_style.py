@@ -4,8 +4,8 @@
 usage: sv_style.py [--fix] FILE...
 
 Lists that are opened at the end of a line, of ports, parameters and connections, are indented by two more than that
-line, and closed below its first character; labels of assertions are UpperCamel; no tabs, no blanks at the end of a line.
---fix writes the indentation and removes the blanks; labels are left to their author.
+line, and closed below its first character; labels of assertions are UpperCamel; no tabs, no blanks at the end of a
+line. --fix writes the indentation and removes the blanks; labels are left to their author.
 
 Exit status: 0; 1: a file has another style; 2: bad usage."""
 

@@ -35,7 +35,8 @@ NO_LOST = ("subnormal products forget the places shifted out", FP,
 NO_STICKY = ("the sum forgets the places shifted out", FP, "my[0] = 1'b1;", "my[0] = my[0];")
 NO_FAR = ("shifts by 32 and more wrap", FP, "my = d > 8'd31 ? 32'd0 : ys >> d[4:0];", "my = ys >> d[4:0];")
 SUB_EXP = ("a subnormal operand has exponent 0", FP, "ex = x[30:23] + {7'd0, x[30:23] == 8'd0};", "ex = x[30:23];")
-SUM_OVERFLOW = ("a sum of exponent 255 is taken for a number", FP, "else if (ex == 8'd254 && l == 5'd0)", "else if (1'b0)")
+SUM_OVERFLOW = ("a sum of exponent 255 is taken for a number", FP, "else if (ex == 8'd254 && l == 5'd0)",
+                "else if (1'b0)")
 OVERFLOW = ("exponent 255 is taken for a number", FP, "if (!e[10] && e >= 11'd255) begin",
             "if (!e[10] && e >= 11'd256) begin")
 
@@ -76,7 +77,8 @@ def binary32():
                   [("inf - inf is inf", FP, "(y[30:23] == 8'hFF && x[31] != y[31])) fp_add_f = FpNan;",
                     "1'b0) fp_add_f = FpNan;")])
     yield comb("fp_mul.finite", "fp_mul_f: nearest to the exact product, ties to even",
-               "all finite operands but 0, the integer product left open between powers of 2", "prove_fp_mul",
+               "all finite operands but 0, the integer product left open between powers of 2",
+               "prove_fp_mul",
                [FP, "formal/prove_fp_mul.sv"], cut=True, wrong=[HALF_UP, NO_LOST, OVERFLOW])
     yield special("fp_mul.special", True,
                   [("inf * 0 is inf", FP, "|| a[30:0] == 31'd0 || b[30:0] == 31'd0)\n        fp_mul_f = FpNan;",

@@ -48,8 +48,8 @@ def print_paths(jobs, results):
             worst[job.module] = path
     rows = sorted(worst.items(), key=lambda item: (-nanoseconds(item[1]), item[0]))
     if rows:
-        print("\nLongest path of each unit, from register or input to register or output; ns: cells by Yosys' models, and "
-              "%g ns for each routed net" % WIRE)
+        print("\nLongest path of each unit, from register or input to register or output; ns: cells by Yosys' models, "
+              "and %g ns for each routed net" % WIRE)
         print("| unit | ns | MHz | in cells | routed nets | from | to |")
         print("| --- | ---: | ---: | ---: | ---: | --- | --- |")
     for name, path in rows:

@@ -34,7 +34,7 @@ package fp_pkg;
 
   // Round and pack: m[30:8] is the fraction, what is below decides the rounding. The carry runs into the exponent field
   // by itself: subnormal to normal, largest finite to infinity.
-  function automatic logic [31:0] fp_round_f(input logic s, input logic [7:0] field, input logic [31:0] m);
+  function automatic logic [31:0] fp_round_f(input logic s, input logic [7:0] field, input logic [30:0] m);
     logic inc;
     inc = m[7] && (m[8] || m[6:0] != 7'd0);
     fp_round_f = {s, {field, m[30:8]} + {30'd0, inc}};
@@ -82,9 +82,9 @@ package fp_pkg;
         m = sh > 11'd47 ? 48'd0 : p >> sh[5:0];
         // of what is shifted out rounding needs to know whether it is all zero
         m[0] = m[0] || sh > 11'd47 || (p & ~(48'hFFFF_FFFF_FFFF << sh[5:0])) != 48'd0;
-        fp_mul_f = fp_round_f(s, 8'd0, {m[47:17], m[16:0] != 17'd0});
+        fp_mul_f = fp_round_f(s, 8'd0, {m[46:17], m[16:0] != 17'd0});
       end else begin
-        fp_mul_f = fp_round_f(s, e[7:0], {p[47:17], p[16:0] != 17'd0});
+        fp_mul_f = fp_round_f(s, e[7:0], {p[46:17], p[16:0] != 17'd0});
       end
     end
   endfunction
@@ -128,7 +128,7 @@ package fp_pkg;
       sh = {3'd0, l} > ex ? ex[4:0] : l;
       if (r == 32'd0) fp_add_f = {x[31] & y[31], 31'd0};
       else if (ex == 8'd254 && l == 5'd0) fp_add_f = {x[31], 8'hFF, 23'd0};
-      else fp_add_f = fp_round_f(x[31], {3'd0, l} > ex ? 8'd0 : ex + 8'd1 - {3'd0, l}, r << sh);
+      else fp_add_f = fp_round_f(x[31], {3'd0, l} > ex ? 8'd0 : ex + 8'd1 - {3'd0, l}, 31'(r << sh));
     end
   endfunction
 
@@ -146,7 +146,7 @@ package fp_pkg;
       i32_to_f32_f = 32'd0;
     end else begin
       l = fp_clz32_f(m);
-      i32_to_f32_f = fp_round_f(v[31], 8'd158 - {3'd0, l}, m << l);
+      i32_to_f32_f = fp_round_f(v[31], 8'd158 - {3'd0, l}, 31'(m << l));
     end
   endfunction
 
