@@ -84,7 +84,8 @@ def binary32():
                   [("inf * 0 is inf", FP, "|| a[30:0] == 31'd0 || b[30:0] == 31'd0)\n        fp_mul_f = FpNan;",
                     ")\n        fp_mul_f = FpNan;")])
     yield convert("fp_i32_to_f32", 0, "i32_to_f32_f: nearest, ties to even",
-                  [HALF_UP, ("-2^31 is 0", FP, "m = v[31] ? 32'd0 - v : v;", "m = v[31] ? {1'b0, 31'd0 - v[30:0]} : v;")])
+                  [HALF_UP,
+                   ("-2^31 is 0", FP, "m = v[31] ? 32'd0 - v : v;", "m = v[31] ? {1'b0, 31'd0 - v[30:0]} : v;")])
     yield convert("fp_f32_to_i8", 1, "f32_to_i8_f: half away from zero, -127..127, NaN 0",
                   [("halves are cut off", FP, "t[0] && (!q[8] || t[1] || rest != 23'd0)", "1'b0"),
                    ("128 is not clamped", FP, "if (!sum[10] && sum[9:7] != 3'd0) f32_to_q8_f = 8'h7F;\n    else if",

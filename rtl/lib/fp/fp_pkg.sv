@@ -49,7 +49,7 @@ package fp_pkg;
     logic [23:0] mb;
     logic [5:0]  l;
     logic [47:0] p;
-    logic [47:0] m;
+    logic [46:0] m;
     logic [10:0] e;
     logic [10:0] sh;
     s = a[31] ^ b[31];
@@ -79,7 +79,7 @@ package fp_pkg;
         fp_mul_f = {s, 8'hFF, 23'd0};
       end else if (e[10] || e == 11'd0) begin
         sh = 11'd1 - e;  // subnormal, or the smallest normal number after rounding
-        m = sh > 11'd47 ? 48'd0 : p >> sh[5:0];
+        m = sh > 11'd47 ? 47'd0 : 47'(p >> sh[5:0]);
         // of what is shifted out rounding needs to know whether it is all zero
         m[0] = m[0] || sh > 11'd47 || (p & ~(48'hFFFF_FFFF_FFFF << sh[5:0])) != 48'd0;
         fp_mul_f = fp_round_f(s, 8'd0, {m[46:17], m[16:0] != 17'd0});
