@@ -21,7 +21,7 @@
 // three. PackMul = 1: both products of a PE come from one multiplier (mesh_pkg::pe_pack_f), with equal results in the
 // same cycles: half of the DSP slices, which then have no room for the sums.
 module mesh #(
-  parameter int unsigned N = 8,  // 4, 8, 16 or 32
+  parameter int unsigned N = 8,  // 4, 8, 16 or 32; in proofs 1 and 2, too
   parameter int unsigned PackMul = 0  // 1: one multiplier a PE
 ) (
   input  logic            clk_i,
@@ -113,6 +113,10 @@ module mesh #(
       for (int unsigned r = 0; r < N; r++) a1[(N-1-r)*N+N-1] = k1[r*N];
       for (int unsigned r = 0; r < N; r++) sm[(N-1-r)*N+N-1] = ks[r];
 
+      if (N == 1) begin  // of the proofs
+        ps0_o[31:0] <= s0[0];
+        ps1_o[31:0] <= s1[0];
+      end
       for (int unsigned c = 0; c < N / 2; c++) begin  // two columns at a time: half the steps
         ps0_o[64*c+:64] <= {s0[N-2-2*c], s0[N-1-2*c]};
         ps1_o[64*c+:64] <= {s1[N-2-2*c], s1[N-1-2*c]};
