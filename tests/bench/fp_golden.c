@@ -34,8 +34,7 @@ static uint32_t to_i32(uint32_t a, uint32_t b) {
 }
 
 static uint32_t to_i8(uint32_t a, uint32_t b) {
-    (void)b;
-    return (uint8_t)cm_fp_f32_to_i8(a);
+    return (uint8_t)cm_fp_quantise(a, b);
 }
 
 static uint32_t from_f16(uint32_t a, uint32_t b) {
