@@ -41,9 +41,9 @@ def refused(run, *words):
 
 
 def rows_of(text):
-    """The rows of all tables: first column -> other columns."""
+    """The rows of all tables, of those with the same first column the first: first column -> other columns."""
     cells = [[c.strip() for c in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")]
-    return {c[0]: c[1:] for c in cells}
+    return {c[0]: c[1:] for c in reversed(cells)}
 
 
 # ---- without Yosys
