@@ -5,7 +5,7 @@ QUALIFY_JOBS = --design $(DUT) --cfg $(CFG) --suite $(if $(call given,SUITE),$(S
   --out-build $(BUILD)/$(DUT_FOLDER)$(CFG)-mut --runner $(RUNNER) $(if $(call given,SEED),--seed $(SEED))
 
 qualify: ## sign-off | mutants of the RTL that no check notices | CFG=, SUITE=smoke: the tests; MUTANTS=6000 (or all) \
-    DRAW=1: so many, drawn by this seed; CYCLES=20000: of each in a job, 0: to its end; TRIES=16: jobs \
+    DRAW=1: so many, drawn by this seed; CYCLES=0: of each in a job, 0: to its end; TRIES=16: jobs \
     that may infect it without detecting it, 0: all; TOTAL=seconds: no job begins later; ALL_CHECKS=1: \
     which checks and jobs are worth what; PROVE=seconds: prove survivors to be equivalent, each in this \
     time, PROVE_TOTAL=600: all; GATE=percent: exit status 1 below this score; \
@@ -14,7 +14,7 @@ qualify: ## sign-off | mutants of the RTL that no check notices | CFG=, SUITE=sm
 	@begin=$$(date +%s) && programs=$$($(PYTHON) scripts/qualify.py programs $(QUALIFY_JOBS)) && \
 	  scripts/build.sh DUT=$(DUT) CFG=$(CFG) KIND=mut $(addprefix MUTANTS=,$(MUTANTS)) $(addprefix DRAW=,$(DRAW)) \
 	  $$programs && echo "qualify: built in $$(($$(date +%s) - begin)) s"
-	@$(PYTHON) scripts/qualify.py run $(QUALIFY_JOBS) --out $(QUALIFY_OUT) --jobs $(JOBS) --cycles $(or $(CYCLES),20000) \
+	@$(PYTHON) scripts/qualify.py run $(QUALIFY_JOBS) --out $(QUALIFY_OUT) --jobs $(JOBS) --cycles $(or $(CYCLES),0) \
 	  --tries $(or $(TRIES),16) $(addprefix --total ,$(TOTAL)) \
 	  --equivalent $($(DUT).root)designs/$(DUT)/equivalent.txt $(if $(ALL_CHECKS),--all-checks) \
 	  $(if $(PROVE),,$(if $(GATE),--gate $(GATE)))
