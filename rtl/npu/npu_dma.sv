@@ -126,7 +126,7 @@ module npu_dma #(
       .RdReqs(Rq),
       .WrReqs(Wq),
       .Outstanding(npu_pkg::AxiOutstanding),
-      .ClkGate
+      .ClkGate(ClkGate)
     ) u_chan (
       .clk_i,
       .rst_ni,

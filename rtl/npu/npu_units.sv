@@ -135,9 +135,9 @@ module npu_units #(
   end
 
   gemm #(
-    .N,
-    .PackMul,
-    .ClkGate
+    .N(N),
+    .PackMul(PackMul),
+    .ClkGate(ClkGate)
   ) u_gemm (
     .clk_i(unit_clk[0]),
     .rst_ni(eng_rst_n),
@@ -200,8 +200,9 @@ module npu_units #(
   end else begin : g_no_alu
     logic unused;
     assign unused = ^{
-      unit_clk[1], alu_valid_i, alu_task_i, a_rd_valid, rd_req_ready_i[Rq+RdAlu], rd_req_ready_i[RdAlu], wr_req_ready_i[Wq+WrAlu],
-      wr_req_ready_i[WrAlu], wr_ready_i[Wq+WrAlu], wr_ready_i[WrAlu], wr_idle_i[Wq+WrAlu], wr_idle_i[WrAlu]
+      unit_clk[1], alu_valid_i, alu_task_i, a_rd_valid, rd_req_ready_i[Rq+RdAlu], rd_req_ready_i[RdAlu],
+      wr_req_ready_i[Wq+WrAlu], wr_req_ready_i[WrAlu], wr_ready_i[Wq+WrAlu], wr_ready_i[WrAlu], wr_idle_i[Wq+WrAlu],
+      wr_idle_i[WrAlu], wr_level_i[16*(Wq+WrAlu)+:16], wr_level_i[16*WrAlu+:16]
     };
     assign alu_ready_o = 1'b0;
     assign alu_done_o = 1'b0;
@@ -222,7 +223,7 @@ module npu_units #(
 
   if (EnPool) begin : g_pool
     pool #(
-      .N
+      .N(N)
     ) u_pool (
       .clk_i(unit_clk[2]),
       .rst_ni(eng_rst_n),
@@ -254,7 +255,7 @@ module npu_units #(
     assign unused = ^{
       unit_clk[2], pool_valid_i, pool_task_i, p_rd_valid, rd_req_ready_i[Rq+RdPool], rd_req_ready_i[RdPool],
       wr_req_ready_i[Wq+WrPool], wr_req_ready_i[WrPool], wr_ready_i[Wq+WrPool], wr_ready_i[WrPool],
-      wr_idle_i[Wq+WrPool], wr_idle_i[WrPool]
+      wr_idle_i[Wq+WrPool], wr_idle_i[WrPool], wr_level_i[16*(Wq+WrPool)+:16], wr_level_i[16*WrPool+:16]
     };
     assign pool_ready_o = 1'b0;
     assign pool_done_o = 1'b0;

@@ -1,7 +1,7 @@
 // The loaders of the GEMM path and the buffers that they fill: input with layout, weights, factors.
 //
-// Each read channel has three requesters here, with the indices Ld*. The loaders work ahead of what reads the buffers: a task of each engine is at the head of its queue
-// (engines in the order input, weights of bank 0 and 1, factors).
+// Each read channel has three requesters here, with the indices Ld*. The loaders work ahead of what reads the buffers:
+// each engine takes its own task from the queue (engines in the order input, weights of bank 0 and 1, factors).
 module gemm_load #(
   parameter int unsigned N = 8,
   parameter bit ClkGate = 1'b1,  // the clock of the loaders stands still while they have nothing to do

@@ -60,7 +60,7 @@ module gemm_mac #(
   logic [N:0] first_q, last_q;
 
   im2col #(
-    .N
+    .N(N)
   ) u_im2col (
     .clk_i,
     .rst_ni,
@@ -100,8 +100,8 @@ module gemm_mac #(
   );
 
   mesh #(
-    .N,
-    .PackMul
+    .N(N),
+    .PackMul(PackMul)
   ) u_mesh (
     .clk_i,
     .en_i(mesh_en),
@@ -125,7 +125,7 @@ module gemm_mac #(
   end
 
   acc #(
-    .N
+    .N(N)
   ) u_acc (
     .clk_i,
     .rst_ni,
@@ -159,7 +159,7 @@ module gemm_mac #(
   end
 
   ofm_buf #(
-    .N
+    .N(N)
   ) u_ofm_buf (
     .clk_i,
     .rst_ni,

@@ -172,7 +172,8 @@ module npu_slots #(
   `ASSERT(SoftResetNoTask, !(clr_i && $past(clr_i) && task_valid_o != 3'd0))
   // two fields stand for the whole task, which one statement loads: comparing all its bits costs a simulator 20 ns a
   // cycle
-  `ASSERT_STABLE(GemmTaskStable, task_valid_o[0], task_ready_i[0] || clr_i, {gemm_task_o.ifm_addr, gemm_task_o.ofm_addr})
+  `ASSERT_STABLE(GemmTaskStable, task_valid_o[0], task_ready_i[0] || clr_i,
+      {gemm_task_o.ifm_addr, gemm_task_o.ofm_addr})
   `ASSERT_STABLE(AluTaskStable, task_valid_o[1], task_ready_i[1] || clr_i, {alu_task_o.a_addr, alu_task_o.o_addr})
   `ASSERT_STABLE(PoolTaskStable, task_valid_o[2], task_ready_i[2] || clr_i,
       {pool_task_o.ifm_addr, pool_task_o.ofm_addr})
