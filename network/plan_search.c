@@ -6,8 +6,8 @@
 #include "plan_search.h"
 #include "report/report.h"
 
-#define SLICES 64u        /* sizes tried along a dimension */
-#define ACC_PIXELS 512u   /* tiles of a group: this / N at most */
+#define SLICES 64u          /* sizes tried along a dimension */
+#define ACC_PIXELS 512u     /* tiles of a group: this / N at most */
 #define TRIED_AT_MOST 2000u /* predictions of one convolution */
 
 /* Addresses of a prediction: far apart, aligned as the runtime's are. */
