@@ -29,11 +29,13 @@ TOP_PARAMS = {"ClkGate": "0"}
 # Rows of the table: module -> group, None for the group of the enclosing module. A row contains its submodules apart
 # from those that have a row of their own.
 UNITS = {
-    "npu_top": "control", "npu_regs": "control", "npu_perf": "control", "clk_gate": "control",
+    "npu_top": "control", "npu_units": "control", "npu_dma": "control", "clk_gate": "control",
+    "npu_regs": "control", "axil_slave": "control", "npu_slots": "control", "npu_events": "control",
+    "npu_perf": "control",
     "task_slot": "control", "gemm_check": "control", "alu_check": "control", "pool_check": "control",
     "dma_chan": "control", "dma_rd": "control", "dma_wr": "control",
     "send_buf": "axiSendBuffer",
-    "gemm": "control", "gemm_queue": "control",
+    "gemm": "control", "gemm_queue": "control", "gemm_load": "control", "gemm_mac": "control",
     "ifm_ld": "Im2col", "layout": "Im2col", "ifm_buf": "Im2col", "im2col": "Im2col",
     "wgt_ld": "wgtBuffer", "wgt_buf": "wgtBuffer",
     "mesh": "Mesh", "acc": "AccMem", "ofm_buf": "ofmBuffer",
