@@ -73,7 +73,7 @@ const tb_shim_var *npu_look_find(const npu_look *look, const char *unit, const c
 }
 
 uint64_t npu_look_field(npu_look *look, const char *unit, const char *name, uint32_t lsb, uint32_t bits) {
-    char path[128];
+    char path[64];
     const char *colon = strchr(name, ':');
     if (colon != NULL) {
         snprintf(path, sizeof path, "%s.%.*s", unit, (int)(colon - name), name);

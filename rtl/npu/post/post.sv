@@ -83,7 +83,7 @@ module post #(
   logic            job_par_re, job_req_valid, job_wr_valid, job_push, job_ready, job_valid;
   logic [ParW-1:0] par_base, job_par;
   logic [31:0]     job_psum_offset, job_wr_offset, job_oscale, job_bias, s_oscale, s_bias;
-  logic [23:0]     job_bytes;
+  logic [23:0]     job_req_bytes;
   logic [Ln-2:0]   job_col;
   logic [14:0]     job_words;
   logic            f_issue, f_waits_room, f_waits_psum, flight;
@@ -95,7 +95,7 @@ module post #(
   logic [ParW-1:0] r_par;
   logic            pt_valid;
   logic [31:0]     pt_offset;
-  logic [23:0]     pt_bytes;
+  logic [23:0]     pt_req_bytes;
   logic            blk_valid, blk_ready, blk_last, pass_pop;
   logic [Ln+1:0]   blk_npix;
   logic [Ln:0]     blk_nch;
@@ -150,7 +150,7 @@ module post #(
     .wr_req_valid_o(job_wr_valid),
     .wr_req_ready_i,
     .wr_req_offset_o(job_wr_offset),
-    .req_bytes_o(job_bytes),
+    .job_req_bytes_o(job_req_bytes),
     .job_push_o(job_push),
     .job_ready_i(job_ready),
     .job_oscale_o(job_oscale),
@@ -177,7 +177,7 @@ module post #(
     .waits_room_o(f_waits_room),
     .waits_psum_o(f_waits_psum),
     .psum_valid_i,
-    .level_i(wr_level_i),
+    .wr_level_i,
     .left_i(act_valid && !wide),
     .flight_o(flight),
     .issue_o(f_issue),
@@ -216,10 +216,10 @@ module post #(
     .psum_valid_i,
     .psum_beat_o(r_beat),
     .psum_ready_o(r_psum_ready),
-    .req_valid_o(pt_valid),
-    .req_ready_i(psum_req_ready_i),
-    .req_offset_o(pt_offset),
-    .req_bytes_o(pt_bytes),
+    .psum_req_valid_o(pt_valid),
+    .psum_req_ready_i,
+    .psum_req_offset_o(pt_offset),
+    .psum_req_bytes_o(pt_req_bytes),
     .blk_valid_o(blk_valid),
     .blk_ready_i(blk_ready),
     .blk_npix_o(blk_npix),
@@ -237,7 +237,7 @@ module post #(
   assign psum_ready_o = (f_issue && task_i.psum_add) || r_psum_ready;
   assign psum_req_valid_o = pt_valid || job_req_valid;
   assign psum_req_addr_o = task_i.psum_addr + (pt_valid ? pt_offset : job_psum_offset);
-  assign psum_req_bytes_o = pt_valid ? pt_bytes : job_bytes;
+  assign psum_req_bytes_o = pt_valid ? pt_req_bytes : job_req_bytes;
 
   assign event_o[0] = !idle && (!starved || wr_req_valid_o);  // except for tiles
   assign event_o[1] = f_waits_room || r_waits_room;
@@ -306,7 +306,7 @@ module post #(
 
   assign wr_req_valid_o = wide ? rq_req_valid : job_wr_valid;
   assign wr_req_addr_o = wide ? rq_req_addr : task_i.ofm_addr + job_wr_offset;
-  assign wr_req_bytes_o = wide ? rq_req_bytes : job_bytes;
+  assign wr_req_bytes_o = wide ? rq_req_bytes : job_req_bytes;
   assign wr_valid_o = wide ? rq_valid : act_valid;
   assign wr_data_o = wide ? rq_data : act_y[127:0];
 

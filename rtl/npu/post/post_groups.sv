@@ -24,26 +24,26 @@ module post_groups #(
   output logic                      free_o,
   output logic [npu_pkg::OfmAw:0]   free_tiles_o,
   // states
-  output logic                      idle_o,         // no task
-  output logic                      waits_o,        // every job of the task has been issued
-  output logic                      begin_o,        // a group begins in the next cycle, if its tiles are complete
-  output logic                      starved_o,      // begin_o, and they are not
+  output logic                      idle_o,           // no task
+  output logic                      waits_o,          // every job of the task has been issued
+  output logic                      begin_o,          // a group begins in the next cycle, if its tiles are complete
+  output logic                      starved_o,        // begin_o, and they are not
   output logic                      rq_o,
   input  logic                      rq_done_i,
-  output logic                      quiet_o,        // nothing changes at the next clock edge
+  output logic                      quiet_o,          // nothing changes at the next clock edge
   // the group
-  output logic                      last_o,         // of the task
-  output logic [16:0]               npix_o,         // pixels of the task
-  output logic [16:0]               pix_o,          // first pixel
-  output logic [15:0]               blk_o,          // block of N output channels
-  output logic [npu_pkg::OfmAw:0]   ring_o,         // first word in each column of ofm_buf
-  output logic [31:0]               blk_poffset_o,  // partial sums of the first channel that the unit reads
-  output logic [31:0]               grp_addr_o,     // requant: address of pixel 4*Chan, this block
-  input  logic [31:0]               grp_end_i,      // requant: the same of the pixel behind the group
+  output logic                      last_o,           // of the task
+  output logic [16:0]               npix_o,           // pixels of the task
+  output logic [16:0]               pix_o,            // first pixel
+  output logic [15:0]               blk_o,            // block of N output channels
+  output logic [npu_pkg::OfmAw:0]   ring_o,           // first word in each column of ofm_buf
+  output logic [31:0]               blk_poffset_o,    // partial sums of the first channel that the unit reads
+  output logic [31:0]               grp_addr_o,       // requant: address of pixel 4*Chan, this block
+  input  logic [31:0]               grp_end_i,        // requant: the same of the pixel behind the group
   // factors
   output logic                      par_re_o,
-  output logic [npu_pkg::ParAw-1:0] par_base_o,     // first word of the task
-  output logic [npu_pkg::ParAw-1:0] par_chan_o,     // word of the job's channel, from there
+  output logic [npu_pkg::ParAw-1:0] par_base_o,       // first word of the task
+  output logic [npu_pkg::ParAw-1:0] par_chan_o,       // word of the job's channel, from there
   input  logic [127:0]              par_oscale_i,
   input  logic [127:0]              par_bias_i,
   // requests and job of a channel
@@ -53,12 +53,12 @@ module post_groups #(
   output logic                      wr_req_valid_o,
   input  logic                      wr_req_ready_i,
   output logic [31:0]               wr_req_offset_o,
-  output logic [23:0]               req_bytes_o,    // of both
+  output logic [23:0]               job_req_bytes_o,  // of both
   output logic                      job_push_o,
   input  logic                      job_ready_i,
   output logic [31:0]               job_oscale_o,
   output logic [31:0]               job_bias_o,
-  output logic [$clog2(N)-2:0]      job_col_o,      // column of ofm_buf
+  output logic [$clog2(N)-2:0]      job_col_o,        // column of ofm_buf
   output logic [14:0]               job_words_o,
   input  logic                      streams_idle_i
 );
@@ -136,7 +136,7 @@ module post_groups #(
   assign psum_req_offset_o = poffset_q;
   assign wr_req_valid_o = state_q == Send && !sent_q[0];
   assign wr_req_offset_o = offset_q;
-  assign req_bytes_o = {5'd0, group_pix, 2'd0};
+  assign job_req_bytes_o = {5'd0, group_pix, 2'd0};
 
   // ---------------------------------------------------------------- groups
   // The group's tiles are free when its last word has been read, as reported by the stream side.

@@ -19,14 +19,14 @@ module post_stream #(
   input  logic [$clog2(N)-2:0]    col_i,
   input  logic [npu_pkg::OfmAw:0] base_i,
   input  logic [14:0]             words_i,
-  output logic                    valid_o,   // there is a job
+  output logic                    valid_o,     // there is a job
   output logic                    waits_room_o,
   output logic                    waits_psum_o,
   // reads
   input  logic                    psum_valid_i,
-  input  logic [15:0]             level_i,   // words in send_buf
+  input  logic [15:0]             wr_level_i,  // words in send_buf
   input  logic                    left_i,
-  output logic                    flight_o,  // words are in flight
+  output logic                    flight_o,    // words are in flight
   output logic                    issue_o,
   output logic [$clog2(N)-1:0]    col_o,
   output logic [npu_pkg::OfmAw:0] addr_o,
@@ -64,7 +64,7 @@ module post_stream #(
   );
 
   assign last_word = word_q + 15'd1 == s_words;
-  assign f_room = 32'(level_i) + 32'(in_flight_q) < npu_pkg::SendGemm - 4;
+  assign f_room = 32'(wr_level_i) + 32'(in_flight_q) < npu_pkg::SendGemm - 4;
   assign f_issue = job_valid && (!psum_add_i || psum_valid_i) && f_room;
   assign job_pop = f_issue && last_word;
   assign valid_o = job_valid;

@@ -41,10 +41,10 @@ module post_tiles #(
   input  logic                      psum_valid_i,
   output logic                      psum_beat_o,    // the word to be read needs a beat
   output logic                      psum_ready_o,
-  output logic                      req_valid_o,
-  input  logic                      req_ready_i,
-  output logic [31:0]               req_offset_o,
-  output logic [23:0]               req_bytes_o,
+  output logic                      psum_req_valid_o,
+  input  logic                      psum_req_ready_i,
+  output logic [31:0]               psum_req_offset_o,
+  output logic [23:0]               psum_req_bytes_o,
   // the tile, to the requantiser
   output logic                      blk_valid_o,
   input  logic                      blk_ready_i,
@@ -155,9 +155,9 @@ module post_tiles #(
   logic          pt_valid;
   assign pt_left = npix_i - pt_pix_q;
   assign pt_valid = run_i && task_i.psum_add && pt_tile_q != group_i;
-  assign req_valid_o = pt_valid;
-  assign req_offset_o = pt_offset_q + {13'd0, pt_pix_q, 2'd0};
-  assign req_bytes_o = {5'd0, pt_left > 17'(2 * N) ? 17'(2 * N) : pt_left, 2'd0};
+  assign psum_req_valid_o = pt_valid;
+  assign psum_req_offset_o = pt_offset_q + {13'd0, pt_pix_q, 2'd0};
+  assign psum_req_bytes_o = {5'd0, pt_left > 17'(2 * N) ? 17'(2 * N) : pt_left, 2'd0};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -170,7 +170,7 @@ module post_tiles #(
       pt_ch_q <= '0;
       pt_pix_q <= pix_i;
       pt_offset_q <= blk_poffset_i;
-    end else if (pt_valid && req_ready_i) begin
+    end else if (pt_valid && psum_req_ready_i) begin
       pt_offset_q <= pt_offset_q + task_i.psum_cstep;
       pt_ch_q <= pt_ch_q + 1'b1;
       if (pt_ch_q + 1'b1 == rnch) begin
