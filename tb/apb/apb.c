@@ -21,6 +21,9 @@ int tb_apb_open(tb_apb *p, const tb_sim *sim, const tb_apb_cfg *cfg, tb_rng rng,
             return opt_fail(err, err_size, "APB port %s: there is no %s%s", cfg->name, cfg->prefix, word[i]);
         }
     }
+    if (p->strb.ptr == NULL) {
+        p->strb = tb_sim_find_word(sim, cfg->prefix, "pwstrb"); /* as some call it */
+    }
     p->bytes = p->wdata.width / 8;
     if (p->sel.width != 1 || p->wdata.width != p->rdata.width || p->wdata.width % 8 != 0 ||
         (p->bytes != 1 && p->bytes != 2 && p->bytes != 4)) {
