@@ -30,7 +30,7 @@ STREAM = ("tdata", "tkeep", "tstrb", "tlast", "tid", "tdest", "tuser")
 AXI_VALID = re.compile(r"(.*?)a[wr](_?)valid((?:_[a-z0-9]+)*|\d*)$")
 
 
-STRUCT = re.compile(r"_?(requests?|req|responses?|resp|rsp|res|s?req|mosi|miso|m2s|s2m)(_i|_o|_in|_out)?((\[\d+\])*\.)$")
+STRUCT = re.compile(r"_?(requests?|req|responses?|resp|rsp|res|mosi|miso|m2s|s2m)(_i|_o|_in|_out)?((\[\d+\])*\.)$")
 
 
 def stem_of(prefix):
@@ -99,7 +99,8 @@ def read(files, top, includes, params, verilator):
         design = ["--top-module", top] + ["-I" + i for i in includes] + ["-G" + p for p in params] + list(files)
         try:
             done = subprocess.run([verilator, "--cc", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop",
-                                   "--Mdir", folder] + design, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                                   "--Mdir", folder] + design, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True)
         except OSError as err:
             raise Bad("%s: %s" % (verilator, err.strerror)) from None
         if done.returncode != 0:
@@ -164,7 +165,7 @@ class Design:
                 self.add_axi(before, joint, behind, names, answers)
 
     def partner(self, prefix, words):
-        """Of a struct "slv_req_i." the one of the other direction that has a word, "slv_rsp_o."; None: there is none."""
+        """Of a struct "slv_req_i." the one of the other direction that has a word, "slv_rsp_o."; None: none."""
         if not prefix.endswith("."):
             return None
         found = {p.plain[:-len(w)] for p in self.ports for w in words if p.role is None and p.plain.endswith("." + w)}
@@ -211,8 +212,8 @@ class Design:
             if bus["kind"] == "apb":
                 continue
             slave, lite = bus["side"] == "slave", bus["kind"] == "axi4-lite"
-            through = slave and lite and not bus["memory"] and (bus["count"] > 1 or bus["address"] in reach) and not any(
-                fnmatch.fnmatch(bus["prefix"], r) for r in self.registers)
+            through = slave and lite and not bus["memory"] and (bus["count"] > 1 or bus["address"] in reach)
+            through = through and not any(fnmatch.fnmatch(bus["prefix"], r) for r in self.registers)
             bus["memory"] = bus["memory"] or through
             bus["driven"] = bus["legal"] and (bus["memory"] or not slave or (bus["width"] == 32 and bus["count"] == 1))
             why = bus["why"]
@@ -253,7 +254,8 @@ class Design:
         for i, clock in enumerate(clocks):
             clock.role = "clock"
             words = set(re.split(r"_|clk|clock", clock.plain)) - {""}
-            shared = {r: len(words & {w for t in re.split(r"_|rst|reset", r.plain) for w in (t, t[:-1])}) for r in resets}
+            parts = {r: {w for t in re.split(r"_|rst|reset", r.plain) for w in (t, t[:-1])} for r in resets}
+            shared = {r: len(words & parts[r]) for r in resets}
             near = [r for r in resets if shared[r] > 0 and shared[r] == max(shared.values())]
             reset = near[0] if near else resets[min(i, len(resets) - 1)] if resets else None
             low = reset is not None and bool(LOW.search(reset.plain))
@@ -299,9 +301,10 @@ class Design:
                 name = short_name(place) + (str(i) if several else "")
                 self.streams.append({"name": name, "prefix": place, "kind": kind, "valid": valid, "slice": i,
                                      "ready": ready, "payload": payload, "source": not valid.input})
+            cut = kind != "axi4-stream" and len(payload_names(payload)) > 16
             self.said.append("%s: %s%s %s the design, %d bits of payload%s" % (
                 place, several, kind, way, sum(p.width for p in payload) // valid.width,
-                ", whose first 16 signals are used" if len(payload_names(payload)) > 16 and kind != "axi4-stream" else ""))
+                ", whose first 16 signals are used" if cut else ""))
         self.streams.sort(key=lambda s: self.ports.index(s["valid"]))
 
     def slices(self, valid, word):

@@ -84,7 +84,7 @@ KNOBS_BURSTS = """    {"bursts", 1, 400, TB_KNOB_SMALL, NULL, NULL, "on each AXI
     {"beats", 1, 256, TB_KNOB_SMALL, NULL, NULL, "longest burst"},
     {"ids", 1, 16, TB_KNOB_SMALL, NULL, NULL, "different IDs"},
     {"writes", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of the bursts"},
-    {"window", WINDOW < 256 ? WINDOW : 256, WINDOW, TB_KNOB_SMALL, NULL, NULL, "bytes that are accessed, from address 0 on"},
+    {"window", WINDOW < 256 ? WINDOW : 256, WINDOW, TB_KNOB_SMALL, NULL, NULL, "bytes accessed, from address 0 on"},
     {"fixed", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "FIXED bursts, too"},
     {"wrap", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "WRAP bursts, too"},
     {"narrow", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "beats narrower than the bus, unaligned addresses, holes in strobes"},

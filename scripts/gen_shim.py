@@ -113,7 +113,8 @@ def write_tree(command, folder):
     done = subprocess.run([command[0], "--xml-only", "--xml-output", tree, "-Wno-fatal", "-Wno-lint", "-Wno-style",
                            "--Mdir", folder] + command[1:], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
-        raise Bad("no tree of the sources, so no fields of structs: %s" % (done.stdout.strip().splitlines() or ["?"])[0])
+        said = (done.stdout.strip().splitlines() or ["?"])[0]
+        raise Bad("no tree of the sources, so no fields of structs: %s" % said)
     return tree
 
 
@@ -166,7 +167,7 @@ def main():
     ap.add_argument("--header", required=True, help="Verilator's V<top>.h")
     ap.add_argument("--output", required=True, help="C++ file to write")
     ap.add_argument("--read", metavar="VERILATOR ARG", nargs=argparse.REMAINDER, default=[],
-                    help="a command line that reads the sources: fields of ports that are packed structs; the last option")
+                    help="a command line that reads the sources, for fields of packed structs; the last option")
     args = ap.parse_args()
     try:
         with open(args.header, encoding="utf-8") as src:

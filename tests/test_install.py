@@ -178,7 +178,7 @@ def test_structs(prefix, tmp_path):
     of the wrong lane are found, and the waveform's signals are those of the structs."""
     said = tandem(prefix, "new", "st", "--rtl", ROOT / "tests/install/struct_ports.sv", "--top", "struct_ports",
                   "--apart", "--through", "in=out", "--through", "vec_in1=vec_out1", cwd=tmp_path)
-    for line in ("slv_req_i[1].,slv_rsp_o[1].: axi4 slave, 64 bits, driven", "apb_req_i.,apb_rsp_o.: APB slave, 32 bits",
+    for line in ("slv_req_i[1].,slv_rsp_o[1].: axi4 slave, 64 bits, driven", "apb_req_i.,apb_rsp_o.: APB slave, 32",
                  "in_req_i.,in_rsp_o.: axi4-stream into the design, 19 bits", "vec_in_: 2 times axi4-stream into",
                  "item_: valid/ready of the design, 14 bits of payload", "behind the slaves: one for each"):
         assert line in said, said
@@ -191,7 +191,8 @@ def test_structs(prefix, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     rtl = project / "rtl/struct_ports.sv"
     text = rtl.read_text()
-    bugs = (("req_i.w.strb[b])", "(req_i.w.strb[b] || b == 5))"), ("<= vec_in_tdata_i[8*i+:8]", "<= vec_in_tdata_i[0+:8]"))
+    bugs = (("req_i.w.strb[b])", "(req_i.w.strb[b] || b == 5))"),
+            ("<= vec_in_tdata_i[8*i+:8]", "<= vec_in_tdata_i[0+:8]"))
     for old, new in bugs:
         assert text.count(old) == 1
         text = text.replace(old, new)
@@ -232,7 +233,7 @@ def test_guesses(prefix, tmp_path):
         (tmp_path / name / ("%s.svh" % name[:3])).write_text("// nothing\n")
     args = ["--rtl", "guesses.sv", "--include", "one/include", "--include", "two/include"]
     said = tandem(prefix, "new", "g", *args, cwd=tmp_path)
-    for line in ("PSEL ..: APB slave, 32 bits", "m_: APB master, 32 bits", "v_: 2 times axi4-stream into the design, 8 bits",
+    for line in ("PSEL ..: APB slave, 32 bits", "m_: APB master, 32 bits", "v_: 2 times axi4-stream into the design, 8",
                  "a_: 2 times axi4-lite slave, 32 bits, driven with random accesses", "--registers a_",
                  "interrupt interrupt", "input list[0]: held at 0", "input list[1]: held at 0"):
         assert line in said, said

@@ -234,7 +234,7 @@ static void stored(tb_apb *p) {
     const uint32_t value = (uint32_t)tb_get(p->wdata);
     uint8_t data[4];
     memcpy(data, &value, sizeof data);
-    for (uint32_t i = 0; tb_get(p->write) != 0 && i < p->bytes; i++) {
+    for (uint32_t i = 0; p->cfg.mem != NULL && tb_get(p->write) != 0 && i < p->bytes; i++) {
         if ((strb >> i & 1u) != 0) {
             (void)tb_ddr_write(p->cfg.mem, addr + i, &data[i], 1); /* outside: PSLVERR, and nothing is written */
         }

@@ -194,13 +194,8 @@ static uint32_t bind_width(binder *b, bool lite, tb_sig wdata, tb_sig rdata, boo
 
 int tb_axi_bind_slice(tb_axi_port *port, const tb_sim *sim, const char *prefix, bool lite, unsigned index,
                       unsigned count, char *err, size_t err_size) {
-    binder b = {.sim = sim,
-                .prefix = prefix,
-                .index = index,
-                .count = count,
-                .err = err,
-                .err_size = err_size,
-                .rc = 0};
+    binder b = {
+        .sim = sim, .prefix = prefix, .index = index, .count = count, .err = err, .err_size = err_size, .rc = 0};
     bool reads, writes;
     const tb_sig wdata = look(&b, "wdata");
     const tb_sig rdata = look(&b, "rdata");

@@ -56,8 +56,8 @@ typedef struct tb_tandem_apb {
 struct tb_tandem {
     size_t bytes;           /* of the design's struct; it is zeroed for each case and not moved */
     size_t run_at, pair_at; /* offsets of its tb_run and (with mem_size) of its tb_pair */
-    size_t shadow_at;       /* with ports that have a shadow: offset of the tb_shadow that they share, or of an array: */
-    unsigned shadows;       /* of so many (0: one); a port says by `behind` which one it has */
+    size_t shadow_at; /* with ports that have a shadow: offset of the tb_shadow that they share, or of an array: */
+    unsigned shadows; /* of so many (0: one); a port says by `behind` which one it has */
     /*
      * clocks, resets, limits, hooks; their ctx is the design's struct, and seed, waveforms and the like come from the
      * case. profile NULL: the one that the knob "bus" names, "ideal" without such a knob; "reorder" where the knob

@@ -28,7 +28,7 @@ typedef struct tb_shim_port {
     void *ptr;
 } tb_shim_port;
 
-/* A field of a port that is a packed struct, "axi_req_i.aw.addr", or of an element of an array of them, "req_i[0].b". */
+/* A field of a port that is a packed struct, "axi_req_i.aw.addr", or of an element of an array, "req_i[0].b". */
 typedef struct tb_shim_field {
     const char *name;
     size_t port;         /* index of the port that it lies in */

@@ -94,7 +94,7 @@ typedef struct tb_sim {
     void *dut;
     tb_shim_port *ports;
     struct tb_sim_parts *parts; /* fields of structs and slices of vectors that somebody has found */
-    uint8_t *clk; /* of a design with one clock, else NULL */
+    uint8_t *clk;               /* of a design with one clock, else NULL */
     uint8_t *clocks[TB_CLOCKS];
     uint8_t *reset[TB_CLOCKS]; /* of each clock's domain, or NULL */
     uint8_t released;          /* level of each reset that does not reset, bit i: of clock i */
@@ -141,7 +141,7 @@ tb_sig tb_sim_find(const tb_sim *sim, const char *name);
  * after the other: "axi_req_i.,axi_resp_o.". ptr NULL when there is none.
  */
 tb_sig tb_sim_find_word(const tb_sim *sim, const char *prefix, const char *word);
-/* The same; the word may also be split behind the `channel` letters of its channel: "awvalid", "aw_valid", "aw.valid" */
+/* The same; the word may be split behind the `channel` letters of its channel: "awvalid", "aw_valid", "aw.valid". */
 tb_sig tb_sim_find_split(const tb_sim *sim, const char *prefix, const char *word, unsigned channel);
 /*
  * Number `index` of `count` parts of equal width of a port or field, 0 in the low bits, as a copy like a field. ptr

@@ -283,12 +283,18 @@ static uint64_t sum_of(const tb_stream *s, const tb_stream_field *f) {
     return sum;
 }
 
-/* Rules about what the design offers (AMBA AXI4-Stream, section 2.2.1; reset: section 2.8.2). */
+/* Rules about what the design offers (AMBA AXI4-Stream, section 2.2.1; TKEEP, TSTRB: 2.4.3; reset: 2.8.2). */
 static void check_offer(tb_stream *s, bool valid) {
     static const char *const rule[] = {"TDATA", "TKEEP", "TSTRB", "TLAST", "TID", "TDEST", "TUSER"};
     const bool axi = s->cfg.prefix != NULL;
     if (s->first && valid && axi) {
         complain(s, "axi:AXI4STREAM_ERRM_TVALID_RESET", "TVALID is high at the first edge after reset");
+    }
+    const tb_stream_field *keep = field_of(s, TB_STREAM_KEEP), *strb = field_of(s, TB_STREAM_STRB);
+    for (uint32_t lane = 0; valid && axi && keep != NULL && strb != NULL && lane < keep->sig.width; lane++) {
+        if (!bit_of(keep, lane) && bit_of(strb, lane)) {
+            complain(s, "axi:AXI4STREAM_ERRM_TKEEP_TSTRB", "lane %u has TSTRB without TKEEP", lane);
+        }
     }
     if (!s->waits) {
         return;
@@ -299,6 +305,9 @@ static void check_offer(tb_stream *s, bool valid) {
     }
     for (unsigned i = 0; i < s->fields; i++) {
         const tb_stream_field *f = &s->field[i];
+        if (f->kind == TB_STREAM_DATA && keep != NULL && sum_of(s, keep) != keep->sum) {
+            continue; /* other bytes count than did: that is TKEEP's */
+        }
         if (sum_of(s, f) != f->sum && f->kind == TB_STREAM_PLAIN) {
             complain(s, "stream:payload", "the payload changed before ready: %s", f->name);
         } else if (sum_of(s, f) != f->sum) {

@@ -48,8 +48,8 @@ typedef struct tb_stream_cfg {
     const char *prefix;        /* AXI4-Stream: of "tvalid" ... (tb_sim_find_split); NULL: a plain handshake: */
     const char *valid, *ready; /* its signals; ready NULL: it cannot be stalled */
     const char *payload[TB_STREAM_FIELDS + 1]; /* its payload, ended by NULL */
-    unsigned slice, slices; /* number `slice` of `slices` streams in the same vectors; 0: not */
-    bool source;            /* of the design: the bench takes; else the bench sends */
+    unsigned slice, slices;                    /* number `slice` of `slices` streams in the same vectors; 0: not */
+    bool source;                               /* of the design: the bench takes; else the bench sends */
     unsigned clock;                            /* the one that it belongs to: index into tb_run_cfg.clocks */
     const char
         *from;   /* of a source: name of the stream into the design whose bytes come out here; NULL: no scoreboard */

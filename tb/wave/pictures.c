@@ -50,8 +50,8 @@ static bool of_port(const char *name, const char *prefix) {
         char behind[64];
         snprintf(behind, sizeof behind, "%.*s", star != NULL ? (int)(length - head - 1) : 0, prefix + head + 1);
         /* a struct is one signal in many recordings: "axi_req_i." is axi_req_i */
-        const bool whole = head > 0 && prefix[head - 1] == '.' && strncmp(name, prefix, head - 1) == 0 &&
-                           strlen(name) == head - 1;
+        const bool whole =
+            head > 0 && prefix[head - 1] == '.' && strncmp(name, prefix, head - 1) == 0 && strlen(name) == head - 1;
         if (whole || (strncmp(name, prefix, head) == 0 && strstr(name + head, behind) != NULL)) {
             return true;
         }

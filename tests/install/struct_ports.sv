@@ -208,7 +208,9 @@ module struct_ports import struct_pkg::*; (
             item_q       <= '0;
             item_valid_q <= 1'b0;
         end else begin
-            if (apb_req_i.psel && apb_req_i.penable && apb_req_i.pwrite) reg_q[apb_req_i.paddr[3:2]] <= apb_req_i.pwdata;
+            if (apb_req_i.psel && apb_req_i.penable && apb_req_i.pwrite) begin
+                reg_q[apb_req_i.paddr[3:2]] <= apb_req_i.pwdata;
+            end
             if (in_rsp_o.tready) held_q <= in_req_i;
             if (item_ready_i) item_valid_q <= 1'b0;
             if ((!item_valid_q || item_ready_i) && in_req_i.tvalid && in_rsp_o.tready) begin
