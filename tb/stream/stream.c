@@ -42,9 +42,13 @@ static int find_axi(tb_stream *s, const tb_sim *sim, char *err, size_t err_size)
     int rc = 0;
     s->valid = find_signal(s, sim, "tvalid");
     s->ready = find_signal(s, sim, "tready");
-    if (s->valid.ptr == NULL || s->valid.width != 1 || (s->ready.ptr != NULL && s->ready.width != 1)) {
-        return opt_fail(err, err_size, "stream %s: expected a port %stvalid, and tready, of %u bit%s", s->cfg.name,
-                        s->cfg.prefix, s->cfg.slices > 1 ? s->cfg.slices : 1, s->cfg.slices > 1 ? "s" : "");
+    if (s->valid.ptr == NULL) {
+        return opt_fail(err, err_size, "stream %s: there is no port %stvalid", s->cfg.name, s->cfg.prefix);
+    }
+    if (s->valid.width != 1 || (s->ready.ptr != NULL && s->ready.width != 1)) {
+        return opt_fail(err, err_size,
+                        "stream %s: tvalid and tready have %u bits, expected 1; slices = N: vectors of N", s->cfg.name,
+                        s->valid.width);
     }
     for (unsigned k = 0; k < sizeof words / sizeof *words && rc == 0; k++) {
         const tb_sig sig = find_signal(s, sim, words[k]);
