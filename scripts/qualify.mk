@@ -1,5 +1,5 @@
 # Functional qualification (docs/qualification.md): all mutants of a design in one build, KIND=mut.
-.PHONY: qualify qualify-builds
+.PHONY: qualify qualify-builds qualify-hashes
 QUALIFY_OUT = $(BUILD)/$(DUT_FOLDER)qualify
 QUALIFY_JOBS = --design $(DUT) --cfg $(CFG) --suite $(if $(call given,SUITE),$(SUITE),smoke) --build $(BUILD) \
   --out-build $(BUILD)/$(DUT_FOLDER)$(CFG)-mut --runner $(RUNNER) $(if $(call given,SEED),--seed $(SEED))
@@ -27,3 +27,11 @@ qualify-builds: ## sign-off | mutants of the last make qualify, each built the o
     DUT=, CFG=; COUNT=100: so many, DRAW=1: drawn by this seed; TOTAL=seconds: no further one begins
 	@$(PYTHON) scripts/qualify.py builds $(QUALIFY_OUT) --build $(BUILD) --count $(or $(COUNT),100) \
 	  --draw $(or $(DRAW),1) $(addprefix --total ,$(TOTAL))
+
+qualify-hashes: ## sign-off | without a mutant the jobs of the suite have the hashes of the build of kind fast | \
+    DUT=, CFG=, SUITE=smoke
+	@scripts/build.sh $(RUNNER)
+	@programs=$$($(PYTHON) scripts/qualify.py programs $(QUALIFY_JOBS)) && \
+	  scripts/build.sh DUT=$(DUT) CFG=$(CFG) KIND=mut $(addprefix MUTANTS=,$(MUTANTS)) $(addprefix DRAW=,$(DRAW)) \
+	  $$programs && scripts/build.sh DUT=$(DUT) CFG=$(CFG) KIND=fast $$(echo $$programs | sed "s/$(CFG)-mut/$(CFG)-fast/g")
+	@$(PYTHON) scripts/qualify.py hashes $(QUALIFY_JOBS)
