@@ -147,7 +147,8 @@ class Project:
                 "# configurations: a name, and parameters of the top module\ncfg      base%s\n\n%s%s\n%s\n%s%s" %
                 (self.name, "the design " + self.top, self.top, params,
                  "".join("file     %s\n" % f for f in self.files),
-                 "".join("include  %s\n" % i for i in self.includes), "".join("port     %s\n" % p for p in ports), text_of.BOARDS, lines))
+                 "".join("include  %s\n" % i for i in self.includes), "".join("port     %s\n" % p for p in ports),
+                 text_of.BOARDS, lines))
 
     def memory(self):
         """Base, size and bytes of a beat: what all masters can address, at most 16 MB."""

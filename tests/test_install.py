@@ -161,7 +161,7 @@ def test_two_clocks(prefix, tmp_path):
     assert "cross.regs: there is no register NONE, only COUNT, LIMIT" in declare(prefix, project,
                                                                                 "registers cross.regs NONE")
     (project / "cross.regs").write_text(REGS + "frob\n")
-    assert "cross.regs:5: " in declare(prefix, project, "registers cross.regs")
+    assert "cross.regs:6: " in declare(prefix, project, "registers cross.regs")
     assert declare(prefix, project, "stream s_axis_a m_axis_b") == ""
     rtl = project / "rtl/two_clocks.sv"
     text = rtl.read_text()
@@ -293,6 +293,7 @@ def test_failure_in_a_project(prefix, failed):
     assert "small case: make repro CASE=" in said
     page = (project / "build/regress/1/report/index.html").read_text()
     assert "Timing around the failure" in page and "/bundle/timing.svg\" alt=" in page
+    assert re.search(r"<summary>The small case</summary><pre>[^<]*\bbus=ideal\n", page)
     assert "divergence report" in page and "timing diagram" in page and "mesh" not in page and "figures" not in page
     assert "clean work tree" not in page  # there is no git tree
     said = make(prefix, project, "repro", "RUN=1", "REPORT=build/mine", status=2)
@@ -365,7 +366,7 @@ def test_arbiter(prefix, tmp_path):
     rtl = project / "rtl/arbiter.sv"
     good = rtl.read_text()
     run = ("run", "COUNT=5", "traffic=random", "transfers=60", "stall=40")
-    assert "0 failed" in make(prefix, project, *run)
+    assert "PASS test=arb" in make(prefix, project, *run)
     for old, new, found in (
             ("last_q  <= next;", "last_q  <= '0;",
              r"arbiter: requester \d waits since cycle \d+, and others were granted 4 times"),
@@ -452,6 +453,27 @@ HOLD = """module hold (
     end
 endmodule
 """
+
+
+@pytest.mark.skipif(os.environ.get("TANDEM_CHECK") is None, reason="not run: 40 seconds (make check)")
+def test_tutorial(prefix, tmp_path):
+    """The commands of docs/own-design.md, one after the other; what it shows of their output is there, in its order."""
+    shutil.copy(ROOT / "tests/install/two_clocks.sv", tmp_path)
+    env = dict(ENV, PATH="%s:%s" % (prefix / "bin", ENV["PATH"]), MAKEFLAGS="s")
+    blocks = re.findall(r"(?:^    .*\n)+", (ROOT / "docs/own-design.md").read_text(), re.M)
+    lines = [line[4:] for block in blocks for line in block.splitlines()]
+    assert sum(line.startswith("$ ") for line in lines) == 10
+    said, at = "", 0
+    for line in lines:
+        if line.startswith("$ "):
+            done = subprocess.run(["bash", "-c", line[2:]], cwd=tmp_path, env=env, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, timeout=900)
+            said, at = done.stdout, 0
+            assert done.returncode == 0, (line, said)
+        else:
+            found = said.find(line.strip(), at)
+            assert found >= 0, (line, said)
+            at = found + len(line.strip())
 
 
 @pytest.mark.skipif(shutil.which("slurmctld", path=os.environ["PATH"] + ":/usr/sbin") is None or
