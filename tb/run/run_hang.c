@@ -98,15 +98,10 @@ static void wait_lines(const tb_run *run, unsigned waits[2], FILE *out) {
             }
         }
     }
-    for (unsigned i = 0; i < run->streams; i++) {
-        const tb_stream *s = run->stream[i];
-        if (tb_stream_owes(s, text, sizeof text)) {
+    for (unsigned i = 0; i < run->streams; i++) { /* the bench takes what the design offers when its pause ends */
+        if (tb_stream_owes(run->stream[i], text, sizeof text)) {
             fprintf(out, "  %s: %s\n", who[0], text);
             waits[0]++;
-        }
-        if (s->cfg.source && s->waits) { /* it is taken at the latest when the bench's pause ends */
-            fprintf(out, "  %s: %s is offered since cycle %" PRIu64 "\n", who[1], s->cfg.name, s->since);
-            waits[1]++;
         }
     }
     for (unsigned i = 0; i < run->apbs; i++) {
