@@ -1,5 +1,6 @@
 """An installation: headers that stand alone, tools without a design, and projects that `tandem new` writes around
 designs: they build, pass, find a bug, and refuse what cannot be."""
+import html
 import os
 import re
 import shutil
@@ -293,7 +294,7 @@ def test_failure_in_a_project(prefix, failed):
     assert "small case: make repro CASE=" in said
     page = (project / "build/regress/1/report/index.html").read_text()
     assert "Timing around the failure" in page and "/bundle/timing.svg\" alt=" in page
-    assert re.search(r"<summary>The small case</summary><pre>[^<]*\bbus=ideal\n", page)
+    assert re.search(r"<summary>The small case</summary><pre>[^<]*\bbus=ideal\n", html.unescape(page))
     assert "divergence report" in page and "timing diagram" in page and "mesh" not in page and "figures" not in page
     assert "clean work tree" not in page  # there is no git tree
     said = make(prefix, project, "repro", "RUN=1", "REPORT=build/mine", status=2)
