@@ -115,7 +115,7 @@ static int take_resume(void *to, const char *next, char *err, size_t err_size) {
 static int take_positional(void *ctx, const char *word, char *err, size_t err_size) {
     options *o = (options *)ctx;
     if (o->positionals == 3) {
-        return opt_fail(err, err_size, "argument \"%.60s\" is one too many", word);
+        return opt_fail(err, err_size, "unexpected argument \"%.60s\"", word);
     }
     o->positional[o->positionals++] = word;
     return 0;

@@ -302,10 +302,10 @@ static const char *missing(const tb_prog_options *o) {
 
 static const char *flat_contradiction(const tb_prog_options *o, const given *g) {
     if (g->stored != NULL && g->shrink != NULL) {
-        return "--shrink: names its case itself, expected no --case beside it";
+        return "--shrink: names its own case, cannot be combined with --case";
     }
     if ((g->stored != NULL || g->shrink != NULL) && (o->have_seed || o->have_run || o->pinned)) {
-        return "a stored case fixes everything: expected no seed, run, count or knob beside it";
+        return "a stored case fixes everything: it cannot be combined with a seed, run, count or knob";
     }
     if (g->shrink == NULL &&
         (o->output != NULL || o->keep != NULL || g->seconds || g->jobs || o->same_unit || o->signature_only)) {
@@ -313,7 +313,7 @@ static const char *flat_contradiction(const tb_prog_options *o, const given *g) 
     }
     if (g->shrink != NULL &&
         (o->wave != NULL || o->fail_wave != NULL || o->result != NULL || o->report != NULL || o->print_case)) {
-        return "--shrink: expected no waveform, result, report or --print-case beside it";
+        return "--shrink: cannot be combined with a waveform, result, report or --print-case";
     }
     return NULL;
 }
@@ -321,11 +321,11 @@ static const char *flat_contradiction(const tb_prog_options *o, const given *g) 
 static const char *mutation_contradiction(const tb_prog_options *o) {
     const tb_mutation_options *m = &o->mutation;
     if ((m->list != NULL) != (m->verdicts != NULL)) {
-        return "--mutants and --verdicts: expected both";
+        return "--mutants and --verdicts: each needs the other";
     }
     if (m->list != NULL && (m->mutant != 0 || o->wave != NULL || o->fail_wave != NULL || o->report != NULL ||
                             o->dump != NULL || o->cov != NULL || o->code_cov != NULL || o->print_case)) {
-        return "--mutants: expected no --mutant, waveform, report, log, coverage file or --print-case beside it";
+        return "--mutants: cannot be combined with --mutant, a waveform, report, log, coverage file or --print-case";
     }
     return NULL;
 }
@@ -336,16 +336,16 @@ static int check_options(const tb_prog_options *o, const given *g, char *err, si
         text = flat_contradiction(o, g);
     }
     if (text == NULL && o->have_seed && o->have_run) {
-        text = "--seed: names one case, expected no --run-seed, --index or --count beside it";
+        text = "--seed: names one case, cannot be combined with --run-seed, --index or --count";
     }
     if (text == NULL && o->count > 1 && ((o->wave != NULL && !o->flat) || o->dump != NULL || o->case_out != NULL)) {
         text = "--wave, --dump and --case are for one case: expected --count 1";
     }
     if (text == NULL && g->report_limit && o->report == NULL) {
-        text = "--report-limit: expected --report beside it";
+        text = "--report-limit: needs --report";
     }
     if (text == NULL && o->report != NULL && o->fail_wave != NULL) {
-        text = "--report writes a waveform of its own: expected no --fail-wave beside it";
+        text = "--report: writes its own waveform, cannot be combined with --fail-wave";
     }
     if (text == NULL) {
         text = mutation_contradiction(o);

@@ -96,7 +96,8 @@ static void check_errors(copy_device *dev, const tb_prog_run *run, const job *j,
         tb_knobs_get(run->knobs, "error") != 0 || !in_memory(j->src, j->len) || !in_memory(j->dst, j->len);
     if (!expected && (s->errors[0] != before[0] || s->errors[1] != before[1])) {
         tb_run_fail(&dev->run, "mem:error",
-                    "copy of %u bytes from 0x%08x to 0x%08x: memory answered with an error, and all of it is memory",
+                    "copy of %u bytes from 0x%08x to 0x%08x: memory answered with an error, although all of the range "
+                    "is memory",
                     j->len, j->src, j->dst);
     }
 }
