@@ -63,15 +63,12 @@ net_status net_calib_collect(const net_graph *graph, const net_inputs *inputs, n
         !graph->planned) {
         return net_fail(err, NET_ERR_ARG, "net_calib_collect: a planned graph and at least one input are needed");
     }
-    if (graph->input == NET_NONE) {
-        return net_fail(err, NET_ERR_UNSUPPORTED, "%.150s: %u inputs, expected one", graph->name, graph->num_inputs);
-    }
     net_ref *ref = NULL;
     net_status status = net_ref_new(graph, &ref, err);
     if (status != NET_OK) {
         return status;
     }
-    float *input = malloc(net_shape_elements(&graph->blob[graph->input].shape) * sizeof *input);
+    float *input = malloc(net_graph_input_elements(graph) * sizeof *input + 1);
     memset(hist, 0, graph->num_layers * sizeof *hist);
     status = input == NULL ? net_fail(err, NET_ERR_MEMORY, "out of memory")
                            : pass(graph, ref, inputs, input, true, hist, err);

@@ -17,7 +17,8 @@ typedef enum net_calib_method {
     NET_CALIB_PERCENTILE /* the least threshold that covers a share of the values */
 } net_calib_method;
 
-/* The inputs that a network is calibrated with. `load` writes input i (elements of the input blob). */
+/* The inputs that a network is calibrated with. `load` writes input i: the elements of all input blobs, one blob after
+ * the other (net_graph_input_elements()). */
 typedef struct net_inputs {
     uint32_t count;
     net_status (*load)(void *user, uint32_t i, float *input, net_error *err);
@@ -46,7 +47,7 @@ bool net_layer_quantizable(const net_layer *layer);
 
 /*
  * Run the FP32 reference twice over all inputs and fill hist[num_layers], all zero where the layer is not quantizable.
- * Errors: NET_ERR_ARG, NET_ERR_UNSUPPORTED (several inputs, no float weights), NET_ERR_MEMORY, those of load().
+ * Errors: NET_ERR_ARG, NET_ERR_UNSUPPORTED (no float weights), NET_ERR_MEMORY, those of load().
  */
 net_status net_calib_collect(const net_graph *graph, const net_inputs *inputs, net_hist *hist, net_error *err);
 /*
@@ -56,10 +57,26 @@ net_status net_calib_collect(const net_graph *graph, const net_inputs *inputs, n
  */
 net_status net_calib_table(const net_graph *graph, const net_hist *hist, net_calib_method method, double percent,
                            net_table *table, net_error *err);
+#define NET_CALIB_METHODS 4u
+
+/* What a method gave. right: inputs whose known class comes first (0: none is known). same_top1: of a classifier, the
+ * inputs whose first class is that of FP32 (0 for other networks). output_db: net_quant_report.output_db. */
+typedef struct net_calib_score {
+    bool done;
+    uint32_t right, same_top1;
+    double output_db;
+} net_calib_score;
+
 /*
- * The table of the method whose INT8 network has the most exact outputs (net_quant_report.output_db) over the inputs,
- * the first of the enumeration on a tie; *taken (may be NULL) is that method. hist: of net_calib_collect(). Errors: as
- * net_calib_table() and net_quant_compare().
+ * The best of NET_CALIB_METHODS scores, of those that are done: the most right classes; among these all within 3 dB of
+ * the most exact outputs count as equal, and the most first classes as in FP32 decide; then the dB, then the order. The
+ * signal to error of all outputs alone prefers a method that moves two nearly equal classes past each other to one that
+ * adds the same noise to all; the first classes alone say little about a network whose classes are nearly equal anyway.
+ */
+uint32_t net_calib_choose(const net_calib_score score[NET_CALIB_METHODS]);
+/*
+ * The table of the method that net_calib_choose() takes over the inputs; *taken (may be NULL) is that method. hist: of
+ * net_calib_collect(). Errors: as net_calib_table() and net_quant_compare().
  */
 net_status net_calib_auto(const net_graph *graph, const net_inputs *inputs, const net_hist *hist, double percent,
                           net_table *table, net_calib_method *taken, net_error *err);
@@ -88,6 +105,7 @@ typedef struct net_quant_report {
     double output_db; /* of the network: the mean of error / signal of its outputs, as dB */
     /* inputs for which the first output of both networks has its largest value at the same place */
     uint32_t same_top1;
+    bool classes;          /* the first output is a vector of at least two elements, as of a classifier */
     uint32_t *fp32, *int8; /* [inputs]: these places */
 } net_quant_report;
 

@@ -5,6 +5,8 @@
 #include "calib.h"
 #include "internal.h"
 
+#define NEARLY_DB 3.0 /* outputs that are as exact */
+
 /* A second graph of the same files; the shape of open inputs is that of the first. */
 static net_status copy_graph(const net_graph *graph, net_graph *copy, net_error *err) {
     const net_save_options exact = {NET_LAYOUT_STOCK, NET_STORE_FP32};
@@ -25,48 +27,72 @@ static net_status copy_graph(const net_graph *graph, net_graph *copy, net_error 
     return status;
 }
 
-/* What a method's table loses, in dB of all outputs; NaN below everything. */
-static net_status measure(const net_graph *graph, const net_inputs *inputs, const net_table *table, double *db,
-                          net_error *err) {
+/* What a method's table gives. */
+static net_status measure(const net_graph *graph, const net_inputs *inputs, const net_table *table,
+                          net_calib_score *score, net_error *err) {
     net_graph int8 = {0};
     net_quant_report report = {0};
     net_status status = copy_graph(graph, &int8, err);
     status = status == NET_OK ? net_quantize_table(&int8, table, err) : status;
     status = status == NET_OK ? net_quant_compare(graph, &int8, inputs, &report, err) : status;
-    *db = isnan(report.output_db) ? -INFINITY : report.output_db;
+    *score = (net_calib_score){status == NET_OK, 0, report.classes ? report.same_top1 : 0, report.output_db};
     net_quant_report_free(&report);
     net_graph_free(&int8);
     return status;
 }
 
+/* dB in which NaN, of outputs that are all zero, is below everything. */
+static double decibels(const net_calib_score *s) {
+    return isnan(s->output_db) ? -INFINITY : s->output_db;
+}
+
+uint32_t net_calib_choose(const net_calib_score score[NET_CALIB_METHODS]) {
+    uint32_t right = 0;
+    double most = -INFINITY;
+    uint32_t best = NET_CALIB_METHODS;
+    for (uint32_t i = 0; i < NET_CALIB_METHODS; i++) {
+        right = score[i].done && score[i].right > right ? score[i].right : right;
+    }
+    for (uint32_t i = 0; i < NET_CALIB_METHODS; i++) {
+        bool possible = score[i].done && score[i].right == right;
+        most = possible && decibels(&score[i]) > most ? decibels(&score[i]) : most;
+    }
+    for (uint32_t i = 0; i < NET_CALIB_METHODS; i++) {
+        const net_calib_score *s = &score[i];
+        const net_calib_score *b = &score[best < NET_CALIB_METHODS ? best : i];
+        if (!s->done || s->right != right || decibels(s) < most - NEARLY_DB) {
+            continue;
+        }
+        if (best == NET_CALIB_METHODS || s->same_top1 > b->same_top1 ||
+            (s->same_top1 == b->same_top1 && decibels(s) > decibels(b))) {
+            best = i;
+        }
+    }
+    return best < NET_CALIB_METHODS ? best : 0;
+}
+
 net_status net_calib_auto(const net_graph *graph, const net_inputs *inputs, const net_hist *hist, double percent,
                           net_table *table, net_calib_method *taken, net_error *err) {
-    static const net_calib_method methods[] = {NET_CALIB_KL, NET_CALIB_MINMAX, NET_CALIB_MSE, NET_CALIB_PERCENTILE};
-    double best = 0.0;
-    bool any = false;
+    net_table tables[NET_CALIB_METHODS] = {0};
+    net_calib_score score[NET_CALIB_METHODS] = {0};
     net_status status = table == NULL || table->count != 0 ? NET_ERR_ARG : NET_OK;
     if (status != NET_OK) {
         return net_fail(err, status, "net_calib_auto: an empty table is needed");
     }
-    for (size_t i = 0; status == NET_OK && i < sizeof methods / sizeof methods[0]; i++) {
-        net_table own = {0};
-        double db = 0.0;
-        status = net_calib_table(graph, hist, methods[i], percent, &own, err);
-        status = status == NET_OK ? measure(graph, inputs, &own, &db, err) : status;
-        if (status == NET_OK && (!any || db > best)) {
-            net_table swap = *table;
-            *table = own;
-            own = swap;
-            best = db;
-            any = true;
-            if (taken != NULL) {
-                *taken = methods[i];
-            }
-        }
-        net_table_free(&own);
+    for (uint32_t i = 0; status == NET_OK && i < NET_CALIB_METHODS; i++) {
+        status = net_calib_table(graph, hist, (net_calib_method)i, percent, &tables[i], err);
+        status = status == NET_OK ? measure(graph, inputs, &tables[i], &score[i], err) : status;
     }
-    if (status != NET_OK) {
-        net_table_free(table);
+    if (status == NET_OK) {
+        uint32_t best = net_calib_choose(score);
+        *table = tables[best];
+        tables[best] = (net_table){0};
+        if (taken != NULL) {
+            *taken = (net_calib_method)best;
+        }
+    }
+    for (uint32_t i = 0; i < NET_CALIB_METHODS; i++) {
+        net_table_free(&tables[i]);
     }
     return status;
 }

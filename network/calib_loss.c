@@ -157,6 +157,9 @@ static net_status compare(comparison *c, net_error *err) {
         c->report->layer[i].output_db = decibels(&c->out[i]);
     }
     c->report->output_db = all_outputs(c);
+    const net_shape *first = &c->fp32->blob[c->fp32->outputs[0]].shape;
+    uint32_t count = net_shape_elements(first);
+    c->report->classes = count > 1 && (count == first->w || count == first->h || count == first->c);
     return status;
 }
 
@@ -168,9 +171,6 @@ net_status net_quant_compare(const net_graph *fp32, const net_graph *int8, const
     }
     *report = (net_quant_report){.inputs = inputs->count};
     net_status status = same_graphs(fp32, int8, err);
-    if (status == NET_OK && fp32->input == NET_NONE) {
-        status = net_fail(err, NET_ERR_UNSUPPORTED, "%.150s: %u inputs, expected one", fp32->name, fp32->num_inputs);
-    }
     if (status != NET_OK) {
         return status;
     }
@@ -181,7 +181,7 @@ net_status net_quant_compare(const net_graph *fp32, const net_graph *int8, const
     c.in = calloc(fp32->num_layers, sizeof *c.in);
     c.out = calloc(fp32->num_layers, sizeof *c.out);
     c.output = calloc(fp32->num_outputs, sizeof *c.output);
-    c.input = malloc(net_shape_elements(&fp32->blob[fp32->input].shape) * sizeof *c.input);
+    c.input = malloc(net_graph_input_elements(fp32) * sizeof *c.input + 1);
     bool ok = report->layer != NULL && report->fp32 != NULL && report->int8 != NULL && c.in != NULL && c.out != NULL &&
               c.output != NULL && c.input != NULL;
     status = ok ? compare(&c, err) : net_fail(err, NET_ERR_MEMORY, "out of memory");

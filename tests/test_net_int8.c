@@ -436,11 +436,33 @@ static void test_thresholds(void **state) {
     free(h);
 }
 
+/* Which method is taken, from its scores. */
+static void test_choose(void **state) {
+    static const struct {
+        net_calib_score score[NET_CALIB_METHODS];
+        uint32_t best;
+    } row[] = {
+        /* SqueezeNet over twelve pictures: within 3 dB the classes decide */
+        {{{true, 0, 8, 15.41}, {true, 0, 11, 20.0}, {true, 0, 8, 22.19}, {true, 0, 8, 16.49}}, NET_CALIB_MINMAX},
+        {{{true, 0, 12, 15.41}, {true, 0, 7, 19.0}, {true, 0, 8, 22.19}, {true, 0, 8, 22.1}}, NET_CALIB_MSE},
+        {{{true, 5, 0, 10.0}, {true, 4, 9, 40.0}, {true, 5, 1, 8.0}, {true, 5, 0, 10.5}}, NET_CALIB_MSE},
+        {{{true, 0, 0, 10.0}, {true, 0, 0, 12.0}, {true, 0, 0, 12.0}, {true, 0, 0, 11.0}}, NET_CALIB_MINMAX},
+        {{{true, 0, 0, NAN}, {false, 0, 0, 0.0}, {true, 0, 0, -5.0}, {false, 0, 9, 90.0}}, NET_CALIB_MSE},
+        {{{true, 0, 0, 50.0}, {true, 0, 0, INFINITY}, {true, 0, 3, 50.0}, {true, 0, 1, NAN}}, NET_CALIB_MINMAX},
+        {{{false, 0, 0, 0.0}, {false, 0, 0, 0.0}, {false, 0, 0, 0.0}, {true, 0, 0, NAN}}, NET_CALIB_PERCENTILE},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        assert_int_equal(net_calib_choose(row[i].score), row[i].best);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand),       cmocka_unit_test(test_quantise),   cmocka_unit_test(test_random),
-        cmocka_unit_test(test_inner_product), cmocka_unit_test(test_refused),    cmocka_unit_test(test_device),
-        cmocka_unit_test(test_table),         cmocka_unit_test(test_squeezenet), cmocka_unit_test(test_thresholds),
+        cmocka_unit_test(test_choose),     cmocka_unit_test(test_by_hand),       cmocka_unit_test(test_quantise),
+        cmocka_unit_test(test_random),     cmocka_unit_test(test_inner_product), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_device),     cmocka_unit_test(test_table),         cmocka_unit_test(test_squeezenet),
+        cmocka_unit_test(test_thresholds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

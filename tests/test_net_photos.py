@@ -145,6 +145,12 @@ def test_thresholds(tmp_path, method):
     assert scales["c2_param_0"][3] == 0
 
 
+def taken(tried):
+    """Of (method, top-1 as in FP32, dB): within 3 dB of the most exact outputs the most top-1, then the most exact."""
+    most = max(db for _, _, db in tried)
+    return max((row for row in tried if row[2] >= most - 3), key=lambda row: row[1:])[0]
+
+
 def test_written_network_is_the_table_network(tmp_path):
     args, inputs, _ = network(tmp_path, 2)
     out = ["--out-param", tmp_path / "q.param", "--out-bin", tmp_path / "q.bin"]
@@ -152,8 +158,7 @@ def test_written_network_is_the_table_network(tmp_path):
     assert text.startswith("layer ")
     tried = {line.split(":")[0]: line for line in text.split("\n") if ": top-1 as in FP32 for " in line}
     assert sorted(tried) == ["kl", "minmax", "mse", "percentile"]
-    # all methods are tried, the one with the most exact output is taken
-    best = max(tried, key=lambda m: float(tried[m].split()[-2]))
+    best = taken([(m, int(line.split()[6]), float(line.split()[-2])) for m, line in tried.items()])
     assert text.endswith("taken: %s\n" % best)
     good("calibrate", *args, "--method", best, "--table", tmp_path / "b.table", "--image", *inputs)
     assert (tmp_path / "b.table").read_bytes() == (tmp_path / "t.table").read_bytes()
@@ -471,7 +476,9 @@ def test_quantiser_against_ncnn(method):
         assert report["same_top1"] >= report["compared_same_top1"]
         return
     assert ({row["method"] for row in report["tried"]} == {"kl", "minmax", "mse", "percentile"} and
-            report["output_db"] == max(r["output_db"] for r in report["tried"]))
+            report["output_db"] == next(r["output_db"] for r in report["tried"] if r["method"] == taken(
+                [(r["method"], r["same_top1"], r["output_db"]) for r in report["tried"]])))
+    assert report["same_top1"] >= 11  # of the twelve; the most exact outputs alone have 8
     report = json.loads(good("calibrate", *model("float"), "--method", "kl", "--json", "--image", *pictures()))
     # where the twelve hold a layer's largest value and most of its shape, the thresholds are ncnn's
     table = read_table(table_path)

@@ -57,7 +57,7 @@ is `tandem.onnx.Unsupported`.
 | --- | --- |
 | Conv, ConvTranspose (1 and 2 dimensions, groups, dilations, pads, auto_pad) | \
 Convolution, ConvolutionDepthWise, Deconvolution, DeconvolutionDepthWise |
-| Gemm, MatMul (constant second operand) | InnerProduct, BinaryOp |
+| Gemm, MatMul, Einsum (a letter for each axis) | InnerProduct where an operand is constant, else MatMul; BinaryOp |
 | ConvInteger, MatMulInteger, QLinearConv, QLinearMatMul | Convolution, InnerProduct in INT8, exactly; BinaryOp, Clip |
 | QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear | BinaryOp, Clip; Reduction |
 | com.microsoft: QLinearAdd, QLinearMul, QLinearConcat, QLinearAveragePool, QLinearGlobalAveragePool, \
@@ -81,13 +81,14 @@ Clip | layers of these names (Clip with one bound: BinaryOp; Gelu: Erf or TanH, 
 | And, Or, Xor, Not, Where | BinaryOp over 0 and 1 |
 | ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceSumSquare, ReduceLogSum, \
 ReduceLogSumExp | Reduction, UnaryOp, BinaryOp |
+| Gather of indices that the network computes | Embed of a constant, else MatMul |
 | Concat, Split, Slice, Gather, GatherElements, GatherND, Compress, ReverseSequence (constant indices), \
 Pad, Expand, Tile | Concat, Slice, Crop, Padding, Tile |
 | Reshape, Flatten, Squeeze, Unsqueeze, Identity, Dropout, Cast, CastLike | Reshape, or nothing |
 | Transpose, DepthToSpace, SpaceToDepth | Permute, ShuffleChannel, one or several |
 | Resize, Upsample (last two dimensions; linear and cubic where ncnn has the same weights) | \
 Interp; Crop and Concat for other nearest elements |
-| Constant, ConstantOfShape, Shape, Size, Range, and others over constants | none |
+| Constant, ConstantOfShape, Shape, Size, Range, and others over constants; If with a known condition | none |
 
 All values are FP32 in the network. bool is 0 and 1; integers of 8 and 16 bits and halves are exact
 where they are moved, compared or selected, wider ones up to 2^24, which `Converted.feed()` checks;

@@ -8,11 +8,10 @@
 #include "photos.h"
 #include "report/report.h"
 
-#define METHODS 4u
-static const char *const method_name[METHODS] = {[NET_CALIB_KL] = "kl",
-                                                 [NET_CALIB_MINMAX] = "minmax",
-                                                 [NET_CALIB_MSE] = "mse",
-                                                 [NET_CALIB_PERCENTILE] = "percentile"};
+static const char *const method_name[NET_CALIB_METHODS] = {[NET_CALIB_KL] = "kl",
+                                                           [NET_CALIB_MINMAX] = "minmax",
+                                                           [NET_CALIB_MSE] = "mse",
+                                                           [NET_CALIB_PERCENTILE] = "percentile"};
 
 /* A calibration method, and its result. */
 typedef struct candidate {
@@ -24,16 +23,13 @@ typedef struct candidate {
 typedef struct calib_job {
     const photos_options *opt;
     net_graph fp32;
+    net_shape shape; /* of an input */
     net_hist *hist;
     candidate best, other; /* other: --compare */
     uint32_t method;       /* of the best */
     uint32_t labels;       /* inputs whose class is known, */
     int64_t *label;        /* [inputs]: the class, or -1 */
-    struct {
-        bool done;
-        uint32_t same_top1, right;
-        double output_db;
-    } tried[METHODS];
+    net_calib_score tried[NET_CALIB_METHODS];
     net_inputs inputs;
     photos_source source;
 } calib_job;
@@ -71,7 +67,7 @@ static void print_text(const calib_job *job) {
                    l->output_db);
         }
     }
-    for (uint32_t i = 0; i < METHODS; i++) {
+    for (uint32_t i = 0; i < NET_CALIB_METHODS; i++) {
         if (job->tried[i].done) {
             print_agreement(job, method_name[i], job->tried[i].same_top1, job->tried[i].right, job->tried[i].output_db);
         }
@@ -117,7 +113,7 @@ static void print_json(const calib_job *job) {
         print_number("compared_output_db", job->other.report.output_db);
     }
     printf(", \"tried\": [");
-    for (uint32_t i = 0; i < METHODS; i++) {
+    for (uint32_t i = 0; i < NET_CALIB_METHODS; i++) {
         if (job->tried[i].done) {
             printf("%s{\"method\": \"%s\", \"same_top1\": %u", first ? "" : ", ", method_name[i],
                    job->tried[i].same_top1);
@@ -171,42 +167,46 @@ static net_status leave_float(const calib_job *job, net_table *table, net_error 
 
 /* A second copy of the network, INT8 by the candidate's table, to be compared with the float one. */
 static net_status measure(calib_job *job, candidate *c, net_error *err) {
-    net_status status = photos_load(job->opt, &c->graph, err);
+    net_status status = photos_load(job->opt, &c->graph, &job->shape, err);
     status = status == NET_OK ? net_quantize_table(&c->graph, &c->table, err) : status;
     return status == NET_OK ? net_quant_compare(&job->fp32, &c->graph, &job->inputs, &c->report, err) : status;
 }
 
-/* By the classes where they are known; else, and among equals, by all outputs: the first place says little where there
- * is no class, or where two are nearly as probable. */
-static bool better(const calib_job *job, const net_quant_report *a, const net_quant_report *b) {
-    uint32_t x = right(job, a->int8);
-    uint32_t y = right(job, b->int8);
-    return x != y ? x > y : a->output_db > b->output_db || (isnan(b->output_db) && !isnan(a->output_db));
-}
-
-/* Quantise by a method, and keep the result if it is the best one so far. */
-static net_status try_method(calib_job *job, net_calib_method method, net_error *err) {
-    candidate c = {0};
-    net_status status = net_calib_table(&job->fp32, job->hist, method, job->opt->percent, &c.table, err);
-    if (status == NET_OK && c.table.count == 0) {
+/* The network quantised by a method: *c, also on an error. */
+static net_status quantise(calib_job *job, net_calib_method method, candidate *c, net_error *err) {
+    net_status status = net_calib_table(&job->fp32, job->hist, method, job->opt->percent, &c->table, err);
+    if (status == NET_OK && c->table.count == 0) {
         (void)snprintf(err->text, sizeof err->text, "%.200s: no layer that becomes INT8", job->opt->net);
         status = NET_ERR_UNSUPPORTED;
     }
-    status = status == NET_OK ? leave_float(job, &c.table, err) : status;
-    status = status == NET_OK ? measure(job, &c, err) : status;
-    if (status == NET_OK) {
-        job->tried[method].done = true;
-        job->tried[method].right = right(job, c.report.int8);
-        job->tried[method].same_top1 = c.report.same_top1;
-        job->tried[method].output_db = c.report.output_db;
-    }
-    bool keep = status == NET_OK && (job->best.report.layer == NULL || better(job, &c.report, &job->best.report));
-    if (keep) {
+    status = status == NET_OK ? leave_float(job, &c->table, err) : status;
+    return status == NET_OK ? measure(job, c, err) : status;
+}
+
+/* Try the methods that are asked for; the best one is made again, which costs less than keeping all networks. */
+static net_status choose(calib_job *job, net_error *err) {
+    const char *asked = job->opt->method_name;
+    net_calib_score score[NET_CALIB_METHODS] = {0};
+    net_status status = NET_OK;
+    uint32_t last = 0;
+    for (uint32_t i = 0; status == NET_OK && i < NET_CALIB_METHODS; i++) {
+        if (asked != NULL && strcmp(asked, "auto") != 0 && strcmp(asked, method_name[i]) != 0) {
+            continue;
+        }
         drop(&job->best);
-        job->best = c;
-        job->method = method;
-    } else {
-        drop(&c);
+        last = i;
+        status = quantise(job, (net_calib_method)i, &job->best, err);
+        if (status == NET_OK) {
+            const net_quant_report *r = &job->best.report;
+            job->tried[i] = (net_calib_score){true, right(job, r->int8), r->same_top1, r->output_db};
+            score[i] = job->tried[i];
+            score[i].same_top1 = r->classes ? r->same_top1 : 0;
+        }
+    }
+    job->method = net_calib_choose(score);
+    if (status == NET_OK && job->method != last) {
+        drop(&job->best);
+        status = quantise(job, (net_calib_method)job->method, &job->best, err);
     }
     return status;
 }
@@ -290,11 +290,11 @@ static net_status save(calib_job *job, net_error *err) {
 
 static net_status run(calib_job *job, net_error *err) {
     const photos_options *o = job->opt;
-    net_status status = photos_load(o, &job->fp32, err);
+    net_status status = photos_load(o, &job->fp32, &job->shape, err);
     if (status != NET_OK) {
         return status;
     }
-    status = photos_source_open(&job->source, o, &job->fp32.blob[job->fp32.input].shape, err);
+    status = photos_source_open(&job->source, o, &job->shape, err);
     if (status != NET_OK) {
         return status;
     }
@@ -306,12 +306,7 @@ static net_status run(calib_job *job, net_error *err) {
     }
     status = read_labels(job, err);
     status = status == NET_OK ? net_calib_collect(&job->fp32, &job->inputs, job->hist, err) : status;
-    for (uint32_t i = 0; status == NET_OK && i < METHODS; i++) {
-        if (o->method_name == NULL || strcmp(o->method_name, "auto") == 0 ||
-            strcmp(o->method_name, method_name[i]) == 0) {
-            status = try_method(job, (net_calib_method)i, err);
-        }
-    }
+    status = status == NET_OK ? choose(job, err) : status;
     status = status == NET_OK && !isnan(o->reach) ? reach(job, err) : status;
     if (status == NET_OK && o->compare != NULL) {
         status = net_table_load(&job->other.table, o->compare, err);

@@ -73,10 +73,10 @@ static bool dump(const char *folder, const net_graph *g, const net_int8 *net) {
 
 /* ---- the job ---- */
 
-static int run(const photos_options *o, const net_graph *g, photos_engine *engine, const photos_names *n) {
+static int run(const photos_options *o, const net_graph *g, const net_shape *shape, photos_engine *engine,
+               const photos_names *n) {
     photos_source source;
     net_error err;
-    const net_shape *shape = &g->blob[g->input].shape;
     float *input = malloc(net_shape_elements(shape) * sizeof *input);
     if (input == NULL) {
         fputs("tandem-net: out of memory\n", stderr);
@@ -121,9 +121,10 @@ static int run(const photos_options *o, const net_graph *g, photos_engine *engin
     return o->dump == NULL || dump(o->dump, g, engine->cpu) ? 0 : 1;
 }
 
-static net_status prepare(const photos_options *o, net_graph *g, photos_engine *engine, net_error *err) {
+static net_status prepare(const photos_options *o, net_graph *g, net_shape *shape, photos_engine *engine,
+                          net_error *err) {
     net_table table = {0};
-    net_status status = photos_load(o, g, err);
+    net_status status = photos_load(o, g, shape, err);
     if (status == NET_OK && o->table != NULL) {
         status = net_table_load(&table, o->table, err);
         status = status == NET_OK ? net_quantize_table(g, &table, err) : status;
@@ -134,6 +135,7 @@ static net_status prepare(const photos_options *o, net_graph *g, photos_engine *
 
 int photos_classify(const photos_options *o) {
     net_graph graph = {0};
+    net_shape shape;
     photos_engine engine = {0};
     net_error err;
     photos_names n = {0};
@@ -141,8 +143,8 @@ int photos_classify(const photos_options *o) {
         photos_names_free(&n);
         return 2;
     }
-    net_status status = prepare(o, &graph, &engine, &err);
-    int result = status == NET_OK ? run(o, &graph, &engine, &n) : photos_failed(status, &err);
+    net_status status = prepare(o, &graph, &shape, &engine, &err);
+    int result = status == NET_OK ? run(o, &graph, &shape, &engine, &n) : photos_failed(status, &err);
     photos_engine_free(&engine);
     net_graph_free(&graph);
     photos_names_free(&n);

@@ -108,7 +108,7 @@ static net_status prepare(detect_job *job, net_error *err) {
     const detect_options *d = job->opt;
     net_graph *g = &job->graph;
     net_table table = {0};
-    net_status status = photos_load(&d->base, g, err);
+    net_status status = photos_load(&d->base, g, NULL, err);
     status = status != NET_OK ? status
              : job->raw       ? net_heads_fit(&job->heads, g, err)
                               : net_boxes_limits(g, (float)d->threshold, (float)d->overlap, err);

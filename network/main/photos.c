@@ -112,12 +112,15 @@ static int parse(photos_options *o, int argc, char **argv) {
     return status != 0 ? status : complete(o);
 }
 
-net_status photos_load(const photos_options *o, net_graph *graph, net_error *err) {
+net_status photos_load(const photos_options *o, net_graph *graph, net_shape *input, net_error *err) {
     const uint32_t *shape = o->shape;
     net_status status = net_graph_load(graph, o->net, o->bin, err);
     status = status == NET_OK && shape[0] != 0 ? net_graph_set_input(graph, shape[0], shape[1], shape[2], err) : status;
     status = status == NET_OK ? net_graph_plan(graph, err) : status;
-    if (status == NET_OK && graph->input == NET_NONE) {
+    if (status == NET_OK && input != NULL) {
+        *input = graph->input != NET_NONE ? graph->blob[graph->input].shape
+                                          : (net_shape){1, (uint32_t)net_graph_input_elements(graph), 1, 1};
+    } else if (status == NET_OK && graph->input == NET_NONE) {
         (void)snprintf(err->text, sizeof err->text, "%.200s: %u inputs, expected one", o->net, graph->num_inputs);
         status = NET_ERR_UNSUPPORTED;
     }

@@ -43,8 +43,9 @@ void photos_names_free(photos_names *n);
 void photos_free(photos_options *o);
 /* Status of a failure: prints the line, returns 1 for lack of memory and for the device, 2 otherwise. */
 int photos_failed(net_status status, const net_error *err);
-/* The network with its shapes. */
-net_status photos_load(const photos_options *o, net_graph *graph, net_error *err);
+/* The network with its shapes. input: the shape of an input of the command line; of several blobs it is a vector of all
+ * their elements, one blob after the other (.npy). NULL: several are refused. */
+net_status photos_load(const photos_options *o, net_graph *graph, net_shape *input, net_error *err);
 
 /* The inputs of the command line one by one: a picture or .npy file is one, a .csv file (images.c) one for each line.
  */

@@ -74,7 +74,7 @@ static net_status weights(job *j, net_error *err) {
                  ? net_pow2_to_graph(&p, &j->graph, o->pow2 != NULL ? o->pow2 : "the network's own weights", err)
                  : status;
     net_pow2_free(&p);
-    return status == NET_OK ? photos_load(&o->photo, &j->own, err) : status;
+    return status == NET_OK ? photos_load(&o->photo, &j->own, NULL, err) : status;
 }
 
 /* The network in FP32. */
@@ -99,7 +99,7 @@ static net_status scales(job *j, net_error *err) {
 
 static net_status prepare(job *j, net_error *err) {
     const options *o = j->o;
-    net_status status = photos_load(&o->photo, &j->graph, err);
+    net_status status = photos_load(&o->photo, &j->graph, NULL, err);
     if (status == NET_OK && j->graph.output == NET_NONE) {
         (void)snprintf(err->text, sizeof err->text, "%.200s: %u outputs, expected one", o->photo.net,
                        j->graph.num_outputs);

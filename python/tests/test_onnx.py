@@ -338,8 +338,7 @@ REFUSED = [
     ([node("Conv", "x w", kernel_shape=[2, 2])], W33,
      r"operator Conv, node 'n_Conv': weights \[4, 3, 3, 3\] for an input \[1, 3, 8, 8\]"),
     ([node("Conv", "x x")], None, r"the weights \(input 1\) depends on inputs of the graph, expected a constant"),
-    ([node("Einsum", "x", equation="abcd->a")], None,
-     "operator Einsum, node 'n_Einsum': the operator is not supported"),
+    ([node("Unique", "x")], None, "operator Unique, node 'n_Unique': the operator is not supported"),
     ([node("MaxPool", "x", kernel_shape=[2, 2], dilations=[2, 2])], None, "dilations; supported: 1"),
     ([node("MaxPool", "x", "y i", kernel_shape=[2, 2])], None, r"output 1 \('i'\) is not supported"),
     ([node("AveragePool", "x", kernel_shape=[2, 2], pads=[2, 2, 2, 2])], None,
@@ -388,7 +387,7 @@ def test_refused_models():
 
 def test_command_errors(tmp_path, package):
     """One line, exit status 1, no file left behind."""
-    onnx.save(graph([node("Einsum", "x", equation="a->a")], {"x": (3,)}, ["y"]), tmp_path / "bad.onnx")
+    onnx.save(graph([node("Unique", "x")], {"x": (3,)}, ["y"]), tmp_path / "bad.onnx")
     good = graph([node("Relu", "x")], {"x": (3,)}, ["y"])
     onnx.save(good, tmp_path / "good.onnx")
     (tmp_path / "cut.onnx").write_bytes(good.SerializeToString()[:-5])
@@ -397,7 +396,7 @@ def test_command_errors(tmp_path, package):
     os.mkdir(tmp_path / "out.bin")  # the second file cannot be written
     before = sorted(os.listdir(tmp_path))
     env = {**os.environ, "PYTHONPATH": package}
-    for name, more, text in (("bad.onnx", [], "operator Einsum"), ("none.onnx", [], "not a readable ONNX model"),
+    for name, more, text in (("bad.onnx", [], "operator Unique"), ("none.onnx", [], "not a readable ONNX model"),
                              ("cut.onnx", [], ""), ("text.onnx", [], ""), ("empty.onnx", [], "it has no graph"),
                              ("good.onnx", ["--constant", "x=none.npy"], "none.npy"), ("good.onnx", [], "out.bin")):
         done = subprocess.run([sys.executable, "-m", "tandem.onnx", name, "-o", "out"] + more,
@@ -475,7 +474,8 @@ EXPECTED = {"abs": ("ALU",), "add_bcast": ("ALU",), "and_bcast4v4d": ("ALU",), "
             "greater_equal_bcast": ("ALU",), "hardswish_expanded": ("ALU",),
             "layer_normalization_4d_axis2": ("ALU", "CPU"), "matmulinteger": ("GEMM", "ALU"),
             "maxpool_2d_uint8": ("POOL",), "prelu_broadcast": ("ALU",),
-            "qlinearconv": ("GEMM", "ALU"), "einsum_sum": None, "reduce_l1_keep_dims_random": ("ALU", "POOL"),
+            "qlinearconv": ("GEMM", "ALU"), "einsum_batch_matmul": ("CPU",),
+            "unique_sorted_with_axis": None, "reduce_l1_keep_dims_random": ("ALU", "POOL"),
             "reduce_sum_keepdims_random": ("POOL",), "basic_conv_with_padding": ("CPU",),
             "slice": (), "softmax_axis_1": ("CPU",), "tanh": ("ALU",), "where_example": ("ALU",)}
 

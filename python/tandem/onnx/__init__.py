@@ -100,8 +100,8 @@ def convert(model: Any, *, shapes: dict[str, Sequence[int]] | None = None,
     values of inputs at conversion time. Error: a damaged file.
     """
     # their operators register themselves
-    from . import (ops_contrib, ops_index, ops_loss, ops_math, ops_nn, ops_quant, ops_reduce,  # noqa: F401
-                   ops_resize, ops_shape)
+    from . import (ops_contrib, ops_index, ops_loss, ops_math, ops_matrix, ops_nn, ops_quant,  # noqa: F401
+                   ops_reduce, ops_resize, ops_shape)
     from .converter import Converter
     folder = None
     try:

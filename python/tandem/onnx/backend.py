@@ -68,8 +68,11 @@ def arrays(folder: str, kind: str, infos) -> list[np.ndarray]:
 
 def converted(model: bytes, given: dict[str, np.ndarray], samples: bool = False) -> tuple[Converted, list[str]]:
     """The network, with those inputs as constants that its operators need: shapes, axes, weights. samples: products and
-    sums of FP32 run on the GEMM."""
+    sums of FP32 run on the GEMM, as planes of constants: the second operand of a product is one."""
     fixed: dict[str, np.ndarray] = {}
+    if samples:
+        weights = {n.input[1] for n in proto.model_of(model).graph.node if n.op_type in ("MatMul", "Gemm")}
+        fixed.update((n, given[n]) for n in sorted(weights & set(given)))
     while True:
         try:
             return convert(model, constants=fixed, samples=given if samples else None), list(fixed)

@@ -124,6 +124,9 @@ class Converter:
         """Names of dimensions take the sizes that --shape gives, to the input or to the name itself."""
         dims = {v.name: v.type.tensor_type.shape.dim for v in ports
                 if v.type and v.type.tensor_type and v.type.tensor_type.shape}
+        for d in (d for of in dims.values() for d in of):
+            if not any(letter.isalnum() for letter in d.dim_param):
+                d.dim_param = ""  # "?" names no size
         names = {d.dim_param for of in dims.values() for d in of if d.dim_param}
         for name, sizes in self.shapes.items():
             if name not in {v.name for v in ports}:
@@ -149,7 +152,8 @@ class Converter:
         for i, d in enumerate(value.type.tensor_type.shape.dim):
             n = max(d.dim_value, 0) or self.symbols.get(d.dim_param, 0)
             if n == 0 and i == 0:
-                n = self.symbols[d.dim_param] = 1
+                n = 1
+                self.symbols.update({d.dim_param: 1} if d.dim_param else {})
             shape.append(n)
             known.append(str(n) if n > 0 else d.dim_param or "?")
         if 0 in shape:
@@ -201,6 +205,9 @@ class Converter:
             for inner in body.nodes:
                 self.run_node(inner, body.opset)
             return
+        if message.op_type == "If" and message.domain in OWN:
+            self.run_branch(message, inputs, opset)
+            return
         node = Node(message, inputs, opset, self.folder)
         self.node, self.current = node.name, node
         if node.key not in HANDLERS and message.domain not in OWN:
@@ -220,6 +227,33 @@ class Converter:
         for name, tensor in zip(node.outputs, results):
             if name:
                 self.tensors[name] = tensor
+
+    def run_branch(self, message: proto.Message, inputs: list[Tensor | None], opset: int) -> None:
+        """An If whose condition is known: the nodes of that branch. Their names are theirs alone."""
+        node = Node(message, inputs, opset, self.folder)
+        condition = node.const(0, "the condition")
+        graph = None if condition is None or condition.size != 1 else node.attr(
+            "then_branch" if bool(np.ravel(condition)[0]) else "else_branch")
+        if graph is None or len(graph.output) < len(message.output):
+            raise node.no("expected a condition and two branches with %d outputs" % len(message.output))
+        outside, readers = dict(self.tensors), dict(self.readers)
+        for initializer in graph.initializer:
+            self.tensors[initializer.name] = constant(proto.array(initializer, self.folder))
+        for inner in graph.node:
+            for name in inner.input:
+                self.readers[name] = self.readers.get(name, []) + [inner]
+        for inside, name in zip(graph.output, message.output):
+            self.readers[inside.name] = self.readers.get(inside.name, []) + self.readers.get(name, [])
+        for inner in graph.node:
+            for name in inner.output:
+                self.tensors.pop(name, None)
+            self.run_node(inner, opset)
+        results = [self.tensors.get(inside.name) for inside in graph.output]
+        self.tensors, self.readers = outside, readers
+        for name, result in zip(message.output, results):
+            if result is None:
+                raise node.no("nothing gives an output of its branch")
+            self.tensors[name] = result
 
     def handle(self, node: Node) -> list[Tensor]:
         if node.key not in HANDLERS:

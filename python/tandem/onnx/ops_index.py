@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from .converter import Converter
-from .ops_math import ABS, MUL, NEG, RSUB, SUB, above, binary, opposite, unary
-from .ops_nn import rows_times
+from .ops_math import ABS, ADD, MUL, NEG, RSUB, SUB, above, binary, opposite, unary
+from .ops_matrix import product, rows_times
 from .ops_reduce import MAX, reduce
 from .ops_shape import pick, transpose
-from .tensor import Node, Tensor, constant, op
+from .tensor import FLOATS, Node, Tensor, constant, exact, op
+
+MOST_HOT = 1 << 20  # elements of a matrix that selects rows
 
 
 def along(axis: int, rank: int, values: np.ndarray) -> Tensor:
@@ -80,6 +82,43 @@ def cumsum(c: Converter, node: Node) -> list[Tensor]:
     y = c.reshaped(rows_times(c, node, rows, np.ascontiguousarray(w), None), [x.shape[i] for i in order])
     y.dtype = x.dtype
     return [transpose(c, y, [order.index(i) for i in range(rank)])]
+
+
+@op("Gather", "axis", takes="moves")
+def gather(c: Converter, node: Node) -> list[Tensor]:
+    x, index = node.need(0), node.need(1)
+    axis = node.axis(node.attr("axis", 0), len(x.shape))
+    shape = x.shape[:axis] + index.shape + x.shape[axis + 1:]
+    if index.value is None:
+        return [c.reshaped(looked_up(c, node, x, index, axis), shape)]
+    flat = [int(i) + (x.shape[axis] if i < 0 else 0) for i in np.ravel(index.value)]
+    if min(flat, default=0) < 0 or max(flat, default=0) >= x.shape[axis]:
+        raise node.no("indices: expected 0 to %d" % (x.shape[axis] - 1))
+    return [c.reshaped(pick(c, node, x, axis, flat), shape)]
+
+
+def looked_up(c: Converter, node: Node, x: Tensor, index: Tensor, axis: int) -> Tensor:
+    """Elements of an axis by indices that the network computes: rows of a constant table, as embeddings have them; of
+    other tensors a product with rows that are 1 in one place."""
+    n, inner = x.shape[axis], x.size // x.shape[axis]
+    if x.value is None and (index.size * n > MOST_HOT or x.dtype not in FLOATS):
+        raise node.no("%d indices into %d elements of %s that are no constants; supported: FP32, up to %d products" %
+                      (index.size, n, x.dtype, MOST_HOT))
+    below = binary(c, node, MUL, above(c, unary(c, NEG, index)), c.scalar(float(n)))
+    place = binary(c, node, ADD, c.reshaped(index, (index.size,)), c.reshaped(below, (index.size,)))
+    order = [axis] + [i for i in range(len(x.shape)) if i != axis]
+    if x.value is not None:
+        table = exact(np.ascontiguousarray(x.value.transpose(order)), node.where())
+        blob = c.add("Embed", [c.use(place, (index.size,))], (index.size, inner), {0: inner, 1: n, 2: 0, 3: table.size},
+                     [("tagged", table)])
+        y = c.result((index.size,) + tuple(x.shape[i] for i in order[1:]), blob, x.dtype, index)
+    else:
+        away = binary(c, node, SUB, c.reshaped(place, (index.size, 1)), along(1, 2, np.arange(n)))
+        hot = opposite(c, node, above(c, unary(c, ABS, away)))
+        hot.dtype = np.dtype(np.float32)
+        y = product(c, node, hot, c.reshaped(transpose(c, x, order), (n, inner)))
+        y = c.reshaped(y, (index.size,) + tuple(x.shape[i] for i in order[1:]))
+    return transpose(c, y, [*range(1, axis + 1), 0, *range(axis + 1, len(y.shape))])
 
 
 @op("GatherElements", "axis", takes="moves")

@@ -1,4 +1,4 @@
-"""Layers with weights, pooling, resizing."""
+"""Convolutions and pooling."""
 
 import math
 from collections.abc import Callable
@@ -6,8 +6,8 @@ from collections.abc import Callable
 import numpy as np
 
 from .converter import Converter
-from .ops_math import ADD, MUL, binary
-from .ops_shape import divide, join, transpose
+from .ops_math import MUL, binary
+from .ops_shape import divide, join
 from .tensor import Node, Tensor, exact, op
 
 MOST_PARTS = 64  # of a batch that is split
@@ -178,69 +178,6 @@ def transposed_sides(node: Node, x: Tensor, kernel, strides, dilations) -> tuple
     if min(sizes) < 1 or min(pads) < 0 or auto not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
         raise node.no("auto_pad %s, pads %s, output_shape %s" % (auto, pads, wanted))
     return pads, extra, sizes
-
-
-# ---- products of matrices ----
-
-def rows_times(c: Converter, node: Node, t: Tensor, w: np.ndarray, b: np.ndarray | None) -> Tensor:
-    """Each row of a matrix (rows x K) times weights (N x K)."""
-    from .products import can_split, matrix, split_sums
-    if can_split(t, w):
-        return split_sums(c, node, matrix(c, node, t, w), t, w, b)
-    rows, n = t.shape[0], w.shape[0]
-    common, arrays = weighted(w, b, n, 1, 2)
-    view, out = (t.shape, (rows, n)) if rows > 1 else (c.view_of(t), (n,))
-    view = (t.size,) if rows == 1 and len(view) == 2 else view  # a matrix would be rows
-    return c.result((rows, n), c.add("InnerProduct", [c.use(t, view)], out, common, arrays), t.dtype, t)
-
-
-@op("Gemm", "alpha beta transA transB broadcast")
-def gemm(c: Converter, node: Node) -> list[Tensor]:
-    a, w = node.need(0), node.const(1, "B")
-    if w is None or w.ndim != 2 or len(a.shape) != 2:
-        raise node.no("expected two matrices")
-    alpha, beta = np.float32(node.attr("alpha", 1.0)), np.float32(node.attr("beta", 1.0))
-    if node.attr("transA", 0):
-        turned = transpose(c, a, [1, 0])
-        turned.scaled, a = c.grid(a, turned), turned
-    w = exact(w if node.attr("transB", 0) else w.T, node.where()) * alpha
-    if w.shape[1] != a.shape[1]:
-        raise node.no("%d columns of A, %d rows of B" % (a.shape[1], w.shape[1]))
-    bias = node.input(2)
-    if (bias is not None and bias.value is not None and
-            (bias.size == 1 or (bias.size == w.shape[0] and bias.shape[-1] == w.shape[0]))):
-        b = np.ascontiguousarray(np.broadcast_to(exact(bias.value, node.where()).ravel() * beta, w.shape[:1]))
-        return [rows_times(c, node, a, w, b)]
-    y = rows_times(c, node, a, w, None)
-    if bias is not None:
-        scaled = (bias if beta == 1 else binary(c, node, 2, bias, c.scalar(beta))
-                  if bias.value is None else Tensor(bias.shape, np.float32, bias.value * beta))
-        y = binary(c, node, ADD, y, scaled)
-    return [y]
-
-
-@op("MatMul")
-def matmul(c: Converter, node: Node) -> list[Tensor]:
-    a, w = node.need(0), node.const(1, "B")
-    if w is None or not a.shape or not w.ndim:
-        raise node.no("expected two tensors with dimensions")
-    w = exact(w[:, None] if w.ndim == 1 else w, node.where())
-    k, n = w.shape[-2:]
-    if a.shape[-1] != k:
-        raise node.no("%d columns of A, %d rows of B" % (a.shape[-1], k))
-    tail = () if node.need(1).shape == (k,) else (n,)
-    batch = a.shape[:-2] if w.ndim > 2 else ()
-    if w.ndim > 2 and (w.shape[:-2] != batch or math.prod(batch) > MOST_PARTS):
-        raise node.no("matrices %s times %s; supported: the same batch on both sides, up to %d" %
-                      (list(a.shape), list(w.shape), MOST_PARTS))
-    parts = math.prod(batch)
-    stacked = c.reshaped(a, (parts, -1 if a.size == 0 else a.size // parts // k, k))
-    products = []
-    for i, t in enumerate(divide(c, stacked, 0, [1] * parts)):
-        rows = c.reshaped(t, (t.size // k, k))
-        rows.scaled = c.grid(a, rows)
-        products.append(rows_times(c, node, rows, w.reshape(parts, k, n)[i].T, None))
-    return [c.reshaped(join(c, products, 0), a.shape[:-1] + tail)]
 
 
 # ---- pooling ----

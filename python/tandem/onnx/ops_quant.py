@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import proto
+from . import ops_index, ops_matrix, proto  # noqa: F401 - their operators are registered before they are wrapped
 from .converter import Converter
 from .fold import FOLDS, type_of
 from .ops_math import ADD, DIV, MAX, MIN, MUL, NEG, SUB, binary, layer, unary

@@ -268,19 +268,6 @@ def pick(c: Converter, node: Node, t: Tensor, axis: int, index: list[int]) -> Te
     return join(c, [cut(c, t, axis, first, last) for first, last in runs], axis)
 
 
-@op("Gather", "axis", takes="moves")
-def gather(c: Converter, node: Node) -> list[Tensor]:
-    """Constant indices."""
-    x = node.need(0)
-    index = node.const(1, "indices")
-    axis = node.axis(node.attr("axis", 0), len(x.shape))
-    flat = [int(i) + (x.shape[axis] if i < 0 else 0) for i in np.ravel(index)]
-    if min(flat, default=0) < 0 or max(flat, default=0) >= x.shape[axis]:
-        raise node.no("indices: expected 0 to %d" % (x.shape[axis] - 1))
-    whole = pick(c, node, x, axis, flat)
-    return [c.reshaped(whole, x.shape[:axis] + np.shape(index) + x.shape[axis + 1:])]
-
-
 # ---- larger ----
 
 @op("Expand", takes="moves")

@@ -1,0 +1,234 @@
+"""tandem.onnx: products of two activations, Einsum, embeddings, branches whose condition is known; an encoder as
+exporters write it, in FP32 and INT8."""
+
+import numpy as np
+import pytest
+import tandem
+import tandem.onnx as to
+
+onnx = pytest.importorskip("onnx", reason="not run: needs python3-onnx (make deps)")
+from onnx import helper, numpy_helper  # noqa: E402
+from test_onnx import F, check, graph, model, node, rng  # noqa: E402, F401
+
+
+# ---- two activations ----
+
+@pytest.mark.parametrize("a, b", [((4, 5), (5, 6)), ((3, 4, 5), (3, 5, 6)), ((2, 3, 4, 5), (2, 3, 5, 6)),
+                                  ((2, 3, 4, 5), (5, 6)), ((4, 5), (2, 3, 5, 6)), ((2, 1, 4, 5), (1, 3, 5, 6)),
+                                  ((1, 3, 4, 5), (2, 3, 5, 6)), ((2, 1, 1, 2, 3), (4, 1, 3, 2)), ((5,), (5, 6)),
+                                  ((2, 3, 5), (5,)), ((5,), (3, 5, 6)), ((5,), (5,)), ((3, 1, 5), (3, 5, 6)),
+                                  ((1, 1, 4, 5), (1, 1, 5, 1)), ((1, 4, 5), (2, 3, 5, 6))])
+@pytest.mark.parametrize("fixed", [None, "a", "b"])
+def test_matmul(rng, model, a, b, fixed):
+    """Batches of any number of dimensions, broadcast on either side; either operand constant."""
+    x, y = rng.standard_normal(a).astype(F), rng.standard_normal(b).astype(F)
+    inputs = {name: v for name, v in (("a", x), ("b", y)) if name != fixed}
+    constants = {name: v for name, v in (("a", x), ("b", y)) if name == fixed}
+    check(model, graph([node("MatMul", "a b")], inputs, ["y"], constants), list(inputs.values()), [np.matmul(x, y)],
+          1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("turn_a", [0, 1])
+@pytest.mark.parametrize("turn_b", [0, 1])
+def test_gemm_of_activations(rng, model, turn_a, turn_b):
+    x, y, z = (rng.standard_normal(s).astype(F) for s in ((4, 5), (5, 6), (1, 6)))
+    inputs = {"a": x.T.copy() if turn_a else x, "b": y.T.copy() if turn_b else y, "c": z}
+    made = graph([node("Gemm", "a b c", transA=turn_a, transB=turn_b, alpha=0.5, beta=2.0)], inputs, ["y"])
+    check(model, made, list(inputs.values()), [0.5 * (x @ y) + 2 * z], 1e-4, 1e-5)
+
+
+def test_products_refused(rng):
+    for a, b, text in (((4, 5), (6, 7), "5 columns of A, 6 rows of B"),
+                       ((2, 4, 5), (3, 5, 6), r"shapes \[2, 4, 5\] and \[3, 5, 6\] do not fit together"),
+                       ((), (5,), "expected two tensors with dimensions")):
+        with pytest.raises(to.Unsupported, match="operator MatMul, node 'n_MatMul': " + text):
+            to.convert(graph([node("MatMul", "a b")], {"a": a, "b": b}, ["y"]))
+    made = graph([node("MatMul", "a b")], {"a": (2, 3), "b": np.zeros((3, 2), np.int32)}, ["y"])
+    with pytest.raises(to.Unsupported, match="dtype int32"):
+        to.convert(made)
+
+
+EQUATIONS = [("bhid,bhjd->bhij", (2, 3, 4, 5), (2, 3, 6, 5)), ("bhij,bhjd->bihd", (2, 3, 4, 6), (2, 3, 6, 5)),
+             ("bsd,dhk->bshk", (2, 4, 6), (6, 3, 5)), ("ij,jk", (4, 5), (5, 3)), ("bc,c->b", (4, 5), (5,)),
+             ("...ij,...jk->...ik", (2, 3, 4, 5), (3, 5, 6)), ("i,j->ij", (4,), (5,)),
+             ("bij,bkj->bik", (2, 3, 4), (2, 1, 4)),
+             ("bhwc,hkc->bhwk", (2, 3, 4, 5), (3, 6, 5)), ("ijk->kj", (3, 4, 5), None), ("...->...", (2, 3), None),
+             ("ij->", (3, 4), None), ("nctkv, kvw -> nctw", (1, 2, 3, 4, 5), (4, 5, 6))]
+
+
+@pytest.mark.parametrize("equation, a, b", EQUATIONS, ids=[e for e, _, _ in EQUATIONS])
+def test_einsum(rng, model, equation, a, b):
+    arrays = [rng.standard_normal(s).astype(F) for s in (a, b) if s is not None]
+    expected = np.einsum(equation.replace(" ", ""), *arrays)
+    inputs = dict(zip("ab", arrays))
+    check(model, graph([node("Einsum", " ".join(inputs), equation=equation)], inputs, ["y"]), arrays, [expected],
+          1e-4, 1e-5)
+    if len(arrays) == 2:
+        for fixed in "ab":
+            rest = [v for n, v in inputs.items() if n != fixed]
+            made = graph([node("Einsum", "a b", equation=equation)], {n: v for n, v in inputs.items() if n != fixed},
+                         ["y"], {fixed: inputs[fixed]})
+            check(model, made, rest, [expected], 1e-4, 1e-5)
+
+
+def test_einsum_of_three_and_refused(rng, model):
+    x = [rng.standard_normal(s).astype(F) for s in ((3, 4), (4, 5), (5, 2))]
+    check(model, graph([node("Einsum", "a b c", equation="ij,jk,kl->il")], dict(zip("abc", x)), ["y"]), x,
+          [x[0] @ x[1] @ x[2]], 1e-4, 1e-5)
+    for equation, text in (("ii->i", "a letter for each axis"), ("ij->ik", "letters of the result"),
+                           ("i,j->ij", "for 1 inputs"), ("i", "a letter for each axis")):
+        with pytest.raises(to.Unsupported, match=text):
+            to.convert(graph([node("Einsum", "a", equation=equation)], {"a": (3, 3)}, ["y"]))
+
+
+# ---- rows by indices of the network ----
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("shape", [(), (4,), (2, 3)])
+@pytest.mark.parametrize("fixed", [False, True])
+def test_gather(rng, model, axis, shape, fixed):
+    """Of a constant and of an input; negative indices count from the end."""
+    x = rng.standard_normal((4, 5, 6)).astype(F)
+    index = rng.integers(-x.shape[axis], x.shape[axis], shape).astype(np.int64)
+    inputs = {"i": index} if fixed else {"x": x, "i": index}
+    made = graph([node("Gather", "x i", axis=axis)], inputs, ["y"], {"x": x} if fixed else {})
+    check(model, made, list(inputs.values()), [np.take(x, index, axis)], 1e-6, 1e-6)
+
+
+def test_gather_refused():
+    made = graph([node("Gather", "x i")], {"x": (2000, 2), "i": np.zeros(1000, np.int64)}, ["y"])
+    with pytest.raises(to.Unsupported, match="1000 indices into 2000 elements of float32 that are no constants"):
+        to.convert(made)
+
+
+# ---- branches ----
+
+def branch(name, nodes, constants=None):
+    fixed = [numpy_helper.from_array(v, n) for n, v in (constants or {}).items()]
+    return helper.make_graph(nodes, name, [], [helper.make_tensor_value_info("out", onnx.TensorProto.FLOAT, None)],
+                             fixed)
+
+
+def test_if(rng, model):
+    """A condition over shapes, as exporters write it for Squeeze; twice, with the same names inside; nested; one that
+    depends on an input is refused, or is fixed as a constant."""
+    inner = helper.make_node("If", ["no"], ["out"], then_branch=branch("a", [node("Neg", "x", "out")]),
+                             else_branch=branch("b", [node("Mul", "x k", "out")], {"k": F(3)}))
+    both = {"then_branch": branch("c", [node("Abs", "x", "t"), node("Sqrt", "t", "out")]),
+            "else_branch": branch("d", [inner])}
+    nodes = [node("Shape", "x", "s"), node("Gather", "s one", "d"), node("Equal", "d two", "yes"),
+             node("Not", "yes", "no"), helper.make_node("If", ["yes"], ["p"], name="first", **both),
+             helper.make_node("If", ["no"], ["q"], name="second", **both), node("Add", "p q")]
+    constants = {"one": np.array(1), "two": np.array(2)}
+    for columns in (2, 3):
+        x = rng.standard_normal((4, columns)).astype(F)
+        root, scaled = np.sqrt(np.abs(x)), 3 * x if columns == 2 else -x
+        check(model, graph(nodes, {"x": x}, ["y"], constants), [x], [root + scaled])
+    made = graph([helper.make_node("If", ["c"], ["y"], name="n", **both)], {"x": (2, 3), "c": np.array(True)}, ["y"],
+                 {"no": np.array(True)})
+    with pytest.raises(to.Unsupported, match=r"operator If, node 'n': the condition \(input 0\) depends on inputs"):
+        to.convert(made)
+    x = np.array([[4, -9, 0], [1, 1, 25]], F)
+    assert np.array_equal(to.convert(made, constants={"c": np.array(True)}).run(model, [x])[0], np.sqrt(np.abs(x)))
+
+
+def test_dimensions_without_a_name(model):
+    """"?" in two places is not one size."""
+    made = graph([node("Relu", "x")], {"x": ("?", "?", "w")}, ["y"])
+    assert to.convert(made, shapes={"x": (2, 3, 4)}).inputs[0].shape == (2, 3, 4)
+    with pytest.raises(to.Unsupported, match=r"input 'x' has the shape \(1, \?, w\)"):
+        to.convert(made)
+
+
+# ---- an encoder ----
+
+HEADS, SIZE, DIM, LENGTH, WORDS = 4, 8, 32, 12, 50
+
+
+def encoder(rng, opset):
+    """One layer of BERT as exported: embeddings by input, a mask, shapes that the graph computes, LayerNorm from its
+    parts (before opset 17) or as an operator, GELU with Erf. Returns the model, inputs and the results of NumPy."""
+    c = {"emb": rng.standard_normal((WORDS, DIM)), "pos": rng.standard_normal((1, 40, DIM)) / 4, "one": F(1),
+         "low": F(-1e4), "root": F(np.sqrt(SIZE)), "two": F(2), "eps": F(1e-5), "half": F(0.5), "r2": F(np.sqrt(2))}
+    for name in ("q", "k", "v", "o"):
+        c["w" + name], c["b" + name] = rng.standard_normal((DIM, DIM)) / 6, rng.standard_normal(DIM) / 4
+    c |= {"w1": rng.standard_normal((DIM, 64)) / 6, "b1": rng.standard_normal(64) / 4,
+          "w2": rng.standard_normal((64, DIM)) / 8, "b2": rng.standard_normal(DIM) / 4,
+          "g": rng.uniform(0.5, 1.5, DIM), "be": rng.standard_normal(DIM) / 4}
+    c = {k: np.asarray(v, F) for k, v in c.items()}
+    ints = {"i0": 0, "i1": 1, "heads": [HEADS], "size": [SIZE], "dim": [DIM], "start": [0], "axis": [1], "all": [0, 1]}
+    fixed = c | {k: np.array(v, np.int64) for k, v in ints.items()}
+    count = iter(range(100))
+    nodes = []
+
+    def add(op, inputs, **attributes):
+        name = "t%d" % next(count)
+        nodes.append(node(op, inputs, name, **attributes))
+        return name
+
+    def norm(x):
+        if opset >= 17:
+            return add("LayerNormalization", x + " g be", axis=-1, epsilon=1e-5)
+        rest = add("Sub", x + " " + add("ReduceMean", x, axes=[-1]))
+        spread = add("Sqrt", add("Add", add("ReduceMean", add("Pow", rest + " two"), axes=[-1]) + " eps"))
+        return add("Add", add("Mul", add("Div", rest + " " + spread) + " g") + " be")
+
+    def linear(x, name):
+        return add("Add", "b%s %s" % (name, add("MatMul", "%s w%s" % (x, name))))
+    shape = add("Shape", "ids")
+    rows, columns = (add("Unsqueeze", add("Gather", "%s i%d" % (shape, i)) + " start") for i in (0, 1))
+    split = add("Concat", " ".join((rows, columns, "heads", "size")), axis=0)
+    joined = add("Concat", " ".join((rows, columns, "dim")), axis=0)
+    place = add("Slice", "pos start %s axis" % columns)
+    x = norm(add("Add", add("Gather", "emb ids") + " " + place))
+    mask = add("Cast", add("Unsqueeze", add("Unsqueeze", "mask axis") + " axis"), to=1)
+    mask = add("Mul", add("Sub", "one " + mask) + " low")
+    q, k, v = (add("Transpose", add("Reshape", linear(x, n) + " " + split), perm=p) for n, p in (
+        ("q", [0, 2, 1, 3]), ("k", [0, 2, 3, 1]), ("v", [0, 2, 1, 3])))
+    score = add("Add", add("Div", add("MatMul", q + " " + k) + " root") + " " + mask)
+    mixed = add("Transpose", add("MatMul", add("Softmax", score, axis=-1) + " " + v), perm=[0, 2, 1, 3])
+    x = norm(add("Add", linear(add("Reshape", mixed + " " + joined), "o") + " " + x))
+    h = linear(x, "1")
+    h = add("Mul", add("Mul", h + " " + add("Add", add("Erf", add("Div", h + " r2")) + " one")) + " half")
+    nodes.append(node("Identity", norm(add("Add", linear(h, "2") + " " + x)), "y"))
+    ids, seen = rng.integers(0, WORDS, (2, LENGTH)), np.ones((2, LENGTH), np.int64)
+    seen[1, 9:] = 0
+    return graph(nodes, {"ids": ids, "mask": seen}, ["y"], fixed, opset), [ids, seen], of_numpy(c, ids, seen)
+
+
+def of_numpy(c, ids, seen):
+    erf = np.vectorize(__import__("math").erf)
+
+    def norm(x):
+        rest = x - x.mean(-1, keepdims=True)
+        return rest / np.sqrt((rest ** 2).mean(-1, keepdims=True) + 1e-5) * c["g"] + c["be"]
+    c = {k: v.astype(np.float64) for k, v in c.items()}
+    x = norm(c["emb"][ids] + c["pos"][:, :LENGTH])
+    q, k, v = ((x @ c["w" + n] + c["b" + n]).reshape(2, LENGTH, HEADS, SIZE).swapaxes(1, 2) for n in "qkv")
+    score = q @ k.swapaxes(2, 3) / np.sqrt(SIZE) + (1 - seen[:, None, None]) * -1e4
+    e = np.exp(score - score.max(-1, keepdims=True))
+    mixed = (e / e.sum(-1, keepdims=True) @ v).swapaxes(1, 2).reshape(2, LENGTH, DIM)
+    x = norm(mixed @ c["wo"] + c["bo"] + x)
+    h = x @ c["w1"] + c["b1"]
+    return norm(h * (1 + erf(h / np.sqrt(2))) / 2 @ c["w2"] + c["b2"] + x)
+
+
+@pytest.mark.parametrize("opset", [13, 17])
+def test_encoder(rng, model, opset):
+    """FP32 as NumPy; calibrated over both inputs, every product runs on the GEMM, in tandem at N = 4, and loses little.
+    """
+    made, inputs, expected = encoder(rng, opset)
+    network = check(model, made, inputs, [expected], 1e-4, 1e-5)
+    kinds = [layer.kind for layer in network.net.layers]
+    assert kinds.count("MatMul") == 2 and kinds.count("Embed") == 1
+    net, x = network.open(), network.feed(inputs)
+    with pytest.raises(ValueError, match="expected rows of"):
+        net.calibrate(x[None, :-1], "minmax")
+    net.calibrate(x[None], "auto")
+    net.quantise()
+    with tandem.Device("tandem", 4) as dev:
+        got, = network.fetch(net.run(dev, x))
+    error = 10 * np.log10((expected ** 2).sum() / ((got - expected) ** 2).sum())
+    assert 25 < error < 60, error
+    places = [(layer["macs"], where["unit"]) for layer, where in zip(net.layers, net.last_run) if layer["macs"]]
+    assert len(places) == 8 and all(unit == "gemm" for _, unit in places), places
