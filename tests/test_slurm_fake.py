@@ -349,7 +349,7 @@ def test_options(fake):
         (["--launcher", "slurm", "--slurm-cpus", "0"], "--slurm-cpus: expected a number 1..256, got '0'"),
         (["--launcher", "moon"], "--launcher: expected local or slurm, got 'moon'"),
         (["--launcher", "slurm", "--slurm-poll", "0"], "--slurm-poll: expected a number 0.1..3600, got '0'"),
-        (["--launcher", "slurm", "--build", "true"], "--build goes with the local launcher"),
+        (["--launcher", "slurm", "--build", "true"], "--build needs the local launcher"),
     ):
         done = fake.run("unit pass cfg=n8\n", *args)
         assert done.returncode == 2 and text in done.stderr and len(done.stderr.splitlines()) == 1
