@@ -160,8 +160,8 @@ def test_resume_runs_the_programs_of_the_run(bench):
     pinned.rename(kept)
     done = resume(bench)
     assert done.returncode == 2 and done.stdout == "" and rows(bench, 1) == before
-    assert (done.stderr == "tandem-regress: run 1 cannot be resumed: build/n8-fast/unit-slow is not the program that it "
-            "was started with, and build/regress/1/programs has no copy of that\n")
+    assert (done.stderr == "tandem-regress: run 1 cannot be resumed: build/n8-fast/unit-slow is not the program that "
+            "it was started with, and build/regress/1/programs has no copy of that\n")
     bench.program(pinned, UNITS["fail"])  # not the one of the run either
     assert resume(bench).returncode == 2
     kept.rename(pinned)

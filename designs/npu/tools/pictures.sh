@@ -17,7 +17,8 @@ back() { patch -p1 -R -s --no-backup-if-mismatch -i "$bug"; }
 trap 'back || true' EXIT
 # numbers of runs begin at 1 again
 rm -rf build/regress build/results.db* build/report
-/usr/bin/python3 "$root/tools/record.py" "$root/docs/failure.svg" < <(sed "s|BUG|$bug|" "$root/tools/sessions/failure.txt")
+/usr/bin/python3 "$root/tools/record.py" "$root/docs/failure.svg" \
+    < <(sed "s|BUG|$bug|" "$root/tools/sessions/failure.txt")
 report=$(ls -d build/report/*/ | head -n 1)
 png=$(mktemp --suffix=.png)
 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=940,860 --screenshot="$png" \
