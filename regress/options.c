@@ -22,6 +22,7 @@ static const char commands_text[] =
     "                                                  QUESTION: list the questions)\n"
     "  tandem-regress coverage FILE [--run N]          store the coverage of a run:\n"
     "                                                  FILE is of tandem-cov summary\n"
+    "  tandem-regress qualify FILE                     store a score of make qualify\n"
     "  tandem-regress verify RUN [--sample N | --all]  check a sign-off: seal and\n"
     "                                                  programs; run jobs again\n"
     "  tandem-regress recover [DIR..] [--check]        rebuild the database from\n"
