@@ -153,7 +153,10 @@ static void expect(copy_device *dev, uint32_t reg, uint32_t value) {
     }
 }
 
-/* Parts of registers, START not written or not with its byte; CONFIG, and the address after it, which is no register. */
+/*
+ * Write parts of registers: START is left out, or its byte is not strobed; also CONFIG, and the address after it, where
+ * there is no register.
+ */
 static bool write_parts(copy_device *dev, const tb_prog_run *run) {
     static const uint32_t regs[] = {AXI_COPY_REG_SRC,    AXI_COPY_REG_DST,    AXI_COPY_REG_LEN,       AXI_COPY_REG_CTRL,
                                     AXI_COPY_REG_STATUS, AXI_COPY_REG_CONFIG, AXI_COPY_REG_CONFIG + 4};
