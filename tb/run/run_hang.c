@@ -79,7 +79,8 @@ static void guess_root(const tb_run *run, char *text, size_t size) {
     if (tb_waits_root(&run->waits, text, size)) {
         return;
     }
-    snprintf(text, size, run->memories > 0 ? "the memory owes nothing: the design stands" : "the design stands");
+    snprintf(text, size,
+             run->memories > 0 ? "the memory owes nothing: the design has stopped" : "the design has stopped");
 }
 
 /* ---- who waits for whom ---- */
@@ -131,8 +132,8 @@ static void who_waits(const tb_run *run, FILE *out) {
     if (fclose(lines) == 0 && waits[0] + waits[1] > 0) {
         fprintf(out, "who waits for whom:\n%s", text);
         if (waits[0] > 0) {
-            fputs(waits[1] == 0 ? "  the design waits for nobody at its ports: it stands inside\n"
-                                : "  the design may stand because of what it waits for\n",
+            fputs(waits[1] == 0 ? "  the design waits for nobody at its ports: it has stopped inside\n"
+                                : "  the design may have stopped because of what it waits for\n",
                   out);
         }
     }
