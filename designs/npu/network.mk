@@ -57,6 +57,16 @@ schedule: ## networks | splits of convolutions by search beside the driver's | C
 	  $(addsuffix @300x300x3,$(wildcard ../shared/data/param/mobilenet_ssd.param)) \
 	  $(addsuffix @352x352x3,$(wildcard ../shared/data/param/mobilenetv2_yolov3.param)))
 
+.PHONY: passes
+PASS_NETS := squeezenet yolov3_tiny yolov4_tiny yolov7_tiny yolov5s
+passes: $(PASS_NETS:%=build/networks/%.param)
+passes: ## networks | what graph passes save: Concat in place, poolings first | CFG=n32; NETS=: other \
+    .param[@WxHxC]; DEVICE=rtl: cycles of the RTL
+	@scripts/build.sh $(OUT)/tandem-net
+	@$(PYTHON) tools/pass_table.py --program $(OUT)/tandem-net --cfg $(CFG) --device $(or $(DEVICE),model) \
+	  $(or $(NETS),$(PASS_NETS:%=build/networks/%.param) \
+	  $(addsuffix @224x224x3,$(wildcard ../shared/data/param/googlenet.param)))
+
 .PHONY: figures
 FIGURES_COMMIT = $(shell git rev-parse --short=12 HEAD 2>/dev/null || \
   echo unknown)$(if $(shell git status --porcelain 2>/dev/null | head -n 1),+)
