@@ -11,10 +11,11 @@ TANDEM = os.path.join(ROOT, "build", "n4-tap", "tandem")
 # unit of the report -> module, where the name differs
 MODULES = {"HU_QUEUE": "gemm_queue", "HU_CHAN": "alu_chan", "HU_WALK": "alu_walk",
            "HU_MATH": "alu_math", "HU_SEND": "send_buf", "HU_RD": "dma_rd", "HU_WR": "dma_wr",
-           "HU_REGS": "npu_regs", "HU_GEMM_SLOT": "task_slot", "HU_ALU_SLOT": "task_slot", "HU_POOL_SLOT": "task_slot"}
+           "HU_REGS": "npu_regs", "HU_CREDIT": "gemm_mac", "HU_GEMM_SLOT": "task_slot", "HU_ALU_SLOT": "task_slot",
+           "HU_POOL_SLOT": "task_slot"}
 PARTS = {"u_queue": "fifo", "u_track": "fifo", "u_jobs": "fifo", "u_blk_job": "fifo", "u_blk_data": "fifo",
          "u_blk_last": "fifo", "u_info": "fifo", "u_skid": "fifo", "u_out": "fifo", "u_split.u_job": "fifo",
-         "u_split": "dma_split"}
+         "u_split": "dma_split", "u_axil": "axil_slave"}
 
 
 def text(*path):

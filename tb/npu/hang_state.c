@@ -21,11 +21,13 @@ typedef struct state_row {
 } state_row;
 
 static const state_row state_rows[] = {
-    {HU_REGS, NULL, NULL, "aw=aw_have_q w=w_have_q b=bvalid_q ar=ar_have_q r=rvalid_q reset=srst_q"},
+    {HU_REGS, NULL, NULL,
+     "aw=u_axil:aw_have_q w=u_axil:w_have_q b=bvalid_o ar=u_axil:ar_have_q r=rvalid_o "
+     "reset=srst_q"},
     {HU_GEMM_SLOT, "slot_q", "Free Snap Start Check Valid", ""},
     {HU_ALU_SLOT, "slot_q", "Free Snap Start Check Valid", ""},
     {HU_POOL_SLOT, "slot_q", "Free Snap Start Check Valid", ""},
-    {HU_GEMM, NULL, NULL, "room0=room0_q room1=room1_q"},
+    {HU_CREDIT, NULL, NULL, "room0=room0_q room1=room1_q"},
     {HU_QUEUE, NULL, NULL,
      "tail=wptr_q ifm_ld=ptr_o[0+3] wgt_ld0=ptr_o[3+3] wgt_ld1=ptr_o[6+3] par_ld=ptr_o[9+3] im2col=ptr_o[12+3] "
      "post=ptr_o[15+3]"},

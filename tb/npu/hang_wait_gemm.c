@@ -56,9 +56,9 @@ void npu_wait_queue(npu_wait *w) {
 void npu_wait_credit(npu_wait *w) {
     for (unsigned c = 0; c < 2; c++) {
         const uint64_t all = 4 * OFM_WORDS / w->h->dev->cfg.n;
-        const uint64_t room = hang_other(w, HU_GEMM, c == 0 ? "room0_q" : "room1_q");
+        const uint64_t room = hang_other(w, HU_CREDIT, c == 0 ? "room0_q" : "room1_q");
         const uint64_t avail = hang_other(w, HU_POST + (int)c, "avail_q");
-        if (hang_other(w, HU_GEMM, "tile_cnt_q") != 0) {
+        if (hang_other(w, HU_CREDIT, "tile_cnt_q") != 0) {
             hang_waits_for(w, HU_ACC, "the rest of a tile");
             return;
         }
@@ -229,7 +229,7 @@ static void im2col_tile(npu_wait *w) {
     static const char *const room[2] = {"room0_q", "room1_q"};
     bool none = false;
     for (unsigned c = 0; c < 2; c++) {
-        if (hang_other(w, HU_GEMM, room[c]) == 0) {
+        if (hang_other(w, HU_CREDIT, room[c]) == 0) {
             none = true;
             if (hang_other(w, HU_POST + (int)c, "avail_q") == 0) {
                 hang_waits_for(w, HU_CREDIT, "space in ofm_buf");

@@ -37,7 +37,7 @@ static void post_tiles(npu_wait *w) {
     if (avail >= group) {
         hang_stuck(w, "its group of %" PRIu64 " tiles is complete, but it does not begin", group);
     } else if (hang_other(w, HU_IM2COL, "w_valid_q") == 0 && hang_other(w, HU_IM2COL, "a_valid_q") == 0 &&
-               all - hang_other(w, HU_GEMM, room[w->ch]) > avail) {
+               all - hang_other(w, HU_CREDIT, room[w->ch]) > avail) {
         hang_waits_for(w, HU_CREDIT, "%" PRIu64 " of %" PRIu64 " tiles are there", avail, group);
     } else {
         hang_waits_for(w, HU_IM2COL, "%" PRIu64 " of %" PRIu64 " tiles are there", avail, group);
@@ -145,7 +145,7 @@ void npu_wait_transpose(npu_wait *w) {
 /* Unit that produces the words of a client. */
 static int maker(npu_wait *w, unsigned client) {
     if (client == 0) {
-        const bool wide = npu_look_get(&w->h->look, "u_gemm.u_ofm_buf", "wide_i") != 0;
+        const bool wide = npu_look_get(&w->h->look, "u_units.u_gemm.u_mac.u_ofm_buf", "wide_i") != 0;
         return (wide ? HU_REQUANT : HU_POST) + (int)w->ch;
     }
     return (client == 1 ? HU_POOL_OUT : HU_CHAN) + (int)w->ch;
