@@ -213,7 +213,7 @@ uint64_t rt_cstep(const net_shape *shape);
 
 /* ---- rt_search.c ---- */
 
-/* options.search: the plans of all convolutions. Before their scratch memory is placed. */
+/* options.search, options.partition: the plans of all convolutions. Before their scratch memory is placed. */
 void rt_search(net_rt *rt);
 
 /* ---- rt_load.c ---- */

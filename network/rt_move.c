@@ -1,5 +1,5 @@
-/* rt_move.c - layers that move whole channels: Slice, Crop, ShuffleChannel, on request Concat, as copies by the NPU, so that blobs stay
- * on the device. */
+/* rt_move.c - layers that move whole channels: Slice, Crop, ShuffleChannel, on request Concat, as copies by the NPU,
+ * so that blobs stay on the device. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -216,8 +216,8 @@ def passes(*args):
 
 
 def test_pass_table(tmp_path):
-    """The three variants of a network: equal outputs, or the command fails; fewer tasks and bytes in place, a pooling for
-    each branch."""
+    """The three variants of a network: equal outputs, or the command fails; fewer tasks and bytes in place, a pooling
+    for each branch."""
     done = passes(write(tmp_path, PASSES))
     assert done.returncode == 0, done.stderr
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:]]

@@ -17,7 +17,7 @@ typedef struct netrun_options {
     uint64_t seed;
     uint32_t shape[3]; /* w, h, c of inputs without a shape; 0: not given */
     bool copy_concat, pools_first;
-    bool search;             /* from plan */
+    bool search, partition;  /* from plan */
     bool stalls;             /* counters of each layer */
     const char *plan;        /* "search", "driver" or NULL: the driver's */
     bool float_only;         /* no quantisation: float layers are kept */
