@@ -20,12 +20,10 @@ OF = {"partition": "144", "driver": "driver"}
 
 
 def document(w, ic, oc, k):
-    """Equations 4, 6, 9, 10, 11 and the steps."""
+    """Equations 4, 6, 9, 10, 11 and the steps. Each value of the map is loaded once, a clock each."""
     steps = -(-ic * k * k // LANES)
-    used = min(LANES, ic * k * k)
-    return {"steps": steps, "weights": ic * k * k * oc, "map": w * w * ic, "weight clocks": steps * used * oc // 4,
-            "map clocks": steps * used // (k * k) * w * w, "cycles": steps * oc * w * w,
-            "macs": w * w * ic * k * k * oc}
+    return {"steps": steps, "weights": ic * k * k * oc, "map": w * w * ic, "weight clocks": steps * LANES * oc // 4,
+            "map clocks": w * w * ic, "cycles": steps * oc * w * w, "macs": w * w * ic * k * k * oc}
 
 
 def measure(program, net, plan, device):
