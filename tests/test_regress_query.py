@@ -36,7 +36,8 @@ def commit(bench, message):
 def test_questions_are_listed(bench):
     names = [line.split()[0] for line in text(bench)]
     assert names == ["runs", "failures", "buckets", "not-run", "history", "slowest",
-                     "flaky", "first-failure", "tests", "performance", "trend", "coverage", "suites"]
+                     "flaky", "first-failure", "tests", "performance", "trend", "coverage", "qualify",
+                     "suites"]
     page = (ROOT / "docs/regress.md").read_text()
     assert all(f"`{name}" in page for name in names)
 
@@ -143,7 +144,7 @@ def test_bad_questions(bench):
         (["why"], 'query "why" is unknown'),
         (["history"], "expected the name of a test"),
         (["history", "tests", "conv"], "expected unit, test, network, case or python"),
-        (["history", "a", "b", "c"], "one too many"),
+        (["history", "a", "b", "c"], "unexpected argument"),
         (["runs", "--run", "1"], "expected no --run"),
         (["runs", "--limit", "0"], "--limit: expected a number 1.."),
     ):

@@ -171,7 +171,7 @@ static bool run_all(part_job *j, uint32_t at_once) {
         fputs("\r\033[K", stderr);
     }
     if (!good) {
-        fprintf(stderr, "tandem-net: no process for a layer: %s\n", strerror(errno));
+        fprintf(stderr, "tandem-net: cannot start a process for a layer: %s\n", strerror(errno));
     }
     return good;
 }
