@@ -168,7 +168,8 @@ net_status net_plan_act(net_plan *p, uint32_t type_key, uint32_t params_key, net
 void net_work_product(const net_work *work, const net_product *product);
 /*
  * x[rows][count], rows `step` apart, as INT8 q[rows][count], with the scale 127/absmax of each row (scale[rows]) or of
- * all (scale[0]); 1 where all are zero. turned: q[count][rows], one scale only.
+ * all (scale[0]); 1 where all are zero. turned: q[count][rows], one scale only. steps: x is integers of -127..127, and
+ * scales are 1.
  */
 typedef struct net_quantised {
     const float *x;
@@ -176,7 +177,7 @@ typedef struct net_quantised {
     uint32_t rows, count;
     int8_t *q;
     float *scale;
-    bool each, turned;
+    bool each, turned, steps;
 } net_quantised;
 void net_dynamic_quantise(const net_quantised *v);
 

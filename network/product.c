@@ -12,7 +12,7 @@ void net_dynamic_quantise(const net_quantised *v) {
             float x = fabsf(v->x[i * v->step + j]);
             largest = x > largest ? x : largest;
         }
-        v->scale[v->each ? i : 0] = largest == 0.0f ? 1.0f : 127.0f / largest;
+        v->scale[v->each ? i : 0] = v->steps || largest == 0.0f ? 1.0f : 127.0f / largest;
     }
     for (uint32_t i = 0; i < v->rows; i++) {
         for (uint32_t j = 0; j < v->count; j++) {

@@ -76,7 +76,7 @@ net_status net_quantize_dynamic(net_graph *graph, const bool *stay, net_error *e
             ok = attention_to_int8(layer);
         } else if (strcmp(layer->type, "Gemm") == 0 && graph->has_weights) {
             ok = gemm_to_int8(layer);
-        } else if (strcmp(layer->type, "MatMul") == 0) {
+        } else if (strcmp(layer->type, "MatMul") == 0 && net_layer_int(layer, 8, 0) == 0) {
             ok = net_layer_set_int(layer, 8, 2) == NET_OK;
         }
     }

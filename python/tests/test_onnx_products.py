@@ -81,6 +81,39 @@ def test_einsum_of_three_and_refused(rng, model):
             to.convert(graph([node("Einsum", "a", equation=equation)], {"a": (3, 3)}, ["y"]))
 
 
+# ---- two activations that are integers ----
+
+@pytest.mark.parametrize("kinds", [(np.int8, 0, np.int8, 0), (np.uint8, 0, np.int8, 3), (np.int8, -128, np.uint8, 128),
+                                   (np.uint8, 128, np.uint8, 255)])
+@pytest.mark.parametrize("shapes", [((2, 3, 5, 7), (2, 3, 7, 4)), ((5, 7), (7, 4))])
+def test_integers(rng, model, kinds, shapes):
+    """QDQ, QLinearMatMul and MatMulInteger give the same integers, exactly, on the GEMM."""
+    ta, za, tb, zb = kinds
+    a, b = (rng.integers(np.iinfo(t).min, int(np.iinfo(t).max) + 1, s).astype(t) for t, s in zip((ta, tb), shapes))
+    total = np.matmul(a.astype(np.int64) - za, b.astype(np.int64) - zb)
+    factor = F(F(F(0.02) * F(0.05)) / F(0.125))
+    expected = np.clip(np.rint(total.astype(F) * factor) + 7, -128, 127)
+    scales = {"sa": F(0.02), "sb": F(0.05), "sy": F(0.125), "za": ta(za), "zb": tb(zb), "zy": np.int8(7)}
+    steps_in = [node("DequantizeLinear", "a sa za", "x"), node("DequantizeLinear", "b sb zb", "w"),
+                node("MatMul", "x w", "p"), node("QuantizeLinear", "p sy zy")]
+    whole = [node("QLinearMatMul", "a sa za b sb zb sy zy")]
+    for nodes in (steps_in, whole):
+        network = to.convert(typed(nodes, (a, b), scales))
+        net, x = network.open(), network.feed([a, b])
+        assert np.array_equal(network.fetch(net.run(model, x))[0], expected)
+        places = [w["unit"] for layer, w in zip(net.layers, net.last_run) if layer["macs"]]
+        assert places and set(places) == {"gemm"}, places
+    made = typed([node("MatMulInteger", "a b za zb")], (a, b), scales)
+    assert np.array_equal(to.convert(made).run(model, [a, b])[0], total)
+
+
+def typed(nodes, inputs, constants):
+    made = graph(nodes, {"a": inputs[0].shape, "b": inputs[1].shape}, ["y"], constants, 21)
+    for port, x in zip(made.graph.input, inputs):
+        port.type.tensor_type.elem_type = onnx.mapping.NP_TYPE_TO_TENSOR_TYPE[x.dtype]
+    return made
+
+
 # ---- rows by indices of the network ----
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
