@@ -50,6 +50,10 @@ bool net_layer_products_are_dynamic(const net_layer *layer);
 /* The product of a MatMul of two blobs; returns how many, one for each map. */
 uint32_t net_gemm_product(const net_graph *graph, const net_layer *layer, net_product *product);
 uint32_t net_matmul_product(const net_graph *graph, const net_layer *layer, net_product *product);
+/* Those of LSTM, GRU and RNN: the input of all steps, and the state of one. */
+uint32_t net_rnn_products(const net_graph *graph, const net_layer *layer, net_product product[2], uint32_t times[2]);
+/* true: one of these. */
+bool net_layer_recurs(const net_layer *layer);
 
 /* Argument of `run`: a planned layer with its weights, and the arrays of its blobs, which do not overlap. */
 typedef struct net_work {

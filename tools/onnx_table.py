@@ -63,6 +63,8 @@ Convolution, ConvolutionDepthWise, Deconvolution, DeconvolutionDepthWise |
 | com.microsoft: QLinearAdd, QLinearMul, QLinearConcat, QLinearAveragePool, QLinearGlobalAveragePool, \
 QLinearLeakyRelu, QLinearSigmoid, QLinearSoftmax, QGemm, QuantizeLinear, DequantizeLinear | \
 ONNX's operator between the two |
+| LSTM, GRU (linear_before_reset), RNN with their own functions, states as inputs and outputs, batches | \
+LSTM, GRU, RNN |
 | MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool (1 and 2 dimensions) | Pooling |
 | BatchNormalization, InstanceNormalization, LRN | BatchNorm, GroupNorm, LRN |
 | LayerNormalization, RMSNormalization, GroupNormalization, MeanVarianceNormalization | \
@@ -130,7 +132,8 @@ VNNI) and compares every output, here of ten images, with onnxruntime's:
 | dynamic uint8 x int8 | 100.0 %% | 0.00 | 100 %% | 0.9 %% |
 | dynamic uint8 x uint8 | 100.0 %% | 0.00 | 100 %% | 1.0 %% |
 
-Not supported: weights that depend on inputs, block_size, sums beyond 2^24 as an output in int32.
+Products of two activations that are integers (QDQ around MatMul, QLinearMatMul, MatMulInteger) are
+exact in the same way. Not supported: convolutions with weights that depend on inputs, block_size, sums beyond 2^24 as an output in int32.
 
 ## FP32 on the GEMM
 
