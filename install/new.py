@@ -29,6 +29,9 @@ def parse(argv):
                         help="parameter of the top module")
     parser.add_argument("--memory", metavar="PREFIX", action="append", default=[],
                         help="an AXI4-Lite slave that is a memory: driven like an AXI4 slave, with random accesses")
+    parser.add_argument("--registers", metavar="PREFIX", action="append", default=[],
+                        help="an AXI4-Lite slave with registers, although it looks like a way to a master")
+    parser.add_argument("--apart", action="store_true", help="several AXI slaves have a memory each, not the same one")
     parser.add_argument("--through", metavar="IN=OUT", action="append", default=[],
                         help="streams: what goes into IN comes out of OUT, in order and unchanged (a scoreboard)")
     parser.add_argument("--verilator", metavar="PROGRAM", default=os.environ.get("VERILATOR", "verilator"),
@@ -51,6 +54,7 @@ def sources(args, folder):
     includes = []
     for i in args.include:
         to = os.path.join("rtl", "include", os.path.basename(os.path.abspath(i)))
+        to += str(len(includes)) if to in includes else ""  # several are called "include"
         shutil.copytree(i, os.path.join(folder, to))
         includes.append(to)
     return ["rtl/" + n for n in names], includes
@@ -67,15 +71,19 @@ def make(args):
     for p in args.param:
         if not re.fullmatch(r"\w+=\S+", p):
             raise new_ports.Bad("--param: expected NAME=VALUE, got '%s'" % p)
+    for path in args.rtl + args.include:
+        if not os.path.exists(path):
+            raise new_ports.Bad("%s: No such file or directory" % path)
     top = args.top or new_ports.find_top(args.rtl, said)
     ports = new_ports.read(args.rtl, top, args.include, args.param, args.verilator)
-    design = new_ports.Design(ports, said, args.memory)
+    design = new_ports.Design(ports, said, args.memory, args.registers)
     design.connect_streams(args.through)
     temporary = folder + ".tmp%d" % os.getpid()
     try:
         os.makedirs(temporary)
         files, includes = sources(args, temporary)
-        written = new_write.Project(name, top, design, files, includes, args.param, said).write(temporary)
+        written = new_write.Project(name, top, design, files, includes, args.param, said,
+                                    args.apart).write(temporary)
         os.rename(temporary, folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

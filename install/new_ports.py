@@ -10,6 +10,7 @@ import tempfile
 
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), place) for place in (".", "../scripts")]
 import gen_shim  # noqa: E402
+from gen_shim import Bad  # noqa: E402
 
 SUFFIX = re.compile(r"(_i|_o|_in|_out)$")
 CLOCK = re.compile(r"(^|_)(a|[a-z]{1,4}_)?(clk|clock)\d*(_|$)|clk\d*$")
@@ -21,12 +22,20 @@ READ = ("araddr", "arvalid", "arready", "rdata", "rresp", "rvalid", "rready")
 MORE = ("awid", "awlen", "awsize", "awburst", "awlock", "awcache", "awprot", "awqos", "awregion", "awuser", "wid",
         "wlast", "wuser", "bid", "buser", "arid", "arlen", "arsize", "arburst", "arlock", "arcache", "arprot", "arqos",
         "arregion", "aruser", "rid", "rlast", "ruser")
-APB = ("psel", "penable", "paddr", "pwrite", "pwdata", "prdata", "pready", "pslverr", "pstrb", "pprot")
+APB = ("psel", "penable", "paddr", "pwrite", "pwdata", "prdata", "pready", "pslverr", "pstrb", "pwstrb", "pprot")
 STREAM = ("tdata", "tkeep", "tstrb", "tlast", "tid", "tdest", "tuser")
 
 
 # what stands before "awvalid", between channel and signal, and behind it
 AXI_VALID = re.compile(r"(.*?)a[wr](_?)valid((?:_[a-z0-9]+)*|\d*)$")
+
+
+STRUCT = re.compile(r"_?(requests?|req|responses?|resp|rsp|res|mosi|miso|m2s|s2m)(_i|_o|_in|_out)?((\[\d+\])*\.)$")
+
+
+def stem_of(prefix):
+    """What the two structs of a port have in common: "slv_req_i." and "slv_rsp_o."."""
+    return STRUCT.sub(r"\3", prefix)
 
 
 def axi_word(word, joint):
@@ -35,15 +44,24 @@ def axi_word(word, joint):
     return word[:channel] + joint + word[channel:]
 
 
-class Bad(Exception):
-    """What is wrong, in one line."""
-
-
 class Port:
     def __init__(self, name, width, is_input):
         self.name, self.width, self.input = name, width, is_input
         self.plain = SUFFIX.sub("", name.lower())  # without the sign of its direction
         self.role = None
+
+
+def short_name(prefix):
+    """A name for reports: "s_axi" of "s_axi_", "slv0" of "slv_req_i[0].,slv_rsp_o[0]."."""
+    first = prefix.split(",")[0].lower()
+    first = stem_of(first) if first.endswith(".") else first
+    return re.sub(r"\W", "", re.sub(r"(\.|\*|_+$)", "", first)).strip("_")
+
+
+def payload_names(payload):
+    """What a plain handshake carries; structs as a whole where their fields would be too many."""
+    names = [p.name for p in payload]
+    return names if len(names) <= 16 else list(dict.fromkeys(n.partition(".")[0] for n in names))
 
 
 def modules(files):
@@ -78,35 +96,38 @@ def read(files, top, includes, params, verilator):
     """Ports in their order. The header of the Verilated class has them, the same in every version from 4 on."""
     with tempfile.TemporaryDirectory() as folder:
         # warnings are for whoever lints the design; here only what Verilator refuses counts
-        command = ([verilator, "--cc", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--top-module", top, "--prefix", "Vtop",
-                    "--Mdir", folder] + ["-I" + i for i in includes] + ["-G" + p for p in params] + list(files))
+        design = ["--top-module", top] + ["-I" + i for i in includes] + ["-G" + p for p in params] + list(files)
         try:
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            done = subprocess.run([verilator, "--cc", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop",
+                                   "--Mdir", folder] + design, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True)
         except OSError as err:
             raise Bad("%s: %s" % (verilator, err.strerror)) from None
         if done.returncode != 0:
             lines = [line for line in done.stdout.splitlines() if line.startswith("%Error")]
             raise Bad("Verilator refuses the sources: %s" % (lines or [done.stdout.strip()])[0])
         with open(os.path.join(folder, "Vtop.h"), encoding="utf-8") as src:
-            found = gen_shim.PORT.findall(src.read())
-    ports = []
-    for kind, _, member, msb, lsb in found:
-        if kind == "INOUT":
-            raise Bad("port %s is an inout, which is not supported" % gen_shim.port_name(member))
-        ports.append(Port(gen_shim.port_name(member), int(msb) - int(lsb) + 1, kind == "IN"))
-    if not ports:
+            text = src.read()
+        found = gen_shim.ports_of(text)
+        fields = gen_shim.find_fields([verilator] + design, found)
+    if not found:
         raise Bad("%s has no ports" % top)
-    return ports
+    # a struct is its fields, in their order
+    inside = {}
+    for name, port, _, width in fields:
+        inside.setdefault(port, []).append(Port(name, width, found[port][2]))
+    return [p for i, (name, width, way, _) in enumerate(found) for p in inside.get(i, [Port(name, width, way)])]
 
 
 class Design:
     """What the ports are. Every port has a role in the end."""
 
-    def __init__(self, ports, said, memories=()):
-        self.ports, self.said, self.memories = ports, said, memories
+    def __init__(self, ports, said, memories=(), registers=()):
+        self.ports, self.said, self.memories, self.registers = ports, said, memories, registers
         self.buses, self.streams, self.clocks, self.interrupts, self.constants = [], [], [], [], []
         self.find_axi()
         self.find_apb()
+        self.judge_axi()
         self.find_clocks()
         self.find_streams()
         self.find_rest()
@@ -132,12 +153,30 @@ class Design:
             if match and place not in places:
                 places.append(place)
         for before, joint, behind in places:
-            names = {w: before + axi_word(w, joint) + behind for w in WRITE + READ + MORE}
-            has = [w for w in names if self.at(names[w])]
-            if "wdata" in has or "rdata" in has:
-                self.add_axi(before, joint, behind, {w: names[w] for w in has})
+            answers = self.partner(before, ("aw_ready", "ar_ready", "awready", "arready"))
+            names = {}
+            for w in WRITE + READ + MORE:
+                spelled = [before + axi_word(w, joint) + behind]
+                spelled += [p + axi_word(w, j) for p in (before, answers) for j in ("", "_", ".")] if answers else []
+                found = [n for n in spelled if self.at(n)]
+                if found:
+                    names[w] = found[0]
+            if "wdata" in names or "rdata" in names:
+                self.add_axi(before, joint, behind, names, answers)
 
-    def add_axi(self, before, joint, behind, names):
+    def partner(self, prefix, words):
+        """Of a struct "slv_req_i." the one of the other direction that has a word, "slv_rsp_o."; None: none."""
+        if not prefix.endswith("."):
+            return None
+        found = {p.plain[:-len(w)] for p in self.ports for w in words if p.role is None and p.plain.endswith("." + w)}
+        own = [f for f in found if stem_of(f) == stem_of(prefix)]
+        return own[0] if own else found.pop() if len(found) == 1 else None
+
+    def as_written(self, prefix):
+        """The beginning of names as the source has it, not in small letters."""
+        return next((p.name[:len(prefix)] for p in self.ports if p.plain.startswith(prefix)), prefix)
+
+    def add_axi(self, before, joint, behind, names, answers):
         signals = {}
         for word, name in names.items():
             signals[word] = self.at(name)
@@ -153,6 +192,7 @@ class Design:
         prefix = valid.name[:len(before)]
         if behind:
             prefix += "*" + valid.name[len(before) + len(axi_word("awvalid", joint)):][:len(behind)]
+        prefix += "," + self.as_written(answers) if answers else ""
         memory = slave and (full or any(fnmatch.fnmatch(prefix, m) for m in self.memories))
         bus = {"prefix": prefix, "kind": "axi4" if full else "axi4-lite", "side": "slave" if slave else "master",
                "signals": signals, "whole": whole, "width": width, "count": count, "memory": memory,
@@ -160,26 +200,51 @@ class Design:
         legal = width & (width - 1) == 0 and 8 <= width <= 1024 and all(s.width % count == 0 for s in signals.values())
         one = full or (writes and reads)  # AXI4-Lite has both directions
         strobes = not writes or "wstrb" in names
-        bus["driven"] = whole and legal and one and strobes and (
-            memory or not slave or (not full and width == 32 and count == 1))
-        why = ("" if bus["driven"] else ", idle: a signal or a direction is missing" if not (whole and one and strobes)
-               else ", idle: an illegal width" if not legal else
-               ", idle: registers have 32 bits (--memory %s: it is a memory)" % prefix)
-        self.said.append("%s: %s%s %s, %d bits%s%s" % (
-            prefix, "%d times " % count if count > 1 else "", bus["kind"], bus["side"], width,
-            ", driven with random bursts against a shadow memory" if bus["driven"] and memory else "", why))
+        bus["legal"] = whole and legal and one and strobes
+        bus["why"] = ("" if bus["legal"] else ", idle: a signal or a direction is missing"
+                      if not (whole and one and strobes) else ", idle: an illegal width")
         self.buses.append(bus)
+
+    def judge_axi(self):
+        """When all buses are known: a slave in front of a master that reaches as far is a way through, no register."""
+        reach = {b["address"] for b in self.buses if b["side"] == "master"}
+        for bus in self.buses:
+            if bus["kind"] == "apb":
+                continue
+            slave, lite = bus["side"] == "slave", bus["kind"] == "axi4-lite"
+            through = slave and lite and not bus["memory"] and (bus["count"] > 1 or bus["address"] in reach)
+            through = through and not any(fnmatch.fnmatch(bus["prefix"], r) for r in self.registers)
+            bus["memory"] = bus["memory"] or through
+            bus["driven"] = bus["legal"] and (bus["memory"] or not slave or (bus["width"] == 32 and bus["count"] == 1))
+            why = bus["why"]
+            if bus["legal"] and not bus["driven"]:
+                why = ", idle: registers have 32 bits (--memory %s: it is a memory)" % bus["prefix"]
+            if bus["driven"] and bus["memory"]:
+                why = ", driven with random %s against a shadow memory" % ("accesses" if lite else "bursts")
+            if bus["driven"] and through:
+                why += " (a guess: %s; --registers %s: it has registers)" % (
+                    "there are several" if bus["count"] > 1 else "a master has as many address bits", bus["prefix"])
+            self.said.append("%s: %s%s %s, %d bits%s" % (
+                bus["prefix"], "%d times " % bus["count"] if bus["count"] > 1 else "", bus["kind"], bus["side"],
+                bus["width"], why))
 
     def find_apb(self):
         for p in list(self.ports):
             if p.role is None and p.plain.endswith("psel"):
                 prefix = p.plain[:-4]
-                if all(self.at(prefix + w) for w in APB[:6]):
-                    signals = self.bind(prefix, APB, "bus")
-                    bus = {"prefix": p.name[:len(prefix)], "kind": "apb", "side": "slave" if p.input else "master",
-                           "signals": signals, "whole": True, "width": signals["prdata"].width,
+                answers = self.partner(prefix, ("prdata",))
+                places = [prefix] + ([answers] if answers else [])
+                if all(any(self.at(place + w) for place in places) for w in APB[:6]):
+                    signals = {}
+                    for place in places:
+                        signals.update(self.bind(place, APB, "bus"))
+                    bus = {"prefix": ",".join(self.as_written(place) for place in places), "kind": "apb",
+                           "side": "slave" if p.input else "master", "signals": signals, "whole": True,
+                           "width": signals["prdata"].width, "address": signals["paddr"].width,
                            "driven": signals["psel"].width == 1 and signals["prdata"].width in (8, 16, 32)}
-                    self.said.append("%s: APB %s%s" % (bus["prefix"], bus["side"], "" if bus["driven"] else ", idle"))
+                    self.said.append("%s: APB %s, %d bits%s" % (
+                        bus["prefix"] or "PSEL ..", bus["side"], bus["width"], "" if bus["driven"] else
+                        ", idle: PSEL of several bits" if signals["psel"].width > 1 else ", idle: an illegal width"))
                     self.buses.append(bus)
 
     def find_clocks(self):
@@ -189,7 +254,9 @@ class Design:
         for i, clock in enumerate(clocks):
             clock.role = "clock"
             words = set(re.split(r"_|clk|clock", clock.plain)) - {""}
-            near = [r for r in resets if words & {w for t in re.split(r"_|rst|reset", r.plain) for w in (t, t[:-1])}]
+            parts = {r: {w for t in re.split(r"_|rst|reset", r.plain) for w in (t, t[:-1])} for r in resets}
+            shared = {r: len(words & parts[r]) for r in resets}
+            near = [r for r in resets if shared[r] > 0 and shared[r] == max(shared.values())]
             reset = near[0] if near else resets[min(i, len(resets) - 1)] if resets else None
             low = reset is not None and bool(LOW.search(reset.plain))
             self.clocks.append({"port": clock, "reset": reset, "low": low, "period": 10 + 4 * i, "phase": 0})
@@ -206,14 +273,16 @@ class Design:
 
     def find_streams(self):
         """valid and ready behind a common prefix, or tvalid and tready; other ports with it are the payload."""
-        heads = [(p, w) for p in self.ports if p.role is None and p.width == 1 for w in ("tvalid", "valid")
-                 if p.plain.endswith(w) and (w == "tvalid" or not p.plain.endswith("tvalid"))]
+        heads = [(p, w) for p in self.ports if p.role is None for w in ("tvalid", "valid") if p.plain.endswith(w) and
+                 (w == "tvalid" or not p.plain.endswith("tvalid")) and (p.width == 1 or self.slices(p, w))]
         prefixes = sorted(((p.plain[:-len(w)], p, w) for p, w in heads), key=lambda h: -len(h[0]))
         for prefix, valid, word in prefixes:
             if valid.role is not None or not prefix:
                 continue
-            ready = self.at(prefix + word.replace("valid", "ready"))
-            if ready is not None and (ready.input == valid.input or ready.width != 1):
+            answers = self.partner(prefix, ("tready", "ready"))
+            ready = self.at(prefix + word.replace("valid", "ready")) or (
+                answers and (self.at(answers + "tready") or self.at(answers + "ready"))) or None
+            if ready is not None and (ready.input == valid.input or ready.width != valid.width):
                 ready = None
             if ready is None and valid.input:
                 continue
@@ -225,13 +294,26 @@ class Design:
             for p in payload:
                 p.role = "stream"
             kind = "axi4-stream" if word == "tvalid" else "valid/ready" if ready is not None else "valid"
-            name = prefix.rstrip("_")
-            self.streams.append({"name": name, "prefix": valid.name[:len(prefix)], "kind": kind, "valid": valid,
-                                 "ready": ready, "payload": payload, "source": not valid.input})
+            place = valid.name[:len(prefix)] + ("," + self.as_written(answers) if answers and ready else "")
             way = "into" if valid.input else "of"
-            self.said.append("%s: %s %s the design, %d bits of payload" % (valid.name[:len(prefix)], kind, way,
-                                                                           sum(p.width for p in payload)))
+            several = "%d times " % valid.width if valid.width > 1 else ""
+            for i in range(valid.width):
+                name = short_name(place) + (str(i) if several else "")
+                self.streams.append({"name": name, "prefix": place, "kind": kind, "valid": valid, "slice": i,
+                                     "ready": ready, "payload": payload, "source": not valid.input})
+            cut = kind != "axi4-stream" and len(payload_names(payload)) > 16
+            self.said.append("%s: %s%s %s the design, %d bits of payload%s" % (
+                place, several, kind, way, sum(p.width for p in payload) // valid.width,
+                ", whose first 16 signals are used" if cut else ""))
         self.streams.sort(key=lambda s: self.ports.index(s["valid"]))
+
+    def slices(self, valid, word):
+        """Streams in the same vectors: ready and all of the payload can be divided."""
+        prefix = valid.plain[:-len(word)]
+        ready = self.at(prefix + word.replace("valid", "ready"))
+        same = [p for p in self.ports if p.role is None and p.plain.startswith(prefix) and p.input == valid.input]
+        return (prefix != "" and ready is not None and ready.width == valid.width and ready.input != valid.input and
+                valid.width <= 32 and all(p.width % valid.width == 0 for p in same))
 
     def connect_streams(self, pairs):
         """IN=OUT: the bytes of one stream come out of another."""
@@ -253,6 +335,12 @@ class Design:
                 self.interrupts.append(p)
                 self.said.append("interrupt %s" % p.name)
         for p in self.ports:
+            struct = p.name.partition(".")[0]
+            same = [q for q in self.ports if q.name.startswith(struct + ".")] if "." in p.name else []
+            if same and p.input and all(q.role is None for q in same):
+                for q in same:
+                    q.role = "constant"
+                self.said.append("input %s, a struct of no bus: held at 0" % struct)
             if p.role is None and p.input:
                 p.role = "constant"
                 on = bool(re.search(r"(^|_)(en|enable|enabled)$|(_|^)(en|enable)(_|$)", p.plain))

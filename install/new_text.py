@@ -84,7 +84,7 @@ KNOBS_BURSTS = """    {"bursts", 1, 400, TB_KNOB_SMALL, NULL, NULL, "on each AXI
     {"beats", 1, 256, TB_KNOB_SMALL, NULL, NULL, "longest burst"},
     {"ids", 1, 16, TB_KNOB_SMALL, NULL, NULL, "different IDs"},
     {"writes", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of the bursts"},
-    {"window", 256, WINDOW, TB_KNOB_SMALL, NULL, NULL, "bytes that are accessed, from address 0 on"},
+    {"window", WINDOW < 256 ? WINDOW : 256, WINDOW, TB_KNOB_SMALL, NULL, NULL, "bytes accessed, from address 0 on"},
     {"fixed", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "FIXED bursts, too"},
     {"wrap", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "WRAP bursts, too"},
     {"narrow", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "beats narrower than the bus, unaligned addresses, holes in strobes"},
@@ -100,16 +100,16 @@ static const char *const answer_names[] = {"ordered", "reordered"};"""
 BENCH_SHADOW_H = """#define WINDOW 0x%xu /* bytes from address 0 on that every slave of the design has: a guess */
 """
 
-BENCH_SHADOW_MEMBER = """    tb_shadow shadow; /* what is behind the AXI slaves of the design */
+BENCH_SHADOW_MEMBER = """    tb_shadow shadow%s; /* what is behind the AXI slaves of the design */
 """
 
 BENCH_SHADOW_C = """                                .shadow_at = offsetof(device, shadow),
                                 .shadow_size = 0x10000u,
-"""
+%s"""
 
 BURSTS = """/* Random bursts on every AXI slave of the design; read data are held against the shadow of its memory. */
 static void send(device *dev, const tb_prog_run *run) {
-    const uint32_t bytes = 128; /* of the widest bus */
+    const uint32_t bytes = WINDOW < 128 ? WINDOW : 128; /* of the widest bus */
     const bool narrow = tb_knobs_get(run->knobs, "narrow") != 0;
     const uint64_t window = (uint64_t)tb_knobs_get(run->knobs, "window");
     const tb_axi_traffic traffic = {.count = (uint64_t)tb_knobs_get(run->knobs, "bursts"),

@@ -4,7 +4,10 @@ import difflib
 import os
 import re
 
+import new_ports
 import new_text as text_of
+
+PAGE = 0x10000  # of memories: TB_DDR_PAGE
 
 
 def c_text(text):
@@ -16,7 +19,8 @@ def rows(items, indent):
 
 
 class Project:
-    def __init__(self, name, top, design, files, includes, params, said):
+    def __init__(self, name, top, design, files, includes, params, said, apart=False):
+        self.apart = apart
         self.name, self.top, self.design, self.said = name, top, design, said
         self.files, self.includes, self.params = files, includes, params
         self.masters = [b for b in design.buses if b["driven"] and b["side"] == "master" and b["kind"] != "apb"]
@@ -27,6 +31,9 @@ class Project:
         self.apbs = sorted((b for b in design.buses if b["driven"] and b["kind"] == "apb"),
                            key=lambda b: b["side"] == "master")
         self.apb = None if self.lite else next((b for b in self.apbs if b["side"] == "slave"), None)
+        if sum(b["count"] for b in self.shadows) > 1:
+            said.append("the memory behind the slaves: %s" % (
+                "one for each" if apart else "the same for all (a guess; --apart: one for each)"))
         self.inputs = [s for s in design.streams if not s["source"]]
         self.outputs = [s for s in design.streams if s["source"]]
 
@@ -48,17 +55,19 @@ class Project:
 
     def clock_of(self, prefix):
         """The clock whose name shares a word with a bus; else the first."""
-        words = set(prefix.lower().split("_")) - {"axi", "axil", "axis", ""}
-        for i, c in enumerate(self.design.clocks):
-            if words & (set(c["port"].plain.split("_")) - {"clk", "clock", "aclk"}):
-                return i
-        return 0
+        words = set(re.split(r"\W|_", prefix.lower())) - {"axi", "axil", "axis", "apb", "i", "o", ""}
+        shared = [len(words & (set(c["port"].plain.split("_")) - {"clk", "clock", "aclk"})) for c in self.design.clocks]
+        return shared.index(max(shared)) if shared else 0
+
+    def behind(self):
+        """Memories behind the slaves of the design: one, or one for each."""
+        return sum(b["count"] for b in self.shadows) if self.apart else 1
 
     def bench_ports(self):
-        ports = []
+        ports, number = [], 0
         if self.lite:
             ports.append((self.lite, "regs"))
-        ports += [(m, m["prefix"].replace("*", "").strip("_").lower() or "axi") for m in self.shadows + self.masters]
+        ports += [(m, new_ports.short_name(m["prefix"]) or "axi") for m in self.shadows + self.masters]
         out = []
         for bus, name in ports:
             clock = self.clock_of(bus["prefix"])
@@ -67,8 +76,10 @@ class Project:
             kind += ", .clock = %d" % clock if clock else ""
             for i in range(bus["count"]):
                 several = bus["count"] > 1
+                own = ", .behind = %d" % number if bus["memory"] and self.behind() > 1 and number > 0 else ""
+                number += bus["memory"]
                 out.append("{.name = %s, .prefix = %s%s%s}" % (
-                    c_text(name + str(i) if several else name), c_text(bus["prefix"]), kind,
+                    c_text(name + str(i) if several else name), c_text(bus["prefix"]), kind + own,
                     ", .slice = %d, .slices = %d" % (i, bus["count"]) if several else ""))
         return out
 
@@ -77,7 +88,7 @@ class Project:
         for bus in self.apbs:
             clock = self.clock_of(bus["prefix"])
             out.append("{.name = %s, .prefix = %s%s%s}" % (
-                c_text(bus["prefix"].rstrip("_") or "apb"), c_text(bus["prefix"]),
+                c_text(new_ports.short_name(bus["prefix"]) or "apb"), c_text(bus["prefix"]),
                 ", .requester = true" if bus["side"] == "master" else "", ", .clock = %d" % clock if clock else ""))
         return out
 
@@ -90,13 +101,14 @@ class Project:
         for s in self.design.streams:
             clock = self.clock_of(s["prefix"])
             more = ", .source = true" if s["source"] else ""
+            more += ", .slice = %d, .slices = %d" % (s["slice"], s["valid"].width) if s["valid"].width > 1 else ""
             more += ", .clock = %d" % clock if clock else ""
             more += ", .draw = draw_names" if self.named(s) else ""
             more += ", .from = %s" % c_text(s["from"]) if "from" in s else ""
             if s["kind"] == "axi4-stream":
                 out.append("{.name = %s, .prefix = %s%s}" % (c_text(s["name"]), c_text(s["prefix"]), more))
                 continue
-            payload = ", ".join(c_text(p.name) for p in s["payload"][:16])
+            payload = ", ".join(c_text(n) for n in new_ports.payload_names(s["payload"])[:16])
             out.append("{.name = %s, .valid = %s%s%s%s}" % (
                 c_text(s["name"]), c_text(s["valid"].name),
                 ", .ready = " + c_text(s["ready"].name) if s["ready"] else "", more,
@@ -119,9 +131,10 @@ class Project:
         for r in sorted({c["reset"].name for c in self.design.clocks if c["reset"]}):
             ports.append("%s reset" % r)
         for b in self.design.buses:
-            ports.append("%s %s %s" % (b["prefix"], b["kind"], b["side"]))
+            if b["prefix"] and "." not in b["prefix"]:  # a line names what stands before the words
+                ports.append("%s %s %s" % (b["prefix"], b["kind"], b["side"]))
         for s in self.design.streams:
-            if s["kind"] == "axi4-stream":
+            if s["kind"] == "axi4-stream" and "." not in s["prefix"] and s["slice"] == 0:
                 ports.append("%s axi4-stream %s" % (s["prefix"], "master" if s["source"] else "slave"))
         for p in self.design.interrupts:
             ports.append("%s interrupt" % p.name)
@@ -133,15 +146,16 @@ class Project:
 
     def memory(self):
         """Base, size and bytes of a beat: what all masters can address, at most 16 MB."""
-        bits = min([(m["signals"].get("awaddr") or m["signals"]["araddr"]).width for m in self.masters] or [32])
+        bits = min([m["address"] for m in self.masters + self.apbs if m["side"] == "master"] or [32])
         base = 0x10000000 if bits > 28 and not self.shadows else 0  # what slaves are sent may come out of masters
-        return {"mem_base": "0x%x" % base, "mem_size": "0x%x" % min(0x1000000, 1 << bits),
+        return {"mem_base": "0x%x" % base, "mem_size": "0x%x" % min(0x1000000, max(PAGE, 1 << bits)),
                 "mem_step": max([m["width"] // 8 for m in self.masters] or [4])}
 
     def bench_h(self):
         return text_of.BENCH_H % {
             **self.memory(), "shadow": text_of.BENCH_SHADOW_H % self.window() if self.shadows else "",
-            "member": text_of.BENCH_SHADOW_MEMBER if self.shadows else "",
+            "member": text_of.BENCH_SHADOW_MEMBER % (
+                "[%d]" % self.behind() if self.behind() > 1 else "") if self.shadows else "",
             "guard": self.name.upper() + "_BENCH_H", "name": self.name, "regs": 16}
 
     def bench_c(self):
@@ -151,7 +165,8 @@ class Project:
         constants = ["{%s, 0x%xu}" % (c_text(p.name), v & 0xffffffff) for p, v in self.design.constants]
         return text_of.BENCH_C % {
             "name": self.name, "clocks": table, "clock": clock + (", " if clock else ""),
-            "shadow": text_of.BENCH_SHADOW_C if self.shadows else "",
+            "shadow": text_of.BENCH_SHADOW_C % (" " * 32 + ".shadows = %d,\n" % self.behind() if self.behind() > 1
+                                                else "") if self.shadows else "",
             "ports": "static const tb_tandem_port ports[] = {\n%s};\n" % rows(ports, 4) if ports else "",
             "apbs": "static const tb_tandem_apb apbs[] = {\n%s};\n" % rows(self.bench_apbs(), 4) if self.apbs else "",
             "use_apbs": (" " * 32 + "TB_TANDEM_APBS(apbs),\n") if self.apbs else "",

@@ -477,6 +477,9 @@ typedef struct net_rt_options {
     uint32_t first, last;
     /* The driver polls for the end of a task, instead of waiting for its interrupt. */
     bool poll;
+    /* Splits of convolutions by search over predicted cycles (net_rt_schedule), instead of the driver's rule. Results
+     * do not depend on it. */
+    bool search;
 } net_rt_options;
 
 /*
@@ -495,6 +498,9 @@ void net_rt_free(net_rt *rt);
  */
 net_status net_rt_memory(const net_graph *graph, uint32_t n, const net_rt_options *options, uint64_t *bytes,
                          net_error *err);
+/* The runtime as planned for a mesh of n, without a device: for net_rt_predict(), net_rt_search(),
+ * net_rt_layer_where(). Errors: as net_rt_new_with(). */
+net_status net_rt_plan(const net_graph *graph, uint32_t n, const net_rt_options *options, net_rt **out, net_error *err);
 /*
  * One inference: input holds the elements of all input blobs, one blob after the other. In tandem both devices are
  * compared after every layer of the NPU. Errors: NET_ERR_DEVICE with the layer's name: driver status, or the device's

@@ -33,11 +33,11 @@ static net_status plan(net_rt *rt, const net_graph *graph, const net_rt_options 
     return status == NET_OK ? rt_place(rt, err) : status;
 }
 
-net_status net_rt_memory(const net_graph *graph, uint32_t n, const net_rt_options *options, uint64_t *bytes,
-                         net_error *err) {
+net_status net_rt_plan(const net_graph *graph, uint32_t n, const net_rt_options *options, net_rt **out,
+                       net_error *err) {
     static const npu_hal nothing;
-    if (bytes == NULL || (n != 4 && n != 8 && n != 16 && n != 32)) {
-        return net_fail(err, NET_ERR_ARG, "net_rt_memory: a mesh of %u", n);
+    if (out == NULL || (n != 4 && n != 8 && n != 16 && n != 32)) {
+        return net_fail(err, NET_ERR_ARG, "the runtime's plan: a mesh of %u", n);
     }
     net_rt *rt = calloc(1, sizeof *rt);
     if (rt == NULL) {
@@ -45,6 +45,21 @@ net_status net_rt_memory(const net_graph *graph, uint32_t n, const net_rt_option
     }
     rt->npu = (npu){.hal = &nothing, .n = n, .units = (1u << NPU_UNIT_COUNT) - 1};
     net_status status = plan(rt, graph, options, err);
+    if (status != NET_OK) {
+        net_rt_free(rt);
+        return status;
+    }
+    *out = rt;
+    return NET_OK;
+}
+
+net_status net_rt_memory(const net_graph *graph, uint32_t n, const net_rt_options *options, uint64_t *bytes,
+                         net_error *err) {
+    net_rt *rt = NULL;
+    if (bytes == NULL) {
+        return net_fail(err, NET_ERR_ARG, "net_rt_memory: a mesh of %u", n);
+    }
+    net_status status = net_rt_plan(graph, n, options, &rt, err);
     *bytes = status == NET_OK ? rt_load_bytes(rt) : 0;
     net_rt_free(rt);
     return status;

@@ -207,6 +207,11 @@ bool rt_gapless(const net_shape *shape);
 /* Bytes from channel to channel of an FP32 blob of three dimensions. */
 uint64_t rt_cstep(const net_shape *shape);
 
+/* ---- rt_search.c ---- */
+
+/* options.search: the plans of all convolutions. Before their scratch memory is placed. */
+void rt_search(net_rt *rt);
+
 /* ---- rt_load.c ---- */
 
 /* Fill in addresses of inputs and outputs. */

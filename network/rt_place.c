@@ -264,6 +264,7 @@ net_status rt_place(net_rt *rt, net_error *err) {
         rt->root[i].dev_bytes = device_bytes(rt, i);
     }
     net_status status = unaligned_vectors(rt, err);
+    rt_search(rt);
     status = status == NET_OK ? plan_arenas(rt, item, err) : status;
     free(item);
     return status;

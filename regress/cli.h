@@ -83,6 +83,7 @@ int cli_query(options *o);
 int cli_gc(options *o);
 int cli_recover(options *o);
 int cli_coverage(options *o);
+int cli_qualify(options *o);
 int cli_failure(options *o);
 int cli_node(options *o);
 int cli_verify(options *o);

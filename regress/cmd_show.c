@@ -64,6 +64,19 @@ int cli_coverage(options *o) {
     return status;
 }
 
+int cli_qualify(options *o) {
+    reg_db db;
+    if (o->positionals != 1) {
+        return cli_usage("qualify: expected a summary of qualify.py%s", "");
+    }
+    int status = cli_open_db(o, &db, true);
+    if (status == REG_OK) {
+        status = reg_qualify_keep(&db, o->positional[0]);
+        reg_db_close(&db);
+    }
+    return status;
+}
+
 int cli_diff(options *o) {
     reg_db db;
     int64_t runs[2] = {0, 0};

@@ -111,6 +111,28 @@ static const char *const migrations[] = {
     "ALTER TABLE job ADD COLUMN host TEXT;",
     /* SHA-256 of what was not committed when the run began. */
     "ALTER TABLE run ADD COLUMN changes TEXT NOT NULL DEFAULT '';",
+    /* Runs of functional qualification, each a row: mutants by verdict, weak: infected, not detected; failures of unit
+       checks, and those of them that name the right unit. */
+    "CREATE TABLE qualify("
+    " id INTEGER PRIMARY KEY,"
+    " at INTEGER NOT NULL,"
+    " design TEXT NOT NULL,"
+    " cfg TEXT NOT NULL,"
+    " suite TEXT NOT NULL,"
+    " commit_hash TEXT NOT NULL,"
+    " dirty INTEGER NOT NULL,"
+    " mutants INTEGER NOT NULL,"
+    " of_all INTEGER NOT NULL,"
+    " detected INTEGER NOT NULL,"
+    " weak INTEGER NOT NULL,"
+    " reached INTEGER NOT NULL,"
+    " not_reached INTEGER NOT NULL,"
+    " equivalent INTEGER NOT NULL,"
+    " score REAL NOT NULL,"
+    " seconds REAL NOT NULL,"
+    " cpu_s REAL NOT NULL,"
+    " by_units INTEGER NOT NULL,"
+    " blamed INTEGER NOT NULL);",
 };
 
 #define SCHEMA_VERSION ((int)(sizeof migrations / sizeof migrations[0]))

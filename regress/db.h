@@ -207,6 +207,12 @@ int reg_gc(const reg_gc_plan *plan, reg_db *db, FILE *out);
  * "covered", "points"}, ..]}. */
 int reg_cover_keep(reg_db *db, int64_t run, const char *path);
 
+/* ---- qualify.c ---- */
+
+/* Keep the summary of a run of functional qualification (`qualify.py report --json`), with the commit of the folder in
+ * which this is called. Errors, in one line: no such file, it is not such a summary, the database. */
+int reg_qualify_keep(reg_db *db, const char *path);
+
 /* ---- hostinfo.c ---- */
 /* commit, dirty */
 void reg_commit_info(reg_run_info *info);

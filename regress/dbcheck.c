@@ -61,7 +61,7 @@ static int has_our_tables(const char *path) {
     if (whole != NULL && sqlite3_open_v2(whole, &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) == SQLITE_OK &&
         sqlite3_prepare_v2(handle,
                            "SELECT count(*)=0 OR (sum(name IN ('run','job'))=2 AND "
-                           "sum(name NOT IN ('run','job','program','coverage'))=0) FROM sqlite_master"
+                           "sum(name NOT IN ('run','job','program','coverage','qualify'))=0) FROM sqlite_master"
                            " WHERE type='table' AND name NOT LIKE 'sqlite_%'",
                            -1, &row, NULL) == SQLITE_OK &&
         sqlite3_step(row) == SQLITE_ROW) {

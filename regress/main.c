@@ -130,13 +130,15 @@ int cli_open_db(const options *o, reg_db *db, bool create) {
     return reg_db_open(db, path, create);
 }
 
-#define COMMANDS "run, list, targets, report, diff, query, coverage, failure, gc, verify, recover or node"
+#define COMMANDS "run, list, targets, report, diff, query, coverage, qualify, failure, gc, verify, recover or node"
 static const struct {
     const char *name;
     int (*run)(options *o);
-} commands[] = {{"run", cli_run},         {"list", cli_list},     {"targets", cli_targets},   {"report", cli_report},
-                {"diff", cli_diff},       {"query", cli_query},   {"coverage", cli_coverage}, {"gc", cli_gc},
-                {"failure", cli_failure}, {"verify", cli_verify}, {"recover", cli_recover},   {"node", cli_node}};
+} commands[] = {{"run", cli_run},           {"list", cli_list},     {"targets", cli_targets},
+                {"report", cli_report},     {"diff", cli_diff},     {"query", cli_query},
+                {"coverage", cli_coverage}, {"gc", cli_gc},         {"qualify", cli_qualify},
+                {"failure", cli_failure},   {"verify", cli_verify}, {"recover", cli_recover},
+                {"node", cli_node}};
 
 /*
  * Memory of libjansson (2.14), whose reader ends the process by an assertion when it gets none. What malloc() refuses,

@@ -21,6 +21,7 @@ static const char commands_text[] = "tandem-regress - run lists of verification 
                                     "                                                  QUESTION: what can be asked)\n"
                                     "  tandem-regress coverage FILE [--run N]          keep what a run covered: a\n"
                                     "                                                  file of tandem-cov summary\n"
+                                    "  tandem-regress qualify FILE                     keep a score of make qualify\n"
                                     "  tandem-regress verify RUN [--sample N | --all]  is it what was signed? Seal,\n"
                                     "                                                  programs, jobs run again\n"
                                     "  tandem-regress recover [DIR..] [--check]        a database again from folders\n"

@@ -97,6 +97,31 @@ static const char coverage_sql[] = "SELECT r.id, datetime(r.started_at,'unixepoc
        "  WHERE a.id<=:run AND EXISTS (SELECT 1 FROM coverage WHERE run=a.id) ORDER BY a.id DESC LIMIT :limit) r"
        " JOIN coverage c ON c.run=r.id ORDER BY r.id DESC, c.place";
 
+static const reg_column qualify_columns[] = {
+    {"at", "at (UTC)", REG_CELL_TEXT},
+    {"design", "design", REG_CELL_TEXT},
+    {"cfg", "cfg", REG_CELL_TEXT},
+    {"suite", "suite", REG_CELL_TEXT},
+    {"commit", "commit", REG_CELL_TEXT},
+    {"mutants", "mutants", REG_CELL_NUMBER},
+    {"of", "of", REG_CELL_NUMBER},
+    {"detected", "detected", REG_CELL_NUMBER},
+    {"weak", "weak", REG_CELL_NUMBER},
+    {"reached", "reached", REG_CELL_NUMBER},
+    {"not_reached", "not reached", REG_CELL_NUMBER},
+    {"equivalent", "equivalent", REG_CELL_NUMBER},
+    {"score", "score", REG_CELL_REAL},
+    {"blame", "blame", REG_CELL_REAL},
+    {"cpu_s", "cpu s", REG_CELL_REAL},
+    {"seconds", NULL, REG_CELL_REAL},
+};
+/* The name that may follow the question is that of a design. */
+static const char qualify_sql[] = "SELECT datetime(q.at,'unixepoch'), q.design, q.cfg, q.suite, " COMMIT(
+    q) ", q.mutants, q.of_all, q.detected, q.weak, q.reached, q.not_reached, q.equivalent, round(q.score,2),"
+       " round(100.0*q.blamed/nullif(q.by_units,0),1), round(q.cpu_s,1), q.seconds FROM qualify q"
+       " WHERE (:test IS NULL OR q.design=:test) AND (:cfg IS NULL OR instr(:cfg,','||q.cfg||',')>0 OR"
+       " instr(:cfg,','||q.design||'/'||q.cfg||',')>0) ORDER BY q.id DESC LIMIT :limit";
+
 const reg_query reg_sum_queries[] = {
     {"tests", "each test of a run: cases passed, by configuration", tests_sql, test_columns, COUNT(test_columns),
      .of_run = true, .names = reg_cfgs_sql, .each = CASES("j.cfg='%q'"), .title = "", .names_at = 4,
@@ -108,6 +133,8 @@ const reg_query reg_sum_queries[] = {
      .empty = "no run"},
     {"coverage", "coverage of a run, and of those of its suite before", coverage_sql, coverage_columns,
      COUNT(coverage_columns), .of_run = true, .empty = "no coverage is kept (make coverage)"},
+    {"qualify", "runs of make qualify, newest first", qualify_sql, qualify_columns, COUNT(qualify_columns),
+     .empty = "none is kept (make qualify)"},
     {"suites", "the newest run of each suite", suites_sql, suite_columns, COUNT(suite_columns), .of_run = true,
      .empty = "no run"},
 };

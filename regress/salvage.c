@@ -97,6 +97,7 @@ int reg_salvage(reg_db *db, const char *damaged, reg_recovered *sum) {
         sum->salvaged = copy_table(db, old, "run", "id", "typeof(v.id)='integer' AND typeof(v.started_at)='integer'");
         (void)copy_table(db, old, "program", "0", "EXISTS(SELECT 1 FROM run WHERE id=v.run)");
         (void)copy_table(db, old, "coverage", "0", "EXISTS(SELECT 1 FROM run WHERE id=v.run)");
+        (void)copy_table(db, old, "qualify", "id", "typeof(v.id)='integer' AND typeof(v.at)='integer'");
         /* outcomes of jobs that no folder knows replace the rows without one */
         (void)reg_db_exec(db,
                           "CREATE TEMP TRIGGER job_known BEFORE INSERT ON main.job WHEN new.outcome IS NOT NULL BEGIN "

@@ -1,15 +1,16 @@
 # Functional qualification (docs/qualification.md): all mutants of a design in one build, KIND=mut.
-.PHONY: qualify
+.PHONY: qualify qualify-builds
 QUALIFY_OUT = $(BUILD)/$(DUT_FOLDER)qualify
 QUALIFY_JOBS = --design $(DUT) --cfg $(CFG) --suite $(if $(call given,SUITE),$(SUITE),smoke) --build $(BUILD) \
   --out-build $(BUILD)/$(DUT_FOLDER)$(CFG)-mut --runner $(RUNNER) $(if $(call given,SEED),--seed $(SEED))
+QUALIFY_END = --record "$(RUNNER) --build-dir $(BUILD)" $(addprefix --gate ,$(GATE))
 
 qualify: ## sign-off | mutants of the RTL that no check notices | CFG=, SUITE=smoke: the tests; MUTANTS=6000 (or all) \
     DRAW=1: so many, drawn by this seed; CYCLES=0: of each in a job, 0: to its end; TRIES=16: jobs \
     that may infect it without detecting it, 0: all; TOTAL=seconds: no job begins later; ALL_CHECKS=1: \
     which checks and jobs are worth what; PROVE=seconds: prove survivors to be equivalent, each in this \
     time, PROVE_TOTAL=600: all; GATE=percent: exit status 1 below this score; \
-    build/[DUT/]qualify/report.txt and html/index.html
+    build/[DUT/]qualify/report.txt and html/index.html; over the runs: tandem-regress query qualify
 	@scripts/build.sh $(RUNNER)
 	@begin=$$(date +%s) && programs=$$($(PYTHON) scripts/qualify.py programs $(QUALIFY_JOBS)) && \
 	  scripts/build.sh DUT=$(DUT) CFG=$(CFG) KIND=mut $(addprefix MUTANTS=,$(MUTANTS)) $(addprefix DRAW=,$(DRAW)) \
@@ -17,7 +18,12 @@ qualify: ## sign-off | mutants of the RTL that no check notices | CFG=, SUITE=sm
 	@$(PYTHON) scripts/qualify.py run $(QUALIFY_JOBS) --out $(QUALIFY_OUT) --jobs $(JOBS) --cycles $(or $(CYCLES),0) \
 	  --tries $(or $(TRIES),16) $(addprefix --total ,$(TOTAL)) \
 	  --equivalent $($(DUT).root)designs/$(DUT)/equivalent.txt $(if $(ALL_CHECKS),--all-checks) \
-	  $(if $(PROVE),,$(if $(GATE),--gate $(GATE)))
+	  $(if $(PROVE),,$(QUALIFY_END))
 	@$(if $(PROVE),$(PYTHON) scripts/qualify.py prove $(QUALIFY_OUT) --seconds $(PROVE) --total $(or $(PROVE_TOTAL),600) \
-	  --jobs $(JOBS) --top $(TOP) --parameters $($(DUT).params.$(CFG)) $(if $(GATE),--gate $(GATE)) \
+	  --jobs $(JOBS) --top $(TOP) --parameters $($(DUT).params.$(CFG)) $(QUALIFY_END) \
 	  $(addprefix --include ,$($(DUT).include) $(call gen,$(DUT))) --sources $(RTL_ALL),:)
+
+qualify-builds: ## sign-off | mutants of the last make qualify, each built the ordinary way: the same verdicts? | \
+    DUT=, CFG=; COUNT=100: so many, DRAW=1: drawn by this seed; TOTAL=seconds: no further one begins
+	@$(PYTHON) scripts/qualify.py builds $(QUALIFY_OUT) --build $(BUILD) --count $(or $(COUNT),100) \
+	  --draw $(or $(DRAW),1) $(addprefix --total ,$(TOTAL))

@@ -5,6 +5,8 @@
   qualify.py programs ...    the programs that these jobs need
   qualify.py report DIR      the report of a run as text; --json; --gate PERCENT: exit status 1 below it
   qualify.py prove DIR ...   prove mutants that were not detected to be equivalent
+  qualify.py builds DIR ...  mutants drawn at random, each built the ordinary way: the same verdicts?
+  qualify.py bugs DIR PATCH  which of these hand-written bugs are mutants of the run; exit status 1: one not detected
   qualify.py diff DIR DIR    mutants whose verdicts differ; exit status 1 when one is no longer detected
   qualify.py patch DIR ID    one mutant as a patch of the sources, for a build of any kind"""
 import argparse
@@ -12,10 +14,14 @@ import collections
 import difflib
 import json
 import os
+import shlex
 import shutil
+import subprocess
 import sys
 import time
 
+import qualify_bugs
+import qualify_builds
 import qualify_prove
 from qualify_report import score, summary, text_report, write_pages
 from qualify_run import VERDICTS, Bad, Runner, jobs_of, read_json, write
@@ -110,8 +116,10 @@ def run(args):
     stale = apply_equivalents(made, entries)
     kept = {"design": args.design, "cfg": args.cfg, "suite": args.suite, "all": len(made), "jobs": ran,
             "other_jobs": others, "stale": stale, "seconds": round(time.monotonic() - begin, 2), "sources": sources,
-            "left_out": runner.left_out, "parents": parents, "all_checks": args.all_checks, "mutants": mine}
+            "left_out": sorted(runner.left_out), "phases": runner.phases, "parents": parents,
+            "all_checks": args.all_checks, "mutants": mine}
     keep(kept, args.out)
+    record(args, args.out)
     return finish(kept, args.gate)
 
 
@@ -119,7 +127,18 @@ def keep(kept, folder, info=None):
     """All files of a result."""
     write(os.path.join(folder, "qualify.json"), json.dumps(kept, indent=1, sort_keys=True) + "\n")
     write(os.path.join(folder, "report.txt"), text_report(kept))
+    write(os.path.join(folder, "summary.json"), json.dumps(summary(kept), indent=1, sort_keys=True) + "\n")
     write_pages(kept, os.path.join(folder, "html"), info)
+
+
+def record(args, folder):
+    """A row of the results database."""
+    if args.record:
+        command = shlex.split(args.record)
+        command[1:1] = ["qualify", os.path.join(folder, "summary.json")]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise OSError("the database: %s" % (done.stderr or done.stdout).strip())
 
 
 def finish(kept, gate):
@@ -159,8 +178,17 @@ def prove(args):
     kept = load(args.folder)
     proven = qualify_prove.prove(kept, args)
     keep(kept, args.folder)
+    record(args, args.folder)
     print("qualify: %d of %d are proven to be equivalent" % (proven[0], proven[1]))
     return finish(kept, args.gate)
+
+
+def builds(args):
+    return qualify_builds.builds(load(args.folder), args)
+
+
+def bugs(args):
+    return qualify_bugs.bugs(load(args.folder), args.patches)
 
 
 def name_of(m):
@@ -236,8 +264,22 @@ def main():
     r.add_argument("--include", action="append", default=[])
     r.add_argument("--sources", nargs="+", required=True)
     r.set_defaults(call=prove)
+    for one in (p, r):
+        one.add_argument("--record", metavar="RUNNER", help="tandem-regress: a row of its database")
     for one in (p, q, r):
         one.add_argument("--gate", type=float, help="lowest score, in percent")
+    p = commands.add_parser("builds")
+    p.add_argument("folder")
+    p.add_argument("--build", required=True, help="build folder")
+    p.add_argument("--count", type=int, default=100)
+    p.add_argument("--draw", type=int, default=1, help="seed of the draw")
+    p.add_argument("--seconds", type=int, default=300, help="of a run")
+    p.add_argument("--total", type=int, default=0, help="seconds after which no further one begins")
+    p.set_defaults(call=builds)
+    p = commands.add_parser("bugs")
+    p.add_argument("folder")
+    p.add_argument("patches", nargs="+")
+    p.set_defaults(call=bugs)
     p = commands.add_parser("diff")
     p.add_argument("before")
     p.add_argument("after")

@@ -8,8 +8,10 @@ from qualify_run import VERDICTS, check_of, clock, write
 MEANING = {"detected": "a check failed", "limit-seconds": "ran out of time: no watchdog spoke",
            "limit-memory": "ran out of memory", "crashed": "the program crashed or could not go on",
            "survived": "infected, not detected: the run ended", "limit-cycles": "infected, not detected so far",
+           "not-run": "infected, not run for lack of time",
            "reached": "reached, not infected", "not-reached": "not reached", "equivalent": "equivalent, with a reason",
            "proven": "equivalent, proven"}
+WEAK = VERDICTS[1:VERDICTS.index("reached")]
 COUNTED = ("equivalent", "proven")  # these do not
 HERE = os.path.dirname(os.path.abspath(__file__))
 # of an installation, or of the tree
@@ -56,12 +58,14 @@ def smallest(mutants, what):
     return chosen
 
 
-def blamed(found, design, parents):
-    """Of the failures of unit checks: how many name the module that has the mutant, or one that contains it."""
+def blamed(found, design, parents, benches=()):
+    """Of the failures of unit checks in the whole design, the first of each mutant: how many name the module that has
+    the mutant, or one that contains it. `benches`: jobs that run a unit alone."""
     units, right, around = 0, 0, 0
     for m in found:
-        parts = m["signature"].split(":")
-        if parts[0] != "unit" or m.get("what") == "unit":
+        first = min((entry for entry in m.get("found", []) if entry[0] not in benches), default=(0, ""))
+        parts = first[1].split(":")
+        if parts[0] != "unit":
             continue
         names = {parts[1], "%s_%s" % (design, parts[1])}
         units += 1
@@ -80,10 +84,12 @@ def summary(kept):
     out["checks"] = [{"name": name, "detected": n} for name, n in
                      collections.Counter(check_of(m["signature"]) for m in found).most_common()]
     parents = {name: set(above) for name, above in kept.get("parents", {}).items()}
-    out["blamed"] = blamed(found, kept["design"], parents)
+    benches = {job["number"] for job in kept["jobs"] if job["what"] == "unit"}
+    out["blamed"] = blamed(found, kept["design"], parents, benches)
     cycles = sorted(m["cycles"] for m in found)
     out["cycles"] = {"median": cycles[len(cycles) // 2], "most": cycles[-1]} if cycles else {}
-    out["cpu"] = {key: round(sum(j.get(key, 0) for j in kept["jobs"]), 1) for key in ("own", "forks")}
+    out["phases"] = kept.get("phases", {})
+    out["cpu"] = round(sum(p["design"] + p["mutants"] for p in out["phases"].values()), 1)
     if kept.get("all_checks"):
         names = {j["number"]: j["job"] for j in kept["jobs"]}
         out["worth"] = worth(mutants, 1)
@@ -98,7 +104,7 @@ def table(title, rows):
                                                         "equival.", "score")]
     for row in rows:
         v = collections.Counter(row["verdicts"])
-        infected = sum(v[name] for name in VERDICTS[1:6])
+        infected = sum(v[name] for name in WEAK)
         lines.append("%-28s %7d %8d %8d %8d %8d %8d %6.1f%%" % (
             row["name"], row["mutants"], v["detected"], infected, v["reached"], v["not-reached"],
             sum(v[name] for name in COUNTED), row["score"]))
@@ -117,9 +123,11 @@ def worth_text(s):
 
 
 def head(s, kept):
-    lines = ["Qualification of %s, %s, suite %s: %d of %d mutants, %d jobs, %s; CPU: design %.0f s, mutants %.0f s" % (
-        s["design"], s["cfg"], s["suite"], s["mutants"], s["of"], len(kept["jobs"]), clock(s["seconds"]),
-        s["cpu"]["own"], s["cpu"]["forks"])]
+    lines = ["Qualification of %s, %s, suite %s: %d of %d mutants, %d jobs, %s" % (
+        s["design"], s["cfg"], s["suite"], s["mutants"], s["of"], len(kept["jobs"]), clock(s["seconds"]))]
+    for name, p in sorted(s["phases"].items()):
+        lines.append("phase %-8s %s; seconds of a processor: the design %.0f, mutants %.0f" % (
+            name, clock(p["wall"]), p["design"], p["mutants"]))
     if kept["other_jobs"]:
         lines.append("%d jobs of the suite are of other configurations or kinds and were not run" % kept["other_jobs"])
     if kept.get("left_out"):
@@ -182,7 +190,7 @@ def rows_html(title, rows):
         [title, "mutants", "detected", "infected", "reached", "not reached", "equivalent", "score"], "th")]
     for r in rows:
         v = collections.Counter(r["verdicts"])
-        lines.append(cells([html.escape(r["name"]), r["mutants"], v["detected"], sum(v[n] for n in VERDICTS[1:6]),
+        lines.append(cells([html.escape(r["name"]), r["mutants"], v["detected"], sum(v[n] for n in WEAK),
                             v["reached"], v["not-reached"], sum(v[n] for n in COUNTED), "%.1f %%" % r["score"]]))
     return "\n".join(lines + ["</table></div>"])
 

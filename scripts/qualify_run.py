@@ -9,9 +9,8 @@ import threading
 import time
 
 # from the best to the worst; of several jobs the best verdict counts
-VERDICTS = ("detected", "limit-seconds", "limit-memory", "crashed", "survived", "limit-cycles", "reached",
-            "not-reached")
-# jobs in this order: a bench of a unit finds most of its mutants in less time than any test of the whole design
+VERDICTS = ("detected", "limit-seconds", "limit-memory", "crashed", "survived", "limit-cycles", "not-run",
+            "reached", "not-reached")
 WHATS = ("unit", "test", "case")
 
 
@@ -94,73 +93,151 @@ def jobs_of(runner, suite, design, build, folder, cfg, seed=None):
 
 
 # ---- running them ----
+SAID = 10  # seconds between two lines
+
+
 class Runner:
-    """Several jobs at a time. Each gets the mutants that none has detected when it begins, or all of them. One that
-    was infected in `tries` jobs and not detected is not run in more."""
+    """First each job says what it reaches and infects, without running any mutant. Then the mutants are run, in rounds
+    of several jobs at a time: each in those jobs that infect it, until one detects it or `tries` jobs have not. Benches
+    of units come first, which find most, then the cheapest."""
 
     def __init__(self, mutants, jobs, args):
         self.mutants, self.jobs, self.args = mutants, jobs, args
+        self.by_id = {m["id"]: m for m in mutants}
         self.lock = threading.Lock()
-        self.ran, self.left_out, self.begin = [], [], time.monotonic()
+        self.ran, self.phases, self.left_out = {}, {}, set()
+        self.choices = {m["id"]: [] for m in mutants}  # jobs in which it differs
+        self.begin = self.said = time.monotonic()
+        self.what, self.work, self.done = "", 1, 0
 
-    def todo(self):
-        if self.args.all_checks:
-            return self.mutants
-        return [m for m in self.mutants if m.get("verdict") != "detected" and
-                (not self.args.tries or m.get("infected", 0) < self.args.tries)]
+    def late(self):
+        return self.args.total and time.monotonic() - self.begin > self.args.total
 
-    def one(self, number, job):
-        with self.lock:
-            todo = self.todo()
-            late = self.args.total and time.monotonic() - self.begin > self.args.total
-            self.left_out += [job.name] if todo and late else []
-        if not todo or late:
-            return
-        folder = os.path.join(self.args.out, "job-%d" % number)
-        os.makedirs(folder, exist_ok=True)
+    def detected(self):
+        return sum(m.get("verdict") == "detected" for m in self.mutants)
+
+    def tell(self, end=False):
+        if end or time.monotonic() - self.said > SAID:
+            self.said = time.monotonic()
+            print("qualify: [%s] %s: %d of %d runs; %d of %d mutants are detected" % (
+                clock(self.said - self.begin), self.what, self.done, self.work, self.detected(), len(self.mutants)),
+                flush=True)
+
+    def all_of(self, what, call, work):
+        """One after the other, several at a time: call(item), of a list of (cost, ...); the most expensive first."""
         start = time.monotonic()
-        found, times = run_job(self.args, job, {m["id"] for m in todo}, folder)
-        with self.lock:
-            before = sum(m.get("verdict") == "detected" for m in self.mutants)
-            for m in todo:
-                take(m, found[m["id"]], number, job)
-            after = sum(m.get("verdict") == "detected" for m in self.mutants)
-            ends = collections.Counter(f[0] for f in found.values())
-            self.ran.append(dict(times, number=number, job=job.name, what=job.what, mutants=len(todo),
-                                 detected=ends["detected"], new=after - before, ends=dict(ends),
-                                 seconds=round(time.monotonic() - start, 2)))
-            self.tell(job, ends, after)
-
-    def tell(self, job, ends, detected):
-        done, passed = len(self.ran), time.monotonic() - self.begin
-        infected = sum(n for v, n in ends.items() if v not in ("reached", "not-reached"))
-        left = passed / done * (len(self.jobs) - done)
-        print("qualify: [%d/%d, %s, about %s to go] %s: %d infected, %d detected; in all %d of %d" % (
-            done, len(self.jobs), clock(passed), clock(left), job.name, infected, ends["detected"], detected,
-            len(self.mutants)), flush=True)
-
-    def run(self):
+        self.what, self.work, self.done = what, len(work), 0
         with concurrent.futures.ThreadPoolExecutor(self.args.jobs) as pool:
-            waiting = [pool.submit(self.one, number, job) for number, job in enumerate(self.jobs)]
+            waiting = [pool.submit(call, item) for item in sorted(work, key=lambda item: -item[0])]
             done, _ = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_EXCEPTION)
             for future in waiting:
                 future.cancel()
             for future in done:
                 future.result()
-        self.ran.sort(key=lambda r: r["number"])
-        return self.ran
+        if work:
+            self.tell(True)
+        return time.monotonic() - start
+
+    def spent(self, phase, times):
+        into = self.phases.setdefault(phase, {"design": 0.0, "mutants": 0.0})
+        into["design"] += times["own"]
+        into["mutants"] += times["forks"]
+
+    def mark(self, item):
+        """What a job reaches and infects; the costs of the mutants there."""
+        _, number, job = item
+        start, order = time.monotonic(), list(self.by_id)
+        found, times = run_job(self.args, job, order, os.path.join(self.args.out, "job-%d" % number), 0)
+        with self.lock:
+            ends = collections.Counter(f[0] for f in found.values())
+            self.ran[number] = dict(number=number, job=job.name, what=job.what, command=job.line(),
+                                    own=times["own"], forks=0.0, mutants=0, detected=0,
+                                    reached=len(found) - ends["not-reached"], infected=ends["infected"],
+                                    seconds=round(time.monotonic() - start, 2))
+            self.spent("marking", times)
+            for i, f in found.items():
+                if f[0] == "infected":
+                    self.choices[i].append((WHATS.index(job.what) > 0, times["cycles"], number))
+                else:
+                    take(self.by_id[i], f, number, job)
+            self.done += 1
+            self.tell()
+
+    def run_mutants(self, item):
+        """Mutants in one job."""
+        _, number, ids = item
+        if self.late():
+            with self.lock:
+                self.left_out.add(self.jobs[number].name)
+            return
+        folder, start = os.path.join(self.args.out, "job-%d" % number), time.monotonic()
+        found, times = run_job(self.args, self.jobs[number], ids, folder, 1)
+        with self.lock:
+            ran = self.ran[number]
+            for i in ids:
+                take(self.by_id[i], found[i], number, self.jobs[number])
+                ran["detected"] += found[i][0] == "detected"
+            ran["mutants"] += len(ids)
+            ran["own"] = round(ran["own"] + times["own"], 2)
+            ran["forks"] = round(ran["forks"] + times["forks"], 2)
+            ran["seconds"] = round(ran["seconds"] + time.monotonic() - start, 2)
+            self.spent("running", times)
+            self.done += 1
+            self.tell()
+
+    def ordered(self, choices):
+        """Benches, then the cheapest; a second part of a test after all first ones."""
+        seen, out = collections.Counter(), []
+        for whole, cost, number in sorted(choices):
+            command = tuple(self.jobs[number].command)
+            out.append((seen[command], whole, cost, number))
+            seen[command] += 1
+        return [(cost, number) for _, _, cost, number in sorted(out)]
+
+    def rounds(self):
+        """Of each mutant 1 job, 1, 2, 4 .. more, so that a design's own run is repeated a few times only."""
+        tries = len(self.jobs) if self.args.all_checks or not self.args.tries else self.args.tries
+        first, size, wall = 0, tries if self.args.all_checks else 1, 0.0
+        while first < tries:
+            cost, ids = collections.Counter(), collections.defaultdict(list)
+            for m in self.mutants:
+                if m.get("verdict") == "detected":
+                    continue
+                for price, number in self.choices[m["id"]][first:min(first + size, tries)]:
+                    ids[number].append(m["id"])
+                    cost[number] += price
+            wall += self.all_of("jobs %d to %d of each mutant" % (first + 1, min(first + size, tries)),
+                                self.run_mutants, [(cost[n], n, sorted(ids[n])) for n in ids])
+            first, size = first + size, size if first == 0 else 2 * size
+        return wall
+
+    def run(self):
+        marked = self.all_of("what the jobs reach and infect", self.mark,
+                             [(0, number, job) for number, job in enumerate(self.jobs)])
+        for m in self.mutants:
+            self.choices[m["id"]] = self.ordered(self.choices[m["id"]])
+            m["infecting"] = len(self.choices[m["id"]])
+        ran = self.rounds()
+        for m in self.mutants:
+            if m["infecting"] and not m.get("infected"):
+                m["verdict"] = "not-run"
+        for phase, wall in (("marking", marked), ("running", ran)):
+            spent = self.phases.setdefault(phase, {"design": 0.0, "mutants": 0.0})
+            self.phases[phase] = {key: round(n, 1) for key, n in dict(spent, wall=wall).items()}
+        return [self.ran[number] for number in sorted(self.ran)]
 
 
 def clock(seconds):
     return "%d:%02d" % divmod(int(seconds), 60)
 
 
-def run_job(args, job, todo, folder):
+def run_job(args, job, todo, folder, jobs):
     """{mutant: (verdict, cycles before, cycles, cases, signature, message)}, and the seconds of a processor that it
-    took: the design's own run, and the mutants."""
+    took: the design's own run with its clock cycles, and the mutants. `jobs`: mutants at a time, 0: none is run."""
+    os.makedirs(folder, exist_ok=True)
     listed, verdicts = os.path.join(folder, "todo"), os.path.join(folder, "verdicts")
     write(listed, "".join("%d\n" % i for i in sorted(todo)))
-    command = job.line() + ["--quiet", "--mutants", listed, "--verdicts", verdicts, "--mutant-jobs", "1",
+    command = job.line() + ["--quiet", "--mutants", listed, "--verdicts", verdicts, "--mutant-jobs", str(jobs),
                             "--mutant-seconds", str(args.seconds), "--case-dir", folder]
     if args.cycles:
         command += ["--mutant-cycles", str(args.cycles)]
@@ -175,7 +252,7 @@ def run_job(args, job, todo, folder):
         for line in src:
             f = line.rstrip("\n").split("\t")
             if f[0].startswith("#"):
-                times = {"own": float(f[1]), "forks": float(f[2])}
+                times = {"own": float(f[1]), "forks": float(f[2]), "cycles": int(f[3])}
             else:
                 found[int(f[0])] = (f[1], int(f[2]), int(f[3]), int(f[4]), f[5], f[6])
     os.unlink(listed)
@@ -197,8 +274,9 @@ def take(mutant, found, number, job):
         mutant.setdefault("found", []).append([number, check_of(found[4])])
     if found[0] not in ("reached", "not-reached"):
         mutant["infected"] = mutant.get("infected", 0) + 1  # jobs
-    if "verdict" in mutant and VERDICTS.index(found[0]) >= VERDICTS.index(mutant["verdict"]):
-        return
+    if "verdict" in mutant:  # of two jobs the one that comes first, whichever ended first
+        if (VERDICTS.index(mutant["verdict"]), mutant["job"]) <= (VERDICTS.index(found[0]), number):
+            return
     mutant.update(verdict=found[0], job=number)
     if found[0] not in ("reached", "not-reached"):
         mutant.update(at=found[1], cycles=found[2], signature=found[4], message=found[5],

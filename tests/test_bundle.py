@@ -280,7 +280,7 @@ def test_repeated_run_has_the_same_initial_state(tmp_path):
             args = [*OP, *FLIP, "--init-seed", seed, "--case-dir", str(tmp_path),
                     "--wave-window", "100000", option, wave]
             assert subprocess.run([str(PROGRAM), *args], capture_output=True, timeout=120).returncode == 1
-            show = subprocess.run([str(PROGRAM), "wave", wave, "--signals", "npu_top.u_gemm.u_mesh",
+            show = subprocess.run([str(PROGRAM), "wave", wave, "--signals", "npu_top.u_units.u_gemm.u_mac.u_mesh",
                                    "--from", "8", "--to", "9"], capture_output=True, text=True, timeout=60)
             assert show.returncode == 0
             seen[option, seed] = show.stdout

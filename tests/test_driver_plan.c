@@ -188,6 +188,8 @@ static void plan_random(void **state) {
                                 .group = draw(0, 1) * draw(1, 255),
                                 .serial = draw(0, 1) == 1,
                                 .no_resident = draw(0, 3) == 0};
+        split.max_kh = (draw(0, 3) == 0) * draw(1, 4);
+        split.resident = !split.no_resident && draw(0, 2) == 0;
         npu_conv_plan p;
         npu_status status = npu_conv_plan_make(n, &c, &split, &p);
         if (status != NPU_OK) {
@@ -210,6 +212,7 @@ static void plan_random(void **state) {
         assert_true(split.max_oh == 0 || p.oh_task <= split.max_oh);
         assert_true(split.max_ic == 0 || p.ic_task <= split.max_ic);
         assert_true(split.max_oc == 0 || p.oc_task <= split.max_oc);
+        assert_true(split.max_kh == 0 || p.kh_task <= split.max_kh);
         assert_int_equal(p.serial, split.serial);
         assert_false(p.resident && split.no_resident);
         uint32_t group = 64 / n;
@@ -338,6 +341,10 @@ static void plan_resident(void **state) {
     assert_int_equal(npu_conv_plan_make(32, &c, NULL, &p), NPU_OK);
     assert_false(p.resident);
     assert_int_equal(p.oh_tasks * p.oc_tasks, 1);
+    assert_int_equal(npu_conv_plan_make(32, &c, &(npu_conv_split){.resident = true, .max_kh = 2}, &p), NPU_OK);
+    assert_true(p.resident);
+    assert_int_equal(p.kh_task, 2);
+    assert_int_equal(p.kh_tasks, 2);
     c = shape(32, 32, 256, 512, 1, 1, 0); /* it fits, but would arrive late */
     assert_int_equal(npu_conv_plan_make(32, &c, NULL, &p), NPU_OK);
     assert_true(p.resident);
@@ -467,6 +474,7 @@ static void plan_more_errors(void **state) {
     expect_plan(NPU_ERR_SPLIT, &c, &(npu_conv_split){.max_ic = 7});
     expect_plan(NPU_ERR_SPLIT, &c, &(npu_conv_split){.max_oc = 1});
     expect_plan(NPU_ERR_SPLIT, &c, &(npu_conv_split){.group = 256});
+    expect_plan(NPU_ERR_SPLIT, &c, &(npu_conv_split){.resident = true, .no_resident = true});
     expect_plan(NPU_ERR_ARG, NULL, NULL);
     npu_conv_plan p;
     assert_int_equal(npu_conv_plan_make(8, &c, NULL, NULL), NPU_ERR_ARG);

@@ -11,10 +11,12 @@ TANDEM = os.path.join(ROOT, "build", "n4-tap", "tandem")
 # unit of the report -> module, where the name differs
 MODULES = {"HU_QUEUE": "gemm_queue", "HU_CHAN": "alu_chan", "HU_WALK": "alu_walk",
            "HU_MATH": "alu_math", "HU_SEND": "send_buf", "HU_RD": "dma_rd", "HU_WR": "dma_wr",
-           "HU_REGS": "npu_regs", "HU_GEMM_SLOT": "task_slot", "HU_ALU_SLOT": "task_slot", "HU_POOL_SLOT": "task_slot"}
+           "HU_REGS": "npu_regs", "HU_CREDIT": "gemm_mac", "HU_GEMM_SLOT": "task_slot", "HU_ALU_SLOT": "task_slot",
+           "HU_POOL_SLOT": "task_slot"}
+# parts: their module; those that are not here are called after their unit, u_tiles in im2col im2col_tiles
 PARTS = {"u_queue": "fifo", "u_track": "fifo", "u_jobs": "fifo", "u_blk_job": "fifo", "u_blk_data": "fifo",
          "u_blk_last": "fifo", "u_info": "fifo", "u_skid": "fifo", "u_out": "fifo", "u_split.u_job": "fifo",
-         "u_split": "dma_split"}
+         "u_split": "dma_split", "u_stream.u_jobs": "fifo", "u_axil": "axil_slave"}
 
 
 def text(*path):
@@ -53,11 +55,17 @@ def tapped(module):
     return set(re.findall(r"^\s*(?:input )?logic\s*(?:\[.*?\] )?(\w+)[,;\n]", body[1], re.M)) if body else set()
 
 
+def part_of(module, register):
+    """The module that has a register of hang_state.c, "part:register" or "register", and the register."""
+    part, _, name = register.rpartition(":")
+    return PARTS.get(part, f"{module}_{part[2:]}") if part else module, name
+
+
 def rows():
     """(unit, state register, state names, [(part, register)])"""
     body = text("tb", "npu", "hang_state.c")
     body = body[body.index("state_rows[] = {"):body.index("};", body.index("state_rows[] = {"))]
-    for m in re.finditer(r'\{(HU_\w+),\s*(NULL|"\w+"),\s*(NULL|"[\w ]+"),\s*((?:"[^"]*"\s*)+)\}', body):
+    for m in re.finditer(r'\{(HU_\w+),\s*(NULL|"[\w:]+"),\s*(NULL|"[\w ]+"),\s*((?:"[^"]*"\s*)+)\}', body):
         levels = "".join(re.findall(r'"([^"]*)"', m[4])).split()
         yield m[1], m[2].strip('"'), m[3].strip('"').split(), [l.split("=")[1].split("[")[0] for l in levels]
 
@@ -72,15 +80,16 @@ class Tables(unittest.TestCase):
         for unit, reg, states, _ in rows():
             if reg == "NULL":
                 continue
-            src = source(module_of(unit))
+            module, _ = part_of(module_of(unit), reg)
+            src = source(module)
             enum = re.search(r"typedef enum logic \[.*?\] \{(.*?)\} state_e;", src)
             if enum:
                 want = [s.strip() for s in enum[1].split(",")]
             else:
                 found = re.findall(r"localparam logic \[2:0\] (\w+) = 3'd(\d);", src)
                 want = [n for n, _ in sorted(found, key=lambda f: int(f[1]))]
-            self.assertEqual(states, want, module_of(unit))
-            listed.add(module_of(unit))
+            self.assertEqual(states, want, module)
+            listed.add(module)
         for folder, _, files in os.walk(os.path.join(ROOT, "rtl")):
             for f in files:
                 if f.endswith(".sv") and "typedef enum" in text(folder, f):
@@ -89,7 +98,8 @@ class Tables(unittest.TestCase):
     def test_states_of_the_rules(self):
         """enum { IFM_IDLE, IFM_PREP ... } of hang_wait_*.c"""
         prefixes = {"IFM": "ifm_ld", "WGT": "wgt_ld", "PAR": "par_ld", "IM": "im2col",
-                    "POST": "post", "ALU": "alu", "POOL": "pool", "LD": "pool_ld", "SEQ": "pool_seq", "OUT": "pool_out"}
+                    "POST": "post_groups", "ALU": "alu",
+                    "POOL": "pool", "LD": "pool_ld", "SEQ": "pool_seq", "OUT": "pool_out"}
         seen = set()
         for f in ("hang_wait_gemm.c", "hang_wait_post.c", "hang_wait_units.c"):
             for body in re.findall(r"^enum \{ (.*?) \};", text("tb", "npu", f), re.M | re.S):
@@ -111,8 +121,7 @@ class Tables(unittest.TestCase):
         for unit, reg, _, levels in rows():
             module = module_of(unit)
             for level in levels + ([] if reg == "NULL" else [reg]):
-                part, _, name = level.rpartition(":")
-                where = PARTS[part] if part else module
+                where, name = part_of(module, level)
                 self.assertTrue((where, name) in known or name in tapped(where), f"{where}.{name}")
 
     def test_limits(self):

@@ -173,6 +173,82 @@ def test_slaves(prefix, tmp_path):
         assert done.returncode == 1 and re.search(found, done.stdout + done.stderr), done.stdout
 
 
+def test_structs(prefix, tmp_path):
+    """Ports that are packed structs and arrays of them, streams in vectors: bound by table; a strobe that is lost, data
+    of the wrong lane are found, and the waveform's signals are those of the structs."""
+    said = tandem(prefix, "new", "st", "--rtl", ROOT / "tests/install/struct_ports.sv", "--top", "struct_ports",
+                  "--apart", "--through", "in=out", "--through", "vec_in1=vec_out1", cwd=tmp_path)
+    for line in ("slv_req_i[1].,slv_rsp_o[1].: axi4 slave, 64 bits, driven", "apb_req_i.,apb_rsp_o.: APB slave, 32",
+                 "in_req_i.,in_rsp_o.: axi4-stream into the design, 19 bits", "vec_in_: 2 times axi4-stream into",
+                 "item_: valid/ready of the design, 14 bits of payload", "behind the slaves: one for each"):
+        assert line in said, said
+    project = tmp_path / "st"
+    make(prefix, project, "build")
+    program = project / "build/base-debug/tandem"
+    run = [program, "--run-seed", "1", "--count", "10", "wrap=1", "fixed=1", "narrow=1"]
+    done = subprocess.run(run + ["bursts=40", "traffic=random"], cwd=project, capture_output=True, text=True,
+                          timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rtl = project / "rtl/struct_ports.sv"
+    text = rtl.read_text()
+    bugs = (("req_i.w.strb[b])", "(req_i.w.strb[b] || b == 5))"),
+            ("<= vec_in_tdata_i[8*i+:8]", "<= vec_in_tdata_i[0+:8]"))
+    for old, new in bugs:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    rtl.write_text(text)
+    make(prefix, project, "build")
+    for found, knob in ((r"slv[01]: read \d+, .* got 0x", "traffic=none"), ("vec_out1: packet 1, byte 1", "writes=0")):
+        done = subprocess.run(run + [knob, "--fail-wave", "fail.fst"], cwd=project, capture_output=True, text=True,
+                              timeout=120)
+        assert done.returncode == 1 and re.search(found, done.stdout + done.stderr), done.stdout + done.stderr
+    text = (project / "fail.gtkw").read_text()
+    assert "slv_req_i" in text and "out_rsp_i" in text and "vec_out_tdata_o" in text, text
+
+
+GUESSES = """module guesses (
+    input wire clk_s, input wire clk_m, input wire resetn,
+    input wire psel, input wire penable, input wire [7:0] paddr, input wire pwrite, input wire [31:0] pwdata,
+    output wire [31:0] prdata,
+    output wire m_psel, output wire m_penable, output wire [5:0] m_paddr, output wire m_pwrite,
+    output wire [31:0] m_pwdata, input wire [31:0] m_prdata, input wire m_pready,
+    input wire [1:0] v_tvalid, output wire [1:0] v_tready, input wire [15:0] v_tdata,
+    input wire [1:0] a_awvalid, output wire [1:0] a_awready, input wire [11:0] a_awaddr,
+    input wire [1:0] a_wvalid, output wire [1:0] a_wready, input wire [63:0] a_wdata, input wire [7:0] a_wstrb,
+    output wire [1:0] a_bvalid, input wire [1:0] a_bready, output wire [3:0] a_bresp,
+    input wire [1:0] a_arvalid, output wire [1:0] a_arready, input wire [11:0] a_araddr,
+    output wire [1:0] a_rvalid, input wire [1:0] a_rready, output wire [63:0] a_rdata, output wire [3:0] a_rresp,
+    input wire [3:0] list [2], output wire interrupt
+);
+endmodule
+"""
+
+
+def test_guesses(prefix, tmp_path):
+    """What other people's designs have: buses without a prefix, few address bits, clocks whose names share a word,
+    vectors of ports, arrays of ports, words of C++ as names, folders of the same name."""
+    (tmp_path / "guesses.sv").write_text(GUESSES)
+    for name in ("one/include", "two/include"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / ("%s.svh" % name[:3])).write_text("// nothing\n")
+    args = ["--rtl", "guesses.sv", "--include", "one/include", "--include", "two/include"]
+    said = tandem(prefix, "new", "g", *args, cwd=tmp_path)
+    for line in ("PSEL ..: APB slave, 32 bits", "m_: APB master, 32 bits", "v_: 2 times axi4-stream into the design, 8",
+                 "a_: 2 times axi4-lite slave, 32 bits, driven with random accesses", "--registers a_",
+                 "interrupt interrupt", "input list[0]: held at 0", "input list[1]: held at 0"):
+        assert line in said, said
+    bench = (tmp_path / "g/bench/bench.c").read_text()
+    assert '{.name = "m", .prefix = "m_", .requester = true, .clock = 1}' in bench
+    assert '.prefix = "a_", .shadow = true, .lite = true, .slice = 1, .slices = 2' in bench
+    header = (tmp_path / "g/bench/bench.h").read_text()
+    assert "#define MEM_SIZE 0x10000u" in header and "#define WINDOW 0x40u" in header
+    assert (tmp_path / "g/rtl/include/include/one.svh").is_file() and (
+        tmp_path / "g/rtl/include/include1/two.svh").is_file()
+    make(prefix, tmp_path / "g", "help")  # the description is read
+    said = tandem(prefix, "new", "h", *args, "--registers", "a_", cwd=tmp_path)
+    assert "a_: 2 times axi4-lite slave, 32 bits, idle: registers have 32 bits" in said
+
+
 BROKEN = ("if (!full_q && there_q[1]", "if (there_q[1]")
 
 
@@ -331,6 +407,7 @@ def test_cmake(prefix, tmp_path):
 @pytest.mark.parametrize("args, said", [
     (["Big", "--rtl", "a.sv"], "expected a name of at most 23 small letters"),
     (["a", "--rtl", "none.sv"], "none.sv: No such file"),
+    (["a", "--rtl", "none.sv", "--top", "none"], "none.sv: No such file"),
     (["a", "--rtl", "bad.sv"], "Verilator refuses the sources: %Error"),
     (["a", "--rtl", "two.sv"], "--top: which of one, other?"),
     (["a", "--rtl", "two.sv", "--top", "third"], "Verilator refuses the sources"),

@@ -93,6 +93,57 @@ def test_operators_at_full_size(tmp_path, cfg):
     check(layers(tmp_path, rtl(cfg), "--net", OPERATORS, "--shape", "13x13x64"), 6.0, 2.0)
 
 
+SCHEDULE = """7767517
+4 4
+Input data 0 1 data 0=30 1=30 2=32
+Convolution strided 1 1 data a 0=64 1=1 3=2 6=2048
+ConvolutionDepthWise dw 1 1 a b 0=64 1=3 4=1 6=576 7=64
+Convolution wide 1 1 b c 0=40 1=3 6=23040
+"""
+
+
+def schedule(program, path, *args):
+    done = subprocess.run([program, "schedule", "--layers", *args, str(path)], cwd=ROOT, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=600)
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in done.stdout.splitlines()]
+    return done, {row[0].split(" ")[0]: row for row in rows if len(row) == 11 and " x" in row[0]}
+
+
+@needs("n4")
+def test_schedule(tmp_path):
+    """Searched splits on the RTL: equal outputs (the command fails otherwise), as fast as predicted, and faster than
+    the driver's where they differ; a layer's reason where they do not."""
+    net = tmp_path / "net.param"
+    net.write_text(SCHEDULE)
+    done, rows = schedule(rtl("n4"), net, "--device", "rtl")
+    assert done.returncode == 0, done.stderr
+    assert set(rows) == {"strided", "dw", "wide"}
+    faster = [row for row in rows.values() if row[4] != "the same"]
+    assert faster and rows["strided"] in faster
+    for row in faster:
+        predicted, own, best = int(row[5]), int(row[7]), int(row[8])
+        assert best < own and abs(best - predicted) < 0.05 * predicted and row[10] == ""
+    assert all(row[10] for row in rows.values() if row not in faster)
+
+
+@needs("n4")
+def test_plan_search(tmp_path):
+    """--plan search on RTL and model in tandem: the same outputs as with the driver's splits, in fewer cycles."""
+    net = tmp_path / "net.param"
+    net.write_text(SCHEDULE)
+    report = []
+    for plan in ("driver", "search"):
+        done = run(rtl("n4"), "--net", str(net), "--device", "tandem", "--json", "-", "--plan", plan)
+        assert done.returncode == 0, done.stderr
+        report.append(json.loads(done.stdout))
+    assert report[0]["outputs"] == report[1]["outputs"]
+    assert report[1]["cycles"] < report[0]["cycles"]
+    done = run(rtl("n4"), "--net", str(net), "--plan", "fast")
+    assert done.returncode == 2 and "search" in done.stderr
+    done, _ = schedule(rtl("n4"), tmp_path / "no.param")
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and "no.param" in done.stderr
+
+
 @needs("n4")
 def test_table(tmp_path):
     """tools/network_table.py: a row for each report, the longest network first; a line for what is no report."""

@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import mutants_of  # noqa: E402 pylint: disable=wrong-import-position
 import mutate  # noqa: E402 pylint: disable=wrong-import-position
 import qualify  # noqa: E402 pylint: disable=wrong-import-position
+import qualify_builds  # noqa: E402 pylint: disable=wrong-import-position
 import qualify_report  # noqa: E402 pylint: disable=wrong-import-position
 import qualify_run  # noqa: E402 pylint: disable=wrong-import-position
 import sv_tree  # noqa: E402 pylint: disable=wrong-import-position
@@ -188,7 +189,7 @@ def verdicts(program, tmp_path, numbers, *more):
     assert done.returncode == 0, done.stdout + done.stderr
     lines = [line.split("\t") for line in (tmp_path / "verdicts").read_text().splitlines()]
     times = lines.pop(0)
-    assert times[0] == "#" and float(times[1]) > 0 and float(times[2]) >= 0
+    assert times[0] == "#" and float(times[1]) > 0 and float(times[2]) >= 0 and int(times[3]) > 1000
     return {int(f[0]): f[1:] for f in lines}, done.stdout
 
 
@@ -215,7 +216,7 @@ def test_verdicts(program, tmp_path):
     same = number_of("constant", "axi_copy_split.sv", "4096", "4097")  # 4097 / 8 is 4096 / 8
     # errors of memory at wrong addresses were once taken for those that the case asks for
     lost = number_of("drop", "axi_copy_split.sv", "addr_q <= addr_i;", ";")
-    found_, _ = verdicts(program, tmp_path, [never, wrong, same, lost])
+    found_, _ = verdicts(program, tmp_path, [never, wrong, same, lost], "strobes=0")  # with 1 it reads CONFIG
     assert {n: f[0] for n, f in found_.items()} == {never: "not-reached", wrong: "detected", same: "reached",
                                                     lost: "detected"}
     assert found_[lost][4] == "mem:error"
@@ -246,6 +247,17 @@ def test_budget_of_cycles(program, tmp_path):
     found_, _ = verdicts(program, tmp_path, [m["id"] for m in mutants()][::9], "--mutant-cycles", "3")
     spent = [f for f in found_.values() if f[0] == "limit-cycles"]
     assert spent and all(f[2] == "3" for f in spent)
+
+
+def test_marking_runs_no_mutant(program, tmp_path):
+    """What differs is the same as in a run of the mutants, and nothing else is said."""
+    chosen = [m["id"] for m in mutants()][::9]
+    marked, _ = verdicts(program, tmp_path, chosen, "--mutant-jobs", "0")
+    ran, _ = verdicts(program, tmp_path, chosen, "--mutant-cycles", "1")
+    quiet = ("reached", "not-reached")
+    assert {n: f[0] if f[0] in quiet else "infected" for n, f in ran.items()} == {n: f[0] for n, f in marked.items()}
+    assert all(marked[n][1:4] == ran[n][1:2] + ["0"] + ran[n][3:4] and not marked[n][4] for n in ran)
+    assert "infected" in {f[0] for f in marked.values()}
 
 
 def test_bad_input(program, tmp_path):
@@ -281,7 +293,8 @@ def tool(*args):
 
 
 def test_report_and_gate(tmp_path):
-    dir_ = result(tmp_path / "a", mutant(1, "detected", signature="unit:a:out", cycles=4), mutant(2, "not-reached"),
+    dir_ = result(tmp_path / "a", mutant(1, "detected", signature="unit:a:out", cycles=4, found=[[0, "unit:a"]]),
+                  mutant(2, "not-reached"),
                   mutant(3, "survived", at=7, replay="tandem --mutant 3"), mutant(4, "equivalent", why="it is"))
     done = tool("report", dir_, "--gate", "33")
     assert done.returncode == 0 and "score 33.33 %, threshold 33 %: ok" in done.stdout
@@ -305,6 +318,85 @@ def test_patch(tmp_path):
     done = tool("patch", result(tmp_path / "a", mutant(5, "survived")), "5")
     assert "-assign x = 1;\n+assign x = 5;\n" in done.stdout
     assert tool("patch", str(tmp_path / "a"), "6").returncode == 2
+
+
+@pytest.mark.skipif(shutil.which("verilator") is None or shutil.which("yosys") is None,
+                    reason="not run: needs verilator and yosys (make deps)")
+def test_prove(tmp_path):
+    """Of two mutants of one comparison the one that chooses between equal values is proven."""
+    path = "rtl/axi_copy/axi_copy_split.sv"
+    text = (ROOT / path).read_text()
+    at = text.index("beats > to_page") + len("beats ")
+    made = [mutant(1, "survived", file=path, module="axi_copy_split", edits=[[at, at + 1, ">="]], old=">", new=">="),
+            mutant(2, "survived", file=path, module="axi_copy_split", edits=[[at, at + 1, "<"]], old=">", new="<"),
+            mutant(3, "equivalent", file=path, module="axi_copy_split", edits=[[at, at + 1, ">="]], old=">", new=">=",
+                   why="reviewed")]
+    dir_ = result(tmp_path / "a", *made)
+    kept = json.loads((tmp_path / "a" / "qualify.json").read_text())
+    kept.update(sources={path: text}, parents={"axi_copy_split": []})
+    (tmp_path / "a" / "qualify.json").write_text(json.dumps(kept))
+    done = subprocess.run(QUALIFY + ["prove", dir_, "--seconds", "60", "--jobs", "1", "--top", "axi_copy_split",
+                                     "--sources", path], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0 and "2 of 3 are proven" in done.stdout, done.stdout + done.stderr
+    verdict = {m["id"]: m["verdict"] for m in json.loads((tmp_path / "a" / "qualify.json").read_text())["mutants"]}
+    assert verdict == {1: "proven", 2: "survived", 3: "proven"}
+
+
+def test_hand_written_bugs(tmp_path):
+    """The same text apart from spaces and parentheses is the same bug."""
+    def patch(name, new):
+        (tmp_path / name).write_text("# unit: a\n--- a/rtl/a.sv\n+++ b/rtl/a.sv\n@@ -1 +1 @@\n-assign x = 1;\n"
+                                     "+%s\n" % new)
+        return str(tmp_path / name)
+    dir_ = result(tmp_path / "a", mutant(2, "detected", signature="x", cycles=1), mutant(3, "survived"))
+    done = tool("bugs", dir_, patch("same.patch", "assign  x = (2);"), patch("other.patch", "assign x = 7;"))
+    assert done.returncode == 0 and "is mutant 2: detected" in done.stdout
+    assert "2 mutants on its lines, 1 detected" in done.stdout
+    assert tool("bugs", dir_, patch("weak.patch", "assign x = 3;")).returncode == 1
+    assert tool("bugs", dir_, str(tmp_path / "a" / "qualify.json")).returncode == 2
+
+
+def test_ordinary_builds(program, tmp_path):
+    """A mutant built from its patch fails as in the build of all of them; one that is said to do so and does not is
+    told."""
+    number = number_of("relational", "axi_copy_fifo.sv", "!=", "==")
+    found_, _ = verdicts(program, tmp_path, [number])
+    made = next(m for m in mutants() if m["id"] == number)
+    job = {"number": 0, "job": "axi_copy", "what": "test", "command": [
+        f"{BUILD}/axi_copy/d64-mut/tandem", "test", "axi_copy", "--run-seed", "1", "--count", "40"]}
+    dir_ = result(tmp_path / "a", dict(made, verdict="detected", signature=found_[number][4], job=0))
+    kept = json.loads((tmp_path / "a" / "qualify.json").read_text())
+    kept.update(design="axi_copy", cfg="d64", jobs=[job], sources={made["file"]: (ROOT / made["file"]).read_text()})
+    (tmp_path / "a" / "qualify.json").write_text(json.dumps(kept))
+    done = subprocess.run(QUALIFY + ["builds", dir_, "--build", BUILD], cwd=ROOT, env=ENV, capture_output=True,
+                          text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 mutants built the ordinary way, 0 differ" in done.stdout
+
+
+@pytest.mark.parametrize("said, differs", [
+    ((1, "mem:mismatch", "5"), ""), ((1, "mem:other", "5"), "exit status 1 mem:other"), ((0, "", "7"), "exit status 0"),
+    ((None, "error", ""), "it does not build: error")])
+def test_an_ordinary_build_that_differs(tmp_path, said, differs):
+    made = mutant(2, "detected", signature="mem:mismatch", job=0)
+    kept = {"jobs": [{"number": 0}], "sources": {"rtl/a.sv": "assign x = 1;\n"}}
+    build = qualify_builds.Builds(kept, None, str(tmp_path))
+    (tmp_path / "rtl").mkdir()
+    build.plain[0], build.run = (0, "", "7"), lambda _: said
+    assert differs in build.one(made) and (differs or not build.one(made))
+    assert (tmp_path / "rtl" / "a.sv").read_text() == "assign x = 1;\n", "the source is put back"
+    made["verdict"] = "reached"
+    build.run = lambda _: (0, "", "8")
+    assert build.one(made) == "another hash than the design's"
+
+
+def test_order_of_jobs():
+    """Benches of units, then the cheapest; a second part of a test after the first parts of all."""
+    jobs = [qualify_run.Job("test", "a", ["t", "a"]), qualify_run.Job("test", "a, from case 5", ["t", "a"]),
+            qualify_run.Job("test", "b", ["t", "b"]), qualify_run.Job("unit", "u", ["u"])]
+    runner = qualify_run.Runner([], jobs, None)
+    order = runner.ordered([(True, 10, 0), (True, 11, 1), (True, 50, 2), (False, 99, 3)])
+    assert [number for _, number in order] == [3, 0, 2, 1]
 
 
 def test_equivalents_go_stale(tmp_path):
@@ -376,9 +468,10 @@ def test_what_checks_are_worth():
 
 
 def test_a_check_of_a_unit_around_the_mutant():
-    found_ = [{"module": "d_a", "signature": "unit:a:out"}, {"module": "b", "signature": "unit:a:out"},
-              {"module": "c", "signature": "unit:a:out"}, {"module": "c", "signature": "mem:mismatch"}]
-    assert qualify_report.blamed(found_, "d", {"b": {"a"}}) == {"by_units": 3, "right": 1, "around": 1}
+    found_ = [{"module": "d_a", "found": [[0, "unit:a"]]}, {"module": "b", "found": [[0, "unit:a"]]},
+              {"module": "c", "found": [[0, "unit:a"]]}, {"module": "c", "found": [[0, "mem:mismatch"]]},
+              {"module": "c", "found": [[7, "unit:c"]]}]
+    assert qualify_report.blamed(found_, "d", {"b": {"a"}}, {7}) == {"by_units": 3, "right": 1, "around": 1}
 
 
 def test_pages(tmp_path):

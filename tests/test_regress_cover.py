@@ -170,3 +170,35 @@ def test_bad_figures(bench, text, message):
 def test_no_run(bench):
     assert bench.call("coverage", "f.json").returncode == 1
     assert bench.call("coverage").returncode == 2
+
+
+SCORE = {"design": "npu", "cfg": "n4", "suite": "smoke", "mutants": 10, "of": 20, "score": 75.0, "seconds": 3.5,
+         "cpu": 6, "verdicts": {"detected": 6, "survived": 1, "crashed": 1, "proven": 1, "equivalent": 1},
+         "blamed": {"by_units": 4, "right": 2, "around": 1}}
+
+
+def test_runs_of_qualify(bench):
+    """Each is a row, newest first; of a design, of a configuration."""
+    for number, more in enumerate([{}, {"cfg": "n8"}, {"design": "other", "cfg": "w", "blamed": dict.fromkeys(
+            ("by_units", "right", "around"), 0)}]):
+        (bench.path / "s.json").write_text(json.dumps(dict(SCORE, score=70.0 + number, **more)))
+        done = bench.call("qualify", "s.json")
+        assert done.returncode == 0, done.stderr
+    rows = json.loads(bench.call("query", "qualify", "--json").stdout)
+    assert [(r["design"], r["cfg"], r["score"], r["blame"]) for r in rows] == [
+        ("other", "w", 72.0, None), ("npu", "n8", 71.0, 75.0), ("npu", "n4", 70.0, 75.0)]
+    assert [rows[2][key] for key in ("mutants", "of", "detected", "weak", "reached", "not_reached", "equivalent",
+                                     "cpu_s")] == [10, 20, 6, 2, 0, 0, 2, 6.0]
+    assert len(json.loads(bench.call("query", "qualify", "npu", "--json").stdout)) == 2
+    assert len(json.loads(bench.call("query", "qualify", "--cfg", "n8", "--json").stdout)) == 1
+
+
+@pytest.mark.parametrize("text", ["", "[]", json.dumps(dict(SCORE, score=101)), json.dumps(dict(SCORE, mutants=30)),
+                                  json.dumps({k: v for k, v in SCORE.items() if k != "blamed"}),
+                                  json.dumps(dict(SCORE, verdicts=3))])
+def test_a_bad_run_of_qualify(bench, text):
+    (bench.path / "s.json").write_text(text)
+    done = bench.call("qualify", "s.json")
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and "s.json" in done.stderr
+    assert json.loads(bench.call("query", "qualify", "--json").stdout) == []
+    assert bench.call("qualify").returncode == 2

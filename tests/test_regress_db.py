@@ -7,7 +7,7 @@ import pytest
 
 from regress_bench import bench, damage, popen, programs, start, wait_until  # noqa: F401
 
-VERSION = 8
+VERSION = 9
 
 # What the program of that version made. Never edited.
 SCHEMA_1 = """
@@ -73,7 +73,12 @@ SCHEMA_7 = """
 ALTER TABLE job ADD COLUMN host TEXT;
 PRAGMA user_version=7;
 """
-OLDER = ["".join([SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4, SCHEMA_5, SCHEMA_6, SCHEMA_7][:n]) for n in range(1, 8)]
+SCHEMA_8 = """
+ALTER TABLE run ADD COLUMN changes TEXT NOT NULL DEFAULT '';
+PRAGMA user_version=8;
+"""
+OLDER = ["".join([SCHEMA_1, SCHEMA_2, SCHEMA_3, SCHEMA_4, SCHEMA_5, SCHEMA_6, SCHEMA_7, SCHEMA_8][:n])
+         for n in range(1, 9)]
 
 
 def schema(path):

@@ -408,7 +408,8 @@ def test_every_table_as_json(failing):
     assert bench.call("coverage", "figures.json").returncode == 0
     questions = re.findall(r"^  (\S+)", bench.call("query").stdout, re.M)
     assert {"runs", "failures", "buckets", "not-run", "history", "slowest", "flaky",
-            "first-failure", "tests", "performance", "trend", "coverage", "suites"} == set(questions)
+            "first-failure", "tests", "performance", "trend", "coverage", "qualify",
+            "suites"} == set(questions)
     for question in questions:
         rows = json.loads(bench.call("query", question, *(["conv"] if question == "history" else []), "--json").stdout)
         assert isinstance(rows, list) and (rows or question in ("flaky", "not-run")), question

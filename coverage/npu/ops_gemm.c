@@ -68,6 +68,9 @@ static const cov_bin group_ic_bins[] = {{COV_VALUE("driver", 0), .hint = ":group
 static const cov_bin groups_bins[] = {{COV_VALUE("one", 0), .hint = ":groups=1"},
                                       {COV_VALUE("some", 1), .hint = ":shape=grouped"},
                                       {COV_VALUE("one a channel", 2), .hint = ":shape=depthwise"}};
+static const cov_bin cut_kh_bins[] = {{COV_VALUE("driver", 0)},
+                                      {COV_EACH(1, 3), .hint = ":k=4 max_kh=%"},
+                                      {COV_RANGE("4..255", 4, 255), .hint = ":k=6 max_kh=%"}};
 static const cov_bin tiles_bins[] = {{COV_VALUE("driver", 0)}, {COV_POW2(1, 255), .hint = ":group=%"}};
 static const cov_bin bias_bins[] = {{COV_VALUE("none", 0), .hint = ":bias=0"},
                                     {COV_VALUE("plain", 1), .hint = ":bias=1"},
@@ -133,7 +136,8 @@ NPU_VALUE(cut_out, npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "out_len")))
     D(ow, "output columns end in the middle of a word", map_bins, ow, ":k=1 s=1 d=1 p=0 iw=%")                         \
     D(oh, "the last rows of an output are not written", row_bins, oh, ":k=1 s=1 d=1 p=0 ih=%")                         \
     D(max_ow, "segments of rows overlap, or leave a column out", cut_ow_bins, cut_ow, NULL)                            \
-    D(max_oh, "tasks of rows overlap, or leave a row out", cut_oh_bins, cut_oh, NULL)
+    D(max_oh, "tasks of rows overlap, or leave a row out", cut_oh_bins, cut_oh, NULL)                                  \
+    P(max_kh, "the sums of kernel rows are added twice, or those of the padding are missing", cut_kh_bins)
 
 #define DATA(P, D)                                                                                                     \
     P(act, "an activation after a convolution uses the parameters of another one", act_bins)                           \
@@ -152,6 +156,7 @@ NPU_VALUE(cut_out, npu_pieces(npu_knob(c, "max_oc"), npu_knob(c, "out_len")))
     P(group, "tiles that are written together exceed the buffer", tiles_bins)                                          \
     P(serial, "tasks in flight use each other's buffers", flag_bins)                                                   \
     P(no_res, "resident weights are those of another task", flag_bins)                                                 \
+    P(res, "weights stay on chip beside a map that fits, and a bank is released too early", flag_bins)                 \
     P(second, "another split of the same operator gives other bytes", flag_bins)                                       \
     P(gap, "the space between channels or pixels is written", gap_bins)                                                \
     P(tight, "channels that share a beat overwrite each other", flag_bins)                                             \

@@ -16,12 +16,12 @@ NET_ARGS = $(if $(NET),--net $(NET) --bin $(BIN)) $(if $(IMAGES),--images $(IMAG
 RUN_ARGS = run --net $(NET) $(if $(BIN),--bin $(BIN)) $(if $(INPUT),--input $(INPUT)) $(if $(IMAGE),--image $(IMAGE)) \
   $(if $(TABLE),--table $(TABLE)) $(if $(NAMES),--names $(NAMES)) $(if $(MEAN),--mean $(MEAN)) \
   $(if $(NORM),--norm $(NORM)) $(if $(ORDER),--order $(ORDER)) $(if $(SHAPE),--shape $(SHAPE)) \
-  $(if $(DEVICE),--device $(DEVICE)) \
+  $(if $(DEVICE),--device $(DEVICE)) $(if $(PLAN),--plan $(PLAN)) \
   $(if $(JSON),--json $(JSON)) $(if $(STALLS),--stalls) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
 network: ## networks | a network on model and RTL: handwritten digits, or NET= | NET= BIN= IMAGES= \
     [CALIB= COUNT= ASYM=1]: quantised (ASYM: with zero-points), accuracy over the images; \
     NET= [BIN= SHAPE=WxHxC INPUT=x.f32 IMAGE= ORDER=bgr|rgb|gray MEAN= NORM= \
-    TABLE= NAMES= JSON=]: any network once, with a report; DEVICE=model, rtl, tandem, ...
+    TABLE= NAMES= JSON= PLAN=search]: any network once, with a report; DEVICE=model, rtl, tandem, ...
 	@scripts/build.sh $(OUT)/tandem-net
 	$(OUT)/tandem-net $(if $(IMAGES)$(if $(NET),,digits),$(NET_ARGS),$(RUN_ARGS))
 
@@ -46,6 +46,16 @@ predict: ## networks | predicted cycles of operators and those of the RTL | CFG=
     NET=: another network
 	@scripts/build.sh $(OUT)/tandem-net
 	@$(OUT)/tandem-net run --net $(or $(NET),bench/operators.param --shape $(or $(SHAPE),56x56x64)) --each --device rtl
+
+.PHONY: schedule
+schedule: $(SUITE_NETS:%=build/networks/%.param)
+schedule: ## networks | splits of convolutions by search beside the driver's | CFG=n32, published networks; NETS=: \
+    other .param[@WxHxC]; DEVICE=rtl measures layers whose split differs, LAYERS=1: a line each
+	@scripts/build.sh $(OUT)/tandem-net
+	@$(OUT)/tandem-net schedule --device $(or $(DEVICE),model) $(if $(LAYERS),--layers) \
+	  $(or $(NETS),$(SUITE_NETS:%=build/networks/%.param) \
+	  $(addsuffix @300x300x3,$(wildcard ../shared/data/param/mobilenet_ssd.param)) \
+	  $(addsuffix @352x352x3,$(wildcard ../shared/data/param/mobilenetv2_yolov3.param)))
 
 .PHONY: figures
 FIGURES_COMMIT = $(shell git rev-parse --short=12 HEAD 2>/dev/null || \

@@ -138,9 +138,11 @@ typedef struct npu_conv_split {
     uint32_t max_oh;  /* output rows of a task */
     uint32_t max_ic;  /* input channels of a task, rounded down to a multiple of N; below N is NPU_ERR_SPLIT */
     uint32_t max_oc;  /* output channels of a task, rounded down to a multiple of N; below N is NPU_ERR_SPLIT */
+    uint32_t max_kh;  /* kernel rows of a task: their sums are added in memory */
     uint32_t group;   /* tiles written back together, at most 255 */
     bool serial;      /* wait for each task before the next is started */
-    bool no_resident; /* never keep weights on chip while the input streams */
+    bool no_resident; /* never keep weights on chip while the input streams; with `resident` NPU_ERR_SPLIT */
+    bool resident;    /* do so wherever it is possible, even where the driver expects the opposite to be faster */
 } npu_conv_split;
 
 /* Operators of the GEMM, the numbers of GEMM_CTRL.OP. */

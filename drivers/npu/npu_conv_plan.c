@@ -72,7 +72,8 @@ static npu_status plan_slices(const npu_conv *c, const npu_conv_split *split, np
     bool depthwise = p->op == NPU_GEMM_DEPTHWISE;
     uint64_t best_slices = UINT64_MAX;
     uint32_t best_icb = 0;
-    for (uint32_t k = p->row_split ? 1 : c->kh; k > 0; k--) {
+    uint32_t most_k = split->max_kh != 0 ? npu_min(split->max_kh, c->kh) : c->kh;
+    for (uint32_t k = p->row_split ? 1 : most_k; k > 0; k--) {
         uint32_t columns = p->row_split ? npu_min(c->iw, npu_max(SEGMENT_COLUMNS, npu_conv_extent_w(c))) : c->iw;
         uint32_t words = columns * (p->row_split ? 1 : npu_conv_rows_needed(c, k, 1));
         uint32_t per_block = k * c->kw * (depthwise ? 1 : p->n);
@@ -198,12 +199,12 @@ static void choose_resident(const npu_conv *c, const npu_conv_split *split, npu_
     uint32_t row_blocks = npu_div_up(p->oh, split->max_oh != 0 ? npu_min(rows, split->max_oh) : rows);
     uint64_t input = (uint64_t)c->iw * c->ih * (c->in_layout == NPU_FP32_NCHW ? 4 : 1);
     uint64_t weights = (uint64_t)ocb * p->kh_task * c->kw * p->n;
-    if (row_blocks == 1 && input_cycles(c, p) <= pass_cycles(c, p, p->oh)) {
+    if (!split->resident && row_blocks == 1 && input_cycles(c, p) <= pass_cycles(c, p, p->oh)) {
         /* the input arrives while the first block of output channels is computed, so that nothing waits for other
          * weights */
         return;
     }
-    if (slices == 1 || input * (slices - 1) < weights * (row_blocks - 1)) {
+    if (split->resident || slices == 1 || input * (slices - 1) < weights * (row_blocks - 1)) {
         p->resident = true;
         p->group = group;
     }
@@ -273,7 +274,8 @@ static npu_status plan_pixels(const npu_conv *c, const npu_conv_split *split, np
 }
 
 static npu_status check_split(uint32_t n, const npu_conv_split *split) {
-    if (blocks_allowed(n, split->max_ic) == 0 || blocks_allowed(n, split->max_oc) == 0 || split->group > NPU_MAX_BYTE) {
+    if (blocks_allowed(n, split->max_ic) == 0 || blocks_allowed(n, split->max_oc) == 0 || split->group > NPU_MAX_BYTE ||
+        (split->resident && split->no_resident)) {
         return NPU_ERR_SPLIT;
     }
     return NPU_OK;

@@ -24,6 +24,7 @@ static const char help_text[] =
     "       tandem-net classify|calibrate --help   pictures, top-5, INT8 scales\n"
     "       tandem-net detect --help               boxes of SSD and YOLO networks\n"
     "       tandem-net run|survey --help           any network on a device; many networks, a line each\n"
+    "       tandem-net schedule --help             splits of convolutions by search beside the driver's\n"
     "Without --net: the digits job, models/digits with its gates.\n";
 
 /* ---- the job ---- */
@@ -216,6 +217,9 @@ static int run_command(int argc, char **argv) {
     }
     if (strcmp(command, "survey") == 0) {
         return netsurvey_main(argc, argv);
+    }
+    if (strcmp(command, "schedule") == 0) {
+        return netschedule_main(argc, argv);
     }
     if (strcmp(command, "classify") == 0 || strcmp(command, "calibrate") == 0) {
         return netjob_photos(argc, argv);

@@ -122,3 +122,11 @@ int netopt_parse(const netopt_line *line, int argc, char **argv) {
     }
     return 0;
 }
+
+void netopt_split_shape(const char *text, char path[NETOPT_PATH], uint32_t size[3]) {
+    (void)snprintf(path, NETOPT_PATH, "%.599s", text);
+    char *at = strrchr(path, '@');
+    if (at != NULL && netopt_shape(at + 1, size)) {
+        *at = '\0';
+    }
+}

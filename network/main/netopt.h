@@ -56,6 +56,9 @@ int netopt_fits(const char *device, uint32_t n, bool cpu);
 
 /* WxHxC, each 1..65536. */
 bool netopt_shape(const char *text, uint32_t size[3]);
+/* FILE or FILE@WxHxC: the file, and the shape if there is one. */
+#define NETOPT_PATH 600
+void netopt_split_shape(const char *text, char path[NETOPT_PATH], uint32_t size[3]);
 
 extern const char *const netopt_devices[]; /* model, rtl, tandem */
 extern const char *const netopt_orders[];  /* bgr, rgb, gray: net_pixel_order */

@@ -23,7 +23,8 @@
 
 /* Cycles of the layers, without the start of the driver and reads of counters. */
 static net_status run_part(part_job *j, const part *p, npu_dev **dev, part_outcome *out, net_error *err) {
-    const net_rt_options options = {.stalls = j->opt->stalls, .part = true, .first = p->first, .last = p->last};
+    const net_rt_options options = {
+        .stalls = j->opt->stalls, .part = true, .first = p->first, .last = p->last, .search = j->opt->search};
     net_rt *rt = NULL;
     net_status status = netrun_open(&j->run, j->opt, &options, dev, err);
     status = status == NET_OK ? net_rt_new_with(&j->run.graph, *dev, &options, &rt, err) : status;
@@ -255,7 +256,7 @@ static int choose(part_job *j) {
 
 static net_status compute(part_job *j, net_error *err) {
     netrun_options model = *j->opt;
-    const net_rt_options options = {.reuse = false};
+    const net_rt_options options = {.reuse = false, .search = j->opt->search};
     model.device = "model";
     net_status status = netrun_prepare(&j->run, &model, err);
     status = status == NET_OK ? netrun_input(&j->run, &model, err) : status;

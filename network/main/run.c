@@ -132,7 +132,7 @@ net_status netrun_open(const netrun *run, const netrun_options *opt, const net_r
 }
 
 net_status netrun_execute(netrun *run, const netrun_options *opt, net_error *err) {
-    const net_rt_options options = {.reuse = opt->dump == NULL, .stalls = opt->stalls};
+    const net_rt_options options = {.reuse = opt->dump == NULL, .stalls = opt->stalls, .search = opt->search};
     run->stage = "runs";
     net_status status = netrun_input(run, opt, err);
     status = status == NET_OK ? netrun_open(run, opt, &options, &run->dev, err) : status;

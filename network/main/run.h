@@ -16,7 +16,9 @@ typedef struct netrun_options {
     uint32_t n;
     uint64_t seed;
     uint32_t shape[3];       /* w, h, c of inputs without a shape; 0: not given */
+    bool search;             /* from plan */
     bool stalls;             /* counters of each layer */
+    const char *plan;        /* "search", "driver" or NULL: the driver's */
     bool float_only;         /* no quantisation: float layers are kept */
     const char *only;        /* "K" or "K-L": these layers alone, with the model's tensors, or NULL */
     bool each;               /* every layer of the NPU alone, */
@@ -78,5 +80,7 @@ int netrun_command(int argc, char *const *argv);
 /* tandem-net run ..., tandem-net survey ... . Return the exit status. */
 int netrun_main(int argc, char **argv);
 int netsurvey_main(int argc, char **argv);
+/* tandem-net schedule ... (schedule.c). */
+int netschedule_main(int argc, char **argv);
 
 #endif

@@ -18,6 +18,8 @@ static const char survey_help[] =
     "of a Markdown table.\n"
     "@WxHxC: shape of inputs that have none in the file.\n";
 
+static const char *const plan_words[] = {"driver", "search", NULL};
+
 static int check(netrun_options *o) {
     if (o->net == NULL) {
         return netopt_usage("run: --net is needed (--help)", "", "");
@@ -44,6 +46,7 @@ static int check(netrun_options *o) {
         return netopt_usage("--break", o->broken_text,
                             ": expected PORT.CHANNEL:HANDSHAKES such as m0.R:100, or m0.R:100:flip");
     }
+    o->search = o->plan != NULL && strcmp(o->plan, "search") == 0;
     return netopt_fits(o->device, o->n, false);
 }
 
@@ -79,6 +82,9 @@ int netrun_main(int argc, char **argv) {
         NETOPT_CFG(&o.n),
         NETOPT_SHAPE(o.shape, "shape of inputs that have none in the file"),
         OPT(FLAG, "--float", NULL, "do not quantise", &o.float_only),
+        OPT(TEXT, "--plan", "driver|search",
+            "splits of convolutions: by the driver's rule, or by search over predicted cycles", &o.plan,
+            .words = plan_words),
         OPT(FLAG, "--stalls", NULL, "on an RTL: how long the mesh worked and what units waited for, in each layer",
             &o.stalls),
         OPT(U64, "--seed", "S", "weights, input, bus timing of the RTL", &o.seed),

@@ -50,14 +50,10 @@ static bool survey_one(const netrun_options *options, uint64_t most, const char 
     netrun run = {0};
     net_error err = {""};
     netrun_options opt = *options;
-    char path[600];
+    char path[NETOPT_PATH];
     char shape[48];
     char cpu[300];
-    (void)snprintf(path, sizeof path, "%.599s", given);
-    char *at = strrchr(path, '@');
-    if (at != NULL && netopt_shape(at + 1, opt.shape)) {
-        *at = '\0';
-    }
+    netopt_split_shape(given, path, opt.shape);
     opt.net = path;
     net_status status = netrun_prepare(&run, &opt, &err);
     bool large = status == NET_OK && net_graph_macs(&run.graph) / 1000000 > most;

@@ -48,4 +48,36 @@ package npu_pkg;
   localparam int unsigned PoolMaxIw = 512;   // input columns of a POOL task
   localparam int unsigned PoolMaxOw = 64;    // output columns of a POOL task
 
+  localparam int unsigned CoordW = 27;  // im2col: signed coordinates, 65535 * 255 + 255 * 255 fits
+
+  // Constants of a task, from im2col_prep to the other parts of im2col. Words are those of ifm_buf, word counts and
+  // addresses of IfmAw bits modulo its ring. x and y are signed positions in the map, in pixels; (0, 0) is its first
+  // pixel, so the first window begins at (-pad_l, -pad_t).
+  typedef struct packed {
+    logic [15:0]       icb;        // blocks of N input, output channels
+    logic [15:0]       ocb;
+    logic [16:0]       npix;       // output pixels
+    logic [IfmAw:0]    words;      // of the whole input
+    logic [IfmAw:0]    row_words;  // of an input row
+    logic [WgtAw-1:0]  wblk;       // words of weights of a block of output channels
+    // the window: its first position, steps of a tap
+    logic [CoordW-1:0] x_first;
+    logic [CoordW-1:0] y_first;
+    logic [IfmAw-1:0]  adr_first;
+    logic [IfmAw-1:0]  dw;         // words from one tap to the next in a row
+    logic [IfmAw-1:0]  dhrow;      // words from one tap row to the next
+    logic [CoordW-1:0] y_span;     // (kh - 1) * dh + 1
+    logic [CoordW-1:0] y_end;      // rows from here on are needed by no output
+    // steps of an output pixel
+    logic [IfmAw-1:0]  sw;         // words from one output pixel to the next in a row
+    logic [IfmAw-1:0]  wrap;       // words from the last pixel of an output row to the first of the next
+    // steps of a tile: 2N pixels are whole output rows and tile_rem pixels; what is added when these wrap
+    logic [6:0]        tile_rem;
+    logic [CoordW-1:0] t_x;
+    logic [CoordW-1:0] t_y;
+    logic [IfmAw-1:0]  t_a;
+    logic [CoordW-1:0] x_wrap;     // ow * sw
+    logic [IfmAw-1:0]  a_wrap;     // a row step minus the words over a whole output row
+  } im2col_consts_t;
+
 endpackage

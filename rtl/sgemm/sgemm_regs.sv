@@ -1,8 +1,6 @@
 // Register file: AXI4-Lite slave, interrupt, start of tasks, counters (docs/sgemm/registers.md).
 //
-// AXI4-Lite: 32-bit data, 8-bit address, responses always OKAY; AW and W in any order, one write and one read every 2
-// cycles, all outputs from registers. A write takes effect in the cycle after the later of its AW and W handshakes, its
-// response is valid one cycle later. Byte strobes are honoured.
+// AXI4-Lite: 32-bit data, 8-bit address, byte strobes (axil_slave).
 //
 // A write of START with byte 0 strobed and GO = 1 takes the values of all task registers (task_slot) and checks them
 // (sgemm_check). A good task waits on task_valid_o until the engine is idle; so one task runs and one is queued. A
@@ -57,55 +55,44 @@ module sgemm_regs #(
 );
 
   // ------------------------------------------------------------------------------------------------ AXI4-Lite
-  logic aw_have_q, w_have_q, ar_have_q;
-  logic [7:2] aw_word_q, ar_word_q;
-  logic [31:0] wdata_q;
-  logic [3:0] wstrb_q;
   logic wr_en, rd_en;
-  assign wr_en = aw_have_q && w_have_q && (!bvalid_o || bready_i);
-  assign rd_en = ar_have_q && (!rvalid_o || rready_i);
-  assign awready_o = !aw_have_q;
-  assign wready_o = !w_have_q;
-  assign arready_o = !ar_have_q;
-  assign bresp_o = 2'b00;
-  assign rresp_o = 2'b00;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      aw_have_q <= 1'b0;
-      w_have_q <= 1'b0;
-      ar_have_q <= 1'b0;
-      aw_word_q <= '0;
-      ar_word_q <= '0;
-      wdata_q <= '0;
-      wstrb_q <= '0;
-      bvalid_o <= 1'b0;
-      rvalid_o <= 1'b0;
-    end else begin
-      if (awvalid_i && awready_o) aw_word_q <= awaddr_i[7:2];
-      if (wvalid_i && wready_o) begin
-        wdata_q <= wdata_i;
-        wstrb_q <= wstrb_i;
-      end
-      if (arvalid_i && arready_o) ar_word_q <= araddr_i[7:2];
-      aw_have_q <= awvalid_i || (aw_have_q && !wr_en);
-      w_have_q <= wvalid_i || (w_have_q && !wr_en);
-      ar_have_q <= arvalid_i || (ar_have_q && !rd_en);
-      if (aw_have_q) aw_have_q <= !wr_en;
-      if (w_have_q) w_have_q <= !wr_en;
-      if (ar_have_q) ar_have_q <= !rd_en;
-      bvalid_o <= wr_en || (bvalid_o && !bready_i);
-      rvalid_o <= rd_en || (rvalid_o && !rready_i);
-    end
-  end
+  logic [7:0] wr_addr, rd_addr;
+  logic [31:0] wr_data, wr_mask;
+  logic unused_active;  // for a gated clock
+  axil_slave #(
+    .Aw(8)
+  ) u_axil (
+    .clk_i,
+    .rst_ni,
+    .awaddr_i,
+    .awvalid_i,
+    .awready_o,
+    .wdata_i,
+    .wstrb_i,
+    .wvalid_i,
+    .wready_o,
+    .bresp_o,
+    .bvalid_o,
+    .bready_i,
+    .araddr_i,
+    .arvalid_i,
+    .arready_o,
+    .rresp_o,
+    .rvalid_o,
+    .rready_i,
+    .wr_en_o(wr_en),
+    .wr_addr_o(wr_addr),
+    .wr_data_o(wr_data),
+    .wr_mask_o(wr_mask),
+    .rd_en_o(rd_en),
+    .rd_addr_o(rd_addr),
+    .active_o(unused_active)
+  );
 
   // ------------------------------------------------------------------------------------------------ write decode
-  logic [7:0] wr_addr;
-  logic [31:0] wr_mask, wr_ones, clr_irq, clr_err;
+  logic [31:0] wr_ones, clr_irq, clr_err;
   logic srst_q, wr_srst, wr_start, wr_snap, wr_clear;
-  assign wr_addr = {aw_word_q, 2'b00};
-  assign wr_mask = {{8{wstrb_q[3]}}, {8{wstrb_q[2]}}, {8{wstrb_q[1]}}, {8{wstrb_q[0]}}};
-  assign wr_ones = wr_en ? wdata_q & wr_mask : 32'd0;
+  assign wr_ones = wr_en ? wr_data & wr_mask : 32'd0;
   assign wr_srst = wr_addr == sgemm_regs_pkg::SGEMM_REG_CTRL_OFFSET &&
       wr_ones[sgemm_regs_pkg::SGEMM_CTRL_SOFT_RESET_LSB];
   assign wr_start = wr_addr == sgemm_regs_pkg::SGEMM_REG_START_OFFSET && wr_ones[sgemm_regs_pkg::SGEMM_START_GO_LSB] &&
@@ -144,14 +131,14 @@ module sgemm_regs #(
   logic [3:0] wr_idx, rd_idx;
   logic [31:0] wr_bits;
   assign wr_task = wr_en && wr_addr >= TaskBase && wr_addr <= TaskEnd;
-  assign rd_task = ar_word_q >= TaskBase[7:2] && ar_word_q <= TaskEnd[7:2];
-  assign wr_idx = 4'(aw_word_q - TaskBase[7:2]);
-  assign rd_idx = 4'(ar_word_q - TaskBase[7:2]);
+  assign rd_task = rd_addr >= TaskBase && rd_addr <= TaskEnd;
+  assign wr_idx = 4'((wr_addr - TaskBase) >> 2);
+  assign rd_idx = 4'((rd_addr - TaskBase) >> 2);
   assign wr_bits = wr_mask & ~(wr_addr == TaskEnd ? sgemm_regs_pkg::SGEMM_START_GO_MASK : 32'd0);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) task_q <= '0;
     else if (srst_q) task_q <= '0;
-    else if (wr_task) task_q[32*wr_idx+:32] <= (task_q[32*wr_idx+:32] & ~wr_bits) | (wdata_q & wr_bits);
+    else if (wr_task) task_q[32*wr_idx+:32] <= (task_q[32*wr_idx+:32] & ~wr_bits) | (wr_data & wr_bits);
   end
 
   // the copy of the slot
@@ -268,8 +255,8 @@ module sgemm_regs #(
       irq_q <= (irq_q && !clr_irq[0]) || done_i || err_set != '0;
       err_q <= (err_q & ~clr_err[ErrW-1:0]) | err_set;
       if (done_i) count_q <= count_q + 16'd1;
-      if (wr_en && wr_addr == sgemm_regs_pkg::SGEMM_REG_IRQ_ENABLE_OFFSET && wstrb_q[0]) irq_en_q <= wdata_q[0];
-      if (wr_en && wr_addr == sgemm_regs_pkg::SGEMM_REG_PERF_SEL_OFFSET && wstrb_q[0]) perf_sel_q <= wdata_q[5:0];
+      if (wr_en && wr_addr == sgemm_regs_pkg::SGEMM_REG_IRQ_ENABLE_OFFSET && wr_mask[0]) irq_en_q <= wr_data[0];
+      if (wr_en && wr_addr == sgemm_regs_pkg::SGEMM_REG_PERF_SEL_OFFSET && wr_mask[0]) perf_sel_q <= wr_data[5:0];
     end
   end
   assign irq_o = irq_q && irq_en_q;
@@ -318,7 +305,7 @@ module sgemm_regs #(
       rdata_o <= '0;
     end else if (rd_en) begin
       rdata_o <= '0;
-      case ({ar_word_q, 2'b00})
+      case (rd_addr)
         sgemm_regs_pkg::SGEMM_REG_ID_OFFSET: rdata_o <= sgemm_regs_pkg::SGEMM_REG_ID_RESET;
         sgemm_regs_pkg::SGEMM_REG_CONFIG_OFFSET: rdata_o <= Config;
         sgemm_regs_pkg::SGEMM_REG_STATUS_OFFSET: rdata_o <= 32'(rd_status);
@@ -337,7 +324,7 @@ module sgemm_regs #(
   // protection, byte address bits, bits that no field names
   logic unused;
   assign unused = ^{
-    awprot_i, arprot_i, awaddr_i[1:0], araddr_i[1:0], clr_irq[31:1], clr_err[31:ErrW], lda[31:24], ldb[31:24],
+    awprot_i, arprot_i, araddr_i[1:0], clr_irq[31:1], clr_err[31:ErrW], lda[31:24], ldb[31:24],
     ldc[31:24], mode
   };
 

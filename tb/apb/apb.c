@@ -21,6 +21,9 @@ int tb_apb_open(tb_apb *p, const tb_sim *sim, const tb_apb_cfg *cfg, tb_rng rng,
             return opt_fail(err, err_size, "APB port %s: there is no %s%s", cfg->name, cfg->prefix, word[i]);
         }
     }
+    if (p->strb.ptr == NULL) {
+        p->strb = tb_sim_find_word(sim, cfg->prefix, "pwstrb"); /* as some call it */
+    }
     p->bytes = p->wdata.width / 8;
     if (p->sel.width != 1 || p->wdata.width != p->rdata.width || p->wdata.width % 8 != 0 ||
         (p->bytes != 1 && p->bytes != 2 && p->bytes != 4)) {
@@ -231,7 +234,7 @@ static void stored(tb_apb *p) {
     const uint32_t value = (uint32_t)tb_get(p->wdata);
     uint8_t data[4];
     memcpy(data, &value, sizeof data);
-    for (uint32_t i = 0; tb_get(p->write) != 0 && i < p->bytes; i++) {
+    for (uint32_t i = 0; p->cfg.mem != NULL && tb_get(p->write) != 0 && i < p->bytes; i++) {
         if ((strb >> i & 1u) != 0) {
             (void)tb_ddr_write(p->cfg.mem, addr + i, &data[i], 1); /* outside: PSLVERR, and nothing is written */
         }

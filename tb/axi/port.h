@@ -18,14 +18,6 @@ typedef struct tb_axi_ax_sig {
     uint8_t *len, *size, *burst, *lock, *cache, *prot, *qos, *region;
 } tb_axi_ax_sig;
 
-/* One port's part of a vector that holds a signal of several ports. */
-typedef struct tb_axi_part {
-    tb_sig whole;
-    uint32_t lsb, width;
-    bool input;         /* of the design */
-    uint64_t value[16]; /* what the port's pointers point to */
-} tb_axi_part;
-
 typedef struct tb_axi_port {
     bool lite;
     uint32_t bytes;    /* of the data bus, a power of two 1..128 */
@@ -42,15 +34,14 @@ typedef struct tb_axi_port {
     uint64_t none;
     uint8_t sink; /* what is driven into a channel that is not there */
     uint8_t const_size, const_burst, const_one;
-    /* of a port that is a slice of vectors; else none */
-    tb_axi_part *part;
-    unsigned parts;
 } tb_axi_port;
 
 /*
  * Bind the signals of a port. `prefix` stands before "awvalid" ...; a star in it is the place of that word, where
  * something stands behind it, too: "s_axi_" is s_axi_awvalid, "*_s0" is awvalid_s0, "saxi_*_p" is saxi_awvalid_p. The
- * word may be "awvalid", "aw_valid", "AWVALID" or "AW_VALID"; "_i" or "_o" may follow. Missing
+ * word may be "awvalid", "aw_valid", "AWVALID" or "AW_VALID"; "_i" or "_o" may follow. Of ports that are packed structs
+ * the prefixes of both directions are named, "axi_req_i.,axi_resp_o."; the word is a field, "aw_valid" or "aw.addr".
+ * Missing
  * optional signals (id, len, size, burst, lock, cache, prot, qos, region, user; AXI4-Lite: last) get their AXI default.
  * IDs and user signals of any width. An AXI4 port without wdata and awvalid is one of a master that only reads. The
  * port must not be moved afterwards: it holds pointers into itself. 0 or -1 (a required signal is missing or has an
@@ -59,14 +50,10 @@ typedef struct tb_axi_port {
 int tb_axi_bind(tb_axi_port *port, const tb_sim *sim, const char *prefix, bool lite, char *err, size_t err_size);
 /*
  * The same for number `index` of `count` ports whose signals are slices of vectors, `[count*W-1:0]`, port 0 in the low
- * bits. Before the design settles tb_axi_port_put() takes what is driven to the vectors, and after it tb_axi_port_get()
- * fetches what the design drives. tb_axi_unbind() releases it.
+ * bits (tb_sim_slice).
  */
 int tb_axi_bind_slice(tb_axi_port *port, const tb_sim *sim, const char *prefix, bool lite, unsigned index,
                       unsigned count, char *err, size_t err_size);
-void tb_axi_unbind(tb_axi_port *port);
-void tb_axi_port_put(const tb_axi_port *port);
-void tb_axi_port_get(tb_axi_port *port);
 /* Fill a port with the constant stand-ins and bytes, for ports that a program binds by hand; it sets `widths` for IDs
  * and user signals that it has. */
 void tb_axi_port_init(tb_axi_port *port, bool lite, uint32_t bytes);

@@ -127,11 +127,67 @@ bool axi_name_struct(const char *name) {
     return cut_struct(name, &len, &direction);
 }
 
+/* What stands before the word, which begins at `n`, without separators at its end, and the indices of arrays. */
+static void write_stem(const char *name, size_t n, const char *index, char *direction, char *stem) {
+    const char *outer = index; /* of an array of structs */
+    size_t outer_len = 0;
+    const bool record = n > 0 && name[n - 1] == '.';
+    while (n > 0 && is_separator(name[n - 1])) {
+        n--;
+    }
+    if (record) {
+        const size_t end = before_index(name, n);
+        outer = name + end;
+        outer_len = n - end;
+        n = end;
+        (void)cut_struct(name, &n, direction);
+    }
+    snprintf(stem, AXI_NAME_MAX, "%.*s%.*s%s", (int)n, name, (int)outer_len, outer, index);
+}
+
+/* Where "tdata", "t_data" or "t.data" begins at the end of a name of `len` letters; -1: it has another end. */
+static long word_at(const char *name, size_t len, const char *word) {
+    const size_t size = strlen(word) - 1; /* without the letter of the channel */
+    size_t at = len;
+    if (!ends_with(name, len, word + 1) || at <= size) {
+        return -1;
+    }
+    at -= size;
+    at -= at > 1 && is_separator(name[at - 1]) ? 1 : 0;
+    if (tolower((unsigned char)name[at - 1]) != word[0]) {
+        return -1;
+    }
+    at--;
+    return at == 0 || is_separator(name[at - 1]) || isdigit((unsigned char)name[at - 1]) ||
+                   ends_with(name, at, "axis") || ends_with(name, at, "apb")
+               ? (long)at
+               : -1;
+}
+
+size_t axi_name_word(const char *name, const char *const *words, size_t count, char *stem) {
+    size_t len = strlen(name);
+    if (len + 1 >= AXI_NAME_MAX) {
+        return count;
+    }
+    const size_t index_len = len - before_index(name, len);
+    const char *index = name + len - index_len;
+    len -= index_len;
+    char direction = cut_direction(name, &len);
+    name = cut_front(name, &len, &direction);
+    for (size_t i = 0; i < count; i++) {
+        const long at = word_at(name, len, words[i]);
+        if (at >= 0) {
+            write_stem(name, (size_t)at, index, &direction, stem);
+            return i;
+        }
+    }
+    return count;
+}
+
 void axi_name_read(const char *name, axi_name *out) {
     size_t len = strlen(name);
     const size_t index_len = len - before_index(name, len);
     const char *index = name + len - index_len;
-    const char *outer = index; /* of an array of structs */
     char direction;
     long best = -1;
     out->signal = TB_AXI_SIGNALS;
@@ -153,20 +209,7 @@ void axi_name_read(const char *name, axi_name *out) {
     if (best < 0) {
         return;
     }
-    size_t n = (size_t)best;
-    const bool record = n > 0 && name[n - 1] == '.';
-    while (n > 0 && is_separator(name[n - 1])) {
-        n--;
-    }
-    size_t outer_len = 0;
-    if (record) {
-        const size_t end = before_index(name, n);
-        outer = name + end;
-        outer_len = n - end;
-        n = end;
-        (void)cut_struct(name, &n, &direction);
-    }
-    snprintf(out->stem, sizeof out->stem, "%.*s%.*s%s", (int)n, name, (int)outer_len, outer, index);
+    write_stem(name, (size_t)best, index, &direction, out->stem);
     if (direction != '\0') {
         out->side = (direction == 'o') == of_master(out->signal) ? TB_AXI_SIDE_MASTER : TB_AXI_SIDE_SLAVE;
     }

@@ -18,6 +18,11 @@ typedef struct axi_name {
 bool axi_name_struct(const char *name);
 /* "m0_axi_awvalid_o": AWVALID of the stem "m0_axi", of a master. */
 void axi_name_read(const char *name, axi_name *out);
+/*
+ * The same for the words of another bus: "m_axis_tdata_o" is "tdata" of the stem "m_axis", also "m_axis_t_data" and
+ * "req.t.data" of structs. Which word; `count`: none. stem has AXI_NAME_MAX bytes.
+ */
+size_t axi_name_word(const char *name, const char *const *words, size_t count, char *stem);
 /* How well a name matches a clock or a reset of a port with this stem: smaller is better, 0: not at all. level: active
  * level by a reset's name. */
 unsigned axi_name_clock(const char *name, const char *stem);

@@ -1,17 +1,13 @@
-/*
- * Samples of a port from the changes of a waveform.
- *
- * All changes at one time are collected; if the clock rises at that time, the sample has the values before, and the
- * changes apply afterwards. So the order in which a simulator recorded simultaneous changes does not matter.
- */
+/* Samples of a port from the changes of a waveform (wave/edges.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../case/hash.h"
+#include "../wave/edges.h"
 #include "wave_port.h"
 
-#define CLOCK TB_AXI_SIGNALS /* bit beside those of the signals */
+_Static_assert(TB_AXI_SIGNALS <= TB_WAVE_EDGE_SIGNALS, "signals of a port");
 #define INTERN_START 64u
 
 /* IDs of more than 64 bits get numbers in the order of their occurrence. */
@@ -25,17 +21,6 @@ typedef struct intern {
 
 typedef struct sampler {
     const tb_axi_wave_bus *bus;
-    /* of each signal of the port: its width, and its first bit in the value of its handle, in latest */
-    uint32_t width[TB_AXI_SIGNALS + 1u], from[TB_AXI_SIGNALS + 1u];
-    const char *bits[TB_AXI_SIGNALS + 1u];
-    uint64_t *slots;     /* by handle: which signals it is, a bit each */
-    size_t *offset;      /* by handle: its place in latest */
-    char *latest;        /* newest value of each handle */
-    uint32_t *changed;   /* handles that changed at this time */
-    uint8_t *is_changed; /* by handle */
-    uint32_t changes;
-    uint64_t now; /* this moment */
-    char clock;   /* before it */
     intern ids;
     bool wide_ids; /* some ID has more than 64 bits */
     bool oom;
@@ -238,12 +223,9 @@ static void set_read(sampler *p, tb_axi_signal signal, const char *bits, uint32_
     }
 }
 
-static void set(sampler *p, unsigned signal, const char *bits, uint32_t width) {
+static void set(void *ctx, unsigned signal, const char *bits, uint32_t width) {
+    sampler *p = (sampler *)ctx;
     const bool x = any_unknown(bits, width);
-    if (signal == CLOCK) {
-        p->clock = bits[0];
-        return;
-    }
     p->s.x = x ? p->s.x | TB_AXI_X(signal) : p->s.x & ~TB_AXI_X(signal);
     if (signal == TB_AXI_ARESETN) {
         p->s.reset_n = !x && (bits[0] == '1') != p->bus->reset_high;
@@ -260,48 +242,17 @@ static void set(sampler *p, unsigned signal, const char *bits, uint32_t width) {
 
 /* ---- times ---- */
 
-/* Is the clock going to rise? */
-static bool rises(const sampler *p) {
-    const uint32_t h = p->bus->clock->handle;
-    return p->clock == '0' && p->is_changed[h] && p->latest[p->offset[h]] == '1';
-}
-
-/* All changes of a time are collected. Returns the result of `edge`, or -1: out of memory. */
-static int end_moment(sampler *p) {
-    int stop = 0;
-    if (rises(p)) {
-        p->seen->reset_before |= p->seen->edges == 0 && !p->s.reset_n;
-        p->s.cycle = p->seen->edges++;
-        stop = p->edge(p->ctx, &p->s, p->now);
-    }
-    for (uint32_t i = 0; i < p->changes; i++) {
-        const uint32_t h = p->changed[i];
-        p->is_changed[h] = 0;
-        for (uint64_t left = p->slots[h]; left != 0; left &= left - 1) {
-            const unsigned signal = (unsigned)__builtin_ctzll(left);
-            set(p, signal, p->bits[signal], p->width[signal]);
-        }
-    }
-    p->changes = 0;
-    p->seen->reset_before |= p->seen->edges == 0 && !p->s.reset_n && (p->s.x & TB_AXI_X(TB_AXI_ARESETN)) == 0;
-    return p->oom ? -1 : stop;
-}
-
-static int change(void *ctx, uint64_t time, uint32_t handle, const char *bits, uint32_t width) {
+static int edge(void *ctx, uint64_t time) {
     sampler *p = (sampler *)ctx;
-    if (time != p->now) {
-        const int stop = end_moment(p);
-        if (stop != 0) {
-            return stop;
-        }
-        p->now = time;
-    }
-    memcpy(p->latest + p->offset[handle], bits, width);
-    if (!p->is_changed[handle]) {
-        p->is_changed[handle] = 1;
-        p->changed[p->changes++] = handle;
-    }
-    return 0;
+    p->seen->reset_before |= p->seen->edges == 0 && !p->s.reset_n;
+    p->s.cycle = p->seen->edges++;
+    return p->edge(p->ctx, &p->s, time);
+}
+
+static int moment(void *ctx) {
+    const sampler *p = (const sampler *)ctx;
+    p->seen->reset_before |= p->seen->edges == 0 && !p->s.reset_n && (p->s.x & TB_AXI_X(TB_AXI_ARESETN)) == 0;
+    return p->oom ? -1 : 0;
 }
 
 /* ---- begin and end ---- */
@@ -334,94 +285,31 @@ static void tie_off(sampler *p) {
     }
 }
 
-/* Is bit 0 of the vector the leftmost one: "[0:7]"? */
-static bool ascends(const tb_wave_signal *s) {
-    unsigned left;
-    unsigned right;
-    return sscanf(s->range, "[%u:%u]", &left, &right) == 2 && left < right;
-}
-
-static void use(sampler *p, const tb_wave_signal *signal, unsigned which) {
-    if (signal != NULL) {
-        const tb_axi_wave_slice *slice = &p->bus->slice;
-        const bool part = which != CLOCK && (slice->of & TB_AXI_X(which)) != 0;
-        const uint32_t width = part ? signal->width / slice->elements : signal->width;
-        p->width[which] = width;
-        p->from[which] = !part ? 0 : ascends(signal) ? slice->at * width : signal->width - (slice->at + 1) * width;
-        p->slots[signal->handle] |= UINT64_C(1) << which;
-        p->offset[signal->handle] = signal->width;
-    }
-}
-
-/* want: by handle. False: out of memory. */
-static bool prepare(sampler *p, size_t handles, uint8_t **want) {
-    const tb_axi_wave_bus *bus = p->bus;
-    size_t total = 0;
-    p->slots = (uint64_t *)calloc(handles + 1, sizeof *p->slots);
-    p->offset = (size_t *)calloc(handles + 1, sizeof *p->offset);
-    p->is_changed = (uint8_t *)calloc(handles + 1, 1);
-    p->changed = (uint32_t *)calloc(TB_AXI_SIGNALS + 1u, sizeof *p->changed);
-    *want = (uint8_t *)calloc(handles + 1, 1);
-    if (p->slots == NULL || p->offset == NULL || p->is_changed == NULL || p->changed == NULL || *want == NULL) {
-        return false;
-    }
-    for (unsigned i = TB_AXI_AWVALID; i < TB_AXI_SIGNALS; i++) {
-        use(p, bus->signal[i], i);
-        p->wide_ids |= p->width[i] > 64 && (i == TB_AXI_AWID || i == TB_AXI_BID || i == TB_AXI_ARID || i == TB_AXI_RID);
-    }
-    use(p, bus->reset, TB_AXI_ARESETN);
-    use(p, bus->clock, CLOCK);
-    for (size_t h = 0; h < handles; h++) {
-        const size_t width = p->offset[h];
-        p->offset[h] = total;
-        total += width;
-        (*want)[h] = p->slots[h] != 0 ? 1 : 0;
-    }
-    p->latest = (char *)malloc(total + 1);
-    for (size_t h = 0; p->latest != NULL && h < handles; h++) {
-        for (uint64_t left = p->slots[h]; left != 0; left &= left - 1) {
-            const unsigned which = (unsigned)__builtin_ctzll(left);
-            p->bits[which] = p->latest + p->offset[h] + p->from[which];
-        }
-    }
-    return p->latest != NULL;
-}
-
-static void release(sampler *p) {
-    for (uint64_t i = 0; i < p->ids.room; i++) {
-        free(p->ids.slot[i].bits);
-    }
-    free(p->ids.slot);
-    free(p->slots);
-    free(p->offset);
-    free(p->latest);
-    free(p->changed);
-    free(p->is_changed);
-    free(p);
-}
-
-int tb_axi_wave_samples(tb_wave *wave, const tb_axi_wave_bus *bus, tb_axi_wave_edge *edge, void *ctx,
+int tb_axi_wave_samples(tb_wave *wave, const tb_axi_wave_bus *bus, tb_axi_wave_edge *each, void *ctx,
                         tb_axi_wave_seen *seen, char *err, size_t err_size) {
-    uint8_t *want = NULL;
-    uint64_t first;
-    uint64_t last;
-    int exponent;
-    int rc = -1;
     sampler *p = (sampler *)calloc(1, sizeof *p);
     snprintf(err, err_size, "out of memory");
     if (p == NULL) {
         return -1;
     }
-    *p = (sampler){.bus = bus, .edge = edge, .ctx = ctx, .seen = seen, .clock = 'x'};
+    *p = (sampler){.bus = bus, .edge = each, .ctx = ctx, .seen = seen};
+    tb_wave_edges e = {.clock = bus->clock, .ctx = p, .set = set, .edge = edge, .moment = moment};
+    for (unsigned i = TB_AXI_AWVALID; i < TB_AXI_SIGNALS; i++) {
+        const bool part = (bus->slice.of & TB_AXI_X(i)) != 0;
+        e.in[i].signal = bus->signal[i];
+        e.in[i].at = part ? bus->slice.at : 0;
+        e.in[i].elements = part ? bus->slice.elements : 0;
+        p->wide_ids |= tb_wave_edges_width(&e, i) > 64 &&
+                       (i == TB_AXI_AWID || i == TB_AXI_BID || i == TB_AXI_ARID || i == TB_AXI_RID);
+    }
+    e.in[TB_AXI_ARESETN].signal = bus->reset;
     memset(seen, 0, sizeof *seen);
     tie_off(p);
-    if (prepare(p, tb_wave_handles(wave), &want)) {
-        tb_wave_times(wave, &first, &last, &exponent);
-        p->now = first;
-        rc = tb_wave_read(wave, want, first, UINT64_MAX, change, p, err, err_size);
-        rc = rc == 0 ? end_moment(p) : rc;
+    const int rc = tb_wave_edges_read(wave, &e, err, err_size);
+    for (uint64_t i = 0; i < p->ids.room; i++) {
+        free(p->ids.slot[i].bits);
     }
-    free(want);
-    release(p);
+    free(p->ids.slot);
+    free(p);
     return rc;
 }

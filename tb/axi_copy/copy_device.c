@@ -7,7 +7,13 @@
 
 static bool hal_read(void *ctx, uint32_t reg, uint32_t *value) {
     copy_device *dev = (copy_device *)ctx;
-    return tb_run_read(&dev->run, COPY_PORT_REGS, reg, value);
+    const bool ok = tb_run_read(&dev->run, COPY_PORT_REGS, reg, value);
+    if (ok && reg == AXI_COPY_REG_STATUS && (*value & AXI_COPY_STATUS_DONE_MASK) != 0 &&
+        ((dev->run.irq & 1u) != 0) != dev->model.irq_en) {
+        tb_run_fail(&dev->run, "reg:irq", "the copy is done, the interrupt is %s and the interrupt output is %u",
+                    dev->model.irq_en ? "enabled" : "not enabled", dev->run.irq & 1u);
+    }
+    return ok;
 }
 
 static bool hal_write(void *ctx, uint32_t reg, uint32_t value) {

@@ -27,7 +27,7 @@ void npu_look_close(npu_look *look);
 bool npu_look_unit(const npu_look *look, const char *unit);
 /* Signal of an instance, or of the tap inside it; NULL: there is none. */
 const tb_shim_var *npu_look_find(const npu_look *look, const char *unit, const char *name);
-/* Its low 64 bits; 0 and a note in `missing` when there is none. */
+/* Its low 64 bits; 0 and a note in `missing` when there is none. A name "part:register" is of a part of it. */
 uint64_t npu_look_get(npu_look *look, const char *unit, const char *name);
 /* `bits` bits from bit `lsb` of it. */
 uint64_t npu_look_field(npu_look *look, const char *unit, const char *name, uint32_t lsb, uint32_t bits);

@@ -6,9 +6,12 @@
 #include <string.h>
 
 #define SLOT_OFFERED 4u /* state of a slot whose task was not accepted by the unit yet */
-#define GEMM_PATH "u_gemm"
-#define ALU_PATH "g_alu.u_alu"
-#define POOL_PATH "g_pool.u_pool"
+#define GEMM_PATH "u_units.u_gemm"
+#define LOAD_PATH GEMM_PATH ".u_load"
+#define MAC_PATH GEMM_PATH ".u_mac"
+#define ALU_PATH "u_units.g_alu.u_alu"
+#define POOL_PATH "u_units.g_pool.u_pool"
+#define SLOT_PATH "u_regs.u_slots.g_slot"
 #define TWO(id, name, label, before, after, waits)                                                                     \
     [id] = {name, label " 0", before "0" after, waits}, [(id) + 1] = {name, label " 1", before "1" after, waits}
 #define MEMORY(port, base)                                                                                             \
@@ -20,29 +23,29 @@
 
 const npu_hang_unit npu_hang_units[HU_COUNT] = {
     [HU_REGS] = {"npu_regs", "npu_regs", "u_regs", npu_wait_regs},
-    [HU_GEMM_SLOT] = {"gemm_slot", "gemm_slot", "u_regs.g_slot[0].g_on.u_slot", npu_wait_slot},
-    [HU_ALU_SLOT] = {"alu_slot", "alu_slot", "u_regs.g_slot[1].g_on.u_slot", npu_wait_slot},
-    [HU_POOL_SLOT] = {"pool_slot", "pool_slot", "u_regs.g_slot[2].g_on.u_slot", npu_wait_slot},
-    [HU_CLOCK] = {"clk_gate", "clock of the GEMM", "g_clk[0].u_gate", npu_wait_clock},
-    [HU_CLOCK + 1] = {"clk_gate", "clock of the ALU", "g_clk[1].u_gate", npu_wait_clock},
-    [HU_CLOCK + 2] = {"clk_gate", "clock of the POOL", "g_clk[2].u_gate", npu_wait_clock},
+    [HU_GEMM_SLOT] = {"gemm_slot", "gemm_slot", SLOT_PATH "[0].g_on.u_slot", npu_wait_slot},
+    [HU_ALU_SLOT] = {"alu_slot", "alu_slot", SLOT_PATH "[1].g_on.u_slot", npu_wait_slot},
+    [HU_POOL_SLOT] = {"pool_slot", "pool_slot", SLOT_PATH "[2].g_on.u_slot", npu_wait_slot},
+    [HU_CLOCK] = {"clk_gate", "clock of the GEMM", "u_units.g_clk[0].u_gate", npu_wait_clock},
+    [HU_CLOCK + 1] = {"clk_gate", "clock of the ALU", "u_units.g_clk[1].u_gate", npu_wait_clock},
+    [HU_CLOCK + 2] = {"clk_gate", "clock of the POOL", "u_units.g_clk[2].u_gate", npu_wait_clock},
     [HU_GEMM] = {"gemm", "gemm", GEMM_PATH, npu_wait_gemm},
-    [HU_CREDIT] = {"gemm", "credit of ofm_buf", GEMM_PATH, npu_wait_credit},
-    [HU_PORT] = {"gemm", "write port of ifm_buf", GEMM_PATH, npu_wait_port},
+    [HU_CREDIT] = {"gemm", "credit of ofm_buf", MAC_PATH, npu_wait_credit},
+    [HU_PORT] = {"gemm", "write port of ifm_buf", LOAD_PATH, npu_wait_port},
     [HU_QUEUE] = {"gemm_queue", "gemm_queue", GEMM_PATH ".u_queue", npu_wait_queue},
-    [HU_IFM_LD] = {"ifm_ld", "ifm_ld", GEMM_PATH ".u_ifm_ld", npu_wait_ifm_ld},
-    TWO(HU_LAYOUT, "layout", "layout", GEMM_PATH ".g_layout[", "].u_layout", npu_wait_layout),
-    TWO(HU_WGT_LD, "wgt_ld", "wgt_ld", GEMM_PATH ".g_wgt_ld[", "].u_wgt_ld", npu_wait_wgt_ld),
-    [HU_PAR_LD] = {"par_ld", "par_ld", GEMM_PATH ".u_par_ld", npu_wait_par_ld},
-    [HU_IM2COL] = {"im2col", "im2col", GEMM_PATH ".u_im2col", npu_wait_im2col},
-    [HU_ACC] = {"acc", "acc", GEMM_PATH ".u_acc", npu_wait_acc},
+    [HU_IFM_LD] = {"ifm_ld", "ifm_ld", LOAD_PATH ".u_ifm_ld", npu_wait_ifm_ld},
+    TWO(HU_LAYOUT, "layout", "layout", LOAD_PATH ".g_layout[", "].u_layout", npu_wait_layout),
+    TWO(HU_WGT_LD, "wgt_ld", "wgt_ld", LOAD_PATH ".g_wgt_ld[", "].u_wgt_ld", npu_wait_wgt_ld),
+    [HU_PAR_LD] = {"par_ld", "par_ld", LOAD_PATH ".u_par_ld", npu_wait_par_ld},
+    [HU_IM2COL] = {"im2col", "im2col", MAC_PATH ".u_im2col", npu_wait_im2col},
+    [HU_ACC] = {"acc", "acc", MAC_PATH ".u_acc", npu_wait_acc},
     TWO(HU_POST, "post", "post", GEMM_PATH ".g_post[", "].u_post", npu_wait_post),
     TWO(HU_REQUANT, "requant", "requant", GEMM_PATH ".g_post[", "].u_post.u_requant", npu_wait_requant),
     TWO(HU_TRANSPOSE, "transpose", "transpose", GEMM_PATH ".g_post[", "].u_post.u_requant.u_transpose",
         npu_wait_transpose),
-    TWO(HU_SEND, "send_buf", "send_buf", "g_send[", "].u_send_buf", npu_wait_send),
-    TWO(HU_RD, "dma_rd", "dma_rd", "u_chan", ".u_rd", npu_wait_rd),
-    TWO(HU_WR, "dma_wr", "dma_wr", "u_chan", ".u_wr", npu_wait_wr),
+    TWO(HU_SEND, "send_buf", "send_buf", "u_dma.g_send[", "].u_send_buf", npu_wait_send),
+    TWO(HU_RD, "dma_rd", "dma_rd", "u_dma.g_chan[", "].u_chan.u_rd", npu_wait_rd),
+    TWO(HU_WR, "dma_wr", "dma_wr", "u_dma.g_chan[", "].u_chan.u_wr", npu_wait_wr),
     [HU_ALU] = {"alu", "alu", ALU_PATH, npu_wait_alu},
     TWO(HU_WALK, "alu_walk", "alu_walk", ALU_PATH ".g_chan[", "].u_walk", npu_wait_walk),
     TWO(HU_CHAN, "alu_chan", "alu_chan", ALU_PATH ".g_chan[", "].u_chan", npu_wait_chan),
@@ -251,13 +254,14 @@ static void nothing_busy(npu_hang *h) {
 
 /* A register access of the driver has no response. */
 static void register_access(npu_hang *h) {
-    const char *path = npu_hang_units[HU_REGS].path;
+    const char *regs = npu_hang_units[HU_REGS].path;
+    const char *axil = "u_regs.u_axil";
     snprintf(h->root, sizeof h->root, "%s", npu_hang_units[HU_REGS].name);
     snprintf(h->root_text, sizeof h->root_text,
              "npu_regs: it does not respond (holds AW %u, W %u, AR %u; offers B %u, R %u)",
-             (unsigned)npu_look_get(&h->look, path, "aw_have_q"), (unsigned)npu_look_get(&h->look, path, "w_have_q"),
-             (unsigned)npu_look_get(&h->look, path, "ar_have_q"), (unsigned)npu_look_get(&h->look, path, "bvalid_q"),
-             (unsigned)npu_look_get(&h->look, path, "rvalid_q"));
+             (unsigned)npu_look_get(&h->look, axil, "aw_have_q"), (unsigned)npu_look_get(&h->look, axil, "w_have_q"),
+             (unsigned)npu_look_get(&h->look, axil, "ar_have_q"), (unsigned)npu_look_get(&h->look, regs, "bvalid_o"),
+             (unsigned)npu_look_get(&h->look, regs, "rvalid_o"));
 }
 
 bool npu_hang_chain(npu_hang *h) {

@@ -73,6 +73,13 @@ const tb_shim_var *npu_look_find(const npu_look *look, const char *unit, const c
 }
 
 uint64_t npu_look_field(npu_look *look, const char *unit, const char *name, uint32_t lsb, uint32_t bits) {
+    char path[64];
+    const char *colon = strchr(name, ':');
+    if (colon != NULL) {
+        snprintf(path, sizeof path, "%s.%.*s", unit, (int)(colon - name), name);
+        unit = path;
+        name = colon + 1;
+    }
     const tb_shim_var *var = npu_look_find(look, unit, name);
     if (var == NULL || lsb >= var->width) {
         if (look->missing[0] == '\0') {

@@ -14,18 +14,20 @@
 
 typedef struct state_row {
     int unit;
-    const char *reg;    /* of its state machine, or NULL */
+    const char *reg;    /* of its state machine, as the levels, or NULL */
     const char *states; /* their names, from 0 on */
     /* "name=register" or "name=part:register", each with [lsb+bits] for a part of a vector */
     const char *levels;
 } state_row;
 
 static const state_row state_rows[] = {
-    {HU_REGS, NULL, NULL, "aw=aw_have_q w=w_have_q b=bvalid_q ar=ar_have_q r=rvalid_q reset=srst_q"},
+    {HU_REGS, NULL, NULL,
+     "aw=u_axil:aw_have_q w=u_axil:w_have_q b=bvalid_o ar=u_axil:ar_have_q r=rvalid_o "
+     "reset=srst_q"},
     {HU_GEMM_SLOT, "slot_q", "Free Snap Start Check Valid", ""},
     {HU_ALU_SLOT, "slot_q", "Free Snap Start Check Valid", ""},
     {HU_POOL_SLOT, "slot_q", "Free Snap Start Check Valid", ""},
-    {HU_GEMM, NULL, NULL, "room0=room0_q room1=room1_q"},
+    {HU_CREDIT, NULL, NULL, "room0=room0_q room1=room1_q"},
     {HU_QUEUE, NULL, NULL,
      "tail=wptr_q ifm_ld=ptr_o[0+3] wgt_ld0=ptr_o[3+3] wgt_ld1=ptr_o[6+3] par_ld=ptr_o[9+3] im2col=ptr_o[12+3] "
      "post=ptr_o[15+3]"},
@@ -38,14 +40,13 @@ static const state_row state_rows[] = {
      "full=full_o held=held_q blocks=blocks_o block=blk_q beats=flight_q more=rq_more_q"},
     {HU_PAR_LD, "state_q", "Idle Space Load", "words=used_q requests=req_q scales=left0_q biases=left1_q"},
     {HU_IM2COL, "state_q", "Idle PrepA PrepB PrepDiv PrepC PrepD Run Finish",
-     "block=blk_q pixel=tl_pix_q of=npix_q need=tl_need_q there=pix_ready_i known=tl_known_q done=tl_done_q "
-     "weights=w_valid_q "
-     "rows=a_valid_q"},
+     "block=u_tiles:blk_q pixel=u_tiles:tl_pix_q of=u_prep:npix_q need=u_tiles:tl_need_q there=pix_ready_i "
+     "known=u_tiles:tl_known_q done=u_tiles:tl_done_q weights=u_wgt:w_valid_q rows=u_act:a_valid_q"},
     {HU_ACC, NULL, NULL, "slot=slot_q"},
-    {HU_POST, "state_q", "Idle Prep Group Job Send NextJob Tiles Next Wait",
-     "tiles=avail_q group=free_tiles_o block=blk_q pixel=pix_q of=npix_q channel=chan_q sent=sent_q "
-     "jobs=u_jobs:count_q flight=in_flight_q "
-     "tile=tile_q slots=slots_q"},
+    {HU_POST, "u_groups:state_q", "Idle Prep Group Job Send NextJob Tiles Next Wait",
+     "tiles=u_groups:avail_q group=free_tiles_o block=u_groups:blk_q pixel=u_groups:pix_q of=u_groups:npix_q "
+     "channel=u_groups:chan_q sent=u_groups:sent_q jobs=u_stream.u_jobs:count_q flight=u_stream:in_flight_q "
+     "tile=u_tiles:tile_q slots=u_tiles:slots_q"},
     {HU_REQUANT, NULL, NULL,
      "passes=used_q jobs=u_blk_job:count_q data=u_blk_data:count_q last=u_blk_last:count_q row=ch_q pixel=i_q"},
     {HU_TRANSPOSE, NULL, NULL, "row=cnt_q full=full_q flush=flush_q out=out_valid_o"},
@@ -88,22 +89,17 @@ static bool word_of(const char *list, uint64_t n, char *dst, size_t size) {
     return true;
 }
 
-/* Value of "register", "part:register" or "register[lsb+bits]". */
+/* Value of "register", "part:register", with [lsb+bits] behind it for a part of a vector. */
 static uint64_t level_of(npu_hang *h, const char *path, const char *what) {
-    char unit[128];
     char name[64];
     unsigned lsb = 0;
     unsigned bits = 64;
-    const char *colon = strchr(what, ':');
     const char *bracket = strchr(what, '[');
     if (bracket != NULL && sscanf(bracket, "[%u+%u]", &lsb, &bits) != 2) {
         return 0;
     }
-    snprintf(unit, sizeof unit, "%s%s%.*s", path, colon != NULL ? "." : "", colon != NULL ? (int)(colon - what) : 0,
-             what);
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(colon != NULL ? colon + 1 : what, "["),
-             colon != NULL ? colon + 1 : what);
-    return npu_look_field(&h->look, unit, name, lsb, bits);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(what, "["), what);
+    return npu_look_field(&h->look, path, name, lsb, bits);
 }
 
 /* Levels as text, those that are not 0. */

@@ -56,9 +56,9 @@ void npu_wait_queue(npu_wait *w) {
 void npu_wait_credit(npu_wait *w) {
     for (unsigned c = 0; c < 2; c++) {
         const uint64_t all = 4 * OFM_WORDS / w->h->dev->cfg.n;
-        const uint64_t room = hang_other(w, HU_GEMM, c == 0 ? "room0_q" : "room1_q");
-        const uint64_t avail = hang_other(w, HU_POST + (int)c, "avail_q");
-        if (hang_other(w, HU_GEMM, "tile_cnt_q") != 0) {
+        const uint64_t room = hang_other(w, HU_CREDIT, c == 0 ? "room0_q" : "room1_q");
+        const uint64_t avail = hang_other(w, HU_POST + (int)c, "u_groups:avail_q");
+        if (hang_other(w, HU_CREDIT, "tile_cnt_q") != 0) {
             hang_waits_for(w, HU_ACC, "the rest of a tile");
             return;
         }
@@ -229,9 +229,9 @@ static void im2col_tile(npu_wait *w) {
     static const char *const room[2] = {"room0_q", "room1_q"};
     bool none = false;
     for (unsigned c = 0; c < 2; c++) {
-        if (hang_other(w, HU_GEMM, room[c]) == 0) {
+        if (hang_other(w, HU_CREDIT, room[c]) == 0) {
             none = true;
-            if (hang_other(w, HU_POST + (int)c, "avail_q") == 0) {
+            if (hang_other(w, HU_POST + (int)c, "u_groups:avail_q") == 0) {
                 hang_waits_for(w, HU_CREDIT, "space in ofm_buf");
             } else {
                 hang_waits_for(w, HU_POST + (int)c, "space in ofm_buf (credit)");
@@ -241,8 +241,8 @@ static void im2col_tile(npu_wait *w) {
     if (none) {
         return;
     }
-    if (hang_reg(w, "tl_known_q") == 0) {
-        const uint64_t need = hang_reg(w, "tl_need_q");
+    if (hang_reg(w, "u_tiles:tl_known_q") == 0) {
+        const uint64_t need = hang_reg(w, "u_tiles:tl_need_q");
         const uint64_t there = hang_reg(w, "pix_ready_i");
         if (hang_reg(w, "ifm_all_i") == 0 && need > there) {
             hang_waits_for(w, HU_IFM_LD, "input rows: %" PRIu64 " of %" PRIu64 " pixels are there", there, need);
@@ -250,9 +250,10 @@ static void im2col_tile(npu_wait *w) {
             hang_stuck(w, "its input rows have arrived, but it does not begin");
         }
     } else if (hang_reg(w, "wait_wgt_o") != 0) {
-        const uint64_t blk = hang_reg(w, "blk_q");
+        const uint64_t blk = hang_reg(w, "u_tiles:blk_q");
         const bool res = hang_reg(w, "task_wgt_res_i") != 0;
-        hang_waits_for(w, HU_WGT_LD + (int)(res ? blk & 1u : hang_reg(w, "pp_q")), "weights of block %" PRIu64, blk);
+        hang_waits_for(w, HU_WGT_LD + (int)(res ? blk & 1u : hang_reg(w, "u_wgt:pp_q")), "weights of block %" PRIu64,
+                       blk);
     } else {
         hang_stuck(w, "input, weights and space are available, but no tile begins");
     }
@@ -260,7 +261,7 @@ static void im2col_tile(npu_wait *w) {
 
 void npu_wait_im2col(npu_wait *w) {
     const uint64_t state = hang_reg(w, "state_q");
-    if (hang_reg(w, "w_valid_q") != 0 || hang_reg(w, "a_valid_q") != 0) {
+    if (hang_reg(w, "u_wgt:w_valid_q") != 0 || hang_reg(w, "u_act:a_valid_q") != 0) {
         hang_stuck(w, "it stops in the middle of a tile");
     } else if (state == IM_IDLE && hang_reg(w, "task_valid_i") == 0) {
         hang_idles(w);
@@ -268,7 +269,7 @@ void npu_wait_im2col(npu_wait *w) {
         hang_stuck(w, "it does not begin its task");
     } else if (state == IM_FINISH && hang_reg(w, "ifm_all_i") == 0) {
         hang_waits_for(w, HU_IFM_LD, "the rest of the task's input");
-    } else if (state == IM_FINISH || hang_reg(w, "tl_done_q") != 0) {
+    } else if (state == IM_FINISH || hang_reg(w, "u_tiles:tl_done_q") != 0) {
         hang_stuck(w, "every tile is done, but the task does not end");
     } else {
         im2col_tile(w);

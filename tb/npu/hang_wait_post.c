@@ -12,7 +12,7 @@ enum { WAITS_ROOM = 2, WAITS_PSUM = 4 }; /* event_o */
 /* States of a stream of FP32 words, or of the walk over the tiles. */
 static void post_stream(npu_wait *w) {
     const uint64_t event = hang_reg(w, "event_o");
-    const bool tiles = hang_reg(w, "state_q") == POST_TILES;
+    const bool tiles = hang_reg(w, "u_groups:state_q") == POST_TILES;
     if (hang_offers(w, "psum_req_valid_o", "psum_req_ready_i")) {
         hang_waits_for(w, HU_RD + (int)w->ch, "its request for partial sums is not accepted");
     }
@@ -32,12 +32,12 @@ static void post_stream(npu_wait *w) {
 static void post_tiles(npu_wait *w) {
     static const char *const room[2] = {"room0_q", "room1_q"};
     const uint64_t all = 4 * OFM_WORDS / w->h->dev->cfg.n;
-    const uint64_t avail = hang_reg(w, "avail_q");
+    const uint64_t avail = hang_reg(w, "u_groups:avail_q");
     const uint64_t group = hang_reg(w, "free_tiles_o");
     if (avail >= group) {
         hang_stuck(w, "its group of %" PRIu64 " tiles is complete, but it does not begin", group);
-    } else if (hang_other(w, HU_IM2COL, "w_valid_q") == 0 && hang_other(w, HU_IM2COL, "a_valid_q") == 0 &&
-               all - hang_other(w, HU_GEMM, room[w->ch]) > avail) {
+    } else if (hang_other(w, HU_IM2COL, "u_wgt:w_valid_q") == 0 && hang_other(w, HU_IM2COL, "u_act:a_valid_q") == 0 &&
+               all - hang_other(w, HU_CREDIT, room[w->ch]) > avail) {
         hang_waits_for(w, HU_CREDIT, "%" PRIu64 " of %" PRIu64 " tiles are there", avail, group);
     } else {
         hang_waits_for(w, HU_IM2COL, "%" PRIu64 " of %" PRIu64 " tiles are there", avail, group);
@@ -52,7 +52,7 @@ static void post_send(npu_wait *w) {
         hang_waits_for(w, HU_RD + (int)w->ch, "its request for partial sums is not accepted");
     }
     if (w->waits == 0) {
-        if (hang_part(w, "u_jobs", "count_q") == 4) {
+        if (hang_part(w, "u_stream.u_jobs", "count_q") == 4) {
             post_stream(w);
         } else {
             hang_stuck(w, "its requests are accepted, but it does not continue");
@@ -61,7 +61,7 @@ static void post_send(npu_wait *w) {
 }
 
 void npu_wait_post(npu_wait *w) {
-    const uint64_t state = hang_reg(w, "state_q");
+    const uint64_t state = hang_reg(w, "u_groups:state_q");
     switch (state) {
     case POST_IDLE:
         if (hang_reg(w, "task_valid_i") == 0) {
@@ -79,14 +79,14 @@ void npu_wait_post(npu_wait *w) {
         post_send(w);
         return;
     case POST_NEXT_JOB:
-        if (hang_part(w, "u_jobs", "count_q") != 0) {
+        if (hang_part(w, "u_stream.u_jobs", "count_q") != 0) {
             post_stream(w);
         } else {
             hang_stuck(w, "its jobs are done, but it does not continue");
         }
         return;
     case POST_TILES:
-        if (hang_reg(w, "tile_q") == hang_reg(w, "free_tiles_o")) {
+        if (hang_reg(w, "u_tiles:tile_q") == hang_reg(w, "free_tiles_o")) {
             hang_stuck(w, "the group is done, but it does not continue");
         } else {
             post_stream(w);
@@ -124,7 +124,7 @@ void npu_wait_requant(npu_wait *w) {
         hang_stuck(w, "rows are complete and the transposer is ready");
     } else if (hang_reg(w, "used_q") != 0) {
         hang_stuck(w, "complete rows do not enter the transposer");
-    } else if (hang_other(w, HU_POST + (int)w->ch, "state_q") == POST_WAIT && blocks != 0) {
+    } else if (hang_other(w, HU_POST + (int)w->ch, "u_groups:state_q") == POST_WAIT && blocks != 0) {
         if (hang_part(w, "u_blk_last", "count_q") != 0) {
             hang_stuck(w, "every row of the task has arrived, but a block is not complete");
         } else {
@@ -145,7 +145,7 @@ void npu_wait_transpose(npu_wait *w) {
 /* Unit that produces the words of a client. */
 static int maker(npu_wait *w, unsigned client) {
     if (client == 0) {
-        const bool wide = npu_look_get(&w->h->look, "u_gemm.u_ofm_buf", "wide_i") != 0;
+        const bool wide = npu_look_get(&w->h->look, "u_units.u_gemm.u_mac.u_ofm_buf", "wide_i") != 0;
         return (wide ? HU_REQUANT : HU_POST) + (int)w->ch;
     }
     return (client == 1 ? HU_POOL_OUT : HU_CHAN) + (int)w->ch;

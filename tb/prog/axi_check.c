@@ -16,8 +16,8 @@
 #define SECONDS_PER_MIB 20u /* a packed file holds many times its size */
 
 static const char head_text[] = "axi-check FILE [--prefix P] [options]\n\n"
-                                "The rules of AXI4 and AXI4-Lite on a port in a waveform file (FST or VCD, of any\n"
-                                "design; also packed with gzip; -: standard input). One line for each\n"
+                                "The rules of AXI4, AXI4-Lite, AXI4-Stream or APB on a port in a waveform file (FST\n"
+                                "or VCD, of any design; also packed with gzip; -: standard input). One line for each\n"
                                 "violation. docs/axi-check.md\n\n"
                                 "options:\n";
 

@@ -2,7 +2,7 @@
  * axi_check_file.c - axi-check in the guarded child: find the ports, sample and check them. Nothing is printed before
  * the whole file was read.
  */
-#include "axi_check_priv.h"
+#include "bus_check.h"
 #include "report/report.h"
 #include "opt/opt.h"
 
@@ -203,6 +203,33 @@ static const char *struct_hint(const check_run *run, char *text, size_t size) {
     return text;
 }
 
+/* Streams and APB are for who says nothing of AXI. */
+static bool wants_others(const check_run *run) {
+    return run->others->name.count > 0 && run->o->protocol == TB_AXI_WAVE_FIND && run->o->side == TB_AXI_SIDE_ANY;
+}
+
+/* A stream or an APB port is meant, as no AXI port is: its status, or 1: it is not. */
+static int check_other(check_run *run) {
+    const struct bus_ports *others = run->others;
+    const axi_check_options *o = run->o;
+    char err[1024];
+    const bool named = o->prefix != NULL && o->prefix[0] != '\0';
+    const tb_axi_wave_port *port = others->name.port;
+    if (!wants_others(run) || (!named && run->ports.count > 0)) {
+        return 1;
+    }
+    if (named) {
+        port = tb_axi_wave_ports_get(&others->name, o->prefix, o->side, run->file, err, sizeof err);
+        if (port == NULL) {
+            return strstr(err, "no AXI port") != NULL ? 1 : axi_check_complain(run, "%s", err);
+        }
+    } else if (others->name.count > 1) {
+        return axi_check_complain(run, "%s: %zu ports, expected --prefix for one of them (--list), or --all", run->file,
+                                  others->name.count);
+    }
+    return bus_check_port(run, (size_t)(port - others->name.port));
+}
+
 static int check_one(check_run *run) {
     const axi_check_options *o = run->o;
     char err[1024];
@@ -210,6 +237,10 @@ static int check_one(check_run *run) {
     tb_axi_wave_bus bus;
     const tb_axi_wave_port *port = tb_axi_wave_ports_get(&run->ports, o->prefix, o->side, run->file, err, sizeof err);
     if (port == NULL) {
+        const int other = run->ports.count == 0 || strstr(err, "no AXI port") != NULL ? check_other(run) : 1;
+        if (other != 1) {
+            return other;
+        }
         const bool several = run->ports.count > 0 && strstr(err, "no AXI port") == NULL;
         return axi_check_complain(run, "%s%s", err, several ? "" : struct_hint(run, hint, sizeof hint));
     }
@@ -241,6 +272,13 @@ static int check_all(check_run *run) {
         }
         run->failed |= status != 0;
     }
+    for (size_t i = 0; wants_others(run) && i < run->others->name.count; i++) {
+        const int status = bus_check_port(run, i);
+        if (status == NO_MEMORY) {
+            return status;
+        }
+        run->failed |= status != 0;
+    }
     const uint64_t *n = run->count;
     if (o->json) {
         fprintf(run->out, "],\n\"errors\": %" PRIu64 ",\n\"warnings\": %" PRIu64 ",\n\"notes\": %" PRIu64 "\n}\n",
@@ -265,10 +303,10 @@ static int work(check_run *run) {
     if (run->wave == NULL) {
         return axi_check_complain(run, "%s", err);
     }
-    if (tb_axi_wave_ports_find(run->wave, &run->ports) != 0) {
+    if (tb_axi_wave_ports_find(run->wave, &run->ports) != 0 || bus_ports_find(run->wave, run->others) != 0) {
         return NO_MEMORY;
     }
-    if (run->ports.count == 0 && (o->list || o->all)) {
+    if (run->ports.count == 0 && !wants_others(run) && (o->list || o->all)) {
         return axi_check_complain(run, "%s: no AXI port: no signal awvalid or arvalid, whatever the prefix%s",
                                   run->file, struct_hint(run, hint, sizeof hint));
     }
@@ -299,7 +337,8 @@ static int finish(check_run *run, int status) {
 
 int axi_check_file(void *ctx) {
     const axi_check_options *o = (const axi_check_options *)ctx;
-    check_run run = {.o = o, .file = strcmp(o->file, "-") == 0 ? "standard input" : o->file};
+    struct bus_ports others = {.port = NULL};
+    check_run run = {.o = o, .others = &others, .file = strcmp(o->file, "-") == 0 ? "standard input" : o->file};
     run.out = rep_memory(&run.out_text, &run.out_size);
     run.said = rep_memory(&run.said_text, &run.said_size);
     if (run.out == NULL || run.said == NULL) {
@@ -309,6 +348,7 @@ int axi_check_file(void *ctx) {
     free(run.out_text);
     free(run.said_text);
     tb_axi_wave_ports_free(&run.ports);
+    bus_ports_free(&others);
     tb_wave_close(run.wave);
     return status;
 }

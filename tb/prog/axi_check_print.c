@@ -1,7 +1,7 @@
 /*
  * axi_check_print.c - axi-check: lines of violations, the rules and the summary of a port, the JSON, the list of ports.
  */
-#include "axi_check_priv.h"
+#include "bus_check.h"
 #include "report/report.h"
 
 #include <inttypes.h>
@@ -277,6 +277,11 @@ int axi_check_list(check_run *run) {
         tb_axi_wave_port_name(p, name, sizeof name);
         axi_check_kind(&bus, kind, sizeof kind);
         fprintf(run->out, "%s: %s\n", name, kind);
+        any = true;
+    }
+    for (size_t i = 0; run->o->protocol == TB_AXI_WAVE_FIND && i < run->others->name.count; i++) {
+        bus_kind_text(&run->others->port[i], kind, sizeof kind);
+        fprintf(run->out, "%s: %s\n", run->others->name.port[i].path, kind);
         any = true;
     }
     return any ? 0 : 2;

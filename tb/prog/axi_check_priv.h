@@ -8,13 +8,16 @@
 
 #include "axi_check.h"
 
+struct bus_ports;
+
 /* The whole file. Nothing is printed before all of it was read. */
 typedef struct check_run {
     const axi_check_options *o;
     const char *file; /* as lines name it */
     tb_wave *wave;
     tb_axi_wave_ports ports;
-    FILE *out, *said; /* collected: standard output and standard error */
+    struct bus_ports *others; /* AXI4-Stream, APB */
+    FILE *out, *said;         /* collected: standard output and standard error */
     char *out_text, *said_text;
     size_t out_size, said_size;
     unsigned checked, idle, left_out;

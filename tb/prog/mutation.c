@@ -27,7 +27,7 @@
 /* What became of a mutant whose value differed, in the order of `words`. */
 typedef enum end { NONE, DETECTED, SURVIVED, CYCLES, TIME, MEMORY_LIMIT, CRASHED, ENDS } end;
 
-static const char *const words[ENDS] = {"none",          "detected",     "survived", "limit-cycles",
+static const char *const words[ENDS] = {"infected",      "detected",     "survived", "limit-cycles",
                                         "limit-seconds", "limit-memory", "crashed"};
 
 /* Shared with the children. */
@@ -134,11 +134,14 @@ static void reap(void) {
 static bool infected(void *ctx, uint32_t mutant) {
     (void)ctx;
     verdict *v = &mut.verdict[mutant];
+    v->at = tb_mut_time.edges;
+    v->cases = mut.cases;
+    if (mut.o->jobs == 0) {
+        return false;
+    }
     while (mut.live >= mut.o->jobs) {
         reap();
     }
-    v->at = tb_mut_time.edges;
-    v->cases = mut.cases;
     const pid_t pid = fork();
     if (pid == 0) {
         become(mutant);
@@ -224,7 +227,7 @@ static double cpu(int who) {
 static void write_verdicts(FILE *out, const void *ctx) {
     static const char *const states[] = {"", "not-reached", "reached", ""};
     (void)ctx;
-    fprintf(out, "#\t%.3f\t%.3f\n", cpu(RUSAGE_SELF), cpu(RUSAGE_CHILDREN));
+    fprintf(out, "#\t%.3f\t%.3f\t%" PRIu64 "\n", cpu(RUSAGE_SELF), cpu(RUSAGE_CHILDREN), tb_mut_time.edges);
     for (uint32_t m = 1; m <= mut.all->count; m++) {
         const verdict *v = &mut.verdict[m];
         if (mut.state[m] != TB_MUT_NOT_WATCHED) {

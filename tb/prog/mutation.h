@@ -11,11 +11,11 @@
 typedef struct tb_mutation_options {
     uint32_t mutant;  /* it is the design, 0: none */
     const char *list; /* file with the numbers of the mutants to watch, or NULL */
-    const char
-        *verdicts;    /* with list: file to write: "#", seconds of a processor of the run without a mutant and of all
-                           * mutants; then a line for each: number, verdict, clock cycles of the run before it differed,
-                           * cycles from there to the end, cases before, signature, message; tabs */
-    uint64_t jobs;    /* children at a time */
+    /* With list: file to write. First "#", seconds of a processor of the run without a mutant and of all mutants, clock
+     * cycles of the former; then a line for each: number, verdict, clock cycles of the run before it differed, cycles
+     * from there to the end, cases before, signature, message; tabs between them. */
+    const char *verdicts;
+    uint64_t jobs;    /* children at a time; 0: none, only what differs is found out */
     uint64_t cycles;  /* of a child, 0: to the end of the run */
     uint64_t seconds; /* of a child: time of a processor */
 } tb_mutation_options;

@@ -22,7 +22,21 @@ static tb_shadow *shadow_of(const tb_tandem *b, void *self) {
     return b->shadow_size != 0 ? (tb_shadow *)(void *)((char *)self + b->shadow_at) : NULL;
 }
 
+static unsigned shadows_of(const tb_tandem *b) {
+    return b->shadow_size == 0 ? 0 : b->shadows > 0 ? b->shadows : 1;
+}
+
 /* ---- open and close ---- */
+
+/* A memory of the bench: whole pages. */
+static int check_size(const char *what, uint64_t base, uint64_t size, char *err, size_t err_size) {
+    if (base % TB_DDR_PAGE != 0 || size % TB_DDR_PAGE != 0 || size > UINT64_C(1) << 40 || base > UINT64_MAX - size) {
+        return opt_fail(err, err_size,
+                        "%s_base 0x%" PRIx64 ", %s_size 0x%" PRIx64 ": expected multiples of %u, at most 1 TiB", what,
+                        base, what, size, (unsigned)TB_DDR_PAGE);
+    }
+    return 0;
+}
 
 static int open_pair(const tb_tandem *b, tb_pair *pair, uint64_t seed, char *err, size_t err_size) {
     if (tb_ddr_init(&pair->rtl, b->mem_base, b->mem_size, seed) != 0 ||
@@ -65,14 +79,14 @@ static int bind_buses(const tb_tandem *b, tb_run *run, tb_pair *pair, tb_shadow 
                                      .slice = p->slice,
                                      .slices = p->slices,
                                      .mem = p->memory ? &pair->rtl : NULL,
-                                     .shadow = p->shadow ? shadow : NULL,
+                                     .shadow = p->shadow && shadow != NULL ? &shadow[p->behind] : NULL,
                                      .lite = p->lite,
                                      .agent = p->agent,
                                      .clock = p->clock,
                                      .rules = p->rules};
-        if ((p->memory && pair == NULL) || (p->shadow && shadow == NULL)) {
+        if ((p->memory && pair == NULL) || (p->shadow && p->behind >= shadows_of(b))) {
             return opt_fail(err, err_size, "port %s: the bench has no %s", p->name,
-                            p->memory ? "memory (mem_size)" : "shadow (shadow_size)");
+                            p->memory ? "memory (mem_size)" : "shadow for it (shadow_size, shadows)");
         }
         if (tb_run_port_open(run, &cfg, err, err_size) < 0) {
             return -1;
@@ -84,10 +98,10 @@ static int bind_buses(const tb_tandem *b, tb_run *run, tb_pair *pair, tb_shadow 
                                 .prefix = p->prefix,
                                 .requester = p->requester,
                                 .clock = p->clock,
-                                .shadow = p->shadow ? shadow : NULL,
+                                .shadow = p->shadow && shadow != NULL ? &shadow[p->behind] : NULL,
                                 .mem = p->requester && pair != NULL ? &pair->rtl : NULL};
-        if (p->shadow && shadow == NULL) {
-            return opt_fail(err, err_size, "port %s: the bench has no shadow (shadow_size)", p->name);
+        if (p->shadow && p->behind >= shadows_of(b)) {
+            return opt_fail(err, err_size, "port %s: the bench has no shadow for it (shadow_size, shadows)", p->name);
         }
         if (tb_run_apb_open(run, &cfg, err, err_size) < 0) {
             return -1;
@@ -144,8 +158,14 @@ static int open_all(const tb_tandem *b, void *self, tb_prog_run *run, char *err,
     tb_pair *pair = pair_of(b, self);
     tb_shadow *shadow = shadow_of(b, self);
     tb_run_cfg cfg;
-    if ((shadow != NULL && tb_shadow_init(shadow, b->shadow_base, b->shadow_size) != 0)) {
-        return opt_fail(err, err_size, "out of memory");
+    if (check_size("mem", b->mem_base, b->mem_size, err, err_size) != 0 ||
+        check_size("shadow", b->shadow_base, b->shadow_size, err, err_size) != 0) {
+        return -1;
+    }
+    for (unsigned i = 0; i < shadows_of(b); i++) {
+        if (tb_shadow_init(&shadow[i], b->shadow_base, b->shadow_size) != 0) {
+            return opt_fail(err, err_size, "out of memory");
+        }
     }
     if ((pair != NULL && open_pair(b, pair, run->seed, err, err_size) != 0) ||
         (b->open != NULL && b->open(self, run, err, err_size) != 0) ||
@@ -185,8 +205,8 @@ int tb_tandem_close(const tb_tandem *b, void *self, char *err, size_t err_size) 
         tb_ddr_free(&pair->rtl);
         tb_ddr_free(&pair->model);
     }
-    if (shadow_of(b, self) != NULL) {
-        tb_shadow_free(shadow_of(b, self));
+    for (unsigned i = 0; i < shadows_of(b); i++) {
+        tb_shadow_free(&shadow_of(b, self)[i]);
     }
     if (b->close != NULL) {
         b->close(self);

@@ -37,6 +37,7 @@ typedef struct tb_tandem_port {
     unsigned slice, slices; /* number `slice` of `slices` ports in the same vectors, [slices*W-1:0]; 0: not */
     bool memory;            /* an AXI4 master of the design, in front of the RTL's memory; else an AXI4-Lite slave */
     bool shadow;            /* an AXI4 slave of the design, driven with bursts against the bench's shadow (shadow_at) */
+    unsigned behind;        /* with shadow: which one; ports of the same reach the same memory */
     bool lite;              /* with memory or shadow: the port speaks AXI4-Lite */
     unsigned agent;         /* with memory: what its events call this port (tb_ddr.agent) */
     unsigned clock;         /* the one that it belongs to: index into cfg.clocks */
@@ -48,13 +49,15 @@ typedef struct tb_tandem_apb {
     const char *name, *prefix; /* as of tb_tandem_port */
     bool requester;            /* of the design, in front of the RTL's memory; else it is a completer */
     bool shadow;               /* a completer that is a memory: for random accesses (tb_apb_send) */
+    unsigned behind;           /* as of tb_tandem_port */
     unsigned clock;
 } tb_tandem_apb;
 
 struct tb_tandem {
     size_t bytes;           /* of the design's struct; it is zeroed for each case and not moved */
     size_t run_at, pair_at; /* offsets of its tb_run and (with mem_size) of its tb_pair */
-    size_t shadow_at;       /* with ports that have a shadow: offset of the tb_shadow that they share */
+    size_t shadow_at; /* with ports that have a shadow: offset of the tb_shadow that they share, or of an array: */
+    unsigned shadows; /* of so many (0: one); a port says by `behind` which one it has */
     /*
      * clocks, resets, limits, hooks; their ctx is the design's struct, and seed, waveforms and the like come from the
      * case. profile NULL: the one that the knob "bus" names, "ideal" without such a knob; "reorder" where the knob

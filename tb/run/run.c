@@ -45,9 +45,6 @@ void tb_run_drive(tb_run *run) {
             tb_lite_drive(&p->lite);
         }
     }
-    for (unsigned i = 0; run->sliced && i < run->ports; i++) {
-        tb_axi_port_put(&run->port[i]->axi);
-    }
     for (unsigned i = 0; i < run->streams; i++) {
         tb_stream_drive(run->stream[i], run->sim.cycle);
     }
@@ -55,14 +52,6 @@ void tb_run_drive(tb_run *run) {
         tb_apb_drive(run->apb[i], run->sim.cycle);
     }
     run->driven = UINT32_MAX;
-}
-
-/* The design settles, and ports that are slices of vectors see it. */
-static void settle_design(tb_run *run) {
-    tb_sim_settle(&run->sim);
-    for (unsigned i = 0; run->sliced && i < run->ports; i++) {
-        tb_axi_port_get(&run->port[i]->axi);
-    }
 }
 
 /* The bench answers what it sees, until nothing changes any more. */
@@ -75,13 +64,13 @@ static void settle_more(tb_run *run) {
                         i);
             return;
         }
-        settle_design(run);
+        tb_sim_settle(&run->sim);
     }
 }
 
 void tb_run_settle(tb_run *run) {
     tb_run_drive(run);
-    settle_design(run);
+    tb_sim_settle(&run->sim);
     if (run->cfg.hooks.on_settle != NULL) {
         settle_more(run);
     }
@@ -281,7 +270,6 @@ void tb_run_reset(tb_run *run) {
         } else {
             tb_lite_reset(&p->lite);
         }
-        tb_axi_port_put(&p->axi);
     }
     for (unsigned i = 0; i < run->streams; i++) {
         tb_stream_reset(run->stream[i]);
@@ -299,7 +287,6 @@ void tb_run_reset(tb_run *run) {
     tb_sim_assert_reset(&run->sim);
     for (unsigned i = 0; i < run->ports && !run->sim.stopped && run->looks_in_reset; i++) {
         tb_axi_sample s;
-        tb_axi_port_get(&run->port[i]->axi);
         tb_axi_sample_port(&run->port[i]->axi, run->sim.cycle, false, &s);
         tb_axi_mon_step(&run->port[i]->mon, &s);
     }
@@ -411,7 +398,6 @@ void tb_run_close(tb_run *run) {
         tb_axi_mon_free(&run->port[i]->mon);
         tb_axi_slave_free(&run->port[i]->slave);
         tb_axi_master_free(&run->port[i]->master);
-        tb_axi_unbind(&run->port[i]->axi);
         free(run->port[i]);
     }
     for (unsigned i = 0; i < run->streams; i++) {

@@ -158,7 +158,6 @@ typedef struct tb_run {
     tb_sim sim;
     tb_run_port *port[TB_RUN_PORTS];
     unsigned ports, memories, masters; /* those of them with memory, with a shadow */
-    bool sliced;                       /* one of them is a slice of vectors */
     tb_stream *stream[TB_RUN_STREAMS];
     unsigned streams;
     tb_apb *apb[TB_RUN_APBS];

@@ -60,7 +60,6 @@ static int open_parts(tb_run *run, tb_run_port *p, char *err, size_t err_size) {
     if (registers && p->axi.bytes != 4) {
         return opt_fail(err, err_size, "port %s: %u data bits, registers have 32", c->name, p->axi.bytes * 8);
     }
-    run->sliced = run->sliced || p->axi.parts > 0;
     tb_axi_mon_defaults(&mon, c->name, &p->axi);
     if (c->rules != NULL) {
         c->rules(&mon);

@@ -28,6 +28,13 @@ typedef struct tb_shim_port {
     void *ptr;
 } tb_shim_port;
 
+/* A field of a port that is a packed struct, "axi_req_i.aw.addr", or of an element of an array, "req_i[0].b". */
+typedef struct tb_shim_field {
+    const char *name;
+    size_t port;         /* index of the port that it lies in */
+    uint32_t lsb, width; /* where */
+} tb_shim_field;
+
 /* A signal inside the design that its source marks public; storage as of a port. */
 typedef struct tb_shim_var {
     const char *scope; /* instance path, from the top module on: "top.u_core.u_fifo" */
@@ -82,6 +89,9 @@ typedef struct tb_shim {
     bool (*coverage_write)(const char *path, char *err, size_t err_size);
     /* The mutants of a build of kind mut (mutant.h); NULL in others. */
     const struct tb_mutants *mutants;
+    /* Fields of ports that are structs; may be NULL. */
+    const tb_shim_field *fields;
+    size_t nfields;
 } tb_shim;
 
 /* The Verilated top of this program; NULL in a program without one. */

@@ -421,6 +421,7 @@ const tb_shim shim_table = {
 #else
     nullptr,
 #endif
+    shim_fields,         shim_nfields,
 };
 
 } // namespace

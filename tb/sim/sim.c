@@ -1,4 +1,4 @@
-#include "sim.h"
+#include "sim_priv.h"
 #include "mutant.h"
 #include "opt/opt.h"
 #include "report/report.h"
@@ -95,27 +95,24 @@ tb_sig tb_sim_find(const tb_sim *sim, const char *name) {
             return (tb_sig){.ptr = sim->ports[i].ptr, .width = sim->ports[i].width};
         }
     }
-    return (tb_sig){.ptr = NULL, .width = 0};
+    return sim_part_find(sim, name);
 }
 
 int tb_sim_port(const tb_sim *sim, const char *name, uint32_t width, bool input, tb_sig *out, char *err,
                 size_t err_size) {
     const char *top = sim->cfg.shim->top;
-    for (size_t i = 0; i < sim->cfg.shim->nports; i++) {
-        const tb_shim_port *p = &sim->ports[i];
-        if (strcmp(p->name, name) != 0) {
-            continue;
-        }
-        if (p->input != input) {
-            return opt_fail(err, err_size, "%s: port %s: expected an %s", top, name, input ? "input" : "output");
-        }
-        if (width != 0 && p->width != width) {
-            return opt_fail(err, err_size, "%s: port %s has %u bits, expected %u", top, name, p->width, width);
-        }
-        *out = (tb_sig){.ptr = p->ptr, .width = p->width};
-        return 0;
+    const tb_sig s = tb_sim_find(sim, name);
+    if (s.ptr == NULL) {
+        return opt_fail(err, err_size, "%s: there is no port %s", top, name);
     }
-    return opt_fail(err, err_size, "%s: there is no port %s", top, name);
+    if (tb_sim_is_input(sim, s) != input) {
+        return opt_fail(err, err_size, "%s: port %s: expected an %s", top, name, input ? "input" : "output");
+    }
+    if (width != 0 && s.width != width) {
+        return opt_fail(err, err_size, "%s: port %s has %u bits, expected %u", top, name, s.width, width);
+    }
+    *out = s;
+    return 0;
 }
 
 /* A clock or a reset, an input of one bit. */
@@ -259,6 +256,7 @@ void tb_sim_close(tb_sim *sim) {
         sim->cfg.shim->destroy(sim->dut);
     }
     free(sim->ports);
+    sim_parts_free(sim);
     sim->dut = NULL;
     sim->ports = NULL;
     sim->stopped = true;
@@ -305,13 +303,24 @@ static void wave_step(tb_sim *sim) {
     }
 }
 
-static void eval(tb_sim *sim) {
-    if (!sim->timing) {
+/* The design settles, and parts of its ports with it. */
+static void settle(tb_sim *sim) {
+    if (sim->parts == NULL) {
         sim->cfg.shim->eval(sim->dut);
         return;
     }
-    const uint64_t start = now_ns();
+    sim_parts_put(sim);
     sim->cfg.shim->eval(sim->dut);
+    sim_parts_get(sim);
+}
+
+static void eval(tb_sim *sim) {
+    if (!sim->timing) {
+        settle(sim);
+        return;
+    }
+    const uint64_t start = now_ns();
+    settle(sim);
     uint64_t d = now_ns() - start;
     if (sim->cycle % TIMED_EVERY < TIMED_WARM) {
         return;
@@ -338,7 +347,7 @@ static void fall_before(tb_sim *sim) {
     (void)tb_schedule_next(&sim->schedule, &limit);
     for (uint32_t mask; (mask = tb_schedule_fall(&sim->schedule, limit - 1, &at)) != 0;) {
         set_clocks(sim, mask, 0);
-        sim->cfg.shim->eval(sim->dut);
+        settle(sim);
         if (sim->wave_open) {
             sim->cfg.shim->trace_dump(sim->dut, at * TB_CLOCK_SCALE);
         }
@@ -455,7 +464,7 @@ void tb_sim_assert_reset(tb_sim *sim) {
         *sim->clk = 0;
     }
     set_resets(sim, true);
-    sim->cfg.shim->eval(sim->dut);
+    settle(sim);
 }
 
 void tb_sim_release_reset(tb_sim *sim) {

@@ -73,6 +73,8 @@ static inline void tb_get_bytes(tb_sig s, void *dst) {
 uint64_t tb_get_field(tb_sig s, uint32_t lsb, uint32_t bits);
 void tb_set_field(tb_sig s, uint32_t lsb, uint32_t bits, uint64_t v);
 
+struct tb_sim_parts; /* part.c */
+
 typedef struct tb_sim_cfg {
     const tb_shim *shim;
     uint64_t seed;               /* initial state of the design, where the build randomises it */
@@ -91,7 +93,8 @@ typedef struct tb_sim {
     tb_sim_cfg cfg;
     void *dut;
     tb_shim_port *ports;
-    uint8_t *clk; /* of a design with one clock, else NULL */
+    struct tb_sim_parts *parts; /* fields of structs and slices of vectors that somebody has found */
+    uint8_t *clk;               /* of a design with one clock, else NULL */
     uint8_t *clocks[TB_CLOCKS];
     uint8_t *reset[TB_CLOCKS]; /* of each clock's domain, or NULL */
     uint8_t released;          /* level of each reset that does not reset, bit i: of clock i */
@@ -126,13 +129,27 @@ int tb_sim_open(tb_sim *sim, const tb_sim_cfg *cfg, char *err, size_t err_size);
 /* Final blocks, waveform closed. Safe on a zeroed struct. */
 void tb_sim_close(tb_sim *sim);
 
-/* Port by name; ptr NULL when there is none. */
+/*
+ * Port by name, or a field of one that is a packed struct ("axi_req_i.aw.addr", "req_i[0].valid"); ptr NULL when there
+ * is none. A field is a copy that goes into the port before the design settles (if it has changed), and comes out of it
+ * afterwards.
+ */
 tb_sig tb_sim_find(const tb_sim *sim, const char *name);
 /*
  * Port of a bus: `prefix`, then a word of its protocol ("awvalid") as it is or in capital letters, then nothing, "_i"
- * or "_o". A star in the prefix is the place of the word: "*_s0". ptr NULL when there is none.
+ * or "_o". A star in the prefix is the place of the word: "*_s0". Several prefixes, separated by commas, are tried one
+ * after the other: "axi_req_i.,axi_resp_o.". ptr NULL when there is none.
  */
 tb_sig tb_sim_find_word(const tb_sim *sim, const char *prefix, const char *word);
+/* The same; the word may be split behind the `channel` letters of its channel: "awvalid", "aw_valid", "aw.valid". */
+tb_sig tb_sim_find_split(const tb_sim *sim, const char *prefix, const char *word, unsigned channel);
+/*
+ * Number `index` of `count` parts of equal width of a port or field, 0 in the low bits, as a copy like a field. ptr
+ * NULL: the width cannot be divided, or out of memory. `whole` as it was found.
+ */
+tb_sig tb_sim_slice(const tb_sim *sim, tb_sig whole, unsigned index, unsigned count);
+/* An input of the design? `s` as it was found. */
+bool tb_sim_is_input(const tb_sim *sim, tb_sig s);
 /* Port by name that must exist with this width (0: any) and direction. 0 or -1. */
 int tb_sim_port(const tb_sim *sim, const char *name, uint32_t width, bool input, tb_sig *out, char *err,
                 size_t err_size);

@@ -33,15 +33,25 @@ static int add(tb_stream *s, tb_stream_kind kind, const char *name, tb_sig sig, 
     return 0;
 }
 
+/* A signal of an AXI4-Stream, or its slice: "tdata", or "t.data" of a struct. */
+static tb_sig find_signal(const tb_stream *s, const tb_sim *sim, const char *word) {
+    return tb_sim_slice(sim, tb_sim_find_split(sim, s->cfg.prefix, word, 1), s->cfg.slice, s->cfg.slices);
+}
+
 static int find_axi(tb_stream *s, const tb_sim *sim, char *err, size_t err_size) {
     int rc = 0;
-    s->valid = tb_sim_find_word(sim, s->cfg.prefix, "tvalid");
-    s->ready = tb_sim_find_word(sim, s->cfg.prefix, "tready");
+    s->valid = find_signal(s, sim, "tvalid");
+    s->ready = find_signal(s, sim, "tready");
     if (s->valid.ptr == NULL) {
         return opt_fail(err, err_size, "stream %s: there is no port %stvalid", s->cfg.name, s->cfg.prefix);
     }
+    if (s->valid.width != 1 || (s->ready.ptr != NULL && s->ready.width != 1)) {
+        return opt_fail(err, err_size,
+                        "stream %s: tvalid and tready have %u bits, expected 1; slices = N: vectors of N", s->cfg.name,
+                        s->valid.width);
+    }
     for (unsigned k = 0; k < sizeof words / sizeof *words && rc == 0; k++) {
-        const tb_sig sig = tb_sim_find_word(sim, s->cfg.prefix, words[k]);
+        const tb_sig sig = find_signal(s, sim, words[k]);
         rc = sig.ptr != NULL ? add(s, (tb_stream_kind)k, words[k], sig, err, err_size) : 0;
     }
     const tb_stream_field *data = field_of(s, TB_STREAM_DATA), *keep = field_of(s, TB_STREAM_KEEP);
@@ -54,15 +64,29 @@ static int find_axi(tb_stream *s, const tb_sim *sim, char *err, size_t err_size)
     return rc;
 }
 
+/* A port by its name, or its slice, of `width` bits (0: any). 0, or -1 with one line in err. */
+static int find_part(const tb_stream *s, const tb_sim *sim, const char *name, uint32_t width, bool input, tb_sig *out,
+                     char *err, size_t err_size) {
+    tb_sig whole;
+    const unsigned slices = s->cfg.slices > 1 ? s->cfg.slices : 1;
+    if (tb_sim_port(sim, name, width * slices, input, &whole, err, err_size) != 0) {
+        return -1;
+    }
+    *out = tb_sim_slice(sim, whole, s->cfg.slice, slices);
+    return out->ptr != NULL ? 0
+                            : opt_fail(err, err_size, "stream %s: %s: %u bits cannot be divided among %u streams",
+                                       s->cfg.name, name, whole.width, slices);
+}
+
 static int find_plain(tb_stream *s, const tb_sim *sim, char *err, size_t err_size) {
     const tb_stream_cfg *c = &s->cfg;
-    int rc = tb_sim_port(sim, c->valid, 1, !c->source, &s->valid, err, err_size);
+    int rc = find_part(s, sim, c->valid, 1, !c->source, &s->valid, err, err_size);
     if (rc == 0 && c->ready != NULL) {
-        rc = tb_sim_port(sim, c->ready, 1, c->source, &s->ready, err, err_size);
+        rc = find_part(s, sim, c->ready, 1, c->source, &s->ready, err, err_size);
     }
     for (unsigned i = 0; rc == 0 && c->payload[i] != NULL; i++) {
         tb_sig sig;
-        rc = tb_sim_port(sim, c->payload[i], 0, !c->source, &sig, err, err_size);
+        rc = find_part(s, sim, c->payload[i], 0, !c->source, &sig, err, err_size);
         rc = rc == 0 ? add(s, TB_STREAM_PLAIN, c->payload[i], sig, err, err_size) : rc;
     }
     return rc;
@@ -263,12 +287,18 @@ static uint64_t sum_of(const tb_stream *s, const tb_stream_field *f) {
     return sum;
 }
 
-/* Rules about what the design offers (AMBA AXI4-Stream, section 2.2.1; reset: section 2.8.2). */
+/* Rules about what the design offers (AMBA AXI4-Stream, section 2.2.1; TKEEP, TSTRB: 2.4.3; reset: 2.8.2). */
 static void check_offer(tb_stream *s, bool valid) {
     static const char *const rule[] = {"TDATA", "TKEEP", "TSTRB", "TLAST", "TID", "TDEST", "TUSER"};
     const bool axi = s->cfg.prefix != NULL;
     if (s->first && valid && axi) {
         complain(s, "axi:AXI4STREAM_ERRM_TVALID_RESET", "TVALID is high at the first edge after reset");
+    }
+    const tb_stream_field *keep = field_of(s, TB_STREAM_KEEP), *strb = field_of(s, TB_STREAM_STRB);
+    for (uint32_t lane = 0; valid && axi && keep != NULL && strb != NULL && lane < keep->sig.width; lane++) {
+        if (!bit_of(keep, lane) && bit_of(strb, lane)) {
+            complain(s, "axi:AXI4STREAM_ERRM_TKEEP_TSTRB", "lane %u has TSTRB without TKEEP", lane);
+        }
     }
     if (!s->waits) {
         return;
@@ -279,6 +309,9 @@ static void check_offer(tb_stream *s, bool valid) {
     }
     for (unsigned i = 0; i < s->fields; i++) {
         const tb_stream_field *f = &s->field[i];
+        if (f->kind == TB_STREAM_DATA && keep != NULL && sum_of(s, keep) != keep->sum) {
+            continue; /* other bytes count than did: that is TKEEP's */
+        }
         if (sum_of(s, f) != f->sum && f->kind == TB_STREAM_PLAIN) {
             complain(s, "stream:payload", "the payload changed before ready: %s", f->name);
         } else if (sum_of(s, f) != f->sum) {

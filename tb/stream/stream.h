@@ -45,9 +45,10 @@ struct tb_stream;
 
 typedef struct tb_stream_cfg {
     const char *name;          /* in reports; must outlive the stream, as all texts */
-    const char *prefix;        /* AXI4-Stream: of "tvalid" ... (tb_sim_find_word); NULL: a plain handshake: */
+    const char *prefix;        /* AXI4-Stream: of "tvalid" ... (tb_sim_find_split); NULL: a plain handshake: */
     const char *valid, *ready; /* its signals; ready NULL: it cannot be stalled */
     const char *payload[TB_STREAM_FIELDS + 1]; /* its payload, ended by NULL */
+    unsigned slice, slices;                    /* number `slice` of `slices` streams in the same vectors; 0: not */
     bool source;                               /* of the design: the bench takes; else the bench sends */
     unsigned clock;                            /* the one that it belongs to: index into tb_run_cfg.clocks */
     const char

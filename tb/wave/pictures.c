@@ -41,11 +41,25 @@ bool tb_wave_pictures_inner(tb_wave_pictures *p, char *scope) {
     return count > 0;
 }
 
-/* Does a name begin with the prefix of a port? A star in it stands for the signal's word. */
+/* Does a name begin with a prefix of a port? A star in it stands for the signal's word; commas part several. */
 static bool of_port(const char *name, const char *prefix) {
-    const char *star = strchr(prefix, '*');
-    const size_t head = star != NULL ? (size_t)(star - prefix) : strlen(prefix);
-    return strncmp(name, prefix, head) == 0 && (star == NULL || strstr(name + head, star + 1) != NULL);
+    for (;;) {
+        const size_t length = strcspn(prefix, ",");
+        const char *star = (const char *)memchr(prefix, '*', length);
+        const size_t head = star != NULL ? (size_t)(star - prefix) : length;
+        char behind[64];
+        snprintf(behind, sizeof behind, "%.*s", star != NULL ? (int)(length - head - 1) : 0, prefix + head + 1);
+        /* a struct is one signal in many recordings: "axi_req_i." is axi_req_i */
+        const bool whole =
+            head > 0 && prefix[head - 1] == '.' && strncmp(name, prefix, head - 1) == 0 && strlen(name) == head - 1;
+        if (whole || (strncmp(name, prefix, head) == 0 && strstr(name + head, behind) != NULL)) {
+            return true;
+        }
+        if (prefix[length] == '\0') {
+            return false;
+        }
+        prefix += length + 1;
+    }
 }
 
 void tb_wave_pictures_port(tb_wave_pictures *p, const char *prefix, bool few, const char *title) {

@@ -36,6 +36,8 @@ static const tb_knob knobs[] = {
     {"range_src", 0, 1, TB_KNOB_WEIGHTED | TB_KNOB_LATER, NULL, rare,
      "the last copy begins before the end of the address space and ends behind it"},
     {"fresh", 0, 1, TB_KNOB_WEIGHTED | TB_KNOB_LATER, NULL, rare, "compare the registers before the first copy"},
+    {"strobes", 0, 1, TB_KNOB_WEIGHTED | TB_KNOB_LATER, NULL, rare,
+     "before that, write parts of registers, and read what is none"},
 };
 
 typedef struct job {
@@ -129,6 +131,44 @@ static bool copy_one(copy_device *dev, const tb_prog_run *run, uint32_t number, 
     return copy_device_compare(dev);
 }
 
+/* A write of the bytes that strb names. */
+static void write_part(copy_device *dev, uint32_t reg, uint32_t value, uint8_t strb) {
+    const bool command = reg == AXI_COPY_REG_CTRL || reg == AXI_COPY_REG_STATUS; /* all of it is in byte 0 */
+    uint32_t mask = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        mask |= (strb >> i & 1u) * (UINT32_C(0xff) << (8 * i));
+    }
+    if (!command || (strb & 1u) != 0) {
+        const uint32_t kept = command ? 0 : copy_model_read(&dev->model, reg) & ~mask;
+        copy_model_write(&dev->model, reg, kept | (value & mask));
+    }
+    (void)tb_run_write_part(&dev->run, COPY_PORT_REGS, reg, value, strb);
+}
+
+static void expect(copy_device *dev, uint32_t reg, uint32_t value) {
+    uint32_t got = 0;
+    if (tb_run_read(&dev->run, COPY_PORT_REGS, reg, &got) && got != value) {
+        tb_run_fail(&dev->run, "reg:fixed", "register 0x%02x is 0x%08x, expected 0x%08x", reg, got, value);
+    }
+}
+
+/* Parts of registers, START not written or not with its byte; CONFIG, and the address after it, which is no register. */
+static bool write_parts(copy_device *dev, const tb_prog_run *run) {
+    static const uint32_t regs[] = {AXI_COPY_REG_SRC,    AXI_COPY_REG_DST,    AXI_COPY_REG_LEN,       AXI_COPY_REG_CTRL,
+                                    AXI_COPY_REG_STATUS, AXI_COPY_REG_CONFIG, AXI_COPY_REG_CONFIG + 4};
+    tb_rng rng = tb_rng_stream(run->seed, "strobes");
+    for (int i = 0; i < 24; i++) {
+        const uint32_t reg = regs[tb_rng_range(&rng, 0, sizeof regs / sizeof *regs - 1)];
+        const uint8_t strb = (uint8_t)tb_rng_range(&rng, 0, 15);
+        const uint32_t value = (uint32_t)tb_rng_range(&rng, 0, UINT32_MAX);
+        const bool starts = reg == AXI_COPY_REG_CTRL && (strb & 1u) != 0;
+        write_part(dev, reg, starts ? value & ~AXI_COPY_CTRL_START_MASK : value, strb);
+    }
+    expect(dev, AXI_COPY_REG_CONFIG, dev->run.port[COPY_PORT_MEM]->axi.bytes);
+    expect(dev, AXI_COPY_REG_CONFIG + 4, 0);
+    return copy_device_compare(dev);
+}
+
 static int run_case(void *bench, tb_prog_run *run) {
     copy_device *dev = (copy_device *)bench;
     const uint32_t copies = (uint32_t)tb_knobs_get(run->knobs, "copies");
@@ -141,6 +181,9 @@ static int run_case(void *bench, tb_prog_run *run) {
     }
     if (tb_knobs_get(run->knobs, "fresh") != 0) {
         ok = copy_device_compare(dev);
+    }
+    if (ok && tb_knobs_get(run->knobs, "strobes") != 0) {
+        ok = write_parts(dev, run);
     }
     for (uint32_t i = 0; i < copies && ok; i++) {
         const job j = make_job(run, i), next = make_job(run, i + 1);

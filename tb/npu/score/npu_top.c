@@ -85,7 +85,16 @@ static int open_unit(tb_check *c, ends *u, size_t index, char *err, size_t err_s
     if (tb_taps_ports(taps, kinds[index], 0, TB_PORTS_OF(u->ports, UNIT_PORTS), err, err_size) != 0) {
         return -1;
     }
-    return tb_taps_ports(taps, "clk_gate", index, TB_PORTS_OF(u->clock, en_i), err, err_size);
+    char gate[32];
+    snprintf(gate, sizeof gate, ".g_clk[%zu].u_gate", index);
+    const tb_tap *tap = NULL;
+    for (size_t i = 0; (tap = tb_taps_find(taps, "clk_gate", i)) != NULL; i++) {
+        const size_t length = strlen(tap->path), end = strlen(gate);
+        if (length > end && strcmp(tap->path + length - end, gate) == 0) {
+            return tb_tap_ports(tap, TB_PORTS_OF(u->clock, en_i), err, err_size);
+        }
+    }
+    return opt_fail(err, err_size, "npu_top: there is no tap of a clock gate %s", gate + 1);
 }
 
 /* Ports of the NPU, which need no tap. */

@@ -327,9 +327,10 @@ static void fit_budget(const tc_gen *g) {
 /* Knobs that are not part of the operator itself. */
 static void no_frills(const tc_gen *g) {
     static const char *const names[] = {
-        "shape",   "groups",  "act_p",  "in_layout", "out_layout", "max_ow",    "max_ow2", "max_oh",  "max_ic",
-        "max_oc",  "group",   "serial", "no_res",    "second",     "max_oh2",   "max_ic2", "max_oc2", "group2",
-        "serial2", "no_res2", "gap",    "tight",     "in_shift",   "out_shift", "place",   "bus",     "wait"};
+        "shape",   "groups", "act_p",   "in_layout", "out_layout", "max_ow", "max_ow2",  "max_oh",
+        "max_ic",  "max_oc", "group",   "serial",    "no_res",     "second", "max_oh2",  "max_ic2",
+        "max_oc2", "group2", "serial2", "no_res2",   "gap",        "tight",  "in_shift", "out_shift",
+        "place",   "bus",    "wait",    "max_kh",    "max_kh2",    "res",    "res2"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (!(g->channels != NULL && strcmp(names[i], "groups") == 0)) {
             gen_put(g, names[i], 0);

@@ -110,6 +110,8 @@ static const uint32_t second_weight[] = {1, 3};
         {"group", 0, 255, TB_KNOB_SMALL, NULL, NULL, "tiles written back together; 0: the driver decides"},            \
         {"serial", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: one task in flight"},                                        \
         {"no_res", 0, 1, LATER_WEIGHTED, NULL, rare_weight, "1: weights do not stay on chip"},                         \
+        {"max_kh", 0, 255, LATER_SMALL, NULL, NULL, "most kernel rows of a task; 0: the driver decides"},              \
+        {"res", 0, 1, LATER_WEIGHTED, NULL, rare_weight, "1: weights stay on chip where they can; not with no_res"},   \
         {"second",                                                                                                     \
          0,                                                                                                            \
          1,                                                                                                            \
@@ -122,8 +124,10 @@ static const uint32_t second_weight[] = {1, 3};
         {"max_ic2", 0, 4096, TB_KNOB_SMALL, NULL, NULL, "max_ic of the second run"},                                   \
         {"max_oc2", 0, 4096, TB_KNOB_SMALL, NULL, NULL, "max_oc of the second run"},                                   \
         {"group2", 0, 255, TB_KNOB_SMALL, NULL, NULL, "group of the second run"},                                      \
-        {"serial2", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "serial of the second run"}, {                                  \
-        "no_res2", 0, 1, LATER_UNIFORM, NULL, NULL, "no_res of the second run"                                         \
+        {"serial2", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "serial of the second run"},                                    \
+        {"no_res2", 0, 1, LATER_UNIFORM, NULL, NULL, "no_res of the second run"},                                      \
+        {"max_kh2", 0, 255, LATER_SMALL, NULL, NULL, "max_kh of the second run"}, {                                    \
+        "res2", 0, 1, LATER_UNIFORM, NULL, NULL, "res of the second run"                                               \
     }
 
 #define KNOBS_OF_ENVIRONMENT                                                                                           \
@@ -262,7 +266,9 @@ npu_conv_split conv_split_of(const tb_knobs *k, bool second) {
                             .max_oc = tc_knob(k, second ? "max_oc2" : "max_oc"),
                             .group = tc_knob(k, second ? "group2" : "group"),
                             .serial = tc_knob(k, second ? "serial2" : "serial") != 0,
+                            .max_kh = tc_knob(k, second ? "max_kh2" : "max_kh"),
                             .no_resident = tc_knob(k, second ? "no_res2" : "no_res") != 0};
+    split.resident = !split.no_resident && tc_knob(k, second ? "res2" : "res") != 0;
     return split;
 }
 

@@ -12,12 +12,13 @@ typedef struct splits {
 
 /* The knobs of one run. */
 typedef struct names {
-    const char *ow, *oh, *ic, *oc, *group, *serial, *no_res;
+    const char *ow, *oh, *ic, *oc, *kh, *group, *serial, *no_res, *res;
     bool second;
 } names;
 
-static const names of_run[2] = {{"max_ow", "max_oh", "max_ic", "max_oc", "group", "serial", "no_res", false},
-                                {"max_ow2", "max_oh2", "max_ic2", "max_oc2", "group2", "serial2", "no_res2", true}};
+static const names of_run[2] = {
+    {"max_ow", "max_oh", "max_ic", "max_oc", "max_kh", "group", "serial", "no_res", "res", false},
+    {"max_ow2", "max_oh2", "max_ic2", "max_oc2", "max_kh2", "group2", "serial2", "no_res2", "res2", true}};
 
 static void put(const splits *s, const char *name, int64_t value) {
     if (!tb_knobs_is_pinned(s->knobs, name)) {
@@ -61,9 +62,14 @@ static void draw_run(const splits *s, const names *r) {
     } else {
         put(s, r->oh, 0);
     }
+    if (s->conv.kh > 1 && chance(s, r->kh, 1, 8)) {
+        tb_knobs_draw_in(s->knobs, r->kh, s->seed, 1, s->conv.kh - 1);
+    } else {
+        put(s, r->kh, 0);
+    }
     draw_channels(s, r->ic, s->conv.ic / s->conv.groups * p->merge);
     draw_channels(s, r->oc, s->conv.oc / s->conv.groups * p->merge);
-    const char *const order[] = {r->ow, r->oh, r->no_res, r->ic, r->oc};
+    const char *const order[] = {r->ow, r->oh, r->no_res, r->res, r->kh, r->ic, r->oc};
     for (size_t i = 0; i < sizeof order / sizeof order[0] && too_long(s, r->second); i++) {
         put(s, order[i], 0);
     }
@@ -74,7 +80,8 @@ static void differ(const splits *s) {
     const npu_conv_split a = conv_split_of(s->knobs, false);
     const npu_conv_split b = conv_split_of(s->knobs, true);
     if (a.max_ow == b.max_ow && a.max_oh == b.max_oh && a.max_ic == b.max_ic && a.max_oc == b.max_oc &&
-        a.group == b.group && a.serial == b.serial && a.no_resident == b.no_resident) {
+        a.max_kh == b.max_kh && a.group == b.group && a.serial == b.serial && a.no_resident == b.no_resident &&
+        a.resident == b.resident) {
         put(s, "serial2", a.serial ? 0 : 1);
         put(s, "group2", a.group == 1 ? 2 : 1);
     }

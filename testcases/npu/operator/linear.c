@@ -41,10 +41,10 @@ static void fit_budget(const tc_gen *g) {
 }
 
 void linear_generate(const tc_gen *g) {
-    static const char *const frills[] = {"act_p",   "in_layout", "out_layout", "max_ow", "max_ow2", "max_oh",
-                                         "max_oh2", "max_ic",    "max_oc",     "group",  "serial",  "no_res",
-                                         "second",  "max_ic2",   "max_oc2",    "group2", "serial2", "no_res2",
-                                         "tight",   "in_shift",  "out_shift"};
+    static const char *const frills[] = {
+        "act_p", "in_layout", "out_layout", "max_ow", "max_ow2", "max_oh",  "max_oh2", "max_ic",  "max_oc",
+        "group", "serial",    "no_res",     "second", "max_ic2", "max_oc2", "group2",  "serial2", "no_res2",
+        "tight", "in_shift",  "out_shift",  "max_kh", "max_kh2", "res",     "res2"};
     gen_start(g);
     gen_simplest(g, frills, sizeof frills / sizeof frills[0]);
     if (g->plain) {
