@@ -58,8 +58,8 @@ static net_status matmul_shape(net_plan *p) {
     return net_plan_out(p, 0, (net_shape){dims, f.n, f.m, f.batch});
 }
 
-/* INT8 (key 8, not of ncnn, which ignores it): 2: scales found here, one for each row of A and one for B, as ncnn's INT8
- * Gemm has them; 3: both operands are integers of -127..127 already, so that the sums are exact. */
+/* INT8 (key 8, not of ncnn, which ignores it): 2: scales found here, one for each row of A and one for B, as ncnn's
+ * INT8 Gemm has them; 3: both operands are integers of -127..127 already, so that the sums are exact. */
 static void matmul_int8(const net_work *work, const matmul_form *f, const float *a, const float *b, float *out) {
     float *sums = work->scratch;
     float *scale = sums + (size_t)f->m * f->n;

@@ -183,7 +183,8 @@ class Export:
         c = self.value[x].shape[1]
         t = self.one("Relu", self.conv(self.mean(x, [2, 3]) if hard else self.pool(x), inner))
         t = self.conv(t, c)
-        return self.pair("Mul", self.one("HardSigmoid", t, alpha=1 / 6, beta=0.5) if hard else self.one("Sigmoid", t), x)
+        gate = self.one("HardSigmoid", t, alpha=1 / 6, beta=0.5) if hard else self.one("Sigmoid", t)
+        return self.pair("Mul", gate, x)
 
 
 # ---- networks ----

@@ -117,7 +117,8 @@ def _reduced(function) -> Callable:
         given = node.ints(1, "axes")
         if not given and node.attr("noop_with_empty_axes", 0):
             return x
-        return function(x, axis=tuple(given) if given else None, keepdims=bool(node.attr("keepdims", 1))).astype(x.dtype)
+        y = function(x, axis=tuple(given) if given else None, keepdims=bool(node.attr("keepdims", 1)))
+        return y.astype(x.dtype)
     return handler
 
 
