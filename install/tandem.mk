@@ -152,7 +152,7 @@ EXPLAIN ?= 3
 LAUNCHER_OPTIONS = $(if $(LAUNCHER),--launcher $(LAUNCHER),--build "$(BUILDER)") \
   $(if $(PARTITION),--slurm-partition $(PARTITION)) $(if $(ACCOUNT),--slurm-account $(ACCOUNT)) \
   $(if $(SLURM_ARGS),--slurm-args "$(SLURM_ARGS)") $(if $(SHARD_SECONDS),--shard-seconds $(SHARD_SECONDS))
-# the SUITE, or what a run did not come to
+# the SUITE, or the jobs that a run missed
 WHAT = $(if $(RESUME),--resume $(RUN),--suite $(SUITE)) $(if $(call given,SEED),--seed $(SEED)) \
   $(if $(call given,CFG),--cfg $(CFG))
 # a failure, by CASE=, RUN= [JOB=] or SEED=; in the build with checks of units, if there are units

@@ -56,7 +56,7 @@ class Design:
         if key not in ONCE + MANY:
             self.bad(number, "\"%s\" is unknown (expected %s)" % (key, ", ".join(sorted(ONCE + MANY))))
         if key in ONCE and key in self.lines:
-            self.bad(number, "%s stands twice" % key)
+            self.bad(number, "%s is given twice" % key)
         if not words and key != "default":
             self.bad(number, "%s: expected at least one word" % key)
         if key == "cfg" and not (re.fullmatch(r"[a-z][a-z0-9]{0,6}", words[0]) and

@@ -74,7 +74,8 @@ static void guess_root(const tb_run *run, char *text, size_t size) {
     if (tb_waits_root(&run->waits, text, size)) {
         return;
     }
-    snprintf(text, size, run->memories > 0 ? "the memory owes nothing: the design stands" : "the design stands");
+    snprintf(text, size,
+             run->memories > 0 ? "the memory owes nothing: the design has stopped" : "the design has stopped");
 }
 
 static void burst_line(const tb_run *run, const tb_run_port *p, bool write, const tb_axi_open *b, FILE *out) {
