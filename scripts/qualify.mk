@@ -5,7 +5,8 @@ QUALIFY_JOBS = --design $(DUT) --cfg $(CFG) --suite $(if $(call given,SUITE),$(S
   --out-build $(BUILD)/$(DUT_FOLDER)$(CFG)-mut --runner $(RUNNER) $(if $(call given,SEED),--seed $(SEED))
 QUALIFY_END = --record "$(RUNNER) --build-dir $(BUILD)" $(addprefix --gate ,$(GATE))
 
-qualify: ## sign-off | mutants of the RTL that no check notices | CFG=, SUITE=smoke: the tests; MUTANTS=6000 (or all) \
+qualify: ## sign-off | find mutants of the RTL that no check notices | \
+    CFG=, SUITE=smoke: the tests; MUTANTS=6000 (or all) \
     DRAW=1: so many, drawn by this seed; CYCLES=0: of each in a job, 0: to its end; TRIES=16: jobs \
     that may infect it without detecting it, 0: all; TOTAL=seconds: no job begins later; ALL_CHECKS=1: \
     which checks and jobs are worth what; PROVE=seconds: prove survivors to be equivalent, each in this \
