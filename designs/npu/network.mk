@@ -7,6 +7,13 @@ SUITE_NETS := yolov3 retinaface yolov5s yolov7_tiny resnet50 yolov3_tiny yolov4_
 build/networks/%.param: tools/netgen.py
 	@mkdir -p $(@D)
 	@$(PYTHON) tools/netgen.py $* $@ >/dev/null
+# X-TINY YOLO of document 004; boxes of low scores count, as its weights are from a seed
+XTINY_NETS := $(addprefix build/networks/x_tiny_boxes_,64.param 224.param)
+build/networks/x_tiny_boxes_%.param: tools/netgen.py
+	@mkdir -p $(@D)
+	@$(PYTHON) tools/netgen.py x_tiny_yolo $@.new --size $*x$* >/dev/null
+	@sed 's/ 2=3.000000e-01/ 2=2.000000e-02/' $@.new >$@.low && rm $@.new && mv $@.low $@
+REGRESS_DATA += $(XTINY_NETS)
 REGRESS_DATA += $(if $(filter networks,$(SUITE)),$(SUITE_NETS:%=build/networks/%.param))
 
 NET_ARGS = $(if $(NET),--net $(NET) --bin $(BIN)) $(if $(IMAGES),--images $(IMAGES)) $(if $(CALIB),--calib $(CALIB)) \
@@ -58,6 +65,24 @@ schedule: ## networks | splits of convolutions by search beside the driver's | C
 	  $(or $(NETS),$(SUITE_NETS:%=build/networks/%.param) \
 	  $(addsuffix @300x300x3,$(wildcard ../shared/data/param/mobilenet_ssd.param)) \
 	  $(addsuffix @352x352x3,$(wildcard ../shared/data/param/mobilenetv2_yolov3.param)))
+
+.PHONY: passes
+PASS_NETS := squeezenet yolov3_tiny yolov4_tiny yolov7_tiny yolov5s
+passes: $(PASS_NETS:%=build/networks/%.param)
+passes: ## networks | what graph passes save: Concat in place, poolings first | CFG=n32; NETS=: other \
+    .param[@WxHxC]; DEVICE=rtl: cycles of the RTL
+	@scripts/build.sh $(OUT)/tandem-net
+	@$(PYTHON) tools/pass_table.py --program $(OUT)/tandem-net --cfg $(CFG) --device $(or $(DEVICE),model) \
+	  $(or $(NETS),$(PASS_NETS:%=build/networks/%.param) \
+	  $(addsuffix @224x224x3,$(wildcard ../shared/data/param/googlenet.param)))
+
+.PHONY: xtiny
+xtiny: build/networks/x_tiny_yolo.param
+xtiny: ## networks | X-TINY YOLO beside the equations of document 004 | each layer in tandem, N=8 and N=32; a minute
+	@scripts/build.sh CFG=n8 KIND=fast $(BUILD)/n8-fast/tandem-net
+	@scripts/build.sh CFG=n32 KIND=fast $(BUILD)/n32-fast/tandem-net
+	@$(PYTHON) tools/xtiny_table.py --net $< $(BUILD)/n8-fast/tandem-net:partition $(BUILD)/n8-fast/tandem-net:driver \
+	  $(BUILD)/n32-fast/tandem-net:partition $(BUILD)/n32-fast/tandem-net:driver
 
 .PHONY: figures
 FIGURES_COMMIT = $(shell git rev-parse --short=12 HEAD 2>/dev/null || \

@@ -72,5 +72,7 @@ bool tb_shadow_holds(const tb_shadow *shadow, uint64_t from, uint64_t to, uint64
 
 /* Does a memory behind the design hold what the shadow does? False: diff says where not (a: memory, b: shadow). */
 bool tb_shadow_compare(const tb_shadow *shadow, const tb_ddr *mem, tb_ddr_diff *diff);
+/* The same for bytes that the shadow knows: what was written before a reset, which it forgets, may stand beside. */
+bool tb_shadow_within(const tb_shadow *shadow, const tb_ddr *mem, tb_ddr_diff *diff);
 
 #endif
