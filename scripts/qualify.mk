@@ -24,7 +24,7 @@ qualify: ## sign-off | find mutants of the RTL that no check notices | \
 	  --jobs $(JOBS) --top $(TOP) --parameters $($(DUT).params.$(CFG)) $(QUALIFY_END) \
 	  $(addprefix --include ,$($(DUT).include) $(call gen,$(DUT))) --sources $(RTL_ALL),:)
 
-qualify-builds: ## sign-off | mutants of the last make qualify, each built the ordinary way: the same verdicts? | \
+qualify-builds: ## sign-off | build mutants of the last run the ordinary way, compare | \
     DUT=, CFG=; COUNT=100: so many, DRAW=1: drawn by this seed; TOTAL=seconds: no further one begins
 	@$(PYTHON) scripts/qualify.py builds $(QUALIFY_OUT) --build $(BUILD) --count $(or $(COUNT),100) \
 	  --draw $(or $(DRAW),1) $(addprefix --total ,$(TOTAL))
