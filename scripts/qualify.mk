@@ -24,11 +24,13 @@ qualify: ## sign-off | find mutants of the RTL that no check notices | \
 	  --jobs $(JOBS) --top $(TOP) --parameters $($(DUT).params.$(CFG)) $(QUALIFY_END) \
 	  $(addprefix --include ,$($(DUT).include) $(call gen,$(DUT))) --sources $(RTL_ALL),:)
 
-qualify-builds: ## sign-off | mutants built the ordinary way: the same verdicts? | of the last make qualify; DUT=, CFG=; COUNT=100: so many, DRAW=1: drawn by this seed; TOTAL=seconds: no further one begins
+qualify-builds: ## sign-off | build mutants of the last run the ordinary way, compare | \
+    DUT=, CFG=; COUNT=100: so many, DRAW=1: drawn by this seed; TOTAL=seconds: no further one begins
 	@$(PYTHON) scripts/qualify.py builds $(QUALIFY_OUT) --build $(BUILD) --count $(or $(COUNT),100) \
 	  --draw $(or $(DRAW),1) $(addprefix --total ,$(TOTAL))
 
-qualify-hashes: ## sign-off | mutants: without one the hashes of kind fast? | of all jobs; DUT=, CFG=, SUITE=smoke
+qualify-hashes: ## sign-off | compare hashes of kind mut without a mutant and fast | \
+    of all jobs; DUT=, CFG=, SUITE=smoke
 	@scripts/build.sh $(RUNNER)
 	@programs=$$($(PYTHON) scripts/qualify.py programs $(QUALIFY_JOBS)) && \
 	  scripts/build.sh DUT=$(DUT) CFG=$(CFG) KIND=mut $(addprefix MUTANTS=,$(MUTANTS)) $(addprefix DRAW=,$(DRAW)) \
