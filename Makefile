@@ -61,7 +61,7 @@ endif
 
 .PHONY: help clean format
 
-help: ## every day | this table; C=goal: all that a command takes | C=regress: of one command
+help: ## every day | list the commands; C=goal: all that one takes | C=regress: of one command
 	@awk -v goal='$(C)' -f scripts/help.awk $(MAKEFILE_LIST)
 ifeq ($(C),)
 	@echo

@@ -20,11 +20,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # folders with public headers: where they are, where they go
 HEADERS = (("tb", ""), ("opt", "opt"), ("coverage", "coverage"))
 # private to their folders
-SKIPPED = re.compile(r"_priv\.h$|/prog/(options|axi_check|stream_log)\.h$|/axi/wave_name\.h$|/wave/(vcd|view|svg)\.h$|"
-                     r"^coverage/main/")
+SKIPPED = re.compile(r"_priv\.h$|/prog/(options|axi_check|bus_check|boards|stream_log)\.h$|/axi/wave_name\.h$|"
+                     r"/wave/(vcd|view|svg)\.h$|^coverage/main/")
 PROGRAMS = ("tandem", "tandem-regress", "tandem-cov")
 SCRIPTS = ("scripts/gen_shim.py", "scripts/gen_taps.py", "scripts/gen_file.py", "scripts/rtl_modules.py",
-           "scripts/tap_alias.py", "scripts/design.py", "scripts/mutate.py", "scripts/mutants_of.py",
+           "scripts/tap_alias.py", "scripts/design.py", "scripts/boards.py", "scripts/gen_regs.py",
+           "scripts/regs_tasks.py", "scripts/mutate.py", "scripts/mutants_of.py",
            "scripts/sv_tree.py", "scripts/qualify.py", "scripts/qualify_run.py", "scripts/qualify_report.py",
            "scripts/qualify_prove.py", "scripts/closure.py", "scripts/closure_report.py", "scripts/reached.py",
            "install/new.py", "install/new_ports.py", "install/new_write.py", "install/new_text.py")

@@ -125,11 +125,13 @@ class Design:
     def __init__(self, ports, said, memories=(), registers=()):
         self.ports, self.said, self.memories, self.registers = ports, said, memories, registers
         self.buses, self.streams, self.clocks, self.interrupts, self.constants = [], [], [], [], []
+        self.fairs = []
         self.find_axi()
         self.find_apb()
         self.judge_axi()
         self.find_clocks()
         self.find_streams()
+        self.find_arbiters()
         self.find_rest()
 
     def at(self, plain):
@@ -327,6 +329,21 @@ class Design:
             ends[1]["from"] = ends[0]["name"]
             self.said.append("%s: what goes into %s comes out, held against it" % (ends[1]["prefix"], ends[0]["name"]))
         self.streams.sort(key=lambda s: s["source"])  # those into the design first
+
+    def find_arbiters(self):
+        """Requests into the design, grants of as many bits out of it."""
+        for p in self.ports:
+            match = re.search(r"(req|request|requests|reqs)$", p.plain)
+            if p.role is not None or not p.input or not match or not 2 <= p.width <= 64:
+                continue
+            prefix = p.plain[:match.start()]
+            grant = next((g for w in ("gnt", "grant", "grants", "gnts") for g in [self.at(prefix + w)]
+                          if g is not None and not g.input and g.width == p.width), None)
+            if grant is not None:
+                p.role = grant.role = "arbiter"
+                self.fairs.append({"name": prefix.strip("_.") or "arbiter", "request": p, "grant": grant})
+                self.said.append("%s, %s: an arbiter of %d requesters, which ask at random" % (p.name, grant.name,
+                                                                                               p.width))
 
     def find_rest(self):
         for p in self.ports:

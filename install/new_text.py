@@ -32,6 +32,10 @@ CODE_THRESHOLDS = """# What `make coverage` asks of code coverage, in percent (t
 line 0
 """
 
+BOARDS = """# scoreboards: board stream IN OUT, board keyed IN OUT, board fifo IN OUT DEPTH, board memory SLAVE MASTER,
+# board fair REQUESTS GRANTS [LIMIT], board registers FILE.regs [REGISTER ...] (docs of the framework, ports.md)
+"""
+
 MUTANTS = """Deliberate bugs: each patch is applied to a copy of the project (`patch -p1`), and the suite must fail
 there. `make mutants` tries all of them. `make qualify` makes bugs of all kinds itself.
 """
@@ -135,6 +139,12 @@ static void send(device *dev, const tb_prog_run *run) {
 WORK = """    work += (uint64_t)(tb_knobs_get(k, "bursts") * tb_knobs_get(k, "beats"));
 """
 
+ASK = """    for (unsigned i = 0; i < dev->run.fairs; i++) { /* the requesters of arbiters */
+        dev->run.fair[i]->stall = (unsigned)tb_knobs_get(run->knobs, "stall");
+        tb_fair_ask(dev->run.fair[i], random ? (uint64_t)tb_knobs_get(run->knobs, "transfers") : 0);
+    }
+"""
+
 SEND = """    send(dev, run);
 """
 
@@ -197,8 +207,9 @@ extern const tb_tandem bench;
 
 BENCH_C = """/* bench.c - what the design has, in tables. */
 #include "bench.h"
+#include "design_boards.h" /* lines "board" of the description */
 
-%(clocks)s%(ports)s%(apbs)s%(pins)s
+%(clocks)s%(ports)s%(apbs)s%(fairs)s%(pins)s
 /* Inputs that nothing drives. */
 static const struct {
     const char *name;
@@ -234,13 +245,15 @@ const tb_tandem bench = {.bytes = sizeof(device),
                                 .cfg = {%(clock)s.watchdog_cycles = 20000},
                                 .mem_base = MEM_BASE,
                                 .mem_size = MEM_SIZE,
-%(shadow)s%(use_ports)s%(use_apbs)s%(use_streams)s%(use_pins)s                                .open = open_model,
+%(shadow)s%(use_ports)s%(use_apbs)s%(use_streams)s%(use_fairs)s%(use_pins)s\
+                                TB_TANDEM_BOARDS(design_boards),
+                                .open = open_model,
                                 .begin = connect};
 """
 
 STREAMS = """/*
- * The streams of the design. A stream out of it that names one into it before it, .from = "NAME", has a scoreboard: the
- * bytes that went in there come out here, in order.
+ * The streams of the design. A line "board stream IN OUT" of the description gives OUT a scoreboard: the bytes that
+ * went into IN come out of it, in order.
  */
 static const tb_stream_cfg streams[] = {
 %s};
@@ -387,8 +400,19 @@ static const char *const traffic_names[] = {"none", "random"};%(names)s
 static const tb_knob knobs[] = {
 %(knobs)s};
 
-/* Registers hold after every reset what they held after the first one. */
+static bool access_register(void *ctx, uint32_t offset, bool write, uint32_t *value) {
+    return (write ? driver_write(ctx, offset, *value) : driver_read(ctx, offset, value)) != DRIVER_FAILED;
+}
+
+/*
+ * Registers hold after every reset what they held after the first one; what the description declares of them ("board
+ * registers") holds, too.
+ */
 static bool registers(device *dev, const tb_prog_run *run) {
+    tb_rng rng = tb_rng_stream(run->seed, "registers");
+    if (!tb_board_registers(&bench, &dev->run, &rng, access_register, dev)) {
+        return false;
+    }
     for (uint32_t i = 0; i < (uint32_t)tb_knobs_get(run->knobs, "registers"); i++) {
         uint32_t value = 0, want = 0;
         const driver_status status = driver_read(dev, 4 * i, &value);
@@ -419,7 +443,7 @@ static bool registers(device *dev, const tb_prog_run *run) {
         dev->run.stream[i]->stall = (unsigned)tb_knobs_get(run->knobs, "stall");
         tb_stream_send(dev->run.stream[i], &traffic);
     }
-%(send)s    for (int64_t i = tb_knobs_get(run->knobs, "cycles"); i > 0 && tb_run_step(&dev->run); i--) {
+%(ask)s%(send)s    for (int64_t i = tb_knobs_get(run->knobs, "cycles"); i > 0 && tb_run_step(&dev->run); i--) {
     }
     if (tb_run_failed(&dev->run) || !tb_run_drain(&dev->run)) {
         return 0;
@@ -505,7 +529,7 @@ Where a guess is wrong, change it in `bench/bench.c` (clocks, resets, ports, con
 - every rule of AXI on every bus that is driven, every assertion of the RTL, hangs (AXI, streams);
 - error responses of memory (the knob `error`): every rule still holds and nothing hangs;
 %(shadow)s- streams: what the design offers stays, unchanged, until it is taken; what the bench offers is taken. Where
-  the bytes that go in come out again, say so in `bench/bench.c` (`.from`): a scoreboard then compares them;
+  the bytes that go in come out again, say so in the description: `board stream IN OUT`;
 - registers (from address 0 on) hold after a reset what they held after the first one.
 
 ## What to write next

@@ -92,6 +92,11 @@ class Project:
                 ", .requester = true" if bus["side"] == "master" else "", ", .clock = %d" % clock if clock else ""))
         return out
 
+    def bench_fairs(self):
+        return ["{.name = %s, .request = %s, .grant = %s, .drive = true%s}" % (
+            c_text(f["name"]), c_text(f["request"].name), c_text(f["grant"].name),
+            ", .clock = %d" % self.clock_of(f["name"]) if self.clock_of(f["name"]) else "") for f in self.design.fairs]
+
     def window(self):
         """Bytes, from address 0 on, that every slave has."""
         return min([1 << b["address"] for b in self.shadows] + [0x10000])
@@ -104,7 +109,6 @@ class Project:
             more += ", .slice = %d, .slices = %d" % (s["slice"], s["valid"].width) if s["valid"].width > 1 else ""
             more += ", .clock = %d" % clock if clock else ""
             more += ", .draw = draw_names" if self.named(s) else ""
-            more += ", .from = %s" % c_text(s["from"]) if "from" in s else ""
             if s["kind"] == "axi4-stream":
                 out.append("{.name = %s, .prefix = %s%s}" % (c_text(s["name"]), c_text(s["prefix"]), more))
                 continue
@@ -138,11 +142,13 @@ class Project:
                 ports.append("%s axi4-stream %s" % (s["prefix"], "master" if s["source"] else "slave"))
         for p in self.design.interrupts:
             ports.append("%s interrupt" % p.name)
+        lines = "".join("board    stream %s %s\n" % (s["from"], s["name"]) for s in self.design.streams if "from" in s)
         return ("# %s: what the build has to know of it.\nabout    %s\ndefault\ntop      %s\nbuild    base-debug\n\n"
-                "# configurations: a name, and parameters of the top module\ncfg      base%s\n\n%s%s\n%s" %
+                "# configurations: a name, and parameters of the top module\ncfg      base%s\n\n%s%s\n%s\n%s%s" %
                 (self.name, "the design " + self.top, self.top, params,
                  "".join("file     %s\n" % f for f in self.files),
-                 "".join("include  %s\n" % i for i in self.includes), "".join("port     %s\n" % p for p in ports)))
+                 "".join("include  %s\n" % i for i in self.includes), "".join("port     %s\n" % p for p in ports),
+                 text_of.BOARDS, lines))
 
     def memory(self):
         """Base, size and bytes of a beat: what all masters can address, at most 16 MB."""
@@ -169,6 +175,9 @@ class Project:
                                                 else "") if self.shadows else "",
             "ports": "static const tb_tandem_port ports[] = {\n%s};\n" % rows(ports, 4) if ports else "",
             "apbs": "static const tb_tandem_apb apbs[] = {\n%s};\n" % rows(self.bench_apbs(), 4) if self.apbs else "",
+            "fairs": "static const tb_fair_cfg fairs[] = {\n%s};\n" % rows(self.bench_fairs(), 4)
+            if self.design.fairs else "",
+            "use_fairs": (" " * 32 + "TB_TANDEM_FAIRS(fairs),\n") if self.design.fairs else "",
             "use_apbs": (" " * 32 + "TB_TANDEM_APBS(apbs),\n") if self.apbs else "",
             "use_ports": "                                TB_TANDEM_PORTS(ports),\n" if ports else "",
             "pins": "static const char *const pins[] = {%s};\n" % ", ".join(pins) if pins else "",
@@ -240,7 +249,8 @@ class Project:
                 "error_names": text_of.NAMES_ERROR if self.masters else "",
                 "inject": text_of.INJECT if self.masters else "",
                 "names": text_of.ANSWER_NAMES if self.masters else "",
-                "name": self.name, "knobs": knobs, "bursts": text_of.BURSTS if self.shadows else "",
+                "name": self.name, "knobs": knobs, "ask": text_of.ASK if self.design.fairs else "",
+                "bursts": text_of.BURSTS if self.shadows else "",
                 "work": text_of.WORK if self.shadows else "", "send": text_of.SEND if self.shadows else "",
                 "again": text_of.SEND_AGAIN if self.shadows else "",
                 "last": text_of.SEND_LAST if self.shadows else ""},

@@ -33,6 +33,10 @@ DESCRIPTION := $(wildcard designs/*/design)
 $(BUILD)/design.mk: $(DESCRIPTION) $(TANDEM_SHARE)/design.py
 	@mkdir -p $(@D)
 	@TANDEM_PROJECT=$(CURDIR) DESIGNS= $(PYTHON) $(TANDEM_SHARE)/design.py make > $@.tmp && mv $@.tmp $@
+# scoreboards of the description, for the bench
+$(BUILD)/design_boards.h: $(DESCRIPTION) $(wildcard *.regs regs/*.regs) $(TANDEM_SHARE)/boards.py
+	@mkdir -p $(@D)
+	@TANDEM_PROJECT=$(CURDIR) DESIGNS= $(PYTHON) $(TANDEM_SHARE)/design.py boards > $@.tmp && mv $@.tmp $@
 ifeq ($(filter clean,$(MAKECMDGOALS)),)
 include $(BUILD)/design.mk
 endif
@@ -126,10 +130,10 @@ OBJ := $(SRC:%.c=$(OUT)/obj/%.o)
 upper = $(shell echo '$(1)' | tr a-z A-Z)
 CFG_MACROS := -DTANDEM_CFG_NAME='"$(CFG)"' -DTANDEM_KIND='"$(KIND)"' $(foreach p,$($(DUT).params.$(CFG)), \
   -DCFG_$(call upper,$(firstword $(subst =, ,$(p))))=$(lastword $(subst =, ,$(p))))
-$(OUT)/obj/%.o: %.c $(TANDEM_LIB)/libtandem.a $(DESCRIPTION)
+$(OUT)/obj/%.o: %.c $(TANDEM_LIB)/libtandem.a $(DESCRIPTION) $(BUILD)/design_boards.h
 	@mkdir -p $(@D)
 	@echo "  CC    $< ($(CFG)-$(KIND))"
-	@$(CCACHE) $(CC) -std=c11 $(CFLAGS) -isystem $(TANDEM_INCLUDE) -I. $(CFG_MACROS) -MMD -MP -c $< -o $@
+	@$(CCACHE) $(CC) -std=c11 $(CFLAGS) -isystem $(TANDEM_INCLUDE) -I. -I$(BUILD) $(CFG_MACROS) -MMD -MP -c $< -o $@
 -include $(OBJ:.o=.d)
 $(OUT)/tandem: $(OBJ) $(OUT)/v/model.o $(OUT)/v/model_slow.o $(OUT)/v/shim.o $(VLT)/libverilated.a \
   $(TANDEM_LIB)/libtandem.a
@@ -152,7 +156,7 @@ EXPLAIN ?= 3
 LAUNCHER_OPTIONS = $(if $(LAUNCHER),--launcher $(LAUNCHER),--build "$(BUILDER)") \
   $(if $(PARTITION),--slurm-partition $(PARTITION)) $(if $(ACCOUNT),--slurm-account $(ACCOUNT)) \
   $(if $(SLURM_ARGS),--slurm-args "$(SLURM_ARGS)") $(if $(SHARD_SECONDS),--shard-seconds $(SHARD_SECONDS))
-# the SUITE, or what a run did not come to
+# the SUITE, or the jobs that a run missed
 WHAT = $(if $(RESUME),--resume $(RUN),--suite $(SUITE)) $(if $(call given,SEED),--seed $(SEED)) \
   $(if $(call given,CFG),--cfg $(CFG))
 # a failure, by CASE=, RUN= [JOB=] or SEED=; in the build with checks of units, if there are units

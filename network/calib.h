@@ -80,6 +80,9 @@ uint32_t net_calib_choose(const net_calib_score score[NET_CALIB_METHODS]);
  */
 net_status net_calib_auto(const net_graph *graph, const net_inputs *inputs, const net_hist *hist, double percent,
                           net_table *table, net_calib_method *taken, net_error *err);
+/* true: all layers that become INT8 find their scales while they run (attention, products of two blobs, recurrent
+ * layers), so that an empty table says everything. */
+bool net_needs_no_table(const net_graph *graph);
 /*
  * Turn the float layers of a planned graph that the table names (weights and input) into INT8 layers in place; the
  * others are unchanged. int8_scale_term (key 8) becomes 2, or 1 for a weight scale for each group. Errors: NET_ERR_ARG,

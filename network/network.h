@@ -339,6 +339,12 @@ typedef void net_opt_note(void *user, const char *line);
  * then).
  */
 net_status net_optimize(net_graph *graph, net_opt_note *note, void *user, uint32_t *changes, net_error *err);
+/*
+ * Pool the branches of a Concat instead of the joined map, in a planned graph (document 002, graph passes); it is
+ * planned again. No bit changes. Adds the number of poolings that moved to *changes, which may be NULL. Errors:
+ * NET_ERR_ARG, NET_ERR_MEMORY (the graph is not planned then).
+ */
+net_status net_opt_pools_first(net_graph *graph, uint32_t *changes, net_error *err);
 
 /* ---- images: text, a line each: pixels (0..255) and class (0..65535), separated by commas ---- */
 
@@ -480,6 +486,12 @@ typedef struct net_rt_options {
     /* Splits of convolutions by search over predicted cycles (net_rt_schedule), instead of the driver's rule. Results
      * do not depend on it. */
     bool search;
+    /* Splits of convolutions as document 004 partitions them: slices of 144 inputs (channels x kernel), or N channels
+     * if that is more, and rows so that map and weights of a channel fit 2048 bytes. */
+    bool partition;
+    /* The inputs of a Concat are copied into its output by the NPU, instead of being written there: to see what sharing
+     * memory saves. */
+    bool copy_concat;
 } net_rt_options;
 
 /*

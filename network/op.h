@@ -50,6 +50,10 @@ bool net_layer_products_are_dynamic(const net_layer *layer);
 /* The product of a MatMul of two blobs; returns how many, one for each map. */
 uint32_t net_gemm_product(const net_graph *graph, const net_layer *layer, net_product *product);
 uint32_t net_matmul_product(const net_graph *graph, const net_layer *layer, net_product *product);
+/* Those of LSTM, GRU and RNN: the input of all steps, and the state of one. */
+uint32_t net_rnn_products(const net_graph *graph, const net_layer *layer, net_product product[2], uint32_t times[2]);
+/* true: one of these. */
+bool net_layer_recurs(const net_layer *layer);
 
 /* Argument of `run`: a planned layer with its weights, and the arrays of its blobs, which do not overlap. */
 typedef struct net_work {
@@ -168,7 +172,8 @@ net_status net_plan_act(net_plan *p, uint32_t type_key, uint32_t params_key, net
 void net_work_product(const net_work *work, const net_product *product);
 /*
  * x[rows][count], rows `step` apart, as INT8 q[rows][count], with the scale 127/absmax of each row (scale[rows]) or of
- * all (scale[0]); 1 where all are zero. turned: q[count][rows], one scale only.
+ * all (scale[0]); 1 where all are zero. turned: q[count][rows], one scale only. steps: x is integers of -127..127, and
+ * scales are 1.
  */
 typedef struct net_quantised {
     const float *x;
@@ -176,7 +181,7 @@ typedef struct net_quantised {
     uint32_t rows, count;
     int8_t *q;
     float *scale;
-    bool each, turned;
+    bool each, turned, steps;
 } net_quantised;
 void net_dynamic_quantise(const net_quantised *v);
 

@@ -103,8 +103,10 @@ static void descale_rows(const mha_form *f, const mha_memory *m, uint32_t count,
 static void head(const net_work *work, const mha_form *f, const mha_memory *m, uint32_t h) {
     uint32_t size = f->embed / f->heads;
     const float *mask = f->mask == NET_NONE ? NULL : work->in[f->mask];
-    net_dynamic_quantise(&(net_quantised){m->q + h * size, f->embed, f->source, size, m->a, m->scale, true, false});
-    net_dynamic_quantise(&(net_quantised){m->k + h * size, f->embed, f->target, size, m->b, m->single, false, false});
+    net_dynamic_quantise(
+        &(net_quantised){m->q + h * size, f->embed, f->source, size, m->a, m->scale, true, false, false});
+    net_dynamic_quantise(
+        &(net_quantised){m->k + h * size, f->embed, f->target, size, m->b, m->single, false, false, false});
     net_work_product(work, &(net_product){f->source, f->target, size, m->a, m->b, m->sums});
     descale_rows(f, m, f->target, m->score, f->target);
     if (mask != NULL && net_work_in(work, f->mask)->dims == 3) {
@@ -114,8 +116,10 @@ static void head(const net_work *work, const mha_form *f, const mha_memory *m, u
         m->score[i] += mask[i];
     }
     mha_softmax_rows(m->score, f->source, f->target);
-    net_dynamic_quantise(&(net_quantised){m->score, f->target, f->source, f->target, m->a, m->scale, true, false});
-    net_dynamic_quantise(&(net_quantised){m->v + h * size, f->embed, f->target, size, m->b, m->single, false, true});
+    net_dynamic_quantise(
+        &(net_quantised){m->score, f->target, f->source, f->target, m->a, m->scale, true, false, false});
+    net_dynamic_quantise(
+        &(net_quantised){m->v + h * size, f->embed, f->target, size, m->b, m->single, false, true, false});
     net_work_product(work, &(net_product){f->source, size, f->target, m->a, m->b, m->sums});
     descale_rows(f, m, size, m->joined + h * size, f->embed);
 }
@@ -131,7 +135,7 @@ void mha_run_int8(const net_work *work, const mha_form *f) {
         head(work, f, &m, h);
     }
     const float *bias = layer->tensor[2 * MHA_OUT + 1].f32;
-    net_dynamic_quantise(&(net_quantised){m.joined, f->embed, f->source, f->embed, m.a, m.scale, true, false});
+    net_dynamic_quantise(&(net_quantised){m.joined, f->embed, f->source, f->embed, m.a, m.scale, true, false, false});
     net_work_product(work, &(net_product){f->source, f->qdim, f->embed, m.a,
                                           weights_of(work, MHA_OUT, f->qdim, f->embed, m.b), m.sums});
     m.single[0] = layer->tensor[8 + MHA_OUT].f32[0];

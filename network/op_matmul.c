@@ -17,6 +17,8 @@ typedef struct matmul_form {
     bool b_rows;
 } matmul_form;
 
+enum { MATMUL_FLOAT, MATMUL_INT8 = 2, MATMUL_STEPS };
+
 static matmul_form matmul_form_of(const net_layer *layer, const net_shape *a, const net_shape *b) {
     bool vector = b->dims == 1;
     matmul_form f = {.m = a->h, .k = a->w, .batch_a = a->c, .batch_b = b->c};
@@ -31,6 +33,10 @@ static net_status matmul_shape(net_plan *p) {
     const net_shape *a = net_plan_in(p, 0);
     const net_shape *b = net_plan_in(p, 1);
     matmul_form f = matmul_form_of(p->layer, a, b);
+    int32_t term = net_layer_int(p->layer, 8, 0);
+    if (term != MATMUL_FLOAT && term != MATMUL_INT8 && term != MATMUL_STEPS) {
+        return NET_CANNOT(p, "key 8 is %d, expected 0, 2 or 3", (int)term);
+    }
     if (f.k != f.k_b || (f.batch_a != f.batch_b && f.batch_a != 1 && f.batch_b != 1)) {
         return NET_BAD(p, "inputs of %ux%ux%u and %ux%ux%u (c, h, w): %u and %u products in a sum", a->c, a->h, a->w,
                        b->c, b->h, b->w, f.k, f.k_b);
@@ -52,17 +58,18 @@ static net_status matmul_shape(net_plan *p) {
     return net_plan_out(p, 0, (net_shape){dims, f.n, f.m, f.batch});
 }
 
-/* INT8 (key 8, not of ncnn, which ignores it): scales found here, one for each row of A and one for B, as ncnn's INT8
- * Gemm has them. */
+/* INT8 (key 8, not of ncnn, which ignores it): 2: scales found here, one for each row of A and one for B, as ncnn's
+ * INT8 Gemm has them; 3: both operands are integers of -127..127 already, so that the sums are exact. */
 static void matmul_int8(const net_work *work, const matmul_form *f, const float *a, const float *b, float *out) {
     float *sums = work->scratch;
     float *scale = sums + (size_t)f->m * f->n;
     float *of_b = scale + f->m;
     int8_t *qa = (int8_t *)(of_b + 1);
     int8_t *qb = qa + (size_t)f->m * f->k;
-    net_dynamic_quantise(&(net_quantised){a, f->k, f->m, f->k, qa, scale, true, false});
-    net_dynamic_quantise(f->b_rows ? &(net_quantised){b, f->k, f->n, f->k, qb, of_b, false, false}
-                                   : &(net_quantised){b, f->n, f->k, f->n, qb, of_b, false, true});
+    bool steps = net_layer_int(work->layer, 8, 0) == MATMUL_STEPS;
+    net_dynamic_quantise(&(net_quantised){a, f->k, f->m, f->k, qa, scale, true, false, steps});
+    net_dynamic_quantise(f->b_rows ? &(net_quantised){b, f->k, f->n, f->k, qb, of_b, false, false, steps}
+                                   : &(net_quantised){b, f->n, f->k, f->n, qb, of_b, false, true, steps});
     net_work_product(work, &(net_product){f->m, f->n, f->k, qa, qb, sums});
     for (size_t i = 0; i < f->m; i++) {
         float descale = 1.0f / (scale[i] * of_b[0]);
@@ -237,8 +244,8 @@ static void gemm_int8_b(const net_work *work, const gemm_form *f, int8_t *q, flo
     const net_tensor *weight = net_layer_tensor(work->layer, NET_ROLE_WEIGHT);
     if (f->in[1] != NET_NONE) {
         const float *b = work->in[f->in[1]];
-        net_dynamic_quantise(f->flip_b ? &(net_quantised){b, f->k, f->n, f->k, q, scale, false, false}
-                                       : &(net_quantised){b, f->n, f->k, f->n, q, scale, false, true});
+        net_dynamic_quantise(f->flip_b ? &(net_quantised){b, f->k, f->n, f->k, q, scale, false, false, false}
+                                       : &(net_quantised){b, f->n, f->k, f->n, q, scale, false, true, false});
         return;
     }
     scale[0] = net_layer_tensor(work->layer, NET_ROLE_WEIGHT_SCALE)->f32[0];
@@ -257,7 +264,7 @@ static void gemm_int8(const net_work *work, const gemm_form *f, const float *a, 
     float *of_b = scale + f->m;
     int8_t *qa = (int8_t *)(of_b + 1);
     int8_t *qb = qa + (size_t)f->m * f->k;
-    net_dynamic_quantise(&(net_quantised){a, f->k, f->m, f->k, qa, scale, true, false});
+    net_dynamic_quantise(&(net_quantised){a, f->k, f->m, f->k, qa, scale, true, false, false});
     gemm_int8_b(work, f, qb, of_b);
     net_work_product(work, &(net_product){f->m, f->n, f->k, qa, qb, sum});
     for (size_t i = 0; i < f->m; i++) {

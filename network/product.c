@@ -12,7 +12,7 @@ void net_dynamic_quantise(const net_quantised *v) {
             float x = fabsf(v->x[i * v->step + j]);
             largest = x > largest ? x : largest;
         }
-        v->scale[v->each ? i : 0] = largest == 0.0f ? 1.0f : 127.0f / largest;
+        v->scale[v->each ? i : 0] = v->steps || largest == 0.0f ? 1.0f : 127.0f / largest;
     }
     for (uint32_t i = 0; i < v->rows; i++) {
         for (uint32_t j = 0; j < v->count; j++) {
@@ -45,7 +45,12 @@ void net_work_product(const net_work *work, const net_product *product) {
 }
 
 bool net_layer_products_are_dynamic(const net_layer *layer) {
-    return strcmp(layer->type, "MultiHeadAttention") == 0 || strcmp(layer->type, "Gemm") == 0;
+    return strcmp(layer->type, "MultiHeadAttention") == 0 || strcmp(layer->type, "Gemm") == 0 ||
+           net_layer_recurs(layer);
+}
+
+bool net_layer_recurs(const net_layer *layer) {
+    return strcmp(layer->type, "LSTM") == 0 || strcmp(layer->type, "GRU") == 0 || strcmp(layer->type, "RNN") == 0;
 }
 
 uint32_t net_layer_products(const net_graph *graph, const net_layer *layer, net_product list[NET_MAX_PRODUCTS],
@@ -68,6 +73,8 @@ uint32_t net_layer_products(const net_graph *graph, const net_layer *layer, net_
     } else if (strcmp(layer->type, "Gemm") == 0 && net_layer_int(layer, 18, 0) != 0) {
         times[count] = net_gemm_product(graph, layer, &list[count]);
         count++;
+    } else if (net_layer_recurs(layer) && net_layer_int(layer, 8, 0) != 0) {
+        count = net_rnn_products(graph, layer, list, times);
     }
     return count;
 }

@@ -190,6 +190,8 @@ net_status net_quantize_table(net_graph *graph, const net_table *table, net_erro
             status = quantize_from(graph, &graph->layer[i], table, err);
         }
     }
-    status = status == NET_OK && table->count > 0 ? net_quantize_dynamic(graph, NULL, err) : status;
+    if (status == NET_OK && (table->count > 0 || net_needs_no_table(graph))) {
+        status = net_quantize_dynamic(graph, NULL, err);
+    }
     return status;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calib.h"
 #include "op.h"
 
 /* 127/absmax, 1 where all are zero. */
@@ -65,6 +66,33 @@ static bool gemm_to_int8(net_layer *layer) {
     return to_int8(layer, weight, 1, layer->num_tensors) && net_layer_set_int(layer, 18, 2) == NET_OK;
 }
 
+/* LSTM, GRU, RNN: a scale for each row of both arrays of weights, behind the other arrays. A state of another size than
+ * the output stays float. */
+static bool recurrent_to_int8(net_layer *layer) {
+    if (net_layer_int(layer, 8, 0) != 0 || layer->num_tensors != 3) {
+        return true;
+    }
+    uint32_t outputs = (uint32_t)net_layer_int(layer, 0, 0);
+    uint32_t rows = layer->tensor[2].count / outputs;
+    return to_int8(layer, &layer->tensor[0], rows, 3) && to_int8(layer, &layer->tensor[2], rows, 4) &&
+           net_layer_set_int(layer, 8, 2) == NET_OK;
+}
+
+static bool finds_scales(const net_layer *layer) {
+    return net_layer_products_are_dynamic(layer) || strcmp(layer->type, "MatMul") == 0;
+}
+
+bool net_needs_no_table(const net_graph *graph) {
+    bool any = false;
+    for (uint32_t i = 0; i < graph->num_layers; i++) {
+        if (net_layer_quantizable(&graph->layer[i])) {
+            return false;
+        }
+        any = any || finds_scales(&graph->layer[i]);
+    }
+    return any;
+}
+
 net_status net_quantize_dynamic(net_graph *graph, const bool *stay, net_error *err) {
     bool ok = true;
     for (uint32_t i = 0; ok && i < graph->num_layers; i++) {
@@ -76,7 +104,9 @@ net_status net_quantize_dynamic(net_graph *graph, const bool *stay, net_error *e
             ok = attention_to_int8(layer);
         } else if (strcmp(layer->type, "Gemm") == 0 && graph->has_weights) {
             ok = gemm_to_int8(layer);
-        } else if (strcmp(layer->type, "MatMul") == 0) {
+        } else if (net_layer_recurs(layer) && graph->has_weights) {
+            ok = recurrent_to_int8(layer);
+        } else if (strcmp(layer->type, "MatMul") == 0 && net_layer_int(layer, 8, 0) == 0) {
             ok = net_layer_set_int(layer, 8, 2) == NET_OK;
         }
     }

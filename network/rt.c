@@ -324,9 +324,8 @@ static net_status run_nothing(net_rt *rt, const net_layer *layer, net_error *err
         }
     }
     for (uint32_t i = 0; ok && i < layer->num_out; i++) {
-        const rt_blob *in = &rt->blob[layer->in[0]];
         rt_blob *out = &rt->blob[layer->out[i]];
-        if (layer->num_in == 1 && (in->root != out->root || in->dev_at != out->dev_at || in->host_at != out->host_at)) {
+        if (layer->num_in == 1 && rt_is_copied(rt, layer->in[0], layer->out[i])) {
             ok = copy_blob(rt, layer->in[0], layer->out[i], &ns);
             continue;
         }

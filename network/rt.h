@@ -47,10 +47,10 @@ typedef struct rt_array {
     uint32_t addr;
 } rt_array;
 
-/* A copy of `count` channels: of the input from `from` on every `from_every`-th, to output number `out` from channel
- * `to` on. */
+/* A copy of `count` channels: of input number `in` from `from` on every `from_every`-th, to output number `out` from
+ * channel `to` on. */
 typedef struct rt_move {
-    uint32_t out, from, from_every, to, to_every, count;
+    uint32_t in, out, from, from_every, to, to_every, count;
 } rt_move;
 
 typedef struct rt_layer {
@@ -157,6 +157,8 @@ npu_status rt_run_broadcast(net_rt *rt, uint32_t number);
 
 /* ---- rt_move.c ---- */
 
+/* A Concat whose inputs are copied (options.copy_concat). false: on the CPU, with its reason. */
+bool rt_map_concat_copies(net_rt *rt, uint32_t number);
 /* Slice and Crop along the outermost dimension, ShuffleChannel. false: on the CPU, with its reason. */
 bool rt_map_slice(net_rt *rt, uint32_t number);
 bool rt_map_crop(net_rt *rt, uint32_t number);
@@ -202,6 +204,8 @@ net_status rt_place(net_rt *rt, net_error *err);
 npu_tensor rt_tensor(const net_rt *rt, uint32_t blob, uint32_t addr);
 /* A Split output at another address than its input is copied by the NPU; otherwise on the host. */
 bool rt_copies_on_device(const net_rt *rt, uint32_t from, uint32_t to);
+/* An output of a layer that computes nothing has another place than its input. */
+bool rt_is_copied(const net_rt *rt, uint32_t from, uint32_t to);
 /* A blob's elements are contiguous on the device. */
 bool rt_gapless(const net_shape *shape);
 /* Bytes from channel to channel of an FP32 blob of three dimensions. */
@@ -209,7 +213,7 @@ uint64_t rt_cstep(const net_shape *shape);
 
 /* ---- rt_search.c ---- */
 
-/* options.search: the plans of all convolutions. Before their scratch memory is placed. */
+/* options.search, options.partition: the plans of all convolutions. Before their scratch memory is placed. */
 void rt_search(net_rt *rt);
 
 /* ---- rt_load.c ---- */

@@ -408,6 +408,9 @@ static bool map_reshape(net_rt *rt, uint32_t number) {
 
 static bool map_concat(net_rt *rt, uint32_t number) {
     rt->layer[number].kind = RT_NOTHING;
+    if (rt->options.copy_concat && net_op_joins(&rt->graph->layer[number]) && out_shape(rt, number)->dims != 2) {
+        return rt_map_concat_copies(rt, number);
+    }
     return net_op_joins(&rt->graph->layer[number]) ||
            rt_reason(&rt->layer[number], "along an axis other than the outermost one");
 }

@@ -1,5 +1,5 @@
-/* rt_move.c - layers that move whole channels: Slice, Crop and ShuffleChannel as copies by the NPU, so that blobs stay
- * on the device. */
+/* rt_move.c - layers that move whole channels: Slice, Crop, ShuffleChannel, on request Concat, as copies by the NPU,
+ * so that blobs stay on the device. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,11 +37,25 @@ static bool probe(net_rt *rt, uint32_t number) {
     for (uint32_t i = 0; status == NPU_OK && i < rl->moves; i++) {
         const rt_move *m = &rl->move[i];
         npu_job job;
-        npu_tensor in = channels_of(rt, layer->in[0], 0x10000000u, m->from, m->from_every, m->count);
+        npu_tensor in = channels_of(rt, layer->in[m->in], 0x10000000u, m->from, m->from_every, m->count);
         npu_tensor out = channels_of(rt, layer->out[m->out], 0x90000000u, m->to, m->to_every, m->count);
         status = npu_job_copy(&job, &rt->npu, &in, &out);
     }
     return status == NPU_OK || rt_reason(rl, "the driver: %s", npu_strerror(status));
+}
+
+bool rt_map_concat_copies(net_rt *rt, uint32_t number) {
+    const net_graph *g = rt->graph;
+    const net_layer *layer = &g->layer[number];
+    uint32_t first = 0;
+    rt_move *m = pieces(&rt->layer[number], layer->num_in);
+    for (uint32_t i = 0; m != NULL && i < layer->num_in; i++) {
+        const net_shape *in = &g->blob[layer->in[i]].shape;
+        const uint32_t count = in->dims == 3 ? in->c : in->w;
+        m[i] = (rt_move){.in = i, .from_every = 1, .to = first, .to_every = 1, .count = count};
+        first += count;
+    }
+    return probe(rt, number);
 }
 
 bool rt_map_slice(net_rt *rt, uint32_t number) {
@@ -95,7 +109,7 @@ bool rt_map_shuffle(net_rt *rt, uint32_t number) {
 static void sides(const net_rt *rt, uint32_t number, uint32_t i, npu_tensor *in, npu_tensor *out) {
     const net_layer *layer = &rt->graph->layer[number];
     const rt_move *m = &rt->layer[number].move[i];
-    *in = channels_of(rt, layer->in[0], rt_addr(rt, layer->in[0]), m->from, m->from_every, m->count);
+    *in = channels_of(rt, layer->in[m->in], rt_addr(rt, layer->in[m->in]), m->from, m->from_every, m->count);
     *out = channels_of(rt, layer->out[m->out], rt_addr(rt, layer->out[m->out]), m->to, m->to_every, m->count);
 }
 

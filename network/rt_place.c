@@ -119,6 +119,12 @@ static rt_root *root_of(net_rt *rt, uint32_t blob) {
     return &rt->root[rt->blob[blob].root];
 }
 
+bool rt_is_copied(const net_rt *rt, uint32_t from, uint32_t to) {
+    const rt_blob *in = &rt->blob[from];
+    const rt_blob *out = &rt->blob[to];
+    return in->root != out->root || in->dev_at != out->dev_at || in->host_at != out->host_at;
+}
+
 bool rt_copies_on_device(const net_rt *rt, uint32_t from, uint32_t to) {
     const net_shape *s = &rt->graph->blob[from].shape;
     return rt->root[rt->blob[from].root].dev && rt->root[rt->blob[to].root].dev && !rt->blob[from].int8 &&

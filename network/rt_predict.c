@@ -54,6 +54,21 @@ static bool add_products(const net_rt *rt, uint32_t layer, net_tasks *list, net_
     return good;
 }
 
+/* Copies of a blob into the parts of larger ones: run_nothing() in rt.c. */
+static bool add_copies(const net_rt *rt, uint32_t layer, net_tasks *list, net_rt_estimate *e) {
+    const net_layer *l = &rt->graph->layer[layer];
+    bool good = true;
+    for (uint32_t k = 0; good && l->num_in == 1 && k < l->num_out; k++) {
+        if (rt_is_copied(rt, l->in[0], l->out[k]) && rt_copies_on_device(rt, l->in[0], l->out[k])) {
+            const npu_tensor in = rt_tensor(rt, l->in[0], rt_addr(rt, l->in[0]));
+            const npu_tensor out = rt_tensor(rt, l->out[k], rt_addr(rt, l->out[k]));
+            npu_job job;
+            good = add_job(rt, &job, npu_job_copy(&job, &rt->npu, &in, &out), list, e);
+        }
+    }
+    return good;
+}
+
 static bool add_layer(const net_rt *rt, uint32_t layer, net_tasks *list, net_rt_estimate *e) {
     const rt_layer *rl = &rt->layer[layer];
     npu_job job;
@@ -65,6 +80,8 @@ static bool add_layer(const net_rt *rt, uint32_t layer, net_tasks *list, net_rt_
         return add_products(rt, layer, list, e);
     }
     switch (rl->kind) {
+    case RT_NOTHING:
+        return rt->graph->layer[layer].kind == NET_INPUT || add_copies(rt, layer, list, e);
     case RT_CONV:
         if (rt->dev == NULL) { /* no addresses */
             *e = net_plan_predict(&rl->conv, &rl->plan, list);

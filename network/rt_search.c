@@ -1,4 +1,5 @@
-/* rt_search.c - the search of splits for the convolutions of a network; equal layers are searched once. */
+/* rt_search.c - splits of the convolutions of a network other than the driver's: by search, equal layers once, or by a
+ * published partition. */
 #include <string.h>
 
 #include "plan_search.h"
@@ -30,7 +31,31 @@ static bool same_shape(const npu_conv *a, const npu_conv *b) {
     return memcmp(&x, &y, sizeof x) == 0;
 }
 
+#define LANES 144u   /* inputs of the adder tree: 16 channels x 9 taps */
+#define MEMORY 2048u /* bytes behind each: the map's rows, then a weight for each output */
+
+/* Document 004: channel steps of equations 7, 8 and 11, cuts of rows. 0 rows: the weights alone fill the memory. */
+static npu_conv_split partition_of(uint32_t n, const npu_conv *c) {
+    const uint32_t channels = LANES / (c->kw * c->kh) / n * n;
+    const uint32_t rows = c->oc < MEMORY ? (MEMORY - c->oc) / c->iw : 0;
+    const uint32_t halo = (c->kh - 1) * c->dil_h + 1;
+    return (npu_conv_split){.max_ic = channels > n ? channels : n,
+                            .max_oh = rows > halo ? (rows - halo) / c->stride_h + 1 : 1,
+                            .no_resident = true};
+}
+
+static void partition(net_rt *rt) {
+    for (uint32_t i = 0; rt->options.partition && i < rt->graph->num_layers; i++) {
+        rt_layer *rl = &rt->layer[i];
+        if (is_conv(rl) && rt_runs(rt, i)) {
+            const npu_conv_split split = partition_of(rt->npu.n, &rl->conv);
+            (void)npu_conv_plan_make(rt->npu.n, &rl->conv, &split, &rl->plan); /* else the driver's own */
+        }
+    }
+}
+
 void rt_search(net_rt *rt) {
+    partition(rt);
     for (uint32_t i = 0; rt->options.search && i < rt->graph->num_layers; i++) {
         rt_layer *rl = &rt->layer[i];
         net_rt_schedule found;

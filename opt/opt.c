@@ -139,7 +139,7 @@ static int take_word(const opt_row *o, const char *value, char *err, size_t err_
 static int add_item(const opt_row *o, const char *value, char *err, size_t err_size) {
     opt_list *list = (opt_list *)o->to;
     if (list->count == list->most) {
-        return opt_fail(err, err_size, "%s: expected at most %zu, got '%.60s' beside them", o->name, list->most, value);
+        return opt_fail(err, err_size, "%s: expected at most %zu, '%.60s' is one more", o->name, list->most, value);
     }
     list->item[list->count++] = value;
     return 0;
@@ -212,7 +212,7 @@ static int take_option(const opt_line *line, const opt_row *o, const char *joine
     int used = 0;
     if (o->kind == OPT_FLAG || o->kind == OPT_SET) {
         if (joined != NULL) {
-            return opt_fail(err, err_size, "%s: has no value, got '%.60s'", o->name, joined);
+            return opt_fail(err, err_size, "%s: takes no value, got '%.60s'", o->name, joined);
         }
         if (o->kind == OPT_FLAG) {
             *(bool *)o->to = true;
@@ -228,7 +228,7 @@ static int take_option(const opt_line *line, const opt_row *o, const char *joine
     } else if (o->kind == OPT_MAYBE) {
         const int rc = call(o, joined != NULL ? joined : left > 0 ? next[0] : NULL, err, err_size);
         if (rc == 0 && joined != NULL) {
-            return opt_fail(err, err_size, "%s: '%.60s' cannot be its value", o->name, joined);
+            return opt_fail(err, err_size, "%s: illegal value '%.60s'", o->name, joined);
         }
         used = rc < 0 || joined != NULL ? rc < 0 ? -1 : 0 : rc;
     } else {

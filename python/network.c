@@ -246,7 +246,7 @@ static CORE_METHOD(network_quantise) {
     if (!args_take(&def, args, nargs, kwnames, in) || !arg_u64(in[1], "seed", &seed)) {
         return NULL;
     }
-    if (in[0] == NULL && in[1] == NULL && net->table.count == 0) {
+    if (in[0] == NULL && in[1] == NULL && net->table.count == 0 && !net_needs_no_table(&net->graph)) {
         return PyErr_Format(PyExc_ValueError, "quantise: expected a table, a seed, or calibrate() before");
     }
     /* what calibrate() returned has lines, which no name of a file has */

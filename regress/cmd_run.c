@@ -105,9 +105,9 @@ static int run_plan(const options *o, const reg_plan *plan) {
     static const char *const states[] = {"done", "interrupted", "stopped", "host", "host", "stopped"};
     reg_totals totals;
     if (plan->order_count == 0) {
-        printf("nothing of run %" PRId64 " is missing\n", plan->run);
+        printf("run %" PRId64 " is complete: there is nothing to resume\n", plan->run);
     } else if (plan->order_count < plan->suite->count) {
-        printf("run %" PRId64 " goes on: %zu of %zu jobs are missing\n", plan->run, plan->order_count,
+        printf("run %" PRId64 " resumed: %zu of %zu jobs are missing\n", plan->run, plan->order_count,
                plan->suite->count);
         (void)fflush(stdout);
     }
@@ -321,9 +321,10 @@ static int same_programs(const options *o, reg_db *db, const reg_run_info *info,
     status = status == REG_OK ? reg_programs_pin(programs, info) : status;
     for (size_t i = 0; i < programs->count && status == REG_OK && o->build == NULL; i++) {
         if (programs->list[i].hash == 0) {
-            status = reg_refuse("run %" PRId64 " cannot go on: %s was not built when it ended (make regress RESUME=1 "
-                                "builds it)",
-                                info->id, programs->list[i].path);
+            status =
+                reg_refuse("run %" PRId64 " cannot be resumed: %s was not built when it ended (make regress RESUME=1 "
+                           "builds it)",
+                           info->id, programs->list[i].path);
         }
     }
     release(&building);
@@ -339,29 +340,29 @@ static int same_options(const options *o, const reg_run_info *info) {
             return REG_USAGE;
         }
         if (strcmp(path, info->suite_path) != 0) {
-            return reg_refuse("run %" PRId64 " cannot go on: it is of suite %s, not %s", info->id, info->suite_path,
-                              path);
+            return reg_refuse("run %" PRId64 " cannot be resumed: it is of suite %s, not %s", info->id,
+                              info->suite_path, path);
         }
     }
     if (o->seed != NULL && o->seed_value != info->seed) {
-        return reg_refuse("run %" PRId64 " cannot go on: its seed is 0x%" PRIx64 ", not %s", info->id, info->seed,
+        return reg_refuse("run %" PRId64 " cannot be resumed: its seed is 0x%" PRIx64 ", not %s", info->id, info->seed,
                           o->seed);
     }
     if (strcmp(o->build_dir, info->build_dir) != 0) {
-        return reg_refuse("run %" PRId64 " cannot go on: its programs are in %s, not in %s (--build-dir)", info->id,
-                          info->build_dir, o->build_dir);
+        return reg_refuse("run %" PRId64 " cannot be resumed: its programs are in %s, not in %s (--build-dir)",
+                          info->id, info->build_dir, o->build_dir);
     }
     if (o->launcher != NULL && strcmp(o->launcher, info->launcher) != 0) {
-        return reg_refuse("run %" PRId64 " cannot go on: its launcher is %s, not %s", info->id, info->launcher,
+        return reg_refuse("run %" PRId64 " cannot be resumed: its launcher is %s, not %s", info->id, info->launcher,
                           o->launcher);
     }
     reg_commit_info(&now);
     if (strcmp(now.commit, info->commit) != 0) {
-        return reg_refuse("run %" PRId64 " cannot go on: it is of commit %.12s, not %.12s", info->id, info->commit,
+        return reg_refuse("run %" PRId64 " cannot be resumed: it is of commit %.12s, not %.12s", info->id, info->commit,
                           now.commit);
     }
     if (now.dirty != info->dirty) {
-        return reg_refuse("run %" PRId64 " cannot go on: its work tree was %s, this one is %s", info->id,
+        return reg_refuse("run %" PRId64 " cannot be resumed: its work tree was %s, this one is %s", info->id,
                           info->dirty ? "changed" : "clean", now.dirty ? "changed" : "clean");
     }
     return REG_OK;
@@ -409,7 +410,7 @@ static int find_resumed(const options *o, reg_db *db, int64_t *run) {
     }
     int status = reg_db_newest_of(db, path, run);
     if (status == REG_OK && *run == 0) {
-        status = reg_refuse("%s: no run of suite %s that could go on", db->path, path);
+        status = reg_refuse("%s: no run of suite %s that could be resumed", db->path, path);
     }
     return status;
 }
@@ -419,10 +420,10 @@ static int resume_run(const options *o) {
     reg_run_info info;
     int64_t run = 0;
     if (o->list_option != NULL || o->print_jobs || o->expand.marked) {
-        return cli_usage("--resume: the run has its job list, expected no %s beside it", o->print_jobs ? "--print-jobs"
-                                                                                         : o->expand.marked
-                                                                                             ? "--marked"
-                                                                                             : o->list_option);
+        return cli_usage("--resume: the run has its own list of jobs, it cannot be combined with %s",
+                         o->print_jobs      ? "--print-jobs"
+                         : o->expand.marked ? "--marked"
+                                            : o->list_option);
     }
     int status = cli_open_db(o, &db, false);
     if (status != REG_OK) {
@@ -471,7 +472,8 @@ int cli_run(options *o) {
         return cli_usage("run: expected --suite NAME, --suite FILE or --resume%s", "");
     }
     if (o->build != NULL && o->launcher != NULL && strcmp(o->launcher, "slurm") == 0) {
-        return cli_usage("run: --build goes with the local launcher: the tasks of %s find all programs", o->launcher);
+        return cli_usage("run: --build needs the local launcher: the tasks of %s need all programs when they start",
+                         o->launcher);
     }
     int status = o->print_jobs ? REG_OK : probe_files(o);
     if (o->resume) {

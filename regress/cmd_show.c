@@ -31,7 +31,7 @@ int cli_report(options *o) {
     reg_db db;
     int64_t run = 0;
     if (o->positionals != 0) {
-        return cli_usage("report: argument \"%s\" is one too many", o->positional[0]);
+        return cli_usage("report: unexpected argument \"%s\"", o->positional[0]);
     }
     int status = cli_open_db(o, &db, false);
     if (status != REG_OK) {
@@ -132,7 +132,7 @@ int cli_list(options *o) {
     if (o->suite == NULL && o->positionals == 1) {
         o->suite = o->positional[0];
     } else if (o->positionals != 0) {
-        return cli_usage("list: argument \"%s\" is one too many", o->positional[0]);
+        return cli_usage("list: unexpected argument \"%s\"", o->positional[0]);
     }
     if (o->suite == NULL) {
         return cli_close_output(reg_list_suites(o->suite_dir, &o->expand, o->json));
@@ -202,7 +202,7 @@ int cli_failure(options *o) {
     uint64_t number = 0;
     reg_query_about about = {.limit = UINT32_MAX};
     if (o->positionals != 0) {
-        return cli_usage("failure: argument \"%s\" is one too many", o->positional[0]);
+        return cli_usage("failure: unexpected argument \"%s\"", o->positional[0]);
     }
     if (o->job != NULL && !opt_number(o->job, 0, UINT32_MAX, &number)) {
         return cli_usage("--job %s: expected the number of a job", o->job);
@@ -258,7 +258,7 @@ int cli_query(options *o) {
 int cli_gc(options *o) {
     reg_db db;
     if (o->positionals != 0) {
-        return cli_usage("gc: argument \"%s\" is one too many", o->positional[0]);
+        return cli_usage("gc: unexpected argument \"%s\"", o->positional[0]);
     }
     if (o->gc.keep_runs < 0 && o->gc.keep_days < 0 && o->gc.max_mib < 0) {
         return cli_usage("gc: expected --keep-runs, --keep-days or --max-size%s", "");

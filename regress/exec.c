@@ -272,7 +272,7 @@ pid_t reg_spawn(const reg_guardian *guardian, const reg_command *command, const 
     /* returns when the child has become the job, or has ended */
     const pid_t pid = clone(become_job, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &n);
     if (pid < 0) {
-        (void)reg_format(cause, REG_TEXT_MAX, "no process for the job: %s", reg_why());
+        (void)reg_format(cause, REG_TEXT_MAX, "cannot start a process for the job: %s", reg_why());
     }
     if (pid < 0 || n.error == 0) {
         return pid;

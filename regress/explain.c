@@ -136,13 +136,13 @@ static void shrink(explainer *e, const failure *f, char small[REG_PATH_MAX]) {
 /* Did it fail in the same way again? Prints a line when not. */
 static void compare(explainer *e, const failure *f, int wait_status, const reg_result *again, const char *trouble) {
     if (wait_status == -1) {
-        fprintf(e->out, "job %zu again: stopped, the time for explanations is over\n", f->idx);
+        fprintf(e->out, "job %zu, run again: stopped, the time for explanations is over\n", f->idx);
     } else if (trouble != NULL) {
-        fprintf(e->out, "job %zu again: %s\n", f->idx, trouble);
+        fprintf(e->out, "job %zu, run again: %s\n", f->idx, trouble);
     } else if (strcmp(again->outcome, "pass") == 0) {
-        fprintf(e->out, "job %zu again: it passed, with the same case in the same build\n", f->idx);
+        fprintf(e->out, "job %zu, run again: it passed, with the same case in the same build\n", f->idx);
     } else if (strncmp(again->signature, f->signature, strlen(again->signature)) != 0) {
-        fprintf(e->out, "job %zu again: another failure, %s\n", f->idx, again->signature);
+        fprintf(e->out, "job %zu, run again: another failure, %s\n", f->idx, again->signature);
     }
 }
 

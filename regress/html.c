@@ -58,7 +58,7 @@ int reg_html_check(const char *dir) {
         return reg_error("%s: path too long", dir);
     }
     if (lstat(path, &info) == 0 && (!S_ISDIR(info.st_mode) || (!is_empty(path) && !reg_html_is_report(path)))) {
-        return reg_error("%s: is there and no report: it is not replaced", path);
+        return reg_error("%s: exists and is not a report, so it is not replaced", path);
     }
     if (mkdir(temp, 0777) != 0) {
         return reg_error("%s: cannot make the folder: %s", temp, reg_why_not_written());

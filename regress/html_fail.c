@@ -12,6 +12,7 @@
 #define CARDS 50u /* signatures with a card and files */
 #define ROWS 500u /* of the table */
 #define LOG_BYTES (256u * 1024u)
+#define SMALL_BYTES 8192u /* of a small case in the page */
 #define CASE_BYTES (1024u * 1024u)
 #define FILE_BYTES (UINT64_C(16) * 1024 * 1024)
 
@@ -74,6 +75,22 @@ static void put_picture(const html_report *r, const char *folder) {
     }
 }
 
+/* The small case itself, where there is one: its knobs are what is left of the failure. */
+static void put_small(const html_report *r, const char *folder) {
+    char path[REG_PATH_MAX];
+    char text[SMALL_BYTES + 1];
+    FILE *in = reg_format(path, sizeof path, "%s/%s/small.case", r->dir, folder) ? fopen(path, "r") : NULL;
+    if (in == NULL) {
+        return;
+    }
+    const size_t size = fread(text, 1, SMALL_BYTES, in);
+    text[size] = '\0';
+    fputs("<details><summary>The small case</summary><pre>", r->out);
+    rep_xml(r->out, text);
+    fputs(size == SMALL_BYTES ? "...</pre></details>\n" : "</pre></details>\n", r->out);
+    fclose(in);
+}
+
 /* The files of the job and its explanation, copied and linked. */
 static int put_evidence(html_report *r, const reg_table *buckets, size_t row) {
     char folder[32];
@@ -97,6 +114,7 @@ static int put_evidence(html_report *r, const reg_table *buckets, size_t row) {
     }
     fputs("</ul>\n", r->out);
     put_picture(r, folder);
+    put_small(r, folder);
     (void)rmdir(dir); /* nothing was left */
     return status;
 }

@@ -58,7 +58,7 @@ static void put_facts(FILE *out, const reg_table *head) {
     fputs("<dl>\n<dt>commit</dt><dd><code>", out);
     rep_xml(out, commit);
     fprintf(out, "</code>%s</dd>\n",
-            strcmp(commit, "unknown") == 0 ? ": the sources stand in no git tree"
+            strcmp(commit, "unknown") == 0 ? ": the sources are not in a git tree"
             : dirty                        ? " <span class=\"warn\">with changes that are not committed</span>"
                                            : ", clean work tree");
     fact(out, "seed", reg_table_cell(head, 0, "seed"));

@@ -55,7 +55,7 @@ static void compare_cfgs(const reg_ledger *ledger, reg_finished *item) {
             same_cases(&suite->jobs[i], &suite->jobs[item->job]) &&
             strcmp(other->trace_hash, item->result.trace_hash) != 0) {
             char text[REG_TEXT_MAX];
-            (void)reg_format(text, sizeof text, "hash of the results %s, of the same cases in %s %s",
+            (void)reg_format(text, sizeof text, "the hash of the results is %s, in %s it is %s for the same cases",
                              item->result.trace_hash, suite->jobs[i].cfg, other->trace_hash);
             reg_result_set(&item->result, "fail", "differs between configurations", text);
             return;

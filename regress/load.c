@@ -55,7 +55,7 @@ int reg_db_load_run(reg_db *db, int64_t run, reg_run_info *info) {
         return REG_FAIL;
     }
     if (!good) {
-        reg_error("%s: run %" PRId64 " is not what a runner writes", db->path, run);
+        reg_error("%s: run %" PRId64 " was not written by the runner, or is damaged", db->path, run);
     }
     return good ? REG_OK : REG_FAIL;
 }
@@ -91,7 +91,7 @@ static const char *add_row(sqlite3_stmt *row, const reg_run_info *info, reg_suit
     reg_job job;
     const size_t index = suite->count;
     if ((uint64_t)reg_row_number(row, "idx") != index || !take_job(row, &job) || (job.second_run && index == 0)) {
-        return "is not what a runner writes";
+        return "was not written by the runner, or is damaged";
     }
     if (reg_suite_add(suite, &job) != REG_OK) {
         return "is too large";

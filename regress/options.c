@@ -9,26 +9,28 @@
 
 #define PARALLEL_MAX 256u
 
-static const char commands_text[] = "tandem-regress - run lists of verification jobs, keep their results\n"
-                                    "\n"
-                                    "  tandem-regress run --suite NAME|FILE [options]  run a suite or a job list\n"
-                                    "  tandem-regress run --resume [RUN] [options]     what a run did not come to\n"
-                                    "  tandem-regress list [NAME|FILE] [options]       the suites, or commands of one\n"
-                                    "  tandem-regress targets --suite NAME|FILE        the programs that it needs\n"
-                                    "  tandem-regress report [--run N]                 everything about a run\n"
-                                    "  tandem-regress diff RUN1 RUN2                   new failures, fixed, slower\n"
-                                    "  tandem-regress query [QUESTION [TEST]]          ask the database (without\n"
-                                    "                                                  QUESTION: what can be asked)\n"
-                                    "  tandem-regress coverage FILE [--run N]          keep what a run covered: a\n"
-                                    "                                                  file of tandem-cov summary\n"
-                                    "  tandem-regress qualify FILE                     keep a score of make qualify\n"
-                                    "  tandem-regress verify RUN [--sample N | --all]  is it what was signed? Seal,\n"
-                                    "                                                  programs, jobs run again\n"
-                                    "  tandem-regress recover [DIR..] [--check]        a database again from folders\n"
-                                    "                                                  of runs (BUILD_DIR/regress/*)\n"
-                                    "\n";
+static const char commands_text[] =
+    "tandem-regress - run lists of verification jobs, keep their results\n"
+    "\n"
+    "  tandem-regress run --suite NAME|FILE [options]  run a suite or a list of jobs\n"
+    "  tandem-regress run --resume [RUN] [options]     run the jobs that a run missed\n"
+    "  tandem-regress list [NAME|FILE] [options]       list suites, or jobs of a suite\n"
+    "  tandem-regress targets --suite NAME|FILE        list the programs it needs\n"
+    "  tandem-regress report [--run N]                 print everything about a run\n"
+    "  tandem-regress diff RUN1 RUN2                   compare two runs\n"
+    "  tandem-regress query [QUESTION [TEST]]          query the database (without\n"
+    "                                                  QUESTION: list the questions)\n"
+    "  tandem-regress coverage FILE [--run N]          store the coverage of a run:\n"
+    "                                                  FILE is of tandem-cov summary\n"
+    "  tandem-regress qualify FILE                     store a score of make qualify\n"
+    "  tandem-regress verify RUN [--sample N | --all]  check a sign-off: seal and\n"
+    "                                                  programs; run jobs again\n"
+    "  tandem-regress recover [DIR..] [--check]        rebuild the database from\n"
+    "                                                  folders of runs\n"
+    "\n";
 static const char end_text[] = "\n"
-                               "Exit status: 0 all passed, 1 something failed or nothing ran, 2 usage.\n"
+                               "Exit status: 0 all passed, 1 something failed or nothing ran, 2 bad usage,\n"
+                               "3 the machine refused memory, space or the like.\n"
                                "docs/regress.md describes suites, outcomes and the database.\n";
 
 reg_status cli_usage(const char *fmt, const char *word) {
@@ -116,7 +118,7 @@ static int take_resume(void *to, const char *next, char *err, size_t err_size) {
 static int take_positional(void *ctx, const char *word, char *err, size_t err_size) {
     options *o = (options *)ctx;
     if (o->positionals == 3) {
-        return opt_fail(err, err_size, "argument \"%.60s\" is one too many", word);
+        return opt_fail(err, err_size, "unexpected argument \"%.60s\"", word);
     }
     o->positional[o->positionals++] = word;
     return 0;
@@ -169,8 +171,8 @@ static void add_jobs(option_table *table, options *t) {
             &t->coverage, .given = &list[7]),
         OPT(FLAG, "--print-jobs", NULL, "print the expanded list, itself a suite, and run nothing", &t->print_jobs),
         OPT(MAYBE, "--resume", "[RUN]",
-            "go on with a run (the newest one; with --suite: of that\n"
-            "suite): same commit, only missing jobs",
+            "run the missing jobs of a run (the newest one; with\n"
+            "--suite: of that suite), at the same commit",
             t, .take = take_resume),
     };
     ADD_GROUP(table, "what to run", what);
@@ -189,33 +191,33 @@ static void add_running(option_table *table, options *t) {
             "run one failure of each of the first N signatures again,\n"
             "with a report, and shrink its case (default 0)",
             &t->explain, .hi = 1000),
-        OPT(U32, "--explain-time", "S", "seconds for all that (default 60)", &t->explain_time, .lo = 1, .hi = 86400),
+        OPT(U32, "--explain-time", "S", "limit of that in seconds (default 60)", &t->explain_time, .lo = 1,
+            .hi = 86400),
     };
     const opt_row slurm[] = {
         OPT(TEXT, "--launcher", "slurm", "submit job arrays instead of starting processes (local)", &t->launcher,
             .words = launchers),
-        OPT(U32, "--shard-seconds", "S", "expected work of a task, at least (default 60)", &t->slurm.shard_s,
-            .hi = 86400),
-        OPT(U32, "--slurm-cpus", "N", "processors of a task, jobs at a time in it (default 1)", &t->slurm.cpus, .lo = 1,
+        OPT(U32, "--shard-seconds", "S", "least expected work of a task (default 60)", &t->slurm.shard_s, .hi = 86400),
+        OPT(U32, "--slurm-cpus", "N", "processors of a task, each runs a job (default 1)", &t->slurm.cpus, .lo = 1,
             .hi = PARALLEL_MAX),
         OPT(TEXT, "--slurm-partition", "P", "for sbatch", &t->slurm.partition),
         OPT(TEXT, "--slurm-account", "A", "for sbatch", &t->slurm.account),
         OPT(TEXT, "--slurm-args", "\"WORDS\"", "for sbatch", &t->slurm.args),
-        OPT(REAL, "--slurm-poll", "S", "between two questions to Slurm (default 5)", &t->slurm.poll_s, .least = 0.1,
-            .most = 3600),
-        OPT(U32, "--slurm-silence", "S", "a task without a heartbeat is lost (default 60)", &t->slurm.silence_s,
-            .lo = 3, .hi = 86400),
+        OPT(REAL, "--slurm-poll", "S", "seconds between two queries of Slurm (default 5)", &t->slurm.poll_s,
+            .least = 0.1, .most = 3600),
+        OPT(U32, "--slurm-silence", "S", "seconds without a heartbeat, after which a task is lost\n(default 60)",
+            &t->slurm.silence_s, .lo = 3, .hi = 86400),
     };
     const opt_row write[] = {
-        OPT(FLAG, "--report", NULL, "pages in OUT/report", &t->report),
-        OPT(TEXT, "--html", "DIR", "the same pages in DIR", &t->html),
+        OPT(FLAG, "--report", NULL, "write pages into OUT/report", &t->report),
+        OPT(TEXT, "--html", "DIR", "write the same pages into DIR", &t->html),
         OPT(TEXT, "--figures", "FILE",
             "figures of `make figures` that they show (default\n"
             "BUILD_DIR/figures.json)",
             &t->figures),
         OPT(TEXT, "--junit", "FILE", "JUnit XML", &t->junit),
         OPT(TEXT, "--sarif", "FILE", "SARIF 2.1.0: one result for each signature", &t->sarif),
-        OPT(TEXT, "--source-dir", "DIR", "where it looks for the file of a unit (default rtl)", &t->source_dir),
+        OPT(TEXT, "--source-dir", "DIR", "folder of the files of units, for SARIF (default rtl)", &t->source_dir),
         OPT(TEXT, "--summary-json", "F", "summary of the run as JSON", &t->summary_json),
     };
     ADD_GROUP(table, "how to run it", how);
@@ -243,7 +245,7 @@ static void add_looking(option_table *table, options *t) {
         OPT(FLAG, "--dry-run", NULL, "only print what would be removed", &t->gc.dry_run),
     };
     const opt_row again[] = {
-        OPT(FLAG, "--check", NULL, "only read all of the database and print what is missing", &t->check),
+        OPT(FLAG, "--check", NULL, "only read the whole database and print what is missing", &t->check),
     };
     const opt_row where[] = {
         OPT(TEXT, "--db", "FILE", "results database (default BUILD_DIR/results.db)", &t->db),

@@ -232,9 +232,10 @@ int reg_programs_pin(reg_programs *programs, const reg_run_info *run) {
             continue;
         }
         if (hash_of(program->path) != program->hash) {
-            return reg_refuse("run %lld cannot go on: %s is not the program that it was started with, and %s has no "
-                              "copy of that",
-                              (long long)run->id, program->path, dir);
+            return reg_refuse(
+                "run %lld cannot be resumed: %s is not the program that it was started with, and %s has no "
+                "copy of that",
+                (long long)run->id, program->path, dir);
         }
         if (pin_package(program->path, run, dir) != REG_OK || link_file(program->path, pinned) != REG_OK) {
             return REG_FAIL;

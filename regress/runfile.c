@@ -161,7 +161,7 @@ int reg_runfile_read(const char *out_dir, reg_run_info *info, reg_suite *suite, 
     free(line);
     (void)fclose(file);
     if (!good || !ended || info->id <= 0) {
-        return reg_error("%s: not what a runner writes", path);
+        return reg_error("%s: not written by the runner, or damaged", path);
     }
     return REG_OK;
 }

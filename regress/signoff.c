@@ -261,7 +261,7 @@ static int open_document(document *d, const char *path) {
     free(text);
     if (d->content == NULL) {
         close_document(d);
-        return reg_error("%s: not what a run writes at its end", path);
+        return reg_error("%s: not a sign-off file of the runner, or damaged", path);
     }
     return REG_OK;
 }

@@ -225,7 +225,7 @@ static void tell_stuck(slurm_runner *r) {
     r->stuck = stuck ? r->stuck + 1 : 0;
     if (r->stuck == STUCK_MAX) {
         reg_progress_clear(r->plan->progress);
-        reg_error("Slurm starts no task of this run, it waits: %s", r->reason);
+        reg_error("Slurm starts no task of this run; the run waits: %s", r->reason);
     }
 }
 

@@ -158,7 +158,7 @@ int slurm_list_read(const char *dir, slurm_head *head, slurm_line **lines, size_
     bool good = take_lines(file, head, lines, count);
     (void)fclose(file);
     if (!good) {
-        reg_error("%s: not what a runner writes", path);
+        reg_error("%s: not written by the runner, or damaged", path);
         free(*lines);
         *lines = NULL;
     }

@@ -130,7 +130,7 @@ static reg_status parse_one_cfg(const suite_reader *reader, char *part, bool fir
                              name, line->design->name);
     }
     if (line->cfg[i]) {
-        return reg_suite_bad(reader, "configuration \"%s\" stands twice", name);
+        return reg_suite_bad(reader, "configuration \"%s\" is given twice", name);
     }
     line->design = design;
     line->cfg[i] = true;
@@ -221,7 +221,7 @@ static reg_status parse_key(const suite_reader *reader, suite_line *line, char *
                              token);
     }
     if (seen[key]) {
-        return reg_suite_bad(reader, "key \"%s\" stands twice", token);
+        return reg_suite_bad(reader, "key \"%s\" is given twice", token);
     }
     seen[key] = true;
     return apply_key(reader, line, key, value);

@@ -56,7 +56,7 @@ bool rep_flush(void) {
 int rep_end(int status) {
     const bool written = rep_flush();
     if (written && status == 0 && rep_host_error() != 0) {
-        fprintf(stderr, "%s: the machine refused: %s; not everything can have been done\n", program_invocation_name,
+        fprintf(stderr, "%s: the machine refused: %s; the work may be incomplete\n", program_invocation_name,
                 strerror(rep_host_error()));
     }
     return rep_host_error() != 0 ? REP_HOST_EXIT : !written && status == 0 ? 1 : status;

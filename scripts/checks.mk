@@ -11,23 +11,24 @@ $(HOST)/faults/inject.so: tests/faults/inject_preload.c tests/faults/inject.h $(
 	@$(CC) $(CFLAGS_ALL) -fvisibility=default -shared $< -o $@
 
 .PHONY: test check lint mutants chaos chaos-slurm axi-table
-test: ## every day | quick tests of the libraries and tools
+test: ## every day | run the quick tests of the libraries and tools
 	@scripts/build.sh $(if $(SAN),,KIND=fast CFG=$(PYTHON_TEST_CFG) $(PYTHON_TEST)) host tests
 	@$(if $(SAN)$(filter 1,$(TANDEM_CHECK)),scripts/build.sh python SAN= KIND=fast PYTHON_RTL="$(PYTHON_TEST_RTL)")
 	@HOST="$(HOST)" BUILD="$(BUILD)" TANDEM_PYTHON="$(abspath $(BUILD)/python)" TANDEM_REGRESS="$(HOST)/tandem-regress" \
 	  scripts/run_tests.sh $(TEST_PROGRAMS)
 
-check: ## sign-off | all tests with full case counts, then with sanitizers
+check: ## sign-off | run all tests with full case counts and with sanitizers
 	@TANDEM_CHECK=1 $(MAKE) --no-print-directory test
 	@TANDEM_CHECK=1 $(MAKE) --no-print-directory test SAN=1
 
-lint: ## every day | RTL, registers, source format, layers of includes | checks of RTL (Verilator, Yosys) are \
+lint: ## every day | check RTL, registers, source format, layers of includes | checks of RTL (Verilator, Yosys) are \
     repeated when something that they read has changed
 	@scripts/build.sh generated
 	@BUILD="$(BUILD)" VERILATOR="$(VERILATOR)" scripts/lint.sh
 
 .PHONY: docs
-docs: ## every day | HTML of docs/ in build/docs (mkdocs: make deps-dev) | the API reference, made from the public \
+docs: ## every day | write HTML of docs/ into build/docs (mkdocs: make deps-dev) | \
+    the API reference, made from the public \
     headers, in build/docs/api
 	@command -v mkdocs >/dev/null || { echo "make docs: needs mkdocs (make deps-dev)" >&2; exit 2; }
 	@mkdir -p $(BUILD)
@@ -41,7 +42,7 @@ axi-table: ## sign-off | write docs/axi-rules.md: AXI rules and traces that test
 # one fault alone: ONLY=RUN FAULT=CALL:K:MODE, as findings say
 CHAOS_ARGS = --seed $(SEED) --jobs $(JOBS) $(if $(ALL),--all,--seconds $(or $(SECONDS),60)) \
   $(if $(ONLY),--only $(ONLY)) $(if $(FAULT),--fault $(FAULT)) $(if $(SCENARIO),--scenario $(SCENARIO))
-chaos: ## sign-off | calls of the system fail, one by one, in all programs | SECONDS=60: how long; ALL=1: every call; \
+chaos: ## sign-off | make single system calls fail in all programs | SECONDS=60: how long; ALL=1: every call; \
     SCENARIO=kill ...: surroundings of the programs, docs/chaos.md; ONLY=RUN FAULT=CALL:K:MODE: one fault again
 	@scripts/build.sh host $(FAULTS)
 	@scripts/build.sh CFG=n4 KIND=fast $(BUILD)/n4-fast/tandem $(BUILD)/n4-fast/unit-mesh
@@ -49,18 +50,19 @@ chaos: ## sign-off | calls of the system fail, one by one, in all programs | SEC
 	@HOST="$(HOST)" BUILD="$(BUILD)" $(PYTHON) tests/faults/chaos.py $(CHAOS_ARGS)
 
 .PHONY: nightly
-nightly: ## sign-off | suite nightly of every design, then all faults (hours) | then every fault of the machine \
+nightly: ## sign-off | run suite nightly of every design, then all faults (hours) | then every fault of the machine \
     (chaos ALL=1), all its surroundings, and what the design adds
 	@status=0; for part in "regress SUITE=nightly" "chaos ALL=1" "chaos SCENARIO=all" $(NIGHTLY); do \
 	  $(MAKE) --no-print-directory $$part || status=1; done; exit $$status
 
-chaos-slurm: ## sign-off | runs on a Slurm cluster whose parts fail | a cluster of this machine: nodes, controller \
+chaos-slurm: ## sign-off | run on a Slurm cluster whose parts fail | a cluster of this machine: nodes, controller \
     and runner die, hang, are drained; SECONDS=600: how long
 	@scripts/build.sh $(HOST)/tandem-regress
 	@TANDEM_REGRESS="$(HOST)/tandem-regress" $(PYTHON) tests/slurm_chaos.py $(or $(SECONDS),600) $(SEED)
 
 MODE ?= all
-mutants: ## sign-off | deliberate bugs in the RTL must be found and blamed | tests/mutants/DUT: killed by the suite, \
+mutants: ## sign-off | check that deliberate bugs in the RTL are found and blamed | \
+    tests/mutants/DUT: killed by the suite, \
     blamed on the right unit, caught by the right check; MODE=kill, name, caught, all: which of these; SUITE=default: \
     that kills them; DUT=: the design
 	@DUT="$(DUT)" SUITE="$(SUITE)" MODE="$(MODE)" JOBS="$(JOBS)" scripts/mutants.sh

@@ -7,7 +7,8 @@ COV_ROOMS = $(strip $(call room,$(DUT),cmodel) $(call room,$(DUT),drivers) \
   $(foreach r,cmodel drivers,$(if $(call uses_lib,$(r)),$(r)/lib)))
 # CFG= for one configuration; THRESHOLDS=file CODE_THRESHOLDS=file instead of the project's
 coverage: export BUILD := $(BUILD)
-coverage: ## sign-off | coverage of a suite: pages, thresholds | the jobs that a SUITE marks (all, where it marks \
+coverage: ## sign-off | measure coverage of a suite: pages, thresholds | \
+    the jobs that a SUITE marks (all, where it marks \
     none), merged, reported, checked against thresholds, build/coverage/index.html; SUITE=default: the suite; CFG=: \
     one configuration; DUT=: the design; REUSE=1: without running the jobs again
 	$(if $(if $(call given,CFG),$(filter-out $($(DUT).coverage),$(CFG))),$(error CFG=$(CFG): expected one of \
@@ -21,7 +22,7 @@ coverage: ## sign-off | coverage of a suite: pages, thresholds | the jobs that a
 	  OUT_DIR="$(BUILD)/$(DUT_FOLDER)coverage" ONLY="$(subst $(SPACE),$(,),$(COV_ROOMS))" \
 	  COUNTED="$(wildcard $($(DUT).counted))" scripts/locked.sh $(BUILD)/coverage.lock scripts/coverage.sh
 
-cov-cost: ## sign-off | what a sample of a covergroup costs (valgrind)
+cov-cost: ## sign-off | count what a sample of a covergroup costs (valgrind)
 	@mkdir -p $(BUILD)/cov
 	@scripts/locked.sh $(BUILD)/lock $(CC) -std=c11 -D_GNU_SOURCE= -O2 -I. coverage/*.c report/file.c \
 	  bench/cov_cost.c -o $(BUILD)/cov/cost

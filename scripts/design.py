@@ -4,6 +4,7 @@ out for make and for shell scripts.
 
   design.py make             variables for make: NAME.KEY
   design.py list             the names, the default first
+  design.py boards           the scoreboards of the first design, a table for C (boards.py)
   design.py words            the words that the framework must not know, one a line
   design.py get NAME KEY     the words of a key, one line of the description a line; KEY.WORD: of the line that begins
                              with WORD
@@ -20,12 +21,15 @@ import os
 import re
 import sys
 
+sys.dont_write_bytecode = True
+import boards  # noqa: E402
+
 # a project around a design of its own has nothing else of this tree
 ROOT = os.environ.get("TANDEM_PROJECT") or os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 KINDS = ("fast", "tap", "debug", "cov", "san", "mut")
 ONCE = ("about", "top", "build")  # keywords of one line; the others may stand several times
 MANY = ("default", "source", "file", "package", "include", "words", "cfg", "quick",
-        "coverage", "counted", "lint", "port", "program", "metric", "tests")
+        "board", "coverage", "counted", "lint", "port", "program", "metric", "tests")
 NEEDED = ("about", "top", "cfg", "build")
 PORT = re.compile(r"\b(input|output|inout)\b[^,;()]*?\b(\w+)\s*(?=,|$)", re.S)
 PORTS = ("clock", "reset", "interrupt", "axi4", "axi4-lite", "axi4-stream", "apb", "debug")
@@ -56,7 +60,7 @@ class Design:
         if key not in ONCE + MANY:
             self.bad(number, "\"%s\" is unknown (expected %s)" % (key, ", ".join(sorted(ONCE + MANY))))
         if key in ONCE and key in self.lines:
-            self.bad(number, "%s stands twice" % key)
+            self.bad(number, "%s is given twice" % key)
         if not words and key != "default":
             self.bad(number, "%s: expected at least one word" % key)
         if key == "cfg" and not (re.fullmatch(r"[a-z][a-z0-9]{0,6}", words[0]) and
@@ -64,6 +68,8 @@ class Design:
             self.bad(number, "cfg: expected a name of at most 7 small letters and digits, then Parameter=value ...")
         if key == "port" and (len(words) < 2 or words[1] not in PORTS):
             self.bad(number, "port: expected a name or prefix and one of %s" % ", ".join(PORTS))
+        if key == "board" and boards.wrong(words):
+            self.bad(number, "board: %s" % boards.wrong(words))
         if key == "tests":
             words = [test for word in words for test in (self.operators() if word == "operators" else [word])]
         self.lines.setdefault(key, []).append(words)
@@ -216,6 +222,8 @@ def main():
         if words == ["make"]:
             out = (["DUTS := %s\nDUT_DEFAULT := %s\n" % (" ".join(d.name for d in designs), designs[0].name)] +
                    [d.make() for d in designs])
+        elif words == ["boards"]:
+            out = [boards.table(designs[0].lines.get("board", []), ROOT)]
         elif words == ["list"]:
             out = [d.name + "\n" for d in designs]
         elif words == ["ports"]:
@@ -233,7 +241,7 @@ def main():
         else:
             print(__doc__)
             return 0 if words == ["--help"] else 2
-    except (Bad, OSError) as err:
+    except (Bad, boards.Wrong, OSError) as err:
         print("design.py: %s" % err, file=sys.stderr)
         return 2
     sys.stdout.write("".join(out))

@@ -113,8 +113,10 @@ def write_tree(command, folder):
     done = subprocess.run([command[0], "--xml-only", "--xml-output", tree, "-Wno-fatal", "-Wno-lint", "-Wno-style",
                            "--Mdir", folder] + command[1:], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
+        # a version without this output, or what the sources need beside it: structs stay vectors
         said = (done.stdout.strip().splitlines() or ["?"])[0]
-        raise Bad("no tree of the sources, so no fields of structs: %s" % said)
+        print("warning: ports that are structs have no fields here: %s" % said, file=sys.stderr)
+        return None
     return tree
 
 

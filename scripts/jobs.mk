@@ -67,8 +67,8 @@ CHANGED_OPTIONS = --base "$(BASE)" $(RUNNER_DESIGN) $(if $(call given,CFG),--cfg
   $(if $(BUDGET),--budget $(BUDGET)) --out $(CHANGED_SUITE)
 
 regress: ## every day | run a suite on every design: units, operators, networks | pages in build/regress/RUN/report; \
-    SUITE=smoke, default, nightly, ...: the suite; SUITE=closure GOAL=98: further jobs from coverage holes until so \
-    many percent are covered; SUITE=changed BASE= BUDGET=60: what the changes since BASE can affect, seconds of it; \
+    SUITE=smoke, default, nightly, ...: the suite; SUITE=closure GOAL=98: jobs planned from coverage holes until so \
+    many percent are covered; SUITE=changed BASE= BUDGET=60: for 60 s what the changes since BASE can affect; \
     DUT=: one design; CFG=: one configuration; RESUME=1 [RUN=n]: the jobs that a run did not reach; LAUNCHER=slurm: \
     on a cluster; EXPLAIN=5: how many failures are explained
 	@scripts/build.sh $(RUNNER) $(REGRESS_DATA)
@@ -91,7 +91,8 @@ else
 endif
 
 .PHONY: verify
-verify: ## sign-off | check the sign-off of a run and repeat some of its jobs | RUN=n: the run; SAMPLE=20 or all: how \
+verify: ## sign-off | check the sign-off of a run and repeat some of its jobs | \
+    RUN=n: the run; SAMPLE=20 or all: how \
     many of its jobs
 	@scripts/build.sh $(RUNNER)
 	$(call need,RUN,the number of a run)
@@ -116,7 +117,8 @@ need = $(if $($(1)),,$(error $(1)= is missing: $(2)))
 
 # BUS: statistics of the ports, with a name that ends in .json also as JSON
 BUS_ARGS = $(if $(BUS),--bus $(filter %.json,$(BUS)))
-run: ## every day | one operator, or a testcase in Python | OP=name [knob=value ...]: the operator, knobs that are \
+run: ## every day | run one operator, or a testcase in Python | \
+    OP=name [knob=value ...]: the operator, knobs that are \
     pinned; SEED= DEVICE= WAVE=file.fst BUS=1; PY=name [SEED= INDEX= COUNT=]: a testcase in Python
 ifneq ($(PY),)
 	@scripts/build.sh $(OUT)/tandem-python
@@ -128,7 +130,8 @@ else
 	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) $(BUS_ARGS)
 endif
 
-perf: ## debugging | where the cycles of an operator go | OP=name [knob=value ...]: the operator; SVG=build/perf.svg \
+perf: ## debugging | show where the cycles of an operator go | \
+    OP=name [knob=value ...]: the operator; SVG=build/perf.svg \
     or .json: the file; WINDOW=cycles: of a point of the time series
 	$(call need,OP,make perf OP=name [knob=value ...])
 	@scripts/build.sh $(OUT)/tandem
@@ -137,7 +140,8 @@ perf: ## debugging | where the cycles of an operator go | OP=name [knob=value ..
 
 UNIT_ARGS = $(if $(VECTORS),--vectors $(VECTORS) $(if $(call given,SEED),--seed $(SEED)) \
   $(if $(COUNT),--count $(COUNT)),$(if $(call given,SEED),--seed $(SEED),--count $(or $(COUNT),20)))
-unit: ## every day | one RTL unit against its model | UNIT=name [SEED= COUNT= knob=value ...]: the unit; VECTORS=file \
+unit: ## every day | run one RTL unit against its model | \
+    UNIT=name [SEED= COUNT= knob=value ...]: the unit; VECTORS=file \
     or -: of a floating-point unit
 	$(call need,UNIT,one of $(UNITS))
 	$(if $(filter $(UNIT),$(UNITS)),,$(error UNIT=$(UNIT): expected one of $(UNITS)))
@@ -148,7 +152,8 @@ unit: ## every day | one RTL unit against its model | UNIT=name [SEED= COUNT= kn
 OF_RUN = RUN="$(RUN)" JOB="$(JOB)" RUNNER="$(RUNNER)" KIND_GIVEN="$(call given,KIND)$(SAN)"
 
 # WAVE= requests a waveform of the whole run, which any build with tracing writes
-repro: ## debugging | reproduce and explain a failure, with its waveform | CASE=file: a stored case; RUN=n [JOB=j]: a \
+repro: ## debugging | reproduce and explain a failure, with its waveform | \
+    CASE=file: a stored case; RUN=n [JOB=j]: a \
     failure of a run; TEST= SEED= [DUT= CFG= KIND=]: a test; REPORT=folder: where the report goes
 	@$(if $(RUN),scripts/build.sh $(RUNNER))
 	@CASE="$(CASE)" DUT="$(if $(call given,DUT),$(DUT))" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" \
@@ -157,12 +162,12 @@ repro: ## debugging | reproduce and explain a failure, with its waveform | CASE=
 	  INIT_SEED="$(INIT_SEED)" PLUSARG="$(PLUSARG)" NO_CHECKS="$(NO_CHECKS)" $(OF_RUN) scripts/repro.sh
 
 .PHONY: wave watch
-wave: ## debugging | the waveform of a failure | RUN=n [JOB=j]: the run, the job
+wave: ## debugging | show the waveform of a failure | RUN=n [JOB=j]: the run, the job
 	@$(if $(RUN),scripts/build.sh $(RUNNER))
 	@$(OF_RUN) DUT="$(if $(call given,DUT),$(DUT))" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" \
 	  BUILD="$(BUILD)" scripts/locked.sh $(BUILD)/wave.lock scripts/wave.sh
 
-watch: ## every day | regress SUITE=changed whenever a source changes | BASE= BUDGET= DUT=: as of regress; UNIT=name \
+watch: ## every day | run SUITE=changed whenever a source changes | BASE= BUDGET= DUT=: as of regress; UNIT=name \
     [CFG= KIND= SEED= COUNT= knob=value ...]: a unit alone
 ifeq ($(UNIT),)
 	@PROGRAM= scripts/watch.sh $(MAKE) --no-print-directory regress SUITE=changed
@@ -173,7 +178,8 @@ else
 endif
 
 .PHONY: shrink
-shrink: ## debugging | the smallest case that fails in the same way | CASE=file: a stored case; RUN=n [JOB=j]: a \
+shrink: ## debugging | find the smallest case that fails in the same way | \
+    CASE=file: a stored case; RUN=n [JOB=j]: a \
     failure of a run; TEST= SEED= [CFG= KIND=]: a test; OUTPUT=: the file; KEEP=k,s: knobs that stay
 	@$(if $(RUN),scripts/build.sh $(RUNNER))
 	@CASE="$(CASE)" DUT="$(if $(call given,DUT),$(DUT))" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" \

@@ -7,7 +7,7 @@ fail() {
     exit 2
 }
 if [ -n "${RUN:-}" ]; then
-    [ -z "${CASE:-}${TEST:-}" ] || fail "RUN=$RUN: expected no CASE= or TEST= beside it"
+    [ -z "${CASE:-}${TEST:-}" ] || fail "RUN=$RUN: cannot be combined with CASE= or TEST="
     failure=$("$RUNNER" failure --build-dir "$BUILD" --run "$RUN" ${JOB:+--job "$JOB"}) || exit 1
     CASE=$(sed -n 's/^case=//p' <<<"$failure")
     [ -n "$CASE" ] || fail "run $RUN, job $(sed -n 's/^job=//p' <<<"$failure"): it left no case;" \

@@ -12,7 +12,7 @@ PYTHON_TEST_RTL := $(PYTHON_TEST_CFG)-fast \
   $(if $(filter 1,$(TANDEM_CHECK)),$(firstword $($(DUT).quick))-debug $(lastword $($(DUT).quick))-fast)
 
 .PHONY: python python-package
-python: ## every day | the Python package, in build/python | CFG= KIND=: one more build of the RTL; \
+python: ## every day | build the Python package, in build/python | CFG= KIND=: one more build of the RTL; \
     PYTHON_RTL="CFG-KIND ..": several
 	@scripts/build.sh python-package
 	@for b in $(PYTHON_RTL); do \

@@ -1,11 +1,12 @@
 # Functional qualification (docs/qualification.md): all mutants of a design in one build, KIND=mut.
-.PHONY: qualify qualify-builds
+.PHONY: qualify qualify-builds qualify-hashes
 QUALIFY_OUT = $(BUILD)/$(DUT_FOLDER)qualify
 QUALIFY_JOBS = --design $(DUT) --cfg $(CFG) --suite $(if $(call given,SUITE),$(SUITE),smoke) --build $(BUILD) \
   --out-build $(BUILD)/$(DUT_FOLDER)$(CFG)-mut --runner $(RUNNER) $(if $(call given,SEED),--seed $(SEED))
 QUALIFY_END = --record "$(RUNNER) --build-dir $(BUILD)" $(addprefix --gate ,$(GATE))
 
-qualify: ## sign-off | mutants of the RTL that no check notices | CFG=, SUITE=smoke: the tests; MUTANTS=6000 (or all) \
+qualify: ## sign-off | find mutants of the RTL that no check notices | \
+    CFG=, SUITE=smoke: the tests; MUTANTS=6000 (or all) \
     DRAW=1: so many, drawn by this seed; CYCLES=0: of each in a job, 0: to its end; TRIES=16: jobs \
     that may infect it without detecting it, 0: all; TOTAL=seconds: no job begins later; ALL_CHECKS=1: \
     which checks and jobs are worth what; PROVE=seconds: prove survivors to be equivalent, each in this \
@@ -23,7 +24,15 @@ qualify: ## sign-off | mutants of the RTL that no check notices | CFG=, SUITE=sm
 	  --jobs $(JOBS) --top $(TOP) --parameters $($(DUT).params.$(CFG)) $(QUALIFY_END) \
 	  $(addprefix --include ,$($(DUT).include) $(call gen,$(DUT))) --sources $(RTL_ALL),:)
 
-qualify-builds: ## sign-off | mutants of the last make qualify, each built the ordinary way: the same verdicts? | \
+qualify-builds: ## sign-off | build mutants of the last run the ordinary way, compare | \
     DUT=, CFG=; COUNT=100: so many, DRAW=1: drawn by this seed; TOTAL=seconds: no further one begins
 	@$(PYTHON) scripts/qualify.py builds $(QUALIFY_OUT) --build $(BUILD) --count $(or $(COUNT),100) \
 	  --draw $(or $(DRAW),1) $(addprefix --total ,$(TOTAL))
+
+qualify-hashes: ## sign-off | compare hashes of kind mut without a mutant and fast | \
+    of all jobs; DUT=, CFG=, SUITE=smoke
+	@scripts/build.sh $(RUNNER)
+	@programs=$$($(PYTHON) scripts/qualify.py programs $(QUALIFY_JOBS)) && \
+	  scripts/build.sh DUT=$(DUT) CFG=$(CFG) KIND=mut $(addprefix MUTANTS=,$(MUTANTS)) $(addprefix DRAW=,$(DRAW)) \
+	  $$programs && scripts/build.sh DUT=$(DUT) CFG=$(CFG) KIND=fast $$(echo $$programs | sed "s/$(CFG)-mut/$(CFG)-fast/g")
+	@$(PYTHON) scripts/qualify.py hashes $(QUALIFY_JOBS)

@@ -6,6 +6,7 @@
   qualify.py report DIR      the report of a run as text; --json; --gate PERCENT: exit status 1 below it
   qualify.py prove DIR ...   prove mutants that were not detected to be equivalent
   qualify.py builds DIR ...  mutants drawn at random, each built the ordinary way: the same verdicts?
+  qualify.py hashes ...      without a mutant the jobs have the trace hashes of an ordinary build
   qualify.py bugs DIR PATCH  which of these hand-written bugs are mutants of the run; exit status 1: one not detected
   qualify.py diff DIR DIR    mutants whose verdicts differ; exit status 1 when one is no longer detected
   qualify.py patch DIR ID    one mutant as a patch of the sources, for a build of any kind"""
@@ -191,6 +192,10 @@ def bugs(args):
     return qualify_bugs.bugs(load(args.folder), args.patches)
 
 
+def hashes(args):
+    return qualify_builds.hashes(jobs(args)[0], args.kind, args.only)
+
+
 def name_of(m):
     """What a mutant is called as long as its line is the same."""
     return (m["file"], m["module"], m["operator"], m["text"], m["old"], m["new"])
@@ -233,7 +238,7 @@ def patch(args):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, call in (("programs", programs), ("run", run)):
+    for name, call in (("programs", programs), ("hashes", hashes), ("run", run)):
         p = commands.add_parser(name)
         for option, text in (("--design", "NAME"), ("--cfg", "configuration"), ("--suite", "whose jobs are run"),
                              ("--build", "build folder"), ("--out-build", "folder of the build of kind mut"),
@@ -241,6 +246,9 @@ def main():
             p.add_argument(option, required=True, help=text)
         p.add_argument("--seed", help="run seed of the tests (that of the suite)")
         p.set_defaults(call=call)
+        if name == "hashes":
+            p.add_argument("--kind", default="fast", help="of the ordinary build")
+            p.add_argument("--only", nargs="*", default=[], help="programs: tandem ...")
     p.add_argument("--out", required=True, help="folder for the results")
     p.add_argument("--jobs", type=int, default=os.cpu_count(), help="jobs at a time")
     p.add_argument("--cycles", type=int, default=0, help="clock cycles of a mutant in a job (0: to its end)")

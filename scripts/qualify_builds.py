@@ -1,5 +1,6 @@
-"""Functional qualification: mutants drawn at random, each built the ordinary way from a patch and run by the job that
-decided about it: do they fail and pass as they did in the build that holds all of them (docs/qualification.md)?"""
+"""Functional qualification beside ordinary builds (docs/qualification.md): mutants drawn at random, each built from a
+patch and run by the job that decided about it: do they fail and pass as they did in the build that holds all of them?
+And without a mutant: does that build have the trace hashes of an ordinary one?"""
 import os
 import random
 import re
@@ -117,3 +118,29 @@ def builds(kept, args):
                 "DIFFERS: " + said if said else "the same, %s" % m["verdict"]), flush=True)
     print("qualify: %d mutants built the ordinary way, %d differ" % (len(chosen), differ))
     return 1 if differ else 0
+
+
+# ---- the build of kind mut without a mutant ----
+def said(command):
+    """(exit status, trace hash or output)"""
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    mark = re.search("hash=([0-9a-f]+)", done.stdout)
+    return done.returncode, mark.group(1) if mark else (done.stderr or done.stdout).strip()[:200]
+
+
+def hashes(jobs, kind, only):
+    """The exit status: 1 where a job has another trace hash in the ordinary build. `only`: programs, all if empty."""
+    same, differ, listed = 0, 0, set()
+    for job in jobs:
+        folder, name = os.path.split(job.command[0])
+        if only and name not in only or tuple(job.line()) in listed:
+            continue
+        listed.add(tuple(job.line()))
+        other = os.path.join(re.sub("-mut$", "-" + kind, folder), name)
+        mut, plain = said(job.line()), said([other] + job.line()[1:])
+        good = mut == plain and mut[0] == 0
+        same, differ = same + good, differ + (not good)
+        if not good:
+            print("qualify: %s: DIFFERS: %s, kind %s: %s" % (job.name, mut, kind, plain), flush=True)
+    print("qualify: %d jobs have the same trace hash in kinds mut and %s, %d differ" % (same, kind, differ))
+    return 1 if differ or not same else 0

@@ -4,6 +4,7 @@ import concurrent.futures
 import json
 import os
 import shlex
+import signal
 import subprocess
 import threading
 import time
@@ -109,9 +110,29 @@ class Runner:
         self.choices = {m["id"]: [] for m in mutants}  # jobs in which it differs
         self.begin = self.said = time.monotonic()
         self.what, self.work, self.done = "", 1, 0
+        self.stopped, self.running = False, set()
+
+    def stop(self, *_):
+        """A signal: jobs end at once, no other begins, and what is known is written."""
+        self.stopped = True
+        for process in list(self.running):
+            os.killpg(process.pid, signal.SIGKILL)  # with its mutants
+
+    def run_job(self, number, ids, jobs):
+        """The job's result (run_job()), None: there is no time for it."""
+        job = self.jobs[number]
+        try:
+            if not self.late():
+                return run_job(self.args, job, ids, os.path.join(self.args.out, "job-%d" % number), jobs, self.running)
+        except Bad:
+            if not self.stopped:
+                raise
+        with self.lock:
+            self.left_out.add(job.name)
+        return None
 
     def late(self):
-        return self.args.total and time.monotonic() - self.begin > self.args.total
+        return self.stopped or self.args.total and time.monotonic() - self.begin > self.args.total
 
     def detected(self):
         return sum(m.get("verdict") == "detected" for m in self.mutants)
@@ -146,8 +167,10 @@ class Runner:
     def mark(self, item):
         """What a job reaches and infects; the costs of the mutants there."""
         _, number, job = item
-        start, order = time.monotonic(), list(self.by_id)
-        found, times = run_job(self.args, job, order, os.path.join(self.args.out, "job-%d" % number), 0)
+        start, result = time.monotonic(), self.run_job(number, list(self.by_id), 0)
+        if result is None:
+            return
+        found, times = result
         with self.lock:
             ends = collections.Counter(f[0] for f in found.values())
             self.ran[number] = dict(number=number, job=job.name, what=job.what, command=job.line(),
@@ -166,12 +189,10 @@ class Runner:
     def run_mutants(self, item):
         """Mutants in one job."""
         _, number, ids = item
-        if self.late():
-            with self.lock:
-                self.left_out.add(self.jobs[number].name)
+        start, result = time.monotonic(), self.run_job(number, ids, 1)
+        if result is None:
             return
-        folder, start = os.path.join(self.args.out, "job-%d" % number), time.monotonic()
-        found, times = run_job(self.args, self.jobs[number], ids, folder, 1)
+        found, times = result
         with self.lock:
             ran = self.ran[number]
             for i in ids:
@@ -212,6 +233,8 @@ class Runner:
         return wall
 
     def run(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self.stop)
         marked = self.all_of("what the jobs reach and infect", self.mark,
                              [(0, number, job) for number, job in enumerate(self.jobs)])
         for m in self.mutants:
@@ -231,9 +254,10 @@ def clock(seconds):
     return "%d:%02d" % divmod(int(seconds), 60)
 
 
-def run_job(args, job, todo, folder, jobs):
+def run_job(args, job, todo, folder, jobs, running):
     """{mutant: (verdict, cycles before, cycles, cases, signature, message)}, and the seconds of a processor that it
-    took: the design's own run with its clock cycles, and the mutants. `jobs`: mutants at a time, 0: none is run."""
+    took: the design's own run with its clock cycles, and the mutants. `jobs`: mutants at a time, 0: none is run. The
+    process is among `running` as long as it lives."""
     os.makedirs(folder, exist_ok=True)
     listed, verdicts = os.path.join(folder, "todo"), os.path.join(folder, "verdicts")
     write(listed, "".join("%d\n" % i for i in sorted(todo)))
@@ -243,9 +267,14 @@ def run_job(args, job, todo, folder, jobs):
         command += ["--mutant-cycles", str(args.cycles)]
     if os.path.exists(verdicts):
         os.unlink(verdicts)
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    # of its own group: a signal of the terminal is for this process
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                          start_new_session=True) as done:
+        running.add(done)
+        out, err = done.communicate()
+        running.discard(done)
     if done.returncode != 0 or not os.path.exists(verdicts):
-        said = (done.stdout + done.stderr).strip().splitlines() or ["exit status %d" % done.returncode]
+        said = (out + err).strip().splitlines() or ["exit status %d" % done.returncode]
         raise Bad("without any mutant: %s: %s" % (" ".join(job.line()), said[0]))
     found, times = {}, {}
     with open(verdicts, encoding="utf-8", errors="replace") as src:

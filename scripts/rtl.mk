@@ -36,7 +36,9 @@ VFLAGS_cov += scripts/cov.vlt
 # their code where they can
 VFLAGS_mut := $(VFLAGS_fast) -O2 -Wno-ENUMVALUE -Wno-SELRANGE
 VFLAGS_TOOL := $(VFLAGS_COMMON) $(VFLAGS_$(KIND))
-VFLAGS_RTL := $(addprefix -I,$($(DUT).include)) $(addprefix -y ,$(MUT_DIRS)) \
+# the first folder with a module's file wins: with mutants theirs are before those of the sources
+VFLAGS_RTL := $(if $(MUT_FROM),$(addprefix -y ,$(MUT_DIRS))) $(addprefix -I,$($(DUT).include)) \
+  $(if $(MUT_FROM),,$(addprefix -y ,$(MUT_DIRS))) \
   $(wildcard $(call room,$(DUT),rtl)/lint.vlt) $(MUT_PKGS)
 VFLAGS := $(VFLAGS_TOOL) $(VFLAGS_RTL)
 

@@ -8,7 +8,7 @@ set -u
 source "$(dirname "$0")/of_run.sh"
 source "$(dirname "$0")/of_case.sh"
 [ -z "${CASE:-}" ] || [ -z "${KNOBS:-}" ] ||
-    fail "$KNOBS: a stored case has its knobs, expected TEST= SEED= beside them"
+    fail "$KNOBS: a stored case has its own knobs; knobs need TEST= and SEED="
 case $TEST in
 python-*)
     fail "$TEST: cases of testcases in Python are not made smaller by a program; pin knobs by hand:" \

@@ -2,7 +2,7 @@
 .PHONY: build-times build-suite
 TIMES := $(BUILD)/times
 # into a folder of its own, without ccache, so that everything is made; WITH_CCACHE=1: as a build would find it
-build-times: ## debugging | what each step of building a suite costs (minutes) | by step and by program; SUITE=smoke \
+build-times: ## debugging | measure each step of building a suite (minutes) | by step and by program; SUITE=smoke \
     CFG= DUT=: which programs; WITH_CCACHE=1: with it
 	@scripts/build.sh $(RUNNER)
 	@rm -rf $(TIMES)

@@ -178,7 +178,7 @@ void tb_sb_report(const tb_scoreboard *sb, char *dst, size_t size) {
     } else if (sb->oom) {
         snprintf(dst, size, "%s: scoreboard out of memory", sb->cfg.unit);
     } else if (sb->count > 0) {
-        snprintf(dst, size, "%s: %zu expected elements did not come", sb->cfg.unit, sb->count);
+        snprintf(dst, size, "%s: %zu expected elements are missing", sb->cfg.unit, sb->count);
     } else {
         snprintf(dst, size, "%s: ok", sb->cfg.unit);
     }

@@ -325,7 +325,7 @@ def test_missing_optional_signals_are_tied_off(tmp_path):
 @pytest.mark.parametrize("gone, part", [
     ("awready", "no signal AWREADY"), ("wvalid", "no signal WVALID"),
     ("bready", "no signal BREADY"), ("araddr", "no signal ARADDR"), ("rvalid", "no signal RVALID"),
-    ("wlast", "no signal WLAST, and AWLEN is there"), ("rlast", "no signal RLAST, and ARLEN is there"),
+    ("wlast", "no signal WLAST, although AWLEN exists"), ("rlast", "no signal RLAST, although ARLEN exists"),
     ("awvalid", "no signal AWVALID"), ("arvalid", "no signal ARVALID"),
 ])
 def test_missing_required_signal_is_one_line(gone, part, tmp_path):
@@ -366,7 +366,7 @@ def test_lite_is_found_or_given(tmp_path):
     assert clean(check(simple(signals=LITE, traffic=SINGLE).write(tmp_path / "a.vcd")))
     path = simple(traffic=bad).write(tmp_path / "b.vcd")
     assert rules(check(path)) == [("AXI4_ERRS_BRESP_EXOKAY", 8)]
-    assert one_line(check(path, "--lite"), "port top: --lite, but it has AWLEN, which AXI4-Lite has not")
+    assert one_line(check(path, "--lite"), "port top: --lite, but the port has AWLEN, which AXI4-Lite lacks")
     some = {**LITE, "awid": 4, "bid": 4}  # IDs are no bursts
     path = simple(signals=some, traffic=bad).write(tmp_path / "c.vcd")
     assert rules(check(path)) == [("AXI4_ERRS_BRESP_EXOKAY", 8)]

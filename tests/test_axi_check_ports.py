@@ -185,7 +185,7 @@ def test_standard_input_that_is_none(tmp_path):
     assert one_line(check("-", preexec_fn=lambda: __import__("os").close(0)), "standard input: ")
     missing = {"TMPDIR": str(tmp_path / "none")}
     done = piped(simple().text().encode(), env=missing)
-    assert one_line(done, "standard input: no copy of it in TMPDIR: No such file or directory")
+    assert one_line(done, "standard input: cannot be copied to TMPDIR: No such file or directory")
 
 
 @pytest.mark.parametrize("fst", [False, True])

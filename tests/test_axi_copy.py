@@ -98,9 +98,9 @@ def test_a_case_is_all_that_counts(program, tmp_path):
     (["size=1"], "unknown knob size"),
     (["--case", "/nowhere.case"], "/nowhere.case: No such file"),
     (["--case", "x", "len=1"], "a stored case fixes everything"),
-    (["--shrink", "x", "--case", "y"], "--shrink: names its case itself"),
+    (["--shrink", "x", "--case", "y"], "--shrink: names its own case"),
     (["--output", "x"], "belong to --shrink"),
-    (["--shrink", "x", "--wave", "y"], "--shrink: expected no waveform"),
+    (["--shrink", "x", "--wave", "y"], "--shrink: cannot be combined with a waveform"),
 ])
 def test_bad_input(program, args, part):
     done = run(program, *args)

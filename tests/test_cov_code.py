@@ -434,8 +434,8 @@ RULES = """
 include Makefile
 $(eval $(call verilated_design,cov_toy,cov_toy,,tests/cov_code))
 OBJ_check := $(OUT)/obj/tests/cov_code/cov_check.o $(OUT)/obj/tb/sim/assert.o $(OUT)/obj/tb/sim/sim.o \\
-  $(OUT)/obj/tb/sim/clock.o $(OUT)/obj/tb/sim/coverage.o $(OUT)/obj/tb/sim/mutant.o $(OUT)/obj/report/clock.o \\
-  $(OUT)/obj/report/file.o $(OUT)/obj/report/host.o $(OUT)/obj/opt/opt.o
+  $(OUT)/obj/tb/sim/clock.o $(OUT)/obj/tb/sim/coverage.o $(OUT)/obj/tb/sim/mutant.o $(OUT)/obj/tb/sim/part.o \\
+  $(OUT)/obj/report/clock.o $(OUT)/obj/report/file.o $(OUT)/obj/report/host.o $(OUT)/obj/opt/opt.o
 $(OUT)/cov-check: $(OBJ_check) $(DUT_cov_toy) $(VLT)/libverilated.a
 \t@$(call link_top,$(OBJ_check),cov_toy,)
 """

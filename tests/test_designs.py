@@ -52,7 +52,7 @@ def test_lines_of_rooms(tmp_path):
 
 @pytest.mark.parametrize("text, said", [
     (GOOD + "frob x\n", 'design:5: "frob" is unknown'),
-    (GOOD + "top other\n", "design:5: top stands twice"),
+    (GOOD + "top other\n", "design:5: top is given twice"),
     (GOOD + "cfg W=8\n", "design:5: cfg: expected a name"),
     (GOOD + "port clk_i\n", "design:5: port: expected a name or prefix and one of"),
     (GOOD + "source\n", "design:5: source: expected at least one word"),

@@ -1,5 +1,6 @@
 """An installation: headers that stand alone, tools without a design, and projects that `tandem new` writes around
 designs: they build, pass, find a bug, and refuse what cannot be."""
+import html
 import os
 import re
 import shutil
@@ -119,6 +120,14 @@ def test_second_design_of_the_tree(prefix, tmp_path):
     assert "1 of 1 mutants found" in make(prefix, project, "mutants")
 
 
+REGS = """space 8 "the crossing"
+reg COUNT 0x00 ro "Transfers"
+  field WORDS 31:0 exact 0 "so many so far"
+reg LIMIT 0x04 rw "A word"
+  field VALUE 31:0 exact 8 "holds what is written"
+"""
+
+
 def test_two_clocks(prefix, tmp_path):
     """Two domains with resets of either polarity, streams, APB; a payload that changes too early is found, with a
     waveform."""
@@ -134,11 +143,27 @@ def test_two_clocks(prefix, tmp_path):
     make(prefix, project, "build")
     program = project / "build/base-debug/tandem"
     run = [program, "--run-seed", "1", "--count", "10", "traffic=random", "transfers=20"]
-    assert '.from = "s_axis_a"' in bench.read_text()
+    assert "board    stream s_axis_a m_axis_b\n" in (project / "designs/cross/design").read_text()
     done = subprocess.run(run, cwd=project, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     again = subprocess.run(run, cwd=project, capture_output=True, text=True, timeout=120)
     assert re.sub(r"[0-9.]+ s\b", "", done.stdout) == re.sub(r"[0-9.]+ s\b", "", again.stdout)
+    (project / "cross.regs").write_text(REGS)
+    for line, found in (("fifo s_axis_a m_axis_b 2", None), ("registers cross.regs LIMIT", None),
+                        ("fifo s_axis_a m_axis_b 1", "m_axis_b: 2 transfers inside, at most 1 were expected"),
+                        ("registers cross.regs COUNT", "register COUNT after a write: got 0x0, expected 0x")):
+        assert declare(prefix, project, line) == ""
+        done = subprocess.run(run, cwd=project, capture_output=True, text=True, timeout=120)
+        assert done.returncode == (found is not None) and (found or "PASS") in done.stdout, done.stdout + done.stderr
+    (project / "cross.regs").write_text(REGS.replace("exact 8", "exact 9"))
+    assert declare(prefix, project, "registers cross.regs") == ""
+    done = subprocess.run(run, cwd=project, capture_output=True, text=True, timeout=120)
+    assert "register LIMIT after reset: got 0x8, expected 0x9" in done.stdout, done.stdout + done.stderr
+    assert "cross.regs: there is no register NONE, only COUNT, LIMIT" in declare(prefix, project,
+                                                                                "registers cross.regs NONE")
+    (project / "cross.regs").write_text(REGS + "frob\n")
+    assert "cross.regs:6: " in declare(prefix, project, "registers cross.regs")
+    assert declare(prefix, project, "stream s_axis_a m_axis_b") == ""
     rtl = project / "rtl/two_clocks.sv"
     text = rtl.read_text()
     assert text.count("if (!full_q && there_q[1]") == 1
@@ -269,6 +294,7 @@ def test_failure_in_a_project(prefix, failed):
     assert "small case: make repro CASE=" in said
     page = (project / "build/regress/1/report/index.html").read_text()
     assert "Timing around the failure" in page and "/bundle/timing.svg\" alt=" in page
+    assert re.search(r"<summary>The small case</summary><pre>[^<]*\bbus=ideal\n", html.unescape(page))
     assert "divergence report" in page and "timing diagram" in page and "mesh" not in page and "figures" not in page
     assert "clean work tree" not in page  # there is no git tree
     said = make(prefix, project, "repro", "RUN=1", "REPORT=build/mine", status=2)
@@ -295,6 +321,66 @@ def test_resumed_in_a_project(prefix, failed):
     assert "7 jobs" in make(prefix, project, "regress", "RESUME=1", "EXPLAIN=0", status=2)
 
 
+def declare(prefix, project, line):
+    """One line of scoreboards in the description; what the build says."""
+    path = project / "designs" / project.name / "design"
+    kept = [text for text in path.read_text().splitlines() if not text.startswith("board ")]
+    path.write_text("\n".join(kept + ["board " + line]) + "\n")
+    done = subprocess.run(["make", "-s", f"TANDEM={prefix}/bin/tandem", "build"], cwd=project, env=ENV,
+                          capture_output=True, text=True, timeout=900)
+    return done.stderr if done.returncode else ""
+
+
+def test_boards(prefix, tmp_path):
+    """Scoreboards in the description: memory behind a way through; a line that cannot be is refused, where it
+    stands."""
+    tandem(prefix, "new", "thr", "--rtl", ROOT / "tests/install/through.sv", cwd=tmp_path)
+    project = tmp_path / "thr"
+    assert declare(prefix, project, "memory s_axi m_axi") == ""
+    run = [project / "build/base-debug/tandem", "--run-seed", "1", "--count", "30"]
+    assert subprocess.run(run, cwd=project, stdout=subprocess.DEVNULL, timeout=120).returncode == 0
+    bench = project / "bench/bench.c"
+    bench.write_text(bench.read_text().replace('{"flip_i", 0x0u}', '{"flip_i", 0x1u}'))
+    assert declare(prefix, project, "memory s_axi m_axi") == ""
+    done = subprocess.run(run, cwd=project, capture_output=True, text=True, timeout=120)
+    found = r"memory behind m_axi, address 0x\w+: got 0x\w+, expected 0x\w+, which was written to s_axi"
+    assert done.returncode == 1 and re.search(found, done.stdout), done.stdout + done.stderr
+    for line, said in (("frob a b", "design:%d: board: expected one of stream, keyed, fifo, memory, fair, registers"),
+                       ("fifo a b", "design:%d: board: fifo: expected 3 words behind it"),
+                       ("fifo a b none", "design:%d: board: fifo: expected a number, got 'none'")):
+        number = len([t for t in (project / "designs/thr/design").read_text().splitlines()])
+        assert said % number in declare(prefix, project, line)
+    for line, said in (("memory s_axi m", "board memory: there is no AXI master with the name m"),
+                       ("memory m_axi m_axi", "there is no AXI slave with a shadow with the name m_axi"),
+                       ("stream a b", "there is no stream into the design with the name a")):
+        assert declare(prefix, project, line) == ""
+        done = subprocess.run(run, cwd=project, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 2 and said in done.stderr, done.stderr
+
+
+def test_arbiter(prefix, tmp_path):
+    """Requesters that the bench plays, an APB port of the design in front of memory: an arbiter that forgets who was
+    last starves somebody, one that grants nobody hangs, and the report says who waits since when."""
+    said = tandem(prefix, "new", "arb", "--rtl", ROOT / "tests/install/arbiter.sv", cwd=tmp_path)
+    assert "req_i, gnt_o: an arbiter of 4 requesters" in said and "PSEL ..: APB master, 32 bits" in said
+    project = tmp_path / "arb"
+    rtl = project / "rtl/arbiter.sv"
+    good = rtl.read_text()
+    run = ("run", "COUNT=5", "traffic=random", "transfers=50", "stall=40")
+    assert "PASS test=arb" in make(prefix, project, *run)
+    for old, new, found in (
+            ("last_q  <= next;", "last_q  <= '0;",
+             r"arbiter: requester \d waits since cycle \d+, and others were granted 4 times"),
+            ("busy_q || req_i == '0 ?", "busy_q || req_i == '0 || data_q > 20 ?",
+             r"root: arbiter has not granted requester \d, which waits since cycle \d+\n"
+             r"who waits for whom:\n  the bench waits for the design: arbiter has not granted requester \d")):
+        assert good.count(old) == 1
+        text = good.replace(old, new)
+        rtl.write_text(text.replace("if (req_i != '0) begin", "if (gnt_o != '0) begin"))
+        said = make(prefix, project, *run, status=2)
+        assert re.search(found, said), said
+
+
 def test_hang_of_a_project(prefix, tmp_path):
     """A stage that takes nothing any more: who waits for whom, at the ports and between the units."""
     tandem(prefix, "new", "line", "--rtl", ROOT / "tests/install/stages.sv", "--top", "stages", cwd=tmp_path)
@@ -307,9 +393,11 @@ def test_hang_of_a_project(prefix, tmp_path):
     said = make(prefix, project, "run", "KIND=tap", "COUNT=40", "traffic=random", "transfers=50", status=2)
     assert "root: the design has not taken in since cycle " in said
     assert re.search(r"\n  in +valid since cycle \d+, the design is not ready; \d+ transfers, the last in", said), said
+    assert "who waits for whom:\n  the bench waits for the design: the design has not taken in since cycle " in said
+    assert "the design waits for nobody at its ports: it has stopped inside" in said
     assert "stages.u_first: does not take valid_i, offers in vain valid_o\n" in said
     assert "stages.u_second: does not take valid_i\n" in said
-    assert "stages.u_second takes nothing and nobody makes it wait" in said
+    assert "stages.u_second accepts nothing although no unit makes it wait" in said
 
 
 @pytest.mark.skipif(os.environ.get("TANDEM_CHECK") is None, reason="not run: 30 seconds (make check)")
@@ -366,6 +454,27 @@ HOLD = """module hold (
     end
 endmodule
 """
+
+
+@pytest.mark.skipif(os.environ.get("TANDEM_CHECK") is None, reason="not run: 40 seconds (make check)")
+def test_tutorial(prefix, tmp_path):
+    """The commands of docs/own-design.md, one after the other; what it shows of their output is there, in its order."""
+    shutil.copy(ROOT / "tests/install/two_clocks.sv", tmp_path)
+    env = dict(ENV, PATH="%s:%s" % (prefix / "bin", ENV["PATH"]), MAKEFLAGS="s")
+    blocks = re.findall(r"(?:^    .*\n)+", (ROOT / "docs/own-design.md").read_text(), re.M)
+    lines = [line[4:] for block in blocks for line in block.splitlines()]
+    assert sum(line.startswith("$ ") for line in lines) == 10
+    said, at = "", 0
+    for line in lines:
+        if line.startswith("$ "):
+            done = subprocess.run(["bash", "-c", line[2:]], cwd=tmp_path, env=env, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, timeout=900)
+            said, at = done.stdout, 0
+            assert done.returncode == 0, (line, said)
+        else:
+            found = said.find(line.strip(), at)
+            assert found >= 0, (line, said)
+            at = found + len(line.strip())
 
 
 @pytest.mark.skipif(shutil.which("slurmctld", path=os.environ["PATH"] + ":/usr/sbin") is None or

@@ -38,6 +38,8 @@ def test_links():
             target = (page.parent / path).resolve() if path else page
             if not target.exists():
                 wrong.append(f"{page.relative_to(ROOT)}: {link}: there is no such file")
+            elif page != PAGES[0] and target.suffix == ".md" and ROOT / "docs" not in target.parents:
+                wrong.append(f"{page.relative_to(ROOT)}: {link}: outside docs/, which `make docs` refuses")
             elif anchor and anchor not in anchors(target):
                 wrong.append(f"{page.relative_to(ROOT)}: {link}: there is no such heading")
     assert not wrong, "\n".join(wrong)

@@ -193,3 +193,50 @@ def test_real_requantised_chains(tmp_path):
     found = {re.match(r"requantise Convolution '(.*?)'", line).group(1)
              for line in changes if line.startswith("requantise")}
     assert len(wanted) == 8 and found == wanted
+
+
+PASSES = [
+    "Input in 0 1 in 0=12 1=12 2=8",
+    "Convolution a 1 1 in a 0=8 1=1 6=64",
+    "Split s 1 2 a a0 a1",
+    "Convolution b 1 1 a0 b 0=8 1=3 4=1 6=576",
+    "Split t 1 2 b b0 b1",
+    "Concat first 2 1 a1 b0 first",
+    "Pooling pool 1 1 first pool 0=0 1=2 2=2",
+    "Convolution c 1 1 pool c 0=8 1=1 6=128",
+    "Pooling small 1 1 b1 small 0=0 1=2 2=2",
+    "Concat second 2 1 c small out",
+]
+TABLE = os.path.join(ROOT, "tools", "pass_table.py")
+
+
+def passes(*args):
+    return subprocess.run([TABLE, "--program", PROGRAM, "--cfg", "n4", *args], cwd=ROOT, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=300)
+
+
+def test_pass_table(tmp_path):
+    """The three variants of a network: equal outputs, or the command fails; fewer tasks and bytes in place, a pooling
+    for each branch."""
+    done = passes(write(tmp_path, PASSES))
+    assert done.returncode == 0, done.stderr
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:]]
+    copies, shared, first = rows
+    assert [row[1] for row in rows] == ["copies", "shared", "shared, pools first"]
+    assert int(copies[2]) == int(shared[2]) + 4 and int(first[2]) == int(shared[2]) + 1
+    assert float(copies[4]) == 100.0 > float(shared[4]) and float(copies[7]) == 100.0 > float(shared[7])
+    bad = passes(str(tmp_path / "no.param"))
+    assert bad.returncode == 1 and len(bad.stderr.splitlines()) == 1 and "no.param" in bad.stderr
+
+
+def test_pass_table_sees_wrong_outputs(tmp_path):
+    """A program whose variants differ: the table is no table then."""
+    fake = tmp_path / "tandem-net"
+    fake.write_text("#!/bin/sh\n" + PROGRAM + """ "$@" >/dev/null || exit 1
+for a; do case $a in *.json) report=$a ;; --pools-first) broken=1 ;; esac; done
+[ -z "$broken" ] || sed -i 's/"hash": "./"hash": "x/' "$report"
+""")
+    fake.chmod(0o755)
+    done = subprocess.run([TABLE, "--program", str(fake), "--cfg", "n4", write(tmp_path, PASSES)], cwd=ROOT,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
+    assert done.returncode == 1 and "pools first" in done.stderr and "equal bits" in done.stderr

@@ -169,6 +169,21 @@ def test_recurrent(many, kind, hidden, direction):
     same(many.arrays(kind, [x], form, arrays), np.concatenate(out, axis=1), NEAR)
 
 
+@pytest.mark.parametrize("kind, gates", [("LSTM", 4), ("GRU", 3)])
+def test_int8_recurrent(many, kind, gates):
+    """Weights by the scales of the file; rows of the input and the state by their own: near FP32 with these weights."""
+    n, inputs, steps = 6, 10, 8
+    x = many.input(steps, inputs)
+    wx, bias, wh = many.weights(1, gates * n, inputs) * 0.4, many.weights(1, 4, n), many.weights(1, gates * n, n) * 0.4
+    wx, bias, wh = (a.astype(np.float32) for a in (wx, bias, wh))
+    scales = [(127 / np.abs(w[0]).max(axis=1)).astype(np.float32) for w in (wx, wh)]
+    rounded = [(np.rint(w * s[:, None]) / s[:, None]).astype(np.float32) for w, s in zip((wx, wh), scales)]
+    form = "0=%d 1=%d" % (n, wx.size)
+    exact = many.arrays(kind, [x], form, [(True, rounded[0]), (True, bias), (True, rounded[1])])
+    got = many.arrays(kind, [x], form + " 8=2", [(True, wx), (True, bias), (True, wh)] + [(False, s) for s in scales])
+    assert 1e-6 < np.abs(got - exact).max() < 0.02 and got.shape == exact.shape == (steps, n)
+
+
 @pytest.mark.parametrize("kind, shapes, settings, part", [
     ("MultiHeadAttention", [(4, 6)], "0=8 1=3 2=48", "1 inputs, 3 heads for 8 dimensions"),
     ("MultiHeadAttention", [(4, 5)], "0=8 1=2 2=48", "expected matrices with rows of 6, 8 and 8"),
@@ -176,7 +191,10 @@ def test_recurrent(many, kind, hidden, direction):
     ("LayerNorm", [(4, 6)], "0=5", "5 factors (key 0) for rows of 6"),
     ("Embed", [(4,)], "0=3 1=5 3=14", "5 rows of 3 elements in 14 weights"),
     ("LSTM", [(4, 6)], "0=3 1=70", "70 weights for an input of 2 dimensions with rows of 6, expected 2 and 72"),
-    ("GRU", [(4, 6)], "0=3 1=54 8=2", "is not supported"),
+    ("LSTM", [(4, 6)], "0=3 1=120 3=5 8=2", "INT8 (key 8) with a state of another size than the output is not"),
+    ("GRU", [(4, 6), (4,)], "0=3 1=54", "a state of 4 elements, expected 3 for each of 1 directions"),
+    ("LSTM", [(4, 6), (3,)], "0=3 1=72", "2 inputs and 1 outputs, expected 1 or 3 of each"),
+    ("MatMul", [(4, 6), (6, 3)], "8=1", "key 8 is 1, expected 0, 2 or 3"),
     ("Gemm", [(4, 6), (5, 7)], "", "4 x 6 by 5 x 7"),
     ("Gemm", [(6, 4)], "4=1 7=4 8=4 9=6 18=2", "is not supported"),
     ("Gemm", [(4, 6)], "5=1 8=2 9=6 7=4 18=400", "is not supported"),

@@ -130,8 +130,8 @@ static void test_errors(void **state) {
         {"--real", "nan", "--real: expected a number 0.5..2, got 'nan'"},
         {"--real", "2.5", "--real: expected a number 0.5..2, got '2.5'"},
         {"--pair", "ab", "--pair: expected A:B, got 'ab'"},
-        {"--flag=1", NULL, "--flag: has no value, got '1'"},
-        {"--run=x", NULL, "--run: 'x' cannot be its value"},
+        {"--flag=1", NULL, "--flag: takes no value, got '1'"},
+        {"--run=x", NULL, "--run: illegal value 'x'"},
     };
     values v;
     (void)state;

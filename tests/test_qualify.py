@@ -1,10 +1,13 @@
 """Functional qualification: the mutants of a source, the build that holds them, verdicts, reports."""
+import argparse
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -397,6 +400,40 @@ def test_order_of_jobs():
     runner = qualify_run.Runner([], jobs, None)
     order = runner.ordered([(True, 10, 0), (True, 11, 1), (True, 50, 2), (False, 99, 3)])
     assert [number for _, number in order] == [3, 0, 2, 1]
+
+
+def test_a_run_that_is_stopped(program, tmp_path, monkeypatch):
+    """After a signal no job begins any more; what is known stands, and what was left out is named."""
+    monkeypatch.setattr(qualify_run.signal, "signal", lambda number, call: None)
+    args = argparse.Namespace(jobs=1, total=0, tries=2, all_checks=False, out=str(tmp_path), cycles=0, seconds=20)
+    command = [str(program), "test", "axi_copy"]
+    jobs = [qualify_run.Job("test", f"from {i}", command, ["--run-seed", "1", "--index", str(i), "--count", "1"])
+            for i in (0, 1)]
+    wrong = number_of("relational", "axi_copy_fifo.sv", "!=", "==")
+    made = [{"id": wrong}]
+    runner = qualify_run.Runner(made, jobs, args)
+    mark = runner.mark
+
+    def stop(item):
+        mark(item)
+        runner.stop()
+    monkeypatch.setattr(runner, "mark", stop)
+    ran = runner.run()
+    assert [job["job"] for job in ran] == ["from 0"] and runner.left_out == {"from 0", "from 1"}
+    assert made[0]["verdict"] == "not-run" and made[0]["infecting"] == 1
+    assert "marking" in runner.phases
+
+
+def test_a_run_that_is_stopped_ends_its_jobs(tmp_path, monkeypatch):
+    monkeypatch.setattr(qualify_run.signal, "signal", lambda number, call: None)
+    args = argparse.Namespace(jobs=1, total=0, tries=2, all_checks=False, out=str(tmp_path), cycles=0, seconds=20)
+    (tmp_path / "slow").write_text("#!/bin/sh\nsleep 100\n")
+    (tmp_path / "slow").chmod(0o755)
+    runner = qualify_run.Runner([{"id": 1}], [qualify_run.Job("unit", "slow", [str(tmp_path / "slow")])], args)
+    timer = threading.Timer(0.5, runner.stop)
+    timer.start()
+    begin = time.monotonic()
+    assert runner.run() == [] and runner.left_out == {"slow"} and time.monotonic() - begin < 60
 
 
 def test_equivalents_go_stale(tmp_path):

@@ -292,8 +292,8 @@ def test_results_depend_on_the_configuration(bench, parallel):
     failed = [row for row in bench.jobs("test,cfg,outcome,signature,message") if row[2] != "pass"]
     assert len(failed) == 1 and failed[0][0] == "by_cfg"
     assert failed[0][2:4] == ("fail", "differs between configurations")
-    other = {"n4": "n8 0x8", "n8": "n4 0x4"}[failed[0][1]]
-    assert failed[0][4].endswith("of the same cases in " + other)
+    other = {"n4": "n8 it is 0x8", "n8": "n4 it is 0x4"}[failed[0][1]]
+    assert failed[0][4].endswith("in %s for the same cases" % other)
 
 
 def test_portable_results_of_a_resumed_run(bench):
@@ -428,8 +428,8 @@ def test_two_runners_at_once(bench):
         ("unit ../x cfg=n8", "expected a name"),
         ("unit mesh", "cfg= is missing"),
         ("unit mesh cfg=n5", 'configuration "n5" is unknown'),
-        ("unit mesh cfg=n8,n8", "stands twice"),
-        ("unit mesh cfg=n8 cfg=n4", "stands twice"),
+        ("unit mesh cfg=n8,n8", "is given twice"),
+        ("unit mesh cfg=n8 cfg=n4", "is given twice"),
         ("unit mesh cfg=n8 cuont=3", 'key "cuont" is unknown'),
         ("unit mesh cfg=n8 k", "no key=value"),
         ("unit mesh cfg=n8 count=0", "count=0: expected at least 1"),

@@ -107,7 +107,7 @@ def test_only_so_many_signatures(bench):
 def test_what_passes_now_is_said(bench):
     tandem(bench, again="say 'outcome=pass\\n'; exit 0")
     done = bench.run("test conv cfg=n8 index=1\n", "--explain", "5")
-    assert "job 0 again: it passed, with the same case in the same build\n" in done.stdout
+    assert "job 0, run again: it passed, with the same case in the same build\n" in done.stdout
     assert ([(b["report"], b["small_case"]) for b in buckets(bench)] == [(None, None)] and
             calls(bench).count("shrink") == 0)
 
@@ -115,13 +115,13 @@ def test_what_passes_now_is_said(bench):
 def test_another_failure_is_said(bench):
     tandem(bench, again="echo signature=memory > $file")
     done = bench.run("test conv cfg=n8 index=1\n", "--explain", "5")
-    assert "job 0 again: another failure, memory\n" in done.stdout
+    assert "job 0, run again: another failure, memory\n" in done.stdout
 
 
 def test_a_crash_again_is_said(bench):
     tandem(bench, again="kill -SEGV $$")
     done = bench.run("test conv cfg=n8 index=1\n", "--explain", "5")
-    assert "job 0 again: no result file\n" in done.stdout and buckets(bench)[0]["report"] is None
+    assert "job 0, run again: no result file\n" in done.stdout and buckets(bench)[0]["report"] is None
 
 
 def test_explanations_have_a_time(bench):
@@ -129,7 +129,7 @@ def test_explanations_have_a_time(bench):
     begin = time.monotonic()
     done = bench.run(SUITE, "--explain", "5", "--explain-time", "1")
     assert time.monotonic() - begin < 15
-    assert ("job 5 again: stopped, the time for explanations is over\n" in done.stdout and
+    assert ("job 5, run again: stopped, the time for explanations is over\n" in done.stdout and
             calls(bench).count("repro") == 1)
     assert done.stdout.endswith("1 passed, 5 failed\n") and leftovers(bench) == []
 
@@ -161,7 +161,7 @@ def test_kill_9_during_an_explanation(bench):
     runner.communicate(timeout=20)
     assert leftovers(bench) == []
     tandem_again = bench.call("run", "--resume")
-    assert tandem_again.returncode == 1 and "nothing of run 1 is missing" in tandem_again.stdout
+    assert tandem_again.returncode == 1 and "run 1 is complete: there is nothing to resume" in tandem_again.stdout
 
 
 def test_the_setup_of_the_job_comes_along(bench):

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from regress_bench import PROGRAM, UNITS, bench, programs  # noqa: F401
+from regress_bench import PROGRAM, ROOT, UNITS, bench, programs  # noqa: F401
 
 
 def listed(bench, text, *args):
@@ -20,6 +20,18 @@ def started(bench):
     folders = sorted((bench.build / "regress").iterdir(), key=lambda path: int(path.name))[-1]
     logs = sorted(folders.glob("*/log.txt"), key=lambda path: (path.stat().st_mtime_ns, path.parent.name))
     return [re.sub(r"^\d+-unit-", "", path.parent.name) for path in logs]
+
+
+# ---- the suites of the designs ----
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "designs").glob("*/suites/*.suite")),
+                         ids=lambda path: path.parts[-3] + "-" + path.stem)
+def test_suites_are_read(path):
+    """Every stored suite, those that only a night runs, too: names of tests, units and configurations exist."""
+    done = subprocess.run([PROGRAM, "targets", "--suite", str(path), "--build-dir", "build"], cwd=ROOT,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 # ---- parts of a suite ----

@@ -144,7 +144,7 @@ def test_bad_questions(bench):
         (["why"], 'query "why" is unknown'),
         (["history"], "expected the name of a test"),
         (["history", "tests", "conv"], "expected unit, test, network, case or python"),
-        (["history", "a", "b", "c"], "one too many"),
+        (["history", "a", "b", "c"], "unexpected argument"),
         (["runs", "--run", "1"], "expected no --run"),
         (["runs", "--limit", "0"], "--limit: expected a number 1.."),
     ):

@@ -406,6 +406,10 @@ def test_every_table_as_json(failing):
     (bench.path / "figures.json").write_text(
         '{"figures": [{"name": "line", "percent": 50.0, "percent_before": 50.0, "covered": 1, "points": 2}]}')
     assert bench.call("coverage", "figures.json").returncode == 0
+    (bench.path / "score.json").write_text(json.dumps(
+        {"design": "d", "cfg": "c", "suite": "s", "mutants": 1, "of": 1, "score": 100.0, "seconds": 1.0, "cpu": 1.0,
+         "verdicts": {"detected": 1}, "blamed": {"by_units": 0, "right": 0, "around": 0}}))
+    assert bench.call("qualify", "score.json").returncode == 0
     questions = re.findall(r"^  (\S+)", bench.call("query").stdout, re.M)
     assert {"runs", "failures", "buckets", "not-run", "history", "slowest", "flaky",
             "first-failure", "tests", "performance", "trend", "coverage", "qualify",

@@ -86,7 +86,7 @@ def test_repro_and_shrink_of_a_run(bench):
     assert done.stdout == ("build/n8-tap/tandem shrink o/00000-test-conv-n8/cases/c.case "
                            "--output o/00000-test-conv-n8/cases/c-small.case\n")
     done = script(bench, "repro.sh", RUN="1", CASE="x")
-    assert done.returncode == 2 and "expected no CASE= or TEST= beside it" in done.stderr
+    assert done.returncode == 2 and "cannot be combined with CASE= or TEST=" in done.stderr
     done = script(bench, "repro.sh", RUN="9")
     assert done.returncode == 1 and "no run 9" in done.stderr
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "schedule.h"
+#include "../regress/schedule.h" /* not the network's */
 #include "table.h"
 
 static const reg_column columns[] = {{"name", "name", REG_CELL_TEXT}, {"count", "count", REG_CELL_NUMBER},

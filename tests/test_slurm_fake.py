@@ -218,7 +218,7 @@ def test_slurm_starts_no_task(fake):
     time.sleep(3.5)
     runner.send_signal(signal.SIGINT)
     _, err = runner.communicate(timeout=60)
-    assert err == f"tandem-regress: Slurm starts no task of this run, it waits: {reason}\n"
+    assert err == f"tandem-regress: Slurm starts no task of this run; the run waits: {reason}\n"
 
 
 def test_half_written_records_are_not_there_yet(fake):
@@ -315,7 +315,7 @@ def test_resume_of_a_local_run_stays_local(fake):
     fake.run("unit fail cfg=n8\nunit pass cfg=n8\n", "--fail-fast", "--jobs", "1")
     done = fake.call("run", "--resume", "--launcher", "slurm")
     assert (done.returncode == 2 and
-            done.stderr == "tandem-regress: run 1 cannot go on: its launcher is local, not slurm\n")
+            done.stderr == "tandem-regress: run 1 cannot be resumed: its launcher is local, not slurm\n")
     assert fake.call("run", "--resume", "--launcher", "local").returncode == 1
     assert not (fake.fake / "submitted").exists()
 
@@ -349,7 +349,7 @@ def test_options(fake):
         (["--launcher", "slurm", "--slurm-cpus", "0"], "--slurm-cpus: expected a number 1..256, got '0'"),
         (["--launcher", "moon"], "--launcher: expected local or slurm, got 'moon'"),
         (["--launcher", "slurm", "--slurm-poll", "0"], "--slurm-poll: expected a number 0.1..3600, got '0'"),
-        (["--launcher", "slurm", "--build", "true"], "--build goes with the local launcher"),
+        (["--launcher", "slurm", "--build", "true"], "--build needs the local launcher"),
     ):
         done = fake.run("unit pass cfg=n8\n", *args)
         assert done.returncode == 2 and text in done.stderr and len(done.stderr.splitlines()) == 1
@@ -377,7 +377,8 @@ def test_node_with_a_damaged_list(fake):
     ):
         (fake.path / "a/jobs.txt").write_text(text)
         done = fake.call("node", "a", "0")
-        assert done.returncode == 1 and done.stderr == "tandem-regress: a/jobs.txt: not what a runner writes\n", text
+        assert done.returncode == 1, text
+        assert done.stderr == "tandem-regress: a/jobs.txt: not written by the runner, or damaged\n", text
     (fake.path / "a/jobs.txt").write_text(head + job + "end 1\n")
     assert fake.call("node", "a", "1").returncode == 2
     (fake.path / "a/done").mkdir()

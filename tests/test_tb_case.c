@@ -133,7 +133,7 @@ static void kv_errors_have_lines(void **state) {
     (void)state;
     static const char *const bad[][2] = {
         {"a=1\nb\n", "f:2: expected key=value"},
-        {"a=1\nb=2\na=3\n", "f:3: key a stands already in line 1"},
+        {"a=1\nb=2\na=3\n", "f:3: key a is already in line 1"},
         {"1a=1\n", "f:1: illegal key, expected [a-z][a-z0-9_]* of at most 63 characters"},
         {"=1\n", "f:1: illegal key, expected [a-z][a-z0-9_]* of at most 63 characters"},
         {"a=\x01\n", "f:1: illegal value of a: control characters or more than 4095 bytes"},

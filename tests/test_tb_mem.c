@@ -292,7 +292,7 @@ static void scoreboard_finds_first(void **state) {
     tb_sb_begin(&sb);
     assert_int_equal(tb_sb_push(&sb, v, 2000), 0);
     tb_sb_report(&sb, text, sizeof text);
-    assert_string_equal(text, "mesh: 5000 expected elements did not come");
+    assert_string_equal(text, "mesh: 5000 expected elements are missing");
     assert_true(tb_sb_pop(&sb, 10, v, 3000));
     assert_int_equal(sb.count, 2000);
     assert_false(tb_sb_done(&sb));

@@ -135,7 +135,7 @@ static void hangs(void **state) {
     assert_failed(&b, "watchdog:hang", "no handshake on any port for 2000 cycles, since cycle ");
     assert_non_null(strstr(
         b.run.hang_text,
-        "root: the memory owes nothing: the design stands\nin flight on the bus (oldest first):\n  m0 nothing\n"));
+        "root: the memory owes nothing: the design has stopped\nin flight on the bus (oldest first):\n  m0 nothing\n"));
     stop(&b);
     start(&b, (tb_run_cfg){0}, false); /* reads of registers are no progress */
     assert_false(poll(&b, false));

@@ -344,7 +344,7 @@ static void test_damaged_index(void **state) {
                {"stream=x task=0 unit=u file=gemm.sum.3.npy kind=tensor axes=i\n", "3 axes, expected 1"},
                {"stream=gemm.sum task=3 unit=u file=x.npy kind=tensor axes=i\nstream=gemm.sum task=3 unit=u file=x.npy "
                 "kind=tensor axes=i\n",
-                "line 2: gemm.sum of this task stands in line 1"}};
+                "line 2: gemm.sum of this task is already in line 1"}};
     fill(f, f->a, 99, 1);
     fill(f, f->b, 99, 1);
     spill(f->b, "index.txt", "stream=x task=0 unit=u file=gemm.sum.3.npy kind=tensor axes=i,j,k\n", 66);

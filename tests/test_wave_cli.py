@@ -91,7 +91,7 @@ def test_fst_says_the_same_as_vcd(vcd, tmp_path):
     (["{v}", "--from"], "--from: expected a number, got nothing"),
     (["{v}", "--from", "x"], "--from: expected a number, got 'x'"),
     (["{v}", "--signals", "u_none"], "no signals in scope u_none"),
-    (["{v}", "--svg", "x.svg"], "--svg: expected --signals beside it"),
+    (["{v}", "--svg", "x.svg"], "--svg: needs --signals"),
     (["{v}", "--clock", "TOP.none"], "no signal TOP.none"),
     (["/nowhere/x.fst"], "/nowhere/x.fst: no such file"),
     ([str(ROOT / "README.md")], "neither an FST nor a VCD file"),

@@ -24,13 +24,16 @@ POW2 = CALIB + ["--pow2", "models/digits/digits.pow2", "--search"]
 
 PAGE = """# Networks on other engines
 
+How accurate and how fast networks are on the GEMM engine ([sgemm.md](sgemm/sgemm.md)) and on the
+shift-add engine ([sac.md](sac/sac.md)), beside FP32. How they get there: [network.md](network.md),
+"On other engines".
+
     make engines DATA=folder        # writes this page
 
-Networks of convolutions and inner products on the GEMM engine ([sgemm.md](sgemm/sgemm.md)) and the
-shift-add engine ([sac.md](sac/sac.md)): [network.md](network.md), "On other engines". LeNet and the
-digits network classify the 400 held-out images of `models/digits`, SqueezeNet v1.1 with its public
-weights twelve photographs without labels. *Right* counts labels; for the photographs, images whose
-first class is that of FP32, and, behind it, those whose first five are the same in the same order.
+LeNet and the digits network classify the 400 held-out images of `models/digits`; SqueezeNet v1.1
+with its public weights classifies twelve photographs without labels. *Right* counts labels. For the
+photographs it counts the images whose first class is that of FP32 and, after the comma, those whose
+first five classes are the same in the same order.
 
 ## Accuracy, golden models
 

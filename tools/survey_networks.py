@@ -20,15 +20,18 @@ SHAPES = {"FastestDet.param": "352x352x3", "mnet.25-opt.param": "320x320x3",
 
 PAGE = """# Networks end to end
 
+Which of the public network topologies run from their file to their result, how much of each runs on
+the NPU, and what is left to the CPU.
+
     make networks               # DATA={data} SEED={seed} CFG=n{n}
 
-Each topology with weights and inputs from the seed: read, optimised, quantised (weights 127/absmax
-of each output channel, inputs by the range of one FP32 run), and run once by the runtime on the
-golden model, N = {n} ([network.md](network.md)). *On the NPU*: share of the multiply-accumulates.
-*Device memory*: what the blobs take with memory planned ahead, and without reuse. *Seconds*: CPU
-time of loading the device and of one inference on the machine that wrote this page. No size is
-reduced: where the file leaves its input open, the size is the one that the network was published
-with or a common one.
+Each topology gets weights and inputs from the seed, is read, optimised, quantised (weights
+127/absmax of each output channel, inputs by the range of one FP32 run), and run once by the
+runtime on the golden model, N = {n} ([network.md](network.md)). *On the NPU*: share of the
+multiply-accumulates. *Device memory*: what the blobs take with memory planned ahead, and without
+reuse. *Seconds*: CPU time of loading the device and of one inference on the machine that wrote this
+page. No size is reduced: where the file leaves its input open, the size is the one that the network
+was published with or a common one.
 
 ## Public files
 

@@ -8,6 +8,6 @@ $(OUT)/axi_watch: $(OUT)/watch.o $(DUT_axi_copy) $(HOST)/libtb.a $(HOST)/libopt.
 	@$(call link_top,$(OUT)/watch.o,axi_copy,tb opt report)
 
 .PHONY: axi-watch
-axi-watch: ## debugging | the AXI checker alone, in a stand-alone Verilator bench
+axi-watch: ## debugging | run the AXI checker alone, in a stand-alone Verilator bench
 	@scripts/build.sh $(OUT)/axi_watch
 	$(OUT)/axi_watch

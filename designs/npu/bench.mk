@@ -26,12 +26,13 @@ define bench_programs
   $(BENCH_BUILD)/$$c-$$k/bench-speed || exit 1; done; done
 endef
 BENCH_PY = VERILATOR="$(VERILATOR)" CXX="$(CXX)" $(PYTHON) bench/bench.py
-bench: ## sign-off | the testbench's own speed (minutes) | CFG= or BENCH_CFGS="n4 n8": configurations; R=15: \
+bench: ## sign-off | measure the testbench's own speed (minutes) | CFG= or BENCH_CFGS="n4 n8": configurations; R=15: \
     repetitions; MD=1: as a table of Markdown; METHOD=instructions
 	$(call bench_programs,$(BENCH_KINDS))
 	@$(BENCH_PY) $(BENCH_ARGS) $(BENCH_OPTIONS)
 
-bench-check: ## sign-off | instructions of whole runs against the stored ones | 3 % more fail (bench/baseline.json; \
-    minutes); SAVE=1: store them
+bench-check: ## sign-off | compare instructions of whole runs with the stored ones | \
+    minutes; more than 3 % more than in bench/baseline.json fail; \
+    SAVE=1: store them
 	$(call bench_programs,fast tap)
 	@$(BENCH_PY) --build $(BENCH_BUILD) --cfgs "$(BENCH_CFGS)" --baseline bench/baseline.json $(if $(SAVE),--save)

@@ -26,10 +26,10 @@ host: $(HOST)/tandem-net-model
 
 # bugs that cause hangs, activations
 .PHONY: hang-bugs act-errors
-hang-bugs: ## sign-off | bugs that cause hangs: the report must name the unit | tests/hang_bugs.patch
+hang-bugs: ## sign-off | check that reports of hangs name the unit with the bug | tests/hang_bugs.patch
 	@$(PYTHON) designs/npu/tools/hang_bugs.py
 
 ACT_FITTED := sigmoid tanh swish mish elu softplus
-act-errors: ## sign-off | largest error of fitted activations over all 2^32 inputs
+act-errors: ## sign-off | measure errors of fitted activations over all 2^32 inputs
 	@scripts/build.sh $(HOST)/tests/test_cm_act
 	@printf '%s\n' $(ACT_FITTED) | xargs -P $(JOBS) -n 1 $(HOST)/tests/test_cm_act sweep

@@ -7,6 +7,13 @@ SUITE_NETS := yolov3 retinaface yolov5s yolov7_tiny resnet50 yolov3_tiny yolov4_
 build/networks/%.param: tools/netgen.py
 	@mkdir -p $(@D)
 	@$(PYTHON) tools/netgen.py $* $@ >/dev/null
+# X-TINY YOLO of document 004; boxes of low scores count, as its weights are from a seed
+XTINY_NETS := $(addprefix build/networks/x_tiny_boxes_,64.param 224.param)
+build/networks/x_tiny_boxes_%.param: tools/netgen.py
+	@mkdir -p $(@D)
+	@$(PYTHON) tools/netgen.py x_tiny_yolo $@.new --size $*x$* >/dev/null
+	@sed 's/ 2=3.000000e-01/ 2=2.000000e-02/' $@.new >$@.low && rm $@.new && mv $@.low $@
+REGRESS_DATA += $(XTINY_NETS)
 REGRESS_DATA += $(if $(filter networks,$(SUITE)),$(SUITE_NETS:%=build/networks/%.param))
 
 NET_ARGS = $(if $(NET),--net $(NET) --bin $(BIN)) $(if $(IMAGES),--images $(IMAGES)) $(if $(CALIB),--calib $(CALIB)) \
@@ -18,7 +25,7 @@ RUN_ARGS = run --net $(NET) $(if $(BIN),--bin $(BIN)) $(if $(INPUT),--input $(IN
   $(if $(NORM),--norm $(NORM)) $(if $(ORDER),--order $(ORDER)) $(if $(SHAPE),--shape $(SHAPE)) \
   $(if $(DEVICE),--device $(DEVICE)) $(if $(PLAN),--plan $(PLAN)) \
   $(if $(JSON),--json $(JSON)) $(if $(STALLS),--stalls) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
-network: ## networks | a network on model and RTL: handwritten digits, or NET= | NET= BIN= IMAGES= \
+network: ## networks | run a network on model and RTL: handwritten digits, or NET= | NET= BIN= IMAGES= \
     [CALIB= COUNT= ASYM=1]: quantised (ASYM: with zero-points), accuracy over the images; \
     NET= [BIN= SHAPE=WxHxC INPUT=x.f32 IMAGE= ORDER=bgr|rgb|gray MEAN= NORM= \
     TABLE= NAMES= JSON= PLAN=search]: any network once, with a report; DEVICE=model, rtl, tandem, ...
@@ -26,7 +33,8 @@ network: ## networks | a network on model and RTL: handwritten digits, or NET= |
 	$(OUT)/tandem-net $(if $(IMAGES)$(if $(NET),,digits),$(NET_ARGS),$(RUN_ARGS))
 
 .PHONY: networks
-networks: ## networks | every topology of DATA= through the runtime | docs/networks.md; DATA=: folders param/ and \
+networks: ## networks | run every topology of DATA= through the runtime | \
+    docs/networks.md; DATA=: folders param/ and \
     darknet/; also those of tools/netgen.py
 	$(call need,DATA,make networks DATA=folder)
 	@scripts/build.sh $(HOST)/tandem-net-model
@@ -34,7 +42,8 @@ networks: ## networks | every topology of DATA= through the runtime | docs/netwo
 	  --output docs/networks.md
 
 .PHONY: engines
-engines: ## networks | networks on the other engines, beside FP32 | docs/engines.md; DATA=: photographs, SqueezeNet v1.1
+engines: ## networks | run networks on the other engines, beside FP32 | \
+    docs/engines.md; DATA=: photographs, SqueezeNet v1.1
 	$(call need,DATA,make engines DATA=folder)
 	@scripts/build.sh $(HOST)/tandem-net-model
 	@scripts/build.sh DUT=sgemm CFG=s8r4 KIND=fast $(BUILD)/sgemm/s8r4-fast/tandem-net
@@ -42,7 +51,7 @@ engines: ## networks | networks on the other engines, beside FP32 | docs/engines
 	$(PYTHON) tools/survey_engines.py $(BUILD) $(DATA) docs/engines.md
 
 .PHONY: predict
-predict: ## networks | predicted cycles of operators and those of the RTL | CFG= SHAPE=56x56x64: single operators; \
+predict: ## networks | compare predicted cycles of operators with the RTL's | CFG= SHAPE=56x56x64: single operators; \
     NET=: another network
 	@scripts/build.sh $(OUT)/tandem-net
 	@$(OUT)/tandem-net run --net $(or $(NET),bench/operators.param --shape $(or $(SHAPE),56x56x64)) --each --device rtl
@@ -57,10 +66,28 @@ schedule: ## networks | splits of convolutions by search beside the driver's | C
 	  $(addsuffix @300x300x3,$(wildcard ../shared/data/param/mobilenet_ssd.param)) \
 	  $(addsuffix @352x352x3,$(wildcard ../shared/data/param/mobilenetv2_yolov3.param)))
 
+.PHONY: passes
+PASS_NETS := squeezenet yolov3_tiny yolov4_tiny yolov7_tiny yolov5s
+passes: $(PASS_NETS:%=build/networks/%.param)
+passes: ## networks | what graph passes save: Concat in place, poolings first | CFG=n32; NETS=: other \
+    .param[@WxHxC]; DEVICE=rtl: cycles of the RTL
+	@scripts/build.sh $(OUT)/tandem-net
+	@$(PYTHON) tools/pass_table.py --program $(OUT)/tandem-net --cfg $(CFG) --device $(or $(DEVICE),model) \
+	  $(or $(NETS),$(PASS_NETS:%=build/networks/%.param) \
+	  $(addsuffix @224x224x3,$(wildcard ../shared/data/param/googlenet.param)))
+
+.PHONY: xtiny
+xtiny: build/networks/x_tiny_yolo.param
+xtiny: ## networks | X-TINY YOLO beside the equations of document 004 | each layer in tandem, N=8 and N=32; a minute
+	@scripts/build.sh CFG=n8 KIND=fast $(BUILD)/n8-fast/tandem-net
+	@scripts/build.sh CFG=n32 KIND=fast $(BUILD)/n32-fast/tandem-net
+	@$(PYTHON) tools/xtiny_table.py --net $< $(BUILD)/n8-fast/tandem-net:partition $(BUILD)/n8-fast/tandem-net:driver \
+	  $(BUILD)/n32-fast/tandem-net:partition $(BUILD)/n32-fast/tandem-net:driver
+
 .PHONY: figures
 FIGURES_COMMIT = $(shell git rev-parse --short=12 HEAD 2>/dev/null || \
   echo unknown)$(if $(shell git status --porcelain 2>/dev/null | head -n 1),+)
-figures: ## sign-off | published cycle figures beside those of the RTL | N=32, full size, about 3 minutes
+figures: ## sign-off | compare published cycle figures with the RTL's | N=32, full size, about 3 minutes
 	@scripts/build.sh CFG=n32 KIND=fast $(BUILD)/n32-fast/bench-figures
 	@$(BUILD)/n32-fast/bench-figures $(if $(MD),--markdown) --json $(BUILD)/figures.json --commit "$(FIGURES_COMMIT)"
 # published cycle figures beside those of the RTL

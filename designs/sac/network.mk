@@ -5,7 +5,7 @@ IMAGES ?= models/digits/heldout.csv --norm 0.0625 --order gray
 NET_ARGS ?= $(if $(filter models/digits/digits.param,$(NET)),--pow2 models/digits/digits.pow2 \
   --calib models/digits/calibration.csv)
 .PHONY: network
-network: ## networks | a network on model and RTL: digits, or NET= | NET= BIN= IMAGES="FILE ... options" \
+network: ## networks | run a network on model and RTL: digits, or NET= | NET= BIN= IMAGES="FILE ... options" \
     [COUNT= DEVICE=model NET_ARGS="--pow2 FILE"]
 	@scripts/build.sh $(OUT)/tandem-net
 	@$(OUT)/tandem-net run --target $(DUT) --device $(or $(DEVICE),tandem) --net $(NET) --bin $(BIN) --image $(IMAGES) \

@@ -7,7 +7,8 @@ SYNTH_OUT := $(BUILD)/sac/synth
 SYNTH_RTL := $(RTL_ALL)
 
 .PHONY: synth
-synth: ## sign-off | synthesise the units with Yosys: no multiplier | DUT=sac SYNTH_W=4 SYNTH_C=8 SYNTH_N=8: cells of \
+synth: ## sign-off | synthesise the units with Yosys: no multiplier | \
+    DUT=sac SYNTH_W=4 SYNTH_C=8 SYNTH_N=8: cells of \
     each unit
 	@scripts/build.sh generated
 	@$(PYTHON) designs/sac/tools/synth.py --out $(SYNTH_OUT) --rtl "$(SYNTH_RTL)" \

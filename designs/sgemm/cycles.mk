@@ -1,5 +1,6 @@
 # Cycles beside the formula (docs/sgemm/performance.md).
 .PHONY: cycles
-cycles: ## debugging | cycles of GEMMs beside the formula, waits by cause | DUT=sgemm CFG=doc; GEMMS="64,64,56,NN,0"
+cycles: ## debugging | print cycles of GEMMs beside the formula, waits by cause | \
+    DUT=sgemm CFG=doc; GEMMS="64,64,56,NN,0"
 	@scripts/build.sh CFG=$(CFG) KIND=fast $(BUILD)/sgemm/$(CFG)-fast/tandem
 	@$(PYTHON) designs/sgemm/tools/cycles.py $(BUILD)/sgemm/$(CFG)-fast/tandem $(GEMMS)

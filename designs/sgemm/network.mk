@@ -3,7 +3,7 @@ NET ?= models/lenet/lenet.param
 BIN ?= models/lenet/lenet.bin
 IMAGES ?= models/digits/heldout.csv --norm 0.0625 --order gray
 .PHONY: network
-network: ## networks | a network on model and RTL: LeNet, or NET= | NET= BIN= IMAGES="FILE ... options" \
+network: ## networks | run a network on model and RTL: LeNet, or NET= | NET= BIN= IMAGES="FILE ... options" \
     [COUNT= DEVICE=model NET_ARGS=--half]
 	@scripts/build.sh $(OUT)/tandem-net
 	@$(OUT)/tandem-net run --target $(DUT) --device $(or $(DEVICE),tandem) --net $(NET) --bin $(BIN) --image $(IMAGES) \

@@ -175,7 +175,7 @@ static net_status measure(calib_job *job, candidate *c, net_error *err) {
 /* The network quantised by a method: *c, also on an error. */
 static net_status quantise(calib_job *job, net_calib_method method, candidate *c, net_error *err) {
     net_status status = net_calib_table(&job->fp32, job->hist, method, job->opt->percent, &c->table, err);
-    if (status == NET_OK && c->table.count == 0) {
+    if (status == NET_OK && c->table.count == 0 && !net_needs_no_table(&job->fp32)) {
         (void)snprintf(err->text, sizeof err->text, "%.200s: no layer that becomes INT8", job->opt->net);
         status = NET_ERR_UNSUPPORTED;
     }

@@ -23,8 +23,13 @@
 
 /* Cycles of the layers, without the start of the driver and reads of counters. */
 static net_status run_part(part_job *j, const part *p, npu_dev **dev, part_outcome *out, net_error *err) {
-    const net_rt_options options = {
-        .stalls = j->opt->stalls, .part = true, .first = p->first, .last = p->last, .search = j->opt->search};
+    const net_rt_options options = {.stalls = j->opt->stalls,
+                                    .part = true,
+                                    .first = p->first,
+                                    .last = p->last,
+                                    .search = j->opt->search,
+                                    .partition = j->opt->partition,
+                                    .copy_concat = j->opt->copy_concat};
     net_rt *rt = NULL;
     net_status status = netrun_open(&j->run, j->opt, &options, dev, err);
     status = status == NET_OK ? net_rt_new_with(&j->run.graph, *dev, &options, &rt, err) : status;
@@ -166,7 +171,7 @@ static bool run_all(part_job *j, uint32_t at_once) {
         fputs("\r\033[K", stderr);
     }
     if (!good) {
-        fprintf(stderr, "tandem-net: no process for a layer: %s\n", strerror(errno));
+        fprintf(stderr, "tandem-net: cannot start a process for a layer: %s\n", strerror(errno));
     }
     return good;
 }
@@ -256,7 +261,8 @@ static int choose(part_job *j) {
 
 static net_status compute(part_job *j, net_error *err) {
     netrun_options model = *j->opt;
-    const net_rt_options options = {.reuse = false, .search = j->opt->search};
+    const net_rt_options options = {
+        .reuse = false, .search = j->opt->search, .partition = j->opt->partition, .copy_concat = j->opt->copy_concat};
     model.device = "model";
     net_status status = netrun_prepare(&j->run, &model, err);
     status = status == NET_OK ? netrun_input(&j->run, &model, err) : status;

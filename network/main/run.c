@@ -60,7 +60,7 @@ net_status netrun_prepare(netrun *run, const netrun_options *opt, net_error *err
         status = status == NET_OK ? net_optimize(&run->graph, NULL, NULL, &more, err) : status;
         run->changes += more;
     }
-    return status;
+    return status == NET_OK && opt->pools_first ? net_opt_pools_first(&run->graph, &run->changes, err) : status;
 }
 
 static net_status read_image(netrun *run, const netrun_options *opt, net_error *err) {
@@ -132,7 +132,11 @@ net_status netrun_open(const netrun *run, const netrun_options *opt, const net_r
 }
 
 net_status netrun_execute(netrun *run, const netrun_options *opt, net_error *err) {
-    const net_rt_options options = {.reuse = opt->dump == NULL, .stalls = opt->stalls, .search = opt->search};
+    const net_rt_options options = {.reuse = opt->dump == NULL,
+                                    .stalls = opt->stalls,
+                                    .search = opt->search,
+                                    .partition = opt->partition,
+                                    .copy_concat = opt->copy_concat};
     run->stage = "runs";
     net_status status = netrun_input(run, opt, err);
     status = status == NET_OK ? netrun_open(run, opt, &options, &run->dev, err) : status;
@@ -220,6 +224,22 @@ typedef struct report {
     const netrun_options *opt;
 } report;
 
+/* What the plans of all layers move, and their predicted cycles; copies of blobs into larger ones included. */
+static void put_moved(FILE *out, const netrun *run) {
+    net_rt_estimate sum = {0};
+    for (uint32_t i = 0; i < run->graph.num_layers; i++) {
+        const net_rt_estimate e = net_rt_predict(run->rt, i);
+        sum.cycles += e.cycles;
+        sum.read += e.read;
+        sum.write += e.write;
+        sum.tasks += e.tasks;
+    }
+    fprintf(out,
+            ", \"predicted\": %" PRIu64 ", \"tasks\": %" PRIu64 ", \"read_bytes\": %" PRIu64
+            ", \"written_bytes\": %" PRIu64,
+            sum.cycles, sum.tasks, 32 * sum.read, 32 * sum.write);
+}
+
 static void print_json(FILE *out, const void *ctx) {
     const netrun *run = ((const report *)ctx)->run;
     const netrun_options *opt = ((const report *)ctx)->opt;
@@ -233,6 +253,7 @@ static void print_json(FILE *out, const void *ctx) {
             ", \"device\": \"%s\", \"n\": %u, \"macs_npu\": %" PRIu64 ", \"macs_cpu\": %" PRIu64
             ", \"cycles\": %" PRIu64,
             opt->device, opt->n, npu, macs - npu, run->cycles);
+    put_moved(out, run);
     fprintf(out, ", \"device_blobs\": %" PRIu64 ", \"device_arena\": %" PRIu64 ", \"layers\": [\n", use.device_blobs,
             use.device_arena);
     for (uint32_t i = 0; i < g->num_layers; i++) {

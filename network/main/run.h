@@ -15,8 +15,9 @@ typedef struct netrun_options {
     const char *device, *bus, *wave, *json, *result, *output, *dump;
     uint32_t n;
     uint64_t seed;
-    uint32_t shape[3];       /* w, h, c of inputs without a shape; 0: not given */
-    bool search;             /* from plan */
+    uint32_t shape[3]; /* w, h, c of inputs without a shape; 0: not given */
+    bool copy_concat, pools_first;
+    bool search, partition;  /* from plan */
     bool stalls;             /* counters of each layer */
     const char *plan;        /* "search", "driver" or NULL: the driver's */
     bool float_only;         /* no quantisation: float layers are kept */

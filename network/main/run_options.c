@@ -18,7 +18,7 @@ static const char survey_help[] =
     "of a Markdown table.\n"
     "@WxHxC: shape of inputs that have none in the file.\n";
 
-static const char *const plan_words[] = {"driver", "search", NULL};
+static const char *const plan_words[] = {"driver", "search", "144", NULL};
 
 static int check(netrun_options *o) {
     if (o->net == NULL) {
@@ -47,6 +47,7 @@ static int check(netrun_options *o) {
                             ": expected PORT.CHANNEL:HANDSHAKES such as m0.R:100, or m0.R:100:flip");
     }
     o->search = o->plan != NULL && strcmp(o->plan, "search") == 0;
+    o->partition = o->plan != NULL && strcmp(o->plan, "144") == 0;
     return netopt_fits(o->device, o->n, false);
 }
 
@@ -82,9 +83,13 @@ int netrun_main(int argc, char **argv) {
         NETOPT_CFG(&o.n),
         NETOPT_SHAPE(o.shape, "shape of inputs that have none in the file"),
         OPT(FLAG, "--float", NULL, "do not quantise", &o.float_only),
-        OPT(TEXT, "--plan", "driver|search",
-            "splits of convolutions: by the driver's rule, or by search over predicted cycles", &o.plan,
-            .words = plan_words),
+        OPT(TEXT, "--plan", "driver|search|144",
+            "splits of convolutions: by the driver's rule, by search over predicted cycles, or slices of 144 inputs "
+            "(document 004)",
+            &o.plan, .words = plan_words),
+        OPT(FLAG, "--copy-concat", NULL, "copy the inputs of a Concat instead of writing them into its memory",
+            &o.copy_concat),
+        OPT(FLAG, "--pools-first", NULL, "pool the branches of a Concat instead of the joined map", &o.pools_first),
         OPT(FLAG, "--stalls", NULL, "on an RTL: how long the mesh worked and what units waited for, in each layer",
             &o.stalls),
         OPT(U64, "--seed", "S", "weights, input, bus timing of the RTL", &o.seed),

@@ -1,9 +1,7 @@
-"""tandem.onnx: products of two activations, Einsum, embeddings, branches whose condition is known; an encoder as
-exporters write it, in FP32 and INT8."""
+"""tandem.onnx: products of two activations, Einsum, embeddings, branches whose condition is known."""
 
 import numpy as np
 import pytest
-import tandem
 import tandem.onnx as to
 
 onnx = pytest.importorskip("onnx", reason="not run: needs python3-onnx (make deps)")
@@ -81,6 +79,39 @@ def test_einsum_of_three_and_refused(rng, model):
             to.convert(graph([node("Einsum", "a", equation=equation)], {"a": (3, 3)}, ["y"]))
 
 
+# ---- two activations that are integers ----
+
+@pytest.mark.parametrize("kinds", [(np.int8, 0, np.int8, 0), (np.uint8, 0, np.int8, 3), (np.int8, -128, np.uint8, 128),
+                                   (np.uint8, 128, np.uint8, 255)])
+@pytest.mark.parametrize("shapes", [((2, 3, 5, 7), (2, 3, 7, 4)), ((5, 7), (7, 4))])
+def test_integers(rng, model, kinds, shapes):
+    """QDQ, QLinearMatMul and MatMulInteger give the same integers, exactly, on the GEMM."""
+    ta, za, tb, zb = kinds
+    a, b = (rng.integers(np.iinfo(t).min, int(np.iinfo(t).max) + 1, s).astype(t) for t, s in zip((ta, tb), shapes))
+    total = np.matmul(a.astype(np.int64) - za, b.astype(np.int64) - zb)
+    factor = F(F(F(0.02) * F(0.05)) / F(0.125))
+    expected = np.clip(np.rint(total.astype(F) * factor) + 7, -128, 127)
+    scales = {"sa": F(0.02), "sb": F(0.05), "sy": F(0.125), "za": ta(za), "zb": tb(zb), "zy": np.int8(7)}
+    steps_in = [node("DequantizeLinear", "a sa za", "x"), node("DequantizeLinear", "b sb zb", "w"),
+                node("MatMul", "x w", "p"), node("QuantizeLinear", "p sy zy")]
+    whole = [node("QLinearMatMul", "a sa za b sb zb sy zy")]
+    for nodes in (steps_in, whole):
+        network = to.convert(typed(nodes, (a, b), scales))
+        net, x = network.open(), network.feed([a, b])
+        assert np.array_equal(network.fetch(net.run(model, x))[0], expected)
+        places = [w["unit"] for layer, w in zip(net.layers, net.last_run) if layer["macs"]]
+        assert places and set(places) == {"gemm"}, places
+    made = typed([node("MatMulInteger", "a b za zb")], (a, b), scales)
+    assert np.array_equal(to.convert(made).run(model, [a, b])[0], total)
+
+
+def typed(nodes, inputs, constants):
+    made = graph(nodes, {"a": inputs[0].shape, "b": inputs[1].shape}, ["y"], constants, 21)
+    for port, x in zip(made.graph.input, inputs):
+        port.type.tensor_type.elem_type = onnx.mapping.NP_TYPE_TO_TENSOR_TYPE[x.dtype]
+    return made
+
+
 # ---- rows by indices of the network ----
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
@@ -138,97 +169,3 @@ def test_dimensions_without_a_name(model):
     assert to.convert(made, shapes={"x": (2, 3, 4)}).inputs[0].shape == (2, 3, 4)
     with pytest.raises(to.Unsupported, match=r"input 'x' has the shape \(1, \?, w\)"):
         to.convert(made)
-
-
-# ---- an encoder ----
-
-HEADS, SIZE, DIM, LENGTH, WORDS = 4, 8, 32, 12, 50
-
-
-def encoder(rng, opset):
-    """One layer of BERT as exported: embeddings by input, a mask, shapes that the graph computes, LayerNorm from its
-    parts (before opset 17) or as an operator, GELU with Erf. Returns the model, inputs and the results of NumPy."""
-    c = {"emb": rng.standard_normal((WORDS, DIM)), "pos": rng.standard_normal((1, 40, DIM)) / 4, "one": F(1),
-         "low": F(-1e4), "root": F(np.sqrt(SIZE)), "two": F(2), "eps": F(1e-5), "half": F(0.5), "r2": F(np.sqrt(2))}
-    for name in ("q", "k", "v", "o"):
-        c["w" + name], c["b" + name] = rng.standard_normal((DIM, DIM)) / 6, rng.standard_normal(DIM) / 4
-    c |= {"w1": rng.standard_normal((DIM, 64)) / 6, "b1": rng.standard_normal(64) / 4,
-          "w2": rng.standard_normal((64, DIM)) / 8, "b2": rng.standard_normal(DIM) / 4,
-          "g": rng.uniform(0.5, 1.5, DIM), "be": rng.standard_normal(DIM) / 4}
-    c = {k: np.asarray(v, F) for k, v in c.items()}
-    ints = {"i0": 0, "i1": 1, "heads": [HEADS], "size": [SIZE], "dim": [DIM], "start": [0], "axis": [1], "all": [0, 1]}
-    fixed = c | {k: np.array(v, np.int64) for k, v in ints.items()}
-    count = iter(range(100))
-    nodes = []
-
-    def add(op, inputs, **attributes):
-        name = "t%d" % next(count)
-        nodes.append(node(op, inputs, name, **attributes))
-        return name
-
-    def norm(x):
-        if opset >= 17:
-            return add("LayerNormalization", x + " g be", axis=-1, epsilon=1e-5)
-        rest = add("Sub", x + " " + add("ReduceMean", x, axes=[-1]))
-        spread = add("Sqrt", add("Add", add("ReduceMean", add("Pow", rest + " two"), axes=[-1]) + " eps"))
-        return add("Add", add("Mul", add("Div", rest + " " + spread) + " g") + " be")
-
-    def linear(x, name):
-        return add("Add", "b%s %s" % (name, add("MatMul", "%s w%s" % (x, name))))
-    shape = add("Shape", "ids")
-    rows, columns = (add("Unsqueeze", add("Gather", "%s i%d" % (shape, i)) + " start") for i in (0, 1))
-    split = add("Concat", " ".join((rows, columns, "heads", "size")), axis=0)
-    joined = add("Concat", " ".join((rows, columns, "dim")), axis=0)
-    place = add("Slice", "pos start %s axis" % columns)
-    x = norm(add("Add", add("Gather", "emb ids") + " " + place))
-    mask = add("Cast", add("Unsqueeze", add("Unsqueeze", "mask axis") + " axis"), to=1)
-    mask = add("Mul", add("Sub", "one " + mask) + " low")
-    q, k, v = (add("Transpose", add("Reshape", linear(x, n) + " " + split), perm=p) for n, p in (
-        ("q", [0, 2, 1, 3]), ("k", [0, 2, 3, 1]), ("v", [0, 2, 1, 3])))
-    score = add("Add", add("Div", add("MatMul", q + " " + k) + " root") + " " + mask)
-    mixed = add("Transpose", add("MatMul", add("Softmax", score, axis=-1) + " " + v), perm=[0, 2, 1, 3])
-    x = norm(add("Add", linear(add("Reshape", mixed + " " + joined), "o") + " " + x))
-    h = linear(x, "1")
-    h = add("Mul", add("Mul", h + " " + add("Add", add("Erf", add("Div", h + " r2")) + " one")) + " half")
-    nodes.append(node("Identity", norm(add("Add", linear(h, "2") + " " + x)), "y"))
-    ids, seen = rng.integers(0, WORDS, (2, LENGTH)), np.ones((2, LENGTH), np.int64)
-    seen[1, 9:] = 0
-    return graph(nodes, {"ids": ids, "mask": seen}, ["y"], fixed, opset), [ids, seen], of_numpy(c, ids, seen)
-
-
-def of_numpy(c, ids, seen):
-    erf = np.vectorize(__import__("math").erf)
-
-    def norm(x):
-        rest = x - x.mean(-1, keepdims=True)
-        return rest / np.sqrt((rest ** 2).mean(-1, keepdims=True) + 1e-5) * c["g"] + c["be"]
-    c = {k: v.astype(np.float64) for k, v in c.items()}
-    x = norm(c["emb"][ids] + c["pos"][:, :LENGTH])
-    q, k, v = ((x @ c["w" + n] + c["b" + n]).reshape(2, LENGTH, HEADS, SIZE).swapaxes(1, 2) for n in "qkv")
-    score = q @ k.swapaxes(2, 3) / np.sqrt(SIZE) + (1 - seen[:, None, None]) * -1e4
-    e = np.exp(score - score.max(-1, keepdims=True))
-    mixed = (e / e.sum(-1, keepdims=True) @ v).swapaxes(1, 2).reshape(2, LENGTH, DIM)
-    x = norm(mixed @ c["wo"] + c["bo"] + x)
-    h = x @ c["w1"] + c["b1"]
-    return norm(h * (1 + erf(h / np.sqrt(2))) / 2 @ c["w2"] + c["b2"] + x)
-
-
-@pytest.mark.parametrize("opset", [13, 17])
-def test_encoder(rng, model, opset):
-    """FP32 as NumPy; calibrated over both inputs, every product runs on the GEMM, in tandem at N = 4, and loses little.
-    """
-    made, inputs, expected = encoder(rng, opset)
-    network = check(model, made, inputs, [expected], 1e-4, 1e-5)
-    kinds = [layer.kind for layer in network.net.layers]
-    assert kinds.count("MatMul") == 2 and kinds.count("Embed") == 1
-    net, x = network.open(), network.feed(inputs)
-    with pytest.raises(ValueError, match="expected rows of"):
-        net.calibrate(x[None, :-1], "minmax")
-    net.calibrate(x[None], "auto")
-    net.quantise()
-    with tandem.Device("tandem", 4) as dev:
-        got, = network.fetch(net.run(dev, x))
-    error = 10 * np.log10((expected ** 2).sum() / ((got - expected) ** 2).sum())
-    assert 25 < error < 60, error
-    places = [(layer["macs"], where["unit"]) for layer, where in zip(net.layers, net.last_run) if layer["macs"]]
-    assert len(places) == 8 and all(unit == "gemm" for _, unit in places), places

@@ -1,10 +1,10 @@
 // pool (document 001, section 4.2.7): max pooling, along the columns, then along the rows.
 //
 // Input: columns of the map after the convolution, all rows of a batch after each other. A window of 2 or 3 columns
-// ends at each column; the last window - 1 columns are kept (note e of the document), and for each window position the
-// maxima of the last window - 1 rows (brief, section 4). Output: rows that the stride keeps, in them all positions from
-// the first to the last one that the stride keeps: sac_tail drops the others. A window position beyond the map holds
-// nothing, -128. Without pooling columns pass.
+// ends at each column; the last window - 1 columns are kept, and for each window position the maxima of the last
+// window - 1 rows. Output: rows that the stride keeps, in them all positions from the first to the last one that the
+// stride keeps: sac_tail drops the others. A window position beyond the map holds nothing, -128. Without pooling
+// columns pass unchanged.
 //
 // One column a cycle. Positions of windows that begin before the map (padding) or end behind it take a cycle without
 // input. Latency: one cycle; valid/ready on both sides.

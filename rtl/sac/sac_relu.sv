@@ -1,7 +1,7 @@
 // relu (document 001, section 4.2.6): the results of the array, column by column.
 //
 // Takes complete results in their order (done_i counts them), reads one column of all PEs a cycle, keeps the columns
-// that the stride of the convolution keeps (brief X15), forces filters from N on to 0 and applies max(0, x). A result
+// that the stride of the convolution keeps, forces filters from N on to 0 and applies max(0, x). A result
 // leaves with its last kept column; one without any takes a cycle. pop_o frees its place. Output: one column of
 // N_VECTOR bytes a cycle, in the order batch, row, column, until the last one of the task; valid/ready.
 module sac_relu #(

@@ -22,26 +22,29 @@ typedef struct tb_lite_master {
     tb_rng rng;
     uint16_t gap_max;
     bool busy, write;
-    uint32_t value; /* read data or data to write */
+    uint32_t value; /* data that were read, or that are to be written */
     uint8_t resp;
     uint64_t addr;
     uint8_t strb;
-    /* cycles until each channel becomes active; one is counted down each cycle */
+    /* cycles until each channel becomes active; counted down in each cycle */
     uint16_t ax_wait, w_wait, resp_wait;
     bool ax_done, w_done;
 } tb_lite_master;
 
 /* gap_max: longest random delay of each channel in cycles (0: none). */
 void tb_lite_init(tb_lite_master *m, tb_axi_port *port, uint16_t gap_max, tb_rng rng);
-/* Drop an access in flight (reset of the design). */
+/* Drop the access in flight, if there is one (reset of the design). */
 void tb_lite_reset(tb_lite_master *m);
-/* Begin an access; not while one is busy. */
+/* Begin an access; not while another one is busy. */
 void tb_lite_start(tb_lite_master *m, bool write, uint64_t addr, uint32_t value, uint8_t strb);
-/* Before settle and before the edge, as for the slave. m->busy turns false after the response handshake. */
+/*
+ * Drive before the design settles, sample before the edge, as for the slave (slave.h). m->busy becomes false after the
+ * handshake of the response.
+ */
 void tb_lite_drive(tb_lite_master *m);
 void tb_lite_sample(tb_lite_master *m);
 
-/* One whole cycle of the bench (drive, settle, sample, edge); false: stop. */
+/* One whole cycle of the bench: drive, settle, sample, edge. It returns false to stop. */
 typedef bool tb_step_fn(void *ctx);
 /* Blocking accesses: step the bench until the response, at most `timeout` cycles. */
 tb_lite_status tb_lite_write(tb_lite_master *m, uint64_t addr, uint32_t value, uint8_t strb, tb_step_fn *step,

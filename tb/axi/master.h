@@ -4,10 +4,11 @@
  *
  * Bursts are drawn at random (tb_axi_master_traffic()) or given by a bench (tb_axi_master_start()). Addresses, data and
  * responses of all channels move independently, with pauses as in a profile of slave.h: its `outstanding` bursts in
- * flight each way; AW, W, AR pause as there; R is taken as that profile takes W, B as it takes AW; with data_first data
- * may come before its address. Responses may come in any order that AXI allows (AMBA AXI, section A5.3).
+ * flight each way; AW, W and AR pause as there; RREADY behaves as that profile's WREADY, BREADY as its AWREADY; with
+ * data_first, write data may come before their address. Responses may come in any order that AXI allows (AMBA AXI,
+ * section A5.3).
  *
- * Read data are held against the shadow (mem/shadow.h). The port's monitor judges the protocol.
+ * Read data are compared with the shadow (mem/shadow.h). The monitor of the port checks the protocol.
  */
 #ifndef TB_AXI_MASTER_H
 #define TB_AXI_MASTER_H
@@ -22,7 +23,7 @@
 
 #define TB_AXI_MASTER_CAP 32u /* bursts in flight each way, a power of two */
 
-/* A burst, as its address channel has it. */
+/* A burst, as its address channel describes it. */
 typedef struct tb_axi_request {
     bool write, lock;
     uint8_t len, size, burst; /* beats - 1; log2 of the bytes of a beat; TB_AXI_INCR ... */
@@ -31,40 +32,40 @@ typedef struct tb_axi_request {
     uint32_t id;
 } tb_axi_request;
 
-/* Random bursts. What the port has no signals for is left out: length, size, kind, ID, exclusive accesses. */
+/* Random bursts. Properties for which the port has no signals are not used (length, size, kind, ID, exclusive). */
 typedef struct tb_axi_traffic {
-    uint64_t count;       /* bursts */
-    uint64_t base, bytes; /* where; multiples of the bytes of the bus */
-    uint32_t ids;         /* 0 .. ids - 1 (0: one) */
+    uint64_t count;       /* number of bursts */
+    uint64_t base, bytes; /* range of addresses; multiples of the width of the bus in bytes */
+    uint32_t ids;         /* IDs are 0 .. ids - 1 (0: one ID) */
     uint32_t max_beats;   /* 1 .. 256 (0: 256; FIXED, WRAP and exclusive accesses have at most 16) */
-    uint8_t writes;       /* percent of them */
-    uint8_t exclusive;    /* percent of pairs of an exclusive read and write */
-    bool fixed, wrap;     /* these kinds too, beside INCR */
+    uint8_t writes;       /* share of writes in percent */
+    uint8_t exclusive;    /* share of exclusive pairs (a read, then a write) in percent */
+    bool fixed, wrap;     /* also bursts of these kinds, beside INCR */
     bool narrow;          /* beats of fewer bytes than the bus has */
     bool unaligned;       /* first addresses that are no multiple of the beat (never of WRAP and exclusive ones) */
     bool sparse;          /* strobes with holes, and beats without any */
 } tb_axi_traffic;
 
-/* A burst is answered. data: of a read, beats as they were on the bus. resp: the worst of its responses. */
+/* Called when a burst is answered. data: the beats of a read as they were on the bus. resp: the worst response. */
 typedef void (*tb_axi_done_fn)(void *ctx, const tb_axi_request *burst, const uint8_t *data, uint8_t resp);
 
 /* A burst in flight. */
 typedef struct tb_axi_flight {
     tb_axi_request b;
-    uint64_t number; /* of the port, from 1 */
-    unsigned access; /* of the shadow */
-    uint16_t beat;   /* of a read: the next one */
+    uint64_t number; /* number of the burst on this port, from 1 */
+    unsigned access; /* its number in the shadow */
+    uint16_t beat;   /* of a read: the next beat */
     uint8_t resp;
     bool drawn, done;
 } tb_axi_flight;
 
 typedef struct tb_axi_master_cfg {
-    const char *name;  /* of the port, in reports; must outlive the master */
-    tb_shadow *shadow; /* must outlive it, too; several masters may share one */
-    unsigned number;   /* of the port, other than that of other masters with this shadow */
+    const char *name;  /* name of the port in reports; must outlive the master */
+    tb_shadow *shadow; /* must outlive the master, too; several masters may share one */
+    unsigned number;   /* of the port; different from those of other masters that share the shadow */
     const tb_axi_profile *profile;
     tb_rng rng;
-    /* an error response is no failure: what the burst should have written is unknown then */
+    /* an error response is not a failure; the bytes that the burst should have written are unknown afterwards */
     bool errors_ok;
     tb_axi_done_fn done; /* or NULL */
     void *done_ctx;
@@ -75,39 +76,39 @@ typedef struct tb_axi_master {
     tb_axi_port *port;
     tb_rng rng;
     uint64_t cycle;
-    tb_axi_traffic traffic; /* count: those not drawn yet */
-    tb_axi_request next;    /* drawn or given, and not begun */
+    tb_axi_traffic traffic; /* count: bursts that have not been drawn yet */
+    tb_axi_request next;    /* the next burst, drawn or given, that has not begun */
     bool has_next, next_drawn;
     /* an exclusive pair: the read was drawn; its write follows when the read was answered with EXOKAY */
     bool pair, pair_write;
     tb_axi_request pair_of;
     uint64_t pair_number;                                       /* of the read */
     tb_axi_flight rd[TB_AXI_MASTER_CAP], wr[TB_AXI_MASTER_CAP]; /* rings */
-    /* the oldest; the next whose address, whose data (beat) is sent; the end */
+    /* positions in the rings: the oldest burst; the next one whose address, whose data (beat) is sent; the end */
     uint32_t rd_head, rd_addr, rd_tail, wr_head, wr_addr, wr_data, wr_beat, wr_tail;
     bool ar_live, aw_live, w_live; /* valid is high */
     uint64_t ar_at, aw_at, w_at;   /* earliest cycle of the next valid */
     tb_axi_ready r_rdy, b_rdy;
     uint8_t *data[2];                        /* reads, writes: TB_AXI_MASTER_CAP x 256 beats */
     uint64_t *strb;                          /* of writes, two words a beat */
-    uint64_t number;                         /* bursts begun */
+    uint64_t number;                         /* number of bursts that have begun */
     uint64_t answered[2], exclusive, errors; /* reads, writes; exclusive writes that succeeded; error responses */
     /* first failure: what kind ("data", "response", "exclusive"), and one line; empty: none */
     const char *wrong;
     char text[320];
 } tb_axi_master;
 
-/* 0 or -1 (out of memory). The port must outlive the master. */
+/* Returns 0 or -1 (out of memory). The port must outlive the master. */
 int tb_axi_master_init(tb_axi_master *m, tb_axi_port *port, const tb_axi_master_cfg *cfg);
 void tb_axi_master_free(tb_axi_master *m);
-/* Drop what is in flight and what was to come (reset of the design); the shadow is left as it is. */
+/* Drop the bursts in flight and all further ones (reset of the design); the shadow keeps its contents. */
 void tb_axi_master_reset(tb_axi_master *m);
-/* Begin to send random bursts; replaces what is left of earlier ones. */
+/* Begin to send random bursts; the rest of earlier ones is dropped. */
 void tb_axi_master_traffic(tb_axi_master *m, const tb_axi_traffic *traffic);
 /*
  * Send one burst. data, strb: of a write, beats as on the bus, the strobes two words a beat (NULL: all lanes that the
- * burst uses); copied. False: the burst before it has not begun yet; step and try again. The burst must keep the rules
- * of AXI (the monitor says so otherwise).
+ * burst uses); copied. False: the burst before it has not begun yet; step the design and try again. The burst must
+ * be legal, else the monitor reports a violation.
  */
 bool tb_axi_master_start(tb_axi_master *m, const tb_axi_request *burst, const uint8_t *data, const uint64_t *strb);
 /* Is anything in flight or still to be sent? */

@@ -16,7 +16,7 @@
 #include "port.h"
 #include "ready.h"
 
-/* Bus timing by name; cycles. */
+/* A named bus timing; times are in cycles. */
 typedef struct tb_axi_profile {
     const char *name;
     tb_axi_ready_profile aw, w, ar;
@@ -25,20 +25,20 @@ typedef struct tb_axi_profile {
     uint16_t gap, gap_max;                 /* chance in 256 of 1..gap_max idle cycles before a beat of R */
     /* chance in 256 at each burst of a long pause of 1..stop_max cycles on all channels */
     uint16_t stop, stop_max;
-    uint16_t outstanding;  /* bursts in flight, each way */
-    bool data_first;       /* W may be accepted before its AW */
-    bool late_commit;      /* written data reaches memory only when B is sent */
-    uint16_t reorder;      /* chance in 256 at each beat of R and each B: another ID's burst that may be answered */
+    uint16_t outstanding; /* largest number of bursts in flight, reads and writes each */
+    bool data_first;      /* W may be accepted before its AW */
+    bool late_commit;     /* written data reaches memory only when B is sent */
+    uint16_t reorder; /* chance in 256, at each beat of R and each B, that a burst of another ID is answered first */
     uint16_t lite_gap_max; /* register accesses: longest delay of each channel */
 } tb_axi_profile;
 
-/* Table of profiles, mildest first: ideal, fast, typical, slow, bursty, hostile; then writes: fast but for writes;
- * reorder: answers out of order and interleaved across IDs. */
+/* Table of profiles, mildest first: ideal, fast, typical, slow, bursty, hostile. Then writes: fast reads, slow writes;
+ * and reorder: answers out of order and interleaved across IDs. */
 extern const tb_axi_profile tb_axi_profiles[];
 extern const size_t tb_axi_profile_count;
-/* By name; NULL: unknown. */
+/* The profile of this name; NULL: there is none. */
 const tb_axi_profile *tb_axi_profile_find(const char *name);
-/* "ideal, fast, ..." for error lines and help. */
+/* The names of all profiles, "ideal, fast, ...", for error lines and help. */
 void tb_axi_profile_names(char *dst, size_t size);
 
 typedef struct tb_axi_read_slot {
@@ -78,7 +78,7 @@ typedef struct tb_axi_inject {
 typedef struct tb_axi_slave {
     tb_axi_port *port;
     tb_ddr *mem;
-    unsigned agent; /* of the caller: name of this slave in the memory's events (tb_ddr.agent); 0 at first */
+    unsigned agent; /* set by the caller: number of this slave in the events of the memory (tb_ddr.agent); 0 at first */
     const tb_axi_profile *profile;
     tb_rng rng;
     uint64_t cycle;
@@ -111,7 +111,7 @@ typedef struct tb_axi_slave {
     uint64_t error_addr[2][TB_AXI_SLAVE_ERRORS];
 } tb_axi_slave;
 
-/* 0 or -1 (out of memory). The port, the memory and the profile must outlive the slave. */
+/* Returns 0 or -1 (out of memory). The port, the memory and the profile must outlive the slave. */
 int tb_axi_slave_init(tb_axi_slave *slave, tb_axi_port *port, tb_ddr *mem, const tb_axi_profile *profile, tb_rng rng);
 void tb_axi_slave_free(tb_axi_slave *slave);
 /* Drop what is in flight (reset of the design); incomplete write data is lost. */
@@ -128,7 +128,7 @@ void tb_axi_slave_sample(tb_axi_slave *slave);
  * holds junk then. false: too many pending.
  */
 bool tb_axi_slave_inject_as(tb_axi_slave *slave, unsigned dir, uint64_t k, uint8_t resp, uint16_t beat);
-/* SLVERR, of a read on any beat; of a write all is junk. */
+/* The same with SLVERR: of a read on any beat; of a write all bytes become junk. */
 bool tb_axi_slave_inject(tb_axi_slave *slave, unsigned dir, uint64_t k);
 /*
  * A broken memory: after `k` more handshakes on the channel (0: none) its ready (AW, W, AR) or valid (R, B) never rises
@@ -138,7 +138,7 @@ void tb_axi_slave_hang(tb_axi_slave *slave, tb_axi_channel channel, uint64_t k);
 /* A slow memory: from now on up to `most` cycles pass on the channel between two handshakes, at random. 0: as in the
  * profile. */
 void tb_axi_slave_slow(tb_axi_slave *slave, tb_axi_channel channel, uint16_t most);
-/* No channel hangs or is slow any more, and no error waits to be injected. */
+/* End all faults: no channel hangs or is slow any more, and no error waits to be injected. */
 void tb_axi_slave_mend(tb_axi_slave *slave);
 /* A broken memory: the k-th beat of read data from now (1: the next) has the second highest bit of each byte inverted,
  * once. */

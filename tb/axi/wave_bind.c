@@ -67,7 +67,7 @@ static void choose(binder *b, tb_axi_wave_protocol protocol) {
     }
     for (size_t i = 0; protocol == TB_AXI_WAVE_LITE && i < sizeof bursts / sizeof bursts[0]; i++) {
         if (bus->signal[bursts[i]] != NULL) {
-            complain(b, "--lite, but it has %s, which AXI4-Lite has not", tb_axi_signal_get(bursts[i])->name);
+            complain(b, "--lite, but the port has %s, which AXI4-Lite lacks", tb_axi_signal_get(bursts[i])->name);
         }
     }
     bus->lite = protocol == TB_AXI_WAVE_FIND ? bus->lite : protocol == TB_AXI_WAVE_LITE;
@@ -88,10 +88,10 @@ static void check_present(binder *b) {
         }
     }
     if (bus->signal[TB_AXI_AWLEN] != NULL && bus->signal[TB_AXI_WLAST] == NULL) {
-        complain(b, "no signal WLAST, and AWLEN is there");
+        complain(b, "no signal WLAST, although AWLEN exists");
     }
     if (bus->signal[TB_AXI_ARLEN] != NULL && bus->signal[TB_AXI_RLAST] == NULL) {
-        complain(b, "no signal RLAST, and ARLEN is there");
+        complain(b, "no signal RLAST, although ARLEN exists");
     }
 }
 

@@ -105,7 +105,7 @@ static int parse_line(tb_kv *kv, const char *p, size_t len, unsigned line, char 
     }
     const tb_kv_entry *old = find(kv, p, key_len);
     if (old != NULL) {
-        return opt_fail(err, err_size, "%s:%u: key %s stands already in line %u", kv->name, line, old->key, old->line);
+        return opt_fail(err, err_size, "%s:%u: key %s is already in line %u", kv->name, line, old->key, old->line);
     }
     if (add(kv, p, key_len, value, value_len, line) != 0) {
         return opt_fail(err, err_size, "%s:%u: more than %u keys, or out of memory", kv->name, line, TB_KV_MAX_ENTRIES);

@@ -36,7 +36,7 @@ void tb_result_fail(tb_result *result, tb_outcome outcome, const char *signature
 
 void tb_result_close(tb_result *result) {
     if (rep_host_error() != 0) {
-        tb_result_fail(result, TB_HOST, "", "nothing failed, but not everything can have been checked");
+        tb_result_fail(result, TB_HOST, "", "nothing failed, but the checks may be incomplete");
     }
 }
 

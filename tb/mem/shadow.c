@@ -144,7 +144,8 @@ static bool written(const tb_ddr_page *page, size_t at) {
     return page != NULL && (page->written[at / 64] >> (at % 64) & 1u) != 0;
 }
 
-bool tb_shadow_compare(const tb_shadow *shadow, const tb_ddr *mem, tb_ddr_diff *diff) {
+/* all: bytes of the memory that the shadow does not know differ, too. */
+static bool compare(const tb_shadow *shadow, const tb_ddr *mem, bool all, tb_ddr_diff *diff) {
     memset(diff, 0, sizeof *diff);
     for (size_t page = 0; page < shadow->mem.pages; page++) {
         const uint64_t base = shadow->mem.base + ((uint64_t)page << TB_DDR_PAGE_BITS);
@@ -152,10 +153,18 @@ bool tb_shadow_compare(const tb_shadow *shadow, const tb_ddr *mem, tb_ddr_diff *
         for (size_t i = 0; (s != NULL || m != NULL) && i < TB_DDR_PAGE; i++) {
             const bool known = written(s, i);
             uint8_t v = 0;
-            if ((known || written(m, i)) && tb_ddr_read(mem, base + i, &v, 1) && (!known || v != s->data[i])) {
+            if ((known || (all && written(m, i))) && tb_ddr_read(mem, base + i, &v, 1) && (!known || v != s->data[i])) {
                 differ(diff, base + i, v, known ? s->data[i] : 0, known);
             }
         }
     }
     return diff->count == 0;
+}
+
+bool tb_shadow_compare(const tb_shadow *shadow, const tb_ddr *mem, tb_ddr_diff *diff) {
+    return compare(shadow, mem, true, diff);
+}
+
+bool tb_shadow_within(const tb_shadow *shadow, const tb_ddr *mem, tb_ddr_diff *diff) {
+    return compare(shadow, mem, false, diff);
 }

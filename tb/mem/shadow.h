@@ -39,13 +39,13 @@ typedef struct tb_shadow {
     uint64_t checked, learned; /* bytes read: compared with known contents; taken as known from now on */
 } tb_shadow;
 
-/* base and size: multiples of 64 KiB, as of tb_ddr_init(). 0 or -1 (out of memory, or a range that cannot be). */
+/* base and size: multiples of 64 KiB, as for tb_ddr_init(). Returns 0 or -1 (out of memory, or an impossible range). */
 int tb_shadow_init(tb_shadow *shadow, uint64_t base, uint64_t size);
 void tb_shadow_free(tb_shadow *shadow);
-/* Forget all contents, and what is in flight: after a reset of the design. */
+/* Forget all contents and all accesses in flight, after a reset of the design. */
 void tb_shadow_clear(tb_shadow *shadow);
 
-/* Begin an access of the bytes from .. to. Returns its number, from 1, or 0: not now. order: as above. */
+/* Begin an access to the bytes from .. to. Returns its number, from 1; 0: it must wait. order: as above. */
 unsigned tb_shadow_begin(tb_shadow *shadow, bool write, uint64_t from, uint64_t to, uint64_t order);
 /* The access is answered. */
 void tb_shadow_end(tb_shadow *shadow, unsigned access);
@@ -56,7 +56,7 @@ void tb_shadow_end(tb_shadow *shadow, unsigned access);
  */
 void tb_shadow_write(tb_shadow *shadow, uint64_t addr, const uint8_t *data, const uint64_t *strb, unsigned bytes,
                      uint64_t order);
-/* Nobody knows any more what these bytes hold, as after an error response to a write. */
+/* The contents of these bytes are unknown from now on, for example after an error response to a write. */
 void tb_shadow_forget(tb_shadow *shadow, uint64_t from, uint64_t to);
 /*
  * Bytes lo .. hi (lanes of data, lane 0 at addr) were read. False: the byte at lane *lane is not what it must be,
@@ -72,5 +72,7 @@ bool tb_shadow_holds(const tb_shadow *shadow, uint64_t from, uint64_t to, uint64
 
 /* Does a memory behind the design hold what the shadow does? False: diff says where not (a: memory, b: shadow). */
 bool tb_shadow_compare(const tb_shadow *shadow, const tb_ddr *mem, tb_ddr_diff *diff);
+/* The same for bytes that the shadow knows: what was written before a reset, which it forgets, may stand beside. */
+bool tb_shadow_within(const tb_shadow *shadow, const tb_ddr *mem, tb_ddr_diff *diff);
 
 #endif

@@ -16,25 +16,27 @@ static const struct {
     tb_command command;
     const char *line, *head; /* of --help */
 } commands[] = {
-    {"run", TB_RUN, "  run OP [knob=value ...]     one operator, with its performance\n",
-     "run OP [knob=value ...] [options]\n\nOne operator. Knobs that are not pinned are drawn from the seed; what is no "
+    {"run", TB_RUN, "  run OP [knob=value ...]     run one operator; show its performance\n",
+     "run OP [knob=value ...] [options]\n\nRun one operator. Knobs that are not pinned are drawn from the seed; what "
+     "is not "
      "part of the\n"
-     "operation stays at its simplest value unless pinned.\n"},
-    {"test", TB_TEST, "  test NAME [knob=value ...]  constrained-random cases of a test\n",
-     "test NAME [knob=value ...] [options]\n\nConstrained-random cases. A pinned knob is not drawn.\n"},
-    {"repro", TB_REPRO, "  repro FILE                  one stored case (also: case FILE)\n",
-     "repro FILE [options]\n\nOne stored case.\n"},
+     "operation itself stays at its simplest value unless it is pinned.\n"},
+    {"test", TB_TEST, "  test NAME [knob=value ...]  run constrained-random cases of a test\n",
+     "test NAME [knob=value ...] [options]\n\nRun constrained-random cases of a test. A pinned knob is not drawn.\n"},
+    {"repro", TB_REPRO, "  repro FILE                  run a stored case (also: case FILE)\n",
+     "repro FILE [options]\n\nRun a stored case.\n"},
     {"case", TB_REPRO, NULL, NULL},
-    {"shrink", TB_SHRINK, "  shrink FILE                 a failing case made small, with the same failure\n",
+    {"shrink", TB_SHRINK, "  shrink FILE                 find the smallest case with the same failure\n",
      "shrink FILE [options]\n\nKnobs of the case move towards their simplest values as long as it fails with the same "
      "signature.\n"},
-    {"diff", TB_DIFF, "  diff DIR DIR                two tensor logs (--dump), stream by stream\n",
-     "diff DIR DIR\n\nTwo tensor logs, DIR/index.txt: one line for each stream that differs, in the order\nof the "
+    {"diff", TB_DIFF, "  diff DIR DIR                compare two tensor logs (--dump), stream by stream\n",
+     "diff DIR DIR\n\nCompare two tensor logs, DIR/index.txt: one line for each stream that differs, in the order\nof "
+     "the "
      "first one. Exit status: "
      "0 "
      "equal, 1 different, 2 cannot be read.\n"},
-    {"list", TB_LIST, "  list [--json]               tests, knobs and their ranges\n",
-     "list [--json]\n\nTests, knobs and their ranges.\n"},
+    {"list", TB_LIST, "  list [--json]               list tests, knobs and their ranges\n",
+     "list [--json]\n\nList tests, knobs and their ranges.\n"},
 };
 
 const tb_test *tb_prog_find(const tb_prog *prog, const char *name) {
@@ -119,24 +121,26 @@ static int parse_or_help(tb_prog_options *o, given *g, int argc, char **argv, FI
     const unsigned generated = TB_IN_RUN | TB_IN_TEST | TB_IN_FLAT, many = TB_IN_TEST | TB_IN_FLAT,
                    small = TB_IN_SHRINK | TB_IN_FLAT;
     const opt_row cases[] = {
-        OPT(U64, "--run-seed", "R", "cases of run R (1),", &o->run_seed, .given = &o->have_run, .sets = many),
-        OPT(U64, "--index", "I", "beginning with case I (0),", &o->index, .given = &o->have_run,
+        OPT(U64, "--run-seed", "R", "run seed R, from which the seeds of cases follow (1)", &o->run_seed,
+            .given = &o->have_run, .sets = many),
+        OPT(U64, "--index", "I", "number of the first case (0)", &o->index, .given = &o->have_run,
             .hi = UINT64_MAX - MAX_COUNT, .sets = many),
-        OPT(U64, "--count", "K", "so many cases, up to the first failure (1)", &o->count, .given = &o->have_run,
+        OPT(U64, "--count", "K", "number of cases; a failure ends the run (1)", &o->count, .given = &o->have_run,
             .lo = 1, .hi = MAX_COUNT, .sets = many),
-        OPT(U64, "--seed", "S", "the case of this seed", &o->seed, .given = &o->have_seed, .sets = generated),
-        OPT(TEXT, "--case", "FILE", "a stored case", &g->stored, .sets = TB_IN_FLAT),
+        OPT(U64, "--seed", "S", "the one case with this seed", &o->seed, .given = &o->have_seed, .sets = generated),
+        OPT(TEXT, "--case", "FILE", "run a stored case", &g->stored, .sets = TB_IN_FLAT),
         OPT(TEXT, "--case", "F", "write the resolved case to F as well", &o->case_out, .sets = TB_IN_RUN | TB_IN_TEST),
         OPT(FLAG, "--print-case", NULL, "write the resolved cases to stdout, do not execute them", &o->print_case,
             .sets = generated),
         OPT(TEXT, "--case-dir", "D",
-            prog->case_dir != NULL ? "store the case of a failure there (build/cases)"
-                                   : "store the case of a failure there",
+            prog->case_dir != NULL ? "folder for the cases of failures (build/cases)"
+                                   : "folder for the cases of failures",
             &o->case_dir, .sets = TB_IN_CASES),
         OPT(TEXT, "--wave", "F", "FST waveform of the whole run (needs a build with tracing)", &o->wave,
             .sets = TB_IN_CASES),
         OPT(TEXT, "--fail-wave", "F", "FST waveform around a failure", &o->fail_wave, .sets = TB_IN_CASES),
-        OPT(U64, "--wave-window", "C", "its cycles before the failure (2000), a quarter of it after", &o->wave_window,
+        OPT(U64, "--wave-window", "C",
+            "cycles of --fail-wave before the failure (2000); a quarter\nof them follow after it", &o->wave_window,
             .given = &g->wave_window, .lo = 1, .hi = UINT32_MAX, .sets = TB_IN_CASES),
         OPT(TEXT, "--report", "DIR",
             "after a failure: run it again and write a full report\ninto this folder (report.html, report.txt, "
@@ -147,20 +151,20 @@ static int parse_or_help(tb_prog_options *o, given *g, int argc, char **argv, FI
         OPT(FLAG, "--quiet", NULL, "print nothing when all cases pass", &o->quiet, .sets = TB_IN_EVERY),
     };
     const opt_row logs[] = {
-        OPT(TEXT, "--dump", "D", "tensor logs into D, a folder for each side", &o->dump, .sets = TB_IN_CASES),
-        OPT(U64, "--report-limit", "M", "at most M MiB of them in a report (64)", &o->report_limit,
+        OPT(TEXT, "--dump", "D", "write tensor logs into D, a folder for each side", &o->dump, .sets = TB_IN_CASES),
+        OPT(U64, "--report-limit", "M", "largest tensor logs in a report, in MiB (64)", &o->report_limit,
             .given = &g->report_limit, .hi = 1u << 20, .sets = TB_IN_CASES),
     };
-    const opt_row coverage[] = {OPT(TEXT, "--cov", "F", "write the functional coverage, if it has any, for tandem-cov",
-                                    &o->cov, .sets = TB_IN_CASES)};
+    const opt_row coverage[] = {
+        OPT(TEXT, "--cov", "F", "write functional coverage (if the program has any)", &o->cov, .sets = TB_IN_CASES)};
     const opt_row code[] = {OPT(TEXT, "--code-cov", "F",
                                 "write code coverage of the RTL, for tandem-cov code (KIND=cov);\na name that ends "
                                 "in .code gives a small file",
                                 &o->code_cov, .sets = TB_IN_CASES)};
     const opt_row shrink[] = {
-        OPT(TEXT, "--shrink", "FILE", "make a failing case small, with the same failure:", &g->shrink,
-            .sets = TB_IN_FLAT),
-        OPT(TEXT, "--output", "F", "the small case (FILE with -small before .case)", &o->output, .sets = small),
+        OPT(TEXT, "--shrink", "FILE", "find the smallest case with the same failure:", &g->shrink, .sets = TB_IN_FLAT),
+        OPT(TEXT, "--output", "F", "file for the small case (FILE with -small before .case)", &o->output,
+            .sets = small),
         OPT(U64, "--seconds", "S", "stop after S seconds (120)", &o->seconds, .given = &g->seconds, .lo = 1,
             .hi = 1000000, .sets = small),
         OPT(U64, "--jobs", "J", "attempts at a time (number of cores); the result is the same", &o->jobs,
@@ -175,12 +179,12 @@ static int parse_or_help(tb_prog_options *o, given *g, int argc, char **argv, FI
     };
     tb_mutation_options *m = &o->mutation;
     const opt_row mutants[] = {
-        OPT(U32, "--mutant", "M", "mutant M is the design", &m->mutant, .lo = 1, .sets = TB_IN_CASES),
+        OPT(U32, "--mutant", "M", "run mutant M instead of the design", &m->mutant, .lo = 1, .sets = TB_IN_CASES),
         OPT(TEXT, "--mutants", "F", "run all mutants whose numbers are in F, beside the design:", &m->list,
             .sets = TB_IN_CASES),
-        OPT(TEXT, "--verdicts", "F", "write what became of them", &m->verdicts, .sets = TB_IN_CASES),
+        OPT(TEXT, "--verdicts", "F", "write the verdict on each of them to F", &m->verdicts, .sets = TB_IN_CASES),
         OPT(U64, "--mutant-jobs", "J",
-            "so many at a time (number of cores); 0: none is run, one\nthat differs is \"infected\"", &m->jobs, .lo = 0,
+            "mutants at a time (number of cores); 0: none is run, one\nthat differs is \"infected\"", &m->jobs, .lo = 0,
             .hi = 1024, .sets = TB_IN_CASES),
         OPT(U64, "--mutant-cycles", "C", "clock cycles of each (to the end of the run)", &m->cycles, .lo = 1,
             .sets = TB_IN_CASES),
@@ -196,7 +200,7 @@ static int parse_or_help(tb_prog_options *o, given *g, int argc, char **argv, FI
     for (size_t i = 0; i < prog->test_count; i++) {
         tables = tables || (prog->tests[i].bench != NULL && prog->tests[i].execute == NULL);
     }
-    const opt_row list[] = {OPT(FLAG, "--list", NULL, "the knobs", &g->list, .sets = TB_IN_FLAT),
+    const opt_row list[] = {OPT(FLAG, "--list", NULL, "list the knobs", &g->list, .sets = TB_IN_FLAT),
                             OPT(FLAG, "--json", NULL, "as JSON", &o->json, .sets = TB_IN_LIST)};
     const opt_group groups[] = {OPT_GROUP(NULL, cases),
                                 {NULL, prog->options, prog->option_count},
@@ -303,10 +307,10 @@ static const char *missing(const tb_prog_options *o) {
 
 static const char *flat_contradiction(const tb_prog_options *o, const given *g) {
     if (g->stored != NULL && g->shrink != NULL) {
-        return "--shrink: names its case itself, expected no --case beside it";
+        return "--shrink: names its own case, cannot be combined with --case";
     }
     if ((g->stored != NULL || g->shrink != NULL) && (o->have_seed || o->have_run || o->pinned)) {
-        return "a stored case fixes everything: expected no seed, run, count or knob beside it";
+        return "a stored case fixes everything: it cannot be combined with a seed, run, count or knob";
     }
     if (g->shrink == NULL &&
         (o->output != NULL || o->keep != NULL || g->seconds || g->jobs || o->same_unit || o->signature_only)) {
@@ -314,7 +318,7 @@ static const char *flat_contradiction(const tb_prog_options *o, const given *g) 
     }
     if (g->shrink != NULL &&
         (o->wave != NULL || o->fail_wave != NULL || o->result != NULL || o->report != NULL || o->print_case)) {
-        return "--shrink: expected no waveform, result, report or --print-case beside it";
+        return "--shrink: cannot be combined with a waveform, result, report or --print-case";
     }
     return NULL;
 }
@@ -322,11 +326,11 @@ static const char *flat_contradiction(const tb_prog_options *o, const given *g) 
 static const char *mutation_contradiction(const tb_prog_options *o) {
     const tb_mutation_options *m = &o->mutation;
     if ((m->list != NULL) != (m->verdicts != NULL)) {
-        return "--mutants and --verdicts: expected both";
+        return "--mutants and --verdicts: each needs the other";
     }
     if (m->list != NULL && (m->mutant != 0 || o->wave != NULL || o->fail_wave != NULL || o->report != NULL ||
                             o->dump != NULL || o->cov != NULL || o->code_cov != NULL || o->print_case)) {
-        return "--mutants: expected no --mutant, waveform, report, log, coverage file or --print-case beside it";
+        return "--mutants: cannot be combined with --mutant, a waveform, report, log, coverage file or --print-case";
     }
     return NULL;
 }
@@ -337,16 +341,16 @@ static int check_options(const tb_prog_options *o, const given *g, char *err, si
         text = flat_contradiction(o, g);
     }
     if (text == NULL && o->have_seed && o->have_run) {
-        text = "--seed: names one case, expected no --run-seed, --index or --count beside it";
+        text = "--seed: names one case, cannot be combined with --run-seed, --index or --count";
     }
     if (text == NULL && o->count > 1 && ((o->wave != NULL && !o->flat) || o->dump != NULL || o->case_out != NULL)) {
         text = "--wave, --dump and --case are for one case: expected --count 1";
     }
     if (text == NULL && g->report_limit && o->report == NULL) {
-        text = "--report-limit: expected --report beside it";
+        text = "--report-limit: needs --report";
     }
     if (text == NULL && o->report != NULL && o->fail_wave != NULL) {
-        text = "--report writes a waveform of its own: expected no --fail-wave beside it";
+        text = "--report: writes its own waveform, cannot be combined with --fail-wave";
     }
     if (text == NULL) {
         text = mutation_contradiction(o);

@@ -356,7 +356,7 @@ static int run_cases(tb_prog_options *o) {
     } else if (result.outcome == TB_HOST) {
         fprintf(stderr, "%s: %s\n", o->self, result.message);
     } else if (rep_host_error() != 0) {
-        fprintf(stderr, "%s: the machine refused: %s; not everything about the failure is here\n", o->self,
+        fprintf(stderr, "%s: the machine refused: %s; the files of the failure may be incomplete\n", o->self,
                 strerror(rep_host_error()));
     } else if (result.outcome == TB_PASS && cases && !o->quiet && !o->print_case) {
         if (o->prog->note != NULL) {

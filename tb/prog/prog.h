@@ -64,7 +64,7 @@ typedef struct tb_prog_options {
     tb_mutation_options mutation;
 } tb_prog_options;
 
-/* Of the first failure, beside signature and message; signature empty: not known. */
+/* What is known of the first failure, beside the message. signature empty: nothing. */
 typedef struct tb_prog_failure {
     char signature[128];
     uint64_t cycle;
@@ -75,14 +75,14 @@ typedef struct tb_prog_failure {
 typedef struct tb_prog_run {
     const tb_prog_options *o;
     const tb_test *test;
-    uint64_t seed;         /* of the case */
-    const tb_knobs *knobs; /* of the case */
+    uint64_t seed;         /* seed of the case */
+    const tb_knobs *knobs; /* knobs of the case, all resolved */
     bool again;            /* a repeated run: for a waveform, a report, the shrinker */
     bool no_checks;        /* the checks of the units are not called: what a build without them sees */
     const char *wave;      /* FST file of the run, or NULL */
     const char *fail_wave; /* FST file around a failure, or NULL */
-    const char *folder;    /* to be made before fail_wave is written, or NULL */
-    uint64_t wave_window;  /* its cycles before the failure, 0: default of the executor */
+    const char *folder;    /* folder to make before fail_wave is written, or NULL */
+    uint64_t wave_window;  /* cycles of fail_wave before the failure; 0: default of the executor */
     /* folder for tensor logs, or NULL; a further device of the case has a folder device-<number> in it */
     const char *dump;
     uint64_t max_cycles;    /* end the run as a failure after so many, 0: no limit; for attempts of the shrinker */
@@ -95,9 +95,9 @@ typedef struct tb_prog_run {
      * ports and the memory */
     bool portable;
     uint64_t results;
-    unsigned devices; /* that were opened: a test may use several, one after the other */
+    unsigned devices; /* number of devices that were opened: a test may use several, one after the other */
     char *hang;       /* report on a hang, as text from malloc(), or NULL */
-    void *more;       /* of the program */
+    void *more;       /* for the program's own use */
     char err[512];    /* why the case could not be run */
 } tb_prog_run;
 
@@ -114,7 +114,7 @@ struct tb_test {
      */
     int (*generate)(const tb_test *test, uint64_t seed, bool plain, tb_knobs *knobs, char *err, size_t err_size);
     void (*constrain)(tb_knobs *knobs, uint64_t seed);
-    /* Can these knobs be executed? -1 with one line: no. NULL: all can. */
+    /* Can a case with these knobs be executed? -1 with one line: no. NULL: any can. */
     int (*check)(const tb_test *test, const tb_knobs *knobs, char *err, size_t err_size);
     /*
      * A bench, and what the test does on it: 0, or -1 with run->err: it could not be run (tandem.h). Or an executor of
@@ -127,7 +127,7 @@ struct tb_test {
     tb_shrink_size (*size)(const tb_test *test, const tb_knobs *knobs);
     /* For shrinking: update the knobs that are derived from others. NULL: there are none. */
     void (*settle)(const tb_test *test, tb_knobs *knobs);
-    const void *self; /* of the program */
+    const void *self; /* for the program's own use */
 };
 
 struct tb_prog {
@@ -142,11 +142,11 @@ struct tb_prog {
     const char *work_name; /* unit of tb_shrink_size.work: "bytes" */
     const tb_shrink_wish *wishes;
     size_t wish_count;
-    void *ctx; /* of the program, for the functions below */
+    void *ctx; /* for the functions below */
     /* ---- all may be NULL ---- */
-    const opt_row *options; /* more of them; `sets` are bits TB_IN_ */
+    const opt_row *options; /* further options of the program; `sets` are bits TB_IN_ */
     size_t option_count;
-    /* Is this combination of options legal? -1 with one line: no. */
+    /* Is this combination of options legal? Returns 0, or -1 with one line. */
     int (*check_options)(const tb_prog_options *o, char *err, size_t err_size);
     /* " device=x": how cases are executed, for the line PASS. */
     void (*note)(const tb_prog *prog, char *dst, size_t size);

@@ -143,7 +143,7 @@ static void print_commit(FILE *out) {
     const char *const head[] = {"git", "-C", path, "rev-parse", "HEAD", NULL};
     const char *const status[] = {"git", "-C", path, "status", "--porcelain", "--untracked-files=no", NULL};
     if (!ask(head, commit, sizeof commit)) {
-        fputs("sources: not known (the program does not stand in a git tree)\n", out);
+        fputs("sources: not known (the program is not in a git tree)\n", out);
         return;
     }
     const bool known = ask(status, changed, sizeof changed);

@@ -7,6 +7,7 @@
 #include "../case/hash.h"
 #include "../case/store.h"
 #include "../run/story.h"
+#include "boards.h"
 #include "report/report.h"
 #include "stream_log.h"
 
@@ -115,7 +116,8 @@ static int bind(const tb_tandem *b, tb_run *run, tb_pair *pair, tb_shadow *shado
         return -1;
     }
     for (unsigned i = 0; i < b->streams; i++) {
-        if (tb_run_stream_open(run, &b->stream[i], err, err_size) < 0) {
+        const tb_stream_cfg cfg = boards_stream(b, &b->stream[i]);
+        if (tb_run_stream_open(run, &cfg, err, err_size) < 0) {
             return -1;
         }
     }
@@ -123,6 +125,9 @@ static int bind(const tb_tandem *b, tb_run *run, tb_pair *pair, tb_shadow *shado
         if (tb_run_fair_open(run, &b->fair[i], err, err_size) < 0) {
             return -1;
         }
+    }
+    if (boards_open(b, run, err, err_size) != 0) {
+        return -1;
     }
     for (unsigned i = 0; i < b->pins; i++) {
         if (tb_run_pin(run, b->pin[i], err, err_size) < 0) {
@@ -255,6 +260,7 @@ int tb_test_execute(tb_prog_run *run) {
     int rc = run->test->body(self, run);
     if (rc == 0) {
         tb_run_finish(r);
+        boards_finish(b, r, pair_of(b, self));
     }
     if (tb_run_failed(r)) {
         tb_result_fail(run->result, TB_FAIL, r->failure.signature, "%s", r->failure.message);

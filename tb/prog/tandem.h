@@ -53,6 +53,31 @@ typedef struct tb_tandem_apb {
     unsigned clock;
 } tb_tandem_apb;
 
+/* ---- scoreboards that the description declares (docs/ports.md): the build makes a table of the lines "board" ---- */
+typedef enum tb_board_kind {
+    TB_BOARD_NONE,
+    TB_BOARD_STREAM, /* a: stream into the design, b: stream out of it, in order */
+    TB_BOARD_KEYED,  /* packets of different TID and TDEST may overtake each other */
+    TB_BOARD_FIFO,   /* in order, at most `number` transfers inside */
+    TB_BOARD_MEMORY, /* a: port with a shadow, b: port in front of memory: equal at the end */
+    TB_BOARD_FAIR,   /* a: requests, b: grants; number: grants of others while one waits (0: a round robin) */
+    TB_BOARD_REGISTERS
+} tb_board_kind;
+
+/* A register: bits that have their reset value after a reset, and bits that hold what is written. */
+typedef struct tb_board_reg {
+    const char *name;
+    uint32_t offset, exact, reset, hold;
+} tb_board_reg;
+
+typedef struct tb_board_row {
+    tb_board_kind kind;
+    const char *a, *b;
+    uint32_t number;
+    const tb_board_reg *reg;
+    size_t regs;
+} tb_board_row;
+
 struct tb_tandem {
     size_t bytes;           /* of the design's struct; it is zeroed for each case and not moved */
     size_t run_at, pair_at; /* offsets of its tb_run and (with mem_size) of its tb_pair */
@@ -75,6 +100,8 @@ struct tb_tandem {
     unsigned apbs;
     const tb_fair_cfg *fair; /* arbiters */
     unsigned fairs;
+    const tb_board_row *board; /* of the description */
+    unsigned boards;
     const char *const *pin; /* outputs that are watched as interrupts: bits of tb_run.irq */
     unsigned pins;
     const tb_check_ops *const *checks; /* of the units, `*check_count` of them; NULL: none */
@@ -91,6 +118,7 @@ struct tb_tandem {
 #define TB_TANDEM_STREAMS(table) .stream = (table), .streams = sizeof(table) / sizeof *(table)
 #define TB_TANDEM_APBS(table) .apb = (table), .apbs = sizeof(table) / sizeof *(table)
 #define TB_TANDEM_FAIRS(table) .fair = (table), .fairs = sizeof(table) / sizeof *(table)
+#define TB_TANDEM_BOARDS(table) .board = (table), .boards = sizeof(table) / sizeof *(table)
 #define TB_TANDEM_PINS(table) .pin = (table), .pins = sizeof(table) / sizeof *(table)
 
 /* Execute a case: test->execute, or test->body on a new test->bench. 0, or -1 with run->err: it could not be run. */
@@ -135,6 +163,13 @@ typedef struct tb_reg_row {
  */
 bool tb_compare_registers(tb_run *run, unsigned port, const tb_reg_row *row, size_t rows,
                           uint32_t (*expected)(void *ctx, uint32_t reg, uint32_t got), void *ctx);
+/* Read a register (write: write *value). False: the run has failed. ctx: the bench's. */
+typedef bool tb_board_access(void *ctx, uint32_t offset, bool write, uint32_t *value);
+/*
+ * Right after a reset: the registers of the boards hold their reset values, then those that hold what is written do so.
+ * False: a difference, noted as the failure reg:NAME, or an access failed.
+ */
+bool tb_board_registers(const tb_tandem *b, tb_run *run, tb_rng *rng, tb_board_access *access, void *ctx);
 /*
  * Wait for an interrupt; without one for `cycles` cycles. After an interrupt nothing may be in flight on the buses,
  * which a failure says in the words of `when` (tb_run_idle). False: failed.

@@ -230,9 +230,8 @@ static int work(void *ctx) {
         return 0;
     }
     if (o->svg != NULL || o->gtkw != NULL) {
-        return o->scopes > 0
-                   ? write_files(j)
-                   : opt_bad(o->prog, "%s: expected --signals beside it", o->svg != NULL ? "--svg" : "--gtkw");
+        return o->scopes > 0 ? write_files(j)
+                             : opt_bad(o->prog, "%s: needs --signals", o->svg != NULL ? "--svg" : "--gtkw");
     }
     if (o->scopes > 0) {
         return print_values(j);

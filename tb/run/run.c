@@ -51,6 +51,9 @@ void tb_run_drive(tb_run *run) {
     for (unsigned i = 0; i < run->apbs; i++) {
         tb_apb_drive(run->apb[i], run->sim.cycle);
     }
+    for (unsigned i = 0; i < run->fairs; i++) {
+        tb_fair_drive(run->fair[i]);
+    }
     run->driven = UINT32_MAX;
 }
 
@@ -160,6 +163,9 @@ static inline bool edge(tb_run *run) {
     }
     for (unsigned i = 0; i < run->apbs; i++) {
         run->apb[i]->driven = run->apb[i]->driven && (rising >> run->apb[i]->cfg.clock & 1u) == 0;
+    }
+    for (unsigned i = 0; i < run->fairs; i++) {
+        run->fair[i]->driven = run->fair[i]->driven && (rising >> run->fair[i]->cfg.clock & 1u) == 0;
     }
     for (unsigned i = 0; i < run->pins; i++) {
         irq |= (uint32_t)(*run->pin[i] & 1u) << i;
@@ -316,6 +322,9 @@ uint64_t tb_run_handshakes(const tb_run *run, bool memory) {
     }
     for (unsigned i = 0; !memory && i < run->apbs; i++) {
         sum += run->apb[i]->transfers;
+    }
+    for (unsigned i = 0; !memory && i < run->fairs; i++) {
+        sum += run->fair[i]->cfg.drive ? run->fair[i]->grants : 0;
     }
     return sum;
 }

@@ -94,6 +94,9 @@ bool tb_run_busy(const tb_run *run) {
     for (unsigned i = 0; i < run->apbs; i++) {
         busy = busy || tb_apb_busy(run->apb[i]);
     }
+    for (unsigned i = 0; i < run->fairs; i++) {
+        busy = busy || tb_fair_busy(run->fair[i]);
+    }
     return busy;
 }
 

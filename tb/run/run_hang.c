@@ -71,10 +71,73 @@ static void guess_root(const tb_run *run, char *text, size_t size) {
             return;
         }
     }
+    for (unsigned i = 0; i < run->fairs; i++) {
+        if (tb_fair_owes(run->fair[i], text, size)) {
+            return;
+        }
+    }
     if (tb_waits_root(&run->waits, text, size)) {
         return;
     }
-    snprintf(text, size, run->memories > 0 ? "the memory owes nothing: the design stands" : "the design stands");
+    snprintf(text, size,
+             run->memories > 0 ? "the memory owes nothing: the design has stopped" : "the design has stopped");
+}
+
+/* ---- who waits for whom ---- */
+
+/* One line for each port on which somebody waits: "the bench waits for the design: ...". Their number by side. */
+static void wait_lines(const tb_run *run, unsigned waits[2], FILE *out) {
+    static const tb_axi_channel order[] = {TB_AXI_AR, TB_AXI_R, TB_AXI_AW, TB_AXI_W, TB_AXI_B};
+    static const char *const who[] = {"the bench waits for the design", "the design waits for the bench"};
+    char text[256];
+    for (unsigned p = 0; p < run->ports; p++) {
+        const bool memory = run->port[p]->cfg.mem != NULL;
+        for (size_t i = 0; has_bursts(run->port[p]) && i < sizeof order / sizeof order[0]; i++) {
+            if (tb_run_owes(run, p, order[i], text, sizeof text)) {
+                fprintf(out, "  %s: %s\n", who[memory], text);
+                waits[memory]++;
+            }
+        }
+    }
+    for (unsigned i = 0; i < run->streams; i++) { /* the bench takes what the design offers when its pause ends */
+        if (tb_stream_owes(run->stream[i], text, sizeof text)) {
+            fprintf(out, "  %s: %s\n", who[0], text);
+            waits[0]++;
+        }
+    }
+    for (unsigned i = 0; i < run->apbs; i++) {
+        if (tb_apb_owes(run->apb[i], text, sizeof text)) {
+            fprintf(out, "  %s: %s\n", who[0], text);
+            waits[0]++;
+        }
+    }
+    for (unsigned i = 0; i < run->fairs; i++) {
+        if (tb_fair_owes(run->fair[i], text, sizeof text)) {
+            fprintf(out, "  %s: %s\n", who[0], text);
+            waits[0]++;
+        }
+    }
+}
+
+/* The ports of a design without words of its own (hooks): the chain from who asks to who does not answer. */
+static void who_waits(const tb_run *run, FILE *out) {
+    unsigned waits[2] = {0, 0};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *lines = rep_memory(&text, &size);
+    if (lines == NULL) {
+        return;
+    }
+    wait_lines(run, waits, lines);
+    if (fclose(lines) == 0 && waits[0] + waits[1] > 0) {
+        fprintf(out, "who waits for whom:\n%s", text);
+        if (waits[0] > 0) {
+            fputs(waits[1] == 0 ? "  the design waits for nobody at its ports: it has stopped inside\n"
+                                : "  the design may have stopped because of what it waits for\n",
+                  out);
+        }
+    }
+    free(text);
 }
 
 static void burst_line(const tb_run *run, const tb_run_port *p, bool write, const tb_axi_open *b, FILE *out) {
@@ -127,6 +190,9 @@ static void write_report(tb_run *run, const char *what, const char *root) {
     fprintf(out, "hang: %s\nroot: %s\n", what, root);
     if (h->hang_lines != NULL) {
         h->hang_lines(h->ctx, false, out);
+    }
+    if (h->hang_lines == NULL) {
+        who_waits(run, out);
     }
     fputs(run->ports > 0 ? "in flight on the bus (oldest first):\n" : "", out);
     for (unsigned i = 0; i < 2 * run->ports; i++) { /* those with memory first, others if the bench adds nothing */
@@ -241,8 +307,8 @@ void tb_run_watch(tb_run *run, uint64_t cycle) {
         note_memory_hang(run, since);
     } else {
         snprintf(what, sizeof what, "no %s for %" PRIu64 " cycles, since cycle %" PRIu64,
-                 run->ports + run->streams + run->apbs > 0 ? "handshake on any port" : "progress", run->wd.limit,
-                 since);
+                 run->ports + run->streams + run->apbs + run->fairs > 0 ? "handshake on any port" : "progress",
+                 run->wd.limit, since);
         tb_run_note_hang(run, TB_HANG_PORTS, what, since);
     }
 }

@@ -166,7 +166,11 @@ int tb_run_fair_open(tb_run *run, const tb_fair_cfg *cfg, char *err, size_t err_
         return opt_fail(err, err_size, "out of memory");
     }
     run->fair[run->fairs++] = f;
-    return tb_fair_open(f, &run->sim, cfg, err, err_size) == 0 ? (int)run->fairs - 1 : -1;
+    if (tb_fair_open(f, &run->sim, cfg, err, err_size) != 0) {
+        return -1;
+    }
+    f->rng = tb_rng_stream(run->cfg.seed, cfg->name);
+    return (int)run->fairs - 1;
 }
 
 int tb_run_pin(tb_run *run, const char *name, char *err, size_t err_size) {

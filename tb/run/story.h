@@ -19,25 +19,25 @@ typedef struct tb_story_check {
 } tb_story_check;
 
 typedef struct tb_story_port {
-    const char *prefix; /* of its signals */
+    const char *prefix; /* prefix of the names of its signals */
     bool registers;     /* an AXI4-Lite slave of the design */
     tb_axi_log log;
 } tb_story_port;
 
 typedef struct tb_story {
-    uint64_t limit;                                 /* of the caller: cycles after the first failure (0: 500,000) */
+    uint64_t limit; /* set by the caller: cycles to run after the first failure (0: 500,000) */
     bool has_rtl, has_model, has_checks, no_checks; /* no_checks: present, but switched off */
     /* the first failure; the failure that ended the run, empty when none did */
     tb_run_failure first, last;
     uint64_t cycles;
-    tb_schedule schedule; /* of the clocks, for times in a waveform */
+    tb_schedule schedule; /* schedule of the clocks, for times in a waveform */
     tb_story_check check[TB_CHECK_KEEP];
     size_t checks;
     char rule[4][320]; /* the first violated rules of the bus, as text */
-    uint64_t rules;    /* all of them */
+    uint64_t rules;    /* number of all violated rules */
     tb_story_port port[TB_RUN_PORTS];
     unsigned ports;
-    bool oom; /* something could not be kept */
+    bool oom; /* out of memory: something could not be kept */
 } tb_story;
 
 /*
@@ -50,10 +50,10 @@ bool tb_story_begin(tb_story *story, tb_run *run);
  * nothing without a story, or when called again.
  */
 void tb_story_end(tb_run *run);
-/* Release, and zero it. */
+/* Release the memory of the story and set it to zero. */
 void tb_story_free(tb_story *story);
 
-/* In every cycle, for tb_run. */
+/* Called by tb_run in every cycle. */
 void tb_story_sample(tb_run *run);
 
 #endif

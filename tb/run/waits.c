@@ -215,7 +215,7 @@ void tb_waits_units(const tb_sim *sim, bool (*cycle)(void *ctx), void *ctx, FILE
         stands = stands == NULL && u[i].in != 0 && (u[i].out | u[i].either) == 0 ? &taps.tap[i] : stands;
     }
     if (stands != NULL) {
-        fprintf(out, "  %s takes nothing and nobody makes it wait: the others wait for it\n", stands->path);
+        fprintf(out, "  %s accepts nothing although no unit makes it wait: the others wait for it\n", stands->path);
     }
     free(u);
     tb_taps_close(&taps);

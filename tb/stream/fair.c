@@ -22,12 +22,62 @@ int tb_fair_open(tb_fair *f, const tb_sim *sim, const tb_fair_cfg *cfg, char *er
         tb_sim_port(sim, cfg->accept, 1, false, &f->accept, err, err_size) != 0) {
         return -1;
     }
+    if (cfg->drive && !tb_sim_is_input(sim, f->request)) {
+        return opt_fail(err, err_size, "arbiter %s: %s is no input, so the bench cannot ask", cfg->name, cfg->request);
+    }
     f->cfg.limit = cfg->limit != 0 ? cfg->limit : f->request.width - 1;
     return 0;
 }
 
 void tb_fair_reset(tb_fair *f) {
-    f->waiting = 0;
+    f->waiting = f->live = 0;
+    f->driven = false;
+    tb_fair_ask(f, 0);
+    if (f->cfg.drive) {
+        tb_set(f->request, 0);
+    }
+}
+
+void tb_fair_ask(tb_fair *f, uint64_t count) {
+    for (unsigned i = 0; i < f->request.width; i++) {
+        f->asks[i] = f->cfg.drive ? count : 0;
+    }
+}
+
+bool tb_fair_busy(const tb_fair *f) {
+    bool busy = f->live != 0;
+    for (unsigned i = 0; i < f->request.width; i++) {
+        busy = busy || f->asks[i] > 0;
+    }
+    return busy;
+}
+
+void tb_fair_drive(tb_fair *f) {
+    if (!f->cfg.drive || f->driven) {
+        return;
+    }
+    f->driven = true;
+    for (unsigned i = 0; i < f->request.width; i++) {
+        const uint64_t bit = UINT64_C(1) << i;
+        if ((f->live & bit) == 0 && f->asks[i] > 0 && !tb_rng_chance(&f->rng, f->stall, 100)) {
+            f->live |= bit;
+            f->asks[i]--;
+        }
+    }
+    tb_set(f->request, f->live);
+}
+
+bool tb_fair_owes(const tb_fair *f, char *text, size_t size) {
+    unsigned first = TB_FAIR_MOST;
+    for (unsigned i = 0; i < f->request.width; i++) {
+        const bool older = first == TB_FAIR_MOST || f->since[i] < f->since[first];
+        first = (f->waiting >> i & 1u) != 0 && older ? i : first;
+    }
+    if (first != TB_FAIR_MOST) {
+        snprintf(text, size, "%s has not granted requester %u, which waits since cycle %" PRIu64, f->cfg.name, first,
+                 f->since[first]);
+    }
+    return first != TB_FAIR_MOST;
 }
 
 static void complain(tb_fair *f, const char *wrong, const char *text) {
@@ -73,4 +123,5 @@ void tb_fair_sample(tb_fair *f, uint64_t cycle) {
         }
     }
     f->grants += counts && grant != 0;
+    f->live &= counts ? ~grant : UINT64_MAX;
 }

@@ -137,6 +137,7 @@ void tb_stream_reset(tb_stream *s) {
     s->traffic.packets = 0;
     s->beats = 0;
     s->length = 0;
+    s->held = 0;
     s->live = s->driven = s->waits = s->inside = false;
     s->first = true;
     tb_board_clear(&s->board);
@@ -403,9 +404,11 @@ static void take(tb_stream *s, uint64_t cycle, uint64_t *hash) {
     s->inside = field_of(s, TB_STREAM_LAST) != NULL && !last;
     for (unsigned i = 0; i < s->copies; i++) {
         count_beat(s, s->copy[i]);
+        s->copy[i]->held++;
     }
     if (s->cfg.from != NULL) {
         count_beat(s, s);
+        s->held -= s->held > 0;
     }
     if (s->cfg.taken != NULL) {
         s->cfg.taken(s);
@@ -427,6 +430,9 @@ void tb_stream_sample(tb_stream *s, uint64_t cycle, uint64_t *hash) {
     if (valid && ready) {
         s->live = false;
         take(s, cycle, hash);
+    }
+    if (s->cfg.depth != 0 && s->held > s->cfg.depth) {
+        complain(s, "stream:depth", "%" PRIu64 " transfers inside, at most %u were expected", s->held, s->cfg.depth);
     }
 }
 

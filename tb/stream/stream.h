@@ -52,8 +52,9 @@ typedef struct tb_stream_cfg {
     bool source;                               /* of the design: the bench takes; else the bench sends */
     unsigned clock;                            /* the one that it belongs to: index into tb_run_cfg.clocks */
     const char
-        *from;   /* of a source: name of the stream into the design whose bytes come out here; NULL: no scoreboard */
-    bool by_key; /* with from: packets of different TID and TDEST may overtake each other */
+        *from;      /* of a source: name of the stream into the design whose bytes come out here; NULL: no scoreboard */
+    uint32_t depth; /* with from: at most so many transfers inside; 0: any number */
+    bool by_key;    /* with from: packets of different TID and TDEST may overtake each other */
     /* A beat into the design was drawn: change its payload (tb_stream_signal), or NULL. stream->ctx is the bench's. */
     void (*draw)(struct tb_stream *stream);
     /* A beat is taken at the coming edge, in either direction; or NULL. */
@@ -92,6 +93,7 @@ typedef struct tb_stream {
     uint32_t length;                              /* beats of the packet that is being taken */
     uint64_t stalled;                             /* cycles with valid and without ready */
     tb_board board;                               /* of a source with `from` */
+    uint64_t held;                                /* of it: transfers that went in and have not come out */
     bool keys;                                    /* TID and TDEST are those of the origin, too */
     struct tb_stream *copy[TB_STREAM_COPIES];     /* of a stream into the design: where its bytes come out */
     unsigned copies;

@@ -145,7 +145,7 @@ static int sort(tlog_index *ix, const tlog_place *to) {
     qsort(ix->sorted, ix->count, sizeof *ix->sorted, by_stream);
     for (size_t i = 1; i < ix->count; i++) {
         if (order(ix->sorted[i - 1], ix->sorted[i]) == 0) {
-            snprintf(to->err, to->err_size, "%s: line %zu: %s of this task stands in line %zu already", ix->path,
+            snprintf(to->err, to->err_size, "%s: line %zu: %s of this task is already in line %zu", ix->path,
                      ix->sorted[i]->number, ix->sorted[i]->stream, ix->sorted[i - 1]->number);
             return -1;
         }

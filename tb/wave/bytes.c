@@ -76,7 +76,7 @@ static int copy_failed(const char *path, int fd, char *err, size_t err_size) {
     if (fd >= 0) {
         close(fd);
     }
-    return opt_fail(err, err_size, "%s: no copy of it in TMPDIR: %s", wave_shown(path), strerror(error));
+    return opt_fail(err, err_size, "%s: cannot be copied to TMPDIR: %s", wave_shown(path), strerror(error));
 }
 
 /* The descriptor of an unpacked copy, or -1. Takes `packed`. */

@@ -152,7 +152,7 @@ int tb_wave_guard(const char *path, int (*work)(void *ctx), void *ctx, unsigned 
     /* what is still in the buffers would be written twice */
     fflush(NULL);
     if (open_pipes(fd) != 0) {
-        return opt_fail(err, err_size, "%s: no pipe: %s", path, strerror(errno));
+        return opt_fail(err, err_size, "%s: cannot make a pipe: %s", path, strerror(errno));
     }
     int end = 0;
     const pid_t pid = fork();
@@ -178,7 +178,7 @@ int tb_wave_guard(const char *path, int (*work)(void *ctx), void *ctx, unsigned 
         }
     }
     if (pid < 0) {
-        snprintf(err, err_size, "%s: no process to read it: %s", path, strerror(error));
+        snprintf(err, err_size, "%s: cannot start a process to read it: %s", path, strerror(error));
     } else if (done == 0) {
         explain(path, end, err, err_size);
     } else if (g != NULL && g->len > 0) {

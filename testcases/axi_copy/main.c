@@ -98,7 +98,8 @@ static void check_errors(copy_device *dev, const tb_prog_run *run, const job *j,
         tb_knobs_get(run->knobs, "error") != 0 || !in_memory(j->src, j->len) || !in_memory(j->dst, j->len);
     if (!expected && (s->errors[0] != before[0] || s->errors[1] != before[1])) {
         tb_run_fail(&dev->run, "mem:error",
-                    "copy of %u bytes from 0x%08x to 0x%08x: memory answered with an error, and all of it is memory",
+                    "copy of %u bytes from 0x%08x to 0x%08x: memory answered with an error, although all of the range "
+                    "is memory",
                     j->len, j->src, j->dst);
     }
 }
@@ -152,7 +153,10 @@ static void expect(copy_device *dev, uint32_t reg, uint32_t value) {
     }
 }
 
-/* Parts of registers, START not written or not with its byte; CONFIG, and the address after it, which is no register. */
+/*
+ * Write parts of registers: START is left out, or its byte is not strobed; also CONFIG, and the address after it, where
+ * there is no register.
+ */
 static bool write_parts(copy_device *dev, const tb_prog_run *run) {
     static const uint32_t regs[] = {AXI_COPY_REG_SRC,    AXI_COPY_REG_DST,    AXI_COPY_REG_LEN,       AXI_COPY_REG_CTRL,
                                     AXI_COPY_REG_STATUS, AXI_COPY_REG_CONFIG, AXI_COPY_REG_CONFIG + 4};

@@ -72,7 +72,7 @@ static int check_options(const tb_prog_options *o, char *err, size_t err_size) {
     if (o->code_cov != NULL && model) {
         text = "--code-cov: the model has no RTL, expected --device rtl or tandem";
     } else if (t->have_window && !t->perf) {
-        text = "--window: expected --perf with it";
+        text = "--window: needs --perf";
     } else if (model && t->bus) {
         text = "--bus: the model has no bus, expected --device rtl or tandem";
     } else if (model && t->perf) {

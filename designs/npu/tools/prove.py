@@ -195,7 +195,7 @@ def main():
             rows.append(run(proof, bug, args.timeout))
     good = sum(row["good"] for row in rows)
     bad = len(rows) - good
-    print("prove: %d as they must be, %d not, %.0f s" % (good, bad, time.monotonic() - start))
+    print("prove: %d as expected, %d not, %.0f s" % (good, bad, time.monotonic() - start))
     written = keep(args.json, rows)
     return 1 if bad or not good else written
 

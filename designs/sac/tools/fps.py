@@ -44,7 +44,7 @@ class Layer:
                      self.oh, self.ow)
 
     def cycles(self, build):
-        """CONV (equations 27 to 31) and total (brief of docs/sac/performance.md) in a build."""
+        """CONV (equations 27 to 31) and total (the formula of docs/sac/performance.md) in a build."""
         wv, cv, nv = build
         beats, batches = up(wv * cv, 16), up(self.n, nv)
         red = up(self.c, cv) * self.kh * up(self.kw, 3)

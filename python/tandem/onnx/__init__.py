@@ -101,7 +101,7 @@ def convert(model: Any, *, shapes: dict[str, Sequence[int]] | None = None,
     """
     # their operators register themselves
     from . import (ops_contrib, ops_index, ops_loss, ops_math, ops_matrix, ops_nn, ops_quant,  # noqa: F401
-                   ops_reduce, ops_resize, ops_shape)
+                   ops_recurrent, ops_reduce, ops_resize, ops_shape)
     from .converter import Converter
     folder = None
     try:

@@ -1,7 +1,8 @@
 """Nodes whose result is known when the graph is converted: everything over constants, and shapes."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import reduce
 
 import numpy as np
 
@@ -103,6 +104,64 @@ def _range(node: Node, start, limit, delta) -> np.ndarray:
     return np.arange(start, limit, delta, dtype=start.dtype)
 
 
+def _split(node: Node, x: np.ndarray, sizes: np.ndarray | None = None) -> list[np.ndarray]:
+    axis, count = node.attr("axis", 0), len(node.outputs)
+    sizes = node.attr("split") if sizes is None else sizes
+    each = -(-x.shape[axis] // count)
+    ends = np.cumsum(sizes)[:-1] if sizes is not None else [each * i for i in range(1, count)]
+    return np.split(x, [int(e) for e in ends], axis)
+
+
+def _reduced(function) -> Callable:
+    def handler(node: Node, x: np.ndarray, axes: np.ndarray | None = None) -> np.ndarray:
+        given = node.ints(1, "axes")
+        if not given and node.attr("noop_with_empty_axes", 0):
+            return x
+        y = function(x, axis=tuple(given) if given else None, keepdims=bool(node.attr("keepdims", 1)))
+        return y.astype(x.dtype)
+    return handler
+
+
+def _arg(function) -> Callable:
+    def handler(node: Node, x: np.ndarray) -> np.ndarray:
+        y = function(x, axis=node.attr("axis", 0))
+        return np.asarray(np.expand_dims(y, node.attr("axis", 0)) if node.attr("keepdims", 1) else y, np.int64)
+    return handler
+
+
+def _scatter_nd(node: Node, x: np.ndarray, index: np.ndarray, values: np.ndarray) -> np.ndarray:
+    if node.attr("reduction", "none") != "none":
+        raise ValueError("reduction %s; supported: none" % node.attr("reduction"))
+    y = x.copy()
+    y[tuple(np.moveaxis(index, -1, 0))] = values
+    return y
+
+
+def _gather_nd(node: Node, x: np.ndarray, index: np.ndarray) -> np.ndarray:
+    if node.attr("batch_dims", 0):
+        raise ValueError("batch_dims; supported: 0")
+    return x[tuple(np.moveaxis(index, -1, 0))]
+
+
+def _clip(node: Node, x: np.ndarray, low: np.ndarray | None = None, high: np.ndarray | None = None) -> np.ndarray:
+    low, high = (node.attr(name) if v is None else v for v, name in ((low, "min"), (high, "max")))
+    return x if low is None and high is None else np.clip(x, low, high).astype(x.dtype)
+
+
+def _mod(node: Node, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.fmod(a, b) if node.attr("fmod", 0) else np.mod(a, b)
+
+
+def _trilu(node: Node, x: np.ndarray, k: np.ndarray | None = None) -> np.ndarray:
+    return (np.triu if node.attr("upper", 1) else np.tril)(x, 0 if k is None else int(np.ravel(k)[0]))
+
+
+def _cumsum(node: Node, x: np.ndarray, axis: np.ndarray) -> np.ndarray:
+    if node.attr("exclusive", 0) or node.attr("reverse", 0):
+        raise ValueError("exclusive or reverse; supported: neither")
+    return np.cumsum(x, int(np.ravel(axis)[0]), dtype=x.dtype)
+
+
 FOLDS = {
     "Constant": _constant, "ConstantOfShape": _filled, "Cast": _cast,
     "CastLike": lambda n, x, like: x.astype(like.dtype), "Identity": lambda n, x: x,
@@ -111,8 +170,8 @@ FOLDS = {
     "Abs": lambda n, a: np.abs(a), "Sqrt": lambda n, a: np.sqrt(a), "Exp": lambda n, a: np.exp(a),
     "Log": lambda n, a: np.log(a), "Cos": lambda n, a: np.cos(a), "Sin": lambda n, a: np.sin(a),
     "Floor": lambda n, a: np.floor(a), "Ceil": lambda n, a: np.ceil(a), "Round": lambda n, a: np.rint(a),
-    "Reciprocal": lambda n, a: (1 / a).astype(a.dtype), "Min": lambda n, *xs: np.minimum.reduce(xs),
-    "Max": lambda n, *xs: np.maximum.reduce(xs), "Equal": lambda n, a, b: a == b,
+    "Reciprocal": lambda n, a: (1 / a).astype(a.dtype), "Min": lambda n, *xs: reduce(np.minimum, xs),
+    "Max": lambda n, *xs: reduce(np.maximum, xs), "Equal": lambda n, a, b: a == b,
     "Greater": lambda n, a, b: a > b, "Less": lambda n, a, b: a < b, "Not": lambda n, a: ~a,
     "And": lambda n, a, b: a & b, "Or": lambda n, a, b: a | b, "Where": lambda n, c, a, b: np.where(c, a, b),
     "Reshape": lambda n, x, s: x.reshape(reshape_to(n, x.shape, [int(v) for v in s])),
@@ -120,6 +179,15 @@ FOLDS = {
     "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Concat": _concat,
     "Slice": _slice, "Gather": lambda n, x, i: np.take(x, i, axis=n.attr("axis", 0)), "Range": _range,
     "Transpose": lambda n, x: x.transpose(n.attr("perm") or None),
+    "Split": _split, "ReduceSum": _reduced(np.sum), "ReduceMean": _reduced(np.mean), "ReduceMax": _reduced(np.max),
+    "ReduceMin": _reduced(np.min), "ReduceProd": _reduced(np.prod), "ArgMax": _arg(np.argmax),
+    "ArgMin": _arg(np.argmin), "ScatterND": _scatter_nd, "GatherND": _gather_nd, "Clip": _clip, "Mod": _mod,
+    "Trilu": _trilu, "CumSum": _cumsum, "Sign": lambda n, x: np.sign(x), "Xor": lambda n, a, b: a ^ b,
+    "GreaterOrEqual": lambda n, a, b: a >= b, "LessOrEqual": lambda n, a, b: a <= b,
+    "Tanh": lambda n, x: np.tanh(x), "Relu": lambda n, x: np.maximum(x, 0),
+    "MatMul": lambda n, a, b: np.matmul(a, b), "NonZero": lambda n, x: np.array(np.nonzero(x), np.int64),
+    "GatherElements": lambda n, x, i: np.take_along_axis(x, np.where(i < 0, i + x.shape[n.attr("axis", 0)], i),
+                                                         n.attr("axis", 0)),
     "Expand": lambda n, x, s: x * np.ones(bounded(n, s), x.dtype), "Tile": _tile, "Shape": None, "Size": None,
 }
 
@@ -137,10 +205,11 @@ def fold(node: Node) -> list[Tensor] | None:
     if node.op in SHAPES_ONLY:
         for i in range(len(node.inputs)):
             node.const(i, "its values")
-    if node.op not in FOLDS or any(t is None or t.value is None for t in node.inputs):
+    absent = bool(node.inputs) and node.inputs[0] is None
+    if node.op not in FOLDS or absent or any(t is not None and t.value is None for t in node.inputs):
         return None
     try:
-        value = FOLDS[node.op](node, *(t.value for t in node.inputs))
+        value = FOLDS[node.op](node, *(None if t is None else t.value for t in node.inputs))
     except (ValueError, IndexError, TypeError, KeyError) as error:
         raise node.no("over constants: %s" % str(error).splitlines()[0]) from None
-    return None if value is None else [constant(value)]
+    return None if value is None else [constant(v) for v in (value if isinstance(value, list) else [value])]

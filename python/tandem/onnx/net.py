@@ -3,6 +3,7 @@
 import os
 import re
 import struct
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -140,8 +141,8 @@ class Net:
         """A convolution of INT8 whose readers all are convolutions of INT8 in one scale gives INT8 itself (key 8 above
         100, and that scale as the last array)."""
         for layer in self.layers:
-            readers = self.consumers(layer.outputs[0])
-            if not layer.int8 or not readers or layer.outputs[0] in keep or not all(r.int8 for r in readers):
+            readers = self.consumers(layer.outputs[0]) if layer.int8 else []
+            if not readers or layer.outputs[0] in keep or not all(r.int8 for r in readers):
                 continue
             bottoms = [float(r.arrays[-1][1][0]) for r in readers]
             if len(set(bottoms)) == 1:
@@ -154,14 +155,14 @@ class Net:
     def split(self, outputs: Sequence[str]) -> list[str]:
         """Every blob gets one consumer at most: Split layers for the others. Returns the names of the outputs
         afterwards."""
-        uses = {b: len(self.consumers(b)) + list(outputs).count(b) for b in self.shapes}
+        uses = Counter(b for layer in self.layers for b in layer.inputs) + Counter(outputs)
         copies: dict[str, list[str]] = {}
         result: list[Layer] = []
         for layer in self.layers:
             layer.inputs = [copies[b].pop(0) if b in copies else b for b in layer.inputs]
             result.append(layer)
             for blob in layer.outputs:
-                if uses.get(blob, 0) > 1:
+                if uses[blob] > 1:
                     copies[blob] = [self.unique("%s.s%d" % (blob, i)) for i in range(uses[blob])]
                     self.shapes.update((c, self.shapes[blob]) for c in copies[blob])
                     result.append(Layer("Split", self.unique(blob + ".split"), [blob], copies[blob], {}))

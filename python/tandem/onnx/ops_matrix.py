@@ -11,6 +11,7 @@ from .ops_math import ADD, MUL, binary, repeat
 from .ops_nn import MOST_PARTS, weighted
 from .ops_reduce import SUM, reduce
 from .ops_shape import divide, join, transpose
+from .products import Bounds, Scaled, planes
 from .tensor import FLOATS, Node, Tensor, constant, exact, op
 
 
@@ -41,9 +42,10 @@ def swapped(c: Converter, t: Tensor) -> Tensor:
     return turned(c, t, [*range(rank - 2), rank - 1, rank - 2])
 
 
-def of_activations(c: Converter, a: Tensor, b: Tensor) -> Tensor:
+def of_activations(c: Converter, a: Tensor, b: Tensor, steps: bool = False) -> Tensor:
     """... x M x K times ... x K x N in one layer, batches broadcast: an operand without a batch is used for each one of
-    the other; a second operand without a batch takes all rows of the first one as one matrix."""
+    the other; a second operand without a batch takes all rows of the first one as one matrix. steps: both are integers
+    up to 127, whose sums are exact."""
     (m, k), n = a.shape[-2:], b.shape[-1]
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     count = math.prod(batch)
@@ -58,7 +60,32 @@ def of_activations(c: Converter, a: Tensor, b: Tensor) -> Tensor:
     def view(t: Tensor, rows: int, columns: int) -> View:
         return (rows, columns) if t.size == rows * columns else (count, rows, columns)
     blobs = [c.use(a, view(a, m, k)), c.use(b, view(b, k, n))]
-    return c.result(shape, c.add("MatMul", blobs, (count, m, n) if count > 1 else (m, n)), np.float32, a, b)
+    return c.result(shape, c.add("MatMul", blobs, (count, m, n) if count > 1 else (m, n), {8: 3} if steps else {}),
+                    np.float32, a, b)
+
+
+def of_integers(c: Converter, node: Node, a: Tensor, b: Tensor, a_bounds: Bounds, b_bounds: Bounds) -> Tensor:
+    """The same of integers, as sums of planes of INT8."""
+    total = None
+    for times, x in planes(c, node, a, a_bounds):
+        for more, y in planes(c, node, b, b_bounds):
+            part = of_activations(c, x, y, True)
+            part = part if times * more == 1 else binary(c, node, MUL, part, c.scalar(float(times * more)))
+            total = part if total is None else binary(c, node, ADD, total, part)
+    return total
+
+
+def of_scaled(c: Converter, node: Node, a: Tensor, b: Tensor) -> Tensor | None:
+    """Two activations that are integers in one step each. None: they are not."""
+    x, y = a.scaled, b.scaled
+    if x is None or y is None or None in (x.bounds, y.bounds) or (x.scale.size, y.scale.size) != (1, 1) or (
+            x.grid is not None or y.grid is not None):
+        return None
+    total = of_integers(c, node, x.ints, y.ints, x.bounds, y.bounds)
+    scale = (x.scale.reshape(()) * y.scale.reshape(())).astype(np.float32)
+    result = binary(c, node, MUL, total, Tensor((), np.float32, scale))
+    result.scaled = Scaled(total, scale)
+    return result
 
 
 def by_weights(c: Converter, node: Node, a: Tensor, w: np.ndarray) -> Tensor:
@@ -93,7 +120,8 @@ def product(c: Converter, node: Node, a: Tensor, b: Tensor) -> Tensor:
     if a.value is not None and math.prod(a.shape[:-2]) == 1:  # (B' A')'
         return swapped(c, product(c, node, swapped(c, b), swapped(c, a)))
     try:
-        return of_activations(c, a, b)
+        scaled = of_scaled(c, node, a, b)
+        return of_activations(c, a, b) if scaled is None else scaled
     except ValueError:
         raise node.no("shapes %s and %s do not fit together" % (list(a.shape), list(b.shape))) from None
 
@@ -138,7 +166,8 @@ def matmul(c: Converter, node: Node) -> list[Tensor]:
     left, right = a.shape if len(a.shape) > 1 else (1,) + a.shape, b.shape if len(b.shape) > 1 else b.shape + (1,)
     shaped = [t if t.shape == shape else c.reshaped(t, shape) for t, shape in ((a, left), (b, right))]
     for t, again in zip((a, b), shaped):
-        again.scaled = c.grid(t, again)
+        if again is not t:
+            again.scaled = c.grid(t, again)
     y = product(c, node, *shaped)
     rows, columns = (y.shape[-2:-1] if len(a.shape) > 1 else ()), (y.shape[-1:] if len(b.shape) > 1 else ())
     return [c.reshaped(y, y.shape[:-2] + rows + columns)]

@@ -6,11 +6,12 @@ from collections.abc import Callable
 import numpy as np
 
 from .converter import Converter
-from .ops_math import MUL, binary
-from .ops_shape import divide, join
-from .tensor import Node, Tensor, exact, op
+from .ops_math import ADD, MUL, binary
+from .ops_shape import cut, divide, join
+from .tensor import Node, Tensor, constant, exact, op
 
 MOST_PARTS = 64  # of a batch that is split
+LONGEST, PIECE = 255, 128  # side of a kernel; that of pieces of a longer one
 
 
 def per_image(c: Converter, node: Node, x: Tensor, one: Callable[[Tensor], Tensor]) -> Tensor:
@@ -109,10 +110,32 @@ def conv_shape(node: Node, x: Tensor, w: np.ndarray) -> tuple[dict[int, int], in
     return params, group, sizes, (w.shape[0], *([1] if rank == 1 else []), *sizes)
 
 
+def long_line(c: Converter, node: Node, x: Tensor, w: np.ndarray, b: np.ndarray | None) -> Tensor:
+    """A kernel that is longer than the NPU has, over lines: the sum of its pieces, each over what it sees."""
+    (stride,), (step,) = spatial(node, "strides", 1), spatial(node, "dilations", 1)
+    pads, (count,) = sides(node, x, [w.shape[2]], [stride], [step])
+    if any(pads):
+        zeros = [constant(np.zeros(x.shape[:2] + (n,), np.float32)) for n in pads]
+        x = join(c, [t for t in (zeros[0], x, zeros[1]) if t.size], 2)
+    total = None
+    for first in range(0, w.shape[2], PIECE):
+        part = w[:, :, first:first + PIECE]
+        seen = cut(c, x, 2, first * step, (first + part.shape[2] - 1) * step + (count - 1) * stride + 1)
+        piece = Node.__new__(Node)
+        piece.__dict__.update(node.__dict__)
+        piece.inputs = [seen, constant(part), None if b is None or total is not None else constant(b)]
+        piece.attributes = {"strides": [stride], "dilations": [step], "group": node.attr("group", 1)}
+        y, = conv(c, piece)
+        total = y if total is None else binary(c, node, ADD, total, y)
+    return total
+
+
 @op("Conv", "auto_pad dilations group kernel_shape pads strides")
 def conv(c: Converter, node: Node) -> list[Tensor]:
     x = node.need(0)
     w, b = weights(node)
+    if w.ndim == 3 and len(x.shape) == 3 and w.shape[2] > LONGEST:
+        return [long_line(c, node, x, w, b)]
     params, group, sizes, out = conv_shape(node, x, w)
     from .products import can_split, convolution, split_sums
     if can_split(x, w):

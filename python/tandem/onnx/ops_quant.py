@@ -159,6 +159,11 @@ def conv_integer(c: Converter, node: Node) -> list[Tensor]:
 
 @op("MatMulInteger", takes="own")
 def matmul_integer(c: Converter, node: Node) -> list[Tensor]:
+    if node.need(1).value is None:
+        (a, most_a), (b, most_b) = (centred(c, node, node.need(i), node.input(2 + i)) for i in (0, 1))
+        if most_a is None or most_b is None or len(a.shape) < 2 or len(b.shape) < 2:
+            raise node.no("dtypes %s and %s; supported: 8 bits" % (node.need(0).dtype, node.need(1).dtype))
+        return [as_int32(ops_matrix.of_integers(c, node, a, b, most_a, most_b))]
     x, w, most = integer_operands(c, node, -1)
     if w.ndim != 2:
         raise node.no("%d and %d dimensions; supported: a matrix on the right" % (len(node.need(0).shape), w.ndim))
@@ -335,9 +340,22 @@ def qlinear_conv(c: Converter, node: Node) -> list[Tensor]:
 
 @op("QLinearMatMul", takes="own")
 def qlinear_matmul(c: Converter, node: Node) -> list[Tensor]:
+    if node.need(3).value is None:
+        return of_two(c, node)
     if len(node.need(3).shape) != 2:
         return batched(c, node)
     return both_sides(c, node)
+
+
+def of_two(c: Converter, node: Node) -> list[Tensor]:
+    """Both operands are activations."""
+    scales, points = [steps_of(node, i) for i in (1, 4, 6)], [node.const(i, "a zero point") for i in (2, 5, 7)]
+    if any(p is None or p.size != 1 for p in points) or any(s.size != 1 for s in scales):
+        raise node.no("a scale for each row of an input that is no constant; supported: one")
+    x, w = (as_scaled(c, node, i, scales[i // 3].reshape(()), constant(np.ravel(points[i // 3])[0])) for i in (0, 3))
+    y = ops_matrix.product(c, node, x, w)
+    point = np.asarray(points[2], np.int64).reshape(())
+    return [saturated(c, node, y, scales[2].reshape(()), point, points[2].dtype)]
 
 
 def batched(c: Converter, node: Node) -> list[Tensor]:
