@@ -14,7 +14,7 @@ static const char commands_text[] =
     "\n"
     "  tandem-regress run --suite NAME|FILE [options]  run a suite or a list of jobs\n"
     "  tandem-regress run --resume [RUN] [options]     run the jobs that a run missed\n"
-    "  tandem-regress list [NAME|FILE] [options]       list suites, or jobs of a suite\n"
+    "  tandem-regress list [NAME|FILE] [options]       list suites, or a suite's jobs\n"
     "  tandem-regress targets --suite NAME|FILE        list the programs it needs\n"
     "  tandem-regress report [--run N]                 print everything about a run\n"
     "  tandem-regress diff RUN1 RUN2                   compare two runs\n"

@@ -68,6 +68,7 @@ def test_kill_9_and_resume_equals_an_undisturbed_run(bench):
 def test_resume_runs_only_what_is_missing(bench):
     runner = start(bench, "unit pass cfg=n8 count=3\nunit family cfg=n8\nunit fail cfg=n4\n", "--jobs", "1")
     pids = family(bench, 2)
+    wait_until(lambda: sum(outcome == "pass" for outcome, in rows(bench, 1, "outcome")) == 3)
     runner.kill()
     runner.communicate()
     assert gone(pids)
