@@ -6,6 +6,7 @@
   qualify.py report DIR      the report of a run as text; --json; --gate PERCENT: exit status 1 below it
   qualify.py prove DIR ...   prove mutants that were not detected to be equivalent
   qualify.py builds DIR ...  mutants drawn at random, each built the ordinary way: the same verdicts?
+  qualify.py replay DIR ID   the case that decided about a mutant, in an ordinary build, with a waveform
   qualify.py hashes ...      without a mutant the jobs have the trace hashes of an ordinary build
   qualify.py bugs DIR PATCH  which of these hand-written bugs are mutants of the run; exit status 1: one not detected
   qualify.py diff DIR DIR    mutants whose verdicts differ; exit status 1 when one is no longer detected
@@ -15,6 +16,7 @@ import collections
 import difflib
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -25,7 +27,7 @@ import qualify_bugs
 import qualify_builds
 import qualify_prove
 from qualify_report import score, summary, text_report, write_pages
-from qualify_run import VERDICTS, Bad, Runner, jobs_of, read_json, write
+from qualify_run import VERDICTS, WHATS, Bad, Runner, edited, jobs_of, read_json, write
 
 KEYS = ("line", "old", "new", "why")
 NTH = "nth"  # which one, where several mutants of a file have the same line, old and new
@@ -84,13 +86,55 @@ def apply_equivalents(mutants, entries):
 
 # ---- a run ----
 def jobs(args):
-    return jobs_of(args.runner, args.suite, args.design, args.build, args.out_build, args.cfg, args.seed)
+    """Those of the suite that were asked for, and how many there are beside them."""
+    listed, others = jobs_of(args.runner, args.suite, args.design, args.build, args.out_build, args.cfg, args.seed)
+    chosen = [job for job in listed if (not args.what or job.what in args.what) and
+              re.search(args.job or "", job.name)]
+    if not chosen:
+        raise Bad("suite %s of %s: no job of configuration %s%s" % (
+            args.suite, args.design, args.cfg, " is among those of --what and --job" if listed else ""))
+    return chosen, others + len(listed) - len(chosen)
 
 
 def programs(args):
     """What has to be built."""
     print("\n".join(sorted({job.command[0] for job in jobs(args)[0]})))
     return 0
+
+
+def numbered_names(mutants):
+    """{what a mutant is called as long as its line is the same: the mutant}"""
+    seen, named = collections.Counter(), {}
+    for m in mutants:
+        name = (m["file"], m["module"], m["operator"], m["text"], m["old"], m["new"])
+        seen[name] += 1
+        named[name + (seen[name],)] = m
+    return named
+
+
+def take_over(mutants, listed, folder):
+    """What an earlier run has detected is not run again."""
+    before = load(folder)
+    names = {job["number"]: job["job"] for job in before["jobs"]}
+    numbers = {job.name: number for number, job in enumerate(listed)}
+    known = numbered_names(before["mutants"])
+    for name, m in numbered_names(mutants).items():
+        old = known.get(name, {})
+        if old.get("verdict") == "detected":
+            m.update({key: old[key] for key in ("verdict", "at", "cycles", "signature", "message", "replay")})
+            m["found"] = [[numbers[names[n]], check] for n, check in old["found"] if names[n] in numbers]
+            m["before"] = True
+    return sum("before" in m for m in mutants)
+
+
+def chosen_mutants(made, args):
+    """Of those that are drawn those that were asked for."""
+    modules, numbers = set(args.modules), set(args.only)
+    unknown = modules - {m["module"] for m in made}
+    if unknown:
+        raise Bad("there is no mutant in module %s" % ", ".join(sorted(unknown)))
+    return [m for m in made if m["drawn"] and (not modules or m["module"] in modules) and
+            (not numbers or m["id"] in numbers)]
 
 
 def run(args):
@@ -102,12 +146,12 @@ def run(args):
         m["text"] = source_line(m, sources)
     entries = equivalents(args.equivalent)
     listed, others = jobs(args)
-    if not listed:
-        raise Bad("suite %s of %s: no job of configuration %s" % (args.suite, args.design, args.cfg))
     os.makedirs(args.out, exist_ok=True)
-    mine = [m for m in made if m["drawn"]]
-    print("qualify: %d mutants of %d, %d jobs, %d at a time" % (
-        len(mine), len(made), len(listed), args.jobs), flush=True)
+    mine = chosen_mutants(made, args)
+    known = take_over(mine, listed, args.since) if args.since else 0
+    print("qualify: %d mutants of %d, %d jobs, %d at a time%s" % (
+        len(mine), len(made), len(listed), args.jobs,
+        "; %d were detected by the run of %s" % (known, args.since) if args.since else ""), flush=True)
     runner = Runner(mine, listed, args)
     ran = runner.run()
     whats = [job.what for job in listed]
@@ -116,7 +160,8 @@ def run(args):
         m["what"] = whats[m["job"]] if "job" in m else ""
     stale = apply_equivalents(made, entries)
     kept = {"design": args.design, "cfg": args.cfg, "suite": args.suite, "all": len(made), "jobs": ran,
-            "other_jobs": others, "stale": stale, "seconds": round(time.monotonic() - begin, 2), "sources": sources,
+            "other_jobs": others, "since": args.since, "stale": stale,
+            "seconds": round(time.monotonic() - begin, 2), "sources": sources,
             "left_out": sorted(runner.left_out), "phases": runner.phases, "parents": parents,
             "all_checks": args.all_checks, "mutants": mine}
     keep(kept, args.out)
@@ -188,6 +233,10 @@ def builds(args):
     return qualify_builds.builds(load(args.folder), args)
 
 
+def replay(args):
+    return qualify_builds.replay(load(args.folder), args)
+
+
 def bugs(args):
     return qualify_bugs.bugs(load(args.folder), args.patches)
 
@@ -196,18 +245,8 @@ def hashes(args):
     return qualify_builds.hashes(jobs(args)[0], args.kind, args.only)
 
 
-def name_of(m):
-    """What a mutant is called as long as its line is the same."""
-    return (m["file"], m["module"], m["operator"], m["text"], m["old"], m["new"])
-
-
 def diff(args):
-    before, after = ({}, {})
-    for folder, named in ((args.before, before), (args.after, after)):
-        seen = collections.Counter()
-        for m in load(folder)["mutants"]:
-            seen[name_of(m)] += 1
-            named[name_of(m) + (seen[name_of(m)],)] = m
+    before, after = (numbered_names(load(folder)["mutants"]) for folder in (args.before, args.after))
     worse = 0
     for name in sorted(set(before) & set(after)):
         a, b = before[name], after[name]
@@ -226,9 +265,8 @@ def patch(args):
     if not chosen:
         raise Bad("%s: there is no mutant %d" % (args.folder, args.mutant))
     m = chosen[0]
-    old = new = kept["sources"][m["file"]]
-    for start, end, text in sorted(m["edits"], reverse=True):
-        new = new[:start] + text + new[end:]
+    old = kept["sources"][m["file"]]
+    new = edited(old, m["edits"])
     print("# %s: %s => %s" % (m["operator"], m["old"], m["new"]))
     sys.stdout.writelines(difflib.unified_diff(old.splitlines(True), new.splitlines(True), "a/" + m["file"],
                                                "b/" + m["file"]))
@@ -245,6 +283,8 @@ def main():
                              ("--runner", "tandem-regress")):
             p.add_argument(option, required=True, help=text)
         p.add_argument("--seed", help="run seed of the tests (that of the suite)")
+        p.add_argument("--what", nargs="*", choices=WHATS, default=[], help="jobs of these kinds only")
+        p.add_argument("--job", metavar="REGEX", help="jobs whose names have this only")
         p.set_defaults(call=call)
         if name == "hashes":
             p.add_argument("--kind", default="fast", help="of the ordinary build")
@@ -257,6 +297,9 @@ def main():
     p.add_argument("--tries", type=int, default=0, help="jobs that may infect it without detecting it (0: all)")
     p.add_argument("--all-checks", action="store_true", help="run every mutant in every job: what each one is worth")
     p.add_argument("--equivalent", help="reviewed file of equivalent mutants")
+    p.add_argument("--since", metavar="DIR", help="mutants that the run of this folder has detected are not run again")
+    p.add_argument("--modules", nargs="*", default=[], help="mutants of these modules only")
+    p.add_argument("--only", nargs="*", type=int, default=[], help="mutants with these numbers only")
     q = commands.add_parser("report")
     q.add_argument("folder")
     q.add_argument("--json", action="store_true")
@@ -276,9 +319,14 @@ def main():
         one.add_argument("--record", metavar="RUNNER", help="tandem-regress: a row of its database")
     for one in (p, q, r):
         one.add_argument("--gate", type=float, help="lowest score, in percent")
-    p = commands.add_parser("builds")
-    p.add_argument("folder")
-    p.add_argument("--build", required=True, help="build folder")
+    p, q = commands.add_parser("builds"), commands.add_parser("replay")
+    for one, kinds in ((p, ["tap", "fast"]), (q, ["tap", "debug"])):
+        one.add_argument("folder")
+        one.add_argument("--build", required=True, help="build folder")
+        one.add_argument("--kinds", nargs=2, default=kinds, metavar="KIND",
+                         help="of builds: design, unit benches (%s)" % " ".join(kinds))
+    q.add_argument("mutant", type=int)
+    q.set_defaults(call=replay)
     p.add_argument("--count", type=int, default=100)
     p.add_argument("--draw", type=int, default=1, help="seed of the draw")
     p.add_argument("--seconds", type=int, default=300, help="of a run")
