@@ -5,7 +5,8 @@ QUALIFY_JOBS = --design $(DUT) --cfg $(CFG) --suite $(if $(call given,SUITE),$(S
   --out-build $(BUILD)/$(DUT_FOLDER)$(CFG)-mut --runner $(RUNNER) $(if $(call given,SEED),--seed $(SEED)) \
   $(if $(WHAT),--what $(WHAT)) $(if $(JOB),--job '$(JOB)')
 QUALIFY_END = --record "$(RUNNER) --build-dir $(BUILD)" $(addprefix --gate ,$(GATE))
-QUALIFY_PART = $(addprefix --since ,$(FROM)) $(if $(MODULES),--modules $(MODULES)) $(if $(ONLY),--only $(ONLY))
+QUALIFY_PART = $(addprefix --since ,$(FROM)) $(if $(MODULES),--modules $(MODULES)) $(if $(ONLY),--only $(ONLY)) \
+  $(if $(SAMPLE),--sample $(SAMPLE) $(addprefix --draw ,$(DRAW)))
 
 qualify: ## sign-off | find mutants of the RTL that no check notices | \
     CFG=, SUITE=smoke: the tests; MUTANTS=6000 (or all) \
@@ -13,9 +14,9 @@ qualify: ## sign-off | find mutants of the RTL that no check notices | \
     that may infect it without detecting it, 0: all; TOTAL=seconds: no job begins later; ALL_CHECKS=1: \
     which checks and jobs are worth what; PROVE=seconds: prove survivors to be equivalent, each in this \
     time, PROVE_TOTAL=600: all; GATE=percent: exit status 1 below this score; \
-    FROM=folder: what the run of that folder has detected is not run again; MODULES= ONLY=: mutants of these \
-    modules, with these numbers; WHAT="unit test case": jobs of these kinds; JOB=regex: whose names have it; \
-    QUALIFY_OUT=folder: the results; \
+    FROM=folder: what the run of that folder has detected is not run again; MODULES= ONLY= SAMPLE=: \
+    mutants of these modules, with these numbers, so many of them; WHAT="unit test case": jobs of these \
+    kinds; JOB=regex: jobs whose names have it; QUALIFY_OUT=folder: the results; \
     build/[DUT/]qualify/report.txt and html/index.html; over the runs: tandem-regress query qualify
 	@scripts/build.sh $(RUNNER)
 	@begin=$$(date +%s) && programs=$$($(PYTHON) scripts/qualify.py programs $(QUALIFY_JOBS)) && \

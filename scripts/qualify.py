@@ -26,6 +26,7 @@ import time
 import qualify_bugs
 import qualify_builds
 import qualify_prove
+from mutate import draw
 from qualify_report import score, summary, text_report, write_pages
 from qualify_run import VERDICTS, WHATS, Bad, Runner, edited, jobs_of, read_json, write
 
@@ -133,8 +134,15 @@ def chosen_mutants(made, args):
     unknown = modules - {m["module"] for m in made}
     if unknown:
         raise Bad("there is no mutant in module %s" % ", ".join(sorted(unknown)))
-    return [m for m in made if m["drawn"] and (not modules or m["module"] in modules) and
+    mine = [m for m in made if m["drawn"] and (not modules or m["module"] in modules) and
             (not numbers or m["id"] in numbers)]
+    if args.sample:
+        strata = collections.defaultdict(list)
+        for m in mine:
+            strata[m["module"], m["operator"]].append(m["id"])
+        drawn = draw(strata, args.sample, args.draw)
+        mine = [m for m in mine if m["id"] in drawn]
+    return mine
 
 
 def run(args):
@@ -273,9 +281,9 @@ def patch(args):
     return 0
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
+# ---- the command line ----
+def run_options(commands):
+    """Commands about the jobs of a suite. Returns the parser of `run`."""
     for name, call in (("programs", programs), ("hashes", hashes), ("run", run)):
         p = commands.add_parser(name)
         for option, text in (("--design", "NAME"), ("--cfg", "configuration"), ("--suite", "whose jobs are run"),
@@ -300,25 +308,27 @@ def main():
     p.add_argument("--since", metavar="DIR", help="mutants that the run of this folder has detected are not run again")
     p.add_argument("--modules", nargs="*", default=[], help="mutants of these modules only")
     p.add_argument("--only", nargs="*", type=int, default=[], help="mutants with these numbers only")
-    q = commands.add_parser("report")
-    q.add_argument("folder")
-    q.add_argument("--json", action="store_true")
-    q.add_argument("--coverage", metavar="INFO", help="write the pages anew, with code coverage: a file of lcov")
-    q.set_defaults(call=report)
-    r = commands.add_parser("prove")
-    r.add_argument("folder")
-    r.add_argument("--seconds", type=int, default=20, help="of a processor, of each proof")
-    r.add_argument("--total", type=int, default=600, help="of all of them")
-    r.add_argument("--jobs", type=int, default=os.cpu_count(), help="proofs at a time")
-    r.add_argument("--top", required=True, help="module")
-    r.add_argument("--parameters", nargs="*", default=[], metavar="NAME=VALUE")
-    r.add_argument("--include", action="append", default=[])
-    r.add_argument("--sources", nargs="+", required=True)
-    r.set_defaults(call=prove)
-    for one in (p, r):
-        one.add_argument("--record", metavar="RUNNER", help="tandem-regress: a row of its database")
-    for one in (p, q, r):
-        one.add_argument("--gate", type=float, help="lowest score, in percent")
+    p.add_argument("--sample", type=int, default=0, help="so many of them, of all modules and operators alike (all)")
+    p.add_argument("--draw", type=int, default=1, help="seed of this draw")
+    return p
+
+
+def prove_options(commands):
+    p = commands.add_parser("prove")
+    p.add_argument("folder")
+    p.add_argument("--seconds", type=int, default=20, help="of a processor, of each proof")
+    p.add_argument("--total", type=int, default=600, help="of all of them")
+    p.add_argument("--jobs", type=int, default=os.cpu_count(), help="proofs at a time")
+    p.add_argument("--top", required=True, help="module")
+    p.add_argument("--parameters", nargs="*", default=[], metavar="NAME=VALUE")
+    p.add_argument("--include", action="append", default=[])
+    p.add_argument("--sources", nargs="+", required=True)
+    p.set_defaults(call=prove)
+    return p
+
+
+def build_options(commands):
+    """Commands that build mutants the ordinary way."""
     p, q = commands.add_parser("builds"), commands.add_parser("replay")
     for one, kinds in ((p, ["tap", "fast"]), (q, ["tap", "debug"])):
         one.add_argument("folder")
@@ -332,18 +342,32 @@ def main():
     p.add_argument("--seconds", type=int, default=300, help="of a run")
     p.add_argument("--total", type=int, default=0, help="seconds after which no further one begins")
     p.set_defaults(call=builds)
-    p = commands.add_parser("bugs")
-    p.add_argument("folder")
-    p.add_argument("patches", nargs="+")
-    p.set_defaults(call=bugs)
-    p = commands.add_parser("diff")
-    p.add_argument("before")
-    p.add_argument("after")
-    p.set_defaults(call=diff)
-    p = commands.add_parser("patch")
-    p.add_argument("folder")
-    p.add_argument("mutant", type=int)
-    p.set_defaults(call=patch)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    p, r = run_options(commands), prove_options(commands)
+    q = commands.add_parser("report")
+    q.add_argument("folder")
+    q.add_argument("--json", action="store_true")
+    q.add_argument("--coverage", metavar="INFO", help="write the pages anew, with code coverage: a file of lcov")
+    q.set_defaults(call=report)
+    for one in (p, r):
+        one.add_argument("--record", metavar="RUNNER", help="tandem-regress: a row of its database")
+    for one in (p, q, r):
+        one.add_argument("--gate", type=float, help="lowest score, in percent")
+    build_options(commands)
+    for name, call, words in (("bugs", bugs, ("folder",)), ("diff", diff, ("before", "after")),
+                              ("patch", patch, ("folder",))):
+        one = commands.add_parser(name)
+        for word in words:
+            one.add_argument(word)
+        one.set_defaults(call=call)
+        if call == bugs:
+            one.add_argument("patches", nargs="+")
+        elif call == patch:
+            one.add_argument("mutant", type=int)
     args = parser.parse_args()
     try:
         return args.call(args)

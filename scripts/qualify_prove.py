@@ -57,6 +57,27 @@ def instances(args, folder):
     return found
 
 
+# ---- functions of packages ----
+FUNCTION = re.compile(r"^\s*function\s+automatic\s+([^;()]*?)(\w+)\s*\(([^;]*?)\)\s*;", re.M)
+DECLARED = re.compile(r"(?:localparam|parameter)[^=;]*?(\w+)\s*=|\}\s*(\w+)\s*;")
+AROUND = "qualify_function"
+
+
+def function_module(text, at):
+    """A module around the function of a package at this place of its text, and its name; None: there is none."""
+    package = re.findall(r"^\s*package\s+(\w+)", text[:at], re.M)
+    found = [f for f in FUNCTION.finditer(text) if f.start() < at < text.find("endfunction", f.end())]
+    if not package or not found:
+        return None
+    kind, function, arguments = found[0].groups()
+    names = re.findall(r"(\w+)\s*(?:,|$)", arguments.strip())
+    header = "%s, output %s y_o" % (arguments, kind.strip() or "logic")
+    for own in sorted({a or b for a, b in DECLARED.findall(text)}):
+        header = re.sub(r"\b%s\b" % own, "%s::%s" % (package[-1], own), header)
+    return "module %s (%s);\n  assign y_o = %s::%s(%s);\nendmodule\n" % (
+        AROUND, header, package[-1], function, ", ".join(names)), function
+
+
 def sources_of(kept, module, sources):
     """Packages, and the files of the module and of those that it contains."""
     parts = {module} | {name for name, above in kept["parents"].items() if module in above}
@@ -107,9 +128,21 @@ class Prover:
         with open(os.path.join(folder, "clk_gate.sv"), "w", encoding="utf-8") as out:
             out.write(BLACK)
 
+    def around(self, m):
+        """For a mutant of a package: the module around its function; others have a module."""
+        made = function_module(self.kept["sources"][m["file"]], m["edits"][0][0])
+        if made is None:
+            return None
+        path = os.path.join(self.folder, made[1] + ".sv")
+        with self.lock:
+            if not os.path.exists(path):
+                with open(path, "w", encoding="utf-8") as out:
+                    out.write(made[0])
+        return dict(m, module=AROUND, around=path)
+
     def sources(self, m):
         """Of the module, without the gates of clocks."""
-        chosen = []
+        chosen = [m["around"]] if "around" in m else []
         for path in sources_of(self.kept, m["module"], self.args.sources):
             with open(path, encoding="utf-8") as src:
                 if not GATE.search(src.read()):
@@ -133,7 +166,7 @@ class Prover:
 
     def gold(self, m, values):
         """That of the design, read once."""
-        key = (m["module"],) + tuple(sorted(values.items()))
+        key = (m["module"], m.get("around")) + tuple(sorted(values.items()))
         with self.lock:
             if key not in self.golds:
                 self.golds[key] = self.read(m, values, self.sources(m), "gold-%d" % len(self.golds))
@@ -154,7 +187,12 @@ class Prover:
         return "Property proved" in said
 
     def one(self, m, sets):
-        """"proven" if it is for all sets of parameters; `valid`: if payloads count only while they are valid."""
+        """"proven" if it is for all sets of parameters; `valid`: if payloads count only while they are valid. No sets:
+        it is a function of a package."""
+        if not sets:
+            m, sets = self.around(m), [{}]
+            if m is None:
+                return "not tried: no function"
         changed, how = os.path.join(self.folder, "%d.sv" % m["id"]), "proven"
         with open(changed, "w", encoding="utf-8") as out:
             out.write(edited(self.kept["sources"][m["file"]], m["edits"]))
@@ -180,13 +218,15 @@ def prove(kept, args):
     begin, lock, said = time.monotonic(), threading.Lock(), {}
     with tempfile.TemporaryDirectory(prefix="prove-") as folder:
         sets, prover = instances(args, folder), Prover(args, kept, folder)
-        todo = [m for m in kept["mutants"] if m["verdict"] in TRIED and sets.get(m["module"])]
+        packages = set(re.findall(r"^\s*package\s+(\w+)", "\n".join(kept["sources"].values()), re.M))
+        todo = [m for m in kept["mutants"] if m["verdict"] in TRIED and
+                (sets.get(m["module"]) or m["module"] in packages)]
         todo.sort(key=lambda m: TRIED.index(m["verdict"]))
 
         def attempt(m):
             if time.monotonic() - begin > args.total:
                 return
-            result = prover.one(m, sets[m["module"]])
+            result = prover.one(m, sets.get(m["module"]))
             with lock:
                 said[m["id"]] = result
                 print("qualify: proof [%d/%d, %s] %d %s:%d %s: %s" % (

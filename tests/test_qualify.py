@@ -411,10 +411,11 @@ def test_a_mutant_of_an_earlier_run(tmp_path):
 def test_a_part_of_the_mutants():
     made = [dict(mutant(n, ""), drawn=n != 3, module="ab"[n % 2]) for n in range(1, 6)]
 
-    def chosen(modules, only):
-        args = argparse.Namespace(modules=modules, only=only)
+    def chosen(modules, only, sample=0):
+        args = argparse.Namespace(modules=modules, only=only, sample=sample, draw=1)
         return [m["id"] for m in qualify.chosen_mutants(made, args)]
     assert chosen([], []) == [1, 2, 4, 5] and chosen(["b"], []) == [1, 5] and chosen([], [2, 3]) == [2]
+    assert len(chosen([], [], 3)) == 3 and {n % 2 for n in chosen([], [], 2)} == {0, 1}, "of both modules"
     with pytest.raises(qualify.Bad, match="no mutant in module c"):
         chosen(["c"], [])
 
