@@ -75,9 +75,9 @@ class Netlist:
                     self.names.setdefault(bit, set()).add("%s[%d]" % (name, at))
         self.ports = {side: {name: p["bits"] for name, p in module["ports"].items() if p["direction"] == side}
                       for side in ("input", "output")}
-        self.gates, self.flops, self.clocks = {}, {}, {}
+        self.gates, self.flops, self.clocks, self.boxes = {}, {}, {}, 0
         for name, cell in module["cells"].items():
-            self.cell(name, cell["type"], {port: bits[0] for port, bits in cell["connections"].items()}, cell)
+            self.cell(name, cell["type"], {port: bits[0] for port, bits in cell["connections"].items() if bits}, cell)
         self.inputs = {"%s[%d]" % (name, at): bit for name, bits in self.ports["input"].items()
                        for at, bit in enumerate(bits)}
         self.input_of = {bit: name for name, bit in self.inputs.items()}
@@ -89,8 +89,17 @@ class Netlist:
             self.flops[at["Q"]] = (at["D"], at["C"], at.get("R"), kind[7:9] if "R" in at else "")
         elif "clk_gate" in kind:  # rtl/lib/clk_gate.sv: a clock, and whether it runs
             self.clocks[at["clk_o"]] = (at["clk_i"], at["en_i"] if gates(cell) else "1")
+        elif not kind.startswith("$_"):
+            self.box(name, kind, cell)
         else:
             raise Unsupported("cell %s of type %s" % (name, kind))
+
+    def box(self, name, kind, cell):
+        """A module inside: what it says is an input, what it is told an output."""
+        self.boxes += 1
+        for port, bits in cell["connections"].items():
+            side = "input" if cell["port_directions"][port] == "output" else "output"
+            self.ports[side]["%s %s.%s" % (kind, name, port)] = bits
 
     def enable(self, clock):
         """(the input that a clock comes from, the bits that must be 1 for it to run)"""
@@ -142,6 +151,10 @@ class Side:
         for enable in self.net.enable(clock)[1]:
             value = self.graph.mux(self.literal(enable), value, raw)
         return value if reset is None else self.graph.mux(self.literal(reset), value, int(kind[1]))
+
+
+def has_payloads(net):
+    return any(valid_of(name, net.ports["output"]) for name in net.ports["output"])
 
 
 def valid_of(name, outputs):

@@ -325,10 +325,11 @@ def test_patch(tmp_path):
 
 PROOF = """
 module m (input logic clk_i, input logic rst_ni, input logic load_i, input logic [3:0] d_i,
-    output logic valid_o, output logic [3:0] data_o, output logic [3:0] count_o);
+    output logic valid_o, output logic [3:0] data_o, output logic [3:0] count_o, output logic high_o);
   logic [3:0] data_q, count_q;
   logic run, full_q;
   logic [3:0] kept_q;
+  highest u_highest (.d_i(count_q), .q_o(high_o));
   clk_gate u_gate (.clk_i(clk_i), .en_i(load_i || full_q), .clk_o(run));
   always_ff @(posedge run or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -345,6 +346,9 @@ module m (input logic clk_i, input logic rst_ni, input logic load_i, input logic
   assign valid_o = full_q;
   assign data_o = data_q;
   assign count_o = count_q > 4'd12 ? kept_q : count_q;
+endmodule
+module highest (input logic [3:0] d_i, output logic q_o);
+  assign q_o = d_i[3];
 endmodule
 module clk_gate #(parameter bit Gate = 1'b1) (input logic clk_i, input logic en_i, output logic clk_o);
   logic en_q;
@@ -365,6 +369,9 @@ PROOFS = [
     ("load_i || full_q", "load_i", "survived"),  # the clock stands still one cycle too early
     ("load_i || full_q", "1'b1", "survived"),    # it counts while nothing is loaded
     ("full_q <= load_i", "full_q <= load_i && (load_i || full_q)", "proven"),
+    (".d_i(count_q)", ".d_i(count_q ^ {3'd0, count_q > 4'd12})", "proven"),
+    (".d_i(count_q)", ".d_i(count_q ^ 4'd1)", "proven"),  # what highest does with it says so
+    (".d_i(count_q)", ".d_i(count_q ^ 4'd8)", "survived"),
 ]
 
 
@@ -373,7 +380,8 @@ PROOFS = [
 def test_prove(tmp_path):
     """By all sequences of inputs after a reset: what is never reached does not count, what takes nine cycles does."""
     (tmp_path / "gate.sv").write_text(PROOF[PROOF.index("module clk_gate"):PROOF.index("package p;")])
-    (tmp_path / "m.sv").write_text(PROOF[:PROOF.index("module clk_gate")])
+    (tmp_path / "high.sv").write_text(PROOF[PROOF.index("module highest"):PROOF.index("module clk_gate")])
+    (tmp_path / "m.sv").write_text(PROOF[:PROOF.index("module highest")])
     (tmp_path / "p.sv").write_text(PROOF[PROOF.index("package p;"):])
     path, made = str(tmp_path / "m.sv"), []
     for number, (old, new, _) in enumerate(PROOFS, 1):
@@ -382,12 +390,13 @@ def test_prove(tmp_path):
                            new=new, edits=[[at, at + len(old), new]], why="reviewed"))
     dir_ = result(tmp_path / "a", *made)
     kept = json.loads((tmp_path / "a" / "qualify.json").read_text())
-    kept.update(sources={path: (tmp_path / "m.sv").read_text()}, parents={"m": [], "clk_gate": ["m"]})
+    kept.update(sources={path: (tmp_path / "m.sv").read_text()}, parents={"m": [], "clk_gate": ["m"], "highest": ["m"]})
     (tmp_path / "a" / "qualify.json").write_text(json.dumps(kept))
     done = subprocess.run(QUALIFY + ["prove", dir_, "--seconds", "60", "--jobs", "2", "--top", "m", "--sources",
-                                     str(tmp_path / "p.sv"), str(tmp_path / "gate.sv"), path],
+                                     str(tmp_path / "p.sv"), str(tmp_path / "gate.sv"), str(tmp_path / "high.sv"),
+                                     path],
                           capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0 and "4 of 8 are proven" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "6 of 11 are proven" in done.stdout, done.stdout + done.stderr
     got = json.loads((tmp_path / "a" / "qualify.json").read_text())["mutants"]
     assert [m["verdict"] for m in got] == [verdict for _, _, verdict in PROOFS], done.stdout
     assert "while they are valid" in got[0]["why"] and "while" not in got[1]["why"]
