@@ -28,6 +28,7 @@ qualify: ## sign-off | find mutants of the RTL that no check notices | \
 	  $(if $(PROVE),,$(QUALIFY_END))
 	@$(if $(PROVE),$(PYTHON) scripts/qualify.py prove $(QUALIFY_OUT) --seconds $(PROVE) --total $(or $(PROVE_TOTAL),600) \
 	  --jobs $(JOBS) --top $(TOP) --parameters $($(DUT).params.$(CFG)) $(QUALIFY_END) \
+  $(if $(MODULES),--modules $(MODULES)) \
 	  $(addprefix --include ,$($(DUT).include) $(call gen,$(DUT))) --sources $(RTL_ALL),:)
 
 qualify-replay: ## sign-off | the case that decided about a mutant of the last run, with a waveform | \

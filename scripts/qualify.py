@@ -321,6 +321,7 @@ def prove_options(commands):
     p.add_argument("--jobs", type=int, default=os.cpu_count(), help="proofs at a time")
     p.add_argument("--top", required=True, help="module")
     p.add_argument("--parameters", nargs="*", default=[], metavar="NAME=VALUE")
+    p.add_argument("--modules", nargs="*", default=[], help="mutants of these modules only")
     p.add_argument("--include", action="append", default=[])
     p.add_argument("--sources", nargs="+", required=True)
     p.set_defaults(call=prove)

@@ -144,12 +144,12 @@ class Prover:
 
     def sources(self, m):
         """Of the module, without the gates of clocks."""
-        chosen = [m["around"]] if "around" in m else []
+        chosen = []
         for path in sources_of(self.kept, m["module"], self.args.sources):
             with open(path, encoding="utf-8") as src:
                 if not GATE.search(src.read()):
                     chosen.append(path)
-        return chosen
+        return chosen + ([m["around"]] if "around" in m else [])
 
     def read(self, m, values, sources, name, boxes):
         """The netlist, or a word that says why there is none."""
@@ -232,7 +232,8 @@ def prove(kept, args):
         sets, prover = instances(args, folder), Prover(args, kept, folder)
         packages = set(re.findall(r"^\s*package\s+(\w+)", "\n".join(kept["sources"].values()), re.M))
         todo = [m for m in kept["mutants"] if m["verdict"] in TRIED and
-                (sets.get(m["module"]) or m["module"] in packages)]
+                (sets.get(m["module"]) or m["module"] in packages) and
+                (not args.modules or m["module"] in args.modules)]
         todo.sort(key=lambda m: TRIED.index(m["verdict"]))
 
         def attempt(m):

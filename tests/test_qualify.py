@@ -545,6 +545,21 @@ def test_equivalents_go_stale(tmp_path):
         qualify.equivalents(str(path))
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "designs").glob("*/equivalent.txt")), ids=lambda p: p.parent.name)
+def test_reviewed_entries_name_mutants(path, tmp_path):
+    """An edit of a line makes its entries stale: they are looked at again, or go."""
+    sources = sorted(str(p.relative_to(ROOT)) for room in ("lib", path.parent.name)
+                     for p in (ROOT / "rtl" / room).rglob("*.sv"))
+    done = subprocess.run([sys.executable, "scripts/mutate.py", "--output", str(tmp_path)] + sources, cwd=ROOT,
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    made, lines = json.loads((tmp_path / "mutants.json").read_text()), {}
+    for m in made:
+        lines.setdefault(m["file"], (ROOT / m["file"]).read_text().splitlines())
+        m["text"] = lines[m["file"]][m["line"] - 1].strip()
+    assert qualify.apply_equivalents(made, qualify.equivalents(str(path))) == []
+
+
 def test_a_draw_has_every_module_and_operator():
     strata = {(m, o): [i for i in range(1, 301) if i % 5 == m and i % 3 == o] for m in range(5) for o in range(3)}
     drawn = mutate.draw(strata, 30, 1)
