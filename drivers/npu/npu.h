@@ -82,6 +82,8 @@ typedef enum npu_act {
     NPU_ACT_MISH = 9,
     NPU_ACT_ELU = 10, /* act_p[0]: alpha */
     NPU_ACT_SOFTPLUS = 11,
+    NPU_ACT_GELU = 12,      /* with erf */
+    NPU_ACT_GELU_TANH = 13, /* its approximation with tanh */
     NPU_ACT_COUNT
 } npu_act;
 
@@ -276,20 +278,31 @@ typedef enum npu_alu_op { NPU_ALU_CTRL_OP_TABLE(NPU_ALU_VALUE) NPU_ALU_OP_COUNT 
 /* Where p or q comes from: a scalar, the tensor b, or an array with one FP32 for each channel. */
 typedef enum npu_operand { NPU_SCALAR = 0, NPU_VECTOR = 1, NPU_CHANNEL = 2 } npu_operand;
 
+/* Functions of the ALU in place of an activation, the numbers of ALU_ACT.FUNC. */
+typedef enum npu_func {
+    NPU_FUNC_NONE = 0,
+    NPU_FUNC_EXP = 1,
+    NPU_FUNC_RECIP = 2,
+    NPU_FUNC_RSQRT = 3,
+    NPU_FUNC_COUNT
+} npu_func;
+
 /*
- * Element-wise operation on FP32 NCHW tensors: out = act(op(a, p, q)). a, b (where used) and out have the same w, h, c;
- * out may be a. Threshold is GT with a scalar, clip is COPY with NPU_ACT_CLIP, scale and bias per channel is MULADD
- * with NPU_CHANNEL, dropout is MUL, mean/norm of an image is ADDMUL with -mean and norm, PReLU is PRELU with the slopes
- * at p_addr (NPU_CHANNEL) or one slope for all (NPU_SCALAR).
+ * Element-wise operation on FP32 NCHW tensors: out = act(op(a, p, q)), or func in place of act. a, b (where used) and
+ * out have the same w, h, c; out may be a. Threshold is GT with a scalar, clip is COPY with NPU_ACT_CLIP, scale and
+ * bias per channel is MULADD with NPU_CHANNEL, dropout is MUL, mean/norm of an image is ADDMUL with -mean and norm,
+ * PReLU is PRELU with the slopes at p_addr (NPU_CHANNEL) or one slope for all (NPU_SCALAR), 1/a is COPY with
+ * NPU_FUNC_RECIP.
  */
 typedef struct npu_eltwise {
-    npu_alu_op op; /* neither DOT nor SUM */
+    npu_alu_op op; /* not a reduction */
     npu_operand p_kind, q_kind;
     npu_tensor a, b, out;
     uint32_t p, q;           /* FP32 bits */
     uint32_t p_addr, q_addr; /* arrays of c FP32, multiple of 4 */
     npu_act act;
     uint32_t act_p[2];
+    npu_func func; /* not with an activation */
 } npu_eltwise;
 npu_status npu_eltwise_run(npu *dev, const npu_eltwise *op);
 
@@ -373,7 +386,7 @@ typedef struct npu_pool_state {
 } npu_pool_state;
 
 typedef struct npu_alu_state {
-    uint32_t ctrl, act, act_p[4];
+    uint32_t ctrl, act, act_p[4], func;
     uint32_t a_addr, a_rstep, a_pstep, b_addr, b_rstep, b_pstep, o_addr[4], o_rstep, o_pstep;
     uint32_t count, rows, planes, out_count;
     uint32_t p, q, p_addr, q_addr;
