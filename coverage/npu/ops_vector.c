@@ -21,6 +21,8 @@ static const cov_bin op_bins[] = {NPU_ENUM(ops, NPU_ALU_CTRL_OP_NOT_REDUCE_COUNT
 static const cov_bin p_bins[] = {NPU_ENUM(kinds, 3, ":p_kind=%")};
 static const cov_bin q_bins[] = {NPU_ENUM(kinds, 3, ":q_kind=%")};
 static const cov_bin act_bins[] = {NPU_ENUM(npu_act_names, NPU_GEMM_ACT_TYPE_COUNT, ":act=%")};
+static const char *const funcs[] = NPU_ALU_ACT_FUNC_NAMES;
+static const cov_bin func_bins[] = {NPU_ENUM(funcs, NPU_ALU_ACT_FUNC_COUNT, ":func=%")};
 static const cov_bin data_bins[] = {NPU_ENUM(tensor_data, 6, ":data=%"), NPU_ONES};
 static const cov_bin what_bins[] = {NPU_ENUM(reductions, 2, ":what=%")};
 static const cov_bin factor_bins[] = {NPU_ENUM(factors, 3, ":scale=%")};
@@ -96,6 +98,7 @@ NPU_VALUE(mean_c, npu_knob(c, "what") == 1 ? npu_knob(c, "c") : COV_NONE)
     P(p_kind, "a scalar is read as a vector, or once for each channel", p_bins)                                        \
     P(q_kind, "a scalar is read as a vector, or once for each channel", q_bins)                                        \
     P(act, "the activation of the previous operation is used", act_bins)                                               \
+    P(func, "the function is left out, or that of another number", func_bins)                                          \
     P(hard, "the activation is wrong for parameters at the limits of FP32", flag_bins)                                 \
     P(w, "the last word of a row is not full", size_bins)                                                              \
     P(h, "rows are counted wrong", size_bins)                                                                          \
@@ -153,6 +156,7 @@ static const cov_rule op_act_rules[] = {
 static const cov_cross eltwise_crosses[] = {
     {COV_CROSS("op_p", "one operation reads p from the wrong place", "op", "p_kind", "q_kind"), COV_RULES(op_p_rules)},
     {COV_CROSS("op_data", "one operation with one class of values: NaN, zeros, halves", "op", "data")},
+    {COV_CROSS("func_data", "NaN, zeros and infinities of a function", "func", "data")},
     {COV_CROSS("op_act", "an operation and the activation after it", "op", "act"), COV_RULES(op_act_rules)},
     {COV_CROSS("op_in_place", "one operation writes its output before it has read its input", "op", "in_place",
                "same")}};

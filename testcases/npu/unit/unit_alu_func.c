@@ -48,7 +48,7 @@ static uint32_t draw_value(box *b) {
     switch (tb_rng_range(&b->data, 0, 7)) {
     case 0:
         return tb_rng_f32_hard(&b->data);
-    case 1: /* at or next to a border of a segment: of EXP a multiple of ln(2)/16, of the others five bits of fraction */
+    case 1: /* beside the border of a segment: of EXP a multiple of ln(2)/16, of the others five bits of fraction */
         return exp ? bits_of((float)((int32_t)(bits % 4096u) - 2048) * 0.0433216988f) + beside
                    : (bits & 0xFFFC0000u) + beside;
     case 2: /* subnormal, or with a subnormal result */

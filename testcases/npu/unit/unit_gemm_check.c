@@ -181,7 +181,7 @@ static void flaw(tb_rng *rng, settings *s) {
         t->requant = tb_rng_chance(rng, 3, 4);
         break;
     case 6:
-        t->act = check_range(rng, 12, 15);
+        t->act = check_range(rng, CM_ACT_COUNT, 15);
         break;
     case 7:
         t->wgt_keep = true;
