@@ -312,6 +312,26 @@ npu_status npu_dot_run(npu *dev, uint32_t a_addr, uint32_t b_addr, uint32_t len,
                        uint32_t *result);
 /* Global average of an FP32 NCHW tensor: out is c FP32 values, out_step bytes apart (a multiple of 4). */
 npu_status npu_global_average_run(npu *dev, const npu_tensor *in, uint32_t out_addr, uint32_t out_step);
+/*
+ * Normalisation of rows of FP32 values, each row by itself (docs/npu/driver.md, *Rows*):
+ * - softmax: e^(x - max) / sum of these;
+ * - layer norm: (x - mean) / sqrt(variance + eps) * gamma + beta, variance: the mean of the squares of x - mean;
+ * - RMS norm: x / sqrt(mean of x^2 + eps) * gamma.
+ * Steps are multiples of 4 and at least a row; out may be in, with the same step. rows: 1..65535, cols: 1..2^24-1.
+ * scratch: npu_rows_scratch_bytes() bytes. gamma_addr, beta_addr: cols FP32 values, 0: none (softmax: none; a beta only
+ * in layer norm, with a gamma: NPU_ERR_LAYOUT). Addresses are multiples of 4, scratch_addr of 16.
+ */
+typedef enum npu_rows_kind { NPU_ROWS_SOFTMAX, NPU_ROWS_LAYER_NORM, NPU_ROWS_RMS_NORM, NPU_ROWS_KINDS } npu_rows_kind;
+typedef struct npu_rows {
+    npu_rows_kind kind;
+    uint32_t rows, cols;
+    uint32_t in_addr, in_step, out_addr, out_step; /* steps: bytes from a row to the next */
+    uint32_t eps;                                  /* FP32 bits */
+    uint32_t gamma_addr, beta_addr;
+    uint32_t scratch_addr, scratch_bytes;
+} npu_rows;
+uint32_t npu_rows_scratch_bytes(const npu_rows *rows);
+npu_status npu_rows_run(npu *dev, const npu_rows *rows);
 /* Nearest upsampling by 2: out.w = 2*in.w, out.h = 2*in.h, same layout and c. */
 npu_status npu_upsample2x_run(npu *dev, const npu_tensor *in, const npu_tensor *out);
 /* Copy a tensor, same layout and shape, other steps: a branch of a concat that could not be written in place. */
@@ -338,6 +358,7 @@ npu_status npu_job_dot(npu_job *job, const npu *dev, uint32_t a_addr, uint32_t b
                        uint32_t out_addr);
 npu_status npu_job_global_average(npu_job *job, const npu *dev, const npu_tensor *in, uint32_t out_addr,
                                   uint32_t out_step);
+npu_status npu_job_rows(npu_job *job, const npu *dev, const npu_rows *rows);
 npu_status npu_job_upsample2x(npu_job *job, const npu *dev, const npu_tensor *in, const npu_tensor *out);
 npu_status npu_job_copy(npu_job *job, const npu *dev, const npu_tensor *in, const npu_tensor *out);
 npu_status npu_jobs_run(npu *dev, npu_job *jobs, size_t count);
@@ -393,6 +414,11 @@ typedef struct npu_alu_state {
     uint32_t tasks, at; /* one for each o_addr */
 } npu_alu_state;
 
+typedef struct npu_rows_state {
+    npu_rows rows;
+    uint32_t at; /* the next of the steps in npu_rows.c */
+} npu_rows_state;
+
 struct npu_job {
     npu_status status;
     npu_unit unit;
@@ -406,6 +432,7 @@ struct npu_job {
         npu_convert_state convert;
         npu_pool_state pool;
         npu_alu_state alu;
+        npu_rows_state rows;
     } s;
 };
 

@@ -30,14 +30,10 @@ static void put_operands(const npu_alu_state *s, npu_task *task) {
     npu_task_put(task, NPU_REG_ALU_Q_ADDR, s->q_addr);
 }
 
-static bool next_alu(npu_job *job, npu_task *task) {
+void npu_alu_put(const npu_alu_state *s, npu_task *task) {
     static const uint32_t act_regs[4] = {NPU_REG_ALU_ACT_P0, NPU_REG_ALU_ACT_P1, NPU_REG_ALU_ACT_P2,
                                          NPU_REG_ALU_ACT_P3};
-    npu_alu_state *s = &job->s.alu;
     uint32_t params[4];
-    if (s->at == s->tasks) {
-        return false;
-    }
     put_operands(s, task);
     uint32_t used = npu_act_params(s->act, s->act_p, params);
     for (uint32_t i = 0; i < used; i++) {
@@ -46,6 +42,14 @@ static bool next_alu(npu_job *job, npu_task *task) {
     npu_task_put(task, NPU_REG_ALU_ACT, NPU_FIELD(NPU_ALU_ACT_TYPE, s->act) | NPU_FIELD(NPU_ALU_ACT_FUNC, s->func));
     npu_task_put(task, NPU_REG_ALU_CTRL, s->ctrl | NPU_ALU_CTRL_EN_MASK);
     task->out = (npu_output){s->o_addr[s->at], s->out_count * 4, s->rows, s->o_rstep, s->planes, s->o_pstep};
+}
+
+static bool next_alu(npu_job *job, npu_task *task) {
+    npu_alu_state *s = &job->s.alu;
+    if (s->at == s->tasks) {
+        return false;
+    }
+    npu_alu_put(s, task);
     s->at++;
     return true;
 }
