@@ -10,7 +10,7 @@ static const char *const kinds[] = {"scalar", "vector", "channel"};
 static const char *const tensor_data[] = {"plain", "extreme", "halves", "zeros", "ramp", "specials"};
 static const char *const reductions[] = {"dot", "mean"};
 static const char *const factors[] = {"one", "plain", "hard"};
-static const char *const row_kinds[] = {"softmax", "layer_norm", "rms_norm"};
+static const char *const row_kinds[] = {"softmax", "layer_norm", "rms_norm", "softmax_across"};
 static const char *const eps_kinds[] = {"plain", "zero", "hard"};
 static const char *const convert_shapes[] = {"any", "point", "line", "large", "deep"};
 static const char *const directions[] = {"int8", "fp32"};
@@ -28,7 +28,7 @@ static const cov_bin func_bins[] = {NPU_ENUM(funcs, NPU_ALU_ACT_FUNC_COUNT, ":fu
 static const cov_bin data_bins[] = {NPU_ENUM(tensor_data, 6, ":data=%"), NPU_ONES};
 static const cov_bin what_bins[] = {NPU_ENUM(reductions, 2, ":what=%")};
 static const cov_bin factor_bins[] = {NPU_ENUM(factors, 3, ":scale=%")};
-static const cov_bin row_kind_bins[] = {NPU_ENUM(row_kinds, 3, ":kind=%")};
+static const cov_bin row_kind_bins[] = {NPU_ENUM(row_kinds, 4, ":kind=%")};
 static const cov_bin affine_bins[] = {{COV_EACH(0, 2), .hint = ":affine=%"}};
 static const cov_bin eps_bins[] = {NPU_ENUM(eps_kinds, 3, ":eps=%")};
 static const cov_bin convert_shape_bins[] = {NPU_ENUM(convert_shapes, 5, ":shape=%")};

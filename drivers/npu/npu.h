@@ -314,14 +314,20 @@ npu_status npu_dot_run(npu *dev, uint32_t a_addr, uint32_t b_addr, uint32_t len,
 npu_status npu_global_average_run(npu *dev, const npu_tensor *in, uint32_t out_addr, uint32_t out_step);
 /*
  * Normalisation of rows of FP32 values, each row by itself (docs/npu/driver.md, *Rows*):
- * - softmax: e^(x - max) / sum of these;
+ * - softmax: e^(x - max) / sum of these; softmax across: the same down the columns, each column by itself;
  * - layer norm: (x - mean) / sqrt(variance + eps) * gamma + beta, variance: the mean of the squares of x - mean;
  * - RMS norm: x / sqrt(mean of x^2 + eps) * gamma.
  * Steps are multiples of 4 and at least a row; out may be in, with the same step. rows: 1..65535, cols: 1..2^24-1.
- * scratch: npu_rows_scratch_bytes() bytes. gamma_addr, beta_addr: cols FP32 values, 0: none (softmax: none; a beta only
+ * scratch: npu_rows_scratch_bytes() bytes, 4 for each row (across: column). gamma_addr, beta_addr: cols FP32 values, 0: none (softmax: none; a beta only
  * in layer norm, with a gamma: NPU_ERR_LAYOUT). Addresses are multiples of 4, scratch_addr of 16.
  */
-typedef enum npu_rows_kind { NPU_ROWS_SOFTMAX, NPU_ROWS_LAYER_NORM, NPU_ROWS_RMS_NORM, NPU_ROWS_KINDS } npu_rows_kind;
+typedef enum npu_rows_kind {
+    NPU_ROWS_SOFTMAX,
+    NPU_ROWS_LAYER_NORM,
+    NPU_ROWS_RMS_NORM,
+    NPU_ROWS_SOFTMAX_ACROSS,
+    NPU_ROWS_KINDS
+} npu_rows_kind;
 typedef struct npu_rows {
     npu_rows_kind kind;
     uint32_t rows, cols;

@@ -1,6 +1,7 @@
 /*
  * npu_rows.c - softmax, layer norm and RMS norm of rows: a few tasks of the ALU, one after the other. A row is a plane
- * of one row, so that a value of each row can be an operand.
+ * of one row, so that a value of each row can be an operand. Softmax across the rows has a line of values, one for each
+ * column, which is the vector operand of all rows.
  */
 #include "npu_priv.h"
 
@@ -94,8 +95,54 @@ static npu_alu_state task_of(const npu_rows *r, const step *s) {
     return t;
 }
 
+/*
+ * Softmax across n rows: the largest of each column, n tasks; e^(x - it) of all rows; the sums, n tasks; their
+ * reciprocals; the products of all rows with these. The line of values is in scratch.
+ */
+static bool next_across(npu_rows_state *s, npu_task *task) {
+    const npu_rows *r = &s->rows;
+    const uint32_t n = r->rows, at = s->at++, i = at <= n ? at : at - n - 1;
+    const bool all = at == n || at == 2 * n + 2, sums = at > n;
+    const uint32_t from = sums ? r->out_addr : r->in_addr, pitch = sums ? r->out_step : r->in_step;
+    npu_alu_state t = {.act = NPU_ACT_NONE,
+                       .count = r->cols,
+                       .out_count = r->cols,
+                       .rows = 1,
+                       .planes = 1,
+                       .tasks = 1,
+                       .a_addr = from,
+                       .o_addr = {r->scratch_addr},
+                       .b_addr = r->scratch_addr};
+    npu_alu_op op = NPU_ALU_COPY;
+    if (at > 2 * n + 2) {
+        return false;
+    }
+    if (all) {
+        op = at == n ? NPU_ALU_SUB : NPU_ALU_MUL;
+        t.func = at == n ? NPU_FUNC_EXP : NPU_FUNC_NONE;
+        t.planes = n;
+        t.a_pstep = pitch;
+        t.o_addr[0] = r->out_addr;
+        t.o_pstep = r->out_step;
+    } else if (at == 2 * n + 1) {
+        t.a_addr = r->scratch_addr;
+        t.func = NPU_FUNC_RECIP;
+    } else {
+        op = i == 0 ? NPU_ALU_COPY : sums ? NPU_ALU_ADD : NPU_ALU_MAX;
+        t.a_addr = i == 0 ? from : r->scratch_addr; /* the line so far, with row i as vector operand */
+        t.b_addr = from + i * pitch;
+    }
+    t.ctrl = NPU_FIELD(NPU_ALU_CTRL_OP, op) |
+             NPU_FIELD(NPU_ALU_CTRL_P_KIND, NPU_HAS(NPU_ALU_CTRL_OP_WITH_P, op) ? NPU_VECTOR : NPU_SCALAR);
+    npu_alu_put(&t, task);
+    return true;
+}
+
 static bool next_rows(npu_job *job, npu_task *task) {
     npu_rows_state *s = &job->s.rows;
+    if (s->rows.kind == NPU_ROWS_SOFTMAX_ACROSS) {
+        return next_across(s, task);
+    }
     const step *list = steps[s->rows.kind].step;
     while (s->at < steps[s->rows.kind].count && left_out(&s->rows, &list[s->at])) {
         s->at++;
@@ -110,7 +157,10 @@ static bool next_rows(npu_job *job, npu_task *task) {
 }
 
 uint32_t npu_rows_scratch_bytes(const npu_rows *rows) {
-    return rows == NULL ? 0 : npu_align(npu_min(rows->rows, NPU_MAX_DIM) * 4, 16);
+    const bool across = rows != NULL && rows->kind == NPU_ROWS_SOFTMAX_ACROSS;
+    return rows == NULL ? 0
+           : across     ? npu_align(npu_min(rows->cols, NPU_ALU_MAX_COUNT) * 4, 16)
+                        : npu_align(npu_min(rows->rows, NPU_MAX_DIM) * 4, 16);
 }
 
 static npu_status check(const npu_rows *r) {
@@ -127,7 +177,8 @@ static npu_status check(const npu_rows *r) {
     if (r->rows > 1 && (r->in_step < r->cols * 4 || r->out_step < r->cols * 4)) {
         return NPU_ERR_CSTEP;
     }
-    if ((r->kind == NPU_ROWS_SOFTMAX && r->gamma_addr != 0) ||
+    const bool norm = r->kind == NPU_ROWS_LAYER_NORM || r->kind == NPU_ROWS_RMS_NORM;
+    if ((!norm && r->gamma_addr != 0) ||
         (r->beta_addr != 0 && (r->kind != NPU_ROWS_LAYER_NORM || r->gamma_addr == 0))) {
         return NPU_ERR_LAYOUT;
     }
@@ -155,7 +206,7 @@ npu_status npu_job_rows(npu_job *job, const npu *dev, const npu_rows *rows) {
         {{rows->out_addr, rows->out_step, rows->rows, bytes}, NPU_WRITE, true},
         {npu_flat_area(rows->gamma_addr, rows->gamma_addr != 0 ? bytes : 0), NPU_READ, false},
         {npu_flat_area(rows->beta_addr, rows->beta_addr != 0 ? bytes : 0), NPU_READ, false},
-        {npu_flat_area(rows->scratch_addr, (uint64_t)rows->rows * 4), NPU_SCRATCH, false},
+        {npu_flat_area(rows->scratch_addr, npu_rows_scratch_bytes(rows)), NPU_SCRATCH, false},
     };
     for (uint32_t i = 0; i < sizeof areas / sizeof areas[0] && status == NPU_OK; i++) {
         status = npu_job_area(job, areas[i].area, areas[i].use, areas[i].in_place);

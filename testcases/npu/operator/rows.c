@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const kind_names[NPU_ROWS_KINDS] = {"softmax", "layer_norm", "rms_norm"};
+static const char *const kind_names[NPU_ROWS_KINDS] = {"softmax", "layer_norm", "rms_norm", "softmax_across"};
 enum { EPS_PLAIN, EPS_ZERO, EPS_HARD };
 static const char *const eps_names[] = {"plain", "zero", "hard"};
 
@@ -87,7 +87,8 @@ static int again(tc_run *run, tensor_op *op) {
 
 static int make_buffers(tc_run *run, rows_op *o, const tensor_place *place) {
     const tb_knobs *k = place->knobs;
-    const uint32_t affine = o->rows.kind == NPU_ROWS_SOFTMAX ? 0 : tc_knob(k, "affine");
+    const bool norm = o->rows.kind == NPU_ROWS_LAYER_NORM || o->rows.kind == NPU_ROWS_RMS_NORM;
+    const uint32_t affine = norm ? tc_knob(k, "affine") : 0;
     const bool beta = affine == 2 && o->rows.kind == NPU_ROWS_LAYER_NORM;
     tb_rng rng = tb_rng_stream(place->seed, "rows.input");
     if (tensor_make(run, place, "input", shape_of(k), o->in_place ? NPU_BUF_SCRATCH : NPU_BUF_IN, &o->op.a) != 0 ||
@@ -180,6 +181,9 @@ static void generate(const tc_gen *g) {
     gen_size(g, "cols", gen_chance(g, "cols", 1, 6) ? 20000 : 800);
     gen_size(g, "rows", gen_chance(g, "rows", 1, 6) ? 2000 : 64);
     /* about five passes over the rows, of which each costs some cycles */
+    if (kind_of(g->knobs) == NPU_ROWS_SOFTMAX_ACROSS) { /* two tasks for each row */
+        gen_draw_in(g, "rows", 1, 40);
+    }
     while ((UINT64_C(20) * tc_knob(g->knobs, "cols") / 16 + 200) * tc_knob(g->knobs, "rows") * gen_slowness(g->knobs) >
                gen_budget(g->n) / 2 &&
            gen_shrink(g, sizes, NULL, 2)) {

@@ -13,20 +13,21 @@
 
 /* ---- softmax: an interval for each element ---- */
 
-static void softmax_row(const uint32_t *x, size_t cols, uint32_t *bits, uint32_t *out) {
+/* `cols` elements, every `step`-th; each sum has `sums` roundings. */
+static void softmax_row(const uint32_t *x, size_t cols, size_t step, double sums, uint32_t *bits, uint32_t *out) {
     float most = -INFINITY;
     double sum = 0.0;
-    for (size_t i = 0; i < cols; i++) { /* NaN is passed over */
+    for (size_t i = 0; i < cols * step; i += step) { /* NaN is passed over */
         most = ref_float(x[i]) > most ? ref_float(x[i]) : most;
     }
-    for (size_t i = 0; i < cols; i++) {
+    for (size_t i = 0; i < cols * step; i += step) {
         const float above = ref_float(x[i]) - most;
         sum += exp((double)above);
     }
     /* 3/4 of a unit for e^v and for the reciprocal, half a one for each sum on the way of a value and for the product,
      * twice over; and of the smallest subnormal */
-    const double share = ((double)cols / 32.0 + 16.0) * 0x1p-23;
-    for (size_t i = 0; i < cols; i++) {
+    const double share = (sums + 16.0) * 0x1p-23;
+    for (size_t i = 0; i < cols * step; i += step) {
         const float above = ref_float(x[i]) - most;
         const double y = exp((double)above) / sum;
         const double slack = y * share + 0x1p-148;
@@ -93,16 +94,20 @@ static int norm_row(const npu_rows *r, const uint32_t *gamma, const uint32_t *be
 int rows_expect(const npu_rows *rows, const uint32_t *gamma, const uint32_t *beta, const uint32_t *x,
                 rows_values *values, uint32_t *out) {
     rows_free(values);
-    values->softmax = rows->kind == NPU_ROWS_SOFTMAX;
+    const bool across = rows->kind == NPU_ROWS_SOFTMAX_ACROSS;
+    values->softmax = rows->kind == NPU_ROWS_SOFTMAX || across;
     values->bits = calloc((size_t)rows->rows * rows->cols, ROWS_ROOTS * sizeof *values->bits);
     if (values->bits == NULL) {
         return -1;
     }
-    for (uint32_t r = 0; r < rows->rows; r++) {
+    for (uint32_t c = 0; across && c < rows->cols; c++) {
+        softmax_row(x + c, rows->rows, rows->cols, (double)rows->rows, values->bits + ROWS_ROOTS * (size_t)c, out + c);
+    }
+    for (uint32_t r = 0; !across && r < rows->rows; r++) {
         const size_t at = (size_t)r * rows->cols;
         uint32_t *bits = values->bits + ROWS_ROOTS * at;
         if (values->softmax) {
-            softmax_row(x + at, rows->cols, bits, out + at);
+            softmax_row(x + at, rows->cols, 1, (double)rows->cols / 32.0, bits, out + at);
         } else if (norm_row(rows, gamma, beta, x + at, bits, out + at) != 0) {
             return -1;
         }
