@@ -11,10 +11,10 @@
 // Throughput   2N sums a cycle.
 // Enable       Nothing moves while en_i is 0.
 //
-// Written for simulation speed: the RAMs of all columns are one array, written and read by blocking assignments in loops
-// over the columns. The word that is read is never the one that is written, so the order does not matter. The same unit
-// as a netlist of cells: struct/acc_struct.sv; that both are equal is shown by `make unit UNIT=acc_equiv` and `make prove
-// P=acc` (docs/proofs.md).
+// Written for simulation speed: the RAMs of all columns are one array, written and read by blocking assignments in
+// loops over the columns. The word that is read is never the one that is written, so the order does not matter. The
+// same unit as a netlist of cells: struct/acc_struct.sv; that both are equal is shown by `make unit UNIT=acc_equiv` and
+// `make prove P=acc` (docs/proofs.md).
 module acc #(
   parameter int unsigned N = 8
 ) (

@@ -1,6 +1,6 @@
-// The accumulators as a netlist: 2N instances of acc_cell, an address for all of them, delay lines for the flags (thesis
-// section 3.2.1; contract: header of rtl/npu/acc/acc.sv). Ports and timing are those of `acc`; it is there to be
-// compared with. One difference: a sum that is not valid keeps the value of the last valid one of its column.
+// The accumulators as a netlist: 2N instances of acc_cell, an address for all of them, delay lines for the flags
+// (thesis section 3.2.1; contract: header of rtl/npu/acc/acc.sv). Ports and timing are those of `acc`; it is there to
+// be compared with. One difference: a sum that is not valid keeps the value of the last valid one of its column.
 module acc_struct #(
   parameter int unsigned N = 8
 ) (
