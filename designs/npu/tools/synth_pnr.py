@@ -157,7 +157,8 @@ def end_name(cell, netlist):
     cells, nets = netlist["cells"], netlist["netnames"]
     cell = re.sub(r"_(?:DFF)?LC$", "", cell)
     kind = cells.get(cell, {}).get("type", "")
-    bit = cells[cell]["connections"]["O" if kind == "SB_LUT4" else "Q"][0] if kind.startswith(("SB_LUT4", "SB_D")) else 0
+    output = {"SB_LUT4": "O"}.get(kind, "Q")
+    bit = cells[cell]["connections"][output][0] if kind.startswith(("SB_LUT4", "SB_D")) else 0
     if kind == "SB_LUT4":
         behind = [c for c in cells.values() if c["type"].startswith("SB_D") and c["connections"]["D"] == [bit]]
         bit = behind[0]["connections"]["Q"][0] if behind else 0
@@ -210,8 +211,8 @@ def run(args):
             raise SynthError("%s: not found; it is the Debian package %s (make deps-dev)" % (program, package))
     versions = [subprocess.run([program, "-V"], capture_output=True, text=True, check=False) for program in
                 (args.yosys, args.nextpnr)]
-    version = "%s, nextpnr-ice40 %s" % (versions[0].stdout.strip(),
-                                        "".join(re.findall(r"Version ([^)]*)", versions[1].stdout + versions[1].stderr)))
+    placer = "".join(re.findall(r"Version ([^)]*)", versions[1].stdout + versions[1].stderr))
+    version = "%s, nextpnr-ice40 %s" % (versions[0].stdout.strip(), placer)
     tool = "\n".join([version, SYNTH, *PLACE, *(inspect.getsource(f) for f in (widths, ring, frame, inner, Placed,
                                                                               signal_name, end_name, parse))])
     src = Sources(args.rtl, args.build / "gen/npu", [])
