@@ -340,6 +340,11 @@ typedef void net_opt_note(void *user, const char *line);
  */
 net_status net_optimize(net_graph *graph, net_opt_note *note, void *user, uint32_t *changes, net_error *err);
 /*
+ * Of that only: BatchNorm and Scale are folded into the layer with weights before them. For engines that quantise the
+ * weights of the graph as it is.
+ */
+net_status net_opt_norms(net_graph *graph, uint32_t *changes, net_error *err);
+/*
  * Pool the branches of a Concat instead of the joined map, in a planned graph (document 002, graph passes); it is
  * planned again. No bit changes. Adds the number of poolings that moved to *changes, which may be NULL. Errors:
  * NET_ERR_ARG, NET_ERR_MEMORY (the graph is not planned then).

@@ -141,6 +141,10 @@ endef
 
 # C sources of programs: compiled for the configuration
 $(OUT)/obj/%.o: ROOM_INCLUDES := $(call room_includes,$(DUT))
+# the program of networks plans those of the default design, whichever design it is linked with
+ifneq ($(DUT),$(DUT_DEFAULT))
+$(OUT)/obj/network/main/%.o: ROOM_INCLUDES += $(call room_includes,$(DUT_DEFAULT))
+endif
 CFG_MACROS := $(call cfg_macros,$(CFG))
 $(OUT)/obj/%.o: %.c $(OUT)/flags.c
 	@mkdir -p $(@D)

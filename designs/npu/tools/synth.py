@@ -45,7 +45,7 @@ UNITS = {
     "post_stream": "opFusion", "post_tiles": "opFusion", "post_arith": "opFusion",
     "requant": "opFusion", "transpose": "opFusion",
     "act": None,
-    "alu": "ALU", "alu_walk": "ALU", "alu_chan": "ALU", "alu_math": "ALU",
+    "alu": "ALU", "alu_walk": "ALU", "alu_chan": "ALU", "alu_math": "ALU", "alu_func": "ALU",
     "pool": "Pool", "pool_chan": "Pool", "pool_ld": "Pool", "pool_line": "Pool",
     "pool_seq": "Pool", "pool_op": "Pool", "pool_out": "Pool",
 }
