@@ -39,6 +39,8 @@ typedef struct net_product {
     float *out;
 } net_product;
 typedef void net_product_fn(void *user, const net_product *product);
+/* In place: each row of `count` elements becomes its softmax. */
+typedef void net_softmax_fn(void *user, float *row, uint32_t rows, uint32_t count);
 #define NET_MAX_PRODUCTS 6u
 /* The products that an INT8 layer asks for in `run` (operands and results NULL), and how often each. Returns how many
  * kinds there are; 0: none. */
@@ -54,6 +56,8 @@ uint32_t net_matmul_product(const net_graph *graph, const net_layer *layer, net_
 uint32_t net_sdpa_products(const net_graph *graph, const net_layer *layer, net_product product[2]);
 /* Those of LSTM, GRU and RNN: the input of all steps, and the state of one. */
 uint32_t net_rnn_products(const net_graph *graph, const net_layer *layer, net_product product[2], uint32_t times[2]);
+/* Elements that LayerNorm and RMSNorm normalise together: those of a row or of a map. */
+uint32_t net_norm_group(const net_layer *layer, const net_shape *in);
 /* true: one of these. */
 bool net_layer_recurs(const net_layer *layer);
 
@@ -65,7 +69,8 @@ typedef struct net_work {
     float *const *out;
     void *scratch;           /* layer->scratch bytes, aligned for any type */
     net_product_fn *product; /* what computes INT8 products; NULL: net_product_scalar() */
-    void *user;              /* its first argument */
+    net_softmax_fn *softmax; /* what computes the softmax of INT8 attention; NULL: mha_softmax_rows() */
+    void *user;              /* their first argument */
 } net_work;
 
 typedef struct net_op {
@@ -99,6 +104,7 @@ typedef struct net_exec {
     float **out;
     void *scratch;
     net_product_fn *product; /* of net_work */
+    net_softmax_fn *softmax;
     void *user;
 } net_exec;
 
@@ -150,7 +156,7 @@ net_status net_plan_axis(net_plan *p, uint32_t key, int32_t absent, uint32_t *ax
 
 /* true: the layer is only an activation without weights, which layer->act describes. */
 bool net_op_is_act(const net_op *op);
-/* An activation layer whose key 8 (not of ncnn, which ignores it) asks for the function itself, not for the NPU's fit. */
+/* An activation layer whose key 8 (not of ncnn, which ignores it) asks for the function itself, not the NPU's fit. */
 bool net_act_is_exact(const net_layer *layer);
 /* true: a planned layer that concatenates its inputs. Its `run` does not copy inputs that are already in place. */
 bool net_op_joins(const net_layer *layer);

@@ -1,6 +1,6 @@
 /*
- * op_sdpa.c - SDPA: attention of queries, keys and values that are maps, one for each head; as ncnn computes it, in FP32
- * and in INT8. Several heads of queries may share one of keys and values.
+ * op_sdpa.c - SDPA: attention of queries, keys and values that are maps, one for each head; as ncnn computes it, in
+ * FP32 and in INT8. Several heads of queries may share one of keys and values.
  */
 #include <math.h>
 
@@ -67,7 +67,11 @@ static void weigh(const net_work *work, const sdpa_form *f, uint32_t head, float
         float v = score[i] * scale;
         score[i] = mask != NULL ? v + mask[i] : v;
     }
-    mha_softmax_rows(score, f->source, f->target);
+    if (work->softmax != NULL && is_int8(work->layer)) {
+        work->softmax(work->user, score, f->source, f->target);
+    } else {
+        mha_softmax_rows(score, f->source, f->target);
+    }
 }
 
 static void head_float(const net_work *work, const sdpa_form *f, uint32_t head, float *out) {

@@ -22,8 +22,8 @@ typedef struct precision_result {
     double half, mean;
 } precision_result;
 
-/* Objects of a file, a line each: name of the picture without its folder, class, x, y, width, height in pixels, and anything behind them. Those
- * of other pictures than image[count] are left out. false: the reason is printed. */
+/* Objects of a file, a line each: name of the picture without its folder, class, x, y, width, height in pixels, and
+ * anything behind them. Those of other pictures than image[count] are left out. false: the reason is printed. */
 bool precision_load(precision *p, const char *path, uint32_t count, const char *const *image);
 /* Boxes that a network has found in a picture. false: no memory. */
 bool precision_add(precision *p, uint32_t image, const net_box *box, uint32_t count);

@@ -260,7 +260,8 @@ def every(c: Converter, t: Tensor, axis: int, chosen: range) -> Tensor:
     if chosen.start < room:  # and has not before the first one either
         last = cut(c, t, axis, chosen[-1], chosen[-1] + 1)
         rest = chosen[:-1]
-        return join(c, [every(c, t, axis, rest) if len(rest) > 1 else cut(c, t, axis, rest[0], rest[0] + 1), last], axis)
+        front = every(c, t, axis, rest) if len(rest) > 1 else cut(c, t, axis, rest[0], rest[0] + 1)
+        return join(c, [front, last], axis)
     first = chosen.start - max(room, 0)
     part = cut(c, t, axis, first, first + count * step)
     blocks = c.reshaped(part, t.shape[:axis] + (count, step) + t.shape[axis + 1:])
