@@ -308,6 +308,9 @@ class Converter:
         self.net.drop_unused(keep)
         self.net.fuse(keep)
         self.net.drop_unused(keep)
+        if not self.samples:
+            from .patterns import joined
+            joined(self.net, keep)
         self.net.chain(keep)
         for port, blob in zip(ports, self.net.split([p.blob for p in ports])):
             port.blob = blob
