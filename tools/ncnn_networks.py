@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Whole networks against the current ncnn (its package on PyPI): FP32 in plain C, INT8 on the golden model, with the same
-files, weights from a seed and one input.
+"""Whole networks against the current ncnn (its package on PyPI): FP32 in plain C, INT8 on the golden model, with the
+same files, weights from a seed and one input.
 
     pip download --only-binary=:all: -d W ncnn; for w in W/*.whl; do unzip -qo $w -d SITE; done
     python3 tools/ncnn_networks.py SITE a.param b.param@WxHxC ...
 
-Prints a line for each network: the largest error in FP32 over the largest value, and the ratio of ncnn's INT8 outputs to
-the difference in dB. Of detection layers their inputs are compared, as few random boxes are better than others. Needs
+Prints a line for each network: the largest error in FP32 over the largest value, the ratio of ncnn's INT8 outputs to the
+difference in dB, and that of FP32 to the error of INT8. Of detection layers their inputs are compared, as few random boxes are better than others. Needs
 `make python`."""
 
 import argparse

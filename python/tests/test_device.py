@@ -168,7 +168,7 @@ def test_memory(dev):
 def test_memory_of_operators_is_free_again():
     """More calls than memory has room for."""
     x = np.ones((256, 64, 64), F)
-    with tandem.Device("model", 4) as dev:
+    with tandem.Device("model", 4, memory=64 << 20) as dev:
         for _ in range(20):
             dev.copy(x)
         with pytest.raises(MemoryError, match="device memory"):

@@ -128,8 +128,8 @@ def encoder_part(norm, gelu, whole):
               node("Div", "d r", "n"), node("Mul", "n gamma", "ng"), node("Add", "beta ng", "nb"),
               node("MatMul", "nb weight", "p"), node("Add", "bias p", "h")]
     if gelu == "erf":
-        nodes += [node("Div", "h root2", "a"), node("Erf", "a", "b"), node("Add", "b one", "c"), node("Mul", "h c", "e"),
-                  node("Mul", "e half", "y")]
+        nodes += [node("Div", "h root2", "a"), node("Erf", "a", "b"), node("Add", "b one", "c"), 
+                  node("Mul", "h c", "e"), node("Mul", "e half", "y")]
     elif gelu == "erf, half first":
         nodes += [node("Mul", "h half", "e"), node("Mul", "h rroot2", "a"), node("Erf", "a", "b"),
                   node("Add", "b one", "c"), node("Mul", "e c", "y")]
@@ -165,8 +165,8 @@ def test_parts_become_layers(rng, model, norm, gelu):
                          ({"two": F(3)}, "LayerNorm")):
         if norm == "mul" and "two" in change:
             continue
-        both = graph(encoder_part(norm, gelu, "other" not in change), {"x": x},
-                     ["y"] + ["other"] * ("other" in change), fixed | {k: v for k, v in change.items() if k != "other"}, 13)
+        outputs, values = ["y"] + ["other"] * ("other" in change), {k: v for k, v in change.items() if k != "other"}
+        both = graph(encoder_part(norm, gelu, "other" not in change), {"x": x}, outputs, fixed | values, 13)
         again = to.convert(both)
         if "other" in change:  # the difference is read by an output: the norm stays in parts
             both.graph.node[-1].input[:] = ["d", "m"]
@@ -189,3 +189,46 @@ def test_norm_operators_are_layers(rng, model):
     made = graph([node("RMSNormalization", "x g", axis=2, epsilon=1e-4)], {"x": x}, ["y"], {"g": g}, 23)
     network = check(model, made, [x], [wide / np.sqrt((wide ** 2).mean((2, 3), keepdims=True) + 1e-4) * g], 1e-4, 1e-5)
     assert "RMSNorm" in {layer.kind for layer in network.net.layers}
+
+
+def test_positions_by_mask(model):
+    """Positions of words as RoBERTa counts them: a running sum of a mask, times the mask, plus the padding's index."""
+    ids = np.array([[5, 9, 1, 1, 7, 1], [3, 1, 4, 8, 2, 6]], np.int64)
+    nodes = [node("Equal", "x pad", "e"), node("Not", "e", "n"), node("Cast", "n", "m", to=6),
+             node("CumSum", "m axis", "s"), node("Mul", "s m", "p"), node("Cast", "p", "q", to=7),
+             node("Add", "q pad", "y")]
+    made = graph(nodes, {"x": ids}, ["y"], {"pad": np.int64(1), "axis": np.array(1)})
+    made.graph.output[0].type.tensor_type.elem_type = 7
+    mask = (ids != 1).astype(np.int64)
+    network = check(model, made, [ids], [np.cumsum(mask, 1) * mask + 1], 0, 0)
+    assert network.inputs[0].bounds == (-(1 << 24), 1 << 24)
+
+
+def test_integers_stay_exact(model):
+    """Where a result may be beyond 2^24, the input must be smaller; where no input helps, the operator is refused."""
+    x = np.array([7, -9, 1000], np.int64)
+    nodes = [node("Mul", "x three", "a"), node("Add", "a x", "b"), node("Sub", "b one", "c"), node("Div", "c two")]
+    made = graph(nodes, {"x": x}, ["y"], {"three": np.int64(3), "one": np.int64(1), "two": np.int64(2)})
+    made.graph.output[0].type.tensor_type.elem_type = 7
+    network = check(model, made, [x], [np.trunc((4 * x - 1) / 2)], 0, 0)
+    assert network.inputs[0].bounds[1] <= (1 << 22)
+    with pytest.raises(ValueError, match="expected integers from"):
+        network.feed([np.array([1 << 23, 0, 0])])
+    with pytest.raises(to.Unsupported, match=r"operator Mul, node 'n_Mul': integers up to .*FP32 holds them up to"):
+        to.convert(graph([node("Mul", "x x")], {"x": x}, ["y"]))
+
+
+def test_dynamic_lstm(rng, model):
+    """onnxruntime's LSTM of INT8 weights: as ONNX's LSTM with what they stand for."""
+    x = rng.standard_normal((4, 1, 3)).astype(F)
+    w, r = (rng.integers(-127, 128, s).astype(np.int8) for s in ((2, 3, 20), (2, 5, 20)))
+    ws, rs = np.array([0.004, 0.005], F), np.array([0.003, 0.006], F)
+    fixed = {"w": w, "r": r, "ws": ws, "rs": rs, "z": np.zeros(2, np.int8)}
+    names = ["x", "w", "r", *[""] * 5, "ws", "z", "rs", "z"]
+    one = onnx.helper.make_node("DynamicQuantizeLSTM", names, ["y"], name="n", domain="com.microsoft", hidden_size=5, direction="bidirectional")
+    made = graph([one], {"x": x}, ["y"], fixed)
+    made.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
+    real = {k: (v * s[:, None, None]).swapaxes(1, 2).astype(F) for k, v, s in (("w", w, ws), ("r", r, rs))}
+    plain = graph([node("LSTM", "x w r", hidden_size=5, direction="bidirectional")], {"x": x}, ["y"], real)
+    expected = to.convert(plain).run(model, [x])
+    check(model, made, [x], expected, 1e-5)
