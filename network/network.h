@@ -129,7 +129,9 @@ typedef enum net_act_type {
     NET_ACT_HARD_SIGMOID, /* v * a + b, cut off at 0 and 1 */
     NET_ACT_ELU,          /* v < 0 ? a * (e^v - 1) : v */
     NET_ACT_SELU,         /* v < 0 ? a * b * (e^v - 1) : b * v */
-    NET_ACT_SOFTPLUS      /* ln(1 + e^v) */
+    NET_ACT_SOFTPLUS,     /* ln(1 + e^v) */
+    NET_ACT_GELU,         /* v * (1 + erf(v / sqrt(2))) / 2 */
+    NET_ACT_GELU_TANH     /* v * (1 + tanh(sqrt(2/pi) * (v + 0.044715 v^3))) / 2 */
 } net_act_type;
 
 typedef struct net_act {
