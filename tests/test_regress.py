@@ -841,8 +841,8 @@ int main(int argc, char **argv) {
 
 
 def test_overhead(bench):
-    """Jobs of 50 ms of processor time, two at a time: when one ends the next one starts beside the other, and the runner
-    takes hardly any processor time of its own."""
+    """Jobs of 50 ms of processor time, two at a time: when one ends the next one starts beside the other, and the
+    runner takes hardly any processor time of its own."""
     count = 1000 if os.environ.get("TANDEM_CHECK") == "1" else 30
     folder = bench.path / "burn"
     folder.mkdir()
