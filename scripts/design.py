@@ -81,7 +81,7 @@ class Design:
 
     def check(self):
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,22}", self.name) or self.name in RESERVED:
-            self.bad(0, "%s is no name for a design (small letters, digits and _; not %s)" %
+            self.bad(0, "%s is not a valid name of a design (small letters, digits and _; not %s)" %
                      (self.name, ", ".join(RESERVED)))
         for key in NEEDED:
             if key not in self.lines:

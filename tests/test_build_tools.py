@@ -392,7 +392,7 @@ until [ -e $(dirname $0)/go ]; do sleep 0.05; done
 printf '#!/bin/sh\\n' >$out && chmod +x $out
 rmdir $0.busy
 """
-LINE = r"waiting for {}/lock: make \S+/fp-vectors .*\S has it since \d\d:\d\d:\d\d, process \d+{}; waited \d+ s"
+LINE = r"waiting for {}/lock: make \S+/fp-vectors .*\S has held it since \d\d:\d\d:\d\d, process \d+{}; waited \d+ s"
 
 
 @pytest.fixture

@@ -85,7 +85,7 @@ def test_ports(tmp_path, ports, said):
 
 def test_names(tmp_path):
     assert "two designs have this name" in design("list", folder=describe(tmp_path / "a", GOOD, "npu")).stderr
-    assert "is no name for a design" in design("list", folder=describe(tmp_path / "b", GOOD, "host")).stderr
+    assert "is not a valid name of a design" in design("list", folder=describe(tmp_path / "b", GOOD, "host")).stderr
     assert "there is no folder" in design("list", folder=tmp_path / "none").stderr
     done = subprocess.run(["make", "-s", "DUT=none", "help"], cwd=ROOT, env=ENV, capture_output=True, text=True)
     assert done.returncode == 2 and "DUT=none: expected one of npu axi_copy" in done.stderr

@@ -44,7 +44,8 @@ def one_line(done, status, part):
     (["run", "--net", MIXED, "--input", "no.f32"], "no.f32: No such file"),
     (["run", "--net", MIXED, "--input", "README.md"],
      "README.md: expected exactly one float for each element of the inputs"),
-    (["run", "--net", MIXED, "--input", "README.md", "--image", "README.md"], "--input and --image exclude each other"),
+    (["run", "--net", MIXED, "--input", "README.md", "--image", "README.md"],
+     "--input and --image cannot be given together"),
     (["run", "--net", MIXED, "--image", "no.png"], "no.png: cannot open"),
     (["run", "--net", MIXED, "--table", "no.table"], "no.table: cannot open"),
     (["run", "--net", MIXED, "--names", "no.txt"], "no.txt: cannot read"),
@@ -179,7 +180,7 @@ def test_each_layer(tmp_path):
     one_line(run("run", "--net", MIXED, "--only", "99"), 2, "expected a layer of 0..")
     one_line(run("run", "--net", MIXED, "--only", "5-3"), 2, "'5-3'")
     one_line(run("run", "--net", MIXED, "--only", "3", "--each"), 2, "exclude each other")
-    one_line(run("run", "--net", MIXED, "--jobs", "3"), 2, "--jobs goes with --each")
+    one_line(run("run", "--net", MIXED, "--jobs", "3"), 2, "--jobs needs --each")
     one_line(run("run", "--net", MIXED, "--each", "--dump", "x"), 2, "take no --output")
 
 

@@ -340,7 +340,7 @@ def test_sbatch_that_refuses(fake):
     done = slurm_run(fake, "unit pass cfg=n8\n", "--slurm-partition", "moon")
     assert done.returncode == 3 and last_line(done) == "0 passed, 0 failed, 1 did not run"
     assert (done.stderr ==
-            "tandem-regress: sbatch takes no array of 1 tasks: sbatch: error: invalid partition specified: moon\n")
+            "tandem-regress: sbatch rejects an array of 1 tasks: sbatch: error: invalid partition specified: moon\n")
 
 
 def test_options(fake):
