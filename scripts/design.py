@@ -130,7 +130,7 @@ class Design:
             if not mine:
                 said.append("%s: port %s: %s has no such port" % (self.path, line[0], top))
             elif line[1].startswith("axi4") and set(valid) != {"output" if "master" in line else "input"}:
-                said.append("%s: port %s: it is no %s" % (self.path, line[0], " ".join(line[1:])))
+                said.append("%s: port %s: it is not of kind %s" % (self.path, line[0], " ".join(line[1:])))
         return said + ["%s: no line \"port\" for %s of %s" % (self.path, name, top) for _, name in ports]
 
     def make(self):

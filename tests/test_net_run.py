@@ -179,7 +179,7 @@ def test_each_layer(tmp_path):
     assert only.split()[0] == "3-8" and only.endswith("  same")
     one_line(run("run", "--net", MIXED, "--only", "99"), 2, "expected a layer of 0..")
     one_line(run("run", "--net", MIXED, "--only", "5-3"), 2, "'5-3'")
-    one_line(run("run", "--net", MIXED, "--only", "3", "--each"), 2, "exclude each other")
+    one_line(run("run", "--net", MIXED, "--only", "3", "--each"), 2, "cannot be given together")
     one_line(run("run", "--net", MIXED, "--jobs", "3"), 2, "--jobs needs --each")
     one_line(run("run", "--net", MIXED, "--each", "--dump", "x"), 2, "take no --output")
 
@@ -195,7 +195,7 @@ def test_each_layer_on_rtl(tmp_path):
     parts("--each", "--jobs", "1", "--bus", "typical", "--result", str(result), program=RTL)
     assert result.read_text() == first, "neither the number of processes nor their order reaches a result"
     done = run("run", "--net", MIXED, "--each", "--wave", str(tmp_path / "x.fst"), program=RTL)
-    one_line(done, 2, "--wave goes with --only")
+    one_line(done, 2, "--wave needs --only")
 
 
 @pytest.mark.skipif(not os.access(RTL, os.X_OK), reason="not run: the N = 4 tandem-net is not built")

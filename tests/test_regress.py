@@ -517,7 +517,7 @@ def test_unit_all(bench):
     assert done.returncode == 2 and "there is no bench gone in" in done.stderr
     (units / "unit_Bad.c").write_text("")
     done = bench.run("unit all cfg=n8\n")
-    assert done.returncode == 2 and "unit_Bad.c is no name" in done.stderr
+    assert done.returncode == 2 and "unit_Bad.c is not a valid name" in done.stderr
 
 
 def test_operators(bench):
