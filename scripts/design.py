@@ -186,8 +186,9 @@ def get(designs, name, key):
 
 # room: the files of a design in it, or the folder
 ROOMS = (("rtl", "rtl/{}"), ("regs", "regs/{}.regs"), ("cmodel", "cmodel/{}"), ("drivers", "drivers/{}"),
-         ("tb", "tb/{}"), ("testcases", "testcases/{}"), ("coverage", "coverage/{}"), ("designs", "designs/{}"),
-         ("tests, by name", "tests/test_{}*"), ("deliberate bugs", "tests/mutants/{}"), ("docs", "docs/{}"))
+         ("tb", "tb/{}"), ("testcases", "testcases/{}"), ("coverage", "coverage/{}"), ("network", "network/{}"),
+         ("designs", "designs/{}"), ("tests, by name", "tests/test_{}*"), ("deliberate bugs", "tests/mutants/{}"),
+         ("docs", "docs/{}"))
 
 
 def lines_of(path):

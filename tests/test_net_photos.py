@@ -393,7 +393,7 @@ def test_top5(kind, device):
             mine, other = ours.split(" ", 3), theirs.split(" ", 3)
             assert mine[:2] + mine[3:] == other[:2] + other[3:], image
             # the last layer calls libm's exponential; the NPU averages with a reciprocal
-            assert abs(float(mine[2]) - float(other[2])) < (5e-6 if device else 2e-6), image
+            assert abs(float(mine[2]) - float(other[2])) < (7e-6 if device else 2e-6), image
         assert len(lines) == len(expected[image]) == 5
 
 

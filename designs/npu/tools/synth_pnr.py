@@ -59,7 +59,10 @@ def ring(drives, catches, clock, serial):
 
 
 def header(src, name):
-    return Module(name, strip_comments(src.text[src.modules[name]]))
+    module = Module(name, strip_comments(src.text[src.modules[name]]))
+    module.ports = {port: "logic " + kind if kind.startswith(("[", "signed")) else kind
+                    for port, kind in module.ports.items()}
+    return module
 
 
 def names_of(parameters):
