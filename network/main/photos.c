@@ -119,7 +119,7 @@ net_status photos_load(const photos_options *o, net_graph *graph, net_shape *inp
     status = status == NET_OK ? net_graph_plan(graph, err) : status;
     if (status == NET_OK && input != NULL) {
         *input = graph->input != NET_NONE ? graph->blob[graph->input].shape
-                                          : (net_shape){1, (uint32_t)net_graph_input_elements(graph), 1, 1};
+                                          : (net_shape){1, (uint32_t)net_graph_input_elements(graph), 1, 1, 1};
     } else if (status == NET_OK && graph->input == NET_NONE) {
         (void)snprintf(err->text, sizeof err->text, "%.200s: %u inputs, expected one", o->net, graph->num_inputs);
         status = NET_ERR_UNSUPPORTED;
