@@ -48,8 +48,8 @@ module pool_check #(
   assign pitch_ok = !task_i.int8 || (task_i.ifm_cstep >= c_up && task_i.ofm_cstep >= c_up);
 
   // ------------------------------------------------------------------------------------------------ products
-  // The last window of a row or column must begin inside the map: (o - 1)*s < i + pad. A product is compared in the cycle
-  // after the multiplication: both in one would be the longest path of the unit.
+  // The last window of a row or column must begin inside the map: (o - 1)*s < i + pad. A product is compared in the
+  // cycle after the multiplication: both in one would be the longest path of the unit.
   logic [1:0] step_q;  // 0 idle, 1 columns, 2 rows, 3 verdict
   logic ok_q;
   logic row;
