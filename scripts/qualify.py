@@ -227,7 +227,7 @@ def finish(kept, gate):
 def load(folder):
     kept = read_json(os.path.join(folder, "qualify.json"))
     if not isinstance(kept, dict) or "mutants" not in kept:
-        raise Bad("%s/qualify.json: it is no result of qualify.py run" % folder)
+        raise Bad("%s/qualify.json: it is not a result of qualify.py run" % folder)
     return kept
 
 
