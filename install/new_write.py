@@ -87,9 +87,12 @@ class Project:
         out = []
         for bus in self.apbs:
             clock = self.clock_of(bus["prefix"])
-            out.append("{.name = %s, .prefix = %s%s%s}" % (
-                c_text(new_ports.short_name(bus["prefix"]) or "apb"), c_text(bus["prefix"]),
-                ", .requester = true" if bus["side"] == "master" else "", ", .clock = %d" % clock if clock else ""))
+            name, count = new_ports.short_name(bus["prefix"]) or "apb", bus["count"]
+            for i in range(count):
+                out.append("{.name = %s, .prefix = %s%s%s%s}" % (
+                    c_text(name + str(i) if count > 1 else name), c_text(bus["prefix"]),
+                    ", .slice = %d, .slices = %d" % (i, count) if count > 1 else "",
+                    ", .requester = true" if bus["side"] == "master" else "", ", .clock = %d" % clock if clock else ""))
         return out
 
     def bench_fairs(self):

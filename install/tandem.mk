@@ -57,6 +57,8 @@ OUT := $(BUILD)/$(CFG)-$(KIND)
 VLT := $(BUILD)/verilated-$(KIND:mut=fast)
 TOP := $($(DUT).top)
 , := ,
+# loops that assign to arrays in sources of others
+VFLAGS_LOOPS := --unroll-count 1024
 include $(TANDEM_SHARE)/verilate.mk
 # a mutant may give a state a value without a name, and select bits that are not there
 VFLAGS_mut := $(VFLAGS_fast) -O2 -Wno-ENUMVALUE -Wno-SELRANGE
@@ -113,7 +115,7 @@ $(OUT)/v/model_slow.o: $(OUT)/v/V$(TOP).mk
 	  >model_slow.cpp && $(CXX_MODEL) $(VM_SLOW) -c model_slow.cpp -o model_slow.o
 $(OUT)/v/shim.o: $(OUT)/v/V$(TOP).mk
 	@$(PYTHON) $(TANDEM_SHARE)/gen_shim.py --top $(TOP) --header $(@D)/V$(TOP).h --output $(@D)/shim.cpp \
-	  --read $(VERILATOR) $(addprefix -I,$($(DUT).include)) $(VFLAGS_USER) $(addprefix -G,$($(DUT).params.$(CFG))) \
+	  --read $(VERILATOR) $(VFLAGS_LOOPS) $(addprefix -I,$($(DUT).include)) $(VFLAGS_USER) $(addprefix -G,$($(DUT).params.$(CFG))) \
 	  --top-module $(TOP) $($(DUT).file)
 	@cd $(@D) && $(CXX_MODEL) -O2 -c shim.cpp -o shim.o
 $(VLT)/%.o: $(VROOT)/include/%.cpp

@@ -271,7 +271,87 @@ def test_guesses(prefix, tmp_path):
         tmp_path / "g/rtl/include/include1/two.svh").is_file()
     make(prefix, tmp_path / "g", "help")  # the description is read
     said = tandem(prefix, "new", "h", *args, "--registers", "a_", cwd=tmp_path)
-    assert "a_: 2 times axi4-lite slave, 32 bits, idle: registers have 32 bits" in said
+    assert "a_: 2 times axi4-lite slave, 32 bits, idle: registers have 32 or 64 bits and one port" in said
+
+
+USES = """`include "uses.svh"
+module part (input logic ck, input logic clear, input logic d, output logic q);
+    always_ff @(posedge ck or posedge clear) if (clear) q <= 0; else q <= d;
+endmodule
+module uses (
+    input logic tick, input logic por, input logic rst, input logic fast, input logic gate,
+    input logic in_valid, output logic in_accept, input logic [7:0] in_data,
+    output logic out_vld, input logic out_rdy, output logic [7:0] out_d, input logic uart_rx,
+    input logic w_awvalid, input logic w_awready, input logic [`BITS-1:0] w_awaddr, input logic w_wvalid,
+    input logic w_wready, input logic [31:0] w_wdata, input logic w_bvalid, input logic w_bready,
+    input logic [1:0] w_bresp, input logic e_arvalid, output logic e_arready, output logic [31:0] e_rdata,
+    output logic q, output logic r
+);
+    initial $display("module must be seen");
+    wire por_n = !por;
+    part u_part (.ck(tick), .clear(por_n), .d(gate), .q(q));
+    always_ff @(posedge fast) if (!rst) r <= 0; else r <= !r;
+    assign in_accept = out_rdy;
+    assign out_vld = in_valid;
+    assign out_d = in_data;
+endmodule
+"""
+
+
+def test_uses(prefix, tmp_path):
+    """What names do not say: clocks and resets by their use, through instances and inverters, a reset whose name is
+    misleading; other words for valid and ready; a bus that is only watched, one without an address; files beside the
+    sources; what the user says against it."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/uses.sv").write_text(USES)
+    (tmp_path / "src/uses.svh").write_text("`define BITS 12\n")
+    said = tandem(prefix, "new", "u", "--rtl", "src/uses.sv", cwd=tmp_path)
+    for line in ("top module: uses (no other", "included files beside the sources: uses.svh",
+                 "clock tick (by its use), reset por (by its use), active low by its use",
+                 "clock fast (by its use), reset rst, active low by its use, although its name reads as the other",
+                 "in_: valid/ready into the design, 8 bits", "out_: valid/ready of the design, 8 bits",
+                 "w_: axi4-lite slave, 32 bits, idle: the design only watches it",
+                 "e_: axi4-lite slave, 32 bits, idle: a signal or a direction is missing", "input gate: held at 0",
+                 "input uart_rx: held at 1 (a line that is idle when high"):
+        assert line in said, (line, said)
+    assert '{.clk = "tick", .rst_n = "por", .period = 10' in (tmp_path / "u/bench/bench.c").read_text()
+    assert (tmp_path / "u/rtl/uses.svh").is_file()
+    said = tandem(prefix, "new", "v", "--rtl", "src/uses.sv", "--link", "--clock", "fast=3", "--reset", "rst=high",
+                  cwd=tmp_path)
+    assert "reset rst, active high as --reset says" in said
+    assert '{.clk = "fast", .rst = "rst", .period = 3' in (tmp_path / "v/bench/bench.c").read_text()
+    make(prefix, tmp_path / "v", "help")
+    for args, line in ((["--clock", "none"], "--clock none: there is no input of one bit with that name"),
+                       (["--clock", "fast=x"], "--clock fast: got 'x' behind ="),
+                       (["--reset", "rst=up"], "--reset rst: got 'up' behind =")):
+        assert line in tandem(prefix, "new", "w", "--rtl", "src/uses.sv", *args, cwd=tmp_path, status=2)
+
+
+ACCESSES = """    for (uint32_t a = 0x400; a < 0x800; a += 0x84) { /* select 1; bit 9: the requester behind it */
+        uint32_t value = 0;
+        if (driver_write(dev, a, ~a) != DRIVER_OK || driver_read(dev, a, &value) != DRIVER_OK || value != ~a) {
+            tb_run_fail(&dev->run, "apb:behind", "0x%x: got 0x%x, expected 0x%x", a, value, ~a);
+            return 0;
+        }
+    }
+"""
+
+
+def test_selects(prefix, tmp_path):
+    """APB with PSEL of several bits: selects of one completer by address, requesters in vectors; data of the wrong part
+    are found."""
+    said = tandem(prefix, "new", "hub", "--rtl", ROOT / "tests/install/apb_hub.sv", cwd=tmp_path)
+    assert "s_: APB slave, 32 bits, 2 selects" in said and "m_: 2 times APB master, 32 bits" in said
+    project = tmp_path / "hub"
+    test = project / "bench/test.c"
+    place = "    for (unsigned i = 0; i < dev->run.streams; i++) {\n"
+    assert test.read_text().count(place) == 1
+    test.write_text(test.read_text().replace(place, ACCESSES + place))
+    assert "PASS test=hub" in make(prefix, project, "run", "COUNT=5")
+    rtl = project / "rtl/apb_hub.sv"
+    assert rtl.read_text().count("m_prdata_i[32*which+:32]") == 1
+    rtl.write_text(rtl.read_text().replace("m_prdata_i[32*which+:32]", "m_prdata_i[31:0]"))
+    assert re.search(r"0x6\w\w: got 0x\w+, expected 0xffff", make(prefix, project, "run", "COUNT=5", status=2))
 
 
 BROKEN = ("if (!full_q && there_q[1]", "if (there_q[1]")

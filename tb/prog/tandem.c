@@ -97,6 +97,8 @@ static int bind_buses(const tb_tandem *b, tb_run *run, tb_pair *pair, tb_shadow 
         const tb_tandem_apb *p = &b->apb[i];
         const tb_apb_cfg cfg = {.name = p->name,
                                 .prefix = p->prefix,
+                                .slice = p->slice,
+                                .slices = p->slices,
                                 .requester = p->requester,
                                 .clock = p->clock,
                                 .shadow = p->shadow && shadow != NULL ? &shadow[p->behind] : NULL,

@@ -247,6 +247,9 @@ bool tb_run_read(tb_run *run, unsigned port, uint64_t addr, uint32_t *value);
 bool tb_run_write(tb_run *run, unsigned port, uint64_t addr, uint32_t value);
 /* Only the bytes whose bit of strb is 1. */
 bool tb_run_write_part(tb_run *run, unsigned port, uint64_t addr, uint32_t value, uint8_t strb);
+/* Whole beats of a port of 64 bits; the functions above access one half of a beat there. */
+bool tb_run_read64(tb_run *run, unsigned port, uint64_t addr, uint64_t *value);
+bool tb_run_write64(tb_run *run, unsigned port, uint64_t addr, uint64_t value);
 /* A read for a report: also after a failure, and nothing is noted. False: no response. */
 bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value);
 /*

@@ -57,8 +57,9 @@ static int open_parts(tb_run *run, tb_run_port *p, char *err, size_t err_size) {
     if (!registers && p->axi.widths.id > 32) {
         return opt_fail(err, err_size, "port %s: %u ID bits, expected at most 32", c->name, p->axi.widths.id);
     }
-    if (registers && p->axi.bytes != 4) {
-        return opt_fail(err, err_size, "port %s: %u data bits, registers have 32", c->name, p->axi.bytes * 8);
+    if (registers && p->axi.bytes != 4 && p->axi.bytes != 8) {
+        return opt_fail(err, err_size, "port %s: %u data bits, expected 32 or 64 for registers", c->name,
+                        p->axi.bytes * 8);
     }
     tb_axi_mon_defaults(&mon, c->name, &p->axi);
     if (c->rules != NULL) {
