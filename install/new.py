@@ -108,7 +108,7 @@ def make(args):
         os.makedirs(temporary)
         files, includes = sources(args, temporary, included)
         written = new_write.Project(name, top, design, files, includes, args.param, said,
-                                    args.apart).write(temporary)
+                                    args.apart).write(temporary, args.verilator)
         os.rename(temporary, folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

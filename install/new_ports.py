@@ -317,18 +317,21 @@ class Design:
         heads = [(p, w) for p in self.ports if p.role is None for w in READY if p.plain.endswith(w) and
                  (w == "tvalid" or not p.plain.endswith("tvalid")) and (p.width == 1 or self.slices(p, w))]
         prefixes = sorted(((p.plain[:-len(w)], p, w) for p, w in heads), key=lambda h: -len(h[0]))
+        found = []  # with their readies, before any of these is taken for payload
         for prefix, valid, word in prefixes:
             if valid.role is not None or not prefix:
                 continue
             answers = self.partner(prefix, ("tready", "ready"))
-            ready = self.ready_of(prefix, word) or (answers and self.ready_of(answers, word)) or None
-            if ready is not None and (ready.input == valid.input or ready.width != valid.width):
+            ready = self.ready_of(valid, prefix, word) or (answers and self.ready_of(valid, answers, word)) or None
+            if ready is not None and ready.width != valid.width:
                 ready = None
             if ready is None and valid.input:
                 continue
             valid.role = "stream"
             if ready is not None:
                 ready.role = "stream"
+            found.append((prefix, valid, word, ready, answers))
+        for prefix, valid, word, ready, answers in found:
             payload = [p for p in self.ports
                        if p.role is None and p.plain.startswith(prefix) and p.input == valid.input]
             for p in payload:
@@ -347,13 +350,16 @@ class Design:
                 ", whose first 16 signals are used" if cut else ""))
         self.streams.sort(key=lambda s: self.ports.index(s["valid"]))
 
-    def ready_of(self, prefix, word):
-        return next((p for w in READY[word] for p in [self.at(prefix + w)] if p is not None), None)
+    def ready_of(self, valid, prefix, word):
+        """Of the other direction, behind the same prefix, or behind o_ where that is i_, and the other way round."""
+        other = re.sub("(^|_)[io]_$", r"\1%s_" % ("o" if valid.input else "i"), prefix)
+        return next((p for w in READY[word] for p in (self.at(prefix + w), self.at(other + w))
+                     if p is not None and p.input != valid.input), None)
 
     def slices(self, valid, word):
         """Streams in the same vectors: ready and all of the payload can be divided."""
         prefix = valid.plain[:-len(word)]
-        ready = self.ready_of(prefix, word)
+        ready = self.ready_of(valid, prefix, word)
         same = [p for p in self.ports if p.role is None and p.plain.startswith(prefix) and p.input == valid.input]
         return (prefix != "" and ready is not None and ready.width == valid.width and ready.input != valid.input and
                 valid.width <= 32 and all(p.width % valid.width == 0 for p in same))

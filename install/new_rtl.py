@@ -4,9 +4,15 @@ input: as a clock, as a reset of which polarity."""
 import os
 import re
 
+import rtl_modules
 from gen_shim import Bad
 
 DEPTH = 6  # of instances that are followed
+# a valid of AXI or AXI4-Stream: what it promises is known; what stands before and behind the word
+VALID = re.compile(r"((?:.*[_\d])?(?:aw|ar|w|b|r|t)_?)valid(?:_[a-z]+)?$", re.I)
+PLAIN_VALID = re.compile(r"(.*?)valid(?:_[a-z]+)?$", re.I)
+BUFFER = re.compile(r"fifo|skid|buffer|slice|stage|queue|register", re.I)
+PAYLOAD = re.compile(r"(data|addr|id|len|size|burst|lock|cache|prot|strb|last|keep|resp|dest|user)(_|$)", re.I)
 
 
 def read_text(files):
@@ -42,6 +48,11 @@ def find_top(files, said):
     raise Bad("--top: which of %s?" % ", ".join(tops or names))
 
 
+def plain_name(name):
+    """Without the sign of its direction."""
+    return re.sub("_(i|o|in|out)$", "", name.lower())
+
+
 def closing(text, at):
     """Index behind the parenthesis that closes the one at `at`."""
     depth = 0
@@ -75,7 +86,8 @@ class Rtl:
 
     def __init__(self, files):
         text = read_text(files)
-        self.body = {m[1]: m[2] for m in re.finditer(r"\bmodule\s+(?:automatic\s+)?(\w+)\b(.*?)\bendmodule\b", text, re.S)}
+        found = re.finditer(r"\bmodule\s+(?:automatic\s+)?(\w+)\b(.*?)\bendmodule\b", text, re.S)
+        self.body = {m[1]: m[2] for m in found}
 
     def instances(self, module):
         """(module, text of its connections) of each instance within a module."""
@@ -98,7 +110,8 @@ class Rtl:
         seen.add((module, name, inverted))
         word = r"\b%s\b" % re.escape(name)
         rise, fall = len(re.findall(r"\bposedge\s+" + word, body)), len(re.findall(r"\bnegedge\s+" + word, body))
-        low = len(re.findall(r"\bif\s*\(\s*[!~]\s*\(?\s*%s\s*\)|\bif\s*\(\s*%s\s*==\s*1?'?b?0\s*\)" % (word, word), body))
+        low = r"\bif\s*\(\s*[!~]\s*\(?\s*%s\s*\)|\bif\s*\(\s*%s\s*==\s*1?'?b?0\s*\)" % (word, word)
+        low = len(re.findall(low, body))
         high = len(re.findall(r"\bif\s*\(\s*%s\s*(?:\)|==\s*1'b1\s*\)|\|\|?)" % word, body))
         found.rise, found.fall = found.rise + (fall if inverted else rise), found.fall + (rise if inverted else fall)
         found.high, found.low = found.high + (low if inverted else high), found.low + (high if inverted else low)
@@ -110,3 +123,50 @@ class Rtl:
             if re.search(r"\.\s*\*|\.\s*%s\s*[,)]" % word, connections):  # .* and .name
                 self.use(part, name, found, inverted, depth + 1, seen)
         return found
+
+    def ports_of(self, module):
+        """Directions of the ports of a module by their names."""
+        try:
+            return rtl_modules.Module(module, "module %s%s endmodule" % (module, self.body[module]), True).ways
+        except (rtl_modules.Bad, ValueError):
+            return {}
+
+    def hands_of(self, module):
+        """Handshakes at the ports of a module: valid, ready, payload, output, and whether it is known to hold what it
+        offers: one of AXI does, and buffers do."""
+        ports, hands = self.ports_of(module), []
+        for name, way in ports.items():
+            match = VALID.match(name) or (BUFFER.search(module) and PLAIN_VALID.match(name))
+            if not match or way not in ("input", "output"):
+                continue
+            ready = plain_name(name)[:-len("valid")] + "ready"
+            other = re.sub("(^|_)[io]_ready$", r"\1%s_ready" % ("o" if way == "input" else "i"), ready)  # i_valid, o_ready
+            ready = next((p for p in ports if plain_name(p) in (ready, other) and ports[p] != way), None)
+            if ready:
+                stem = match[1]
+                payload = [p for p in ports if p.startswith(stem) and p != name and ports[p] == way and
+                           PAYLOAD.match(p[len(stem):])]
+                lanes = [p for p in payload if re.match("keep|strb", p[len(stem):], re.I)]
+                if lanes or stem.lower().endswith(("r", "r_")):  # lanes that are not used may change
+                    payload = [p for p in payload if not re.match("data", p[len(stem):], re.I)]
+                hands.append({"valid": name, "ready": ready, "payload": payload[:12], "output": way == "output"})
+        return hands[:16]
+
+    def unit(self, top, buses):
+        """A unit inside a design that a check can follow: its module, its handshakes with `held`, the text of the
+        connections of one of its instances. What goes straight to a port of the design that the bench follows (a name
+        in `buses`) is left to it. None: there is none."""
+        todo, seen = [(top, "")], []
+        while todo:
+            module, connections = todo.pop(0)
+            if module in seen:
+                continue
+            seen.append(module)
+            todo += list(self.instances(module))
+            hands = self.hands_of(module) if module != top else []
+            for h in hands:
+                outside = re.search(r"\.\s*%s\s*\(\s*([\w.]+)" % h["valid"], connections)
+                h["held"] = h["output"] and not (outside and outside[1] in buses)
+            if any(h["held"] for h in hands):
+                return module, hands, connections
+        return None

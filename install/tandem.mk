@@ -90,7 +90,7 @@ TAPS := $(if $(filter tap mut,$(KIND)),$(if $(TAP_LIST),$(BUILD)/taps/taps.vlt $
 $(BUILD)/taps/stamp: $(TAP_LIST) $($(DUT).file) $(TANDEM_SHARE)/gen_taps.py
 	@mkdir -p $(@D)
 	@$(PYTHON) $(TANDEM_SHARE)/gen_taps.py --list $(TAP_LIST) $(addprefix --rtl ,$(sort $(dir $($(DUT).file)))) \
-	  --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
+	  --foreign --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
 	@touch $@
 $(BUILD)/taps/taps.vlt $(BUILD)/taps/taps.sv: $(BUILD)/taps/stamp ;
 
