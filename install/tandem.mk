@@ -34,7 +34,8 @@ $(BUILD)/design.mk: $(DESCRIPTION) $(TANDEM_SHARE)/design.py
 	@mkdir -p $(@D)
 	@TANDEM_PROJECT=$(CURDIR) DESIGNS= $(PYTHON) $(TANDEM_SHARE)/design.py make > $@.tmp && mv $@.tmp $@
 # scoreboards of the description, for the bench
-$(BUILD)/design_boards.h: $(DESCRIPTION) $(wildcard *.regs regs/*.regs) $(TANDEM_SHARE)/boards.py
+$(BUILD)/design_boards.h: $(DESCRIPTION) $(wildcard *.regs regs/*.regs *.rdl *.xml regs/*.rdl regs/*.xml) \
+  $(TANDEM_SHARE)/boards.py
 	@mkdir -p $(@D)
 	@TANDEM_PROJECT=$(CURDIR) DESIGNS= $(PYTHON) $(TANDEM_SHARE)/design.py boards > $@.tmp && mv $@.tmp $@
 ifeq ($(filter clean,$(MAKECMDGOALS)),)

@@ -175,6 +175,69 @@ def test_two_clocks(prefix, tmp_path):
     assert (project / "fail.fst").is_file() and (project / "fail.gtkw").is_file()
 
 
+RDL = """addrmap cross {
+  reg { field { sw = r; hw = w; } WORDS[31:0] = 0; } COUNT @0x0;
+  reg { field { sw = rw; hw = r; } VALUE[31:0] = 8; } LIMIT @0x4;
+};
+"""
+IP_XACT = """<?xml version="1.0" encoding="UTF-8"?>
+<ipxact:component xmlns:ipxact="http://www.accellera.org/XMLSchema/IPXACT/1685-2014">
+  <ipxact:vendor>example</ipxact:vendor><ipxact:library>test</ipxact:library>
+  <ipxact:name>cross</ipxact:name><ipxact:version>1</ipxact:version>
+  <ipxact:memoryMaps><ipxact:memoryMap><ipxact:name>cross</ipxact:name>
+    <ipxact:addressBlock><ipxact:name>regs</ipxact:name><ipxact:baseAddress>0</ipxact:baseAddress>
+      <ipxact:range>8</ipxact:range><ipxact:width>32</ipxact:width>
+      <ipxact:register><ipxact:name>COUNT</ipxact:name><ipxact:addressOffset>0</ipxact:addressOffset>
+        <ipxact:size>32</ipxact:size><ipxact:field><ipxact:name>WORDS</ipxact:name><ipxact:bitOffset>0</ipxact:bitOffset>
+          <ipxact:resets><ipxact:reset><ipxact:value>0</ipxact:value></ipxact:reset></ipxact:resets>
+          <ipxact:bitWidth>32</ipxact:bitWidth><ipxact:volatile>true</ipxact:volatile>
+          <ipxact:access>read-only</ipxact:access></ipxact:field></ipxact:register>
+      <ipxact:register><ipxact:name>LIMIT</ipxact:name><ipxact:addressOffset>4</ipxact:addressOffset>
+        <ipxact:size>32</ipxact:size><ipxact:field><ipxact:name>VALUE</ipxact:name><ipxact:bitOffset>0</ipxact:bitOffset>
+          <ipxact:resets><ipxact:reset><ipxact:value>8</ipxact:value></ipxact:reset></ipxact:resets>
+          <ipxact:bitWidth>32</ipxact:bitWidth><ipxact:access>read-write</ipxact:access></ipxact:field></ipxact:register>
+    </ipxact:addressBlock></ipxact:memoryMap></ipxact:memoryMaps>
+</ipxact:component>
+"""
+# an interpreter with systemrdl-compiler and peakrdl-ipxact, which Debian does not have
+RDL_PYTHON = os.environ.get("TANDEM_RDL_PYTHON", "/usr/bin/python3")
+
+
+def has_rdl(python):
+    return subprocess.run([python, "-c", "import systemrdl, peakrdl_ipxact"], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(has_rdl("/usr/bin/python3"), reason="not run: the libraries are there")
+def test_rdl_without_its_library(prefix, tmp_path):
+    tandem(prefix, "new", "cross", "--rtl", ROOT / "tests/install/two_clocks.sv", cwd=tmp_path)
+    (tmp_path / "cross/cross.rdl").write_text(RDL)
+    said = declare(prefix, tmp_path / "cross", "registers cross.rdl")
+    assert "cross.rdl: needs the Python package systemrdl-compiler" in said and "Traceback" not in said
+
+
+@pytest.mark.skipif(not has_rdl(RDL_PYTHON), reason="not run: needs systemrdl-compiler and peakrdl-ipxact in the Python "
+                    "that TANDEM_RDL_PYTHON names")
+def test_registers_of_rdl_and_ip_xact(prefix, tmp_path):
+    """Reset values and registers that hold what is written, from either kind of description."""
+    tandem(prefix, "new", "cross", "--rtl", ROOT / "tests/install/two_clocks.sv", cwd=tmp_path)
+    project = tmp_path / "cross"
+    run = [project / "build/base-debug/tandem", "--run-seed", "1", "--count", "5"]
+    for name, text in (("cross.rdl", RDL), ("cross.xml", IP_XACT)):
+        for old, new, words, found in (("= 8", "= 8", "*", None), ("= 8", "= 9", "*", "LIMIT after reset: got 0x8, expe")):
+            good, bad = (old, new) if name.endswith("rdl") else (
+                old.replace("= 8", "<ipxact:value>8<"), new.replace("= 9", "<ipxact:value>9<"))
+            (project / name).write_text(text.replace(good, bad))
+            assert declare(prefix, project, "registers %s %s" % (name, words), f"PYTHON={RDL_PYTHON}") == ""
+            done = subprocess.run(run, cwd=project, capture_output=True, text=True, timeout=120)
+            assert done.returncode == (found is not None) and (found or "PASS") in done.stdout, done.stdout
+        (project / name).write_text(text[:-20])
+        said = declare(prefix, project, "registers %s" % name, f"PYTHON={RDL_PYTHON}")
+        assert name in said and "Traceback" not in said
+    (project / "cross.rdl").write_text(RDL)
+    assert "cross.rdl: there is no register NO, only COUNT, LIMIT" in declare(
+        prefix, project, "registers cross.rdl NO", f"PYTHON={RDL_PYTHON}")
+
+
 def test_slaves(prefix, tmp_path):
     """Two AXI4 slaves in vectors and capital letters: driven with bursts of every kind against a shadow memory; a lost
     strobe and a WRAP burst that does not wrap are found."""
@@ -401,12 +464,12 @@ def test_resumed_in_a_project(prefix, failed):
     assert "7 jobs" in make(prefix, project, "regress", "RESUME=1", "EXPLAIN=0", status=2)
 
 
-def declare(prefix, project, line):
+def declare(prefix, project, line, *more):
     """One line of scoreboards in the description; what the build says."""
     path = project / "designs" / project.name / "design"
     kept = [text for text in path.read_text().splitlines() if not text.startswith("board ")]
     path.write_text("\n".join(kept + ["board " + line]) + "\n")
-    done = subprocess.run(["make", "-s", f"TANDEM={prefix}/bin/tandem", "build"], cwd=project, env=ENV,
+    done = subprocess.run(["make", "-s", f"TANDEM={prefix}/bin/tandem", *more, "build"], cwd=project, env=ENV,
                           capture_output=True, text=True, timeout=900)
     return done.stderr if done.returncode else ""
 
