@@ -24,7 +24,8 @@ SKIPPED = re.compile(r"_priv\.h$|/prog/(options|axi_check|bus_check|boards|strea
                      r"/wave/(vcd|view|svg)\.h$|^coverage/main/")
 PROGRAMS = ("tandem", "tandem-regress", "tandem-cov")
 SCRIPTS = ("scripts/gen_shim.py", "scripts/gen_taps.py", "scripts/gen_file.py", "scripts/rtl_modules.py",
-           "scripts/tap_alias.py", "scripts/design.py", "scripts/boards.py", "scripts/gen_regs.py", "scripts/regs_rdl.py",
+           "scripts/tap_alias.py", "scripts/design.py", "scripts/boards.py", "scripts/gen_regs.py",
+           "scripts/regs_rdl.py",
            "scripts/regs_tasks.py", "scripts/mutate.py", "scripts/mutants_of.py",
            "scripts/sv_tree.py", "scripts/qualify.py", "scripts/qualify_run.py", "scripts/qualify_report.py",
            "scripts/qualify_prove.py", "scripts/closure.py", "scripts/closure_report.py", "scripts/reached.py",

@@ -101,7 +101,8 @@ def make(args):
     args.beside = sorted({os.path.dirname(f) or "." for f in args.rtl}) if included else []
     top = args.top or new_rtl.find_top(args.rtl, said)
     ports = new_ports.read(args.rtl, top, args.include + args.beside, args.param, args.verilator)
-    design = new_ports.Design(ports, said, args.memory, args.registers, new_rtl.Rtl(args.rtl), top, args.clock, args.reset)
+    design = new_ports.Design(ports, said, args.memory, args.registers, new_rtl.Rtl(args.rtl), top,
+                              args.clock, args.reset)
     design.connect_streams(args.through)
     temporary = folder + ".tmp%d" % os.getpid()
     try:

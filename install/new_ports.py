@@ -76,7 +76,8 @@ def read(files, top, includes, params, verilator):
     """Ports in their order. The header of the Verilated class has them, the same in every version from 4 on."""
     with tempfile.TemporaryDirectory() as folder:
         # warnings are for whoever lints the design; here only what Verilator refuses counts
-        design = ["--top-module", top] + UNROLL + ["-I" + i for i in includes] + ["-G" + p for p in params] + list(files)
+        design = ["--top-module", top] + UNROLL + ["-I" + i for i in includes] + ["-G" + p for p in params]
+        design += list(files)
         try:
             done = subprocess.run([verilator, "--cc", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop",
                                    "--Mdir", folder] + design, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -186,7 +187,8 @@ class Design:
         one = full or (writes and reads)  # AXI4-Lite has both directions
         strobes = not writes or "wstrb" in names
         bus["legal"] = whole and legal and one and strobes
-        bus["why"] = ("" if bus["legal"] else ", idle: the design only watches it" if watched else ", idle: a signal or a direction is missing"
+        bus["why"] = ("" if bus["legal"] else ", idle: the design only watches it" if watched else
+                      ", idle: a signal or a direction is missing"
                       if not (whole and one and strobes) else ", idle: an illegal width")
         self.buses.append(bus)
 
@@ -201,7 +203,8 @@ class Design:
                 bus["count"] > 1 or bus["address"] in reach)
             through = through and not any(fnmatch.fnmatch(bus["prefix"], r) for r in self.registers)
             bus["memory"] = bus["memory"] or through
-            bus["driven"] = bus["legal"] and (bus["memory"] or not slave or (bus["width"] in (32, 64) and bus["count"] == 1))
+            bus["driven"] = bus["legal"] and (bus["memory"] or not slave or
+                                              (bus["width"] in (32, 64) and bus["count"] == 1))
             why = bus["why"]
             if bus["legal"] and not bus["driven"]:
                 why = ", idle: registers have 32 or 64 bits and one port (--memory %s: it is a memory)" % bus["prefix"]
@@ -235,7 +238,8 @@ class Design:
         bus = {"prefix": prefix, "kind": "apb", "side": "slave" if psel.input else "master", "signals": signals,
                "whole": True, "width": width, "count": count if asked > 1 or (answered > 1 and not psel.input) else 1,
                "address": signals["paddr"].width // asked}
-        bus["driven"] = width in (8, 16, 32) and count <= 32 and (bus["count"] == count or answered == 1) and data["pwdata"] // asked == width and all(
+        bus["driven"] = (width in (8, 16, 32) and count <= 32 and (bus["count"] == count or answered == 1) and
+                         data["pwdata"] // asked == width) and all(
             signals[w].width % n == 0 for w, n in (("paddr", asked), ("pwdata", asked), ("prdata", answered)))
         self.said.append("%s: %sAPB %s, %d bits%s%s" % (
             prefix or "PSEL ..", "%d times " % bus["count"] if bus["count"] > 1 else "", bus["side"], width,

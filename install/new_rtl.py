@@ -140,7 +140,8 @@ class Rtl:
             if not match or way not in ("input", "output"):
                 continue
             ready = plain_name(name)[:-len("valid")] + "ready"
-            other = re.sub("(^|_)[io]_ready$", r"\1%s_ready" % ("o" if way == "input" else "i"), ready)  # i_valid, o_ready
+            # i_valid and o_ready
+            other = re.sub("(^|_)[io]_ready$", r"\1%s_ready" % ("o" if way == "input" else "i"), ready)
             ready = next((p for p in ports if plain_name(p) in (ready, other) and ports[p] != way), None)
             if ready:
                 stem = match[1]

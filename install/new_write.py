@@ -298,7 +298,8 @@ class Project:
         said = "".join("- %s\n" % line for line in self.said)
         units = ("`bench/check.c` follows the unit %s: a golden unit, further units (`taps.list`)." % self.unit["name"]
                  if self.unit else "Checks of units inside: `taps.list`, `tandem/tap/hands.h` (`make KIND=tap`).")
-        return text_of.README % {"name": self.name, "kind": self.kind(), "units": units, "top": self.top, "said": said, "shadow": (
+        return text_of.README % {"name": self.name, "kind": self.kind(), "units": units,
+                                 "top": self.top, "said": said, "shadow": (
             text_of.README_SHADOW if self.shadows else ""), "mutant": (
             "`mutants/%s-inverted.patch` is a first one." % mutant if mutant else
             "Nothing was found that could be inverted: write the first one.")}

@@ -116,8 +116,8 @@ $(OUT)/v/model_slow.o: $(OUT)/v/V$(TOP).mk
 	  >model_slow.cpp && $(CXX_MODEL) $(VM_SLOW) -c model_slow.cpp -o model_slow.o
 $(OUT)/v/shim.o: $(OUT)/v/V$(TOP).mk
 	@$(PYTHON) $(TANDEM_SHARE)/gen_shim.py --top $(TOP) --header $(@D)/V$(TOP).h --output $(@D)/shim.cpp \
-	  --read $(VERILATOR) $(VFLAGS_LOOPS) $(addprefix -I,$($(DUT).include)) $(VFLAGS_USER) $(addprefix -G,$($(DUT).params.$(CFG))) \
-	  --top-module $(TOP) $($(DUT).file)
+	  --read $(VERILATOR) $(VFLAGS_LOOPS) $(addprefix -I,$($(DUT).include)) $(VFLAGS_USER) \
+	  $(addprefix -G,$($(DUT).params.$(CFG))) --top-module $(TOP) $($(DUT).file)
 	@cd $(@D) && $(CXX_MODEL) -O2 -c shim.cpp -o shim.o
 $(VLT)/%.o: $(VROOT)/include/%.cpp
 	@mkdir -p $(@D)

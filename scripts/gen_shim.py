@@ -18,8 +18,8 @@ import xml.etree.ElementTree as xml
 
 PORT = re.compile(r"^\s*VL_(IN|OUT|INOUT)(8|16|64|W)?\(&?(\w+|\(&\w+\)(?:\[\d+\])+),\s*(\d+),\s*(\d+)(?:,\s*\d+)?\);",
                   re.M)
-ARRAY = re.compile(r"^\s*(?:VlUnpacked<)+(CData|SData|IData|QData|VlWide)(?:<\d+>)?/\*(\d+):(\d+)\*/((?:, \d+>)+) ?&(\w+);",
-                   re.M)
+ARRAY = re.compile(r"^\s*(?:VlUnpacked<)+(CData|SData|IData|QData|VlWide)(?:<\d+>)?/\*(\d+):(\d+)\*/"
+                   r"((?:, \d+>)+) ?&(\w+);", re.M)
 
 
 class Bad(Exception):
@@ -61,8 +61,8 @@ def arrays_of(header):
 # ---- packed structs ----
 
 class Type:
-    """A type of Verilator's tree: another one by a name ("alias"), an array ("packed", "unpacked": count, sub), "struct",
-    "union" (members: names and their types), or plain bits."""
+    """A type of Verilator's tree: another one by a name ("alias"), an array ("packed", "unpacked": count, sub),
+    "struct", "union" (members: names and their types), or plain bits."""
 
     def __init__(self, kind, count=1, sub=None, members=()):
         self.kind, self.count, self.sub, self.members = kind, count, sub, members

@@ -173,7 +173,8 @@ def main():
     parser.add_argument('--sv', required=True, metavar='FILE', help='the taps')
     parser.add_argument('--vlt', required=True, metavar='FILE',
                         help="Verilator's configuration that makes them readable")
-    parser.add_argument('--foreign', action='store_true', help='sources in any style: widths are asked of the instances')
+    parser.add_argument('--foreign', action='store_true',
+                        help='sources in any style: widths are asked of the instances')
     parser.add_argument('--near', metavar='FILE', help='names of the signals that are looked at in every cycle')
     args = parser.parse_args()
     try:

@@ -23,7 +23,8 @@ def compiler(path):
     try:
         import systemrdl
     except ImportError:
-        raise Wrong("%s: needs the Python package systemrdl-compiler (PYTHON=: the interpreter that has it)" % path) from None
+        raise Wrong("%s: needs the Python package systemrdl-compiler (PYTHON=: the interpreter that has it)" %
+                    path) from None
 
     class Quiet(systemrdl.messages.MessagePrinter):
         said = []
@@ -56,7 +57,7 @@ def masks(reg):
     for f in reg.fields():
         bits = ((1 << f.width) - 1) << f.low
         value = f.get_property("reset")
-        side = f.get_property("onread") is not None or f.get_property("onwrite") is not None or f.get_property("singlepulse")
+        side = any(f.get_property(p) not in (None, False) for p in ("onread", "onwrite", "singlepulse"))
         # what hardware changes is known to the design alone
         if f.is_sw_readable and not f.is_hw_writable and not side and isinstance(value, int):
             reset |= value << f.low

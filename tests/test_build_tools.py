@@ -231,7 +231,8 @@ TREE = {"type": "NETLIST", "modulesp": [{"type": "MODULE", "name": "t", "level":
         {"type": "STRUCTDTYPE", "addr": "(R)", "membersp": [
             {"type": "MEMBERDTYPE", "name": "x", "addr": "(X)", "refDTypep": "(E)"},
             {"type": "MEMBERDTYPE", "name": "y", "addr": "(Y)", "refDTypep": "(B)"}]},
-        {"type": "ENUMDTYPE", "addr": "(E)", "refDTypep": "(N)"}, {"type": "BASICDTYPE", "addr": "(N)", "range": "0:2"}]}]}
+        {"type": "ENUMDTYPE", "addr": "(E)", "refDTypep": "(N)"}, 
+        {"type": "BASICDTYPE", "addr": "(N)", "range": "0:2"}]}]}
 
 
 def test_shim_of_newer_versions(tmp_path):

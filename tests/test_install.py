@@ -188,12 +188,14 @@ IP_XACT = """<?xml version="1.0" encoding="UTF-8"?>
     <ipxact:addressBlock><ipxact:name>regs</ipxact:name><ipxact:baseAddress>0</ipxact:baseAddress>
       <ipxact:range>8</ipxact:range><ipxact:width>32</ipxact:width>
       <ipxact:register><ipxact:name>COUNT</ipxact:name><ipxact:addressOffset>0</ipxact:addressOffset>
-        <ipxact:size>32</ipxact:size><ipxact:field><ipxact:name>WORDS</ipxact:name><ipxact:bitOffset>0</ipxact:bitOffset>
+        <ipxact:size>32</ipxact:size><ipxact:field>
+          <ipxact:name>WORDS</ipxact:name><ipxact:bitOffset>0</ipxact:bitOffset>
           <ipxact:resets><ipxact:reset><ipxact:value>0</ipxact:value></ipxact:reset></ipxact:resets>
           <ipxact:bitWidth>32</ipxact:bitWidth><ipxact:volatile>true</ipxact:volatile>
           <ipxact:access>read-only</ipxact:access></ipxact:field></ipxact:register>
       <ipxact:register><ipxact:name>LIMIT</ipxact:name><ipxact:addressOffset>4</ipxact:addressOffset>
-        <ipxact:size>32</ipxact:size><ipxact:field><ipxact:name>VALUE</ipxact:name><ipxact:bitOffset>0</ipxact:bitOffset>
+        <ipxact:size>32</ipxact:size><ipxact:field>
+          <ipxact:name>VALUE</ipxact:name><ipxact:bitOffset>0</ipxact:bitOffset>
           <ipxact:resets><ipxact:reset><ipxact:value>8</ipxact:value></ipxact:reset></ipxact:resets>
           <ipxact:bitWidth>32</ipxact:bitWidth><ipxact:access>read-write</ipxact:access></ipxact:field></ipxact:register>
     </ipxact:addressBlock></ipxact:memoryMap></ipxact:memoryMaps>
@@ -215,15 +217,16 @@ def test_rdl_without_its_library(prefix, tmp_path):
     assert "cross.rdl: needs the Python package systemrdl-compiler" in said and "Traceback" not in said
 
 
-@pytest.mark.skipif(not has_rdl(RDL_PYTHON), reason="not run: needs systemrdl-compiler and peakrdl-ipxact in the Python "
-                    "that TANDEM_RDL_PYTHON names")
+@pytest.mark.skipif(not has_rdl(RDL_PYTHON), reason="not run: needs systemrdl-compiler and peakrdl-ipxact in "
+                    "the Python that TANDEM_RDL_PYTHON names")
 def test_registers_of_rdl_and_ip_xact(prefix, tmp_path):
     """Reset values and registers that hold what is written, from either kind of description."""
     tandem(prefix, "new", "cross", "--rtl", ROOT / "tests/install/two_clocks.sv", cwd=tmp_path)
     project = tmp_path / "cross"
     run = [project / "build/base-debug/tandem", "--run-seed", "1", "--count", "5"]
     for name, text in (("cross.rdl", RDL), ("cross.xml", IP_XACT)):
-        for old, new, words, found in (("= 8", "= 8", "*", None), ("= 8", "= 9", "*", "LIMIT after reset: got 0x8, expe")):
+        for old, new, words, found in (("= 8", "= 8", "*", None),
+                                       ("= 8", "= 9", "*", "LIMIT after reset: got 0x8, expected")):
             good, bad = (old, new) if name.endswith("rdl") else (
                 old.replace("= 8", "<ipxact:value>8<"), new.replace("= 9", "<ipxact:value>9<"))
             (project / name).write_text(text.replace(good, bad))
@@ -462,6 +465,51 @@ def test_resumed_in_a_project(prefix, failed):
     project, _ = failed
     make(prefix, project, "regress", "SUITE=default", "ARGS=--fail-fast", "JOBS=1", "EXPLAIN=0", status=2)
     assert "7 jobs" in make(prefix, project, "regress", "RESUME=1", "EXPLAIN=0", status=2)
+
+
+def test_device_of_a_project(prefix, failed, tmp_path, monkeypatch):
+    """Any described design from Python: registers through APB, packets of streams in two clocks, bursts into AXI
+    slaves, counters; a failure is an exception."""
+    monkeypatch.syspath_prepend(str(prefix / "share/tandem/python"))
+    design = pytest.importorskip("tandem.design")
+    assert Path(design.__file__).is_relative_to(prefix)
+    tandem(prefix, "new", "cross", "--rtl", ROOT / "tests/install/two_clocks.sv", cwd=tmp_path)
+    make(prefix, tmp_path / "cross", "build")
+    with design.Device(tmp_path / "cross/build/base-debug/tandem", bus="hostile") as dev:
+        assert dev.streams == {"s_axis_a": "in", "m_axis_b": "out"} and dev.buses == {"apb_b": "registers"}
+        packets = [bytes(range(n, n + 2 * n)) for n in (1, 5, 3)]
+        for p in packets:
+            dev.send("s_axis_a", p)
+        dev.step(2000)
+        assert dev.take("m_axis_b") == packets and dev.take("-") == []
+        dev.write("apb_b", 4, 0x12345678)
+        assert dev.read("-", 4) == 0x12345678 and dev.read("apb_b", 0) == 9
+        count = dev.counters()
+        assert count["m_axis_b"]["transfers"] == 9 and count["m_axis_b"]["packets"] == 3
+        assert count["apb_b"]["writes"] == 1 and count["apb_b"]["transfers"] == 3
+        for call, said in ((lambda: dev.send("s_axis_a", b"odd"), "3 bytes are no whole beats of 2, and it has no"),
+                           (lambda: dev.send("m_axis_b", b"xx"), "there is no such stream into the design"),
+                           (lambda: dev.take("s_axis_a"), "there is no such stream out of the design"),
+                           (lambda: dev.stall("none", 5), "there is no such stream or APB port"),
+                           (lambda: dev.stall("m_axis_b", 100), "expected at most 99 percent"),
+                           (lambda: dev.store("-", 0, b"x"), "there is no such AXI slave"),
+                           (lambda: dev.write("apb_b", 4, 1, strobes=3), "has all strobes")):
+            with pytest.raises(design.Error, match=said):
+                call()
+    with pytest.raises(design.Failure, match="AXI4STREAM_ERRM_TDATA_STABLE:m_axis_b"), design.Device(
+            failed[0] / "build/base-debug/tandem", bus="hostile") as dev:
+        dev.stall("m_axis_b", 80)
+        for n in range(50):
+            dev.send("s_axis_a", bytes([n, n]))
+        dev.step(5000)
+    tandem(prefix, "new", "two", "--rtl", ROOT / "tests/install/two_memories.sv", cwd=tmp_path)
+    make(prefix, tmp_path / "two", "build")
+    with design.Device(tmp_path / "two/build/base-debug/tandem", bus="slow") as dev:
+        assert set(dev.buses.values()) == {"slave"}
+        first, second = dev.buses
+        data = bytes(range(256)) * 2
+        dev.store(first, 0x13, data)
+        assert dev.retrieve(second, 0x13, len(data)) == data and dev.retrieve(first, 0x15, 1) == data[2:3]
 
 
 def declare(prefix, project, line, *more):

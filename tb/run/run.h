@@ -303,8 +303,9 @@ void tb_run_watch(tb_run *run, uint64_t cycle);
 void tb_run_note_hang(tb_run *run, tb_run_hang kind, const char *what, uint64_t since);
 
 /*
- * What the ports have done, as JSON: an object by name, of a bus its statistics (tb_axi_stats_json), of a handshake
- * beside the buses {"transfers", "last"}, as far as tb_run_follow() was called and there is one clock.
+ * What the ports have done, as JSON: an object by name, of a bus its statistics (tb_axi_stats_json), of a stream
+ * {"transfers", "packets", "stalled"}, of APB {"transfers", "writes", "errors", "waits"}, of any other handshake
+ * {"transfers", "last"}, as far as tb_run_follow() was called and there is one clock.
  */
 void tb_run_counters(const tb_run *run, FILE *out);
 
