@@ -197,7 +197,8 @@ IP_XACT = """<?xml version="1.0" encoding="UTF-8"?>
         <ipxact:size>32</ipxact:size><ipxact:field>
           <ipxact:name>VALUE</ipxact:name><ipxact:bitOffset>0</ipxact:bitOffset>
           <ipxact:resets><ipxact:reset><ipxact:value>8</ipxact:value></ipxact:reset></ipxact:resets>
-          <ipxact:bitWidth>32</ipxact:bitWidth><ipxact:access>read-write</ipxact:access></ipxact:field></ipxact:register>
+          <ipxact:bitWidth>32</ipxact:bitWidth>
+          <ipxact:access>read-write</ipxact:access></ipxact:field></ipxact:register>
     </ipxact:addressBlock></ipxact:memoryMap></ipxact:memoryMaps>
 </ipxact:component>
 """
@@ -589,6 +590,31 @@ def test_hang_of_a_project(prefix, tmp_path):
     assert "stages.u_first: does not take valid_i, offers in vain valid_o\n" in said
     assert "stages.u_second: does not take valid_i\n" in said
     assert "stages.u_second accepts nothing although no unit makes it wait" in said
+
+
+def test_unit_check(prefix, tmp_path):
+    """The check of a unit that is written with a project: what the unit offers is held, and (from) comes out as it went
+    in; the unit and the instance are named. Verilog without types in the header is tapped, too."""
+    said = tandem(prefix, "new", "line", "--rtl", ROOT / "tests/install/stages.sv", "--top", "stages", cwd=tmp_path)
+    assert "unit stage: a check follows its handshakes" in said
+    project = tmp_path / "line"
+    check, rtl = project / "bench/check.c", project / "rtl/stages.sv"
+    assert check.read_text().count(".held = true") == 1
+    check.write_text(check.read_text().replace(".held = true", ".held = true,\n     .from = 1"))
+    good = rtl.read_text()
+    run = ("run", "COUNT=10", "traffic=random", "transfers=50", "stall=60")
+    assert "PASS test=line" in make(prefix, project, *run)
+    for old, new, found in (
+            ("end else if (ready_o) begin", "end else if (ready_o || valid_i && data_i == 8'h5a) begin",
+             r"stage [01] \(stages.u_\w+\): valid_o, .*data_o, byte 0, cycle \d+: got 0x5a, expected 0x\w\w"),
+            ("data_q <= data_i;", "data_q <= data_i | 8'h10;",
+             r"stage 0 \(stages.u_first\S*\): valid_o, .*data_o, byte 0, cycle \d+: got 0x\w\w, expected 0x\w\w"),
+            ("full_q <= valid_i;", "full_q <= valid_i && data_i[3:0] != 4'h3;",
+             r"stage 0 \(stages.u_first\S*\): (valid_o|transfers left)")):
+        assert good.count(old) == 1
+        rtl.write_text(good.replace(old, new))
+        said = make(prefix, project, *run, status=2)
+        assert re.search(found, said), said
 
 
 @pytest.mark.skipif(os.environ.get("TANDEM_CHECK") is None, reason="not run: 30 seconds (make check)")

@@ -128,8 +128,8 @@ void tb_stream_send(tb_stream *s, const tb_stream_traffic *traffic);
  */
 int tb_stream_give(tb_stream *s, const void *data, size_t bytes, char *err, size_t err_size);
 /*
- * The bytes of the transfer that `log` is called for: of TDATA those that TKEEP enables, of a plain payload all. Returns
- * their number; dst has room for TB_STREAM_BYTES.
+ * The bytes of the transfer that `log` is called for: of TDATA those that TKEEP enables, of a plain payload all.
+ * Returns their number; dst has room for TB_STREAM_BYTES.
  */
 size_t tb_stream_bytes(const tb_stream *s, uint8_t *dst);
 /* Does the transfer end a packet? True for each transfer where there is no TLAST. */
