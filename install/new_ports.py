@@ -378,7 +378,7 @@ class Design:
                     pair, ", ".join("%s (%s)" % (s["name"], "out" if s["source"] else "in") for s in self.streams)
                     or "none"))
             ends[1]["from"] = ends[0]["name"]
-            self.said.append("%s: what goes into %s comes out, held against it" % (ends[1]["prefix"], ends[0]["name"]))
+            self.said.append("%s: what goes into %s comes out (scoreboard)" % (ends[1]["prefix"], ends[0]["name"]))
         self.streams.sort(key=lambda s: s["source"])  # those into the design first
 
     def find_arbiters(self):

@@ -71,10 +71,12 @@ typedef enum net_kind {
     NET_COPY /* Dropout and Noop: the output is the input */
 } net_kind;
 
-/* Element (c, y, x) is at index (c*h + y)*w + x. dims 1: h = c = 1; dims 2: c = 1; dims 0: not known. */
+/* Element (c, y, x) is at index (c*h + y)*w + x. dims 1: h = c = 1; dims 2: c = 1; dims 0: not known. dims 4: (c, z, y,
+ * x) at ((c*d + z)*h + y)*w + x; with fewer dimensions d is not used. */
 typedef struct net_shape {
-    uint32_t dims, w, h, c;
+    uint32_t dims, w, h, c, d;
 } net_shape;
+#define NET_MAX_DIMS 4u
 
 typedef enum net_role {
     NET_ROLE_WEIGHT,
@@ -129,7 +131,9 @@ typedef enum net_act_type {
     NET_ACT_HARD_SIGMOID, /* v * a + b, cut off at 0 and 1 */
     NET_ACT_ELU,          /* v < 0 ? a * (e^v - 1) : v */
     NET_ACT_SELU,         /* v < 0 ? a * b * (e^v - 1) : b * v */
-    NET_ACT_SOFTPLUS      /* ln(1 + e^v) */
+    NET_ACT_SOFTPLUS,     /* ln(1 + e^v) */
+    NET_ACT_GELU,         /* v * (1 + erf(v / sqrt(2))) / 2 */
+    NET_ACT_GELU_TANH     /* v * (1 + tanh(sqrt(2/pi) * (v + 0.044715 v^3))) / 2 */
 } net_act_type;
 
 typedef struct net_act {
@@ -316,6 +320,12 @@ const net_tensor *net_layer_tensor(const net_layer *layer, net_role role);
 /* true when net_graph_plan() and net_ref_run() support the type (its settings may still be unsupported). */
 bool net_type_is_known(const char *type);
 uint32_t net_shape_elements(const net_shape *shape);
+/* The same dimensions with the same sizes. */
+bool net_shape_same(const net_shape *a, const net_shape *b);
+/* Sizes from the outermost dimension inwards (dims of them), the order in which ncnn counts axes; the others are 1. */
+void net_shape_outer(const net_shape *shape, uint32_t size[NET_MAX_DIMS]);
+/* The shape with these sizes, the outermost first. */
+net_shape net_shape_from(uint32_t dims, const uint32_t size[NET_MAX_DIMS]);
 /* Useful multiply-accumulates of one inference. 0 before net_graph_plan(). */
 uint64_t net_graph_macs(const net_graph *graph);
 /* The same of one layer. */
@@ -339,6 +349,11 @@ typedef void net_opt_note(void *user, const char *line);
  * then).
  */
 net_status net_optimize(net_graph *graph, net_opt_note *note, void *user, uint32_t *changes, net_error *err);
+/*
+ * Of that only: BatchNorm and Scale are folded into the layer with weights before them. For engines that quantise the
+ * weights of the graph as it is.
+ */
+net_status net_opt_norms(net_graph *graph, uint32_t *changes, net_error *err);
 /*
  * Pool the branches of a Concat instead of the joined map, in a planned graph (document 002, graph passes); it is
  * planned again. No bit changes. Adds the number of poolings that moved to *changes, which may be NULL. Errors:

@@ -70,6 +70,10 @@ static float act_value(const net_act *act, float x) {
         return x < 0.0f ? (expf(x) - 1.0f) * (act->a * act->b) : x * act->b;
     case NET_ACT_SOFTPLUS: /* without an overflow of the exponential */
         return (x > 0.0f ? x : 0.0f) + log1pf(expf(-fabsf(x)));
+    case NET_ACT_GELU: /* as ncnn has it */
+        return 0.5f * x * erfcf(-0.70710678f * x);
+    case NET_ACT_GELU_TANH:
+        return 0.5f * x * (1.0f + tanhf(0.79788452f * (x + 0.044715f * x * x * x)));
     case NET_ACT_NONE:
     default:
         return x;
@@ -111,6 +115,7 @@ static const act_default layers[] = {
     {NET_ACT_ELU, "ELU", 0.1f, 0.0f},
     {NET_ACT_SELU, "SELU", 1.67326324f, 1.050700987f},
     {NET_ACT_SOFTPLUS, "Softplus", 0.0f, 0.0f},
+    {NET_ACT_GELU, "GELU", 0.0f, 0.0f},
 };
 
 static net_status act_layer_shape(net_plan *p) {
@@ -125,6 +130,9 @@ static net_status act_layer_shape(net_plan *p) {
     if (act->type == NET_ACT_LEAKY && act->a == 0.0f) {
         act->type = NET_ACT_RELU; /* -0 and NaN become +0, as x * 0 would not */
     }
+    if (act->type == NET_ACT_GELU && net_layer_int(p->layer, 0, 0) != 0) {
+        act->type = NET_ACT_GELU_TANH;
+    }
     bool hard = act->type == NET_ACT_HARD_SWISH || act->type == NET_ACT_HARD_SIGMOID;
     if (hard && !(act->a > 0.0f)) {
         return NET_BAD(p, "alpha (key 0) is %g, expected more than 0", (double)act->a);
@@ -134,6 +142,10 @@ static net_status act_layer_shape(net_plan *p) {
 
 bool net_op_is_act(const net_op *op) {
     return op->shape == act_layer_shape;
+}
+
+bool net_act_is_exact(const net_layer *layer) {
+    return net_op_is_act(layer->op) && net_layer_int(layer, 8, 0) != 0;
 }
 
 static void act_layer_run(const net_work *work) {
@@ -146,7 +158,7 @@ static void prelu_arrays(const net_layer *layer, net_arrays *a) {
 
 /* One slope for all, or one for each step of the outermost dimension. */
 static net_status prelu_shape(net_plan *p) {
-    uint32_t size[3];
+    uint32_t size[NET_MAX_DIMS];
     uint32_t slopes;
     net_shape_outer(net_plan_in(p, 0), size);
     net_status status = net_plan_number(p, 0, 0, 1, INT32_MAX, "number of slopes", &slopes);
@@ -166,17 +178,18 @@ static void prelu_run(const net_work *work) {
 }
 
 const net_op net_ops_act[] = {
-    {"ReLU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"PReLU", 1, 1, 1, 1, prelu_arrays, prelu_shape, prelu_run, NULL},
-    {"Clip", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"Sigmoid", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"Swish", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"TanH", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"Mish", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"HardSwish", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"HardSigmoid", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"ELU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"SELU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"Softplus", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
+    {"ReLU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"PReLU", 1, 1, 1, 1, prelu_arrays, prelu_shape, prelu_run, NULL, false},
+    {"Clip", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"Sigmoid", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"Swish", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"TanH", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"Mish", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"HardSwish", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"HardSigmoid", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"ELU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"SELU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"Softplus", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"GELU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
     {0},
 };

@@ -29,7 +29,7 @@ npu_tensor rt_tensor(const net_rt *rt, uint32_t blob, uint32_t addr) {
         rows++;
     }
     rows = length % rows == 0 ? rows : 1; /* the driver will refuse it */
-    const net_shape row = {3, length / rows, rows, 1};
+    const net_shape row = {3, length / rows, rows, 1, 1};
     return (npu_tensor){
         .addr = addr, .step = (uint32_t)rt_cstep(&row), .w = row.w, .h = rows, .c = 1, .layout = NPU_FP32_NCHW};
 }
@@ -215,8 +215,11 @@ static uint32_t device_items(const net_rt *rt, net_mem_item *item) {
     }
     for (uint32_t i = 0; i < g->num_layers; i++) {
         const rt_layer *rl = &rt->layer[i];
-        item[g->num_blobs + i] =
-            (net_mem_item){.bytes = rl->kind == RT_CONV ? rl->plan.scratch_bytes : 0, .first = i, .last = i};
+        item[g->num_blobs + i] = (net_mem_item){.bytes = rl->kind == RT_CONV   ? rl->plan.scratch_bytes
+                                                         : rl->kind == RT_NORM ? npu_rows_scratch_bytes(&rl->norm)
+                                                                               : 0,
+                                                .first = i,
+                                                .last = i};
     }
     return g->num_blobs + g->num_layers;
 }

@@ -24,7 +24,7 @@ def read_json(path):
         with open(path, encoding="utf-8") as src:
             return json.load(src)
     except (OSError, ValueError) as err:
-        raise Bad("%s: %s" % (path, getattr(err, "strerror", None) or "it is no JSON: %s" % err))
+        raise Bad("%s: %s" % (path, getattr(err, "strerror", None) or "it is not JSON: %s" % err))
 
 
 def write(path, text):
@@ -32,6 +32,13 @@ def write(path, text):
     with open(temporary, "w", encoding="utf-8") as out:
         out.write(text)
     os.replace(temporary, path)
+
+
+def edited(text, edits):
+    """A source with a mutant."""
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
 
 
 # ---- the jobs ----
@@ -104,7 +111,7 @@ class Runner:
 
     def __init__(self, mutants, jobs, args):
         self.mutants, self.jobs, self.args = mutants, jobs, args
-        self.by_id = {m["id"]: m for m in mutants}
+        self.by_id = {m["id"]: m for m in mutants if m.get("verdict") != "detected"}  # by an earlier run
         self.lock = threading.Lock()
         self.ran, self.phases, self.left_out = {}, {}, set()
         self.choices = {m["id"]: [] for m in mutants}  # jobs in which it differs
@@ -180,7 +187,9 @@ class Runner:
             self.spent("marking", times)
             for i, f in found.items():
                 if f[0] == "infected":
-                    self.choices[i].append((WHATS.index(job.what) > 0, times["cycles"], number))
+                    whole = job.what != "unit"
+                    self.choices[i].append((whole, times["cycles"] if whole else ends["infected"], times["cycles"],
+                                            number))
                 else:
                     take(self.by_id[i], f, number, job)
             self.done += 1
@@ -207,13 +216,14 @@ class Runner:
             self.tell()
 
     def ordered(self, choices):
-        """Benches, then the cheapest; a second part of a test after all first ones."""
+        """Benches, those first that infect few mutants: that of a small unit rather than one of a unit around it; then
+        the cheapest; a second part of a test after all first ones."""
         seen, out = collections.Counter(), []
-        for whole, cost, number in sorted(choices):
+        for whole, rank, cost, number in sorted(choices):
             command = tuple(self.jobs[number].command)
-            out.append((seen[command], whole, cost, number))
+            out.append((seen[command], whole, rank, cost, number))
             seen[command] += 1
-        return [(cost, number) for _, _, cost, number in sorted(out)]
+        return [(cost, number) for _, _, _, cost, number in sorted(out)]
 
     def rounds(self):
         """Of each mutant 1 job, 1, 2, 4 .. more, so that a design's own run is repeated a few times only."""
@@ -255,8 +265,8 @@ def clock(seconds):
 
 
 def run_job(args, job, todo, folder, jobs, running):
-    """{mutant: (verdict, cycles before, cycles, cases, signature, message)}, and the seconds of a processor that it
-    took: the design's own run with its clock cycles, and the mutants. `jobs`: mutants at a time, 0: none is run. The
+    """{mutant: (verdict, cycles before, cycles, cases, signature, message, trace)}, and the seconds of a processor that
+    it took: the design's own run with its clock cycles, and the mutants. `jobs`: mutants at a time, 0: none is run. The
     process is among `running` as long as it lives."""
     os.makedirs(folder, exist_ok=True)
     listed, verdicts = os.path.join(folder, "todo"), os.path.join(folder, "verdicts")
@@ -283,7 +293,7 @@ def run_job(args, job, todo, folder, jobs, running):
             if f[0].startswith("#"):
                 times = {"own": float(f[1]), "forks": float(f[2]), "cycles": int(f[3])}
             else:
-                found[int(f[0])] = (f[1], int(f[2]), int(f[3]), int(f[4]), f[5], f[6])
+                found[int(f[0])] = (f[1], int(f[2]), int(f[3]), int(f[4]), f[5], f[6], f[7])
     os.unlink(listed)
     os.unlink(verdicts)
     if not os.listdir(folder):
@@ -303,6 +313,8 @@ def take(mutant, found, number, job):
         mutant.setdefault("found", []).append([number, check_of(found[4])])
     if found[0] not in ("reached", "not-reached"):
         mutant["infected"] = mutant.get("infected", 0) + 1  # jobs
+        if found[6] == "other":  # its trace hash is another one: something outside differs, and no check says so
+            mutant["outside"] = number
     if "verdict" in mutant:  # of two jobs the one that comes first, whichever ended first
         if (VERDICTS.index(mutant["verdict"]), mutant["job"]) <= (VERDICTS.index(found[0]), number):
             return

@@ -382,18 +382,30 @@ def test_tap_alias(tmp_path):
 
 
 def test_tap_alias_puts_signals_side_by_side(tmp_path):
-    """Bytes under the given names, in their order: a source, a signal of a tap, and a port; nothing else moves."""
+    """What has the given names, in their order: a source, a signal of a tap, and ports; bytes first, wide ones stay."""
     begin = "class alignas(8) Vt___024root final {\n"
-    state = begin + "    // DESIGN SPECIFIC STATE\n"
-    names = ["high", "inverse", "clk_i", "v_i", "none"]
+    state = begin + "    // DESIGN SPECIFIC STATE\n    VL_OUT(count_o,31,0);\n"
+    names = ["count_o", "high", "a.inverse", "clk_i", "b.v_i", "v_i", "middle", "none"]
     code, header = tap_alias(tmp_path, TAP_CODE, TAP_HEADER.replace(begin, state), names)
     _, plain = tap_alias(tmp_path, TAP_CODE, TAP_HEADER.replace(begin, state))
-    lines = ["    CData/*0:0*/ t__DOT__u_a__DOT__u_tap_a__DOT__inverse;", "    VL_IN8(clk_i,0,0);",
-             "    CData/*0:0*/ t__DOT__u_a__DOT__v_q;"]
-    assert header.startswith(state + "\n".join(lines) + "\n")
+    lines = ["    // DESIGN SPECIFIC STATE", "    CData/*0:0*/ t__DOT__u_a__DOT__u_tap_a__DOT__inverse;",
+             "    VL_IN8(clk_i,0,0);", "    CData/*0:0*/ t__DOT__u_a__DOT__v_q;", "    VL_OUT(count_o,31,0);"]
+    assert header.startswith(begin + "\n".join(lines) + "\n")
     assert sorted(header.splitlines()) == sorted(plain.splitlines())
-    _, other = tap_alias(tmp_path, TAP_CODE, TAP_HEADER, names)  # of a Verilator that begins differently
-    assert other == plain.replace(state, begin)
+    strange = begin + "    VL_OUT(count_o,31,0);\n"  # of a Verilator that begins differently
+    _, other = tap_alias(tmp_path, TAP_CODE, TAP_HEADER.replace(begin, strange), names)
+    assert other == plain.replace(state, strange)
+
+
+def test_tap_alias_order_of_instances(tmp_path):
+    """Signals of one name are in the order of their instances, whatever their order in the model: checks compare the
+    clock gates of a run together (tb/npu/score/clk_gate.c)."""
+    header = "class V final {\n    // DESIGN SPECIFIC STATE\n" + "".join(
+        f"    CData/*0:0*/ t__DOT__{i}__DOT__u_tap_g__DOT__{n};\n" for i, n in
+        (("u_c", "e"), ("u_a", "d"), ("u_b", "e"), ("u_a", "e"), ("u_c", "d"))) + "};\n"
+    _, header = tap_alias(tmp_path, "", header, ["g.e", "d"])
+    assert re.findall(r"u_(\w)__DOT__u_tap_g__DOT__(\w);", header) == [
+        ("a", "e"), ("b", "e"), ("c", "e"), ("a", "d"), ("c", "d")]
 
 
 def test_tap_alias_that_the_design_reads(tmp_path):
@@ -431,7 +443,7 @@ until [ -e $(dirname $0)/go ]; do sleep 0.05; done
 printf '#!/bin/sh\\n' >$out && chmod +x $out
 rmdir $0.busy
 """
-LINE = r"waiting for {}/lock: make \S+/fp-vectors .*\S has it since \d\d:\d\d:\d\d, process \d+{}; waited \d+ s"
+LINE = r"waiting for {}/lock: make \S+/fp-vectors .*\S has held it since \d\d:\d\d:\d\d, process \d+{}; waited \d+ s"
 
 
 @pytest.fixture

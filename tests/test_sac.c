@@ -32,6 +32,8 @@ static void test_contract(void **state) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_int_equal(sac_shr(rows[i].v, rows[i].k), rows[i].result);
     }
+    /* sums are shifted, not terms: four times 1 >> 1 is 2 */
+    assert_int_equal(sac_shr(4 * sac_term(1, 8, 0), 1), 2);
     /* the example of the specification: x 100, -128, 37 with d 0, 1, 2 and k 6, 2, 0, signs + - + */
     const int32_t acc = sac_term(100, 14, 0) + sac_term(-128, 2, 1) + sac_term(37, 8, 2);
     assert_int_equal(acc, 7572);
@@ -90,6 +92,14 @@ static void test_cycles(void **state) {
         assert_int_equal(sac_task_in_pages(&build_m, &t), rows[i].pages);
         assert_int_equal(sac_task_words(&build_m, &t) * build_m.n, rows[i].words);
     }
+}
+
+/* Equation 30 in the document's example, C = 4, C_VECTOR = 2, R = FW = 3: 6 vectors a result, not 8. */
+static void test_example_of_equation_30(void **state) {
+    const cm_layer_task t = {.w = 3, .h = 3, .c = 4, .n = 2, .kw = 3, .kh = 3, .stride = 1, .ow = 1, .oh = 1};
+    (void)state;
+    assert_int_equal(sac_task_conv(&build_t, &t), 6);
+    assert_int_equal(sac_task_words(&build_t, &t), 6);
 }
 
 /* ---- the driver on the model alone ---- */
@@ -263,6 +273,19 @@ static void test_refusals(void **state) {
     REFUSED(SAC_FAIL_WINDOW, t.pool = true, t.win = 2, t.pool_stride = 2, t.pw = 4, t.ph = 1);
     REFUSED(SAC_FAIL_FULL, t.full = SAC_FULL_AVG, t.w = t.h = t.ow = t.oh = 129);
     REFUSED(SAC_FAIL_WORDS, t.c = 1000);
+    sac_task most = small(); /* exactly 1024 words and 4096 pages, and more of each */
+    most.c = 1024;
+    most.kw = most.kh = 2;
+    most.in = BASE + 0x100000;
+    most.filters = BASE + 0x200000;
+    assert_int_equal(sac_check(&r->dev, &most), SAC_OK);
+    most.w++;
+    most.ow++;
+    assert_int_equal(sac_check(&r->dev, &most), SAC_OK);
+    most.w++;
+    assert_int_equal(sac_check(&r->dev, &most), SAC_FAIL_CACHE_SIZE);
+    most.c = 1026;
+    assert_int_equal(sac_check(&r->dev, &most), SAC_FAIL_WORDS);
     REFUSED(SAC_FAIL_CACHE_SIZE, t.w = t.h = t.ow = t.oh = 200);
     REFUSED(SAC_FAIL_CACHE_SIZE, t.to_cache = true, t.n = 4096);
     REFUSED(SAC_FAIL_UNWRITTEN, t.from_cache = true, t.half = 1, t.c = 1);
@@ -321,6 +344,67 @@ static void test_device(void **state) {
         assert_true(strlen(sac_strerror((sac_status)i)) > 5);
     }
     assert_string_equal(sac_strerror(SAC_STATUS_COUNT), "unknown status");
+}
+
+/* Pointers that are missing, sizes that no packing has, tiles whose number times rows leaves 32 bits. */
+static void test_missing_arguments(void **state) {
+    rig *r = (rig *)*state;
+    const sac_dev *dev = &r->dev;
+    sac_task t = small(), part;
+    sac_cycles cycles;
+    sac_dev other;
+    int32_t b;
+    uint32_t rows;
+    uint8_t stream[64], d[2] = {0};
+    static const uint8_t codes[64] = {0};
+    static const int8_t q[2] = {0};
+    sac_filter f[2] = {{0}};
+    for (int i = 0; i < 3; i++) {
+        sac_hal hal = r->hal;
+        hal.read = i == 0 ? NULL : hal.read;
+        hal.write = i == 1 ? NULL : hal.write;
+        hal.wait = i == 2 ? NULL : hal.wait;
+        assert_int_equal(sac_open(&other, &hal), SAC_FAIL_ARG);
+    }
+    assert_int_equal(sac_wait(NULL, false), SAC_FAIL_ARG);
+    assert_int_equal(sac_abort(NULL), SAC_FAIL_ARG);
+    assert_int_equal(sac_read_cycles(NULL, &cycles), SAC_FAIL_ARG);
+    assert_int_equal(sac_read_cycles(dev, NULL), SAC_FAIL_ARG);
+    assert_int_equal(sac_pack_filters(NULL, 1, 1, 1, 1, codes, stream), SAC_FAIL_ARG);
+    assert_int_equal(sac_pack_filters(dev, 1, 1, 1, 1, NULL, stream), SAC_FAIL_ARG);
+    assert_int_equal(sac_pack_filters(dev, 1, 1, 1, 1, codes, NULL), SAC_FAIL_ARG);
+    assert_int_equal(sac_pack_filters(dev, 0, 1, 1, 1, codes, stream), SAC_FAIL_MAP);
+    assert_int_equal(sac_pack_filters(dev, 1, 4097, 1, 1, codes, stream), SAC_FAIL_MAP);
+    assert_int_equal(sac_pack_filters(dev, 1, 1, 12, 1, codes, stream), SAC_FAIL_KERNEL);
+    assert_int_equal(sac_pack_filters(dev, 1, 1, 1, 0, codes, stream), SAC_FAIL_KERNEL);
+    assert_int_equal(sac_pack_params(NULL, 1, f, stream), SAC_FAIL_ARG);
+    assert_int_equal(sac_pack_params(dev, 1, NULL, stream), SAC_FAIL_ARG);
+    assert_int_equal(sac_pack_params(dev, 1, f, NULL), SAC_FAIL_ARG);
+    assert_int_equal(sac_pack_params(dev, 4097, f, stream), SAC_FAIL_MAP);
+    assert_int_equal(sac_check_sums(1, 1, NULL, d, 0), SAC_FAIL_ARG);
+    assert_int_equal(sac_check_sums(1, 1, codes, NULL, 0), SAC_FAIL_ARG);
+    assert_int_equal(sac_scale_bias(1.0F, 0, NULL), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_rows(NULL, &t, &rows), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_rows(dev, NULL, &rows), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_rows(dev, &t, NULL), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_tile(NULL, &t, 1, 0, &part), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_tile(dev, NULL, 1, 0, &part), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_tile(dev, &t, 1, 0, NULL), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_tile(dev, &t, 0, 0, &part), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_tile(dev, &t, 0x80000000u, 2, &part), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_tile(dev, &t, 0xFFFFFFFFu, 0, &part), SAC_OK);
+    assert_int_equal(part.oh, t.oh);
+    const sac_layer l = {.task = t, .groups = 1, .dilation = 1, .q_in = q, .q_conv = q, .codes = codes};
+    sac_layer bad = l;
+    assert_int_equal(sac_layer_scales(&l, 0, d, f), SAC_OK);
+    assert_int_equal(sac_layer_scales(NULL, 0, d, f), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_scales(&l, 0, NULL, f), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_scales(&l, 0, d, NULL), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_scales(&l, 1, d, f), SAC_FAIL_ARG);
+    bad.q_conv = NULL;
+    assert_int_equal(sac_layer_scales(&bad, 0, d, f), SAC_FAIL_ARG);
+    assert_int_equal(sac_scale_bias(0.0F, 300, &b), SAC_OK);
+    assert_int_equal(sac_scale_bias(1.0F, 60, &b), SAC_FAIL_OVERFLOW);
 }
 
 /* The device stops to answer at any access: the driver says so, and knows nothing of the cache. */
@@ -636,8 +720,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_contract),
         cmocka_unit_test(test_cycles),
+        cmocka_unit_test(test_example_of_equation_30),
         cmocka_unit_test_setup_teardown(test_run, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_missing_arguments, setup, teardown),
         cmocka_unit_test_setup_teardown(test_device, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_answer, setup, teardown),
         cmocka_unit_test_setup_teardown(test_strange_device, setup, teardown),

@@ -7,6 +7,7 @@
 // Throughput   A chunk, or a chunk (reductions: a row) of the other channel, a cycle.
 // start_i      Takes task_i; done_o is up from the step over the last row on until the next start. last_mine_o: that
 //              row, or its last chunk, was one of this channel.
+// Latency      The first chunk is offered two cycles after start_i.
 `include "assert.svh"
 
 module alu_walk #(
@@ -54,7 +55,7 @@ module alu_walk #(
   logic        step;
   logic [31:0] o_off;
 
-  assign reduce = task_i.op == npu_pkg::AluDot || task_i.op == npu_pkg::AluSum;
+  assign reduce = npu_pkg::alu_reduces_f(task_i.op);
   assign last = left_q <= 24'(ChunkElems);
   assign row_end = last || (reduce && !mine_q);
   assign step = busy_q && (!mine_q || chunk_ready_i);

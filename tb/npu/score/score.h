@@ -34,6 +34,16 @@ static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
 
 /* Are `bytes` (a multiple of 4) equal? For the few words of a port cheaper than memcmp. */
 static inline bool npu_score_same(const void *a, const void *b, uint32_t bytes) {
+    switch (bytes) { /* a row of the mesh as bytes or as words, and a word of memory */
+    case 8:
+        return memcmp(a, b, 8) == 0;
+    case 16:
+        return memcmp(a, b, 16) == 0;
+    case 32:
+        return memcmp(a, b, 32) == 0;
+    default:
+        break;
+    }
     uint64_t differ = 0;
     if (bytes % 8 != 0) {
         uint32_t x, y;
@@ -67,13 +77,27 @@ static inline void npu_score_copy(void *to, const void *from, uint32_t bytes) {
     }
 }
 
+/* memset() of as many bytes to 0 as two rows of words of the mesh have. */
+static inline void npu_score_zero(void *p, uint32_t bytes) {
+    switch (bytes) {
+    case 32:
+        memset(p, 0, 32);
+        break;
+    case 64:
+        memset(p, 0, 64);
+        break;
+    default:
+        memset(p, 0, bytes);
+    }
+}
+
 /* All checks, npu_score_UNIT for each unit. A unit is listed before those that contain it (tb/tap/check.h). */
 #define NPU_SCORES(X)                                                                                                  \
     X(clk_gate), X(npu_top), X(dma_rd), X(send_buf), X(dma_wr), X(fp_mul), X(fp_add), X(fp_i32_to_f32),                \
         X(fp_f32_to_i8), X(act), X(transpose), X(requant), X(post), X(layout), X(im2col), X(mesh), X(acc), X(ofm_buf), \
-        X(alu_math), X(alu_chan), X(alu_walk), X(alu), X(gemm_check), X(alu_check), X(pool_check), X(npu_perf),        \
-        X(npu_regs), X(gemm_queue), X(ifm_ld), X(wgt_ld), X(par_ld), X(ifm_buf), X(wgt_buf), X(par_buf), X(pool_ld),   \
-        X(pool_line), X(pool_seq), X(pool_op), X(pool_out), X(pool_chan), X(pool), X(gemm)
+        X(alu_func), X(alu_math), X(alu_chan), X(alu_walk), X(alu), X(gemm_check), X(alu_check), X(pool_check),        \
+        X(npu_perf), X(npu_regs), X(gemm_queue), X(ifm_ld), X(wgt_ld), X(par_ld), X(ifm_buf), X(wgt_buf), X(par_buf),  \
+        X(pool_ld), X(pool_line), X(pool_seq), X(pool_op), X(pool_out), X(pool_chan), X(pool), X(gemm)
 /* Units of rtl/lib that the NPU does not use. */
 #define NPU_SCORES_OF_BENCHES(X)                                                                                       \
     X(fp_sub), X(fp_max), X(fp_min), X(fp_cmp), X(fp_f32_to_i32), X(fp_f16_to_f32), X(fp_f32_to_f16)
