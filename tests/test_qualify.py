@@ -543,6 +543,10 @@ def test_equivalents_go_stale(tmp_path):
     path.write_text(path.read_text() + "nth: 2\n")
     two = [mutant(2, "detected", signature="x"), mutant(2, "survived")]
     assert qualify.apply_equivalents(two, qualify.equivalents(str(path))) == [] and two[0]["verdict"] == "detected"
+    path.write_text(path.read_text() + "cfg: n4 n8\n")
+    one = [mutant(2, "detected", signature="x")]
+    entries = qualify.equivalents(str(path))
+    assert qualify.apply_equivalents(one, entries, "n16") == [] and len(qualify.apply_equivalents(one, entries, "n8")) == 1
     path.write_text("equivalent rtl/a.sv constant\nline: x\nold: 1\nnew: 2\n")
     with pytest.raises(qualify.Bad, match="has no why:"):
         qualify.equivalents(str(path))
