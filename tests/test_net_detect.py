@@ -473,7 +473,7 @@ GRAY = ["--order", "gray"]
     (DET + GRAY + PIC + ["--anchors", "/".join(["1,2"] * 9)], "expected width,height"),
     (DET + GRAY + PIC + ["--anchors", "1,2/3,4"], "1 inputs and 1 outputs, the anchors are for one and 2"),
     (DET + GRAY + PIC + ["--anchors", "1,2"],
-     "output 'boxes' of 6x180x1 (w, h, c) is no head of 1 anchor boxes over an input of 96x96"),
+     "output 'boxes' of 6x180x1 (w, h, c) is not a head of 1 anchor boxes over an input of 96x96"),
     (DET + GRAY + PIC + ["--labels", "README.md"], "README.md:1: expected picture, class, x, y, width and height"),
     (DET + GRAY + PIC + ["--labels", "models/detector/names.txt"], "names.txt:1: expected picture, class"),
     (DET + PIC + ["--device", "gpu"], "--device: expected cpu, model, rtl or tandem, got 'gpu'"),
@@ -511,7 +511,7 @@ def test_raw_heads(tmp_path):
     assert "--anchors" in done.stderr
     assert run("detect", tmp_path / "raw.param", DET[1], *GRAY, *PIC, "--anchors", "16,16/32,32").returncode == 0
     done = run("detect", tmp_path / "raw.param", DET[1], *GRAY, *PIC, "--anchors", "16,16,8,8/32,32")
-    assert done.returncode == 2 and "output 'head1' of 12x12x9 (w, h, c) is no head of 2 anchor boxes" in done.stderr
+    assert done.returncode == 2 and "output 'head1' of 12x12x9 (w, h, c) is not a head of 2 anchor boxes" in done.stderr
 
 
 @pytest.mark.parametrize("script, args, part", [

@@ -44,7 +44,8 @@ def one_line(done, status, part):
     (["run", "--net", MIXED, "--input", "no.f32"], "no.f32: No such file"),
     (["run", "--net", MIXED, "--input", "README.md"],
      "README.md: expected exactly one float for each element of the inputs"),
-    (["run", "--net", MIXED, "--input", "README.md", "--image", "README.md"], "--input and --image exclude each other"),
+    (["run", "--net", MIXED, "--input", "README.md", "--image", "README.md"],
+     "--input and --image cannot be given together"),
     (["run", "--net", MIXED, "--image", "no.png"], "no.png: cannot open"),
     (["run", "--net", MIXED, "--table", "no.table"], "no.table: cannot open"),
     (["run", "--net", MIXED, "--names", "no.txt"], "no.txt: cannot read"),
@@ -178,8 +179,8 @@ def test_each_layer(tmp_path):
     assert only.split()[0] == "3-8" and only.endswith("  same")
     one_line(run("run", "--net", MIXED, "--only", "99"), 2, "expected a layer of 0..")
     one_line(run("run", "--net", MIXED, "--only", "5-3"), 2, "'5-3'")
-    one_line(run("run", "--net", MIXED, "--only", "3", "--each"), 2, "exclude each other")
-    one_line(run("run", "--net", MIXED, "--jobs", "3"), 2, "--jobs goes with --each")
+    one_line(run("run", "--net", MIXED, "--only", "3", "--each"), 2, "cannot be given together")
+    one_line(run("run", "--net", MIXED, "--jobs", "3"), 2, "--jobs needs --each")
     one_line(run("run", "--net", MIXED, "--each", "--dump", "x"), 2, "take no --output")
 
 
@@ -194,7 +195,7 @@ def test_each_layer_on_rtl(tmp_path):
     parts("--each", "--jobs", "1", "--bus", "typical", "--result", str(result), program=RTL)
     assert result.read_text() == first, "neither the number of processes nor their order reaches a result"
     done = run("run", "--net", MIXED, "--each", "--wave", str(tmp_path / "x.fst"), program=RTL)
-    one_line(done, 2, "--wave goes with --only")
+    one_line(done, 2, "--wave needs --only")
 
 
 @pytest.mark.skipif(not os.access(RTL, os.X_OK), reason="not run: the N = 4 tandem-net is not built")

@@ -199,7 +199,7 @@ HEAD = "[net]\nwidth=32\nheight=32\n"
     ("", "a.cfg:1: the first section is not [net]"),
     ("[convolutional]\n", "a.cfg:1: the first section is not [net]"),
     ("width=3\n", "a.cfg:1: 'width=3': expected key=value in a section"),
-    ("[net\n", "a.cfg:1: '[net' is no section"),
+    ("[net\n", "a.cfg:1: '[net' is not a section"),
     (HEAD + "size\n", "a.cfg:4: 'size': expected key=value"),
     ("[net]\nwidth=32\n", "a.cfg:1: [net]: height is missing"),
     ("[net]\nwidth=0\nheight=1\n", "a.cfg:2: [net]: width=0, expected a number from 1"),

@@ -33,17 +33,17 @@ static int complete(const photos_options *o) {
     if (classify && (o->out_param != NULL || o->out_bin != NULL || o->compare != NULL || o->json || o->optimise ||
                      o->method_name != NULL || o->labels != NULL || o->stays > 0 || !isnan(o->reach))) {
         return netopt_usage("--method, --out-param, --out-bin, --compare, --json, --optimise, --labels, --float and "
-                            "--reach go with calibrate",
+                            "--reach are options of calibrate",
                             "", "");
     }
     if (!classify && (o->names != NULL || o->dump != NULL || o->device != NULL || o->scalar || o->time)) {
-        return netopt_usage("--names, --dump, --device, --scalar and --time go with classify", "", "");
+        return netopt_usage("--names, --dump, --device, --scalar and --time are options of classify", "", "");
     }
     if (o->device != NULL && (o->dump != NULL || o->scalar)) {
         return netopt_usage("--dump and --scalar are for the CPU, not for a device", "", "");
     }
     if ((o->out_param == NULL) != (o->out_bin == NULL) || (o->optimise && o->out_param == NULL)) {
-        return netopt_usage("--out-param and --out-bin belong together, --optimise goes with them", "", "");
+        return netopt_usage("--out-param and --out-bin must be given together, and --optimise needs them", "", "");
     }
     if (o->dump != NULL && o->count != 1) {
         return netopt_usage("--dump takes one input", "", "");
