@@ -225,7 +225,8 @@ def test_dynamic_lstm(rng, model):
     ws, rs = np.array([0.004, 0.005], F), np.array([0.003, 0.006], F)
     fixed = {"w": w, "r": r, "ws": ws, "rs": rs, "z": np.zeros(2, np.int8)}
     names = ["x", "w", "r", *[""] * 5, "ws", "z", "rs", "z"]
-    one = onnx.helper.make_node("DynamicQuantizeLSTM", names, ["y"], name="n", domain="com.microsoft", hidden_size=5, direction="bidirectional")
+    one = onnx.helper.make_node("DynamicQuantizeLSTM", names, ["y"], name="n", domain="com.microsoft",
+                                hidden_size=5, direction="bidirectional")
     made = graph([one], {"x": x}, ["y"], fixed)
     made.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
     real = {k: (v * s[:, None, None]).swapaxes(1, 2).astype(F) for k, v, s in (("w", w, ws), ("r", r, rs))}
