@@ -117,6 +117,8 @@ def main():
     args = parser.parse_args()
     if not os.path.isabs(args.prefix):
         raise SystemExit("install: PREFIX=%s: expected an absolute path" % args.prefix)
+    if re.search(r"[^\w./+@%,=~-]", args.prefix):
+        raise SystemExit("install: PREFIX=%s: make takes no blanks and signs in its paths" % args.prefix)
     folder = args.destdir + args.prefix
     found = headers()
     for source, to in sorted(found.items()):
