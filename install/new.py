@@ -42,7 +42,9 @@ def parse(argv):
     parser.add_argument("--verilator", metavar="PROGRAM", default=os.environ.get("VERILATOR", "verilator"),
                         help="default: verilator, or VERILATOR of the environment")
     parser.add_argument("--link", action="store_true", help="use the sources where they are, instead of copies in rtl/")
-    return parser.parse_args(argv)
+    args = parser.parse_args(argv)
+    args.rtl = list({os.path.realpath(f): f for f in reversed(args.rtl)}.values())[::-1]  # a glob may repeat one
+    return args
 
 
 def plain_name(path):
