@@ -77,6 +77,9 @@ bool rt_map_softmax(net_rt *rt, uint32_t number) {
     const int32_t given = net_layer_int(layer, 0, 0);
     const uint32_t axis = (uint32_t)(given < 0 ? given + (int32_t)s->dims : given);
     rt_layer *rl = &rt->layer[number];
+    if (s->dims > 3) {
+        return rt_reason(rl, "%u dimensions", s->dims);
+    }
     rl->kind = RT_NORM;
     rl->norm.kind = NPU_ROWS_SOFTMAX;
     if (axis + 1 == s->dims) {
@@ -104,6 +107,9 @@ bool rt_map_norm(net_rt *rt, uint32_t number) {
     const net_shape *s = &rt->graph->blob[layer->in[0]].shape;
     const float eps = net_layer_float(layer, 1, 0.001f);
     rt_layer *rl = &rt->layer[number];
+    if (s->dims > 3) {
+        return rt_reason(rl, "%u dimensions", s->dims);
+    }
     rl->kind = RT_NORM;
     rl->norm.kind = layer->type[0] == 'R' ? NPU_ROWS_RMS_NORM : NPU_ROWS_LAYER_NORM;
     memcpy(&rl->norm.eps, &eps, sizeof eps);
