@@ -43,7 +43,10 @@ def parse(argv):
                         help="default: verilator, or VERILATOR of the environment")
     parser.add_argument("--link", action="store_true", help="use the sources where they are, instead of copies in rtl/")
     args = parser.parse_args(argv)
-    args.rtl = list({os.path.realpath(f): f for f in reversed(args.rtl)}.values())[::-1]  # a glob may repeat one
+    first = {}
+    for f in args.rtl:
+        first.setdefault(os.path.realpath(f), f)  # a glob may name one again
+    args.rtl = list(first.values())
     return args
 
 

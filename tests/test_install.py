@@ -59,6 +59,11 @@ def test_command(prefix):
     assert "usage: " in tandem(prefix, "wave", "--help")
     assert "expected two folders" in tandem(prefix, "diff", status=2)
     assert "run a suite" in tandem(prefix, "regress", "--help")
+    # each script finds the others that it needs
+    names = sorted(p.stem for p in (prefix / "share/tandem").glob("*.py"))
+    done = subprocess.run(["/usr/bin/python3", "-B", "-c", "import " + ", ".join(names)], cwd=prefix / "share/tandem",
+                          capture_output=True, text=True)
+    assert len(names) > 15 and done.returncode == 0, done.stderr
     assert (prefix / "include/tandem/version.h").read_text().count(f'"{VERSION}"') == 1
 
 
@@ -378,7 +383,7 @@ def test_uses(prefix, tmp_path):
     (tmp_path / "src").mkdir()
     (tmp_path / "src/uses.sv").write_text(USES)
     (tmp_path / "src/uses.svh").write_text("`define BITS 12\n")
-    said = tandem(prefix, "new", "u", "--rtl", "src/uses.sv", cwd=tmp_path)
+    said = tandem(prefix, "new", "u", "--rtl", "src/uses.sv", tmp_path / "src/uses.sv", cwd=tmp_path)  # the same file
     for line in ("top module: uses (no other", "included files beside the sources: uses.svh",
                  "clock tick (by its use), reset por (by its use), active low by its use",
                  "clock fast (by its use), reset rst, active low by its use, although its name reads as the other",
