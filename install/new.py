@@ -61,7 +61,8 @@ def sources(args, folder, included):
         paths = [[os.path.abspath(f) for f in files] for files in (args.rtl, args.include + args.beside)]
         for path in paths[0] + paths[1]:
             if not re.fullmatch(r"[\w./+@%,=~-]+", path):
-                raise new_ports.Bad("--link: %s: make takes no blanks and signs in paths (without --link: copies)" % path)
+                raise new_ports.Bad("--link: %s: make takes no blanks and signs in paths (without --link: copies)" %
+                                    path)
         return paths[0], paths[1]
     names = [plain_name(f) for f in args.rtl] + [os.path.basename(i) for i in included if i not in args.rtl]
     for name in names:
