@@ -37,7 +37,7 @@ SHELL = ("scripts/build.sh", "scripts/build_suite.sh", "scripts/locked.sh", "scr
 DATA = ("scripts/verilate.mk", "install/tandem.mk", "report/page.css")
 PAGES = (("tandem", (), "tools and projects around Verilated designs"),
          ("tandem-new", ("new",), "write a project around a design"),
-         ("tandem-axi-check", ("axi-check",), "the rules of AXI on a port in a waveform file"),
+         ("tandem-axi-check", ("axi-check",), "check a port in a waveform by the rules of AXI"),
          ("tandem-wave", ("wave",), "a waveform file as table, picture or save file"),
          ("tandem-diff", ("diff",), "compare two folders of tensor logs"),
          ("tandem-regress", None, "run suites of a project, keep and query their results"),
