@@ -14,7 +14,7 @@
 const char *sac_strerror(sac_status status) {
     static const char *const text[SAC_STATUS_COUNT] = {
         [SAC_OK] = "no error",
-        [SAC_FAIL_ARG] = "a null pointer, or an address that is no multiple of 16",
+        [SAC_FAIL_ARG] = "a null pointer, or an address that is not a multiple of 16",
         [SAC_FAIL_MAP] = "map or channels out of range: 1..1023 columns and rows, 1..4096 channels and filters",
         [SAC_FAIL_KERNEL] = "kernel, stride or padding out of range: kernel 1..11, stride 1..4, padding 0..7",
         [SAC_FAIL_OUTPUT] = "the output size does not follow from the map",

@@ -122,7 +122,7 @@ static int complete(netjob_options *o, bool quantise) {
     bool digits = o->net == NULL && o->int8_net == NULL;
     bool layer_options = o->optimise || o->random || o->input != NULL || o->dump != NULL;
     if (o->shape[0] != 0 && !o->layers) {
-        return netopt_usage("--shape goes with --show or --layers", "", "");
+        return netopt_usage("--shape needs --show or --layers", "", "");
     }
     if (layer_options && !o->layers) {
         return netopt_usage("--optimise, --random-weights, --input and --dump need --layers", "", "");
@@ -134,10 +134,10 @@ static int complete(netjob_options *o, bool quantise) {
                                    "");
     }
     if ((o->net == NULL) != (o->bin == NULL)) {
-        return netopt_usage("--net and --bin belong together", "", "");
+        return netopt_usage("--net and --bin must be given together", "", "");
     }
     if ((o->int8_net == NULL) != (o->int8_bin == NULL)) {
-        return netopt_usage("--int8-net and --int8-bin belong together", "", "");
+        return netopt_usage("--int8-net and --int8-bin must be given together", "", "");
     }
     if (digits) {
         o->net = DIGITS "digits.param";

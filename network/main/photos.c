@@ -33,17 +33,17 @@ static int complete(const photos_options *o) {
     if (classify && (o->out_param != NULL || o->out_bin != NULL || o->compare != NULL || o->json || o->optimise ||
                      o->method_name != NULL || o->labels != NULL || o->stays > 0 || !isnan(o->reach))) {
         return netopt_usage("--method, --out-param, --out-bin, --compare, --json, --optimise, --labels, --float and "
-                            "--reach go with calibrate",
+                            "--reach are options of calibrate",
                             "", "");
     }
     if (!classify && (o->names != NULL || o->dump != NULL || o->device != NULL || o->scalar || o->time)) {
-        return netopt_usage("--names, --dump, --device, --scalar and --time go with classify", "", "");
+        return netopt_usage("--names, --dump, --device, --scalar and --time are options of classify", "", "");
     }
     if (o->device != NULL && (o->dump != NULL || o->scalar)) {
         return netopt_usage("--dump and --scalar are for the CPU, not for a device", "", "");
     }
     if ((o->out_param == NULL) != (o->out_bin == NULL) || (o->optimise && o->out_param == NULL)) {
-        return netopt_usage("--out-param and --out-bin belong together, --optimise goes with them", "", "");
+        return netopt_usage("--out-param and --out-bin must be given together, and --optimise needs them", "", "");
     }
     if (o->dump != NULL && o->count != 1) {
         return netopt_usage("--dump takes one input", "", "");
@@ -119,7 +119,7 @@ net_status photos_load(const photos_options *o, net_graph *graph, net_shape *inp
     status = status == NET_OK ? net_graph_plan(graph, err) : status;
     if (status == NET_OK && input != NULL) {
         *input = graph->input != NET_NONE ? graph->blob[graph->input].shape
-                                          : (net_shape){1, (uint32_t)net_graph_input_elements(graph), 1, 1};
+                                          : (net_shape){1, (uint32_t)net_graph_input_elements(graph), 1, 1, 1};
     } else if (status == NET_OK && graph->input == NET_NONE) {
         (void)snprintf(err->text, sizeof err->text, "%.200s: %u inputs, expected one", o->net, graph->num_inputs);
         status = NET_ERR_UNSUPPORTED;

@@ -4,6 +4,8 @@
 //              even pixels of its tile, stream 1 the odd ones, which follow them directly.
 // Outputs      Of the cycle in which ifm_buf is read at raddr0_o and raddr1_o: valid_o; first_o, last_o: block of the
 //              tile; par_o as in the weight stage; in0_o, in1_o: the position is in the map, and the pixel exists.
+// Throughput   Two pixels a cycle.
+// Document     docs/npu/npu.md section 4.2.
 
 module im2col_act (
   input  logic                              clk_i,

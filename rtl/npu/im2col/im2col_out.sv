@@ -4,6 +4,8 @@
 //              the block; convert: ones on the diagonal.
 // Activations  A word of ifm_buf, or the input's zero-point in every byte where in0_i, in1_i were 0.
 // mesh_en_o    Up from the first cycle of a task on until the last sum has left acc.
+// Throughput   One weight word and two vectors a cycle.
+// Document     docs/npu/npu.md section 4.2.
 
 module im2col_out #(
   parameter int unsigned N = 8

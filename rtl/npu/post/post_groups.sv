@@ -8,6 +8,7 @@
 //              directly.
 // Requant      rq_o is up while post_tiles walks over the tiles of the group, until rq_done_i.
 // free_o       A pulse: the group's last word has been read, free_tiles_o (the group) tiles are free again.
+// Document     docs/npu/npu.md sections 3.2 and 4.2.
 `include "assert.svh"
 
 module post_groups #(
