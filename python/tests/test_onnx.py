@@ -479,7 +479,7 @@ EXPECTED = {"abs": ("ALU",), "add_bcast": ("ALU",), "and_bcast4v4d": ("ALU",), "
             "qlinearconv": ("GEMM", "ALU"), "einsum_batch_matmul": ("CPU",),
             "unique_sorted_with_axis": None, "reduce_l1_keep_dims_random": ("ALU", "POOL"),
             "reduce_sum_keepdims_random": ("POOL",), "basic_conv_with_padding": ("CPU",),
-            "slice": (), "softmax_axis_1": ("CPU",), "tanh": ("ALU",), "where_example": ("ALU",)}
+            "slice": (), "softmax_axis_1": ("ALU",), "tanh": ("ALU",), "where_example": ("ALU",)}
 
 
 @DATA
