@@ -50,6 +50,11 @@ void cm_device_set_units(cm_device *dev, bool alu, bool pool) {
     reset(dev);
 }
 
+void cm_device_set_int16(cm_device *dev, bool on) {
+    dev->regs.has_int16 = on;
+    reset(dev);
+}
+
 uint32_t cm_device_read(cm_device *dev, uint32_t offset) {
     return cm_regs_read(&dev->regs, offset);
 }

@@ -4,6 +4,7 @@
 // each engine takes its own task from the queue (engines in the order input, weights of bank 0 and 1, factors).
 module gemm_load #(
   parameter int unsigned N = 8,
+  parameter int unsigned EnInt16 = 0,
   parameter bit ClkGate = 1'b1,  // the clock of the loaders stands still while they have nothing to do
   localparam int unsigned Lq = npu_pkg::GemmRdReqs - 1
 ) (
@@ -80,7 +81,8 @@ module gemm_load #(
   logic [16*N-1:0] lw_data;
 
   ifm_ld #(
-    .N(N)
+    .N(N),
+    .EnInt16(EnInt16)
   ) u_ifm_ld (
     .clk_i(ld_clk),
     .rst_ni,
@@ -106,7 +108,8 @@ module gemm_load #(
 
   for (genvar ch = 0; ch < 2; ch++) begin : g_layout
     layout #(
-      .N(N)
+      .N(N),
+      .EnInt16(EnInt16)
     ) u_layout (
       .clk_i(ld_clk),
       .rst_ni,
@@ -116,6 +119,7 @@ module gemm_load #(
       .cfg_cstep_i(task_ifm_i.ifm_cstep),
       .cfg_stride_i(job_stride),
       .cfg_nhwc_i(task_ifm_i.nhwc_in),
+      .cfg_wide_i(EnInt16 != 0 && task_ifm_i.wide),
       .job_valid_i(job_valid[ch]),
       .job_ready_o(job_ready[ch]),
       .job_addr_i(job_addr),
@@ -169,7 +173,8 @@ module gemm_load #(
   for (genvar ch = 0; ch < 2; ch++) begin : g_wgt_ld
     wgt_ld #(
       .N(N),
-      .Bank(ch != 0)
+      .Bank(ch != 0),
+      .EnInt16(EnInt16)
     ) u_wgt_ld (
       .clk_i(ld_clk),
       .rst_ni,

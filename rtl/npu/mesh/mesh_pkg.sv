@@ -15,4 +15,19 @@ package mesh_pkg;
                  d0 + {{16{product[15]}}, product[15:0]}};
   endfunction
 
+  // The same element with a weight of 16 bits: without `wide` two INT8 products as above (w: the weight, its sign
+  // extended), with it one of INT16: the activation is {a1, a0}, the sum of 40 bits {d1[7:0], d0}.
+  function automatic logic [63:0] pe_wide_f(input logic wide, input logic [7:0] a1, input logic [7:0] a0,
+                                            input logic [15:0] w, input logic [31:0] d1, input logic [31:0] d0);
+    logic signed [24:0] x;
+    logic signed [39:0] product;
+    logic [39:0] sum;
+    x = wide ? {{9{a1[7]}}, a1, a0} : $signed({a1[7], a1, 16'd0}) + $signed({{17{a0[7]}}, a0});
+    product = x * $signed(w);
+    sum = {d1[7:0], d0} + product;
+    pe_wide_f = wide ? {{24{sum[39]}}, sum} :
+                {d1 + {{16{product[31]}}, product[31:16]} + {31'd0, product[15]},
+                 d0 + {{16{product[15]}}, product[15:0]}};
+  endfunction
+
 endpackage

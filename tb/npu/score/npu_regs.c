@@ -122,6 +122,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
     s->slot[ALU].present = tb_taps_find(&c->all->taps, "alu_check", 0) != NULL;
     s->slot[POOL].present = tb_taps_find(&c->all->taps, "pool_check", 0) != NULL;
     cm_device_set_units(s->regs, s->slot[ALU].present, s->slot[POOL].present);
+    cm_device_set_int16(s->regs, npu_score_int16(c));
     return open_wakes(c, err, err_size);
 }
 

@@ -55,6 +55,7 @@ static void begin(tb_check *c, state *s) {
         regs[NPU_REG_POOL_CTRL / 4] &= ~NPU_POOL_CTRL_TYPE_MASK;
         regs[NPU_REG_POOL_CTRL / 4] |= (uint32_t)tb_get(s->mode) << NPU_POOL_CTRL_TYPE_LSB;
     }
+    regs[NPU_REG_CONFIG / 4] = (uint32_t)npu_score_int16(c) << NPU_CONFIG_EN_INT16_LSB;
     s->legal = npu_score_task_decode(s->kind, npu_score_n(c), regs, &decoded);
     s->left = s->kind == NPU_SCORE_ALU ? 1 : 3;
     if (s->kind == NPU_SCORE_GEMM) {
