@@ -20,7 +20,8 @@
 typedef struct chain {
     int8_t word[CHAIN][32]; /* ring */
     uint64_t words;         /* that ever entered */
-    bool wide;              /* the last one came with wgt_wide_i */
+    bool wide;              /* the last one came with wgt_wide_i, */
+    uint64_t same;          /* as so many did before it: a chain that mixes both has no order */
 } chain;
 
 #define PORTS en_i, wgt_p_i, wgt_wide_i, wgt_i, sel_i, act_wide_i, act_i[2], ps_o[2]
@@ -54,7 +55,7 @@ static void clear(tb_check *c) {
 static void spread(state *s, const int32_t *out) {
     const uint32_t n = s->n;
     const chain *k = &s->chain[s->wait_sel];
-    const bool unknown = k->words < n << k->wide || k->wide != s->wait_wide;
+    const bool unknown = k->words < n << k->wide || k->same < n << k->wide || k->wide != s->wait_wide;
     for (uint32_t j = 0; j < s->waiting; j++) {
         const uint64_t leaves = s->first + j + n + 1;
         for (uint32_t c = 0; c < n; c++) {
@@ -143,7 +144,9 @@ static void take_weights(state *s) {
         flush(s);
     }
     chain *k = &s->chain[p];
-    k->wide = *(const uint8_t *)s->wgt_wide_i.ptr != 0;
+    const bool wide = *(const uint8_t *)s->wgt_wide_i.ptr != 0;
+    k->same = k->same > 0 && k->wide == wide ? k->same + 1 : 1;
+    k->wide = wide;
     npu_score_copy(k->word[k->words++ % CHAIN], s->wgt_i.ptr, s->n);
 }
 
