@@ -175,7 +175,7 @@ typedef struct cm_log {
 void cm_device_set_log(cm_device *dev, const cm_log *log);
 
 /* Decode the GEMM registers of regs[128] (word index) into a task; returns false when it violates docs/npu/npu.md
- * section 3.2 "Limits", except those that depend on the task before. CONFIG (word 1) says whether WIDE is legal. */
+ * section 3.2 "Limits", except those that depend on the task before, or on the parameter EnInt16. */
 bool cm_gemm_decode(uint32_t n, const uint32_t *regs, cm_gemm_task *out);
 /* The rest of the limits: false when the task keeps the weights (WGT_KEEP), but `before`, the task accepted before it
  * (NULL: none), had other ones. */

@@ -155,8 +155,7 @@ bool cm_gemm_decode(uint32_t n, const uint32_t *regs, cm_gemm_task *out) {
     decode_geometry(regs, &t);
     decode_addresses(regs, &t);
     decode_options(regs, &t);
-    if ((t.wide && !CM_GET(regs, CONFIG, EN_INT16)) ||
-        CM_GET(regs, GEMM_CTRL, PAD_MODE) != NPU_GEMM_CTRL_PAD_MODE_ZERO || !cm_gemm_fits(n, &t) ||
+    if (CM_GET(regs, GEMM_CTRL, PAD_MODE) != NPU_GEMM_CTRL_PAD_MODE_ZERO || !cm_gemm_fits(n, &t) ||
         !addresses_fit(n, &t)) {
         return false;
     }

@@ -82,7 +82,7 @@ static void start_gemm(cm_device *dev) {
     cm_gemm_task task;
     cm_faults faults = {0};
     if (!cm_gemm_decode(dev->regs.n, dev->regs.value, &task) ||
-        !cm_gemm_follows(dev->has_before ? &dev->before : NULL, &task)) {
+        (task.wide && !dev->regs.has_int16) || !cm_gemm_follows(dev->has_before ? &dev->before : NULL, &task)) {
         cm_regs_raise_err(&dev->regs, CM_UNIT_GEMM, NPU_ERR_CONFIG_MASK);
         return;
     }

@@ -70,10 +70,11 @@ static int check_size(npu_dev *dev, char *err, size_t err_size) {
     }
     dev->program.absent |= (config & NPU_CONFIG_EN_ALU_MASK) == 0 ? 1u << UNIT_ALU : 0;
     dev->program.absent |= (config & NPU_CONFIG_EN_POOL_MASK) == 0 ? 1u << UNIT_POOL : 0;
+    dev->program.int16 = (config & NPU_CONFIG_EN_INT16_MASK) != 0;
     if (dev->has_model) { /* the units of this build are a parameter of both sides */
         cm_device_set_units(dev->model, (config & NPU_CONFIG_EN_ALU_MASK) != 0,
                             (config & NPU_CONFIG_EN_POOL_MASK) != 0);
-        cm_device_set_int16(dev->model, (config & NPU_CONFIG_EN_INT16_MASK) != 0);
+        cm_device_set_int16(dev->model, dev->program.int16);
     }
     return 0;
 }

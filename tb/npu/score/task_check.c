@@ -55,11 +55,10 @@ static void begin(tb_check *c, state *s) {
         regs[NPU_REG_POOL_CTRL / 4] &= ~NPU_POOL_CTRL_TYPE_MASK;
         regs[NPU_REG_POOL_CTRL / 4] |= (uint32_t)tb_get(s->mode) << NPU_POOL_CTRL_TYPE_LSB;
     }
-    regs[NPU_REG_CONFIG / 4] = (uint32_t)npu_score_int16(c) << NPU_CONFIG_EN_INT16_LSB;
     s->legal = npu_score_task_decode(s->kind, npu_score_n(c), regs, &decoded);
     s->left = s->kind == NPU_SCORE_ALU ? 1 : 3;
     if (s->kind == NPU_SCORE_GEMM) {
-        s->legal = s->legal && cm_gemm_follows(s->has_before ? &s->before : NULL, &s->now.gemm);
+        s->legal = s->legal && (!s->now.gemm.wide || npu_score_int16(c)) && cm_gemm_follows(s->has_before ? &s->before : NULL, &s->now.gemm);
         s->left = s->now.gemm.wgt_res ? 14 : 7;
     }
     s->running = true;
