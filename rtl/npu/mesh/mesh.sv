@@ -20,7 +20,7 @@
 // Synthesis: signed operands of 8 bits, so that a MAC is one DSP slice; written as sign-extended vectors it would take
 // three. PackMul = 1: both products of a PE come from one multiplier (mesh_pkg::pe_pack_f), with equal results in the
 // same cycles: half of the DSP slices, which then have no room for the sums.
-// EnInt16 = 1: that multiplier takes weights of 16 bits (mesh_pkg::pe_wide_f), and a block may be INT16: an element
+// EnInt16 = 1: that multiplier takes weights of 16 bits, and a block may be INT16: an element
 // then has one activation of 16 bits, act1_i the high byte, and one sum of 40 bits, {ps1_o, ps0_o} with its sign
 // extended. Such a block enters as 2N words, for each row the high bytes and then the low ones; the registers of a row
 // are then one byte deeper, and after 2N cycles row r holds the words 2(N-1-r) and 2(N-1-r) + 1. wgt_wide_i goes with
@@ -95,10 +95,10 @@ module mesh #(
       if (EnInt16 != 0) begin
         for (int unsigned i = 0; i < Pes; i++) hs[i] = (h1[i] & sm[i]) | (h2[i] & ~sm[i]);
         for (int unsigned i = 0; i < Pes; i++)
-          {s1[i], s0[i]} = mesh_pkg::pe_wide_f(xm[i][0], a1[i], a0[i], {hs[i], ws[i]}, s1[i+N], s0[i+N]);
+          {s1[i], s0[i]} = mesh_pkg::pe_pack_f(xm[i][0], a1[i], a0[i], {hs[i], ws[i]}, s1[i+N], s0[i+N]);
       end else if (PackMul != 0) begin
         for (int unsigned i = 0; i < Pes; i++)
-          {s1[i], s0[i]} = mesh_pkg::pe_pack_f(a1[i], a0[i], ws[i], s1[i+N], s0[i+N]);
+          {s1[i], s0[i]} = mesh_pkg::pe_pack_f(1'b0, a1[i], a0[i], {{8{ws[i][7]}}, ws[i]}, s1[i+N], s0[i+N]);
       end else begin
         for (int unsigned i = 0; i < Pes; i++) begin  // one loop: the weight's sign is extended once for both streams
           s0[i] = $signed(a0[i]) * $signed(ws[i]) + $signed(s0[i+N]);
