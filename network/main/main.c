@@ -21,7 +21,7 @@
 
 static const char help_text[] =
     "usage: tandem-net [options]\n"
-    "       tandem-net classify|calibrate --help   pictures, top-5, INT8 scales\n"
+    "       tandem-net classify|calibrate|precision --help   pictures, top-5, INT8 scales, INT8 and INT16\n"
     "       tandem-net detect --help               boxes of SSD and YOLO networks\n"
     "       tandem-net run|survey --help           any network on a device; many networks, a line each\n"
     "       tandem-net schedule --help             splits of convolutions by search beside the driver's\n"
@@ -222,7 +222,8 @@ static int run_command(int argc, char **argv) {
     if (strcmp(command, "schedule") == 0) {
         return netschedule_main(argc, argv);
     }
-    if (strcmp(command, "classify") == 0 || strcmp(command, "calibrate") == 0) {
+    if (strcmp(command, "classify") == 0 || strcmp(command, "calibrate") == 0 ||
+        strcmp(command, "precision") == 0) {
         return netjob_photos(argc, argv);
     }
     return strcmp(command, "detect") == 0 ? netjob_detect(argc, argv) : job_main(argc, argv);
