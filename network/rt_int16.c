@@ -1,5 +1,5 @@
-/* rt_int16.c - INT16 layers with weights in plain C: the definition, as rt_int8.c has it for INT8 (document 002, section
- * 3.2.2). */
+/* rt_int16.c - INT16 layers with weights in plain C: the definition, as rt_int8.c has it for INT8 (document 002,
+ * section 3.2.2). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -110,8 +110,9 @@ static net_status load_conv(net_rt *rt, const net_layer *layer, rt_layer *rl, ne
                             ? net_fail(err, NET_ERR_MEMORY, "out of memory for '%.60s'", layer->name)
                             : NET_OK;
     if (status == NET_OK) {
-        npu_status ns = layer->wide ? npu_conv_pack_weights16(&rl->conv, &rl->plan, weights16, packed, rl->plan.wgt_bytes)
-                                    : pack(rt, layer, rl, weights, packed);
+        npu_status ns = layer->wide
+                            ? npu_conv_pack_weights16(&rl->conv, &rl->plan, weights16, packed, rl->plan.wgt_bytes)
+                            : pack(rt, layer, rl, weights, packed);
         bool ok = ns == NPU_OK;
         if (ok) {
             rl->conv.wgt_addr = upload_new(rt->dev, packed, rl->plan.wgt_bytes);

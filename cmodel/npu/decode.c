@@ -78,7 +78,10 @@ static bool addresses_fit(uint32_t n, const cm_gemm_task *t) {
         return false;
     }
     if ((t->ifm_addr | t->ifm_cstep) % (t->nhwc_in ? word : 4) != 0 ||
-        (t->ofm_addr | t->ofm_cstep) % (t->requant ? word : t->raw_out ? sum : 4) != 0) {
+        (t->ofm_addr | t->ofm_cstep) % (t->requant   ? word
+                                        : t->raw_out ? sum
+                                                     : 4) !=
+            0) {
         return false;
     }
     return !(t->nhwc_in && t->ifm_cstep < cm_gemm_blocks(t->ic, n) * word) &&

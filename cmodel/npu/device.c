@@ -81,8 +81,8 @@ static uint64_t macs_of(const cm_gemm_task *t) {
 static void start_gemm(cm_device *dev) {
     cm_gemm_task task;
     cm_faults faults = {0};
-    if (!cm_gemm_decode(dev->regs.n, dev->regs.value, &task) ||
-        (task.wide && !dev->regs.has_int16) || !cm_gemm_follows(dev->has_before ? &dev->before : NULL, &task)) {
+    if (!cm_gemm_decode(dev->regs.n, dev->regs.value, &task) || (task.wide && !dev->regs.has_int16) ||
+        !cm_gemm_follows(dev->has_before ? &dev->before : NULL, &task)) {
         cm_regs_raise_err(&dev->regs, CM_UNIT_GEMM, NPU_ERR_CONFIG_MASK);
         return;
     }

@@ -241,9 +241,9 @@ npu_status npu_linear_pack_weights(const npu_conv *conv, const npu_conv_plan *pl
 
 /*
  * Change layout and precision: FP32 NCHW -> INT8 or INT16 NHWC (quantise with `scale`, 127/threshold or
- * 32767/threshold; quant.in_zero is the zero-point, 0 with INT16), INT8 or INT16 NHWC -> FP32 NCHW (dequantise: y = f32(q - quant.in_zero) * scale; the array at factor_addr,
- * npu_convert_factor_bytes() bytes, is written by npu_convert_make_factors()). Same w, h, c. quant.out_zero is 0
- * (NPU_ERR_LAYOUT).
+ * 32767/threshold; quant.in_zero is the zero-point, 0 with INT16), INT8 or INT16 NHWC -> FP32 NCHW (dequantise:
+ * y = f32(q - quant.in_zero) * scale; the array at factor_addr, npu_convert_factor_bytes() bytes, is written by
+ * npu_convert_make_factors()). Same w, h, c. quant.out_zero is 0 (NPU_ERR_LAYOUT).
  */
 typedef struct npu_convert {
     npu_tensor in, out;

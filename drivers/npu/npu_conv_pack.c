@@ -194,7 +194,8 @@ npu_status npu_linear_pack_weights(const npu_conv *conv, const npu_conv_plan *pl
     if (status != NPU_OK) {
         return status;
     }
-    if (conv->wide || conv->groups != 1 || conv->kh != 1 || conv->iw != conv->kw || npu_div_up(in_len, conv->kw) != conv->ic) {
+    if (conv->wide || conv->groups != 1 || conv->kh != 1 || conv->iw != conv->kw ||
+        npu_div_up(in_len, conv->kw) != conv->ic) {
         return NPU_ERR_SHAPE;
     }
     pack(conv, plan, (source){.weights = weights, .row = in_len}, dst);

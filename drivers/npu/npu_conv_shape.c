@@ -41,9 +41,9 @@ static bool width_is_legal(const npu_conv *c) {
 }
 
 npu_status npu_conv_shape(const npu_conv *c, uint32_t *ow, uint32_t *oh) {
-    npu_status status =
-        (uint32_t)c->in_layout <= NPU_INT16_NHWC && (uint32_t)c->out_layout <= NPU_INT16_NHWC ? check_sizes(c)
-                                                                                              : NPU_ERR_ARG;
+    npu_status status = (uint32_t)c->in_layout <= NPU_INT16_NHWC && (uint32_t)c->out_layout <= NPU_INT16_NHWC
+                            ? check_sizes(c)
+                            : NPU_ERR_ARG;
     if (status == NPU_OK && !width_is_legal(c)) {
         status = NPU_ERR_LAYOUT;
     }

@@ -9,7 +9,8 @@
 
 #define ROW 256u
 #define MAX_ROWS (NPU_MAX_PIXELS / ROW)
-#define TASK_WORDS 16u /* of a pixel, one or (INT16) two for each block of N channels: two rows are half of the buffer */
+#define TASK_WORDS                                                                                                     \
+    16u /* of a pixel, one or (INT16) two for each block of N channels: two rows are half of the buffer */
 #define GROUP_PIXELS 256u
 
 static void put_factors(const npu_convert *cv, uint32_t c0, npu_task *task) {
@@ -42,8 +43,12 @@ static uint32_t address(const npu_tensor *t, uint32_t channel, uint32_t pixel) {
 static void output_of(const npu_tensor *out, uint32_t n, uint32_t addr, uint32_t channels, uint32_t pixels,
                       npu_output *o) {
     if (out->layout != NPU_FP32_NCHW) {
-        *o = (npu_output){
-            .addr = addr, .bytes = npu_align(channels, n) * npu_element_bytes(out->layout), .rows = pixels, .step = out->step, .planes = 1, .pstep = 0};
+        *o = (npu_output){.addr = addr,
+                          .bytes = npu_align(channels, n) * npu_element_bytes(out->layout),
+                          .rows = pixels,
+                          .step = out->step,
+                          .planes = 1,
+                          .pstep = 0};
     } else {
         *o = (npu_output){
             .addr = addr, .bytes = pixels * 4, .rows = channels, .step = out->step, .planes = 1, .pstep = 0};

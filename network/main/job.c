@@ -55,7 +55,7 @@ static bool quantise(netjob *job) {
     if (status == NET_OK) {
         status = asym || wide
                      ? net_calibrate_range(&job->int8, &calib, calib.count, (float)job->opt->norm, absmax, hi, &err)
-                      : net_calibrate(&job->int8, &calib, calib.count, (float)job->opt->norm, absmax, &err);
+                     : net_calibrate(&job->int8, &calib, calib.count, (float)job->opt->norm, absmax, &err);
     }
     if (status == NET_OK) {
         status = wide   ? net_quantize_wide(&job->int8, absmax, hi, &err)

@@ -222,8 +222,7 @@ static int run_command(int argc, char **argv) {
     if (strcmp(command, "schedule") == 0) {
         return netschedule_main(argc, argv);
     }
-    if (strcmp(command, "classify") == 0 || strcmp(command, "calibrate") == 0 ||
-        strcmp(command, "precision") == 0) {
+    if (strcmp(command, "classify") == 0 || strcmp(command, "calibrate") == 0 || strcmp(command, "precision") == 0) {
         return netjob_photos(argc, argv);
     }
     return strcmp(command, "detect") == 0 ? netjob_detect(argc, argv) : job_main(argc, argv);

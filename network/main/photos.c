@@ -36,7 +36,7 @@ static int complete(const photos_options *o) {
     }
     if ((classify || precision) &&
         (o->out_param != NULL || o->out_bin != NULL || o->compare != NULL || o->json || o->optimise ||
-                     o->method_name != NULL || o->labels != NULL || o->stays > 0 || !isnan(o->reach))) {
+         o->method_name != NULL || o->labels != NULL || o->stays > 0 || !isnan(o->reach))) {
         return netopt_usage("--method, --out-param, --out-bin, --compare, --json, --optimise, --labels, --float and "
                             "--reach go with calibrate",
                             "", "");
@@ -112,7 +112,8 @@ static int parse(photos_options *o, int argc, char **argv) {
         OPT(FLAG, "--json", NULL, "the report as JSON", &o->json),
     };
     const opt_row precision[] = {
-        OPT(WORDS, "--ranges", "FILE ...", "inputs that the ranges come from (default: those that are measured)", &ranges),
+        OPT(WORDS, "--ranges", "FILE ...", "inputs that the ranges come from (default: those that are measured)",
+            &ranges),
     };
     const opt_group groups[] = {OPT_GROUP(NULL, both), OPT_GROUP("classify", classify),
                                 OPT_GROUP("calibrate", calibrate), OPT_GROUP("precision", precision)};

@@ -101,8 +101,11 @@ static net_status open_variant(const precision_job *job, uint32_t kind, variant 
     if (status != NET_OK) {
         return status;
     }
-    const npu_dev_cfg cfg = {
-        .kind = NPU_DEV_MODEL, .n = job->opt->n, .int16 = true, .seed = 1, .ddr_bytes = 2 * bytes + (UINT64_C(64) << 20)};
+    const npu_dev_cfg cfg = {.kind = NPU_DEV_MODEL,
+                             .n = job->opt->n,
+                             .int16 = true,
+                             .seed = 1,
+                             .ddr_bytes = 2 * bytes + (UINT64_C(64) << 20)};
     v->dev = npu_dev_open(&cfg, text, sizeof text);
     if (v->dev == NULL) {
         (void)snprintf(err->text, sizeof err->text, "%s", text);

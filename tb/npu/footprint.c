@@ -50,13 +50,14 @@ static void add_flat(tb_buffers *t, const char *name, uint32_t addr, uint64_t by
  * `size` bytes a channel. */
 static block map_block(bool nhwc, uint32_t n, uint32_t size, uint32_t addr, uint32_t step, uint32_t channels,
                        uint32_t pixels) {
-    return nhwc ? (block){.addr = addr,
-                          .outer = 1,
-                          .inner = pixels,
-                          .inner_step = step,
-                          .bytes = (uint64_t)tb_align_up(channels, n) * size}
-                : (block){
-                      .addr = addr, .outer = 1, .inner = channels, .inner_step = step, .bytes = (uint64_t)pixels * size};
+    return nhwc
+               ? (block){.addr = addr,
+                         .outer = 1,
+                         .inner = pixels,
+                         .inner_step = step,
+                         .bytes = (uint64_t)tb_align_up(channels, n) * size}
+               : (block){
+                     .addr = addr, .outer = 1, .inner = channels, .inner_step = step, .bytes = (uint64_t)pixels * size};
 }
 
 static bool same_place(const block *a, const block *b) {
@@ -96,14 +97,13 @@ static void gemm(tb_buffers *t, const uint32_t *regs, uint32_t n) {
     const uint32_t out = GET(regs, GEMM_OFM_SIZE, OW) * GET(regs, GEMM_OFM_SIZE, OH);
     const uint32_t wide = GET(regs, GEMM_CTRL, WIDE); /* INT16, partial sums of int64 */
     const bool nhwc = GET(regs, GEMM_CTRL, LAYOUT) == 0, quant = GET(regs, GEMM_CTRL, REQUANT) != 0;
-    const block ifm = map_block(nhwc, n, nhwc ? 1 + wide : 4, regs[NPU_REG_GEMM_IFM_ADDR / 4],
-                                regs[NPU_REG_GEMM_IFM_CSTEP / 4], GET(regs, GEMM_CHANNELS, IC),
-                                GET(regs, GEMM_IFM_SIZE, IW) * GET(regs, GEMM_IFM_SIZE, IH));
+    const block ifm =
+        map_block(nhwc, n, nhwc ? 1 + wide : 4, regs[NPU_REG_GEMM_IFM_ADDR / 4], regs[NPU_REG_GEMM_IFM_CSTEP / 4],
+                  GET(regs, GEMM_CHANNELS, IC), GET(regs, GEMM_IFM_SIZE, IW) * GET(regs, GEMM_IFM_SIZE, IH));
     const block psum =
         map_block(false, n, 4u << wide, regs[NPU_REG_GEMM_PSUM_ADDR / 4], regs[NPU_REG_GEMM_PSUM_CSTEP / 4], oc, out);
     const block ofm = map_block(quant, n, quant ? 1 + wide : 4u << (wide & GET(regs, GEMM_CTRL, DIV_IC)),
-                                regs[NPU_REG_GEMM_OFM_ADDR / 4],
-                                regs[NPU_REG_GEMM_OFM_CSTEP / 4], oc, out);
+                                regs[NPU_REG_GEMM_OFM_ADDR / 4], regs[NPU_REG_GEMM_OFM_CSTEP / 4], oc, out);
     add_block(t, "ifm", TB_DDR_READ, &ifm);
     gemm_weights(t, regs, n);
     if (GET(regs, GEMM_CTRL, OSCALE) != 0) {

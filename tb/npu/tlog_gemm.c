@@ -208,7 +208,8 @@ static void take_quantised(npu_tlog_gemm *g, unsigned chan, npu_tlog_task *t) {
     }
     const uint32_t from = p->data.pixel * g->n + p->data.byte, bytes = npu_score_word_bytes(&b, p->data);
     for (uint32_t i = 0; i < bytes; i++) {
-        const uint32_t pixel = npu_score_post_walk_pixel(&p->w, &p->k) + npu_score_tile_pixel(&b, chan, (from + i) / g->n);
+        const uint32_t pixel =
+            npu_score_post_walk_pixel(&p->w, &p->k) + npu_score_tile_pixel(&b, chan, (from + i) / g->n);
         npu_tlog_put(t, NPU_TLOG_REQUANT, element(p, p->k.ob * g->n + (from + i) % g->n, pixel),
                      ((const uint8_t *)g->post[chan].wr_data_o.ptr)[i]);
     }

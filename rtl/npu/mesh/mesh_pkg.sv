@@ -3,10 +3,10 @@ package mesh_pkg;
 
   // A processing element with one multiplier (document 002, section 3.2.2, equations 4.8 and 4.9).
   //
-  // INT8 (wide = 0): {d1 + a1 * w, d0 + a0 * w}; w is the weight with its sign extended. (a1 << 16) + a0 has 25 bits and
-  // fits the wide operand of a DSP slice. The high half of the product lacks 1 where the low one is negative; its bit
-  // 15, added, corrects that. Products are split before they are added, so sums wrap at 32 bits as with two multipliers.
-  // INT16 (wide = 1): d + {a1, a0} * w, a sum of 40 bits, {d1[7:0], d0}; its sign is extended.
+  // INT8 (wide = 0): {d1 + a1 * w, d0 + a0 * w}; w is the weight with its sign extended. (a1 << 16) + a0 has 25 bits
+  // and fits the wide operand of a DSP slice. The high half of the product lacks 1 where the low one is negative; its
+  // bit 15, added, corrects that. Products are split before they are added, so sums wrap at 32 bits as with two
+  // multipliers. INT16 (wide = 1): d + {a1, a0} * w, a sum of 40 bits, {d1[7:0], d0}; its sign is extended.
   function automatic logic [63:0] pe_pack_f(input logic wide, input logic [7:0] a1, input logic [7:0] a0,
                                             input logic [15:0] w, input logic [31:0] d1, input logic [31:0] d0);
     logic signed [24:0] both;

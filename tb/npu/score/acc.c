@@ -15,9 +15,9 @@ typedef struct state {
     /* cycles; not cleared by a reset, as the vectors of im2col are counted the same way */
     uint64_t enabled;
     uint64_t first_bits, last_bits, wide_bits; /* flags of the columns: bit c is that of column c */
-    int32_t sums[64][2][32];        /* by slot: all blocks of a tile put the same pixels into the same slot */
-    int32_t out[2][32];             /* the sums that were completed last */
-    uint32_t expected;              /* columns whose sums are output now */
+    int32_t sums[64][2][32]; /* by slot: all blocks of a tile put the same pixels into the same slot */
+    int32_t out[2][32];      /* the sums that were completed last */
+    uint32_t expected;       /* columns whose sums are output now */
     uint64_t count;
 } state;
 
@@ -94,9 +94,8 @@ static void add(state *s) {
     const uint64_t first = s->first_bits, wide = s->wide_bits;
     for (uint32_t from = 0, to; from < s->n; from = to) {
         const bool flag = (first >> from & 1u) != 0, long_sums = (wide >> from & 1u) != 0;
-        for (to = from + 1; to < s->n && (first >> to & 1u) == (uint64_t)flag &&
-                            (wide >> to & 1u) == (uint64_t)long_sums;
-             to++) {
+        for (to = from + 1;
+             to < s->n && (first >> to & 1u) == (uint64_t)flag && (wide >> to & 1u) == (uint64_t)long_sums; to++) {
         }
         const uint32_t slot = (uint32_t)(s->enabled % (s->n << long_sums));
         const int32_t *ps[2] = {(const int32_t *)s->ps_i[0].ptr, (const int32_t *)s->ps_i[1].ptr};

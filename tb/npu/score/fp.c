@@ -152,7 +152,7 @@ static inline uint64_t step_all(tb_check *check, void *states, uint64_t due, fp_
 }
 
 /* A unit: its name, model, how it is opened, bytes of b_i (0: there is none), of a_i and of y_o. */
-#define FP_UNIT(NAME, MODEL, OPEN, SECOND, IN, OUT)                                                                          \
+#define FP_UNIT(NAME, MODEL, OPEN, SECOND, IN, OUT)                                                                    \
     static uint64_t cycle_##NAME(tb_check *check, void *states, uint64_t due) {                                        \
         return step_all(check, states, due, MODEL, SECOND, IN, OUT);                                                   \
     }                                                                                                                  \

@@ -33,10 +33,10 @@ typedef struct parts {
 } parts;
 
 #define PORTS                                                                                                          \
-    task_ready_o, task_requant_i, task_wide_i, task_raw_out_i, task_oscale_en_i, task_bias_en_i, task_ow_i, task_oh_i, task_oc_i, task_done_o,      \
-        event_o, level_ofm_o, d_valid, d_ready, tiles_free, free_tiles, tile_done, par_ready, post_wait, task_valid_i, \
-        busy_o, rd_valid_i, rd_ready_o, rd_id_i, wr_req_valid_o, wr_req_ready_i, wr_req_bytes_o, wr_valid_o,           \
-        wr_ready_i, wr_idle_i
+    task_ready_o, task_requant_i, task_wide_i, task_raw_out_i, task_oscale_en_i, task_bias_en_i, task_ow_i, task_oh_i, \
+        task_oc_i, task_done_o, event_o, level_ofm_o, d_valid, d_ready, tiles_free, free_tiles, tile_done, par_ready,  \
+        post_wait, task_valid_i, busy_o, rd_valid_i, rd_ready_o, rd_id_i, wr_req_valid_o, wr_req_ready_i,              \
+        wr_req_bytes_o, wr_valid_o, wr_ready_i, wr_idle_i
 typedef struct state {
     TB_PORTS(ports, PORTS);
     parts p;
@@ -47,8 +47,8 @@ typedef struct state {
     uint64_t taken, finished, im_popped, par_popped;
     /* of the task that is being written: requested; words that were requested and have not arrived */
     uint64_t bytes, owed;
-    uint32_t room[2];     /* tiles that may be started, by the space that each post has released */
-    uint32_t results;     /* of the last column in the tile that is being summed */
+    uint32_t room[2];           /* tiles that may be started, by the space that each post has released */
+    uint32_t results;           /* of the last column in the tile that is being summed */
     uint64_t first, last, wide; /* flags of the vectors in the mesh, newest in bit 0 */
     uint64_t words, tiles;
 } state;
@@ -101,8 +101,8 @@ static void take_task(const tb_check *c, state *s) {
     const uint32_t wide = (uint32_t)tb_get(s->task_wide_i);
     const uint64_t pixels = tb_get(s->task_ow_i) * tb_get(s->task_oh_i);
     s->ring[s->taken % TASKS].bytes = tb_get(s->task_requant_i) != 0
-                                           ? (pixels * tb_align_up(oc, n)) << wide
-                                           : (4 * pixels * oc) << (wide & (uint32_t)tb_get(s->task_raw_out_i));
+                                          ? (pixels * tb_align_up(oc, n)) << wide
+                                          : (4 * pixels * oc) << (wide & (uint32_t)tb_get(s->task_raw_out_i));
     s->ring[s->taken % TASKS].factors =
         (tb_get(s->task_oscale_en_i) | tb_get(s->task_bias_en_i)) != 0 ? (oc + 3) / 4 : 0;
     s->taken++;

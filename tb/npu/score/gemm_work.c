@@ -6,10 +6,9 @@
 #include <stdio.h>
 
 /* In the order in which npu_score_shape_read() takes them. */
-static const char *const shape_names[NPU_SCORE_SHAPE_SIGS] = {"op", "kw",    "kh",    "sw",    "sh",      "dw",
-                                                              "dh", "pad_l", "pad_t", "iw",    "ih",      "ic",
-                                                              "ow", "oh",    "oc",    "group", "wgt_res", "zin",
-                                                              "wide"};
+static const char *const shape_names[NPU_SCORE_SHAPE_SIGS] = {"op",    "kw",    "kh",      "sw",  "sh",  "dw", "dh",
+                                                              "pad_l", "pad_t", "iw",      "ih",  "ic",  "ow", "oh",
+                                                              "oc",    "group", "wgt_res", "zin", "wide"};
 
 int npu_score_shape_open(tb_check *c, tb_sig sig[NPU_SCORE_SHAPE_SIGS], char *err, size_t err_size) {
     for (size_t i = 0; i < NPU_SCORE_SHAPE_SIGS; i++) {
@@ -24,10 +23,9 @@ int npu_score_shape_open(tb_check *c, tb_sig sig[NPU_SCORE_SHAPE_SIGS], char *er
 
 void npu_score_shape_read(npu_score_shape *t, uint32_t n, const tb_sig sig[NPU_SCORE_SHAPE_SIGS]) {
     uint32_t group, res, wide;
-    uint32_t *const member[NPU_SCORE_SHAPE_SIGS] = {&t->op, &t->kw,    &t->kh,    &t->sw, &t->sh, &t->dw,
-                                                    &t->dh, &t->pad_l, &t->pad_t, &t->iw, &t->ih, &t->ic,
-                                                    &t->ow, &t->oh,    &t->oc,    &group, &res,   &t->zin,
-                                                    &wide};
+    uint32_t *const member[NPU_SCORE_SHAPE_SIGS] = {&t->op,    &t->kw,    &t->kh, &t->sw,  &t->sh, &t->dw, &t->dh,
+                                                    &t->pad_l, &t->pad_t, &t->iw, &t->ih,  &t->ic, &t->ow, &t->oh,
+                                                    &t->oc,    &group,    &res,   &t->zin, &wide};
     for (size_t i = 0; i < NPU_SCORE_SHAPE_SIGS; i++) {
         *member[i] = (uint32_t)tb_get(sig[i]);
     }

@@ -19,8 +19,8 @@ typedef struct map {
 } map;
 
 #define PORTS                                                                                                          \
-    task_valid_i, task_wide_i, task_nhwc_in_i, task_iw_i, task_ih_i, task_ic_i, task_ifm_addr_i, task_ifm_cstep_i, task_pop_o,      \
-        busy_o, free_i, free_words_i, level_o, job_valid_o, job_ready_i, job_addr_o, job_nch_o, job_cnt_o,             \
+    task_valid_i, task_wide_i, task_nhwc_in_i, task_iw_i, task_ih_i, task_ic_i, task_ifm_addr_i, task_ifm_cstep_i,     \
+        task_pop_o, busy_o, free_i, free_words_i, level_o, job_valid_o, job_ready_i, job_addr_o, job_nch_o, job_cnt_o, \
         job_waddr_o, job_stride_o, job_done_i, pix_ready_o, loaded_o
 typedef struct state {
     TB_PORTS(ports, PORTS);

@@ -23,7 +23,7 @@ typedef struct outputs {
     bool p;
     npu_score_walk weight_at, vector_at;
     uint32_t row, step;
-    bool high; /* INT16: the word has the high bytes of its row */
+    bool high;      /* INT16: the word has the high bytes of its row */
     bool inside[2]; /* stream: the pixel is inside the map */
     bool sel;
 } outputs;
@@ -31,8 +31,8 @@ typedef struct outputs {
 #define PORTS                                                                                                          \
     task_valid_i, task_pop_o, ifm_all_i, pix_ready_i, wgt_full_i, wgt_blocks_i, wgt_release_o, free_o, free_words_o,   \
         tile_room_i, tile_start_o, wgt_re_o, wgt_bank_o, wgt_raddr_o, wgt_rdata_i, ifm_re_o, ifm_raddr_o[2],           \
-        ifm_rdata_i[2], mesh_en_o, wgt_p_o, wgt_wide_o, wgt_word_o, sel_o, act_wide_o, act_o[2], act_valid_o, acc_first_o, acc_last_o,         \
-        wait_ifm_o, wait_wgt_o, wait_ofm_o
+        ifm_rdata_i[2], mesh_en_o, wgt_p_o, wgt_wide_o, wgt_word_o, sel_o, act_wide_o, act_o[2], act_valid_o,          \
+        acc_first_o, acc_last_o, wait_ifm_o, wait_wgt_o, wait_ofm_o
 typedef struct state {
     TB_PORTS(ports, PORTS);
     tb_sig shape[NPU_SCORE_SHAPE_SIGS];
@@ -166,9 +166,8 @@ static void check_vectors(tb_check *c, state *s) {
     }
     const uint32_t flags = npu_score_b(s->acc_first_o) | npu_score_b(s->acc_last_o) << 1 | npu_score_b(s->sel_o) << 2 |
                            npu_score_b(s->act_wide_o) << 3;
-    const uint32_t expected =
-        (uint32_t)(k->block == 0) | (uint32_t)(k->block + 1 == s->t->blocks) << 1 | (uint32_t)o->sel << 2 |
-        (uint32_t)s->t->wide << 3;
+    const uint32_t expected = (uint32_t)(k->block == 0) | (uint32_t)(k->block + 1 == s->t->blocks) << 1 |
+                              (uint32_t)o->sel << 2 | (uint32_t)s->t->wide << 3;
     if (flags != expected) {
         check_at(c, "first block", s->vectors, k, pixel, flags & 1u, expected & 1u);
         check_at(c, "last block", s->vectors, k, pixel, flags >> 1 & 1u, expected >> 1 & 1u);

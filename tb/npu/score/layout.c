@@ -17,14 +17,14 @@ typedef struct job {
     uint32_t scale, quant, step, stride, addr, channels, count, waddr;
     uint32_t rows, row; /* reads of `row` bytes, `step` apart */
     uint32_t words;
-    uint64_t since;           /* FP32: `moving` at its last beat */
-    uint32_t in[PIXELS * 32]; /* FP32: data of the job, channel after channel */
+    uint64_t since;              /* FP32: `moving` at its last beat */
+    uint32_t in[PIXELS * 32];    /* FP32: data of the job, channel after channel */
     int8_t out[2 * PIXELS * 32]; /* FP32: its words, known when all data have arrived */
 } job;
 
 #define PORTS                                                                                                          \
-    cfg_in_scale_i, cfg_quant_i, cfg_cstep_i, cfg_stride_i, cfg_nhwc_i, cfg_wide_i, job_valid_i, job_ready_o, job_addr_i,          \
-        job_nch_i, job_cnt_i, job_waddr_i, req_valid_o, req_ready_i, req_addr_o, req_bytes_o, dat_valid_i,             \
+    cfg_in_scale_i, cfg_quant_i, cfg_cstep_i, cfg_stride_i, cfg_nhwc_i, cfg_wide_i, job_valid_i, job_ready_o,          \
+        job_addr_i, job_nch_i, job_cnt_i, job_waddr_i, req_valid_o, req_ready_i, req_addr_o, req_bytes_o, dat_valid_i, \
         dat_ready_o, dat_i, wr_valid_o, wr_ready_i, wr_addr_o, wr_data_o, done_o
 typedef struct state {
     TB_PORTS(ports, PORTS);
@@ -197,7 +197,8 @@ static void check_wait(tb_check *c, const state *s) {
     for (uint64_t i = s->written; i <= s->filled && s->filled < s->taken; i++) {
         banks += 1u + s->ring[i % JOBS].wide;
     }
-    banks -= s->written < s->filled && s->ring[s->written % JOBS].wide && s->out_word >= s->ring[s->written % JOBS].count;
+    banks -=
+        s->written < s->filled && s->ring[s->written % JOBS].wide && s->out_word >= s->ring[s->written % JOBS].count;
     if (banks == 0 || banks > BANKS) {
         return;
     }

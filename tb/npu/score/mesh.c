@@ -16,7 +16,7 @@
 
 #define LINES 128u /* results that are predicted and have not been output: at most 2N + 2 */
 
-#define CHAIN 64u   /* words of the longest chain */
+#define CHAIN 64u /* words of the longest chain */
 typedef struct chain {
     int8_t word[CHAIN][32]; /* ring */
     uint64_t words;         /* that ever entered */

@@ -280,7 +280,8 @@ static void start(tb_check *c, state *s, uint32_t unit) {
     t->left = latency[unit];
     if (unit == GEMM) {
         t->left += (regs[NPU_REG_GEMM_CTRL / 4] & NPU_GEMM_CTRL_WGT_RES_MASK) != 0 ? 7 : 0;
-        t->good = t->good && (!t->task.gemm.wide || npu_score_int16(c)) && cm_gemm_follows(s->has_before ? &s->before : NULL, &t->task.gemm);
+        t->good = t->good && (!t->task.gemm.wide || npu_score_int16(c)) &&
+                  cm_gemm_follows(s->has_before ? &s->before : NULL, &t->task.gemm);
         s->has_before = s->has_before || t->good;
         s->before = t->good ? t->task.gemm : s->before;
     }

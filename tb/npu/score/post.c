@@ -105,8 +105,8 @@ static void take_back(tb_check *c, post_state *s) {
 
 /*
  * Cycles that a task takes when no other unit stalls post. FP32: four results a cycle. REQUANT: 4 * Cols results, with
- * partial sums 4, INT16: half of that, or the rate of the transposer or of the write jobs. A few more for each group, and for the begin and
- * the end of the task.
+ * partial sums 4, INT16: half of that, or the rate of the transposer or of the write jobs. A few more for each group,
+ * and for the begin and the end of the task.
  */
 static uint64_t task_cycles(const post_state *s) {
     const npu_score_post_work *w = &s->w;

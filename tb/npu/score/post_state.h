@@ -37,8 +37,8 @@ typedef struct post_sums {
     uint32_t channel, pixel, count;
     uint32_t col, word, columns; /* REQUANT */
     uint32_t oscale, bias;       /* FP32 */
-    int32_t psum[4]; /* INT16: two int64 */
-    bool behind;     /* INT16, FP32: the read behind the last pixels */
+    int32_t psum[4];             /* INT16: two int64 */
+    bool behind;                 /* INT16, FP32: the read behind the last pixels */
 } post_sums;
 
 /* What is in flight. */

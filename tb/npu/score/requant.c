@@ -21,15 +21,15 @@
 typedef struct block {
     npu_score_nhwc b;
     uint32_t channels;
-    bool last;                   /* of the task: no later block pushes it out of the transposer */
-    uint64_t latest;             /* time of its last word, once it can leave the transposer */
+    bool last;                       /* of the task: no later block pushes it out of the transposer */
+    uint64_t latest;                 /* time of its last word, once it can leave the transposer */
     int8_t value[2 * N_MAX * N_MAX]; /* [pixel][channel], INT16 [pixel][high][channel]; channels that do not exist 0 */
 } block;
 
 #define PORTS                                                                                                          \
-    out_scale_i, quant_i, wide_i, pitch_i, single_i, blk_valid_i, blk_ready_o, blk_addr_i, blk_npix_i, blk_nch_i, blk_last_i,  \
-        in_valid_i, in_data_i, pop_o, idle_o, wr_req_valid_o, wr_req_ready_i, wr_req_addr_o, wr_req_bytes_o,           \
-        wr_valid_o, wr_ready_i, wr_data_o
+    out_scale_i, quant_i, wide_i, pitch_i, single_i, blk_valid_i, blk_ready_o, blk_addr_i, blk_npix_i, blk_nch_i,      \
+        blk_last_i, in_valid_i, in_data_i, pop_o, idle_o, wr_req_valid_o, wr_req_ready_i, wr_req_addr_o,               \
+        wr_req_bytes_o, wr_valid_o, wr_ready_i, wr_data_o
 typedef struct state {
     TB_PORTS(ports, PORTS);
     block ring[BLOCKS];

@@ -20,7 +20,7 @@
 #define OP_CONVERT 2u
 
 #define PORTS                                                                                                          \
-    task_valid_i, task_op_i, task_wide_i, task_wgt_res_i, task_wgt_keep_i, task_kw_i, task_kh_i, task_ic_i, task_oc_i,              \
+    task_valid_i, task_op_i, task_wide_i, task_wgt_res_i, task_wgt_keep_i, task_kw_i, task_kh_i, task_ic_i, task_oc_i, \
         task_wgt_addr_i, task_pop_o, busy_o, req_valid_o, req_ready_i, req_addr_o, req_bytes_o, dat_valid_i,           \
         dat_ready_o, dat_i, we_o, waddr_o, wdata_o, full_o, blocks_o, release_i
 typedef struct state {

@@ -156,7 +156,7 @@ static void generate(const tc_gen *g) {
     gen_draw_in(g, "kw", 1, gen_chance(g, "int16.kernel", 1, 6) ? 11 : 3);
     gen_draw_in(g, "kh", 1, gen_chance(g, "int16.kernel", 1, 6) ? 11 : 3);
     const bool splits = gen_chance(g, "int16.splits", 1, 2);
-    static const char *const names[] = {"max_ic", "max_oc", "max_kh", "max_oh", "max_ow",
+    static const char *const names[] = {"max_ic",  "max_oc",  "max_kh",  "max_oh",  "max_ow",
                                         "max_ic2", "max_oc2", "max_kh2", "max_oh2", "max_ow2"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         gen_draw_in(g, names[i], 0, splits ? 3 : 0);
@@ -229,7 +229,8 @@ static uint32_t pieces(const npu_tensor *x) {
 /* Step and address. */
 static int place(op16 *t, const char *name, npu_tensor *x, npu_buf_kind kind) {
     const uint32_t gap = tc_knob(t->run->knobs, "gap"), n = t->run->n;
-    x->step = x->layout == NPU_FP32_NCHW ? tb_align_up(x->w * x->h * 4, 16) + 16 * gap : block_bytes(t, x) + 2 * n * gap;
+    x->step =
+        x->layout == NPU_FP32_NCHW ? tb_align_up(x->w * x->h * 4, 16) + 16 * gap : block_bytes(t, x) + 2 * n * gap;
     const uint32_t addr = npu_dev_alloc(t->run->dev, pieces(x) * x->step + 64, 4096, kind);
     if (addr == 0) {
         return opt_fail(t->run->err, sizeof t->run->err, "int16: %s does not fit into device memory", name);
@@ -317,8 +318,7 @@ static void expect(op16 *t) {
                 const uint32_t bits = ref_bits(y);
                 memcpy(&t->expected[(size_t)c * o->step + 4 * p], &bits, 4);
             } else {
-                const uint16_t v =
-                    (uint16_t)quantise16(t->op == INT16_TO ? y : y * ref_float(t->conv.out_scale));
+                const uint16_t v = (uint16_t)quantise16(t->op == INT16_TO ? y : y * ref_float(t->conv.out_scale));
                 t->expected[low_byte(n, o, c, p)] = (uint8_t)v;
                 t->expected[low_byte(n, o, c, p) + n] = (uint8_t)(v >> 8);
             }
@@ -337,9 +337,9 @@ static void compare(op16 *t, const char *what) {
         while (got[i] == t->expected[i]) {
             i++;
         }
-        tc_fail(t->run, "int16: reference", "%s: byte %zu of %s %zu of the output is 0x%02X, the definition gives 0x%02X",
-                what, i % o->step, o->layout == NPU_FP32_NCHW ? "channel" : "pixel", i / o->step, got[i],
-                t->expected[i]);
+        tc_fail(t->run, "int16: reference",
+                "%s: byte %zu of %s %zu of the output is 0x%02X, the definition gives 0x%02X", what, i % o->step,
+                o->layout == NPU_FP32_NCHW ? "channel" : "pixel", i / o->step, got[i], t->expected[i]);
     }
     free(got);
 }

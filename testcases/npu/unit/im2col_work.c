@@ -54,7 +54,7 @@ static bool derive(im2col_work *w, const im2col_limits *l) {
     w->pixels = t->iw * t->ih;
     const uint32_t tiles = (t->ow * t->oh + 2 * N - 1) / (2 * N);
     const uint32_t group = t->group == 0 ? 1 : tb_min_u32(t->group, 512 / N >> t->wide); /* as clipped */
-    const uint32_t blocks = t->kw * t->kh * (t->op == CONV ? w->icb : 1);     /* of a tile */
+    const uint32_t blocks = t->kw * t->kh * (t->op == CONV ? w->icb : 1);                /* of a tile */
     w->words = (t->op == CONV ? blocks * N : t->op == DEPTHWISE ? blocks : 0) << t->wide;
     const uint32_t span = tb_min_u32(t->oh, 1 + (2 * N * group + t->ow - 2) / t->ow);
     const uint32_t rows = tb_min_u32(t->ih, (span - 1) * t->sh + (t->kh - 1) * t->dh + 1);

@@ -7,8 +7,8 @@
 #include "bench.h"
 #include "score/post_walk.h"
 
-#define POST_TILE (2u * NPU_CFG_N)   /* pixels */
-#define POST_WORDS (2u * POST_TILE)  /* int32 of a tile and column, as INT16 has them; INT8: the first half */
+#define POST_TILE (2u * NPU_CFG_N)  /* pixels */
+#define POST_WORDS (2u * POST_TILE) /* int32 of a tile and column, as INT16 has them; INT8: the first half */
 
 typedef struct post_work {
     npu_score_post_work order; /* the task, and the order of its groups */

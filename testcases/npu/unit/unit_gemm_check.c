@@ -35,8 +35,7 @@ enum { OVER_MAP = 1, OVER_WEIGHTS, OVER_PIXELS, OVER_OC, OVER_IC, OVER_ROWS, OVE
 static void draw_weights(tb_rng *rng, cm_gemm_task *t, uint32_t over) {
     const bool conv = t->op == 0;
     const uint32_t blocks = 1024 / N, deepest = WGT_WORDS / N >> t->wide;
-    const uint32_t icb =
-        over == OVER_IC ? deepest + 1 : (uint32_t)tb_rng_small(rng, 1, conv ? deepest : blocks);
+    const uint32_t icb = over == OVER_IC ? deepest + 1 : (uint32_t)tb_rng_small(rng, 1, conv ? deepest : blocks);
     const uint32_t ic = check_range(rng, (icb - 1) * N + 1, icb * N);
     t->ic = ic < 65535 ? ic : 65535;
     t->oc = over == OVER_OC            ? check_range(rng, 1025, 65535)

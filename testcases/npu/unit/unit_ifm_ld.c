@@ -50,7 +50,7 @@ static void constrain(tb_knobs *k, uint64_t seed) {
 typedef struct map {
     cm_gemm_task t;
     uint32_t pixels, icb, chunks;
-    uint32_t icw; /* words of a pixel */
+    uint32_t icw;              /* words of a pixel */
     uint32_t done[CHUNKS_MAX]; /* finished jobs of each chunk */
     uint32_t lead;             /* leading chunks that are complete */
     uint32_t freed;            /* words */

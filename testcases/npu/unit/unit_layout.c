@@ -48,9 +48,8 @@ typedef struct job {
 
 #define PORTS                                                                                                          \
     cfg_in_scale_i, cfg_quant_i, cfg_cstep_i, cfg_stride_i, cfg_nhwc_i, cfg_wide_i, job_valid_i, job_ready_o,          \
-        job_addr_i,                                                                                                    \
-        job_nch_i, job_cnt_i, job_waddr_i, req_valid_o, req_ready_i, req_bytes_o, dat_valid_i, dat_ready_o, dat_i,     \
-        wr_ready_i, done_o
+        job_addr_i, job_nch_i, job_cnt_i, job_waddr_i, req_valid_o, req_ready_i, req_bytes_o, dat_valid_i,             \
+        dat_ready_o, dat_i, wr_ready_i, done_o
 typedef struct bench {
     TB_PORTS(ports, PORTS);
     job ring[JOBS];

@@ -80,7 +80,7 @@ static int run(unit *u) {
     unit_stall stall = unit_stall_make(u, "en");
     const int kind = (int)unit_knob(u, "data");
     uint64_t enabled = 0;
-    if (unit_expect_init(u, 6, "column", N, true) != 0) {
+    if (unit_expect_init(u, 4, "column", N, true) != 0) {
         return -1;
     }
     for (int64_t left = unit_knob(u, "cycles"); left > 0 && unit_ok(u);) {

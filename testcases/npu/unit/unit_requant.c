@@ -56,8 +56,8 @@ typedef struct chan {
 } chan;
 
 #define PORTS                                                                                                          \
-    out_scale_i, quant_i, wide_i, pitch_i, single_i, blk_valid_i, blk_ready_o, blk_addr_i, blk_npix_i, blk_nch_i, blk_last_i,  \
-        in_valid_i, in_data_i, pop_o, idle_o, wr_req_ready_i, wr_ready_i
+    out_scale_i, quant_i, wide_i, pitch_i, single_i, blk_valid_i, blk_ready_o, blk_addr_i, blk_npix_i, blk_nch_i,      \
+        blk_last_i, in_valid_i, in_data_i, pop_o, idle_o, wr_req_ready_i, wr_ready_i
 typedef struct bench {
     TB_PORTS(ports, PORTS);
     uint32_t pitch, step; /* channels of a pass */
@@ -73,7 +73,8 @@ static uint32_t draw_result(const unit *u, bench *b) {
     const float most = b->wide ? 40000.0f : 150.0f;
     const float real = tb_rng_f32_range(&b->rng_data, -most, most);
     const uint32_t hard = tb_rng_f32_hard(&b->rng_data);
-    const uint32_t half = cm_fp_mul(cm_fp_i32_to_f32((int32_t)(hard >> (b->wide ? 16 : 24)) - (b->wide ? 32768 : 128)), 0x3f000000u);
+    const uint32_t half =
+        cm_fp_mul(cm_fp_i32_to_f32((int32_t)(hard >> (b->wide ? 16 : 24)) - (b->wide ? 32768 : 128)), 0x3f000000u);
     uint32_t bits;
     memcpy(&bits, &real, 4);
     return unit_knob(u, "values") ? hard : (hard & 7u) == 0 ? half : bits;
