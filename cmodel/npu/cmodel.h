@@ -85,7 +85,8 @@ void cm_mesh_block(uint32_t n, const int8_t *act, const int8_t *wgt, int32_t *ou
  * (CONVERT). */
 void cm_mesh_diagonal(uint32_t n, const int8_t *act, const int8_t *wgt, int32_t *out);
 
-/* INT16: the same sums as int64, exact; low[2n][n] and high[2n][n]: the bytes of the activations; wgt [n][2][n]: word 2r the low bytes of row r, 2r + 1 the high ones. */
+/* INT16: the same sums as int64, exact; low[2n][n] and high[2n][n]: the bytes of the activations; wgt [n][2][n]:
+ * word 2r the low bytes of row r, 2r + 1 the high ones. */
 void cm_mesh_block_wide(uint32_t n, const int8_t *low, const int8_t *high, const int8_t *wgt, int64_t *out);
 /* wgt [2][n] or NULL. */
 void cm_mesh_diagonal_wide(uint32_t n, const int8_t *low, const int8_t *high, const int8_t *wgt, int64_t *out);
