@@ -27,7 +27,8 @@ SCRIPTS = ("scripts/gen_shim.py", "scripts/gen_taps.py", "scripts/gen_file.py", 
            "scripts/tap_alias.py", "scripts/design.py", "scripts/boards.py", "scripts/gen_regs.py",
            "scripts/regs_tasks.py", "scripts/mutate.py", "scripts/mutants_of.py",
            "scripts/sv_tree.py", "scripts/qualify.py", "scripts/qualify_run.py", "scripts/qualify_report.py",
-           "scripts/qualify_prove.py", "scripts/closure.py", "scripts/closure_report.py", "scripts/reached.py",
+           "scripts/qualify_prove.py", "scripts/qualify_builds.py", "scripts/qualify_bugs.py",
+           "scripts/closure.py", "scripts/closure_report.py", "scripts/reached.py",
            "install/new.py", "install/new_ports.py", "install/new_write.py", "install/new_text.py")
 SHELL = ("scripts/build.sh", "scripts/build_suite.sh", "scripts/locked.sh", "scripts/of_run.sh", "scripts/of_case.sh",
          "scripts/repro.sh", "scripts/shrink.sh", "scripts/wave.sh", "scripts/coverage.sh", "install/mutants.sh")

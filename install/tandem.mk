@@ -164,7 +164,8 @@ FAILURE = CASE="$(CASE)" RUN="$(RUN)" JOB="$(JOB)" TEST="$(or $(TEST),$(if $(cal
   SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KNOBS="$(KNOBS)" KIND_GIVEN="$(call given,KIND)" \
   KIND="$(if $(call given,KIND)$(if $(TAP_LIST),,1),$(KIND),default)" ARGS="$(ARGS)"
 
-.PHONY: build run regress repro shrink wave coverage closure qualify mutants query clean help
+.PHONY: build run regress repro shrink wave coverage closure qualify qualify-replay qualify-builds mutants query clean \
+  help
 build: $(OUT)/tandem ## the program of one CFG and KIND: build/CFG-KIND/tandem
 $(OUT)/%.ready: $(OUT)/%
 	@echo "  READY $<"
@@ -205,10 +206,15 @@ qualify: ## all mutants of the RTL in one build: build/qualify/report.txt; SUITE
 	@$(if $(PROVE),$(PYTHON) $(TANDEM_SHARE)/qualify.py prove $(BUILD)/qualify --seconds $(PROVE) --jobs $(JOBS) \
 	  --total $(or $(PROVE_TOTAL),600) --top $(TOP) --parameters $($(DUT).params.$(CFG)) \
 	  $(addprefix --include ,$($(DUT).include)) --sources $($(DUT).file) $(if $(GATE),--gate $(GATE)),:)
+qualify-replay: ## a mutant of the last run with a waveform: MUTANT=number; build/qualify/mutant-N.fst
+	@$(PYTHON) $(TANDEM_SHARE)/qualify.py replay $(BUILD)/qualify $(or $(MUTANT),0) --build $(BUILD) --kinds debug debug
+qualify-builds: ## mutants of the last run, each built from its patch: the same verdicts? COUNT=20 DRAW=1
+	@$(PYTHON) $(TANDEM_SHARE)/qualify.py builds $(BUILD)/qualify --build $(BUILD) --kinds debug debug \
+	  --count $(COUNT) --draw $(or $(DRAW),1) $(if $(TOTAL),--total $(TOTAL))
 mutants: ## every patch of mutants/ in a copy of the project: the SUITE (default) must fail
 	@$(TANDEM_SHARE)/mutants.sh "$(MAKE)" $(BUILD) $(if $(call given,SUITE),$(SUITE),default)
 clean: ## remove $(BUILD)
 	rm -rf $(BUILD)
 help: ## this table
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(TANDEM_SHARE)/tandem.mk | sort
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(TANDEM_SHARE)/tandem.mk | sort
 	@echo "  CFG=$(CFG) ($($(DUT).cfgs))  KIND=$(KIND) ($(KINDS))  SEED=$(SEED)  COUNT=$(COUNT)"

@@ -31,6 +31,6 @@ void net_exec_free(net_exec *exec) {
 }
 
 void net_exec_layer(const net_exec *exec, const net_graph *graph, const net_layer *layer) {
-    const net_work work = {graph, layer, exec->in, exec->out, exec->scratch, exec->product, exec->user};
+    const net_work work = {graph, layer, exec->in, exec->out, exec->scratch, exec->product, exec->softmax, exec->user};
     layer->op->run(&work);
 }

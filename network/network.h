@@ -129,7 +129,9 @@ typedef enum net_act_type {
     NET_ACT_HARD_SIGMOID, /* v * a + b, cut off at 0 and 1 */
     NET_ACT_ELU,          /* v < 0 ? a * (e^v - 1) : v */
     NET_ACT_SELU,         /* v < 0 ? a * b * (e^v - 1) : b * v */
-    NET_ACT_SOFTPLUS      /* ln(1 + e^v) */
+    NET_ACT_SOFTPLUS,     /* ln(1 + e^v) */
+    NET_ACT_GELU,         /* v * (1 + erf(v / sqrt(2))) / 2 */
+    NET_ACT_GELU_TANH     /* v * (1 + tanh(sqrt(2/pi) * (v + 0.044715 v^3))) / 2 */
 } net_act_type;
 
 typedef struct net_act {
@@ -340,6 +342,11 @@ typedef void net_opt_note(void *user, const char *line);
  * then).
  */
 net_status net_optimize(net_graph *graph, net_opt_note *note, void *user, uint32_t *changes, net_error *err);
+/*
+ * Of that only: BatchNorm and Scale are folded into the layer with weights before them. For engines that quantise the
+ * weights of the graph as it is.
+ */
+net_status net_opt_norms(net_graph *graph, uint32_t *changes, net_error *err);
 /*
  * Pool the branches of a Concat instead of the joined map, in a planned graph (document 002, graph passes); it is
  * planned again. No bit changes. Adds the number of poolings that moved to *changes, which may be NULL. Errors:

@@ -39,6 +39,8 @@ typedef struct net_product {
     float *out;
 } net_product;
 typedef void net_product_fn(void *user, const net_product *product);
+/* In place: each row of `count` elements becomes its softmax. */
+typedef void net_softmax_fn(void *user, float *row, uint32_t rows, uint32_t count);
 #define NET_MAX_PRODUCTS 6u
 /* The products that an INT8 layer asks for in `run` (operands and results NULL), and how often each. Returns how many
  * kinds there are; 0: none. */
@@ -52,6 +54,8 @@ uint32_t net_gemm_product(const net_graph *graph, const net_layer *layer, net_pr
 uint32_t net_matmul_product(const net_graph *graph, const net_layer *layer, net_product *product);
 /* Those of LSTM, GRU and RNN: the input of all steps, and the state of one. */
 uint32_t net_rnn_products(const net_graph *graph, const net_layer *layer, net_product product[2], uint32_t times[2]);
+/* Elements that LayerNorm and RMSNorm normalise together: those of a row or of a map. */
+uint32_t net_norm_group(const net_layer *layer, const net_shape *in);
 /* true: one of these. */
 bool net_layer_recurs(const net_layer *layer);
 
@@ -63,7 +67,8 @@ typedef struct net_work {
     float *const *out;
     void *scratch;           /* layer->scratch bytes, aligned for any type */
     net_product_fn *product; /* what computes INT8 products; NULL: net_product_scalar() */
-    void *user;              /* its first argument */
+    net_softmax_fn *softmax; /* what computes the softmax of INT8 attention; NULL: mha_softmax_rows() */
+    void *user;              /* their first argument */
 } net_work;
 
 typedef struct net_op {
@@ -96,6 +101,7 @@ typedef struct net_exec {
     float **out;
     void *scratch;
     net_product_fn *product; /* of net_work */
+    net_softmax_fn *softmax;
     void *user;
 } net_exec;
 

@@ -70,6 +70,10 @@ static float act_value(const net_act *act, float x) {
         return x < 0.0f ? (expf(x) - 1.0f) * (act->a * act->b) : x * act->b;
     case NET_ACT_SOFTPLUS: /* without an overflow of the exponential */
         return (x > 0.0f ? x : 0.0f) + log1pf(expf(-fabsf(x)));
+    case NET_ACT_GELU: /* as ncnn has it */
+        return 0.5f * x * erfcf(-0.70710678f * x);
+    case NET_ACT_GELU_TANH:
+        return 0.5f * x * (1.0f + tanhf(0.79788452f * (x + 0.044715f * x * x * x)));
     case NET_ACT_NONE:
     default:
         return x;
@@ -111,6 +115,7 @@ static const act_default layers[] = {
     {NET_ACT_ELU, "ELU", 0.1f, 0.0f},
     {NET_ACT_SELU, "SELU", 1.67326324f, 1.050700987f},
     {NET_ACT_SOFTPLUS, "Softplus", 0.0f, 0.0f},
+    {NET_ACT_GELU, "GELU", 0.0f, 0.0f},
 };
 
 static net_status act_layer_shape(net_plan *p) {
@@ -124,6 +129,9 @@ static net_status act_layer_shape(net_plan *p) {
     }
     if (act->type == NET_ACT_LEAKY && act->a == 0.0f) {
         act->type = NET_ACT_RELU; /* -0 and NaN become +0, as x * 0 would not */
+    }
+    if (act->type == NET_ACT_GELU && net_layer_int(p->layer, 0, 0) != 0) {
+        act->type = NET_ACT_GELU_TANH;
     }
     bool hard = act->type == NET_ACT_HARD_SWISH || act->type == NET_ACT_HARD_SIGMOID;
     if (hard && !(act->a > 0.0f)) {
@@ -178,5 +186,6 @@ const net_op net_ops_act[] = {
     {"ELU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
     {"SELU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
     {"Softplus", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
+    {"GELU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
     {0},
 };

@@ -1,5 +1,5 @@
 /*
- * op_attn.c - what transformers are made of besides products: attention, normalisation of rows, GELU, embeddings.
+ * op_attn.c - what transformers are made of besides products: attention, normalisation of rows, embeddings.
  *
  * As ncnn's plain C++ layers, sums in their order.
  */
@@ -212,15 +212,14 @@ static void rms_norm_arrays(const net_layer *layer, net_arrays *a) {
     }
 }
 
-/* Elements that are normalised together. */
-static uint32_t group_of(const net_layer *layer, const net_shape *in) {
+uint32_t net_norm_group(const net_layer *layer, const net_shape *in) {
     bool maps = in->dims == 3 && (uint32_t)net_layer_int(layer, 0, 0) != in->w;
     return maps ? in->w * in->h : in->w;
 }
 
 static net_status row_norm_shape(net_plan *p) {
     const net_shape *in = net_plan_in(p, 0);
-    uint32_t size = group_of(p->layer, in);
+    uint32_t size = net_norm_group(p->layer, in);
     if (net_layer_int(p->layer, 2, 1) != 0 && (uint32_t)net_layer_int(p->layer, 0, 0) != size) {
         return NET_BAD(p, "%d factors (key 0) for rows of %u and maps of %u elements", net_layer_int(p->layer, 0, 0),
                        in->w, in->w * in->h);
@@ -263,7 +262,7 @@ static void row_norm_run(const net_work *work) {
     const net_tensor *beta = net_layer_tensor(work->layer, NET_ROLE_BIAS);
     bool rms = work->layer->type[0] == 'R';
     float eps = net_layer_float(work->layer, 1, 0.001f);
-    uint32_t size = group_of(work->layer, net_work_in(work, 0));
+    uint32_t size = net_norm_group(work->layer, net_work_in(work, 0));
     for (size_t at = 0; at < net_shape_elements(net_work_in(work, 0)); at += size) {
         const float *x = work->in[0] + at;
         const float *factor = gamma != NULL ? gamma->f32 : NULL;
@@ -272,17 +271,6 @@ static void row_norm_run(const net_work *work) {
         } else {
             layer_norm_row(x, work->out[0] + at, size, eps, factor, beta != NULL ? beta->f32 : NULL);
         }
-    }
-}
-
-/* ---- GELU: x times the normal distribution's function, or its approximation by tanh ---- */
-
-static void gelu_run(const net_work *work) {
-    bool fast = net_layer_int(work->layer, 0, 0) != 0;
-    for (size_t i = 0; i < net_shape_elements(net_work_out(work, 0)); i++) {
-        float x = work->in[0][i];
-        work->out[0][i] = fast ? 0.5f * x * (1.0f + tanhf(0.79788452f * (x + 0.044715f * x * x * x)))
-                               : 0.5f * x * erfcf(-0.70710678f * x);
     }
 }
 
@@ -342,7 +330,6 @@ const net_op net_ops_attn[] = {
     {"MultiHeadAttention", 1, 4, 1, 1, mha_arrays, mha_shape, mha_run, mha_macs},
     {"LayerNorm", 1, 1, 1, 1, layer_norm_arrays, row_norm_shape, row_norm_run, NULL},
     {"RMSNorm", 1, 1, 1, 1, rms_norm_arrays, row_norm_shape, row_norm_run, NULL},
-    {"GELU", 1, 1, 1, 1, NULL, net_plan_same, gelu_run, NULL},
     {"Embed", 1, 1, 1, 1, embed_arrays, embed_shape, embed_run, NULL},
     {0},
 };

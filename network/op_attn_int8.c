@@ -1,7 +1,7 @@
 /*
  * op_attn_int8.c - MultiHeadAttention in INT8, as ncnn computes it: weights with scales of the file, everything else
- * with scales found while it runs. Products are sums of integers, which an executor may compute elsewhere; scales,
- * biases and the softmax are binary32.
+ * with scales found while it runs. Products are sums of integers, which an executor may compute elsewhere, and so may
+ * be the softmax; scales and biases are binary32.
  */
 #include <math.h>
 #include <string.h>
@@ -115,7 +115,11 @@ static void head(const net_work *work, const mha_form *f, const mha_memory *m, u
     for (size_t i = 0; mask != NULL && i < (size_t)f->source * f->target; i++) {
         m->score[i] += mask[i];
     }
-    mha_softmax_rows(m->score, f->source, f->target);
+    if (work->softmax != NULL) {
+        work->softmax(work->user, m->score, f->source, f->target);
+    } else {
+        mha_softmax_rows(m->score, f->source, f->target);
+    }
     net_dynamic_quantise(
         &(net_quantised){m->score, f->target, f->source, f->target, m->a, m->scale, true, false, false});
     net_dynamic_quantise(

@@ -129,6 +129,22 @@ static void drop_hints(net_graph *g) {
     }
 }
 
+/* After the last change: without gaps, planned again. */
+static net_status finish(net_opt *opt, uint32_t *changes) {
+    net_graph *graph = opt->graph;
+    if (changes != NULL) {
+        *changes = opt->changes;
+    }
+    if (!compact(graph) || opt->no_memory) {
+        graph->planned = false;
+        return net_fail(opt->err, NET_ERR_MEMORY, "%.150s: out of memory", graph->name);
+    }
+    if (opt->changes > 0) {
+        drop_hints(graph);
+    }
+    return net_graph_plan(graph, opt->err);
+}
+
 net_status net_optimize(net_graph *graph, net_opt_note *note, void *user, uint32_t *changes, net_error *err) {
     if (graph == NULL || !graph->planned || !graph->has_weights) {
         return net_fail(err, NET_ERR_ARG, "net_optimize: a planned graph with weights is needed");
@@ -143,15 +159,18 @@ net_status net_optimize(net_graph *graph, net_opt_note *note, void *user, uint32
         net_opt_activations(&opt);
     } while (opt.changes != before && !opt.no_memory);
     net_opt_requantise(&opt);
-    if (changes != NULL) {
-        *changes = opt.changes;
+    return finish(&opt, changes);
+}
+
+net_status net_opt_norms(net_graph *graph, uint32_t *changes, net_error *err) {
+    if (graph == NULL || !graph->planned || !graph->has_weights) {
+        return net_fail(err, NET_ERR_ARG, "net_opt_norms: a planned graph with weights is needed");
     }
-    if (!compact(graph) || opt.no_memory) {
-        graph->planned = false;
-        return net_fail(err, NET_ERR_MEMORY, "%.150s: out of memory", graph->name);
-    }
-    if (opt.changes > 0) {
-        drop_hints(graph);
-    }
-    return net_graph_plan(graph, err);
+    net_opt opt = {.graph = graph, .err = err};
+    uint32_t before;
+    do {
+        before = opt.changes;
+        net_opt_fold(&opt);
+    } while (opt.changes != before && !opt.no_memory);
+    return finish(&opt, changes);
 }

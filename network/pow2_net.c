@@ -1,6 +1,7 @@
 /* pow2_net.c - the weights of a graph as records of powers of two, and back. */
 #include "pow2_net.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "op.h"
@@ -64,6 +65,9 @@ net_status net_pow2_to_graph(const net_pow2 *p, net_graph *graph, const char *na
         }
         for (uint32_t k = 0; k < w->count; k++) {
             w->f32[k] = net_pow2_weight(r->code[k], r->nmin);
+            if (isinf(w->f32[k])) {
+                return differ(graph, l, name, "a weight is 2^128 or larger", err);
+            }
         }
         w->tag = NET_TAG_FP32;
         if (with_bias) {

@@ -150,9 +150,9 @@ typedef struct alu_task {
 
 static alu_task alu_decode(const net_task *t) {
     const uint32_t op = TASK_GET(t, ALU_CTRL, OP);
-    const bool reduce = op == NPU_ALU_CTRL_OP_DOT || op == NPU_ALU_CTRL_OP_SUM;
-    const bool uses_p = op != NPU_ALU_CTRL_OP_COPY && op != NPU_ALU_CTRL_OP_ABS && op != NPU_ALU_CTRL_OP_SUM;
-    const bool uses_q = op == NPU_ALU_CTRL_OP_MULADD || op == NPU_ALU_CTRL_OP_ADDMUL;
+    const bool reduce = NPU_HAS(NPU_ALU_CTRL_OP_WITH_REDUCE, op);
+    const bool uses_p = NPU_HAS(NPU_ALU_CTRL_OP_WITH_P, op);
+    const bool uses_q = NPU_HAS(NPU_ALU_CTRL_OP_WITH_Q, op);
     const uint32_t p = uses_p ? TASK_GET(t, ALU_CTRL, P_KIND) : NPU_ALU_CTRL_P_KIND_SCALAR;
     const uint32_t q = uses_q ? TASK_GET(t, ALU_CTRL, Q_KIND) : NPU_ALU_CTRL_P_KIND_SCALAR;
     return (alu_task){.reduce = reduce,

@@ -227,9 +227,11 @@ static uint64_t own_cycles(const npu_dev *dev) {
 static npu_status run_products(net_rt *rt, const net_layer *layer) {
     rt->products.status = NPU_OK;
     rt->exec.product = rt_run_product;
+    rt->exec.softmax = rt_run_softmax;
     rt->exec.user = rt;
     net_exec_layer(&rt->exec, rt->graph, layer);
     rt->exec.product = NULL;
+    rt->exec.softmax = NULL;
     return rt->products.status;
 }
 
@@ -245,6 +247,7 @@ static npu_status run_kind(net_rt *rt, uint32_t number) {
            : rl->pieces > 0         ? rt_run_broadcast(rt, number)
            : rl->kind == RT_ELTWISE ? run_eltwise(rt, layer, rl)
            : rl->kind == RT_MOVE    ? rt_run_move(rt, number)
+           : rl->kind == RT_NORM    ? rt_run_norm(rt, rl)
                                     : npu_upsample2x_run(&rt->npu, &rl->elt.a, &rl->elt.out);
 }
 

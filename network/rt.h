@@ -36,7 +36,8 @@ typedef enum rt_kind {
     RT_POOL,
     RT_ELTWISE, /* and activations, scales, copies */
     RT_UPSAMPLE,
-    RT_MOVE /* copies of channels */
+    RT_MOVE, /* copies of channels */
+    RT_NORM  /* softmax and normalisations */
 } rt_kind;
 
 /* FP32 arrays that an operator reads besides its inputs: factors, biases, slopes, tables of pooling. Owned here until
@@ -67,9 +68,11 @@ typedef struct rt_layer {
     npu_conv_plan plan;
     npu_pool pool;
     npu_eltwise elt;
+    npu_rows norm;              /* RT_NORM */
+    uint32_t norms, norm_apart; /* so many times, bytes from one to the next */
     rt_move *move;
     uint32_t moves;
-    rt_array p, q; /* RT_ELTWISE: operands by channel; RT_POOL: p is the table */
+    rt_array p, q; /* RT_ELTWISE: operands by channel; RT_POOL: p is the table; RT_NORM: gamma, beta */
     uint32_t scratch;
     uint64_t hash, cycles;
     uint64_t perf[NPU_PERF_COUNT]; /* options.stalls: counters of the last run */
@@ -96,8 +99,8 @@ typedef struct rt_root {
 
 /* Device memory that all layers with products share, and what came of the last one. */
 typedef struct rt_products {
-    uint32_t in_bytes, out_bytes, wgt_bytes, param_bytes, scratch_bytes;
-    uint32_t in, out, wgt, param, scratch;
+    uint32_t in_bytes, out_bytes, wgt_bytes, param_bytes, scratch_bytes, score_bytes, stats_bytes;
+    uint32_t in, out, wgt, param, scratch, score, stats;
     npu_status status;
 } rt_products;
 
@@ -188,6 +191,22 @@ bool rt_load_products(net_rt *rt);
 /* net_product_fn: user is the runtime. */
 void rt_run_product(void *user, const net_product *product);
 npu_status rt_product_job(const net_rt *rt, const net_product *product, npu_job *job);
+
+/* ---- rt_norm.c ---- */
+
+/* Softmax, LayerNorm, RMSNorm. false: on the CPU, with its reason. */
+bool rt_map_softmax(net_rt *rt, uint32_t number);
+bool rt_map_norm(net_rt *rt, uint32_t number);
+npu_status rt_run_norm(net_rt *rt, const rt_layer *rl);
+/* The layer's number i of rl->norms, at the addresses of the blobs. */
+npu_rows rt_norm_rows(const rt_layer *rl, uint32_t i);
+/* true: attention in INT8, whose softmax the runtime computes on the NPU. */
+bool rt_softmax_on_npu(const net_layer *layer);
+/* The softmax of a head: its memory on the device, and the operator there. */
+void rt_need_softmax(const net_rt *rt, const net_layer *layer, rt_products *need);
+npu_rows rt_softmax_rows(const net_rt *rt, uint32_t rows, uint32_t count);
+/* net_softmax_fn: user is the runtime. */
+void rt_run_softmax(void *user, float *row, uint32_t rows, uint32_t count);
 
 /* ---- rt_chain.c ---- */
 

@@ -8,9 +8,10 @@
 void rt_fuse(net_rt *rt, uint32_t number) {
     const net_graph *g = rt->graph;
     rt_layer *rl = &rt->layer[number];
-    npu_act *act = rl->kind == RT_CONV ? &rl->conv.act : &rl->elt.act;
-    uint32_t *params = rl->kind == RT_CONV ? rl->conv.act_p : rl->elt.act_p;
-    if ((rl->kind != RT_CONV && rl->kind != RT_ELTWISE) || *act != NPU_ACT_NONE) {
+    const bool conv = rl->kind == RT_CONV || rl->rows > 0;
+    npu_act *act = conv ? &rl->conv.act : &rl->elt.act;
+    uint32_t *params = conv ? rl->conv.act_p : rl->elt.act_p;
+    if ((!conv && rl->kind != RT_ELTWISE) || *act != NPU_ACT_NONE || rl->elt.func != NPU_FUNC_NONE) {
         return;
     }
     uint32_t next = g->blob[g->layer[number].out[0]].consumer;

@@ -7,8 +7,11 @@
 
 #include "rt.h"
 
-#define FIT_BOUND 1e-3f     /* docs/npu/activations.md: of max(1, |v|) */
-#define AVERAGE_BOUND 1e-5f /* of the largest element of the map */
+#define FIT_BOUND 1e-3f       /* docs/npu/activations.md: of max(1, |v|) */
+#define AVERAGE_BOUND 1e-5f   /* of the largest element of the map */
+#define FUNC_BOUND 2e-7f      /* docs/npu/npu.md section 2, functions of the ALU: of the largest element */
+#define NORM_BOUND 1e-4f      /* softmax and normalisations: of the largest element of input or output */
+#define ATTENTION_BOUND 2e-2f /* softmax of INT8 attention: of the largest element, as an integer may be one off */
 
 /* Context of the comparison of a layer's elements. */
 typedef struct check {
@@ -23,7 +26,8 @@ typedef struct check {
 /* Functions that the NPU fits. */
 static bool is_fitted(const net_act *act) {
     return act->type == NET_ACT_SIGMOID || act->type == NET_ACT_MISH || act->type == NET_ACT_SWISH ||
-           act->type == NET_ACT_TANH || act->type == NET_ACT_ELU || act->type == NET_ACT_SOFTPLUS;
+           act->type == NET_ACT_TANH || act->type == NET_ACT_ELU || act->type == NET_ACT_SOFTPLUS ||
+           act->type == NET_ACT_GELU || act->type == NET_ACT_GELU_TANH;
 }
 
 static float largest(const float *value, size_t count) {
@@ -73,6 +77,16 @@ static net_status define(check *c, float **out, net_error *err) {
     c->bound = is_fitted(fused != NULL ? fused : &layer->act) ? FIT_BOUND : 0.0f;
     if (c->rl->kind == RT_POOL && c->rl->pool.type == NPU_POOL_CTRL_TYPE_AVG && !c->rl->pool.sum) {
         c->bound = AVERAGE_BOUND * fmaxf(1.0f, largest(in, net_shape_elements(&rt->graph->blob[layer->in[0]].shape)));
+    }
+    const float most_out = largest(out[0], net_shape_elements(&rt->graph->blob[layer->out[0]].shape));
+    if (c->rl->kind == RT_NORM) {
+        const float most_in = largest(in, net_shape_elements(&rt->graph->blob[layer->in[0]].shape));
+        c->bound = NORM_BOUND * fmaxf(1.0f, fmaxf(most_in, most_out));
+    } else if (c->rl->kind == RT_ELTWISE && c->rl->elt.func != NPU_FUNC_NONE) {
+        c->bound = FUNC_BOUND * fmaxf(1.0f, most_out);
+    } else if (c->rl->products && rt_softmax_on_npu(layer)) {
+        c->exact = false;
+        c->bound = ATTENTION_BOUND * fmaxf(1.0f, most_out);
     }
     return NET_OK;
 }

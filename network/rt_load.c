@@ -14,6 +14,10 @@ void rt_address(rt_layer *rl, const uint32_t in[2], uint32_t out) {
     rl->pool.in.addr = in[0];
     rl->pool.out.addr = out;
     rl->pool.table_addr = rl->p.addr;
+    rl->norm.in_addr = in[0];
+    rl->norm.out_addr = out;
+    rl->norm.gamma_addr = rl->p.addr;
+    rl->norm.beta_addr = rl->q.addr;
     rl->elt.a.addr = in[a];
     rl->elt.b.addr = in[1 - a];
     rl->elt.out.addr = out;
@@ -32,7 +36,7 @@ static uint64_t layer_bytes(const rt_layer *rl) {
 }
 
 uint64_t rt_load_bytes(const net_rt *rt) {
-    uint64_t bytes = rt->arena_bytes + BUFFER_COST + rt_products_bytes(rt) + 5 * (uint64_t)BUFFER_COST;
+    uint64_t bytes = rt->arena_bytes + BUFFER_COST + rt_products_bytes(rt) + 7 * (uint64_t)BUFFER_COST;
     for (uint32_t i = 0; i < rt->graph->num_layers; i++) {
         bytes += rt_runs(rt, i) ? layer_bytes(&rt->layer[i]) : 0;
     }
@@ -187,6 +191,8 @@ net_status rt_load(net_rt *rt, net_error *err) {
         rt_address(rl, in, rt_addr(rt, layer->out[0]));
         rl->conv.scratch_addr = rt->arena + rl->scratch;
         rl->conv.scratch_bytes = rl->kind == RT_CONV ? rl->plan.scratch_bytes : 0;
+        rl->norm.scratch_addr = rt->arena + rl->scratch;
+        rl->norm.scratch_bytes = npu_rows_scratch_bytes(&rl->norm);
         net_status status = rl->kind == RT_CONV ? load_conv(rt, layer, rl, err) : NET_OK;
         if (status != NET_OK) {
             return status;

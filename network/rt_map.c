@@ -43,7 +43,9 @@ bool rt_act(const net_act *act, npu_act *type, uint32_t params[2]) {
                 {NET_ACT_TANH, NPU_ACT_TANH},
                 {NET_ACT_HARD_SIGMOID, NPU_ACT_HARDSIGMOID},
                 {NET_ACT_ELU, NPU_ACT_ELU},
-                {NET_ACT_SOFTPLUS, NPU_ACT_SOFTPLUS}};
+                {NET_ACT_SOFTPLUS, NPU_ACT_SOFTPLUS},
+                {NET_ACT_GELU, NPU_ACT_GELU},
+                {NET_ACT_GELU_TANH, NPU_ACT_GELU_TANH}};
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
         if (same[i].net == act->type) {
             *type = same[i].npu;
@@ -270,6 +272,11 @@ static bool map_binary(net_rt *rt, uint32_t number) {
 static bool map_unary(net_rt *rt, uint32_t number) {
     rt_layer *rl = &rt->layer[number];
     int32_t op = net_layer_int(&rt->graph->layer[number], 0, 0);
+    const npu_func func = op == 6 ? NPU_FUNC_RSQRT : op == 7 ? NPU_FUNC_EXP : op == 15 ? NPU_FUNC_RECIP : NPU_FUNC_NONE;
+    if (func != NPU_FUNC_NONE) {
+        rl->elt.func = func;
+        return eltwise(rt, number, NPU_ALU_COPY, false);
+    }
     if (op > 1 && op != 4) {
         return rt_reason(rl, "operation %d", op);
     }
@@ -439,6 +446,9 @@ static const struct {
     {"BatchNorm", map_batch_norm},
     {"Scale", map_scale},
     {"PReLU", map_prelu},
+    {"Softmax", rt_map_softmax},
+    {"LayerNorm", rt_map_norm},
+    {"RMSNorm", rt_map_norm},
     {"Convolution", rt_map_conv},
     {"ConvolutionDepthWise", rt_map_conv},
     {"InnerProduct", rt_map_conv},

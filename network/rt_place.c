@@ -215,8 +215,11 @@ static uint32_t device_items(const net_rt *rt, net_mem_item *item) {
     }
     for (uint32_t i = 0; i < g->num_layers; i++) {
         const rt_layer *rl = &rt->layer[i];
-        item[g->num_blobs + i] =
-            (net_mem_item){.bytes = rl->kind == RT_CONV ? rl->plan.scratch_bytes : 0, .first = i, .last = i};
+        item[g->num_blobs + i] = (net_mem_item){.bytes = rl->kind == RT_CONV   ? rl->plan.scratch_bytes
+                                                         : rl->kind == RT_NORM ? npu_rows_scratch_bytes(&rl->norm)
+                                                                               : 0,
+                                                .first = i,
+                                                .last = i};
     }
     return g->num_blobs + g->num_layers;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attn.h"
 #include "plan_search.h"
 #include "rt.h"
 
@@ -39,6 +40,32 @@ static bool add_broadcast(const net_rt *rt, uint32_t layer, net_tasks *list, net
     return good;
 }
 
+static bool add_norm(const net_rt *rt, uint32_t layer, net_tasks *list, net_rt_estimate *e) {
+    const rt_layer *rl = &rt->layer[layer];
+    bool good = true;
+    for (uint32_t i = 0; good && i < rl->norms; i++) {
+        const npu_rows rows = rt_norm_rows(rl, i);
+        npu_job job;
+        good = add_job(rt, &job, npu_job_rows(&job, &rt->npu, &rows), list, e);
+    }
+    return good;
+}
+
+/* The softmax of each head. */
+static bool add_softmax(const net_rt *rt, const net_layer *layer, net_tasks *list, net_rt_estimate *e) {
+    bool good = true;
+    if (!rt_softmax_on_npu(layer)) {
+        return true;
+    }
+    const mha_form f = mha_form_of(rt->graph, layer);
+    for (uint32_t h = 0; good && h < f.heads; h++) {
+        const npu_rows rows = rt_softmax_rows(rt, f.source, f.target);
+        npu_job job;
+        good = add_job(rt, &job, npu_job_rows(&job, &rt->npu, &rows), list, e);
+    }
+    return good;
+}
+
 /* Each kind once, times how often it runs. */
 static bool add_products(const net_rt *rt, uint32_t layer, net_tasks *list, net_rt_estimate *e) {
     net_product product[NET_MAX_PRODUCTS];
@@ -51,7 +78,7 @@ static bool add_products(const net_rt *rt, uint32_t layer, net_tasks *list, net_
             good = add_job(rt, &job, rt_product_job(rt, &product[i], &job), list, e);
         }
     }
-    return good;
+    return good && add_softmax(rt, &rt->graph->layer[layer], list, e);
 }
 
 /* Copies of a blob into the parts of larger ones: run_nothing() in rt.c. */
@@ -99,6 +126,8 @@ static bool add_layer(const net_rt *rt, uint32_t layer, net_tasks *list, net_rt_
             good = add_job(rt, &job, rt_move_job(rt, layer, m, &job), list, e);
         }
         return good;
+    case RT_NORM:
+        return add_norm(rt, layer, list, e);
     default:
         return true;
     }

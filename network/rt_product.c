@@ -58,13 +58,15 @@ bool rt_map_products(net_rt *rt, uint32_t number) {
         raise(&need->param_bytes, plan.param_bytes);
         raise(&need->scratch_bytes, plan.scratch_bytes);
     }
+    rt_need_softmax(rt, &rt->graph->layer[number], need);
     rl->products = count > 0;
     return false; /* the blobs stay on the host */
 }
 
 uint64_t rt_products_bytes(const net_rt *rt) {
     const rt_products *p = &rt->products;
-    return (uint64_t)p->in_bytes + p->out_bytes + p->wgt_bytes + p->param_bytes + p->scratch_bytes;
+    return (uint64_t)p->in_bytes + p->out_bytes + p->wgt_bytes + p->param_bytes + p->scratch_bytes + p->score_bytes +
+           p->stats_bytes;
 }
 
 static bool allocate(const net_rt *rt, uint32_t bytes, uint32_t *addr) {
@@ -76,7 +78,8 @@ bool rt_load_products(net_rt *rt) {
     rt_products *p = &rt->products;
     return allocate(rt, p->in_bytes, &p->in) && allocate(rt, p->out_bytes, &p->out) &&
            allocate(rt, p->wgt_bytes, &p->wgt) && allocate(rt, p->param_bytes, &p->param) &&
-           allocate(rt, p->scratch_bytes, &p->scratch);
+           allocate(rt, p->scratch_bytes, &p->scratch) && allocate(rt, p->score_bytes, &p->score) &&
+           allocate(rt, p->stats_bytes, &p->stats);
 }
 
 /* a as pixels of the map, b as packed weights, factors of 1. */

@@ -143,7 +143,7 @@ static MODEL_FUNC(alu_element) {
     if (!args_take(&def, args, nargs, kwnames, in) || !arg_enum(in[0], "op", alu_names, ALU_NAMES_COUNT, &op)) {
         return NULL;
     }
-    if (op == NPU_ALU_CTRL_OP_DOT || op == NPU_ALU_CTRL_OP_SUM) {
+    if (NPU_HAS(NPU_ALU_CTRL_OP_WITH_REDUCE, op)) {
         return PyErr_Format(PyExc_ValueError, "op: %s reduces, expected an operation on single elements",
                             alu_names[op]);
     }

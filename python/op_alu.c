@@ -123,7 +123,7 @@ CORE_METHOD(device_alu) {
     if (!args_take(&def, args, nargs, kwnames, in) || !arg_enum(in[0], "op", alu_names, ALU_NAMES_COUNT, &number)) {
         return NULL;
     }
-    if (number == NPU_ALU_DOT || number == NPU_ALU_SUM) {
+    if (NPU_HAS(NPU_ALU_CTRL_OP_WITH_REDUCE, number)) {
         return PyErr_Format(PyExc_ValueError, "op: %s reduces: see dot() and global_average()", alu_names[number]);
     }
     PyObject *result = NULL;

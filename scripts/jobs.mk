@@ -5,7 +5,7 @@
 DEPS := build-essential ccache clang clang-format git help2man lcov libcmocka-dev libjansson-dev liblz4-dev \
   libonnx-testdata libsqlite3-dev libstb-dev make munge pkg-config python3 python3-dev python3-numpy python3-onnx \
   python3-pytest python3-sklearn slurm-wlm verilator yosys zlib1g-dev
-DEPS_DEV := afl++ chromium cmake gtkwave libclang-rt-14-dev lintian mkdocs valgrind
+DEPS_DEV := afl++ chromium cmake gtkwave libclang-rt-14-dev lintian mkdocs nextpnr-ice40 valgrind
 
 # $(call apt,packages): nothing to do when all are installed; needs root or sudo
 define apt

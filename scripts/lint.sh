@@ -194,6 +194,7 @@ for d in $designs; do
 done
 check "table of AXI rules is up to date" tools/axi_table.py --check
 check "activation coefficients are those of the fit" tools/gen_act.py fit --check
+check "coefficients of the ALU's functions are those of the fit" tools/gen_func.py fit --check
 check "every lint waiver has its reason" waivers_have_reasons
 check "no lint waiver outside rtl/*/lint.vlt" no_inline_waivers
 check "framework does not know the designs ($(design words | paste -sd ' '))" framework_words

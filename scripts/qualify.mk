@@ -1,9 +1,12 @@
 # Functional qualification (docs/qualification.md): all mutants of a design in one build, KIND=mut.
-.PHONY: qualify qualify-builds qualify-hashes
+.PHONY: qualify qualify-replay qualify-builds qualify-hashes
 QUALIFY_OUT = $(BUILD)/$(DUT_FOLDER)qualify
 QUALIFY_JOBS = --design $(DUT) --cfg $(CFG) --suite $(if $(call given,SUITE),$(SUITE),smoke) --build $(BUILD) \
-  --out-build $(BUILD)/$(DUT_FOLDER)$(CFG)-mut --runner $(RUNNER) $(if $(call given,SEED),--seed $(SEED))
+  --out-build $(BUILD)/$(DUT_FOLDER)$(CFG)-mut --runner $(RUNNER) $(if $(call given,SEED),--seed $(SEED)) \
+  $(if $(WHAT),--what $(WHAT)) $(if $(JOB),--job '$(JOB)')
 QUALIFY_END = --record "$(RUNNER) --build-dir $(BUILD)" $(addprefix --gate ,$(GATE))
+QUALIFY_PART = $(addprefix --since ,$(FROM)) $(if $(MODULES),--modules $(MODULES)) $(if $(ONLY),--only $(ONLY)) \
+  $(if $(SAMPLE),--sample $(SAMPLE) $(addprefix --draw ,$(DRAW)))
 
 qualify: ## sign-off | find mutants of the RTL that no check notices | \
     CFG=, SUITE=smoke: the tests; MUTANTS=6000 (or all) \
@@ -11,18 +14,27 @@ qualify: ## sign-off | find mutants of the RTL that no check notices | \
     that may infect it without detecting it, 0: all; TOTAL=seconds: no job begins later; ALL_CHECKS=1: \
     which checks and jobs are worth what; PROVE=seconds: prove survivors to be equivalent, each in this \
     time, PROVE_TOTAL=600: all; GATE=percent: exit status 1 below this score; \
+    FROM=folder: what the run of that folder has detected is not run again; MODULES= ONLY= SAMPLE=: \
+    mutants of these modules, with these numbers, so many of them; WHAT="unit test case": jobs of these \
+    kinds; JOB=regex: jobs whose names have it; QUALIFY_OUT=folder: the results; \
     build/[DUT/]qualify/report.txt and html/index.html; over the runs: tandem-regress query qualify
 	@scripts/build.sh $(RUNNER)
 	@begin=$$(date +%s) && programs=$$($(PYTHON) scripts/qualify.py programs $(QUALIFY_JOBS)) && \
 	  scripts/build.sh DUT=$(DUT) CFG=$(CFG) KIND=mut $(addprefix MUTANTS=,$(MUTANTS)) $(addprefix DRAW=,$(DRAW)) \
 	  $$programs && echo "qualify: built in $$(($$(date +%s) - begin)) s"
 	@$(PYTHON) scripts/qualify.py run $(QUALIFY_JOBS) --out $(QUALIFY_OUT) --jobs $(JOBS) --cycles $(or $(CYCLES),0) \
-	  --tries $(or $(TRIES),16) $(addprefix --total ,$(TOTAL)) \
+	  --tries $(or $(TRIES),16) $(addprefix --total ,$(TOTAL)) $(QUALIFY_PART) \
 	  --equivalent $($(DUT).root)designs/$(DUT)/equivalent.txt $(if $(ALL_CHECKS),--all-checks) \
 	  $(if $(PROVE),,$(QUALIFY_END))
 	@$(if $(PROVE),$(PYTHON) scripts/qualify.py prove $(QUALIFY_OUT) --seconds $(PROVE) --total $(or $(PROVE_TOTAL),600) \
 	  --jobs $(JOBS) --top $(TOP) --parameters $($(DUT).params.$(CFG)) $(QUALIFY_END) \
+  $(if $(MODULES),--modules $(MODULES)) \
 	  $(addprefix --include ,$($(DUT).include) $(call gen,$(DUT))) --sources $(RTL_ALL),:)
+
+qualify-replay: ## sign-off | the case that decided about a mutant of the last run, with a waveform | \
+    DUT=, CFG=; MUTANT=number: it is built from its patch, build/[DUT/]qualify/mutant-N.fst
+	$(if $(MUTANT),,$(error MUTANT=: expected the number of a mutant))
+	@$(PYTHON) scripts/qualify.py replay $(QUALIFY_OUT) $(MUTANT) --build $(BUILD)
 
 qualify-builds: ## sign-off | build mutants of the last run the ordinary way, compare | \
     DUT=, CFG=; COUNT=100: so many, DRAW=1: drawn by this seed; TOTAL=seconds: no further one begins

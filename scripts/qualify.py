@@ -6,6 +6,7 @@
   qualify.py report DIR      the report of a run as text; --json; --gate PERCENT: exit status 1 below it
   qualify.py prove DIR ...   prove mutants that were not detected to be equivalent
   qualify.py builds DIR ...  mutants drawn at random, each built the ordinary way: the same verdicts?
+  qualify.py replay DIR ID   the case that decided about a mutant, in an ordinary build, with a waveform
   qualify.py hashes ...      without a mutant the jobs have the trace hashes of an ordinary build
   qualify.py bugs DIR PATCH  which of these hand-written bugs are mutants of the run; exit status 1: one not detected
   qualify.py diff DIR DIR    mutants whose verdicts differ; exit status 1 when one is no longer detected
@@ -15,6 +16,7 @@ import collections
 import difflib
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -24,8 +26,9 @@ import time
 import qualify_bugs
 import qualify_builds
 import qualify_prove
+from mutate import draw
 from qualify_report import score, summary, text_report, write_pages
-from qualify_run import VERDICTS, Bad, Runner, jobs_of, read_json, write
+from qualify_run import VERDICTS, WHATS, Bad, Runner, edited, jobs_of, read_json, write
 
 KEYS = ("line", "old", "new", "why")
 NTH = "nth"  # which one, where several mutants of a file have the same line, old and new
@@ -84,13 +87,62 @@ def apply_equivalents(mutants, entries):
 
 # ---- a run ----
 def jobs(args):
-    return jobs_of(args.runner, args.suite, args.design, args.build, args.out_build, args.cfg, args.seed)
+    """Those of the suite that were asked for, and how many there are beside them."""
+    listed, others = jobs_of(args.runner, args.suite, args.design, args.build, args.out_build, args.cfg, args.seed)
+    chosen = [job for job in listed if (not args.what or job.what in args.what) and
+              re.search(args.job or "", job.name)]
+    if not chosen:
+        raise Bad("suite %s of %s: no job of configuration %s%s" % (
+            args.suite, args.design, args.cfg, " is among those of --what and --job" if listed else ""))
+    return chosen, others + len(listed) - len(chosen)
 
 
 def programs(args):
     """What has to be built."""
     print("\n".join(sorted({job.command[0] for job in jobs(args)[0]})))
     return 0
+
+
+def numbered_names(mutants):
+    """{what a mutant is called as long as its line is the same: the mutant}"""
+    seen, named = collections.Counter(), {}
+    for m in mutants:
+        name = (m["file"], m["module"], m["operator"], m["text"], m["old"], m["new"])
+        seen[name] += 1
+        named[name + (seen[name],)] = m
+    return named
+
+
+def take_over(mutants, listed, folder):
+    """What an earlier run has detected is not run again."""
+    before = load(folder)
+    names = {job["number"]: job["job"] for job in before["jobs"]}
+    numbers = {job.name: number for number, job in enumerate(listed)}
+    known = numbered_names(before["mutants"])
+    for name, m in numbered_names(mutants).items():
+        old = known.get(name, {})
+        if old.get("verdict") == "detected":
+            m.update({key: old[key] for key in ("verdict", "at", "cycles", "signature", "message", "replay")})
+            m["found"] = [[numbers[names[n]], check] for n, check in old["found"] if names[n] in numbers]
+            m["before"] = True
+    return sum("before" in m for m in mutants)
+
+
+def chosen_mutants(made, args):
+    """Of those that are drawn those that were asked for."""
+    modules, numbers = set(args.modules), set(args.only)
+    unknown = modules - {m["module"] for m in made}
+    if unknown:
+        raise Bad("there is no mutant in module %s" % ", ".join(sorted(unknown)))
+    mine = [m for m in made if m["drawn"] and (not modules or m["module"] in modules) and
+            (not numbers or m["id"] in numbers)]
+    if args.sample:
+        strata = collections.defaultdict(list)
+        for m in mine:
+            strata[m["module"], m["operator"]].append(m["id"])
+        drawn = draw(strata, args.sample, args.draw)
+        mine = [m for m in mine if m["id"] in drawn]
+    return mine
 
 
 def run(args):
@@ -102,12 +154,12 @@ def run(args):
         m["text"] = source_line(m, sources)
     entries = equivalents(args.equivalent)
     listed, others = jobs(args)
-    if not listed:
-        raise Bad("suite %s of %s: no job of configuration %s" % (args.suite, args.design, args.cfg))
     os.makedirs(args.out, exist_ok=True)
-    mine = [m for m in made if m["drawn"]]
-    print("qualify: %d mutants of %d, %d jobs, %d at a time" % (
-        len(mine), len(made), len(listed), args.jobs), flush=True)
+    mine = chosen_mutants(made, args)
+    known = take_over(mine, listed, args.since) if args.since else 0
+    print("qualify: %d mutants of %d, %d jobs, %d at a time%s" % (
+        len(mine), len(made), len(listed), args.jobs,
+        "; %d were detected by the run of %s" % (known, args.since) if args.since else ""), flush=True)
     runner = Runner(mine, listed, args)
     ran = runner.run()
     whats = [job.what for job in listed]
@@ -116,7 +168,8 @@ def run(args):
         m["what"] = whats[m["job"]] if "job" in m else ""
     stale = apply_equivalents(made, entries)
     kept = {"design": args.design, "cfg": args.cfg, "suite": args.suite, "all": len(made), "jobs": ran,
-            "other_jobs": others, "stale": stale, "seconds": round(time.monotonic() - begin, 2), "sources": sources,
+            "other_jobs": others, "since": args.since, "stale": stale,
+            "seconds": round(time.monotonic() - begin, 2), "sources": sources,
             "left_out": sorted(runner.left_out), "phases": runner.phases, "parents": parents,
             "all_checks": args.all_checks, "mutants": mine}
     keep(kept, args.out)
@@ -188,6 +241,10 @@ def builds(args):
     return qualify_builds.builds(load(args.folder), args)
 
 
+def replay(args):
+    return qualify_builds.replay(load(args.folder), args)
+
+
 def bugs(args):
     return qualify_bugs.bugs(load(args.folder), args.patches)
 
@@ -196,18 +253,8 @@ def hashes(args):
     return qualify_builds.hashes(jobs(args)[0], args.kind, args.only)
 
 
-def name_of(m):
-    """What a mutant is called as long as its line is the same."""
-    return (m["file"], m["module"], m["operator"], m["text"], m["old"], m["new"])
-
-
 def diff(args):
-    before, after = ({}, {})
-    for folder, named in ((args.before, before), (args.after, after)):
-        seen = collections.Counter()
-        for m in load(folder)["mutants"]:
-            seen[name_of(m)] += 1
-            named[name_of(m) + (seen[name_of(m)],)] = m
+    before, after = (numbered_names(load(folder)["mutants"]) for folder in (args.before, args.after))
     worse = 0
     for name in sorted(set(before) & set(after)):
         a, b = before[name], after[name]
@@ -226,18 +273,17 @@ def patch(args):
     if not chosen:
         raise Bad("%s: there is no mutant %d" % (args.folder, args.mutant))
     m = chosen[0]
-    old = new = kept["sources"][m["file"]]
-    for start, end, text in sorted(m["edits"], reverse=True):
-        new = new[:start] + text + new[end:]
+    old = kept["sources"][m["file"]]
+    new = edited(old, m["edits"])
     print("# %s: %s => %s" % (m["operator"], m["old"], m["new"]))
     sys.stdout.writelines(difflib.unified_diff(old.splitlines(True), new.splitlines(True), "a/" + m["file"],
                                                "b/" + m["file"]))
     return 0
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
+# ---- the command line ----
+def run_options(commands):
+    """Commands about the jobs of a suite. Returns the parser of `run`."""
     for name, call in (("programs", programs), ("hashes", hashes), ("run", run)):
         p = commands.add_parser(name)
         for option, text in (("--design", "NAME"), ("--cfg", "configuration"), ("--suite", "whose jobs are run"),
@@ -245,6 +291,8 @@ def main():
                              ("--runner", "tandem-regress")):
             p.add_argument(option, required=True, help=text)
         p.add_argument("--seed", help="run seed of the tests (that of the suite)")
+        p.add_argument("--what", nargs="*", choices=WHATS, default=[], help="jobs of these kinds only")
+        p.add_argument("--job", metavar="REGEX", help="jobs whose names have this only")
         p.set_defaults(call=call)
         if name == "hashes":
             p.add_argument("--kind", default="fast", help="of the ordinary build")
@@ -257,45 +305,70 @@ def main():
     p.add_argument("--tries", type=int, default=0, help="jobs that may infect it without detecting it (0: all)")
     p.add_argument("--all-checks", action="store_true", help="run every mutant in every job: what each one is worth")
     p.add_argument("--equivalent", help="reviewed file of equivalent mutants")
-    q = commands.add_parser("report")
-    q.add_argument("folder")
-    q.add_argument("--json", action="store_true")
-    q.add_argument("--coverage", metavar="INFO", help="write the pages anew, with code coverage: a file of lcov")
-    q.set_defaults(call=report)
-    r = commands.add_parser("prove")
-    r.add_argument("folder")
-    r.add_argument("--seconds", type=int, default=20, help="of a processor, of each proof")
-    r.add_argument("--total", type=int, default=600, help="of all of them")
-    r.add_argument("--jobs", type=int, default=os.cpu_count(), help="proofs at a time")
-    r.add_argument("--top", required=True, help="module")
-    r.add_argument("--parameters", nargs="*", default=[], metavar="NAME=VALUE")
-    r.add_argument("--include", action="append", default=[])
-    r.add_argument("--sources", nargs="+", required=True)
-    r.set_defaults(call=prove)
-    for one in (p, r):
-        one.add_argument("--record", metavar="RUNNER", help="tandem-regress: a row of its database")
-    for one in (p, q, r):
-        one.add_argument("--gate", type=float, help="lowest score, in percent")
-    p = commands.add_parser("builds")
+    p.add_argument("--since", metavar="DIR", help="mutants that the run of this folder has detected are not run again")
+    p.add_argument("--modules", nargs="*", default=[], help="mutants of these modules only")
+    p.add_argument("--only", nargs="*", type=int, default=[], help="mutants with these numbers only")
+    p.add_argument("--sample", type=int, default=0, help="so many of them, of all modules and operators alike (all)")
+    p.add_argument("--draw", type=int, default=1, help="seed of this draw")
+    return p
+
+
+def prove_options(commands):
+    p = commands.add_parser("prove")
     p.add_argument("folder")
-    p.add_argument("--build", required=True, help="build folder")
+    p.add_argument("--seconds", type=int, default=20, help="of a processor, of each proof")
+    p.add_argument("--total", type=int, default=600, help="of all of them")
+    p.add_argument("--jobs", type=int, default=os.cpu_count(), help="proofs at a time")
+    p.add_argument("--top", required=True, help="module")
+    p.add_argument("--parameters", nargs="*", default=[], metavar="NAME=VALUE")
+    p.add_argument("--modules", nargs="*", default=[], help="mutants of these modules only")
+    p.add_argument("--include", action="append", default=[])
+    p.add_argument("--sources", nargs="+", required=True)
+    p.set_defaults(call=prove)
+    return p
+
+
+def build_options(commands):
+    """Commands that build mutants the ordinary way."""
+    p, q = commands.add_parser("builds"), commands.add_parser("replay")
+    for one, kinds in ((p, ["tap", "fast"]), (q, ["tap", "debug"])):
+        one.add_argument("folder")
+        one.add_argument("--build", required=True, help="build folder")
+        one.add_argument("--kinds", nargs=2, default=kinds, metavar="KIND",
+                         help="of builds: design, unit benches (%s)" % " ".join(kinds))
+    q.add_argument("mutant", type=int)
+    q.set_defaults(call=replay)
     p.add_argument("--count", type=int, default=100)
     p.add_argument("--draw", type=int, default=1, help="seed of the draw")
     p.add_argument("--seconds", type=int, default=300, help="of a run")
     p.add_argument("--total", type=int, default=0, help="seconds after which no further one begins")
     p.set_defaults(call=builds)
-    p = commands.add_parser("bugs")
-    p.add_argument("folder")
-    p.add_argument("patches", nargs="+")
-    p.set_defaults(call=bugs)
-    p = commands.add_parser("diff")
-    p.add_argument("before")
-    p.add_argument("after")
-    p.set_defaults(call=diff)
-    p = commands.add_parser("patch")
-    p.add_argument("folder")
-    p.add_argument("mutant", type=int)
-    p.set_defaults(call=patch)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    p, r = run_options(commands), prove_options(commands)
+    q = commands.add_parser("report")
+    q.add_argument("folder")
+    q.add_argument("--json", action="store_true")
+    q.add_argument("--coverage", metavar="INFO", help="write the pages anew, with code coverage: a file of lcov")
+    q.set_defaults(call=report)
+    for one in (p, r):
+        one.add_argument("--record", metavar="RUNNER", help="tandem-regress: a row of its database")
+    for one in (p, q, r):
+        one.add_argument("--gate", type=float, help="lowest score, in percent")
+    build_options(commands)
+    for name, call, words in (("bugs", bugs, ("folder",)), ("diff", diff, ("before", "after")),
+                              ("patch", patch, ("folder",))):
+        one = commands.add_parser(name)
+        for word in words:
+            one.add_argument(word)
+        one.set_defaults(call=call)
+        if call == bugs:
+            one.add_argument("patches", nargs="+")
+        elif call == patch:
+            one.add_argument("mutant", type=int)
     args = parser.parse_args()
     try:
         return args.call(args)

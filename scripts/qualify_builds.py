@@ -1,66 +1,108 @@
 """Functional qualification beside ordinary builds (docs/qualification.md): mutants drawn at random, each built from a
 patch and run by the job that decided about it: do they fail and pass as they did in the build that holds all of them?
-And without a mutant: does that build have the trace hashes of an ordinary one?"""
+One of them with a waveform. And without a mutant: does that build have the trace hashes of an ordinary one?"""
 import os
 import random
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
 import time
 
-from qualify_run import Bad, clock
+from qualify_run import Bad, clock, edited
 
 # what a build of all kinds says the same about
 COMPARED = ("detected", "survived", "reached", "not-reached", "equivalent", "proven")
 QUIET = ("reached", "not-reached")  # the trace hash is that of the design, too
 
 
-def ordinary(program):
-    """The program of an ordinary build: with the checks of the units, as the build of kind mut has them in tests."""
+def ordinary(program, kinds):
+    """The program of an ordinary build of these kinds: (of the whole design, of benches of units)."""
     folder, name = os.path.split(program)
-    return os.path.join(re.sub("-mut$", "-fast" if name.startswith("unit-") else "-tap", folder), name)
+    return os.path.join(re.sub("-mut$", "-" + kinds[name.startswith("unit-")], folder), name)
+
+
+def files_of_tree(build):
+    """Those that git knows; where there is no git, all but the build folder."""
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                            capture_output=True, text=True)
+    if listed.returncode == 0:
+        return [name for name in listed.stdout.split("\0") if os.path.isfile(name)]
+    names = []
+    for folder, below, files in os.walk("."):
+        below[:] = [d for d in below if os.path.normpath(os.path.join(folder, d)) != os.path.normpath(build)]
+        names += [os.path.normpath(os.path.join(folder, name)) for name in files]
+    return names
 
 
 def copy_tree(build, folder):
-    """The files that git knows, and what is built for the host."""
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                            capture_output=True, text=True)
-    if listed.returncode != 0:
-        raise Bad("builds: expected a tree of git")
-    names = [name for name in listed.stdout.split("\0") if name]
-    names += [os.path.join(build, n) for n in ("gen", "host", "designs.list", "designs.mk", "units.list", "units.mk")]
+    """The sources, and what is built for the host. What is there already and as new stays."""
+    names = files_of_tree(build)
+    for made in ("gen", "host", "designs.list", "designs.mk", "units.list", "units.mk"):
+        path = os.path.join(build, made)
+        names += [path] if os.path.isfile(path) else []
+        names += [os.path.join(at, name) for at, _, files in os.walk(path) for name in files]
     for name in names:
         to = os.path.join(folder, name)
-        os.makedirs(os.path.dirname(to) or folder, exist_ok=True)
-        if os.path.isdir(name):
-            shutil.copytree(name, to, dirs_exist_ok=True)
-        elif os.path.exists(name):
+        if not os.path.exists(to) or os.stat(name).st_mtime_ns != os.stat(to).st_mtime_ns:
+            os.makedirs(os.path.dirname(to) or folder, exist_ok=True)
             shutil.copy2(name, to)
 
 
-class Builds:
-    """A copy of the tree, and the program of a job in it."""
+class Copy:
+    """A copy of the tree, in which a mutant is built the ordinary way."""
 
-    def __init__(self, kept, args, folder):
-        self.kept, self.args, self.folder = kept, args, folder
+    def __init__(self, kept, build, folder, kinds):
+        self.kept, self.build, self.folder, self.kinds = kept, build, folder, kinds
+        copy_tree(build, folder)
+        for file, text in kept["sources"].items():  # those of the run
+            self.put(file, text)
+
+    def put(self, file, text):
+        """A source, which stays as it is where it has this text."""
+        path = os.path.join(self.folder, file)
+        with open(path, encoding="utf-8") as src:
+            if src.read() == text:
+                return
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+
+    def mutate(self, m):
+        self.put(m["file"], edited(self.kept["sources"][m["file"]], m["edits"]))
+
+    def restore(self, m):
+        self.put(m["file"], self.kept["sources"][m["file"]])
+
+    def make(self, program, *more):
+        """Build the ordinary program of one of kind mut: (its path, empty or the last line of make)."""
+        program = ordinary(program, self.kinds)
+        kind = self.kinds[os.path.basename(program).startswith("unit-")]
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
+        made = subprocess.run(["make", "-s", "DUT=" + self.kept["design"], "CFG=" + self.kept["cfg"], "KIND=" + kind,
+                               "BUILD=" + self.build, *more, program], cwd=self.folder, env=env,
+                              capture_output=True, text=True)
+        return program, "" if made.returncode == 0 else (made.stderr.strip().splitlines() or ["make"])[-1]
+
+
+class Builds:
+    """Programs of jobs in a copy of the tree, and what they say."""
+
+    def __init__(self, kept, copy, seconds):
+        self.kept, self.copy, self.seconds = kept, copy, seconds
         self.plain = {}  # of a job: what the design does
 
     def run(self, job):
         """(exit status, signature, hash) of the job in the copy; the first one None: it does not build."""
-        program, result = ordinary(job["command"][0]), os.path.join(self.folder, "result")
-        kind = "fast" if os.path.basename(program).startswith("unit-") else "tap"
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
-        made = subprocess.run(["make", "-s", "DUT=" + self.kept["design"], "CFG=" + self.kept["cfg"], "KIND=" + kind,
-                               "BUILD=" + self.args.build, "VM_FAST=-O0", program], cwd=self.folder, env=env,
-                              capture_output=True, text=True)
-        if made.returncode != 0:
-            return None, (made.stderr.strip().splitlines() or ["make"])[-1], ""
+        program, failed = self.copy.make(job["command"][0], "VM_FAST=-O0")
+        if failed:
+            return None, failed, ""
+        result = os.path.abspath(os.path.join(self.copy.folder, "result"))
         if os.path.exists(result):
             os.unlink(result)
         try:
-            done = subprocess.run([program] + job["command"][1:] + ["--result", result], cwd=self.folder,
-                                  capture_output=True, text=True, errors="replace", timeout=self.args.seconds)
+            done = subprocess.run([program] + job["command"][1:] + ["--result", result], cwd=self.copy.folder,
+                                  capture_output=True, text=True, errors="replace", timeout=self.seconds)
         except subprocess.TimeoutExpired:
             return -1, "timeout", ""
         said = ""
@@ -82,15 +124,11 @@ class Builds:
     def one(self, m):
         """How the ordinary build differs from what is kept about a mutant; empty: not at all."""
         job = next(j for j in self.kept["jobs"] if j["number"] == m["job"])
-        plain, path = self.design(job), os.path.join(self.folder, m["file"])
-        text = self.kept["sources"][m["file"]]
-        for start, end, new in sorted(m["edits"], reverse=True):
-            text = text[:start] + new + text[end:]
-        with open(path, "w", encoding="utf-8") as out:
-            out.write(text)
+        # the hash of the design is asked for only where it is compared
+        plain = self.design(job) if m["verdict"] in QUIET else None
+        self.copy.mutate(m)
         status, signature, mark = self.run(job)
-        with open(path, "w", encoding="utf-8") as out:
-            out.write(self.kept["sources"][m["file"]])
+        self.copy.restore(m)
         if status is None:
             return "it does not build: " + signature
         wanted = m["signature"] if m["verdict"] == "detected" else ""
@@ -102,11 +140,14 @@ class Builds:
 def builds(kept, args):
     """The exit status: 1 where one differs."""
     begin, differ = time.monotonic(), 0
-    able = [m for m in kept["mutants"] if m["verdict"] in COMPARED and "job" in m]
+    numbers = {job["number"] for job in kept["jobs"]}
+    able = [m for m in kept["mutants"] if m["verdict"] in COMPARED and m.get("job") in numbers]
     chosen = random.Random(args.draw).sample(sorted(able, key=lambda m: m["id"]), min(args.count, len(able)))
+    jobs = {job["number"]: job for job in kept["jobs"]}
+    if not args.total:  # those of one program, then of one source, follow each other, so that make has less to do
+        chosen.sort(key=lambda m: (jobs[m["job"]]["command"][0], m["file"], m["id"]))
     with tempfile.TemporaryDirectory(prefix="builds-") as folder:
-        copy_tree(args.build, folder)
-        work = Builds(kept, args, folder)
+        work = Builds(kept, Copy(kept, args.build, folder, args.kinds), args.seconds)
         for done, m in enumerate(chosen, 1):
             if args.total and time.monotonic() - begin > args.total:
                 chosen = chosen[:done - 1]
@@ -118,6 +159,32 @@ def builds(kept, args):
                 "DIFFERS: " + said if said else "the same, %s" % m["verdict"]), flush=True)
     print("qualify: %d mutants built the ordinary way, %d differ" % (len(chosen), differ))
     return 1 if differ else 0
+
+
+# ---- one mutant with a waveform ----
+def replay(kept, args):
+    """The case that decided about a mutant, in a build with waveforms. The exit status: 0."""
+    m = next((m for m in kept["mutants"] if m["id"] == args.mutant), None)
+    if m is None or "replay" not in m:
+        raise Bad("replay: %s" % ("there is no mutant %d" % args.mutant if m is None else
+                                  "no job infects mutant %d: it is %s" % (args.mutant, m["verdict"])))
+    command = shlex.split(m["replay"])[:-2]
+    copy = Copy(kept, args.build, os.path.join(args.folder, "tree"), args.kinds)
+    copy.mutate(m)
+    print("qualify: mutant %d, %s:%d: %s  =>  %s: being built" % (
+        m["id"], m["file"], m["line"], m["old"][:80], m["new"][:80]), flush=True)
+    try:
+        program, failed = copy.make(command[0])
+    finally:
+        copy.restore(m)
+    if failed:
+        raise Bad("replay: it does not build: %s" % failed)
+    wave = os.path.abspath(os.path.join(args.folder, "mutant-%d.fst" % m["id"]))
+    line = [os.path.join(copy.folder, program)] + command[1:] + ["--wave", wave, "--case-dir", os.path.dirname(wave)]
+    print(" ".join(line), flush=True)
+    status = subprocess.run(line, check=False).returncode
+    print("qualify: exit status %d; waveform: %s" % (status, wave))
+    return 0
 
 
 # ---- the build of kind mut without a mutant ----

@@ -1,7 +1,8 @@
 """Functional qualification: mutants that Yosys proves to be the design (docs/qualification.md, "Proofs").
 
-A mutant is compared with the design in the module that has it, with the parameters of each of its instances. Both
-have the same registers, so it suffices that equal registers and inputs give equal outputs and equal next values."""
+A mutant is compared with the design in the module that has it, with the parameters of each of its instances: Yosys
+makes netlists of both, and ABC, which is part of it, proves that after a reset no sequence of inputs makes an output
+differ."""
 import concurrent.futures
 import os
 import re
@@ -12,10 +13,13 @@ import threading
 import time
 import xml.etree.ElementTree as xml
 
-from qualify_run import Bad, clock
+from qualify_aig import Netlist, Unsupported, has_payloads, miter
+from qualify_run import Bad, clock, edited
 
 # verdicts that may hide one; of those that the reviewed file lists, too: a proof is better than a reason
 TRIED = ("survived", "limit-cycles", "reached", "not-reached", "equivalent")
+WHY = {"proven": "Yosys: no input makes an output of the module differ",
+       "valid": "Yosys: no input makes an output of the module differ, payloads while they are valid"}
 CONST = {"h": 16, "b": 2, "d": 10, "o": 8}
 
 
@@ -53,6 +57,27 @@ def instances(args, folder):
     return found
 
 
+# ---- functions of packages ----
+FUNCTION = re.compile(r"^\s*function\s+automatic\s+([^;()]*?)(\w+)\s*\(([^;]*?)\)\s*;", re.M)
+DECLARED = re.compile(r"(?:localparam|parameter)[^=;]*?(\w+)\s*=|\}\s*(\w+)\s*;")
+AROUND = "qualify_function"
+
+
+def function_module(text, at):
+    """A module around the function of a package at this place of its text, and its name; None: there is none."""
+    package = re.findall(r"^\s*package\s+(\w+)", text[:at], re.M)
+    found = [f for f in FUNCTION.finditer(text) if f.start() < at < text.find("endfunction", f.end())]
+    if not package or not found:
+        return None
+    kind, function, arguments = found[0].groups()
+    names = re.findall(r"(\w+)\s*(?:,|$)", arguments.strip())
+    header = "%s, output %s y_o" % (arguments, kind.strip() or "logic")
+    for own in sorted({a or b for a, b in DECLARED.findall(text)}):
+        header = re.sub(r"\b%s\b" % own, "%s::%s" % (package[-1], own), header)
+    return "module %s (%s);\n  assign y_o = %s::%s(%s);\nendmodule\n" % (
+        AROUND, header, package[-1], function, ", ".join(names)), function
+
+
 def sources_of(kept, module, sources):
     """Packages, and the files of the module and of those that it contains."""
     parts = {module} | {name for name, above in kept["parents"].items() if module in above}
@@ -65,66 +90,156 @@ def sources_of(kept, module, sources):
     return chosen
 
 
-def side(name, module, values, include, sources):
-    """Commands that make one design of one side: all registers become outputs (their next values) and inputs."""
+# in the place of the gates of clocks: what they do is known (qualify_aig.py)
+BLACK = """(* blackbox *) module clk_gate #(parameter bit Gate = 1'b1)
+  (input logic clk_i, input logic en_i, output logic clk_o);
+endmodule
+"""
+GATE = re.compile(r"^module clk_gate\b", re.M)
+
+
+def netlist(args, m, values, sources, path, folder, boxes):
+    """The script that writes the module with these parameters as a netlist of gates and flip-flops. boxes: and of the
+    modules in it, whose contents do not count."""
+    black = os.path.join(folder, "clk_gate.sv")
     chosen = "".join(" -chparam %s %d" % item for item in sorted(values.items()))
-    folders = " ".join("-I" + path for path in include)
-    return ["read_verilog -sv -defer %s %s" % (folders, " ".join(sources)),
-            "hierarchy -top %s%s" % (module, chosen), "rename -top " + name, "proc", "flatten", "memory_map",
-            "dffunmap", "opt_clean -purge", "expose -evert-dff -dff", "design -stash " + name]
+    include = " ".join("-I" + os.path.abspath(name) for name in args.include)
+    return "\n".join([
+        "read_verilog -sv %s" % black, "read_verilog -sv -defer %s %s" % (include, " ".join(sources)),
+        "hierarchy -top %s%s" % (m["module"], chosen), "blackbox * A:top %d" if boxes else "", "proc",
+        "flatten", "opt_expr", "opt_clean", "memory_map", "opt",
+        "techmap", "opt", "dfflegalize -cell $_DFF_P_ x -cell $_DFF_PN0_ x -cell $_DFF_PN1_ x", "aigmap",
+        "opt_clean", "write_json %s" % path]) + "\n"
 
 
-def script(args, kept, m, values, changed):
-    sources = sources_of(kept, m["module"], args.sources)
-    include = [os.path.abspath(path) for path in args.include]
-    mutated = [changed if path == os.path.abspath(m["file"]) else path for path in sources]
-    return "\n".join(side("gold", m["module"], values, include, sources) +
-                     side("gate", m["module"], values, include, mutated) +
-                     ["design -copy-from gold -as gold gold", "design -copy-from gate -as gate gate",
-                      "miter -equiv -make_assert -flatten gold gate miter", "hierarchy -top miter", "opt_expr",
-                      "opt_merge", "opt_expr", "opt_clean",
-                      "sat -ignore_unknown_cells -verify -prove-asserts miter"]) + "\n"
+def run_tool(command, folder, seconds):
+    """(exit status, output); the status is negative if its time was over."""
+    limit = (seconds, seconds)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, errors="replace",
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, limit))
+    return done.returncode, done.stdout + done.stderr
 
 
-def edited(text, edits):
-    for start, end, new in sorted(edits, reverse=True):
-        text = text[:start] + new + text[end:]
-    return text
+class Prover:
+    """Netlists of the design, and proofs in a folder."""
 
+    def __init__(self, args, kept, folder):
+        self.args, self.kept, self.folder = args, kept, folder
+        self.golds, self.lock = {}, threading.Lock()
+        self.clean = [os.path.abspath(path) for path in args.sources]
+        with open(os.path.join(folder, "clk_gate.sv"), "w", encoding="utf-8") as out:
+            out.write(BLACK)
 
-def one(args, kept, m, sets, folder):
-    """Is it proven for all sets of parameters?"""
-    changed = os.path.join(folder, "%d.sv" % m["id"])
-    with open(changed, "w", encoding="utf-8") as out:
-        out.write(edited(kept["sources"][m["file"]], m["edits"]))
-    for values in sets:
-        path = os.path.join(folder, "%d.ys" % m["id"])
-        with open(path, "w", encoding="utf-8") as out:
-            out.write(script(args, kept, m, values, changed))
-        limit = (args.seconds, args.seconds)
-        done = subprocess.run(["yosys", "-q", "-s", path], capture_output=True, text=True, cwd=folder,
-                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, limit))
-        if done.returncode < 0:
-            return "time"
-        if done.returncode != 0:
-            lines = [line for line in done.stderr.splitlines() if "ERROR" in line] or ["ERROR"]
-            # a register that one side does not need is a difference, too
-            return "not" if "proof did fail" in lines[0] or "No matching port" in lines[0] else lines[0]
-    return "proven"
+    def around(self, m):
+        """For a mutant of a package: the module around its function; others have a module."""
+        made = function_module(self.kept["sources"][m["file"]], m["edits"][0][0])
+        if made is None:
+            return None
+        path = os.path.join(self.folder, made[1] + ".sv")
+        with self.lock:
+            if not os.path.exists(path):
+                with open(path, "w", encoding="utf-8") as out:
+                    out.write(made[0])
+        return dict(m, module=AROUND, around=path)
+
+    def sources(self, m):
+        """Of the module, without the gates of clocks."""
+        chosen = []
+        for path in sources_of(self.kept, m["module"], self.args.sources):
+            with open(path, encoding="utf-8") as src:
+                if not GATE.search(src.read()):
+                    chosen.append(path)
+        return chosen + ([m["around"]] if "around" in m else [])
+
+    def read(self, m, values, sources, name, boxes):
+        """The netlist, or a word that says why there is none."""
+        script, path = (os.path.join(self.folder, name + end) for end in (".ys", ".json"))
+        with open(script, "w", encoding="utf-8") as out:
+            out.write(netlist(self.args, m, values, sources, path, self.folder, boxes))
+        status, said = run_tool(["yosys", "-q", "-s", script], self.folder, 2 * self.args.seconds)
+        if status != 0:
+            return "time" if status < 0 else next((line for line in said.splitlines() if "ERROR" in line), "ERROR")
+        try:
+            return Netlist(path)
+        except Unsupported as err:
+            return "not tried: %s" % err
+        finally:
+            os.unlink(path)
+
+    def gold(self, m, values, boxes):
+        """That of the design, read once."""
+        key = (boxes, m["module"], m.get("around")) + tuple(sorted(values.items()))
+        with self.lock:
+            if key not in self.golds:
+                self.golds[key] = self.read(m, values, self.sources(m), "gold-%d" % len(self.golds), boxes)
+        return self.golds[key]
+
+    def same(self, gold, gate, name, handshakes):
+        """Does ABC prove that no output ever differs?"""
+        path = os.path.join(self.folder, name + ".aig")
+        data, trivial = miter(gold, gate, handshakes)
+        if trivial:
+            return True
+        with open(path, "wb") as out:
+            out.write(data)
+        seconds = self.args.seconds
+        _, said = run_tool(["yosys-abc", "-q", "read_aiger %s; strash; scorr; pdr -T %d" % (path, seconds)],
+                           self.folder, 2 * seconds)
+        os.unlink(path)
+        return "Property proved" in said
+
+    def one(self, m, sets):
+        """"proven" if it is for all sets of parameters; `valid`: if payloads count only while they are valid. No sets:
+        it is a function of a package."""
+        if not sets:
+            m, sets = self.around(m), [{}]
+            if m is None:
+                return "not tried: no function"
+        changed, how = os.path.join(self.folder, "%d.sv" % m["id"]), "proven"
+        with open(changed, "w", encoding="utf-8") as out:
+            out.write(edited(self.kept["sources"][m["file"]], m["edits"]))
+        for values in sets:
+            said = self.compared(m, values, changed)
+            if said not in WHY:
+                return said
+            how = max(how, said)
+        return how
+
+    def compared(self, m, values, changed):
+        """One set of parameters: first with what the module contains as boxes, which is less to do and often enough."""
+        for boxes in (True, False):
+            gold = self.gold(m, values, boxes)
+            if not isinstance(gold, Netlist) or not (boxes or self.gold(m, values, True).boxes):
+                return gold if not isinstance(gold, Netlist) else "not"
+            mutated = [changed if path == os.path.abspath(m["file"]) else path for path in self.sources(m)]
+            gate = self.read(m, values, mutated, str(m["id"]), boxes)
+            if not isinstance(gate, Netlist):
+                return gate
+            try:
+                for handshakes in (False, True) if has_payloads(gold) else (False,):
+                    if self.same(gold, gate, str(m["id"]), handshakes):
+                        return "valid" if handshakes else "proven"
+            except Unsupported as err:
+                if not boxes:
+                    return "not tried: %s" % err
+        return "not"
 
 
 def prove(kept, args):
     """Mark the mutants that are proven; (how many, of how many that were tried)."""
     begin, lock, said = time.monotonic(), threading.Lock(), {}
     with tempfile.TemporaryDirectory(prefix="prove-") as folder:
-        sets = instances(args, folder)
-        todo = [m for m in kept["mutants"] if m["verdict"] in TRIED and sets.get(m["module"])]
+        sets, prover = instances(args, folder), Prover(args, kept, folder)
+        packages = set(re.findall(r"^\s*package\s+(\w+)", "\n".join(kept["sources"].values()), re.M))
+        todo = [m for m in kept["mutants"] if m["verdict"] in TRIED and
+                (sets.get(m["module"]) or m["module"] in packages) and
+                (not args.modules or m["module"] in args.modules)]
         todo.sort(key=lambda m: TRIED.index(m["verdict"]))
 
         def attempt(m):
             if time.monotonic() - begin > args.total:
                 return
-            result = one(args, kept, m, sets[m["module"]], folder)
+            result = prover.one(m, sets.get(m["module"]))
             with lock:
                 said[m["id"]] = result
                 print("qualify: proof [%d/%d, %s] %d %s:%d %s: %s" % (
@@ -134,6 +249,6 @@ def prove(kept, args):
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             list(pool.map(attempt, todo))
     for m in todo:
-        if said.get(m["id"]) == "proven":
-            m.update(verdict="proven", why="Yosys: the module is the same with and without it")
-    return sum(r == "proven" for r in said.values()), len(said)
+        if said.get(m["id"]) in WHY:
+            m.update(verdict="proven", why=WHY[said[m["id"]]])
+    return sum(r in WHY for r in said.values()), len(said)

@@ -130,6 +130,9 @@ def head(s, kept):
             name, clock(p["wall"]), p["design"], p["mutants"]))
     if kept["other_jobs"]:
         lines.append("%d jobs of the suite are of other configurations or kinds and were not run" % kept["other_jobs"])
+    if kept.get("since"):
+        lines.append("%d verdicts are those of the run of %s" % (
+            sum("before" in m for m in kept["mutants"]), kept["since"]))
     if kept.get("left_out"):
         lines.append("NOT RUN for lack of time: %d jobs: %s" % (len(kept["left_out"]), ", ".join(kept["left_out"])))
     lines += ["%7d %-14s %s" % (s["verdicts"][v], v, MEANING[v])
@@ -165,7 +168,11 @@ def text_report(kept):
 def shown(m):
     out = ["  %d  %s:%d: %s, in %s" % (m["id"], m["file"], m["line"], m["operator"], m["module"]),
            "      %s" % m["text"], "      %s  =>  %s" % (m["old"][:150], m["new"][:150])]
-    return out + (["      differs after %d cycles; %s" % (m["at"], m["replay"])] if "replay" in m else [])
+    if "replay" in m:
+        out.append("      differs after %d cycles; %s" % (m["at"], m["replay"]))
+    if "outside" in m:
+        out.append("      another trace hash: something differs at the ports, and no check says so")
+    return out
 
 
 # ---- pages ----

@@ -34,6 +34,13 @@ def write(path, text):
     os.replace(temporary, path)
 
 
+def edited(text, edits):
+    """A source with a mutant."""
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
 # ---- the jobs ----
 class Job:
     """A program and its arguments; `first`: where the number of its first case stands among them, or None."""
@@ -104,7 +111,7 @@ class Runner:
 
     def __init__(self, mutants, jobs, args):
         self.mutants, self.jobs, self.args = mutants, jobs, args
-        self.by_id = {m["id"]: m for m in mutants}
+        self.by_id = {m["id"]: m for m in mutants if m.get("verdict") != "detected"}  # by an earlier run
         self.lock = threading.Lock()
         self.ran, self.phases, self.left_out = {}, {}, set()
         self.choices = {m["id"]: [] for m in mutants}  # jobs in which it differs
@@ -255,8 +262,8 @@ def clock(seconds):
 
 
 def run_job(args, job, todo, folder, jobs, running):
-    """{mutant: (verdict, cycles before, cycles, cases, signature, message)}, and the seconds of a processor that it
-    took: the design's own run with its clock cycles, and the mutants. `jobs`: mutants at a time, 0: none is run. The
+    """{mutant: (verdict, cycles before, cycles, cases, signature, message, trace)}, and the seconds of a processor that
+    it took: the design's own run with its clock cycles, and the mutants. `jobs`: mutants at a time, 0: none is run. The
     process is among `running` as long as it lives."""
     os.makedirs(folder, exist_ok=True)
     listed, verdicts = os.path.join(folder, "todo"), os.path.join(folder, "verdicts")
@@ -283,7 +290,7 @@ def run_job(args, job, todo, folder, jobs, running):
             if f[0].startswith("#"):
                 times = {"own": float(f[1]), "forks": float(f[2]), "cycles": int(f[3])}
             else:
-                found[int(f[0])] = (f[1], int(f[2]), int(f[3]), int(f[4]), f[5], f[6])
+                found[int(f[0])] = (f[1], int(f[2]), int(f[3]), int(f[4]), f[5], f[6], f[7])
     os.unlink(listed)
     os.unlink(verdicts)
     if not os.listdir(folder):
@@ -303,6 +310,8 @@ def take(mutant, found, number, job):
         mutant.setdefault("found", []).append([number, check_of(found[4])])
     if found[0] not in ("reached", "not-reached"):
         mutant["infected"] = mutant.get("infected", 0) + 1  # jobs
+        if found[6] == "other":  # its trace hash is another one: something outside differs, and no check says so
+            mutant["outside"] = number
     if "verdict" in mutant:  # of two jobs the one that comes first, whichever ended first
         if (VERDICTS.index(mutant["verdict"]), mutant["job"]) <= (VERDICTS.index(found[0]), number):
             return

@@ -10,7 +10,8 @@ RTL_DIRS := $(patsubst %/,%,$(sort $(dir $(RTL_ALL))))
 # folders for scripts that read modules and types
 RTL_ARGS := $(addprefix --rtl ,$($(DUT).source) $(call gen,$(DUT)))
 UNIT_DIR := $(call room,$(DUT),testcases)/unit
-UNIT_SV_DIR := $(wildcard $(UNIT_DIR)/sv)
+# frames of benches, and structural twins of units
+UNIT_SV_DIR := $(wildcard $(UNIT_DIR)/sv $(addsuffix /*/struct,$($(DUT).source)))
 
 # KIND=mut: the same sources with all mutants in them (docs/qualification.md); generated packages have none
 MUT_DIR := $(OUT)/rtl
@@ -140,6 +141,10 @@ endef
 
 # C sources of programs: compiled for the configuration
 $(OUT)/obj/%.o: ROOM_INCLUDES := $(call room_includes,$(DUT))
+# the program of networks plans those of the default design, whichever design it is linked with
+ifneq ($(DUT),$(DUT_DEFAULT))
+$(OUT)/obj/network/main/%.o: ROOM_INCLUDES += $(call room_includes,$(DUT_DEFAULT))
+endif
 CFG_MACROS := $(call cfg_macros,$(CFG))
 $(OUT)/obj/%.o: %.c $(OUT)/flags.c
 	@mkdir -p $(@D)
@@ -179,7 +184,8 @@ UNIT_BENCHES := $(sort $(wildcard $(UNIT_DIR)/unit_*.c))
 UNITS :=
 ifneq ($(UNIT_BENCHES),)
 UNIT_LIST := $(dir $(OUT))units
-$(eval $(call stamp,$(UNIT_LIST).list,$(UNIT_BENCHES) $(RTL_ALL) $(wildcard $(UNIT_SV_DIR)/*.sv),makefile))
+$(eval $(call stamp,$(UNIT_LIST).list,$(UNIT_BENCHES) $(RTL_ALL) \
+  $(wildcard $(UNIT_SV_DIR:%=%/*.sv)),makefile))
 $(UNIT_LIST).mk: $(UNIT_BENCHES) $(UNIT_LIST).list $(BUILD)/designs.mk scripts/unit_duts.py
 	@$(PYTHON) scripts/unit_duts.py --prefix $(DUT)_ $(addprefix --param ,$($(DUT).params)) \
 	  $(addprefix --rtl ,$($(DUT).source) $(UNIT_SV_DIR)) $(UNIT_BENCHES) > $@.$$$$ && mv $@.$$$$ $@

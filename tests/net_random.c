@@ -148,6 +148,8 @@ static void draw_act(net *n, uint32_t in) {
                                           {"UnaryOp", "0=1"},
                                           {"UnaryOp", "0=4"},
                                           {"Softplus", ""},
+                                          {"GELU", ""},
+                                          {"GELU", "0=1"},
                                           {"Threshold", "0=0.25"}};
     uint32_t k = draw(n, 0, sizeof acts / sizeof acts[0] - 1);
     (void)add(n, acts[k][0], in, n->blob[in], "%s", acts[k][1]);
@@ -224,15 +226,32 @@ static void draw_concat(net *n, uint32_t in) {
     also_reads(n, other);
 }
 
+/* Rows, maps, or across the rows. */
+static void draw_row_norm(net *n, uint32_t in) {
+    const blob b = n->blob[in];
+    const bool map = b.dims == 3 && draw(n, 0, 1) == 1;
+    const uint32_t size = map ? b.w * b.h : b.w, kind = draw(n, 0, 3);
+    if (kind < 2) {
+        (void)add(n, "Softmax", in, b, "0=%u 1=1", draw(n, 0, b.dims - 1));
+    } else {
+        (void)add(n, kind == 2 ? "LayerNorm" : "RMSNorm", in, b, "0=%u 1=0.01 2=%u", size, draw(n, 0, 1));
+    }
+}
+
 static void draw_norm(net *n, uint32_t in) {
     const blob b = n->blob[in];
     uint32_t channels = b.dims == 3 ? b.c : b.dims == 2 ? b.h : b.w;
-    switch (draw(n, 0, 3)) {
+    switch (draw(n, 0, 6)) {
     case 0:
         (void)add(n, "BatchNorm", in, b, "0=%u", channels);
         break;
     case 1:
         (void)add(n, "Scale", in, b, "0=%u 1=%u", channels, draw(n, 0, 1));
+        break;
+    case 2:
+    case 3:
+    case 4:
+        draw_row_norm(n, in);
         break;
     default:
         (void)add(n, "PReLU", in, b, "0=%u", draw(n, 0, 1) == 0 ? 1 : channels);

@@ -116,7 +116,7 @@ def wrap32(v):
 # s/npu/npu.md section 2, coefficients from regs/act_fit.txt -----------------------------------------------------------
 
 ACTS = ("NONE", "RELU", "LEAKY", "CLIP", "HARDSWISH", "HARDSIGMOID", "SIGMOID",
-        "TANH", "SWISH", "MISH", "ELU", "SOFTPLUS")
+        "TANH", "SWISH", "MISH", "ELU", "SOFTPLUS", "GELU", "GELU_TANH")
 ONE, NAN = np.uint32(0x3F800000), np.uint32(0x7FC00000)
 
 
@@ -132,13 +132,13 @@ def _read_fit():
 
 def _fitted(name, v):
     x, negative = f32(v), v >> 31 != 0
-    reach = 4.0 if name == "TANH" else 8.0
+    reach = 4.0 if name in ("TANH", "GELU", "GELU_TANH") else 8.0
     with np.errstate(all="ignore"):
         size = np.abs(x).astype(np.float64)
         segment = np.floor(np.where(size < reach, size, 0) * (16 / reach)).astype(int)
     c2, c1, c0 = np.moveaxis(FIT[name][negative.astype(int), segment], -1, 0)
     y = fadd(fmul(fadd(fmul(c2, v), c1), v), c0)
-    above = v if name in ("SWISH", "MISH", "SOFTPLUS", "EXPM1") else ONE
+    above = v if name in ("SWISH", "MISH", "SOFTPLUS", "EXPM1", "GELU", "GELU_TANH") else ONE
     below = np.uint32(0xBF800000) if name in ("TANH", "EXPM1") else np.uint32(0)
     y = np.where(size >= reach, np.where(negative, below, above), y)
     return np.where(np.isnan(x), NAN, y)
@@ -171,6 +171,61 @@ def activate(act, p, v):
         if name == "ELU":
             return np.where(x > 0, v, fmul(p[0], _fitted("EXPM1", v)))
         return _fitted(name, v)
+
+
+FUNCS = ("NONE", "EXP", "RECIP", "RSQRT")
+
+
+def _read_func():
+    table = {}
+    for line in (ROOT / "regs" / "func_fit.txt").read_text().splitlines():
+        if line.strip() and not line.startswith("#"):
+            name, _, *c = line.split()
+            table.setdefault(name, []).append([int(x) for x in c])
+    return {name: np.array(rows, dtype=np.int64) for name, rows in table.items()}
+
+
+FUNC = _read_func()
+LOG2E = int(round(1.4426950408889634073599246810019 * 2**36))  # binary64 has the digits for 37 bits
+
+
+def _segment(name, i, u, k):
+    """s * 2^k, rounded once; >> of int64 rounds down."""
+    c0, c1, c2, c3 = np.moveaxis(FUNC[name][i], -1, 0)
+    s = c0 + (u * (c1 + (u * (c2 + (u * c3 >> 24)) >> 24)) >> 24)
+    with np.errstate(all="ignore"):
+        return np.ldexp(s.astype(np.float64), k).astype(np.float32).view(np.uint32)
+
+
+def function(func, v):
+    """ALU_ACT.FUNC (docs/npu/npu.md section 2); v: uint32 bit patterns."""
+    v = np.ascontiguousarray(v, dtype=np.uint32)
+    if FUNCS[func] == "NONE":
+        return v
+    x, size, minus = f32(v), (v & 0x7FFFFFFF).astype(np.int64), v >> 31 != 0
+    zero, inf, sign = size == 0, size == 0x7F800000, v & np.uint32(0x80000000)
+    infinity = np.uint32(0x7F800000)
+    if FUNCS[func] == "EXP":
+        e = np.maximum(size >> 23, 1)
+        m = (size & 0x7FFFFF) | np.where(size >> 23 != 0, 1 << 23, 0)
+        t = m * LOG2E >> np.clip(158 - e, 0, 63)
+        t = np.where(minus, -t, t)
+        part = t & (1 << 28) - 1
+        y = _segment("EXP", part >> 24, part & (1 << 24) - 1, (t >> 28) - 30)
+        y = np.where(size >= 0x43000000, np.where(minus, np.uint32(0), infinity), y)
+        return np.where(np.isnan(x), NAN, y)
+    with np.errstate(invalid="ignore"):
+        significand, e = np.frexp(np.where(zero | (size >= 0x7F800000), 1.0, np.abs(x.astype(np.float64))))
+    f = ((significand * 2 - 1) * 2**23).astype(np.int64)
+    e, segment, u = e - 1, f >> 18, (f & 0x3FFFF) << 6
+    if FUNCS[func] == "RECIP":
+        y = _segment("RECIP", segment, u, -e - 31) | sign
+        y = np.where(zero, sign | infinity, np.where(inf, sign, y))
+    else:
+        odd = e & 1
+        y = _segment("RSQRT", segment + 32 * odd, u, -(e - odd) // 2 - 31)
+        y = np.where(zero, sign | infinity, np.where(minus, NAN, np.where(inf, np.uint32(0), y)))
+    return np.where(np.isnan(x), NAN, y).astype(np.uint32)
 
 
 def random_act(rng, plain=0.4):

@@ -2,8 +2,9 @@
  * test_cm_act.c - the model's activations: exact ones against C float, fitted ones against the table of coefficients
  * and against the functions themselves.
  *
- * With arguments it is a program that measures: `test_cm_act sweep sigmoid|tanh|swish|mish|elu|softplus|all` goes
- * through all 2^32 inputs of a function and prints the largest error and where it is (docs/npu/activations.md).
+ * With arguments it is a program that measures: `test_cm_act sweep sigmoid|tanh|swish|mish|elu|softplus|gelu|
+ * gelu_tanh|all` goes through all 2^32 inputs of a function and prints the largest error and where it is
+ * (docs/npu/activations.md).
  */
 #include <math.h>
 #include <setjmp.h>
@@ -82,6 +83,14 @@ static double softplus(double x) {
     return (x > 0 ? x : 0.0) + log1p(exp(-fabs(x)));
 }
 
+static double gelu(double x) {
+    return x == -INFINITY ? 0.0 : x / 2.0 * erfc(-x / sqrt(2.0));
+}
+
+static double gelu_tanh(double x) {
+    return x == -INFINITY ? 0.0 : x / 2.0 * (1.0 + tanh(sqrt(2.0 / acos(-1.0)) * (x + 0.044715 * x * x * x)));
+}
+
 static const fitted functions[] = {
     {CM_ACT_SIGMOID, "sigmoid", "SIGMOID", 8, false, sigmoid},
     {CM_ACT_TANH, "tanh", "TANH", 4, false, tanh},
@@ -89,6 +98,8 @@ static const fitted functions[] = {
     {CM_ACT_MISH, "mish", "MISH", 8, true, mish},
     {CM_ACT_ELU, "elu", "EXPM1", 8, true, elu},
     /* with P0 = 1 */ {CM_ACT_SOFTPLUS, "softplus", "SOFTPLUS", 8, true, softplus},
+    {CM_ACT_GELU, "gelu", "GELU", 4, true, gelu},
+    {CM_ACT_GELU_TANH, "gelu_tanh", "GELU_TANH", 4, true, gelu_tanh},
 };
 #define FUNCTIONS (sizeof functions / sizeof functions[0])
 #define GOAL 1e-3
@@ -198,8 +209,9 @@ static void test_fitted_ends(void **state) {
     assert_int_equal(cm_activate(CM_ACT_SIGMOID, params_one, SIGN), to_u(0.5f));
     assert_int_equal(cm_activate(CM_ACT_SOFTPLUS, params_one, 0), to_u((float)log(2.0)));
     static const uint32_t zeros[] = {0, SIGN};
-    static const uint32_t through_zero[] = {CM_ACT_TANH, CM_ACT_SWISH, CM_ACT_MISH, CM_ACT_ELU};
-    for (size_t k = 0; k < 8; k++) {
+    static const uint32_t through_zero[] = {CM_ACT_TANH, CM_ACT_SWISH, CM_ACT_MISH,
+                                            CM_ACT_ELU,  CM_ACT_GELU,  CM_ACT_GELU_TANH};
+    for (size_t k = 0; k < 12; k++) {
         assert_int_equal(cm_activate(through_zero[k / 2], params_one, zeros[k % 2]) & ~SIGN, 0);
     }
 }
@@ -346,7 +358,7 @@ static int measure(int argc, char **argv) {
         }
     }
     if (status == 2) {
-        fprintf(stderr, "usage: %s [sweep sigmoid|tanh|swish|mish|elu|softplus|all]\n", argv[0]);
+        fprintf(stderr, "usage: %s [sweep sigmoid|tanh|swish|mish|elu|softplus|gelu|gelu_tanh|all]\n", argv[0]);
     }
     return status;
 }

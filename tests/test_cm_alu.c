@@ -93,12 +93,23 @@ static void test_limits(void **state) {
         SET(r, ALU_CTRL, Q_KIND, 0);
         SET(r, ALU_ACT, TYPE, 0);
         SET(r, ALU_CTRL, OP, v);
-        assert_int_equal(ok(r), v <= 16);
+        assert_int_equal(ok(r), v <= 18);
     }
     for (uint32_t v = 0; v < 16; v++) {
         legal(r);
         SET(r, ALU_ACT, TYPE, v);
-        assert_int_equal(ok(r), v <= 11);
+        assert_int_equal(ok(r), v <= 13);
+    }
+    for (uint32_t v = 0; v < 4; v++) { /* an activation or a function, with integers neither */
+        legal(r);
+        SET(r, ALU_CTRL, Q_KIND, 0);
+        SET(r, ALU_ACT, FUNC, v);
+        SET(r, ALU_ACT, TYPE, 1);
+        assert_int_equal(ok(r), v == 0);
+        SET(r, ALU_ACT, TYPE, 0);
+        assert_true(ok(r));
+        SET(r, ALU_CTRL, OP, NPU_ALU_CTRL_OP_ADD_I32);
+        assert_int_equal(ok(r), v == 0);
     }
     for (uint32_t p = 0; p < 4; p++) {
         for (uint32_t q = 0; q < 4; q++) {
@@ -148,13 +159,13 @@ static void test_alignment(void **state) {
 static void test_limits_of_single_operations(void **state) {
     (void)state;
     uint32_t r[128];
-    for (uint32_t act = 0; act < 12; act++) {
+    for (uint32_t act = 0; act < CM_ACT_COUNT; act++) {
         legal(r);
         SET(r, ALU_CTRL, OP, NPU_ALU_CTRL_OP_ADD_I32);
         SET(r, ALU_ACT, TYPE, act);
         assert_int_equal(ok(r), act == 0);
     }
-    for (uint32_t op = NPU_ALU_CTRL_OP_DOT; op <= NPU_ALU_CTRL_OP_PRELU; op++) {
+    for (uint32_t op = NPU_ALU_CTRL_OP_DOT; op <= NPU_ALU_CTRL_OP_SUMSQ; op++) {
         for (uint32_t q = 0; q < 3; q++) {
             for (uint32_t dup = 0; dup < 2; dup++) {
                 legal(r);
@@ -225,6 +236,9 @@ static void test_elements(void **state) {
         {NPU_ALU_CTRL_OP_ABS, MINUS_0, 0, 0, 0},
         {NPU_ALU_CTRL_OP_ADD_I32, 0x7FFFFFFF, 1, 0, 0x80000000},
         {NPU_ALU_CTRL_OP_ADD_I32, NAN_X, 0, 0, NAN_X},
+        {NPU_ALU_CTRL_OP_SUMSQ, THREE, NAN_X, NAN_X, 0x41100000u},
+        {NPU_ALU_CTRL_OP_SUMSQ, MINUS_0, 0, 0, 0},
+        {NPU_ALU_CTRL_OP_RMAX, NAN_X, 0, 0, NAN_X},
         {NPU_ALU_CTRL_OP_PRELU, THREE, TWO, 9, THREE},
         {NPU_ALU_CTRL_OP_PRELU, 0xBF800000u, TWO, 9, 0xC0000000u},
         {NPU_ALU_CTRL_OP_PRELU, 1, TWO, 0, 1},         /* the smallest positive number */
@@ -284,12 +298,12 @@ static cm_alu_task plain(uint32_t op, uint32_t count) {
 /* Which operand each operation reads; the array of an operand that is not used may be anywhere. */
 static void test_unused_operands_are_not_read(void **state) {
     (void)state;
-    static const bool uses_p[17] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 0, 1};
-    static const bool uses_q[17] = {0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}; /* DOT and SUM: scalar only */
+    static const bool uses_p[19] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 0, 1};
+    static const bool uses_q[19] = {0, 0, 0, 0, 0, 1, 1}; /* reductions: scalar only */
     words m = {0};
     cm_mem mem = {&m, word_read, word_write};
-    for (uint32_t op = 0; op < 17; op++) {
-        const bool reduces = op == NPU_ALU_CTRL_OP_DOT || op == NPU_ALU_CTRL_OP_SUM;
+    for (uint32_t op = 0; op < 19; op++) {
+        const bool reduces = op == 14 || op == 15 || op == 17 || op == 18;
         uint32_t result = 7;
         for (uint32_t kind = 0; kind < 3; kind++) {
             cm_alu_task t = plain(op, 3);
@@ -319,7 +333,7 @@ static void test_run_refuses_what_decode_refuses(void **state) {
     cm_alu_task t = plain(NPU_ALU_CTRL_OP_SUM, 3);
     t.dup = true;
     assert_false(cm_alu_run(&t, &mem, &result));
-    t = plain(17, 3);
+    t = plain(NPU_ALU_CTRL_OP_COUNT, 3);
     assert_false(cm_alu_run(&t, &mem, &result));
     assert_int_equal(m.reads + m.writes, 0);
     assert_int_equal(result, 7);

@@ -113,3 +113,15 @@ def test_outside_the_tree(tmp_path):
     finally:
         for folder in ("outside", "gen/outside"):
             shutil.rmtree(ROOT / BUILD / folder, ignore_errors=True)
+
+
+def test_the_program_of_networks_compiles_with_every_design(tmp_path):
+    """network/main plans networks of the default design, whose headers it finds whichever design it is linked with."""
+    names = [n for n in design("list").stdout.split() if design("get", n, "program.tandem-net").stdout.strip()]
+    assert {"npu", "sac", "sgemm"} <= set(names)
+    for name in names[1:]:
+        cfg = design("get", name, "build").stdout.split("-")[0]
+        goal = tmp_path / name / f"{cfg}-fast/obj/network/main/schedule.o"
+        done = subprocess.run(["make", "-s", f"BUILD={tmp_path}", f"DUT={name}", f"CFG={cfg}", "KIND=fast", goal],
+                              cwd=ROOT, env=ENV, capture_output=True, text=True)
+        assert done.returncode == 0 and goal.exists(), done.stdout + done.stderr

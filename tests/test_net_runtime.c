@@ -45,6 +45,11 @@ typedef enum event {
     E_WINDOW, /* a reduction of rows or columns alone */
     E_NORM,
     E_ACT,
+    E_SOFTMAX,
+    E_ACROSS,
+    E_LAYER_NORM,
+    E_RMS_NORM,
+    E_NORMS,
     E_UPSAMPLE,
     E_CONCAT,
     E_COPY, /* an output of a Split that lies elsewhere */
@@ -81,6 +86,11 @@ static const char *const event_names[EVENTS] = {"convolution",
                                                 "reduced rows",
                                                 "normalisation",
                                                 "activation layer",
+                                                "softmax of rows",
+                                                "softmax across",
+                                                "layer norm",
+                                                "RMS norm",
+                                                "maps one by one",
                                                 "upsampling",
                                                 "concat",
                                                 "copy of a Split",
@@ -211,7 +221,8 @@ static float *reference(rig *r, const net_layer *layer, bool activate) {
 /* Functions that the NPU fits. */
 static bool is_fitted(const net_act *act) {
     return act->type == NET_ACT_SIGMOID || act->type == NET_ACT_MISH || act->type == NET_ACT_SWISH ||
-           act->type == NET_ACT_TANH || act->type == NET_ACT_ELU || act->type == NET_ACT_SOFTPLUS;
+           act->type == NET_ACT_TANH || act->type == NET_ACT_ELU || act->type == NET_ACT_SOFTPLUS ||
+           act->type == NET_ACT_GELU || act->type == NET_ACT_GELU_TANH;
 }
 
 /* v: what the function was applied to. */
@@ -315,6 +326,13 @@ static void count_layer(rig *r, uint32_t number) {
         break;
     case RT_MOVE:
         r->seen[E_MOVE]++;
+        break;
+    case RT_NORM:
+        r->seen[rl->norm.kind == NPU_ROWS_SOFTMAX          ? E_SOFTMAX
+                : rl->norm.kind == NPU_ROWS_SOFTMAX_ACROSS ? E_ACROSS
+                : rl->norm.kind == NPU_ROWS_LAYER_NORM     ? E_LAYER_NORM
+                                                           : E_RMS_NORM]++;
+        r->seen[E_NORMS] += rl->norms > 1;
         break;
     case RT_CPU:
         r->seen[rl->rows > 0 ? E_MATRIX : E_CPU]++;

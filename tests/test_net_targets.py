@@ -99,6 +99,19 @@ def test_sizes_change_no_result(sizes):
     assert "FP32 activations 38 right, INT8 activations 38" in text
 
 
+@pytest.mark.parametrize("nmin, part", [
+    (127, "layer 'conv1' of models/digits/digits.param: a weight is 2^128 or larger"),  # legal in a file, no float
+    (0x80, "layer 'conv1' fits with no cap"),  # 2^-128 .. 2^-122: no shift of the engine reaches from them to the bias
+])
+def test_powers_out_of_range(tmp_path, nmin, part):
+    """Weights of the first layer that are far too large or too small: one line, no result."""
+    data = bytearray(open(os.path.join(ROOT, "models/digits/digits.pow2"), "rb").read())
+    data[0] = nmin
+    (tmp_path / "far.pow2").write_bytes(data)
+    text = run("sac", *DIGITS, *IMAGES, *CALIB, "--pow2", tmp_path / "far.pow2", "--count", 1, status=2).strip()
+    assert text.startswith("tandem-net: ") and part in text and "\n" not in text, text
+
+
 def test_lenet_in_int8():
     fp32, engine = rights(run("sac", *LENET, *IMAGES, *CALIB, "--count", 20))
     assert fp32 >= 19 and engine >= fp32 - 1
@@ -224,6 +237,53 @@ def test_space_to_depth(tmp_path):
     assert re.search(r"^conv .* 100352$", text, re.M), text
     norm1 = float(re.search(r"^conv +64 .* ([\d.]+)$", text, re.M).group(1))
     assert norm1 < 0.015  # rounding; a wrong tap anywhere is an error of some percent
+
+
+def one_conv(folder, name, lines, weights, image):
+    """A network of an input and some more layers; its arguments for run()."""
+    c, h, w = image.shape
+    (folder / (name + ".param")).write_text("7767517\n%d %d\nInput in 0 1 in 0=%d 1=%d 2=%d\n%s\n"
+                                            % (len(lines) + 1, len(lines) + 1, w, h, c, "\n".join(lines)))
+    (folder / (name + ".bin")).write_bytes(weights)
+    np.save(folder / "in.npy", image)
+    return ["--net", folder / (name + ".param"), "--bin", folder / (name + ".bin"), "--image", folder / "in.npy"]
+
+
+def test_batch_norm_before_powers(tmp_path):
+    """Batch normalisation is folded before the weights become powers of two: as if NumPy had folded it."""
+    rng = np.random.default_rng(7)
+    image = rng.normal(0, 1, (8, 6, 7)).astype("<f4")
+    w, b = rng.normal(0, 0.3, (8, 8, 3, 3)).astype("<f4"), rng.normal(0, 0.1, 8).astype("<f4")
+    slope, mean, bias = (rng.normal(1, 0.4, 8).astype("<f4") for _ in range(3))
+    var = rng.uniform(0.2, 3, 8).astype("<f4")
+    factor = slope / np.sqrt(var.astype("<f8"))
+    folded = (w * factor[:, None, None, None]).astype("<f4"), (factor * (b - mean) + bias).astype("<f4")
+    tail = "InnerProduct fc 1 1 %s fc 0=5 1=0 2=1680"
+    conv, flag = "Convolution conv 1 1 in conv 0=8 1=3 4=1 5=1 6=576", np.uint32(0).tobytes()
+    fc = flag + rng.normal(0, 0.1, (5, 8 * 6 * 7)).astype("<f4").tobytes()
+    tail = tail.replace("1680", "%d" % (5 * 8 * 6 * 7))
+    two = one_conv(tmp_path, "two", [conv, "BatchNorm bn 1 1 conv bn 0=8", tail % "bn"],
+                   flag + w.tobytes() + b.tobytes() + slope.tobytes() + mean.tobytes() + var.tobytes() +
+                   bias.tobytes() + fc, image)
+    one = one_conv(tmp_path, "one", [conv, tail % "conv"], flag + folded[0].tobytes() + folded[1].tobytes() + fc,
+                   image)
+    lines = [re.search(r"^image .* engine (.*?) fp32", run("sac", *net, "--top", 5), re.M).group(1).split()
+             for net in (two, one)]
+    assert lines[0] == lines[1] and len(lines[0]) == 10
+
+
+def test_cap_falls_where_a_sum_could_overflow(tmp_path):
+    """512 channels of 3 x 3 with the largest code: 7 bits between their scales are one too many for 32 bits."""
+    rng = np.random.default_rng(8)
+    image = np.full((512, 3, 3), 2.0 ** -7, "<f4")  # Q 14
+    image[::2] = 128  # Q 0; the mean is 7
+    image *= rng.choice([-1, 1], image.shape)
+    weights = rng.choice([-1.0, 1.0], (16, 512, 3, 3)).astype("<f4")
+    net = one_conv(tmp_path, "wide", ["Convolution conv 1 1 in conv 0=16 1=3 5=0 6=73728"],
+                   np.uint32(0).tobytes() + weights.tobytes(), image)
+    text = run("sac", *net)
+    cap, first, least, most = re.search(r"^in +512 +(-?\d+) +(-?\d+) +(-?\d+) +(-?\d+) ", text, re.M).groups()
+    assert (first, cap, least, most) == ("7", "6", "0", "6"), text
 
 
 # ---- bad input ----

@@ -104,7 +104,8 @@ Yolov3DetectionOutput output 2 1 6_convolutional 12_convolutional output 0=2 1=2
 """
 
 # published numbers: weights and biases with batch norm folded; bytes of the .weights file of a .cfg
-WEIGHTS = {"yolov5s": 7225885, "yolov7_tiny": 6219709, "squeezenet": 1235496, "resnet50": 25557032 - 26560}
+WEIGHTS = {"yolov5s": 7225885, "yolov7_tiny": 6219709, "squeezenet": 1235496,
+           "squeezenet_v1.0": 1248424, "resnet50": 25557032 - 26560}
 GMAC = {"yolov3": 32.93, "resnet50": 4.09}  # YOLOv3: 65.86 billion operations
 CFG_BYTES = {"yolov2-tiny": 44948600, "yolov3-tiny": 35434956, "yolov4-tiny": 24251276}
 

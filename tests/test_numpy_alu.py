@@ -7,8 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from numpy_model import (FULL, GENERATED, ONE, Image, activate, align, f32, fadd, fmul, load_model, random_act,
-                         random_bits)
+from numpy_model import (FULL, FUNCS, GENERATED, ONE, Image, activate, align, f32, fadd, fmul, function, load_model,
+                         random_act, random_bits)
 
 CASES = 3000 if FULL else 400
 
@@ -20,6 +20,7 @@ REG = dict(
 OPS = re.findall(r"\w+", re.search(r"ALU_CTRL_OP_NAMES \{(.*)\}", (GENERATED / "npu_regs.h").read_text())[1].upper())
 SCALAR, VECTOR, PLANE = 0, 1, 2
 MINUS = np.uint32(0x80000000)
+REDUCE = ("DOT", "SUM", "RMAX", "SUMSQ")
 
 
 @pytest.fixture(scope="module")
@@ -51,16 +52,21 @@ def elementwise(op, x, p, q):
         }[op]()
 
 
-def reduce_rows(terms):
+def larger(acc, v):
+    with np.errstate(invalid="ignore"):
+        return np.where(f32(acc) < f32(v), v, acc)
+
+
+def reduce_rows(terms, start_bits=0, join=fadd):
     """[..., count] -> [...]: 32 running sums, element i into sum i mod 32, then pairwise at distances 16, 8, 4, 2,
     1."""
-    acc = np.zeros(terms.shape[:-1] + (32,), dtype=np.uint32)
+    acc = np.full(terms.shape[:-1] + (32,), start_bits, dtype=np.uint32)
     for start in range(0, terms.shape[-1], 32):
         part = terms[..., start:start + 32]
-        acc[..., :part.shape[-1]] = fadd(acc[..., :part.shape[-1]], part)
+        acc[..., :part.shape[-1]] = join(acc[..., :part.shape[-1]], part)
     while acc.shape[-1] > 1:
         half = acc.shape[-1] // 2
-        acc = fadd(acc[..., :half], acc[..., half:])
+        acc = join(acc[..., :half], acc[..., half:])
     return acc[..., 0]
 
 
@@ -73,12 +79,15 @@ def expected(c, x, b):
     }
     p = operand[c["p_kind"]](c["p"], c["p_array"])
     q = operand[c["q_kind"]](c["q"], c["q_array"])
-    if c["op"] in ("DOT", "SUM"):
-        total = reduce_rows(fmul(x, p) if c["op"] == "DOT" else x)
+    if c["op"] in REDUCE:
+        if c["op"] == "RMAX":
+            total = reduce_rows(x, 0xFF800000, larger)
+        else:
+            total = reduce_rows(fmul(x, p) if c["op"] == "DOT" else fmul(x, x) if c["op"] == "SUMSQ" else x)
         y = fmul(total, np.uint32(c["q"]))[..., None]
     else:
         y = elementwise(c["op"], x, p, q)
-    y = activate(c["act"], c["act_p"], y)
+    y = function(c["func"], activate(c["act"], c["act_p"], y))
     return np.repeat(y, 2, axis=-1) if c["dup"] else y
 
 
@@ -86,7 +95,7 @@ def expected(c, x, b):
 
 def random_case(rng, index):
     op = OPS[index % len(OPS)]
-    reduces = op in ("DOT", "SUM")
+    reduces = op in REDUCE
     kinds = [(p, q) for p in range(3) for q in range(3) if (p, q) != (VECTOR, VECTOR) and not (reduces and q != SCALAR)]
     p_kind, q_kind = kinds[int(rng.integers(0, len(kinds)))]
     long_rows = rng.random() < 0.4
@@ -95,7 +104,9 @@ def random_case(rng, index):
         count = int(rng.choice([1, 31, 32, 33, 64, 255, 256, 257, 512, 513]))
     planes, rows = (int(v) for v in rng.integers(1, 4 if long_rows else 7, 2))
     act, act_p = (0, [0] * 4) if op == "ADD_I32" else random_act(rng)
+    func = int(rng.integers(0, 4)) if act == 0 and op != "ADD_I32" else 0
     return dict(op=op, p_kind=p_kind, q_kind=q_kind, count=count, planes=planes, rows=rows, act=act, act_p=act_p,
+                func=func,
                 dup=not reduces and bool(rng.random() < 0.25), p=int(random_bits(rng, 1)[0]),
                 q=int(random_bits(rng, 1)[0]), p_array=random_bits(rng, planes), q_array=random_bits(rng, planes))
 
@@ -116,7 +127,7 @@ def lay_out(c, rng):
     """Buffers of a case: memory, addresses and steps. Now and then the output is operand A or B itself."""
     im, at = Image(rng), {}
     shift = lambda: 4 * int(rng.integers(0, 4))
-    results = 1 if c["op"] in ("DOT", "SUM") else c["count"] * (2 if c["dup"] else 1)
+    results = 1 if c["op"] in REDUCE else c["count"] * (2 if c["dup"] else 1)
     o_rstep = results + int(rng.integers(0, 5))
     o_pstep = c["rows"] * o_rstep + int(rng.integers(0, 5))
     o_words = (c["planes"] - 1) * o_pstep + (c["rows"] - 1) * o_rstep + results
@@ -139,7 +150,8 @@ def run_case(model, c, rng):
     want = mem.copy()
     want.view(np.uint32)[word_index(*at["o"], *shape, results)] = y
     writes = [(REG["SIZE"], c["count"]), (REG["ROWS"], c["rows"] | c["planes"] << 16), (REG["P"], c["p"]),
-              (REG["Q"], c["q"]), (REG["P_ADDR"], at["p"]), (REG["Q_ADDR"], at["q"]), (REG["ACT"], c["act"])]
+              (REG["Q"], c["q"]), (REG["P_ADDR"], at["p"]), (REG["Q_ADDR"], at["q"]),
+              (REG["ACT"], c["act"] | c["func"] << 4)]
     writes += [(REG["ACT_P0"] + 4 * i, v) for i, v in enumerate(c["act_p"])]
     for name in ("a", "b", "o"):
         addr, rstep, pstep = at[name]
@@ -149,7 +161,7 @@ def run_case(model, c, rng):
                    1 | OPS.index(c["op"]) << 1 | c["p_kind"] << 6 | c["q_kind"] << 8 | int(c["dup"]) << 10))
     res = model(8, mem, writes)
     assert (res.err, res.alu, res.irq, res.gemm, res.pool) == (0, 1, 1, 0, 0), f"{c['op']}: {res}"
-    last = int(y[-1, -1, 0]) if c["op"] in ("DOT", "SUM") else 0
+    last = int(y[-1, -1, 0]) if c["op"] in REDUCE else 0
     return mem, want, res.alu_result, last
 
 
@@ -159,17 +171,19 @@ def test_random_tasks(model, capsys):
         rng = np.random.Generator(np.random.PCG64([3, index]))
         c = random_case(rng, index)
         mem, want, got_result, want_result = run_case(model, c, rng)
-        seen.update([c["op"], f"p{c['p_kind']}", f"q{c['q_kind']}", f"act{c['act']}", f"dup{c['dup']}"])
+        seen.update([c["op"], f"func{c['func']}", f"p{c['p_kind']}"])
+        seen.update([f"q{c['q_kind']}", f"act{c['act']}", f"dup{c['dup']}"])
         elements += c["count"] * c["rows"] * c["planes"]
         if got_result != want_result or not np.array_equal(mem, want):
             at = np.flatnonzero(mem != want)
-            differing.append(f"case {index} ({c['op']}, act {c['act']}): ALU_RESULT {got_result:#x}, "
+            differing.append(f"case {index} ({c['op']}, act {c['act']}, function {c['func']}): "
+                             f"ALU_RESULT {got_result:#x}, "
                              f"expected {want_result:#x}; {at.size} bytes differ, first {at[:1]}")
     with capsys.disabled():
         print(f"\nALU against NumPy: {CASES} random tasks, {elements} elements, {len(differing)} differences")
     assert not differing, "\n".join(differing[:10])
     assert all(seen[op] for op in OPS) and all(seen[f"{k}{v}"] for k in "pq" for v in range(3)) and seen["dupTrue"]
-    assert all(seen[f"act{a}"] for a in range(12)), seen
+    assert all(seen[f"act{a}"] for a in range(14)) and all(seen[f"func{f}"] for f in range(len(FUNCS))), seen
 
 
 def test_order_of_reduction(model):

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,19 @@ static void test_code(void **state) {
         }
     }
     assert_true(net_pow2_weight(15, 3) == 0 && net_pow2_code(NAN, 0) == 7);
+    /* the ends of the byte: 2^127 .. 2^133 are no floats, 2^-128 and half of it are subnormal */
+    assert_true(net_pow2_weight(8, 127) == ldexpf(1, 127) && isinf(net_pow2_weight(9, 127)));
+    assert_true(net_pow2_weight(14, 121) == ldexpf(1, 127) && net_pow2_code(FLT_MAX, 122) == 14);
+    assert_true(net_pow2_weight(0, -128) == -ldexpf(1, -128) && net_pow2_code(ldexpf(1, -129), -128) == 8);
+    assert_int_equal(net_pow2_code(nextafterf(ldexpf(-1, -129), 0), -128), 7);
+    assert_int_equal(net_pow2_code(ldexpf(-1.5F, -128), -128), 1);
+    assert_int_equal(net_pow2_code(nextafterf(ldexpf(1.5F, -128), 0), -128), 8);
+    for (int e = -127; e <= 126; e++) { /* between neighbours: at 1.5 * 2^e up, below it down, in every binade */
+        const float tie = ldexpf(1.5F, e);
+        const int nmin = e < -125 ? -128 : e - 3 > 121 ? 121 : e - 3, k = e - nmin;
+        assert_int_equal(net_pow2_code(tie, nmin), 8 + k + 1);
+        assert_int_equal(net_pow2_code(-nextafterf(tie, 0), nmin), k);
+    }
 }
 
 static void check_bytes(const float *w, const float *bias, const uint32_t size[4], const char *hex) {

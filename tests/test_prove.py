@@ -14,8 +14,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TOOLS = "designs/npu/tools"
 FULL = os.environ.get("TANDEM_CHECK") == "1"
 QUICK = ["fp_cmp", "fp_f32_to_i8", "fp_i32_to_f32", "fp_f32_to_i32", "fp_mul.special",
-         "fp_add.ab1-1", "law.mul-one", "arbiter", "fifo.count-3", "transpose.step-4"]
-CHECK = ["fp_*", "law.mul-*", "law.add-[iz]*", "law.[dri]*", "npu_*", "transpose",
+         "fp_add.ab1-1", "law.mul-one", "arbiter", "fifo.count-3", "transpose.step-4", "acc.cell-4.0"]
+CHECK = ["fp_*", "law.mul-*", "law.add-[iz]*", "law.[dri]*", "npu_*", "transpose", "acc",
          "mesh.state-1", "mesh.state-2", "mesh.start-1"]
 
 needs_yosys = pytest.mark.skipif(not shutil.which("yosys"), reason="not run: proofs need yosys (make deps)")

@@ -231,7 +231,7 @@ def test_a_fork_is_the_mutant_from_the_start(program, tmp_path):
     chosen = [m["id"] for m in mutants()][::37]
     found_, _ = verdicts(program, tmp_path, chosen)
     compared = 0
-    for number, (verdict, at, cycles, cases, signature, message) in found_.items():
+    for number, (verdict, at, cycles, cases, signature, message, _) in found_.items():
         if verdict == "detected":
             done = run(program, "--run-seed", "1", "--count", "40", "--mutant", str(number), "--result",
                        str(tmp_path / "result"), "--case-dir", str(tmp_path))
@@ -323,26 +323,110 @@ def test_patch(tmp_path):
     assert tool("patch", str(tmp_path / "a"), "6").returncode == 2
 
 
+PROOF = """
+module m (input logic clk_i, input logic rst_ni, input logic load_i, input logic [3:0] d_i,
+    output logic valid_o, output logic [3:0] data_o, output logic [3:0] count_o, output logic high_o);
+  logic [3:0] data_q, count_q;
+  logic run, full_q;
+  logic [3:0] kept_q;
+  highest u_highest (.d_i(count_q), .q_o(high_o));
+  clk_gate u_gate (.clk_i(clk_i), .en_i(load_i || full_q), .clk_o(run));
+  always_ff @(posedge run or negedge rst_ni) begin
+    if (!rst_ni) begin
+      data_q <= 4'd5;
+      full_q <= 1'b0;
+      count_q <= 4'(p::None);
+    end else begin
+      full_q <= load_i;
+      if (load_i) data_q <= d_i;
+      if (count_q != 4'd9) count_q <= count_q + 4'd1;
+    end
+  end
+  always_ff @(posedge clk_i) kept_q <= kept_q;
+  assign valid_o = full_q;
+  assign data_o = data_q;
+  assign count_o = count_q > 4'd12 ? kept_q : count_q;
+endmodule
+module highest (input logic [3:0] d_i, output logic q_o);
+  assign q_o = d_i[3];
+endmodule
+module clk_gate #(parameter bit Gate = 1'b1) (input logic clk_i, input logic en_i, output logic clk_o);
+  logic en_q;
+  always_latch if (!clk_i) en_q = en_i;
+  assign clk_o = clk_i & en_q;
+endmodule
+package p;
+  localparam int None = 0;
+endpackage
+"""
+# what becomes of a place, and whether that is proven
+PROOFS = [
+    ("4'd5", "4'd6", "proven"),                # a payload before the first one that is valid
+    ("count_q != 4'd9", "count_q < 4'd9", "proven"),  # it is never above: no single cycle shows that
+    ("4'd12", "4'd10", "proven"),
+    ("4'd12", "4'd8", "survived"),             # after nine cycles
+    ("4'(p::None)", "4'd1", "survived"),
+    ("load_i || full_q", "load_i", "survived"),  # the clock stands still one cycle too early
+    ("load_i || full_q", "1'b1", "survived"),    # it counts while nothing is loaded
+    ("full_q <= load_i", "full_q <= load_i && (load_i || full_q)", "proven"),
+    (".d_i(count_q)", ".d_i(count_q ^ {3'd0, count_q > 4'd12})", "proven"),
+    (".d_i(count_q)", ".d_i(count_q ^ 4'd1)", "proven"),  # what highest does with it says so
+    (".d_i(count_q)", ".d_i(count_q ^ 4'd8)", "survived"),
+]
+
+
 @pytest.mark.skipif(shutil.which("verilator") is None or shutil.which("yosys") is None,
                     reason="not run: needs verilator and yosys (make deps)")
 def test_prove(tmp_path):
-    """Of two mutants of one comparison the one that chooses between equal values is proven."""
-    path = "rtl/axi_copy/axi_copy_split.sv"
-    text = (ROOT / path).read_text()
-    at = text.index("beats > to_page") + len("beats ")
-    made = [mutant(1, "survived", file=path, module="axi_copy_split", edits=[[at, at + 1, ">="]], old=">", new=">="),
-            mutant(2, "survived", file=path, module="axi_copy_split", edits=[[at, at + 1, "<"]], old=">", new="<"),
-            mutant(3, "equivalent", file=path, module="axi_copy_split", edits=[[at, at + 1, ">="]], old=">", new=">=",
-                   why="reviewed")]
+    """By all sequences of inputs after a reset: what is never reached does not count, what takes nine cycles does."""
+    (tmp_path / "gate.sv").write_text(PROOF[PROOF.index("module clk_gate"):PROOF.index("package p;")])
+    (tmp_path / "high.sv").write_text(PROOF[PROOF.index("module highest"):PROOF.index("module clk_gate")])
+    (tmp_path / "m.sv").write_text(PROOF[:PROOF.index("module highest")])
+    (tmp_path / "p.sv").write_text(PROOF[PROOF.index("package p;"):])
+    path, made = str(tmp_path / "m.sv"), []
+    for number, (old, new, _) in enumerate(PROOFS, 1):
+        at = PROOF.index(old)
+        made.append(mutant(number, "equivalent" if number == 3 else "survived", file=path, module="m", old=old,
+                           new=new, edits=[[at, at + len(old), new]], why="reviewed"))
     dir_ = result(tmp_path / "a", *made)
     kept = json.loads((tmp_path / "a" / "qualify.json").read_text())
-    kept.update(sources={path: text}, parents={"axi_copy_split": []})
+    kept.update(sources={path: (tmp_path / "m.sv").read_text()}, parents={"m": [], "clk_gate": ["m"], "highest": ["m"]})
     (tmp_path / "a" / "qualify.json").write_text(json.dumps(kept))
-    done = subprocess.run(QUALIFY + ["prove", dir_, "--seconds", "60", "--jobs", "1", "--top", "axi_copy_split",
-                                     "--sources", path], capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0 and "2 of 3 are proven" in done.stdout, done.stdout + done.stderr
-    verdict = {m["id"]: m["verdict"] for m in json.loads((tmp_path / "a" / "qualify.json").read_text())["mutants"]}
-    assert verdict == {1: "proven", 2: "survived", 3: "proven"}
+    done = subprocess.run(QUALIFY + ["prove", dir_, "--seconds", "60", "--jobs", "2", "--top", "m", "--sources",
+                                     str(tmp_path / "p.sv"), str(tmp_path / "gate.sv"), str(tmp_path / "high.sv"),
+                                     path],
+                          capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0 and "6 of 11 are proven" in done.stdout, done.stdout + done.stderr
+    got = json.loads((tmp_path / "a" / "qualify.json").read_text())["mutants"]
+    assert [m["verdict"] for m in got] == [verdict for _, _, verdict in PROOFS], done.stdout
+    assert "while they are valid" in got[0]["why"] and "while" not in got[1]["why"]
+
+
+def test_a_mutant_of_an_earlier_run(tmp_path):
+    """What was detected is taken over by its name, with the numbers of the jobs of this run."""
+    before = result(tmp_path / "a", mutant(1, "detected", signature="unit:a:x", cycles=4, at=9, message="", replay="t",
+                                           found=[[0, "unit:a"], [1, "mem"]]), mutant(2, "survived"))
+    kept = json.loads((tmp_path / "a" / "qualify.json").read_text())
+    kept["jobs"] = [{"number": 0, "job": "unit a"}, {"number": 1, "job": "test gone"}]
+    (tmp_path / "a" / "qualify.json").write_text(json.dumps(kept))
+    now = [{k: v for k, v in mutant(n, "").items() if k != "verdict"} for n in (1, 2)]
+    now[0]["id"] = 71  # its number is another one
+    jobs = [qualify_run.Job("unit", name, ["u"]) for name in ("unit b", "unit a")]
+    assert qualify.take_over(now, jobs, before) == 1
+    assert now[0]["verdict"] == "detected" and now[0]["found"] == [[1, "unit:a"]] and "verdict" not in now[1]
+    assert list(qualify_run.Runner(now, jobs, argparse.Namespace(jobs=1)).by_id) == [2], "it is not run"
+
+
+def test_a_part_of_the_mutants():
+    made = [dict(mutant(n, ""), drawn=n != 3, module="ab"[n % 2]) for n in range(1, 6)]
+
+    def chosen(modules, only, sample=0):
+        args = argparse.Namespace(modules=modules, only=only, sample=sample, draw=1)
+        return [m["id"] for m in qualify.chosen_mutants(made, args)]
+    assert chosen([], []) == [1, 2, 4, 5] and chosen(["b"], []) == [1, 5] and chosen([], [2, 3]) == [2]
+    assert len(chosen([], [], 3)) == 3 and {n % 2 for n in chosen([], [], 2)} == {0, 1}, "of both modules"
+    with pytest.raises(qualify.Bad, match="no mutant in module c"):
+        chosen(["c"], [])
 
 
 def test_hand_written_bugs(tmp_path):
@@ -380,11 +464,14 @@ def test_ordinary_builds(program, tmp_path):
 @pytest.mark.parametrize("said, differs", [
     ((1, "mem:mismatch", "5"), ""), ((1, "mem:other", "5"), "exit status 1 mem:other"), ((0, "", "7"), "exit status 0"),
     ((None, "error", ""), "it does not build: error")])
-def test_an_ordinary_build_that_differs(tmp_path, said, differs):
+def test_an_ordinary_build_that_differs(tmp_path, monkeypatch, said, differs):
     made = mutant(2, "detected", signature="mem:mismatch", job=0)
     kept = {"jobs": [{"number": 0}], "sources": {"rtl/a.sv": "assign x = 1;\n"}}
-    build = qualify_builds.Builds(kept, None, str(tmp_path))
+    monkeypatch.setattr(qualify_builds, "copy_tree", lambda build, folder: None)
     (tmp_path / "rtl").mkdir()
+    (tmp_path / "rtl" / "a.sv").write_text("assign x = 1;\n")
+    copy = qualify_builds.Copy(kept, "none", str(tmp_path), ("tap", "fast"))
+    build = qualify_builds.Builds(kept, copy, 10)
     build.plain[0], build.run = (0, "", "7"), lambda _: said
     assert differs in build.one(made) and (differs or not build.one(made))
     assert (tmp_path / "rtl" / "a.sv").read_text() == "assign x = 1;\n", "the source is put back"
@@ -456,6 +543,21 @@ def test_equivalents_go_stale(tmp_path):
     path.write_text("same rtl/a.sv\n")
     with pytest.raises(qualify.Bad, match=":1: expected"):
         qualify.equivalents(str(path))
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "designs").glob("*/equivalent.txt")), ids=lambda p: p.parent.name)
+def test_reviewed_entries_name_mutants(path, tmp_path):
+    """An edit of a line makes its entries stale: they are looked at again, or go."""
+    sources = sorted(str(p.relative_to(ROOT)) for room in ("lib", path.parent.name)
+                     for p in (ROOT / "rtl" / room).rglob("*.sv"))
+    done = subprocess.run([sys.executable, "scripts/mutate.py", "--output", str(tmp_path)] + sources, cwd=ROOT,
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    made, lines = json.loads((tmp_path / "mutants.json").read_text()), {}
+    for m in made:
+        lines.setdefault(m["file"], (ROOT / m["file"]).read_text().splitlines())
+        m["text"] = lines[m["file"]][m["line"] - 1].strip()
+    assert qualify.apply_equivalents(made, qualify.equivalents(str(path))) == []
 
 
 def test_a_draw_has_every_module_and_operator():

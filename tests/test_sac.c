@@ -32,6 +32,8 @@ static void test_contract(void **state) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_int_equal(sac_shr(rows[i].v, rows[i].k), rows[i].result);
     }
+    /* sums are shifted, not terms: four times 1 >> 1 is 2 */
+    assert_int_equal(sac_shr(4 * sac_term(1, 8, 0), 1), 2);
     /* the example of the specification: x 100, -128, 37 with d 0, 1, 2 and k 6, 2, 0, signs + - + */
     const int32_t acc = sac_term(100, 14, 0) + sac_term(-128, 2, 1) + sac_term(37, 8, 2);
     assert_int_equal(acc, 7572);
@@ -90,6 +92,14 @@ static void test_cycles(void **state) {
         assert_int_equal(sac_task_in_pages(&build_m, &t), rows[i].pages);
         assert_int_equal(sac_task_words(&build_m, &t) * build_m.n, rows[i].words);
     }
+}
+
+/* Equation 30 in the document's example, C = 4, C_VECTOR = 2, R = FW = 3: 6 vectors a result, not 8. */
+static void test_example_of_equation_30(void **state) {
+    const cm_layer_task t = {.w = 3, .h = 3, .c = 4, .n = 2, .kw = 3, .kh = 3, .stride = 1, .ow = 1, .oh = 1};
+    (void)state;
+    assert_int_equal(sac_task_conv(&build_t, &t), 6);
+    assert_int_equal(sac_task_words(&build_t, &t), 6);
 }
 
 /* ---- the driver on the model alone ---- */
@@ -263,6 +273,19 @@ static void test_refusals(void **state) {
     REFUSED(SAC_FAIL_WINDOW, t.pool = true, t.win = 2, t.pool_stride = 2, t.pw = 4, t.ph = 1);
     REFUSED(SAC_FAIL_FULL, t.full = SAC_FULL_AVG, t.w = t.h = t.ow = t.oh = 129);
     REFUSED(SAC_FAIL_WORDS, t.c = 1000);
+    sac_task most = small(); /* exactly 1024 words and 4096 pages, and more of each */
+    most.c = 1024;
+    most.kw = most.kh = 2;
+    most.in = BASE + 0x100000;
+    most.filters = BASE + 0x200000;
+    assert_int_equal(sac_check(&r->dev, &most), SAC_OK);
+    most.w++;
+    most.ow++;
+    assert_int_equal(sac_check(&r->dev, &most), SAC_OK);
+    most.w++;
+    assert_int_equal(sac_check(&r->dev, &most), SAC_FAIL_CACHE_SIZE);
+    most.c = 1026;
+    assert_int_equal(sac_check(&r->dev, &most), SAC_FAIL_WORDS);
     REFUSED(SAC_FAIL_CACHE_SIZE, t.w = t.h = t.ow = t.oh = 200);
     REFUSED(SAC_FAIL_CACHE_SIZE, t.to_cache = true, t.n = 4096);
     REFUSED(SAC_FAIL_UNWRITTEN, t.from_cache = true, t.half = 1, t.c = 1);
@@ -636,6 +659,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_contract),
         cmocka_unit_test(test_cycles),
+        cmocka_unit_test(test_example_of_equation_30),
         cmocka_unit_test_setup_teardown(test_run, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
         cmocka_unit_test_setup_teardown(test_device, setup, teardown),

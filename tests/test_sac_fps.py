@@ -35,6 +35,18 @@ def test_strides_pooling_and_space_to_depth(tmp_path):
     assert row(fps(tmp_path, pooled, "--mhz", "1"), "m")[0] == round(1e6 / 4032)
 
 
+def test_squeezenet_1_0():
+    """1,248,424 weights as published; 181 and 357 frames per second of the array alone."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    sys.path.insert(0, str(TOOL.parent))
+    import fps as tool
+    import netgen
+    net = netgen.build("squeezenet_v1.0")
+    assert net.weights == 1248424
+    cells = [row.split("|") for row in tool.rows("squeezenet_v1.0", tool.read(net.text(), None), 200)]
+    assert [int(row[4]) for row in cells] == [181, 357] and [int(row[2]) for row in cells] == [1485, 1485]
+
+
 def test_refusals_are_one_line(tmp_path):
     for text, why in ((HEAD % (8, 8, 4) + "ConvolutionDepthWise c 1 1 data c 0=4 1=3\n", "c: layers of type"),
                       ("nothing\n", "no .param file"),

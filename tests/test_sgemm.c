@@ -208,8 +208,32 @@ static void test_blas(void **state) {
             assert_memory_equal(got, first, sizeof got);
         }
     }
-    assert_int_equal(sgemm_blas(&r->dev, 'x', 'n', 7, 5, 6, 1.0f, 0x2000, 7, 0x1000, 6, 0.0f, 0x3000, 7),
-                     SGEMM_ERR_TRANS_A);
+    free(r);
+}
+
+/* Each argument of SGEMM wrong, one after the other, and all from one on: the first one has its number in SGEMM. */
+static void test_blas_numbers(void **state) {
+    static const int numbers[] = {1, 2, 3, 4, 5, 8, 10, 13};
+    rig *r = open_rig(BUILD_FULL, false);
+    (void)state;
+    for (int wrong = 0; wrong < 8; wrong++) {
+        for (int all = 0; all < 2; all++) {
+#define BAD(i) ((i) == wrong || (all != 0 && (i) > wrong))
+            const sgemm_status got =
+                sgemm_blas(&r->dev, BAD(0) ? 'x' : 'n', BAD(1) ? '\0' : 'T', BAD(2) ? -1 : 7, BAD(3) ? -1 : 5,
+                           BAD(4) ? -1 : 6, 1.0f, 0x2000, BAD(5) ? (BAD(2) ? 0 : 6) : 7, 0x1000,
+                           BAD(6) ? (BAD(3) ? 0 : 4) : 5, 0.0f, 0x3000, BAD(7) ? (BAD(2) ? 0 : 6) : 7);
+#undef BAD
+            assert_int_equal(sgemm_blas_argument(got), numbers[wrong]);
+            assert_int_equal(sgemm_argument(got), numbers[wrong] + 1);
+        }
+    }
+    assert_int_equal(sgemm_blas_argument(SGEMM_OK), 0);
+    assert_int_equal(sgemm_blas_argument(SGEMM_ERR_BUS), 0);
+    /* checked before the quick return, as there */
+    assert_int_equal(sgemm_blas(&r->dev, 'n', 'n', 0, 5, 6, 1.0f, 0, 0, 0, 6, 0.0f, 0, 1), SGEMM_ERR_LDA);
+    assert_int_equal(sgemm_blas(&r->dev, 'n', 'n', 0, 5, 6, 1.0f, 0, 1, 0, 6, 0.0f, 0, 1), SGEMM_OK);
+    assert_int_equal(r->device.starts, 0);
     free(r);
 }
 
@@ -505,12 +529,12 @@ static void test_unmapped(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_modes),     cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_same_bits),    cmocka_unit_test(test_blas),      cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_nothing),      cmocka_unit_test(test_caches),    cmocka_unit_test(test_init),
-        cmocka_unit_test(test_faults),       cmocka_unit_test(test_counters),  cmocka_unit_test(test_waits),
-        cmocka_unit_test(test_errors),       cmocka_unit_test(test_registers), cmocka_unit_test(test_unmapped),
-        cmocka_unit_test(test_absent_modes),
+        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_modes),        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_same_bits),    cmocka_unit_test(test_blas),         cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_blas_numbers), cmocka_unit_test(test_nothing),      cmocka_unit_test(test_caches),
+        cmocka_unit_test(test_init),         cmocka_unit_test(test_faults),       cmocka_unit_test(test_counters),
+        cmocka_unit_test(test_waits),        cmocka_unit_test(test_errors),       cmocka_unit_test(test_registers),
+        cmocka_unit_test(test_unmapped),     cmocka_unit_test(test_absent_modes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,8 @@ from gen_file import Bad, finish, read_input  # noqa: E402
 
 SEGMENTS = 16
 # name, bound R; in the order of the table
-FUNCTIONS = (("SIGMOID", 8), ("TANH", 4), ("SWISH", 8), ("MISH", 8), ("EXPM1", 8), ("SOFTPLUS", 8))
+FUNCTIONS = (("SIGMOID", 8), ("TANH", 4), ("SWISH", 8), ("MISH", 8), ("EXPM1", 8), ("SOFTPLUS", 8), ("GELU", 4),
+             ("GELU_TANH", 4))
 NAMES = tuple(name for name, _ in FUNCTIONS)
 BOUND = dict(FUNCTIONS)
 SIGNS = "+-"
@@ -28,6 +29,20 @@ WEIGHTS = ("chebyshev", "uniform")
 
 # ----------------------------------------------- the functions, in decimal arithmetic: the same digits on every machine
 getcontext().prec = 40
+
+
+PI = Decimal("3.141592653589793238462643383279502884197")
+
+
+def erf(x):
+    """By its series, whose terms are small enough for the range of the fit."""
+    term = total = x
+    n = 0
+    while abs(term) > Decimal(10) ** -35:
+        n += 1
+        term = -term * x * x / n
+        total += term / (2 * n + 1)
+    return 2 / PI.sqrt() * total
 
 
 def exact(name, x):
@@ -44,6 +59,11 @@ def exact(name, x):
         return x * (s - one) / (s + one)
     if name == "EXPM1":
         return x.exp() - one
+    if name == "GELU":
+        return x / 2 * (one + erf(x / Decimal(2).sqrt()))
+    if name == "GELU_TANH":  # (1 + tanh(z)) / 2 = 1 / (1 + e^-2z)
+        z = (2 / PI).sqrt() * (x + Decimal("0.044715") * x ** 3)
+        return x / (one + (-2 * z).exp())
     return (one + x.exp()).ln()  # SOFTPLUS
 
 
@@ -101,7 +121,7 @@ def segment(name, sign, i, weights):
         return [-c0, c1, -c2]
     if name == "SIGMOID":  # f(-x) = 1 - f(x)
         return [1 - c0, c1, -c2]
-    return [c0, 1 - c1, c2]  # SWISH, SOFTPLUS: f(-x) = f(x) - x
+    return [c0, 1 - c1, c2]  # SWISH, SOFTPLUS, GELU, GELU_TANH: f(-x) = f(x) - x
 
 
 def fit(weights=WEIGHTS[0]):
@@ -154,6 +174,10 @@ def rows(table):
     return [(key, table[key]) for key in ((n, s, i) for n in NAMES for s in SIGNS for i in range(SEGMENTS))]
 
 
+def camel(name):
+    return name.title().replace("_", "")
+
+
 def gen_sv(table):
     size = len(NAMES) * 2 * SEGMENTS
     out = ["// Coefficients of the fitted activations (docs/npu/npu.md section 2).",
@@ -163,10 +187,10 @@ def gen_sv(table):
            "package npu_act_pkg;", "",
            "  localparam int unsigned ActLatency = 6;  // cycles of act", ""]
     for i, (name, _) in enumerate(FUNCTIONS):
-        out.append("  localparam logic [2:0] Fit%s = 3'd%d;" % (name.capitalize(), i))
+        out.append("  localparam logic [2:0] Fit%s = 3'd%d;" % (camel(name), i))
     out += ["", "  // |v| from 2^(FitExp - 127) on gives the limit; a segment is 2^(FitExp - 131) wide"]
     for name, bound in FUNCTIONS:
-        out.append("  localparam logic [7:0] Fit%sExp = 8'd%d;" % (name.capitalize(), 127 + int(math.log2(bound))))
+        out.append("  localparam logic [7:0] Fit%sExp = 8'd%d;" % (camel(name), 127 + int(math.log2(bound))))
     out += ["", "  localparam int unsigned FitEntries = %d;" % size]
     for k, coeff in ((0, "C2"), (1, "C1"), (2, "C0")):
         out.append("")
@@ -233,6 +257,10 @@ def reference(np, name, v):
             y = x * np.tanh(np.log1p(np.exp(np.minimum(x, 700))))
         elif name == "EXPM1":
             y = np.expm1(np.minimum(x, 700))
+        elif name == "GELU":
+            y = x / 2 * np.vectorize(math.erfc)(-x / math.sqrt(2))
+        elif name == "GELU_TANH":
+            y = x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)))
         else:
             y = np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
     return y

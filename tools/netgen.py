@@ -12,6 +12,7 @@
   x_tiny_yolo     X-TINY YOLO 224x224: Tiny YOLO with narrower layers, 20 classes
   resnet50        ResNet-50 224x224, 1000 classes, strides in the 3x3 convolutions
   squeezenet      SqueezeNet 1.1 227x227, 1000 classes
+  squeezenet_v1.0 SqueezeNet 1.0 227x227, 1000 classes
 
 Prints layers, multiply-accumulates and weights."""
 
@@ -264,18 +265,25 @@ def x_tiny_yolo(net, w, h):
 
 # ---- SqueezeNet ----
 
-def squeezenet(net, w, h):
-    def fire(x, filters):
+def squeezenet_of(first, stages, last_pad):
+    """Convolution (filters, kernel) of stride 2; fire modules between poolings; padding of the last convolution."""
+    def fire(net, x, filters):
         x = net.conv(x, filters, 1, act="relu")
         return net.concat([net.conv(x, 4 * filters, 1, act="relu"), net.conv(x, 4 * filters, 3, act="relu")])
 
-    x = net.conv(net.input(w, h, 3), 64, 3, 2, 0, act="relu")
-    for widths in ((16, 16), (32, 32), (48, 48, 64, 64)):
-        x = net.pool(x, 3, 2, up=True)
-        for filters in widths:
-            x = fire(x, filters)
-    x = net.global_average(net.conv(x, 1000, 1, p=1, act="relu"))
-    net.add("Softmax", [x], {0: 0, 1: 1}, [net.shape[x]], "prob")
+    def make(net, w, h):
+        x = net.conv(net.input(w, h, 3), first[0], first[1], 2, 0, act="relu")
+        for widths in stages:
+            x = net.pool(x, 3, 2, up=True)
+            for filters in widths:
+                x = fire(net, x, filters)
+        x = net.global_average(net.conv(x, 1000, 1, p=last_pad, act="relu"))
+        net.add("Softmax", [x], {0: 0, 1: 1}, [net.shape[x]], "prob")
+    return make
+
+
+squeezenet = squeezenet_of((64, 3), ((16, 16), (32, 32), (48, 48, 64, 64)), 1)
+squeezenet_v1_0 = squeezenet_of((96, 7), ((16, 16, 32), (32, 48, 48, 64), (64,)), 0)
 
 
 NETWORKS = {
@@ -283,6 +291,7 @@ NETWORKS = {
     "yolov4_tiny": (yolov4_tiny, 416, 416, 32),
     "resnet50": (resnet50, 224, 224, 1),
     "squeezenet": (squeezenet, 227, 227, 1),
+    "squeezenet_v1.0": (squeezenet_v1_0, 227, 227, 1),
     "yolov3": (yolov3, 416, 416, 32),
     "yolov5s": (yolov5s, 640, 512, 32),
     "yolov7_tiny": (yolov7_tiny, 640, 512, 32),

@@ -26,7 +26,7 @@ static uint32_t fit_limit(int fn, bool negative, uint32_t v) {
         return negative ? FP_MINUS_ONE : FP_ONE;
     case ACT_FIT_EXPM1:
         return negative ? FP_MINUS_ONE : v;
-    default: /* SWISH, MISH, SOFTPLUS */
+    default: /* SWISH, MISH, SOFTPLUS, GELU, GELU_TANH */
         return negative ? 0u : v;
     }
 }
@@ -75,6 +75,10 @@ uint32_t cm_activate(uint32_t act, const uint32_t p[4], uint32_t v) {
         return cm_fp_lt(0, v) ? v : cm_fp_mul(p[0], fitted(ACT_FIT_EXPM1, v));
     case CM_ACT_SOFTPLUS:
         return fitted(ACT_FIT_SOFTPLUS, v);
+    case CM_ACT_GELU:
+        return fitted(ACT_FIT_GELU, v);
+    case CM_ACT_GELU_TANH:
+        return fitted(ACT_FIT_GELU_TANH, v);
     default:
         return v;
     }

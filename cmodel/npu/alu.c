@@ -9,6 +9,7 @@
 #define ACCUMULATORS 32u
 #define FP_ONE 0x3F800000u
 #define FP_SIGN 0x80000000u
+#define FP_MINUS_INF 0xFF800000u
 
 uint32_t cm_alu_element(uint32_t op, uint32_t x, uint32_t p, uint32_t q) {
     switch (op) {
@@ -41,17 +42,32 @@ uint32_t cm_alu_element(uint32_t op, uint32_t x, uint32_t p, uint32_t q) {
         return x + p;
     case NPU_ALU_CTRL_OP_PRELU:
         return cm_fp_lt(0, x) ? x : cm_fp_mul(x, p);
-    default: /* COPY, SUM */
+    case NPU_ALU_CTRL_OP_SUMSQ:
+        return cm_fp_mul(x, x);
+    default: /* COPY, SUM, RMAX */
         return x;
     }
 }
 
+uint32_t cm_alu_start(uint32_t op) {
+    return op == NPU_ALU_CTRL_OP_RMAX ? FP_MINUS_INF : 0;
+}
+
+uint32_t cm_alu_join(uint32_t op, uint32_t acc, uint32_t v) {
+    if (op == NPU_ALU_CTRL_OP_RMAX) {
+        return cm_fp_lt(acc, v) ? v : acc;
+    }
+    return cm_fp_add(acc, v);
+}
+
 static bool reduces(uint32_t op) {
-    return op == NPU_ALU_CTRL_OP_DOT || op == NPU_ALU_CTRL_OP_SUM;
+    return op == NPU_ALU_CTRL_OP_DOT || op == NPU_ALU_CTRL_OP_SUM || op == NPU_ALU_CTRL_OP_RMAX ||
+           op == NPU_ALU_CTRL_OP_SUMSQ;
 }
 
 static bool uses_p(uint32_t op) {
-    return op != NPU_ALU_CTRL_OP_COPY && op != NPU_ALU_CTRL_OP_ABS && op != NPU_ALU_CTRL_OP_SUM;
+    return op != NPU_ALU_CTRL_OP_COPY && op != NPU_ALU_CTRL_OP_ABS && op != NPU_ALU_CTRL_OP_SUM &&
+           op != NPU_ALU_CTRL_OP_RMAX && op != NPU_ALU_CTRL_OP_SUMSQ;
 }
 
 static bool uses_q(uint32_t op) {
@@ -61,7 +77,7 @@ static bool uses_q(uint32_t op) {
 static bool alu_fits(const cm_alu_task *t) {
     uint32_t by4 = t->a_addr | t->a_rstep | t->a_pstep | t->b_addr | t->b_rstep | t->b_pstep | t->o_addr | t->o_rstep |
                    t->o_pstep | t->p_addr | t->q_addr;
-    if (t->op > NPU_ALU_CTRL_OP_PRELU || t->act >= CM_ACT_COUNT || t->p_kind > NPU_ALU_CTRL_P_KIND_PLANE ||
+    if (t->op > NPU_ALU_CTRL_OP_SUMSQ || t->act >= CM_ACT_COUNT || t->p_kind > NPU_ALU_CTRL_P_KIND_PLANE ||
         t->q_kind > NPU_ALU_CTRL_Q_KIND_PLANE) {
         return false;
     }
@@ -71,7 +87,10 @@ static bool alu_fits(const cm_alu_task *t) {
     if (t->count == 0 || t->rows == 0 || t->planes == 0 || by4 % 4 != 0) {
         return false;
     }
-    if (t->op == NPU_ALU_CTRL_OP_ADD_I32 && t->act != CM_ACT_NONE) {
+    if (t->act != CM_ACT_NONE && (t->op == NPU_ALU_CTRL_OP_ADD_I32 || t->func != NPU_ALU_ACT_FUNC_NONE)) {
+        return false;
+    }
+    if (t->op == NPU_ALU_CTRL_OP_ADD_I32 && t->func != NPU_ALU_ACT_FUNC_NONE) {
         return false;
     }
     return !(reduces(t->op) && (t->dup || t->q_kind != NPU_ALU_CTRL_Q_KIND_SCALAR));
@@ -84,6 +103,7 @@ bool cm_alu_decode(const uint32_t *regs, cm_alu_task *out) {
         .q_kind = CM_GET(regs, ALU_CTRL, Q_KIND),
         .dup = CM_GET(regs, ALU_CTRL, DUP) != 0,
         .act = CM_GET(regs, ALU_ACT, TYPE),
+        .func = CM_GET(regs, ALU_ACT, FUNC),
         .count = CM_GET(regs, ALU_SIZE, COUNT),
         .rows = CM_GET(regs, ALU_ROWS, ROWS),
         .planes = CM_GET(regs, ALU_ROWS, PLANES),
@@ -118,6 +138,11 @@ typedef struct alu_row {
     const cm_log *log;
 } alu_row;
 
+/* The end of an element: the activation, or the function in its place. */
+static uint32_t finish(const cm_alu_task *t, uint32_t v) {
+    return cm_func(t->func, cm_activate(t->act, t->act_p, v));
+}
+
 /* x[i] becomes the value of operation `op` on element i of a chunk that starts `done` elements into the row. */
 static void compute_chunk(const cm_alu_task *t, const cm_mem *mem, const alu_row *row, uint32_t done, uint32_t count,
                           uint32_t *x, cm_faults *faults) {
@@ -141,7 +166,7 @@ static void element_row(const cm_alu_task *t, const cm_mem *mem, const alu_row *
         compute_chunk(t, mem, row, done, count, x, faults);
         cm_exec_log(row->log, CM_LOG_ALU_VALUE, row->first + done, 1, count, x);
         for (uint32_t i = 0; i < count; i++) {
-            uint32_t v = x[i] = cm_activate(t->act, t->act_p, x[i]);
+            uint32_t v = x[i] = finish(t, x[i]);
             for (uint32_t k = 0; k < copies; k++) {
                 y[copies * i + k] = v;
             }
@@ -151,24 +176,27 @@ static void element_row(const cm_alu_task *t, const cm_mem *mem, const alu_row *
     }
 }
 
-/* The order of the additions is part of the result. */
+/* The order of the steps is part of the result. */
 static uint32_t reduce_row(const cm_alu_task *t, const cm_mem *mem, const alu_row *row, cm_faults *faults) {
-    uint32_t acc[ACCUMULATORS] = {0};
+    uint32_t acc[ACCUMULATORS];
     uint32_t x[CHUNK];
+    for (uint32_t j = 0; j < ACCUMULATORS; j++) {
+        acc[j] = cm_alu_start(t->op);
+    }
     for (uint32_t done = 0; done < t->count; done += CHUNK) {
         uint32_t count = cm_min_u32(CHUNK, t->count - done);
         compute_chunk(t, mem, row, done, count, x, faults);
         for (uint32_t i = 0; i < count; i++) {
-            acc[i % ACCUMULATORS] = cm_fp_add(acc[i % ACCUMULATORS], x[i]);
+            acc[i % ACCUMULATORS] = cm_alu_join(t->op, acc[i % ACCUMULATORS], x[i]);
         }
     }
     for (uint32_t s = ACCUMULATORS / 2; s > 0; s /= 2) {
         for (uint32_t j = 0; j < s; j++) {
-            acc[j] = cm_fp_add(acc[j], acc[j + s]);
+            acc[j] = cm_alu_join(t->op, acc[j], acc[j + s]);
         }
     }
     uint32_t v = cm_fp_mul(acc[0], row->q);
-    uint32_t y = cm_activate(t->act, t->act_p, v);
+    uint32_t y = finish(t, v);
     cm_exec_log(row->log, CM_LOG_ALU_VALUE, row->first, 1, 1, &v);
     cm_exec_log(row->log, CM_LOG_ALU_RESULT, row->first, 1, 1, &y);
     cm_exec_write(mem, faults, 0, row->o_addr, &y, 4);

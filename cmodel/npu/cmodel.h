@@ -31,6 +31,8 @@ typedef enum cm_act {
     CM_ACT_MISH,
     CM_ACT_ELU,
     CM_ACT_SOFTPLUS,
+    CM_ACT_GELU,
+    CM_ACT_GELU_TANH,
     CM_ACT_COUNT
 } cm_act;
 /* One value. p: the four FP32 parameters P0..P3. act: 0..CM_ACT_COUNT-1. */
@@ -119,11 +121,17 @@ static inline int16_t cm_requant_wide(const cm_gemm_task *t, uint32_t y) {
 void cm_transpose(uint32_t n, const int8_t *in, int8_t *out);
 
 /* ---- alu (docs/npu/npu.md section 3.3) ---- */
-/* One element of an operation that does not reduce, before the activation. */
+/* One element of an operation before the activation; what a reduction adds up or compares. */
 uint32_t cm_alu_element(uint32_t op, uint32_t x, uint32_t p, uint32_t q);
+/* A reduction: op is one of NPU_ALU_CTRL_OP_WITH_REDUCE. What its accumulators begin with, and an accumulator after
+ * another value. */
+uint32_t cm_alu_start(uint32_t op);
+uint32_t cm_alu_join(uint32_t op, uint32_t acc, uint32_t v);
+/* alu_func: a function in place of the activation, number of ALU_ACT.FUNC. */
+uint32_t cm_func(uint32_t func, uint32_t v);
 /* Decode the ALU registers of regs[128]; false when the task violates docs/npu/npu.md section 3.3 "Limits". */
 bool cm_alu_decode(const uint32_t *regs, cm_alu_task *out);
-/* Execute on memory. *result: the value of ALU_RESULT (DOT, SUM; else untouched). false: a memory access failed. */
+/* Execute on memory. *result: the value of ALU_RESULT (reductions; else untouched). false: a memory access failed. */
 bool cm_alu_run(const cm_alu_task *task, const cm_mem *mem, uint32_t *result);
 
 /* ---- pool (docs/npu/npu.md section 3.4) ---- */

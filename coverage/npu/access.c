@@ -156,7 +156,7 @@ static uint32_t sample_task(npu_access *a, unsigned unit, uint32_t value, unsign
         v[T_FORM_BEFORE] = a->form;
     } else if (unit == ALU) {
         const uint32_t op = (value & NPU_ALU_CTRL_OP_MASK) >> NPU_ALU_CTRL_OP_LSB;
-        v[T_KIND] = op == NPU_ALU_CTRL_OP_DOT || op == NPU_ALU_CTRL_OP_SUM ? K_REDUCE : K_MAP;
+        v[T_KIND] = NPU_HAS(NPU_ALU_CTRL_OP_WITH_REDUCE, op) ? K_REDUCE : K_MAP;
     } else {
         v[T_KIND] =
             (value & NPU_POOL_CTRL_TYPE_MASK) >> NPU_POOL_CTRL_TYPE_LSB == NPU_POOL_CTRL_TYPE_MAX ? K_MAX : K_AVG;

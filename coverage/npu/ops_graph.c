@@ -7,11 +7,11 @@ static const char *const optimise[] = {"none", "before", "after", "both"};
 static const char *const data[] = {"plain", "zeros", "ramp", "wide"};
 static const char *const ops[] = {"conv",     "depthwise", "groups",     "linear", "pool",   "global pool",
                                   "eltwise",  "binary",    "activation", "norm",   "concat", "resize",
-                                  "channels", "shape",     "other",      "input"};
+                                  "channels", "shape",     "other",      "rows",   "input"};
 static const char *const places[] = {"NPU", "fused", "CPU", "addresses", "input"};
 static const char *const weights[] = {"none", "float", "int8"};
 
-#define OPS 15u /* of layers; an input is only read */
+#define OPS 16u /* of layers; an input is only read */
 
 static const cov_bin layers_bins[] = {{COV_EACH(1, 12), .hint = ":layers=%"}};
 static const cov_bin optimise_bins[] = {NPU_ENUM(optimise, 4, ":optimise=%")};
@@ -46,11 +46,11 @@ enum { OP, FROM, PLACE, FROM_PLACE, WEIGHTS, IN_FORM, OUT_FORM, INPUTS, READERS,
         KIND("binary", 7, layer_, "binary"), KIND("activation", 8, layer_, "act"), KIND("norm", 9, layer_, "norm"),    \
         KIND("concat", 10, layer_, "concat"), KIND("resize", 11, layer_, "interp"),                                    \
         KIND("channels", 12, layer_, "shuffle"), KIND("shape", 13, layer_, "flatten"),                                 \
-        KIND("other", 14, layer_, "softmax")
+        KIND("other", 14, layer_, "lrn"), KIND("rows", 15, layer_, "softmax")
 static const cov_bin op_bins[] = {KINDS("2")};
-static const cov_bin from_bins[] = {KINDS("1"), {COV_VALUE("input", 15), .hint = "graph:layers=4 a2=0"}};
+static const cov_bin from_bins[] = {KINDS("1"), {COV_VALUE("input", 16), .hint = "graph:layers=4 a2=0"}};
 #define PLACES(layer_)                                                                                                 \
-    KIND("NPU", 0, layer_, "conv"), KIND("fused", 1, layer_, "act"), KIND("CPU", 2, layer_, "softmax"),                \
+    KIND("NPU", 0, layer_, "conv"), KIND("fused", 1, layer_, "act"), KIND("CPU", 2, layer_, "lrn"),                    \
         KIND("addresses", 3, layer_, "concat")
 static const cov_bin place_bins[] = {PLACES("2")};
 static const cov_bin from_place_bins[] = {PLACES("1"), {COV_VALUE("input", 4), .hint = "graph:layers=4 a2=0"}};
@@ -91,8 +91,11 @@ static const cov_rule place_rules[] = {
     {COV_IGNORED, "only activations are merged into the previous layer", {"!activation", "fused"}},
     {COV_IGNORED,
      "these always have something to compute",
-     {"conv|depthwise|groups|linear|pool|global pool|eltwise|binary|activation|norm|resize|channels", "addresses"}},
-    {COV_IGNORED, "the driver supports all of these", {"pool|global pool|eltwise|binary|norm|resize|channels", "CPU"}},
+     {"conv|depthwise|groups|linear|pool|global pool|eltwise|binary|activation|norm|resize|channels|rows",
+      "addresses"}},
+    {COV_IGNORED,
+     "the driver supports all of these",
+     {"pool|global pool|eltwise|binary|norm|resize|channels|rows", "CPU"}},
     {COV_IGNORED, "its input is a map", {"concat", "CPU"}}};
 static const cov_rule pair_rules[] = {{COV_IGNORED,
                                        "a Reshape separates vectors from layers of maps",

@@ -1,4 +1,4 @@
-/* ops_vector.c - the operator space of the tests pool, eltwise, act, reduce and convert. */
+/* ops_vector.c - the operator space of the tests pool, eltwise, act, reduce, rows and convert. */
 #include "models.h"
 
 #include "npu_regs.h"
@@ -10,6 +10,8 @@ static const char *const kinds[] = {"scalar", "vector", "channel"};
 static const char *const tensor_data[] = {"plain", "extreme", "halves", "zeros", "ramp", "specials"};
 static const char *const reductions[] = {"dot", "mean"};
 static const char *const factors[] = {"one", "plain", "hard"};
+static const char *const row_kinds[] = {"softmax", "layer_norm", "rms_norm", "softmax_across"};
+static const char *const eps_kinds[] = {"plain", "zero", "hard"};
 static const char *const convert_shapes[] = {"any", "point", "line", "large", "deep"};
 static const char *const directions[] = {"int8", "fp32"};
 static const char *const convert_data[] = {"uniform", "extreme", "zeros", "sparse", "ramp", "specials", "halves"};
@@ -21,9 +23,14 @@ static const cov_bin op_bins[] = {NPU_ENUM(ops, NPU_ALU_CTRL_OP_NOT_REDUCE_COUNT
 static const cov_bin p_bins[] = {NPU_ENUM(kinds, 3, ":p_kind=%")};
 static const cov_bin q_bins[] = {NPU_ENUM(kinds, 3, ":q_kind=%")};
 static const cov_bin act_bins[] = {NPU_ENUM(npu_act_names, NPU_GEMM_ACT_TYPE_COUNT, ":act=%")};
+static const char *const funcs[] = NPU_ALU_ACT_FUNC_NAMES;
+static const cov_bin func_bins[] = {NPU_ENUM(funcs, NPU_ALU_ACT_FUNC_COUNT, ":func=%")};
 static const cov_bin data_bins[] = {NPU_ENUM(tensor_data, 6, ":data=%"), NPU_ONES};
 static const cov_bin what_bins[] = {NPU_ENUM(reductions, 2, ":what=%")};
 static const cov_bin factor_bins[] = {NPU_ENUM(factors, 3, ":scale=%")};
+static const cov_bin row_kind_bins[] = {NPU_ENUM(row_kinds, 4, ":kind=%")};
+static const cov_bin affine_bins[] = {{COV_EACH(0, 2), .hint = ":affine=%"}};
+static const cov_bin eps_bins[] = {NPU_ENUM(eps_kinds, 3, ":eps=%")};
 static const cov_bin convert_shape_bins[] = {NPU_ENUM(convert_shapes, 5, ":shape=%")};
 static const cov_bin to_bins[] = {NPU_ENUM(directions, 2, ":to=%")};
 static const cov_bin convert_data_bins[] = {NPU_ENUM(convert_data, 7, ":data=%"), NPU_ONES};
@@ -96,6 +103,7 @@ NPU_VALUE(mean_c, npu_knob(c, "what") == 1 ? npu_knob(c, "c") : COV_NONE)
     P(p_kind, "a scalar is read as a vector, or once for each channel", p_bins)                                        \
     P(q_kind, "a scalar is read as a vector, or once for each channel", q_bins)                                        \
     P(act, "the activation of the previous operation is used", act_bins)                                               \
+    P(func, "the function is left out, or that of another number", func_bins)                                          \
     P(hard, "the activation is wrong for parameters at the limits of FP32", flag_bins)                                 \
     P(w, "the last word of a row is not full", size_bins)                                                              \
     P(h, "rows are counted wrong", size_bins)                                                                          \
@@ -122,6 +130,16 @@ NPU_VALUE(mean_c, npu_knob(c, "what") == 1 ? npu_knob(c, "c") : COV_NONE)
     D(h, "rows are counted wrong", size_bins, mean_h, ":what=mean h=%")                                                \
     D(c, "the sum of a channel begins with that of another one", size_bins, mean_c, ":what=mean c=%")                  \
     P(data, "NaN and infinities in a sum; sums that cancel", data_bins)                                                \
+    AROUND(P, D)
+#define ROWS(P, D)                                                                                                     \
+    P(kind, "a normalisation leaves a step out, or has one too many", row_kind_bins)                                   \
+    P(cols, "a row that ends in the middle of a word, or in a second chunk", length_bins)                              \
+    P(rows, "the operand of a row is that of another one", size_bins)                                                  \
+    P(packed, "rows that begin inside a beat", flag_bins)                                                              \
+    P(affine, "gamma or beta is read for the first row only", affine_bins)                                             \
+    P(eps, "what is added before the root is left out, or is the root of NaN", eps_bins)                               \
+    P(in_place, "a row is overwritten before a later step has read it", flag_bins)                                     \
+    P(data, "NaN and infinities in a row; rows of zeros", data_bins)                                                   \
     AROUND(P, D)
 #define CONVERT(P, D)                                                                                                  \
     P(shape, "a kind of shape that takes a separate path", convert_shape_bins)                                         \
@@ -153,6 +171,7 @@ static const cov_rule op_act_rules[] = {
 static const cov_cross eltwise_crosses[] = {
     {COV_CROSS("op_p", "one operation reads p from the wrong place", "op", "p_kind", "q_kind"), COV_RULES(op_p_rules)},
     {COV_CROSS("op_data", "one operation with one class of values: NaN, zeros, halves", "op", "data")},
+    {COV_CROSS("func_data", "NaN, zeros and infinities of a function", "func", "data")},
     {COV_CROSS("op_act", "an operation and the activation after it", "op", "act"), COV_RULES(op_act_rules)},
     {COV_CROSS("op_in_place", "one operation writes its output before it has read its input", "op", "in_place",
                "same")}};
@@ -164,6 +183,11 @@ static const cov_cross act_crosses[] = {
 static const cov_cross reduce_crosses[] = {
     {COV_CROSS("what_data", "one kind of sum with one class of values", "what", "data")}};
 
+static const cov_cross rows_crosses[] = {
+    {COV_CROSS("kind_data", "one normalisation with one class of values", "kind", "data")},
+    {COV_CROSS("kind_affine", "one normalisation with or without factors, in place", "kind", "affine", "in_place")},
+    {COV_CROSS("kind_eps", "one normalisation with one class of eps", "kind", "eps")}};
+
 static const cov_cross convert_crosses[] = {
     {COV_CROSS("data_scale", "halves, zeros and NaN at a factor of the quantiser", "to", "data", "scale")},
     {COV_CROSS("rest", "the last lanes, in both directions", "to", "c_rest")}};
@@ -172,5 +196,6 @@ const npu_model npu_models_vector[] = {NPU_MODEL("pool", POOL, "pooling", pool_c
                                        NPU_MODEL("eltwise", ELTWISE, "elementwise operations", eltwise_crosses),
                                        NPU_MODEL("act", ACT, "activations by themselves", act_crosses),
                                        NPU_MODEL("reduce", REDUCE, "inner products and averages", reduce_crosses),
+                                       NPU_MODEL("rows", ROWS, "softmax and normalisations", rows_crosses),
                                        NPU_MODEL("convert", CONVERT, "conversions between layouts", convert_crosses),
                                        {0}};

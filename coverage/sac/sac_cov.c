@@ -9,6 +9,14 @@ static const char *const to_names[] = {"memory", "cache", "both"};
 static const char *const end_names[] = {"done", "aborted", "read_error", "write_error"};
 static const char *const edge_names[] = {"one", "less", "multiple", "more"};
 static const char *const pad_names[] = {"none", "within", "vector"};
+static const char *const shape_names[] = {"square", "wide", "tall"};
+static const char *const state_names[] = {"sizes", "input_reading", "filter_preloading", "conving", "drain"};
+static const char *const operand_names[] = {"input", "residual", "shifts", "parameters", "filters", "output"};
+static const char *const data_names[] = {"ramp", "random", "extreme", "zeros"};
+static const char *const code_names[] = {"one", "random", "sparse", "large", "unused"};
+static const char *const d_names[] = {"zero", "random", "seven"};
+static const char *const scale_names[] = {"fit", "any", "ends"};
+static const char *const bias_names[] = {"zero", "fit", "any"};
 
 static const cov_bin kernel_bins[] = {{COV_EACH(1, 11)}};
 static const cov_bin stride_bins[] = {{COV_EACH(1, 4)}};
@@ -21,6 +29,15 @@ static const cov_bin end_bins[] = {{COV_NAMES(end_names, 4)}};
 static const cov_bin bus_bins[] = {{COV_NAMES(bus_names, 6)}};
 static const cov_bin edge_bins[] = {{COV_NAMES(edge_names, 4)}};
 static const cov_bin pad_bins[] = {{COV_NAMES(pad_names, 3)}};
+static const cov_bin third_bins[] = {{COV_EACH(1, 3)}};
+static const cov_bin shape_bins[] = {{COV_NAMES(shape_names, 3)}};
+static const cov_bin state_bins[] = {{COV_NAMES(state_names, 5)}};
+static const cov_bin operand_bins[] = {{COV_NAMES(operand_names, 6)}};
+static const cov_bin data_bins[] = {{COV_NAMES(data_names, 4)}};
+static const cov_bin code_bins[] = {{COV_NAMES(code_names, 5)}};
+static const cov_bin d_bins[] = {{COV_NAMES(d_names, 3)}};
+static const cov_bin scale_bins[] = {{COV_NAMES(scale_names, 3)}};
+static const cov_bin bias_bins[] = {{COV_NAMES(bias_names, 3)}};
 static const cov_bin batch_bins[] = {{COV_VALUE("single", 1)},
                                      {COV_VALUE("two", 2)},
                                      {COV_VALUE("three", 3)},
@@ -52,6 +69,15 @@ enum {
     WRITE_STALL,
     END,
     BUS,
+    SHAPE,
+    THIRD,
+    ABORTED_IN,
+    ERROR_AT,
+    DATA,
+    CODES,
+    D,
+    SCALE,
+    BIAS,
     POINTS
 };
 static const cov_point points[POINTS] = {
@@ -79,12 +105,27 @@ static const cov_point points[POINTS] = {
     [WRITE_STALL] = {COV_POINT("write_stall", "the array waits for space behind it", flag_bins)},
     [END] = {COV_POINT("end", "an error that is lost", end_bins), .hint = ":error=1"},
     [BUS] = {COV_POINT("bus", "a handshake that only works without stalls", bus_bins), .hint = ":bus=%"},
+    [SHAPE] = {COV_POINT("kernel_shape", "columns and rows of a kernel exchanged", shape_bins), .hint = ":square=0"},
+    [THIRD] = {COV_POINT("third", "the last part of a filter word that kernel width 1 uses", third_bins),
+               .hint = ":kw=1"},
+    [ABORTED_IN] = {COV_POINT("aborted_in", "a unit that goes on after an abort", state_bins), .hint = ":abort=1"},
+    [ERROR_AT] = {COV_POINT("error_at", "an error of this operand that is lost", operand_bins),
+                  .hint = ":error=1:error_at=0"},
+    [DATA] = {COV_POINT("data", "the ends of an activation", data_bins), .hint = ":data=%"},
+    [CODES] = {COV_POINT("codes", "a code of a weight", code_bins), .hint = ":codes=%"},
+    [D] = {COV_POINT("d", "a shift of an input channel", d_bins), .hint = ":d=%"},
+    [SCALE] = {COV_POINT("scale", "a shift at the end of its range, rounding, saturation", scale_bins),
+               .hint = ":scale=%"},
+    [BIAS] = {COV_POINT("bias", "sums that wrap", bias_bins), .hint = ":bias=%"},
 };
 static const cov_cross crosses[] = {
     {COV_CROSS("kernel_stride", "columns of a strided kernel of this width", "kw", "stride")},
+    {COV_CROSS("stride_window", "columns that the stride drops before the pooling sees them", "stride", "window")},
     {COV_CROSS("pooling", "both poolings in one task", "window", "full")},
     {COV_CROSS("post", "stages behind the array together", "residual", "post_relu", "full")},
     {COV_CROSS("bus_stalls", "a wait for filters at this timing", "bus", "load_stall")},
+    {COV_CROSS("scale_full", "saturation and rounding of each stage behind the array", "scale", "residual", "full")},
+    {COV_CROSS("terms", "a product at the ends of its factors", "data", "codes", "d")},
 };
 static const cov_group group = {COV_GROUP("sac_task", "tasks that have ended", points), COV_CROSSES(crosses)};
 
@@ -141,6 +182,17 @@ void sac_cov_sample(sac_cov *cov, const sac_cov_task *t) {
         [WRITE_STALL] = t->write_stall,
         [END] = t->end,
         [BUS] = t->bus,
+        [SHAPE] = t->kw == t->kh  ? 0
+                  : t->kw > t->kh ? 1
+                                  : 2,
+        [THIRD] = t->kw == 1 ? ((t->c + t->cv - 1) / t->cv - 1) % 3 + 1 : COV_NONE,
+        [ABORTED_IN] = t->aborted_in,
+        [ERROR_AT] = t->error_at,
+        [DATA] = t->data,
+        [CODES] = t->codes,
+        [D] = t->d,
+        [SCALE] = t->scale,
+        [BIAS] = t->bias,
     };
     (void)cov_sample(cov->inst, values);
 }

@@ -17,7 +17,20 @@ typedef struct sac_cov_task {
     uint32_t full, to;          /* 0 none, 1 maximum, 2 average; 0 memory, 1 cache, 2 both */
     uint32_t batches, bus, end; /* end: 0 done, 1 aborted, 2 read error, 3 write error */
     bool load_stall, write_stall;
+    int64_t aborted_in; /* state that an abort has met: enum sac_cov_state; COV_NONE: not aborted */
+    int64_t error_at;   /* what the burst with an error belongs to: enum sac_cov_operand; COV_NONE: no error */
+    int64_t data, codes, d, scale, bias; /* how the operands were drawn: knobs of sac_task */
 } sac_cov_task;
+
+enum sac_cov_state { SAC_COV_SETUP, SAC_COV_INPUT, SAC_COV_PRELOAD, SAC_COV_CONV, SAC_COV_DRAIN };
+enum sac_cov_operand {
+    SAC_COV_FEATURES,
+    SAC_COV_RESIDUAL,
+    SAC_COV_SHIFTS,
+    SAC_COV_PARAM,
+    SAC_COV_FILTERS,
+    SAC_COV_OUTPUT
+};
 
 typedef struct sac_cov {
     cov_db *db;

@@ -7,7 +7,8 @@ static const char *const data_names[] = {"small",  "normal", "random",  "hard", 
                                          "cancel", "large",  "special", "half_ties"};
 static const char *const factor_names[] = {"one",       "zero",     "minus_zero", "minus_one", "random",
                                            "subnormal", "infinite", "nan",        "large",     "two"};
-static const char *const half_names[] = {"fp32", "half", "a", "b", "c", "ab", "abc", "all"};
+static const char *const half_names[] = {"fp32", "half", "a",      "b",      "c",      "ab",      "abc",     "all",
+                                         "ac",   "bc",   "half_a", "half_b", "half_c", "half_ab", "half_ac", "half_bc"};
 static const char *const ld_names[] = {"least", "plus_one", "some", "large"};
 static const char *const split_names[] = {"none", "one", "block", "odd", "k_only"};
 static const char *const error_names[] = {"none", "read0", "read1", "write"};
@@ -16,6 +17,11 @@ static const char *const no_yes[] = {"no", "yes"};
 static const char *const size_names[] = {"nothing",   "one",        "in a block",   "block - 1", "block",
                                          "block + 1", "two blocks", "2 blocks + 1", "more"};
 
+static const char *const slice_names[] = {"nothing", "1", "2", "3", "4", "more", "all lanes"};
+static const char *const chain_names[] = {"all", "some"};
+
+static const cov_bin slice_bins[] = {{COV_NAMES(slice_names, 7)}};
+static const cov_bin chain_bins[] = {{COV_NAMES(chain_names, 2)}};
 static const cov_bin gemms_bins[] = {{COV_EACH(1, 4)}};
 static const cov_bin size_bins[] = {{COV_NAMES(size_names, 9)}};
 static const cov_bin lane_bins[] = {{COV_EACH(0, 15)}};
@@ -23,7 +29,7 @@ static const cov_bin flag_bins[] = {{COV_NAMES(no_yes, 2)}};
 static const cov_bin ld_bins[] = {{COV_NAMES(ld_names, 4)}};
 static const cov_bin factor_bins[] = {{COV_NAMES(factor_names, 10)}};
 static const cov_bin data_bins[] = {{COV_NAMES(data_names, 9)}};
-static const cov_bin half_bins[] = {{COV_NAMES(half_names, 8)}};
+static const cov_bin half_bins[] = {{COV_NAMES(half_names, 16)}};
 static const cov_bin split_bins[] = {{COV_NAMES(split_names, 5)}};
 static const cov_bin error_bins[] = {{COV_NAMES(error_names, 4)}};
 static const cov_bin cpu_bins[] = {{COV_NAMES(cpu_names, 3)}};
@@ -54,6 +60,10 @@ enum {
     CPU,
     ERROR,
     BUS,
+    BESIDE,
+    LAST_SLICE,
+    CHAINS,
+    SHORT_PASS,
     POINTS
 };
 static const cov_point points[POINTS] = {
@@ -81,20 +91,29 @@ static const cov_point points[POINTS] = {
     [CPU] = {COV_POINT("cpu", "the processor computes other bits", cpu_bins), .hint = ":cpu=%"},
     [ERROR] = {COV_POINT("error", "an error response that is lost", error_bins), .hint = ":error=%"},
     [BUS] = {COV_POINT("bus", "a handshake that only works without stalls", bus_bins), .hint = ":bus=%"},
+    [BESIDE] = {COV_POINT("beside", "bytes of a neighbour in a beat of C", flag_bins), .hint = ":beside=%"},
+    [LAST_SLICE] = {COV_POINT("last_slice", "lanes without an operand", slice_bins)},
+    [CHAINS] = {COV_POINT("chains", "a last group of rows with idle chains", chain_bins)},
+    [SHORT_PASS] = {COV_POINT("short_pass", "a slice begins before the sums of the one before are there", flag_bins)},
 };
 static const cov_cross crosses[] = {
     {COV_CROSS("sizes", "ends of blocks in both directions of C", "m", "n")},
+    {COV_CROSS("rows_and_slices", "ends of blocks in the direction of the sums", "m", "k")},
+    {COV_CROSS("place_a", "each alignment of A in either direction", "ta", "a_at", "lda")},
+    {COV_CROSS("place_b", "each alignment of B in either direction", "tb", "b_at", "ldb")},
+    {COV_CROSS("place_c", "each alignment of C, read and written", "c_at", "ldc")},
     {COV_CROSS("transposes", "each way through the loaders", "ta", "tb")},
     {COV_CROSS("factors", "the rules of BLAS for zeros of alpha and beta", "alpha", "beta")},
     {COV_CROSS("error_bus", "an error response after stalls is lost", "error", "bus")},
 };
 static const cov_group group = {COV_GROUP("sgemm", "GEMMs of the cases", points), COV_CROSSES(crosses)};
 
-int sgemm_cov_open(sgemm_cov *cov, int64_t dim, int64_t vec, char *err, size_t err_size) {
+int sgemm_cov_open(sgemm_cov *cov, int64_t dim, int64_t vec, int64_t chains, char *err, size_t err_size) {
     static const cov_group *const groups[] = {&group};
     cov_error why;
     cov->dim = dim;
     cov->vec = vec;
+    cov->chains = chains;
     int rc = cov_open(&cov->db, groups, 1, &why);
     if (rc == COV_OK) {
         rc = cov_instance(cov->db, group.name, NULL, &cov->inst, &why);
@@ -123,9 +142,15 @@ static int64_t size_bin(int64_t size, int64_t block) {
 
 void sgemm_cov_case(sgemm_cov *cov, const tb_knobs *k) {
     int64_t values[POINTS];
-    for (int i = 0; i < POINTS; i++) {
+    for (int i = 0; i < LAST_SLICE; i++) {
         values[i] = tb_knobs_get(k, points[i].name);
     }
+    const int64_t rows = values[COL] != 0 ? values[N] : values[M], cols = values[COL] != 0 ? values[M] : values[N];
+    const int64_t mb = rows < cov->dim ? rows : cov->dim, nb = cols < cov->dim ? cols : cov->dim;
+    const int64_t last = values[K] % cov->vec;
+    values[LAST_SLICE] = values[K] == 0 ? 0 : last == 0 ? 6 : last < 5 ? last : 5;
+    values[CHAINS] = cov->chains == 1 ? COV_NONE : rows % cov->chains != 0;
+    values[SHORT_PASS] = values[K] > cov->vec && mb > 0 && (mb + cov->chains - 1) / cov->chains * nb < cov->vec + 2;
     values[M] = size_bin(values[M], cov->dim);
     values[N] = size_bin(values[N], cov->dim);
     values[K] = size_bin(values[K], cov->vec);

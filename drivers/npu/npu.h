@@ -83,6 +83,8 @@ typedef enum npu_act {
     NPU_ACT_MISH = 9,
     NPU_ACT_ELU = 10, /* act_p[0]: alpha */
     NPU_ACT_SOFTPLUS = 11,
+    NPU_ACT_GELU = 12,      /* with erf */
+    NPU_ACT_GELU_TANH = 13, /* its approximation with tanh */
     NPU_ACT_COUNT
 } npu_act;
 
@@ -287,20 +289,31 @@ typedef enum npu_alu_op { NPU_ALU_CTRL_OP_TABLE(NPU_ALU_VALUE) NPU_ALU_OP_COUNT 
 /* Where p or q comes from: a scalar, the tensor b, or an array with one FP32 for each channel. */
 typedef enum npu_operand { NPU_SCALAR = 0, NPU_VECTOR = 1, NPU_CHANNEL = 2 } npu_operand;
 
+/* Functions of the ALU in place of an activation, the numbers of ALU_ACT.FUNC. */
+typedef enum npu_func {
+    NPU_FUNC_NONE = 0,
+    NPU_FUNC_EXP = 1,
+    NPU_FUNC_RECIP = 2,
+    NPU_FUNC_RSQRT = 3,
+    NPU_FUNC_COUNT
+} npu_func;
+
 /*
- * Element-wise operation on FP32 NCHW tensors: out = act(op(a, p, q)). a, b (where used) and out have the same w, h, c;
- * out may be a. Threshold is GT with a scalar, clip is COPY with NPU_ACT_CLIP, scale and bias per channel is MULADD
- * with NPU_CHANNEL, dropout is MUL, mean/norm of an image is ADDMUL with -mean and norm, PReLU is PRELU with the slopes
- * at p_addr (NPU_CHANNEL) or one slope for all (NPU_SCALAR).
+ * Element-wise operation on FP32 NCHW tensors: out = act(op(a, p, q)), or func in place of act. a, b (where used) and
+ * out have the same w, h, c; out may be a. Threshold is GT with a scalar, clip is COPY with NPU_ACT_CLIP, scale and
+ * bias per channel is MULADD with NPU_CHANNEL, dropout is MUL, mean/norm of an image is ADDMUL with -mean and norm,
+ * PReLU is PRELU with the slopes at p_addr (NPU_CHANNEL) or one slope for all (NPU_SCALAR), 1/a is COPY with
+ * NPU_FUNC_RECIP.
  */
 typedef struct npu_eltwise {
-    npu_alu_op op; /* neither DOT nor SUM */
+    npu_alu_op op; /* not a reduction */
     npu_operand p_kind, q_kind;
     npu_tensor a, b, out;
     uint32_t p, q;           /* FP32 bits */
     uint32_t p_addr, q_addr; /* arrays of c FP32, multiple of 4 */
     npu_act act;
     uint32_t act_p[2];
+    npu_func func; /* not with an activation */
 } npu_eltwise;
 npu_status npu_eltwise_run(npu *dev, const npu_eltwise *op);
 
@@ -310,6 +323,32 @@ npu_status npu_dot_run(npu *dev, uint32_t a_addr, uint32_t b_addr, uint32_t len,
                        uint32_t *result);
 /* Global average of an FP32 NCHW tensor: out is c FP32 values, out_step bytes apart (a multiple of 4). */
 npu_status npu_global_average_run(npu *dev, const npu_tensor *in, uint32_t out_addr, uint32_t out_step);
+/*
+ * Normalisation of rows of FP32 values, each row by itself (docs/npu/driver.md, *Rows*):
+ * - softmax: e^(x - max) / sum of these; softmax across: the same down the columns, each column by itself;
+ * - layer norm: (x - mean) / sqrt(variance + eps) * gamma + beta, variance: the mean of the squares of x - mean;
+ * - RMS norm: x / sqrt(mean of x^2 + eps) * gamma.
+ * Steps are multiples of 4 and at least a row; out may be in, with the same step. rows: 1..65535, cols: 1..2^24-1.
+ * scratch: npu_rows_scratch_bytes() bytes, 4 for each row (across: column). gamma_addr, beta_addr: cols FP32 values, 0: none (softmax: none; a beta only
+ * in layer norm, with a gamma: NPU_ERR_LAYOUT). Addresses are multiples of 4, scratch_addr of 16.
+ */
+typedef enum npu_rows_kind {
+    NPU_ROWS_SOFTMAX,
+    NPU_ROWS_LAYER_NORM,
+    NPU_ROWS_RMS_NORM,
+    NPU_ROWS_SOFTMAX_ACROSS,
+    NPU_ROWS_KINDS
+} npu_rows_kind;
+typedef struct npu_rows {
+    npu_rows_kind kind;
+    uint32_t rows, cols;
+    uint32_t in_addr, in_step, out_addr, out_step; /* steps: bytes from a row to the next */
+    uint32_t eps;                                  /* FP32 bits */
+    uint32_t gamma_addr, beta_addr;
+    uint32_t scratch_addr, scratch_bytes;
+} npu_rows;
+uint32_t npu_rows_scratch_bytes(const npu_rows *rows);
+npu_status npu_rows_run(npu *dev, const npu_rows *rows);
 /* Nearest upsampling by 2: out.w = 2*in.w, out.h = 2*in.h, same layout and c. */
 npu_status npu_upsample2x_run(npu *dev, const npu_tensor *in, const npu_tensor *out);
 /* Copy a tensor, same layout and shape, other steps: a branch of a concat that could not be written in place. */
@@ -336,6 +375,7 @@ npu_status npu_job_dot(npu_job *job, const npu *dev, uint32_t a_addr, uint32_t b
                        uint32_t out_addr);
 npu_status npu_job_global_average(npu_job *job, const npu *dev, const npu_tensor *in, uint32_t out_addr,
                                   uint32_t out_step);
+npu_status npu_job_rows(npu_job *job, const npu *dev, const npu_rows *rows);
 npu_status npu_job_upsample2x(npu_job *job, const npu *dev, const npu_tensor *in, const npu_tensor *out);
 npu_status npu_job_copy(npu_job *job, const npu *dev, const npu_tensor *in, const npu_tensor *out);
 npu_status npu_jobs_run(npu *dev, npu_job *jobs, size_t count);
@@ -384,12 +424,17 @@ typedef struct npu_pool_state {
 } npu_pool_state;
 
 typedef struct npu_alu_state {
-    uint32_t ctrl, act, act_p[4];
+    uint32_t ctrl, act, act_p[4], func;
     uint32_t a_addr, a_rstep, a_pstep, b_addr, b_rstep, b_pstep, o_addr[4], o_rstep, o_pstep;
     uint32_t count, rows, planes, out_count;
     uint32_t p, q, p_addr, q_addr;
     uint32_t tasks, at; /* one for each o_addr */
 } npu_alu_state;
+
+typedef struct npu_rows_state {
+    npu_rows rows;
+    uint32_t at; /* the next of the steps in npu_rows.c */
+} npu_rows_state;
 
 struct npu_job {
     npu_status status;
@@ -404,6 +449,7 @@ struct npu_job {
         npu_convert_state convert;
         npu_pool_state pool;
         npu_alu_state alu;
+        npu_rows_state rows;
     } s;
 };
 

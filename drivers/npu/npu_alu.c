@@ -30,22 +30,26 @@ static void put_operands(const npu_alu_state *s, npu_task *task) {
     npu_task_put(task, NPU_REG_ALU_Q_ADDR, s->q_addr);
 }
 
-static bool next_alu(npu_job *job, npu_task *task) {
+void npu_alu_put(const npu_alu_state *s, npu_task *task) {
     static const uint32_t act_regs[4] = {NPU_REG_ALU_ACT_P0, NPU_REG_ALU_ACT_P1, NPU_REG_ALU_ACT_P2,
                                          NPU_REG_ALU_ACT_P3};
-    npu_alu_state *s = &job->s.alu;
     uint32_t params[4];
-    if (s->at == s->tasks) {
-        return false;
-    }
     put_operands(s, task);
     uint32_t used = npu_act_params(s->act, s->act_p, params);
     for (uint32_t i = 0; i < used; i++) {
         npu_task_put(task, act_regs[i], params[i]);
     }
-    npu_task_put(task, NPU_REG_ALU_ACT, NPU_FIELD(NPU_ALU_ACT_TYPE, s->act));
+    npu_task_put(task, NPU_REG_ALU_ACT, NPU_FIELD(NPU_ALU_ACT_TYPE, s->act) | NPU_FIELD(NPU_ALU_ACT_FUNC, s->func));
     npu_task_put(task, NPU_REG_ALU_CTRL, s->ctrl | NPU_ALU_CTRL_EN_MASK);
     task->out = (npu_output){s->o_addr[s->at], s->out_count * 4, s->rows, s->o_rstep, s->planes, s->o_pstep};
+}
+
+static bool next_alu(npu_job *job, npu_task *task) {
+    npu_alu_state *s = &job->s.alu;
+    if (s->at == s->tasks) {
+        return false;
+    }
+    npu_alu_put(s, task);
     s->at++;
     return true;
 }
@@ -122,7 +126,11 @@ static npu_status check_eltwise(const npu *dev, const npu_eltwise *op, bool b_us
     if (status == NPU_OK) {
         status = npu_act_check(op->act, op->act_p);
     }
-    return status == NPU_OK && op->op == NPU_ALU_ADD_I32 && op->act != NPU_ACT_NONE ? NPU_ERR_LAYOUT : status;
+    if (status == NPU_OK && op->func != NPU_FUNC_NONE && op->act != NPU_ACT_NONE) {
+        status = NPU_ERR_ACT;
+    }
+    bool changes = op->act != NPU_ACT_NONE || op->func != NPU_FUNC_NONE;
+    return status == NPU_OK && op->op == NPU_ALU_ADD_I32 && changes ? NPU_ERR_LAYOUT : status;
 }
 
 static npu_status eltwise_areas(npu_job *job, const npu *dev, const npu_eltwise *op, bool b_used) {
@@ -157,14 +165,15 @@ static void eltwise_state(npu_alu_state *s, const npu_eltwise *op, bool b_used, 
     s->p_addr = op->p_kind == NPU_CHANNEL ? op->p_addr : 0;
     s->q_addr = op->q_kind == NPU_CHANNEL ? op->q_addr : 0;
     s->act = op->act;
+    s->func = op->func;
     s->act_p[0] = op->act_p[0];
     s->act_p[1] = op->act_p[1];
     shape_planes(s, &op->a, is_dense(&op->a) && is_dense(&op->out) && (!b_used || is_dense(&op->b)) && !channels_used);
 }
 
 npu_status npu_job_eltwise(npu_job *job, const npu *dev, const npu_eltwise *given) {
-    if (given == NULL || (uint32_t)given->op >= NPU_ALU_OP_COUNT || given->op == NPU_ALU_DOT ||
-        given->op == NPU_ALU_SUM) {
+    if (given == NULL || (uint32_t)given->op >= NPU_ALU_OP_COUNT || NPU_HAS(NPU_ALU_CTRL_OP_WITH_REDUCE, given->op) ||
+        (uint32_t)given->func >= NPU_FUNC_COUNT) {
         return NPU_ERR_ARG;
     }
     npu_eltwise op = *given;

@@ -126,6 +126,11 @@ npu_status npu_job_area(npu_job *job, npu_area area, npu_use use, bool in_place)
 /* Run this one job; `status`: result of making it. */
 npu_status npu_job_run(npu *dev, npu_job *job, npu_status status);
 
+/* ---- npu_alu.c ---- */
+
+/* The register writes of task number s->at. */
+void npu_alu_put(const npu_alu_state *s, npu_task *task);
+
 /* ---- convolution ---- */
 
 /* Is this a plan for this convolution, and does the hardware support all its tasks? NPU_ERR_SPLIT when not. */

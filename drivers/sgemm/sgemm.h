@@ -47,6 +47,8 @@ typedef enum sgemm_status {
 const char *sgemm_strerror(sgemm_status status);
 /* Number of the argument of cblas_sgemm that a status is about, 0: none. */
 int sgemm_argument(sgemm_status status);
+/* The same of SGEMM, which has no argument for the order: what xerbla() gets from sgemm_blas(). */
+int sgemm_blas_argument(sgemm_status status);
 
 /* The values of CBLAS_ORDER and CBLAS_TRANSPOSE. */
 enum { SGEMM_ROW_MAJOR = 101, SGEMM_COL_MAJOR = 102 };

@@ -42,6 +42,11 @@ int sgemm_argument(sgemm_status status) {
     return (unsigned)status < SGEMM_STATUS_COUNT ? number[status] : 0;
 }
 
+int sgemm_blas_argument(sgemm_status status) {
+    const int number = sgemm_argument(status);
+    return number > 0 ? number - 1 : 0;
+}
+
 sgemm_gemm sgemm_row_major(const sgemm_args *x) {
     const bool col = x->order == SGEMM_COL_MAJOR;
     const bool ta = x->trans_a != SGEMM_NO_TRANS, tb = x->trans_b != SGEMM_NO_TRANS;

@@ -60,13 +60,16 @@ static const net_target *find(const char *name) {
     return NULL;
 }
 
-/* Weights: those of the file, or for engines that need them powers of two. */
+/* Weights: those of the file, or for engines that need them powers of two, which a norm behind them must not scale. */
 static net_status weights(job *j, net_error *err) {
     const options *o = j->o;
     net_pow2 p = {0};
-    net_status status = NET_OK;
     if (j->target->fits == NULL) {
         return NET_OK;
+    }
+    net_status status = net_opt_norms(&j->graph, NULL, err);
+    if (status != NET_OK) {
+        return status;
     }
     status = o->pow2 != NULL ? net_pow2_load(&p, o->pow2, err) : net_pow2_from_graph(&j->graph, &p, err);
     status = status == NET_OK && o->out_pow2 != NULL ? net_pow2_save(&p, o->out_pow2, err) : status;

@@ -44,6 +44,11 @@ package npu_pkg;
 
 `include "npu_tasks.svh"
 
+  // The operation makes one result of a row.
+  function automatic logic alu_reduces_f(input logic [4:0] op);
+    alu_reduces_f = op == AluDot || op == AluSum || op == AluRmax || op == AluSumsq;
+  endfunction
+
   localparam int unsigned AluChunk = 64;     // words of 128 bit of an ALU chunk
   localparam int unsigned PoolMaxIw = 512;   // input columns of a POOL task
   localparam int unsigned PoolMaxOw = 64;    // output columns of a POOL task

@@ -144,7 +144,7 @@ void npu_tlog_rtl_clear(npu_tlog_rtl *r) {
 /* ---- ALU: chunks, or rows of a reduction, alternate between the channels ---- */
 
 static bool reduces(const cm_alu_task *a) {
-    return a->op == NPU_ALU_CTRL_OP_DOT || a->op == NPU_ALU_CTRL_OP_SUM;
+    return NPU_HAS(NPU_ALU_CTRL_OP_WITH_REDUCE, a->op);
 }
 
 static uint32_t chunk_elements(const cm_alu_task *a, const alu_place *p) {

@@ -37,6 +37,7 @@ typedef struct verdict {
     uint64_t at;     /* clock cycles of the run before it differed */
     uint64_t cycles; /* from there to the end */
     uint64_t cases;  /* that had passed before it differed */
+    uint64_t hash;   /* trace hash of the run, if it survived */
     char signature[128], message[256];
 } verdict;
 
@@ -226,14 +227,15 @@ static double cpu(int who) {
 
 static void write_verdicts(FILE *out, const void *ctx) {
     static const char *const states[] = {"", "not-reached", "reached", ""};
-    (void)ctx;
+    const tb_result *own = (const tb_result *)ctx;
     fprintf(out, "#\t%.3f\t%.3f\t%" PRIu64 "\n", cpu(RUSAGE_SELF), cpu(RUSAGE_CHILDREN), tb_mut_time.edges);
     for (uint32_t m = 1; m <= mut.all->count; m++) {
         const verdict *v = &mut.verdict[m];
         if (mut.state[m] != TB_MUT_NOT_WATCHED) {
-            fprintf(out, "%u\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\n", m,
+            const char *trace = v->end != SURVIVED ? "-" : v->hash == own->trace_hash ? "same" : "other";
+            fprintf(out, "%u\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\t%s\n", m,
                     mut.state[m] == TB_MUT_INFECTED ? words[v->end] : states[mut.state[m]], v->at, v->cycles, v->cases,
-                    v->signature, v->message);
+                    v->signature, v->message, trace);
         }
     }
 }
@@ -243,6 +245,7 @@ int tb_mutation_end(const tb_result *result, int rc, char *err, size_t err_size)
         return rc;
     }
     if (mut.child != 0) {
+        mut.verdict[mut.child].hash = result->trace_hash;
         rc == 0 ? leave(SURVIVED, "", "") : leave(CRASHED, "", err);
     }
     tb_mut_unwatch();
@@ -252,7 +255,7 @@ int tb_mutation_end(const tb_result *result, int rc, char *err, size_t err_size)
     if (rc == 0 && mut.refused) {
         rc = opt_fail(err, err_size, "the machine refused a process");
     }
-    if (rc == 0 && result->outcome == TB_PASS && rep_write(mut.o->verdicts, write_verdicts, NULL) != 0) {
+    if (rc == 0 && result->outcome == TB_PASS && rep_write(mut.o->verdicts, write_verdicts, result) != 0) {
         rc = opt_fail(err, err_size, "--verdicts: %s: cannot be written", mut.o->verdicts);
     }
     (void)munmap(mut.verdict, ((size_t)mut.all->count + 1) * sizeof(verdict));

@@ -6,6 +6,7 @@
 #include "sac_regs.h"
 #include "speed.h"
 #include "stim.h"
+#include "terms.h"
 #include "tiles.h"
 
 static void fill(sac_device *dev, const sac_task *t, const stim_data *d) {
@@ -62,13 +63,46 @@ static void disturb(sac_device *dev, const tb_prog_run *run) {
     }
 }
 
+/* What the last burst with an error belongs to; COV_NONE: none of the task's had one. */
+static int64_t error_at(const sac_device *dev, const sac_dev *drv, const sac_task *t, const uint64_t before[3]) {
+    static const unsigned port[] = {SAC_PORT_F, SAC_PORT_W, SAC_PORT_F};
+    const uint32_t step = t->in_step != 0 ? t->in_step : sac_tensor_bytes(drv, 1, t->h, t->w);
+    uint64_t now[3];
+    errors(dev, now);
+    for (int i = 0; i < 3; i++) {
+        const tb_axi_slave *slave = &dev->run.port[port[i]]->slave;
+        const uint64_t addr = slave->error_addr[i == 2][(now[i] - 1) % TB_AXI_SLAVE_ERRORS];
+        if (now[i] == before[i]) {
+            continue;
+        }
+        if (i == 0) {
+            const uint64_t end = t->in + (uint64_t)((t->c + drv->cv - 1) / drv->cv) * step;
+            return !t->from_cache && addr >= t->in && addr < end ? SAC_COV_FEATURES : SAC_COV_RESIDUAL;
+        }
+        return i == 2                                                                         ? SAC_COV_OUTPUT
+               : addr >= t->dtab && addr < t->dtab + (uint64_t)t->c                           ? SAC_COV_SHIFTS
+               : addr >= t->params && addr < t->params + (uint64_t)sac_param_bytes(drv, t->n) ? SAC_COV_PARAM
+                                                                                              : SAC_COV_FILTERS;
+    }
+    return COV_NONE;
+}
+
+/* The state that an abort has met, by the counters. */
+static int64_t aborted_in(const sac_dev *drv, const sac_task *t, const sac_cycles *c) {
+    return c->conv == sac_conv_cycles(drv, t)              ? SAC_COV_DRAIN
+           : c->conv + c->load_stall + c->write_stall != 0 ? SAC_COV_CONV
+           : c->preload != 0                               ? SAC_COV_PRELOAD
+           : c->input != 0                                 ? SAC_COV_INPUT
+                                                           : SAC_COV_SETUP;
+}
+
 static sac_cov *cov_of(const tb_prog *prog) {
     return (sac_cov *)prog->ctx;
 }
 
-/* A task has ended as it had to. */
+/* A task has ended as it had to; error: error_at(). */
 static void cover(const tb_prog_run *run, const sac_dev *drv, const sac_task *t, const sac_cycles *cycles,
-                  sac_status end) {
+                  sac_status end, int64_t error) {
     const uint32_t kinds = t->to_cache ? (t->to_memory ? 2 : 1) : 0;
     const sac_cov_task task = {
         .wv = drv->wv,
@@ -104,6 +138,13 @@ static void cover(const tb_prog_run *run, const sac_dev *drv, const sac_task *t,
                                          : 2,
         .load_stall = cycles->load_stall > 0,
         .write_stall = cycles->write_stall > 0,
+        .aborted_in = end == SAC_FAIL_ABORTED ? aborted_in(drv, t, cycles) : COV_NONE,
+        .error_at = error,
+        .data = tb_knobs_get(run->knobs, "data"),
+        .codes = tb_knobs_get(run->knobs, "codes"),
+        .d = tb_knobs_get(run->knobs, "d"),
+        .scale = tb_knobs_get(run->knobs, "scale"),
+        .bias = tb_knobs_get(run->knobs, "bias"),
     };
     if (cov_of(run->o->prog)->db != NULL) {
         sac_cov_sample(cov_of(run->o->prog), &task);
@@ -142,14 +183,14 @@ static bool run_task(sac_device *dev, sac_dev *drv, const tb_prog_run *run, cons
     }
     sac_device_log(dev);
     sac_cycles cycles = {0};
-    if (!aborted && sac_read_cycles(drv, &cycles) == SAC_OK && cycles.conv != sac_conv_cycles(drv, t)) {
+    if (sac_read_cycles(drv, &cycles) == SAC_OK && !aborted && cycles.conv != sac_conv_cycles(drv, t)) {
         tb_run_fail(&dev->run, "cycles:conv", "CYC_CONV: got %u, expected %u by the formula of the document",
                     cycles.conv, (unsigned)sac_conv_cycles(drv, t));
         return false;
     }
     const bool equal = sac_device_compare(dev, aborted);
     if (equal) {
-        cover(run, drv, t, &cycles, got);
+        cover(run, drv, t, &cycles, got, error_at(dev, drv, t, before));
     }
     return equal;
 }
@@ -276,6 +317,13 @@ int main(int argc, char **argv) {
                               .size = size,
                               .bench = &bench,
                               .body = run_case},
+                             {.name = "terms",
+                              .about = "every code by every d by the ends of an activation, against the product itself",
+                              .is_operator = true,
+                              .knobs = terms_knobs,
+                              .knob_count = terms_knob_count,
+                              .bench = &bench,
+                              .body = terms_case},
                              {.name = "network",
                               .about = "the digits network, LeNet, layers of SqueezeNet in INT8",
                               .is_operator = true,

@@ -20,8 +20,9 @@ static const uint32_t data_weights[] = {3, 4, 4, 4, 1, 2, 2, 1, 2};
 static const char *const factor_names[] = {"one",       "zero",     "minus_zero", "minus_one", "random",
                                            "subnormal", "infinite", "nan",        "large",     "two"};
 static const uint32_t factor_weights[] = {12, 3, 1, 3, 8, 1, 1, 1, 1, 2};
-static const char *const half_names[] = {"fp32", "half", "a", "b", "c", "ab", "abc", "all"};
-static const uint32_t half_weights[] = {8, 2, 1, 1, 1, 1, 1, 2};
+static const char *const half_names[] = {"fp32", "half", "a",      "b",      "c",      "ab",      "abc",     "all",
+                                         "ac",   "bc",   "half_a", "half_b", "half_c", "half_ab", "half_ac", "half_bc"};
+static const uint32_t half_weights[] = {16, 4, 2, 2, 2, 2, 2, 4, 1, 1, 1, 1, 1, 1, 1, 1};
 static const char *const ld_names[] = {"least", "plus_one", "some", "large"};
 static const char *const split_names[] = {"none", "one", "block", "odd", "k_only"};
 static const uint32_t split_weights[] = {10, 1, 1, 1, 1};
@@ -50,7 +51,7 @@ const tb_knob gemm_knobs[GEMM_KNOBS] = {
     {"alpha", 0, 9, TB_KNOB_ENUM, factor_names, factor_weights, "factor of the product"},
     {"beta", 0, 9, TB_KNOB_ENUM, factor_names, factor_weights, "factor of C"},
     {"data", 0, 8, TB_KNOB_ENUM, data_names, data_weights, "elements of the matrices"},
-    {"half", 0, 7, TB_KNOB_ENUM, half_names, half_weights, "binary16 modes: rounded operands, stored matrices"},
+    {"half", 0, 15, TB_KNOB_ENUM, half_names, half_weights, "binary16 modes: rounded operands, stored matrices"},
     {"fed", 0, 1, TB_KNOB_WEIGHTED, NULL, rare, "a GEMM reads what the one before writes"},
     {"queued", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "a GEMM is started before the one before is done"},
     {"irq", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "wait for the interrupt instead of polling"},
@@ -60,6 +61,8 @@ const tb_knob gemm_knobs[GEMM_KNOBS] = {
     {"error_at", 0, 40, TB_KNOB_SMALL, NULL, NULL, "number of that burst"},
     {"bus", 0, 5, TB_KNOB_ENUM, gemm_bus_names, bus_weights, "timing of the buses"},
     {"span", 0, 1, (tb_knob_kind)(TB_KNOB_WEIGHTED | TB_KNOB_LATER), NULL, span_weights, "matrices anywhere in 4 GB"},
+    {"beside", 0, 1, (tb_knob_kind)(TB_KNOB_WEIGHTED | TB_KNOB_LATER), NULL, rare,
+     "A, C and B are columns of one larger matrix"},
 };
 
 #if SGEMM_CFG_DIM > 16
@@ -78,8 +81,28 @@ const tb_knob gemm_knobs[GEMM_KNOBS] = {
 #define EN_HALF 1
 #endif
 
+static uint32_t flags_of(int64_t half) {
+    static const uint32_t flags[] = {0,
+                                     SGEMM_HALF,
+                                     SGEMM_A_F16,
+                                     SGEMM_B_F16,
+                                     SGEMM_C_F16,
+                                     SGEMM_A_F16 | SGEMM_B_F16,
+                                     SGEMM_A_F16 | SGEMM_B_F16 | SGEMM_C_F16,
+                                     SGEMM_A_F16 | SGEMM_B_F16 | SGEMM_C_F16 | SGEMM_HALF,
+                                     SGEMM_A_F16 | SGEMM_C_F16,
+                                     SGEMM_B_F16 | SGEMM_C_F16,
+                                     SGEMM_A_F16 | SGEMM_HALF,
+                                     SGEMM_B_F16 | SGEMM_HALF,
+                                     SGEMM_C_F16 | SGEMM_HALF,
+                                     SGEMM_A_F16 | SGEMM_B_F16 | SGEMM_HALF,
+                                     SGEMM_A_F16 | SGEMM_C_F16 | SGEMM_HALF,
+                                     SGEMM_B_F16 | SGEMM_C_F16 | SGEMM_HALF};
+    return flags[half];
+}
+
 bool gemm_mode_legal(int64_t half) {
-    const bool rounds = half == 1 || half == 7;
+    const bool rounds = (flags_of(half) & SGEMM_HALF) != 0;
     return (EN_HALF != 0 || half == 0) && (HALF_ONLY == 0 || rounds);
 }
 
@@ -123,7 +146,8 @@ void gemm_constrain(tb_knobs *k, uint64_t seed) {
     draw_long(k, seed);
     if (!gemm_mode_legal(tb_knobs_get(k, "half")) && !tb_knobs_is_pinned(k, "half")) {
         tb_rng rng = tb_rng_stream(seed, "half mode");
-        tb_knobs_set(k, "half", HALF_ONLY != 0 ? (tb_rng_chance(&rng, 1, 2) ? 1 : 7) : 0);
+        static const uint64_t rounding[] = {1, 7, 10, 11, 12, 13, 14, 15};
+        tb_knobs_set(k, "half", HALF_ONLY != 0 ? (int64_t)tb_rng_pick(&rng, rounding, 8) : 0);
     }
 }
 
@@ -249,16 +273,23 @@ static uint32_t place(const tb_knobs *k, uint64_t seed, uint32_t i, uint32_t whi
     return at * PLACE + 0x1000 + in;
 }
 
-static uint32_t flags_of(int64_t half) {
-    static const uint32_t flags[] = {0,
-                                     SGEMM_HALF,
-                                     SGEMM_A_F16,
-                                     SGEMM_B_F16,
-                                     SGEMM_C_F16,
-                                     SGEMM_A_F16 | SGEMM_B_F16,
-                                     SGEMM_A_F16 | SGEMM_B_F16 | SGEMM_C_F16,
-                                     SGEMM_A_F16 | SGEMM_B_F16 | SGEMM_C_F16 | SGEMM_HALF};
-    return flags[half];
+/*
+ * A, C and B side by side as columns of one larger matrix, where their elements are equally large: rows of `row` stored
+ * elements each, at most `rows` of them. The matrix begins at a multiple of its own rows, so none of the three wraps.
+ */
+static void place_beside(sgemm_args *x, const int32_t row[3], int32_t rows, const uint32_t at[3], int32_t gap) {
+    const uint32_t f16 = x->flags & (SGEMM_A_F16 | SGEMM_B_F16 | SGEMM_C_F16), size = f16 != 0 ? 2 : 4;
+    const uint32_t shift = at[0] % 16, a = (uint32_t)row[0], b = (uint32_t)row[1], c = (uint32_t)row[2];
+    const uint32_t ld = shift + a + c + b + at[1] % 4 + at[2] % 4 + (uint32_t)gap;
+    const bool same = f16 == 0 || f16 == (SGEMM_A_F16 | SGEMM_B_F16 | SGEMM_C_F16);
+    if (!same || ld == 0 || ((uint64_t)rows + 2) * ld * size > GEMM_BYTES_MAX) {
+        return;
+    }
+    const uint32_t first = (x->a / (ld * size) + 1) * (ld * size) + shift * size;
+    x->a = first;
+    x->c = first + (a + at[2] % 4) * size;
+    x->b = first + (a + at[2] % 4 + c + at[1] % 4) * size;
+    x->lda = x->ldb = x->ldc = (int32_t)ld;
 }
 
 gemm gemm_make(uint64_t seed, const tb_knobs *k, uint32_t i, const gemm *prev) {
@@ -303,6 +334,11 @@ gemm gemm_make(uint64_t seed, const tb_knobs *k, uint32_t i, const gemm *prev) {
     if (g.fed) {
         g.x.a = prev->x.c;
         g.x.lda = prev->x.ldc;
+    } else if (tb_knobs_get(k, "beside") != 0) {
+        const int32_t row[] = {row_a, row_b, row_c}, most = g.x.m > g.x.k ? g.x.m : g.x.k;
+        const uint32_t at[] = {(uint32_t)tb_knobs_get(k, "a_at"), (uint32_t)tb_knobs_get(k, "b_at"),
+                               (uint32_t)tb_knobs_get(k, "c_at")};
+        place_beside(&g.x, row, most > g.x.n ? most : g.x.n, at, (int32_t)(tb_knobs_get(k, "ldc") * 3));
     }
     return g;
 }

@@ -10,7 +10,7 @@
 #define GEMM_MAX 8u        /* GEMMs of a case */
 #define GEMM_DIM_MAX 65535 /* of M, N and K */
 
-#define GEMM_KNOBS 26u
+#define GEMM_KNOBS 27u
 extern const tb_knob gemm_knobs[GEMM_KNOBS];
 extern const char *const gemm_bus_names[6];
 

@@ -23,7 +23,7 @@ static sgemm_cov *cov_of(const tb_prog *prog) {
 }
 
 static int cov_begin(const tb_prog *prog, char *err, size_t err_size) {
-    return sgemm_cov_open(cov_of(prog), SGEMM_CFG_DIM, SGEMM_CFG_VEC, err, err_size);
+    return sgemm_cov_open(cov_of(prog), SGEMM_CFG_DIM, SGEMM_CFG_VEC, SGEMM_CFG_R, err, err_size);
 }
 
 static int cov_end(const tb_prog *prog, const char *path, const char *again, char *err, size_t err_size) {

@@ -146,7 +146,8 @@ def fifo(name, depth, data, claim, scope, how, wrong):
 
 # ---- the mesh: `mesh` and `mesh_struct` (a netlist of pe) ----
 MESH = ["rtl/npu/mesh/mesh_pkg.sv", "rtl/npu/mesh/mesh.sv"]
-MESH += [SV + name + ".sv" for name in ("pe", "delay_line", "mesh_struct", "mesh_equiv_bench")]
+MESH += ["rtl/npu/mesh/struct/%s.sv" % name for name in ("pe", "delay_line", "mesh_struct")]
+MESH += [SV + "mesh_equiv_bench.sv"]
 
 
 def mesh_state(n):
@@ -218,7 +219,8 @@ def mesh():
 # ---- the transposer: `transpose` and `transpose_struct` (a netlist of cells) ----
 def transpose():
     sources = (["rtl/npu/post/transpose.sv"] +
-               [SV + name + ".sv" for name in ("transpose_cell", "transpose_struct", "transpose_equiv_bench")])
+               ["rtl/npu/post/struct/%s.sv" % name for name in ("transpose_cell", "transpose_struct")] +
+               [SV + "transpose_equiv_bench.sv"])
     side = ("the left row enters upside down", sources[0], "cell_a[i*N+N-1] = in_data[8*i+:8];",
             "cell_a[(N-1-i)*N+N-1] = in_data[8*i+:8];")
     end = ("the flush ends a vector early", sources[0], "if (blk_end) begin",
@@ -245,5 +247,49 @@ def transpose():
                 "-seq 2 -prove-skip 1 -set-at 1 rst_ni 0 %s -show-inputs" % joined("-prove", reset))
 
 
+# ---- the accumulators: `acc` and `acc_struct` (a netlist of cells) ----
+ACC = ["rtl/npu/acc/acc.sv", "rtl/npu/acc/struct/acc_cell.sv", "rtl/npu/acc/struct/acc_struct.sv",
+       SV + "acc_equiv_bench.sv"]
+
+
+def acc_state(n):
+    """Pairs of the same register in both descriptions: control, and the data of each cell (those of stream 0 first)."""
+    control = [("u_fast.slot_q", "u_struct.write_q"), ("fast_valid_o", "struct_valid_o")]
+    for flag in ("first_q", "last_q"):
+        control.append(("u_fast." + flag, ",".join("u_struct.g_flag[%d].%s" % (c, flag) for c in range(n - 1, 0, -1))))
+    cells = []
+    for j in range(2):
+        for col in range(n):
+            cell, bits = "u_struct.g_col[%d].u_cell%d." % (col, j), "[%d:%d]" % (32 * col + 31, 32 * col)
+            cells.append([("fast%d_o%s" % (j, bits), "struct%d_o%s" % (j, bits)),
+                          ("u_fast.q%d[%d]" % (j, col), cell + "read_q")])
+            cells[-1] += [("u_fast.m%d[%d]" % (j, slot * n + col), cell + "mem[%d]" % slot) for slot in range(n)]
+    return control, cells
+
+
+def acc():
+    add = ("the sum of a first block is added to", ACC[0], "keep[c] = {32{~first[c]}};", "keep[c] = '1;")
+    ahead = ("the word of this cycle is read", ACC[0], "q1[c] = m1[{slot_next, c[Aw-1:0]}];",
+             "q1[c] = m1[{slot_q, c[Aw-1:0]}];")
+    flags = ("the first flag is a cycle late in column 0", ACC[0], "assign first = {first_q, first_i};",
+             "assign first = {first_q, first_q[0]};")
+    for n in (4, 8):
+        control, cells = acc_state(n)
+        script = [READ + " ".join(ACC), "chparam -set N %d acc_equiv_bench" % n,
+                  "hierarchy -check -top acc_equiv_bench", "proc", "flatten", "memory_map",
+                  "async2sync", "dffunmap", "opt_expr", "opt_clean"]
+        step, scope = "-seq 2 -prove-skip 1 %s %s -show-inputs", "N = %d, any state, any inputs, one step" % n
+        yield Proof("acc.control-%d" % n, "acc = acc_struct: address, flags, validity", scope, script,
+                    step % (joined("-set-at 1", control), joined("-prove", control)), slow=n > 4)
+        for i, cell in enumerate(cells):
+            wrong = {(4, 0): [add, flags], (4, n): [ahead]}.get((n, i), ())
+            yield Proof("acc.cell-%d.%d" % (n, i), "acc = acc_struct: memory and sum of column %d, stream %d" %
+                        (i % n, i // n), scope, script,
+                        step % (joined("-set-at 1", control + cell), joined("-prove", cell)), wrong=wrong, slow=n > 4)
+        yield Proof("acc.reset-%d" % n, "acc = acc_struct: a reset makes the control of both the same",
+                    "N = %d, any two states" % n, script,
+                    "-seq 2 -prove-skip 1 -set-at 1 rst_ni 0 %s -show-inputs" % joined("-prove", control), slow=n > 4)
+
+
 def all_proofs():
-    return list(mesh()) + list(transpose()) + list(binary32()) + list(laws()) + list(blocks())
+    return list(mesh()) + list(transpose()) + list(acc()) + list(binary32()) + list(laws()) + list(blocks())

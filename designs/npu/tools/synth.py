@@ -45,7 +45,7 @@ UNITS = {
     "post_stream": "opFusion", "post_tiles": "opFusion", "post_arith": "opFusion",
     "requant": "opFusion", "transpose": "opFusion",
     "act": None,
-    "alu": "ALU", "alu_walk": "ALU", "alu_chan": "ALU", "alu_math": "ALU",
+    "alu": "ALU", "alu_walk": "ALU", "alu_chan": "ALU", "alu_math": "ALU", "alu_func": "ALU",
     "pool": "Pool", "pool_chan": "Pool", "pool_ld": "Pool", "pool_line": "Pool",
     "pool_seq": "Pool", "pool_op": "Pool", "pool_out": "Pool",
 }
@@ -297,8 +297,8 @@ def report(rows, leaves, results, args, complete):
 
 
 # --------------------------------------------------------------------------------------------------------- command line
-def parse_args(argv):
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def common_options(ap):
+    """Options of this program and of synth_pnr.py."""
     ap.add_argument("--n", type=int, choices=(4, 8, 16, 32), default=8, help="mesh size (8)")
     ap.add_argument("--units", default="", help="only these units, separated by spaces (all)")
     ap.add_argument("--jobs", type=int, default=1, help="Yosys processes at a time (1; the largest takes 4 GB)")
@@ -310,10 +310,19 @@ def parse_args(argv):
     ap.add_argument("--source", type=pathlib.Path, action="append", default=[],
                     help="one more file, whose modules --units may name")
     ap.add_argument("--yosys", default=os.environ.get("YOSYS") or "yosys", help="program (yosys)")
+
+
+def checked(ap, argv):
     args = ap.parse_args(argv)
     if args.jobs < 1 or args.timeout <= 0:
         ap.error("--jobs and --timeout: expected a number above 0")
     return args
+
+
+def parse_args(argv):
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    common_options(ap)
+    return checked(ap, argv)
 
 
 def select(src, args):

@@ -62,7 +62,8 @@ class Sources:
         self.text, self.modules, self.packages, self.uses = {}, {}, {}, {}
         # not those of other designs
         rooms = ([rtl / "lib", rtl / "npu"] if (rtl / "npu").is_dir() else [rtl]) + [generated]
-        for path in sorted(p for room in rooms for p in room.rglob("*.sv")) + list(extra):
+        own = [p for room in rooms for p in room.rglob("*.sv") if p.parent.name != "struct"]  # no structural twins
+        for path in sorted(own) + list(extra):
             try:
                 text = path.read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError) as err:

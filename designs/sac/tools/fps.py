@@ -4,7 +4,8 @@
 usage: fps.py [--mhz 200] [--side 224] [--data DIR] [FILE.param ...]
 
 FILE.param: a topology of ncnn; without one, the networks of the table and of the document's accuracies, from
-DIR/param (the environment's TANDEM_DATA, or ../shared/data). Layers: convolutions and inner products, one after the
+DIR/param (the environment's TANDEM_DATA, or ../shared/data), and SqueezeNet 1.0 of tools/netgen.py: the document does
+not say which SqueezeNet it measured. Layers: convolutions and inner products, one after the
 other; poolings, sums and activations ride in the same tasks. CONV is what the array takes (the formula that every test
 task is compared with); total has transfers, too, with every layer read from and written to memory (the formula of test
 sac_speed). s-to-d: a first layer of stride 2 as space-to-depth. The document names neither clock nor vector sizes.
@@ -13,11 +14,16 @@ Exit status: 0; 1: a topology cannot be read; 2: bad usage. No data: one line sa
 
 import argparse
 import os
+import pathlib
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools"))
+import netgen  # noqa: E402
+
 BUILDS = {"m": (6, 16, 16), "l": (6, 16, 32)}  # W_VECTOR, C_VECTOR, N_VECTOR
-PUBLISHED = {"squeezenet_v1.1": 1485, "googlenet": 306}
+PUBLISHED = {"squeezenet_v1.0": 1485, "squeezenet_v1.1": 1485, "googlenet": 306}
 NETWORKS = ("squeezenet_v1.1", "googlenet", "resnet50")
+GENERATED = "squeezenet_v1.0"
 SAME = ("Split", "ReLU", "LRN", "Softmax", "Dropout", "BatchNorm", "Scale", "Eltwise", "BinaryOp")
 
 
@@ -92,11 +98,15 @@ def pooled(p, shape):
     return (c, window(h, k, s, 2 * pad, mode), window(w, k, s, 2 * pad, mode))
 
 
-def read(path, side):
+def load(path):
+    with open(path, encoding="utf-8") as src:
+        return src.read()
+
+
+def read(text, side):
     """Layers of a topology, in order; side: of the input, instead of the file's."""
     shapes, layers = {}, []
-    with open(path, encoding="utf-8") as src:
-        lines = [line.split() for line in src if line.strip()]
+    lines = [line.split() for line in text.splitlines() if line.strip()]
     if not lines or lines[0] != ["7767517"]:
         raise BadNet("no .param file of ncnn")
     for words in lines[2:]:
@@ -153,10 +163,12 @@ def main():
         return 0
     print("| network | published | build | CONV alone | total | CONV, s-to-d | total, s-to-d |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
+    if not args.files:
+        print("\n".join(rows(GENERATED, read(netgen.build(GENERATED).text(), args.side), args.mhz)))
     for path in files:
         try:
             name = os.path.splitext(os.path.basename(path))[0]
-            print("\n".join(rows(name, read(path, args.side), args.mhz)))
+            print("\n".join(rows(name, read(load(path), args.side), args.mhz)))
         except OSError as e:
             print("fps: %s: %s" % (path, e.strerror), file=sys.stderr)
             return 1

@@ -11,7 +11,13 @@
 //              tile it does not change, so it also says where the next result of the column is read.
 // Latency      Sums leave one enabled cycle after ps0_i/ps1_i: valid_o[c] with sum0_o/sum1_o[32c+:32], which is of no
 //              meaning in other cycles.
-// Throughput   2N sums a cycle. Enable: nothing moves while en_i is 0.
+// Throughput   2N sums a cycle.
+// Enable       Nothing moves while en_i is 0.
+//
+// Written for simulation speed: the RAMs of all columns are one array, written and read by blocking assignments in
+// loops over the columns. The word that is read is never the one that is written, so the order does not matter. The
+// same unit as a netlist of cells: struct/acc_struct.sv; that both are equal is shown by `make unit UNIT=acc_equiv` and
+// `make prove P=acc` (docs/proofs.md).
 module acc #(
   parameter int unsigned N = 8,
   parameter int unsigned EnInt16 = 0
@@ -32,8 +38,7 @@ module acc #(
   localparam int unsigned Aw = $clog2(N);
   localparam int unsigned Sw = EnInt16 != 0 ? Aw + 1 : Aw;  // slots
 
-  // {slot, column}. A memory of N words of N sums for synthesis: the column is constant in each write and read, and the
-  // slot that is read is never the one that is written, so it does not matter that the writes are blocking.
+  // {slot, column}. A memory of N words of N sums for synthesis: the column is constant in each write and read.
   (* nomem2reg *) logic [31:0] m0[N<<Sw];
   (* nomem2reg *) logic [31:0] m1[N<<Sw];
   logic [31:0] ps0[N];  // of the columns; selections that are constant cost a simulator less than those in a loop

@@ -69,6 +69,14 @@ module act
         fit_fn = npu_act_pkg::FitSoftplus;
         fit_exp = npu_act_pkg::FitSoftplusExp;
       end
+      npu_pkg::ActGelu: begin
+        fit_fn = npu_act_pkg::FitGelu;
+        fit_exp = npu_act_pkg::FitGeluExp;
+      end
+      npu_pkg::ActGeluTanh: begin
+        fit_fn = npu_act_pkg::FitGeluTanh;
+        fit_exp = npu_act_pkg::FitGeluTanhExp;
+      end
       default: fit = 1'b0;
     endcase
   end
@@ -238,6 +246,6 @@ module act
   // the case is chosen with the vector that enters, so its function must be the one of the vectors before it
   `ASSERT_STABLE(ActConstant, valid_i || v_q[Stages-2:0] != '0, !valid_i && v_q[Stages-3:0] == '0,
       {act_i, p0_i, p1_i, p2_i, p3_i})
-  `ASSERT(ActTypeRange, !valid_i || act_i <= npu_pkg::ActSoftplus)
+  `ASSERT(ActTypeRange, !valid_i || act_i <= npu_pkg::ActGeluTanh)
 
 endmodule

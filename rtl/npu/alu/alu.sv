@@ -50,7 +50,7 @@ module alu (
   logic               reduce;
 
   assign start = state_q == Idle && task_valid_i;
-  assign reduce = task_q.op == npu_pkg::AluDot || task_q.op == npu_pkg::AluSum;
+  assign reduce = npu_pkg::alu_reduces_f(task_q.op);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) task_q <= '0;

@@ -71,8 +71,9 @@ module alu_chan (
   logic p_plane;
   logic q_plane;
   logic vec;
-  assign reduce = task_i.op == npu_pkg::AluDot || task_i.op == npu_pkg::AluSum;
-  assign uses_p = task_i.op != npu_pkg::AluCopy && task_i.op != npu_pkg::AluAbs && task_i.op != npu_pkg::AluSum;
+  assign reduce = npu_pkg::alu_reduces_f(task_i.op);
+  assign uses_p = task_i.op != npu_pkg::AluCopy && task_i.op != npu_pkg::AluAbs && task_i.op != npu_pkg::AluSum &&
+      task_i.op != npu_pkg::AluRmax && task_i.op != npu_pkg::AluSumsq;
   assign uses_q = task_i.op == npu_pkg::AluMuladd || task_i.op == npu_pkg::AluAddmul;
   assign p_vec = uses_p && task_i.p_kind == npu_pkg::AluVector;
   assign q_vec = uses_q && task_i.q_kind == npu_pkg::AluVector;
@@ -280,6 +281,7 @@ module alu_chan (
     .q_vec_i(q_vec),
     .red_q_i(task_i.q),
     .act_i(task_i.act),
+    .func_i(task_i.func),
     .act_p0_i(task_i.act_p0),
     .act_p1_i(task_i.act_p1),
     .act_p2_i(task_i.act_p2),

@@ -24,11 +24,12 @@ module alu_check (
   logic modes_ok;
   logic sizes_ok;
   logic [31:0] all_addr;  // the low bits of all addresses and steps together
-  assign reduce = (task_i.op == npu_pkg::AluDot) || (task_i.op == npu_pkg::AluSum);
-  assign modes_ok = (task_i.op <= npu_pkg::AluPrelu) && (task_i.act <= npu_pkg::ActSoftplus) &&
+  assign reduce = npu_pkg::alu_reduces_f(task_i.op);
+  assign modes_ok = (task_i.op <= npu_pkg::AluSumsq) && (task_i.act <= npu_pkg::ActGeluTanh) &&
       (task_i.p_kind <= npu_pkg::AluPlane) && (task_i.q_kind <= npu_pkg::AluPlane) &&
       !(task_i.p_kind == npu_pkg::AluVector && task_i.q_kind == npu_pkg::AluVector) &&
-      !(task_i.op == npu_pkg::AluAddI32 && task_i.act != npu_pkg::ActNone) &&
+      !(task_i.op == npu_pkg::AluAddI32 && (task_i.act != npu_pkg::ActNone || task_i.func != npu_pkg::AluFuncNone)) &&
+      !(task_i.act != npu_pkg::ActNone && task_i.func != npu_pkg::AluFuncNone) &&
       !(reduce && (task_i.dup || task_i.q_kind != npu_pkg::AluScalar));
   assign sizes_ok = (task_i.count != 24'd0) && (task_i.rows != 16'd0) && (task_i.planes != 16'd0);
   assign all_addr = task_i.a_addr | task_i.a_rstep | task_i.a_pstep | task_i.b_addr | task_i.b_rstep | task_i.b_pstep |

@@ -1,13 +1,13 @@
-// Arithmetic of one channel of the ALU: four lanes, adder -> multiplier -> adder -> activation, and the 32
+// Arithmetic of one channel of the ALU: four lanes, adder -> multiplier -> adder -> activation or function, and the 32
 // accumulators.
 //
-// Function     Elements: y = act(op(x, p, q)) of a word of four elements (docs/npu/npu.md sections 2 and 3.3; thesis
-//              section 3.2.2, figure 3-9: one adder, one multiplier and one adder are shared by all operations,
-//              comparisons stand beside the first adder; that of PRELU stands beside the multiplier and lets a positive
-//              x pass).
+// Function     Elements: y = act(op(x, p, q)) of a word of four elements, or func in place of act (docs/npu/npu.md
+//              sections 2 and 3.3; thesis section 3.2.2, figure 3-9: one adder, one multiplier and one adder are shared
+//              by all operations, comparisons stand beside the first adder; that of PRELU stands beside the multiplier
+//              and lets a positive x pass).
 //              Reductions: word w of a row goes to the accumulators 4*(w mod 8) .. +3; after the last word of a row the
 //              first adder, which reductions do not need, adds the tree 16, 8, 4, 2, 1 while the next row streams; then
-//              * q, act.
+//              * q, act or func. RMAX compares where the others add.
 // Inputs       valid_i with x_i, the scalars p_i and q_i, the mask of existing lanes, first_i and last_i word of a row
 //              (reductions); vec_i, the word of the vector operand, comes one cycle later.
 // Flow         Nothing stalls inside. Reductions: a word may come only with word_ok_o, the last one of a row only with
@@ -31,6 +31,7 @@ module alu_math (
   input  logic [31:0]  act_p1_i,
   input  logic [31:0]  act_p2_i,
   input  logic [31:0]  act_p3_i,
+  input  logic [1:0]   func_i,
 
   input  logic         valid_i,
   input  logic [127:0] x_i,
@@ -47,6 +48,7 @@ module alu_math (
   output logic [127:0] y_o
 );
 
+  localparam logic [31:0] NegInf = 32'hFF80_0000;
   localparam logic [3:0] TreeMul = 4'd9;  // step in which the sum of a row is in the multiplier's slot
 
   // the operations beside the adder; x itself for those that begin with the multiplier
@@ -68,11 +70,13 @@ module alu_math (
   logic use_mul;
   logic use_add2;
   logic prelu;
-  assign reduce = op_i == npu_pkg::AluDot || op_i == npu_pkg::AluSum;
+  logic rmax;
+  assign reduce = npu_pkg::alu_reduces_f(op_i);
+  assign rmax = op_i == npu_pkg::AluRmax;
   assign use_add1 = op_i == npu_pkg::AluAdd || op_i == npu_pkg::AluSub || op_i == npu_pkg::AluRsub ||
       op_i == npu_pkg::AluAddmul;
   assign use_mul = op_i == npu_pkg::AluMul || op_i == npu_pkg::AluMuladd || op_i == npu_pkg::AluAddmul ||
-      op_i == npu_pkg::AluDot || prelu;
+      op_i == npu_pkg::AluDot || op_i == npu_pkg::AluSumsq || prelu;
   assign use_add2 = op_i == npu_pkg::AluMuladd || reduce;
   assign prelu = op_i == npu_pkg::AluPrelu;
 
@@ -148,8 +152,8 @@ module alu_math (
   assign last_ok_o = gap_q == 4'd0;
 
   always_comb begin
-    tree_a = '0;
-    tree_b = '0;
+    tree_a = rmax ? {4{NegInf}} : '0;
+    tree_b = tree_a;
     tree_to = '0;
     if (tree_add) begin
       case (step_q)
@@ -213,7 +217,10 @@ module alu_math (
   always_comb begin
     add1 = '0;
     if (tree_add) begin
-      for (int unsigned l = 0; l < 4; l++) add1[32*l+:32] = fp_pkg::fp_add_f(tree_a[32*l+:32], tree_b[32*l+:32]);
+      for (int unsigned l = 0; l < 4; l++) begin
+        add1[32*l+:32] = rmax ? fp_pkg::fp_max_f(tree_a[32*l+:32], tree_b[32*l+:32]) :
+            fp_pkg::fp_add_f(tree_a[32*l+:32], tree_b[32*l+:32]);
+      end
     end else if (v0_q && use_add1) begin
       for (int unsigned l = 0; l < 4; l++) begin
         add1[32*l+:32] = fp_pkg::fp_add_f(x0_q[32*l+:32] ^ {op_i == npu_pkg::AluRsub, 31'd0},
@@ -232,7 +239,7 @@ module alu_math (
   always_ff @(posedge clk_i) begin
     if (v0_q) begin
       y1_q <= y1;
-      if (use_mul) f1_q <= op_i == npu_pkg::AluAddmul ? q0 : p0;
+      if (use_mul) f1_q <= op_i == npu_pkg::AluAddmul ? q0 : op_i == npu_pkg::AluSumsq ? x0_q : p0;
       if (use_add2) s1_q <= q0;
     end
     if (tree_add) tree[tree_to] <= add1;
@@ -268,15 +275,19 @@ module alu_math (
   logic [127:0] acc_in;
 
   // The first words of a row begin at +0; lanes that do not exist add +0, which changes no accumulator since none is
-  // ever -0.
+  // ever -0. RMAX begins at minus infinity, which such lanes leave as it is.
   always_comb begin
-    acc_in = '0;
+    acc_in = rmax ? {4{NegInf}} : '0;
     if (v2_q && reduce && place2_q[3]) acc_in = acc[place2_q[2:0]];
   end
 
   always_comb begin
     y3 = y2_q;
-    if (v2_q && use_add2) begin
+    if (v2_q && rmax) begin
+      for (int unsigned l = 0; l < 4; l++) begin
+        y3[32*l+:32] = place2_q[4+l] ? fp_pkg::fp_max_f(acc_in[32*l+:32], y2_q[32*l+:32]) : acc_in[32*l+:32];
+      end
+    end else if (v2_q && use_add2) begin
       for (int unsigned l = 0; l < 4; l++) begin
         y3[32*l+:32] = fp_pkg::fp_add_f(reduce && !place2_q[4+l] ? 32'd0 : y2_q[32*l+:32],
                                         reduce ? acc_in[32*l+:32] : s2_q[32*l+:32]);
@@ -306,27 +317,49 @@ module alu_math (
     end
   end
 
-  // ------------------------------------------------------------------------------------------------ activation
-  logic act_valid;
-  assign act_valid = reduce ? tree3_q : v3_q;
+  // ------------------------------------------------------------------------------ activation, or function in its place
+  logic         end_valid;
+  logic         has_func;
+  logic         act_valid;
+  logic         func_valid;
+  logic [127:0] act_y;
+  logic [127:0] func_y;
+  assign end_valid = reduce ? tree3_q : v3_q;
+  assign has_func = func_i != npu_pkg::AluFuncNone;
 
   act #(
     .Lanes(4)
   ) u_act (
     .clk_i,
     .rst_ni,
-    .valid_i(act_valid),
+    .valid_i(end_valid && !has_func),
     .act_i,
     .p0_i(act_p0_i),
     .p1_i(act_p1_i),
     .p2_i(act_p2_i),
     .p3_i(act_p3_i),
     .x_i(y3_q),
-    .valid_o,
-    .y_o
+    .valid_o(act_valid),
+    .y_o(act_y)
   );
+
+  alu_func #(
+    .Lanes(4)
+  ) u_func (
+    .clk_i,
+    .rst_ni,
+    .valid_i(end_valid && has_func),
+    .func_i,
+    .x_i(y3_q),
+    .valid_o(func_valid),
+    .y_o(func_y)
+  );
+
+  assign valid_o = act_valid || func_valid;
+  assign y_o = has_func ? func_y : act_y;
 
   `ASSERT(AluMathWord, !valid_i || !reduce || (word_ok_o && (!last_i || last_ok_o)))
   `ASSERT(AluMathTree, !tree_q || !((tree_mul && v1_q) || (row_end3 && !tree_mul)))
+  `ASSERT(AluMathEnd, !act_valid || !has_func)
 
 endmodule

@@ -54,7 +54,7 @@ module alu_walk #(
   logic        step;
   logic [31:0] o_off;
 
-  assign reduce = task_i.op == npu_pkg::AluDot || task_i.op == npu_pkg::AluSum;
+  assign reduce = npu_pkg::alu_reduces_f(task_i.op);
   assign last = left_q <= 24'(ChunkElems);
   assign row_end = last || (reduce && !mine_q);
   assign step = busy_q && (!mine_q || chunk_ready_i);

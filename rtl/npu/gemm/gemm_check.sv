@@ -55,7 +55,7 @@ module gemm_check #(
   assign quant = {task_i.ibias, task_i.zin, task_i.zout, task_i.rne, task_i.full} != '0;
   assign conv = task_i.op == npu_pkg::OpConv;
   assign modes_ok = (task_i.op <= npu_pkg::OpConvert) && (pad_mode_i == npu_regs_pkg::NPU_GEMM_CTRL_PAD_MODE_ZERO) &&
-      (task_i.act <= npu_pkg::ActSoftplus) && (conv || task_i.ic == task_i.oc) &&
+      (task_i.act <= npu_pkg::ActGeluTanh) && (conv || task_i.ic == task_i.oc) &&
       !(task_i.raw_out && (task_i.oscale_en || task_i.bias_en || task_i.requant || task_i.act != npu_pkg::ActNone)) &&
       (task_i.bias_en || !task_i.ibias) && (!task_i.wide || (EnInt16 != 0 && !quant));
   assign nonzero_ok = (task_i.iw != 16'd0) && (task_i.ih != 16'd0) && (task_i.ic != 16'd0) && (task_i.ow != 16'd0) &&

@@ -16,7 +16,9 @@
 //
 // Written for simulation speed: all state in flat arrays, counted loops, in place. PE (r, c) has index
 // (N-1-r)*N + (N-1-c), so its left neighbour is i+1 and its upper neighbour i+N: in ascending order every loop reads
-// only values that it has not yet updated, which is what registers would read.
+// only values that it has not yet updated, which is what registers would read. The same array as a netlist of
+// processing elements: struct/mesh_struct.sv; that both are equal is shown by `make unit UNIT=mesh_equiv` and `make
+// prove P=mesh` (docs/proofs.md).
 // Synthesis: signed operands of 8 bits, so that a MAC is one DSP slice; written as sign-extended vectors it would take
 // three. PackMul = 1: both products of a PE come from one multiplier (mesh_pkg::pe_pack_f), with equal results in the
 // same cycles: half of the DSP slices, which then have no room for the sums.

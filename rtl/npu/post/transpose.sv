@@ -14,7 +14,8 @@
 //
 // Written for simulation speed as the mesh: one flat array, counted loops, in place. Cell (row r, column c) has index
 // (N-1-r)*N + (N-1-c), so the cell above is i+N and the one to the left i+1: ascending loops read what registers would
-// read.
+// read. The same unit as a netlist of cells: struct/transpose_struct.sv; that both are equal is shown by `make unit
+// UNIT=transpose_equiv` and `make prove P=transpose` (docs/proofs.md).
 `include "assert.svh"
 
 module transpose #(

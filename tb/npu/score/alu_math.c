@@ -2,7 +2,7 @@
  * alu_math.c - the arithmetic of a channel of the ALU: words in, values that reach the activation and results, each in
  * its cycle (header of alu_math.sv).
  *
- * The activation itself is compared by the check of act, in the same cycle.
+ * The activation itself is compared by the check of act, in the same cycle, a function by that of alu_func.
  */
 #include "alu_part.h"
 
@@ -11,7 +11,7 @@
 #define LANES 4u
 #define ACC 32u            /* accumulators of a reduction */
 #define LATENCY 10u        /* from a word to its results */
-#define ACT_LATENCY 6u     /* of these in the activation */
+#define ACT_LATENCY 6u     /* of these in the activation or the function */
 #define REDUCE_LATENCY 22u /* from the last word of a row */
 #define ROW_GAP 10u        /* cycles from the last word of a row to that of the next one, at least */
 #define MUL_SLOT 12u       /* cycles from the last word of a row to the one in which no word may enter */
@@ -25,12 +25,14 @@ typedef struct entry {
 } entry;
 
 #define ACT_PORTS valid_i, x_i, y_o, act_i, p_i[4]
+#define FUNC_PORTS valid_i, x_i, y_o, func_i
 #define PORTS                                                                                                          \
     op_i, p_vec_i, q_vec_i, red_q_i, valid_i, x_i, p_i, q_i, lanes_i, first_i, last_i, vec_i, word_ok_o, last_ok_o,    \
-        valid_o, y_o, act_i, act_p_i[4]
+        valid_o, y_o, act_i, act_p_i[4], func_i
 typedef struct state {
     TB_PORTS(ports, PORTS);
-    TB_SIGNALS(inner, ACT_PORTS); /* the activation inside */
+    TB_SIGNALS(inner, ACT_PORTS); /* the activation inside, and the functions */
+    TB_SIGNALS(func, FUNC_PORTS);
     const tb_check *alu;
     uint64_t now, last_word; /* cycles; of the last word of a row, 0: none yet */
     entry ring[RING];        /* by the cycle of the result */
@@ -43,7 +45,10 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    return npu_score_alu_bind(c, "act", 0, TB_PORTS_OF(s->inner, ACT_PORTS), err, err_size);
+    if (npu_score_alu_bind(c, "act", 0, TB_PORTS_OF(s->inner, ACT_PORTS), err, err_size) != 0) {
+        return -1;
+    }
+    return npu_score_alu_bind(c, "alu_func", 0, TB_PORTS_OF(s->func, FUNC_PORTS), err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -61,13 +66,21 @@ static void fail_value(tb_check *c, const state *s, const char *stream, const en
                    lane, got, expected);
 }
 
-/* Values that enter the activation. */
+static bool has_func(const state *s) {
+    return tb_get(s->func_i) != NPU_ALU_ACT_FUNC_NONE;
+}
+
+/* Values that enter the activation or the function. */
 static void compare_values(tb_check *c, const state *s, const entry *e) {
-    const uint32_t *got = (const uint32_t *)s->inner.x_i.ptr;
+    const uint32_t *got = (const uint32_t *)(has_func(s) ? s->func.x_i.ptr : s->inner.x_i.ptr);
     for (uint32_t l = 0; l < LANES; l++) {
         if ((e->lanes >> l & 1u) != 0 && got[l] != e->v[l]) {
             fail_value(c, s, "value", e, l, got[l], e->v[l]);
         }
+    }
+    if (has_func(s)) {
+        tb_check_value(c, "function", s->results, tb_get(s->func.func_i), tb_get(s->func_i));
+        return;
     }
     tb_check_value(c, "activation", s->results, tb_get(s->inner.act_i), tb_get(s->act_i));
     for (uint32_t i = 0; i < 4; i++) {
@@ -78,11 +91,16 @@ static void compare_values(tb_check *c, const state *s, const entry *e) {
 static void compare_outputs(tb_check *c, state *s) {
     entry *out = &s->ring[s->now % RING];
     const entry *in = &s->ring[(s->now + ACT_LATENCY) % RING];
-    if (tb_check_value(c, "value valid", s->results, tb_get(s->inner.valid_i), in->used) && in->used) {
+    const bool func = has_func(s);
+    tb_check_value(c, "value valid in the other unit", s->results, tb_get(func ? s->inner.valid_i : s->func.valid_i),
+                   0);
+    if (tb_check_value(c, "value valid", s->results, tb_get(func ? s->func.valid_i : s->inner.valid_i), in->used) &&
+        in->used) {
         compare_values(c, s, in);
     }
     if (tb_check_value(c, "result valid", s->results, tb_get(s->valid_o), out->used) && out->used) {
-        const uint32_t *got = (const uint32_t *)s->y_o.ptr, *expected = (const uint32_t *)s->inner.y_o.ptr;
+        const uint32_t *got = (const uint32_t *)s->y_o.ptr;
+        const uint32_t *expected = (const uint32_t *)(func ? s->func.y_o.ptr : s->inner.y_o.ptr);
         for (uint32_t l = 0; l < LANES; l++) {
             if ((out->lanes >> l & 1u) != 0 && got[l] != expected[l]) {
                 fail_value(c, s, "result", out, l, got[l], expected[l]);
@@ -105,22 +123,24 @@ static void compare_outputs(tb_check *c, state *s) {
 
 static void add_word(state *s, uint32_t op, const uint32_t p[LANES]) {
     if (s->wfirst) {
-        memset(s->acc, 0, sizeof s->acc);
+        for (uint32_t i = 0; i < ACC; i++) {
+            s->acc[i] = cm_alu_start(op);
+        }
         s->word = 0;
     }
     for (uint32_t l = 0; l < LANES; l++) {
         if ((s->wlanes >> l & 1u) != 0) {
             uint32_t *acc = &s->acc[(LANES * s->word + l) % ACC];
-            *acc = cm_fp_add(*acc, cm_alu_element(op, s->wx[l], p[l], 0));
+            *acc = cm_alu_join(op, *acc, cm_alu_element(op, s->wx[l], p[l], 0));
         }
     }
     s->word = (s->word + 1) % (ACC / LANES);
 }
 
-static uint32_t sum_of_row(state *s) {
+static uint32_t result_of_row(state *s, uint32_t op) {
     for (uint32_t half = ACC / 2; half > 0; half /= 2) {
         for (uint32_t j = 0; j < half; j++) {
-            s->acc[j] = cm_fp_add(s->acc[j], s->acc[j + half]);
+            s->acc[j] = cm_alu_join(op, s->acc[j], s->acc[j + half]);
         }
     }
     return cm_fp_mul(s->acc[0], (uint32_t)tb_get(s->red_q_i));
@@ -147,7 +167,7 @@ static void compute(state *s) {
     add_word(s, op, p);
     if (s->wlast) {
         entry *e = &s->ring[(s->now - 1 + REDUCE_LATENCY) % RING];
-        *e = (entry){.used = true, .lanes = 1, .op = op, .v = {sum_of_row(s)}};
+        *e = (entry){.used = true, .lanes = 1, .op = op, .v = {result_of_row(s, op)}};
     }
 }
 
@@ -179,7 +199,7 @@ static void cycle(tb_check *c) {
 }
 
 const tb_check_ops npu_score_alu_math = {.unit = "alu_math",
-                                         .inputs = (const char *const[]){"act", "alu_chan", NULL},
+                                         .inputs = (const char *const[]){"act", "alu_func", "alu_chan", NULL},
                                          TB_STATE(state, PORTS),
                                          .open = open,
                                          .clear = clear,

@@ -9,7 +9,7 @@
 #define NPU_SCORE_ALU_CHUNK 256u /* elements of a chunk at most */
 
 static inline bool npu_score_alu_reduces(uint32_t op) {
-    return op == NPU_ALU_CTRL_OP_DOT || op == NPU_ALU_CTRL_OP_SUM;
+    return NPU_HAS(NPU_ALU_CTRL_OP_WITH_REDUCE, op);
 }
 
 /* p is a parameter of the operation. */

@@ -77,9 +77,9 @@ static inline void npu_score_copy(void *to, const void *from, uint32_t bytes) {
 #define NPU_SCORES(X)                                                                                                  \
     X(clk_gate), X(npu_top), X(dma_rd), X(send_buf), X(dma_wr), X(fp_mul), X(fp_add), X(fp_i32_to_f32),                \
         X(fp_i64_to_f32), X(fp_f32_to_i16), X(fp_f32_to_i8), X(act), X(transpose), X(requant), X(post), X(layout),     \
-        X(im2col), X(mesh), X(acc), X(ofm_buf), X(alu_math), X(alu_chan), X(alu_walk), X(alu), X(gemm_check),          \
-        X(alu_check), X(pool_check), X(npu_perf), X(npu_regs), X(gemm_queue), X(ifm_ld), X(wgt_ld), X(par_ld),         \
-        X(ifm_buf), X(wgt_buf), X(par_buf), X(pool_ld), X(pool_line), X(pool_seq), X(pool_op), X(pool_out),            \
+        X(im2col), X(mesh), X(acc), X(ofm_buf), X(alu_func), X(alu_math), X(alu_chan), X(alu_walk), X(alu),            \
+        X(gemm_check), X(alu_check), X(pool_check), X(npu_perf), X(npu_regs), X(gemm_queue), X(ifm_ld), X(wgt_ld),     \
+        X(par_ld), X(ifm_buf), X(wgt_buf), X(par_buf), X(pool_ld), X(pool_line), X(pool_seq), X(pool_op), X(pool_out), \
         X(pool_chan), X(pool), X(gemm)
 /* Units of rtl/lib that the NPU does not use. */
 #define NPU_SCORES_OF_BENCHES(X)                                                                                       \

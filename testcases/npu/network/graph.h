@@ -25,7 +25,7 @@ typedef enum graph_op {
 extern const char *const graph_op_names[GRAPH_OPS];
 
 /* Knob `act`: the first seven can stand in a layer with weights. */
-#define GRAPH_ACTS 12u
+#define GRAPH_ACTS 14u
 #define GRAPH_FUSED_ACTS 7u
 extern const char *const graph_act_names[GRAPH_ACTS];
 

@@ -10,8 +10,9 @@
 const char *const graph_op_names[GRAPH_OPS] = {
 #include "graph_ops.def"
 };
-const char *const graph_act_names[GRAPH_ACTS] = {"none",      "relu",  "leaky", "clip",        "sigmoid", "mish",
-                                                 "hardswish", "swish", "tanh",  "hardsigmoid", "elu",     "selu"};
+const char *const graph_act_names[GRAPH_ACTS] = {"none", "relu",      "leaky", "clip",     "sigmoid",
+                                                 "mish", "hardswish", "swish", "tanh",     "hardsigmoid",
+                                                 "elu",  "selu",      "gelu",  "gelu_tanh"};
 const char *const graph_prec_names[GRAPH_PRECS] = {"int8", "chain", "float"};
 
 static uint64_t elements(const graph_blob *b) {

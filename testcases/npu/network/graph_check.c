@@ -32,12 +32,15 @@ net_status graph_check_layers(tc_run *run, const net_graph *g, const net_rt *rt,
     return NET_OK;
 }
 
-/* Not bit-exact on the NPU: averages, which multiply by a reciprocal, and fitted functions. */
+/* Not bit-exact on the NPU: averages, which multiply by a reciprocal, fitted functions, and what sums or scales rows. */
 static bool is_near(const net_layer *layer) {
     const net_act_type act = layer->act.type;
     const bool fitted = act == NET_ACT_SIGMOID || act == NET_ACT_MISH || act == NET_ACT_SWISH || act == NET_ACT_TANH ||
-                        act == NET_ACT_ELU || act == NET_ACT_SOFTPLUS;
-    return fitted || (strcmp(layer->type, "Pooling") == 0 && !layer->pool.max) ||
+                        act == NET_ACT_ELU || act == NET_ACT_SOFTPLUS || act == NET_ACT_GELU ||
+                        act == NET_ACT_GELU_TANH;
+    const bool rows = strcmp(layer->type, "Softmax") == 0 || strcmp(layer->type, "LayerNorm") == 0 ||
+                      strcmp(layer->type, "RMSNorm") == 0;
+    return fitted || rows || (strcmp(layer->type, "Pooling") == 0 && !layer->pool.max) ||
            (strcmp(layer->type, "Reduction") == 0 && net_layer_int(layer, 0, 0) == 3);
 }
 

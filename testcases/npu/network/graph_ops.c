@@ -31,7 +31,9 @@ static uint32_t add_act(graph *g, const graph_spec *s, const char *name, uint32_
                                                     {"TanH", ""},
                                                     {"HardSigmoid", ""},
                                                     {"ELU", "0=0.5"},
-                                                    {"SELU", ""}};
+                                                    {"SELU", ""},
+                                                    {"GELU", ""},
+                                                    {"GELU", "0=1"}};
     return graph_add(g, name, acts[s->act][0], in, g->blob[in], "%s", acts[s->act][1]);
 }
 
@@ -284,8 +286,17 @@ static uint32_t channels_of(const graph_blob *b) {
 
 /* A layer whose settings are always the same. */
 static uint32_t add_same(graph *g, const graph_spec *s, const char *name, uint32_t in) {
-    const char *settings = s->op == GRAPH_DROPOUT ? "0=0.5" : s->op == GRAPH_SOFTMAX ? "0=0 1=1" : "";
-    return graph_add(g, name, graph_rows[s->op].type, in, g->blob[in], "%s", settings);
+    return graph_add(g, name, graph_rows[s->op].type, in, g->blob[in], "%s", s->op == GRAPH_DROPOUT ? "0=0.5" : "");
+}
+
+static uint32_t add_softmax(graph *g, const graph_spec *s, const char *name, uint32_t in) {
+    return graph_add(g, name, "Softmax", in, g->blob[in], "0=%u 1=1", s->k % g->blob[in].dims);
+}
+
+static uint32_t add_row_norm(graph *g, const graph_spec *s, const char *name, uint32_t in) {
+    const graph_blob b = g->blob[in];
+    const uint32_t size = b.dims == 3 && s->s % 2 == 0 ? b.w * b.h : b.w;
+    return graph_add(g, name, graph_rows[s->op].type, in, b, "0=%u 1=0.001 2=%u", size, s->k % 2);
 }
 
 static uint32_t add_norm(graph *g, const graph_spec *s, const char *name, uint32_t in) {

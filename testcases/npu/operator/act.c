@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 const char *const act_names[NPU_ACT_COUNT] = NPU_GEMM_ACT_TYPE_NAMES;
-static const uint32_t act_weight[NPU_ACT_COUNT] = {1, 2, 2, 2, 3, 3, 2, 2, 2, 2, 3, 2};
+static const uint32_t act_weight[NPU_ACT_COUNT] = {1, 2, 2, 2, 3, 3, 2, 2, 2, 2, 3, 2, 2, 2};
 
 static const tb_knob knobs_of_act[] = {
     {"act", 0, NPU_ACT_COUNT - 1, TB_KNOB_ENUM, act_names, act_weight, "activation"},
@@ -48,6 +48,10 @@ void act_draw_params(tb_rng *rng, npu_act act, bool hard, uint32_t p[2]) {
     }
 }
 
+static ref_value value_of(const act_output *a, uint32_t y) {
+    return a->func != NPU_FUNC_NONE ? ref_func(a->func, y) : ref_act(a->act, a->p, y);
+}
+
 int act_expect(act_output *a, tensor *out) {
     free(a->y);
     a->y = malloc(out->count * 4);
@@ -56,7 +60,7 @@ int act_expect(act_output *a, tensor *out) {
     }
     for (size_t i = 0; i < out->count; i++) {
         a->y[i] = out->v[i];
-        const ref_value value = ref_act(a->act, a->p, a->y[i]);
+        const ref_value value = value_of(a, a->y[i]);
         out->v[i] = value.exact ? value.bits : ref_bits((float)ref_middle(&value));
     }
     return 0;
@@ -64,7 +68,7 @@ int act_expect(act_output *a, tensor *out) {
 
 bool act_match(const void *ctx, size_t i, uint32_t want, uint32_t got) {
     const act_output *a = ctx;
-    const ref_value value = ref_act(a->act, a->p, a->y[i]);
+    const ref_value value = value_of(a, a->y[i]);
     return got == want || ref_is_f32(&value, got);
 }
 
@@ -90,7 +94,8 @@ static uint32_t border(tb_rng *rng, const act_output *a) {
         params[2] = ref_bits(lower);
         params[3] = ref_bits(1.0f / ref_float(a->p[0]) + lower);
     }
-    const float range = a->act == NPU_ACT_TANH ? 4.0f : 8.0f;
+    const bool four = a->act == NPU_ACT_TANH || a->act == NPU_ACT_GELU || a->act == NPU_ACT_GELU_TANH;
+    const float range = four ? 4.0f : 8.0f;
     const uint32_t segment = (uint32_t)tb_rng_range(rng, 0, 17);
     const uint32_t sign = tb_rng_chance(rng, 1, 2) ? 0x80000000u : 0;
     const uint32_t near = (uint32_t)tb_rng_range(rng, 0, 2) - 1u;

@@ -14,6 +14,7 @@ void act_draw_params(tb_rng *rng, npu_act act, bool hard, uint32_t p[2]);
 /* An output that is act(y), with y kept for the comparison. */
 typedef struct act_output {
     npu_act act;
+    npu_func func; /* in place of the activation */
     uint32_t p[2];
     uint32_t *y;
 } act_output;

@@ -10,6 +10,7 @@ static const char *const op_names[ELTWISE_OPS] = NPU_ALU_CTRL_OP_NOT_REDUCE_NAME
 static const char *const kind_names[] = {"scalar", "vector", "channel"};
 static const char *const named_names[NAMED_COUNT] = {"none",    "threshold", "clip",     "scale_bias",
                                                      "dropout", "mean_norm", "residual", "prelu"};
+static const char *const func_names[NPU_FUNC_COUNT] = NPU_ALU_ACT_FUNC_NAMES;
 static const uint32_t named_weight[NAMED_COUNT] = {20, 1, 1, 2, 1, 1, 2, 2};
 
 static const tb_knob knobs_of_eltwise[] = {
@@ -25,6 +26,8 @@ static const tb_knob knobs_of_eltwise[] = {
     {"c", 1, 65535, TB_KNOB_SMALL, NULL, NULL, "channels"},
     {"in_place", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: the output overwrites operand a"},
     {"same", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: operands a and b are one tensor"},
+    {"func", 0, NPU_FUNC_COUNT - 1, TB_KNOB_ENUM | TB_KNOB_LATER, func_names, NULL,
+     "function in place of the activation"},
     TENSOR_KNOBS,
 };
 
@@ -98,6 +101,7 @@ static int expect(eltwise_op *o) {
         o->op.out.v[i] = eltwise_reference(e->op, o->op.a.v[i], p, q);
     }
     o->expected.act = e->act;
+    o->expected.func = e->func;
     o->expected.p[0] = e->act_p[0];
     o->expected.p[1] = e->act_p[1];
     return act_expect(&o->expected, &o->op.out);
@@ -138,7 +142,8 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
     *e = (npu_eltwise){.op = eltwise_op_of(knobs),
                        .p_kind = (npu_operand)tb_knobs_get(knobs, "p_kind"),
                        .q_kind = (npu_operand)tb_knobs_get(knobs, "q_kind"),
-                       .act = (npu_act)tb_knobs_get(knobs, "act")};
+                       .act = (npu_act)tb_knobs_get(knobs, "act"),
+                       .func = (npu_func)tb_knobs_get(knobs, "func")};
     const bool p_b = eltwise_uses_p(e->op) && e->p_kind == NPU_VECTOR;
     const bool q_b = eltwise_uses_q(e->op) && e->q_kind == NPU_VECTOR;
     o->in_place = tb_knobs_get(knobs, "in_place") != 0;
@@ -152,9 +157,9 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
     if (expect(o) != 0 || again(run, op) != 0) {
         return tc_no_memory(run);
     }
-    snprintf(op->what, sizeof op->what, "%s of %ux%ux%u, p %s, q %s, activation %s%s", op_name(e->op), e->a.w, e->a.h,
-             e->a.c, eltwise_uses_p(e->op) ? kind_names[e->p_kind] : "unused",
-             eltwise_uses_q(e->op) ? kind_names[e->q_kind] : "unused", act_names[e->act],
+    snprintf(op->what, sizeof op->what, "%s of %ux%ux%u, p %s, q %s, activation %s, function %s%s", op_name(e->op),
+             e->a.w, e->a.h, e->a.c, eltwise_uses_p(e->op) ? kind_names[e->p_kind] : "unused",
+             eltwise_uses_q(e->op) ? kind_names[e->q_kind] : "unused", act_names[e->act], func_names[e->func],
              o->in_place ? ", in place" : "");
     const uint64_t factors = (eltwise_uses_p(e->op) && e->p_kind == NPU_CHANNEL ? 1u : 0u) +
                              (eltwise_uses_q(e->op) && e->q_kind == NPU_CHANNEL ? 1u : 0u);

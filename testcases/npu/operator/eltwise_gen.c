@@ -68,6 +68,20 @@ static void draw_shape(const tc_gen *g) {
     }
 }
 
+/* A function takes the place of the activation, now and then unless one of both is given. */
+static void draw_func(const tc_gen *g) {
+    const bool given = gen_pinned(g, "func");
+    if (given ? gen_get(g, "func") == NPU_FUNC_NONE
+              : gen_pinned(g, "act") || gen_get(g, "named") != NAMED_NONE || gen_chance(g, "func", 3, 4)) {
+        gen_put(g, "func", NPU_FUNC_NONE);
+        return;
+    }
+    gen_put(g, "act", NPU_ACT_NONE);
+    if (eltwise_op_of(g->knobs) == NPU_ALU_ADD_I32) { /* sums of integers have neither */
+        gen_put(g, gen_pinned(g, "op") ? "func" : "op", 0);
+    }
+}
+
 void eltwise_generate(const tc_gen *g) {
     static const char *const sizes[] = {"c", "h", "w"};
     gen_start(g);
@@ -79,6 +93,7 @@ void eltwise_generate(const tc_gen *g) {
     if (gen_pinned(g, "act") && gen_get(g, "act") != NPU_ACT_NONE && eltwise_op_of(g->knobs) == NPU_ALU_ADD_I32) {
         gen_put(g, "op", NPU_ALU_ADD); /* sums of integers have no activation */
     }
+    draw_func(g);
     const npu_alu_op op = eltwise_op_of(g->knobs);
     if (op == NPU_ALU_ADD_I32 || (gen_get(g, "named") == NAMED_NONE && gen_chance(g, "act", 1, 3))) {
         gen_put(g, "act", NPU_ACT_NONE);
@@ -103,6 +118,10 @@ int eltwise_check(uint32_t n, const tb_knobs *knobs, char *err, size_t err_size)
     }
     if (op == NPU_ALU_ADD_I32 && tb_knobs_get(knobs, "act") != NPU_ACT_NONE) {
         return opt_fail(err, err_size, "act: expected none where op=add_i32");
+    }
+    if (tb_knobs_get(knobs, "func") != NPU_FUNC_NONE &&
+        (op == NPU_ALU_ADD_I32 || tb_knobs_get(knobs, "act") != NPU_ACT_NONE)) {
+        return opt_fail(err, err_size, "func: expected none with an activation, or where op=add_i32");
     }
     if ((uint64_t)tc_knob(knobs, "w") * tc_knob(knobs, "h") * tc_knob(knobs, "c") > TENSOR_MAX_ELEMENTS) {
         return opt_fail(err, err_size, "expected at most %u elements", (unsigned)TENSOR_MAX_ELEMENTS);

@@ -10,6 +10,7 @@
 #include "eltwise.h"
 #include "pool.h"
 #include "reduce.h"
+#include "rows.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,7 +43,8 @@ static const tb_knob knobs[] = {
     {"writes", 0, 1, (tb_knob_kind)(TB_KNOB_WEIGHTED | TB_KNOB_LATER), NULL, tc_writes_weight, TC_WRITES_HELP},
 };
 
-static const tensor_kind *const alu_kinds[] = {&eltwise_kind, &act_kind, &reduce_kind, &copy_kind, &upsample_kind};
+static const tensor_kind *const alu_kinds[] = {&eltwise_kind, &act_kind,  &reduce_kind,
+                                               &rows_kind,    &copy_kind, &upsample_kind};
 
 typedef struct one {
     const tensor_kind *kind;

@@ -80,6 +80,7 @@ enum {
     A_ROWS,
     A_PLANES,
     A_I32_ACT,
+    A_ACT_FUNC,
     A_REDUCE_DUP,
     A_REDUCE_Q,
     A_ALIGN, /* one for each address and step */
@@ -159,10 +160,10 @@ static const char *const gemm_names[G_LIMITS] = {
     [G_OFM_PITCH] = "pitch of the output",
 };
 static const char *const alu_names[A_LIMITS] = {
-    "OP",          "TYPE of ALU_ACT", "P_KIND",       "Q_KIND",        "P and Q VECTOR",   "COUNT",
-    "ROWS",        "PLANES",          "ADD_I32, act", "DOT, SUM, DUP", "DOT, SUM, Q_KIND", "ALU_A_ADDR",
-    "ALU_A_RSTEP", "ALU_A_PSTEP",     "ALU_B_ADDR",   "ALU_B_RSTEP",   "ALU_B_PSTEP",      "ALU_O_ADDR",
-    "ALU_O_RSTEP", "ALU_O_PSTEP",     "ALU_P_ADDR",   "ALU_Q_ADDR"};
+    "OP",         "TYPE of ALU_ACT", "P_KIND",       "Q_KIND",       "P and Q VECTOR", "COUNT",
+    "ROWS",       "PLANES",          "ADD_I32, act", "act and func", "reduction, DUP", "reduction, Q_KIND",
+    "ALU_A_ADDR", "ALU_A_RSTEP",     "ALU_A_PSTEP",  "ALU_B_ADDR",   "ALU_B_RSTEP",    "ALU_B_PSTEP",
+    "ALU_O_ADDR", "ALU_O_RSTEP",     "ALU_O_PSTEP",  "ALU_P_ADDR",   "ALU_Q_ADDR"};
 static const char *const pool_names[P_LIMITS] = {"TYPE",
                                                  "IW not 0",
                                                  "IH not 0",
@@ -242,7 +243,7 @@ static void gemm_get(uint32_t n, const non_task *t, gemm *g) {
 
 static uint64_t gemm_options(const non_task *t, const gemm *g) {
     return unless(g->op <= 2, G_OP) | unless(GET(t, GEMM_CTRL, PAD_MODE) == 0, G_PAD_MODE) |
-           unless(GET(t, GEMM_ACT, TYPE) <= 11, G_ACT) | unless(g->op == 0 || g->oc == g->ic, G_CHANNELS) |
+           unless(GET(t, GEMM_ACT, TYPE) <= 13, G_ACT) | unless(g->op == 0 || g->oc == g->ic, G_CHANNELS) |
            unless(!g->raw || GET(t, GEMM_CTRL, OSCALE) == 0, G_RAW_OSCALE) |
            unless(!g->raw || GET(t, GEMM_CTRL, BIAS) == 0, G_RAW_BIAS) | unless(!g->raw || !g->requant, G_RAW_REQUANT) |
            unless(!g->raw || GET(t, GEMM_ACT, TYPE) == 0, G_RAW_ACT) |
@@ -325,11 +326,13 @@ static void judge_alu(non_task *t) {
     const uint32_t p = GET(t, ALU_CTRL, P_KIND);
     const uint32_t q = GET(t, ALU_CTRL, Q_KIND);
     const uint32_t act = GET(t, ALU_ACT, TYPE);
-    const bool reduces = op == NPU_ALU_CTRL_OP_DOT || op == NPU_ALU_CTRL_OP_SUM;
-    t->violated = unless(op <= 16, A_OP) | unless(act <= 11, A_ACT) | unless(p <= 2, A_P_KIND) |
+    const uint32_t func = GET(t, ALU_ACT, FUNC);
+    const bool reduces = op == 14 || op == 15 || op == 17 || op == 18;
+    t->violated = unless(op <= 18, A_OP) | unless(act <= 13, A_ACT) | unless(p <= 2, A_P_KIND) |
                   unless(q <= 2, A_Q_KIND) | unless(!(p == 1 && q == 1), A_VECTORS) | unless(count != 0, A_COUNT) |
                   unless(rows != 0, A_ROWS) | unless(planes != 0, A_PLANES) |
-                  unless(!(op == NPU_ALU_CTRL_OP_ADD_I32 && act != 0), A_I32_ACT) |
+                  unless(!(op == NPU_ALU_CTRL_OP_ADD_I32 && (act != 0 || func != 0)), A_I32_ACT) |
+                  unless(act == 0 || func == 0, A_ACT_FUNC) |
                   unless(!reduces || GET(t, ALU_CTRL, DUP) == 0, A_REDUCE_DUP) | unless(!reduces || q == 0, A_REDUCE_Q);
     for (uint32_t i = 0; i < A_ALIGNED; i++) {
         t->violated |= unless(multiple(t->regs[aligned[i] / 4], 4), A_ALIGN + i);

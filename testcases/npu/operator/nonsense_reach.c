@@ -88,7 +88,7 @@ static void reach_gemm(uint32_t n, const non_task *t, non_ranges *reads, non_ran
 
 static void reach_alu(const non_task *t, non_ranges *reads, non_ranges *writes) {
     const uint32_t op = GET(t, ALU_CTRL, OP);
-    const bool reduces = op == NPU_ALU_CTRL_OP_DOT || op == NPU_ALU_CTRL_OP_SUM;
+    const bool reduces = NPU_HAS(NPU_ALU_CTRL_OP_WITH_REDUCE, op);
     const bool dup = GET(t, ALU_CTRL, DUP) != 0;
     const uint32_t rows = GET(t, ALU_ROWS, ROWS);
     const uint32_t planes = GET(t, ALU_ROWS, PLANES);

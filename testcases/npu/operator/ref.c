@@ -70,7 +70,8 @@ static ref_value fitted(npu_act act, const uint32_t act_p[2], uint32_t y) {
     if (isnan(v)) {
         return exactly(CANONICAL_NAN);
     }
-    if (fabs(v) >= (act == NPU_ACT_TANH ? 4.0 : 8.0)) {
+    const bool four = act == NPU_ACT_TANH || act == NPU_ACT_GELU || act == NPU_ACT_GELU_TANH;
+    if (fabs(v) >= (four ? 4.0 : 8.0)) {
         return limit_of(act, act_p, y);
     }
     switch (act) {
@@ -84,6 +85,10 @@ static ref_value fitted(npu_act act, const uint32_t act_p[2], uint32_t y) {
         return nearly(v * tanh(log1p(exp(v))), 4.11e-4 * size);
     case NPU_ACT_SOFTPLUS:
         return nearly(log1p(exp(v)), 6.76e-5 * size);
+    case NPU_ACT_GELU:
+        return nearly(v / 2.0 * erfc(-v / sqrt(2.0)), 6.84e-5 * size);
+    case NPU_ACT_GELU_TANH:
+        return nearly(v / 2.0 * (1.0 + tanh(sqrt(2.0 / acos(-1.0)) * (v + 0.044715 * v * v * v))), 6.81e-5 * size);
     default: { /* ELU */
         const double alpha = (double)ref_float(act_p[0]);
         return nearly(alpha * expm1(v), 6.64e-4 * size * fabs(alpha));
@@ -110,6 +115,26 @@ ref_value ref_act(npu_act act, const uint32_t act_p[2], uint32_t y) {
     default:
         return fitted(act, act_p, y);
     }
+}
+
+/* 3/4 of a unit in the last place: docs/npu/npu.md section 2. */
+ref_value ref_func(npu_func func, uint32_t y) {
+    const double v = (double)ref_float(y);
+    const double value = func == NPU_FUNC_EXP ? exp(v) : func == NPU_FUNC_RECIP ? 1.0 / v : 1.0 / sqrt(v);
+    int exponent = 0;
+    if (func == NPU_FUNC_NONE) {
+        return exactly(y);
+    }
+    if (isnan(value)) {
+        return exactly(CANONICAL_NAN);
+    }
+    if (isinf(value) || value == 0.0) {
+        return exactly(ref_bits((float)value));
+    }
+    (void)frexp(value, &exponent);
+    const double slack = 0.75 * ldexp(1.0, exponent - 24 < -149 ? -149 : exponent - 24);
+    const double hi = value + slack, lo = value - slack, most = 0x1.fffffep127;
+    return (ref_value){.exact = false, .lo = lo < -most ? -INFINITY : lo, .hi = hi > most ? INFINITY : hi};
 }
 
 bool ref_is_f32(const ref_value *value, uint32_t got) {

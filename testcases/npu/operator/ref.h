@@ -42,6 +42,7 @@ typedef struct ref_value {
  * ELU: act_p[0] finite.
  */
 ref_value ref_act(npu_act act, const uint32_t act_p[2], uint32_t y);
+ref_value ref_func(npu_func func, uint32_t y);
 bool ref_is_f32(const ref_value *value, uint32_t got);
 /* int8(value * scale) behind quant->out_zero. */
 bool ref_is_i8(const ref_value *value, uint32_t scale, const npu_quant *quant, int8_t got);

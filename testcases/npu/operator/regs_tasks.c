@@ -13,6 +13,7 @@
 #define GEMM_RAW (GEMM_MIN | NPU_GEMM_CTRL_DIV_IC_MASK)
 #define GEMM_OP(op) (GEMM_MIN | (uint32_t)(op) << NPU_GEMM_CTRL_OP_LSB)
 #define ALU_OP(op) ((uint32_t)(op) << NPU_ALU_CTRL_OP_LSB)
+#define ALU_FUNC(func) ((uint32_t)(func) << NPU_ALU_ACT_FUNC_LSB)
 #define ALU_KIND(p, q) ((uint32_t)(p) << NPU_ALU_CTRL_P_KIND_LSB | (uint32_t)(q) << NPU_ALU_CTRL_Q_KIND_LSB)
 #define ADDRESS(reg, at)                                                                                               \
     { NPU_REG_##reg, at, true }
@@ -154,10 +155,17 @@ static const regs_change alu_bad[] = {
     {{VALUE(ALU_CTRL, ALU_OP(5) | ALU_KIND(0, 3))}},
     {{VALUE(ALU_CTRL, ALU_OP(5) | ALU_KIND(1, 1))}},
     {{VALUE(ALU_CTRL, ALU_OP(13)), VALUE(ALU_ACT, 1)}},
+    {{VALUE(ALU_CTRL, ALU_OP(13)), VALUE(ALU_ACT, ALU_FUNC(1))}},
+    {{VALUE(ALU_ACT, 1 | ALU_FUNC(2))}},
+    {{VALUE(ALU_ACT, 13 | ALU_FUNC(3))}},
     {{VALUE(ALU_CTRL, ALU_OP(14) | NPU_ALU_CTRL_DUP_MASK)}},
     {{VALUE(ALU_CTRL, ALU_OP(15) | NPU_ALU_CTRL_DUP_MASK)}},
+    {{VALUE(ALU_CTRL, ALU_OP(17) | NPU_ALU_CTRL_DUP_MASK)}},
+    {{VALUE(ALU_CTRL, ALU_OP(18) | NPU_ALU_CTRL_DUP_MASK)}},
     {{VALUE(ALU_CTRL, ALU_OP(14) | ALU_KIND(0, 1))}},
     {{VALUE(ALU_CTRL, ALU_OP(15) | ALU_KIND(0, 2))}},
+    {{VALUE(ALU_CTRL, ALU_OP(17) | ALU_KIND(0, 2))}},
+    {{VALUE(ALU_CTRL, ALU_OP(18) | ALU_KIND(0, 1))}},
     {{VALUE(ALU_ACT, NPU_GEMM_ACT_TYPE_COUNT)}},
     {{VALUE(ALU_ACT, 15)}},
     {{VALUE(ALU_SIZE, 0)}},

@@ -85,7 +85,7 @@ static void draw_shape(uint32_t n, tb_rng *rng, const seq_weights *before, gemm_
     s->requant = !s->raw && seq_chance(rng, 2);
     s->oscale = !s->raw && !seq_chance(rng, 4);
     s->bias = !s->raw && seq_chance(rng, 2);
-    s->act = s->raw || seq_chance(rng, 3) ? 0u : (uint32_t)tb_rng_range(rng, 1, 11);
+    s->act = s->raw || seq_chance(rng, 3) ? 0u : (uint32_t)tb_rng_range(rng, 1, NPU_GEMM_ACT_TYPE_COUNT - 1);
     s->fence = seq_chance(rng, 4);
 }
 

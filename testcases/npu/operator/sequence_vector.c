@@ -10,7 +10,7 @@
 enum { SCALAR, VECTOR, PLANE };
 
 typedef struct alu_shape {
-    uint32_t op, p_kind, q_kind, count, rows, planes, act;
+    uint32_t op, p_kind, q_kind, count, rows, planes, act, func;
     bool dup, in_place;
 } alu_shape;
 
@@ -37,7 +37,12 @@ static void draw_alu_shape(tb_rng *rng, alu_shape *s) {
     if (s->p_kind == VECTOR && s->q_kind == VECTOR) {
         s->q_kind = PLANE;
     }
-    s->act = s->op == NPU_ALU_CTRL_OP_ADD_I32 || seq_chance(rng, 2) ? 0u : (uint32_t)tb_rng_range(rng, 1, 11);
+    s->act = s->op == NPU_ALU_CTRL_OP_ADD_I32 || seq_chance(rng, 2)
+                 ? 0u
+                 : (uint32_t)tb_rng_range(rng, 1, NPU_GEMM_ACT_TYPE_COUNT - 1);
+    s->func = s->op == NPU_ALU_CTRL_OP_ADD_I32 || s->act != 0 || seq_chance(rng, 2)
+                  ? 0u
+                  : (uint32_t)tb_rng_range(rng, 1, NPU_ALU_ACT_FUNC_COUNT - 1);
     s->dup = !alu_reduces(s->op) && seq_chance(rng, 6);
     s->in_place = !alu_reduces(s->op) && !s->dup && seq_chance(rng, 4);
 }
@@ -105,15 +110,16 @@ int seq_draw_alu(tc_run *run, tb_rng *rng, seq_task *t) {
     seq_write(t, NPU_REG_ALU_ROWS, s.planes << 16 | s.rows);
     seq_write(t, NPU_REG_ALU_P, seq_float(rng));
     seq_write(t, NPU_REG_ALU_Q, seq_float(rng));
-    seq_write(t, NPU_REG_ALU_ACT, s.act);
+    seq_write(t, NPU_REG_ALU_ACT, s.act | s.func << NPU_ALU_ACT_FUNC_LSB);
     for (uint32_t i = 0; i < 4; i++) {
         seq_write(t, NPU_REG_ALU_ACT_P0 + 4 * i, seq_float(rng));
     }
     seq_write(t, NPU_REG_ALU_CTRL,
               NPU_ALU_CTRL_EN_MASK | s.op << NPU_ALU_CTRL_OP_LSB | s.p_kind << NPU_ALU_CTRL_P_KIND_LSB |
                   s.q_kind << NPU_ALU_CTRL_Q_KIND_LSB | (s.dup ? NPU_ALU_CTRL_DUP_MASK : 0));
-    snprintf(t->what, sizeof t->what, "ALU op=%u p=%u q=%u count=%u rows=%u planes=%u act=%u%s%s", s.op, s.p_kind,
-             s.q_kind, s.count, s.rows, s.planes, s.act, s.dup ? " dup" : "", s.in_place ? " in place" : "");
+    snprintf(t->what, sizeof t->what, "ALU op=%u p=%u q=%u count=%u rows=%u planes=%u act=%u func=%u%s%s", s.op,
+             s.p_kind, s.q_kind, s.count, s.rows, s.planes, s.act, s.func, s.dup ? " dup" : "",
+             s.in_place ? " in place" : "");
     return 0;
 }
 

@@ -127,7 +127,7 @@ void alu_draw_task(alu_draw *b, cm_alu_task *t) {
     *t = (cm_alu_task){.b_addr = 16, .p_addr = 32, .q_addr = 48, .b_rstep = bits & ~3u, .b_pstep = bits << 2};
     const uint32_t op = b->op;
     const uint32_t any = (uint32_t)tb_rng_range(&b->rng, 0, OPS + 4);
-    t->op = op < OPS ? op : any < OPS ? any : any < OPS + 3 ? NPU_ALU_CTRL_OP_DOT : NPU_ALU_CTRL_OP_SUM;
+    t->op = op < OPS ? op : any < OPS ? any : any < OPS + 3 ? NPU_ALU_CTRL_OP_DOT : NPU_ALU_CTRL_OP_RMAX;
     t->p_kind = (uint32_t)tb_rng_range(&b->rng, 0, 2);
     t->q_kind = reduces(t) ? 0 : (uint32_t)tb_rng_range(&b->rng, 0, 2);
     if (t->p_kind == 1 && t->q_kind == 1) {
@@ -136,6 +136,9 @@ void alu_draw_task(alu_draw *b, cm_alu_task *t) {
     t->dup = !reduces(t) && (bits & 0x30u) == 0;
     t->act =
         t->op == NPU_ALU_CTRL_OP_ADD_I32 || (bits & 0x40u) ? 0 : (uint32_t)tb_rng_range(&b->rng, 0, CM_ACT_COUNT - 1);
+    t->func = t->op == NPU_ALU_CTRL_OP_ADD_I32 || t->act != 0 || (bits & 0x80u) != 0
+                  ? 0
+                  : (uint32_t)tb_rng_range(&b->rng, 0, NPU_ALU_ACT_FUNC_COUNT - 1);
     t->p = alu_draw_value(b);
     t->q = alu_draw_value(b);
     for (uint32_t i = 0; i < 4; i++) {

@@ -38,7 +38,9 @@ static uint32_t plausible_gemm(tb_rng *r, uint32_t offset, uint32_t bits) {
     case NPU_REG_GEMM_EXT_STRIDE:
         return (1 + (bits & 3u)) | ((1 + ((bits >> 2) & 3u)) << 8);
     case NPU_REG_GEMM_ACT:
-        return (bits & 3u) == 0 ? (bits >> 4) % 12 : 0;
+        return (bits & 3u) == 0   ? (bits >> 4) % NPU_GEMM_ACT_TYPE_COUNT
+               : (bits & 7u) == 1 ? (bits >> 4) % NPU_ALU_ACT_FUNC_COUNT << NPU_ALU_ACT_FUNC_LSB
+                                  : 0;
     default: /* groups and factors take any value; addresses and steps are multiples of every N */
         return offset > NPU_REG_GEMM_IFM_ADDR + 0x1Cu && offset != NPU_REG_GEMM_PSUM_CSTEP ? bits : bits & ~31u;
     }
@@ -56,7 +58,9 @@ static uint32_t plausible_alu(tb_rng *r, uint32_t offset, uint32_t bits) {
                (rare(bits >> 8) ? (bits >> 12) % 3 : 0) << NPU_ALU_CTRL_Q_KIND_LSB |
                (bits & 0x8000u) >> (15 - NPU_ALU_CTRL_DUP_LSB);
     case NPU_REG_ALU_ACT:
-        return (bits & 3u) == 0 ? (bits >> 4) % 12 : 0;
+        return (bits & 3u) == 0   ? (bits >> 4) % NPU_GEMM_ACT_TYPE_COUNT
+               : (bits & 7u) == 1 ? (bits >> 4) % NPU_ALU_ACT_FUNC_COUNT << NPU_ALU_ACT_FUNC_LSB
+                                  : 0;
     case NPU_REG_ALU_P:
     case NPU_REG_ALU_Q:
         return bits;

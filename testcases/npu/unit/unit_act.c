@@ -11,11 +11,12 @@
 #define LATENCY 6u /* cycles to the result, of every function */
 #define SIGN 0x80000000u
 
-static const char *const act_names[] = {"none", "relu",  "leaky", "clip", "hardswish", "hardsigmoid", "sigmoid",
-                                        "tanh", "swish", "mish",  "elu",  "softplus",  "any"};
+static const char *const act_names[] = {"none",        "relu",     "leaky", "clip",      "hardswish",
+                                        "hardsigmoid", "sigmoid",  "tanh",  "swish",     "mish",
+                                        "elu",         "softplus", "gelu",  "gelu_tanh", "any"};
 
 static const tb_knob knobs[] = {
-    {"act", 0, 12, TB_KNOB_ENUM, act_names, NULL, "the function; any: one drawn for each run"},
+    {"act", 0, CM_ACT_COUNT, TB_KNOB_ENUM, act_names, NULL, "the function; any: one drawn for each run"},
     {"runs", 1, 10000, TB_KNOB_UNIFORM, NULL, NULL, "runs: functions and parameters change between them"},
     {"vectors", 1, 100000, TB_KNOB_UNIFORM, NULL, NULL, "most vectors of a run"},
     UNIT_STALL_KNOB("in", "percent of cycles without a vector"),

@@ -22,7 +22,7 @@ static void draw_legal(tb_rng *rng, cm_alu_task *t) {
     t->p_kind = check_range(rng, 0, 2);
     t->q_kind = check_range(rng, 0, 2);
     t->dup = tb_rng_chance(rng, 1, 2);
-    t->act = check_range(rng, 0, 11);
+    t->act = check_range(rng, 0, CM_ACT_COUNT - 1);
     t->count = (uint32_t)tb_rng_small(rng, 1, (1u << 24) - 1);
     t->rows = (uint32_t)tb_rng_small(rng, 1, 65535);
     t->planes = (uint32_t)tb_rng_small(rng, 1, 65535);
@@ -35,7 +35,9 @@ static void draw_legal(tb_rng *rng, cm_alu_task *t) {
     if (t->p_kind == 1 && t->q_kind == 1) {
         t->q_kind = 2 * check_range(rng, 0, 1);
     }
-    t->act = t->op == NPU_ALU_CTRL_OP_ADD_I32 ? 0 : t->act;
+    t->func = tb_rng_chance(rng, 1, 2) ? check_range(rng, 0, NPU_ALU_ACT_FUNC_COUNT - 1) : 0;
+    t->act = t->op == NPU_ALU_CTRL_OP_ADD_I32 || t->func != 0 ? 0 : t->act;
+    t->func = t->op == NPU_ALU_CTRL_OP_ADD_I32 ? 0 : t->func;
     if (NPU_HAS(NPU_ALU_CTRL_OP_WITH_REDUCE, t->op)) {
         t->dup = false;
         t->q_kind = 0;
@@ -47,7 +49,7 @@ static void flaw(tb_rng *rng, cm_alu_task *t) {
     uint32_t *const by4[] = {&t->a_addr, &t->a_rstep, &t->a_pstep, &t->b_addr, &t->b_rstep, &t->b_pstep,
                              &t->o_addr, &t->o_rstep, &t->o_pstep, &t->p_addr, &t->q_addr};
     uint32_t *const zero[] = {&t->count, &t->rows, &t->planes};
-    switch (check_range(rng, 0, 6)) {
+    switch (check_range(rng, 0, 7)) {
     case 0:
         *zero[check_range(rng, 0, 2)] = 0;
         break;
@@ -64,7 +66,12 @@ static void flaw(tb_rng *rng, cm_alu_task *t) {
         t->p_kind = t->q_kind = 1;
         break;
     case 5:
-        t->act = check_range(rng, 12, 15);
+        t->act = check_range(rng, CM_ACT_COUNT, 15);
+        break;
+    case 6: /* an activation and a function, also with integers */
+        t->act = check_range(rng, 0, CM_ACT_COUNT - 1);
+        t->func = check_range(rng, 0, NPU_ALU_ACT_FUNC_COUNT - 1);
+        t->op = tb_rng_chance(rng, 1, 2) ? NPU_ALU_CTRL_OP_ADD_I32 : t->op;
         break;
     default: /* rules of one operation */
         t->op = check_range(rng, NPU_ALU_CTRL_OP_ADD_I32, NPU_ALU_CTRL_OP_COUNT - 1);
@@ -83,6 +90,7 @@ static uint32_t draw(const unit *u, void *ctx, tb_rng *rng) {
         b->t.q_kind = check_range(rng, 0, 3);
         b->t.dup = tb_rng_chance(rng, 1, 2);
         b->t.act = check_range(rng, 0, 15);
+        b->t.func = check_range(rng, 0, NPU_ALU_ACT_FUNC_COUNT - 1);
     } else if (tb_rng_chance(rng, (uint32_t)unit_knob(u, "flaws"), 100)) {
         flaw(rng, &b->t);
     }

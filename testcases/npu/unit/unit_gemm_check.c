@@ -145,7 +145,7 @@ static void draw_legal(tb_rng *rng, settings *s, uint32_t over) {
     draw_tensors(rng, t);
     s->pad_mode = 0;
     s->other = tb_rng_u32(rng);
-    t->act = check_range(rng, 0, 11);
+    t->act = check_range(rng, 0, CM_ACT_COUNT - 1);
     if (t->raw_out) {
         t->oscale_en = t->bias_en = t->requant = false;
         t->act = 0;
@@ -187,7 +187,7 @@ static void flaw(tb_rng *rng, settings *s) {
         t->requant = tb_rng_chance(rng, 3, 4);
         break;
     case 6:
-        t->act = check_range(rng, 12, 15);
+        t->act = check_range(rng, CM_ACT_COUNT, 15);
         break;
     case 7:
         t->wgt_keep = true;
@@ -198,7 +198,7 @@ static void flaw(tb_rng *rng, settings *s) {
         t->oscale_en = tb_rng_chance(rng, 1, 4);
         t->bias_en = tb_rng_chance(rng, 1, 4);
         t->requant = tb_rng_chance(rng, 1, 4);
-        t->act = tb_rng_chance(rng, 1, 2) ? 0 : check_range(rng, 0, 11);
+        t->act = tb_rng_chance(rng, 1, 2) ? 0 : check_range(rng, 0, CM_ACT_COUNT - 1);
         break;
     case 9: /* INT16 where there is none, or with another quantiser */
         t->wide = true;
