@@ -14,6 +14,7 @@
 import argparse
 import collections
 import difflib
+import glob
 import json
 import os
 import re
@@ -128,6 +129,16 @@ def take_over(mutants, listed, folder):
     return sum("before" in m for m in mutants)
 
 
+def held(folder):
+    """Numbers of the mutants that the compiled designs of a build have; None: there are no sources of them."""
+    found, seen = set(), False
+    for path in glob.glob(os.path.join(glob.escape(folder), "**", "V*.cpp"), recursive=True):
+        with open(path, encoding="utf-8", errors="replace") as src:
+            found.update(map(int, re.findall(r"tb_mut_differs\((\d+)", src.read())))
+            seen = True
+    return found if seen else None
+
+
 def chosen_mutants(made, args):
     """Of those that are drawn those that were asked for."""
     modules, numbers = set(args.modules), set(args.only)
@@ -163,8 +174,11 @@ def run(args):
     runner = Runner(mine, listed, args)
     ran = runner.run()
     whats = [job.what for job in listed]
+    compiled = held(args.out_build)
     for m in mine:
         m.setdefault("verdict", "not-reached")
+        if m["verdict"] == "not-reached" and compiled is not None and m["id"] not in compiled:
+            m["verdict"] = "absent"
         m["what"] = whats[m["job"]] if "job" in m else ""
     stale = apply_equivalents(made, entries)
     kept = {"design": args.design, "cfg": args.cfg, "suite": args.suite, "all": len(made), "jobs": ran,

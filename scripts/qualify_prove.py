@@ -7,6 +7,7 @@ import concurrent.futures
 import os
 import re
 import resource
+import signal
 import subprocess
 import tempfile
 import threading
@@ -61,6 +62,7 @@ def instances(args, folder):
 FUNCTION = re.compile(r"^\s*function\s+automatic\s+([^;()]*?)(\w+)\s*\(([^;]*?)\)\s*;", re.M)
 DECLARED = re.compile(r"(?:localparam|parameter)[^=;]*?(\w+)\s*=|\}\s*(\w+)\s*;")
 AROUND = "qualify_function"
+LARGE = 500  # flip-flops; beyond them what a module contains stays a box
 
 
 def function_module(text, at):
@@ -209,8 +211,10 @@ class Prover:
         """One set of parameters: first with what the module contains as boxes, which is less to do and often enough."""
         for boxes in (True, False):
             gold = self.gold(m, values, boxes)
-            if not isinstance(gold, Netlist) or not (boxes or self.gold(m, values, True).boxes):
-                return gold if not isinstance(gold, Netlist) else "not"
+            if not isinstance(gold, Netlist):
+                return gold if boxes else "not"
+            if not boxes and (not self.gold(m, values, True).boxes or len(gold.flops) > LARGE):
+                return "not"
             mutated = [changed if path == os.path.abspath(m["file"]) else path for path in self.sources(m)]
             gate = self.read(m, values, mutated, str(m["id"]), boxes)
             if not isinstance(gate, Netlist):
@@ -227,7 +231,9 @@ class Prover:
 
 def prove(kept, args):
     """Mark the mutants that are proven; (how many, of how many that were tried)."""
-    begin, lock, said = time.monotonic(), threading.Lock(), {}
+    begin, lock, said, stopped = time.monotonic(), threading.Lock(), {}, threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):  # what is proven by then is kept
+        signal.signal(number, lambda *_: stopped.set())
     with tempfile.TemporaryDirectory(prefix="prove-") as folder:
         sets, prover = instances(args, folder), Prover(args, kept, folder)
         packages = set(re.findall(r"^\s*package\s+(\w+)", "\n".join(kept["sources"].values()), re.M))
@@ -237,7 +243,7 @@ def prove(kept, args):
         todo.sort(key=lambda m: TRIED.index(m["verdict"]))
 
         def attempt(m):
-            if time.monotonic() - begin > args.total:
+            if stopped.is_set() or time.monotonic() - begin > args.total:
                 return
             result = prover.one(m, sets.get(m["module"]))
             with lock:

@@ -10,9 +10,9 @@ MEANING = {"detected": "a check failed", "limit-seconds": "ran out of time: no w
            "survived": "infected, not detected: the run ended", "limit-cycles": "infected, not detected so far",
            "not-run": "infected, not run for lack of time",
            "reached": "reached, not infected", "not-reached": "not reached", "equivalent": "equivalent, with a reason",
-           "proven": "equivalent, proven"}
+           "proven": "equivalent, proven", "absent": "in code that this configuration does not have"}
 WEAK = VERDICTS[1:VERDICTS.index("reached")]
-COUNTED = ("equivalent", "proven")  # these do not
+NOT_COUNTED = ("equivalent", "proven", "absent")
 HERE = os.path.dirname(os.path.abspath(__file__))
 # of an installation, or of the tree
 PAGE_CSS = next((path for path in [os.path.join(HERE, "page.css")] if os.path.exists(path)),
@@ -21,7 +21,7 @@ PAGE_CSS = next((path for path in [os.path.join(HERE, "page.css")] if os.path.ex
 
 def score(mutants):
     """Percent detected of those that are not equivalent; 100 of none."""
-    counted = [m for m in mutants if m["verdict"] not in COUNTED]
+    counted = [m for m in mutants if m["verdict"] not in NOT_COUNTED]
     return 100.0 * sum(m["verdict"] == "detected" for m in counted) / len(counted) if counted else 100.0
 
 
@@ -107,7 +107,7 @@ def table(title, rows):
         infected = sum(v[name] for name in WEAK)
         lines.append("%-28s %7d %8d %8d %8d %8d %8d %6.1f%%" % (
             row["name"], row["mutants"], v["detected"], infected, v["reached"], v["not-reached"],
-            sum(v[name] for name in COUNTED), row["score"]))
+            sum(v[name] for name in NOT_COUNTED), row["score"]))
     return lines
 
 
@@ -136,7 +136,7 @@ def head(s, kept):
     if kept.get("left_out"):
         lines.append("NOT RUN for lack of time: %d jobs: %s" % (len(kept["left_out"]), ", ".join(kept["left_out"])))
     lines += ["%7d %-14s %s" % (s["verdicts"][v], v, MEANING[v])
-              for v in VERDICTS + COUNTED if v in s["verdicts"]]
+              for v in VERDICTS + NOT_COUNTED if v in s["verdicts"]]
     if s["cycles"]:
         lines.append("clock cycles from infection to detection: median %(median)d, most %(most)d" % s["cycles"])
     b = s["blamed"]
@@ -159,15 +159,30 @@ def text_report(kept):
         if chosen:
             lines += ["", "%s (%s): %d" % (verdict, MEANING[verdict], len(chosen))]
         for m in chosen:
-            lines += shown(m)
+            lines += shown(m, kept["sources"])
     lines += ["stale: " + text for text in s["stale"]]
     lines.append("score: %.2f %% of the mutants that are not equivalent are detected" % s["score"])
     return "\n".join(lines) + "\n"
 
 
-def shown(m):
-    out = ["  %d  %s:%d: %s, in %s" % (m["id"], m["file"], m["line"], m["operator"], m["module"]),
-           "      %s" % m["text"], "      %s  =>  %s" % (m["old"][:150], m["new"][:150])]
+def around(m, sources):
+    """The lines of a source that a mutant changes, before and after; of several places the first."""
+    text, (start, end, new) = sources[m["file"]], m["edits"][0]
+    first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+    last = len(text) if last < 0 else last
+    return [[line.strip() for line in part.splitlines()] for part in (
+        text[first:last], text[first:start] + new + text[end:last])]
+
+
+def shown(m, sources):
+    out = ["  %d  %s:%d: %s, in %s" % (m["id"], m["file"], m["line"], m["operator"], m["module"])]
+    if m["file"] in sources:
+        before, after = around(m, sources)
+        out += ["    - " + line for line in before] + ["    + " + line for line in after]
+    else:
+        out += ["      %s" % m["text"], "      %s  =>  %s" % (m["old"][:150], m["new"][:150])]
+    if "why" in m:
+        out.append("      " + m["why"])
     if "replay" in m:
         out.append("      differs after %d cycles; %s" % (m["at"], m["replay"]))
     if "outside" in m:
@@ -198,7 +213,7 @@ def rows_html(title, rows):
     for r in rows:
         v = collections.Counter(r["verdicts"])
         lines.append(cells([html.escape(r["name"]), r["mutants"], v["detected"], sum(v[n] for n in WEAK),
-                            v["reached"], v["not-reached"], sum(v[n] for n in COUNTED), "%.1f %%" % r["score"]]))
+                            v["reached"], v["not-reached"], sum(v[n] for n in NOT_COUNTED), "%.1f %%" % r["score"]]))
     return "\n".join(lines + ["</table></div>"])
 
 
@@ -229,7 +244,7 @@ def source_page(path, text, mutants, hits):
     for number, line in enumerate(text.splitlines(), 1):
         ms = at[number]
         found = sum(m["verdict"] == "detected" for m in ms)
-        counted = sum(m["verdict"] not in COUNTED for m in ms)
+        counted = sum(m["verdict"] not in NOT_COUNTED for m in ms)
         note, kind = "", "" if not ms else "hit" if found == counted else "weak"
         if ms:
             note = "<details><summary>%d of %d</summary>%s</details>" % (
@@ -264,7 +279,7 @@ def write_pages(kept, folder, info=None):
     links = [dict(r, name=r["name"]) for r in groups(kept["mutants"], "file")]
     body = ["<h1>Qualification of %s, %s, suite %s</h1><div class=\"tiles\">" % (s["design"], s["cfg"], s["suite"])]
     for figure, what in [("%.2f %%" % s["score"], "score")] + [(str(s["verdicts"][v]), MEANING[v]) for v in
-                                                              VERDICTS + COUNTED if v in s["verdicts"]]:
+                                                              VERDICTS + NOT_COUNTED if v in s["verdicts"]]:
         body.append("<div class=\"tile\"><b>%s</b><span>%s</span></div>" % (figure, html.escape(what)))
     body.append("</div><p>%s</p>" % "<br>".join(html.escape(line) for line in head(s, kept)))
     sources = rows_html("source", links)

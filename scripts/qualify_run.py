@@ -187,7 +187,9 @@ class Runner:
             self.spent("marking", times)
             for i, f in found.items():
                 if f[0] == "infected":
-                    self.choices[i].append((WHATS.index(job.what) > 0, times["cycles"], number))
+                    whole = job.what != "unit"
+                    self.choices[i].append((whole, times["cycles"] if whole else ends["infected"], times["cycles"],
+                                            number))
                 else:
                     take(self.by_id[i], f, number, job)
             self.done += 1
@@ -214,13 +216,14 @@ class Runner:
             self.tell()
 
     def ordered(self, choices):
-        """Benches, then the cheapest; a second part of a test after all first ones."""
+        """Benches, those first that infect few mutants: that of a small unit rather than one of a unit around it; then
+        the cheapest; a second part of a test after all first ones."""
         seen, out = collections.Counter(), []
-        for whole, cost, number in sorted(choices):
+        for whole, rank, cost, number in sorted(choices):
             command = tuple(self.jobs[number].command)
-            out.append((seen[command], whole, cost, number))
+            out.append((seen[command], whole, rank, cost, number))
             seen[command] += 1
-        return [(cost, number) for _, _, cost, number in sorted(out)]
+        return [(cost, number) for _, _, _, cost, number in sorted(out)]
 
     def rounds(self):
         """Of each mutant 1 job, 1, 2, 4 .. more, so that a design's own run is repeated a few times only."""

@@ -481,12 +481,14 @@ def test_an_ordinary_build_that_differs(tmp_path, monkeypatch, said, differs):
 
 
 def test_order_of_jobs():
-    """Benches of units, then the cheapest; a second part of a test after the first parts of all."""
+    """Benches of units, the one that infects least first, then the cheapest; a second part of a test after the first
+    parts of all."""
     jobs = [qualify_run.Job("test", "a", ["t", "a"]), qualify_run.Job("test", "a, from case 5", ["t", "a"]),
-            qualify_run.Job("test", "b", ["t", "b"]), qualify_run.Job("unit", "u", ["u"])]
+            qualify_run.Job("test", "b", ["t", "b"]), qualify_run.Job("unit", "u", ["u"]),
+            qualify_run.Job("unit", "v", ["v"])]
     runner = qualify_run.Runner([], jobs, None)
-    order = runner.ordered([(True, 10, 0), (True, 11, 1), (True, 50, 2), (False, 99, 3)])
-    assert [number for _, number in order] == [3, 0, 2, 1]
+    order = runner.ordered([(True, 10, 10, 0), (True, 11, 11, 1), (True, 50, 50, 2), (False, 9, 5, 3), (False, 2, 99, 4)])
+    assert order == [(99, 4), (5, 3), (10, 0), (50, 2), (11, 1)]
 
 
 def test_a_run_that_is_stopped(program, tmp_path, monkeypatch):
