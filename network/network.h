@@ -410,6 +410,12 @@ int8_t net_quantize_value(float value, float scale);
 net_status net_calibrate_range(const net_graph *graph, const net_images *images, uint32_t count, float norm, float *lo,
                                float *hi, net_error *err);
 /*
+ * Ranges of net_calibrate_range() whose inputs have values of one Concat, through Concat, Split, Slice, Reshape, copies
+ * and max pooling, become their union: steps and zero-points of all of its parts are then equal (document 002, section
+ * 3.2.1), and moves between them need no arithmetic.
+ */
+net_status net_unify_ranges(const net_graph *graph, float *lo, float *hi, net_error *err);
+/*
  * As net_quantize(), of all layers that can be quantised, with a step and a zero-point for each input: steps of
  * (hi - lo)/255 with 0 inside the range, the zero-point clamp(round(-128 - lo/step)). Weights stay symmetric; biases
  * become int32 in steps of the sums (net_asym_bias()). Document 002, section 3.2.1. The runtime executes such layers,

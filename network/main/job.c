@@ -57,6 +57,9 @@ static bool quantise(netjob *job) {
                      ? net_calibrate_range(&job->int8, &calib, calib.count, (float)job->opt->norm, absmax, hi, &err)
                      : net_calibrate(&job->int8, &calib, calib.count, (float)job->opt->norm, absmax, &err);
     }
+    if (status == NET_OK && (asym || wide)) {
+        status = net_unify_ranges(&job->int8, absmax, hi, &err);
+    }
     if (status == NET_OK) {
         status = wide   ? net_quantize_wide(&job->int8, absmax, hi, &err)
                  : asym ? net_quantize_asym(&job->int8, absmax, hi, &err)

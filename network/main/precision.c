@@ -67,7 +67,7 @@ static net_status find_ranges(precision_job *job, float *input, net_error *err) 
         }
     }
     photos_source_free(&source);
-    return status;
+    return status == NET_OK ? net_unify_ranges(&job->fp32, job->lo, job->hi, err) : status;
 }
 
 /* ---- the forms ---- */
