@@ -74,7 +74,7 @@ static int one_case(options *o, uint64_t index, totals *sum) {
     int rc = o->test->execute(&run);
     tc_close(&run);
     if (rc != 0 || result.outcome != TB_PASS) {
-        fprintf(stderr, "bench-speed: %s: %s\n", o->test->name, rc != 0 ? run.err : result.message);
+        fprintf(stderr, "bench-speed: %s: %s\n", o->test->name, run.err[0] != '\0' ? run.err : result.message);
         rc = -1;
     }
     sum->cycles += result.cycles;

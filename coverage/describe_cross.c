@@ -33,7 +33,7 @@ static int check_list(const char *where, const char *cross, const cov_data_point
             b++;
         }
         if (b == point->bin_count) {
-            return cov_fail(err, COV_BAD_MODEL, "%s.%s: a rule names '%.*s', which is no counted bin of %s", where,
+            return cov_fail(err, COV_BAD_MODEL, "%s.%s: a rule names '%.*s', which is not a counted bin of %s", where,
                             cross, (int)part, at, point->name);
         }
         at += part;

@@ -25,11 +25,13 @@ SKIPPED = re.compile(r"_priv\.h$|/prog/(options|axi_check|bus_check|boards|strea
 PROGRAMS = ("tandem", "tandem-regress", "tandem-cov")
 SCRIPTS = ("scripts/gen_shim.py", "scripts/gen_taps.py", "scripts/gen_file.py", "scripts/rtl_modules.py",
            "scripts/tap_alias.py", "scripts/design.py", "scripts/boards.py", "scripts/gen_regs.py",
+           "scripts/regs_rdl.py",
            "scripts/regs_tasks.py", "scripts/mutate.py", "scripts/mutants_of.py",
            "scripts/sv_tree.py", "scripts/qualify.py", "scripts/qualify_run.py", "scripts/qualify_report.py",
            "scripts/qualify_prove.py", "scripts/qualify_builds.py", "scripts/qualify_bugs.py",
            "scripts/closure.py", "scripts/closure_report.py", "scripts/reached.py",
-           "install/new.py", "install/new_ports.py", "install/new_write.py", "install/new_text.py")
+           "install/new.py", "install/new_ports.py", "install/new_rtl.py", "install/new_write.py",
+           "install/new_text.py")
 SHELL = ("scripts/build.sh", "scripts/build_suite.sh", "scripts/locked.sh", "scripts/of_run.sh", "scripts/of_case.sh",
          "scripts/repro.sh", "scripts/shrink.sh", "scripts/wave.sh", "scripts/coverage.sh", "install/mutants.sh")
 DATA = ("scripts/verilate.mk", "install/tandem.mk", "report/page.css")

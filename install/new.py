@@ -2,9 +2,9 @@
 """Write a project around a design: description, Makefile, golden model, driver, bench, test with knobs, checks, suites,
 deliberate bugs, CI recipes, README. It builds and passes at once.
 
-The ports are read through Verilator. AXI4, AXI4-Lite, AXI4-Stream, APB, plain valid/ready, clocks, resets with their
-polarity and interrupts are recognised by their names; what was found and guessed is printed and stands in the
-README."""
+The ports are read through Verilator. AXI4, AXI4-Lite, AXI4-Stream, APB, plain valid/ready and interrupts are recognised
+by their names, clocks and resets with their polarity also by their use in the sources; what was found and guessed is
+printed and stands in the README."""
 
 import argparse
 import os
@@ -15,6 +15,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import new_ports  # noqa: E402
+import new_rtl  # noqa: E402
 import new_write  # noqa: E402
 
 
@@ -27,6 +28,10 @@ def parse(argv):
     parser.add_argument("--include", metavar="DIR", action="append", default=[], help="folder of included sources")
     parser.add_argument("--param", metavar="NAME=VALUE", action="append", default=[],
                         help="parameter of the top module")
+    parser.add_argument("--clock", metavar="NAME[=PERIOD]", action="append", default=[],
+                        help="an input that is a clock, and its period in ns, where name and use do not say so")
+    parser.add_argument("--reset", metavar="NAME[=low|high]", action="append", default=[],
+                        help="an input that is a reset, and its polarity")
     parser.add_argument("--memory", metavar="PREFIX", action="append", default=[],
                         help="an AXI4-Lite slave that is a memory: driven like an AXI4 slave, with random accesses")
     parser.add_argument("--registers", metavar="PREFIX", action="append", default=[],
@@ -40,24 +45,42 @@ def parse(argv):
     return parser.parse_args(argv)
 
 
-def sources(args, folder):
-    """The sources as the project names them."""
+def sources(args, folder, included):
+    """The sources as the project names them; included: files beside them that they include."""
     if args.link:
-        return [os.path.abspath(f) for f in args.rtl], [os.path.abspath(i) for i in args.include]
-    names = [os.path.basename(f) for f in args.rtl]
+        return [os.path.abspath(f) for f in args.rtl], [os.path.abspath(i) for i in args.include + args.beside]
+    names = [os.path.basename(f) for f in args.rtl + [i for i in included if i not in args.rtl]]
     for name in names:
         if names.count(name) > 1:
             raise new_ports.Bad("--rtl: two files %s: expected different names (or --link)" % name)
     os.makedirs(os.path.join(folder, "rtl"))
-    for f in args.rtl:
+    for f in args.rtl + included:
         shutil.copyfile(f, os.path.join(folder, "rtl", os.path.basename(f)))
-    includes = []
+    includes = ["rtl"] if included else []
     for i in args.include:
         to = os.path.join("rtl", "include", os.path.basename(os.path.abspath(i)))
         to += str(len(includes)) if to in includes else ""  # several are called "include"
         shutil.copytree(i, os.path.join(folder, to))
         includes.append(to)
     return ["rtl/" + n for n in names], includes
+
+
+def find_included(args, said):
+    """Files that sources include and that lie beside them: their folders are searched, too. The files."""
+    found, todo = [], list(args.rtl)
+    while todo:
+        path = todo.pop()
+        with open(path, encoding="utf-8", errors="replace") as src:
+            names = re.findall(r'^\s*`include\s+"([^"]+)"', src.read(), re.M)
+        for name in names:
+            beside = os.path.join(os.path.dirname(path), name)
+            elsewhere = any(os.path.exists(os.path.join(i, name)) for i in args.include)
+            if not elsewhere and os.path.isfile(beside) and beside not in found:
+                found.append(beside)
+                todo.append(beside)
+    if found:
+        said.append("included files beside the sources: %s" % ", ".join(os.path.basename(f) for f in found))
+    return found
 
 
 def make(args):
@@ -74,16 +97,19 @@ def make(args):
     for path in args.rtl + args.include:
         if not os.path.exists(path):
             raise new_ports.Bad("%s: No such file or directory" % path)
-    top = args.top or new_ports.find_top(args.rtl, said)
-    ports = new_ports.read(args.rtl, top, args.include, args.param, args.verilator)
-    design = new_ports.Design(ports, said, args.memory, args.registers)
+    included = find_included(args, said)
+    args.beside = sorted({os.path.dirname(f) or "." for f in args.rtl}) if included else []
+    top = args.top or new_rtl.find_top(args.rtl, said)
+    ports = new_ports.read(args.rtl, top, args.include + args.beside, args.param, args.verilator)
+    design = new_ports.Design(ports, said, args.memory, args.registers, new_rtl.Rtl(args.rtl), top,
+                              args.clock, args.reset)
     design.connect_streams(args.through)
     temporary = folder + ".tmp%d" % os.getpid()
     try:
         os.makedirs(temporary)
-        files, includes = sources(args, temporary)
+        files, includes = sources(args, temporary, included)
         written = new_write.Project(name, top, design, files, includes, args.param, said,
-                                    args.apart).write(temporary)
+                                    args.apart).write(temporary, args.verilator)
         os.rename(temporary, folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -10,6 +10,7 @@ import tempfile
 
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), place) for place in (".", "../scripts")]
 import gen_shim  # noqa: E402
+import new_rtl  # noqa: E402
 from gen_shim import Bad  # noqa: E402
 
 SUFFIX = re.compile(r"(_i|_o|_in|_out)$")
@@ -23,6 +24,13 @@ MORE = ("awid", "awlen", "awsize", "awburst", "awlock", "awcache", "awprot", "aw
         "wlast", "wuser", "bid", "buser", "arid", "arlen", "arsize", "arburst", "arlock", "arcache", "arprot", "arqos",
         "arregion", "aruser", "rid", "rlast", "ruser")
 APB = ("psel", "penable", "paddr", "pwrite", "pwdata", "prdata", "pready", "pslverr", "pstrb", "pwstrb", "pprot")
+UNROLL = ["--unroll-count", "1024"]  # as tandem.mk: Verilator 5.006 refuses longer loops that assign to arrays
+# what a valid may be called, and the ready of each
+READY = {"tvalid": ("tready", "ready"), "valid": ("ready", "tready", "accept", "rdy"), "vld": ("rdy", "ready")}
+# a slave with such a prefix has registers
+REGISTERS = re.compile(r"(^|_)(cfg|conf|config|csr|ctrl|control|regs?|registers?)(_|$)")
+# lines that nobody pulls down are high
+IDLE_HIGH = re.compile(r"(^|_)(scl|sda|rx|rxd|miso|cts_?n?|cs_?n|ss_?n)(_|$)")
 STREAM = ("tdata", "tkeep", "tstrb", "tlast", "tid", "tdest", "tuser")
 
 
@@ -64,39 +72,12 @@ def payload_names(payload):
     return names if len(names) <= 16 else list(dict.fromkeys(n.partition(".")[0] for n in names))
 
 
-def modules(files):
-    """Modules in these files, and which of them none of them instantiates."""
-    text = ""
-    for path in files:
-        try:
-            with open(path, encoding="utf-8", errors="replace") as src:
-                text += src.read() + "\n"
-        except OSError as err:
-            raise Bad("%s: %s" % (path, err.strerror)) from None
-    text = re.sub(r"//[^\n]*|/\*.*?\*/|\(\*.*?\*\)", " ", text, flags=re.S)
-    names = re.findall(r"\bmodule\s+(?:automatic\s+)?(\w+)", text)
-    inside = [n for n in names if re.search(r"(?<!module)\s%s\s+(#\s*\(|\w+\s*(\[[^]]*\])?\s*\()" % re.escape(n), text)]
-    return names, [n for n in names if n not in inside]
-
-
-def find_top(files, said):
-    names, tops = modules(files)
-    if not names:
-        raise Bad("%s: no module" % " ".join(files))
-    own = [n for n in tops if n == re.sub(r"\.\w+$", "", os.path.basename(files[0]))]
-    if len(tops) == 1 or own:
-        top = tops[0] if len(tops) == 1 else own[0]
-        said.append("top module: %s (%s)" % (top, "no other module instantiates it" if len(tops) == 1 else
-                                              "named as the first file"))
-        return top
-    raise Bad("--top: which of %s?" % ", ".join(tops or names))
-
-
 def read(files, top, includes, params, verilator):
     """Ports in their order. The header of the Verilated class has them, the same in every version from 4 on."""
     with tempfile.TemporaryDirectory() as folder:
         # warnings are for whoever lints the design; here only what Verilator refuses counts
-        design = ["--top-module", top] + ["-I" + i for i in includes] + ["-G" + p for p in params] + list(files)
+        design = ["--top-module", top] + UNROLL + ["-I" + i for i in includes] + ["-G" + p for p in params]
+        design += list(files)
         try:
             done = subprocess.run([verilator, "--cc", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop",
                                    "--Mdir", folder] + design, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -108,8 +89,7 @@ def read(files, top, includes, params, verilator):
             raise Bad("Verilator refuses the sources: %s" % (lines or [done.stdout.strip()])[0])
         with open(os.path.join(folder, "Vtop.h"), encoding="utf-8") as src:
             text = src.read()
-        found = gen_shim.ports_of(text)
-        fields = gen_shim.find_fields([verilator] + design, found)
+        found, fields = gen_shim.read_ports(text, [verilator] + design)
     if not found:
         raise Bad("%s has no ports" % top)
     # a struct is its fields, in their order
@@ -122,8 +102,10 @@ def read(files, top, includes, params, verilator):
 class Design:
     """What the ports are. Every port has a role in the end."""
 
-    def __init__(self, ports, said, memories=(), registers=()):
+    def __init__(self, ports, said, memories=(), registers=(), rtl=None, top="", clocks=(), resets=()):
+        """rtl, top: the text of the sources (new_rtl.Rtl), or None; clocks, resets: what the user says of them."""
         self.ports, self.said, self.memories, self.registers = ports, said, memories, registers
+        self.rtl, self.top, self.told_clocks, self.told_resets = rtl, top, list(clocks), list(resets)
         self.buses, self.streams, self.clocks, self.interrupts, self.constants = [], [], [], [], []
         self.fairs = []
         self.find_axi()
@@ -186,7 +168,9 @@ class Design:
         valid = signals.get("awvalid") or signals.get("arvalid")
         full, slave = "awlen" in names or "arlen" in names, valid.input
         writes, reads = "awvalid" in names, "arvalid" in names
-        whole = (all(w in names for w in WRITE if w != "wstrb") or not writes) and (
+        answer = signals.get("awready") if "awvalid" in signals else signals.get("arready")
+        watched = answer is not None and answer.input == valid.input  # the design drives neither
+        whole = not watched and (all(w in names for w in WRITE if w != "wstrb") or not writes) and (
             all(w in names for w in READ) or not reads) and (
             not full or (("wlast" in names or not writes) and ("rlast" in names or not reads)))
         count = valid.width  # of ports in the same vectors
@@ -198,29 +182,32 @@ class Design:
         memory = slave and (full or any(fnmatch.fnmatch(prefix, m) for m in self.memories))
         bus = {"prefix": prefix, "kind": "axi4" if full else "axi4-lite", "side": "slave" if slave else "master",
                "signals": signals, "whole": whole, "width": width, "count": count, "memory": memory,
-               "address": (signals.get("awaddr") or signals.get("araddr")).width // count}
+               "address": next((signals[w].width for w in ("awaddr", "araddr") if w in signals), 0) // count}
         legal = width & (width - 1) == 0 and 8 <= width <= 1024 and all(s.width % count == 0 for s in signals.values())
         one = full or (writes and reads)  # AXI4-Lite has both directions
         strobes = not writes or "wstrb" in names
         bus["legal"] = whole and legal and one and strobes
-        bus["why"] = ("" if bus["legal"] else ", idle: a signal or a direction is missing"
+        bus["why"] = ("" if bus["legal"] else ", idle: the design only watches it" if watched else
+                      ", idle: a signal or a direction is missing"
                       if not (whole and one and strobes) else ", idle: an illegal width")
         self.buses.append(bus)
 
     def judge_axi(self):
         """When all buses are known: a slave in front of a master that reaches as far is a way through, no register."""
-        reach = {b["address"] for b in self.buses if b["side"] == "master"}
+        reach = {b["address"] for b in self.buses if b["side"] == "master" and b["kind"] != "axi4"}
         for bus in self.buses:
             if bus["kind"] == "apb":
                 continue
             slave, lite = bus["side"] == "slave", bus["kind"] == "axi4-lite"
-            through = slave and lite and not bus["memory"] and (bus["count"] > 1 or bus["address"] in reach)
+            through = slave and lite and not bus["memory"] and not REGISTERS.search(bus["prefix"].lower()) and (
+                bus["count"] > 1 or bus["address"] in reach)
             through = through and not any(fnmatch.fnmatch(bus["prefix"], r) for r in self.registers)
             bus["memory"] = bus["memory"] or through
-            bus["driven"] = bus["legal"] and (bus["memory"] or not slave or (bus["width"] == 32 and bus["count"] == 1))
+            bus["driven"] = bus["legal"] and (bus["memory"] or not slave or
+                                              (bus["width"] in (32, 64) and bus["count"] == 1))
             why = bus["why"]
             if bus["legal"] and not bus["driven"]:
-                why = ", idle: registers have 32 bits (--memory %s: it is a memory)" % bus["prefix"]
+                why = ", idle: registers have 32 or 64 bits and one port (--memory %s: it is a memory)" % bus["prefix"]
             if bus["driven"] and bus["memory"]:
                 why = ", driven with random %s against a shadow memory" % ("accesses" if lite else "bursts")
             if bus["driven"] and through:
@@ -240,19 +227,61 @@ class Design:
                     signals = {}
                     for place in places:
                         signals.update(self.bind(place, APB, "bus"))
-                    bus = {"prefix": ",".join(self.as_written(place) for place in places), "kind": "apb",
-                           "side": "slave" if p.input else "master", "signals": signals, "whole": True,
-                           "width": signals["prdata"].width, "address": signals["paddr"].width,
-                           "driven": signals["psel"].width == 1 and signals["prdata"].width in (8, 16, 32)}
-                    self.said.append("%s: APB %s, %d bits%s" % (
-                        bus["prefix"] or "PSEL ..", bus["side"], bus["width"], "" if bus["driven"] else
-                        ", idle: PSEL of several bits" if signals["psel"].width > 1 else ", idle: an illegal width"))
-                    self.buses.append(bus)
+                    self.add_apb(p, ",".join(self.as_written(place) for place in places), signals)
+
+    def add_apb(self, psel, prefix, signals):
+        count, ready = psel.width, signals.get("pready")
+        data = {w: signals[w].width for w in ("pwdata", "prdata")}
+        asked = count if signals["penable"].width == count else 1  # what is divided among the ports, and what is shared
+        answered = count if (ready.width == count if ready else data["prdata"] == count * data["pwdata"]) else 1
+        width = data["prdata"] // answered
+        bus = {"prefix": prefix, "kind": "apb", "side": "slave" if psel.input else "master", "signals": signals,
+               "whole": True, "width": width, "count": count if asked > 1 or (answered > 1 and not psel.input) else 1,
+               "address": signals["paddr"].width // asked}
+        bus["driven"] = (width in (8, 16, 32) and count <= 32 and (bus["count"] == count or answered == 1) and
+                         data["pwdata"] // asked == width) and all(
+            signals[w].width % n == 0 for w, n in (("paddr", asked), ("pwdata", asked), ("prdata", answered)))
+        self.said.append("%s: %sAPB %s, %d bits%s%s" % (
+            prefix or "PSEL ..", "%d times " % bus["count"] if bus["count"] > 1 else "", bus["side"], width,
+            ", %d selects" % count if bus["count"] < count else "",
+            "" if bus["driven"] else ", idle: an illegal width"))
+        self.buses.append(bus)
+
+    def use(self, port):
+        """How the sources use an input."""
+        return self.rtl.use(self.top, port.name) if self.rtl else new_rtl.Use()
+
+    def told(self, texts, option, values):
+        """What an option says of ports, NAME or NAME=VALUE: values by port."""
+        found = {}
+        for text in texts:
+            name, _, value = text.partition("=")
+            port = next((p for p in self.ports if p.name == name and p.input and p.width == 1), None)
+            if port is None:
+                raise Bad("--%s %s: there is no input of one bit with that name" % (option, name))
+            if value and not re.fullmatch(values, value):
+                raise Bad("--%s %s: got '%s' behind =" % (option, name, value))
+            port.role = None
+            found[port] = value
+        return found
 
     def find_clocks(self):
-        clocks = [p for p in self.ports if p.role is None and p.input and p.width == 1 and CLOCK.search(p.plain) and
-                  "en" not in p.plain.replace("gen", "")]
-        resets = [p for p in self.ports if p.role is None and p.input and p.width == 1 and RESET.search(p.plain)]
+        told_clocks = self.told(self.told_clocks, "clock", r"[1-9]\d{0,5}")
+        told_resets = self.told(self.told_resets, "reset", "low|high")
+        free = [p for p in self.ports if p.role is None and p.input and p.width == 1 and p not in told_clocks and
+                p not in told_resets]
+        clocks = list(told_clocks) + [p for p in free if CLOCK.search(p.plain) and
+                                      "en" not in p.plain.replace("gen", "")]
+        resets = list(told_resets) + [p for p in free if p not in clocks and RESET.search(p.plain)]
+        by_use = {}
+        for p in free:
+            if p not in clocks + resets:
+                use = self.use(p)
+                by_use[p] = "clock" if use.clock() else "reset" if use.reset() else None
+        clocks += [p for p in free if by_use.get(p) == "clock"]
+        resets += [p for p in free if by_use.get(p) == "reset"]
+        clocks.sort(key=self.ports.index)
+        resets.sort(key=self.ports.index)
         for i, clock in enumerate(clocks):
             clock.role = "clock"
             words = set(re.split(r"_|clk|clock", clock.plain)) - {""}
@@ -260,37 +289,53 @@ class Design:
             shared = {r: len(words & parts[r]) for r in resets}
             near = [r for r in resets if shared[r] > 0 and shared[r] == max(shared.values())]
             reset = near[0] if near else resets[min(i, len(resets) - 1)] if resets else None
-            low = reset is not None and bool(LOW.search(reset.plain))
-            self.clocks.append({"port": clock, "reset": reset, "low": low, "period": 10 + 4 * i, "phase": 0})
-            self.said.append("clock %s%s" % (clock.name, "" if reset is None else ", reset %s, active %s by its name" %
-                                             (reset.name, "low" if low else "high")))
+            low, why = self.is_low(reset, told_resets.get(reset)) if reset else (False, "")
+            self.clocks.append({"port": clock, "reset": reset, "low": low, "phase": 0,
+                                "period": int(told_clocks.get(clock) or 10 + 4 * i)})
+            self.said.append("clock %s%s%s" % (clock.name, " (by its use)" if by_use.get(clock) else "",
+                                               "" if reset is None else ", reset %s%s, active %s %s" % (
+                                                   reset.name, " (by its use)" if by_use.get(reset) else "",
+                                                   "low" if low else "high", why)))
         for r in resets:
             r.role = "reset"
             if not any(c["reset"] is r for c in self.clocks):
-                level = 1 if LOW.search(r.plain) else 0
+                level = 1 if self.is_low(r, told_resets.get(r))[0] else 0
                 self.constants.append((r, level))
                 self.said.append("reset %s belongs to no clock: held at %d" % (r.name, level))
         if not clocks:
-            self.said.append("no clock: a design of combinational logic, or one whose clock has another name (--clock)")
+            self.said.append("no clock: a design of combinational logic, or no input is used as one (--clock NAME)")
+
+    def is_low(self, reset, told):
+        """Is a reset active low, and who says so."""
+        if told:
+            return told == "low", "as --reset says"
+        by_name, by_use = bool(LOW.search(reset.plain)), self.use(reset).polarity()
+        if by_use is None:
+            return by_name, "by its name (--reset %s=%s: not)" % (reset.name, "high" if by_name else "low")
+        if by_use != ("low" if by_name else "high"):
+            return not by_name, "by its use, although its name reads as the other polarity"
+        return by_name, "by its name and its use"
 
     def find_streams(self):
         """valid and ready behind a common prefix, or tvalid and tready; other ports with it are the payload."""
-        heads = [(p, w) for p in self.ports if p.role is None for w in ("tvalid", "valid") if p.plain.endswith(w) and
+        heads = [(p, w) for p in self.ports if p.role is None for w in READY if p.plain.endswith(w) and
                  (w == "tvalid" or not p.plain.endswith("tvalid")) and (p.width == 1 or self.slices(p, w))]
         prefixes = sorted(((p.plain[:-len(w)], p, w) for p, w in heads), key=lambda h: -len(h[0]))
+        found = []  # with their readies, before any of these is taken for payload
         for prefix, valid, word in prefixes:
             if valid.role is not None or not prefix:
                 continue
             answers = self.partner(prefix, ("tready", "ready"))
-            ready = self.at(prefix + word.replace("valid", "ready")) or (
-                answers and (self.at(answers + "tready") or self.at(answers + "ready"))) or None
-            if ready is not None and (ready.input == valid.input or ready.width != valid.width):
+            ready = self.ready_of(valid, prefix, word) or (answers and self.ready_of(valid, answers, word)) or None
+            if ready is not None and ready.width != valid.width:
                 ready = None
             if ready is None and valid.input:
                 continue
             valid.role = "stream"
             if ready is not None:
                 ready.role = "stream"
+            found.append((prefix, valid, word, ready, answers))
+        for prefix, valid, word, ready, answers in found:
             payload = [p for p in self.ports
                        if p.role is None and p.plain.startswith(prefix) and p.input == valid.input]
             for p in payload:
@@ -309,10 +354,16 @@ class Design:
                 ", whose first 16 signals are used" if cut else ""))
         self.streams.sort(key=lambda s: self.ports.index(s["valid"]))
 
+    def ready_of(self, valid, prefix, word):
+        """Of the other direction, behind the same prefix, or behind o_ where that is i_, and the other way round."""
+        other = re.sub("(^|_)[io]_$", r"\1%s_" % ("o" if valid.input else "i"), prefix)
+        return next((p for w in READY[word] for p in (self.at(prefix + w), self.at(other + w))
+                     if p is not None and p.input != valid.input), None)
+
     def slices(self, valid, word):
         """Streams in the same vectors: ready and all of the payload can be divided."""
         prefix = valid.plain[:-len(word)]
-        ready = self.at(prefix + word.replace("valid", "ready"))
+        ready = self.ready_of(valid, prefix, word)
         same = [p for p in self.ports if p.role is None and p.plain.startswith(prefix) and p.input == valid.input]
         return (prefix != "" and ready is not None and ready.width == valid.width and ready.input != valid.input and
                 valid.width <= 32 and all(p.width % valid.width == 0 for p in same))
@@ -327,7 +378,7 @@ class Design:
                     pair, ", ".join("%s (%s)" % (s["name"], "out" if s["source"] else "in") for s in self.streams)
                     or "none"))
             ends[1]["from"] = ends[0]["name"]
-            self.said.append("%s: what goes into %s comes out, held against it" % (ends[1]["prefix"], ends[0]["name"]))
+            self.said.append("%s: what goes into %s comes out (scoreboard)" % (ends[1]["prefix"], ends[0]["name"]))
         self.streams.sort(key=lambda s: s["source"])  # those into the design first
 
     def find_arbiters(self):
@@ -358,6 +409,10 @@ class Design:
                 for q in same:
                     q.role = "constant"
                 self.said.append("input %s, a struct of no bus: held at 0" % struct)
+            if p.role is None and p.input and p.width == 1 and IDLE_HIGH.search(p.plain):
+                p.role = "constant"
+                self.constants.append((p, 1))
+                self.said.append("input %s: held at 1 (a line that is idle when high, by its name)" % p.name)
             if p.role is None and p.input:
                 p.role = "constant"
                 on = bool(re.search(r"(^|_)(en|enable|enabled)$|(_|^)(en|enable)(_|$)", p.plain))

@@ -8,18 +8,18 @@ include $(shell $(TANDEM) --where)/tandem.mk
 SMOKE = """# smoke: registers before and after a reset, on every bus timing; nothing is sent into streams.
 budget 30
 
-test %(name)s cfg=base kind=debug count=2 cases=10 determinism=1 timeout=60 -- traffic=none%(simple)s
+test %(name)s cfg=base kind=%(kind)s count=2 cases=10 determinism=1 timeout=60 -- traffic=none%(simple)s
 """
 
 DEFAULT = """# default: random transfers on the streams, too.
 budget 120
 
-test %(name)s cfg=base kind=debug count=2 cases=25 cover=2 code=1 determinism=1 timeout=120 -- traffic=none
-test %(name)s cfg=base kind=debug count=4 cases=25 cover=4 code=2 timeout=120 -- traffic=random
+test %(name)s cfg=base kind=%(kind)s count=2 cases=25 cover=2 code=1 determinism=1 timeout=120 -- traffic=none
+test %(name)s cfg=base kind=%(kind)s count=4 cases=25 cover=4 code=2 timeout=120 -- traffic=random
 """
 
 CLOSURE = """# closure: plain random jobs, from whose coverage `make closure` plans others.
-test %(name)s cfg=base kind=debug count=400 cases=5 index=100000000
+test %(name)s cfg=base kind=%(kind)s count=400 cases=5 index=100000000
 """
 
 THRESHOLDS = """# What `make coverage` asks of functional coverage, in percent (tandem-cov gate).
@@ -73,6 +73,42 @@ GITLAB = """verify:
     paths: [build/regress]
     reports:
       junit: build/junit.xml
+"""
+
+TAPS = """# Units that checks follow (bench/check.c), and the signals that are looked at: a line is a module and what is
+# tapped of it; +rst_ni=not(X), +rst_ni=bit(X): its reset.
+%(line)s
+"""
+
+CHECK_C = """/* check.c - checks of units inside the design, on their real inputs and outputs (tandem/tap/hands.h). */
+#include "tb.h"
+
+/*
+ * Handshakes of %(unit)s. held: what the unit offers stays, unchanged, until it is taken. from = N: what
+ * comes out is what went into handshake number N, counted from 1, in its order.
+ */
+static const tb_hand %(unit)s_hands[] = {
+%(hands)s};
+
+/* A transfer of the unit: here a golden unit predicts from what went in, and compares with what comes out. */
+static void %(unit)s_moved(tb_check *c, unsigned hand) {
+    (void)c, (void)hand; /* tb_hands_sig(c, hand, 0): its payload; tb_check_value(): compare */
+}
+
+static const tb_hands %(unit)s_check = TB_HANDS("%(unit)s", %(unit)s_hands, %(unit)s_moved);
+
+const tb_check_ops *const unit_checks[] = {&%(unit)s_check.ops};
+const size_t unit_check_count = sizeof unit_checks / sizeof *unit_checks;
+"""
+
+CHECKS_H = """
+/* Of units inside the design, check.c. */
+extern const tb_check_ops *const unit_checks[];
+extern const size_t unit_check_count;
+"""
+
+USE_CHECKS = """                                .checks = unit_checks,
+                                .check_count = &unit_check_count,
 """
 
 KNOBS = """    {"bus", 0, 5, TB_KNOB_ENUM, bus_names, NULL, "timing of the buses"},
@@ -201,7 +237,7 @@ typedef struct device {
 } device;
 
 extern const tb_tandem bench;
-
+%(checks)s
 #endif
 """
 
@@ -245,7 +281,7 @@ const tb_tandem bench = {.bytes = sizeof(device),
                                 .cfg = {%(clock)s.watchdog_cycles = 20000},
                                 .mem_base = MEM_BASE,
                                 .mem_size = MEM_SIZE,
-%(shadow)s%(use_ports)s%(use_apbs)s%(use_streams)s%(use_fairs)s%(use_pins)s\
+%(shadow)s%(use_ports)s%(use_apbs)s%(use_streams)s%(use_fairs)s%(use_pins)s%(use_checks)s\
                                 TB_TANDEM_BOARDS(design_boards),
                                 .open = open_model,
                                 .begin = connect};
@@ -289,6 +325,7 @@ typedef struct model {
     tb_ddr *mem; /* the model's side of memory: tb_mem_read(), tb_mem_write() */
     uint32_t reset_value[MODEL_REGS];
     bool known[MODEL_REGS], refused[MODEL_REGS];
+    bool live[MODEL_REGS]; /* changes by itself, as time does, or because it is read: not compared */
 } model;
 
 /*
@@ -296,6 +333,9 @@ typedef struct model {
  * every later one must be the same. False: it is another one; *want is the first.
  */
 bool model_after_reset(model *m, uint32_t number, bool refused, uint32_t value, uint32_t *want);
+
+/* The same register some cycles later, in which the design had nothing to do: is it live? */
+void model_later(model *m, uint32_t number, bool refused, uint32_t value);
 
 #endif
 """
@@ -312,7 +352,13 @@ bool model_after_reset(model *m, uint32_t number, bool refused, uint32_t value, 
         m->reset_value[number] = value;
     }
     *want = m->reset_value[number];
-    return m->refused[number] == refused && (refused || m->reset_value[number] == value);
+    return m->live[number] || (m->refused[number] == refused && (refused || m->reset_value[number] == value));
+}
+
+void model_later(model *m, uint32_t number, bool refused, uint32_t value) {
+    if (number < MODEL_REGS) {
+        m->live[number] = m->refused[number] != refused || (!refused && m->reset_value[number] != value);
+    }
 }
 """
 
@@ -394,6 +440,8 @@ TEST_C = """/* test.c - the test of %(name)s: knobs, one case, the program. */
 #include "coverage/code/code.h"
 #include "driver.h"
 
+#define IDLE 100u /* cycles in which a register that is live changes */
+
 static const char *const bus_names[] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
 static const char *const traffic_names[] = {"none", "random"};%(names)s
 %(error_names)s/* The lowest value of a knob is its simplest: so the shrinker makes cases small. */
@@ -431,10 +479,26 @@ static bool registers(device *dev, const tb_prog_run *run) {
     return true;
 }
 
+/* Which registers change although nothing was done? False: the run has failed. */
+static bool find_live(device *dev, const tb_prog_run *run) {
+    const uint32_t count = (uint32_t)tb_knobs_get(run->knobs, "registers");
+    for (uint32_t i = 0; count > 0 && i < IDLE && tb_run_step(&dev->run); i++) {
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t value = 0;
+        const driver_status status = driver_read(dev, 4 * i, &value);
+        if (status == DRIVER_FAILED) {
+            return false;
+        }
+        model_later(&dev->model, i, status == DRIVER_REFUSED, value);
+    }
+    return !tb_run_failed(&dev->run);
+}
+
 %(bursts)sstatic int body(void *ctx, tb_prog_run *run) {
     device *dev = ctx;
     const bool random = tb_knobs_get(run->knobs, "traffic") != 0;
-%(inject)s    if (!registers(dev, run)) {
+%(inject)s    if (!registers(dev, run) || !find_live(dev, run)) {
         return 0;
     }
     for (unsigned i = 0; i < dev->run.streams; i++) {
@@ -505,7 +569,7 @@ README = """# %(name)s
 A bench around the module `%(top)s`, written by `tandem new`. It needs Verilator, a C and a C++ compiler, make,
 Python 3 and an installation of Tandem.
 
-    make                          # the program, build/base-debug/tandem
+    make                          # the program, build/base-%(kind)s/tandem
     make regress                  # the suite smoke: builds, runs, pages in build/regress/RUN/report
     make regress SUITE=default    # with random transfers on the streams
     make run COUNT=100            # random cases; ARGS="traffic=random stall=50": pinned knobs
@@ -530,7 +594,8 @@ Where a guess is wrong, change it in `bench/bench.c` (clocks, resets, ports, con
 - error responses of memory (the knob `error`): every rule still holds and nothing hangs;
 %(shadow)s- streams: what the design offers stays, unchanged, until it is taken; what the bench offers is taken. Where
   the bytes that go in come out again, say so in the description: `board stream IN OUT`;
-- registers (from address 0 on) hold after a reset what they held after the first one.
+- registers (from address 0 on) hold after a reset what they held after the first one, but for those that
+  change by themselves (`model_later()`).
 
 ## What to write next
 
@@ -538,6 +603,6 @@ Where a guess is wrong, change it in `bench/bench.c` (clocks, resets, ports, con
 2. `bench/test.c`: a case that uses the driver, and a comparison with the model: `tb_pair_compare()` for
    memory, `tb_compare_registers()` for registers. Declare what a task may read and write (`tb_buffers`), and
    set `watch` and `check_reads` of the memory in `bench/bench.c`.
-3. `taps.list`: units whose inputs and outputs checks follow (`make KIND=tap`).
+3. %(units)s
 4. Bugs in `mutants/`. %(mutant)s
 """

@@ -3,6 +3,10 @@
 import difflib
 import os
 import re
+import subprocess
+import sys
+import tempfile
+import textwrap
 
 import new_ports
 import new_text as text_of
@@ -35,6 +39,7 @@ class Project:
             said.append("the memory behind the slaves: %s" % (
                 "one for each" if apart else "the same for all (a guess; --apart: one for each)"))
         self.inputs = [s for s in design.streams if not s["source"]]
+        self.unit = None  # what find_unit() finds
         self.outputs = [s for s in design.streams if s["source"]]
 
     # ---- small parts ----
@@ -87,9 +92,12 @@ class Project:
         out = []
         for bus in self.apbs:
             clock = self.clock_of(bus["prefix"])
-            out.append("{.name = %s, .prefix = %s%s%s}" % (
-                c_text(new_ports.short_name(bus["prefix"]) or "apb"), c_text(bus["prefix"]),
-                ", .requester = true" if bus["side"] == "master" else "", ", .clock = %d" % clock if clock else ""))
+            name, count = new_ports.short_name(bus["prefix"]) or "apb", bus["count"]
+            for i in range(count):
+                out.append("{.name = %s, .prefix = %s%s%s%s}" % (
+                    c_text(name + str(i) if count > 1 else name), c_text(bus["prefix"]),
+                    ", .slice = %d, .slices = %d" % (i, count) if count > 1 else "",
+                    ", .requester = true" if bus["side"] == "master" else "", ", .clock = %d" % clock if clock else ""))
         return out
 
     def bench_fairs(self):
@@ -125,6 +133,68 @@ class Project:
         return not s["source"] and s["kind"] != "axi4-stream" and any(
             "addr" in p.name or "len" in p.name for p in s["payload"])
 
+    # ---- a unit inside that a check follows ----
+
+    def unit_reset(self, rtl, unit, hands):
+        """The reset of a unit as a word of taps.list; None: it has none that is known."""
+        ports = rtl.ports_of(unit)
+        named = [p for p in ports if new_ports.RESET.search(new_ports.SUFFIX.sub("", p.lower())) or p == "rst_ni"]
+        if not named or any(n in (h["valid"], h["ready"]) for n in named for h in hands):
+            return None
+        low = rtl.use(unit, named[0]).polarity() or ("low" if new_ports.LOW.search(named[0].lower()) else "high")
+        return "+rst_ni" if named[0] == "rst_ni" else "+rst_ni=%s(%s)" % ("bit" if low == "low" else "not", named[0])
+
+    def find_unit(self, folder, verilator):
+        """A unit for bench/check.c, tried with Verilator. What is said of it."""
+        rtl, clocks = self.design.rtl, self.design.clocks
+        buses = {p.name for b in self.design.buses for p in b["signals"].values()}
+        buses |= {s[w].name for s in self.design.streams for w in ("valid", "ready") if s[w]}
+        found = rtl.unit(self.top, buses) if rtl else None
+        if found is None:
+            return "no check of a unit: none inside is known to hold what it offers at a handshake (taps.list)"
+        unit, hands, connections = found
+        reset = self.unit_reset(rtl, unit, hands)
+        own = [i for i, c in enumerate(clocks) if re.search(r"\(\s*%s\s*\)" % re.escape(c["port"].name), connections)]
+        if reset is None or (len(clocks) != 1 and len(own) != 1):
+            return "no check of a unit: reset or clock of %s are not known (taps.list)" % unit
+        names = list(dict.fromkeys(n for h in hands for n in [h["valid"], h["ready"]] + h["payload"]))
+        line = "%s -* %s %s" % (unit, reset, " ".join("+" + n for n in names))
+        self.unit = {"name": unit, "hands": hands, "clock": own[0] if len(clocks) > 1 else 0,
+                     "line": textwrap.fill(line, 110, subsequent_indent="  ", break_long_words=False)}
+        with open(os.path.join(folder, "taps.list"), "w", encoding="utf-8") as out:
+            out.write(text_of.TAPS % self.unit)
+        if not self.tap_works(folder, verilator):
+            os.remove(os.path.join(folder, "taps.list"))
+            self.unit = None
+            return "no check of a unit: Verilator refuses a tap of %s" % unit
+        return "unit %s: a check follows its handshakes (bench/check.c)" % unit
+
+    def tap_works(self, folder, verilator):
+        """Do the sources elaborate with the tap?"""
+        here = os.path.dirname(os.path.abspath(__file__))
+        generator = next(p for p in (os.path.join(here, "gen_taps.py"), os.path.join(here, "../scripts/gen_taps.py"))
+                         if os.path.exists(p))
+        folders = sorted({os.path.dirname(os.path.join(folder, f)) for f in self.files})
+        with tempfile.TemporaryDirectory() as made:
+            taps = [os.path.join(made, "taps.vlt"), os.path.join(made, "taps.sv")]
+            generate = [sys.executable, generator, "--list", os.path.join(folder, "taps.list"), "--foreign", "--sv",
+                        taps[1], "--vlt", taps[0]] + [w for f in folders for w in ("--rtl", f)]
+            lint = [verilator, "--lint-only", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--top-module", self.top]
+            lint += new_ports.UNROLL + ["-I" + i for i in self.includes] + ["-G" + p for p in self.params]
+            return all(subprocess.run(c, cwd=folder, stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL).returncode == 0
+                       for c in (generate, lint + list(self.files) + taps))
+
+    def check_c(self):
+        hands = ["{.valid = %s,\n     .ready = %s,\n     .payload = {%s}%s%s%s}" % (
+            c_text(h["valid"]), c_text(h["ready"]), ", ".join(c_text(p) for p in h["payload"]) or "NULL",
+            ",\n     .output = true" if h["output"] else "", ",\n     .held = true" if h["held"] else "",
+            ",\n     .clock = %d" % self.unit["clock"] if self.unit["clock"] else "") for h in self.unit["hands"]]
+        return text_of.CHECK_C % {"unit": self.unit["name"], "hands": rows(hands, 4)}
+
+    def kind(self):
+        return "tap" if self.unit else "debug"
+
     # ---- files ----
 
     def description(self):
@@ -143,9 +213,9 @@ class Project:
         for p in self.design.interrupts:
             ports.append("%s interrupt" % p.name)
         lines = "".join("board    stream %s %s\n" % (s["from"], s["name"]) for s in self.design.streams if "from" in s)
-        return ("# %s: what the build has to know of it.\nabout    %s\ndefault\ntop      %s\nbuild    base-debug\n\n"
+        return ("# %s: what the build has to know of it.\nabout    %s\ndefault\ntop      %s\nbuild    base-%s\n\n"
                 "# configurations: a name, and parameters of the top module\ncfg      base%s\n\n%s%s\n%s\n%s%s" %
-                (self.name, "the design " + self.top, self.top, params,
+                (self.name, "the design " + self.top, self.top, self.kind(), params,
                  "".join("file     %s\n" % f for f in self.files),
                  "".join("include  %s\n" % i for i in self.includes), "".join("port     %s\n" % p for p in ports),
                  text_of.BOARDS, lines))
@@ -162,6 +232,7 @@ class Project:
             **self.memory(), "shadow": text_of.BENCH_SHADOW_H % self.window() if self.shadows else "",
             "member": text_of.BENCH_SHADOW_MEMBER % (
                 "[%d]" % self.behind() if self.behind() > 1 else "") if self.shadows else "",
+            "checks": text_of.CHECKS_H if self.unit else "",
             "guard": self.name.upper() + "_BENCH_H", "name": self.name, "regs": 16}
 
     def bench_c(self):
@@ -182,6 +253,7 @@ class Project:
             "use_ports": "                                TB_TANDEM_PORTS(ports),\n" if ports else "",
             "pins": "static const char *const pins[] = {%s};\n" % ", ".join(pins) if pins else "",
             "use_pins": "                                TB_TANDEM_PINS(pins),\n" if pins else "",
+            "use_checks": text_of.USE_CHECKS if self.unit else "",
             "constants": rows(constants or ["{NULL, 0}"], 4),
             "draw": text_of.DRAW if any(self.named(s) for s in self.inputs) else "",
             "streams": text_of.STREAMS % rows(self.stream_rows(), 4) if self.design.streams else "",
@@ -224,22 +296,27 @@ class Project:
 
     def readme(self, mutant):
         said = "".join("- %s\n" % line for line in self.said)
-        return text_of.README % {"name": self.name, "top": self.top, "said": said, "shadow": (
+        units = ("`bench/check.c` follows the unit %s: a golden unit, further units (`taps.list`)." % self.unit["name"]
+                 if self.unit else "Checks of units inside: `taps.list`, `tandem/tap/hands.h` (`make KIND=tap`).")
+        return text_of.README % {"name": self.name, "kind": self.kind(), "units": units,
+                                 "top": self.top, "said": said, "shadow": (
             text_of.README_SHADOW if self.shadows else ""), "mutant": (
             "`mutants/%s-inverted.patch` is a first one." % mutant if mutant else
             "Nothing was found that could be inverted: write the first one.")}
 
-    def write(self, folder):
+    def write(self, folder, verilator):
         mutant = self.mutant(folder)
+        self.said.append(self.find_unit(folder, verilator))
+        named = {"name": self.name, "kind": self.kind()}
         knobs = text_of.KNOBS % {"regs": self.registers(), "error": text_of.KNOBS_ERROR if self.masters else ""}
         knobs += text_of.KNOBS_BURSTS if self.shadows else ""
         knobs += text_of.KNOBS_MEMORY if self.masters else ""
         simple = (" wrap=0" if self.shadows else "") + (" answers=ordered" if self.masters else "")
         files = {
             "Makefile": text_of.MAKEFILE, ".gitignore": "build/\n", "designs/%s/design" % self.name: self.description(),
-            "designs/%s/suites/smoke.suite" % self.name: text_of.SMOKE % {"name": self.name, "simple": simple},
-            "designs/%s/suites/default.suite" % self.name: text_of.DEFAULT % {"name": self.name},
-            "designs/%s/suites/closure.suite" % self.name: text_of.CLOSURE % {"name": self.name},
+            "designs/%s/suites/smoke.suite" % self.name: text_of.SMOKE % {**named, "simple": simple},
+            "designs/%s/suites/default.suite" % self.name: text_of.DEFAULT % named,
+            "designs/%s/suites/closure.suite" % self.name: text_of.CLOSURE % named,
             "coverage/thresholds.txt": text_of.THRESHOLDS, "coverage/thresholds-code.txt": text_of.CODE_THRESHOLDS,
             "bench/bench.h": self.bench_h(), "bench/bench.c": self.bench_c(),
             "bench/model.h": text_of.MODEL_H, "bench/model.c": text_of.MODEL_C,
@@ -256,6 +333,8 @@ class Project:
                 "last": text_of.SEND_LAST if self.shadows else ""},
             "README.md": self.readme(mutant and mutant[0]), "mutants/README.md": text_of.MUTANTS,
             ".github/workflows/verify.yml": text_of.GITHUB, ".gitlab-ci.yml": text_of.GITLAB}
+        if self.unit:
+            files["bench/check.c"], files["taps.list"] = self.check_c(), text_of.TAPS % self.unit
         if mutant:
             files["mutants/%s-inverted.patch" % mutant[0]] = mutant[1]
         for path, text in files.items():

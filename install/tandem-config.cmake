@@ -32,10 +32,11 @@ function(tandem_program TARGET)
   # as in tandem.mk: linting the design is a step of its own, here only errors stop the build
   add_executable(${TARGET} ${T_SOURCES})
   verilate(${TARGET} ${trace} PREFIX V${T_TOP} TOP_MODULE ${T_TOP} DIRECTORY "${folder}" SOURCES ${T_RTL}
-    VERILATOR_ARGS --assert --x-assign fast --x-initial unique -Wno-lint -Wno-style ${T_PARAMS} ${T_VERILATOR_ARGS})
+    VERILATOR_ARGS --unroll-count 1024 --assert --x-assign fast --x-initial unique -Wno-lint -Wno-style
+    ${T_PARAMS} ${T_VERILATOR_ARGS})
   execute_process(COMMAND /usr/bin/python3 "${TANDEM_ROOT}/share/tandem/gen_shim.py" --top ${T_TOP}
     --header "${folder}/V${T_TOP}.h" --output "${folder}/shim.cpp"
-    --read verilator ${T_PARAMS} ${T_VERILATOR_ARGS} --top-module ${T_TOP} ${T_RTL}
+    --read verilator --unroll-count 1024 ${T_PARAMS} ${T_VERILATOR_ARGS} --top-module ${T_TOP} ${T_RTL}
     WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" RESULT_VARIABLE failed)
   if(failed)
     message(FATAL_ERROR "tandem_program(${TARGET}): no table of the ports of ${T_TOP}")

@@ -34,7 +34,8 @@ $(BUILD)/design.mk: $(DESCRIPTION) $(TANDEM_SHARE)/design.py
 	@mkdir -p $(@D)
 	@TANDEM_PROJECT=$(CURDIR) DESIGNS= $(PYTHON) $(TANDEM_SHARE)/design.py make > $@.tmp && mv $@.tmp $@
 # scoreboards of the description, for the bench
-$(BUILD)/design_boards.h: $(DESCRIPTION) $(wildcard *.regs regs/*.regs) $(TANDEM_SHARE)/boards.py
+$(BUILD)/design_boards.h: $(DESCRIPTION) $(wildcard *.regs regs/*.regs *.rdl *.xml regs/*.rdl regs/*.xml) \
+  $(TANDEM_SHARE)/boards.py
 	@mkdir -p $(@D)
 	@TANDEM_PROJECT=$(CURDIR) DESIGNS= $(PYTHON) $(TANDEM_SHARE)/design.py boards > $@.tmp && mv $@.tmp $@
 ifeq ($(filter clean,$(MAKECMDGOALS)),)
@@ -57,6 +58,8 @@ OUT := $(BUILD)/$(CFG)-$(KIND)
 VLT := $(BUILD)/verilated-$(KIND:mut=fast)
 TOP := $($(DUT).top)
 , := ,
+# loops that assign to arrays in sources of others
+VFLAGS_LOOPS := --unroll-count 1024
 include $(TANDEM_SHARE)/verilate.mk
 # a mutant may give a state a value without a name, and select bits that are not there
 VFLAGS_mut := $(VFLAGS_fast) -O2 -Wno-ENUMVALUE -Wno-SELRANGE
@@ -88,7 +91,7 @@ TAPS := $(if $(filter tap mut,$(KIND)),$(if $(TAP_LIST),$(BUILD)/taps/taps.vlt $
 $(BUILD)/taps/stamp: $(TAP_LIST) $($(DUT).file) $(TANDEM_SHARE)/gen_taps.py
 	@mkdir -p $(@D)
 	@$(PYTHON) $(TANDEM_SHARE)/gen_taps.py --list $(TAP_LIST) $(addprefix --rtl ,$(sort $(dir $($(DUT).file)))) \
-	  --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
+	  --foreign --sv $(@D)/taps.sv --vlt $(@D)/taps.vlt
 	@touch $@
 $(BUILD)/taps/taps.vlt $(BUILD)/taps/taps.sv: $(BUILD)/taps/stamp ;
 
@@ -113,8 +116,8 @@ $(OUT)/v/model_slow.o: $(OUT)/v/V$(TOP).mk
 	  >model_slow.cpp && $(CXX_MODEL) $(VM_SLOW) -c model_slow.cpp -o model_slow.o
 $(OUT)/v/shim.o: $(OUT)/v/V$(TOP).mk
 	@$(PYTHON) $(TANDEM_SHARE)/gen_shim.py --top $(TOP) --header $(@D)/V$(TOP).h --output $(@D)/shim.cpp \
-	  --read $(VERILATOR) $(addprefix -I,$($(DUT).include)) $(VFLAGS_USER) $(addprefix -G,$($(DUT).params.$(CFG))) \
-	  --top-module $(TOP) $($(DUT).file)
+	  --read $(VERILATOR) $(VFLAGS_LOOPS) $(addprefix -I,$($(DUT).include)) $(VFLAGS_USER) \
+	  $(addprefix -G,$($(DUT).params.$(CFG))) --top-module $(TOP) $($(DUT).file)
 	@cd $(@D) && $(CXX_MODEL) -O2 -c shim.cpp -o shim.o
 $(VLT)/%.o: $(VROOT)/include/%.cpp
 	@mkdir -p $(@D)

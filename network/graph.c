@@ -96,7 +96,7 @@ net_status net_graph_set_input(net_graph *graph, uint32_t w, uint32_t h, uint32_
     if (graph == NULL || w < 1 || w > 65536 || h < 1 || h > 65536 || c < 1 || c > 65536) {
         return net_fail(err, NET_ERR_ARG, "an input of %ux%ux%u (w, h, c), expected 1..65536 each", w, h, c);
     }
-    graph->free_input = (net_shape){3, w, h, c};
+    graph->free_input = (net_shape){3, w, h, c, 1};
     return NET_OK;
 }
 
@@ -279,7 +279,25 @@ const net_tensor *net_layer_tensor(const net_layer *layer, net_role role) {
 }
 
 uint32_t net_shape_elements(const net_shape *shape) {
-    return shape->dims == 0 ? 0 : shape->w * shape->h * shape->c;
+    return shape->dims == 0 ? 0 : shape->w * shape->h * shape->c * (shape->dims == 4 ? shape->d : 1);
+}
+
+bool net_shape_same(const net_shape *a, const net_shape *b) {
+    return a->dims == b->dims && a->w == b->w && a->h == b->h && a->c == b->c && (a->dims != 4 || a->d == b->d);
+}
+
+void net_shape_outer(const net_shape *shape, uint32_t size[NET_MAX_DIMS]) {
+    const uint32_t deep[4] = {shape->c, shape->d, shape->h, shape->w};
+    const uint32_t flat[3] = {shape->c, shape->h, shape->w};
+    for (uint32_t i = 0; i < NET_MAX_DIMS; i++) {
+        size[i] = i >= shape->dims ? 1 : shape->dims == 4 ? deep[i] : flat[3 - shape->dims + i];
+    }
+}
+
+net_shape net_shape_from(uint32_t dims, const uint32_t size[NET_MAX_DIMS]) {
+    net_shape s = {dims, size[dims - 1], dims > 1 ? size[dims - 2] : 1, dims > 2 ? size[0] : 1, 1};
+    s.d = dims > 3 ? size[1] : 1;
+    return s;
 }
 
 uint64_t net_layer_macs(const net_graph *graph, uint32_t number) {

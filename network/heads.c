@@ -79,8 +79,8 @@ net_status net_heads_named(net_heads *heads, const char *kind, const char *ancho
         op++;
     }
     if (op->name == NULL || (anchors != NULL && op->anchors == NULL)) {
-        return net_fail(err, NET_ERR_ARG, op->name == NULL ? "'%.60s' is no kind of head" : "%.60s has no anchor boxes",
-                        kind);
+        return net_fail(err, NET_ERR_ARG,
+                        op->name == NULL ? "'%.60s' is not a kind of head" : "%.60s has no anchor boxes", kind);
     }
     net_status status = NET_OK;
     if (op->anchors != NULL) {
@@ -152,7 +152,7 @@ net_status net_heads_fit(net_heads *heads, const net_graph *graph, net_error *er
         if (heads->stride[i] == 0 || (i > 0 && l.values - 5 != heads->classes)) {
             return net_fail(
                 err, NET_ERR_UNSUPPORTED,
-                "%.120s: output '%.60s' of %ux%ux%u (w, h, c) is no head of %u anchor boxes over an input of %ux%u",
+                "%.120s: output '%.60s' of %ux%ux%u (w, h, c) is not a head of %u anchor boxes over an input of %ux%u",
                 graph->name, blob->name, blob->shape.w, blob->shape.h, blob->shape.c, heads->anchors[i], input->w,
                 input->h);
         }

@@ -47,8 +47,8 @@ static void describe(const net_graph *g, const net_layer *layer, int8_layer *l) 
     l->out = *out;
     l->rows = product && in->dims == 2 && out->dims == 2 ? in->h : 1;
     if (product || in->dims == 1) {
-        l->in = (net_shape){3, 1, 1, net_shape_elements(in) / l->rows};
-        l->out = (net_shape){3, 1, 1, layer->conv.num_output};
+        l->in = (net_shape){3, 1, 1, net_shape_elements(in) / l->rows, 1};
+        l->out = (net_shape){3, 1, 1, layer->conv.num_output, 1};
     }
 }
 

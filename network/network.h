@@ -71,10 +71,12 @@ typedef enum net_kind {
     NET_COPY /* Dropout and Noop: the output is the input */
 } net_kind;
 
-/* Element (c, y, x) is at index (c*h + y)*w + x. dims 1: h = c = 1; dims 2: c = 1; dims 0: not known. */
+/* Element (c, y, x) is at index (c*h + y)*w + x. dims 1: h = c = 1; dims 2: c = 1; dims 0: not known. dims 4: (c, z, y,
+ * x) at ((c*d + z)*h + y)*w + x; with fewer dimensions d is not used. */
 typedef struct net_shape {
-    uint32_t dims, w, h, c;
+    uint32_t dims, w, h, c, d;
 } net_shape;
+#define NET_MAX_DIMS 4u
 
 typedef enum net_role {
     NET_ROLE_WEIGHT,
@@ -319,6 +321,12 @@ const net_tensor *net_layer_tensor(const net_layer *layer, net_role role);
 /* true when net_graph_plan() and net_ref_run() support the type (its settings may still be unsupported). */
 bool net_type_is_known(const char *type);
 uint32_t net_shape_elements(const net_shape *shape);
+/* The same dimensions with the same sizes. */
+bool net_shape_same(const net_shape *a, const net_shape *b);
+/* Sizes from the outermost dimension inwards (dims of them), the order in which ncnn counts axes; the others are 1. */
+void net_shape_outer(const net_shape *shape, uint32_t size[NET_MAX_DIMS]);
+/* The shape with these sizes, the outermost first. */
+net_shape net_shape_from(uint32_t dims, const uint32_t size[NET_MAX_DIMS]);
 /* Useful multiply-accumulates of one inference. 0 before net_graph_plan(). */
 uint64_t net_graph_macs(const net_graph *graph);
 /* The same of one layer. */

@@ -36,14 +36,15 @@ static bool read_dims(const char *at, uint64_t dims[MAX_DIMS], uint32_t *count) 
 
 /* Compares the dimensions of the shape, outermost first, with those of the file without leading ones. */
 static bool same_dims(const net_shape *shape, const uint64_t *dims, uint32_t count) {
-    const uint32_t all[3] = {shape->c, shape->h, shape->w};
+    uint32_t all[NET_MAX_DIMS];
+    net_shape_outer(shape, all);
     while (count > shape->dims && dims[0] == 1) {
         dims++;
         count--;
     }
     bool same = count == shape->dims;
     for (uint32_t i = 0; same && i < count; i++) {
-        same = dims[i] == all[3 - count + i];
+        same = dims[i] == all[i];
     }
     return same;
 }

@@ -4,7 +4,7 @@
  * A row has the arrays of a layer in the .bin file, the shapes of its outputs, and its computation in FP32 (the scalar
  * definition, in plain C). Reader, planner and executors use the table and no layer type directly. One file for each
  * family: op_conv.c, op_pool.c, op_eltwise.c, op_act.c, op_norm.c, op_shape.c, op_border.c, op_resize.c, op_detect.c,
- * op_boxes.c, op_roi.c, op_matmul.c, op_attn.c, op_rnn.c.
+ * op_boxes.c, op_roi.c, op_matmul.c, op_attn.c, op_sdpa.c, op_rnn.c, op_layout.c, op_point.c.
  */
 #ifndef NET_OP_H
 #define NET_OP_H
@@ -52,6 +52,8 @@ bool net_layer_products_are_dynamic(const net_layer *layer);
 /* The product of a MatMul of two blobs; returns how many, one for each map. */
 uint32_t net_gemm_product(const net_graph *graph, const net_layer *layer, net_product *product);
 uint32_t net_matmul_product(const net_graph *graph, const net_layer *layer, net_product *product);
+/* Both products of a head of an SDPA; returns the number of heads. */
+uint32_t net_sdpa_products(const net_graph *graph, const net_layer *layer, net_product product[2]);
 /* Those of LSTM, GRU and RNN: the input of all steps, and the state of one. */
 uint32_t net_rnn_products(const net_graph *graph, const net_layer *layer, net_product product[2], uint32_t times[2]);
 /* Elements that LayerNorm and RMSNorm normalise together: those of a row or of a map. */
@@ -82,12 +84,13 @@ typedef struct net_op {
     void (*run)(const net_work *work);
     /* Useful multiply-accumulates of a planned layer; NULL: 0. */
     uint64_t (*macs)(const net_graph *graph, const net_layer *layer);
+    bool deep; /* inputs may have four dimensions */
 } net_op;
 
 /* Rows of the families; a row without a type ends each. */
 extern const net_op net_ops_conv[], net_ops_pool[], net_ops_eltwise[], net_ops_act[], net_ops_norm[], net_ops_shape[],
     net_ops_border[], net_ops_resize[], net_ops_detect[], net_ops_boxes[], net_ops_roi[], net_ops_matmul[],
-    net_ops_attn[], net_ops_rnn[];
+    net_ops_attn[], net_ops_sdpa[], net_ops_rnn[], net_ops_layout[], net_ops_point[];
 
 /* Row of a type, NULL when there is none. */
 const net_op *net_op_find(const char *type);
@@ -153,6 +156,8 @@ net_status net_plan_axis(net_plan *p, uint32_t key, int32_t absent, uint32_t *ax
 
 /* true: the layer is only an activation without weights, which layer->act describes. */
 bool net_op_is_act(const net_op *op);
+/* An activation layer whose key 8 (not of ncnn, which ignores it) asks for the function itself, not the NPU's fit. */
+bool net_act_is_exact(const net_layer *layer);
 /* true: a planned layer that concatenates its inputs. Its `run` does not copy inputs that are already in place. */
 bool net_op_joins(const net_layer *layer);
 /* Function of a Reduction over the rows and columns of a map: mean, sum, or (neither) largest element.
@@ -164,9 +169,9 @@ typedef struct net_reduction {
 /* A planned Reduction of that kind of each map; a blob with fewer than three dimensions is one map. false: another one.
  */
 bool net_op_reduces_maps(const net_layer *layer, const net_shape *in, net_reduction *r);
-/* Sizes (c, h, w) of both inputs of a planned BinaryOp, broadcast to one number of dimensions: 1 where an input
+/* Sizes (c, d, h, w) of both inputs of a planned BinaryOp, broadcast to one number of dimensions: 1 where an input
  * repeats; where both are larger than 1 and differ, the last map or row of the smaller one repeats. */
-void net_op_binary_sizes(const net_graph *graph, const net_layer *layer, uint32_t size[2][3]);
+void net_op_binary_sizes(const net_graph *graph, const net_layer *layer, uint32_t size[2][NET_MAX_DIMS]);
 /* A planned Crop that keeps whole maps: those from *first on. */
 bool net_op_crops_channels(const net_graph *graph, const net_layer *layer, uint32_t *first);
 /* A fused activation: its number and its parameters. */
@@ -201,8 +206,6 @@ void net_run_copy(const net_work *work);
 /* A BatchNorm channel as a line: y = factor * x + offset. */
 void net_batch_norm_line(const net_layer *layer, uint32_t channel, float *factor, float *offset);
 
-/* Sizes of a blob from its outermost dimension inwards (dims of them), the order in which ncnn counts axes. */
-void net_shape_outer(const net_shape *shape, uint32_t size[3]);
 /* The blob seen along one axis: outer x n x step elements, element (o, i, k) at (o * n + i) * step + k. */
 typedef struct net_axis {
     uint32_t outer, n, step;

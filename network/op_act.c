@@ -144,6 +144,10 @@ bool net_op_is_act(const net_op *op) {
     return op->shape == act_layer_shape;
 }
 
+bool net_act_is_exact(const net_layer *layer) {
+    return net_op_is_act(layer->op) && net_layer_int(layer, 8, 0) != 0;
+}
+
 static void act_layer_run(const net_work *work) {
     net_act_apply(&work->layer->act, work->in[0], work->out[0], net_shape_elements(net_work_in(work, 0)));
 }
@@ -154,7 +158,7 @@ static void prelu_arrays(const net_layer *layer, net_arrays *a) {
 
 /* One slope for all, or one for each step of the outermost dimension. */
 static net_status prelu_shape(net_plan *p) {
-    uint32_t size[3];
+    uint32_t size[NET_MAX_DIMS];
     uint32_t slopes;
     net_shape_outer(net_plan_in(p, 0), size);
     net_status status = net_plan_number(p, 0, 0, 1, INT32_MAX, "number of slopes", &slopes);
@@ -174,18 +178,18 @@ static void prelu_run(const net_work *work) {
 }
 
 const net_op net_ops_act[] = {
-    {"ReLU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"PReLU", 1, 1, 1, 1, prelu_arrays, prelu_shape, prelu_run, NULL},
-    {"Clip", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"Sigmoid", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"Swish", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"TanH", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"Mish", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"HardSwish", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"HardSigmoid", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"ELU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"SELU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"Softplus", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
-    {"GELU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL},
+    {"ReLU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"PReLU", 1, 1, 1, 1, prelu_arrays, prelu_shape, prelu_run, NULL, false},
+    {"Clip", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"Sigmoid", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"Swish", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"TanH", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"Mish", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"HardSwish", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"HardSigmoid", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"ELU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"SELU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"Softplus", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
+    {"GELU", 1, 1, 1, 1, NULL, act_layer_shape, act_layer_run, NULL, true},
     {0},
 };

@@ -88,7 +88,7 @@ static net_status mha_shape(net_plan *p) {
         }
     }
     p->layer->scratch = term != 0 ? mha_int8_bytes(&f) : mha_floats(&f) * sizeof(float);
-    return net_plan_out(p, 0, (net_shape){2, f.qdim, f.source, 1});
+    return net_plan_out(p, 0, (net_shape){2, f.qdim, f.source, 1, 1});
 }
 
 void mha_softmax_rows(float *row, uint32_t rows, uint32_t count) {
@@ -299,7 +299,7 @@ static net_status embed_shape(net_plan *p) {
         return NET_BAD(p, "%u rows of %u elements in %d weights, and an input of %u dimensions, expected 1", words,
                        outputs, net_layer_int(p->layer, 3, 0), net_plan_in(p, 0)->dims);
     }
-    return net_plan_out(p, 0, (net_shape){2, outputs, net_plan_in(p, 0)->w, 1});
+    return net_plan_out(p, 0, (net_shape){2, outputs, net_plan_in(p, 0)->w, 1, 1});
 }
 
 /* An index as ncnn has it, an integer in the blob's 32 bits, or as a float, which cannot be mistaken for one: from
@@ -327,9 +327,9 @@ static void embed_run(const net_work *work) {
 }
 
 const net_op net_ops_attn[] = {
-    {"MultiHeadAttention", 1, 4, 1, 1, mha_arrays, mha_shape, mha_run, mha_macs},
-    {"LayerNorm", 1, 1, 1, 1, layer_norm_arrays, row_norm_shape, row_norm_run, NULL},
-    {"RMSNorm", 1, 1, 1, 1, rms_norm_arrays, row_norm_shape, row_norm_run, NULL},
-    {"Embed", 1, 1, 1, 1, embed_arrays, embed_shape, embed_run, NULL},
+    {"MultiHeadAttention", 1, 4, 1, 1, mha_arrays, mha_shape, mha_run, mha_macs, false},
+    {"LayerNorm", 1, 1, 1, 1, layer_norm_arrays, row_norm_shape, row_norm_run, NULL, false},
+    {"RMSNorm", 1, 1, 1, 1, rms_norm_arrays, row_norm_shape, row_norm_run, NULL, false},
+    {"Embed", 1, 1, 1, 1, embed_arrays, embed_shape, embed_run, NULL, false},
     {0},
 };

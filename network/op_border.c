@@ -95,7 +95,7 @@ static net_status crop_shape(net_plan *p) {
     if (!crop_offsets(p->layer, in, p->layer->num_in == 2 ? net_plan_in(p, 1) : NULL, &o)) {
         return NET_BAD(p, "the window is empty or not inside the input of %ux%ux%u (c, h, w)", in->c, in->h, in->w);
     }
-    return net_plan_out(p, 0, (net_shape){in->dims, o.size[0], o.size[1], o.size[2]});
+    return net_plan_out(p, 0, (net_shape){in->dims, o.size[0], o.size[1], o.size[2], 1});
 }
 
 static void crop_run(const net_work *work) {
@@ -145,7 +145,7 @@ static net_status padding_shape(net_plan *p) {
     if (status == NET_OK && values != 0 && (values < 0 || (uint32_t)values != size[2])) {
         return NET_BAD(p, "%d values (key 6) for %u channels", values, size[2]);
     }
-    return status == NET_OK ? net_plan_out(p, 0, (net_shape){in->dims, size[0], size[1], size[2]}) : status;
+    return status == NET_OK ? net_plan_out(p, 0, (net_shape){in->dims, size[0], size[1], size[2], 1}) : status;
 }
 
 /* Position in the input, or -1 in a constant border. */
@@ -188,7 +188,7 @@ static void padding_run(const net_work *work) {
 }
 
 const net_op net_ops_border[] = {
-    {"Crop", 1, 2, 1, 1, NULL, crop_shape, crop_run, NULL},
-    {"Padding", 1, 1, 1, 1, padding_arrays, padding_shape, padding_run, NULL},
+    {"Crop", 1, 2, 1, 1, NULL, crop_shape, crop_run, NULL, false},
+    {"Padding", 1, 1, 1, 1, padding_arrays, padding_shape, padding_run, NULL, false},
     {0},
 };

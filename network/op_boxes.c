@@ -23,7 +23,7 @@ static net_status rows_out(net_plan *p, uint64_t rows, uint64_t candidates) {
                        (unsigned long long)(rows > candidates ? rows : candidates), NET_MAX_ELEMENTS / NET_FOUND_ROW);
     }
     p->layer->scratch = (size_t)candidates * sizeof(net_found);
-    return net_plan_out(p, 0, (net_shape){2, NET_FOUND_ROW, (uint32_t)rows, 1});
+    return net_plan_out(p, 0, (net_shape){2, NET_FOUND_ROW, (uint32_t)rows, 1, 1});
 }
 
 /* ---- DetectionOutput (SSD): offsets, class probabilities and anchor boxes ---- */
@@ -255,8 +255,8 @@ static void yolo_run(const net_work *work) {
 }
 
 const net_op net_ops_boxes[] = {
-    {"DetectionOutput", 3, 3, 1, 1, NULL, ssd_shape, ssd_run, NULL},
-    {"YoloDetectionOutput", 1, NET_ANY, 1, 1, NULL, yolo_shape, yolo_run, NULL},
-    {"Yolov3DetectionOutput", 1, NET_ANY, 1, 1, NULL, yolo_shape, yolo_run, NULL},
+    {"DetectionOutput", 3, 3, 1, 1, NULL, ssd_shape, ssd_run, NULL, false},
+    {"YoloDetectionOutput", 1, NET_ANY, 1, 1, NULL, yolo_shape, yolo_run, NULL, false},
+    {"Yolov3DetectionOutput", 1, NET_ANY, 1, 1, NULL, yolo_shape, yolo_run, NULL, false},
     {0},
 };

@@ -162,7 +162,7 @@ static net_status vector_conv_shape(net_plan *p) {
         return NET_CANNOT(p, "an input with %u dimensions", in->dims);
     }
     net_status status = weight_count(p, 6, c, in->w);
-    return status == NET_OK ? net_plan_out(p, 0, (net_shape){1, c->num_output, 1, 1}) : status;
+    return status == NET_OK ? net_plan_out(p, 0, (net_shape){1, c->num_output, 1, 1, 1}) : status;
 }
 
 static net_status any_conv_shape(net_plan *p, bool grouped) {
@@ -191,7 +191,7 @@ static net_status any_conv_shape(net_plan *p, bool grouped) {
         return NET_BAD(p, "padded input %ux%u is smaller than the kernel %ux%u", full_h, full_w, extent_h, extent_w);
     }
     const net_shape out = {3, (full_w - extent_w) / c->stride_w + 1, (full_h - extent_h) / c->stride_h + 1,
-                           c->num_output};
+                           c->num_output, 1};
     p->layer->scratch = conv_block_takes(c, &out) ? conv_block_bytes(p->layer, in) : 0;
     return net_plan_out(p, 0, out);
 }
@@ -237,7 +237,7 @@ static net_status any_deconv_shape(net_plan *p, bool grouped) {
         return NET_BAD(p, "an output of %llux%llu without its padding", (unsigned long long)full_h,
                        (unsigned long long)full_w);
     }
-    return net_plan_out(p, 0, (net_shape){3, (uint32_t)(full_w - cut_w), (uint32_t)(full_h - cut_h), c->num_output});
+    return net_plan_out(p, 0, (net_shape){3, (uint32_t)(full_w - cut_w), (uint32_t)(full_h - cut_h), c->num_output, 1});
 }
 
 static net_status deconv_shape(net_plan *p) {
@@ -265,7 +265,7 @@ static net_status inner_product_shape(net_plan *p) {
     uint64_t weights = (uint64_t)(uint32_t)net_layer_int(p->layer, 2, 0);
     bool rows = in->dims == 2 && (uint64_t)in->w * c->num_output == weights;
     status = weight_count(p, 2, c, rows ? in->w : net_shape_elements(in));
-    return status == NET_OK ? net_plan_out(p, 0, (net_shape){rows ? 2 : 1, c->num_output, rows ? in->h : 1, 1})
+    return status == NET_OK ? net_plan_out(p, 0, (net_shape){rows ? 2 : 1, c->num_output, rows ? in->h : 1, 1, 1})
                             : status;
 }
 
@@ -273,7 +273,7 @@ static net_status inner_product_shape(net_plan *p) {
 
 /* A vector of n elements is a map of n channels. */
 static net_shape as_map(const net_shape *shape) {
-    return shape->dims == 1 ? (net_shape){3, 1, 1, shape->w} : *shape;
+    return shape->dims == 1 ? (net_shape){3, 1, 1, shape->w, 1} : *shape;
 }
 
 static uint64_t conv_macs(const net_graph *graph, const net_layer *layer) {
@@ -372,8 +372,8 @@ static void conv_run(const net_work *work) {
     reach column[255];
     if (c->kernel_w == 1 && c->kernel_h == 1 && c->stride_w == 1 && c->stride_h == 1 && os.w == is.w && os.h == is.h) {
         /* Outputs and inputs have the same order: one long row. */
-        is = (net_shape){3, is.w * is.h, 1, is.c};
-        os = (net_shape){3, os.w * os.h, 1, os.c};
+        is = (net_shape){3, is.w * is.h, 1, is.c, 1};
+        os = (net_shape){3, os.w * os.h, 1, os.c, 1};
     }
     if (conv_block_takes(c, &os)) {
         conv_block_run(work, &is, &os);
@@ -454,10 +454,11 @@ static void inner_product_run(const net_work *work) {
 }
 
 const net_op net_ops_conv[] = {
-    {"Convolution", 1, 1, 1, 1, conv_arrays, conv_shape, conv_run, conv_macs},
-    {"ConvolutionDepthWise", 1, 1, 1, 1, depthwise_arrays, depthwise_shape, conv_run, conv_macs},
-    {"Deconvolution", 1, 1, 1, 1, deconv_arrays, deconv_shape, deconv_run, deconv_macs},
-    {"DeconvolutionDepthWise", 1, 1, 1, 1, deconv_arrays, deconv_depthwise_shape, deconv_run, deconv_macs},
-    {"InnerProduct", 1, 1, 1, 1, inner_product_arrays, inner_product_shape, inner_product_run, inner_product_macs},
+    {"Convolution", 1, 1, 1, 1, conv_arrays, conv_shape, conv_run, conv_macs, false},
+    {"ConvolutionDepthWise", 1, 1, 1, 1, depthwise_arrays, depthwise_shape, conv_run, conv_macs, false},
+    {"Deconvolution", 1, 1, 1, 1, deconv_arrays, deconv_shape, deconv_run, deconv_macs, false},
+    {"DeconvolutionDepthWise", 1, 1, 1, 1, deconv_arrays, deconv_depthwise_shape, deconv_run, deconv_macs, false},
+    {"InnerProduct", 1, 1, 1, 1, inner_product_arrays, inner_product_shape, inner_product_run, inner_product_macs,
+     false},
     {0},
 };

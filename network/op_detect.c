@@ -81,7 +81,7 @@ static net_status prior_box_shape(net_plan *p) {
         return NET_BAD(p, "%llu boxes in each of %u cells", (unsigned long long)priors, in->w * in->h);
     }
     uint64_t count = 4 * priors * in->w * in->h;
-    return net_plan_out(p, 0, (net_shape){relative ? 1 : 2, (uint32_t)count, relative ? 1 : 2, 1});
+    return net_plan_out(p, 0, (net_shape){relative ? 1 : 2, (uint32_t)count, relative ? 1 : 2, 1, 1});
 }
 
 static float *put_box(float *box, float x, float y, float half_w, float half_h, float image_w, float image_h) {
@@ -175,7 +175,7 @@ static void prior_box_run(const net_work *work) {
 }
 
 const net_op net_ops_detect[] = {
-    {"Softmax", 1, 1, 1, 1, NULL, softmax_shape, softmax_run, NULL},
-    {"PriorBox", 1, 2, 1, 1, NULL, prior_box_shape, prior_box_run, NULL},
+    {"Softmax", 1, 1, 1, 1, NULL, softmax_shape, softmax_run, NULL, true},
+    {"PriorBox", 1, 2, 1, 1, NULL, prior_box_shape, prior_box_run, NULL, false},
     {0},
 };

@@ -19,7 +19,7 @@ static net_status eltwise_shape(net_plan *p) {
     }
     for (uint32_t i = 1; status == NET_OK && i < p->layer->num_in; i++) {
         const net_shape *s = net_plan_in(p, i);
-        if (s->dims != first->dims || s->w != first->w || s->h != first->h || s->c != first->c) {
+        if (!net_shape_same(s, first)) {
             return NET_BAD(p, "input %u is %ux%ux%u, input 0 %ux%ux%u (c, h, w)", i, s->c, s->h, s->w, first->c,
                            first->h, first->w);
         }
@@ -98,28 +98,29 @@ static float binary(uint32_t op, float a, float b) {
 }
 
 /*
- * The blob as (c, h, w), for broadcasting to one with more dimensions. A vector runs along the outermost dimension of
- * the other when their lengths agree, otherwise along the innermost one; a matrix runs along the two outer ones.
+ * The blob as (c, d, h, w), for broadcasting to one with more dimensions. A vector runs along the outermost dimension
+ * of the other when their lengths agree, otherwise along the innermost one; a matrix runs along the two outer ones, a
+ * map along the three outer ones of four dimensions.
  */
-static void widen(const net_shape *shape, const net_shape *other, uint32_t size[3]) {
-    uint32_t dims = shape->dims > other->dims ? shape->dims : other->dims;
-    size[0] = shape->c;
-    size[1] = shape->h;
-    size[2] = shape->w;
-    if (shape->dims == 1 && dims == 2 && shape->w == other->h) {
-        size[1] = shape->w;
-        size[2] = 1;
-    } else if (shape->dims == 1 && dims == 3 && shape->w == other->c) {
-        size[0] = shape->w;
-        size[2] = 1;
-    } else if (shape->dims == 2 && dims == 3) {
-        size[0] = shape->h;
-        size[1] = shape->w;
-        size[2] = 1;
+static void widen(const net_shape *shape, const net_shape *other, uint32_t size[NET_MAX_DIMS]) {
+    const uint32_t dims = shape->dims > other->dims ? shape->dims : other->dims;
+    const uint32_t outermost = other->dims == 2 ? other->h : other->c;
+    uint32_t own[NET_MAX_DIMS];
+    net_shape_outer(shape, own);
+    /* where the blob's outermost dimension lies; its innermost one lies at the end where a vector runs along it */
+    uint32_t first = shape->dims == 1 && shape->w != outermost ? dims - 1 : 0;
+    uint32_t skipped = NET_MAX_DIMS - dims; /* dimensions that neither blob has */
+    for (uint32_t i = 0; i < NET_MAX_DIMS; i++) {
+        uint32_t k = i - skipped - first;
+        size[i] = i >= skipped + first && k < shape->dims ? own[k] : 1;
+    }
+    if (dims == 3) { /* three dimensions have their channels outermost and no depth */
+        size[0] = size[1];
+        size[1] = 1;
     }
 }
 
-void net_op_binary_sizes(const net_graph *graph, const net_layer *layer, uint32_t size[2][3]) {
+void net_op_binary_sizes(const net_graph *graph, const net_layer *layer, uint32_t size[2][NET_MAX_DIMS]) {
     const net_shape *a = &graph->blob[layer->in[0]].shape;
     const net_shape *b = &graph->blob[layer->in[1]].shape;
     widen(a, b, size[0]);
@@ -141,18 +142,18 @@ static net_status binary_shape(net_plan *p) {
         return net_plan_same(p);
     }
     const net_shape *b = net_plan_in(p, 1);
-    uint32_t size[2][3];
-    uint32_t out[3];
+    uint32_t size[2][NET_MAX_DIMS];
+    uint32_t out[NET_MAX_DIMS];
     net_op_binary_sizes(p->graph, p->layer, size);
-    for (int i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < NET_MAX_DIMS; i++) {
         out[i] = size[0][i] > size[1][i] ? size[0][i] : size[1][i];
     }
     /* Of maps and rows the last one repeats where an input has fewer, as in ncnn; there is no such rule for columns. */
-    if (size[0][2] != size[1][2] && size[0][2] != 1 && size[1][2] != 1) {
+    if (size[0][3] != size[1][3] && size[0][3] != 1 && size[1][3] != 1) {
         return NET_BAD(p, "inputs of %ux%ux%u and %ux%ux%u (c, h, w) do not fit together", a->c, a->h, a->w, b->c, b->h,
                        b->w);
     }
-    return net_plan_out(p, 0, (net_shape){a->dims > b->dims ? a->dims : b->dims, out[2], out[1], out[0]});
+    return net_plan_out(p, 0, (net_shape){a->dims > b->dims ? a->dims : b->dims, out[3], out[2], out[0], out[1]});
 }
 
 static void binary_run(const net_work *work) {
@@ -166,18 +167,22 @@ static void binary_run(const net_work *work) {
         }
         return;
     }
-    uint32_t size[2][3];
+    uint32_t size[2][NET_MAX_DIMS];
     net_op_binary_sizes(work->graph, work->layer, size);
-    for (uint32_t c = 0; c < os->c; c++) {
-        for (uint32_t y = 0; y < os->h; y++) {
-            const float *row[2];
-            for (int i = 0; i < 2; i++) {
-                const uint32_t *s = size[i];
-                row[i] = work->in[i] + ((size_t)(c < s[0] ? c : s[0] - 1) * s[1] + (y < s[1] ? y : s[1] - 1)) * s[2];
+    const uint32_t rows = net_shape_elements(os) / os->w;
+    const uint32_t depth = os->dims == 4 ? os->d : 1;
+    for (uint32_t r = 0; r < rows; r++) {
+        const uint32_t at[3] = {r / os->h / depth, r / os->h % depth, r % os->h};
+        const float *row[2];
+        for (int i = 0; i < 2; i++) {
+            size_t k = 0;
+            for (int j = 0; j < 3; j++) { /* the last one repeats */
+                k = k * size[i][j] + (at[j] < size[i][j] ? at[j] : size[i][j] - 1);
             }
-            for (uint32_t x = 0; x < os->w; x++) {
-                *out++ = binary(op, row[0][size[0][2] == 1 ? 0 : x], row[1][size[1][2] == 1 ? 0 : x]);
-            }
+            row[i] = work->in[i] + k * size[i][3];
+        }
+        for (uint32_t x = 0; x < os->w; x++) {
+            *out++ = binary(op, row[0][size[0][3] == 1 ? 0 : x], row[1][size[1][3] == 1 ? 0 : x]);
         }
     }
 }
@@ -278,11 +283,11 @@ enum {
 };
 
 /* The axes that are reduced; false: one does not exist. */
-static bool reduced_axes(const net_layer *layer, uint32_t dims, bool gone[3]) {
+static bool reduced_axes(const net_layer *layer, uint32_t dims, bool gone[NET_MAX_DIMS]) {
     uint32_t count;
     const net_value *axes = net_layer_array(layer, 3, &count);
     bool all = net_layer_int(layer, 1, 1) != 0 || count == 0;
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < NET_MAX_DIMS; i++) {
         gone[i] = all && i < dims;
     }
     for (uint32_t i = 0; !all && i < count; i++) {
@@ -298,9 +303,9 @@ static bool reduced_axes(const net_layer *layer, uint32_t dims, bool gone[3]) {
 
 static net_status reduction_shape(net_plan *p) {
     const net_shape *in = net_plan_in(p, 0);
-    bool gone[3];
+    bool gone[NET_MAX_DIMS];
     uint32_t op;
-    uint32_t size[3];
+    uint32_t size[NET_MAX_DIMS];
     net_status status = net_plan_number(p, 0, 0, 0, RED_COUNT - 1, "operation", &op);
     if (status != NET_OK) {
         return status;
@@ -313,7 +318,7 @@ static net_status reduction_shape(net_plan *p) {
         return NET_CANNOT(p, "%s", "a reduction along axes in the old numbering (key 5 is not 1)");
     }
     bool keep = net_layer_int(p->layer, 4, 0) != 0;
-    uint32_t left[3]; /* from the outermost dimension inwards */
+    uint32_t left[NET_MAX_DIMS] = {1}; /* from the outermost dimension inwards */
     uint32_t dims = 0;
     net_shape_outer(in, size);
     for (uint32_t i = 0; i < in->dims; i++) {
@@ -321,18 +326,14 @@ static net_status reduction_shape(net_plan *p) {
             left[dims++] = gone[i] ? 1 : size[i];
         }
     }
-    net_shape out = {dims == 0 ? 1 : dims, 1, 1, 1};
-    out.w = dims > 0 ? left[dims - 1] : 1;
-    out.h = dims > 1 ? left[dims - 2] : 1;
-    out.c = dims > 2 ? left[dims - 3] : 1;
-    return net_plan_out(p, 0, out);
+    return net_plan_out(p, 0, net_shape_from(dims == 0 ? 1 : dims, left));
 }
 
 bool net_op_reduces_maps(const net_layer *layer, const net_shape *in, net_reduction *r) {
-    bool gone[3];
+    bool gone[NET_MAX_DIMS];
     int32_t op = net_layer_int(layer, 0, 0);
     if ((op != RED_MEAN && op != RED_MAX && op != RED_SUM) || net_layer_float(layer, 2, 1.0f) != 1.0f ||
-        !reduced_axes(layer, in->dims, gone) || (in->dims == 3 && gone[0])) {
+        !reduced_axes(layer, in->dims, gone) || in->dims > 3 || (in->dims == 3 && gone[0])) {
         return false;
     }
     const bool *of_map = gone + in->dims - 1; /* the innermost axis */
@@ -380,13 +381,13 @@ static void reduction_run(const net_work *work) {
     const net_shape *is = net_work_in(work, 0);
     uint32_t op = (uint32_t)net_layer_int(work->layer, 0, 0);
     float coeff = net_layer_float(work->layer, 2, 1.0f);
-    bool gone[3];
-    uint32_t size[3];
-    uint32_t step[3]; /* of the output, 0 along a reduced axis */
+    bool gone[NET_MAX_DIMS];
+    uint32_t size[NET_MAX_DIMS];
+    uint32_t step[NET_MAX_DIMS]; /* of the output, 0 along a reduced axis */
     size_t outputs = 1;
     (void)reduced_axes(work->layer, is->dims, gone);
     net_shape_outer(is, size);
-    for (int i = 2; i >= 0; i--) {
+    for (int i = NET_MAX_DIMS - 1; i >= 0; i--) {
         step[i] = gone[i] ? 0 : (uint32_t)outputs;
         outputs *= gone[i] ? 1 : size[i];
     }
@@ -394,10 +395,11 @@ static void reduction_run(const net_work *work) {
         work->out[0][o] = op == RED_MAX ? -FLT_MAX : op == RED_MIN ? FLT_MAX : op == RED_PROD ? 1.0f : 0.0f;
     }
     const float *in = work->in[0];
-    for (uint32_t c = 0; c < size[0]; c++) {
-        for (uint32_t y = 0; y < size[1]; y++) {
-            for (uint32_t x = 0; x < size[2]; x++) {
-                float *sum = &work->out[0][(size_t)c * step[0] + (size_t)y * step[1] + (size_t)x * step[2]];
+    for (uint32_t outer = 0; outer < size[0] * size[1]; outer++) {
+        float *of_outer = work->out[0] + (size_t)(outer / size[1]) * step[0] + (size_t)(outer % size[1]) * step[1];
+        for (uint32_t y = 0; y < size[2]; y++) {
+            for (uint32_t x = 0; x < size[3]; x++) {
+                float *sum = &of_outer[(size_t)y * step[2] + (size_t)x * step[3]];
                 *sum = reduce_step(op, *sum, *in++);
             }
         }
@@ -408,11 +410,11 @@ static void reduction_run(const net_work *work) {
 }
 
 const net_op net_ops_eltwise[] = {
-    {"Eltwise", 2, NET_ANY, 1, 1, NULL, eltwise_shape, eltwise_run, NULL},
-    {"BinaryOp", 1, 2, 1, 1, NULL, binary_shape, binary_run, NULL},
-    {"UnaryOp", 1, 1, 1, 1, NULL, unary_shape, unary_run, NULL},
-    {"Threshold", 1, 1, 1, 1, NULL, net_plan_same, threshold_run, NULL},
-    {"Erf", 1, 1, 1, 1, NULL, net_plan_same, erf_run, NULL},
-    {"Reduction", 1, 1, 1, 1, NULL, reduction_shape, reduction_run, NULL},
+    {"Eltwise", 2, NET_ANY, 1, 1, NULL, eltwise_shape, eltwise_run, NULL, true},
+    {"BinaryOp", 1, 2, 1, 1, NULL, binary_shape, binary_run, NULL, true},
+    {"UnaryOp", 1, 1, 1, 1, NULL, unary_shape, unary_run, NULL, true},
+    {"Threshold", 1, 1, 1, 1, NULL, net_plan_same, threshold_run, NULL, true},
+    {"Erf", 1, 1, 1, 1, NULL, net_plan_same, erf_run, NULL, true},
+    {"Reduction", 1, 1, 1, 1, NULL, reduction_shape, reduction_run, NULL, true},
     {0},
 };

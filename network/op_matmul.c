@@ -12,21 +12,39 @@
 
 /* A vector is one row (A) or one column (B) of a matrix. */
 typedef struct matmul_form {
-    uint32_t m, n, k, k_b; /* k_b: that of B, which must be k */
-    uint32_t batch, batch_a, batch_b;
+    uint32_t m, n, k, k_b;                     /* k_b: that of B, which must be k */
+    uint32_t batch[2], batch_a[2], batch_b[2]; /* outer and inner; 1: for each one of the other operand */
     bool b_rows;
 } matmul_form;
 
 enum { MATMUL_FLOAT, MATMUL_INT8 = 2, MATMUL_STEPS };
 
+/* Three dimensions are one batch of the inner kind. */
+static void matmul_batch(const net_shape *s, uint32_t batch[2]) {
+    batch[0] = s->dims == 4 ? s->c : 1;
+    batch[1] = s->dims == 4 ? s->d : s->c;
+}
+
 static matmul_form matmul_form_of(const net_layer *layer, const net_shape *a, const net_shape *b) {
     bool vector = b->dims == 1;
-    matmul_form f = {.m = a->h, .k = a->w, .batch_a = a->c, .batch_b = b->c};
+    matmul_form f = {.m = a->h, .k = a->w};
+    matmul_batch(a, f.batch_a);
+    matmul_batch(b, f.batch_b);
+    for (int i = 0; i < 2; i++) {
+        f.batch[i] = f.batch_a[i] > f.batch_b[i] ? f.batch_a[i] : f.batch_b[i];
+    }
     f.b_rows = vector || net_layer_int(layer, 0, 0) != 0;
     f.n = f.b_rows ? b->h : b->w; /* a vector has h = 1 */
     f.k_b = f.b_rows ? b->w : b->h;
-    f.batch = a->c > b->c ? a->c : b->c;
     return f;
+}
+
+static bool matmul_fits(const matmul_form *f) {
+    bool fits = f->k == f->k_b;
+    for (int i = 0; i < 2; i++) {
+        fits = fits && (f->batch_a[i] == f->batch_b[i] || f->batch_a[i] == 1 || f->batch_b[i] == 1);
+    }
+    return fits;
 }
 
 static net_status matmul_shape(net_plan *p) {
@@ -37,7 +55,7 @@ static net_status matmul_shape(net_plan *p) {
     if (term != MATMUL_FLOAT && term != MATMUL_INT8 && term != MATMUL_STEPS) {
         return NET_CANNOT(p, "key 8 is %d, expected 0, 2 or 3", (int)term);
     }
-    if (f.k != f.k_b || (f.batch_a != f.batch_b && f.batch_a != 1 && f.batch_b != 1)) {
+    if (!matmul_fits(&f)) {
         return NET_BAD(p, "inputs of %ux%ux%u and %ux%ux%u (c, h, w): %u and %u products in a sum", a->c, a->h, a->w,
                        b->c, b->h, b->w, f.k, f.k_b);
     }
@@ -49,13 +67,14 @@ static net_status matmul_shape(net_plan *p) {
     bool column = b->dims == 1;
     uint32_t dims = a->dims > b->dims ? a->dims : b->dims;
     if (row && column) {
-        return net_plan_out(p, 0, (net_shape){1, 1, 1, 1});
+        return net_plan_out(p, 0, (net_shape){1, 1, 1, 1, 1});
     }
     if (row || column) {
-        uint32_t left = row ? f.n : f.m;
-        return net_plan_out(p, 0, dims == 3 ? (net_shape){2, left, f.batch, 1} : (net_shape){1, left, 1, 1});
+        const uint32_t size[NET_MAX_DIMS] = {f.batch[0], f.batch[1], row ? f.n : f.m, 1};
+        return net_plan_out(p, 0, net_shape_from(dims - 1, size + 4 - dims));
     }
-    return net_plan_out(p, 0, (net_shape){dims, f.n, f.m, f.batch});
+    const uint32_t size[NET_MAX_DIMS] = {f.batch[0], f.batch[1], f.m, f.n};
+    return net_plan_out(p, 0, net_shape_from(dims, size + 4 - dims));
 }
 
 /* INT8 (key 8, not of ncnn, which ignores it): 2: scales found here, one for each row of A and one for B, as ncnn's
@@ -82,7 +101,14 @@ static void matmul_int8(const net_work *work, const matmul_form *f, const float 
 uint32_t net_matmul_product(const net_graph *graph, const net_layer *layer, net_product *product) {
     matmul_form f = matmul_form_of(layer, &graph->blob[layer->in[0]].shape, &graph->blob[layer->in[1]].shape);
     *product = (net_product){f.m, f.n, f.k, NULL, NULL, NULL};
-    return f.batch;
+    return f.batch[0] * f.batch[1];
+}
+
+/* Which matrix of an operand belongs to matrix i of the result. */
+static size_t matmul_at(const matmul_form *f, const uint32_t batch[2], uint32_t i) {
+    uint32_t outer = batch[0] == 1 ? 0 : i / f->batch[1];
+    uint32_t inner = batch[1] == 1 ? 0 : i % f->batch[1];
+    return (size_t)outer * batch[1] + inner;
 }
 
 static void matmul_run(const net_work *work) {
@@ -91,9 +117,9 @@ static void matmul_run(const net_work *work) {
     gemm_f32 g = {.m = f.m, .n = f.n, .k = f.k, .a_step = f.k, .b_rows = f.b_rows, .out_step = f.n};
     g.b_step = f.b_rows ? f.k : f.n;
     g.pack = work->scratch;
-    for (uint32_t i = 0; i < f.batch; i++) {
-        g.a = work->in[0] + (f.batch_a == 1 ? 0 : (size_t)i * f.m * f.k);
-        g.b = work->in[1] + (f.batch_b == 1 ? 0 : (size_t)i * f.k * f.n);
+    for (uint32_t i = 0; i < f.batch[0] * f.batch[1]; i++) {
+        g.a = work->in[0] + matmul_at(&f, f.batch_a, i) * f.m * f.k;
+        g.b = work->in[1] + matmul_at(&f, f.batch_b, i) * f.k * f.n;
         g.out = work->out[0] + (size_t)i * f.m * f.n;
         if (int8) {
             matmul_int8(work, &f, g.a, g.b, g.out);
@@ -105,7 +131,7 @@ static void matmul_run(const net_work *work) {
 
 static uint64_t matmul_macs(const net_graph *graph, const net_layer *layer) {
     matmul_form f = matmul_form_of(layer, &graph->blob[layer->in[0]].shape, &graph->blob[layer->in[1]].shape);
-    return (uint64_t)f.m * f.n * f.k * f.batch;
+    return (uint64_t)f.m * f.n * f.k * f.batch[0] * f.batch[1];
 }
 
 /* ---- Gemm: alpha * (A x B + beta * C), each a constant of the .bin or an input ---- */
@@ -219,7 +245,7 @@ static net_status gemm_shape(net_plan *p) {
     uint32_t w = f.flip_out ? f.m : f.n;
     uint32_t h = f.flip_out ? f.n : f.m;
     bool apart = net_layer_int(layer, 11, 0) != 0; /* each row a map */
-    return net_plan_out(p, 0, apart ? (net_shape){3, w, 1, h} : (net_shape){2, w, h, 1});
+    return net_plan_out(p, 0, apart ? (net_shape){3, w, 1, h, 1} : (net_shape){2, w, h, 1, 1});
 }
 
 static const float *operand(const net_work *work, uint32_t in, net_role role) {
@@ -327,7 +353,7 @@ static uint64_t gemm_macs(const net_graph *graph, const net_layer *layer) {
 }
 
 const net_op net_ops_matmul[] = {
-    {"MatMul", 2, 2, 1, 1, NULL, matmul_shape, matmul_run, matmul_macs},
-    {"Gemm", 1, 3, 1, 1, gemm_arrays, gemm_shape, gemm_run, gemm_macs},
+    {"MatMul", 2, 2, 1, 1, NULL, matmul_shape, matmul_run, matmul_macs, true},
+    {"Gemm", 1, 3, 1, 1, gemm_arrays, gemm_shape, gemm_run, gemm_macs, false},
     {0},
 };

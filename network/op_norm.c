@@ -6,7 +6,7 @@
 
 /* The number of channels in the settings must be that of the input. */
 static net_status channels_agree(net_plan *p, uint32_t key) {
-    uint32_t size[3];
+    uint32_t size[NET_MAX_DIMS];
     int32_t channels = net_layer_int(p->layer, key, 0);
     net_shape_outer(net_plan_in(p, 0), size);
     if (channels < 1 || (uint32_t)channels != size[0]) {
@@ -66,7 +66,7 @@ static void scale_arrays(const net_layer *layer, net_arrays *a) {
 
 static net_status scale_shape(net_plan *p) {
     bool second = net_layer_int(p->layer, 0, 0) == NET_ABSENT;
-    uint32_t size[3];
+    uint32_t size[NET_MAX_DIMS];
     net_shape_outer(net_plan_in(p, 0), size);
     if (p->layer->num_in != (second ? 2 : 1)) {
         return NET_BAD(p, "%u inputs, expected %u", p->layer->num_in, second ? 2 : 1);
@@ -157,7 +157,7 @@ static void group_norm_arrays(const net_layer *layer, net_arrays *a) {
 
 static net_status group_norm_shape(net_plan *p) {
     uint32_t groups;
-    uint32_t size[3];
+    uint32_t size[NET_MAX_DIMS];
     net_status status = channels_agree(p, 1);
     status = status == NET_OK ? net_plan_number(p, 0, 1, 1, INT32_MAX, "number of groups", &groups) : status;
     net_shape_outer(net_plan_in(p, 0), size);
@@ -213,12 +213,12 @@ static void requantize_arrays(const net_layer *layer, net_arrays *a) {
 }
 
 const net_op net_ops_norm[] = {
-    {"BatchNorm", 1, 1, 1, 1, batch_norm_arrays, batch_norm_shape, batch_norm_run, NULL},
-    {"Scale", 1, 2, 1, 1, scale_arrays, scale_shape, scale_run, NULL},
-    {"LRN", 1, 1, 1, 1, NULL, lrn_shape, lrn_run, NULL},
-    {"GroupNorm", 1, 1, 1, 1, group_norm_arrays, group_norm_shape, group_norm_run, NULL},
-    {"Quantize", 1, 1, 1, 1, quantize_arrays, NULL, NULL, NULL},
-    {"Dequantize", 1, 1, 1, 1, dequantize_arrays, NULL, NULL, NULL},
-    {"Requantize", 1, 1, 1, 1, requantize_arrays, NULL, NULL, NULL},
+    {"BatchNorm", 1, 1, 1, 1, batch_norm_arrays, batch_norm_shape, batch_norm_run, NULL, false},
+    {"Scale", 1, 2, 1, 1, scale_arrays, scale_shape, scale_run, NULL, false},
+    {"LRN", 1, 1, 1, 1, NULL, lrn_shape, lrn_run, NULL, false},
+    {"GroupNorm", 1, 1, 1, 1, group_norm_arrays, group_norm_shape, group_norm_run, NULL, false},
+    {"Quantize", 1, 1, 1, 1, quantize_arrays, NULL, NULL, NULL, false},
+    {"Dequantize", 1, 1, 1, 1, dequantize_arrays, NULL, NULL, NULL, false},
+    {"Requantize", 1, 1, 1, 1, requantize_arrays, NULL, NULL, NULL, false},
     {0},
 };

@@ -65,7 +65,7 @@ static net_status adaptive_shape(net_plan *p) {
     if (w < 1 || h < 1) {
         return NET_BAD(p, "an output of %dx%d (keys 8, 18)", h, w);
     }
-    return net_plan_out(p, 0, (net_shape){3, (uint32_t)w, (uint32_t)h, in->c});
+    return net_plan_out(p, 0, (net_shape){3, (uint32_t)w, (uint32_t)h, in->c, 1});
 }
 
 static net_status pool_shape(net_plan *p) {
@@ -85,7 +85,7 @@ static net_status pool_shape(net_plan *p) {
     }
     *pool = (net_pool){.max = type == 0, .adaptive = global || net_layer_int(p->layer, 7, 0) != 0};
     if (global) {
-        return net_plan_out(p, 0, (net_shape){1, in->c, 1, 1});
+        return net_plan_out(p, 0, (net_shape){1, in->c, 1, 1, 1});
     }
     if (pool->adaptive) {
         return adaptive_shape(p);
@@ -104,7 +104,7 @@ static net_status pool_shape(net_plan *p) {
     pool->stride_h = y.stride;
     pool->pad_t = y.first;
     pool->pad_b = y.last;
-    return status == NET_OK ? net_plan_out(p, 0, (net_shape){3, x.out, y.out, in->c}) : status;
+    return status == NET_OK ? net_plan_out(p, 0, (net_shape){3, x.out, y.out, in->c, 1}) : status;
 }
 
 /* Rows y0..y1-1 and columns x0..x1-1 of a map; the average divides by `count`. */
@@ -161,7 +161,7 @@ static void pool_run(const net_work *work) {
     const net_shape *is = net_work_in(work, 0);
     net_shape os = *net_work_out(work, 0);
     if (os.dims == 1) { /* global: one window for each channel */
-        os = (net_shape){3, 1, 1, os.w};
+        os = (net_shape){3, 1, 1, os.w, 1};
     }
     for (uint32_t c = 0; c < os.c; c++) {
         pool_map(&work->layer->pool, is, &os, work->in[0] + (size_t)c * is->w * is->h,
@@ -170,6 +170,6 @@ static void pool_run(const net_work *work) {
 }
 
 const net_op net_ops_pool[] = {
-    {"Pooling", 1, 1, 1, 1, NULL, pool_shape, pool_run, NULL},
+    {"Pooling", 1, 1, 1, 1, NULL, pool_shape, pool_run, NULL, false},
     {0},
 };

@@ -41,7 +41,7 @@ static net_status interp_shape(net_plan *p) {
     bool vector = in->dims == 1; /* each element fills a map */
     uint32_t w = resized(p, vector ? 1 : in->w, other->w, 4, 2);
     uint32_t h = resized(p, vector ? 1 : in->h, other->h, 3, 1);
-    return net_plan_out(p, 0, (net_shape){3, w, h, vector ? in->w : in->c});
+    return net_plan_out(p, 0, (net_shape){3, w, h, vector ? in->w : in->c, 1});
 }
 
 /* Source positions and their weights for one output position; `taps` of them, clamped to 0..size-1. */
@@ -109,7 +109,7 @@ static void interp_run(const net_work *work) {
     bool given = work->layer->num_in == 2 || size_given(work->layer);
     uint32_t count = type == NEAREST ? 1 : type == BILINEAR ? 2 : 4;
     if (is.dims == 1) {
-        is = (net_shape){3, 1, 1, is.w};
+        is = (net_shape){3, 1, 1, is.w, 1};
     }
     bool plain = is.w == os->w && is.h == os->h; /* same size: a copy */
     float *out = work->out[0];
@@ -132,6 +132,6 @@ static void interp_run(const net_work *work) {
 }
 
 const net_op net_ops_resize[] = {
-    {"Interp", 1, 2, 1, 1, NULL, interp_shape, interp_run, NULL},
+    {"Interp", 1, 2, 1, 1, NULL, interp_shape, interp_run, NULL, false},
     {0},
 };

@@ -88,7 +88,7 @@ static net_status rnn_states(net_plan *p, const rnn_form *f) {
     }
     net_status status = NET_OK;
     for (uint32_t i = 1; status == NET_OK && i < p->layer->num_out; i++) {
-        status = net_plan_out(p, i, (net_shape){2, width[i - 1], f->directions, 1});
+        status = net_plan_out(p, i, (net_shape){2, width[i - 1], f->directions, 1, 1});
     }
     return status;
 }
@@ -118,7 +118,7 @@ static net_status rnn_shape(net_plan *p) {
     if (is_int8(p->layer)) {
         p->layer->scratch += rnn_int8_floats(&f, in->h) * sizeof(float) + rnn_int8_bytes(&f, in->h);
     }
-    status = net_plan_out(p, 0, (net_shape){2, f.outputs * f.directions, in->h, 1});
+    status = net_plan_out(p, 0, (net_shape){2, f.outputs * f.directions, in->h, 1, 1});
     return status == NET_OK ? rnn_states(p, &f) : status;
 }
 
@@ -351,8 +351,8 @@ static uint64_t rnn_macs(const net_graph *graph, const net_layer *layer) {
 }
 
 const net_op net_ops_rnn[] = {
-    {"LSTM", 1, 3, 1, 3, rnn_arrays, rnn_shape, rnn_run, rnn_macs},
-    {"GRU", 1, 2, 1, 2, rnn_arrays, rnn_shape, rnn_run, rnn_macs},
-    {"RNN", 1, 2, 1, 2, rnn_arrays, rnn_shape, rnn_run, rnn_macs},
+    {"LSTM", 1, 3, 1, 3, rnn_arrays, rnn_shape, rnn_run, rnn_macs, false},
+    {"GRU", 1, 2, 1, 2, rnn_arrays, rnn_shape, rnn_run, rnn_macs, false},
+    {"RNN", 1, 2, 1, 2, rnn_arrays, rnn_shape, rnn_run, rnn_macs, false},
     {0},
 };

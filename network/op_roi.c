@@ -47,8 +47,8 @@ static net_status proposal_shape(net_plan *p) {
     }
     p->layer->scratch = (size_t)cells * ANCHORS * sizeof(net_found);
     uint32_t rows = s.after < cells * ANCHORS ? s.after : (uint32_t)cells * ANCHORS;
-    status = net_plan_out(p, 0, (net_shape){3, 4, 1, rows});
-    return status == NET_OK && p->layer->num_out > 1 ? net_plan_out(p, 1, (net_shape){3, 1, 1, rows}) : status;
+    status = net_plan_out(p, 0, (net_shape){3, 4, 1, rows, 1});
+    return status == NET_OK && p->layer->num_out > 1 ? net_plan_out(p, 1, (net_shape){3, 1, 1, rows, 1}) : status;
 }
 
 /* Anchor box q around the middle of the first cell: xmin, ymin, xmax, ymax in pixels of the image. */
@@ -145,7 +145,7 @@ static net_status pooled_out(net_plan *p, int32_t absent, uint32_t channels) {
         return NET_BAD(p, "a map of %u dimensions and a region of %u numbers, expected 3 and at least 4",
                        net_plan_in(p, 0)->dims, net_shape_elements(net_plan_in(p, 1)));
     }
-    return net_plan_out(p, 0, (net_shape){3, w, h, channels});
+    return net_plan_out(p, 0, (net_shape){3, w, h, channels, 1});
 }
 
 static net_status roi_pooling_shape(net_plan *p) {
@@ -326,9 +326,9 @@ static void roi_align_run(const net_work *work) {
 }
 
 const net_op net_ops_roi[] = {
-    {"Proposal", 3, 3, 1, 2, NULL, proposal_shape, proposal_run, NULL},
-    {"ROIPooling", 2, 2, 1, 1, NULL, roi_pooling_shape, roi_pooling_run, NULL},
-    {"PSROIPooling", 2, 2, 1, 1, NULL, psroi_pooling_shape, psroi_pooling_run, NULL},
-    {"ROIAlign", 2, 2, 1, 1, NULL, roi_align_shape, roi_align_run, NULL},
+    {"Proposal", 3, 3, 1, 2, NULL, proposal_shape, proposal_run, NULL, false},
+    {"ROIPooling", 2, 2, 1, 1, NULL, roi_pooling_shape, roi_pooling_run, NULL, false},
+    {"PSROIPooling", 2, 2, 1, 1, NULL, psroi_pooling_shape, psroi_pooling_run, NULL, false},
+    {"ROIAlign", 2, 2, 1, 1, NULL, roi_align_shape, roi_align_run, NULL, false},
     {0},
 };

@@ -7,16 +7,21 @@
 static net_status input_shape(net_plan *p) {
     int32_t w = net_layer_int(p->layer, 0, 0);
     int32_t h = net_layer_int(p->layer, 1, 0);
+    int32_t d = net_layer_int(p->layer, 11, 0);
     int32_t c = net_layer_int(p->layer, 2, 0);
     if (w == 0 && h == 0 && c == 0 && p->graph->free_input.dims != 0 && p->layer->kind == NET_INPUT) {
         return net_plan_out(p, 0, p->graph->free_input);
     }
-    if (w <= 0 || h < 0 || c < 0 || (h == 0 && c > 0)) {
+    if (w <= 0 || h < 0 || c < 0 || d < 0 || (h == 0 && c > 0) || (c == 0 && d > 0)) {
         return net_fail(p->err, NET_ERR_UNSUPPORTED,
                         NET_WHERE ": an input without a fixed shape (w=%d h=%d c=%d), expected one (--shape WxHxC)",
                         NET_HERE(p), (int)w, (int)h, (int)c);
     }
-    net_shape shape = {h == 0 ? 1 : c == 0 ? 2 : 3, (uint32_t)w, h == 0 ? 1 : (uint32_t)h, c == 0 ? 1 : (uint32_t)c};
+    net_shape shape = {h == 0   ? 1
+                       : c == 0 ? 2
+                       : d == 0 ? 3
+                                : 4,
+                       (uint32_t)w, h == 0 ? 1 : (uint32_t)h, c == 0 ? 1 : (uint32_t)c, (uint32_t)d};
     return net_plan_out(p, 0, shape);
 }
 
@@ -26,27 +31,28 @@ static void input_run(const net_work *work) {
 }
 
 static net_status flatten_shape(net_plan *p) {
-    return net_plan_out(p, 0, (net_shape){1, net_shape_elements(net_plan_in(p, 0)), 1, 1});
+    return net_plan_out(p, 0, (net_shape){1, net_shape_elements(net_plan_in(p, 0)), 1, 1, 1});
 }
 
 static net_status reshape_shape(net_plan *p) {
     const net_shape *in = net_plan_in(p, 0);
-    const uint32_t given[3] = {in->w, in->h, in->c};
-    const uint32_t keys[3] = {0, 1, 2};
+    const uint32_t given[4] = {in->w, in->h, in->dims == 4 ? in->d : 1, in->c};
+    const uint32_t keys[4] = {0, 1, 11, 2};
     uint32_t total = net_shape_elements(in);
-    if (net_layer_int(p->layer, 11, NET_ABSENT) != NET_ABSENT || net_layer_param(p->layer, 6) != NULL) {
-        return NET_CANNOT(p, "%s", "a reshape to four dimensions or by expression");
+    if (net_layer_param(p->layer, 6) != NULL) {
+        return NET_CANNOT(p, "%s", "a reshape by expression");
     }
-    uint32_t size[3] = {1, 1, 1};
+    uint32_t size[4] = {1, 1, 1, 1}; /* w, h, d, c */
     uint32_t dims = 0;
     int infer = -1;
     uint64_t product = 1;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         int32_t value = net_layer_int(p->layer, keys[i], NET_ABSENT);
         if (value == NET_ABSENT) {
             continue;
         }
-        if (value < -1 || (value == -1 && infer >= 0) || dims != (uint32_t)i) {
+        bool flat = i == 3 && dims == 2; /* three dimensions have no d */
+        if (value < -1 || (value == -1 && infer >= 0) || (dims != (uint32_t)i && !flat)) {
             return NET_BAD(p, "impossible shape (w, h, c) = (%d, %d, %d)", net_layer_int(p->layer, 0, NET_ABSENT),
                            net_layer_int(p->layer, 1, NET_ABSENT), net_layer_int(p->layer, 2, NET_ABSENT));
         }
@@ -55,6 +61,9 @@ static net_status reshape_shape(net_plan *p) {
         size[i] = value == -1 ? 1 : value == 0 ? given[i] : (uint32_t)value;
         product = product > NET_MAX_ELEMENTS ? product : product * size[i];
     }
+    if (dims == 3 && net_layer_int(p->layer, 2, NET_ABSENT) == NET_ABSENT) {
+        return NET_BAD(p, "%s", "a depth (key 11) without channels (key 2)");
+    }
     if (infer >= 0 && product != 0 && total % product == 0) {
         size[infer] = (uint32_t)(total / product);
         product = total;
@@ -62,7 +71,7 @@ static net_status reshape_shape(net_plan *p) {
     if (dims == 0 || product != total) {
         return NET_BAD(p, "cannot give %u elements the requested shape", total);
     }
-    return net_plan_out(p, 0, (net_shape){dims, size[0], size[1], size[2]});
+    return net_plan_out(p, 0, (net_shape){dims, size[0], size[1], size[3], size[2]});
 }
 
 static void memory_data_arrays(const net_layer *layer, net_arrays *a) {
@@ -78,10 +87,6 @@ static void memory_data_arrays(const net_layer *layer, net_arrays *a) {
     if (any) { /* without sizes ncnn reads no data */
         net_arrays_add(a, NET_ROLE_OTHER, net_layer_int(layer, 21, 1) == 0, elements);
     }
-}
-
-static net_status memory_data_shape(net_plan *p) {
-    return net_layer_int(p->layer, 11, 0) != 0 ? NET_CANNOT(p, "%s", "data with four dimensions") : input_shape(p);
 }
 
 static void memory_data_run(const net_work *work) {
@@ -117,12 +122,6 @@ static void dropout_run(const net_work *work) {
 
 /* ---- Concat and Slice ---- */
 
-/* A shape from its sizes, outermost first. */
-static net_shape from_outer(uint32_t dims, const uint32_t size[3]) {
-    net_shape s = {dims, size[dims - 1], dims > 1 ? size[dims - 2] : 1, dims > 2 ? size[dims - 3] : 1};
-    return s;
-}
-
 static uint32_t axis_setting(const net_layer *layer, uint32_t key, uint32_t dims) {
     int32_t axis = net_layer_int(layer, key, 0);
     return (uint32_t)(axis < 0 ? axis + (int32_t)dims : axis);
@@ -131,7 +130,7 @@ static uint32_t axis_setting(const net_layer *layer, uint32_t key, uint32_t dims
 static net_status concat_shape(net_plan *p) {
     uint32_t dims = net_plan_in(p, 0)->dims;
     uint32_t axis;
-    uint32_t sum[3];
+    uint32_t sum[NET_MAX_DIMS];
     uint64_t along = 0;
     net_status status = net_plan_axis(p, 0, 0, &axis);
     if (status != NET_OK) {
@@ -140,9 +139,9 @@ static net_status concat_shape(net_plan *p) {
     net_shape_outer(net_plan_in(p, 0), sum);
     for (uint32_t i = 0; i < p->layer->num_in; i++) {
         const net_shape *in = net_plan_in(p, i);
-        uint32_t size[3];
+        uint32_t size[NET_MAX_DIMS];
         net_shape_outer(in, size);
-        for (uint32_t k = 0; k < 3; k++) {
+        for (uint32_t k = 0; k < NET_MAX_DIMS; k++) {
             if (in->dims != dims || (k != axis && size[k] != sum[k])) {
                 return NET_BAD(p,
                                "input %u is %ux%ux%u with %u dimensions, which does not fit to input 0 along axis %u",
@@ -152,7 +151,7 @@ static net_status concat_shape(net_plan *p) {
         along += size[axis];
     }
     sum[axis] = along > NET_MAX_ELEMENTS ? 0 : (uint32_t)along;
-    return net_plan_out(p, 0, from_outer(dims, sum));
+    return net_plan_out(p, 0, net_shape_from(dims, sum));
 }
 
 bool net_op_joins(const net_layer *layer) {
@@ -183,7 +182,7 @@ static net_status slice_shape(net_plan *p) {
     uint32_t axis;
     uint32_t given;
     uint32_t points;
-    uint32_t size[3];
+    uint32_t size[NET_MAX_DIMS];
     const net_value *slice = net_layer_array(p->layer, 0, &given);
     const net_value *point = net_layer_array(p->layer, 2, &points);
     net_status status = net_plan_axis(p, 1, 0, &axis);
@@ -211,7 +210,7 @@ static net_status slice_shape(net_plan *p) {
         }
         size[axis] = (uint32_t)n;
         used += (uint32_t)n;
-        status = net_plan_out(p, i, from_outer(in->dims, size));
+        status = net_plan_out(p, i, net_shape_from(in->dims, size));
     }
     return status;
 }
@@ -237,7 +236,7 @@ static net_status tile_shape(net_plan *p) {
     const net_shape *in = net_plan_in(p, 0);
     uint32_t axis;
     uint32_t tiles;
-    uint32_t size[3];
+    uint32_t size[NET_MAX_DIMS];
     if (net_layer_param(p->layer, 2) != NULL) {
         return NET_CANNOT(p, "%s", "a number of tiles for each axis (key 2)");
     }
@@ -248,7 +247,7 @@ static net_status tile_shape(net_plan *p) {
     }
     net_shape_outer(in, size);
     size[axis] = (uint64_t)size[axis] * tiles > NET_MAX_ELEMENTS ? 0 : size[axis] * tiles;
-    return net_plan_out(p, 0, from_outer(in->dims, size));
+    return net_plan_out(p, 0, net_shape_from(in->dims, size));
 }
 
 static void tile_run(const net_work *work) {
@@ -266,29 +265,45 @@ static void tile_run(const net_work *work) {
 
 /* ---- Permute and ShuffleChannel ---- */
 
-/* Dimensions of the output by order of ncnn, fastest first: 0 w, 1 h, 2 c. */
+/* Dimensions of the output by order of ncnn, fastest first: 0 w, 1 h, 2 c; of four dimensions: 2 d, 3 c. */
 static const uint32_t orders[6][3] = {{0, 1, 2}, {1, 0, 2}, {0, 2, 1}, {2, 0, 1}, {1, 2, 0}, {2, 1, 0}};
+static const uint32_t deep_orders[24][4] = {
+    {0, 1, 2, 3}, {1, 0, 2, 3}, {0, 2, 1, 3}, {2, 0, 1, 3}, {1, 2, 0, 3}, {2, 1, 0, 3}, {0, 1, 3, 2}, {1, 0, 3, 2},
+    {0, 3, 1, 2}, {3, 0, 1, 2}, {1, 3, 0, 2}, {3, 1, 0, 2}, {0, 2, 3, 1}, {2, 0, 3, 1}, {0, 3, 2, 1}, {3, 0, 2, 1},
+    {2, 3, 0, 1}, {3, 2, 0, 1}, {1, 2, 3, 0}, {2, 1, 3, 0}, {1, 3, 2, 0}, {3, 1, 2, 0}, {2, 3, 1, 0}, {3, 2, 1, 0}};
+
+static const uint32_t *order_of(const net_shape *in, uint32_t order) {
+    return in->dims == 4 ? deep_orders[order] : orders[order];
+}
 
 static net_status permute_shape(net_plan *p) {
+    static const int32_t most[NET_MAX_DIMS + 1] = {0, 0, 1, 5, 23};
     const net_shape *in = net_plan_in(p, 0);
-    const uint32_t size[3] = {in->w, in->h, in->c};
+    const uint32_t size[4] = {in->w, in->h, in->dims == 4 ? in->d : in->c, in->c};
     uint32_t order;
-    net_status status = net_plan_number(p, 0, 0, 0, in->dims == 3 ? 5 : in->dims == 2 ? 1 : 0, "order", &order);
-    const uint32_t *from = orders[status == NET_OK ? order : 0];
-    return status == NET_OK ? net_plan_out(p, 0, (net_shape){in->dims, size[from[0]], size[from[1]], size[from[2]]})
-                            : status;
+    net_status status = net_plan_number(p, 0, 0, 0, most[in->dims], "order", &order);
+    const uint32_t *from = order_of(in, status == NET_OK ? order : 0);
+    const uint32_t outer = size[from[in->dims == 4 ? 3 : 2]];
+    return status == NET_OK
+               ? net_plan_out(p, 0, (net_shape){in->dims, size[from[0]], size[from[1]], outer, size[from[2]]})
+               : status;
 }
 
 static void permute_run(const net_work *work) {
     const net_shape *is = net_work_in(work, 0);
     const net_shape *os = net_work_out(work, 0);
-    const size_t step[3] = {1, is->w, (size_t)is->w * is->h};
-    const uint32_t *from = orders[net_layer_int(work->layer, 0, 0)];
+    const size_t plane = (size_t)is->w * is->h;
+    const size_t step[4] = {1, is->w, plane, plane * is->d};
+    const uint32_t *from = order_of(is, (uint32_t)net_layer_int(work->layer, 0, 0));
+    const bool deep = is->dims == 4;
     float *out = work->out[0];
     for (uint32_t c = 0; c < os->c; c++) {
-        for (uint32_t y = 0; y < os->h; y++) {
-            for (uint32_t x = 0; x < os->w; x++) {
-                *out++ = work->in[0][x * step[from[0]] + y * step[from[1]] + c * step[from[2]]];
+        for (uint32_t z = 0; z < (deep ? os->d : 1); z++) {
+            const float *in = work->in[0] + (deep ? z * step[from[2]] : 0) + c * step[from[deep ? 3 : 2]];
+            for (uint32_t y = 0; y < os->h; y++) {
+                for (uint32_t x = 0; x < os->w; x++) {
+                    *out++ = in[x * step[from[0]] + y * step[from[1]]];
+                }
             }
         }
     }
@@ -318,17 +333,17 @@ static void shuffle_run(const net_work *work) {
 }
 
 const net_op net_ops_shape[] = {
-    {"Input", 0, 0, 1, 1, NULL, input_shape, input_run, NULL},
-    {"MemoryData", 0, 0, 1, 1, memory_data_arrays, memory_data_shape, memory_data_run, NULL},
-    {"Split", 1, 1, 1, NET_ANY, NULL, net_plan_same, net_run_copy, NULL},
-    {"Dropout", 1, 1, 1, 1, NULL, net_plan_same, dropout_run, NULL},
-    {"Noop", 1, NET_ANY, 1, NET_ANY, NULL, noop_shape, noop_run, NULL},
-    {"Flatten", 1, 1, 1, 1, NULL, flatten_shape, net_run_copy, NULL},
-    {"Reshape", 1, 1, 1, 1, NULL, reshape_shape, net_run_copy, NULL},
-    {"Concat", 1, NET_ANY, 1, 1, NULL, concat_shape, concat_run, NULL},
-    {"Slice", 1, 1, 1, NET_ANY, NULL, slice_shape, slice_run, NULL},
-    {"Tile", 1, 1, 1, 1, NULL, tile_shape, tile_run, NULL},
-    {"Permute", 1, 1, 1, 1, NULL, permute_shape, permute_run, NULL},
-    {"ShuffleChannel", 1, 1, 1, 1, NULL, shuffle_shape, shuffle_run, NULL},
+    {"Input", 0, 0, 1, 1, NULL, input_shape, input_run, NULL, false},
+    {"MemoryData", 0, 0, 1, 1, memory_data_arrays, input_shape, memory_data_run, NULL, false},
+    {"Split", 1, 1, 1, NET_ANY, NULL, net_plan_same, net_run_copy, NULL, true},
+    {"Dropout", 1, 1, 1, 1, NULL, net_plan_same, dropout_run, NULL, true},
+    {"Noop", 1, NET_ANY, 1, NET_ANY, NULL, noop_shape, noop_run, NULL, true},
+    {"Flatten", 1, 1, 1, 1, NULL, flatten_shape, net_run_copy, NULL, true},
+    {"Reshape", 1, 1, 1, 1, NULL, reshape_shape, net_run_copy, NULL, true},
+    {"Concat", 1, NET_ANY, 1, 1, NULL, concat_shape, concat_run, NULL, true},
+    {"Slice", 1, 1, 1, NET_ANY, NULL, slice_shape, slice_run, NULL, true},
+    {"Tile", 1, 1, 1, 1, NULL, tile_shape, tile_run, NULL, true},
+    {"Permute", 1, 1, 1, 1, NULL, permute_shape, permute_run, NULL, true},
+    {"ShuffleChannel", 1, 1, 1, 1, NULL, shuffle_shape, shuffle_run, NULL, false},
     {0},
 };

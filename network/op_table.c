@@ -4,8 +4,9 @@
 #include "op.h"
 
 static const net_op *const families[] = {
-    net_ops_conv,   net_ops_pool,   net_ops_eltwise, net_ops_act, net_ops_norm,   net_ops_shape, net_ops_border,
-    net_ops_resize, net_ops_detect, net_ops_boxes,   net_ops_roi, net_ops_matmul, net_ops_attn,  net_ops_rnn,
+    net_ops_conv,   net_ops_pool,   net_ops_eltwise, net_ops_act,    net_ops_norm,  net_ops_shape,
+    net_ops_border, net_ops_resize, net_ops_detect,  net_ops_boxes,  net_ops_roi,   net_ops_matmul,
+    net_ops_attn,   net_ops_sdpa,   net_ops_rnn,     net_ops_layout, net_ops_point,
 };
 
 const net_op *net_op_find(const char *type) {
@@ -40,11 +41,12 @@ const net_shape *net_plan_in(const net_plan *p, uint32_t i) {
 
 net_status net_plan_out(net_plan *p, uint32_t i, net_shape shape) {
     uint64_t plane = (uint64_t)shape.w * shape.h;
-    if (shape.w == 0 || shape.h == 0 || shape.c == 0 || plane > NET_MAX_ELEMENTS ||
-        plane * shape.c > NET_MAX_ELEMENTS) {
+    uint64_t maps = shape.dims == 4 ? (uint64_t)shape.c * shape.d : shape.c;
+    if (plane == 0 || maps == 0 || plane > NET_MAX_ELEMENTS || maps > NET_MAX_ELEMENTS ||
+        plane * maps > NET_MAX_ELEMENTS) {
         return NET_BAD(p, "impossible output shape w=%u h=%u c=%u", shape.w, shape.h, shape.c);
     }
-    p->elements += plane * shape.c;
+    p->elements += plane * maps;
     if (p->elements > NET_MAX_ELEMENTS) {
         return NET_BAD(p, "the blobs up to here hold more than %u elements", NET_MAX_ELEMENTS);
     }
@@ -96,18 +98,11 @@ void net_run_copy(const net_work *work) {
     }
 }
 
-void net_shape_outer(const net_shape *shape, uint32_t size[3]) {
-    const uint32_t all[3] = {shape->c, shape->h, shape->w};
-    for (uint32_t i = 0; i < 3; i++) {
-        size[i] = i < shape->dims ? all[3 - shape->dims + i] : 1;
-    }
-}
-
 net_axis net_shape_axis(const net_shape *shape, uint32_t axis) {
-    uint32_t size[3];
+    uint32_t size[NET_MAX_DIMS];
     net_axis a = {1, 1, 1};
     net_shape_outer(shape, size);
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < NET_MAX_DIMS; i++) {
         uint32_t *part = i < axis ? &a.outer : i == axis ? &a.n : &a.step;
         *part *= size[i];
     }

@@ -13,15 +13,11 @@ static bool has_weights(const net_layer *layer) {
     return !net_opt_gone(layer) && layer->op->macs != NULL;
 }
 
-static bool same_shape(const net_shape *a, const net_shape *b) {
-    return a->dims == b->dims && a->w == b->w && a->h == b->h && a->c == b->c;
-}
-
 /* ---- layers whose output is their input ---- */
 
 static bool is_identity(const net_graph *g, const net_layer *layer) {
     if (layer->num_in != 1 || layer->num_out != 1 ||
-        !same_shape(&g->blob[layer->in[0]].shape, &g->blob[layer->out[0]].shape)) {
+        !net_shape_same(&g->blob[layer->in[0]].shape, &g->blob[layer->out[0]].shape)) {
         return false;
     }
     if (is_type(layer, "Dropout")) {
@@ -170,7 +166,8 @@ void net_opt_activations(net_opt *opt) {
         net_layer *next = has_weights(layer) ? net_opt_next(opt, layer) : NULL;
         /* The activation would have to be applied before the requantisation. */
         if (next == NULL || layer->act.type != NET_ACT_NONE || layer->conv.int8_scale_term > 100 ||
-            !net_op_is_act(next->op) || next->act.type == NET_ACT_NONE || next->act.type > NET_ACT_HARD_SWISH) {
+            !net_op_is_act(next->op) || net_act_is_exact(next) || next->act.type == NET_ACT_NONE ||
+            next->act.type > NET_ACT_HARD_SWISH) {
             continue;
         }
         net_value params[2] = {{.is_float = true}, {.is_float = true}};

@@ -311,7 +311,8 @@ static net_status parse_inputs(reader *r, net_layer *layer, uint32_t number) {
         }
         uint32_t blob = find_blob(r, word);
         if (blob == NET_NONE) {
-            return BAD(r, "input '%.*s' of layer '%.60s' is no output of an earlier layer", SHOW(word), layer->name);
+            return BAD(r, "input '%.*s' of layer '%.60s' is not an output of an earlier layer", SHOW(word),
+                       layer->name);
         }
         if (r->graph->blob[blob].consumer != NET_NONE) {
             return BAD(r, "blob '%.*s' already has a consumer, layer '%.60s' needs a Split", SHOW(word), layer->name);

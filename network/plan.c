@@ -33,6 +33,11 @@ static net_status plan_layer(net_plan *p) {
                        range_text(in, sizeof in, op->min_in, op->max_in),
                        range_text(out, sizeof out, op->min_out, op->max_out));
     }
+    for (uint32_t i = 0; i < layer->num_in && !op->deep; i++) {
+        if (net_plan_in(p, i)->dims == 4) {
+            return NET_CANNOT(p, "%s", "an input with four dimensions");
+        }
+    }
     return op->shape(p);
 }
 

@@ -20,7 +20,7 @@ net_status net_pow2_range(const float *weights, size_t count, int *nmin, net_err
     float most = 0;
     for (size_t i = 0; i < count; i++) {
         if (!isfinite(weights[i])) {
-            return net_fail(err, NET_ERR_UNSUPPORTED, "weight %zu is no finite number", i);
+            return net_fail(err, NET_ERR_UNSUPPORTED, "weight %zu is not a finite number", i);
         }
         most = fmaxf(most, fabsf(weights[i]));
     }
@@ -102,7 +102,7 @@ net_status net_pow2_add(net_pow2 *p, const float *weights, const float *bias, ui
     net_status status = net_pow2_range(weights, count, &nmin, err);
     for (uint32_t i = 0; i < n && bias != NULL && status == NET_OK; i++) {
         if (!isfinite(bias[i])) {
-            status = net_fail(err, NET_ERR_UNSUPPORTED, "bias %u is no finite number", i);
+            status = net_fail(err, NET_ERR_UNSUPPORTED, "bias %u is not a finite number", i);
         }
     }
     if (status != NET_OK) {
@@ -169,7 +169,7 @@ static net_status read_bias(reader *in, net_pow2_record *r) {
         const uint32_t bits = get16(b) | get16(b + 2) << 16;
         memcpy(&r->value[i], &bits, sizeof bits);
         if (!isfinite(r->value[i])) {
-            return net_fail(in->err, NET_ERR_FORMAT, "%.150s: byte %zu: bias %u is no finite number", in->name,
+            return net_fail(in->err, NET_ERR_FORMAT, "%.150s: byte %zu: bias %u is not a finite number", in->name,
                             in->at + 4 * (size_t)i, i);
         }
     }

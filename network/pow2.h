@@ -17,7 +17,7 @@
 
 /*
  * Least exponent nmin of a layer (equation 2): n1 - 6, 2^n1 the largest power that a weight is rounded to; -6 when all
- * are 0. NET_ERR_UNSUPPORTED: a weight is no finite number, or nmin is not within -128..127.
+ * are 0. NET_ERR_UNSUPPORTED: a weight is not a finite number, or nmin is not within -128..127.
  */
 net_status net_pow2_range(const float *weights, size_t count, int *nmin, net_error *err);
 /* Code of a weight (equation 4, half-open): 0..6 negative, 8..14 positive, +-2^(nmin + (code & 7)); 7: zero. */

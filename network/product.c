@@ -70,6 +70,9 @@ uint32_t net_layer_products(const net_graph *graph, const net_layer *layer, net_
     } else if (strcmp(layer->type, "MatMul") == 0 && net_layer_int(layer, 8, 0) != 0) {
         times[count] = net_matmul_product(graph, layer, &list[count]);
         count++;
+    } else if (strcmp(layer->type, "SDPA") == 0 && net_layer_int(layer, 18, 0) != 0) {
+        times[0] = times[1] = net_sdpa_products(graph, layer, list);
+        count = 2;
     } else if (strcmp(layer->type, "Gemm") == 0 && net_layer_int(layer, 18, 0) != 0) {
         times[count] = net_gemm_product(graph, layer, &list[count]);
         count++;

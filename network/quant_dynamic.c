@@ -79,7 +79,8 @@ static bool recurrent_to_int8(net_layer *layer) {
 }
 
 static bool finds_scales(const net_layer *layer) {
-    return net_layer_products_are_dynamic(layer) || strcmp(layer->type, "MatMul") == 0;
+    return net_layer_products_are_dynamic(layer) || strcmp(layer->type, "MatMul") == 0 ||
+           strcmp(layer->type, "SDPA") == 0;
 }
 
 bool net_needs_no_table(const net_graph *graph) {
@@ -108,6 +109,8 @@ net_status net_quantize_dynamic(net_graph *graph, const bool *stay, net_error *e
             ok = recurrent_to_int8(layer);
         } else if (strcmp(layer->type, "MatMul") == 0 && net_layer_int(layer, 8, 0) == 0) {
             ok = net_layer_set_int(layer, 8, 2) == NET_OK;
+        } else if (strcmp(layer->type, "SDPA") == 0 && net_layer_int(layer, 18, 0) == 0) {
+            ok = net_layer_set_int(layer, 18, 2) == NET_OK;
         }
     }
     if (!ok) {

@@ -202,6 +202,8 @@ npu_status rt_run_norm(net_rt *rt, const rt_layer *rl);
 npu_rows rt_norm_rows(const rt_layer *rl, uint32_t i);
 /* true: attention in INT8, whose softmax the runtime computes on the NPU. */
 bool rt_softmax_on_npu(const net_layer *layer);
+/* Its size for a head: a row for each query, an element for each key. Returns the number of heads. */
+uint32_t rt_softmax_size(const net_graph *graph, const net_layer *layer, uint32_t *rows, uint32_t *count);
 /* The softmax of a head: its memory on the device, and the operator there. */
 void rt_need_softmax(const net_rt *rt, const net_layer *layer, rt_products *need);
 npu_rows rt_softmax_rows(const net_rt *rt, uint32_t rows, uint32_t count);

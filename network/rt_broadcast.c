@@ -39,11 +39,14 @@ static bool whole_planes(const side *s) {
 
 static pieces cut(const net_rt *rt, uint32_t number) {
     const net_layer *layer = &rt->graph->layer[number];
+    uint32_t deep[2][NET_MAX_DIMS];
     uint32_t size[2][3];
     uint32_t out[3];
     pieces p = {.a = 0};
-    net_op_binary_sizes(rt->graph, layer, size);
-    for (int i = 0; i < 3; i++) {
+    net_op_binary_sizes(rt->graph, layer, deep);
+    for (int i = 0; i < 3; i++) { /* of three dimensions: d is 1 */
+        size[0][i] = deep[0][i == 0 ? 0 : i + 1];
+        size[1][i] = deep[1][i == 0 ? 0 : i + 1];
         out[i] = size[0][i] > size[1][i] ? size[0][i] : size[1][i];
     }
     for (int i = 0; i < 2; i++) {
@@ -66,7 +69,7 @@ static uint32_t least(uint32_t a, uint32_t b) {
 /* The operation of piece (c, y), with the blobs at these addresses. */
 static npu_eltwise piece(const rt_layer *rl, const pieces *p, const uint32_t in[2], uint32_t out, uint32_t c,
                          uint32_t y) {
-    const net_shape shape = {3, p->out.size[2], p->planes ? p->out.size[1] : 1, 1};
+    const net_shape shape = {3, p->out.size[2], p->planes ? p->out.size[1] : 1, 1, 1};
     npu_eltwise op = rl->elt;
     uint32_t at[2];
     for (int i = 0; i < 2; i++) {
@@ -94,6 +97,9 @@ bool rt_map_broadcast(net_rt *rt, uint32_t number, int32_t code) {
     rt_layer *rl = &rt->layer[number];
     const pieces p = cut(rt, number);
     npu_job job;
+    if (rt->graph->blob[p.out.blob].shape.dims == 4) {
+        return rt_reason(rl, "inputs of different shapes with four dimensions");
+    }
     if (!rt_binary_op(code, p.a == 1, &rl->elt.op)) {
         return rt_reason(rl, "operation %d", code);
     }

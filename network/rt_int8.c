@@ -102,8 +102,8 @@ net_status rt_int8_layer(const net_graph *graph, const net_layer *layer, const f
     uint32_t rows = 1;
     if (os.dims < 3) { /* vectors, one for each row of a matrix */
         rows = os.h;
-        is = (net_shape){3, 1, 1, count / rows};
-        os = (net_shape){3, 1, 1, os.w};
+        is = (net_shape){3, 1, 1, count / rows, 1};
+        os = (net_shape){3, 1, 1, os.w, 1};
     }
     float scale = net_layer_tensor(layer, NET_ROLE_BOTTOM_SCALE)->f32[0];
     int8_t *weight = rt_int8_weights(layer);

@@ -65,10 +65,6 @@ static const net_shape *out_shape(const net_rt *rt, uint32_t number) {
     return &rt->graph->blob[rt->graph->layer[number].out[0]].shape;
 }
 
-static bool same_shape(const net_shape *a, const net_shape *b) {
-    return a->dims == b->dims && a->w == b->w && a->h == b->h && a->c == b->c;
-}
-
 /* ---- element by element ---- */
 
 /* The blob with its outermost dimension as channels. */
@@ -111,6 +107,9 @@ static bool eltwise(net_rt *rt, uint32_t number, npu_alu_op op, bool channels) {
 static bool map_act(net_rt *rt, uint32_t number) {
     const net_act *act = &rt->graph->layer[number].act;
     rt_layer *rl = &rt->layer[number];
+    if (net_act_is_exact(&rt->graph->layer[number])) {
+        return rt_reason(rl, "key 8: the function itself, not the NPU's fit");
+    }
     if (!rt_act(act, &rl->elt.act, rl->elt.act_p)) {
         return rt_reason(rl, "the NPU has no %s", rt->graph->layer[number].type);
     }
@@ -129,7 +128,7 @@ static bool no_memory(rt_layer *rl) {
 }
 
 static uint32_t channels_of(const net_rt *rt, uint32_t number) {
-    uint32_t size[3];
+    uint32_t size[NET_MAX_DIMS];
     net_shape_outer(in_shape(rt, number, 0), size);
     return size[0];
 }
@@ -242,7 +241,7 @@ bool rt_binary_op(int32_t op, bool swapped, npu_alu_op *out) {
 
 /* `small` has one element for each channel of `large`, contiguous. */
 static bool one_per_channel(const net_shape *large, const net_shape *small) {
-    uint32_t size[3];
+    uint32_t size[NET_MAX_DIMS];
     net_shape_outer(large, size);
     bool flat = small->dims == 1 || (small->dims == 3 && small->w == 1 && small->h == 1);
     return large->dims == 3 && flat && net_shape_elements(small) == size[0] && size[0] > 1;
@@ -253,7 +252,7 @@ static bool map_binary(net_rt *rt, uint32_t number) {
     rt_layer *rl = &rt->layer[number];
     int32_t code = net_layer_int(layer, 0, 0);
     npu_alu_op op;
-    if (layer->num_in == 2 && !same_shape(in_shape(rt, number, 0), in_shape(rt, number, 1))) {
+    if (layer->num_in == 2 && !net_shape_same(in_shape(rt, number, 0), in_shape(rt, number, 1))) {
         rl->swapped = one_per_channel(in_shape(rt, number, 1), in_shape(rt, number, 0));
         if (!rl->swapped && !one_per_channel(in_shape(rt, number, 0), in_shape(rt, number, 1))) {
             return rt_map_broadcast(rt, number, code);
@@ -363,8 +362,8 @@ static bool map_reduction(net_rt *rt, uint32_t number) {
         rl->pool.out = by_channels(rt, layer->out[0]);
         return probe(rt, number);
     }
-    const net_shape map = {3, is->w, is->h, is->c};
-    const net_shape left = {3, r.columns ? 1 : is->w, r.rows ? 1 : is->h, is->c};
+    const net_shape map = {3, is->w, is->h, is->c, 1};
+    const net_shape left = {3, r.columns ? 1 : is->w, r.rows ? 1 : is->h, is->c, 1};
     uint32_t gapless = left.w * left.h * 4;
     rl->pool.kw = r.columns ? is->w : 1;
     rl->pool.kh = r.rows ? is->h : 1;
@@ -407,7 +406,7 @@ static bool map_nothing(net_rt *rt, uint32_t number) {
 
 /* Another shape for the same elements; between maps with gaps between their channels they have to be moved. */
 static bool map_reshape(net_rt *rt, uint32_t number) {
-    bool moves = !same_shape(in_shape(rt, number, 0), out_shape(rt, number)) &&
+    bool moves = !net_shape_same(in_shape(rt, number, 0), out_shape(rt, number)) &&
                  (!rt_gapless(in_shape(rt, number, 0)) || !rt_gapless(out_shape(rt, number)));
     rt->layer[number].kind = RT_NOTHING;
     return !moves || rt_reason(&rt->layer[number], "channels with gaps between them in device memory");
@@ -415,11 +414,26 @@ static bool map_reshape(net_rt *rt, uint32_t number) {
 
 static bool map_concat(net_rt *rt, uint32_t number) {
     rt->layer[number].kind = RT_NOTHING;
-    if (rt->options.copy_concat && net_op_joins(&rt->graph->layer[number]) && out_shape(rt, number)->dims != 2) {
+    if (rt->options.copy_concat && net_op_joins(&rt->graph->layer[number]) && out_shape(rt, number)->dims % 2 != 0) {
         return rt_map_concat_copies(rt, number);
     }
     return net_op_joins(&rt->graph->layer[number]) ||
            rt_reason(&rt->layer[number], "along an axis other than the outermost one");
+}
+
+static bool map_abs(net_rt *rt, uint32_t number) {
+    return eltwise(rt, number, NPU_ALU_ABS, false);
+}
+
+static bool map_bias(net_rt *rt, uint32_t number) {
+    const net_tensor *bias = net_layer_tensor(&rt->graph->layer[number], NET_ROLE_BIAS);
+    rt_layer *rl = &rt->layer[number];
+    if (new_array(&rl->p, bias->count) == NULL) {
+        return no_memory(rl);
+    }
+    memcpy(rl->p.data, bias->f32, rl->p.bytes);
+    rl->elt.p_kind = NPU_CHANNEL;
+    return eltwise(rt, number, NPU_ALU_ADD, true);
 }
 
 static const struct {
@@ -435,6 +449,11 @@ static const struct {
     {"Noop", map_nothing},
     {"Flatten", map_reshape},
     {"Reshape", map_reshape},
+    {"Squeeze", map_reshape},
+    {"ExpandDims", map_reshape},
+    {"DeepCopy", map_nothing},
+    {"AbsVal", map_abs},
+    {"Bias", map_bias},
     {"Concat", map_concat},
     {"Dropout", map_dropout},
     {"Pooling", map_pool},

@@ -48,7 +48,7 @@ net_status net_mem_plan(net_mem_item *item, uint32_t count, uint64_t align, uint
     uint64_t sum = 0;
     uint32_t used = 0;
     if (item == NULL || total == NULL || align == 0 || (align & (align - 1)) != 0) {
-        return net_fail(err, NET_ERR_ARG, "net_mem_plan: null argument, or an alignment that is no power of two");
+        return net_fail(err, NET_ERR_ARG, "net_mem_plan: null argument, or an alignment that is not a power of two");
     }
     net_mem_item **order = calloc((size_t)count + 1, sizeof *order);
     net_mem_item **placed = calloc((size_t)count + 1, sizeof *placed);

@@ -64,7 +64,7 @@ bool rt_map_slice(net_rt *rt, uint32_t number) {
     const net_shape *in = &g->blob[layer->in[0]].shape;
     int32_t axis = net_layer_int(layer, 1, 0);
     uint32_t first = 0;
-    if ((axis != 0 && axis != -(int32_t)in->dims) || in->dims == 2) {
+    if ((axis != 0 && axis != -(int32_t)in->dims) || (in->dims != 3 && in->dims != 1)) {
         return rt_reason(&rt->layer[number], "along an axis other than the outermost one");
     }
     rt_move *m = pieces(&rt->layer[number], layer->num_out);

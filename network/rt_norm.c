@@ -1,6 +1,6 @@
 /*
- * rt_norm.c - softmax, LayerNorm and RMSNorm on the ALU (npu_rows): layers of their own, and the softmax of attention in
- * INT8, whose blobs are on the host.
+ * rt_norm.c - softmax, LayerNorm and RMSNorm on the ALU (npu_rows): layers of their own, and the softmax of attention
+ * in INT8, whose blobs are on the host.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +26,11 @@ static void put_rows(rt_layer *rl, uint32_t rows, uint32_t cols, uint64_t step, 
     rl->norm_apart = (uint32_t)apart;
 }
 
-/* Each row of the blob. */
+/* Each row of the blob. Only channels of three dimensions have gaps between them. */
 static void each_row(rt_layer *rl, const net_shape *s) {
     const uint64_t row = (uint64_t)s->w * 4, plane = rt_cstep(s);
-    if (s->dims < 3) {
-        put_rows(rl, s->dims == 2 ? s->h : 1, s->w, row, 1, 0);
+    if (s->dims != 3) {
+        put_rows(rl, net_shape_elements(s) / s->w, s->w, row, 1, 0);
     } else if (s->h == 1) {
         put_rows(rl, s->c, s->w, plane, 1, 0);
     } else if (plane == row * s->h) { /* no gaps between channels */
@@ -47,8 +47,11 @@ static void each_map(rt_layer *rl, const net_shape *s) {
 
 /* Softmax across an axis that is not the innermost one: each column of the blob, or of its channels. */
 static void each_column(rt_layer *rl, const net_shape *s, uint32_t axis) {
+    const net_axis a = net_shape_axis(s, axis);
     rl->norm.kind = NPU_ROWS_SOFTMAX_ACROSS;
-    if (s->dims == 3 && axis == 0) {
+    if (s->dims == 4) {
+        put_rows(rl, a.n, a.step, (uint64_t)a.step * 4, a.outer, (uint64_t)a.n * a.step * 4);
+    } else if (s->dims == 3 && axis == 0) {
         each_map(rl, s);
     } else {
         put_rows(rl, s->h, s->w, (uint64_t)s->w * 4, s->dims == 3 ? s->c : 1, rt_cstep(s));
@@ -74,6 +77,9 @@ bool rt_map_softmax(net_rt *rt, uint32_t number) {
     const int32_t given = net_layer_int(layer, 0, 0);
     const uint32_t axis = (uint32_t)(given < 0 ? given + (int32_t)s->dims : given);
     rt_layer *rl = &rt->layer[number];
+    if (s->dims > 3) {
+        return rt_reason(rl, "%u dimensions", s->dims);
+    }
     rl->kind = RT_NORM;
     rl->norm.kind = NPU_ROWS_SOFTMAX;
     if (axis + 1 == s->dims) {
@@ -101,6 +107,9 @@ bool rt_map_norm(net_rt *rt, uint32_t number) {
     const net_shape *s = &rt->graph->blob[layer->in[0]].shape;
     const float eps = net_layer_float(layer, 1, 0.001f);
     rt_layer *rl = &rt->layer[number];
+    if (s->dims > 3) {
+        return rt_reason(rl, "%u dimensions", s->dims);
+    }
     rl->kind = RT_NORM;
     rl->norm.kind = layer->type[0] == 'R' ? NPU_ROWS_RMS_NORM : NPU_ROWS_LAYER_NORM;
     memcpy(&rl->norm.eps, &eps, sizeof eps);
@@ -137,7 +146,22 @@ npu_status rt_run_norm(net_rt *rt, const rt_layer *rl) {
 /* ---- the softmax of attention ---- */
 
 bool rt_softmax_on_npu(const net_layer *layer) {
-    return strcmp(layer->type, "MultiHeadAttention") == 0 && net_layer_int(layer, 18, 0) != 0;
+    return (strcmp(layer->type, "MultiHeadAttention") == 0 || strcmp(layer->type, "SDPA") == 0) &&
+           net_layer_int(layer, 18, 0) != 0;
+}
+
+uint32_t rt_softmax_size(const net_graph *graph, const net_layer *layer, uint32_t *rows, uint32_t *count) {
+    if (strcmp(layer->type, "SDPA") == 0) {
+        net_product product[2];
+        const uint32_t heads = net_sdpa_products(graph, layer, product);
+        *rows = product[0].m;
+        *count = product[0].n;
+        return heads;
+    }
+    const mha_form f = mha_form_of(graph, layer);
+    *rows = f.source;
+    *count = f.target;
+    return f.heads;
 }
 
 npu_rows rt_softmax_rows(const net_rt *rt, uint32_t rows, uint32_t count) {
@@ -157,9 +181,11 @@ void rt_need_softmax(const net_rt *rt, const net_layer *layer, rt_products *need
     if (!rt_softmax_on_npu(layer)) {
         return;
     }
-    const mha_form f = mha_form_of(rt->graph, layer);
-    const npu_rows r = rt_softmax_rows(rt, f.source, f.target);
-    const uint32_t bytes = f.source * f.target * 4;
+    uint32_t rows;
+    uint32_t count;
+    (void)rt_softmax_size(rt->graph, layer, &rows, &count);
+    const npu_rows r = rt_softmax_rows(rt, rows, count);
+    const uint32_t bytes = rows * count * 4;
     need->score_bytes = bytes > need->score_bytes ? bytes : need->score_bytes;
     need->stats_bytes = r.scratch_bytes > need->stats_bytes ? r.scratch_bytes : need->stats_bytes;
 }

@@ -29,7 +29,7 @@ npu_tensor rt_tensor(const net_rt *rt, uint32_t blob, uint32_t addr) {
         rows++;
     }
     rows = length % rows == 0 ? rows : 1; /* the driver will refuse it */
-    const net_shape row = {3, length / rows, rows, 1};
+    const net_shape row = {3, length / rows, rows, 1, 1};
     return (npu_tensor){
         .addr = addr, .step = (uint32_t)rt_cstep(&row), .w = row.w, .h = rows, .c = 1, .layout = NPU_FP32_NCHW};
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attn.h"
 #include "plan_search.h"
 #include "rt.h"
 
@@ -57,9 +56,11 @@ static bool add_softmax(const net_rt *rt, const net_layer *layer, net_tasks *lis
     if (!rt_softmax_on_npu(layer)) {
         return true;
     }
-    const mha_form f = mha_form_of(rt->graph, layer);
-    for (uint32_t h = 0; good && h < f.heads; h++) {
-        const npu_rows rows = rt_softmax_rows(rt, f.source, f.target);
+    uint32_t queries;
+    uint32_t keys;
+    const uint32_t heads = rt_softmax_size(rt->graph, layer, &queries, &keys);
+    for (uint32_t h = 0; good && h < heads; h++) {
+        const npu_rows rows = rt_softmax_rows(rt, queries, keys);
         npu_job job;
         good = add_job(rt, &job, npu_job_rows(&job, &rt->npu, &rows), list, e);
     }

@@ -11,7 +11,7 @@
 static const uint32_t one_bits = 0x3f800000u; /* 1.0 */
 
 static npu_conv conv_of(const net_rt *rt, const net_product *p) {
-    const net_shape out = {3, p->m, 1, 2};
+    const net_shape out = {3, p->m, 1, 2, 1};
     return (npu_conv){.iw = p->m,
                       .ih = 1,
                       .ic = p->k,

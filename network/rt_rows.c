@@ -9,7 +9,7 @@
 #include "rt.h"
 
 static uint32_t pitch_of(uint32_t rows) {
-    const net_shape map = {3, rows, 1, 2};
+    const net_shape map = {3, rows, 1, 2, 1};
     return (uint32_t)rt_cstep(&map);
 }
 

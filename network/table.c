@@ -126,7 +126,7 @@ net_status net_table_add(net_table *table, const char *layer, bool weights, cons
             "calibration table: layer '%.60s': a name with blanks, or a scale that is negative or no number", layer);
     }
     if (find_key(table, key) != NULL) {
-        return net_fail(err, NET_ERR_ARG, "calibration table: '%.60s' is there already", key);
+        return net_fail(err, NET_ERR_ARG, "calibration table: '%.60s' is already in the table", key);
     }
     char *own_key = strdup(key);
     float *own_scale = malloc(count * sizeof *own_scale);

@@ -36,13 +36,11 @@ int network_shape(const net_shape *s, Py_ssize_t count, Py_ssize_t *shape) {
     if (count > 0) {
         shape[dims++] = count;
     }
-    if (s->dims > 2) {
-        shape[dims++] = s->c;
+    uint32_t size[NET_MAX_DIMS];
+    net_shape_outer(s, size);
+    for (uint32_t i = 0; i < s->dims; i++) {
+        shape[dims++] = size[i];
     }
-    if (s->dims > 1) {
-        shape[dims++] = s->h;
-    }
-    shape[dims++] = s->w;
     return dims;
 }
 
@@ -345,10 +343,11 @@ static CORE_METHOD(network_memory) {
 static PyObject *blob_list(const net_graph *g, const uint32_t *blob, uint32_t count) {
     PyObject *list = PyList_New(0);
     for (uint32_t i = 0; list != NULL && i < count; i++) {
-        Py_ssize_t shape[4];
+        Py_ssize_t shape[NET_MAX_DIMS + 1];
         const net_blob *b = &g->blob[blob[i]];
         const int dims = network_shape(&b->shape, 0, shape);
-        PyObject *sizes = dims == 3   ? Py_BuildValue("(nnn)", shape[0], shape[1], shape[2])
+        PyObject *sizes = dims == 4   ? Py_BuildValue("(nnnn)", shape[0], shape[1], shape[2], shape[3])
+                          : dims == 3 ? Py_BuildValue("(nnn)", shape[0], shape[1], shape[2])
                           : dims == 2 ? Py_BuildValue("(nn)", shape[0], shape[1])
                                       : Py_BuildValue("(n)", shape[0]);
         PyObject *pair = sizes != NULL ? Py_BuildValue("(sN)", b->name, sizes) : NULL;

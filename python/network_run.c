@@ -32,7 +32,7 @@ static bool wanted_make(wanted *w, const core_state *state, const net_graph *g, 
         return false;
     }
     for (uint32_t i = 0; i < w->count; i++) {
-        Py_ssize_t shape[4];
+        Py_ssize_t shape[NET_MAX_DIMS + 1];
         w->blob[i] = tensors ? i : g->outputs[i];
         const int dims = network_shape(&g->blob[w->blob[i]].shape, batch, shape);
         w->array[i] = nd_new(&state->np, ND_F32, dims, shape, &w->to[i]);

@@ -58,7 +58,7 @@ const char *arg_text(PyObject *obj, const char *name);
 PyObject *arg_path(PyObject *obj, const char *name);
 
 /* Names of activations, the numbers of GEMM_ACT.TYPE; of operations of the ALU. */
-#define ACT_NAMES_COUNT 12u
+#define ACT_NAMES_COUNT NPU_GEMM_ACT_TYPE_COUNT
 extern const char *const act_names[ACT_NAMES_COUNT];
 #define ALU_NAMES_COUNT NPU_ALU_CTRL_OP_COUNT
 extern const char *const alu_names[ALU_NAMES_COUNT];

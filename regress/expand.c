@@ -93,7 +93,7 @@ static reg_status expand_all_units(const suite_reader *reader, suite_line *line)
         char *name = entries[i]->d_name + strlen("unit_");
         name[strlen(name) - 2] = '\0';
         if (status == REG_OK && !reg_name_valid(name)) {
-            status = reg_suite_bad(reader, "unit all: %s/unit_%s.c is no name for a unit", dir, name);
+            status = reg_suite_bad(reader, "unit all: %s/unit_%s.c is not a valid name of a unit", dir, name);
         } else if (status == REG_OK) {
             status = expand_name(reader, line, name);
         }
@@ -175,7 +175,7 @@ static reg_status expand_all_stored(const suite_reader *reader, suite_line *line
         bool fits = reg_format(one.job.args, sizeof one.job.args, "%s/%s", dir, name);
         name[strlen(name) - strlen(".case")] = '\0';
         if (status == REG_OK && (!fits || strchr(one.job.args, ' ') != NULL || !reg_name_valid(name))) {
-            status = reg_suite_bad(reader, "case all: %s/%s.case is no name for a case", dir, name);
+            status = reg_suite_bad(reader, "case all: %s/%s.case is not a valid name of a case", dir, name);
         } else if (status == REG_OK) {
             (void)reg_format(one.job.name, sizeof one.job.name, "%s", name);
             status = cfg_of_stored(reader, &one);

@@ -43,7 +43,7 @@ int reg_build_lock(const char *build_dir) {
         time_t now = time(NULL);
         struct tm local;
         (void)strftime(line, sizeof line, "%T", localtime_r(&now, &local));
-        (void)dprintf(fd, "%s has it since %s, process %d\n", command != NULL ? command : "tandem-regress", line,
+        (void)dprintf(fd, "%s has held it since %s, process %d\n", command != NULL ? command : "tandem-regress", line,
                       (int)getpid());
     }
     return fd;

@@ -150,10 +150,10 @@ int slurm_submit(slurm_runner *r, slurm_array *array) {
     /* A limit of submitted jobs, or a controller that restarts: retry as long as tasks run, else for a limited time. */
     reg_progress_clear(r->plan->progress);
     if (!r->accepted || r->refused >= REFUSALS_MAX) {
-        return reg_error("sbatch takes no array of %u tasks: %s", array->count, line);
+        return reg_error("sbatch rejects an array of %u tasks: %s", array->count, line);
     }
     if (r->refused == 0) {
-        reg_error("sbatch takes no array of %u tasks for now: %s", array->count, line);
+        reg_error("sbatch rejects an array of %u tasks for now: %s", array->count, line);
     }
     r->refused = r->refused == 0 || !any_task(r) ? r->refused + 1 : r->refused;
     return REG_NONE;

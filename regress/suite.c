@@ -206,7 +206,7 @@ static reg_status apply_key(const suite_reader *reader, suite_line *line, int ke
 static reg_status parse_key(const suite_reader *reader, suite_line *line, char *token, bool seen[KEY_TOTAL]) {
     char *value = strchr(token, '=');
     if (value == NULL) {
-        return reg_suite_bad(reader, "\"%s\" is no key=value (arguments for the program stand after --)", token);
+        return reg_suite_bad(reader, "\"%s\" is not of the form key=value (arguments of the program follow --)", token);
     }
     *value++ = '\0';
     int key = 0;

@@ -6,8 +6,9 @@
     board fifo IN OUT DEPTH          in order, and at most DEPTH transfers are inside
     board memory SLAVE MASTER        what was written to the AXI slave is in the memory behind the master at the end
     board fair REQUESTS GRANTS [N]   an arbiter at two ports of the design; N: grants of others while one waits
-    board registers FILE [REG ...]   registers hold their reset values (fields "exact" of a register description); REG:
-                                     these hold what is written to them
+    board registers FILE [REG ...]   registers hold their reset values (fields "exact" of a register description, .regs;
+                                     or what software alone changes of SystemRDL, .rdl, and IP-XACT, .xml); REG: these
+                                     hold what is written to them; *: all that can
 """
 
 import os
@@ -40,18 +41,38 @@ def wrong(words):
 
 def registers(path, held):
     """Rows of the registers of a description, and which of their bits are read where."""
+    if path.endswith((".rdl", ".xml")):
+        return foreign_registers(path, held)
     import gen_regs  # not needed by who has no registers
     with open(path, encoding="utf-8") as src:
         try:
             desc = gen_regs.parse(gen_regs.Description(path), src.read().splitlines())
         except gen_regs.Bad as err:
             raise Wrong("%s:%d: %s" % (path, err.line, err)) from None
-    names = [r.name for r in desc.regs]
-    for name in held:
-        if name not in names:
-            raise Wrong("%s: there is no register %s, only %s" % (path, name, ", ".join(names)))
+    check_names(path, [r.name for r in desc.regs], held)
     return ['    {"%s", 0x%xu, 0x%xu, 0x%xu, 0x%xu},' % (
-        r.name, r.offset, r.mask("exact"), r.reset, r.mask("exact") if r.name in held else 0) for r in desc.regs]
+        r.name, r.offset, r.mask("exact"), r.reset,
+        r.mask("exact") if r.name in held or "*" in held and r.access == "rw" else 0) for r in desc.regs]
+
+
+def check_names(path, names, held):
+    for name in held:
+        if name not in names and name != "*":
+            raise Wrong("%s: there is no register %s, only %s" % (path, name, ", ".join(names)))
+
+
+def foreign_registers(path, held):
+    """The same of SystemRDL and IP-XACT."""
+    import regs_rdl
+    try:
+        rows = regs_rdl.read(path)
+    except regs_rdl.Wrong as err:
+        raise Wrong(str(err)) from None
+    except OSError as err:
+        raise Wrong("%s: %s" % (path, err.strerror)) from None
+    check_names(path, [r.name for r in rows], held)
+    return ['    {"%s", 0x%xu, 0x%xu, 0x%xu, 0x%xu},' % (
+        r.name, r.offset, r.exact, r.reset, r.hold if r.name in held or "*" in held else 0) for r in rows]
 
 
 def table(boards, folder):

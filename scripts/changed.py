@@ -71,7 +71,7 @@ def all_changes(options):
             changes = [c for c in git.changes(root, base) if not c.path.startswith(options.build_dir + "/")]
             drop_comments(root, base, changes)
         elif options.args.base and not root:
-            raise git.Bad(f"BASE={options.args.base}: this is no git work tree")
+            raise git.Bad(f"BASE={options.args.base}: this is not a git work tree")
         else:
             said.append(f"no git work tree{where or ' here'}: every file counts as changed")
             changes = git.all_files(root)

@@ -81,7 +81,7 @@ class Design:
 
     def check(self):
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,22}", self.name) or self.name in RESERVED:
-            self.bad(0, "%s is no name for a design (small letters, digits and _; not %s)" %
+            self.bad(0, "%s is not a valid name of a design (small letters, digits and _; not %s)" %
                      (self.name, ", ".join(RESERVED)))
         for key in NEEDED:
             if key not in self.lines:
@@ -130,7 +130,7 @@ class Design:
             if not mine:
                 said.append("%s: port %s: %s has no such port" % (self.path, line[0], top))
             elif line[1].startswith("axi4") and set(valid) != {"output" if "master" in line else "input"}:
-                said.append("%s: port %s: it is no %s" % (self.path, line[0], " ".join(line[1:])))
+                said.append("%s: port %s: it is not of kind %s" % (self.path, line[0], " ".join(line[1:])))
         return said + ["%s: no line \"port\" for %s of %s" % (self.path, name, top) for _, name in ports]
 
     def make(self):
@@ -186,8 +186,9 @@ def get(designs, name, key):
 
 # room: the files of a design in it, or the folder
 ROOMS = (("rtl", "rtl/{}"), ("regs", "regs/{}.regs"), ("cmodel", "cmodel/{}"), ("drivers", "drivers/{}"),
-         ("tb", "tb/{}"), ("testcases", "testcases/{}"), ("coverage", "coverage/{}"), ("designs", "designs/{}"),
-         ("tests, by name", "tests/test_{}*"), ("deliberate bugs", "tests/mutants/{}"), ("docs", "docs/{}"))
+         ("tb", "tb/{}"), ("testcases", "testcases/{}"), ("coverage", "coverage/{}"), ("network", "network/{}"),
+         ("designs", "designs/{}"), ("tests, by name", "tests/test_{}*"), ("deliberate bugs", "tests/mutants/{}"),
+         ("docs", "docs/{}"))
 
 
 def lines_of(path):

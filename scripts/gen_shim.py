@@ -3,10 +3,12 @@
 
 The header states every port after elaboration, as VL_IN8(&name,msb,lsb) and so on; these macros are the same in all
 Verilator versions from 4 on. An array of ports (unpacked) becomes a port for each element, name[0] and so on. The
-fields of packed structs, which the header does not have, are in Verilator's tree (--xml-only)."""
+fields of packed structs, which the header does not have, are in Verilator's tree (--xml-only, --json-only), and so are
+the directions of arrays of ports, which versions from about 5.040 on leave out."""
 
 import argparse
 import itertools
+import json
 import os
 import re
 import subprocess
@@ -16,6 +18,8 @@ import xml.etree.ElementTree as xml
 
 PORT = re.compile(r"^\s*VL_(IN|OUT|INOUT)(8|16|64|W)?\(&?(\w+|\(&\w+\)(?:\[\d+\])+),\s*(\d+),\s*(\d+)(?:,\s*\d+)?\);",
                   re.M)
+ARRAY = re.compile(r"^\s*(?:VlUnpacked<)+(CData|SData|IData|QData|VlWide)(?:<\d+>)?/\*(\d+):(\d+)\*/"
+                   r"((?:, \d+>)+) ?&(\w+);", re.M)
 
 
 class Bad(Exception):
@@ -42,52 +46,143 @@ def ports_of(header):
     return ports
 
 
+def arrays_of(header):
+    """(port, name of an element, width, C++ pointer) of the arrays of ports of newer versions, which do not say there
+    whether they are inputs."""
+    ports = []
+    for kind, msb, lsb, sizes, member in ARRAY.findall(header):
+        for place in itertools.product(*[range(int(n)) for n in re.findall(r", (\d+)>", sizes)][::-1]):
+            index = "".join("[%d]" % i for i in place)
+            pointer = "top->%s%s.data()" % (member, index) if kind == "VlWide" else "&top->%s%s" % (member, index)
+            ports.append((port_name(member), port_name(member) + index, int(msb) - int(lsb) + 1, pointer))
+    return ports
+
+
 # ---- packed structs ----
 
-class Types:
-    """The types of Verilator's tree: their bits, and where the fields of packed structs lie in them."""
+class Type:
+    """A type of Verilator's tree: another one by a name ("alias"), an array ("packed", "unpacked": count, sub),
+    "struct", "union" (members: names and their types), or plain bits."""
 
-    def __init__(self, root):
-        self.node = {n.get("id"): n for n in root.iter() if n.tag.endswith("dtype") and n.get("id")}
+    def __init__(self, kind, count=1, sub=None, members=()):
+        self.kind, self.count, self.sub, self.members = kind, count, sub, members
+
+
+def xml_types(root):
+    """Types by their numbers, of a tree in XML."""
+    types = {}
+    for node in root.iter():
+        if not node.tag.endswith("dtype") or not node.get("id"):
+            continue
+        kind, sub = node.tag[:-len("dtype")], node.get("sub_dtype_id")
+        if kind == "basic":
+            types[node.get("id")] = Type("bits", abs(int(node.get("left", 0)) - int(node.get("right", 0))) + 1)
+        elif kind in ("packarray", "unpackarray"):
+            ends = [number_of(c.get("name")) for c in node.iter("const")]
+            types[node.get("id")] = Type(kind.replace("array", "ed"), abs(ends[0] - ends[1]) + 1, sub)
+        elif kind in ("struct", "union"):
+            types[node.get("id")] = Type(kind, members=[(m.get("name"), m.get("sub_dtype_id"))
+                                                        for m in node.findall("memberdtype")])
+        else:
+            types[node.get("id")] = Type("alias", sub=sub) if sub else Type("bits")
+    return types
+
+
+def json_types(tree):
+    """The same of a tree in JSON, which newer versions have instead."""
+    types = {}
+    for node in nodes(tree):
+        kind = node.get("type", "")[:-len("DTYPE")].lower() if node.get("type", "").endswith("DTYPE") else ""
+        sub = node.get("refDTypep", "UNLINKED")
+        if kind == "basic":
+            ends = [int(n) for n in node.get("range", "0:0").split(":")]
+            types[node["addr"]] = Type("bits", abs(ends[0] - ends[1]) + 1)
+        elif kind in ("packarray", "unpackarray"):
+            ends = [int(n) for n in node["declRange"].strip("[]").split(":")]
+            types[node["addr"]] = Type(kind.replace("array", "ed"), abs(ends[0] - ends[1]) + 1, sub)
+        elif kind in ("struct", "union"):
+            types[node["addr"]] = Type(kind, members=[(m["name"], m["addr"]) for m in node["membersp"]])
+        elif kind:
+            types[node["addr"]] = Type("alias", sub=sub) if sub != "UNLINKED" else Type("bits")
+    return types
+
+
+def nodes(tree):
+    """All objects of a tree in JSON."""
+    found = [tree]
+    while found:
+        node = found.pop()
+        if isinstance(node, dict):
+            yield node
+            found += node.values()
+        elif isinstance(node, list):
+            found += node
+
+
+def number_of(text):
+    """Of a constant, "32'sh1f"."""
+    return int(re.sub(r".*'s?h", "", text), 16)
+
+
+class Tree:
+    """The ports of the top module, and what types they have."""
+
+    def __init__(self, path):
+        if path.endswith(".json"):
+            with open(path, encoding="utf-8") as src:
+                tree = json.load(src)
+            self.types = json_types(tree)
+            top = next(m for m in tree["modulesp"] if m["type"] == "MODULE" and m.get("level") == 1)
+            self.ports = {v["name"]: (v["direction"] == "INPUT", v["dtypep"]) for v in nodes(top["stmtsp"])
+                          if v.get("type") == "VAR" and v.get("isPrimaryIO")}
+        else:
+            root = xml.parse(path).getroot()
+            self.types = xml_types(root)
+            top = next(m for m in root.iter("module") if m.get("topModule") == "1")
+            self.ports = {v.get("name"): (v.get("dir") == "input", v.get("dtype_id")) for v in top.findall("var")
+                          if v.get("dir") in ("input", "output")}
 
     def plain(self, number):
         """Without names, enums' items and the like."""
-        node = self.node[number]
-        while node.tag in ("refdtype", "enumdtype", "memberdtype", "constdtype") and node.get("sub_dtype_id"):
-            node = self.node[node.get("sub_dtype_id")]
-        return node
-
-    @staticmethod
-    def count(node):
-        ends = [int(re.sub(r".*'s?h", "", c.get("name")), 16) for c in node.iter("const")]
-        return abs(ends[0] - ends[1]) + 1
+        found = self.types[number]
+        while found.kind == "alias":
+            found = self.types[found.sub]
+        return found
 
     def bits(self, number):
-        node = self.plain(number)
-        if node.tag == "basicdtype":
-            return abs(int(node.get("left", 0)) - int(node.get("right", 0))) + 1
-        if node.tag == "packarraydtype":
-            return self.count(node) * self.bits(node.get("sub_dtype_id"))
-        members = [self.bits(m.get("sub_dtype_id")) for m in node.findall("memberdtype")]
-        return sum(members) if node.tag == "structdtype" else max(members, default=1)
+        found = self.plain(number)
+        if found.kind in ("packed", "unpacked"):
+            return found.count * self.bits(found.sub)
+        inside = [self.bits(m) for _, m in found.members]
+        return found.count if found.kind == "bits" else sum(inside) if found.kind == "struct" else max(inside)
 
     def fields(self, number, name="", lsb=0):
         """(name behind the port's, lsb, bits) of what a struct holds that is no struct itself; of others nothing."""
-        node = self.plain(number)
-        if node.tag == "packarraydtype" and self.plain(node.get("sub_dtype_id")).tag in ("structdtype",
-                                                                                         "packarraydtype"):
-            bits = self.bits(node.get("sub_dtype_id"))
-            found = [self.fields(node.get("sub_dtype_id"), "%s[%d]" % (name, i), lsb + i * bits)
-                     for i in range(self.count(node))]
-            return sum(found, []) if any(found) else []
-        if node.tag != "structdtype":
+        found = self.plain(number)
+        if found.kind == "packed" and self.plain(found.sub).kind in ("struct", "packed"):
+            bits = self.bits(found.sub)
+            inside = [self.fields(found.sub, "%s[%d]" % (name, i), lsb + i * bits) for i in range(found.count)]
+            return sum(inside, []) if any(inside) else []
+        if found.kind != "struct":
             return []
-        found, at = [], lsb + self.bits(number)
-        for member in node.findall("memberdtype"):  # the first one is the highest
-            bits = self.bits(member.get("sub_dtype_id"))
+        inside, at = [], lsb + self.bits(number)
+        for member, sub in found.members:  # the first one is the highest
+            bits = self.bits(sub)
             at -= bits
-            full = "%s.%s" % (name, member.get("name"))
-            found += self.fields(member.get("sub_dtype_id"), full, at) or [(full, at, bits)]
+            full = "%s.%s" % (name, member)
+            inside += self.fields(sub, full, at) or [(full, at, bits)]
+        return inside
+
+    def fields_of(self, ports):
+        """(name, index of the port, lsb, bits) of each field of the ports that are packed structs or arrays of them."""
+        found = []
+        for var, (_, number) in self.ports.items():
+            while self.plain(number).kind == "unpacked":
+                number = self.plain(number).sub
+            inside = self.fields(number)
+            for i, port in enumerate(ports):
+                if inside and (port[0] == var or port[0].startswith(var + "[")):
+                    found += [(port[0] + name, i, lsb, bits) for name, lsb, bits in inside]
         return found
 
 
@@ -106,47 +201,43 @@ def has_structs(command):
 
 
 def write_tree(command, folder):
-    """Verilator's tree for a command line that names the sources: its path; None without structs in them."""
-    if not has_structs(command[1:]):
-        return None
-    tree = os.path.join(folder, "tree.xml")
-    done = subprocess.run([command[0], "--xml-only", "--xml-output", tree, "-Wno-fatal", "-Wno-lint", "-Wno-style",
-                           "--Mdir", folder] + command[1:], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode != 0:
-        # a version without this output, or what the sources need beside it: structs stay vectors
+    """Verilator's tree for a command line that names the sources: its path, or None with a warning."""
+    said = "?"
+    for kind, options in (("xml", ["--xml-only", "--xml-output"]),
+                          ("json", ["--json-only", "--json-only-meta-output", os.path.join(folder, "meta"),
+                                    "--json-only-output"])):
+        tree = os.path.join(folder, "tree." + kind)
+        done = subprocess.run([command[0]] + options + [tree, "-Wno-fatal", "-Wno-lint", "-Wno-style", "--Mdir",
+                               folder] + command[1:], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode == 0:
+            return tree
         said = (done.stdout.strip().splitlines() or ["?"])[0]
-        print("warning: ports that are structs have no fields here: %s" % said, file=sys.stderr)
-        return None
-    return tree
+        if "nvalid option" not in said:
+            break
+    # what the sources need beside the command line: structs stay vectors
+    print("warning: ports that are structs have no fields here: %s" % said, file=sys.stderr)
+    return None
 
 
-def fields_of(path, ports):
-    """(name, index of the port, lsb, bits) of each field of the ports that are packed structs or arrays of them."""
-    root = xml.parse(path).getroot()
-    types = Types(root)
-    top = next(m for m in root.iter("module") if m.get("topModule") == "1")
-    found = []
-    for var in top.findall("var"):
-        number = var.get("dtype_id")
-        while types.plain(number).tag == "unpackarraydtype":
-            number = types.plain(number).get("sub_dtype_id")
-        inside = types.fields(number) if var.get("dir") in ("input", "output") else []
-        for i, port in enumerate(ports):
-            if inside and (port[0] == var.get("name") or port[0].startswith(var.get("name") + "[")):
-                found += [(port[0] + name, i, lsb, bits) for name, lsb, bits in inside]
-    return found
-
-
-def find_fields(command, ports):
-    """fields_of(), by a command line of Verilator."""
-    with tempfile.TemporaryDirectory() as folder:
-        tree = write_tree(command, folder)
-        return fields_of(tree, ports) if tree else []
+def read_ports(header, command=()):
+    """Ports as of ports_of(), and fields of those that are packed structs: (name, index of the port, lsb, bits).
+    command: a command line of Verilator that reads the sources; without it there are no fields."""
+    ports, arrays = ports_of(header), arrays_of(header)
+    fields = []
+    if command and (arrays or has_structs(command[1:])):
+        with tempfile.TemporaryDirectory() as folder:
+            path = write_tree(command, folder)
+            tree = Tree(path) if path else None
+        if tree:
+            ports += [(name, width, tree.ports[var][0], pointer) for var, name, width, pointer in arrays]
+            fields, arrays = tree.fields_of(ports), []
+    if arrays:
+        raise Bad("port %s is an array, whose direction is not known" % arrays[0][0])
+    return ports, fields
 
 
 def generate(top, header, command=()):
-    ports = ports_of(header)
-    fields = find_fields(command, ports) if command else []
+    ports, fields = read_ports(header, command)
     if not ports:
         raise Bad("no port found in the header of %s" % top)
     table = ["static const tb_shim_field shim_fields[] = {"] + [
@@ -181,7 +272,7 @@ def main():
     except OSError as err:
         print("gen_shim: %s: %s" % (err.filename, err.strerror), file=sys.stderr)
         return 1
-    except (Bad, xml.ParseError, StopIteration, KeyError) as err:
+    except (Bad, xml.ParseError, ValueError, StopIteration, KeyError) as err:
         print("gen_shim: %s: %s" % (args.top, err), file=sys.stderr)
         return 1
     return 0

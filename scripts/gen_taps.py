@@ -3,15 +3,18 @@
 statement that puts it into the unit.
 
 usage: gen_taps.py --list FILE --rtl DIR [--rtl DIR]... [--registers FILE.c]... --sv OUT.sv --vlt OUT.vlt [--near OUT]
+                   [--foreign]
 
 A line of the list, continued by lines that begin with a blank:
 
-    MODULE [as KIND] [-PORT | -* | +NAME | +PORT.FIELD | +PORT.{FIELD,FIELD} | +NAME=edges(CLOCK) | +NAME=PARAMETER]...
+    MODULE [as KIND] [-PORT | -* | +NAME | +PORT.FIELD | +PORT.{FIELD,FIELD} | +NAME=edges(CLOCK) | +NAME=PARAMETER |
+        +NAME=not(SIGNAL) | +NAME=bit(SIGNAL)]...
 
 All ports but clk_i are tapped under their own names. -PORT leaves one out (-*: all of them), +NAME adds a port or a
 signal of the module's body, +PORT.FIELD one field of a packed struct, as PORT with the field's name before its suffix
 (task_i.iw: task_iw_i), +NAME=edges(CLOCK) an 8-bit counter of rising edges, +NAME=PARAMETER the value of a parameter,
-32 bits wide. KIND is the name by which checks find the tap (default: the module's).
+32 bits wide, +NAME=not(SIGNAL) a signal of one bit inverted, bit(SIGNAL) as it is: +rst_ni=not(rst) is the reset that
+checks look at. KIND is the name by which checks find the tap (default: the module's).
 
 A line `near: NAME NAME ...` says which signals of taps are looked at in every cycle. The file of --near has their
 names, one a line, for tap_alias.py, which puts them side by side in memory, in this order.
@@ -19,6 +22,9 @@ names, one a line, for tap_alias.py, which puts them side by side in memory, in 
 --registers: C files that read registers of the design by name. Those of their string literals that end in _q become
 readable in every listed module and in its parts that has such a register. They are variables of the model in any case,
 so this costs nothing.
+
+--foreign: sources in any style, also Verilog without types in the header. Widths are asked of each instance ($bits)
+instead of being read.
 """
 import argparse
 import pathlib
@@ -34,19 +40,21 @@ REGISTER = re.compile(r'\b[a-z]\w*_q\b')
 class Tap:
     """One line of the list."""
 
-    def __init__(self, rtl, words):
+    def __init__(self, rtl, words, foreign=False):
+        self.foreign = foreign
         self.unit, self.kind = rtl.module(words[0]), words[0]
         words = words[1:]
         if words[:1] == ['as']:
             self.kind, words = words[1], words[2:]
         self.inputs = {n: (n, k) for n, k in self.unit.ports.items() if n != 'clk_i'}  # name: (expression, type)
-        self.edges = {}
+        self.edges, self.bits = {}, set()
         for word in words:
             self._word(rtl, word)
 
     def _word(self, rtl, word):
         sign, name = word[:1], word[1:]
         edges = re.fullmatch(r'(\w+)=edges\((\w+)\)', name)
+        bit = re.fullmatch(r'(\w+)=(not|bit)\((\w+)\)', name)
         field = re.fullmatch(r'(\w+)\.(?:(\w+)|\{([\w,]+)\})', name)
         if word == '-*':
             self.inputs = {}
@@ -55,6 +63,9 @@ class Tap:
         elif sign == '+' and edges:
             self.edges[edges[1]] = edges[2]
             self.inputs[edges[2]] = (edges[2], '')
+        elif sign == '+' and bit:
+            self.inputs[bit[1]] = (('!' if bit[2] == 'not' else '') + bit[3], '')
+            self.bits.add(bit[1])
         elif sign == '+' and re.fullmatch(r'\w+=\w+', name):
             name, value = name.split('=')
             self.inputs[name] = (f"32'({value})", '[31:0]')
@@ -74,6 +85,8 @@ class Tap:
         self.inputs[f'{base}_{field}_{suffix}'] = (f'{port}.{field}', fields[field])
 
     def text(self):
+        if self.foreign:
+            return self._foreign_text()
         params = self.unit.parameters + self.unit.constants(k for _, k in self.inputs.values())
         out = [f'module tap_{self.kind}']
         if params:
@@ -91,6 +104,22 @@ class Tap:
         values = f' #({", ".join(f".{n}({n})" for n in names)})' if names else ''
         ports = ', '.join([f'.{n}({e})' for n, (e, _) in self.inputs.items() if n != e] + ['.*'])
         return '\n'.join(out + [f'bind {self.unit.name} tap_{self.kind}{values} u_tap_{self.kind} ({ports});', ''])
+
+    def _foreign_text(self):
+        """Without parameters and types of the unit: the width of each signal is a parameter, which the instance has."""
+        wide = [n for n, (e, _) in self.inputs.items() if n not in self.bits and not e.startswith("32'")]
+        name = f'tap_{self.kind}'
+        width = {n: f'[W_{n}-1:0] ' for n in wide}
+        width.update({n: '[31:0] ' for n, (e, _) in self.inputs.items() if e.startswith("32'")})
+        params = ', '.join(f'parameter int W_{n} = 1' for n in wide)
+        out = [f'module {name}' + (f' #({params})' if wide else '') + ' (',
+               ',\n'.join(f'  input logic {width.get(n, "")}{n}' for n in self.inputs), ');']
+        for edge, clock in self.edges.items():
+            out += [f'  logic [7:0] {edge};', f'  initial {edge} = \'0;',
+                    f'  always_ff @(posedge {clock}) {edge} <= {edge} + 8\'d1;']
+        values = f' #({", ".join(f".W_{n}($bits({self.inputs[n][0]}))" for n in wide)})' if wide else ''
+        ports = ', '.join(f'.{n}({e})' for n, (e, _) in self.inputs.items())
+        return '\n'.join(out + ['endmodule', '', f'bind {self.unit.name} {name}{values} u_{name} ({ports});', ''])
 
     @staticmethod
     def _type(kind):
@@ -114,7 +143,7 @@ def read_list(path, rtl):
             near += words[1:]
             continue
         try:
-            taps.append(Tap(rtl, words))
+            taps.append(Tap(rtl, words, rtl.foreign))
         except Bad as e:
             raise Bad(f'{path}:{num}: {e}') from e
     return taps, near
@@ -144,10 +173,12 @@ def main():
     parser.add_argument('--sv', required=True, metavar='FILE', help='the taps')
     parser.add_argument('--vlt', required=True, metavar='FILE',
                         help="Verilator's configuration that makes them readable")
+    parser.add_argument('--foreign', action='store_true',
+                        help='sources in any style: widths are asked of the instances')
     parser.add_argument('--near', metavar='FILE', help='names of the signals that are looked at in every cycle')
     args = parser.parse_args()
     try:
-        rtl = Rtl(args.rtl)
+        rtl = Rtl(args.rtl, args.foreign)
         taps, near = read_list(args.list, rtl)
         public = public_registers(rtl, taps, args.registers)
     except (Bad, OSError) as e:

@@ -169,6 +169,22 @@ columns_120() {
             END { exit bad }'
 }
 
+# Lines of code, without comments; the header of a longer file says why it is one.
+rtl_300() {
+    # shellcheck disable=SC2046
+    awk 'function report() {
+             if (lines > 310 && !reason) {
+                 printf "%s: %d lines of code, at most about 300 expected; a longer file says why in its header: %s\n",
+                     name, lines, "\"More than 300 lines: ...\""
+                 bad = 1
+             }
+         }
+         FNR == 1 { report(); name = FILENAME; lines = 0; reason = 0 }
+         /More than 300 lines: / { reason = 1 }
+         !/^[ \t]*(\/\/|$)/ { lines++ }
+         END { report(); exit bad }' $(sources 'rtl/*.sv')
+}
+
 freestanding() { # target triple, flags
     local target=$1 f
     shift
@@ -201,6 +217,7 @@ check "framework does not know the designs ($(design words | paste -sd ' '))" fr
 check "ports of the top modules are those of their descriptions" design ports
 check "floors: who includes whom" "$PYTHON" scripts/floors.py
 check "lines have at most 120 columns" columns_120
+check "RTL files have at most about 300 lines of code, or a reason" rtl_300
 check "style of SystemVerilog" sv_style
 if need "$VERILATOR" deps "Verilator lint"; then
     for d in $designs; do

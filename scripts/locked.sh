@@ -31,5 +31,5 @@ until [ "$file" -ef /proc/self/fd/9 ]; do # make clean may remove it while we wa
     done
 done
 [ -z "$said" ] || [ ! -t 2 ] || echo >&2
-echo "${TANDEM_COMMAND:-$*} has it since $(date +%T), process $$" >"$file"
+echo "${TANDEM_COMMAND:-$*} has held it since $(date +%T), process $$" >"$file"
 exec "$@"

@@ -33,6 +33,7 @@ from qualify_run import VERDICTS, WHATS, Bad, Runner, edited, jobs_of, read_json
 
 KEYS = ("line", "old", "new", "why")
 NTH = "nth"  # which one, where several mutants of a file have the same line, old and new
+CFG = "cfg"  # the configurations that it is about, separated by spaces, if it is not about all
 
 
 # ---- the mutants ----
@@ -56,7 +57,7 @@ def equivalents(path):
                 continue
             if words[0] == "equivalent" and len(words) == 3:
                 entries.append({"at": "%s:%d" % (path, number), "file": words[1], "operator": words[2]})
-            elif key in KEYS + (NTH,) and entries:
+            elif key in KEYS + (NTH, CFG) and entries:
                 entries[-1][key] = value.strip()
             else:
                 raise Bad('%s:%d: expected "equivalent FILE OPERATOR" or one of %s:' % (path, number, ":, ".join(KEYS)))
@@ -67,10 +68,12 @@ def equivalents(path):
     return entries
 
 
-def apply_equivalents(mutants, entries):
-    """Survivors with a reason become equivalent. Returns what is stale."""
+def apply_equivalents(mutants, entries, cfg=None):
+    """Survivors with a reason become equivalent. Returns what is stale. cfg: others' entries do not count."""
     stale = []
     for entry in entries:
+        if cfg is not None and CFG in entry and cfg not in entry[CFG].split():
+            continue
         named = [m for m in mutants if m["text"] == entry["line"] and
                  all(m[k] == entry[k] for k in ("file", "operator", "old", "new"))]
         if NTH in entry:
@@ -180,7 +183,7 @@ def run(args):
         if m["verdict"] == "not-reached" and compiled is not None and m["id"] not in compiled:
             m["verdict"] = "absent"
         m["what"] = whats[m["job"]] if "job" in m else ""
-    stale = apply_equivalents(made, entries)
+    stale = apply_equivalents(made, entries, args.cfg)
     kept = {"design": args.design, "cfg": args.cfg, "suite": args.suite, "all": len(made), "jobs": ran,
             "other_jobs": others, "since": args.since, "stale": stale,
             "seconds": round(time.monotonic() - begin, 2), "sources": sources,
@@ -224,7 +227,7 @@ def finish(kept, gate):
 def load(folder):
     kept = read_json(os.path.join(folder, "qualify.json"))
     if not isinstance(kept, dict) or "mutants" not in kept:
-        raise Bad("%s/qualify.json: it is no result of qualify.py run" % folder)
+        raise Bad("%s/qualify.json: it is not a result of qualify.py run" % folder)
     return kept
 
 

@@ -30,7 +30,7 @@ def read_patch(path):
             changes.append((file, old, new))
             old, new = [], []
     if not changes:
-        raise Bad("%s: it is no patch" % path)
+        raise Bad("%s: it is not a patch" % path)
     return changes
 
 

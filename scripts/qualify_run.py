@@ -24,7 +24,7 @@ def read_json(path):
         with open(path, encoding="utf-8") as src:
             return json.load(src)
     except (OSError, ValueError) as err:
-        raise Bad("%s: %s" % (path, getattr(err, "strerror", None) or "it is no JSON: %s" % err))
+        raise Bad("%s: %s" % (path, getattr(err, "strerror", None) or "it is not JSON: %s" % err))
 
 
 def write(path, text):

@@ -39,11 +39,13 @@ def closing(text, at):
 
 
 class Module:
-    """Parameters, ports and the body of a module with an ANSI header."""
+    """Parameters, ports and the body of a module with an ANSI header. Foreign: also one without, and in any style; of
+    its ports only names and directions are known."""
 
-    def __init__(self, name, text):
-        self.name = name
-        match = re.search(rf'\bmodule\s+{name}\b[^(#;]*(#?)\s*\(', text)
+    def __init__(self, name, text, foreign=False):
+        self.name, self.foreign = name, foreign
+        text = re.sub(r'\(\*(?!\s*\)).*?\*\)|^[ \t]*`[^\n]*', ' ', text, flags=re.S | re.M) if foreign else text
+        match = re.search(rf'\bmodule\s+{name}\b(?:\s+import\s[^;]*;)*[^(#;]*(#?)\s*\(', text)
         if match is None:
             raise Bad(f'{name}: no module header')
         at, self.parameters = match.end() - 1, []
@@ -53,8 +55,11 @@ class Module:
             at = text.index('(', end)
         end = closing(text, at)
         self.ports, self.ways = {}, {}  # {name: type}, {name: input, output or inout}
-        self._ports(split(text[at + 1:end]))
         self.body = text[end + 1:text.index('endmodule', end)]
+        if foreign:
+            self._foreign_ports(split(text[at + 1:end]))
+        else:
+            self._ports(split(text[at + 1:end]))
 
     def _ports(self, declarations):
         way, kind = None, None
@@ -68,8 +73,21 @@ class Module:
                 raise Bad(f'{self.name}: port "{d}" is not understood')
             self.ports[name], self.ways[name] = kind, way
 
+    def _foreign_ports(self, declarations):
+        way = None
+        for d in declarations:
+            match = re.search(r'\b(input|output|inout)\b', d)
+            way = match.group(1) if match else way
+            name = re.sub(r'\s*(\[[^\]]*\]|=.*)*\s*$', '', d, flags=re.S)
+            name = re.search(r'(\w+)$', name)
+            inside = name and re.search(rf'\b(input|output|inout)\b[^;]*\b{name[1]}\b', self.body)
+            if name and (way or inside) and not re.search(r'\]\s*$', d):  # arrays are not tapped
+                self.ports[name[1]], self.ways[name[1]] = '', way or inside[1]
+
     def signal(self, name):
         """Type of a signal that the body declares."""
+        if self.foreign and re.search(rf'\b{name}\b', self.body):
+            return ''
         for match in DECLARATION.finditer(self.body):
             if name in [n.strip() for n in match.group(2).split(',')]:
                 return ' '.join(match.group(1).split())
@@ -95,10 +113,11 @@ class Module:
 class Rtl:
     """Modules and packed structs of the RTL folders."""
 
-    def __init__(self, folders):
-        self.files, self.fields, self.modules = {}, {}, {}
-        for path in sorted(p for f in folders for p in pathlib.Path(f).rglob('*.sv*')):
-            text = without_comments(path.read_text(encoding='utf-8'))
+    def __init__(self, folders, foreign=False):
+        self.files, self.fields, self.modules, self.foreign = {}, {}, {}, foreign
+        names = ('*.sv*', '*.v') if foreign else ('*.sv*',)
+        for path in sorted(p for f in folders for n in names for p in pathlib.Path(f).rglob(n)):
+            text = without_comments(path.read_text(encoding='utf-8', errors='replace' if foreign else None))
             self.files.update((name, text) for name in re.findall(r'^\s*module\s+(\w+)', text, re.M))
             for body, name in re.findall(r'struct\s+packed\s*\{(.*?)\}\s*(\w+)\s*;', text, re.S):
                 members = re.findall(r'logic\s*((?:\[[^\]]*\])?)\s*(\w+)\s*;', body)
@@ -108,7 +127,7 @@ class Rtl:
         if name not in self.files:
             raise Bad(f'there is no module {name}')
         if name not in self.modules:
-            self.modules[name] = Module(name, self.files[name])
+            self.modules[name] = Module(name, self.files[name], self.foreign)
         return self.modules[name]
 
     def parts(self, name):

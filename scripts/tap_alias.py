@@ -11,8 +11,10 @@ same signal, both may share the signal's storage. This does not hold where the d
 instead of its source, as Verilator may arrange: within an evaluation the two can differ. Any other form is left
 unchanged, so a Verilator with other code gives a slower model, but not a wrong one.
 
-NAMES is a file with names of signals, one a line: what taps have of a byte under these names becomes the first of the
-model's variables, in this order. They are looked at in every cycle (tb/tap/plan.h), together.
+NAMES is a file with names of signals, one a line: what taps have under these names, and ports with these names, become
+the first of the model's variables, in this order: bytes, then wider ones. They are looked at in every cycle
+(tb/tap/plan.h), together. A name may have the tap's kind and a point before it; signals of one name are in the order of
+their instances.
 """
 import pathlib
 import re
@@ -20,15 +22,18 @@ import sys
 
 SELF = r'(?:vlSelf->|vlSelfRef\.)'
 OBJECT = r'(?:vlSelf->|vlSelfRef\.|\bTOP\.|vlSymsp->TOP\.)'
+TAP_NAME = '__DOT__u_tap_'
 TAP = r'\w+__DOT__u_tap_\w+?__DOT__\w+'
 ASSIGN = re.compile(SELF + r'(\w+)((?:\[\w+\])?)\s*=(?!=)\s*([^;]+);')
 RESET = re.compile(r'VL_\w*RAND_RESET\w*\(')
 WIDE_RESET = re.compile(r'VL_\w*RAND_RESET_W\(\s*\d+\s*,\s*' + SELF + r'(\w+)[^;]*;')
 MEMBER = re.compile(r'^\s*((?:[CSIQ]Data|VlWide<\d+>))(?:/\*[\d:]+\*/)?\s+(\w+);\s*$', re.M)
 PORT = re.compile(r'\bVL_(?:IN|OUT|INOUT)(8|16|64|W|)\(&?(\w+),\d+,\d+(?:,(\d+))?\);')
-# the begin of the variables, and those of a byte
+# the begin of the variables, and those of up to 32 bits
 STATE = '    // DESIGN SPECIFIC STATE\n'
-BYTE = re.compile(r'^ *(?:CData(?:/\*[\d:]+\*/)? +(\w+);|VL_(?:IN|OUT|INOUT)8\(&?(\w+),\d+,\d+\);)\n', re.M)
+SMALL = ['CData', 'SData', 'IData']
+VARIABLE = re.compile(r'^ *(?:[CSI]Data(?:/\*[\d:]+\*/)? +(\w+);|'
+                      r'VL_(?:IN|OUT|INOUT)(?:8|16|)\(&?(\w+),\d+,\d+\);)\n', re.M)
 PORT_TYPES = {'8': 'CData', '16': 'SData', '': 'IData', '64': 'QData'}
 
 WORD = re.compile(SELF + r'(\w+)\[(\w+)\]')
@@ -151,14 +156,29 @@ def rewrite(text, alias, types):
     return re.sub(rf'({OBJECT})({TAP})\b', use, text)
 
 
-def gather(declared, types, alias, names):
-    """The header with the variables of these signals of taps as the first members."""
+def places(types, alias, names):
+    """{variable: sort key} of the signals with these names."""
+    index = {name: i for i, name in enumerate(names)}
     place = {}
+
+    def put(variable, name, instance):
+        near = index.get(instance.rpartition(TAP_NAME)[2] + '.' + name, index.get(name))
+        if near is not None and types[variable] in SMALL:
+            key = (SMALL.index(types[variable]), near, instance)
+            place[variable] = min(place.get(variable, key), key)
+
     for tap in types:
-        name = tap.rpartition('__DOT__')[2]
-        if name in names and types[tap] == 'CData' and re.fullmatch(TAP, tap):
-            variable = alias.get(tap, (tap, None))[0]
-            place[variable] = min(place.get(variable, len(names)), names.index(name))
+        instance, _, name = tap.rpartition('__DOT__')
+        if re.fullmatch(TAP, tap):
+            put(alias.get(tap, (tap, None))[0], name, instance)
+        elif tap in index:  # a port
+            put(tap, tap, '')
+    return place
+
+
+def gather(declared, types, alias, names):
+    """The header with these variables as the first members."""
+    place = places(types, alias, names)
     lines = []
 
     def take(match):
@@ -169,7 +189,9 @@ def gather(declared, types, alias, names):
         return ''
 
     head, state, members = declared.partition(STATE)
-    members = BYTE.sub(take, members)
+    if not state:
+        return declared
+    members = VARIABLE.sub(take, members)
     return head + state + ''.join(text for _, text in sorted(lines, key=lambda line: line[0])) + members
 
 

@@ -42,6 +42,7 @@
 #include "stream/fair.h"
 #include "stream/stream.h"
 #include "tap/check.h"
+#include "tap/hands.h"
 #include "tap/tap.h"
 #include "tlog/tlog.h"
 #include "wave/wave.h"

@@ -1,5 +1,6 @@
 """The generators and checks of the build: register description, shim, unit benches, floors, repro."""
 
+import json
 import os
 import pathlib
 import re
@@ -211,6 +212,44 @@ def test_shim_ports(tmp_path):
     assert done.returncode != 0 and not (tmp_path / "e.cpp").exists()
 
 
+NEWER = """#!/bin/sh
+# a Verilator that has its tree in JSON only
+case "$1" in
+--xml-only) echo "%Error: Invalid option: --xml-only"; exit 1 ;;
+--json-only) cp tree.json "$5" ;;
+esac
+"""
+TREE = {"type": "NETLIST", "modulesp": [{"type": "MODULE", "name": "t", "level": 1, "stmtsp": [
+    {"type": "VAR", "name": "a", "isPrimaryIO": True, "direction": "INPUT", "dtypep": "(A)"},
+    {"type": "VAR", "name": "s", "isPrimaryIO": True, "direction": "OUTPUT", "dtypep": "(S)"}]}],
+    "miscsp": [{"type": "TYPETABLE", "typesp": [
+        {"type": "UNPACKARRAYDTYPE", "addr": "(A)", "declRange": "[0:1]", "refDTypep": "(U)"},
+        {"type": "UNPACKARRAYDTYPE", "addr": "(U)", "declRange": "[2:0]", "refDTypep": "(W)"},
+        {"type": "BASICDTYPE", "addr": "(W)", "range": "69:0"}, {"type": "BASICDTYPE", "addr": "(B)"},
+        {"type": "REFDTYPE", "addr": "(S)", "refDTypep": "(P)"},
+        {"type": "PACKARRAYDTYPE", "addr": "(P)", "declRange": "[0:1]", "refDTypep": "(R)"},
+        {"type": "STRUCTDTYPE", "addr": "(R)", "membersp": [
+            {"type": "MEMBERDTYPE", "name": "x", "addr": "(X)", "refDTypep": "(E)"},
+            {"type": "MEMBERDTYPE", "name": "y", "addr": "(Y)", "refDTypep": "(B)"}]},
+        {"type": "ENUMDTYPE", "addr": "(E)", "refDTypep": "(N)"}, 
+        {"type": "BASICDTYPE", "addr": "(N)", "range": "0:2"}]}]}
+
+
+def test_shim_of_newer_versions(tmp_path):
+    """Headers without directions of arrays, fields of structs from a tree in JSON."""
+    (tmp_path / "Vt.h").write_text("    VL_OUT8(&s,7,0);\n    VlUnpacked<VlUnpacked<VlWide<3>/*69:0*/, 3>, 2> &a;\n")
+    (tmp_path / "tree.json").write_text(json.dumps(TREE))
+    (tmp_path / "newer").write_text(NEWER)
+    (tmp_path / "newer").chmod(0o755)
+    command = [str(ROOT / "scripts/gen_shim.py"), "--top", "t", "--header", "Vt.h", "--output", "s.cpp"]
+    subprocess.run(command + ["--read", "./newer"], cwd=tmp_path, check=True)
+    text = (tmp_path / "s.cpp").read_text()
+    assert '"a[1][2]", 70, true, top->a[1][2].data()' in text and text.count('"a[') == 6
+    assert '{"s[0].x", 0, 1, 3}' in text and '{"s[1].y", 0, 4, 1}' in text
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1 and "port a is an array, whose direction is not known" in done.stderr
+
+
 def test_unit_benches(tmp_path):
     (tmp_path / "rtl").mkdir()
     (tmp_path / "rtl/npu_fifo.sv").write_text("module npu_fifo #(parameter int unsigned Width = 1) (); endmodule\n")
@@ -343,18 +382,30 @@ def test_tap_alias(tmp_path):
 
 
 def test_tap_alias_puts_signals_side_by_side(tmp_path):
-    """Bytes under the given names, in their order: a source, a signal of a tap, and a port; nothing else moves."""
+    """What has the given names, in their order: a source, a signal of a tap, and ports; bytes first, wide ones stay."""
     begin = "class alignas(8) Vt___024root final {\n"
-    state = begin + "    // DESIGN SPECIFIC STATE\n"
-    names = ["high", "inverse", "clk_i", "v_i", "none"]
+    state = begin + "    // DESIGN SPECIFIC STATE\n    VL_OUT(count_o,31,0);\n"
+    names = ["count_o", "high", "a.inverse", "clk_i", "b.v_i", "v_i", "middle", "none"]
     code, header = tap_alias(tmp_path, TAP_CODE, TAP_HEADER.replace(begin, state), names)
     _, plain = tap_alias(tmp_path, TAP_CODE, TAP_HEADER.replace(begin, state))
-    lines = ["    CData/*0:0*/ t__DOT__u_a__DOT__u_tap_a__DOT__inverse;", "    VL_IN8(clk_i,0,0);",
-             "    CData/*0:0*/ t__DOT__u_a__DOT__v_q;"]
-    assert header.startswith(state + "\n".join(lines) + "\n")
+    lines = ["    // DESIGN SPECIFIC STATE", "    CData/*0:0*/ t__DOT__u_a__DOT__u_tap_a__DOT__inverse;",
+             "    VL_IN8(clk_i,0,0);", "    CData/*0:0*/ t__DOT__u_a__DOT__v_q;", "    VL_OUT(count_o,31,0);"]
+    assert header.startswith(begin + "\n".join(lines) + "\n")
     assert sorted(header.splitlines()) == sorted(plain.splitlines())
-    _, other = tap_alias(tmp_path, TAP_CODE, TAP_HEADER, names)  # of a Verilator that begins differently
-    assert other == plain.replace(state, begin)
+    strange = begin + "    VL_OUT(count_o,31,0);\n"  # of a Verilator that begins differently
+    _, other = tap_alias(tmp_path, TAP_CODE, TAP_HEADER.replace(begin, strange), names)
+    assert other == plain.replace(state, strange)
+
+
+def test_tap_alias_order_of_instances(tmp_path):
+    """Signals of one name are in the order of their instances, whatever their order in the model: checks compare the
+    clock gates of a run together (tb/npu/score/clk_gate.c)."""
+    header = "class V final {\n    // DESIGN SPECIFIC STATE\n" + "".join(
+        f"    CData/*0:0*/ t__DOT__{i}__DOT__u_tap_g__DOT__{n};\n" for i, n in
+        (("u_c", "e"), ("u_a", "d"), ("u_b", "e"), ("u_a", "e"), ("u_c", "d"))) + "};\n"
+    _, header = tap_alias(tmp_path, "", header, ["g.e", "d"])
+    assert re.findall(r"u_(\w)__DOT__u_tap_g__DOT__(\w);", header) == [
+        ("a", "e"), ("b", "e"), ("c", "e"), ("a", "d"), ("c", "d")]
 
 
 def test_tap_alias_that_the_design_reads(tmp_path):
@@ -392,7 +443,7 @@ until [ -e $(dirname $0)/go ]; do sleep 0.05; done
 printf '#!/bin/sh\\n' >$out && chmod +x $out
 rmdir $0.busy
 """
-LINE = r"waiting for {}/lock: make \S+/fp-vectors .*\S has it since \d\d:\d\d:\d\d, process \d+{}; waited \d+ s"
+LINE = r"waiting for {}/lock: make \S+/fp-vectors .*\S has held it since \d\d:\d\d:\d\d, process \d+{}; waited \d+ s"
 
 
 @pytest.fixture

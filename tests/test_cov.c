@@ -400,10 +400,10 @@ static void test_refused_crosses(void **state) {
                   "g: cross 1 needs a name of letters, digits, _ and -");
     const cov_rule unknown = {COV_IGNORED, "why", {"a", "z"}};
     refused_cross(&(cov_cross){.name = "x", .bug = "bug", .points = {"p", "q"}, .rules = &unknown, .rule_count = 1},
-                  "g.x: a rule names 'z', which is no counted bin of q");
+                  "g.x: a rule names 'z', which is not a counted bin of q");
     const cov_rule ignored = {COV_IGNORED, "why", {"a|c"}};
     refused_cross(&(cov_cross){.name = "x", .bug = "bug", .points = {"p", "q"}, .rules = &ignored, .rule_count = 1},
-                  "g.x: a rule names 'c', which is no counted bin of p");
+                  "g.x: a rule names 'c', which is not a counted bin of p");
     const cov_rule no_why = {COV_IGNORED, NULL, {"a"}};
     refused_cross(&(cov_cross){.name = "x", .bug = "bug", .points = {"p", "q"}, .rules = &no_why, .rule_count = 1},
                   "g.x: rule 1 ignores or forbids, and gives its reason in one line");

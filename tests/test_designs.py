@@ -70,7 +70,7 @@ def test_refused(tmp_path, text, said):
     ("input logic clk_i, output logic [7:0] m_axi_awaddr_o, output logic m_axi_awvalid_o", []),
     ("input logic clk_i, output logic m_axi_awvalid_o, output logic done_o", ['no line "port" for done_o of chip']),
     ("input logic clk_i", ["port m_axi_: chip has no such port"]),
-    ("input logic clk_i, input logic m_axi_awvalid_i", ["port m_axi_: it is no axi4 master"]),
+    ("input logic clk_i, input logic m_axi_awvalid_i", ["port m_axi_: it is not of kind axi4 master"]),
 ])
 def test_ports(tmp_path, ports, said):
     describe(tmp_path, GOOD + "port clk_i clock\nport m_axi_ axi4 master\n")
@@ -85,7 +85,7 @@ def test_ports(tmp_path, ports, said):
 
 def test_names(tmp_path):
     assert "two designs have this name" in design("list", folder=describe(tmp_path / "a", GOOD, "npu")).stderr
-    assert "is no name for a design" in design("list", folder=describe(tmp_path / "b", GOOD, "host")).stderr
+    assert "is not a valid name of a design" in design("list", folder=describe(tmp_path / "b", GOOD, "host")).stderr
     assert "there is no folder" in design("list", folder=tmp_path / "none").stderr
     done = subprocess.run(["make", "-s", "DUT=none", "help"], cwd=ROOT, env=ENV, capture_output=True, text=True)
     assert done.returncode == 2 and "DUT=none: expected one of npu axi_copy" in done.stderr

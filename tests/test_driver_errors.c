@@ -283,6 +283,11 @@ static void eltwise_errors(void **state) {
     ELTWISE(NPU_ERR_ARG, o.op = NPU_ALU_OP_COUNT);
     ELTWISE(NPU_ERR_ARG, o.op = NPU_ALU_DOT);
     ELTWISE(NPU_ERR_ARG, o.op = NPU_ALU_SUM);
+    ELTWISE(NPU_ERR_ARG, o.op = NPU_ALU_RMAX);
+    ELTWISE(NPU_ERR_ARG, o.op = NPU_ALU_SUMSQ);
+    ELTWISE(NPU_ERR_ARG, o.func = NPU_FUNC_COUNT);
+    ELTWISE(NPU_ERR_ACT, (o.func = NPU_FUNC_EXP, o.act = NPU_ACT_RELU));
+    ELTWISE(NPU_ERR_LAYOUT, (o.op = NPU_ALU_ADD_I32, o.func = NPU_FUNC_RSQRT));
     ELTWISE(NPU_ERR_ARG, o.p_kind = (npu_operand)3);
     ELTWISE(NPU_ERR_ARG, o.q_kind = (npu_operand)3);
     ELTWISE(NPU_ERR_LAYOUT, o.q_kind = NPU_VECTOR);
@@ -313,6 +318,7 @@ static void eltwise_errors(void **state) {
     o.b.addr = 3;
     expect_legal(&q, run_eltwise, &o);
     o = muladd();
+    o.func = NPU_FUNC_RECIP;
     o.out = o.a;
     expect_legal(&q, run_eltwise, &o);
     o.out = o.b;
@@ -361,6 +367,71 @@ static void reduction_errors(void **state) {
     quiet q;
     quiet_open(&q);
     assert_int_equal(npu_dot_run(&q.dev, IN, AUX, 4, 0, OUT, NULL), NPU_ERR_ARG);
+}
+
+static npu_status run_rows(npu *dev, const void *op) {
+    return npu_rows_run(dev, op);
+}
+
+static npu_rows layer_norm(void) {
+    return (npu_rows){.kind = NPU_ROWS_LAYER_NORM,
+                      .rows = 50,
+                      .cols = 33,
+                      .in_addr = IN,
+                      .in_step = 132,
+                      .out_addr = OUT,
+                      .out_step = 140,
+                      .gamma_addr = AUX,
+                      .beta_addr = AUX + 0x1000,
+                      .scratch_addr = AUX + 0x2000,
+                      .scratch_bytes = 208};
+}
+
+#define ROWS(want, change) CASE(npu_rows, layer_norm(), run_rows, want, change)
+
+static void rows_errors(void **state) {
+    (void)state;
+    ROWS(NPU_ERR_ARG, o.kind = NPU_ROWS_KINDS);
+    ROWS(NPU_ERR_ZERO_SIZE, o.rows = 0);
+    ROWS(NPU_ERR_ZERO_SIZE, o.cols = 0);
+    ROWS(NPU_ERR_TOO_LARGE, o.rows = 65536);
+    ROWS(NPU_ERR_TOO_LARGE, o.cols = 0x1000000u);
+    ROWS(NPU_ERR_ALIGN, o.in_addr += 2);
+    ROWS(NPU_ERR_ALIGN, o.in_step += 1);
+    ROWS(NPU_ERR_ALIGN, o.out_addr += 3);
+    ROWS(NPU_ERR_ALIGN, o.out_step += 2);
+    ROWS(NPU_ERR_ALIGN, o.gamma_addr += 1);
+    ROWS(NPU_ERR_ALIGN, o.beta_addr += 2);
+    ROWS(NPU_ERR_ALIGN, o.scratch_addr += 4);
+    ROWS(NPU_ERR_CSTEP, o.in_step = 128);
+    ROWS(NPU_ERR_CSTEP, o.out_step = 128);
+    ROWS(NPU_ERR_LAYOUT, o.kind = NPU_ROWS_SOFTMAX);
+    ROWS(NPU_ERR_LAYOUT, o.kind = NPU_ROWS_SOFTMAX_ACROSS);
+    ROWS(NPU_ERR_LAYOUT, o.kind = NPU_ROWS_RMS_NORM); /* it has no beta */
+    ROWS(NPU_ERR_LAYOUT, o.gamma_addr = 0);
+    ROWS(NPU_ERR_SCRATCH, o.scratch_bytes = 207);
+    ROWS(NPU_ERR_SCRATCH, o.scratch_addr = 0);
+    ROWS(NPU_ERR_OVERLAP, o.out_addr = IN + 4);
+    ROWS(NPU_ERR_OVERLAP, o.out_addr = IN); /* the same place, another step */
+    ROWS(NPU_ERR_OVERLAP, o.scratch_addr = OUT + 1600);
+    ROWS(NPU_ERR_OVERLAP, o.gamma_addr = OUT + 12);
+    ROWS(NPU_ERR_OVERLAP, o.beta_addr = AUX + 0x2000);
+    ROWS(NPU_ERR_ADDR_OVERFLOW, o.in_addr = 0xFFFFF000u);
+    ROWS(NPU_ERR_ADDR_OVERFLOW, o.beta_addr = 0xFFFFFFF0u);
+    ROWS(NPU_ERR_NO_UNIT, q.dev.units = 1u << NPU_UNIT_GEMM);
+    quiet q;
+    npu_rows o = layer_norm();
+    quiet_open(&q);
+    assert_int_equal(npu_rows_run(&q.dev, NULL), NPU_ERR_ARG);
+    assert_int_equal(npu_rows_run(NULL, &o), NPU_ERR_ARG);
+    assert_int_equal(npu_job_rows(NULL, &q.dev, &o), NPU_ERR_ARG);
+    assert_int_equal(npu_rows_scratch_bytes(NULL), 0);
+    o.out_addr = o.in_addr;
+    o.out_step = o.in_step;
+    expect_legal(&q, run_rows, &o);
+    o.rows = 1; /* one row has no step */
+    o.in_step = o.out_step = 0;
+    expect_legal(&q, run_rows, &o);
 }
 
 static void average_errors(void **state) {
@@ -468,9 +539,10 @@ static void nulls(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conv_errors),    cmocka_unit_test(convert_errors), cmocka_unit_test(pool_errors),
-        cmocka_unit_test(pool_helpers),   cmocka_unit_test(eltwise_errors), cmocka_unit_test(reduction_errors),
-        cmocka_unit_test(average_errors), cmocka_unit_test(pair_errors),    cmocka_unit_test(nulls),
+        cmocka_unit_test(conv_errors),  cmocka_unit_test(convert_errors), cmocka_unit_test(pool_errors),
+        cmocka_unit_test(pool_helpers), cmocka_unit_test(eltwise_errors), cmocka_unit_test(reduction_errors),
+        cmocka_unit_test(rows_errors),  cmocka_unit_test(average_errors), cmocka_unit_test(pair_errors),
+        cmocka_unit_test(nulls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

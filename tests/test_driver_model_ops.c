@@ -1,5 +1,7 @@
 /* test_driver_model_ops.c - the operators beside convolution through the driver on the golden device, against their
  * definitions. */
+#include <math.h>
+
 #include "driver_rig.h"
 
 static const uint32_t sizes[] = {4, 8, 16, 32};
@@ -300,6 +302,7 @@ static void eltwise_case(rig *r, uint32_t w, uint32_t h, uint32_t c, npu_alu_op 
         e.act = (npu_act)rig_draw(0, NPU_ACT_COUNT - 1);
         e.act_p[0] = rig_bits(0.5f);
         e.act_p[1] = rig_bits(1.25f);
+        e.func = e.act == NPU_ACT_NONE ? (npu_func)rig_draw(0, NPU_FUNC_COUNT - 1) : NPU_FUNC_NONE;
     }
     uint32_t params[4];
     rig_act(e.act, e.act_p, params);
@@ -309,7 +312,8 @@ static void eltwise_case(rig *r, uint32_t w, uint32_t h, uint32_t c, npu_alu_op 
     FOR_ALL(e.a, ch, y, x) {
         uint32_t p = operand(r, e.p_kind, e.p, e.p_addr, &e.b, ch, y, x);
         uint32_t q = operand(r, e.q_kind, e.q, e.q_addr, &e.b, ch, y, x);
-        want[i++] = cm_activate(e.act, params, cm_alu_element(op, value_at(r, &e.a, ch, y, x), p, q));
+        const uint32_t v = cm_activate(e.act, params, cm_alu_element(op, value_at(r, &e.a, ch, y, x), p, q));
+        want[i++] = cm_func(e.func, v);
     }
     e.out = place == 1 ? e.a : place == 2 && (e.p_kind == NPU_VECTOR || e.q_kind == NPU_VECTOR) ? e.b : e.out;
     assert_int_equal(npu_eltwise_run(&r->dev, &e), NPU_OK);
@@ -330,6 +334,83 @@ static void eltwise(void **state) {
     for (uint32_t i = 0; i < 30 * OPS; i++) {
         static const uint32_t ops[OPS] = NPU_ALU_CTRL_OP_NOT_REDUCE_VALUES;
         eltwise_case(&r, rig_draw(1, 20), rig_draw(1, 6), rig_draw(1, 9), (npu_alu_op)ops[i % OPS], i / OPS % 3);
+    }
+    rig_close(&r);
+}
+
+/* ---- rows ---- */
+
+static double row_value(const npu_rows *r, const double *x, const double *gamma, const double *beta, uint32_t row,
+                        uint32_t col) {
+    const bool across = r->kind == NPU_ROWS_SOFTMAX_ACROSS, softmax = across || r->kind == NPU_ROWS_SOFTMAX;
+    const uint32_t count = across ? r->rows : r->cols, step = across ? r->cols : 1;
+    const double *v = x + (across ? col : row * r->cols), own = x[row * r->cols + col];
+    double most = v[0], sum = 0.0, squares = 0.0, mean = 0.0;
+    for (uint32_t i = 0; i < count; i++) {
+        most = fmax(most, v[i * step]);
+        mean += v[i * step] / count;
+    }
+    mean = r->kind == NPU_ROWS_LAYER_NORM ? mean : 0.0;
+    for (uint32_t i = 0; i < count; i++) {
+        sum += exp(v[i * step] - most);
+        squares += (v[i * step] - mean) * (v[i * step] - mean) / count;
+    }
+    if (softmax) {
+        return exp(own - most) / sum;
+    }
+    const double y = (own - mean) / sqrt(squares + 1e-3) * (r->gamma_addr != 0 ? gamma[col] : 1.0);
+    return r->beta_addr != 0 ? y + beta[col] : y;
+}
+
+static uint32_t row_array(rig *r, uint32_t count, double *values) {
+    const uint32_t addr = rig_alloc(r, count * 4, 4);
+    for (uint32_t i = 0; i < count; i++) {
+        const float v = (float)rig_draw(0, 200) / 32.0f - 3.0f;
+        values[i] = (double)v;
+        rig_set(r, addr + i * 4, rig_bits(v));
+    }
+    return addr;
+}
+
+/* In place or not, with gaps between rows or without, any alignment to 4. */
+static void rows_case(rig *r, npu_rows_kind kind, uint32_t rows, uint32_t cols) {
+    static double x[40 * 300], gamma[300], beta[300];
+    const uint32_t affine = rig_draw(0, 2), gap = 4 * rig_draw(0, 3);
+    const bool norm = kind == NPU_ROWS_LAYER_NORM || kind == NPU_ROWS_RMS_NORM, in_place = rig_draw(0, 1) == 1;
+    npu_rows o = {.kind = kind, .rows = rows, .cols = cols, .in_step = cols * 4 + gap, .eps = rig_bits(1e-3f)};
+    rig_reset(r);
+    o.in_addr = rig_alloc(r, rows * o.in_step, 4);
+    for (uint32_t i = 0; i < rows * cols; i++) {
+        const float v = (float)rig_draw(0, 1000) / 128.0f - 4.0f;
+        x[i] = (double)v;
+        rig_set(r, o.in_addr + i / cols * o.in_step + i % cols * 4, rig_bits(v));
+    }
+    o.gamma_addr = norm && affine > 0 ? row_array(r, cols, gamma) : 0;
+    o.beta_addr = kind == NPU_ROWS_LAYER_NORM && affine == 2 ? row_array(r, cols, beta) : 0;
+    o.out_step = in_place ? o.in_step : cols * 4 + 4 * rig_draw(0, 3);
+    o.out_addr = in_place ? o.in_addr : rig_alloc(r, rows * o.out_step, 4);
+    o.scratch_bytes = npu_rows_scratch_bytes(&o);
+    o.scratch_addr = rig_alloc(r, o.scratch_bytes, 16);
+    assert_int_equal(npu_rows_run(&r->dev, &o), NPU_OK);
+    for (uint32_t i = 0; i < rows * cols; i++) {
+        const uint32_t bits = rig_word(r, o.out_addr + i / cols * o.out_step + i % cols * 4);
+        const double want = row_value(&o, x, gamma, beta, i / cols, i % cols);
+        float got;
+        memcpy(&got, &bits, sizeof got);
+        if (fabs((double)got - want) > 2e-5 * fmax(1.0, fabs(want))) {
+            fail_msg("kind %d, %u rows of %u, element %u: %.9g, expected %.9g", (int)kind, rows, cols, i, (double)got,
+                     want);
+        }
+    }
+}
+
+static void rows_of_all_kinds(void **state) {
+    (void)state;
+    rig r;
+    srand(16);
+    rig_open(&r, 8);
+    for (uint32_t i = 0; i < 200; i++) {
+        rows_case(&r, (npu_rows_kind)(i % NPU_ROWS_KINDS), i < 8 ? 1 : rig_draw(1, 40), rig_draw(1, i % 5 ? 40 : 300));
     }
     rig_close(&r);
 }
@@ -409,8 +490,13 @@ static void jobs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(convert), cmocka_unit_test(pool),   cmocka_unit_test(reductions),
-        cmocka_unit_test(eltwise), cmocka_unit_test(copies), cmocka_unit_test(jobs),
+        cmocka_unit_test(convert),
+        cmocka_unit_test(pool),
+        cmocka_unit_test(reductions),
+        cmocka_unit_test(eltwise),
+        cmocka_unit_test(rows_of_all_kinds),
+        cmocka_unit_test(copies),
+        cmocka_unit_test(jobs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

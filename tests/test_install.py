@@ -175,6 +175,73 @@ def test_two_clocks(prefix, tmp_path):
     assert (project / "fail.fst").is_file() and (project / "fail.gtkw").is_file()
 
 
+RDL = """addrmap cross {
+  reg { field { sw = r; hw = w; } WORDS[31:0] = 0; } COUNT @0x0;
+  reg { field { sw = rw; hw = r; } VALUE[31:0] = 8; } LIMIT @0x4;
+};
+"""
+IP_XACT = """<?xml version="1.0" encoding="UTF-8"?>
+<ipxact:component xmlns:ipxact="http://www.accellera.org/XMLSchema/IPXACT/1685-2014">
+  <ipxact:vendor>example</ipxact:vendor><ipxact:library>test</ipxact:library>
+  <ipxact:name>cross</ipxact:name><ipxact:version>1</ipxact:version>
+  <ipxact:memoryMaps><ipxact:memoryMap><ipxact:name>cross</ipxact:name>
+    <ipxact:addressBlock><ipxact:name>regs</ipxact:name><ipxact:baseAddress>0</ipxact:baseAddress>
+      <ipxact:range>8</ipxact:range><ipxact:width>32</ipxact:width>
+      <ipxact:register><ipxact:name>COUNT</ipxact:name><ipxact:addressOffset>0</ipxact:addressOffset>
+        <ipxact:size>32</ipxact:size><ipxact:field>
+          <ipxact:name>WORDS</ipxact:name><ipxact:bitOffset>0</ipxact:bitOffset>
+          <ipxact:resets><ipxact:reset><ipxact:value>0</ipxact:value></ipxact:reset></ipxact:resets>
+          <ipxact:bitWidth>32</ipxact:bitWidth><ipxact:volatile>true</ipxact:volatile>
+          <ipxact:access>read-only</ipxact:access></ipxact:field></ipxact:register>
+      <ipxact:register><ipxact:name>LIMIT</ipxact:name><ipxact:addressOffset>4</ipxact:addressOffset>
+        <ipxact:size>32</ipxact:size><ipxact:field>
+          <ipxact:name>VALUE</ipxact:name><ipxact:bitOffset>0</ipxact:bitOffset>
+          <ipxact:resets><ipxact:reset><ipxact:value>8</ipxact:value></ipxact:reset></ipxact:resets>
+          <ipxact:bitWidth>32</ipxact:bitWidth>
+          <ipxact:access>read-write</ipxact:access></ipxact:field></ipxact:register>
+    </ipxact:addressBlock></ipxact:memoryMap></ipxact:memoryMaps>
+</ipxact:component>
+"""
+# an interpreter with systemrdl-compiler and peakrdl-ipxact, which Debian does not have
+RDL_PYTHON = os.environ.get("TANDEM_RDL_PYTHON", "/usr/bin/python3")
+
+
+def has_rdl(python):
+    return subprocess.run([python, "-c", "import systemrdl, peakrdl_ipxact"], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(has_rdl("/usr/bin/python3"), reason="not run: the libraries are there")
+def test_rdl_without_its_library(prefix, tmp_path):
+    tandem(prefix, "new", "cross", "--rtl", ROOT / "tests/install/two_clocks.sv", cwd=tmp_path)
+    (tmp_path / "cross/cross.rdl").write_text(RDL)
+    said = declare(prefix, tmp_path / "cross", "registers cross.rdl")
+    assert "cross.rdl: needs the Python package systemrdl-compiler" in said and "Traceback" not in said
+
+
+@pytest.mark.skipif(not has_rdl(RDL_PYTHON), reason="not run: needs systemrdl-compiler and peakrdl-ipxact in "
+                    "the Python that TANDEM_RDL_PYTHON names")
+def test_registers_of_rdl_and_ip_xact(prefix, tmp_path):
+    """Reset values and registers that hold what is written, from either kind of description."""
+    tandem(prefix, "new", "cross", "--rtl", ROOT / "tests/install/two_clocks.sv", cwd=tmp_path)
+    project = tmp_path / "cross"
+    run = [project / "build/base-debug/tandem", "--run-seed", "1", "--count", "5"]
+    for name, text in (("cross.rdl", RDL), ("cross.xml", IP_XACT)):
+        for old, new, words, found in (("= 8", "= 8", "*", None),
+                                       ("= 8", "= 9", "*", "LIMIT after reset: got 0x8, expected")):
+            good, bad = (old, new) if name.endswith("rdl") else (
+                old.replace("= 8", "<ipxact:value>8<"), new.replace("= 9", "<ipxact:value>9<"))
+            (project / name).write_text(text.replace(good, bad))
+            assert declare(prefix, project, "registers %s %s" % (name, words), f"PYTHON={RDL_PYTHON}") == ""
+            done = subprocess.run(run, cwd=project, capture_output=True, text=True, timeout=120)
+            assert done.returncode == (found is not None) and (found or "PASS") in done.stdout, done.stdout
+        (project / name).write_text(text[:-20])
+        said = declare(prefix, project, "registers %s" % name, f"PYTHON={RDL_PYTHON}")
+        assert name in said and "Traceback" not in said
+    (project / "cross.rdl").write_text(RDL)
+    assert "cross.rdl: there is no register NO, only COUNT, LIMIT" in declare(
+        prefix, project, "registers cross.rdl NO", f"PYTHON={RDL_PYTHON}")
+
+
 def test_slaves(prefix, tmp_path):
     """Two AXI4 slaves in vectors and capital letters: driven with bursts of every kind against a shadow memory; a lost
     strobe and a WRAP burst that does not wrap are found."""
@@ -271,7 +338,87 @@ def test_guesses(prefix, tmp_path):
         tmp_path / "g/rtl/include/include1/two.svh").is_file()
     make(prefix, tmp_path / "g", "help")  # the description is read
     said = tandem(prefix, "new", "h", *args, "--registers", "a_", cwd=tmp_path)
-    assert "a_: 2 times axi4-lite slave, 32 bits, idle: registers have 32 bits" in said
+    assert "a_: 2 times axi4-lite slave, 32 bits, idle: registers have 32 or 64 bits and one port" in said
+
+
+USES = """`include "uses.svh"
+module part (input logic ck, input logic clear, input logic d, output logic q);
+    always_ff @(posedge ck or posedge clear) if (clear) q <= 0; else q <= d;
+endmodule
+module uses (
+    input logic tick, input logic por, input logic rst, input logic fast, input logic gate,
+    input logic in_valid, output logic in_accept, input logic [7:0] in_data,
+    output logic out_vld, input logic out_rdy, output logic [7:0] out_d, input logic uart_rx,
+    input logic w_awvalid, input logic w_awready, input logic [`BITS-1:0] w_awaddr, input logic w_wvalid,
+    input logic w_wready, input logic [31:0] w_wdata, input logic w_bvalid, input logic w_bready,
+    input logic [1:0] w_bresp, input logic e_arvalid, output logic e_arready, output logic [31:0] e_rdata,
+    output logic q, output logic r
+);
+    initial $display("module must be seen");
+    wire por_n = !por;
+    part u_part (.ck(tick), .clear(por_n), .d(gate), .q(q));
+    always_ff @(posedge fast) if (!rst) r <= 0; else r <= !r;
+    assign in_accept = out_rdy;
+    assign out_vld = in_valid;
+    assign out_d = in_data;
+endmodule
+"""
+
+
+def test_uses(prefix, tmp_path):
+    """What names do not say: clocks and resets by their use, through instances and inverters, a reset whose name is
+    misleading; other words for valid and ready; a bus that is only watched, one without an address; files beside the
+    sources; what the user says against it."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/uses.sv").write_text(USES)
+    (tmp_path / "src/uses.svh").write_text("`define BITS 12\n")
+    said = tandem(prefix, "new", "u", "--rtl", "src/uses.sv", cwd=tmp_path)
+    for line in ("top module: uses (no other", "included files beside the sources: uses.svh",
+                 "clock tick (by its use), reset por (by its use), active low by its use",
+                 "clock fast (by its use), reset rst, active low by its use, although its name reads as the other",
+                 "in_: valid/ready into the design, 8 bits", "out_: valid/ready of the design, 8 bits",
+                 "w_: axi4-lite slave, 32 bits, idle: the design only watches it",
+                 "e_: axi4-lite slave, 32 bits, idle: a signal or a direction is missing", "input gate: held at 0",
+                 "input uart_rx: held at 1 (a line that is idle when high"):
+        assert line in said, (line, said)
+    assert '{.clk = "tick", .rst_n = "por", .period = 10' in (tmp_path / "u/bench/bench.c").read_text()
+    assert (tmp_path / "u/rtl/uses.svh").is_file()
+    said = tandem(prefix, "new", "v", "--rtl", "src/uses.sv", "--link", "--clock", "fast=3", "--reset", "rst=high",
+                  cwd=tmp_path)
+    assert "reset rst, active high as --reset says" in said
+    assert '{.clk = "fast", .rst = "rst", .period = 3' in (tmp_path / "v/bench/bench.c").read_text()
+    make(prefix, tmp_path / "v", "help")
+    for args, line in ((["--clock", "none"], "--clock none: there is no input of one bit with that name"),
+                       (["--clock", "fast=x"], "--clock fast: got 'x' behind ="),
+                       (["--reset", "rst=up"], "--reset rst: got 'up' behind =")):
+        assert line in tandem(prefix, "new", "w", "--rtl", "src/uses.sv", *args, cwd=tmp_path, status=2)
+
+
+ACCESSES = """    for (uint32_t a = 0x400; a < 0x800; a += 0x84) { /* select 1; bit 9: the requester behind it */
+        uint32_t value = 0;
+        if (driver_write(dev, a, ~a) != DRIVER_OK || driver_read(dev, a, &value) != DRIVER_OK || value != ~a) {
+            tb_run_fail(&dev->run, "apb:behind", "0x%x: got 0x%x, expected 0x%x", a, value, ~a);
+            return 0;
+        }
+    }
+"""
+
+
+def test_selects(prefix, tmp_path):
+    """APB with PSEL of several bits: selects of one completer by address, requesters in vectors; data of the wrong part
+    are found."""
+    said = tandem(prefix, "new", "hub", "--rtl", ROOT / "tests/install/apb_hub.sv", cwd=tmp_path)
+    assert "s_: APB slave, 32 bits, 2 selects" in said and "m_: 2 times APB master, 32 bits" in said
+    project = tmp_path / "hub"
+    test = project / "bench/test.c"
+    place = "    for (unsigned i = 0; i < dev->run.streams; i++) {\n"
+    assert test.read_text().count(place) == 1
+    test.write_text(test.read_text().replace(place, ACCESSES + place))
+    assert "PASS test=hub" in make(prefix, project, "run", "COUNT=5")
+    rtl = project / "rtl/apb_hub.sv"
+    assert rtl.read_text().count("m_prdata_i[32*which+:32]") == 1
+    rtl.write_text(rtl.read_text().replace("m_prdata_i[32*which+:32]", "m_prdata_i[31:0]"))
+    assert re.search(r"0x6\w\w: got 0x\w+, expected 0xffff", make(prefix, project, "run", "COUNT=5", status=2))
 
 
 BROKEN = ("if (!full_q && there_q[1]", "if (there_q[1]")
@@ -321,12 +468,57 @@ def test_resumed_in_a_project(prefix, failed):
     assert "7 jobs" in make(prefix, project, "regress", "RESUME=1", "EXPLAIN=0", status=2)
 
 
-def declare(prefix, project, line):
+def test_device_of_a_project(prefix, failed, tmp_path, monkeypatch):
+    """Any described design from Python: registers through APB, packets of streams in two clocks, bursts into AXI
+    slaves, counters; a failure is an exception."""
+    monkeypatch.syspath_prepend(str(prefix / "share/tandem/python"))
+    design = pytest.importorskip("tandem.design")
+    assert Path(design.__file__).is_relative_to(prefix)
+    tandem(prefix, "new", "cross", "--rtl", ROOT / "tests/install/two_clocks.sv", cwd=tmp_path)
+    make(prefix, tmp_path / "cross", "build")
+    with design.Device(tmp_path / "cross/build/base-debug/tandem", bus="hostile") as dev:
+        assert dev.streams == {"s_axis_a": "in", "m_axis_b": "out"} and dev.buses == {"apb_b": "registers"}
+        packets = [bytes(range(n, n + 2 * n)) for n in (1, 5, 3)]
+        for p in packets:
+            dev.send("s_axis_a", p)
+        dev.step(2000)
+        assert dev.take("m_axis_b") == packets and dev.take("-") == []
+        dev.write("apb_b", 4, 0x12345678)
+        assert dev.read("-", 4) == 0x12345678 and dev.read("apb_b", 0) == 9
+        count = dev.counters()
+        assert count["m_axis_b"]["transfers"] == 9 and count["m_axis_b"]["packets"] == 3
+        assert count["apb_b"]["writes"] == 1 and count["apb_b"]["transfers"] == 3
+        for call, said in ((lambda: dev.send("s_axis_a", b"odd"), "3 bytes are no whole beats of 2, and it has no"),
+                           (lambda: dev.send("m_axis_b", b"xx"), "there is no such stream into the design"),
+                           (lambda: dev.take("s_axis_a"), "there is no such stream out of the design"),
+                           (lambda: dev.stall("none", 5), "there is no such stream or APB port"),
+                           (lambda: dev.stall("m_axis_b", 100), "expected at most 99 percent"),
+                           (lambda: dev.store("-", 0, b"x"), "there is no such AXI slave"),
+                           (lambda: dev.write("apb_b", 4, 1, strobes=3), "has all strobes")):
+            with pytest.raises(design.Error, match=said):
+                call()
+    with pytest.raises(design.Failure, match="AXI4STREAM_ERRM_TDATA_STABLE:m_axis_b"), design.Device(
+            failed[0] / "build/base-debug/tandem", bus="hostile") as dev:
+        dev.stall("m_axis_b", 80)
+        for n in range(50):
+            dev.send("s_axis_a", bytes([n, n]))
+        dev.step(5000)
+    tandem(prefix, "new", "two", "--rtl", ROOT / "tests/install/two_memories.sv", cwd=tmp_path)
+    make(prefix, tmp_path / "two", "build")
+    with design.Device(tmp_path / "two/build/base-debug/tandem", bus="slow") as dev:
+        assert set(dev.buses.values()) == {"slave"}
+        first, second = dev.buses
+        data = bytes(range(256)) * 2
+        dev.store(first, 0x13, data)
+        assert dev.retrieve(second, 0x13, len(data)) == data and dev.retrieve(first, 0x15, 1) == data[2:3]
+
+
+def declare(prefix, project, line, *more):
     """One line of scoreboards in the description; what the build says."""
     path = project / "designs" / project.name / "design"
     kept = [text for text in path.read_text().splitlines() if not text.startswith("board ")]
     path.write_text("\n".join(kept + ["board " + line]) + "\n")
-    done = subprocess.run(["make", "-s", f"TANDEM={prefix}/bin/tandem", "build"], cwd=project, env=ENV,
+    done = subprocess.run(["make", "-s", f"TANDEM={prefix}/bin/tandem", *more, "build"], cwd=project, env=ENV,
                           capture_output=True, text=True, timeout=900)
     return done.stderr if done.returncode else ""
 
@@ -395,9 +587,34 @@ def test_hang_of_a_project(prefix, tmp_path):
     assert re.search(r"\n  in +valid since cycle \d+, the design is not ready; \d+ transfers, the last in", said), said
     assert "who waits for whom:\n  the bench waits for the design: the design has not taken in since cycle " in said
     assert "the design waits for nobody at its ports: it has stopped inside" in said
-    assert "stages.u_first: does not take valid_i, offers in vain valid_o\n" in said
-    assert "stages.u_second: does not take valid_i\n" in said
+    assert "stages.u_first: does not accept valid_i, keeps offering valid_o\n" in said
+    assert "stages.u_second: does not accept valid_i\n" in said
     assert "stages.u_second accepts nothing although no unit makes it wait" in said
+
+
+def test_unit_check(prefix, tmp_path):
+    """The check of a unit that is written with a project: what the unit offers is held, and (from) comes out as it went
+    in; the unit and the instance are named. Verilog without types in the header is tapped, too."""
+    said = tandem(prefix, "new", "line", "--rtl", ROOT / "tests/install/stages.sv", "--top", "stages", cwd=tmp_path)
+    assert "unit stage: a check follows its handshakes" in said
+    project = tmp_path / "line"
+    check, rtl = project / "bench/check.c", project / "rtl/stages.sv"
+    assert check.read_text().count(".held = true") == 1
+    check.write_text(check.read_text().replace(".held = true", ".held = true,\n     .from = 1"))
+    good = rtl.read_text()
+    run = ("run", "COUNT=10", "traffic=random", "transfers=50", "stall=60")
+    assert "PASS test=line" in make(prefix, project, *run)
+    for old, new, found in (
+            ("end else if (ready_o) begin", "end else if (ready_o || valid_i && data_i == 8'h5a) begin",
+             r"stage [01] \(stages.u_\w+\): valid_o, .*data_o, byte 0, cycle \d+: got 0x5a, expected 0x\w\w"),
+            ("data_q <= data_i;", "data_q <= data_i | 8'h10;",
+             r"stage 0 \(stages.u_first\S*\): valid_o, .*data_o, byte 0, cycle \d+: got 0x\w\w, expected 0x\w\w"),
+            ("full_q <= valid_i;", "full_q <= valid_i && data_i[3:0] != 4'h3;",
+             r"stage 0 \(stages.u_first\S*\): (valid_o|transfers left)")):
+        assert good.count(old) == 1
+        rtl.write_text(good.replace(old, new))
+        said = make(prefix, project, *run, status=2)
+        assert re.search(found, said), said
 
 
 @pytest.mark.skipif(os.environ.get("TANDEM_CHECK") is None, reason="not run: 30 seconds (make check)")

@@ -84,7 +84,7 @@ def test_least(images):
 
 
 @pytest.mark.parametrize("args, part", [
-    (["--float", "nothing"], "--float: 'nothing' is no layer that would become INT8"),
+    (["--float", "nothing"], "--float: 'nothing' is not a layer that would become INT8"),
     (["--reach", "x"], "--reach: expected a number"),
     (["--labels", "no/such"], "no/such: cannot"),
 ])

@@ -350,6 +350,29 @@ def test_recall_on_shipped_pictures(form):
     assert m["recall"] >= 0.9 and m["precision"] >= 0.9, m
 
 
+@pytest.mark.parametrize("form", ["fp32", "int8"])
+def test_mean_average_precision(form, tmp_path):
+    """detect --labels beside the same in NumPy; objects that are moved or of another class are found less often."""
+    detector.write(str(tmp_path), detector.picture_files(40, 7))
+    paths = sorted(map(str, tmp_path.glob("*.png")))
+    labels = tmp_path / "labels.txt"
+
+    def both():
+        done = run("detect", *evaluate.network(form), *evaluate.PREP, "--threshold", "0.01", "--labels", str(labels),
+                   "--json", "--image", *paths)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout.splitlines()[-1]), evaluate.measure(PROGRAM, form, str(tmp_path), 0.01)
+    mine, theirs = both()
+    assert mine["objects"] == theirs["objects"] and mine["classes"] == len(detector.NAMES)
+    assert abs(mine["map_50"] - theirs["map"]) < 1e-6 and 0.9 < mine["map_50"] and 0.2 < mine["map_50_95"] < 0.9
+    words = [line.split() for line in labels.read_text().split("\n")[:-1]]
+    for i, w in enumerate(words):
+        w[1 + i % 3] = str(int(w[1 + i % 3]) % 4 + (1 if i % 3 == 0 else 9))
+    labels.write_text("\n".join(" ".join(w) for w in words) + "\n")
+    mine, theirs = both()
+    assert abs(mine["map_50"] - theirs["map"]) < 1e-6 and 0.0 < mine["map_50"] < 0.6
+
+
 def test_stated_numbers():
     """The table of the README: 300 held-out pictures."""
     done = run(os.path.join(FOLDER, "evaluate_detector.py"), "--program", PROGRAM, program=sys.executable)
@@ -450,7 +473,9 @@ GRAY = ["--order", "gray"]
     (DET + GRAY + PIC + ["--anchors", "/".join(["1,2"] * 9)], "expected width,height"),
     (DET + GRAY + PIC + ["--anchors", "1,2/3,4"], "1 inputs and 1 outputs, the anchors are for one and 2"),
     (DET + GRAY + PIC + ["--anchors", "1,2"],
-     "output 'boxes' of 6x180x1 (w, h, c) is no head of 1 anchor boxes over an input of 96x96"),
+     "output 'boxes' of 6x180x1 (w, h, c) is not a head of 1 anchor boxes over an input of 96x96"),
+    (DET + GRAY + PIC + ["--labels", "README.md"], "README.md:1: expected picture, class, x, y, width and height"),
+    (DET + GRAY + PIC + ["--labels", "models/detector/names.txt"], "names.txt:1: expected picture, class"),
     (DET + PIC + ["--device", "gpu"], "--device: expected cpu, model, rtl or tandem, got 'gpu'"),
     (DET + PIC + ["--device", "rtl"], "--device 'rtl': this program was built without RTL, expected cpu or model"),
     (DET + PIC + ["--cfg", "n5"], "--cfg: expected n4, n8, n16 or n32, got 'n5'"),
@@ -486,7 +511,7 @@ def test_raw_heads(tmp_path):
     assert "--anchors" in done.stderr
     assert run("detect", tmp_path / "raw.param", DET[1], *GRAY, *PIC, "--anchors", "16,16/32,32").returncode == 0
     done = run("detect", tmp_path / "raw.param", DET[1], *GRAY, *PIC, "--anchors", "16,16,8,8/32,32")
-    assert done.returncode == 2 and "output 'head1' of 12x12x9 (w, h, c) is no head of 2 anchor boxes" in done.stderr
+    assert done.returncode == 2 and "output 'head1' of 12x12x9 (w, h, c) is not a head of 2 anchor boxes" in done.stderr
 
 
 @pytest.mark.parametrize("script, args, part", [

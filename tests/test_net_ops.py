@@ -36,8 +36,9 @@ class Layer:
         outs = ["o%d" % i for i in range(outputs)]
         lines = ["7767517", "%d %d" % (len(inputs) + 1, len(inputs) + outputs)]
         for name, x in zip(names, inputs):
+            keys = (0, 1, 11, 2) if x.ndim == 4 else range(x.ndim)
             lines.append("Input %s 0 1 %s %s" % (name, name,
-                                                 " ".join("%d=%d" % (k, n) for k, n in enumerate(reversed(x.shape)))))
+                                                 " ".join("%d=%d" % (k, n) for k, n in zip(keys, reversed(x.shape)))))
         lines.append(" ".join([kind, "under_test", str(len(inputs)), str(outputs)] + names + outs + [settings]))
         param, weights, data = self.tmp / "t.param", self.tmp / "t.bin", self.tmp / "t.f32"
         param.write_text("\n".join(lines) + "\n")

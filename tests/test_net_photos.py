@@ -335,8 +335,8 @@ def test_top(tmp_path):
     ("calibrate", ["--method", "magic"], "--method: expected auto, kl, minmax, mse or percentile, got 'magic'"),
     ("calibrate", ["--percent", "0"], "--percent: expected a number 1e-06..100, got '0'"),
     ("calibrate", ["NET", "--scalar", "--image", "x"], "go with classify"),
-    ("calibrate", ["NET", "--optimise", "--image", "x"], "--out-param and --out-bin belong together"),
-    ("calibrate", ["NET", "--out-bin", "x", "--image", "x"], "--out-param and --out-bin belong together"),
+    ("calibrate", ["NET", "--optimise", "--image", "x"], "--out-param and --out-bin must be given together"),
+    ("calibrate", ["NET", "--out-bin", "x", "--image", "x"], "--out-param and --out-bin must be given together"),
     ("calibrate", ["NET", "--image", "no.npy"], "no.npy: cannot open"),
     ("calibrate", ["NET", "--table", "no/such/t", "--image", "INPUT"], "no/such/t: cannot"),
     ("calibrate", ["--net", "models/digits/digits-int8.param", "--bin", "models/digits/digits-int8.bin",
@@ -393,7 +393,7 @@ def test_top5(kind, device):
             mine, other = ours.split(" ", 3), theirs.split(" ", 3)
             assert mine[:2] + mine[3:] == other[:2] + other[3:], image
             # the last layer calls libm's exponential; the NPU averages with a reciprocal
-            assert abs(float(mine[2]) - float(other[2])) < (5e-6 if device else 2e-6), image
+            assert abs(float(mine[2]) - float(other[2])) < (7e-6 if device else 2e-6), image
         assert len(lines) == len(expected[image]) == 5
 
 

@@ -125,7 +125,7 @@ static void test_input(void **state) {
     (void)state;
     uint8_t pixels[6] = {10, 20, 30, 40, 50, 60};
     const net_picture p = {2, 1, pixels};
-    net_shape shape = {3, 2, 1, 3};
+    net_shape shape = {3, 2, 1, 3, 1};
     net_error err = {""};
     float out[6];
     net_picture_prep prep = {.order = NET_PIXEL_BGR};
@@ -178,7 +178,7 @@ static net_status load_npy(const char *dict, uint8_t version, const void *data, 
 static void test_npy(void **state) {
     (void)state;
     const float data[6] = {1, 2, 3, 4, 5, 6.5f};
-    const net_shape shape = {3, 3, 2, 1};
+    const net_shape shape = {3, 3, 2, 1, 1};
     float out[6];
     net_error err = {""};
     const char *good = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2, 3), }";
@@ -191,7 +191,7 @@ static void test_npy(void **state) {
                               &shape, out, &err),
                      NET_OK);
     assert_int_equal(load_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (6,), }", 1, data, sizeof data,
-                              &(net_shape){1, 6, 1, 1}, out, &err),
+                              &(net_shape){1, 6, 1, 1, 1}, out, &err),
                      NET_OK);
     const struct {
         const char *dict;

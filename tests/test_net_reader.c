@@ -149,7 +149,7 @@ static void test_bad_param(void **state) {
     refuse(HEAD1 "Input in 0 2000000000\n", "not a possible number");
     refuse(HEAD1 "Input in 0 1\n", "not a possible number");
     refuse(HEAD2 IN "Split s 1 2 x x\n", "produced twice");
-    refuse(HEAD2 IN "Split s 1 1 z y\n", "t:4: input 'z' of layer 's' is no output");
+    refuse(HEAD2 IN "Split s 1 1 z y\n", "t:4: input 'z' of layer 's' is not an output");
     refuse("7767517\n3 3\n" IN "ReLU a 1 1 x y\nReLU b 1 1 x z\n", "already has a consumer");
     refuse(HEAD1 "Input in 0 1 x 0\n", "not key=value");
     refuse(HEAD1 "Input in 0 1 x 32=1\n", "not key=value");

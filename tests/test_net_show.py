@@ -74,7 +74,7 @@ def test_input(tmp_path):
                 done.stderr.startswith("tandem-net: --shape: expected") and done.stderr.count("\n") == 1)
     done = subprocess.run([PROGRAM, "--shape", "7x5x3"], cwd=ROOT, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, timeout=60)
-    assert done.returncode == 2 and done.stderr == "tandem-net: --shape goes with --show or --layers\n"
+    assert done.returncode == 2 and done.stderr == "tandem-net: --shape needs --show or --layers\n"
 
 
 def test_public_topologies():

@@ -118,7 +118,7 @@ static void test_write(void **state) {
     assert_int_equal(net_table_add(&t, "z/conv", false, scale + 6, 1, &err), NET_OK);
     assert_int_equal(net_table_add(&t, "a", false, scale + 7, 1, &err), NET_OK);
     assert_int_equal(net_table_add(&t, "a", false, scale, 1, &err), NET_ERR_ARG);
-    assert_string_equal(err.text, "calibration table: 'a' is there already");
+    assert_string_equal(err.text, "calibration table: 'a' is already in the table");
     const float bad[] = {-1.0f, NAN};
     assert_int_equal(net_table_add(&t, "b", false, &bad[0], 1, &err), NET_ERR_ARG);
     assert_int_equal(net_table_add(&t, "b", false, &bad[1], 1, &err), NET_ERR_ARG);

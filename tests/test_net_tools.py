@@ -105,8 +105,9 @@ Yolov3DetectionOutput output 2 1 6_convolutional 12_convolutional output 0=2 1=2
 
 # published numbers: weights and biases with batch norm folded; bytes of the .weights file of a .cfg
 WEIGHTS = {"yolov5s": 7225885, "yolov7_tiny": 6219709, "squeezenet": 1235496,
-           "squeezenet_v1.0": 1248424, "resnet50": 25557032 - 26560}
-GMAC = {"yolov3": 32.93, "resnet50": 4.09}  # YOLOv3: 65.86 billion operations
+           "squeezenet_v1.0": 1248424, "resnet50": 25557032 - 26560,
+           "vit_b32": 88297192}  # as published for ViT-B/32 at 384x384
+GMAC = {"yolov3": 32.93, "resnet50": 4.09, "vit_b32": 13.04}  # YOLOv3: 65.86 billion operations
 CFG_BYTES = {"yolov2-tiny": 44948600, "yolov3-tiny": 35434956, "yolov4-tiny": 24251276}
 
 
@@ -198,7 +199,7 @@ HEAD = "[net]\nwidth=32\nheight=32\n"
     ("", "a.cfg:1: the first section is not [net]"),
     ("[convolutional]\n", "a.cfg:1: the first section is not [net]"),
     ("width=3\n", "a.cfg:1: 'width=3': expected key=value in a section"),
-    ("[net\n", "a.cfg:1: '[net' is no section"),
+    ("[net\n", "a.cfg:1: '[net' is not a section"),
     (HEAD + "size\n", "a.cfg:4: 'size': expected key=value"),
     ("[net]\nwidth=32\n", "a.cfg:1: [net]: height is missing"),
     ("[net]\nwidth=0\nheight=1\n", "a.cfg:2: [net]: width=0, expected a number from 1"),

@@ -516,11 +516,15 @@ def test_a_run_that_is_stopped(program, tmp_path, monkeypatch):
 def test_a_run_that_is_stopped_ends_its_jobs(tmp_path, monkeypatch):
     monkeypatch.setattr(qualify_run.signal, "signal", lambda number, call: None)
     args = argparse.Namespace(jobs=1, total=0, tries=2, all_checks=False, out=str(tmp_path), cycles=0, seconds=20)
-    (tmp_path / "slow").write_text("#!/bin/sh\nsleep 100\n")
+    (tmp_path / "slow").write_text(f"#!/bin/sh\ntouch {tmp_path}/began\nsleep 100\n")
     (tmp_path / "slow").chmod(0o755)
     runner = qualify_run.Runner([{"id": 1}], [qualify_run.Job("unit", "slow", [str(tmp_path / "slow")])], args)
-    timer = threading.Timer(0.5, runner.stop)
-    timer.start()
+
+    def stop():
+        while not (tmp_path / "began").exists():
+            time.sleep(0.01)
+        runner.stop()
+    threading.Thread(target=stop, daemon=True).start()
     begin = time.monotonic()
     assert runner.run() == [] and runner.left_out == {"slow"} and time.monotonic() - begin < 60
 
@@ -539,6 +543,10 @@ def test_equivalents_go_stale(tmp_path):
     path.write_text(path.read_text() + "nth: 2\n")
     two = [mutant(2, "detected", signature="x"), mutant(2, "survived")]
     assert qualify.apply_equivalents(two, qualify.equivalents(str(path))) == [] and two[0]["verdict"] == "detected"
+    path.write_text(path.read_text() + "cfg: n4 n8\n")
+    one = [mutant(2, "detected", signature="x")]
+    entries = qualify.equivalents(str(path))
+    assert qualify.apply_equivalents(one, entries, "n16") == [] and len(qualify.apply_equivalents(one, entries, "n8")) == 1
     path.write_text("equivalent rtl/a.sv constant\nline: x\nold: 1\nnew: 2\n")
     with pytest.raises(qualify.Bad, match="has no why:"):
         qualify.equivalents(str(path))

@@ -6,7 +6,6 @@ import random
 import signal
 import sqlite3
 import subprocess
-import time
 
 import pytest
 
@@ -33,22 +32,25 @@ def stands(bench, run):
     return rows(bench, run, "idx") != []
 
 
+def decided(bench, run):
+    return sum(outcome is not None for outcome, in rows(bench, run, "outcome"))
+
+
 def test_kill_9_and_resume_equals_an_undisturbed_run(bench):
     """The runner is killed at 20 random moments, each time the run goes on; the same jobs, outcomes and hashes as a run
     that nobody disturbed."""
     kills, count = 20, 60 if FULL else 20
     text = (f"unit pass cfg=n8 count={count} determinism={count // 4}\nunit children cfg=n4 count={count}\n"
             f"unit fail cfg=n4 count={count // 2}\nunit crash cfg=n4 count=3\n")
-    begin = time.monotonic()
     assert bench.run(text, "--jobs", "3", "--out", "undisturbed").returncode == 1
-    undisturbed = time.monotonic() - begin
     draw = random.Random(1)
     hit = 0
     for _ in range(kills):
         args = ["--resume", "2"] if stands(bench, 2) else ["--out", "out", "--suite", bench.suite(text)]
         runner = popen(bench, "run", "--jobs", "3", *args)
         wait_until(lambda: stands(bench, 2))  # a kill before leaves nothing to go on with
-        time.sleep(draw.random() * undisturbed / 4)
+        wanted = decided(bench, 2) + draw.randrange(count // 6)
+        wait_until(lambda: decided(bench, 2) >= wanted or runner.poll() is not None)
         hit += runner.poll() is None
         runner.kill()
         out, err = runner.communicate(timeout=20)

@@ -346,6 +346,67 @@ static void test_device(void **state) {
     assert_string_equal(sac_strerror(SAC_STATUS_COUNT), "unknown status");
 }
 
+/* Pointers that are missing, sizes that no packing has, tiles whose number times rows leaves 32 bits. */
+static void test_missing_arguments(void **state) {
+    rig *r = (rig *)*state;
+    const sac_dev *dev = &r->dev;
+    sac_task t = small(), part;
+    sac_cycles cycles;
+    sac_dev other;
+    int32_t b;
+    uint32_t rows;
+    uint8_t stream[64], d[2] = {0};
+    static const uint8_t codes[64] = {0};
+    static const int8_t q[2] = {0};
+    sac_filter f[2] = {{0}};
+    for (int i = 0; i < 3; i++) {
+        sac_hal hal = r->hal;
+        hal.read = i == 0 ? NULL : hal.read;
+        hal.write = i == 1 ? NULL : hal.write;
+        hal.wait = i == 2 ? NULL : hal.wait;
+        assert_int_equal(sac_open(&other, &hal), SAC_FAIL_ARG);
+    }
+    assert_int_equal(sac_wait(NULL, false), SAC_FAIL_ARG);
+    assert_int_equal(sac_abort(NULL), SAC_FAIL_ARG);
+    assert_int_equal(sac_read_cycles(NULL, &cycles), SAC_FAIL_ARG);
+    assert_int_equal(sac_read_cycles(dev, NULL), SAC_FAIL_ARG);
+    assert_int_equal(sac_pack_filters(NULL, 1, 1, 1, 1, codes, stream), SAC_FAIL_ARG);
+    assert_int_equal(sac_pack_filters(dev, 1, 1, 1, 1, NULL, stream), SAC_FAIL_ARG);
+    assert_int_equal(sac_pack_filters(dev, 1, 1, 1, 1, codes, NULL), SAC_FAIL_ARG);
+    assert_int_equal(sac_pack_filters(dev, 0, 1, 1, 1, codes, stream), SAC_FAIL_MAP);
+    assert_int_equal(sac_pack_filters(dev, 1, 4097, 1, 1, codes, stream), SAC_FAIL_MAP);
+    assert_int_equal(sac_pack_filters(dev, 1, 1, 12, 1, codes, stream), SAC_FAIL_KERNEL);
+    assert_int_equal(sac_pack_filters(dev, 1, 1, 1, 0, codes, stream), SAC_FAIL_KERNEL);
+    assert_int_equal(sac_pack_params(NULL, 1, f, stream), SAC_FAIL_ARG);
+    assert_int_equal(sac_pack_params(dev, 1, NULL, stream), SAC_FAIL_ARG);
+    assert_int_equal(sac_pack_params(dev, 1, f, NULL), SAC_FAIL_ARG);
+    assert_int_equal(sac_pack_params(dev, 4097, f, stream), SAC_FAIL_MAP);
+    assert_int_equal(sac_check_sums(1, 1, NULL, d, 0), SAC_FAIL_ARG);
+    assert_int_equal(sac_check_sums(1, 1, codes, NULL, 0), SAC_FAIL_ARG);
+    assert_int_equal(sac_scale_bias(1.0F, 0, NULL), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_rows(NULL, &t, &rows), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_rows(dev, NULL, &rows), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_rows(dev, &t, NULL), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_tile(NULL, &t, 1, 0, &part), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_tile(dev, NULL, 1, 0, &part), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_tile(dev, &t, 1, 0, NULL), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_tile(dev, &t, 0, 0, &part), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_tile(dev, &t, 0x80000000u, 2, &part), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_tile(dev, &t, 0xFFFFFFFFu, 0, &part), SAC_OK);
+    assert_int_equal(part.oh, t.oh);
+    const sac_layer l = {.task = t, .groups = 1, .dilation = 1, .q_in = q, .q_conv = q, .codes = codes};
+    sac_layer bad = l;
+    assert_int_equal(sac_layer_scales(&l, 0, d, f), SAC_OK);
+    assert_int_equal(sac_layer_scales(NULL, 0, d, f), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_scales(&l, 0, NULL, f), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_scales(&l, 0, d, NULL), SAC_FAIL_ARG);
+    assert_int_equal(sac_layer_scales(&l, 1, d, f), SAC_FAIL_ARG);
+    bad.q_conv = NULL;
+    assert_int_equal(sac_layer_scales(&bad, 0, d, f), SAC_FAIL_ARG);
+    assert_int_equal(sac_scale_bias(0.0F, 300, &b), SAC_OK);
+    assert_int_equal(sac_scale_bias(1.0F, 60, &b), SAC_FAIL_OVERFLOW);
+}
+
 /* The device stops to answer at any access: the driver says so, and knows nothing of the cache. */
 static void test_no_answer(void **state) {
     rig *r = (rig *)*state;
@@ -662,6 +723,7 @@ int main(void) {
         cmocka_unit_test(test_example_of_equation_30),
         cmocka_unit_test_setup_teardown(test_run, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_missing_arguments, setup, teardown),
         cmocka_unit_test_setup_teardown(test_device, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_answer, setup, teardown),
         cmocka_unit_test_setup_teardown(test_strange_device, setup, teardown),

@@ -51,6 +51,13 @@ def wait_for(condition, seconds=20):
         time.sleep(0.02)
 
 
+def worked(pid, seconds):
+    """The process has had so much processor time: it has started and is at work, however busy the machine is."""
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        ticks = f.read().rsplit(")", 1)[1].split()[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK") >= seconds
+
+
 def gone(pids):
     for pid in pids:
         wait_for(lambda: not os.path.exists(f"/proc/{pid}") or
@@ -62,7 +69,7 @@ def gone(pids):
 def test_whole_waveform(number, tmp_path):
     job = begin([TANDEM] + LONG + ["--wave", "w.fst"], tmp_path)
     wait_for(lambda: (tmp_path / "w.fst").exists() and (tmp_path / "w.fst").stat().st_size > 0)
-    time.sleep(0.5)
+    wait_for(lambda: worked(job.pid, 0.4))
     job.send_signal(number)
     out, _ = job.communicate(timeout=30)
     assert job.returncode == 1 and f"stopped by signal {number.value}" in out
@@ -76,7 +83,7 @@ def test_waveform_from_a_snapshot(group, tmp_path):
     job = begin([TANDEM] + LONG + ["--fail-wave", "f.fst"], tmp_path)
     wait_for(lambda: children(job.pid))
     pids = children(job.pid)
-    time.sleep(0.3)
+    wait_for(lambda: worked(job.pid, 0.3))
     if group:
         os.killpg(job.pid, signal.SIGINT)
     else:
@@ -123,7 +130,7 @@ def test_unit_bench(number, tmp_path):
                                cwd=tmp_path, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         source.stdout.close()
         wait_for(lambda: (tmp_path / "w.fst").exists())
-        time.sleep(0.5)
+        wait_for(lambda: worked(job.pid, 0.3))
         job.send_signal(number)
         job.communicate(timeout=30)
     finally:

@@ -180,7 +180,7 @@ def test_without_the_controller(site):
     site.env["SLURM_CONF"] = str(conf)
     done = slurm_run(site, "unit pass cfg=n8\n")
     assert (done.returncode == 1 and len(done.stderr.splitlines()) == 1 and
-            done.stderr.startswith("tandem-regress: sbatch takes no array of 1 tasks: "))
+            done.stderr.startswith("tandem-regress: sbatch rejects an array of 1 tasks: "))
 
 
 def test_invalid_partition(site):

@@ -215,9 +215,9 @@ def test_slurm_starts_no_task(fake):
     reason = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
     (fake.fake / "idle").write_text(reason)
     runner = slurm_start(fake, "unit pass cfg=n8\n", "--slurm-poll", "0.1")
-    time.sleep(3.5)
+    err = runner.stderr.readline()
     runner.send_signal(signal.SIGINT)
-    _, err = runner.communicate(timeout=60)
+    err += runner.communicate(timeout=60)[1]
     assert err == f"tandem-regress: Slurm starts no task of this run; the run waits: {reason}\n"
 
 
@@ -340,7 +340,7 @@ def test_sbatch_that_refuses(fake):
     done = slurm_run(fake, "unit pass cfg=n8\n", "--slurm-partition", "moon")
     assert done.returncode == 3 and last_line(done) == "0 passed, 0 failed, 1 did not run"
     assert (done.stderr ==
-            "tandem-regress: sbatch takes no array of 1 tasks: sbatch: error: invalid partition specified: moon\n")
+            "tandem-regress: sbatch rejects an array of 1 tasks: sbatch: error: invalid partition specified: moon\n")
 
 
 def test_options(fake):

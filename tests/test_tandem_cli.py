@@ -216,8 +216,11 @@ def test_interrupt_ends_the_model():
     job = subprocess.Popen([str(PROGRAM), "test", "conv", "--count", "1000000"], stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
     try:
-        time.sleep(0.3)
-        assert job.poll() is None
+        ticks = 0
+        while ticks < 10:  # a tenth of a second of processor time: it is at work
+            assert job.poll() is None
+            ticks = int(Path(f"/proc/{job.pid}/stat").read_text().rsplit(")", 1)[1].split()[11])
+            time.sleep(0.01)
         job.send_signal(signal.SIGINT)
         assert job.wait(timeout=10) == -signal.SIGINT
     finally:

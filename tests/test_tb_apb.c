@@ -24,7 +24,8 @@ typedef enum fault {
     FALLS,        /* PSEL falls in a wait state */
     CHANGES,      /* PADDR changes in a wait state */
     NO_ENABLE,    /* PENABLE never rises */
-    STROBED_READ  /* PSTRB in a read */
+    STROBED_READ, /* PSTRB in a read */
+    TWO           /* two of its selects at once */
 } fault;
 
 static struct {
@@ -57,6 +58,7 @@ static void start(fault what, bool requester, unsigned stall) {
     assert_int_equal(tb_ddr_init(&r.ddr, 0, 1u << 16, 1), 0);
     const tb_apb_cfg cfg = {
         .name = "apb", .prefix = "apb_", .requester = requester, .shadow = &r.shadow, .mem = &r.ddr};
+    completer[0].width = what == TWO ? 2 : 1;
     r.fault = what;
     r.hash = TB_HASH_INIT;
     r.rng = tb_rng_stream(9, "toy");
@@ -148,6 +150,17 @@ static void one_access(void **state) {
     assert_true(tb_apb_owes(&r.p, text, sizeof text));
     assert_string_equal(text, "the design has not answered the read of 0x8 on apb since cycle 7");
     stop();
+    completer[0].width = 2; /* two selects: bit 1 selects from the size of the address space on */
+    const tb_sim sim = {.cfg = {.shim = &shim}, .ports = completer};
+    assert_int_equal(tb_apb_open(&r.p, &sim, &(tb_apb_cfg){.name = "apb", .prefix = "apb_"}, tb_rng_stream(3, "apb"),
+                                 text, sizeof text),
+                     0);
+    for (uint64_t addr = 4; addr < 512; addr += 256) {
+        tb_apb_start(&r.p, false, addr, 0, 0);
+        tb_apb_drive(&r.p, 0);
+        assert_true(r.sel == 1u << addr / 256 && r.addr == 4);
+        r.p.driven = false;
+    }
 }
 
 /* ---- a requester: writes a word, reads it back, compares ---- */
@@ -161,7 +174,7 @@ static void requester_edge(void) {
         }
     }
     if (r.sel == 0 || done) { /* a new transfer */
-        r.sel = 1;
+        r.sel = r.fault != TWO ? 1 : r.transfers > 20 ? 3 : 2;
         r.enable = r.fault == NO_SETUP && r.transfers == 10;
         r.write = r.transfers % 2 == 0;
         r.addr = (uint16_t)(r.transfers / 2 % WORDS * 4);
@@ -185,7 +198,8 @@ static void requesters(void **state) {
                {FALLS, "apb:APB_ERRM_PSEL_STABLE"},
                {CHANGES, "apb:APB_ERRM_PADDR_STABLE"},
                {NO_ENABLE, "apb:APB_ERRM_PENABLE_ACCESS"},
-               {STROBED_READ, "apb:APB_ERRM_PSTRB_READ"}};
+               {STROBED_READ, "apb:APB_ERRM_PSTRB_READ"},
+               {TWO, "apb:APB_ERRM_PSEL_ONEHOT"}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         start(row[i].fault, true, 40);
         while (r.transfers < 200 && r.p.wrong[0] == '\0' && r.cycle < 5000) {

@@ -410,7 +410,8 @@ typedef struct regs {
     tb_axi_port port;
     uint8_t awvalid, awready, wvalid, wready, wstrb, bvalid, bready, bresp, arvalid, arready, rvalid, rready, rresp;
     uint16_t awaddr, araddr;
-    uint32_t wdata, rdata, value[8];
+    uint32_t bytes; /* of a beat: 4 or 8 */
+    uint32_t wdata[2], rdata[2], value[8];
     bool have_aw, have_w;
     bool deaf;
     tb_lite_master m;
@@ -421,14 +422,14 @@ typedef struct regs {
 
 static void regs_bind(regs *g) {
     tb_axi_port *p = &g->port;
-    tb_axi_port_init(p, true, 4);
+    tb_axi_port_init(p, true, g->bytes);
     p->aw.valid = &g->awvalid;
     p->aw.ready = &g->awready;
     p->aw.addr = (tb_sig){&g->awaddr, 9};
     p->w_valid = &g->wvalid;
     p->w_ready = &g->wready;
-    p->w_data = (uint8_t *)&g->wdata;
-    p->w_strb = (tb_sig){&g->wstrb, 4};
+    p->w_data = (uint8_t *)g->wdata;
+    p->w_strb = (tb_sig){&g->wstrb, g->bytes};
     p->b_valid = &g->bvalid;
     p->b_ready = &g->bready;
     p->b_resp = &g->bresp;
@@ -438,7 +439,7 @@ static void regs_bind(regs *g) {
     p->r_valid = &g->rvalid;
     p->r_ready = &g->rready;
     p->r_resp = &g->rresp;
-    p->r_data = (uint8_t *)&g->rdata;
+    p->r_data = (uint8_t *)g->rdata;
 }
 
 /* Rising edge of a register file that takes address and data in any order. Offsets from 0x40 on answer SLVERR. */
@@ -457,9 +458,9 @@ static void regs_edge(regs *g) {
         g->rvalid = 0;
     }
     if (g->have_aw && g->have_w && g->bvalid == 0) {
-        for (unsigned i = 0; i < 4 && g->awaddr < 0x20; i++) {
+        for (unsigned i = 0; i < g->bytes && g->awaddr < 0x20; i++) {
             if (((g->wstrb >> i) & 1u) != 0) {
-                memcpy((uint8_t *)&g->value[g->awaddr / 4] + i, (uint8_t *)&g->wdata + i, 1);
+                memcpy((uint8_t *)g->value + g->awaddr / g->bytes * g->bytes + i, (uint8_t *)g->wdata + i, 1);
             }
         }
         g->bvalid = 1;
@@ -468,7 +469,9 @@ static void regs_edge(regs *g) {
     }
     if ((g->arvalid & g->arready) != 0) {
         g->rvalid = 1;
-        g->rdata = g->araddr < 0x20 ? g->value[g->araddr / 4] : 0;
+        for (unsigned i = 0; i < g->bytes / 4; i++) {
+            g->rdata[i] = g->araddr < 0x20 ? g->value[g->araddr / g->bytes * (g->bytes / 4) + i] : 0;
+        }
         g->rresp = g->araddr >= 0x40 ? TB_AXI_SLVERR : TB_AXI_OKAY;
     }
     g->awready = !g->have_aw && !g->deaf;
@@ -490,8 +493,9 @@ static void registers(void **state) {
     static regs g;
     for (uint16_t gap = 0; gap < 8; gap = (uint16_t)(gap + 3)) {
         memset(&g, 0, sizeof g);
+        g.bytes = gap < 6 ? 4 : 8;
         regs_bind(&g);
-        const tb_axi_mon_cfg cfg = {.name = "lite", .lite = true, .bytes = 4};
+        const tb_axi_mon_cfg cfg = {.name = "lite", .lite = true, .bytes = g.bytes};
         assert_int_equal(tb_axi_mon_init(&g.mon, &cfg), 0);
         tb_lite_init(&g.m, &g.port, gap, tb_rng_stream(gap, "lite"));
         regs_step(&g);
@@ -511,6 +515,15 @@ static void registers(void **state) {
         uint32_t v = 0;
         assert_int_equal(tb_lite_write(&g.m, 4, 0xaabbccdd, 0x5, regs_step, &g, 100), TB_LITE_OK);
         assert_int_equal(g.value[1], (ref[1] & 0xff00ff00u) | 0x00bb00ddu);
+        if (g.bytes == 8) {
+            uint64_t both = 0;
+            assert_int_equal(tb_lite_write64(&g.m, 8, 0x0123456789abcdefu, 0xff, regs_step, &g, 100), TB_LITE_OK);
+            assert_int_equal(g.value[2], 0x89abcdefu);
+            assert_int_equal(tb_lite_read(&g.m, 12, &v, regs_step, &g, 100), TB_LITE_OK);
+            assert_int_equal(v, 0x01234567u);
+            assert_int_equal(tb_lite_read64(&g.m, 8, &both, regs_step, &g, 100), TB_LITE_OK);
+            assert_true(both == 0x0123456789abcdefu);
+        }
         assert_int_equal(tb_lite_read(&g.m, 0x40, &v, regs_step, &g, 100), TB_LITE_ERROR);
         assert_int_equal(tb_lite_write(&g.m, 0x40, 0, 0xf, regs_step, &g, 100), TB_LITE_ERROR);
         assert_int_equal(g.mon.violations, 0);

@@ -2,6 +2,7 @@
  * dies. */
 #include <dirent.h>
 #include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -192,15 +193,30 @@ static void test_signal_while_asleep(void **state) {
 }
 
 /* A woken child that takes its time, as a replay does; a signal ends it early, and it still reports. */
-static void slow_child(tb_snaps *snaps) {
+static void slow_child(tb_snaps *snaps, int begun) {
+    assert_int_equal(write(begun, "b", 1), 1);
     for (unsigned i = 0; i < 1000 && tb_sim_signal() == 0; i++) {
         usleep(10000);
     }
     tb_snap_exit(snaps, tb_sim_signal() == SIGTERM);
 }
 
+/* The process waits for something: for its child, here. */
+static bool asleep(pid_t pid) {
+    char path[64], text[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    assert_true(fread(text, 1, sizeof text - 1, f) > 0);
+    fclose(f);
+    const char *name = strrchr(text, ')');
+    return name != NULL && name[2] == 'S';
+}
+
 static void test_signal_during_replay(void **state) {
     (void)state;
+    int begun[2];
+    assert_int_equal(pipe(begun), 0);
     const pid_t pid = fork(); /* the flag of the signal is this process's for good */
     if (pid == 0) {
         tb_snaps snaps;
@@ -208,12 +224,16 @@ static void test_signal_during_replay(void **state) {
         char err[256];
         tb_sim_catch_signals();
         if (tb_snap_start(&snaps, 1e6, 0, &order) == 1) {
-            slow_child(&snaps);
+            slow_child(&snaps, begun[1]);
         }
         const pid_t parent = getpid();
         const pid_t killer = fork();
         if (killer == 0) {
-            usleep(200000);
+            char byte;
+            assert_int_equal(read(begun[0], &byte, 1), 1);
+            while (!asleep(parent)) {
+                sched_yield();
+            }
             kill(parent, SIGTERM); /* this process alone, not its child */
             _exit(0);
         }
@@ -226,6 +246,8 @@ static void test_signal_during_replay(void **state) {
     assert_int_equal(waitpid(pid, &status, 0), pid);
     alarm(0);
     assert_int_equal(status, 0);
+    close(begun[0]);
+    close(begun[1]);
 }
 
 /* A pipe that everyone inherits shows its end only when all of them are gone. */

@@ -80,7 +80,7 @@ def read_cfg(path):
             continue
         if line[0] == "[":
             if line[-1] != "]":
-                raise CfgError(number, "'%s' is no section" % line[:60])
+                raise CfgError(number, "'%s' is not a section" % line[:60])
             sections.append(Section(line[1:-1].strip(), number))
             continue
         key, equals, value = line.partition("=")

@@ -12,7 +12,6 @@ import argparse
 import math
 import os
 import re
-import struct
 import subprocess
 import sys
 import tempfile
@@ -21,57 +20,9 @@ import time
 import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__))))
-import param_text  # noqa: E402
+from ncnn_cases import F32, INT8_NEAR, MXNET, NEAR, SHAPES, Case, draw, maybe, normal  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-F32 = np.float32
-NEAR = 2e-5  # of the largest value: ncnn's SIMD sums in another order, multiplies and adds in one step, has its own exp
-INT8_NEAR = 0.03  # the last bit of a float may move an integer by one
-MXNET = -233  # ncnn's mark of a size or count that is not given
-
-
-class Case:
-    """One layer: inputs [c][h][w] (or fewer dimensions), settings {key: value}, arrays of the .bin: (tagged, array)."""
-
-    def __init__(self, inputs, settings=None, arrays=(), outputs=1, boxes=False, near=NEAR, kind=None):
-        self.inputs = [np.ascontiguousarray(x, F32) for x in inputs]
-        self.settings = settings or {}
-        self.arrays, self.outputs, self.boxes, self.near, self.kind = arrays, outputs, boxes, near, kind
-
-    def write(self, folder, kind):
-        names = ["i%d" % i for i in range(len(self.inputs))]
-        outs = ["o%d" % i for i in range(self.outputs)]
-        lines = ["7767517", "%d %d" % (len(names) + 1, len(names) + len(outs))]
-        for name, x in zip(names, self.inputs):
-            lines.append("Input %s 0 1 %s %s" % (name, name, " ".join("%d=%d" % (k, n)
-                                                                      for k, n in enumerate(reversed(x.shape)))))
-        words = [kind, "layer", str(len(names)), str(len(outs))] + names + outs
-        lines.append(" ".join(words + [param_text.setting(k, v) for k, v in self.settings.items()]))
-        with open(os.path.join(folder, "t.param"), "w", encoding="ascii") as f:
-            f.write("\n".join(lines) + "\n")
-        with open(os.path.join(folder, "t.bin"), "wb") as f:
-            for tagged, array in self.arrays:
-                if array.dtype == np.int8:
-                    f.write(struct.pack("<I", 0x000D4B38) + array.tobytes() + bytes(-array.size % 4))
-                else:
-                    f.write(b"\0\0\0\0" * tagged + np.asarray(array, "<f4").tobytes())
-        with open(os.path.join(folder, "t.f32"), "wb") as f:
-            f.write(b"".join(x.tobytes() for x in self.inputs))
-        return names, outs
-
-
-def draw(rng, low, high):
-    return int(rng.integers(low, high + 1))
-
-
-def normal(rng, *shape, scale=1.0):
-    return (rng.standard_normal(shape) * scale).astype(F32)
-
-
-def maybe(rng, settings, key, value):
-    """A setting that is sometimes left at its default."""
-    if rng.random() < 0.8:
-        settings[key] = value
 
 
 # ---- detections ----
@@ -322,7 +273,7 @@ LAYERS = {
     "Embed": embed,
     "LSTM": lambda rng: recurrent(rng, 4),
     "GRU": lambda rng: recurrent(rng, 3),
-}
+} | SHAPES
 
 
 # ---- both programs ----

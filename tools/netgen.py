@@ -13,6 +13,8 @@
   resnet50        ResNet-50 224x224, 1000 classes, strides in the 3x3 convolutions
   squeezenet      SqueezeNet 1.1 227x227, 1000 classes
   squeezenet_v1.0 SqueezeNet 1.0 227x227, 1000 classes
+  vit_b32         vision transformer ViT-B/32 384x384, 1000 classes
+  bert_mini       BERT with 4 layers of 256, 4 heads, 128 words of 30522, 2 classes
 
 Prints layers, multiply-accumulates and weights."""
 
@@ -286,7 +288,76 @@ squeezenet = squeezenet_of((64, 3), ((16, 16), (32, 32), (48, 48, 64, 64)), 1)
 squeezenet_v1_0 = squeezenet_of((96, 7), ((16, 16, 32), (32, 48, 48, 64), (64,)), 0)
 
 
+# ---- transformers ----
+
+def rows(net, x, outputs, name=None):
+    """An inner product of each row of a matrix."""
+    w, h = net.shape[x]
+    net.macs += w * h * outputs
+    net.weights += w * outputs + outputs
+    return net.add("InnerProduct", [x], {0: outputs, 1: 1, 2: w * outputs}, [(outputs, h)], name)
+
+
+def layer_norm(net, x, eps, name=None):
+    net.weights += 2 * net.shape[x][0]
+    return net.add("LayerNorm", [x], {0: net.shape[x][0], 1: eps, 2: 1}, [net.shape[x]], name)
+
+
+def attention(net, x, heads):
+    w, h = net.shape[x]
+    net.macs += 4 * w * w * h + 2 * w * h * h
+    net.weights += 4 * (w * w + w)
+    return net.add("MultiHeadAttention", [x], {0: w, 1: heads, 2: w * w}, [(w, h)])
+
+
+def mlp(net, x, hidden):
+    y = rows(net, x, hidden)
+    return rows(net, net.add("GELU", [y], {}, [net.shape[y]]), net.shape[x][0])
+
+
+def constant(net, w, h, name):
+    net.weights += w * h
+    return net.add("MemoryData", [], {0: w, 1: h}, [(w, h)], name)
+
+
+def first_row(net, x):
+    """As a vector."""
+    w, _ = net.shape[x]
+    row = net.add("Crop", [x], {9: [0], 10: [1], 11: [0]}, [(w, 1)])
+    return net.add("Reshape", [row], {0: w}, [(w,)])
+
+
+def vit_b32(net, w, h):
+    cells = (w // 32) * (h // 32)
+    x = net.conv(net.input(w, h, 3), 768, 32, 32, 0)
+    x = net.add("Reshape", [x], {0: -1, 1: 768}, [(cells, 768)])
+    x = net.add("Permute", [x], {0: 1}, [(768, cells)])
+    x = net.add("Concat", [constant(net, 768, 1, "class"), x], {0: 0}, [(768, cells + 1)])
+    x = net.sum(x, constant(net, 768, cells + 1, "position"))
+    for _ in range(12):
+        x = net.sum(x, attention(net, layer_norm(net, x, 1e-6), 12))
+        x = net.sum(x, mlp(net, layer_norm(net, x, 1e-6), 3072))
+    x = net.dense(first_row(net, layer_norm(net, x, 1e-6)), 1000)
+    net.add("Softmax", [x], {0: 0, 1: 1}, [net.shape[x]], "prob")
+
+
+def bert_mini(net, w, h):
+    words, width = 30522, 256
+    x = net.add("Input", [], {0: w * h}, [(w * h,)], "words")
+    net.weights += words * width
+    x = net.add("Embed", [x], {0: width, 1: words, 2: 0, 3: words * width}, [(width, w * h)])
+    x = layer_norm(net, net.sum(x, constant(net, width, w * h, "position")), 1e-12)
+    for _ in range(4):
+        x = layer_norm(net, net.sum(x, attention(net, x, 4)), 1e-12)
+        x = layer_norm(net, net.sum(x, mlp(net, x, 1024)), 1e-12)
+    x = net.dense(first_row(net, x), width)
+    x = net.dense(net.add("TanH", [x], {}, [net.shape[x]], "pooled"), 2)
+    net.add("Softmax", [x], {0: 0, 1: 1}, [net.shape[x]], "prob")
+
+
 NETWORKS = {
+    "vit_b32": (vit_b32, 384, 384, 32),
+    "bert_mini": (bert_mini, 128, 1, 1),
     "yolov3_tiny": (yolov3_tiny, 416, 416, 32),
     "yolov4_tiny": (yolov4_tiny, 416, 416, 32),
     "resnet50": (resnet50, 224, 224, 1),

@@ -13,7 +13,7 @@ import tempfile
 
 TOOLS = os.path.dirname(os.path.abspath(__file__))
 GENERATED = ["yolov3", "yolov3_tiny", "yolov4_tiny", "yolov5s", "yolov7_tiny",
-             "mobilenet_yolo", "retinaface", "x_tiny_yolo", "resnet50", "squeezenet"]
+             "mobilenet_yolo", "retinaface", "x_tiny_yolo", "resnet50", "squeezenet", "vit_b32", "bert_mini"]
 # input sizes of public files that do not specify them
 SHAPES = {"FastestDet.param": "352x352x3", "mnet.25-opt.param": "320x320x3",
           "scrfd_500m-opt2.param": "640x640x3", "yolov8n_cls.ncnn.param": "224x224x3"}

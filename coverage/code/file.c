@@ -101,7 +101,7 @@ static int take_line(code_data *data, char file[CODE_NAME_BYTES], char module[CO
     char lines[CODE_NAME_BYTES];
     code_point point = {.file = file, .module = module};
     if (!cov_is_line(line, 3 * CODE_NAME_BYTES) || strlen(line) < 2) {
-        return damaged(name, "a line that is no text", err);
+        return damaged(name, "a line that is not text", err);
     }
     if (line[0] == 'F' || line[0] == 'M') {
         if (line[1] != ' ' || strlen(line) - 2 >= CODE_NAME_BYTES) {
@@ -111,7 +111,7 @@ static int take_line(code_data *data, char file[CODE_NAME_BYTES], char module[CO
         return COV_OK;
     }
     if (file[0] == '\0' || !take_point(&point, line, lines) || strlen(point.name) >= CODE_NAME_BYTES) {
-        return damaged(name, "a line that is no point", err);
+        return damaged(name, "a line that is not a point", err);
     }
     const int rc = code_add(data, &point, err);
     if (rc == COV_OK && data->count > 1 &&

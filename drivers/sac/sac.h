@@ -17,7 +17,7 @@
 
 typedef enum sac_status {
     SAC_OK,
-    SAC_FAIL_ARG,        /* a null pointer, an address that is no multiple of 16 */
+    SAC_FAIL_ARG,        /* a null pointer, an address that is not a multiple of 16 */
     SAC_FAIL_MAP,        /* map or channels: 1..1023 columns and rows, 1..4096 channels and filters */
     SAC_FAIL_KERNEL,     /* kernel 1..11, stride 1..4, padding 0..7 */
     SAC_FAIL_OUTPUT,     /* output size does not follow from the map */

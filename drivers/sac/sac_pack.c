@@ -3,6 +3,10 @@
 
 #define VOID_CODE 7u /* weight 0, and what stands for absent weights */
 
+static bool in(int32_t value, int32_t lowest, int32_t highest) {
+    return value >= lowest && value <= highest;
+}
+
 static uint32_t up(uint32_t a, uint32_t b) {
     return (a + b - 1) / b;
 }
@@ -56,6 +60,15 @@ void sac_unpack_tensor(const sac_dev *dev, uint32_t c, uint32_t h, uint32_t w, c
 
 sac_status sac_pack_filters(const sac_dev *dev, uint32_t n, uint32_t c, uint32_t kh, uint32_t kw, const uint8_t *codes,
                             uint8_t *stream) {
+    if (dev == NULL || codes == NULL || stream == NULL) {
+        return SAC_FAIL_ARG;
+    }
+    if (!in((int32_t)n, 1, 4096) || !in((int32_t)c, 1, 4096)) {
+        return SAC_FAIL_MAP;
+    }
+    if (!in((int32_t)kh, 1, 11) || !in((int32_t)kw, 1, 11)) {
+        return SAC_FAIL_KERNEL;
+    }
     const uint32_t bytes = sac_filter_bytes(dev, n, c, kh, kw), words = filter_words(dev, c, kh, kw), cv = dev->cv;
     const uint32_t batch = batch_bytes(dev, c, kh, kw);
     for (uint32_t i = 0; i < bytes; i++) {
@@ -75,11 +88,13 @@ sac_status sac_pack_filters(const sac_dev *dev, uint32_t n, uint32_t c, uint32_t
     return SAC_OK;
 }
 
-static bool in(int32_t value, int32_t lowest, int32_t highest) {
-    return value >= lowest && value <= highest;
-}
-
 sac_status sac_pack_params(const sac_dev *dev, uint32_t n, const sac_filter *filter, uint8_t *params) {
+    if (dev == NULL || filter == NULL || params == NULL) {
+        return SAC_FAIL_ARG;
+    }
+    if (!in((int32_t)n, 1, 4096)) {
+        return SAC_FAIL_MAP;
+    }
     const uint32_t bytes = sac_param_bytes(dev, n);
     for (uint32_t i = 0; i < bytes; i++) {
         params[i] = 0;
@@ -103,6 +118,9 @@ sac_status sac_pack_params(const sac_dev *dev, uint32_t n, const sac_filter *fil
 }
 
 sac_status sac_check_sums(uint32_t c, uint32_t kernel, const uint8_t *codes, const uint8_t *d, int32_t bias) {
+    if (codes == NULL || d == NULL) {
+        return SAC_FAIL_ARG;
+    }
     uint64_t sum = (uint64_t)(bias < 0 ? -(int64_t)bias : bias);
     for (uint32_t i = 0; i < c; i++) {
         if (d[i] > 7) {

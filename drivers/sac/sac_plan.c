@@ -5,10 +5,15 @@ static bool in(int32_t value, int32_t lowest, int32_t highest) {
     return value >= lowest && value <= highest;
 }
 
+/* Weights, and the scales of all stages that the layer has. */
+static bool scales_given(const sac_layer *l) {
+    return l->codes != NULL && l->q_in != NULL && l->q_conv != NULL &&
+           (!l->task.add || (l->q_res != NULL && l->q_sum != NULL)) &&
+           (l->task.full != SAC_FULL_AVG || l->q_full != NULL);
+}
+
 sac_status sac_layer_check(const sac_dev *dev, const sac_layer *l) {
-    if (dev == NULL || l == NULL || l->codes == NULL || l->q_in == NULL || l->q_conv == NULL ||
-        (l->task.add && (l->q_res == NULL || l->q_sum == NULL)) ||
-        (l->task.full == SAC_FULL_AVG && l->q_full == NULL) || !in(l->nmin, -128, 127) ||
+    if (dev == NULL || l == NULL || !scales_given(l) || !in(l->nmin, -128, 127) ||
         (l->act == SAC_ACT_RELU) != l->task.relu || (l->post_act == SAC_ACT_RELU) != l->task.post_relu) {
         return SAC_FAIL_ARG;
     }
@@ -47,6 +52,9 @@ static bool split(float value, int32_t *m, int32_t *e) {
 
 sac_status sac_scale_bias(float value, int32_t exponent, int32_t *result) {
     int32_t m, e;
+    if (result == NULL) {
+        return SAC_FAIL_ARG;
+    }
     *result = 0;
     if (!split(value, &m, &e)) {
         return SAC_FAIL_OVERFLOW;
@@ -67,6 +75,9 @@ sac_status sac_scale_bias(float value, int32_t exponent, int32_t *result) {
 }
 
 sac_status sac_layer_scales(const sac_layer *l, uint32_t group, uint8_t *d, sac_filter *filter) {
+    if (l == NULL || d == NULL || filter == NULL || !scales_given(l) || group >= l->groups) {
+        return SAC_FAIL_ARG;
+    }
     const uint32_t c = l->task.c / l->groups, n = l->task.n / l->groups, kernel = l->task.kh * l->task.kw;
     const int8_t *q_in = l->q_in + (size_t)group * c;
     int32_t most = q_in[0];
@@ -126,8 +137,11 @@ static rows cut(rows r, uint32_t size) {
 }
 
 sac_status sac_layer_tile(const sac_dev *dev, const sac_task *t, uint32_t count, uint32_t tile, sac_task *out) {
-    const uint32_t all = t->pool ? t->ph : t->oh, from = count * tile;
-    if (count == 0 || from >= all) {
+    if (dev == NULL || t == NULL || out == NULL || count == 0) {
+        return SAC_FAIL_ARG;
+    }
+    const uint32_t all = t->pool ? t->ph : t->oh, from = tile < all ? tile * (count < all ? count : all) : all;
+    if (from >= all) {
         return SAC_FAIL_ARG;
     }
     if (t->full != SAC_FULL_NONE) {
@@ -163,6 +177,9 @@ sac_status sac_layer_tile(const sac_dev *dev, const sac_task *t, uint32_t count,
 }
 
 sac_status sac_layer_rows(const sac_dev *dev, const sac_task *t, uint32_t *count) {
+    if (dev == NULL || t == NULL || count == NULL) {
+        return SAC_FAIL_ARG;
+    }
     const uint32_t all = t->pool ? t->ph : t->oh, groups = (t->c + dev->cv - 1) / dev->cv;
     const uint32_t row = groups * ((t->w + dev->wv - 1) / dev->wv);
     for (uint32_t n = all; n > 0; n--) {

@@ -14,7 +14,7 @@
 const char *sac_strerror(sac_status status) {
     static const char *const text[SAC_STATUS_COUNT] = {
         [SAC_OK] = "no error",
-        [SAC_FAIL_ARG] = "a null pointer, or an address that is no multiple of 16",
+        [SAC_FAIL_ARG] = "a null pointer, or an address that is not a multiple of 16",
         [SAC_FAIL_MAP] = "map or channels out of range: 1..1023 columns and rows, 1..4096 channels and filters",
         [SAC_FAIL_KERNEL] = "kernel, stride or padding out of range: kernel 1..11, stride 1..4, padding 0..7",
         [SAC_FAIL_OUTPUT] = "the output size does not follow from the map",
@@ -49,7 +49,7 @@ static uint32_t up(uint32_t a, uint32_t b) {
 
 sac_status sac_open(sac_dev *dev, const sac_hal *hal) {
     uint32_t id = 0, sizes = 0;
-    if (dev == NULL || hal == NULL) {
+    if (dev == NULL || hal == NULL || hal->read == NULL || hal->write == NULL || hal->wait == NULL) {
         return SAC_FAIL_ARG;
     }
     *dev = (sac_dev){.hal = hal};
@@ -249,6 +249,9 @@ sac_status sac_wait(sac_dev *dev, bool irq) {
                                        [SAC_STATUS_CODE_READ_F] = SAC_FAIL_READ_F,
                                        [SAC_STATUS_CODE_READ_W] = SAC_FAIL_READ_W,
                                        [SAC_STATUS_CODE_WRITE] = SAC_FAIL_WRITE};
+    if (dev == NULL) {
+        return SAC_FAIL_ARG;
+    }
     const sac_hal *hal = dev->hal;
     uint32_t status = 0;
     while ((status & SAC_STATUS_DONE_MASK) == 0) {
@@ -268,10 +271,16 @@ sac_status sac_wait(sac_dev *dev, bool irq) {
 }
 
 sac_status sac_abort(sac_dev *dev) {
+    if (dev == NULL) {
+        return SAC_FAIL_ARG;
+    }
     return dev->hal->write(dev->hal->ctx, SAC_REG_CTRL, SAC_CTRL_ABORT_MASK) ? SAC_OK : SAC_FAIL_DEVICE;
 }
 
 sac_status sac_read_cycles(const sac_dev *dev, sac_cycles *cycles) {
+    if (dev == NULL || cycles == NULL) {
+        return SAC_FAIL_ARG;
+    }
     const sac_hal *hal = dev->hal;
     uint32_t *const at[] = {&cycles->input, &cycles->preload,    &cycles->conv,
                             &cycles->idle,  &cycles->load_stall, &cycles->write_stall};

@@ -157,7 +157,7 @@ static void drop(candidate *c) {
 static net_status leave_float(const calib_job *job, net_table *table, net_error *err) {
     for (uint32_t i = 0; i < job->opt->stays; i++) {
         if (!net_table_remove(table, job->opt->stay[i])) {
-            (void)snprintf(err->text, sizeof err->text, "--float: '%.200s' is no layer that would become INT8",
+            (void)snprintf(err->text, sizeof err->text, "--float: '%.200s' is not a layer that would become INT8",
                            job->opt->stay[i]);
             return NET_ERR_ARG;
         }

@@ -7,6 +7,7 @@
 #include "netjob.h"
 #include "netopt.h"
 #include "photos.h"
+#include "precision.h"
 #include "report/report.h"
 
 static const char help_text[] = "usage: tandem-net detect PARAM BIN [options] --image FILE ...\n"
@@ -18,7 +19,7 @@ static const char help_text[] = "usage: tandem-net detect PARAM BIN [options] --
 
 typedef struct detect_options {
     photos_options base; /* net, bin, table, names, input, prep, shape, device, n, json */
-    const char *draw, *anchors, *head;
+    const char *draw, *anchors, *head, *labels;
     double threshold, overlap; /* NaN: the value of the network */
     bool letterbox;
     uint32_t fill; /* 0..255 */
@@ -70,6 +71,10 @@ static int parse(detect_options *d, int argc, char **argv) {
         OPT(TEXT, "--device", "cpu|model|rtl|tandem", "where (default cpu)", &o->device, .words = devices),
         NETOPT_CFG(&o->n),
         OPT(TEXT, "--names", "FILE", "a line for each class, the first for class 1", &o->names),
+        OPT(TEXT, "--labels", "FILE",
+            "objects that are there, a line each: picture, class, x, y, width, height; mean average precision at the\n"
+            "end (with a low --threshold)",
+            &d->labels),
         OPT(TEXT, "--draw", "FILE.png", "one picture: write it with its boxes, a colour for each class", &d->draw),
         OPT(FLAG, "--json", NULL, "a JSON object a line, one for each picture", &o->json),
     };
@@ -97,6 +102,7 @@ typedef struct detect_job {
     float *row;   /* raw: decoded */
     net_box *box; /* for all rows */
     uint32_t rows;
+    precision precision; /* --labels */
 } detect_job;
 
 static net_status out_of_memory(net_error *err) {
@@ -205,7 +211,8 @@ static net_status draw(const detect_job *job, net_picture *picture, uint32_t cou
     return net_picture_save_png(picture, job->opt->draw, err);
 }
 
-static net_status one_picture(detect_job *job, const char *path, net_error *err) {
+static net_status one_picture(detect_job *job, uint32_t number, net_error *err) {
+    const char *path = job->opt->base.input[number];
     net_picture picture;
     net_fit fit;
     const float *row = NULL;
@@ -223,9 +230,24 @@ static net_status one_picture(detect_job *job, const char *path, net_error *err)
             print_text(job, path, count);
         }
         status = job->opt->draw != NULL ? draw(job, &picture, count, err) : NET_OK;
+        if (job->opt->labels != NULL && !precision_add(&job->precision, number, job->box, count)) {
+            status = out_of_memory(err);
+        }
     }
     net_picture_free(&picture);
     return status;
+}
+
+static net_status print_precision(detect_job *job, net_error *err) {
+    const char *form = job->opt->base.json
+                           ? "{\"objects\": %u, \"classes\": %u, \"map_50\": %.6f, \"map_50_95\": %.6f}\n"
+                           : "%u objects of %u classes: mAP at 0.5 %.6f, at 0.5 to 0.95 %.6f\n";
+    precision_result r;
+    if (!precision_measure(&job->precision, &r)) {
+        return out_of_memory(err);
+    }
+    printf(form, r.objects, r.classes, r.half, r.mean);
+    return NET_OK;
 }
 
 static int detect(const detect_options *d) {
@@ -235,14 +257,21 @@ static int detect(const detect_options *d) {
         photos_names_free(&job.names);
         return 2;
     }
+    if (d->labels != NULL && !precision_load(&job.precision, d->labels, d->base.count, d->base.input)) {
+        photos_names_free(&job.names);
+        precision_free(&job.precision);
+        return 2;
+    }
     net_status status = d->head != NULL      ? net_heads_named(&job.heads, d->head, d->anchors, &err)
                         : d->anchors != NULL ? net_heads_parse(&job.heads, d->anchors, &err)
                                              : NET_OK;
     status = status == NET_OK ? prepare(&job, &err) : status;
     for (uint32_t i = 0; status == NET_OK && i < d->base.count; i++) {
-        status = one_picture(&job, d->base.input[i], &err);
+        status = one_picture(&job, i, &err);
     }
     status = status == NET_OK ? photos_engine_finish(&job.engine, &err) : status;
+    status = status == NET_OK && d->labels != NULL ? print_precision(&job, &err) : status;
+    precision_free(&job.precision);
     photos_engine_free(&job.engine);
     net_graph_free(&job.graph);
     photos_names_free(&job.names);

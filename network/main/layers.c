@@ -109,7 +109,9 @@ static bool make_input(layers_job *job) {
 }
 
 static void shape_text(const net_shape *s, char text[40]) {
-    if (s->dims == 3) {
+    if (s->dims == 4) {
+        (void)snprintf(text, 40, "%ux%ux%ux%u", s->c, s->d, s->h, s->w);
+    } else if (s->dims == 3) {
         (void)snprintf(text, 40, "%ux%ux%u", s->c, s->h, s->w);
     } else if (s->dims == 2) {
         (void)snprintf(text, 40, "%ux%u", s->h, s->w);

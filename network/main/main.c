@@ -21,7 +21,7 @@
 
 static const char help_text[] =
     "usage: tandem-net [options]\n"
-    "       tandem-net classify|calibrate|precision --help   pictures, top-5, INT8 scales, INT8 and INT16\n"
+    "       tandem-net classify|calibrate|widths --help   pictures, top-5, INT8 scales, INT8 and INT16\n"
     "       tandem-net detect --help               boxes of SSD and YOLO networks\n"
     "       tandem-net run|survey --help           any network on a device; many networks, a line each\n"
     "       tandem-net schedule --help             splits of convolutions by search beside the driver's\n"
@@ -122,7 +122,7 @@ static int complete(netjob_options *o, bool quantise) {
     bool digits = o->net == NULL && o->int8_net == NULL;
     bool layer_options = o->optimise || o->random || o->input != NULL || o->dump != NULL;
     if (o->shape[0] != 0 && !o->layers) {
-        return netopt_usage("--shape goes with --show or --layers", "", "");
+        return netopt_usage("--shape needs --show or --layers", "", "");
     }
     if (layer_options && !o->layers) {
         return netopt_usage("--optimise, --random-weights, --input and --dump need --layers", "", "");
@@ -134,10 +134,10 @@ static int complete(netjob_options *o, bool quantise) {
                                    "");
     }
     if ((o->net == NULL) != (o->bin == NULL)) {
-        return netopt_usage("--net and --bin belong together", "", "");
+        return netopt_usage("--net and --bin must be given together", "", "");
     }
     if ((o->int8_net == NULL) != (o->int8_bin == NULL)) {
-        return netopt_usage("--int8-net and --int8-bin belong together", "", "");
+        return netopt_usage("--int8-net and --int8-bin must be given together", "", "");
     }
     if (digits) {
         o->net = DIGITS "digits.param";
@@ -222,7 +222,7 @@ static int run_command(int argc, char **argv) {
     if (strcmp(command, "schedule") == 0) {
         return netschedule_main(argc, argv);
     }
-    if (strcmp(command, "classify") == 0 || strcmp(command, "calibrate") == 0 || strcmp(command, "precision") == 0) {
+    if (strcmp(command, "classify") == 0 || strcmp(command, "calibrate") == 0 || strcmp(command, "widths") == 0) {
         return netjob_photos(argc, argv);
     }
     return strcmp(command, "detect") == 0 ? netjob_detect(argc, argv) : job_main(argc, argv);

@@ -10,9 +10,9 @@
 
 static const char help_text[] = "usage: tandem-net classify --net FILE --bin FILE [options] --image FILE ...\n"
                                 "       tandem-net calibrate --net FILE --bin FILE [options] --image FILE ...\n"
-                                "       tandem-net precision --net FILE --bin FILE [options] --image FILE ...\n"
+                                "       tandem-net widths --net FILE --bin FILE [options] --image FILE ...\n"
                                 "classify runs a float or INT8 network and prints the most probable classes; calibrate "
-                                "makes INT8 scales for a float one; precision compares INT8, asymmetric INT8 and "
+                                "makes INT8 scales for a float one; widths compares INT8, asymmetric INT8 and "
                                 "INT16 on the golden model with FP32.\n";
 
 int photos_failed(net_status status, const net_error *err) {
@@ -30,28 +30,28 @@ void photos_free(photos_options *o) {
 }
 
 static int complete(const photos_options *o) {
-    bool classify = strcmp(o->command, "classify") == 0, precision = strcmp(o->command, "precision") == 0;
+    bool classify = strcmp(o->command, "classify") == 0, widths = strcmp(o->command, "widths") == 0;
     if (o->net == NULL || o->bin == NULL || o->count == 0) {
         return netopt_usage(o->command, "", " needs --net, --bin and at least one --image");
     }
-    if ((classify || precision) &&
+    if ((classify || widths) &&
         (o->out_param != NULL || o->out_bin != NULL || o->compare != NULL || o->json || o->optimise ||
          o->method_name != NULL || o->labels != NULL || o->stays > 0 || !isnan(o->reach))) {
         return netopt_usage("--method, --out-param, --out-bin, --compare, --json, --optimise, --labels, --float and "
-                            "--reach go with calibrate",
+                            "--reach are options of calibrate",
                             "", "");
     }
-    if (!precision && o->ranges > 0) {
-        return netopt_usage("--ranges goes with precision", "", "");
+    if (!widths && o->ranges > 0) {
+        return netopt_usage("--ranges goes with widths", "", "");
     }
     if (!classify && (o->names != NULL || o->dump != NULL || o->device != NULL || o->scalar || o->time)) {
-        return netopt_usage("--names, --dump, --device, --scalar and --time go with classify", "", "");
+        return netopt_usage("--names, --dump, --device, --scalar and --time are options of classify", "", "");
     }
     if (o->device != NULL && (o->dump != NULL || o->scalar)) {
         return netopt_usage("--dump and --scalar are for the CPU, not for a device", "", "");
     }
     if ((o->out_param == NULL) != (o->out_bin == NULL) || (o->optimise && o->out_param == NULL)) {
-        return netopt_usage("--out-param and --out-bin belong together, --optimise goes with them", "", "");
+        return netopt_usage("--out-param and --out-bin must be given together, and --optimise needs them", "", "");
     }
     if (o->dump != NULL && o->count != 1) {
         return netopt_usage("--dump takes one input", "", "");
@@ -111,12 +111,12 @@ static int parse(photos_options *o, int argc, char **argv) {
         OPT(TEXT, "--compare", "FILE", "another table: its agreement with FP32, too", &o->compare),
         OPT(FLAG, "--json", NULL, "the report as JSON", &o->json),
     };
-    const opt_row precision[] = {
+    const opt_row widths[] = {
         OPT(WORDS, "--ranges", "FILE ...", "inputs that the ranges come from (default: those that are measured)",
             &ranges),
     };
     const opt_group groups[] = {OPT_GROUP(NULL, both), OPT_GROUP("classify", classify),
-                                OPT_GROUP("calibrate", calibrate), OPT_GROUP("precision", precision)};
+                                OPT_GROUP("calibrate", calibrate), OPT_GROUP("widths", widths)};
     const netopt_line line = {
         .head = help_text, .group = groups, .groups = sizeof groups / sizeof groups[0], .skip = 1};
     int status = netopt_parse(&line, argc, argv);
@@ -133,7 +133,7 @@ net_status photos_load(const photos_options *o, net_graph *graph, net_shape *inp
     status = status == NET_OK ? net_graph_plan(graph, err) : status;
     if (status == NET_OK && input != NULL) {
         *input = graph->input != NET_NONE ? graph->blob[graph->input].shape
-                                          : (net_shape){1, (uint32_t)net_graph_input_elements(graph), 1, 1};
+                                          : (net_shape){1, (uint32_t)net_graph_input_elements(graph), 1, 1, 1};
     } else if (status == NET_OK && graph->input == NET_NONE) {
         (void)snprintf(err->text, sizeof err->text, "%.200s: %u inputs, expected one", o->net, graph->num_inputs);
         status = NET_ERR_UNSUPPORTED;
@@ -154,7 +154,7 @@ int netjob_photos(int argc, char **argv) {
     int status = parse(&o, argc, argv);
     if (status == 0) {
         status = strcmp(o.command, "classify") == 0    ? photos_classify(&o)
-                 : strcmp(o.command, "precision") == 0 ? photos_precision(&o)
+                 : strcmp(o.command, "widths") == 0 ? photos_widths(&o)
                                                        : photos_calibrate(&o);
     } else if (status < 0) {
         status = 0;

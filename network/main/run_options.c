@@ -25,22 +25,22 @@ static int check(netrun_options *o) {
         return netopt_usage("run: --net is needed (--help)", "", "");
     }
     if (o->input != NULL && o->image != NULL) {
-        return netopt_usage("--input and --image exclude each other", "", "");
+        return netopt_usage("--input and --image cannot be given together", "", "");
     }
     if (o->only != NULL && o->each) {
-        return netopt_usage("--only and --each exclude each other", "", "");
+        return netopt_usage("--only and --each cannot be given together", "", "");
     }
     if (o->jobs != 0 && !o->each) {
-        return netopt_usage("--jobs goes with --each", "", "");
+        return netopt_usage("--jobs needs --each", "", "");
     }
     if ((o->only != NULL || o->each) && (o->output != NULL || o->dump != NULL)) {
         return netopt_usage("--only and --each take no --output and --dump", "", "");
     }
     if ((o->html != NULL || o->published > 0) && o->only == NULL && !o->each) {
-        return netopt_usage("--html and --published go with --each and --only", "", "");
+        return netopt_usage("--html and --published need --each or --only", "", "");
     }
     if (o->each && o->wave != NULL) {
-        return netopt_usage("--wave goes with --only: layers at the same time would write one file", "", "");
+        return netopt_usage("--wave needs --only: several layers would write to one file", "", "");
     }
     if (o->broken_text != NULL && !npu_dev_broken_parse(o->broken_text, &o->broken)) {
         return netopt_usage("--break", o->broken_text,

@@ -11,16 +11,17 @@ typedef struct hints {
 } hints;
 
 static void print_shape(const net_shape *shape) {
-    const uint32_t size[3] = {shape->w, shape->h, shape->c};
-    for (uint32_t i = 0; i < shape->dims && i < 3; i++) {
-        printf("%s%u", i == 0 ? " " : "x", size[i]);
+    uint32_t size[NET_MAX_DIMS];
+    net_shape_outer(shape, size);
+    for (uint32_t i = shape->dims; i > 0; i--) {
+        printf("%s%u", i == shape->dims ? " " : "x", size[i - 1]);
     }
 }
 
 /* Sizes that the dimensions do not use are 1 here and anything in the file. */
 static bool same_shape(const net_shape *shape, const net_hint *hint) {
     return shape->dims == hint->dims && shape->w == hint->w && (shape->dims < 2 || shape->h == hint->h) &&
-           (shape->dims < 3 || shape->c == hint->c);
+           (shape->dims < 3 || shape->c == hint->c) && (shape->dims < 4 || shape->d == hint->d);
 }
 
 static void show_layer(const net_graph *graph, const net_layer *layer, hints *seen) {

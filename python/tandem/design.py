@@ -6,6 +6,8 @@
         dev["enable_i"] = 1                          # an input of the design
         dev.until("irq_o", 1, cycles=10000)
         dev.fetch(0x2000, 64), dev.counters()["mem"]["read"]
+        dev.send("s_axis", b"..."), dev.step(100), dev.take("m_axis")   # packets of streams
+        dev.store("s_axi", 0x40, b"..."), dev.retrieve("s_axi", 0x40, 16)   # bursts into an AXI slave
 
 The program runs as a process of its own: a failure of the run, a hang or a crash is an exception here. Needs no
 extension and no NumPy.
@@ -34,7 +36,8 @@ class Device:
 
     test: its name (the first one with a bench that is a table). seed: of bus timing and initial values. wave: an FST
     file. Other keywords are knobs; `bus` chooses the timing of the buses. `cfg`, `inputs` and `outputs` (name: bits),
-    `buses` (name: "registers", "memory" or "other"), `memory` (base and size, or None)."""
+    `buses` (name: "registers", "memory" or "slave"), `streams` (name: "in" or "out"), `memory` (base and size, or
+    None)."""
 
     def __init__(self, program, test=None, seed=1, wave=None, **knobs):
         words = [str(Path(program).absolute()), "device", "--seed", str(seed)]
@@ -83,13 +86,15 @@ class Device:
         return self._answer()
 
     def _ports(self):
-        self.inputs, self.outputs, self.buses, self.memory = {}, {}, {}, None
+        self.inputs, self.outputs, self.buses, self.streams, self.memory = {}, {}, {}, {}, None
         for line in self._ask("ports")[1].decode().splitlines():
             kind, *rest = line.split()
             if kind == "port":
                 (self.inputs if rest[2] == "in" else self.outputs)[rest[0]] = int(rest[1])
             elif kind == "bus":
                 self.buses[rest[0]] = rest[1]
+            elif kind == "stream":
+                self.streams[rest[0]] = rest[1]
             else:
                 self.memory = (int(rest[0]), int(rest[1]))
 
@@ -100,11 +105,11 @@ class Device:
 
     # ---- registers, memory, ports ----
     def read(self, bus, addr):
-        """A register through an AXI4-Lite slave of the design; bus "-": the first one."""
+        """A register through an AXI4-Lite slave or an APB completer of the design; bus "-": the first one."""
         return int(self._ask("read", bus, addr)[0])
 
     def write(self, bus, addr, value, strobes=15):
-        """A register; only the bytes whose bit of `strobes` is 1."""
+        """A register; of AXI4-Lite only the bytes whose bit of `strobes` is 1."""
         self._ask("write", bus, addr, value, strobes)
 
     def load(self, addr, data, side="both"):
@@ -116,6 +121,36 @@ class Device:
     def fetch(self, addr, size, side="rtl"):
         """Bytes of memory."""
         return self._ask("fetch", side, addr, size)[1]
+
+    # ---- streams, AXI slaves ----
+    def send(self, stream, data):
+        """A packet into a stream of the design, which is sent in the cycles to come; without TLAST transfers, whose
+        bytes are those of the payload's signals. data: anything with the buffer protocol."""
+        data = bytes(memoryview(data).cast("B"))
+        self._ask("send", stream, len(data), data=data)
+
+    def take(self, stream):
+        """The packets that have come out of a stream since the last time, as a list of bytes; without TLAST each
+        transfer is one."""
+        lengths, data = self._ask("take", stream)
+        packets, at = [], 0
+        for length in (int(n) for n in lengths.split(",") if n):
+            packets.append(data[at:at + length])
+            at += length
+        return packets
+
+    def stall(self, port, percent):
+        """How often the bench stands on a stream or an APB port, in percent of the cycles (0 at first)."""
+        self._ask("stall", port, percent)
+
+    def store(self, bus, addr, data):
+        """Bytes into an AXI slave of the design, in INCR bursts; takes cycles."""
+        data = bytes(memoryview(data).cast("B"))
+        self._ask("store", bus, addr, len(data), data=data)
+
+    def retrieve(self, bus, addr, size):
+        """Bytes out of an AXI slave of the design; takes cycles."""
+        return self._ask("retrieve", bus, addr, size)[1]
 
     def __getitem__(self, port):
         """A port of the design as an unsigned number of any width, settled in this cycle."""
@@ -151,7 +186,7 @@ class Device:
 
     # ---- what it says ----
     def counters(self):
-        """{bus: its traffic since the start}: bursts, bytes, stalls, latencies."""
+        """{bus or stream: its traffic since the start}: bursts, bytes, stalls, latencies; transfers, packets."""
         return json.loads(self._ask("counters")[1])
 
     def fault(self, bus, direction, number=0):

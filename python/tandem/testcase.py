@@ -124,7 +124,7 @@ def load_case(path, cfg):
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise Trouble("%s: %s" % (path, getattr(error, "strerror", "is no text"))) from None
+        raise Trouble("%s: %s" % (path, getattr(error, "strerror", "is not text"))) from None
     rows = {}
     for n, row in enumerate(text.splitlines(), 1):
         key, equals, value = row.partition("=")

@@ -128,7 +128,7 @@ def test_gather(rng, model, axis, shape, fixed):
 
 def test_gather_refused():
     made = graph([node("Gather", "x i")], {"x": (2000, 2), "i": np.zeros(1000, np.int64)}, ["y"])
-    with pytest.raises(to.Unsupported, match="1000 indices into 2000 elements of float32 that are no constants"):
+    with pytest.raises(to.Unsupported, match="1000 indices into 2000 elements of float32 that are not constants"):
         to.convert(made)
 
 

@@ -5,6 +5,7 @@
 // rready is always 1; write addresses run ahead of their data, at most 4 bursts. One beat per cycle. DONE, and the
 // interrupt, come after the last write response. LEN = 0 is done at once. After an error response the copy goes on; the
 // data it writes are undefined.
+// Document: docs/axi_copy/axi_copy.md.
 module axi_copy #(
   parameter int unsigned DataBytes = 16,  // 8 or 16
   parameter int unsigned MaxBeats  = 16,  // of a burst

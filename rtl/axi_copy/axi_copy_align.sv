@@ -4,6 +4,8 @@
 // start_i loads a job: lane of the first byte in the source and in the destination, number of bytes (> 0). Input: the
 // beats of the source that hold its bytes. Output: the beats of the destination; the strobes of the first and the last
 // one mask bytes outside the copy. One beat per cycle; outputs do not depend on out_ready_i.
+// Latency: none where the source's lane is not above the destination's, else the first beat waits for the second one of
+// the source. Document: docs/axi_copy/axi_copy.md.
 module axi_copy_align #(
   parameter  int unsigned DataBytes = 16,
   localparam int unsigned Log       = $clog2(DataBytes)

@@ -2,6 +2,7 @@
 //
 // No overflow protection: the writer checks wready_o (or counts free words, as the read side does), the reader
 // rvalid_o.
+// One word in and one word out a cycle. Parameters: bits and number of words. Document: docs/axi_copy/axi_copy.md.
 module axi_copy_fifo #(
   parameter int unsigned Width = 32,
   parameter int unsigned Depth = 4

@@ -1,5 +1,6 @@
 // Registers of axi_copy (regs/axi_copy.regs) behind AXI4-Lite. 32 bits each, byte strobes; other addresses read 0 and
 // ignore writes.
+// Parameter: bytes of a data beat, for the register that says so. Document: docs/axi_copy/registers.md.
 module axi_copy_regs #(
   parameter int unsigned DataBytes = 16
 ) (

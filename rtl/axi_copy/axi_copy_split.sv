@@ -3,6 +3,8 @@
 // start_i loads a job (bytes_i > 0) while busy_o is 0. Bursts are offered on ax_* one after the other, each as long as
 // allow_i is 1; allow_i may depend on ax_beats_o and must not fall during a burst. Only the first burst of a job may
 // start unaligned.
+// Latency: the first burst is offered in the cycle after start_i. Throughput: one burst a cycle. Document:
+// docs/axi_copy/axi_copy.md.
 module axi_copy_split #(
   parameter int unsigned DataBytes = 16,
   parameter int unsigned MaxBeats = 16

@@ -1,4 +1,5 @@
 // Fixed-priority arbiter: grants the lowest request. Combinational.
+// Parameter: number of requests. Document: docs/npu/npu.md section 4.
 `include "assert.svh"
 
 module arbiter #(

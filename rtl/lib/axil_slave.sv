@@ -5,6 +5,8 @@
 // for bready_i; its response is valid one cycle later, so a read started after the response sees the write. Read: AR
 // handshake in cycle 0, rd_en_o in cycle 1, data in cycle 2; the registers keep the data until the next rd_en_o.
 // Address bits 1:0 are ignored. Responses are always OKAY.
+// Latency: write 2 cycles from the later of AW and W to the response, read 2 from AR to data. Throughput: one write and
+// one read every 2 cycles. Parameter: address bits. Document: docs/npu/npu.md section 4.
 module axil_slave #(
   parameter int unsigned Aw = 8  // address bits
 ) (

@@ -2,6 +2,7 @@
 // cell takes its place in silicon, and with Gate = 0 (FPGA) the clock passes ungated.
 //
 // An idle unit behind it gets no clock edges, which saves power, and simulation time.
+// Document: docs/npu/npu.md section 4.5.
 module clk_gate #(
   parameter bit Gate = 1'b1
 ) (

@@ -3,6 +3,7 @@
 // A word written in one cycle can be read in the next. One write and one read a cycle, also when full minus one or
 // empty plus one; a full FIFO accepts no word in the cycle in which one is read. Depth is any number from 2 up. clr_i
 // empties it at the next edge and drops a word written in the same cycle.
+// Latency: 1 cycle. Parameters: bits and number of words. Document: docs/npu/npu.md section 4.
 `include "assert.svh"
 
 module fifo #(

@@ -5,6 +5,8 @@
 // limiting side has a handshake in every cycle. out_valid_o follows in_valid_i and in_ready_o follows out_ready_i in
 // the same cycle, so the source must hold its beat while it is stalled. clr_i drops a half-assembled word or a
 // half-read beat at the next edge.
+// Latency: none but the half word that N = 32 holds. Throughput: a beat or a word a cycle, whichever is less. Document:
+// docs/npu/npu.md section 4.
 `include "assert.svh"
 
 module gearbox #(

@@ -17,6 +17,7 @@
 //   an incrementer that is active when those wrap. All arrays belong to one process that updates them in place, in an
 //   order in which every read sees the value before the edge: a simulator then spends few operations a cycle on all
 //   counters together.
+// Throughput: all counters in every cycle; one snapshot or read a cycle.
 `include "assert.svh"
 
 module npu_perf #(

@@ -3,6 +3,7 @@
 // Each channel has one read side, shared by the requesters npu_pkg::RdId*, and one write side behind a send_buf, shared
 // by npu_pkg::WrId*. Vectors of channel 0 lie below those of channel 1. Soft reset: srst_i stops the channels
 // (transactions in flight end on the bus) and empties the buffers; drained_o: nothing is in flight.
+// Latency and throughput: dma_rd, dma_wr, send_buf. Document: docs/npu/npu.md section 4.4.
 module npu_dma #(
   parameter bit ClkGate = 1'b1,
   localparam int unsigned Rq = npu_pkg::RdReqs,

@@ -2,6 +2,8 @@
 //
 // npu_regs starts the tasks of the units (npu_units), which read and write through npu_dma. Soft reset: srst stops the
 // DMA channels (transactions in flight end on the bus) and holds the units in reset until all are drained.
+// Latency and throughput: those of the units (docs/npu/npu.md sections 4 and 4.1).
+// More than 300 lines: three quarters are the ports of the AXI4 masters and slave, and the connections of its parts.
 module npu_top #(
   parameter int unsigned N = 8,     // mesh size: 4, 8, 16 or 32
   parameter bit EnAlu = 1'b1,       // the ALU is present

@@ -3,6 +3,7 @@
 // Each DMA channel has one read side, shared by the requesters npu_pkg::RdId*, and one write side, shared by
 // npu_pkg::WrId*: vectors of channel 0 lie below those of channel 1. A unit that is left out (EnAlu, EnPool = 0) asks
 // for nothing. srst_i holds the units in reset.
+// Document: docs/npu/npu.md sections 4, 4.4 and 4.5.
 module npu_units #(
   parameter int unsigned N = 8,
   parameter bit EnAlu = 1'b1,

@@ -2,6 +2,7 @@
 //
 // The cache of features has a second writer, the output (c_*); both never write in the same cycle, as the input is
 // complete before the array begins. Results are read by what is behind the array (rd_*, see sac_pe).
+// Document: docs/sac/sac.md section 1.
 module sac_conv #(
   parameter int unsigned WVec = 3,
   parameter int unsigned CVec = 2,

@@ -5,6 +5,7 @@
 // start_i takes task_i; task_o and geom_o hold from then on. go_o pulses when the sizes are known to be legal: all
 // units begin with the task but the three that have a moment of their own (input_start_o, preload_start_o,
 // seq_start_o). done_o pulses at the end with code_o.
+// Document: docs/sac/sac.md section 4.
 module sac_ctrl #(
   parameter int unsigned WVec = 3,
   parameter int unsigned CVec = 2,

@@ -3,6 +3,7 @@
 //
 // flush_i drops everything in flight; idle_o: nothing is left. err_o: error responses of this cycle, of reads of F,
 // reads of W, writes.
+// Document: docs/sac/sac.md section 1.
 module sac_dma (
   input  logic         clk_i,
   input  logic         rst_ni,

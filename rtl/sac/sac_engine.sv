@@ -1,5 +1,6 @@
 // The engine without registers and masters: the states of a task (sac_ctrl), what leads to the results of the array
 // (sac_conv) and what is behind it (sac_post).
+// Document: docs/sac/sac.md section 1.
 module sac_engine #(
   parameter int unsigned WVec = 3,
   parameter int unsigned CVec = 2,

@@ -2,6 +2,7 @@
 //
 // A word leaves in each cycle with out_ready_i in which Bytes bytes are held; a beat is accepted when there is space
 // after that. The limiting side has a handshake in every cycle. clr_i drops what is held: a batch begins on a beat.
+// Document: docs/sac/sac.md section 3.
 module sac_gearbox #(
   parameter int unsigned Bytes = 3
 ) (

@@ -4,6 +4,7 @@
 // start_i: for each batch of filters, page of the map and channel group of the batch that has filters one job of a
 // page; where a batch is one channel group, a row of pages is one job. With full_i the map is one page. Channel groups
 // are step_i apart (units of 16 bytes). valid/ready; the address is in units of 16 bytes.
+// Throughput: a job a cycle at most. Document: docs/sac/sac.md section 3.
 module sac_jobs #(
   parameter int unsigned WVec = 3,
   parameter int unsigned CVec = 2,

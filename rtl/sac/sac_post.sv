@@ -1,5 +1,6 @@
 // From the results of the array to the output: relu, pool, pool_tail, feature_writer and full_size_pool, a column or a
 // beat a cycle each; beats go to memory, to the cache (c_*) or to both. Jobs for output and residual run beside them.
+// Document: docs/sac/sac.md section 1.
 module sac_post #(
   parameter int unsigned WVec = 3,
   parameter int unsigned CVec = 2,

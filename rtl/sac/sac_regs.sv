@@ -4,6 +4,7 @@
 // The task registers lie side by side (sac_pkg::TaskRegsW); task_o follows them, and whoever starts a task keeps a
 // copy, so that software may write the next one meanwhile. start_o pulses with a write of CTRL.START while busy_i is 0,
 // abort_o with one of CTRL.ABORT while it is 1. done_i pulses at the end of a task with its code_i.
+// Document: docs/sac/registers.md.
 module sac_regs #(
   parameter int unsigned WVec = 3,
   parameter int unsigned CVec = 2,

@@ -6,6 +6,7 @@
 //
 // Parameters: W_VECTOR, C_VECTOR and N_VECTOR of the document (CVec a power of two of at most 16, NVec a power of two
 // times CVec), CachePages of each half of the feature cache, Depth results behind the array.
+// Latency and throughput: docs/sac/sac.md section 5.
 module sac_top #(
   parameter int unsigned WVec = 3,
   parameter int unsigned CVec = 2,

@@ -6,6 +6,7 @@
 // without transposing.
 // Read: lane k reads its bank at word WordLsb of its entry lane_i[32*k +: 32] (sgemm_pkg::Lane*) when the entry is
 // valid and the lane has an operand (k < kb). Data one cycle later.
+// Throughput: a word in and an operand for each lane out a cycle. Document: docs/sgemm/sgemm.md section 3.
 `include "assert.svh"
 
 module sgemm_blk_buf #(

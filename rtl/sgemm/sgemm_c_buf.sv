@@ -3,6 +3,7 @@
 // A half has R banks (row mod R) of Dim/R * Dim/4 words of four columns, one write and one read a cycle each. Of the
 // half that is computed the lanes read one word of every bank and write one element of every bank (m_*); of the other
 // half the loader writes a word (l_*) and the store reads one (s_*). Data one cycle after the read.
+// Document: docs/sgemm/sgemm.md section 3.
 `include "assert.svh"
 
 module sgemm_c_buf #(

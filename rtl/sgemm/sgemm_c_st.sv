@@ -5,6 +5,7 @@
 // f16_i, two words a beat then. free_o pulses when the last word of a tile was read: its half of the buffer is free.
 // done_o is 1 when everything of the task was handed to the DMA channel.
 // Latency: tile_i to the first read 2 cycles. Throughput: a row job and a word a cycle.
+// Document: docs/sgemm/sgemm.md section 3.
 `include "assert.svh"
 
 module sgemm_c_st #(

@@ -5,6 +5,7 @@
 // stored row or above 2^24 - 1; an address is no multiple of the element; a matrix runs past 2^32; a mode is absent
 // (EnHalf = 0: every binary16 mode; HalfBuf = 1: HALF = 0); a reserved bit of START is 1. A and B are not looked at
 // when they are not read (K = 0 or alpha is a zero).
+// Document: docs/sgemm/sgemm.md section 4.
 `include "assert.svh"
 
 module sgemm_check #(

@@ -2,6 +2,7 @@
 //
 // start_i begins task_i, stable until done_o, which is 1 when everything of it was handed to the bus. Ports r0_*, r1_*
 // and w_* are those of sgemm_bus. Events of the counters: ev_o = store, tile, pass, gap, wait for C, B, A, issue.
+// Document: docs/sgemm/sgemm.md section 3.
 module sgemm_engine #(
   parameter int unsigned Dim = 8,
   parameter int unsigned Vec = 8,

@@ -14,6 +14,7 @@
 //   block can be read. Data are always accepted.
 // Latency: free_i to the first request 2 cycles; data to wr_valid_o 3 cycles. Throughput: a segment and four elements a
 //   cycle.
+// Document: docs/sgemm/sgemm.md section 3.
 `include "assert.svh"
 
 module sgemm_ld #(

@@ -5,6 +5,7 @@
 // late because of blocks that are needed later.
 // drained_i: a half of the buffers of A and B is free again; c_free_i: one of the C buffer. *_loaded_o: a block or tile
 // can be read from the next cycle on. a_*, b_*, c_*: the words for the buffers (sgemm_ld).
+// Document: docs/sgemm/sgemm.md section 3.
 module sgemm_load #(
   parameter int unsigned Dim = 8,
   parameter int unsigned Vec = 8,

@@ -4,6 +4,7 @@
 // start_i begins the walk of a task. *_loaded_i and c_free_i pulse for a block or tile that is loaded, a half of the C
 // buffer that is free again (two at first; only where C is not loaded). wait_*_o: the lanes are ready for a pass that
 // waits for this.
+// Document: docs/sgemm/sgemm.md section 3.
 `include "assert.svh"
 
 module sgemm_seq #(

@@ -7,6 +7,22 @@
 #include "../case/hash.h"
 #include "opt/opt.h"
 
+/* The part of this port of each signal that is divided; requester's: PENABLE to PWDATA, PSTRB, PPROT. */
+static void take_slice(tb_apb *p, const tb_sim *sim) {
+    tb_sig *const asked[] = {&p->enable, &p->addr, &p->write, &p->wdata, &p->strb, &p->prot};
+    tb_sig *const answer[] = {&p->rdata, &p->ready, &p->slverr};
+    const unsigned slice = p->cfg.slice, slices = p->cfg.slices;
+    const bool ask = p->enable.width == slices;
+    for (unsigned i = 0; ask && i < sizeof asked / sizeof *asked; i++) {
+        *asked[i] = tb_sim_slice(sim, *asked[i], slice, slices);
+    }
+    const bool parts = p->ready.ptr != NULL ? p->ready.width == slices : p->rdata.width == slices * p->wdata.width;
+    for (unsigned i = 0; parts && i < sizeof answer / sizeof *answer; i++) {
+        *answer[i] = tb_sim_slice(sim, *answer[i], slice, slices);
+    }
+    p->sel = tb_sim_slice(sim, p->sel, slice, slices);
+}
+
 int tb_apb_open(tb_apb *p, const tb_sim *sim, const tb_apb_cfg *cfg, tb_rng rng, char *err, size_t err_size) {
     static const char *const word[] = {"psel",   "penable", "paddr", "pwrite", "pwdata",
                                        "prdata", "pstrb",   "pprot", "pready", "pslverr"};
@@ -24,10 +40,20 @@ int tb_apb_open(tb_apb *p, const tb_sim *sim, const tb_apb_cfg *cfg, tb_rng rng,
     if (p->strb.ptr == NULL) {
         p->strb = tb_sim_find_word(sim, cfg->prefix, "pwstrb"); /* as some call it */
     }
+    if (cfg->slices > 1) {
+        take_slice(p, sim);
+    }
+    for (size_t i = 0; i < 6; i++) {
+        if (sig[i]->ptr == NULL) {
+            return opt_fail(err, err_size, "APB port %s: %s%s cannot be divided among %u ports", cfg->name, cfg->prefix,
+                            word[i], cfg->slices);
+        }
+    }
     p->bytes = p->wdata.width / 8;
-    if (p->sel.width != 1 || p->wdata.width != p->rdata.width || p->wdata.width % 8 != 0 ||
+    if (p->sel.width > 32 || p->wdata.width != p->rdata.width || p->wdata.width % 8 != 0 ||
         (p->bytes != 1 && p->bytes != 2 && p->bytes != 4)) {
-        return opt_fail(err, err_size, "APB port %s: expected psel of one bit, pwdata and prdata of 8, 16 or 32 bits",
+        return opt_fail(err, err_size,
+                        "APB port %s: expected psel of at most 32 bits, pwdata and prdata of 8, 16 or 32 bits",
                         cfg->name);
     }
     if ((cfg->requester && cfg->mem == NULL) || (p->strb.ptr != NULL && p->strb.width != p->bytes)) {
@@ -109,10 +135,11 @@ static void request(tb_apb *p, uint64_t cycle) {
     if (!p->busy && p->traffic.count > 0 && go) {
         draw(p);
     }
-    put(p->sel, p->busy);
+    const uint64_t which = p->addr.width < 64 ? p->where >> p->addr.width : 0;
+    put(p->sel, p->busy ? UINT64_C(1) << (p->sel.width > 1 ? which % p->sel.width : 0) : 0);
     put(p->enable, 0);
     if (p->busy) {
-        put(p->addr, p->where);
+        put(p->addr, p->where & (p->addr.width < 64 ? (UINT64_C(1) << p->addr.width) - 1 : UINT64_MAX));
         put(p->write, p->writes);
         put(p->wdata, p->value);
         put(p->strb, p->writes ? p->lanes : 0); /* low in reads (section 2.1) */
@@ -174,6 +201,10 @@ static void hold(const tb_apb *p, uint64_t held[TB_APB_HELD]) {
 static void check_rules(tb_apb *p, bool sel, bool enable) {
     static const char *const name[TB_APB_HELD] = {"PADDR", "PWRITE", "PWDATA", "PSTRB", "PPROT"};
     uint64_t now[TB_APB_HELD];
+    const uint64_t which = tb_get(p->sel);
+    if ((which & (which - 1)) != 0) {
+        complain(p, "apb:APB_ERRM_PSEL_ONEHOT", "PSEL is 0x%" PRIx64 ", expected one bit", which);
+    }
     if (p->phase == TB_APB_IDLE) {
         if (sel && enable) {
             complain(p, "apb:APB_ERRM_PENABLE_SETUP", "PENABLE is high in the first cycle of a transfer");

@@ -23,10 +23,15 @@
 typedef struct tb_apb_cfg {
     const char *name;   /* used in reports; name and prefix must outlive the port */
     const char *prefix; /* what comes before "psel" ... in the names of its signals (tb_sim_find_word) */
-    bool requester;     /* the design is the requester; else it is the completer */
-    unsigned clock;     /* clock of the port: index into tb_run_cfg.clocks */
-    tb_shadow *shadow;  /* completer: memory for random accesses, or NULL */
-    tb_ddr *mem;        /* requester: the memory that answers */
+    /*
+     * Number `slice` of `slices` ports whose PSEL are bits of one vector (0: not). The other signals are divided among
+     * them, where PENABLE or PREADY (without it: PRDATA) has a part for each port, else they are shared.
+     */
+    unsigned slice, slices;
+    bool requester;    /* the design is the requester; else it is the completer */
+    unsigned clock;    /* clock of the port: index into tb_run_cfg.clocks */
+    tb_shadow *shadow; /* completer: memory for random accesses, or NULL */
+    tb_ddr *mem;       /* requester: the memory that answers */
 } tb_apb_cfg;
 
 /* Random accesses to a completer: whole words; with APB4 with random strobes. */
@@ -40,9 +45,13 @@ typedef enum tb_apb_phase { TB_APB_IDLE, TB_APB_SETUP, TB_APB_ACCESS } tb_apb_ph
 
 typedef struct tb_apb {
     tb_apb_cfg cfg;
-    tb_sig sel, enable, addr, write, wdata, rdata; /* required */
-    tb_sig strb, prot, ready, slverr;              /* optional: ptr is NULL where the port lacks one */
-    uint32_t bytes;                                /* width of the bus in bytes: 1, 2 or 4 */
+    /*
+     * Required. sel may have several bits, one of which selects: the memory of the bench is behind all of them; in
+     * accesses to a completer bit i selects the addresses from i << (bits of PADDR) on.
+     */
+    tb_sig sel, enable, addr, write, wdata, rdata;
+    tb_sig strb, prot, ready, slverr; /* optional: ptr is NULL where the port lacks one */
+    uint32_t bytes;                   /* width of the bus in bytes: 1, 2 or 4 */
     tb_rng rng;
     unsigned stall; /* percent of cycles with a pause before an access, or a wait state */
     tb_apb_traffic traffic;

@@ -58,8 +58,8 @@ void axi_check_exclusive(tb_axi_monitor *mon, const tb_axi_ax *ax, bool write, u
         const uint64_t total = (ax->len + UINT64_C(1)) << (ax->size & 7u);
         const bool power = (total & (total - 1)) == 0;
         if (!power) {
-            axi_bad(mon, AXI4_ERRM_EXCL_LEN, ch, cycle, &b, -1, "exclusive burst of %u bytes, which is no power of two",
-                    (unsigned)total);
+            axi_bad(mon, AXI4_ERRM_EXCL_LEN, ch, cycle, &b, -1,
+                    "exclusive burst of %u bytes, which is not a power of two", (unsigned)total);
         }
         if (total > 128) {
             axi_bad(mon, AXI4_ERRM_EXCL_MAX, ch, cycle, &b, -1, "exclusive burst of %u bytes, at most 128 are allowed",

@@ -24,7 +24,21 @@ static uint16_t draw_wait(tb_lite_master *m) {
     return (uint16_t)(x > m->gap_max ? 0 : x);
 }
 
+/* Bytes of a beat before the register of an address. */
+static unsigned half_of(const tb_lite_master *m, uint64_t addr) {
+    return m->port->bytes > 4 ? (unsigned)addr & 4u : 0;
+}
+
 void tb_lite_start(tb_lite_master *m, bool write, uint64_t addr, uint32_t value, uint8_t strb) {
+    const unsigned half = half_of(m, addr);
+    tb_lite_start64(m, write, addr, (uint64_t)value << (8 * half), (uint8_t)(strb << half));
+}
+
+uint32_t tb_lite_half(const tb_lite_master *m) {
+    return (uint32_t)(m->value >> (8 * half_of(m, m->addr)));
+}
+
+void tb_lite_start64(tb_lite_master *m, bool write, uint64_t addr, uint64_t value, uint8_t strb) {
     m->busy = true;
     m->write = write;
     m->addr = addr;
@@ -64,7 +78,7 @@ void tb_lite_drive(tb_lite_master *m) {
     }
     if (!m->w_done && (*p->w_valid != 0 || over(&m->w_wait))) {
         *p->w_valid = 1;
-        memcpy(p->w_data, &m->value, 4);
+        memcpy(p->w_data, &m->value, p->bytes);
         tb_set(p->w_strb, m->strb);
     } else {
         *p->w_valid = 0;
@@ -92,7 +106,7 @@ void tb_lite_sample(tb_lite_master *m) {
     }
     if (!m->write && (*p->r_valid & *p->r_ready) != 0) {
         m->resp = *p->r_resp;
-        memcpy(&m->value, p->r_data, 4);
+        memcpy(&m->value, p->r_data, p->bytes);
         m->busy = false;
     }
 }
@@ -118,6 +132,20 @@ tb_lite_status tb_lite_write(tb_lite_master *m, uint64_t addr, uint32_t value, u
 tb_lite_status tb_lite_read(tb_lite_master *m, uint64_t addr, uint32_t *value, tb_step_fn *step, void *ctx,
                             uint64_t timeout) {
     tb_lite_start(m, false, addr, 0, 0);
+    const tb_lite_status status = run(m, step, ctx, timeout);
+    *value = tb_lite_half(m);
+    return status;
+}
+
+tb_lite_status tb_lite_write64(tb_lite_master *m, uint64_t addr, uint64_t value, uint8_t strb, tb_step_fn *step,
+                               void *ctx, uint64_t timeout) {
+    tb_lite_start64(m, true, addr, value, strb);
+    return run(m, step, ctx, timeout);
+}
+
+tb_lite_status tb_lite_read64(tb_lite_master *m, uint64_t addr, uint64_t *value, tb_step_fn *step, void *ctx,
+                              uint64_t timeout) {
+    tb_lite_start64(m, false, addr, 0, 0);
     const tb_lite_status status = run(m, step, ctx, timeout);
     *value = m->value;
     return status;

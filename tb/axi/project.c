@@ -96,7 +96,7 @@ static COLD void judge_address(tb_axi_monitor *mon, const tb_axi_ax *ax, tb_axi_
                 "bytes 0x%" PRIx64 " .. 0x%" PRIx64 " are not all in a mapped range", first, last);
     }
     if (p->align > 1 && (ax->addr & (p->align - 1)) != 0 && !mon->cfg.lite) {
-        axi_bad(mon, PROJ_ERRM_ADDR_ALIGN, ch, cycle, b, -1, "the address is no multiple of %u", p->align);
+        axi_bad(mon, PROJ_ERRM_ADDR_ALIGN, ch, cycle, b, -1, "the address is not a multiple of %u", p->align);
     }
 }
 

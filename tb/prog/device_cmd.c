@@ -13,96 +13,42 @@
 #include <unistd.h>
 
 #include "../case/store.h"
+#include "device_priv.h"
 #include "opt/opt.h"
-#include "options.h"
 #include "report/report.h"
-#include "tandem.h"
-
-#define WORDS 6u
-#define MAX_BYTES (1u << 28) /* of a transfer of memory */
-
-typedef struct device {
-    const tb_prog *prog;
-    tb_prog_options o;
-    tb_prog_run run;
-    tb_result result;
-    const tb_tandem *bench;
-    void *self;
-    tb_run *r;
-    tb_pair *pair; /* NULL: the bench has no memory */
-    FILE *in, *out;
-    char *word[WORDS + 1]; /* of the request; the name, then its arguments */
-    uint64_t number[WORDS];
-    const char *name; /* --test */
-    const char *wave;
-    uint64_t seed;
-    bool over;
-} device;
 
 /* ---- answers ---- */
 
-static void answer(device *d, const char *status, const char *text, const void *bytes, size_t size) {
+void device_answer(device *d, const char *status, const char *text, const void *bytes, size_t size) {
     fprintf(d->out, "%s %zu %s\n", status, size, text);
     fwrite(bytes, 1, size, d->out);
     fflush(d->out);
 }
 
-static void bad(device *d, const char *text) {
-    answer(d, "bad", text, "", 0);
+void device_bad(device *d, const char *text) {
+    device_answer(d, "bad", text, "", 0);
 }
 
 /* After something that took cycles. */
-static void done(device *d, const char *text) {
+void device_done(device *d, const char *text) {
     if (!tb_run_failed(d->r)) {
-        answer(d, "ok", text, "", 0);
+        device_answer(d, "ok", text, "", 0);
         return;
     }
     char line[800];
     const char *hang = d->r->hang_text != NULL ? d->r->hang_text : "";
     snprintf(line, sizeof line, "%s\t%" PRIu64 "\t%s", d->r->failure.signature, d->r->failure.cycle,
              d->r->failure.message);
-    answer(d, "fail", line, hang, strlen(hang));
+    device_answer(d, "fail", line, hang, strlen(hang));
 }
 
-static void done_number(device *d, uint64_t value) {
+void device_number(device *d, uint64_t value) {
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, value);
-    done(d, text);
+    device_done(d, text);
 }
 
 /* ---- requests ---- */
-
-/* The AXI4-Lite slave of the design with this name, or number; its number, or -1. */
-static int registers_of(const device *d, const char *name) {
-    for (unsigned i = 0; i < d->r->ports; i++) {
-        const bool lite = i < d->bench->ports && !d->bench->port[i].memory && d->r->port[i]->cfg.mem == NULL;
-        if (lite && (strcmp(d->r->port[i]->cfg.name, name) == 0 || strcmp(name, "-") == 0)) {
-            return (int)i;
-        }
-    }
-    return -1;
-}
-
-static void do_read(device *d) {
-    const int port = registers_of(d, d->word[1]);
-    uint32_t value = 0;
-    if (port < 0) {
-        bad(d, "there is no such AXI4-Lite slave");
-        return;
-    }
-    (void)tb_run_read(d->r, (unsigned)port, d->number[1], &value);
-    done_number(d, value);
-}
-
-static void do_write(device *d) {
-    const int port = registers_of(d, d->word[1]);
-    if (port < 0) {
-        bad(d, "there is no such AXI4-Lite slave");
-        return;
-    }
-    (void)tb_run_write_part(d->r, (unsigned)port, d->number[1], (uint32_t)d->number[2], (uint8_t)d->number[3]);
-    done(d, "");
-}
 
 /* load SIDE ADDR BYTES: rtl, model or both. */
 static void do_load(device *d) {
@@ -110,10 +56,10 @@ static void do_load(device *d) {
     uint8_t *data = size <= MAX_BYTES ? (uint8_t *)malloc(size + 1) : NULL;
     const bool both = strcmp(d->word[1], "both") == 0;
     if (data == NULL || fread(data, 1, size, d->in) != size) {
-        bad(d, "too many bytes, or too few of them came");
+        device_bad(d, "too many bytes, or too few of them came");
         d->over = true; /* the next line cannot be found */
     } else if (d->pair == NULL) {
-        bad(d, "the bench has no memory");
+        device_bad(d, "the bench has no memory");
     } else {
         bool good = true;
         if (both || strcmp(d->word[1], "rtl") == 0) {
@@ -123,9 +69,9 @@ static void do_load(device *d) {
             good = tb_ddr_write(&d->pair->model, d->number[1], data, size) && good;
         }
         if (good) {
-            done(d, "");
+            device_done(d, "");
         } else {
-            bad(d, "outside the memory");
+            device_bad(d, "outside the memory");
         }
     }
     free(data);
@@ -136,14 +82,14 @@ static void do_fetch(device *d) {
     const uint64_t size = d->number[2];
     uint8_t *data = size <= MAX_BYTES ? (uint8_t *)malloc(size + 1) : NULL;
     if (data == NULL) {
-        bad(d, "too many bytes");
+        device_bad(d, "too many bytes");
     } else if (d->pair == NULL) {
-        bad(d, "the bench has no memory");
+        device_bad(d, "the bench has no memory");
     } else if (!tb_ddr_read(strcmp(d->word[1], "model") == 0 ? &d->pair->model : &d->pair->rtl, d->number[1], data,
                             size)) {
-        bad(d, "outside the memory");
+        device_bad(d, "outside the memory");
     } else {
-        answer(d, "ok", "", data, size);
+        device_answer(d, "ok", "", data, size);
     }
     free(data);
 }
@@ -151,7 +97,7 @@ static void do_fetch(device *d) {
 static void do_step(device *d) {
     for (uint64_t i = 0; i < d->number[0] && tb_run_step(d->r); i++) {
     }
-    done_number(d, d->r->sim.cycle);
+    device_number(d, d->r->sim.cycle);
 }
 
 /* get NAME: a port of the design, in hexadecimal. */
@@ -160,14 +106,14 @@ static void do_get(device *d) {
     char *text = s.ptr != NULL ? (char *)malloc(tb_sig_bytes(s) * 2 + 1) : NULL;
     uint8_t *bytes = s.ptr != NULL ? (uint8_t *)malloc(tb_sig_bytes(s)) : NULL;
     if (text == NULL || bytes == NULL) {
-        bad(d, s.ptr == NULL ? "there is no such port" : "out of memory");
+        device_bad(d, s.ptr == NULL ? "there is no such port" : "out of memory");
     } else {
         tb_run_settle(d->r);
         tb_get_bytes(s, bytes);
         for (size_t i = 0, n = tb_sig_bytes(s); i < n; i++) {
             snprintf(text + 2 * i, 3, "%02x", bytes[n - 1 - i]);
         }
-        answer(d, "ok", text, "", 0);
+        device_answer(d, "ok", text, "", 0);
     }
     free(text);
     free(bytes);
@@ -187,12 +133,12 @@ static void do_set(device *d) {
         const int value = digit(text[i]);
         if (value < 0 || (s.ptr != NULL && value != 0 && bit + 1 > s.width) ||
             (s.ptr != NULL && bit < s.width && s.width - bit < 4 && value >> (s.width - bit) != 0)) {
-            bad(d, value < 0 ? "expected hexadecimal digits" : "the value has more bits than the port");
+            device_bad(d, value < 0 ? "expected hexadecimal digits" : "the value has more bits than the port");
             return;
         }
     }
     if (s.ptr == NULL) {
-        bad(d, "there is no such port");
+        device_bad(d, "there is no such port");
         return;
     }
     for (uint32_t bit = 0; bit < s.width; bit += 4) {
@@ -200,14 +146,14 @@ static void do_set(device *d) {
         const uint64_t value = bit / 4 < digits ? (uint64_t)digit(text[digits - 1 - bit / 4]) : 0;
         tb_set_field(s, bit, bits, value);
     }
-    done(d, "");
+    device_done(d, "");
 }
 
 /* until NAME VALUE CYCLES: step until a port of up to 64 bits has this value; the answer is 1, or 0. */
 static void do_until(device *d) {
     const tb_sig s = tb_sim_find(&d->r->sim, d->word[1]);
     if (s.ptr == NULL || s.width > 64) {
-        bad(d, "there is no such port of at most 64 bits");
+        device_bad(d, "there is no such port of at most 64 bits");
         return;
     }
     tb_run_settle(d->r);
@@ -216,25 +162,25 @@ static void do_until(device *d) {
         tb_run_settle(d->r);
         is = tb_get(s) == d->number[1];
     }
-    done_number(d, is);
+    device_number(d, is);
 }
 
 static void do_reset(device *d) {
     tb_run_reset(d->r);
     tb_run_step(d->r);
-    done(d, "");
+    device_done(d, "");
 }
 
 static void do_compare(device *d) {
     if (d->pair != NULL) {
         (void)tb_pair_compare(d->pair, d->r);
     }
-    done(d, "");
+    device_done(d, "");
 }
 
 static void do_finish(device *d) {
     (void)tb_run_finish(d->r);
-    done_number(d, tb_run_hash(d->r));
+    device_number(d, tb_run_hash(d->r));
 }
 
 /* fault PORT DIRECTION NUMBER: an error response to the burst of this number, counted from the next one. */
@@ -244,14 +190,14 @@ static void do_fault(device *d) {
         const bool write = strcmp(d->word[2], "write") == 0;
         if (p->cfg.mem != NULL && strcmp(p->cfg.name, d->word[1]) == 0) {
             if (tb_axi_slave_inject(&p->slave, write, d->number[2])) {
-                done(d, "");
+                device_done(d, "");
             } else {
-                bad(d, "too many faults wait");
+                device_bad(d, "too many faults wait");
             }
             return;
         }
     }
-    bad(d, "there is no such port in front of memory");
+    device_bad(d, "there is no such port in front of memory");
 }
 
 /* stop PORT CHANNEL NUMBER: after so many more handshakes of AW, W, B, AR or R the memory stands for ever. */
@@ -262,12 +208,12 @@ static void do_stop(device *d) {
             if (p->cfg.mem != NULL && strcmp(p->cfg.name, d->word[1]) == 0 &&
                 strcmp(tb_axi_channel_name((tb_axi_channel)c), d->word[2]) == 0) {
                 tb_axi_slave_hang(&p->slave, (tb_axi_channel)c, d->number[2]);
-                done(d, "");
+                device_done(d, "");
                 return;
             }
         }
     }
-    bad(d, "there is no such port in front of memory, or no such channel");
+    device_bad(d, "there is no such port in front of memory, or no such channel");
 }
 
 /* counters: traffic of each bus, a JSON object by its name. */
@@ -276,19 +222,19 @@ static void do_counters(device *d) {
     size_t size = 0;
     FILE *out = rep_memory(&text, &size);
     if (out == NULL) {
-        bad(d, "out of memory");
+        device_bad(d, "out of memory");
         return;
     }
     tb_run_counters(d->r, out);
     if (fclose(out) == 0) {
-        answer(d, "ok", "", text, size);
+        device_answer(d, "ok", "", text, size);
     } else {
-        bad(d, "out of memory");
+        device_bad(d, "out of memory");
     }
     free(text);
 }
 
-/* ports: "name width in|out" a line; then "bus NAME registers|memory". */
+/* ports: "name width in|out" a line; then "bus NAME registers|memory|slave", "stream NAME in|out". */
 static void do_ports(device *d) {
     char *text = NULL;
     size_t size = 0;
@@ -300,34 +246,55 @@ static void do_ports(device *d) {
     for (unsigned i = 0; out != NULL && i < d->r->ports; i++) {
         const char *name = d->r->port[i]->cfg.name;
         fprintf(out, "bus %s %s\n", name,
-                registers_of(d, name) == (int)i  ? "registers"
-                : d->r->port[i]->cfg.mem != NULL ? "memory"
-                                                 : "other");
+                d->r->port[i]->cfg.shadow != NULL ? "slave"
+                : d->r->port[i]->cfg.mem != NULL  ? "memory"
+                                                  : "registers");
+    }
+    for (unsigned i = 0; out != NULL && i < d->r->apbs; i++) {
+        fprintf(out, "bus %s %s\n", d->r->apb[i]->cfg.name, d->r->apb[i]->cfg.requester ? "memory" : "registers");
+    }
+    for (unsigned i = 0; out != NULL && i < d->r->streams; i++) {
+        fprintf(out, "stream %s %s\n", d->r->stream[i]->cfg.name, d->r->stream[i]->cfg.source ? "out" : "in");
     }
     if (d->pair != NULL && out != NULL) {
         fprintf(out, "memory %" PRIu64 " %" PRIu64 "\n", d->bench->mem_base, d->bench->mem_size);
     }
     if (out != NULL && fclose(out) == 0) {
-        answer(d, "ok", "", text, size);
+        device_answer(d, "ok", "", text, size);
     } else {
-        bad(d, "out of memory");
+        device_bad(d, "out of memory");
     }
     free(text);
 }
 
 static void do_irq(device *d) {
-    done_number(d, d->r->irq);
+    device_number(d, d->r->irq);
 }
 
 static const struct {
     const char *name;
     unsigned texts, numbers; /* arguments: first names, then numbers */
     void (*call)(device *d);
-} requests[] = {{"read", 1, 1, do_read},       {"write", 1, 3, do_write}, {"load", 1, 2, do_load},
-                {"fetch", 1, 2, do_fetch},     {"step", 0, 1, do_step},   {"get", 1, 0, do_get},
-                {"set", 2, 0, do_set},         {"until", 1, 2, do_until}, {"irq", 0, 0, do_irq},
-                {"reset", 0, 0, do_reset},     {"ports", 0, 0, do_ports}, {"counters", 0, 0, do_counters},
-                {"compare", 0, 0, do_compare}, {"fault", 2, 1, do_fault}, {"stop", 2, 1, do_stop},
+} requests[] = {{"read", 1, 1, device_read},
+                {"write", 1, 3, device_write},
+                {"send", 1, 1, device_send},
+                {"take", 1, 0, device_take},
+                {"stall", 1, 1, device_stall},
+                {"store", 1, 2, device_store},
+                {"retrieve", 1, 2, device_retrieve},
+                {"load", 1, 2, do_load},
+                {"fetch", 1, 2, do_fetch},
+                {"step", 0, 1, do_step},
+                {"get", 1, 0, do_get},
+                {"set", 2, 0, do_set},
+                {"until", 1, 2, do_until},
+                {"irq", 0, 0, do_irq},
+                {"reset", 0, 0, do_reset},
+                {"ports", 0, 0, do_ports},
+                {"counters", 0, 0, do_counters},
+                {"compare", 0, 0, do_compare},
+                {"fault", 2, 1, do_fault},
+                {"stop", 2, 1, do_stop},
                 {"finish", 0, 0, do_finish}};
 #define REQUESTS (sizeof requests / sizeof *requests)
 
@@ -342,12 +309,12 @@ static void serve(device *d, char *line) {
         i++;
     }
     if (i == REQUESTS || n != 1 + requests[i].texts + requests[i].numbers) {
-        bad(d, i == REQUESTS ? "unknown request" : "wrong number of arguments");
+        device_bad(d, i == REQUESTS ? "unknown request" : "wrong number of arguments");
         return;
     }
     for (size_t a = requests[i].texts; a + 1 < n; a++) {
         if (!opt_number(d->word[a + 1], 0, UINT64_MAX, &d->number[a])) {
-            bad(d, "expected a number");
+            device_bad(d, "expected a number");
             return;
         }
     }
@@ -431,6 +398,7 @@ static int open_device(device *d, char *err, size_t err_size) {
     }
     d->r = (tb_run *)(void *)((char *)d->self + d->bench->run_at);
     d->pair = d->bench->mem_size != 0 ? (tb_pair *)(void *)((char *)d->self + d->bench->pair_at) : NULL;
+    device_listen(d);
     if (d->pair != NULL) { /* who drives it does not say what a task reads and writes */
         d->pair->rtl.watch = d->pair->rtl.check_reads = false;
     }
@@ -452,7 +420,7 @@ int tb_prog_device(const tb_prog *prog, int argc, char **argv) {
     if (d.out == NULL || open_device(&d, err, sizeof err) != 0) {
         return opt_bad(argv[0], "%s", d.out == NULL ? strerror(errno) : err);
     }
-    done(&d, prog->cfg);
+    device_done(&d, prog->cfg);
     while (!d.over && getline(&line, &size, d.in) > 0) {
         serve(&d, line);
     }
@@ -462,6 +430,7 @@ int tb_prog_device(const tb_prog *prog, int argc, char **argv) {
     if (tb_tandem_close(d.bench, d.self, err, sizeof err) != 0) {
         status = opt_bad(argv[0], "%s", err);
     }
+    device_free(&d);
     tb_result_free(&d.result);
     return status;
 }

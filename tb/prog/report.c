@@ -32,7 +32,7 @@ static int replaceable(const char *dir, char *err, size_t err_size) {
         return errno == ENOENT ? 0 : stop(err, err_size, dir, strerror(errno));
     }
     if (!S_ISDIR(st.st_mode)) {
-        return stop(err, err_size, dir, "exists and is no folder");
+        return stop(err, err_size, dir, "exists and is not a folder");
     }
     snprintf(file, sizeof file, "%s/" REP_BUNDLE_TEXT, dir);
     if (access(file, F_OK) == 0) {
@@ -49,7 +49,7 @@ static int replaceable(const char *dir, char *err, size_t err_size) {
     return d != NULL && files <= 2
                ? 0
                : stop(err, err_size, dir,
-                      "holds files that are no report; expected a new or empty folder, or an older report");
+                      "holds files that do not belong to a report; expected a new or empty folder, or an older report");
 }
 
 int tb_report_check(const tb_prog_options *o, char *err, size_t err_size) {

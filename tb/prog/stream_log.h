@@ -1,6 +1,6 @@
 /*
- * stream_log.h - private to tb/prog: tensor logs of the handshakes of a design beside its buses (tb/run/waits.h), for
- * designs with one clock.
+ * stream_log.h - private to tb/prog: tensor logs of the streams of a bench, and of other handshakes of the design
+ * beside its buses (tb/run/waits.h), where there is one clock.
  */
 #ifndef TB_PROG_STREAM_LOG_H
 #define TB_PROG_STREAM_LOG_H

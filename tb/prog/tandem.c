@@ -97,6 +97,8 @@ static int bind_buses(const tb_tandem *b, tb_run *run, tb_pair *pair, tb_shadow 
         const tb_tandem_apb *p = &b->apb[i];
         const tb_apb_cfg cfg = {.name = p->name,
                                 .prefix = p->prefix,
+                                .slice = p->slice,
+                                .slices = p->slices,
                                 .requester = p->requester,
                                 .clock = p->clock,
                                 .shadow = p->shadow && shadow != NULL ? &shadow[p->behind] : NULL,
@@ -192,7 +194,7 @@ static int open_all(const tb_tandem *b, void *self, tb_prog_run *run, char *err,
     if (run->story != NULL) {
         run->story->has_model = pair != NULL; /* the model runs beside the RTL */
     }
-    if (run->dump != NULL && r->waits.count > 0 && r->waits.counts &&
+    if (run->dump != NULL && (r->streams > 0 || (r->waits.count > 0 && r->waits.counts)) &&
         tb_stream_log_open(r, run->dump, err, err_size) == NULL) {
         return -1;
     }

@@ -47,6 +47,7 @@ typedef struct tb_tandem_port {
 /* An APB port of the design. */
 typedef struct tb_tandem_apb {
     const char *name, *prefix; /* as of tb_tandem_port */
+    unsigned slice, slices;    /* number `slice` of `slices` ports whose PSEL are bits of one vector (tb_apb_cfg) */
     bool requester;            /* of the design, in front of the RTL's memory; else it is a completer */
     bool shadow;               /* a completer that is a memory: for random accesses (tb_apb_send) */
     unsigned behind;           /* as of tb_tandem_port */

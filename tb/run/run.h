@@ -247,6 +247,9 @@ bool tb_run_read(tb_run *run, unsigned port, uint64_t addr, uint32_t *value);
 bool tb_run_write(tb_run *run, unsigned port, uint64_t addr, uint32_t value);
 /* Only the bytes whose bit of strb is 1. */
 bool tb_run_write_part(tb_run *run, unsigned port, uint64_t addr, uint32_t value, uint8_t strb);
+/* Whole beats of a port of 64 bits; the functions above access one half of a beat there. */
+bool tb_run_read64(tb_run *run, unsigned port, uint64_t addr, uint64_t *value);
+bool tb_run_write64(tb_run *run, unsigned port, uint64_t addr, uint64_t value);
 /* A read for a report: also after a failure, and nothing is noted. False: no response. */
 bool tb_run_peek(tb_run *run, unsigned port, uint64_t addr, uint32_t *value);
 /*
@@ -300,8 +303,9 @@ void tb_run_watch(tb_run *run, uint64_t cycle);
 void tb_run_note_hang(tb_run *run, tb_run_hang kind, const char *what, uint64_t since);
 
 /*
- * What the ports have done, as JSON: an object by name, of a bus its statistics (tb_axi_stats_json), of a handshake
- * beside the buses {"transfers", "last"}, as far as tb_run_follow() was called and there is one clock.
+ * What the ports have done, as JSON: an object by name, of a bus its statistics (tb_axi_stats_json), of a stream
+ * {"transfers", "packets", "stalled"}, of APB {"transfers", "writes", "errors", "waits"}, of any other handshake
+ * {"transfers", "last"}, as far as tb_run_follow() was called and there is one clock.
  */
 void tb_run_counters(const tb_run *run, FILE *out);
 

@@ -26,12 +26,30 @@ bool tb_run_read(tb_run *run, unsigned port, uint64_t addr, uint32_t *value) {
                        "read", addr);
 }
 
-bool tb_run_write_part(tb_run *run, unsigned port, uint64_t addr, uint32_t value, uint8_t strb) {
+bool tb_run_read64(tb_run *run, unsigned port, uint64_t addr, uint64_t *value) {
+    tb_lite_master *lite = &run->port[port]->lite;
+    tb_watchdog_kick(&run->wd, run->sim.cycle);
+    return access_done(run, tb_lite_read64(lite, addr, value, tb_run_step, run, run->cfg.access_cycles), "read", addr);
+}
+
+/* A write gives the design new work, unless it is part of polling. */
+static void kick_for_write(tb_run *run, uint64_t addr) {
     const tb_run_hooks *h = &run->cfg.hooks;
     if (h->polls == NULL || !h->polls(h->ctx, addr)) {
         tb_watchdog_kick(&run->wd_memory, run->sim.cycle);
     }
     tb_watchdog_kick(&run->wd, run->sim.cycle);
+}
+
+bool tb_run_write64(tb_run *run, unsigned port, uint64_t addr, uint64_t value) {
+    tb_lite_master *lite = &run->port[port]->lite;
+    kick_for_write(run, addr);
+    return access_done(run, tb_lite_write64(lite, addr, value, 0xff, tb_run_step, run, run->cfg.access_cycles), "write",
+                       addr);
+}
+
+bool tb_run_write_part(tb_run *run, unsigned port, uint64_t addr, uint32_t value, uint8_t strb) {
+    kick_for_write(run, addr);
     return access_done(
         run, tb_lite_write(&run->port[port]->lite, addr, value, strb, tb_run_step, run, run->cfg.access_cycles),
         "write", addr);

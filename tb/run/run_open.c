@@ -57,8 +57,9 @@ static int open_parts(tb_run *run, tb_run_port *p, char *err, size_t err_size) {
     if (!registers && p->axi.widths.id > 32) {
         return opt_fail(err, err_size, "port %s: %u ID bits, expected at most 32", c->name, p->axi.widths.id);
     }
-    if (registers && p->axi.bytes != 4) {
-        return opt_fail(err, err_size, "port %s: %u data bits, registers have 32", c->name, p->axi.bytes * 8);
+    if (registers && p->axi.bytes != 4 && p->axi.bytes != 8) {
+        return opt_fail(err, err_size, "port %s: %u data bits, expected 32 or 64 for registers", c->name,
+                        p->axi.bytes * 8);
     }
     tb_axi_mon_defaults(&mon, c->name, &p->axi);
     if (c->rules != NULL) {
@@ -196,6 +197,12 @@ void tb_run_follow(tb_run *run) {
         prefixes[i] = run->port[i]->cfg.prefix;
     }
     tb_waits_open(&run->waits, &run->sim, prefixes);
+    for (unsigned i = 0; i < run->waits.count; i++) {
+        for (unsigned k = 0; k < run->streams; k++) {
+            run->waits.wait[i].known =
+                run->waits.wait[i].known || run->waits.wait[i].valid.ptr == run->stream[k]->valid.ptr;
+        }
+    }
 }
 
 void tb_run_counters(const tb_run *run, FILE *out) {
@@ -205,10 +212,25 @@ void tb_run_counters(const tb_run *run, FILE *out) {
         fprintf(out, "%s\"%s\": ", comma, run->port[i]->cfg.name);
         tb_axi_stats_json(&run->port[i]->mon, run->sim.cycle, out);
     }
-    for (unsigned i = 0; i < run->waits.count && run->waits.counts; i++, comma = ", ") {
+    for (unsigned i = 0; i < run->streams; i++, comma = ", ") {
+        const tb_stream *s = run->stream[i];
+        fprintf(out, "%s\"%s\": {\"transfers\": %" PRIu64 ", \"packets\": %" PRIu64 ", \"stalled\": %" PRIu64 "}",
+                comma, s->cfg.name, s->transfers, s->packets, s->stalled);
+    }
+    for (unsigned i = 0; i < run->apbs; i++, comma = ", ") {
+        const tb_apb *p = run->apb[i];
+        fprintf(out,
+                "%s\"%s\": {\"transfers\": %" PRIu64 ", \"writes\": %" PRIu64 ", \"errors\": %" PRIu64
+                ", \"waits\": %" PRIu64 "}",
+                comma, p->cfg.name, p->transfers, p->stores, p->errors, p->waits);
+    }
+    for (unsigned i = 0; i < run->waits.count && run->waits.counts; i++) {
         const tb_wait *w = &run->waits.wait[i];
-        fprintf(out, "%s\"%s\": {\"transfers\": %" PRIu64 ", \"last\": %" PRIu64 "}", comma, w->name, w->transfers,
-                w->last);
+        if (!w->known) {
+            fprintf(out, "%s\"%s\": {\"transfers\": %" PRIu64 ", \"last\": %" PRIu64 "}", comma, w->name, w->transfers,
+                    w->last);
+            comma = ", ";
+        }
     }
     fputs("}\n", out);
 }

@@ -174,8 +174,8 @@ static void unit_line(const tb_tap *tap, const unit_waits *u, FILE *out) {
         if (((u->in | u->out | u->either) >> i & 1u) == 0 || !pair_of(tap, i, stem, sizeof stem, &valid, &ready)) {
             continue;
         }
-        const char *what = (u->in >> i & 1u) != 0    ? "does not take"
-                           : (u->out >> i & 1u) != 0 ? "offers in vain"
+        const char *what = (u->in >> i & 1u) != 0    ? "does not accept"
+                           : (u->out >> i & 1u) != 0 ? "keeps offering"
                                                      : "waits with";
         fprintf(out, "%s %s %s", comma, what, tap->var[i].name);
         comma = ",";
@@ -222,7 +222,7 @@ void tb_waits_units(const tb_sim *sim, bool (*cycle)(void *ctx), void *ctx, FILE
 }
 
 void tb_waits_lines(const tb_waits *waits, FILE *out) {
-    fputs(waits->count > 0 ? "handshakes beside the buses:\n" : "", out);
+    fputs(waits->count > 0 ? "handshakes outside the buses:\n" : "", out);
     for (unsigned i = 0; i < waits->count; i++) {
         wait_line(waits, &waits->wait[i], out);
     }

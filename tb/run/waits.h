@@ -20,6 +20,7 @@ typedef struct tb_wait {
     tb_sig valid, ready;
     tb_sig payload[TB_WAITS_PAYLOAD]; /* ports with the same prefix and direction as valid, up to ptr NULL */
     bool input;                       /* of the design: the bench offers */
+    bool known;                       /* a stream of the bench, which counts and logs its transfers itself */
     bool waits;                       /* valid without ready at the last look */
     uint64_t since;                   /* the cycle in which that began */
     uint64_t transfers;               /* 0 with several clocks: these are not told apart here */
@@ -47,7 +48,7 @@ static inline void tb_waits_look(tb_waits *waits, uint64_t cycle) {
         if (valid && ready) {
             w->transfers += waits->counts;
             w->last = cycle;
-            if (waits->took != NULL && waits->counts) {
+            if (waits->took != NULL && waits->counts && !w->known) {
                 waits->took(waits->ctx, w);
             }
         }

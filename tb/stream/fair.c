@@ -23,7 +23,8 @@ int tb_fair_open(tb_fair *f, const tb_sim *sim, const tb_fair_cfg *cfg, char *er
         return -1;
     }
     if (cfg->drive && !tb_sim_is_input(sim, f->request)) {
-        return opt_fail(err, err_size, "arbiter %s: %s is no input, so the bench cannot ask", cfg->name, cfg->request);
+        return opt_fail(err, err_size, "arbiter %s: %s is not an input, so the bench cannot request", cfg->name,
+                        cfg->request);
     }
     f->cfg.limit = cfg->limit != 0 ? cfg->limit : f->request.width - 1;
     return 0;

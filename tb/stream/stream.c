@@ -1,5 +1,3 @@
-#include "stream.h"
-
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,6 +5,7 @@
 
 #include "../case/hash.h"
 #include "opt/opt.h"
+#include "stream_priv.h"
 
 #define BEATS 16u
 #define MOST_BYTES 512u /* of a field */
@@ -112,6 +111,7 @@ tb_stream_field *tb_stream_signal(tb_stream *s, const char *end) {
 
 void tb_stream_close(tb_stream *s) {
     tb_board_free(&s->board);
+    stream_drop_given(s);
 }
 
 /* Bits of a field, 0 without it. */
@@ -136,6 +136,7 @@ int tb_stream_follow(tb_stream *s, tb_stream *origin) {
 void tb_stream_reset(tb_stream *s) {
     s->traffic.packets = 0;
     s->beats = 0;
+    stream_drop_given(s);
     s->length = 0;
     s->held = 0;
     s->live = s->driven = s->waits = s->inside = false;
@@ -158,7 +159,7 @@ void tb_stream_send(tb_stream *s, const tb_stream_traffic *traffic) {
 }
 
 bool tb_stream_busy(const tb_stream *s) {
-    return s->live || s->beats > 0 || s->traffic.packets > 0 || tb_board_waiting(&s->board) > 0;
+    return s->live || s->beats > 0 || s->traffic.packets > 0 || stream_has_given(s) || tb_board_waiting(&s->board) > 0;
 }
 
 /* Random bits for a port of any width; those above it stay 0. */
@@ -245,9 +246,12 @@ void tb_stream_drive(tb_stream *s, uint64_t cycle) {
         }
         return;
     }
-    s->live = go && (s->beats > 0 || more(s));
+    s->live = go && (s->beats > 0 || stream_has_given(s) || more(s));
     tb_set(s->valid, s->live);
-    if (s->live) {
+    if (s->live && s->beats == 0 && stream_has_given(s)) {
+        stream_draw_given(s);
+        s->since = cycle;
+    } else if (s->live) {
         draw(s);
         s->since = cycle;
     }
@@ -409,6 +413,9 @@ static void take(tb_stream *s, uint64_t cycle, uint64_t *hash) {
     if (s->cfg.from != NULL) {
         count_beat(s, s);
         s->held -= s->held > 0;
+    }
+    if (s->log != NULL) {
+        s->log(s->log_ctx, s);
     }
     if (s->cfg.taken != NULL) {
         s->cfg.taken(s);

@@ -19,8 +19,9 @@
 #include "board.h"
 
 #define TB_STREAM_FIELDS 16u
-#define TB_STREAM_LENGTHS 6u /* classes of packets: 1, 2, 3 .. 4, 5 .. 8, 9 .. 16, more beats */
-#define TB_STREAM_COPIES 4u  /* streams with the same origin */
+#define TB_STREAM_LENGTHS 6u                      /* classes of packets: 1, 2, 3 .. 4, 5 .. 8, 9 .. 16, more beats */
+#define TB_STREAM_BYTES (TB_STREAM_FIELDS * 512u) /* most bytes of a transfer */
+#define TB_STREAM_COPIES 4u                       /* streams with the same origin */
 
 typedef enum tb_stream_kind {
     TB_STREAM_DATA,
@@ -97,6 +98,11 @@ typedef struct tb_stream {
     bool keys;                                    /* TID and TDEST are those of the origin, too */
     struct tb_stream *copy[TB_STREAM_COPIES];     /* of a stream into the design: where its bytes come out */
     unsigned copies;
+    uint8_t *given; /* packets that the bench has given, one after the other, each behind its number of bytes */
+    size_t given_bytes, given_at, packet_end; /* of them; where the next byte is; where the packet ends that is sent */
+    void (*log)(void *ctx,
+                const struct tb_stream *s); /* called for each transfer, with its payload in place; or NULL */
+    void *log_ctx;
     /* first failure: its signature without the name of the stream, and one line; empty: none */
     char wrong[64], text[256];
 } tb_stream;
@@ -115,6 +121,19 @@ int tb_stream_follow(tb_stream *s, tb_stream *origin);
 void tb_stream_reset(tb_stream *s);
 /* Begin to send random packets; replaces what is left of earlier ones. Of a source: nothing. */
 void tb_stream_send(tb_stream *s, const tb_stream_traffic *traffic);
+/*
+ * Into the design: send a packet of these bytes, after those that were given before. Without TLAST: transfers, whose
+ * bytes are those of the payload's signals one after the other, each in whole bytes. TID, TDEST and TUSER are 0.
+ * Copied. 0, or -1 with one line in err: TKEEP is missing and the bytes fill no whole beats.
+ */
+int tb_stream_give(tb_stream *s, const void *data, size_t bytes, char *err, size_t err_size);
+/*
+ * The bytes of the transfer that `log` is called for: of TDATA those that TKEEP enables, of a plain payload all.
+ * Returns their number; dst has room for TB_STREAM_BYTES.
+ */
+size_t tb_stream_bytes(const tb_stream *s, uint8_t *dst);
+/* Does the transfer end a packet? True for each transfer where there is no TLAST. */
+bool tb_stream_ends(const tb_stream *s);
 /* Is anything to be sent, or to come out? */
 bool tb_stream_busy(const tb_stream *s);
 /* Before settle, once a cycle of its clock: set inputs. */

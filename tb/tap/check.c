@@ -212,81 +212,87 @@ static void clear_domain(tb_checks *checks, const tb_plan_domain *d) {
 /* Words of bitmaps in one vector register, where the machine has them. */
 typedef uint64_t lot __attribute__((vector_size(8 * TB_PLAN_LOT), aligned(8), may_alias));
 
-/* A bit for each byte of the block that differs from `before`, which is 0 or the cycle before, in a bit of the mask. */
-static inline uint64_t bytes_set(const tb_plan_probe *at) {
-    uint64_t set = 0;
-#if defined __AVX512BW__
-    const __m512i differ = _mm512_xor_si512(_mm512_loadu_si512(at->block), _mm512_load_si512(at->before));
-    set = _mm512_test_epi8_mask(differ, _mm512_load_si512(at->mask));
-#elif defined __AVX2__
-    for (uint32_t i = 0; i < TB_PLAN_BLOCK; i += 32) {
-        const __m256i differ = _mm256_xor_si256(_mm256_loadu_si256((const __m256i_u *)(at->block + i)),
-                                                _mm256_load_si256((const __m256i *)(at->before + i)));
-        const __m256i both = _mm256_and_si256(differ, _mm256_load_si256((const __m256i *)(at->mask + i)));
-        const uint32_t zero = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(both, _mm256_setzero_si256()));
-        set |= (uint64_t)(uint32_t)~zero << i;
-    }
-#elif defined __SSE2__
-    for (uint32_t i = 0; i < TB_PLAN_BLOCK; i += 16) {
-        const __m128i differ = _mm_xor_si128(_mm_loadu_si128((const __m128i_u *)(at->block + i)),
-                                             _mm_load_si128((const __m128i *)(at->before + i)));
-        const __m128i both = _mm_and_si128(differ, _mm_load_si128((const __m128i *)(at->mask + i)));
-        const uint32_t zero = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(both, _mm_setzero_si128()));
-        set |= (uint64_t)(~zero & 0xffffu) << i;
-    }
+/* Bytes of the design that are looked at together. */
+typedef uint64_t line __attribute__((vector_size(TB_PLAN_BLOCK), aligned(1), may_alias));
+
+static inline bool any_bit(line b) {
+#ifdef __AVX512F__
+    return _mm512_test_epi64_mask((__m512i)b, (__m512i)b) != 0;
 #else
-    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
-    for (uint32_t i = 0; i < TB_PLAN_BLOCK; i += 8) {
-        uint64_t block, before, mask;
-        memcpy(&block, at->block + i, sizeof block);
-        memcpy(&before, at->before + i, sizeof before);
-        memcpy(&mask, at->mask + i, sizeof mask);
-        block = (block ^ before) & mask;
-        /* the lowest bit of each byte: is one of it set? */
-        block = ((((block & low) + low) | block) & ~low) >> 7;
-        set |= (block * UINT64_C(0x0102040810204080)) >> 56 << i; /* side by side, without carries */
-    }
+    return (b[0] | b[1] | b[2] | b[3] | b[4] | b[5] | b[6] | b[7]) != 0;
 #endif
+}
+
+/* A bit for each byte of the block that differs from `before` in a bit of the mask. */
+static uint64_t bytes_differ(const uint8_t *block, const uint8_t *before, const uint8_t *mask) {
+    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
+    uint64_t set = 0;
+    for (uint32_t i = 0; i < TB_PLAN_BLOCK; i += 8) {
+        uint64_t now, then, bits;
+        memcpy(&now, block + i, sizeof now);
+        memcpy(&then, before + i, sizeof then);
+        memcpy(&bits, mask + i, sizeof bits);
+        now = (now ^ then) & bits;
+        /* the lowest bit of each byte: is one of it set? */
+        now = ((((now & low) + low) | now) & ~low) >> 7;
+        set |= (now * UINT64_C(0x0102040810204080)) >> 56 << i; /* side by side, without carries */
+    }
     return set;
 }
 
-/* The set bytes differ from the last time. */
-static inline void find_woken_by(tb_plan_probe *at, uint64_t set, uint32_t words) {
-    at->set = set;
+/* The checks of the rows of these bytes, beside those that the map has. */
+static void add_rows(const uint64_t *table, uint64_t set, uint32_t words, uint64_t *map) {
     for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
-        const uint64_t *group = at->table + w;
-        lot woken = {0};
+        const uint64_t *group = table + w;
+        lot woken = *(const lot *)&map[w];
         for (uint32_t i = 0; i < TB_PLAN_GROUPS; i++, group += TB_PLAN_ROWS * words) {
             woken |= *(const lot *)&group[(set >> (TB_PLAN_GROUP * i)) % TB_PLAN_ROWS * words];
         }
-        *(lot *)&at->woken[w] = woken;
+        *(lot *)&map[w] = woken;
     }
 }
 
-/* A change is noted, and not forgotten where the clock of a check stands still. */
-static inline void keep_change(tb_check_plan *p, const tb_plan_probe *at, uint32_t words) {
+/* Does a block differ from the cycle before in what it is looked at for? */
+static inline bool block_differs(const tb_plan_probe *at) {
+    const line differ = (*(const line *)at->block ^ *(const line *)at->before) & *(const line *)at->any;
+    return any_bit(differ);
+}
+
+/* A block differs: the checks that its signals wake. A change is noted, and not forgotten where the clock of a check
+ * stands still. */
+static void look_at_block(tb_check_plan *p, tb_plan_probe *at, uint32_t words) {
+    static const uint8_t zeros[TB_PLAN_BLOCK];
+    if (bytes_differ(at->block, at->before, at->mask[TB_PLAN_SET]) != 0) {
+        memset(at->woken, 0, words * sizeof *at->woken);
+        add_rows(at->table[TB_PLAN_SET], bytes_differ(at->block, zeros, at->mask[TB_PLAN_SET]), words, at->woken);
+    }
+    const uint64_t changed = bytes_differ(at->block, at->before, at->mask[TB_PLAN_CHANGE]);
+    if (changed != 0) {
+        add_rows(at->table[TB_PLAN_CHANGE], changed, words, p->again.bit);
+    }
+    p->look = p->look || bytes_differ(at->block, at->before, at->mask[TB_PLAN_CONTROL]) != 0;
     memcpy(at->before, at->block, TB_PLAN_BLOCK);
-    for (uint32_t w = 0; w < words; w++) {
-        p->again.bit[w] |= at->woken[w];
+}
+
+__attribute__((noinline)) static void look_at_blocks(tb_check_plan *p, uint32_t words) {
+    memset(&p->set, 0, sizeof p->set);
+    for (tb_plan_probe *at = p->probe, *const end = at + p->probes; at < end; at++) {
+        if (block_differs(at)) {
+            look_at_block(p, at, words);
+        }
+        for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
+            *(lot *)&p->set.bit[w] |= *(const lot *)&at->woken[w];
+        }
     }
 }
 
-/* Checks with a signal that is set or has changed: most have none. */
-static inline void find_woken(tb_check_plan *p, uint32_t words, tb_plan_map *due) {
-    for (tb_plan_probe *at = p->probe, *const end = at + p->probes; at < end; at++) {
-        const uint64_t set = bytes_set(at);
-        if (set != at->set) {
-            find_woken_by(at, set, words);
-        }
-        if (set != 0) {
-            for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
-                *(lot *)&due->bit[w] |= *(const lot *)&at->woken[w];
-            }
-            if (at->change) {
-                keep_change(p, at, words);
-            }
-        }
+/* Has a signal changed that wakes a check, a reset or a clock enable? In many cycles none has. */
+static inline bool anything_changed(const tb_check_plan *p) {
+    line differ = {0};
+    for (const tb_plan_probe *at = p->probe, *const end = at + p->probes; at < end; at++) {
+        differ |= (*(const line *)at->block ^ *(const line *)at->before) & *(const line *)at->any;
     }
+    return any_bit(differ);
 }
 
 /* A domain in reset, or whose clock has started or stopped. This is rare, so the map of the checks with a clock is
@@ -307,7 +313,7 @@ __attribute__((noinline)) static void change_domain(tb_checks *checks, tb_plan_d
 /* All domains: those in reset, and those whose clock has started or stopped. */
 __attribute__((noinline)) static void look_at_domains(tb_checks *checks) {
     tb_check_plan *p = checks->plan;
-    p->look = p->controls > TB_PLAN_CONTROLS;
+    p->look = false;
     for (tb_plan_domain *d = p->domain, *end = d + p->domains; d < end; d++) {
         const bool reset = *d->reset_n == 0, runs = !reset && *d->clock != 0 && *d->outer != 0;
         if (reset || runs != d->runs) {
@@ -315,18 +321,6 @@ __attribute__((noinline)) static void look_at_domains(tb_checks *checks) {
         }
         p->look = p->look || reset;
     }
-}
-
-/* Has a reset or clock enable changed? This is rare. */
-static inline bool controls_changed(tb_check_plan *p) {
-    const uint32_t controls = p->controls < TB_PLAN_CONTROLS ? p->controls : TB_PLAN_CONTROLS;
-    uint64_t high = 0;
-    for (uint32_t i = 0; i < controls; i++) {
-        high |= (uint64_t)(*p->control[i] != 0) << i;
-    }
-    const bool changed = high != p->high;
-    p->high = high;
-    return changed;
 }
 
 /* Checks that have failed leave their domains: they are not called any more. */
@@ -370,16 +364,19 @@ bool tb_checks_cycle(tb_checks *checks) {
         return true;
     }
     const uint32_t words = p->words;
-    for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
-        *(lot *)&due.bit[w] = *(const lot *)&p->always.bit[w] | *(const lot *)&p->again.bit[w];
-    }
-    if (controls_changed(p) || p->look) {
-        look_at_domains(checks);
-    }
     if (p->span < TB_PLAN_BLOCK) {
         memcpy(p->few, p->low, p->span);
     }
-    find_woken(p, words, &due);
+    if (anything_changed(p)) {
+        look_at_blocks(p, words);
+    }
+    if (p->look) {
+        look_at_domains(checks);
+    }
+    for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
+        *(lot *)&due.bit[w] =
+            *(const lot *)&p->always.bit[w] | *(const lot *)&p->again.bit[w] | *(const lot *)&p->set.bit[w];
+    }
     for (uint32_t w = 0; w < words; w++) {
         const uint64_t now = due.bit[w] & p->running.bit[w];
         const uint64_t kept = p->again.bit[w] & ~now; /* their clock is gated off */

@@ -19,9 +19,17 @@ static void set(tb_plan_map *m, size_t i) {
     m->bit[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-static int add_wake(tb_check *c, tb_sig sig, uint32_t most, uint8_t bits, bool change, char *err, size_t err_size) {
-    tb_check_plan *p = c->all->plan;
-    const size_t bytes = tb_sig_bytes(sig);
+/* A signal to be looked at. 0 or -1 (out of memory). */
+static int look_for(tb_check_plan *p, const uint8_t *ptr, size_t bytes, uint8_t bits, tb_plan_use use, size_t check) {
+    if (!rep_more(&p->wake, p->wakes, sizeof *p->wake)) {
+        return -1;
+    }
+    p->wake[p->wakes++] =
+        (tb_plan_wake){.ptr = ptr, .bytes = (uint32_t)bytes, .byte_bits = bits, .use = use, .check = (uint32_t)check};
+    return 0;
+}
+
+static int add_wake(tb_check *c, tb_sig sig, uint32_t most, uint8_t bits, tb_plan_use use, char *err, size_t err_size) {
     if (sig.width > most) {
         return opt_fail(err, err_size, "%s: a signal that wakes a check has at most %" PRIu32 " bits, got %" PRIu32,
                         c->tap->path, most, sig.width);
@@ -29,27 +37,22 @@ static int add_wake(tb_check *c, tb_sig sig, uint32_t most, uint8_t bits, bool c
     if (c->all->every_cycle) {
         return 0;
     }
-    if (!rep_more(&p->wake, p->wakes, sizeof *p->wake)) {
-        return opt_fail(err, err_size, "out of memory");
-    }
-    p->wake[p->wakes++] = (tb_plan_wake){.ptr = (const uint8_t *)sig.ptr,
-                                         .bytes = (uint32_t)bytes,
-                                         .byte_bits = bits,
-                                         .change = change,
-                                         .check = (uint32_t)(c - c->all->check)};
-    return 0;
+    const uint8_t *ptr = (const uint8_t *)sig.ptr;
+    return look_for(c->all->plan, ptr, tb_sig_bytes(sig), bits, use, (size_t)(c - c->all->check)) == 0
+               ? 0
+               : opt_fail(err, err_size, "out of memory");
 }
 
 int tb_check_wake(tb_check *c, tb_sig sig, char *err, size_t err_size) {
-    return add_wake(c, sig, 32, 0xff, false, err, err_size);
+    return add_wake(c, sig, 32, 0xff, TB_PLAN_SET, err, err_size);
 }
 
 int tb_check_wake_bits(tb_check *c, tb_sig sig, uint8_t bits, char *err, size_t err_size) {
-    return add_wake(c, sig, 8, bits, false, err, err_size);
+    return add_wake(c, sig, 8, bits, TB_PLAN_SET, err, err_size);
 }
 
 int tb_check_watch(tb_check *c, tb_sig sig, char *err, size_t err_size) {
-    return add_wake(c, sig, 32, 0xff, true, err, err_size);
+    return add_wake(c, sig, 32, 0xff, TB_PLAN_CHANGE, err, err_size);
 }
 
 static int by_place(const void *a, const void *b) {
@@ -78,14 +81,15 @@ static const uint8_t *block_of(const tb_check_plan *p, const tb_plan_wake *w) {
     return p->span < TB_PLAN_BLOCK ? p->low : word < last ? word : last;
 }
 
-/* Can the probe have this signal? It must be in the block, and a byte has one mask. */
+/* Can the probe have this signal? It must be in the block, and a byte has one mask for each use. */
 static bool takes(const tb_plan_probe *probe, const tb_plan_wake *w) {
-    if (w->change != probe->change || w->ptr < probe->block || w->ptr + w->bytes > probe->block + TB_PLAN_BLOCK) {
+    const uint8_t *mask = probe->mask[w->use];
+    if (w->ptr < probe->block || w->ptr + w->bytes > probe->block + TB_PLAN_BLOCK) {
         return false;
     }
     const size_t at = (size_t)(w->ptr - probe->block);
     for (size_t i = at; i < at + w->bytes; i++) {
-        if (probe->mask[i] != 0 && probe->mask[i] != w->byte_bits) {
+        if (mask[i] != 0 && mask[i] != w->byte_bits) {
             return false;
         }
     }
@@ -98,9 +102,7 @@ static size_t probe_of(tb_check_plan *p, const tb_plan_wake *w) {
             return i - 1;
         }
     }
-    p->probe[p->probes] = (tb_plan_probe){.block = block_of(p, w),
-                                          .before = &p->before[w->change ? (p->probes + 1) * TB_PLAN_BLOCK : 0],
-                                          .change = w->change};
+    p->probe[p->probes] = (tb_plan_probe){.block = block_of(p, w)};
     return p->probes++;
 }
 
@@ -110,22 +112,29 @@ static void place_signals(tb_check_plan *p) {
         tb_plan_wake *w = &p->wake[i];
         w->probe = (uint32_t)probe_of(p, w);
         tb_plan_probe *probe = &p->probe[w->probe];
-        memset(&probe->mask[w->ptr - probe->block], w->byte_bits, w->bytes);
+        for (size_t at = (size_t)(w->ptr - probe->block), end = at + w->bytes; at < end; at++) {
+            probe->mask[w->use][at] = w->byte_bits;
+            probe->any[at] |= w->byte_bits;
+        }
     }
 }
 
 /* The tables: byte k of a group wakes the same check in all rows whose number has bit k. */
 static void fill_tables(tb_check_plan *p) {
-    const size_t row = p->words, group = TB_PLAN_ROWS * row;
+    const size_t row = p->words, group = TB_PLAN_ROWS * row, whole = TB_PLAN_GROUPS * group;
     for (size_t i = 0; i < p->probes; i++) {
         p->probe[i].woken = &p->woken[i * p->words];
-        p->probe[i].table = &p->table[i * TB_PLAN_GROUPS * group];
+        p->probe[i].table[TB_PLAN_SET] = &p->table[2 * i * whole];
+        p->probe[i].table[TB_PLAN_CHANGE] = &p->table[(2 * i + 1) * whole];
     }
     for (size_t i = 0; i < p->wakes; i++) {
         const tb_plan_wake *w = &p->wake[i];
+        if (w->use == TB_PLAN_CONTROL) {
+            continue;
+        }
         const size_t first = (size_t)(w->ptr - p->probe[w->probe].block);
         for (size_t at = first; at < first + w->bytes; at++) {
-            const size_t number = w->probe * TB_PLAN_GROUPS + at / TB_PLAN_GROUP;
+            const size_t number = (2 * w->probe + w->use) * TB_PLAN_GROUPS + at / TB_PLAN_GROUP;
             uint64_t *word = &p->table[number * group + w->check / 64];
             for (size_t r = 0; r < TB_PLAN_ROWS; r++) {
                 word[r * row] |= (r >> at % TB_PLAN_GROUP & 1u) != 0 ? UINT64_C(1) << w->check % 64 : 0;
@@ -136,14 +145,14 @@ static void fill_tables(tb_check_plan *p) {
 
 static int make_probes(tb_check_plan *p) {
     find_span(p);
-    p->probe = (tb_plan_probe *)lines(p->wakes + 1, sizeof *p->probe); /* at most one for each signal */
-    p->before = (uint8_t *)lines(p->wakes + 2, TB_PLAN_BLOCK);
-    if (p->probe == NULL || p->before == NULL) {
+    /* at most one for each signal; memory that no probe needs is not touched */
+    p->probe = (tb_plan_probe *)aligned_alloc(TB_CHECK_LINE, (p->wakes + 1) * sizeof *p->probe);
+    if (p->probe == NULL) {
         return -1;
     }
     place_signals(p);
     p->woken = (uint64_t *)calloc((p->probes + 1) * p->words, sizeof *p->woken);
-    p->table = (uint64_t *)lines((p->probes + 1) * TB_PLAN_GROUPS * TB_PLAN_ROWS, p->words * sizeof *p->table);
+    p->table = (uint64_t *)lines((2 * p->probes + 1) * TB_PLAN_GROUPS * TB_PLAN_ROWS, p->words * sizeof *p->table);
     if (p->woken == NULL || p->table == NULL) {
         return -1;
     }
@@ -170,19 +179,12 @@ static void make_crowds(tb_checks *checks) {
     }
 }
 
-static void add_control(tb_check_plan *p, const uint8_t *signal) {
-    for (uint32_t i = 0; i < p->controls && i < TB_PLAN_CONTROLS; i++) {
-        if (p->control[i] == signal) {
-            return;
-        }
-    }
-    if (p->controls < TB_PLAN_CONTROLS) {
-        p->control[p->controls] = signal;
-    }
-    p->controls++;
+static int add_control(tb_check_plan *p, tb_sig signal) {
+    return signal.ptr != NULL ? look_for(p, (const uint8_t *)signal.ptr, 1, 0xff, TB_PLAN_CONTROL, 0) : 0;
 }
 
-static void join_domain(tb_check_plan *p, const tb_check *c, size_t index) {
+/* 0 or -1 (out of memory). */
+static int join_domain(tb_check_plan *p, const tb_check *c, size_t index) {
     static const uint8_t one = 1;
     const uint8_t *reset_n = c->reset_n.ptr != NULL ? (const uint8_t *)c->reset_n.ptr : &one;
     const uint8_t *clock = c->clock.ptr != NULL ? (const uint8_t *)c->clock.ptr : &one;
@@ -194,11 +196,12 @@ static void join_domain(tb_check_plan *p, const tb_check *c, size_t index) {
     }
     if (d == p->domains) {
         p->domain[p->domains++] = (tb_plan_domain){.reset_n = reset_n, .clock = clock, .outer = outer};
-        add_control(p, reset_n);
-        add_control(p, clock);
-        add_control(p, outer);
+        if (add_control(p, c->reset_n) != 0 || add_control(p, c->clock) != 0 || add_control(p, c->outer) != 0) {
+            return -1;
+        }
     }
     set(&p->domain[d].members, index);
+    return 0;
 }
 
 int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
@@ -214,15 +217,19 @@ int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
     }
     for (size_t i = 0; i < checks->count; i++) {
         if (checks->check[i].ops->cycle != NULL || checks->check[i].ops->cycle_all != NULL) {
-            join_domain(p, &checks->check[i], i);
+            if (join_domain(p, &checks->check[i], i) != 0) {
+                return opt_fail(err, err_size, "out of memory");
+            }
             set(&p->always, i);
         }
     }
     for (size_t i = 0; i < p->wakes; i++) {
-        const uint32_t check = p->wake[i].check;
-        p->always.bit[check / 64] &= ~(UINT64_C(1) << check % 64);
-        if (p->wake[i].change) { /* there is no cycle before the first one */
-            set(&p->again, check);
+        const tb_plan_wake *w = &p->wake[i];
+        if (w->use != TB_PLAN_CONTROL) {
+            p->always.bit[w->check / 64] &= ~(UINT64_C(1) << w->check % 64);
+        }
+        if (w->use == TB_PLAN_CHANGE) { /* there is no cycle before the first one */
+            set(&p->again, w->check);
         }
     }
     if (p->wakes > 0) {
@@ -242,7 +249,6 @@ void tb_plan_free(tb_checks *checks) {
         free(p->domain);
         free(p->wake);
         free(p->probe);
-        free(p->before);
         free(p->table);
         free(p->woken);
         free(p->crowd);

@@ -7,37 +7,45 @@
 #include "check.h"
 
 #define TB_PLAN_WORDS 16u /* bitmaps have a bit for each check */
-#define TB_PLAN_BLOCK 64u /* bytes of the design that are tested together */
+#define TB_PLAN_BLOCK 64u /* bytes of the design that are looked at together */
 #define TB_PLAN_GROUP 4u  /* of these bytes: which of them are set selects a row of a table */
 #define TB_PLAN_GROUPS (TB_PLAN_BLOCK / TB_PLAN_GROUP)
 #define TB_PLAN_ROWS (1u << TB_PLAN_GROUP)
-#define TB_PLAN_LOT 4u       /* words of bitmaps that are worked on together; TB_PLAN_WORDS is a multiple of it */
-#define TB_PLAN_CONTROLS 64u /* resets and clock enables that are looked at together */
+#define TB_PLAN_LOT 4u /* words of bitmaps that are worked on together; TB_PLAN_WORDS is a multiple of it */
 #define TB_PLAN_CHECKS (TB_PLAN_WORDS * 64u)
 
 typedef struct tb_plan_map {
     uint64_t bit[TB_PLAN_WORDS];
 } tb_plan_map;
 
-/* A signal that wakes a check. */
+/* What a signal is looked at for. */
+typedef enum tb_plan_use {
+    TB_PLAN_SET,     /* it wakes a check while it is not 0, */
+    TB_PLAN_CHANGE,  /* when it differs from the cycle before; */
+    TB_PLAN_CONTROL, /* resets and clock enables, which are the same in most cycles */
+    TB_PLAN_USES
+} tb_plan_use;
+
 typedef struct tb_plan_wake {
     const uint8_t *ptr;
     uint32_t bytes;    /* 1, 2 or 4 */
     uint8_t byte_bits; /* of each that count */
-    bool change;       /* wakes the check when it differs from the cycle before, else when it is not 0 */
-    uint32_t check, probe;
+    tb_plan_use use;
+    uint32_t check, probe; /* TB_PLAN_CONTROL: check is 0 */
 } tb_plan_wake;
 
-/* Signals near each other, tested together. Begins with a line of the cache. */
+/*
+ * Signals near each other, looked at together: a difference from the cycle before is all that is searched for in most
+ * cycles. Begins with a line of the cache.
+ */
 typedef struct tb_plan_probe {
-    _Alignas(TB_CHECK_LINE) uint8_t mask[TB_PLAN_BLOCK];
+    _Alignas(TB_CHECK_LINE) uint8_t any[TB_PLAN_BLOCK]; /* bits that any of the uses has */
+    uint8_t before[TB_PLAN_BLOCK];                      /* the block in the cycle before */
+    uint8_t mask[TB_PLAN_USES][TB_PLAN_BLOCK];
     const uint8_t *block;
-    uint8_t *before; /* what the block is compared with: zeros, or the cycle before */
-    bool change;     /* the cycle before */
-    uint64_t set;    /* a bit for each byte that was set at the last look: often the same ones again */
-    uint64_t *woken; /* the checks that these wake, as in a map: tb_check_plan.words of them */
-    /* [group of bytes][which of them are set]: a row is checks as in a map */
-    const uint64_t *table;
+    uint64_t *woken; /* the checks that signals wake which are not 0, as in a map: tb_check_plan.words of them */
+    /* of a use, [group of bytes][which of them are set]: a row is checks as in a map */
+    const uint64_t *table[TB_PLAN_CONTROL];
 } tb_plan_probe;
 
 /* Checks that share reset and clock. */
@@ -64,17 +72,13 @@ typedef struct tb_check_plan {
     tb_plan_crowd *crowd; /* by number of the check */
     tb_plan_domain *domain;
     size_t domains;
-    /* Resets and clock enables of all domains, each once. More than TB_PLAN_CONTROLS are looked at one by one. */
-    const uint8_t *control[TB_PLAN_CONTROLS];
-    uint32_t controls;
-    bool look;          /* at all domains in the next cycle, whatever the controls are: the first one, or a reset */
-    uint64_t high;      /* controls that were not 0 at the last look */
+    bool look; /* at all domains in the next cycle, whatever their resets and clocks are: the first one, or a reset */
     tb_plan_wake *wake; /* ordered by address */
     size_t wakes;
     tb_plan_probe *probe;
     uint64_t *woken, *table; /* of all probes */
-    uint8_t *before;         /* TB_PLAN_BLOCK zeros, and so many bytes for each probe */
     size_t probes;
+    tb_plan_map set; /* the checks that signals wake which are not 0 */
     /* The memory range of all these signals. If it is smaller than a block, it is copied in every cycle, and blocks
      * refer to the copy. */
     const uint8_t *low;

@@ -199,6 +199,22 @@ static bool run_tile(sac_device *dev, sac_dev *drv, const tb_prog_run *run, cons
     return run_task(dev, drv, run, t, false);
 }
 
+/* Registers that do not exist: they read as 0, and a write changes nothing (the comparison after the next task). */
+static bool unmapped(sac_device *dev, tb_rng *rng) {
+    for (int i = 0; i < 4; i++) {
+        const uint32_t reg = 4 * (uint32_t)tb_rng_range(rng, SAC_REG_CYC_WRITE / 4 + 1, 127);
+        uint32_t value = 0;
+        if (!dev->hal.write(dev, reg, tb_rng_u32(rng)) || !dev->hal.read(dev, reg, &value)) {
+            return false;
+        }
+        if (value != 0) {
+            tb_run_fail(&dev->run, "reg:unmapped", "register 0x%03x does not exist and reads as 0x%08x", reg, value);
+            return false;
+        }
+    }
+    return true;
+}
+
 /*
  * Sizes out of range, past the driver: a legal task of which one or two registers get other bits. The model says
  * whether the engine must refuse it; one that is legal by chance is not started, as its operands are nowhere.
@@ -213,7 +229,7 @@ static bool nonsense(sac_device *dev, sac_dev *drv, const tb_prog_run *run) {
                                         {SAC_REG_MODE, SAC_MODE_DST_DDR_MASK | SAC_MODE_POOL_MASK}};
     const bool irq = tb_knobs_get(run->knobs, "irq") != 0;
     tb_rng rng = tb_rng_stream(run->seed, "nonsense");
-    bool ok = true;
+    bool ok = unmapped(dev, &rng);
     for (int i = 0; i < 12 && ok; i++) {
         cm_layer_task t;
         for (size_t r = 0; r < 7 && ok; r++) {
@@ -251,8 +267,9 @@ static int run_case(void *bench, tb_prog_run *run) {
         tb_run_fail(&dev->run, "driver:open", "the driver does not find the device");
     }
     if (error != 0) {
-        tb_axi_slave_inject(&dev->run.port[port[error]]->slave, error == 3,
-                            (uint64_t)tb_knobs_get(run->knobs, "error_at"));
+        tb_axi_slave_inject_as(&dev->run.port[port[error]]->slave, error == 3,
+                               (uint64_t)tb_knobs_get(run->knobs, "error_at"),
+                               (run->seed & 1) != 0 ? TB_AXI_DECERR : TB_AXI_SLVERR, error == 3 ? 0 : TB_AXI_ANY_BEAT);
     }
     ok = ok && (tb_knobs_get(run->knobs, "nonsense") == 0 || nonsense(dev, &drv, run));
     for (uint32_t i = 0; i < tasks && ok; i++) {

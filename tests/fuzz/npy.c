@@ -5,7 +5,7 @@
 #include "fuzz.h"
 
 void fuzz_npy(const uint8_t *data, size_t size) {
-    const net_shape shape = {3, 2, 3, 2};
+    const net_shape shape = {3, 2, 3, 2, 1};
     float out[12];
     net_error err = {""};
     if (net_npy_load(fuzz_file(data, size), &shape, out, &err) != NET_OK) {

@@ -103,7 +103,7 @@ def examine(job, runner):
     result = synthesise(job, runner)
     strange = sorted(t for t in result["cells"] if t not in PRIMITIVES and t.lstrip("\\") not in job.stubs)
     if strange:
-        raise SynthError("%s: cells that are no primitive of the device: %s" % (job.label(), ", ".join(strange)))
+        raise SynthError("%s: cells that are not primitives of the device: %s" % (job.label(), ", ".join(strange)))
     check_memories(job, result["memories"])
     return result
 

@@ -140,7 +140,7 @@ def reason(text, status):
     if latch:
         return "infers a latch for %s" % latch.group(1)
     if "selection is not empty" in message:
-        return "holds cells that are no hardware: " + message
+        return "contains cells that are not hardware: " + message
     if "check -assert" in message:
         report = text[text.rfind("Executing CHECK pass"):]
         cause = re.search(r"^Warning: (.*(?:\n    .*){0,6})", report, re.M)

@@ -40,7 +40,7 @@ def main():
     words = sys.argv[1:]
     bad = [w for w in words[1:] if not SHAPE.fullmatch(w)]
     if not words or words[0] == "--help" or bad:
-        print("cycles: %s is no GEMM, expected for example 64,64,56,NN,0" % bad[0] if bad else __doc__)
+        print("cycles: %s is not a GEMM, expected for example 64,64,56,NN,0" % bad[0] if bad else __doc__)
         return 0 if words[:1] == ["--help"] else 2
     print("| M, N, K, transposes, beta | passes | their sum | cycles | fill + drain | (cycles - fill - drain)/bound | "
           "lanes wait for A, B, C, sums | beats A + C, B, out |")

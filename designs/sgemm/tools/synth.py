@@ -57,7 +57,7 @@ def main():
     values = dict(p.split("=", 1) for p in args.params if "=" in p)
     unknown = [u for u in args.units.split() if u not in UNITS]
     if unknown:
-        print("synth: %s is no unit, expected %s" % (unknown[0], ", ".join(UNITS)), file=sys.stderr)
+        print("synth: %s is not a unit, expected %s" % (unknown[0], ", ".join(UNITS)), file=sys.stderr)
         return 2
     failed = 0
     print("%-14s %s  seconds" % ("unit", " ".join("%7s" % c for c in COLUMNS)))

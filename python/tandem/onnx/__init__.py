@@ -19,15 +19,12 @@ import numpy as np
 
 from .. import _core
 from . import proto
-from .net import NeedsConstant, Net, Unsupported
+from .net import EXACT, FITTED, NeedsConstant, Net, Unsupported
 
 if TYPE_CHECKING:
     from .converter import Port
 
 __all__ = ["Converted", "NeedsConstant", "Unsupported", "convert"]
-
-# functions that the NPU fits (docs/npu/activations.md)
-FITTED = {"Sigmoid", "TanH", "Swish", "Mish", "ELU", "Softplus"}
 
 
 class Converted:
@@ -43,7 +40,7 @@ class Converted:
     @property
     def fitted(self) -> list[str]:
         """Types of layers that the NPU computes with fitted functions, within 1e-3."""
-        return sorted({layer.kind for layer in self.net.layers} & FITTED)
+        return sorted({layer.kind for layer in self.net.layers if not layer.params.get(EXACT)} & FITTED)
 
     def save(self, param: str | os.PathLike[str], weights: str | os.PathLike[str]) -> None:
         """Write both files. Raises OSError."""

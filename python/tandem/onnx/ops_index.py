@@ -102,7 +102,7 @@ def looked_up(c: Converter, node: Node, x: Tensor, index: Tensor, axis: int) -> 
     other tensors a product with rows that are 1 in one place."""
     n, inner = x.shape[axis], x.size // x.shape[axis]
     if x.value is None and (index.size * n > MOST_HOT or x.dtype not in FLOATS):
-        raise node.no("%d indices into %d elements of %s that are no constants; supported: FP32, up to %d products" %
+        raise node.no("%d indices into %d elements of %s that are not constants; supported: FP32, up to %d products" %
                       (index.size, n, x.dtype, MOST_HOT))
     below = binary(c, node, MUL, above(c, unary(c, NEG, index)), c.scalar(float(n)))
     place = binary(c, node, ADD, c.reshaped(index, (index.size,)), c.reshaped(below, (index.size,)))

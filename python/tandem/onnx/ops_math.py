@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .converter import Converter
-from .net import View
+from .net import EXACT, FITTED, View
 from .fold import type_of
 from .tensor import BOOL, FLOATS, SMALL, WIDE, Node, Tensor, constant, exact, op
 
@@ -113,7 +113,10 @@ def binary_blob(c: Converter, node: Node, code: int, a: Tensor, b: Tensor, dtype
 def layer(c: Converter, kind: str, t: Tensor, params=None, dtype=np.float32) -> Tensor:
     """A layer that computes every element independently."""
     view = c.view_of(t)
-    y = c.result(t.shape, c.add(kind, [c.use(t, view)], view, params or {}), dtype, t)
+    params = dict(params or {})
+    if kind in FITTED and t.scaled is not None and t.scaled.grid is None:
+        params[EXACT] = 1  # of integers in steps: the NPU's function would miss the step that is next to it
+    y = c.result(t.shape, c.add(kind, [c.use(t, view)], view, params), dtype, t)
     if not c.samples:
         return y
     y.limit = {"Sigmoid": 1.0, "TanH": 1.0, "Threshold": 1.0, "ReLU": t.limit, "Softmax": 1.0}.get(kind)

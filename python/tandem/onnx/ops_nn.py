@@ -8,7 +8,7 @@ import numpy as np
 from .converter import Converter
 from .ops_math import ADD, MUL, binary
 from .ops_shape import cut, divide, join
-from .tensor import Node, Tensor, constant, exact, op
+from .tensor import HANDLERS, Node, Tensor, constant, exact, op
 
 MOST_PARTS = 64  # of a batch that is split
 LONGEST, PIECE = 255, 128  # side of a kernel; that of pieces of a longer one
@@ -158,6 +158,8 @@ def conv_transpose(c: Converter, node: Node) -> list[Tensor]:
         raise node.no("weights %s for an input %s" % (list(w.shape), list(x.shape)))
     kernel, strides, dilations = list(w.shape[2:]), spatial(node, "strides", rank), spatial(node, "dilations", rank)
     pads, extra, sizes = transposed_sides(node, x, kernel, strides, dilations)
+    if rank == 2 and strides[0] == strides[1] and dilations == [1, 1]:
+        return [as_convolution(c, node, x, w, b, strides[0], pads, sizes)]
     outputs = w.shape[1] * group
     # ncnn: output channels outermost
     turned = w.reshape(group, x.shape[1] // group, w.shape[1], *kernel).swapaxes(1, 2)
@@ -172,6 +174,55 @@ def conv_transpose(c: Converter, node: Node) -> list[Tensor]:
                      [c.use(t, map_view(t))], out, params, arrays)
         return c.result((1, outputs, *sizes), blob, x.dtype, t)
     return [per_image(c, node, x, one)]
+
+
+def phases(w: np.ndarray, stride: int) -> np.ndarray:
+    """Weights C x O x H x W of a ConvTranspose as those of a convolution, (O * stride^2) x C x ..., whose outputs are
+    the places within blocks of stride x stride: place r of block q is the sum of x[q - t] * w[r + stride * t]."""
+    c, outputs, h, width = w.shape
+    taps = [-(-n // stride) for n in (h, width)]
+    wide = np.zeros((c, outputs, taps[0] * stride, taps[1] * stride), w.dtype)
+    wide[:, :, :h, :width] = w
+    split = wide.reshape(c, outputs, taps[0], stride, taps[1], stride)[:, :, ::-1, :, ::-1]
+    return np.ascontiguousarray(split.transpose(1, 3, 5, 0, 2, 4).reshape(outputs * stride ** 2, c, *taps))
+
+
+def as_convolution(c: Converter, node: Node, x: Tensor, w: np.ndarray, b: np.ndarray | None, stride: int,
+                   pads: list[int], sizes: list[int]) -> Tensor:
+    """A ConvTranspose with one stride as a convolution over its input, whose channels become rows and columns."""
+    group, many = node.attr("group", 1), stride ** 2
+
+    def turned(values: np.ndarray) -> np.ndarray:
+        each = values.reshape(group, values.shape[0] // group, *values.shape[1:])
+        return np.concatenate([phases(part, stride) for part in each])
+    weights, given = constant(turned(w)), node.need(1).scaled
+    if given is not None and given.grid is None and given.ints.value is not None:
+        scale = np.asarray(given.scale)
+        scale = scale if scale.size == 1 else np.repeat(np.tile(scale.ravel(), group), many).reshape(-1, 1, 1, 1)
+        weights.scaled = given._replace(ints=constant(turned(np.asarray(given.ints.value))), scale=scale)
+    rank, first, behind, cuts = 2, [], [], []
+    for i in range(rank):
+        taps, skipped = weights.shape[2 + i], pads[i] // stride  # blocks that lie in the padding
+        left = max(taps - 1 - skipped, 0)
+        start = pads[i] - (taps - 1 - left) * stride
+        last = -(-(start + sizes[i]) // stride)  # blocks that are needed
+        first.append(left)
+        behind.append(max(last - (x.shape[2 + i] + left - taps + 1), 0))
+        cuts.append(start)
+    piece = Node.__new__(Node)
+    piece.__dict__.update(node.__dict__)
+    piece.op, piece.key = "Conv", "Conv"
+    piece.inputs = [x, weights, None if b is None else constant(np.repeat(b, many))]
+    piece.attributes = {"pads": first + behind, "group": group}
+    y, = HANDLERS["Conv"][0](c, piece)
+    if stride > 1:
+        n, outputs, h, width = y.shape
+        shape = (1, outputs // many, h * stride, width * stride)
+        y = per_image(c, node, y, lambda t: c.result(
+            shape, c.add("PixelShuffle", [c.use(t, map_view(t))], shape[1:], {0: stride}), t.dtype, t))
+    for i in range(rank):
+        y = cut(c, y, 2 + i, cuts[i], cuts[i] + sizes[i])
+    return y
 
 
 def transposed_sides(node: Node, x: Tensor, kernel, strides, dilations) -> tuple[list[int], list[int], list[int]]:

@@ -110,4 +110,5 @@ def recurrent(c: Converter, node: Node) -> list[Tensor]:
         ends.append([c.reshaped(t, (1, ways, hidden)) for t in after])
     y = transpose(c, join(c, rows, 0), [0, 1, 2, 3] if first else [1, 2, 0, 3])
     states = [join(c, list(parts), 0) for parts in zip(*ends)]
-    return [y] + [s if first else transpose(c, s, [1, 0, 2]) for s in states]
+    results = [y] + [s if first else transpose(c, s, [1, 0, 2]) for s in states]
+    return results + [None] * (len(node.outputs) - len(results))  # which nothing reads

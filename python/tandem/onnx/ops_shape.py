@@ -249,8 +249,24 @@ def sliced(c: Converter, node: Node) -> list[Tensor]:
     for i, (start, end) in enumerate(zip(starts, ends)):
         axis = node.axis(i if axes is None else axes[i], len(x.shape))
         chosen = range(x.shape[axis])[slice(start, end, 1 if steps is None else steps[i])]
-        x = pick(c, node, x, axis, list(chosen))
+        x = every(c, x, axis, chosen) if chosen.step > 1 and len(chosen) > 1 else pick(c, node, x, axis, list(chosen))
     return [x]
+
+
+def every(c: Converter, t: Tensor, axis: int, chosen: range) -> Tensor:
+    """Every step-th element of an axis: one of each block of so many."""
+    n, step, count = t.shape[axis], chosen.step, len(chosen)
+    room = count * step - (n - chosen.start)  # that the last block lacks behind its element
+    if chosen.start < room:  # and has not before the first one either
+        last = cut(c, t, axis, chosen[-1], chosen[-1] + 1)
+        rest = chosen[:-1]
+        front = every(c, t, axis, rest) if len(rest) > 1 else cut(c, t, axis, rest[0], rest[0] + 1)
+        return join(c, [front, last], axis)
+    first = chosen.start - max(room, 0)
+    part = cut(c, t, axis, first, first + count * step)
+    blocks = c.reshaped(part, t.shape[:axis] + (count, step) + t.shape[axis + 1:])
+    one = cut(c, blocks, axis + 1, chosen.start - first, chosen.start - first + 1)
+    return c.reshaped(one, t.shape[:axis] + (count,) + t.shape[axis + 1:])
 
 
 def pick(c: Converter, node: Node, t: Tensor, axis: int, index: list[int]) -> Tensor:

@@ -2,6 +2,7 @@
 // handshakes, latency and throughput; the two sides share only the port. Each has a gated clock, which stands still
 // while it has nothing to do (ClkGate = 0: it always runs). In reset it runs: a reset that begins with the power has no
 // edge of its own, and registers may begin with any value, also with one that looks idle.
+// Document: docs/npu/npu.md sections 4.1 and 4.4.
 module dma_chan #(
   parameter int unsigned RdReqs = 4,  // requesters of the read side, at least 1
   parameter int unsigned WrReqs = 2,  // requesters of the write side, at least 1

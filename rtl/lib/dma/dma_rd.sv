@@ -34,6 +34,7 @@
 //   cycle after one in which data waited for dat_ready_i. inflight_o: bursts presented and not complete.
 //
 // No path leads from an AXI input to an AXI output without a register.
+// Document: docs/npu/npu.md sections 4.1 and 4.4.
 `include "assert.svh"
 
 module dma_rd #(

@@ -16,6 +16,7 @@
 //
 // Latency: accepted request -> ax_valid_o 2 cycles. Throughput: one burst a cycle. No path from ax_ready_i or done_i to
 //   ax_*_o without a register.
+// Document: docs/npu/npu.md sections 4.1 and 4.4.
 `include "assert.svh"
 
 module dma_split #(

@@ -35,6 +35,7 @@
 //   not arrived.
 //
 // No path leads from an AXI input to an AXI output without a register; bready_o is 1 always.
+// Document: docs/npu/npu.md sections 4.1 and 4.4.
 `include "assert.svh"
 
 module dma_wr #(

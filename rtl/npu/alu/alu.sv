@@ -10,6 +10,7 @@
 // Completion   task_done_o pulses when dma_wr has no job of the ALU left on either channel. result_we_o comes with it
 //              after a reduction: result_o is then the value of the task's last row.
 // event_o      {word of results on channel 1, on channel 0, a channel waits for space, waits for operands, busy}
+// Latency      As alu_chan: 10 cycles from a word of A to its results, 22 from the last word of a reduced row.
 `include "assert.svh"
 
 module alu (

@@ -7,6 +7,7 @@
 // Latency: done_o comes one cycle after start_i; busy_o is 1 in that cycle.
 //
 // Alignment is checked for every address and step, also for those that the task does not use.
+// Throughput: a task at a time.
 `include "assert.svh"
 
 module alu_check (

@@ -7,6 +7,7 @@
 // Throughput   A chunk, or a chunk (reductions: a row) of the other channel, a cycle.
 // start_i      Takes task_i; done_o is up from the step over the last row on until the next start. last_mine_o: that
 //              row, or its last chunk, was one of this channel.
+// Latency      The first chunk is offered two cycles after start_i.
 `include "assert.svh"
 
 module alu_walk #(

@@ -3,6 +3,7 @@
 // The two read ports share one enable. Synthesis makes two copies of a simple dual-port RAM. Addresses wrap, the buffer
 // is a ring: ifm_ld allocates its words, im2col frees them.
 // Latency      Data one cycle after re_i. A read of the word that is written in the same cycle returns the old word.
+// Throughput   One write and two reads a cycle.
 module ifm_buf
 #(
   parameter int unsigned N = 8

@@ -9,6 +9,8 @@
 //              wide_i = 1: port p reads the word of bank p of Cols neighbouring columns, Cols*rcol on (bit 0 of the
 //              address is ignored). The low 128 bits are the first column's. Writes are under credit control
 //              (im2col).
+// Throughput   2N sums in and two words (wide_i: two times Cols words) out a cycle.
+// Document     docs/npu/npu.md section 4.3.
 module ofm_buf #(
   parameter int unsigned N = 8,
   localparam int unsigned Cols = N >= 16 ? 4 : N / 4  // columns of a wide read

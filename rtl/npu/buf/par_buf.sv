@@ -2,6 +2,7 @@
 // post.
 //
 // Latency: data one cycle after re_i[p]. Two copies of a simple dual-port RAM for each of the two memories.
+// Throughput: a write and a read on each port a cycle. Document: docs/npu/npu.md section 4.3.
 module par_buf (
   input  logic                      clk_i,
   input  logic [1:0]                we_i,      // oscale, bias

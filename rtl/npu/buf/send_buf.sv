@@ -13,6 +13,7 @@
 // Throughput   One word a cycle in, one word a cycle out.
 // level_o      Words held for each client, written and not yet read (16 bit each).
 // active_o     The next clock edge may change a register; while it is 0 the clock may stand still.
+// Document     docs/npu/npu.md sections 4.3 and 4.4.
 `include "assert.svh"
 
 module send_buf (

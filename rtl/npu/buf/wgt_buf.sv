@@ -3,6 +3,7 @@
 // With ping-pong a bank is written while the other one is read. With resident weights the later blocks of a bank arrive
 // while im2col reads the first ones, so a bank is a 1R1W memory (the thesis has single-port ones and no resident
 // weights). A word is never read in the cycle in which it is written. Latency: data one cycle after re_i.
+// Throughput: a write into each bank and one read a cycle. Document: docs/npu/npu.md section 4.3.
 `include "assert.svh"
 
 module wgt_buf

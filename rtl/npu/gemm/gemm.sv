@@ -3,6 +3,7 @@
 //
 // Reads and writes go through two DMA channels; requesters of a read channel have the indices npu_pkg::RdId*. Tasks
 // complete in order; task_done_o pulses when the last write response of a task has arrived.
+// Latency and throughput are those of the parts (docs/npu/npu.md sections 4 and 4.1).
 `include "assert.svh"
 
 module gemm #(

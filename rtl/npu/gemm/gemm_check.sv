@@ -12,6 +12,7 @@
 // Parameters: N, the mesh size (4, 8, 16 or 32); EnInt16, 1: INT16 tasks (task_i.wide) are legal.
 //
 // Alignment is checked for every address and step, also for those that the task does not use.
+// Throughput: a task at a time.
 `include "assert.svh"
 
 module gemm_check #(

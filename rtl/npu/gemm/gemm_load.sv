@@ -2,6 +2,7 @@
 //
 // Each read channel has three requesters here, with the indices Ld*. The loaders work ahead of what reads the buffers:
 // each engine takes its own task from the queue (engines in the order input, weights of bank 0 and 1, factors).
+// Throughput: 16 bytes a cycle on each channel. Document: docs/npu/npu.md sections 4, 4.1 and 4.4.
 module gemm_load #(
   parameter int unsigned N = 8,
   parameter int unsigned EnInt16 = 0,

@@ -3,6 +3,7 @@
 // im2col streams the head task's weights and activations into the mesh, acc sums, ofm_buf keeps the sums of tiles until
 // both post units have given them back. im2col starts a tile only when ofm_buf has space for it, so nothing stalls
 // behind it.
+// Throughput: a block in N cycles. Document: docs/npu/npu.md sections 4 to 4.3.
 `include "assert.svh"
 
 module gemm_mac #(

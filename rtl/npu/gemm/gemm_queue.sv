@@ -2,6 +2,7 @@
 //
 // A task enters at the tail when the register file offers it (and, with fence, when no task is left). Every engine
 // reads the task at its own pointer until it pops it; the slowest engine (write-back, index Engines-1) frees the entry.
+// Latency: 1 cycle. Throughput: a task a cycle. Document: docs/npu/npu.md sections 3.5 and 4.1.
 `include "assert.svh"
 
 module gemm_queue #(

@@ -19,6 +19,9 @@
 //              up).
 // busy_o       a job is presented or in a layout unit.
 // active_o     the next clock edge may change a register; while it is 0 the clock may stand still.
+// Latency      2 cycles from the end of a layout job to pix_ready_o.
+// Throughput   A job a cycle, one cycle more for each chunk.
+// Document     docs/npu/npu.md section 4.2.
 `include "assert.svh"
 
 module ifm_ld #(

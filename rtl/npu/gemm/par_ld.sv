@@ -4,6 +4,7 @@
 // computes the same bases, frees them when a task is complete (free_*). task_pop_o pulses when both arrays have
 // arrived: post waits for that before it starts the task. busy_o: an array of the task is being read. active_o: the
 // next clock edge may change a register that matters; while it is 0 the clock may stand still.
+// Throughput: four factors a cycle on each channel. Document: docs/npu/npu.md section 4.
 `include "assert.svh"
 
 module par_ld (

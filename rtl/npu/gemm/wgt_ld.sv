@@ -27,6 +27,7 @@
 // busy_o: a block is being read. active_o: the next clock edge may change a register that matters; while it is 0 the
 // clock may stand still. Requests of a resident task are limited to 2 KB in flight after its first block, so
 // that they share the channel with the input.
+// Throughput   16 bytes or one word a cycle, whichever is less.
 `include "assert.svh"
 
 module wgt_ld #(

@@ -21,6 +21,8 @@
 // Ring         ifm_base follows the allocation of ifm_ld. free_o returns words: with wgt_res row by row, when no
 //              later tile (nor the current one) reads them and they have arrived; the rest, or all, when the task is
 //              over.
+// Latency      N cycles from the weight stage to the activation stage.
+// Throughput   One weight word and two vectors a cycle; a block in N cycles, tiles without a gap.
 `include "assert.svh"
 
 module im2col #(

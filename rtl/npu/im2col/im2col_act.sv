@@ -5,6 +5,8 @@
 //              a cycle, stream 0 its low word, stream 1 the high one, which follows it.
 // Outputs      Of the cycle in which ifm_buf is read at raddr0_o and raddr1_o: valid_o; first_o, last_o: block of the
 //              tile; par_o as in the weight stage; in0_o, in1_o: the position is in the map, and the pixel exists.
+// Throughput   Two pixels a cycle.
+// Document     docs/npu/npu.md section 4.2.
 
 module im2col_act #(
   parameter int unsigned EnInt16 = 0

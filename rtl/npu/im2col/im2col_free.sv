@@ -4,6 +4,8 @@
 //              it has arrived; the rest, or all, when the task is over (pop_i).
 // Stages       a_valid_i, w_valid_i: a block is in the activation, in the weight stage. c_top_i and head_top_i are
 //              those of im2col_tiles.
+// Throughput   A row a cycle.
+// Document     docs/npu/npu.md section 4.2.
 `include "assert.svh"
 
 module im2col_free (

@@ -6,6 +6,8 @@
 // Activations  A word of ifm_buf, or the input's zero-point in every byte where in0_i, in1_i were 0.
 // wgt_wide_o, act_wide_o: the block of this word, of this vector is INT16.
 // mesh_en_o    Up from the first cycle of a task on until the last sum has left acc.
+// Throughput   One weight word and two vectors a cycle.
+// Document     docs/npu/npu.md section 4.2.
 
 module im2col_out #(
   parameter int unsigned N = 8,

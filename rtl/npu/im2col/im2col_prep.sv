@@ -4,6 +4,7 @@
 //              each; prep_div_i, between b and c, stays until div_done_o: 2N is divided by the output's width, one
 //              subtraction a cycle, and a last cycle that subtracts nothing.
 // Ring         The input of a task begins where that of the one before it ended in ifm_buf; pop_i ends a task.
+// Document     docs/npu/npu.md sections 3.2 and 4.2.
 
 module im2col_prep #(
   parameter int unsigned N = 8,

@@ -9,6 +9,8 @@
 // Outputs      valid_o: a block is in the stage; first_o, last_o: of its tile; tap_o, dx_o, dy_o: what its tap and
 //              channel block add to addresses and positions of pixels; par_o: 1 for every second block.
 //              release_o (a pulse) gives banks of wgt_buf back after their last use.
+// Throughput   A block in N cycles.
+// Document     docs/npu/npu.md section 4.2.
 `include "assert.svh"
 
 module im2col_wgt #(

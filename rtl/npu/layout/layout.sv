@@ -23,6 +23,8 @@
 // active_o     The next clock edge may change a register; while it is 0 the clock may stand still.
 // Latency      FP32: first word out 5 cycles after a job's last beat unless ifm_buf stalls; INT8: a cycle after its
 //              beat. done_o pulses with the last word of each job, in job order.
+// Length       More than 300 lines: both modes share jobs, requests, the banks' pointers and the write port, and each
+//              of these is a few lines; a part of its own would have more ports than logic.
 `include "assert.svh"
 
 module layout #(

@@ -16,6 +16,8 @@
 //   channel, whichever takes longer; INT8 average: at least 4 cycles an output. An input row is read once if the rows
 //   of a window fit into 1024 words a lane, else once for each output row that needs it.
 // event_o = {waits for space in send_buf, waits for input, busy}
+// Latency
+//   Of a result after its last tap: maximum 2 cycles, FP32 average 3, INT8 average 7 (pool_op).
 `include "assert.svh"
 
 module pool #(

@@ -4,6 +4,7 @@
 // pool_out writes. Loading, computing and writing overlap, also over the ends of groups. start_i (one
 // cycle) begins the task in task_i and the values derived from it (pool.sv), which are constant until
 // busy_o falls.
+// Latency and throughput: pool_op, pool.sv. Document: docs/npu/npu.md sections 3.4 and 4.1.
 `include "assert.svh"
 
 module pool_chan #(

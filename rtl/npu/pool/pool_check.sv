@@ -11,6 +11,7 @@
 // Parameter: N, the mesh size (4, 8, 16 or 32).
 //
 // Alignment is checked for every address and step, also for those that the task does not use.
+// Throughput: a task at a time.
 `include "assert.svh"
 
 module pool_check #(

@@ -9,6 +9,7 @@
 // Jobs       FP32: one for each lane and row. INT8: one for each row if the pixels are contiguous, else one a pixel.
 // Table      tab_req_i (until tab_ack_o) requests one job from tab_addr_i; it goes between two rows.
 // Throughput One job a cycle; one cycle more a row, one an output row.
+// Document     docs/npu/npu.md section 3.4.
 `include "assert.svh"
 
 module pool_ld #(

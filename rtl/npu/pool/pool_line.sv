@@ -11,6 +11,7 @@
 // row_done_o   with the write of the last word of a row: a read in the next cycle sees it. tab_done_o likewise.
 // Throughput   One beat and one read a cycle. The memories are written in place in loops (simulation speed); each bank
 //              has one write address.
+// Document     docs/npu/npu.md section 4.3.
 `include "assert.svh"
 
 module pool_line (

@@ -9,6 +9,7 @@
 //            keeps the distance). The same column is read from the accumulator memory at least three cycles after its
 //            last tap.
 // Rounding   half away from zero of s/n is floor((|s| + floor(n/2)) / n) with the sign of s.
+// Throughput   One tap of 8 FP32 or 32 INT8 channels a cycle.
 `include "assert.svh"
 
 module pool_op (

@@ -9,6 +9,7 @@
 //            of a last word beyond the job are 0.
 // busy_o     until the write job of the last row has been accepted.
 // Throughput One word of 128 bit a cycle, two cycles more for each row.
+// Document     docs/npu/npu.md sections 3.4 and 4.3.
 `include "assert.svh"
 
 module pool_out #(

@@ -13,6 +13,7 @@
 // slow_i     INT8 average: windows finish at least four cycles apart, the time of a division.
 // Table      Loaded whole if it has at most 256 entries, else the row of it that the window needs, when that changes.
 // Throughput Two cycles more for each row of a window, three for the last one.
+// Document     docs/npu/npu.md section 3.4.
 `include "assert.svh"
 
 module pool_seq #(

@@ -7,6 +7,7 @@
 //              a channel are in the first two of its four lanes.
 // Time         issue_i: ofm_buf and par_buf are read in this cycle, and psum_i is the beat of partial sums (use_psum_i:
 //              there is one). 5 cycles and those of the activation later the results leave; nothing stalls.
+// Throughput   A word of each port of ofm_buf a cycle.
 
 module post_arith #(
   parameter int unsigned N = 8,

@@ -10,6 +10,7 @@
 // free_o       A pulse: the group's last word has been read, free_tiles_o (the group) tiles are free again.
 // INT16        (EnInt16, task_i.wide) A tile is two of those that tile_i, free_tiles_o and ofm_buf count, and a word
 //              has two sums; group_tiles_o counts the tiles of the task. Partial sums, and a raw output, are int64.
+// Document     docs/npu/npu.md sections 3.2 and 4.2.
 `include "assert.svh"
 
 module post_groups #(

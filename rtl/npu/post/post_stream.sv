@@ -6,6 +6,7 @@
 //              followed by a read whose results do not matter, and which has no partial sums (exists_o is 0).
 // Flow         A word is read when send_buf has space for it besides those in flight (left_i: one of these has got
 //              there), and with psum_add when its partial sums are there.
+// Throughput   A word, four results, a cycle.
 
 module post_stream #(
   parameter int unsigned N = 8

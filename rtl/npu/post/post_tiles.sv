@@ -8,6 +8,8 @@
 // Requests     Of partial sums: one for each tile and channel that exists, ahead of the reads.
 // Flow         A pass begins when the gather buffer of the requantiser has a slot for it and the tile (blk_*) has been
 //              accepted; a word is read when its partial sums are there. done_o: no tile of the group is left.
+// Throughput   A word of Cols channels a cycle; with psum_add one of a channel every two cycles.
+// Document     docs/npu/npu.md section 4.2.
 `include "assert.svh"
 
 module post_tiles #(

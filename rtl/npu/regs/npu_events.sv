@@ -5,6 +5,7 @@
 // rd0}, set_config_i, set_overrun_i: the bit in err_o and the unit's bit in irq_o. An event has priority over a write
 // of 1 to clear (clr_irq_i, clr_err_i) at the same edge. alu_result_we_i: alu_result_i is the result of the task that
 // completes next (or now); alu_result_o takes it when it does. clr_i (soft reset): all back to their reset values.
+// Latency: 1 cycle. Throughput: all events in every cycle.
 module npu_events #(
   parameter bit EnAlu = 1'b1
 ) (

@@ -28,6 +28,7 @@
 //
 // Parameters: N, the mesh size (4, 8, 16 or 32), for CONFIG.MESH_N and the limits; EnAlu, EnPool: the unit is present;
 // EnInt16: INT16 tasks are legal; ClkGate: the clock of idle registers is gated.
+// Latency and throughput of an access: axil_slave.
 `include "assert.svh"
 
 module npu_regs #(

@@ -7,6 +7,7 @@
 // task_valid_o rises after the write takes effect: GEMM 10 cycles (WGT_RES 17), ALU 4, POOL 6.
 // A start of a unit that is left out (EnAlu, EnPool = 0) pulses set_config_o one cycle later; it stays free.
 // clr_i (soft reset) drops all tasks.
+// Document: docs/npu/npu.md sections 3 and 4.1.
 `include "assert.svh"
 
 module npu_slots #(

@@ -14,7 +14,7 @@
 
 #include <inttypes.h>
 
-#define LINES 128u /* results that are predicted and have not been output: at most 2N + 2 */
+#define LINES 128u /* results that are predicted and have not been output: at most 2N + 2, a power of two */
 
 #define CHAIN 64u /* words of the longest chain */
 typedef struct chain {
@@ -28,6 +28,7 @@ typedef struct chain {
 typedef struct state {
     TB_PORTS(ports, PORTS);
     uint32_t n;
+    uint32_t mask; /* of the numbers of lines: 4N are enough, and use few lines of the cache */
     chain chain[2];
     uint64_t enabled; /* enabled cycles; also the number of the vectors of this cycle */
     /* vectors that wait for the golden function: [2 * vector + stream][row] */
@@ -35,13 +36,15 @@ typedef struct state {
     uint64_t first; /* number of the first one */
     uint32_t waiting, wait_sel;
     bool wait_wide;
-    int32_t line[LINES][2][32]; /* results by the enabled cycle in which they are output */
-    bool unknown[LINES];        /* a vector was multiplied by the initial contents of a register */
+    /* results by the enabled cycle in which they are output, [cycle & mask][stream][column] without gaps */
+    int32_t line[LINES * 2 * 32];
+    bool unknown[LINES]; /* a vector was multiplied by the initial contents of a register */
 } state;
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     s->n = npu_score_n(c);
+    s->mask = 4 * s->n - 1;
     (void)err, (void)err_size;
     return 0;
 }
@@ -56,13 +59,15 @@ static void spread(state *s, const int32_t *out) {
     const uint32_t n = s->n;
     const chain *k = &s->chain[s->wait_sel];
     const bool unknown = k->words < n << k->wide || k->same < n << k->wide || k->wide != s->wait_wide;
-    for (uint32_t j = 0; j < s->waiting; j++) {
-        const uint64_t leaves = s->first + j + n + 1;
+    for (uint32_t j = 0; j < s->waiting; j++, out += 2 * n) {
+        const uint32_t leaves = (uint32_t)s->first + j + n + 1;
         for (uint32_t c = 0; c < n; c++) {
-            const uint32_t at = (uint32_t)(leaves + c) % LINES;
-            s->line[at][0][c] = out[2 * j * n + c];
-            s->line[at][1][c] = out[(2 * j + 1) * n + c];
-            s->unknown[at] |= unknown;
+            int32_t *line = &s->line[((leaves + c) & s->mask) * 2 * n + c];
+            line[0] = out[c];
+            line[n] = out[n + c];
+        }
+        for (uint32_t c = 0; unknown && c < n; c++) {
+            s->unknown[(leaves + c) & s->mask] = true;
         }
     }
 }
@@ -150,22 +155,22 @@ static void take_weights(state *s) {
     npu_score_copy(k->word[k->words++ % CHAIN], s->wgt_i.ptr, s->n);
 }
 
-static void check_results(tb_check *c, state *s, int32_t line[2][32]) {
+static void check_results(tb_check *c, const state *s, const int32_t *line) {
     const uint32_t n = s->n;
-    for (uint32_t stream = 0; stream < 2; stream++) {
+    for (uint32_t stream = 0; stream < 2; stream++, line += n) {
         const int32_t *got = (const int32_t *)s->ps_o[stream].ptr;
-        if (npu_score_same(got, line[stream], 4 * n)) {
+        if (npu_score_same(got, line, 4 * n)) {
             continue;
         }
         uint32_t col = 0;
-        while (got[col] == line[stream][col]) {
+        while (got[col] == line[col]) {
             col++;
         }
         const uint64_t vector = s->enabled - (n + 1 + col);
         char where[96];
         npu_score_vector_text(c, vector, stream, col, true, where, sizeof where);
         tb_check_failf(c, stream == 0 ? "partial sum 0" : "partial sum 1", vector, "%s|%" PRId32 "|%" PRId32, where,
-                       got[col], line[stream][col]);
+                       got[col], line[col]);
         return;
     }
 }
@@ -175,12 +180,13 @@ static void cycle(tb_check *c) {
     if (*(const uint8_t *)s->en_i.ptr == 0) {
         return;
     }
-    const uint32_t at = (uint32_t)s->enabled % LINES;
+    const uint32_t at = (uint32_t)s->enabled & s->mask;
+    int32_t *line = &s->line[at * 2 * s->n];
     /* earlier results depend on the initial state */
     if (s->enabled >= 2 * (uint64_t)s->n && !s->unknown[at]) {
-        check_results(c, s, s->line[at]);
+        check_results(c, s, line);
     }
-    memset(s->line[at], 0, sizeof s->line[at]);
+    npu_score_zero(line, 8 * s->n);
     s->unknown[at] = false;
     take_vectors(s);
     take_weights(s);

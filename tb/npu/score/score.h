@@ -40,6 +40,16 @@ static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
 
 /* Are `bytes` (a multiple of 4) equal? For the few words of a port cheaper than memcmp. */
 static inline bool npu_score_same(const void *a, const void *b, uint32_t bytes) {
+    switch (bytes) { /* a row of the mesh as bytes or as words, and a word of memory */
+    case 8:
+        return memcmp(a, b, 8) == 0;
+    case 16:
+        return memcmp(a, b, 16) == 0;
+    case 32:
+        return memcmp(a, b, 32) == 0;
+    default:
+        break;
+    }
     uint64_t differ = 0;
     if (bytes % 8 != 0) {
         uint32_t x, y;
@@ -70,6 +80,20 @@ static inline void npu_score_copy(void *to, const void *from, uint32_t bytes) {
         break;
     default:
         memcpy(to, from, bytes);
+    }
+}
+
+/* memset() of as many bytes to 0 as two rows of words of the mesh have. */
+static inline void npu_score_zero(void *p, uint32_t bytes) {
+    switch (bytes) {
+    case 32:
+        memset(p, 0, 32);
+        break;
+    case 64:
+        memset(p, 0, 64);
+        break;
+    default:
+        memset(p, 0, bytes);
     }
 }
 
