@@ -63,8 +63,8 @@ net_status rt_int16_layer(const net_graph *graph, const net_layer *layer, const 
     uint32_t rows = 1;
     if (os.dims < 3) { /* vectors, one for each row of a matrix */
         rows = os.h;
-        is = (net_shape){3, 1, 1, count / rows};
-        os = (net_shape){3, 1, 1, os.w};
+        is = (net_shape){3, 1, 1, count / rows, 1};
+        os = (net_shape){3, 1, 1, os.w, 1};
     }
     const float scale = net_layer_tensor(layer, NET_ROLE_BOTTOM_SCALE)->f32[0];
     const size_t plane = (size_t)os.w * os.h, group = (size_t)is.c / c->groups * is.w * is.h,

@@ -194,8 +194,8 @@ static void test_ranges(void **state) {
     assert_int_equal(net_quantize_asym(NULL, NULL, NULL, &err), NET_ERR_ARG);
 }
 
-/* Parts of a Concat, through Split and max pooling, share one range; an average, an activation or a convolution ends it.
- */
+/* Parts of a Concat, through Split and max pooling, share one range; an average, an activation or a convolution ends
+ * it. */
 static void test_unified(void **state) {
     (void)state;
     static const char joined[] = "7767517\n15 18\n"

@@ -18,6 +18,7 @@
 // Throughput   One word in a cycle; out N bytes or a beat of 16 at most. Latency: the transposer's block.
 // active_o     The next clock edge may change a register; while it is 0 the clock may stand still.
 // idle_o       Every job of the blocks taken has been accepted and every byte has gone to send_buf.
+// Length       More than 300 lines: the passes, the transposers and the jobs of a block share its counters.
 `include "assert.svh"
 
 module requant #(
