@@ -1,5 +1,5 @@
-"""The functions of the ALU: the table of coefficients, its generator, bad input. What the functions are worth is measured
-by tests/test_cm_func.c."""
+"""The functions of the ALU: the table of coefficients, its generator, bad input. How accurate the functions are is
+measured by tests/test_cm_func.c."""
 
 import pathlib
 import subprocess

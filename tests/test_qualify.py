@@ -487,7 +487,8 @@ def test_order_of_jobs():
             qualify_run.Job("test", "b", ["t", "b"]), qualify_run.Job("unit", "u", ["u"]),
             qualify_run.Job("unit", "v", ["v"])]
     runner = qualify_run.Runner([], jobs, None)
-    order = runner.ordered([(True, 10, 10, 0), (True, 11, 11, 1), (True, 50, 50, 2), (False, 9, 5, 3), (False, 2, 99, 4)])
+    order = runner.ordered([(True, 10, 10, 0), (True, 11, 11, 1), (True, 50, 50, 2), (False, 9, 5, 3),
+                            (False, 2, 99, 4)])
     assert order == [(99, 4), (5, 3), (10, 0), (50, 2), (11, 1)]
 
 
@@ -546,7 +547,8 @@ def test_equivalents_go_stale(tmp_path):
     path.write_text(path.read_text() + "cfg: n4 n8\n")
     one = [mutant(2, "detected", signature="x")]
     entries = qualify.equivalents(str(path))
-    assert qualify.apply_equivalents(one, entries, "n16") == [] and len(qualify.apply_equivalents(one, entries, "n8")) == 1
+    assert qualify.apply_equivalents(one, entries, "n16") == []
+    assert len(qualify.apply_equivalents(one, entries, "n8")) == 1
     path.write_text("equivalent rtl/a.sv constant\nline: x\nold: 1\nnew: 2\n")
     with pytest.raises(qualify.Bad, match="has no why:"):
         qualify.equivalents(str(path))

@@ -329,8 +329,9 @@ npu_status npu_global_average_run(npu *dev, const npu_tensor *in, uint32_t out_a
  * - layer norm: (x - mean) / sqrt(variance + eps) * gamma + beta, variance: the mean of the squares of x - mean;
  * - RMS norm: x / sqrt(mean of x^2 + eps) * gamma.
  * Steps are multiples of 4 and at least a row; out may be in, with the same step. rows: 1..65535, cols: 1..2^24-1.
- * scratch: npu_rows_scratch_bytes() bytes, 4 for each row (across: column). gamma_addr, beta_addr: cols FP32 values, 0: none (softmax: none; a beta only
- * in layer norm, with a gamma: NPU_ERR_LAYOUT). Addresses are multiples of 4, scratch_addr of 16.
+ * scratch: npu_rows_scratch_bytes() bytes, 4 for each row (across: column). gamma_addr, beta_addr: cols FP32 values,
+ * 0: none (softmax: none; a beta only in layer norm, with a gamma: NPU_ERR_LAYOUT). Addresses are multiples of 4,
+ * scratch_addr of 16.
  */
 typedef enum npu_rows_kind {
     NPU_ROWS_SOFTMAX,

@@ -48,7 +48,8 @@ module pool_check #(
   assign pitch_ok = !task_i.int8 || (task_i.ifm_cstep >= c_up && task_i.ofm_cstep >= c_up);
 
   // ------------------------------------------------------------------------------------------------ products
-  // The last window of a row or column must begin inside the map: (o - 1)*s < i + pad.
+  // The last window of a row or column must begin inside the map: (o - 1)*s < i + pad. A product is compared in the
+  // cycle after the multiplication: both in one would be the longest path of the unit.
   logic [1:0] step_q;  // 0 idle, 1 columns, 2 rows, 3 verdict
   logic ok_q;
   logic row;
@@ -56,18 +57,22 @@ module pool_check #(
   logic [15:0] in;
   logic [7:0] pad;
   logic [7:0] stride;
-  logic [23:0] prod;
+  logic [23:0] prod_q;
+  logic [16:0] bound_q;
+  logic begins_inside;  // of the product of the step before
   assign row = step_q == 2'd2;
   assign out = row ? task_i.oh : task_i.ow;
   assign in = row ? task_i.ih : task_i.iw;
   assign pad = row ? task_i.pad_t : task_i.pad_l;
   assign stride = row ? task_i.sh : task_i.sw;
-  assign prod = {8'd0, out - 16'd1} * {16'd0, stride};
+  assign begins_inside = prod_q < {7'd0, bound_q};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       step_q <= 2'd0;
       ok_q <= 1'b0;
+      prod_q <= '0;
+      bound_q <= '0;
     end else if (clr_i) begin
       step_q <= 2'd0;
     end else if (step_q == 2'd0) begin
@@ -77,13 +82,15 @@ module pool_check #(
       end
     end else begin
       step_q <= step_q + 2'd1;
-      if (step_q != 2'd3 && prod >= {8'd0, in} + {16'd0, pad}) ok_q <= 1'b0;
+      prod_q <= {8'd0, out - 16'd1} * {16'd0, stride};
+      bound_q <= {1'b0, in} + {9'd0, pad};
+      if (step_q == 2'd2 && !begins_inside) ok_q <= 1'b0;
     end
   end
 
   assign busy_o = step_q != 2'd0;
   assign done_o = step_q == 2'd3;
-  assign ok_o = ok_q;
+  assign ok_o = ok_q && begins_inside;
 
   // fields without a limit
   logic unused;

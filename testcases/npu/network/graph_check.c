@@ -32,7 +32,7 @@ net_status graph_check_layers(tc_run *run, const net_graph *g, const net_rt *rt,
     return NET_OK;
 }
 
-/* Not bit-exact on the NPU: averages, which multiply by a reciprocal, fitted functions, and what sums or scales rows. */
+/* Not bit-exact on the NPU: averages (they multiply by a reciprocal), fitted functions, and what sums or scales rows */
 static bool is_near(const net_layer *layer) {
     const net_act_type act = layer->act.type;
     const bool fitted = act == NET_ACT_SIGMOID || act == NET_ACT_MISH || act == NET_ACT_SWISH || act == NET_ACT_TANH ||

@@ -23,6 +23,14 @@ uint32_t check_range(tb_rng *rng, uint32_t lo, uint32_t hi) {
     return (uint32_t)tb_rng_range(rng, lo, hi);
 }
 
+void check_misalign(tb_rng *rng, uint32_t *const *field, uint32_t count, uint32_t bits) {
+    const uint32_t bit = 1u << check_range(rng, 0, bits - 1);
+    *field[check_range(rng, 0, count - 1)] ^= bit;
+    if (tb_rng_chance(rng, 1, 2)) {
+        *field[check_range(rng, 0, count - 1)] |= bit;
+    }
+}
+
 void check_pair(tb_rng *rng, uint32_t limit, uint32_t amax, uint32_t bmax, bool over, uint32_t *a, uint32_t *b) {
     const uint32_t first = (uint32_t)tb_rng_small(rng, 1, limit < amax ? limit : amax);
     uint32_t second = limit / first + (over ? 1 : 0);

@@ -26,6 +26,8 @@ typedef struct check_ops {
 int check_bench_run(unit *u, const check_ops *ops, void *ctx);
 
 uint32_t check_range(tb_rng *rng, uint32_t lo, uint32_t hi);
+/* Change one of the lowest bits of a field; every other time it is also set in another one: two are not none. */
+void check_misalign(tb_rng *rng, uint32_t *const *field, uint32_t count, uint32_t bits);
 /*
  * Two factors up to amax and bmax whose product is about limit: just inside, exact where possible, or (over) just
  * outside where possible.

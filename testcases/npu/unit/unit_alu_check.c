@@ -54,7 +54,7 @@ static void flaw(tb_rng *rng, cm_alu_task *t) {
         *zero[check_range(rng, 0, 2)] = 0;
         break;
     case 1:
-        *by4[check_range(rng, 0, 10)] |= 1u << check_range(rng, 0, 1);
+        check_misalign(rng, by4, sizeof by4 / sizeof *by4, 2);
         break;
     case 2:
         t->op = check_range(rng, NPU_ALU_CTRL_OP_COUNT, 31);

@@ -170,10 +170,10 @@ static void flaw(tb_rng *rng, settings *s) {
         *zero[check_range(rng, 0, 11)] = 0;
         break;
     case 1: /* an odd number of words is legal where a tensor is not INT8 */
-        *tensor[check_range(rng, 0, 5)] ^= 1u << check_range(rng, 0, 4);
+        check_misalign(rng, tensor, 6, 5);
         break;
     case 2:
-        *by16[check_range(rng, 0, 2)] |= 1u << check_range(rng, 0, 3);
+        check_misalign(rng, by16, 3, 4);
         break;
     case 3:
         t->op = check_range(rng, 0, 3);

@@ -65,7 +65,7 @@ static void flaw(tb_rng *rng, bench *b) {
         *zero[check_range(rng, 0, 8)] = 0;
         break;
     case 1: /* an odd number of words is legal for FP32 */
-        *tensor[check_range(rng, 0, 5)] ^= 1u << check_range(rng, 0, 4);
+        check_misalign(rng, tensor, 6, 5);
         break;
     case 2:
         t->tab_addr |= 1u << check_range(rng, 0, 1);
