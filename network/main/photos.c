@@ -42,7 +42,7 @@ static int complete(const photos_options *o) {
                             "", "");
     }
     if (!widths && o->ranges > 0) {
-        return netopt_usage("--ranges goes with widths", "", "");
+        return netopt_usage("--ranges is an option of widths", "", "");
     }
     if (!classify && (o->names != NULL || o->dump != NULL || o->device != NULL || o->scalar || o->time)) {
         return netopt_usage("--names, --dump, --device, --scalar and --time are options of classify", "", "");
