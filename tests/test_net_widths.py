@@ -35,6 +35,6 @@ def test_digits():
 def test_options():
     done = run("--net", "n.param", "--bin", "n.bin")
     assert done.returncode == 2 and "--image" in done.stderr
-    done = subprocess.run([MODEL, "classify", "--ranges", "a.csv", "--net", "n.param", "--bin", "n.bin", "--image", "b"],
-                          cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+    done = subprocess.run([MODEL, "classify", "--ranges", "a.csv", "--net", "n.param", "--bin", "n.bin", "--image",
+                           "b.png"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 2 and "--ranges is an option of widths" in done.stderr

@@ -241,7 +241,7 @@ static void check_weight_read(tb_check *c, state *s) {
 static void check_release(tb_check *c, state *s) {
     const npu_score_shape *t = s->t;
     uint32_t expected = 0;
-    if (s->step == t->cycles - 1 && s->w_valid && s->w.block + 1 == t->blocks && s->w.tile + 1 == t->tiles &&
+    if (s->w_valid && s->step == t->cycles - 1 && s->w.block + 1 == t->blocks && s->w.tile + 1 == t->tiles &&
         t->op != NPU_SCORE_CONVERT) {
         expected = !t->wgt_res ? 1u << s->w_bank : s->w.ob + 1 == t->ocb ? 3 : 0;
     }
