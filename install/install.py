@@ -25,19 +25,17 @@ SKIPPED = re.compile(r"_priv\.h$|/prog/(options|axi_check|bus_check|boards|strea
 PROGRAMS = ("tandem", "tandem-regress", "tandem-cov")
 SCRIPTS = ("scripts/gen_shim.py", "scripts/gen_taps.py", "scripts/gen_file.py", "scripts/rtl_modules.py",
            "scripts/tap_alias.py", "scripts/design.py", "scripts/boards.py", "scripts/gen_regs.py",
-           "scripts/regs_rdl.py",
-           "scripts/regs_tasks.py", "scripts/mutate.py", "scripts/mutants_of.py",
-           "scripts/sv_tree.py", "scripts/qualify.py", "scripts/qualify_run.py", "scripts/qualify_report.py",
-           "scripts/qualify_prove.py", "scripts/qualify_builds.py", "scripts/qualify_bugs.py",
-           "scripts/closure.py", "scripts/closure_report.py", "scripts/reached.py",
+           "scripts/regs_rdl.py", "scripts/regs_tasks.py", "scripts/mutate.py", "scripts/mutants_of.py",
+           "scripts/sv_tree.py", "scripts/closure.py", "scripts/closure_report.py", "scripts/reached.py",
            "install/new.py", "install/new_ports.py", "install/new_rtl.py", "install/new_write.py",
            "install/new_text.py")
+QUALIFY = "scripts/qualify*.py"  # parts of make qualify
 SHELL = ("scripts/build.sh", "scripts/build_suite.sh", "scripts/locked.sh", "scripts/of_run.sh", "scripts/of_case.sh",
          "scripts/repro.sh", "scripts/shrink.sh", "scripts/wave.sh", "scripts/coverage.sh", "install/mutants.sh")
 DATA = ("scripts/verilate.mk", "install/tandem.mk", "report/page.css")
 PAGES = (("tandem", (), "tools and projects around Verilated designs"),
          ("tandem-new", ("new",), "write a project around a design"),
-         ("tandem-axi-check", ("axi-check",), "the rules of AXI on a port in a waveform file"),
+         ("tandem-axi-check", ("axi-check",), "check a port in a waveform by the rules of AXI"),
          ("tandem-wave", ("wave",), "a waveform file as table, picture or save file"),
          ("tandem-diff", ("diff",), "compare two folders of tensor logs"),
          ("tandem-regress", None, "run suites of a project, keep and query their results"),
@@ -117,6 +115,8 @@ def main():
     args = parser.parse_args()
     if not os.path.isabs(args.prefix):
         raise SystemExit("install: PREFIX=%s: expected an absolute path" % args.prefix)
+    if re.search(r"[^\w./+@%,=~-]", args.prefix):
+        raise SystemExit("install: PREFIX=%s: make takes no blanks and signs in its paths" % args.prefix)
     folder = args.destdir + args.prefix
     found = headers()
     for source, to in sorted(found.items()):
@@ -130,7 +130,8 @@ def main():
     put(os.path.join(folder, "lib/libtandem.a"), copy=os.path.join(args.host, "libtandem.a"))
     for name in PROGRAMS:
         put(os.path.join(folder, "bin", name), copy=os.path.join(args.host, name), mode=0o755)
-    for name in SCRIPTS + SHELL + DATA:
+    parts = tuple(sorted(os.path.relpath(p, ROOT) for p in glob.glob(os.path.join(ROOT, QUALIFY))))
+    for name in SCRIPTS + parts + SHELL + DATA:
         source = os.path.join(ROOT, name)
         put(os.path.join(folder, "share/tandem", os.path.basename(name)), copy=source,
             mode=0o755 if os.access(source, os.X_OK) else 0o644)

@@ -42,27 +42,44 @@ def parse(argv):
     parser.add_argument("--verilator", metavar="PROGRAM", default=os.environ.get("VERILATOR", "verilator"),
                         help="default: verilator, or VERILATOR of the environment")
     parser.add_argument("--link", action="store_true", help="use the sources where they are, instead of copies in rtl/")
-    return parser.parse_args(argv)
+    args = parser.parse_args(argv)
+    first = {}
+    for f in args.rtl:
+        first.setdefault(os.path.realpath(f), f)  # a glob may name one again
+    args.rtl = list(first.values())
+    return args
+
+
+def plain_name(path):
+    """The name of a copy, without what make does not take."""
+    return re.sub(r"[^\w.+-]", "_", os.path.basename(path))
 
 
 def sources(args, folder, included):
     """The sources as the project names them; included: files beside them that they include."""
     if args.link:
-        return [os.path.abspath(f) for f in args.rtl], [os.path.abspath(i) for i in args.include + args.beside]
-    names = [os.path.basename(f) for f in args.rtl + [i for i in included if i not in args.rtl]]
+        paths = [[os.path.abspath(f) for f in files] for files in (args.rtl, args.include + args.beside)]
+        for path in paths[0] + paths[1]:
+            if not re.fullmatch(r"[\w./+@%,=~-]+", path):
+                raise new_ports.Bad("--link: %s: make takes no blanks and signs in paths (without --link: copies)" %
+                                    path)
+        return paths[0], paths[1]
+    names = [plain_name(f) for f in args.rtl] + [os.path.basename(i) for i in included if i not in args.rtl]
     for name in names:
         if names.count(name) > 1:
             raise new_ports.Bad("--rtl: two files %s: expected different names (or --link)" % name)
     os.makedirs(os.path.join(folder, "rtl"))
-    for f in args.rtl + included:
+    for f in args.rtl:
+        shutil.copyfile(f, os.path.join(folder, "rtl", plain_name(f)))
+    for f in included:
         shutil.copyfile(f, os.path.join(folder, "rtl", os.path.basename(f)))
     includes = ["rtl"] if included else []
     for i in args.include:
-        to = os.path.join("rtl", "include", os.path.basename(os.path.abspath(i)))
+        to = os.path.join("rtl", "include", plain_name(os.path.abspath(i)))
         to += str(len(includes)) if to in includes else ""  # several are called "include"
         shutil.copytree(i, os.path.join(folder, to))
         includes.append(to)
-    return ["rtl/" + n for n in names], includes
+    return ["rtl/" + plain_name(f) for f in args.rtl], includes
 
 
 def find_included(args, said):

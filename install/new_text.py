@@ -233,7 +233,6 @@ typedef struct device {
     tb_run run;
     tb_pair pair; /* memory behind AXI4 masters of the design, and the model's */
 %(member)s    model model;
-    const char *missing;
 } device;
 
 extern const tb_tandem bench;

@@ -32,12 +32,12 @@ CFLAGS ?= -O2 -g -Wall
 DESCRIPTION := $(wildcard designs/*/design)
 $(BUILD)/design.mk: $(DESCRIPTION) $(TANDEM_SHARE)/design.py
 	@mkdir -p $(@D)
-	@TANDEM_PROJECT=$(CURDIR) DESIGNS= $(PYTHON) $(TANDEM_SHARE)/design.py make > $@.tmp && mv $@.tmp $@
+	@TANDEM_PROJECT="$(CURDIR)" DESIGNS= $(PYTHON) $(TANDEM_SHARE)/design.py make > $@.tmp && mv $@.tmp $@
 # scoreboards of the description, for the bench
 $(BUILD)/design_boards.h: $(DESCRIPTION) $(wildcard *.regs regs/*.regs *.rdl *.xml regs/*.rdl regs/*.xml) \
   $(TANDEM_SHARE)/boards.py
 	@mkdir -p $(@D)
-	@TANDEM_PROJECT=$(CURDIR) DESIGNS= $(PYTHON) $(TANDEM_SHARE)/design.py boards > $@.tmp && mv $@.tmp $@
+	@TANDEM_PROJECT="$(CURDIR)" DESIGNS= $(PYTHON) $(TANDEM_SHARE)/design.py boards > $@.tmp && mv $@.tmp $@
 ifeq ($(filter clean,$(MAKECMDGOALS)),)
 include $(BUILD)/design.mk
 endif

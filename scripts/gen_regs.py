@@ -365,7 +365,9 @@ def gen_md(desc):
             bits = "%d" % f.hi if f.hi == f.lo else "%d:%d" % (f.hi, f.lo)
             text = cell(f.text)
             if f.enums:
-                text += ": " + ", ".join("%d %s (%s)" % (v, n, cell(t)) for v, n, t, _ in f.enums)
+                # a line for each of many values
+                comma, begin = (", ", ": ") if len(f.enums) <= 3 else (",<br>", ":<br>")
+                text += begin + comma.join("%d %s (%s)" % (v, n, cell(t)) for v, n, t, _ in f.enums)
             out.append("| %s | %s | %s | 0x%X | %s |" % (bits, f.name, f.cls, f.reset, text))
     return "\n".join(out) + "\n"
 

@@ -119,3 +119,16 @@ def test_baseline(tmp_path):
     content = json.loads(stored.read_text())
     stored.write_text(json.dumps(dict(content, tools=["Verilator 1", "gcc 1"])))
     assert count(1000000).returncode == 1 and "not comparable" in count(1000000).stderr
+
+
+@pytest.mark.parametrize("fails, status", [("bench-check", 2), ("nothing", 0)])
+def test_nightly_compares_instructions(tmp_path, fails, status):
+    """`make nightly` runs the comparison with the stored counts, and fails with it."""
+    stand_in_make = tmp_path / "make"
+    stand_in_make.write_text(f'#!/bin/sh\nfor last; do :; done\necho "$last"\n[ "$last" != {fails} ]\n')
+    stand_in_make.chmod(0o755)
+    plain = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "SAN", "DUT")}
+    done = subprocess.run(["make", "-s", "nightly", f"MAKE={stand_in_make}"], cwd=ROOT, env=plain, capture_output=True,
+                          text=True, timeout=120)
+    assert done.returncode == status, done.stderr
+    assert "bench-check" in done.stdout.splitlines()

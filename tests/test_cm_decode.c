@@ -187,10 +187,10 @@ static void test_modes(void **state) {
         REFUSED(GEMM_CTRL, PAD_MODE, v);
     }
     legal(r);
-    for (uint32_t v = 0; v < 12; v++) {
+    for (uint32_t v = 0; v < 14; v++) {
         ACCEPTED(GEMM_ACT, TYPE, v);
     }
-    for (uint32_t v = 12; v < 16; v++) {
+    for (uint32_t v = 14; v < 16; v++) {
         REFUSED(GEMM_ACT, TYPE, v);
     }
     REFUSED(GEMM_CTRL, WGT_KEEP, 1); /* only with WGT_RES */

@@ -207,7 +207,7 @@ static void random_n16(void **state) {
 
 static void random_n32(void **state) {
     (void)state;
-    random_convs(32, 150);
+    random_convs(32, 400);
 }
 
 /* ---- shapes that need a certain way ---- */

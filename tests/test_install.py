@@ -1,6 +1,7 @@
 """An installation: headers that stand alone, tools without a design, and projects that `tandem new` writes around
 designs: they build, pass, find a bug, and refuse what cannot be."""
 import html
+import json
 import os
 import re
 import shutil
@@ -58,6 +59,11 @@ def test_command(prefix):
     assert "usage: " in tandem(prefix, "wave", "--help")
     assert "expected two folders" in tandem(prefix, "diff", status=2)
     assert "run a suite" in tandem(prefix, "regress", "--help")
+    # each script finds the others that it needs
+    names = sorted(p.stem for p in (prefix / "share/tandem").glob("*.py"))
+    done = subprocess.run(["/usr/bin/python3", "-B", "-c", "import " + ", ".join(names)], cwd=prefix / "share/tandem",
+                          capture_output=True, text=True)
+    assert len(names) > 15 and done.returncode == 0, done.stderr
     assert (prefix / "include/tandem/version.h").read_text().count(f'"{VERSION}"') == 1
 
 
@@ -117,6 +123,11 @@ def test_second_design_of_the_tree(prefix, tmp_path):
     project = tmp_path / "engine"
     said = make(prefix, project, "regress")
     assert "3 passed, 0 failed" in said and "warning" not in said
+    program = next((project / "build").glob("base-*/tandem"))
+    subprocess.run([program, "--seed", "1", "--counters", "c.json", "--cov", "c.cov"], cwd=project, check=True)
+    assert json.loads((project / "c.json").read_text())["irq_o"] == {"rises": 0}
+    done = subprocess.run([prefix / "bin/tandem-cov", "report", "c.cov"], cwd=project, capture_output=True, text=True)
+    assert "interrupt" in done.stdout and "irq_o" in done.stdout, done.stdout
     assert "1 of 1 mutants found" in make(prefix, project, "mutants")
 
 
@@ -372,7 +383,7 @@ def test_uses(prefix, tmp_path):
     (tmp_path / "src").mkdir()
     (tmp_path / "src/uses.sv").write_text(USES)
     (tmp_path / "src/uses.svh").write_text("`define BITS 12\n")
-    said = tandem(prefix, "new", "u", "--rtl", "src/uses.sv", cwd=tmp_path)
+    said = tandem(prefix, "new", "u", "--rtl", "src/uses.sv", tmp_path / "src/uses.sv", cwd=tmp_path)  # the same file
     for line in ("top module: uses (no other", "included files beside the sources: uses.svh",
                  "clock tick (by its use), reset por (by its use), active low by its use",
                  "clock fast (by its use), reset rst, active low by its use, although its name reads as the other",
@@ -595,15 +606,21 @@ def test_hang_of_a_project(prefix, tmp_path):
 def test_unit_check(prefix, tmp_path):
     """The check of a unit that is written with a project: what the unit offers is held, and (from) comes out as it went
     in; the unit and the instance are named. Verilog without types in the header is tapped, too."""
-    said = tandem(prefix, "new", "line", "--rtl", ROOT / "tests/install/stages.sv", "--top", "stages", cwd=tmp_path)
+    folder = tmp_path / "a folder"  # with a blank in its name, as the file has
+    folder.mkdir()
+    shutil.copy(ROOT / "tests/install/stages.sv", folder / "my stages.sv")
+    assert "make takes no blanks" in tandem(prefix, "new", "line", "--rtl", "my stages.sv", "--top", "stages", "--link",
+                                            cwd=folder, status=2)
+    said = tandem(prefix, "new", "line", "--rtl", "my stages.sv", "--top", "stages", cwd=folder)
     assert "unit stage: a check follows its handshakes" in said
-    project = tmp_path / "line"
-    check, rtl = project / "bench/check.c", project / "rtl/stages.sv"
+    project = folder / "line"
+    check, rtl = project / "bench/check.c", project / "rtl/my_stages.sv"
     assert check.read_text().count(".held = true") == 1
     check.write_text(check.read_text().replace(".held = true", ".held = true,\n     .from = 1"))
     good = rtl.read_text()
     run = ("run", "COUNT=10", "traffic=random", "transfers=50", "stall=60")
-    assert "PASS test=line" in make(prefix, project, *run)
+    strict = "CFLAGS=-O2 -Wall -Wextra -Wpedantic -Werror -Wconversion -Wshadow -Wmissing-prototypes"
+    assert "PASS test=line" in make(prefix, project, *run, strict)  # whatever flags a user has
     for old, new, found in (
             ("end else if (ready_o) begin", "end else if (ready_o || valid_i && data_i == 8'h5a) begin",
              r"stage [01] \(stages.u_\w+\): valid_o, .*data_o, byte 0, cycle \d+: got 0x5a, expected 0x\w\w"),
@@ -676,11 +693,15 @@ endmodule
 @pytest.mark.skipif(os.environ.get("TANDEM_CHECK") is None, reason="not run: 40 seconds (make check)")
 def test_tutorial(prefix, tmp_path):
     """The commands of docs/own-design.md, one after the other; what it shows of their output is there, in its order."""
-    shutil.copy(ROOT / "tests/install/two_clocks.sv", tmp_path)
+    for name in ("two_clocks.sv", "axi_cdma.v"):
+        shutil.copy(ROOT / "tests/install" / name, tmp_path)
+    page = (ROOT / "docs/own-design.md").read_text()
+    (tmp_path / "golden.patch").write_text(re.search(r"^```diff\n(.*?)^```", page, re.M | re.S)[1])
+    page = re.sub(r"^```diff\n.*?^```", "", page, flags=re.M | re.S)
     env = dict(ENV, PATH="%s:%s" % (prefix / "bin", ENV["PATH"]), MAKEFLAGS="s")
-    blocks = re.findall(r"(?:^    .*\n)+", (ROOT / "docs/own-design.md").read_text(), re.M)
+    blocks = re.findall(r"(?:^    .*\n)+", page, re.M)
     lines = [line[4:] for block in blocks for line in block.splitlines()]
-    assert sum(line.startswith("$ ") for line in lines) == 10
+    assert sum(line.startswith("$ ") for line in lines) == 16
     said, at = "", 0
     for line in lines:
         if line.startswith("$ "):

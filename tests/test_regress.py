@@ -440,7 +440,7 @@ def test_two_runners_at_once(bench):
         ("unit mesh cfg=n8,n8", "is given twice"),
         ("unit mesh cfg=n8 cfg=n4", "is given twice"),
         ("unit mesh cfg=n8 cuont=3", 'key "cuont" is unknown'),
-        ("unit mesh cfg=n8 k", "no key=value"),
+        ("unit mesh cfg=n8 k", "not of the form key=value"),
         ("unit mesh cfg=n8 count=0", "count=0: expected at least 1"),
         ("unit mesh cfg=n8 count=3x", "count=3x"),
         ("unit mesh cfg=n8 count=-1", "count=-1"),

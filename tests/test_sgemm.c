@@ -343,6 +343,17 @@ static void test_init(void **state) {
     assert_int_equal(sgemm_init(NULL, &r->hal, false, 1), SGEMM_ERR_NULL);
     assert_int_equal(sgemm_init(&dev, NULL, false, 1), SGEMM_ERR_NULL);
     assert_int_equal(sgemm_init(&dev, &r->hal, false, 0), SGEMM_ERR_NULL);
+    for (int missing = 0; missing < 6; missing++) { /* each function, and the table of registers */
+        npu_hal bus = r->bus;
+        sgemm_hal hal = r->hal;
+        hal.bus = missing == 0 ? NULL : &bus;
+        bus.reg_read = missing == 1 ? NULL : bus.reg_read;
+        bus.reg_write = missing == 2 ? NULL : bus.reg_write;
+        bus.delay_us = missing == 3 ? NULL : bus.delay_us;
+        hal.mem_read = missing == 4 ? NULL : hal.mem_read;
+        hal.mem_write = missing == 5 ? NULL : hal.mem_write;
+        assert_int_equal(sgemm_init(&dev, &hal, false, 1), SGEMM_ERR_NULL);
+    }
     r->bus.wait_irq = NULL;
     assert_int_equal(sgemm_init(&dev, &r->hal, true, 1), SGEMM_ERR_NULL);
     assert_int_equal(sgemm_init(&dev, &r->hal, false, 1), SGEMM_OK);
@@ -368,13 +379,15 @@ static void test_init(void **state) {
 /* Each access of a GEMM fails once, on the engine and on the processor. */
 static void test_faults(void **state) {
     (void)state;
-    for (int way = 0; way < 4; way++) {
+    for (int way = 0; way < 5; way++) {
         int accesses = 0;
         for (sgemm_status got = SGEMM_ERR_HAL; got != SGEMM_OK; accesses++) {
             rig *r = open_rig(BUILD_FULL, way == 1);
-            const sgemm_limits limits = {3, 65535, 4, 0xFFFFFF};
+            const sgemm_limits limits = {3, 3, 4, 0xFFFFFF};
             sgemm_args x = small;
             fill(r);
+            x.n = way == 4 ? 70 : 7; /* more columns than the processor takes at a time */
+            x.ldb = x.ldc = x.n;
             (void)sgemm_set_limits(&r->dev, &limits);
             r->dev.min_dim = way >= 2 ? 100 : 0;
             x.trans_b = way == 3 ? SGEMM_TRANS : SGEMM_NO_TRANS;
@@ -390,6 +403,26 @@ static void test_faults(void **state) {
     }
 }
 
+/* The same while the engine reports an error: clearing it, and asking how many tasks have run, fail, too. */
+static void test_faults_after_errors(void **state) {
+    static const uint32_t err[] = {SGEMM_ERR_BUS_WR_MASK, SGEMM_ERR_CONFIG_MASK};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const sgemm_status end = i == 0 ? SGEMM_ERR_BUS : SGEMM_ERR_DEVICE;
+        int accesses = 0;
+        for (sgemm_status got = SGEMM_ERR_HAL; got != end; accesses++) {
+            rig *r = open_rig(BUILD_FULL, false);
+            fill(r);
+            r->err = err[i];
+            r->until_fault = accesses;
+            got = sgemm_run(&r->dev, &small);
+            assert_true(got == SGEMM_ERR_HAL || got == end);
+            free(r);
+        }
+        assert_true(accesses > 15);
+    }
+}
+
 static void test_counters(void **state) {
     rig *r = open_rig(BUILD_FULL, false);
     uint64_t value = 1;
@@ -401,6 +434,7 @@ static void test_counters(void **state) {
     assert_int_equal(sgemm_perf_read(&r->dev, 64, &value), SGEMM_ERR_NULL);
     assert_int_equal(sgemm_perf_read(&r->dev, 0, NULL), SGEMM_ERR_NULL);
     assert_int_equal(sgemm_perf_snapshot(NULL, false), SGEMM_ERR_NULL);
+    assert_int_equal(sgemm_perf_snapshot(&r->dev, false), SGEMM_OK);
     for (int n = 0; n < 3; n++) {
         r->until_fault = n;
         assert_int_equal(sgemm_perf_read(&r->dev, 0, &value), SGEMM_ERR_HAL);
@@ -461,6 +495,9 @@ static void test_registers(void **state) {
         sgm_device_write(d, reg, 0xFFFFFFFEu - reg);
         assert_int_equal(sgm_device_read(d, reg), 0xFFFFFFFEu - reg);
     }
+    sgm_device_write(d, SGEMM_REG_A_ADDR + 1, 5); /* no register begins there */
+    assert_int_equal(sgm_device_read(d, SGEMM_REG_A_ADDR + 1), 0);
+    assert_int_equal(sgm_device_read(d, SGEMM_REG_A_ADDR), 0xFFFFFFFEu - SGEMM_REG_A_ADDR);
     assert_int_equal(sgm_device_read(d, 0x3C), 0);
     assert_int_equal(sgm_device_read(d, SGEMM_REG_START + 4), 0);
     assert_int_equal(sgm_device_read(d, SGEMM_REG_STATUS), SGEMM_STATUS_READY_MASK);
@@ -520,6 +557,13 @@ static void test_unmapped(void **state) {
                           .c16 = flags != 0};
             rig *r = open_rig(BUILD_FULL, false);
             assert_true(sgm_gemm(&r->device.mem, &t));
+            sgemm_args x = small;
+            x.beta = 0.0f;
+            x.c = MEM; /* behind the memory: the device remembers it, and goes on */
+            assert_int_equal(sgemm_run(&r->dev, &x), SGEMM_OK);
+            assert_true(r->device.failed);
+            assert_int_equal(sgemm_run(&r->dev, &small), SGEMM_OK);
+            assert_true(r->device.failed);
             *(which == 0 ? &t.a : which == 1 ? &t.b : &t.c) = MEM - 144;
             assert_false(sgm_gemm(&r->device.mem, &t));
             free(r);
@@ -529,11 +573,14 @@ static void test_unmapped(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_modes),        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_same_bits),    cmocka_unit_test(test_blas),         cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_blas_numbers), cmocka_unit_test(test_nothing),      cmocka_unit_test(test_caches),
-        cmocka_unit_test(test_init),         cmocka_unit_test(test_faults),       cmocka_unit_test(test_counters),
-        cmocka_unit_test(test_waits),        cmocka_unit_test(test_errors),       cmocka_unit_test(test_registers),
+        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_texts),        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_blas),         cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_blas_numbers), cmocka_unit_test(test_faults_after_errors),
+        cmocka_unit_test(test_nothing),      cmocka_unit_test(test_caches),
+        cmocka_unit_test(test_init),         cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_counters),     cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_errors),       cmocka_unit_test(test_registers),
         cmocka_unit_test(test_unmapped),     cmocka_unit_test(test_absent_modes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

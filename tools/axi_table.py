@@ -16,11 +16,11 @@ GROUPS = (("AW", "Address of writes"), ("W", "Data of writes"),
           ("EXCL", "Exclusive accesses"), ("AUX", "The checker itself"), ("PROJ", "Rules of a project"))
 HEAD = """# AXI rules
 
-What each rule of the AXI checker says, where it is checked, and which traces break it. How the
-checker is used, what it decides where the protocol leaves a choice, and where those rules of this
-project are checked that cannot be seen on a bus: [axi-checker.md](axi-checker.md). Written by
-`tools/axi_table.py` (`make axi-table`) from `tb/axi/rules.def` and the traces in `tests/axi`; do
-not edit.
+This page says what each rule of the AXI checker says, where it is checked, and which traces break
+it. How the checker is used, what it decides where the protocol leaves a choice, and where those
+rules of this project are checked that cannot be seen on a bus: [axi-checker.md](axi-checker.md).
+Written by `tools/axi_table.py` (`make axi-table`) from `tb/axi/rules.def` and the traces in
+`tests/axi`; do not edit.
 
 %(count)d rules of the protocol and the checker, %(project)d of a project. Names are those of the
 published assertions; `ERR` is an error by default, `REC` a note; M is judged against the master, S

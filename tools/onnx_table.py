@@ -18,9 +18,9 @@ COUNTS = (("GEMM, with ALU and POOL", lambda r: "GEMM" in best(r) and "CPU" not 
           ("none: moved by the ALU or the CPU", lambda r: not best(r) and not set(r.moves) <= {"addresses"}))
 HEAD = """# ONNX
 
-For whoever has a network as an ONNX model: how to convert it to the files that `network/` reads,
-which operators are converted to what, and how ONNX's own node tests end on golden model and RTL.
-Written by `tools/onnx_table.py` (`make onnx-table`); do not edit.
+This page is for whoever has a network as an ONNX model: how to convert it to the files that
+`network/` reads, which operators are converted to what, and how ONNX's own node tests end on golden
+model and RTL. Written by `tools/onnx_table.py` (`make onnx-table`); do not edit.
 
     apt-get install libonnx-testdata                  # for the node tests; the converter needs none
     make python PYTHON_RTL=n4-fast

@@ -196,7 +196,7 @@ static struct bench_cov_texts *make_texts(const tb_prog *prog, uint32_t *groups)
     bool good = t != NULL;
     if (good) {
         t->group = (knob_group *)calloc(prog->test_count + 1, sizeof *t->group);
-        t->all = (const cov_group **)calloc(prog->test_count + 3, sizeof *t->all);
+        t->all = (const cov_group **)calloc(prog->test_count + 4, sizeof *t->all);
         good = t->group != NULL && t->all != NULL;
     }
     for (size_t i = 0; good && i < prog->test_count; i++) {
@@ -213,7 +213,8 @@ static struct bench_cov_texts *make_texts(const tb_prog *prog, uint32_t *groups)
     t->all[t->count] = &bus_group;
     t->all[t->count + 1] = &bench_stream_group;
     t->all[t->count + 2] = &bench_apb_group;
-    *groups = (uint32_t)t->count + 3;
+    t->all[t->count + 3] = &bench_pin_group;
+    *groups = (uint32_t)t->count + 4;
     return t;
 }
 

@@ -8,8 +8,8 @@
  * --cov then writes a file for tandem-cov (docs/coverage.md), with a covergroup for each test, named like it: a
  * coverpoint for each knob, whose hints `tandem-cov plan` pins, and a cross of the knob "bus" with each other knob of
  * names. And a covergroup for each bus of a bench that is a table (tb/prog/tandem.h): bursts by length, first address,
- * distance to the next 4 KB and number in flight; channels that waited; error responses; and one for each stream and
- * APB port. A case counts when it has passed.
+ * distance to the next 4 KB and number in flight; channels that waited; error responses; and one for each stream,
+ * APB port and interrupt. A case counts when it has passed.
  */
 #ifndef COVERAGE_BENCH_COV_H
 #define COVERAGE_BENCH_COV_H

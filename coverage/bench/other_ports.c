@@ -1,4 +1,4 @@
-/* other_ports.c - covergroups made from the statistics of streams and APB ports. */
+/* other_ports.c - covergroups made from the statistics of streams, APB ports and interrupts. */
 #include "other_ports.h"
 
 #define SHOWN .weight = COV_NO_WEIGHT
@@ -31,6 +31,12 @@ static const cov_point apb_points[APB_POINTS] = {
     [ANSWER] = {COV_POINT("answer", "an error is lost", answer_bins), SHOWN}};
 const cov_group bench_apb_group = {COV_GROUP("apb", "traffic of the APB ports, each by itself", apb_points),
                                    .per_instance = true, SHOWN};
+
+static const char *const changes[] = {"never", "rose", "fell again", "rose more than once"};
+static const cov_bin change_bins[] = {{COV_NAMES(changes, 4)}};
+static const cov_point pin_points[] = {{COV_POINT("changes", "an interrupt is lost, or stays", change_bins), SHOWN}};
+const cov_group bench_pin_group = {COV_GROUP("interrupt", "each interrupt by itself", pin_points), .per_instance = true,
+                                   SHOWN};
 
 static void hit_if(cov_inst *inst, uint32_t point, int64_t value, uint64_t count) {
     if (count > 0) {
@@ -68,6 +74,14 @@ void bench_cov_others(cov_db *db, const tb_run *of) {
     for (unsigned i = 0; i < of->apbs; i++) {
         if (cov_instance(db, bench_apb_group.name, of->apb[i]->cfg.name, &inst, &why) == COV_OK) {
             count_apb(inst, of->apb[i]);
+        }
+    }
+    for (unsigned i = 0; i < of->pins; i++) {
+        if (cov_instance(db, bench_pin_group.name, of->pin_name[i], &inst, &why) == COV_OK) {
+            hit_if(inst, 0, 0, of->pin_rises[i] == 0);
+            hit_if(inst, 0, 1, of->pin_rises[i]);
+            hit_if(inst, 0, 2, of->pin_falls[i]);
+            hit_if(inst, 0, 3, of->pin_rises[i] > 1);
         }
     }
 }

@@ -17,25 +17,25 @@ typedef struct command {
 
 static const command commands[] = {
     {"merge", "merge -o OUT [--like FILE] FILES...",
-     "add files; --like: keep the shape of FILE, and name what is stale", 1, UINT32_MAX, MERGE, tool_merge},
+     "add up files; --like: keep the shape of FILE, and name what is stale", 1, UINT32_MAX, MERGE, tool_merge},
     {"report", "report FILE [--text | --json] [--html DIR]",
-     "scores, holes with hints, illegal hits, ignored bins with the reason", 1, 1, REPORT, tool_report},
-    {"diff", "diff A B [--json]", "bins and cells that only one of them covers", 2, 2, DIFF, tool_diff},
-    {"rank", "rank FILES... [-o SUITE] [--json]", "the fewest files with the coverage of all, as lines of a suite", 1,
-     UINT32_MAX, RANK, tool_rank},
+     "print scores, holes with hints, illegal hits, ignored bins with the reason", 1, 1, REPORT, tool_report},
+    {"diff", "diff A B [--json]", "list bins and cells that only one of them covers", 2, 2, DIFF, tool_diff},
+    {"rank", "rank FILES... [-o SUITE] [--json]",
+     "find the fewest files with the coverage of all; write them as lines of a suite", 1, UINT32_MAX, RANK, tool_rank},
     {"plan",
      "plan FILE --cfg CFG [--kind KIND] [--jobs 20] [--cases 5] [--round 1] [--random 20] [--tried FILE] [--give-up 5] "
      "[-o SUITE]",
-     "jobs whose pins aim at the holes of FILE: lines of a suite; --random: percent of jobs without pins", 1, 1, PLAN,
-     tool_plan},
+     "plan jobs whose pins aim at the holes of FILE, as lines of a suite; --random: percent of jobs without pins", 1, 1,
+     PLAN, tool_plan},
     {"gate", "gate FILE --thresholds T [--json]",
-     "exit status 1 below a threshold: lines 'total 95', 'GROUP 90', 'GROUP.POINT 100', 'illegal 0'", 1, 1, GATE,
-     tool_gate},
+     "compare with thresholds, exit status 1 below one: lines 'total 95', 'GROUP 90', 'GROUP.POINT 100', 'illegal 0'",
+     1, 1, GATE, tool_gate},
     {"summary", "summary FILE [--code JSON] [-o OUT] [--json]",
-     "functional and code coverage in a few lines; OUT: figures for tandem-regress coverage", 1, 1, SUMMARY,
+     "print functional and code coverage in a few lines; OUT: figures for tandem-regress coverage", 1, 1, SUMMARY,
      tool_summary},
     {"index", "index FILE -o OUT.html [--code JSON] [--trend JSON] [--gates JSON]",
-     "the page over the folders functional and code beside it", 1, 1, INDEX, tool_index},
+     "write the page over the folders functional and code beside it", 1, 1, INDEX, tool_index},
 };
 
 #define COMMANDS (sizeof commands / sizeof commands[0])

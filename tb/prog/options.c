@@ -229,9 +229,9 @@ static void usage_commands(FILE *out, const tb_prog_options *o) {
     fprintf(out, "usage: %s COMMAND ... (%s, %s)\n\n", o->self, o->prog->about, o->prog->cfg);
     for (size_t i = 0; i < COUNT(commands); i++) {
         if (commands[i].command == TB_LIST) {
-            fputs("  device                      a bench as a device for another program: Python\n"
-                  "  wave FILE                   a waveform file: table, picture, save file\n"
-                  "  axi-check FILE --prefix P   the rules of AXI on a port in a waveform file\n",
+            fputs("  device                      serve a bench as a device to another program\n"
+                  "  wave FILE                   show a waveform file: table, picture, save file\n"
+                  "  axi-check FILE --prefix P   check a port in a waveform by the rules of AXI\n",
                   out);
         }
         fputs(commands[i].line != NULL ? commands[i].line : "", out);

@@ -153,6 +153,14 @@ static uint32_t driven_before(const tb_run *run, uint32_t rising) {
     return mask;
 }
 
+/* Interrupts that have changed. */
+static void count_pins(tb_run *run, uint32_t irq) {
+    for (unsigned i = 0; i < run->pins; i++) {
+        run->pin_rises[i] += (irq & ~run->irq) >> i & 1u;
+        run->pin_falls[i] += (run->irq & ~irq) >> i & 1u;
+    }
+}
+
 static inline bool edge(tb_run *run) {
     const uint32_t rising = run->sim.rising;
     const bool go = tb_sim_edge(&run->sim);
@@ -169,6 +177,9 @@ static inline bool edge(tb_run *run) {
     }
     for (unsigned i = 0; i < run->pins; i++) {
         irq |= (uint32_t)(*run->pin[i] & 1u) << i;
+    }
+    if (irq != run->irq) {
+        count_pins(run, irq);
     }
     run->irq_rose |= irq & ~run->irq;
     run->irq = irq;

@@ -165,6 +165,8 @@ typedef struct tb_run {
     tb_fair *fair[TB_RUN_FAIRS];
     unsigned fairs;
     const uint8_t *pin[TB_RUN_PINS];
+    const char *pin_name[TB_RUN_PINS];
+    uint64_t pin_rises[TB_RUN_PINS], pin_falls[TB_RUN_PINS]; /* since the first reset */
     unsigned pins;
     /* pins after the last edge; pins that have risen since the bench cleared it: bit i is pin i */
     uint32_t irq, irq_rose;
@@ -304,8 +306,8 @@ void tb_run_note_hang(tb_run *run, tb_run_hang kind, const char *what, uint64_t 
 
 /*
  * What the ports have done, as JSON: an object by name, of a bus its statistics (tb_axi_stats_json), of a stream
- * {"transfers", "packets", "stalled"}, of APB {"transfers", "writes", "errors", "waits"}, of any other handshake
- * {"transfers", "last"}, as far as tb_run_follow() was called and there is one clock.
+ * {"transfers", "packets", "stalled"}, of APB {"transfers", "writes", "errors", "waits"}, of an interrupt {"rises"}, of
+ * any other handshake {"transfers", "last"}, as far as tb_run_follow() was called and there is one clock.
  */
 void tb_run_counters(const tb_run *run, FILE *out);
 

@@ -40,7 +40,7 @@ bool tb_run_owes(const tb_run *run, unsigned port, tb_axi_channel axi, char *tex
                  "the %s has not answered %s burst 0x%08" PRIx64 " of %u beats, complete since cycle %" PRIu64, side,
                  name, b->addr, b->len + 1u, b->moved);
     } else {
-        snprintf(text, size, "the %s owes R of %s burst 0x%08" PRIx64 ": beat %u of %u, asked for in cycle %" PRIu64,
+        snprintf(text, size, "the %s owes R of %s burst 0x%08" PRIx64 ": beat %u of %u, requested in cycle %" PRIu64,
                  side, name, b->addr, b->beat + 1u, b->len + 1u, b->since);
     }
     return true;

@@ -182,6 +182,7 @@ int tb_run_pin(tb_run *run, const char *name, char *err, size_t err_size) {
     if (tb_sim_port(&run->sim, name, 1, false, &sig, err, err_size) != 0) {
         return -1;
     }
+    run->pin_name[run->pins] = name;
     run->pin[run->pins++] = (const uint8_t *)sig.ptr;
     return (int)run->pins - 1;
 }
@@ -223,6 +224,9 @@ void tb_run_counters(const tb_run *run, FILE *out) {
                 "%s\"%s\": {\"transfers\": %" PRIu64 ", \"writes\": %" PRIu64 ", \"errors\": %" PRIu64
                 ", \"waits\": %" PRIu64 "}",
                 comma, p->cfg.name, p->transfers, p->stores, p->errors, p->waits);
+    }
+    for (unsigned i = 0; i < run->pins; i++, comma = ", ") {
+        fprintf(out, "%s\"%s\": {\"rises\": %" PRIu64 "}", comma, run->pin_name[i], run->pin_rises[i]);
     }
     for (unsigned i = 0; i < run->waits.count && run->waits.counts; i++) {
         const tb_wait *w = &run->waits.wait[i];

@@ -50,6 +50,13 @@ static int draw(void *ctx) {
     for (unsigned i = 0; i < run->apbs; i++) {
         tb_wave_pictures_port(&p, run->apb[i]->cfg.prefix, false, run->apb[i]->cfg.name);
     }
+    for (unsigned i = 0; i < run->fairs; i++) {
+        tb_wave_pictures_port(&p, run->fair[i]->cfg.request, false, run->fair[i]->cfg.name);
+        tb_wave_pictures_port(&p, run->fair[i]->cfg.grant, false, run->fair[i]->cfg.name);
+    }
+    for (unsigned i = 0; i < run->pins; i++) {
+        tb_wave_pictures_port(&p, run->pin_name[i], false, run->pin_name[i]);
+    }
     for (size_t i = 0; i < p.view.groups; i++) {
         p.group[i].count = p.group[i].count < MANY ? p.group[i].count : MANY;
     }

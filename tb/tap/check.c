@@ -224,9 +224,29 @@ static inline bool any_bit(line b) {
 }
 
 /* A bit for each byte of the block that differs from `before` in a bit of the mask. */
-static uint64_t bytes_differ(const uint8_t *block, const uint8_t *before, const uint8_t *mask) {
-    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
+static inline uint64_t bytes_differ(const uint8_t *block, const uint8_t *before, const uint8_t *mask) {
     uint64_t set = 0;
+#if defined __AVX512BW__
+    const __m512i differ = _mm512_xor_si512(_mm512_loadu_si512(block), _mm512_loadu_si512(before));
+    set = _mm512_test_epi8_mask(differ, _mm512_loadu_si512(mask));
+#elif defined __AVX2__
+    for (uint32_t i = 0; i < TB_PLAN_BLOCK; i += 32) {
+        const __m256i differ = _mm256_xor_si256(_mm256_loadu_si256((const __m256i_u *)(block + i)),
+                                                _mm256_loadu_si256((const __m256i_u *)(before + i)));
+        const __m256i both = _mm256_and_si256(differ, _mm256_loadu_si256((const __m256i_u *)(mask + i)));
+        const uint32_t zero = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(both, _mm256_setzero_si256()));
+        set |= (uint64_t)(uint32_t)~zero << i;
+    }
+#elif defined __SSE2__
+    for (uint32_t i = 0; i < TB_PLAN_BLOCK; i += 16) {
+        const __m128i differ = _mm_xor_si128(_mm_loadu_si128((const __m128i_u *)(block + i)),
+                                             _mm_loadu_si128((const __m128i_u *)(before + i)));
+        const __m128i both = _mm_and_si128(differ, _mm_loadu_si128((const __m128i_u *)(mask + i)));
+        const uint32_t zero = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(both, _mm_setzero_si128()));
+        set |= (uint64_t)(~zero & 0xffffu) << i;
+    }
+#else
+    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
     for (uint32_t i = 0; i < TB_PLAN_BLOCK; i += 8) {
         uint64_t now, then, bits;
         memcpy(&now, block + i, sizeof now);
@@ -237,11 +257,12 @@ static uint64_t bytes_differ(const uint8_t *block, const uint8_t *before, const 
         now = ((((now & low) + low) | now) & ~low) >> 7;
         set |= (now * UINT64_C(0x0102040810204080)) >> 56 << i; /* side by side, without carries */
     }
+#endif
     return set;
 }
 
 /* The checks of the rows of these bytes, beside those that the map has. */
-static void add_rows(const uint64_t *table, uint64_t set, uint32_t words, uint64_t *map) {
+static inline void add_rows(const uint64_t *table, uint64_t set, uint32_t words, uint64_t *map) {
     for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
         const uint64_t *group = table + w;
         lot woken = *(const lot *)&map[w];
@@ -260,11 +281,13 @@ static inline bool block_differs(const tb_plan_probe *at) {
 
 /* A block differs: the checks that its signals wake. A change is noted, and not forgotten where the clock of a check
  * stands still. */
-static void look_at_block(tb_check_plan *p, tb_plan_probe *at, uint32_t words) {
+static inline void look_at_block(tb_check_plan *p, tb_plan_probe *at, uint32_t words) {
     static const uint8_t zeros[TB_PLAN_BLOCK];
-    if (bytes_differ(at->block, at->before, at->mask[TB_PLAN_SET]) != 0) {
+    const uint64_t set = bytes_differ(at->block, zeros, at->mask[TB_PLAN_SET]);
+    if (set != at->set) {
+        at->set = set;
         memset(at->woken, 0, words * sizeof *at->woken);
-        add_rows(at->table[TB_PLAN_SET], bytes_differ(at->block, zeros, at->mask[TB_PLAN_SET]), words, at->woken);
+        add_rows(at->table[TB_PLAN_SET], set, words, at->woken);
     }
     const uint64_t changed = bytes_differ(at->block, at->before, at->mask[TB_PLAN_CHANGE]);
     if (changed != 0) {
@@ -275,14 +298,18 @@ static void look_at_block(tb_check_plan *p, tb_plan_probe *at, uint32_t words) {
 }
 
 __attribute__((noinline)) static void look_at_blocks(tb_check_plan *p, uint32_t words) {
-    memset(&p->set, 0, sizeof p->set);
-    for (tb_plan_probe *at = p->probe, *const end = at + p->probes; at < end; at++) {
+    tb_plan_probe *const end = p->probe + p->probes;
+    for (tb_plan_probe *at = p->probe; at < end; at++) {
         if (block_differs(at)) {
             look_at_block(p, at, words);
         }
-        for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
-            *(lot *)&p->set.bit[w] |= *(const lot *)&at->woken[w];
+    }
+    for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
+        lot set = {0};
+        for (const tb_plan_probe *at = p->probe; at < end; at++) {
+            set |= *(const lot *)&at->woken[w];
         }
+        *(lot *)&p->set.bit[w] = set;
     }
 }
 

@@ -43,6 +43,7 @@ typedef struct tb_plan_probe {
     uint8_t before[TB_PLAN_BLOCK];                      /* the block in the cycle before */
     uint8_t mask[TB_PLAN_USES][TB_PLAN_BLOCK];
     const uint8_t *block;
+    uint64_t set;    /* bytes that were not 0 in the cycle before, a bit for each */
     uint64_t *woken; /* the checks that signals wake which are not 0, as in a map: tb_check_plan.words of them */
     /* of a use, [group of bytes][which of them are set]: a row is checks as in a map */
     const uint64_t *table[TB_PLAN_CONTROL];
