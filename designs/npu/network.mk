@@ -35,11 +35,13 @@ network: ## networks | run a network on model and RTL: handwritten digits, or NE
 .PHONY: networks
 networks: ## networks | run every topology of DATA= through the runtime | \
     docs/networks.md; DATA=: folders param/ and \
-    darknet/; also those of tools/netgen.py
+    darknet/; also those of tools/netgen.py; NCNN=: folder with ncnn's package; TANDEM=1: on the RTL, N=32, too
 	$(call need,DATA,make networks DATA=folder)
 	@scripts/build.sh $(HOST)/tandem-net-model
+	@$(if $(NCNN),$(MAKE) --no-print-directory python)
+	@$(if $(TANDEM),scripts/build.sh CFG=n32 KIND=fast $(BUILD)/n32-fast/tandem-net)
 	$(PYTHON) tools/survey_networks.py --program $(HOST)/tandem-net-model --data $(DATA) --n $(N) --seed $(SEED) \
-	  --output docs/networks.md
+	  $(if $(NCNN),--ncnn $(NCNN)) $(if $(TANDEM),--tandem $(BUILD)/n32-fast/tandem-net) --output docs/networks.md
 
 .PHONY: engines
 engines: ## networks | run networks on the other engines, beside FP32 | \
