@@ -60,8 +60,9 @@ def smallest(mutants, what):
 
 def blamed(found, design, parents, benches=()):
     """Of the failures of unit checks in the whole design, the first of each mutant: how many name the module that has
-    the mutant, or one that contains it. `benches`: jobs that run a unit alone."""
-    units, right, around = 0, 0, 0
+    the mutant, one that contains it, or one inside it, whose connections it has. `benches`: jobs that run a unit
+    alone."""
+    units, right, around, inside = 0, 0, 0, 0
     for m in found:
         first = min((entry for entry in m.get("found", []) if entry[0] not in benches), default=(0, ""))
         parts = first[1].split(":")
@@ -70,8 +71,10 @@ def blamed(found, design, parents, benches=()):
         names = {parts[1], "%s_%s" % (design, parts[1])}
         units += 1
         right += m["module"] in names
-        around += m["module"] not in names and bool(names & parents.get(m["module"], set()))
-    return {"by_units": units, "right": right, "around": around}
+        outer = bool(names & parents.get(m["module"], set()))
+        around += m["module"] not in names and outer
+        inside += m["module"] not in names and not outer and any(m["module"] in parents.get(n, ()) for n in names)
+    return {"by_units": units, "right": right, "around": around, "inside": inside}
 
 
 def summary(kept):
@@ -140,10 +143,11 @@ def head(s, kept):
     if s["cycles"]:
         lines.append("clock cycles from infection to detection: median %(median)d, most %(most)d" % s["cycles"])
     b = s["blamed"]
+    named = b["right"] + b["around"] + b["inside"]
     lines.append("failures of unit checks in the whole design: %d; of the module that has the mutant %d, of a unit "
-                 "around it %d%s" % (b["by_units"], b["right"], b["around"],
-                                     "" if not b["by_units"] else ": %.1f %%" % (
-                                         100.0 * (b["right"] + b["around"]) / b["by_units"])))
+                 "around it %d, of one inside it %d%s" % (b["by_units"], b["right"], b["around"], b["inside"],
+                                                          ": %.1f %%" % (100.0 * named / b["by_units"])
+                                                          if b["by_units"] else ""))
     return lines
 
 

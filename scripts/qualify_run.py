@@ -225,16 +225,27 @@ class Runner:
             seen[command] += 1
         return [(cost, number) for _, _, _, cost, number in sorted(out)]
 
+    def next_jobs(self, m, count, worth):
+        """So many jobs in which a mutant has not run yet: those that have detected most mutants of its module so far
+        come first, for what differs in a job may be what nothing there looks at."""
+        choices = self.choices[m["id"]]
+        choices.sort(key=lambda choice: -worth[m["module"]][choice[1]])  # a stable sort
+        chosen, choices[:] = choices[:count], choices[count:]
+        return chosen
+
     def rounds(self):
         """Of each mutant 1 job, 1, 2, 4 .. more, so that a design's own run is repeated a few times only."""
         tries = len(self.jobs) if self.args.all_checks or not self.args.tries else self.args.tries
         first, size, wall = 0, tries if self.args.all_checks else 1, 0.0
         while first < tries:
             cost, ids = collections.Counter(), collections.defaultdict(list)
+            worth = collections.defaultdict(collections.Counter)
+            for m in self.mutants if first else ():
+                worth[m["module"]].update(number for number, _ in m.get("found", []))
             for m in self.mutants:
                 if m.get("verdict") == "detected":
                     continue
-                for price, number in self.choices[m["id"]][first:min(first + size, tries)]:
+                for price, number in self.next_jobs(m, min(size, tries - first), worth):
                     ids[number].append(m["id"])
                     cost[number] += price
             wall += self.all_of("jobs %d to %d of each mutant" % (first + 1, min(first + size, tries)),

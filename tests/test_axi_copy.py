@@ -247,7 +247,7 @@ def test_device_from_python(program, mutant, tmp_path):
         dev.compare()
         count = dev.counters()
         assert count["mem"]["writes"]["bytes"] == len(text)
-        for call, said in ((lambda: dev.read("none", 0), "no such AXI4-Lite slave"),
+        for call, said in ((lambda: dev.read("none", 0), "no AXI4-Lite or APB slave of this name"),
                            (lambda: dev["none"], "no such port"),
                            (lambda: dev.fetch(0, 1 << 40), "too many"), (lambda: dev._ask("frob"), "unknown request"),
                            (lambda: dev.load(memory + size, b"1"), "outside the memory"),

@@ -305,7 +305,7 @@ def test_report_and_gate(tmp_path):
     assert tool("report", dir_, "--gate", "34").returncode == 1
     said = json.loads(tool("report", dir_, "--json").stdout)
     assert said["score"] == 33.33 and said["checks"] == [{"name": "unit:a", "detected": 1}]
-    assert said["blamed"] == {"by_units": 1, "right": 1, "around": 0}
+    assert said["blamed"] == {"by_units": 1, "right": 1, "around": 0, "inside": 0}
     assert tool("report", str(tmp_path)).returncode == 2
 
 
@@ -451,7 +451,8 @@ def test_ordinary_builds(program, tmp_path):
     made = next(m for m in mutants() if m["id"] == number)
     job = {"number": 0, "job": "axi_copy", "what": "test", "command": [
         f"{BUILD}/axi_copy/d64-mut/tandem", "test", "axi_copy", "--run-seed", "1", "--count", "40"]}
-    dir_ = result(tmp_path / "a", dict(made, verdict="detected", signature=found_[number][4], job=0))
+    replay = " ".join(job["command"] + ["--mutant", str(number)])
+    dir_ = result(tmp_path / "a", dict(made, verdict="detected", signature=found_[number][4], job=0, replay=replay))
     kept = json.loads((tmp_path / "a" / "qualify.json").read_text())
     kept.update(design="axi_copy", cfg="d64", jobs=[job], sources={made["file"]: (ROOT / made["file"]).read_text()})
     (tmp_path / "a" / "qualify.json").write_text(json.dumps(kept))
@@ -459,6 +460,15 @@ def test_ordinary_builds(program, tmp_path):
                           text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 mutants built the ordinary way, 0 differ" in done.stdout
+    kept["mutants"][0]["replay"] = replay.replace("--count 40", "--count 1")  # a waveform is of one case
+    (tmp_path / "a" / "qualify.json").write_text(json.dumps(kept))
+    done = subprocess.run(QUALIFY + ["replay", dir_, str(number), "--build", BUILD], cwd=ROOT, env=ENV,
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "exit status 1; waveform: " in done.stdout and (tmp_path / "a" / f"mutant-{number}.fst").stat().st_size > 0
+    done = subprocess.run(QUALIFY + ["replay", dir_, "99999", "--build", BUILD], cwd=ROOT, env=ENV,
+                          capture_output=True, text=True)
+    assert done.returncode == 2 and "there is no mutant 99999" in done.stderr
 
 
 @pytest.mark.parametrize("said, differs", [
@@ -490,6 +500,10 @@ def test_order_of_jobs():
     order = runner.ordered([(True, 10, 10, 0), (True, 11, 11, 1), (True, 50, 50, 2), (False, 9, 5, 3),
                             (False, 2, 99, 4)])
     assert order == [(99, 4), (5, 3), (10, 0), (50, 2), (11, 1)]
+    runner.choices[7] = order
+    worth = {"m": {0: 0, 1: 9, 2: 3, 3: 0, 4: 0}}
+    assert runner.next_jobs({"id": 7, "module": "m"}, 2, worth) == [(11, 1), (50, 2)]
+    assert runner.next_jobs({"id": 7, "module": "m"}, 9, worth) == [(99, 4), (5, 3), (10, 0)]
 
 
 def test_a_run_that_is_stopped(program, tmp_path, monkeypatch):
@@ -500,7 +514,7 @@ def test_a_run_that_is_stopped(program, tmp_path, monkeypatch):
     jobs = [qualify_run.Job("test", f"from {i}", command, ["--run-seed", "1", "--index", str(i), "--count", "1"])
             for i in (0, 1)]
     wrong = number_of("relational", "axi_copy_fifo.sv", "!=", "==")
-    made = [{"id": wrong}]
+    made = [{"id": wrong, "module": "axi_copy_fifo"}]
     runner = qualify_run.Runner(made, jobs, args)
     mark = runner.mark
 
@@ -519,7 +533,7 @@ def test_a_run_that_is_stopped_ends_its_jobs(tmp_path, monkeypatch):
     args = argparse.Namespace(jobs=1, total=0, tries=2, all_checks=False, out=str(tmp_path), cycles=0, seconds=20)
     (tmp_path / "slow").write_text(f"#!/bin/sh\ntouch {tmp_path}/began\nsleep 100\n")
     (tmp_path / "slow").chmod(0o755)
-    runner = qualify_run.Runner([{"id": 1}], [qualify_run.Job("unit", "slow", [str(tmp_path / "slow")])], args)
+    runner = qualify_run.Runner([{"id": 1, "module": "m"}], [qualify_run.Job("unit", "slow", [str(tmp_path / "slow")])], args)
 
     def stop():
         while not (tmp_path / "began").exists():
@@ -621,8 +635,9 @@ def test_what_checks_are_worth():
 def test_a_check_of_a_unit_around_the_mutant():
     found_ = [{"module": "d_a", "found": [[0, "unit:a"]]}, {"module": "b", "found": [[0, "unit:a"]]},
               {"module": "c", "found": [[0, "unit:a"]]}, {"module": "c", "found": [[0, "mem:mismatch"]]},
-              {"module": "c", "found": [[7, "unit:c"]]}]
-    assert qualify_report.blamed(found_, "d", {"b": {"a"}}, {7}) == {"by_units": 3, "right": 1, "around": 1}
+              {"module": "c", "found": [[7, "unit:c"]]}, {"module": "e", "found": [[0, "unit:f"]]}]
+    assert qualify_report.blamed(found_, "d", {"b": {"a"}, "d_f": {"e"}}, {7}) == {
+        "by_units": 4, "right": 1, "around": 1, "inside": 1}
 
 
 def test_pages(tmp_path):

@@ -37,7 +37,7 @@ void device_read(device *d) {
     const int port = registers_of(d, d->word[1], &apb);
     uint32_t value = 0;
     if (port < 0) {
-        device_bad(d, "there is no such slave with registers");
+        device_bad(d, "the design has no AXI4-Lite or APB slave of this name");
         return;
     }
     if (apb) {
@@ -52,7 +52,7 @@ void device_write(device *d) {
     bool apb;
     const int port = registers_of(d, d->word[1], &apb);
     if (port < 0) {
-        device_bad(d, "there is no such slave with registers");
+        device_bad(d, "the design has no AXI4-Lite or APB slave of this name");
         return;
     }
     if (apb && d->number[3] != 0xf) {

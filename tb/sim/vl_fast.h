@@ -33,7 +33,7 @@ static inline IData tb_vl_extend(int width, IData x) {
  * set, five times a cycle, and the processes of the design begin with tests of up to twenty. Later versions have other
  * vectors, and keep them.
  */
-#if VERILATOR_VERSION_INTEGER < 5007000
+#if VERILATOR_VERSION_INTEGER + 0 > 0 && VERILATOR_VERSION_INTEGER + 0 < 5007000 /* some packages leave it empty */
 class tb_vl_trigger { /* one, or any of several, of a vector */
     uint64_t &bits_;
     uint64_t mask_;
