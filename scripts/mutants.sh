@@ -59,7 +59,7 @@ reason() { grep -iE '^(FAIL|fail|hang|crash|error|timeout|killed)|assert' "$log"
 
 bench() {
     local b
-    for b in "$1" "${DUT}_$1"; do
+    for b in "$1" "${DUT}_$1" "${1#"$DUT"_}"; do
         [ -f "testcases/$DUT/unit/unit_$b.c" ] && echo "$b" && break
     done
 }

@@ -451,7 +451,8 @@ def test_ordinary_builds(program, tmp_path):
     made = next(m for m in mutants() if m["id"] == number)
     job = {"number": 0, "job": "axi_copy", "what": "test", "command": [
         f"{BUILD}/axi_copy/d64-mut/tandem", "test", "axi_copy", "--run-seed", "1", "--count", "40"]}
-    dir_ = result(tmp_path / "a", dict(made, verdict="detected", signature=found_[number][4], job=0))
+    replay = " ".join(job["command"] + ["--mutant", str(number)])
+    dir_ = result(tmp_path / "a", dict(made, verdict="detected", signature=found_[number][4], job=0, replay=replay))
     kept = json.loads((tmp_path / "a" / "qualify.json").read_text())
     kept.update(design="axi_copy", cfg="d64", jobs=[job], sources={made["file"]: (ROOT / made["file"]).read_text()})
     (tmp_path / "a" / "qualify.json").write_text(json.dumps(kept))
@@ -459,6 +460,15 @@ def test_ordinary_builds(program, tmp_path):
                           text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 mutants built the ordinary way, 0 differ" in done.stdout
+    kept["mutants"][0]["replay"] = replay.replace("--count 40", "--count 1")  # a waveform is of one case
+    (tmp_path / "a" / "qualify.json").write_text(json.dumps(kept))
+    done = subprocess.run(QUALIFY + ["replay", dir_, str(number), "--build", BUILD], cwd=ROOT, env=ENV,
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "exit status 1; waveform: " in done.stdout and (tmp_path / "a" / f"mutant-{number}.fst").stat().st_size > 0
+    done = subprocess.run(QUALIFY + ["replay", dir_, "99999", "--build", BUILD], cwd=ROOT, env=ENV,
+                          capture_output=True, text=True)
+    assert done.returncode == 2 and "there is no mutant 99999" in done.stderr
 
 
 @pytest.mark.parametrize("said, differs", [

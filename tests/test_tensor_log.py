@@ -221,7 +221,8 @@ def test_damaged_folders(tmp_path):
 
 @needs_rtl
 @pytest.mark.parametrize("test",
-                         ["conv", "dw", "int8_chain", "convert", "sequence", "jobs", "pool", "reduce", "eltwise"])
+                         ["conv", "dw", "int8_chain", "convert", "sequence", "jobs", "pool", "reduce", "rows",
+                          "eltwise"])
 def test_sides_are_equal(tmp_path, test):
     """Each inner value of the RTL at its place, whatever the bus does."""
     text = tandem("test", test, "--index", 3, "--print-case", program=RTL[0]).stdout

@@ -36,7 +36,7 @@ struct npu_tlog_rtl {
     struct {
         npu_tlog_probe probe;
         TB_PORTS(ports, ACT_PORTS);
-    } act[NPU_TLOG_CHANNELS]; /* inside of math */
+    } act[NPU_TLOG_CHANNELS], func[NPU_TLOG_CHANNELS]; /* inside of math: a value enters one of them */
     struct {
         npu_tlog_probe probe;
         TB_PORTS(ports, OP_PORTS);
@@ -60,28 +60,30 @@ void npu_tlog_look(npu_tlog_probe *p) {
               (c->clock.ptr == NULL || *(const uint8_t *)c->clock.ptr != 0);
 }
 
-/* The activation inside of a channel of the ALU. */
-static int bind_act(npu_tlog_rtl *r, unsigned chan, char *err, size_t err_size) {
+/* The activation, or the functions, inside of a channel of the ALU. */
+static int bind_inside(npu_tlog_rtl *r, unsigned chan, const char *kind, npu_tlog_probe *probe, tb_ports ports,
+                       char *err, size_t err_size) {
     tb_checks *all = &r->dev->run.checks;
     const char *whole = r->math[chan].probe.check.tap->path;
     const size_t length = strlen(whole);
-    for (size_t i = 0; tb_taps_find(&all->taps, "act", i) != NULL; i++) {
-        const char *path = tb_taps_find(&all->taps, "act", i)->path;
+    for (size_t i = 0; tb_taps_find(&all->taps, kind, i) != NULL; i++) {
+        const char *path = tb_taps_find(&all->taps, kind, i)->path;
         if (strncmp(path, whole, length) == 0 && path[length] == '.') {
-            return npu_tlog_bind(&r->act[chan].probe, all, "act", i, TB_PORTS_OF(r->act[chan].ports, ACT_PORTS), err,
-                                 err_size);
+            return npu_tlog_bind(probe, all, kind, i, ports, err, err_size);
         }
     }
-    return opt_fail(err, err_size, "tensor log: there is no tap of the activation in %s", whole);
+    return opt_fail(err, err_size, "tensor log: there is no tap of %s in %s", kind, whole);
 }
 
 static int bind_channels(npu_tlog_rtl *r, char *err, size_t err_size) {
     tb_checks *all = &r->dev->run.checks;
     for (unsigned i = 0; i < NPU_TLOG_CHANNELS; i++) {
         const tb_ports math = TB_PORTS_OF(r->math[i].ports, MATH_PORTS), op = TB_PORTS_OF(r->op[i].ports, OP_PORTS);
+        const tb_ports act = TB_PORTS_OF(r->act[i].ports, ACT_PORTS), func = TB_PORTS_OF(r->func[i].ports, ACT_PORTS);
         if (npu_tlog_bind(&r->math[i].probe, all, "alu_math", i, math, err, err_size) != 0 ||
             npu_tlog_bind(&r->op[i].probe, all, "pool_op", i, op, err, err_size) != 0 ||
-            bind_act(r, i, err, err_size) != 0) {
+            bind_inside(r, i, "act", &r->act[i].probe, act, err, err_size) != 0 ||
+            bind_inside(r, i, "alu_func", &r->func[i].probe, func, err, err_size) != 0) {
             return -1;
         }
     }
@@ -191,6 +193,9 @@ static void cycle_alu(npu_tlog_rtl *r) {
     for (unsigned i = 0; i < NPU_TLOG_CHANNELS; i++) {
         if (r->math[i].probe.runs && tb_get(r->act[i].valid_i) != 0) {
             take_alu(r, &r->in[i], i, NPU_TLOG_SUM, (const uint32_t *)r->act[i].x_i.ptr);
+        }
+        if (r->math[i].probe.runs && tb_get(r->func[i].valid_i) != 0) {
+            take_alu(r, &r->in[i], i, NPU_TLOG_SUM, (const uint32_t *)r->func[i].x_i.ptr);
         }
         if (r->math[i].probe.runs && tb_get(r->math[i].valid_o) != 0) {
             take_alu(r, &r->out[i], i, NPU_TLOG_POST, (const uint32_t *)r->math[i].y_o.ptr);
