@@ -632,6 +632,13 @@ def test_unit_check(prefix, tmp_path):
         rtl.write_text(good.replace(old, new))
         said = make(prefix, project, *run, status=2)
         assert re.search(found, said), said
+    # seen at a port of the design and by the check of a unit in the same cycle: the report says both
+    assert good.count("assign data_o  = data_q;") == 1
+    rtl.write_text(good.replace("assign data_o  = data_q;", "assign data_o  = data_q ^ {7'd0, !ready_i};"))
+    said = make(prefix, project, "run", "COUNT=10", "traffic=random", "transfers=1", "stall=80", status=2)
+    assert "out: the payload changed before ready" in said
+    said = make(prefix, project, "repro", re.search(r"make repro (CASE=\S+)", said)[1], status=2)
+    assert "checks of units failed, too (below)" in said and "stage 1: valid_o" in said, said
 
 
 @pytest.mark.skipif(os.environ.get("TANDEM_CHECK") is None, reason="not run: 30 seconds (make check)")
