@@ -506,6 +506,14 @@ def test_order_of_jobs():
     assert runner.next_jobs({"id": 7, "module": "m"}, 9, worth) == [(99, 4), (5, 3), (10, 0)]
 
 
+def test_a_long_job_is_shared_out():
+    ids = {3: [5, 1, 9, 7], 4: [2], 8: [6]}
+    work = qualify_run.in_parts({3: 80, 4: 10, 8: 10}, ids, 2)
+    assert sorted(i for _, _, chosen, _ in work for i in chosen) == [1, 2, 5, 6, 7, 9]
+    assert [(n, part) for _, n, _, part in work] == [(3, 0), (3, 1), (3, 2), (3, 3), (4, 0), (8, 0)]
+    assert qualify_run.in_parts({3: 0}, {3: [1]}, 2) == [(0, 3, [1], 0)]
+
+
 def test_a_run_that_is_stopped(program, tmp_path, monkeypatch):
     """After a signal no job begins any more; what is known stands, and what was left out is named."""
     monkeypatch.setattr(qualify_run.signal, "signal", lambda number, call: None)
