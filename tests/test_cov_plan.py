@@ -354,3 +354,22 @@ def test_closure_long(tmp_path, build):
     first = next(p["jobs"] for p in points if p["percent"] >= plain[-1]["percent"])
     assert first <= plain[-1]["jobs"] / 2
     shutil.rmtree(tmp_path / "out")
+
+
+@pytest.mark.parametrize("design, knobs", [("sac", "testcases/sac/stim.c"), ("sgemm", "testcases/sgemm/gemm.c")])
+def test_hints_are_knobs(design, knobs):
+    """What a hint pins is a knob of the test, with one of its values by name; % stands for the bin's name."""
+    text = {path: (ROOT / path).read_text() for path in (knobs, f"coverage/{design}/{design}_cov.c")}
+    names = {m[0]: re.findall(r'"([^"]+)"', m[1])
+             for m in re.findall(r"char \*const (\w+)\[\d*\] = \{([^}]*)\}", text[knobs])}
+    known = {m[0]: (m[1], m[2]) for m in
+             re.findall(r'\{"(\w+)", \d+, \w+,\s+(?:\(tb_knob_kind\)\([^)]*\)|(TB_KNOB_\w+)),\s+(\w+),', text[knobs])}
+    hints = re.findall(r'\.hint = "([^"]+)"', text[f"coverage/{design}/{design}_cov.c"])
+    pins = [pin.split("=") for hint in hints for pin in hint.split(":")[1:]]
+    assert len(pins) > 15 and len(known) > 20
+    for knob, value in pins:
+        kind, values = known[knob]
+        if kind == "TB_KNOB_ENUM":
+            assert value == "%" or value in names[values], (knob, value)
+        else:
+            assert value == "%" or value.isdigit(), (knob, value)

@@ -394,6 +394,11 @@ def test_uses(prefix, tmp_path):
         assert line in said, (line, said)
     assert '{.clk = "tick", .rst_n = "por", .period = 10' in (tmp_path / "u/bench/bench.c").read_text()
     assert (tmp_path / "u/rtl/uses.svh").is_file()
+    said = tandem(prefix, "new", "bare", "--rtl", ROOT / "tests/install/stages.sv", "--top", "stage", "--through",
+                  "in=out", cwd=tmp_path)  # names without a prefix
+    assert "valid_i (in): valid/ready into the design, 8 bits" in said and "valid_o (out): valid/ready of the" in said
+    assert '{.name = "out", .valid = "valid_o", .ready = "ready_i", .source = true' in (
+        tmp_path / "bare/bench/bench.c").read_text()
     said = tandem(prefix, "new", "v", "--rtl", "src/uses.sv", "--link", "--clock", "fast=3", "--reset", "rst=high",
                   cwd=tmp_path)
     assert "reset rst, active high as --reset says" in said
@@ -403,6 +408,24 @@ def test_uses(prefix, tmp_path):
                        (["--clock", "fast=x"], "--clock fast: got 'x' behind ="),
                        (["--reset", "rst=up"], "--reset rst: got 'up' behind =")):
         assert line in tandem(prefix, "new", "w", "--rtl", "src/uses.sv", *args, cwd=tmp_path, status=2)
+
+
+SPLIT = """module split (input logic clk_i, input logic [1:0] x_i, output logic [1:0] y_o);
+    logic [1:0][1:0] n /*verilator split_var*/;
+    assign n[0] = x_i;
+    assign n[1] = n[0] ^ 2'd1;
+    always_ff @(posedge clk_i) y_o <= n[1];
+endmodule
+"""
+
+
+def test_no_fields_in_waveforms(prefix, tmp_path):
+    """What Verilator 5.006 refuses with --trace-structs builds without."""
+    (tmp_path / "split.sv").write_text(SPLIT)
+    said = tandem(prefix, "new", "sp", "--rtl", "split.sv", cwd=tmp_path)
+    makefile = (tmp_path / "sp/Makefile").read_text()
+    assert ("waveforms without the fields of structs" in said) == ("VFLAGS_STRUCTS :=\n" in makefile)
+    make(prefix, tmp_path / "sp", "build")
 
 
 ACCESSES = """    for (uint32_t a = 0x400; a < 0x800; a += 0x84) { /* select 1; bit 9: the requester behind it */
@@ -632,6 +655,13 @@ def test_unit_check(prefix, tmp_path):
         rtl.write_text(good.replace(old, new))
         said = make(prefix, project, *run, status=2)
         assert re.search(found, said), said
+    # seen at a port of the design and by the check of a unit in the same cycle: the report says both
+    assert good.count("assign data_o  = data_q;") == 1
+    rtl.write_text(good.replace("assign data_o  = data_q;", "assign data_o  = data_q ^ {7'd0, !ready_i};"))
+    said = make(prefix, project, "run", "COUNT=10", "traffic=random", "transfers=1", "stall=80", status=2)
+    assert "out: the payload changed before ready" in said
+    said = make(prefix, project, "repro", re.search(r"make repro (CASE=\S+)", said)[1], status=2)
+    assert "checks of units failed, too (below)" in said and "stage 1: valid_o" in said, said
 
 
 @pytest.mark.skipif(os.environ.get("TANDEM_CHECK") is None, reason="not run: 30 seconds (make check)")

@@ -451,7 +451,8 @@ def test_ordinary_builds(program, tmp_path):
     made = next(m for m in mutants() if m["id"] == number)
     job = {"number": 0, "job": "axi_copy", "what": "test", "command": [
         f"{BUILD}/axi_copy/d64-mut/tandem", "test", "axi_copy", "--run-seed", "1", "--count", "40"]}
-    dir_ = result(tmp_path / "a", dict(made, verdict="detected", signature=found_[number][4], job=0))
+    replay = " ".join(job["command"] + ["--mutant", str(number)])
+    dir_ = result(tmp_path / "a", dict(made, verdict="detected", signature=found_[number][4], job=0, replay=replay))
     kept = json.loads((tmp_path / "a" / "qualify.json").read_text())
     kept.update(design="axi_copy", cfg="d64", jobs=[job], sources={made["file"]: (ROOT / made["file"]).read_text()})
     (tmp_path / "a" / "qualify.json").write_text(json.dumps(kept))
@@ -459,6 +460,15 @@ def test_ordinary_builds(program, tmp_path):
                           text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 mutants built the ordinary way, 0 differ" in done.stdout
+    kept["mutants"][0]["replay"] = replay.replace("--count 40", "--count 1")  # a waveform is of one case
+    (tmp_path / "a" / "qualify.json").write_text(json.dumps(kept))
+    done = subprocess.run(QUALIFY + ["replay", dir_, str(number), "--build", BUILD], cwd=ROOT, env=ENV,
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "exit status 1; waveform: " in done.stdout and (tmp_path / "a" / f"mutant-{number}.fst").stat().st_size > 0
+    done = subprocess.run(QUALIFY + ["replay", dir_, "99999", "--build", BUILD], cwd=ROOT, env=ENV,
+                          capture_output=True, text=True)
+    assert done.returncode == 2 and "there is no mutant 99999" in done.stderr
 
 
 @pytest.mark.parametrize("said, differs", [
@@ -494,6 +504,14 @@ def test_order_of_jobs():
     worth = {"m": {0: 0, 1: 9, 2: 3, 3: 0, 4: 0}}
     assert runner.next_jobs({"id": 7, "module": "m"}, 2, worth) == [(11, 1), (50, 2)]
     assert runner.next_jobs({"id": 7, "module": "m"}, 9, worth) == [(99, 4), (5, 3), (10, 0)]
+
+
+def test_a_long_job_is_shared_out():
+    ids = {3: [5, 1, 9, 7], 4: [2], 8: [6]}
+    work = qualify_run.in_parts({3: 80, 4: 10, 8: 10}, ids, 2)
+    assert sorted(i for _, _, chosen, _ in work for i in chosen) == [1, 2, 5, 6, 7, 9]
+    assert [(n, part) for _, n, _, part in work] == [(3, 0), (3, 1), (3, 2), (3, 3), (4, 0), (8, 0)]
+    assert qualify_run.in_parts({3: 0}, {3: [1]}, 2) == [(0, 3, [1], 0)]
 
 
 def test_a_run_that_is_stopped(program, tmp_path, monkeypatch):
