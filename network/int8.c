@@ -97,9 +97,9 @@ static net_status prepare_layer(net_int8 *net, uint32_t number, net_error *err) 
     if (!has_scales && (weight == NULL || weight->f32 != NULL)) {
         return NET_OK;
     }
-    if (layer->asym.used) {
-        return net_fail(err, NET_ERR_UNSUPPORTED, NET_WHERE ": zero-points need the runtime", net->graph->name,
-                        layer->line, layer->name, layer->type);
+    if (layer->asym.used || layer->wide) {
+        return net_fail(err, NET_ERR_UNSUPPORTED, NET_WHERE ": %s the runtime", net->graph->name, layer->line,
+                        layer->name, layer->type, layer->wide ? "INT16 needs" : "zero-points need");
     }
     if (!has_scales || weight == NULL || layer->conv.num_output == 0 || scale->count == 0 ||
         layer->conv.num_output % scale->count != 0) {

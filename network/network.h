@@ -185,6 +185,7 @@ typedef struct net_layer {
     uint32_t num_tensors;
     net_tensor tensor[NET_MAX_TENSORS];
     net_asym asym; /* layers with weights in INT8; filled by net_quantize_asym() */
+    bool wide;     /* INT16: scales are 32767/absmax, weights are still FP32; filled by net_quantize_wide() */
     net_conv conv; /* layers with weights; filled by net_graph_plan() */
     net_pool pool; /* pooling layers; filled by net_graph_plan() */
     /* fused activation of a layer with weights, or function of an activation layer; filled by net_graph_plan() */
@@ -417,6 +418,12 @@ int8_t net_quantize_value(float value, float scale);
 net_status net_calibrate_range(const net_graph *graph, const net_images *images, uint32_t count, float norm, float *lo,
                                float *hi, net_error *err);
 /*
+ * Ranges of net_calibrate_range() whose inputs have values of one Concat, through Concat, Split, Slice, Reshape, copies
+ * and max pooling, become their union: steps and zero-points of all of its parts are then equal (document 002, section
+ * 3.2.1), and moves between them need no arithmetic.
+ */
+net_status net_unify_ranges(const net_graph *graph, float *lo, float *hi, net_error *err);
+/*
  * As net_quantize(), of all layers that can be quantised, with a step and a zero-point for each input: steps of
  * (hi - lo)/255 with 0 inside the range, the zero-point clamp(round(-128 - lo/step)). Weights stay symmetric; biases
  * become int32 in steps of the sums (net_asym_bias()). Document 002, section 3.2.1. The runtime executes such layers,
@@ -425,6 +432,14 @@ net_status net_calibrate_range(const net_graph *graph, const net_images *images,
 net_status net_quantize_asym(net_graph *graph, const float *lo, const float *hi, net_error *err);
 /* round half to even of value*scale, plus the zero-point, clamped to -128..127; NaN gives the zero-point. */
 int8_t net_quantize_asym_value(float value, float scale, int8_t zero);
+/*
+ * As net_quantize_asym(), to INT16: 32767/absmax for each output channel and each input, nothing else changes (document
+ * 002, section 3.2.2). The layer's weights stay FP32 and become INT16 where they are loaded. Needs a device with INT16.
+ */
+net_status net_quantize_wide(net_graph *graph, const float *lo, const float *hi, net_error *err);
+/* round half away from zero of value*scale, clamped to -32767..32767; NaN gives 0. */
+int16_t net_quantize_wide_value(float value, float scale);
+
 /* The bias in steps of the sums, 1/(bottom_scale * weight_scale), half to even; it saturates. */
 int32_t net_asym_bias(float bias, float bottom_scale, float weight_scale);
 

@@ -35,10 +35,14 @@ static void extend(const float *value, size_t count, float *lo, float *hi) {
     }
 }
 
-/* 127/range, rounded once; 0 for a useless range. */
-static float scale_for(float range) {
-    float scale = range > 0.0f ? 127.0f / range : 0.0f;
+/* most/range, rounded once; 0 for a useless range. */
+static float scale_to(float most, float range) {
+    float scale = range > 0.0f ? most / range : 0.0f;
     return isfinite(scale) && isfinite(range) ? scale : 0.0f;
+}
+
+static float scale_for(float range) {
+    return scale_to(127.0f, range);
 }
 
 net_status net_calibrate(const net_graph *graph, const net_images *images, uint32_t count, float norm, float *absmax,
@@ -194,4 +198,40 @@ net_status net_quantize_table(net_graph *graph, const net_table *table, net_erro
         status = net_quantize_dynamic(graph, NULL, err);
     }
     return status;
+}
+
+int16_t net_quantize_wide_value(float value, float scale) {
+    const float v = value * scale;
+    return (int16_t)(v != v ? 0 : v >= 32767.0f ? 32767 : v <= -32767.0f ? -32767 : lroundf(v));
+}
+
+/* Scales only. */
+static bool widen_layer(net_layer *layer, float range) {
+    const net_tensor *weight = &layer->tensor[0];
+    const uint32_t outputs = layer->conv.num_output, filter = weight->count / outputs;
+    float *scale = add_floats(layer, NET_ROLE_WEIGHT_SCALE, outputs);
+    float *bottom = scale == NULL ? NULL : add_floats(layer, NET_ROLE_BOTTOM_SCALE, 1);
+    if (bottom == NULL) {
+        return false;
+    }
+    for (uint32_t oc = 0; oc < outputs; oc++) {
+        scale[oc] = scale_to(32767.0f, absmax_of(layer->tensor[0].f32 + (size_t)oc * filter, filter));
+    }
+    bottom[0] = scale_to(32767.0f, range);
+    layer->wide = true;
+    return true;
+}
+
+net_status net_quantize_wide(net_graph *graph, const float *lo, const float *hi, net_error *err) {
+    if (graph == NULL || lo == NULL || hi == NULL || !graph->planned || !graph->has_weights) {
+        return net_fail(err, NET_ERR_ARG, "net_quantize_wide: a planned graph with weights and ranges are needed");
+    }
+    for (uint32_t i = 0; i < graph->num_layers; i++) {
+        net_layer *layer = &graph->layer[i];
+        const bool is_float = net_layer_quantizable(layer) && layer->conv.int8_scale_term == 0 && !layer->wide;
+        if (is_float && !widen_layer(layer, -lo[i] > hi[i] ? -lo[i] : hi[i])) {
+            return net_fail(err, NET_ERR_MEMORY, "%.150s: out of memory", graph->name);
+        }
+    }
+    return NET_OK;
 }

@@ -263,5 +263,9 @@ float rt_weight_scale(const net_layer *layer, uint32_t c);
 int32_t rt_asym_bias(const net_layer *layer, uint32_t c);
 /* INT8 weights: those of the file, or float ones quantised with the layer's scales. NULL: no memory. */
 int8_t *rt_int8_weights(const net_layer *layer);
+/* The same of an INT16 layer. */
+int16_t *rt_int16_weights(const net_layer *layer);
+/* rt_int8_layer() of an INT16 layer. */
+net_status rt_int16_layer(const net_graph *graph, const net_layer *layer, const float *in, float *out, net_error *err);
 
 #endif

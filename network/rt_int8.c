@@ -93,6 +93,9 @@ static void run_map(const net_layer *layer, const net_conv *c, const net_shape *
 }
 
 net_status rt_int8_layer(const net_graph *graph, const net_layer *layer, const float *in, float *out, net_error *err) {
+    if (layer->wide) {
+        return rt_int16_layer(graph, layer, in, out, err);
+    }
     net_shape is = graph->blob[layer->in[0]].shape;
     net_shape os = graph->blob[layer->out[0]].shape;
     uint32_t count = net_shape_elements(&is);

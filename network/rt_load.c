@@ -106,14 +106,17 @@ static bool upload_factors(net_rt *rt, const net_layer *layer, rt_layer *rl, con
 }
 
 static net_status load_conv(net_rt *rt, const net_layer *layer, rt_layer *rl, net_error *err) {
-    int8_t *weights = rt_int8_weights(layer);
+    int8_t *weights = layer->wide ? NULL : rt_int8_weights(layer);
+    int16_t *weights16 = layer->wide ? rt_int16_weights(layer) : NULL;
     int8_t *packed = malloc((size_t)rl->plan.wgt_bytes + 1);
     float *param = calloc(1, (size_t)rl->plan.param_bytes + 4);
-    net_status status = weights == NULL || packed == NULL || param == NULL
+    net_status status = (weights == NULL && weights16 == NULL) || packed == NULL || param == NULL
                             ? net_fail(err, NET_ERR_MEMORY, "out of memory for '%.60s'", layer->name)
                             : NET_OK;
     if (status == NET_OK) {
-        npu_status ns = pack(rt, layer, rl, weights, packed);
+        npu_status ns = layer->wide
+                            ? npu_conv_pack_weights16(&rl->conv, &rl->plan, weights16, packed, rl->plan.wgt_bytes)
+                            : pack(rt, layer, rl, weights, packed);
         bool ok = ns == NPU_OK;
         if (ok) {
             rl->conv.wgt_addr = upload_new(rt->dev, packed, rl->plan.wgt_bytes);
@@ -125,6 +128,7 @@ static net_status load_conv(net_rt *rt, const net_layer *layer, rt_layer *rl, ne
                               : device_memory(rt, layer, err);
     }
     free(weights);
+    free(weights16);
     free(packed);
     free(param);
     return status;

@@ -80,20 +80,24 @@ bool rt_map_conv(net_rt *rt, uint32_t number) {
     if (!rt_is_int8(layer)) {
         return rt_reason(rl, "not quantised");
     }
+    if (layer->wide && !rt->npu.int16) {
+        return rt_reason(rl, "the device has no INT16");
+    }
     if (rt->graph->blob[layer->out[0]].shape.dims == 2 && in->h > 1) {
-        return rt_map_rows(rt, number);
+        return layer->wide ? rt_reason(rl, "INT16 of a matrix") : rt_map_rows(rt, number);
     }
     bool forms = rt->blob[layer->in[0]].int8 || rt->blob[layer->out[0]].int8;
     bool one_tap = layer->conv.kernel_w == 1 && layer->conv.kernel_h == 1 && layer->conv.pad_l == 0 &&
                    layer->conv.pad_r == 0 && layer->conv.pad_t == 0 && layer->conv.pad_b == 0 &&
                    layer->conv.groups == 1;
-    rl->linear = is_vector(in) && one_tap && !forms && rt_reads_vector(rt, number);
+    rl->linear = is_vector(in) && one_tap && !forms && !layer->wide && rt_reads_vector(rt, number);
     if (rl->linear) {
         status = describe_vector(rt, layer, c);
     } else {
         describe_map(rt, layer, c);
     }
     set_forms(rt, layer, c);
+    c->wide = layer->wide;
     c->has_bias = net_layer_tensor(layer, NET_ROLE_BIAS) != NULL;
     if (layer->asym.used) { /* the zero-point is folded into int32 biases */
         c->has_bias = c->int_bias = true;

@@ -242,11 +242,15 @@ enum {
     ARGUMENTS
 };
 
+/* Enough for the networks that people have: pages are made when they are used. */
+#define DEFAULT_MEMORY (UINT64_C(1) << 30)
+
 static bool take_numbers(PyObject *const *in, opening *o) {
     static const char *const waits[] = {"irq", "poll"};
     npu_dev_cfg *c = &o->cfg;
     bool checks = true;
     c->have_init_seed = in[INIT_SEED] != NULL;
+    c->ddr_bytes = DEFAULT_MEMORY;
     if (!arg_u32(in[N], "n", 0, 32, &c->n) || !arg_u64(in[SEED], "seed", &c->seed) ||
         !arg_u64(in[MEMORY], "memory", &c->ddr_bytes) || !arg_u64(in[INIT_SEED], "init_seed", &c->init_seed) ||
         !arg_bool(in[POISON], "poison_reads", &c->poison_reads) ||

@@ -154,14 +154,15 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, (void *)device_dealloc},
     {Py_tp_methods, methods},
     {Py_tp_getset, device_getset},
-    {Py_tp_doc, (void *)"Device(kind, n=8, seed=1, *, bus='ideal', memory=67108864, wave=None, build=None, "
+    {Py_tp_doc, (void *)"Device(kind, n=8, seed=1, *, bus='ideal', memory=1073741824, wave=None, build=None, "
                         "init_seed=None, poison_reads=True, "
                         "max_cycles=0, "
                         "watchdog=100000, wait='irq', timeout_us=1000000, plusargs=None, checks=True)\n--\n\n"
                         "The NPU with its memory and its driver.\n\n"
                         "kind: 'model' (golden model), 'rtl' (Verilated), 'tandem' (both, compared). n: mesh size. "
                         "seed: bus timing, initial state.\n"
-                        "bus: timing of memory (ideal, fast, typical, slow, bursty, hostile). memory: bytes. wave: FST "
+                        "bus: timing of memory (ideal, fast, typical, slow, bursty, hostile). memory: bytes (those "
+                        "that are used take space). wave: FST "
                         "file of the whole run. build: "
                         "which\n"
                         "build of the RTL (fast, tap, debug; rtl_builds()). init_seed: initial state alone. "

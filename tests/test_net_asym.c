@@ -194,11 +194,84 @@ static void test_ranges(void **state) {
     assert_int_equal(net_quantize_asym(NULL, NULL, NULL, &err), NET_ERR_ARG);
 }
 
+/* Parts of a Concat, through Split and max pooling, share one range; an average, an activation or a convolution ends
+ * it. */
+static void test_unified(void **state) {
+    (void)state;
+    static const char joined[] = "7767517\n15 18\n"
+                                 "Input in 0 1 x 0=8 1=8 2=4\n"
+                                 "Convolution c1 1 1 x a 0=4 1=1 5=0 6=16\n"
+                                 "Split s1 1 4 a a0 a1 a2 a3\n"
+                                 "Convolution c2 1 1 a0 b 0=4 1=1 5=0 6=16\n"
+                                 "Concat k1 2 1 a1 b c\n"
+                                 "Pooling p1 1 1 c d 0=0 1=2 2=2\n"
+                                 "Convolution c3 1 1 d e 0=4 1=1 5=0 6=32\n"
+                                 "Pooling p2 1 1 a2 f 0=1 1=2 2=2\n"
+                                 "Convolution c4 1 1 f g 0=4 1=1 5=0 6=16\n"
+                                 "ReLU r1 1 1 a3 h\n"
+                                 "Convolution c5 1 1 h i 0=4 1=1 5=0 6=16\n"
+                                 "Concat k2 2 1 e g j\n"
+                                 "Split s2 1 2 j j0 j1\n"
+                                 "Convolution c6 1 1 j0 k 0=4 1=1 5=0 6=32\n"
+                                 "Convolution c7 1 1 j1 l 0=4 1=1 5=0 6=32\n";
+    net_graph g = {0};
+    net_error err = {""};
+    if (net_graph_parse_param(&g, joined, strlen(joined), "t", &err) != NET_OK || net_graph_plan(&g, &err) != NET_OK) {
+        fail_msg("%s", err.text);
+    }
+    float lo[15] = {0}, hi[15] = {0};
+    static const struct {
+        uint32_t layer;
+        float lo, hi, new_lo, new_hi;
+    } known[] = {{1, -9, 9, -9, 9}, {3, -1, 2, -3, 5}, {6, -3, 5, -3, 5}, {8, 0, 4, 0, 4},
+                 {10, 0, 7, 0, 7},  {13, 0, 8, -6, 8}, {14, -6, 1, -6, 8}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        lo[known[i].layer] = known[i].lo;
+        hi[known[i].layer] = known[i].hi;
+    }
+    assert_int_equal(net_unify_ranges(&g, lo, hi, &err), NET_OK);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (lo[known[i].layer] != known[i].new_lo || hi[known[i].layer] != known[i].new_hi) {
+            fail_msg("layer %u: %g..%g", known[i].layer, (double)lo[known[i].layer], (double)hi[known[i].layer]);
+        }
+    }
+    assert_float_equal(lo[2], 0.0f, 0.0f);
+    assert_int_equal(net_unify_ranges(NULL, lo, hi, &err), NET_ERR_ARG);
+    net_graph_free(&g);
+}
+
+/* INT16: scales 32767/absmax, values that saturate at +-32767, weights in FP32. */
+static void test_wide(void **state) {
+    (void)state;
+    net_graph g = {0};
+    net_error err = {""};
+    random_network(&g, 3);
+    float lo[8], hi[8], largest = 0.0f;
+    for (uint32_t k = 0; k < 8; k++) {
+        lo[k] = -2.5f;
+        hi[k] = 1.5f;
+    }
+    for (uint32_t k = 0; k < 27; k++) {
+        largest = fmaxf(largest, fabsf(g.layer[1].tensor[0].f32[k]));
+    }
+    assert_int_equal(net_quantize_wide(&g, lo, hi, &err), NET_OK);
+    assert_true(g.layer[1].wide && !g.layer[1].asym.used && !g.layer[0].wide);
+    assert_true(array(&g.layer[1], NET_ROLE_BOTTOM_SCALE)->f32[0] == 32767.0f / 2.5f);
+    assert_true(array(&g.layer[1], NET_ROLE_WEIGHT_SCALE)->f32[0] == 32767.0f / largest);
+    assert_non_null(array(&g.layer[1], NET_ROLE_WEIGHT)->f32);
+    assert_int_equal(net_quantize_wide_value(0.5f, 1.0f), 1);
+    assert_int_equal(net_quantize_wide_value(-0.5f, 1.0f), -1);
+    assert_int_equal(net_quantize_wide_value(NAN, 1.0f), 0);
+    assert_int_equal(net_quantize_wide_value(INFINITY, 1.0f), 32767);
+    assert_int_equal(net_quantize_wide_value(-32768.0f, 1.0f), -32767);
+    assert_int_equal(net_quantize_wide(NULL, NULL, NULL, &err), NET_ERR_ARG);
+    net_graph_free(&g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_unified), cmocka_unit_test(test_wide),   cmocka_unit_test(test_values),
+        cmocka_unit_test(test_ranges),  cmocka_unit_test(test_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,7 +190,7 @@ def test_windows_on_devices(tmp_path):
     for cfg in ("n8", "n16", "n32"):
         assert command("classify", *files, "--device", "model", "--cfg", cfg, cwd=tmp_path) == on_npu, cfg
     npu, cpu = (outputs(text, 288) for text in (on_npu, on_cpu))
-    assert 40 < 10 * np.log10((cpu ** 2).sum() / max(((npu - cpu) ** 2).sum(), 1e-20)) < 200
+    assert 40 < 10 * np.log10((cpu ** 2).sum() / max(((npu - cpu) ** 2).sum(), 1e-20))
     run = ["run", "--net", "q.param", "--bin", "q.bin", "--image", "x.npy"]
     report = command(*run, cwd=tmp_path)
     assert "(100.00 %), CPU 0" in report, report

@@ -48,7 +48,8 @@ bits INT8. A tensor may have any number of dimensions; a blob has one to three, 
 elements in the same order. A batch of one goes away; larger batches become channels, or are taken
 apart image by image. Nodes over constants are computed by the converter; a `Reshape` layer stands
 only where an operator needs another shape. x * Sigmoid(x), x * HardSigmoid(x) and x *
-Tanh(Softplus(x)) become Swish, HardSwish and Mish.
+Tanh(Softplus(x)) become Swish, HardSwish and Mish; LayerNormalization and GELU become one layer also
+where they are written in parts, and a constant row that is added to a product becomes its bias.
 
 `--shape NAME=1,3,224,224` gives an input its size where the model leaves it open: no shape at all,
 -1, or a name, which then has that size in all inputs. `--shape batch=4` gives a name its size. An
@@ -59,22 +60,23 @@ is `tandem.onnx.Unsupported`.
 | operators | layers |
 | --- | --- |
 | Conv, ConvTranspose (1 and 2 dimensions, groups, dilations, pads, auto_pad) | \
-Convolution, ConvolutionDepthWise, Deconvolution, DeconvolutionDepthWise |
+Convolution, ConvolutionDepthWise; ConvTranspose with one stride: these and PixelShuffle; others: Deconvolution, \
+DeconvolutionDepthWise |
 | Gemm, MatMul, Einsum (a letter for each axis) | InnerProduct where an operand is constant, else MatMul; BinaryOp |
 | ConvInteger, MatMulInteger, QLinearConv, QLinearMatMul | Convolution, InnerProduct in INT8, exactly; BinaryOp, Clip |
 | QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear | BinaryOp, Clip; Reduction |
 | com.microsoft: QLinearAdd, QLinearMul, QLinearConcat, QLinearAveragePool, QLinearGlobalAveragePool, \
-QLinearLeakyRelu, QLinearSigmoid, QLinearSoftmax, QGemm, QuantizeLinear, DequantizeLinear | \
-ONNX's operator between the two |
+QLinearLeakyRelu, QLinearSigmoid, QLinearSoftmax, QGemm, QuantizeLinear, DequantizeLinear, DynamicQuantizeLSTM | \
+ONNX's operator between the two; LSTM |
 | LSTM, GRU (linear_before_reset), RNN with their own functions, states as inputs and outputs, batches | \
 LSTM, GRU, RNN |
 | MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool (1 and 2 dimensions) | Pooling |
 | BatchNormalization, InstanceNormalization, LRN | BatchNorm, GroupNorm, LRN |
-| LayerNormalization, RMSNormalization, GroupNormalization, MeanVarianceNormalization | \
-Reduction, BinaryOp, UnaryOp |
+| LayerNormalization, RMSNormalization (constant factors), GroupNormalization, MeanVarianceNormalization | \
+LayerNorm, RMSNorm; Reduction, BinaryOp, UnaryOp |
 | Softmax, LogSoftmax | Softmax; Reduction, BinaryOp, UnaryOp |
 | Relu, LeakyRelu, PRelu, Elu, Celu, Selu, Sigmoid, Tanh, Softplus, HardSigmoid, HardSwish, Mish, Swish, Gelu, \
-Clip | layers of these names (Clip with one bound: BinaryOp; Gelu: Erf or TanH, BinaryOp) |
+Clip | layers of these names (Clip with one bound: BinaryOp) |
 | ThresholdedRelu, Shrink, Softsign, Sign | Threshold, BinaryOp, UnaryOp |
 | Add, Sub, Mul, Div, Pow, Max, Min, Sum, Mean (broadcast) | BinaryOp |
 | Abs, Neg, Floor, Ceil, Round, Sqrt, Exp, Log, Sin, Cos, Tan, Asin, Acos, Atan, Reciprocal, Erf | UnaryOp, Erf |
@@ -98,7 +100,8 @@ Interp; Crop and Concat for other nearest elements |
 All values are FP32 in the network. bool is 0 and 1; integers of 8 and 16 bits and halves are exact
 where they are moved, compared or selected, wider ones up to 2^24, which `Converted.feed()` checks;
 what would wrap or be rounded in ONNX is refused (Add, Sub, Mul and Div of eight bits wrap as
-there). double is computed in FP32. Comparisons and Where are exact but for NaN.
+there; of wider ones they and CumSum are exact, for which `feed()` takes smaller inputs where
+needed). double is computed in FP32. Comparisons and Where are exact but for NaN.
 
 ## INT8 models
 
@@ -114,6 +117,14 @@ ALU into two planes, q - z = 2 h + l, and takes two runs of the GEMM; weights be
 here. Rescaling and rounding are three passes of the ALU over FP32. Where q - z fits and only
 convolutions read a result (z = 0, usually behind a Relu), the convolution rescales by itself and
 the blob stays INT8 between them: -128 becomes -127 there, and halves are rounded away from zero.
+Sigmoid, Tanh and other functions that the NPU fits run in plain C in such models, since the fit
+misses steps.
+
+onnxruntime's own kernels round in other ways in places: its QLinearAdd takes halves upwards on
+x86, its QLinearSoftmax is a table of integers, and without graph optimisation it computes in FP32.
+Its two modes differ from each other there as much as from the results here, which follow ONNX's
+definition. `tools/onnx_int8.py SITE --model FILE.onnx --shape x=1,3,224,224` makes the same table
+of any model.
 
 `tools/onnx_int8.py SITE` makes models with onnxruntime's quantisers (1.32, on a machine with
 VNNI) and compares every output, here of ten images, with onnxruntime's:

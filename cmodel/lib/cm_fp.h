@@ -49,6 +49,18 @@ static inline uint32_t cm_fp_i32_to_f32(int32_t v) {
     return cm_fp_to_bits((float)v);
 }
 
+/* one rounding */
+static inline uint32_t cm_fp_i64_to_f32(int64_t v) {
+    return cm_fp_to_bits((float)v);
+}
+
+/* half away from zero, -32767..32767, NaN -> 0 */
+static inline int16_t cm_fp_f32_to_i16(uint32_t v) {
+    const double d = cm_fp_to_float(v); /* a double holds the sum with 1/2 */
+    const double number = d != d ? 0.0 : d > 32767.0 ? 32767.0 : d < -32767.0 ? -32767.0 : d;
+    return (int16_t)(number < 0 ? number - 0.5 : number + 0.5);
+}
+
 /*
  * half away from zero, -127..127, NaN -> 0. Without branches, which would follow the data: the largest number below
  * 1/2, with the sign of v, is added, and the fraction dropped. The sum reaches the next integer for fractions of 1/2

@@ -14,3 +14,9 @@ void cm_acc(bool first, size_t count, const int32_t *in, int32_t *acc) {
         acc[i] = (int32_t)((uint32_t)acc[i] + (uint32_t)in[i]); /* unsigned: C leaves signed overflow undefined */
     }
 }
+
+void cm_acc_wide(bool first, size_t count, const int64_t *in, int64_t *acc) {
+    for (size_t i = 0; i < count; i++) {
+        acc[i] = first ? in[i] : (int64_t)((uint64_t)acc[i] + (uint64_t)in[i]);
+    }
+}

@@ -67,12 +67,15 @@ static inline uint32_t cm_quant_out(const cm_gemm_task *t) {
  * channels >= channels are 0 ---- */
 void cm_layout(uint32_t n, uint32_t channels, uint32_t count, uint32_t in_scale, uint32_t quant, const uint32_t *in,
                int8_t *out);
+/* The same as INT16: out[2*i*n + c] the low bytes of pixel i, out[(2*i + 1)*n + c] the high ones. */
+void cm_layout_wide(uint32_t n, uint32_t channels, uint32_t count, uint32_t in_scale, const uint32_t *in, int8_t *out);
 
 /*
  * ---- im2col: the row vectors of one block: for each pixel j (0..2n-1) of the tile that of output pixel tile*2n + j at
  * kernel position (ky, kx) and channel block icb: n int8 from ifm words, or the input's zero-point outside the map or
  * past the last pixel. The mesh takes pixel 2i in stream 0 and 2i+1 in stream 1. ifm: [ih][iw][align(ic,n)] int8. out:
- * [2n][n] int8 (pixel, channel). ----
+ * [2n][n] int8 (pixel, channel). INT16 (t->wide): ifm has two words for each block, and icb is 2 * block for the low
+ * bytes, 2 * block + 1 for the high ones. ----
  */
 void cm_im2col_block(const cm_gemm_task *t, uint32_t n, const int8_t *ifm, uint32_t tile, uint32_t ky, uint32_t kx,
                      uint32_t icb, int8_t *out);
@@ -84,16 +87,34 @@ void cm_mesh_block(uint32_t n, const int8_t *act, const int8_t *wgt, int32_t *ou
  * (CONVERT). */
 void cm_mesh_diagonal(uint32_t n, const int8_t *act, const int8_t *wgt, int32_t *out);
 
+/* INT16: the same sums as int64, exact; low[2n][n] and high[2n][n]: the bytes of the activations; wgt [n][2][n]:
+ * word 2r the low bytes of row r, 2r + 1 the high ones. */
+void cm_mesh_block_wide(uint32_t n, const int8_t *low, const int8_t *high, const int8_t *wgt, int64_t *out);
+/* wgt [2][n] or NULL. */
+void cm_mesh_diagonal_wide(uint32_t n, const int8_t *low, const int8_t *high, const int8_t *wgt, int64_t *out);
+
+/* The value of two bytes. */
+static inline int32_t cm_i16(int8_t low, int8_t high) {
+    return high * 256 + (uint8_t)low;
+}
+
 /* ---- acc: acc[i] += in[i] for count values, or acc[i] = in[i] when first; wraps ---- */
 void cm_acc(bool first, size_t count, const int32_t *in, int32_t *acc);
+void cm_acc_wide(bool first, size_t count, const int64_t *in, int64_t *acc);
 
 /* ---- post: one result. psum is added before anything else when t->psum_add. Returns FP32 bits, or the int32 itself
  * when t->raw_out ---- */
 uint32_t cm_post(const cm_gemm_task *t, int32_t sum, int32_t psum, uint32_t oscale, uint32_t bias);
+/* The same with the int64 of INT16: FP32 bits, or the int64 itself. */
+uint64_t cm_post_wide(const cm_gemm_task *t, int64_t sum, int64_t psum, uint32_t oscale, uint32_t bias);
 
 /* ---- requant: one result of cm_post as INT8 (t->requant) ---- */
 static inline int8_t cm_requant(const cm_gemm_task *t, uint32_t y) {
     return cm_fp_quantise(cm_fp_mul(y, t->out_scale), cm_quant_out(t));
+}
+
+static inline int16_t cm_requant_wide(const cm_gemm_task *t, uint32_t y) {
+    return cm_fp_f32_to_i16(cm_fp_mul(y, t->out_scale));
 }
 
 /* ---- transpose: out[j*n + i] = in[i*n + j], n x n bytes ---- */
@@ -124,6 +145,8 @@ cm_device *cm_device_new(uint32_t n, const cm_mem *mem);
 void cm_device_free(cm_device *dev);
 /* Build parameters EnAlu and EnPool; by default both units are present. Resets the registers. */
 void cm_device_set_units(cm_device *dev, bool alu, bool pool);
+/* Build parameter EnInt16, 0 by default. Resets the registers. */
+void cm_device_set_int16(cm_device *dev, bool on);
 /* Offsets 0..508. A write of GEMM_CTRL, ALU_CTRL or POOL_CTRL with EN = 1 executes the task at once. Reads of timed
  * fields return their reset values, IRQ_ID excepted. */
 uint32_t cm_device_read(cm_device *dev, uint32_t offset);
@@ -160,7 +183,7 @@ typedef struct cm_log {
 void cm_device_set_log(cm_device *dev, const cm_log *log);
 
 /* Decode the GEMM registers of regs[128] (word index) into a task; returns false when it violates docs/npu/npu.md
- * section 3.2 "Limits", except those that depend on the task before. */
+ * section 3.2 "Limits", except those that depend on the task before, or on the parameter EnInt16. */
 bool cm_gemm_decode(uint32_t n, const uint32_t *regs, cm_gemm_task *out);
 /* The rest of the limits: false when the task keeps the weights (WGT_KEEP), but `before`, the task accepted before it
  * (NULL: none), had other ones. */

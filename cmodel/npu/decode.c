@@ -55,6 +55,7 @@ static void decode_options(const uint32_t *regs, cm_gemm_task *t) {
     t->wgt_res = CM_GET(regs, GEMM_CTRL, WGT_RES) != 0;
     t->wgt_keep = CM_GET(regs, GEMM_CTRL, WGT_KEEP) != 0;
     t->ibias = CM_GET(regs, GEMM_CTRL, IBIAS) != 0;
+    t->wide = CM_GET(regs, GEMM_CTRL, WIDE) != 0;
     if (CM_GET(regs, GEMM_CTRL, QUANT)) {
         t->zin = CM_GET(regs, GEMM_QUANT, ZIN);
         t->zout = CM_GET(regs, GEMM_QUANT, ZOUT);
@@ -72,15 +73,19 @@ static void decode_options(const uint32_t *regs, cm_gemm_task *t) {
 
 /* The description of each address register names its alignment; it holds whether or not the task uses that address. */
 static bool addresses_fit(uint32_t n, const cm_gemm_task *t) {
-    if ((t->wgt_addr | t->oscale_addr | t->bias_addr) % 16 != 0 || (t->psum_addr | t->psum_cstep) % 4 != 0) {
+    const uint32_t word = n << t->wide, sum = 4u << t->wide; /* of a channel block of NHWC; a partial sum */
+    if ((t->wgt_addr | t->oscale_addr | t->bias_addr) % 16 != 0 || (t->psum_addr | t->psum_cstep) % sum != 0) {
         return false;
     }
-    if ((t->ifm_addr | t->ifm_cstep) % (t->nhwc_in ? n : 4) != 0 ||
-        (t->ofm_addr | t->ofm_cstep) % (t->requant ? n : 4) != 0) {
+    if ((t->ifm_addr | t->ifm_cstep) % (t->nhwc_in ? word : 4) != 0 ||
+        (t->ofm_addr | t->ofm_cstep) % (t->requant   ? word
+                                        : t->raw_out ? sum
+                                                     : 4) !=
+            0) {
         return false;
     }
-    return !(t->nhwc_in && t->ifm_cstep < cm_gemm_blocks(t->ic, n) * n) &&
-           !(t->requant && t->ofm_cstep < cm_gemm_blocks(t->oc, n) * n);
+    return !(t->nhwc_in && t->ifm_cstep < cm_gemm_blocks(t->ic, n) * word) &&
+           !(t->requant && t->ofm_cstep < cm_gemm_blocks(t->oc, n) * word);
 }
 
 static bool options_fit(const cm_gemm_task *t) {
@@ -91,6 +96,9 @@ static bool options_fit(const cm_gemm_task *t) {
     if ((t->wgt_keep && !t->wgt_res) || (t->ibias && !t->bias_en)) {
         return false;
     }
+    if (t->wide && (t->ibias || t->zin != 0 || t->zout != 0 || t->rne || t->full)) { /* INT16 is symmetric */
+        return false;
+    }
     return !(t->raw_out && (t->oscale_en || t->bias_en || t->requant || t->act != CM_ACT_NONE));
 }
 
@@ -98,9 +106,9 @@ uint64_t cm_gemm_wgt_words(uint32_t n, const cm_gemm_task *t) {
     uint64_t taps = (uint64_t)t->kw * t->kh;
     switch (t->op) {
     case NPU_GEMM_CTRL_OP_CONV:
-        return taps * cm_gemm_blocks(t->ic, n) * n;
+        return (taps * cm_gemm_blocks(t->ic, n) * n) << t->wide;
     case NPU_GEMM_CTRL_OP_DEPTHWISE:
-        return taps;
+        return taps << t->wide;
     default:
         return 0;
     }
@@ -109,7 +117,7 @@ uint64_t cm_gemm_wgt_words(uint32_t n, const cm_gemm_task *t) {
 /* The most input rows that the pixels of one group need. The widths of the fields keep every product here far from
  * 2^64. */
 static uint64_t rows_of_group(uint32_t n, const cm_gemm_task *t) {
-    uint64_t pixels = 2u * n * cm_gemm_group(n, t->group);
+    uint64_t pixels = 2u * n * cm_gemm_group(n, t->wide, t->group);
     uint64_t out_rows = cm_min_u64(t->oh, 1 + (pixels + t->ow - 2) / t->ow);
     return cm_min_u64(t->ih, (out_rows - 1) * t->sh + (uint64_t)(t->kh - 1) * t->dh + 1);
 }
@@ -117,7 +125,7 @@ static uint64_t rows_of_group(uint32_t n, const cm_gemm_task *t) {
 /* Data that must be on chip: weights of one block of output channels, with WGT_RES of all; the input map, or with
  * WGT_RES the rows of a group. */
 static bool memories_fit(uint32_t n, const cm_gemm_task *t) {
-    uint64_t icbs = cm_gemm_blocks(t->ic, n);
+    uint64_t icbs = (uint64_t)cm_gemm_blocks(t->ic, n) << t->wide; /* words of a pixel */
     uint64_t ocbs = cm_gemm_blocks(t->oc, n);
     uint64_t wgt_words = cm_gemm_wgt_words(n, t);
     if (wgt_words > CM_WGT_WORDS || (t->wgt_res && (ocbs + 1) / 2 * wgt_words > CM_WGT_WORDS)) {
@@ -154,7 +162,7 @@ bool cm_gemm_decode(uint32_t n, const uint32_t *regs, cm_gemm_task *out) {
         !addresses_fit(n, &t)) {
         return false;
     }
-    t.group = cm_gemm_group(n, t.group);
+    t.group = cm_gemm_group(n, t.wide, t.group);
     *out = t;
     return true;
 }
@@ -164,5 +172,6 @@ bool cm_gemm_follows(const cm_gemm_task *before, const cm_gemm_task *task) {
         return true;
     }
     return before != NULL && before->wgt_res && before->op == task->op && before->wgt_addr == task->wgt_addr &&
-           before->kw == task->kw && before->kh == task->kh && before->ic == task->ic && before->oc == task->oc;
+           before->wide == task->wide && before->kw == task->kw && before->kh == task->kh && before->ic == task->ic &&
+           before->oc == task->oc;
 }

@@ -50,6 +50,11 @@ void cm_device_set_units(cm_device *dev, bool alu, bool pool) {
     reset(dev);
 }
 
+void cm_device_set_int16(cm_device *dev, bool on) {
+    dev->regs.has_int16 = on;
+    reset(dev);
+}
+
 uint32_t cm_device_read(cm_device *dev, uint32_t offset) {
     return cm_regs_read(&dev->regs, offset);
 }
@@ -76,7 +81,7 @@ static uint64_t macs_of(const cm_gemm_task *t) {
 static void start_gemm(cm_device *dev) {
     cm_gemm_task task;
     cm_faults faults = {0};
-    if (!cm_gemm_decode(dev->regs.n, dev->regs.value, &task) ||
+    if (!cm_gemm_decode(dev->regs.n, dev->regs.value, &task) || (task.wide && !dev->regs.has_int16) ||
         !cm_gemm_follows(dev->has_before ? &dev->before : NULL, &task)) {
         cm_regs_raise_err(&dev->regs, CM_UNIT_GEMM, NPU_ERR_CONFIG_MASK);
         return;

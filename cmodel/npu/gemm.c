@@ -6,19 +6,8 @@
 
 #include <string.h>
 
-/* State of a task. */
-typedef struct gemm_run {
-    uint32_t n;
-    const cm_gemm_task *t;
-    const cm_mem *mem;
-    cm_gemm_buffers *buf;
-    cm_faults *faults;
-    const cm_log *log;
-    uint32_t row0, row1; /* rows row0..row1-1 of the input are in buf->ifm */
-} gemm_run;
-
 /* FP32 NCHW: `count` pixels from pixel p0 on, quantised and re-ordered into words of N channels, dst[pixel][icb]. */
-static void load_fp32(const gemm_run *g, uint32_t p0, uint32_t count, int8_t *dst) {
+static void load_fp32(const cm_gemm_state *g, uint32_t p0, uint32_t count, int8_t *dst) {
     const cm_gemm_task *t = g->t;
     uint32_t n = g->n;
     uint32_t icbs = cm_gemm_blocks(t->ic, n);
@@ -40,7 +29,7 @@ static void load_fp32(const gemm_run *g, uint32_t p0, uint32_t count, int8_t *ds
 }
 
 /* INT8 NHWC: the same words as they are; channels that do not exist are zero. */
-static void load_int8(const gemm_run *g, uint32_t p0, uint32_t count, int8_t *dst) {
+static void load_int8(const cm_gemm_state *g, uint32_t p0, uint32_t count, int8_t *dst) {
     const cm_gemm_task *t = g->t;
     size_t bytes = (size_t)cm_gemm_blocks(t->ic, g->n) * g->n;
     memset(dst, 0, count * bytes);
@@ -50,9 +39,9 @@ static void load_int8(const gemm_run *g, uint32_t p0, uint32_t count, int8_t *ds
 }
 
 /* Make rows row0..row1-1 those in buf->ifm. The first row only moves down; rows already loaded are kept. */
-static void load_rows(gemm_run *g, uint32_t row0, uint32_t row1) {
+static void load_rows(cm_gemm_state *g, uint32_t row0, uint32_t row1) {
     const cm_gemm_task *t = g->t;
-    size_t row_bytes = (size_t)t->iw * cm_gemm_blocks(t->ic, g->n) * g->n;
+    size_t row_bytes = ((size_t)t->iw * cm_gemm_blocks(t->ic, g->n) * g->n) << t->wide;
     uint32_t have = g->row1 > row0 ? g->row1 - row0 : 0;
     if (have > 0) {
         memmove(g->buf->ifm, &g->buf->ifm[(row0 - g->row0) * row_bytes], have * row_bytes);
@@ -60,7 +49,9 @@ static void load_rows(gemm_run *g, uint32_t row0, uint32_t row1) {
     if (row1 > row0 + have) {
         uint32_t count = (row1 - row0 - have) * t->iw;
         int8_t *dst = &g->buf->ifm[have * row_bytes];
-        if (t->nhwc_in) {
+        if (t->wide) {
+            cm_gemm_load_wide(g, (row0 + have) * t->iw, count, dst);
+        } else if (t->nhwc_in) {
             load_int8(g, (row0 + have) * t->iw, count, dst);
         } else {
             load_fp32(g, (row0 + have) * t->iw, count, dst);
@@ -71,7 +62,7 @@ static void load_rows(gemm_run *g, uint32_t row0, uint32_t row1) {
 }
 
 /* The input rows of output pixels p0..p1-1, as far as they are inside the map. */
-static void load_rows_of(gemm_run *g, uint32_t p0, uint32_t p1) {
+static void load_rows_of(cm_gemm_state *g, uint32_t p0, uint32_t p1) {
     const cm_gemm_task *t = g->t;
     uint32_t begin = p0 / t->ow * t->sh; /* counted from the top of the padding, so that it stays positive */
     uint32_t end = (p1 - 1) / t->ow * t->sh + (t->kh - 1) * t->dh + 1;
@@ -82,7 +73,7 @@ static void load_rows_of(gemm_run *g, uint32_t p0, uint32_t p1) {
     }
 }
 
-static void load_factors(const gemm_run *g) {
+static void load_factors(const cm_gemm_state *g) {
     const cm_gemm_task *t = g->t;
     uint32_t bytes = 4 * ((t->oc + 3) / 4 * 4);
     if (t->oscale_en) {
@@ -94,7 +85,7 @@ static void load_factors(const gemm_run *g) {
 }
 
 /* Weights of block ocb; in memory each block starts on a multiple of 16 bytes. */
-static void load_weights(const gemm_run *g, uint32_t ocb, int8_t *dst) {
+static void load_weights(const cm_gemm_state *g, uint32_t ocb, int8_t *dst) {
     uint32_t bytes = (uint32_t)cm_gemm_wgt_words(g->n, g->t) * g->n;
     if (bytes > 0) {
         cm_exec_read(g->mem, g->faults, g->t->wgt_addr + ocb * ((bytes + 15) / 16 * 16), dst, bytes);
@@ -102,7 +93,7 @@ static void load_weights(const gemm_run *g, uint32_t ocb, int8_t *dst) {
 }
 
 /* All blocks of a tile at one kernel position; DEPTHWISE and CONVERT have one, whose weights are on the diagonal. */
-static void compute_position(const gemm_run *g, const cm_gemm_task *view, uint32_t ocb, uint32_t tile, uint32_t ky,
+static void compute_position(const cm_gemm_state *g, const cm_gemm_task *view, uint32_t ocb, uint32_t tile, uint32_t ky,
                              uint32_t kx, const int8_t *wgt) {
     cm_gemm_buffers *buf = g->buf;
     uint32_t n = g->n;
@@ -123,12 +114,16 @@ static void compute_position(const gemm_run *g, const cm_gemm_task *view, uint32
 }
 
 /* One tile: all its blocks through im2col, mesh and acc, then into the ofm buffer at pixel `at` of each channel. */
-static void compute_tile(const gemm_run *g, uint32_t ocb, uint32_t tile, uint32_t at, const int8_t *wgt) {
+static void compute_tile(const cm_gemm_state *g, uint32_t ocb, uint32_t tile, uint32_t at, const int8_t *wgt) {
     cm_gemm_buffers *buf = g->buf;
     uint32_t n = g->n;
     cm_gemm_task view = *g->t; /* the rows in buf->ifm as a map of their own */
     view.pad_t += g->row0;
     view.ih = g->row1 - g->row0;
+    if (view.wide) {
+        cm_gemm_tile_wide(g, &view, ocb, tile, at, wgt);
+        return;
+    }
     for (uint32_t ky = 0; ky < view.kh; ky++) {
         for (uint32_t kx = 0; kx < view.kw; kx++) {
             compute_position(g, &view, ocb, tile, ky, kx, wgt);
@@ -142,7 +137,7 @@ static void compute_tile(const gemm_run *g, uint32_t ocb, uint32_t tile, uint32_
 }
 
 /* `count` results of output channel oc from pixel p0 on into buf->result. */
-static void post_channel(const gemm_run *g, uint32_t oc, uint32_t p0, uint32_t count) {
+static void post_channel(const cm_gemm_state *g, uint32_t oc, uint32_t p0, uint32_t count) {
     const cm_gemm_task *t = g->t;
     cm_gemm_buffers *buf = g->buf;
     const int32_t *sums = &buf->ofm[oc % g->n * CM_GROUP_PIXELS];
@@ -161,7 +156,7 @@ static void post_channel(const gemm_run *g, uint32_t oc, uint32_t p0, uint32_t c
 
 /* Post-process and write back `count` pixels from pixel p0 on of block ocb. Of an NCHW output only the channels that
  * exist are there. */
-static void write_group(const gemm_run *g, uint32_t ocb, uint32_t p0, uint32_t count) {
+static void write_group(const cm_gemm_state *g, uint32_t ocb, uint32_t p0, uint32_t count) {
     const cm_gemm_task *t = g->t;
     cm_gemm_buffers *buf = g->buf;
     uint32_t n = g->n;
@@ -185,18 +180,22 @@ static void write_group(const gemm_run *g, uint32_t ocb, uint32_t p0, uint32_t c
 }
 
 /* Output pixels p0..p1-1 of block ocb. */
-static void run_group(const gemm_run *g, uint32_t ocb, uint32_t p0, uint32_t p1, const int8_t *wgt) {
+static void run_group(const cm_gemm_state *g, uint32_t ocb, uint32_t p0, uint32_t p1, const int8_t *wgt) {
     for (uint32_t p = p0; p < p1; p += 2 * g->n) {
         compute_tile(g, ocb, p / (2 * g->n), p - p0, wgt);
     }
-    write_group(g, ocb, p0, p1 - p0);
+    if (g->t->wide) {
+        cm_gemm_write_wide(g, ocb, p0, p1 - p0);
+    } else {
+        write_group(g, ocb, p0, p1 - p0);
+    }
 }
 
 void cm_gemm_execute(uint32_t n, const cm_gemm_task *t, const cm_mem *mem, cm_gemm_buffers *buf, cm_faults *faults,
                      const cm_log *log) {
-    gemm_run g = {.n = n, .t = t, .mem = mem, .buf = buf, .faults = faults, .log = log};
+    cm_gemm_state g = {.n = n, .t = t, .mem = mem, .buf = buf, .faults = faults, .log = log};
     uint32_t pixels = t->ow * t->oh;
-    uint32_t group = 2 * n * cm_gemm_group(n, t->group);
+    uint32_t group = 2 * n * cm_gemm_group(n, t->wide, t->group);
     uint32_t ocbs = cm_gemm_blocks(t->oc, n);
     size_t wgt_bytes = (size_t)cm_gemm_wgt_words(n, t) * n;
 

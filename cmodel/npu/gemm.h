@@ -28,7 +28,14 @@ typedef struct cm_gemm_buffers {
     int32_t ofm[CM_MAX_N * CM_GROUP_PIXELS]; /* [channel][pixel of the group] */
     int32_t psum[CM_GROUP_PIXELS];
     uint32_t result[CM_GROUP_PIXELS];
-    int8_t words[CM_GROUP_PIXELS * CM_MAX_N]; /* [pixel of the group][channel] */
+    int8_t words[CM_GROUP_PIXELS * CM_MAX_N]; /* [pixel of the group][channel]; INT16: [pixel][high][channel] */
+    /* INT16: groups have half of the pixels */
+    int8_t act_high[2 * CM_MAX_N * CM_MAX_N];
+    int64_t product_wide[2 * CM_MAX_N * CM_MAX_N];
+    int64_t acc_wide[2 * CM_MAX_N * CM_MAX_N];
+    int64_t ofm_wide[CM_MAX_N * CM_GROUP_PIXELS / 2];
+    int64_t psum_wide[CM_GROUP_PIXELS / 2];
+    uint64_t result_wide[CM_GROUP_PIXELS / 2];
 } cm_gemm_buffers;
 
 /* Blocks of n channels. */
@@ -37,8 +44,8 @@ static inline uint32_t cm_gemm_blocks(uint32_t channels, uint32_t n) {
 }
 
 /* Tiles written back together, from the value of the register. */
-static inline uint32_t cm_gemm_group(uint32_t n, uint32_t tiles) {
-    uint32_t most = CM_GROUP_PIXELS / (2 * n);
+static inline uint32_t cm_gemm_group(uint32_t n, bool wide, uint32_t tiles) {
+    uint32_t most = CM_GROUP_PIXELS / (2 * n) >> wide;
     return tiles == 0 ? 1 : tiles > most ? most : tiles;
 }
 
@@ -48,6 +55,23 @@ uint64_t cm_gemm_wgt_words(uint32_t n, const cm_gemm_task *t);
 /* True when sizes and options are inside the limits of docs/npu/npu.md section 3.2 (addresses and the task before are
  * not checked). */
 bool cm_gemm_fits(uint32_t n, const cm_gemm_task *t);
+
+/* State of a task. */
+typedef struct cm_gemm_state {
+    uint32_t n;
+    const cm_gemm_task *t;
+    const cm_mem *mem;
+    cm_gemm_buffers *buf;
+    cm_faults *faults;
+    const cm_log *log;
+    uint32_t row0, row1; /* rows row0..row1-1 of the input are in buf->ifm */
+} cm_gemm_state;
+
+/* Steps of an INT16 task, as those of gemm.c. */
+void cm_gemm_load_wide(const cm_gemm_state *g, uint32_t p0, uint32_t count, int8_t *dst);
+void cm_gemm_tile_wide(const cm_gemm_state *g, const cm_gemm_task *view, uint32_t ocb, uint32_t tile, uint32_t at,
+                       const int8_t *wgt);
+void cm_gemm_write_wide(const cm_gemm_state *g, uint32_t ocb, uint32_t p0, uint32_t count);
 
 /* Execute a task for which cm_gemm_fits() holds; adds to *faults. log: intermediate values, or NULL. */
 void cm_gemm_execute(uint32_t n, const cm_gemm_task *t, const cm_mem *mem, cm_gemm_buffers *buf, cm_faults *faults,

@@ -9,7 +9,7 @@
 
 void cm_im2col_block(const cm_gemm_task *t, uint32_t n, const int8_t *ifm, uint32_t tile, uint32_t ky, uint32_t kx,
                      uint32_t icb, int8_t *out) {
-    size_t blocks = cm_div_up(t->ic, n);
+    size_t blocks = (size_t)cm_div_up(t->ic, n) << t->wide; /* words of a pixel */
     uint64_t pixels = (uint64_t)t->ow * t->oh;
     uint64_t first = (uint64_t)tile * 2 * n;
     int64_t oy = (int64_t)(first / t->ow);

@@ -16,3 +16,13 @@ void cm_layout(uint32_t n, uint32_t channels, uint32_t count, uint32_t in_scale,
         }
     }
 }
+
+void cm_layout_wide(uint32_t n, uint32_t channels, uint32_t count, uint32_t in_scale, const uint32_t *in, int8_t *out) {
+    for (uint32_t c = 0; c < n; c++) {
+        for (uint32_t i = 0; i < count; i++) {
+            const int16_t q = c < channels ? cm_fp_f32_to_i16(cm_fp_mul(in[c * count + i], in_scale)) : 0;
+            out[2 * i * n + c] = (int8_t)(q & 0xFF);
+            out[(2 * i + 1) * n + c] = (int8_t)(q >> 8);
+        }
+    }
+}

@@ -76,3 +76,33 @@ void cm_mesh_diagonal(uint32_t n, const int8_t *act, const int8_t *wgt, int32_t 
         }
     }
 }
+
+void cm_mesh_block_wide(uint32_t n, const int8_t *low, const int8_t *high, const int8_t *wgt, int64_t *out) {
+    int32_t w[32 * 32];
+    for (uint32_t r = 0; r < n; r++) {
+        for (uint32_t c = 0; c < n; c++) {
+            w[r * n + c] = cm_i16(wgt[2 * r * n + c], wgt[(2 * r + 1) * n + c]);
+        }
+    }
+    for (uint32_t j = 0; j < 2 * n; j++) {
+        int64_t sum[32] = {0};
+        for (uint32_t r = 0; r < n; r++) {
+            const int32_t a = cm_i16(low[j * n + r], high[j * n + r]);
+            for (uint32_t c = 0; c < n; c++) {
+                sum[c] += a * w[r * n + c]; /* at most 2^30: an int32 */
+            }
+        }
+        for (uint32_t c = 0; c < n; c++) {
+            out[j * n + c] = sum[c];
+        }
+    }
+}
+
+void cm_mesh_diagonal_wide(uint32_t n, const int8_t *low, const int8_t *high, const int8_t *wgt, int64_t *out) {
+    for (uint32_t j = 0; j < 2 * n; j++) {
+        for (uint32_t c = 0; c < n; c++) {
+            const int32_t w = wgt != NULL ? cm_i16(wgt[c], wgt[n + c]) : 1;
+            out[j * n + c] = cm_i16(low[j * n + c], high[j * n + c]) * w;
+        }
+    }
+}

@@ -59,7 +59,8 @@ void cm_regs_reset(cm_regs *r) {
         r->value[reg_table[i].offset / 4] = reg_table[i].reset;
     }
     r->value[NPU_REG_CONFIG / 4] |= r->n << NPU_CONFIG_MESH_N_LSB | (uint32_t)r->has_alu << NPU_CONFIG_EN_ALU_LSB |
-                                    (uint32_t)r->has_pool << NPU_CONFIG_EN_POOL_LSB;
+                                    (uint32_t)r->has_pool << NPU_CONFIG_EN_POOL_LSB |
+                                    (uint32_t)r->has_int16 << NPU_CONFIG_EN_INT16_LSB;
 }
 
 uint32_t cm_regs_irq(const cm_regs *r) {

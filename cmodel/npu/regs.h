@@ -18,7 +18,7 @@ typedef enum cm_unit { CM_UNIT_ALU = 0, CM_UNIT_POOL = 1, CM_UNIT_GEMM = 2, CM_U
 
 typedef struct cm_regs {
     uint32_t n;
-    bool has_alu, has_pool;
+    bool has_alu, has_pool, has_int16;
     uint32_t value[CM_REG_WORDS];
 } cm_regs;
 

@@ -1,4 +1,4 @@
-/* ops_vector.c - the operator space of the tests pool, eltwise, act, reduce, rows and convert. */
+/* ops_vector.c - the operator space of the tests pool, eltwise, act, reduce, rows, convert and int16. */
 #include "models.h"
 
 #include "npu_regs.h"
@@ -16,6 +16,12 @@ static const char *const convert_shapes[] = {"any", "point", "line", "large", "d
 static const char *const directions[] = {"int8", "fp32"};
 static const char *const convert_data[] = {"uniform", "extreme", "zeros", "sparse", "ramp", "specials", "halves"};
 static const char *const convert_scales[] = {"calib", "pow2", "tiny", "huge", "special"};
+
+static const char *const int16_ops[] = {"conv", "dw", "to", "from"};
+static const char *const int16_data[] = {"plain", "extreme", "small", "specials"};
+static const char *const int16_layouts[] = {"fp32", "int16"};
+static const char *const int16_acts[] = {"none", "relu", "leaky"};
+static const char *const int16_resident[] = {"auto", "no", "yes"};
 
 static const cov_bin pool_shape_bins[] = {NPU_ENUM(pool_shapes, 6, ":shape=%")};
 static const cov_bin type_bins[] = {NPU_ENUM(pool_types, NPU_POOL_CTRL_TYPE_COUNT, ":type=%")};
@@ -35,6 +41,17 @@ static const cov_bin convert_shape_bins[] = {NPU_ENUM(convert_shapes, 5, ":shape
 static const cov_bin to_bins[] = {NPU_ENUM(directions, 2, ":to=%")};
 static const cov_bin convert_data_bins[] = {NPU_ENUM(convert_data, 7, ":data=%"), NPU_ONES};
 static const cov_bin convert_scale_bins[] = {NPU_ENUM(convert_scales, 5, ":scale=%")};
+static const cov_bin int16_op_bins[] = {NPU_ENUM(int16_ops, 4, ":op=%")};
+static const cov_bin int16_data_bins[] = {NPU_ENUM(int16_data, 4, ":data=%")};
+static const cov_bin int16_in_bins[] = {NPU_ENUM(int16_layouts, 2, ":in=%")};
+static const cov_bin int16_out_bins[] = {NPU_ENUM(int16_layouts, 2, ":out=%")};
+static const cov_bin int16_act_bins[] = {NPU_ENUM(int16_acts, 3, ":act=%")};
+static const cov_bin int16_res_bins[] = {NPU_ENUM(int16_resident, 3, ":res=%")};
+static const cov_bin ic_rest_bins[] = {NPU_RESTS(":ic=")};
+static const cov_bin oc_rest_bins[] = {NPU_RESTS(":oc=")};
+static const cov_bin slice_bins[] = {
+    {COV_VALUE("one", 0)},
+    {COV_VALUE("several", 1), .hint = ":op=conv ic=20 oc=8 h=6 w=6 kw=3 kh=3 d=1 max_ic=1 max_ow=0 max_ow2=0"}};
 static const cov_bin window_bins[] = {
     {COV_EACH(1, 9)}, {COV_RANGE("10..31", 10, 31)}, {COV_RANGE("32..", 32, COV_MAX)}};
 static const cov_bin stride_bins[] = {{COV_EACH(1, 5)}, {COV_RANGE("6..", 6, COV_MAX)}};
@@ -66,6 +83,13 @@ NPU_VALUE(pt, of_window(c, "p", -1, "pt"))
 NPU_VALUE(pb, of_window(c, "p", -1, "pb"))
 NPU_VALUE(c_rest, npu_rest(npu_knob(c, "c"), c->n))
 NPU_VALUE(w_rest, npu_rest(npu_knob(c, "w"), c->n))
+NPU_VALUE(ic_rest, npu_rest(npu_knob(c, "ic"), c->n))
+NPU_VALUE(oc_rest, npu_knob(c, "op") == 0 ? npu_rest(npu_knob(c, "oc"), c->n) : COV_NONE)
+/* Is the sum of a convolution made by several tasks? */
+NPU_VALUE(slices, npu_knob(c, "op") != 0                                                           ? COV_NONE
+                  : npu_knob(c, "max_ic") != 0 && npu_knob(c, "max_ic") * c->n < npu_knob(c, "ic") ? 1
+                  : npu_knob(c, "max_kh") != 0 && npu_knob(c, "max_kh") < npu_knob(c, "kh")        ? 1
+                                                                                                   : 0)
 /* Knobs that only one kind of reduction has. */
 NPU_VALUE(dot_length, npu_knob(c, "what") == 0 ? npu_knob(c, "len") : COV_NONE)
 NPU_VALUE(mean_w, npu_knob(c, "what") == 1 ? npu_knob(c, "w") : COV_NONE)
@@ -152,6 +176,21 @@ NPU_VALUE(mean_c, npu_knob(c, "what") == 1 ? npu_knob(c, "c") : COV_NONE)
     P(scale, "the quantiser's factor is tiny, huge or special", convert_scale_bins)                                    \
     AROUND(P, D)
 
+#define INT16(P, D)                                                                                                    \
+    P(op, "one operator is that of INT8", int16_op_bins)                                                               \
+    P(in, "a word of one of the two planes goes to the other", int16_in_bins)                                          \
+    P(out, "a result is written in the place of another plane, or of half a word", int16_out_bins)                     \
+    P(act, "the activation of a result that shares a word", int16_act_bins)                                            \
+    P(bias, "the bias is added to half of an int64", flag_bins)                                                        \
+    P(data, "carries between bytes, between the halves of a sum; the quantiser", int16_data_bins)                      \
+    D(ic_rest, "bytes beyond the last input channel count", ic_rest_bins, ic_rest, NULL)                               \
+    D(oc_rest, "planes beyond the last output channel are not 0", oc_rest_bins, oc_rest, NULL)                         \
+    D(slices, "partial sums are int32", slice_bins, slices, NULL)                                                      \
+    P(res, "rows are freed by words of INT8", int16_res_bins)                                                          \
+    P(second, "the result depends on the splits", flag_bins)                                                           \
+    P(bus, "a unit loses data with slow or bursty memory", bus_bins)                                                   \
+    P(wait, "interrupt and status are inconsistent", wait_bins)
+
 static const cov_rule pool_rules[] = {{COV_IGNORED, "a maximum has no divisor", {"max", NULL, "yes"}}};
 static const cov_cross pool_crosses[] = {
     {COV_CROSS("kw_sw", "windows wider than their stride share columns", "kw", "sw")},
@@ -192,10 +231,16 @@ static const cov_cross convert_crosses[] = {
     {COV_CROSS("data_scale", "halves, zeros and NaN at a factor of the quantiser", "to", "data", "scale")},
     {COV_CROSS("rest", "the last lanes, in both directions", "to", "c_rest")}};
 
+static const cov_cross int16_crosses[] = {
+    {COV_CROSS("op_data", "one operator with one class of values", "op", "data")},
+    {COV_CROSS("layouts", "input and output of both kinds", "in", "out", "slices")},
+    {COV_CROSS("rests", "the last channels of both sides", "ic_rest", "oc_rest")}};
+
 const npu_model npu_models_vector[] = {NPU_MODEL("pool", POOL, "pooling", pool_crosses),
                                        NPU_MODEL("eltwise", ELTWISE, "elementwise operations", eltwise_crosses),
                                        NPU_MODEL("act", ACT, "activations by themselves", act_crosses),
                                        NPU_MODEL("reduce", REDUCE, "inner products and averages", reduce_crosses),
                                        NPU_MODEL("rows", ROWS, "softmax and normalisations", rows_crosses),
                                        NPU_MODEL("convert", CONVERT, "conversions between layouts", convert_crosses),
+                                       NPU_MODEL("int16", INT16, "INT16 convolutions", int16_crosses),
                                        {0}};

@@ -17,7 +17,7 @@ REGRESS_DATA += $(XTINY_NETS)
 REGRESS_DATA += $(if $(filter networks,$(SUITE)),$(SUITE_NETS:%=build/networks/%.param))
 
 NET_ARGS = $(if $(NET),--net $(NET) --bin $(BIN)) $(if $(IMAGES),--images $(IMAGES)) $(if $(CALIB),--calib $(CALIB)) \
-  $(if $(DEVICE),--device $(DEVICE)) $(if $(ASYM),--asym) \
+  $(if $(DEVICE),--device $(DEVICE)) $(if $(ASYM),--asym) $(if $(INT16),--int16) \
   $(if $(COUNT),--count $(COUNT)) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
 # without labelled images: one inference of any network, with the report of the runtime
 RUN_ARGS = run --net $(NET) $(if $(BIN),--bin $(BIN)) $(if $(INPUT),--input $(INPUT)) $(if $(IMAGE),--image $(IMAGE)) \
@@ -26,7 +26,7 @@ RUN_ARGS = run --net $(NET) $(if $(BIN),--bin $(BIN)) $(if $(INPUT),--input $(IN
   $(if $(DEVICE),--device $(DEVICE)) $(if $(PLAN),--plan $(PLAN)) \
   $(if $(JSON),--json $(JSON)) $(if $(STALLS),--stalls) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
 network: ## networks | run a network on model and RTL: handwritten digits, or NET= | NET= BIN= IMAGES= \
-    [CALIB= COUNT= ASYM=1]: quantised (ASYM: with zero-points), accuracy over the images; \
+    [CALIB= COUNT= ASYM=1 INT16=1]: quantised (ASYM: with zero-points), accuracy over the images; \
     NET= [BIN= SHAPE=WxHxC INPUT=x.f32 IMAGE= ORDER=bgr|rgb|gray MEAN= NORM= \
     TABLE= NAMES= JSON= PLAN=search]: any network once, with a report; DEVICE=model, rtl, tandem, ...
 	@scripts/build.sh $(OUT)/tandem-net
@@ -35,11 +35,13 @@ network: ## networks | run a network on model and RTL: handwritten digits, or NE
 .PHONY: networks
 networks: ## networks | run every topology of DATA= through the runtime | \
     docs/networks.md; DATA=: folders param/ and \
-    darknet/; also those of tools/netgen.py
+    darknet/; also those of tools/netgen.py; NCNN=: folder with ncnn's package; TANDEM=1: on the RTL, N=32, too
 	$(call need,DATA,make networks DATA=folder)
 	@scripts/build.sh $(HOST)/tandem-net-model
+	@$(if $(NCNN),$(MAKE) --no-print-directory python)
+	@$(if $(TANDEM),scripts/build.sh CFG=n32 KIND=fast $(BUILD)/n32-fast/tandem-net)
 	$(PYTHON) tools/survey_networks.py --program $(HOST)/tandem-net-model --data $(DATA) --n $(N) --seed $(SEED) \
-	  --output docs/networks.md
+	  $(if $(NCNN),--ncnn $(NCNN)) $(if $(TANDEM),--tandem $(BUILD)/n32-fast/tandem-net) --output docs/networks.md
 
 .PHONY: engines
 engines: ## networks | run networks on the other engines, beside FP32 | \
@@ -49,6 +51,18 @@ engines: ## networks | run networks on the other engines, beside FP32 | \
 	@scripts/build.sh DUT=sgemm CFG=s8r4 KIND=fast $(BUILD)/sgemm/s8r4-fast/tandem-net
 	@scripts/build.sh DUT=sac CFG=s KIND=fast $(BUILD)/sac/s-fast/tandem-net
 	$(PYTHON) tools/survey_engines.py $(BUILD) $(DATA) docs/engines.md
+
+.PHONY: widths
+WIDTHS = $(HOST)/tandem-net-model widths
+widths: ## networks | INT8, asymmetric INT8 and INT16 beside FP32: noise of each layer, first classes | digits and \
+    detector on the model; DATA=: SqueezeNet v1.1 too
+	@scripts/build.sh $(HOST)/tandem-net-model
+	@$(WIDTHS) --net models/digits/digits.param --bin models/digits/digits.bin --norm 0.0625 --order gray \
+	  --image models/digits/heldout.csv --ranges models/digits/calibration.csv
+	@$(WIDTHS) --net models/detector/detector.param --bin models/detector/detector.bin --norm 0.0078125 --mean 128 \
+	  --order gray --image models/detector/pictures/*.png
+	@$(if $(DATA),$(WIDTHS) --net $(DATA)/squeezenet/squeezenet_v1.1.param \
+	  --bin $(DATA)/squeezenet/squeezenet_v1.1.bin --mean 104,117,123 --image $(DATA)/images/*.jpg)
 
 .PHONY: predict
 predict: ## networks | compare predicted cycles of operators with the RTL's | CFG= SHAPE=56x56x64: single operators; \

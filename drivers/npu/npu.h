@@ -58,6 +58,7 @@ typedef struct npu {
     const npu_hal *hal;
     uint32_t n;                       /* mesh size */
     uint32_t units;                   /* bit u: the device has unit u */
+    bool int16;                       /* it computes INT16 convolutions */
     npu_wait wait;                    /* how to wait for completion */
     uint32_t timeout_us;              /* longest wait for one task, in microseconds */
     uint16_t started[NPU_UNIT_COUNT]; /* tasks started since reset, modulo 65536 */
@@ -87,11 +88,13 @@ typedef enum npu_act {
     NPU_ACT_COUNT
 } npu_act;
 
-typedef enum npu_layout { NPU_FP32_NCHW = 0, NPU_INT8_NHWC = 1 } npu_layout;
+/* NPU_INT16_NHWC: of convolutions and conversions only, on devices with npu.int16. A block of N channels of a pixel is
+ * 2N bytes: the low bytes of the channels, then the high ones (docs/npu/npu.md section 3.1). */
+typedef enum npu_layout { NPU_FP32_NCHW = 0, NPU_INT8_NHWC = 1, NPU_INT16_NHWC = 2 } npu_layout;
 
 /* A tensor of w x h pixels and c channels in device memory. step: NCHW: bytes from channel to channel, a multiple of 16
  * (of 4 where w*h = 1); NHWC: pixel pitch in bytes, a multiple of N, at least align(c,N). addr: a multiple of 4 (NHWC:
- * of N). */
+ * of N); with 2N in the place of N for INT16. */
 typedef struct npu_tensor {
     uint32_t addr, step;
     uint32_t w, h, c; /* 1..65535 */
@@ -107,12 +110,12 @@ typedef struct npu_quant {
 } npu_quant;
 
 /*
- * A convolution; INT8 inside. groups = ic = oc is a depthwise convolution.
+ * A convolution; INT8 inside, with `wide` INT16. groups = ic = oc is a depthwise convolution.
  * ow = (iw + pad_l + pad_r - ((kw-1)*dil_w + 1)) / stride_w + 1 (rounded down), oh likewise.
  */
 typedef struct npu_conv {
     uint32_t iw, ih, ic, oc; /* 1..65535 */
-    /* 1..255; kw*N at most 4608 unless depthwise (so kw at most 144 where N = 32) */
+    /* 1..255; kw*N at most 4608 (wide: 2304) unless depthwise (so kw at most 144 where N = 32) */
     uint32_t kw, kh;
     uint32_t stride_w, stride_h;         /* 1..255 */
     uint32_t dil_w, dil_h;               /* 1..255 */
@@ -123,6 +126,9 @@ typedef struct npu_conv {
     bool has_bias;
     bool int_bias; /* with has_bias: the biases are int32 in steps of the sums (npu_conv_fold_bias) */
     npu_quant quant;
+    /* INT16: inputs, weights, and sums of int64; the layouts are FP32 and INT16, quant is 0 and int_bias false. Half of
+     * the speed, twice the bytes of weights and NHWC tensors. NPU_ERR_NO_UNIT where the device has no INT16. */
+    bool wide;
     npu_layout in_layout, out_layout;
     uint32_t in_scale;               /* FP32 bits: quantiser of the input (INT8: the one it was made with) */
     uint32_t out_scale;              /* FP32 bits: quantiser of an INT8 output */
@@ -130,7 +136,7 @@ typedef struct npu_conv {
     uint32_t wgt_addr;               /* packed weights (npu_conv_pack_weights), multiple of 16 */
     uint32_t oscale_addr, bias_addr; /* FP32 (int_bias: int32), align(oc,4) entries, multiple of 16 */
     uint32_t ofm_addr, ofm_cstep;    /* output, see npu_tensor */
-    /* partial sums of an INT8 output, multiple of 16; at least plan->scratch_bytes */
+    /* partial sums of an NHWC output or of INT16, multiple of 16; at least plan->scratch_bytes */
     uint32_t scratch_addr, scratch_bytes;
 } npu_conv;
 
@@ -186,6 +192,11 @@ npu_status npu_conv_plan_make(uint32_t n, const npu_conv *conv, const npu_conv_s
 npu_status npu_conv_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, const int8_t *weights, int8_t *dst,
                                  size_t dst_bytes);
 
+/* The same for INT16 (conv->wide); in the packed form each word of N bytes becomes two, the low bytes and then the high
+ * ones. NPU_ERR_LAYOUT where conv->wide is not what the function is for. */
+npu_status npu_conv_pack_weights16(const npu_conv *conv, const npu_conv_plan *plan, const int16_t *weights, int8_t *dst,
+                                   size_t dst_bytes);
+
 /*
  * oscale[c] = f32(1 / f32(in_scale * w_scale[c])), +0 where w_scale[c] is 0; entries from oc to align(oc,4) are 0.
  * `dst` holds plan->param_bytes bytes. w_scale: oc FP32 values; w_scale multiplies real weights to INT8 (127/absmax).
@@ -231,10 +242,10 @@ npu_status npu_linear_pack_weights(const npu_conv *conv, const npu_conv_plan *pl
                                    const int8_t *weights, int8_t *dst, size_t dst_bytes);
 
 /*
- * Change layout and precision: FP32 NCHW -> INT8 NHWC (quantise with `scale`, 127/threshold; quant.in_zero is its
- * zero-point), INT8 NHWC -> FP32 NCHW (dequantise: y = f32(q - quant.in_zero) * scale; the array at factor_addr,
- * npu_convert_factor_bytes() bytes, is written by npu_convert_make_factors()). Same w, h, c. quant.out_zero is 0
- * (NPU_ERR_LAYOUT).
+ * Change layout and precision: FP32 NCHW -> INT8 or INT16 NHWC (quantise with `scale`, 127/threshold or
+ * 32767/threshold; quant.in_zero is the zero-point, 0 with INT16), INT8 or INT16 NHWC -> FP32 NCHW (dequantise:
+ * y = f32(q - quant.in_zero) * scale; the array at factor_addr, npu_convert_factor_bytes() bytes, is written by
+ * npu_convert_make_factors()). Same w, h, c. quant.out_zero is 0 (NPU_ERR_LAYOUT).
  */
 typedef struct npu_convert {
     npu_tensor in, out;

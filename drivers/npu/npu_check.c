@@ -90,17 +90,21 @@ bool npu_area_overlap(const npu_area *a, const npu_area *b) {
 
 npu_area npu_tensor_area(const npu_tensor *t, uint32_t n) {
     npu_area a = {.addr = t->addr, .step = t->step, .pieces = t->c, .bytes = (uint64_t)t->w * t->h * 4};
-    if (t->layout == NPU_INT8_NHWC) {
+    if (t->layout != NPU_FP32_NCHW) {
         uint64_t pixels = (uint64_t)t->w * t->h;
         /* more pixels than a uint32_t counts overflow the address space anyway */
         a.pieces = pixels > UINT32_MAX ? UINT32_MAX : (uint32_t)pixels;
-        a.bytes = npu_align(t->c, n);
+        a.bytes = (uint64_t)npu_align(t->c, n) * npu_element_bytes(t->layout);
     }
     return a;
 }
 
 npu_status npu_tensor_check(const npu_tensor *t, uint32_t n) {
-    if (t->layout != NPU_FP32_NCHW && t->layout != NPU_INT8_NHWC) {
+    return t->layout == NPU_INT16_NHWC ? NPU_ERR_LAYOUT : npu_tensor_check_gemm(t, n);
+}
+
+npu_status npu_tensor_check_gemm(const npu_tensor *t, uint32_t n) {
+    if (t->layout != NPU_FP32_NCHW && t->layout != NPU_INT8_NHWC && t->layout != NPU_INT16_NHWC) {
         return NPU_ERR_ARG;
     }
     if (t->w == 0 || t->h == 0 || t->c == 0) {
@@ -109,9 +113,10 @@ npu_status npu_tensor_check(const npu_tensor *t, uint32_t n) {
     if (t->w > NPU_MAX_DIM || t->h > NPU_MAX_DIM || t->c > NPU_MAX_DIM) {
         return NPU_ERR_TOO_LARGE;
     }
-    bool int8 = t->layout == NPU_INT8_NHWC;
-    uint32_t step_align = int8 ? n : (t->w == 1 && t->h == 1 ? 4 : CHANNEL_ALIGN);
-    if (t->addr % (int8 ? n : 4) != 0 || t->step % step_align != 0) {
+    bool nhwc = t->layout != NPU_FP32_NCHW;
+    uint32_t block = n * npu_element_bytes(t->layout);
+    uint32_t step_align = nhwc ? block : (t->w == 1 && t->h == 1 ? 4 : CHANNEL_ALIGN);
+    if (t->addr % (nhwc ? block : 4) != 0 || t->step % step_align != 0) {
         return NPU_ERR_ALIGN;
     }
     npu_area area = npu_tensor_area(t, n);

@@ -18,12 +18,12 @@ typedef struct part {
     bool first, last; /* the first and the last slice that these output pixels get */
 } part;
 
-static bool int8_in(const npu_conv *c) {
-    return c->in_layout == NPU_INT8_NHWC;
+static bool nhwc_in(const npu_conv *c) {
+    return c->in_layout != NPU_FP32_NCHW;
 }
 
-static bool int8_out(const npu_conv *c) {
-    return c->out_layout == NPU_INT8_NHWC;
+static bool nhwc_out(const npu_conv *c) {
+    return c->out_layout != NPU_FP32_NCHW;
 }
 
 /* ---- positions of tasks ---- */
@@ -31,24 +31,27 @@ static bool int8_out(const npu_conv *c) {
 static uint32_t output_addr(const npu_conv_state *s, const part *t) {
     const npu_conv *c = &s->conv;
     uint32_t pixel = t->oh0 * s->plan.ow + t->ow0;
-    return int8_out(c) ? c->ofm_addr + pixel * c->ofm_cstep + t->oc0 : c->ofm_addr + t->oc0 * c->ofm_cstep + pixel * 4;
+    return nhwc_out(c) ? c->ofm_addr + pixel * c->ofm_cstep + t->oc0 * npu_element_bytes(c->out_layout)
+                       : c->ofm_addr + t->oc0 * c->ofm_cstep + pixel * 4;
 }
 
-/* Partial sums: in the FP32 output itself, or in the scratch buffer of an INT8 output, for the output channels of one
- * task at a time. */
+/* Partial sums: in the FP32 output itself, or in the scratch buffer of an NHWC output or of INT16, for the output
+ * channels of one task at a time. */
 static uint32_t psum_step(const npu_conv_state *s) {
-    return int8_out(&s->conv) ? (uint32_t)npu_conv_scratch_step(&s->plan) : s->conv.ofm_cstep;
+    return npu_conv_uses_scratch(&s->conv) ? (uint32_t)npu_conv_scratch_step(&s->conv, &s->plan) : s->conv.ofm_cstep;
 }
 
 static uint32_t psum_addr(const npu_conv_state *s, const part *t) {
     uint32_t pixel = t->oh0 * s->plan.ow + t->ow0;
-    return int8_out(&s->conv) ? s->conv.scratch_addr + pixel * 4 : output_addr(s, t);
+    return npu_conv_uses_scratch(&s->conv) ? s->conv.scratch_addr + pixel * npu_conv_sum_bytes(&s->conv)
+                                           : output_addr(s, t);
 }
 
 static uint32_t input_addr(const npu_conv_state *s, const part *t) {
     const npu_conv *c = &s->conv;
     uint32_t pixel = t->rows.first * c->iw + t->columns.first;
-    return int8_in(c) ? c->ifm_addr + pixel * c->ifm_cstep + t->ic0 : c->ifm_addr + t->ic0 * c->ifm_cstep + pixel * 4;
+    return nhwc_in(c) ? c->ifm_addr + pixel * c->ifm_cstep + t->ic0 * npu_element_bytes(c->in_layout)
+                      : c->ifm_addr + t->ic0 * c->ifm_cstep + pixel * 4;
 }
 
 static uint32_t weight_addr(const npu_conv_state *s, const part *t) {
@@ -121,7 +124,7 @@ static uint32_t put_post(const npu_conv_state *s, const part *t, npu_task *task)
         ctrl |= NPU_GEMM_CTRL_BIAS_MASK | (c->int_bias ? NPU_GEMM_CTRL_IBIAS_MASK : 0);
         npu_task_put(task, NPU_REG_GEMM_BIAS_ADDR, c->bias_addr + t->oc0 * 4);
     }
-    if (int8_out(c)) {
+    if (nhwc_out(c)) {
         ctrl |= NPU_GEMM_CTRL_REQUANT_MASK;
         npu_task_put(task, NPU_REG_GEMM_OUT_SCALE, c->out_scale);
     }
@@ -185,22 +188,26 @@ static uint32_t keep_weights(npu_conv_state *s, const part *t, uint32_t wgt_addr
 static void output_of(const npu_conv_state *s, const part *t, npu_output *out) {
     const npu_conv *c = &s->conv;
     *out = (npu_output){.addr = psum_addr(s, t),
-                        .bytes = t->oh * t->ow * 4,
+                        .bytes = t->oh * t->ow * npu_conv_sum_bytes(c),
                         .rows = t->oc,
                         .step = psum_step(s),
                         .planes = 1,
                         .pstep = 0};
-    if (t->last && int8_out(c)) {
+    if (t->last) {
         out->addr = output_addr(s, t);
-        out->bytes = npu_align(t->oc, s->plan.n);
-        out->rows = t->oh * t->ow;
         out->step = c->ofm_cstep;
+        out->bytes = t->oh * t->ow * 4;
+    }
+    if (t->last && nhwc_out(c)) {
+        out->bytes = npu_align(t->oc, s->plan.n) * npu_element_bytes(c->out_layout);
+        out->rows = t->oh * t->ow;
     }
 }
 
 static void put_task(npu_conv_state *s, const part *t, npu_task *task) {
     uint32_t ctrl = NPU_GEMM_CTRL_EN_MASK | NPU_FIELD(NPU_GEMM_CTRL_OP, s->plan.op);
-    ctrl |= int8_in(&s->conv) ? 0 : NPU_GEMM_CTRL_LAYOUT_MASK;
+    ctrl |= nhwc_in(&s->conv) ? 0 : NPU_GEMM_CTRL_LAYOUT_MASK;
+    ctrl |= s->conv.wide ? NPU_GEMM_CTRL_WIDE_MASK : 0;
     ctrl |= s->fence ? NPU_GEMM_CTRL_FENCE_MASK : 0;
     ctrl |= keep_weights(s, t, weight_addr(s, t));
     ctrl |= npu_task_quant(task, &s->conv.quant);
@@ -313,7 +320,7 @@ static bool advance(npu_conv_state *s) {
  */
 static bool slice_waits(const npu_conv_state *s) {
     bool sums = s->plan.kh_tasks > 1 || s->plan.ic_tasks > 1;
-    return sums && (s->kh0 != 0 || s->ic0 != 0 || int8_out(&s->conv));
+    return sums && (s->kh0 != 0 || s->ic0 != 0 || npu_conv_uses_scratch(&s->conv));
 }
 
 static bool next_conv(npu_job *job, npu_task *task) {
@@ -341,10 +348,10 @@ static npu_status check_tensors(const npu_conv *c, const npu_conv_plan *plan, np
         .addr = c->ifm_addr, .step = c->ifm_cstep, .w = c->iw, .h = c->ih, .c = c->ic, .layout = c->in_layout};
     npu_tensor out = {
         .addr = c->ofm_addr, .step = c->ofm_cstep, .w = plan->ow, .h = plan->oh, .c = c->oc, .layout = c->out_layout};
-    npu_status status = npu_tensor_check(&in, plan->n);
+    npu_status status = npu_tensor_check_gemm(&in, plan->n);
     *ifm = npu_tensor_area(&in, plan->n);
     *ofm = npu_tensor_area(&out, plan->n);
-    return status != NPU_OK ? status : npu_tensor_check(&out, plan->n);
+    return status != NPU_OK ? status : npu_tensor_check_gemm(&out, plan->n);
 }
 
 static npu_status add_areas(npu_job *job, const npu_conv *c, const npu_conv_plan *plan) {
@@ -382,6 +389,9 @@ npu_status npu_job_conv(npu_job *job, const npu *dev, const npu_conv *conv, cons
     }
     if (status == NPU_OK && plan->n != dev->n) {
         status = NPU_ERR_SPLIT;
+    }
+    if (status == NPU_OK && conv->wide && !dev->int16) {
+        status = NPU_ERR_NO_UNIT;
     }
     if (status == NPU_OK) {
         status = add_areas(job, conv, plan);

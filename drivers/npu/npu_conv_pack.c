@@ -6,17 +6,22 @@
 /* The weights of a caller: one row for each output channel, with icg * taps of them; missing taps at its end are
  * zero. */
 typedef struct source {
-    const int8_t *weights;
-    uint32_t row; /* weights of an output channel */
+    const int8_t *weights;    /* NULL: */
+    const int16_t *weights16; /* those of INT16 */
+    uint32_t row;             /* weights of an output channel */
     uint32_t icg, ocg;
     uint32_t taps;
     uint32_t oc; /* output channels before the batch */
     uint32_t batch_ic, batch_oc;
 } source;
 
+static int32_t value_of(const source *s, uint64_t at) {
+    return s->weights != NULL ? s->weights[at] : s->weights16[at];
+}
+
 /* The weight from input channel ic to output channel oc of the batch: zero between groups and where there is no
  * channel. */
-static int8_t weight_at(const source *s, uint32_t oc, uint32_t ic, uint32_t tap) {
+static int32_t weight_at(const source *s, uint32_t oc, uint32_t ic, uint32_t tap) {
     if (oc >= s->batch_oc || ic >= s->batch_ic) {
         return 0;
     }
@@ -27,15 +32,23 @@ static int8_t weight_at(const source *s, uint32_t oc, uint32_t ic, uint32_t tap)
         ic %= s->icg;
     }
     uint64_t at = (uint64_t)ic * s->taps + tap;
-    return at < s->row ? s->weights[(uint64_t)(s->oc + oc) * s->row + at] : (int8_t)0;
+    return at < s->row ? value_of(s, (uint64_t)(s->oc + oc) * s->row + at) : 0;
 }
 
-/* One block: n input channels from ic0 by n output channels from oc0, at one kernel position. Returns the end of what
- * was written. */
+/* Byte `high` of a weight. */
+static int8_t byte_of(int32_t value, bool high) {
+    uint32_t bits = (uint32_t)value >> (high ? 8 : 0) & 0xFFu;
+    return (int8_t)(bits >= 128 ? (int32_t)bits - 256 : (int32_t)bits);
+}
+
+/* One block: n input channels from ic0 by n output channels from oc0, at one kernel position; of INT16 each row is two
+ * words. Returns the end of what was written. */
 static int8_t *pack_block(const source *s, uint32_t n, uint32_t oc0, uint32_t ic0, uint32_t tap, int8_t *dst) {
     for (uint32_t r = 0; r < n; r++) {
-        for (uint32_t c = 0; c < n; c++) {
-            *dst++ = weight_at(s, oc0 + c, ic0 + r, tap);
+        for (uint32_t high = 0; high < (s->weights != NULL ? 1u : 2u); high++) {
+            for (uint32_t c = 0; c < n; c++) {
+                *dst++ = byte_of(weight_at(s, oc0 + c, ic0 + r, tap), high != 0);
+            }
         }
     }
     return dst;
@@ -61,18 +74,21 @@ static int8_t *pack_batch(const npu_conv *conv, const npu_conv_plan *plan, const
 }
 
 /* Slices of kernel rows, in each of them blocks of channels, each on a multiple of 16 bytes. */
-static void pack_depthwise(const npu_conv *conv, const npu_conv_plan *plan, const int8_t *weights, int8_t *dst) {
+static void pack_depthwise(const npu_conv *conv, const npu_conv_plan *plan, const source *s, int8_t *dst) {
     uint32_t n = plan->n;
     uint32_t taps = conv->kh * conv->kw;
+    uint32_t size = s->weights != NULL ? 1 : 2;
     for (uint32_t kh0 = 0; kh0 < conv->kh; kh0 += plan->kh_task) {
         uint32_t tap0 = kh0 * conv->kw;
         uint32_t tap_end = npu_min(conv->kh, kh0 + plan->kh_task) * conv->kw;
-        uint32_t bytes = (tap_end - tap0) * n;
+        uint32_t bytes = (tap_end - tap0) * n * size;
         for (uint32_t c0 = 0; c0 < conv->ic; c0 += n) {
             for (uint32_t i = 0; i < npu_align(bytes, 16); i++) {
                 uint32_t c = c0 + i % n;
+                uint32_t word = i / n;
                 bool exists = i < bytes && c < conv->ic;
-                *dst++ = exists ? weights[(uint64_t)c * taps + tap0 + i / n] : (int8_t)0;
+                *dst++ = exists ? byte_of(value_of(s, (uint64_t)c * taps + tap0 + word / size), word % size != 0)
+                                : (int8_t)0;
             }
         }
     }
@@ -90,12 +106,15 @@ static npu_status check_pack(const npu_conv *conv, const npu_conv_plan *plan, co
     return status;
 }
 
-static void pack(const npu_conv *conv, const npu_conv_plan *plan, uint32_t row, const int8_t *weights, int8_t *dst) {
-    source s = {.weights = weights,
-                .row = row,
-                .icg = conv->ic / conv->groups,
-                .ocg = conv->oc / conv->groups,
-                .taps = conv->kh * conv->kw};
+/* s: its weights and row. */
+static void pack(const npu_conv *conv, const npu_conv_plan *plan, source s, int8_t *dst) {
+    s.icg = conv->ic / conv->groups;
+    s.ocg = conv->oc / conv->groups;
+    s.taps = conv->kh * conv->kw;
+    if (plan->op == NPU_GEMM_DEPTHWISE) {
+        pack_depthwise(conv, plan, &s, dst);
+        return;
+    }
     for (uint32_t g = 0; g < plan->group_tasks; g++) {
         uint32_t groups = npu_conv_batch_groups(conv, plan, g);
         s.oc = g * plan->merge * s.ocg;
@@ -108,15 +127,25 @@ static void pack(const npu_conv *conv, const npu_conv_plan *plan, uint32_t row, 
 npu_status npu_conv_pack_weights(const npu_conv *conv, const npu_conv_plan *plan, const int8_t *weights, int8_t *dst,
                                  size_t dst_bytes) {
     npu_status status = check_pack(conv, plan, weights, dst, dst_bytes, false);
-    if (status != NPU_OK) {
-        return status;
+    if (status == NPU_OK && conv->wide) {
+        status = NPU_ERR_LAYOUT;
     }
-    if (plan->op == NPU_GEMM_DEPTHWISE) {
-        pack_depthwise(conv, plan, weights, dst);
-    } else {
-        pack(conv, plan, conv->ic / conv->groups * conv->kh * conv->kw, weights, dst);
+    if (status == NPU_OK) {
+        pack(conv, plan, (source){.weights = weights, .row = conv->ic / conv->groups * conv->kh * conv->kw}, dst);
     }
-    return NPU_OK;
+    return status;
+}
+
+npu_status npu_conv_pack_weights16(const npu_conv *conv, const npu_conv_plan *plan, const int16_t *weights, int8_t *dst,
+                                   size_t dst_bytes) {
+    npu_status status = check_pack(conv, plan, weights, dst, dst_bytes, false);
+    if (status == NPU_OK && !conv->wide) {
+        status = NPU_ERR_LAYOUT;
+    }
+    if (status == NPU_OK) {
+        pack(conv, plan, (source){.weights16 = weights, .row = conv->ic / conv->groups * conv->kh * conv->kw}, dst);
+    }
+    return status;
 }
 
 /* ---- fully connected ---- */
@@ -165,10 +194,11 @@ npu_status npu_linear_pack_weights(const npu_conv *conv, const npu_conv_plan *pl
     if (status != NPU_OK) {
         return status;
     }
-    if (conv->groups != 1 || conv->kh != 1 || conv->iw != conv->kw || npu_div_up(in_len, conv->kw) != conv->ic) {
+    if (conv->wide || conv->groups != 1 || conv->kh != 1 || conv->iw != conv->kw ||
+        npu_div_up(in_len, conv->kw) != conv->ic) {
         return NPU_ERR_SHAPE;
     }
-    pack(conv, plan, in_len, weights, dst);
+    pack(conv, plan, (source){.weights = weights, .row = in_len}, dst);
     return NPU_OK;
 }
 

@@ -56,7 +56,8 @@ static uint32_t best_merge(const npu_conv *c, uint32_t n, uint64_t pixels) {
     for (uint32_t m = 1; m <= c->groups; m++) {
         if (npu_conv_merge_is_aligned(c, n, m)) {
             uint64_t blocks = (uint64_t)npu_div_up(m * icg, n) * npu_div_up(m * ocg, n);
-            uint64_t cost = npu_div_up(c->groups, m) * (blocks * c->kw * c->kh * n * tiles + BATCH_CYCLES);
+            uint64_t cycles = blocks * c->kw * c->kh * n * tiles * (c->wide ? 2 : 1);
+            uint64_t cost = npu_div_up(c->groups, m) * (cycles + BATCH_CYCLES);
             best = cost < best_cost ? m : best;
             best_cost = cost < best_cost ? cost : best_cost;
         }
@@ -75,8 +76,8 @@ static npu_status plan_slices(const npu_conv *c, const npu_conv_split *split, np
     uint32_t most_k = split->max_kh != 0 ? npu_min(split->max_kh, c->kh) : c->kh;
     for (uint32_t k = p->row_split ? 1 : most_k; k > 0; k--) {
         uint32_t columns = p->row_split ? npu_min(c->iw, npu_max(SEGMENT_COLUMNS, npu_conv_extent_w(c))) : c->iw;
-        uint32_t words = columns * (p->row_split ? 1 : npu_conv_rows_needed(c, k, 1));
-        uint32_t per_block = k * c->kw * (depthwise ? 1 : p->n);
+        uint32_t words = npu_conv_pixel_words(c, columns) * (p->row_split ? 1 : npu_conv_rows_needed(c, k, 1));
+        uint32_t per_block = npu_conv_wgt_words(c, p, k, 1);
         uint32_t goal = p->row_split && words <= IFM_WORDS_GOAL ? IFM_WORDS_GOAL : NPU_IFM_WORDS;
         uint32_t icb = npu_min(npu_min(goal / words, NPU_WGT_WORDS / per_block), npu_min(allowed, total));
         if (depthwise) { /* each channel has its own sums: only the kernel can be sliced */
@@ -104,20 +105,21 @@ static npu_status plan_slices(const npu_conv *c, const npu_conv_split *split, np
 
 /* Output rows of a task whose input rows are all on chip. */
 static uint32_t rows_at_once(const npu_conv *c, const npu_conv_plan *p, uint32_t icb) {
-    uint32_t rows = npu_conv_rows_from(c, p, IFM_WORDS_GOAL / (c->iw * icb));
-    return rows != 0 ? rows : npu_conv_rows_from(c, p, NPU_IFM_WORDS / (c->iw * icb));
+    uint32_t row = c->iw * npu_conv_pixel_words(c, icb);
+    uint32_t rows = npu_conv_rows_from(c, p, IFM_WORDS_GOAL / row);
+    return rows != 0 ? rows : npu_conv_rows_from(c, p, NPU_IFM_WORDS / row);
 }
 
 /* Cycles of the bus for the input of a batch, and of the mesh for `rows` output rows of one block of output channels.
  */
 static uint64_t input_cycles(const npu_conv *c, const npu_conv_plan *p) {
-    uint64_t bytes = (uint64_t)c->iw * c->ih * npu_conv_batch_ic(c, p) * (c->in_layout == NPU_FP32_NCHW ? 4 : 1);
+    uint64_t bytes = (uint64_t)c->iw * c->ih * npu_conv_batch_ic(c, p) * npu_element_bytes(c->in_layout);
     return bytes / BUS_BYTES;
 }
 
 static uint64_t pass_cycles(const npu_conv *c, const npu_conv_plan *p, uint32_t rows) {
     uint64_t tiles = npu_div_up(rows * p->ow, 2 * p->n);
-    return tiles * p->n * p->kh_task * c->kw * npu_div_up(p->ic_task, p->n);
+    return (c->wide ? 2 : 1) * tiles * p->n * p->kh_task * c->kw * npu_div_up(p->ic_task, p->n);
 }
 
 /*
@@ -197,8 +199,8 @@ static void choose_resident(const npu_conv *c, const npu_conv_split *split, npu_
     uint32_t slices = npu_div_up(ocb, npu_min(most, blocks_allowed(p->n, split->max_oc)));
     uint32_t rows = rows_at_once(c, p, icb);
     uint32_t row_blocks = npu_div_up(p->oh, split->max_oh != 0 ? npu_min(rows, split->max_oh) : rows);
-    uint64_t input = (uint64_t)c->iw * c->ih * (c->in_layout == NPU_FP32_NCHW ? 4 : 1);
-    uint64_t weights = (uint64_t)ocb * p->kh_task * c->kw * p->n;
+    uint64_t input = (uint64_t)c->iw * c->ih * npu_element_bytes(c->in_layout);
+    uint64_t weights = (uint64_t)ocb * p->kh_task * c->kw * p->n * (c->wide ? 2 : 1);
     if (!split->resident && row_blocks == 1 && input_cycles(c, p) <= pass_cycles(c, p, p->oh)) {
         /* the input arrives while the first block of output channels is computed, so that nothing waits for other
          * weights */
@@ -228,9 +230,9 @@ static void plan_depthwise(const npu_conv *c, const npu_conv_split *split, npu_c
     }
     if (p->row_split) {
         uint32_t columns = npu_min(c->iw, npu_max(SEGMENT_COLUMNS, npu_conv_extent_w(c)));
-        cb = npu_max(IFM_WORDS_GOAL / columns, 1);
+        cb = npu_max(IFM_WORDS_GOAL / npu_conv_pixel_words(c, columns), 1);
     } else if (!p->resident) {
-        cb = npu_max(IFM_WORDS_GOAL / (c->iw * npu_conv_rows_needed(c, p->kh_task, 1)), 1);
+        cb = npu_max(IFM_WORDS_GOAL / (npu_conv_pixel_words(c, c->iw) * npu_conv_rows_needed(c, p->kh_task, 1)), 1);
     }
     cut(total, npu_min(cb, most), &cb, &p->oc_tasks);
     p->oc_task = npu_min(c->oc, cb * p->n);

@@ -9,6 +9,11 @@
 /* Check the shape of a convolution and compute its output size. */
 npu_status npu_conv_shape(const npu_conv *c, uint32_t *ow, uint32_t *oh);
 
+/* Words of an input pixel of so many blocks of channels. */
+static inline uint32_t npu_conv_pixel_words(const npu_conv *c, uint32_t icb) {
+    return c->wide ? 2 * icb : icb;
+}
+
 /* Columns that the kernel spans, and rows that k rows of it span. */
 uint32_t npu_conv_extent_w(const npu_conv *c);
 uint32_t npu_conv_extent_h(const npu_conv *c, uint32_t k);

@@ -32,10 +32,21 @@ static npu_status check_sizes(const npu_conv *c) {
     return c->ic % c->groups != 0 || c->oc % c->groups != 0 ? NPU_ERR_GROUPS : NPU_OK;
 }
 
+/* INT16 is symmetric, and its tensors are not those of INT8. */
+static bool width_is_legal(const npu_conv *c) {
+    const npu_layout other = c->wide ? NPU_INT8_NHWC : NPU_INT16_NHWC;
+    const npu_quant *q = &c->quant;
+    return c->in_layout != other && c->out_layout != other &&
+           !(c->wide && (c->int_bias || q->in_zero != 0 || q->out_zero != 0 || q->to_even || q->full));
+}
+
 npu_status npu_conv_shape(const npu_conv *c, uint32_t *ow, uint32_t *oh) {
-    bool in_known = c->in_layout == NPU_FP32_NCHW || c->in_layout == NPU_INT8_NHWC;
-    bool out_known = c->out_layout == NPU_FP32_NCHW || c->out_layout == NPU_INT8_NHWC;
-    npu_status status = in_known && out_known ? check_sizes(c) : NPU_ERR_ARG;
+    npu_status status = (uint32_t)c->in_layout <= NPU_INT16_NHWC && (uint32_t)c->out_layout <= NPU_INT16_NHWC
+                            ? check_sizes(c)
+                            : NPU_ERR_ARG;
+    if (status == NPU_OK && !width_is_legal(c)) {
+        status = NPU_ERR_LAYOUT;
+    }
     if (status == NPU_OK) {
         status = npu_act_check(c->act, c->act_p);
     }
@@ -95,7 +106,7 @@ uint32_t npu_conv_rows_from(const npu_conv *c, const npu_conv_plan *p, uint32_t 
 }
 
 uint32_t npu_conv_columns_from(const npu_conv *c, uint32_t ow, uint32_t icb, uint32_t words) {
-    uint32_t iw = words / icb;
+    uint32_t iw = words / npu_conv_pixel_words(c, icb);
     if (iw >= c->iw) {
         return ow;
     }
@@ -103,18 +114,19 @@ uint32_t npu_conv_columns_from(const npu_conv *c, uint32_t ow, uint32_t icb, uin
 }
 
 /* Tiles that the hardware writes back together at most. */
-static uint32_t group_of(uint32_t n, uint32_t group) {
-    return npu_min(group, 512 / n);
+static uint32_t group_of(const npu_conv *c, uint32_t n, uint32_t group) {
+    return npu_min(group, (c->wide ? 256 : 512) / n);
 }
 
 uint64_t npu_conv_window_words(const npu_conv *c, const npu_conv_plan *p, uint32_t icb, uint32_t group) {
-    uint32_t pixels = 2 * p->n * group_of(p->n, group);
+    uint32_t pixels = 2 * p->n * group_of(c, p->n, group);
     uint32_t oh = npu_min(p->oh_task != 0 ? p->oh_task : p->oh, 1 + (pixels + p->ow - 2) / p->ow);
-    return (uint64_t)npu_conv_rows_needed(c, p->kh_task, oh) * c->iw * icb + 64 * (uint64_t)icb;
+    uint64_t words = npu_conv_pixel_words(c, icb);
+    return npu_conv_rows_needed(c, p->kh_task, oh) * words * c->iw + 64 * words;
 }
 
 uint32_t npu_conv_wgt_words(const npu_conv *c, const npu_conv_plan *p, uint32_t k, uint32_t icb) {
-    return p->op == NPU_GEMM_DEPTHWISE ? k * c->kw : k * c->kw * icb * p->n;
+    return (p->op == NPU_GEMM_DEPTHWISE ? k * c->kw : k * c->kw * icb * p->n) * (c->wide ? 2 : 1);
 }
 
 uint32_t npu_conv_resident_ocb(const npu_conv *c, const npu_conv_plan *p, uint32_t icb) {
@@ -155,8 +167,8 @@ npu_status npu_conv_plan_bytes(const npu_conv *c, npu_conv_plan *p) {
         wgt += npu_conv_wgt_bytes(c, p, ocb, p->kh_task, icb) * (p->kh_tasks - 1);
         wgt += npu_conv_wgt_bytes(c, p, ocb, c->kh - p->kh_task * (p->kh_tasks - 1), icb);
     }
-    if (c->out_layout == NPU_INT8_NHWC && (p->ic_tasks > 1 || p->kh_tasks > 1)) {
-        scratch = npu_conv_scratch_step(p) * p->oc_task;
+    if (npu_conv_uses_scratch(c) && (p->ic_tasks > 1 || p->kh_tasks > 1)) {
+        scratch = npu_conv_scratch_step(c, p) * p->oc_task;
     }
     if (wgt > UINT32_MAX || scratch > UINT32_MAX) {
         return NPU_ERR_ADDR_OVERFLOW;
@@ -186,7 +198,7 @@ static bool tasks_fit(const npu_conv *c, const npu_conv_plan *p) {
                p->oh_task <= npu_conv_rows_from(c, p, NPU_MAX_PIXELS / c->iw) &&
                npu_conv_window_words(c, p, icb, p->group) <= NPU_IFM_WORDS;
     }
-    return p->oh_task <= npu_conv_rows_from(c, p, NPU_IFM_WORDS / (c->iw * icb));
+    return p->oh_task <= npu_conv_rows_from(c, p, NPU_IFM_WORDS / (c->iw * npu_conv_pixel_words(c, icb)));
 }
 
 /* Is `size` a split of `total` into `pieces`? */

@@ -1,5 +1,6 @@
 /*
- * npu_convert.c - layout and precision: FP32 NCHW to INT8 NHWC and back, with the CONVERT operator of the GEMM.
+ * npu_convert.c - layout and precision: FP32 NCHW to INT8 or INT16 NHWC and back, with the CONVERT operator of the
+ * GEMM.
  *
  * Each pixel is converted independently, and pixels are contiguous in both layouts. So a task takes any range of
  * pixels, as rows of ROW pixels that are streamed through the input buffer.
@@ -8,7 +9,8 @@
 
 #define ROW 256u
 #define MAX_ROWS (NPU_MAX_PIXELS / ROW)
-#define TASK_BLOCKS 16u /* blocks of N channels: two rows of them are half of the input buffer */
+#define TASK_WORDS                                                                                                     \
+    16u /* of a pixel, one or (INT16) two for each block of N channels: two rows are half of the buffer */
 #define GROUP_PIXELS 256u
 
 static void put_factors(const npu_convert *cv, uint32_t c0, npu_task *task) {
@@ -34,14 +36,19 @@ static uint32_t put_kind(const npu_convert *cv, npu_task *task) {
 }
 
 static uint32_t address(const npu_tensor *t, uint32_t channel, uint32_t pixel) {
-    return t->layout == NPU_INT8_NHWC ? t->addr + pixel * t->step + channel : t->addr + channel * t->step + pixel * 4;
+    return t->layout != NPU_FP32_NCHW ? t->addr + pixel * t->step + channel * npu_element_bytes(t->layout)
+                                      : t->addr + channel * t->step + pixel * 4;
 }
 
 static void output_of(const npu_tensor *out, uint32_t n, uint32_t addr, uint32_t channels, uint32_t pixels,
                       npu_output *o) {
-    if (out->layout == NPU_INT8_NHWC) {
-        *o = (npu_output){
-            .addr = addr, .bytes = npu_align(channels, n), .rows = pixels, .step = out->step, .planes = 1, .pstep = 0};
+    if (out->layout != NPU_FP32_NCHW) {
+        *o = (npu_output){.addr = addr,
+                          .bytes = npu_align(channels, n) * npu_element_bytes(out->layout),
+                          .rows = pixels,
+                          .step = out->step,
+                          .planes = 1,
+                          .pstep = 0};
     } else {
         *o = (npu_output){
             .addr = addr, .bytes = pixels * 4, .rows = channels, .step = out->step, .planes = 1, .pstep = 0};
@@ -55,7 +62,8 @@ static bool next_convert(npu_job *job, npu_task *task) {
     if (s->c0 >= cv->in.c) {
         return false;
     }
-    uint32_t channels = npu_min(TASK_BLOCKS * s->n, cv->in.c - s->c0);
+    bool wide = cv->in.layout == NPU_INT16_NHWC || cv->out.layout == NPU_INT16_NHWC;
+    uint32_t channels = npu_min(TASK_WORDS / (wide ? 2 : 1) * s->n, cv->in.c - s->c0);
     uint32_t left = pixels - s->p0;
     uint32_t w = npu_min(ROW, left);
     uint32_t h = npu_min(MAX_ROWS, left / w);
@@ -63,7 +71,7 @@ static bool next_convert(npu_job *job, npu_task *task) {
     uint32_t ctrl = NPU_GEMM_CTRL_EN_MASK | NPU_FIELD(NPU_GEMM_CTRL_OP, NPU_GEMM_CONVERT) |
                     NPU_FIELD(NPU_GEMM_CTRL_KERNEL, 1) | NPU_FIELD(NPU_GEMM_CTRL_STRIDE, 1) |
                     NPU_GEMM_CTRL_WGT_RES_MASK;
-    ctrl |= put_kind(cv, task);
+    ctrl |= put_kind(cv, task) | (wide ? NPU_GEMM_CTRL_WIDE_MASK : 0);
     ctrl |= s->c0 == 0 && s->p0 == 0 ? NPU_GEMM_CTRL_FENCE_MASK : 0; /* reads what an earlier operator wrote */
     npu_task_put(task, NPU_REG_GEMM_IFM_ADDR, address(&cv->in, s->c0, s->p0));
     npu_task_put(task, NPU_REG_GEMM_IFM_CSTEP, cv->in.step);
@@ -87,17 +95,19 @@ static bool next_convert(npu_job *job, npu_task *task) {
 }
 
 uint32_t npu_convert_factor_bytes(const npu_convert *cv) {
-    return cv->in.layout != NPU_INT8_NHWC ? 0 : npu_div_up(cv->in.c, 4) * (cv->quant.in_zero != 0 ? 32 : 16);
+    return cv->in.layout == NPU_FP32_NCHW ? 0 : npu_div_up(cv->in.c, 4) * (cv->quant.in_zero != 0 ? 32 : 16);
 }
 
 /* What does not depend on N or on addresses. */
 static npu_status check_kind(const npu_convert *cv) {
-    bool in_known = cv->in.layout == NPU_FP32_NCHW || cv->in.layout == NPU_INT8_NHWC;
-    bool out_known = cv->out.layout == NPU_FP32_NCHW || cv->out.layout == NPU_INT8_NHWC;
-    if (!in_known || !out_known) {
+    const npu_quant *q = &cv->quant;
+    bool quant = q->in_zero != 0 || q->out_zero != 0 || q->to_even || q->full;
+    if ((uint32_t)cv->in.layout > NPU_INT16_NHWC || (uint32_t)cv->out.layout > NPU_INT16_NHWC) {
         return NPU_ERR_ARG;
     }
-    if (cv->in.layout == cv->out.layout || cv->quant.out_zero != 0) {
+    /* one side is FP32; INT16 has neither zero-points nor another rounding */
+    if ((cv->in.layout == NPU_FP32_NCHW) == (cv->out.layout == NPU_FP32_NCHW) || q->out_zero != 0 ||
+        (quant && (cv->in.layout == NPU_INT16_NHWC || cv->out.layout == NPU_INT16_NHWC))) {
         return NPU_ERR_LAYOUT;
     }
     if (cv->in.c == 0) {
@@ -144,11 +154,15 @@ npu_status npu_job_convert(npu_job *job, const npu *dev, const npu_convert *cv) 
     if (status == NPU_OK) {
         status = check_kind(cv);
     }
-    if (status == NPU_OK) {
-        status = npu_tensor_check(&cv->in, dev->n);
+    bool wide = cv->in.layout == NPU_INT16_NHWC || cv->out.layout == NPU_INT16_NHWC;
+    if (status == NPU_OK && wide && !dev->int16) {
+        status = NPU_ERR_NO_UNIT;
     }
     if (status == NPU_OK) {
-        status = npu_tensor_check(&cv->out, dev->n);
+        status = npu_tensor_check_gemm(&cv->in, dev->n);
+    }
+    if (status == NPU_OK) {
+        status = npu_tensor_check_gemm(&cv->out, dev->n);
     }
     if (status == NPU_OK && (cv->in.w != cv->out.w || cv->in.h != cv->out.h || cv->in.c != cv->out.c)) {
         status = NPU_ERR_SHAPE;

@@ -109,6 +109,7 @@ static npu_status identify(npu *dev) {
     }
     dev->n = (config & NPU_CONFIG_MESH_N_MASK) >> NPU_CONFIG_MESH_N_LSB;
     dev->units = 1u << NPU_UNIT_GEMM;
+    dev->int16 = (config & NPU_CONFIG_EN_INT16_MASK) != 0;
     dev->units |= (config & NPU_CONFIG_EN_ALU_MASK) != 0 ? 1u << NPU_UNIT_ALU : 0;
     dev->units |= (config & NPU_CONFIG_EN_POOL_MASK) != 0 ? 1u << NPU_UNIT_POOL : 0;
     return npu_is_mesh_size(dev->n) ? NPU_OK : NPU_ERR_NO_DEVICE;

@@ -67,8 +67,15 @@ npu_status npu_act_check(npu_act act, const uint32_t act_p[2]);
 /* The four parameters of the hardware; returns how many the activation uses. */
 uint32_t npu_act_params(npu_act act, const uint32_t act_p[2], uint32_t out[4]);
 
-/* Sizes, layout, alignment, steps, and the end of the address space. */
+/* Bytes of a channel: of a pixel of NHWC, of FP32. */
+static inline uint32_t npu_element_bytes(npu_layout layout) {
+    return layout == NPU_FP32_NCHW ? 4 : layout == NPU_INT16_NHWC ? 2 : 1;
+}
+
+/* Sizes, layout (FP32 or INT8), alignment, steps, and the end of the address space. */
 npu_status npu_tensor_check(const npu_tensor *t, uint32_t n);
+/* The same of a convolution or conversion, where INT16 is a layout, too. */
+npu_status npu_tensor_check_gemm(const npu_tensor *t, uint32_t n);
 npu_area npu_tensor_area(const npu_tensor *t, uint32_t n);
 npu_area npu_flat_area(uint32_t addr, uint64_t bytes);
 bool npu_area_overflows(const npu_area *a);
@@ -141,9 +148,16 @@ npu_span npu_conv_columns(const npu_conv *conv, uint32_t ow0, uint32_t ow);
 
 /* Bytes of packed weights of `blocks` blocks of output channels, for k kernel rows and icb blocks of input channels. */
 uint64_t npu_conv_wgt_bytes(const npu_conv *conv, const npu_conv_plan *plan, uint32_t blocks, uint32_t k, uint32_t icb);
-/* Bytes from channel to channel of the partial sums in the scratch buffer. */
-static inline uint64_t npu_conv_scratch_step(const npu_conv_plan *plan) {
-    return ((uint64_t)plan->ow * plan->oh * 4 + 15) / 16 * 16;
+/* Partial sums: bytes of one, and from channel to channel in the scratch buffer. */
+static inline uint32_t npu_conv_sum_bytes(const npu_conv *conv) {
+    return conv->wide ? 8 : 4;
+}
+static inline uint64_t npu_conv_scratch_step(const npu_conv *conv, const npu_conv_plan *plan) {
+    return ((uint64_t)plan->ow * plan->oh * npu_conv_sum_bytes(conv) + 15) / 16 * 16;
+}
+/* Are they in the scratch buffer? Those of int32 of an FP32 output are in the output itself. */
+static inline bool npu_conv_uses_scratch(const npu_conv *conv) {
+    return conv->wide || conv->out_layout != NPU_FP32_NCHW;
 }
 
 /* Input and output channels of a batch of groups. */

@@ -49,19 +49,27 @@ static bool quantise(netjob *job) {
         tb_result_fail(&job->result, TB_ERROR, "network/memory", "out of memory");
         return false;
     }
-    const bool asym = job->opt->asym;
+    const bool asym = job->opt->asym, wide = job->opt->int16;
     float *hi = absmax + job->int8.num_layers; /* asym: absmax has the lower ends */
     net_status status = net_images_load(&calib, job->opt->calib, job->images.pixels, &err);
     if (status == NET_OK) {
-        status = asym ? net_calibrate_range(&job->int8, &calib, calib.count, (float)job->opt->norm, absmax, hi, &err)
-                      : net_calibrate(&job->int8, &calib, calib.count, (float)job->opt->norm, absmax, &err);
+        status = asym || wide
+                     ? net_calibrate_range(&job->int8, &calib, calib.count, (float)job->opt->norm, absmax, hi, &err)
+                     : net_calibrate(&job->int8, &calib, calib.count, (float)job->opt->norm, absmax, &err);
+    }
+    if (status == NET_OK && (asym || wide)) {
+        status = net_unify_ranges(&job->int8, absmax, hi, &err);
     }
     if (status == NET_OK) {
-        status = asym ? net_quantize_asym(&job->int8, absmax, hi, &err) : net_quantize(&job->int8, absmax, &err);
+        status = wide   ? net_quantize_wide(&job->int8, absmax, hi, &err)
+                 : asym ? net_quantize_asym(&job->int8, absmax, hi, &err)
+                        : net_quantize(&job->int8, absmax, &err);
     }
     if (status == NET_OK) {
         printf("quantised  %s over %u images of %s%s\n", job->opt->net, calib.count, job->opt->calib,
-               asym ? ", with zero-points" : "");
+               wide   ? " to INT16"
+               : asym ? ", with zero-points"
+                      : "");
     }
     net_images_free(&calib);
     free(absmax);
@@ -169,6 +177,7 @@ static bool session_open(netjob *job, session *s, npu_dev_kind kind) {
     npu_dev_cfg cfg = {
         .kind = kind,
         .n = job->opt->n,
+        .int16 = job->opt->int16,
         .seed = job->opt->seed,
         .bus_profile = rtl ? job->opt->bus : NULL,
         .wave = rtl ? job->opt->wave : NULL,

@@ -21,7 +21,7 @@
 
 static const char help_text[] =
     "usage: tandem-net [options]\n"
-    "       tandem-net classify|calibrate --help   pictures, top-5, INT8 scales\n"
+    "       tandem-net classify|calibrate|widths --help   pictures, top-5, INT8 scales, INT8 and INT16\n"
     "       tandem-net detect --help               boxes of SSD and YOLO networks\n"
     "       tandem-net run|survey --help           any network on a device; many networks, a line each\n"
     "       tandem-net schedule --help             splits of convolutions by search beside the driver's\n"
@@ -142,8 +142,8 @@ static int complete(netjob_options *o, bool quantise) {
     if (digits) {
         o->net = DIGITS "digits.param";
         o->bin = DIGITS "digits.bin";
-        o->int8_net = quantise || o->asym ? NULL : DIGITS "digits-int8.param";
-        o->int8_bin = quantise || o->asym ? NULL : DIGITS "digits-int8.bin";
+        o->int8_net = quantise || o->asym || o->int16 ? NULL : DIGITS "digits-int8.param";
+        o->int8_bin = quantise || o->asym || o->int16 ? NULL : DIGITS "digits-int8.bin";
         o->gate = true;
     }
     if (!digits && o->images == NULL) {
@@ -182,6 +182,7 @@ static int job_main(int argc, char **argv) {
             "where INT8 runs besides the golden model (default " NETOPT_DEVICE ")", &o.device, .words = netopt_devices),
         OPT(U32, "--count", "K", "images on the RTL (default 30)", &o.count, .given = &o.count_given, .lo = 1,
             .hi = 1000000),
+        OPT(FLAG, "--int16", NULL, "with --calib: INT16 instead of INT8; a device with RTL needs EnInt16", &o.int16),
         OPT(FLAG, "--asym", NULL, "with --calib: asymmetric INT8, a zero-point for the input of each layer", &o.asym),
         OPT(FLAG, "--fp32", NULL, "only the FP32 reference", &o.fp32_only),
         OPT(FLAG, "--gate", NULL,
@@ -221,7 +222,7 @@ static int run_command(int argc, char **argv) {
     if (strcmp(command, "schedule") == 0) {
         return netschedule_main(argc, argv);
     }
-    if (strcmp(command, "classify") == 0 || strcmp(command, "calibrate") == 0) {
+    if (strcmp(command, "classify") == 0 || strcmp(command, "calibrate") == 0 || strcmp(command, "widths") == 0) {
         return netjob_photos(argc, argv);
     }
     return strcmp(command, "detect") == 0 ? netjob_detect(argc, argv) : job_main(argc, argv);

@@ -23,6 +23,7 @@ typedef struct netjob_options {
     const char *input, *dump;
     bool count_given;
     bool asym; /* zero-points for the inputs of layers */
+    bool int16;
     bool fp32_only;
     bool gate;
     bool verbose;

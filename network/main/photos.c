@@ -10,8 +10,10 @@
 
 static const char help_text[] = "usage: tandem-net classify --net FILE --bin FILE [options] --image FILE ...\n"
                                 "       tandem-net calibrate --net FILE --bin FILE [options] --image FILE ...\n"
+                                "       tandem-net widths --net FILE --bin FILE [options] --image FILE ...\n"
                                 "classify runs a float or INT8 network and prints the most probable classes; calibrate "
-                                "makes INT8 scales for a float one.\n";
+                                "makes INT8 scales for a float one; widths compares INT8, asymmetric INT8 and "
+                                "INT16 on the golden model with FP32.\n";
 
 int photos_failed(net_status status, const net_error *err) {
     fprintf(stderr, "tandem-net: %s\n", err->text);
@@ -21,20 +23,26 @@ int photos_failed(net_status status, const net_error *err) {
 void photos_free(photos_options *o) {
     free(o->input);
     free(o->stay);
+    free(o->range);
+    o->range = NULL;
     o->input = NULL;
     o->stay = NULL;
 }
 
 static int complete(const photos_options *o) {
-    bool classify = strcmp(o->command, "classify") == 0;
+    bool classify = strcmp(o->command, "classify") == 0, widths = strcmp(o->command, "widths") == 0;
     if (o->net == NULL || o->bin == NULL || o->count == 0) {
         return netopt_usage(o->command, "", " needs --net, --bin and at least one --image");
     }
-    if (classify && (o->out_param != NULL || o->out_bin != NULL || o->compare != NULL || o->json || o->optimise ||
-                     o->method_name != NULL || o->labels != NULL || o->stays > 0 || !isnan(o->reach))) {
+    if ((classify || widths) &&
+        (o->out_param != NULL || o->out_bin != NULL || o->compare != NULL || o->json || o->optimise ||
+         o->method_name != NULL || o->labels != NULL || o->stays > 0 || !isnan(o->reach))) {
         return netopt_usage("--method, --out-param, --out-bin, --compare, --json, --optimise, --labels, --float and "
                             "--reach are options of calibrate",
                             "", "");
+    }
+    if (!widths && o->ranges > 0) {
+        return netopt_usage("--ranges is an option of widths", "", "");
     }
     if (!classify && (o->names != NULL || o->dump != NULL || o->device != NULL || o->scalar || o->time)) {
         return netopt_usage("--names, --dump, --device, --scalar and --time are options of classify", "", "");
@@ -56,7 +64,8 @@ static int complete(const photos_options *o) {
  */
 static int parse(photos_options *o, int argc, char **argv) {
     static const char *const methods[] = {"auto", "kl", "minmax", "mse", "percentile", NULL};
-    opt_list images = {.item = o->input, .most = (size_t)argc}, stay = {.item = o->stay, .most = (size_t)argc};
+    opt_list images = {.item = o->input, .most = (size_t)argc}, stay = {.item = o->stay, .most = (size_t)argc},
+             ranges = {.item = o->range, .most = (size_t)argc};
     const opt_row both[] = {
         OPT(WORDS, "--image", "FILE ...",
             "PNG, JPEG or PNM pictures; FILE.npy: the input itself as 32 bit floats; FILE.csv: pixels and class,\nan "
@@ -102,13 +111,18 @@ static int parse(photos_options *o, int argc, char **argv) {
         OPT(TEXT, "--compare", "FILE", "another table: its agreement with FP32, too", &o->compare),
         OPT(FLAG, "--json", NULL, "the report as JSON", &o->json),
     };
+    const opt_row widths[] = {
+        OPT(WORDS, "--ranges", "FILE ...", "inputs that the ranges come from (default: those that are measured)",
+            &ranges),
+    };
     const opt_group groups[] = {OPT_GROUP(NULL, both), OPT_GROUP("classify", classify),
-                                OPT_GROUP("calibrate", calibrate)};
+                                OPT_GROUP("calibrate", calibrate), OPT_GROUP("widths", widths)};
     const netopt_line line = {
         .head = help_text, .group = groups, .groups = sizeof groups / sizeof groups[0], .skip = 1};
     int status = netopt_parse(&line, argc, argv);
     o->count = (uint32_t)images.count;
     o->stays = (uint32_t)stay.count;
+    o->ranges = (uint32_t)ranges.count;
     return status != 0 ? status : complete(o);
 }
 
@@ -131,14 +145,17 @@ int netjob_photos(int argc, char **argv) {
     photos_options o = {.command = argv[1], .top = 5, .percent = 99.99, .n = NETOPT_N, .reach = NAN, .least = 10.0};
     o.input = calloc((size_t)argc, sizeof *o.input);
     o.stay = calloc((size_t)argc, sizeof *o.stay);
-    if (o.input == NULL || o.stay == NULL) {
+    o.range = calloc((size_t)argc, sizeof *o.range);
+    if (o.input == NULL || o.stay == NULL || o.range == NULL) {
         photos_free(&o);
         fputs("tandem-net: out of memory\n", stderr);
         return 1;
     }
     int status = parse(&o, argc, argv);
     if (status == 0) {
-        status = strcmp(o.command, "classify") == 0 ? photos_classify(&o) : photos_calibrate(&o);
+        status = strcmp(o.command, "classify") == 0 ? photos_classify(&o)
+                 : strcmp(o.command, "widths") == 0 ? photos_widths(&o)
+                                                    : photos_calibrate(&o);
     } else if (status < 0) {
         status = 0;
     }

@@ -5,13 +5,15 @@
 #include "../network.h"
 
 typedef struct photos_options {
-    const char *command; /* classify, calibrate */
+    const char *command; /* classify, calibrate, widths */
     const char *net, *bin, *table, *names, *dump;
     const char *out_param, *out_bin, *compare, *labels;
     const char **stay; /* [stays] layers that stay float */
     uint32_t stays;
     double reach;       /* dB that the INT8 network shall reach by leaving layers float; NaN: no search */
     double least;       /* dB below which a warning is printed */
+    const char **range; /* [ranges] widths: files that the ranges come from; none: the inputs themselves */
+    uint32_t ranges;
     uint32_t count;     /* inputs, in the order of the command line */
     const char **input; /* files; .npy: floats, all others: pictures */
     net_picture_prep prep;
@@ -83,6 +85,7 @@ void photos_engine_free(photos_engine *engine);
 
 int photos_classify(const photos_options *o);
 int photos_calibrate(const photos_options *o);
+int photos_widths(const photos_options *o);
 
 /* tandem-net classify ... and tandem-net calibrate ...: everything. Returns the exit status. */
 int netjob_photos(int argc, char **argv);

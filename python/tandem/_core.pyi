@@ -53,7 +53,7 @@ class Device:
         seed: SupportsIndex = 1,
         *,
         bus: str = "ideal",
-        memory: SupportsIndex = 67108864,
+        memory: SupportsIndex = 1073741824,
         wave: _Path | None = None,
         build: str | None = None,
         init_seed: SupportsIndex | None = None,

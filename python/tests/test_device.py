@@ -156,7 +156,7 @@ def test_memory(dev):
     dev.conv2d(np.ones((1, 2, 2), np.int8), np.ones((1, 1, 1, 1), np.int8))  # operators leave other buffers alone
     assert dev.read(b, 5).tobytes() == b"hello"
     for call in (lambda: dev.write(0, data), lambda: dev.read(2**32 - 4, 8),
-                 lambda: dev.read_into(tandem.DDR_BASE + (64 << 20) - 4, out)):
+                 lambda: dev.read_into(tandem.DDR_BASE + (1 << 30) - 4, out)):
         with pytest.raises(IndexError):
             call()
     with pytest.raises(MemoryError):
@@ -168,7 +168,7 @@ def test_memory(dev):
 def test_memory_of_operators_is_free_again():
     """More calls than memory has room for."""
     x = np.ones((256, 64, 64), F)
-    with tandem.Device("model", 4) as dev:
+    with tandem.Device("model", 4, memory=64 << 20) as dev:
         for _ in range(20):
             dev.copy(x)
         with pytest.raises(MemoryError, match="device memory"):

@@ -35,7 +35,7 @@ def test_digits(digits):
     net.quantise()
     assert net.int8
     net.optimise()
-    with tandem.Device("model", 8, memory=max(64 << 20, net.memory(8))) as dev:
+    with tandem.Device("model", 8) as dev:
         got = net.run(dev, x, batch=True)[name]
         one = net.run(dev, x[3].reshape(1, 8, 8), tensors=True)
     assert (got.reshape(len(x), -1).argmax(axis=1) == label).mean() > 0.9

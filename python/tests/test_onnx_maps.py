@@ -117,3 +117,119 @@ def test_unread_states(rng, model):
     nodes = [node("LSTM", "x w r", "y h c", hidden_size=5)]
     all_of_them = to.convert(graph(nodes, {"x": x}, ["y", "h", "c"], {"w": w, "r": r})).run(model, [x])
     check(model, graph(nodes, {"x": x}, ["y"], {"w": w, "r": r}), [x], all_of_them[:1], 1e-6)
+
+
+def encoder_part(norm, gelu, whole):
+    """LayerNormalization, a product with its bias and GELU in the parts that exporters write; norm: how the square is
+    written, gelu: which form."""
+    nodes = [node("ReduceMean", "x", "m", axes=[-1]), node("Sub", "x m", "d")]
+    nodes.append({"pow": node("Pow", "d two", "s"), "mul": node("Mul", "d d", "s")}[norm])
+    nodes += [node("ReduceMean", "s", "v", axes=[-1]), node("Add", "v eps", "w"), node("Sqrt", "w", "r"),
+              node("Div", "d r", "n"), node("Mul", "n gamma", "ng"), node("Add", "beta ng", "nb"),
+              node("MatMul", "nb weight", "p"), node("Add", "bias p", "h")]
+    if gelu == "erf":
+        nodes += [node("Div", "h root2", "a"), node("Erf", "a", "b"), node("Add", "b one", "c"), 
+                  node("Mul", "h c", "e"), node("Mul", "e half", "y")]
+    elif gelu == "erf, half first":
+        nodes += [node("Mul", "h half", "e"), node("Mul", "h rroot2", "a"), node("Erf", "a", "b"),
+                  node("Add", "b one", "c"), node("Mul", "e c", "y")]
+    else:
+        nodes += [node("Pow", "h three", "q"), node("Mul", "q small", "t"), node("Add", "h t", "u"),
+                  node("Mul", "u rootpi", "a"), node("Tanh", "a", "b"), node("Add", "b one", "c"),
+                  node("Mul", "h half", "e"), node("Mul", "e c", "y")]
+    return nodes if whole else nodes + [node("Sub", "x m", "other")]
+
+
+@pytest.mark.parametrize("norm", ["pow", "mul"])
+@pytest.mark.parametrize("gelu", ["erf", "erf, half first", "tanh"])
+def test_parts_become_layers(rng, model, norm, gelu):
+    x = (rng.standard_normal((2, 5, 8)) * 2 + 0.5).astype(F)
+    fixed = {"eps": F(1e-5), "two": F(2), "three": F(3), "one": F(1), "half": F(0.5), "root2": F(np.sqrt(2)),
+             "rroot2": F(np.sqrt(0.5)), "small": F(0.044715), "rootpi": F(np.sqrt(2 / np.pi)),
+             "gamma": rng.standard_normal(8).astype(F), "beta": rng.standard_normal(8).astype(F),
+             "weight": rng.standard_normal((8, 6)).astype(F), "bias": rng.standard_normal(6).astype(F)}
+    wide = x.astype(np.float64)
+    v = (wide - wide.mean(-1, keepdims=True)) / np.sqrt(wide.var(-1, keepdims=True) + 1e-5)
+    h = (v * fixed["gamma"] + fixed["beta"]) @ fixed["weight"].astype(float) + fixed["bias"]
+    inner = np.tanh(np.sqrt(2 / np.pi) * (h + 0.044715 * h ** 3)) if gelu == "tanh" else onnx_erf(h / np.sqrt(2))
+    expected = 0.5 * h * (1 + inner)
+    network = to.convert(graph(encoder_part(norm, gelu, True), {"x": x}, ["y"], fixed, 13))
+    kinds = [layer.kind for layer in network.net.layers if layer.kind not in ("Input", "Reshape", "Noop")]
+    assert kinds == ["LayerNorm", "InnerProduct", "GELU"], kinds
+    net = network.open()
+    np.testing.assert_allclose(network.fetch(net.reference(network.feed([x])))[0], expected, 1e-5, 1e-5)
+    np.testing.assert_allclose(network.run(model, [x])[0], expected, 1e-3, 2e-3)
+    assert {w["place"] for w, layer in zip(net.last_run or [], net.layers) if layer["type"] != "Input"} <= {"npu"}
+    # what else reads a part keeps it; constants that are not those of the functions, too
+    for change, gone in (({"other": True}, "LayerNorm"), ({"half": F(0.25)}, "GELU"), ({"one": F(2)}, "GELU"),
+                         ({"two": F(3)}, "LayerNorm")):
+        if norm == "mul" and "two" in change:
+            continue
+        outputs, values = ["y"] + ["other"] * ("other" in change), {k: v for k, v in change.items() if k != "other"}
+        both = graph(encoder_part(norm, gelu, "other" not in change), {"x": x}, outputs, fixed | values, 13)
+        again = to.convert(both)
+        if "other" in change:  # the difference is read by an output: the norm stays in parts
+            both.graph.node[-1].input[:] = ["d", "m"]
+            again = to.convert(both)
+        assert gone not in {layer.kind for layer in again.net.layers}, (change, gone)
+
+
+def onnx_erf(x):
+    import math
+    return np.vectorize(math.erf)(x)
+
+
+def test_norm_operators_are_layers(rng, model):
+    x, g, b = (rng.standard_normal(s).astype(F) for s in ((2, 3, 4, 5), (4, 5), (4, 5)))
+    made = graph([node("LayerNormalization", "x g b", axis=2, epsilon=1e-4)], {"x": x}, ["y"], {"g": g, "b": b}, 17)
+    wide = x.astype(np.float64)
+    v = (wide - wide.mean((2, 3), keepdims=True)) / np.sqrt(wide.var((2, 3), keepdims=True) + 1e-4)
+    network = check(model, made, [x], [v * g + b], 1e-4, 1e-5)
+    assert "LayerNorm" in {layer.kind for layer in network.net.layers}
+    made = graph([node("RMSNormalization", "x g", axis=2, epsilon=1e-4)], {"x": x}, ["y"], {"g": g}, 23)
+    network = check(model, made, [x], [wide / np.sqrt((wide ** 2).mean((2, 3), keepdims=True) + 1e-4) * g], 1e-4, 1e-5)
+    assert "RMSNorm" in {layer.kind for layer in network.net.layers}
+
+
+def test_positions_by_mask(model):
+    """Positions of words as RoBERTa counts them: a running sum of a mask, times the mask, plus the padding's index."""
+    ids = np.array([[5, 9, 1, 1, 7, 1], [3, 1, 4, 8, 2, 6]], np.int64)
+    nodes = [node("Equal", "x pad", "e"), node("Not", "e", "n"), node("Cast", "n", "m", to=6),
+             node("CumSum", "m axis", "s"), node("Mul", "s m", "p"), node("Cast", "p", "q", to=7),
+             node("Add", "q pad", "y")]
+    made = graph(nodes, {"x": ids}, ["y"], {"pad": np.int64(1), "axis": np.array(1)})
+    made.graph.output[0].type.tensor_type.elem_type = 7
+    mask = (ids != 1).astype(np.int64)
+    network = check(model, made, [ids], [np.cumsum(mask, 1) * mask + 1], 0, 0)
+    assert network.inputs[0].bounds == (-(1 << 24), 1 << 24)
+
+
+def test_integers_stay_exact(model):
+    """Where a result may be beyond 2^24, the input must be smaller; where no input helps, the operator is refused."""
+    x = np.array([7, -9, 1000], np.int64)
+    nodes = [node("Mul", "x three", "a"), node("Add", "a x", "b"), node("Sub", "b one", "c"), node("Div", "c two")]
+    made = graph(nodes, {"x": x}, ["y"], {"three": np.int64(3), "one": np.int64(1), "two": np.int64(2)})
+    made.graph.output[0].type.tensor_type.elem_type = 7
+    network = check(model, made, [x], [np.trunc((4 * x - 1) / 2)], 0, 0)
+    assert network.inputs[0].bounds[1] <= (1 << 22)
+    with pytest.raises(ValueError, match="expected integers from"):
+        network.feed([np.array([1 << 23, 0, 0])])
+    with pytest.raises(to.Unsupported, match=r"operator Mul, node 'n_Mul': integers up to .*FP32 holds them up to"):
+        to.convert(graph([node("Mul", "x x")], {"x": x}, ["y"]))
+
+
+def test_dynamic_lstm(rng, model):
+    """onnxruntime's LSTM of INT8 weights: as ONNX's LSTM with what they stand for."""
+    x = rng.standard_normal((4, 1, 3)).astype(F)
+    w, r = (rng.integers(-127, 128, s).astype(np.int8) for s in ((2, 3, 20), (2, 5, 20)))
+    ws, rs = np.array([0.004, 0.005], F), np.array([0.003, 0.006], F)
+    fixed = {"w": w, "r": r, "ws": ws, "rs": rs, "z": np.zeros(2, np.int8)}
+    names = ["x", "w", "r", *[""] * 5, "ws", "z", "rs", "z"]
+    one = onnx.helper.make_node("DynamicQuantizeLSTM", names, ["y"], name="n", domain="com.microsoft",
+                                hidden_size=5, direction="bidirectional")
+    made = graph([one], {"x": x}, ["y"], fixed)
+    made.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))
+    real = {k: (v * s[:, None, None]).swapaxes(1, 2).astype(F) for k, v, s in (("w", w, ws), ("r", r, rs))}
+    plain = graph([node("LSTM", "x w r", hidden_size=5, direction="bidirectional")], {"x": x}, ["y"], real)
+    expected = to.convert(plain).run(model, [x])
+    check(model, made, [x], expected, 1e-5)

@@ -9,6 +9,7 @@ module npu_top #(
   parameter bit EnAlu = 1'b1,       // the ALU is present
   parameter bit EnPool = 1'b1,      // the POOL is present
   parameter int unsigned PackMul = 0,  // 1: both products of a PE come from one multiplier
+  parameter int unsigned EnInt16 = 0,  // 1: INT16 convolutions; PackMul is then 1, too
   parameter bit ClkGate = 1'b1      // the clock of idle units is gated
 ) (
   input  logic         clk_i,
@@ -184,6 +185,7 @@ module npu_top #(
     .N(N),
     .EnAlu(EnAlu),
     .EnPool(EnPool),
+    .EnInt16(EnInt16),
     .ClkGate(ClkGate)
   ) u_regs (
     .clk_i,
@@ -239,6 +241,7 @@ module npu_top #(
     .EnAlu(EnAlu),
     .EnPool(EnPool),
     .PackMul(PackMul),
+    .EnInt16(EnInt16),
     .ClkGate(ClkGate)
   ) u_units (
     .clk_i,

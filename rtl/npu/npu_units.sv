@@ -9,6 +9,7 @@ module npu_units #(
   parameter bit EnAlu = 1'b1,
   parameter bit EnPool = 1'b1,
   parameter int unsigned PackMul = 0,
+  parameter int unsigned EnInt16 = 0,
   parameter bit ClkGate = 1'b1,
   localparam int unsigned Rq = npu_pkg::RdReqs,
   localparam int unsigned Wq = npu_pkg::WrReqs,
@@ -138,6 +139,7 @@ module npu_units #(
   gemm #(
     .N(N),
     .PackMul(PackMul),
+    .EnInt16(EnInt16),
     .ClkGate(ClkGate)
   ) u_gemm (
     .clk_i(unit_clk[0]),

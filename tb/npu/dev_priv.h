@@ -59,6 +59,7 @@ typedef struct npu_tlog npu_tlog;
 typedef struct npu_program {
     uint32_t reg[NPU_REG_WORDS]; /* as written since the last reset */
     uint32_t absent;             /* mask: units that this build does not have */
+    bool int16;                  /* this build has EnInt16 */
     uint32_t started[UNITS];     /* accepted tasks since the last reset */
     uint64_t number[UNITS];      /* and since the device was opened */
     bool has_before;             /* a GEMM task was accepted since the last reset: */

@@ -71,6 +71,10 @@ static int model_open(npu_dev *dev, char *err, size_t err_size) {
     if (dev->model == NULL) {
         return opt_fail(err, err_size, "mesh size %u: expected 4, 8, 16 or 32 (or out of memory)", dev->cfg.n);
     }
+    if (!dev->has_rtl && dev->cfg.int16) {
+        cm_device_set_int16(dev->model, true);
+        dev->program.int16 = true;
+    }
     return 0;
 }
 

@@ -18,6 +18,7 @@ typedef enum npu_dev_kind { NPU_DEV_MODEL, NPU_DEV_RTL, NPU_DEV_TANDEM } npu_dev
 typedef struct npu_dev_cfg {
     npu_dev_kind kind;
     uint32_t n;                  /* mesh size; with RTL it must be the one this program was built for */
+    bool int16;                  /* without RTL, which says so itself: it has INT16 (parameter EnInt16) */
     const tb_shim *shim;         /* the design to simulate; NULL: the one that this program was built with */
     uint64_t seed;               /* bus timing, initial state */
     bool have_init_seed;         /* the initial state of every register and memory has its own seed, */

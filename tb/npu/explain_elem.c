@@ -152,7 +152,7 @@ uint32_t npu_explain_task_of(const npu_explain *ex, const tb_story_check *check)
 
 static bool gemm_out(const uint32_t *regs, uint32_t n, npu_out_tensor *out) {
     cm_gemm_task t;
-    if (!cm_gemm_decode(n, regs, &t)) {
+    if (!cm_gemm_decode(n, regs, &t) || t.wide) { /* elements of INT16 are not named */
         return false;
     }
     *out = (npu_out_tensor){.type = t.raw_out ? NPU_ELEM_I32 : NPU_ELEM_F32,

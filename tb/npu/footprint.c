@@ -46,15 +46,18 @@ static void add_flat(tb_buffers *t, const char *name, uint32_t addr, uint64_t by
     add_block(t, name, TB_DDR_READ, &(block){.addr = addr, .outer = 1, .inner = 1, .bytes = bytes});
 }
 
-/* Whole maps of one task: channels of contiguous FP32 pixels, or pixels of INT8 channels. */
-static block map_block(bool nhwc, uint32_t n, uint32_t addr, uint32_t step, uint32_t channels, uint32_t pixels) {
-    return nhwc ? (block){.addr = addr,
-                          .outer = 1,
-                          .inner = pixels,
-                          .inner_step = step,
-                          .bytes = tb_align_up(channels, n)}
-                : (block){
-                      .addr = addr, .outer = 1, .inner = channels, .inner_step = step, .bytes = (uint64_t)pixels * 4};
+/* Whole maps of one task: channels of contiguous elements of `size` bytes, or pixels of INT8 channels, in planes of
+ * `size` bytes a channel. */
+static block map_block(bool nhwc, uint32_t n, uint32_t size, uint32_t addr, uint32_t step, uint32_t channels,
+                       uint32_t pixels) {
+    return nhwc
+               ? (block){.addr = addr,
+                         .outer = 1,
+                         .inner = pixels,
+                         .inner_step = step,
+                         .bytes = (uint64_t)tb_align_up(channels, n) * size}
+               : (block){
+                     .addr = addr, .outer = 1, .inner = channels, .inner_step = step, .bytes = (uint64_t)pixels * size};
 }
 
 static bool same_place(const block *a, const block *b) {
@@ -74,12 +77,13 @@ static void gemm_weights(tb_buffers *t, const uint32_t *regs, uint32_t n) {
     const bool ext = GET(regs, GEMM_CTRL, EXT) != 0;
     const uint32_t kw = ext ? GET(regs, GEMM_EXT_KERNEL, KW) : GET(regs, GEMM_CTRL, KERNEL);
     const uint32_t kh = ext ? GET(regs, GEMM_EXT_KERNEL, KH) : GET(regs, GEMM_CTRL, KERNEL);
+    const uint32_t bytes = 1u + GET(regs, GEMM_CTRL, WIDE); /* of a weight */
     const uint64_t ocb = tb_align_up(GET(regs, GEMM_CHANNELS, OC), n) / n;
     const uint64_t icb = tb_align_up(GET(regs, GEMM_CHANNELS, IC), n) / n;
     if (GET(regs, GEMM_CTRL, OP) == NPU_GEMM_CTRL_OP_CONV) {
-        add_flat(t, "weights", regs[NPU_REG_GEMM_WGT_ADDR / 4], ocb * icb * kw * kh * n * n);
+        add_flat(t, "weights", regs[NPU_REG_GEMM_WGT_ADDR / 4], ocb * icb * kw * kh * n * n * bytes);
     } else if (GET(regs, GEMM_CTRL, OP) == NPU_GEMM_CTRL_OP_DEPTHWISE) {
-        add_flat(t, "weights", regs[NPU_REG_GEMM_WGT_ADDR / 4], ocb * tb_align_up(kw * kh * n, 16));
+        add_flat(t, "weights", regs[NPU_REG_GEMM_WGT_ADDR / 4], ocb * tb_align_up(kw * kh * n * bytes, 16));
     } else {
         return;
     }
@@ -91,13 +95,15 @@ static void gemm_weights(tb_buffers *t, const uint32_t *regs, uint32_t n) {
 static void gemm(tb_buffers *t, const uint32_t *regs, uint32_t n) {
     const uint32_t oc = GET(regs, GEMM_CHANNELS, OC);
     const uint32_t out = GET(regs, GEMM_OFM_SIZE, OW) * GET(regs, GEMM_OFM_SIZE, OH);
-    const block ifm = map_block(GET(regs, GEMM_CTRL, LAYOUT) == 0, n, regs[NPU_REG_GEMM_IFM_ADDR / 4],
-                                regs[NPU_REG_GEMM_IFM_CSTEP / 4], GET(regs, GEMM_CHANNELS, IC),
-                                GET(regs, GEMM_IFM_SIZE, IW) * GET(regs, GEMM_IFM_SIZE, IH));
+    const uint32_t wide = GET(regs, GEMM_CTRL, WIDE); /* INT16, partial sums of int64 */
+    const bool nhwc = GET(regs, GEMM_CTRL, LAYOUT) == 0, quant = GET(regs, GEMM_CTRL, REQUANT) != 0;
+    const block ifm =
+        map_block(nhwc, n, nhwc ? 1 + wide : 4, regs[NPU_REG_GEMM_IFM_ADDR / 4], regs[NPU_REG_GEMM_IFM_CSTEP / 4],
+                  GET(regs, GEMM_CHANNELS, IC), GET(regs, GEMM_IFM_SIZE, IW) * GET(regs, GEMM_IFM_SIZE, IH));
     const block psum =
-        map_block(false, n, regs[NPU_REG_GEMM_PSUM_ADDR / 4], regs[NPU_REG_GEMM_PSUM_CSTEP / 4], oc, out);
-    const block ofm = map_block(GET(regs, GEMM_CTRL, REQUANT) != 0, n, regs[NPU_REG_GEMM_OFM_ADDR / 4],
-                                regs[NPU_REG_GEMM_OFM_CSTEP / 4], oc, out);
+        map_block(false, n, 4u << wide, regs[NPU_REG_GEMM_PSUM_ADDR / 4], regs[NPU_REG_GEMM_PSUM_CSTEP / 4], oc, out);
+    const block ofm = map_block(quant, n, quant ? 1 + wide : 4u << (wide & GET(regs, GEMM_CTRL, DIV_IC)),
+                                regs[NPU_REG_GEMM_OFM_ADDR / 4], regs[NPU_REG_GEMM_OFM_CSTEP / 4], oc, out);
     add_block(t, "ifm", TB_DDR_READ, &ifm);
     gemm_weights(t, regs, n);
     if (GET(regs, GEMM_CTRL, OSCALE) != 0) {

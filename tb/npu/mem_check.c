@@ -22,7 +22,7 @@ static bool accepts(npu_dev *dev, unsigned unit, npu_score_task *task) {
     if (unit != UNIT_GEMM) {
         return true;
     }
-    if (!cm_gemm_follows(p->has_before ? &p->before : NULL, &task->gemm)) {
+    if ((task->gemm.wide && !p->int16) || !cm_gemm_follows(p->has_before ? &p->before : NULL, &task->gemm)) {
         return false;
     }
     p->has_before = true;

@@ -70,9 +70,11 @@ static int check_size(npu_dev *dev, char *err, size_t err_size) {
     }
     dev->program.absent |= (config & NPU_CONFIG_EN_ALU_MASK) == 0 ? 1u << UNIT_ALU : 0;
     dev->program.absent |= (config & NPU_CONFIG_EN_POOL_MASK) == 0 ? 1u << UNIT_POOL : 0;
+    dev->program.int16 = (config & NPU_CONFIG_EN_INT16_MASK) != 0;
     if (dev->has_model) { /* the units of this build are a parameter of both sides */
         cm_device_set_units(dev->model, (config & NPU_CONFIG_EN_ALU_MASK) != 0,
                             (config & NPU_CONFIG_EN_POOL_MASK) != 0);
+        cm_device_set_int16(dev->model, dev->program.int16);
     }
     return 0;
 }
@@ -115,7 +117,8 @@ int npu_rtl_open(npu_dev *dev, char *err, size_t err_size) {
     }
     npu_explain_begin(dev);
     dev->score = (npu_score_ctx){.n = c->n};
-    if (tb_run_checks(&dev->run, npu_score_all, npu_score_count, NULL, &dev->score, err, err_size) != 0) {
+    static const char *const absent[] = {"fp_i64_to_f32", "fp_f32_to_i16", NULL}; /* without EnInt16 */
+    if (tb_run_checks(&dev->run, npu_score_all, npu_score_count, absent, &dev->score, err, err_size) != 0) {
         return -1;
     }
     tb_run_reset(&dev->run);

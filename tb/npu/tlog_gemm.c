@@ -83,15 +83,15 @@ static void take_word(npu_tlog_gemm *g, unsigned unit) {
         return;
     }
     const cm_gemm_task *k = &t->task.gemm;
-    const uint32_t pixels = k->iw * k->ih, icb = blocks(t, g->n), first = j->chunk * CHUNK;
+    const uint32_t pixels = k->iw * k->ih, icb = blocks(t, g->n) << k->wide, first = j->chunk * CHUNK;
     const uint32_t pixel = first + (k->nhwc_in ? j->word / icb : j->word),
                    block = k->nhwc_in ? j->word % icb : j->block;
     const uint32_t count = pixels - first < CHUNK ? pixels - first : CHUNK;
-    for (uint32_t i = 0; i < g->n && block * g->n + i < k->ic; i++) {
+    for (uint32_t i = 0; !k->wide && i < g->n && block * g->n + i < k->ic; i++) {
         npu_tlog_put(t, NPU_TLOG_IFM, (uint64_t)(block * g->n + i) * pixels + pixel,
                      ((const uint8_t *)g->ifm.wdata_i.ptr)[i]);
     }
-    if (++j->word == (k->nhwc_in ? count * icb : count)) {
+    if (++j->word == (k->nhwc_in ? count * icb : count << k->wide)) {
         next_job(g, j, t);
     }
 }
@@ -125,12 +125,12 @@ static void take_sums(npu_tlog_gemm *g, uint32_t column) {
     if (t == NULL) {
         return;
     }
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; !p->w.t.wide && i < 2; i++) {
         const uint32_t pixel = npu_score_post_walk_pixel(&p->w, &p->k) + 2 * p->at + i;
         npu_tlog_put(t, NPU_TLOG_SUM, element(p, p->k.ob * g->n + column, pixel),
                      ((const uint32_t *)g->ofm.wdata_i[i].ptr)[column]);
     }
-    if (++p->at == g->n) {
+    if (++p->at == g->n << p->w.t.wide) {
         p->at = 0;
         npu_score_post_walk_next(&p->w, &p->k);
         if (p->k.end) {
@@ -160,19 +160,27 @@ static void take_results(npu_tlog_gemm *g, unsigned chan, npu_tlog_task *t) {
     }
 }
 
+/* The unit's share of the tile at the place. */
+static npu_score_nhwc share(const npu_tlog_place *p, unsigned chan) {
+    npu_score_nhwc b = npu_score_share(p->w.n, p->w.t.wide, chan, npu_score_post_walk_pixels(&p->w, &p->k));
+    b.pitch = p->w.t.ofm_cstep;
+    return b;
+}
+
 /* REQUANT: values that enter requant, four pixels of some columns. */
 static void take_unquantised(npu_tlog_gemm *g, unsigned chan) {
     npu_tlog_place *p = &g->in[chan];
     npu_tlog_task *t = task_at(g, p, chan, NPU_WALK_TILES);
-    if (t == NULL || p->k.end) {
+    if (t == NULL || p->k.end || p->w.t.wide) {
         return;
     }
+    const npu_score_nhwc b = share(p, chan);
     const uint32_t columns = high(g->requant[chan].single_i) ? 1 : g->cols,
                    first = npu_score_post_walk_pixel(&p->w, &p->k);
     for (uint32_t j = 0; j < columns; j++) {
         for (uint32_t i = 0; i < 4; i++) {
             const uint64_t at =
-                element(p, p->k.ob * g->n + p->k.col + j, first + npu_score_tile_pixel(chan, 4 * p->at + i));
+                element(p, p->k.ob * g->n + p->k.col + j, first + npu_score_tile_pixel(&b, chan, 4 * p->at + i));
             npu_tlog_put(t, NPU_TLOG_POST, at, ((const uint32_t *)g->requant[chan].in_data_i.ptr)[4 * j + i]);
         }
     }
@@ -184,12 +192,6 @@ static void take_unquantised(npu_tlog_gemm *g, unsigned chan) {
             npu_score_post_walk_next(&p->w, &p->k);
         }
     }
-}
-
-/* The unit's share of the tile at the place. */
-static npu_score_nhwc share(const npu_tlog_place *p, unsigned chan) {
-    return (npu_score_nhwc){.pitch = p->w.t.ofm_cstep,
-                            .pixels = npu_score_share(chan, npu_score_post_walk_pixels(&p->w, &p->k))};
 }
 
 /* REQUANT: a word of quantised pixels. */
@@ -204,19 +206,21 @@ static void take_quantised(npu_tlog_gemm *g, unsigned chan, npu_tlog_task *t) {
     if (p->k.end) {
         return;
     }
-    const uint32_t from = p->data.pixel * g->n + p->data.byte, bytes = npu_score_word_bytes(g->n, &b, p->data);
+    const uint32_t from = p->data.pixel * g->n + p->data.byte, bytes = npu_score_word_bytes(&b, p->data);
     for (uint32_t i = 0; i < bytes; i++) {
-        const uint32_t pixel = npu_score_post_walk_pixel(&p->w, &p->k) + npu_score_tile_pixel(chan, (from + i) / g->n);
+        const uint32_t pixel =
+            npu_score_post_walk_pixel(&p->w, &p->k) + npu_score_tile_pixel(&b, chan, (from + i) / g->n);
         npu_tlog_put(t, NPU_TLOG_REQUANT, element(p, p->k.ob * g->n + (from + i) % g->n, pixel),
                      ((const uint8_t *)g->post[chan].wr_data_o.ptr)[i]);
     }
-    npu_score_next_word(g->n, &b, &p->data);
+    npu_score_next_word(&b, &p->data);
 }
 
 static void follow_post(npu_tlog_gemm *g, unsigned chan) {
     if (high(g->post[chan].wr_valid_o)) {
         npu_tlog_task *t = task_at(g, &g->out[chan], chan, NPU_WALK_TILES);
-        if (t != NULL && t->task.gemm.requant) {
+        if (t != NULL && t->task.gemm.wide) { /* its values between the units are not logged */
+        } else if (t != NULL && t->task.gemm.requant) {
             if (high(g->post[chan].wr_ready_i)) {
                 take_quantised(g, chan, t);
             }

@@ -58,7 +58,41 @@ static void gemm_weights(npu_tlog_task *t, const cm_gemm_task *g, uint32_t n) {
     x->step[1] = (npu_tlog_axis){.block = n, .hi = n * n, .lo = n};
 }
 
+/* INT16: the tensors in memory, as bytes in planes and int64 in halves; there are none between the units. */
+static void gemm_tensors_wide(npu_tlog_task *t, const cm_gemm_task *g, uint32_t n) {
+    static const char *const byte[] = {"c", "h", "w", "byte"}, *const half[] = {"c", "h", "w", "half"};
+    const npu_tlog_axis channel = {.block = n, .hi = 2 * n, .lo = 1};
+    npu_tlog_tensor *x;
+    if (g->nhwc_in) {
+        x = tensor(t, NPU_TLOG_IN, "gemm.in", TB_TLOG_I8, byte, SIZE(g->ic, g->ih, g->iw, 2));
+        in_memory(x, g->ifm_addr, SIZE(0, g->iw * g->ifm_cstep, g->ifm_cstep, n));
+        x->step[0] = channel;
+    } else {
+        x = tensor(t, NPU_TLOG_IN, "gemm.in", TB_TLOG_F32, chw, SIZE(g->ic, g->ih, g->iw));
+        in_memory(x, g->ifm_addr, SIZE(g->ifm_cstep, 4 * g->iw, 4));
+    }
+    if (g->psum_add) {
+        x = tensor(t, NPU_TLOG_PSUM, "gemm.psum", TB_TLOG_U32, half, SIZE(g->oc, g->oh, g->ow, 2));
+        in_memory(x, g->psum_addr, SIZE(g->psum_cstep, 8 * g->ow, 8, 4));
+    }
+    if (g->requant) {
+        x = tensor(t, NPU_TLOG_OUT, "gemm.out", TB_TLOG_I8, byte, SIZE(g->oc, g->oh, g->ow, 2));
+        in_memory(x, g->ofm_addr, SIZE(0, g->ow * g->ofm_cstep, g->ofm_cstep, n));
+        x->step[0] = channel;
+    } else if (g->raw_out) {
+        x = tensor(t, NPU_TLOG_OUT, "gemm.out", TB_TLOG_U32, half, SIZE(g->oc, g->oh, g->ow, 2));
+        in_memory(x, g->ofm_addr, SIZE(g->ofm_cstep, 8 * g->ow, 8, 4));
+    } else {
+        x = tensor(t, NPU_TLOG_OUT, "gemm.out", TB_TLOG_F32, chw, SIZE(g->oc, g->oh, g->ow));
+        in_memory(x, g->ofm_addr, SIZE(g->ofm_cstep, 4 * g->ow, 4));
+    }
+}
+
 static void gemm_tensors(npu_tlog_task *t, const cm_gemm_task *g, uint32_t n) {
+    if (g->wide) {
+        gemm_tensors_wide(t, g, n);
+        return;
+    }
     const uint32_t *in = SIZE(g->ic, g->ih, g->iw), *out = SIZE(g->oc, g->oh, g->ow);
     const tb_tlog_type post = g->raw_out ? TB_TLOG_I32 : TB_TLOG_F32;
     npu_tlog_tensor *x = tensor(t, NPU_TLOG_IN, "gemm.in", g->nhwc_in ? TB_TLOG_I8 : TB_TLOG_F32, chw, in);
@@ -220,6 +254,9 @@ void npu_tlog_layout(npu_tlog_task *t, uint32_t n) {
     const uint64_t pixels = (uint64_t)g->ih * g->iw;
     const uint32_t *in = (const uint32_t *)t->tensor[NPU_TLOG_IN].data;
     int8_t *out = (int8_t *)t->tensor[NPU_TLOG_IFM].data;
+    if (out == NULL) { /* INT16 */
+        return;
+    }
     if (g->nhwc_in) {
         memcpy(out, in, (size_t)t->tensor[NPU_TLOG_IN].elements);
         return;

@@ -14,6 +14,13 @@
  */
 #define SNAP_DELAY 0.25
 
+/* Parameter EnInt16 of this build; a device with RTL says so itself. */
+#ifdef NPU_CFG_ENINT16
+#define INT16 (NPU_CFG_ENINT16 != 0)
+#else
+#define INT16 false
+#endif
+
 #define TEST(name) &tc_##name,
 #define OPERATOR TEST
 const tc_test *const tc_tests[] = {
@@ -97,6 +104,7 @@ static int open_device(tc_run *run, const char *bus, uint64_t device_seed, uint6
              run->devices);
     const npu_dev_cfg cfg = {.kind = run->setup.kind,
                              .n = run->n,
+                             .int16 = INT16,
                              .seed = device_seed,
                              .have_init_seed = run->setup.have_init_seed,
                              .init_seed = run->setup.init_seed,

@@ -322,7 +322,15 @@ def checked(ap, argv):
 def parse_args(argv):
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     common_options(ap)
-    return checked(ap, argv)
+    ap.add_argument("--param", action="append", default=[], metavar="NAME=VALUE",
+                    help="a parameter of the top module, as PackMul=1")
+    args = checked(ap, argv)
+    for text in args.param:
+        name, equals, value = text.partition("=")
+        if not name.isidentifier() or not equals or not value.isdecimal():
+            ap.error("--param %s: expected NAME=VALUE" % text)
+        TOP_PARAMS[name] = value
+    return args
 
 
 def select(src, args):

@@ -18,6 +18,7 @@ from .functions import Functions
 from .net import Net, Unsupported, View
 from .tensor import EXACT_INT, FLOATS, HANDLERS, LARGEST, OWN, WIDE, Node, Tensor, constant, exact, natural, takes
 
+MOST_TIMES = 256  # that the range of an input is divided by, so that integers stay exact
 CHANGES = ("Cast", "CastLike", "DequantizeLinear")  # say what type they give
 
 
@@ -91,12 +92,25 @@ class Converter:
     def reshaped(self, t: Tensor, shape: Sequence[int]) -> Tensor:
         """The same elements as another tensor; no layer is made until another view is needed."""
         again = Tensor(shape, t.dtype, None if t.value is None else t.value.reshape(shape), t.blob, t.view, t.origin)
-        again.blobs, again.limit = t.blobs, t.limit
+        again.blobs, again.limit, again.most = t.blobs, t.limit, t.most
         return again
 
     def grid(self, of: Tensor, t: Tensor) -> Any:
         """What the planes of the GEMM hold, for the same elements in another order."""
         return None if of.scaled is None or of.scaled.grid is None else of.scaled._replace(ints=t)
+
+    def whole(self, node: Node, y: Tensor, most: float) -> Tensor:
+        """An integer result that is at most so large. Where that is beyond what FP32 holds, inputs of the graph that
+        it is computed of must be smaller."""
+        if most > EXACT_INT:
+            ports = [p for p in self.inputs if p.name in y.origin and p.bounds is not None]
+            times = 2.0 ** math.ceil(math.log2(most / EXACT_INT))
+            if not ports or times > MOST_TIMES:
+                raise node.no("integers up to %g, FP32 holds them up to 2^24" % most)
+            for port in ports:
+                port.bounds = (port.bounds[0] / times, port.bounds[1] / times)
+        y.most = min(most, float(EXACT_INT))
+        return y
 
     def scalar(self, value: float) -> Tensor:
         return Tensor((), np.float32, np.array(value, np.float32))
@@ -308,6 +322,9 @@ class Converter:
         self.net.drop_unused(keep)
         self.net.fuse(keep)
         self.net.drop_unused(keep)
+        if not self.samples:
+            from .patterns import joined
+            joined(self.net, keep)
         self.net.chain(keep)
         for port, blob in zip(ports, self.net.split([p.blob for p in ports])):
             port.blob = blob

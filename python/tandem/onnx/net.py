@@ -13,7 +13,7 @@ MAGIC = 7767517
 TAG_INT8 = 0x000D4B38
 EXACT = 8  # key of an activation that is not computed by a fitted function (not of ncnn, which ignores it)
 # functions that the NPU fits (docs/npu/activations.md)
-FITTED = {"Sigmoid", "TanH", "Swish", "Mish", "ELU", "Softplus"}
+FITTED = {"Sigmoid", "TanH", "Swish", "Mish", "ELU", "Softplus", "GELU"}
 View = tuple[int, ...]  # sizes of a blob from the outermost dimension inwards, one to three of them
 
 

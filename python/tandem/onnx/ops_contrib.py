@@ -7,7 +7,7 @@ import numpy as np
 
 from .converter import Converter
 from .ops_quant import as_scaled, constant_scaled, saturated, steps_of, weighted
-from .tensor import HANDLERS, Node, Tensor, op
+from .tensor import HANDLERS, Node, Tensor, constant, op
 
 DOMAIN = "com.microsoft."
 
@@ -98,3 +98,25 @@ def gemm(c: Converter, node: Node) -> list[Tensor]:
     if y is None:
         raise node.no("a of %s; supported: integers of 8 bits" % node.need(0).dtype)
     return [y] if node.input(7) is None else result(c, node, y, 7)
+
+
+@op(DOMAIN + "DynamicQuantizeLSTM", "activations direction hidden_size input_forget", takes="own")
+def lstm(c: Converter, node: Node) -> list[Tensor]:
+    """ONNX's LSTM with the weights that the integers stand for; onnxruntime also quantises input and state, by scales
+    that it finds while it runs."""
+    inputs = [node.input(i) for i in range(8)]
+    for i, first in ((1, 8), (2, 10)):
+        w, scale, zero = node.const(i, "weights"), steps_of(node, first), node.const(first + 1, "a zero point")
+        if w is None or w.ndim != 3 or w.dtype.kind not in "iu" or scale.size not in (1, w.shape[0]) + (
+                (w.shape[0] * w.shape[2],)):
+            raise node.no("weights %s with %d scales; supported: one for each direction or row" %
+                          (None if w is None else list(w.shape), scale.size))
+        each = (1, 1, 1) if scale.size == 1 else (w.shape[0], 1, scale.size // w.shape[0])
+        point = np.zeros(1, np.int64) if zero is None else np.asarray(zero, np.int64).ravel()
+        less = point.reshape(each) if point.size == scale.size else point[0]
+        real = (w.astype(np.int64) - less) * scale.reshape(each)
+        inputs[i] = constant(np.ascontiguousarray(real.astype(np.float32).swapaxes(1, 2)))
+    inner = Node.__new__(Node)
+    inner.__dict__.update(node.__dict__)
+    inner.op, inner.inputs = "LSTM", inputs
+    return HANDLERS["LSTM"][0](c, inner)

@@ -9,7 +9,7 @@ from .ops_math import ABS, ADD, MUL, NEG, RSUB, SUB, above, binary, opposite, un
 from .ops_matrix import product, rows_times
 from .ops_reduce import MAX, reduce
 from .ops_shape import pick, transpose
-from .tensor import FLOATS, Node, Tensor, constant, exact, op
+from .tensor import FLOATS, WIDE, Node, Tensor, constant, exact, op
 
 MOST_HOT = 1 << 20  # elements of a matrix that selects rows
 
@@ -70,7 +70,7 @@ def trilu(c: Converter, node: Node) -> list[Tensor]:
 def cumsum(c: Converter, node: Node) -> list[Tensor]:
     """A product with a triangular matrix."""
     x, at = node.need(0), node.const(1, "axis")
-    if at is None or x.dtype not in (np.float32, np.float64):
+    if at is None or (x.dtype not in FLOATS and (x.dtype not in WIDE or x.dtype.kind == "u")):
         raise node.no("dtype %s: integers wrap, FP32 does not; the NPU has FP32 and INT8" % x.dtype)
     axis, rank = node.axis(int(np.ravel(at)[0]), len(x.shape)), len(x.shape)
     order = [i for i in range(rank) if i != axis] + [axis]
@@ -81,7 +81,8 @@ def cumsum(c: Converter, node: Node) -> list[Tensor]:
     rows.scaled = c.grid(x, rows)
     y = c.reshaped(rows_times(c, node, rows, np.ascontiguousarray(w), None), [x.shape[i] for i in order])
     y.dtype = x.dtype
-    return [transpose(c, y, [order.index(i) for i in range(rank)])]
+    y = transpose(c, y, [order.index(i) for i in range(rank)])
+    return [y if x.dtype in FLOATS else c.whole(node, y, x.largest() * n)]
 
 
 @op("Gather", "axis", takes="moves")

@@ -10,7 +10,7 @@ import numpy as np
 from .converter import Converter
 from .net import EXACT, FITTED, View
 from .fold import type_of
-from .tensor import BOOL, FLOATS, SMALL, WIDE, Node, Tensor, constant, exact, op
+from .tensor import BOOL, EXACT_INT, FLOATS, SMALL, WIDE, Node, Tensor, constant, exact, op
 
 ADD, SUB, MUL, DIV, MAX, MIN, POW, RSUB, RDIV, RPOW = range(10)  # BinaryOp
 MIRRORED = {SUB: RSUB, DIV: RDIV, POW: RPOW}
@@ -148,9 +148,22 @@ def pairs(c: Converter, node: Node) -> list[Tensor]:
     a, b = node.need(0), node.need(1)
     if a.dtype.kind in "iu" and a.dtype == b.dtype and a.dtype.itemsize == 1 and node.op != "Pow":
         return [bytes_of(c, node, code, a, b)]
+    if a.dtype in WIDE and a.dtype == b.dtype and a.dtype.kind == "i" and node.op != "Pow":
+        return [integers(c, node, code, a, b)]
     if a.dtype not in FLOATS or (b.dtype not in FLOATS and node.op != "Pow"):
         raise node.no("dtype %s: integers wrap or are rounded, FP32 is not; the NPU has FP32 and INT8" % a.dtype)
     return [binary(c, node, code, a, b, a.dtype)]
+
+
+def integers(c: Converter, node: Node, code: int, a: Tensor, b: Tensor) -> Tensor:
+    """Indices, masks, lengths: exact while they are below 2^24. Sums that only FP32 is made of are rounded as there."""
+    from .ops_quant import only_rounded
+    y = binary(c, node, code, a, b, a.dtype)
+    if code == DIV:  # of such integers the quotient is never rounded up to the next one
+        y = layer(c, "UnaryOp", y, {0: TRUNC}, a.dtype)
+        return c.whole(node, y, a.largest())
+    most = a.largest() * b.largest() if code == MUL else a.largest() + b.largest()
+    return y if most > EXACT_INT and only_rounded(c, node) else c.whole(node, y, most)
 
 
 def bytes_of(c: Converter, node: Node, code: int, a: Tensor, b: Tensor) -> Tensor:
@@ -404,10 +417,14 @@ def cast(c: Converter, node: Node) -> list[Tensor]:
         y.limit = x.limit
         return [y]
     if to == x.dtype or (to == np.float32 and x.dtype not in WIDE) or (x.dtype == BOOL and (to in SMALL or to in WIDE)):
-        return [c.result(x.shape, c.use(x, c.view_of(x)), to, x)]
+        y = c.result(x.shape, c.use(x, c.view_of(x)), to, x)
+        y.most = x.most if x.dtype != BOOL else 1.0
+        return [y]
     if to == np.float32 or (x.dtype.kind in "iu" and to in WIDE and to.kind == "i" and
                             x.dtype not in (np.uint32, np.uint64)):
-        return [c.result(x.shape, c.use(x, c.view_of(x)), to, x)]  # within 2^24, by the bounds of the inputs
+        y = c.result(x.shape, c.use(x, c.view_of(x)), to, x)  # within 2^24, by the bounds of the inputs
+        y.most = x.most
+        return [y]
     if to == BOOL:
         return [above(c, unary(c, ABS, x))]
     if (to in WIDE or to in SMALL and to.kind in "iu") and x.dtype == np.float32:  # beyond its range ONNX says nothing

@@ -7,7 +7,7 @@ import numpy as np
 from .converter import Converter
 from .ops_math import ADD, DIV, EXP, LOG, MUL, NEG, RSQRT, SQRT, SQUARE, SUB, ABS, binary, unary
 from .products import sum_of
-from .tensor import Node, Tensor, around, compact, op
+from .tensor import Node, Tensor, around, compact, exact, op
 
 SUM, MEAN, MAX, PROD = 0, 3, 4, 6  # Reduction
 
@@ -101,10 +101,29 @@ def centred(c: Converter, node: Node, x: Tensor, axes: list[int], epsilon: float
     return rest, mean, unary(c, RSQRT, binary(c, node, ADD, variance, c.scalar(epsilon)))
 
 
+def by_rows(c: Converter, node: Node, x: Tensor, axes: list[int], kind: str,
+            given: list[Tensor | None]) -> Tensor | None:
+    """A layer over rows, where its factors are constants for each element of one. None: they are not, or the other
+    outputs are read."""
+    shape = tuple(x.shape[i] for i in axes)
+    n = math.prod(shape)
+    fixed = all(t is None or (t.value is not None and t.shape == shape) for t in given)
+    if c.samples or not fixed or any(c.readers.get(name) for name in node.outputs[1:] if name):
+        return None
+    values = [np.zeros(n, np.float32) if t is None else exact(t.value, node.where()).ravel() for t in given]
+    rows = x.size // n
+    view = (rows, n) if rows > 1 else (n,)
+    params = {0: n, 1: float(node.attr("epsilon", 1e-5)), 2: 1}
+    return c.result(x.shape, c.add(kind, [c.use(x, view)], view, params, [("raw", v) for v in values]), x.dtype, x)
+
+
 @op("LayerNormalization", "axis epsilon stash_type")
 def layer_norm(c: Converter, node: Node) -> list[Tensor]:
     x = node.need(0)
     axes = list(range(node.axis(node.attr("axis", -1), len(x.shape)), len(x.shape)))
+    whole = by_rows(c, node, x, axes, "LayerNorm", [node.need(1), node.input(2)])
+    if whole is not None:
+        return [whole] + [None] * (len(node.outputs) - 1)
     rest, mean, factor = centred(c, node, x, axes, node.attr("epsilon", 1e-5))
     y = binary(c, node, MUL, binary(c, node, MUL, rest, factor), node.need(1))
     if node.input(2) is not None:
@@ -116,6 +135,9 @@ def layer_norm(c: Converter, node: Node) -> list[Tensor]:
 def rms_norm(c: Converter, node: Node) -> list[Tensor]:
     x = node.need(0)
     axes = list(range(node.axis(node.attr("axis", -1), len(x.shape)), len(x.shape)))
+    whole = by_rows(c, node, x, axes, "RMSNorm", [node.need(1)])
+    if whole is not None:
+        return [whole]
     square = reduce(c, MEAN, unary(c, SQUARE, x), axes)
     factor = unary(c, RSQRT, binary(c, node, ADD, square, c.scalar(node.attr("epsilon", 1e-5))))
     return [binary(c, node, MUL, binary(c, node, MUL, x, factor), node.need(1))]

@@ -62,11 +62,24 @@ class Tensor:
         self.scaled: Any = None  # integers and a step that it stands for (ops_quant.Scaled)
         self.limit: float | None = None if value is None or self.dtype.kind not in "fiub" else float(
             np.abs(np.asarray(value, np.float64)).max(initial=0))  # largest magnitude, where samples tell it
+        self.most: float | None = None  # largest magnitude of integers, where it is below what their type holds
         self.centred: Any = None  # of integers: those without zero point, the zero point, those before rounding
 
     @property
     def size(self) -> int:
         return math.prod(self.shape)
+
+    def largest(self) -> float:
+        """Of integers and bool: no magnitude is above it. Wide ones are exact in FP32 everywhere in a network."""
+        if self.most is not None:
+            return self.most
+        if self.value is not None:
+            return float(np.abs(np.asarray(self.value, np.float64)).max(initial=0))
+        if self.dtype == BOOL:
+            return 1.0
+        if self.dtype in WIDE:
+            return float(EXACT_INT)
+        return float(max(-np.iinfo(self.dtype).min, np.iinfo(self.dtype).max))
 
 
 def natural(shape: Sequence[int]) -> View:

@@ -150,6 +150,38 @@ package fp_pkg;
     end
   endfunction
 
+  // Two's complement integer of 64 bits to binary32, one rounding: the upper 31 bits of the magnitude and whether
+  // anything is below them.
+  function automatic logic [31:0] i64_to_f32_f(input logic [63:0] v);
+    logic [63:0] m;
+    logic [5:0]  l;
+    m = v[63] ? 64'd0 - v : v;
+    l = 6'd0;
+    if (m[63:32] == 32'd0) begin
+      l[5] = 1'b1;
+      m = {m[31:0], 32'd0};
+    end
+    l[4:0] = fp_clz32_f(m[63:32]);
+    m = m << l[4:0];
+    if (!m[63]) i64_to_f32_f = 32'd0;
+    else i64_to_f32_f = fp_round_f(v[63], 8'd190 - {2'd0, l}, {m[62:33], m[32:0] != 33'd0});
+  endfunction
+
+  // Round half away from zero, clamp to -32767..32767; NaN gives 0.
+  function automatic logic [15:0] f32_to_i16_f(input logic [31:0] v);
+    logic [15:0] t;  // floor(2 * |v|) below 2^16: 15 integer bits and the half
+    logic [15:0] mag;
+    mag = 16'd0;
+    if (v[30:23] >= 8'd142) begin  // 2^15 and more
+      if (v[30:0] <= 31'h7F80_0000) mag = 16'h7FFF;
+    end else if (v[30:23] >= 8'd126) begin
+      t = {1'b1, v[22:8]} >> (4'd13 - v[26:23]);  // 141 - exponent, 0..15
+      mag = {1'b0, t[15:1]} + {15'd0, t[0]};
+      if (mag[15]) mag = 16'h7FFF;
+    end
+    f32_to_i16_f = v[31] ? 16'd0 - mag : mag;
+  endfunction
+
   // Quantiser: q = {full, half to even, zero-point}. Rounds, half to even or away from zero, adds the zero-point,
   // clamps to -127..127, with `full` to -128..127. NaN counts as 0.
   function automatic logic [7:0] f32_to_q8_f(input logic [31:0] v, input logic [9:0] q);

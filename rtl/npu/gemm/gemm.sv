@@ -9,6 +9,7 @@
 module gemm #(
   parameter int unsigned N = 8,
   parameter int unsigned PackMul = 0,  // of mesh
+  parameter int unsigned EnInt16 = 0,  // 1: INT16 (docs/npu/npu.md section 3.2)
   parameter bit ClkGate = 1'b1  // the clocks of loaders and post stand still while they have nothing to do
 ) (
   input  logic                          clk_i,
@@ -141,6 +142,7 @@ module gemm #(
 
   gemm_load #(
     .N(N),
+    .EnInt16(EnInt16),
     .ClkGate(ClkGate)
   ) u_load (
     .clk_i,
@@ -193,7 +195,8 @@ module gemm #(
 
   gemm_mac #(
     .N(N),
-    .PackMul(PackMul)
+    .PackMul(PackMul),
+    .EnInt16(EnInt16)
   ) u_mac (
     .clk_i,
     .rst_ni,
@@ -260,6 +263,7 @@ module gemm #(
   for (genvar c = 0; c < 2; c++) begin : g_post
     post #(
       .N(N),
+      .EnInt16(EnInt16),
       .Chan(c != 0),
       .ClkGate(ClkGate)
     ) u_post (

@@ -9,14 +9,15 @@
 // Latency: done_o comes 7 cycles after start_i, with WGT_RES 14 cycles (one shared 16 x 16 multiplier; a divider of one
 //   bit a cycle for the output rows of one group). busy_o is 1 in the cycles after start_i up to and with done_o.
 //
-// Parameter: N, the mesh size (4, 8, 16 or 32).
+// Parameters: N, the mesh size (4, 8, 16 or 32); EnInt16, 1: INT16 tasks (task_i.wide) are legal.
 //
 // Alignment is checked for every address and step, also for those that the task does not use.
 // Throughput: a task at a time.
 `include "assert.svh"
 
 module gemm_check #(
-  parameter int unsigned N = 8
+  parameter int unsigned N = 8,
+  parameter int unsigned EnInt16 = 0
 ) (
   input logic clk_i,
   input logic rst_ni,
@@ -36,6 +37,7 @@ module gemm_check #(
 
   // ----------------------------------------------------------------------------------------------- without arithmetic
   logic conv;
+  logic wide;  // INT16: two words of input or weights for each of INT8
   logic modes_ok;
   logic nonzero_ok;
   logic align_ok;
@@ -46,30 +48,38 @@ module gemm_check #(
   logic [15:0] ocb;
   assign ic_up = {1'b0, task_i.ic} + (17'(N) - 17'd1);
   assign oc_up = {1'b0, task_i.oc} + (17'(N) - 17'd1);
-  assign icb = 16'(ic_up >> LogN);
+  assign wide = EnInt16 != 0 && task_i.wide;
+  assign icb = 16'(ic_up >> LogN) << wide;
   assign ocb = 16'(oc_up >> LogN);
 
+  logic quant;  // zero-points or another rounding, which INT16 does not have
+  assign quant = {task_i.ibias, task_i.zin, task_i.zout, task_i.rne, task_i.full} != '0;
   assign conv = task_i.op == npu_pkg::OpConv;
   assign modes_ok = (task_i.op <= npu_pkg::OpConvert) && (pad_mode_i == npu_regs_pkg::NPU_GEMM_CTRL_PAD_MODE_ZERO) &&
       (task_i.act <= npu_pkg::ActGeluTanh) && (conv || task_i.ic == task_i.oc) &&
       !(task_i.raw_out && (task_i.oscale_en || task_i.bias_en || task_i.requant || task_i.act != npu_pkg::ActNone)) &&
-      (task_i.bias_en || !task_i.ibias);
+      (task_i.bias_en || !task_i.ibias) && (!task_i.wide || (EnInt16 != 0 && !quant));
   assign nonzero_ok = (task_i.iw != 16'd0) && (task_i.ih != 16'd0) && (task_i.ic != 16'd0) && (task_i.ow != 16'd0) &&
       (task_i.oh != 16'd0) && (task_i.oc != 16'd0) && (task_i.kw != 8'd0) && (task_i.kh != 8'd0) &&
       (task_i.sw != 8'd0) && (task_i.sh != 8'd0) && (task_i.dw != 8'd0) && (task_i.dh != 8'd0) &&
       (task_i.oc <= MaxOc[15:0]);
 
   localparam logic [31:0] Mask4 = 32'd3;
-  localparam logic [31:0] MaskN = 32'(N) - 32'd1;
+  logic [31:0] mask_n;
+  logic [31:0] mask_p;  // of partial sums
+  logic [31:0] mask_o;  // of an output that is not NHWC
+  assign mask_n = wide ? 32'(2 * N) - 32'd1 : 32'(N) - 32'd1;
+  assign mask_p = wide ? 32'd7 : Mask4;
+  assign mask_o = task_i.raw_out ? mask_p : Mask4;
   logic [31:0] ifm_low;
   logic [31:0] ofm_low;
-  assign ifm_low = (task_i.ifm_addr | task_i.ifm_cstep) & (task_i.nhwc_in ? MaskN : Mask4);
-  assign ofm_low = (task_i.ofm_addr | task_i.ofm_cstep) & (task_i.requant ? MaskN : Mask4);
+  assign ifm_low = (task_i.ifm_addr | task_i.ifm_cstep) & (task_i.nhwc_in ? mask_n : Mask4);
+  assign ofm_low = (task_i.ofm_addr | task_i.ofm_cstep) & (task_i.requant ? mask_n : mask_o);
   assign align_ok = (ifm_low == 32'd0) && (ofm_low == 32'd0) &&
-      (((task_i.psum_addr | task_i.psum_cstep) & Mask4) == 32'd0) &&
+      (((task_i.psum_addr | task_i.psum_cstep) & mask_p) == 32'd0) &&
       (task_i.wgt_addr[3:0] == 4'd0) && (task_i.oscale_addr[3:0] == 4'd0) && (task_i.bias_addr[3:0] == 4'd0);
-  assign pitch_ok = (!task_i.nhwc_in || task_i.ifm_cstep >= ({15'd0, ic_up} & ~MaskN)) &&
-      (!task_i.requant || task_i.ofm_cstep >= ({15'd0, oc_up} & ~MaskN));
+  assign pitch_ok = (!task_i.nhwc_in || task_i.ifm_cstep >= 32'(icb) << LogN) &&
+      (!task_i.requant || task_i.ofm_cstep >= 32'(ocb) << LogN << wide);
 
   // ------------------------------------------------------------------------------------------------ kept weights
   logic prev_res_q;  // the task that passed last had WGT_RES, and:
@@ -79,10 +89,11 @@ module gemm_check #(
   logic [7:0] prev_kh_q;
   logic [15:0] prev_ic_q;
   logic [15:0] prev_oc_q;
+  logic prev_wide_q;
   logic keep_ok;
   assign keep_ok = !task_i.wgt_keep || (task_i.wgt_res && prev_res_q && task_i.op == prev_op_q &&
       task_i.wgt_addr == prev_wgt_addr_q && task_i.kw == prev_kw_q && task_i.kh == prev_kh_q &&
-      task_i.ic == prev_ic_q && task_i.oc == prev_oc_q);
+      task_i.ic == prev_ic_q && task_i.oc == prev_oc_q && wide == prev_wide_q);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -93,6 +104,7 @@ module gemm_check #(
       prev_kh_q <= '0;
       prev_ic_q <= '0;
       prev_oc_q <= '0;
+      prev_wide_q <= 1'b0;
     end else if (clr_i) begin
       prev_res_q <= 1'b0;
     end else if (done_o && ok_o) begin
@@ -103,6 +115,7 @@ module gemm_check #(
       prev_kh_q <= task_i.kh;
       prev_ic_q <= task_i.ic;
       prev_oc_q <= task_i.oc;
+      prev_wide_q <= wide;
     end
   end
 
@@ -154,7 +167,7 @@ module gemm_check #(
         mul_a = (task_i.op == npu_pkg::OpConvert) ? 16'd0 : {8'd0, task_i.kh};
         mul_b = {8'd0, task_i.kw};
       end
-      4'd4: if (!conv) mul_b = 16'd1;
+      4'd4: if (!conv) mul_b = wide ? 16'd2 : 16'd1;
       4'd5: mul_b = task_i.wgt_res ? (ocb + 16'd1) >> 1 : 16'd1;
       4'd6: begin
         mul_a = task_i.oh;

@@ -5,6 +5,7 @@
 // Throughput: 16 bytes a cycle on each channel. Document: docs/npu/npu.md sections 4, 4.1 and 4.4.
 module gemm_load #(
   parameter int unsigned N = 8,
+  parameter int unsigned EnInt16 = 0,
   parameter bit ClkGate = 1'b1,  // the clock of the loaders stands still while they have nothing to do
   localparam int unsigned Lq = npu_pkg::GemmRdReqs - 1
 ) (
@@ -81,7 +82,8 @@ module gemm_load #(
   logic [16*N-1:0] lw_data;
 
   ifm_ld #(
-    .N(N)
+    .N(N),
+    .EnInt16(EnInt16)
   ) u_ifm_ld (
     .clk_i(ld_clk),
     .rst_ni,
@@ -107,7 +109,8 @@ module gemm_load #(
 
   for (genvar ch = 0; ch < 2; ch++) begin : g_layout
     layout #(
-      .N(N)
+      .N(N),
+      .EnInt16(EnInt16)
     ) u_layout (
       .clk_i(ld_clk),
       .rst_ni,
@@ -117,6 +120,7 @@ module gemm_load #(
       .cfg_cstep_i(task_ifm_i.ifm_cstep),
       .cfg_stride_i(job_stride),
       .cfg_nhwc_i(task_ifm_i.nhwc_in),
+      .cfg_wide_i(EnInt16 != 0 && task_ifm_i.wide),
       .job_valid_i(job_valid[ch]),
       .job_ready_o(job_ready[ch]),
       .job_addr_i(job_addr),
@@ -170,7 +174,8 @@ module gemm_load #(
   for (genvar ch = 0; ch < 2; ch++) begin : g_wgt_ld
     wgt_ld #(
       .N(N),
-      .Bank(ch != 0)
+      .Bank(ch != 0),
+      .EnInt16(EnInt16)
     ) u_wgt_ld (
       .clk_i(ld_clk),
       .rst_ni,

@@ -9,6 +9,7 @@
 module gemm_mac #(
   parameter int unsigned N = 8,
   parameter int unsigned PackMul = 0,  // of mesh
+  parameter int unsigned EnInt16 = 0,
   localparam int unsigned Ln = $clog2(N),
   localparam int unsigned Tw = npu_pkg::OfmAw + 1,
   localparam int unsigned Cols = N >= 16 ? 4 : N / 4  // channels that a post unit reads at a time
@@ -50,18 +51,19 @@ module gemm_mac #(
   output logic [2:0]                    wait_o
 );
 
-  localparam int unsigned TileCap = 4 * npu_pkg::OfmDepth / N;  // tiles that ofm_buf holds
+  localparam int unsigned TileCap = 4 * npu_pkg::OfmDepth / N;  // tiles that ofm_buf holds; one of INT16 counts twice
 
   // ---------------------------------------------------------------- im2col, mesh, acc
-  logic tile_room, tile_start, mesh_en, wgt_p, act_sel, act_first, act_last;
+  logic tile_room, tile_start, mesh_en, wgt_p, wgt_wide, act_sel, act_wide, act_first, act_last;
   logic [8*N-1:0] wgt_word, act0, act1;
   logic [32*N-1:0] ps0, ps1, sum0, sum1;
   logic [N-1:0] sum_valid;
   // The flags of a vector meet its results at acc N + 1 enabled cycles later.
-  logic [N:0] first_q, last_q;
+  logic [N:0] first_q, last_q, wide_q;
 
   im2col #(
-    .N(N)
+    .N(N),
+    .EnInt16(EnInt16)
   ) u_im2col (
     .clk_i,
     .rst_ni,
@@ -88,8 +90,10 @@ module gemm_mac #(
     .ifm_rdata1_i,
     .mesh_en_o(mesh_en),
     .wgt_p_o(wgt_p),
+    .wgt_wide_o(wgt_wide),
     .wgt_word_o(wgt_word),
     .sel_o(act_sel),
+    .act_wide_o(act_wide),
     .act0_o(act0),
     .act1_o(act1),
     .act_valid_o,
@@ -102,13 +106,16 @@ module gemm_mac #(
 
   mesh #(
     .N(N),
-    .PackMul(PackMul)
+    .PackMul(PackMul),
+    .EnInt16(EnInt16)
   ) u_mesh (
     .clk_i,
     .en_i(mesh_en),
     .wgt_p_i(wgt_p),
+    .wgt_wide_i(wgt_wide),
     .wgt_i(wgt_word),
     .sel_i(act_sel),
+    .act_wide_i(act_wide),
     .act0_i(act0),
     .act1_i(act1),
     .ps0_o(ps0),
@@ -119,20 +126,24 @@ module gemm_mac #(
     if (!rst_ni) begin
       first_q <= '0;
       last_q <= '0;
+      wide_q <= '0;
     end else if (mesh_en) begin
       first_q <= {first_q[N-1:0], act_first};
       last_q <= {last_q[N-1:0], act_last};
+      if (EnInt16 != 0) wide_q <= {wide_q[N-1:0], act_wide};
     end
   end
 
   acc #(
-    .N(N)
+    .N(N),
+    .EnInt16(EnInt16)
   ) u_acc (
     .clk_i,
     .rst_ni,
     .en_i(mesh_en),
     .first_i(first_q[N]),
     .last_i(last_q[N]),
+    .wide_i(wide_q[N]),
     .ps0_i(ps0),
     .ps1_i(ps1),
     .valid_o(sum_valid),
@@ -143,8 +154,10 @@ module gemm_mac #(
   // ---------------------------------------------------------------- ofm_buf: credit and completed tiles
   logic [Tw-1:0] room0_q, room1_q;  // tiles that im2col may still start, by each post
   logic [Ln-1:0] tile_cnt_q;  // results of the last column
+  logic wide;  // im2col works on INT16
 
-  assign tile_room = room0_q != '0 && room1_q != '0;
+  assign wide = EnInt16 != 0 && task_i.wide;
+  assign tile_room = room0_q > Tw'(wide) && room1_q > Tw'(wide);
   assign tile_done_o = sum_valid[N-1] && tile_cnt_q == Ln'(N - 1);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -153,8 +166,8 @@ module gemm_mac #(
       room1_q <= Tw'(TileCap);
       tile_cnt_q <= '0;
     end else begin
-      room0_q <= room0_q - Tw'(tile_start) + (tiles_free_i[0] ? free_tiles_i[Tw-1:0] : '0);
-      room1_q <= room1_q - Tw'(tile_start) + (tiles_free_i[1] ? free_tiles_i[2*Tw-1:Tw] : '0);
+      room0_q <= room0_q - (Tw'(tile_start) << wide) + (tiles_free_i[0] ? free_tiles_i[Tw-1:0] : '0);
+      room1_q <= room1_q - (Tw'(tile_start) << wide) + (tiles_free_i[1] ? free_tiles_i[2*Tw-1:Tw] : '0);
       if (sum_valid[N-1]) tile_cnt_q <= tile_cnt_q + 1'b1;
     end
   end

@@ -6,9 +6,11 @@
 //              a last block of few channels does not always meet the same unit. INT8 input: one job for each chunk, in
 //              turn. Pixel p of channel block b lies at word base + p*ICB + b of ifm_buf (thesis section 3.3.1), which
 //              is a ring.
+//              INT16 (EnInt16, task_i.wide): a block has two words, so p*ICB + b becomes 2*(p*ICB + b); the jobs are as
+//              many.
 // Ring         Words are allocated chunk by chunk, in order; the first job of a chunk waits until there is space for
 //              the whole chunk. im2col, which computes the same bases, frees them in the same order, in any number of
-//              parts; the sum over a task is IH*IW*ICB (free_*). level_o: words allocated.
+//              parts; the sum over a task is IH*IW*ICB, INT16 twice that (free_*). level_o: words allocated.
 // Tasks        task_pop_o: the last job of the task is issued. The jobs of the next task follow at once, whether or
 //              not those of this one are done. cfg_* of the layout units are fields of task_i in the cycle of the
 //              handshake.
@@ -23,7 +25,8 @@
 `include "assert.svh"
 
 module ifm_ld #(
-  parameter int unsigned N = 8
+  parameter int unsigned N = 8,
+  parameter int unsigned EnInt16 = 0
 ) (
   input  logic                      clk_i,
   input  logic                      rst_ni,
@@ -54,7 +57,9 @@ module ifm_ld #(
   typedef enum logic [1:0] {Idle, Prep, Space, Run} state_e;
   state_e state_q;
 
+  logic          wide;          // INT16
   logic [15:0]   icb;           // channel blocks, at most 2^14 (the task limits)
+  logic [15:0]   icw;           // words of a pixel, at most 2^14
   logic [Ln:0]   nch_last;      // channels of the last block
   logic [31:0]   blk_step;      // bytes from one channel block to the next
   logic [31:0]   chunk_step;    // bytes from one chunk to the next
@@ -74,7 +79,9 @@ module ifm_ld #(
   logic          fits;
   logic          track_ready;
 
+  assign wide = EnInt16 != 0 && task_i.wide;
   assign icb = 16'((17'(task_i.ic) + 17'(N - 1)) >> Ln);
+  assign icw = icb << wide;
   assign nch_last = task_i.ic[Ln-1:0] == '0 ? (Ln + 1)'(N) : {1'b0, task_i.ic[Ln-1:0]};
   assign blk_step = task_i.ifm_cstep << Ln;
   assign chunk_step = task_i.nhwc_in ? task_i.ifm_cstep << 6 : 32'd256;
@@ -82,7 +89,7 @@ module ifm_ld #(
   assign last_pix = {npix_q[5:0] == '0, npix_q[5:0]};
   assign last_blk = task_i.nhwc_in || blk_q + 16'd1 == icb;
   assign last_chunk = pix_left <= 17'd64;
-  assign chunk_words = last_chunk ? last_words_q : (Aw + 1)'({icb, 6'd0});
+  assign chunk_words = last_chunk ? last_words_q : (Aw + 1)'({icw, 6'd0});
   assign fits = {1'b0, used_q} + {1'b0, chunk_words} <= (Aw + 2)'(npu_pkg::IfmDepth);
   assign unit = par_q ^ blk_q[0];
   assign take = state_q == Run && job_ready_i[unit];
@@ -92,8 +99,8 @@ module ifm_ld #(
   assign job_addr_o = addr_q;
   assign job_nch_o = last_blk ? nch_last : (Ln + 1)'(N);
   assign job_cnt_o = last_chunk ? pix_left[6:0] : 7'd64;
-  assign job_waddr_o = waddr_q + blk_q[Aw-1:0];
-  assign job_stride_o = icb[Aw-1:0];
+  assign job_waddr_o = waddr_q + (blk_q[Aw-1:0] << wide);
+  assign job_stride_o = icw[Aw-1:0];
   assign level_o = 16'(used_q);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -119,7 +126,7 @@ module ifm_ld #(
           blk_q <= '0;
           chunk_addr_q <= task_i.ifm_addr;
           addr_q <= task_i.ifm_addr;
-          last_words_q <= (Aw + 1)'(32'(last_pix) * 32'(icb));
+          last_words_q <= (Aw + 1)'(32'(last_pix) * 32'(icw));
           if (track_ready) state_q <= Space;
         end
         Space: if (fits) state_q <= Run;

@@ -1,7 +1,8 @@
 // Weight loader: fills one bank of wgt_buf with the weights of every second block of N output channels.
 //
 // A block is W words of N bytes, contiguous in memory (docs/npu/npu.md section 3.2): KH*KW*ICB*N for CONV, KH*KW for
-// DEPTHWISE, where blocks start on multiples of 16 bytes: bytes of the last beat beyond the block are dropped. CONVERT
+// DEPTHWISE, twice as many of INT16 (EnInt16, task_i.wide), where blocks start on multiples of 16 bytes: bytes of the
+// last beat beyond the block are dropped. CONVERT
 // has no weights: the task is popped at once and im2col neither checks nor releases anything for it. Blocks are read in
 // pieces of at most 1 KB so that other requesters of the channel are served in between.
 //
@@ -31,7 +32,8 @@
 
 module wgt_ld #(
   parameter int unsigned N = 8,
-  parameter bit Bank = 1'b0
+  parameter bit Bank = 1'b0,
+  parameter int unsigned EnInt16 = 0
 ) (
   input  logic                      clk_i,
   input  logic                      rst_ni,
@@ -77,7 +79,8 @@ module wgt_ld #(
 
   assign icb = 16'((17'(task_i.ic) + 17'(N - 1)) >> Ln);
   assign ocb = 16'((17'(task_i.oc) + 17'(N - 1)) >> Ln);
-  assign words = task_i.op == npu_pkg::OpDepthwise ? 32'(taps_q) : (32'(taps_q) * 32'(icb)) << Ln;
+  assign words = (task_i.op == npu_pkg::OpDepthwise ? 32'(taps_q) : (32'(taps_q) * 32'(icb)) << Ln) <<
+                 (EnInt16 != 0 && task_i.wide);
   assign bytes = 18'(words_q) << Ln;
   assign step = ((words << Ln) + 32'd15) & ~32'd15;
 

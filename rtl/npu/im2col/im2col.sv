@@ -9,6 +9,8 @@
 // Two stages   In the weight stage the N words of a block leave wgt_buf, last word first; in the activation stage, N
 //              cycles later, the row vectors of the same block leave ifm_buf while the weight stage works on the next
 //              block. Both stages step together every N cycles.
+// INT16        (EnInt16, task_i.wide) A block takes 2N cycles; one pixel enters the mesh in a cycle, its low word in
+//              stream 0 and its high word in stream 1; a tile is 2N pixels all the same. Weights are two words a row.
 // Padding      A position outside the map (padding), or a pixel past the last one, gives a vector of the input's
 //              zero-point (zin): nothing is read beyond the map and no expanded copy exists.
 // Flow         A tile starts when its weights are in wgt_buf, its rows in ifm_buf and there is space for it in ofm_buf;
@@ -24,7 +26,8 @@
 `include "assert.svh"
 
 module im2col #(
-  parameter int unsigned N = 8
+  parameter int unsigned N = 8,
+  parameter int unsigned EnInt16 = 0
 ) (
   input  logic                      clk_i,
   input  logic                      rst_ni,
@@ -55,8 +58,10 @@ module im2col #(
   // mesh
   output logic                      mesh_en_o,
   output logic                      wgt_p_o,
+  output logic                      wgt_wide_o,
   output logic [8*N-1:0]            wgt_word_o,
   output logic                      sel_o,
+  output logic                      act_wide_o,
   output logic [8*N-1:0]            act0_o,
   output logic [8*N-1:0]            act1_o,
   output logic                      act_valid_o,
@@ -116,10 +121,10 @@ module im2col #(
   end
 
   // ---------------------------------------------------------------- the steps of both stages, starts of tiles
-  logic [Ln-1:0] step_q;
+  logic [Ln:0]   step_q;
   logic          step_last, boundary, at_start, tile_begin;
 
-  assign step_last = step_q == Ln'(N - 1);
+  assign step_last = step_q == (EnInt16 != 0 && task_i.wide ? (Ln + 1)'(2 * N - 1) : (Ln + 1)'(N - 1));
   assign boundary = (!w_valid && !a_valid) || step_last;
   // a tile is to start now, if it can
   assign at_start = state_q == Run && boundary && !w_mid && !tiles_done;
@@ -136,7 +141,8 @@ module im2col #(
 
   // ---------------------------------------------------------------- parts
   im2col_prep #(
-    .N(N)
+    .N(N),
+    .EnInt16(EnInt16)
   ) u_prep (
     .clk_i,
     .rst_ni,
@@ -152,7 +158,8 @@ module im2col #(
   );
 
   im2col_tiles #(
-    .N(N)
+    .N(N),
+    .EnInt16(EnInt16)
   ) u_tiles (
     .clk_i,
     .rst_ni,
@@ -178,7 +185,8 @@ module im2col #(
   );
 
   im2col_wgt #(
-    .N(N)
+    .N(N),
+    .EnInt16(EnInt16)
   ) u_wgt (
     .clk_i,
     .rst_ni,
@@ -208,7 +216,9 @@ module im2col #(
   );
 
   assign ifm_re_o = a_valid;
-  im2col_act u_act (
+  im2col_act #(
+    .EnInt16(EnInt16)
+  ) u_act (
     .clk_i,
     .rst_ni,
     .task_i,
@@ -257,7 +267,8 @@ module im2col #(
   );
 
   im2col_out #(
-    .N(N)
+    .N(N),
+    .EnInt16(EnInt16)
   ) u_out (
     .clk_i,
     .rst_ni,
@@ -276,8 +287,10 @@ module im2col #(
     .ifm_rdata1_i,
     .mesh_en_o,
     .wgt_p_o,
+    .wgt_wide_o,
     .wgt_word_o,
     .sel_o,
+    .act_wide_o,
     .act0_o,
     .act1_o,
     .act_valid_o,

@@ -1,13 +1,16 @@
 // Activation stage of im2col: walk over the pixels of a tile, addresses of their words, which are in the map.
 //
 // Order        The block that was in the weight stage before boundary_i, N cycles, two pixels a cycle: stream 0 the
-//              even pixels of its tile, stream 1 the odd ones, which follow them directly.
+//              even pixels of its tile, stream 1 the odd ones, which follow them directly. INT16: 2N cycles, one pixel
+//              a cycle, stream 0 its low word, stream 1 the high one, which follows it.
 // Outputs      Of the cycle in which ifm_buf is read at raddr0_o and raddr1_o: valid_o; first_o, last_o: block of the
 //              tile; par_o as in the weight stage; in0_o, in1_o: the position is in the map, and the pixel exists.
 // Throughput   Two pixels a cycle.
 // Document     docs/npu/npu.md section 4.2.
 
-module im2col_act (
+module im2col_act #(
+  parameter int unsigned EnInt16 = 0
+) (
   input  logic                              clk_i,
   input  logic                              rst_ni,
   input  npu_pkg::gemm_task_t               task_i,
@@ -41,6 +44,7 @@ module im2col_act (
   localparam int unsigned Aw = npu_pkg::IfmAw;
   localparam int unsigned Cw = npu_pkg::CoordW;
 
+  logic                 wide;  // INT16
   logic                 a_valid_q;
   logic signed [Cw-1:0] a_dx_q, a_dy_q;
   logic [Aw-1:0]        a_tap_q;
@@ -55,6 +59,7 @@ module im2col_act (
   logic signed [Cw-1:0] x0, y0, x1, y1;
   logic                 in0, in1;
 
+  assign wide = EnInt16 != 0 && task_i.wide;
   assign valid_o = a_valid_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -105,11 +110,11 @@ module im2col_act (
         a_a_q <= a_a0_q;
       end
     end else if (a_valid_q) begin
-      a_pix_q <= a_pix_q + 17'd2;
-      a_ow_q <= e_ow;
-      a_x_q <= e_x;
-      a_y_q <= e_y;
-      a_a_q <= e_a;
+      a_pix_q <= a_pix_q + (wide ? 17'd1 : 17'd2);
+      a_ow_q <= wide ? o_ow : e_ow;
+      a_x_q <= wide ? o_x : e_x;
+      a_y_q <= wide ? o_y : e_y;
+      a_a_q <= wide ? o_a : e_a;
     end
   end
 
@@ -122,8 +127,8 @@ module im2col_act (
   assign in1 = x1 >= 0 && x1 < $signed(Cw'(task_i.iw)) && y1 >= 0 && y1 < $signed(Cw'(task_i.ih)) &&
       a_pix_q + 17'd1 < consts_i.npix;
   assign in0_o = in0 && a_valid_q;
-  assign in1_o = in1 && a_valid_q;
+  assign in1_o = (wide ? in0 : in1) && a_valid_q;
   assign raddr0_o = a_a_q + a_tap_q;
-  assign raddr1_o = o_a + a_tap_q;
+  assign raddr1_o = (wide ? a_a_q + 1'b1 : o_a) + a_tap_q;
 
 endmodule

@@ -7,7 +7,8 @@
 // Document     docs/npu/npu.md sections 3.2 and 4.2.
 
 module im2col_prep #(
-  parameter int unsigned N = 8
+  parameter int unsigned N = 8,
+  parameter int unsigned EnInt16 = 0
 ) (
   input  logic                    clk_i,
   input  logic                    rst_ni,
@@ -26,7 +27,9 @@ module im2col_prep #(
   localparam int unsigned Cw = npu_pkg::CoordW;
   localparam int unsigned Ln = $clog2(N);
 
+  logic                 wide;         // INT16
   logic [15:0]          icb;
+  logic [15:0]          icw;          // words of an input pixel
   logic [15:0]          ocb_q;
   logic [Aw-1:0]        c_row_q;      // words of an input row; all word counts are modulo the ring
   logic [Aw:0]          c_rowwords_q; // the same, as a number
@@ -51,7 +54,9 @@ module im2col_prep #(
   logic [npu_pkg::WgtAw-1:0] c_wblk_q;
   logic                 diag;         // one channel block at a time
 
+  assign wide = EnInt16 != 0 && task_i.wide;
   assign icb = 16'((17'(task_i.ic) + 17'(N - 1)) >> Ln);
+  assign icw = icb << wide;
   assign diag = task_i.op != npu_pkg::OpConv;
   assign x_first = -$signed(Cw'(task_i.pad_l));
   assign y_first = -$signed(Cw'(task_i.pad_t));
@@ -65,23 +70,23 @@ module im2col_prep #(
   always_ff @(posedge clk_i) begin
     if (prep_a_i) begin
       ocb_q <= 16'((17'(task_i.oc) + 17'(N - 1)) >> Ln);
-      c_row_q <= Aw'(32'(task_i.iw) * 32'(icb));
-      c_rowwords_q <= (Aw + 1)'(32'(task_i.iw) * 32'(icb));
+      c_row_q <= Aw'(32'(task_i.iw) * 32'(icw));
+      c_rowwords_q <= (Aw + 1)'(32'(task_i.iw) * 32'(icw));
       taps_q <= 16'(task_i.kw) * 16'(task_i.kh);
-      c_sw_q <= Aw'(32'(task_i.sw) * 32'(icb));
-      c_dw_q <= Aw'(32'(task_i.dw) * 32'(icb));
+      c_sw_q <= Aw'(32'(task_i.sw) * 32'(icw));
+      c_dw_q <= Aw'(32'(task_i.dw) * 32'(icw));
       npix_q <= 17'(task_i.ow) * 17'(task_i.oh);
       y_span_q <= Cw'((32'(task_i.kh) - 32'd1) * 32'(task_i.dh) + 32'd1);
       tile_dq_q <= '0;
       div_rem_q <= 7'(2 * N);
     end
     if (prep_b_i) begin
-      c_wblk_q <= npu_pkg::WgtAw'(diag ? 32'(taps_q) : (32'(taps_q) * 32'(icb)) << Ln);
+      c_wblk_q <= npu_pkg::WgtAw'(diag ? 32'(taps_q) << wide : (32'(taps_q) * 32'(icw)) << Ln);
       c_shrow_q <= Aw'(32'(task_i.sh) * 32'(c_row_q));
       c_dhrow_q <= Aw'(32'(task_i.dh) * 32'(c_row_q));
       words_q <= (Aw + 1)'(32'(task_i.ih) * 32'(c_rowwords_q));
       c_xwrap_q <= $signed(Cw'(32'(task_i.ow) * 32'(task_i.sw)));
-      adr_first_q <= base_q - Aw'(32'(task_i.pad_t) * 32'(c_row_q)) - Aw'(32'(task_i.pad_l) * 32'(icb));
+      adr_first_q <= base_q - Aw'(32'(task_i.pad_t) * 32'(c_row_q)) - Aw'(32'(task_i.pad_l) * 32'(icw));
     end
     if (prep_div_i && !div_done_o) begin
       div_rem_q <= div_rem_q - task_i.ow[6:0];

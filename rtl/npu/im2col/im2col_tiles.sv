@@ -11,7 +11,8 @@
 // Document     docs/npu/npu.md section 4.2.
 
 module im2col_tiles #(
-  parameter int unsigned N = 8
+  parameter int unsigned N = 8,
+  parameter int unsigned EnInt16 = 0
 ) (
   input  logic                              clk_i,
   input  logic                              rst_ni,
@@ -43,6 +44,8 @@ module im2col_tiles #(
   localparam int unsigned Cw = npu_pkg::CoordW;
   localparam int unsigned MaxGroup = 2 * npu_pkg::OfmDepth / N;
 
+  logic                 wide;          // INT16
+  logic [8:0]           group_max;
   logic [8:0]           group;         // tiles of a group
   logic                 diag;          // one channel block at a time
   logic [15:0]          blk_q;         // block of N output channels
@@ -70,7 +73,9 @@ module im2col_tiles #(
   logic                 seg_last;      // of the group or of the map: the next block starts over
   logic                 blk_last;
 
-  assign group = task_i.group == 8'd0 ? 9'd1 : 32'(task_i.group) > MaxGroup ? 9'(MaxGroup) : {1'b0, task_i.group};
+  assign wide = EnInt16 != 0 && task_i.wide;
+  assign group_max = 9'(MaxGroup) >> wide;
+  assign group = task_i.group == 8'd0 ? 9'd1 : {1'b0, task_i.group} > group_max ? group_max : {1'b0, task_i.group};
   assign diag = task_i.op != npu_pkg::OpConv;
   assign known_o = tl_known_q;
   assign done_o = tl_done_q;
@@ -162,7 +167,7 @@ module im2col_tiles #(
       c_ow_o <= tl_ow_q;
       c_x_o <= tl_x_q;
       c_y_o <= tl_y_q;
-      c_a_o <= diag ? tl_a_q + Aw'(blk_q) : tl_a_q;
+      c_a_o <= diag ? tl_a_q + Aw'(blk_q << wide) : tl_a_q;
       tl_cnt_q <= seg_last ? '0 : tl_cnt_q + 9'd1;
       if (seg_last && !blk_last) begin  // the same tiles for the next block
         tl_pix_q <= rs_pix_q;

@@ -2,7 +2,9 @@
 //
 // Order        For kh, kw, ic block (fastest) of the tile in the stage: one block, whose N words leave wgt_buf, last
 //              word first; depthwise: one word for each block.
-// Time         The stage moves to its next block at boundary_i, every N cycles while it works; step_i counts them.
+//              INT16: of 2N words, the high bytes of a row before its low ones; depthwise: two words.
+// Time         The stage moves to its next block at boundary_i, every N cycles (INT16: 2N) while it works; step_i
+//              counts them.
 //              begin_i, at such a boundary and only when mid_o is 0, starts a tile.
 // Outputs      valid_o: a block is in the stage; first_o, last_o: of its tile; tap_o, dx_o, dy_o: what its tap and
 //              channel block add to addresses and positions of pixels; par_o: 1 for every second block.
@@ -12,14 +14,15 @@
 `include "assert.svh"
 
 module im2col_wgt #(
-  parameter int unsigned N = 8
+  parameter int unsigned N = 8,
+  parameter int unsigned EnInt16 = 0
 ) (
   input  logic                              clk_i,
   input  logic                              rst_ni,
   input  npu_pkg::gemm_task_t               task_i,
   input  npu_pkg::im2col_consts_t           consts_i,
   input  logic                              boundary_i,
-  input  logic [$clog2(N)-1:0]              step_i,
+  input  logic [$clog2(N):0]                step_i,
   input  logic                              begin_i,
   // the tile that starts next
   input  logic [15:0]                       blk_i,
@@ -48,6 +51,8 @@ module im2col_wgt #(
   localparam int unsigned Cw = npu_pkg::CoordW;
   localparam int unsigned Ln = $clog2(N);
 
+  logic                 wide;          // INT16
+  logic [Ln:0]          step_end;
   logic                 diag;          // one channel block at a time
   logic                 w_valid_q;
   logic                 w_last_q;
@@ -67,7 +72,9 @@ module im2col_wgt #(
   logic                 step_last;
 
   assign diag = task_i.op != npu_pkg::OpConv;
-  assign step_last = step_i == Ln'(N - 1);
+  assign wide = EnInt16 != 0 && task_i.wide;
+  assign step_end = wide ? (Ln + 1)'(2 * N - 1) : (Ln + 1)'(N - 1);
+  assign step_last = step_i == step_end;
   assign w_mid = w_valid_q && !w_last_q;
   assign valid_o = w_valid_q;
   assign mid_o = w_mid;
@@ -83,7 +90,8 @@ module im2col_wgt #(
 
   assign re_o = w_valid_q && task_i.op != npu_pkg::OpConvert;
   assign bank_o = w_bank_q;
-  assign raddr_o = diag ? w_base_q : w_base_q + npu_pkg::WgtAw'(N - 1) - npu_pkg::WgtAw'(step_i);
+  assign raddr_o = diag ? w_base_q + npu_pkg::WgtAw'(wide && !step_i[0]) :
+                          w_base_q + npu_pkg::WgtAw'(step_end) - npu_pkg::WgtAw'(step_i);
   assign release_o = !(w_valid_q && step_last && w_last_q && w_rel_q) || task_i.op == npu_pkg::OpConvert ? 2'b00 :
                      task_i.wgt_res ? 2'b11 : w_bank_q ? 2'b10 : 2'b01;
 
@@ -118,7 +126,7 @@ module im2col_wgt #(
         n_dy = w_dy_q + $signed(Cw'(task_i.dh));
       end
     end
-    n_tap = w_ib_last ? n_tap_col : w_tap_q + 1'b1;
+    n_tap = w_ib_last ? n_tap_col : w_tap_q + (wide ? Aw'(2) : Aw'(1));
     if (!w_mid) begin
       n_kx = '0;
       n_ky = '0;
@@ -168,7 +176,7 @@ module im2col_wgt #(
           w_tap_col_q <= n_tap_col;
           w_dx_q <= n_dx;
           w_dy_q <= n_dy;
-          w_base_q <= w_mid ? w_base_q + npu_pkg::WgtAw'(diag ? 1 : N) : task_i.wgt_res ? blk_base_i : '0;
+          w_base_q <= w_mid ? w_base_q + (npu_pkg::WgtAw'(diag ? 1 : N) << wide) : task_i.wgt_res ? blk_base_i : '0;
           if (!w_mid) begin
             w_bank_q <= next_bank;
             w_rel_q <= last_use_i;

@@ -7,6 +7,9 @@
 //   INT8 NHWC  (cfg_nhwc_i = 1) All blocks of the pixels: stride is their number, cstep the pitch of the pixels, nch
 //              the number of channels of the last block (those from nch on are forced to 0). Block b of pixel p becomes
 //              the word at waddr + p*stride + b; a stride of 0 stands for 2^14.
+//   INT16      (EnInt16, cfg_wide_i) NHWC: stride is the number of words, two for each block; the last two are masked.
+//              FP32: pixel i becomes two words, q = f32_to_i16(v * in_scale), the low bytes at waddr + i*stride, the
+//              high ones behind them; a job takes two banks.
 // Function     docs/npu/npu.md section 2; thesis section 3.3.2. FP32: a small RAM of 16 x 32 bit for each channel turns
 //              rows of four pixels of one channel into columns of N channels of one pixel; four banks, so that one
 //              fills while others drain: a job of few channels fills a bank in less time than draining takes, and the
@@ -25,7 +28,8 @@
 `include "assert.svh"
 
 module layout #(
-  parameter int unsigned N = 8
+  parameter int unsigned N = 8,
+  parameter int unsigned EnInt16 = 0
 ) (
   input  logic                      clk_i,
   input  logic                      rst_ni,
@@ -34,6 +38,7 @@ module layout #(
   input  logic [31:0]               cfg_cstep_i,
   input  logic [npu_pkg::IfmAw-1:0] cfg_stride_i,
   input  logic                      cfg_nhwc_i,
+  input  logic                      cfg_wide_i,
   input  logic                      job_valid_i,
   output logic                      job_ready_o,
   input  logic [31:0]               job_addr_i,
@@ -57,7 +62,7 @@ module layout #(
 
   localparam int unsigned Cw = $clog2(N);
   localparam int unsigned Aw = npu_pkg::IfmAw;
-  localparam int unsigned QueueW = 2 + Cw + 1 + 7 + Aw + Aw + 32 + 10;
+  localparam int unsigned QueueW = 3 + Cw + 1 + 7 + Aw + Aw + 32 + 10;
   localparam int unsigned Banks = 4;
   localparam int unsigned Kw = $clog2(Banks);
   localparam int unsigned Bw = Aw + 1 + Cw + 6;  // bytes of a job: 64 pixels of 2^14 blocks
@@ -79,7 +84,7 @@ module layout #(
   logic          job_take;
   logic [Bw-1:0] pix_bytes;       // INT8: bytes of a pixel
   logic          dense;           // INT8: pixels follow each other without a gap
-  logic          q_nhwc, q_dense;
+  logic          q_nhwc, q_dense, q_wide;
   logic [Cw:0]   q_nch;
   logic [6:0]    q_cnt;
   logic [Aw-1:0] q_waddr, q_stride;
@@ -143,10 +148,13 @@ module layout #(
     .clr_i(1'b0),
     .wvalid_i(job_take),
     .wready_o(queue_ready),
-    .wdata_i({cfg_nhwc_i, dense, job_nch_i, job_cnt_i, job_waddr_i, cfg_stride_i, cfg_in_scale_i, cfg_quant_i}),
+    .wdata_i({
+      EnInt16 != 0 && cfg_wide_i, cfg_nhwc_i, dense, job_nch_i, job_cnt_i, job_waddr_i, cfg_stride_i, cfg_in_scale_i,
+      cfg_quant_i
+    }),
     .rvalid_o(queue_valid),
     .rready_i(queue_pop),
-    .rdata_o({q_nhwc, q_dense, q_nch, q_cnt, q_waddr, q_stride, q_scale, q_quant}),
+    .rdata_o({q_wide, q_nhwc, q_dense, q_nch, q_cnt, q_waddr, q_stride, q_scale, q_quant}),
     .count_o(unused_queue_count)
   );
 
@@ -167,8 +175,17 @@ module layout #(
   logic [Kw-1:0] cvt_bank;
   logic [127:0]  product;
   logic [31:0]   quad;
+  logic          wide;            // the job that fills: INT16
+  logic [Kw-1:0] fill_next, cvt_next;  // the banks of its high bytes
+  logic          mul_w_q, cvt_w_q;
+  logic [Banks-1:0] fill_banks, cvt_banks;
 
-  assign fill_ready = queue_valid && !q_nhwc && !held_q[fill_bank_q];
+  assign wide = EnInt16 != 0 && q_wide;
+  assign fill_next = fill_bank_q + 1'b1;
+  assign cvt_next = cvt_bank + 1'b1;
+  assign fill_banks = (Banks'(1) << fill_bank_q) | (wide ? Banks'(1) << fill_next : '0);
+  assign cvt_banks = (Banks'(1) << cvt_bank) | (cvt_w_q ? Banks'(1) << cvt_next : '0);
+  assign fill_ready = queue_valid && !q_nhwc && (held_q & fill_banks) == '0;
   assign take = dat_valid_i && fill_ready;
   assign last_beat = {1'b0, fill_beat_q, 2'b00} + 7'd4 >= q_cnt;
   assign last_ch = {1'b0, fill_ch_q} + 1'b1 == q_nch;
@@ -179,6 +196,7 @@ module layout #(
   logic [6:0]    meta_cnt_q[Banks];
   logic [Aw-1:0] meta_waddr_q[Banks];
   logic [Aw-1:0] meta_stride_q[Banks];
+  logic          meta_more_q[Banks];  // the next bank belongs to the job, too
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -195,13 +213,13 @@ module layout #(
       if (take) begin
         fill_beat_q <= last_beat ? '0 : fill_beat_q + 1'b1;
         if (last_beat) fill_ch_q <= last_ch ? '0 : fill_ch_q + 1'b1;
-        if (fill_pop) fill_bank_q <= fill_bank_q + 1'b1;
+        if (fill_pop) fill_bank_q <= wide ? fill_bank_q + Kw'(2) : fill_bank_q + 1'b1;
       end
       for (int unsigned b = 0; b < Banks; b++) begin
         if (drain_free[b]) held_q[b] <= 1'b0;
-        else if (fill_pop && fill_bank_q == Kw'(b)) held_q[b] <= 1'b1;
+        else if (fill_pop && fill_banks[b]) held_q[b] <= 1'b1;
         if (drain_free[b]) full_q[b] <= 1'b0;
-        else if (cvt_v_q && cvt_l_q && cvt_bank == Kw'(b)) full_q[b] <= 1'b1;
+        else if (cvt_v_q && cvt_l_q && cvt_banks[b]) full_q[b] <= 1'b1;
       end
     end
   end
@@ -210,17 +228,27 @@ module layout #(
     if (take) begin
       mul_a_q <= {fill_ch_q, fill_bank_q, fill_beat_q};
       mul_l_q <= fill_pop;
+      mul_w_q <= wide;
       mul_quant_q <= q_quant;
     end
     if (mul_v_q) begin
       cvt_a_q <= mul_a_q;
       cvt_l_q <= mul_l_q;
+      cvt_w_q <= mul_w_q;
     end
     if (fill_pop) begin
       meta_nch_q[fill_bank_q] <= q_nch;
       meta_cnt_q[fill_bank_q] <= q_cnt;
       meta_waddr_q[fill_bank_q] <= q_waddr;
       meta_stride_q[fill_bank_q] <= q_stride;
+      meta_more_q[fill_bank_q] <= wide;
+      if (wide) begin
+        meta_nch_q[fill_next] <= q_nch;
+        meta_cnt_q[fill_next] <= q_cnt;
+        meta_waddr_q[fill_next] <= q_waddr + 1'b1;
+        meta_stride_q[fill_next] <= q_stride;
+        meta_more_q[fill_next] <= 1'b0;
+      end
     end
   end
 
@@ -242,15 +270,44 @@ module layout #(
   end
 
   // ---------------------------------------------------------------- the N channel RAMs, four banks of 16 rows
-  logic [32*N-1:0] mem[16*Banks];
   logic [32*N-1:0] row_q;
   logic            rd_en;
   logic [Kw+3:0]   rd_addr;
   logic [5:0]      drain_pix_q;
 
-  always_ff @(posedge clk_i) begin
-    if (cvt_v_q) mem[cvt_a_q[Kw+3:0]][32*cvt_a_q[Cw+Kw+3:Kw+4]+:32] <= quad;
-    if (rd_en && drain_pix_q[1:0] == 2'd0) row_q <= mem[rd_addr];  // a row lasts four pixels
+  if (EnInt16 != 0) begin : g_int16
+    logic [31:0] quad_lo, quad_high;
+    logic [63:0] halves;
+    for (genvar l = 0; l < 4; l++) begin : g_lane
+      fp_f32_to_i16 u_cvt (
+        .clk_i,
+        .en_i(mul_v_q && mul_w_q),
+        .a_i(product[32*l+:32]),
+        .y_o(halves[16*l+:16])
+      );
+      assign quad_lo[8*l+:8] = cvt_w_q ? halves[16*l+:8] : quad[8*l+:8];
+      assign quad_high[8*l+:8] = halves[16*l+8+:8];
+    end
+    // Even and odd banks in memories of their own: an INT16 job writes a row of two neighbours at a time.
+    logic [32*N-1:0] even[8*Banks];
+    logic [32*N-1:0] odd[8*Banks];
+    logic [Kw+2:0] even_a, odd_a;
+    assign even_a = {cvt_bank[0] ? cvt_next[Kw-1:1] : cvt_bank[Kw-1:1], cvt_a_q[3:0]};
+    assign odd_a = {cvt_bank[0] ? cvt_bank[Kw-1:1] : cvt_next[Kw-1:1], cvt_a_q[3:0]};
+    always_ff @(posedge clk_i) begin
+      if (cvt_v_q && (cvt_w_q || !cvt_bank[0]))
+        even[even_a][32*cvt_a_q[Cw+Kw+3:Kw+4]+:32] <= cvt_bank[0] ? quad_high : quad_lo;
+      if (cvt_v_q && (cvt_w_q || cvt_bank[0]))
+        odd[odd_a][32*cvt_a_q[Cw+Kw+3:Kw+4]+:32] <= cvt_bank[0] ? quad_lo : quad_high;
+      if (rd_en && drain_pix_q[1:0] == 2'd0)
+        row_q <= rd_addr[4] ? odd[{rd_addr[Kw+3:5], rd_addr[3:0]}] : even[{rd_addr[Kw+3:5], rd_addr[3:0]}];
+    end
+  end else begin : g_int8
+    logic [32*N-1:0] mem[16*Banks];
+    always_ff @(posedge clk_i) begin
+      if (cvt_v_q) mem[cvt_a_q[Kw+3:0]][32*cvt_a_q[Cw+Kw+3:Kw+4]+:32] <= quad;
+      if (rd_en && drain_pix_q[1:0] == 2'd0) row_q <= mem[rd_addr];  // a row lasts four pixels
+    end
   end
 
   // ---------------------------------------------------------------- drain: one pixel of N channels a cycle
@@ -299,10 +356,11 @@ module layout #(
   logic [Aw-1:0]  pass_blk_q;   // block of the pixel
   logic [6:0]     pass_pix_q;
   logic [Aw-1:0]  pass_word_q;  // word of the job
-  logic           last_blk, row_last;
+  logic           last_blk, row_last, mask_blk;
 
   assign pass_on = queue_valid && q_nhwc && held_q == '0 && !row_v_q;
   assign last_blk = pass_blk_q + 1'b1 == q_stride;
+  assign mask_blk = last_blk || (wide && pass_blk_q + Aw'(2) == q_stride);
   assign pass_last = last_blk && pass_pix_q + 7'd1 == q_cnt;
   assign row_last = q_dense ? pass_last : last_blk;  // the rest of its beat is dropped
   assign pass_go = gear_valid && out_go;
@@ -339,7 +397,7 @@ module layout #(
   always_ff @(posedge clk_i) begin
     if (rd_en) begin
       row_b_q <= drain_pix_q[1:0];
-      row_l_q <= drain_last;
+      row_l_q <= drain_last && !(EnInt16 != 0 && meta_more_q[drain_bank_q]);
       row_nch_q <= meta_nch_q[drain_bank_q];
       row_addr_q <= drain_first ? meta_waddr_q[drain_bank_q] : drain_addr_q;
       drain_addr_q <= (drain_first ? meta_waddr_q[drain_bank_q] : drain_addr_q) + meta_stride_q[drain_bank_q];
@@ -352,7 +410,7 @@ module layout #(
     end else if (pass_go) begin
       out_l_q <= pass_last;
       wr_addr_o <= q_waddr + pass_word_q;
-      for (int unsigned c = 0; c < N; c++) wr_data_o[8*c+:8] <= gear_word[8*c+:8] & {8{!last_blk || c < 32'(q_nch)}};
+      for (int unsigned c = 0; c < N; c++) wr_data_o[8*c+:8] <= gear_word[8*c+:8] & {8{!mask_blk || c < 32'(q_nch)}};
     end
   end
 

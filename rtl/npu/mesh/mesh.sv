@@ -22,15 +22,23 @@
 // Synthesis: signed operands of 8 bits, so that a MAC is one DSP slice; written as sign-extended vectors it would take
 // three. PackMul = 1: both products of a PE come from one multiplier (mesh_pkg::pe_pack_f), with equal results in the
 // same cycles: half of the DSP slices, which then have no room for the sums.
+// EnInt16 = 1: that multiplier takes weights of 16 bits, and a block may be INT16: an element
+// then has one activation of 16 bits, act1_i the high byte, and one sum of 40 bits, {ps1_o, ps0_o} with its sign
+// extended. Such a block enters as 2N words, for each row the high bytes and then the low ones; the registers of a row
+// are then one byte deeper, and after 2N cycles row r holds the words 2(N-1-r) and 2(N-1-r) + 1. wgt_wide_i goes with
+// wgt_p_i and act_wide_i with sel_i.
 module mesh #(
   parameter int unsigned N = 8,  // 4, 8, 16 or 32; in proofs 1 and 2, too
-  parameter int unsigned PackMul = 0  // 1: one multiplier a PE
+  parameter int unsigned PackMul = 0,  // 1: one multiplier a PE
+  parameter int unsigned EnInt16 = 0  // 1: the same, for INT16 as well
 ) (
   input  logic            clk_i,
   input  logic            en_i,
   input  logic            wgt_p_i,
+  input  logic            wgt_wide_i,
   input  logic [ 8*N-1:0] wgt_i,
   input  logic            sel_i,
+  input  logic            act_wide_i,
   input  logic [ 8*N-1:0] act0_i,
   input  logic [ 8*N-1:0] act1_i,
   output logic [32*N-1:0] ps0_o,
@@ -59,6 +67,16 @@ module mesh #(
   // values between two loops of one cycle
   logic [ 7:0] ws[Size];
   logic [ 7:0] wo[Size];
+  // EnInt16: high bytes of the weight registers; wgt_wide and act_wide as byte masks, and their skew registers
+  logic [ 7:0] h1[Size];
+  logic [ 7:0] h2[Size];
+  logic [ 7:0] lm[Size];
+  logic [ 7:0] xm[Size];
+  logic [ 7:0] kl[Size];
+  logic [ 7:0] kx[Size];
+  logic [ 7:0] hs[Size];
+  logic [ 7:0] ho[Size];
+  logic [ 7:0] hn[Size];
 
   // bytes of the inputs, by constant selection: in a loop a simulator computes their places
   logic [ 7:0] in0[N];
@@ -76,9 +94,13 @@ module mesh #(
       /*verilator coverage_off*/
       // multiply and add
       for (int unsigned i = 0; i < Pes; i++) ws[i] = (w1[i] & sm[i]) | (w2[i] & ~sm[i]);
-      if (PackMul != 0) begin
+      if (EnInt16 != 0) begin
+        for (int unsigned i = 0; i < Pes; i++) hs[i] = (h1[i] & sm[i]) | (h2[i] & ~sm[i]);
         for (int unsigned i = 0; i < Pes; i++)
-          {s1[i], s0[i]} = mesh_pkg::pe_pack_f(a1[i], a0[i], ws[i], s1[i+N], s0[i+N]);
+          {s1[i], s0[i]} = mesh_pkg::pe_pack_f(xm[i][0], a1[i], a0[i], {hs[i], ws[i]}, s1[i+N], s0[i+N]);
+      end else if (PackMul != 0) begin
+        for (int unsigned i = 0; i < Pes; i++)
+          {s1[i], s0[i]} = mesh_pkg::pe_pack_f(1'b0, a1[i], a0[i], {{8{ws[i][7]}}, ws[i]}, s1[i+N], s0[i+N]);
       end else begin
         for (int unsigned i = 0; i < Pes; i++) begin  // one loop: the weight's sign is extended once for both streams
           s0[i] = $signed(a0[i]) * $signed(ws[i]) + $signed(s0[i+N]);
@@ -90,6 +112,13 @@ module mesh #(
 
       // weights: the loading register passes its old value down
       for (int unsigned i = 0; i < Pes; i++) wo[i] = (w1[i] & pm[i]) | (w2[i] & ~pm[i]);
+      if (EnInt16 != 0) begin  // INT16: in through the low byte, out of the high one; else the sign is extended
+        for (int unsigned i = 0; i < Pes; i++) ho[i] = (h1[i] & pm[i]) | (h2[i] & ~pm[i]);
+        for (int unsigned i = 0; i < Pes; i++) hn[i] = (wo[i] & lm[i]) | ({8{wi[i][7]}} & ~lm[i]);
+        for (int unsigned i = 0; i < Pes; i++) h1[i] = (hn[i] & pm[i]) | (h1[i] & ~pm[i]);
+        for (int unsigned i = 0; i < Pes; i++) h2[i] = (hn[i] & ~pm[i]) | (h2[i] & pm[i]);
+        for (int unsigned i = 0; i < Pes; i++) wo[i] = (ho[i] & lm[i]) | (wo[i] & ~lm[i]);
+      end
       for (int unsigned i = 0; i < Pes; i++) w1[i] = (wi[i] & pm[i]) | (w1[i] & ~pm[i]);
       for (int unsigned i = 0; i < Pes; i++) w2[i] = (wi[i] & ~pm[i]) | (w2[i] & pm[i]);
       for (int unsigned i = 0; i < Pes - 1; i++) kw[i] = kw[i+1];
@@ -100,6 +129,16 @@ module mesh #(
       kp[0] = {8{wgt_p_i}};
       for (int unsigned c = 0; c < N; c++) pm[Pes+N-1-c] = kp[c];
       for (int unsigned i = 0; i < Pes; i++) pm[i] = pm[i+N];
+      if (EnInt16 != 0) begin
+        for (int unsigned c = N - 1; c > 0; c--) kl[c] = kl[c-1];
+        kl[0] = {8{wgt_wide_i}};
+        for (int unsigned c = 0; c < N; c++) lm[Pes+N-1-c] = kl[c];
+        for (int unsigned i = 0; i < Pes; i++) lm[i] = lm[i+N];
+        for (int unsigned r = N - 1; r > 0; r--) kx[r] = kx[r-1];
+        kx[0] = {8{act_wide_i}};
+        for (int unsigned i = 0; i < Pes; i++) xm[i] = xm[i+1];
+        for (int unsigned r = 0; r < N; r++) xm[(N-1-r)*N+N-1] = kx[r];
+      end
 
       // activations and sel
       for (int unsigned i = 0; i < Pes - 1; i++) k0[i] = k0[i+1];

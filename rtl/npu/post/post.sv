@@ -10,6 +10,8 @@
 //              prepared ahead, so that streams follow each other without idle cycles.
 //              Requant: each tile: the pixels 8k + 4*Chan + (0..3) of all N channels, Cols channels at a time; with
 //              psum_add one channel at a time, since partial sums come channel by channel.
+// INT16        (EnInt16, task_i.wide) Sums and partial sums are int64, two in a word of ofm_buf. FP32: two results a
+//              cycle, two words become one of send_buf. Requant: INT16, the pixels 4k + 2*Chan + (0..1).
 // Flow         tile_i pulses when a tile is complete in ofm_buf; free_o/free_tiles_o return them. A result is read only
 //              when send_buf (requant: the gather buffer) has space for it, so the arithmetic never stalls.
 // Throughput   FP32: four results a cycle; requant: 4*Cols. Latency: 5 cycles and the activation from the ofm_buf read
@@ -24,6 +26,7 @@
 module post #(
   parameter int unsigned N = 8,
   parameter bit Chan = 1'b0,
+  parameter int unsigned EnInt16 = 0,
   parameter bit ClkGate = 1'b1,
   localparam int unsigned Cols = N >= 16 ? 4 : N / 4  // channels at a time with requant
 ) (
@@ -79,14 +82,15 @@ module post #(
   logic [15:0]     blk;
   logic [Tw-1:0]   ring;
   logic [31:0]     blk_poffset, grp_addr, tile_addr;
+  logic [Tw-1:0]   group_tiles;
   // FP32: requests and job of a channel; words
   logic            job_par_re, job_req_valid, job_wr_valid, job_push, job_ready, job_valid;
   logic [ParW-1:0] par_base, job_par;
   logic [31:0]     job_psum_offset, job_wr_offset, job_oscale, job_bias, s_oscale, s_bias;
-  logic [23:0]     job_req_bytes;
+  logic [23:0]     job_req_bytes, job_psum_bytes;
   logic [Ln-2:0]   job_col;
   logic [14:0]     job_words;
-  logic            f_issue, f_waits_room, f_waits_psum, flight;
+  logic            f_issue, f_exists, f_waits_room, f_waits_psum, flight;
   logic [Ln-1:0]   f_col, r_col;
   logic [Tw-1:0]   f_addr, r_addr;
   // requant: words of the walk, tiles, requests of partial sums
@@ -103,17 +107,24 @@ module post #(
   logic                arith_busy, act_valid;
   logic [128*Cols-1:0] act_y;
   logic                wide;  // the words in flight use all lanes
+  logic                i16;   // INT16
+  logic                pair;  // two words of results make one of send_buf
+  logic                half_q;  // the first of them is in held_q
+  logic [63:0]         held_q;
   logic                rq_idle, rq_req_valid, rq_valid, rq_active;
   logic [31:0]         rq_req_addr;
   logic [23:0]         rq_req_bytes;
   logic [127:0]        rq_data;
 
   assign wide = task_i.requant;
+  assign i16 = EnInt16 != 0 && task_i.wide;
+  assign pair = i16 && !task_i.requant && !task_i.raw_out;
   assign task_wait_o = task_waits && (!task_i.requant || rq_idle);
 
   post_groups #(
     .N(N),
-    .Chan(Chan)
+    .Chan(Chan),
+    .EnInt16(EnInt16)
   ) u_groups (
     .clk_i,
     .rst_ni,
@@ -124,6 +135,7 @@ module post #(
     .tile_i,
     .free_o,
     .free_tiles_o,
+    .group_tiles_o(group_tiles),
     .idle_o(idle),
     .waits_o(task_waits),
     .begin_o(grp_begin),
@@ -151,6 +163,7 @@ module post #(
     .wr_req_ready_i,
     .wr_req_offset_o(job_wr_offset),
     .job_req_bytes_o(job_req_bytes),
+    .psum_req_bytes_o(job_psum_bytes),
     .job_push_o(job_push),
     .job_ready_i(job_ready),
     .job_oscale_o(job_oscale),
@@ -166,6 +179,7 @@ module post #(
     .clk_i,
     .rst_ni,
     .psum_add_i(task_i.psum_add),
+    .pair_i(pair),
     .push_i(job_push),
     .ready_o(job_ready),
     .oscale_i(job_oscale),
@@ -181,6 +195,7 @@ module post #(
     .left_i(act_valid && !wide),
     .flight_o(flight),
     .issue_o(f_issue),
+    .exists_o(f_exists),
     .col_o(f_col),
     .addr_o(f_addr),
     .oscale_o(s_oscale),
@@ -189,7 +204,8 @@ module post #(
 
   post_tiles #(
     .N(N),
-    .Chan(Chan)
+    .Chan(Chan),
+    .EnInt16(EnInt16)
   ) u_tiles (
     .clk_i,
     .rst_ni,
@@ -197,7 +213,7 @@ module post #(
     .begin_i(grp_begin),
     .run_i(rq_run),
     .done_o(rq_done),
-    .group_i(free_tiles_o),
+    .group_i(group_tiles),
     .last_i(last_all),
     .npix_i(npix),
     .pix_i(pix),
@@ -234,23 +250,24 @@ module post #(
   assign ofm_addr_o = r_walk ? r_addr : f_addr;
   assign par_re_o = job_par_re || r_issue;
   assign par_addr_o = par_base + (r_walk ? r_par : job_par);
-  assign psum_ready_o = (f_issue && task_i.psum_add) || r_psum_ready;
+  assign psum_ready_o = (f_issue && task_i.psum_add && f_exists) || r_psum_ready;
   assign psum_req_valid_o = pt_valid || job_req_valid;
   assign psum_req_addr_o = task_i.psum_addr + (pt_valid ? pt_offset : job_psum_offset);
-  assign psum_req_bytes_o = pt_valid ? pt_req_bytes : job_req_bytes;
+  assign psum_req_bytes_o = pt_valid ? pt_req_bytes : job_psum_bytes;
 
   assign event_o[0] = !idle && (!starved || wr_req_valid_o);  // except for tiles
   assign event_o[1] = f_waits_room || r_waits_room;
   assign event_o[2] = f_waits_psum || (r_walk && r_beat && !psum_valid_i);
 
   post_arith #(
-    .N(N)
+    .N(N),
+    .EnInt16(EnInt16)
   ) u_arith (
     .clk_i,
     .rst_ni,
     .task_i,
     .issue_i(ofm_re_o),
-    .use_psum_i(r_walk ? r_beat : task_i.psum_add),
+    .use_psum_i(r_walk ? r_beat : task_i.psum_add && f_exists),
     .psum_i,
     .walk_i(r_walk),
     .ch_i(r_ch),
@@ -276,12 +293,14 @@ module post #(
 
   requant #(
     .N(N),
-    .Chan(Chan)
+    .Chan(Chan),
+    .EnInt16(EnInt16)
   ) u_requant (
     .clk_i(rq_clk),
     .rst_ni,
     .out_scale_i(task_i.out_scale),
     .quant_i({task_i.full, task_i.rne, task_i.zout}),
+    .wide_i(i16),
     .pitch_i(task_i.ofm_cstep),
     .single_i(task_i.psum_add),
     .blk_valid_i(blk_valid),
@@ -307,8 +326,16 @@ module post #(
   assign wr_req_valid_o = wide ? rq_req_valid : job_wr_valid;
   assign wr_req_addr_o = wide ? rq_req_addr : task_i.ofm_addr + job_wr_offset;
   assign wr_req_bytes_o = wide ? rq_req_bytes : job_req_bytes;
-  assign wr_valid_o = wide ? rq_valid : act_valid;
-  assign wr_data_o = wide ? rq_data : act_y[127:0];
+  assign wr_valid_o = wide ? rq_valid : act_valid && (!pair || half_q);
+  assign wr_data_o = wide ? rq_data : pair ? {act_y[63:0], held_q} : act_y[127:0];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) half_q <= 1'b0;
+    else if (act_valid && pair) half_q <= !half_q;
+  end
+  always_ff @(posedge clk_i) begin
+    if (act_valid && pair) held_q <= act_y[63:0];
+  end
 
   // ---------------------------------------------------------------- clock
   logic quiet, quiet_q;  // the first quiet cycle loads what the following ones would load again
@@ -320,6 +347,7 @@ module post #(
   assign active_o = !(quiet && quiet_q);
 
   `ASSERT(PostSendOverflow, !act_valid || wide || wr_ready_i)
+  `ASSERT(PostNoHalfWord, !task_done_i || !half_q)
   `ASSERT_STABLE(WrReqStable, wr_req_valid_o, wr_req_ready_i, {wr_req_addr_o, wr_req_bytes_o})
   `ASSERT_STABLE(PsumReqStable, psum_req_valid_o, psum_req_ready_i, {psum_req_addr_o, psum_req_bytes_o})
 

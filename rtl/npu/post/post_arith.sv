@@ -3,12 +3,15 @@
 // Function     docs/npu/npu.md section 2: sum + partial sum (+ int32 bias) -> FP32 -> * oscale -> + bias -> activation,
 //              each step one binary32 operation. FP32: four results of one channel a cycle, in the first four lanes;
 //              requant (the task's): 4 * Cols, four of each channel of the pass.
+// INT16        (EnInt16, task_i.wide) The sums and partial sums are int64, two of them in the place of four; results of
+//              a channel are in the first two of its four lanes.
 // Time         issue_i: ofm_buf and par_buf are read in this cycle, and psum_i is the beat of partial sums (use_psum_i:
 //              there is one). 5 cycles and those of the activation later the results leave; nothing stalls.
 // Throughput   A word of each port of ofm_buf a cycle.
 
 module post_arith #(
   parameter int unsigned N = 8,
+  parameter int unsigned EnInt16 = 0,
   localparam int unsigned Cols = N >= 16 ? 4 : N / 4
 ) (
   input  logic                clk_i,
@@ -37,6 +40,8 @@ module post_arith #(
   logic [Stages-1:0] v_q;       // words in the arithmetic
   logic              wide;      // the words in flight use all lanes
 
+  logic              i16;
+  assign i16 = EnInt16 != 0 && task_i.wide;
   assign wide = task_i.requant;
   assign busy_o = v_q != '0;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -80,6 +85,11 @@ module post_arith #(
       for (int unsigned l = 0; l < 4; l++)
         sum_q[32*l+:32] <= ofm_data_i[128*32'(ocol_q)+32*l+:32] + psum_q[32*l+:32] + ib0[31:0];
       if (wide) for (int unsigned l = 4; l < Lanes; l++) sum_q[32*l+:32] <= ofm_data_i[32*l+:32] + ib0[32*(l/4)+:32];
+      if (i16) begin
+        for (int unsigned l = 0; l < 2; l++)
+          sum_q[64*l+:64] <= ofm_data_i[128*32'(ocol_q)+64*l+:64] + psum_q[64*l+:64];
+        if (wide) for (int unsigned l = 2; l < 2 * Cols; l++) sum_q[64*l+:64] <= ofm_data_i[64*l+:64];
+      end
       os1_q <= os0;
       bi1_q <= bi0;
     end
@@ -110,12 +120,25 @@ module post_arith #(
   for (genvar l = 0; l < Lanes; l++) begin : g_lane
     logic [2:0] en;
     assign en = l < 4 || wide ? v_q[3:1] : 3'b000;
+    logic [31:0] flt32;
     fp_i32_to_f32 u_flt (
       .clk_i,
       .en_i(en[0]),
       .a_i(sum_q[32*l+:32]),
-      .y_o(flt[32*l+:32])
+      .y_o(flt32)
     );
+    if (EnInt16 != 0 && l % 4 < 2) begin : g_int16
+      logic [31:0] flt64;
+      fp_i64_to_f32 u_flt (
+        .clk_i,
+        .en_i(en[0] && i16),
+        .a_i(sum_q[128*(l/4)+64*(l%4)+:64]),
+        .y_o(flt64)
+      );
+      assign flt[32*l+:32] = i16 ? flt64 : flt32;
+    end else begin : g_int8
+      assign flt[32*l+:32] = flt32;
+    end
     fp_mul u_mul (
       .clk_i,
       .en_i(en[1]),

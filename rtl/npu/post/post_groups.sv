@@ -8,12 +8,15 @@
 //              directly.
 // Requant      rq_o is up while post_tiles walks over the tiles of the group, until rq_done_i.
 // free_o       A pulse: the group's last word has been read, free_tiles_o (the group) tiles are free again.
+// INT16        (EnInt16, task_i.wide) A tile is two of those that tile_i, free_tiles_o and ofm_buf count, and a word
+//              has two sums; group_tiles_o counts the tiles of the task. Partial sums, and a raw output, are int64.
 // Document     docs/npu/npu.md sections 3.2 and 4.2.
 `include "assert.svh"
 
 module post_groups #(
   parameter int unsigned N = 8,
-  parameter bit Chan = 1'b0
+  parameter bit Chan = 1'b0,
+  parameter int unsigned EnInt16 = 0
 ) (
   input  logic                      clk_i,
   input  logic                      rst_ni,
@@ -24,6 +27,7 @@ module post_groups #(
   input  logic                      tile_i,
   output logic                      free_o,
   output logic [npu_pkg::OfmAw:0]   free_tiles_o,
+  output logic [npu_pkg::OfmAw:0]   group_tiles_o,
   // states
   output logic                      idle_o,           // no task
   output logic                      waits_o,          // every job of the task has been issued
@@ -54,7 +58,8 @@ module post_groups #(
   output logic                      wr_req_valid_o,
   input  logic                      wr_req_ready_i,
   output logic [31:0]               wr_req_offset_o,
-  output logic [23:0]               job_req_bytes_o,  // of both
+  output logic [23:0]               job_req_bytes_o,  // of the output
+  output logic [23:0]               psum_req_bytes_o,
   output logic                      job_push_o,
   input  logic                      job_ready_i,
   output logic [31:0]               job_oscale_o,
@@ -73,6 +78,11 @@ module post_groups #(
 
   typedef enum logic [3:0] {Idle, Prep, Group, Job, Send, NextJob, Tiles, Next, Wait} state_e;
   state_e state_q;
+
+  logic          wide;          // INT16
+  logic          wide_out;      // results of 8 bytes
+  logic [Tw-1:0] group_slots;   // as ofm_buf counts
+  logic [31:0]   skip_pixels;   // requant: those of the other unit before the first one of this unit
 
   logic [15:0]   ocb;
   logic [16:0]   npix_q;
@@ -104,13 +114,17 @@ module post_groups #(
   logic [1:0]    sent_q;        // {psum, write} request accepted
   logic          reqs_done;
 
+  assign wide = EnInt16 != 0 && task_i.wide;
+  assign skip_pixels = wide ? {task_i.ofm_cstep[30:0], 1'b0} : {task_i.ofm_cstep[29:0], 2'b00};
+  assign wide_out = wide && task_i.raw_out;
   assign ocb = 16'((17'(task_i.oc) + 17'(N - 1)) >> Ln);
   assign pix_left = npix_q - pix_q;
   assign tiles_left = (pix_left + 17'(2 * N - 1)) >> (Ln + 1);
   always_comb begin
     group_max = task_i.group == 8'd0 ? Tw'(1) : Tw'(task_i.group);
-    if (group_max > Tw'(MaxGroup)) group_max = Tw'(MaxGroup);
+    if (group_max > Tw'(MaxGroup) >> wide) group_max = Tw'(MaxGroup) >> wide;
     group = tiles_left < 17'(group_max) ? tiles_left[Tw-1:0] : group_max;
+    group_slots = group << wide;
     group_pix = 17'(group) << (Ln + 1);
     if (pix_left < group_pix) group_pix = pix_left;
   end
@@ -130,25 +144,27 @@ module post_groups #(
   assign job_oscale_o = par_oscale_i[32*lane+:32];
   assign job_bias_o = par_bias_i[32*lane+:32];
   assign job_col_o = col_q[Ln-1:1];
-  assign job_words_o = 15'((group_pix + 17'd3) >> 2);
+  assign job_words_o = wide ? 15'((group_pix + 17'd1) >> 1) : 15'((group_pix + 17'd3) >> 2);
   assign reqs_done = (sent_q[0] || wr_req_ready_i) && (sent_q[1] || psum_req_ready_i || !task_i.psum_add);
   assign job_push_o = state_q == Send && reqs_done && job_ready_i;
   assign psum_req_valid_o = state_q == Send && task_i.psum_add && !sent_q[1];
   assign psum_req_offset_o = poffset_q;
   assign wr_req_valid_o = state_q == Send && !sent_q[0];
   assign wr_req_offset_o = offset_q;
-  assign job_req_bytes_o = {5'd0, group_pix, 2'd0};
+  assign job_req_bytes_o = {5'd0, group_pix, 2'd0} << wide_out;
+  assign psum_req_bytes_o = {5'd0, group_pix, 2'd0} << wide;
 
   // ---------------------------------------------------------------- groups
   // The group's tiles are free when its last word has been read, as reported by the stream side.
   assign group_done = (state_q == NextJob && (last_chan || !chan_exists) && streams_idle_i) ||
       (state_q == Tiles && rq_done_i);
   assign free_o = group_done;
-  assign free_tiles_o = group;
+  assign free_tiles_o = group_slots;
+  assign group_tiles_o = group;
   assign idle_o = state_q == Idle;
   assign waits_o = state_q == Wait;
   assign begin_o = state_q == Group;
-  assign starved_o = state_q == Group && avail_q < group;
+  assign starved_o = state_q == Group && avail_q < group_slots;
   assign rq_o = state_q == Tiles;
   assign last_o = last_all;
   assign npix_o = npix_q;
@@ -160,7 +176,7 @@ module post_groups #(
   always_comb begin
     case (state_q)
       Idle: quiet_o = !(task_valid_i && par_ready_i);
-      Group: quiet_o = avail_q < group;
+      Group: quiet_o = avail_q < group_slots;
       Wait: quiet_o = !task_done_i;
       default: quiet_o = 1'b0;
     endcase
@@ -196,8 +212,8 @@ module post_groups #(
         Prep: begin
           blk_offset_q <= Chan ? task_i.ofm_cstep : 32'd0;
           blk_poffset_q <= Chan && !task_i.requant ? task_i.psum_cstep : 32'd0;
-          grp_addr_q <= task_i.ofm_addr + (Chan ? {task_i.ofm_cstep[29:0], 2'b00} : 32'd0);
-          grp0_addr_q <= task_i.ofm_addr + (Chan ? {task_i.ofm_cstep[29:0], 2'b00} : 32'd0);
+          grp_addr_q <= task_i.ofm_addr + (Chan ? skip_pixels : 32'd0);
+          grp0_addr_q <= task_i.ofm_addr + (Chan ? skip_pixels : 32'd0);
           state_q <= Group;
         end
         Group: begin
@@ -205,11 +221,11 @@ module post_groups #(
           chan_q <= (blk_q << Ln) + 16'(Chan && !task_i.requant);
           chan_offset_q <= blk_offset_q;
           chan_poffset_q <= blk_poffset_q;
-          if (avail_q >= group) state_q <= task_i.requant ? Tiles : Job;
+          if (avail_q >= group_slots) state_q <= task_i.requant ? Tiles : Job;
         end
         Job: begin  // reads the factors
-          offset_q <= chan_offset_q + {13'd0, pix_q, 2'd0};
-          poffset_q <= chan_poffset_q + {13'd0, pix_q, 2'd0};
+          offset_q <= chan_offset_q + ({13'd0, pix_q, 2'd0} << wide_out);
+          poffset_q <= chan_poffset_q + ({13'd0, pix_q, 2'd0} << wide);
           sent_q <= 2'b00;
           state_q <= chan_exists ? Send : NextJob;
         end
@@ -230,7 +246,7 @@ module post_groups #(
         end
         Tiles: if (rq_done_i) state_q <= Next;
         Next: begin
-          ring_q <= ring_q + Ow'(32'(group) * TileWords);
+          ring_q <= ring_q + Ow'(32'(group_slots) * TileWords);
           state_q <= last_all ? Wait : Group;
           if (task_i.wgt_res ? last_blk : !last_group) begin  // next group
             pix_q <= pix_q + (17'(group) << (Ln + 1));
@@ -248,9 +264,9 @@ module post_groups #(
           end
           // requant addresses: the walk of post_tiles has moved past the group
           if (task_i.wgt_res) begin
-            grp_addr_q <= last_blk ? grp_end_i - (32'(blk_q) << Ln) : grp_addr_q + N;
+            grp_addr_q <= last_blk ? grp_end_i - (32'(blk_q) << Ln << wide) : grp_addr_q + (32'(N) << wide);
           end else begin
-            grp_addr_q <= last_group ? grp0_addr_q + ((32'(blk_q) + 32'd1) << Ln) : grp_end_i;
+            grp_addr_q <= last_group ? grp0_addr_q + ((32'(blk_q) + 32'd1) << Ln << wide) : grp_end_i;
           end
         end
         default:
@@ -264,7 +280,7 @@ module post_groups #(
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) avail_q <= '0;
-    else avail_q <= avail_q + Tw'(tile_i) - (free_o ? group : '0);
+    else avail_q <= avail_q + Tw'(tile_i) - (free_o ? group_slots : '0);
   end
 
   `ASSERT(PostTilesRange, avail_q <= Tw'(2 * MaxGroup))

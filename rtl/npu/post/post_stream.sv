@@ -2,6 +2,8 @@
 //
 // Job          A channel of a group: words_i words from base_i of column col_i on, and its factors (docs/npu/npu.md
 //              section 2). They are processed in order, one directly after the other.
+// INT16        A word has two sums. pair_i: two words become one of send_buf; a job of an odd number of words is
+//              followed by a read whose results do not matter, and which has no partial sums (exists_o is 0).
 // Flow         A word is read when send_buf has space for it besides those in flight (left_i: one of these has got
 //              there), and with psum_add when its partial sums are there.
 // Throughput   A word, four results, a cycle.
@@ -12,6 +14,7 @@ module post_stream #(
   input  logic                    clk_i,
   input  logic                    rst_ni,
   input  logic                    psum_add_i,
+  input  logic                    pair_i,
   // jobs
   input  logic                    push_i,
   output logic                    ready_o,
@@ -29,6 +32,7 @@ module post_stream #(
   input  logic                    left_i,
   output logic                    flight_o,    // words are in flight
   output logic                    issue_o,
+  output logic                    exists_o,
   output logic [$clog2(N)-1:0]    col_o,
   output logic [npu_pkg::OfmAw:0] addr_o,
   output logic [31:0]             oscale_o,
@@ -64,13 +68,14 @@ module post_stream #(
     .count_o(unused_job_count)
   );
 
-  assign last_word = word_q + 15'd1 == s_words;
+  assign last_word = word_q + 15'd1 == s_words + 15'(pair_i && s_words[0]);
+  assign exists_o = word_q != s_words;
   assign f_room = 32'(wr_level_i) + 32'(in_flight_q) < npu_pkg::SendGemm - 4;
-  assign f_issue = job_valid && (!psum_add_i || psum_valid_i) && f_room;
+  assign f_issue = job_valid && (!psum_add_i || psum_valid_i || !exists_o) && f_room;
   assign job_pop = f_issue && last_word;
   assign valid_o = job_valid;
   assign waits_room_o = job_valid && !f_room;
-  assign waits_psum_o = job_valid && psum_add_i && !psum_valid_i;
+  assign waits_psum_o = job_valid && psum_add_i && !psum_valid_i && exists_o;
   assign flight_o = in_flight_q != '0;
   assign issue_o = f_issue;
   assign col_o = {1'b0, s_col};

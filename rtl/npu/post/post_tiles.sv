@@ -3,6 +3,8 @@
 // Order        For each tile of the group: the pixels 8k + 4*Chan + (0..3) of all N channels, Cols channels at a time
 //              (a pass). With psum_add one channel at a time, since partial sums come channel by channel and both
 //              units' pixels with them: a word is two beats then, and the unit uses its own.
+// INT16        (EnInt16, task_i.wide) A word has two sums: the pixels are 4k + 2*Chan + (0..1), and a pass has twice
+//              the words.
 // Requests     Of partial sums: one for each tile and channel that exists, ahead of the reads.
 // Flow         A pass begins when the gather buffer of the requantiser has a slot for it and the tile (blk_*) has been
 //              accepted; a word is read when its partial sums are there. done_o: no tile of the group is left.
@@ -13,6 +15,7 @@
 module post_tiles #(
   parameter int unsigned N = 8,
   parameter bit Chan = 1'b0,
+  parameter int unsigned EnInt16 = 0,
   localparam int unsigned Cols = N >= 16 ? 4 : N / 4
 ) (
   input  logic                      clk_i,
@@ -61,12 +64,13 @@ module post_tiles #(
   localparam int unsigned Ow = npu_pkg::OfmAw + 1;
   localparam int unsigned TileWords = N / 2;                      // words of a tile in a column
   localparam int unsigned Words = N / 4;                          // those of them that are this unit's
-  localparam int unsigned Ww = Words > 1 ? $clog2(Words) : 1;
+  localparam int unsigned Ww = (Words > 1 ? $clog2(Words) : 1) + (EnInt16 != 0 && Words > 1 ? 1 : 0);
   localparam int unsigned Slots = N >= 16 ? 8 : 16;               // of the gather buffer
   localparam int unsigned Tw = npu_pkg::OfmAw + 1;
   localparam int unsigned ParW = npu_pkg::ParAw;
 
   // ---------------------------------------------------------------- the walk
+  logic            wide;                      // INT16
   logic [Tw-1:0]   tile_q;                    // tile of the group
   logic [Ln:0]     rch_q;                     // first channel of the pass
   logic [Ww-1:0]   rk_q;                      // word of the pass
@@ -82,6 +86,7 @@ module post_tiles #(
   logic [4:0]      slots_q;
   logic [Ln:0]     beat_index;
 
+  assign wide = EnInt16 != 0 && task_i.wide;
   assign r_walk = run_i && tile_q != group_i;
   assign rpix_left = npix_i - rpix_q;
   assign rnpix = rpix_left > 17'(2 * N) ? (Ln + 2)'(2 * N) : rpix_left[Ln+1:0];
@@ -90,13 +95,13 @@ module post_tiles #(
   assign r_psum = task_i.psum_add && rch_q < rnch;
   // with partial sums each word is two steps, one for each beat of the pair; the unit uses its own
   assign beat_index = (Ln + 1)'({rk_q, rsub_q});
-  assign r_beat = r_psum && {beat_index, 2'b00} < {1'b0, rnpix};  // this beat exists
+  assign r_beat = r_psum && (wide ? {1'b0, beat_index, 1'b0} : {beat_index, 2'b00}) < {1'b0, rnpix};  // it exists
   assign pass_first = rk_q == '0 && (!r_psum || rsub_q == Chan);
   assign r_blk_ok = blk_sent_q || blk_ready_i;
   assign r_room = !pass_first || slots_q < 5'(Slots);
   assign r_step = r_walk && r_blk_ok && r_room && (!r_beat || psum_valid_i);
   assign r_issue = r_step && (!r_psum || rsub_q == Chan);
-  assign word_last = rk_q == Ww'(Words - 1);
+  assign word_last = rk_q == (wide ? Ww'(2 * Words - 1) : Ww'(Words - 1));
   assign pass_last = word_last && (!r_psum || rsub_q);
   assign tile_last = pass_last && rch_q + (Ln + 1)'(task_i.psum_add ? 1 : Cols) == (Ln + 1)'(N);
 
@@ -104,7 +109,7 @@ module post_tiles #(
   assign walk_o = r_walk;
   assign issue_o = r_issue;
   assign col_o = Ln'(rch_q >> Lc);
-  assign addr_o = ring_i + Ow'(32'(tile_q) * TileWords) + Ow'({rk_q, Chan});  // word 2k + Chan of the tile
+  assign addr_o = ring_i + (Ow'(32'(tile_q) * TileWords) << wide) + Ow'({rk_q, Chan});  // word 2k + Chan of the tile
   assign ch_o = rch_q;
   assign par_addr_o = ParW'((32'(blk_i) << (Ln - 2)) + (32'(rch_q) >> 2));
   assign waits_room_o = r_walk && !(r_room && r_blk_ok);
@@ -158,8 +163,8 @@ module post_tiles #(
   assign pt_left = npix_i - pt_pix_q;
   assign pt_valid = run_i && task_i.psum_add && pt_tile_q != group_i;
   assign psum_req_valid_o = pt_valid;
-  assign psum_req_offset_o = pt_offset_q + {13'd0, pt_pix_q, 2'd0};
-  assign psum_req_bytes_o = {5'd0, pt_left > 17'(2 * N) ? 17'(2 * N) : pt_left, 2'd0};
+  assign psum_req_offset_o = pt_offset_q + ({13'd0, pt_pix_q, 2'd0} << wide);
+  assign psum_req_bytes_o = {5'd0, pt_left > 17'(2 * N) ? 17'(2 * N) : pt_left, 2'd0} << wide;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -8,16 +8,23 @@
 //              flushes itself). The results of a block follow on in_*, channels ascending: passes of Cols channels
 //              (single_i: one channel), N/4 words of four pixels each; lane 4*j + i is pixel i of channel j of the
 //              pass. Channels that do not exist are written 0, pixels that do not exist are not written.
+// INT16        (EnInt16, wide_i) q = f32_to_i16(y * out_scale). A word of in_* has the pixels 4k + 2*Chan + i (k < N/2,
+//              i < 2) in the lanes 4*j and 4*j + 1, and a pass twice the words. A pixel is 2N bytes, the low bytes of N
+//              channels and then the high ones, so the pitch of contiguous pixels is 2N. There is a second transposer,
+//              for the high bytes.
 // Flow         in_* never waits: a pass may be started only when fewer than Slots are between the first word and pop_o.
-// Jobs         pitch = N: one job of up to 4N contiguous bytes for each k; else one of N bytes for each pixel.
+// Jobs         pitch = N: one job of up to 4N contiguous bytes for each k; else one of N bytes (INT16: 2N) for each
+//              pixel.
 // Throughput   One word in a cycle; out N bytes or a beat of 16 at most. Latency: the transposer's block.
 // active_o     The next clock edge may change a register; while it is 0 the clock may stand still.
 // idle_o       Every job of the blocks taken has been accepted and every byte has gone to send_buf.
+// Length       More than 300 lines: the passes, the transposers and the jobs of a block share its counters.
 `include "assert.svh"
 
 module requant #(
   parameter int unsigned N = 8,
   parameter bit Chan = 1'b0,
+  parameter int unsigned EnInt16 = 0,
   localparam int unsigned Cols = N >= 16 ? 4 : N / 4,
   localparam int unsigned Slots = N >= 16 ? 8 : 16
 ) (
@@ -25,6 +32,7 @@ module requant #(
   input  logic                 rst_ni,
   input  logic [31:0]          out_scale_i,
   input  logic [9:0]           quant_i,      // zero-point and rounding: fp_f32_to_i8, b_i
+  input  logic                 wide_i,
   input  logic [31:0]          pitch_i,
   input  logic                 single_i,
   input  logic                 blk_valid_i,
@@ -51,11 +59,16 @@ module requant #(
   localparam int unsigned Lanes = 4 * Cols;
   localparam int unsigned Words = N / 4;      // words of a pass, runs of a block
   localparam int unsigned Sw = $clog2(Slots);
-  localparam int unsigned Ww = Words > 1 ? $clog2(Words) : 1;
+  localparam int unsigned Ww = (Words > 1 ? $clog2(Words) : 1) + (EnInt16 != 0 && Words > 1 ? 1 : 0);
+  localparam int unsigned Rw = EnInt16 != 0 ? 16 * N : 8 * N;  // bits of a row of pixels of one channel
   localparam int unsigned Blocks = 8;
 
   logic is_packed;
-  assign is_packed = pitch_i == 32'(N);
+  logic wide;
+  logic [Ww-1:0] last_word;  // of a pass, run of a block
+  assign wide = EnInt16 != 0 && wide_i;
+  assign last_word = wide ? Ww'(2 * Words - 1) : Ww'(Words - 1);
+  assign is_packed = pitch_i == 32'(N) << wide;
 
   // ---------------------------------------------------------------- block descriptors for the three walkers
   logic j_ready, d_ready, l_ready, j_valid, d_valid, l_valid, j_pop, d_pop, l_pop;
@@ -142,17 +155,37 @@ module requant #(
     );
   end
 
+  logic [32*Cols-1:0] quads;  // what a channel of the pass writes: four bytes, or two of INT16
+  for (genvar j = 0; j < Cols; j++) begin : g_quad
+    if (EnInt16 != 0) begin : g_int16
+      logic [31:0] halves;
+      for (genvar i = 0; i < 2; i++) begin : g_lane
+        fp_f32_to_i16 u_cvt (
+          .clk_i,
+          .en_i(v_q[0] && wide),
+          .a_i(product[128*j+32*i+:32]),
+          .y_o(halves[16*i+:16])
+        );
+      end
+      assign quads[32*j+:32] = wide ? halves : bytes[32*j+:32];
+    end else begin : g_int8
+      assign quads[32*j+:32] = bytes[32*j+:32];
+    end
+  end
+
   // ---------------------------------------------------------------- gather: rows of N pixels of one channel
   logic [Ww-1:0] k_q;
   logic [Sw-1:0] wslot_q, rslot_q;
   logic [Sw:0]   used_q;      // complete passes that wait
   logic          pass_done;
-  logic [8*N*Cols-1:0] rows;  // rows of the pass at the head
+  logic [Rw*Cols-1:0] rows;  // rows of the pass at the head
+  logic [Rw-1:0] row;        // the one for the transposer
+  logic [8*N-1:0] row_lo;
   logic [1:0]    row_q;       // row of the pass
   logic [Ln-1:0] ch_q;        // row of the block
   logic          row_last, tr_valid, tr_ready, tr_last, row_take;
 
-  assign pass_done = v_q[1] && k_q == Ww'(Words - 1);
+  assign pass_done = v_q[1] && k_q == last_word;
   assign tr_valid = used_q != '0 && l_valid;
   assign row_take = tr_valid && tr_ready;
   assign row_last = single_i || row_q == 2'(Cols - 1);
@@ -161,11 +194,11 @@ module requant #(
   assign tr_last = l_last && ch_q == Ln'(N - 1);
 
   for (genvar j = 0; j < Cols; j++) begin : g_row
-    logic [8*N-1:0] mem[Slots];
+    logic [Rw-1:0] mem[Slots];
     always_ff @(posedge clk_i) begin
-      if (v_q[1]) mem[wslot_q][32*k_q+:32] <= bytes[32*j+:32];
+      if (v_q[1]) mem[wslot_q][32*k_q+:32] <= quads[32*j+:32];
     end
-    assign rows[8*N*j+:8*N] = used_q != '0 ? mem[rslot_q] : '0;
+    assign rows[Rw*j+:Rw] = used_q != '0 ? mem[rslot_q] : '0;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -188,8 +221,44 @@ module requant #(
     end
   end
 
+  assign row = rows[Rw*32'(row_q)+:Rw];
   logic           px_valid, px_ready;
-  logic [8*N-1:0] px_raw, px;
+  logic [8*N-1:0] px_raw, px_high, px;
+  logic           high_q;     // INT16: the high bytes of the pixel are next
+  logic           keep;       // the pixel exists
+  logic           vec_ready;  // N bytes of a pixel are taken, or the whole pixel does not exist
+
+  if (EnInt16 != 0) begin : g_high
+    logic [8*N-1:0] row_hi;
+    logic unused_ready, unused_valid;
+    always_comb begin
+      for (int unsigned i = 0; i < N; i++) begin
+        row_lo[8*i+:8] = wide ? row[16*i+:8] : row[8*i+:8];
+        row_hi[8*i+:8] = row[16*i+8+:8];
+      end
+    end
+    transpose #(
+      .N(N)
+    ) u_transpose (
+      .clk_i,
+      .rst_ni,
+      .in_valid_i(tr_valid && wide),
+      .in_ready_o(unused_ready),
+      .in_data_i(row_hi),
+      .in_last_i(tr_last),
+      .out_valid_o(unused_valid),
+      .out_ready_i(px_ready),
+      .out_data_o(px_high)
+    );
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) high_q <= 1'b0;
+      else if (wide && vec_ready && px_valid && keep) high_q <= !high_q;
+    end
+  end else begin : g_low
+    assign row_lo = row;
+    assign px_high = '0;
+    assign high_q = 1'b0;
+  end
 
   transpose #(
     .N(N)
@@ -198,7 +267,7 @@ module requant #(
     .rst_ni,
     .in_valid_i(tr_valid),
     .in_ready_o(tr_ready),
-    .in_data_i(rows[8*N*32'(row_q)+:8*N]),
+    .in_data_i(row_lo),
     .in_last_i(tr_last),
     .out_valid_o(px_valid),
     .out_ready_i(px_ready),
@@ -208,18 +277,19 @@ module requant #(
   // ---------------------------------------------------------------- pixels to beats
   logic [Ln-1:0] i_q;        // pixel of the block
   logic [Ln+2:0] px_index;   // pixel of the tile
-  logic          keep;
 
-  // Pixel i of the block is pixel 8*(i/4) + 4*Chan + i%4 of the tile.
-  assign px_index = (Ln + 3)'(8 * (32'(i_q) / 4) + 4 * 32'(Chan) + 32'(i_q[1:0]));
+  // Pixel i of the block is pixel 8*(i/4) + 4*Chan + i%4 of the tile, INT16: 4*(i/2) + 2*Chan + i%2.
+  assign px_index = wide ? (Ln + 3)'(4 * (32'(i_q) / 2) + 2 * 32'(Chan) + 32'(i_q[0])) :
+                    (Ln + 3)'(8 * (32'(i_q) / 4) + 4 * 32'(Chan) + 32'(i_q[1:0]));
+  assign px_ready = vec_ready && (!wide || high_q || !keep);
   assign keep = px_index < {1'b0, d_npix};
   assign d_pop = px_valid && px_ready && i_q == Ln'(N - 1);
 
   // the conditions below avoid wide operations of the simulator in idle cycles
   always_comb begin
-    px = px_raw;
+    px = high_q ? px_high : px_raw;
     if (px_valid && d_nch != (Ln + 1)'(N)) begin
-      for (int unsigned c = 0; c < N; c++) px[8*c+:8] = px_raw[8*c+:8] & {8{c < 32'(d_nch)}};
+      for (int unsigned c = 0; c < N; c++) px[8*c+:8] = px[8*c+:8] & {8{c < 32'(d_nch)}};
     end
   end
 
@@ -232,7 +302,7 @@ module requant #(
     logic half_q;
     assign wr_valid_o = px_valid && d_valid && keep;
     assign wr_data_o = half_q ? px[8*N-1-:128] : px[127:0];
-    assign px_ready = d_valid && (!keep || (half_q && wr_ready_i));
+    assign vec_ready = d_valid && (!keep || (half_q && wr_ready_i));
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) half_q <= 1'b0;
       else if (wr_valid_o && wr_ready_i) half_q <= !half_q;
@@ -240,25 +310,25 @@ module requant #(
   end else if (N == 16) begin : g_one_beat
     assign wr_valid_o = px_valid && d_valid && keep;
     assign wr_data_o = px;
-    assign px_ready = d_valid && (!keep || wr_ready_i);
+    assign vec_ready = d_valid && (!keep || wr_ready_i);
   end else begin : g_pack
     localparam int unsigned Per = 16 / N;  // pixels of a beat: 2 or 4
     localparam int unsigned Pw = $clog2(Per);
     logic [127:0] beat_q, beat;
     logic [Pw-1:0] sub;
     logic emit, next_exists;
-    assign sub = is_packed ? i_q[Pw-1:0] : '0;
-    assign next_exists = i_q[1:0] != 2'd3 && px_index + 1'b1 < {1'b0, d_npix};
-    assign emit = !is_packed || sub == Pw'(Per - 1) || !next_exists;
+    assign sub = wide ? (is_packed ? Pw'({i_q[0], high_q}) : Pw'(high_q)) : is_packed ? i_q[Pw-1:0] : '0;
+    assign next_exists = (wide ? !i_q[0] : i_q[1:0] != 2'd3) && px_index + 1'b1 < {1'b0, d_npix};
+    assign emit = (!wide || high_q) && (!is_packed || sub == Pw'(Per - 1) || !next_exists);
     always_comb begin
       beat = beat_q;
       beat[8*N*32'(sub)+:8*N] = px;
     end
     assign wr_valid_o = px_valid && d_valid && keep && emit;
     assign wr_data_o = beat;
-    assign px_ready = d_valid && (!keep || !emit || wr_ready_i);
+    assign vec_ready = d_valid && (!keep || !emit || wr_ready_i);
     always_ff @(posedge clk_i) begin
-      if (px_valid && px_ready && keep) beat_q <= beat;
+      if (px_valid && vec_ready && keep) beat_q <= beat;
     end
   end
 
@@ -272,17 +342,19 @@ module requant #(
   logic [2:0]    run_n;       // pixels of the run that exist
   logic          job_go, run_end, blk_end;
 
-  assign run_pix = (Ln + 3)'(8 * 32'(run_q) + 4 * 32'(Chan));
+  logic [2:0]    run_full;    // pixels of a run
+  assign run_full = wide ? 3'd2 : 3'd4;
+  assign run_pix = wide ? (Ln + 3)'(4 * 32'(run_q) + 2 * 32'(Chan)) : (Ln + 3)'(8 * 32'(run_q) + 4 * 32'(Chan));
   assign run_left = run_pix < {1'b0, j_npix} ? {1'b0, j_npix} - run_pix : '0;
-  assign run_n = run_left > (Ln + 3)'(4) ? 3'd4 : run_left[2:0];
+  assign run_n = run_left > (Ln + 3)'(run_full) ? run_full : run_left[2:0];
   assign run_addr = j_begin_q ? j_addr : run_addr_q;
   assign px_addr = ji_q == 2'd0 ? run_addr : px_addr_q;
   assign wr_req_valid_o = j_valid && run_n != 3'd0;
   assign wr_req_addr_o = px_addr;
-  assign wr_req_bytes_o = is_packed ? 24'(run_n) << Ln : 24'(N);
+  assign wr_req_bytes_o = (is_packed ? 24'(run_n) << Ln : 24'(N)) << wide;
   assign job_go = j_valid && (run_n == 3'd0 || wr_req_ready_i);
   assign run_end = is_packed || run_n == 3'd0 || {1'b0, ji_q} + 3'd1 == run_n;
-  assign blk_end = run_n < 3'd4 || run_q == Ww'(Words - 1);
+  assign blk_end = run_n < run_full || run_q == last_word;
   assign j_pop = job_go && run_end && blk_end;
   assign idle_o = !j_valid && !d_valid;
 
@@ -298,7 +370,7 @@ module requant #(
         run_q <= blk_end ? '0 : run_q + 1'b1;
         ji_q <= '0;
         j_begin_q <= blk_end;
-        run_addr_q <= run_addr + {pitch_i[28:0], 3'd0};
+        run_addr_q <= run_addr + (wide ? {pitch_i[29:0], 2'd0} : {pitch_i[28:0], 3'd0});
       end else begin
         ji_q <= ji_q + 2'd1;
         px_addr_q <= px_addr + pitch_i;

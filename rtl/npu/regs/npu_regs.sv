@@ -27,7 +27,7 @@
 //   runs in reset). The counters run on clk_i.
 //
 // Parameters: N, the mesh size (4, 8, 16 or 32), for CONFIG.MESH_N and the limits; EnAlu, EnPool: the unit is present;
-// ClkGate: the clock of idle registers is gated.
+// EnInt16: INT16 tasks are legal; ClkGate: the clock of idle registers is gated.
 // Latency and throughput of an access: axil_slave.
 `include "assert.svh"
 
@@ -35,6 +35,7 @@ module npu_regs #(
   parameter int unsigned N = 8,
   parameter bit EnAlu = 1'b1,
   parameter bit EnPool = 1'b1,
+  parameter int unsigned EnInt16 = 0,
   parameter bit ClkGate = 1'b1
 ) (
   input logic clk_i,
@@ -184,6 +185,7 @@ module npu_regs #(
 
   npu_slots #(
     .N(N),
+    .EnInt16(EnInt16),
     .EnAlu(EnAlu),
     .EnPool(EnPool)
   ) u_slots (
@@ -293,6 +295,7 @@ module npu_regs #(
     rd_config = npu_regs_pkg::NPU_REG_CONFIG_RESET | (N << npu_regs_pkg::NPU_CONFIG_MESH_N_LSB);
     rd_config[npu_regs_pkg::NPU_CONFIG_EN_ALU_LSB] = EnAlu;
     rd_config[npu_regs_pkg::NPU_CONFIG_EN_POOL_LSB] = EnPool;
+    rd_config[npu_regs_pkg::NPU_CONFIG_EN_INT16_LSB] = EnInt16 != 0;
     rd_status = 32'd0;
     rd_status[npu_regs_pkg::NPU_STATUS_RESETTING_LSB] = srst_q;
     rd_status[npu_regs_pkg::NPU_STATUS_GEMM_BUSY_LSB] = unit_busy[0];

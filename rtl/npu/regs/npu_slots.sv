@@ -12,6 +12,7 @@
 
 module npu_slots #(
   parameter int unsigned N = 8,
+  parameter int unsigned EnInt16 = 0,
   parameter bit EnAlu = 1'b1,
   parameter bit EnPool = 1'b1
 ) (
@@ -69,7 +70,7 @@ module npu_slots #(
 
   // ------------------------------------------------------------------------------------------------ slots
   localparam logic [2:0] Present = {EnPool, EnAlu, 1'b1};
-  localparam logic [7:0] GroupMax = 8'(npu_pkg::OfmDepth * 2 / N);  // tiles: half of the ofm buffer
+  localparam logic [7:0] GroupMax = 8'(npu_pkg::OfmDepth * 2 / N);  // tiles: half of the ofm buffer; INT16: half of it
   logic [2:0] take;
 
   // the task of each slot (npu_tasks.svh), and what only its check needs
@@ -77,6 +78,8 @@ module npu_slots #(
       npu_regs_pkg::NPU_GEMM_CTRL_PAD_MODE_LSB;
   localparam int unsigned TypeLsb = 8 * (32'(npu_regs_pkg::NPU_REG_POOL_CTRL_OFFSET) - 32'(TaskBase)) +
       npu_regs_pkg::NPU_POOL_CTRL_TYPE_LSB;
+  localparam int unsigned WideLsb = 8 * (32'(npu_regs_pkg::NPU_REG_GEMM_CTRL_OFFSET) - 32'(TaskBase)) +
+      npu_regs_pkg::NPU_GEMM_CTRL_WIDE_LSB;
   logic [1:0] pad_mode_q;
   logic [1:0] type_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -88,7 +91,7 @@ module npu_slots #(
       type_q <= '0;
     end else begin
       if (take[0]) begin
-        gemm_task_o <= npu_pkg::gemm_task(task_q, GroupMax);
+        gemm_task_o <= npu_pkg::gemm_task(task_q, EnInt16 != 0 && task_q[WideLsb] ? GroupMax / 2 : GroupMax);
         pad_mode_q <= task_q[PadModeLsb+:2];
       end
       if (take[1]) alu_task_o <= npu_pkg::alu_task(task_q);
@@ -120,7 +123,8 @@ module npu_slots #(
       );
       if (u == 0) begin : g_gemm
         gemm_check #(
-          .N(N)
+          .N(N),
+          .EnInt16(EnInt16)
         ) u_check (
           .clk_i,
           .rst_ni,

@@ -1,18 +1,23 @@
-/* acc.c - predicts the sums of tiles from the results of the mesh. */
+/*
+ * acc.c - predicts the sums of tiles from the results of the mesh.
+ *
+ * INT16 (EnInt16): a result is an int64, its high half in the second stream, and a tile has 2N slots. The places below
+ * are those of INT8, where a slot is half of a tile's.
+ */
 #include "gemm_work.h"
 
 #include <inttypes.h>
 
-#define PORTS en_i, first_i, last_i, ps_i[2], valid_o, sum_o[2]
+#define PORTS en_i, first_i, last_i, wide_i, ps_i[2], valid_o, sum_o[2]
 typedef struct state {
     TB_PORTS(ports, PORTS);
     uint32_t n;
     /* cycles; not cleared by a reset, as the vectors of im2col are counted the same way */
     uint64_t enabled;
-    uint64_t first_bits, last_bits; /* flags of the columns: bit c is that of column c */
-    int32_t sums[32][2][32];        /* by slot: all blocks of a tile put the same pixels into the same slot */
-    uint32_t expected;              /* columns whose sums are output now */
-    uint32_t slot;                  /* of these sums */
+    uint64_t first_bits, last_bits, wide_bits; /* flags of the columns: bit c is that of column c */
+    int32_t sums[64][2][32]; /* by slot: all blocks of a tile put the same pixels into the same slot */
+    int32_t out[2][32];      /* the sums that were completed last */
+    uint32_t expected;       /* columns whose sums are output now */
     uint64_t count;
 } state;
 
@@ -25,7 +30,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
-    s->first_bits = s->last_bits = 0;
+    s->first_bits = s->last_bits = s->wide_bits = 0;
     s->expected = 0;
 }
 
@@ -55,7 +60,7 @@ static void wrong_sum(tb_check *c, state *s, uint32_t stream, uint32_t col, int3
 
 static void check_sums(tb_check *c, state *s) {
     for (uint32_t stream = 0; stream < 2; stream++) {
-        const int32_t *got = (const int32_t *)s->sum_o[stream].ptr, *expected = s->sums[s->slot][stream];
+        const int32_t *got = (const int32_t *)s->sum_o[stream].ptr, *expected = s->out[stream];
         if (npu_score_same(got, expected, 4 * s->n)) {
             continue;
         }
@@ -69,16 +74,40 @@ static void check_sums(tb_check *c, state *s) {
     s->count++;
 }
 
+static int64_t joined(int32_t low, int32_t high) {
+    return (int64_t)((uint64_t)(uint32_t)high << 32 | (uint32_t)low);
+}
+
+/* Columns from..to-1 as int64. */
+static void add_long(bool first, uint32_t from, uint32_t to, const int32_t *const ps[2], int32_t sums[2][32]) {
+    for (uint32_t c = from; c < to; c++) {
+        const int64_t in = joined(ps[0][c], ps[1][c]);
+        int64_t sum = joined(sums[0][c], sums[1][c]);
+        cm_acc_wide(first, 1, &in, &sum);
+        sums[0][c] = (int32_t)(uint32_t)(uint64_t)sum;
+        sums[1][c] = (int32_t)(uint32_t)((uint64_t)sum >> 32);
+    }
+}
+
 /* One line of results; neighbouring columns with the same flag go through the golden function together. */
 static void add(state *s) {
-    const uint32_t slot = s->slot = (uint32_t)(s->enabled % s->n);
-    const uint64_t first = s->first_bits;
+    const uint64_t first = s->first_bits, wide = s->wide_bits;
     for (uint32_t from = 0, to; from < s->n; from = to) {
-        const bool flag = (first >> from & 1u) != 0;
-        for (to = from + 1; to < s->n && (first >> to & 1u) == (uint64_t)flag; to++) {
+        const bool flag = (first >> from & 1u) != 0, long_sums = (wide >> from & 1u) != 0;
+        for (to = from + 1;
+             to < s->n && (first >> to & 1u) == (uint64_t)flag && (wide >> to & 1u) == (uint64_t)long_sums; to++) {
+        }
+        const uint32_t slot = (uint32_t)(s->enabled % (s->n << long_sums));
+        const int32_t *ps[2] = {(const int32_t *)s->ps_i[0].ptr, (const int32_t *)s->ps_i[1].ptr};
+        if (long_sums) {
+            add_long(flag, from, to, ps, s->sums[slot]);
+        } else {
+            for (uint32_t stream = 0; stream < 2; stream++) {
+                cm_acc(flag, to - from, ps[stream] + from, &s->sums[slot][stream][from]);
+            }
         }
         for (uint32_t stream = 0; stream < 2; stream++) {
-            cm_acc(flag, to - from, (const int32_t *)s->ps_i[stream].ptr + from, &s->sums[slot][stream][from]);
+            memcpy(&s->out[stream][from], &s->sums[slot][stream][from], 4 * (to - from));
         }
     }
 }
@@ -99,6 +128,7 @@ static void cycle(tb_check *c) {
     }
     const uint64_t mask = (UINT64_C(1) << s->n) - 1;
     s->first_bits = (s->first_bits << 1 | *(const uint8_t *)s->first_i.ptr) & mask;
+    s->wide_bits = (s->wide_bits << 1 | *(const uint8_t *)s->wide_i.ptr) & mask;
     s->last_bits = (s->last_bits << 1 | *(const uint8_t *)s->last_i.ptr) & mask;
     add(s);
     s->expected = (uint32_t)s->last_bits;

@@ -36,6 +36,15 @@ static uint32_t f32_to_i32(uint32_t a, uint32_t b) {
     return (uint32_t)cm_fp_f32_to_i32(a);
 }
 
+static uint32_t i64_to_f32(uint32_t a, uint32_t b) {
+    return cm_fp_i64_to_f32((int64_t)((uint64_t)b << 32 | a));
+}
+
+static uint32_t f32_to_i16(uint32_t a, uint32_t b) {
+    (void)b;
+    return (uint16_t)cm_fp_f32_to_i16(a);
+}
+
 static uint32_t f32_to_i8(uint32_t a, uint32_t b) {
     return (uint8_t)cm_fp_quantise(a, b);
 }
@@ -77,6 +86,16 @@ static int open_two(tb_check *c, char *err, size_t err_size) {
         return -1;
     }
     ((state *)c->state)->b = b.ptr;
+    return 0;
+}
+
+/* An operand of 64 bits counts as two: b is its upper half. */
+static int open_long(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    if (open_one(c, err, err_size) != 0) {
+        return -1;
+    }
+    s->b = (const uint8_t *)s->a + 4;
     return 0;
 }
 
@@ -132,8 +151,8 @@ static inline uint64_t step_all(tb_check *check, void *states, uint64_t due, fp_
     return again;
 }
 
-/* A unit: its name, model, bytes of b_i (0: there is none), of a_i and of y_o. */
-#define FP_UNIT(NAME, MODEL, SECOND, IN, OUT)                                                                          \
+/* A unit: its name, model, how it is opened, bytes of b_i (0: there is none), of a_i and of y_o. */
+#define FP_UNIT(NAME, MODEL, OPEN, SECOND, IN, OUT)                                                                    \
     static uint64_t cycle_##NAME(tb_check *check, void *states, uint64_t due) {                                        \
         return step_all(check, states, due, MODEL, SECOND, IN, OUT);                                                   \
     }                                                                                                                  \
@@ -143,19 +162,21 @@ static inline uint64_t step_all(tb_check *check, void *states, uint64_t due, fp_
     const tb_check_ops npu_score_##NAME = {.unit = #NAME,                                                              \
                                            .state_bytes = sizeof(state),                                               \
                                            .wake = "en_i",                                                             \
-                                           .open = SECOND != 0 ? open_two : open_one,                                  \
+                                           .open = OPEN,                                                               \
                                            .clear = clear,                                                             \
                                            .cycle_all = cycle_##NAME,                                                  \
                                            .finish = finish_##NAME}
 
-FP_UNIT(fp_mul, cm_fp_mul, 4, 4, 4);
-FP_UNIT(fp_add, cm_fp_add, 4, 4, 4);
-FP_UNIT(fp_sub, cm_fp_sub, 4, 4, 4);
-FP_UNIT(fp_max, cm_fp_max, 4, 4, 4);
-FP_UNIT(fp_min, cm_fp_min, 4, 4, 4);
-FP_UNIT(fp_cmp, relations, 4, 4, 1);
-FP_UNIT(fp_i32_to_f32, i32_to_f32, 0, 4, 4);
-FP_UNIT(fp_f32_to_i32, f32_to_i32, 0, 4, 4);
-FP_UNIT(fp_f32_to_i8, f32_to_i8, 2, 4, 1);
-FP_UNIT(fp_f16_to_f32, f16_to_f32, 0, 2, 4);
-FP_UNIT(fp_f32_to_f16, f32_to_f16, 0, 4, 2);
+FP_UNIT(fp_mul, cm_fp_mul, open_two, 4, 4, 4);
+FP_UNIT(fp_add, cm_fp_add, open_two, 4, 4, 4);
+FP_UNIT(fp_sub, cm_fp_sub, open_two, 4, 4, 4);
+FP_UNIT(fp_max, cm_fp_max, open_two, 4, 4, 4);
+FP_UNIT(fp_min, cm_fp_min, open_two, 4, 4, 4);
+FP_UNIT(fp_cmp, relations, open_two, 4, 4, 1);
+FP_UNIT(fp_i32_to_f32, i32_to_f32, open_one, 0, 4, 4);
+FP_UNIT(fp_i64_to_f32, i64_to_f32, open_long, 4, 4, 4);
+FP_UNIT(fp_f32_to_i16, f32_to_i16, open_one, 0, 4, 2);
+FP_UNIT(fp_f32_to_i32, f32_to_i32, open_one, 0, 4, 4);
+FP_UNIT(fp_f32_to_i8, f32_to_i8, open_two, 2, 4, 1);
+FP_UNIT(fp_f16_to_f32, f16_to_f32, open_one, 0, 2, 4);
+FP_UNIT(fp_f32_to_f16, f32_to_f16, open_one, 0, 4, 2);

@@ -17,10 +17,10 @@
 #define WGT_LD_PORTS busy_o
 #define IFM_BUF_PORTS we_i, waddr_i, wdata_i
 #define IM2COL_PORTS                                                                                                   \
-    task_pop_o, ifm_all_i, tile_room_i, tile_start_o, mesh_en_o, acc_first_o, acc_last_o, act_valid_o, wait_ifm_o,     \
-        wait_wgt_o, wait_ofm_o
+    task_wide_i, task_pop_o, ifm_all_i, tile_room_i, tile_start_o, mesh_en_o, acc_first_o, acc_last_o, act_valid_o,    \
+        act_wide_o, wait_ifm_o, wait_wgt_o, wait_ofm_o
 #define IFM_LD_PORTS loaded_o, busy_o
-#define ACC_PORTS first_i, last_i, valid_o
+#define ACC_PORTS first_i, last_i, wide_i, valid_o
 #define PAR_LD_PORTS task_pop_o, free_i, free_words_i, busy_o
 typedef struct parts {
     TB_SIGNALS(layout[2], LAYOUT_PORTS);
@@ -33,10 +33,10 @@ typedef struct parts {
 } parts;
 
 #define PORTS                                                                                                          \
-    task_ready_o, task_requant_i, task_oscale_en_i, task_bias_en_i, task_ow_i, task_oh_i, task_oc_i, task_done_o,      \
-        event_o, level_ofm_o, d_valid, d_ready, tiles_free, free_tiles, tile_done, par_ready, post_wait, task_valid_i, \
-        busy_o, rd_valid_i, rd_ready_o, rd_id_i, wr_req_valid_o, wr_req_ready_i, wr_req_bytes_o, wr_valid_o,           \
-        wr_ready_i, wr_idle_i
+    task_ready_o, task_requant_i, task_wide_i, task_raw_out_i, task_oscale_en_i, task_bias_en_i, task_ow_i, task_oh_i, \
+        task_oc_i, task_done_o, event_o, level_ofm_o, d_valid, d_ready, tiles_free, free_tiles, tile_done, par_ready,  \
+        post_wait, task_valid_i, busy_o, rd_valid_i, rd_ready_o, rd_id_i, wr_req_valid_o, wr_req_ready_i,              \
+        wr_req_bytes_o, wr_valid_o, wr_ready_i, wr_idle_i
 typedef struct state {
     TB_PORTS(ports, PORTS);
     parts p;
@@ -47,9 +47,9 @@ typedef struct state {
     uint64_t taken, finished, im_popped, par_popped;
     /* of the task that is being written: requested; words that were requested and have not arrived */
     uint64_t bytes, owed;
-    uint32_t room[2];     /* tiles that may be started, by the space that each post has released */
-    uint32_t results;     /* of the last column in the tile that is being summed */
-    uint64_t first, last; /* flags of the vectors in the mesh, newest in bit 0 */
+    uint32_t room[2];           /* tiles that may be started, by the space that each post has released */
+    uint32_t results;           /* of the last column in the tile that is being summed */
+    uint64_t first, last, wide; /* flags of the vectors in the mesh, newest in bit 0 */
     uint64_t words, tiles;
 } state;
 
@@ -79,7 +79,7 @@ static uint32_t tiles_of(const tb_check *c) {
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
     s->taken = s->finished = s->im_popped = s->par_popped = 0;
-    s->bytes = s->owed = s->first = s->last = 0;
+    s->bytes = s->owed = s->first = s->last = s->wide = 0;
     s->room[0] = s->room[1] = tiles_of(c);
     s->results = 0;
     c->task = 0;
@@ -98,8 +98,11 @@ static int open(tb_check *c, char *err, size_t err_size) {
 
 static void take_task(const tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c), oc = (uint32_t)tb_get(s->task_oc_i);
+    const uint32_t wide = (uint32_t)tb_get(s->task_wide_i);
     const uint64_t pixels = tb_get(s->task_ow_i) * tb_get(s->task_oh_i);
-    s->ring[s->taken % TASKS].bytes = tb_get(s->task_requant_i) != 0 ? pixels * tb_align_up(oc, n) : 4 * pixels * oc;
+    s->ring[s->taken % TASKS].bytes = tb_get(s->task_requant_i) != 0
+                                          ? (pixels * tb_align_up(oc, n)) << wide
+                                          : (4 * pixels * oc) << (wide & (uint32_t)tb_get(s->task_raw_out_i));
     s->ring[s->taken % TASKS].factors =
         (tb_get(s->task_oscale_en_i) | tb_get(s->task_bias_en_i)) != 0 ? (oc + 3) / 4 : 0;
     s->taken++;
@@ -198,7 +201,11 @@ static void see_flags(tb_check *c, state *s) {
     if (npu_score_b(s->p.acc.last_i) != last) {
         tb_check_value(c, "last block", s->tiles, npu_score_b(s->p.acc.last_i), last);
     }
+    if (npu_score_b(s->p.acc.wide_i) != (s->wide >> late & 1u)) {
+        tb_check_value(c, "INT16", s->tiles, npu_score_b(s->p.acc.wide_i), s->wide >> late & 1u);
+    }
     if (npu_score_b(s->p.im2col.mesh_en_o) != 0) {
+        s->wide = s->wide << 1 | npu_score_b(s->p.im2col.act_wide_o);
         s->first = s->first << 1 | npu_score_b(s->p.im2col.acc_first_o);
         s->last = s->last << 1 | npu_score_b(s->p.im2col.acc_last_o);
     }
@@ -211,8 +218,9 @@ static void see_tiles(tb_check *c, state *s) {
     if (npu_score_b(s->tile_done) != whole) {
         tb_check_value(c, "tile", s->tiles, npu_score_b(s->tile_done), whole);
     }
-    if (npu_score_b(s->p.im2col.tile_room_i) != (least > 0)) {
-        tb_check_value(c, "tile room", s->tiles, npu_score_b(s->p.im2col.tile_room_i), least > 0);
+    const uint32_t wide = npu_score_b(s->p.im2col.task_wide_i); /* a tile of INT16 is two */
+    if (npu_score_b(s->p.im2col.tile_room_i) != (least > wide)) {
+        tb_check_value(c, "tile room", s->tiles, npu_score_b(s->p.im2col.tile_room_i), least > wide);
     }
     if (tb_get(s->level_ofm_o) != tiles_of(c) - least) {
         tb_check_value(c, "tiles in use", s->tiles, tb_get(s->level_ofm_o), tiles_of(c) - least);
@@ -221,7 +229,7 @@ static void see_tiles(tb_check *c, state *s) {
         s->results = whole ? 0 : s->results + 1;
         s->tiles += whole;
     }
-    const uint32_t start = npu_score_b(s->p.im2col.tile_start_o), freed = npu_score_b(s->tiles_free);
+    const uint32_t start = npu_score_b(s->p.im2col.tile_start_o) << wide, freed = npu_score_b(s->tiles_free);
     if ((start | freed) != 0) {
         for (uint32_t i = 0; i < 2; i++) {
             const uint32_t bits = s->free_tiles.width / 2; /* of each post, side by side */

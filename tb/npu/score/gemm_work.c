@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 /* In the order in which npu_score_shape_read() takes them. */
-static const char *const shape_names[NPU_SCORE_SHAPE_SIGS] = {"op", "kw",    "kh",    "sw",    "sh",      "dw",
-                                                              "dh", "pad_l", "pad_t", "iw",    "ih",      "ic",
-                                                              "ow", "oh",    "oc",    "group", "wgt_res", "zin"};
+static const char *const shape_names[NPU_SCORE_SHAPE_SIGS] = {"op",    "kw",    "kh",      "sw",  "sh",  "dw", "dh",
+                                                              "pad_l", "pad_t", "iw",      "ih",  "ic",  "ow", "oh",
+                                                              "oc",    "group", "wgt_res", "zin", "wide"};
 
 int npu_score_shape_open(tb_check *c, tb_sig sig[NPU_SCORE_SHAPE_SIGS], char *err, size_t err_size) {
     for (size_t i = 0; i < NPU_SCORE_SHAPE_SIGS; i++) {
@@ -22,22 +22,25 @@ int npu_score_shape_open(tb_check *c, tb_sig sig[NPU_SCORE_SHAPE_SIGS], char *er
 }
 
 void npu_score_shape_read(npu_score_shape *t, uint32_t n, const tb_sig sig[NPU_SCORE_SHAPE_SIGS]) {
-    uint32_t group, res;
-    uint32_t *const member[NPU_SCORE_SHAPE_SIGS] = {&t->op, &t->kw,    &t->kh,    &t->sw, &t->sh, &t->dw,
-                                                    &t->dh, &t->pad_l, &t->pad_t, &t->iw, &t->ih, &t->ic,
-                                                    &t->ow, &t->oh,    &t->oc,    &group, &res,   &t->zin};
+    uint32_t group, res, wide;
+    uint32_t *const member[NPU_SCORE_SHAPE_SIGS] = {&t->op,    &t->kw,    &t->kh, &t->sw,  &t->sh, &t->dw, &t->dh,
+                                                    &t->pad_l, &t->pad_t, &t->iw, &t->ih,  &t->ic, &t->ow, &t->oh,
+                                                    &t->oc,    &group,    &res,   &t->zin, &wide};
     for (size_t i = 0; i < NPU_SCORE_SHAPE_SIGS; i++) {
         *member[i] = (uint32_t)tb_get(sig[i]);
     }
     t->wgt_res = res != 0;
+    t->wide = wide != 0;
     t->icb = tb_div_up(t->ic, n);
+    t->icw = t->icb << t->wide;
+    t->cycles = n << t->wide;
     t->ocb = tb_div_up(t->oc, n);
     t->pixels = t->ow * t->oh;
     t->tiles = (t->pixels + 2 * n - 1) / (2 * n);
-    t->group = group == 0 ? 1 : tb_min_u32(group, 512 / n);
+    t->group = group == 0 ? 1 : tb_min_u32(group, 512 / n >> t->wide);
     t->blocks = t->kw * t->kh * (t->op == NPU_SCORE_CONV ? t->icb : 1);
-    t->words = t->op == NPU_SCORE_CONV ? t->blocks * n : t->op == NPU_SCORE_DEPTHWISE ? t->blocks : 0;
-    t->ifm_words = t->iw * t->ih * t->icb;
+    t->words = (t->op == NPU_SCORE_CONV ? t->blocks * n : t->op == NPU_SCORE_DEPTHWISE ? t->blocks : 0) << t->wide;
+    t->ifm_words = t->iw * t->ih * t->icw;
 }
 
 void npu_score_walk_block(const npu_score_shape *t, npu_score_walk *k) {
@@ -110,9 +113,11 @@ void npu_score_vector_text(tb_check *c, uint64_t vector, uint32_t stream, uint32
     snprintf(dst, size, "stream %" PRIu32 ", column %" PRIu32, stream, column);
     for (uint32_t i = 0; w != NULL && i < NPU_SCORE_BLOCKS && i < w->blocks; i++) {
         const npu_score_block *b = &w->block[i];
-        if (vector >= b->vector && vector - b->vector < w->n) {
+        const npu_score_shape *t = &w->shape[b->task % NPU_SCORE_SHAPES];
+        if (vector >= b->vector && vector - b->vector < t->cycles) {
+            const uint32_t step = (uint32_t)(vector - b->vector);
             c->task = b->task;
-            npu_score_block_text(w, b, 2 * (uint32_t)(vector - b->vector) + stream, column, kernel, dst, size);
+            npu_score_block_text(w, b, t->wide ? step : 2 * step + stream, column, kernel, dst, size);
             return;
         }
     }

@@ -13,16 +13,18 @@ typedef enum npu_score_op { NPU_SCORE_CONV, NPU_SCORE_DEPTHWISE, NPU_SCORE_CONVE
 typedef struct npu_score_shape {
     uint64_t number;
     uint32_t op;
-    bool wgt_res;
+    bool wgt_res, wide;
     uint32_t kw, kh, sw, sh, dw, dh, pad_l, pad_t, iw, ih, ic, ow, oh, oc, zin;
     uint32_t icb, ocb, pixels, tiles, group;
+    uint32_t icw;       /* words of an input pixel */
+    uint32_t cycles;    /* of a block */
     uint32_t blocks;    /* of a tile */
     uint32_t words;     /* of weights of a block of output channels */
     uint32_t ifm_words; /* of the whole input */
 } npu_score_shape;
 
 /* Members of the task that make a shape, as signals of a tap: `wgt_res` is task_wgt_res_i. */
-#define NPU_SCORE_SHAPE_SIGS 18u
+#define NPU_SCORE_SHAPE_SIGS 19u
 /* Find them. 0 or -1 with one line in err. */
 int npu_score_shape_open(tb_check *c, tb_sig sig[NPU_SCORE_SHAPE_SIGS], char *err, size_t err_size);
 /* Take the shape from them. */

@@ -13,13 +13,14 @@
 typedef struct map {
     bool int8;
     uint32_t addr, step, pixels, icb, last; /* last: channels of the last block */
+    uint32_t icw;                           /* words of a pixel */
     uint32_t chunks, base;                  /* base: first word in the ring */
     uint64_t first;                         /* chunk in the sequence of all tasks */
 } map;
 
 #define PORTS                                                                                                          \
-    task_valid_i, task_nhwc_in_i, task_iw_i, task_ih_i, task_ic_i, task_ifm_addr_i, task_ifm_cstep_i, task_pop_o,      \
-        busy_o, free_i, free_words_i, level_o, job_valid_o, job_ready_i, job_addr_o, job_nch_o, job_cnt_o,             \
+    task_valid_i, task_wide_i, task_nhwc_in_i, task_iw_i, task_ih_i, task_ic_i, task_ifm_addr_i, task_ifm_cstep_i,     \
+        task_pop_o, busy_o, free_i, free_words_i, level_o, job_valid_o, job_ready_i, job_addr_o, job_nch_o, job_cnt_o, \
         job_waddr_o, job_stride_o, job_done_i, pix_ready_o, loaded_o
 typedef struct state {
     TB_PORTS(ports, PORTS);
@@ -58,6 +59,7 @@ static void begin_task(tb_check *c, state *s) {
     m->step = (uint32_t)tb_get(s->task_ifm_cstep_i);
     m->pixels = (uint32_t)tb_get(s->task_iw_i) * (uint32_t)tb_get(s->task_ih_i);
     m->icb = tb_div_up(channels, n);
+    m->icw = m->icb << tb_get(s->task_wide_i);
     m->last = channels - (m->icb - 1) * n;
     m->chunks = (m->pixels + CHUNK - 1) / CHUNK;
     m->base = s->base;
@@ -70,7 +72,7 @@ static void begin_task(tb_check *c, state *s) {
 /* Words of the next chunk. */
 static uint32_t chunk_words(state *s) {
     const map *m = map_of(s, s->popped);
-    return tb_min_u32(CHUNK, m->pixels - s->chunk * CHUNK) * m->icb;
+    return tb_min_u32(CHUNK, m->pixels - s->chunk * CHUNK) * m->icw;
 }
 
 static void begin_chunk(tb_check *c, state *s) {
@@ -101,8 +103,8 @@ static void compare_job(tb_check *c, state *s) {
     field(c, s, "job address", tb_get(s->job_addr_o), (uint32_t)(m->addr + offset));
     field(c, s, "job channels", tb_get(s->job_nch_o), m->int8 || s->block + 1 == m->icb ? m->last : n);
     field(c, s, "job pixels", tb_get(s->job_cnt_o), tb_min_u32(CHUNK, m->pixels - pixel));
-    field(c, s, "job word", tb_get(s->job_waddr_o), (m->base + pixel * m->icb + s->block) % RING);
-    field(c, s, "job stride", tb_get(s->job_stride_o), m->icb % RING);
+    field(c, s, "job word", tb_get(s->job_waddr_o), (m->base + pixel * m->icw + s->block * (m->icw / m->icb)) % RING);
+    field(c, s, "job stride", tb_get(s->job_stride_o), m->icw % RING);
 }
 
 /* A job is accepted; true: the last one of the task. */
@@ -232,7 +234,7 @@ static void cycle(tb_check *c) {
     }
     if (last) {
         const map *m = map_of(s, s->popped);
-        s->base = (s->base + m->pixels * m->icb) % RING;
+        s->base = (s->base + m->pixels * m->icw) % RING;
         s->on = false;
         s->popped++;
         c->task++;

@@ -23,6 +23,7 @@ typedef struct outputs {
     bool p;
     npu_score_walk weight_at, vector_at;
     uint32_t row, step;
+    bool high;      /* INT16: the word has the high bytes of its row */
     bool inside[2]; /* stream: the pixel is inside the map */
     bool sel;
 } outputs;
@@ -37,8 +38,8 @@ typedef struct cursor {
 #define PORTS                                                                                                          \
     task_valid_i, task_pop_o, ifm_all_i, pix_ready_i, wgt_full_i, wgt_blocks_i, wgt_release_o, free_o, free_words_o,   \
         tile_room_i, tile_start_o, wgt_re_o, wgt_bank_o, wgt_raddr_o, wgt_rdata_i, ifm_re_o, ifm_raddr_o[2],           \
-        ifm_rdata_i[2], mesh_en_o, wgt_p_o, wgt_word_o, sel_o, act_o[2], act_valid_o, acc_first_o, acc_last_o,         \
-        wait_ifm_o, wait_wgt_o, wait_ofm_o
+        ifm_rdata_i[2], mesh_en_o, wgt_p_o, wgt_wide_o, wgt_word_o, sel_o, act_wide_o, act_o[2], act_valid_o,          \
+        acc_first_o, acc_last_o, wait_ifm_o, wait_wgt_o, wait_ofm_o
 typedef struct state {
     TB_PORTS(ports, PORTS);
     tb_sig shape[NPU_SCORE_SHAPE_SIGS];
@@ -122,7 +123,7 @@ static void check_word(tb_check *c, state *s) {
     const int8_t *got = (const int8_t *)s->wgt_word_o.ptr, *data = (const int8_t *)s->wgt_rdata_i.ptr;
     int8_t diagonal[32] = {0};
     if (s->t->op != NPU_SCORE_CONV) {
-        diagonal[o->row] = s->t->op == NPU_SCORE_CONVERT ? 1 : data[o->row];
+        diagonal[o->row] = s->t->op == NPU_SCORE_CONVERT ? !o->high : data[o->row];
         data = diagonal;
     }
     s->weights++;
@@ -160,23 +161,27 @@ static void check_vector(tb_check *c, state *s, uint32_t stream) {
     char g[32], e[32];
     snprintf(g, sizeof g, "%d in channel %" PRIu32, got[i], o->vector_at.ib * s->n + i);
     snprintf(e, sizeof e, "%d%s", data[i], o->inside[stream] ? "" : ", outside the map");
-    fail_here(c, stream == 0 ? "vector 0" : "vector 1", s->vectors, &o->vector_at, 2 * o->step + stream, g, e);
+    fail_here(c, stream == 0 ? "vector 0" : "vector 1", s->vectors, &o->vector_at,
+              s->t->wide ? o->step : 2 * o->step + stream, g, e);
 }
 
 static void check_vectors(tb_check *c, state *s) {
     const outputs *o = &s->out;
     const npu_score_walk *k = &o->vector_at;
+    const uint32_t pixel = o->step << !s->t->wide;
     if (o->step == 0) {
         s->work.block[s->work.blocks++ % NPU_SCORE_BLOCKS] =
             (npu_score_block){.vector = s->enabled, .task = s->t->number, .at = *k};
     }
-    const uint32_t flags = npu_score_b(s->acc_first_o) | npu_score_b(s->acc_last_o) << 1 | npu_score_b(s->sel_o) << 2;
-    const uint32_t expected =
-        (uint32_t)(k->block == 0) | (uint32_t)(k->block + 1 == s->t->blocks) << 1 | (uint32_t)o->sel << 2;
+    const uint32_t flags = npu_score_b(s->acc_first_o) | npu_score_b(s->acc_last_o) << 1 | npu_score_b(s->sel_o) << 2 |
+                           npu_score_b(s->act_wide_o) << 3;
+    const uint32_t expected = (uint32_t)(k->block == 0) | (uint32_t)(k->block + 1 == s->t->blocks) << 1 |
+                              (uint32_t)o->sel << 2 | (uint32_t)s->t->wide << 3;
     if (flags != expected) {
-        check_at(c, "first block", s->vectors, k, 2 * o->step, flags & 1u, expected & 1u);
-        check_at(c, "last block", s->vectors, k, 2 * o->step, flags >> 1 & 1u, expected >> 1 & 1u);
-        check_at(c, "register select", s->vectors, k, 2 * o->step, flags >> 2, expected >> 2);
+        check_at(c, "first block", s->vectors, k, pixel, flags & 1u, expected & 1u);
+        check_at(c, "last block", s->vectors, k, pixel, flags >> 1 & 1u, expected >> 1 & 1u);
+        check_at(c, "register select", s->vectors, k, pixel, flags >> 2 & 1u, expected >> 2 & 1u);
+        check_at(c, "INT16", s->vectors, k, pixel, flags >> 3, expected >> 3);
     }
     check_vector(c, s, 0);
     check_vector(c, s, 1);
@@ -198,6 +203,7 @@ static void check_outputs(tb_check *c, state *s) {
     }
     if (o->weight) {
         check_word(c, s);
+        tb_check_value(c, "INT16 of weights", s->weights, npu_score_b(s->wgt_wide_o), s->t->wide);
     }
     const bool en = npu_score_b(s->mesh_en_o) != 0;
     if (en) {
@@ -221,7 +227,9 @@ static void check_weight_read(tb_check *c, state *s) {
     }
     if (on) {
         const uint32_t first = t->wgt_res ? (k->ob >> 1) * t->words : 0;
-        const uint32_t word = t->op == NPU_SCORE_CONV ? k->block * s->n + s->n - 1 - s->step : k->block;
+        const uint32_t word = t->op == NPU_SCORE_CONV ? k->block * t->cycles + t->cycles - 1 - s->step
+                              : t->wide               ? 2 * k->block + (s->step % 2 == 0)
+                                                      : k->block;
         if (npu_score_b(s->wgt_bank_o) != s->w_bank || tb_get(s->wgt_raddr_o) != first + word) {
             check_at(c, "weight bank", s->weights, k, 0, npu_score_b(s->wgt_bank_o), s->w_bank);
             check_at(c, "weight address", s->weights, k, 0, tb_get(s->wgt_raddr_o), first + word);
@@ -233,7 +241,7 @@ static void check_weight_read(tb_check *c, state *s) {
 static void check_release(tb_check *c, state *s) {
     const npu_score_shape *t = s->t;
     uint32_t expected = 0;
-    if (s->step == s->n - 1 && s->w_valid && s->w.block + 1 == t->blocks && s->w.tile + 1 == t->tiles &&
+    if (s->w_valid && s->step == t->cycles - 1 && s->w.block + 1 == t->blocks && s->w.tile + 1 == t->tiles &&
         t->op != NPU_SCORE_CONVERT) {
         expected = !t->wgt_res ? 1u << s->w_bank : s->w.ob + 1 == t->ocb ? 3 : 0;
     }
@@ -268,14 +276,17 @@ static void check_input_read(tb_check *c, state *s) {
     if (!s->a_valid) {
         return;
     }
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++) { /* two pixels, or both words of one of INT16 */
         const cursor *k = &s->in;
+        const uint32_t addr = (s->t->wide ? k->addr + i : k->addr) % RING;
         s->out.inside[i] = k->pixel < s->t->pixels && k->y < s->t->ih && k->x < s->t->iw;
-        if (s->out.inside[i] && tb_get(s->ifm_raddr_o[i]) != k->addr % RING) { /* outside any word may be read */
-            check_at(c, i == 0 ? "input address 0" : "input address 1", s->vectors, &s->a, 2 * s->step + i,
-                     tb_get(s->ifm_raddr_o[i]), k->addr % RING);
+        if (s->out.inside[i] && tb_get(s->ifm_raddr_o[i]) != addr) { /* outside any word may be read */
+            check_at(c, i == 0 ? "input address 0" : "input address 1", s->vectors, &s->a,
+                     s->t->wide ? s->step : 2 * s->step + i, tb_get(s->ifm_raddr_o[i]), addr);
         }
-        next_pixel(s);
+        if (!s->t->wide || i == 1) {
+            next_pixel(s);
+        }
     }
 }
 
@@ -297,7 +308,7 @@ static bool rows_there(const state *s) {
 }
 
 static bool boundary(const state *s) {
-    return (!s->w_valid && !s->a_valid) || s->step == s->n - 1;
+    return (!s->w_valid && !s->a_valid) || s->step == s->t->cycles - 1;
 }
 
 static bool in_tile(const state *s) {
@@ -356,7 +367,7 @@ static uint32_t may_free(const state *s) {
     const npu_score_walk *k = s->a_valid ? &s->a : s->w_valid ? &s->w : &s->next;
     const uint32_t pixels = npu_score_first_row(s->t, s->n, k) * s->t->iw;
     const uint64_t here = npu_score_b(s->ifm_all_i) != 0 ? UINT64_MAX : tb_get(s->pix_ready_i);
-    return (uint32_t)(here < pixels ? here : pixels) * s->t->icb;
+    return (uint32_t)(here < pixels ? here : pixels) * s->t->icw;
 }
 
 static void check_free(tb_check *c, state *s) {
@@ -413,9 +424,9 @@ static void enter_activation(state *s) {
                      .ow = s->ow0,
                      .y = y,
                      .x = x,
-                     .addr = s->base + (y * t->iw + x) * t->icb + s->a.ib};
-    s->right = t->sw * t->icb;
-    s->down = (t->sh * t->iw - (t->ow - 1) * t->sw) * t->icb;
+                     .addr = s->base + (y * t->iw + x) * t->icw + (s->a.ib << t->wide)};
+    s->right = t->sw * t->icw;
+    s->down = (t->sh * t->iw - (t->ow - 1) * t->sw) * t->icw;
 }
 
 static void enter_weights(state *s, bool start) {
@@ -441,7 +452,8 @@ static void advance(state *s, bool start) {
     o->p = s->p_now;
     o->sel = s->a_sel;
     o->step = s->step;
-    o->row = s->n - 1 - s->step;
+    o->row = s->n - 1 - (s->have && s->t->wide ? s->step / 2 : s->step);
+    o->high = s->have && s->t->wide && s->step % 2 == 0;
     if (s->step == 0) {
         o->weight_at = s->w;
         o->vector_at = s->a;

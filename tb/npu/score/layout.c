@@ -13,18 +13,18 @@
 #define BANKS 4u /* FP32 jobs that have all their data and words left, at most */
 
 typedef struct job {
-    bool int8;
+    bool int8, wide; /* wide: INT16; int8: NHWC of either */
     uint32_t scale, quant, step, stride, addr, channels, count, waddr;
     uint32_t rows, row; /* reads of `row` bytes, `step` apart */
     uint32_t words;
-    uint64_t since;           /* FP32: `moving` at its last beat */
-    uint32_t in[PIXELS * 32]; /* FP32: data of the job, channel after channel */
-    int8_t out[PIXELS * 32];  /* FP32: its words, known when all data have arrived */
+    uint64_t since;              /* FP32: `moving` at its last beat */
+    uint32_t in[PIXELS * 32];    /* FP32: data of the job, channel after channel */
+    int8_t out[2 * PIXELS * 32]; /* FP32: its words, known when all data have arrived */
 } job;
 
 #define PORTS                                                                                                          \
-    cfg_in_scale_i, cfg_quant_i, cfg_cstep_i, cfg_stride_i, cfg_nhwc_i, job_valid_i, job_ready_o, job_addr_i,          \
-        job_nch_i, job_cnt_i, job_waddr_i, req_valid_o, req_ready_i, req_addr_o, req_bytes_o, dat_valid_i,             \
+    cfg_in_scale_i, cfg_quant_i, cfg_cstep_i, cfg_stride_i, cfg_nhwc_i, cfg_wide_i, job_valid_i, job_ready_o,          \
+        job_addr_i, job_nch_i, job_cnt_i, job_waddr_i, req_valid_o, req_ready_i, req_addr_o, req_bytes_o, dat_valid_i, \
         dat_ready_o, dat_i, wr_valid_o, wr_ready_i, wr_addr_o, wr_data_o, done_o
 typedef struct state {
     TB_PORTS(ports, PORTS);
@@ -54,6 +54,7 @@ static void take_job(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c);
     job *j = &s->ring[s->taken++ % JOBS];
     j->int8 = tb_get(s->cfg_nhwc_i) != 0;
+    j->wide = tb_get(s->cfg_wide_i) != 0;
     j->scale = (uint32_t)tb_get(s->cfg_in_scale_i);
     j->quant = (uint32_t)tb_get(s->cfg_quant_i);
     j->step = (uint32_t)tb_get(s->cfg_cstep_i);
@@ -69,7 +70,7 @@ static void take_job(tb_check *c, state *s) {
         j->rows = dense ? 1 : j->count;
         j->row = (dense ? j->words : blocks) * n;
     } else {
-        j->words = j->count;
+        j->words = j->count << j->wide;
         j->rows = j->channels;
         j->row = 4 * j->count;
     }
@@ -101,6 +102,7 @@ static void take_data(tb_check *c, state *s) {
         tb_check_fail(c, "data", s->words, NULL, "data taken", "none: there was no request");
         return;
     }
+    const uint32_t n = npu_score_n(c);
     job *j = &s->ring[s->filled % JOBS];
     const uint32_t left = j->row - s->in_byte, bytes = left < BEAT ? left : BEAT;
     if (!j->int8) {
@@ -121,8 +123,15 @@ static void take_data(tb_check *c, state *s) {
         s->in_row = 0;
         s->filled++;
         j->since = s->moving;
-        if (!j->int8) {
-            cm_layout(npu_score_n(c), j->channels, j->count, j->scale, j->quant, j->in, j->out);
+        if (!j->int8 && j->wide) {
+            int8_t words[2 * PIXELS * 32];
+            cm_layout_wide(n, j->channels, j->count, j->scale, j->in, words);
+            for (uint32_t w = 0; w < j->words; w++) { /* all low bytes leave before the high ones */
+                const uint32_t at = (w % 2 * j->count + w / 2) * n;
+                memcpy(&j->out[at], &words[w * n], n);
+            }
+        } else if (!j->int8) {
+            cm_layout(n, j->channels, j->count, j->scale, j->quant, j->in, j->out);
         }
     }
 }
@@ -141,7 +150,7 @@ static const int8_t *next_word(const tb_check *c, state *s, int8_t word[32]) {
     memcpy(word, s->stream, n);
     memmove(s->stream, &s->stream[n], s->stream_bytes - n);
     s->stream_bytes -= n;
-    if (s->out_word % blocks == blocks - 1) {
+    if (s->out_word % blocks + 1 + j->wide >= blocks) { /* INT16: both words of the last block */
         memset(&word[j->channels], 0, n - j->channels);
     }
     return word;
@@ -157,7 +166,8 @@ static void take_word(tb_check *c, state *s) {
     }
     const job *j = &s->ring[s->written % JOBS];
     const uint32_t blocks = !j->int8 ? 1 : j->words / j->count;
-    const uint32_t at = j->waddr + s->out_word * (j->int8 ? 1 : j->stride);
+    const uint32_t plane = s->out_word / j->count, pixel = s->out_word % j->count; /* FP32 */
+    const uint32_t at = j->waddr + (j->int8 ? s->out_word : pixel * j->stride + plane);
     const int8_t *got = s->wr_data_o.ptr;
     for (uint32_t i = 0; i < n && !npu_score_same(got, expected, n); i++) {
         if (got[i] != expected[i]) {
@@ -181,9 +191,15 @@ static bool next_is_int8(const state *s) {
     return s->filled < s->taken && s->ring[s->filled % JOBS].int8;
 }
 
-/* Only the words of BANKS earlier jobs may delay an FP32 beat. */
+/* Only the words of earlier jobs in all banks may delay an FP32 beat. */
 static void check_wait(tb_check *c, const state *s) {
-    if (s->filled == s->taken || s->filled - s->written >= BANKS) {
+    uint32_t banks = 0; /* of the jobs whose words are inside, and of the next one: an INT16 job takes two */
+    for (uint64_t i = s->written; i <= s->filled && s->filled < s->taken; i++) {
+        banks += 1u + s->ring[i % JOBS].wide;
+    }
+    banks -=
+        s->written < s->filled && s->ring[s->written % JOBS].wide && s->out_word >= s->ring[s->written % JOBS].count;
+    if (banks == 0 || banks > BANKS) {
         return;
     }
     for (uint64_t i = s->written; i <= s->filled; i++) {

@@ -1,6 +1,9 @@
 /*
  * mesh.c - predicts the partial sums of the mesh from its weights and vectors.
  *
+ * INT16 (EnInt16): the last 2N words of a chain are the weights of a block whose words came with wgt_wide_i, and a
+ * vector with act_wide_i is one of 16 bits. Its results are int64, the high half in the second stream.
+ *
  * The mesh has no reset and no input that marks the start of a block, so the check treats every enabled cycle alike:
  * both weight registers are chains of N words, wgt_p_i selects the one that gets the word of this cycle, and the
  * vectors of this cycle are multiplied by the words that the chain sel_i held before. Up to N successive vectors with
@@ -13,12 +16,15 @@
 
 #define LINES 128u /* results that are predicted and have not been output: at most 2N + 2, a power of two */
 
+#define CHAIN 64u /* words of the longest chain */
 typedef struct chain {
-    int8_t word[32][32]; /* ring */
-    uint64_t words;      /* that ever entered */
+    int8_t word[CHAIN][32]; /* ring */
+    uint64_t words;         /* that ever entered */
+    bool wide;              /* the last one came with wgt_wide_i, */
+    uint64_t same;          /* as so many did before it: a chain that mixes both has no order */
 } chain;
 
-#define PORTS en_i, wgt_p_i, wgt_i, sel_i, act_i[2], ps_o[2]
+#define PORTS en_i, wgt_p_i, wgt_wide_i, wgt_i, sel_i, act_wide_i, act_i[2], ps_o[2]
 typedef struct state {
     TB_PORTS(ports, PORTS);
     uint32_t n;
@@ -29,6 +35,7 @@ typedef struct state {
     int8_t act_wait[64 * 32];
     uint64_t first; /* number of the first one */
     uint32_t waiting, wait_sel;
+    bool wait_wide;
     /* results by the enabled cycle in which they are output, [cycle & mask][stream][column] without gaps */
     int32_t line[LINES * 2 * 32];
     bool unknown[LINES]; /* a vector was multiplied by the initial contents of a register */
@@ -50,7 +57,8 @@ static void clear(tb_check *c) {
 /* Results of vector j leave column c in cycle first + j + N + 1 + c. */
 static void spread(state *s, const int32_t *out) {
     const uint32_t n = s->n;
-    const bool unknown = s->chain[s->wait_sel].words < n;
+    const chain *k = &s->chain[s->wait_sel];
+    const bool unknown = k->words < n << k->wide || k->same < n << k->wide || k->wide != s->wait_wide;
     for (uint32_t j = 0; j < s->waiting; j++, out += 2 * n) {
         const uint32_t leaves = (uint32_t)s->first + j + n + 1;
         for (uint32_t c = 0; c < n; c++) {
@@ -64,6 +72,30 @@ static void spread(state *s, const int32_t *out) {
     }
 }
 
+/* The even vectors of act_wait are low bytes, the odd ones high bytes, and so are the words of the chain. */
+static void flush_wide(state *s, const chain *k) {
+    const uint32_t n = s->n;
+    int8_t wgt[64 * 32], act[2][64 * 32] = {{0}};
+    int64_t sum[64 * 32];
+    int32_t out[64 * 32];
+    for (uint32_t w = 0; w < 2 * n; w++) { /* the newest word has the low bytes of row 0 */
+        npu_score_copy(&wgt[w * n], k->word[(k->words - 1 - w) % CHAIN], n);
+    }
+    for (uint32_t j = 0; j < s->waiting; j++) {
+        npu_score_copy(&act[0][j * n], &s->act_wait[2 * j * n], n);
+        npu_score_copy(&act[1][j * n], &s->act_wait[(2 * j + 1) * n], n);
+    }
+    cm_mesh_block_wide(n, act[0], act[1], wgt, sum);
+    for (uint32_t j = 0; j < s->waiting; j++) {
+        for (uint32_t c = 0; c < n; c++) {
+            out[2 * j * n + c] = (int32_t)(uint32_t)(uint64_t)sum[j * n + c];
+            out[(2 * j + 1) * n + c] = (int32_t)(uint32_t)((uint64_t)sum[j * n + c] >> 32);
+        }
+    }
+    spread(s, out);
+    s->waiting = 0;
+}
+
 static void flush(state *s) {
     const uint32_t n = s->n;
     const chain *k = &s->chain[s->wait_sel];
@@ -72,8 +104,12 @@ static void flush(state *s) {
     if (s->waiting == 0) {
         return;
     }
+    if (s->wait_wide) {
+        flush_wide(s, k);
+        return;
+    }
     for (uint32_t r = 0; r < n; r++) { /* the newest word is that of row 0 */
-        npu_score_copy(&wgt[r * n], k->word[(k->words - 1 - r) & (n - 1)], n);
+        npu_score_copy(&wgt[r * n], k->word[(k->words - 1 - r) % CHAIN], n);
     }
     memset(&s->act_wait[2 * s->waiting * n], 0, (size_t)2 * (n - s->waiting) * n);
     cm_mesh_block(n, s->act_wait, wgt, out);
@@ -88,7 +124,8 @@ static bool zero(const void *p, uint32_t bytes) {
 
 static void take_vectors(state *s) {
     const uint32_t n = s->n, sel = *(const uint8_t *)s->sel_i.ptr;
-    if (s->waiting > 0 && sel != s->wait_sel) {
+    const bool wide = *(const uint8_t *)s->act_wide_i.ptr != 0;
+    if (s->waiting > 0 && (sel != s->wait_sel || wide != s->wait_wide)) {
         flush(s);
     }
     if (s->waiting == 0) { /* zero vectors have zero results, whatever the weights are */
@@ -97,6 +134,7 @@ static void take_vectors(state *s) {
         }
         s->first = s->enabled;
         s->wait_sel = sel;
+        s->wait_wide = wide;
     }
     npu_score_copy(&s->act_wait[2 * s->waiting * n], s->act_i[0].ptr, n);
     npu_score_copy(&s->act_wait[(2 * s->waiting + 1) * n], s->act_i[1].ptr, n);
@@ -111,7 +149,10 @@ static void take_weights(state *s) {
         flush(s);
     }
     chain *k = &s->chain[p];
-    npu_score_copy(k->word[k->words++ & (s->n - 1)], s->wgt_i.ptr, s->n);
+    const bool wide = *(const uint8_t *)s->wgt_wide_i.ptr != 0;
+    k->same = k->same > 0 && k->wide == wide ? k->same + 1 : 1;
+    k->wide = wide;
+    npu_score_copy(k->word[k->words++ % CHAIN], s->wgt_i.ptr, s->n);
 }
 
 static void check_results(tb_check *c, const state *s, const int32_t *line) {

@@ -4,17 +4,20 @@
  *
  * The pixels are 8k + 4*chan + i (k < N/4, i < 4) of the 2N of a tile; here they are numbered 0..N-1. A job is up to
  * four pixels where the pitch is N, else one. Its data are words of 16 bytes, the first byte of the job in byte 0 of
- * the first word.
+ * the first word. INT16: 4k + 2*chan + i (k < N/2, i < 2), two pixels, 2N bytes each.
  */
 #ifndef NPU_SCORE_NHWC_H
 #define NPU_SCORE_NHWC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct npu_score_nhwc {
     uint32_t addr;   /* of pixel 4*chan of the tile */
     uint32_t pitch;  /* bytes from a pixel to the next */
     uint32_t pixels; /* number of pixels of this share inside the map */
+    uint32_t bytes;  /* of a pixel of a block: N; INT16: 2N */
+    uint32_t run;    /* neighbouring pixels of a share: 4; INT16: 2 */
 } npu_score_nhwc;
 
 /* Next job or word. */
@@ -23,41 +26,42 @@ typedef struct npu_score_place {
     uint32_t byte;  /* of the job */
 } npu_score_place;
 
-/* Pixels of a channel's share when `npix` of the tile exist. */
-static inline uint32_t npu_score_share(uint32_t chan, uint32_t npix) {
-    const uint32_t rest = npix % 8 < 4 * chan ? 0 : npix % 8 - 4 * chan;
-    return 4 * (npix / 8) + (rest < 4 ? rest : 4);
+/* The share of channel `chan` when `npix` pixels of the tile exist. */
+static inline npu_score_nhwc npu_score_share(uint32_t n, bool wide, uint32_t chan, uint32_t npix) {
+    const uint32_t run = wide ? 2 : 4, odd = npix % (2 * run), rest = odd < run * chan ? 0 : odd - run * chan;
+    return (npu_score_nhwc){
+        .pixels = run * (npix / (2 * run)) + (rest < run ? rest : run), .bytes = n << wide, .run = run};
 }
 
 /* Pixel of the tile. */
-static inline uint32_t npu_score_tile_pixel(uint32_t chan, uint32_t pixel) {
-    return 8 * (pixel / 4) + 4 * chan + pixel % 4;
+static inline uint32_t npu_score_tile_pixel(const npu_score_nhwc *b, uint32_t chan, uint32_t pixel) {
+    return 2 * b->run * (pixel / b->run) + b->run * chan + pixel % b->run;
 }
 
 static inline uint32_t npu_score_job_addr(const npu_score_nhwc *b, npu_score_place at) {
-    return b->addr + (8 * (at.pixel / 4) + at.pixel % 4) * b->pitch;
+    return b->addr + (2 * b->run * (at.pixel / b->run) + at.pixel % b->run) * b->pitch;
 }
 
-static inline uint32_t npu_score_job_pixels(uint32_t n, const npu_score_nhwc *b, npu_score_place at) {
+static inline uint32_t npu_score_job_bytes(const npu_score_nhwc *b, npu_score_place at) {
     const uint32_t left = b->pixels - at.pixel;
-    return b->pitch != n ? 1 : left < 4 ? left : 4;
+    return (b->pitch != b->bytes ? 1 : left < b->run ? left : b->run) * b->bytes;
 }
 
 /* Bytes of the next word that belong to its job. */
-static inline uint32_t npu_score_word_bytes(uint32_t n, const npu_score_nhwc *b, npu_score_place at) {
-    const uint32_t left = npu_score_job_pixels(n, b, at) * n - at.byte;
+static inline uint32_t npu_score_word_bytes(const npu_score_nhwc *b, npu_score_place at) {
+    const uint32_t left = npu_score_job_bytes(b, at) - at.byte;
     return left < 16 ? left : 16;
 }
 
-static inline void npu_score_next_job(uint32_t n, const npu_score_nhwc *b, npu_score_place *at) {
-    at->pixel += npu_score_job_pixels(n, b, *at);
+static inline void npu_score_next_job(const npu_score_nhwc *b, npu_score_place *at) {
+    at->pixel += npu_score_job_bytes(b, *at) / b->bytes;
     at->byte = 0;
 }
 
-static inline void npu_score_next_word(uint32_t n, const npu_score_nhwc *b, npu_score_place *at) {
-    at->byte += npu_score_word_bytes(n, b, *at);
-    if (at->byte == npu_score_job_pixels(n, b, *at) * n) {
-        npu_score_next_job(n, b, at);
+static inline void npu_score_next_word(const npu_score_nhwc *b, npu_score_place *at) {
+    at->byte += npu_score_word_bytes(b, *at);
+    if (at->byte == npu_score_job_bytes(b, *at)) {
+        npu_score_next_job(b, at);
     }
 }
 

@@ -122,6 +122,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
     s->slot[ALU].present = tb_taps_find(&c->all->taps, "alu_check", 0) != NULL;
     s->slot[POOL].present = tb_taps_find(&c->all->taps, "pool_check", 0) != NULL;
     cm_device_set_units(s->regs, s->slot[ALU].present, s->slot[POOL].present);
+    cm_device_set_int16(s->regs, npu_score_int16(c));
     return open_wakes(c, err, err_size);
 }
 
@@ -279,7 +280,8 @@ static void start(tb_check *c, state *s, uint32_t unit) {
     t->left = latency[unit];
     if (unit == GEMM) {
         t->left += (regs[NPU_REG_GEMM_CTRL / 4] & NPU_GEMM_CTRL_WGT_RES_MASK) != 0 ? 7 : 0;
-        t->good = t->good && cm_gemm_follows(s->has_before ? &s->before : NULL, &t->task.gemm);
+        t->good = t->good && (!t->task.gemm.wide || npu_score_int16(c)) &&
+                  cm_gemm_follows(s->has_before ? &s->before : NULL, &t->task.gemm);
         s->has_before = s->has_before || t->good;
         s->before = t->good ? t->task.gemm : s->before;
     }

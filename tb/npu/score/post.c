@@ -69,8 +69,8 @@ static void word_requant(tb_check *c, post_state *s) {
         return;
     }
     const post_block *k = &s->ring[f->left % BLOCKS];
-    const uint32_t first = f->data_at.pixel * s->n + f->data_at.byte;
-    const uint32_t bytes = npu_score_word_bytes(s->n, &k->b, f->data_at);
+    const uint32_t first = f->data_at.pixel * k->b.bytes + f->data_at.byte;
+    const uint32_t bytes = npu_score_word_bytes(&k->b, f->data_at);
     const int8_t *got = (const int8_t *)s->wr_data_o.ptr, *expected = &k->value[first];
     if (memcmp(got, expected, bytes) != 0) {
         uint32_t i = 0;
@@ -79,10 +79,10 @@ static void word_requant(tb_check *c, post_state *s) {
         }
         char where[96];
         npu_score_post_place(s, k->ob * s->n + (first + i) % s->n,
-                             k->pixel + npu_score_tile_pixel(s->w.chan, (first + i) / s->n), where);
+                             k->pixel + npu_score_tile_pixel(&k->b, s->w.chan, (first + i) / k->b.bytes), where);
         tb_check_failf(c, "word", f->words, "%s|%d|%d", where, got[i], expected[i]);
     }
-    npu_score_next_word(s->n, &k->b, &f->data_at);
+    npu_score_next_word(&k->b, &f->data_at);
     f->words++;
 }
 
@@ -95,8 +95,8 @@ static void take_back(tb_check *c, post_state *s) {
         tb_check_fail(c, "tiles given back", f->frees, NULL, "a group", "none before its last sums are read");
     }
     const uint32_t tiles = npu_score_post_walk_tiles(&s->w, &f->group);
-    npu_score_post_expect(c, "tiles given back", f->frees, &f->group, tb_get(s->free_tiles_o), tiles);
-    f->avail -= tiles;
+    npu_score_post_expect(c, "tiles given back", f->frees, &f->group, tb_get(s->free_tiles_o), tiles << s->w.t.wide);
+    f->avail -= (uint64_t)tiles << s->w.t.wide;
     npu_score_post_walk_next(&s->w, &f->group);
     f->frees++;
 }
@@ -105,16 +105,17 @@ static void take_back(tb_check *c, post_state *s) {
 
 /*
  * Cycles that a task takes when no other unit stalls post. FP32: four results a cycle. REQUANT: 4 * Cols results, with
- * partial sums 4, or the rate of the transposer or of the write jobs. A few more for each group, and for the begin and
- * the end of the task.
+ * partial sums 4, INT16: half of that, or the rate of the transposer or of the write jobs. A few more for each group,
+ * and for the begin and the end of the task.
  */
 static uint64_t task_cycles(const post_state *s) {
     const npu_score_post_work *w = &s->w;
-    const uint64_t n = w->n, in = w->t.psum_add ? n * n / 2 : n * n / 4 / s->cols, out = n > 16 ? 2 * n : n;
+    const uint64_t n = w->n, in = (w->t.psum_add ? n * n / 2 : n * n / 4 / s->cols) << w->t.wide,
+                   out = (n > 16 ? 2 * n : n) << w->t.wide;
     uint64_t sum = w->t.requant ? 40 + 3 * n : 40;
     for (npu_score_post_walk k = npu_score_post_walk_first(w, NPU_WALK_GROUPS); !k.end;
          npu_score_post_walk_next(w, &k)) {
-        const uint64_t tiles = npu_score_post_walk_tiles(w, &k), words = tiles * (n / 2);
+        const uint64_t tiles = npu_score_post_walk_tiles(w, &k), words = (tiles * (n / 2)) << w->t.wide;
         sum += w->t.requant ? tiles * (in > out ? in : out) + 10 : (words > 3 ? words : 3) * (n / 2) + 14;
     }
     return sum;
@@ -194,7 +195,7 @@ static void end_task(post_state *s) {
     post_flow *f = &s->f;
     /* the end of another task, not the unit's error: from here on its actions cannot be predicted */
     f->lost = !f->waited;
-    f->ring += f->group.passed;
+    f->ring += f->group.passed << s->w.t.wide;
     if (post_any_factors(s)) {
         f->par_base = (f->par_base + (s->w.t.oc + 3) / 4) % PAR_WORDS;
     }

@@ -29,7 +29,7 @@ bool npu_score_post_sums_there(const post_state *s, const npu_score_post_walk *k
     if (k->groups != f->group.groups) {
         return k->groups < f->group.groups;
     }
-    return f->avail >= npu_score_post_walk_tiles(&s->w, k);
+    return f->avail >= (uint64_t)npu_score_post_walk_tiles(&s->w, k) << s->w.t.wide;
 }
 
 /* Reports a transaction at a place after the end of the walk, or too early. */
@@ -54,9 +54,10 @@ bool npu_score_post_allowed(tb_check *c, const char *stream, uint64_t transactio
 /* REQUANT: the block at the walk's position. */
 static npu_score_nhwc block_at(const post_state *s, const npu_score_post_walk *k) {
     const uint32_t first = npu_score_post_walk_pixel(&s->w, k);
-    return (npu_score_nhwc){.addr = s->w.t.ofm_addr + (first + 4 * s->w.chan) * s->w.t.ofm_cstep + k->ob * s->n,
-                            .pitch = s->w.t.ofm_cstep,
-                            .pixels = npu_score_share(s->w.chan, npu_score_post_walk_pixels(&s->w, k))};
+    npu_score_nhwc b = npu_score_share(s->n, s->w.t.wide, s->w.chan, npu_score_post_walk_pixels(&s->w, k));
+    b.addr = s->w.t.ofm_addr + (first + b.run * s->w.chan) * s->w.t.ofm_cstep + k->ob * b.bytes;
+    b.pitch = s->w.t.ofm_cstep;
+    return b;
 }
 
 void npu_score_post_settle(post_state *s) {
@@ -78,14 +79,14 @@ static void take_job(tb_check *c, post_state *s) {
     if (s->w.t.requant) {
         const npu_score_nhwc b = block_at(s, k);
         npu_score_post_expect(c, "write address", f->jobs, k, addr, npu_score_job_addr(&b, f->job_at));
-        npu_score_post_expect(c, "write bytes", f->jobs, k, bytes, npu_score_job_pixels(s->n, &b, f->job_at) * s->n);
-        npu_score_next_job(s->n, &b, &f->job_at);
+        npu_score_post_expect(c, "write bytes", f->jobs, k, bytes, npu_score_job_bytes(&b, f->job_at));
+        npu_score_next_job(&b, &f->job_at);
     } else {
-        const uint32_t first = npu_score_post_walk_pixel(&s->w, k);
+        const uint32_t first = npu_score_post_walk_pixel(&s->w, k), size = 4u << (s->w.t.wide && s->w.t.raw_out);
         npu_score_post_expect(
             c, "write address", f->jobs, k, addr,
-            (uint32_t)(s->w.t.ofm_addr + npu_score_post_walk_channel(&s->w, k) * s->w.t.ofm_cstep + 4 * first));
-        npu_score_post_expect(c, "write bytes", f->jobs, k, bytes, 4 * npu_score_post_walk_pixels(&s->w, k));
+            (uint32_t)(s->w.t.ofm_addr + npu_score_post_walk_channel(&s->w, k) * s->w.t.ofm_cstep + size * first));
+        npu_score_post_expect(c, "write bytes", f->jobs, k, bytes, size * npu_score_post_walk_pixels(&s->w, k));
         npu_score_post_walk_next(&s->w, &f->job);
     }
     f->jobs++;
@@ -97,12 +98,13 @@ static void take_request(tb_check *c, post_state *s) {
     if (!npu_score_post_allowed(c, "read job", f->requests, k)) {
         return;
     }
+    const uint32_t size = 4u << s->w.t.wide;
     const uint32_t offset =
-        npu_score_post_walk_channel(&s->w, k) * s->w.t.psum_cstep + 4 * npu_score_post_walk_pixel(&s->w, k);
+        npu_score_post_walk_channel(&s->w, k) * s->w.t.psum_cstep + size * npu_score_post_walk_pixel(&s->w, k);
     npu_score_post_expect(c, "read address", f->requests, k, tb_get(s->psum_req_addr_o),
                           (uint32_t)(s->w.t.psum_addr + offset));
     npu_score_post_expect(c, "read bytes", f->requests, k, tb_get(s->psum_req_bytes_o),
-                          4 * npu_score_post_walk_pixels(&s->w, k));
+                          size * npu_score_post_walk_pixels(&s->w, k));
     npu_score_post_walk_next(&s->w, &f->ps_req);
     f->requests++;
     f->asked++;
@@ -125,7 +127,7 @@ static void take_beat(tb_check *c, post_state *s) {
         }
         memcpy(s->beat[f->beat_in++ % BEATS], s->psum_i.ptr, 16);
     }
-    if (4 * ++k->word >= npu_score_post_walk_pixels(&s->w, k)) {
+    if ((4u >> s->w.t.wide) * ++k->word >= npu_score_post_walk_pixels(&s->w, k)) {
         npu_score_post_walk_next(&s->w, k);
         f->got++;
     }
@@ -169,7 +171,7 @@ static bool use_beat(tb_check *c, post_state *s) {
 }
 
 static uint32_t ring_word(const post_state *s, const npu_score_post_walk *k) {
-    return (uint32_t)((s->f.ring + k->passed) * (s->n / 2));
+    return (uint32_t)((s->f.ring + (k->passed << s->w.t.wide)) * (s->n / 2));
 }
 
 static void read_fp32(tb_check *c, post_state *s) {
@@ -177,7 +179,10 @@ static void read_fp32(tb_check *c, post_state *s) {
     npu_score_post_walk *k = &f->read;
     npu_score_post_expect(c, "read column", f->reads, k, tb_get(s->ofm_col_o), k->col / 2);
     npu_score_post_expect(c, "read word", f->reads, k, tb_get(s->ofm_addr_o), (ring_word(s, k) + k->word) % RING_WORDS);
-    if (s->w.t.psum_add && !use_beat(c, s)) {
+    /* INT16: a word has two sums, and an odd number of words is followed by a read that does not matter */
+    const uint32_t size = 4u >> s->w.t.wide, pixels = npu_score_post_walk_pixels(&s->w, k);
+    f->sums.behind = size * k->word >= pixels;
+    if (s->w.t.psum_add && !f->sums.behind && !use_beat(c, s)) {
         return;
     }
     if (post_any_factors(s)) {
@@ -188,12 +193,13 @@ static void read_fp32(tb_check *c, post_state *s) {
         f->sums.oscale = s->factor[f->channels % FACTORS][0];
         f->sums.bias = s->factor[f->channels % FACTORS][1];
     }
-    const uint32_t left = npu_score_post_walk_pixels(&s->w, k) - 4 * k->word;
+    const uint32_t left = f->sums.behind ? 0 : pixels - size * k->word;
     f->sums.channel = npu_score_post_walk_channel(&s->w, k);
-    f->sums.pixel = npu_score_post_walk_pixel(&s->w, k) + 4 * k->word;
-    f->sums.count = left < 4 ? left : 4;
+    f->sums.pixel = npu_score_post_walk_pixel(&s->w, k) + size * k->word;
+    f->sums.count = left < size ? left : size;
+    f->sums.word = k->word;
     k->word++;
-    if (left <= 4) {
+    if (size * k->word >= pixels && !(post_pairs(s) && k->word % 2 != 0)) {
         f->channels++;
         npu_score_post_walk_next(&s->w, k);
     }
@@ -227,7 +233,7 @@ static bool begin_pass(tb_check *c, post_state *s) {
     b->b = block_at(s, &f->read);
     b->ob = f->read.ob;
     b->pixel = npu_score_post_walk_pixel(&s->w, &f->read);
-    memset(b->value, 0, s->n * s->n);
+    memset(b->value, 0, s->n * b->b.bytes);
     return true;
 }
 
@@ -238,7 +244,7 @@ static void read_requant(tb_check *c, post_state *s) {
     if (k->word == 0 && !begin_pass(c, s)) {
         return;
     }
-    const uint32_t at = (ring_word(s, k) + k->sub * (s->n / 2) + 2 * k->word) % RING_WORDS;
+    const uint32_t at = (ring_word(s, k) + ((k->sub * (s->n / 2)) << s->w.t.wide) + 2 * k->word) % RING_WORDS;
     npu_score_post_expect(c, "read column", f->reads, k, tb_get(s->ofm_col_o), k->col / s->cols);
     npu_score_post_expect(c, "read word", f->reads, k, tb_get(s->ofm_addr_o) & ~UINT64_C(1), at);
     if (post_any_factors(s)) {
@@ -247,7 +253,7 @@ static void read_requant(tb_check *c, post_state *s) {
                               (f->par_base + npu_score_post_walk_channel(&s->w, k) / 4) % PAR_WORDS);
     }
     const bool exists = npu_score_post_walk_channel(&s->w, k) < s->w.t.oc &&
-                        4 * (2 * k->word + s->w.chan) < npu_score_post_walk_pixels(&s->w, k);
+                        (4u >> s->w.t.wide) * (2 * k->word + s->w.chan) < npu_score_post_walk_pixels(&s->w, k);
     if (s->w.t.psum_add && exists && !use_beat(c, s)) {
         return;
     }
@@ -256,7 +262,7 @@ static void read_requant(tb_check *c, post_state *s) {
     f->sums.word = k->word;
     f->sums.columns = columns;
     f->sums.last = false;
-    if (++k->word == s->n / 4) {
+    if (++k->word == (s->n / 4) << s->w.t.wide) {
         k->word = 0;
         k->col += columns;
         if (k->col >= s->n) {
@@ -281,10 +287,39 @@ static void take_read(tb_check *c, post_state *s) {
     f->reads++;
 }
 
+/* INT16: two results of a word of ofm_buf, which make half of one of send_buf, or a whole one of int64 sums. */
+static void sums_wide(post_state *s) {
+    post_flow *f = &s->f;
+    const bool second = post_pairs(s) && f->sums.word % 2 != 0;
+    int64_t sum[2], psum[2];
+    memcpy(sum, s->ofm_data_i.ptr, sizeof sum);
+    memcpy(psum, f->sums.psum, sizeof psum);
+    post_word *o = &s->half;
+    if (!second) {
+        o->channel = f->sums.channel;
+        o->pixel = f->sums.pixel;
+        o->count = 0;
+    }
+    for (uint32_t i = 0; i < f->sums.count; i++) {
+        const uint64_t y = cm_post_wide(&s->w.t, sum[i], psum[i], f->sums.oscale, f->sums.bias);
+        o->y[o->count++] = (uint32_t)y;
+        if (s->w.t.raw_out) {
+            o->y[o->count++] = (uint32_t)(y >> 32);
+        }
+    }
+    if (second || !post_pairs(s)) {
+        s->out[f->word_in++ % WORDS] = *o;
+    }
+}
+
 static void sums_fp32(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     if (f->word_in - f->word_out == WORDS) {
         tb_check_fail(c, "word", f->words, NULL, "none for many cycles", "words of sums that were read");
+        return;
+    }
+    if (s->w.t.wide) {
+        sums_wide(s);
         return;
     }
     post_word *o = &s->out[f->word_in++ % WORDS];
@@ -306,6 +341,19 @@ static void sums_requant(post_state *s) {
     const uint32_t *oscale = (const uint32_t *)s->par_oscale_i.ptr, *bias = (const uint32_t *)s->par_bias_i.ptr;
     for (uint32_t j = 0; j < r->columns && r->channel + j < s->w.t.oc; j++) {
         const uint32_t lane = (r->col + j) % 4;
+        for (uint32_t i = 0; s->w.t.wide && i < 2 && 2 * r->word + i < b->b.pixels; i++) {
+            int64_t v, psum;
+            memcpy(&v, &sum[4 * j + 2 * i], sizeof v);
+            memcpy(&psum, &r->psum[2 * i], sizeof psum);
+            const int16_t q =
+                cm_requant_wide(&s->w.t, (uint32_t)cm_post_wide(&s->w.t, v, psum, oscale[lane], bias[lane]));
+            int8_t *value = &b->value[(2 * r->word + i) * b->b.bytes + r->col + j];
+            value[0] = (int8_t)(q & 0xFF);
+            value[s->n] = (int8_t)(q >> 8);
+        }
+        if (s->w.t.wide) {
+            continue;
+        }
         for (uint32_t i = 0; i < 4 && 4 * r->word + i < b->b.pixels; i++) {
             const uint32_t y = cm_post(&s->w.t, sum[4 * j + i], r->psum[i], oscale[lane], bias[lane]);
             b->value[(4 * r->word + i) * s->n + r->col + j] = cm_requant(&s->w.t, y);

@@ -18,7 +18,7 @@
 #define BEATS 4u
 #define BLOCKS 16u /* more than requant accepts before the first one was sent */
 
-/* An FP32 word of results. */
+/* An FP32 word of results; INT16: two reads make one, but for int64 sums. */
 typedef struct post_word {
     uint32_t y[4];
     uint32_t channel, pixel, count;
@@ -28,7 +28,7 @@ typedef struct post_word {
 typedef struct post_block {
     npu_score_nhwc b;
     uint32_t ob, pixel; /* block of output channels; first pixel of the tile */
-    int8_t value[N_MAX * N_MAX];
+    int8_t value[2 * N_MAX * N_MAX];
 } post_block;
 
 /* The read of the cycle before, whose data arrive now. */
@@ -37,7 +37,8 @@ typedef struct post_sums {
     uint32_t channel, pixel, count;
     uint32_t col, word, columns; /* REQUANT */
     uint32_t oscale, bias;       /* FP32 */
-    int32_t psum[4];
+    int32_t psum[4];             /* INT16: two int64 */
+    bool behind;                 /* INT16, FP32: the read behind the last pixels */
 } post_sums;
 
 /* What is in flight. */
@@ -76,6 +77,7 @@ typedef struct post_state {
     post_flow f;
     uint32_t factor[FACTORS][2];
     post_word out[WORDS];
+    post_word half; /* INT16: the word that two reads make */
     int32_t beat[BEATS][4];
     post_block ring[BLOCKS];
 } post_state;
@@ -86,6 +88,11 @@ static inline bool high(tb_sig s) {
 
 static inline bool post_any_factors(const post_state *s) {
     return s->w.t.oscale_en || s->w.t.bias_en;
+}
+
+/* INT16: two reads make a word of FP32 results. */
+static inline bool post_pairs(const post_state *s) {
+    return s->w.t.wide && !s->w.t.requant && !s->w.t.raw_out;
 }
 
 /* "n 0, c .., h .., w .." of an output channel and a pixel of the map. */

@@ -2,7 +2,7 @@
 #include "num.h"
 
 void npu_score_post_work_set(npu_score_post_work *w, const cm_gemm_task *t, uint32_t n, uint32_t chan) {
-    const uint32_t most = 512 / n;
+    const uint32_t most = 512 / n >> t->wide;
     w->t = *t;
     w->n = n;
     w->chan = chan;

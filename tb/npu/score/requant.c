@@ -21,15 +21,15 @@
 typedef struct block {
     npu_score_nhwc b;
     uint32_t channels;
-    bool last;                   /* of the task: no later block pushes it out of the transposer */
-    uint64_t latest;             /* time of its last word, once it can leave the transposer */
-    int8_t value[N_MAX * N_MAX]; /* [pixel][channel], channels that do not exist 0 */
+    bool last;                       /* of the task: no later block pushes it out of the transposer */
+    uint64_t latest;                 /* time of its last word, once it can leave the transposer */
+    int8_t value[2 * N_MAX * N_MAX]; /* [pixel][channel], INT16 [pixel][high][channel]; channels that do not exist 0 */
 } block;
 
 #define PORTS                                                                                                          \
-    out_scale_i, quant_i, pitch_i, single_i, blk_valid_i, blk_ready_o, blk_addr_i, blk_npix_i, blk_nch_i, blk_last_i,  \
-        in_valid_i, in_data_i, pop_o, idle_o, wr_req_valid_o, wr_req_ready_i, wr_req_addr_o, wr_req_bytes_o,           \
-        wr_valid_o, wr_ready_i, wr_data_o
+    out_scale_i, quant_i, wide_i, pitch_i, single_i, blk_valid_i, blk_ready_o, blk_addr_i, blk_npix_i, blk_nch_i,      \
+        blk_last_i, in_valid_i, in_data_i, pop_o, idle_o, wr_req_valid_o, wr_req_ready_i, wr_req_addr_o,               \
+        wr_req_bytes_o, wr_valid_o, wr_ready_i, wr_data_o
 typedef struct state {
     TB_PORTS(ports, PORTS);
     block ring[BLOCKS];
@@ -75,9 +75,9 @@ static void take_block(tb_check *c, state *s) {
         return;
     }
     block *k = &s->ring[s->told++ % BLOCKS];
+    k->b = npu_score_share(npu_score_n(c), tb_get(s->wide_i) != 0, c->index, (uint32_t)tb_get(s->blk_npix_i));
     k->b.addr = (uint32_t)tb_get(s->blk_addr_i);
     k->b.pitch = (uint32_t)tb_get(s->pitch_i);
-    k->b.pixels = npu_score_share(c->index, (uint32_t)tb_get(s->blk_npix_i));
     k->channels = (uint32_t)tb_get(s->blk_nch_i);
     k->last = *(const uint8_t *)s->blk_last_i.ptr != 0;
     memset(k->value, 0, sizeof k->value);
@@ -87,9 +87,9 @@ static uint32_t columns_of(const state *s) {
     return *(const uint8_t *)s->single_i.ptr != 0 ? 1 : s->in_data_i.width / 128;
 }
 
-/* Cycles of the transposer for so many rows or pixels. */
-static uint32_t cycles_of(uint32_t n, uint32_t rows) {
-    return n > 16 ? 2 * rows : rows;
+/* Cycles of the transposer for so many rows or pixels; those of INT16 leave in two parts. */
+static uint32_t cycles_of(const state *s, uint32_t n, uint32_t rows) {
+    return (n > 16 ? 2 * rows : rows) << tb_get(s->wide_i);
 }
 
 static uint64_t later(uint64_t a, uint64_t b) {
@@ -102,7 +102,7 @@ static uint64_t later(uint64_t a, uint64_t b) {
  */
 static void complete_pass(state *s, uint32_t n, uint32_t columns) {
     const bool flush = s->channel == 0 && s->fed > 0 && s->ring[(s->fed - 1) % BLOCKS].last;
-    s->pass_latest = later(s->pass_latest, s->time) + cycles_of(n, columns + (flush ? n : 0));
+    s->pass_latest = later(s->pass_latest, s->time) + cycles_of(s, n, columns + (flush ? n : 0));
     s->latest[s->complete++ % PASSES] = s->pass_latest;
 }
 
@@ -113,7 +113,7 @@ static void complete_block(state *s, uint32_t n) {
         s->ring[s->paced++ % BLOCKS].latest = s->pass_latest;
     }
     if (k->last) {
-        k->latest = s->pass_latest + cycles_of(n, n);
+        k->latest = s->pass_latest + cycles_of(s, n, n);
         s->paced++;
     }
     s->fed++;
@@ -132,13 +132,21 @@ static void take_results(tb_check *c, state *s) {
                                 .full = quant >> 9 != 0};
     const uint32_t *y = (const uint32_t *)s->in_data_i.ptr;
     block *k = &s->ring[s->fed % BLOCKS];
+    const uint32_t run = k->b.run;
     s->passes += s->word == 0;
     for (uint32_t j = 0; j < columns && s->channel + j < k->channels; j++) {
-        for (uint32_t i = 0; i < 4 && 4 * s->word + i < k->b.pixels; i++) {
-            k->value[(4 * s->word + i) * n + s->channel + j] = cm_requant(&scale, y[4 * j + i]);
+        for (uint32_t i = 0; i < run && run * s->word + i < k->b.pixels; i++) {
+            int8_t *value = &k->value[(run * s->word + i) * k->b.bytes + s->channel + j];
+            if (k->b.bytes > n) {
+                const int16_t q = cm_requant_wide(&scale, y[4 * j + i]);
+                value[0] = (int8_t)(q & 0xFF);
+                value[n] = (int8_t)(q >> 8);
+            } else {
+                *value = cm_requant(&scale, y[4 * j + i]);
+            }
         }
     }
-    if (++s->word == n / 4) {
+    if (++s->word == n / run) {
         complete_pass(s, n, columns);
         s->word = 0;
         s->channel += columns;
@@ -150,15 +158,14 @@ static void take_results(tb_check *c, state *s) {
 }
 
 static void take_job(tb_check *c, state *s) {
-    const uint32_t n = npu_score_n(c);
     if (s->asked == s->told) {
         tb_check_fail(c, "write job", s->jobs, NULL, "a job", "none: no block has one left");
         return;
     }
     const npu_score_nhwc *b = &s->ring[s->asked % BLOCKS].b;
     tb_check_value(c, "write address", s->jobs, tb_get(s->wr_req_addr_o), npu_score_job_addr(b, s->job));
-    tb_check_value(c, "write bytes", s->jobs, tb_get(s->wr_req_bytes_o), npu_score_job_pixels(n, b, s->job) * n);
-    npu_score_next_job(n, b, &s->job);
+    tb_check_value(c, "write bytes", s->jobs, tb_get(s->wr_req_bytes_o), npu_score_job_bytes(b, s->job));
+    npu_score_next_job(b, &s->job);
     s->jobs++;
 }
 
@@ -169,19 +176,19 @@ static void take_word(tb_check *c, state *s) {
         return;
     }
     const block *k = &s->ring[s->written % BLOCKS];
-    const uint32_t first = s->data.pixel * n + s->data.byte;
-    const uint32_t bytes = npu_score_word_bytes(n, &k->b, s->data);
+    const uint32_t first = s->data.pixel * k->b.bytes + s->data.byte;
+    const uint32_t bytes = npu_score_word_bytes(&k->b, s->data);
     const int8_t *got = (const int8_t *)s->wr_data_o.ptr;
     for (uint32_t i = 0; memcmp(got, &k->value[first], bytes) != 0 && i < bytes; i++) {
         if (got[i] != k->value[first + i]) {
             tb_check_failf(c, "word", s->words,
                            "block %" PRIu64 ", pixel %" PRIu32 " of the tile, channel %" PRIu32 "|%d|%d", s->written,
-                           npu_score_tile_pixel(c->index, (first + i) / n), (first + i) % n, got[i],
+                           npu_score_tile_pixel(&k->b, c->index, (first + i) / k->b.bytes), (first + i) % n, got[i],
                            k->value[first + i]);
             break;
         }
     }
-    npu_score_next_word(n, &k->b, &s->data);
+    npu_score_next_word(&k->b, &s->data);
     s->words++;
 }
 
@@ -201,10 +208,10 @@ static void take_pop(tb_check *c, state *s) {
 static void check_pace(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c);
     s->time += *(const uint8_t *)s->wr_valid_o.ptr == 0 || *(const uint8_t *)s->wr_ready_i.ptr != 0;
-    if (s->popped < s->complete && s->time > s->latest[s->popped % PASSES] + cycles_of(n, SLACK)) {
+    if (s->popped < s->complete && s->time > s->latest[s->popped % PASSES] + cycles_of(s, n, SLACK)) {
         tb_check_fail(c, "pace", s->popped, NULL, "a pass in the gather buffer", "its release");
     }
-    if (s->written < s->paced && s->time > s->ring[s->written % BLOCKS].latest + cycles_of(n, SLACK)) {
+    if (s->written < s->paced && s->time > s->ring[s->written % BLOCKS].latest + cycles_of(s, n, SLACK)) {
         tb_check_fail(c, "pace", s->words, NULL, "a block in the transposer", "all its words sent");
     }
     /*

@@ -16,10 +16,16 @@
 /* Parameters of the design; the ctx of all checks. */
 typedef struct npu_score_ctx {
     uint32_t n;
+    bool int16; /* a bench: EnInt16 */
 } npu_score_ctx;
 
 static inline uint32_t npu_score_n(const tb_check *c) {
     return ((const npu_score_ctx *)c->all->ctx)->n;
+}
+
+/* Parameter EnInt16; the whole NPU shows it by the units that only INT16 has. */
+static inline bool npu_score_int16(const tb_check *c) {
+    return ((const npu_score_ctx *)c->all->ctx)->int16 || tb_taps_find(&c->all->taps, "fp_i64_to_f32", 0) != NULL;
 }
 
 /* Value of a signal of up to 8 bits. */
@@ -94,10 +100,11 @@ static inline void npu_score_zero(void *p, uint32_t bytes) {
 /* All checks, npu_score_UNIT for each unit. A unit is listed before those that contain it (tb/tap/check.h). */
 #define NPU_SCORES(X)                                                                                                  \
     X(clk_gate), X(npu_top), X(dma_rd), X(send_buf), X(dma_wr), X(fp_mul), X(fp_add), X(fp_i32_to_f32),                \
-        X(fp_f32_to_i8), X(act), X(transpose), X(requant), X(post), X(layout), X(im2col), X(mesh), X(acc), X(ofm_buf), \
-        X(alu_func), X(alu_math), X(alu_chan), X(alu_walk), X(alu), X(gemm_check), X(alu_check), X(pool_check),        \
-        X(npu_perf), X(npu_regs), X(gemm_queue), X(ifm_ld), X(wgt_ld), X(par_ld), X(ifm_buf), X(wgt_buf), X(par_buf),  \
-        X(pool_ld), X(pool_line), X(pool_seq), X(pool_op), X(pool_out), X(pool_chan), X(pool), X(gemm)
+        X(fp_i64_to_f32), X(fp_f32_to_i16), X(fp_f32_to_i8), X(act), X(transpose), X(requant), X(post), X(layout),     \
+        X(im2col), X(mesh), X(acc), X(ofm_buf), X(alu_func), X(alu_math), X(alu_chan), X(alu_walk), X(alu),            \
+        X(gemm_check), X(alu_check), X(pool_check), X(npu_perf), X(npu_regs), X(gemm_queue), X(ifm_ld), X(wgt_ld),     \
+        X(par_ld), X(ifm_buf), X(wgt_buf), X(par_buf), X(pool_ld), X(pool_line), X(pool_seq), X(pool_op), X(pool_out), \
+        X(pool_chan), X(pool), X(gemm)
 /* Units of rtl/lib that the NPU does not use. */
 #define NPU_SCORES_OF_BENCHES(X)                                                                                       \
     X(fp_sub), X(fp_max), X(fp_min), X(fp_cmp), X(fp_f32_to_i32), X(fp_f16_to_f32), X(fp_f32_to_f16)

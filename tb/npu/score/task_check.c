@@ -58,7 +58,8 @@ static void begin(tb_check *c, state *s) {
     s->legal = npu_score_task_decode(s->kind, npu_score_n(c), regs, &decoded);
     s->left = s->kind == NPU_SCORE_ALU ? 1 : 3;
     if (s->kind == NPU_SCORE_GEMM) {
-        s->legal = s->legal && cm_gemm_follows(s->has_before ? &s->before : NULL, &s->now.gemm);
+        s->legal = s->legal && (!s->now.gemm.wide || npu_score_int16(c)) &&
+                   cm_gemm_follows(s->has_before ? &s->before : NULL, &s->now.gemm);
         s->left = s->now.gemm.wgt_res ? 14 : 7;
     }
     s->running = true;

@@ -20,7 +20,7 @@
 #define OP_CONVERT 2u
 
 #define PORTS                                                                                                          \
-    task_valid_i, task_op_i, task_wgt_res_i, task_wgt_keep_i, task_kw_i, task_kh_i, task_ic_i, task_oc_i,              \
+    task_valid_i, task_op_i, task_wide_i, task_wgt_res_i, task_wgt_keep_i, task_kw_i, task_kh_i, task_ic_i, task_oc_i, \
         task_wgt_addr_i, task_pop_o, busy_o, req_valid_o, req_ready_i, req_addr_o, req_bytes_o, dat_valid_i,           \
         dat_ready_o, dat_i, we_o, waddr_o, wdata_o, full_o, blocks_o, release_i
 typedef struct state {
@@ -65,7 +65,8 @@ static void begin_task(tb_check *c, state *s) {
     s->convert = op == OP_CONVERT;
     s->resident = !s->convert && tb_get(s->task_wgt_res_i) != 0;
     s->kept = s->resident && tb_get(s->task_wgt_keep_i) != 0;
-    s->words = op == OP_DEPTHWISE ? taps : taps * (tb_div_up((uint32_t)tb_get(s->task_ic_i), n)) * n;
+    s->words = (op == OP_DEPTHWISE ? taps : taps * (tb_div_up((uint32_t)tb_get(s->task_ic_i), n)) * n)
+               << tb_get(s->task_wide_i);
     s->step = (s->words * n + BEAT - 1) / BEAT * BEAT;
     s->base = (uint32_t)tb_get(s->task_wgt_addr_i);
     s->ocb = s->convert ? 0 : tb_div_up((uint32_t)tb_get(s->task_oc_i), n);

@@ -33,9 +33,9 @@ static uint32_t idle_value(const tc_run *run, const reg *r) {
 /* Counters may have counted until the reset, which clears the copies in PERF_LO and PERF_HI. */
 static bool check_reset_values(tc_run *run) {
     for (size_t i = 0; i < REGS; i++) {
-        /* the presence of ALU and POOL depends on the build */
-        const uint32_t mask =
-            regs[i].offset == NPU_REG_CONFIG ? ~(NPU_CONFIG_EN_ALU_MASK | NPU_CONFIG_EN_POOL_MASK) : UINT32_MAX;
+        /* the presence of ALU, POOL and INT16 depends on the build */
+        const uint32_t build = NPU_CONFIG_EN_ALU_MASK | NPU_CONFIG_EN_POOL_MASK | NPU_CONFIG_EN_INT16_MASK,
+                       mask = regs[i].offset == NPU_REG_CONFIG ? ~build : UINT32_MAX;
         if (!tc_expect(run, regs[i].name, regs[i].offset, mask, idle_value(run, &regs[i]))) {
             return false;
         }

@@ -103,6 +103,19 @@ void unit_fill_i8(tb_rng *rng, int kind, int8_t *dst, size_t count);
     { "data", 0, 3, TB_KNOB_ENUM, unit_data_names, NULL, "distribution of the data" }
 extern const char *const unit_data_names[4];
 
+/* Parameter EnInt16 of the configuration. */
+#ifdef NPU_CFG_ENINT16
+#define UNIT_INT16 (NPU_CFG_ENINT16 != 0)
+#else
+#define UNIT_INT16 false
+#endif
+/* Blocks, tasks and so on of INT16: none, all, or every second one at random. Without EnInt16 always none. */
+#define UNIT_INT16_KNOB                                                                                                \
+    { "int16", 0, 2, (tb_knob_kind)(TB_KNOB_ENUM | TB_KNOB_LATER), unit_int16_names, NULL, "INT16, with EnInt16" }
+extern const char *const unit_int16_names[3];
+/* Is the next one of INT16? `kind`: the value of the knob. */
+bool unit_int16(tb_rng *rng, int kind);
+
 /* One side of a handshake with stalls: `percent` of its cycles, in runs of 1..run cycles. */
 typedef struct unit_stall {
     tb_rng rng;

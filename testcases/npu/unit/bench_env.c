@@ -170,6 +170,13 @@ void unit_fill_i8(tb_rng *rng, int kind, int8_t *dst, size_t count) {
     }
 }
 
+const char *const unit_int16_names[3] = {"no", "yes", "mixed"};
+
+bool unit_int16(tb_rng *rng, int kind) {
+    const bool odd = (tb_rng_u32(rng) & 1u) != 0;
+    return UNIT_INT16 && (kind == 1 || (kind == 2 && odd));
+}
+
 unit_stall unit_stall_make(const unit *u, const char *name) {
     char key[64];
     snprintf(key, sizeof key, "stall_%s", name);

@@ -38,7 +38,7 @@ static int open_model(unit *u, const tb_prog_run *run, char *err, size_t err_siz
                             .fail_wave = run->fail_wave,
                             .wave_window = run->wave_window,
                             .story = run->story};
-    u->score = (npu_score_ctx){.n = NPU_CFG_N};
+    u->score = (npu_score_ctx){.n = NPU_CFG_N, .int16 = UNIT_INT16};
     u->state = calloc(1, unit_this_bench.state_bytes + 1);
     if (u->state == NULL || tb_run_open(&u->run, &cfg, err, err_size) != 0) {
         return -1;

@@ -49,25 +49,26 @@ static bool derive(im2col_work *w, const im2col_limits *l) {
         return false;
     }
     w->icb = (t->ic + N - 1) / N;
+    w->icw = w->icb << t->wide;
     w->ocb = (t->oc + N - 1) / N;
     w->pixels = t->iw * t->ih;
     const uint32_t tiles = (t->ow * t->oh + 2 * N - 1) / (2 * N);
-    const uint32_t group = t->group == 0 ? 1 : tb_min_u32(t->group, 512 / N); /* as the hardware clips it */
-    const uint32_t blocks = t->kw * t->kh * (t->op == CONV ? w->icb : 1);     /* of a tile */
-    w->words = t->op == CONV ? blocks * N : t->op == DEPTHWISE ? blocks : 0;
+    const uint32_t group = t->group == 0 ? 1 : tb_min_u32(t->group, 512 / N >> t->wide); /* as clipped */
+    const uint32_t blocks = t->kw * t->kh * (t->op == CONV ? w->icb : 1);                /* of a tile */
+    w->words = (t->op == CONV ? blocks * N : t->op == DEPTHWISE ? blocks : 0) << t->wide;
     const uint32_t span = tb_min_u32(t->oh, 1 + (2 * N * group + t->ow - 2) / t->ow);
     const uint32_t rows = tb_min_u32(t->ih, (span - 1) * t->sh + (t->kh - 1) * t->dh + 1);
-    w->least = t->wgt_res ? tb_min_u32((rows * t->iw + 64) * w->icb, w->pixels * w->icb) : w->pixels * w->icb;
+    w->least = t->wgt_res ? tb_min_u32((rows * t->iw + 64) * w->icw, w->pixels * w->icw) : w->pixels * w->icw;
     const uint32_t bank = (t->wgt_res ? (w->ocb + 1) / 2 : 1) * w->words;
     const bool fits =
-        w->pixels * w->icb <= IM2COL_IFM_WORDS || (t->wgt_res && (rows * t->iw + 64) * w->icb <= IM2COL_IFM_WORDS);
-    return bank <= IM2COL_WGT_WORDS && fits && (uint64_t)w->ocb * tiles * blocks * N <= l->cycles;
+        w->pixels * w->icw <= IM2COL_IFM_WORDS || (t->wgt_res && (rows * t->iw + 64) * w->icw <= IM2COL_IFM_WORDS);
+    return bank <= IM2COL_WGT_WORDS && fits && (uint64_t)w->ocb * tiles * blocks * (N << t->wide) <= l->cycles;
 }
 
 static bool keeps(const im2col_work *before, const cm_gemm_task *t) {
     const cm_gemm_task *o = &before->t;
     return o->wgt_res && t->wgt_res && o->op == t->op && o->kw == t->kw && o->kh == t->kh && o->ic == t->ic &&
-           o->oc == t->oc;
+           o->oc == t->oc && o->wide == t->wide;
 }
 
 int im2col_work_make(im2col_work *w, const im2col_work *before, const im2col_limits *limits, tb_rng *shape,
@@ -77,6 +78,8 @@ int im2col_work_make(im2col_work *w, const im2col_work *before, const im2col_lim
     task_noise_fields(shape, t); /* im2col must ignore most of them */
     t->op = (uint32_t)tb_rng_weighted(shape, op_weight, 3);
     t->wgt_res = tb_rng_chance(shape, 1, 2);
+    t->wide = unit_int16(shape, limits->int16);
+    t->zin = t->wide ? 0 : t->zin;
     const bool keep = before && before->t.wgt_res && tb_rng_chance(shape, 1, 3);
     t->group = (uint32_t)tb_rng_range(shape, 0, limits->group);
     do {
@@ -84,6 +87,8 @@ int im2col_work_make(im2col_work *w, const im2col_work *before, const im2col_lim
         if (keep) {
             t->wgt_res = true;
             t->op = before->t.op;
+            t->wide = before->t.wide;
+            t->zin = t->wide ? 0 : t->zin;
             t->kw = before->t.kw;
             t->kh = before->t.kh;
             t->ic = before->t.ic;
@@ -92,12 +97,12 @@ int im2col_work_make(im2col_work *w, const im2col_work *before, const im2col_lim
     } while (!derive(w, limits));
     t->wgt_keep = keep && keeps(before, t);
     const size_t weights = (size_t)w->ocb * w->words;
-    w->ifm = malloc((size_t)w->pixels * w->icb * N);
+    w->ifm = malloc((size_t)w->pixels * w->icw * N);
     w->weights = malloc(sizeof *w->weights * (weights + 1));
     if (!w->ifm || !w->weights) {
         return -1;
     }
-    tb_rng_fill(values, w->ifm, (size_t)w->pixels * w->icb * N);
+    tb_rng_fill(values, w->ifm, (size_t)w->pixels * w->icw * N);
     tb_rng_fill(values, w->weights, sizeof *w->weights * weights);
     if (t->wgt_keep) {
         memcpy(w->weights, before->weights, sizeof *w->weights * weights);

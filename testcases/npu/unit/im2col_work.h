@@ -14,14 +14,16 @@
 typedef struct im2col_limits {
     uint64_t kernel, stride, dilation, pad, map, channels, group;
     uint64_t cycles; /* of the mesh */
+    int int16;       /* UNIT_INT16_KNOB */
 } im2col_limits;
 
 typedef struct im2col_work {
     cm_gemm_task t;
     uint32_t icb, ocb, pixels;
+    uint32_t icw;          /* words of a pixel */
     uint32_t words;        /* of weights of a block of output channels */
     uint32_t least;        /* words of ifm_buf with which the task can run */
-    int8_t *ifm;           /* [ih][iw][icb*N] */
+    int8_t *ifm;           /* [ih][iw][icw*N] */
     int8_t (*weights)[32]; /* [ocb][words] */
 } im2col_work;
 

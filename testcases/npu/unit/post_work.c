@@ -34,6 +34,11 @@ static void draw_fields(cm_gemm_task *t, const post_limits *limits, tb_rng *shap
         t->zout = t->rne = t->full = 0;
     }
     t->requant = !t->raw_out && ((bits >> 11) & 1u);
+    t->wide = unit_int16(shape, limits->int16);
+    if (t->wide) {
+        t->ibias = t->rne = t->full = false;
+        t->zin = t->zout = 0;
+    }
     t->act = t->raw_out ? 0 : (uint32_t)tb_rng_range(shape, 0, CM_ACT_COUNT - 1);
     for (uint32_t i = 0; i < 4; i++) {
         t->act_p[i] = draw_float(values, limits->hard);
@@ -45,14 +50,15 @@ static void draw_fields(cm_gemm_task *t, const post_limits *limits, tb_rng *shap
     t->oh = pixels / t->ow;
     t->oc = (uint32_t)tb_rng_range(shape, 1, limits->channels);
     t->group = (uint32_t)tb_rng_range(shape, 0, limits->group);
-    t->ofm_addr = tb_rng_u32(shape) & ~3u;
-    t->psum_addr = tb_rng_u32(shape) & ~3u;
-    t->ofm_cstep = (t->ow * t->oh * 4 + 15 + (tb_rng_u32(shape) & 0xfffu)) & ~15u;
-    t->psum_cstep = (t->ow * t->oh * 4 + 3 + (tb_rng_u32(shape) & 0xfffu)) & ~3u;
+    const uint32_t sum = 4u << t->wide;
+    t->ofm_addr = tb_rng_u32(shape) & ~(sum - 1);
+    t->psum_addr = tb_rng_u32(shape) & ~(sum - 1);
+    t->ofm_cstep = (t->ow * t->oh * sum + 15 + (tb_rng_u32(shape) & 0xfffu)) & ~15u;
+    t->psum_cstep = (t->ow * t->oh * sum + sum - 1 + (tb_rng_u32(shape) & 0xfffu)) & ~(sum - 1);
     if (t->requant) { /* the pitch of a pixel; N only with one block of channels */
-        const uint32_t least = (t->oc + N - 1) / N;
-        t->ofm_addr &= ~(N - 1);
-        t->ofm_cstep = N * (uint32_t)(tb_rng_chance(shape, 1, 2) ? least : tb_rng_range(shape, least, least + 8));
+        const uint32_t least = (t->oc + N - 1) / N, block = N << t->wide;
+        t->ofm_addr &= ~(block - 1);
+        t->ofm_cstep = block * (uint32_t)(tb_rng_chance(shape, 1, 2) ? least : tb_rng_range(shape, least, least + 8));
     }
 }
 
@@ -61,7 +67,7 @@ static void fill(post_work *w, size_t sums, bool hard, tb_rng *values) {
         const uint32_t x = tb_rng_u32(values);
         w->sums[i] = (int32_t)(x >> (x % 29)) * ((x & 64u) ? 1 : -1);
     }
-    for (size_t i = 0; i < (size_t)w->order.t.oc * w->order.pixels; i++) {
+    for (size_t i = 0; i < ((size_t)w->order.t.oc * w->order.pixels) << w->order.t.wide; i++) {
         const uint32_t x = tb_rng_u32(values);
         w->psums[i] = (int32_t)(x << (x % 29));
     }
@@ -75,9 +81,9 @@ int post_work_make(post_work *w, const post_limits *limits, tb_rng *shape, tb_rn
     cm_gemm_task t;
     draw_fields(&t, limits, shape, values);
     npu_score_post_work_set(&w->order, &t, N, 0);
-    const size_t sums = (size_t)w->order.ocb * w->order.tiles * N * POST_TILE;
+    const size_t sums = (size_t)w->order.ocb * w->order.tiles * N * POST_WORDS;
     w->sums = malloc(sums * sizeof *w->sums);
-    w->psums = malloc((size_t)t.oc * w->order.pixels * sizeof *w->psums);
+    w->psums = malloc((size_t)t.oc * w->order.pixels * 2 * sizeof *w->psums);
     w->oscale = calloc(t.oc + 4u, sizeof *w->oscale);
     w->bias = calloc(t.oc + 4u, sizeof *w->bias);
     if (!w->sums || !w->psums || !w->oscale || !w->bias) {

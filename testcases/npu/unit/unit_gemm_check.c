@@ -34,16 +34,15 @@ enum { OVER_MAP = 1, OVER_WEIGHTS, OVER_PIXELS, OVER_OC, OVER_IC, OVER_ROWS, OVE
 /* Channels and kernel; the weights just fit into a bank, resident or not. */
 static void draw_weights(tb_rng *rng, cm_gemm_task *t, uint32_t over) {
     const bool conv = t->op == 0;
-    const uint32_t blocks = 1024 / N;
-    const uint32_t icb =
-        over == OVER_IC ? WGT_WORDS / N + 1 : (uint32_t)tb_rng_small(rng, 1, conv ? WGT_WORDS / N : blocks);
+    const uint32_t blocks = 1024 / N, deepest = WGT_WORDS / N >> t->wide;
+    const uint32_t icb = over == OVER_IC ? deepest + 1 : (uint32_t)tb_rng_small(rng, 1, conv ? deepest : blocks);
     const uint32_t ic = check_range(rng, (icb - 1) * N + 1, icb * N);
     t->ic = ic < 65535 ? ic : 65535;
     t->oc = over == OVER_OC            ? check_range(rng, 1025, 65535)
             : tb_rng_chance(rng, 1, 4) ? 1024
                                        : (uint32_t)tb_rng_small(rng, 1, 1024);
     t->oc = conv ? t->oc : t->ic;
-    uint32_t words = conv ? WGT_WORDS / N / icb : WGT_WORDS;
+    uint32_t words = conv ? deepest / icb : WGT_WORDS >> t->wide;
     if (t->wgt_res) {
         uint32_t half = ((t->oc + N - 1) / N + 1) / 2;
         if (conv && half > words && over != OVER_OC) {
@@ -63,7 +62,7 @@ static uint32_t group_rows(const cm_gemm_task *t) {
 
 /* A map that is larger than the buffer, and rows of a group that just fit. */
 static void draw_streamed(tb_rng *rng, cm_gemm_task *t, uint32_t over) {
-    const uint32_t icb = (t->ic + N - 1) / N;
+    const uint32_t icb = (t->ic + N - 1) / N << t->wide; /* words of a pixel */
     if (icb * 64 >= IFM_WORDS) {
         return;
     }
@@ -82,7 +81,7 @@ static void draw_streamed(tb_rng *rng, cm_gemm_task *t, uint32_t over) {
 /* Rows of a group whose number, or whose words, exceed 16 bits, and would be legal when truncated. */
 static void draw_wrapped(tb_rng *rng, cm_gemm_task *t) {
     t->ow = 1;
-    t->group = 512 / N;
+    t->group = 512 / N >> t->wide;
     t->oh = check_range(rng, 1030, 65535);
     t->dh = 1;
     if (tb_rng_chance(rng, 1, 2)) { /* 65472 .. 65535 words */
@@ -101,20 +100,21 @@ static void draw_tensors(tb_rng *rng, cm_gemm_task *t) {
     uint32_t *const ofm[] = {&t->ofm_addr, &t->ofm_cstep};
     uint32_t *const by4[] = {&t->psum_addr, &t->psum_cstep};
     uint32_t *const by16[] = {&t->wgt_addr, &t->oscale_addr, &t->bias_addr};
+    const uint32_t block = N << t->wide, sum = 4u << t->wide;
     for (size_t i = 0; i < 2; i++) {
-        *ifm[i] &= t->nhwc_in ? ~(N - 1) : ~UINT32_C(3);
-        *ofm[i] &= t->requant ? ~(N - 1) : ~UINT32_C(3);
-        *by4[i] &= ~UINT32_C(3);
+        *ifm[i] &= t->nhwc_in ? ~(block - 1) : ~UINT32_C(3);
+        *ofm[i] &= t->requant ? ~(block - 1) : t->raw_out ? ~(sum - 1) : ~UINT32_C(3);
+        *by4[i] &= ~(sum - 1);
     }
     for (size_t i = 0; i < 3; i++) {
         *by16[i] &= ~UINT32_C(15);
     }
     /* the pitch of an INT8 tensor: exact, some more, anything */
-    const uint32_t exact[2] = {(t->ic + N - 1) / N * N, (t->oc + N - 1) / N * N};
+    const uint32_t exact[2] = {(t->ic + N - 1) / N * block, (t->oc + N - 1) / N * block};
     uint32_t *const pitch[2] = {&t->ifm_cstep, &t->ofm_cstep};
     for (size_t i = 0; i < 2; i++) {
         if ((i == 0 ? t->nhwc_in : t->requant) && (tb_rng_chance(rng, 3, 4) || *pitch[i] < exact[i])) {
-            *pitch[i] = exact[i] + N * check_range(rng, 0, 2);
+            *pitch[i] = exact[i] + block * check_range(rng, 0, 2);
         }
     }
 }
@@ -123,7 +123,8 @@ static void draw_legal(tb_rng *rng, settings *s, uint32_t over) {
     cm_gemm_task *t = &s->t;
     task_noise_fields(rng, t);
     t->op = tb_rng_chance(rng, 2, 3) ? 0 : check_range(rng, 1, 2);
-    t->group = check_range(rng, 1, 512 / N);
+    t->wide = UNIT_INT16 && tb_rng_chance(rng, 1, 3);
+    t->group = check_range(rng, 1, 512 / N >> t->wide);
     t->wgt_res = tb_rng_chance(rng, 1, 2);
     t->wgt_keep = false;
     uint32_t *const nonzero[] = {&t->sw, &t->sh, &t->dw, &t->dh};
@@ -131,7 +132,8 @@ static void draw_legal(tb_rng *rng, settings *s, uint32_t over) {
         *nonzero[i] = check_range(rng, 1, 255);
     }
     draw_weights(rng, t, over);
-    const uint32_t map = IFM_WORDS / ((t->ic + N - 1) / N) < 65535 ? IFM_WORDS / ((t->ic + N - 1) / N) : 65535;
+    const uint32_t pixel = (t->ic + N - 1) / N << t->wide;
+    const uint32_t map = IFM_WORDS / pixel < 65535 ? IFM_WORDS / pixel : 65535;
     check_pair(rng, map, 65535, 65535, over == OVER_MAP, &t->iw, &t->ih);
     check_pair(rng, 65535, 65535, 65535, over == OVER_PIXELS, &t->ow, &t->oh);
     if (t->wgt_res && (over == OVER_ROWS || (over != OVER_MAP && over != OVER_PIXELS && tb_rng_chance(rng, 2, 3)))) {
@@ -149,6 +151,10 @@ static void draw_legal(tb_rng *rng, settings *s, uint32_t over) {
         t->act = 0;
     }
     t->ibias = t->ibias && t->bias_en;
+    if (t->wide) { /* symmetric */
+        t->ibias = t->rne = t->full = false;
+        t->zin = t->zout = 0;
+    }
 }
 
 /* Break one rule that is not a product. */
@@ -159,7 +165,7 @@ static void flaw(tb_rng *rng, settings *s) {
     uint32_t *const tensor[] = {&t->ifm_addr,  &t->ifm_cstep, &t->ofm_addr,
                                 &t->ofm_cstep, &t->psum_addr, &t->psum_cstep};
     uint32_t *const by16[] = {&t->wgt_addr, &t->oscale_addr, &t->bias_addr};
-    switch (check_range(rng, 0, 9)) {
+    switch (check_range(rng, 0, 10)) {
     case 0:
         *zero[check_range(rng, 0, 11)] = 0;
         break;
@@ -193,6 +199,15 @@ static void flaw(tb_rng *rng, settings *s) {
         t->bias_en = tb_rng_chance(rng, 1, 4);
         t->requant = tb_rng_chance(rng, 1, 4);
         t->act = tb_rng_chance(rng, 1, 2) ? 0 : check_range(rng, 0, CM_ACT_COUNT - 1);
+        break;
+    case 9: /* INT16 where there is none, or with another quantiser */
+        t->wide = true;
+        t->group = check_range(rng, 1, 256 / N);
+        t->zin = check_range(rng, 0, 1) * tb_rng_u32(rng) >> 24;
+        t->zout = check_range(rng, 0, 1) * tb_rng_u32(rng) >> 24;
+        t->rne = tb_rng_chance(rng, 1, 4);
+        t->full = tb_rng_chance(rng, 1, 4);
+        t->ibias = t->bias_en && tb_rng_chance(rng, 1, 4);
         break;
     default: /* int32 biases without biases */
         t->ibias = true;
@@ -240,12 +255,13 @@ static uint32_t control(const settings *s) {
                            NPU_GEMM_CTRL_REQUANT_MASK | NPU_GEMM_CTRL_LAYOUT_MASK | NPU_GEMM_CTRL_OSCALE_MASK |
                            NPU_GEMM_CTRL_DIV_IC_MASK | NPU_GEMM_CTRL_PSUM_ADD_MASK | NPU_GEMM_CTRL_FENCE_MASK |
                            NPU_GEMM_CTRL_WGT_RES_MASK | NPU_GEMM_CTRL_WGT_KEEP_MASK | NPU_GEMM_CTRL_IBIAS_MASK |
-                           NPU_GEMM_CTRL_QUANT_MASK;
+                           NPU_GEMM_CTRL_QUANT_MASK | NPU_GEMM_CTRL_WIDE_MASK;
     return (s->other & ~ruled) | PUT(GEMM_CTRL_OP, t->op) | PUT(GEMM_CTRL_PAD_MODE, s->pad_mode) |
            PUT(GEMM_CTRL_BIAS, t->bias_en) | PUT(GEMM_CTRL_REQUANT, t->requant) | PUT(GEMM_CTRL_LAYOUT, !t->nhwc_in) |
            PUT(GEMM_CTRL_OSCALE, t->oscale_en) | PUT(GEMM_CTRL_DIV_IC, t->raw_out) |
            PUT(GEMM_CTRL_PSUM_ADD, t->psum_add) | PUT(GEMM_CTRL_FENCE, t->fence) | PUT(GEMM_CTRL_WGT_RES, t->wgt_res) |
-           PUT(GEMM_CTRL_WGT_KEEP, t->wgt_keep) | PUT(GEMM_CTRL_IBIAS, t->ibias) | NPU_GEMM_CTRL_QUANT_MASK;
+           PUT(GEMM_CTRL_WGT_KEEP, t->wgt_keep) | PUT(GEMM_CTRL_IBIAS, t->ibias) | NPU_GEMM_CTRL_QUANT_MASK |
+           PUT(GEMM_CTRL_WIDE, t->wide);
 }
 
 /* The settings as an accepted task has them. Geometry goes through the extended registers, which hold every value. */

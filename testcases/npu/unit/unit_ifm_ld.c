@@ -25,6 +25,7 @@ static const tb_knob knobs[] = {
     {"deep", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of tasks with many channel blocks and few pixels"},
     {"full", 0, 100, TB_KNOB_SMALL, NULL, NULL, "percent of tasks with the largest number of words"},
     {"int8", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of tasks with INT8 input"},
+    UNIT_INT16_KNOB,
     {"hoard", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: words are freed only when the next chunk needs them"},
     UNIT_STALL_KNOB("task", "percent of cycles without a task on offer"),
     UNIT_STALL_KNOB("job", "percent of cycles in which a layout unit accepts no job"),
@@ -49,6 +50,7 @@ static void constrain(tb_knobs *k, uint64_t seed) {
 typedef struct map {
     cm_gemm_task t;
     uint32_t pixels, icb, chunks;
+    uint32_t icw;              /* words of a pixel */
     uint32_t done[CHUNKS_MAX]; /* finished jobs of each chunk */
     uint32_t lead;             /* leading chunks that are complete */
     uint32_t freed;            /* words */
@@ -68,7 +70,7 @@ typedef struct bench {
     uint32_t freeing; /* words */
     bool ready[2], done[2];
     unit_stall task_stall, job_stall[2], done_stall[2], free_stall;
-    tb_rng rng;
+    tb_rng rng, rng_wide;
 } bench;
 
 static map *map_of(bench *b, uint32_t task) {
@@ -77,7 +79,7 @@ static map *map_of(bench *b, uint32_t task) {
 
 /* Words of the first `chunks` chunks. */
 static uint32_t words_of(const map *m, uint32_t chunks) {
-    return tb_min_u32(chunks * CHUNK, m->pixels) * m->icb;
+    return tb_min_u32(chunks * CHUNK, m->pixels) * m->icw;
 }
 
 static uint32_t draw_icb(const unit *u, bench *b, uint32_t words) {
@@ -97,13 +99,18 @@ static void draw_task(const unit *u, bench *b, map *m) {
     cm_gemm_task *t = &m->t;
     task_noise_fields(&b->rng, t);
     t->nhwc_in = tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "int8"), 100);
-    m->icb = draw_icb(u, b, words);
-    while (full && words % m->icb != 0) { /* no partial chunk */
+    t->wide = unit_int16(&b->rng_wide, (int)unit_knob(u, "int16")) && words > 1;
+    m->icb = draw_icb(u, b, words >> t->wide);
+    while (full && (words >> t->wide) % m->icb != 0) { /* no partial chunk */
         m->icb--;
     }
-    uint32_t area = words / m->icb;
-    if (tb_min_u32(area, CHUNK) * m->icb > RING) {
-        area = RING / m->icb;
+    while (m->icb << t->wide > RING) {
+        m->icb /= 2;
+    }
+    m->icw = m->icb << t->wide;
+    uint32_t area = words / m->icw;
+    if (tb_min_u32(area, CHUNK) * m->icw > RING) {
+        area = RING / m->icw;
     }
     const bool whole = area >= CHUNK && tb_rng_chance(&b->rng, 1, 4); /* chunks only */
     t->iw = full ? area : whole ? CHUNK : (uint32_t)tb_rng_range(&b->rng, 1, area);
@@ -224,6 +231,7 @@ static void sample(bench *b) {
 
 static void find_ports(unit *u, bench *b) {
     b->rng = unit_stream(u, "shape");
+    b->rng_wide = unit_stream(u, "int16");
     b->task_stall = unit_stall_make(u, "task");
     b->free_stall = unit_stall_make(u, "free");
     unit_stalls(u, "job", b->job_stall, 2);

@@ -26,6 +26,7 @@ static const tb_knob knobs[] = {
     {"map", 1, 4096, TB_KNOB_UNIFORM, NULL, NULL, "largest input rows and columns"},
     {"channels", 1, 512, TB_KNOB_UNIFORM, NULL, NULL, "most channels"},
     {"group", 1, 255, TB_KNOB_SMALL, NULL, NULL, "most tiles of a group"},
+    UNIT_INT16_KNOB,
     {"work", 100, 1000000, TB_KNOB_UNIFORM, NULL, NULL, "most cycles of the mesh for a task"},
     {"arrive", 1, 64, TB_KNOB_SMALL, NULL, NULL, "most pixels that arrive in a cycle"},
     UNIT_STALL_KNOB("task", "percent of cycles without a task on offer"),
@@ -94,8 +95,8 @@ static void load_input(bench *b) {
         const im2col_work *w = &b->w[b->room_task];
         const uint32_t left = w->pixels - b->room_pix;
         const uint32_t pixels = left < CHUNK ? left : CHUNK;
-        const uint64_t used = b->base[b->room_task] + (uint64_t)b->room_pix * w->icb - b->freed;
-        if (used + pixels * w->icb <= b->cap[b->now]) {
+        const uint64_t used = b->base[b->room_task] + (uint64_t)b->room_pix * w->icw - b->freed;
+        if (used + pixels * w->icw <= b->cap[b->now]) {
             b->room_pix += pixels;
             if (b->room_pix == w->pixels) {
                 b->room_pix = 0;
@@ -109,8 +110,8 @@ static void load_input(bench *b) {
     }
     for (; more > 0 && (b->here_task < b->room_task || b->here_pix < b->room_pix); more--) {
         const im2col_work *w = &b->w[b->here_task];
-        for (uint32_t i = 0; i < w->icb; i++) {
-            const uint32_t word = b->here_pix * w->icb + i;
+        for (uint32_t i = 0; i < w->icw; i++) {
+            const uint32_t word = b->here_pix * w->icw + i;
             memcpy(b->ring[(b->base[b->here_task] + word) % IM2COL_IFM_WORDS], &w->ifm[(size_t)word * N], N);
         }
         if (++b->here_pix == w->pixels) {
@@ -211,13 +212,14 @@ static int make_tasks(const unit *u, bench *b) {
                                   .map = (uint64_t)unit_knob(u, "map"),
                                   .channels = (uint64_t)unit_knob(u, "channels"),
                                   .group = (uint64_t)unit_knob(u, "group"),
-                                  .cycles = (uint64_t)unit_knob(u, "work")};
+                                  .cycles = (uint64_t)unit_knob(u, "work"),
+                                  .int16 = (int)unit_knob(u, "int16")};
     for (uint32_t i = 0; i < b->tasks; i++) {
         im2col_work *w = &b->w[i];
         if (im2col_work_make(w, i > 0 ? &b->w[i - 1] : NULL, &limits, &b->rng, &b->rng_data) != 0) {
             return -1;
         }
-        b->base[i + 1] = b->base[i] + (uint64_t)w->pixels * w->icb;
+        b->base[i + 1] = b->base[i] + (uint64_t)w->pixels * w->icw;
         b->cap[i] =
             tb_rng_chance(&b->rng, 1, 2) ? w->least : (uint32_t)tb_rng_range(&b->rng, w->least, IM2COL_IFM_WORDS);
     }

@@ -24,6 +24,7 @@ static const tb_knob knobs[] = {
     {"blocks", 1, BLOCKS, TB_KNOB_SMALL, NULL, NULL, "most blocks of channels of INT8 input"},
     {"values", 0, 1, TB_KNOB_WEIGHTED, NULL, (const uint32_t[]){2, 1},
      "0: values around the quantiser's range; 1: any float"},
+    UNIT_INT16_KNOB,
     UNIT_STALL_KNOB("job", "percent of cycles without a job on offer"),
     UNIT_STALL_KNOB("req", "percent of cycles in which requests wait"),
     UNIT_STALL_KNOB("dat", "percent of cycles without data"),
@@ -38,7 +39,7 @@ static void constrain(tb_knobs *k, uint64_t seed) {
 
 /* Bytes in memory: `rows` reads of `row` bytes each, `step` apart from `addr` on. */
 typedef struct job {
-    bool int8;
+    bool int8, wide; /* int8: NHWC; wide: INT16 */
     uint32_t scale, quant, step, stride;
     uint32_t channels, count;
     uint32_t rows, row;
@@ -46,9 +47,9 @@ typedef struct job {
 } job;
 
 #define PORTS                                                                                                          \
-    cfg_in_scale_i, cfg_quant_i, cfg_cstep_i, cfg_stride_i, cfg_nhwc_i, job_valid_i, job_ready_o, job_addr_i,          \
-        job_nch_i, job_cnt_i, job_waddr_i, req_valid_o, req_ready_i, req_bytes_o, dat_valid_i, dat_ready_o, dat_i,     \
-        wr_ready_i, done_o
+    cfg_in_scale_i, cfg_quant_i, cfg_cstep_i, cfg_stride_i, cfg_nhwc_i, cfg_wide_i, job_valid_i, job_ready_o,          \
+        job_addr_i, job_nch_i, job_cnt_i, job_waddr_i, req_valid_o, req_ready_i, req_bytes_o, dat_valid_i,             \
+        dat_ready_o, dat_i, wr_ready_i, done_o
 typedef struct bench {
     TB_PORTS(ports, PORTS);
     job ring[JOBS];
@@ -62,7 +63,7 @@ typedef struct bench {
     bool job_on, dat_on;
     bool steady; /* alternating jobs of N channels and of one */
     unit_stall job_stall, req_stall, dat_stall, wr_stall;
-    tb_rng rng;
+    tb_rng rng, rng_wide;
 } bench;
 
 static void draw_fp32(const unit *u, bench *b, job *j) {
@@ -70,7 +71,8 @@ static void draw_fp32(const unit *u, bench *b, job *j) {
     uint32_t in[32 * PIXELS];
     tb_rng rng = tb_rng_fork(&b->rng, b->offered);
     for (uint32_t i = 0; i < j->channels * j->count; i++) {
-        const float real = tb_rng_f32_range(&rng, -140.0f, 140.0f);
+        const float most = j->wide ? 36000.0f : 140.0f;
+        const float real = tb_rng_f32_range(&rng, -most, most);
         uint32_t bits;
         memcpy(&bits, &real, 4);
         in[i] = any ? tb_rng_f32_hard(&rng) : bits;
@@ -100,11 +102,14 @@ static void draw_task(const unit *u, bench *b) {
     }
     t->quant = tb_rng_chance(&b->rng, 1, 2) ? 0 : tb_rng_u32(&b->rng) & 0x3ffu;
     t->int8 = tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "int8"), 100);
+    t->wide = unit_int16(&b->rng_wide, (int)unit_knob(u, "int16"));
+    t->quant = t->wide ? 0 : t->quant;
     t->step = steps[tb_rng_range(&b->rng, 0, 3)];
     t->stride = (uint32_t)tb_rng_range(&b->rng, 1, 256);
     if (t->int8) {
         const uint32_t gaps[] = {0, 0, N, (uint32_t)tb_rng_range(&b->rng, 1, 1000) * N};
         t->stride = (uint32_t)tb_rng_small(&b->rng, 1, (uint64_t)unit_knob(u, "blocks"));
+        t->stride = !t->wide ? t->stride : t->stride == 1 ? 2 : t->stride & ~1u;
         t->step = t->stride * N + gaps[tb_rng_range(&b->rng, 0, 3)];
     }
 }
@@ -112,6 +117,7 @@ static void draw_task(const unit *u, bench *b) {
 static void offer_job(const unit *u, bench *b) {
     job *j = &b->ring[b->offered % JOBS];
     j->int8 = b->task.int8;
+    j->wide = b->task.wide;
     j->scale = b->task.scale;
     j->quant = b->task.quant;
     j->step = b->task.step;
@@ -137,6 +143,7 @@ static void offer_job(const unit *u, bench *b) {
     tb_set(b->cfg_cstep_i, j->step);
     tb_set(b->cfg_stride_i, j->stride);
     tb_set(b->cfg_nhwc_i, j->int8);
+    tb_set(b->cfg_wide_i, j->wide);
     tb_set(b->job_nch_i, j->channels);
     tb_set(b->job_cnt_i, j->count);
 }
@@ -157,6 +164,7 @@ static void drive_job(const unit *u, bench *b) {
         tb_set(b->cfg_cstep_i, tb_rng_u32(&b->rng));
         tb_set(b->cfg_stride_i, tb_rng_u32(&b->rng) & 0x3fffu);
         tb_set(b->cfg_nhwc_i, tb_rng_u32(&b->rng) & 1u);
+        tb_set(b->cfg_wide_i, unit_int16(&b->rng_wide, (int)unit_knob(u, "int16")));
     }
     tb_set(b->job_valid_i, b->job_on);
 }
@@ -225,6 +233,7 @@ static void play_steady(unit *u, bench *b) {
 static int run(unit *u) {
     bench *b = (bench *)u->state;
     b->rng = unit_stream(u, "shape");
+    b->rng_wide = unit_stream(u, "int16");
     b->job_stall = unit_stall_make(u, "job");
     b->req_stall = unit_stall_make(u, "req");
     b->dat_stall = unit_stall_make(u, "dat");

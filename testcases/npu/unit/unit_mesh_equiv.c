@@ -42,7 +42,7 @@ static uint32_t flip_next(flip *f) {
     return f->value;
 }
 
-#define PORTS en_i, wgt_p_i, wgt_i, sel_i, act0_i, act1_i, fast_o[2], pack_o[2], struct_o[2]
+#define PORTS en_i, wgt_p_i, wgt_i, sel_i, act0_i, act1_i, fast_o[2], pack_o[2], wide_o[2], struct_o[2]
 typedef struct bench {
     TB_PORTS(ports, PORTS);
 } bench;
@@ -57,14 +57,17 @@ static void drive_data(const bench *s, tb_rng *rng, int kind) {
 }
 
 static void compare(unit *u, const bench *s) {
-    int32_t fast[NPU_CFG_N], pack[NPU_CFG_N], net[NPU_CFG_N];
+    int32_t fast[NPU_CFG_N], pack[NPU_CFG_N], wide[NPU_CFG_N], net[NPU_CFG_N];
     for (uint32_t j = 0; j < 2 && unit_ok(u); j++) {
         unit_get_slice(s->fast_o[j], 0, fast, sizeof fast);
         unit_get_slice(s->pack_o[j], 0, pack, sizeof pack);
+        unit_get_slice(s->wide_o[j], 0, wide, sizeof wide);
         unit_get_slice(s->struct_o[j], 0, net, sizeof net);
         unit_compare(u, fast, net, N, "stream %" PRIu32 ", cycle %" PRIu64 " (actual: mesh, expected: mesh_struct)", j,
                      u->cycle);
         unit_compare(u, pack, net, N, "stream %" PRIu32 ", cycle %" PRIu64 " (actual: PackMul, expected: mesh_struct)",
+                     j, u->cycle);
+        unit_compare(u, wide, net, N, "stream %" PRIu32 ", cycle %" PRIu64 " (actual: EnInt16, expected: mesh_struct)",
                      j, u->cycle);
     }
 }

@@ -24,6 +24,7 @@ static const tb_knob knobs[] = {
     {"pixels", 1, 1500, TB_KNOB_UNIFORM, NULL, NULL, "most output pixels"},
     {"channels", 1, 100, TB_KNOB_UNIFORM, NULL, NULL, "most output channels"},
     {"group", 1, 255, TB_KNOB_SMALL, NULL, NULL, "most tiles written back together"},
+    UNIT_INT16_KNOB,
     {"values", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: factors and biases are any floats"},
     UNIT_STALL_KNOB("task", "percent of cycles in which a task, its factors or its end wait"),
     UNIT_STALL_KNOB("tile", "percent of cycles without a new tile"),
@@ -75,6 +76,7 @@ typedef struct bench {
     uint32_t tile_task; /* next tile to arrive */
     npu_score_post_walk tile_walk;
     uint32_t tile_sub;
+    bool tile_half; /* INT16: the second half of the tile is next */
     uint64_t arrived;
     int32_t ring[32][RING_WORDS][4]; /* column, word */
     uint32_t par[2][PAR_WORDS][4];
@@ -118,10 +120,14 @@ static void drive_tile(bench *b) {
     const uint32_t slot = (uint32_t)(b->arrived % RING_TILES);
     const size_t tile = (size_t)b->tile_walk.ob * w->order.tiles + b->tile_walk.tile + b->tile_sub;
     for (uint32_t col = 0; col < N; col++) {
-        const int32_t *src = &w->sums[(tile * N + col) * POST_TILE];
+        const int32_t *src = &w->sums[(tile * N + col) * POST_WORDS + (b->tile_half ? POST_TILE : 0)];
         memcpy(b->ring[col][slot * (N / 2)], src, POST_TILE * sizeof *src);
     }
     b->arrived++;
+    b->tile_half = w->order.t.wide && !b->tile_half;
+    if (b->tile_half) {
+        return;
+    }
     if (++b->tile_sub == npu_score_post_walk_tiles(&w->order, &b->tile_walk)) {
         b->tile_sub = 0;
         npu_score_post_walk_next(&w->order, &b->tile_walk);
@@ -142,10 +148,11 @@ static void drive_psum(bench *b, uint32_t c) {
     int32_t beat[4];
     tb_rng_fill(&b->rng_data, beat, sizeof beat);
     const read *r = &h->reads[h->got % READS];
-    const uint32_t pitch = w->order.t.psum_cstep, pixel = r->offset % pitch / 4, channel = r->offset / pitch;
+    const uint32_t pitch = w->order.t.psum_cstep, half = r->offset % pitch / 4, channel = r->offset / pitch;
+    const size_t pixels = (size_t)w->order.pixels << w->order.t.wide; /* int32 of a channel */
     for (uint32_t i = 4 * h->beat; h->psum_on && i < 4 * h->beat + 4 && i < r->bytes / 4; i++) {
-        const size_t at = (size_t)channel * w->order.pixels + pixel + i;
-        beat[i % 4] = at < (size_t)w->order.t.oc * w->order.pixels ? w->psums[at] : 0;
+        const size_t at = channel * pixels + half + i;
+        beat[i % 4] = at < w->order.t.oc * pixels ? w->psums[at] : 0;
     }
     unit_set_slice(b->psum_i, 16 * c, beat, 16);
 }
@@ -313,7 +320,8 @@ static int run(unit *u) {
     const post_limits limits = {.pixels = (uint64_t)unit_knob(u, "pixels"),
                                 .channels = (uint64_t)unit_knob(u, "channels"),
                                 .group = (uint64_t)unit_knob(u, "group"),
-                                .hard = unit_knob(u, "values") != 0};
+                                .hard = unit_knob(u, "values") != 0,
+                                .int16 = (int)unit_knob(u, "int16")};
     for (uint32_t i = 0; i < b->tasks && rc == 0; i++) {
         rc = post_work_make(&b->w[i], &limits, &b->rng, &b->rng_data);
     }

@@ -1,4 +1,4 @@
-/* dut: requant each Chan=0,1 shared: out_scale_i quant_i pitch_i single_i */
+/* dut: requant each Chan=0,1 shared: out_scale_i quant_i wide_i pitch_i single_i */
 /*
  * The requantisers of both channels on runs of blocks. The bench models post: it announces blocks, then feeds their
  * results in passes, never more passes in flight than the gather buffer has slots.
@@ -11,13 +11,14 @@
 #define N ((uint32_t)NPU_CFG_N)
 #define COLS (N >= 16 ? 4u : N / 4)
 #define SLOTS (N >= 16 ? 8u : 16u)
-#define WORDS (N / 4) /* of a pass */
+#define WORDS (N / 4) /* of a pass; INT16: twice as many */
 #define RING 16u      /* more blocks than can be between the announcement and their last result */
 
 static const tb_knob knobs[] = {
     {"runs", 1, 1000, TB_KNOB_UNIFORM, NULL, NULL, "runs (tasks)"},
     {"blocks", 1, 500, TB_KNOB_SMALL, NULL, NULL, "most blocks of a run"},
     {"values", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: results and scales are any floats"},
+    UNIT_INT16_KNOB,
     {"ragged", 0, 100, TB_KNOB_SMALL, NULL, NULL, "percent of blocks with missing pixels or channels"},
     {"ahead", 1, 8, TB_KNOB_SMALL, NULL, NULL, "blocks that may be announced before their results arrive"},
     UNIT_STALL_KNOB("blk", "percent of cycles without a block on offer"),
@@ -55,22 +56,25 @@ typedef struct chan {
 } chan;
 
 #define PORTS                                                                                                          \
-    out_scale_i, quant_i, pitch_i, single_i, blk_valid_i, blk_ready_o, blk_addr_i, blk_npix_i, blk_nch_i, blk_last_i,  \
-        in_valid_i, in_data_i, pop_o, idle_o, wr_req_ready_i, wr_ready_i
+    out_scale_i, quant_i, wide_i, pitch_i, single_i, blk_valid_i, blk_ready_o, blk_addr_i, blk_npix_i, blk_nch_i,      \
+        blk_last_i, in_valid_i, in_data_i, pop_o, idle_o, wr_req_ready_i, wr_ready_i
 typedef struct bench {
     TB_PORTS(ports, PORTS);
     uint32_t pitch, step; /* channels of a pass */
+    bool wide;            /* INT16 */
     chan ch[2];
-    tb_rng rng, rng_data;
+    tb_rng rng, rng_data, rng_wide;
 } bench;
 
 /* ---- blocks ---- */
 
 /* Results around the clamps and halves of INT8, or any float. */
 static uint32_t draw_result(const unit *u, bench *b) {
-    const float real = tb_rng_f32_range(&b->rng_data, -150.0f, 150.0f);
+    const float most = b->wide ? 40000.0f : 150.0f;
+    const float real = tb_rng_f32_range(&b->rng_data, -most, most);
     const uint32_t hard = tb_rng_f32_hard(&b->rng_data);
-    const uint32_t half = cm_fp_mul(cm_fp_i32_to_f32((int32_t)(hard >> 24) - 128), 0x3f000000u);
+    const uint32_t half =
+        cm_fp_mul(cm_fp_i32_to_f32((int32_t)(hard >> (b->wide ? 16 : 24)) - (b->wide ? 32768 : 128)), 0x3f000000u);
     uint32_t bits;
     memcpy(&bits, &real, 4);
     return unit_knob(u, "values") ? hard : (hard & 7u) == 0 ? half : bits;
@@ -82,7 +86,7 @@ static void make_block(const unit *u, bench *b, uint32_t c) {
     const uint64_t ragged = (uint64_t)unit_knob(u, "ragged");
     h->left--;
     k->last = h->left == 0;
-    k->addr = tb_rng_u32(&b->rng) & ~(N - 1);
+    k->addr = tb_rng_u32(&b->rng) & ~((N << b->wide) - 1);
     k->npix = tb_rng_chance(&b->rng, (uint32_t)ragged, 100) ? (uint32_t)tb_rng_range(&b->rng, 1, 2 * N) : 2 * N;
     k->nch = tb_rng_chance(&b->rng, (uint32_t)ragged, 100) ? (uint32_t)tb_rng_range(&b->rng, 1, N) : N;
     for (uint32_t i = 0; i < N * N; i++) {
@@ -118,7 +122,8 @@ static void drive_word(bench *b, uint32_t c) {
     tb_rng_fill(&b->rng_data, words, sizeof words);
     const block *k = &h->ring[h->fed % RING];
     for (uint32_t j = 0; h->in_on && j < b->step; j++) {
-        memcpy(&words[4 * j], &k->y[(h->pass + j) * N + 4 * h->word], 16);
+        const uint32_t run = b->wide ? 2 : 4;
+        memcpy(&words[4 * j], &k->y[(h->pass + j) * N + run * h->word], 4 * run);
     }
     unit_set_slice(b->in_data_i, 16 * COLS * c, words, 16 * COLS);
 }
@@ -127,7 +132,7 @@ static void sample_input(bench *b, uint32_t c) {
     chan *h = &b->ch[c];
     if (h->in_on) {
         h->used += h->word == 0;
-        if (++h->word == WORDS) {
+        if (++h->word == WORDS << b->wide) {
             h->word = 0;
             h->pass += b->step;
             h->fed += h->pass == N;
@@ -168,10 +173,13 @@ static void run_task(unit *u, bench *b) {
     memcpy(&bits, &scale, 4);
     bits = any ? hard : tb_rng_chance(&b->rng, 1, 3) ? 0x3f800000u : bits;
     b->pitch = tb_rng_chance(&b->rng, 1, 2) ? N : N * (uint32_t)tb_rng_range(&b->rng, 2, 40);
+    b->wide = unit_int16(&b->rng_wide, (int)unit_knob(u, "int16"));
+    b->pitch <<= b->wide;
     const bool single = tb_rng_chance(&b->rng, 1, 3);
     b->step = single ? 1 : COLS;
     tb_set(b->out_scale_i, bits);
     tb_set(b->quant_i, tb_rng_chance(&b->rng, 1, 2) ? 0 : tb_rng_u32(&b->rng) & 0x3ffu);
+    tb_set(b->wide_i, b->wide);
     tb_set(b->pitch_i, b->pitch);
     tb_set(b->single_i, single);
     const uint32_t blocks = (uint32_t)tb_rng_range(&b->rng, 1, (uint64_t)unit_knob(u, "blocks"));
@@ -184,6 +192,7 @@ static void run_task(unit *u, bench *b) {
 static void setup(unit *u, bench *b) {
     b->rng = unit_stream(u, "shape");
     b->rng_data = unit_stream(u, "values");
+    b->rng_wide = unit_stream(u, "int16");
     for (uint32_t c = 0; c < 2; c++) {
         chan *h = &b->ch[c];
         h->blk_stall = unit_stall_make(u, "blk");

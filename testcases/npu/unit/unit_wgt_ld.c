@@ -26,6 +26,7 @@ static const tb_knob knobs[] = {
     {"none", 0, 100, TB_KNOB_SMALL, NULL, NULL, "percent of tasks without weights"},
     {"resident", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of tasks with resident weights"},
     {"keep", 0, 100, TB_KNOB_UNIFORM, NULL, NULL, "percent of tasks after these that keep them"},
+    UNIT_INT16_KNOB,
     {"hoard", 0, 1, TB_KNOB_UNIFORM, NULL, NULL, "1: a bank is released only when the next block is in the other one"},
     UNIT_STALL_KNOB("task", "percent of cycles without a task on offer"),
     UNIT_STALL_KNOB("req", "percent of cycles in which a request waits"),
@@ -65,7 +66,7 @@ typedef struct bench {
     uint64_t released;          /* cycle of the last release of a resident task */
     side side[2];
     unit_stall use_stall;
-    tb_rng rng, memory;
+    tb_rng rng, memory, rng_wide;
 } bench;
 
 /* The weight at an address: no two addresses of a case share a pattern. */
@@ -84,13 +85,14 @@ static bool resident(const cm_gemm_task *t) {
 /* Shape of a task that is not kept. */
 static void draw_shape(const unit *u, bench *b, cm_gemm_task *t) {
     const bool deep = t->op != 1; /* a depthwise task has one word for each tap */
-    const uint32_t most = tb_min_u32((uint32_t)unit_knob(u, "words"), BANK_WORDS) / (deep ? N : 1);
+    t->wide = unit_int16(&b->rng_wide, (int)unit_knob(u, "int16"));
+    const uint32_t most = tb_min_u32((uint32_t)unit_knob(u, "words"), BANK_WORDS) / (deep ? N : 1) >> t->wide;
     const bool full = tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "full"), 100);
     const uint32_t steps = most < 1 ? 1 : full ? most : (uint32_t)tb_rng_small(&b->rng, 1, most); /* kw*kh*ICB */
     t->kw = (uint32_t)tb_rng_small(&b->rng, 1, tb_min_u32(steps, 255));
     t->kh = (uint32_t)tb_rng_small(&b->rng, 1, tb_min_u32(steps / t->kw, 255));
     const uint32_t icb = deep ? steps / t->kw / t->kh : 1;
-    const uint32_t words = t->kw * t->kh * icb * (deep ? N : 1);
+    const uint32_t words = (t->kw * t->kh * icb * (deep ? N : 1)) << t->wide;
     uint32_t ocb = (uint32_t)tb_rng_small(&b->rng, 1, tb_min_u32((uint32_t)unit_knob(u, "blocks"), 1024 / N));
     t->wgt_res = tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "resident"), 100);
     t->wgt_keep = false;
@@ -112,6 +114,7 @@ static void draw_task(const unit *u, bench *b, uint32_t number) {
     if (number > 0 && resident(&b->t[number - 1]) && tb_rng_chance(&b->rng, (uint32_t)unit_knob(u, "keep"), 100)) {
         const cm_gemm_task *before = &b->t[number - 1];
         t->op = before->op;
+        t->wide = before->wide;
         t->wgt_addr = before->wgt_addr;
         t->kw = before->kw;
         t->kh = before->kh;
@@ -257,6 +260,7 @@ static bool finished(const bench *b) {
 static void play(unit *u, bench *b) {
     b->rng = unit_stream(u, "shape");
     b->memory = unit_stream(u, "memory");
+    b->rng_wide = unit_stream(u, "int16");
     b->use_stall = unit_stall_make(u, "use");
     b->tasks = (uint32_t)unit_knob(u, "tasks");
     for (uint32_t i = 0; i < b->tasks; i++) {

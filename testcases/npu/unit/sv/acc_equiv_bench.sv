@@ -19,6 +19,8 @@ module acc_equiv_bench #(
 );
 
   logic [32*N-1:0] fast0, fast1, struct0, struct1;
+  logic wide_i;
+  assign wide_i = 1'b0;
 
   acc #(
     .N(N)

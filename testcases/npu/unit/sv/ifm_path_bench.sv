@@ -85,6 +85,7 @@ module ifm_path_bench #(
       .cfg_cstep_i(task_i.ifm_cstep),
       .cfg_stride_i(job_stride),
       .cfg_nhwc_i(task_i.nhwc_in),
+      .cfg_wide_i(1'b0),
       .job_valid_i(job_valid[ch]),
       .job_ready_o(job_ready[ch]),
       .job_addr_i(job_addr),
