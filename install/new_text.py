@@ -2,7 +2,7 @@
 
 MAKEFILE = """# make help shows what there is. TANDEM: the command of an installation.
 TANDEM ?= tandem
-include $(shell $(TANDEM) --where)/tandem.mk
+%(structs)sinclude $(shell $(TANDEM) --where)/tandem.mk
 """
 
 SMOKE = """# smoke: registers before and after a reset, on every bus timing; nothing is sent into streams.

@@ -3,7 +3,8 @@
 #   tandem_program(TARGET TOP module RTL file... SOURCES file... [PARAMS Name=value...] [VERILATOR_ARGS arg...] [TRACE])
 #
 # a program: the design Verilated (verilate() of Verilator's own package), its ports as a table for C, the C sources and
-# the framework. TRACE: with FST waveforms.
+# the framework. TRACE: with FST waveforms. Where the folder has designs/NAME/design, its scoreboards are in
+# design_boards.h.
 get_filename_component(TANDEM_ROOT "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 find_package(verilator REQUIRED HINTS $ENV{VERILATOR_ROOT} ${VERILATOR_ROOT} /usr/share/verilator)
 
@@ -40,6 +41,17 @@ function(tandem_program TARGET)
     WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" RESULT_VARIABLE failed)
   if(failed)
     message(FATAL_ERROR "tandem_program(${TARGET}): no table of the ports of ${T_TOP}")
+  endif()
+  file(GLOB descriptions "${CMAKE_CURRENT_SOURCE_DIR}/designs/*/design")
+  if(descriptions)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${descriptions})
+    execute_process(COMMAND ${CMAKE_COMMAND} -E env "TANDEM_PROJECT=${CMAKE_CURRENT_SOURCE_DIR}" DESIGNS=
+      /usr/bin/python3 "${TANDEM_ROOT}/share/tandem/design.py" boards
+      OUTPUT_FILE "${folder}/design_boards.h" RESULT_VARIABLE failed)
+    if(failed)
+      message(FATAL_ERROR "tandem_program(${TARGET}): the description of ${CMAKE_CURRENT_SOURCE_DIR} was not read")
+    endif()
+    target_include_directories(${TARGET} PRIVATE "${folder}" "${CMAKE_CURRENT_SOURCE_DIR}")
   endif()
   target_sources(${TARGET} PRIVATE "${folder}/shim.cpp")
   target_compile_features(${TARGET} PRIVATE cxx_std_17)

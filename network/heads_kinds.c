@@ -94,6 +94,11 @@ static void found_by_distance(net_decoded *d, const view *box, uint32_t cell, ui
 
 /* ---- NanoDet: for each stride a blob of class probabilities and one of distances, a row for each cell ---- */
 
+/* Rows and columns; of an ONNX model with a batch of one as its outermost dimension. */
+static bool is_matrix(const net_shape *s) {
+    return s->dims == 2 || (s->dims == 3 && s->c == 1);
+}
+
 static bool nanodet_fit(net_heads *heads, const net_graph *g) {
     static const uint32_t strides[4] = {8, 16, 32, 64};
     for (int i = 0; i < 4; i++) {
@@ -102,7 +107,7 @@ static bool nanodet_fit(net_heads *heads, const net_graph *g) {
         uint32_t hits = 0;
         for (uint32_t k = 0; k < g->num_outputs; k++) {
             const net_shape *s = net_head_output(g, k);
-            if (s->dims == 2 && s->h == c.w * c.h && hits++ < 2) {
+            if (is_matrix(s) && s->h == c.w * c.h && hits++ < 2) {
                 hit[hits - 1] = k;
             }
         }
@@ -333,7 +338,7 @@ static bool v8_fit(net_heads *heads, const net_graph *g, uint32_t box) {
         grid c = grid_of(net_head_input(g), stride);
         cells += c.w * c.h;
     }
-    bool fits = g->num_outputs == 1 && s->dims == 2 && (s->w == cells || s->h == cells) && s->w + s->h - cells > box;
+    bool fits = g->num_outputs == 1 && is_matrix(s) && (s->w == cells || s->h == cells) && s->w + s->h - cells > box;
     return fits && net_head_level(heads, 8, 0, 0, s->w + s->h - cells - box, cells);
 }
 
@@ -379,6 +384,58 @@ static void yolov8_dfl_decode(const net_heads *heads, const net_graph *g, const 
     }
 }
 
+/* ---- YOLOv5, YOLOv7 and YOLOX as exported to ONNX: rows of middle, width, height, object and classes ---- */
+
+static bool rows_fit(net_heads *heads, const net_graph *g, uint32_t boxes) {
+    const net_shape *s = net_head_output(g, 0);
+    uint32_t cells = 0;
+    for (uint32_t stride = 8; stride <= 32; stride *= 2) {
+        grid c = grid_of(net_head_input(g), stride);
+        cells += c.w * c.h;
+    }
+    return g->num_outputs == 1 && is_matrix(s) && s->h == cells * boxes && s->w > 5 &&
+           net_head_level(heads, 8, 0, 0, s->w - 5, s->h);
+}
+
+static bool yolov5_rows_fit(net_heads *heads, const net_graph *g) {
+    return rows_fit(heads, g, 3);
+}
+
+static bool yolox_fit(net_heads *heads, const net_graph *g) {
+    return rows_fit(heads, g, 1);
+}
+
+static void found_row(net_decoded *d, const view *v, uint32_t row, uint32_t classes, const float box[4]) {
+    uint32_t best = best_of(v, row, 5, classes);
+    found(d, value(v, row, 4) * value(v, row, 5 + best), best + 1, box[0] - box[2] * 0.5f, box[1] - box[3] * 0.5f,
+          box[0] + box[2] * 0.5f, box[1] + box[3] * 0.5f);
+}
+
+/* Boxes in pixels. */
+static void yolov5_rows_decode(const net_heads *heads, const net_graph *g, const float *const *output, net_decoded *d) {
+    view v = rows_view(output[0], net_head_output(g, 0)->w);
+    for (uint32_t row = 0; row < heads->rows; row++) {
+        const float box[4] = {value(&v, row, 0), value(&v, row, 1), value(&v, row, 2), value(&v, row, 3)};
+        found_row(d, &v, row, heads->classes, box);
+    }
+}
+
+/* Middles in cells from that of the row, logarithms of the sides in cells. */
+static void yolox_decode(const net_heads *heads, const net_graph *g, const float *const *output, net_decoded *d) {
+    view v = rows_view(output[0], net_head_output(g, 0)->w);
+    uint32_t row = 0;
+    for (uint32_t stride = 8; stride <= 32; stride *= 2) {
+        grid c = grid_of(d->input, stride);
+        for (uint32_t cell = 0; cell < c.w * c.h; cell++, row++) {
+            const float side = (float)stride;
+            const float box[4] = {(value(&v, row, 0) + (float)(cell % c.w)) * side,
+                                  (value(&v, row, 1) + (float)(cell / c.w)) * side, expf(value(&v, row, 2)) * side,
+                                  expf(value(&v, row, 3)) * side};
+            found_row(d, &v, row, heads->classes, box);
+        }
+    }
+}
+
 const net_head_op net_head_ops[] = {
     {"nanodet", "class probabilities and distances of strides 8, 16, 32 (64), a row for each cell", NULL, nanodet_fit,
      nanodet_decode},
@@ -392,5 +449,9 @@ const net_head_op net_head_ops[] = {
     {"yolov8", "one output, 4 + classes values for each cell of strides 8, 16, 32", NULL, yolov8_fit, yolov8_decode},
     {"yolov8-dfl", "one output, 64 + classes values for each cell of strides 8, 16, 32", NULL, yolov8_dfl_fit,
      yolov8_dfl_decode},
+    {"yolov5-rows", "one output, 5 + classes values for each of three boxes of cells of strides 8, 16, 32", NULL,
+     yolov5_rows_fit, yolov5_rows_decode},
+    {"yolox", "one output, a row of 5 + classes values for each cell of strides 8, 16, 32", NULL, yolox_fit,
+     yolox_decode},
     {0},
 };

@@ -16,8 +16,9 @@ signal of the module's body, +PORT.FIELD one field of a packed struct, as PORT w
 32 bits wide, +NAME=not(SIGNAL) a signal of one bit inverted, bit(SIGNAL) as it is: +rst_ni=not(rst) is the reset that
 checks look at. KIND is the name by which checks find the tap (default: the module's).
 
-A line `near: NAME NAME ...` says which signals of taps are looked at in every cycle. The file of --near has their
-names, one a line, for tap_alias.py, which puts them side by side in memory, in this order.
+A line `near: NAME NAME ...` says which signals of taps are looked at in every cycle: of all kinds, of one (KIND.NAME),
+or a port of the design. The file of --near has these names, one a line, for tap_alias.py, which puts the signals side
+by side in memory, in this order.
 
 --registers: C files that read registers of the design by name. Those of their string literals that end in _q become
 readable in every listed module and in its parts that has such a register. They are variables of the model in any case,

@@ -6,8 +6,8 @@ same files, weights from a seed and one input.
     python3 tools/ncnn_networks.py SITE a.param b.param@WxHxC ...
 
 Prints a line for each network: the largest error in FP32 over the largest value, the ratio of ncnn's INT8 outputs to
-the difference in dB, and that of FP32 to the error of INT8. Of detection layers their inputs are compared, as few random
-boxes are better than others. Needs `make python`."""
+the difference in dB, and that of FP32 to the error of INT8. Of detection layers their inputs are compared, as few
+random boxes are better than others. Needs `make python`."""
 
 import argparse
 import os

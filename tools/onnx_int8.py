@@ -6,8 +6,8 @@
     python3 tools/onnx_int8.py SITE --model a.onnx --shape x=1,3,224,224     # a float model of one's own
 
 The network (convolutions, a depthwise and a pointwise one, pooling, a residual sum, an inner product) has seeded
-weights. Exit status 1 when a value of it is more than one step of the output off. Models of one's own are only reported,
-beside what onnxruntime gives without its graph optimisations: column `without`."""
+weights. Exit status 1 when a value of it is more than one step of the output off. Models of one's own are only
+reported, beside what onnxruntime gives without its graph optimisations: column `without`."""
 
 import argparse
 import os

@@ -41,8 +41,9 @@ static int complete(const detect_options *d) {
 /* -1: help was printed. */
 static int parse(detect_options *d, int argc, char **argv) {
     static const char *const devices[] = {"cpu", "model", "rtl", "tandem", NULL};
-    static const char *const kinds[] = {"yolov5",     "nanodet",        "scrfd",  "retinaface", "ultraface",
-                                        "fastestdet", "yolo-fastestv2", "yolov8", "yolov8-dfl", NULL};
+    static const char *const kinds[] = {"yolov5",     "nanodet",     "scrfd",          "retinaface",
+                                        "ultraface",  "fastestdet",  "yolo-fastestv2", "yolov8",
+                                        "yolov8-dfl", "yolov5-rows", "yolox",          NULL};
     photos_options *o = &d->base;
     const char *files[2] = {NULL, NULL};
     opt_list words = {.item = files, .most = 2}, images = {.item = o->input, .most = (size_t)argc};
@@ -64,8 +65,8 @@ static int parse(detect_options *d, int argc, char **argv) {
             &d->anchors),
         OPT(TEXT, "--head", "KIND",
             "outputs are those of this kind of network, without such a layer: nanodet, scrfd, retinaface, ultraface,\n"
-            "fastestdet, yolo-fastestv2, yolov8 (boxes in pixels, as exported to ONNX), yolov8-dfl (ncnn's), or\n"
-            "yolov5 with --anchors; scores as with --anchors",
+            "fastestdet, yolo-fastestv2, yolov8, yolov5-rows (boxes in pixels, as exported to ONNX), yolox,\n"
+            "yolov8-dfl (ncnn's), or yolov5 with --anchors; scores as with --anchors",
             &d->head, .words = kinds),
         OPT(TEXT, "--table", "FILE", "calibration table: the float layers that it names run in INT8", &o->table),
         OPT(TEXT, "--device", "cpu|model|rtl|tandem", "where (default cpu)", &o->device, .words = devices),

@@ -73,6 +73,9 @@ const char *tb_report_checks_text(const tb_report *r) {
     if (!r->story->has_checks) {
         return "this build does not check single units (one of KIND=tap does)";
     }
+    if (r->story->checks > 0) { /* in the same cycle, or later */
+        return "checks of units failed, too (below)";
+    }
     return r->story->no_checks ? "the checks of the units were off (--no-checks)" : "no check of a unit failed";
 }
 
