@@ -541,7 +541,8 @@ def test_a_run_that_is_stopped_ends_its_jobs(tmp_path, monkeypatch):
     args = argparse.Namespace(jobs=1, total=0, tries=2, all_checks=False, out=str(tmp_path), cycles=0, seconds=20)
     (tmp_path / "slow").write_text(f"#!/bin/sh\ntouch {tmp_path}/began\nsleep 100\n")
     (tmp_path / "slow").chmod(0o755)
-    runner = qualify_run.Runner([{"id": 1, "module": "m"}], [qualify_run.Job("unit", "slow", [str(tmp_path / "slow")])], args)
+    slow = qualify_run.Job("unit", "slow", [str(tmp_path / "slow")])
+    runner = qualify_run.Runner([{"id": 1, "module": "m"}], [slow], args)
 
     def stop():
         while not (tmp_path / "began").exists():
