@@ -117,7 +117,7 @@ def make(args):
     included = find_included(args, said)
     args.beside = sorted({os.path.dirname(f) or "." for f in args.rtl}) if included else []
     top = args.top or new_rtl.find_top(args.rtl, said)
-    ports = new_ports.read(args.rtl, top, args.include + args.beside, args.param, args.verilator)
+    ports = new_ports.read(args.rtl, top, args.include + args.beside, args.param, args.verilator, said)
     design = new_ports.Design(ports, said, args.memory, args.registers, new_rtl.Rtl(args.rtl), top,
                               args.clock, args.reset)
     design.connect_streams(args.through)

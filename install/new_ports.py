@@ -27,6 +27,8 @@ APB = ("psel", "penable", "paddr", "pwrite", "pwdata", "prdata", "pready", "pslv
 UNROLL = ["--unroll-count", "1024"]  # as tandem.mk: Verilator 5.006 refuses longer loops that assign to arrays
 # what a valid may be called, and the ready of each
 READY = {"tvalid": ("tready", "ready"), "valid": ("ready", "tready", "accept", "rdy"), "vld": ("rdy", "ready")}
+# payload of a handshake without a prefix
+BARE = re.compile(r"(data|payload|addr|address|last|user|id|tag|strb|strobe|keep|dest)(_|$)")
 # a slave with such a prefix has registers
 REGISTERS = re.compile(r"(^|_)(cfg|conf|config|csr|ctrl|control|regs?|registers?)(_|$)")
 # lines that nobody pulls down are high
@@ -72,19 +74,24 @@ def payload_names(payload):
     return names if len(names) <= 16 else list(dict.fromkeys(n.partition(".")[0] for n in names))
 
 
-def read(files, top, includes, params, verilator):
+def read(files, top, includes, params, verilator, said):
     """Ports in their order. The header of the Verilated class has them, the same in every version from 4 on."""
     with tempfile.TemporaryDirectory() as folder:
         # warnings are for whoever lints the design; here only what Verilator refuses counts
         design = ["--top-module", top] + UNROLL + ["-I" + i for i in includes] + ["-G" + p for p in params]
         design += list(files)
-        try:
-            done = subprocess.run([verilator, "--cc", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop",
-                                   "--Mdir", folder] + design, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  text=True)
-        except OSError as err:
-            raise Bad("%s: %s" % (verilator, err.strerror)) from None
-        if done.returncode != 0:
+        for trace in (["--trace-fst", "--trace-structs"], ["--trace-fst"]):
+            try:
+                done = subprocess.run([verilator, "--cc", "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop",
+                                       "--Mdir", folder] + trace + design, stdout=subprocess.PIPE,
+                                      stderr=subprocess.STDOUT, text=True)
+            except OSError as err:
+                raise Bad("%s: %s" % (verilator, err.strerror)) from None
+            if done.returncode == 0:
+                break
+            if len(trace) > 1:
+                said.append("waveforms without the fields of structs, which this Verilator refuses (Makefile)")
+        else:
             lines = [line for line in done.stdout.splitlines() if line.startswith("%Error")]
             raise Bad("Verilator refuses the sources: %s" % (lines or [done.stdout.strip()])[0])
         with open(os.path.join(folder, "Vtop.h"), encoding="utf-8") as src:
@@ -352,7 +359,32 @@ class Design:
             self.said.append("%s: %s%s %s the design, %d bits of payload%s" % (
                 place, several, kind, way, sum(p.width for p in payload) // valid.width,
                 ", whose first 16 signals are used" if cut else ""))
+        self.find_bare_streams()
         self.streams.sort(key=lambda s: self.ports.index(s["valid"]))
+
+    def find_bare_streams(self):
+        """Names without a prefix, valid_i and ready_o, valid_o and ready_i, and the data beside them."""
+        for valid in self.ports:
+            count = valid.width  # of streams in the same vectors
+            if valid.role is not None or valid.plain not in ("valid", "vld") or count > 32:
+                continue
+            ready = next((p for w in READY[valid.plain] for p in self.ports
+                          if p.role is None and p.plain == w and p.input != valid.input and p.width == count), None)
+            if ready is None and (valid.input or count > 1):
+                continue
+            payload = [p for p in self.ports if p.role is None and p.input == valid.input and BARE.match(p.plain) and
+                       p.width % count == 0]
+            for p in [valid] + ([ready] if ready else []) + payload:
+                p.role = "stream"
+            name, way = ("in", "into") if valid.input else ("out", "of")
+            kind = "valid/ready" if ready else "valid"
+            for i in range(count):
+                self.streams.append({"name": name + (str(i) if count > 1 else ""), "prefix": "", "kind": kind,
+                                     "valid": valid, "slice": i, "ready": ready, "payload": payload,
+                                     "source": not valid.input})
+            self.said.append("%s (%s): %s%s %s the design, %d bits of payload" % (
+                valid.name, name, "%d times " % count if count > 1 else "", kind, way,
+                sum(p.width for p in payload) // count))
 
     def ready_of(self, valid, prefix, word):
         """Of the other direction, behind the same prefix, or behind o_ where that is i_, and the other way round."""
@@ -378,7 +410,8 @@ class Design:
                     pair, ", ".join("%s (%s)" % (s["name"], "out" if s["source"] else "in") for s in self.streams)
                     or "none"))
             ends[1]["from"] = ends[0]["name"]
-            self.said.append("%s: what goes into %s comes out (scoreboard)" % (ends[1]["prefix"], ends[0]["name"]))
+            self.said.append("%s: what goes into %s comes out (scoreboard)" % (ends[1]["prefix"] or ends[1]["name"],
+                                                                            ends[0]["name"]))
         self.streams.sort(key=lambda s: s["source"])  # those into the design first
 
     def find_arbiters(self):

@@ -2,7 +2,7 @@
 
 MAKEFILE = """# make help shows what there is. TANDEM: the command of an installation.
 TANDEM ?= tandem
-include $(shell $(TANDEM) --where)/tandem.mk
+%(structs)sinclude $(shell $(TANDEM) --where)/tandem.mk
 """
 
 SMOKE = """# smoke: registers before and after a reset, on every bus timing; nothing is sent into streams.
@@ -147,7 +147,7 @@ BENCH_SHADOW_C = """                                .shadow_at = offsetof(device
                                 .shadow_size = 0x10000u,
 %s"""
 
-BURSTS = """/* Random bursts on every AXI slave of the design; read data are held against the shadow of its memory. */
+BURSTS = """/* Random bursts on every AXI slave of the design; read data are compared with the shadow of its memory. */
 static void send(device *dev, const tb_prog_run *run) {
     const uint32_t bytes = WINDOW < 128 ? WINDOW : 128; /* of the widest bus */
     const bool narrow = tb_knobs_get(run->knobs, "narrow") != 0;

@@ -312,8 +312,11 @@ class Project:
         knobs += text_of.KNOBS_BURSTS if self.shadows else ""
         knobs += text_of.KNOBS_MEMORY if self.masters else ""
         simple = (" wrap=0" if self.shadows else "") + (" answers=ordered" if self.masters else "")
+        structs = any(line.startswith("waveforms without") for line in self.said)
         files = {
-            "Makefile": text_of.MAKEFILE, ".gitignore": "build/\n", "designs/%s/design" % self.name: self.description(),
+            "Makefile": text_of.MAKEFILE % {"structs": "VFLAGS_STRUCTS :=\n" if structs else ""},
+            ".gitignore": "build/\n",
+            "designs/%s/design" % self.name: self.description(),
             "designs/%s/suites/smoke.suite" % self.name: text_of.SMOKE % {**named, "simple": simple},
             "designs/%s/suites/default.suite" % self.name: text_of.DEFAULT % named,
             "designs/%s/suites/closure.suite" % self.name: text_of.CLOSURE % named,

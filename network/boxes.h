@@ -66,8 +66,8 @@ typedef struct net_heads {
 /*
  * A kind by its name: nanodet, scrfd, retinaface, ultraface, fastestdet, yolo-fastestv2, yolov8, yolov8-dfl,
  * yolov5-rows, yolox, or yolov5, which needs anchors. anchors: as for net_heads_parse(), for yolov5 and (instead of
- * those for COCO) yolo-fastestv2; else NULL. Errors: NET_ERR_ARG (another name, anchors too many or missing),
- * NET_ERR_FORMAT.
+ * those for COCO) yolo-fastestv2; else NULL. Errors: NET_ERR_ARG (another name, anchors too many or
+ * missing), NET_ERR_FORMAT.
  */
 net_status net_heads_named(net_heads *heads, const char *kind, const char *anchors, net_error *err);
 

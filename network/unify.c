@@ -56,7 +56,7 @@ net_status net_unify_ranges(const net_graph *graph, float *lo, float *hi, net_er
     const bool ok = parent != NULL && range != NULL;
     for (uint32_t pass = 0; ok && pass < 2; pass++) {
         for (uint32_t i = 0; i < graph->num_layers; i++) {
-            if (!net_layer_quantizable(&graph->layer[i])) {
+            if (graph->layer[i].kind != NET_CONV && !net_layer_quantizable(&graph->layer[i])) {
                 continue;
             }
             float *r = range + 2 * (size_t)root_of(parent, graph->layer[i].in[0]);

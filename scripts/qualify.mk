@@ -32,7 +32,8 @@ qualify: ## sign-off | find mutants of the RTL that no check notices | \
 	  $(addprefix --include ,$($(DUT).include) $(call gen,$(DUT))) --sources $(RTL_ALL),:)
 
 qualify-replay: ## sign-off | the case that detects a mutant, with a waveform | \
-    DUT=, CFG=; MUTANT=number: it is built from its patch, build/[DUT/]qualify/mutant-N.fst
+    DUT=, CFG=; MUTANT=number: it is built from its patch and runs the case that decided about it; \
+    build/[DUT/]qualify/mutant-N.fst
 	$(if $(MUTANT),,$(error MUTANT=: expected the number of a mutant))
 	@$(PYTHON) scripts/qualify.py replay $(QUALIFY_OUT) $(MUTANT) --build $(BUILD)
 

@@ -177,7 +177,8 @@ def run(args):
     runner = Runner(mine, listed, args)
     ran = runner.run()
     whats = [job.what for job in listed]
-    compiled = held(args.out_build)
+    # a part of the jobs is a part of the programs
+    compiled = None if args.what or args.job else held(args.out_build)
     for m in mine:
         m.setdefault("verdict", "not-reached")
         if m["verdict"] == "not-reached" and compiled is not None and m["id"] not in compiled:

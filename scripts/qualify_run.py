@@ -125,12 +125,12 @@ class Runner:
         for process in list(self.running):
             os.killpg(process.pid, signal.SIGKILL)  # with its mutants
 
-    def run_job(self, number, ids, jobs):
+    def run_job(self, number, ids, jobs, part=0):
         """The job's result (run_job()), None: there is no time for it."""
-        job = self.jobs[number]
+        job, folder = self.jobs[number], os.path.join(self.args.out, "job-%d-%d" % (number, part))
         try:
             if not self.late():
-                return run_job(self.args, job, ids, os.path.join(self.args.out, "job-%d" % number), jobs, self.running)
+                return run_job(self.args, job, ids, folder, jobs, self.running)
         except Bad:
             if not self.stopped:
                 raise
@@ -197,8 +197,8 @@ class Runner:
 
     def run_mutants(self, item):
         """Mutants in one job."""
-        _, number, ids = item
-        start, result = time.monotonic(), self.run_job(number, ids, 1)
+        _, number, ids, part = item
+        start, result = time.monotonic(), self.run_job(number, ids, 1, part)
         if result is None:
             return
         found, times = result
@@ -249,7 +249,7 @@ class Runner:
                     ids[number].append(m["id"])
                     cost[number] += price
             wall += self.all_of("jobs %d to %d of each mutant" % (first + 1, min(first + size, tries)),
-                                self.run_mutants, [(cost[n], n, sorted(ids[n])) for n in ids])
+                                self.run_mutants, in_parts(cost, ids, self.args.jobs))
             first, size = first + size, size if first == 0 else 2 * size
         return wall
 
@@ -269,6 +269,17 @@ class Runner:
             spent = self.phases.setdefault(phase, {"design": 0.0, "mutants": 0.0})
             self.phases[phase] = {key: round(n, 1) for key, n in dict(spent, wall=wall).items()}
         return [self.ran[number] for number in sorted(self.ran)]
+
+
+def in_parts(cost, ids, jobs):
+    """[(cost, number of a job, mutants, part)]: where one job would keep one processor at work when the others have
+    ended its mutants are shared out; its own run without a mutant is repeated then."""
+    share = max(1, sum(cost.values()) // (4 * jobs))
+    work = []
+    for number, chosen in sorted(ids.items()):
+        parts = min(len(chosen), 1 + cost[number] // share)
+        work += [(cost[number] // parts, number, sorted(chosen)[part::parts], part) for part in range(parts)]
+    return work
 
 
 def clock(seconds):

@@ -8,8 +8,10 @@ VFLAGS_COMMON := --cc --assert -O3 $(VFLAGS_LOOPS) -Wno-lint -Wno-style -MMD --M
 # The initial state is random in all kinds but cov: it costs nothing but the constructor (tests/test_init_state.py:
 # nothing depends on it).
 VFLAGS_fast := --x-assign fast --x-initial unique
-VFLAGS_tap := --x-assign unique --x-initial unique --trace-fst --trace-structs
-VFLAGS_debug := --x-assign unique --x-initial unique --trace-fst --trace-structs
+# fields of structs in waveforms; empty where Verilator refuses it (5.006 with split_var)
+VFLAGS_STRUCTS ?= --trace-structs
+VFLAGS_tap := --x-assign unique --x-initial unique --trace-fst $(VFLAGS_STRUCTS)
+VFLAGS_debug := --x-assign unique --x-initial unique --trace-fst $(VFLAGS_STRUCTS)
 VFLAGS_san := --x-assign unique --x-initial unique
 # no random state here: from all zeros to a value at reset is one change at most, which is no toggle
 # (tb/sim/shim_impl.hpp)

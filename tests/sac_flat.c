@@ -1,6 +1,6 @@
 /*
- * sac_flat.c - driver and golden model of the shift-add engine behind a flat interface, for test_sac_numpy.py: one layer
- * through the driver's formats, with the model as the device.
+ * sac_flat.c - driver and golden model of the shift-add engine behind a flat interface, for test_sac_numpy.py: one
+ * layer through the driver's formats, with the model as the device.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -95,8 +95,8 @@ static sac_status run(sac_dev *dev, uint8_t *mem, const sac_task *t, const int8_
 }
 
 /*
- * One layer. build: W_VECTOR, C_VECTOR, N_VECTOR, pages; in [c][h][w], codes [n][c][kh][kw], d [c], param [n][B, sh, la,
- * lb, r, g], res and out [n][rows][columns]. The driver's status; -1: out of memory.
+ * One layer. build: W_VECTOR, C_VECTOR, N_VECTOR, pages; in [c][h][w], codes [n][c][kh][kw], d [c], param [n][B, sh,
+ * la, lb, r, g], res and out [n][rows][columns]. The driver's status; -1: out of memory.
  */
 int flat_layer(const uint32_t *build, const uint32_t *fields, const int8_t *in, const uint8_t *codes, const uint8_t *d,
                const int32_t *param, const int8_t *res, int8_t *out) {

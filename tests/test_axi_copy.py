@@ -215,7 +215,7 @@ def test_counters(program, tmp_path):
     """Traffic of each bus of a case, as JSON."""
     assert run(program, "--seed", 7, "copies=1", "len=100", "error=none", "--counters", tmp_path / "c").returncode == 0
     count = json.loads((tmp_path / "c").read_text())
-    assert set(count) == {"regs", "mem"} and count["mem"]["writes"]["bytes"] == 100
+    assert set(count) == {"regs", "mem", "irq_o"} and count["mem"]["writes"]["bytes"] == 100
     done = run(program, "--seed", 7, "copies=1", "--counters", "/none/c")
     assert done.returncode != 0 and "--counters /none/c: No such file" in done.stderr
 

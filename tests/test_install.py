@@ -394,6 +394,11 @@ def test_uses(prefix, tmp_path):
         assert line in said, (line, said)
     assert '{.clk = "tick", .rst_n = "por", .period = 10' in (tmp_path / "u/bench/bench.c").read_text()
     assert (tmp_path / "u/rtl/uses.svh").is_file()
+    said = tandem(prefix, "new", "bare", "--rtl", ROOT / "tests/install/stages.sv", "--top", "stage", "--through",
+                  "in=out", cwd=tmp_path)  # names without a prefix
+    assert "valid_i (in): valid/ready into the design, 8 bits" in said and "valid_o (out): valid/ready of the" in said
+    assert '{.name = "out", .valid = "valid_o", .ready = "ready_i", .source = true' in (
+        tmp_path / "bare/bench/bench.c").read_text()
     said = tandem(prefix, "new", "v", "--rtl", "src/uses.sv", "--link", "--clock", "fast=3", "--reset", "rst=high",
                   cwd=tmp_path)
     assert "reset rst, active high as --reset says" in said
@@ -403,6 +408,21 @@ def test_uses(prefix, tmp_path):
                        (["--clock", "fast=x"], "--clock fast: got 'x' behind ="),
                        (["--reset", "rst=up"], "--reset rst: got 'up' behind =")):
         assert line in tandem(prefix, "new", "w", "--rtl", "src/uses.sv", *args, cwd=tmp_path, status=2)
+
+
+def test_no_fields_in_waveforms(prefix, tmp_path):
+    """Sources that Verilator refuses with --trace-structs (5.006: split_var in pulp's cc_lzc) build without."""
+    picky = tmp_path / "picky"
+    picky.write_text('#!/bin/sh\ncase "$*" in *--trace-structs*) echo "%Error: refused"; exit 1 ;; esac\n'
+                     'exec verilator "$@"\n')
+    picky.chmod(0o755)
+    said = tandem(prefix, "new", "sp", "--rtl", ROOT / "tests/install/stages.sv", "--top", "stage", "--verilator",
+                  picky, cwd=tmp_path)
+    assert "waveforms without the fields of structs, which this Verilator refuses (Makefile)" in said
+    make(prefix, tmp_path / "sp", f"VERILATOR={picky}", "build")
+    makefile = tmp_path / "sp/Makefile"
+    makefile.write_text(makefile.read_text().replace("VFLAGS_STRUCTS :=\n", ""))
+    make(prefix, tmp_path / "sp", f"VERILATOR={picky}", "BUILD=other", "build", status=2)
 
 
 ACCESSES = """    for (uint32_t a = 0x400; a < 0x800; a += 0x84) { /* select 1; bit 9: the requester behind it */

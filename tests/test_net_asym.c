@@ -198,7 +198,7 @@ static void test_ranges(void **state) {
  * it. */
 static void test_unified(void **state) {
     (void)state;
-    static const char joined[] = "7767517\n15 18\n"
+    static const char joined[] = "7767517\n15 19\n"
                                  "Input in 0 1 x 0=8 1=8 2=4\n"
                                  "Convolution c1 1 1 x a 0=4 1=1 5=0 6=16\n"
                                  "Split s1 1 4 a a0 a1 a2 a3\n"

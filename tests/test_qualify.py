@@ -506,6 +506,14 @@ def test_order_of_jobs():
     assert runner.next_jobs({"id": 7, "module": "m"}, 9, worth) == [(99, 4), (5, 3), (10, 0)]
 
 
+def test_a_long_job_is_shared_out():
+    ids = {3: [5, 1, 9, 7], 4: [2], 8: [6]}
+    work = qualify_run.in_parts({3: 80, 4: 10, 8: 10}, ids, 2)
+    assert sorted(i for _, _, chosen, _ in work for i in chosen) == [1, 2, 5, 6, 7, 9]
+    assert [(n, part) for _, n, _, part in work] == [(3, 0), (3, 1), (3, 2), (3, 3), (4, 0), (8, 0)]
+    assert qualify_run.in_parts({3: 0}, {3: [1]}, 2) == [(0, 3, [1], 0)]
+
+
 def test_a_run_that_is_stopped(program, tmp_path, monkeypatch):
     """After a signal no job begins any more; what is known stands, and what was left out is named."""
     monkeypatch.setattr(qualify_run.signal, "signal", lambda number, call: None)
@@ -533,7 +541,8 @@ def test_a_run_that_is_stopped_ends_its_jobs(tmp_path, monkeypatch):
     args = argparse.Namespace(jobs=1, total=0, tries=2, all_checks=False, out=str(tmp_path), cycles=0, seconds=20)
     (tmp_path / "slow").write_text(f"#!/bin/sh\ntouch {tmp_path}/began\nsleep 100\n")
     (tmp_path / "slow").chmod(0o755)
-    runner = qualify_run.Runner([{"id": 1, "module": "m"}], [qualify_run.Job("unit", "slow", [str(tmp_path / "slow")])], args)
+    slow = qualify_run.Job("unit", "slow", [str(tmp_path / "slow")])
+    runner = qualify_run.Runner([{"id": 1, "module": "m"}], [slow], args)
 
     def stop():
         while not (tmp_path / "began").exists():

@@ -12,6 +12,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "designs/npu/tools"))
 import synth  # noqa: E402
+import synth_pnr  # noqa: E402
 import synth_src  # noqa: E402
 import synth_yosys  # noqa: E402
 
@@ -19,10 +20,13 @@ GENERATED = ROOT / os.environ.get("BUILD", "build") / "gen/npu"
 YOSYS = shutil.which("yosys")
 FULL = os.environ.get("TANDEM_CHECK") == "1"
 needs_yosys = pytest.mark.skipif(not YOSYS, reason="not run: needs yosys (make deps)")
+needs_nextpnr = pytest.mark.skipif(not YOSYS or not shutil.which("nextpnr-ice40"),
+                                   reason="not run: needs yosys and nextpnr-ice40 (make deps deps-dev)")
 
 
-def call(tmp_path, *args, **env):
-    return subprocess.run([str(ROOT / "designs/npu/tools/synth.py"), "--build", str(tmp_path / "b"), *args],
+def call(tmp_path, *args, program="synth.py", **env):
+    return subprocess.run([sys.executable, str(ROOT / "designs/npu/tools" / program), "--build", str(tmp_path / "b"),
+                           *args],
                           cwd=ROOT, capture_output=True, text=True, env={**os.environ, **env})
 
 
@@ -230,3 +234,45 @@ def test_rom_rule(tmp_path):
         run = subprocess.run([YOSYS, "-q", "-p", "; ".join(commands)], capture_output=True, text=True)
         assert (run.returncode == 0) == proven, run.stdout + run.stderr
         assert proven or "proof did fail" in run.stderr, run.stderr
+
+
+# ---- place and route (make synth PNR=1)
+def test_worst_path_of_a_report():
+    """Of the paths from clock to clock the longest; names of the source for its ends."""
+    def step(kind, delay, net=None, cell="u_unit.sum_q_SB_DFF_Q_DFFLC"):
+        return {"type": kind, "delay": delay, "net": net, "from": {"cell": cell}, "to": {"cell": cell}}
+    long = [step("clk-to-q", 0.5), step("routing", 1.5, "from_a_i[3]"), step("logic", 0.4),
+            step("routing", 0.6, "u_unit.sum_q_SB_LUT4_O"), step("setup", 0.3)]
+    report = {"fmax": {"clk_i$SB_IO_IN_$glb_clk": {"achieved": 303.03}}, "critical_paths": [
+        {"from": "posedge c", "to": "posedge c", "path": long},
+        {"from": "<async>", "to": "posedge c", "path": [step("source", 0), step("routing", 9.0, "serial_i")]}]}
+    netlist = {"cells": {"u_unit.sum_q_SB_DFF_Q": {"type": "SB_DFF", "connections": {"Q": [7]}}},
+               "netnames": {"u_unit.sum_q": {"bits": [6, 7]}, "$auto$x": {"bits": [7]}}}
+    assert synth_pnr.parse(report, netlist) == {"mhz": 303.0, "logic": 1.2, "routing": 2.1, "levels": 1, "from": "a_i",
+                                                "to": "sum_q"}
+
+
+@needs_yosys
+def test_missing_nextpnr(tmp_path):
+    refused(call(tmp_path, "--nextpnr", "no-such-nextpnr", program="synth_pnr.py"),
+            "no-such-nextpnr: not found", "Debian package nextpnr-ice40", "make deps-dev")
+
+
+@needs_nextpnr
+def test_placed_and_routed(tmp_path):
+    """A chain of multiplications is slower than an arbiter; a second run takes both from the cache; a syntax error is
+    one line."""
+    args = module(tmp_path, "always_ff @(posedge clk_i) y_o <= a_i * b_i * a_i * b_i;",
+                  "input logic clk_i, input logic [5:0] a_i, input logic [5:0] b_i, output logic [5:0] y_o")
+    args = [*args[:-1], args[-1] + " arbiter"]
+    run = call(tmp_path, *args, "--json", str(tmp_path / "f.json"), program="synth_pnr.py")
+    assert run.returncode == 0 and run.stderr == "", run.stderr
+    table = rows_of(run.stdout)
+    assert float(table["arbiter"][2]) > 1.5 * float(table["small"][2]) > 15
+    assert table["small"][-1] == "y_o" and table["small"][-2] in ("a_i", "b_i")
+    found = {row["module"]: row for row in json.loads((tmp_path / "f.json").read_text())["units"]}
+    assert found["small"]["cells"] > found["arbiter"]["cells"] > 4
+    again = call(tmp_path, *args, program="synth_pnr.py", PATH=os.environ["PATH"])
+    assert again.stdout == run.stdout
+    refused(call(tmp_path, *module(tmp_path, "assign y_o = a_i +;", name="bad"), program="synth_pnr.py"),
+            "bad", "syntax error")

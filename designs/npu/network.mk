@@ -54,7 +54,7 @@ engines: ## networks | run networks on the other engines, beside FP32 | \
 
 .PHONY: widths
 WIDTHS = $(HOST)/tandem-net-model widths
-widths: ## networks | INT8, asymmetric INT8 and INT16 beside FP32: noise of each layer, first classes | digits and \
+widths: ## networks | compare INT8, asymmetric INT8 and INT16 with FP32, by layer | digits and \
     detector on the model; DATA=: SqueezeNet v1.1 too
 	@scripts/build.sh $(HOST)/tandem-net-model
 	@$(WIDTHS) --net models/digits/digits.param --bin models/digits/digits.bin --norm 0.0625 --order gray \

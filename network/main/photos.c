@@ -153,9 +153,9 @@ int netjob_photos(int argc, char **argv) {
     }
     int status = parse(&o, argc, argv);
     if (status == 0) {
-        status = strcmp(o.command, "classify") == 0    ? photos_classify(&o)
+        status = strcmp(o.command, "classify") == 0 ? photos_classify(&o)
                  : strcmp(o.command, "widths") == 0 ? photos_widths(&o)
-                                                       : photos_calibrate(&o);
+                                                    : photos_calibrate(&o);
     } else if (status < 0) {
         status = 0;
     }

@@ -12,7 +12,7 @@
 
 #define IDLE_CYCLES 32u /* enough for errors to show after the last response */
 #define WATCH_MASK 63u  /* period of the watchdogs */
-#define MOVE_MASK 7u    /* how often outputs are held against those after reset, until they differ */
+#define MOVE_MASK 7u    /* how often outputs are compared with those after reset, until they differ */
 #define SETTLE_LIMIT 64u
 
 /* ---- time ---- */
@@ -190,7 +190,7 @@ static inline bool edge(tb_run *run) {
 }
 
 /*
- * Does the design do anything? What its outputs are some cycles after reset is held against what they are later: a
+ * Does the design do anything? What its outputs are some cycles after reset is compared with what they are later: a
  * reset of the other polarity may show at first.
  */
 static void look_for_moves(tb_run *run, uint64_t cycle) {

@@ -173,7 +173,7 @@ typedef struct tb_run {
     tb_checks checks;          /* of the units, in builds with taps */
     const tb_buffers *live;    /* of the bench: work in flight, named in failures of memory; NULL: not known */
     tb_watchdog wd, wd_memory; /* all ports; the ports with memory alone */
-    tb_waits waits;            /* handshakes beside the buses, once tb_run_follow() was called */
+    tb_waits waits;            /* handshakes outside the buses, once tb_run_follow() was called */
     tb_run_failure failure;
     tb_run_failure first; /* with cfg.go_on: the first failure, which did not stop the run */
     uint64_t hash;        /* of all beats so far */

@@ -135,7 +135,7 @@ static void keep(const hand *h, uint8_t *dst) {
     }
 }
 
-/* A transfer: what goes in is remembered, what comes out is held against it. False: a failure is noted. */
+/* A transfer: what goes in is remembered, what comes out is compared with it. False: a failure is noted. */
 static bool transfer(tb_check *c, unsigned i) {
     const tb_hands *t = table_of(c);
     hand *h = hand_of(c, i);

@@ -13,7 +13,8 @@ git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' 
 done | xargs -0 cp -pu --parents -t "$copy"
 cd "$copy"
 unset MAKEFLAGS MFLAGS MAKELEVEL BUILD
-back() { patch -p1 -R -s --no-backup-if-mismatch -i "$bug"; }
+export GIT_CEILING_DIRECTORIES=${PWD%/*}  # git takes the copy for a folder of its own
+back() { git apply -R "$bug"; }
 trap 'back || true' EXIT
 # numbers of runs begin at 1 again
 rm -rf build/regress build/results.db* build/report

@@ -220,7 +220,7 @@ def run(args):
     version = "%s, nextpnr-ice40 %s" % (versions[0].stdout.strip(), placer)
     tool = "\n".join([version, SYNTH, *PLACE, *(inspect.getsource(f) for f in (widths, ring, frame, inner, Placed,
                                                                               signal_name, end_name, parse))])
-    src = Sources(args.rtl, args.build / "gen/npu", [])
+    src = Sources(args.rtl, args.build / "gen/npu", args.source)
     folder = args.build / "synth"
     folder.mkdir(parents=True, exist_ok=True)
     runner = Runner(args.yosys, folder, args.timeout)
