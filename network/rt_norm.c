@@ -77,9 +77,6 @@ bool rt_map_softmax(net_rt *rt, uint32_t number) {
     const int32_t given = net_layer_int(layer, 0, 0);
     const uint32_t axis = (uint32_t)(given < 0 ? given + (int32_t)s->dims : given);
     rt_layer *rl = &rt->layer[number];
-    if (s->dims > 3) {
-        return rt_reason(rl, "%u dimensions", s->dims);
-    }
     rl->kind = RT_NORM;
     rl->norm.kind = NPU_ROWS_SOFTMAX;
     if (axis + 1 == s->dims) {

@@ -135,8 +135,8 @@ static npu_convert dequantise(void) {
 
 static void convert_errors(void **state) {
     (void)state;
-    CONVERT(NPU_ERR_ARG, o.in.layout = (npu_layout)2);
-    CONVERT(NPU_ERR_ARG, o.out.layout = (npu_layout)2);
+    CONVERT(NPU_ERR_ARG, o.in.layout = (npu_layout)3);
+    CONVERT(NPU_ERR_ARG, o.out.layout = (npu_layout)3);
     CONVERT(NPU_ERR_LAYOUT, o.out = int8(OUT, 10, 10, 12));
     CONVERT(NPU_ERR_LAYOUT, o.in = fp32(IN, 10, 10, 12));
     CONVERT(NPU_ERR_ZERO_SIZE, o.in.w = 0);
@@ -188,7 +188,7 @@ static npu_pool average(void) {
 
 static void pool_errors(void **state) {
     (void)state;
-    POOL(NPU_ERR_ARG, o.in.layout = (npu_layout)2);
+    POOL(NPU_ERR_ARG, o.in.layout = (npu_layout)3);
     POOL(NPU_ERR_ARG, o.type = NPU_POOL_CTRL_TYPE_COUNT);
     POOL(NPU_ERR_ARG, (o.sum = true, o.type = NPU_POOL_CTRL_TYPE_MAX));
     POOL(NPU_ERR_ARG, (o.sum = true, o.global = true));

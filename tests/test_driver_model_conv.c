@@ -398,8 +398,8 @@ static void linear_errors(void **state) {
     int8_t packed[1024];
     assert_int_equal(npu_linear_make(7, 4, 4, NPU_FP32_NCHW, NPU_FP32_NCHW, &c), NPU_ERR_ARG);
     assert_int_equal(npu_linear_make(4, 4, 4, NPU_FP32_NCHW, NPU_FP32_NCHW, NULL), NPU_ERR_ARG);
-    assert_int_equal(npu_linear_make(4, 4, 4, (npu_layout)2, NPU_FP32_NCHW, &c), NPU_ERR_ARG);
-    assert_int_equal(npu_linear_make(4, 4, 4, NPU_FP32_NCHW, (npu_layout)2, &c), NPU_ERR_ARG);
+    assert_int_equal(npu_linear_make(4, 4, 4, (npu_layout)3, NPU_FP32_NCHW, &c), NPU_ERR_ARG);
+    assert_int_equal(npu_linear_make(4, 4, 4, NPU_FP32_NCHW, (npu_layout)3, &c), NPU_ERR_ARG);
     assert_int_equal(npu_linear_make(4, 0, 4, NPU_FP32_NCHW, NPU_FP32_NCHW, &c), NPU_ERR_ZERO_SIZE);
     assert_int_equal(npu_linear_make(4, 4, 0, NPU_FP32_NCHW, NPU_FP32_NCHW, &c), NPU_ERR_ZERO_SIZE);
     assert_int_equal(npu_linear_make(4, 262141, 4, NPU_FP32_NCHW, NPU_FP32_NCHW, &c), NPU_ERR_TOO_LARGE);

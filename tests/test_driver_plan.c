@@ -441,8 +441,8 @@ static void plan_errors(void **state) {
     PLAN_ERROR(NPU_ERR_ACT, act = NPU_ACT_COUNT);
     PLAN_ERROR(NPU_ERR_ACT, act = NPU_ACT_HARDSWISH); /* alpha is 0 */
     PLAN_ERROR(NPU_ERR_ACT, act = NPU_ACT_HARDSIGMOID; c.act_p[0] = 0x80000000u);
-    PLAN_ERROR(NPU_ERR_ARG, in_layout = (npu_layout)2);
-    PLAN_ERROR(NPU_ERR_ARG, out_layout = (npu_layout)2);
+    PLAN_ERROR(NPU_ERR_ARG, in_layout = (npu_layout)3);
+    PLAN_ERROR(NPU_ERR_ARG, out_layout = (npu_layout)3);
     PLAN_ERROR(NPU_ERR_TOO_LARGE, iw = 65536);
     PLAN_ERROR(NPU_ERR_TOO_LARGE, ih = 65536);
     PLAN_ERROR(NPU_ERR_TOO_LARGE, ic = 65536);
