@@ -219,25 +219,63 @@ static CORE_METHOD(network_calibrate) {
 
 /* ---- quantisation ---- */
 
-/* text: a table itself, path: its file, at most one of them. */
-static net_status quantise(network *self, const char *text, const char *path, const uint64_t *seed, net_error *err) {
+/* text: a table itself, path: its file, at most one of them; else the last one of calibrate(). keep: layers that stay
+ * float. */
+typedef struct scales {
+    const char *text, *path;
+    const uint64_t *seed;
+    const char **keep;
+    Py_ssize_t count;
+} scales;
+
+static net_status copy_table(const net_table *from, net_table *to, net_error *err) {
+    char *text = NULL;
+    size_t bytes = 0;
+    net_status status = net_table_print(from, &text, &bytes, err);
+    status = status == NET_OK ? net_table_parse(to, text, bytes, "the table", err) : status;
+    free(text);
+    return status;
+}
+
+static net_status quantise(network *self, const scales *s, net_error *err) {
     net_table table = {0};
-    if (seed != NULL) {
-        return net_quantize_seeded(&self->graph, *seed, err);
+    if (s->seed != NULL) {
+        return net_quantize_seeded(&self->graph, *s->seed, err);
     }
-    if (path == NULL && text == NULL) {
-        return net_quantize_table(&self->graph, &self->table, err);
+    net_status status = s->text != NULL   ? net_table_parse(&table, s->text, strlen(s->text), "the table", err)
+                        : s->path != NULL ? net_table_load(&table, s->path, err)
+                                          : copy_table(&self->table, &table, err);
+    for (Py_ssize_t i = 0; status == NET_OK && i < s->count; i++) {
+        if (!net_table_remove(&table, s->keep[i])) {
+            PyOS_snprintf(err->text, sizeof err->text, "keep: '%.200s' is no layer that would become INT8", s->keep[i]);
+            status = NET_ERR_ARG;
+        }
     }
-    net_status status = text != NULL ? net_table_parse(&table, text, strlen(text), "the table", err)
-                                     : net_table_load(&table, path, err);
     status = status == NET_OK ? net_quantize_table(&self->graph, &table, err) : status;
     net_table_free(&table);
     return status;
 }
 
+/* Names of layers, which live as long as the sequence. false: an exception. */
+static bool take_keep(PyObject *seq, scales *s) {
+    s->count = seq != NULL ? PySequence_Fast_GET_SIZE(seq) : 0;
+    s->keep = PyMem_Calloc((size_t)s->count + 1, sizeof *s->keep);
+    if (s->keep == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < s->count; i++) {
+        s->keep[i] = arg_text(PySequence_Fast_GET_ITEM(seq, i), "keep");
+        if (s->keep[i] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static CORE_METHOD(network_quantise) {
-    static const args_def def = {"quantise", 1, 0, {"table", "seed", NULL}};
-    PyObject *in[2];
+    static const args_def def = {"quantise", 1, 0, {"table", "seed", "keep", NULL}};
+    PyObject *in[3];
     network *net = (network *)self;
     uint64_t seed = 0;
     net_error err = {.text = ""};
@@ -252,15 +290,23 @@ static CORE_METHOD(network_quantise) {
                          PyUnicode_FindChar(in[0], '\n', 0, PyUnicode_GET_LENGTH(in[0]), 1) >= 0;
     const char *text = is_text ? PyUnicode_AsUTF8(in[0]) : NULL;
     PyObject *path = in[0] != NULL && !is_text ? arg_path(in[0], "table") : NULL;
-    if ((in[0] != NULL && path == NULL && text == NULL) || !network_enter(net)) {
+    PyObject *keep = in[2] != NULL ? arg_sequence(in[2], "keep", "names of layers") : NULL;
+    scales s = {
+        .text = text, .path = path != NULL ? PyBytes_AS_STRING(path) : NULL, .seed = in[1] != NULL ? &seed : NULL};
+    if ((in[0] != NULL && path == NULL && text == NULL) || (in[2] != NULL && keep == NULL) || !take_keep(keep, &s) ||
+        !network_enter(net)) {
+        PyMem_Free(s.keep);
+        Py_XDECREF(keep);
         Py_XDECREF(path);
         return NULL;
     }
     net_status status;
     Py_BEGIN_ALLOW_THREADS;
-    status = quantise(net, text, path != NULL ? PyBytes_AS_STRING(path) : NULL, in[1] != NULL ? &seed : NULL, &err);
+    status = quantise(net, &s, &err);
     Py_END_ALLOW_THREADS;
     network_leave(net);
+    PyMem_Free(s.keep);
+    Py_XDECREF(keep);
     Py_XDECREF(path);
     if (status != NET_OK) {
         network_raise(self, status, &err);
@@ -418,9 +464,12 @@ static PyMethodDef network_methods[] = {
         "them with the most exact outputs.\n"
         "Returns ncnn's calibration table as text; quantise() takes it. Error: no float weights, several inputs."),
     CORE_ROW("quantise", network_quantise,
-             "quantise(table=None, *, seed=None)\n--\n\nTurn float layers into INT8 layers, in place.\n\ntable: file "
+             "quantise(table=None, *, seed=None, keep=())\n--\n\nTurn float layers into INT8 layers, in "
+             "place.\n\ntable: file "
              "of a calibration table, or its text, as calibrate() returns it; None: that of the last "
-             "calibrate(). seed: instead of a table, scales from one\ninference over drawn values."),
+             "calibrate(). seed: instead of a table, scales from one\ninference over drawn values. keep: names of "
+             "layers that stay "
+             "float."),
     {"optimise", network_optimise, METH_NOARGS,
      "optimise()\n--\n\nFold and fuse layers, in place (docs/network.md). Returns the number of changes."},
     CORE_ROW("save", network_save, "save(param, bin)\n--\n\nWrite the network as ncnn files."),

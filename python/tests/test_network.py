@@ -164,3 +164,18 @@ def test_one_call_at_a_time(digits):
     for t in threads:
         t.join()
     assert "done" in results and set(results) <= {"done", "network: another call is using it"}
+
+
+def test_layers_that_stay_float(digits):
+    """quantise(keep=...): by name; others than those that become INT8 are refused."""
+    param, weights, _, calibration = digits
+    net = tandem.Network(param, weights)
+    net.calibrate(images(calibration, 20)[0], "minmax")
+    first = next(layer["name"] for layer in net.layers if layer["macs"])
+    with pytest.raises(ValueError, match="keep: 'no such' is no layer that would become INT8"):
+        net.quantise(keep=["no such"])
+    net.quantise(keep=[first])
+    with tandem.Device("model", 8) as dev:
+        net.run(dev, images(calibration, 1)[0][0])
+    places = {w["name"]: w["place"] for w in net.last_run}
+    assert net.int8 and places[first] == "cpu" and [places[n["name"]] for n in net.layers if n["macs"]].count("npu") > 1
