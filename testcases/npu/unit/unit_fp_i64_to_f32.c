@@ -23,8 +23,9 @@ static uint64_t draw(tb_rng *rng) {
     const uint32_t length = (uint32_t)tb_rng_range(rng, 0, 64);
     uint64_t v = any | UINT64_C(1) << 63;
     switch (tb_rng_range(rng, 0, 4)) {
-    case 0: /* a tie, one below it, one above it */
-        v = (v & ~((UINT64_C(1) << 40) - 1)) + (UINT64_C(1) << 39) + (rest % 3) - 1;
+    case 0: /* a tie, one below it, somewhat above it */
+        v = (v & ~((UINT64_C(1) << 40) - 1)) + (UINT64_C(1) << 39);
+        v += rest % 3 == 0 ? UINT64_C(1) << rest / 3 % 39 : rest % 3 - 2;
         break;
     case 1: /* sticky bits only */
         v = (v & ~((UINT64_C(1) << 40) - 1)) + (UINT64_C(1) << rest % 40);
