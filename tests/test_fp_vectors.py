@@ -18,9 +18,9 @@ FULL = os.environ.get("TANDEM_CHECK") == "1"
 SAN = "san" in HOST.name
 GENERATOR = HOST / "fp-vectors"
 UNITS = ["add", "sub", "mul", "max", "min", "cmp", "eq", "le", "lt", "i32_to_f32", "f32_to_i32", "f32_to_i8",
-         "f16_to_f32", "f32_to_f16"]
+         "f32_to_i16", "f16_to_f32", "f32_to_f16"]
 OPS = {"f32_add": ["add"], "f32_sub": ["sub"], "f32_mul": ["mul"], "i32_to_f32": ["i32_to_f32"],
-       "f32_to_i32": ["f32_to_i32"], "f32_to_i8": ["f32_to_i8"],
+       "f32_to_i32": ["f32_to_i32"], "f32_to_i8": ["f32_to_i8"], "f32_to_i16": ["f32_to_i16"],
        "f16_to_f32": ["f16_to_f32"], "f32_to_f16": ["f32_to_f16"], "f32_eq": ["eq", "cmp"],
        "f32_le": ["le", "cmp"], "f32_lt": ["lt", "cmp"], "f32_max": ["max"], "f32_min": ["min"]}
 PAIRS = [(op, unit) for op, units in OPS.items() for unit in units]
@@ -82,7 +82,8 @@ def vectors(generator, op, *args):
 def test_operations_are_those_of_this_test(generator):
     listed = subprocess.run([generator, "--list"], stdout=subprocess.PIPE, check=True, text=True).stdout
     assert {line.split()[0]: [unit[3:] for unit in line.split()[1:]] for line in listed.splitlines()} == OPS
-    benches = {path.stem[len("unit_fp_"):] for path in ROOT.glob("testcases/npu/unit/unit_fp_*.c")}
+    benches = {path.stem[len("unit_fp_"):] for path in ROOT.glob("testcases/npu/unit/unit_fp_*.c")
+               if '"fp_bench.h"' in path.read_text()}  # i64_to_f32 has operands of 64 bits: its bench reads no vectors
     assert benches == set(UNITS)
 
 
@@ -348,7 +349,7 @@ MALFORMED = [("add", "3F800000 40000000 40400000"), ("add", "3F800000 40000000 0
 @pytest.mark.parametrize("unit,bad", MALFORMED)
 def test_malformed_line(model, unit, bad):
     good = {"eq": "3F800000 40000000 0 00\n", "cmp": "3F800000 40000000 0 00\n", "i32_to_f32": "00000001 3F800000 00\n",
-            "f32_to_i8": "3F800000 01 00\n", "f16_to_f32": "3C00 3F800000 00\n",
+            "f32_to_i8": "3F800000 01 00\n", "f32_to_i16": "3F800000 0001 00\n", "f16_to_f32": "3C00 3F800000 00\n",
             "f32_to_f16": "3F800000 3C00 00\n"}.get(unit, GOOD)
     status, out, err = run(model[unit], 2 * good + bad + "\n" + good)
     assert status == 2 and out == ""

@@ -134,6 +134,19 @@ static answer f32_to_i8(uint32_t a, uint32_t b) {
     return (answer){(uint8_t)(int8_t)whole, whole == x ? 0u : INEXACT};
 }
 
+static answer f32_to_i16(uint32_t a, uint32_t b) {
+    (void)b;
+    const float x = to_float(a);
+    if (is_nan(a)) {
+        return (answer){0, INVALID};
+    }
+    const float whole = roundf(x);
+    if (whole > 32767.0f || whole < -32767.0f) {
+        return (answer){whole > 0 ? 0x7FFFu : 0x8001u, INVALID};
+    }
+    return (answer){(uint16_t)(int16_t)whole, whole == x ? 0u : INEXACT};
+}
+
 static answer f32_eq(uint32_t a, uint32_t b) {
     volatile float x = to_float(a), y = to_float(b);
     feclearexcept(FE_ALL_EXCEPT);
@@ -198,6 +211,7 @@ static const operation operations[] = {
     {"i32_to_f32", "fp_i32_to_f32", INTEGER, 8, i32_to_f32},
     {"f32_to_i32", "fp_f32_to_i32", FLOAT, 8, f32_to_i32},
     {"f32_to_i8", "fp_f32_to_i8", FLOAT, 2, f32_to_i8},
+    {"f32_to_i16", "fp_f32_to_i16", FLOAT, 4, f32_to_i16},
     {"f16_to_f32", "fp_f16_to_f32", HALF, 8, f16_to_f32},
     {"f32_to_f16", "fp_f32_to_f16", FLOAT, 4, f32_to_f16},
     {"f32_eq", "fp_eq fp_cmp", PAIR, 1, f32_eq},

@@ -50,7 +50,7 @@ static const cov_bin int16_res_bins[] = {NPU_ENUM(int16_resident, 3, ":res=%")};
 static const cov_bin ic_rest_bins[] = {NPU_RESTS(":ic=")};
 static const cov_bin oc_rest_bins[] = {NPU_RESTS(":oc=")};
 static const cov_bin slice_bins[] = {
-    {COV_VALUE("one", 0)},
+    {COV_VALUE("one", 0), .hint = ":op=conv max_ic=0 max_kh=0"},
     {COV_VALUE("several", 1), .hint = ":op=conv ic=20 oc=8 h=6 w=6 kw=3 kh=3 d=1 max_ic=1 max_ow=0 max_ow2=0"}};
 static const cov_bin window_bins[] = {
     {COV_EACH(1, 9)}, {COV_RANGE("10..31", 10, 31)}, {COV_RANGE("32..", 32, COV_MAX)}};

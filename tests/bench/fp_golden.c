@@ -37,6 +37,11 @@ static uint32_t to_i8(uint32_t a, uint32_t b) {
     return (uint8_t)cm_fp_quantise(a, b);
 }
 
+static uint32_t to_i16(uint32_t a, uint32_t b) {
+    (void)b;
+    return (uint16_t)cm_fp_f32_to_i16(a);
+}
+
 static uint32_t from_f16(uint32_t a, uint32_t b) {
     (void)b;
     return cm_fp_from_f16((uint16_t)a);
@@ -51,11 +56,11 @@ static const struct {
     const char *name;
     uint32_t (*op)(uint32_t a, uint32_t b);
     uint32_t in, out;
-} ops[] = {{"fp_add", cm_fp_add, 32, 32},       {"fp_sub", cm_fp_sub, 32, 32},    {"fp_mul", cm_fp_mul, 32, 32},
-           {"fp_max", cm_fp_max, 32, 32},       {"fp_min", cm_fp_min, 32, 32},    {"fp_i32_to_f32", from_i32, 32, 32},
-           {"fp_f32_to_i32", to_i32, 32, 32},   {"fp_f32_to_i8", to_i8, 32, 8},   {"fp_cmp", compare, 32, 8},
-           {"fp_eq", compare, 32, 8},           {"fp_le", compare, 32, 8},        {"fp_lt", compare, 32, 8},
-           {"fp_f16_to_f32", from_f16, 16, 32}, {"fp_f32_to_f16", to_f16, 32, 16}};
+} ops[] = {{"fp_add", cm_fp_add, 32, 32},       {"fp_sub", cm_fp_sub, 32, 32},     {"fp_mul", cm_fp_mul, 32, 32},
+           {"fp_max", cm_fp_max, 32, 32},       {"fp_min", cm_fp_min, 32, 32},     {"fp_i32_to_f32", from_i32, 32, 32},
+           {"fp_f32_to_i32", to_i32, 32, 32},   {"fp_f32_to_i8", to_i8, 32, 8},    {"fp_cmp", compare, 32, 8},
+           {"fp_eq", compare, 32, 8},           {"fp_le", compare, 32, 8},         {"fp_lt", compare, 32, 8},
+           {"fp_f16_to_f32", from_f16, 16, 32}, {"fp_f32_to_f16", to_f16, 32, 16}, {"fp_f32_to_i16", to_i16, 32, 16}};
 
 static void *create(const char *const *plusargs, uint64_t init_seed) {
     (void)plusargs;

@@ -101,6 +101,7 @@ static bool result_fits(fp_vectors_kind kind, const vector *v) {
     case FP_VECTORS_OF_F16:
         return v->digits == 8;
     case FP_VECTORS_F16:
+    case FP_VECTORS_I16:
         return v->digits == 4;
     case FP_VECTORS_I8:
         return v->digits == 2 || v->digits == 8;
@@ -117,6 +118,7 @@ static const char *result_form(fp_vectors_kind kind) {
     case FP_VECTORS_OF_F16:
         return "8 digits";
     case FP_VECTORS_F16:
+    case FP_VECTORS_I16:
         return "4 digits";
     case FP_VECTORS_I8:
         return "2 or 8 digits";
@@ -220,6 +222,9 @@ static bool matches(fp_vectors_kind kind, const vector *v, unsigned relation, ui
         return *got == *want || (is_nan(*got) && is_nan(*want));
     case FP_VECTORS_I32:
         *want = by_rule(kind, v) ? rule_i32(v->a) : *want;
+        break;
+    case FP_VECTORS_I16:
+        *got = y & 0xFFFFu;
         break;
     case FP_VECTORS_I8:
         *got = v->digits == 2 || !(y & 0x80u) ? y : y | 0xFFFFFF00u;

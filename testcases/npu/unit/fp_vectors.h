@@ -11,6 +11,7 @@ typedef enum fp_vectors_kind {
     FP_VECTORS_SELECT, /* maximum, minimum: a NaN result has the bits of an operand */
     FP_VECTORS_I32,    /* lines flagged invalid are checked against the rule of docs/npu/npu.md section 2 */
     FP_VECTORS_I8,
+    FP_VECTORS_I16,
     FP_VECTORS_F16,    /* binary16 result: a NaN is the canonical one */
     FP_VECTORS_OF_F16, /* binary16 operand, binary32 result */
     FP_VECTORS_LT,     /* one bit of the comparator */

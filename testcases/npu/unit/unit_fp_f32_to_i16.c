@@ -23,8 +23,4 @@ static void draw(tb_rng *rng, uint32_t *a, uint32_t *b) {
     }
 }
 
-static int run(unit *u) {
-    return fp_bench_run(u, draw);
-}
-
-UNIT_BENCH("fp_f32_to_i16", "binary32 to int16", fp_bench_knobs, .constrain = fp_bench_constrain, .no_reset = true);
+FP_BENCH("fp_f32_to_i16", "binary32 to int16", draw, FP_VECTORS_I16, 1);
