@@ -201,7 +201,7 @@ def test_nothing_after_success(tmp_path):
 
 
 @pytest.mark.parametrize("make, part", [
-    (lambda p: (p.mkdir(), (p / "mine.txt").write_text("x")), "holds files that are no report"),
+    (lambda p: (p.mkdir(), (p / "mine.txt").write_text("x")), "holds files that do not belong to a report"),
     (lambda p: p.write_text("x"), "exists and is not a folder"),
 ])
 def test_folder_of_somebody_else(make, part, tmp_path):
