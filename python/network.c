@@ -242,6 +242,9 @@ static net_status quantise(network *self, const scales *s, net_error *err) {
     if (s->seed != NULL) {
         return net_quantize_seeded(&self->graph, *s->seed, err);
     }
+    if (s->text == NULL && s->path == NULL && s->count == 0) {
+        return net_quantize_table(&self->graph, &self->table, err); /* without scales where no layer needs any */
+    }
     net_status status = s->text != NULL   ? net_table_parse(&table, s->text, strlen(s->text), "the table", err)
                         : s->path != NULL ? net_table_load(&table, s->path, err)
                                           : copy_table(&self->table, &table, err);
