@@ -120,10 +120,9 @@ the blob stays INT8 between them: -128 becomes -127 there, and halves are rounde
 Sigmoid, Tanh and other functions that the NPU fits run in plain C in such models, since the fit
 misses steps.
 
-onnxruntime's own kernels round in other ways in places: its QLinearAdd takes halves upwards on
-x86, its QLinearSoftmax is a table of integers, and without graph optimisation it computes in FP32.
-Its two modes differ from each other there as much as from the results here, which follow ONNX's
-definition. `tools/onnx_int8.py SITE --model FILE.onnx --shape x=1,3,224,224` makes the same table
+onnxruntime's own kernels differ from ONNX's definition in places: where a difference was traced, it
+began with one step of its QLinearSoftmax or QLinearAdd. With and without graph optimisation
+onnxruntime gave results that differ from each other by about as much as from those here. `tools/onnx_int8.py SITE --model FILE.onnx --shape x=1,3,224,224` makes the same table
 of any model.
 
 `tools/onnx_int8.py SITE` makes models with onnxruntime's quantisers (1.32, on a machine with

@@ -41,7 +41,8 @@ the one input; of detection layers their inputs are compared. ncnn is built with
 bit before a rounding moves an integer by one step, and a deep network with random weights enlarges
 that layer by layer. *INT8 loss*: signal to error of INT8 beside FP32. *Tandem*: million cycles of
 the INT8 network on RTL and golden model in tandem, N = 32, every register, interrupt and byte of
-memory compared; - was not run for this page.
+memory compared; - was not run for this page. A number is of the day on which its row was last run
+with `TANDEM=1`; rows are not run anew with every change of the RTL.
 
 ## Public files
 
