@@ -122,8 +122,8 @@ misses steps.
 
 onnxruntime's own kernels differ from ONNX's definition in places: where a difference was traced, it
 began with one step of its QLinearSoftmax or QLinearAdd. With and without graph optimisation
-onnxruntime gave results that differ from each other by about as much as from those here. `tools/onnx_int8.py SITE --model FILE.onnx --shape x=1,3,224,224` makes the same table
-of any model.
+onnxruntime gave results that differ from each other by about as much as from those here.
+`tools/onnx_int8.py SITE --model FILE.onnx --shape x=1,3,224,224` makes the same table of any model.
 
 `tools/onnx_int8.py SITE` makes models with onnxruntime's quantisers (1.32, on a machine with
 VNNI) and compares every output, here of ten images, with onnxruntime's:
