@@ -214,8 +214,13 @@ class Network:
     def last_run(self) -> list[dict[str, Any]] | None: ...
     def calibrate(
             self, inputs: Buffer, method: Literal["auto", "kl", "minmax", "mse", "percentile"] = "auto",
-            *, percent: SupportsFloat = 99.99
+            *, percent: SupportsFloat = 99.99, labels: Sequence[SupportsIndex] | NDArray[Any] | None = None,
+            objects: Buffer | None = None, head: str | None = None, anchors: str | None = None,
+            threshold: SupportsFloat | None = None, overlap: SupportsFloat | None = None,
+            least: SupportsFloat = 10.0
     ) -> str: ...
+    @property
+    def calibration(self) -> dict[str, Any] | None: ...
     def quantise(
             self, table: _Path | None = None, *, seed: SupportsIndex | None = None, keep: Sequence[str] = ()
     ) -> None: ...

@@ -135,7 +135,9 @@ def networks():
                          os.path.join(ROOT, "models/digits/digits.bin"))
     x = np.zeros((2, 64), F)
     net.reference(x, batch=True)
-    net.calibrate(x)
+    net.calibrate(x, labels=[1, 2])
+    refused(lambda: net.calibrate(x, labels=[1]), lambda: net.calibrate(x, objects=np.ones((1, 6), F)),
+            lambda: net.calibrate(x, objects=np.ones((1, 6), F), head="yolox"), lambda: net.calibrate(x, head="x"))
     net.quantise()
     net.optimise()
     with tandem.Device("model", 4) as dev:

@@ -161,8 +161,8 @@ def test_functions(dev):
         dev.alu("copy", a, func="log")
 
 
-@pytest.mark.parametrize("shape, axis", [((7,), -1), ((5, 197), -1), ((5, 197), 0), ((3, 4, 6), 0), ((3, 4, 6), 1),
-                                         ((3, 4, 6), 2), ((2, 3, 2, 5), -1), ((2, 3, 4, 5), 1), ((6, 1), 0)])
+@pytest.mark.parametrize("shape, axis", [((7,), -1), ((5, 197), -1), ((5, 197), 0), ((2, 768), 1),
+                                         ((3, 4, 6), 0), ((3, 4, 6), 1), ((3, 4, 6), 2), ((2, 3, 2, 5), -1), ((2, 3, 4, 5), 1), ((6, 1), 0)])
 def test_softmax(dev, shape, axis):
     """Within (n / 32 + 12 + the row's range) * 2^-24 of each value: see the steps in docs/npu/driver.md, Rows."""
     x = (np.random.default_rng(6).standard_normal(shape) * 4).astype(F)
@@ -176,9 +176,9 @@ def test_softmax(dev, shape, axis):
     assert np.all(np.abs(got - exact) <= exact * (terms + 12 + far.max()) * 2.0**-24)
 
 
-@pytest.mark.parametrize("shape", [(9,), (5, 197), (3, 4, 6)])
+@pytest.mark.parametrize("shape", [(9,), (5, 197), (3, 4, 6), (2, 768)])
 def test_norms(dev, shape):
-    """Within 1e-6 of the largest result (sums of at most 197 terms), and RMS norm relative to each value."""
+    """Within 4e-7 of the largest result, and RMS norm relative to each value."""
     rng = np.random.default_rng(7)
     x = (rng.standard_normal(shape) * 3 + 1).astype(F)
     gamma, beta = rng.standard_normal((2, shape[-1])).astype(F)
@@ -190,9 +190,9 @@ def test_norms(dev, shape):
         for got, exact in ((dev.layer_norm(x, eps=eps), layer), (dev.layer_norm(x, gamma, eps=eps), layer * gamma),
                            (dev.layer_norm(x, gamma, beta, eps=eps), layer * gamma + beta)):
             assert got.dtype == F and got.shape == shape
-            assert np.max(np.abs(got - exact)) <= 1e-6 * np.max(np.abs(exact))
+            assert np.max(np.abs(got - exact)) <= 4e-7 * np.max(np.abs(exact))
         for got, exact in ((dev.rms_norm(x, eps=eps), rms), (dev.rms_norm(x, gamma, eps=eps), rms * gamma)):
-            assert np.all(np.abs(got - exact) <= 1e-6 * np.abs(exact))
+            assert np.all(np.abs(got - exact) <= 4e-7 * np.abs(exact))
     assert reference.same(dev.layer_norm(x), dev.layer_norm(x, eps=1e-5))
     for call in (lambda: dev.layer_norm(x, beta=beta), lambda: dev.layer_norm(x, gamma[1:]), lambda: dev.softmax(x, 4),
                  lambda: dev.rms_norm(np.zeros((3, 0), F)), lambda: dev.softmax(np.zeros((65536, 2), F)),
