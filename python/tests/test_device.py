@@ -162,7 +162,8 @@ def test_functions(dev):
 
 
 @pytest.mark.parametrize("shape, axis", [((7,), -1), ((5, 197), -1), ((5, 197), 0), ((2, 768), 1),
-                                         ((3, 4, 6), 0), ((3, 4, 6), 1), ((3, 4, 6), 2), ((2, 3, 2, 5), -1), ((2, 3, 4, 5), 1), ((6, 1), 0)])
+                                         ((3, 4, 6), 0), ((3, 4, 6), 1), ((3, 4, 6), 2), ((2, 3, 2, 5), -1),
+                                         ((2, 3, 4, 5), 1), ((6, 1), 0)])
 def test_softmax(dev, shape, axis):
     """Within (n / 32 + 12 + the row's range) * 2^-24 of each value: see the steps in docs/npu/driver.md, Rows."""
     x = (np.random.default_rng(6).standard_normal(shape) * 4).astype(F)
