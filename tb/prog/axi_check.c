@@ -34,7 +34,7 @@ static int take_severity(void *to, const char *text, char *err, size_t err_size)
     const tb_axi_rule rule = tb_axi_rule_find(name);
     const tb_axi_severity severity = tb_axi_severity_find(equal + 1);
     if (rule == TB_AXI_RULES) {
-        return opt_fail(err, err_size, "no rule %s (docs/axi-rules.md has all of them)", name);
+        return opt_fail(err, err_size, "unknown rule %s (docs/axi-rules.md lists all rules)", name);
     }
     if (severity == TB_AXI_SEV_DEFAULT) {
         return opt_fail(err, err_size, "%s: expected off, note, warning or error, got %.60s", name, equal + 1);
@@ -67,7 +67,7 @@ static int take_project(void *to, const char *text, char *err, size_t err_size) 
     const size_t len = strcspn(text, "=");
     const char *number = text[len] == '=' ? text + len + 1 : NULL;
     if (o->projects == AXI_CHECK_PROJECT) {
-        return opt_fail(err, err_size, "at most %u rules", AXI_CHECK_PROJECT);
+        return opt_fail(err, err_size, "given more than %u times", AXI_CHECK_PROJECT);
     }
     char *name = o->project[o->projects].name;
     uint64_t *value = &o->project[o->projects].value;
@@ -78,7 +78,7 @@ static int take_project(void *to, const char *text, char *err, size_t err_size) 
     const tb_axi_project_kind kind = tb_axi_project_kind_of(name);
     if (kind == TB_AXI_PROJECT_UNKNOWN) {
         tb_axi_project_names(names, sizeof names);
-        return opt_fail(err, err_size, "no rule %.60s, expected one of %s, range=BASE:BYTES", text, names);
+        return opt_fail(err, err_size, "unknown rule %.60s, expected one of %s, range=BASE:BYTES", text, names);
     }
     if ((kind == TB_AXI_PROJECT_NUMBER) != (number != NULL) ||
         (number != NULL && !opt_number(number, 0, UINT64_MAX, value)) || !tb_axi_project_set(&scratch, name, *value)) {
