@@ -98,6 +98,28 @@ static int take_file(void *ctx, const char *word, char *err, size_t err_size) {
     return 0;
 }
 
+/* Options that exclude each other, or a missing file: the exit status; else 0. */
+static int contradiction(const axi_check_options *o) {
+    if (o->have_to && o->to < o->from) {
+        return opt_bad(o->prog, "--to %" PRIu64 ": expected a cycle that is not before --from", o->to);
+    }
+    if (o->running && o->at_rest) {
+        return opt_bad(o->prog, "--at-rest: contradicts --running");
+    }
+    if (o->all && (o->prefix != NULL || o->list)) {
+        return opt_bad(o->prog, "--all: contradicts %s", o->list ? "--list" : "--prefix");
+    }
+    return o->file != NULL ? 0 : opt_bad(o->prog, "axi-check: expected a waveform file");
+}
+
+static void print_help(const axi_check_options *o, const opt_line *line) {
+    printf("usage: %s %s", o->prog, head_text);
+    opt_help(stdout, line);
+    fputs("\nExit status: 0 no violation (also where there was no transaction, which is said), 1 violations,\n"
+          "2 bad input, 3 refused by the machine.\n",
+          stdout);
+}
+
 /* 0, or the exit status; -1: the help was requested, and printed. */
 static int parse(axi_check_options *o, const tb_prog *prog, int argc, char **argv) {
     static const char *const sides[] = {"master", "slave", NULL};
@@ -148,26 +170,13 @@ static int parse(axi_check_options *o, const tb_prog *prog, int argc, char **arg
         return opt_bad(o->prog, "%s", err);
     }
     if (line.help) {
-        printf("usage: %s %s", o->prog, head_text);
-        opt_help(stdout, &line);
-        fputs("\nExit status: 0 no violation (also where there was no transaction, which is said), 1 violations,\n"
-              "2 bad input, 3 refused by the machine.\n",
-              stdout);
+        print_help(o, &line);
         return -1;
     }
     o->side = side == 0 ? TB_AXI_SIDE_MASTER : side == 1 ? TB_AXI_SIDE_SLAVE : o->side;
     o->protocol = (tb_axi_wave_protocol)protocol;
     o->project_rules = project_rules ? prog->axi_rules : NULL;
-    if (o->have_to && o->to < o->from) {
-        return opt_bad(o->prog, "--to %" PRIu64 ": expected a cycle that is not before --from", o->to);
-    }
-    if (o->running && o->at_rest) {
-        return opt_bad(o->prog, "--at-rest: contradicts --running");
-    }
-    if (o->all && (o->prefix != NULL || o->list)) {
-        return opt_bad(o->prog, "--all: contradicts %s", o->list ? "--list" : "--prefix");
-    }
-    return o->file != NULL ? 0 : opt_bad(o->prog, "axi-check: expected a waveform file");
+    return contradiction(o);
 }
 
 int tb_prog_axi_check(const tb_prog *prog, int argc, char **argv) {
