@@ -1,5 +1,5 @@
-/* verify.c - `verify`: the seal of a sign-off, the programs, and a sample of the jobs once more, with the stored cases of
- * those that failed. */
+/* verify.c - `verify`: the seal of a sign-off, the programs, and a sample of the jobs once more, with the stored cases
+ * of those that failed. */
 #define _GNU_SOURCE
 #include "cli.h"
 #include "query.h"

@@ -186,7 +186,8 @@ def test_a_task_without_a_heartbeat_ends(fake):
 def test_a_task_that_waited_while_squeue_was_silent(fake):
     """It waits in the queue, squeue is silent for longer than a task may be, and the task has just been started."""
     counted(fake, 0)
-    (fake.fake / "hook").write_text(ASKS + """file=$(echo $FAKE/queue/*.$NUMBER); sed -i s/RUNNING/PENDING/ $file; asks 3
+    (fake.fake / "hook").write_text(ASKS + """file=$(echo $FAKE/queue/*.$NUMBER)
+        sed -i s/RUNNING/PENDING/ $file; asks 3
         touch $FAKE/silent; asks 12; sed -i s/PENDING/RUNNING/ $file; rm $FAKE/silent; asks 4
         exec sh $TASK_SCRIPT\n""")  # 12 times 0.3 s are more than the 3 s of --slurm-silence
     done = slurm_run(fake, "unit counted cfg=n8\n", "--slurm-silence", "3")
