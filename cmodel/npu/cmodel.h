@@ -98,7 +98,7 @@ static inline int32_t cm_i16(int8_t low, int8_t high) {
     return high * 256 + (uint8_t)low;
 }
 
-/* ---- acc: acc[i] += in[i] for count values, or acc[i] = in[i] when first; wraps ---- */
+/* ---- acc: acc[i] += in[i] for count values, or acc[i] = in[i] when first; wraps; two separate arrays ---- */
 void cm_acc(bool first, size_t count, const int32_t *in, int32_t *acc);
 void cm_acc_wide(bool first, size_t count, const int64_t *in, int64_t *acc);
 
