@@ -10,10 +10,10 @@ COV_REQUEST = SUITE="$(SUITE)" DUT="$(DUT)" SEED="$(if $(call given,SEED),$(SEED
   OUT_DIR="$(BUILD)/$(DUT_FOLDER)coverage"
 # CFG= for one configuration; THRESHOLDS=file CODE_THRESHOLDS=file instead of the project's
 coverage: export BUILD := $(BUILD)
-coverage: ## sign-off | measure coverage of a suite: pages, thresholds | \
-    the jobs that a SUITE marks (all, where it marks \
-    none), merged, reported, checked against thresholds, build/coverage/index.html; SUITE=default: the suite; CFG=: \
-    one configuration; DUT=: the design; REUSE=1: without running the jobs again
+coverage: ## sign-off | measure coverage of a suite: pages, thresholds | runs the jobs that the suite marks for \
+    coverage (all, if it marks none), merges their results and checks them against thresholds; the pages begin \
+    at build/coverage/index.html; SUITE=default: the suite; CFG=: one configuration; DUT=: the design; REUSE=1: \
+    report again without running the jobs
 	$(if $(if $(call given,CFG),$(filter-out $($(DUT).coverage),$(CFG))),$(error CFG=$(CFG): expected one of \
 	  $($(DUT).coverage), which count code coverage (docs/coverage-code.md)))
 	@$(COV_REQUEST) SUITES="$(call room,$(DUT),designs)/suites" GIVEN="$(THRESHOLDS) $(CODE_THRESHOLDS)" \
@@ -37,6 +37,7 @@ cov-cost: ## sign-off | count what a sample of a covergroup costs (valgrind)
 
 # Code coverage (docs/coverage-code.md): make CFG= KIND=cov build, then programs with --code-cov
 .PHONY: cov-zero
-cov-zero: ## sign-off | reset the counters of lines of model and driver | gcov's counters in build/host-cov
+cov-zero: ## sign-off | reset the counters of lines of model and driver | removes gcov's counters in \
+    build/host-cov
 	@if [ -d $(BUILD)/host-cov ]; then \
 	  scripts/locked.sh $(BUILD)/coverage.lock find $(BUILD)/host-cov -name '*.gcda' -delete; fi

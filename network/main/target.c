@@ -95,7 +95,7 @@ static uint32_t inputs(const job *j) {
 }
 
 static net_status scales(job *j, net_error *err) {
-    const net_inputs calib = {j->calib.count, photos_input, &j->calib};
+    const net_inputs calib = {.count = j->calib.count, .load = photos_input, .user = &j->calib};
     net_status status = net_scales_new(&j->scales, j->t, &calib, err);
     return status == NET_OK ? net_scales_set(&j->scales, j->t, j->target->fits, j->engine, err) : status;
 }
@@ -255,7 +255,7 @@ static net_status run_all(job *j, net_error *err) {
 
 /* Accuracy of the calibration inputs, and lower caps where it is low. */
 static net_status search(job *j, net_error *err) {
-    const net_inputs in = {inputs(j), photos_input, &j->source};
+    const net_inputs in = {.count = inputs(j), .load = photos_input, .user = &j->source};
     net_pow2_result result = {0};
     net_scale_run run = {
         .scales = &j->scales, .t = j->t, .inputs = &in, .label = labels(j), .fits = j->target->fits, .ctx = j->engine};

@@ -164,7 +164,7 @@ __attribute__((cold)) static void wrong_vector(tb_check *c, const state *s, uint
     }
     char g[32], e[32];
     snprintf(g, sizeof g, "%d in channel %" PRIu32, got[i], o->vector_at.ib * s->n + i);
-    snprintf(e, sizeof e, "%d%s", data[i], o->inside[stream] ? "" : ", outside the map");
+    snprintf(e, sizeof e, "%d%s", data[i], o->inside[stream] ? "" : ", the padding");
     fail_here(c, stream == 0 ? "vector 0" : "vector 1", s->vectors, &o->vector_at,
               s->t->wide ? o->step : 2 * o->step + stream, g, e);
 }
