@@ -228,8 +228,8 @@ def test_coverage_is_that_of_its_own_run(tmp_path):
 
 
 @pytest.mark.parametrize("request_, message", (
-    (("SUITE=nosuch",), "coverage: SUITE=nosuch: there is no designs/npu/suites/nosuch.suite; expected a file or one of "
-                        "closed closure default large networks nightly python smoke"),
+    (("SUITE=nosuch",), "coverage: SUITE=nosuch: there is no designs/npu/suites/nosuch.suite; expected a file or one "
+                        "of closed closure default large networks nightly python smoke"),
     (("SUITE=changed", "DUT=axi_copy"), "coverage: SUITE=changed: there is no designs/axi_copy/suites/changed.suite; "
                                         "expected a file or one of closure default nightly smoke"),
     (("SUITE=no/such.suite",), "coverage: SUITE=no/such.suite: there is no no/such.suite; expected"),

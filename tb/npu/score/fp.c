@@ -276,7 +276,8 @@ static inline uint64_t step_all(tb_check *check, void *states, uint64_t due, fp_
     return again;
 }
 
-/* A unit: its name, model, that of four lanes or NULL, how it is opened, bytes of b_i (0: there is none), of a_i and of y_o. */
+/* A unit: its name, its model, that of all lanes or NULL, how it is opened, bytes of b_i (0: there is none), of a_i and
+ * of y_o. */
 #define FP_UNIT(NAME, MODEL, LANES_MODEL, OPEN, SECOND, IN, OUT)                                                       \
     static uint64_t cycle_##NAME(tb_check *check, void *states, uint64_t due) {                                        \
         return step_all(check, states, due, MODEL, LANES_MODEL, SECOND, IN, OUT);                                      \
