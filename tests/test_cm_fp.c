@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "cm_fp_lanes.h"
 #include "cmodel.h"
 
 #define NAN_OUT 0x7FC00000u
@@ -298,6 +299,35 @@ static void test_quantise(void **state) {
     assert_int_equal(cm_fp_quantise(INF | SIGN, CM_QUANT(1, 0, 127)), -128);
 }
 
+/* Four at once: the bits of the single operations, which the other tests compare with integers. */
+static void test_lanes(void **state) {
+    (void)state;
+    uint64_t seed = 14;
+    for (int i = 0; i < VECTORS; i++) {
+        cm_fp_lanes a, b;
+        for (uint32_t k = 0; k < CM_FP_LANES; k++) {
+            a[k] = corner(&seed);
+            b[k] = corner(&seed);
+        }
+        const cm_fp_lanes mul = cm_fp_mul_lanes(a, b), add = cm_fp_add_lanes(a, b), flt = cm_fp_i32_to_f32_lanes(a);
+        const cm_fp_ints i8 = cm_fp_f32_to_i8_lanes(a);
+        for (uint32_t k = 0; k < CM_FP_LANES; k++) {
+            assert_int_equal(mul[k], cm_fp_mul(a[k], b[k]));
+            assert_int_equal(add[k], cm_fp_add(a[k], b[k]));
+            assert_int_equal(flt[k], cm_fp_i32_to_f32((int32_t)a[k]));
+            assert_int_equal(i8[k], cm_fp_f32_to_i8(a[k]));
+        }
+    }
+    for (int h = -262; h <= 262; h++) { /* halves and their neighbours */
+        const uint32_t v = float_bits((float)h / 2.0f);
+        const cm_fp_ints i8 = cm_fp_f32_to_i8_lanes((cm_fp_lanes){v, v - 1, v + 1, v ^ SIGN});
+        assert_int_equal(i8[0], ref_i8(v));
+        assert_int_equal(i8[1], ref_i8(v - 1));
+        assert_int_equal(i8[2], ref_i8(v + 1));
+        assert_int_equal(i8[3], ref_i8(v ^ SIGN));
+    }
+}
+
 static void test_f32_to_i8(void **state) {
     (void)state;
     static const struct {
@@ -472,6 +502,7 @@ int main(void) {
         cmocka_unit_test(test_products_around_smallest),
         cmocka_unit_test(test_i32_to_f32),
         cmocka_unit_test(test_f32_to_i8),
+        cmocka_unit_test(test_lanes),
         cmocka_unit_test(test_quantise),
         cmocka_unit_test(test_relu),
         cmocka_unit_test(test_f32_to_i32),

@@ -783,12 +783,12 @@ def test_cmake(prefix, tmp_path):
     (["a", "--rtl", "none.sv"], "none.sv: No such file"),
     (["a", "--rtl", "none.sv", "--top", "none"], "none.sv: No such file"),
     (["a", "--rtl", "bad.sv"], "Verilator refuses the sources: %Error"),
-    (["a", "--rtl", "two.sv"], "--top: which of one, other?"),
+    (["a", "--rtl", "two.sv"], "--top MODULE is missing: expected one of one, other"),
     (["a", "--rtl", "two.sv", "--top", "third"], "Verilator refuses the sources"),
     (["there", "--rtl", "two.sv"], "there exists: expected a new folder"),
     (["a", "--rtl", "two.sv", "--top", "one", "--param", "N"], "--param: expected NAME=VALUE, got 'N'"),
     (["a", "--rtl", "inout.sv"], "port pad is an inout"),
-    (["a", "--rtl", "empty.sv"], "empty.sv: no module")])
+    (["a", "--rtl", "empty.sv"], "empty.sv: there is no module in it")])
 def test_refused(prefix, tmp_path, args, said):
     (tmp_path / "bad.sv").write_text("module bad(input logic a; endmodule\n")
     (tmp_path / "two.sv").write_text("module one(input logic clk); endmodule\n"

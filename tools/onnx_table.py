@@ -186,8 +186,9 @@ The table has ONNX's backend node tests (Debian's libonnx-testdata, ONNX 1.12, %
 golden model and RTL (N = 4) in tandem. The converter decides what is supported before anything
 runs. Everything else must give ONNX's results within ONNX's tolerance (relative 1e-3, absolute
 1e-7; integers and bool exactly), and both devices must give the same bits. Inputs that an operator
-needs as constants (shapes, axes, weights, scales) become constants; the column `fixed` names them. Networks with functions that the NPU fits
-([activations.md](npu/activations.md)) are a class of their own, chosen by the layer's type: they
+needs as constants (shapes, axes, weights, scales) become constants; the column `fixed` names them.
+Networks with functions that the NPU fits ([activations.md](npu/activations.md)) are a class of their
+own, chosen by the layer's type: they
 must give ONNX's results in plain C, and on the devices within the fit's bound, 1e-3 (times alpha,
 where the function is scaled; times |x| above 1 for Swish and Mish).
 
