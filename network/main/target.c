@@ -362,8 +362,8 @@ static int parse(options *o, int argc, char **argv) {
         OPT(FLAG, "--search", NULL, "sac: lower caps of layers until the accuracy is within one point of FP32",
             &o->search),
         OPT(TEXT, "--only", "K[-L]", "these layers alone on the engine, all others in FP32", &o->only),
-        OPT(U64, "--seed", "S", "bus timing of the RTL:", &o->seed),
-        OPT(TEXT, "--bus", "PROFILE", "seed and profile", &o->bus),
+        OPT(U64, "--seed", "S", "seed of the bus timing of the RTL", &o->seed),
+        OPT(TEXT, "--bus", "PROFILE", "profile of the bus timing of the RTL", &o->bus),
         OPT(TEXT, "--wave", "FILE", "FST waves of the RTL (builds with tracing)", &o->wave),
         OPT(FLAG, "--quiet", NULL, "without the table of layers", &o->quiet),
     };
