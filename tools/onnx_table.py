@@ -285,7 +285,7 @@ def main():
         print("onnx_table.py: %s" % error, file=sys.stderr)
         return 2
     text = page(results, networks(args.device))
-    print(text[text.index("| where the"):text.index("`moved`: where")].strip())
+    print(text[text.index("| where the"):text.index("The column `moved` says")].strip())
     failed = [r for r in results if r.outcome == "FAILED"]
     for r in failed:
         print("onnx_table.py: %s: %s" % (r.name, r.text), file=sys.stderr)
