@@ -271,8 +271,8 @@ static void test_widths(void **state) {
     const uint32_t wide = GEMM_START | NPU_GEMM_CTRL_WIDE_MASK | NPU_GEMM_CTRL_WGT_RES_MASK;
     wr(f, NPU_REG_GEMM_CTRL, wide);
     check(f, 0, 0, 0, 4, NPU_ERR_CONFIG_MASK);
-    cm_device_set_int16(f->dev, true);
-    wr(f, NPU_REG_ERR, NPU_ERR_CONFIG_MASK);
+    cm_device_set_int16(f->dev, true); /* resets it */
+    program(f);
     wr(f, NPU_REG_GEMM_CTRL, wide);
     check(f, 1, 0, 0, 4, 0);
     wr(f, NPU_REG_GEMM_CTRL, wide | NPU_GEMM_CTRL_WGT_KEEP_MASK);
