@@ -11,7 +11,6 @@
 #include "op.h"
 
 #define DEPTH 64u /* values that wait */
-#define WORD 24u  /* characters of a word */
 
 typedef struct term {
     bool real;
@@ -29,12 +28,12 @@ static bool whole(term *t, double value) {
 }
 
 /* "0w": a size of an input. */
-static bool size_word(const net_plan *p, const char *word, term *t) {
+static bool size_word(const net_shape *const *in, uint32_t num_in, const char *word, term *t) {
     const char *which = strlen(word) == 2 ? strchr("wdhc", word[1]) : NULL;
-    if (which == NULL || word[0] < '0' || word[0] > '9' || (uint32_t)(word[0] - '0') >= p->layer->num_in) {
+    if (which == NULL || word[0] < '0' || word[0] > '9' || (uint32_t)(word[0] - '0') >= num_in) {
         return false;
     }
-    const net_shape *s = net_plan_in(p, (uint32_t)(word[0] - '0'));
+    const net_shape *s = in[word[0] - '0'];
     *t = (term){.i = *which == 'w' ? s->w : *which == 'h' ? s->h : *which == 'c' ? s->c : s->dims == 4 ? s->d : 1};
     return true;
 }
@@ -98,7 +97,7 @@ static bool unary(const char *word, const term *a, term *t, bool *known) {
 }
 
 /* The word that ends at text[*end - 1], separators before it skipped; *end: where it begins. "": none is left. */
-static bool last_word(const char *text, size_t *end, char word[WORD]) {
+static bool last_word(const char *text, size_t *end, char word[NET_WORD]) {
     while (*end > 0 && strchr("(), ", text[*end - 1]) != NULL) {
         (*end)--;
     }
@@ -107,7 +106,7 @@ static bool last_word(const char *text, size_t *end, char word[WORD]) {
         first--;
     }
     const size_t len = *end - first;
-    if (len >= WORD) {
+    if (len >= NET_WORD) {
         return false;
     }
     memcpy(word, text + first, len);
@@ -117,10 +116,10 @@ static bool last_word(const char *text, size_t *end, char word[WORD]) {
 }
 
 /* One word, from the right to the left: values wait on the stack, functions take theirs from it. */
-static bool step(const net_plan *p, const char *word, term *stack, uint32_t *count) {
+static bool step(const net_shape *const *in, uint32_t num_in, const char *word, term *stack, uint32_t *count) {
     term t = {0};
     bool known = false;
-    if (size_word(p, word, &t) || literal(word, &t)) {
+    if (size_word(in, num_in, word, &t) || literal(word, &t)) {
         if (*count == DEPTH) {
             return false;
         }
@@ -138,32 +137,48 @@ static bool step(const net_plan *p, const char *word, term *stack, uint32_t *cou
     return false;
 }
 
-net_status net_plan_expression(net_plan *p, uint32_t key, int32_t *value, uint32_t most, uint32_t *count) {
-    const net_param *param = net_layer_param(p->layer, key);
+const char *net_expression(const char *text, const net_shape *const *in, uint32_t num_in, int32_t *value, uint32_t most,
+                           uint32_t *count, char word[NET_WORD]) {
     term stack[DEPTH];
-    char word[WORD] = "";
     uint32_t waiting = 0;
-    if (param == NULL || param->text == NULL) {
-        return NET_BAD(p, "key %u is no text", key);
-    }
-    for (size_t end = strlen(param->text); end > 0;) {
-        if (!last_word(param->text, &end, word)) {
-            return NET_BAD(p, "an expression (key %u) with a word of more than %u characters", key, WORD - 1);
+    word[0] = '\0';
+    for (size_t end = strlen(text); end > 0;) {
+        if (!last_word(text, &end, word)) {
+            memcpy(word, "...", 4);
+            return "is too long";
         }
-        if (word[0] != '\0' && !step(p, word, stack, &waiting)) {
-            return NET_CANNOT(p, "'%s' in an expression (key %u)", word, key);
+        if (word[0] != '\0' && !step(in, num_in, word, stack, &waiting)) {
+            return "cannot be computed";
         }
     }
+    word[0] = '\0';
     if (waiting == 0 || waiting > most) {
-        return NET_BAD(p, "an expression (key %u) of %u sizes, expected 1 to %u", key, waiting, most);
+        return "has no sizes, or too many";
     }
     for (uint32_t i = 0; i < waiting; i++) {
         term t = stack[waiting - 1 - i];
         if (t.real && !whole(&t, (double)t.f)) {
-            return NET_BAD(p, "an expression (key %u) whose result is no size", key);
+            return "gives no size";
         }
         value[i] = (int32_t)t.i;
     }
     *count = waiting;
-    return NET_OK;
+    return NULL;
+}
+
+net_status net_plan_expression(net_plan *p, uint32_t key, int32_t *value, uint32_t most, uint32_t *count) {
+    const net_param *param = net_layer_param(p->layer, key);
+    const net_shape *in[10]; /* those that a digit names */
+    const uint32_t num_in = p->layer->num_in < 10 ? p->layer->num_in : 10;
+    char word[NET_WORD];
+    if (param == NULL || param->text == NULL) {
+        return NET_BAD(p, "key %u is no text", key);
+    }
+    for (uint32_t i = 0; i < num_in; i++) {
+        in[i] = net_plan_in(p, i);
+    }
+    const char *wrong = net_expression(param->text, in, num_in, value, most, count, word);
+    return wrong == NULL     ? NET_OK
+           : word[0] == '\0' ? NET_BAD(p, "the expression of key %u %s", key, wrong)
+                             : NET_BAD(p, "the expression of key %u: '%s' %s", key, word, wrong);
 }

@@ -203,6 +203,13 @@ def reshape_expression(rng):
     return Case([normal(rng, c, h, w), normal(rng, c, h, w)][:blobs(text)], {6: text}, kind="Reshape")
 
 
+def crop_expression(rng):
+    x, other = normal(rng, draw(rng, 3, 6), draw(rng, 3, 9), draw(rng, 3, 9)), normal(rng, 2, draw(rng, 2, 3), 3)
+    s = [{19: "1", 20: "-(0w,1)", 21: "-1"}, {19: "0,1", 20: "1c,1w", 21: "0,2"}, {19: "//(0h,2)", 20: "0h", 21: "1"},
+         {19: "0,-2,1", 20: "1c,-233,1w", 21: "0,1,2"}, {19: "-2", 20: "0", 21: "2"}][draw(rng, 0, 4)]
+    return Case([x, other][:blobs("".join(s.values()))], s, kind="Crop")
+
+
 def interp_expression(rng):
     x, other = normal(rng, draw(rng, 1, 4), draw(rng, 2, 9), draw(rng, 2, 9)), normal(rng, 1, draw(rng, 1, 15), 7)
     text = ["*(0w,2),*(0h,2)", "1w,1h", "+(0w,3),0h", "floor(*(0w,1.5)),//(+(0h,1),2)"][draw(rng, 0, 3)]
@@ -323,6 +330,7 @@ LAYERS = {
     "InnerProduct": inner_product,
     "Reshape by expression": reshape_expression,
     "Interp by expression": interp_expression,
+    "Crop by expression": crop_expression,
     "Softmax": softmax,
     "BinaryOp": binary,
     "MatMul": matmul,
