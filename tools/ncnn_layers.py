@@ -188,6 +188,34 @@ def inner_product(rng):
     return Case([x], s, [(True, weight)] + [(False, normal(rng, len(weight)))] * s[1])
 
 
+# ---- sizes by expression ----
+
+def blobs(text):
+    """ncnn wants as many inputs as an expression names."""
+    return 2 if re.search("1[whc]", text) else 1
+
+
+def reshape_expression(rng):
+    """The elements of the first blob in sizes of both."""
+    w, h, c = draw(rng, 1, 6), draw(rng, 1, 6), draw(rng, 1, 6)
+    text = ["1w,1h,0c", "*(0w,0h),-1", "0w,*(0h,0c)", "//(*(0w,2),2),-1,1c", "1h,1w,-1", "max(0w,1),0h,0c",
+            "-1,ceil(/(1h,1))", "+(0w,-(1w,0w)),-1"][draw(rng, 0, 7)]
+    return Case([normal(rng, c, h, w), normal(rng, c, h, w)][:blobs(text)], {6: text}, kind="Reshape")
+
+
+def crop_expression(rng):
+    x, other = normal(rng, draw(rng, 3, 6), draw(rng, 3, 9), draw(rng, 3, 9)), normal(rng, 2, draw(rng, 2, 3), 3)
+    s = [{19: "1", 20: "-(0w,1)", 21: "-1"}, {19: "0,1", 20: "1c,1w", 21: "0,2"}, {19: "//(0h,2)", 20: "0h", 21: "1"},
+         {19: "0,-2,1", 20: "1c,-233,1w", 21: "0,1,2"}, {19: "-2", 20: "0", 21: "2"}][draw(rng, 0, 4)]
+    return Case([x, other][:blobs("".join(s.values()))], s, kind="Crop")
+
+
+def interp_expression(rng):
+    x, other = normal(rng, draw(rng, 1, 4), draw(rng, 2, 9), draw(rng, 2, 9)), normal(rng, 1, draw(rng, 1, 15), 7)
+    text = ["*(0w,2),*(0h,2)", "1w,1h", "+(0w,3),0h", "floor(*(0w,1.5)),//(+(0h,1),2)"][draw(rng, 0, 3)]
+    return Case([x, other][:blobs(text)], {0: draw(rng, 1, 3), 9: text}, kind="Interp")
+
+
 # ---- transformers, recurrent layers ----
 
 def matmul(rng):
@@ -300,6 +328,9 @@ LAYERS = {
     "ConvolutionDepthWise": lambda rng: convolution(rng, depthwise=True),
     "Deconvolution": lambda rng: convolution(rng, turned=True),
     "InnerProduct": inner_product,
+    "Reshape by expression": reshape_expression,
+    "Interp by expression": interp_expression,
+    "Crop by expression": crop_expression,
     "Softmax": softmax,
     "BinaryOp": binary,
     "MatMul": matmul,
