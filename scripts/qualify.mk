@@ -38,9 +38,10 @@ qualify-replay: ## sign-off | the case that detects a mutant, with a waveform | 
 	@$(PYTHON) scripts/qualify.py replay $(QUALIFY_OUT) $(MUTANT) --build $(BUILD)
 
 qualify-builds: ## sign-off | build mutants of the last run the ordinary way, compare | \
-    DUT=, CFG=; COUNT=100: so many, DRAW=1: drawn by this seed; TOTAL=seconds: no further one begins
+    DUT=, CFG=; COUNT=100: so many, DRAW=1: drawn by this seed; TOTAL=seconds: no further one begins; \
+    RESUME=1: what an earlier call has left
 	@$(PYTHON) scripts/qualify.py builds $(QUALIFY_OUT) --build $(BUILD) --count $(or $(COUNT),100) \
-	  --draw $(or $(DRAW),1) $(addprefix --total ,$(TOTAL))
+	  --draw $(or $(DRAW),1) $(addprefix --total ,$(TOTAL)) $(if $(RESUME),--resume)
 
 qualify-hashes: ## sign-off | compare hashes of kind mut without a mutant and fast | \
     of all jobs; DUT=, CFG=, SUITE=smoke

@@ -335,6 +335,7 @@ def take(mutant, found, number, job):
         mutant.setdefault("found", []).append([number, check_of(found[4])])
     if found[0] not in ("reached", "not-reached"):
         mutant["infected"] = mutant.get("infected", 0) + 1  # jobs
+        mutant.setdefault("ran", []).append(number)
         if found[6] == "other":  # its trace hash is another one: something outside differs, and no check says so
             mutant["outside"] = number
     if "verdict" in mutant:  # of two jobs the one that comes first, whichever ended first
