@@ -72,18 +72,24 @@ def equivalents(path):
     return entries
 
 
+def named_by(entries, mutants, cfg, suite):
+    """[(entry, the mutants that it names)]; entries of other configurations and suites are left out."""
+    found, by_text = [], collections.defaultdict(list)
+    for m in mutants:
+        by_text[tuple(m[k] for k in ("text", "file", "operator", "old", "new"))].append(m)
+    for entry in entries:
+        if all(mine is None or key not in entry or mine in entry[key].split()
+               for key, mine in ((CFG, cfg), (SUITE, suite))):
+            named = by_text[tuple(entry[k] for k in ("line", "file", "operator", "old", "new"))]
+            found.append((entry, [m for i, m in enumerate(named, 1) if entry.get(NTH, str(i)) == str(i)]))
+    return found
+
+
 def apply_equivalents(mutants, entries, cfg=None, suite=None):
     """Survivors with a reason become equivalent, or are explained. Returns what is stale. cfg, suite: entries of others
     do not count."""
     stale = []
-    for entry in entries:
-        if any(mine is not None and key in entry and mine not in entry[key].split()
-               for key, mine in ((CFG, cfg), (SUITE, suite))):
-            continue
-        named = [m for m in mutants if m["text"] == entry["line"] and
-                 all(m[k] == entry[k] for k in ("file", "operator", "old", "new"))]
-        if NTH in entry:
-            named = [m for i, m in enumerate(named, 1) if str(i) == entry[NTH]]
+    for entry, named in named_by(entries, mutants, cfg, suite):
         wrong = [m for m in named if m.get("verdict") in VERDICTS[:VERDICTS.index("survived")]]
         if entry["kind"] == "weak":  # one that loops may be explained
             wrong = [m for m in wrong if m["verdict"] == "detected"]
@@ -184,7 +190,9 @@ def run(args):
     print("qualify: %d mutants of %d, %d jobs, %d at a time%s" % (
         len(mine), len(made), len(listed), args.jobs,
         "; %d were detected by the run of %s" % (known, args.since) if args.since else ""), flush=True)
-    runner = Runner(mine, listed, args)
+    reviewed = {m["id"] for entry, named in named_by(entries, made, args.cfg, args.suite) for m in named
+                if entry["kind"] == "equivalent"}
+    runner = Runner(mine, listed, args, reviewed)
     ran = runner.run()
     whats = [job.what for job in listed]
     # a part of the jobs is a part of the programs

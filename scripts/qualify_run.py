@@ -109,12 +109,15 @@ class Runner:
     of several jobs at a time: each in those jobs that infect it, until one detects it or `tries` jobs have not. Benches
     of units come first, which find most, then the cheapest."""
 
-    def __init__(self, mutants, jobs, args):
-        self.mutants, self.jobs, self.args = mutants, jobs, args
+    def __init__(self, mutants, jobs, args, reviewed=()):
+        """`reviewed`: numbers of mutants that are said to be equivalent. They run in two jobs only, unless all
+        are asked for (--tries 0): that tells an entry which is wrong, and the others cost nothing more."""
+        self.mutants, self.jobs, self.args, self.reviewed = mutants, jobs, args, reviewed
         self.by_id = {m["id"]: m for m in mutants if m.get("verdict") != "detected"}  # by an earlier run
         self.lock = threading.Lock()
         self.ran, self.phases, self.left_out = {}, {}, set()
         self.choices = {m["id"]: [] for m in mutants}  # jobs in which it differs
+        self.uses = collections.defaultdict(collections.Counter)  # of a module: mutants of it that differ in a job
         self.begin = self.said = time.monotonic()
         self.what, self.work, self.done = "", 1, 0
         self.stopped, self.running = False, set()
@@ -187,6 +190,7 @@ class Runner:
             self.spent("marking", times)
             for i, f in found.items():
                 if f[0] == "infected":
+                    self.uses[self.by_id[i]["module"]][number] += 1
                     whole = job.what != "unit"
                     self.choices[i].append((whole, times["cycles"] if whole else ends["infected"], times["cycles"],
                                             number))
@@ -226,10 +230,14 @@ class Runner:
         return [(cost, number) for _, _, _, cost, number in sorted(out)]
 
     def next_jobs(self, m, count, worth):
-        """So many jobs in which a mutant has not run yet: those that have detected most mutants of its module so far
-        come first, for what differs in a job may be what nothing there looks at."""
-        choices = self.choices[m["id"]]
-        choices.sort(key=lambda choice: -worth[m["module"]][choice[1]])  # a stable sort
+        """So many jobs in which a mutant has not run yet. What differs in a job may be what nothing there looks at: those
+        that have detected most mutants of its module so far come first, and of the jobs of the whole design those
+        that use the module, where at least half as many of its mutants differ as in the one with most."""
+        choices, uses = self.choices[m["id"]], self.uses[m["module"]]
+        whole = [number for _, number in choices if self.jobs[number].what != "unit"]
+        little = max((uses[number] for number in whole), default=0) / 2
+        idle = {number for number in whole if uses[number] < little}
+        choices.sort(key=lambda choice: (-worth[m["module"]][choice[1]], choice[1] in idle))  # a stable sort
         chosen, choices[:] = choices[:count], choices[count:]
         return chosen
 
@@ -243,7 +251,7 @@ class Runner:
             for m in self.mutants if first else ():
                 worth[m["module"]].update(number for number, _ in m.get("found", []))
             for m in self.mutants:
-                if m.get("verdict") == "detected":
+                if m.get("verdict") == "detected" or (first > 1 and m["id"] in self.reviewed and self.args.tries):
                     continue
                 for price, number in self.next_jobs(m, min(size, tries - first), worth):
                     ids[number].append(m["id"])

@@ -1,5 +1,6 @@
 """Functional qualification: the mutants of a source, the build that holds them, verdicts, reports."""
 import argparse
+import collections
 import json
 import os
 import re
@@ -238,6 +239,9 @@ def test_a_fork_is_the_mutant_from_the_start(program, tmp_path):
             result = (tmp_path / "result").read_text()
             assert done.returncode == 1 and f"signature={signature}\n" in result
             assert f"message={message}"[:200] in result
+            done = run(program, "--run-seed", "1", "--index", cases, "--count", "1", "--mutant", str(number),
+                       "--case-dir", str(tmp_path))
+            assert done.returncode == 1, "the case that is replayed is the one that fails"
             compared += 1
         elif verdict in ("reached", "not-reached"):
             assert (at, cycles, cases) == ("0", "0", "0")
@@ -542,10 +546,26 @@ def test_order_of_jobs():
     order = runner.ordered([(True, 10, 10, 0), (True, 11, 11, 1), (True, 50, 50, 2), (False, 9, 5, 3),
                             (False, 2, 99, 4)])
     assert order == [(99, 4), (5, 3), (10, 0), (50, 2), (11, 1)]
-    runner.choices[7] = order
+    runner.choices[7] = list(order)
     worth = {"m": {0: 0, 1: 9, 2: 3, 3: 0, 4: 0}}
     assert runner.next_jobs({"id": 7, "module": "m"}, 2, worth) == [(11, 1), (50, 2)]
     assert runner.next_jobs({"id": 7, "module": "m"}, 9, worth) == [(99, 4), (5, 3), (10, 0)]
+    runner.choices[7] = list(order)
+    runner.uses["m"].update({0: 4, 1: 9, 2: 10, 3: 1, 4: 2})  # what differs in a hardly uses the module
+    assert runner.next_jobs({"id": 7, "module": "m"}, 9, {"m": collections.Counter()}) == [
+        (99, 4), (5, 3), (50, 2), (11, 1), (10, 0)]
+
+
+def test_a_reviewed_mutant_runs_in_two_jobs(tmp_path):
+    jobs = [qualify_run.Job("test", str(n), ["t", str(n)]) for n in range(9)]
+    for tries, wanted in ((8, {1: 8, 2: 2}), (0, {1: 9, 2: 9})):
+        args = argparse.Namespace(all_checks=False, tries=tries, jobs=1, total=0, out=str(tmp_path))
+        runner = qualify_run.Runner([mutant(1, "survived"), mutant(2, "survived")], jobs, args, {2})
+        runner.choices = {n: [(1, number) for number in range(9)] for n in (1, 2)}
+        ran = collections.Counter()
+        runner.run_mutants = lambda item, ran=ran: ran.update(item[2])
+        runner.rounds()
+        assert ran == wanted
 
 
 def test_a_long_job_is_shared_out():
