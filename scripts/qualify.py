@@ -192,7 +192,7 @@ def run(args):
         "; %d were detected by the run of %s" % (known, args.since) if args.since else ""), flush=True)
     reviewed = {m["id"] for entry, named in named_by(entries, made, args.cfg, args.suite) for m in named
                 if entry["kind"] == "equivalent"}
-    runner = Runner(mine, listed, args, reviewed)
+    runner = Runner(mine, listed, args, reviewed, {m["id"]: m["module"] for m in made if m["drawn"]})
     ran = runner.run()
     whats = [job.what for job in listed]
     # a part of the jobs is a part of the programs

@@ -109,14 +109,16 @@ class Runner:
     of several jobs at a time: each in those jobs that infect it, until one detects it or `tries` jobs have not. Benches
     of units come first, which find most, then the cheapest."""
 
-    def __init__(self, mutants, jobs, args, reviewed=()):
-        """`reviewed`: numbers of mutants that are said to be equivalent. They run in two jobs only, unless all
-        are asked for (--tries 0): that tells an entry which is wrong, and the others cost nothing more."""
+    def __init__(self, mutants, jobs, args, reviewed=(), modules=None):
+        """`reviewed`: numbers of mutants that are said to be equivalent. They run in two jobs only, unless all are asked
+        for (--tries 0): that tells an entry which is wrong, and the others cost nothing more. `modules`: {mutant of
+        the build: its module}, to find out which modules a job uses; those of `mutants` if None."""
         self.mutants, self.jobs, self.args, self.reviewed = mutants, jobs, args, reviewed
         self.by_id = {m["id"]: m for m in mutants if m.get("verdict") != "detected"}  # by an earlier run
         self.lock = threading.Lock()
         self.ran, self.phases, self.left_out = {}, {}, set()
         self.choices = {m["id"]: [] for m in mutants}  # jobs in which it differs
+        self.modules = {i: m["module"] for i, m in self.by_id.items()} if modules is None else modules
         self.uses = collections.defaultdict(collections.Counter)  # of a module: mutants of it that differ in a job
         self.begin = self.said = time.monotonic()
         self.what, self.work, self.done = "", 1, 0
@@ -177,11 +179,15 @@ class Runner:
     def mark(self, item):
         """What a job reaches and infects; the costs of the mutants there."""
         _, number, job = item
-        start, result = time.monotonic(), self.run_job(number, list(self.by_id), 0)
+        start, result = time.monotonic(), self.run_job(number, list(self.modules), 0)
         if result is None:
             return
         found, times = result
         with self.lock:
+            for i, f in found.items():
+                self.uses[self.modules[i]][number] += f[0] == "infected"
+            differ = sum(f[0] == "infected" for f in found.values())
+            found = {i: f for i, f in found.items() if i in self.by_id}
             ends = collections.Counter(f[0] for f in found.values())
             self.ran[number] = dict(number=number, job=job.name, what=job.what, command=job.line(),
                                     own=times["own"], forks=0.0, mutants=0, detected=0,
@@ -190,10 +196,8 @@ class Runner:
             self.spent("marking", times)
             for i, f in found.items():
                 if f[0] == "infected":
-                    self.uses[self.by_id[i]["module"]][number] += 1
                     whole = job.what != "unit"
-                    self.choices[i].append((whole, times["cycles"] if whole else ends["infected"], times["cycles"],
-                                            number))
+                    self.choices[i].append((whole, times["cycles"] if whole else differ, times["cycles"], number))
                 else:
                     take(self.by_id[i], f, number, job)
             self.done += 1
@@ -230,9 +234,9 @@ class Runner:
         return [(cost, number) for _, _, _, cost, number in sorted(out)]
 
     def next_jobs(self, m, count, worth):
-        """So many jobs in which a mutant has not run yet. What differs in a job may be what nothing there looks at: those
-        that have detected most mutants of its module so far come first, and of the jobs of the whole design those
-        that use the module, where at least half as many of its mutants differ as in the one with most."""
+        """So many jobs in which a mutant has not run yet. What differs in a job may be what nothing there looks at:
+        those that have detected most mutants of its module so far come first, and of the jobs of the whole design
+        those that use the module, where at least half as many of its mutants differ as in the one with most."""
         choices, uses = self.choices[m["id"]], self.uses[m["module"]]
         whole = [number for _, number in choices if self.jobs[number].what != "unit"]
         little = max((uses[number] for number in whole), default=0) / 2
