@@ -111,8 +111,8 @@ class Runner:
 
     def __init__(self, mutants, jobs, args, reviewed=(), modules=None):
         """`reviewed`: numbers of mutants that are said to be equivalent. They run in two jobs only, unless all are
-        asked for (--tries 0): that tells an entry which is wrong, and the others cost nothing more. `modules`: {mutant of
-        the build: its module}, to find out which modules a job uses; those of `mutants` if None."""
+        asked for (--tries 0): that tells an entry which is wrong, and the others cost nothing more. `modules`: {mutant
+        of the build: its module}, to find out which modules a job uses; those of `mutants` if None."""
         self.mutants, self.jobs, self.args, self.reviewed = mutants, jobs, args, reviewed
         self.by_id = {m["id"]: m for m in mutants if m.get("verdict") != "detected"}  # by an earlier run
         self.lock = threading.Lock()

@@ -88,8 +88,8 @@ static void start_access(const unit *u, bench *b) {
 }
 
 /*
- * Inputs of the units; completions during a soft reset, and all inputs of an absent unit, must be ignored. Returns which
- * units complete a task.
+ * Inputs of the units; completions during a soft reset, and all inputs of an absent unit, must be ignored. Returns
+ * which units complete a task.
  */
 static uint32_t drive_units(bench *b, bool resetting, bool noise) {
     uint32_t all = 0;
