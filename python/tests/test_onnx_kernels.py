@@ -1,0 +1,139 @@
+"""tandem.onnx: sums, softmax and averages of integers, rounded as onnxruntime's kernels do it (QLinearAdd,
+QLinearSoftmax, QLinearAveragePool), written as such and as QuantizeLinear behind DequantizeLinear."""
+
+import numpy as np
+import pytest
+import tandem.onnx as to
+from test_onnx import F, graph, model, node, rng  # noqa: F401
+from test_onnx_int8 import drawn
+
+pytest.importorskip("onnx", reason="not run: needs python3-onnx (make deps)")
+Z = np.float64
+
+
+def fused_add(a, sa, za, b, sb, zb, s, z, dtype):
+    """fma(a, sa / s, fma(b, sb / s, z - (sa za + sb zb) / s)) in FP32, half to even. The products of integers of
+    eight bits are exact in binary64."""
+    ra, rb = F(F(sa) / F(s)), F(F(sb) / F(s))
+    fixed = F(F(z) - F(F(ra * F(za)) + F(rb * F(zb))))
+    inner = (b.astype(Z) * Z(rb) + Z(fixed)).astype(F)
+    v = (a.astype(Z) * Z(ra) + inner.astype(Z)).astype(F)
+    return np.clip(np.rint(v), np.iinfo(dtype).min, np.iinfo(dtype).max).astype(dtype)
+
+
+def all_values(dtype):
+    info = np.iinfo(dtype)
+    return np.arange(info.min, info.max + 1).astype(dtype).reshape(1, 1, 16, 16)
+
+
+def added(contrib, a, b, operands, result, dtype, fixed=()):
+    """A graph with one sum; operands named in `fixed` are constants."""
+    (sa, za), (sb, zb), (s, z) = *operands, result
+    values = {"sa": F(sa), "sb": F(sb), "s": F(s), "za": dtype(za), "zb": dtype(zb), "z": dtype(z)}
+    values.update({k: v for k, v in (("a", a), ("b", b)) if k in fixed})
+    nodes = ([node("QLinearAdd", "a sa za b sb zb s z")] if contrib else
+             [node("DequantizeLinear", "a sa za", "ar"), node("DequantizeLinear", "b sb zb", "br"),
+              node("Add", "ar br", "t"), node("QuantizeLinear", "t s z", "y")])
+    for n in nodes[:contrib]:
+        n.domain = "com.microsoft"
+    made = graph(nodes, {k: v for k, v in (("a", a), ("b", b)) if k not in fixed}, ["y"], values)
+    return to.convert(made)
+
+
+HALVES = [(np.uint8, (2 / 255, 128), (1 / 255, 0), 255, (2 / 255, 0)),  # 1 + erf of GELU: every other sum is a half
+          (np.uint8, (1.030684471130371, 139), (0.0117647061124444, 0), 255, (0.0235294122248888, 0)),  # x + 3
+          (np.uint8, (0.29011595249176025, 138), (0.0117647061124444, 0), 255, (0.0235294122248888, 0)),
+          (np.int8, (2 / 255, 0), (1 / 255, -128), 127, (2 / 255, -128))]
+
+
+@pytest.mark.parametrize("contrib", [0, 1])
+@pytest.mark.parametrize("dtype, x, one, value, result", HALVES)
+def test_halves(model, contrib, dtype, x, one, value, result):
+    """A constant that is half a step of the result more than a whole number of them, on either side of the sum."""
+    a, b = all_values(dtype), np.array(value, dtype)
+    expected = fused_add(a, *x, b, *one, *result, dtype)
+    real = (a.astype(Z) - x[1]) * F(x[0]) + (Z(value) - one[1]) * F(one[0])
+    exact = np.abs(real / F(result[0]) % 1 - 0.5) < 1e-4
+    assert exact.any(), "no value is half way between two steps"
+    network = added(contrib, a, b, (x, one), result, dtype, "b")
+    np.testing.assert_array_equal(network.run(model, [a])[0], expected)
+    network = added(contrib, b, a, (one, x), result, dtype, "a")
+    np.testing.assert_array_equal(network.run(model, [a])[0], expected)
+
+
+@pytest.mark.parametrize("contrib", [0, 1])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+def test_bias_of_channels(rng, model, contrib, dtype):
+    """A constant for each channel: every integer of the input, whatever the steps."""
+    a = np.tile(all_values(dtype), (1, 40, 1, 1))
+    b = drawn(rng, dtype, 40, 1, 1)
+    low = np.iinfo(dtype).min
+    for _ in range(4):
+        x, y, result = ((F(rng.uniform(0.01, 0.2)), int(rng.integers(0, 256)) + low) for _ in range(3))
+        network = added(contrib, a, b, (x, y), result, dtype, "b")
+        np.testing.assert_array_equal(network.run(model, [a])[0], fused_add(a, *x, b, *y, *result, dtype))
+
+
+@pytest.mark.parametrize("contrib", [0, 1])
+def test_two_activations(rng, model, contrib):
+    """Steps one half and a quarter of the result's and odd zero points: a half is rounded behind the zero point."""
+    a, b = drawn(rng, np.uint8, 1, 4, 16, 16), drawn(rng, np.uint8, 1, 4, 16, 16)
+    for x, y, result in (((0.5, 3), (0.25, 77), (1.0, 101)), ((0.5, 128), (0.5, 130), (1.0, 7)),
+                         ((1.0, 0), (0.125, 9), (1.0, 33))):
+        network = added(contrib, a, b, (x, y), result, np.uint8)
+        np.testing.assert_array_equal(network.run(model, [a, b])[0], fused_add(a, *x, b, *y, *result, np.uint8))
+
+
+def test_read_twice(rng, model):
+    """A sum that something else reads is no kernel: FP32 as written, divided by the step, rounded before the zero
+    point."""
+    a, b = all_values(np.uint8), np.array(255, np.uint8)
+    values = {"sa": F(0.5), "za": np.uint8(3), "b": b, "sb": F(0.5), "zb": np.uint8(0), "s": F(1), "z": np.uint8(1)}
+    made = graph([node("DequantizeLinear", "a sa za", "ar"), node("DequantizeLinear", "b sb zb", "br"),
+                  node("Add", "ar br", "t"), node("QuantizeLinear", "t s z", "y"), node("Relu", "t", "r")],
+                 {"a": a}, ["y", "r"], values)
+    total = (a.astype(F) - 3) * F(0.5) + F(127.5)
+    y, r = to.convert(made).run(model, [a])
+    np.testing.assert_array_equal(y, np.clip(np.rint(total) + 1, 0, 255).astype(np.uint8))
+    np.testing.assert_array_equal(r, np.maximum(total, 0))
+
+
+@pytest.mark.parametrize("contrib", [0, 1])
+@pytest.mark.parametrize("dtype, step, zero", [(np.uint8, 1 / 255, 0), (np.uint8, 1 / 256, 0), (np.int8, 1 / 255, -128),
+                                               (np.uint8, 0.0029, 1)])
+def test_softmax(rng, model, contrib, dtype, step, zero):
+    """floor(1 / step) steps are 1: 254 of 1 / 255 in FP32."""
+    x = drawn(rng, dtype, 1, 6, 50)
+    values = {"s": F(0.05), "z": dtype(4), "t": F(step), "w": dtype(zero)}
+    nodes = ([node("QLinearSoftmax", "x s z t w", axis=2, opset=13)] if contrib else
+             [node("DequantizeLinear", "x s z", "r"), node("Softmax", "r", "p", axis=2),
+              node("QuantizeLinear", "p t w", "y")])
+    for n in nodes[:contrib]:
+        n.domain = "com.microsoft"
+    e = np.exp((x.astype(Z) - x.max(2, keepdims=True)) * F(0.05))
+    v = e / e.sum(2, keepdims=True) * np.floor(F(1) / F(step)) + zero
+    away = np.abs(v % 1 - 0.5) > 1e-4
+    got = to.convert(graph(nodes, {"x": x}, ["y"], values)).run(model, [x])[0]
+    expected = np.clip(np.rint(v), np.iinfo(dtype).min, np.iinfo(dtype).max)
+    np.testing.assert_array_equal(got[away], expected[away])
+    assert away.mean() > 0.99 and np.abs(got - expected).max() <= 1
+    if step == 1 / 255:
+        ones = to.convert(graph(nodes, {"x": x[:, :, :1]}, ["y"], values)).run(model, [x[:, :, :1]])[0]
+        assert np.all(ones == 254 + zero)
+
+
+@pytest.mark.parametrize("contrib", [0, 1])
+def test_average(rng, model, contrib):
+    """Windows of four, whose average is exact: in quarters of a step, rounded behind an odd zero point."""
+    x = drawn(rng, np.uint8, 1, 3, 8, 8)
+    values = {"s": F(0.25), "z": np.uint8(9), "t": F(0.25), "w": np.uint8(5)}
+    window = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    nodes = ([node("QLinearAveragePool", "x s z t w", **window)] if contrib else
+             [node("DequantizeLinear", "x s z", "r"), node("AveragePool", "r", "p", **window),
+              node("QuantizeLinear", "p t w", "y")])
+    for n in nodes[:contrib]:
+        n.domain = "com.microsoft"
+    mean = (x.astype(Z) - 9).reshape(1, 3, 4, 2, 4, 2).mean((3, 5))
+    assert np.any(mean % 1 == 0.5)
+    got = to.convert(graph(nodes, {"x": x}, ["y"], values)).run(model, [x])[0]
+    np.testing.assert_array_equal(got, np.clip(np.rint(mean + 5), 0, 255).astype(np.uint8))
