@@ -137,3 +137,47 @@ def test_average(rng, model, contrib):
     assert np.any(mean % 1 == 0.5)
     got = to.convert(graph(nodes, {"x": x}, ["y"], values)).run(model, [x])[0]
     np.testing.assert_array_equal(got, np.clip(np.rint(mean + 5), 0, 255).astype(np.uint8))
+
+
+@pytest.mark.parametrize("contrib", [0, 1])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+def test_products(rng, model, contrib, dtype):
+    """Products of integers are exact; steps of one half and odd zero points make halves of them."""
+    a, b = all_values(dtype), drawn(rng, dtype, 1, 1, 16, 16)
+    low = np.iinfo(dtype).min
+    for x, y, result in (((0.5, low + 9), (0.25, low + 7), (1.0, low + 101)), ((0.037, 3), (0.011, 5), (0.7, 77))):
+        values = {"sa": F(x[0]), "za": dtype(x[1]), "sb": F(y[0]), "zb": dtype(y[1]), "s": F(result[0]),
+                  "z": dtype(result[1])}
+        nodes = ([node("QLinearMul", "a sa za b sb zb s z", "y")] if contrib else
+                 [node("DequantizeLinear", "a sa za", "ar"), node("DequantizeLinear", "b sb zb", "br"),
+                  node("Mul", "ar br", "t"), node("QuantizeLinear", "t s z", "y")])
+        for n in nodes[:contrib]:
+            n.domain = "com.microsoft"
+        got = to.convert(graph(nodes, {"a": a, "b": b}, ["y"], values)).run(model, [a, b])[0]
+        whole = ((a.astype(np.int64) - x[1]) * (b.astype(np.int64) - y[1])).astype(F)
+        v = (whole * F(F(F(x[0]) * F(y[0])) / F(result[0])) + F(result[1])).astype(F)
+        np.testing.assert_array_equal(got, np.clip(np.rint(v), low, low + 255).astype(dtype))
+
+
+@pytest.mark.parametrize("contrib", [0, 1])
+def test_mask(rng, model, contrib):
+    """A mask of attention, 0 or -FLT_MAX, as the symmetric quantiser leaves it: its ends are beyond FP32, the result is
+    not."""
+    step = F(np.finfo(F).max / 127.5)
+    scores, keep = drawn(rng, np.uint8, 1, 2, 6, 6), np.array([128, 128, 255, 128, 255, 255], np.uint8)
+    values = {"s1": F(1 / 127), "z": np.uint8(128), "low": np.uint8(0), "sm": step, "sq": F(0.05),
+              "p": F(1 / 256), "zp": np.uint8(0)}
+    nodes = ([node("QLinearMul", "k s1 z low sm z sm z", "m"), node("QLinearAdd", "q sq z m sm z sm z", "t"),
+              node("QLinearSoftmax", "t sm z p zp", "y", axis=3, opset=13)] if contrib else
+             [node("DequantizeLinear", "k s1 z", "kr"), node("DequantizeLinear", "low sm z", "lr"),
+              node("Mul", "kr lr", "mr"), node("QuantizeLinear", "mr sm z", "m"), node("DequantizeLinear", "m sm z", "mq"),
+              node("DequantizeLinear", "q sq z", "qr"), node("Add", "qr mq", "tr"), node("QuantizeLinear", "tr sm z", "t"),
+              node("DequantizeLinear", "t sm z", "tq"), node("Softmax", "tq", "pr", axis=3),
+              node("QuantizeLinear", "pr p zp", "y")])
+    for n in nodes if contrib else []:
+        n.domain = "com.microsoft"
+    made = graph(nodes, {"q": scores, "k": keep}, ["y", "m", "t"], values)
+    y, m, t = to.convert(made).run(model, [scores, keep])
+    np.testing.assert_array_equal(m, np.where(keep == 255, 0, 128))  # 127 / 127 * -128 + 128
+    np.testing.assert_array_equal(t, np.broadcast_to(m, scores.shape))  # scores are far below a step
+    np.testing.assert_array_equal(y, np.broadcast_to(np.where(keep == 255, 0, 85), scores.shape))  # 256 / 3

@@ -1,10 +1,13 @@
 """Operators that onnxruntime runs as one kernel on integers, DequantizeLinear and QuantizeLinear included, and rounds
-otherwise than their parts would: sums, softmax and averages. QLinearAdd, QLinearSoftmax and QLinearAveragePool are
-these kernels by name.
+otherwise than their parts would: sums, products, softmax and averages. QLinearAdd, QLinearMul, QLinearSoftmax and
+QLinearAveragePool are these kernels by name.
 
 Sums matter: x + 1 of GELU and x + 3 of HardSwish lie half way between two steps for many x, as the constant is 255 of
 its own steps, and which way they fall is a matter of the last bit. A sum is fma(a, ra, fma(b, rb, f)), with the scales
 over that of the result as ra and rb, f = z - (ra za + rb zb) in FP32, rounded half to even behind the zero point z.
+
+Integers have no infinity, either: masks of attention are -FLT_MAX times 0 or 1, in steps of 2^121, and beyond FP32 where
+a zero point is in the middle.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from .ops_math import ADD, DIV, MUL, binary, layer
 from .products import Scaled, rounded
 from .tensor import HANDLERS, Node, Tensor
 
+LARGEST_STEP = 1e30  # of an operand of softmax
 LARGEST_TABLE = 1 << 16  # elements of a constant for which every sum is looked at
 NUDGES = [n * sign for n in (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64) for sign in (1, -1)][1:]
 
@@ -81,6 +85,26 @@ def add(c: Converter, node: Node, a: Scaled, b: Scaled, scale: np.ndarray, zero:
     return in_type(c, node, binary(c, node, ADD, times(x, fx), inner), dtype)
 
 
+def product(c: Converter, node: Node, a: Scaled, b: Scaled, scale: np.ndarray, zero: int,
+            dtype: np.dtype) -> Tensor | None:
+    """Of integers, which is exact, times one factor. None: the factor is beyond FP32."""
+    with np.errstate(over="ignore"):
+        factor = np.float32(np.float32(a.scale.reshape(()) * b.scale.reshape(())) / np.float32(scale))
+    if not np.isfinite(factor):
+        return None
+    v = binary(c, node, MUL, binary(c, node, MUL, a.ints, b.ints), c.scalar(factor))
+    return in_type(c, node, v if zero == 0 else binary(c, node, ADD, v, c.scalar(float(zero))), dtype)
+
+
+def finite(c: Converter, node: Node, x: Tensor) -> Tensor:
+    """An operand of softmax, in smaller steps where its own reach beyond FP32: a step is more than exp() tells apart
+    in both."""
+    s = x.scaled
+    if s is None or s.stored is None or s.scale.size != 1 or float(s.scale.reshape(())) <= LARGEST_STEP:
+        return x
+    return binary(c, node, MUL, s.ints, c.scalar(LARGEST_STEP))
+
+
 def softmax(c: Converter, node: Node, real: Tensor, scale: np.ndarray, zero: int, dtype: np.dtype) -> Tensor | None:
     """The kernel has a whole number of steps in 1: of 1/255 in FP32 these are 254. None: there is not one."""
     steps = np.floor(np.float32(1) / np.float32(scale))
@@ -101,8 +125,8 @@ def quantised(c: Converter, node: Node, x: Tensor, scale: np.ndarray, zero: int,
     if x.kernel is None or not eligible(dtype, *x.kernel[1:]):
         return None
     name, *parts = x.kernel
-    if name == "Add":
-        return add(c, node, *parts, scale, zero, dtype)
+    if name in ("Add", "Mul"):
+        return (add if name == "Add" else product)(c, node, *parts, scale, zero, dtype)
     return (softmax if name == "Softmax" else average)(c, node, x, scale, zero, dtype)
 
 
@@ -111,10 +135,14 @@ def marks(name: str) -> None:
     plain, attributes, kinds = HANDLERS[name]
 
     def handler(c: Converter, node: Node) -> list[Tensor]:
-        results = plain(c, node)
         readers, parts = c.readers.get(node.outputs[0], []), [t.scaled for t in node.inputs if t is not None]
-        if (len(readers) == 1 and readers[0] is not None and readers[0].op_type == "QuantizeLinear" and
-                all(p is not None and p.stored is not None for p in parts) and results[0].value is None):
+        if (len(readers) != 1 or readers[0] is None or readers[0].op_type != "QuantizeLinear" or
+                not all(p is not None and p.stored is not None for p in parts)):
+            return plain(c, node)
+        if name == "Softmax":
+            node.inputs = [finite(c, node, node.need(0))]
+        results = plain(c, node)
+        if results[0].value is None:
             results[0].kernel = (name, *parts)
         return results
     HANDLERS[name] = (handler, attributes, kinds)

@@ -58,9 +58,12 @@ def dequantize(c: Converter, node: Node) -> list[Tensor]:
 def pair(c: Converter, node: Node) -> list[Tensor]:
     a, b = operand(c, node, 0), operand(c, node, 3)
     point = node.const(7, "the zero point of the result")
-    if node.op == "QLinearAdd" and point is not None and point.size == 1 and kernels.eligible(
-            point.dtype, a.scaled, b.scaled) and (a.value is None or b.value is None):
-        return [kernels.add(c, node, a.scaled, b.scaled, one_step(node, 6), int(point.ravel()[0]), point.dtype)]
+    if point is not None and point.size == 1 and (a.value is None or b.value is None) and kernels.eligible(
+            point.dtype, a.scaled, b.scaled):
+        y = (kernels.add if node.op == "QLinearAdd" else kernels.product)(
+            c, node, a.scaled, b.scaled, one_step(node, 6), int(point.ravel()[0]), point.dtype)
+        if y is not None:
+            return [y]
     return result(c, node, plain(c, node, node.op[len("QLinear"):], [a, b]), 6)
 
 
@@ -81,9 +84,10 @@ def single(c: Converter, node: Node) -> list[Tensor]:
 def softmax(c: Converter, node: Node) -> list[Tensor]:
     inner = Node.__new__(Node)
     inner.__dict__.update(node.__dict__)
-    inner.op, inner.inputs, inner.opset = "Softmax", [operand(c, node, 0)], node.attr("opset", 13)
+    x = operand(c, node, 0)
+    inner.op, inner.inputs, inner.opset = "Softmax", [kernels.finite(c, node, x)], node.attr("opset", 13)
     real, point = HANDLERS["Softmax"][0](c, inner)[0], node.const(4, "the zero point of the result")
-    y = None if point is None or point.size != 1 or not kernels.eligible(point.dtype, inner.inputs[0].scaled) else (
+    y = None if point is None or point.size != 1 or not kernels.eligible(point.dtype, x.scaled) else (
         kernels.softmax(c, node, real, one_step(node, 3), int(point.ravel()[0]), point.dtype))
     return result(c, node, real, 3) if y is None else [y]
 

@@ -128,7 +128,8 @@ def stored(x: Tensor, scale: np.ndarray, zero: np.ndarray | None) -> tuple[Tenso
 def constant_scaled(node: Node, q: np.ndarray, scale: np.ndarray, zero: np.ndarray | None) -> Tensor:
     """Constants: weights keep their integers."""
     ints = np.asarray(q, np.int64) - (0 if zero is None else np.asarray(zero, np.int64))
-    value = (ints.astype(np.float32) * scale).astype(np.float32)
+    with np.errstate(over="ignore"):  # a mask of -FLT_MAX in 255 steps
+        value = (ints.astype(np.float32) * scale).astype(np.float32)
     t = constant(value)
     t.scaled = Scaled(constant(ints), scale, stored=stored(constant(q), scale, zero))
     return t
@@ -454,5 +455,5 @@ for _name in ("Conv", "Gemm", "MatMul"):
     over_integers(_name)
 for _name in KEEPS.split():
     moves_integers(_name)
-for _name in ("Add", "Softmax", "AveragePool"):
+for _name in ("Add", "Mul", "Softmax", "AveragePool"):
     kernels.marks(_name)
