@@ -46,8 +46,8 @@ HALVES = [(np.uint8, (2 / 255, 128), (1 / 255, 0), 255, (2 / 255, 0)),  # 1 + er
           (np.int8, (2 / 255, 0), (1 / 255, -128), 127, (2 / 255, -128))]
 
 
-@pytest.mark.parametrize("contrib", [0, 1])
-@pytest.mark.parametrize("dtype, x, one, value, result", HALVES)
+@pytest.mark.parametrize("contrib, dtype, x, one, value, result", [(c, *h) for h in HALVES for c in (0, 1)
+                                                                   if c or h[0] != np.int8])
 def test_halves(model, contrib, dtype, x, one, value, result):
     """A constant that is half a step of the result more than a whole number of them, on either side of the sum."""
     a, b = all_values(dtype), np.array(value, dtype)
@@ -61,8 +61,7 @@ def test_halves(model, contrib, dtype, x, one, value, result):
     np.testing.assert_array_equal(network.run(model, [a])[0], expected)
 
 
-@pytest.mark.parametrize("contrib", [0, 1])
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+@pytest.mark.parametrize("contrib, dtype", [(0, np.uint8), (1, np.uint8), (1, np.int8)])
 def test_bias_of_channels(rng, model, contrib, dtype):
     """A constant for each channel: every integer of the input, whatever the steps."""
     a = np.tile(all_values(dtype), (1, 40, 1, 1))
@@ -82,6 +81,18 @@ def test_two_activations(rng, model, contrib):
                          ((1.0, 0), (0.125, 9), (1.0, 33))):
         network = added(contrib, a, b, (x, y), result, np.uint8)
         np.testing.assert_array_equal(network.run(model, [a, b])[0], fused_add(a, *x, b, *y, *result, np.uint8))
+
+
+def test_int8(model):
+    """int8 between DequantizeLinear and QuantizeLinear is FP32 as written; onnxruntime has its kernels only for what it
+    makes uint8 of."""
+    dtype, (sa, za), (sb, zb), value, (s, z) = HALVES[3]
+    a, b = all_values(dtype), np.array(value, dtype)
+    total = (a.astype(F) - F(za)) * F(sa) + (F(value) - F(zb)) * F(sb)
+    expected = np.clip(np.rint(total.astype(F) * F(F(1) / F(s))) + z, -128, 127).astype(dtype)
+    assert np.any(expected != fused_add(a, sa, za, b, sb, zb, s, z, dtype))
+    network = added(0, a, b, ((sa, za), (sb, zb)), (s, z), dtype, "b")
+    np.testing.assert_array_equal(network.run(model, [a])[0], expected)
 
 
 def test_read_twice(rng, model):
@@ -139,8 +150,7 @@ def test_average(rng, model, contrib):
     np.testing.assert_array_equal(got, np.clip(np.rint(mean + 5), 0, 255).astype(np.uint8))
 
 
-@pytest.mark.parametrize("contrib", [0, 1])
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+@pytest.mark.parametrize("contrib, dtype", [(0, np.uint8), (1, np.uint8), (1, np.int8)])
 def test_products(rng, model, contrib, dtype):
     """Products of integers are exact; steps of one half and odd zero points make halves of them."""
     a, b = all_values(dtype), drawn(rng, dtype, 1, 1, 16, 16)

@@ -121,10 +121,13 @@ def average(c: Converter, node: Node, real: Tensor, scale: np.ndarray, zero: int
 
 
 def quantised(c: Converter, node: Node, x: Tensor, scale: np.ndarray, zero: int, dtype: np.dtype) -> Tensor | None:
-    """x, which only this QuantizeLinear reads, as its kernel gives it. None: it is of no such operator."""
+    """x, which only this QuantizeLinear reads, as its kernel gives it. None: it is of no such operator, or int8: of that
+    onnxruntime computes sums, products and averages in FP32, where it does not make uint8 of it."""
     if x.kernel is None or not eligible(dtype, *x.kernel[1:]):
         return None
     name, *parts = x.kernel
+    if dtype == np.int8 and name != "Softmax":
+        return None
     if name in ("Add", "Mul"):
         return (add if name == "Add" else product)(c, node, *parts, scale, zero, dtype)
     return (softmax if name == "Softmax" else average)(c, node, x, scale, zero, dtype)
