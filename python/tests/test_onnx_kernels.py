@@ -180,8 +180,9 @@ def test_mask(rng, model, contrib):
     nodes = ([node("QLinearMul", "k s1 z low sm z sm z", "m"), node("QLinearAdd", "q sq z m sm z sm z", "t"),
               node("QLinearSoftmax", "t sm z p zp", "y", axis=3, opset=13)] if contrib else
              [node("DequantizeLinear", "k s1 z", "kr"), node("DequantizeLinear", "low sm z", "lr"),
-              node("Mul", "kr lr", "mr"), node("QuantizeLinear", "mr sm z", "m"), node("DequantizeLinear", "m sm z", "mq"),
-              node("DequantizeLinear", "q sq z", "qr"), node("Add", "qr mq", "tr"), node("QuantizeLinear", "tr sm z", "t"),
+              node("Mul", "kr lr", "mr"), node("QuantizeLinear", "mr sm z", "m"),
+              node("DequantizeLinear", "m sm z", "mq"), node("DequantizeLinear", "q sq z", "qr"),
+              node("Add", "qr mq", "tr"), node("QuantizeLinear", "tr sm z", "t"),
               node("DequantizeLinear", "t sm z", "tq"), node("Softmax", "tq", "pr", axis=3),
               node("QuantizeLinear", "pr p zp", "y")])
     for n in nodes if contrib else []:

@@ -4,10 +4,10 @@ QLinearAveragePool are these kernels by name.
 
 Sums matter: x + 1 of GELU and x + 3 of HardSwish lie half way between two steps for many x, as the constant is 255 of
 its own steps, and which way they fall is a matter of the last bit. A sum is fma(a, ra, fma(b, rb, f)), with the scales
-over that of the result as ra and rb, f = z - (ra za + rb zb) in FP32, rounded half to even behind the zero point z.
+over that of the result as ra and rb, f = z - (ra za + rb zb) in FP32, rounded half to even after the zero point z.
 
-Integers have no infinity, either: masks of attention are -FLT_MAX times 0 or 1, in steps of 2^121, and beyond FP32 where
-a zero point is in the middle.
+Integers have no infinity, either: masks of attention are -FLT_MAX times 0 or 1, in steps of 2^121, and beyond FP32
+where a zero point is in the middle.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ def average(c: Converter, node: Node, real: Tensor, scale: np.ndarray, zero: int
 
 
 def quantised(c: Converter, node: Node, x: Tensor, scale: np.ndarray, zero: int, dtype: np.dtype) -> Tensor | None:
-    """x, which only this QuantizeLinear reads, as its kernel gives it. None: it is of no such operator, or int8: of that
-    onnxruntime computes sums, products and averages in FP32, where it does not make uint8 of it."""
+    """x, which only this QuantizeLinear reads, as its kernel gives it. None: it is of no such operator, or int8: sums,
+    products and averages of that are FP32 in onnxruntime, too, where it does not make uint8 of it."""
     if x.kernel is None or not eligible(dtype, *x.kernel[1:]):
         return None
     name, *parts = x.kernel
