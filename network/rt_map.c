@@ -412,6 +412,9 @@ static bool map_noop(net_rt *rt, uint32_t number) {
 
 /* Another shape for the same elements; between maps with gaps between their channels they have to be moved. */
 static bool map_reshape(net_rt *rt, uint32_t number) {
+    if (rt->graph->layer[number].num_in > 1) {
+        return rt_reason(&rt->layer[number], "a shape by expression over several blobs");
+    }
     bool moves = !net_shape_same(in_shape(rt, number, 0), out_shape(rt, number)) &&
                  (!rt_gapless(in_shape(rt, number, 0)) || !rt_gapless(out_shape(rt, number)));
     rt->layer[number].kind = RT_NOTHING;

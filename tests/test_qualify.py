@@ -443,6 +443,7 @@ def test_hand_written_bugs(tmp_path):
     assert tool("bugs", dir_, str(tmp_path / "a" / "qualify.json")).returncode == 2
 
 
+@pytest.mark.skipif(os.environ.get("TANDEM_CHECK") != "1", reason="not run: two builds, 10 seconds (make check)")
 def test_ordinary_builds(program, tmp_path):
     """A mutant built from its patch fails as in the build of all of them; one that is said to do so and does not is
     told."""

@@ -253,7 +253,7 @@ int tb_mutation_end(const tb_result *result, int rc, char *err, size_t err_size)
         reap();
     }
     if (rc == 0 && mut.refused) {
-        rc = opt_fail(err, err_size, "the machine refused a process");
+        rc = opt_fail(err, err_size, "--mutants: the machine refused to start a process for a mutant");
     }
     if (rc == 0 && result->outcome == TB_PASS && rep_write(mut.o->verdicts, write_verdicts, result) != 0) {
         rc = opt_fail(err, err_size, "--verdicts: %s: cannot be written", mut.o->verdicts);
