@@ -116,6 +116,12 @@ def test_objects_rank(tmp_path):
         assert last["objects"] == by_boxes["objects"] == 16
         for overlap in ("_50", "_50_95"):
             assert abs(last["map" + overlap] - by_boxes[key + overlap]) < 1e-6
+    npy = [tmp_path / (name + ".npy") for name in "ab"]
+    for k, file in enumerate(npy):  # inputs themselves: objects in pixels of the input
+        np.save(file, np.full((1, 96, 96), k / 4).astype(np.float32))
+    (tmp_path / "o.txt").write_text("a.npy 1 3 4 20 30\nb.npy 2 50 40 20 20\n")
+    done = run("calibrate", *DETECTOR, *npy, "--labels", tmp_path / "o.txt", "--json", "--method", "minmax")
+    assert done.returncode == 0 and json.loads(done.stdout)["objects"] == 2
     words = [line.split() for line in open(os.path.join(ROOT, OBJECTS), encoding="ascii")]
     for w in words:
         w[2] = str(float(w[2]) + 0.4 * float(w[4]))  # moved

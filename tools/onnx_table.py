@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 import tempfile
+import textwrap
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = os.path.join(ROOT, "docs", "onnx.md")
@@ -246,6 +247,15 @@ def networks(device):
     return "\n".join(rows)
 
 
+def wrapped(text):
+    """Paragraphs with lines of at most 100 columns; tables, lists, headings and examples as they are."""
+    blocks = text.split("\n\n")
+    for i, block in enumerate(blocks):
+        if not any(line[:1] in ("|", "#", "-", " ", "") for line in block.split("\n")):
+            blocks[i] = textwrap.fill(" ".join(block.split("\n")), 100, break_long_words=False, break_on_hyphens=False)
+    return "\n\n".join(blocks)
+
+
 def page(results, rows):
     def count(outcome, test=lambda r: True):
         return sum(1 for r in results if r.outcome == outcome and test(r))
@@ -254,9 +264,10 @@ def page(results, rows):
     ran = [r for r in results if r.outcome != "not supported"]
     reasons = "\n".join("| %s | %s |" % (r.name, r.text.replace("|", "\\|"))
                         for r in results if r.outcome == "not supported")
-    return HEAD % {"all": len(results), "networks": rows, "counts": counts, "passed": count("passed"),
+    text = HEAD % {"all": len(results), "networks": rows, "counts": counts, "passed": count("passed"),
                    "fitted": count("fitted"), "refused": count("not supported"),
                    "failed": count("FAILED"), "rows": "\n".join(row(r) for r in ran), "reasons": reasons}
+    return wrapped(text)
 
 
 def main():
@@ -285,7 +296,7 @@ def main():
         print("onnx_table.py: %s" % error, file=sys.stderr)
         return 2
     text = page(results, networks(args.device))
-    print(text[text.index("| where the"):text.index("`moved`: where")].strip())
+    print(text[text.index("| where the"):text.index("The column `moved` says")].strip())
     failed = [r for r in results if r.outcome == "FAILED"]
     for r in failed:
         print("onnx_table.py: %s: %s" % (r.name, r.text), file=sys.stderr)

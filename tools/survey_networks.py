@@ -19,7 +19,8 @@ GENERATED = ["yolov3", "yolov3_tiny", "yolov4_tiny", "yolov5s", "yolov7_tiny",
              "mobilenet_yolo", "retinaface", "x_tiny_yolo", "resnet50", "squeezenet", "vit_b32", "bert_mini"]
 # input sizes of public files that do not specify them
 SHAPES = {"FastestDet.param": "352x352x3", "mnet.25-opt.param": "320x320x3",
-          "scrfd_500m-opt2.param": "640x640x3", "yolov8n_cls.ncnn.param": "224x224x3"}
+          "scrfd_500m-opt2.param": "640x640x3", "vision_transformer.param": "384x384x3",
+          "yolov8n_cls.ncnn.param": "224x224x3"}
 
 PAGE = """# Networks end to end
 
@@ -27,6 +28,8 @@ This page says which of the public network topologies run from their file to the
 of each runs on the NPU, and what is left to the CPU.
 
     make networks               # DATA={data} SEED={seed} CFG=n{n}; NCNN=SITE: beside ncnn; TANDEM=1: on the RTL, N = 32
+
+`MORE=FILE` adds a public file that is not in the folder: `vision_transformer.param` of ncnn.
 
 Each topology gets weights and inputs from the seed. It is read, optimised, quantised (weights by
 127/absmax of each output channel, inputs by the range of one FP32 run), and run once by the runtime
@@ -38,9 +41,10 @@ columns are:
 - *FP32*: the largest error of the outputs of plain C beside ncnn 1.0.20261020 (one thread, no
   Winograd, no halves), relative to the largest value.
 - *INT8*: the ratio of ncnn's INT8 outputs to the difference, in dB; "equal" means bit for bit. Both
-  programs read the same files, calibrated on the one input. Of detection layers the inputs are
-  compared. ncnn is built with fast-math: a last bit before a rounding moves an integer by one step,
-  and a deep network with random weights enlarges this layer by layer.
+  programs read the same files, calibrated on the one input. Of detection layers and of a softmax at
+  the end the inputs are compared, because random weights give one class everything. ncnn is built
+  with fast-math: a last bit before a rounding moves an integer by one step, and a deep network with
+  random weights enlarges this layer by layer.
 - *INT8 loss*: the ratio of signal to error of INT8 beside FP32.
 - *tandem*: million cycles of the INT8 network on RTL and golden model in tandem at N = 32, with
   every register, interrupt and byte of memory compared; "-" was not run for this page. A row is not
@@ -141,9 +145,10 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="weights and inputs (default %(default)s)")
     parser.add_argument("--ncnn", metavar="SITE", help="folder with the package ncnn: its outputs, too")
     parser.add_argument("--tandem", metavar="PROGRAM", help="tandem-net of a build with RTL: each network on it, too")
+    parser.add_argument("--more", metavar="FILE", nargs="*", default=[], help="public files besides those of --data")
     parser.add_argument("--output", help="file to write (default: standard output)")
     args = parser.parse_args()
-    public = sorted(glob.glob(os.path.join(args.data, "param", "*.param")))
+    public = sorted(glob.glob(os.path.join(args.data, "param", "*.param")) + args.more, key=os.path.basename)
     if not public:
         sys.exit("survey_networks.py: no .param files in %s" % os.path.join(args.data, "param"))
     names = [f + ("@" + SHAPES[os.path.basename(f)] if os.path.basename(f) in SHAPES else "") for f in public]

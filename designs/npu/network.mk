@@ -35,13 +35,14 @@ network: ## networks | run a network on model and RTL: handwritten digits, or NE
 .PHONY: networks
 networks: ## networks | run every topology of DATA= through the runtime | writes docs/networks.md; DATA=: folder \
     with param/ and darknet/, to which the topologies of tools/netgen.py are added; NCNN=: folder with ncnn's \
-    package, to compare with it; TANDEM=1: run them on the RTL with N=32, too
+    package, to compare with it; TANDEM=1: run them on the RTL with N=32, too; MORE=: more files
 	$(call need,DATA,make networks DATA=folder)
 	@scripts/build.sh $(HOST)/tandem-net-model
 	@$(if $(NCNN),$(MAKE) --no-print-directory python)
 	@$(if $(TANDEM),scripts/build.sh CFG=n32 KIND=fast $(BUILD)/n32-fast/tandem-net)
 	$(PYTHON) tools/survey_networks.py --program $(HOST)/tandem-net-model --data $(DATA) --n $(N) --seed $(SEED) \
-	  $(if $(NCNN),--ncnn $(NCNN)) $(if $(TANDEM),--tandem $(BUILD)/n32-fast/tandem-net) --output docs/networks.md
+	  $(if $(NCNN),--ncnn $(NCNN)) $(if $(TANDEM),--tandem $(BUILD)/n32-fast/tandem-net) \
+	  $(if $(MORE),--more $(MORE)) --output docs/networks.md
 
 .PHONY: engines
 engines: ## networks | run networks on the other engines, beside FP32 | writes docs/engines.md; DATA=: folder \

@@ -119,7 +119,13 @@ net_status photos_input(void *user, uint32_t i, float *input, net_error *err) {
         }
         return NET_OK;
     }
-    if (ends_with(path, ".npy")) {
+    if (ends_with(path, ".npy")) { /* pixels of the input itself */
+        *fit = (net_fit){.w = source->shape->w,
+                         .h = source->shape->h,
+                         .in_w = source->shape->w,
+                         .in_h = source->shape->h,
+                         .scale_x = 1.0f,
+                         .scale_y = 1.0f};
         return net_npy_load(path, source->shape, input, err);
     }
     net_picture picture;

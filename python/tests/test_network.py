@@ -179,6 +179,20 @@ def test_drawn_weights(root):
     assert set(out) == {n for n, _ in net.outputs} and all(np.isfinite(v).all() for v in out.values())
 
 
+def test_noop_of_several_inputs(tmp_path):
+    """It gives the first one, also where every blob is kept: public files end in such a layer."""
+    (tmp_path / "n.param").write_text(
+        "7767517\n6 7\nInput in 0 1 in 0=5 1=3 2=2\nSplit s 1 2 in a b\nReLU r 1 1 a ra\nAbsVal v 1 1 b vb\n"
+        "Noop n 2 1 ra vb out\nReLU last 1 1 out end\n")
+    net = tandem.Network(tmp_path / "n.param", seed=1)
+    x = np.linspace(-1, 1, 30, dtype=np.float32).reshape(2, 3, 5)
+    with tandem.Device("model", 4) as dev:
+        kept, plain = net.run(dev, x, tensors=True), net.run(dev, x)
+    for name in ("ra", "out", "end"):
+        np.testing.assert_array_equal(kept[name].ravel(), np.maximum(x, 0).ravel())
+    np.testing.assert_array_equal(plain["end"].ravel(), np.maximum(x, 0).ravel())
+
+
 def test_divergence(digits):
     net = tandem.Network(*digits[:2])
     net.quantise(seed=1)
