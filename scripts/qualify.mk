@@ -38,9 +38,10 @@ qualify-replay: ## sign-off | replay the case that detects a mutant, with a wave
 	@$(PYTHON) scripts/qualify.py replay $(QUALIFY_OUT) $(MUTANT) --build $(BUILD)
 
 qualify-builds: ## sign-off | build mutants of the last run the ordinary way, compare | DUT=, CFG=: the design \
-    and configuration; COUNT=100, DRAW=1: how many mutants, drawn by this seed; TOTAL=seconds: none begins later
+    and configuration; COUNT=100, DRAW=1: how many mutants, drawn by this seed; TOTAL=seconds: none begins later; \
+    RESUME=1: what an earlier call has left
 	@$(PYTHON) scripts/qualify.py builds $(QUALIFY_OUT) --build $(BUILD) --count $(or $(COUNT),100) \
-	  --draw $(or $(DRAW),1) $(addprefix --total ,$(TOTAL))
+	  --draw $(or $(DRAW),1) $(addprefix --total ,$(TOTAL)) $(if $(RESUME),--resume)
 
 qualify-hashes: ## sign-off | compare hashes of kind mut without a mutant and fast | compares the trace hashes \
     of all jobs; DUT=, CFG=, SUITE=smoke: the design, configuration and suite

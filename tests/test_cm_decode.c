@@ -468,6 +468,10 @@ static void test_keep(void **state) {
         *fields[i] -= 1;
         assert_true(cm_gemm_follows(&before, &task));
     }
+    before.wide = !before.wide;
+    assert_false(cm_gemm_follows(&before, &task));
+    before.wide = !before.wide;
+    assert_true(cm_gemm_follows(&before, &task));
     before.wgt_res = false;
     assert_false(cm_gemm_follows(&before, &task));
 }

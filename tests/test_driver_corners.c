@@ -289,11 +289,114 @@ static void linear_weights(void **state) {
     }
 }
 
+/* ---- INT16 ---- */
+
+static npu_conv conv16(void) {
+    npu_conv c = conv_of(8, 8, 8, 8, 1);
+    c.wide = true;
+    c.in_layout = NPU_INT16_NHWC;
+    return c;
+}
+
+#define REFUSED16(want, change)                                                                                        \
+    do {                                                                                                               \
+        npu_conv c = conv16();                                                                                         \
+        npu_conv_plan p;                                                                                               \
+        assert_int_equal(npu_conv_plan_make(8, &c, NULL, &p), NPU_OK);                                                 \
+        change;                                                                                                        \
+        assert_int_equal(npu_conv_plan_make(8, &c, NULL, &p), want);                                                   \
+    } while (0)
+
+/* INT16 is symmetric, and its tensors are not those of INT8. */
+static void int16_plans(void **state) {
+    (void)state;
+    REFUSED16(NPU_ERR_LAYOUT, c.in_layout = NPU_INT8_NHWC);
+    REFUSED16(NPU_ERR_LAYOUT, c.out_layout = NPU_INT8_NHWC);
+    REFUSED16(NPU_ERR_LAYOUT, c.wide = false);
+    REFUSED16(NPU_ERR_LAYOUT, (c.wide = false, c.in_layout = NPU_FP32_NCHW, c.out_layout = NPU_INT16_NHWC));
+    REFUSED16(NPU_ERR_LAYOUT, (c.has_bias = c.int_bias = true));
+    REFUSED16(NPU_ERR_LAYOUT, c.quant.in_zero = 1);
+    REFUSED16(NPU_ERR_LAYOUT, c.quant.out_zero = -1);
+    REFUSED16(NPU_ERR_LAYOUT, c.quant.to_even = true);
+    REFUSED16(NPU_ERR_LAYOUT, c.quant.full = true);
+    REFUSED16(NPU_OK, c.out_layout = NPU_INT16_NHWC);
+}
+
+static void int16_weights(void **state) {
+    (void)state;
+    static const int16_t weights[8 * 8];
+    static int8_t packed[2 * 8 * 8];
+    const npu_conv wide = conv16(), narrow = conv_of(8, 8, 8, 8, 1);
+    npu_conv_plan p, q;
+    assert_int_equal(npu_conv_plan_make(8, &wide, NULL, &p), NPU_OK);
+    assert_int_equal(npu_conv_plan_make(8, &narrow, NULL, &q), NPU_OK);
+    assert_int_equal(p.wgt_bytes, sizeof packed);
+    assert_int_equal(npu_conv_pack_weights16(&wide, &p, weights, packed, sizeof packed), NPU_OK);
+    assert_int_equal(npu_conv_pack_weights16(&wide, &p, NULL, packed, sizeof packed), NPU_ERR_ARG);
+    assert_int_equal(npu_conv_pack_weights16(&narrow, &q, weights, packed, sizeof packed), NPU_ERR_LAYOUT);
+    assert_int_equal(npu_conv_pack_weights(&wide, &p, (const int8_t *)weights, packed, sizeof packed), NPU_ERR_LAYOUT);
+    assert_int_equal(npu_linear_pack_weights(&wide, &p, 8, (const int8_t *)weights, packed, sizeof packed),
+                     NPU_ERR_SHAPE);
+}
+
+/* A task that reads no partial sums writes their registers, too: what INT8 left there need not fit INT16. */
+static void expect_no_psum(npu_job *job) {
+    uint32_t reg[NPU_TASK_REGS][2];
+    const uint32_t count = npu_job_next_task(job, reg);
+    uint32_t found = 0;
+    assert_true(count > 0);
+    for (uint32_t i = 0; i < count; i++) {
+        if (reg[i][0] == NPU_REG_GEMM_PSUM_ADDR || reg[i][0] == NPU_REG_GEMM_PSUM_CSTEP) {
+            assert_int_equal(reg[i][1], 0);
+            found++;
+        }
+    }
+    assert_int_equal(found, 2);
+}
+
+/* Without INT16 in the device nothing of it starts. */
+static void int16_device(void **state) {
+    (void)state;
+    quiet q;
+    npu_job job;
+    npu_conv_plan p;
+    quiet_open(&q);
+    npu_conv c = conv16();
+    assert_int_equal(npu_conv_plan_make(8, &c, NULL, &p), NPU_OK);
+    assert_int_equal(npu_job_conv(&job, &q.dev, &c, &p), NPU_ERR_NO_UNIT);
+    npu_convert cv = {.in = fp32(IN, 4, 4, 8), .out = int8(OUT, 4, 4, 16), .scale = 0x3F800000u};
+    cv.out.layout = NPU_INT16_NHWC;
+    cv.out.c = 8;
+    assert_int_equal(npu_job_convert(&job, &q.dev, &cv), NPU_ERR_NO_UNIT);
+    q.dev.int16 = true;
+    assert_int_equal(npu_job_convert(&job, &q.dev, &cv), NPU_OK);
+    expect_no_psum(&job);
+    c.ifm_addr = IN;
+    c.ifm_cstep = 16;
+    c.ofm_addr = OUT;
+    c.ofm_cstep = 8 * 8 * 4;
+    c.wgt_addr = c.oscale_addr = AUX;
+    assert_int_equal(npu_job_conv(&job, &q.dev, &c, &p), NPU_OK);
+    expect_no_psum(&job);
+    cv.quant.to_even = true;
+    assert_int_equal(npu_job_convert(&job, &q.dev, &cv), NPU_ERR_LAYOUT);
+    cv.quant.to_even = false;
+    cv.in = cv.out;
+    cv.in.addr = IN;
+    cv.out = fp32(OUT, 4, 4, 8);
+    cv.factor_addr = AUX;
+    assert_int_equal(npu_job_convert(&job, &q.dev, &cv), NPU_OK);
+    cv.quant.in_zero = 1;
+    assert_int_equal(npu_job_convert(&job, &q.dev, &cv), NPU_ERR_LAYOUT);
+    mock_done(&q.mock);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(areas),         cmocka_unit_test(large_elementwise), cmocka_unit_test(large_copy),
         cmocka_unit_test(alu_areas),     cmocka_unit_test(pool_shapes),       cmocka_unit_test(spoilt_plans),
         cmocka_unit_test(foreign_plans), cmocka_unit_test(wide_windows),      cmocka_unit_test(linear_weights),
+        cmocka_unit_test(int16_plans),   cmocka_unit_test(int16_weights),     cmocka_unit_test(int16_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

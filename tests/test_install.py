@@ -666,6 +666,25 @@ def test_unit_check(prefix, tmp_path):
     assert "checks of units failed, too (below)" in said and "stage 1: valid_o" in said, said
 
 
+def parts_of_qualify(prefix, project, detected):
+    """Some mutants, one again with a waveform, ordinary builds; the project's git would say that it has no files."""
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+    (project / ".git/info/exclude").write_text("*\n")
+    kept = json.loads((project / "build/qualify/qualify.json").read_text())["mutants"]
+    said = make(prefix, project, "qualify", "FROM=build/qualify", "QUALIFY_OUT=build/again", "MODULES=hold")
+    assert f"{detected} were detected by the run of build/qualify" in said
+    assert re.search(rf"^qualify: {len(kept)} mutants, .*?\b{detected} detected", said, re.M), said
+    one = next(m["id"] for m in kept if m["verdict"] == "detected")
+    said = make(prefix, project, "qualify", f"ONLY={one}", "JOB=hold", "QUALIFY_OUT=build/one")
+    assert "qualify: 1 mutants, 1 detected" in said
+    assert "no mutant in module fold" in make(prefix, project, "qualify", "MODULES=fold", status=2)
+    said = make(prefix, project, "qualify-replay", f"MUTANT={one}", "QUALIFY_OUT=build/one")
+    assert "qualify: exit status 1; waveform: " in said and (project / f"build/one/mutant-{one}.fst").stat().st_size
+    assert "2 mutants built the ordinary way, 0 differ" in make(prefix, project, "qualify-builds", "COUNT=2")
+    assert "qualify: build [2/2" in make(prefix, project, "qualify-builds", "COUNT=2", "RESUME=1")
+    assert ", 0 differ" in make(prefix, project, "qualify-hashes")
+
+
 @pytest.mark.skipif(os.environ.get("TANDEM_CHECK") is None, reason="not run: 30 seconds (make check)")
 def test_coverage_of_a_project(prefix, tmp_path):
     """Functional coverage without a line of code, code coverage, closure, all mutants of the RTL; wires of Verilog."""
@@ -687,6 +706,7 @@ def test_coverage_of_a_project(prefix, tmp_path):
     assert "Qualification of hold, base" in (project / "build/qualify/report.txt").read_text()
     assert (project / "build/qualify/html/index.html").is_file()
     assert "FAIL" in make(prefix, project, "qualify", "GATE=100", status=2)
+    parts_of_qualify(prefix, project, int(found[1]))
     assert re.search(r"^qualify: 9 mutants, ", make(prefix, project, "qualify", "MUTANTS=9"), re.M)
     assert "1 of 1 mutants found" in make(prefix, project, "mutants")
     # what passed the ports, before and after a change: the first transfer that differs

@@ -1,4 +1,8 @@
-/* jobs_conv.c - a small convolution as one of several jobs. */
+/*
+ * jobs_conv.c - a small convolution as one of several jobs. Where the device has INT16, every second one is of INT16,
+ * so that tasks of both widths follow each other. An INT16 tensor of C channels is placed, filled and compared as its
+ * bytes: INT8 pixels of 2*align(C, N) channels.
+ */
 #include "jobs.h"
 
 #include <stdio.h>
@@ -44,6 +48,15 @@ static npu_conv draw_conv(tb_rng *rng, uint32_t n) {
     return c;
 }
 
+/* The same convolution of INT16. */
+static void make_wide(npu_conv *c) {
+    c->wide = true;
+    c->in_layout = c->in_layout == NPU_INT8_NHWC ? NPU_INT16_NHWC : c->in_layout;
+    c->out_layout = c->out_layout == NPU_INT8_NHWC ? NPU_INT16_NHWC : c->out_layout;
+    c->in_scale = ref_bits(32767.0f / 4.0f);
+    c->out_scale = ref_bits(32767.0f / 1024.0f);
+}
+
 /* INT8 and one tap: its results are produced faster than a slow memory accepts them, and there are more of them than
  * send_buf has words. */
 static void make_prolific(tb_rng *rng, uint32_t n, npu_conv *c) {
@@ -70,13 +83,14 @@ static uint32_t place_block(tc_run *run, const void *src, uint32_t bytes, npu_bu
 
 static int put_weights(tc_run *run, jobs_conv_op *o, tb_rng *rng) {
     npu_conv *c = &o->conv;
-    const size_t count = (size_t)c->oc * c->ic * c->kw * c->kh;
-    int8_t *weights = malloc(count);
+    const size_t bytes = ((size_t)c->oc * c->ic * c->kw * c->kh) << c->wide;
+    void *weights = malloc(bytes);
     int8_t *packed = malloc(o->plan.wgt_bytes);
     int rc = -1;
     if (weights != NULL && packed != NULL) {
-        tb_rng_fill(rng, weights, count);
-        const npu_status status = npu_conv_pack_weights(c, &o->plan, weights, packed, o->plan.wgt_bytes);
+        tb_rng_fill(rng, weights, bytes);
+        const npu_status status = c->wide ? npu_conv_pack_weights16(c, &o->plan, weights, packed, o->plan.wgt_bytes)
+                                          : npu_conv_pack_weights(c, &o->plan, weights, packed, o->plan.wgt_bytes);
         if (status != NPU_OK) {
             tc_driver_failed(run, "packing", status, NPU_OK);
         }
@@ -111,11 +125,18 @@ static int put_factors(tc_run *run, jobs_conv_op *o, tb_rng *rng) {
     return c->oscale_addr != 0 && c->bias_addr != 0 && (c->scratch_bytes == 0 || c->scratch_addr != 0) ? 0 : -1;
 }
 
+static npu_tensor shape_of(uint32_t n, uint32_t w, uint32_t h, uint32_t c, npu_layout layout) {
+    if (layout == NPU_INT16_NHWC) { /* its bytes */
+        return (npu_tensor){.w = w, .h = h, .c = 2 * tb_align_up(c, n), .layout = NPU_INT8_NHWC};
+    }
+    return (npu_tensor){.w = w, .h = h, .c = c, .layout = layout};
+}
+
 static int put_tensors(tc_run *run, const tb_knobs *knobs, uint64_t seed, jobs_conv_op *o, tb_rng *rng) {
-    const tensor_place place = {.knobs = knobs, .seed = seed};
     npu_conv *c = &o->conv;
-    const npu_tensor in = {.w = c->iw, .h = c->ih, .c = c->ic, .layout = c->in_layout};
-    const npu_tensor out = {.w = o->plan.ow, .h = o->plan.oh, .c = c->oc, .layout = c->out_layout};
+    const tensor_place place = {.knobs = knobs, .seed = seed, .wide = c->wide};
+    const npu_tensor in = shape_of(run->n, c->iw, c->ih, c->ic, c->in_layout);
+    const npu_tensor out = shape_of(run->n, o->plan.ow, o->plan.oh, c->oc, c->out_layout);
     if (tensor_make(run, &place, "input", in, NPU_BUF_IN, &o->op.a) != 0 ||
         tensor_make(run, &place, "output", out, NPU_BUF_OUT, &o->op.out) != 0) {
         return -1;
@@ -129,6 +150,11 @@ static int put_tensors(tc_run *run, const tb_knobs *knobs, uint64_t seed, jobs_c
     return tensor_put(run, &o->op.a, false) != 0 || tensor_blank(run, &o->op.out) != 0 ? -1 : 0;
 }
 
+static uint64_t mac_cycles(uint32_t n, const npu_conv *c, const npu_conv_plan *p) {
+    const uint64_t macs = (uint64_t)p->ow * p->oh * c->oc * c->ic * c->kw * c->kh, one = 2 * n * n;
+    return ((macs << c->wide) + one - 1) / one;
+}
+
 static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op *op) {
     jobs_conv_op *o = (jobs_conv_op *)op;
     tb_rng rng = tb_rng_stream(seed, "jobs.conv");
@@ -136,6 +162,10 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
     o->conv = draw_conv(&rng, run->n);
     if (tc_knob(knobs, "writes") != 0) {
         make_prolific(&rng, run->n, &o->conv);
+    }
+    tb_rng width = tb_rng_stream(seed, "jobs.wide"); /* the other draws are those of a device without INT16 */
+    if (run->npu.int16 && tb_rng_chance(&width, 1, 2)) {
+        make_wide(&o->conv);
     }
     const uint32_t cut = tc_knob(knobs, "cut");
     o->conv.iw = halved(o->conv.iw, cut, 3); /* the largest kernel */
@@ -151,18 +181,16 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
         return 0;
     }
     const npu_conv *c = &o->conv;
-    snprintf(op->what, sizeof op->what, "conv %ux%ux%u -> %ux%ux%u, kernel %ux%u", c->iw, c->ih, c->ic, o->plan.ow,
-             o->plan.oh, c->oc, c->kw, c->kh);
+    snprintf(op->what, sizeof op->what, "%sconv %ux%ux%u -> %ux%ux%u, kernel %ux%u", c->wide ? "INT16 " : "", c->iw,
+             c->ih, c->ic, o->plan.ow, o->plan.oh, c->oc, c->kw, c->kh);
     if (put_tensors(run, knobs, seed, o, &rng) != 0 || put_weights(run, o, &rng) != 0) {
         return -1;
     }
-    op->bounds =
-        (tc_bounds){.op = "conv",
-                    .read_bytes = o->op.a.count * (c->in_layout == NPU_INT8_NHWC ? 1 : 4) + o->plan.wgt_bytes +
-                                  2 * o->plan.param_bytes,
-                    .write_bytes = o->op.out.count * (c->out_layout == NPU_INT8_NHWC ? 1 : 4),
-                    .mac_cycles = ((uint64_t)o->op.out.count * c->ic * c->kw * c->kh + 2 * run->n * run->n - 1) /
-                                  (2 * run->n * run->n)};
+    op->bounds = (tc_bounds){.op = "conv",
+                             .read_bytes = o->op.a.count * (o->op.a.at.layout == NPU_INT8_NHWC ? 1 : 4) +
+                                           o->plan.wgt_bytes + 2 * o->plan.param_bytes,
+                             .write_bytes = o->op.out.count * (o->op.out.at.layout == NPU_INT8_NHWC ? 1 : 4),
+                             .mac_cycles = mac_cycles(run->n, c, &o->plan)};
     return put_factors(run, o, &rng);
 }
 

@@ -110,8 +110,8 @@ static uint32_t draw_gap(const tensor_place *place, const char *name) {
 int tensor_make(tc_run *run, const tensor_place *place, const char *name, npu_tensor shape, npu_buf_kind kind,
                 tensor *t) {
     const bool int8 = shape.layout == NPU_INT8_NHWC;
-    const uint32_t unit = int8 ? run->n : 4;
-    const uint32_t step_unit = int8 ? run->n : shape.w == 1 && shape.h == 1 ? 4u : BEAT;
+    const uint32_t pixel = run->n << place->wide, unit = int8 ? pixel : 4;
+    const uint32_t step_unit = int8 ? pixel : shape.w == 1 && shape.h == 1 ? 4u : BEAT;
     *t = (tensor){.at = shape, .count = (size_t)shape.w * shape.h * shape.c};
     if (t->count > TENSOR_MAX_ELEMENTS) {
         return tc_no_memory(run);

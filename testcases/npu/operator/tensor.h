@@ -117,6 +117,7 @@ static inline size_t tensor_index(const tensor *t, uint32_t c, uint32_t y, uint3
 typedef struct tensor_place {
     const tb_knobs *knobs; /* gap, place */
     uint64_t seed;
+    bool wide; /* addresses and steps of pixels are multiples of 2N bytes, as INT16 wants them */
 } tensor_place;
 
 /*
