@@ -61,7 +61,8 @@ endif
 
 .PHONY: help clean format
 
-help: ## every day | list the commands; C=goal: all that one takes | C=regress: of one command
+help: ## every day | list the commands; C=goal: all that one takes | C=regress: print everything that make \
+    regress takes
 	@awk -v goal='$(C)' -f scripts/help.awk $(MAKEFILE_LIST)
 ifeq ($(C),)
 	@echo

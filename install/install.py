@@ -28,7 +28,7 @@ SCRIPTS = ("scripts/gen_shim.py", "scripts/gen_taps.py", "scripts/gen_file.py", 
            "scripts/regs_rdl.py", "scripts/regs_tasks.py", "scripts/mutate.py", "scripts/mutants_of.py",
            "scripts/sv_tree.py", "scripts/closure.py", "scripts/closure_report.py", "scripts/reached.py",
            "install/new.py", "install/new_ports.py", "install/new_rtl.py", "install/new_write.py",
-           "install/new_text.py")
+           "install/new_code.py", "install/new_text.py")
 QUALIFY = "scripts/qualify*.py"  # parts of make qualify
 SHELL = ("scripts/build.sh", "scripts/build_suite.sh", "scripts/locked.sh", "scripts/of_run.sh", "scripts/of_case.sh",
          "scripts/repro.sh", "scripts/shrink.sh", "scripts/wave.sh", "scripts/coverage.sh", "install/mutants.sh")

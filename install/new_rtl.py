@@ -38,14 +38,14 @@ def modules(text):
 def find_top(files, said):
     names, tops = modules(read_text(files))
     if not names:
-        raise Bad("%s: no module" % " ".join(files))
+        raise Bad("%s: there is no module in it" % " ".join(files))
     own = [n for n in tops if n == re.sub(r"\.\w+$", "", os.path.basename(files[0]))]
     if len(tops) == 1 or own:
         top = tops[0] if len(tops) == 1 else own[0]
         said.append("top module: %s (%s)" % (top, "no other module instantiates it" if len(tops) == 1 else
                                               "named as the first file"))
         return top
-    raise Bad("--top: which of %s?" % ", ".join(tops or names))
+    raise Bad("--top MODULE is missing: expected one of %s" % ", ".join(tops or names))
 
 
 def plain_name(name):

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import textwrap
 
+import new_code as code_of
 import new_ports
 import new_text as text_of
 
@@ -190,7 +191,7 @@ class Project:
             c_text(h["valid"]), c_text(h["ready"]), ", ".join(c_text(p) for p in h["payload"]) or "NULL",
             ",\n     .output = true" if h["output"] else "", ",\n     .held = true" if h["held"] else "",
             ",\n     .clock = %d" % self.unit["clock"] if self.unit["clock"] else "") for h in self.unit["hands"]]
-        return text_of.CHECK_C % {"unit": self.unit["name"], "hands": rows(hands, 4)}
+        return code_of.CHECK_C % {"unit": self.unit["name"], "hands": rows(hands, 4)}
 
     def kind(self):
         return "tap" if self.unit else "debug"
@@ -228,11 +229,11 @@ class Project:
                 "mem_step": max([m["width"] // 8 for m in self.masters] or [4])}
 
     def bench_h(self):
-        return text_of.BENCH_H % {
-            **self.memory(), "shadow": text_of.BENCH_SHADOW_H % self.window() if self.shadows else "",
-            "member": text_of.BENCH_SHADOW_MEMBER % (
+        return code_of.BENCH_H % {
+            **self.memory(), "shadow": code_of.BENCH_SHADOW_H % self.window() if self.shadows else "",
+            "member": code_of.BENCH_SHADOW_MEMBER % (
                 "[%d]" % self.behind() if self.behind() > 1 else "") if self.shadows else "",
-            "checks": text_of.CHECKS_H if self.unit else "",
+            "checks": code_of.CHECKS_H if self.unit else "",
             "guard": self.name.upper() + "_BENCH_H", "name": self.name, "regs": 16}
 
     def bench_c(self):
@@ -240,9 +241,9 @@ class Project:
         ports = self.bench_ports()
         pins = [c_text(p.name) for p in self.design.interrupts]
         constants = ["{%s, 0x%xu}" % (c_text(p.name), v & 0xffffffff) for p, v in self.design.constants]
-        return text_of.BENCH_C % {
+        return code_of.BENCH_C % {
             "name": self.name, "clocks": table, "clock": clock + (", " if clock else ""),
-            "shadow": text_of.BENCH_SHADOW_C % (" " * 32 + ".shadows = %d,\n" % self.behind() if self.behind() > 1
+            "shadow": code_of.BENCH_SHADOW_C % (" " * 32 + ".shadows = %d,\n" % self.behind() if self.behind() > 1
                                                 else "") if self.shadows else "",
             "ports": "static const tb_tandem_port ports[] = {\n%s};\n" % rows(ports, 4) if ports else "",
             "apbs": "static const tb_tandem_apb apbs[] = {\n%s};\n" % rows(self.bench_apbs(), 4) if self.apbs else "",
@@ -253,20 +254,20 @@ class Project:
             "use_ports": "                                TB_TANDEM_PORTS(ports),\n" if ports else "",
             "pins": "static const char *const pins[] = {%s};\n" % ", ".join(pins) if pins else "",
             "use_pins": "                                TB_TANDEM_PINS(pins),\n" if pins else "",
-            "use_checks": text_of.USE_CHECKS if self.unit else "",
+            "use_checks": code_of.USE_CHECKS if self.unit else "",
             "constants": rows(constants or ["{NULL, 0}"], 4),
-            "draw": text_of.DRAW if any(self.named(s) for s in self.inputs) else "",
-            "streams": text_of.STREAMS % rows(self.stream_rows(), 4) if self.design.streams else "",
+            "draw": code_of.DRAW if any(self.named(s) for s in self.inputs) else "",
+            "streams": code_of.STREAMS % rows(self.stream_rows(), 4) if self.design.streams else "",
             "use_streams": (" " * 32 + "TB_TANDEM_STREAMS(streams),\n") if self.design.streams else ""}
 
     def driver_c(self):
         if self.lite:
-            access = text_of.LITE_ACCESS
+            access = code_of.LITE_ACCESS
         elif self.apb:
-            access = text_of.APB_ACCESS
+            access = code_of.APB_ACCESS
         else:
-            access = text_of.NO_ACCESS
-        return text_of.DRIVER_C % {"name": self.name, "access": access}
+            access = code_of.NO_ACCESS
+        return code_of.DRIVER_C % {"name": self.name, "access": access}
 
     def registers(self):
         idle = [b for b in self.design.buses if b["side"] == "master" and not b["driven"]]
@@ -308,9 +309,9 @@ class Project:
         mutant = self.mutant(folder)
         self.said.append(self.find_unit(folder, verilator))
         named = {"name": self.name, "kind": self.kind()}
-        knobs = text_of.KNOBS % {"regs": self.registers(), "error": text_of.KNOBS_ERROR if self.masters else ""}
-        knobs += text_of.KNOBS_BURSTS if self.shadows else ""
-        knobs += text_of.KNOBS_MEMORY if self.masters else ""
+        knobs = code_of.KNOBS % {"regs": self.registers(), "error": code_of.KNOBS_ERROR if self.masters else ""}
+        knobs += code_of.KNOBS_BURSTS if self.shadows else ""
+        knobs += code_of.KNOBS_MEMORY if self.masters else ""
         simple = (" wrap=0" if self.shadows else "") + (" answers=ordered" if self.masters else "")
         structs = any(line.startswith("waveforms without") for line in self.said)
         files = {
@@ -322,18 +323,18 @@ class Project:
             "designs/%s/suites/closure.suite" % self.name: text_of.CLOSURE % named,
             "coverage/thresholds.txt": text_of.THRESHOLDS, "coverage/thresholds-code.txt": text_of.CODE_THRESHOLDS,
             "bench/bench.h": self.bench_h(), "bench/bench.c": self.bench_c(),
-            "bench/model.h": text_of.MODEL_H, "bench/model.c": text_of.MODEL_C,
-            "bench/driver.h": text_of.DRIVER_H % {"name": self.name},
+            "bench/model.h": code_of.MODEL_H, "bench/model.c": code_of.MODEL_C,
+            "bench/driver.h": code_of.DRIVER_H % {"name": self.name},
             "bench/driver.c": self.driver_c(),
-            "bench/test.c": text_of.TEST_C % {
-                "error_names": text_of.NAMES_ERROR if self.masters else "",
-                "inject": text_of.INJECT if self.masters else "",
-                "names": text_of.ANSWER_NAMES if self.masters else "",
-                "name": self.name, "knobs": knobs, "ask": text_of.ASK if self.design.fairs else "",
-                "bursts": text_of.BURSTS if self.shadows else "",
-                "work": text_of.WORK if self.shadows else "", "send": text_of.SEND if self.shadows else "",
-                "again": text_of.SEND_AGAIN if self.shadows else "",
-                "last": text_of.SEND_LAST if self.shadows else ""},
+            "bench/test.c": code_of.TEST_C % {
+                "error_names": code_of.NAMES_ERROR if self.masters else "",
+                "inject": code_of.INJECT if self.masters else "",
+                "names": code_of.ANSWER_NAMES if self.masters else "",
+                "name": self.name, "knobs": knobs, "ask": code_of.ASK if self.design.fairs else "",
+                "bursts": code_of.BURSTS if self.shadows else "",
+                "work": code_of.WORK if self.shadows else "", "send": code_of.SEND if self.shadows else "",
+                "again": code_of.SEND_AGAIN if self.shadows else "",
+                "last": code_of.SEND_LAST if self.shadows else ""},
             "README.md": self.readme(mutant and mutant[0]), "mutants/README.md": text_of.MUTANTS,
             ".github/workflows/verify.yml": text_of.GITHUB, ".gitlab-ci.yml": text_of.GITLAB}
         if self.unit:

@@ -160,15 +160,15 @@ LAUNCHER_OPTIONS = $(if $(LAUNCHER),--launcher $(LAUNCHER),--build "$(BUILDER)")
   $(if $(PARTITION),--slurm-partition $(PARTITION)) $(if $(ACCOUNT),--slurm-account $(ACCOUNT)) \
   $(if $(SLURM_ARGS),--slurm-args "$(SLURM_ARGS)") $(if $(SHARD_SECONDS),--shard-seconds $(SHARD_SECONDS))
 # the SUITE, or the jobs that a run missed
-WHAT = $(if $(RESUME),--resume $(RUN),--suite $(SUITE)) $(if $(call given,SEED),--seed $(SEED)) \
+RUN_JOBS = $(if $(RESUME),--resume $(RUN),--suite $(SUITE)) $(if $(call given,SEED),--seed $(SEED)) \
   $(if $(call given,CFG),--cfg $(CFG))
 # a failure, by CASE=, RUN= [JOB=] or SEED=; in the build with checks of units, if there are units
 FAILURE = CASE="$(CASE)" RUN="$(RUN)" JOB="$(JOB)" TEST="$(or $(TEST),$(if $(call given,SEED),$(DUT)))" \
   SEED="$(if $(call given,SEED),$(SEED))" CFG="$(CFG)" KNOBS="$(KNOBS)" KIND_GIVEN="$(call given,KIND)" \
   KIND="$(if $(call given,KIND)$(if $(TAP_LIST),,1),$(KIND),default)" ARGS="$(ARGS)"
 
-.PHONY: build run regress repro shrink wave coverage closure qualify qualify-replay qualify-builds mutants query clean \
-  help
+.PHONY: build run regress repro shrink wave coverage closure qualify qualify-replay qualify-builds \
+  qualify-hashes mutants query clean help
 build: $(OUT)/tandem ## the program of one CFG and KIND: build/CFG-KIND/tandem
 $(OUT)/%.ready: $(OUT)/%
 	@echo "  READY $<"
@@ -176,7 +176,7 @@ run: build ## COUNT random cases from SEED; knob=value ..: pinned; ARGS: options
 	$(OUT)/tandem --run-seed $(SEED) --count $(COUNT) $(KNOBS) $(ARGS)
 regress: ## the SUITE: database, pages in build/regress/RUN/report; RESUME=1: what a run left; LAUNCHER=slurm: a cluster
 	@$(if $(LAUNCHER),$(RUNNER) targets --suite $(SUITE) --build-dir $(BUILD) | $(BUILDER))
-	@$(RUNNER) run $(WHAT) --build-dir $(BUILD) --jobs $(JOBS) $(LAUNCHER_OPTIONS) --explain $(EXPLAIN) --report \
+	@$(RUNNER) run $(RUN_JOBS) --build-dir $(BUILD) --jobs $(JOBS) $(LAUNCHER_OPTIONS) --explain $(EXPLAIN) --report \
 	  --junit $(BUILD)/junit.xml --sarif $(BUILD)/regress.sarif $(ARGS)
 repro: ## a failure again, with report and waveform: CASE=file, RUN=n [JOB=j], or SEED=s [knob=value ..]
 	@$(FAILURE) REPORT="$(REPORT)" WAVE="$(WAVE)" $(TANDEM_SHARE)/repro.sh
@@ -199,21 +199,31 @@ closure: ## jobs that aim at holes of functional coverage, until GOAL percent; b
 	  --build-dir $(BUILD) --host $(TANDEM_BIN) --out $(BUILD)/closure --cfg $(CFG) --kind $(KIND) --seed $(SEED) \
 	  --goal $(GOAL) --jobs $(JOBS) $(if $(MAX_JOBS),--max-jobs $(MAX_JOBS)) $(if $(BUDGET),--budget $(BUDGET)) \
 	  $(if $(filter 0,$(RANDOM)),,--random)
+QUALIFY_OUT ?= $(BUILD)/qualify
+QUALIFY_JOBS = --design $(DUT) --cfg $(CFG) --suite $(if $(call given,SUITE),$(SUITE),default) --build $(BUILD) \
+  --out-build $(BUILD)/$(CFG)-mut --runner $(RUNNER) $(if $(call given,SEED),--seed $(SEED)) \
+  $(if $(JOB),--job '$(JOB)')
+QUALIFY_END = $(addprefix --gate ,$(GATE))
+QUALIFY_PART = $(addprefix --since ,$(FROM)) $(if $(MODULES),--modules $(MODULES)) $(if $(ONLY),--only $(ONLY)) \
+  $(if $(SAMPLE),--sample $(SAMPLE) $(addprefix --draw ,$(DRAW)))
 qualify: ## all mutants of the RTL in one build: build/qualify/report.txt; SUITE=default: the checks; GATE=percent
 	@$(MAKE) --no-print-directory CFG=$(CFG) KIND=mut $(addprefix MUTANTS=,$(MUTANTS)) $(addprefix DRAW=,$(DRAW)) build
-	@$(PYTHON) $(TANDEM_SHARE)/qualify.py run --design $(DUT) --cfg $(CFG) \
-	  --suite $(if $(call given,SUITE),$(SUITE),default) --build $(BUILD) --out-build $(BUILD)/$(CFG)-mut \
-	  --runner $(RUNNER) --out $(BUILD)/qualify --jobs $(JOBS) --equivalent designs/$(DUT)/equivalent.txt \
-	  $(if $(call given,SEED),--seed $(SEED)) --cycles $(or $(CYCLES),0) --tries $(or $(TRIES),16) \
-	  $(if $(TOTAL),--total $(TOTAL)) $(if $(ALL_CHECKS),--all-checks) $(if $(PROVE),,$(if $(GATE),--gate $(GATE)))
-	@$(if $(PROVE),$(PYTHON) $(TANDEM_SHARE)/qualify.py prove $(BUILD)/qualify --seconds $(PROVE) --jobs $(JOBS) \
-	  --total $(or $(PROVE_TOTAL),600) --top $(TOP) --parameters $($(DUT).params.$(CFG)) \
-	  $(addprefix --include ,$($(DUT).include)) --sources $($(DUT).file) $(if $(GATE),--gate $(GATE)),:)
+	@$(PYTHON) $(TANDEM_SHARE)/qualify.py run $(QUALIFY_JOBS) --out $(QUALIFY_OUT) --jobs $(JOBS) \
+	  --equivalent designs/$(DUT)/equivalent.txt --cycles $(or $(CYCLES),0) --tries $(or $(TRIES),16) \
+	  $(addprefix --total ,$(TOTAL)) $(QUALIFY_PART) $(if $(ALL_CHECKS),--all-checks) $(if $(PROVE),,$(QUALIFY_END))
+	@$(if $(PROVE),$(PYTHON) $(TANDEM_SHARE)/qualify.py prove $(QUALIFY_OUT) --seconds $(PROVE) --jobs $(JOBS) \
+	  --total $(or $(PROVE_TOTAL),600) --top $(TOP) --parameters $($(DUT).params.$(CFG)) $(QUALIFY_END) \
+	  $(if $(MODULES),--modules $(MODULES)) $(addprefix --include ,$($(DUT).include)) --sources $($(DUT).file),:)
 qualify-replay: ## a mutant of the last run with a waveform: MUTANT=number; build/qualify/mutant-N.fst
-	@$(PYTHON) $(TANDEM_SHARE)/qualify.py replay $(BUILD)/qualify $(or $(MUTANT),0) --build $(BUILD) --kinds debug debug
-qualify-builds: ## mutants of the last run, each built from its patch: the same verdicts? COUNT=20 DRAW=1
-	@$(PYTHON) $(TANDEM_SHARE)/qualify.py builds $(BUILD)/qualify --build $(BUILD) --kinds debug debug \
-	  --count $(COUNT) --draw $(or $(DRAW),1) $(if $(TOTAL),--total $(TOTAL))
+	$(if $(MUTANT),,$(error MUTANT=: expected the number of a mutant))
+	@$(PYTHON) $(TANDEM_SHARE)/qualify.py replay $(QUALIFY_OUT) $(MUTANT) --build $(BUILD) --kinds debug debug
+qualify-builds: ## mutants of the last run, each built from its patch: the same verdicts? COUNT=20 DRAW=1; RESUME=1
+	@$(PYTHON) $(TANDEM_SHARE)/qualify.py builds $(QUALIFY_OUT) --build $(BUILD) --kinds debug debug \
+	  --count $(COUNT) --draw $(or $(DRAW),1) $(addprefix --total ,$(TOTAL)) $(if $(RESUME),--resume)
+qualify-hashes: ## without a mutant the jobs of SUITE=default have the trace hashes of KIND=fast
+	@$(MAKE) --no-print-directory CFG=$(CFG) KIND=mut $(addprefix MUTANTS=,$(MUTANTS)) $(addprefix DRAW=,$(DRAW)) build
+	@$(MAKE) --no-print-directory CFG=$(CFG) KIND=fast build
+	@$(PYTHON) $(TANDEM_SHARE)/qualify.py hashes $(QUALIFY_JOBS)
 mutants: ## every patch of mutants/ in a copy of the project: the SUITE (default) must fail
 	@$(TANDEM_SHARE)/mutants.sh "$(MAKE)" $(BUILD) $(if $(call given,SUITE),$(SUITE),default)
 clean: ## remove $(BUILD)

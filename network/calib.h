@@ -17,12 +17,22 @@ typedef enum net_calib_method {
     NET_CALIB_PERCENTILE /* the least threshold that covers a share of the values */
 } net_calib_method;
 
+/* What is known of the inputs, so that a network can be measured by its task. */
+typedef struct net_known {
+    const int64_t *label;            /* [inputs]: the class that comes first, or -1; NULL: of none */
+    const struct net_object *object; /* precision.h: objects in them, with the number of the input; NULL: of none */
+    uint32_t objects;
+    struct net_finder *finder; /* where there are objects: of the network, and */
+    const struct net_fit *fit; /* [inputs] the pictures' positions, known when load() has been called */
+} net_known;
+
 /* The inputs that a network is calibrated with. `load` writes input i: the elements of all input blobs, one blob after
- * the other (net_graph_input_elements()). */
+ * the other (net_graph_input_elements()). known: NULL: nothing. */
 typedef struct net_inputs {
     uint32_t count;
     net_status (*load)(void *user, uint32_t i, float *input, net_error *err);
     void *user;
+    const net_known *known;
 } net_inputs;
 
 /* Statistics of the input of one layer. Zeros are counted separately, as they are exact at any scale. */
@@ -60,26 +70,32 @@ net_status net_calib_table(const net_graph *graph, const net_hist *hist, net_cal
 #define NET_CALIB_METHODS 4u
 
 /* What a method gave. right: inputs whose known class comes first (0: none is known). same_top1: of a classifier, the
- * inputs whose first class is that of FP32 (0 for other networks). output_db: net_quant_report.output_db. */
+ * inputs whose first class is that of FP32 (0 for other networks). output_db: net_quant_report.output_db. precision:
+ * mean average precision, 0.5 to 0.95 (0: no objects are known). */
 typedef struct net_calib_score {
     bool done;
     uint32_t right, same_top1;
     double output_db;
+    double precision;
 } net_calib_score;
 
 /*
- * The best of NET_CALIB_METHODS scores, of those that are done: the most right classes; among these all within 3 dB of
- * the most exact outputs count as equal, and the most first classes as in FP32 decide; then the dB, then the order. The
- * signal to error of all outputs alone prefers a method that moves two nearly equal classes past each other to one that
- * adds the same noise to all; the first classes alone say little about a network whose classes are nearly equal anyway.
+ * The best of NET_CALIB_METHODS scores, of those that are done: the most right classes; the highest precision, and all
+ * that are less than half a point (0.005) below it; among these all within 3 dB of the most exact outputs count as
+ * equal, and the most first classes as in FP32 decide; then the dB, then the order. The signal to error of all outputs
+ * alone prefers a method that moves two nearly equal classes past each other to one that adds the same noise to all;
+ * the first classes alone say little about a network whose classes are nearly equal anyway.
  */
 uint32_t net_calib_choose(const net_calib_score score[NET_CALIB_METHODS]);
 /*
- * The table of the method that net_calib_choose() takes over the inputs; *taken (may be NULL) is that method. hist: of
- * net_calib_collect(). Errors: as net_calib_table() and net_quant_compare().
+ * The table of the method that net_calib_choose() takes over the inputs, of the methods in `methods` (bit m: method m).
+ * hist: of net_calib_collect(). *taken, score[NET_CALIB_METHODS] (may be NULL): that method, and what was measured.
+ * Errors: as net_calib_table() and net_quant_compare().
  */
-net_status net_calib_auto(const net_graph *graph, const net_inputs *inputs, const net_hist *hist, double percent,
-                          net_table *table, net_calib_method *taken, net_error *err);
+#define NET_CALIB_ALL ((1u << NET_CALIB_METHODS) - 1)
+net_status net_calib_auto(const net_graph *graph, const net_inputs *inputs, const net_hist *hist, uint32_t methods,
+                          double percent, net_table *table, net_calib_method *taken, net_calib_score *score,
+                          net_error *err);
 /* true: all layers that become INT8 find their scales while they run (attention, products of two blobs, recurrent
  * layers), so that an empty table says everything. */
 bool net_needs_no_table(const net_graph *graph);
@@ -110,7 +126,15 @@ typedef struct net_quant_report {
     uint32_t same_top1;
     bool classes;          /* the first output is a vector of at least two elements, as of a classifier */
     uint32_t *fp32, *int8; /* [inputs]: these places */
+    /* with what is known of the inputs: those of known class, and where it came first */
+    uint32_t labels, fp32_right, right;
+    uint32_t objects;           /* 0: none are known */
+    double fp32_map[2], map[2]; /* mean average precision at 0.5, over 0.5 to 0.95 */
 } net_quant_report;
+
+/* The measure of the task, 0..1: the share of right classes, or the mean average precision from 0.5 to 0.95. NaN:
+ * nothing is known of the inputs. */
+double net_quant_task(const net_quant_report *report, bool fp32);
 
 /*
  * Compare a float graph with the INT8 graph that net_quantize_table() made of it (same layers, same blobs). Errors:

@@ -1,11 +1,13 @@
 /* calib_auto.c - the calibration method that loses least. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "calib.h"
 #include "internal.h"
 
-#define NEARLY_DB 3.0 /* outputs that are as exact */
+#define NEARLY_DB 3.0          /* outputs that are as exact */
+#define NEARLY_PRECISION 0.005 /* boxes that are as good */
 
 /* A second graph of the same files; the shape of open inputs is that of the first. */
 static net_status copy_graph(const net_graph *graph, net_graph *copy, net_error *err) {
@@ -35,7 +37,11 @@ static net_status measure(const net_graph *graph, const net_inputs *inputs, cons
     net_status status = copy_graph(graph, &int8, err);
     status = status == NET_OK ? net_quantize_table(&int8, table, err) : status;
     status = status == NET_OK ? net_quant_compare(graph, &int8, inputs, &report, err) : status;
-    *score = (net_calib_score){status == NET_OK, 0, report.classes ? report.same_top1 : 0, report.output_db};
+    *score = (net_calib_score){.done = status == NET_OK,
+                               .right = report.right,
+                               .same_top1 = report.classes ? report.same_top1 : 0,
+                               .output_db = report.output_db,
+                               .precision = report.map[1]};
     net_quant_report_free(&report);
     net_graph_free(&int8);
     return status;
@@ -48,19 +54,22 @@ static double decibels(const net_calib_score *s) {
 
 uint32_t net_calib_choose(const net_calib_score score[NET_CALIB_METHODS]) {
     uint32_t right = 0;
+    double precision = 0.0;
     double most = -INFINITY;
     uint32_t best = NET_CALIB_METHODS;
+    bool possible[NET_CALIB_METHODS];
     for (uint32_t i = 0; i < NET_CALIB_METHODS; i++) {
         right = score[i].done && score[i].right > right ? score[i].right : right;
+        precision = score[i].done && score[i].precision > precision ? score[i].precision : precision;
     }
     for (uint32_t i = 0; i < NET_CALIB_METHODS; i++) {
-        bool possible = score[i].done && score[i].right == right;
-        most = possible && decibels(&score[i]) > most ? decibels(&score[i]) : most;
+        possible[i] = score[i].done && score[i].right == right && score[i].precision >= precision - NEARLY_PRECISION;
+        most = possible[i] && decibels(&score[i]) > most ? decibels(&score[i]) : most;
     }
     for (uint32_t i = 0; i < NET_CALIB_METHODS; i++) {
         const net_calib_score *s = &score[i];
         const net_calib_score *b = &score[best < NET_CALIB_METHODS ? best : i];
-        if (!s->done || s->right != right || decibels(s) < most - NEARLY_DB) {
+        if (!possible[i] || decibels(s) < most - NEARLY_DB) {
             continue;
         }
         if (best == NET_CALIB_METHODS || s->same_top1 > b->same_top1 ||
@@ -71,24 +80,30 @@ uint32_t net_calib_choose(const net_calib_score score[NET_CALIB_METHODS]) {
     return best < NET_CALIB_METHODS ? best : 0;
 }
 
-net_status net_calib_auto(const net_graph *graph, const net_inputs *inputs, const net_hist *hist, double percent,
-                          net_table *table, net_calib_method *taken, net_error *err) {
+net_status net_calib_auto(const net_graph *graph, const net_inputs *inputs, const net_hist *hist, uint32_t methods,
+                          double percent, net_table *table, net_calib_method *taken, net_calib_score *score,
+                          net_error *err) {
     net_table tables[NET_CALIB_METHODS] = {0};
-    net_calib_score score[NET_CALIB_METHODS] = {0};
-    net_status status = table == NULL || table->count != 0 ? NET_ERR_ARG : NET_OK;
+    net_calib_score all[NET_CALIB_METHODS] = {0};
+    net_status status = table == NULL || table->count != 0 || (methods & NET_CALIB_ALL) == 0 ? NET_ERR_ARG : NET_OK;
     if (status != NET_OK) {
-        return net_fail(err, status, "net_calib_auto: an empty table is needed");
+        return net_fail(err, status, "net_calib_auto: an empty table and a method are needed");
     }
     for (uint32_t i = 0; status == NET_OK && i < NET_CALIB_METHODS; i++) {
-        status = net_calib_table(graph, hist, (net_calib_method)i, percent, &tables[i], err);
-        status = status == NET_OK ? measure(graph, inputs, &tables[i], &score[i], err) : status;
+        if ((methods >> i & 1u) != 0) {
+            status = net_calib_table(graph, hist, (net_calib_method)i, percent, &tables[i], err);
+            status = status == NET_OK ? measure(graph, inputs, &tables[i], &all[i], err) : status;
+        }
     }
     if (status == NET_OK) {
-        uint32_t best = net_calib_choose(score);
+        uint32_t best = net_calib_choose(all);
         *table = tables[best];
         tables[best] = (net_table){0};
         if (taken != NULL) {
             *taken = (net_calib_method)best;
+        }
+        if (score != NULL) {
+            memcpy(score, all, sizeof all);
         }
     }
     for (uint32_t i = 0; i < NET_CALIB_METHODS; i++) {

@@ -6,6 +6,7 @@
 #include "calib.h"
 #include "int8.h"
 #include "op.h"
+#include "precision.h"
 
 /* Sums over all inputs. */
 typedef struct power {
@@ -21,6 +22,7 @@ typedef struct comparison {
     power *in, *out; /* [num_layers] */
     power *output;   /* [num_outputs] */
     float *input;
+    net_precision found[2]; /* FP32, INT8 */
 } comparison;
 
 static void add(power *p, double exact, double other) {
@@ -91,6 +93,59 @@ static void output_loss(comparison *c, uint32_t number) {
     }
 }
 
+double net_quant_task(const net_quant_report *r, bool fp32) {
+    return r->labels > 0    ? (double)(fp32 ? r->fp32_right : r->right) / r->labels
+           : r->objects > 0 ? (fp32 ? r->fp32_map : r->map)[1]
+                            : NAN;
+}
+
+/* Boxes that both networks find in input k. */
+static net_status find(comparison *c, uint32_t k, net_error *err) {
+    const net_known *known = c->inputs->known;
+    const float *output[NET_MAX_HEAD_OUTPUTS];
+    net_status status = NET_OK;
+    for (uint32_t side = 0; status == NET_OK && side < 2; side++) {
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < c->fp32->num_outputs; i++) {
+            output[i] =
+                side == 0 ? net_ref_blob(c->ref, c->fp32->outputs[i]) : net_int8_blob(c->net, c->fp32->outputs[i]);
+        }
+        status = net_finder_boxes(known->finder, c->fp32, output, &known->fit[k], &count, err);
+        status = status == NET_OK ? net_precision_add(&c->found[side], k, known->finder->box, count, err) : status;
+    }
+    return status;
+}
+
+static net_status task_of_input(comparison *c, uint32_t k, net_error *err) {
+    const net_known *known = c->inputs->known;
+    net_quant_report *report = c->report;
+    if (known != NULL && known->label != NULL && known->label[k] >= 0) {
+        report->labels++;
+        report->fp32_right += known->label[k] == (int64_t)report->fp32[k];
+        report->right += known->label[k] == (int64_t)report->int8[k];
+    }
+    return known != NULL && known->object != NULL ? find(c, k, err) : NET_OK;
+}
+
+/* Precision over all inputs. */
+static net_status task_of_all(comparison *c, net_error *err) {
+    const net_known *known = c->inputs->known;
+    net_quant_report *report = c->report;
+    if (known == NULL || known->object == NULL) {
+        return NET_OK;
+    }
+    net_status status = NET_OK;
+    for (uint32_t side = 0; status == NET_OK && side < 2; side++) {
+        double *map = side == 0 ? report->fp32_map : report->map;
+        net_precision_result found;
+        status = net_precision_measure(&c->found[side], &found, err);
+        report->objects = found.objects;
+        map[0] = found.half;
+        map[1] = found.mean;
+    }
+    return status;
+}
+
 static net_status one_input(comparison *c, uint32_t k, net_error *err) {
     net_quant_report *report = c->report;
     net_status status = c->inputs->load(c->inputs->user, k, c->input, err);
@@ -117,7 +172,7 @@ static net_status one_input(comparison *c, uint32_t k, net_error *err) {
         }
     }
     report->same_top1 += report->fp32[k] == report->int8[k];
-    return NET_OK;
+    return task_of_input(c, k, err);
 }
 
 static net_status same_graphs(const net_graph *fp32, const net_graph *int8, net_error *err) {
@@ -152,6 +207,7 @@ static net_status compare(comparison *c, net_error *err) {
     for (uint32_t k = 0; status == NET_OK && k < c->inputs->count; k++) {
         status = one_input(c, k, err);
     }
+    status = status == NET_OK ? task_of_all(c, err) : status;
     for (uint32_t i = 0; status == NET_OK && i < c->fp32->num_layers; i++) {
         c->report->layer[i].input_db = decibels(&c->in[i]);
         c->report->layer[i].output_db = decibels(&c->out[i]);
@@ -175,6 +231,9 @@ net_status net_quant_compare(const net_graph *fp32, const net_graph *int8, const
         return status;
     }
     comparison c = {.fp32 = fp32, .int8 = int8, .inputs = inputs, .report = report};
+    for (uint32_t side = 0; inputs->known != NULL && side < 2; side++) {
+        c.found[side] = (net_precision){.truth = inputs->known->object, .truths = inputs->known->objects};
+    }
     report->layer = calloc(fp32->num_layers, sizeof *report->layer);
     report->fp32 = calloc(inputs->count, sizeof *report->fp32);
     report->int8 = calloc(inputs->count, sizeof *report->int8);
@@ -185,6 +244,8 @@ net_status net_quant_compare(const net_graph *fp32, const net_graph *int8, const
     bool ok = report->layer != NULL && report->fp32 != NULL && report->int8 != NULL && c.in != NULL && c.out != NULL &&
               c.output != NULL && c.input != NULL;
     status = ok ? compare(&c, err) : net_fail(err, NET_ERR_MEMORY, "out of memory");
+    net_precision_free(&c.found[0]);
+    net_precision_free(&c.found[1]);
     net_ref_free(c.ref);
     net_int8_free(c.net);
     free(c.in);

@@ -159,14 +159,40 @@ void int8_sums_fast(const int8_layer *l, const int8_t *in, const int8_scratch *s
     }
 }
 
+#define BLOCK 64u
+
+/* net_quantize_value() of a block. One step after the other, as each is a loop that a compiler vectorises. */
+static void quantize_block(const float *in, float scale, int8_t *out) {
+    float v[BLOCK];
+    int32_t number[BLOCK]; /* -1; 0: NaN */
+    for (uint32_t i = 0; i < BLOCK; i++) {
+        v[i] = in[i] * scale;
+    }
+    for (uint32_t i = 0; i < BLOCK; i++) {
+        number[i] = -(v[i] == v[i]);
+    }
+    for (uint32_t i = 0; i < BLOCK; i++) {
+        v[i] = v[i] < 127.0f ? v[i] : 127.0f;
+    }
+    for (uint32_t i = 0; i < BLOCK; i++) {
+        v[i] = v[i] > -127.0f ? v[i] : -127.0f;
+    }
+    for (uint32_t i = 0; i < BLOCK; i++) {
+        int32_t whole = (int32_t)v[i];
+        float rest = v[i] - (float)whole;
+        out[i] = (int8_t)(number[i] & (whole + (rest >= 0.5f) - (rest <= -0.5f)));
+    }
+}
+
 void int8_quantize_fast(const float *in, float scale, int8_t *out, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        float v = in[i] * scale;
-        v = v == v ? v : 0.0f;
-        v = v < 127.0f ? v : 127.0f;
-        v = v > -127.0f ? v : -127.0f;
-        int32_t whole = (int32_t)v;
-        float rest = v - (float)whole;
-        out[i] = (int8_t)(whole + (rest >= 0.5f) - (rest <= -0.5f));
+    float rest[BLOCK] = {0};
+    int8_t result[BLOCK];
+    for (; count >= BLOCK; count -= BLOCK, in += BLOCK, out += BLOCK) {
+        quantize_block(in, scale, out);
+    }
+    if (count > 0) {
+        memcpy(rest, in, count * sizeof *in);
+        quantize_block(rest, scale, result);
+        memcpy(out, result, count);
     }
 }

@@ -149,6 +149,13 @@ net_status net_plan_out(net_plan *p, uint32_t i, net_shape shape);
 /* A setting with its limits; the error names it. */
 net_status net_plan_number(net_plan *p, uint32_t key, int32_t absent, int32_t lo, int32_t hi, const char *what,
                            uint32_t *out);
+/* Sizes by expression over the shapes of blobs: value[0..*count-1], at most `most` of them. NULL, or what is wrong,
+ * with the word that is ("": none). */
+#define NET_WORD 24u
+const char *net_expression(const char *text, const net_shape *const *in, uint32_t num_in, int32_t *value, uint32_t most,
+                           uint32_t *count, char word[NET_WORD]);
+/* Sizes by expression, a text (op_expr.c): value[0..*count-1], at most `most` of them. */
+net_status net_plan_expression(net_plan *p, uint32_t key, int32_t *value, uint32_t most, uint32_t *count);
 /* Every output has the shape of input 0: Split, activations, copies. */
 net_status net_plan_same(net_plan *p);
 /* A setting that counts the axes of input 0 from the outermost one (0) or, negative, from the end. */

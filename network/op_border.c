@@ -15,29 +15,56 @@ static void sizes(const net_shape *s, uint32_t size[3]) {
 
 /* ---- Crop ---- */
 
-/* Keys 9, 10, 11: starts, ends (negative: from the end) and axes. -233 means from the start, to the end. */
-static bool crop_by_axes(const net_layer *layer, const net_shape *in, offsets *o) {
+#define MOST_IN 10u /* inputs that an expression can name */
+
+typedef struct inputs {
+    const net_shape *shape[MOST_IN];
+    uint32_t count;
+} inputs;
+
+/* Numbers of an array, or by expression. false: more than three, or none can be computed. */
+static bool numbers(const net_layer *layer, uint32_t array, uint32_t text, const inputs *in, int32_t value[3],
+                    uint32_t *count) {
+    const net_param *expression = net_layer_param(layer, text);
+    char word[NET_WORD];
+    if (expression != NULL) {
+        return expression->text != NULL &&
+               net_expression(expression->text, in->shape, in->count, value, 3, count, word) == NULL;
+    }
+    const net_value *given = net_layer_array(layer, array, count);
+    for (uint32_t i = 0; i < *count && i < 3; i++) {
+        value[i] = (int32_t)given[i].bits;
+    }
+    return *count <= 3;
+}
+
+/* Keys 9, 10, 11 or (expressions) 19, 20, 21: starts, ends (0 and negative: from the end) and axes. -233 means from the
+ * start, to the end. */
+static bool crop_by_axes(const net_layer *layer, const inputs *in, offsets *o) {
+    const int32_t dims = (int32_t)in->shape[0]->dims;
     uint32_t starts;
     uint32_t ends;
     uint32_t axes;
-    const net_value *start = net_layer_array(layer, 9, &starts);
-    const net_value *end = net_layer_array(layer, 10, &ends);
-    const net_value *axis = net_layer_array(layer, 11, &axes);
-    if (starts != ends || (axes != 0 && axes != starts) || starts > in->dims) {
+    int32_t start[3];
+    int32_t end[3];
+    int32_t axis[3];
+    if (!numbers(layer, 9, 19, in, start, &starts) || !numbers(layer, 10, 20, in, end, &ends) ||
+        !numbers(layer, 11, 21, in, axis, &axes) || starts != ends || (axes != 0 && axes != starts) ||
+        starts > (uint32_t)dims) {
         return false;
     }
     for (uint32_t i = 0; i < starts; i++) {
-        int32_t a = axes == 0 ? (int32_t)i : (int32_t)axis[i].bits;
-        a = a < 0 ? a + (int32_t)in->dims : a;
-        if (a < 0 || a >= (int32_t)in->dims) {
+        int32_t a = axes == 0 ? (int32_t)i : axis[i];
+        a = a < 0 ? a + dims : a;
+        if (a < 0 || a >= dims) {
             return false;
         }
-        uint32_t d = in->dims - 1 - (uint32_t)a; /* axis 0 is the outermost dimension */
+        uint32_t d = (uint32_t)(dims - 1 - a); /* axis 0 is the outermost dimension */
         int64_t size = o->size[d];
-        int64_t first = (int32_t)start[i].bits == NET_ABSENT ? 0 : (int32_t)start[i].bits;
-        int64_t last = (int32_t)end[i].bits == NET_ABSENT ? size : (int32_t)end[i].bits;
+        int64_t first = start[i] == NET_ABSENT ? 0 : start[i];
+        int64_t last = end[i] == NET_ABSENT ? size : end[i];
         first = first < 0 ? first + size : first;
-        last = last < 0 ? last + size : last > size ? size : last;
+        last = last <= 0 ? last + size : last > size ? size : last;
         if (first < 0 || first >= last) {
             return false;
         }
@@ -70,38 +97,62 @@ static bool crop_by_sizes(const net_layer *layer, const net_shape *in, const net
     return true;
 }
 
-static bool crop_offsets(const net_layer *layer, const net_shape *in, const net_shape *other, offsets *o) {
+static bool by_expression(const net_layer *layer) {
+    return net_layer_param(layer, 19) != NULL && net_layer_param(layer, 20) != NULL;
+}
+
+static bool crop_offsets(const net_layer *layer, const inputs *in, offsets *o) {
     *o = (offsets){{0, 0, 0}, {0, 0, 0}};
-    sizes(in, o->size);
-    return net_layer_param(layer, 9) != NULL ? crop_by_axes(layer, in, o) : crop_by_sizes(layer, in, other, o);
+    sizes(in->shape[0], o->size);
+    return net_layer_param(layer, 9) != NULL || by_expression(layer)
+               ? crop_by_axes(layer, in, o)
+               : crop_by_sizes(layer, in->shape[0], in->count == 2 ? in->shape[1] : NULL, o);
 }
 
 bool net_op_crops_channels(const net_graph *graph, const net_layer *layer, uint32_t *first) {
-    const net_shape *in = &graph->blob[layer->in[0]].shape;
+    inputs in = {.count = layer->num_in < MOST_IN ? layer->num_in : MOST_IN};
     offsets o;
-    bool fits = crop_offsets(layer, in, layer->num_in == 2 ? &graph->blob[layer->in[1]].shape : NULL, &o);
+    for (uint32_t i = 0; i < in.count; i++) {
+        in.shape[i] = &graph->blob[layer->in[i]].shape;
+    }
+    const bool fits = crop_offsets(layer, &in, &o);
     *first = fits ? (uint32_t)o.start[2] : 0;
-    return fits && in->dims == 3 && o.size[0] == in->w && o.size[1] == in->h;
+    return fits && in.shape[0]->dims == 3 && o.size[0] == in.shape[0]->w && o.size[1] == in.shape[0]->h;
 }
 
 static net_status crop_shape(net_plan *p) {
-    const net_shape *in = net_plan_in(p, 0);
+    inputs in = {.count = p->layer->num_in < MOST_IN ? p->layer->num_in : MOST_IN};
     offsets o;
-    for (uint32_t key = 19; key <= 21; key++) {
-        if (net_layer_param(p->layer, key) != NULL) {
-            return NET_CANNOT(p, "%s", "a window by expression (keys 19 to 21)");
+    for (uint32_t i = 0; i < in.count; i++) {
+        in.shape[i] = net_plan_in(p, i);
+    }
+    for (uint32_t key = 19; by_expression(p->layer) && key <= 21; key++) {
+        int32_t value[3];
+        uint32_t count;
+        net_status status =
+            net_layer_param(p->layer, key) != NULL ? net_plan_expression(p, key, value, 3, &count) : NET_OK;
+        if (status != NET_OK) {
+            return status;
         }
     }
-    if (!crop_offsets(p->layer, in, p->layer->num_in == 2 ? net_plan_in(p, 1) : NULL, &o)) {
-        return NET_BAD(p, "the window is empty or not inside the input of %ux%ux%u (c, h, w)", in->c, in->h, in->w);
+    if (in.count > 2 && !by_expression(p->layer)) {
+        return NET_BAD(p, "%u inputs without expressions (keys 19, 20)", p->layer->num_in);
     }
-    return net_plan_out(p, 0, (net_shape){in->dims, o.size[0], o.size[1], o.size[2], 1});
+    if (!crop_offsets(p->layer, &in, &o)) {
+        const net_shape *s = in.shape[0];
+        return NET_BAD(p, "the window is empty or not inside the input of %ux%ux%u (c, h, w)", s->c, s->h, s->w);
+    }
+    return net_plan_out(p, 0, (net_shape){in.shape[0]->dims, o.size[0], o.size[1], o.size[2], 1});
 }
 
 static void crop_run(const net_work *work) {
     const net_shape *is = net_work_in(work, 0);
     offsets o;
-    (void)crop_offsets(work->layer, is, work->layer->num_in == 2 ? net_work_in(work, 1) : NULL, &o);
+    inputs in = {.count = work->layer->num_in < MOST_IN ? work->layer->num_in : MOST_IN};
+    for (uint32_t i = 0; i < in.count; i++) {
+        in.shape[i] = net_work_in(work, i);
+    }
+    (void)crop_offsets(work->layer, &in, &o);
     float *out = work->out[0];
     for (uint32_t c = 0; c < o.size[2]; c++) {
         for (uint32_t y = 0; y < o.size[1]; y++) {
@@ -188,7 +239,7 @@ static void padding_run(const net_work *work) {
 }
 
 const net_op net_ops_border[] = {
-    {"Crop", 1, 2, 1, 1, NULL, crop_shape, crop_run, NULL, false},
+    {"Crop", 1, NET_ANY, 1, 1, NULL, crop_shape, crop_run, NULL, false},
     {"Padding", 1, 1, 1, 1, padding_arrays, padding_shape, padding_run, NULL, false},
     {0},
 };

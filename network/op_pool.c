@@ -136,23 +136,79 @@ static void adaptive_window(uint32_t size, uint32_t out, uint32_t o, uint32_t *f
     *last = (uint32_t)(((uint64_t)size * (o + 1) + out - 1) / out);
 }
 
+static float one_window(const net_pool *pool, const net_shape *is, const float *map, uint32_t y0, uint32_t y1,
+                        uint32_t x0, uint32_t x1) {
+    uint64_t inside = (uint64_t)(y1 - y0) * (x1 - x0);
+    uint64_t count = pool->count_padding ? (uint64_t)pool->kernel_w * pool->kernel_h : inside;
+    return window(map, is->w, pool->max, y0, y1, x0, x1, (float)count);
+}
+
+/* One element of each of n windows, `stride` apart, into their results. */
+static inline void add_element(const float *v, uint32_t stride, bool max, float *out, uint32_t n) {
+    if (max) {
+        for (uint32_t i = 0; i < n; i++) {
+            out[i] = v[(size_t)i * stride] > out[i] ? v[(size_t)i * stride] : out[i];
+        }
+    } else {
+        for (uint32_t i = 0; i < n; i++) {
+            out[i] += v[(size_t)i * stride];
+        }
+    }
+}
+
+/* Windows of a row that have all their columns: n of them, the first at `map`. The elements of each are taken in the
+ * order of window(), so the bits are the same; one element of all windows at a time is what a compiler vectorises. */
+static void whole_windows(const net_pool *pool, const float *map, uint32_t width, uint32_t y0, uint32_t y1, float *out,
+                          uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = pool->max ? -FLT_MAX : 0.0f;
+    }
+    for (uint32_t y = y0; y < y1; y++) {
+        for (uint32_t x = 0; x < pool->kernel_w; x++) {
+            const float *v = map + (size_t)y * width + x;
+            if (pool->stride_w == 1) { /* constants, for the compiler */
+                add_element(v, 1, pool->max, out, n);
+            } else if (pool->stride_w == 2) {
+                add_element(v, 2, pool->max, out, n);
+            } else {
+                add_element(v, pool->stride_w, pool->max, out, n);
+            }
+        }
+    }
+    const uint32_t rows = pool->count_padding ? pool->kernel_h : y1 - y0;
+    for (uint32_t i = 0; !pool->max && i < n; i++) {
+        out[i] /= (float)((uint64_t)rows * pool->kernel_w);
+    }
+}
+
 static void pool_map(const net_pool *pool, const net_shape *is, const net_shape *os, const float *map, float *out) {
+    uint32_t first = (pool->pad_l + pool->stride_w - 1) / pool->stride_w; /* window with all its columns, */
+    uint32_t end = first;                                                 /* behind the last one */
+    while (end < os->w && (uint64_t)end * pool->stride_w + pool->kernel_w <= (uint64_t)is->w + pool->pad_l) {
+        end++;
+    }
+    for (uint32_t oy = 0; oy < os->h; oy++, out += os->w) {
+        uint32_t y0, y1, x0, x1;
+        clip_window(is->h, pool->kernel_h, pool->stride_h, pool->pad_t, oy, &y0, &y1);
+        for (uint32_t ox = 0; ox < os->w; ox++) {
+            if (ox == first && end > first) {
+                whole_windows(pool, map + (size_t)ox * pool->stride_w - pool->pad_l, is->w, y0, y1, out + ox, end - ox);
+                ox = end - 1;
+                continue;
+            }
+            clip_window(is->w, pool->kernel_w, pool->stride_w, pool->pad_l, ox, &x0, &x1);
+            out[ox] = one_window(pool, is, map, y0, y1, x0, x1);
+        }
+    }
+}
+
+static void adaptive_map(const net_shape *is, const net_shape *os, bool max, const float *map, float *out) {
     for (uint32_t oy = 0; oy < os->h; oy++) {
         for (uint32_t ox = 0; ox < os->w; ox++) {
-            uint32_t y0;
-            uint32_t y1;
-            uint32_t x0;
-            uint32_t x1;
-            if (pool->adaptive) {
-                adaptive_window(is->h, os->h, oy, &y0, &y1);
-                adaptive_window(is->w, os->w, ox, &x0, &x1);
-            } else {
-                clip_window(is->h, pool->kernel_h, pool->stride_h, pool->pad_t, oy, &y0, &y1);
-                clip_window(is->w, pool->kernel_w, pool->stride_w, pool->pad_l, ox, &x0, &x1);
-            }
-            uint64_t inside = (uint64_t)(y1 - y0) * (x1 - x0);
-            uint64_t count = pool->count_padding ? (uint64_t)pool->kernel_w * pool->kernel_h : inside;
-            out[(size_t)oy * os->w + ox] = window(map, is->w, pool->max, y0, y1, x0, x1, (float)count);
+            uint32_t y0, y1, x0, x1;
+            adaptive_window(is->h, os->h, oy, &y0, &y1);
+            adaptive_window(is->w, os->w, ox, &x0, &x1);
+            *out++ = window(map, is->w, max, y0, y1, x0, x1, (float)((uint64_t)(y1 - y0) * (x1 - x0)));
         }
     }
 }
@@ -163,9 +219,15 @@ static void pool_run(const net_work *work) {
     if (os.dims == 1) { /* global: one window for each channel */
         os = (net_shape){3, 1, 1, os.w, 1};
     }
+    const net_pool *pool = &work->layer->pool;
     for (uint32_t c = 0; c < os.c; c++) {
-        pool_map(&work->layer->pool, is, &os, work->in[0] + (size_t)c * is->w * is->h,
-                 work->out[0] + (size_t)c * os.w * os.h);
+        const float *map = work->in[0] + (size_t)c * is->w * is->h;
+        float *out = work->out[0] + (size_t)c * os.w * os.h;
+        if (pool->adaptive) {
+            adaptive_map(is, &os, pool->max, map, out);
+        } else {
+            pool_map(pool, is, &os, map, out);
+        }
     }
 }
 

@@ -24,6 +24,18 @@ static uint32_t resized(const net_plan *p, uint32_t in, uint32_t other, uint32_t
     return scaled >= 1.0f && scaled <= (float)NET_MAX_ELEMENTS ? (uint32_t)scaled : 0;
 }
 
+/* By expression: w, or w and h. */
+static net_status expressed(net_plan *p, uint32_t channels) {
+    int32_t size[2] = {0, (int32_t)net_plan_in(p, 0)->h};
+    uint32_t count;
+    net_status status = net_plan_expression(p, 9, size, 2, &count);
+    if (status == NET_OK && (size[0] < 1 || size[1] < 1)) {
+        status = NET_BAD(p, "a size of %dx%d (key 9)", size[1], size[0]);
+    }
+    return status == NET_OK ? net_plan_out(p, 0, (net_shape){3, (uint32_t)size[0], (uint32_t)size[1], channels, 1})
+                            : status;
+}
+
 static net_status interp_shape(net_plan *p) {
     const net_shape *in = net_plan_in(p, 0);
     const net_shape *other = net_plan_in(p, p->layer->num_in - 1);
@@ -31,14 +43,17 @@ static net_status interp_shape(net_plan *p) {
     if (in->dims == 2) {
         return NET_CANNOT(p, "an input with %u dimensions", in->dims);
     }
-    if (net_layer_param(p->layer, 9) != NULL) {
-        return NET_CANNOT(p, "%s", "a size by expression (key 9)");
-    }
     net_status status = net_plan_number(p, 0, 0, NEAREST, BICUBIC, "type of interpolation", &type);
     if (status != NET_OK) {
         return status;
     }
     bool vector = in->dims == 1; /* each element fills a map */
+    if (net_layer_param(p->layer, 9) != NULL) {
+        return expressed(p, vector ? in->w : in->c);
+    }
+    if (p->layer->num_in > 2) {
+        return NET_BAD(p, "%u inputs without an expression (key 9)", p->layer->num_in);
+    }
     uint32_t w = resized(p, vector ? 1 : in->w, other->w, 4, 2);
     uint32_t h = resized(p, vector ? 1 : in->h, other->h, 3, 1);
     return net_plan_out(p, 0, (net_shape){3, w, h, vector ? in->w : in->c, 1});
@@ -106,7 +121,7 @@ static void interp_run(const net_work *work) {
     net_shape is = *net_work_in(work, 0);
     int32_t type = net_layer_int(work->layer, 0, 0);
     bool align = net_layer_int(work->layer, 6, 0) != 0;
-    bool given = work->layer->num_in == 2 || size_given(work->layer);
+    bool given = work->layer->num_in == 2 || net_layer_param(work->layer, 9) != NULL || size_given(work->layer);
     uint32_t count = type == NEAREST ? 1 : type == BILINEAR ? 2 : 4;
     if (is.dims == 1) {
         is = (net_shape){3, 1, 1, is.w, 1};
@@ -132,6 +147,6 @@ static void interp_run(const net_work *work) {
 }
 
 const net_op net_ops_resize[] = {
-    {"Interp", 1, 2, 1, 1, NULL, interp_shape, interp_run, NULL, false},
+    {"Interp", 1, NET_ANY, 1, 1, NULL, interp_shape, interp_run, NULL, false},
     {0},
 };

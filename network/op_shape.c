@@ -34,34 +34,57 @@ static net_status flatten_shape(net_plan *p) {
     return net_plan_out(p, 0, (net_shape){1, net_shape_elements(net_plan_in(p, 0)), 1, 1, 1});
 }
 
+/* The shape that is asked for (w, h, d, c; NET_ABSENT: no such dimension), from settings or an expression. */
+static net_status reshape_wanted(net_plan *p, int32_t wanted[4]) {
+    static const uint32_t keys[4] = {0, 1, 11, 2};
+    int32_t size[4];
+    uint32_t dims = 0;
+    net_status status = NET_OK;
+    for (int i = 0; i < 4; i++) {
+        wanted[i] = net_layer_int(p->layer, keys[i], NET_ABSENT);
+    }
+    if (net_layer_param(p->layer, 6) != NULL) {
+        status = net_plan_expression(p, 6, size, 4, &dims);
+        for (uint32_t i = 0; status == NET_OK && i < 4; i++) {
+            wanted[i] = NET_ABSENT;
+        }
+        for (uint32_t i = 0; status == NET_OK && i < dims; i++) {
+            wanted[i == 2 && dims == 3 ? 3 : i] = size[i];
+        }
+    } else if (p->layer->num_in != 1) {
+        return NET_BAD(p, "%u inputs without an expression (key 6)", p->layer->num_in);
+    }
+    return status;
+}
+
 static net_status reshape_shape(net_plan *p) {
     const net_shape *in = net_plan_in(p, 0);
     const uint32_t given[4] = {in->w, in->h, in->dims == 4 ? in->d : 1, in->c};
-    const uint32_t keys[4] = {0, 1, 11, 2};
     uint32_t total = net_shape_elements(in);
-    if (net_layer_param(p->layer, 6) != NULL) {
-        return NET_CANNOT(p, "%s", "a reshape by expression");
-    }
+    int32_t wanted[4];
     uint32_t size[4] = {1, 1, 1, 1}; /* w, h, d, c */
     uint32_t dims = 0;
     int infer = -1;
     uint64_t product = 1;
+    net_status status = reshape_wanted(p, wanted);
+    if (status != NET_OK) {
+        return status;
+    }
     for (int i = 0; i < 4; i++) {
-        int32_t value = net_layer_int(p->layer, keys[i], NET_ABSENT);
+        int32_t value = wanted[i];
         if (value == NET_ABSENT) {
             continue;
         }
         bool flat = i == 3 && dims == 2; /* three dimensions have no d */
         if (value < -1 || (value == -1 && infer >= 0) || (dims != (uint32_t)i && !flat)) {
-            return NET_BAD(p, "impossible shape (w, h, c) = (%d, %d, %d)", net_layer_int(p->layer, 0, NET_ABSENT),
-                           net_layer_int(p->layer, 1, NET_ABSENT), net_layer_int(p->layer, 2, NET_ABSENT));
+            return NET_BAD(p, "impossible shape (w, h, c) = (%d, %d, %d)", wanted[0], wanted[1], wanted[3]);
         }
         dims++;
         infer = value == -1 ? i : infer;
         size[i] = value == -1 ? 1 : value == 0 ? given[i] : (uint32_t)value;
         product = product > NET_MAX_ELEMENTS ? product : product * size[i];
     }
-    if (dims == 3 && net_layer_int(p->layer, 2, NET_ABSENT) == NET_ABSENT) {
+    if (dims == 3 && wanted[3] == NET_ABSENT) {
         return NET_BAD(p, "%s", "a depth (key 11) without channels (key 2)");
     }
     if (infer >= 0 && product != 0 && total % product == 0) {
@@ -339,7 +362,7 @@ const net_op net_ops_shape[] = {
     {"Dropout", 1, 1, 1, 1, NULL, net_plan_same, dropout_run, NULL, true},
     {"Noop", 1, NET_ANY, 1, NET_ANY, NULL, noop_shape, noop_run, NULL, true},
     {"Flatten", 1, 1, 1, 1, NULL, flatten_shape, net_run_copy, NULL, true},
-    {"Reshape", 1, 1, 1, 1, NULL, reshape_shape, net_run_copy, NULL, true},
+    {"Reshape", 1, NET_ANY, 1, 1, NULL, reshape_shape, net_run_copy, NULL, true},
     {"Concat", 1, NET_ANY, 1, 1, NULL, concat_shape, concat_run, NULL, true},
     {"Slice", 1, 1, 1, NET_ANY, NULL, slice_shape, slice_run, NULL, true},
     {"Tile", 1, 1, 1, 1, NULL, tile_shape, tile_run, NULL, true},

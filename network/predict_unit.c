@@ -12,8 +12,11 @@
 #define LANES 8u
 #define ALU_ELEMENTS 256u /* of a chunk */
 #define REDUCE_ROW 10u    /* cycles of a row of a reduction at least */
-#define QUEUE_LOOK                                                                                                     \
-    220u /* between two short tasks: the driver sees the end of one and starts another; without its register writes */
+#define QUEUE 2u /* tasks that a unit holds; for another one the driver must see the end of the first of them */
+/* from the first start until the driver looks whether it may start another task, and from each later one until the
+ * next look; both without register writes */
+#define FIRST_LOOK 242u
+#define NEXT_LOOK 30u
 
 typedef struct window {
     uint32_t iw, ih, ow, oh, kw, kh, sw, sh, left, top;
@@ -127,18 +130,30 @@ static uint64_t pool_task(const net_task *t, uint32_t n, net_rt_estimate *e) {
     return cycles + POOL_TASK;
 }
 
-/* Tasks one after the other; the next one waits in its slot unless the driver is late. */
-static uint64_t chain(uint64_t end, uint64_t work, const net_task *t, bool first) {
-    const uint64_t start = (uint64_t)t->writes * REG_WRITE;
-    return end + (first ? start + work : tb_max_u64(work, start + QUEUE_LOOK));
+/* Tasks one after the other: when the driver has written the last one, and the ends of the last two, newest first. */
+typedef struct queue {
+    uint32_t count;
+    uint64_t driver, end[QUEUE];
+} queue;
+
+static void queue_task(queue *q, uint64_t work, const net_task *t) {
+    q->driver += q->count == 0 ? 0 : q->count == 1 ? FIRST_LOOK : NEXT_LOOK;
+    if (q->count >= QUEUE) {
+        q->driver = tb_max_u64(q->driver, q->end[1] + NEXT_LOOK);
+    }
+    q->driver += (uint64_t)t->writes * REG_WRITE;
+    const uint64_t end = tb_max_u64(q->driver, q->end[0]) + work;
+    q->end[1] = q->end[0];
+    q->end[0] = end;
+    q->count++;
 }
 
 uint64_t net_predict_pool(const net_task *task, uint32_t count, uint32_t n, net_rt_estimate *e) {
-    uint64_t end = 0;
+    queue q = {0};
     for (uint32_t i = 0; i < count; i++) {
-        end = chain(end, pool_task(&task[i], n, e), &task[i], i == 0);
+        queue_task(&q, pool_task(&task[i], n, e), &task[i]);
     }
-    return end;
+    return q.end[0];
 }
 
 /* ---- ALU ---- */
@@ -219,9 +234,9 @@ static uint64_t alu_cycles(const net_task *t, net_rt_estimate *e) {
 }
 
 uint64_t net_predict_alu(const net_task *task, uint32_t count, net_rt_estimate *e) {
-    uint64_t end = 0;
+    queue q = {0};
     for (uint32_t i = 0; i < count; i++) {
-        end = chain(end, alu_cycles(&task[i], e), &task[i], i == 0);
+        queue_task(&q, alu_cycles(&task[i], e), &task[i]);
     }
-    return end;
+    return q.end[0];
 }

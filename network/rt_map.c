@@ -404,8 +404,17 @@ static bool map_nothing(net_rt *rt, uint32_t number) {
     return true;
 }
 
+/* One blob is its own copy; several inputs are copied one by one. */
+static bool map_noop(net_rt *rt, uint32_t number) {
+    rt->layer[number].kind = RT_NOTHING;
+    return rt->graph->layer[number].num_in == 1 || rt_reason(&rt->layer[number], "more than one input");
+}
+
 /* Another shape for the same elements; between maps with gaps between their channels they have to be moved. */
 static bool map_reshape(net_rt *rt, uint32_t number) {
+    if (rt->graph->layer[number].num_in > 1) {
+        return rt_reason(&rt->layer[number], "a shape by expression over several blobs");
+    }
     bool moves = !net_shape_same(in_shape(rt, number, 0), out_shape(rt, number)) &&
                  (!rt_gapless(in_shape(rt, number, 0)) || !rt_gapless(out_shape(rt, number)));
     rt->layer[number].kind = RT_NOTHING;
@@ -446,7 +455,7 @@ static const struct {
     {"Crop", rt_map_crop},
     {"ShuffleChannel", rt_map_shuffle},
     {"Reduction", map_reduction},
-    {"Noop", map_nothing},
+    {"Noop", map_noop},
     {"Flatten", map_reshape},
     {"Reshape", map_reshape},
     {"Squeeze", map_reshape},

@@ -83,7 +83,7 @@ static net_status prepare(job *j, net_error *err) {
     status = status == NET_OK ? net_ref_new(&j->graph, &j->ref, err) : status;
     status = status == NET_OK ? net_ref_new(&j->graph, &j->same, err) : status;
     if (status == NET_OK && tried->target->fits != NULL) {
-        const net_inputs inputs = {j->net == SQUEEZENET ? 1 : j->calib.count, calib_input, j};
+        const net_inputs inputs = {.count = j->net == SQUEEZENET ? 1 : j->calib.count, .load = calib_input, .user = j};
         status = net_scales_new(tried->scales, j->t, &inputs, err);
         status =
             status == NET_OK ? net_scales_set(tried->scales, j->t, tried->target->fits, tried->engine, err) : status;

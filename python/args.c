@@ -7,6 +7,7 @@
 
 const char *const act_names[ACT_NAMES_COUNT] = NPU_GEMM_ACT_TYPE_NAMES;
 const char *const alu_names[ALU_NAMES_COUNT] = NPU_ALU_CTRL_OP_NAMES;
+const char *const func_names[FUNC_NAMES_COUNT] = NPU_ALU_ACT_FUNC_NAMES;
 
 static int find_name(const args_def *def, PyObject *key) {
     for (int i = 0; def->name[i] != NULL; i++) {

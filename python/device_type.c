@@ -60,12 +60,13 @@ static PyMethodDef methods[] = {
         "stride None: the kernel. mode: 'max' or 'average'; exclude_pad: averages over real elements only." RAISES),
     CORE_ROW(
         "alu", device_alu,
-        "alu(op, a, p=0, q=0, *, act='none', act_p=())\n--\n\nElement-wise operation of the ALU: act(op(a, p, q)).\n\n"
-        "op: a name of tandem.model.ALU_OPS, neither dot nor sum. a: float32 (channels, height, width), or one or two "
+        "alu(op, a, p=0, q=0, *, act='none', act_p=(), func='none')\n--\n\nElement-wise operation of the ALU: "
+        "act(op(a, p, q)), or func in place of act.\n\n"
+        "op: a name of tandem.model.ALU_OPS, no reduction. a: float32 (channels, height, width), or one or two "
         "dimensions; "
         "add_i32: int32.\n"
         "p, q: a number, an array (channels,) with one value for each channel, or (one of them) an array of the shape "
-        "of a.\n"
+        "of a. func: a name of tandem.model.FUNCTIONS: 'exp', 'recip', 'rsqrt' (1 / root).\n"
         "Returns an array like a." RAISES),
     CORE_ROW("act", device_act,
              "act(x, act, act_p=())\n--\n\nAn activation: alu('copy', x, act=act, act_p=act_p).\n\nx: float32, one to "
@@ -75,6 +76,16 @@ static PyMethodDef methods[] = {
              "(docs/npu/npu.md section "
              "3.3).\n\n"
              "a, b: float32 (length,). Returns a float that is an FP32 value." RAISES),
+    CORE_ROW("softmax", device_softmax,
+             "softmax(x, axis=-1)\n--\n\ne^(x - max) / sum of these along an axis, on the ALU (docs/npu/driver.md, "
+             "Rows).\n\nx: float32, one to eight dimensions. Returns an array like x." RAISES),
+    CORE_ROW("layer_norm", device_layer_norm,
+             "layer_norm(x, gamma=None, beta=None, *, eps=1e-5)\n--\n\n(x - mean) / sqrt(variance + eps) * gamma + "
+             "beta along the last axis, on the ALU.\n\nx: float32, one to eight dimensions. gamma, beta: float32 "
+             "(elements of that axis,), a beta only with a gamma. Returns an array like x." RAISES),
+    CORE_ROW("rms_norm", device_rms_norm,
+             "rms_norm(x, gamma=None, *, eps=1e-5)\n--\n\nx / sqrt(mean of x^2 + eps) * gamma along the last axis, "
+             "on the ALU.\n\nx, gamma: as layer_norm(). Returns an array like x." RAISES),
     CORE_ROW("global_average", device_global_average,
              "global_average(x)\n--\n\nAverage of each channel, a reduction of the ALU.\n\nx: float32 (channels, "
              "height, width). Returns "

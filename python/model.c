@@ -306,7 +306,8 @@ static int model_exec(PyObject *module) {
     if (!nd_numpy_init(&state->np) || add_functions(module, unit_methods, UNITS_COUNT) != 0 ||
         add_functions(module, model_fp_methods, model_fp_count) != 0 ||
         add_functions(module, model_task_methods, model_task_count) != 0 ||
-        add_names(module, "ACTIVATIONS", act_names, ACT_NAMES_COUNT) != 0) {
+        add_names(module, "ACTIVATIONS", act_names, ACT_NAMES_COUNT) != 0 ||
+        add_names(module, "FUNCTIONS", func_names, FUNC_NAMES_COUNT) != 0) {
         return -1;
     }
     return add_names(module, "ALU_OPS", alu_names, ALU_NAMES_COUNT);

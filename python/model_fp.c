@@ -105,27 +105,46 @@ BINARY_TABLE(BINARY)
     }
 UNARY_TABLE(UNARY)
 
-static MODEL_FUNC(activate) {
-    static const args_def def = {"activate", 4, 2, {"x", "act", "p", "out", NULL}};
-    PyObject *in[4];
+/* x, out: activations, and functions in their place. */
+static PyObject *each_value(PyObject *module, PyObject *x, PyObject *to, uint32_t act, const uint32_t *p,
+                            uint32_t func) {
     nd a, out;
-    uint32_t act = 0;
-    uint32_t p[4] = {0};
-    if (!args_take(&def, args, nargs, kwnames, in) || !arg_enum(in[1], "act", act_names, ACT_NAMES_COUNT, &act) ||
-        !arg_f32s(in[2], "p", p, 4) || !nd_get(&a, in[0], "x", ND_FP32, false)) {
+    if (!nd_get(&a, x, "x", ND_FP32, false)) {
         return NULL;
     }
-    PyObject *result = nd_out(model_np(module), in[3], ND_FP32, ND_F32, a.dims, a.shape, &out);
+    PyObject *result = nd_out(model_np(module), to, ND_FP32, ND_F32, a.dims, a.shape, &out);
     if (result != NULL) {
-        const uint32_t *x = (const uint32_t *)a.data;
+        const uint32_t *v = (const uint32_t *)a.data;
         uint32_t *y = (uint32_t *)out.data;
         for (size_t i = 0; i < a.count; i++) {
-            y[i] = cm_activate(act, p, x[i]);
+            y[i] = cm_func(func, cm_activate(act, p, v[i]));
         }
         nd_release(&out);
     }
     nd_release(&a);
     return result;
+}
+
+static MODEL_FUNC(activate) {
+    static const args_def def = {"activate", 4, 2, {"x", "act", "p", "out", NULL}};
+    PyObject *in[4];
+    uint32_t act = 0;
+    uint32_t p[4] = {0};
+    if (!args_take(&def, args, nargs, kwnames, in) || !arg_enum(in[1], "act", act_names, ACT_NAMES_COUNT, &act) ||
+        !arg_f32s(in[2], "p", p, 4)) {
+        return NULL;
+    }
+    return each_value(module, in[0], in[3], act, p, NPU_ALU_ACT_FUNC_NONE);
+}
+
+static MODEL_FUNC(function) {
+    static const args_def def = {"function", 3, 2, {"x", "func", "out", NULL}};
+    PyObject *in[3];
+    uint32_t func = 0;
+    if (!args_take(&def, args, nargs, kwnames, in) || !arg_enum(in[1], "func", func_names, FUNC_NAMES_COUNT, &func)) {
+        return NULL;
+    }
+    return each_value(module, in[0], in[2], CM_ACT_NONE, (uint32_t[4]){0}, func);
 }
 
 #define FP_SOURCE                                                                                                      \
@@ -172,5 +191,10 @@ const PyMethodDef model_fp_methods[] = {
               "the unit, the others "
               "are 0.\n"
               "TypeError, ValueError: as fp_mul. Source: cmodel/npu/act.c, docs/npu/npu.md section 2."),
+    MODEL_ROW("function", function,
+              "function(x, func, out=None)\n--\n\nA function of the ALU: e^x, 1/x, 1/sqrt(x).\n\n"
+              "x: float32, any shape. func: its name (FUNCTIONS: 'exp', 'recip', 'rsqrt') or number. Within 0.75 units "
+              "in the last place.\n"
+              "TypeError, ValueError: as fp_mul. Source: cmodel/npu/alu_func.c, docs/npu/npu.md section 2."),
 };
 const size_t model_fp_count = sizeof model_fp_methods / sizeof model_fp_methods[0];

@@ -112,6 +112,7 @@ static PyObject *network_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     if (self != NULL) {
         net_status status;
         self->where = Py_NewRef(Py_None);
+        self->measured = Py_NewRef(Py_None);
         l.param = PyBytes_AS_STRING(param);
         l.bin = bin != NULL ? PyBytes_AS_STRING(bin) : NULL;
         Py_BEGIN_ALLOW_THREADS;
@@ -133,88 +134,9 @@ static void network_dealloc(PyObject *obj) {
     net_graph_free(&self->graph);
     net_table_free(&self->table);
     Py_XDECREF(self->where);
+    Py_XDECREF(self->measured);
     type->tp_free(obj);
     Py_DECREF(type);
-}
-
-/* ---- calibration ---- */
-
-static net_status row(void *user, uint32_t i, float *input, net_error *err) {
-    const nd *x = (const nd *)user;
-    const size_t elements = x->count / (size_t)x->shape[0];
-    (void)err;
-    memcpy(input, (const float *)x->data + (size_t)i * elements, elements * sizeof *input);
-    return NET_OK;
-}
-
-/* method: of net_calib_method, or METHOD_AUTO. */
-#define METHOD_AUTO 4u
-static net_status calibrate(network *self, nd *x, uint32_t count, uint32_t method, double percent, net_table *table,
-                            net_error *err) {
-    const net_inputs inputs = {.count = count, .load = row, .user = x};
-    net_hist *hist = calloc(self->graph.num_layers, sizeof *hist);
-    if (hist == NULL) {
-        PyOS_snprintf(err->text, sizeof err->text, "out of memory");
-        return NET_ERR_MEMORY;
-    }
-    net_status status = net_calib_collect(&self->graph, &inputs, hist, err);
-    if (status == NET_OK && method == METHOD_AUTO) {
-        status = net_calib_auto(&self->graph, &inputs, hist, percent, table, NULL, err);
-    } else if (status == NET_OK) {
-        status = net_calib_table(&self->graph, hist, (net_calib_method)method, percent, table, err);
-    }
-    free(hist);
-    return status;
-}
-
-static PyObject *table_text(PyObject *self, const net_table *table) {
-    char *text = NULL;
-    size_t bytes;
-    net_error err;
-    const net_status status = net_table_print(table, &text, &bytes, &err);
-    if (status != NET_OK) {
-        network_raise(self, status, &err);
-        return NULL;
-    }
-    PyObject *result = PyUnicode_DecodeUTF8(text, (Py_ssize_t)bytes, "backslashreplace");
-    free(text);
-    return result;
-}
-
-static CORE_METHOD(network_calibrate) {
-    static const args_def def = {"calibrate", 2, 1, {"inputs", "method", "percent", NULL}};
-    static const char *const methods[] = {"kl", "minmax", "mse", "percentile", "auto"};
-    PyObject *in[3];
-    network *net = (network *)self;
-    uint32_t method = METHOD_AUTO, count;
-    nd x = {.data = NULL};
-    net_table table = {0};
-    net_error err = {.text = ""};
-    if (!args_take(&def, args, nargs, kwnames, in) || !arg_enum(in[1], "method", methods, 5, &method) ||
-        !network_enter(net)) {
-        return NULL;
-    }
-    const double percent = in[2] != NULL ? PyFloat_AsDouble(in[2]) : 99.99;
-    PyObject *result = NULL;
-    if (PyErr_Occurred() == NULL && !(percent >= 0 && percent <= 100)) {
-        PyErr_SetString(PyExc_ValueError, "percent: expected 0..100");
-    } else if (PyErr_Occurred() == NULL && network_input(net, in[0], true, &x, &count)) {
-        net_status status;
-        Py_BEGIN_ALLOW_THREADS;
-        status = calibrate(net, &x, count, method, percent, &table, &err);
-        Py_END_ALLOW_THREADS;
-        if (status != NET_OK) {
-            net_table_free(&table);
-            network_raise(self, status, &err);
-        } else {
-            net_table_free(&net->table);
-            net->table = table;
-            result = table_text(self, &net->table);
-        }
-    }
-    nd_release(&x);
-    network_leave(net);
-    return result;
 }
 
 /* ---- quantisation ---- */
@@ -440,6 +362,7 @@ GETTER(layers, layer_list(&self->graph))
 GETTER(macs, PyLong_FromUnsignedLongLong(net_graph_macs(&self->graph)))
 GETTER(int8, PyBool_FromLong(net_graph_is_int8(&self->graph)))
 GETTER(last_run, Py_NewRef(self->where))
+GETTER(calibration, Py_NewRef(self->measured))
 
 static PyGetSetDef network_getset[] = {
     {"inputs", get_inputs, NULL, "Input blobs: a list of (name, shape).", NULL},
@@ -448,6 +371,10 @@ static PyGetSetDef network_getset[] = {
      NULL},
     {"macs", get_macs, NULL, "Useful multiply-accumulates of one inference.", NULL},
     {"int8", get_int8, NULL, "True when a layer is INT8.", NULL},
+    {"calibration", get_calibration, NULL,
+     "Of the last calibrate(): a dict with method, output_db, inputs, and where they are known labels, right or "
+     "objects, map_50_95; None before.",
+     NULL},
     {"last_run", get_last_run, NULL,
      "Of the last run(): for each layer a dict with name, place ('npu', 'cpu', 'nowhere'), unit ('gemm', 'alu', 'pool' "
      "or None), fused, "
@@ -459,13 +386,19 @@ static PyGetSetDef network_getset[] = {
 static PyMethodDef network_methods[] = {
     CORE_ROW(
         "calibrate", network_calibrate,
-        "calibrate(inputs, method='auto', *, percent=99.99)\n--\n\nFind the scales of the layers that become INT8, "
-        "with the FP32 "
-        "reference.\n\n"
+        "calibrate(inputs, method='auto', *, percent=99.99, labels=None, objects=None, head=None, anchors=None, "
+        "threshold=None, overlap=None, least=10.0)\n--\n\nFind the scales of the layers that become INT8, with the "
+        "FP32 reference.\n\n"
         "inputs: float32, one row for each input. method: 'kl', 'minmax', 'mse', 'percentile' (percent), or 'auto': "
-        "the one of "
-        "them with the most exact outputs.\n"
-        "Returns ncnn's calibration table as text; quantise() takes it. Error: no float weights, several inputs."),
+        "the best of them,\nby what is known of the inputs, else by the outputs. labels: integers, the class of each "
+        "input, -1: unknown.\n"
+        "objects: float32 (objects, 6), of a network that finds boxes: number of the input, class from 1, x, y, width "
+        "and height\nin pixels of the input. head, anchors: kind of a network without a detection layer, as "
+        "tandem-net detect has them.\nthreshold, overlap: as there; of a head from 0.01 on.\n"
+        "least: RuntimeWarning where the outputs of the INT8 network have less than this ratio to their error, in "
+        "dB.\n"
+        "Returns ncnn's calibration table as text; quantise() takes it; calibration has what was measured. Error: no "
+        "float weights."),
     CORE_ROW("quantise", network_quantise,
              "quantise(table=None, *, seed=None, keep=())\n--\n\nTurn float layers into INT8 layers, in "
              "place.\n\ntable: file "

@@ -9,9 +9,10 @@
 typedef struct network {
     PyObject ob_base;
     net_graph graph;
-    net_table table; /* of the last calibration */
-    bool busy;       /* a call uses it without the GIL */
-    PyObject *where; /* last_run */
+    net_table table;    /* of the last calibration */
+    bool busy;          /* a call uses it without the GIL */
+    PyObject *where;    /* last_run */
+    PyObject *measured; /* calibration */
 } network;
 
 /* Lock the network for a call. false: RuntimeError. */
@@ -24,6 +25,9 @@ int network_shape(const net_shape *s, Py_ssize_t count, Py_ssize_t *shape);
 /* Hold the inputs of one inference (`batch`: of several, one row each): float32 with as many elements as the input
  * blobs have. *count: inferences. */
 bool network_input(network *self, PyObject *obj, bool batch, nd *x, uint32_t *count);
+
+/* network_calib.c */
+CORE_METHOD(network_calibrate);
 
 /* network_run.c */
 CORE_METHOD(network_run);

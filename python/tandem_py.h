@@ -57,11 +57,13 @@ const char *arg_text(PyObject *obj, const char *name);
 /* A new reference to the bytes of a path (str, bytes, os.PathLike), NULL with an exception. */
 PyObject *arg_path(PyObject *obj, const char *name);
 
-/* Names of activations, the numbers of GEMM_ACT.TYPE; of operations of the ALU. */
+/* Names of activations, the numbers of GEMM_ACT.TYPE; of operations and functions of the ALU. */
 #define ACT_NAMES_COUNT NPU_GEMM_ACT_TYPE_COUNT
 extern const char *const act_names[ACT_NAMES_COUNT];
 #define ALU_NAMES_COUNT NPU_ALU_CTRL_OP_COUNT
 extern const char *const alu_names[ALU_NAMES_COUNT];
+#define FUNC_NAMES_COUNT NPU_ALU_ACT_FUNC_COUNT
+extern const char *const func_names[FUNC_NAMES_COUNT];
 
 /* ---- nd.c: arrays, through the buffer protocol ---- */
 

@@ -33,7 +33,7 @@ static const reg_column failure_columns[] = {
     {"job", "job", REG_CELL_NUMBER},       {"what", "what", REG_CELL_TEXT},
     {"build", "build", REG_CELL_TEXT},     {"index", "index", REG_CELL_NUMBER},
     {"outcome", "outcome", REG_CELL_TEXT}, {"signature", "signature", REG_CELL_TEXT},
-    {"message", "message", REG_CELL_TEXT}, {"repro", "again", REG_CELL_TEXT},
+    {"message", "message", REG_CELL_TEXT}, {"repro", "repeat with", REG_CELL_TEXT},
     {"case", NULL, REG_CELL_TEXT},         {"wave", NULL, REG_CELL_TEXT},
     {"report", NULL, REG_CELL_TEXT},       {"small_case", NULL, REG_CELL_TEXT},
     {"log", NULL, REG_CELL_TEXT},
@@ -46,7 +46,7 @@ static const char failures_sql[] = "SELECT j.idx, " NAME(
 static const reg_column bucket_columns[] = {
     {"jobs", "jobs", REG_CELL_NUMBER}, {"signature", "signature", REG_CELL_TEXT}, {"outcome", "outcome", REG_CELL_TEXT},
     {"job", "job", REG_CELL_NUMBER},   {"what", "what", REG_CELL_TEXT},           {"build", "build", REG_CELL_TEXT},
-    {"message", NULL, REG_CELL_TEXT},  {"repro", "again", REG_CELL_TEXT},         {"case", NULL, REG_CELL_TEXT},
+    {"message", NULL, REG_CELL_TEXT},  {"repro", "repeat with", REG_CELL_TEXT},   {"case", NULL, REG_CELL_TEXT},
     {"wave", NULL, REG_CELL_TEXT},     {"report", NULL, REG_CELL_TEXT},           {"small_case", NULL, REG_CELL_TEXT},
     {"log", NULL, REG_CELL_TEXT},
 };
@@ -63,9 +63,9 @@ static const char buckets_sql[] =
            " FROM r WHERE nth=1 ORDER BY jobs DESC, idx LIMIT :limit";
 
 static const reg_column not_run_columns[] = {
-    {"jobs", "jobs", REG_CELL_NUMBER}, {"cause", "cause", REG_CELL_TEXT}, {"outcome", "outcome", REG_CELL_TEXT},
-    {"job", "job", REG_CELL_NUMBER},   {"what", "what", REG_CELL_TEXT},   {"build", "build", REG_CELL_TEXT},
-    {"repro", "again", REG_CELL_TEXT}, {"log", NULL, REG_CELL_TEXT},
+    {"jobs", "jobs", REG_CELL_NUMBER},       {"cause", "cause", REG_CELL_TEXT}, {"outcome", "outcome", REG_CELL_TEXT},
+    {"job", "job", REG_CELL_NUMBER},         {"what", "what", REG_CELL_TEXT},   {"build", "build", REG_CELL_TEXT},
+    {"repro", "repeat with", REG_CELL_TEXT}, {"log", NULL, REG_CELL_TEXT},
 };
 /* Causes that differ only in the folder of the job are one. The other columns are those of the job of min(). */
 static const char not_run_sql[] = "SELECT count(*), coalesce(j.host, CASE " STATE(

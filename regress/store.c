@@ -213,5 +213,9 @@ int reg_db_find_run(reg_db *db, const char *text, int64_t *run) {
     const bool found = step == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL;
     *run = found ? sqlite3_column_int64(stmt, 0) : 0;
     const int status = reg_db_end(db, stmt, step, "read the runs");
-    return status != REG_OK || found ? status : reg_error("%s: no run %s", db->path, text == NULL ? "in it" : text);
+    if (status != REG_OK || found) {
+        return status;
+    }
+    return text == NULL ? reg_error("%s: it holds no run yet", db->path)
+                        : reg_error("%s: there is no run %s", db->path, text);
 }

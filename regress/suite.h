@@ -1,4 +1,4 @@
-/* suite.h - a line of a suite between reading (suite.c) and expansion (expand.c). */
+/* suite.h - a line of a suite between reading (suite.c, suite_line.c) and expansion (expand.c). */
 #ifndef REG_SUITE_H
 #define REG_SUITE_H
 
@@ -32,6 +32,10 @@ reg_status reg_suite_bad(const suite_reader *reader, const char *fmt, ...) __att
 
 /* The name becomes part of a program's and a folder's name. */
 bool reg_name_valid(const char *name);
+
+/* Read the rest of a line that begins with what its jobs are (`word`: unit, test, ...; repeat: each twice), and add its
+ * jobs. */
+reg_status reg_line_parse(const suite_reader *reader, const char *word, bool repeat, char **rest, const char *blanks);
 
 /* Add the jobs of a line to the suite. */
 reg_status reg_line_expand(const suite_reader *reader, suite_line *line);

@@ -21,15 +21,14 @@ check: ## sign-off | run all tests with full case counts and with sanitizers
 	@TANDEM_CHECK=1 $(MAKE) --no-print-directory test
 	@TANDEM_CHECK=1 $(MAKE) --no-print-directory test SAN=1
 
-lint: ## every day | check RTL, registers, source format, layers of includes | checks of RTL (Verilator, Yosys) are \
-    repeated when something that they read has changed
+lint: ## every day | check RTL, registers, source format, layers of includes | checks of RTL (Verilator, Yosys) \
+    run again only if something that they read has changed
 	@scripts/build.sh generated
 	@BUILD="$(BUILD)" VERILATOR="$(VERILATOR)" scripts/lint.sh
 
 .PHONY: docs
-docs: ## every day | write HTML of docs/ into build/docs (mkdocs: make deps-dev) | \
-    the API reference, made from the public \
-    headers, in build/docs/api
+docs: ## every day | write HTML of docs/ into build/docs (mkdocs: make deps-dev) | also writes the API \
+    reference, made from the public headers, into build/docs/api
 	@command -v mkdocs >/dev/null || { echo "make docs: needs mkdocs (make deps-dev)" >&2; exit 2; }
 	@mkdir -p $(BUILD)
 	@mkdocs build -q --strict -f scripts/mkdocs.yml --site-dir $(abspath $(BUILD))/docs
@@ -42,27 +41,28 @@ axi-table: ## sign-off | write docs/axi-rules.md: AXI rules and traces that test
 # one fault alone: ONLY=RUN FAULT=CALL:K:MODE, as findings say
 CHAOS_ARGS = --seed $(SEED) --jobs $(JOBS) $(if $(ALL),--all,--seconds $(or $(SECONDS),60)) \
   $(if $(ONLY),--only $(ONLY)) $(if $(FAULT),--fault $(FAULT)) $(if $(SCENARIO),--scenario $(SCENARIO))
-chaos: ## sign-off | make single system calls fail in all programs | SECONDS=60: how long; ALL=1: every call; \
-    SCENARIO=kill ...: surroundings of the programs, docs/chaos.md; ONLY=RUN FAULT=CALL:K:MODE: one fault again
+chaos: ## sign-off | make single system calls fail in all programs | SECONDS=60: how long; ALL=1: every call of \
+    every run; SCENARIO=kill ...: whole runs in bad surroundings (docs/chaos.md); ONLY=RUN FAULT=CALL:K:MODE: \
+    repeat one fault, as a finding names it
 	@scripts/build.sh host $(FAULTS)
 	@scripts/build.sh CFG=n4 KIND=fast $(BUILD)/n4-fast/tandem $(BUILD)/n4-fast/unit-mesh
 	@scripts/build.sh CFG=n4 KIND=tap $(BUILD)/n4-tap/tandem
 	@HOST="$(HOST)" BUILD="$(BUILD)" $(PYTHON) tests/faults/chaos.py $(CHAOS_ARGS)
 
 .PHONY: nightly
-nightly: ## sign-off | run suite nightly of every design, then all faults (hours) | then every fault of the machine \
-    (chaos ALL=1), all its surroundings, and what the design adds
+nightly: ## sign-off | run suite nightly of every design, then all faults (hours) | afterwards: every fault of \
+    the machine (chaos ALL=1), all bad surroundings, and what the design adds
 	@status=0; for part in "regress SUITE=nightly" "chaos ALL=1" "chaos SCENARIO=all" $(NIGHTLY); do \
 	  $(MAKE) --no-print-directory $$part || status=1; done; exit $$status
 
-chaos-slurm: ## sign-off | run on a Slurm cluster whose parts fail | a cluster of this machine: nodes, controller \
-    and runner die, hang, are drained; SECONDS=600: how long
+chaos-slurm: ## sign-off | run on a Slurm cluster whose parts fail | starts a cluster on this machine, whose \
+    nodes, controller and runner are killed, frozen and drained; SECONDS=600: how long
 	@scripts/build.sh $(HOST)/tandem-regress
 	@TANDEM_REGRESS="$(HOST)/tandem-regress" $(PYTHON) tests/slurm_chaos.py $(or $(SECONDS),600) $(SEED)
 
 MODE ?= all
-mutants: ## sign-off | check that deliberate bugs in the RTL are found and blamed | \
-    tests/mutants/DUT: killed by the suite, \
-    blamed on the right unit, caught by the right check; MODE=kill, name, caught, all: which of these; SUITE=default: \
-    that kills them; DUT=: the design
+mutants: ## sign-off | check that deliberate bugs in the RTL are found and blamed | the bugs are the patches of \
+    tests/mutants/DUT; MODE=kill: the suite must find each bug; MODE=name: the right unit must be blamed; \
+    MODE=caught: the check that the patch names must find it; MODE=all: all of these (default); SUITE=default: \
+    the suite that must find them; DUT=: the design
 	@DUT="$(DUT)" SUITE="$(SUITE)" MODE="$(MODE)" JOBS="$(JOBS)" scripts/mutants.sh

@@ -5,21 +5,24 @@ uses_lib = $(if $(wildcard $(1)/lib/*.h),$(shell grep -lE \
   '^.include "($(subst $(SPACE),|,$(notdir $(wildcard $(1)/lib/*.h))))"' $(call room,$(DUT),$(1))/*.[ch]))
 COV_ROOMS = $(strip $(call room,$(DUT),cmodel) $(call room,$(DUT),drivers) \
   $(foreach r,cmodel drivers,$(if $(call uses_lib,$(r)),$(r)/lib)))
+COV_REQUEST = SUITE="$(SUITE)" DUT="$(DUT)" SEED="$(if $(call given,SEED),$(SEED))" REUSE="$(REUSE)" \
+  CFGS="$(if $(call given,CFG),$(CFG),$(subst $(SPACE),$(,),$($(DUT).coverage)))" \
+  OUT_DIR="$(BUILD)/$(DUT_FOLDER)coverage"
 # CFG= for one configuration; THRESHOLDS=file CODE_THRESHOLDS=file instead of the project's
 coverage: export BUILD := $(BUILD)
-coverage: ## sign-off | measure coverage of a suite: pages, thresholds | \
-    the jobs that a SUITE marks (all, where it marks \
-    none), merged, reported, checked against thresholds, build/coverage/index.html; SUITE=default: the suite; CFG=: \
-    one configuration; DUT=: the design; REUSE=1: without running the jobs again
+coverage: ## sign-off | measure coverage of a suite: pages, thresholds | runs the jobs that the suite marks for \
+    coverage (all, if it marks none), merges their results and checks them against thresholds; the pages begin \
+    at build/coverage/index.html; SUITE=default: the suite; CFG=: one configuration; DUT=: the design; REUSE=1: \
+    report again without running the jobs
 	$(if $(if $(call given,CFG),$(filter-out $($(DUT).coverage),$(CFG))),$(error CFG=$(CFG): expected one of \
 	  $($(DUT).coverage), which count code coverage (docs/coverage-code.md)))
+	@$(COV_REQUEST) SUITES="$(call room,$(DUT),designs)/suites" GIVEN="$(THRESHOLDS) $(CODE_THRESHOLDS)" \
+	  scripts/coverage.sh check
 	@scripts/build.sh KIND=fast $(RUNNER) $(HOST)/tandem-cov
-	@SUITE="$(SUITE)" DUT="$(DUT)" CFGS="$(if $(call given,CFG),$(CFG),$(subst $(SPACE),$(,),$($(DUT).coverage)))" \
-	  JOBS="$(JOBS)" SEED="$(if $(call given,SEED),$(SEED))" REUSE="$(REUSE)" \
-	  RUNNER="$(RUNNER)" COV="$(HOST)/tandem-cov" ROOM="$(call room,$(DUT),coverage)" \
+	@$(COV_REQUEST) JOBS="$(JOBS)" RUNNER="$(RUNNER)" COV="$(HOST)/tandem-cov" ROOM="$(call room,$(DUT),coverage)" \
 	  THRESHOLDS="$(or $(THRESHOLDS),$(call room,$(DUT),coverage)/thresholds.txt)" \
 	  CODE_THRESHOLDS="$(or $(CODE_THRESHOLDS),$(call room,$(DUT),coverage)/thresholds-code.txt)" \
-	  OUT_DIR="$(BUILD)/$(DUT_FOLDER)coverage" ONLY="$(subst $(SPACE),$(,),$(COV_ROOMS))" \
+	  ONLY="$(subst $(SPACE),$(,),$(COV_ROOMS))" \
 	  COUNTED="$(wildcard $($(DUT).counted))" scripts/locked.sh $(BUILD)/coverage.lock scripts/coverage.sh
 
 cov-cost: ## sign-off | count what a sample of a covergroup costs (valgrind)
@@ -34,6 +37,7 @@ cov-cost: ## sign-off | count what a sample of a covergroup costs (valgrind)
 
 # Code coverage (docs/coverage-code.md): make CFG= KIND=cov build, then programs with --code-cov
 .PHONY: cov-zero
-cov-zero: ## sign-off | reset the counters of lines of model and driver | gcov's counters in build/host-cov
+cov-zero: ## sign-off | reset the counters of lines of model and driver | removes gcov's counters in \
+    build/host-cov
 	@if [ -d $(BUILD)/host-cov ]; then \
 	  scripts/locked.sh $(BUILD)/coverage.lock find $(BUILD)/host-cov -name '*.gcda' -delete; fi

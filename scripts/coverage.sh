@@ -9,9 +9,6 @@ dir=$OUT_DIR
 jobs=$dir/jobs
 work=$dir/tmp
 status=0
-reasons=()
-[ -f "$ROOM/waivers.txt" ] && reasons+=(--waivers "$ROOM/waivers.txt")
-[ -f "$ROOM/holes.txt" ] && reasons+=(--explain "$ROOM/holes.txt")
 
 die() {
     echo "coverage: $*" >&2
@@ -23,6 +20,35 @@ say() {
 cov() {
     "$COV" "$@" || exit 1
 }
+
+# `coverage.sh check`, before anything is built: refuses what cannot end in a report. The runner knows the rest.
+check() {
+    local file=$SUITES/$SUITE.suite name
+    [[ $SUITE != */* && $SUITE != *.suite ]] || file=$SUITE
+    [ -f "$file" ] || die "SUITE=$SUITE: there is no $file; expected a file or one of" \
+        $(cd "$SUITES" 2>/dev/null && ls ./*.suite | sed 's|^\./||; s|\.suite$||')
+    grep -qE '^[[:space:]]*(test|unit|case|include)[[:space:]]' "$file" ||
+        die "suite $SUITE has no test, unit or stored case, and nothing else writes coverage ($file)"
+    [ -n "$CFGS" ] || die "design $DUT has no configuration that counts code coverage (docs/coverage-code.md)"
+    [ -z "$REUSE" ] || have_jobs
+    for name in $GIVEN; do # limits of the user's own
+        [ -r "$name" ] || die "cannot read $name, the limits given"
+    done
+    [[ -z $SEED || $SEED =~ ^[0-9]+$ ]] || die "SEED=$SEED: expected a number"
+}
+
+have_jobs() {
+    compgen -G "$jobs/*.code" >/dev/null || die "REUSE=1: no coverage of jobs in $jobs (run make coverage without it)"
+}
+
+if [ "${1:-}" = check ]; then
+    check
+    exit 0
+fi
+
+reasons=()
+[ -f "$ROOM/waivers.txt" ] && reasons+=(--waivers "$ROOM/waivers.txt")
+[ -f "$ROOM/holes.txt" ] && reasons+=(--explain "$ROOM/holes.txt")
 
 # ---- the jobs ----
 run_jobs() {
@@ -58,7 +84,7 @@ run_tests() {
 }
 
 if [ -n "$REUSE" ]; then
-    ls "$jobs"/*.code >/dev/null 2>&1 || die "REUSE=1: no coverage of jobs in $jobs (run make coverage without it)"
+    have_jobs
     say "taking what is in $jobs"
 else
     run_jobs

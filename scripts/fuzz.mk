@@ -29,9 +29,8 @@ FUZZ_PROBE = @mkdir -p $(FUZZ_OUT)/corpus; echo 'int LLVMFuzzerTestOneInput(void
   { echo "fuzz: clang with libFuzzer is needed (make deps deps-dev)" >&2; exit 1; }
 
 .PHONY: fuzz fuzz-keep
-fuzz: ## sign-off | feed a reader of files with hostile inputs from libFuzzer | \
-    T=param: the reader, one of bin case code \
-    cov fst net npy param pow2 runtime table vcd; SECONDS=60: how long
+fuzz: ## sign-off | feed a reader of files with hostile inputs from libFuzzer | T=param: the reader, one of bin \
+    case code cov fst net npy param pow2 runtime table vcd; SECONDS=60: how long
 	$(if $(filter $(FUZZ_TARGETS),$(T)),,$(error T=$(T): expected one of $(FUZZ_TARGETS)))
 	$(FUZZ_PROBE)
 	@$(FUZZ_MAKE) $(BUILD)/host-fuzz/fuzz-$(T)

@@ -24,8 +24,8 @@ $(foreach d,$(DUTS),$(if $(GEN_STAMPS.$(d)),$(eval $(call gen,$(d))/%: $(GEN_STA
 
 .PHONY: regs generated
 generated: $(GENERATED)
-regs: ## every day | write docs/NAME/registers.md of every design | sources generated from its registers are made by \
-    any build, in build/gen/NAME
+regs: ## every day | write docs/NAME/registers.md of every design | sources that are generated from the \
+    registers are made by any build, in build/gen/NAME
 	@scripts/build.sh generated
 	@for r in $(REGS); do d=$$(basename $$r .regs); $(PYTHON) scripts/gen_regs.py $$r \
 	  --doc $$(dirname $$r)/../docs/$$d/registers.md || exit 1; done

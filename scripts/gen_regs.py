@@ -348,11 +348,12 @@ def gen_md(desc):
 
     regs = desc.regs
     out = ["# Registers of %s" % desc.title, "",
-           "Generated from `regs/%s.regs` by `scripts/gen_regs.py`: do not edit, run `make regs`." % desc.name, "",
-           "32-bit registers at byte offsets of an address of %d bits. Unused offsets and bits read 0 and ignore"
+           "This page lists the registers of the design and their fields. `scripts/gen_regs.py` generates it from",
+           "`regs/%s.regs`; do not edit it, but run `make regs`." % desc.name, "",
+           "Registers have 32 bits; offsets are in bytes, in an address of %d bits. Unused offsets and bits read 0"
            % desc.width,
-           "writes. Classes: `exact` fields are compared bit for bit between RTL and model, `timed` fields",
-           "depend on time and are only range-checked, `w1c` flags are compared as a set",
+           "and ignore writes. The class of a field says how RTL and model are compared: `exact` fields bit for bit;",
+           "`timed` fields, which depend on time, only by their range; `w1c` flags as a set",
            "([architecture.md](../architecture.md), section 5).", "",
            "| offset | register | access | reset | what |", "| --- | --- | --- | --- | --- |"]
     for r in regs:

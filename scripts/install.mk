@@ -23,18 +23,19 @@ host: $(HOST)/tandem
 INSTALL_BUILD := $(BUILD)/install
 INSTALLED := libtandem.a tandem tandem-regress tandem-cov
 .PHONY: install deb recording
-install: ## every day | install programs, library, headers for projects elsewhere | \
-    PREFIX=/usr/local, below DESTDIR=; with \
-    make fragment, CMake package and man pages; ARCH=native: for this machine only (docs/install.md)
+install: ## every day | install programs, library, headers for projects elsewhere | also installs the make \
+    fragment, the CMake package and man pages (docs/install.md); PREFIX=/usr/local: where to, below DESTDIR=; \
+    ARCH=native: code for this machine only
 	@ARCH="$(if $(call given,ARCH),$(ARCH))" BUILD=$(INSTALL_BUILD) scripts/build.sh BUILD=$(INSTALL_BUILD) KIND=fast \
 	  SAN= $(INSTALLED:%=$(INSTALL_BUILD)/host/%)
 	@$(PYTHON) install/install.py --host $(INSTALL_BUILD)/host --prefix "$(PREFIX)" --destdir "$(DESTDIR)" \
 	  --version $(VERSION)
 
-deb: ## every day | build the Debian package, in build/deb | judged by lintian, if it is there (make deps-dev)
+deb: ## every day | build the Debian package, in build/deb | lintian checks the package, if it is installed \
+    (make deps-dev)
 	@MAKE_COMMAND="$(MAKE)" install/deb.sh $(BUILD)/deb $(VERSION)
 
-recording: deb ## every day | record the session of docs/install.md | with the unpacked Debian package alone: \
-    docs/images/project.svg and project.png
+recording: deb ## every day | record the session of docs/install.md | uses nothing but the unpacked Debian \
+    package, and writes docs/images/project.svg and project.png
 	@tools/recording.sh $(BUILD)/deb/tandem_$(VERSION)_$$(dpkg --print-architecture).deb $(BUILD)/recording \
 	  docs/images/project.svg docs/images/project.png

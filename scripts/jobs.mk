@@ -66,11 +66,12 @@ CHANGED_OPTIONS = --base "$(BASE)" $(RUNNER_DESIGN) $(if $(call given,CFG),--cfg
   $(if $(call given,KIND)$(SAN),--kind $(KIND)) --build-dir $(BUILD) --runner $(RUNNER) --jobs $(JOBS) \
   $(if $(BUDGET),--budget $(BUDGET)) --out $(CHANGED_SUITE)
 
-regress: ## every day | run a suite on every design: units, operators, networks | pages in build/regress/RUN/report; \
-    SUITE=smoke, default, nightly, ...: the suite; SUITE=closure GOAL=98: jobs planned from coverage holes until so \
-    many percent are covered; SUITE=changed BASE= BUDGET=60: for 60 s what the changes since BASE can affect; \
-    DUT=: one design; CFG=: one configuration; RESUME=1 [RUN=n]: the jobs that a run did not reach; LAUNCHER=slurm: \
-    on a cluster; EXPLAIN=5: how many failures are explained
+regress: ## every day | run a suite on every design: units, operators, networks | writes pages into \
+    build/regress/RUN/report; SUITE=smoke, default, nightly, ...: the suite; SUITE=closure GOAL=98: plan jobs \
+    from coverage holes until so many percent are covered; SUITE=changed BASE= BUDGET=60: run for 60 s what the \
+    changes since BASE can affect; DUT=: one design; CFG=: one configuration; RESUME=1 [RUN=n]: run the jobs \
+    that a run did not reach; LAUNCHER=slurm: run on a cluster; EXPLAIN=5: how many failures are explained by a \
+    report
 	@scripts/build.sh $(RUNNER) $(REGRESS_DATA)
 ifeq ($(SUITE),closure)
 	@scripts/build.sh $(HOST)/tandem-cov
@@ -91,17 +92,16 @@ else
 endif
 
 .PHONY: verify
-verify: ## sign-off | check the sign-off of a run and repeat some of its jobs | \
-    RUN=n: the run; SAMPLE=20 or all: how \
-    many of its jobs
+verify: ## sign-off | check the sign-off of a run and repeat some of its jobs | RUN=n: the run; SAMPLE=20 (or \
+    all): how many of its jobs run again
 	@scripts/build.sh $(RUNNER)
 	$(call need,RUN,the number of a run)
 	@$(RUNNER) verify $(RUN) --build-dir $(BUILD) --jobs $(JOBS) \
 	  $(if $(filter all,$(SAMPLE)),--all,$(if $(SAMPLE),--sample $(SAMPLE)))
 
 .PHONY: gc
-gc: ## sign-off | remove logs and waveforms of old runs | KEEP_RUNS=20 KEEP_DAYS= MAX_SIZE=MB: what stays; FORGET=1: \
-    also from the database; DRY=1: only says what it would remove
+gc: ## sign-off | remove logs and waveforms of old runs | KEEP_RUNS=20 KEEP_DAYS= MAX_SIZE=MB: what is kept; \
+    FORGET=1: also remove the runs from the database; DRY=1: only print what would be removed
 	@scripts/build.sh $(RUNNER)
 	@$(RUNNER) gc --build-dir $(BUILD) $(if $(KEEP_DAYS)$(MAX_SIZE)$(KEEP_RUNS),,--keep-runs 20) \
 	  $(if $(KEEP_RUNS),--keep-runs $(KEEP_RUNS)) \
@@ -117,9 +117,10 @@ need = $(if $($(1)),,$(error $(1)= is missing: $(2)))
 
 # BUS: statistics of the ports, with a name that ends in .json also as JSON
 BUS_ARGS = $(if $(BUS),--bus $(filter %.json,$(BUS)))
-run: ## every day | run one operator, or a testcase in Python | \
-    OP=name [knob=value ...]: the operator, knobs that are \
-    pinned; SEED= DEVICE= WAVE=file.fst BUS=1; PY=name [SEED= INDEX= COUNT=]: a testcase in Python
+run: ## every day | run one operator, or a testcase in Python | OP=name [knob=value ...]: the operator, and \
+    words in lower case pin its knobs; SEED=: the seed of all other knobs and of the data; DEVICE=tandem, rtl or \
+    model: what it runs on; WAVE=file.fst: write a waveform (KIND=debug or tap); BUS=1: print the statistics of \
+    the buses; PY=name [SEED= INDEX= COUNT=]: a testcase in Python
 ifneq ($(PY),)
 	@scripts/build.sh $(OUT)/tandem-python
 	$(OUT)/tandem-python test $(PY) $(KNOBS) --run-seed $(SEED) $(if $(INDEX),--index $(INDEX)) \
@@ -130,9 +131,9 @@ else
 	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) $(BUS_ARGS)
 endif
 
-perf: ## debugging | show where the cycles of an operator go | \
-    OP=name [knob=value ...]: the operator; SVG=build/perf.svg \
-    or .json: the file; WINDOW=cycles: of a point of the time series
+perf: ## debugging | show where the cycles of an operator go | OP=name [knob=value ...]: the operator; \
+    SVG=build/perf.svg: the picture, or the data if the name ends in .json; WINDOW=cycles: the length of a point \
+    of the time series
 	$(call need,OP,make perf OP=name [knob=value ...])
 	@scripts/build.sh $(OUT)/tandem
 	$(OUT)/tandem run $(OP) $(KNOBS) --seed $(SEED) $(DEVICE_ARGS) $(WAVE_ARGS) --perf $(or $(SVG),$(BUILD)/perf.svg) \
@@ -140,9 +141,8 @@ perf: ## debugging | show where the cycles of an operator go | \
 
 UNIT_ARGS = $(if $(VECTORS),--vectors $(VECTORS) $(if $(call given,SEED),--seed $(SEED)) \
   $(if $(COUNT),--count $(COUNT)),$(if $(call given,SEED),--seed $(SEED),--count $(or $(COUNT),20)))
-unit: ## every day | run one RTL unit against its model | \
-    UNIT=name [SEED= COUNT= knob=value ...]: the unit; VECTORS=file \
-    or -: of a floating-point unit
+unit: ## every day | run one RTL unit against its model | UNIT=name [SEED= COUNT= knob=value ...]: the unit, and \
+    its random cases; VECTORS=file (or - for standard input): TestFloat vectors for a floating-point unit
 	$(call need,UNIT,one of $(UNITS))
 	$(if $(filter $(UNIT),$(UNITS)),,$(error UNIT=$(UNIT): expected one of $(UNITS)))
 	@scripts/build.sh $(OUT)/unit-$(UNIT) </dev/null
@@ -152,9 +152,9 @@ unit: ## every day | run one RTL unit against its model | \
 OF_RUN = RUN="$(RUN)" JOB="$(JOB)" RUNNER="$(RUNNER)" KIND_GIVEN="$(call given,KIND)$(SAN)"
 
 # WAVE= requests a waveform of the whole run, which any build with tracing writes
-repro: ## debugging | reproduce and explain a failure, with its waveform | \
-    CASE=file: a stored case; RUN=n [JOB=j]: a \
-    failure of a run; TEST= SEED= [DUT= CFG= KIND=]: a test; REPORT=folder: where the report goes
+repro: ## debugging | reproduce and explain a failure, with its waveform | CASE=file: of a stored case; RUN=n \
+    [JOB=j]: of a run, its commonest failure; TEST= SEED= [DUT= CFG= KIND=]: of a test and its seed; \
+    REPORT=folder: where the report goes
 	@$(if $(RUN),scripts/build.sh $(RUNNER))
 	@CASE="$(CASE)" DUT="$(if $(call given,DUT),$(DUT))" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" \
 	  CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" \
@@ -162,13 +162,14 @@ repro: ## debugging | reproduce and explain a failure, with its waveform | \
 	  INIT_SEED="$(INIT_SEED)" PLUSARG="$(PLUSARG)" NO_CHECKS="$(NO_CHECKS)" $(OF_RUN) scripts/repro.sh
 
 .PHONY: wave watch
-wave: ## debugging | show the waveform of a failure | RUN=n [JOB=j]: the run, the job
+wave: ## debugging | show the waveform of a failure | RUN=n [JOB=j]: of a run, its commonest failure or that of \
+    job j
 	@$(if $(RUN),scripts/build.sh $(RUNNER))
 	@$(OF_RUN) DUT="$(if $(call given,DUT),$(DUT))" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" \
 	  BUILD="$(BUILD)" scripts/locked.sh $(BUILD)/wave.lock scripts/wave.sh
 
-watch: ## every day | run SUITE=changed whenever a source changes | BASE= BUDGET= DUT=: as of regress; UNIT=name \
-    [CFG= KIND= SEED= COUNT= knob=value ...]: a unit alone
+watch: ## every day | run SUITE=changed whenever a source changes | BASE= BUDGET= DUT=: as for regress; \
+    UNIT=name [CFG= KIND= SEED= COUNT= knob=value ...]: run only the bench of this unit
 ifeq ($(UNIT),)
 	@PROGRAM= scripts/watch.sh $(MAKE) --no-print-directory regress SUITE=changed
 else
@@ -178,9 +179,9 @@ else
 endif
 
 .PHONY: shrink
-shrink: ## debugging | find the smallest case that fails in the same way | \
-    CASE=file: a stored case; RUN=n [JOB=j]: a \
-    failure of a run; TEST= SEED= [CFG= KIND=]: a test; OUTPUT=: the file; KEEP=k,s: knobs that stay
+shrink: ## debugging | find the smallest case that fails in the same way | CASE=file: of a stored case; RUN=n \
+    [JOB=j]: of a run, its commonest failure; TEST= SEED= [CFG= KIND=]: of a test and its seed; OUTPUT=: the \
+    file to write; KEEP=k,s: knobs that keep their values
 	@$(if $(RUN),scripts/build.sh $(RUNNER))
 	@CASE="$(CASE)" DUT="$(if $(call given,DUT),$(DUT))" TEST="$(TEST)" SEED="$(if $(call given,SEED),$(SEED))" \
 	  CFG="$(CFG)" KIND="$(if $(call given,KIND)$(SAN),$(KIND),default)" BUILD="$(BUILD)" \

@@ -12,8 +12,8 @@ PYTHON_TEST_RTL := $(PYTHON_TEST_CFG)-fast \
   $(if $(filter 1,$(TANDEM_CHECK)),$(firstword $($(DUT).quick))-debug $(lastword $($(DUT).quick))-fast)
 
 .PHONY: python python-package
-python: ## every day | build the Python package, in build/python | CFG= KIND=: one more build of the RTL; \
-    PYTHON_RTL="CFG-KIND ..": several
+python: ## every day | build the Python package, in build/python | CFG= KIND=: add one more build of the RTL; \
+    PYTHON_RTL="CFG-KIND ..": add several
 	@scripts/build.sh python-package
 	@for b in $(PYTHON_RTL); do \
 	  scripts/build.sh CFG=$${b%-*} KIND=$${b#*-} $(PYPKG)/_rtl_$${b%-*}_$${b#*-}.so || exit 1; done

@@ -33,7 +33,9 @@ from qualify_run import VERDICTS, WHATS, Bad, Runner, edited, jobs_of, read_json
 
 KEYS = ("line", "old", "new", "why")
 NTH = "nth"  # which one, where several mutants of a file have the same line, old and new
-CFG = "cfg"  # the configurations that it is about, separated by spaces, if it is not about all
+# the configurations and suites that it is about, separated by spaces, if it is not about all
+CFG, SUITE = "cfg", "suite"
+KINDS = ("equivalent", "weak")  # it changes nothing that a document promises; no check notices it, and why
 
 
 # ---- the mutants ----
@@ -45,7 +47,7 @@ def source_line(mutant, sources):
 
 
 def equivalents(path):
-    """Entries of the reviewed file: `equivalent FILE OPERATOR`, then line:, old:, new: and why:."""
+    """Entries of the reviewed file: `equivalent FILE OPERATOR` or `weak FILE OPERATOR`, then line:, old:, new:, why:"""
     entries = []
     if not path or not os.path.exists(path):
         return entries
@@ -55,12 +57,14 @@ def equivalents(path):
             words = text.split()
             if not words or text.startswith("#"):
                 continue
-            if words[0] == "equivalent" and len(words) == 3:
-                entries.append({"at": "%s:%d" % (path, number), "file": words[1], "operator": words[2]})
-            elif key in KEYS + (NTH, CFG) and entries:
+            if words[0] in KINDS and len(words) == 3:
+                entries.append({"at": "%s:%d" % (path, number), "kind": words[0], "file": words[1],
+                                "operator": words[2]})
+            elif key in KEYS + (NTH, CFG, SUITE) and entries:
                 entries[-1][key] = value.strip()
             else:
-                raise Bad('%s:%d: expected "equivalent FILE OPERATOR" or one of %s:' % (path, number, ":, ".join(KEYS)))
+                raise Bad('%s:%d: expected "equivalent FILE OPERATOR", "weak FILE OPERATOR" or one of %s:' % (
+                    path, number, ":, ".join(KEYS)))
     for entry in entries:
         missing = [key for key in KEYS if not entry.get(key)]
         if missing:
@@ -68,24 +72,36 @@ def equivalents(path):
     return entries
 
 
-def apply_equivalents(mutants, entries, cfg=None):
-    """Survivors with a reason become equivalent. Returns what is stale. cfg: others' entries do not count."""
-    stale = []
+def named_by(entries, mutants, cfg, suite):
+    """[(entry, the mutants that it names)]; entries of other configurations and suites are left out."""
+    found, by_text = [], collections.defaultdict(list)
+    for m in mutants:
+        by_text[tuple(m[k] for k in ("text", "file", "operator", "old", "new"))].append(m)
     for entry in entries:
-        if cfg is not None and CFG in entry and cfg not in entry[CFG].split():
-            continue
-        named = [m for m in mutants if m["text"] == entry["line"] and
-                 all(m[k] == entry[k] for k in ("file", "operator", "old", "new"))]
-        if NTH in entry:
-            named = [m for i, m in enumerate(named, 1) if str(i) == entry[NTH]]
+        if all(mine is None or key not in entry or mine in entry[key].split()
+               for key, mine in ((CFG, cfg), (SUITE, suite))):
+            named = by_text[tuple(entry[k] for k in ("line", "file", "operator", "old", "new"))]
+            found.append((entry, [m for i, m in enumerate(named, 1) if entry.get(NTH, str(i)) == str(i)]))
+    return found
+
+
+def apply_equivalents(mutants, entries, cfg=None, suite=None):
+    """Survivors with a reason become equivalent, or are explained. Returns what is stale. cfg, suite: entries of others
+    do not count."""
+    stale = []
+    for entry, named in named_by(entries, mutants, cfg, suite):
         wrong = [m for m in named if m.get("verdict") in VERDICTS[:VERDICTS.index("survived")]]
+        if entry["kind"] == "weak":  # one that loops may be explained
+            wrong = [m for m in wrong if m["verdict"] == "detected"]
         if not named:
             stale.append("%s: there is no such mutant any more" % entry["at"])
         for m in wrong:
-            stale.append("%s: it is not equivalent: %s %s" % (entry["at"], m["verdict"], m.get("signature", "")))
+            stale.append("%s: it is not %s: %s %s" % (entry["at"], entry["kind"], m["verdict"], m.get("signature", "")))
         for m in named:
             if m not in wrong:
-                m["verdict"], m["why"] = "equivalent", entry["why"]
+                m["why"] = entry["why"]
+                if entry["kind"] == "equivalent":
+                    m["verdict"] = "equivalent"
     return stale
 
 
@@ -174,7 +190,9 @@ def run(args):
     print("qualify: %d mutants of %d, %d jobs, %d at a time%s" % (
         len(mine), len(made), len(listed), args.jobs,
         "; %d were detected by the run of %s" % (known, args.since) if args.since else ""), flush=True)
-    runner = Runner(mine, listed, args)
+    reviewed = {m["id"] for entry, named in named_by(entries, made, args.cfg, args.suite) for m in named
+                if entry["kind"] == "equivalent"}
+    runner = Runner(mine, listed, args, reviewed, {m["id"]: m["module"] for m in made if m["drawn"]})
     ran = runner.run()
     whats = [job.what for job in listed]
     # a part of the jobs is a part of the programs
@@ -184,7 +202,7 @@ def run(args):
         if m["verdict"] == "not-reached" and compiled is not None and m["id"] not in compiled:
             m["verdict"] = "absent"
         m["what"] = whats[m["job"]] if "job" in m else ""
-    stale = apply_equivalents(made, entries, args.cfg)
+    stale = apply_equivalents(made, entries, args.cfg, args.suite)
     kept = {"design": args.design, "cfg": args.cfg, "suite": args.suite, "all": len(made), "jobs": ran,
             "other_jobs": others, "since": args.since, "stale": stale,
             "seconds": round(time.monotonic() - begin, 2), "sources": sources,
@@ -219,6 +237,7 @@ def finish(kept, gate):
     for text in s["stale"]:
         print("qualify: STALE: %s" % text)
     print("qualify: %d mutants, %s" % (s["mutants"], ", ".join("%d %s" % (n, v) for v, n in s["verdicts"].items())))
+    print("qualify: of %(weak)d that count as not detected %(explained)d are explained in the reviewed file" % s)
     low = gate is not None and s["score"] < gate
     print("qualify: score %.2f %%%s" % (s["score"], "" if gate is None else ", threshold %g %%: %s" % (
         gate, "FAIL" if low else "ok")))
@@ -360,6 +379,7 @@ def build_options(commands):
     p.add_argument("--draw", type=int, default=1, help="seed of the draw")
     p.add_argument("--seconds", type=int, default=300, help="of a run")
     p.add_argument("--total", type=int, default=0, help="seconds after which no further one begins")
+    p.add_argument("--resume", action="store_true", help="only what an earlier call of the same run has left")
     p.set_defaults(call=builds)
 
 

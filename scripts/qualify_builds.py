@@ -1,16 +1,17 @@
 """Functional qualification beside ordinary builds (docs/qualification.md): mutants drawn at random, each built from a
 patch and run by the job that decided about it: do they fail and pass as they did in the build that holds all of them?
 One of them with a waveform. And without a mutant: does that build have the trace hashes of an ordinary one?"""
+import hashlib
+import json
 import os
 import random
 import re
 import shlex
 import shutil
 import subprocess
-import tempfile
 import time
 
-from qualify_run import Bad, clock, edited
+from qualify_run import Bad, clock, edited, read_json, write
 
 # what a build of all kinds says the same about
 COMPARED = ("detected", "survived", "reached", "not-reached", "equivalent", "proven")
@@ -24,14 +25,15 @@ def ordinary(program, kinds):
 
 
 def files_of_tree(build):
-    """Those that git knows; where there is no git, all but the build folder."""
+    """Those that git knows; where it knows none, for instance as there is no git, all but the build folder."""
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                             capture_output=True, text=True)
-    if listed.returncode == 0:
+    if listed.returncode == 0 and listed.stdout:
         return [name for name in listed.stdout.split("\0") if os.path.isfile(name)]
     names = []
     for folder, below, files in os.walk("."):
-        below[:] = [d for d in below if os.path.normpath(os.path.join(folder, d)) != os.path.normpath(build)]
+        below[:] = [d for d in below if d != ".git" and
+                    os.path.normpath(os.path.join(folder, d)) != os.path.normpath(build)]
         names += [os.path.normpath(os.path.join(folder, name)) for name in files]
     return names
 
@@ -122,42 +124,74 @@ class Builds:
         return self.plain[job["number"]]
 
     def one(self, m):
-        """How the ordinary build differs from what is kept about a mutant; empty: not at all."""
-        job = next(j for j in self.kept["jobs"] if j["number"] == m["job"])
+        """How the ordinary build differs from what is kept about a mutant; empty: not at all. One that was detected
+        runs in the job that did so, any other one in all jobs in which it ran."""
+        numbers = [m["job"]] if m["verdict"] == "detected" else sorted({m["job"], *m.get("ran", ())})
+        chosen = [job for job in self.kept["jobs"] if job["number"] in numbers]
         # the hash of the design is asked for only where it is compared
-        plain = self.design(job) if m["verdict"] in QUIET else None
+        plain = {job["number"]: self.design(job) for job in chosen if m["verdict"] in QUIET}
         self.copy.mutate(m)
-        status, signature, mark = self.run(job)
-        self.copy.restore(m)
-        if status is None:
-            return "it does not build: " + signature
-        wanted = m["signature"] if m["verdict"] == "detected" else ""
-        if (status == 0) != (m["verdict"] != "detected") or signature != wanted:
-            return "%s %s, ordinary build: exit status %d %s" % (m["verdict"], wanted, status, signature)
-        return "another hash than the design's" if m["verdict"] in QUIET and mark != plain[2] else ""
+        try:
+            for job in chosen:
+                said_ = differs(m, self.run(job), plain.get(job["number"]))
+                if said_:
+                    return said_ if len(chosen) == 1 else "%s: %s" % (job["job"], said_)
+        finally:
+            self.copy.restore(m)
+        return ""
+
+
+def differs(m, ran, plain):
+    """What an ordinary build says else about a mutant; `ran`, `plain`: exit status, signature and hash, its and the
+    design's."""
+    status, signature, mark = ran
+    if status is None:
+        return "it does not build: " + signature
+    wanted = m["signature"] if m["verdict"] == "detected" else ""
+    if (status == 0) != (m["verdict"] != "detected") or signature != wanted:
+        return "%s %s, ordinary build: exit status %d %s" % (m["verdict"], wanted, status, signature)
+    return "another hash than the design's" if m["verdict"] in QUIET and mark != plain[2] else ""
+
+
+def drawn(kept, count, draw):
+    """Mutants for ordinary builds, in the order in which make has least to do: those of one program, then of one
+    source, follow each other."""
+    jobs = {job["number"]: job for job in kept["jobs"]}
+    able = [m for m in kept["mutants"] if m["verdict"] in COMPARED and m.get("job") in jobs]
+    chosen = random.Random(draw).sample(sorted(able, key=lambda m: m["id"]), min(count, len(able)))
+    return sorted(chosen, key=lambda m: (jobs[m["job"]]["command"][0], m["file"], m["id"]))
 
 
 def builds(kept, args):
-    """The exit status: 1 where one differs."""
-    begin, differ = time.monotonic(), 0
-    numbers = {job["number"] for job in kept["jobs"]}
-    able = [m for m in kept["mutants"] if m["verdict"] in COMPARED and m.get("job") in numbers]
-    chosen = random.Random(args.draw).sample(sorted(able, key=lambda m: m["id"]), min(args.count, len(able)))
-    jobs = {job["number"]: job for job in kept["jobs"]}
-    if not args.total:  # those of one program, then of one source, follow each other, so that make has less to do
-        chosen.sort(key=lambda m: (jobs[m["job"]]["command"][0], m["file"], m["id"]))
-    with tempfile.TemporaryDirectory(prefix="builds-") as folder:
-        work = Builds(kept, Copy(kept, args.build, folder, args.kinds), args.seconds)
-        for done, m in enumerate(chosen, 1):
-            if args.total and time.monotonic() - begin > args.total:
-                chosen = chosen[:done - 1]
-                break
-            said = work.one(m)
-            differ += said != ""
-            print("qualify: build [%d/%d, %s] %d %s:%d %s: %s" % (
-                done, len(chosen), clock(time.monotonic() - begin), m["id"], m["file"], m["line"], m["operator"],
-                "DIFFERS: " + said if said else "the same, %s" % m["verdict"]), flush=True)
-    print("qualify: %d mutants built the ordinary way, %d differ" % (len(chosen), differ))
+    """The exit status: 1 where one differs. What is said about each mutant is kept, for a later call with `resume`."""
+    begin, path = time.monotonic(), os.path.join(args.folder, "builds.json")
+    of_run = hashlib.sha256(json.dumps([kept["sources"], kept["mutants"]], sort_keys=True).encode()).hexdigest()
+    before = read_json(path) if args.resume and os.path.exists(path) else {"of": of_run, "said": {}}
+    if before["of"] != of_run:
+        raise Bad("%s: it is of another run" % path)
+    said_of = before["said"]
+    chosen = drawn(kept, args.count, args.draw)
+    if args.total:  # not those of the first programs alone
+        chosen = random.Random(args.draw).sample(chosen, len(chosen))
+    work = Builds(kept, Copy(kept, args.build, os.path.join(args.folder, "tree-builds"), args.kinds), args.seconds)
+    done = []
+    for m in chosen:
+        name, again = str(m["id"]), str(m["id"]) in said_of
+        if not again and args.total and time.monotonic() - begin > args.total:
+            continue
+        if not again:
+            said_of[name] = work.one(m)
+            write(path, json.dumps(before, indent=1, sort_keys=True) + "\n")
+        done.append(m)
+        print("qualify: build [%d/%d, %s] %d %s:%d %s: %s%s" % (
+            len(done), len(chosen), clock(time.monotonic() - begin), m["id"], m["file"], m["line"], m["operator"],
+            "DIFFERS: " + said_of[name] if said_of[name] else "the same, %s" % m["verdict"],
+            " (earlier)" if again else ""), flush=True)
+    differ = sum(said_of[str(m["id"])] != "" for m in done)
+    shutil.rmtree(work.copy.folder)
+    print("qualify: %d mutants built the ordinary way, %d differ%s" % (
+        len(done), differ, "; %d were left out for lack of time" % (len(chosen) - len(done))
+        if len(done) < len(chosen) else ""))
     return 1 if differ else 0
 
 

@@ -83,6 +83,8 @@ def summary(kept):
     out.update(mutants=len(mutants), of=kept["all"], score=round(score(mutants), 2),
                verdicts=dict(collections.Counter(m["verdict"] for m in mutants)),
                modules=groups(mutants, "module"), operators=groups(mutants, "operator"))
+    missed = [m for m in mutants if m["verdict"] not in ("detected",) + NOT_COUNTED]
+    out.update(weak=len(missed), explained=sum("why" in m for m in missed))
     found = [m for m in mutants if m["verdict"] == "detected"]
     out["checks"] = [{"name": name, "detected": n} for name, n in
                      collections.Counter(check_of(m["signature"]) for m in found).most_common()]
@@ -140,6 +142,7 @@ def head(s, kept):
         lines.append("NOT RUN for lack of time: %d jobs: %s" % (len(kept["left_out"]), ", ".join(kept["left_out"])))
     lines += ["%7d %-14s %s" % (s["verdicts"][v], v, MEANING[v])
               for v in VERDICTS + NOT_COUNTED if v in s["verdicts"]]
+    lines.append("%(weak)d count as not detected; of these %(explained)d are explained in the reviewed file" % s)
     if s["cycles"]:
         lines.append("clock cycles from infection to detection: median %(median)d, most %(most)d" % s["cycles"])
     b = s["blamed"]

@@ -109,12 +109,17 @@ class Runner:
     of several jobs at a time: each in those jobs that infect it, until one detects it or `tries` jobs have not. Benches
     of units come first, which find most, then the cheapest."""
 
-    def __init__(self, mutants, jobs, args):
-        self.mutants, self.jobs, self.args = mutants, jobs, args
+    def __init__(self, mutants, jobs, args, reviewed=(), modules=None):
+        """`reviewed`: numbers of mutants that are said to be equivalent. They run in two jobs only, unless all are
+        asked for (--tries 0): that tells an entry which is wrong, and the others cost nothing more. `modules`: {mutant
+        of the build: its module}, to find out which modules a job uses; those of `mutants` if None."""
+        self.mutants, self.jobs, self.args, self.reviewed = mutants, jobs, args, reviewed
         self.by_id = {m["id"]: m for m in mutants if m.get("verdict") != "detected"}  # by an earlier run
         self.lock = threading.Lock()
         self.ran, self.phases, self.left_out = {}, {}, set()
         self.choices = {m["id"]: [] for m in mutants}  # jobs in which it differs
+        self.modules = {i: m["module"] for i, m in self.by_id.items()} if modules is None else modules
+        self.uses = collections.defaultdict(collections.Counter)  # of a module: mutants of it that differ in a job
         self.begin = self.said = time.monotonic()
         self.what, self.work, self.done = "", 1, 0
         self.stopped, self.running = False, set()
@@ -174,11 +179,15 @@ class Runner:
     def mark(self, item):
         """What a job reaches and infects; the costs of the mutants there."""
         _, number, job = item
-        start, result = time.monotonic(), self.run_job(number, list(self.by_id), 0)
+        start, result = time.monotonic(), self.run_job(number, list(self.modules), 0)
         if result is None:
             return
         found, times = result
         with self.lock:
+            for i, f in found.items():
+                self.uses[self.modules[i]][number] += f[0] == "infected"
+            differ = sum(f[0] == "infected" for f in found.values())
+            found = {i: f for i, f in found.items() if i in self.by_id}
             ends = collections.Counter(f[0] for f in found.values())
             self.ran[number] = dict(number=number, job=job.name, what=job.what, command=job.line(),
                                     own=times["own"], forks=0.0, mutants=0, detected=0,
@@ -188,8 +197,7 @@ class Runner:
             for i, f in found.items():
                 if f[0] == "infected":
                     whole = job.what != "unit"
-                    self.choices[i].append((whole, times["cycles"] if whole else ends["infected"], times["cycles"],
-                                            number))
+                    self.choices[i].append((whole, times["cycles"] if whole else differ, times["cycles"], number))
                 else:
                     take(self.by_id[i], f, number, job)
             self.done += 1
@@ -226,10 +234,14 @@ class Runner:
         return [(cost, number) for _, _, _, cost, number in sorted(out)]
 
     def next_jobs(self, m, count, worth):
-        """So many jobs in which a mutant has not run yet: those that have detected most mutants of its module so far
-        come first, for what differs in a job may be what nothing there looks at."""
-        choices = self.choices[m["id"]]
-        choices.sort(key=lambda choice: -worth[m["module"]][choice[1]])  # a stable sort
+        """So many jobs in which a mutant has not run yet. What differs in a job may be what nothing there looks at:
+        those that have detected most mutants of its module so far come first, and of the jobs of the whole design
+        those that use the module, where at least half as many of its mutants differ as in the one with most."""
+        choices, uses = self.choices[m["id"]], self.uses[m["module"]]
+        whole = [number for _, number in choices if self.jobs[number].what != "unit"]
+        little = max((uses[number] for number in whole), default=0) / 2
+        idle = {number for number in whole if uses[number] < little}
+        choices.sort(key=lambda choice: (-worth[m["module"]][choice[1]], choice[1] in idle))  # a stable sort
         chosen, choices[:] = choices[:count], choices[count:]
         return chosen
 
@@ -243,7 +255,7 @@ class Runner:
             for m in self.mutants if first else ():
                 worth[m["module"]].update(number for number, _ in m.get("found", []))
             for m in self.mutants:
-                if m.get("verdict") == "detected":
+                if m.get("verdict") == "detected" or (first > 1 and m["id"] in self.reviewed and self.args.tries):
                     continue
                 for price, number in self.next_jobs(m, min(size, tries - first), worth):
                     ids[number].append(m["id"])
@@ -335,6 +347,7 @@ def take(mutant, found, number, job):
         mutant.setdefault("found", []).append([number, check_of(found[4])])
     if found[0] not in ("reached", "not-reached"):
         mutant["infected"] = mutant.get("infected", 0) + 1  # jobs
+        mutant.setdefault("ran", []).append(number)
         if found[6] == "other":  # its trace hash is another one: something outside differs, and no check says so
             mutant["outside"] = number
     if "verdict" in mutant:  # of two jobs the one that comes first, whichever ended first

@@ -2,8 +2,8 @@
 .PHONY: build-times build-suite
 TIMES := $(BUILD)/times
 # into a folder of its own, without ccache, so that everything is made; WITH_CCACHE=1: as a build would find it
-build-times: ## debugging | measure each step of building a suite (minutes) | by step and by program; SUITE=smoke \
-    CFG= DUT=: which programs; WITH_CCACHE=1: with it
+build-times: ## debugging | measure each step of building a suite (minutes) | prints CPU seconds by step and by \
+    program; SUITE=smoke CFG= DUT=: which programs are built; WITH_CCACHE=1: use ccache
 	@scripts/build.sh $(RUNNER)
 	@rm -rf $(TIMES)
 	@echo "building into $(TIMES), what compilers print is in $(TIMES).log"

@@ -237,6 +237,7 @@ for task in $(seq 0 $last); do  # what is still in our process group ends with u
 done
 """
 SQUEUE = r"""#!/bin/bash
+echo >> $FAKE/asked
 [ -e $FAKE/silent ] && { echo "Unable to contact slurm controller" >&2; exit 1; }
 echo "somebody-else|4|RUNNING|7"
 shopt -s nullglob
@@ -256,6 +257,13 @@ for id; do
     [ "$pid" != 0 ] && kill -TERM -- -$pid 2>/dev/null || rm -f $file
   done
 done
+"""
+
+
+# For a hook: wait until the runner has asked squeue N more times. It asks at most every 0.3 s (QUICK), so this also
+# bounds the time that has passed from below.
+ASKS = """asks() { until=$(($(cat $FAKE/asked 2>/dev/null | wc -l) + $1))
+  while [ "$(cat $FAKE/asked 2>/dev/null | wc -l)" -lt $until ]; do sleep 0.02; done; }
 """
 
 

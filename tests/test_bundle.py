@@ -161,7 +161,7 @@ def test_page(flip):
     assert text.count("class=\"heat0\"") == 12 + 1  # a panel for each channel, and the legend
     assert text.count("<figcaption>") == 12
     order = [text.index(head) for head in ("How it spread", "Which output elements",
-                                           "Register program", "Bus around", "Timing", "Again", "Versions")]
+                                           "Register program", "Bus around", "Timing", "Repeat it", "Versions")]
     assert order == sorted(order)
     assert "make repro CASE=" in text and "Verilator" in text
 

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "cm_fp_lanes.h"
 #include "cmodel.h"
 
 #define NAN_OUT 0x7FC00000u
@@ -298,6 +299,35 @@ static void test_quantise(void **state) {
     assert_int_equal(cm_fp_quantise(INF | SIGN, CM_QUANT(1, 0, 127)), -128);
 }
 
+/* Four at once: the bits of the single operations, which the other tests compare with integers. */
+static void test_lanes(void **state) {
+    (void)state;
+    uint64_t seed = 14;
+    for (int i = 0; i < VECTORS; i++) {
+        cm_fp_lanes a, b;
+        for (uint32_t k = 0; k < CM_FP_LANES; k++) {
+            a[k] = corner(&seed);
+            b[k] = corner(&seed);
+        }
+        const cm_fp_lanes mul = cm_fp_mul_lanes(a, b), add = cm_fp_add_lanes(a, b), flt = cm_fp_i32_to_f32_lanes(a);
+        const cm_fp_ints i8 = cm_fp_f32_to_i8_lanes(a);
+        for (uint32_t k = 0; k < CM_FP_LANES; k++) {
+            assert_int_equal(mul[k], cm_fp_mul(a[k], b[k]));
+            assert_int_equal(add[k], cm_fp_add(a[k], b[k]));
+            assert_int_equal(flt[k], cm_fp_i32_to_f32((int32_t)a[k]));
+            assert_int_equal(i8[k], cm_fp_f32_to_i8(a[k]));
+        }
+    }
+    for (int h = -262; h <= 262; h++) { /* halves and their neighbours */
+        const uint32_t v = float_bits((float)h / 2.0f);
+        const cm_fp_ints i8 = cm_fp_f32_to_i8_lanes((cm_fp_lanes){v, v - 1, v + 1, v ^ SIGN});
+        assert_int_equal(i8[0], ref_i8(v));
+        assert_int_equal(i8[1], ref_i8(v - 1));
+        assert_int_equal(i8[2], ref_i8(v + 1));
+        assert_int_equal(i8[3], ref_i8(v ^ SIGN));
+    }
+}
+
 static void test_f32_to_i8(void **state) {
     (void)state;
     static const struct {
@@ -465,6 +495,44 @@ static void test_relu(void **state) {
     }
 }
 
+/* binary16 of the bits h, 0..0x7C00, as binary32: mant * 2^exp with integers, infinity for 0x7C00. */
+static uint32_t half_value(uint32_t h) {
+    const uint32_t e = h >> 10, f = h & 1023u;
+    return h == 0x7C00u ? INF : round_pack(0, (e == 0 ? 1 : (int)e) - 25, e == 0 ? f : f | 1024u);
+}
+
+static void test_f16_to_f32(void **state) {
+    (void)state;
+    for (uint32_t h = 0; h <= 0xFFFFu; h++) {
+        const uint32_t magnitude = h & 0x7FFFu, sign = (h & 0x8000u) << 16;
+        const uint32_t expected = magnitude > 0x7C00u ? NAN_OUT : sign | half_value(magnitude);
+        assert_int_equal(cm_fp_from_f16((uint16_t)h), expected);
+    }
+}
+
+/* Every value of binary16, the middle between it and the next one, and the binary32 values beside this middle: all
+ * places where the rounding changes. Behind the largest value it changes at 65520. */
+static void test_f32_to_f16(void **state) {
+    (void)state;
+    for (uint32_t h = 0; h < 0x7C00u; h++) {
+        const uint32_t e = h >> 10, mant = (h & 1023u) | (e == 0 ? 0 : 1024u);
+        const uint32_t low = half_value(h), middle = round_pack(0, (e == 0 ? 1 : (int)e) - 26, 2 * mant + 1);
+        for (uint32_t sign = 0; sign <= 1; sign++) {
+            const uint32_t s = sign << 31, t = sign << 15;
+            assert_int_equal(cm_fp_to_f16(s | low), t | h);
+            assert_int_equal(cm_fp_to_f16(s | (middle - 1)), t | h);
+            assert_int_equal(cm_fp_to_f16(s | middle), t | (h + (h & 1u)));
+            assert_int_equal(cm_fp_to_f16(s | (middle + 1)), t | (h + 1));
+        }
+    }
+    static const uint32_t special[][2] = {
+        {INF, 0x7C00u},       {SIGN | INF, 0xFC00u}, {0x7F7FFFFFu, 0x7C00u}, {1, 0},
+        {SIGN | 1u, 0x8000u}, {NAN_OUT, 0x7E00u},    {0x7F800001u, 0x7E00u}, {0xFFFFFFFFu, 0x7E00u}};
+    for (size_t i = 0; i < sizeof special / sizeof special[0]; i++) {
+        assert_int_equal(cm_fp_to_f16(special[i][0]), special[i][1]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_values),
@@ -472,9 +540,12 @@ int main(void) {
         cmocka_unit_test(test_products_around_smallest),
         cmocka_unit_test(test_i32_to_f32),
         cmocka_unit_test(test_f32_to_i8),
+        cmocka_unit_test(test_lanes),
         cmocka_unit_test(test_quantise),
         cmocka_unit_test(test_relu),
         cmocka_unit_test(test_f32_to_i32),
+        cmocka_unit_test(test_f16_to_f32),
+        cmocka_unit_test(test_f32_to_f16),
         cmocka_unit_test(test_compare),
     };
     return cmocka_run_group_tests_name("cm_fp", tests, NULL, NULL);

@@ -265,6 +265,24 @@ static void test_kept_weights(void **state) {
     assert_int_equal(f->mem[0x300 / 4], 0x41700000); /* the weights are those in memory */
 }
 
+/* INT16 needs a device that has it, and weights of one width are not kept for the other. */
+static void test_widths(void **state) {
+    fixture *f = *state;
+    const uint32_t wide = GEMM_START | NPU_GEMM_CTRL_WIDE_MASK | NPU_GEMM_CTRL_WGT_RES_MASK;
+    wr(f, NPU_REG_GEMM_CTRL, wide);
+    check(f, 0, 0, 0, 4, NPU_ERR_CONFIG_MASK);
+    cm_device_set_int16(f->dev, true); /* resets it */
+    program(f);
+    wr(f, NPU_REG_GEMM_CTRL, wide);
+    check(f, 1, 0, 0, 4, 0);
+    wr(f, NPU_REG_GEMM_CTRL, wide | NPU_GEMM_CTRL_WGT_KEEP_MASK);
+    check(f, 2, 0, 0, 4, 0);
+    assert_false(gemm(f, true, true));
+    assert_true(gemm(f, true, false) && gemm(f, true, true));
+    wr(f, NPU_REG_GEMM_CTRL, wide | NPU_GEMM_CTRL_WGT_KEEP_MASK);
+    check(f, 4, 0, 0, 4, NPU_ERR_CONFIG_MASK);
+}
+
 /* ---- inner values ---- */
 
 typedef struct heard {
@@ -310,6 +328,7 @@ int main(void) {
         TEST(test_start_needs_strobe_of_byte_0),
         TEST(test_units_left_out),
         TEST(test_kept_weights),
+        TEST(test_widths),
         TEST(test_log),
     };
     return cmocka_run_group_tests_name("cm_starts", tests, NULL, NULL);

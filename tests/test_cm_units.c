@@ -338,6 +338,45 @@ static void test_post_integer_bias(void **state) {
     assert_int_equal(cm_post(&t, 0, 0, 0, 0x7FC00000u), float_bits(2143289344.0f));
 }
 
+static uint32_t draw(uint64_t *seed) {
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*seed >> 32);
+}
+
+/* Four at once are four times one: all combinations of flags, activations and quantisers. */
+static void test_post_lanes(void **state) {
+    (void)state;
+    uint64_t seed = 1;
+    for (uint32_t k = 0; k < 20000; k++) {
+        const uint32_t flags = draw(&seed);
+        const cm_gemm_task t = {.oscale_en = flags & 1u,
+                                .bias_en = flags >> 1 & 1u,
+                                .ibias = flags >> 2 & 1u,
+                                .psum_add = flags >> 3 & 1u,
+                                .raw_out = (flags >> 4 & 7u) == 0,
+                                .act = (flags >> 7 & 1u) * (flags >> 8) % CM_ACT_COUNT,
+                                .act_p = {0x40000000, 0x40800000, 0xC0000000, 0x40E00000},
+                                .out_scale = draw(&seed),
+                                .zout = (flags >> 16 & 3u) == 0 ? draw(&seed) & 0xffu : 0,
+                                .rne = (flags >> 18 & 3u) == 0,
+                                .full = (flags >> 20 & 3u) == 0};
+        int32_t sum[4], psum[4];
+        uint32_t y[4];
+        int8_t q[4];
+        const uint32_t oscale = draw(&seed), bias = draw(&seed), shift = draw(&seed) % 32;
+        for (uint32_t i = 0; i < 4; i++) {
+            sum[i] = (int32_t)draw(&seed) >> shift;
+            psum[i] = (int32_t)draw(&seed);
+        }
+        cm_post_lanes(&t, sum, psum, oscale, bias, y);
+        cm_requant_lanes(&t, y, q);
+        for (uint32_t i = 0; i < 4; i++) {
+            assert_int_equal(y[i], cm_post(&t, sum[i], psum[i], oscale, bias));
+            assert_int_equal(q[i], cm_requant(&t, y[i]));
+        }
+    }
+}
+
 static void test_requant_zero_point(void **state) {
     (void)state;
     cm_gemm_task t = {.out_scale = 0x3F000000, .zout = 0xF6}; /* 0.5, -10 */
@@ -404,6 +443,7 @@ int main(void) {
         cmocka_unit_test(test_post_activations),
         cmocka_unit_test(test_requant),
         cmocka_unit_test(test_post_integer_bias),
+        cmocka_unit_test(test_post_lanes),
         cmocka_unit_test(test_requant_zero_point),
         cmocka_unit_test(test_transpose),
     };

@@ -41,8 +41,13 @@ def tandem(prefix, *args, cwd=None, status=0, timeout=600):
     return done.stdout + done.stderr
 
 
+def runtime(prefix):
+    """Verilator's runtime takes nine seconds to compile: once for all projects, by the rules of the first."""
+    return f"VLT={prefix.parent}/verilated-$(KIND:mut=fast)"
+
+
 def make(prefix, project, *args, status=0):
-    done = subprocess.run(["make", "-s", f"TANDEM={prefix}/bin/tandem", *args], cwd=project, env=ENV,
+    done = subprocess.run(["make", "-s", f"TANDEM={prefix}/bin/tandem", runtime(prefix), *args], cwd=project, env=ENV,
                           capture_output=True, text=True, timeout=900)
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr
@@ -549,8 +554,8 @@ def declare(prefix, project, line, *more):
     path = project / "designs" / project.name / "design"
     kept = [text for text in path.read_text().splitlines() if not text.startswith("board ")]
     path.write_text("\n".join(kept + ["board " + line]) + "\n")
-    done = subprocess.run(["make", "-s", f"TANDEM={prefix}/bin/tandem", *more, "build"], cwd=project, env=ENV,
-                          capture_output=True, text=True, timeout=900)
+    done = subprocess.run(["make", "-s", f"TANDEM={prefix}/bin/tandem", runtime(prefix), *more, "build"], cwd=project,
+                          env=ENV, capture_output=True, text=True, timeout=900)
     return done.stderr if done.returncode else ""
 
 
@@ -661,6 +666,25 @@ def test_unit_check(prefix, tmp_path):
     assert "checks of units failed, too (below)" in said and "stage 1: valid_o" in said, said
 
 
+def parts_of_qualify(prefix, project, detected):
+    """Some mutants, one again with a waveform, ordinary builds; the project's git would say that it has no files."""
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+    (project / ".git/info/exclude").write_text("*\n")
+    kept = json.loads((project / "build/qualify/qualify.json").read_text())["mutants"]
+    said = make(prefix, project, "qualify", "FROM=build/qualify", "QUALIFY_OUT=build/again", "MODULES=hold")
+    assert f"{detected} were detected by the run of build/qualify" in said
+    assert re.search(rf"^qualify: {len(kept)} mutants, .*?\b{detected} detected", said, re.M), said
+    one = next(m["id"] for m in kept if m["verdict"] == "detected")
+    said = make(prefix, project, "qualify", f"ONLY={one}", "JOB=hold", "QUALIFY_OUT=build/one")
+    assert "qualify: 1 mutants, 1 detected" in said
+    assert "no mutant in module fold" in make(prefix, project, "qualify", "MODULES=fold", status=2)
+    said = make(prefix, project, "qualify-replay", f"MUTANT={one}", "QUALIFY_OUT=build/one")
+    assert "qualify: exit status 1; waveform: " in said and (project / f"build/one/mutant-{one}.fst").stat().st_size
+    assert "2 mutants built the ordinary way, 0 differ" in make(prefix, project, "qualify-builds", "COUNT=2")
+    assert "qualify: build [2/2" in make(prefix, project, "qualify-builds", "COUNT=2", "RESUME=1")
+    assert ", 0 differ" in make(prefix, project, "qualify-hashes")
+
+
 @pytest.mark.skipif(os.environ.get("TANDEM_CHECK") is None, reason="not run: 30 seconds (make check)")
 def test_coverage_of_a_project(prefix, tmp_path):
     """Functional coverage without a line of code, code coverage, closure, all mutants of the RTL; wires of Verilog."""
@@ -682,6 +706,7 @@ def test_coverage_of_a_project(prefix, tmp_path):
     assert "Qualification of hold, base" in (project / "build/qualify/report.txt").read_text()
     assert (project / "build/qualify/html/index.html").is_file()
     assert "FAIL" in make(prefix, project, "qualify", "GATE=100", status=2)
+    parts_of_qualify(prefix, project, int(found[1]))
     assert re.search(r"^qualify: 9 mutants, ", make(prefix, project, "qualify", "MUTANTS=9"), re.M)
     assert "1 of 1 mutants found" in make(prefix, project, "mutants")
     # what passed the ports, before and after a change: the first transfer that differs
@@ -783,12 +808,12 @@ def test_cmake(prefix, tmp_path):
     (["a", "--rtl", "none.sv"], "none.sv: No such file"),
     (["a", "--rtl", "none.sv", "--top", "none"], "none.sv: No such file"),
     (["a", "--rtl", "bad.sv"], "Verilator refuses the sources: %Error"),
-    (["a", "--rtl", "two.sv"], "--top: which of one, other?"),
+    (["a", "--rtl", "two.sv"], "--top MODULE is missing: expected one of one, other"),
     (["a", "--rtl", "two.sv", "--top", "third"], "Verilator refuses the sources"),
     (["there", "--rtl", "two.sv"], "there exists: expected a new folder"),
     (["a", "--rtl", "two.sv", "--top", "one", "--param", "N"], "--param: expected NAME=VALUE, got 'N'"),
     (["a", "--rtl", "inout.sv"], "port pad is an inout"),
-    (["a", "--rtl", "empty.sv"], "empty.sv: no module")])
+    (["a", "--rtl", "empty.sv"], "empty.sv: there is no module in it")])
 def test_refused(prefix, tmp_path, args, said):
     (tmp_path / "bad.sv").write_text("module bad(input logic a; endmodule\n")
     (tmp_path / "two.sv").write_text("module one(input logic clk); endmodule\n"

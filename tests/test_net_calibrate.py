@@ -1,5 +1,6 @@
 """tandem-net calibrate: methods ranked by known classes and by all outputs, layers that stay FP32; classify with
 several outputs."""
+import glob
 import json
 import os
 import struct
@@ -76,6 +77,101 @@ def test_layers_stay_float(images, tmp_path):
     assert good("classify", "--net", tmp_path / "q.param", "--bin", tmp_path / "q.bin", *DIGITS[4:], "--image", images)
 
 
+def test_task_is_reached(images):
+    """--reach-task: layers stay in FP32 until top-1 is as good as in FP32."""
+    bad = ["--method", "percentile", "--percent", 30]
+    short = report(images, *bad)
+    assert short["right"] < short["fp32_right"]
+    for share in (0.9, 1):
+        found = report(images, *bad, "--reach-task", share)
+        assert found["right"] >= share * found["fp32_right"] and len(found["layers"]) < len(short["layers"])
+    assert report(images, "--method", "minmax", "--reach-task", 0.5) == report(images, "--method", "minmax")
+
+
+DETECTOR = ["--net", "models/detector/detector.param", "--bin", "models/detector/detector.bin", "--order", "gray",
+            "--mean", 128, "--norm", 0.0078125, "--image"]
+PICTURES = sorted(glob.glob(os.path.join(ROOT, "models/detector/pictures/*.png")))
+OBJECTS = "models/detector/pictures/labels.txt"
+
+
+def boxes(*args):
+    done = run("calibrate", *DETECTOR, *PICTURES, "--json", *args)
+    if "built without libstb-dev" in done.stderr:
+        pytest.skip("not run: tandem-net-model was built without libstb-dev (make deps)")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_objects_rank(tmp_path):
+    """Known objects decide by mean average precision, which is that of detect."""
+    table = tmp_path / "t.table"
+    args = ["--labels", OBJECTS, "--threshold", 0.01]
+    by_boxes = boxes(*args, "--table", table)
+    tried = {t["method"]: t["map_50_95"] for t in by_boxes["tried"]}
+    assert len(tried) == 4 and tried[by_boxes["method"]] >= max(tried.values()) - 0.005
+    assert "map_50" not in boxes()
+    for more, key in ((["--table", table], "map"), ([], "fp32_map")):
+        text = good("detect", DETECTOR[1], DETECTOR[3], *DETECTOR[4:], *PICTURES, "--json", *args, *more)
+        last = json.loads(text.splitlines()[-1])
+        assert last["objects"] == by_boxes["objects"] == 16
+        for overlap in ("_50", "_50_95"):
+            assert abs(last["map" + overlap] - by_boxes[key + overlap]) < 1e-6
+    npy = [tmp_path / (name + ".npy") for name in "ab"]
+    for k, file in enumerate(npy):  # inputs themselves: objects in pixels of the input
+        np.save(file, np.full((1, 96, 96), k / 4).astype(np.float32))
+    (tmp_path / "o.txt").write_text("a.npy 1 3 4 20 30\nb.npy 2 50 40 20 20\n")
+    done = run("calibrate", *DETECTOR, *npy, "--labels", tmp_path / "o.txt", "--json", "--method", "minmax")
+    assert done.returncode == 0 and json.loads(done.stdout)["objects"] == 2
+    words = [line.split() for line in open(os.path.join(ROOT, OBJECTS), encoding="ascii")]
+    for w in words:
+        w[2] = str(float(w[2]) + 0.4 * float(w[4]))  # moved
+    (tmp_path / "l.txt").write_text("\n".join(map(" ".join, words)) + "\n")
+    assert boxes("--labels", tmp_path / "l.txt", "--threshold", 0.01)["fp32_map_50_95"] < 0.1
+
+
+@pytest.mark.parametrize("dx, dy, method", [(0, 0, "percentile"), (0.06, 0, "kl"), (-0.06, -0.03, "mse")])
+def test_objects_decide(dx, dy, method, tmp_path):
+    """Objects a little aside: another method's boxes fit best, and auto takes it, though the outputs are the same."""
+    words = [line.split() for line in open(os.path.join(ROOT, OBJECTS), encoding="ascii")]
+    for w in words:
+        x, y, width, height = map(float, w[2:6])
+        w[2:4] = "%.3f" % (x + dx * width), "%.3f" % (y + dy * height)
+    (tmp_path / "l.txt").write_text("\n".join(map(" ".join, words)) + "\n")
+    r = boxes("--labels", tmp_path / "l.txt")
+    tried = {t["method"]: t["map_50_95"] for t in r["tried"]}
+    assert r["method"] == method and tried.pop(method) > max(tried.values()) + 0.005
+
+
+def test_boxes_are_reached():
+    bad = ["--method", "percentile", "--percent", 30, "--labels", OBJECTS, "--threshold", 0.01]
+    short = boxes(*bad)
+    assert short["map_50_95"] < 0.5 * short["fp32_map_50_95"]
+    found = boxes(*bad, "--reach-task", 0.9)
+    assert found["map_50_95"] >= 0.9 * found["fp32_map_50_95"] and len(found["layers"]) < len(short["layers"])
+
+
+def test_heads_of_objects(tmp_path):
+    """A network without a detection layer: --head names it; the pictures keep their aspect with --letterbox."""
+    if not PICTURES:
+        pytest.fail("models/detector/pictures is empty")
+    rng = np.random.default_rng(3)
+    layers = ["Input x 0 1 x 0=64 1=64 2=1", "Convolution c 1 1 x c 0=21 1=8 3=8 5=1 6=%d" % (21 * 64)]
+    (tmp_path / "n.param").write_text("7767517\n2 2\n%s\n" % "\n".join(layers))
+    w, b = rng.standard_normal(21 * 64), rng.standard_normal(21)
+    (tmp_path / "n.bin").write_bytes(struct.pack("<I", 0) + w.astype("<f4").tobytes() + b.astype("<f4").tobytes())
+    args = ["--order", "gray", "--norm", 0.0039, "--labels", os.path.join(ROOT, OBJECTS), "--anchors",
+            "10,10,20,20,40,40", "--threshold", 0.01, "--letterbox", 114, "--json", "--image", *PICTURES]
+    net = [tmp_path / "n.param", tmp_path / "n.bin"]
+    done = run("calibrate", "--net", net[0], "--bin", net[1], *args)
+    if "built without libstb-dev" in done.stderr:
+        pytest.skip("not run: tandem-net-model was built without libstb-dev (make deps)")
+    assert done.returncode == 0, done.stderr
+    r = json.loads(done.stdout)
+    last = json.loads(good("detect", *net, *args).splitlines()[-1])
+    assert r["objects"] == last["objects"] == 16 and r["fp32_map_50"] > 0
+    assert abs(r["fp32_map_50"] - last["map_50"]) < 1e-6 and abs(r["fp32_map_50_95"] - last["map_50_95"]) < 1e-6
+
+
 def test_least(images):
     done = run("calibrate", *DIGITS, "--image", images, "--method", "minmax", "--least", 90)
     assert done.returncode == 0 and done.stderr.count("\n") == 1
@@ -87,6 +183,9 @@ def test_least(images):
     (["--float", "nothing"], "--float: 'nothing' is not a layer that would become INT8"),
     (["--reach", "x"], "--reach: expected a number"),
     (["--labels", "no/such"], "no/such: cannot"),
+    (["--reach-task", "2"], "--reach-task: expected a number"),
+    (["--anchors", "10,20"], "--head, --anchors, --threshold and --overlap are for --labels of a detection network"),
+    (["--threshold", "0.5"], "are for --labels of a detection network"),
 ])
 def test_bad_options(images, args, part):
     done = run("calibrate", *DIGITS, "--image", images, *args)

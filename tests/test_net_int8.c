@@ -443,13 +443,25 @@ static void test_choose(void **state) {
         uint32_t best;
     } row[] = {
         /* SqueezeNet over twelve pictures: within 3 dB the classes decide */
-        {{{true, 0, 8, 15.41}, {true, 0, 11, 20.0}, {true, 0, 8, 22.19}, {true, 0, 8, 16.49}}, NET_CALIB_MINMAX},
-        {{{true, 0, 12, 15.41}, {true, 0, 7, 19.0}, {true, 0, 8, 22.19}, {true, 0, 8, 22.1}}, NET_CALIB_MSE},
-        {{{true, 5, 0, 10.0}, {true, 4, 9, 40.0}, {true, 5, 1, 8.0}, {true, 5, 0, 10.5}}, NET_CALIB_MSE},
-        {{{true, 0, 0, 10.0}, {true, 0, 0, 12.0}, {true, 0, 0, 12.0}, {true, 0, 0, 11.0}}, NET_CALIB_MINMAX},
-        {{{true, 0, 0, NAN}, {false, 0, 0, 0.0}, {true, 0, 0, -5.0}, {false, 0, 9, 90.0}}, NET_CALIB_MSE},
-        {{{true, 0, 0, 50.0}, {true, 0, 0, INFINITY}, {true, 0, 3, 50.0}, {true, 0, 1, NAN}}, NET_CALIB_MINMAX},
-        {{{false, 0, 0, 0.0}, {false, 0, 0, 0.0}, {false, 0, 0, 0.0}, {true, 0, 0, NAN}}, NET_CALIB_PERCENTILE},
+        {{{true, 0, 8, 15.41, 0.0}, {true, 0, 11, 20.0, 0.0}, {true, 0, 8, 22.19, 0.0}, {true, 0, 8, 16.49, 0.0}},
+         NET_CALIB_MINMAX},
+        {{{true, 0, 12, 15.41, 0.0}, {true, 0, 7, 19.0, 0.0}, {true, 0, 8, 22.19, 0.0}, {true, 0, 8, 22.1, 0.0}},
+         NET_CALIB_MSE},
+        {{{true, 5, 0, 10.0, 0.0}, {true, 4, 9, 40.0, 0.0}, {true, 5, 1, 8.0, 0.0}, {true, 5, 0, 10.5, 0.0}},
+         NET_CALIB_MSE},
+        {{{true, 0, 0, 10.0, 0.0}, {true, 0, 0, 12.0, 0.0}, {true, 0, 0, 12.0, 0.0}, {true, 0, 0, 11.0, 0.0}},
+         NET_CALIB_MINMAX},
+        {{{true, 0, 0, NAN, 0.0}, {false, 0, 0, 0.0, 0.0}, {true, 0, 0, -5.0, 0.0}, {false, 0, 9, 90.0, 0.0}},
+         NET_CALIB_MSE},
+        {{{true, 0, 0, 50.0, 0.0}, {true, 0, 0, INFINITY, 0.0}, {true, 0, 3, 50.0, 0.0}, {true, 0, 1, NAN, 0.0}},
+         NET_CALIB_MINMAX},
+        {{{false, 0, 0, 0.0, 0.0}, {false, 0, 0, 0.0, 0.0}, {false, 0, 0, 0.0, 0.0}, {true, 0, 0, NAN, 0.0}},
+         NET_CALIB_PERCENTILE},
+        /* boxes: half a point of mean average precision is no difference */
+        {{{true, 0, 0, 41.0, 0.60}, {true, 0, 0, 10.0, 0.64}, {true, 0, 0, 48.0, 0.62}, {true, 0, 0, 42.0, 0.636}},
+         NET_CALIB_PERCENTILE},
+        {{{true, 0, 0, 41.0, 0.6}, {true, 0, 0, 10.0, 0.5}, {true, 0, 0, 48.0, 0.594}, {true, 0, 0, 9.0, 0.6}},
+         NET_CALIB_KL},
     };
     (void)state;
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {

@@ -2,6 +2,7 @@
 run by tandem-net --layers."""
 import math
 import os
+import re
 import struct
 import subprocess
 
@@ -542,6 +543,49 @@ def test_reshape(layer, settings, shape):
     assert np.array_equal(got, x.reshape(shape)) and np.array_equal(layer.run("Flatten", [x]), x.reshape(-1))
 
 
+@pytest.mark.parametrize("expression, shape", [
+    ("-1", (24,)), ("*(0w,0h),0c", (2, 12)), ("* 0w 2, // 0h 2, -1", (3, 1, 8)), ("0w,1w,-1", (3, 2, 4)),
+    ("+(0w,-(1w,0)),max(1h,1),neg(-4)", (4, 1, 6)), ("ceil(/(0w,3)),min(0h,9),1c,-1", (4, 1, 3, 2)),
+    ("round(2.5),floor(1.9),trunc(-1.5),8", (8, 1, 1, 3)), ("*(/(0w,8),*(2,0w)),square(sqrt(1)),-1", (6, 1, 4)),
+    ("//(7,0w),abs(-2),sign(-3)", (12, 2, 1)), ("//(/(0h,2),0.5),-1", (8, 3)), ("0d,0w,0h,0c", (2, 3, 4, 1)),
+])
+def test_reshape_by_expression(layer, expression, shape):
+    """Sizes w, h, c or w, h, d, c; of the inputs only the first gives elements."""
+    x, other = layer.input(2, 3, 4), layer.input(1, 1, 2)
+    if "1" not in re.findall(r"(\d)[whdc]", expression):
+        assert np.array_equal(layer.run("Reshape", [x], '6="%s"' % expression), x.reshape(shape))
+    assert np.array_equal(layer.run("Reshape", [x, other], '6="%s"' % expression), x.reshape(shape))
+
+
+@pytest.mark.parametrize("expression, fails", [
+    ("0w,x", "the expression of key 6: 'x' cannot be computed"), ("0w,1h", "'1h' cannot be computed"),
+    ("//(0w,0)", "'//' cannot be computed"), ("/(0w,0)", "'/' cannot be computed"), ("+(0w", "'+' cannot be computed"),
+    ("sqrt(-1)", "'sqrt' cannot be computed"), ("0w,0h,0d,0c,1", "the expression of key 6 has no sizes, or too many"),
+    (",", "has no sizes"), ("*(2000000000,2)", "'*' cannot be computed"),
+    ("12345678901234567890123456", "'...' is too long"), ("1e20", "gives no size"), ("nan", "'nan' cannot be computed"),
+    ("-2,12", "impossible shape"), ("5,5", "cannot give 24 elements"), (",".join(["1"] * 70), "'1' cannot be computed"),
+])
+def test_bad_expressions(layer, expression, fails):
+    layer.run("Reshape", [layer.input(2, 3, 4)], '6="%s"' % expression, fails=fails)
+
+
+def test_reshape_of_several_inputs(layer):
+    layer.run("Reshape", [layer.input(4), layer.input(4)], "0=2 1=2", fails="2 inputs without an expression (key 6)")
+
+
+@pytest.mark.parametrize("kind", [1, 2, 3])
+def test_interp_by_expression(layer, kind):
+    """As with sizes in the settings; one size is the width."""
+    x, other = layer.input(3, 5, 4), layer.input(2, 7, 9)
+    for expression, inputs, sizes in (("*(0w,2),*(0h,2)", [x], "3=10 4=8"), ("1w,1h", [x, other], "3=7 4=9"),
+                                      ("7", [x], "3=5 4=7"), ("//(0w,2),3", [x, other, other], "3=3 4=2")):
+        got = layer.run("Interp", inputs, '0=%d 9="%s"' % (kind, expression))
+        assert np.array_equal(got, layer.run("Interp", [x], "0=%d %s" % (kind, sizes)))
+    layer.run("Interp", [x], '0=1 9="0w,0"', fails="a size of 0x4 (key 9)")
+    layer.run("Interp", [x], '0=1 9="1,1,1"', fails="the expression of key 9 has no sizes, or too many")
+    layer.run("Interp", [x, other, other], "0=1", fails="3 inputs without an expression (key 9)")
+
+
 @pytest.mark.parametrize("dims, axis", [(1, 0), (2, 0), (2, 1), (2, -1), (3, 0), (3, 1), (3, 2), (3, -3), (3, -1)])
 def test_concat_and_slice(layer, dims, axis):
     def part(n):
@@ -637,6 +681,22 @@ def test_crop(layer):
               "-23309=1,5 -23310=1,5 -23311=1,0", fails="the window is empty or not inside the input of 6x7x8")
     layer.run("Crop", [x], "0=9 3=1 4=1 5=1", fails="the window is empty")
     layer.run("Crop", [x], "-23309=1,0 -23310=1,5 -23311=1,3", fails="the window is empty")
+    assert np.array_equal(layer.run("Crop", [x], "-23309=1,1 -23310=1,0 -23311=1,2"), x[:, :, 1:])
+
+
+def test_crop_by_expression(layer):
+    x, other = layer.input(6, 7, 8), layer.input(2, 3, 5)
+    for settings, inputs, expected in (
+            ('19="1" 20="-(0w,1)" 21="-1"', [x], x[:, :, 1:7]),
+            ('19="0,2" 20="1c,1w" 21="0,1"', [x, other], x[:2, 2:5]),
+            ('19="//(0c,2),0,-3" 20="0c,-(0h,1h),-233"', [x, other], x[3:, :4, 5:]),
+            ('19="-233" 20="1h" 21="2"', [x, other, other], x[:, :, :3])):
+        assert np.array_equal(layer.run("Crop", inputs, settings), expected)
+    layer.run("Crop", [x], '19="0w" 20="0w" 21="2"', fails="the window is empty")
+    layer.run("Crop", [x], '19="0,0" 20="1"', fails="the window is empty")
+    layer.run("Crop", [x], '19="y" 20="1" 21="0"', fails="the expression of key 19: 'y' cannot be computed")
+    layer.run("Crop", [x], '19="0" 20="1,1,1,1"', fails="the expression of key 20 has no sizes, or too many")
+    layer.run("Crop", [x, other, other], "0=1", fails="3 inputs without expressions (keys 19, 20)")
 
 
 @pytest.mark.parametrize("mode, name", [(0, "constant"), (1, "edge"), (2, "reflect")])

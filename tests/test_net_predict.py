@@ -62,6 +62,20 @@ def test_operators(tmp_path):
 
 
 @needs("n4")
+@pytest.mark.parametrize("w, h, layer", [
+    (10, 1, "Softmax s 1 1 x y 0=1 1=1"), (10, 10, "Softmax s 1 1 x y 0=1 1=1"), (197, 12, "Softmax s 1 1 x y 0=1 1=1"),
+    (10, 10, "Softmax s 1 1 x y 0=0 1=1"), (3, 60, "Softmax s 1 1 x y 0=0 1=1"),
+    (10, 10, "LayerNorm s 1 1 x y 0=10 2=0"),
+    (197, 3, "LayerNorm s 1 1 x y 0=197 2=0"), (4, 4, "Interp s 1 1 x y 0=1 1=2.0 2=2.0"),
+])
+def test_short_tasks(tmp_path, w, h, layer):
+    """Several tasks of one layer that are shorter than the driver takes to start the next one."""
+    shape = "0=%d 1=%d%s" % (w, h, " 2=2" if "Interp" in layer else "")
+    (tmp_path / "n.param").write_text("7767517\n2 2\nInput x 0 1 x %s\n%s\n" % (shape, layer))
+    check(layers(tmp_path, rtl("n4"), "--net", str(tmp_path / "n.param")), 8.0, 8.0)
+
+
+@needs("n4")
 def test_network(tmp_path):
     """A network that nothing was fixed with: INT8 chains, branches, every kind of layer."""
     check(layers(tmp_path, rtl("n4"), "--net", MIXED), 10.0, 3.0)

@@ -1,5 +1,6 @@
 """Functional qualification: the mutants of a source, the build that holds them, verdicts, reports."""
 import argparse
+import collections
 import json
 import os
 import re
@@ -238,6 +239,9 @@ def test_a_fork_is_the_mutant_from_the_start(program, tmp_path):
             result = (tmp_path / "result").read_text()
             assert done.returncode == 1 and f"signature={signature}\n" in result
             assert f"message={message}"[:200] in result
+            done = run(program, "--run-seed", "1", "--index", cases, "--count", "1", "--mutant", str(number),
+                       "--case-dir", str(tmp_path))
+            assert done.returncode == 1, "the case that is replayed is the one that fails"
             compared += 1
         elif verdict in ("reached", "not-reached"):
             assert (at, cycles, cases) == ("0", "0", "0")
@@ -443,6 +447,7 @@ def test_hand_written_bugs(tmp_path):
     assert tool("bugs", dir_, str(tmp_path / "a" / "qualify.json")).returncode == 2
 
 
+@pytest.mark.skipif(os.environ.get("TANDEM_CHECK") != "1", reason="not run: two builds, 10 seconds (make check)")
 def test_ordinary_builds(program, tmp_path):
     """A mutant built from its patch fails as in the build of all of them; one that is said to do so and does not is
     told."""
@@ -460,6 +465,7 @@ def test_ordinary_builds(program, tmp_path):
                           text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 mutants built the ordinary way, 0 differ" in done.stdout
+    assert not (tmp_path / "a" / "tree-builds").exists()
     kept["mutants"][0]["replay"] = replay.replace("--count 40", "--count 1")  # a waveform is of one case
     (tmp_path / "a" / "qualify.json").write_text(json.dumps(kept))
     done = subprocess.run(QUALIFY + ["replay", dir_, str(number), "--build", BUILD], cwd=ROOT, env=ENV,
@@ -490,6 +496,47 @@ def test_an_ordinary_build_that_differs(tmp_path, monkeypatch, said, differs):
     assert build.one(made) == "another hash than the design's"
 
 
+def test_a_mutant_that_survives_passes_all_its_jobs(tmp_path, monkeypatch):
+    """Not only the one that decided: a later job of the ordinary build that fails is told."""
+    made = mutant(2, "survived", job=0, ran=[0, 1])
+    kept = {"jobs": [{"number": n, "job": f"test {n}"} for n in range(3)], "sources": {"rtl/a.sv": "x"}}
+    monkeypatch.setattr(qualify_builds, "copy_tree", lambda build, folder: None)
+    (tmp_path / "rtl").mkdir()
+    (tmp_path / "rtl" / "a.sv").write_text("x")
+    build = qualify_builds.Builds(kept, qualify_builds.Copy(kept, "none", str(tmp_path), ("tap", "fast")), 10)
+    build.copy.mutate = lambda m: None
+    ran = []
+    build.run = lambda job: ran.append(job["number"]) or (job["number"], "a:b" * job["number"], "7")
+    assert build.one(made) == "test 1: survived , ordinary build: exit status 1 a:b" and ran == [0, 1]
+
+
+def test_ordinary_builds_go_on_where_they_stopped(tmp_path, monkeypatch, capsys):
+    made = [mutant(n, "detected", signature="a:b", job=0) for n in (1, 2, 3)]
+    dir_ = result(tmp_path / "a", *made)
+    kept = json.loads((tmp_path / "a" / "qualify.json").read_text())
+    kept.update(jobs=[{"number": 0, "command": ["x"]}], sources={})
+    monkeypatch.setattr(qualify_builds, "copy_tree", lambda build, folder: os.makedirs(folder, exist_ok=True))
+    ran = []
+
+    def one(_, m):
+        if len(ran) == 2:
+            raise KeyboardInterrupt
+        ran.append(m["id"])
+        return "other" if m["id"] == 1 else ""
+    monkeypatch.setattr(qualify_builds.Builds, "one", one)
+    args = argparse.Namespace(folder=dir_, build="build", kinds=("tap", "fast"), count=3, draw=1, seconds=1, total=0,
+                              resume=False)
+    with pytest.raises(KeyboardInterrupt):
+        qualify_builds.builds(kept, args)
+    args.resume, ran[:] = True, []
+    assert qualify_builds.builds(kept, args) == 1 and ran == [3]
+    said = capsys.readouterr().out
+    assert said.count("(earlier)") == 2 and "3 mutants built the ordinary way, 1 differ" in said
+    kept["sources"]["a.sv"] = "changed"
+    with pytest.raises(qualify_run.Bad, match="of another run"):
+        qualify_builds.builds(kept, args)
+
+
 def test_order_of_jobs():
     """Benches of units, the one that infects least first, then the cheapest; a second part of a test after the first
     parts of all."""
@@ -500,10 +547,26 @@ def test_order_of_jobs():
     order = runner.ordered([(True, 10, 10, 0), (True, 11, 11, 1), (True, 50, 50, 2), (False, 9, 5, 3),
                             (False, 2, 99, 4)])
     assert order == [(99, 4), (5, 3), (10, 0), (50, 2), (11, 1)]
-    runner.choices[7] = order
+    runner.choices[7] = list(order)
     worth = {"m": {0: 0, 1: 9, 2: 3, 3: 0, 4: 0}}
     assert runner.next_jobs({"id": 7, "module": "m"}, 2, worth) == [(11, 1), (50, 2)]
     assert runner.next_jobs({"id": 7, "module": "m"}, 9, worth) == [(99, 4), (5, 3), (10, 0)]
+    runner.choices[7] = list(order)
+    runner.uses["m"].update({0: 4, 1: 9, 2: 10, 3: 1, 4: 2})  # what differs in a hardly uses the module
+    assert runner.next_jobs({"id": 7, "module": "m"}, 9, {"m": collections.Counter()}) == [
+        (99, 4), (5, 3), (50, 2), (11, 1), (10, 0)]
+
+
+def test_a_reviewed_mutant_runs_in_two_jobs(tmp_path):
+    jobs = [qualify_run.Job("test", str(n), ["t", str(n)]) for n in range(9)]
+    for tries, wanted in ((8, {1: 8, 2: 2}), (0, {1: 9, 2: 9})):
+        args = argparse.Namespace(all_checks=False, tries=tries, jobs=1, total=0, out=str(tmp_path))
+        runner = qualify_run.Runner([mutant(1, "survived"), mutant(2, "survived")], jobs, args, {2})
+        runner.choices = {n: [(1, number) for number in range(9)] for n in (1, 2)}
+        ran = collections.Counter()
+        runner.run_mutants = lambda item, ran=ran: ran.update(item[2])
+        runner.rounds()
+        assert ran == wanted
 
 
 def test_a_long_job_is_shared_out():
@@ -572,6 +635,15 @@ def test_equivalents_go_stale(tmp_path):
     entries = qualify.equivalents(str(path))
     assert qualify.apply_equivalents(one, entries, "n16") == []
     assert len(qualify.apply_equivalents(one, entries, "n8")) == 1
+    path.write_text("weak rtl/a.sv constant\nline: assign x = 1;\nold: 1\nnew: 2\nsuite: smoke\nwhy: rare\n")
+    entries, slow = qualify.equivalents(str(path)), [mutant(2, "limit-seconds"), mutant(3, "survived")]
+    assert qualify.apply_equivalents(slow, entries, "n8", "smoke") == []
+    assert [m["verdict"] for m in slow] == ["limit-seconds", "survived"], "it counts as before"
+    kept = json.loads(Path(result(tmp_path / "a", *slow), "qualify.json").read_text())
+    said = qualify_report.text_report(kept)
+    assert "2 count as not detected; of these 1 are explained" in said and "      rare\n" in said
+    assert "it is not weak: detected x" in qualify.apply_equivalents(one, entries, "n8", "smoke")[0]
+    assert qualify.apply_equivalents(one, entries, "n8", "nightly") == []
     path.write_text("equivalent rtl/a.sv constant\nline: x\nold: 1\nnew: 2\n")
     with pytest.raises(qualify.Bad, match="has no why:"):
         qualify.equivalents(str(path))

@@ -227,6 +227,29 @@ def test_coverage_is_that_of_its_own_run(tmp_path):
     assert stored == ["coverage out/tmp/summary.json --build-dir build --run 3"]
 
 
+@pytest.mark.parametrize("request_, message", (
+    (("SUITE=nosuch",), "coverage: SUITE=nosuch: there is no designs/npu/suites/nosuch.suite; expected a file or one "
+                        "of closed closure default large networks nightly python smoke"),
+    (("SUITE=changed", "DUT=axi_copy"), "coverage: SUITE=changed: there is no designs/axi_copy/suites/changed.suite; "
+                                        "expected a file or one of closure default nightly smoke"),
+    (("SUITE=no/such.suite",), "coverage: SUITE=no/such.suite: there is no no/such.suite; expected"),
+    (("SUITE=networks",), "coverage: suite networks has no test, unit or stored case, and nothing else writes coverage "
+                          "(designs/npu/suites/networks.suite)"),
+    (("SUITE=smoke", "REUSE=1"), "coverage: REUSE=1: no coverage of jobs in "),
+    (("SUITE=smoke", "THRESHOLDS=no/such"), "coverage: cannot read no/such, the limits given"),
+    (("SUITE=smoke", "SEED=one"), "coverage: SEED=one: expected a number"),
+    (("SUITE=smoke", "CFG=n32"), "CFG=n32: expected one of n4 n8 n4p, which count code coverage")))
+def test_coverage_refuses_at_once(tmp_path, request_, message):
+    """A request that cannot end in a report: one line, before anything is built."""
+    env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    done = subprocess.run(["make", "--no-print-directory", "coverage", f"BUILD={tmp_path}/build", *request_], cwd=ROOT,
+                          env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("make: ")]
+    assert len(lines) == 1 and message in lines[0], done.stderr
+    assert done.stdout == "" and not list(tmp_path.rglob("*.o")) and not list(tmp_path.rglob("tandem*"))
+
+
 # ---- watch ----
 
 MAKE = r"""#!/bin/bash

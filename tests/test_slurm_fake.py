@@ -13,7 +13,7 @@ import time
 import pytest
 
 from regress_bench import PROGRAM, bench, last_line, leftovers, popen, programs, wait_until  # noqa: F401
-from slurm_bench import counted, decided, fake, ran, rows, slurm_run, slurm_start, stands  # noqa: F401
+from slurm_bench import ASKS, counted, decided, fake, ran, rows, slurm_run, slurm_start, stands  # noqa: F401
 
 FULL = os.environ.get("TANDEM_CHECK") == "1"
 check_only = pytest.mark.skipif(not FULL, reason="not run: long (make check)")
@@ -186,9 +186,10 @@ def test_a_task_without_a_heartbeat_ends(fake):
 def test_a_task_that_waited_while_squeue_was_silent(fake):
     """It waits in the queue, squeue is silent for longer than a task may be, and the task has just been started."""
     counted(fake, 0)
-    (fake.fake / "hook").write_text("""file=$(echo $FAKE/queue/*.$NUMBER); sed -i s/RUNNING/PENDING/ $file; sleep 1
-        touch $FAKE/silent; sleep 3.5; sed -i s/PENDING/RUNNING/ $file; rm $FAKE/silent; sleep 1.5
-        exec sh $TASK_SCRIPT\n""")
+    (fake.fake / "hook").write_text(ASKS + """file=$(echo $FAKE/queue/*.$NUMBER)
+        sed -i s/RUNNING/PENDING/ $file; asks 3
+        touch $FAKE/silent; asks 12; sed -i s/PENDING/RUNNING/ $file; rm $FAKE/silent; asks 4
+        exec sh $TASK_SCRIPT\n""")  # 12 times 0.3 s are more than the 3 s of --slurm-silence
     done = slurm_run(fake, "unit counted cfg=n8\n", "--slurm-silence", "3")
     assert done.returncode == 0 and rows(fake, "attempt") == [(1,)] and ran(fake) == [0], done.stdout
     assert not (fake.fake / "cancelled").exists()
@@ -223,11 +224,11 @@ def test_slurm_starts_no_task(fake):
 
 def test_half_written_records_are_not_there_yet(fake):
     (fake.fake / "hook").write_text(
-        """done=${TASK_SCRIPT%task.sh}done
+        ASKS + """done=${TASK_SCRIPT%task.sh}done
         printf 'run=1\\njob=0\\nattempt=1\\noutcome=fail\\n' > $done/0.1.txt
         printf 'run=1\\njob=1\\nattempt=1\\noutcome=fail\\ncheck=0000000000000000\\n' > $done/1.1.txt
         : > $done/2.1.txt; : > $done/2.1.txt.tmp77; : > $done/9.9.txt; : > $done/nonsense
-        sleep 1.5
+        asks 4
         exec sh $TASK_SCRIPT\n"""
     )
     done = slurm_run(fake, "unit pass cfg=n8 count=3\n")
@@ -253,7 +254,7 @@ def test_a_task_is_worked_on_once(fake):
 
 
 def test_squeue_may_be_silent_for_a_while(fake):
-    (fake.fake / "hook").write_text("touch $FAKE/silent; sleep 1; rm $FAKE/silent; exec sh $TASK_SCRIPT\n")
+    (fake.fake / "hook").write_text(ASKS + "touch $FAKE/silent; asks 3; rm $FAKE/silent; exec sh $TASK_SCRIPT\n")
     done = slurm_run(fake, "unit pass cfg=n8\n")
     assert done.returncode == 0
     assert done.stderr == "tandem-regress: squeue does not answer, the run waits: Unable to contact slurm controller\n"
@@ -297,7 +298,7 @@ def test_kill_9_at_random_moments(fake):
     wait_until(lambda: fake.db.exists() and stands(fake))
     hit = 0
     for _ in range(12):
-        time.sleep(draw.random() * 0.6)
+        time.sleep(draw.random() * 0.6)  # no event is waited for: any moment is as good as another
         hit += runner.poll() is None
         runner.kill()
         out, err = runner.communicate()

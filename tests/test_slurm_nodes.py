@@ -3,7 +3,6 @@ is lost, and what runs again is what was really lost."""
 
 import os
 import signal
-import time
 
 import pytest
 
@@ -128,7 +127,8 @@ def test_all_nodes_kill_every_task(field):
     trace = Trace(field, 0.3)
     field.cluster.do("break")
     runner = slurm_start(field, "unit traced cfg=n8 count=10\n", "--shard-seconds", "1")
-    time.sleep(3)
+    # the second attempts have been submitted, so every task of the first ones was killed
+    wait_until(lambda: len(list((field.path / "out/slurm/1").glob("*/jobs.txt"))) >= 2)
     field.cluster.do("mend")
     out, err = runner.communicate(timeout=180)
     assert all(row in [("pass", None), ("error", "lost by Slurm")] for row in rows(field, "outcome,signature")), out
@@ -147,7 +147,8 @@ def test_the_controller_is_killed(field):
     """What it had not saved it does again: its tasks of before are found taken."""
     trace, runner = begin(field, seconds=2)
     field.cluster.do("kill-slurmctld")
-    time.sleep(1)
+    before = len(trace.begun())
+    wait_until(lambda: len(trace.begun()) > before)  # its tasks go on without it
     field.cluster.do("start-slurmctld")
     assert finish(field, trace, runner, again=3) == []
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -202,6 +203,20 @@ def test_memory_dissolves(tmp_path, monkeypatch, capsys, body, words):
     assert status == 1
     for word in words:
         assert word in error
+
+
+@needs_yosys
+@pytest.mark.parametrize("unit", sorted({unit for unit, _, _ in synth.MEMORIES}) if FULL else ["layout"])
+def test_memories_have_their_names(tmp_path, unit):
+    """Each memory that make synth checks is one of the elaborated unit: a renamed one would count as dissolved."""
+    src = synth_src.Sources(ROOT / "rtl", GENERATED, [])
+    (job,) = synth.leaf_jobs(src, "", [unit], 8)
+    listed = tmp_path / "memories"
+    commands = ["proc", "flatten", "tee -q -o %s select -list m:*" % listed]
+    synth_yosys.Runner(YOSYS, tmp_path, 300).run(job, "memories", commands)
+    names = [line.strip().split("/", 1)[1] for line in listed.read_text().splitlines()]
+    for pattern in [p for u, p, _ in synth.MEMORIES if u == unit]:
+        assert any(re.fullmatch(pattern, name) for name in names), (pattern, names)
 
 
 @needs_yosys

@@ -16,27 +16,30 @@ GROUPS = (("AW", "Address of writes"), ("W", "Data of writes"),
           ("EXCL", "Exclusive accesses"), ("AUX", "The checker itself"), ("PROJ", "Rules of a project"))
 HEAD = """# AXI rules
 
-This page says what each rule of the AXI checker says, where it is checked, and which traces break
-it. How the checker is used, what it decides where the protocol leaves a choice, and where those
-rules of this project are checked that cannot be seen on a bus: [axi-checker.md](axi-checker.md).
-Written by `tools/axi_table.py` (`make axi-table`) from `tb/axi/rules.def` and the traces in
-`tests/axi`; do not edit.
+This page lists the rules of the AXI checker: what each one demands, where it is checked, and which
+traces break it. [axi-checker.md](axi-checker.md) says how the checker is used, what it decides where
+the protocol leaves a choice, and where those rules of this project are checked that cannot be seen on
+a bus. `tools/axi_table.py` (`make axi-table`) writes this page from `tb/axi/rules.def` and the traces
+in `tests/axi`; do not edit it.
 
-%(count)d rules of the protocol and the checker, %(project)d of a project. Names are those of the
-published assertions; `ERR` is an error by default, `REC` a note; M is judged against the master, S
-against the slave. The low-power rules (CSYSREQ, CSYSACK, CACTIVE) are left out: no port here has
-those signals. Lite: the rule holds on AXI4-Lite, too, or only there.
+There are %(count)d rules of the protocol and the checker itself, and %(project)d that a project may
+enable. Their names are those of the published assertions. A rule of level `ERR` is an error by
+default, one of level `REC` a note. The column *side* says which side of the port must keep it.
+*Lite* says whether the rule holds on AXI4-Lite, too, or only there. The low-power rules (CSYSREQ,
+CSYSACK, CACTIVE) are left out, because no port here has those signals.
 
-Traces are small text files (format: `tests/support/axi_trace.h`). `breaks it`: files
-`tests/axi/bad/RULE[-suffix].txt`, on AXI4-Lite `tests/axi/lite/`, listed by suffix, `.` without
-one; each breaks exactly the rules and cycles that it names. `just keeps it`: files of
-`tests/axi/good`, which break nothing. `tests/test_axi_traces.c` runs all of them: %(bad)d that
-break a rule, %(good)d legal ones.
+Traces are small text files, whose format is described in `tests/support/axi_trace.h`. The column
+*breaks it* lists the files `tests/axi/bad/RULE[-suffix].txt` (for AXI4-Lite `tests/axi/lite/`) by
+their suffix, or `.` for a file without one. Each of them breaks exactly the rules that it names, in
+the cycles that it names. The column *just keeps it* lists files of `tests/axi/good`, which come close
+to breaking the rule but break nothing. `tests/test_axi_traces.c` runs all of them: %(bad)d traces that
+break a rule, and %(good)d legal ones.
 """
 NOTES = """
 ## Traces that break more than their own rule
 
-Where one mistake is two by its nature, or two are made and both must be seen, the trace names all:
+Some mistakes break two rules by their nature, and some traces contain two mistakes, both of which
+must be seen. Such a trace names all the rules that it breaks:
 
 %s"""
 

@@ -14,7 +14,10 @@ MXNET = -233  # ncnn's mark of a size or count that is not given
 
 
 class Case:
-    """One layer: inputs [c][h][w] (or fewer dimensions), settings {key: value}, arrays of the .bin: (tagged, array)."""
+    """One layer: inputs [c][h][w] (or fewer dimensions), settings {key: value}, arrays of the .bin: (tagged, array).
+    halves: tagged arrays of floats are written in FP16."""
+
+    halves = False
 
     def __init__(self, inputs, settings=None, arrays=(), outputs=1, boxes=False, near=NEAR, kind=None):
         self.inputs = [np.ascontiguousarray(x, F32) for x in inputs]
@@ -37,6 +40,9 @@ class Case:
             for tagged, array in self.arrays:
                 if array.dtype == np.int8:
                     f.write(struct.pack("<I", 0x000D4B38) + array.tobytes() + bytes(-array.size % 4))
+                elif tagged and self.halves:
+                    f.write(struct.pack("<I", 0x01306B47) + np.asarray(array, "<f2").tobytes() +
+                            bytes(2 * (array.size % 2)))
                 else:
                     f.write(b"\0\0\0\0" * tagged + np.asarray(array, "<f4").tobytes())
         with open(os.path.join(folder, "t.f32"), "wb") as f:

@@ -3,6 +3,7 @@
 
     pip download --only-binary=:all: -d W ncnn; for w in W/*.whl; do unzip -qo $w -d SITE; done
     python3 tools/ncnn_layers.py SITE      # SITE: a folder outside of the project, for this interpreter's version
+    python3 tools/ncnn_layers.py SITE --half      # the same with weights in FP16
     python3 tools/ncnn_layers.py SITE --speed DATA/squeezenet    # CPU time of SqueezeNet v1.1 beside ncnn's, one thread
 
 Nothing else of the project needs the package; without it the program says that it did not run (exit status 3). Exit
@@ -108,15 +109,21 @@ def region(rng, x, scale):
     return np.array([x0, y0, x1, y1], F32)
 
 
+def ends_behind(n, parts):
+    """Does the last of the parts of n elements end behind them, with the reciprocal of their number rounded?"""
+    return F32(parts) * (F32(n) * (F32(1) / F32(parts))) > n
+
+
 def roi_pooling(rng):
     """No part ends exactly between two elements: ncnn's builds multiply by a rounded reciprocal of the number of parts,
-    and so take one element more or less there, by the compiler."""
+    and so take one element more or less there, by the compiler and the instruction set; at the end, too."""
     while True:
         x = normal(rng, draw(rng, 1, 6), draw(rng, 2, 20), draw(rng, 2, 20))
         scale = float(rng.choice([1, 0.25, 0.0625]))
         box, parts = region(rng, x, scale), [draw(rng, 1, 7), draw(rng, 1, 7)]
         first, last = (np.round(box[k:k + 2] * F32(scale)).astype(int) for k in (0, 2))
-        if all(math.gcd(int(n), k) == 1 for n, k in zip(last - first + 1, parts)):
+        sizes = list(zip((int(n) for n in last - first + 1), parts))
+        if all(math.gcd(n, k) == 1 and not ends_behind(n, k) for n, k in sizes):
             return Case([x, box], {0: parts[0], 1: parts[1], 2: scale})
 
 
@@ -150,6 +157,63 @@ def binary(rng):
     other = [(pick(c), pick(h), w), (c, h, 1), (1, 1, w), (c, h), (c,), (1,), (c, h, w)][draw(rng, 0, 6)]
     blobs = [normal(rng, c, h, w), normal(rng, *other)]
     return Case(blobs[::1 if rng.random() < 0.5 else -1], {0: int(rng.choice([0, 1, 2, 3, 4, 5, 7, 8]))})
+
+
+# ---- convolutions ----
+
+def convolution(rng, depthwise=False, turned=False):
+    """Any kernel, stride, dilation and padding; groups of several channels, too."""
+    groups = draw(rng, 2, 6) if depthwise else 1
+    ic, oc = groups * draw(rng, 1, 1 if depthwise and rng.random() < 0.5 else 8), groups * draw(rng, 1, 8)
+    kw, kh, dw, dh = draw(rng, 1, 5), draw(rng, 1, 5), draw(rng, 1, 2), draw(rng, 1, 2)
+    x = normal(rng, ic, dh * (kh - 1) + draw(rng, 1, 12), dw * (kw - 1) + draw(rng, 1, 12))
+    weight = normal(rng, oc // groups * ic * kh * kw, scale=0.3)
+    s = {0: oc, 1: kw, 11: kh, 2: dw, 12: dh, 3: draw(rng, 1, 3), 13: draw(rng, 1, 3), 5: draw(rng, 0, 1),
+         6: weight.size}
+    if not turned:
+        s |= {4: draw(rng, 0, 3), 15: draw(rng, 0, 3), 14: draw(rng, 0, 3), 16: draw(rng, 0, 3)}
+    if depthwise:
+        s[7] = groups
+    s[9] = int(rng.choice([0, 0, 1, 2, 3, 4, 5, 6]))
+    if s[9] in (2, 3, 6):
+        s[10] = {2: [0.1], 3: [-1.0, 1.5], 6: [F32(1 / 6).item(), 0.5]}[s[9]]
+    arrays = [(True, weight)] + [(False, normal(rng, oc))] * s[5]
+    return Case([x], s, arrays)
+
+
+def inner_product(rng):
+    x = normal(rng, draw(rng, 1, 60))
+    weight = normal(rng, draw(rng, 1, 30), x.size, scale=0.3)
+    s = {0: len(weight), 1: draw(rng, 0, 1), 2: weight.size, 9: int(rng.choice([0, 1, 4]))}
+    return Case([x], s, [(True, weight)] + [(False, normal(rng, len(weight)))] * s[1])
+
+
+# ---- sizes by expression ----
+
+def blobs(text):
+    """ncnn wants as many inputs as an expression names."""
+    return 2 if re.search("1[whc]", text) else 1
+
+
+def reshape_expression(rng):
+    """The elements of the first blob in sizes of both."""
+    w, h, c = draw(rng, 1, 6), draw(rng, 1, 6), draw(rng, 1, 6)
+    text = ["1w,1h,0c", "*(0w,0h),-1", "0w,*(0h,0c)", "//(*(0w,2),2),-1,1c", "1h,1w,-1", "max(0w,1),0h,0c",
+            "-1,ceil(/(1h,1))", "+(0w,-(1w,0w)),-1"][draw(rng, 0, 7)]
+    return Case([normal(rng, c, h, w), normal(rng, c, h, w)][:blobs(text)], {6: text}, kind="Reshape")
+
+
+def crop_expression(rng):
+    x, other = normal(rng, draw(rng, 3, 6), draw(rng, 3, 9), draw(rng, 3, 9)), normal(rng, 2, draw(rng, 2, 3), 3)
+    s = [{19: "1", 20: "-(0w,1)", 21: "-1"}, {19: "0,1", 20: "1c,1w", 21: "0,2"}, {19: "//(0h,2)", 20: "0h", 21: "1"},
+         {19: "0,-2,1", 20: "1c,-233,1w", 21: "0,1,2"}, {19: "-2", 20: "0", 21: "2"}][draw(rng, 0, 4)]
+    return Case([x, other][:blobs("".join(s.values()))], s, kind="Crop")
+
+
+def interp_expression(rng):
+    x, other = normal(rng, draw(rng, 1, 4), draw(rng, 2, 9), draw(rng, 2, 9)), normal(rng, 1, draw(rng, 1, 15), 7)
+    text = ["*(0w,2),*(0h,2)", "1w,1h", "+(0w,3),0h", "floor(*(0w,1.5)),//(+(0h,1),2)"][draw(rng, 0, 3)]
+    return Case([x, other][:blobs(text)], {0: draw(rng, 1, 3), 9: text}, kind="Interp")
 
 
 # ---- transformers, recurrent layers ----
@@ -260,6 +324,13 @@ LAYERS = {
     "ROIPooling": roi_pooling,
     "PSROIPooling": psroi_pooling,
     "ROIAlign": roi_align,
+    "Convolution": convolution,
+    "ConvolutionDepthWise": lambda rng: convolution(rng, depthwise=True),
+    "Deconvolution": lambda rng: convolution(rng, turned=True),
+    "InnerProduct": inner_product,
+    "Reshape by expression": reshape_expression,
+    "Interp by expression": interp_expression,
+    "Crop by expression": crop_expression,
     "Softmax": softmax,
     "BinaryOp": binary,
     "MatMul": matmul,
@@ -369,6 +440,7 @@ def main():
     parser.add_argument("--count", type=int, default=300, help="cases of each layer (default 300)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--layer", choices=sorted(LAYERS), help="this layer alone")
+    parser.add_argument("--half", action="store_true", help="weights in FP16 wherever the file can have them")
     parser.add_argument("--program", default=os.path.join(ROOT, "build", "host", "tandem-net-model"))
     parser.add_argument("--speed", metavar="DIR", help="instead: speed; folder with squeezenet_v1.1 and sq-int8")
     args = parser.parse_args()
@@ -388,6 +460,7 @@ def main():
         values, exact, worst = 0, 0, 0.0
         for i in range(args.count):
             case = LAYERS[kind](np.random.default_rng([args.seed, i]))
+            case.halves = args.half
             with tempfile.TemporaryDirectory() as folder:
                 names, outs = case.write(folder, case.kind or kind)
                 v, e, w, wrong = compare(case, ours(args.program, folder, outs),

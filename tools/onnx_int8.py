@@ -4,10 +4,12 @@
     pip download --only-binary=:all: -d W onnx onnxruntime; for w in W/*.whl; do unzip -qo $w -d SITE; done
     python3 tools/onnx_int8.py SITE      # SITE: a folder outside of the project; --device tandem: on the RTL, too
     python3 tools/onnx_int8.py SITE --model a.onnx --shape x=1,3,224,224     # a float model of one's own
+    python3 tools/onnx_int8.py SITE --model a.onnx --shape x=1,3,224,224 --nodes     # node by node, too
 
 The network (convolutions, a depthwise and a pointwise one, pooling, a residual sum, an inner product) has seeded
 weights. Exit status 1 when a value of it is more than one step of the output off. Models of one's own are only
-reported, beside what onnxruntime gives without its graph optimisations: column `without`."""
+reported, beside what onnxruntime gives without its graph optimisations: column `without`. --nodes: each node with the
+inputs that onnxruntime has there (onnx_nodes.py)."""
 
 import argparse
 import os
@@ -16,6 +18,7 @@ import sys
 import tempfile
 
 import numpy as np
+import onnx_nodes
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 IMAGES, CALIBRATED = 10, 20
@@ -100,6 +103,8 @@ def make(folder, args):
                                                    providers=["CPUExecutionProvider"])
             rows = [session.run(None, x) for x in images[CALIBRATED:]]
             np.savez(os.path.join(folder, name + end + ".npz"), *[np.stack(out) for out in zip(*rows)])
+        if args.nodes and name != "float":
+            onnx_nodes.split(os.path.join(folder, name + ".onnx"), images[CALIBRATED], os.path.join(folder, name))
     results("float")
     kinds = {"int8": q.QuantType.QInt8, "uint8": q.QuantType.QUInt8}
     for form in (q.QuantFormat.QDQ, q.QuantFormat.QOperator):
@@ -163,6 +168,22 @@ def compare(folder, device, others):
     return rows, worst
 
 
+def by_nodes(folder, device):
+    """The tables of --nodes; True where a node is more than a step off."""
+    import tandem
+    wrong = False
+    with tandem.Device(device, 4) as dev:
+        for name in sorted(n for n in os.listdir(folder) if os.path.isdir(os.path.join(folder, n))):
+            rows, off = onnx_nodes.table(os.path.join(folder, name), dev)
+            print("\n%s: equal to onnxruntime in %%, largest difference in steps\n" % name)
+            head = ["operator", "nodes", "values", "here", "steps", "onnxruntime without optimisations", "steps"]
+            for row in [head, ["---"] * len(head)] + rows:
+                print("| %s |" % " | ".join(row))
+            print("".join("\n%s" % line for line in off), end="\n" * bool(off))
+            wrong = wrong or bool(off)
+    return wrong
+
+
 def shape(text):
     name, equals, sizes = text.partition("=")
     if not equals:
@@ -181,6 +202,7 @@ def main():
                         help="shape of an input of it")
     parser.add_argument("--words", type=int, default=1000, help="integers of inputs are below this (default 1000)")
     parser.add_argument("--kind", help="only kinds with this in their name, such as QDQ")
+    parser.add_argument("--nodes", action="store_true", help="each node with onnxruntime's inputs, too")
     parser.add_argument("--make", metavar="FOLDER", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.make:
@@ -197,11 +219,12 @@ def main():
         sys.path.insert(0, args.package)
         sys.stderr.write("".join(x + "\n" for x in done.stderr.split("\n") if x.startswith("onnx_int8.py")))
         rows, worst = compare(folder, args.device, int(args.model is not None))
+        wrong = args.nodes and by_nodes(folder, args.device)
     head = ["model", "exact", "largest error, steps", "MACs on the GEMM", "onnxruntime against FP32"]
     head += ["without: exact, largest error"] * (args.model is not None)
     for row in [head, ["---"] * len(head)] + rows:
         print("| %s |" % " | ".join(row))
-    return 1 if args.model is None and worst > 1.01 else 0
+    return 1 if (args.model is None and worst > 1.01) or wrong else 0
 
 
 if __name__ == "__main__":

@@ -46,6 +46,8 @@ def number(value):
 def setting(key, value):
     if isinstance(value, (list, tuple)):
         return "-%d=%s" % (23300 + key, ",".join([str(len(value))] + [number(v) for v in value]))
+    if isinstance(value, str):
+        return '%d="%s"' % (key, value)
     return "%d=%s" % (key, number(value))
 
 

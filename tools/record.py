@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 
 WIDTH, LINE, COLUMNS = 860, 18, 104
@@ -36,7 +37,9 @@ def shortened(lines, limit):
 
 
 def wrapped(line):
-    return [line[i:i + COLUMNS] for i in range(0, max(1, len(line)), COLUMNS)]
+    """Lines that fit, broken at blanks where there are any; what goes on is indented."""
+    return textwrap.wrap(line, COLUMNS, subsequent_indent="    ", drop_whitespace=True, break_on_hyphens=False,
+                         replace_whitespace=False) or [""]
 
 
 def session(commands):

@@ -24,9 +24,9 @@ POW2 = CALIB + ["--pow2", "models/digits/digits.pow2", "--search"]
 
 PAGE = """# Networks on other engines
 
-How accurate and how fast networks are on the GEMM engine ([sgemm.md](sgemm/sgemm.md)) and on the
-shift-add engine ([sac.md](sac/sac.md)), beside FP32. How they get there: [network.md](network.md),
-"On other engines".
+This page compares networks on the GEMM engine ([sgemm.md](sgemm/sgemm.md)) and on the shift-add
+engine ([sac.md](sac/sac.md)) with the same networks in FP32, in accuracy and in cycles.
+[network.md](network.md), "On other engines", says how to run a network there.
 
     make engines DATA=folder        # writes this page
 
@@ -38,16 +38,18 @@ first five classes are the same in the same order.
 ## Accuracy, golden models
 
 %s
-Weights of SqueezeNet v1.1 that are powers of two are taken as they come, without the training that
-document 001 builds on: that, and not the arithmetic of the engine, costs its classes. *INT8 as
-FP32*: images right with INT8 activations, of those right with FP32 ones and the same weights
-(photographs: whose first class is the same).
+The weights of SqueezeNet v1.1 are rounded to powers of two as they come, without the training that
+document 001 builds on. This rounding, and not the arithmetic of the engine, is why it loses its
+classes. The column *INT8 as FP32* counts the images that are right with INT8 activations among those
+that are right with FP32 activations and the same weights (of photographs: those whose first class is
+the same).
 
 ## In tandem
 
-RTL and golden model, memory and registers compared after every layer; an ideal bus. *Formula*: of
-[sgemm/performance.md](sgemm/performance.md), and of [sac/sac.md](sac/sac.md) for the cycles in
-which the array works. The pages of the designs say what the difference is.
+RTL and golden model ran side by side, with memory and registers compared after every layer and an
+ideal bus. The column *formula* has the cycles by the formula of
+[sgemm/performance.md](sgemm/performance.md), and by that of [sac/sac.md](sac/sac.md) for the cycles in
+which the array works; these pages explain the difference to the measured cycles.
 
 %s"""
 

@@ -19,37 +19,47 @@ GENERATED = ["yolov3", "yolov3_tiny", "yolov4_tiny", "yolov5s", "yolov7_tiny",
              "mobilenet_yolo", "retinaface", "x_tiny_yolo", "resnet50", "squeezenet", "vit_b32", "bert_mini"]
 # input sizes of public files that do not specify them
 SHAPES = {"FastestDet.param": "352x352x3", "mnet.25-opt.param": "320x320x3",
-          "scrfd_500m-opt2.param": "640x640x3", "yolov8n_cls.ncnn.param": "224x224x3"}
+          "scrfd_500m-opt2.param": "640x640x3", "vision_transformer.param": "384x384x3",
+          "yolov8n_cls.ncnn.param": "224x224x3"}
 
 PAGE = """# Networks end to end
 
-Which of the public network topologies run from their file to their result, how much of each runs on
-the NPU, and what is left to the CPU.
+This page says which of the public network topologies run from their file to their result, how much
+of each runs on the NPU, and what is left to the CPU.
 
     make networks               # DATA={data} SEED={seed} CFG=n{n}; NCNN=SITE: beside ncnn; TANDEM=1: on the RTL, N = 32
 
-Each topology gets weights and inputs from the seed, is read, optimised, quantised (weights
-127/absmax of each output channel, inputs by the range of one FP32 run), and run once by the
-runtime on the golden model, N = {n} ([network.md](network.md)). *On the NPU*: share of the
-multiply-accumulates. *Device memory*: what the blobs take with memory planned ahead, and without
-reuse. *Seconds*: CPU time of loading the device and of one inference on the machine that wrote this
-page. No size is reduced: where the file leaves its input open, the size is the one that the network
-was published with or a common one. *FP32*: largest error of the outputs of plain C beside ncnn
-1.0.20261020 (one thread, no Winograd, no halves), over the largest value. *INT8*: signal of ncnn's
-INT8 outputs to the difference, in dB; equal: bit for bit. Both read the same files, calibrated on
-the one input; of detection layers their inputs are compared. ncnn is built with fast-math: a last
-bit before a rounding moves an integer by one step, and a deep network with random weights enlarges
-that layer by layer. *INT8 loss*: signal to error of INT8 beside FP32. *Tandem*: million cycles of
-the INT8 network on RTL and golden model in tandem, N = 32, every register, interrupt and byte of
-memory compared; - was not run for this page. A number is of the day on which its row was last run
-with `TANDEM=1`; rows are not run anew with every change of the RTL.
+`MORE=FILE` adds a public file that is not in the folder: `vision_transformer.param` of ncnn.
+
+Each topology gets weights and inputs from the seed. It is read, optimised, quantised (weights by
+127/absmax of each output channel, inputs by the range of one FP32 run), and run once by the runtime
+on the golden model with N = {n} ([network.md](network.md)). No size is reduced: where a file leaves
+its input open, the size is the one that the network was published with, or a common one. The
+columns are:
+
+- *on the NPU*: the share of the multiply-accumulates.
+- *FP32*: the largest error of the outputs of plain C beside ncnn 1.0.20261020 (one thread, no
+  Winograd, no halves), relative to the largest value.
+- *INT8*: the ratio of ncnn's INT8 outputs to the difference, in dB; "equal" means bit for bit. Both
+  programs read the same files, calibrated on the one input. Of detection layers and of a softmax at
+  the end the inputs are compared, because random weights give one class everything. ncnn is built
+  with fast-math: a last bit before a rounding moves an integer by one step, and a deep network with
+  random weights enlarges this layer by layer.
+- *INT8 loss*: the ratio of signal to error of INT8 beside FP32.
+- *tandem*: million cycles of the INT8 network on RTL and golden model in tandem at N = 32, with
+  every register, interrupt and byte of memory compared; "-" was not run for this page. A row is not
+  run anew with every change of the RTL: its number is from the last run with `TANDEM=1`.
+- *device memory*: the memory of the blobs (tensors) on the device, planned ahead, and without
+  reuse.
+- *seconds*: the CPU time of loading the device and of one inference on the machine that wrote the
+  page.
 
 ## Public files
 
 {table}
 ## Ours
 
-Written by `tools/netgen.py` and, from darknet's topologies, by `tools/darknet2param.py`.
+`tools/netgen.py` writes these topologies, and `tools/darknet2param.py` those that are darknet's.
 
 {ours}"""
 
@@ -135,9 +145,10 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="weights and inputs (default %(default)s)")
     parser.add_argument("--ncnn", metavar="SITE", help="folder with the package ncnn: its outputs, too")
     parser.add_argument("--tandem", metavar="PROGRAM", help="tandem-net of a build with RTL: each network on it, too")
+    parser.add_argument("--more", metavar="FILE", nargs="*", default=[], help="public files besides those of --data")
     parser.add_argument("--output", help="file to write (default: standard output)")
     args = parser.parse_args()
-    public = sorted(glob.glob(os.path.join(args.data, "param", "*.param")))
+    public = sorted(glob.glob(os.path.join(args.data, "param", "*.param")) + args.more, key=os.path.basename)
     if not public:
         sys.exit("survey_networks.py: no .param files in %s" % os.path.join(args.data, "param"))
     names = [f + ("@" + SHAPES[os.path.basename(f)] if os.path.basename(f) in SHAPES else "") for f in public]

@@ -62,15 +62,15 @@ static inline int16_t cm_fp_f32_to_i16(uint32_t v) {
 }
 
 /*
- * half away from zero, -127..127, NaN -> 0. Without branches, which would follow the data: the largest number below
- * 1/2, with the sign of v, is added, and the fraction dropped. The sum reaches the next integer for fractions of 1/2
- * and more, and for no other.
+ * half away from zero, -127..127, NaN -> 0. Without branches, which would follow the data, so the magnitude is bounded
+ * as an integer, which orders numbers like their bits. To it the largest number below 1/2 is added, and the fraction
+ * dropped: the sum reaches the next integer for fractions of 1/2 and more, and for no other.
  */
 static inline int8_t cm_fp_f32_to_i8(uint32_t v) {
-    const float f = cm_fp_to_float(v), almost_half = cm_fp_to_float((v & 0x80000000u) | 0x3EFFFFFFu);
-    const float at_most = f > 127.0f ? 127.0f : f, clamped = at_most < -127.0f ? -127.0f : at_most;
-    const float number = f != f ? 0.0f : clamped;
-    return (int8_t)(int32_t)(number + almost_half);
+    const uint32_t size = v & 0x7FFFFFFFu, number = size > 0x7F800000u ? 0 : size;
+    const uint32_t bounded = number > 0x42FE0000u ? 0x42FE0000u : number; /* 127.0 */
+    const int32_t q = (int32_t)(cm_fp_to_float(bounded) + cm_fp_to_float(0x3EFFFFFFu)), sign = -(int32_t)(v >> 31);
+    return (int8_t)((q ^ sign) - sign);
 }
 
 /* A quantiser: rounding, zero-point and clamp in one word, as GEMM_QUANT has them (docs/npu/npu.md section 2). */

@@ -98,7 +98,7 @@ static inline int32_t cm_i16(int8_t low, int8_t high) {
     return high * 256 + (uint8_t)low;
 }
 
-/* ---- acc: acc[i] += in[i] for count values, or acc[i] = in[i] when first; wraps ---- */
+/* ---- acc: acc[i] += in[i] for count values, or acc[i] = in[i] when first; wraps; two separate arrays ---- */
 void cm_acc(bool first, size_t count, const int32_t *in, int32_t *acc);
 void cm_acc_wide(bool first, size_t count, const int64_t *in, int64_t *acc);
 
@@ -108,10 +108,17 @@ uint32_t cm_post(const cm_gemm_task *t, int32_t sum, int32_t psum, uint32_t osca
 /* The same with the int64 of INT16: FP32 bits, or the int64 itself. */
 uint64_t cm_post_wide(const cm_gemm_task *t, int64_t sum, int64_t psum, uint32_t oscale, uint32_t bias);
 
+/* Four results of cm_post that share scale and bias. */
+void cm_post_lanes(const cm_gemm_task *t, const int32_t sum[4], const int32_t psum[4], uint32_t oscale, uint32_t bias,
+                   uint32_t out[4]);
+
 /* ---- requant: one result of cm_post as INT8 (t->requant) ---- */
 static inline int8_t cm_requant(const cm_gemm_task *t, uint32_t y) {
     return cm_fp_quantise(cm_fp_mul(y, t->out_scale), cm_quant_out(t));
 }
+
+/* Four of them. */
+void cm_requant_lanes(const cm_gemm_task *t, const uint32_t y[4], int8_t out[4]);
 
 static inline int16_t cm_requant_wide(const cm_gemm_task *t, uint32_t y) {
     return cm_fp_f32_to_i16(cm_fp_mul(y, t->out_scale));

@@ -26,13 +26,13 @@ define bench_programs
   $(BENCH_BUILD)/$$c-$$k/bench-speed || exit 1; done; done
 endef
 BENCH_PY = VERILATOR="$(VERILATOR)" CXX="$(CXX)" $(PYTHON) bench/bench.py
-bench: ## sign-off | measure the testbench's own speed (minutes) | CFG= or BENCH_CFGS="n4 n8": configurations; R=15: \
-    repetitions; MD=1: as a table of Markdown; METHOD=instructions
+bench: ## sign-off | measure the testbench's own speed (minutes) | CFG= or BENCH_CFGS="n4 n8": the \
+    configurations; R=15: repetitions; METHOD=instructions: count instructions instead of time; MD=1: print a \
+    table in Markdown
 	$(call bench_programs,$(BENCH_KINDS))
 	@$(BENCH_PY) $(BENCH_ARGS) $(BENCH_OPTIONS)
 
-bench-check: ## sign-off | compare instructions of whole runs with the stored ones | \
-    minutes; more than 3 % more than in bench/baseline.json fail; \
-    SAVE=1: store them
+bench-check: ## sign-off | compare instructions of whole runs with the stored ones | takes minutes, and fails if \
+    there are more than 3 % more than in bench/baseline.json; SAVE=1: store the new ones
 	$(call bench_programs,fast tap)
 	@$(BENCH_PY) --build $(BENCH_BUILD) --cfgs "$(BENCH_CFGS)" --baseline bench/baseline.json $(if $(SAVE),--save)

@@ -7,7 +7,8 @@ host: $(HOST)/fp-vectors
 
 FP_UNITS := $(filter fp_%,$(UNITS))
 .PHONY: fp-vectors
-fp-vectors: ## sign-off | run corner cases of floating point through the fp units | COUNT= SEED=
+fp-vectors: ## sign-off | run corner cases of floating point through the fp units | COUNT= SEED=: random vectors \
+    besides the corner cases, and their seed
 	@scripts/build.sh $(HOST)/fp-vectors $(FP_UNITS:%=$(OUT)/unit-%) </dev/null
 	@designs/npu/tools/fp_vectors.sh $(HOST)/fp-vectors $(if $(call given,SEED),--seed $(SEED)) \
 	  $(if $(COUNT),--count $(COUNT)) -- $(FP_UNITS:%=$(OUT)/unit-%)

@@ -26,11 +26,12 @@ host: $(HOST)/tandem-net-model
 
 # bugs that cause hangs, activations
 .PHONY: hang-bugs act-errors
-hang-bugs: ## sign-off | check that reports of hangs name the unit with the bug | tests/hang_bugs.patch
+hang-bugs: ## sign-off | check that reports of hangs name the unit with the bug | the bugs are in \
+    tests/hang_bugs.patch
 	@$(PYTHON) designs/npu/tools/hang_bugs.py
 
 ACT_FITTED := sigmoid tanh swish mish elu softplus gelu gelu_tanh
-act-errors: ## sign-off | errors of activations and functions, all 2^32 inputs
+act-errors: ## sign-off | measure errors of activations and functions, all 2^32 inputs
 	@scripts/build.sh $(HOST)/tests/test_cm_act $(HOST)/tests/test_cm_func
 	@printf '%s\n' $(ACT_FITTED) | xargs -P $(JOBS) -n 1 $(HOST)/tests/test_cm_act sweep
 	@printf '%s\n' exp recip rsqrt | xargs -P $(JOBS) -n 1 $(HOST)/tests/test_cm_func sweep

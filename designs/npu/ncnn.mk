@@ -15,7 +15,8 @@ $(HOST)/tests/test_net_runtime: $(HOST)/libncnnref.a $(HOST)/libnetrandom.a
 $(HOST)/tests/test_net_part: $(HOST)/libnetrandom.a
 
 .PHONY: ncnn
-ncnn: ## networks | run random layers of ncnn against the reference | and SqueezeNet where its data is; COUNT=cases
+ncnn: ## networks | run random layers of ncnn against the reference | also runs SqueezeNet, if its data is \
+    there; COUNT=cases: how many layers
 	@scripts/build.sh $(HOST)/tests/test_ncnn_contract
 	TANDEM_CHECK=1 $(if $(call given,COUNT),TANDEM_NCNN_COUNT=$(COUNT)) $(HOST)/tests/test_ncnn_contract
 	TANDEM_CHECK=1 $(PYTHON) -m pytest -q -s -p no:cacheprovider tests/test_ncnn_contract.py

@@ -25,27 +25,28 @@ RUN_ARGS = run --net $(NET) $(if $(BIN),--bin $(BIN)) $(if $(INPUT),--input $(IN
   $(if $(NORM),--norm $(NORM)) $(if $(ORDER),--order $(ORDER)) $(if $(SHAPE),--shape $(SHAPE)) \
   $(if $(DEVICE),--device $(DEVICE)) $(if $(PLAN),--plan $(PLAN)) \
   $(if $(JSON),--json $(JSON)) $(if $(STALLS),--stalls) $(if $(call given,SEED),--seed $(SEED)) $(WAVE_ARGS)
-network: ## networks | run a network on model and RTL: handwritten digits, or NET= | NET= BIN= IMAGES= \
-    [CALIB= COUNT= ASYM=1 INT16=1]: quantised (ASYM: with zero-points), accuracy over the images; \
-    NET= [BIN= SHAPE=WxHxC INPUT=x.f32 IMAGE= ORDER=bgr|rgb|gray MEAN= NORM= \
-    TABLE= NAMES= JSON= PLAN=search]: any network once, with a report; DEVICE=model, rtl, tandem, ...
+network: ## networks | run a network on model and RTL: handwritten digits, or NET= | NET= BIN= IMAGES= [CALIB= \
+    COUNT= ASYM=1 INT16=1]: quantise this network and measure its accuracy over the images (ASYM=1: with \
+    zero-points); NET= [BIN= SHAPE=WxHxC INPUT=x.f32 IMAGE= ORDER=bgr|rgb|gray MEAN= NORM= TABLE= NAMES= JSON= \
+    PLAN=search]: run this network once, with a report; DEVICE=model, rtl or tandem: what it runs on
 	@scripts/build.sh $(OUT)/tandem-net
 	$(OUT)/tandem-net $(if $(IMAGES)$(if $(NET),,digits),$(NET_ARGS),$(RUN_ARGS))
 
 .PHONY: networks
-networks: ## networks | run every topology of DATA= through the runtime | \
-    docs/networks.md; DATA=: folders param/ and \
-    darknet/; also those of tools/netgen.py; NCNN=: folder with ncnn's package; TANDEM=1: on the RTL, N=32, too
+networks: ## networks | run every topology of DATA= through the runtime | writes docs/networks.md; DATA=: folder \
+    with param/ and darknet/, to which the topologies of tools/netgen.py are added; NCNN=: folder with ncnn's \
+    package, to compare with it; TANDEM=1: run them on the RTL with N=32, too; MORE=: more files
 	$(call need,DATA,make networks DATA=folder)
 	@scripts/build.sh $(HOST)/tandem-net-model
 	@$(if $(NCNN),$(MAKE) --no-print-directory python)
 	@$(if $(TANDEM),scripts/build.sh CFG=n32 KIND=fast $(BUILD)/n32-fast/tandem-net)
 	$(PYTHON) tools/survey_networks.py --program $(HOST)/tandem-net-model --data $(DATA) --n $(N) --seed $(SEED) \
-	  $(if $(NCNN),--ncnn $(NCNN)) $(if $(TANDEM),--tandem $(BUILD)/n32-fast/tandem-net) --output docs/networks.md
+	  $(if $(NCNN),--ncnn $(NCNN)) $(if $(TANDEM),--tandem $(BUILD)/n32-fast/tandem-net) \
+	  $(if $(MORE),--more $(MORE)) --output docs/networks.md
 
 .PHONY: engines
-engines: ## networks | run networks on the other engines, beside FP32 | \
-    docs/engines.md; DATA=: photographs, SqueezeNet v1.1
+engines: ## networks | run networks on the other engines, beside FP32 | writes docs/engines.md; DATA=: folder \
+    with photographs and SqueezeNet v1.1
 	$(call need,DATA,make engines DATA=folder)
 	@scripts/build.sh $(HOST)/tandem-net-model
 	@scripts/build.sh DUT=sgemm CFG=s8r4 KIND=fast $(BUILD)/sgemm/s8r4-fast/tandem-net
@@ -54,8 +55,8 @@ engines: ## networks | run networks on the other engines, beside FP32 | \
 
 .PHONY: widths
 WIDTHS = $(HOST)/tandem-net-model widths
-widths: ## networks | compare INT8, asymmetric INT8 and INT16 with FP32, by layer | digits and \
-    detector on the model; DATA=: SqueezeNet v1.1 too
+widths: ## networks | compare INT8, asymmetric INT8 and INT16 with FP32, by layer | runs digits and detector on \
+    the golden model; DATA=: folder with SqueezeNet v1.1, which then runs, too
 	@scripts/build.sh $(HOST)/tandem-net-model
 	@$(WIDTHS) --net models/digits/digits.param --bin models/digits/digits.bin --norm 0.0625 --order gray \
 	  --image models/digits/heldout.csv --ranges models/digits/calibration.csv
@@ -65,15 +66,16 @@ widths: ## networks | compare INT8, asymmetric INT8 and INT16 with FP32, by laye
 	  --bin $(DATA)/squeezenet/squeezenet_v1.1.bin --mean 104,117,123 --image $(DATA)/images/*.jpg)
 
 .PHONY: predict
-predict: ## networks | compare predicted cycles of operators with the RTL's | CFG= SHAPE=56x56x64: single operators; \
-    NET=: another network
+predict: ## networks | compare predicted cycles of operators with the RTL's | CFG=, SHAPE=56x56x64: the \
+    configuration and the input of single operators; NET=: another network instead
 	@scripts/build.sh $(OUT)/tandem-net
 	@$(OUT)/tandem-net run --net $(or $(NET),bench/operators.param --shape $(or $(SHAPE),56x56x64)) --each --device rtl
 
 .PHONY: schedule
 schedule: $(SUITE_NETS:%=build/networks/%.param)
-schedule: ## networks | splits of convolutions by search beside the driver's | CFG=n32, published networks; NETS=: \
-    other .param[@WxHxC]; DEVICE=rtl measures layers whose split differs, LAYERS=1: a line each
+schedule: ## networks | compare searched splits of convolutions with the driver's | CFG=n32: the configuration; \
+    NETS=: other networks than the published ones, FILE.param[@WxHxC]; DEVICE=rtl: measure the layers whose \
+    split differs; LAYERS=1: print a line for each layer
 	@scripts/build.sh $(OUT)/tandem-net
 	@$(OUT)/tandem-net schedule --device $(or $(DEVICE),model) $(if $(LAYERS),--layers) \
 	  $(or $(NETS),$(SUITE_NETS:%=build/networks/%.param) \
@@ -83,8 +85,8 @@ schedule: ## networks | splits of convolutions by search beside the driver's | C
 .PHONY: passes
 PASS_NETS := squeezenet yolov3_tiny yolov4_tiny yolov7_tiny yolov5s
 passes: $(PASS_NETS:%=build/networks/%.param)
-passes: ## networks | what graph passes save: Concat in place, poolings first | CFG=n32; NETS=: other \
-    .param[@WxHxC]; DEVICE=rtl: cycles of the RTL
+passes: ## networks | show what graph passes save: Concat in place, poolings first | CFG=n32: the configuration; \
+    NETS=: other networks, FILE.param[@WxHxC]; DEVICE=rtl: measure cycles on the RTL instead of predicting them
 	@scripts/build.sh $(OUT)/tandem-net
 	@$(PYTHON) tools/pass_table.py --program $(OUT)/tandem-net --cfg $(CFG) --device $(or $(DEVICE),model) \
 	  $(or $(NETS),$(PASS_NETS:%=build/networks/%.param) \
@@ -92,7 +94,8 @@ passes: ## networks | what graph passes save: Concat in place, poolings first | 
 
 .PHONY: xtiny
 xtiny: build/networks/x_tiny_yolo.param
-xtiny: ## networks | X-TINY YOLO beside the equations of document 004 | each layer in tandem, N=8 and N=32; a minute
+xtiny: ## networks | compare X-TINY YOLO with the equations of document 004 | runs each layer in tandem, with \
+    N=8 and N=32, in a minute
 	@scripts/build.sh CFG=n8 KIND=fast $(BUILD)/n8-fast/tandem-net
 	@scripts/build.sh CFG=n32 KIND=fast $(BUILD)/n32-fast/tandem-net
 	@$(PYTHON) tools/xtiny_table.py --net $< $(BUILD)/n8-fast/tandem-net:partition $(BUILD)/n8-fast/tandem-net:driver \
@@ -101,7 +104,8 @@ xtiny: ## networks | X-TINY YOLO beside the equations of document 004 | each lay
 .PHONY: figures
 FIGURES_COMMIT = $(shell git rev-parse --short=12 HEAD 2>/dev/null || \
   echo unknown)$(if $(shell git status --porcelain 2>/dev/null | head -n 1),+)
-figures: ## sign-off | compare published cycle figures with the RTL's | N=32, full size, about 3 minutes
+figures: ## sign-off | compare published cycle figures with the RTL's | runs full sizes with N=32, in about 3 \
+    minutes
 	@scripts/build.sh CFG=n32 KIND=fast $(BUILD)/n32-fast/bench-figures
 	@$(BUILD)/n32-fast/bench-figures $(if $(MD),--markdown) --json $(BUILD)/figures.json --commit "$(FIGURES_COMMIT)"
 # published cycle figures beside those of the RTL

@@ -6,7 +6,7 @@ NET_ARGS ?= $(if $(filter models/digits/digits.param,$(NET)),--pow2 models/digit
   --calib models/digits/calibration.csv)
 .PHONY: network
 network: ## networks | run a network on model and RTL: digits, or NET= | NET= BIN= IMAGES="FILE ... options" \
-    [COUNT= DEVICE=model NET_ARGS="--pow2 FILE"]
+    [COUNT= NET_ARGS="--pow2 FILE"]: another network; DEVICE=model: without the RTL
 	@scripts/build.sh $(OUT)/tandem-net
 	@$(OUT)/tandem-net run --target $(DUT) --device $(or $(DEVICE),tandem) --net $(NET) --bin $(BIN) --image $(IMAGES) \
 	  --count $(or $(COUNT),10) $(if $(call given,SEED),--seed $(SEED)) $(NET_ARGS)

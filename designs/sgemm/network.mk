@@ -4,7 +4,7 @@ BIN ?= models/lenet/lenet.bin
 IMAGES ?= models/digits/heldout.csv --norm 0.0625 --order gray
 .PHONY: network
 network: ## networks | run a network on model and RTL: LeNet, or NET= | NET= BIN= IMAGES="FILE ... options" \
-    [COUNT= DEVICE=model NET_ARGS=--half]
+    [COUNT= NET_ARGS=--half]: another network; DEVICE=model: without the RTL
 	@scripts/build.sh $(OUT)/tandem-net
 	@$(OUT)/tandem-net run --target $(DUT) --device $(or $(DEVICE),tandem) --net $(NET) --bin $(BIN) --image $(IMAGES) \
 	  --count $(or $(COUNT),10) $(if $(call given,SEED),--seed $(SEED)) $(NET_ARGS)

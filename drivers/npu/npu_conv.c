@@ -113,6 +113,8 @@ static uint32_t put_post(const npu_conv_state *s, const part *t, npu_task *task)
         ctrl |= NPU_GEMM_CTRL_PSUM_ADD_MASK;
         npu_task_put(task, NPU_REG_GEMM_PSUM_ADDR, psum_addr(s, t));
         npu_task_put(task, NPU_REG_GEMM_PSUM_CSTEP, psum_step(s));
+    } else if (c->wide) {
+        npu_task_no_psum(task);
     }
     if (!t->last) {
         npu_task_put(task, NPU_REG_GEMM_ACT, NPU_FIELD(NPU_GEMM_ACT_TYPE, NPU_ACT_NONE));

@@ -72,6 +72,9 @@ static bool next_convert(npu_job *job, npu_task *task) {
                     NPU_FIELD(NPU_GEMM_CTRL_KERNEL, 1) | NPU_FIELD(NPU_GEMM_CTRL_STRIDE, 1) |
                     NPU_GEMM_CTRL_WGT_RES_MASK;
     ctrl |= put_kind(cv, task) | (wide ? NPU_GEMM_CTRL_WIDE_MASK : 0);
+    if (wide) {
+        npu_task_no_psum(task);
+    }
     ctrl |= s->c0 == 0 && s->p0 == 0 ? NPU_GEMM_CTRL_FENCE_MASK : 0; /* reads what an earlier operator wrote */
     npu_task_put(task, NPU_REG_GEMM_IFM_ADDR, address(&cv->in, s->c0, s->p0));
     npu_task_put(task, NPU_REG_GEMM_IFM_CSTEP, cv->in.step);

@@ -106,6 +106,13 @@ static inline void npu_task_put(npu_task *task, uint32_t offset, uint32_t value)
     task->count++;
 }
 
+/* For a task of INT16 that reads no partial sums: their address and step have to be multiples of 8 all the same, and a
+ * task of INT8 may have left other values in the registers. */
+static inline void npu_task_no_psum(npu_task *task) {
+    npu_task_put(task, NPU_REG_GEMM_PSUM_ADDR, 0);
+    npu_task_put(task, NPU_REG_GEMM_PSUM_CSTEP, 0);
+}
+
 /* GEMM_QUANT, where it is needed; returns bits of GEMM_CTRL. */
 static inline uint32_t npu_task_quant(npu_task *task, const npu_quant *q) {
     const uint32_t value = NPU_FIELD(NPU_GEMM_QUANT_ZIN, (uint8_t)q->in_zero) |

@@ -27,8 +27,10 @@ typedef struct calib_job {
     net_hist *hist;
     candidate best, other; /* other: --compare */
     uint32_t method;       /* of the best */
-    uint32_t labels;       /* inputs whose class is known, */
     int64_t *label;        /* [inputs]: the class, or -1 */
+    photos_objects objects;
+    net_finder finder; /* of a detection network whose objects are known */
+    net_known known;
     net_calib_score tried[NET_CALIB_METHODS];
     net_inputs inputs;
     photos_source source;
@@ -36,22 +38,21 @@ typedef struct calib_job {
 
 /* ---- report ---- */
 
-/* Inputs of known class for which a network has it first. */
-static uint32_t right(const calib_job *job, const uint32_t *top1) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; job->labels > 0 && i < job->inputs.count; i++) {
-        count += job->label[i] == (int64_t)top1[i];
+static void print_agreement(const calib_job *job, const char *what, const net_calib_score *s) {
+    const net_quant_report *r = &job->best.report;
+    printf("%s: top-1 as in FP32 for %u of %u inputs, output %.2f dB", what, s->same_top1, job->inputs.count,
+           s->output_db);
+    if (r->labels > 0) {
+        printf(", right for %u of %u", s->right, r->labels);
     }
-    return count;
-}
-
-static void print_agreement(const calib_job *job, const char *what, uint32_t same_top1, uint32_t correct,
-                            double output_db) {
-    printf("%s: top-1 as in FP32 for %u of %u inputs, output %.2f dB", what, same_top1, job->inputs.count, output_db);
-    if (job->labels > 0) {
-        printf(", right for %u of %u", correct, job->labels);
+    if (r->objects > 0) {
+        printf(", mAP at 0.5 to 0.95 %.6f", s->precision);
     }
     printf("\n");
+}
+
+static net_calib_score score_of(const net_quant_report *r) {
+    return (net_calib_score){true, r->right, r->same_top1, r->output_db, r->map[1]};
 }
 
 static void print_text(const calib_job *job) {
@@ -69,15 +70,18 @@ static void print_text(const calib_job *job) {
     }
     for (uint32_t i = 0; i < NET_CALIB_METHODS; i++) {
         if (job->tried[i].done) {
-            print_agreement(job, method_name[i], job->tried[i].same_top1, job->tried[i].right, job->tried[i].output_db);
+            print_agreement(job, method_name[i], &job->tried[i]);
         }
     }
     if (job->opt->compare != NULL) {
-        print_agreement(job, job->opt->compare, job->other.report.same_top1, right(job, job->other.report.int8),
-                        job->other.report.output_db);
+        net_calib_score other = score_of(&job->other.report);
+        print_agreement(job, job->opt->compare, &other);
     }
-    if (job->labels > 0) {
-        printf("FP32: right for %u of %u\n", right(job, r->fp32), job->labels);
+    if (r->labels > 0) {
+        printf("FP32: right for %u of %u\n", r->fp32_right, r->labels);
+    }
+    if (r->objects > 0) {
+        printf("FP32: %u objects, mAP at 0.5 %.6f, at 0.5 to 0.95 %.6f\n", r->objects, r->fp32_map[0], r->fp32_map[1]);
     }
     for (uint32_t i = 0; i < job->fp32.num_layers; i++) {
         if (net_layer_quantizable(&job->fp32.layer[i]) && !r->layer[i].quantized) {
@@ -85,8 +89,9 @@ static void print_text(const calib_job *job) {
         }
     }
     printf("taken: %s\n", method_name[job->method]);
-    if (job->opt->stays > 0 || !isnan(job->opt->reach)) {
-        print_agreement(job, "with layers in FP32", r->same_top1, right(job, r->int8), r->output_db);
+    if (job->opt->stays > 0 || !isnan(job->opt->reach) || !isnan(job->opt->task)) {
+        net_calib_score best = score_of(r);
+        print_agreement(job, "with layers in FP32", &best);
     }
 }
 
@@ -104,9 +109,13 @@ static void print_json(const calib_job *job) {
     bool first = true;
     printf("{\"method\": \"%s\", \"inputs\": %u, \"same_top1\": %u", method_name[job->method], r->inputs, r->same_top1);
     print_number("output_db", r->output_db);
-    if (job->labels > 0) {
-        printf(", \"labels\": %u, \"right\": %u, \"fp32_right\": %u", job->labels, right(job, r->int8),
-               right(job, r->fp32));
+    if (r->labels > 0) {
+        printf(", \"labels\": %u, \"right\": %u, \"fp32_right\": %u", r->labels, r->right, r->fp32_right);
+    }
+    if (r->objects > 0) {
+        printf(", \"objects\": %u, \"map_50\": %.9g, \"map_50_95\": %.9g, \"fp32_map_50\": %.9g, "
+               "\"fp32_map_50_95\": %.9g",
+               r->objects, r->map[0], r->map[1], r->fp32_map[0], r->fp32_map[1]);
     }
     if (job->opt->compare != NULL) {
         printf(", \"compared_same_top1\": %u", job->other.report.same_top1);
@@ -118,6 +127,9 @@ static void print_json(const calib_job *job) {
             printf("%s{\"method\": \"%s\", \"same_top1\": %u", first ? "" : ", ", method_name[i],
                    job->tried[i].same_top1);
             print_number("output_db", job->tried[i].output_db);
+            if (r->objects > 0) {
+                print_number("map_50_95", job->tried[i].precision);
+            }
             printf("}");
             first = false;
         }
@@ -165,9 +177,18 @@ static net_status leave_float(const calib_job *job, net_table *table, net_error 
     return NET_OK;
 }
 
+/* The network, with the limits of its detection layer. */
+static net_status load(calib_job *job, net_graph *graph, net_error *err) {
+    const photos_options *o = job->opt;
+    net_status status = photos_load(o, graph, &job->shape, err);
+    return status != NET_OK || job->objects.object == NULL || job->finder.raw
+               ? status
+               : net_boxes_limits(graph, (float)o->threshold, (float)o->overlap, err);
+}
+
 /* A second copy of the network, INT8 by the candidate's table, to be compared with the float one. */
 static net_status measure(calib_job *job, candidate *c, net_error *err) {
-    net_status status = photos_load(job->opt, &c->graph, &job->shape, err);
+    net_status status = load(job, &c->graph, err);
     status = status == NET_OK ? net_quantize_table(&c->graph, &c->table, err) : status;
     return status == NET_OK ? net_quant_compare(&job->fp32, &c->graph, &job->inputs, &c->report, err) : status;
 }
@@ -198,7 +219,7 @@ static net_status choose(calib_job *job, net_error *err) {
         status = quantise(job, (net_calib_method)i, &job->best, err);
         if (status == NET_OK) {
             const net_quant_report *r = &job->best.report;
-            job->tried[i] = (net_calib_score){true, right(job, r->int8), r->same_top1, r->output_db};
+            job->tried[i] = score_of(r);
             score[i] = job->tried[i];
             score[i].same_top1 = r->classes ? r->same_top1 : 0;
         }
@@ -226,10 +247,16 @@ static uint32_t least_exact(const calib_job *job) {
     return worst;
 }
 
-/* Layers of the best candidate become float again, one by one, until its outputs are as exact as asked for. */
+/* false where nothing is asked for. */
+static bool falls_short(const calib_job *job) {
+    const net_quant_report *r = &job->best.report;
+    return r->output_db < job->opt->reach || net_quant_task(r, false) < job->opt->task * net_quant_task(r, true);
+}
+
+/* Layers of the best candidate become float again, one by one, until its outputs are as good as asked for. */
 static net_status reach(calib_job *job, net_error *err) {
     net_status status = NET_OK;
-    while (status == NET_OK && job->best.report.output_db < job->opt->reach) {
+    while (status == NET_OK && falls_short(job)) {
         uint32_t worst = least_exact(job);
         if (worst == NET_NONE) {
             break;
@@ -250,16 +277,17 @@ static net_status read_labels(calib_job *job, net_error *err) {
         (void)snprintf(err->text, sizeof err->text, "out of memory");
         return NET_ERR_MEMORY;
     }
+    job->known.label = job->label;
     if (job->opt->labels != NULL && !photos_names_load(&n, job->opt->labels)) {
+        photos_names_free(&n);
         (void)snprintf(err->text, sizeof err->text, "%.200s: no labels", job->opt->labels);
         return NET_ERR_IO;
     }
     net_status status = NET_OK;
-    for (uint32_t i = 0; i < job->inputs.count; i++) {
+    for (uint32_t i = 0; status == NET_OK && i < job->inputs.count; i++) {
         uint32_t label = 0;
         char *end = NULL;
-        bool known = photos_source_label(&job->source, i, &label);
-        job->label[i] = known ? (int64_t)label : -1;
+        job->label[i] = photos_source_label(&job->source, i, &label) ? (int64_t)label : -1;
         if (job->opt->labels != NULL) {
             job->label[i] = i < n.count ? (int64_t)strtoul(n.line[i], &end, 10) : -1;
             if (end == NULL || end == n.line[i] || *end != '\0' || n.line[i][0] == '-' ||
@@ -268,13 +296,48 @@ static net_status read_labels(calib_job *job, net_error *err) {
                                "%.200s:%u: expected a class, 0 or more, for each of %u inputs", job->opt->labels, i + 1,
                                job->inputs.count);
                 status = NET_ERR_FORMAT;
-                break;
             }
         }
-        job->labels += job->label[i] >= 0;
     }
     photos_names_free(&n);
     return status;
+}
+
+/* Objects in the pictures of a detection network. */
+static net_status read_objects(calib_job *job, net_error *err) {
+    const photos_options *o = job->opt;
+    if (job->inputs.count != o->count) {
+        (void)snprintf(err->text, sizeof err->text, "--labels: objects are of pictures, not of lines of a .csv file");
+        return NET_ERR_ARG;
+    }
+    if (!photos_objects_load(&job->objects, o->labels, o->count, o->input)) {
+        (void)snprintf(err->text, sizeof err->text, "%.200s: no labels", o->labels);
+        return NET_ERR_FORMAT;
+    }
+    job->known = (net_known){
+        .object = job->objects.object, .objects = job->objects.count, .finder = &job->finder, .fit = job->source.fit};
+    net_status status =
+        job->finder.raw ? NET_OK : net_boxes_limits(&job->fp32, (float)o->threshold, (float)o->overlap, err);
+    return status == NET_OK ? net_finder_init(&job->finder, &job->fp32, err) : status;
+}
+
+static net_status read_known(calib_job *job, net_error *err) {
+    const photos_options *o = job->opt;
+    net_error none;
+    net_status status = photos_finder(o, &job->finder, err);
+    if (status != NET_OK) {
+        return status;
+    }
+    job->inputs.known = &job->known;
+    if (o->labels != NULL && (job->finder.raw || net_boxes_layer(&job->fp32, NULL, &none) == NET_OK)) {
+        return read_objects(job, err);
+    }
+    if (job->finder.raw || !isnan(o->threshold) || !isnan(o->overlap)) {
+        (void)snprintf(err->text, sizeof err->text,
+                       "--head, --anchors, --threshold and --overlap are for --labels of a detection network");
+        return NET_ERR_ARG;
+    }
+    return read_labels(job, err);
 }
 
 static net_status save(calib_job *job, net_error *err) {
@@ -298,16 +361,20 @@ static net_status run(calib_job *job, net_error *err) {
     if (status != NET_OK) {
         return status;
     }
-    job->inputs = (net_inputs){job->source.count, photos_input, &job->source};
+    job->inputs = (net_inputs){.count = job->source.count, .load = photos_input, .user = &job->source};
     job->hist = calloc(job->fp32.num_layers, sizeof *job->hist);
     if (job->hist == NULL) {
         (void)snprintf(err->text, sizeof err->text, "out of memory");
         return NET_ERR_MEMORY;
     }
-    status = read_labels(job, err);
+    status = read_known(job, err);
     status = status == NET_OK ? net_calib_collect(&job->fp32, &job->inputs, job->hist, err) : status;
     status = status == NET_OK ? choose(job, err) : status;
-    status = status == NET_OK && !isnan(o->reach) ? reach(job, err) : status;
+    if (status == NET_OK && !isnan(o->task) && isnan(net_quant_task(&job->best.report, true))) {
+        (void)snprintf(err->text, sizeof err->text, "--reach-task needs --labels, or .csv files");
+        status = NET_ERR_ARG;
+    }
+    status = status == NET_OK ? reach(job, err) : status;
     if (status == NET_OK && o->compare != NULL) {
         status = net_table_load(&job->other.table, o->compare, err);
         status = status == NET_OK ? measure(job, &job->other, err) : status;
@@ -335,5 +402,7 @@ int photos_calibrate(const photos_options *o) {
     photos_source_free(&job.source);
     free(job.hist);
     free(job.label);
+    photos_objects_free(&job.objects);
+    net_finder_free(&job.finder);
     return result;
 }

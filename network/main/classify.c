@@ -109,7 +109,7 @@ static int run(const photos_options *o, const net_graph *g, const net_shape *sha
             print_top(photos_engine_blob(engine, g->outputs[k]), net_shape_elements(&blob->shape), o->top, n);
         }
         if (o->time) {
-            printf("time %.3f s of CPU time\n", seconds);
+            printf("time %.6f s of CPU time\n", seconds);
         }
     }
     free(input);

@@ -7,7 +7,6 @@
 #include "netjob.h"
 #include "netopt.h"
 #include "photos.h"
-#include "precision.h"
 #include "report/report.h"
 
 static const char help_text[] = "usage: tandem-net detect PARAM BIN [options] --image FILE ...\n"
@@ -18,11 +17,8 @@ static const char help_text[] = "usage: tandem-net detect PARAM BIN [options] --
                                 "corner.\n";
 
 typedef struct detect_options {
-    photos_options base; /* net, bin, table, names, input, prep, shape, device, n, json */
-    const char *draw, *anchors, *head, *labels;
-    double threshold, overlap; /* NaN: the value of the network */
-    bool letterbox;
-    uint32_t fill; /* 0..255 */
+    photos_options base; /* all but those of classify, calibrate and widths alone */
+    const char *draw;
 } detect_options;
 
 /* ---- options ---- */
@@ -41,33 +37,14 @@ static int complete(const detect_options *d) {
 /* -1: help was printed. */
 static int parse(detect_options *d, int argc, char **argv) {
     static const char *const devices[] = {"cpu", "model", "rtl", "tandem", NULL};
-    static const char *const kinds[] = {"yolov5",     "nanodet",     "scrfd",          "retinaface",
-                                        "ultraface",  "fastestdet",  "yolo-fastestv2", "yolov8",
-                                        "yolov8-dfl", "yolov5-rows", "yolox",          NULL};
     photos_options *o = &d->base;
     const char *files[2] = {NULL, NULL};
     opt_list words = {.item = files, .most = 2}, images = {.item = o->input, .most = (size_t)argc};
     const opt_row table[] = {
         OPT(WORDS, "--image", "FILE ...", "PNG, JPEG or PNM pictures", &images),
         NETOPT_PICTURE(o->prep),
-        OPT(U32, "--letterbox", "V",
-            "keep the aspect, and give the rest of the input the colour V of 0..255 (default: stretch)", &d->fill,
-            .given = &d->letterbox, .hi = 255),
         NETOPT_SHAPE(o->shape, "shape of an input that has none in the file"),
-        OPT(REAL, "--threshold", "T", "least score, 0..1, instead of the network's", &d->threshold, .most = 1),
-        OPT(REAL, "--overlap", "T",
-            "of two boxes that overlap more than this (intersection over union) one is kept, instead of the\nnetwork's",
-            &d->overlap, .most = 1),
-        OPT(TEXT, "--anchors", "W,H,...",
-            "outputs are heads of YOLOv5 or YOLOv7 without such a layer: width and height of the anchor boxes of\n"
-            "each output in pixels of the input, / between outputs; least score 0.25, overlap 0.45 unless they\nare "
-            "given",
-            &d->anchors),
-        OPT(TEXT, "--head", "KIND",
-            "outputs are those of this kind of network, without such a layer: nanodet, scrfd, retinaface, ultraface,\n"
-            "fastestdet, yolo-fastestv2, yolov8, yolov5-rows (boxes in pixels, as exported to ONNX), yolox,\n"
-            "yolov8-dfl (ncnn's), or yolov5 with --anchors; scores as with --anchors",
-            &d->head, .words = kinds),
+        PHOTOS_BOXES(o),
         OPT(TEXT, "--table", "FILE", "calibration table: the float layers that it names run in INT8", &o->table),
         OPT(TEXT, "--device", "cpu|model|rtl|tandem", "where (default cpu)", &o->device, .words = devices),
         NETOPT_CFG(&o->n),
@@ -75,7 +52,7 @@ static int parse(detect_options *d, int argc, char **argv) {
         OPT(TEXT, "--labels", "FILE",
             "objects that are there, a line each: picture, class, x, y, width, height; mean average precision at the\n"
             "end (with a low --threshold)",
-            &d->labels),
+            &o->labels),
         OPT(TEXT, "--draw", "FILE.png", "one picture: write it with its boxes, a colour for each class", &d->draw),
         OPT(FLAG, "--json", NULL, "a JSON object a line, one for each picture", &o->json),
     };
@@ -97,13 +74,10 @@ typedef struct detect_job {
     net_graph graph;
     photos_engine engine;
     photos_names names;
-    bool raw;        /* --head or --anchors: outputs without a detection layer, */
-    net_heads heads; /* of this kind */
+    net_finder finder;
     float *input;
-    float *row;   /* raw: decoded */
-    net_box *box; /* for all rows */
-    uint32_t rows;
-    precision precision; /* --labels */
+    photos_objects objects;  /* --labels */
+    net_precision precision; /* of these */
 } detect_job;
 
 static net_status out_of_memory(net_error *err) {
@@ -116,9 +90,10 @@ static net_status prepare(detect_job *job, net_error *err) {
     net_graph *g = &job->graph;
     net_table table = {0};
     net_status status = photos_load(&d->base, g, NULL, err);
-    status = status != NET_OK ? status
-             : job->raw       ? net_heads_fit(&job->heads, g, err)
-                              : net_boxes_limits(g, (float)d->threshold, (float)d->overlap, err);
+    if (status == NET_OK && !job->finder.raw) {
+        status = net_boxes_limits(g, (float)d->base.threshold, (float)d->base.overlap, err);
+    }
+    status = status == NET_OK ? net_finder_init(&job->finder, g, err) : status;
     if (status == NET_OK && d->base.table != NULL) {
         status = net_table_load(&table, d->base.table, err);
         status = status == NET_OK ? net_quantize_table(g, &table, err) : status;
@@ -128,47 +103,19 @@ static net_status prepare(detect_job *job, net_error *err) {
     if (status != NET_OK) {
         return status;
     }
-    job->rows = job->raw ? job->heads.rows : g->blob[g->output].shape.h;
     job->input = malloc(net_shape_elements(&g->blob[g->input].shape) * sizeof *job->input + 1);
-    job->row = job->raw ? malloc(6 * (size_t)job->rows * sizeof *job->row + 1) : NULL;
-    job->box = malloc(job->rows * sizeof *job->box + 1);
-    return job->input == NULL || job->box == NULL || (job->raw && job->row == NULL) ? out_of_memory(err) : NET_OK;
+    return job->input == NULL ? out_of_memory(err) : NET_OK;
 }
 
-/* One inference; *row: job->rows rows of detections. */
-static net_status infer(detect_job *job, const float **row, net_error *err) {
-    const detect_options *d = job->opt;
+/* One inference; its boxes are in job->finder.box. */
+static net_status infer(detect_job *job, const net_fit *fit, uint32_t *count, net_error *err) {
     const net_graph *g = &job->graph;
     const float *output[NET_MAX_HEAD_OUTPUTS];
-    if (!job->raw) {
-        return photos_engine_run(&job->engine, g, job->input, row, err);
-    }
     net_status status = photos_engine_infer(&job->engine, job->input, err);
-    for (uint32_t i = 0; i < g->num_outputs; i++) {
+    for (uint32_t i = 0; status == NET_OK && i < g->num_outputs; i++) {
         output[i] = photos_engine_blob(&job->engine, g->outputs[i]);
     }
-    *row = job->row;
-    return status != NET_OK
-               ? status
-               : net_heads_decode(&job->heads, g, output, isnan(d->threshold) ? 0.25f : (float)d->threshold,
-                                  isnan(d->overlap) ? 0.45f : (float)d->overlap, job->row, err);
-}
-
-/* The picture as the network's input, and its position there. */
-static net_status make_input(detect_job *job, const net_picture *picture, net_fit *fit, net_error *err) {
-    const detect_options *d = job->opt;
-    const net_shape *shape = &job->graph.blob[job->graph.input].shape;
-    if (!d->letterbox) {
-        *fit = net_fit_stretched(picture, shape->w, shape->h);
-        return net_picture_input(picture, &d->base.prep, shape, job->input, err);
-    }
-    net_picture boxed;
-    net_status status = net_fit_letterbox(picture, shape->w, shape->h, (uint8_t)d->fill, &boxed, fit, err);
-    if (status == NET_OK) {
-        status = net_picture_input(&boxed, &d->base.prep, shape, job->input, err);
-        net_picture_free(&boxed);
-    }
-    return status;
+    return status == NET_OK ? net_finder_boxes(&job->finder, g, output, fit, count, err) : status;
 }
 
 static const char *name_of(const detect_job *job, uint32_t label) {
@@ -178,7 +125,7 @@ static const char *name_of(const detect_job *job, uint32_t label) {
 static void print_text(const detect_job *job, const char *path, uint32_t count) {
     printf("image %s\n", path);
     for (uint32_t i = 0; i < count; i++) {
-        const net_box *b = &job->box[i];
+        const net_box *b = &job->finder.box[i];
         const char *name = name_of(job, b->label);
         printf("box %u %.6f %.2f %.2f %.2f %.2f%s%s\n", b->label, (double)b->score, (double)b->x, (double)b->y,
                (double)b->w, (double)b->h, name != NULL ? " " : "", name != NULL ? name : "");
@@ -190,7 +137,7 @@ static void print_json(const detect_job *job, const char *path, const net_pictur
     rep_json(stdout, path);
     printf(", \"width\": %u, \"height\": %u, \"boxes\": [", picture->w, picture->h);
     for (uint32_t i = 0; i < count; i++) {
-        const net_box *b = &job->box[i];
+        const net_box *b = &job->finder.box[i];
         const char *name = name_of(job, b->label);
         printf("%s{\"class\": %u, \"score\": %.9g, \"x\": %.9g, \"y\": %.9g, \"w\": %.9g, \"h\": %.9g",
                i == 0 ? "" : ", ", b->label, (double)b->score, (double)b->x, (double)b->y, (double)b->w, (double)b->h);
@@ -207,7 +154,7 @@ static void print_json(const detect_job *job, const char *path, const net_pictur
 static net_status draw(const detect_job *job, net_picture *picture, uint32_t count, net_error *err) {
     uint32_t side = picture->w > picture->h ? picture->w : picture->h;
     for (uint32_t i = count; i > 0; i--) {
-        net_picture_draw_box(picture, &job->box[i - 1], 1 + side / 200);
+        net_picture_draw_box(picture, &job->finder.box[i - 1], 1 + side / 200);
     }
     return net_picture_save_png(picture, job->opt->draw, err);
 }
@@ -216,23 +163,22 @@ static net_status one_picture(detect_job *job, uint32_t number, net_error *err) 
     const char *path = job->opt->base.input[number];
     net_picture picture;
     net_fit fit;
-    const float *row = NULL;
+    uint32_t count = 0;
     net_status status = net_picture_load(&picture, path, err);
     if (status != NET_OK) {
         return status;
     }
-    status = make_input(job, &picture, &fit, err);
-    status = status == NET_OK ? infer(job, &row, err) : status;
+    status = photos_picture(&job->opt->base, &picture, &job->graph.blob[job->graph.input].shape, job->input, &fit, err);
+    status = status == NET_OK ? infer(job, &fit, &count, err) : status;
     if (status == NET_OK) {
-        uint32_t count = net_boxes_read(row, job->rows, &fit, job->box);
         if (job->opt->base.json) {
             print_json(job, path, &picture, count);
         } else {
             print_text(job, path, count);
         }
         status = job->opt->draw != NULL ? draw(job, &picture, count, err) : NET_OK;
-        if (job->opt->labels != NULL && !precision_add(&job->precision, number, job->box, count)) {
-            status = out_of_memory(err);
+        if (status == NET_OK && job->opt->base.labels != NULL) {
+            status = net_precision_add(&job->precision, number, job->finder.box, count, err);
         }
     }
     net_picture_free(&picture);
@@ -243,47 +189,46 @@ static net_status print_precision(detect_job *job, net_error *err) {
     const char *form = job->opt->base.json
                            ? "{\"objects\": %u, \"classes\": %u, \"map_50\": %.6f, \"map_50_95\": %.6f}\n"
                            : "%u objects of %u classes: mAP at 0.5 %.6f, at 0.5 to 0.95 %.6f\n";
-    precision_result r;
-    if (!precision_measure(&job->precision, &r)) {
-        return out_of_memory(err);
+    net_precision_result r;
+    net_status status = net_precision_measure(&job->precision, &r, err);
+    if (status == NET_OK) {
+        printf(form, r.objects, r.classes, r.half, r.mean);
     }
-    printf(form, r.objects, r.classes, r.half, r.mean);
-    return NET_OK;
+    return status;
 }
 
 static int detect(const detect_options *d) {
-    detect_job job = {.opt = d, .raw = d->anchors != NULL || d->head != NULL};
+    detect_job job = {.opt = d};
     net_error err = {""};
     if (d->base.names != NULL && !photos_names_load(&job.names, d->base.names)) {
         photos_names_free(&job.names);
         return 2;
     }
-    if (d->labels != NULL && !precision_load(&job.precision, d->labels, d->base.count, d->base.input)) {
+    if (d->base.labels != NULL && !photos_objects_load(&job.objects, d->base.labels, d->base.count, d->base.input)) {
         photos_names_free(&job.names);
-        precision_free(&job.precision);
+        photos_objects_free(&job.objects);
         return 2;
     }
-    net_status status = d->head != NULL      ? net_heads_named(&job.heads, d->head, d->anchors, &err)
-                        : d->anchors != NULL ? net_heads_parse(&job.heads, d->anchors, &err)
-                                             : NET_OK;
+    job.precision = (net_precision){.truth = job.objects.object, .truths = job.objects.count};
+    net_status status = photos_finder(&d->base, &job.finder, &err);
     status = status == NET_OK ? prepare(&job, &err) : status;
     for (uint32_t i = 0; status == NET_OK && i < d->base.count; i++) {
         status = one_picture(&job, i, &err);
     }
     status = status == NET_OK ? photos_engine_finish(&job.engine, &err) : status;
-    status = status == NET_OK && d->labels != NULL ? print_precision(&job, &err) : status;
-    precision_free(&job.precision);
+    status = status == NET_OK && d->base.labels != NULL ? print_precision(&job, &err) : status;
+    net_precision_free(&job.precision);
+    photos_objects_free(&job.objects);
+    net_finder_free(&job.finder);
     photos_engine_free(&job.engine);
     net_graph_free(&job.graph);
     photos_names_free(&job.names);
     free(job.input);
-    free(job.row);
-    free(job.box);
     return status == NET_OK ? 0 : photos_failed(status, &err);
 }
 
 int netjob_detect(int argc, char **argv) {
-    detect_options d = {.base = {.command = "detect", .n = NETOPT_N}, .threshold = NAN, .overlap = NAN};
+    detect_options d = {.base = {.command = "detect", .n = NETOPT_N, .threshold = NAN, .overlap = NAN}};
     d.base.input = calloc((size_t)argc, sizeof *d.base.input);
     if (d.base.input == NULL) {
         fputs("tandem-net: out of memory\n", stderr);

@@ -264,7 +264,7 @@ bool netjob_model(netjob *job) {
     if (ok && !tb_result_exit(&job->result)) {
         char where[64];
         (void)snprintf(where, sizeof where, "golden model, N = %u", job->opt->n);
-        print_accuracy("int8", job->int8_right, job->images.count, where);
+        print_accuracy(job->opt->int16 ? "int16" : "int8", job->int8_right, job->images.count, where);
         if (job->signal > 0.0 && job->noise > 0.0) {
             printf(
                 "beside fp32 %.2f dB signal to quantisation noise of the outputs, the same class in %u of %u images\n",

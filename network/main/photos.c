@@ -36,9 +36,10 @@ static int complete(const photos_options *o) {
     }
     if ((classify || widths) &&
         (o->out_param != NULL || o->out_bin != NULL || o->compare != NULL || o->json || o->optimise ||
-         o->method_name != NULL || o->labels != NULL || o->stays > 0 || !isnan(o->reach))) {
-        return netopt_usage("--method, --out-param, --out-bin, --compare, --json, --optimise, --labels, --float and "
-                            "--reach are options of calibrate",
+         o->method_name != NULL || o->labels != NULL || o->stays > 0 || !isnan(o->reach) || !isnan(o->task) ||
+         o->letterbox || !isnan(o->threshold) || !isnan(o->overlap) || o->anchors != NULL || o->head != NULL)) {
+        return netopt_usage("--method, --out-param, --out-bin, --compare, --json, --optimise, --labels, --float, "
+                            "--reach, --reach-task and those of boxes are options of calibrate",
                             "", "");
     }
     if (!widths && o->ranges > 0) {
@@ -94,19 +95,25 @@ static int parse(photos_options *o, int argc, char **argv) {
     };
     const opt_row calibrate[] = {
         OPT(TEXT, "--method", "auto|kl|minmax|mse|percentile",
-            "threshold of the activations; auto (the default): the one with the most right top-1 where classes are\n"
-            "known, then the best outputs",
+            "threshold of the activations; auto (the default): the one with the most right top-1 or the best boxes\n"
+            "where these are known, then the best outputs",
             &o->method_name, .words = methods),
         OPT(REAL, "--percent", "P", "of the values that are not zero, for percentile (default 99.99)", &o->percent,
             .least = 1e-6, .most = 100),
         OPT(TEXT, "--out-param", "FILE", "write the INT8 network,", &o->out_param),
         OPT(TEXT, "--out-bin", "FILE", "with its weights;", &o->out_bin),
         OPT(FLAG, "--optimise", NULL, "with INT8 between layers where that is the same", &o->optimise),
-        OPT(TEXT, "--labels", "FILE", "the class of each input, a line for each (.csv files have their own)",
+        OPT(TEXT, "--labels", "FILE",
+            "the class of each input, a line for each (.csv files have their own); of a network that finds boxes\n"
+            "the objects in the pictures as for detect: auto takes the best mean average precision",
             &o->labels),
+        PHOTOS_BOXES(o),
         OPT(WORDS, "--float", "LAYER ...", "these layers stay in FP32 (on the CPU)", &stay),
         OPT(REAL, "--reach", "DB", "layers stay in FP32, the least exact first, until the outputs are that exact",
             &o->reach, .most = 1000),
+        OPT(REAL, "--reach-task", "S",
+            "layers stay in FP32 until top-1 or mean average precision (--labels) are S times those of FP32", &o->task,
+            .most = 1),
         OPT(REAL, "--least", "DB", "warn when the outputs are less exact (default 10)", &o->least, .most = 1000),
         OPT(TEXT, "--compare", "FILE", "another table: its agreement with FP32, too", &o->compare),
         OPT(FLAG, "--json", NULL, "the report as JSON", &o->json),
@@ -142,7 +149,15 @@ net_status photos_load(const photos_options *o, net_graph *graph, net_shape *inp
 }
 
 int netjob_photos(int argc, char **argv) {
-    photos_options o = {.command = argv[1], .top = 5, .percent = 99.99, .n = NETOPT_N, .reach = NAN, .least = 10.0};
+    photos_options o = {.command = argv[1],
+                        .top = 5,
+                        .percent = 99.99,
+                        .n = NETOPT_N,
+                        .reach = NAN,
+                        .least = 10.0,
+                        .task = NAN,
+                        .threshold = NAN,
+                        .overlap = NAN};
     o.input = calloc((size_t)argc, sizeof *o.input);
     o.stay = calloc((size_t)argc, sizeof *o.stay);
     o.range = calloc((size_t)argc, sizeof *o.range);

@@ -2,7 +2,7 @@
 #ifndef NETJOB_PHOTOS_H
 #define NETJOB_PHOTOS_H
 
-#include "../network.h"
+#include "../precision.h"
 
 typedef struct photos_options {
     const char *command; /* classify, calibrate, widths */
@@ -10,9 +10,14 @@ typedef struct photos_options {
     const char *out_param, *out_bin, *compare, *labels;
     const char **stay; /* [stays] layers that stay float */
     uint32_t stays;
-    double reach;       /* dB that the INT8 network shall reach by leaving layers float; NaN: no search */
-    double least;       /* dB below which a warning is printed */
-    const char **range; /* [ranges] widths: files that the ranges come from; none: the inputs themselves */
+    const char *head, *anchors; /* calibrate: outputs are those of a kind of network without a detection layer */
+    double threshold, overlap;  /* of a detection network; NaN: its own */
+    bool letterbox;             /* pictures keep their aspect, */
+    uint32_t fill;              /* the rest of the input has this colour */
+    double task;                /* share of FP32's measure of the task that --reach-task asks for; NaN: no search */
+    double reach;               /* dB that the INT8 network shall reach by leaving layers float; NaN: no search */
+    double least;               /* dB below which a warning is printed */
+    const char **range;         /* [ranges] widths: files that the ranges come from; none: the inputs themselves */
     uint32_t ranges;
     uint32_t count;     /* inputs, in the order of the command line */
     const char **input; /* files; .npy: floats, all others: pictures */
@@ -25,6 +30,29 @@ typedef struct photos_options {
     double percent;
     bool scalar, time, json, optimise;
 } photos_options;
+
+/* Options of networks that find boxes. */
+extern const char *const photos_heads[]; /* words of --head */
+#define PHOTOS_BOXES(o)                                                                                                \
+    OPT(U32, "--letterbox", "V",                                                                                       \
+        "keep the aspect, and give the rest of the input the colour V of 0..255 (default: stretch)", &(o)->fill,       \
+        .given = &(o)->letterbox, .hi = 255),                                                                          \
+        OPT(REAL, "--threshold", "T", "least score, 0..1, instead of the network's", &(o)->threshold, .most = 1),      \
+        OPT(REAL, "--overlap", "T",                                                                                    \
+            "of two boxes that overlap more than this (intersection over union) one is kept, instead of the\n"         \
+            "network's",                                                                                               \
+            &(o)->overlap, .most = 1),                                                                                 \
+        OPT(TEXT, "--anchors", "W,H,...",                                                                              \
+            "outputs are heads of YOLOv5 or YOLOv7 without such a layer: width and height of the anchor boxes of\n"    \
+            "each output in pixels of the input, / between outputs; least score 0.25, overlap 0.45 unless they\n"      \
+            "are given",                                                                                               \
+            &(o)->anchors),                                                                                            \
+        OPT(TEXT, "--head", "KIND",                                                                                    \
+            "outputs are those of this kind of network, without such a layer: nanodet, scrfd, retinaface, "            \
+            "ultraface,\n"                                                                                             \
+            "fastestdet, yolo-fastestv2, yolov8, yolov5-rows (boxes in pixels, as exported to ONNX), yolox,\n"         \
+            "yolov8-dfl (ncnn's), or yolov5 with --anchors; scores as with --anchors",                                 \
+            &(o)->head, .words = photos_heads)
 
 /*
  * Class behind `last` in the order of falling values, the lower class first on a tie; last UINT32_MAX: the first one.
@@ -42,6 +70,15 @@ typedef struct photos_names {
 /* false: the line is printed. */
 bool photos_names_load(photos_names *n, const char *path);
 void photos_names_free(photos_names *n);
+/* Objects that are in pictures: --labels of a detection network. */
+typedef struct photos_objects {
+    net_object *object;
+    uint32_t count;
+} photos_objects;
+/* Objects of a file, a line each: name of the picture without its folder, class, x, y, width, height in pixels, and
+ * anything behind them. Those of other pictures than image[count] are left out. false: the reason is printed. */
+bool photos_objects_load(photos_objects *p, const char *path, uint32_t count, const char *const *image);
+void photos_objects_free(photos_objects *p);
 void photos_free(photos_options *o);
 /* Status of a failure: prints the line, returns 1 for lack of memory and for the device, 2 otherwise. */
 int photos_failed(net_status status, const net_error *err);
@@ -56,11 +93,17 @@ typedef struct photos_source {
     const net_shape *shape;
     uint32_t count;
     net_images *images; /* [opt->count]; empty but for .csv files */
+    net_fit *fit;       /* [count]: where the picture is in the input, once photos_input() made it */
 } photos_source;
 net_status photos_source_open(photos_source *source, const photos_options *o, const net_shape *shape, net_error *err);
 void photos_source_free(photos_source *source);
 /* Name of input i: file, and line of a .csv file. */
 void photos_source_name(const photos_source *source, uint32_t i, char *text, size_t size);
+/* The picture as an input, and its position there. */
+net_status photos_picture(const photos_options *o, const net_picture *picture, const net_shape *shape, float *input,
+                          net_fit *fit, net_error *err);
+/* Kind of the heads that --head and --anchors name. */
+net_status photos_finder(const photos_options *o, net_finder *finder, net_error *err);
 /* Class of input i in a .csv file; false: another file. */
 bool photos_source_label(const photos_source *source, uint32_t i, uint32_t *label);
 /* net_inputs.load: user is a photos_source. */

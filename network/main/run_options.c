@@ -8,13 +8,16 @@
 
 static const char run_help[] =
     "usage: tandem-net run --net FILE [options]\n"
-    "A network through optimiser, quantiser and runtime: which layers run on the NPU, which on the CPU and why.\n";
+    "Runs a network through optimiser, quantiser and runtime, and says which layers run on the NPU, which on the CPU,\n"
+    "and why.\n";
 static const char run_end[] = "A float network without --table is quantised by the range of each input in one FP32 run "
                               "over inputs from the seed.\n";
 
 static const char survey_help[] =
     "usage: tandem-net survey [--cfg n8] [--seed S] [--most MMAC] FILE.param[@WxHxC] ...\n"
-    "Each topology with weights from the seed through optimiser, quantiser and runtime on the golden model, as lines "
+    "Runs each topology, with weights from the seed, through optimiser, quantiser and runtime on the golden model, "
+    "and\n"
+    "prints lines "
     "of a Markdown table.\n"
     "@WxHxC: shape of inputs that have none in the file.\n";
 
@@ -92,8 +95,8 @@ int netrun_main(int argc, char **argv) {
         OPT(FLAG, "--pools-first", NULL, "pool the branches of a Concat instead of the joined map", &o.pools_first),
         OPT(FLAG, "--stalls", NULL, "on an RTL: how long the mesh worked and what units waited for, in each layer",
             &o.stalls),
-        OPT(U64, "--seed", "S", "weights, input, bus timing of the RTL", &o.seed),
-        OPT(TEXT, "--bus", "PROFILE", "bus timing of the RTL", &o.bus),
+        OPT(U64, "--seed", "S", "seed of weights, input and bus timing of the RTL", &o.seed),
+        OPT(TEXT, "--bus", "PROFILE", "profile of the bus timing of the RTL", &o.bus),
         OPT(TEXT, "--only", "K[-L]", "these layers alone, on the golden model's results of the layers before them",
             &o.only),
         OPT(FLAG, "--each", NULL, "the same for every layer of the NPU, one at a time", &o.each),
@@ -135,7 +138,7 @@ int netsurvey_main(int argc, char **argv) {
     const char **file = calloc((size_t)argc, sizeof *file);
     opt_list words = {.item = file, .most = (size_t)argc};
     const opt_row table[] = {
-        OPT(U64, "--seed", "S", "of the weights", &o.seed),
+        OPT(U64, "--seed", "S", "seed of the weights", &o.seed),
         NETOPT_CFG(&o.n),
         OPT(U64, "--most", "MMAC", "networks of more million multiply-accumulates stop after quantising", &most),
     };

@@ -10,11 +10,11 @@
 #include "schedule.h"
 #include "report/report.h"
 
-static const char help[] =
-    "usage: tandem-net schedule [options] FILE.param[@WxHxC] ...\n"
-    "The splits of all convolutions by search over predicted cycles (document 002, section 3.3) beside those of the "
-    "driver's rule, as a\nMarkdown table; weights from the seed.\n"
-    "@WxHxC: shape of inputs that have none in the file.\n";
+static const char help[] = "usage: tandem-net schedule [options] FILE.param[@WxHxC] ...\n"
+                           "Compares the splits of all convolutions by search over predicted cycles (document 002, "
+                           "section 3.3) with those of the "
+                           "driver's rule, as a\nMarkdown table; weights from the seed.\n"
+                           "@WxHxC: shape of inputs that have none in the file.\n";
 
 /* Distinct layers of a network. */
 typedef struct row {
@@ -212,7 +212,7 @@ int netschedule_main(int argc, char **argv) {
         OPT(FLAG, "--layers", NULL, "a line for each distinct layer", &o.layers),
         OPT(FLAG, "--all", NULL, "measure all layers", &o.all),
         OPT(U64, "--most", "CYCLES", "layers of more predicted cycles are not measured", &o.most),
-        OPT(U64, "--seed", "S", "weights, data", &o.seed),
+        OPT(U64, "--seed", "S", "seed of weights and data", &o.seed),
     };
     const opt_group group = OPT_GROUP(NULL, rows);
     const netopt_line line = {

@@ -1,4 +1,5 @@
 /* source.c - the inputs of tandem-net classify and tandem-net calibrate. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,11 @@ net_status photos_source_open(photos_source *source, const photos_options *o, co
         }
         source->count += more;
     }
+    source->fit = calloc((size_t)source->count + 1, sizeof *source->fit);
+    if (source->fit == NULL) {
+        (void)snprintf(err->text, sizeof err->text, "out of memory");
+        return NET_ERR_MEMORY;
+    }
     return NET_OK;
 }
 
@@ -36,6 +42,7 @@ void photos_source_free(photos_source *source) {
         net_images_free(&source->images[i]);
     }
     free(source->images);
+    free(source->fit);
 }
 
 /* The file of input *i; *i becomes the line in it. */
@@ -69,9 +76,37 @@ void photos_source_name(const photos_source *source, uint32_t i, char *text, siz
     }
 }
 
+net_status photos_picture(const photos_options *o, const net_picture *picture, const net_shape *shape, float *input,
+                          net_fit *fit, net_error *err) {
+    if (!o->letterbox) {
+        *fit = net_fit_stretched(picture, shape->w, shape->h);
+        return net_picture_input(picture, &o->prep, shape, input, err);
+    }
+    net_picture boxed;
+    net_status status = net_fit_letterbox(picture, shape->w, shape->h, (uint8_t)o->fill, &boxed, fit, err);
+    if (status == NET_OK) {
+        status = net_picture_input(&boxed, &o->prep, shape, input, err);
+        net_picture_free(&boxed);
+    }
+    return status;
+}
+
+const char *const photos_heads[] = {"yolov5",         "nanodet", "scrfd",      "retinaface",  "ultraface", "fastestdet",
+                                    "yolo-fastestv2", "yolov8",  "yolov8-dfl", "yolov5-rows", "yolox",     NULL};
+
+net_status photos_finder(const photos_options *o, net_finder *finder, net_error *err) {
+    *finder = (net_finder){.raw = o->head != NULL || o->anchors != NULL,
+                           .least = isnan(o->threshold) ? 0.25f : (float)o->threshold,
+                           .overlap = isnan(o->overlap) ? 0.45f : (float)o->overlap};
+    return o->head != NULL      ? net_heads_named(&finder->heads, o->head, o->anchors, err)
+           : o->anchors != NULL ? net_heads_parse(&finder->heads, o->anchors, err)
+                                : NET_OK;
+}
+
 net_status photos_input(void *user, uint32_t i, float *input, net_error *err) {
     const photos_source *source = user;
     const net_picture_prep *prep = &source->opt->prep;
+    net_fit *fit = &source->fit[i];
     uint32_t file = file_of(source, &i);
     const char *path = source->opt->input[file];
     const net_images *images = &source->images[file];
@@ -84,13 +119,19 @@ net_status photos_input(void *user, uint32_t i, float *input, net_error *err) {
         }
         return NET_OK;
     }
-    if (ends_with(path, ".npy")) {
+    if (ends_with(path, ".npy")) { /* pixels of the input itself */
+        *fit = (net_fit){.w = source->shape->w,
+                         .h = source->shape->h,
+                         .in_w = source->shape->w,
+                         .in_h = source->shape->h,
+                         .scale_x = 1.0f,
+                         .scale_y = 1.0f};
         return net_npy_load(path, source->shape, input, err);
     }
     net_picture picture;
     net_status status = net_picture_load(&picture, path, err);
     if (status == NET_OK) {
-        status = net_picture_input(&picture, prep, source->shape, input, err);
+        status = photos_picture(source->opt, &picture, source->shape, input, fit, err);
         net_picture_free(&picture);
     }
     return status;

@@ -95,7 +95,7 @@ static uint32_t inputs(const job *j) {
 }
 
 static net_status scales(job *j, net_error *err) {
-    const net_inputs calib = {j->calib.count, photos_input, &j->calib};
+    const net_inputs calib = {.count = j->calib.count, .load = photos_input, .user = &j->calib};
     net_status status = net_scales_new(&j->scales, j->t, &calib, err);
     return status == NET_OK ? net_scales_set(&j->scales, j->t, j->target->fits, j->engine, err) : status;
 }
@@ -255,7 +255,7 @@ static net_status run_all(job *j, net_error *err) {
 
 /* Accuracy of the calibration inputs, and lower caps where it is low. */
 static net_status search(job *j, net_error *err) {
-    const net_inputs in = {inputs(j), photos_input, &j->source};
+    const net_inputs in = {.count = inputs(j), .load = photos_input, .user = &j->source};
     net_pow2_result result = {0};
     net_scale_run run = {
         .scales = &j->scales, .t = j->t, .inputs = &in, .label = labels(j), .fits = j->target->fits, .ctx = j->engine};
@@ -362,8 +362,8 @@ static int parse(options *o, int argc, char **argv) {
         OPT(FLAG, "--search", NULL, "sac: lower caps of layers until the accuracy is within one point of FP32",
             &o->search),
         OPT(TEXT, "--only", "K[-L]", "these layers alone on the engine, all others in FP32", &o->only),
-        OPT(U64, "--seed", "S", "bus timing of the RTL:", &o->seed),
-        OPT(TEXT, "--bus", "PROFILE", "seed and profile", &o->bus),
+        OPT(U64, "--seed", "S", "seed of the bus timing of the RTL", &o->seed),
+        OPT(TEXT, "--bus", "PROFILE", "profile of the bus timing of the RTL", &o->bus),
         OPT(TEXT, "--wave", "FILE", "FST waves of the RTL (builds with tracing)", &o->wave),
         OPT(FLAG, "--quiet", NULL, "without the table of layers", &o->quiet),
     };

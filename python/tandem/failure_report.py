@@ -19,7 +19,7 @@ PAGE = """<!doctype html>
 <style>body{font:15px/1.5 sans-serif;margin:2em auto;max-width:70em;padding:0 1em;color-scheme:light dark}
 pre{overflow-x:auto;padding:.7em;border:1px solid gray}td{padding:0 1em 0 0;vertical-align:top}img{max-width:100%%}
 </style></head>
-<body><h1>%(title)s</h1><p>%(message)s</p><table>%(rows)s</table><h2>Again</h2><pre>%(again)s</pre>%(picture)s
+<body><h1>%(title)s</h1><p>%(message)s</p><table>%(rows)s</table><h2>Repeat it</h2><pre>%(again)s</pre>%(picture)s
 <h2>What the device says</h2><pre>%(text)s</pre><h2>Where in the testcase</h2><pre>%(trace)s</pre></body></html>
 """
 

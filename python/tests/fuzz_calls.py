@@ -10,7 +10,7 @@ from tandem import _core, model
 
 EXPECTED = (TypeError, ValueError, IndexError, MemoryError, tandem.Error)
 OPERATORS = ["conv2d", "depthwise", "linear", "convert", "pool", "alu",
-             "act", "dot", "global_average", "upsample2x", "copy"]
+             "act", "dot", "softmax", "layer_norm", "rms_norm", "global_average", "upsample2x", "copy"]
 ACCESSES = ["alloc", "write", "read", "read_into", "read_register", "write_register",
             "wave", "inject_flip", "inject_error", "inject_hang"]
 KEYWORDS = ["out", "in_scale", "w_scale", "bias", "stride", "dilation", "padding", "groups",
@@ -122,7 +122,9 @@ def good_start(rng, name):
     starts = {
         "conv2d": [x, np.ones((2, x.shape[0], 3, 3), np.int8)], "depthwise": [x, np.ones((x.shape[0], 3, 3), np.int8)],
         "linear": [x.ravel(), np.ones((3, x.size), np.int8)], "convert": [x, 2.0], "pool": [x, 2], "alu": ["add", x],
-        "act": [x, "relu"], "dot": [x.ravel(), x.ravel()], "global_average": [x], "upsample2x": [x], "copy": [x],
+        "act": [x, "relu"], "dot": [x.ravel(), x.ravel()],
+        "softmax": [x], "layer_norm": [x], "rms_norm": [x], "function": [x, "exp"],
+        "global_average": [x], "upsample2x": [x], "copy": [x],
         "mesh_block": [np.ones((2 * n, n), np.int8), np.ones((n, n), np.int8)],
         "mesh_diagonal": [np.ones((2 * n, n), np.int8)], "post": [np.ones((3, 4), np.int32)],
         "alu_element": ["add", np.ones(5, np.float32)], "acc": [np.ones(4, np.int32), np.ones(4, np.int32)],

@@ -49,6 +49,7 @@ def bare_model():
     v = array.array("f", [0.5, -1.0, 3.0])
     model.fp_mul(v, v, out=v)
     model.activate(v, "leaky", (0.1,), out=v)
+    model.function(v, "exp", out=v)
     model.gemm_decode(4, array.array("I", bytes(512)))
     model.pool_decode(4, array.array("I", bytes(512)))
 
@@ -108,10 +109,15 @@ def operators(kind="model"):
         dev.alu("muladd", X, X, 2.0)
         dev.act(X, "tanh")
         dev.global_average(X)
+        dev.alu("copy", X, func="exp")
+        dev.softmax(X, 1)
+        dev.layer_norm(X, np.ones(8, F), np.ones(8, F))
+        dev.rms_norm(X, np.ones(8, F))
         dev.copy(dev.upsample2x(dev.convert(X, 2.0)))
         dev.read(dev.alloc(64), (2, 4), "float32")
         refused(lambda: dev.conv2d(X, W, groups=3), lambda: dev.conv2d(W, X),
-                lambda: dev.pool(X, 200), lambda: dev.alu("dot", X), lambda: dev.alu("muladd", X, X, X))
+                lambda: dev.pool(X, 200), lambda: dev.alu("dot", X), lambda: dev.alu("muladd", X, X, X),
+                lambda: dev.softmax(X, 3), lambda: dev.layer_norm(X, X), lambda: dev.layer_norm(X, None, X[0, 0]))
 
 
 def units():
@@ -129,7 +135,9 @@ def networks():
                          os.path.join(ROOT, "models/digits/digits.bin"))
     x = np.zeros((2, 64), F)
     net.reference(x, batch=True)
-    net.calibrate(x)
+    net.calibrate(x, labels=[1, 2])
+    refused(lambda: net.calibrate(x, labels=[1]), lambda: net.calibrate(x, objects=np.ones((1, 6), F)),
+            lambda: net.calibrate(x, objects=np.ones((1, 6), F), head="yolox"), lambda: net.calibrate(x, head="x"))
     net.quantise()
     net.optimise()
     with tandem.Device("model", 4) as dev:

@@ -1,6 +1,7 @@
 """tandem.Device: operators against NumPy, memory, registers, failures, threads."""
 
 import gc
+import math
 import os
 import subprocess
 import sys
@@ -128,6 +129,79 @@ def test_alu(dev):
     assert reference.same(dev.act(a, "relu"), np.where(a > 0, a, F(0)))
     with pytest.raises(ValueError, match="one tensor besides a"):
         dev.alu("muladd", a, b, b)
+
+
+def ulps(got, exact):
+    """Distance in units in the last place of FP32 (subnormals: the step of the smallest ones)."""
+    step = np.exp2(np.maximum(np.floor(np.log2(np.abs(exact))), -126) - 23)
+    return np.abs(got.astype(np.float64) - exact) / step
+
+
+def test_functions(dev):
+    rng = np.random.default_rng(5)
+    a = rng.uniform(-80, 80, (3, 8, 9)).astype(F)
+    positive = np.exp2(rng.uniform(-100, 100, (3, 8, 9))).astype(F)
+    a64, p64 = a.astype(np.float64), positive.astype(np.float64)
+    for x, func, exact in ((a, "exp", np.exp(a64)), (positive, "recip", 1 / p64), (-positive, "recip", -1 / p64),
+                           (positive, "rsqrt", 1 / np.sqrt(p64))):
+        got = dev.alu("copy", x, func=func)
+        assert got.dtype == F and ulps(got, exact).max() <= 0.75
+        assert reference.same(tandem.model.function(x, func), got)
+    assert reference.same(dev.alu("sub", a, 3.0, func="exp"), tandem.model.function(a - F(3), "exp"))
+    assert tandem.model.FUNCTIONS == ("none", "exp", "recip", "rsqrt")
+    for act, exact in (("gelu", [0.5 * v * (1 + math.erf(v / math.sqrt(2))) for v in a64.flat]),
+                       ("gelu_tanh", 0.5 * a64 * (1 + np.tanh(math.sqrt(2 / math.pi) * (a64 + 0.044715 * a64**3))))):
+        assert np.max(np.abs(dev.act(a, act).ravel() - np.ravel(exact)) / np.maximum(1, np.abs(a64.ravel()))) < 7e-5
+    special = np.array([np.nan, np.inf, -np.inf, 0, -0.0], F)
+    assert reference.same(dev.alu("copy", special, func="exp"), np.array([np.nan, np.inf, 0, 1, 1], F))
+    assert reference.same(dev.alu("copy", special, func="recip"), np.array([np.nan, 0, -0.0, np.inf, -np.inf], F))
+    with pytest.raises(ValueError, match="func: expected without an activation"):
+        dev.alu("copy", a, act="relu", func="exp")
+    with pytest.raises(ValueError, match="func"):
+        dev.alu("copy", a, func="log")
+
+
+@pytest.mark.parametrize("shape, axis", [((7,), -1), ((5, 197), -1), ((5, 197), 0), ((2, 768), 1),
+                                         ((3, 4, 6), 0), ((3, 4, 6), 1), ((3, 4, 6), 2), ((2, 3, 2, 5), -1),
+                                         ((2, 3, 4, 5), 1), ((6, 1), 0)])
+def test_softmax(dev, shape, axis):
+    """Within (n / 32 + 12 + the row's range) * 2^-24 of each value: see the steps in docs/npu/driver.md, Rows."""
+    x = (np.random.default_rng(6).standard_normal(shape) * 4).astype(F)
+    x64 = x.astype(np.float64)
+    far = x64.max(axis=axis, keepdims=True) - x64
+    exact = np.exp(-far) / np.exp(-far).sum(axis=axis, keepdims=True)
+    across = axis != -1 and np.prod(shape[axis + 1:]) > 1
+    terms = x.shape[axis] / (1 if across else 32)  # down columns one is added after the other
+    got = dev.softmax(x, axis)
+    assert got.dtype == F and got.shape == x.shape
+    assert np.all(np.abs(got - exact) <= exact * (terms + 12 + far.max()) * 2.0**-24)
+
+
+@pytest.mark.parametrize("shape", [(9,), (5, 197), (3, 4, 6), (2, 768)])
+def test_norms(dev, shape):
+    """Within 4e-7 of the largest result, and RMS norm relative to each value."""
+    rng = np.random.default_rng(7)
+    x = (rng.standard_normal(shape) * 3 + 1).astype(F)
+    gamma, beta = rng.standard_normal((2, shape[-1])).astype(F)
+    x64 = x.astype(np.float64)
+    centred = x64 - x64.mean(axis=-1, keepdims=True)
+    for eps in (1e-5, 0.5):
+        layer = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + F(eps))
+        rms = x64 / np.sqrt((x64**2).mean(axis=-1, keepdims=True) + F(eps))
+        for got, exact in ((dev.layer_norm(x, eps=eps), layer), (dev.layer_norm(x, gamma, eps=eps), layer * gamma),
+                           (dev.layer_norm(x, gamma, beta, eps=eps), layer * gamma + beta)):
+            assert got.dtype == F and got.shape == shape
+            assert np.max(np.abs(got - exact)) <= 4e-7 * np.max(np.abs(exact))
+        for got, exact in ((dev.rms_norm(x, eps=eps), rms), (dev.rms_norm(x, gamma, eps=eps), rms * gamma)):
+            assert np.all(np.abs(got - exact) <= 4e-7 * np.abs(exact))
+    assert reference.same(dev.layer_norm(x), dev.layer_norm(x, eps=1e-5))
+    for call in (lambda: dev.layer_norm(x, beta=beta), lambda: dev.layer_norm(x, gamma[1:]), lambda: dev.softmax(x, 4),
+                 lambda: dev.rms_norm(np.zeros((3, 0), F)), lambda: dev.softmax(np.zeros((65536, 2), F)),
+                 lambda: dev.layer_norm(np.float32(1)), lambda: dev.softmax(np.array(1, F))):
+        with pytest.raises(ValueError):
+            call()
+    with pytest.raises(TypeError):
+        dev.softmax(x64)
 
 
 def test_split_changes_nothing(dev):

@@ -1,7 +1,10 @@
 """tandem.Network: the digits network of models/, calibrated, quantised and run; every blob; errors."""
 
+import json
 import os
+import subprocess
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -81,6 +84,79 @@ def test_table_as_text(digits, tmp_path):
         net.quantise("no table\nat all\n")
 
 
+def test_calibration_is_measured(digits, root, tmp_path):
+    """A warning below `least` as from the program, whose defaults, methods and numbers are the same."""
+    x, label = images(digits[2], 60)
+    net = tandem.Network(*digits[:2])
+    assert net.calibration is None
+    with pytest.warns(RuntimeWarning, match=r"INT8 network have \d+\.\d\d dB, less than 90\.00 \(least\)") as seen:
+        net.calibrate(x, "minmax", least=90)
+    assert len(seen) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        net.calibrate(x, "minmax")
+        plain = net.calibration
+        with pytest.raises(RuntimeWarning):
+            net.calibrate(x, "percentile", percent=1)  # below 10 dB
+        text = net.calibrate(x, labels=label)
+    assert set(plain) == {"method", "output_db", "inputs"} and plain["method"] == "minmax" and plain["inputs"] == 60
+    lines = open(digits[2], encoding="ascii").read().splitlines()[:60]
+    (tmp_path / "i.csv").write_text("\n".join(lines) + "\n")
+    program = os.path.join(root, os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host")),
+                           "tandem-net-model")
+    if not os.access(program, os.X_OK):
+        pytest.skip("not run: tandem-net-model is not built")
+    done = subprocess.run([program, "calibrate", "--net", digits[0], "--bin", digits[1], "--norm", "0.0625", "--image",
+                           tmp_path / "i.csv", "--table", tmp_path / "t.table", "--json"], stdout=subprocess.PIPE,
+                          check=True, timeout=100)
+    report = json.loads(done.stdout)
+    assert {k: report[k] for k in ("method", "inputs", "labels", "right")} == {
+        k: net.calibration[k] for k in ("method", "inputs", "labels", "right")}
+    assert abs(report["output_db"] - net.calibration["output_db"]) < 1e-6 and report["labels"] == 60
+    assert (tmp_path / "t.table").read_text() == text
+
+
+def test_objects(root):
+    """Boxes of models/detector: objects where a method's network finds them make auto take that method."""
+    folder = os.path.join(root, "models", "detector")
+    files = [os.path.join(folder, "detector." + end) for end in ("param", "bin")]
+    rng = np.random.default_rng(1)
+    x = np.zeros((6, 96, 96), F)
+    for k in range(6):
+        for _ in range(3):
+            y, z, side = *rng.integers(0, 60, 2), rng.integers(12, 34)
+            x[k, y:y + side, z:z + side] = rng.uniform(-1, 1)
+    net = tandem.Network(*files)
+    assert net.inputs[0][1] == (1, 96, 96)
+    out = net.outputs[0][0]
+    rows = net.reference(x, batch=True)[out]
+    found = [[k, r[0], r[2] * 96, r[3] * 96, (r[4] - r[2]) * 96, (r[5] - r[3]) * 96]
+             for k in range(6) for r in rows[k].reshape(-1, 6) if r[0] >= 1]
+    objects = np.array(found, F)
+    assert len(objects) > 3
+    tables = {}
+    for method in ("kl", "minmax", "mse", "percentile"):
+        tables[method] = (net.calibrate(x, method, objects=objects, least=-100), net.calibration)
+        assert tables[method][1]["objects"] == len(objects) and tables[method][1]["method"] == method
+    text = net.calibrate(x, objects=objects, least=-100)
+    best = max(t[1]["map_50_95"] for t in tables.values())
+    assert net.calibration["map_50_95"] >= best - 0.005 and text == tables[net.calibration["method"]][0] and best > 0.5
+    aside = objects + np.array([0, 0, 30, 30, 0, 0], F)
+    net.calibrate(x, "minmax", objects=aside, least=-100)
+    assert net.calibration["map_50_95"] < 0.3
+    for kw, error in (({"objects": objects[:, :5].copy()}, ValueError), ({"objects": objects * -1}, ValueError),
+                      ({"labels": [1, 2]}, ValueError), ({"labels": ["a"] * 6}, TypeError), ({"labels": 3}, TypeError),
+                      ({"head": "yolox"}, ValueError), ({"threshold": 0.5}, ValueError),
+                      ({"objects": objects, "head": "no head"}, ValueError),
+                      ({"objects": objects, "anchors": "1,2", "threshold": 7}, ValueError),
+                      ({"objects": objects, "head": "yolox"}, tandem.Error), ({"least": "x"}, TypeError)):
+        with pytest.raises(error):
+            net.calibrate(x, "minmax", **kw)
+    classifier = tandem.Network(*(os.path.join(root, "models", "digits", "digits." + e) for e in ("param", "bin")))
+    with pytest.raises(tandem.Error):
+        classifier.calibrate(np.zeros((6, 64), F), objects=objects)
+
+
 
 def test_table_of_a_file(digits, tmp_path):
     net = tandem.Network(*digits[:2])
@@ -101,6 +177,20 @@ def test_drawn_weights(root):
     with tandem.Device("model", 8) as dev:
         out = net.run(dev, x)
     assert set(out) == {n for n, _ in net.outputs} and all(np.isfinite(v).all() for v in out.values())
+
+
+def test_noop_of_several_inputs(tmp_path):
+    """It gives the first one, also where every blob is kept: public files end in such a layer."""
+    (tmp_path / "n.param").write_text(
+        "7767517\n6 7\nInput in 0 1 in 0=5 1=3 2=2\nSplit s 1 2 in a b\nReLU r 1 1 a ra\nAbsVal v 1 1 b vb\n"
+        "Noop n 2 1 ra vb out\nReLU last 1 1 out end\n")
+    net = tandem.Network(tmp_path / "n.param", seed=1)
+    x = np.linspace(-1, 1, 30, dtype=np.float32).reshape(2, 3, 5)
+    with tandem.Device("model", 4) as dev:
+        kept, plain = net.run(dev, x, tensors=True), net.run(dev, x)
+    for name in ("ra", "out", "end"):
+        np.testing.assert_array_equal(kept[name].ravel(), np.maximum(x, 0).ravel())
+    np.testing.assert_array_equal(plain["end"].ravel(), np.maximum(x, 0).ravel())
 
 
 def test_divergence(digits):

@@ -59,9 +59,6 @@ static tb_kv_entry *find(const tb_kv *kv, const char *key, size_t len) {
 }
 
 static int add(tb_kv *kv, const char *key, size_t key_len, const char *value, size_t value_len, unsigned line) {
-    if (kv->count >= TB_KV_MAX_ENTRIES) {
-        return -1;
-    }
     if (!rep_more(&kv->entry, kv->count, sizeof *kv->entry)) {
         return -1;
     }
@@ -107,8 +104,11 @@ static int parse_line(tb_kv *kv, const char *p, size_t len, unsigned line, char 
     if (old != NULL) {
         return opt_fail(err, err_size, "%s:%u: key %s is already in line %u", kv->name, line, old->key, old->line);
     }
+    if (kv->count >= TB_KV_MAX_ENTRIES) {
+        return opt_fail(err, err_size, "%s:%u: more than %u keys", kv->name, line, TB_KV_MAX_ENTRIES);
+    }
     if (add(kv, p, key_len, value, value_len, line) != 0) {
-        return opt_fail(err, err_size, "%s:%u: more than %u keys, or out of memory", kv->name, line, TB_KV_MAX_ENTRIES);
+        return opt_fail(err, err_size, "%s:%u: out of memory", kv->name, line);
     }
     return 0;
 }

@@ -69,7 +69,9 @@ static int model_open(npu_dev *dev, char *err, size_t err_size) {
     const cm_mem mem = {.ctx = dev, .read = model_read, .write = model_write};
     dev->model = cm_device_new(dev->cfg.n, &mem);
     if (dev->model == NULL) {
-        return opt_fail(err, err_size, "mesh size %u: expected 4, 8, 16 or 32 (or out of memory)", dev->cfg.n);
+        const bool known = dev->cfg.n == 4 || dev->cfg.n == 8 || dev->cfg.n == 16 || dev->cfg.n == 32;
+        return known ? opt_fail(err, err_size, "golden model: out of memory")
+                     : opt_fail(err, err_size, "mesh size %u: expected 4, 8, 16 or 32", dev->cfg.n);
     }
     if (!dev->has_rtl && dev->cfg.int16) {
         cm_device_set_int16(dev->model, true);

@@ -34,7 +34,7 @@ static int take_severity(void *to, const char *text, char *err, size_t err_size)
     const tb_axi_rule rule = tb_axi_rule_find(name);
     const tb_axi_severity severity = tb_axi_severity_find(equal + 1);
     if (rule == TB_AXI_RULES) {
-        return opt_fail(err, err_size, "no rule %s (docs/axi-rules.md has all of them)", name);
+        return opt_fail(err, err_size, "unknown rule %s (docs/axi-rules.md lists all rules)", name);
     }
     if (severity == TB_AXI_SEV_DEFAULT) {
         return opt_fail(err, err_size, "%s: expected off, note, warning or error, got %.60s", name, equal + 1);
@@ -67,7 +67,7 @@ static int take_project(void *to, const char *text, char *err, size_t err_size) 
     const size_t len = strcspn(text, "=");
     const char *number = text[len] == '=' ? text + len + 1 : NULL;
     if (o->projects == AXI_CHECK_PROJECT) {
-        return opt_fail(err, err_size, "at most %u rules", AXI_CHECK_PROJECT);
+        return opt_fail(err, err_size, "given more than %u times", AXI_CHECK_PROJECT);
     }
     char *name = o->project[o->projects].name;
     uint64_t *value = &o->project[o->projects].value;
@@ -78,7 +78,7 @@ static int take_project(void *to, const char *text, char *err, size_t err_size) 
     const tb_axi_project_kind kind = tb_axi_project_kind_of(name);
     if (kind == TB_AXI_PROJECT_UNKNOWN) {
         tb_axi_project_names(names, sizeof names);
-        return opt_fail(err, err_size, "no rule %.60s, expected one of %s, range=BASE:BYTES", text, names);
+        return opt_fail(err, err_size, "unknown rule %.60s, expected one of %s, range=BASE:BYTES", text, names);
     }
     if ((kind == TB_AXI_PROJECT_NUMBER) != (number != NULL) ||
         (number != NULL && !opt_number(number, 0, UINT64_MAX, value)) || !tb_axi_project_set(&scratch, name, *value)) {
@@ -96,6 +96,28 @@ static int take_file(void *ctx, const char *word, char *err, size_t err_size) {
     }
     o->file = word;
     return 0;
+}
+
+/* Options that exclude each other, or a missing file: the exit status; else 0. */
+static int contradiction(const axi_check_options *o) {
+    if (o->have_to && o->to < o->from) {
+        return opt_bad(o->prog, "--to %" PRIu64 ": expected a cycle that is not before --from", o->to);
+    }
+    if (o->running && o->at_rest) {
+        return opt_bad(o->prog, "--at-rest: contradicts --running");
+    }
+    if (o->all && (o->prefix != NULL || o->list)) {
+        return opt_bad(o->prog, "--all: contradicts %s", o->list ? "--list" : "--prefix");
+    }
+    return o->file != NULL ? 0 : opt_bad(o->prog, "axi-check: expected a waveform file");
+}
+
+static void print_help(const axi_check_options *o, const opt_line *line) {
+    printf("usage: %s %s", o->prog, head_text);
+    opt_help(stdout, line);
+    fputs("\nExit status: 0 no violation (also where there was no transaction, which is said), 1 violations,\n"
+          "2 bad input, 3 refused by the machine.\n",
+          stdout);
 }
 
 /* 0, or the exit status; -1: the help was requested, and printed. */
@@ -148,26 +170,13 @@ static int parse(axi_check_options *o, const tb_prog *prog, int argc, char **arg
         return opt_bad(o->prog, "%s", err);
     }
     if (line.help) {
-        printf("usage: %s %s", o->prog, head_text);
-        opt_help(stdout, &line);
-        fputs("\nExit status: 0 no violation (also where there was no transaction, which is said), 1 violations,\n"
-              "2 bad input, 3 refused by the machine.\n",
-              stdout);
+        print_help(o, &line);
         return -1;
     }
     o->side = side == 0 ? TB_AXI_SIDE_MASTER : side == 1 ? TB_AXI_SIDE_SLAVE : o->side;
     o->protocol = (tb_axi_wave_protocol)protocol;
     o->project_rules = project_rules ? prog->axi_rules : NULL;
-    if (o->have_to && o->to < o->from) {
-        return opt_bad(o->prog, "--to %" PRIu64 ": expected a cycle that is not before --from", o->to);
-    }
-    if (o->running && o->at_rest) {
-        return opt_bad(o->prog, "--at-rest: contradicts --running");
-    }
-    if (o->all && (o->prefix != NULL || o->list)) {
-        return opt_bad(o->prog, "--all: contradicts %s", o->list ? "--list" : "--prefix");
-    }
-    return o->file != NULL ? 0 : opt_bad(o->prog, "axi-check: expected a waveform file");
+    return contradiction(o);
 }
 
 int tb_prog_axi_check(const tb_prog *prog, int argc, char **argv) {

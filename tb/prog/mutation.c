@@ -36,7 +36,7 @@ typedef struct verdict {
     pid_t pid;       /* of its child, 0: it has ended */
     uint64_t at;     /* clock cycles of the run before it differed */
     uint64_t cycles; /* from there to the end */
-    uint64_t cases;  /* that had passed before it differed */
+    uint64_t cases;  /* that had passed before the one that fails; without a failure: in which it differed */
     uint64_t hash;   /* trace hash of the run, if it survived */
     char signature[128], message[256];
 } verdict;
@@ -58,6 +58,9 @@ static struct {
 __attribute__((noreturn)) static void leave(end how, const char *signature, const char *message) {
     verdict *v = &mut.verdict[mut.child];
     v->cycles = tb_mut_time.edges - v->at;
+    if (how == DETECTED) {
+        v->cases = mut.cases;
+    }
     snprintf(v->signature, sizeof v->signature, "%s", signature);
     snprintf(v->message, sizeof v->message, "%s", message);
     v->end = (uint32_t)how;
@@ -207,7 +210,9 @@ int tb_mutation_begin(const tb_shim *shim, const tb_mutation_options *o, char *e
 }
 
 void tb_mutation_case(const tb_result *result) {
-    mut.cases++;
+    if (result->outcome == TB_PASS) {
+        mut.cases++;
+    }
     if (mut.child == 0 || result->outcome == TB_PASS) {
         return;
     }
@@ -253,7 +258,7 @@ int tb_mutation_end(const tb_result *result, int rc, char *err, size_t err_size)
         reap();
     }
     if (rc == 0 && mut.refused) {
-        rc = opt_fail(err, err_size, "the machine refused a process");
+        rc = opt_fail(err, err_size, "--mutants: the machine refused to start a process for a mutant");
     }
     if (rc == 0 && result->outcome == TB_PASS && rep_write(mut.o->verdicts, write_verdicts, result) != 0) {
         rc = opt_fail(err, err_size, "--verdicts: %s: cannot be written", mut.o->verdicts);

@@ -13,8 +13,9 @@ typedef struct tb_mutation_options {
     const char *list; /* file with the numbers of the mutants to watch, or NULL */
     /* With list: file to write. First "#", seconds of a processor of the run without a mutant and of all mutants, clock
      * cycles of the former; then a line for each: number, verdict, clock cycles of the run before it differed, cycles
-     * from there to the end, cases before, signature, message, of a survivor whether the trace hash of its run is the
-     * `same` as that without a mutant or another one; tabs between them. */
+     * from there to the end, cases before the one that fails (a survivor: in which it differed), signature, message, of
+     * a survivor whether the trace hash of its run is the `same` as that without a mutant or another one; tabs between
+     * them. */
     const char *verdicts;
     uint64_t jobs;    /* children at a time; 0: none, only what differs is found out */
     uint64_t cycles;  /* of a child, 0: to the end of the run */

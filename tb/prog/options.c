@@ -1,6 +1,7 @@
 /* options.c - the command line of programs that run cases. */
 #include "options.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -116,102 +117,143 @@ typedef struct given {
     const char *stored, *shrink; /* options without a command */
 } given;
 
-static int parse_or_help(tb_prog_options *o, given *g, int argc, char **argv, FILE *help, char *err, size_t err_size) {
-    const tb_prog *prog = o->prog;
-    const unsigned generated = TB_IN_RUN | TB_IN_TEST | TB_IN_FLAT, many = TB_IN_TEST | TB_IN_FLAT,
-                   small = TB_IN_SHRINK | TB_IN_FLAT;
-    const opt_row cases[] = {
-        OPT(U64, "--run-seed", "R", "run seed R, from which the seeds of cases follow (1)", &o->run_seed,
-            .given = &o->have_run, .sets = many),
-        OPT(U64, "--index", "I", "number of the first case (0)", &o->index, .given = &o->have_run,
-            .hi = UINT64_MAX - MAX_COUNT, .sets = many),
-        OPT(U64, "--count", "K", "number of cases; a failure ends the run (1)", &o->count, .given = &o->have_run,
-            .lo = 1, .hi = MAX_COUNT, .sets = many),
-        OPT(U64, "--seed", "S", "the one case with this seed", &o->seed, .given = &o->have_seed, .sets = generated),
-        OPT(TEXT, "--case", "FILE", "run a stored case", &g->stored, .sets = TB_IN_FLAT),
-        OPT(TEXT, "--case", "F", "write the resolved case to F as well", &o->case_out, .sets = TB_IN_RUN | TB_IN_TEST),
-        OPT(FLAG, "--print-case", NULL, "write the resolved cases to stdout, do not execute them", &o->print_case,
-            .sets = generated),
-        OPT(TEXT, "--case-dir", "D",
-            prog->case_dir != NULL ? "folder for the cases of failures (build/cases)"
-                                   : "folder for the cases of failures",
-            &o->case_dir, .sets = TB_IN_CASES),
-        OPT(TEXT, "--wave", "F", "FST waveform of the whole run (needs a build with tracing)", &o->wave,
-            .sets = TB_IN_CASES),
-        OPT(TEXT, "--fail-wave", "F", "FST waveform around a failure", &o->fail_wave, .sets = TB_IN_CASES),
-        OPT(U64, "--wave-window", "C",
-            "cycles of --fail-wave before the failure (2000); a quarter\nof them follow after it", &o->wave_window,
-            .given = &g->wave_window, .lo = 1, .hi = UINT32_MAX, .sets = TB_IN_CASES),
-        OPT(TEXT, "--report", "DIR",
-            "after a failure: run it again and write a full report\ninto this folder (report.html, report.txt, "
-            "wave.fst ...)",
-            &o->report, .sets = TB_IN_CASES),
-        OPT(TEXT, "--result", "F", "write outcome, signature, message, cycles, trace_hash, case", &o->result,
-            .sets = TB_IN_CASES),
-        OPT(FLAG, "--quiet", NULL, "print nothing when all cases pass", &o->quiet, .sets = TB_IN_EVERY),
-    };
-    const opt_row logs[] = {
-        OPT(TEXT, "--dump", "D", "write tensor logs into D, a folder for each side", &o->dump, .sets = TB_IN_CASES),
-        OPT(U64, "--report-limit", "M", "largest tensor logs in a report, in MiB (64)", &o->report_limit,
-            .given = &g->report_limit, .hi = 1u << 20, .sets = TB_IN_CASES),
-    };
-    const opt_row coverage[] = {
-        OPT(TEXT, "--cov", "F", "write functional coverage (if the program has any)", &o->cov, .sets = TB_IN_CASES)};
-    const opt_row code[] = {OPT(TEXT, "--code-cov", "F",
-                                "write code coverage of the RTL, for tandem-cov code (KIND=cov);\na name that ends "
-                                "in .code gives a small file",
-                                &o->code_cov, .sets = TB_IN_CASES)};
-    const opt_row shrink[] = {
-        OPT(TEXT, "--shrink", "FILE", "find the smallest case with the same failure:", &g->shrink, .sets = TB_IN_FLAT),
-        OPT(TEXT, "--output", "F", "file for the small case (FILE with -small before .case)", &o->output,
-            .sets = small),
-        OPT(U64, "--seconds", "S", "stop after S seconds (120)", &o->seconds, .given = &g->seconds, .lo = 1,
-            .hi = 1000000, .sets = small),
-        OPT(U64, "--jobs", "J", "attempts at a time (number of cores); the result is the same", &o->jobs,
-            .given = &g->jobs, .lo = 1, .hi = TB_SHRINK_JOBS, .sets = small),
-        OPT(TEXT, "--keep", "A,B", "knobs to keep unchanged", &o->keep, .sets = small),
-        OPT(FLAG, "--same-unit", NULL, "accept any failure that names the same unit, not only the\nsame signature",
-            &o->same_unit, .sets = small),
-        OPT(FLAG, "--signature-only", NULL,
-            "keep what a check of a unit found, not also what the case\nleads to without that check (wrong memory, a "
-            "hang ..)",
-            &o->signature_only, .sets = small),
-    };
-    tb_mutation_options *m = &o->mutation;
-    const opt_row mutants[] = {
-        OPT(U32, "--mutant", "M", "run mutant M instead of the design", &m->mutant, .lo = 1, .sets = TB_IN_CASES),
-        OPT(TEXT, "--mutants", "F", "run all mutants whose numbers are in F, beside the design:", &m->list,
-            .sets = TB_IN_CASES),
-        OPT(TEXT, "--verdicts", "F", "write the verdict on each of them to F", &m->verdicts, .sets = TB_IN_CASES),
-        OPT(U64, "--mutant-jobs", "J",
-            "mutants at a time (number of cores); 0: none is run, one\nthat differs is \"infected\"", &m->jobs, .lo = 0,
-            .hi = 1024, .sets = TB_IN_CASES),
-        OPT(U64, "--mutant-cycles", "C", "clock cycles of each (to the end of the run)", &m->cycles, .lo = 1,
-            .sets = TB_IN_CASES),
-        OPT(U64, "--mutant-seconds", "S", "seconds of each (60)", &m->seconds, .lo = 1, .hi = 100000,
-            .sets = TB_IN_CASES),
-    };
-    const bool mutated = tb_shim_get() != NULL && tb_shim_get()->mutants != NULL;
-    const opt_row counters[] = {OPT(TEXT, "--counters", "F",
-                                    "write bursts, beats, stalls, latencies of each bus of the last\n"
-                                    "case, transfers of other handshakes (JSON)",
-                                    &o->counters, .sets = TB_IN_CASES)};
-    bool tables = false;
+/* The rows of all options: they name places in `o` and `g`, so they are made for each parse. */
+typedef struct table {
+    opt_row cases[8], files[6], logs[2], counters[1], coverage[1], code[1], shrink[7], mutants[6], list[2];
+    opt_group group[10];
+} table;
+
+#define ROWS(to, ...)                                                                                                  \
+    do {                                                                                                               \
+        const opt_row rows[] = {__VA_ARGS__};                                                                          \
+        static_assert(sizeof rows == sizeof(to), "as many rows as the table has");                                     \
+        memcpy(to, rows, sizeof rows);                                                                                 \
+    } while (0)
+
+static void rows_of_cases(table *t, tb_prog_options *o, given *g) {
+    const unsigned generated = TB_IN_RUN | TB_IN_TEST | TB_IN_FLAT, many = TB_IN_TEST | TB_IN_FLAT;
+    ROWS(t->cases,
+         OPT(U64, "--run-seed", "R", "run seed R, from which the seeds of cases follow (1)", &o->run_seed,
+             .given = &o->have_run, .sets = many),
+         OPT(U64, "--index", "I", "number of the first case (0)", &o->index, .given = &o->have_run,
+             .hi = UINT64_MAX - MAX_COUNT, .sets = many),
+         OPT(U64, "--count", "K", "number of cases; a failure ends the run (1)", &o->count, .given = &o->have_run,
+             .lo = 1, .hi = MAX_COUNT, .sets = many),
+         OPT(U64, "--seed", "S", "the one case with this seed", &o->seed, .given = &o->have_seed, .sets = generated),
+         OPT(TEXT, "--case", "FILE", "run a stored case", &g->stored, .sets = TB_IN_FLAT),
+         OPT(TEXT, "--case", "F", "write the resolved case to F as well", &o->case_out, .sets = TB_IN_RUN | TB_IN_TEST),
+         OPT(FLAG, "--print-case", NULL, "write the resolved cases to stdout, do not execute them", &o->print_case,
+             .sets = generated),
+         OPT(TEXT, "--case-dir", "D",
+             o->prog->case_dir != NULL ? "folder for the cases of failures (build/cases)"
+                                       : "folder for the cases of failures",
+             &o->case_dir, .sets = TB_IN_CASES));
+}
+
+/* What a run leaves: waveforms, report, result; tensor logs, counters, coverage. */
+static void rows_of_files(table *t, tb_prog_options *o, given *g) {
+    ROWS(t->files,
+         OPT(TEXT, "--wave", "F", "FST waveform of the whole run (needs a build with tracing)", &o->wave,
+             .sets = TB_IN_CASES),
+         OPT(TEXT, "--fail-wave", "F", "FST waveform around a failure", &o->fail_wave, .sets = TB_IN_CASES),
+         OPT(U64, "--wave-window", "C",
+             "cycles of --fail-wave before the failure (2000); a quarter\nof them follow after it", &o->wave_window,
+             .given = &g->wave_window, .lo = 1, .hi = UINT32_MAX, .sets = TB_IN_CASES),
+         OPT(TEXT, "--report", "DIR",
+             "after a failure: run it again and write a full report\ninto this folder (report.html, report.txt, "
+             "wave.fst ...)",
+             &o->report, .sets = TB_IN_CASES),
+         OPT(TEXT, "--result", "F", "write outcome, signature, message, cycles, trace_hash, case", &o->result,
+             .sets = TB_IN_CASES),
+         OPT(FLAG, "--quiet", NULL, "print nothing when all cases pass", &o->quiet, .sets = TB_IN_EVERY));
+    ROWS(t->logs,
+         OPT(TEXT, "--dump", "D", "write tensor logs into D, a folder for each side", &o->dump, .sets = TB_IN_CASES),
+         OPT(U64, "--report-limit", "M", "largest tensor logs in a report, in MiB (64)", &o->report_limit,
+             .given = &g->report_limit, .hi = 1u << 20, .sets = TB_IN_CASES));
+    ROWS(t->counters, OPT(TEXT, "--counters", "F",
+                          "write bursts, beats, stalls, latencies of each bus of the last\n"
+                          "case, transfers of other handshakes (JSON)",
+                          &o->counters, .sets = TB_IN_CASES));
+    ROWS(t->coverage,
+         OPT(TEXT, "--cov", "F", "write functional coverage (if the program has any)", &o->cov, .sets = TB_IN_CASES));
+    ROWS(t->code, OPT(TEXT, "--code-cov", "F",
+                      "write code coverage of the RTL, for tandem-cov code (KIND=cov);\na name that ends "
+                      "in .code gives a small file",
+                      &o->code_cov, .sets = TB_IN_CASES));
+}
+
+static void rows_of_shrink(table *t, tb_prog_options *o, given *g) {
+    const unsigned small = TB_IN_SHRINK | TB_IN_FLAT;
+    ROWS(t->shrink,
+         OPT(TEXT, "--shrink", "FILE", "find the smallest case with the same failure:", &g->shrink, .sets = TB_IN_FLAT),
+         OPT(TEXT, "--output", "F", "file for the small case (FILE with -small before .case)", &o->output,
+             .sets = small),
+         OPT(U64, "--seconds", "S", "stop after S seconds (120)", &o->seconds, .given = &g->seconds, .lo = 1,
+             .hi = 1000000, .sets = small),
+         OPT(U64, "--jobs", "J", "attempts at a time (number of cores); the result is the same", &o->jobs,
+             .given = &g->jobs, .lo = 1, .hi = TB_SHRINK_JOBS, .sets = small),
+         OPT(TEXT, "--keep", "A,B", "knobs to keep unchanged", &o->keep, .sets = small),
+         OPT(FLAG, "--same-unit", NULL, "accept any failure that names the same unit, not only the\nsame signature",
+             &o->same_unit, .sets = small),
+         OPT(FLAG, "--signature-only", NULL,
+             "keep what a check of a unit found, not also what the case\nleads to without that check (wrong memory, a "
+             "hang ..)",
+             &o->signature_only, .sets = small));
+}
+
+static void rows_of_mutants(table *t, tb_mutation_options *m) {
+    ROWS(t->mutants,
+         OPT(U32, "--mutant", "M", "run mutant M instead of the design", &m->mutant, .lo = 1, .sets = TB_IN_CASES),
+         OPT(TEXT, "--mutants", "F", "run all mutants whose numbers are in F, beside the design:", &m->list,
+             .sets = TB_IN_CASES),
+         OPT(TEXT, "--verdicts", "F", "write the verdict on each of them to F", &m->verdicts, .sets = TB_IN_CASES),
+         OPT(U64, "--mutant-jobs", "J",
+             "mutants at a time (number of cores); 0: none is run, one\nthat differs is \"infected\"", &m->jobs,
+             .lo = 0, .hi = 1024, .sets = TB_IN_CASES),
+         OPT(U64, "--mutant-cycles", "C", "clock cycles of each (to the end of the run)", &m->cycles, .lo = 1,
+             .sets = TB_IN_CASES),
+         OPT(U64, "--mutant-seconds", "S", "seconds of each (60)", &m->seconds, .lo = 1, .hi = 100000,
+             .sets = TB_IN_CASES));
+}
+
+/* A bench of the program is a table, so it has counters of its buses. */
+static bool has_tables(const tb_prog *prog) {
     for (size_t i = 0; i < prog->test_count; i++) {
-        tables = tables || (prog->tests[i].bench != NULL && prog->tests[i].execute == NULL);
+        if (prog->tests[i].bench != NULL && prog->tests[i].execute == NULL) {
+            return true;
+        }
     }
-    const opt_row list[] = {OPT(FLAG, "--list", NULL, "list the knobs", &g->list, .sets = TB_IN_FLAT),
-                            OPT(FLAG, "--json", NULL, "as JSON", &o->json, .sets = TB_IN_LIST)};
-    const opt_group groups[] = {OPT_GROUP(NULL, cases),
+    return false;
+}
+
+/* The groups of rows, without the options of things that this program does not have. */
+static void make_table(table *t, tb_prog_options *o, given *g) {
+    const tb_prog *prog = o->prog;
+    const bool mutated = tb_shim_get() != NULL && tb_shim_get()->mutants != NULL;
+    rows_of_cases(t, o, g);
+    rows_of_files(t, o, g);
+    rows_of_shrink(t, o, g);
+    rows_of_mutants(t, &o->mutation);
+    ROWS(t->list, OPT(FLAG, "--list", NULL, "list the knobs", &g->list, .sets = TB_IN_FLAT),
+         OPT(FLAG, "--json", NULL, "as JSON", &o->json, .sets = TB_IN_LIST));
+    const opt_group groups[] = {OPT_GROUP(NULL, t->cases),
+                                OPT_GROUP(NULL, t->files),
                                 {NULL, prog->options, prog->option_count},
-                                {NULL, logs, prog->dumps ? COUNT(logs) : 0},
-                                {NULL, counters, tables},
-                                {NULL, coverage, prog->cov_open != NULL || prog->code_save != NULL},
-                                {NULL, code, prog->code_save != NULL},
-                                OPT_GROUP(NULL, shrink),
-                                {NULL, mutants, mutated ? COUNT(mutants) : 0},
-                                OPT_GROUP(NULL, list)};
-    opt_line line = {.group = groups, .groups = COUNT(groups), .set = 1u << o->command, .word = take_word, .ctx = o};
+                                {NULL, t->logs, prog->dumps ? COUNT(t->logs) : 0},
+                                {NULL, t->counters, has_tables(prog)},
+                                {NULL, t->coverage, prog->cov_open != NULL || prog->code_save != NULL},
+                                {NULL, t->code, prog->code_save != NULL},
+                                OPT_GROUP(NULL, t->shrink),
+                                {NULL, t->mutants, mutated ? COUNT(t->mutants) : 0},
+                                OPT_GROUP(NULL, t->list)};
+    static_assert(sizeof groups == sizeof t->group, "as many groups as the table has");
+    memcpy(t->group, groups, sizeof groups);
+}
+
+static int parse_or_help(tb_prog_options *o, given *g, int argc, char **argv, FILE *help, char *err, size_t err_size) {
+    table t;
+    make_table(&t, o, g);
+    opt_line line = {.group = t.group, .groups = COUNT(t.group), .set = 1u << o->command, .word = take_word, .ctx = o};
     line.command = o->flat ? NULL : argv[1];
     if (help != NULL) {
         opt_help(help, &line);

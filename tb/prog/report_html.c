@@ -255,7 +255,7 @@ static void timing(const tb_report *r, FILE *out) {
 }
 
 static void last_part(const tb_report *r, FILE *out) {
-    fputs("<h2>Again</h2>\n<pre>", out);
+    fputs("<h2>Repeat it</h2>\n<pre>", out);
     rep_xml(out, r->again);
     fputs("</pre>\n<p>The case itself: <a href=\"" REP_BUNDLE_CASE "\">" REP_BUNDLE_CASE "</a>", out);
     if (r->has_wave) {

@@ -134,7 +134,7 @@ static void print_left(const tb_report *r, FILE *out, bool full) {
 }
 
 static void print_places(const tb_report *r, FILE *out) {
-    fprintf(out, "\nAgain     %s\nReport    %s/" REP_BUNDLE_PAGE "\n", r->again, r->dir);
+    fprintf(out, "\nRepeat    %s\nReport    %s/" REP_BUNDLE_PAGE "\n", r->again, r->dir);
     if (r->has_wave) {
         fprintf(out, "Waveform  %s/" REP_BUNDLE_WAVE "\n", r->dir);
     } else {

@@ -395,7 +395,7 @@ static void replay_out(tb_run *run) {
 
 int tb_run_fail_wave(tb_run *run, char *err, size_t err_size) {
     if (run->cfg.fail_wave == NULL) {
-        return opt_fail(err, err_size, "no file was named for it");
+        return opt_fail(err, err_size, "no file was named for it (--fail-wave FILE)");
     }
     replay_out(run); /* a snapshot whose test failed between two cycles gets here like its parent */
     const uint64_t at = tb_run_failed(run) ? run->failure.cycle : run->sim.cycle;

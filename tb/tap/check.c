@@ -212,15 +212,34 @@ static void clear_domain(tb_checks *checks, const tb_plan_domain *d) {
 /* Words of bitmaps in one vector register, where the machine has them. */
 typedef uint64_t lot __attribute__((vector_size(8 * TB_PLAN_LOT), aligned(8), may_alias));
 
-/* Bytes of the design that are looked at together. */
-typedef uint64_t line __attribute__((vector_size(TB_PLAN_BLOCK), aligned(1), may_alias));
-
-static inline bool any_bit(line b) {
-#ifdef __AVX512F__
-    return _mm512_test_epi64_mask((__m512i)b, (__m512i)b) != 0;
+/* Bytes of the design in one vector register. */
+#if defined __AVX512F__
+#define PART 64u
+#elif defined __AVX2__
+#define PART 32u
 #else
-    return (b[0] | b[1] | b[2] | b[3] | b[4] | b[5] | b[6] | b[7]) != 0;
+#define PART 16u
 #endif
+typedef uint64_t part __attribute__((vector_size(PART), aligned(1), may_alias));
+_Static_assert(TB_PLAN_BLOCK % PART == 0, "a block is a number of whole registers");
+
+static inline bool any_bit(part b) {
+#if defined __AVX512F__
+    return _mm512_test_epi64_mask((__m512i)b, (__m512i)b) != 0;
+#elif defined __AVX2__
+    return _mm256_testz_si256((__m256i)b, (__m256i)b) == 0;
+#else
+    return (b[0] | b[1]) != 0;
+#endif
+}
+
+/* In what a block differs from the cycle before, of all that it is looked at for. */
+static inline part block_changes(const tb_plan_probe *at) {
+    part differ = {0};
+    for (uint32_t i = 0; i < TB_PLAN_BLOCK; i += PART) {
+        differ |= (*(const part *)(at->block + i) ^ *(const part *)(at->before + i)) & *(const part *)(at->any + i);
+    }
+    return differ;
 }
 
 /* A bit for each byte of the block that differs from `before` in a bit of the mask. */
@@ -273,12 +292,6 @@ static inline void add_rows(const uint64_t *table, uint64_t set, uint32_t words,
     }
 }
 
-/* Does a block differ from the cycle before in what it is looked at for? */
-static inline bool block_differs(const tb_plan_probe *at) {
-    const line differ = (*(const line *)at->block ^ *(const line *)at->before) & *(const line *)at->any;
-    return any_bit(differ);
-}
-
 /* A block differs: the checks that its signals wake. A change is noted, and not forgotten where the clock of a check
  * stands still. */
 static inline void look_at_block(tb_check_plan *p, tb_plan_probe *at, uint32_t words) {
@@ -300,12 +313,12 @@ static inline void look_at_block(tb_check_plan *p, tb_plan_probe *at, uint32_t w
 __attribute__((noinline)) static void look_at_blocks(tb_check_plan *p, uint32_t words) {
     tb_plan_probe *const end = p->probe + p->probes;
     for (tb_plan_probe *at = p->probe; at < end; at++) {
-        if (block_differs(at)) {
+        if (any_bit(block_changes(at))) {
             look_at_block(p, at, words);
         }
     }
     for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
-        lot set = {0};
+        lot set = *(const lot *)&p->always.bit[w];
         for (const tb_plan_probe *at = p->probe; at < end; at++) {
             set |= *(const lot *)&at->woken[w];
         }
@@ -315,9 +328,9 @@ __attribute__((noinline)) static void look_at_blocks(tb_check_plan *p, uint32_t 
 
 /* Has a signal changed that wakes a check, a reset or a clock enable? In many cycles none has. */
 static inline bool anything_changed(const tb_check_plan *p) {
-    line differ = {0};
+    part differ = {0};
     for (const tb_plan_probe *at = p->probe, *const end = at + p->probes; at < end; at++) {
-        differ |= (*(const line *)at->block ^ *(const line *)at->before) & *(const line *)at->any;
+        differ |= block_changes(at);
     }
     return any_bit(differ);
 }
@@ -386,7 +399,6 @@ static inline uint64_t call_word(const tb_checks *checks, uint32_t word, uint64_
 
 bool tb_checks_cycle(tb_checks *checks) {
     tb_check_plan *p = checks->plan;
-    tb_plan_map due;
     if (p == NULL) { /* a design without taps */
         return true;
     }
@@ -400,14 +412,11 @@ bool tb_checks_cycle(tb_checks *checks) {
     if (p->look) {
         look_at_domains(checks);
     }
-    for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
-        *(lot *)&due.bit[w] =
-            *(const lot *)&p->always.bit[w] | *(const lot *)&p->again.bit[w] | *(const lot *)&p->set.bit[w];
-    }
     for (uint32_t w = 0; w < words; w++) {
-        const uint64_t now = due.bit[w] & p->running.bit[w];
-        const uint64_t kept = p->again.bit[w] & ~now; /* their clock is gated off */
-        p->again.bit[w] = kept | call_word(checks, w, now);
+        const uint64_t again = p->again.bit[w], now = (p->set.bit[w] | again) & p->running.bit[w];
+        if ((now | again) != 0) { /* those of `again` whose clock is gated off are kept */
+            p->again.bit[w] = (again & ~now) | call_word(checks, w, now);
+        }
     }
     if (p->failed) {
         rest(checks);

@@ -239,6 +239,7 @@ int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
         return opt_fail(err, err_size, "out of memory");
     }
     make_crowds(checks);
+    p->set = p->always;
     p->look = true;
     return 0;
 }

@@ -79,7 +79,7 @@ typedef struct tb_check_plan {
     tb_plan_probe *probe;
     uint64_t *woken, *table; /* of all probes */
     size_t probes;
-    tb_plan_map set; /* the checks that signals wake which are not 0 */
+    tb_plan_map set; /* those of `always`, and those that signals wake which are not 0 */
     /* The memory range of all these signals. If it is smaller than a block, it is copied in every cycle, and blocks
      * refer to the copy. */
     const uint8_t *low;

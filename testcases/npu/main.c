@@ -11,6 +11,7 @@
 #include <time.h>
 
 #define MAX_TESTS 32u
+#define OPTIONS 8
 
 static const char *const kind_names[] = {"model", "rtl", "tandem", NULL};
 
@@ -271,37 +272,44 @@ static size_t make_tests(tb_test *tests) {
     return tc_test_count;
 }
 
-int main(int argc, char **argv) {
-    tb_test tests[MAX_TESTS];
-    tandem t = {.kind = tb_shim_get() == NULL ? NPU_DEV_MODEL : NPU_DEV_TANDEM};
-    const opt_row options[] = {
+/* The options that only this program has; they name places in t. */
+static void make_options(tandem *t, opt_row options[OPTIONS]) {
+    const opt_row rows[OPTIONS] = {
         OPT(WORD, "--device", "D",
             "model, rtl or tandem (both, compared; the default where\n"
             "the program contains the RTL)",
-            &t.kind, .words = kind_names, .sets = TB_IN_EVERY),
+            &t->kind, .words = kind_names, .sets = TB_IN_EVERY),
         OPT(TAKE, "--break", "M.C:K",
             "memory that hangs: channel C (AW, W, B, AR, R) of port M (m0, m1)\n"
             "stops after K handshakes; m0.R:K:flip: beat K of read data is\n"
             "wrong, once",
-            &t, .take = take_break, .sets = TB_IN_EVERY),
+            t, .take = take_break, .sets = TB_IN_EVERY),
         OPT(U64, "--init-seed", "S",
             "seed of the initial state of registers and memories (else it\n"
             "follows from the case); no result may depend on it",
-            &t.setup.init_seed, .given = &t.setup.have_init_seed, .sets = TB_IN_EVERY),
-        OPT(FLAG, "--no-checks", NULL, "builds with taps: without the checks of the units", &t.setup.no_checks,
+            &t->setup.init_seed, .given = &t->setup.have_init_seed, .sets = TB_IN_EVERY),
+        OPT(FLAG, "--no-checks", NULL, "builds with taps: without the checks of the units", &t->setup.no_checks,
             .sets = TB_IN_EVERY),
-        OPT(TEXT, "--plusarg", "+A", "for $test$plusargs of the design", &t.plusarg[0], .sets = TB_IN_EVERY),
+        OPT(TEXT, "--plusarg", "+A", "for $test$plusargs of the design", &t->plusarg[0], .sets = TB_IN_EVERY),
         OPT(MAYBE, "--perf", "[F.svg]",
             "all performance counters and what happened over time, also as a\n"
             "picture, or with a name that ends in .json as JSON",
-            &t, .take = take_perf, .sets = TB_IN_RUN),
+            t, .take = take_perf, .sets = TB_IN_RUN),
         OPT(MAYBE, "--bus", "[F.json]",
             "traffic of each port: lengths, latencies, bursts in flight,\n"
             "efficiency, recommendations of the protocol; also as JSON",
-            &t, .take = take_bus, .sets = TB_IN_RUN),
-        OPT(U64, "--window", "W", "cycles of one row of it (default: automatic)", &t.perf_window,
-            .given = &t.have_window, .lo = 1, .hi = UINT32_MAX, .sets = TB_IN_RUN),
+            t, .take = take_bus, .sets = TB_IN_RUN),
+        OPT(U64, "--window", "W", "cycles of one row of it (default: automatic)", &t->perf_window,
+            .given = &t->have_window, .lo = 1, .hi = UINT32_MAX, .sets = TB_IN_RUN),
     };
+    memcpy(options, rows, sizeof rows);
+}
+
+int main(int argc, char **argv) {
+    tb_test tests[MAX_TESTS];
+    tandem t = {.kind = tb_shim_get() == NULL ? NPU_DEV_MODEL : NPU_DEV_TANDEM};
+    opt_row options[OPTIONS];
+    make_options(&t, options);
     const tb_prog prog = {.about = "operators and tests on the whole NPU",
                           .cfg = NPU_CFG_NAME,
 #ifdef NPU_BUILD_KIND

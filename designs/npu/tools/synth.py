@@ -70,7 +70,8 @@ PUBLISHED = {
 BLOCK, ANY = ("block",), ("block", "LUT")
 MEMORIES = (
     ("ifm_buf", r"mem", BLOCK), ("wgt_buf", r"mem[01]", BLOCK), ("ofm_buf", r"g_col\[\d+\]\.mem[01]", BLOCK),
-    ("send_buf", r"mem", BLOCK), ("layout", r"mem", ANY), ("par_buf", r"mem_(oscale|bias)", BLOCK),
+    ("send_buf", r"mem", BLOCK), ("layout", r"g_int8\.mem|g_int16\.(even|odd)", ANY),
+    ("par_buf", r"mem_(oscale|bias)", BLOCK),
     ("acc", r"m[01]", ANY), ("requant", r"g_row\[\d+\]\.mem", ANY), ("alu_chan", r"src_mem", BLOCK),
     ("alu_chan", r"ring", ANY), ("pool_line", r"g_bank\[\d+\]\.mem", BLOCK), ("pool_line", r"tab_mem", ANY),
     ("pool_op", r"acc_mem", ANY), ("pool_out", r"g_bank\[\d+\]\.mem", ANY),

@@ -2,6 +2,7 @@
 
 import re
 
+DOCUMENT = 200  # MHz of document 000
 WIRE = 0.3  # ns of a routed net: what Yosys' own mapper (abc9) assumes for this family
 # Inputs of a cell that a fixed connection of the device drives: carry chains, wide multiplexers, cascades of DSP
 # slices, and the flip-flop behind a LUT.
@@ -36,6 +37,9 @@ def nanoseconds(path):
 
 
 def end(name, kind):
+    """The end of a path. Clock and reset are inputs of the register whose output begins it."""
+    if name in ("clk_i", "rst_ni"):
+        return "register"
     return name if kind in ("port", name) else "%s (%s)" % (name, kind)
 
 
@@ -50,11 +54,12 @@ def print_paths(jobs, results):
     if rows:
         print("\nLongest path of each unit, from register or input to register or output; ns: cells by Yosys' models, "
               "and %g ns for each routed net" % WIRE)
-        print("| unit | ns | MHz | in cells | routed nets | from | to |")
-        print("| --- | ---: | ---: | ---: | ---: | --- | --- |")
+        print("| unit | ns | MHz | of %d MHz | in cells | routed nets | from | to |" % DOCUMENT)
+        print("| --- | ---: | ---: | ---: | ---: | ---: | --- | --- |")
     for name, path in rows:
         ns = nanoseconds(path)
-        print("| %s | %.1f | %.0f | %.1f | %d | %s | %s |" % (name, ns, 1000 / ns if ns else 0, path["cells"],
-                                                            path["routed"], end(path["from"], path["from_kind"]),
-                                                            end(path["to"], path["to_kind"])))
+        mhz = 1000 / ns if ns else 0
+        print("| %s | %.1f | %.0f | %.0f %% | %.1f | %d | %s | %s |" %
+              (name, ns, mhz, 100 * mhz / DOCUMENT, path["cells"], path["routed"], end(path["from"], path["from_kind"]),
+               end(path["to"], path["to_kind"])))
     return [dict(path, unit=name, ns=round(nanoseconds(path), 3)) for name, path in rows]

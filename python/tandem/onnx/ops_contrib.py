@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import kernels
 from .converter import Converter
 from .ops_quant import as_scaled, constant_scaled, saturated, steps_of, weighted
 from .tensor import HANDLERS, Node, Tensor, constant, op
@@ -55,7 +56,15 @@ def dequantize(c: Converter, node: Node) -> list[Tensor]:
 
 @op("%sQLinearAdd %sQLinearMul" % (DOMAIN, DOMAIN), takes="own")
 def pair(c: Converter, node: Node) -> list[Tensor]:
-    return result(c, node, plain(c, node, node.op[len("QLinear"):], [operand(c, node, 0), operand(c, node, 3)]), 6)
+    a, b = operand(c, node, 0), operand(c, node, 3)
+    point = node.const(7, "the zero point of the result")
+    if point is not None and point.size == 1 and (a.value is None or b.value is None) and kernels.eligible(
+            point.dtype, a.scaled, b.scaled):
+        y = (kernels.add if node.op == "QLinearAdd" else kernels.product)(
+            c, node, a.scaled, b.scaled, one_step(node, 6), int(point.ravel()[0]), point.dtype)
+        if y is not None:
+            return [y]
+    return result(c, node, plain(c, node, node.op[len("QLinear"):], [a, b]), 6)
 
 
 @op(" ".join(DOMAIN + "QLinear" + n for n in ("GlobalAveragePool", "AveragePool", "LeakyRelu", "Sigmoid")),
@@ -63,15 +72,24 @@ def pair(c: Converter, node: Node) -> list[Tensor]:
 def single(c: Converter, node: Node) -> list[Tensor]:
     if node.attr("channels_last", 0):
         raise node.no("channels_last; supported: 0")
-    return result(c, node, plain(c, node, node.op[len("QLinear"):], [operand(c, node, 0)]), 3)
+    x, point = operand(c, node, 0), node.const(4, "the zero point of the result")
+    y = plain(c, node, node.op[len("QLinear"):], [x])
+    if node.op == "QLinearAveragePool" and point is not None and point.size == 1 and (
+            kernels.eligible(point.dtype, x.scaled)):
+        return [kernels.average(c, node, y, one_step(node, 3), int(point.ravel()[0]), point.dtype)]
+    return result(c, node, y, 3)
 
 
 @op(DOMAIN + "QLinearSoftmax", "axis opset", takes="own")
 def softmax(c: Converter, node: Node) -> list[Tensor]:
     inner = Node.__new__(Node)
     inner.__dict__.update(node.__dict__)
-    inner.op, inner.inputs, inner.opset = "Softmax", [operand(c, node, 0)], node.attr("opset", 13)
-    return result(c, node, HANDLERS["Softmax"][0](c, inner)[0], 3)
+    x = operand(c, node, 0)
+    inner.op, inner.inputs, inner.opset = "Softmax", [kernels.finite(c, node, x)], node.attr("opset", 13)
+    real, point = HANDLERS["Softmax"][0](c, inner)[0], node.const(4, "the zero point of the result")
+    y = None if point is None or point.size != 1 or not kernels.eligible(point.dtype, x.scaled) else (
+        kernels.softmax(c, node, real, one_step(node, 3), int(point.ravel()[0]), point.dtype))
+    return result(c, node, real, 3) if y is None else [y]
 
 
 @op(DOMAIN + "QLinearConcat", "axis", takes="own")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import ops_index, ops_matrix, proto  # noqa: F401 - their operators are registered before they are wrapped
+from . import kernels, ops_index, ops_matrix, proto  # noqa: F401 - their operators are registered, then wrapped
 from .converter import Converter
 from .fold import FOLDS, type_of
 from .ops_math import ADD, DIV, MAX, MIN, MUL, NEG, SUB, binary, layer, unary
@@ -112,16 +112,26 @@ def as_scaled(c: Converter, node: Node, i: int, scale: np.ndarray, zero: Tensor 
     if x.value is not None:
         return constant_scaled(node, x.value, scale, None if zero is None else zero.value)
     ints, bounds = centred(c, node, x, zero)
-    own = Scaled(ints, scale, bounds, raw=x.centred[2] if x.centred is not None and x.centred[0] is ints else None)
+    own = Scaled(ints, scale, bounds, raw=x.centred[2] if x.centred is not None and x.centred[0] is ints else None,
+                 stored=None if zero is not None and zero.value is None else
+                 stored(x, scale, None if zero is None else zero.value))
     return real(c, node, own)
+
+
+def stored(x: Tensor, scale: np.ndarray, zero: np.ndarray | None) -> tuple[Tensor, int] | None:
+    """Integers of eight bits in one step, as they are, with their zero point."""
+    if x.dtype.kind not in "iu" or x.dtype.itemsize != 1 or np.size(scale) != 1 or np.size(zero) > 1:
+        return None
+    return x, 0 if zero is None else int(np.ravel(zero)[0])
 
 
 def constant_scaled(node: Node, q: np.ndarray, scale: np.ndarray, zero: np.ndarray | None) -> Tensor:
     """Constants: weights keep their integers."""
     ints = np.asarray(q, np.int64) - (0 if zero is None else np.asarray(zero, np.int64))
-    value = (ints.astype(np.float32) * scale).astype(np.float32)
+    with np.errstate(over="ignore"):  # a mask of -FLT_MAX in 255 steps
+        value = (ints.astype(np.float32) * scale).astype(np.float32)
     t = constant(value)
-    t.scaled = Scaled(constant(ints), scale)
+    t.scaled = Scaled(constant(ints), scale, stored=stored(constant(q), scale, zero))
     return t
 
 
@@ -247,7 +257,8 @@ def quantize(c: Converter, node: Node) -> list[Tensor]:
     if dtype.kind not in "iu" or dtype.itemsize > 2:
         raise node.no("dtype %s of the result, the NPU has FP32 and INT8" % dtype)
     zero = along_axis(node, np.zeros((), np.int64) if point is None else point.astype(np.int64), len(x.shape))
-    return [saturated(c, node, x, scale, zero, dtype)]
+    y = kernels.quantised(c, node, x, scale, int(zero), dtype) if scale.size == zero.size == 1 else None
+    return [saturated(c, node, x, scale, zero, dtype) if y is None else y]
 
 
 @op("DequantizeLinear", "axis block_size output_dtype", takes="own")
@@ -444,3 +455,5 @@ for _name in ("Conv", "Gemm", "MatMul"):
     over_integers(_name)
 for _name in KEEPS.split():
     moves_integers(_name)
+for _name in ("Add", "Mul", "Softmax", "AveragePool"):
+    kernels.marks(_name)

@@ -39,7 +39,8 @@ class Scaled(NamedTuple):
     """A real tensor is ints * scale. ints: integers in FP32; scale: in a shape that is repeated; bounds: of ints (None:
     unknown). merged: (factor for each output, ReLU or not) -> tensor of ints * factor, in one layer (None: there is
     none). raw: ints before they are rounded and clipped, as a convolution of the NPU does by itself (None). grid: of
-    FP32 that is no integers; ints is the tensor then."""
+    FP32 that is no integers; ints is the tensor then. stored: of eight bits in one step, the integers with their zero
+    point, and that (None)."""
 
     ints: Tensor
     scale: np.ndarray
@@ -48,6 +49,7 @@ class Scaled(NamedTuple):
     relu: bool = False
     raw: Tensor | None = None
     grid: Grid | None = None
+    stored: tuple[Tensor, int] | None = None
 
 
 def rounded(c: Converter, node: Node, x: Tensor) -> Tensor:

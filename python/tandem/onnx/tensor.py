@@ -63,6 +63,7 @@ class Tensor:
         self.limit: float | None = None if value is None or self.dtype.kind not in "fiub" else float(
             np.abs(np.asarray(value, np.float64)).max(initial=0))  # largest magnitude, where samples tell it
         self.most: float | None = None  # largest magnitude of integers, where it is below what their type holds
+        self.kernel: Any = None  # operator and operands of a result that is quantised with them (kernels.py)
         self.centred: Any = None  # of integers: those without zero point, the zero point, those before rounding
 
     @property

@@ -15,15 +15,17 @@ typedef struct state {
     /* cycles; not cleared by a reset, as the vectors of im2col are counted the same way */
     uint64_t enabled;
     uint64_t first_bits, last_bits, wide_bits; /* flags of the columns: bit c is that of column c */
-    int32_t sums[64][2][32]; /* by slot: all blocks of a tile put the same pixels into the same slot */
-    int32_t out[2][32];      /* the sums that were completed last */
-    uint32_t expected;       /* columns whose sums are output now */
+    int32_t sums[64][2][32];  /* by slot: all blocks of a tile put the same pixels into the same slot */
+    int32_t mixed[2][32];     /* those of the last line, where its columns have different flags */
+    const int32_t (*out)[32]; /* the last line of sums, of both streams */
+    uint32_t expected;        /* columns whose sums are output now */
     uint64_t count;
 } state;
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     s->n = npu_score_n(c);
+    s->out = s->mixed;
     (void)err, (void)err_size;
     return 0;
 }
@@ -89,16 +91,19 @@ static void add_long(bool first, uint32_t from, uint32_t to, const int32_t *cons
     }
 }
 
-/* One line of results; neighbouring columns with the same flag go through the golden function together. */
-static void add(state *s) {
-    const uint64_t first = s->first_bits, wide = s->wide_bits;
+/* How many columns from `from` on have the same flag. */
+static uint32_t alike(uint64_t flags, uint32_t from, uint32_t n) {
+    const uint64_t here = flags >> from;
+    return (uint32_t)__builtin_ctzll(((here & 1u) != 0 ? ~here : here) | UINT64_C(1) << (n - from));
+}
+
+/* A line whose columns differ in their flags; neighbours with the same ones go through the golden function together. */
+static void add_mixed(state *s, const int32_t *const ps[2]) {
     for (uint32_t from = 0, to; from < s->n; from = to) {
-        const bool flag = (first >> from & 1u) != 0, long_sums = (wide >> from & 1u) != 0;
-        for (to = from + 1;
-             to < s->n && (first >> to & 1u) == (uint64_t)flag && (wide >> to & 1u) == (uint64_t)long_sums; to++) {
-        }
+        const uint32_t same_first = alike(s->first_bits, from, s->n), same_wide = alike(s->wide_bits, from, s->n);
+        const bool flag = (s->first_bits >> from & 1u) != 0, long_sums = (s->wide_bits >> from & 1u) != 0;
+        to = from + (same_first < same_wide ? same_first : same_wide);
         const uint32_t slot = (uint32_t)(s->enabled % (s->n << long_sums));
-        const int32_t *ps[2] = {(const int32_t *)s->ps_i[0].ptr, (const int32_t *)s->ps_i[1].ptr};
         if (long_sums) {
             add_long(flag, from, to, ps, s->sums[slot]);
         } else {
@@ -107,9 +112,23 @@ static void add(state *s) {
             }
         }
         for (uint32_t stream = 0; stream < 2; stream++) {
-            memcpy(&s->out[stream][from], &s->sums[slot][stream][from], 4 * (to - from));
+            memcpy(&s->mixed[stream][from], &s->sums[slot][stream][from], 4 * (to - from));
         }
     }
+    s->out = s->mixed;
+}
+
+/* One line of results. */
+static void add(state *s, uint64_t mask) {
+    const int32_t *const ps[2] = {(const int32_t *)s->ps_i[0].ptr, (const int32_t *)s->ps_i[1].ptr};
+    if (s->wide_bits != 0 || (s->first_bits != 0 && s->first_bits != mask)) {
+        add_mixed(s, ps);
+        return;
+    }
+    int32_t(*const sums)[32] = s->sums[s->enabled % s->n];
+    cm_acc(s->first_bits != 0, s->n, ps[0], sums[0]);
+    cm_acc(s->first_bits != 0, s->n, ps[1], sums[1]);
+    s->out = (const int32_t(*)[32])sums;
 }
 
 static void cycle(tb_check *c) {
@@ -130,7 +149,7 @@ static void cycle(tb_check *c) {
     s->first_bits = (s->first_bits << 1 | *(const uint8_t *)s->first_i.ptr) & mask;
     s->wide_bits = (s->wide_bits << 1 | *(const uint8_t *)s->wide_i.ptr) & mask;
     s->last_bits = (s->last_bits << 1 | *(const uint8_t *)s->last_i.ptr) & mask;
-    add(s);
+    add(s, mask);
     s->expected = (uint32_t)s->last_bits;
     s->enabled++;
     c->again = c->again || s->expected != 0;

@@ -74,18 +74,22 @@ static void port_ask(port *p, const copy *from, tb_sig addr) {
     p->reads++;
 }
 
-/* Call before the write of the same edge is copied. */
-static void port_compare(tb_check *c, const port *p, const char *stream, const char *name, tb_sig got) {
-    const uint8_t *expected = &p->from->data[p->addr * p->from->bytes], *have = (const uint8_t *)got.ptr;
-    if (npu_score_same(have, expected, p->from->bytes)) {
-        return;
-    }
+__attribute__((cold)) static void wrong_data(tb_check *c, const port *p, const char *stream, const char *name,
+                                             const uint8_t *have, const uint8_t *expected) {
     uint32_t i = 0;
     while (have[i] == expected[i]) {
         i++;
     }
     tb_check_failf(c, stream, p->reads - 1, "%s word %" PRIu32 ", byte %" PRIu32 "|0x%02x|0x%02x", name, p->addr, i,
                    have[i], expected[i]);
+}
+
+/* Call before the write of the same edge is copied. */
+static inline void port_compare(tb_check *c, const port *p, const char *stream, const char *name, tb_sig got) {
+    const uint8_t *expected = &p->from->data[p->addr * p->from->bytes], *have = (const uint8_t *)got.ptr;
+    if (!npu_score_same(have, expected, p->from->bytes)) {
+        wrong_data(c, p, stream, name, have, expected);
+    }
 }
 
 /* ---- ifm_buf ---- */

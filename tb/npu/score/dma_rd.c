@@ -63,10 +63,13 @@ static bool next_word(tb_check *c, state *s) {
         tb_check_fail(c, "data", s->words, where, "a word", "none: its data have not arrived");
         return false;
     }
-    const uint32_t low = bytes < 16 - lane ? bytes : 16 - lane; /* bytes from the first of the two beats */
-    memset(s->expected, 0, sizeof s->expected);
-    memcpy(s->expected, &s->beat[first % BEATS][lane], low);
-    memcpy(&s->expected[low], s->beat[last % BEATS], bytes - low);
+    uint8_t two[32]; /* constant sizes: no calls */
+    memcpy(two, s->beat[first % BEATS], 16);
+    memcpy(two + 16, s->beat[last % BEATS], 16);
+    memcpy(s->expected, two + lane, 16);
+    if (bytes < 16) {
+        memset(&s->expected[bytes], 0, 16 - bytes);
+    }
     s->used = last + 1;
     return true;
 }

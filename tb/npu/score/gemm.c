@@ -86,6 +86,53 @@ static void clear(tb_check *c) {
     c->task = 0;
 }
 
+/*
+ * The check compares signals with each other and with what it has counted. As long as no compared signal changes and
+ * nothing is counted, the comparisons of the cycle before hold.
+ */
+static int open_wakes(tb_check *c, const state *s, char *err, size_t err_size) {
+    const parts *p = &s->p;
+    /* transfers, starts and ends */
+    const tb_sig set[] = {s->task_valid_i, s->rd_valid_i,        s->wr_req_valid_o,       s->wr_valid_o,
+                          s->tiles_free,   s->task_done_o,       p->layout[0].wr_valid_o, p->layout[1].wr_valid_o,
+                          p->ifm_buf.we_i, p->im2col.task_pop_o, p->im2col.tile_start_o,  p->par_ld.task_pop_o,
+                          p->acc.valid_o};
+    const tb_sig change[] = {s->event_o,
+                             s->level_ofm_o,
+                             s->tile_done,
+                             s->par_ready,
+                             s->post_wait,
+                             s->busy_o,
+                             s->wr_idle_i,
+                             p->wgt_ld[0].busy_o,
+                             p->wgt_ld[1].busy_o,
+                             p->ifm_ld.busy_o,
+                             p->ifm_ld.loaded_o,
+                             p->par_ld.busy_o,
+                             p->im2col.task_wide_i,
+                             p->im2col.ifm_all_i,
+                             p->im2col.tile_room_i,
+                             p->im2col.mesh_en_o,
+                             p->im2col.acc_first_o,
+                             p->im2col.acc_last_o,
+                             p->im2col.act_valid_o,
+                             p->im2col.act_wide_o,
+                             p->im2col.wait_ifm_o,
+                             p->im2col.wait_wgt_o,
+                             p->im2col.wait_ofm_o,
+                             p->acc.first_i,
+                             p->acc.last_i,
+                             p->acc.wide_i};
+    int status = 0;
+    for (size_t i = 0; i < sizeof set / sizeof *set && status == 0; i++) {
+        status = tb_check_wake(c, set[i], err, err_size);
+    }
+    for (size_t i = 0; i < sizeof change / sizeof *change && status == 0; i++) {
+        status = tb_check_watch(c, change[i], err, err_size);
+    }
+    return status;
+}
+
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     if (open_parts(c, &s->p, err, err_size) != 0) {
@@ -93,7 +140,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
     }
     clear(c);
     s->int16 = npu_score_int16(c);
-    return 0;
+    return open_wakes(c, s, err, err_size);
 }
 
 /* ---- tasks and their writes ---- */
@@ -194,8 +241,14 @@ static void see_layout(tb_check *c, const state *s, uint32_t valid) {
     }
 }
 
-/* Flags of the vectors must reach acc together with the results. */
-static void see_flags(tb_check *c, state *s) {
+/* Are all these flags equal, the one that reaches acc, the one after it and all newer ones? */
+static bool settled(uint64_t flags, uint32_t late) {
+    const uint64_t all = (UINT64_C(4) << late) - 1, some = flags & all;
+    return some == 0 || some == all;
+}
+
+/* Flags of the vectors must reach acc together with the results. False: they are as in the cycle before. */
+static bool see_flags(tb_check *c, state *s) {
     const uint32_t late = npu_score_n(c), first = s->first >> late & 1u, last = s->last >> late & 1u;
     if (npu_score_b(s->p.acc.first_i) != first) {
         tb_check_value(c, "first block", s->tiles, npu_score_b(s->p.acc.first_i), first);
@@ -206,15 +259,17 @@ static void see_flags(tb_check *c, state *s) {
     if (npu_score_b(s->p.acc.wide_i) != (s->wide >> late & 1u)) {
         tb_check_value(c, "INT16", s->tiles, npu_score_b(s->p.acc.wide_i), s->wide >> late & 1u);
     }
-    if (npu_score_b(s->p.im2col.mesh_en_o) != 0) {
-        s->wide = s->wide << 1 | npu_score_b(s->p.im2col.act_wide_o);
-        s->first = s->first << 1 | npu_score_b(s->p.im2col.acc_first_o);
-        s->last = s->last << 1 | npu_score_b(s->p.im2col.acc_last_o);
+    if (npu_score_b(s->p.im2col.mesh_en_o) == 0) {
+        return false;
     }
+    s->wide = s->wide << 1 | npu_score_b(s->p.im2col.act_wide_o);
+    s->first = s->first << 1 | npu_score_b(s->p.im2col.acc_first_o);
+    s->last = s->last << 1 | npu_score_b(s->p.im2col.acc_last_o);
+    return !settled(s->wide, late) || !settled(s->first, late) || !settled(s->last, late);
 }
 
-/* Tiles: complete ones counted for post, free space of ofm_buf for im2col. */
-static void see_tiles(tb_check *c, state *s) {
+/* Tiles: complete ones counted for post, free space of ofm_buf for im2col. True: something was counted. */
+static bool see_tiles(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c), least = s->room[0] < s->room[1] ? s->room[0] : s->room[1];
     const bool sum = (tb_get(s->p.acc.valid_o) >> (n - 1) & 1u) != 0, whole = sum && s->results == n - 1;
     if (npu_score_b(s->tile_done) != whole) {
@@ -238,6 +293,7 @@ static void see_tiles(tb_check *c, state *s) {
             s->room[i] += ((freed >> i & 1u) != 0 ? (uint32_t)tb_get_field(s->free_tiles, bits * i, bits) : 0) - start;
         }
     }
+    return sum || (start | freed) != 0;
 }
 
 /* The numbers of arrived tasks that im2col and post get, and events. */
@@ -266,8 +322,7 @@ static void see_progress(tb_check *c, state *s) {
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     see_progress(c, s);
-    see_flags(c, s);
-    see_tiles(c, s);
+    const bool shifted = see_flags(c, s), counted = see_tiles(c, s);
     const uint32_t read = npu_score_b(s->rd_valid_i),
                    layout = npu_score_b(s->p.layout[0].wr_valid_o) | npu_score_b(s->p.layout[1].wr_valid_o) << 1;
     if (read != 0) {
@@ -284,11 +339,15 @@ static void cycle(tb_check *c) {
         see_writes(c, s, fire, words);
     }
     see_done(c, s);
-    s->im_popped += npu_score_b(s->p.im2col.task_pop_o);
-    s->par_popped += npu_score_b(s->p.par_ld.task_pop_o);
-    if ((npu_score_b(s->task_valid_i) & npu_score_b(s->task_ready_o)) != 0) {
+    const uint32_t popped = npu_score_b(s->p.im2col.task_pop_o), factors = npu_score_b(s->p.par_ld.task_pop_o),
+                   task = npu_score_b(s->task_valid_i) & npu_score_b(s->task_ready_o);
+    s->im_popped += popped;
+    s->par_popped += factors;
+    if (task != 0) {
         take_task(c, s);
     }
+    /* what was counted now is compared in the next cycle */
+    c->again = shifted || counted || (popped | factors | task | npu_score_b(s->task_done_o)) != 0;
 }
 
 static void finish(tb_check *c) {

@@ -95,8 +95,9 @@ static npu_score_block block_at(const state *s, const npu_score_walk *k) {
     return (npu_score_block){.task = s->t->number, .at = *k};
 }
 
-static void fail_here(tb_check *c, const char *stream, uint64_t transaction, const npu_score_walk *k, uint32_t pixel,
-                      const char *got, const char *expected) {
+__attribute__((cold)) static void fail_here(tb_check *c, const char *stream, uint64_t transaction,
+                                            const npu_score_walk *k, uint32_t pixel, const char *got,
+                                            const char *expected) {
     const state *s = (const state *)c->state;
     char where[96];
     const npu_score_block b = block_at(s, k);
@@ -104,8 +105,8 @@ static void fail_here(tb_check *c, const char *stream, uint64_t transaction, con
     tb_check_fail(c, stream, transaction, where, got, expected);
 }
 
-static bool check_at(tb_check *c, const char *stream, uint64_t transaction, const npu_score_walk *k, uint32_t pixel,
-                     uint64_t got, uint64_t expected) {
+__attribute__((cold)) static bool check_at(tb_check *c, const char *stream, uint64_t transaction,
+                                           const npu_score_walk *k, uint32_t pixel, uint64_t got, uint64_t expected) {
     if (got == expected) {
         return true;
     }
@@ -118,18 +119,8 @@ static bool check_at(tb_check *c, const char *stream, uint64_t transaction, cons
 
 /* ---- to the mesh ---- */
 
-static void check_word(tb_check *c, state *s) {
+__attribute__((cold)) static void wrong_word(tb_check *c, const state *s, const int8_t *got, const int8_t *data) {
     const outputs *o = &s->out;
-    const int8_t *got = (const int8_t *)s->wgt_word_o.ptr, *data = (const int8_t *)s->wgt_rdata_i.ptr;
-    int8_t diagonal[32] = {0};
-    if (s->t->op != NPU_SCORE_CONV) {
-        diagonal[o->row] = s->t->op == NPU_SCORE_CONVERT ? !o->high : data[o->row];
-        data = diagonal;
-    }
-    s->weights++;
-    if (npu_score_same(got, data, s->n)) {
-        return;
-    }
     const npu_score_walk *k = &o->weight_at;
     uint32_t i = 0;
     while (got[i] == data[i]) {
@@ -143,26 +134,57 @@ static void check_word(tb_check *c, state *s) {
     tb_check_failf(c, "weight", s->weights - 1, "%s|%d|%d", where, got[i], data[i]);
 }
 
-static void check_vector(tb_check *c, state *s, uint32_t stream) {
-    int8_t padding[32];
+/* Not of a convolution: a word of the diagonal. */
+static void check_diagonal(tb_check *c, const state *s) {
+    const outputs *o = &s->out;
+    const int8_t *got = (const int8_t *)s->wgt_word_o.ptr;
+    int8_t diagonal[32] = {0};
+    diagonal[o->row] = s->t->op == NPU_SCORE_CONVERT ? !o->high : ((const int8_t *)s->wgt_rdata_i.ptr)[o->row];
+    if (!npu_score_same(got, diagonal, s->n)) {
+        wrong_word(c, s, got, diagonal);
+    }
+}
+
+static inline void check_word(tb_check *c, state *s) {
+    const int8_t *got = (const int8_t *)s->wgt_word_o.ptr, *data = (const int8_t *)s->wgt_rdata_i.ptr;
+    s->weights++;
+    if (s->t->op != NPU_SCORE_CONV) {
+        check_diagonal(c, s);
+    } else if (!npu_score_same(got, data, s->n)) {
+        wrong_word(c, s, got, data);
+    }
+}
+
+__attribute__((cold)) static void wrong_vector(tb_check *c, const state *s, uint32_t stream, const int8_t *data) {
     const outputs *o = &s->out;
     const int8_t *got = (const int8_t *)s->act_o[stream].ptr;
-    const int8_t *data = o->inside[stream] ? (const int8_t *)s->ifm_rdata_i[stream].ptr : padding;
-    if (!o->inside[stream]) {
-        memset(padding, (int)s->t->zin, sizeof padding);
-    }
-    if (npu_score_same(got, data, s->n)) {
-        return;
-    }
     uint32_t i = 0;
     while (got[i] == data[i]) {
         i++;
     }
     char g[32], e[32];
     snprintf(g, sizeof g, "%d in channel %" PRIu32, got[i], o->vector_at.ib * s->n + i);
-    snprintf(e, sizeof e, "%d%s", data[i], o->inside[stream] ? "" : ", outside the map");
+    snprintf(e, sizeof e, "%d%s", data[i], o->inside[stream] ? "" : ", the padding");
     fail_here(c, stream == 0 ? "vector 0" : "vector 1", s->vectors, &o->vector_at,
               s->t->wide ? o->step : 2 * o->step + stream, g, e);
+}
+
+/* Outside the map. */
+static void check_padding(tb_check *c, const state *s, uint32_t stream) {
+    int8_t padding[32];
+    memset(padding, (int)s->t->zin, sizeof padding);
+    if (!npu_score_same(s->act_o[stream].ptr, padding, s->n)) {
+        wrong_vector(c, s, stream, padding);
+    }
+}
+
+static inline void check_vector(tb_check *c, const state *s, uint32_t stream) {
+    const int8_t *data = (const int8_t *)s->ifm_rdata_i[stream].ptr;
+    if (!s->out.inside[stream]) {
+        check_padding(c, s, stream);
+    } else if (!npu_score_same(s->act_o[stream].ptr, data, s->n)) {
+        wrong_vector(c, s, stream, data);
+    }
 }
 
 static void check_vectors(tb_check *c, state *s) {
@@ -189,7 +211,7 @@ static void check_vectors(tb_check *c, state *s) {
     s->busy = 2 * s->n + 2; /* then the last column's sums have left acc */
 }
 
-static void check_outputs(tb_check *c, state *s) {
+static inline void check_outputs(tb_check *c, state *s) {
     const outputs *o = &s->out;
     if (npu_score_b(s->act_valid_o) != (uint32_t)o->vector) {
         tb_check_fail(c, "vector", s->vectors, NULL, o->vector ? "none" : "one",
@@ -203,11 +225,15 @@ static void check_outputs(tb_check *c, state *s) {
     }
     if (o->weight) {
         check_word(c, s);
-        tb_check_value(c, "INT16 of weights", s->weights, npu_score_b(s->wgt_wide_o), s->t->wide);
+        if (npu_score_b(s->wgt_wide_o) != (uint32_t)s->t->wide) {
+            tb_check_value(c, "INT16 of weights", s->weights, npu_score_b(s->wgt_wide_o), s->t->wide);
+        }
     }
     const bool en = npu_score_b(s->mesh_en_o) != 0;
     if (en) {
-        tb_check_value(c, "register to load", s->weights, npu_score_b(s->wgt_p_o), o->p);
+        if (npu_score_b(s->wgt_p_o) != (uint32_t)o->p) {
+            tb_check_value(c, "register to load", s->weights, npu_score_b(s->wgt_p_o), o->p);
+        }
     } else if (o->weight || s->busy > 0) {
         tb_check_fail(c, "mesh enable", s->vectors, NULL, "0", "1: weights, vectors or sums are in flight");
     }
@@ -253,9 +279,8 @@ static void check_release(tb_check *c, state *s) {
     }
 }
 
-static inline void next_pixel(state *s) {
+static inline void next_pixel(const state *s, cursor *k) {
     const npu_score_shape *t = s->t;
-    cursor *k = &s->in;
     k->pixel++;
     if (++k->ow == t->ow) {
         k->ow = 0;
@@ -268,7 +293,19 @@ static inline void next_pixel(state *s) {
     }
 }
 
-static void check_input_read(tb_check *c, state *s) {
+static inline bool inside(const npu_score_shape *t, const cursor *k) {
+    return k->pixel < t->pixels && k->y < t->ih && k->x < t->iw;
+}
+
+/* Outside of the map any word may be read. */
+static inline void check_input_addr(tb_check *c, const state *s, uint32_t stream, uint32_t addr) {
+    if (s->out.inside[stream] && tb_get(s->ifm_raddr_o[stream]) != addr % RING) {
+        check_at(c, stream == 0 ? "input address 0" : "input address 1", s->vectors, &s->a,
+                 s->t->wide ? s->step : 2 * s->step + stream, tb_get(s->ifm_raddr_o[stream]), addr % RING);
+    }
+}
+
+static inline void check_input_read(tb_check *c, state *s) {
     if (npu_score_b(s->ifm_re_o) != (uint32_t)s->a_valid) {
         tb_check_fail(c, "input read", s->vectors, NULL, s->a_valid ? "none" : "one", s->a_valid ? "one" : "none");
         return;
@@ -276,18 +313,20 @@ static void check_input_read(tb_check *c, state *s) {
     if (!s->a_valid) {
         return;
     }
-    for (uint32_t i = 0; i < 2; i++) { /* two pixels, or both words of one of INT16 */
-        const cursor *k = &s->in;
-        const uint32_t addr = (s->t->wide ? k->addr + i : k->addr) % RING;
-        s->out.inside[i] = k->pixel < s->t->pixels && k->y < s->t->ih && k->x < s->t->iw;
-        if (s->out.inside[i] && tb_get(s->ifm_raddr_o[i]) != addr) { /* outside any word may be read */
-            check_at(c, i == 0 ? "input address 0" : "input address 1", s->vectors, &s->a,
-                     s->t->wide ? s->step : 2 * s->step + i, tb_get(s->ifm_raddr_o[i]), addr);
-        }
-        if (!s->t->wide || i == 1) {
-            next_pixel(s);
-        }
+    const npu_score_shape *t = s->t;
+    cursor k = s->in;
+    s->out.inside[0] = inside(t, &k);
+    check_input_addr(c, s, 0, k.addr);
+    if (t->wide) { /* both words of one pixel, not two pixels */
+        s->out.inside[1] = s->out.inside[0];
+        check_input_addr(c, s, 1, k.addr + 1);
+    } else {
+        next_pixel(s, &k);
+        s->out.inside[1] = inside(t, &k);
+        check_input_addr(c, s, 1, k.addr);
     }
+    next_pixel(s, &k);
+    s->in = k;
 }
 
 /* ---- flow ---- */
@@ -336,7 +375,7 @@ static bool may_start(const state *s) {
  * cycle between tiles when no side stalls. */
 static void check_pause(tb_check *c, state *s) {
     const uint32_t limit = s->next.tile == 0 && s->next.ob == 0 ? SETUP + 2 * s->n / s->t->ow : LATE;
-    if (may_start(s) && s->ready > limit && npu_score_b(s->wait_ofm_o) == 0) {
+    if (s->ready > limit && may_start(s) && npu_score_b(s->wait_ofm_o) == 0) {
         const bool room = npu_score_b(s->tile_room_i) != 0;
         fail_here(c, room ? "tile start" : "waits", s->work.tiles, &s->next, 0, "none",
                   room ? "one: input, weights and space are available" : "for space: there is none");

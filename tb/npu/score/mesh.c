@@ -54,21 +54,45 @@ static void clear(tb_check *c) {
     (void)c;
 }
 
-/* Results of vector j leave column c in cycle first + j + N + 1 + c. */
+/*
+ * Results of vector j leave column c in cycle first + j + N + 1 + c. Inlined with a constant N, so that where the ring
+ * does not end among them, a result is copied from one fixed distance to another.
+ */
+static inline void spread_rows(uint32_t n, state *s, const int32_t *out) {
+    for (uint32_t j = 0; j < s->waiting; j++, out += 2 * n) {
+        const uint32_t leaves = ((uint32_t)s->first + j + n + 1) & s->mask;
+        if (leaves + n <= s->mask + 1) {
+            int32_t *const line = &s->line[leaves * 2 * n];
+            for (uint32_t c = 0; c < n; c++) {
+                line[c * 2 * n + c] = out[c];
+                line[c * 2 * n + n + c] = out[n + c];
+            }
+            continue;
+        }
+        for (uint32_t c = 0; c < n; c++) {
+            int32_t *const line = &s->line[((leaves + c) & s->mask) * 2 * n + c];
+            line[0] = out[c];
+            line[n] = out[n + c];
+        }
+    }
+}
+
 static void spread(state *s, const int32_t *out) {
     const uint32_t n = s->n;
     const chain *k = &s->chain[s->wait_sel];
     const bool unknown = k->words < n << k->wide || k->same < n << k->wide || k->wide != s->wait_wide;
-    for (uint32_t j = 0; j < s->waiting; j++, out += 2 * n) {
-        const uint32_t leaves = (uint32_t)s->first + j + n + 1;
-        for (uint32_t c = 0; c < n; c++) {
-            int32_t *line = &s->line[((leaves + c) & s->mask) * 2 * n + c];
-            line[0] = out[c];
-            line[n] = out[n + c];
-        }
-        for (uint32_t c = 0; unknown && c < n; c++) {
-            s->unknown[(leaves + c) & s->mask] = true;
-        }
+    switch (n) {
+    case 8:
+        spread_rows(8, s, out);
+        break;
+    case 32:
+        spread_rows(32, s, out);
+        break;
+    default:
+        spread_rows(n, s, out);
+    }
+    for (uint32_t at = 0; unknown && at < s->waiting + n - 1; at++) {
+        s->unknown[((uint32_t)s->first + n + 1 + at) & s->mask] = true;
     }
 }
 
@@ -155,23 +179,25 @@ static void take_weights(state *s) {
     npu_score_copy(k->word[k->words++ % CHAIN], s->wgt_i.ptr, s->n);
 }
 
-static void check_results(tb_check *c, const state *s, const int32_t *line) {
+__attribute__((cold)) static void wrong_result(tb_check *c, const state *s, uint32_t stream, const int32_t *line) {
+    const int32_t *got = (const int32_t *)s->ps_o[stream].ptr;
+    uint32_t col = 0;
+    while (got[col] == line[col]) {
+        col++;
+    }
+    const uint64_t vector = s->enabled - (s->n + 1 + col);
+    char where[96];
+    npu_score_vector_text(c, vector, stream, col, true, where, sizeof where);
+    tb_check_failf(c, stream == 0 ? "partial sum 0" : "partial sum 1", vector, "%s|%" PRId32 "|%" PRId32, where,
+                   got[col], line[col]);
+}
+
+static inline void check_results(tb_check *c, const state *s, const int32_t *line) {
     const uint32_t n = s->n;
-    for (uint32_t stream = 0; stream < 2; stream++, line += n) {
-        const int32_t *got = (const int32_t *)s->ps_o[stream].ptr;
-        if (npu_score_same(got, line, 4 * n)) {
-            continue;
-        }
-        uint32_t col = 0;
-        while (got[col] == line[col]) {
-            col++;
-        }
-        const uint64_t vector = s->enabled - (n + 1 + col);
-        char where[96];
-        npu_score_vector_text(c, vector, stream, col, true, where, sizeof where);
-        tb_check_failf(c, stream == 0 ? "partial sum 0" : "partial sum 1", vector, "%s|%" PRId32 "|%" PRId32, where,
-                       got[col], line[col]);
-        return;
+    if (!npu_score_same(s->ps_o[0].ptr, line, 4 * n)) {
+        wrong_result(c, s, 0, line);
+    } else if (!npu_score_same(s->ps_o[1].ptr, line + n, 4 * n)) {
+        wrong_result(c, s, 1, line + n);
     }
 }
 

@@ -327,6 +327,10 @@ static void sums_fp32(tb_check *c, post_state *s) {
     o->channel = f->sums.channel;
     o->pixel = f->sums.pixel;
     o->count = f->sums.count;
+    if (o->count == 4) {
+        cm_post_lanes(&s->w.t, sum, f->sums.psum, f->sums.oscale, f->sums.bias, o->y);
+        return;
+    }
     for (uint32_t i = 0; i < o->count; i++) {
         o->y[i] = cm_post(&s->w.t, sum[i], f->sums.psum[i], f->sums.oscale, f->sums.bias);
     }
@@ -354,9 +358,12 @@ static void sums_requant(post_state *s) {
         if (s->w.t.wide) {
             continue;
         }
+        uint32_t y[4];
+        int8_t q[4];
+        cm_post_lanes(&s->w.t, &sum[4 * j], r->psum, oscale[lane], bias[lane], y);
+        cm_requant_lanes(&s->w.t, y, q);
         for (uint32_t i = 0; i < 4 && 4 * r->word + i < b->b.pixels; i++) {
-            const uint32_t y = cm_post(&s->w.t, sum[4 * j + i], r->psum[i], oscale[lane], bias[lane]);
-            b->value[(4 * r->word + i) * s->n + r->col + j] = cm_requant(&s->w.t, y);
+            b->value[(4 * r->word + i) * s->n + r->col + j] = q[i];
         }
     }
     f->full += r->last;

@@ -135,8 +135,17 @@ static void take_results(tb_check *c, state *s) {
     const uint32_t run = k->b.run;
     s->passes += s->word == 0;
     for (uint32_t j = 0; j < columns && s->channel + j < k->channels; j++) {
+        int8_t *const first = &k->value[run * s->word * k->b.bytes + s->channel + j];
+        if (run == 4 && k->b.bytes <= n) {
+            int8_t q[4];
+            cm_requant_lanes(&scale, &y[4 * j], q);
+            for (uint32_t i = 0; i < 4 && 4 * s->word + i < k->b.pixels; i++) {
+                first[i * k->b.bytes] = q[i];
+            }
+            continue;
+        }
         for (uint32_t i = 0; i < run && run * s->word + i < k->b.pixels; i++) {
-            int8_t *value = &k->value[(run * s->word + i) * k->b.bytes + s->channel + j];
+            int8_t *value = &first[i * k->b.bytes];
             if (k->b.bytes > n) {
                 const int16_t q = cm_requant_wide(&scale, y[4 * j + i]);
                 value[0] = (int8_t)(q & 0xFF);

@@ -155,7 +155,14 @@ static void generate(const tc_gen *g) {
     gen_draw_in(g, "w", 1, gen_chance(g, "int16.wide", 1, 8) ? 300 : 30);
     gen_draw_in(g, "kw", 1, gen_chance(g, "int16.kernel", 1, 6) ? 11 : 3);
     gen_draw_in(g, "kh", 1, gen_chance(g, "int16.kernel", 1, 6) ? 11 : 3);
-    const bool splits = gen_chance(g, "int16.splits", 1, 2);
+    const bool large = gen_chance(g, "int16.group", 1, 8); /* more tiles in a group than INT16 has room for */
+    if (large) {
+        gen_draw_in(g, "ic", 1, g->n);
+        gen_draw_in(g, "h", 24, 40);
+        gen_draw_in(g, "w", 24, 40);
+        gen_draw_in(g, "group", 65, 255);
+    }
+    const bool splits = !large && gen_chance(g, "int16.splits", 1, 2);
     static const char *const names[] = {"max_ic",  "max_oc",  "max_kh",  "max_oh",  "max_ow",
                                         "max_ic2", "max_oc2", "max_kh2", "max_oh2", "max_ow2"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -1,7 +1,7 @@
 /*
  * jobs_conv.c - a small convolution as one of several jobs. Where the device has INT16, every second one is of INT16,
- * so that tasks of both widths follow each other in the queue. An INT16 tensor of C channels is placed, filled and
- * compared as its bytes: INT8 pixels of 2*align(C, N) channels.
+ * so that tasks of both widths follow each other. An INT16 tensor of C channels is placed, filled and compared as its
+ * bytes: INT8 pixels of 2*align(C, N) channels.
  */
 #include "jobs.h"
 

@@ -16,7 +16,7 @@ typedef struct seq_output {
 
 /* State of a GEMM task for the next one: WGT_KEEP reuses its weights. */
 typedef struct seq_weights {
-    bool resident;
+    bool resident, wide;
     uint32_t op, kw, kh, ic, oc, addr;
 } seq_weights;
 

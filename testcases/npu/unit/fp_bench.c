@@ -50,8 +50,7 @@ static int64_t exponent_of(uint32_t v) {
     return (int64_t)((v >> 23) & 0xffu);
 }
 
-/* Of the NaNs some are those next to infinity. */
-static uint32_t hard(tb_rng *rng) {
+uint32_t fp_hard(tb_rng *rng) {
     const uint32_t v = tb_rng_f32_hard(rng);
     const bool nan = (v & ~SIGN) > 0x7f800000u;
     return nan && (v & 7u) == 0 ? (v & SIGN) | 0x7f800001u : v;
@@ -61,10 +60,10 @@ void fp_operands_mul(tb_rng *rng, uint32_t *a, uint32_t *b) {
     const uint32_t signs = tb_rng_u32(rng);
     uint32_t ma, mb; /* significands */
     int64_t e;
-    *a = hard(rng);
+    *a = fp_hard(rng);
     switch (tb_rng_range(rng, 0, 4)) {
     case 0:
-        *b = hard(rng);
+        *b = fp_hard(rng);
         return;
     case 4: /* product 2^47 and less than 2^25: hardly above a half of the smallest subnormal, or of another unit */
         ma = FRAC + 2u + (uint32_t)tb_rng_range(rng, 0, FRAC - 1u);
@@ -90,11 +89,11 @@ void fp_operands_mul(tb_rng *rng, uint32_t *a, uint32_t *b) {
 
 void fp_operands_add(tb_rng *rng, uint32_t *a, uint32_t *b) {
     const uint32_t bits = tb_rng_u32(rng);
-    uint32_t x = hard(rng);
+    uint32_t x = fp_hard(rng);
     uint32_t y;
     switch (tb_rng_range(rng, 0, 3)) {
     case 0:
-        y = hard(rng);
+        y = fp_hard(rng);
         break;
     case 1: /* nearly equal magnitudes: cancellation */
         x = pack(rng, bits, tb_rng_range_i64(rng, 0, 254));
@@ -145,7 +144,7 @@ void fp_operand_i8(tb_rng *rng, uint32_t *a, uint32_t *b) {
     }
     switch (tb_rng_range(rng, 0, 3)) {
     case 0:
-        *a = hard(rng);
+        *a = fp_hard(rng);
         return;
     case 1: /* k + 1/2, and its neighbours one unit in the last place away */
         *a = cm_fp_i32_to_f32((int32_t)tb_rng_range(rng, 0, 259));
@@ -163,7 +162,7 @@ void fp_operand_i8(tb_rng *rng, uint32_t *a, uint32_t *b) {
 
 void fp_operands_cmp(tb_rng *rng, uint32_t *a, uint32_t *b) {
     const bool pick = tb_rng_chance(rng, 1, 2);
-    *a = hard(rng);
+    *a = fp_hard(rng);
     if (pick) {
         *a = tb_rng_u32(rng);
     }
@@ -181,7 +180,7 @@ void fp_operands_cmp(tb_rng *rng, uint32_t *a, uint32_t *b) {
         *b = (*a & ~FRAC) | fraction(rng);
         return;
     default:
-        *b = hard(rng);
+        *b = fp_hard(rng);
         return;
     }
 }
@@ -191,7 +190,7 @@ void fp_operand_f32_i32(tb_rng *rng, uint32_t *a, uint32_t *b) {
     *b = 0;
     switch (tb_rng_range(rng, 0, 4)) {
     case 0:
-        *a = hard(rng);
+        *a = fp_hard(rng);
         return;
     case 1: /* k + 1/2, and its neighbours one unit in the last place away */
         *a = tb_rng_u32(rng);
@@ -221,7 +220,7 @@ void fp_operand_f32_f16(tb_rng *rng, uint32_t *a, uint32_t *b) {
     *b = 0;
     switch (tb_rng_range(rng, 0, 3)) {
     case 0:
-        *a = hard(rng);
+        *a = fp_hard(rng);
         return;
     case 1: /* 11 bits and a half, and its neighbours one unit in the last place away; also subnormal results */
         *a = pack(rng, sign, tb_rng_range_i64(rng, 99, 144));

@@ -15,6 +15,8 @@ void fp_bench_constrain(tb_knobs *knobs, uint64_t seed);
 /* Draw the operands of one operation; b is 0 for units with one operand. */
 typedef void fp_operands_fn(tb_rng *rng, uint32_t *a, uint32_t *b);
 
+/* Zeros, ends of ranges, infinities, NaNs (tb_rng_f32_hard()); of the NaNs some are those next to infinity. */
+uint32_t fp_hard(tb_rng *rng);
 /* Products near the ends of the range and halfway between two results. */
 void fp_operands_mul(tb_rng *rng, uint32_t *a, uint32_t *b);
 /* Cancellation, far apart exponents, halfway cases. */

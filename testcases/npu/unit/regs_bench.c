@@ -87,22 +87,28 @@ static void start_access(const unit *u, bench *b) {
     tb_lite_start(b->bus, write, offset | (tb_rng_u32(r) & 3u), value | start, strb);
 }
 
-/* Inputs of the units; completions during a soft reset, and all inputs of an absent unit, must be ignored. */
-static void drive_units(bench *b, bool resetting, bool noise) {
+/*
+ * Inputs of the units; completions during a soft reset, and all inputs of an absent unit, must be ignored. Returns
+ * which units complete a task.
+ */
+static uint32_t drive_units(bench *b, bool resetting, bool noise) {
+    uint32_t all = 0;
     for (uint32_t i = 0; i < UNITS; i++) {
         const bool ready = unit_go(&b->task_stall[i]);
         const bool done = unit_go(&b->done_stall[i]) && b->inflight[i] > 0 && !resetting;
         tb_set(b->unit[i].ready, ready);
         tb_set(b->unit[i].busy, b->present[i] ? b->inflight[i] > 0 : noise);
         tb_set(b->unit[i].done, done || ((resetting || !b->present[i]) && noise));
+        all |= (uint32_t)done << i;
     }
+    return all;
 }
 
 static void drive(const unit *u, bench *b) {
     tb_rng *r = &b->rng_event;
     const uint32_t rate = (uint32_t)unit_knob(u, "events");
     const bool resetting = tb_get(b->srst_o) != 0, alu_runs = b->inflight[ALU] > 0;
-    const uint32_t bus_err =
+    uint32_t bus_err =
         tb_rng_chance(r, rate, 1000) ? 1u << tb_rng_range(r, 0, 11) | (tb_rng_u32(r) & tb_rng_u32(r) & 0xfffu) : 0;
     tb_set(b->perf_event_i, (tb_rng_u64(r) & ((UINT64_C(1) << COUNTERS) - 1)) | 1u);
     const uint64_t level = tb_rng_small(r, 0, 65535);
@@ -110,8 +116,12 @@ static void drive(const unit *u, bench *b) {
     tb_set(b->drained_i, tb_rng_chance(r, 1, 4));
     const bool result_we = alu_runs && tb_rng_chance(r, 1, 4);
     tb_set(b->alu_result_i, tb_rng_u32(r));
-    drive_units(b, resetting, bus_err != 0);
+    const uint32_t done = drive_units(b, resetting, bus_err != 0);
     tb_set(b->alu_result_we_i, result_we || (resetting && bus_err != 0));
+    if (done != 0 && tb_rng_chance(r, 1, 8)) { /* the last access of a task fails: both set its interrupt */
+        const uint32_t i = done & 1u ? 0 : done & 2u ? 1 : 2;
+        bus_err |= 1u << (4 * i + (uint32_t)tb_rng_range(r, 0, 3));
+    }
     tb_set(b->bus_err_i, bus_err);
 }
 

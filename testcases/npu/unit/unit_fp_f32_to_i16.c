@@ -7,7 +7,7 @@ static void draw(tb_rng *rng, uint32_t *a, uint32_t *b) {
     *b = 0;
     switch (tb_rng_range(rng, 0, 3)) {
     case 0:
-        *a = tb_rng_f32_hard(rng);
+        *a = fp_hard(rng);
         return;
     case 1: /* k + 1/2, and its neighbours one unit in the last place away */
         *a = cm_fp_i32_to_f32((int32_t)(tb_rng_range(rng, 0, UINT64_C(131071) >> tb_rng_range(rng, 0, 17))));

@@ -97,6 +97,8 @@ typedef struct bench {
     cm_pool_task t;
     chan ch[2];
     bool ideal, on, running;
+    bool queued; /* another task, without meaning, is on offer while one runs */
+    uint8_t waiting[48];
     uint32_t started, finished, latency;
     unit_stall task_stall;
     tb_rng rng, noise;
@@ -135,12 +137,14 @@ static void drive(unit *u, bench *b) {
     if (!b->on && !b->running && b->started < (uint32_t)unit_knob(u, "tasks") &&
         (unit_go(&b->task_stall) || b->ideal)) {
         offer_task(b);
+    } else if (b->queued) {
+        unit_set_slice(b->task_i, 0, b->waiting, sizeof b->waiting);
     } else if (!b->on) {
         uint8_t bytes[64];
         tb_rng_fill(&b->noise, bytes, sizeof bytes);
         unit_set_slice(b->task_i, 0, bytes, 48);
     }
-    tb_set(b->task_valid_i, b->on);
+    tb_set(b->task_valid_i, b->on || b->queued);
     uint32_t idle = 0;
     uint32_t level = 0;
     for (uint32_t c = 0; c < 2; c++) {
@@ -212,13 +216,15 @@ static void sample(unit *u, bench *b) {
         sample_writes(u, b, c);
     }
     if (tb_get(b->task_done_o)) {
-        b->running = false;
+        b->running = b->queued = false;
         b->finished++;
     }
     if (b->on && tb_get(b->task_ready_o)) {
         b->on = false;
         b->running = true;
         b->started++;
+        b->queued = tb_rng_chance(&b->noise, 1, 2);
+        tb_rng_fill(&b->noise, b->waiting, sizeof b->waiting);
     }
 }
 

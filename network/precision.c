@@ -5,71 +5,59 @@
  * taken, if the overlap is large enough. The average precision is the area under the precision (at each recall the best
  * one at that recall or above) over the recall.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "photos.h"
+#include "found.h"
+#include "internal.h"
 #include "precision.h"
 
 #define STEPS 10u /* overlaps from 0.5 on, 0.05 apart */
 
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
-}
+/* ---- boxes ---- */
 
-static bool parse(const char *line, char name[256], net_box *b) {
-    int end = 0;
-    bool ok = sscanf(line, "%255s %u %f %f %f %f %n", name, &b->label, &b->x, &b->y, &b->w, &b->h, &end) == 6;
-    return ok && (line[end] == '\0' || line[end - 1] == ' ') && b->w > 0.0f && b->h > 0.0f; /* a name may follow */
-}
-
-bool precision_load(precision *p, const char *path, uint32_t count, const char *const *image) {
-    photos_names lines = {0};
-    bool ok = photos_names_load(&lines, path);
-    p->truth = ok ? calloc((size_t)lines.count + 1, sizeof *p->truth) : NULL;
-    ok = p->truth != NULL;
-    for (uint32_t i = 0; ok && i < lines.count; i++) {
-        char name[256];
-        precision_box t = {.image = count};
-        if (lines.line[i][0] == '\0') {
-            continue;
-        }
-        ok = parse(lines.line[i], name, &t.box);
-        if (!ok) {
-            fprintf(stderr, "tandem-net: %s:%u: expected picture, class, x, y, width and height of an object\n", path,
-                    i + 1);
-        }
-        for (uint32_t k = 0; ok && k < count && t.image == count; k++) {
-            t.image = strcmp(base_name(image[k]), name) == 0 ? k : count;
-        }
-        if (t.image < count) {
-            p->truth[p->truths++] = t;
-        }
+net_status net_finder_init(net_finder *f, const net_graph *g, net_error *err) {
+    net_status status = f->raw ? net_heads_fit(&f->heads, g, err) : net_boxes_layer(g, NULL, err);
+    if (status != NET_OK) {
+        return status;
     }
-    photos_names_free(&lines);
-    if (ok && p->truths == 0) {
-        fprintf(stderr, "tandem-net: %s: no objects of these pictures\n", path);
-        ok = false;
-    }
-    return ok;
+    f->rows = f->raw ? f->heads.rows : g->blob[g->output].shape.h;
+    f->row = f->raw ? malloc(NET_FOUND_ROW * (size_t)f->rows * sizeof *f->row + 1) : NULL;
+    f->box = malloc(f->rows * sizeof *f->box + 1);
+    return f->box == NULL || (f->raw && f->row == NULL) ? net_fail(err, NET_ERR_MEMORY, "out of memory") : NET_OK;
 }
 
-bool precision_add(precision *p, uint32_t image, const net_box *box, uint32_t count) {
+net_status net_finder_boxes(net_finder *f, const net_graph *g, const float *const *output, const net_fit *fit,
+                            uint32_t *count, net_error *err) {
+    const float *row = f->raw ? f->row : output[0];
+    net_status status = f->raw ? net_heads_decode(&f->heads, g, output, f->least, f->overlap, f->row, err) : NET_OK;
+    *count = status == NET_OK ? net_boxes_read(row, f->rows, fit, f->box) : 0;
+    return status;
+}
+
+void net_finder_free(net_finder *f) {
+    free(f->row);
+    free(f->box);
+    f->row = NULL;
+    f->box = NULL;
+}
+
+/* ---- precision ---- */
+
+net_status net_precision_add(net_precision *p, uint32_t image, const net_box *box, uint32_t count, net_error *err) {
     if (p->founds + count > p->room) {
         uint32_t room = 2 * (p->founds + count) + 64;
-        precision_box *more = realloc(p->found, room * sizeof *more);
+        net_object *more = realloc(p->found, room * sizeof *more);
         if (more == NULL) {
-            return false;
+            return net_fail(err, NET_ERR_MEMORY, "out of memory");
         }
         p->found = more;
         p->room = room;
     }
     for (uint32_t i = 0; i < count; i++) {
-        p->found[p->founds++] = (precision_box){image, box[i]};
+        p->found[p->founds++] = (net_object){image, box[i]};
     }
-    return true;
+    return NET_OK;
 }
 
 static double overlap(const net_box *a, const net_box *b) {
@@ -83,8 +71,8 @@ static double overlap(const net_box *a, const net_box *b) {
 
 /* By class, then the best score first, then the order of pictures. */
 static int by_score(const void *a, const void *b) {
-    const precision_box *x = a;
-    const precision_box *y = b;
+    const net_object *x = a;
+    const net_object *y = b;
     if (x->box.label != y->box.label) {
         return x->box.label < y->box.label ? -1 : 1;
     }
@@ -95,11 +83,11 @@ static int by_score(const void *a, const void *b) {
 }
 
 /* The object that a found box takes; p->truths: none. */
-static uint32_t taken_by(const precision *p, const precision_box *f, double least, const bool *taken) {
+static uint32_t taken_by(const net_precision *p, const net_object *f, double least, const bool *taken) {
     uint32_t best = p->truths;
     double most = least;
     for (uint32_t i = 0; i < p->truths; i++) {
-        const precision_box *t = &p->truth[i];
+        const net_object *t = &p->truth[i];
         if (!taken[i] && t->image == f->image && t->box.label == f->box.label) {
             double share = overlap(&t->box, &f->box);
             if (share >= most && (best == p->truths || share > most)) {
@@ -112,7 +100,7 @@ static uint32_t taken_by(const precision *p, const precision_box *f, double leas
 }
 
 /* found[count]: of one class, sorted; right[count] is memory. */
-static double average(const precision *p, const precision_box *found, uint32_t count, uint32_t objects, double least,
+static double average(const net_precision *p, const net_object *found, uint32_t count, uint32_t objects, double least,
                       bool *taken, bool *right) {
     double area = 0.0;
     double best = 0.0;
@@ -135,7 +123,7 @@ static double average(const precision *p, const precision_box *found, uint32_t c
     return area;
 }
 
-static uint32_t objects_of(const precision *p, uint32_t label) {
+static uint32_t objects_of(const net_precision *p, uint32_t label) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < p->truths; i++) {
         count += p->truth[i].box.label == label;
@@ -143,10 +131,10 @@ static uint32_t objects_of(const precision *p, uint32_t label) {
     return count;
 }
 
-bool precision_measure(precision *p, precision_result *result) {
+net_status net_precision_measure(net_precision *p, net_precision_result *result, net_error *err) {
     bool *taken = calloc((size_t)p->truths + 1, sizeof *taken);
     bool *right = calloc((size_t)p->founds + 1, sizeof *right);
-    *result = (precision_result){.objects = p->truths};
+    *result = (net_precision_result){.objects = p->truths};
     if (p->founds > 0) {
         qsort(p->found, p->founds, sizeof *p->found, by_score);
     }
@@ -177,11 +165,10 @@ bool precision_measure(precision *p, precision_result *result) {
     bool ok = taken != NULL && right != NULL;
     free(taken);
     free(right);
-    return ok;
+    return ok ? NET_OK : net_fail(err, NET_ERR_MEMORY, "out of memory");
 }
 
-void precision_free(precision *p) {
-    free(p->truth);
+void net_precision_free(net_precision *p) {
     free(p->found);
-    *p = (precision){0};
+    *p = (net_precision){0};
 }
