@@ -28,9 +28,9 @@
 #define POST_LATENCY 18u  /* last result read to the last write response */
 
 typedef struct gemm_task {
-    bool diagonal, nhwc, requant, psum, fence, resident, keep, factors, bias;
-    /* span: rows of a window; words: of a block of weights */
-    uint32_t ic, oc, icb, ocb, iw, ih, ow, oh, sh, pad_t, span, group, words;
+    bool diagonal, nhwc, requant, psum, raw, fence, resident, keep, factors, bias, wide;
+    /* span: rows of a window; words: of a block of weights; pixel: words of an input pixel; sum: bytes of a partial sum */
+    uint32_t ic, oc, icb, pixel, sum, ocb, iw, ih, ow, oh, sh, pad_t, span, group, words;
     uint64_t tile; /* cycles of one */
     /* first: number of the bank's load with its first block */
     uint32_t ofm_addr, ofm_cstep, first[2];
@@ -77,6 +77,8 @@ static gemm_task decode(const net_task *t, uint32_t n) {
                    .fence = TASK_GET(t, GEMM_CTRL, FENCE) != 0,
                    .resident = TASK_GET(t, GEMM_CTRL, WGT_RES) != 0,
                    .keep = TASK_GET(t, GEMM_CTRL, WGT_KEEP) != 0,
+                   .raw = TASK_GET(t, GEMM_CTRL, DIV_IC) != 0,
+                   .wide = TASK_GET(t, GEMM_CTRL, WIDE) != 0,
                    .factors = TASK_GET(t, GEMM_CTRL, OSCALE) != 0,
                    .bias = TASK_GET(t, GEMM_CTRL, BIAS) != 0,
                    .ic = TASK_GET(t, GEMM_CHANNELS, IC),
@@ -93,9 +95,11 @@ static gemm_task decode(const net_task *t, uint32_t n) {
     g.span = (kh - 1) * (ext ? TASK_GET(t, GEMM_EXT_KERNEL, DH) : 1) + 1;
     g.icb = (uint32_t)tb_div_up_u64(g.ic, n);
     g.ocb = (uint32_t)tb_div_up_u64(g.oc, n);
-    g.group = (uint32_t)tb_max_u64(tb_min_u64(TASK_GET(t, GEMM_GROUP, TILES), OFM_WORDS / 2 / n), 1);
-    g.tile = (uint64_t)kw * kh * (g.diagonal ? 1 : g.icb) * n;
-    g.words = op == NPU_GEMM_CTRL_OP_CONVERT ? 0 : kw * kh * (g.diagonal ? 1 : g.icb * n);
+    g.pixel = g.icb << g.wide;
+    g.sum = 4u << g.wide;
+    g.group = (uint32_t)tb_max_u64(tb_min_u64(TASK_GET(t, GEMM_GROUP, TILES), OFM_WORDS / 2 / n >> g.wide), 1);
+    g.tile = (uint64_t)kw * kh * (g.diagonal ? 1 : g.icb) * n << g.wide;
+    g.words = op == NPU_GEMM_CTRL_OP_CONVERT ? 0 : kw * kh * (g.diagonal ? 1 : g.icb * n) << g.wide;
     return g;
 }
 
@@ -218,7 +222,7 @@ static bool chunk_start(gemm *m, uint64_t *start) {
     }
     const gemm_task *t = &m->task[m->in_task];
     const uint64_t pixels = tb_min_u64(CHUNK, (uint64_t)t->iw * t->ih - (uint64_t)m->in_chunk * CHUNK);
-    if (m->allocated + pixels * t->icb > m->freed + IFM_WORDS) {
+    if (m->allocated + pixels * t->pixel > m->freed + IFM_WORDS) {
         m->blocked = true;
         return false;
     }
@@ -233,7 +237,7 @@ static void load_chunk(gemm *m, uint64_t start) {
     uint64_t end = 0;
     for (uint32_t j = 0; j < jobs; j++) {
         const uint32_t c = (m->in_chunk + j) % 2;
-        const uint64_t words = t->nhwc ? pixels * t->icb : pixels;
+        const uint64_t words = t->nhwc ? pixels * t->pixel : pixels << t->wide;
         const uint64_t row = t->nhwc ? PIECE_BEATS : tb_div_up_u64(pixels * 4, 16);
         const uint64_t beats = t->nhwc ? tb_div_up_u64(words * m->n, 16) : row * tb_min_u64(m->n, t->ic - j * m->n);
         input_beats(m, c, tb_max_u64(start, m->ch[c].at), t->nhwc ? tb_max_u64(beats, words) : beats,
@@ -242,7 +246,7 @@ static void load_chunk(gemm *m, uint64_t start) {
         end = m->port + LAYOUT_LATENCY;
     }
     m->arrive[m->in_task % QUEUE][m->in_chunk] = end;
-    m->allocated += pixels * t->icb;
+    m->allocated += pixels * t->pixel;
     m->blocked = false;
     m->in_chunk++;
     if ((uint64_t)m->in_chunk * CHUNK >= (uint64_t)t->iw * t->ih) {
@@ -320,7 +324,9 @@ static uint64_t post_cycles(const gemm *m, const gemm_task *t, uint32_t block, u
         const uint64_t passes = t->psum ? (uint64_t)m->n * m->n / 2 : m->n / columns * m->n / 4;
         return tb_max_u64(tiles * passes, t->ofm_cstep == m->n ? tiles * m->n * m->n / 16 : beats);
     }
-    return tb_div_up_u64(channels, 2) * tb_max_u64(net_beats((uint32_t)(t->ofm_addr + first * 4), pixels * 4), 3);
+    const uint32_t bytes = t->raw || t->psum ? t->sum : 4;
+    const uint64_t row = net_beats((uint32_t)(t->ofm_addr + first * bytes), pixels * bytes);
+    return tb_div_up_u64(channels, 2) * tb_max_u64(row, 3);
 }
 
 /* The sums of a group are complete. */
@@ -336,14 +342,14 @@ static void write_group(gemm *m, const gemm_task *t, uint32_t block, uint64_t fi
     }
     m->post = start + cycles + POST_GAP;
     for (uint64_t p = 0; p < pixels; p += 2ull * m->n) {
-        m->tile_free[m->started_tiles++ % (OFM_WORDS / m->n)] = start + cycles;
+        m->tile_free[m->started_tiles++ % (OFM_WORDS / m->n >> t->wide)] = start + cycles;
     }
 }
 
 /* A block of output channels over some tiles; first: its first pixel. Returns the cycle in which the last one has left
  * the weight stage. */
 static void run_segment(gemm *m, const gemm_task *t, uint32_t block, uint64_t first, uint64_t pixels) {
-    const uint64_t room = OFM_WORDS / m->n;
+    const uint64_t room = OFM_WORDS / m->n >> t->wide;
     uint64_t in_group = 0;
     uint64_t group_first = first;
     for (uint64_t p = first; p < first + pixels; p += 2ull * m->n) {
@@ -374,7 +380,7 @@ static void run_resident(gemm *m, const gemm_task *t) {
         const uint64_t top = p / t->ow * t->sh;
         const uint64_t rows = tb_min_u64(top > t->pad_t ? top - t->pad_t : 0, t->ih);
         if (rows > gone && m->mesh > 0) {
-            free_words(m, m->mesh, (rows - gone) * t->iw * t->icb);
+            free_words(m, m->mesh, (rows - gone) * t->iw * t->pixel);
             gone = rows;
         }
         for (uint32_t b = 0; b < t->ocb; b++) {
@@ -385,7 +391,7 @@ static void run_resident(gemm *m, const gemm_task *t) {
         release(m, c, m->mesh);
     }
     (void)rows_there(m, (uint64_t)t->iw * t->ih);
-    free_words(m, m->mesh + m->n, (t->ih - gone) * t->iw * t->icb);
+    free_words(m, m->mesh + m->n, (t->ih - gone) * t->iw * t->pixel);
 }
 
 static void run_task(gemm *m, const gemm_task *t) {
@@ -396,7 +402,7 @@ static void run_task(gemm *m, const gemm_task *t) {
             run_segment(m, t, b, 0, pixels_of(t));
         }
         (void)rows_there(m, (uint64_t)t->iw * t->ih);
-        free_words(m, m->mesh + m->n, (uint64_t)t->iw * t->ih * t->icb);
+        free_words(m, m->mesh + m->n, (uint64_t)t->iw * t->ih * t->pixel);
     }
     m->mesh += m->n + TILE_SETUP + 2ull * m->n / t->ow; /* the next task's first tile */
     m->post += POST_LATENCY;                            /* which is not written back before this one is complete */
@@ -435,13 +441,14 @@ static uint64_t run_epoch(gemm *m, uint64_t from, net_rt_estimate *e) {
 }
 
 static void add_bounds(const gemm_task *t, uint32_t n, net_rt_estimate *e) {
-    const uint64_t in = (uint64_t)t->iw * t->ih * (t->nhwc ? t->icb * n : t->ic * 4);
+    const uint64_t in = (uint64_t)t->iw * t->ih * (t->nhwc ? t->pixel * n : t->ic * 4);
     const uint64_t weights = t->keep ? 0 : (uint64_t)t->ocb * t->words * n;
-    const uint64_t sums = (uint64_t)pixels_of(t) * t->oc * 4;
+    const uint64_t outputs = (uint64_t)pixels_of(t) * t->oc;
     const uint64_t factors = (uint64_t)t->oc * ((t->factors ? 4u : 0u) + (t->bias ? 4u : 0u));
     e->mesh += tb_div_up_u64(pixels_of(t), 2ull * n) * t->ocb * t->tile;
-    e->read += tb_div_up_u64(in + weights + factors + (t->psum ? sums : 0), 32);
-    e->write += tb_div_up_u64(t->requant ? (uint64_t)pixels_of(t) * t->ocb * n : sums, 32);
+    e->read += tb_div_up_u64(in + weights + factors + (t->psum ? outputs * t->sum : 0), 32);
+    e->write += tb_div_up_u64(
+        t->requant ? ((uint64_t)pixels_of(t) * t->ocb * n) << t->wide : outputs * (t->raw ? t->sum : 4), 32);
 }
 
 uint64_t net_predict_gemm(const net_task *task, uint32_t count, uint32_t n, net_rt_estimate *e) {

@@ -301,7 +301,12 @@ static void print_speed(const netjob *job, const session *s, uint32_t images) {
     uint64_t macs = net_graph_macs(&job->int8);
     uint64_t peak = 2 * (uint64_t)job->opt->n * job->opt->n;
     double cycles = (double)s->cycles / images;
-    printf("cycles     %.0f an image (%" PRIu64 " in all), %" PRIu64 " MACs an image\n", cycles, s->cycles, macs);
+    uint64_t predicted = 0;
+    for (uint32_t k = 0; k < job->int8.num_layers; k++) {
+        predicted += net_rt_predict(s->rt, k).cycles;
+    }
+    printf("cycles     %.0f an image (%" PRIu64 " in all), %" PRIu64 " predicted, %" PRIu64 " MACs an image\n", cycles,
+           s->cycles, predicted, macs);
     printf("MAC use    %.2f %% of %" PRIu64 " a cycle\n", 100.0 * (double)macs / (cycles * (double)peak), peak);
 }
 
