@@ -29,7 +29,8 @@
 
 typedef struct gemm_task {
     bool diagonal, nhwc, requant, psum, raw, fence, resident, keep, factors, bias, wide;
-    /* span: rows of a window; words: of a block of weights; pixel: words of an input pixel; sum: bytes of a partial sum */
+    /* span: rows of a window; words: of a block of weights; pixel: words of an input pixel; sum: bytes of a partial
+     * sum */
     uint32_t ic, oc, icb, pixel, sum, ocb, iw, ih, ow, oh, sh, pad_t, span, group, words;
     uint64_t tile; /* cycles of one */
     /* first: number of the bank's load with its first block */
