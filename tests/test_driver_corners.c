@@ -388,6 +388,7 @@ static void int16_device(void **state) {
     assert_int_equal(npu_job_convert(&job, &q.dev, &cv), NPU_OK);
     cv.quant.in_zero = 1;
     assert_int_equal(npu_job_convert(&job, &q.dev, &cv), NPU_ERR_LAYOUT);
+    assert_int_equal(npu_tensor_check(&cv.in, 8), NPU_ERR_LAYOUT); /* POOL and ALU have no INT16 */
     mock_done(&q.mock);
 }
 
