@@ -277,7 +277,7 @@ static void count_place(rig *r, uint32_t number) {
     const rt_blob *in = layer->num_in > 0 ? &r->rt->blob[layer->in[0]] : NULL;
     for (uint32_t i = 0; r->rt->layer[number].kind == RT_NOTHING && layer->num_in == 1 && i < layer->num_out; i++) {
         const rt_blob *out = &r->rt->blob[layer->out[i]];
-        r->seen[E_COPY] += out->root != in->root || out->dev_at != in->dev_at;
+        r->seen[E_COPY] += rt_is_copied(r->rt, layer->in[0], layer->out[i]);
         r->seen[E_RESHAPE] +=
             out->root == in->root && (strcmp(layer->type, "Flatten") == 0 || strcmp(layer->type, "Reshape") == 0);
     }
@@ -354,13 +354,12 @@ static void check_memory(const rig *r) {
         const rt_root *a = &rt->root[i];
         const rt_blob *b = &rt->blob[i];
         assert_true(rt->blob[b->root].root == b->root);
-        assert_true(b->host_at + net_shape_elements(&r->graph.blob[i].shape) <=
-                    net_shape_elements(&r->graph.blob[b->root].shape));
+        assert_true(b->host_at + net_shape_elements(&r->graph.blob[i].shape) <= rt->root[b->root].elements);
         for (uint32_t k = 0; b->root == i && k < i; k++) {
             const rt_root *c = &rt->root[k];
             bool together = rt->blob[k].root == k && c->first <= a->last && a->first <= c->last;
-            uint64_t as = (uint64_t)net_shape_elements(&r->graph.blob[i].shape);
-            uint64_t cs = (uint64_t)net_shape_elements(&r->graph.blob[k].shape);
+            uint64_t as = a->elements;
+            uint64_t cs = c->elements;
             if (together && a->dev && c->dev) {
                 assert_true(a->dev_place + a->dev_bytes <= c->dev_place || c->dev_place + c->dev_bytes <= a->dev_place);
             }
