@@ -16,6 +16,7 @@ typedef struct group {
     uint32_t count;
     uint32_t *conv;
     uint32_t *order; /* of their channels: numbers in conv */
+    struct use *use;
 } group;
 
 /* The activation layer that follows a convolution without a fused one; NET_NONE: there is none. */
@@ -28,7 +29,7 @@ static uint32_t act_behind(const net_graph *g, const net_layer *conv) {
 static bool can_merge(const net_graph *g, const net_layer *layer) {
     return !net_opt_gone(layer) && strcmp(layer->type, "Convolution") == 0 && layer->num_in == 1 &&
            layer->num_out == 1 && layer->conv.groups == 1 && g->blob[layer->out[0]].shape.dims == 3 &&
-           layer->conv.int8_scale_term < 100;
+           (layer->conv.int8_scale_term == 0 || layer->conv.int8_scale_term == 2);
 }
 
 static bool same_act(const net_act *a, const net_act *b) {
@@ -73,24 +74,66 @@ static bool same_way(const net_graph *g, const net_layer *a, const net_layer *b)
            net_layer_int(a, NET_KEY_FEATURES, 0) == net_layer_int(b, NET_KEY_FEATURES, 0) && same_arrays(a, b);
 }
 
-/* Where its channels are best: last if its output begins a joined map, first if it ends one, so that both maps can
- * overlap there and nothing is copied. */
-static uint32_t rank(const net_graph *g, uint32_t number) {
-    const uint32_t act = act_behind(g, &g->layer[number]);
-    const uint32_t out = g->layer[act == NET_NONE ? number : act].out[0];
-    const uint32_t next = g->blob[out].consumer;
-    const net_layer *join = next != NET_NONE && net_op_joins(&g->layer[next]) ? &g->layer[next] : NULL;
-    return join == NULL ? 1 : join->in[0] == out ? 2 : join->in[join->num_in - 1] == out ? 0 : 1;
+/* Where the output of a layer of the group ends up: as input `at` of the Concat `join`, NET_NONE: in none. */
+typedef struct use {
+    uint32_t join, at;
+    uint32_t rank; /* 0 first, 2 last */
+} use;
+
+static use first_join(const net_graph *g, uint32_t blob) {
+    const uint32_t next = g->blob[blob].consumer;
+    use found = {.join = NET_NONE};
+    if (next == NET_NONE) {
+        return found;
+    }
+    const net_layer *layer = &g->layer[next];
+    for (uint32_t k = 0; layer->kind == NET_SPLIT && found.join == NET_NONE && k < layer->num_out; k++) {
+        found = first_join(g, layer->out[k]);
+    }
+    if (layer->kind != NET_SPLIT && net_op_joins(layer)) {
+        found.join = next;
+        while (layer->in[found.at] != blob) {
+            found.at++;
+        }
+    }
+    return found;
 }
 
+static use use_of(const net_graph *g, const group *m, uint32_t i) {
+    const uint32_t act = act_behind(g, &g->layer[m->conv[i]]);
+    use u = first_join(g, g->layer[act == NET_NONE ? m->conv[i] : act].out[0]);
+    u.rank = u.join == NET_NONE ? 1 : u.at == 0 ? 2 : u.at == g->layer[u.join].num_in - 1 ? 0 : 1;
+    return u;
+}
+
+/*
+ * The order in which most outputs are where a Concat needs them: as they are in that Concat if it has several of them;
+ * else one that begins a joined map is the last and one that ends a joined map the first one, so that the maps can
+ * overlap there.
+ */
 static void set_order(const net_graph *g, group *m) {
-    uint32_t used = 0;
-    for (uint32_t r = 0; r <= 2; r++) {
-        for (uint32_t i = 0; i < m->count; i++) {
-            if (rank(g, m->conv[i]) == r) {
-                m->order[used++] = i;
+    for (uint32_t i = 0; i < m->count; i++) {
+        m->use[i] = use_of(g, m, i);
+    }
+    for (uint32_t i = 0; i < m->count; i++) {
+        for (uint32_t k = 0; k < i && m->use[i].join != NET_NONE; k++) {
+            if (m->use[k].join == m->use[i].join) {
+                m->use[k].rank = m->use[i].rank = 1;
             }
         }
+    }
+    for (uint32_t i = 0; i < m->count; i++) {
+        const use *u = &m->use[i];
+        uint32_t at = i;
+        for (; at > 0; at--) {
+            const use *v = &m->use[m->order[at - 1]];
+            if (v->rank != u->rank ? v->rank < u->rank
+                                   : v->join != u->join ? v->join < u->join : v->at <= u->at) {
+                break;
+            }
+            m->order[at] = m->order[at - 1];
+        }
+        m->order[at] = i;
     }
 }
 
@@ -187,6 +230,7 @@ static bool make_slice(net_graph *g, uint32_t number, const char *name, uint32_t
                        const net_value *channels) {
     net_layer *slice = &g->layer[number];
     *slice = (net_layer){.num_in = 1, .num_out = count, .out = out, .line = g->layer[g->blob[blob].producer].line};
+    slice->op = net_op_find("Slice");
     slice->type = malloc(sizeof "Slice");
     slice->name = name_of(name, "slice");
     slice->in = malloc(sizeof *slice->in);
@@ -287,9 +331,10 @@ net_status net_opt_merge_convs(net_graph *graph, uint32_t *changes, net_error *e
         if (net_opt_gone(&graph->layer[i]) || graph->layer[i].kind != NET_SPLIT) {
             continue;
         }
-        group m = {.conv = calloc(2 * (size_t)graph->layer[i].num_out + 1, sizeof *m.conv)};
-        opt.no_memory = m.conv == NULL;
-        m.order = opt.no_memory ? NULL : m.conv + graph->layer[i].num_out;
+        const uint32_t most = graph->layer[i].num_out;
+        group m = {.conv = calloc(2 * (size_t)most + 1, sizeof *m.conv), .use = calloc((size_t)most + 1, sizeof *m.use)};
+        opt.no_memory = m.conv == NULL || m.use == NULL;
+        m.order = opt.no_memory ? NULL : m.conv + most;
         for (uint32_t k = 0; k < graph->layer[i].num_out && !opt.no_memory; k++) {
             if (find_group(graph, &graph->layer[i], k, &m)) {
                 opt.no_memory = !merge(&opt, &m);
@@ -297,6 +342,7 @@ net_status net_opt_merge_convs(net_graph *graph, uint32_t *changes, net_error *e
             }
         }
         free(m.conv);
+        free(m.use);
         if (!opt.no_memory && graph->layer[i].num_out == 1 && net_opt_can_bypass(&opt, &graph->layer[i])) {
             net_opt_bypass(&opt, &graph->layer[i]);
         }

@@ -128,10 +128,8 @@ typedef struct member {
     int64_t first, end;
 } member;
 
-/* Both blobs have the same values in the bytes that they share. */
-static bool same_values(const net_rt *rt, const member *x, const member *y) {
-    const int64_t end = x->end < y->end ? x->end : y->end;
-    int64_t at = x->first > y->first ? x->first : y->first;
+/* Both blobs have the same values in the bytes that they share, up to `end`. */
+static bool same_values(const net_rt *rt, const member *x, const member *y, int64_t at, int64_t end) {
     while (at < end) {
         uint64_t x_at = (uint64_t)(at - x->first);
         uint64_t y_at = (uint64_t)(at - y->first);
@@ -146,35 +144,65 @@ static bool same_values(const net_rt *rt, const member *x, const member *y) {
     return true;
 }
 
-/* All blobs of a root. Returns how many; 0: one is no map with `plane` pixels, so that a channel is not the same distance
+/* The blob that it is a copy of, or a part of by a Slice, and where it begins there. */
+static uint32_t origin(const net_rt *rt, uint32_t blob, int64_t *at) {
+    const net_graph *g = rt->graph;
+    *at = 0;
+    while (true) {
+        const uint32_t number = g->blob[blob].producer;
+        const net_layer *layer = &g->layer[number];
+        if (is_slice(rt, number)) {
+            *at += (int64_t)slice_at(g, layer, output_of(layer, blob)).at;
+        } else if (rt->layer[number].kind != RT_NOTHING || layer->num_in != 1 || net_op_joins(layer)) {
+            return blob;
+        }
+        blob = layer->in[0];
+    }
+}
+
+/* Both blobs can be where they are. A map that holds a blob twice may have the same values a few channels further on:
+ * then one cannot be copied to the other. */
+static bool can_share(const net_rt *rt, const member *x, const member *y) {
+    const int64_t first = x->first > y->first ? x->first : y->first;
+    const int64_t end = x->end < y->end ? x->end : y->end;
+    int64_t x_at;
+    int64_t y_at;
+    if (first >= end) {
+        return true;
+    }
+    return same_values(rt, x, y, first, end) && (origin(rt, x->blob, &x_at) != origin(rt, y->blob, &y_at) ||
+                                                 x->first - x_at == y->first - y_at);
+}
+
+/* All blobs of a root. Returns how many. *same: all are maps with `plane` pixels, so that a channel is the same distance
  * in all of them. */
-static uint32_t parts_of(const net_rt *rt, uint32_t root, int64_t shift, uint32_t plane, member *list) {
+static uint32_t members_of(const net_rt *rt, uint32_t root, int64_t shift, uint32_t plane, member *list, bool *same) {
     const net_graph *g = rt->graph;
     uint32_t count = 0;
     for (uint32_t i = 0; i < g->num_blobs; i++) {
         const place p = find(rt, i);
         const net_shape *shape = &g->blob[i].shape;
-        if (p.root != root) {
-            continue;
+        if (p.root == root) {
+            list[count] = (member){.blob = i, .first = (int64_t)p.at + shift};
+            list[count].end = list[count].first + (int64_t)bytes_of(shape);
+            count++;
+            *same = *same && shape->dims == 3 && shape->w * shape->h == plane && !rt->blob[i].int8;
         }
-        if (shape->dims != 3 || shape->w * shape->h != plane || rt->blob[i].int8) {
-            return 0;
-        }
-        list[count++] = (member){.blob = i, .first = (int64_t)p.at + shift};
-        list[count - 1].end = list[count - 1].first + (int64_t)bytes_of(shape);
     }
     return count;
 }
 
-/* Two roots can share memory, b's from byte `shift` of a's on. */
-static bool agree(const net_rt *rt, uint32_t a, uint32_t b, int64_t shift, uint32_t plane) {
+/* Two roots can share memory, b's from byte `shift` of a's on. whole: one of them is a single blob, of which the other
+ * has a copy there. */
+static bool agree(const net_rt *rt, uint32_t a, uint32_t b, int64_t shift, uint32_t plane, bool whole) {
     member *list = malloc(((size_t)rt->graph->num_blobs + 1) * sizeof *list); /* no blob is in both */
-    const uint32_t in_a = list == NULL ? 0 : parts_of(rt, a, 0, plane, list);
-    const uint32_t in_b = in_a == 0 ? 0 : parts_of(rt, b, shift, plane, list + in_a);
-    bool good = in_b > 0; /* without memory they stay apart */
+    bool same = list != NULL; /* without memory they stay apart */
+    const uint32_t in_a = list == NULL ? 0 : members_of(rt, a, 0, plane, list, &same);
+    const uint32_t in_b = list == NULL ? 0 : members_of(rt, b, shift, plane, list + in_a, &same);
+    bool good = list != NULL && (whole || same);
     for (uint32_t i = 0; good && i < in_a; i++) {
         for (uint32_t k = in_a; good && k < in_a + in_b; k++) {
-            good = same_values(rt, &list[i], &list[k]);
+            good = can_share(rt, &list[i], &list[k]);
         }
     }
     free(list);
@@ -196,9 +224,9 @@ static void place_output(sharing *s, const net_layer *layer, uint32_t k, const p
     const place out = find(rt, to);
     const int64_t shift = (int64_t)(home.at + part->at) - (int64_t)out.at;
     const int64_t host_shift = (int64_t)home.host_at + part->host_at - out.host_at;
-    const bool free_to_go = is_whole(s, to, &out) || (!slice && is_whole(s, from, &home));
-    if (home.root == out.root || (!free_to_go && (rt->options.apart || !in_units(shape) ||
-                                                  !agree(rt, home.root, out.root, shift, shape->w * shape->h)))) {
+    const bool whole = is_whole(s, to, &out) || (!slice && is_whole(s, from, &home));
+    if (home.root == out.root || (!whole && (rt->options.apart || !in_units(shape))) ||
+        !agree(rt, home.root, out.root, shift, shape->w * shape->h, whole)) {
         return;
     }
     if (shift >= 0) {
