@@ -127,8 +127,7 @@ static void set_order(const net_graph *g, group *m) {
         uint32_t at = i;
         for (; at > 0; at--) {
             const use *v = &m->use[m->order[at - 1]];
-            if (v->rank != u->rank ? v->rank < u->rank
-                                   : v->join != u->join ? v->join < u->join : v->at <= u->at) {
+            if (v->rank != u->rank ? v->rank < u->rank : v->join != u->join ? v->join < u->join : v->at <= u->at) {
                 break;
             }
             m->order[at] = m->order[at - 1];
@@ -266,6 +265,26 @@ static uint32_t place_of(const group *m, uint32_t i) {
     return k;
 }
 
+/* The activation of layer i of the group goes: that of the first one to the place behind it, the others for good. Their
+ * inputs go, too, but for the first one's. Returns its output. */
+static uint32_t move_act(net_opt *opt, const group *m, uint32_t i, uint32_t whole) {
+    net_graph *g = opt->graph;
+    const uint32_t first = m->conv[0];
+    const uint32_t between = g->layer[m->conv[i]].out[0];
+    net_layer *act = &g->layer[g->blob[between].consumer];
+    const uint32_t out = act->out[0];
+    if (i > 0) {
+        net_opt_drop(opt, act, between);
+        return out;
+    }
+    net_layer_unset(act, NET_KEY_HINTS);
+    act->out[0] = whole;
+    g->layer[first + 1] = *act;
+    memset(act, 0, sizeof *act);
+    g->blob[whole].producer = g->blob[between].consumer = first + 1;
+    return out;
+}
+
 /* The group becomes its first layer, with an activation behind it if they have one, and a Slice. */
 static bool merge(net_opt *opt, group *m) {
     net_graph *g = opt->graph;
@@ -274,50 +293,33 @@ static bool merge(net_opt *opt, group *m) {
     const uint32_t first = m->conv[0];
     uint32_t *out = calloc(m->count, sizeof *out);
     net_value *channels = calloc(m->count, sizeof *channels);
-    bool ok = out != NULL && channels != NULL && net_opt_room(g, first + 1, more);
-    for (uint32_t i = 0; ok && i < m->count; i++) {
-        m->conv[i] += i > 0 ? more : 0;
-    }
-    for (uint32_t i = 0; ok && i < m->count; i++) {
-        channels[i].bits = g->layer[m->conv[m->order[i]]].conv.num_output;
-    }
-    ok = ok && join_channels(g, m);
-    if (!ok) {
+    if (out == NULL || channels == NULL || !net_opt_room(g, first + 1, more)) {
         free(out);
         free(channels);
         return false;
     }
+    for (uint32_t i = 1; i < m->count; i++) {
+        m->conv[i] += more;
+    }
+    for (uint32_t i = 0; i < m->count; i++) {
+        channels[i].bits = g->layer[m->conv[m->order[i]]].conv.num_output;
+    }
+    bool ok = join_channels(g, m);
     net_opt_say(opt, "merged     %u layers with Convolution '%.80s', which have its input", m->count - 1,
                 g->layer[first].name);
     const uint32_t whole = g->num_blobs++;
     g->blob[whole] = (net_blob){.name = name_of(g->layer[first].name, "merged"), .producer = first};
     for (uint32_t i = 0; i < m->count; i++) {
         net_layer *conv = &g->layer[m->conv[i]];
-        uint32_t *to = &out[place_of(m, i)];
-        *to = conv->out[0];
-        if (acts) { /* the blobs between are gone, that of the first stays */
-            const uint32_t number = g->blob[conv->out[0]].consumer;
-            net_layer *act = &g->layer[number];
-            *to = act->out[0];
-            if (i == 0) {
-                g->layer[first + 1] = *act;
-                memset(act, 0, sizeof *act);
-                g->layer[first + 1].out[0] = whole;
-                net_layer_unset(&g->layer[first + 1], NET_KEY_HINTS);
-                g->blob[whole].producer = first + 1;
-                g->blob[conv->out[0]].consumer = first + 1;
-            } else {
-                net_opt_drop(opt, act, conv->out[0]);
-            }
-        } else if (i == 0) {
-            conv->out[0] = whole;
-        }
+        out[place_of(m, i)] = acts ? move_act(opt, m, i, whole) : conv->out[0];
         if (i > 0) {
             leave_split(g, conv->in[0]);
             net_opt_drop(opt, conv, conv->in[0]);
+        } else if (!acts) {
+            conv->out[0] = whole;
         }
     }
-    ok = make_slice(g, first + more, g->layer[first].name, whole, out, m->count, channels);
+    ok = make_slice(g, first + more, g->layer[first].name, whole, out, m->count, channels) && ok;
     free(channels);
     return ok && g->blob[whole].name != NULL;
 }
@@ -332,11 +334,13 @@ net_status net_opt_merge_convs(net_graph *graph, uint32_t *changes, net_error *e
             continue;
         }
         const uint32_t most = graph->layer[i].num_out;
-        group m = {.conv = calloc(2 * (size_t)most + 1, sizeof *m.conv), .use = calloc((size_t)most + 1, sizeof *m.use)};
+        group m = {.conv = calloc(2 * (size_t)most + 1, sizeof *m.conv),
+                   .use = calloc((size_t)most + 1, sizeof *m.use)};
         opt.no_memory = m.conv == NULL || m.use == NULL;
         m.order = opt.no_memory ? NULL : m.conv + most;
         for (uint32_t k = 0; k < graph->layer[i].num_out && !opt.no_memory; k++) {
-            if (find_group(graph, &graph->layer[i], k, &m)) {
+            if (graph->num_layers + 2 <= NET_MAX_LAYERS && graph->num_blobs + 2 <= NET_MAX_BLOBS &&
+                find_group(graph, &graph->layer[i], k, &m)) {
                 opt.no_memory = !merge(&opt, &m);
                 k = NET_NONE; /* again from the first one: outputs of the Split are gone */
             }

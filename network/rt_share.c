@@ -90,8 +90,8 @@ static uint32_t output_of(const net_layer *layer, uint32_t blob) {
     return k;
 }
 
-/* The values at byte *at of a blob are those at byte *at of the blob that is computed, the result; so are the next ones,
- * *left bytes in all. */
+/* The values at byte *at of a blob are those at byte *at of the blob that is computed, the result; so are the next
+ * ones, *left bytes in all. */
 static uint32_t source(const net_rt *rt, uint32_t blob, uint64_t *at, uint64_t *left) {
     const net_graph *g = rt->graph;
     const uint64_t size = bytes_of(&g->blob[blob].shape);
@@ -135,8 +135,8 @@ static bool same_values(const net_rt *rt, const member *x, const member *y, int6
         uint64_t y_at = (uint64_t)(at - y->first);
         uint64_t x_left;
         uint64_t y_left;
-        if (source(rt, x->blob, &x_at, &x_left) != source(rt, y->blob, &y_at, &y_left) || x_at != y_at ||
-            x_left == 0 || y_left == 0) {
+        if (source(rt, x->blob, &x_at, &x_left) != source(rt, y->blob, &y_at, &y_left) || x_at != y_at || x_left == 0 ||
+            y_left == 0) {
             return false;
         }
         at += (int64_t)tb_min_u64(x_left, y_left);
@@ -170,12 +170,12 @@ static bool can_share(const net_rt *rt, const member *x, const member *y) {
     if (first >= end) {
         return true;
     }
-    return same_values(rt, x, y, first, end) && (origin(rt, x->blob, &x_at) != origin(rt, y->blob, &y_at) ||
-                                                 x->first - x_at == y->first - y_at);
+    return same_values(rt, x, y, first, end) &&
+           (origin(rt, x->blob, &x_at) != origin(rt, y->blob, &y_at) || x->first - x_at == y->first - y_at);
 }
 
-/* All blobs of a root. Returns how many. *same: all are maps with `plane` pixels, so that a channel is the same distance
- * in all of them. */
+/* All blobs of a root. Returns how many. *same: all are maps with `plane` pixels, so that a channel is the same
+ * distance in all of them. */
 static uint32_t members_of(const net_rt *rt, uint32_t root, int64_t shift, uint32_t plane, member *list, bool *same) {
     const net_graph *g = rt->graph;
     uint32_t count = 0;
@@ -196,7 +196,7 @@ static uint32_t members_of(const net_rt *rt, uint32_t root, int64_t shift, uint3
  * has a copy there. */
 static bool agree(const net_rt *rt, uint32_t a, uint32_t b, int64_t shift, uint32_t plane, bool whole) {
     member *list = malloc(((size_t)rt->graph->num_blobs + 1) * sizeof *list); /* no blob is in both */
-    bool same = list != NULL; /* without memory they stay apart */
+    bool same = list != NULL;                                                 /* without memory they stay apart */
     const uint32_t in_a = list == NULL ? 0 : members_of(rt, a, 0, plane, list, &same);
     const uint32_t in_b = list == NULL ? 0 : members_of(rt, b, shift, plane, list + in_a, &same);
     bool good = list != NULL && (whole || same);
@@ -214,7 +214,8 @@ static bool is_whole(const sharing *s, uint32_t blob, const place *p) {
     return p->at == 0 && s->bytes[p->root] == bytes_of(&s->rt->graph->blob[blob].shape);
 }
 
-/* Output k of a layer that computes nothing has to be where `part` is, relative to the input: then nothing is copied. */
+/* Output k of a layer that computes nothing has to be where `part` is, relative to the input: then nothing is copied.
+ */
 static void place_output(sharing *s, const net_layer *layer, uint32_t k, const place *part, bool slice) {
     const net_rt *rt = s->rt;
     const uint32_t from = layer->in[0];

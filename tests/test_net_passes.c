@@ -1,7 +1,7 @@
 /*
  * Graph passes of document 002 on the golden model: joined maps that share memory, and convolutions of one input that
- * become one. Each network runs in every form (Concat as copies, joined maps apart, shared, poolings first, merged) with
- * equal outputs, bit for bit.
+ * become one. Each network runs in every form (Concat as copies, joined maps apart, shared, poolings first, merged)
+ * with equal outputs, bit for bit.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -303,18 +303,19 @@ static void check_merged(const char *layers, bool requantise, uint32_t convs, ui
 static void test_merge(void **state) {
     (void)state;
     check_merged(SISTERS "Convolution b 1 1 i1 B 0=3 1=3 4=1 5=1 6=135 9=1\n", false, 1, 0); /* both are outputs */
-    check_merged("Input in 0 1 in 0=7 1=6 2=5\n" /* two pairs and a single one; the order of one is that of its Concat */
-                 "Split s 1 5 in i0 i1 i2 i3 i4\n"
-                 "Convolution a 1 1 i0 A 0=6 1=3 4=1 5=1 6=270 9=2 -23310=1,0.1\n"
-                 "Convolution b 1 1 i1 B 0=3 1=1 6=15\n"
-                 "Convolution c 1 1 i2 C 0=7 1=1 6=35\n"
-                 "Convolution d 1 1 i3 D 0=2 1=3 4=1 5=1 6=90 9=2 -23310=1,0.1\n"
-                 "Convolution e 1 1 i4 E 0=2 1=3 4=1 5=1 6=90 9=1\n"
-                 "Split t 1 2 A A0 A1\n"
-                 "Convolution f 1 1 A1 F 0=4 1=3 4=1 6=216\n"
-                 "Concat x 3 1 F D A0 X 0=0\n"
-                 "Concat y 2 1 C B Y 0=0\n",
-                 false, 4, 0);
+    check_merged(
+        "Input in 0 1 in 0=7 1=6 2=5\n" /* two pairs and a single one; the order of one is that of its Concat */
+        "Split s 1 5 in i0 i1 i2 i3 i4\n"
+        "Convolution a 1 1 i0 A 0=6 1=3 4=1 5=1 6=270 9=2 -23310=1,0.1\n"
+        "Convolution b 1 1 i1 B 0=3 1=1 6=15\n"
+        "Convolution c 1 1 i2 C 0=7 1=1 6=35\n"
+        "Convolution d 1 1 i3 D 0=2 1=3 4=1 5=1 6=90 9=2 -23310=1,0.1\n"
+        "Convolution e 1 1 i4 E 0=2 1=3 4=1 5=1 6=90 9=1\n"
+        "Split t 1 2 A A0 A1\n"
+        "Convolution f 1 1 A1 F 0=4 1=3 4=1 6=216\n"
+        "Concat x 3 1 F D A0 X 0=0\n"
+        "Concat y 2 1 C B Y 0=0\n",
+        false, 4, 0);
     check_merged(SISTERS "Convolution b 1 1 i1 B 0=3 1=3 4=1 5=1 6=135 9=1\n" /* [B A ..]: A is the last one of [C A] */
                          "Convolution c 1 1 B C 0=4 1=1 6=12\n"
                          "Concat x 2 1 C A X 0=0\n",
@@ -331,16 +332,16 @@ static void test_merge(void **state) {
 
 static void test_not_merged(void **state) {
     static const char *const second[] = {
-        "Convolution b 1 1 i1 B 0=3 1=1 4=0 5=1 6=15 9=1\n",                 /* kernel */
-        "Convolution b 1 1 i1 B 0=3 1=3 4=2 5=1 6=135 9=1\n",                /* padding */
-        "Convolution b 1 1 i1 B 0=3 1=3 4=1 15=0 5=1 6=135 9=1\n",           /* padding on one side */
-        "Convolution b 1 1 i1 B 0=3 1=3 3=2 4=1 5=1 6=135 9=1\n",            /* stride */
-        "Convolution b 1 1 i1 B 0=3 1=3 2=2 4=1 5=1 6=135 9=1\n",            /* dilation */
-        "Convolution b 1 1 i1 B 0=3 1=3 4=1 6=135 9=1\n",                    /* bias */
-        "Convolution b 1 1 i1 B 0=3 1=3 4=1 5=1 6=135 9=2 -23310=1,0.5\n",   /* activation */
-        "Convolution b 1 1 i1 B 0=3 1=3 4=1 5=1 6=135\n",                    /* none */
-        "Convolution b 1 1 i1 B0 0=3 1=3 4=1 5=1 6=135\nReLU r 1 1 B0 B\n",  /* a layer of its own */
-        "ConvolutionDepthWise b 1 1 i1 B 0=5 1=3 4=1 5=1 6=45 7=5 9=1\n",    /* groups */
+        "Convolution b 1 1 i1 B 0=3 1=1 4=0 5=1 6=15 9=1\n",                    /* kernel */
+        "Convolution b 1 1 i1 B 0=3 1=3 4=2 5=1 6=135 9=1\n",                   /* padding */
+        "Convolution b 1 1 i1 B 0=3 1=3 4=1 15=0 5=1 6=135 9=1\n",              /* padding on one side */
+        "Convolution b 1 1 i1 B 0=3 1=3 3=2 4=1 5=1 6=135 9=1\n",               /* stride */
+        "Convolution b 1 1 i1 B 0=3 1=3 2=2 4=1 5=1 6=135 9=1\n",               /* dilation */
+        "Convolution b 1 1 i1 B 0=3 1=3 4=1 6=135 9=1\n",                       /* bias */
+        "Convolution b 1 1 i1 B 0=3 1=3 4=1 5=1 6=135 9=2 -23310=1,0.5\n",      /* activation */
+        "Convolution b 1 1 i1 B 0=3 1=3 4=1 5=1 6=135\n",                       /* none */
+        "Convolution b 1 1 i1 B0 0=3 1=3 4=1 5=1 6=135\nReLU r 1 1 B0 B\n",     /* a layer of its own */
+        "ConvolutionDepthWise b 1 1 i1 B 0=5 1=3 4=1 5=1 6=45 7=5 9=1\n",       /* groups */
         "Dropout o 1 1 i1 j\nConvolution b 1 1 j B 0=3 1=3 4=1 5=1 6=135 9=1\n" /* not the same blob */
     };
     (void)state;
@@ -389,10 +390,9 @@ static void test_scales(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_two_maps),     cmocka_unit_test(test_three_maps),
-                                       cmocka_unit_test(test_joined_again), cmocka_unit_test(test_outputs),
-                                       cmocka_unit_test(test_slices),       cmocka_unit_test(test_without_room),
-                                       cmocka_unit_test(test_merge),        cmocka_unit_test(test_not_merged),
-                                       cmocka_unit_test(test_scales)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_two_maps), cmocka_unit_test(test_three_maps), cmocka_unit_test(test_joined_again),
+        cmocka_unit_test(test_outputs),  cmocka_unit_test(test_slices),     cmocka_unit_test(test_without_room),
+        cmocka_unit_test(test_merge),    cmocka_unit_test(test_not_merged), cmocka_unit_test(test_scales)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

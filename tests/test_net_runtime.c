@@ -361,8 +361,7 @@ static void count_overlaps(rig *r) {
         for (uint32_t k = 0; k < g->num_blobs; k++) {
             const rt_blob *b = &r->rt->blob[k];
             const uint32_t b_end = b->host_at + net_shape_elements(&g->blob[k].shape);
-            r->seen[E_OVERLAP] +=
-                a->root == b->root && a->host_at < b->host_at && b->host_at < a_end && a_end < b_end;
+            r->seen[E_OVERLAP] += a->root == b->root && a->host_at < b->host_at && b->host_at < a_end && a_end < b_end;
         }
     }
 }
@@ -420,8 +419,8 @@ static void close_runtime(rig *r) {
     npu_dev_close(r->dev);
 }
 
-/* Other plans and another graph for the same function: splits by search, a Concat as copies, joined maps apart, poolings
- * before a Concat, convolutions merged. */
+/* Other plans and another graph for the same function: splits by search, a Concat as copies, joined maps apart,
+ * poolings before a Concat, convolutions merged. */
 static void other_ways(rig *r, uint32_t n, const float *input, const uint64_t *hash) {
     const net_graph *g = &r->graph;
     net_error err = {""};
@@ -431,11 +430,10 @@ static void other_ways(rig *r, uint32_t n, const float *input, const uint64_t *h
     moved = 0;
     assert_int_equal(net_opt_merge_convs(&r->graph, &moved, &err), NET_OK);
     r->seen[E_MERGED] += moved;
-    open_with(r, n,
-              (net_rt_options){.reuse = true,
-                               .search = r->seed % 8 == 1,
-                               .copy_concat = r->seed % 4 == 0,
-                               .apart = r->seed % 4 == 3});
+    open_with(
+        r, n,
+        (net_rt_options){
+            .reuse = true, .search = r->seed % 8 == 1, .copy_concat = r->seed % 4 == 0, .apart = r->seed % 4 == 3});
     for (uint32_t i = 0; i < g->num_layers; i++) {
         r->seen[E_COPIED_CONCAT] += r->rt->layer[i].kind == RT_MOVE && net_op_joins(&g->layer[i]);
     }
