@@ -42,14 +42,27 @@ static char *file_of(const char *layers) {
     return text;
 }
 
-/* quantise: INT8 layers where they can be; requantise: INT8 between them, too. */
-static void make(net_graph *g, const char *layers, bool quantise, bool requantise) {
+typedef enum form { FP32, INT8, ASYM, INT16, FORMS } form;
+
+/* requantise: INT8 outputs, too, where all layers behind take INT8. */
+static void make(net_graph *g, const char *layers, form f, bool requantise) {
+    float lo[32];
+    float hi[32];
     net_error err = {""};
+    for (uint32_t i = 0; i < 32; i++) { /* by layer: its input, which is the same for several */
+        lo[i] = -0.75f;
+        hi[i] = 2.0f;
+    }
     char *text = file_of(layers);
     check(net_graph_parse_param(g, text, strlen(text), "passes", &err), &err, text);
     check(net_graph_plan(g, &err), &err, text);
     check(net_graph_random_weights(g, 5, &err), &err, text);
-    check(quantise ? net_quantize_seeded(g, 5, &err) : NET_OK, &err, text);
+    assert_true(g->num_layers <= 32);
+    check(f == INT8    ? net_quantize_seeded(g, 5, &err)
+          : f == ASYM  ? net_quantize_asym(g, lo, hi, &err)
+          : f == INT16 ? net_quantize_wide(g, lo, hi, &err)
+                       : NET_OK,
+          &err, text);
     check(requantise ? net_optimize(g, NULL, NULL, NULL, &err) : NET_OK, &err, text);
     free(text);
 }
@@ -72,7 +85,7 @@ static uint32_t copies_of(const net_rt *rt) {
 static uint32_t run(const net_graph *g, uint32_t n, net_rt_options options, uint64_t hash[MOST_OUTPUTS]) {
     char message[400] = "";
     net_error err = {""};
-    const npu_dev_cfg cfg = {.kind = NPU_DEV_MODEL, .n = n, .seed = 1, .poison_reads = true};
+    const npu_dev_cfg cfg = {.kind = NPU_DEV_MODEL, .n = n, .seed = 1, .poison_reads = true, .int16 = true};
     npu_dev *dev = npu_dev_open(&cfg, message, sizeof message);
     net_rt *rt = NULL;
     float *input = malloc(net_graph_input_elements(g) * sizeof *input + 1);
@@ -113,13 +126,13 @@ static void same_outputs(const net_graph *g, uint32_t n, net_rt_options options,
 
 /* In all forms. */
 static void check_forms(const char *layers, forms f) {
-    for (uint32_t k = 0; k < 4; k++) { /* N = 4, 8; FP32 layers, INT8 ones */
+    for (uint32_t k = 0; k < 2 * FORMS; k++) {
         const uint32_t n = k % 2 == 0 ? 4 : 8;
         uint64_t expected[MOST_OUTPUTS];
         net_error err = {""};
         uint32_t changes = 0;
         net_graph g;
-        make(&g, layers, k >= 2, k >= 2);
+        make(&g, layers, (form)(k / 2), k / 2 == INT8);
         (void)run(&g, n, (net_rt_options){.copy_concat = true}, expected);
         same_outputs(&g, n, (net_rt_options){.apart = true}, expected, f.apart);
         same_outputs(&g, n, (net_rt_options){0}, expected, f.shared);
@@ -276,13 +289,13 @@ static uint32_t count(const net_graph *g, const char *type) {
 }
 
 /* Merging leaves so many convolutions, and the outputs as they were; the runtime then copies so many blobs. */
-static void check_merged(const char *layers, bool requantise, uint32_t convs, uint32_t copies) {
-    for (uint32_t k = 0; k < 2; k++) {
+static void check_merged(const char *layers, uint32_t convs, uint32_t copies) {
+    for (uint32_t k = 0; k < FORMS; k++) {
         net_error err = {""};
         uint64_t expected[MOST_OUTPUTS];
         uint32_t changes = 0;
         net_graph g;
-        make(&g, layers, k == 1, requantise);
+        make(&g, layers, (form)k, false);
         const uint32_t before = count(&g, "Convolution");
         const uint32_t outputs = g.num_outputs;
         (void)run(&g, 8, (net_rt_options){0}, expected);
@@ -302,7 +315,7 @@ static void check_merged(const char *layers, bool requantise, uint32_t convs, ui
 
 static void test_merge(void **state) {
     (void)state;
-    check_merged(SISTERS "Convolution b 1 1 i1 B 0=3 1=3 4=1 5=1 6=135 9=1\n", false, 1, 0); /* both are outputs */
+    check_merged(SISTERS "Convolution b 1 1 i1 B 0=3 1=3 4=1 5=1 6=135 9=1\n", 1, 0); /* both are outputs */
     check_merged(
         "Input in 0 1 in 0=7 1=6 2=5\n" /* two pairs and a single one; the order of one is that of its Concat */
         "Split s 1 5 in i0 i1 i2 i3 i4\n"
@@ -315,11 +328,11 @@ static void test_merge(void **state) {
         "Convolution f 1 1 A1 F 0=4 1=3 4=1 6=216\n"
         "Concat x 3 1 F D A0 X 0=0\n"
         "Concat y 2 1 C B Y 0=0\n",
-        false, 4, 0);
+        4, 0);
     check_merged(SISTERS "Convolution b 1 1 i1 B 0=3 1=3 4=1 5=1 6=135 9=1\n" /* [B A ..]: A is the last one of [C A] */
                          "Convolution c 1 1 B C 0=4 1=1 6=12\n"
                          "Concat x 2 1 C A X 0=0\n",
-                 false, 2, 0);
+                 2, 0);
     check_merged("Input in 0 1 in 0=7 1=6 2=5\n" /* activations behind them are one, too; one of them is an output */
                  "Split s 1 2 in i0 i1\n"
                  "Convolution a 1 1 i0 A 0=6 1=1 6=30\n"
@@ -327,7 +340,7 @@ static void test_merge(void **state) {
                  "Convolution b 1 1 i1 B 0=2 1=1 6=10\n"
                  "Swish bs 1 1 B B1\n"
                  "Pooling p 1 1 A1 P 0=1 1=2 2=2\n",
-                 false, 1, 0);
+                 1, 0);
 }
 
 static void test_not_merged(void **state) {
@@ -348,7 +361,7 @@ static void test_not_merged(void **state) {
     for (size_t i = 0; i < sizeof second / sizeof second[0]; i++) {
         char layers[600];
         (void)snprintf(layers, sizeof layers, "%s%s", SISTERS, second[i]);
-        check_merged(layers, false, strstr(second[i], "DepthWise") != NULL ? 1 : 2, 0);
+        check_merged(layers, strstr(second[i], "DepthWise") != NULL ? 1 : 2, 0);
     }
     /* an INT8 output in NHWC, which has no place for a Slice: the convolution behind it takes INT8 */
     net_graph g;
@@ -356,20 +369,20 @@ static void test_not_merged(void **state) {
     make(&g,
          SISTERS "Convolution b 1 1 i1 B 0=3 1=3 4=1 5=1 6=135 9=1\n"
                  "Convolution c 1 1 B C 0=4 1=1 6=12\n",
-         true, true);
+         INT8, true);
     assert_int_equal(g.layer[3].conv.int8_scale_term, 102);
     assert_int_equal(net_opt_merge_convs(&g, &changes, NULL), NET_OK);
     assert_int_equal(changes, 0);
     net_graph_free(&g);
 }
 
-/* Inputs quantised with different scales, and a graph that is not ready. */
+/* Inputs quantised with different scales or zero-points, and a graph that is not ready. */
 static void test_scales(void **state) {
     net_error err = {""};
     uint32_t changes = 0;
     net_graph g;
     (void)state;
-    make(&g, SISTERS "Convolution b 1 1 i1 B 0=3 1=3 4=1 5=1 6=135 9=1\n", true, false);
+    make(&g, SISTERS "Convolution b 1 1 i1 B 0=3 1=3 4=1 5=1 6=135 9=1\n", INT8, false);
     for (uint32_t i = 0; i < g.layer[3].num_tensors; i++) {
         net_tensor *t = &g.layer[3].tensor[i];
         if (t->role == NET_ROLE_BOTTOM_SCALE) {
@@ -382,6 +395,11 @@ static void test_scales(void **state) {
     assert_int_equal(net_opt_merge_convs(&g, &changes, &err), NET_OK);
     assert_int_equal(changes, 0);
     assert_int_equal(count(&g, "Convolution"), 2);
+    net_graph_free(&g);
+    make(&g, SISTERS "Convolution b 1 1 i1 B 0=3 1=3 4=1 5=1 6=135 9=1\n", ASYM, false);
+    g.layer[3].asym.zero++;
+    assert_int_equal(net_opt_merge_convs(&g, &changes, &err), NET_OK);
+    assert_int_equal(changes, 0);
     g.planned = false;
     assert_int_equal(net_opt_merge_convs(&g, &changes, &err), NET_ERR_ARG);
     assert_int_equal(net_opt_merge_convs(NULL, &changes, &err), NET_ERR_ARG);
