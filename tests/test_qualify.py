@@ -309,7 +309,7 @@ def test_report_and_gate(tmp_path):
     assert tool("report", dir_, "--gate", "34").returncode == 1
     said = json.loads(tool("report", dir_, "--json").stdout)
     assert said["score"] == 33.33 and said["checks"] == [{"name": "unit:a", "detected": 1}]
-    assert said["blamed"] == {"by_units": 1, "right": 1, "around": 0, "inside": 0}
+    assert said["blamed"] == {"by_units": 1, "right": 1, "around": 0, "inside": 0, "another": 0}
     assert tool("report", str(tmp_path)).returncode == 2
 
 
@@ -444,6 +444,10 @@ def test_hand_written_bugs(tmp_path):
     assert done.returncode == 0 and "is mutant 2: detected" in done.stdout
     assert "2 mutants on its lines, 1 detected" in done.stdout
     assert tool("bugs", dir_, patch("weak.patch", "assign x = 3;")).returncode == 1
+    dir_ = result(tmp_path / "b", mutant(2, "absent"))
+    done = tool("bugs", dir_, patch("same.patch", "assign x = 2;"))
+    assert done.returncode == 0 and "is mutant 2: absent in this configuration" in done.stdout
+    assert "0 were not detected and 1 are absent" in done.stdout
     assert tool("bugs", dir_, str(tmp_path / "a" / "qualify.json")).returncode == 2
 
 
@@ -718,7 +722,21 @@ def test_a_check_of_a_unit_around_the_mutant():
               {"module": "c", "found": [[0, "unit:a"]]}, {"module": "c", "found": [[0, "mem:mismatch"]]},
               {"module": "c", "found": [[7, "unit:c"]]}, {"module": "e", "found": [[0, "unit:f"]]}]
     assert qualify_report.blamed(found_, "d", {"b": {"a"}, "d_f": {"e"}}, {7}) == {
-        "by_units": 4, "right": 1, "around": 1, "inside": 1}
+        "by_units": 4, "right": 1, "around": 1, "inside": 1, "another": 1}
+
+
+def test_blame_by_rule(tmp_path):
+    """The report has the figures of each rule, and those whose unit is not named, nor one around it."""
+    dir_ = result(tmp_path / "a", *(mutant(n, "detected", signature="unit:%s:x" % name, cycles=1, module="b",
+                                           found=[[0, "unit:" + name]]) for n, name in enumerate("bbae", 1)))
+    kept = json.loads((Path(dir_) / "qualify.json").read_text())
+    text = qualify_report.text_report(dict(kept, parents={"b": ["a"], "e": []}))
+    assert "failures of unit checks in the whole design: 4\n" in text
+    assert "      2 name the module that has the mutant: 50.0 % up to here\n" in text
+    assert "      1 name a unit around it: 75.0 % up to here\n" in text
+    assert "      1 name another unit\n" in text
+    assert "one around it: 1\n  4  rtl/a.sv:3: unit:e, in b, another unit: " in text
+    assert "one around it" not in qualify_report.text_report(dict(kept, parents={"b": ["a", "e"]}))
 
 
 def test_pages(tmp_path):
