@@ -561,6 +561,22 @@ def test_order_of_jobs():
         (99, 4), (5, 3), (50, 2), (11, 1), (10, 0)]
 
 
+def test_half_of_the_jobs_are_of_other_kinds():
+    """Stored cases of one operator are cheap and many; a mutant that they do not detect is not left to them."""
+    names = ["case a-n4-x", "case a-n4-y", "case a-n4-z", "case b-n4-x", "test c", "test c, from case 4", "test d"]
+    runner = qualify_run.Runner([], [qualify_run.Job(name.split()[0], name, [name]) for name in names], None)
+    runner.choices[7] = [(n, n) for n in range(7)]
+    m = {"id": 7, "module": "m"}
+    worth = {"m": collections.Counter()}
+    assert [n for _, n in runner.next_jobs(m, 1, worth)] == [0]
+    assert [n for _, n in runner.next_jobs(dict(m, ran=[0]), 3, worth)] == [1, 2, 3]
+    assert [n for _, n in runner.next_jobs(dict(m, ran=[0, 1, 2, 3]), 9, worth)] == [4, 5, 6]
+    runner.choices[7] = [(n, n) for n in range(7)]
+    assert [n for _, n in runner.next_jobs(m, 5, worth)] == [0, 1, 2, 3, 4], "one of b and one of c beside three of a"
+    runner.choices[7] = [(n, n) for n in range(7)]
+    assert [n for _, n in runner.next_jobs(dict(m, ran=[3, 4]), 2, worth)] == [0, 6], "d is new"
+
+
 def test_a_reviewed_mutant_runs_in_two_jobs(tmp_path):
     jobs = [qualify_run.Job("test", str(n), ["t", str(n)]) for n in range(9)]
     for tries, wanted in ((8, {1: 8, 2: 2}), (0, {1: 9, 2: 9})):
