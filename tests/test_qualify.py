@@ -561,6 +561,25 @@ def test_order_of_jobs():
         (99, 4), (5, 3), (50, 2), (11, 1), (10, 0)]
 
 
+def test_what_a_run_without_mutants_costs(tmp_path, capsys):
+    """Equal hashes, and the cycles and seconds of each kind; another hash is told and not counted."""
+    for kind in ("mut", "fast"):
+        for name, mark in (("unit-u", "ab"), ("tandem", "cd" if kind == "mut" else "ce")):
+            program = tmp_path / ("c-" + kind) / name
+            program.parent.mkdir(exist_ok=True)
+            program.write_text("#!/bin/sh\necho PASS cases=2 cycles=70 hash=%s\n" % mark)
+            program.chmod(0o755)
+    jobs = [qualify_run.Job("unit", "unit u", [str(tmp_path / "c-mut" / "unit-u")], ["--count", str(n)]) for n in (1, 2)]
+    assert qualify_builds.hashes(jobs, "fast", []) == 0
+    said = capsys.readouterr().out
+    assert "qualify: benches of units: 2 jobs, 140 cycles; seconds of a processor: kind mut 0.0, kind fast 0.0\n" in said
+    assert "whole design" not in said and "2 jobs have the same trace hash in kinds mut and fast, 0 differ" in said
+    jobs.append(qualify_run.Job("test", "test t", [str(tmp_path / "c-mut" / "tandem"), "t"]))
+    assert qualify_builds.hashes(jobs, "fast", []) == 1
+    said = capsys.readouterr().out
+    assert "test t: DIFFERS: (0, 'cd'), kind fast: (0, 'ce')" in said and "whole design" not in said
+
+
 def test_half_of_the_jobs_are_of_other_kinds():
     """Stored cases of one operator are cheap and many; a mutant that they do not detect is not left to them."""
     names = ["case a-n4-x", "case a-n4-y", "case a-n4-z", "case b-n4-x", "test c", "test c, from case 4", "test d"]
