@@ -73,8 +73,8 @@ def bugs(kept, paths):
         elif changes:
             said = "changes %d places" % len(changes)
         print("%-32s %s" % (name, said))
-    print("qualify: of %d hand-written bugs %d are mutants of this run, of which %d were not detected%s; %d others have "
-          "mutants on the same lines" % (
+    print("qualify: of %d hand-written bugs %d are mutants of this run, of which %d were not detected%s; %d others "
+          "have mutants on the same lines" % (
               len(paths), sums["the same"], bad,
               " and %d are absent in this configuration" % sums["absent"] if sums["absent"] else "",
               sums["on its lines"]))

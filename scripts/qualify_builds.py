@@ -248,7 +248,8 @@ def hashes(jobs, kind, only):
         good = mut == plain and mut[0] == 0
         same, differ = same + good, differ + (not good)
         if good:
-            sums = spent.setdefault("benches of units" if name.startswith("unit-") else "the whole design", [0, 0, 0, 0])
+            what = "benches of units" if name.startswith("unit-") else "the whole design"
+            sums = spent.setdefault(what, [0, 0, 0, 0])
             sums[:] = [a + b for a, b in zip(sums, (1, cycles, mut_seconds, seconds))]
         else:
             print("qualify: %s: DIFFERS: %s, kind %s: %s" % (job.name, mut, kind, plain), flush=True)

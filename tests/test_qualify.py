@@ -569,10 +569,11 @@ def test_what_a_run_without_mutants_costs(tmp_path, capsys):
             program.parent.mkdir(exist_ok=True)
             program.write_text("#!/bin/sh\necho PASS cases=2 cycles=70 hash=%s\n" % mark)
             program.chmod(0o755)
-    jobs = [qualify_run.Job("unit", "unit u", [str(tmp_path / "c-mut" / "unit-u")], ["--count", str(n)]) for n in (1, 2)]
+    unit = [str(tmp_path / "c-mut" / "unit-u")]
+    jobs = [qualify_run.Job("unit", "unit u", unit, ["--count", str(n)]) for n in (1, 2)]
     assert qualify_builds.hashes(jobs, "fast", []) == 0
     said = capsys.readouterr().out
-    assert "qualify: benches of units: 2 jobs, 140 cycles; seconds of a processor: kind mut 0.0, kind fast 0.0\n" in said
+    assert "benches of units: 2 jobs, 140 cycles; seconds of a processor: kind mut 0.0, kind fast 0.0\n" in said
     assert "whole design" not in said and "2 jobs have the same trace hash in kinds mut and fast, 0 differ" in said
     jobs.append(qualify_run.Job("test", "test t", [str(tmp_path / "c-mut" / "tandem"), "t"]))
     assert qualify_builds.hashes(jobs, "fast", []) == 1
