@@ -775,8 +775,8 @@ def test_blame_by_rule(tmp_path):
     assert "      2 name the module that has the mutant: 50.0 % up to here\n" in text
     assert "      1 name a unit around it: 75.0 % up to here\n" in text
     assert "      1 name another unit\n" in text
-    assert "of all 4 failures in the whole design 3 are a check or an assertion of the module or of a unit around it: " \
-        "75.0 %\n" in text
+    assert "of all 4 failures in the whole design 3 are a check or an assertion of the module or of a unit " \
+        "around it: 75.0 %\n" in text
     assert "one around it: 1\n  4  rtl/a.sv:3: unit:e, in b, another unit: " in text
     assert "one around it" not in qualify_report.text_report(dict(kept, parents={"b": ["a", "e"]}))
 
