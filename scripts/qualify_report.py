@@ -64,13 +64,17 @@ BLAMED = (("right", "the module that has the mutant"), ("around", "a unit around
 
 
 def blame(m, design, parents, benches=()):
-    """(one of BLAMED, the signature) of the first failure of a mutant in the whole design; None: no check of a unit
-    failed there. `benches`: jobs that run a unit alone."""
-    first = min((entry for entry in m.get("found", []) if entry[0] not in benches), default=(0, ""))
-    parts = first[1].split(":")
-    if parts[0] != "unit":
+    """(one of BLAMED, the signature) of the first failure of a mutant in the whole design; the first is empty when it
+    names no unit, as a check of one and an assertion in its source do. None: it fails in benches only, or not at all.
+    `benches`: jobs that run a unit alone."""
+    first = min((entry for entry in m.get("found", []) if entry[0] not in benches), default=None)
+    if first is None:
         return None
-    names = {parts[1], "%s_%s" % (design, parts[1])}
+    kind, name = (first[1].split(":") + [""])[:2]
+    if kind not in ("unit", "assert"):
+        return "", first[1]
+    name = name.partition(".")[0]
+    names = {name, "%s_%s" % (design, name)}
     if m["module"] in names:
         return "right", first[1]
     if names & parents.get(m["module"], set()):
@@ -79,10 +83,12 @@ def blame(m, design, parents, benches=()):
 
 
 def blamed(found, design, parents, benches=()):
-    """How many of the failures of unit checks in the whole design, the first of each mutant, name which unit."""
-    named = [blame(m, design, parents, benches) for m in found]
-    counts = collections.Counter(n[0] for n in named if n)
-    return dict({key: counts[key] for key, _ in BLAMED}, by_units=sum(counts.values()))
+    """How many of the failures of unit checks in the whole design, the first of each mutant, name which unit. Of all
+    failures there, `whole`: how many name the module or a unit around it, by a check or an assertion."""
+    named = [n for n in (blame(m, design, parents, benches) for m in found) if n]
+    counts = collections.Counter(rule for rule, signature in named if signature.startswith("unit:"))
+    return dict({key: counts[key] for key, _ in BLAMED}, by_units=sum(counts.values()), whole=len(named),
+                whole_right=sum(rule in ("right", "around") for rule, _ in named))
 
 
 def places(kept):
@@ -163,6 +169,10 @@ def head(s, kept):
         sum_ += s["blamed"][key]
         lines.append("%7d name %s%s" % (s["blamed"][key], what, "" if key == "another" else ": %.1f %% up to here" % (
             100.0 * sum_ / s["blamed"]["by_units"])))
+    if s["blamed"]["whole"]:
+        lines.append("of all %(whole)d failures in the whole design %(whole_right)d" % s["blamed"] +
+                     " are a check or an assertion of the module or of a unit around it: %.1f %%" % (
+                         100.0 * s["blamed"]["whole_right"] / s["blamed"]["whole"]))
     return lines
 
 
@@ -171,7 +181,7 @@ def named_otherwise(kept):
     lines, where = [], places(kept)
     for m in kept["mutants"]:
         named = blame(m, *where) if m["verdict"] == "detected" else None
-        if named and named[0] in ("inside", "another"):
+        if named and named[0] in ("inside", "another") and named[1].startswith("unit:"):
             lines.append("  %d  %s:%d: %s, in %s, %s: %s  =>  %s" % (
                 m["id"], m["file"], m["line"], named[1], m["module"],
                 "inside it" if named[0] == "inside" else "another unit", m["old"][:60], m["new"][:60]))

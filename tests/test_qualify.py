@@ -309,7 +309,8 @@ def test_report_and_gate(tmp_path):
     assert tool("report", dir_, "--gate", "34").returncode == 1
     said = json.loads(tool("report", dir_, "--json").stdout)
     assert said["score"] == 33.33 and said["checks"] == [{"name": "unit:a", "detected": 1}]
-    assert said["blamed"] == {"by_units": 1, "right": 1, "around": 0, "inside": 0, "another": 0}
+    assert said["blamed"] == {"by_units": 1, "right": 1, "around": 0, "inside": 0, "another": 0,
+                               "whole": 1, "whole_right": 1}
     assert tool("report", str(tmp_path)).returncode == 2
 
 
@@ -409,16 +410,17 @@ def test_prove(tmp_path):
 def test_a_mutant_of_an_earlier_run(tmp_path):
     """What was detected is taken over by its name, with the numbers of the jobs of this run."""
     before = result(tmp_path / "a", mutant(1, "detected", signature="unit:a:x", cycles=4, at=9, message="", replay="t",
-                                           found=[[0, "unit:a"], [1, "mem"]]), mutant(2, "survived"))
+                                           found=[[0, "unit:a"], [1, "mem"]]), mutant(2, "survived"),
+                    mutant(3, "absent"))
     kept = json.loads((tmp_path / "a" / "qualify.json").read_text())
     kept["jobs"] = [{"number": 0, "job": "unit a"}, {"number": 1, "job": "test gone"}]
     (tmp_path / "a" / "qualify.json").write_text(json.dumps(kept))
-    now = [{k: v for k, v in mutant(n, "").items() if k != "verdict"} for n in (1, 2)]
+    now = [{k: v for k, v in mutant(n, "").items() if k != "verdict"} for n in (1, 2, 3)]
     now[0]["id"] = 71  # its number is another one
     jobs = [qualify_run.Job("unit", name, ["u"]) for name in ("unit b", "unit a")]
-    assert qualify.take_over(now, jobs, before) == 1
+    assert qualify.take_over(now, jobs, before) == (1, {3}), "and 3 has no code"
     assert now[0]["verdict"] == "detected" and now[0]["found"] == [[1, "unit:a"]] and "verdict" not in now[1]
-    assert list(qualify_run.Runner(now, jobs, argparse.Namespace(jobs=1)).by_id) == [2], "it is not run"
+    assert list(qualify_run.Runner(now, jobs, argparse.Namespace(jobs=1)).by_id) == [2, 3], "it is not run"
 
 
 def test_a_part_of_the_mutants():
@@ -756,9 +758,11 @@ def test_what_checks_are_worth():
 def test_a_check_of_a_unit_around_the_mutant():
     found_ = [{"module": "d_a", "found": [[0, "unit:a"]]}, {"module": "b", "found": [[0, "unit:a"]]},
               {"module": "c", "found": [[0, "unit:a"]]}, {"module": "c", "found": [[0, "mem:mismatch"]]},
-              {"module": "c", "found": [[7, "unit:c"]]}, {"module": "e", "found": [[0, "unit:f"]]}]
+              {"module": "c", "found": [[7, "unit:c"]]}, {"module": "e", "found": [[0, "unit:f"]]},
+              {"module": "c", "found": [[0, "assert:c.sv"]]}, {"module": "c", "found": [[0, "assert:b.sv"]]}]
     assert qualify_report.blamed(found_, "d", {"b": {"a"}, "d_f": {"e"}}, {7}) == {
-        "by_units": 4, "right": 1, "around": 1, "inside": 1, "another": 1}
+        "by_units": 4, "right": 1, "around": 1, "inside": 1, "another": 1, "whole": 7,
+        "whole_right": 3}
 
 
 def test_blame_by_rule(tmp_path):
@@ -771,6 +775,8 @@ def test_blame_by_rule(tmp_path):
     assert "      2 name the module that has the mutant: 50.0 % up to here\n" in text
     assert "      1 name a unit around it: 75.0 % up to here\n" in text
     assert "      1 name another unit\n" in text
+    assert "of all 4 failures in the whole design 3 are a check or an assertion of the module or of a unit " \
+        "around it: 75.0 %\n" in text
     assert "one around it: 1\n  4  rtl/a.sv:3: unit:e, in b, another unit: " in text
     assert "one around it" not in qualify_report.text_report(dict(kept, parents={"b": ["a", "e"]}))
 
