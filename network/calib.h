@@ -16,6 +16,8 @@ typedef enum net_calib_method {
     NET_CALIB_MSE,       /* the threshold with the least expected squared error */
     NET_CALIB_PERCENTILE /* the least threshold that covers a share of the values */
 } net_calib_method;
+/* Words of programs for them, in this order. */
+#define NET_CALIB_METHOD_WORDS "kl", "minmax", "mse", "percentile"
 
 /* What is known of the inputs, so that a network can be measured by its task. */
 typedef struct net_known {
@@ -80,11 +82,12 @@ typedef struct net_calib_score {
 } net_calib_score;
 
 /*
- * The best of NET_CALIB_METHODS scores, of those that are done: the most right classes; the highest precision, and all
- * that are less than half a point (0.005) below it; among these all within 3 dB of the most exact outputs count as
- * equal, and the most first classes as in FP32 decide; then the dB, then the order. The signal to error of all outputs
- * alone prefers a method that moves two nearly equal classes past each other to one that adds the same noise to all;
- * the first classes alone say little about a network whose classes are nearly equal anyway.
+ * The best of those of NET_CALIB_METHODS scores that are done. Left are, one condition after the other: those with the
+ * most right classes and with a precision at most half a point (0.005) below the highest one; of these the ones within
+ * 3 dB of the most exact outputs; of these the ones with the most first classes as in FP32; of these the one with the
+ * most dB, or the first. The signal to error of all outputs alone prefers a method that moves two nearly equal classes
+ * past each other to one that adds the same noise to all; the first classes alone say little about a network whose
+ * classes are nearly equal anyway.
  */
 uint32_t net_calib_choose(const net_calib_score score[NET_CALIB_METHODS]);
 /*
