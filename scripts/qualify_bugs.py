@@ -12,7 +12,8 @@ def bare(text):
 
 
 def read_patch(path):
-    """[(file, what a group of neighbouring lines was, what it becomes)]"""
+    """[(file, what a group of neighbouring lines was, what it becomes)], and the configurations that it says it is for;
+    empty: all."""
     try:
         with open(path, encoding="utf-8") as src:
             lines = src.read().splitlines()
@@ -31,7 +32,7 @@ def read_patch(path):
             old, new = [], []
     if not changes:
         raise Bad("%s: it is not a patch" % path)
-    return changes
+    return changes, [word for line in lines if line.startswith("# cfg:") for word in line.split()[2:]]
 
 
 def mutated_lines(m, sources):
@@ -47,12 +48,13 @@ def mutated_lines(m, sources):
 
 def bugs(kept, paths):
     """Exit status: 1 where a mutant that is a hand-written bug was not detected. One in code that the configuration
-    does not have cannot be, and is counted apart."""
+    does not have, or for others only, cannot be, and is counted apart."""
     by_file, sums, bad = collections.defaultdict(list), collections.Counter(), 0
     for m in kept["mutants"]:
         by_file[m["file"]].append((m,) + mutated_lines(m, kept["sources"]))
     for path in paths:
-        changes = [c for c in read_patch(path) if c[0] in by_file]
+        changes, cfgs = read_patch(path)
+        changes = [c for c in changes if c[0] in by_file]
         name, said = os.path.basename(path), "no mutant of this run is on its lines"
         if len(changes) == 1:
             file, old, new = changes[0]
@@ -60,12 +62,12 @@ def bugs(kept, paths):
             same = [m for m, before, after in by_file[file] if (before, after) == wanted]
             near = [m for m, before, _ in by_file[file] if before and before in wanted[0]]
             if same:
-                absent = same[0]["verdict"] == "absent"
-                said = "is mutant %d: %s%s" % (same[0]["id"], same[0]["verdict"],
-                                               " in this configuration" if absent else "")
+                verdict = same[0]["verdict"]
+                absent = verdict == "absent" or (verdict != "detected" and bool(cfgs) and kept["cfg"] not in cfgs)
+                said = "is mutant %d: %s" % (same[0]["id"], "absent in this configuration" if absent else verdict)
                 sums["the same"] += 1
                 sums["absent"] += absent
-                bad += same[0]["verdict"] not in ("detected", "absent")
+                bad += verdict != "detected" and not absent
             elif near:
                 found = sum(m["verdict"] == "detected" for m in near)
                 said = "%d mutants on its lines, %d detected" % (len(near), found)

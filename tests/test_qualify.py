@@ -450,6 +450,11 @@ def test_hand_written_bugs(tmp_path):
     done = tool("bugs", dir_, patch("same.patch", "assign x = 2;"))
     assert done.returncode == 0 and "is mutant 2: absent in this configuration" in done.stdout
     assert "0 were not detected and 1 are absent" in done.stdout
+    for cfg, status in (("c", 1), ("other", 0)):  # the configuration of the run; another one
+        dir_ = result(tmp_path / cfg, mutant(2, "equivalent"))
+        with open(patch("same.patch", "assign x = 2;"), "a", encoding="utf-8") as out:
+            out.write("# cfg: %s\n" % cfg)
+        assert tool("bugs", dir_, str(tmp_path / "same.patch")).returncode == status
     assert tool("bugs", dir_, str(tmp_path / "a" / "qualify.json")).returncode == 2
 
 
