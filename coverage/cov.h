@@ -262,6 +262,13 @@ cov_data *cov_db_data(cov_db *db);
 /* The line of a suite that repeats this run (printable, at most 200 bytes): rank writes it. */
 int cov_set_job(cov_db *db, const char *job, cov_error *err);
 
+/*
+ * What a program needs whose errors are lines of text: the database and the instance of one group, and a file of all
+ * that was counted, for a job (cov_set_job()). 0, or -1 with one line in err; a database that was not opened is NULL.
+ */
+int cov_open_group(const cov_group *group, cov_db **db, cov_inst **inst, char *err, size_t err_size);
+int cov_write_job(cov_db *db, const char *path, const char *job, char *err, size_t err_size);
+
 /* ---- files (docs/coverage.md, "The file") ---- */
 
 /* Write under a temporary name, then rename. */

@@ -340,3 +340,29 @@ int cov_set_job(cov_db *db, const char *job, cov_error *err) {
     db->data.job = copy;
     return COV_OK;
 }
+
+int cov_open_group(const cov_group *group, cov_db **db, cov_inst **inst, char *err, size_t err_size) {
+    cov_error why;
+    int rc = cov_open(db, &group, 1, &why);
+    if (rc == COV_OK) {
+        rc = cov_instance(*db, group->name, NULL, inst, &why);
+    }
+    if (rc != COV_OK) {
+        cov_close(*db);
+        *db = NULL;
+        (void)snprintf(err, err_size, "%s", why.text);
+    }
+    return rc == COV_OK ? 0 : -1;
+}
+
+int cov_write_job(cov_db *db, const char *path, const char *job, char *err, size_t err_size) {
+    cov_error why;
+    int rc = cov_set_job(db, job, &why);
+    if (rc == COV_OK) {
+        rc = cov_write(cov_db_data(db), path, &why);
+    }
+    if (rc != COV_OK) {
+        (void)snprintf(err, err_size, "%s", why.text);
+    }
+    return rc == COV_OK ? 0 : -1;
+}

@@ -49,51 +49,56 @@ static bool literal(const char *word, term *t) {
     return true;
 }
 
-/* Functions of two values; *known: the word is one of them. */
-static bool binary(const char *word, const term *a, const term *b, term *t, bool *known) {
-    static const char *const words[] = {"+", "-", "*", "//", "max", "min", "/"};
+/* The number of a word, or `count`. */
+static uint32_t number_of(const char *word, const char *const *words, uint32_t count) {
     uint32_t n = 0;
-    while (n < 7 && strcmp(word, words[n]) != 0) {
+    while (n < count && strcmp(word, words[n]) != 0) {
         n++;
     }
-    *known = n < 7;
-    if (n == 6 || a->real || b->real) {
-        const float x = real_of(a);
-        const float y = real_of(b);
-        const float r[] = {x + y, x - y, x * y, floorf(x / y), x > y ? x : y, x < y ? x : y, x / y};
-        *t = (term){.real = true, .f = n < 7 ? r[n] : 0.0f};
-        return n < 7 && isfinite(t->f);
-    }
-    if (n == 3 && b->i == 0) {
-        return false;
-    }
-    const int64_t r[] = {a->i + b->i,
-                         a->i - b->i,
-                         a->i * b->i,
-                         n == 3 ? a->i / b->i : 0,
-                         a->i > b->i ? a->i : b->i,
-                         a->i < b->i ? a->i : b->i};
-    return n < 6 && whole(t, (double)r[n]);
+    return n;
 }
 
+/* Functions of two values; *known: the word is one of them. */
+static bool binary(const char *word, const term *a, const term *b, term *t, bool *known) {
+    enum { ADD, SUB, MUL, DIV_WHOLE, MAX, MIN, DIV, COUNT };
+    static const char *const words[COUNT] = {"+", "-", "*", "//", "max", "min", "/"};
+    const uint32_t n = number_of(word, words, COUNT);
+    *known = n < COUNT;
+    if (!*known || (n == DIV_WHOLE && !a->real && !b->real && b->i == 0)) {
+        return false;
+    }
+    if (n == DIV || a->real || b->real) {
+        const float x = real_of(a);
+        const float y = real_of(b);
+        const float r[COUNT] = {x + y, x - y, x * y, floorf(x / y), x > y ? x : y, x < y ? x : y, x / y};
+        *t = (term){.real = true, .f = r[n]};
+        return isfinite(t->f);
+    }
+    const int64_t r[DIV] = {a->i + b->i,
+                            a->i - b->i,
+                            a->i * b->i,
+                            n == DIV_WHOLE ? a->i / b->i : 0,
+                            a->i > b->i ? a->i : b->i,
+                            a->i < b->i ? a->i : b->i};
+    return whole(t, (double)r[n]);
+}
+
+/* Functions of one value. Of a real one the first three and the sign are real, too; a root always is. */
 static bool unary(const char *word, const term *a, term *t, bool *known) {
-    static const char *const words[] = {"abs", "neg", "square", "trunc", "floor", "ceil", "round", "sqrt", "sign"};
+    enum { ABS, NEG, SQUARE, TRUNC, FLOOR, CEIL, ROUND, ROOT, SIGN, COUNT };
+    static const char *const words[COUNT] = {"abs", "neg", "square", "trunc", "floor", "ceil", "round", "sqrt", "sign"};
     const double x = a->real ? (double)a->f : (double)a->i;
-    const double r[] = {fabs(x), -x, x * x, trunc(x), floor(x), ceil(x), round(x), 0.0, x > 0 ? 1 : x < 0 ? -1 : 0};
-    uint32_t n = 0;
-    while (n < 9 && strcmp(word, words[n]) != 0) {
-        n++;
+    const double r[COUNT] = {fabs(x), -x, x * x, trunc(x), floor(x), ceil(x), round(x), 0, x > 0 ? 1 : x < 0 ? -1 : 0};
+    const uint32_t n = number_of(word, words, COUNT);
+    *known = n < COUNT;
+    if (!*known) {
+        return false;
     }
-    *known = n < 9;
-    if (n == 7) {
-        *t = (term){.real = true, .f = sqrtf(real_of(a))};
+    if (n == ROOT || (a->real && (n < TRUNC || n == SIGN))) {
+        *t = (term){.real = true, .f = n == ROOT ? sqrtf(real_of(a)) : n == SQUARE ? a->f * a->f : (float)r[n]};
         return isfinite(t->f);
     }
-    if (n < 9 && a->real && (n < 3 || n == 8)) {
-        *t = (term){.real = true, .f = n == 2 ? a->f * a->f : (float)r[n]};
-        return isfinite(t->f);
-    }
-    return n < 9 && whole(t, r[n]);
+    return whole(t, r[n]);
 }
 
 /* The word that ends at text[*end - 1], separators before it skipped; *end: where it begins. "": none is left. */

@@ -37,7 +37,8 @@ static uint32_t *unite(const net_graph *graph) {
         if (!moves_values(layer)) {
             continue;
         }
-        for (uint32_t k = 1; strcmp(layer->type, "Reshape") != 0 && k < layer->num_in; k++) { /* others give shapes */
+        /* of the other inputs of a Reshape only the shapes are read */
+        for (uint32_t k = 1; strcmp(layer->type, "Reshape") != 0 && k < layer->num_in; k++) {
             parent[root_of(parent, layer->in[k])] = root_of(parent, layer->in[0]);
         }
         for (uint32_t k = 0; k < layer->num_out; k++) {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define METHOD_AUTO 4u
-static const char *const methods[] = {"kl", "minmax", "mse", "percentile", "auto"};
+#define METHOD_AUTO NET_CALIB_METHODS /* behind those of the library */
+static const char *const methods[] = {NET_CALIB_METHOD_WORDS, "auto"};
 
 typedef struct calib_call {
     nd x, labels, objects;
@@ -56,6 +56,7 @@ static bool take_labels(calib_call *c, PyObject *obj) {
     }
     c->label = ok ? PyMem_Calloc((size_t)c->count + 1, sizeof *c->label) : NULL;
     ok = ok && (c->label != NULL || no_memory());
+    /* __index__() of an element may change a list */
     for (uint32_t i = 0; ok && i < c->count && (Py_ssize_t)i < PySequence_Fast_GET_SIZE(seq); i++) {
         PyObject *item = Py_NewRef(PySequence_Fast_GET_ITEM(seq, i));
         ok = arg_int(item, "labels", -1, INT32_MAX, &c->label[i]);
@@ -66,7 +67,13 @@ static bool take_labels(calib_call *c, PyObject *obj) {
     return ok;
 }
 
-/* Rows of objects: input, class, x, y, width, height. */
+/* A row of objects: input (a whole number), class, x, y, width, height. */
+static bool is_object(const float v[6], uint32_t inputs) {
+    return v[0] >= 0.0f && v[0] < (float)inputs && v[0] == floorf(v[0]) && v[1] >= 1.0f && v[1] < 65536.0f &&
+           v[1] == floorf(v[1]) && isfinite(v[2]) && isfinite(v[3]) && v[4] > 0.0f && isfinite(v[4]) && v[5] > 0.0f &&
+           isfinite(v[5]);
+}
+
 static bool take_objects(calib_call *c, PyObject *obj, const net_shape *input) {
     if (obj == NULL) {
         return true;
@@ -83,10 +90,10 @@ static bool take_objects(calib_call *c, PyObject *obj, const net_shape *input) {
     }
     for (uint32_t i = 0; i < count; i++) {
         const float *v = (const float *)c->objects.data + (size_t)i * 6;
-        if (!(v[0] >= 0.0f && v[0] < (float)c->count && v[1] >= 1.0f && v[1] < 65536.0f && v[4] > 0.0f &&
-              v[5] > 0.0f)) {
-            return arg_refuse(PyExc_ValueError, "objects: row %u: expected input, class from 1, x, y, width, height",
-                              i);
+        if (!is_object(v, c->count)) {
+            return arg_refuse(PyExc_ValueError,
+                              "objects: row %u: expected input (0..%u), class from 1, x, y, width, height", i,
+                              c->count - 1);
         }
         c->object[i] = (net_object){(uint32_t)v[0], {(uint32_t)v[1], 0.0f, v[2], v[3], v[4], v[5]}};
     }
@@ -255,7 +262,7 @@ CORE_METHOD(network_calibrate) {
     PyObject *in[10];
     network *net = (network *)self;
     calib_call c = {.method = METHOD_AUTO, .percent = 99.99, .least = 10.0};
-    if (!args_take(&def, args, nargs, kwnames, in) || !arg_enum(in[1], "method", methods, 5, &c.method) ||
+    if (!args_take(&def, args, nargs, kwnames, in) || !arg_enum(in[1], "method", methods, METHOD_AUTO + 1, &c.method) ||
         !take_double(in[2], "percent", 1e-6, 100.0, &c.percent) || !take_double(in[9], "least", -1e3, 1e3, &c.least) ||
         !network_enter(net)) {
         return NULL;

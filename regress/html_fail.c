@@ -69,7 +69,7 @@ static void put_picture(const html_report *r, const char *folder) {
     char path[REG_PATH_MAX];
     if (reg_format(path, sizeof path, "%s/%s/bundle/" REP_BUNDLE_TIMING, r->dir, folder) && access(path, R_OK) == 0) {
         fprintf(r->out,
-                "<details><summary>Timing around the failure</summary><div class=\"scroll\" tabindex=\"0\">"
+                "<details><summary>Timing around the failure</summary><div class=\"scroll fit\">"
                 "<img src=\"%s/bundle/" REP_BUNDLE_TIMING "\" alt=\"timing diagram\"></div></details>\n",
                 folder);
     }

@@ -33,7 +33,8 @@ static bool take_summary(json_t *root, summary *s) {
 
 static int insert(reg_db *db, const summary *s) {
     static const char *const detected[] = {"detected", NULL}, *const reached[] = {"reached", NULL},
-                             *const missed[] = {"not-reached", NULL}, *const same[] = {"equivalent", "proven", NULL};
+                             *const missed[] = {"not-reached", NULL},
+                             *const same[] = {"equivalent", "proven", "absent", NULL}; /* are not counted */
     reg_run_info info = {.id = 0};
     reg_commit_info(&info);
     const json_int_t found = of_verdicts(s, detected), at = of_verdicts(s, reached), none = of_verdicts(s, missed),

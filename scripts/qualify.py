@@ -134,7 +134,8 @@ def numbered_names(mutants):
 
 
 def take_over(mutants, listed, folder):
-    """What an earlier run has detected is not run again."""
+    """What an earlier run has detected is not run again: how many mutants, and the numbers of those that were absent
+    there."""
     before = load(folder)
     names = {job["number"]: job["job"] for job in before["jobs"]}
     numbers = {job.name: number for number, job in enumerate(listed)}
@@ -145,7 +146,8 @@ def take_over(mutants, listed, folder):
             m.update({key: old[key] for key in ("verdict", "at", "cycles", "signature", "message", "replay")})
             m["found"] = [[numbers[names[n]], check] for n, check in old["found"] if names[n] in numbers]
             m["before"] = True
-    return sum("before" in m for m in mutants)
+    absent = {m["id"] for name, m in numbered_names(mutants).items() if known.get(name, {}).get("verdict") == "absent"}
+    return sum("before" in m for m in mutants), absent
 
 
 def held(folder):
@@ -186,7 +188,7 @@ def run(args):
     listed, others = jobs(args)
     os.makedirs(args.out, exist_ok=True)
     mine = chosen_mutants(made, args)
-    known = take_over(mine, listed, args.since) if args.since else 0
+    known, absent = take_over(mine, listed, args.since) if args.since else (0, set())
     print("qualify: %d mutants of %d, %d jobs, %d at a time%s" % (
         len(mine), len(made), len(listed), args.jobs,
         "; %d were detected by the run of %s" % (known, args.since) if args.since else ""), flush=True)
@@ -195,11 +197,12 @@ def run(args):
     runner = Runner(mine, listed, args, reviewed, {m["id"]: m["module"] for m in made if m["drawn"]})
     ran = runner.run()
     whats = [job.what for job in listed]
-    # a part of the jobs is a part of the programs
-    compiled = None if args.what or args.job else held(args.out_build)
+    compiled = held(args.out_build)
     for m in mine:
         m.setdefault("verdict", "not-reached")
-        if m["verdict"] == "not-reached" and compiled is not None and m["id"] not in compiled:
+        # a part of the jobs is a part of the programs: what these do not have was absent before, too
+        if m["verdict"] == "not-reached" and compiled is not None and m["id"] not in compiled and (
+                not (args.what or args.job) or m["id"] in absent):
             m["verdict"] = "absent"
         m["what"] = whats[m["job"]] if "job" in m else ""
     stale = apply_equivalents(made, entries, args.cfg, args.suite)

@@ -12,7 +12,8 @@ def bare(text):
 
 
 def read_patch(path):
-    """[(file, what a group of neighbouring lines was, what it becomes)]"""
+    """[(file, what a group of neighbouring lines was, what it becomes)], and the configurations that it says it is for;
+    empty: all."""
     try:
         with open(path, encoding="utf-8") as src:
             lines = src.read().splitlines()
@@ -31,7 +32,7 @@ def read_patch(path):
             old, new = [], []
     if not changes:
         raise Bad("%s: it is not a patch" % path)
-    return changes
+    return changes, [word for line in lines if line.startswith("# cfg:") for word in line.split()[2:]]
 
 
 def mutated_lines(m, sources):
@@ -46,12 +47,14 @@ def mutated_lines(m, sources):
 
 
 def bugs(kept, paths):
-    """Exit status: 1 where a mutant that is a hand-written bug was not detected."""
+    """Exit status: 1 where a mutant that is a hand-written bug was not detected. One in code that the configuration
+    does not have, or for others only, cannot be, and is counted apart."""
     by_file, sums, bad = collections.defaultdict(list), collections.Counter(), 0
     for m in kept["mutants"]:
         by_file[m["file"]].append((m,) + mutated_lines(m, kept["sources"]))
     for path in paths:
-        changes = [c for c in read_patch(path) if c[0] in by_file]
+        changes, cfgs = read_patch(path)
+        changes = [c for c in changes if c[0] in by_file]
         name, said = os.path.basename(path), "no mutant of this run is on its lines"
         if len(changes) == 1:
             file, old, new = changes[0]
@@ -59,9 +62,12 @@ def bugs(kept, paths):
             same = [m for m, before, after in by_file[file] if (before, after) == wanted]
             near = [m for m, before, _ in by_file[file] if before and before in wanted[0]]
             if same:
-                said = "is mutant %d: %s" % (same[0]["id"], same[0]["verdict"])
+                verdict = same[0]["verdict"]
+                absent = verdict == "absent" or (verdict != "detected" and bool(cfgs) and kept["cfg"] not in cfgs)
+                said = "is mutant %d: %s" % (same[0]["id"], "absent in this configuration" if absent else verdict)
                 sums["the same"] += 1
-                bad += same[0]["verdict"] != "detected"
+                sums["absent"] += absent
+                bad += verdict != "detected" and not absent
             elif near:
                 found = sum(m["verdict"] == "detected" for m in near)
                 said = "%d mutants on its lines, %d detected" % (len(near), found)
@@ -69,6 +75,9 @@ def bugs(kept, paths):
         elif changes:
             said = "changes %d places" % len(changes)
         print("%-32s %s" % (name, said))
-    print("qualify: of %d hand-written bugs %d are mutants of this run, of which %d were not detected; %d others have "
-          "mutants on the same lines" % (len(paths), sums["the same"], bad, sums["on its lines"]))
+    print("qualify: of %d hand-written bugs %d are mutants of this run, of which %d were not detected%s; %d others "
+          "have mutants on the same lines" % (
+              len(paths), sums["the same"], bad,
+              " and %d are absent in this configuration" % sums["absent"] if sums["absent"] else "",
+              sums["on its lines"]))
     return 1 if bad else 0

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import resource
 import shlex
 import shutil
 import subprocess
@@ -223,25 +224,37 @@ def replay(kept, args):
 
 # ---- the build of kind mut without a mutant ----
 def said(command):
-    """(exit status, trace hash or output)"""
+    """((exit status, trace hash or output), clock cycles, seconds of a processor)"""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
-    mark = re.search("hash=([0-9a-f]+)", done.stdout)
-    return done.returncode, mark.group(1) if mark else (done.stderr or done.stdout).strip()[:200]
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    mark, cycles = (re.search(key, done.stdout) for key in ("hash=([0-9a-f]+)", r"\bcycles=(\d+)"))
+    return ((done.returncode, mark.group(1) if mark else (done.stderr or done.stdout).strip()[:200]),
+            int(cycles.group(1)) if cycles else 0, seconds)
 
 
 def hashes(jobs, kind, only):
-    """The exit status: 1 where a job has another trace hash in the ordinary build. `only`: programs, all if empty."""
-    same, differ, listed = 0, 0, set()
+    """The exit status: 1 where a job has another trace hash in the ordinary build. `only`: programs, all if empty.
+    What the mutants cost a run without any of them is the ratio of the seconds."""
+    same, differ, listed, spent = 0, 0, set(), {}
     for job in jobs:
         folder, name = os.path.split(job.command[0])
         if only and name not in only or tuple(job.line()) in listed:
             continue
         listed.add(tuple(job.line()))
         other = os.path.join(re.sub("-mut$", "-" + kind, folder), name)
-        mut, plain = said(job.line()), said([other] + job.line()[1:])
+        (mut, cycles, mut_seconds), (plain, _, seconds) = said(job.line()), said([other] + job.line()[1:])
         good = mut == plain and mut[0] == 0
         same, differ = same + good, differ + (not good)
-        if not good:
+        if good:
+            what = "benches of units" if name.startswith("unit-") else "the whole design"
+            sums = spent.setdefault(what, [0, 0, 0, 0])
+            sums[:] = [a + b for a, b in zip(sums, (1, cycles, mut_seconds, seconds))]
+        else:
             print("qualify: %s: DIFFERS: %s, kind %s: %s" % (job.name, mut, kind, plain), flush=True)
+    for what, (count, cycles, mut_seconds, seconds) in sorted(spent.items()):
+        print("qualify: %s: %d jobs, %d cycles; seconds of a processor: kind mut %.1f, kind %s %.1f" % (
+            what, count, cycles, mut_seconds, kind, seconds))
     print("qualify: %d jobs have the same trace hash in kinds mut and %s, %d differ" % (same, kind, differ))
     return 1 if differ or not same else 0

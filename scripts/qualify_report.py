@@ -58,23 +58,43 @@ def smallest(mutants, what):
     return chosen
 
 
+# whom a check of a unit blames, by rule, and the keys of summary.json
+BLAMED = (("right", "the module that has the mutant"), ("around", "a unit around it"),
+          ("inside", "a unit inside it, whose connections or clock it has"), ("another", "another unit"))
+
+
+def blame(m, design, parents, benches=()):
+    """(one of BLAMED, the signature) of the first failure of a mutant in the whole design; the first is empty when it
+    names no unit, as a check of one and an assertion in its source do. None: it fails in benches only, or not at all.
+    `benches`: jobs that run a unit alone."""
+    first = min((entry for entry in m.get("found", []) if entry[0] not in benches), default=None)
+    if first is None:
+        return None
+    kind, name = (first[1].split(":") + [""])[:2]
+    if kind not in ("unit", "assert"):
+        return "", first[1]
+    name = name.partition(".")[0]
+    names = {name, "%s_%s" % (design, name)}
+    if m["module"] in names:
+        return "right", first[1]
+    if names & parents.get(m["module"], set()):
+        return "around", first[1]
+    return "inside" if any(m["module"] in parents.get(name, ()) for name in names) else "another", first[1]
+
+
 def blamed(found, design, parents, benches=()):
-    """Of the failures of unit checks in the whole design, the first of each mutant: how many name the module that has
-    the mutant, one that contains it, or one inside it, whose connections it has. `benches`: jobs that run a unit
-    alone."""
-    units, right, around, inside = 0, 0, 0, 0
-    for m in found:
-        first = min((entry for entry in m.get("found", []) if entry[0] not in benches), default=(0, ""))
-        parts = first[1].split(":")
-        if parts[0] != "unit":
-            continue
-        names = {parts[1], "%s_%s" % (design, parts[1])}
-        units += 1
-        right += m["module"] in names
-        outer = bool(names & parents.get(m["module"], set()))
-        around += m["module"] not in names and outer
-        inside += m["module"] not in names and not outer and any(m["module"] in parents.get(n, ()) for n in names)
-    return {"by_units": units, "right": right, "around": around, "inside": inside}
+    """How many of the failures of unit checks in the whole design, the first of each mutant, name which unit. Of all
+    failures there, `whole`: how many name the module or a unit around it, by a check or an assertion."""
+    named = [n for n in (blame(m, design, parents, benches) for m in found) if n]
+    counts = collections.Counter(rule for rule, signature in named if signature.startswith("unit:"))
+    return dict({key: counts[key] for key, _ in BLAMED}, by_units=sum(counts.values()), whole=len(named),
+                whole_right=sum(rule in ("right", "around") for rule, _ in named))
+
+
+def places(kept):
+    """What blame() asks for."""
+    return (kept["design"], {name: set(above) for name, above in kept.get("parents", {}).items()},
+            {job["number"] for job in kept["jobs"] if job["what"] == "unit"})
 
 
 def summary(kept):
@@ -88,9 +108,7 @@ def summary(kept):
     found = [m for m in mutants if m["verdict"] == "detected"]
     out["checks"] = [{"name": name, "detected": n} for name, n in
                      collections.Counter(check_of(m["signature"]) for m in found).most_common()]
-    parents = {name: set(above) for name, above in kept.get("parents", {}).items()}
-    benches = {job["number"] for job in kept["jobs"] if job["what"] == "unit"}
-    out["blamed"] = blamed(found, kept["design"], parents, benches)
+    out["blamed"] = blamed(found, *places(kept))
     cycles = sorted(m["cycles"] for m in found)
     out["cycles"] = {"median": cycles[len(cycles) // 2], "most": cycles[-1]} if cycles else {}
     out["phases"] = kept.get("phases", {})
@@ -145,13 +163,30 @@ def head(s, kept):
     lines.append("%(weak)d count as not detected; of these %(explained)d are explained in the reviewed file" % s)
     if s["cycles"]:
         lines.append("clock cycles from infection to detection: median %(median)d, most %(most)d" % s["cycles"])
-    b = s["blamed"]
-    named = b["right"] + b["around"] + b["inside"]
-    lines.append("failures of unit checks in the whole design: %d; of the module that has the mutant %d, of a unit "
-                 "around it %d, of one inside it %d%s" % (b["by_units"], b["right"], b["around"], b["inside"],
-                                                          ": %.1f %%" % (100.0 * named / b["by_units"])
-                                                          if b["by_units"] else ""))
+    lines.append("failures of unit checks in the whole design: %d" % s["blamed"]["by_units"])
+    sum_ = 0
+    for key, what in BLAMED if s["blamed"]["by_units"] else ():
+        sum_ += s["blamed"][key]
+        lines.append("%7d name %s%s" % (s["blamed"][key], what, "" if key == "another" else ": %.1f %% up to here" % (
+            100.0 * sum_ / s["blamed"]["by_units"])))
+    if s["blamed"]["whole"]:
+        lines.append("of all %(whole)d failures in the whole design %(whole_right)d" % s["blamed"] +
+                     " are a check or an assertion of the module or of a unit around it: %.1f %%" % (
+                         100.0 * s["blamed"]["whole_right"] / s["blamed"]["whole"]))
     return lines
+
+
+def named_otherwise(kept):
+    """Mutants for which the check of a unit fails that is neither theirs nor around them."""
+    lines, where = [], places(kept)
+    for m in kept["mutants"]:
+        named = blame(m, *where) if m["verdict"] == "detected" else None
+        if named and named[0] in ("inside", "another") and named[1].startswith("unit:"):
+            lines.append("  %d  %s:%d: %s, in %s, %s: %s  =>  %s" % (
+                m["id"], m["file"], m["line"], named[1], m["module"],
+                "inside it" if named[0] == "inside" else "another unit", m["old"][:60], m["new"][:60]))
+    return ["", "checks of other units than the one that has the mutant or one around it: %d" % len(lines)] + lines \
+        if lines else []
 
 
 def text_report(kept):
@@ -161,6 +196,7 @@ def text_report(kept):
     lines += ["", "%-40s %8s" % ("check", "detected")] + ["%-40s %8d" % (c["name"], c["detected"]) for c in s["checks"]]
     if "worth" in s:
         lines += worth_text(s)
+    lines += named_otherwise(kept)
     for verdict in VERDICTS[1:]:
         chosen = [m for m in kept["mutants"] if m["verdict"] == verdict]
         if chosen:

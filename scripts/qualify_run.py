@@ -3,6 +3,7 @@ import collections
 import concurrent.futures
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -55,6 +56,10 @@ class Job:
             more[more.index("--index") + 1] = str(int(more[more.index("--index") + 1]) + cases)
             more[more.index("--count") + 1] = "1"
         return self.command + more
+
+    def kind(self):
+        """What a job has in common with the other parts of its test, and a stored case with those of its operator."""
+        return re.split("[-,]", self.name)[0]
 
 
 def one_job(words, folder, cfg, seed):
@@ -236,13 +241,23 @@ class Runner:
     def next_jobs(self, m, count, worth):
         """So many jobs in which a mutant has not run yet. What differs in a job may be what nothing there looks at:
         those that have detected most mutants of its module so far come first, and of the jobs of the whole design
-        those that use the module, where at least half as many of its mutants differ as in the one with most."""
+        those that use the module, where at least half as many of its mutants differ as in the one with most. Of
+        several jobs half are of kinds that it has not run in, so that the cheap stored cases of one operator do not
+        take the place of all others."""
         choices, uses = self.choices[m["id"]], self.uses[m["module"]]
         whole = [number for _, number in choices if self.jobs[number].what != "unit"]
         little = max((uses[number] for number in whole), default=0) / 2
         idle = {number for number in whole if uses[number] < little}
         choices.sort(key=lambda choice: (-worth[m["module"]][choice[1]], choice[1] in idle))  # a stable sort
-        chosen, choices[:] = choices[:count], choices[count:]
+        chosen, kinds = choices[:(count + 1) // 2], {self.jobs[number].kind() for number in m.get("ran", ())}
+        kinds.update(self.jobs[number].kind() for _, number in chosen)
+        for choice in choices[len(chosen):]:
+            kind = self.jobs[choice[1]].kind()
+            if len(chosen) < count and kind not in kinds:
+                chosen.append(choice)
+                kinds.add(kind)
+        chosen += [choice for choice in choices if choice not in chosen][:count - len(chosen)]
+        choices[:] = [choice for choice in choices if choice not in chosen]
         return chosen
 
     def rounds(self):

@@ -77,6 +77,10 @@ def test_files(flip):
     if KIND != "fast":
         assert {"wave.fst", "wave.gtkw", "timing.svg"} <= names
         assert (tmp / "r/wave.fst").stat().st_size > 1000
+        # the page shows the failing cycle without scrolling
+        drawn = (tmp / "r/timing.svg").read_text()
+        width, marker = re.search(r'width="(\d+)"', drawn)[1], re.search(r'class="mk" d="M([\d.]+) ', drawn)[1]
+        assert float(marker) < int(width) < 900 and drawn in (tmp / "r/report.html").read_text()
     else:
         assert "wave.fst" not in names and "no tracing" in (tmp / "r/report.txt").read_text()
     assert sorted(p.name for p in tmp.iterdir()) == ["cases", "r", "result"]

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "coverage/cov.h"
@@ -438,6 +439,35 @@ static void test_refused_groups(void **state) {
     assert_string_equal(err.text, "two groups have the name job");
 }
 
+/* What programs use whose errors are text. */
+static void test_of_programs(void **state) {
+    (void)state;
+    char err[200] = "", path[] = "/tmp/test_cov.XXXXXX";
+    cov_db *db = NULL;
+    cov_inst *inst = NULL;
+    cov_error why;
+    const int file = mkstemp(path);
+    assert_true(file >= 0 && close(file) == 0);
+    assert_int_equal(cov_open_group(&group, &db, &inst, err, sizeof err), 0);
+    (void)cov_sample(inst, (const int64_t[]){3, 2, 8, 0});
+    assert_int_equal(cov_write_job(db, path, "two\nlines", err, sizeof err), -1);
+    assert_string_equal(err, "a job is one line of at most 200 bytes");
+    assert_int_equal(cov_write_job(db, "/nowhere/x.cov", "unit job count=1", err, sizeof err), -1);
+    assert_non_null(strstr(err, "/nowhere/x.cov"));
+    assert_int_equal(cov_write_job(db, path, "unit job count=1", err, sizeof err), 0);
+    cov_close(db);
+    cov_data data;
+    assert_int_equal(cov_read(&data, path, &why), COV_OK);
+    assert_string_equal(data.job, "unit job count=1");
+    assert_string_equal(data.groups[0].name, "job");
+    cov_data_free(&data);
+    assert_int_equal(unlink(path), 0);
+    const cov_group empty = {.name = "g", .about = "", .points = NULL, .point_count = 0};
+    assert_int_equal(cov_open_group(&empty, &db, &inst, err, sizeof err), -1);
+    assert_string_equal(err, "g: no coverpoints");
+    assert_null(db);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bins),
@@ -452,6 +482,7 @@ int main(void) {
         cmocka_unit_test(test_refused_bins),
         cmocka_unit_test(test_refused_crosses),
         cmocka_unit_test(test_refused_groups),
+        cmocka_unit_test(test_of_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

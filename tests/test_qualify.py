@@ -309,7 +309,8 @@ def test_report_and_gate(tmp_path):
     assert tool("report", dir_, "--gate", "34").returncode == 1
     said = json.loads(tool("report", dir_, "--json").stdout)
     assert said["score"] == 33.33 and said["checks"] == [{"name": "unit:a", "detected": 1}]
-    assert said["blamed"] == {"by_units": 1, "right": 1, "around": 0, "inside": 0}
+    assert said["blamed"] == {"by_units": 1, "right": 1, "around": 0, "inside": 0, "another": 0,
+                               "whole": 1, "whole_right": 1}
     assert tool("report", str(tmp_path)).returncode == 2
 
 
@@ -409,16 +410,17 @@ def test_prove(tmp_path):
 def test_a_mutant_of_an_earlier_run(tmp_path):
     """What was detected is taken over by its name, with the numbers of the jobs of this run."""
     before = result(tmp_path / "a", mutant(1, "detected", signature="unit:a:x", cycles=4, at=9, message="", replay="t",
-                                           found=[[0, "unit:a"], [1, "mem"]]), mutant(2, "survived"))
+                                           found=[[0, "unit:a"], [1, "mem"]]), mutant(2, "survived"),
+                    mutant(3, "absent"))
     kept = json.loads((tmp_path / "a" / "qualify.json").read_text())
     kept["jobs"] = [{"number": 0, "job": "unit a"}, {"number": 1, "job": "test gone"}]
     (tmp_path / "a" / "qualify.json").write_text(json.dumps(kept))
-    now = [{k: v for k, v in mutant(n, "").items() if k != "verdict"} for n in (1, 2)]
+    now = [{k: v for k, v in mutant(n, "").items() if k != "verdict"} for n in (1, 2, 3)]
     now[0]["id"] = 71  # its number is another one
     jobs = [qualify_run.Job("unit", name, ["u"]) for name in ("unit b", "unit a")]
-    assert qualify.take_over(now, jobs, before) == 1
+    assert qualify.take_over(now, jobs, before) == (1, {3}), "and 3 has no code"
     assert now[0]["verdict"] == "detected" and now[0]["found"] == [[1, "unit:a"]] and "verdict" not in now[1]
-    assert list(qualify_run.Runner(now, jobs, argparse.Namespace(jobs=1)).by_id) == [2], "it is not run"
+    assert list(qualify_run.Runner(now, jobs, argparse.Namespace(jobs=1)).by_id) == [2, 3], "it is not run"
 
 
 def test_a_part_of_the_mutants():
@@ -444,6 +446,15 @@ def test_hand_written_bugs(tmp_path):
     assert done.returncode == 0 and "is mutant 2: detected" in done.stdout
     assert "2 mutants on its lines, 1 detected" in done.stdout
     assert tool("bugs", dir_, patch("weak.patch", "assign x = 3;")).returncode == 1
+    dir_ = result(tmp_path / "b", mutant(2, "absent"))
+    done = tool("bugs", dir_, patch("same.patch", "assign x = 2;"))
+    assert done.returncode == 0 and "is mutant 2: absent in this configuration" in done.stdout
+    assert "0 were not detected and 1 are absent" in done.stdout
+    for cfg, status in (("c", 1), ("other", 0)):  # the configuration of the run; another one
+        dir_ = result(tmp_path / cfg, mutant(2, "equivalent"))
+        with open(patch("same.patch", "assign x = 2;"), "a", encoding="utf-8") as out:
+            out.write("# cfg: %s\n" % cfg)
+        assert tool("bugs", dir_, str(tmp_path / "same.patch")).returncode == status
     assert tool("bugs", dir_, str(tmp_path / "a" / "qualify.json")).returncode == 2
 
 
@@ -555,6 +566,42 @@ def test_order_of_jobs():
     runner.uses["m"].update({0: 4, 1: 9, 2: 10, 3: 1, 4: 2})  # what differs in a hardly uses the module
     assert runner.next_jobs({"id": 7, "module": "m"}, 9, {"m": collections.Counter()}) == [
         (99, 4), (5, 3), (50, 2), (11, 1), (10, 0)]
+
+
+def test_what_a_run_without_mutants_costs(tmp_path, capsys):
+    """Equal hashes, and the cycles and seconds of each kind; another hash is told and not counted."""
+    for kind in ("mut", "fast"):
+        for name, mark in (("unit-u", "ab"), ("tandem", "cd" if kind == "mut" else "ce")):
+            program = tmp_path / ("c-" + kind) / name
+            program.parent.mkdir(exist_ok=True)
+            program.write_text("#!/bin/sh\necho PASS cases=2 cycles=70 hash=%s\n" % mark)
+            program.chmod(0o755)
+    unit = [str(tmp_path / "c-mut" / "unit-u")]
+    jobs = [qualify_run.Job("unit", "unit u", unit, ["--count", str(n)]) for n in (1, 2)]
+    assert qualify_builds.hashes(jobs, "fast", []) == 0
+    said = capsys.readouterr().out
+    assert "benches of units: 2 jobs, 140 cycles; seconds of a processor: kind mut 0.0, kind fast 0.0\n" in said
+    assert "whole design" not in said and "2 jobs have the same trace hash in kinds mut and fast, 0 differ" in said
+    jobs.append(qualify_run.Job("test", "test t", [str(tmp_path / "c-mut" / "tandem"), "t"]))
+    assert qualify_builds.hashes(jobs, "fast", []) == 1
+    said = capsys.readouterr().out
+    assert "test t: DIFFERS: (0, 'cd'), kind fast: (0, 'ce')" in said and "whole design" not in said
+
+
+def test_half_of_the_jobs_are_of_other_kinds():
+    """Stored cases of one operator are cheap and many; a mutant that they do not detect is not left to them."""
+    names = ["case a-n4-x", "case a-n4-y", "case a-n4-z", "case b-n4-x", "test c", "test c, from case 4", "test d"]
+    runner = qualify_run.Runner([], [qualify_run.Job(name.split()[0], name, [name]) for name in names], None)
+    runner.choices[7] = [(n, n) for n in range(7)]
+    m = {"id": 7, "module": "m"}
+    worth = {"m": collections.Counter()}
+    assert [n for _, n in runner.next_jobs(m, 1, worth)] == [0]
+    assert [n for _, n in runner.next_jobs(dict(m, ran=[0]), 3, worth)] == [1, 2, 3]
+    assert [n for _, n in runner.next_jobs(dict(m, ran=[0, 1, 2, 3]), 9, worth)] == [4, 5, 6]
+    runner.choices[7] = [(n, n) for n in range(7)]
+    assert [n for _, n in runner.next_jobs(m, 5, worth)] == [0, 1, 2, 3, 4], "one of b and one of c beside three of a"
+    runner.choices[7] = [(n, n) for n in range(7)]
+    assert [n for _, n in runner.next_jobs(dict(m, ran=[3, 4]), 2, worth)] == [0, 6], "d is new"
 
 
 def test_a_reviewed_mutant_runs_in_two_jobs(tmp_path):
@@ -716,9 +763,27 @@ def test_what_checks_are_worth():
 def test_a_check_of_a_unit_around_the_mutant():
     found_ = [{"module": "d_a", "found": [[0, "unit:a"]]}, {"module": "b", "found": [[0, "unit:a"]]},
               {"module": "c", "found": [[0, "unit:a"]]}, {"module": "c", "found": [[0, "mem:mismatch"]]},
-              {"module": "c", "found": [[7, "unit:c"]]}, {"module": "e", "found": [[0, "unit:f"]]}]
+              {"module": "c", "found": [[7, "unit:c"]]}, {"module": "e", "found": [[0, "unit:f"]]},
+              {"module": "c", "found": [[0, "assert:c.sv"]]}, {"module": "c", "found": [[0, "assert:b.sv"]]}]
     assert qualify_report.blamed(found_, "d", {"b": {"a"}, "d_f": {"e"}}, {7}) == {
-        "by_units": 4, "right": 1, "around": 1, "inside": 1}
+        "by_units": 4, "right": 1, "around": 1, "inside": 1, "another": 1, "whole": 7,
+        "whole_right": 3}
+
+
+def test_blame_by_rule(tmp_path):
+    """The report has the figures of each rule, and those whose unit is not named, nor one around it."""
+    dir_ = result(tmp_path / "a", *(mutant(n, "detected", signature="unit:%s:x" % name, cycles=1, module="b",
+                                           found=[[0, "unit:" + name]]) for n, name in enumerate("bbae", 1)))
+    kept = json.loads((Path(dir_) / "qualify.json").read_text())
+    text = qualify_report.text_report(dict(kept, parents={"b": ["a"], "e": []}))
+    assert "failures of unit checks in the whole design: 4\n" in text
+    assert "      2 name the module that has the mutant: 50.0 % up to here\n" in text
+    assert "      1 name a unit around it: 75.0 % up to here\n" in text
+    assert "      1 name another unit\n" in text
+    assert "of all 4 failures in the whole design 3 are a check or an assertion of the module or of a unit " \
+        "around it: 75.0 %\n" in text
+    assert "one around it: 1\n  4  rtl/a.sv:3: unit:e, in b, another unit: " in text
+    assert "one around it" not in qualify_report.text_report(dict(kept, parents={"b": ["a", "e"]}))
 
 
 def test_pages(tmp_path):

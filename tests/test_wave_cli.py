@@ -67,12 +67,29 @@ def test_picture_and_save_file(vcd, tmp_path):
     root = xml.etree.ElementTree.parse(svg).getroot()
     text = ["".join(t.itertext()) for t in root.iter("{http://www.w3.org/2000/svg}text")]
     assert "first mismatch, cycle 100" in text and "limit=fa  " in text and "count_q" in text
-    # 40 cycles, 30 of them before the marker: 70 .. 110
-    assert f"{56:x}" not in text[text.index("count_q"):][:1] and "39" in text and "51" in text
+    # 12 cycles, 9 of them before the marker: 91 .. 103; the whole is no wider than a page
+    values = [t.split() for t in text[text.index("count_q") + 1:] if re.fullmatch("[0-9a-f]+", t)]
+    assert values == [[f"{count:x}"] for count in range(73, 83)]
+    assert float(root.get("width")) < 900
+    mark = [p.get("d") for p in root.iter("{http://www.w3.org/2000/svg}path") if p.get("class") == "mk"]
+    left = float(root.get("width")) - 4 - 12 * 56
+    assert len(mark) == 1 and float(re.match(r"M([\d.]+) ", mark[0])[1]) == pytest.approx(left + 9 * 56, abs=1)
     assert not re.search("<script|http://(?!www.w3.org/2000/svg)", svg.read_text())
     save = gtkw.read_text()
     assert " 1000 1000 -1" in save and "[timestart] 700" in save and "TOP.u_cnt.count_q[15:0]" in save
     assert sorted(p.name for p in tmp_path.iterdir()) == ["count.vcd", "w.gtkw", "w.svg"]
+
+
+def test_long_title_ends_with_the_picture(vcd, tmp_path):
+    """It is cut between two characters, also where these have several bytes; the whole is the tooltip."""
+    long = vcd.rename(tmp_path / ("\u03bc" * 120 + ".vcd"))
+    done = wave(long, "--signals", "u_cnt", "--mark", 100, "--svg", tmp_path / "w.svg")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    root = xml.etree.ElementTree.parse(tmp_path / "w.svg").getroot()
+    title = next(t.text for t in root.iter("{http://www.w3.org/2000/svg}text") if t.get("class") == "t")
+    assert str(long).startswith(title[:-1]) and title.endswith("\u2026")
+    assert float(root.get("width")) - 20 < len(title) * 6.7 < float(root.get("width"))
+    assert str(long) in [t.text for t in root.iter("{http://www.w3.org/2000/svg}title")]
 
 
 def test_fst_says_the_same_as_vcd(vcd, tmp_path):

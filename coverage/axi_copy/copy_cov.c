@@ -1,7 +1,5 @@
 #include "copy_cov.h"
 
-#include <stdio.h>
-
 #define LANES 16 /* of the widest data bus */
 
 static const char *const bus_names[] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
@@ -39,16 +37,7 @@ static const cov_cross crosses[] = {
 static const cov_group group = {COV_GROUP("axi_copy", "copies of the cases", points), COV_CROSSES(crosses)};
 
 int copy_cov_open(copy_cov *cov, char *err, size_t err_size) {
-    static const cov_group *const groups[] = {&group};
-    cov_error why;
-    int rc = cov_open(&cov->db, groups, 1, &why);
-    if (rc == COV_OK) {
-        rc = cov_instance(cov->db, group.name, NULL, &cov->inst, &why);
-    }
-    if (rc != COV_OK) {
-        snprintf(err, err_size, "%s", why.text);
-    }
-    return rc == COV_OK ? 0 : -1;
+    return cov_open_group(&group, &cov->db, &cov->inst, err, err_size);
 }
 
 void copy_cov_close(copy_cov *cov) {
@@ -67,13 +56,5 @@ void copy_cov_case(copy_cov *cov, const tb_knobs *knobs) {
 }
 
 int copy_cov_save(copy_cov *cov, const char *path, const char *job, char *err, size_t err_size) {
-    cov_error why;
-    int rc = cov_set_job(cov->db, job, &why);
-    if (rc == COV_OK) {
-        rc = cov_write(cov_db_data(cov->db), path, &why);
-    }
-    if (rc != COV_OK) {
-        snprintf(err, err_size, "%s", why.text);
-    }
-    return rc == COV_OK ? 0 : -1;
+    return cov_write_job(cov->db, path, job, err, err_size);
 }

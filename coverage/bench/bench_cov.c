@@ -247,11 +247,7 @@ void bench_cov_close(const tb_prog *prog) {
 }
 
 int bench_cov_save(const tb_prog *prog, const char *path, const char *job, char *err, size_t err_size) {
-    bench_cov *cov = cov_of(prog);
-    cov_error why;
-    int rc = cov_set_job(cov->db, job, &why);
-    rc = rc == COV_OK ? cov_write(cov_db_data(cov->db), path, &why) : rc;
-    return rc == COV_OK ? 0 : opt_fail(err, err_size, "%s", why.text);
+    return cov_write_job(cov_of(prog)->db, path, job, err, err_size);
 }
 
 void bench_cov_seen(tb_prog_run *run, const tb_run *of) {

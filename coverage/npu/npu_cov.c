@@ -193,11 +193,5 @@ int npu_cov_begin(npu_cov **cov, char *err, size_t err_size) {
 }
 
 int npu_cov_save(npu_cov *cov, const char *path, const char *job, char *err, size_t err_size) {
-    cov_error why;
-    if (cov_set_job(npu_cov_db(cov), job, &why) == COV_OK &&
-        cov_write(cov_db_data(npu_cov_db(cov)), path, &why) == COV_OK) {
-        return 0;
-    }
-    snprintf(err, err_size, "%s", why.text);
-    return -1;
+    return cov_write_job(npu_cov_db(cov), path, job, err, err_size);
 }

@@ -1,7 +1,5 @@
 #include "sac_cov.h"
 
-#include <stdio.h>
-
 static const char *const bus_names[] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
 static const char *const no_yes[] = {"no", "yes"};
 static const char *const full_names[] = {"none", "max", "average"};
@@ -130,16 +128,7 @@ static const cov_cross crosses[] = {
 static const cov_group group = {COV_GROUP("sac_task", "tasks that have ended", points), COV_CROSSES(crosses)};
 
 int sac_cov_open(sac_cov *cov, char *err, size_t err_size) {
-    static const cov_group *const groups[] = {&group};
-    cov_error why;
-    int rc = cov_open(&cov->db, groups, 1, &why);
-    if (rc == COV_OK) {
-        rc = cov_instance(cov->db, group.name, NULL, &cov->inst, &why);
-    }
-    if (rc != COV_OK) {
-        snprintf(err, err_size, "%s", why.text);
-    }
-    return rc == COV_OK ? 0 : -1;
+    return cov_open_group(&group, &cov->db, &cov->inst, err, err_size);
 }
 
 void sac_cov_close(sac_cov *cov) {
@@ -198,13 +187,5 @@ void sac_cov_sample(sac_cov *cov, const sac_cov_task *t) {
 }
 
 int sac_cov_save(sac_cov *cov, const char *path, const char *job, char *err, size_t err_size) {
-    cov_error why;
-    int rc = cov_set_job(cov->db, job, &why);
-    if (rc == COV_OK) {
-        rc = cov_write(cov_db_data(cov->db), path, &why);
-    }
-    if (rc != COV_OK) {
-        snprintf(err, err_size, "%s", why.text);
-    }
-    return rc == COV_OK ? 0 : -1;
+    return cov_write_job(cov->db, path, job, err, err_size);
 }

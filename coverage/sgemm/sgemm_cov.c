@@ -1,7 +1,5 @@
 #include "sgemm_cov.h"
 
-#include <stdio.h>
-
 static const char *const bus_names[] = {"ideal", "fast", "typical", "slow", "bursty", "hostile"};
 static const char *const data_names[] = {"small",  "normal", "random",  "hard",     "zeros",
                                          "cancel", "large",  "special", "half_ties"};
@@ -109,19 +107,10 @@ static const cov_cross crosses[] = {
 static const cov_group group = {COV_GROUP("sgemm", "GEMMs of the cases", points), COV_CROSSES(crosses)};
 
 int sgemm_cov_open(sgemm_cov *cov, int64_t dim, int64_t vec, int64_t chains, char *err, size_t err_size) {
-    static const cov_group *const groups[] = {&group};
-    cov_error why;
     cov->dim = dim;
     cov->vec = vec;
     cov->chains = chains;
-    int rc = cov_open(&cov->db, groups, 1, &why);
-    if (rc == COV_OK) {
-        rc = cov_instance(cov->db, group.name, NULL, &cov->inst, &why);
-    }
-    if (rc != COV_OK) {
-        snprintf(err, err_size, "%s", why.text);
-    }
-    return rc == COV_OK ? 0 : -1;
+    return cov_open_group(&group, &cov->db, &cov->inst, err, err_size);
 }
 
 void sgemm_cov_close(sgemm_cov *cov) {
@@ -158,13 +147,5 @@ void sgemm_cov_case(sgemm_cov *cov, const tb_knobs *k) {
 }
 
 int sgemm_cov_save(sgemm_cov *cov, const char *path, const char *job, char *err, size_t err_size) {
-    cov_error why;
-    int rc = cov_set_job(cov->db, job, &why);
-    if (rc == COV_OK) {
-        rc = cov_write(cov_db_data(cov->db), path, &why);
-    }
-    if (rc != COV_OK) {
-        snprintf(err, err_size, "%s", why.text);
-    }
-    return rc == COV_OK ? 0 : -1;
+    return cov_write_job(cov->db, path, job, err, err_size);
 }

@@ -8,10 +8,7 @@
 #include "photos.h"
 #include "report/report.h"
 
-static const char *const method_name[NET_CALIB_METHODS] = {[NET_CALIB_KL] = "kl",
-                                                           [NET_CALIB_MINMAX] = "minmax",
-                                                           [NET_CALIB_MSE] = "mse",
-                                                           [NET_CALIB_PERCENTILE] = "percentile"};
+static const char *const method_name[NET_CALIB_METHODS] = {NET_CALIB_METHOD_WORDS};
 
 /* A calibration method, and its result. */
 typedef struct candidate {
@@ -52,7 +49,8 @@ static void print_agreement(const calib_job *job, const char *what, const net_ca
 }
 
 static net_calib_score score_of(const net_quant_report *r) {
-    return (net_calib_score){true, r->right, r->same_top1, r->output_db, r->map[1]};
+    return (net_calib_score){
+        .done = true, .right = r->right, .same_top1 = r->same_top1, .output_db = r->output_db, .precision = r->map[1]};
 }
 
 static void print_text(const calib_job *job) {

@@ -64,7 +64,7 @@ static int complete(const photos_options *o) {
  * Read the options after the command. 0: done; -1: help was printed; otherwise the exit status, with the error printed.
  */
 static int parse(photos_options *o, int argc, char **argv) {
-    static const char *const methods[] = {"auto", "kl", "minmax", "mse", "percentile", NULL};
+    static const char *const methods[] = {"auto", NET_CALIB_METHOD_WORDS, NULL};
     opt_list images = {.item = o->input, .most = (size_t)argc}, stay = {.item = o->stay, .most = (size_t)argc},
              ranges = {.item = o->range, .most = (size_t)argc};
     const opt_row both[] = {

@@ -152,6 +152,11 @@ def test_objects(root):
                       ({"objects": objects, "head": "yolox"}, tandem.Error), ({"least": "x"}, TypeError)):
         with pytest.raises(error):
             net.calibrate(x, "minmax", **kw)
+    for column, value in ((0, 0.5), (0, 6), (1, 1.5), (1, 0), (2, np.nan), (3, np.inf), (4, np.inf), (5, 0)):
+        wrong = objects.copy()
+        wrong[2, column] = value
+        with pytest.raises(ValueError, match=r"objects: row 2: expected input \(0..5\), class from 1, x, y, width"):
+            net.calibrate(x, "minmax", objects=wrong)
     classifier = tandem.Network(*(os.path.join(root, "models", "digits", "digits." + e) for e in ("param", "bin")))
     with pytest.raises(tandem.Error):
         classifier.calibrate(np.zeros((6, 64), F), objects=objects)

@@ -22,7 +22,7 @@ static const char style[] =
     "0;position:relative}"
     "ol.story li:before{content:'';position:absolute;left:-24px;top:.5em;width:10px;height:10px;border-radius:50%;"
     "background:var(--soft)}ol.story li.first:before{background:var(--bad)}ol.story "
-    ".at{color:var(--soft);font-variant-numeric:tabular-nums}.wave svg{max-width:none}";
+    ".at{color:var(--soft);font-variant-numeric:tabular-nums}";
 
 static void head(const tb_report *r, FILE *out) {
     char title[640], note[64] = "", own[8192];
@@ -221,15 +221,15 @@ static void bus(const tb_report *r, FILE *out) {
     fputs("</table></div>\n", out);
 }
 
-/* A picture written by tb_report_draw(). False: there is none. */
-static bool put_picture(const tb_report *r, const char *name, FILE *out) {
+/* A picture written by tb_report_draw(), in a box of this class. False: there is none. */
+static bool put_picture(const tb_report *r, const char *name, const char *class, FILE *out) {
     char path[640], part[4096];
     snprintf(path, sizeof path, "%s/%s", r->temp, name);
     FILE *f = r->has_wave ? fopen(path, "r") : NULL;
     if (f == NULL) {
         return false;
     }
-    fputs("<div class=\"scroll wave\">", out);
+    fprintf(out, "<div class=\"%s\">", class);
     for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;) {
         fwrite(part, 1, n, out);
     }
@@ -240,7 +240,7 @@ static bool put_picture(const tb_report *r, const char *name, FILE *out) {
 
 static void timing(const tb_report *r, FILE *out) {
     fputs("<h2>Timing</h2>\n", out);
-    if (!put_picture(r, REP_BUNDLE_TIMING, out)) {
+    if (!put_picture(r, REP_BUNDLE_TIMING, "scroll fit", out)) {
         fputs("<p class=\"soft\">not available: ", out);
         rep_xmlf(out, "%s", r->has_wave ? "the waveform could not be read" : r->no_wave);
         fputs("</p>\n", out);
@@ -250,7 +250,7 @@ static void timing(const tb_report *r, FILE *out) {
             "<p class=\"soft\">Marker: cycle %" PRIu64 ". With GTKWave: <code>gtkwave wave.gtkw</code></p>\n"
             "<details><summary>More cycles</summary>\n",
             r->marker);
-    put_picture(r, REP_BUNDLE_TIMING_WIDE, out);
+    put_picture(r, REP_BUNDLE_TIMING_WIDE, "scroll", out);
     fputs("</details>\n", out);
 }
 

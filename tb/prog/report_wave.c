@@ -7,8 +7,7 @@
 #include "report.h"
 #include "report/bundle.h"
 
-#define NARROW 44u /* cycles in the diagrams */
-#define WIDE 140u
+#define WIDE 140u /* cycles in GTKWave and in the diagram with more of them */
 #define FEW 26u   /* signals of a unit in the diagram */
 #define GROUPS 5u /* what failed and the ports */
 #define SECONDS 60u
@@ -91,7 +90,7 @@ static int draw_pictures(const tb_report *r, tb_wave_pictures *p, char *err, siz
         ports_first(p->path[i], p->group[i].count);
         p->group[i].count = p->group[i].count > FEW ? FEW : p->group[i].count;
     }
-    return write_svg(r, REP_BUNDLE_TIMING, &p->view, NARROW, err, err_size) != 0
+    return write_svg(r, REP_BUNDLE_TIMING, &p->view, 0, err, err_size) != 0
                ? -1
                : write_svg(r, REP_BUNDLE_TIMING_WIDE, &p->view, WIDE, err, err_size);
 }

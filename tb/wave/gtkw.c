@@ -7,6 +7,7 @@
 #include "report/report.h"
 #include "wave/view.h"
 
+#define CYCLES 40u /* that are shown first, unless the view says otherwise */
 #define NAMED_MARKERS 26
 /* GTKWave's zoom is the exponent of the time that 200 pixels show; its wave area has about five times as many */
 #define WINDOW_FRAMES 5.0
@@ -33,7 +34,6 @@ static void print_tree(FILE *f, const view_state *v) {
 
 static void print_head(FILE *f, const view_state *v) {
     char full[PATH_MAX];
-    /* the window of the file can be large: what GTKWave shows first is as much as a timing diagram has */
     const double window = (double)(v->to - v->from) + 1;
     const long long marker = v->marked ? (long long)v->view->marker : -1;
     fprintf(f, "[*]\n[*] %s\n[*]\n", v->view->title != NULL ? v->view->title : "");
@@ -80,7 +80,7 @@ int tb_wave_gtkw(const tb_wave_view *view, const char *output, char *err, size_t
         view_close(&v);
         return -1;
     }
-    view_narrow(&v);
+    view_narrow(&v, CYCLES); /* the window of the file can be large */
     rep_file f;
     int error = rep_file_open(&f, output);
     if (error == 0) {

@@ -9,6 +9,7 @@
 #include "report/report.h"
 
 #define CYCLE_PX 56.0 /* wished width of a cycle */
+#define CYCLES 12u    /* unless the view says otherwise: with the longest names still no wider than a page */
 #define PLOT_MIN_PX 640.0
 #define PLOT_MAX_PX 2300.0
 #define HEAD_PX 48.0 /* title and scale */
@@ -57,6 +58,31 @@ static void print_style(FILE *out) {
           ".tbw .mk{stroke:#ff7b72}.tbw .mt{fill:#ff7b72}}"
           "</style>\n",
           out);
+}
+
+/* Above the diagram, cut where it ends; all of it is what a pointer on it shows. */
+static void print_title(const svg_canvas *c, const char *title) {
+    const size_t length = title != NULL ? strlen(title) : 0;
+    const double fit = (c->left + c->plot) / SVG_CHAR_PX;
+    size_t bytes = 0; /* up to the end of the last character that fits with an ellipsis behind it */
+    for (size_t i = 0, chars = 2; i < length && (double)chars < fit; chars++) {
+        const size_t size = rep_utf8(title + i, length - i);
+        i += size != 0 ? size : 1;
+        bytes = i;
+    }
+    char *cut = malloc(bytes + 1);
+    if (cut == NULL) {
+        *c->no_memory = true;
+        return;
+    }
+    memcpy(cut, title != NULL ? title : "", bytes);
+    cut[bytes] = '\0';
+    fputs("<g><title>", c->out);
+    rep_xml(c->out, title);
+    fprintf(c->out, "</title><text class=\"t\" x=\"4\" y=\"%.0f\">", TITLE_Y);
+    rep_xml(c->out, cut);
+    fputs(bytes < length ? "\xe2\x80\xa6</text></g>\n" : "</text></g>\n", c->out);
+    free(cut);
 }
 
 /* ---- scale ---- */
@@ -215,10 +241,8 @@ static void print_svg(svg_canvas *c, const view_state *v) {
             "%.0f\" role=\"img\">\n",
             width, c->bottom, width, c->bottom);
     print_style(c->out);
-    fprintf(c->out, "<rect class=\"bg\" width=\"%.0f\" height=\"%.0f\"/>\n<text class=\"t\" x=\"4\" y=\"%.0f\">", width,
-            c->bottom, TITLE_Y);
-    rep_xml(c->out, v->view->title);
-    fputs("</text>\n", c->out);
+    fprintf(c->out, "<rect class=\"bg\" width=\"%.0f\" height=\"%.0f\"/>\n", width, c->bottom);
+    print_title(c, v->view->title);
     print_scale(c, v);
     print_rows(c, v);
     print_marker(c, v);
@@ -229,7 +253,7 @@ int tb_wave_svg(const tb_wave_view *view, const char *output, char *err, size_t 
     view_state v;
     int status = view_open(&v, view, err, err_size);
     if (status == 0) {
-        view_narrow(&v);
+        view_narrow(&v, CYCLES);
         status = view_read(&v, err, err_size);
     }
     if (status == 0) {

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CYCLES 40u  /* that are shown, unless the view says otherwise */
 #define PERIODS 64u /* of the clock that are looked at: the shortest counts, so that gating does not matter */
 
 typedef struct clock_probe {
@@ -94,9 +93,8 @@ int view_open(view_state *v, const tb_wave_view *view, char *err, size_t err_siz
     return view->clock != NULL ? tb_wave_period(v->wave, view->clock, &v->period, err, err_size) : 0;
 }
 
-void view_narrow(view_state *v) {
-    const unsigned cycles = v->view->cycles != 0 ? v->view->cycles : CYCLES;
-    const uint64_t span = v->period * cycles;
+void view_narrow(view_state *v, unsigned cycles) {
+    const uint64_t span = v->period * (v->view->cycles != 0 ? v->view->cycles : cycles);
     if (v->period == 0 || v->to - v->from <= span) {
         return;
     }

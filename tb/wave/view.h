@@ -33,9 +33,9 @@ typedef struct view_state {
 
 /* Open the file, find the signals, measure the clock. 0 or -1 with one line in err; view_close() in any case. */
 int view_open(view_state *v, const tb_wave_view *view, char *err, size_t err_size);
-/* Narrow the window to the wished number of cycles, three quarters of it before the marker. Without a clock there is
- * nothing to count in. */
-void view_narrow(view_state *v);
+/* Narrow the window to the number of cycles that the view wishes, or to `cycles` where it has no wish; three quarters
+ * of it before the marker. Without a clock there is nothing to count in. */
+void view_narrow(view_state *v, unsigned cycles);
 /* Collect the changes of all rows between v->from and v->to. 0 or -1. */
 int view_read(view_state *v, char *err, size_t err_size);
 void view_close(view_state *v);

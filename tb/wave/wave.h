@@ -84,7 +84,8 @@ typedef struct tb_wave_view {
     const char *clock; /* full path, for the scale in cycles; NULL: times of the file */
     uint64_t marker;   /* time of the first mismatch; 0: none */
     uint64_t from, to; /* times that are shown; 0, 0: all */
-    unsigned cycles;   /* at most so many cycles are shown at first, three quarters of them before the marker; 0: 40 */
+    unsigned cycles;   /* at most so many cycles are shown at first, three quarters of them before the marker; 0: 40 in
+                        * GTKWave, 12 in a diagram, which is then no wider than a page */
 } tb_wave_view;
 
 /*

@@ -1,13 +1,14 @@
-"""Operators that onnxruntime runs as one kernel on integers, DequantizeLinear and QuantizeLinear included, and rounds
-otherwise than their parts would: sums, products, softmax and averages. QLinearAdd, QLinearMul, QLinearSoftmax and
-QLinearAveragePool are these kernels by name.
+"""Operators that onnxruntime runs as one kernel on integers of eight bits, DequantizeLinear and QuantizeLinear
+included: sums, products, softmax and averages. Such a kernel rounds otherwise than its parts would one after the other,
+and the layers built here round as the kernel does. QLinearAdd, QLinearMul, QLinearSoftmax and QLinearAveragePool are
+these kernels by name.
 
-Sums matter: x + 1 of GELU and x + 3 of HardSwish lie half way between two steps for many x, as the constant is 255 of
-its own steps, and which way they fall is a matter of the last bit. A sum is fma(a, ra, fma(b, rb, f)), with the scales
-over that of the result as ra and rb, f = z - (ra za + rb zb) in FP32, rounded half to even after the zero point z.
+Sums: the kernel computes fma(a, ra, fma(b, rb, f)) and rounds half to even. ra and rb are the scales of a and b over
+that of the result, f = z - (ra za + rb zb) in FP32, and z, za and zb are the zero points. The last bit before rounding
+matters: x + 1 of GELU and x + 3 of HardSwish lie half way between two steps of the result for many x.
 
-Integers have no infinity, either: masks of attention are -FLT_MAX times 0 or 1, in steps of 2^121, and beyond FP32
-where a zero point is in the middle.
+Softmax: a mask of attention is 0 or -FLT_MAX, which takes steps of 2^121 in eight bits; its integers times this scale
+are beyond FP32 for some zero points (see finite()).
 """
 
 from __future__ import annotations
@@ -52,15 +53,16 @@ def steered(factor: np.float32, terms: np.ndarray, info: np.iinfo) -> np.ndarray
     return result.reshape(terms.shape)
 
 
-def in_type(c: Converter, node: Node, v: Tensor, dtype: np.dtype) -> Tensor:
-    """Steps behind their zero point, clipped to the type and rounded half to even."""
+def in_type(c: Converter, node: Node, v: Tensor, zero: int, dtype: np.dtype) -> Tensor:
+    """Numbers of steps become integers: plus the zero point, clipped to the type and rounded half to even."""
     info = np.iinfo(dtype)
+    v = v if zero == 0 else binary(c, node, ADD, v, c.scalar(float(zero)))
     y = rounded(c, node, layer(c, "Clip", v, {0: float(info.min), 1: float(info.max)}))
     return Tensor(y.shape, dtype, None, y.blob, y.view, y.origin)
 
 
 def eligible(dtype: np.dtype, *parts: Scaled | None) -> bool:
-    """These are integers of eight bits in one step each, all of the type of the result."""
+    """Do all operands have integers of eight bits, of the type of the result, with one scale each?"""
     return np.dtype(dtype).itemsize == 1 and all(p is not None and p.stored is not None and
                                                  p.stored[0].dtype == dtype for p in parts)
 
@@ -82,23 +84,22 @@ def add(c: Converter, node: Node, a: Scaled, b: Scaled, scale: np.ndarray, zero:
         inner = Tensor(terms.shape, np.float32, terms)
     else:
         inner = binary(c, node, ADD, times(y, fy), c.scalar(fixed))
-    return in_type(c, node, binary(c, node, ADD, times(x, fx), inner), dtype)
+    return in_type(c, node, binary(c, node, ADD, times(x, fx), inner), 0, dtype)  # the zero point is in `fixed`
 
 
 def product(c: Converter, node: Node, a: Scaled, b: Scaled, scale: np.ndarray, zero: int,
             dtype: np.dtype) -> Tensor | None:
-    """Of integers, which is exact, times one factor. None: the factor is beyond FP32."""
+    """The product of the integers, which is exact, times one factor. None: the factor is beyond FP32."""
     with np.errstate(over="ignore"):
         factor = np.float32(np.float32(a.scale.reshape(()) * b.scale.reshape(())) / np.float32(scale))
     if not np.isfinite(factor):
         return None
-    v = binary(c, node, MUL, binary(c, node, MUL, a.ints, b.ints), c.scalar(factor))
-    return in_type(c, node, v if zero == 0 else binary(c, node, ADD, v, c.scalar(float(zero))), dtype)
+    return in_type(c, node, binary(c, node, MUL, binary(c, node, MUL, a.ints, b.ints), c.scalar(factor)), zero, dtype)
 
 
 def finite(c: Converter, node: Node, x: Tensor) -> Tensor:
-    """An operand of softmax, in smaller steps where its own reach beyond FP32: a step is more than exp() tells apart
-    in both."""
+    """An operand of softmax, with smaller steps where its own may take it beyond FP32. The result is the same: exp() of
+    one such step down is 0 with either."""
     s = x.scaled
     if s is None or s.stored is None or s.scale.size != 1 or float(s.scale.reshape(())) <= LARGEST_STEP:
         return x
@@ -106,23 +107,22 @@ def finite(c: Converter, node: Node, x: Tensor) -> Tensor:
 
 
 def softmax(c: Converter, node: Node, real: Tensor, scale: np.ndarray, zero: int, dtype: np.dtype) -> Tensor | None:
-    """The kernel has a whole number of steps in 1: of 1/255 in FP32 these are 254. None: there is not one."""
+    """The kernel truncates the number of steps in 1: with a scale of 1/255 in FP32 it takes 254. None: that is 0."""
     steps = np.floor(np.float32(1) / np.float32(scale))
     if steps < 1:
         return None
-    v = binary(c, node, MUL, real, c.scalar(steps))
-    return in_type(c, node, v if zero == 0 else binary(c, node, ADD, v, c.scalar(float(zero))), dtype)
+    return in_type(c, node, binary(c, node, MUL, real, c.scalar(steps)), zero, dtype)
 
 
 def average(c: Converter, node: Node, real: Tensor, scale: np.ndarray, zero: int, dtype: np.dtype) -> Tensor:
-    """Rounded behind the zero point: of averages, too, many lie half way between two steps."""
-    v = binary(c, node, DIV, real, c.scalar(np.float32(scale)))
-    return in_type(c, node, v if zero == 0 else binary(c, node, ADD, v, c.scalar(float(zero))), dtype)
+    """The zero point is added before rounding: averages, too, often lie half way between two steps."""
+    return in_type(c, node, binary(c, node, DIV, real, c.scalar(np.float32(scale))), zero, dtype)
 
 
 def quantised(c: Converter, node: Node, x: Tensor, scale: np.ndarray, zero: int, dtype: np.dtype) -> Tensor | None:
-    """x, which only this QuantizeLinear reads, as its kernel gives it. None: it is of no such operator, or int8: sums,
-    products and averages of that are FP32 in onnxruntime, too, where it does not make uint8 of it."""
+    """x, which only this QuantizeLinear reads, as the kernel of its operator gives it. None: there is no such kernel.
+    Of int8 onnxruntime has only that of softmax; sums, products and averages are FP32 there, too, unless it makes them
+    uint8."""
     if x.kernel is None or not eligible(dtype, *x.kernel[1:]):
         return None
     name, *parts = x.kernel
@@ -134,7 +134,8 @@ def quantised(c: Converter, node: Node, x: Tensor, scale: np.ndarray, zero: int,
 
 
 def marks(name: str) -> None:
-    """Results of an operator of integers remember it, where only QuantizeLinear reads them."""
+    """Let results of the operator `name` over integers remember it (Tensor.kernel) where only QuantizeLinear reads
+    them."""
     plain, attributes, kinds = HANDLERS[name]
 
     def handler(c: Converter, node: Node) -> list[Tensor]:

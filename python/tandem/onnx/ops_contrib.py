@@ -36,6 +36,15 @@ def result(c: Converter, node: Node, y: Tensor, i: int) -> list[Tensor]:
     return [saturated(c, node, y, one_step(node, i), point.astype(np.int64).reshape(()), point.dtype)]
 
 
+def kernel_of(node: Node, i: int, *parts: Tensor) -> tuple[np.ndarray, int, np.dtype] | None:
+    """Scale (input i), zero point (input i + 1) and type of a result that a kernel on integers of eight bits computes
+    from these parts. None: it is computed in FP32."""
+    point = node.const(i + 1, "the zero point of the result")
+    if point is None or point.size != 1 or not kernels.eligible(point.dtype, *(p.scaled for p in parts)):
+        return None
+    return one_step(node, i), int(point.ravel()[0]), point.dtype
+
+
 def plain(c: Converter, node: Node, name: str, inputs: list[Tensor | None]) -> Tensor:
     """ONNX's operator of that name over these inputs, with the attributes of the node."""
     inner = Node.__new__(Node)
@@ -57,11 +66,9 @@ def dequantize(c: Converter, node: Node) -> list[Tensor]:
 @op("%sQLinearAdd %sQLinearMul" % (DOMAIN, DOMAIN), takes="own")
 def pair(c: Converter, node: Node) -> list[Tensor]:
     a, b = operand(c, node, 0), operand(c, node, 3)
-    point = node.const(7, "the zero point of the result")
-    if point is not None and point.size == 1 and (a.value is None or b.value is None) and kernels.eligible(
-            point.dtype, a.scaled, b.scaled):
-        y = (kernels.add if node.op == "QLinearAdd" else kernels.product)(
-            c, node, a.scaled, b.scaled, one_step(node, 6), int(point.ravel()[0]), point.dtype)
+    steps = kernel_of(node, 6, a, b) if a.value is None or b.value is None else None
+    if steps is not None:
+        y = (kernels.add if node.op == "QLinearAdd" else kernels.product)(c, node, a.scaled, b.scaled, *steps)
         if y is not None:
             return [y]
     return result(c, node, plain(c, node, node.op[len("QLinear"):], [a, b]), 6)
@@ -72,12 +79,10 @@ def pair(c: Converter, node: Node) -> list[Tensor]:
 def single(c: Converter, node: Node) -> list[Tensor]:
     if node.attr("channels_last", 0):
         raise node.no("channels_last; supported: 0")
-    x, point = operand(c, node, 0), node.const(4, "the zero point of the result")
+    x = operand(c, node, 0)
     y = plain(c, node, node.op[len("QLinear"):], [x])
-    if node.op == "QLinearAveragePool" and point is not None and point.size == 1 and (
-            kernels.eligible(point.dtype, x.scaled)):
-        return [kernels.average(c, node, y, one_step(node, 3), int(point.ravel()[0]), point.dtype)]
-    return result(c, node, y, 3)
+    steps = kernel_of(node, 3, x) if node.op == "QLinearAveragePool" else None
+    return result(c, node, y, 3) if steps is None else [kernels.average(c, node, y, *steps)]
 
 
 @op(DOMAIN + "QLinearSoftmax", "axis opset", takes="own")
@@ -86,9 +91,8 @@ def softmax(c: Converter, node: Node) -> list[Tensor]:
     inner.__dict__.update(node.__dict__)
     x = operand(c, node, 0)
     inner.op, inner.inputs, inner.opset = "Softmax", [kernels.finite(c, node, x)], node.attr("opset", 13)
-    real, point = HANDLERS["Softmax"][0](c, inner)[0], node.const(4, "the zero point of the result")
-    y = None if point is None or point.size != 1 or not kernels.eligible(point.dtype, x.scaled) else (
-        kernels.softmax(c, node, real, one_step(node, 3), int(point.ravel()[0]), point.dtype))
+    real, steps = HANDLERS["Softmax"][0](c, inner)[0], kernel_of(node, 3, x)
+    y = None if steps is None else kernels.softmax(c, node, real, *steps)
     return result(c, node, real, 3) if y is None else [y]
 
 

@@ -119,7 +119,7 @@ def as_scaled(c: Converter, node: Node, i: int, scale: np.ndarray, zero: Tensor 
 
 
 def stored(x: Tensor, scale: np.ndarray, zero: np.ndarray | None) -> tuple[Tensor, int] | None:
-    """Integers of eight bits in one step, as they are, with their zero point."""
+    """Scaled.stored: the tensor as it is, and its zero point. None: it is not of eight bits, or has several scales."""
     if x.dtype.kind not in "iu" or x.dtype.itemsize != 1 or np.size(scale) != 1 or np.size(zero) > 1:
         return None
     return x, 0 if zero is None else int(np.ravel(zero)[0])

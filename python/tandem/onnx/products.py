@@ -39,8 +39,8 @@ class Scaled(NamedTuple):
     """A real tensor is ints * scale. ints: integers in FP32; scale: in a shape that is repeated; bounds: of ints (None:
     unknown). merged: (factor for each output, ReLU or not) -> tensor of ints * factor, in one layer (None: there is
     none). raw: ints before they are rounded and clipped, as a convolution of the NPU does by itself (None). grid: of
-    FP32 that is no integers; ints is the tensor then. stored: of eight bits in one step, the integers with their zero
-    point, and that (None)."""
+    FP32 that is no integers; ints is the tensor then. stored: the tensor as the model has it and its zero point, where
+    it is of eight bits with one scale (None)."""
 
     ints: Tensor
     scale: np.ndarray

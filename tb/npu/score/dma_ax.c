@@ -27,7 +27,7 @@ int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, co
 
 bool npu_score_dma_quiet(const npu_score_dma_ax *ax) {
     return ax->cut == ax->accepted && ax->shown == ax->answered && (ax->ev_due | ax->err_due) == 0 && !ax->offered &&
-           !ax->draining && ax->bus_idle && npu_score_b(ax->flush_i) == 0;
+           !ax->draining && ax->empty == 0 && ax->bus_idle && npu_score_b(ax->flush_i) == 0;
 }
 
 static void forget_jobs(npu_score_dma_ax *ax) {
@@ -42,7 +42,7 @@ void npu_score_dma_reset(npu_score_dma_ax *ax) {
     ax->shown = ax->answered = 0;
     memset(ax->flying, 0, sizeof ax->flying);
     ax->offered = ax->due = ax->draining = false;
-    ax->err_due = ax->ev_due = 0;
+    ax->err_due = ax->ev_due = ax->empty = 0;
 }
 
 void npu_score_dma_where(const npu_score_dma_ax *ax, uint64_t job, const char *what, uint64_t number, char *dst,
@@ -121,6 +121,15 @@ static void address(tb_check *c, npu_score_dma_ax *ax) {
     }
 }
 
+bool npu_score_dma_empty(tb_check *c, npu_score_dma_ax *ax) {
+    if (ax->empty == 0) {
+        return false;
+    }
+    tb_check_fail(c, "request", ax->requests, ax->names[ax->empty - 1], "one of 0 bytes", "at least 1");
+    ax->empty = 0;
+    return true;
+}
+
 void npu_score_dma_outputs(tb_check *c, npu_score_dma_ax *ax) {
     address(c, ax);
     const uint32_t events = npu_score_b(ax->ev_beat_o) * DMA_EV_BEAT + npu_score_b(ax->ev_burst_o) * DMA_EV_BURST +
@@ -151,9 +160,13 @@ static void accept(tb_check *c, npu_score_dma_ax *ax, uint32_t id) {
     uint32_t bytes = 0;
     memcpy(&bytes, (const uint8_t *)ax->req_bytes_i.ptr + 3 * id, 3);
     const uint32_t addr = ((const uint32_t *)ax->req_addr_i.ptr)[id];
-    if (ax->accepted - ax->cut >= QUEUE || bytes == 0) {
-        tb_check_fail(c, "request", ax->requests, ax->names[id], bytes == 0 ? "one of 0 bytes" : "one more taken",
-                      bytes == 0 ? "at least 1" : "at most two that wait for their bursts");
+    if (bytes == 0) {
+        ax->empty = 1 + id;
+        return;
+    }
+    if (ax->accepted - ax->cut >= QUEUE) {
+        tb_check_fail(c, "request", ax->requests, ax->names[id], "one more taken",
+                      "at most two that wait for their bursts");
         return;
     }
     npu_score_dma_job *j = &ax->job[ax->accepted++ % DMA_JOBS];

@@ -57,6 +57,9 @@ typedef struct npu_score_dma_ax {
     bool due;      /* a burst must be on the address channel: nothing can delay it */
     bool bus_idle; /* no burst in flight, at the beginning of this cycle */
     bool draining; /* a flush has ended, and bursts from before it are still in flight */
+    /* 1 + requester of a job of 0 bytes, 0: none. It is reported in the next cycle: the check of the unit that made the
+     * request comes after this one, and the fault is its unit's. */
+    uint32_t empty;
     uint32_t err_due, ev_due;
     uint64_t requests, bursts; /* total numbers, for reports */
 } npu_score_dma_ax;
@@ -69,7 +72,9 @@ int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, co
                        const char *const *names, uint32_t requesters, char *err, size_t err_size);
 /* Global reset. */
 void npu_score_dma_reset(npu_score_dma_ax *ax);
-/* First in each cycle: the address channel; then pulses and levels, which follow from the cycle before. */
+/* First in each cycle, and at the end of the run: report a job of 0 bytes of the cycle before. True: there was one. */
+bool npu_score_dma_empty(tb_check *c, npu_score_dma_ax *ax);
+/* Then the address channel; then pulses and levels, which follow from the cycle before. */
 void npu_score_dma_outputs(tb_check *c, npu_score_dma_ax *ax);
 /* Then the requests. */
 void npu_score_dma_requests(tb_check *c, npu_score_dma_ax *ax);

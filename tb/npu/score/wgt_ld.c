@@ -234,7 +234,8 @@ static void update_bank(tb_check *c, state *s, bool release) {
         s->whole = s->full = s->held = s->kept_held = false;
         s->blocks = 0;
     }
-    if (s->on && s->resident && bank_free(s) && (!s->kept || s->popped)) {
+    /* one that has had the bank does not take it again when it is released in the cycle of its end */
+    if (s->on && s->resident && !s->mine && bank_free(s) && (!s->kept || s->popped)) {
         s->held = s->mine = true;
         s->kept_held = s->kept;
         s->last_blocks = s->kept ? s->last_blocks : 0;

@@ -60,7 +60,7 @@ static void flaw(tb_rng *rng, bench *b) {
     cm_pool_task *t = &b->t;
     uint32_t *const zero[] = {&t->iw, &t->ih, &t->ow, &t->oh, &t->c, &t->kw, &t->kh, &t->sw, &t->sh};
     uint32_t *const tensor[] = {&t->ifm_addr, &t->ifm_cstep, &t->ifm_rstep, &t->ofm_addr, &t->ofm_cstep, &t->ofm_rstep};
-    switch (check_range(rng, 0, 6)) {
+    switch (check_range(rng, 0, 7)) {
     case 0:
         *zero[check_range(rng, 0, 8)] = 0;
         break;
@@ -79,6 +79,13 @@ static void flaw(tb_rng *rng, bench *b) {
         break;
     case 5:
         b->type_value = check_range(rng, 2, 3);
+        break;
+    case 6: /* the most rows there may be, or none, which is as many in 16 bits after one less */
+        t->ih = check_range(rng, 65525, 65535);
+        t->kh = 255;
+        t->sh = 1;
+        t->pad_t = check_range(rng, 0, 15);
+        t->oh = tb_rng_chance(rng, 1, 2) ? 0 : check_range(rng, 65530, 65535);
         break;
     default: /* the largest maps, with windows that fit */
         t->iw = tb_rng_chance(rng, 1, 2) ? check_range(rng, 512, 514) : t->iw;
