@@ -361,6 +361,14 @@ net_status net_opt_norms(net_graph *graph, uint32_t *changes, net_error *err);
  * NET_ERR_ARG, NET_ERR_MEMORY (the graph is not planned then).
  */
 net_status net_opt_pools_first(net_graph *graph, uint32_t *changes, net_error *err);
+/*
+ * Convolutions of one input, with equal kernel, stride, dilation, padding, activation and scale of the input, become
+ * one whose output channels are all of theirs, with a Slice behind it (document 002, graph passes), in a planned graph
+ * with weights; it is planned again. An activation layer that follows each of them is moved before the Slice. No bit
+ * changes. Convolutions with an INT8 output are left alone. Adds the number of merged groups to *changes, which may be
+ * NULL. Errors: NET_ERR_ARG, NET_ERR_MEMORY (the graph is not planned then).
+ */
+net_status net_opt_merge_convs(net_graph *graph, uint32_t *changes, net_error *err);
 
 /* ---- images: text, a line each: pixels (0..255) and class (0..65535), separated by commas ---- */
 

@@ -25,9 +25,12 @@ typedef struct net_rt_options {
     /* Splits of convolutions as document 004 partitions them: slices of 144 inputs (channels x kernel), or N channels
      * if that is more, and rows so that map and weights of a channel fit 2048 bytes. */
     bool partition;
-    /* The inputs of a Concat are copied into its output by the NPU, instead of being written there: to see what sharing
-     * memory saves. */
+    /* The inputs of a Concat are copied into its output by the NPU, instead of being written there, and the outputs of
+     * a Slice are copied from its input, instead of staying there: to see what sharing memory saves. */
     bool copy_concat;
+    /* Each joined map has memory of its own, and a blob that is part of two is copied, instead of joined maps that
+     * overlap: to see what that saves. */
+    bool apart;
 } net_rt_options;
 
 /*
