@@ -1,9 +1,52 @@
-/* calib.h - the quantiser: histograms of the layers' inputs, thresholds, calibration tables, INT8 layers from a table.
- * Part of network.h. */
+/* calib.h - calibration tables and the quantiser: histograms of the layers' inputs, thresholds, INT8 layers from a
+ * table. Part of network.h. */
 #ifndef NET_CALIB_H
 #define NET_CALIB_H
 
 #include "network.h"
+
+/* ---- calibration table: ncnn's text, a line for each array of scales ---- */
+
+#define NET_MAX_TABLE_BYTES (64u << 20)
+
+/* `<layer>_param_0` has a weight scale for each output channel (or group), `<layer>` the scale of the layer's input. A
+ * scale is a multiplier, 127/threshold. */
+typedef struct net_table_line {
+    char *key;
+    uint32_t count;
+    float *scale; /* not negative, no NaN; ncnn writes inf for weights that are all zero */
+} net_table_line;
+
+typedef struct net_table {
+    uint32_t count;
+    net_table_line *line; /* in the order of the file */
+    uint32_t *order;      /* numbers of lines, sorted by key */
+} net_table;
+
+/* Read a table into *table (which is overwritten; on error it is left empty). Errors: NET_ERR_ARG, NET_ERR_FORMAT,
+ * NET_ERR_MEMORY; NET_ERR_IO from a file. */
+net_status net_table_parse(net_table *table, const char *text, size_t bytes, const char *name, net_error *err);
+net_status net_table_load(net_table *table, const char *path, net_error *err);
+void net_table_free(net_table *table);
+/* Scales of a layer's weights or of its input; NULL: not in the table. */
+const net_table_line *net_table_find(const net_table *table, const char *layer, bool weights);
+/*
+ * Add a line. An empty table is all zero. Errors: NET_ERR_ARG (the layer has such a line already; a name with blanks,
+ * count 0, a scale that is negative or NaN), NET_ERR_MEMORY; nothing has changed then.
+ */
+net_status net_table_add(net_table *table, const char *layer, bool weights, const float *scale, uint32_t count,
+                         net_error *err);
+/* Remove both lines of a layer: it stays float. false: the table has none. */
+bool net_table_remove(net_table *table, const char *layer);
+/*
+ * The table as text, followed by a zero byte; the caller has to free() it. Scales have six decimals, as those of ncnn,
+ * or more digits where these would not give the same value again. A file is written under a temporary name and then
+ * renamed. Errors: NET_ERR_ARG, NET_ERR_MEMORY; NET_ERR_IO.
+ */
+net_status net_table_print(const net_table *table, char **text, size_t *bytes, net_error *err);
+net_status net_table_save(const net_table *table, const char *path, net_error *err);
+
+/* ---- calibration ---- */
 
 #define NET_CALIB_BINS 2048u  /* of the histogram of |x| from 0 to the largest value */
 #define NET_CALIB_LEVELS 128u /* 0..127; also the first threshold that is tried */

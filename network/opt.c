@@ -129,8 +129,7 @@ static void drop_hints(net_graph *g) {
     }
 }
 
-/* After the last change: without gaps, planned again. */
-static net_status finish(net_opt *opt, uint32_t *changes) {
+net_status net_opt_finish(net_opt *opt, uint32_t *changes) {
     net_graph *graph = opt->graph;
     if (changes != NULL) {
         *changes = opt->changes;
@@ -159,7 +158,7 @@ net_status net_optimize(net_graph *graph, net_opt_note *note, void *user, uint32
         net_opt_activations(&opt);
     } while (opt.changes != before && !opt.no_memory);
     net_opt_requantise(&opt);
-    return finish(&opt, changes);
+    return net_opt_finish(&opt, changes);
 }
 
 net_status net_opt_norms(net_graph *graph, uint32_t *changes, net_error *err) {
@@ -172,5 +171,5 @@ net_status net_opt_norms(net_graph *graph, uint32_t *changes, net_error *err) {
         before = opt.changes;
         net_opt_fold(&opt);
     } while (opt.changes != before && !opt.no_memory);
-    return finish(&opt, changes);
+    return net_opt_finish(&opt, changes);
 }

@@ -28,6 +28,11 @@ bool net_opt_can_bypass(const net_opt *opt, const net_layer *layer);
 void net_opt_drop(net_opt *opt, net_layer *layer, uint32_t blob);
 /* Fuse `next` into `layer`, which produces its input: layer writes the output of next, next is removed. */
 void net_opt_absorb(net_opt *opt, net_layer *layer, net_layer *next);
+/* `count` free places in both arrays: layers from `at` on move up. The blobs' places are behind num_blobs, which stays.
+ * false: no memory. */
+bool net_opt_room(net_graph *graph, uint32_t at, uint32_t count);
+/* After the last change: the graph without gaps, without hints if anything changed, planned again. */
+net_status net_opt_finish(net_opt *opt, uint32_t *changes);
 
 /* The passes, each over the whole graph. */
 void net_opt_identities(net_opt *opt);

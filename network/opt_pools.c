@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "op.h"
+#include "opt.h"
 
 #define NAME_BYTES 256
 
@@ -64,8 +64,7 @@ static bool copy_pool(net_layer *to, const net_layer *pool, uint32_t branch, uin
     return true;
 }
 
-/* `count` free places in both arrays: layers from `at` on move up. */
-static bool make_room(net_graph *g, uint32_t at, uint32_t count) {
+bool net_opt_room(net_graph *g, uint32_t at, uint32_t count) {
     net_layer *layer = realloc(g->layer, ((size_t)g->num_layers + count + 1) * sizeof *layer);
     g->layer = layer != NULL ? layer : g->layer;
     net_blob *blob = realloc(g->blob, ((size_t)g->num_blobs + count + 1) * sizeof *blob);
@@ -90,7 +89,7 @@ static bool make_room(net_graph *g, uint32_t at, uint32_t count) {
  */
 static bool move_pool(net_graph *g, uint32_t from, uint32_t to) {
     const uint32_t k = g->layer[from].num_in;
-    if (!make_room(g, from, k - 1)) {
+    if (!net_opt_room(g, from, k - 1)) {
         return false;
     }
     net_layer concat = g->layer[from + k - 1];

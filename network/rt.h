@@ -95,6 +95,7 @@ typedef struct rt_root {
     bool dev, host; /* needed there */
     uint32_t first, last;
     uint64_t dev_bytes, dev_place, host_place;
+    uint32_t elements; /* on the host; joined maps that overlap have more than the root's blob */
 } rt_root;
 
 /* Device memory that all layers with products share, and what came of the last one. */
@@ -217,6 +218,11 @@ void rt_fuse(net_rt *rt, uint32_t number);
 /* Chains of INT8 convolutions pass on INT8 blobs where both ends can. Before rt_fuse(). Errors: NET_ERR_UNSUPPORTED. */
 net_status rt_requantised(net_rt *rt, uint32_t number, net_error *err);
 
+/* ---- rt_share.c ---- */
+
+/* Which blobs are parts of which. false: no memory. */
+bool rt_share(net_rt *rt);
+
 /* ---- rt_place.c ---- */
 
 /* Roots, forms, lifetimes, both arenas. */
@@ -225,7 +231,7 @@ net_status rt_place(net_rt *rt, net_error *err);
 npu_tensor rt_tensor(const net_rt *rt, uint32_t blob, uint32_t addr);
 /* A Split output at another address than its input is copied by the NPU; otherwise on the host. */
 bool rt_copies_on_device(const net_rt *rt, uint32_t from, uint32_t to);
-/* An output of a layer that computes nothing has another place than its input. */
+/* An output of a layer that computes nothing has another place than its input, or than its part of it (Slice). */
 bool rt_is_copied(const net_rt *rt, uint32_t from, uint32_t to);
 /* A blob's elements are contiguous on the device. */
 bool rt_gapless(const net_shape *shape);

@@ -129,7 +129,9 @@ npu_status rt_run_move(net_rt *rt, uint32_t number) {
         npu_tensor out;
         sides(rt, number, i, &in, &out);
         ns = npu_copy_run(&rt->npu, &in, &out);
-        rt->blob[layer->out[rl->move[i].out]].on_dev = ns == NPU_OK;
+    }
+    for (uint32_t k = 0; k < layer->num_out; k++) { /* of a Slice also those that are where they have to be */
+        rt->blob[layer->out[k]].on_dev = ns == NPU_OK;
     }
     return ns;
 }

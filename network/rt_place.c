@@ -1,4 +1,4 @@
-/* rt_place.c - blobs that share memory, its size, and its lifetime from layer to layer. */
+/* rt_place.c - memory that blobs share: its size, its lifetime from layer to layer, and its place. */
 #include <stdlib.h>
 
 #include "rt.h"
@@ -34,95 +34,10 @@ npu_tensor rt_tensor(const net_rt *rt, uint32_t blob, uint32_t addr) {
         .addr = addr, .step = (uint32_t)rt_cstep(&row), .w = row.w, .h = rows, .c = 1, .layout = NPU_FP32_NCHW};
 }
 
-/* ---- roots ---- */
-
-/* While roots are being found, root, dev_at and host_at of a blob are relative to the blob `root`, which may itself be
- * part of another. */
-static uint32_t find(const net_rt *rt, uint32_t blob, uint64_t *dev_at, uint32_t *host_at) {
-    *dev_at = 0;
-    *host_at = 0;
-    while (rt->blob[blob].root != blob) {
-        *dev_at += rt->blob[blob].dev_at;
-        *host_at += rt->blob[blob].host_at;
-        blob = rt->blob[blob].root;
-    }
-    return blob;
-}
-
-static void put(net_rt *rt, uint32_t blob, uint32_t into, uint64_t dev_at, uint32_t host_at) {
-    rt->blob[blob].root = into;
-    rt->blob[blob].dev_at = dev_at;
-    rt->blob[blob].host_at = host_at;
-}
-
-/* Inputs of a Concat are contiguous parts of its output. */
-static void join(net_rt *rt, const net_layer *layer) {
-    const net_shape *out = &rt->graph->blob[layer->out[0]].shape;
-    uint32_t used = 0;
-    uint64_t used_bytes = 0;
-    for (uint32_t k = 0; k < layer->num_in; k++) {
-        const net_shape *in = &rt->graph->blob[layer->in[k]].shape;
-        put(rt, layer->in[k], layer->out[0], used_bytes, used);
-        used += net_shape_elements(in);
-        used_bytes += out->dims == 3 ? in->c * rt_cstep(out) : (uint64_t)net_shape_elements(in) * 4;
-    }
-}
-
-/* All outputs share the memory of the input. One of them may be part of a larger blob (the output of a Concat), which
- * is then the memory of all; a second one of that kind gets a copy. */
-static void share(net_rt *rt, const net_layer *layer) {
-    const net_graph *g = rt->graph;
-    uint32_t elements = net_shape_elements(&g->blob[layer->in[0]].shape);
-    uint32_t chosen = layer->out[0];
-    uint64_t dev_at;
-    uint32_t host_at;
-    bool found = false;
-    for (uint32_t k = 0; k < layer->num_out && !found; k++) {
-        found = net_shape_elements(&g->blob[find(rt, layer->out[k], &dev_at, &host_at)].shape) != elements;
-        chosen = found ? layer->out[k] : chosen;
-    }
-    for (uint32_t k = 0; k < layer->num_out; k++) {
-        uint32_t root = find(rt, layer->out[k], &dev_at, &host_at);
-        if (layer->out[k] != chosen && net_shape_elements(&g->blob[root].shape) == elements) {
-            put(rt, root, chosen, 0, 0);
-        }
-    }
-    put(rt, layer->in[0], chosen, 0, 0);
-}
-
-static void find_roots(net_rt *rt) {
-    const net_graph *g = rt->graph;
-    for (uint32_t i = 0; i < g->num_blobs; i++) {
-        rt->blob[i].root = i;
-    }
-    /* Backwards, so that outputs are placed before inputs. */
-    for (uint32_t i = g->num_layers; i-- > 0;) {
-        const net_layer *layer = &g->layer[i];
-        if (rt->layer[i].kind == RT_NOTHING && net_op_joins(layer)) {
-            join(rt, layer);
-        } else if (rt->layer[i].kind == RT_NOTHING && layer->num_in == 1) {
-            share(rt, layer);
-        }
-    }
-    rt_blob *flat = calloc((size_t)g->num_blobs + 1, sizeof *flat);
-    for (uint32_t i = 0; flat != NULL && i < g->num_blobs; i++) {
-        flat[i] = rt->blob[i];
-        flat[i].root = find(rt, i, &flat[i].dev_at, &flat[i].host_at);
-    }
-    free(rt->blob);
-    rt->blob = flat;
-}
-
 /* ---- needs ---- */
 
 static rt_root *root_of(net_rt *rt, uint32_t blob) {
     return &rt->root[rt->blob[blob].root];
-}
-
-bool rt_is_copied(const net_rt *rt, uint32_t from, uint32_t to) {
-    const rt_blob *in = &rt->blob[from];
-    const rt_blob *out = &rt->blob[to];
-    return in->root != out->root || in->dev_at != out->dev_at || in->host_at != out->host_at;
 }
 
 bool rt_copies_on_device(const net_rt *rt, uint32_t from, uint32_t to) {
@@ -161,8 +76,7 @@ static void find_needs(net_rt *rt) {
     for (uint32_t i = 0; i < g->num_layers; i++) { /* copies: a Split of which two outputs are parts of larger blobs */
         const net_layer *layer = &g->layer[i];
         for (uint32_t k = 0; rt->layer[i].kind == RT_NOTHING && layer->num_in == 1 && k < layer->num_out; k++) {
-            bool moves = rt->blob[layer->in[0]].root != rt->blob[layer->out[k]].root ||
-                         rt->blob[layer->in[0]].dev_at != rt->blob[layer->out[k]].dev_at;
+            bool moves = rt_is_copied(rt, layer->in[0], layer->out[k]);
             if (moves && !rt_copies_on_device(rt, layer->in[0], layer->out[k])) {
                 root_of(rt, layer->in[0])->host = true;
                 root_of(rt, layer->out[k])->host = true;
@@ -229,8 +143,7 @@ static uint32_t host_items(const net_rt *rt, net_mem_item *item) {
     for (uint32_t i = 0; i < g->num_blobs; i++) {
         const rt_root *root = &rt->root[i];
         bool needed = rt->blob[i].root == i && (root->host || !rt->options.reuse);
-        item[i] = (net_mem_item){.bytes = needed ? (uint64_t)net_shape_elements(&g->blob[i].shape) * 4 : 0,
-                                 .last = g->num_layers};
+        item[i] = (net_mem_item){.bytes = needed ? (uint64_t)root->elements * 4 : 0, .last = g->num_layers};
         if (rt->options.reuse && needed) {
             item[i].first = root->first;
             item[i].last = root->last;
@@ -261,16 +174,20 @@ static net_status plan_arenas(net_rt *rt, net_mem_item *item, net_error *err) {
 
 net_status rt_place(net_rt *rt, net_error *err) {
     const net_graph *g = rt->graph;
-    find_roots(rt);
+    bool shared = rt_share(rt);
     rt->root = calloc((size_t)g->num_blobs + 1, sizeof *rt->root);
     net_mem_item *item = calloc((size_t)g->num_blobs + g->num_layers + 1, sizeof *item);
-    if (rt->blob == NULL || rt->root == NULL || item == NULL) {
+    if (!shared || rt->root == NULL || item == NULL) {
         free(item);
         return net_fail(err, NET_ERR_MEMORY, "%.150s: out of memory", g->name);
     }
     find_needs(rt);
     for (uint32_t i = 0; i < g->num_blobs; i++) {
-        rt->root[i].dev_bytes = device_bytes(rt, i);
+        const rt_blob *b = &rt->blob[i];
+        rt_root *root = root_of(rt, i);
+        const uint32_t elements = net_shape_elements(&g->blob[i].shape);
+        root->dev_bytes = tb_max_u64(root->dev_bytes, b->dev_at + device_bytes(rt, i));
+        root->elements = (uint32_t)tb_max_u64(root->elements, (uint64_t)b->host_at + elements);
     }
     net_status status = unaligned_vectors(rt, err);
     rt_search(rt);

@@ -100,10 +100,14 @@ static void draw_conv(net *n, uint32_t in) {
         return;
     }
     uint32_t groups = kind == 1 && b->c % 2 == 0 ? 2 : 1;
-    uint32_t oc = groups * draw(n, 1, 24 / groups);
-    (void)add(n, groups == 2 ? "ConvolutionDepthWise" : "Convolution", in, (blob){3, w, h, oc, 0},
-              "0=%u 1=%u 3=%u 4=%u 5=%u 6=%u%s%s", oc, k, s, p, bias, oc * b->c / groups * k * k,
-              groups == 2 ? " 7=2" : "", activation(n));
+    uint32_t alike = groups == 1 && draw(n, 0, 3) == 0 ? draw(n, 2, 3) : 1; /* several with one window */
+    const char *act = activation(n);
+    for (uint32_t i = 0; i < alike; i++) {
+        uint32_t oc = groups * draw(n, 1, 24 / groups);
+        (void)add(n, groups == 2 ? "ConvolutionDepthWise" : "Convolution", in, (blob){3, w, h, oc, 0},
+                  "0=%u 1=%u 3=%u 4=%u 5=%u 6=%u%s%s", oc, k, s, p, bias, oc * b->c / groups * k * k,
+                  groups == 2 ? " 7=2" : "", act);
+    }
 }
 
 static void draw_pool(net *n, uint32_t in) {

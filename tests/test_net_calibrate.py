@@ -189,7 +189,21 @@ def test_least(images):
 ])
 def test_bad_options(images, args, part):
     done = run("calibrate", *DIGITS, "--image", images, *args)
-    assert done.returncode == 2 and part in done.stderr, done.stderr
+    assert done.returncode == 2 and part in done.stderr and "no labels" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("text, part", [
+    ("a.npy 1 3\n", "o.txt:1: expected picture, class, x, y, width and height of an object"),
+    ("b.npy 1 3 4 20 30\n", "o.txt: no objects of these pictures"),
+    (None, "o.txt: cannot read: No such file"),
+])
+def test_bad_objects(tmp_path, text, part):
+    """One line says what is wrong."""
+    np.save(tmp_path / "a.npy", np.zeros((1, 96, 96), np.float32))
+    if text is not None:
+        (tmp_path / "o.txt").write_text(text)
+    done = run("calibrate", *DETECTOR, tmp_path / "a.npy", "--labels", tmp_path / "o.txt")
+    assert done.returncode == 2 and part in done.stderr and done.stderr.count("\n") == 1, done.stderr
 
 
 def test_several_outputs(tmp_path):

@@ -207,26 +207,62 @@ PASSES = [
     "Pooling small 1 1 b1 small 0=0 1=2 2=2",
     "Concat second 2 1 c small out",
 ]
+# [C B A] and [E C B] overlap; A and B, of one input, become one convolution, in the order of the first
+OVERLAPS = [
+    "Input in 0 1 in 0=12 1=11 2=8",
+    "Split s 1 3 in i0 i1 i2",
+    "Convolution a 1 1 i0 A 0=9 1=1 5=1 6=72 9=1",
+    "Convolution b 1 1 i1 B 0=6 1=1 5=1 6=48 9=1",
+    "Split t 1 3 B B0 B1 B2",
+    "Convolution c 1 1 B0 C 0=7 1=3 4=1 6=378",
+    "Split u 1 2 C C0 C1",
+    "Swish e 1 1 i2 E",
+    "Concat x 3 1 C0 B1 A X 0=0",
+    "Concat y 3 1 E C1 B2 Y 0=0",
+    "Convolution xx 1 1 X outx 0=4 1=1 6=88",
+    "Convolution yy 1 1 Y outy 0=4 1=1 6=84",
+]
 TABLE = os.path.join(ROOT, "tools", "pass_table.py")
+RTL = os.path.join(ROOT, os.environ.get("BUILD", "build"), "n4-fast", "tandem-net")
+VARIANTS = ["copies", "apart", "shared", "pools first", "merged", "merged, apart"]
 
 
-def passes(*args):
-    return subprocess.run([TABLE, "--program", PROGRAM, "--cfg", "n4", *args], cwd=ROOT, stdout=subprocess.PIPE,
+def passes(*args, program=PROGRAM):
+    return subprocess.run([TABLE, "--program", program, "--cfg", "n4", *args], cwd=ROOT, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, timeout=300)
 
 
-def test_pass_table(tmp_path):
-    """The three variants of a network: equal outputs, or the command fails; fewer tasks and bytes in place, a pooling
-    for each branch."""
-    done = passes(write(tmp_path, PASSES))
+def pass_rows(*args, program=PROGRAM):
+    """Tasks, cycles in %, bytes in % of each variant; the tool has compared the outputs."""
+    done = passes(*args, program=program)
     assert done.returncode == 0, done.stderr
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()[2:]]
-    copies, shared, first = rows
-    assert [row[1] for row in rows] == ["copies", "shared", "shared, pools first"]
-    assert int(copies[2]) == int(shared[2]) + 4 and int(first[2]) == int(shared[2]) + 1
-    assert float(copies[4]) == 100.0 > float(shared[4]) and float(copies[7]) == 100.0 > float(shared[7])
+    assert [row[1] for row in rows] == VARIANTS
+    return [[int(row[2]), float(row[4]), float(row[7])] for row in rows]
+
+
+def test_pass_table(tmp_path):
+    """The variants of a network: equal outputs, or the command fails; fewer tasks and bytes in place, a pooling for
+    each branch."""
+    copies, apart, shared, first, merged, both = pass_rows(write(tmp_path, PASSES))
+    assert copies[0] == shared[0] + 4 and first[0] == shared[0] + 1 and apart == shared == merged == both
+    assert copies[1] == 100.0 > shared[1] and copies[2] == 100.0 > shared[2]
     bad = passes(str(tmp_path / "no.param"))
     assert bad.returncode == 1 and len(bad.stderr.splitlines()) == 1 and "no.param" in bad.stderr
+
+
+@pytest.mark.parametrize("device", ["model", "tandem"])
+def test_overlaps(tmp_path, device):
+    """Joined maps that overlap save the copies of blobs that are part of both, a merged convolution saves one reading
+    of its input; on the RTL, too, beside the model."""
+    if device == "tandem" and not os.access(RTL, os.X_OK):
+        pytest.skip("not run: needs build/n4-fast/tandem-net (make regress)")
+    copies, apart, shared, first, merged, both = pass_rows("--device", device, write(tmp_path, OVERLAPS),
+                                                           program=RTL if device == "tandem" else PROGRAM)
+    assert copies[0] == shared[0] + 6 and apart[0] == shared[0] + 2 and first == shared
+    assert merged[0] == shared[0] - 1 and both[0] > apart[0] - 1
+    assert copies[1] > apart[1] > shared[1] > merged[1]
+    assert copies[2] > apart[2] > shared[2] > merged[2]
 
 
 def test_pass_table_sees_wrong_outputs(tmp_path):

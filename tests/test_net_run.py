@@ -215,7 +215,7 @@ def test_performance_report(tmp_path):
             assert layer["gemm"]["compute"] == layer["mesh_bound"], layer
     text = page.read_text()
     assert text.count("<svg") == 2 and "2.50 ms" in text and "http" not in text and "<script" not in text
-    one_line(run("run", "--net", MIXED, "--html", "x"), 2, "--html and --published go with")
+    one_line(run("run", "--net", MIXED, "--html", "x"), 2, "--html and --published need --each or --only")
     one_line(run("run", "--net", MIXED, "--each", "--html", str(tmp_path / "no" / "x.html")), 1, "cannot write")
 
 

@@ -60,6 +60,9 @@ typedef enum event {
     E_REUSED,
     E_POOLS_FIRST, /* before a Concat instead of behind it */
     E_COPIED_CONCAT,
+    E_OVERLAP, /* joined maps of which none is part of the other */
+    E_SLICE,   /* all outputs are where they were */
+    E_MERGED,
     EVENTS
 } event;
 
@@ -100,7 +103,10 @@ static const char *const event_names[EVENTS] = {"convolution",
                                                 "gaps between channels",
                                                 "memory reused",
                                                 "poolings moved before a Concat",
-                                                "Concat as copies"};
+                                                "Concat as copies",
+                                                "joined maps that overlap",
+                                                "slice in place",
+                                                "convolutions merged"};
 
 typedef struct rig {
     ncnn_fit fit;
@@ -277,11 +283,12 @@ static void count_place(rig *r, uint32_t number) {
     const rt_blob *in = layer->num_in > 0 ? &r->rt->blob[layer->in[0]] : NULL;
     for (uint32_t i = 0; r->rt->layer[number].kind == RT_NOTHING && layer->num_in == 1 && i < layer->num_out; i++) {
         const rt_blob *out = &r->rt->blob[layer->out[i]];
-        r->seen[E_COPY] += out->root != in->root || out->dev_at != in->dev_at;
+        r->seen[E_COPY] += rt_is_copied(r->rt, layer->in[0], layer->out[i]);
         r->seen[E_RESHAPE] +=
             out->root == in->root && (strcmp(layer->type, "Flatten") == 0 || strcmp(layer->type, "Reshape") == 0);
     }
     r->seen[E_CONCAT] += strcmp(layer->type, "Concat") == 0;
+    r->seen[E_SLICE] += strcmp(layer->type, "Slice") == 0;
 }
 
 static void count_conv(rig *r, uint32_t number) {
@@ -345,6 +352,20 @@ static void count_layer(rig *r, uint32_t number) {
     r->seen[E_GAPS] += rl->kind > RT_NOTHING && !rt_gapless(&r->graph.blob[layer->out[0]].shape);
 }
 
+/* Maps in one root, with bytes in common, of which none holds the other. */
+static void count_overlaps(rig *r) {
+    const net_graph *g = &r->graph;
+    for (uint32_t i = 0; i < g->num_blobs; i++) {
+        const rt_blob *a = &r->rt->blob[i];
+        const uint32_t a_end = a->host_at + net_shape_elements(&g->blob[i].shape);
+        for (uint32_t k = 0; k < g->num_blobs; k++) {
+            const rt_blob *b = &r->rt->blob[k];
+            const uint32_t b_end = b->host_at + net_shape_elements(&g->blob[k].shape);
+            r->seen[E_OVERLAP] += a->root == b->root && a->host_at < b->host_at && b->host_at < a_end && a_end < b_end;
+        }
+    }
+}
+
 /* ---- tests ---- */
 
 /* Roots that are alive together do not overlap, on either side; a blob lies inside its root. */
@@ -354,13 +375,12 @@ static void check_memory(const rig *r) {
         const rt_root *a = &rt->root[i];
         const rt_blob *b = &rt->blob[i];
         assert_true(rt->blob[b->root].root == b->root);
-        assert_true(b->host_at + net_shape_elements(&r->graph.blob[i].shape) <=
-                    net_shape_elements(&r->graph.blob[b->root].shape));
+        assert_true(b->host_at + net_shape_elements(&r->graph.blob[i].shape) <= rt->root[b->root].elements);
         for (uint32_t k = 0; b->root == i && k < i; k++) {
             const rt_root *c = &rt->root[k];
             bool together = rt->blob[k].root == k && c->first <= a->last && a->first <= c->last;
-            uint64_t as = (uint64_t)net_shape_elements(&r->graph.blob[i].shape);
-            uint64_t cs = (uint64_t)net_shape_elements(&r->graph.blob[k].shape);
+            uint64_t as = a->elements;
+            uint64_t cs = c->elements;
             if (together && a->dev && c->dev) {
                 assert_true(a->dev_place + a->dev_bytes <= c->dev_place || c->dev_place + c->dev_bytes <= a->dev_place);
             }
@@ -399,14 +419,21 @@ static void close_runtime(rig *r) {
     npu_dev_close(r->dev);
 }
 
-/* Other plans and another graph for the same function: splits by search, a Concat as copies, poolings before it. */
+/* Other plans and another graph for the same function: splits by search, a Concat as copies, joined maps apart,
+ * poolings before a Concat, convolutions merged. */
 static void other_ways(rig *r, uint32_t n, const float *input, const uint64_t *hash) {
     const net_graph *g = &r->graph;
     net_error err = {""};
     uint32_t moved = 0;
     assert_int_equal(net_opt_pools_first(&r->graph, &moved, &err), NET_OK);
     r->seen[E_POOLS_FIRST] += moved;
-    open_with(r, n, (net_rt_options){.reuse = true, .search = r->seed % 8 == 1, .copy_concat = r->seed % 2 == 0});
+    moved = 0;
+    assert_int_equal(net_opt_merge_convs(&r->graph, &moved, &err), NET_OK);
+    r->seen[E_MERGED] += moved;
+    open_with(
+        r, n,
+        (net_rt_options){
+            .reuse = true, .search = r->seed % 8 == 1, .copy_concat = r->seed % 4 == 0, .apart = r->seed % 4 == 3});
     for (uint32_t i = 0; i < g->num_layers; i++) {
         r->seen[E_COPIED_CONCAT] += r->rt->layer[i].kind == RT_MOVE && net_op_joins(&g->layer[i]);
     }
@@ -430,6 +457,7 @@ static void one_network(rig *r, uint64_t seed) {
     net_seeded_input(g, seed + 1, input);
     open_runtime(r, n, false);
     run_network(r, input);
+    count_overlaps(r);
     for (uint32_t i = 0; i < g->num_layers; i++) {
         const rt_layer *rl = &r->rt->layer[i];
         bool fused = net_rt_layer_where(r->rt, i).fused;

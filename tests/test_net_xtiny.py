@@ -2,6 +2,7 @@
 equal bits; boxes are those of its equations; the numbers that the document prints come from the table's equations."""
 import glob
 import importlib.util
+import json
 import os
 import subprocess
 
@@ -12,6 +13,7 @@ np = pytest.importorskip("numpy", reason="not run: needs python3-numpy (make dep
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROGRAM = os.path.join(ROOT, os.environ.get("HOST", os.path.join(os.environ.get("BUILD", "build"), "host")),
                        "tandem-net-model")
+RTL = os.path.join(ROOT, os.environ.get("BUILD", "build"), "n4-fast", "tandem-net")
 TABLE = os.path.join(ROOT, "tools", "xtiny_table.py")
 SIDE, CELLS, CLASSES, LEAST = 96, 3, 20, 0.02
 ANCHORS = ((1.08, 1.19), (3.42, 4.41), (6.63, 11.38), (9.42, 5.11), (16.62, 10.52))
@@ -29,8 +31,8 @@ def topology(folder):
     return str(path)
 
 
-def run(*args):
-    done = subprocess.run([PROGRAM, "run", *args], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+def run(*args, program=PROGRAM):
+    done = subprocess.run([program, "run", *args], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -45,6 +47,26 @@ def test_partitions(tmp_path, cfg):
         run("--net", net, "--cfg", cfg, "--plan", plan, "--output", str(tmp_path / plan))
         found.append((tmp_path / plan).read_bytes())
     assert found[0] == found[1] == found[2] and any(found[0])
+
+
+@needs_program
+@pytest.mark.skipif(not os.access(RTL, os.X_OK), reason="not run: needs build/n4-fast/tandem-net (make regress)")
+def test_rtl(tmp_path):
+    """RTL and golden model in tandem at N = 4, with the input channels in the document's steps: seven of the
+    convolutions need several, so their partial sums go through memory."""
+    net = topology(tmp_path)
+    tasks = {}
+    for plan, program, device in (("driver", PROGRAM, "model"), ("144", RTL, "tandem")):
+        run("--net", net, "--cfg", "n4", "--plan", plan, "--device", device, "--output", str(tmp_path / plan), "--json",
+            str(tmp_path / "json"), program=program)
+        report = json.loads((tmp_path / "json").read_text())
+        tasks[plan] = report["tasks"]
+        assert (report["cycles"] > 0) == (device == "tandem")
+    assert (tmp_path / "driver").read_bytes() == (tmp_path / "144").read_bytes()
+    module = table()
+    steps = [module.document(*layer)["steps"] for layer in module.LAYERS]
+    assert sum(count > 1 for count in steps) == 7
+    assert tasks["driver"] == len(steps) + 6 and tasks["144"] >= sum(steps) + 6  # six poolings
 
 
 def sigmoid(x):

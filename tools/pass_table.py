@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 """Graph passes of document 002 as a Markdown table: each network as it is run (inputs of a Concat are written into the
-memory of its output; a blob that is part of two gets a copy), with every Concat as copies, and with poolings before a
-Concat instead of behind it. Cycles on the RTL where the program has one and DEVICE is not model, else predicted ones;
-bytes by the plans. The outputs of all variants must be equal, bit for bit."""
+memory of its output, outputs of a Slice stay in its input; where a blob is part of two maps, they overlap if they can,
+else it gets a copy), with copies for every Concat and Slice, with maps that never overlap, with poolings before a
+Concat instead of behind it, and with convolutions of one input merged, with maps that overlap and without. Cycles on
+the RTL where the program has one and DEVICE is not model, else predicted ones; bytes by the plans. The outputs of all
+variants must be equal, bit for bit."""
 
 import argparse
 import json
@@ -11,7 +13,8 @@ import subprocess
 import sys
 import tempfile
 
-VARIANTS = (("copies", ["--copy-concat"]), ("shared", []), ("shared, pools first", ["--pools-first"]))
+VARIANTS = (("copies", ["--copy-concat"]), ("apart", ["--apart"]), ("shared", []), ("pools first", ["--pools-first"]),
+            ("merged", ["--merge-convs"]), ("merged, apart", ["--merge-convs", "--apart"]))
 HEAD = ["network", "variant", "tasks", "million cycles", "%", "MB read", "MB written", "%", "MB of blobs", "%"]
 
 

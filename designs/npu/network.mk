@@ -85,12 +85,13 @@ schedule: ## networks | compare searched splits of convolutions with the driver'
 .PHONY: passes
 PASS_NETS := squeezenet yolov3_tiny yolov4_tiny yolov7_tiny yolov5s
 passes: $(PASS_NETS:%=build/networks/%.param)
-passes: ## networks | show what graph passes save: Concat in place, poolings first | CFG=n32: the configuration; \
-    NETS=: other networks, FILE.param[@WxHxC]; DEVICE=rtl: measure cycles on the RTL instead of predicting them
+passes: ## networks | show what graph passes save: shared memory, merged layers | CFG=n32: the \
+    configuration; NETS=: other networks, FILE.param[@WxHxC]; DEVICE=rtl: measure cycles on the RTL instead of \
+    predicting them
 	@scripts/build.sh $(OUT)/tandem-net
 	@$(PYTHON) tools/pass_table.py --program $(OUT)/tandem-net --cfg $(CFG) --device $(or $(DEVICE),model) \
 	  $(or $(NETS),$(PASS_NETS:%=build/networks/%.param) \
-	  $(addsuffix @224x224x3,$(wildcard ../shared/data/param/googlenet.param)))
+	  $(addsuffix @224x224x3,$(wildcard ../shared/data/param/googlenet.param ../shared/data/param/shufflenet_v2.param)))
 
 .PHONY: xtiny
 xtiny: build/networks/x_tiny_yolo.param

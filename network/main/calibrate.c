@@ -276,12 +276,7 @@ static net_status read_labels(calib_job *job, net_error *err) {
         return NET_ERR_MEMORY;
     }
     job->known.label = job->label;
-    if (job->opt->labels != NULL && !photos_names_load(&n, job->opt->labels)) {
-        photos_names_free(&n);
-        (void)snprintf(err->text, sizeof err->text, "%.200s: no labels", job->opt->labels);
-        return NET_ERR_IO;
-    }
-    net_status status = NET_OK;
+    net_status status = job->opt->labels != NULL ? photos_names_load(&n, job->opt->labels, err) : NET_OK;
     for (uint32_t i = 0; status == NET_OK && i < job->inputs.count; i++) {
         uint32_t label = 0;
         char *end = NULL;
@@ -308,14 +303,13 @@ static net_status read_objects(calib_job *job, net_error *err) {
         (void)snprintf(err->text, sizeof err->text, "--labels: objects are of pictures, not of lines of a .csv file");
         return NET_ERR_ARG;
     }
-    if (!photos_objects_load(&job->objects, o->labels, o->count, o->input)) {
-        (void)snprintf(err->text, sizeof err->text, "%.200s: no labels", o->labels);
-        return NET_ERR_FORMAT;
+    net_status status = photos_objects_load(&job->objects, o->labels, o->count, o->input, err);
+    if (status != NET_OK) {
+        return status;
     }
     job->known = (net_known){
         .object = job->objects.object, .objects = job->objects.count, .finder = &job->finder, .fit = job->source.fit};
-    net_status status =
-        job->finder.raw ? NET_OK : net_boxes_limits(&job->fp32, (float)o->threshold, (float)o->overlap, err);
+    status = job->finder.raw ? NET_OK : net_boxes_limits(&job->fp32, (float)o->threshold, (float)o->overlap, err);
     return status == NET_OK ? net_finder_init(&job->finder, &job->fp32, err) : status;
 }
 

@@ -31,12 +31,13 @@ static void print_top(const float *value, uint32_t count, uint32_t top, const ph
 
 int photos_print_top(const float *value, uint32_t count, uint32_t top, const char *path) {
     photos_names n = {0};
-    bool ok = path == NULL || photos_names_load(&n, path);
-    if (ok) {
+    net_error err;
+    const net_status status = path != NULL ? photos_names_load(&n, path, &err) : NET_OK;
+    if (status == NET_OK) {
         print_top(value, count, top, &n);
     }
     photos_names_free(&n);
-    return ok ? 0 : 2;
+    return status == NET_OK ? 0 : photos_failed(status, &err);
 }
 
 /* ---- dump ---- */
@@ -139,11 +140,8 @@ int photos_classify(const photos_options *o) {
     photos_engine engine = {0};
     net_error err;
     photos_names n = {0};
-    if (o->names != NULL && !photos_names_load(&n, o->names)) {
-        photos_names_free(&n);
-        return 2;
-    }
-    net_status status = prepare(o, &graph, &shape, &engine, &err);
+    net_status status = o->names != NULL ? photos_names_load(&n, o->names, &err) : NET_OK;
+    status = status == NET_OK ? prepare(o, &graph, &shape, &engine, &err) : status;
     int result = status == NET_OK ? run(o, &graph, &shape, &engine, &n) : photos_failed(status, &err);
     photos_engine_free(&engine);
     net_graph_free(&graph);

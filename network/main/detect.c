@@ -200,17 +200,12 @@ static net_status print_precision(detect_job *job, net_error *err) {
 static int detect(const detect_options *d) {
     detect_job job = {.opt = d};
     net_error err = {""};
-    if (d->base.names != NULL && !photos_names_load(&job.names, d->base.names)) {
-        photos_names_free(&job.names);
-        return 2;
-    }
-    if (d->base.labels != NULL && !photos_objects_load(&job.objects, d->base.labels, d->base.count, d->base.input)) {
-        photos_names_free(&job.names);
-        photos_objects_free(&job.objects);
-        return 2;
+    net_status status = d->base.names != NULL ? photos_names_load(&job.names, d->base.names, &err) : NET_OK;
+    if (status == NET_OK && d->base.labels != NULL) {
+        status = photos_objects_load(&job.objects, d->base.labels, d->base.count, d->base.input, &err);
     }
     job.precision = (net_precision){.truth = job.objects.object, .truths = job.objects.count};
-    net_status status = photos_finder(&d->base, &job.finder, &err);
+    status = status == NET_OK ? photos_finder(&d->base, &job.finder, &err) : status;
     status = status == NET_OK ? prepare(&job, &err) : status;
     for (uint32_t i = 0; status == NET_OK && i < d->base.count; i++) {
         status = one_picture(&job, i, &err);

@@ -11,26 +11,38 @@
 void photos_names_free(photos_names *n) {
     free(n->text);
     free(n->line);
+    *n = (photos_names){0};
 }
 
-bool photos_names_load(photos_names *n, const char *path) {
+static net_status no_memory(net_error *err) {
+    (void)snprintf(err->text, sizeof err->text, "out of memory");
+    return NET_ERR_MEMORY;
+}
+
+net_status photos_names_load(photos_names *n, const char *path, net_error *err) {
     FILE *file = fopen(path, "rb");
-    n->text = file != NULL ? malloc(MAX_NAMES_BYTES) : NULL;
-    size_t bytes = n->text != NULL ? fread(n->text, 1, MAX_NAMES_BYTES, file) : 0;
-    bool ok = n->text != NULL && ferror(file) == 0 && bytes < MAX_NAMES_BYTES;
-    if (!ok) {
-        fprintf(stderr, "tandem-net: %s: cannot read: %s\n", path,
-                bytes == MAX_NAMES_BYTES ? "too long" : strerror(errno));
+    if (file == NULL) {
+        (void)snprintf(err->text, sizeof err->text, "%.200s: cannot read: %s", path, strerror(errno));
+        return NET_ERR_IO;
     }
-    if (file != NULL) {
-        fclose(file);
+    n->text = malloc(MAX_NAMES_BYTES);
+    const size_t bytes = n->text != NULL ? fread(n->text, 1, MAX_NAMES_BYTES, file) : 0;
+    const int error = ferror(file) != 0 ? errno : 0;
+    (void)fclose(file);
+    if (error != 0 || bytes == MAX_NAMES_BYTES) {
+        (void)snprintf(err->text, sizeof err->text, "%.200s: cannot read: %s", path,
+                       error != 0 ? strerror(error) : "too long");
+        return NET_ERR_IO;
     }
-    for (size_t i = 0; ok && i < bytes; i++) {
+    for (size_t i = 0; i < bytes; i++) {
         n->count += n->text[i] == '\n' || i + 1 == bytes;
     }
-    n->line = ok ? calloc((size_t)n->count + 1, sizeof *n->line) : NULL;
+    n->line = n->text != NULL ? calloc((size_t)n->count + 1, sizeof *n->line) : NULL;
+    if (n->line == NULL) {
+        return no_memory(err);
+    }
     char *at = n->text;
-    for (uint32_t i = 0; n->line != NULL && i < n->count; i++) {
+    for (uint32_t i = 0; i < n->count; i++) {
         size_t left = bytes - (size_t)(at - n->text);
         char *end = memchr(at, '\n', left);
         end = end != NULL ? end : at + left;
@@ -41,7 +53,7 @@ bool photos_names_load(photos_names *n, const char *path) {
         }
         at = end + 1;
     }
-    return n->line != NULL;
+    return NET_OK;
 }
 
 /* ---- objects ---- */
@@ -57,23 +69,26 @@ static bool parse(const char *line, char name[256], net_box *b) {
     return ok && (line[end] == '\0' || line[end - 1] == ' ') && b->w > 0.0f && b->h > 0.0f; /* a name may follow */
 }
 
-bool photos_objects_load(photos_objects *p, const char *path, uint32_t count, const char *const *image) {
+net_status photos_objects_load(photos_objects *p, const char *path, uint32_t count, const char *const *image,
+                               net_error *err) {
     photos_names lines = {0};
-    bool ok = photos_names_load(&lines, path);
-    p->object = ok ? calloc((size_t)lines.count + 1, sizeof *p->object) : NULL;
-    ok = p->object != NULL;
-    for (uint32_t i = 0; ok && i < lines.count; i++) {
+    net_status status = photos_names_load(&lines, path, err);
+    if (status == NET_OK) {
+        p->object = calloc((size_t)lines.count + 1, sizeof *p->object);
+        status = p->object != NULL ? NET_OK : no_memory(err);
+    }
+    for (uint32_t i = 0; status == NET_OK && i < lines.count; i++) {
         char name[256];
         net_object t = {.image = count};
         if (lines.line[i][0] == '\0') {
             continue;
         }
-        ok = parse(lines.line[i], name, &t.box);
-        if (!ok) {
-            fprintf(stderr, "tandem-net: %s:%u: expected picture, class, x, y, width and height of an object\n", path,
-                    i + 1);
+        if (!parse(lines.line[i], name, &t.box)) {
+            (void)snprintf(err->text, sizeof err->text,
+                           "%.200s:%u: expected picture, class, x, y, width and height of an object", path, i + 1);
+            status = NET_ERR_FORMAT;
         }
-        for (uint32_t k = 0; ok && k < count && t.image == count; k++) {
+        for (uint32_t k = 0; status == NET_OK && k < count && t.image == count; k++) {
             t.image = strcmp(base_name(image[k]), name) == 0 ? k : count;
         }
         if (t.image < count) {
@@ -81,11 +96,11 @@ bool photos_objects_load(photos_objects *p, const char *path, uint32_t count, co
         }
     }
     photos_names_free(&lines);
-    if (ok && p->count == 0) {
-        fprintf(stderr, "tandem-net: %s: no objects of these pictures\n", path);
-        ok = false;
+    if (status == NET_OK && p->count == 0) {
+        (void)snprintf(err->text, sizeof err->text, "%.200s: no objects of these pictures", path);
+        status = NET_ERR_FORMAT;
     }
-    return ok;
+    return status;
 }
 
 void photos_objects_free(photos_objects *p) {

@@ -29,7 +29,8 @@ static net_status run_part(part_job *j, const part *p, npu_dev **dev, part_outco
                                     .last = p->last,
                                     .search = j->opt->search,
                                     .partition = j->opt->partition,
-                                    .copy_concat = j->opt->copy_concat};
+                                    .copy_concat = j->opt->copy_concat,
+                                    .apart = j->opt->apart};
     net_rt *rt = NULL;
     net_status status = netrun_open(&j->run, j->opt, &options, dev, err);
     status = status == NET_OK ? net_rt_new_with(&j->run.graph, *dev, &options, &rt, err) : status;
@@ -261,8 +262,11 @@ static int choose(part_job *j) {
 
 static net_status compute(part_job *j, net_error *err) {
     netrun_options model = *j->opt;
-    const net_rt_options options = {
-        .reuse = false, .search = j->opt->search, .partition = j->opt->partition, .copy_concat = j->opt->copy_concat};
+    const net_rt_options options = {.reuse = false,
+                                    .search = j->opt->search,
+                                    .partition = j->opt->partition,
+                                    .copy_concat = j->opt->copy_concat,
+                                    .apart = j->opt->apart};
     model.device = "model";
     net_status status = netrun_prepare(&j->run, &model, err);
     status = status == NET_OK ? netrun_input(&j->run, &model, err) : status;

@@ -59,7 +59,8 @@ extern const char *const photos_heads[]; /* words of --head */
  * NaN is no class. UINT32_MAX: there is none.
  */
 uint32_t photos_next_top(const float *value, uint32_t count, uint32_t last);
-/* `top` lines "topK class probability name"; path: a name for each class, a line each, or NULL. 0, or 2 with a line. */
+/* `top` lines "topK class probability name"; path: a name for each class, a line each, or NULL. 0, or the exit
+ * status, with the error printed. */
 int photos_print_top(const float *value, uint32_t count, uint32_t top, const char *path);
 /* Names of classes: the lines of a file. */
 typedef struct photos_names {
@@ -67,8 +68,8 @@ typedef struct photos_names {
     uint32_t count;
     char **line;
 } photos_names;
-/* false: the line is printed. */
-bool photos_names_load(photos_names *n, const char *path);
+/* Into an empty one, to be freed in any case. NET_ERR_IO, NET_ERR_MEMORY. */
+net_status photos_names_load(photos_names *n, const char *path, net_error *err);
 void photos_names_free(photos_names *n);
 /* Objects that are in pictures: --labels of a detection network. */
 typedef struct photos_objects {
@@ -76,8 +77,10 @@ typedef struct photos_objects {
     uint32_t count;
 } photos_objects;
 /* Objects of a file, a line each: name of the picture without its folder, class, x, y, width, height in pixels, and
- * anything behind them. Those of other pictures than image[count] are left out. false: the reason is printed. */
-bool photos_objects_load(photos_objects *p, const char *path, uint32_t count, const char *const *image);
+ * anything behind them. Those of other pictures than image[count] are left out. To be freed in any case.
+ * NET_ERR_FORMAT, also where none is left; as photos_names_load(). */
+net_status photos_objects_load(photos_objects *p, const char *path, uint32_t count, const char *const *image,
+                               net_error *err);
 void photos_objects_free(photos_objects *p);
 void photos_free(photos_options *o);
 /* Status of a failure: prints the line, returns 1 for lack of memory and for the device, 2 otherwise. */

@@ -60,6 +60,7 @@ net_status netrun_prepare(netrun *run, const netrun_options *opt, net_error *err
         status = status == NET_OK ? net_optimize(&run->graph, NULL, NULL, &more, err) : status;
         run->changes += more;
     }
+    status = status == NET_OK && opt->merge_convs ? net_opt_merge_convs(&run->graph, &run->changes, err) : status;
     return status == NET_OK && opt->pools_first ? net_opt_pools_first(&run->graph, &run->changes, err) : status;
 }
 
@@ -136,7 +137,8 @@ net_status netrun_execute(netrun *run, const netrun_options *opt, net_error *err
                                     .stalls = opt->stalls,
                                     .search = opt->search,
                                     .partition = opt->partition,
-                                    .copy_concat = opt->copy_concat};
+                                    .copy_concat = opt->copy_concat,
+                                    .apart = opt->apart};
     run->stage = "runs";
     net_status status = netrun_input(run, opt, err);
     status = status == NET_OK ? netrun_open(run, opt, &options, &run->dev, err) : status;

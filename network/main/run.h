@@ -16,7 +16,7 @@ typedef struct netrun_options {
     uint32_t n;
     uint64_t seed;
     uint32_t shape[3]; /* w, h, c of inputs without a shape; 0: not given */
-    bool copy_concat, pools_first;
+    bool copy_concat, apart, pools_first, merge_convs;
     bool search, partition;  /* from plan */
     bool stalls;             /* counters of each layer */
     const char *plan;        /* "search", "driver" or NULL: the driver's */
