@@ -77,8 +77,8 @@ typedef struct photos_objects {
     uint32_t count;
 } photos_objects;
 /* Objects of a file, a line each: name of the picture without its folder, class, x, y, width, height in pixels, and
- * anything behind them. Those of other pictures than image[count] are left out. To be freed in any case. NET_ERR_FORMAT,
- * also where none is left; as photos_names_load(). */
+ * anything behind them. Those of other pictures than image[count] are left out. To be freed in any case.
+ * NET_ERR_FORMAT, also where none is left; as photos_names_load(). */
 net_status photos_objects_load(photos_objects *p, const char *path, uint32_t count, const char *const *image,
                                net_error *err);
 void photos_objects_free(photos_objects *p);

@@ -78,7 +78,6 @@ typedef struct act_op {
     tensor_op op;
     npu_eltwise elt;
     act_output expected;
-    bool in_place;
 } act_op;
 
 static uint64_t bytes_of(uint32_t n, const tb_knobs *knobs) {
@@ -115,38 +114,30 @@ static void fill(act_op *o, const tb_knobs *knobs, uint64_t seed) {
     }
 }
 
-static int again(tc_run *run, tensor_op *op) {
-    act_op *o = (act_op *)op;
-    if (tensor_blank(run, o->in_place ? &o->op.a : &o->op.out) != 0) {
-        return -1;
-    }
-    return tensor_put(run, &o->op.a, false);
-}
-
 static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op *op) {
     act_op *o = (act_op *)op;
     const tensor_place place = {.knobs = knobs, .seed = seed};
     const npu_tensor shape = {.w = tc_knob(knobs, "w"), .h = tc_knob(knobs, "h"), .c = 1, .layout = NPU_FP32_NCHW};
     tb_rng rng = tb_rng_stream(seed, "act.params");
-    o->in_place = tb_knobs_get(knobs, "in_place") != 0;
+    o->op.in_place = tb_knobs_get(knobs, "in_place") != 0;
     o->expected.act = (npu_act)tb_knobs_get(knobs, "act");
     act_draw_params(&rng, o->expected.act, tb_knobs_get(knobs, "hard") != 0, o->expected.p);
-    if (tensor_make(run, &place, "input", shape, o->in_place ? NPU_BUF_SCRATCH : NPU_BUF_IN, &o->op.a) != 0 ||
+    if (tensor_make(run, &place, "input", shape, o->op.in_place ? NPU_BUF_SCRATCH : NPU_BUF_IN, &o->op.a) != 0 ||
         tensor_make(run, &place, "output", shape, NPU_BUF_OUT, &o->op.out) != 0) {
         return -1;
     }
     fill(o, knobs, seed);
     memcpy(o->op.out.v, o->op.a.v, o->op.a.count * 4);
-    if (act_expect(&o->expected, &o->op.out) != 0 || again(run, op) != 0) {
+    if (act_expect(&o->expected, &o->op.out) != 0 || tensor_put_again(run, op) != 0) {
         return tc_no_memory(run);
     }
     o->elt = (npu_eltwise){.op = NPU_ALU_COPY,
                            .a = o->op.a.at,
-                           .out = o->in_place ? o->op.a.at : o->op.out.at,
+                           .out = o->op.in_place ? o->op.a.at : o->op.out.at,
                            .act = o->expected.act,
                            .act_p = {o->expected.p[0], o->expected.p[1]}};
     snprintf(op->what, sizeof op->what, "%s of %zu elements%s, parameters 0x%08X 0x%08X", act_names[o->expected.act],
-             o->op.a.count, o->in_place ? " in place" : "", o->expected.p[0], o->expected.p[1]);
+             o->op.a.count, o->op.in_place ? " in place" : "", o->expected.p[0], o->expected.p[1]);
     op->bounds = (tc_bounds){
         .op = act_names[o->expected.act], .read_bytes = 4 * o->op.a.count, .write_bytes = 4 * o->op.a.count};
     return 0;
@@ -162,12 +153,7 @@ static npu_status run_it(npu *dev, tensor_op *op) {
 
 static void verify(tc_run *run, tensor_op *op) {
     act_op *o = (act_op *)op;
-    tensor expected = o->op.out;
-    if (o->in_place) { /* the values of the output replace those of the input */
-        expected = o->op.a;
-        expected.v = o->op.out.v;
-    }
-    tensor_check(run, &expected, act_names[o->expected.act], act_match, &o->expected);
+    tensor_check_result(run, op, act_names[o->expected.act], act_match, &o->expected);
 }
 
 static void release(tensor_op *op) {
@@ -178,7 +164,7 @@ const tensor_kind act_kind = {.test = &tc_act,
                               .size = sizeof(act_op),
                               .bytes = bytes_of,
                               .prepare = prepare,
-                              .again = again,
+                              .again = tensor_put_again,
                               .start = start,
                               .run = run_it,
                               .verify = verify,

@@ -36,7 +36,7 @@ typedef struct eltwise_op {
     npu_eltwise elt;
     uint32_t *p, *q; /* one for each channel */
     act_output expected;
-    bool in_place, b_used;
+    bool b_used;
 } eltwise_op;
 
 static const char *op_name(npu_alu_op op) {
@@ -107,18 +107,10 @@ static int expect(eltwise_op *o) {
     return act_expect(&o->expected, &o->op.out);
 }
 
-static int again(tc_run *run, tensor_op *op) {
-    eltwise_op *o = (eltwise_op *)op;
-    if (tensor_blank(run, o->in_place ? &o->op.a : &o->op.out) != 0) {
-        return -1;
-    }
-    return tensor_put(run, &o->op.a, false);
-}
-
 static int make_tensors(tc_run *run, eltwise_op *o, const tensor_place *place) {
     const bool same = tb_knobs_get(place->knobs, "same") != 0;
     npu_eltwise *e = &o->elt;
-    if (make_tensor(run, o, place, "a", o->in_place ? NPU_BUF_SCRATCH : NPU_BUF_IN, &o->op.a) != 0 ||
+    if (make_tensor(run, o, place, "a", o->op.in_place ? NPU_BUF_SCRATCH : NPU_BUF_IN, &o->op.a) != 0 ||
         make_tensor(run, o, place, "output", NPU_BUF_OUT, &o->op.out) != 0) {
         return -1;
     }
@@ -130,7 +122,7 @@ static int make_tensors(tc_run *run, eltwise_op *o, const tensor_place *place) {
     }
     e->a = o->op.a.at;
     e->b = o->op.b.at;
-    e->out = o->in_place ? o->op.a.at : o->op.out.at;
+    e->out = o->op.in_place ? o->op.a.at : o->op.out.at;
     return 0;
 }
 
@@ -146,7 +138,7 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
                        .func = (npu_func)tb_knobs_get(knobs, "func")};
     const bool p_b = eltwise_uses_p(e->op) && e->p_kind == NPU_VECTOR;
     const bool q_b = eltwise_uses_q(e->op) && e->q_kind == NPU_VECTOR;
-    o->in_place = tb_knobs_get(knobs, "in_place") != 0;
+    o->op.in_place = tb_knobs_get(knobs, "in_place") != 0;
     o->b_used = p_b || q_b;
     act_draw_params(&rng, e->act, tb_knobs_get(knobs, "hard") != 0, e->act_p);
     if (make_tensors(run, o, &place) != 0 ||
@@ -154,13 +146,13 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
         make_factor(run, o, &place, "q", e->q_kind, &e->q, &e->q_addr, &o->q) != 0) {
         return -1;
     }
-    if (expect(o) != 0 || again(run, op) != 0) {
+    if (expect(o) != 0 || tensor_put_again(run, op) != 0) {
         return tc_no_memory(run);
     }
     snprintf(op->what, sizeof op->what, "%s of %ux%ux%u, p %s, q %s, activation %s, function %s%s", op_name(e->op),
              e->a.w, e->a.h, e->a.c, eltwise_uses_p(e->op) ? kind_names[e->p_kind] : "unused",
              eltwise_uses_q(e->op) ? kind_names[e->q_kind] : "unused", act_names[e->act], func_names[e->func],
-             o->in_place ? ", in place" : "");
+             o->op.in_place ? ", in place" : "");
     const uint64_t factors = (eltwise_uses_p(e->op) && e->p_kind == NPU_CHANNEL ? 1u : 0u) +
                              (eltwise_uses_q(e->op) && e->q_kind == NPU_CHANNEL ? 1u : 0u);
     op->bounds = (tc_bounds){.op = op_name(e->op),
@@ -180,13 +172,8 @@ static npu_status run_it(npu *dev, tensor_op *op) {
 static void verify(tc_run *run, tensor_op *op) {
     eltwise_op *o = (eltwise_op *)op;
     char name[32];
-    tensor expected = o->op.out;
-    if (o->in_place) { /* the values of the output replace those of the input */
-        expected = o->op.a;
-        expected.v = o->op.out.v;
-    }
     snprintf(name, sizeof name, "eltwise %s", op_name(o->elt.op));
-    tensor_check(run, &expected, name, act_match, &o->expected);
+    tensor_check_result(run, op, name, act_match, &o->expected);
 }
 
 static void release(tensor_op *op) {
@@ -203,7 +190,7 @@ const tensor_kind eltwise_kind = {.test = &tc_eltwise,
                                   .size = sizeof(eltwise_op),
                                   .bytes = bytes_of,
                                   .prepare = prepare,
-                                  .again = again,
+                                  .again = tensor_put_again,
                                   .start = start,
                                   .run = run_it,
                                   .verify = verify,

@@ -28,7 +28,6 @@ typedef struct rows_op {
     npu_rows rows;
     uint32_t *gamma, *beta;
     rows_values values;
-    bool in_place;
 } rows_op;
 
 static npu_rows_kind kind_of(const tb_knobs *knobs) {
@@ -77,21 +76,13 @@ static int make_array(tc_run *run, const tensor_place *place, const char *name, 
     return *addr == 0 ? -1 : 0;
 }
 
-static int again(tc_run *run, tensor_op *op) {
-    rows_op *o = (rows_op *)op;
-    if (tensor_blank(run, o->in_place ? &o->op.a : &o->op.out) != 0) {
-        return -1;
-    }
-    return tensor_put(run, &o->op.a, false);
-}
-
 static int make_buffers(tc_run *run, rows_op *o, const tensor_place *place) {
     const tb_knobs *k = place->knobs;
     const bool norm = o->rows.kind == NPU_ROWS_LAYER_NORM || o->rows.kind == NPU_ROWS_RMS_NORM;
     const uint32_t affine = norm ? tc_knob(k, "affine") : 0;
     const bool beta = affine == 2 && o->rows.kind == NPU_ROWS_LAYER_NORM;
     tb_rng rng = tb_rng_stream(place->seed, "rows.input");
-    if (tensor_make(run, place, "input", shape_of(k), o->in_place ? NPU_BUF_SCRATCH : NPU_BUF_IN, &o->op.a) != 0 ||
+    if (tensor_make(run, place, "input", shape_of(k), o->op.in_place ? NPU_BUF_SCRATCH : NPU_BUF_IN, &o->op.a) != 0 ||
         tensor_make(run, place, "output", shape_of(k), NPU_BUF_OUT, &o->op.out) != 0 ||
         (affine > 0 && make_array(run, place, "gamma", o->rows.cols, &o->rows.gamma_addr, &o->gamma) != 0) ||
         (beta && make_array(run, place, "beta", o->rows.cols, &o->rows.beta_addr, &o->beta) != 0)) {
@@ -107,7 +98,7 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
     rows_op *o = (rows_op *)op;
     const tensor_place place = {.knobs = knobs, .seed = seed};
     const bool packed = tb_knobs_get(knobs, "packed") != 0;
-    o->in_place = tb_knobs_get(knobs, "in_place") != 0;
+    o->op.in_place = tb_knobs_get(knobs, "in_place") != 0;
     o->rows = (npu_rows){.kind = kind_of(knobs),
                          .rows = tc_knob(knobs, "rows"),
                          .cols = tc_knob(knobs, "cols"),
@@ -115,17 +106,18 @@ static int prepare(tc_run *run, const tb_knobs *knobs, uint64_t seed, tensor_op 
     if (make_buffers(run, o, &place) != 0) {
         return -1;
     }
-    const npu_tensor *out = o->in_place ? &o->op.a.at : &o->op.out.at;
+    const npu_tensor *out = o->op.in_place ? &o->op.a.at : &o->op.out.at;
     o->rows.in_addr = o->op.a.at.addr;
     o->rows.in_step = packed ? 4 * o->rows.cols : o->op.a.at.step;
     o->rows.out_addr = out->addr;
     o->rows.out_step = packed ? 4 * o->rows.cols : out->step;
-    if (rows_expect(&o->rows, o->gamma, o->beta, o->op.a.v, &o->values, o->op.out.v) != 0 || again(run, op) != 0) {
+    if (rows_expect(&o->rows, o->gamma, o->beta, o->op.a.v, &o->values, o->op.out.v) != 0 ||
+        tensor_put_again(run, op) != 0) {
         return tc_no_memory(run);
     }
     snprintf(op->what, sizeof op->what, "%s of %u rows of %u, eps 0x%08X%s%s%s%s", kind_names[o->rows.kind],
              o->rows.rows, o->rows.cols, o->rows.eps, o->gamma != NULL ? ", gamma" : "",
-             o->beta != NULL ? ", beta" : "", packed ? ", contiguous" : "", o->in_place ? ", in place" : "");
+             o->beta != NULL ? ", beta" : "", packed ? ", contiguous" : "", o->op.in_place ? ", in place" : "");
     op->bounds =
         (tc_bounds){.op = kind_names[o->rows.kind], .read_bytes = 4 * o->op.a.count, .write_bytes = 4 * o->op.a.count};
     return 0;
@@ -141,12 +133,7 @@ static npu_status run_it(npu *dev, tensor_op *op) {
 
 static void verify(tc_run *run, tensor_op *op) {
     rows_op *o = (rows_op *)op;
-    tensor expected = o->op.out;
-    if (o->in_place) { /* the values of the output replace those of the input */
-        expected = o->op.a;
-        expected.v = o->op.out.v;
-    }
-    tensor_check(run, &expected, kind_names[o->rows.kind], rows_match, &o->values);
+    tensor_check_result(run, op, kind_names[o->rows.kind], rows_match, &o->values);
 }
 
 static void release(tensor_op *op) {
@@ -160,7 +147,7 @@ const tensor_kind rows_kind = {.test = &tc_rows,
                                .size = sizeof(rows_op),
                                .bytes = bytes_of,
                                .prepare = prepare,
-                               .again = again,
+                               .again = tensor_put_again,
                                .start = start,
                                .run = run_it,
                                .verify = verify,

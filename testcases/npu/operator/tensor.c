@@ -287,6 +287,19 @@ uint64_t tensor_memory(uint64_t bytes, uint32_t buffers) {
 
 /* ---- one operator ---- */
 
+int tensor_put_again(tc_run *run, tensor_op *op) {
+    if (tensor_blank(run, op->in_place ? &op->a : &op->out) != 0) {
+        return -1;
+    }
+    return tensor_put(run, &op->a, false);
+}
+
+void tensor_check_result(tc_run *run, const tensor_op *op, const char *name, tensor_match match, const void *ctx) {
+    tensor expected = op->in_place ? op->a : op->out;
+    expected.v = op->out.v;
+    tensor_check(run, &expected, name, match, ctx);
+}
+
 static void run_measured(tc_run *run, const tensor_kind *kind, tensor_op *op) {
     tc_stats *s = &run->stats;
     npu_status status = npu_perf_clear(&run->npu);

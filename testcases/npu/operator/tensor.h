@@ -163,6 +163,7 @@ typedef struct tensor_op {
     char what[256]; /* the operator, in one line */
     tc_bounds bounds;
     tensor a, b, out; /* operands (those that it has) and result, which are freed with it */
+    bool in_place;    /* the result overwrites a; `out` has its values */
 } tensor_op;
 
 typedef struct tensor_kind {
@@ -184,6 +185,10 @@ typedef struct tensor_kind {
 int tensor_again(tc_run *run, const tensor_kind *kind, tensor_op *op);
 void tensor_verify(tc_run *run, const tensor_kind *kind, tensor_op *op);
 void tensor_release(const tensor_kind *kind, tensor_op *op);
+/* again() of a kind that may work in place: its memory is filled, and `a` written. */
+int tensor_put_again(tc_run *run, tensor_op *op);
+/* tensor_check() of the result, where it is. */
+void tensor_check_result(tc_run *run, const tensor_op *op, const char *name, tensor_match match, const void *ctx);
 /* execute() of a test with a kind. */
 int tensor_execute(tc_run *run);
 
