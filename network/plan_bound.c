@@ -52,14 +52,16 @@ static net_rt_estimate batch(const npu_conv *c, const npu_conv_plan *p, uint32_t
     const uint64_t tasks = (uint64_t)p->oh_tasks * p->ow_tasks;
     const uint64_t oc_tasks = tb_div_up(oc, p->oc_task);
     const uint64_t slices = (uint64_t)(depthwise ? 1 : tb_div_up(ic, p->ic_task)) * p->kh_tasks;
-    const uint64_t sums = (uint64_t)p->ow * p->oh * oc * 4;
-    const uint64_t pixel = c->in_layout == NPU_FP32_NCHW ? 4ull * ic : tb_div_up_u64(ic, n) * n;
-    const uint64_t block = (uint64_t)c->kh * c->kw * icb * (depthwise ? n : n * n);
+    const uint64_t f = c->wide ? 2 : 1; /* INT16: two cycles and two bytes for one */
+    const uint64_t pixels = (uint64_t)p->ow * p->oh;
+    const uint64_t sums = pixels * oc * 4 * f;
+    const uint64_t pixel = c->in_layout == NPU_FP32_NCHW ? 4ull * ic : f * tb_div_up_u64(ic, n) * n;
+    const uint64_t block = f * c->kh * c->kw * icb * (depthwise ? n : n * n);
     const blocks kernel = cut(c->kh, p->kh_task);
     uint64_t rows = kernel.full * rows_of(c, p, p->kh_task) + rows_of(c, p, (uint32_t)kernel.rest);
     uint64_t times = tasks;
     net_rt_estimate e = {0};
-    e.mesh = tiles_of(p) * n * c->kh * c->kw * icb * ocb;
+    e.mesh = f * tiles_of(p) * n * c->kh * c->kw * icb * ocb;
     if (p->kh_tasks > 1 ||
         p->row_split) { /* slices that see the padding alone have no task, columns beside it no read */
         const uint64_t inner = p->oh > 2ull * c->kh * c->dil_h ? p->oh - 2ull * c->kh * c->dil_h : 0;
@@ -70,7 +72,7 @@ static net_rt_estimate batch(const npu_conv *c, const npu_conv_plan *p, uint32_t
     e.read = rows * c->iw * pixel * (depthwise ? 1 : oc_tasks);
     e.read += block * ocb * (p->resident ? 1 : times) + (slices - 1) * sums * (times > 1 || p->oh_tasks == 1);
     e.write = (slices - 1) * sums * (p->kh_tasks == 1) +
-              (c->out_layout == NPU_INT8_NHWC ? (uint64_t)p->ow * p->oh * ocb * n : sums);
+              (c->out_layout == NPU_FP32_NCHW ? pixels * oc * 4 : f * pixels * ocb * n);
     e.fill = block / p->kh_tasks / p->ic_tasks + (uint64_t)c->iw * tb_min_u64(pixel, 4ull * p->ic_task);
     e.tasks = tasks * slices * oc_tasks;
     return e;

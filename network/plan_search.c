@@ -35,7 +35,7 @@ typedef struct search {
 
 net_rt_estimate net_plan_predict(const npu_conv *conv, const npu_conv_plan *plan, net_tasks *list) {
     static const npu_hal nothing;
-    const npu dev = {.hal = &nothing, .n = plan->n, .units = (1u << NPU_UNIT_COUNT) - 1};
+    const npu dev = {.hal = &nothing, .n = plan->n, .int16 = true, .units = (1u << NPU_UNIT_COUNT) - 1};
     npu_conv c = *conv;
     npu_job job;
     net_rt_estimate e = {0};

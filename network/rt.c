@@ -43,7 +43,8 @@ net_status net_rt_plan(const net_graph *graph, uint32_t n, const net_rt_options 
     if (rt == NULL) {
         return net_fail(err, NET_ERR_MEMORY, "out of memory");
     }
-    rt->npu = (npu){.hal = &nothing, .n = n, .units = (1u << NPU_UNIT_COUNT) - 1};
+    /* a graph with INT16 layers is for a device that has them */
+    rt->npu = (npu){.hal = &nothing, .n = n, .int16 = true, .units = (1u << NPU_UNIT_COUNT) - 1};
     net_status status = plan(rt, graph, options, err);
     if (status != NET_OK) {
         net_rt_free(rt);

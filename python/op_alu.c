@@ -227,7 +227,7 @@ static bool take_rows(rows_call *c, int axis) {
     const size_t along = c->x.dims > 0 ? (size_t)c->x.shape[axis] : 0, rows = across ? along : before;
     const size_t cols = across ? after : along, blocks = across ? before : 1;
     if (rows == 0 || cols == 0 || blocks == 0) {
-        return arg_refuse(PyExc_ValueError, "x: expected at least one element");
+        return arg_refuse(PyExc_ValueError, "x: expected one to eight dimensions and at least one element");
     }
     if (rows > 65535 || cols > 0xFFFFFF || c->x.count > UINT32_MAX / 4) {
         return arg_refuse(PyExc_ValueError, "x: %zu rows of %zu elements, expected at most 65535 of 16777215", rows,

@@ -88,10 +88,13 @@ static uint32_t run(const net_graph *g, uint32_t n, net_rt_options options, uint
     const npu_dev_cfg cfg = {.kind = NPU_DEV_MODEL, .n = n, .seed = 1, .poison_reads = true, .int16 = true};
     npu_dev *dev = npu_dev_open(&cfg, message, sizeof message);
     net_rt *rt = NULL;
+    uint64_t bytes = 0;
     float *input = malloc(net_graph_input_elements(g) * sizeof *input + 1);
     assert_true(dev != NULL && input != NULL && g->num_outputs <= MOST_OUTPUTS);
     net_seeded_input(g, 3, input);
+    check(net_rt_memory(g, n, &options, &bytes, &err), &err, "");
     check(net_rt_new_with(g, dev, &options, &rt, &err), &err, "");
+    assert_int_equal(bytes, net_rt_memory_used(rt).device_all); /* as it was planned without the device */
     check(net_rt_run(rt, input, &err), &err, "");
     for (uint32_t i = 0; !options.reuse && i < g->num_layers; i++) {
         net_rt_difference first;

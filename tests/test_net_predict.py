@@ -3,6 +3,7 @@ which the watchdog names with its layer."""
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 
@@ -217,6 +218,18 @@ def test_wrong_data(tmp_path):
     """A wrong beat of read data is found in its layer."""
     done = run(rtl("n4"), "--net", MIXED, "--only", "1-3", "--device", "tandem", "--break", "m0.R:60:flip")
     assert done.returncode == 1 and "layer '" in done.stdout and "watchdog" not in done.stdout
+
+
+@needs("n4p")
+@pytest.mark.parametrize("wide", [[], ["--int16"]])
+def test_digits(wide):
+    """The digits in INT8 and in INT16: the sum of the layers within 1 %."""
+    done = subprocess.run([rtl("n4p"), *wide, "--count", "1", "--device", "rtl"], cwd=ROOT, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr + done.stdout
+    found = re.search(r"^cycles +(\d+) an image .*, (\d+) predicted", done.stdout, re.M)
+    measured, predicted = int(found.group(1)), int(found.group(2))
+    assert abs(predicted - measured) * 100 <= measured
 
 
 @pytest.mark.skipif(not os.access(MODEL, os.X_OK), reason="not run: tandem-net-model is not built")

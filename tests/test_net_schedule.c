@@ -145,8 +145,81 @@ static void search_limits(void **state) {
     }
 }
 
+static uint64_t up(uint64_t a, uint64_t b) {
+    return (a + b - 1) / b;
+}
+
+/* Units of 32 bytes that a convolution of one task moves, and cycles of its mesh: the formulas of docs/npu/npu.md, with
+ * the factor f = 2 of INT16. */
+static void check_one_task(uint32_t n, const npu_conv *c, const npu_conv_plan *p, const net_rt_estimate *e) {
+    const uint64_t f = c->wide ? 2 : 1;
+    const uint64_t blocks = up(c->ic, n) * up(c->oc, n);
+    const uint64_t last = (uint64_t)(p->oh - 1) * c->stride_h + c->kh - c->pad_t; /* rows behind it are not read */
+    const uint64_t in =
+        (last < c->ih ? last : c->ih) * c->iw * (c->in_layout == NPU_FP32_NCHW ? 4ull * c->ic : f * up(c->ic, n) * n);
+    const uint64_t out =
+        (uint64_t)p->ow * p->oh * (c->out_layout == NPU_FP32_NCHW ? 4ull * c->oc : f * up(c->oc, n) * n);
+    const uint64_t factors = c->oc * (c->has_bias ? 8ull : 4ull);
+    assert_int_equal(e->mesh, f * up((uint64_t)p->ow * p->oh, 2 * n) * n * c->kw * c->kh * blocks);
+    assert_int_equal(e->read, up(in + f * c->kw * c->kh * blocks * n * n + factors, 32));
+    assert_int_equal(e->write, up(out, 32));
+}
+
+/* The same convolution in INT8 and in INT16, as one task and in slices of input channels, whose sums have 8 bytes. */
+static void predict_wide(void **state) {
+    (void)state;
+    static const uint32_t sizes[] = {4, 8, 16, 32};
+    tb_rng rng = tb_rng_stream(1, "wide");
+    net_tasks list = {0};
+    unsigned single = 0;
+    unsigned sliced = 0;
+    for (uint32_t i = 0; i < CONVOLUTIONS; i++) {
+        const uint32_t n = sizes[draw(&rng, 0, 3)];
+        npu_conv c = draw_conv(&rng, n);
+        net_rt_estimate e[2];
+        if (c.groups != 1) {
+            continue;
+        }
+        for (uint32_t wide = 0; wide < 2; wide++) {
+            const npu_conv_split split = {.max_ic = n};
+            const uint64_t slices = up(c.ic, n);
+            npu_conv_plan p;
+            c.wide = wide == 1;
+            c.in_layout = c.in_layout == NPU_FP32_NCHW ? NPU_FP32_NCHW : wide == 1 ? NPU_INT16_NHWC : NPU_INT8_NHWC;
+            c.out_layout = c.out_layout == NPU_FP32_NCHW ? NPU_FP32_NCHW : wide == 1 ? NPU_INT16_NHWC : NPU_INT8_NHWC;
+            c.ifm_cstep = c.in_layout == NPU_FP32_NCHW ? c.ifm_cstep : (1 + wide) * (uint32_t)up(c.ic, n) * n;
+            assert_int_equal(npu_conv_plan_make(n, &c, NULL, &p), NPU_OK);
+            set_output(&c, n, &p);
+            c.ofm_cstep = c.out_layout == NPU_INT16_NHWC ? 2 * (uint32_t)up(c.oc, n) * n : c.ofm_cstep;
+            e[wide] = net_plan_predict(&c, &p, &list);
+            assert_true(e[wide].cycles > 0 && net_plan_bound(&c, &p).bound <= e[wide].cycles);
+            if (e[wide].tasks == 1) {
+                check_one_task(n, &c, &p, &e[wide]);
+                single += wide;
+            }
+            if (npu_conv_plan_make(n, &c, &split, &p) == NPU_OK && c.out_layout == NPU_FP32_NCHW) {
+                const net_rt_estimate s = net_plan_predict(&c, &p, &list);
+                const uint64_t outputs = (uint64_t)p.ow * p.oh * c.oc;
+                if (s.tasks == slices && slices > 1) {
+                    assert_int_equal(s.write,
+                                     (slices - 1) * up(outputs * (wide == 1 ? 8 : 4), 32) + up(outputs * 4, 32));
+                    sliced += wide;
+                }
+            }
+        }
+        if (i % 8 == 0) {
+            net_rt_schedule found;
+            assert_int_equal(net_plan_search(n, &c, &found), NPU_OK);
+            assert_true(found.own_cycles == e[1].cycles && found.best_cycles <= found.own_cycles && found.plans > 1);
+        }
+        assert_true(e[1].tasks > 1 || (e[1].mesh == 2 * e[0].mesh && e[1].cycles > e[0].cycles));
+    }
+    free(list.task);
+    assert_true(single > 80 && sliced > 20);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(search_random), cmocka_unit_test(search_refused),
-                                       cmocka_unit_test(search_limits)};
+                                       cmocka_unit_test(search_limits), cmocka_unit_test(predict_wide)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
