@@ -59,7 +59,7 @@ static uint32_t exponential(uint32_t v) {
     const int64_t size = shift > 63 ? 0 : (int64_t)(mantissa * FUNC_LOG2E >> shift);
     const int64_t t = negative ? -size : size;
     const int64_t k = floor_shift(t, 28);
-    const int64_t part = t - (k << 28);
+    const int64_t part = t - k * (INT64_C(1) << 28);
     return rounded(polynomial(func_exp[part >> UNIT], part & ((1 << UNIT) - 1)), (int32_t)k - 30);
 }
 
