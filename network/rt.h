@@ -1,9 +1,9 @@
 /*
  * rt.h - the runtime's parts, private to network/rt*.c.
  *
- * Before anything runs: rt_map.c decides where each layer runs, rt_place.c which blobs share memory, their form on the
- * device, and their lifetimes; rt_mem.c puts these lifetimes into one arena on the device and one on the host;
- * rt_load.c uploads weights and fills in addresses. rt.c then runs one layer after the other.
+ * Before anything runs: rt_map.c decides where each layer runs, rt_share.c which blobs are parts of which, rt_place.c
+ * their form on the device, and their lifetimes; rt_mem.c puts these lifetimes into one arena on the device and one on
+ * the host; rt_load.c uploads weights and fills in addresses. rt.c then runs one layer after the other.
  */
 #ifndef NET_RT_H
 #define NET_RT_H

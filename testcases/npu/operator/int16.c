@@ -2,15 +2,12 @@
  * int16.c - INT16 convolutions (npu_conv.wide) and conversions: every element against its definition, twice with
  * different splits. On a device without INT16 the driver must refuse, and the device must drop such a task.
  */
-#include "conv.h"
+#include "int16.h"
 #include "npu_regs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-typedef enum int16_op { INT16_CONV, INT16_DW, INT16_TO, INT16_FROM, INT16_OPS } int16_op;
-typedef enum int16_data { INT16_PLAIN, INT16_EXTREME, INT16_SMALL, INT16_SPECIALS, INT16_DATA } int16_data;
 
 static const char *const op_names[INT16_OPS] = {"conv", "dw", "to", "from"};
 static const char *const data_names[INT16_DATA] = {"plain", "extreme", "small", "specials"};
@@ -62,19 +59,6 @@ static const tb_knob knobs_of_int16[] = {
 };
 
 /* ---- the operator ---- */
-
-typedef struct op16 {
-    tc_run *run;
-    int16_op op;
-    npu_conv conv;
-    npu_convert convert;
-    npu_tensor in, out;
-    uint32_t *f32; /* [c][pixel] of an FP32 input */
-    int16_t *q;    /* [c][pixel], quantised */
-    int16_t *w;    /* [oc][ic][tap] */
-    float *oscale, *bias;
-    uint8_t *expected; /* memory of the output */
-} op16;
 
 static npu_conv conv_of(const tb_knobs *k) {
     static const npu_act acts[] = {NPU_ACT_NONE, NPU_ACT_RELU, NPU_ACT_LEAKY};
@@ -181,180 +165,10 @@ static void generate(const tc_gen *g) {
     }
 }
 
-/* ---- data ---- */
-
-static int16_t draw16(tb_rng *rng, int16_data data) {
-    static const int16_t ends[] = {-32768, -32767, 32767, 0, 1, -1, 255, -255, 256, -256, 127, -128};
-    switch (data) {
-    case INT16_EXTREME:
-        return ends[tb_rng_range(rng, 0, sizeof ends / sizeof *ends - 1)];
-    case INT16_SMALL:
-        return (int16_t)tb_rng_range_i64(rng, -2, 2);
-    default:
-        return (int16_t)tb_rng_range_i64(rng, -32767, 32767);
-    }
-}
-
-/* half away from zero, clamped; NaN gives 0 */
-static int16_t quantise16(float v) {
-    if (isnan(v)) {
-        return 0;
-    }
-    const double r = round((double)v); /* half away from zero */
-    return (int16_t)(r > 32767 ? 32767 : r < -32767 ? -32767 : r);
-}
-
-static int draw_input(op16 *t, tb_rng *rng, int16_data data, float scale) {
-    const size_t count = (size_t)t->in.w * t->in.h * t->in.c;
-    t->q = malloc(count * sizeof *t->q);
-    t->f32 = malloc(count * 4);
-    if (t->q == NULL || t->f32 == NULL) {
-        return tc_no_memory(t->run);
-    }
-    for (size_t i = 0; i < count; i++) {
-        t->q[i] = draw16(rng, data);
-        if (t->in.layout == NPU_FP32_NCHW) {
-            /* halves between two integers, and what no quantiser gives */
-            float v = ((float)t->q[i] + 0.5f * (float)tb_rng_range_i64(rng, -1, 1)) / scale;
-            t->f32[i] = data == INT16_SPECIALS && tb_rng_chance(rng, 1, 3) ? tb_rng_f32_hard(rng) : ref_bits(v);
-            t->q[i] = quantise16(ref_float(t->f32[i]) * scale);
-        }
-    }
-    return 0;
-}
-
-/* ---- device memory ---- */
-
-static uint32_t block_bytes(const op16 *t, const npu_tensor *x) {
-    return tb_align_up(x->c, t->run->n) * 2;
-}
-
-static uint32_t pieces(const npu_tensor *x) {
-    return x->layout == NPU_FP32_NCHW ? x->c : x->w * x->h;
-}
-
-/* Step and address. */
-static int place(op16 *t, const char *name, npu_tensor *x, npu_buf_kind kind) {
-    const uint32_t gap = tc_knob(t->run->knobs, "gap"), n = t->run->n;
-    x->step =
-        x->layout == NPU_FP32_NCHW ? tb_align_up(x->w * x->h * 4, 16) + 16 * gap : block_bytes(t, x) + 2 * n * gap;
-    const uint32_t addr = npu_dev_alloc(t->run->dev, pieces(x) * x->step + 64, 4096, kind);
-    if (addr == 0) {
-        return opt_fail(t->run->err, sizeof t->run->err, "int16: %s does not fit into device memory", name);
-    }
-    x->addr = addr;
-    return 0;
-}
-
-/* Place of an INT16 element's low byte; the high one is N further. */
-static size_t low_byte(uint32_t n, const npu_tensor *x, uint32_t c, uint32_t pixel) {
-    return (size_t)pixel * x->step + 2 * n * (c / n) + c % n;
-}
-
-static int write_input(op16 *t) {
-    const npu_tensor *x = &t->in;
-    const uint32_t pixels = x->w * x->h, n = t->run->n;
-    const size_t bytes = (size_t)pieces(x) * x->step;
-    uint8_t *image = malloc(bytes);
-    if (image == NULL) {
-        return tc_no_memory(t->run);
-    }
-    memset(image, 0x5B, bytes); /* pad channels of the input have no influence */
-    for (uint32_t c = 0; c < x->c; c++) {
-        if (x->layout == NPU_FP32_NCHW) {
-            memcpy(&image[(size_t)c * x->step], &t->f32[(size_t)c * pixels], (size_t)pixels * 4);
-        }
-        for (uint32_t p = 0; x->layout != NPU_FP32_NCHW && p < pixels; p++) {
-            const uint16_t v = (uint16_t)t->q[(size_t)c * pixels + p];
-            image[low_byte(n, x, c, p)] = (uint8_t)v;
-            image[low_byte(n, x, c, p) + n] = (uint8_t)(v >> 8);
-        }
-    }
-    const int rc = tensor_write(t->run, x->addr, image, bytes);
-    free(image);
-    return rc;
-}
-
-/* ---- expected results ---- */
-
-static int64_t sum_at(const op16 *t, uint32_t oc, uint32_t oy, uint32_t ox) {
-    const npu_conv *c = &t->conv;
-    const uint32_t icg = c->ic / c->groups, first = c->groups == 1 ? 0 : oc;
-    int64_t sum = 0;
-    for (uint32_t ic = 0; ic < icg; ic++) {
-        for (uint32_t ky = 0; ky < c->kh; ky++) {
-            for (uint32_t kx = 0; kx < c->kw; kx++) {
-                const int64_t y = (int64_t)oy * c->stride_h + (int64_t)ky * c->dil_h - c->pad_t,
-                              x = (int64_t)ox * c->stride_w + (int64_t)kx * c->dil_w - c->pad_l;
-                if (y >= 0 && y < c->ih && x >= 0 && x < c->iw) {
-                    const int64_t a = t->q[((size_t)(first + ic) * c->ih + (size_t)y) * c->iw + (size_t)x];
-                    sum += a * t->w[(((size_t)oc * icg + ic) * c->kh + ky) * c->kw + kx];
-                }
-            }
-        }
-    }
-    return sum;
-}
-
-static float result_at(const op16 *t, uint32_t oc, uint32_t pixel) {
-    const npu_conv *c = &t->conv;
-    if (t->op == INT16_TO) { /* a quantised input passes */
-        return (float)t->q[(size_t)oc * t->in.w * t->in.h + pixel];
-    }
-    if (t->op == INT16_FROM) {
-        return (float)t->q[(size_t)oc * t->in.w * t->in.h + pixel] * ref_float(t->convert.scale);
-    }
-    float y = (float)sum_at(t, oc, pixel / t->out.w, pixel % t->out.w); /* one rounding */
-    y = y * t->oscale[oc];
-    if (c->has_bias) {
-        y = y + t->bias[oc];
-    }
-    return ref_float(ref_act(c->act, c->act_p, ref_bits(y)).bits);
-}
-
-static void expect(op16 *t) {
-    const npu_tensor *o = &t->out;
-    const uint32_t n = t->run->n;
-    for (uint32_t p = 0; o->layout != NPU_FP32_NCHW && p < o->w * o->h; p++) {
-        memset(&t->expected[(size_t)p * o->step], 0, block_bytes(t, o)); /* pad channels are written 0 */
-    }
-    for (uint32_t c = 0; c < o->c; c++) {
-        for (uint32_t p = 0; p < o->w * o->h; p++) {
-            const float y = result_at(t, c, p);
-            if (o->layout == NPU_FP32_NCHW) {
-                const uint32_t bits = ref_bits(y);
-                memcpy(&t->expected[(size_t)c * o->step + 4 * p], &bits, 4);
-            } else {
-                const uint16_t v = (uint16_t)quantise16(t->op == INT16_TO ? y : y * ref_float(t->conv.out_scale));
-                t->expected[low_byte(n, o, c, p)] = (uint8_t)v;
-                t->expected[low_byte(n, o, c, p) + n] = (uint8_t)(v >> 8);
-            }
-        }
-    }
-}
-
-static void compare(op16 *t, const char *what) {
-    const npu_tensor *o = &t->out;
-    const size_t bytes = (size_t)pieces(o) * o->step;
-    uint8_t *got = malloc(bytes);
-    if (got == NULL || !npu_dev_read(t->run->dev, o->addr, got, bytes)) {
-        tc_fail(t->run, "output unreadable", "int16: the output cannot be read");
-    } else if (memcmp(got, t->expected, bytes) != 0) {
-        size_t i = 0;
-        while (got[i] == t->expected[i]) {
-            i++;
-        }
-        tc_fail(t->run, "int16: reference",
-                "%s: byte %zu of %s %zu of the output is 0x%02X, the definition gives 0x%02X", what, i % o->step,
-                o->layout == NPU_FP32_NCHW ? "channel" : "pixel", i / o->step, got[i], t->expected[i]);
-    }
-    free(got);
-}
-
 /* ---- runs ---- */
 
 static int prefill(op16 *t) {
-    const size_t bytes = (size_t)pieces(&t->out) * t->out.step;
+    const size_t bytes = (size_t)int16_pieces(&t->out) * t->out.step;
     memset(t->expected, TENSOR_FILL, bytes);
     return tensor_write(t->run, t->out.addr, t->expected, bytes);
 }
@@ -451,8 +265,8 @@ static int run_once(op16 *t, bool second) {
         tc_driver_failed(run, what, status, NPU_OK);
         return 0;
     }
-    expect(t);
-    compare(t, what);
+    int16_expect(t);
+    int16_compare(t, what);
     return 0;
 }
 
@@ -466,7 +280,7 @@ static int make_params(op16 *t, tb_rng *rng, int16_data data) {
         return tc_no_memory(t->run);
     }
     for (size_t i = 0; i < weights; i++) {
-        t->w[i] = draw16(rng, data);
+        t->w[i] = int16_draw(rng, data);
     }
     for (uint32_t i = 0; i < c->oc; i++) {
         t->oscale[i] = tb_rng_f32_range(rng, 1e-9f, 2e-8f);
@@ -493,9 +307,9 @@ static int prepare(op16 *t) {
         t->out.h = plan.oh;
         t->out.c = c->oc;
     }
-    if (draw_input(t, &rng, data, scale) != 0 || make_params(t, &rng, data) != 0 ||
-        place(t, "the input", &t->in, NPU_BUF_IN) != 0 || place(t, "the output", &t->out, NPU_BUF_OUT) != 0 ||
-        write_input(t) != 0) {
+    if (int16_draw_input(t, &rng, data, scale) != 0 || make_params(t, &rng, data) != 0 ||
+        int16_place(t, "the input", &t->in, NPU_BUF_IN) != 0 ||
+        int16_place(t, "the output", &t->out, NPU_BUF_OUT) != 0 || int16_write_input(t) != 0) {
         return -1;
     }
     c->in_scale = ref_bits(scale);
@@ -504,7 +318,7 @@ static int prepare(op16 *t) {
     c->ifm_cstep = t->in.step;
     c->ofm_addr = t->out.addr;
     c->ofm_cstep = t->out.step;
-    t->expected = malloc((size_t)pieces(&t->out) * t->out.step);
+    t->expected = malloc((size_t)int16_pieces(&t->out) * t->out.step);
     return t->expected == NULL ? tc_no_memory(t->run) : 0;
 }
 
