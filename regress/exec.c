@@ -17,6 +17,9 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
 /* A job that writes without end must not fill the disk before its time-out. */
 #define FILE_LIMIT_BYTES (1024ull * 1024ull * 1024ull)
@@ -271,6 +274,10 @@ pid_t reg_spawn(const reg_guardian *guardian, const reg_command *command, const 
         .guardian = guardian, .command = command, .log_path = log_path, .memory_mb = memory_mb, .runner = getpid()};
     /* returns when the child has become the job, or has ended */
     const pid_t pid = clone(become_job, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &n);
+#ifdef __SANITIZE_ADDRESS__
+    /* the child's functions have not returned: what AddressSanitizer put around their variables is still marked */
+    __asan_unpoison_memory_region(stack, sizeof stack);
+#endif
     if (pid < 0) {
         (void)reg_format(cause, REG_TEXT_MAX, "cannot start a process for the job: %s", reg_why());
     }
