@@ -13,8 +13,16 @@ for root in . ${DESIGNS:-}; do
     done
 done
 stamp=$(mktemp) || exit 1
-trap 'rm -f "$stamp"' EXIT
+trap 'rm -f "$stamp" "$stamp.newer"' EXIT
 trap 'exit 0' INT TERM
+# Bash forgets a Ctrl-C that comes just as a command in the foreground ends, but not while it waits for one in the
+# background.
+quietly() { "$@" & wait $!; }
+pause() { quietly sleep "$1"; }
+changed() {
+    quietly find "${folders[@]}" -type f -newer "$stamp" ! -name '.*' -print -quit >"$stamp.newer"
+    [ -s "$stamp.newer" ]
+}
 run() {
     local begin=$SECONDS
     "$@" </dev/null && result=passed || result=failed
@@ -35,8 +43,6 @@ while :; do
         before=$(state)
         run "$PROGRAM" "$@"
     fi
-    until [ -n "$(find "${folders[@]}" -type f -newer "$stamp" ! -name '.*' -print -quit)" ]; do
-        sleep "${INTERVAL:-0.5}"
-    done
-    sleep 0.1 # an editor that writes several files
+    until changed; do pause "${INTERVAL:-0.5}"; done
+    pause 0.1 # an editor that writes several files
 done
