@@ -66,11 +66,12 @@ static size_t scope_of(const char *path, const char *part) {
 
 /* The tap of a gate in the scope of so many characters of the path, which end with a point, or in one around it. */
 static const tb_tap *gate_around(const tb_checks *checks, const char *path, size_t scope, const char *name) {
+    const size_t count = tb_taps_count(&checks->taps, checks->gate->unit);
+    const tb_tap *const *gates = &checks->taps.by_kind[tb_taps_before(&checks->taps, checks->gate->unit)];
     for (; scope > 0; scope--) {
-        const tb_tap *tap = NULL;
-        for (size_t i = 0; path[scope - 1] == '.' && (tap = tb_taps_find(&checks->taps, checks->gate->unit, i)); i++) {
-            if (strncmp(tap->path, path, scope) == 0 && strcmp(tap->path + scope, name) == 0) {
-                return tap;
+        for (size_t i = 0; path[scope - 1] == '.' && i < count; i++) {
+            if (strncmp(gates[i]->path, path, scope) == 0 && strcmp(gates[i]->path + scope, name) == 0) {
+                return gates[i];
             }
         }
     }
