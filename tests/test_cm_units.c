@@ -370,7 +370,15 @@ static void test_post_lanes(void **state) {
         }
         cm_post_lanes(&t, sum, psum, oscale, bias, y);
         cm_requant_lanes(&t, y, q);
+        const int32_t sums[8] = {sum[0], sum[1], sum[2], sum[3], sum[3], sum[2], sum[1], sum[0]};
+        const uint32_t oscales[2] = {oscale, oscale}, biases[2] = {bias, bias};
+        int8_t columns[4][2];
+        cm_post_columns(&t, 2, 2, sums, t.psum_add ? (const int32_t[4]){5, 5, 5, 5} : psum, oscales, biases,
+                        columns[0]);
         for (uint32_t i = 0; i < 4; i++) {
+            const int32_t part = t.psum_add ? 5 : 0;
+            assert_int_equal(columns[i][0], cm_requant(&t, cm_post(&t, sum[i], part, oscale, bias)));
+            assert_int_equal(columns[i][1], columns[3 - i][0]);
             assert_int_equal(y[i], cm_post(&t, sum[i], psum[i], oscale, bias));
             assert_int_equal(q[i], cm_requant(&t, y[i]));
         }

@@ -28,23 +28,26 @@ typedef struct npu_score_place {
 
 /* The share of channel `chan` when `npix` pixels of the tile exist. */
 static inline npu_score_nhwc npu_score_share(uint32_t n, bool wide, uint32_t chan, uint32_t npix) {
-    const uint32_t run = wide ? 2 : 4, odd = npix % (2 * run), rest = odd < run * chan ? 0 : odd - run * chan;
-    return (npu_score_nhwc){
-        .pixels = run * (npix / (2 * run)) + (rest < run ? rest : run), .bytes = n << wide, .run = run};
+    const uint32_t run = wide ? 2 : 4, odd = npix & (2 * run - 1), rest = odd < run * chan ? 0 : odd - run * chan;
+    return (npu_score_nhwc){.pixels = (npix - odd) / 2 + (rest < run ? rest : run), .bytes = n << wide, .run = run};
 }
 
-/* Pixel of the tile. */
+/* Pixel of the tile, from the first one of the share of channel 0 on. A run is a power of two. */
 static inline uint32_t npu_score_tile_pixel(const npu_score_nhwc *b, uint32_t chan, uint32_t pixel) {
-    return 2 * b->run * (pixel / b->run) + b->run * chan + pixel % b->run;
+    return 2 * pixel - (pixel & (b->run - 1)) + b->run * chan;
 }
 
 static inline uint32_t npu_score_job_addr(const npu_score_nhwc *b, npu_score_place at) {
-    return b->addr + (2 * b->run * (at.pixel / b->run) + at.pixel % b->run) * b->pitch;
+    return b->addr + npu_score_tile_pixel(b, 0, at.pixel) * b->pitch;
+}
+
+static inline uint32_t npu_score_job_pixels(const npu_score_nhwc *b, npu_score_place at) {
+    const uint32_t left = b->pixels - at.pixel;
+    return b->pitch != b->bytes ? 1 : left < b->run ? left : b->run;
 }
 
 static inline uint32_t npu_score_job_bytes(const npu_score_nhwc *b, npu_score_place at) {
-    const uint32_t left = b->pixels - at.pixel;
-    return (b->pitch != b->bytes ? 1 : left < b->run ? left : b->run) * b->bytes;
+    return npu_score_job_pixels(b, at) * b->bytes;
 }
 
 /* Bytes of the next word that belong to its job. */
@@ -54,7 +57,7 @@ static inline uint32_t npu_score_word_bytes(const npu_score_nhwc *b, npu_score_p
 }
 
 static inline void npu_score_next_job(const npu_score_nhwc *b, npu_score_place *at) {
-    at->pixel += npu_score_job_bytes(b, *at) / b->bytes;
+    at->pixel += npu_score_job_pixels(b, *at);
     at->byte = 0;
 }
 

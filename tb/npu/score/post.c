@@ -12,13 +12,31 @@
 #include "post_state.h"
 #include "task_bits.h"
 
+/* Those of signals that are read as 16 or 32 bits, or as 8. */
+static int exact_widths(tb_check *c, post_state *s, char *err, size_t err_size) {
+    return tb_check_sig(c, "ofm_addr_o", 9, &s->ofm_addr_o, err, err_size) != 0 ||
+                   tb_check_sig(c, "par_addr_o", 8, &s->par_addr_o, err, err_size) != 0 ||
+                   tb_check_sig(c, "wr_level_i", 16, &s->wr_level_i, err, err_size) != 0 ||
+                   tb_check_sig(c, "wr_req_addr_o", 32, &s->wr_req_addr_o, err, err_size) != 0 ||
+                   tb_check_sig(c, "wr_req_bytes_o", 24, &s->wr_req_bytes_o, err, err_size) != 0
+               ? -1
+               : 0;
+}
+
 static int open(tb_check *c, char *err, size_t err_size) {
     post_state *s = (post_state *)c->state;
     s->n = npu_score_n(c);
     s->cols = s->ofm_data_i.width / 128;
     s->most_slots = s->n >= 16 ? 8 : 16;
-    /* not the busy bit, which is 1 during the whole task: it is checked with the others */
-    return tb_check_wake_bits(c, s->event_o, 6, err, err_size);
+    /*
+     * The events of waits: for space in every such cycle, as wr_level_i counts; for partial sums in the first one, as
+     * psum_valid_i wakes, too. While a task waits for its end there is nothing to check.
+     */
+    return tb_check_wake_bits(c, s->event_o, 2, err, err_size) != 0 ||
+                   tb_check_watch(c, s->event_o, err, err_size) != 0 ||
+                   tb_check_watch(c, s->task_wait_o, err, err_size) != 0 || exact_widths(c, s, err, err_size) != 0
+               ? -1
+               : 0;
 }
 
 static void clear(tb_check *c) {
@@ -28,65 +46,93 @@ static void clear(tb_check *c) {
 
 /* ---- outputs ---- */
 
-static void fp32_differs(tb_check *c, const post_state *s, const post_word *o, uint32_t i, uint32_t got) {
+__attribute__((cold, noinline)) static void fp32_differs(tb_check *c, const post_state *s, const post_word *o) {
+    const uint32_t *got = (const uint32_t *)s->wr_data_o.ptr;
+    uint32_t i = 0;
+    while (i < o->at.count && got[i] == o->y[i]) {
+        i++;
+    }
+    if (i == o->at.count) { /* results that do not exist */
+        return;
+    }
     char where[96], g[40], e[40];
-    npu_score_post_place(s, o->channel, o->pixel + i, where);
+    npu_score_post_place(s, o->at.channel, o->at.pixel + i, where);
     if (s->w.t.raw_out) {
-        snprintf(g, sizeof g, "%" PRId32, (int32_t)got);
+        snprintf(g, sizeof g, "%" PRId32, (int32_t)got[i]);
         snprintf(e, sizeof e, "%" PRId32, (int32_t)o->y[i]);
     } else {
-        snprintf(g, sizeof g, "0x%08" PRIx32, got);
+        snprintf(g, sizeof g, "0x%08" PRIx32, got[i]);
         snprintf(e, sizeof e, "0x%08" PRIx32, o->y[i]);
     }
     tb_check_fail(c, "word", s->f.words, where, g, e);
 }
 
-static void word_fp32(tb_check *c, post_state *s) {
+static inline void word_fp32(tb_check *c, post_state *s, bool ready) {
     post_flow *f = &s->f;
     if (f->word_out == f->word_in) {
         tb_check_fail(c, "word", f->words, NULL, "a word", "none: no sums were read for it");
         return;
     }
     const post_word *o = &s->out[f->word_out++ % WORDS];
-    const uint32_t *got = (const uint32_t *)s->wr_data_o.ptr;
-    for (uint32_t i = 0; i < o->count; i++) {
-        if (got[i] != o->y[i]) {
-            fp32_differs(c, s, o, i, got[i]);
-            break;
-        }
+    if (memcmp(s->wr_data_o.ptr, o->y, 16) != 0) {
+        fp32_differs(c, s, o);
     }
-    if (!high(s->wr_ready_i) && tb_get(s->wr_level_i) >= SEND_WORDS) {
+    if (!ready && npu_score_h(s->wr_level_i) >= SEND_WORDS) {
         tb_check_fail(c, "word", f->words, NULL, "a word", "none before there is space in send_buf");
     }
     f->words++;
 }
 
-static void word_requant(tb_check *c, post_state *s) {
+/* The next block begins. False: there is none. */
+__attribute__((noinline)) static bool begin_block(post_state *s) {
     post_flow *f = &s->f;
-    npu_score_post_settle_blocks(s);
+    npu_score_post_settle(s);
     if (f->left == f->full) {
+        return false;
+    }
+    const post_block *k = &s->ring[f->left % BLOCKS];
+    f->block = (post_words){.value = k->value, .left = k->b.pixels * k->b.bytes};
+    return true;
+}
+
+__attribute__((cold, noinline)) static void requant_differs(tb_check *c, const post_state *s) {
+    const post_flow *f = &s->f;
+    const post_block *k = &s->ring[f->left % BLOCKS];
+    const int8_t *got = (const int8_t *)s->wr_data_o.ptr, *expected = f->block.value;
+    const uint32_t first = (uint32_t)(expected - k->value);
+    uint32_t i = 0;
+    while (got[i] == expected[i]) {
+        i++;
+    }
+    char where[96];
+    npu_score_post_place(s, k->ob * s->n + (first + i) % s->n,
+                         k->pixel + npu_score_tile_pixel(&k->b, s->w.chan, (first + i) / k->b.bytes), where);
+    tb_check_failf(c, "word", f->words, "%s|%d|%d", where, got[i], expected[i]);
+}
+
+static inline void word_requant(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    post_words *b = &f->block;
+    if (b->left == 0 && !begin_block(s)) {
         tb_check_fail(c, "word", f->words, NULL, "a word", "none: no tile is complete");
         return;
     }
-    const post_block *k = &s->ring[f->left % BLOCKS];
-    const uint32_t first = f->data_at.pixel * k->b.bytes + f->data_at.byte;
-    const uint32_t bytes = npu_score_word_bytes(&k->b, f->data_at);
-    const int8_t *got = (const int8_t *)s->wr_data_o.ptr, *expected = &k->value[first];
-    if (memcmp(got, expected, bytes) != 0) {
-        uint32_t i = 0;
-        while (got[i] == expected[i]) {
-            i++;
-        }
-        char where[96];
-        npu_score_post_place(s, k->ob * s->n + (first + i) % s->n,
-                             k->pixel + npu_score_tile_pixel(&k->b, s->w.chan, (first + i) / k->b.bytes), where);
-        tb_check_failf(c, "word", f->words, "%s|%d|%d", where, got[i], expected[i]);
+    if (b->job == 0) { /* a word holds bytes of one job */
+        const uint32_t most = s->job * s->bytes;
+        b->job = b->left < most ? b->left : most;
     }
-    npu_score_next_word(&k->b, &f->data_at);
+    const uint32_t bytes = b->job < 16 ? b->job : 16;
+    if (!npu_score_same(s->wr_data_o.ptr, b->value, bytes)) {
+        requant_differs(c, s);
+    }
+    b->value += bytes;
+    b->job -= bytes;
+    b->left -= bytes;
+    f->left += b->left == 0;
     f->words++;
 }
 
-static void take_back(tb_check *c, post_state *s) {
+__attribute__((noinline)) static void take_back(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     if (!npu_score_post_allowed(c, "tiles given back", f->frees, &f->group)) {
         return;
@@ -121,31 +167,33 @@ static uint64_t task_cycles(const post_state *s) {
     return sum;
 }
 
-/* Counts this cycle, and those before it in which the check slept. */
-static void count_time(tb_check *c, post_state *s) {
-    post_flow *f = &s->f;
-    const uint64_t now = c->all->sim->cycle;
-    const bool held_up = f->no_sums || (f->no_psums && !high(s->psum_valid_i)) ||
-                         (high(s->wr_req_valid_o) && !high(s->wr_req_ready_i)) ||
-                         (high(s->psum_req_valid_o) && !high(s->psum_req_ready_i)) ||
-                         (high(s->wr_valid_o) && !high(s->wr_ready_i)) ||
-                         (!s->w.t.requant && tb_get(s->wr_level_i) + SLACK >= SEND_WORDS);
-    f->time += (f->no_sums || f->no_psums ? 0 : now - f->seen - 1) + !held_up;
-    f->seen = now;
-    if (f->time > f->most && !(f->waited && f->word_in == f->word_out)) {
+__attribute__((cold, noinline)) static void too_long(tb_check *c, const post_state *s, uint64_t now) {
+    const post_flow *f = &s->f;
+    if (!(f->waited && f->word_in == f->word_out)) {
         tb_check_failf(c, "pace", f->words, "%" PRIu64 " cycles of its own|%" PRIu64 " at most for the whole task",
-                       f->time, f->most);
+                       f->most + (now - f->limit), f->most);
     }
 }
 
-/* What post has to wait for from the next cycle on. */
-static void find_waits(post_state *s) {
+/*
+ * A cycle in which the unit waits for sums or partial sums: those before it in which the check slept are not its own
+ * either. Is it held up in this one?
+ */
+__attribute__((noinline)) static bool held_by_sums(post_state *s, uint64_t now) {
     post_flow *f = &s->f;
-    const npu_score_post_walk *k =
-        f->read.end ? &f->group : &f->read; /* a unit without a channel in the group waits for its tiles, too */
-    f->no_sums = !k->end && !npu_score_post_sums_there(s, k);
+    f->limit += now - f->seen - 1;
+    return (f->waits & POST_NO_SUMS) != 0 || !high(s->psum_valid_i);
+}
+
+/* What post has to wait for from the next cycle on. */
+__attribute__((noinline)) static uint8_t find_waits(post_state *s) {
+    post_flow *f = &s->f;
+    /* a unit without a channel in the group waits for its tiles, too */
+    const npu_score_post_walk *k = f->read.end ? &f->group : &f->read;
+    const bool no_sums = !k->end && !npu_score_post_sums_there(s, k);
     /* also behind the last word: the last beat of a pair belongs to the other unit, but this one reads it, too */
-    f->no_psums = s->w.t.psum_add && f->beat_in == f->beat_out && f->asked != f->got;
+    const bool no_psums = s->w.t.psum_add && f->beat_in == f->beat_out && f->asked != f->got;
+    return (uint8_t)((no_sums ? POST_NO_SUMS : 0) | (no_psums ? POST_NO_PSUMS : 0));
 }
 
 /* ---- task ---- */
@@ -164,20 +212,19 @@ static void begin_task(tb_check *c, post_state *s) {
     f->job = f->read = npu_score_post_walk_first(&s->w, t.requant ? NPU_WALK_TILES : NPU_WALK_CHANNELS);
     f->ps_req = f->ps_dat = npu_score_post_walk_first(&s->w, t.requant ? NPU_WALK_TILE_CHANNELS : NPU_WALK_CHANNELS);
     f->ps_req.end = f->ps_dat.end = f->ps_req.end || !t.psum_add;
-    f->job_at = (npu_score_place){0, 0};
     f->factors = f->channels = 0;
-    f->time = 0;
     f->most = task_cycles(s);
     f->seen = c->all->sim->cycle;
-    find_waits(s);
+    f->limit = f->seen + f->most;
+    f->waits = find_waits(s);
+    npu_score_post_aim(s);
 }
 
 /* The unit signals that it has made all requests. */
-static void check_wait(tb_check *c, post_state *s) {
+__attribute__((noinline)) static void check_wait(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     f->waited = true;
     npu_score_post_settle(s);
-    npu_score_post_settle_blocks(s);
     const char *missing = !f->job.end                 ? "write jobs"
                           : !f->ps_req.end            ? "requests for partial sums"
                           : !f->ps_dat.end            ? "partial sums"
@@ -191,20 +238,19 @@ static void check_wait(tb_check *c, post_state *s) {
     }
 }
 
-static void end_task(post_state *s) {
+__attribute__((noinline)) static void end_task(post_state *s) {
     post_flow *f = &s->f;
     /* the end of another task, not the unit's error: from here on its actions cannot be predicted */
     f->lost = !f->waited;
     f->ring += f->group.passed << s->w.t.wide;
-    if (post_any_factors(s)) {
+    if (s->any_factors) {
         f->par_base = (f->par_base + (s->w.t.oc + 3) / 4) % PAR_WORDS;
     }
     f->busy = false;
 }
 
-/* Events: busy; waits for space; waits for partial sums. */
-static void check_events(tb_check *c, const post_state *s) {
-    const uint32_t event = *(const uint8_t *)s->event_o.ptr;
+/* Events that are wrong: busy; waits for space; waits for partial sums. */
+__attribute__((noinline)) static void check_events(tb_check *c, const post_state *s, uint32_t event) {
     if ((high(s->wr_req_valid_o) || high(s->ofm_re_o)) && (event & 1u) == 0) {
         tb_check_fail(c, "event", 0, NULL, "0", "1: it works");
     }
@@ -218,14 +264,25 @@ static void check_events(tb_check *c, const post_state *s) {
 
 /* ---- time ---- */
 
-static void cycle_busy(tb_check *c, post_state *s) {
+static inline void cycle_busy(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
-    count_time(c, s);
+    const uint64_t now = c->all->sim->cycle;
+    const uint32_t valid = npu_score_b(s->wr_valid_o), ready = npu_score_b(s->wr_ready_i);
+    bool held = valid > ready || npu_score_b(s->wr_req_valid_o) > npu_score_b(s->wr_req_ready_i) ||
+                npu_score_b(s->psum_req_valid_o) > npu_score_b(s->psum_req_ready_i) ||
+                (!s->w.t.requant && npu_score_h(s->wr_level_i) + SLACK >= SEND_WORDS);
+    if (f->waits != 0) {
+        held |= held_by_sums(s, now);
+    }
+    f->limit += held;
+    if (now > f->limit) {
+        too_long(c, s, now);
+    }
     npu_score_post_arrive(c, s);
-    if (high(s->wr_valid_o)) {
+    if (valid != 0) {
         if (!s->w.t.requant) {
-            word_fp32(c, s);
-        } else if (high(s->wr_ready_i)) {
+            word_fp32(c, s, ready != 0);
+        } else if (ready != 0) {
             word_requant(c, s);
         }
     }
@@ -233,31 +290,46 @@ static void cycle_busy(tb_check *c, post_state *s) {
     if (high(s->free_o)) {
         take_back(c, s);
     }
-    check_events(c, s);
+    const uint32_t event = npu_score_b(s->event_o);
+    if (event != 1) {
+        check_events(c, s, event);
+    }
     if (high(s->task_wait_o) && !f->waited) {
         check_wait(c, s);
     }
-    find_waits(s);
+    f->waits = 0;
+    if (!f->read.ready || s->w.t.psum_add) {
+        f->waits = find_waits(s);
+        f->seen = now;
+    }
     if (high(s->task_done_i)) {
         end_task(s);
     }
 }
 
-static void cycle(tb_check *c) {
-    post_state *s = (post_state *)c->state;
-    if (s->f.lost) {
-        return;
-    }
-    if (s->f.busy) {
-        cycle_busy(c, s);
-    } else if ((*(const uint8_t *)s->event_o.ptr | *(const uint8_t *)s->wr_valid_o.ptr |
-                *(const uint8_t *)s->ofm_re_o.ptr) != 0) {
+/* A cycle without a task. */
+__attribute__((noinline)) static void cycle_idle(tb_check *c, post_state *s) {
+    if ((npu_score_b(s->event_o) | npu_score_b(s->wr_valid_o) | npu_score_b(s->ofm_re_o)) != 0) {
         tb_check_fail(c, "event", 0, NULL, "an event, a read or a word", "none: there is no task");
     } else if (npu_score_fire(s->task_valid_i, s->par_ready_i)) {
         begin_task(c, s);
     }
-    s->f.avail += high(s->tile_i);
-    c->again = !s->f.busy || s->f.sums.due || s->f.par_due || (!s->f.waited && high(s->task_wait_o));
+}
+
+static void cycle(tb_check *c) {
+    post_state *s = (post_state *)c->state;
+    post_flow *f = &s->f;
+    if (f->lost) {
+        return;
+    }
+    if (f->busy) {
+        cycle_busy(c, s);
+    } else {
+        cycle_idle(c, s);
+    }
+    f->avail += high(s->tile_i);
+    c->again = !f->busy || f->sums_due || f->par_due || (!f->waited && high(s->task_wait_o)) ||
+               (f->waited && f->word_in != f->word_out);
 }
 
 static void finish(tb_check *c) {
@@ -273,7 +345,7 @@ const tb_check_ops npu_score_post = {
                                     "fp_mul", "fp_add", NULL},
     TB_STATE(post_state, PORTS),
     .wake = "wr_valid_o, ofm_re_o, tile_i, wr_req_valid_o, psum_req_valid_o, psum_valid_i, par_re_o, free_o, pass_pop, "
-            "task_done_i, task_wait_o",
+            "task_done_i",
     .open = open,
     .clear = clear,
     .cycle = cycle,

@@ -12,11 +12,6 @@ void npu_score_post_work_set(npu_score_post_work *w, const cm_gemm_task *t, uint
     w->group = t->group == 0 ? 1 : t->group < most ? t->group : most;
 }
 
-uint32_t npu_score_post_walk_tiles(const npu_score_post_work *w, const npu_score_post_walk *k) {
-    const uint32_t left = w->tiles - k->tile;
-    return left < w->group ? left : w->group;
-}
-
 static bool by_tiles(const npu_score_post_walk *k) {
     return k->kind == NPU_WALK_TILES || k->kind == NPU_WALK_TILE_CHANNELS;
 }
@@ -24,6 +19,7 @@ static bool by_tiles(const npu_score_post_walk *k) {
 static void next_group(const npu_score_post_work *w, npu_score_post_walk *k) {
     const uint32_t tiles = npu_score_post_walk_tiles(w, k);
     k->sub = 0;
+    k->ready = false;
     k->groups++;
     k->passed += tiles;
     if (w->t.wgt_res) { /* groups outermost */

@@ -28,6 +28,7 @@ typedef struct npu_score_post_walk {
     uint64_t groups;   /* passed */
     uint64_t passed;   /* tiles of these groups */
     bool end;
+    bool ready; /* for the user; false at the first place of each group, and at the end */
 } npu_score_post_walk;
 
 void npu_score_post_work_set(npu_score_post_work *w, const cm_gemm_task *t, uint32_t n, uint32_t chan);
@@ -35,7 +36,10 @@ void npu_score_post_work_set(npu_score_post_work *w, const cm_gemm_task *t, uint
 npu_score_post_walk npu_score_post_walk_first(const npu_score_post_work *w, npu_score_post_walk_kind kind);
 void npu_score_post_walk_next(const npu_score_post_work *w, npu_score_post_walk *k);
 /* Tiles of the group. */
-uint32_t npu_score_post_walk_tiles(const npu_score_post_work *w, const npu_score_post_walk *k);
+static inline uint32_t npu_score_post_walk_tiles(const npu_score_post_work *w, const npu_score_post_walk *k) {
+    const uint32_t left = w->tiles - k->tile;
+    return left < w->group ? left : w->group;
+}
 /* First pixel of the place and number of its pixels: of the tile for walks over tiles, else of the group. */
 uint32_t npu_score_post_walk_pixel(const npu_score_post_work *w, const npu_score_post_walk *k);
 uint32_t npu_score_post_walk_pixels(const npu_score_post_work *w, const npu_score_post_walk *k);
