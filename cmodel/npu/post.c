@@ -75,17 +75,20 @@ static inline cm_fp_ints requant_usual(cm_fp_lanes y, uint32_t scale) {
 }
 
 void cm_requant_lanes(const cm_gemm_task *t, const uint32_t y[4], int8_t out[4]) {
+    cm_fp_lanes v;
+    memcpy(&v, y, sizeof v);
     if (cm_quant_out(t) != 0) {
         for (uint32_t i = 0; i < CM_FP_LANES; i++) {
             out[i] = cm_requant(t, y[i]);
         }
         return;
     }
-    cm_fp_lanes v;
-    memcpy(&v, y, sizeof v);
-    const cm_fp_ints q = requant_usual(v, t->out_scale) & 0xFF;
-    for (uint32_t i = 0; i < CM_FP_LANES; i++) {
-        out[i] = (int8_t)q[i];
+    const cm_fp_lanes q = (cm_fp_lanes)requant_usual(v, t->out_scale) & 0xFF;
+    typedef uint64_t pairs __attribute__((vector_size(sizeof q)));
+    const pairs two = (pairs)q | (pairs)q >> 24; /* a byte beside its neighbour: faster than each alone */
+    for (uint32_t i = 0; i < 2; i++) {
+        out[2 * i] = (int8_t)two[i];
+        out[2 * i + 1] = (int8_t)(two[i] >> 8);
     }
 }
 

@@ -1,5 +1,5 @@
 /*
- * post.c - check of the two post units: their reads, the order of these, and the results.
+ * post.c - check of the two post units: their reads, the order of these, and the results. post_in.c has what is rare.
  *
  * Each read of ofm_buf is predicted (docs/npu/npu.md section 4.2), and so are requests, factors and released tiles.
  * Results are predicted from the sums, factors and partial sums that the unit received; where act, an arithmetic unit,
@@ -39,12 +39,185 @@ static int open(tb_check *c, char *err, size_t err_size) {
                : 0;
 }
 
-static void clear(tb_check *c) {
-    post_state *s = (post_state *)c->state;
-    s->f = (post_flow){.busy = false};
+/* ---- reads ---- */
+
+static inline void read_fp32(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    post_next *x = &f->next;
+    npu_score_post_walk *k = &f->read;
+    if (npu_score_b(s->ofm_col_o) != x->column || npu_score_h(s->ofm_addr_o) != x->address) {
+        npu_score_post_read_differs(c, s);
+    }
+    /* INT16: a word has two sums, and an odd number of words is followed by a read that does not matter */
+    if (s->w.t.psum_add && x->left != 0 && !npu_score_post_use_beat(c, s)) {
+        return;
+    }
+    if (s->any_factors) {
+        if (f->channels >= f->factors) {
+            tb_check_fail(c, "read", f->reads, NULL, "a read", "none before its factors");
+            return;
+        }
+        f->sums.oscale = s->factor[f->channels % FACTORS][0];
+        f->sums.bias = s->factor[f->channels % FACTORS][1];
+    }
+    const uint32_t count = x->left < s->size ? x->left : s->size;
+    f->sums.at = (post_place){
+        .pixel = x->pixel, .channel = (uint16_t)npu_score_post_walk_channel(&s->w, k), .count = (uint16_t)count};
+    f->sums.word = k->word++;
+    x->left -= count;
+    x->pixel += count;
+    x->address = (x->address + 1) % RING_WORDS;
+    if (x->left == 0 && !(s->pairs && k->word % 2 != 0)) {
+        f->channels++;
+        npu_score_post_walk_next(&s->w, k);
+        npu_score_post_aim_read(s);
+    }
 }
 
-/* ---- outputs ---- */
+/* REQUANT: the first read of a pass, and perhaps of its block. */
+static inline bool begin_pass(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    if (f->slots >= s->most_slots) {
+        tb_check_fail(c, "read", f->reads, NULL, "a new pass", "none before a slot of the gather buffer is free");
+        return false;
+    }
+    f->slots++;
+    if (f->read.col == 0 && !npu_score_post_begin_tile(c, s)) {
+        return false;
+    }
+    f->next.to = &s->ring[(f->begun - 1) % BLOCKS].value[f->read.col];
+    return true;
+}
+
+/* REQUANT: behind the last read of a pass. */
+static inline void end_pass(post_state *s) {
+    post_flow *f = &s->f;
+    post_next *x = &f->next;
+    npu_score_post_walk *k = &f->read;
+    k->word = 0;
+    k->col += s->columns;
+    if (k->col >= s->n) {
+        k->col = 0;
+        f->sums.last = true;
+        npu_score_post_walk_next(&s->w, k);
+        npu_score_post_aim_read(s);
+        return;
+    }
+    const uint32_t left = k->col < x->channels ? x->channels - k->col : 0;
+    x->columns = left < s->columns ? left : s->columns;
+    x->column += k->col % s->cols == 0;
+    x->address = x->tile;
+    x->factors = (x->par + k->col / 4) % PAR_WORDS;
+}
+
+static inline void read_requant(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    post_next *x = &f->next;
+    npu_score_post_walk *k = &f->read;
+    if (k->word == 0 && !begin_pass(c, s)) {
+        return;
+    }
+    if (npu_score_b(s->ofm_col_o) != x->column || (npu_score_h(s->ofm_addr_o) & ~1u) != x->address ||
+        (s->any_factors && (npu_score_b(s->par_re_o) != 1 || npu_score_b(s->par_addr_o) != x->factors))) {
+        npu_score_post_read_differs(c, s);
+    }
+    if (s->w.t.psum_add && x->columns != 0 &&
+        s->size * (2 * k->word + s->w.chan) < npu_score_post_walk_pixels(&s->w, k) && !npu_score_post_use_beat(c, s)) {
+        return;
+    }
+    f->sums.to = x->to;
+    f->sums.col = k->col;
+    f->sums.columns = x->columns;
+    f->sums.last = false;
+    x->to += s->run * s->bytes;
+    x->address = (x->address + 2) % RING_WORDS;
+    if (++k->word == s->pass) {
+        end_pass(s);
+    }
+}
+
+static inline void take_read(tb_check *c, post_state *s, bool requant) {
+    post_flow *f = &s->f;
+    if (!npu_score_post_allowed(c, "read", f->reads, &f->read)) {
+        return;
+    }
+    if (requant) {
+        read_requant(c, s);
+    } else {
+        read_fp32(c, s);
+    }
+    f->sums_due = true;
+    f->reads++;
+}
+
+/* ---- results ---- */
+
+static inline void sums_fp32(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    if (f->word_in - f->word_out == WORDS) {
+        tb_check_fail(c, "word", f->words, NULL, "none for many cycles", "words of sums that were read");
+        return;
+    }
+    if (s->w.t.wide) {
+        npu_score_post_sums_wide(s);
+        return;
+    }
+    post_word *o = &s->out[f->word_in++ % WORDS];
+    o->at = f->sums.at;
+    cm_post_lanes(&s->w.t, (const int32_t *)s->ofm_data_i.ptr, f->sums.psum, f->sums.oscale, f->sums.bias, o->y);
+}
+
+/* Channels that do not exist are 0. Pixels that do not exist are set, too, but not compared. */
+static inline void sums_requant(post_state *s) {
+    const post_sums *r = &s->f.sums;
+    /* with partial sums only one of the columns that were read is used */
+    const int32_t *sum = (const int32_t *)s->ofm_data_i.ptr + (s->columns == 1 ? 4 * (r->col % s->cols) : 0);
+    s->f.full += r->last;
+    if (s->w.t.wide) {
+        npu_score_post_sums_requant_wide(s, sum);
+        return;
+    }
+    const uint32_t *oscale = (const uint32_t *)s->par_oscale_i.ptr + r->col % 4;
+    const uint32_t *bias = (const uint32_t *)s->par_bias_i.ptr + r->col % 4;
+    cm_post_columns(&s->w.t, s->n, r->columns, sum, r->psum, oscale, bias, r->to);
+    for (uint32_t j = r->columns; j < s->columns; j++) {
+        for (uint32_t i = 0; i < 4; i++) {
+            r->to[i * s->n + j] = 0;
+        }
+    }
+}
+
+/* ---- write jobs ---- */
+
+static inline void job_requant(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    const uint32_t pixels = f->tile.left < s->job ? f->tile.left : s->job;
+    npu_score_post_expect(c, "write address", f->jobs, &f->job, npu_score_w(s->wr_req_addr_o), f->tile.addr);
+    npu_score_post_expect(c, "write bytes", f->jobs, &f->job, npu_score_w(s->wr_req_bytes_o), pixels * s->bytes);
+    f->tile.left -= pixels;
+    f->tile.done += pixels;
+    /* behind a run are those of the other unit */
+    f->tile.addr += (pixels + (f->tile.done % s->run == 0 ? s->run : 0)) * s->w.t.ofm_cstep;
+    if (f->tile.left == 0) {
+        npu_score_post_walk_next(&s->w, &f->job);
+        npu_score_post_aim_job(s);
+    }
+}
+
+static inline void take_job(tb_check *c, post_state *s, bool requant) {
+    post_flow *f = &s->f;
+    if (!npu_score_post_allowed(c, "write job", f->jobs, &f->job)) {
+        return;
+    }
+    if (requant) {
+        job_requant(c, s);
+    } else {
+        npu_score_post_job_fp32(c, s);
+    }
+    f->jobs++;
+}
+
+/* ---- words ---- */
 
 __attribute__((cold, noinline)) static void fp32_differs(tb_check *c, const post_state *s, const post_word *o) {
     const uint32_t *got = (const uint32_t *)s->wr_data_o.ptr;
@@ -83,18 +256,6 @@ static inline void word_fp32(tb_check *c, post_state *s, bool ready) {
     f->words++;
 }
 
-/* The next block begins. False: there is none. */
-__attribute__((noinline)) static bool begin_block(post_state *s) {
-    post_flow *f = &s->f;
-    npu_score_post_settle(s);
-    if (f->left == f->full) {
-        return false;
-    }
-    const post_block *k = &s->ring[f->left % BLOCKS];
-    f->block = (post_words){.value = k->value, .left = k->b.pixels * k->b.bytes};
-    return true;
-}
-
 __attribute__((cold, noinline)) static void requant_differs(tb_check *c, const post_state *s) {
     const post_flow *f = &s->f;
     const post_block *k = &s->ring[f->left % BLOCKS];
@@ -113,7 +274,7 @@ __attribute__((cold, noinline)) static void requant_differs(tb_check *c, const p
 static inline void word_requant(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     post_words *b = &f->block;
-    if (b->left == 0 && !begin_block(s)) {
+    if (b->left == 0 && !npu_score_post_begin_block(s)) {
         tb_check_fail(c, "word", f->words, NULL, "a word", "none: no tile is complete");
         return;
     }
@@ -132,71 +293,119 @@ static inline void word_requant(tb_check *c, post_state *s) {
     f->words++;
 }
 
-__attribute__((noinline)) static void take_back(tb_check *c, post_state *s) {
+/* ---- time ---- */
+
+/* Events that are wrong: busy; waits for space; waits for partial sums. */
+__attribute__((noinline)) static void check_events(tb_check *c, const post_state *s, uint32_t event) {
+    if ((high(s->wr_req_valid_o) || high(s->ofm_re_o)) && (event & 1u) == 0) {
+        tb_check_fail(c, "event", 0, NULL, "0", "1: it works");
+    }
+    if ((event & 2u) != 0 && !s->w.t.requant && tb_get(s->wr_level_i) + SLACK < SEND_WORDS) {
+        tb_check_fail(c, "event", 1, NULL, "1", "0: there is space in send_buf");
+    }
+    if ((event & 4u) != 0 && (!s->w.t.psum_add || high(s->psum_valid_i))) {
+        tb_check_fail(c, "event", 2, NULL, "1", "0: no partial sum is missing");
+    }
+}
+
+static void cycle_idle(tb_check *c);
+
+__attribute__((noinline)) static void end_task(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
-    if (!npu_score_post_allowed(c, "tiles given back", f->frees, &f->group)) {
-        return;
+    /* the end of another task, not the unit's error: from here on its actions cannot be predicted */
+    f->lost = !f->waited;
+    f->ring += f->group.passed << s->w.t.wide;
+    if (s->any_factors) {
+        f->par_base = (f->par_base + (s->w.t.oc + 3) / 4) % PAR_WORDS;
     }
-    if (f->read.groups <= f->group.groups) {
-        tb_check_fail(c, "tiles given back", f->frees, NULL, "a group", "none before its last sums are read");
-    }
-    const uint32_t tiles = npu_score_post_walk_tiles(&s->w, &f->group);
-    npu_score_post_expect(c, "tiles given back", f->frees, &f->group, tb_get(s->free_tiles_o), tiles << s->w.t.wide);
-    f->avail -= (uint64_t)tiles << s->w.t.wide;
-    npu_score_post_walk_next(&s->w, &f->group);
-    f->frees++;
+    f->busy = false;
+    c->cycle = cycle_idle;
 }
 
-/* ---- pace ---- */
-
-/*
- * Cycles that a task takes when no other unit stalls post. FP32: four results a cycle. REQUANT: 4 * Cols results, with
- * partial sums 4, INT16: half of that, or the rate of the transposer or of the write jobs. A few more for each group,
- * and for the begin and the end of the task.
- */
-static uint64_t task_cycles(const post_state *s) {
-    const npu_score_post_work *w = &s->w;
-    const uint64_t n = w->n, in = (w->t.psum_add ? n * n / 2 : n * n / 4 / s->cols) << w->t.wide,
-                   out = (n > 16 ? 2 * n : n) << w->t.wide;
-    uint64_t sum = w->t.requant ? 40 + 3 * n : 40;
-    for (npu_score_post_walk k = npu_score_post_walk_first(w, NPU_WALK_GROUPS); !k.end;
-         npu_score_post_walk_next(w, &k)) {
-        const uint64_t tiles = npu_score_post_walk_tiles(w, &k), words = (tiles * (n / 2)) << w->t.wide;
-        sum += w->t.requant ? tiles * (in > out ? in : out) + 10 : (words > 3 ? words : 3) * (n / 2) + 14;
-    }
-    return sum;
-}
-
-__attribute__((cold, noinline)) static void too_long(tb_check *c, const post_state *s, uint64_t now) {
-    const post_flow *f = &s->f;
-    if (!(f->waited && f->word_in == f->word_out)) {
-        tb_check_failf(c, "pace", f->words, "%" PRIu64 " cycles of its own|%" PRIu64 " at most for the whole task",
-                       f->most + (now - f->limit), f->most);
-    }
-}
-
-/*
- * A cycle in which the unit waits for sums or partial sums: those before it in which the check slept are not its own
- * either. Is it held up in this one?
- */
-__attribute__((noinline)) static bool held_by_sums(post_state *s, uint64_t now) {
+/* A cycle in which the unit has a task. */
+__attribute__((always_inline)) static inline void cycle_busy(tb_check *c, const bool requant) {
+    post_state *s = (post_state *)c->state;
     post_flow *f = &s->f;
-    f->limit += now - f->seen - 1;
-    return (f->waits & POST_NO_SUMS) != 0 || !high(s->psum_valid_i);
+    const uint64_t now = c->all->sim->cycle;
+    const uint32_t valid = npu_score_b(s->wr_valid_o), ready = npu_score_b(s->wr_ready_i);
+    const uint32_t job = npu_score_b(s->wr_req_valid_o), job_ready = npu_score_b(s->wr_req_ready_i);
+    const uint32_t request = npu_score_b(s->psum_req_valid_o), request_ready = npu_score_b(s->psum_req_ready_i);
+    bool held = valid > ready || job > job_ready || request > request_ready ||
+                (!requant && npu_score_h(s->wr_level_i) + SLACK >= SEND_WORDS);
+    if (f->waits != 0) {
+        held |= npu_score_post_held_by_sums(s, now);
+    }
+    f->limit += held;
+    if (now > f->limit) {
+        npu_score_post_too_long(c, s, now);
+    }
+    if (f->sums_due) {
+        f->sums_due = false;
+        if (requant) {
+            sums_requant(s);
+        } else {
+            sums_fp32(c, s);
+        }
+    }
+    if (f->par_due) {
+        npu_score_post_factors_arrive(s);
+    }
+    if (requant ? (valid & ready) != 0 : valid != 0) {
+        if (requant) {
+            word_requant(c, s);
+        } else {
+            word_fp32(c, s, ready != 0);
+        }
+    }
+    /* partial sums first: a read in the same cycle uses them */
+    if (npu_score_fire(s->psum_valid_i, s->psum_ready_o)) {
+        npu_score_post_take_beat(c, s);
+    }
+    if (high(s->ofm_re_o)) {
+        take_read(c, s, requant);
+    }
+    if (high(s->pass_pop) && f->slots > 0) {
+        f->slots--;
+    }
+    if ((request & request_ready) != 0) {
+        npu_score_post_take_request(c, s);
+    }
+    if ((job & job_ready) != 0) {
+        take_job(c, s, requant);
+    }
+    if (!requant && high(s->par_re_o)) {
+        npu_score_post_take_factors(c, s);
+    }
+    if (high(s->free_o)) {
+        npu_score_post_take_back(c, s);
+    }
+    const uint32_t event = npu_score_b(s->event_o);
+    if (event != 1) {
+        check_events(c, s, event);
+    }
+    if (high(s->task_wait_o) && !f->waited) {
+        npu_score_post_check_wait(c, s);
+    }
+    f->waits = 0;
+    if (!f->read.ready || s->w.t.psum_add) {
+        f->waits = npu_score_post_find_waits(s);
+        f->seen = now;
+    }
+    f->avail += npu_score_b(s->tile_i);
+    c->again = f->sums_due || f->par_due || (f->waited && f->word_in != f->word_out);
+    if (high(s->task_done_i)) {
+        end_task(c, s);
+        c->again = true;
+    }
 }
 
-/* What post has to wait for from the next cycle on. */
-__attribute__((noinline)) static uint8_t find_waits(post_state *s) {
-    post_flow *f = &s->f;
-    /* a unit without a channel in the group waits for its tiles, too */
-    const npu_score_post_walk *k = f->read.end ? &f->group : &f->read;
-    const bool no_sums = !k->end && !npu_score_post_sums_there(s, k);
-    /* also behind the last word: the last beat of a pair belongs to the other unit, but this one reads it, too */
-    const bool no_psums = s->w.t.psum_add && f->beat_in == f->beat_out && f->asked != f->got;
-    return (uint8_t)((no_sums ? POST_NO_SUMS : 0) | (no_psums ? POST_NO_PSUMS : 0));
+static void cycle_fp32(tb_check *c) {
+    cycle_busy(c, false);
 }
 
-/* ---- task ---- */
+static void cycle_requant(tb_check *c) {
+    cycle_busy(c, true);
+}
 
 static void begin_task(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
@@ -213,123 +422,33 @@ static void begin_task(tb_check *c, post_state *s) {
     f->ps_req = f->ps_dat = npu_score_post_walk_first(&s->w, t.requant ? NPU_WALK_TILE_CHANNELS : NPU_WALK_CHANNELS);
     f->ps_req.end = f->ps_dat.end = f->ps_req.end || !t.psum_add;
     f->factors = f->channels = 0;
-    f->most = task_cycles(s);
+    f->most = npu_score_post_task_cycles(s);
     f->seen = c->all->sim->cycle;
     f->limit = f->seen + f->most;
-    f->waits = find_waits(s);
+    f->waits = npu_score_post_find_waits(s);
     npu_score_post_aim(s);
-}
-
-/* The unit signals that it has made all requests. */
-__attribute__((noinline)) static void check_wait(tb_check *c, post_state *s) {
-    post_flow *f = &s->f;
-    f->waited = true;
-    npu_score_post_settle(s);
-    const char *missing = !f->job.end                 ? "write jobs"
-                          : !f->ps_req.end            ? "requests for partial sums"
-                          : !f->ps_dat.end            ? "partial sums"
-                          : !f->read.end              ? "sums to read"
-                          : !f->group.end             ? "tiles to release"
-                          : f->beat_in != f->beat_out ? "partial sums to use"
-                          : f->left != f->begun       ? "pixels to write"
-                                                      : NULL;
-    if (missing != NULL) {
-        tb_check_failf(c, "task_wait", c->task, "1|0: there are %s left", missing);
-    }
-}
-
-__attribute__((noinline)) static void end_task(post_state *s) {
-    post_flow *f = &s->f;
-    /* the end of another task, not the unit's error: from here on its actions cannot be predicted */
-    f->lost = !f->waited;
-    f->ring += f->group.passed << s->w.t.wide;
-    if (s->any_factors) {
-        f->par_base = (f->par_base + (s->w.t.oc + 3) / 4) % PAR_WORDS;
-    }
-    f->busy = false;
-}
-
-/* Events that are wrong: busy; waits for space; waits for partial sums. */
-__attribute__((noinline)) static void check_events(tb_check *c, const post_state *s, uint32_t event) {
-    if ((high(s->wr_req_valid_o) || high(s->ofm_re_o)) && (event & 1u) == 0) {
-        tb_check_fail(c, "event", 0, NULL, "0", "1: it works");
-    }
-    if ((event & 2u) != 0 && !s->w.t.requant && tb_get(s->wr_level_i) + SLACK < SEND_WORDS) {
-        tb_check_fail(c, "event", 1, NULL, "1", "0: there is space in send_buf");
-    }
-    if ((event & 4u) != 0 && (!s->w.t.psum_add || high(s->psum_valid_i))) {
-        tb_check_fail(c, "event", 2, NULL, "1", "0: no partial sum is missing");
-    }
-}
-
-/* ---- time ---- */
-
-static inline void cycle_busy(tb_check *c, post_state *s) {
-    post_flow *f = &s->f;
-    const uint64_t now = c->all->sim->cycle;
-    const uint32_t valid = npu_score_b(s->wr_valid_o), ready = npu_score_b(s->wr_ready_i);
-    bool held = valid > ready || npu_score_b(s->wr_req_valid_o) > npu_score_b(s->wr_req_ready_i) ||
-                npu_score_b(s->psum_req_valid_o) > npu_score_b(s->psum_req_ready_i) ||
-                (!s->w.t.requant && npu_score_h(s->wr_level_i) + SLACK >= SEND_WORDS);
-    if (f->waits != 0) {
-        held |= held_by_sums(s, now);
-    }
-    f->limit += held;
-    if (now > f->limit) {
-        too_long(c, s, now);
-    }
-    npu_score_post_arrive(c, s);
-    if (valid != 0) {
-        if (!s->w.t.requant) {
-            word_fp32(c, s, ready != 0);
-        } else if (ready != 0) {
-            word_requant(c, s);
-        }
-    }
-    npu_score_post_follow(c, s);
-    if (high(s->free_o)) {
-        take_back(c, s);
-    }
-    const uint32_t event = npu_score_b(s->event_o);
-    if (event != 1) {
-        check_events(c, s, event);
-    }
-    if (high(s->task_wait_o) && !f->waited) {
-        check_wait(c, s);
-    }
-    f->waits = 0;
-    if (!f->read.ready || s->w.t.psum_add) {
-        f->waits = find_waits(s);
-        f->seen = now;
-    }
-    if (high(s->task_done_i)) {
-        end_task(s);
-    }
+    c->cycle = t.requant ? cycle_requant : cycle_fp32;
 }
 
 /* A cycle without a task. */
-__attribute__((noinline)) static void cycle_idle(tb_check *c, post_state *s) {
+static void cycle_idle(tb_check *c) {
+    post_state *s = (post_state *)c->state;
+    if (s->f.lost) {
+        return;
+    }
     if ((npu_score_b(s->event_o) | npu_score_b(s->wr_valid_o) | npu_score_b(s->ofm_re_o)) != 0) {
         tb_check_fail(c, "event", 0, NULL, "an event, a read or a word", "none: there is no task");
     } else if (npu_score_fire(s->task_valid_i, s->par_ready_i)) {
         begin_task(c, s);
     }
+    s->f.avail += npu_score_b(s->tile_i);
+    c->again = !s->f.busy || high(s->task_wait_o);
 }
 
-static void cycle(tb_check *c) {
+static void clear(tb_check *c) {
     post_state *s = (post_state *)c->state;
-    post_flow *f = &s->f;
-    if (f->lost) {
-        return;
-    }
-    if (f->busy) {
-        cycle_busy(c, s);
-    } else {
-        cycle_idle(c, s);
-    }
-    f->avail += high(s->tile_i);
-    c->again = !f->busy || f->sums_due || f->par_due || (!f->waited && high(s->task_wait_o)) ||
-               (f->waited && f->word_in != f->word_out);
+    s->f = (post_flow){.busy = false};
+    c->cycle = cycle_idle;
 }
 
 static void finish(tb_check *c) {
@@ -348,5 +467,5 @@ const tb_check_ops npu_score_post = {
             "task_done_i",
     .open = open,
     .clear = clear,
-    .cycle = cycle,
+    .cycle = cycle_idle,
     .finish = finish};

@@ -1,6 +1,6 @@
 /*
- * post_in.c - check of post: its requests and reads, with their addresses; from sums, factors and partial sums to
- * results.
+ * post_in.c - check of post: what is not done in every cycle. Places and groups, requests, factors, partial sums, tiles
+ * and blocks, INT16, and the time of a task.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ static npu_score_nhwc block_at(const post_state *s, const npu_score_post_walk *k
 }
 
 /* REQUANT: the tile of the next write job; those of which this unit writes nothing have none. */
-static void aim_job(post_state *s) {
+void npu_score_post_aim_job(post_state *s) {
     post_flow *f = &s->f;
     f->tile.left = 0;
     while (!f->job.end) {
@@ -73,22 +73,7 @@ static void aim_job(post_state *s) {
     }
 }
 
-static inline void job_requant(tb_check *c, post_state *s) {
-    post_flow *f = &s->f;
-    const uint32_t pixels = f->tile.left < s->job ? f->tile.left : s->job;
-    npu_score_post_expect(c, "write address", f->jobs, &f->job, npu_score_w(s->wr_req_addr_o), f->tile.addr);
-    npu_score_post_expect(c, "write bytes", f->jobs, &f->job, npu_score_w(s->wr_req_bytes_o), pixels * s->bytes);
-    f->tile.left -= pixels;
-    f->tile.done += pixels;
-    /* behind a run are those of the other unit */
-    f->tile.addr += (pixels + (f->tile.done % s->run == 0 ? s->run : 0)) * s->w.t.ofm_cstep;
-    if (f->tile.left == 0) {
-        npu_score_post_walk_next(&s->w, &f->job);
-        aim_job(s);
-    }
-}
-
-__attribute__((noinline)) static void job_fp32(tb_check *c, post_state *s) {
+void npu_score_post_job_fp32(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     const npu_score_post_walk *k = &f->job;
     const uint32_t first = npu_score_post_walk_pixel(&s->w, k), size = 4u << (s->w.t.wide && s->w.t.raw_out);
@@ -100,20 +85,7 @@ __attribute__((noinline)) static void job_fp32(tb_check *c, post_state *s) {
     npu_score_post_walk_next(&s->w, &f->job);
 }
 
-static inline void take_job(tb_check *c, post_state *s) {
-    post_flow *f = &s->f;
-    if (!npu_score_post_allowed(c, "write job", f->jobs, &f->job)) {
-        return;
-    }
-    if (s->w.t.requant) {
-        job_requant(c, s);
-    } else {
-        job_fp32(c, s);
-    }
-    f->jobs++;
-}
-
-__attribute__((noinline)) static void take_request(tb_check *c, post_state *s) {
+void npu_score_post_take_request(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     npu_score_post_walk *k = &f->ps_req;
     if (!npu_score_post_allowed(c, "read job", f->requests, k)) {
@@ -133,7 +105,7 @@ __attribute__((noinline)) static void take_request(tb_check *c, post_state *s) {
 
 /* ---- partial sums, factors, sums ---- */
 
-__attribute__((noinline)) static void take_beat(tb_check *c, post_state *s) {
+void npu_score_post_take_beat(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     npu_score_post_walk *k = &f->ps_dat;
     if (!f->busy || f->got == f->asked) {
@@ -155,7 +127,7 @@ __attribute__((noinline)) static void take_beat(tb_check *c, post_state *s) {
 }
 
 /* FP32: the factors of the next channel. */
-__attribute__((noinline)) static void take_factors(tb_check *c, post_state *s) {
+void npu_score_post_take_factors(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     if (!s->any_factors || !npu_score_post_allowed(c, "factors", f->factors, &f->par)) {
         return;
@@ -170,7 +142,7 @@ __attribute__((noinline)) static void take_factors(tb_check *c, post_state *s) {
     f->par_due = true;
 }
 
-__attribute__((noinline)) static void factors_arrive(post_state *s) {
+void npu_score_post_factors_arrive(post_state *s) {
     post_flow *f = &s->f;
     const uint32_t lane = npu_score_post_walk_channel(&s->w, &f->par) % 4;
     uint32_t *dst = s->factor[f->factors++ % FACTORS];
@@ -181,7 +153,7 @@ __attribute__((noinline)) static void factors_arrive(post_state *s) {
 }
 
 /* The partial sums of this read. */
-static bool use_beat(tb_check *c, post_state *s) {
+bool npu_score_post_use_beat(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     if (f->beat_in == f->beat_out) {
         tb_check_fail(c, "read", f->reads, NULL, "a read", "none before its partial sums");
@@ -196,7 +168,7 @@ static uint32_t ring_word(const post_state *s, const npu_score_post_walk *k) {
 }
 
 /* The first read of a place. */
-static void aim_read(post_state *s) {
+void npu_score_post_aim_read(post_state *s) {
     post_flow *f = &s->f;
     post_next *x = &f->next;
     const npu_score_post_walk *k = &f->read;
@@ -229,13 +201,13 @@ void npu_score_post_aim(post_state *s) {
     s->bytes = s->n << t->wide;
     s->run = 4u >> t->wide;
     s->job = t->ofm_cstep != s->bytes ? 1 : s->run;
-    aim_read(s);
+    npu_score_post_aim_read(s);
     if (t->requant) {
-        aim_job(s);
+        npu_score_post_aim_job(s);
     }
 }
 
-__attribute__((cold, noinline)) static void read_differs(tb_check *c, const post_state *s) {
+void npu_score_post_read_differs(tb_check *c, const post_state *s) {
     const post_flow *f = &s->f;
     const npu_score_post_walk *k = &f->read;
     const uint64_t address = tb_get(s->ofm_addr_o);
@@ -248,39 +220,6 @@ __attribute__((cold, noinline)) static void read_differs(tb_check *c, const post
     }
 }
 
-static inline void read_fp32(tb_check *c, post_state *s) {
-    post_flow *f = &s->f;
-    post_next *x = &f->next;
-    npu_score_post_walk *k = &f->read;
-    if (npu_score_b(s->ofm_col_o) != x->column || npu_score_h(s->ofm_addr_o) != x->address) {
-        read_differs(c, s);
-    }
-    /* INT16: a word has two sums, and an odd number of words is followed by a read that does not matter */
-    if (s->w.t.psum_add && x->left != 0 && !use_beat(c, s)) {
-        return;
-    }
-    if (s->any_factors) {
-        if (f->channels >= f->factors) {
-            tb_check_fail(c, "read", f->reads, NULL, "a read", "none before its factors");
-            return;
-        }
-        f->sums.oscale = s->factor[f->channels % FACTORS][0];
-        f->sums.bias = s->factor[f->channels % FACTORS][1];
-    }
-    const uint32_t count = x->left < s->size ? x->left : s->size;
-    f->sums.at = (post_place){
-        .pixel = x->pixel, .channel = (uint16_t)npu_score_post_walk_channel(&s->w, k), .count = (uint16_t)count};
-    f->sums.word = k->word++;
-    x->left -= count;
-    x->pixel += count;
-    x->address = (x->address + 1) % RING_WORDS;
-    if (x->left == 0 && !(s->pairs && k->word % 2 != 0)) {
-        f->channels++;
-        npu_score_post_walk_next(&s->w, k);
-        aim_read(s);
-    }
-}
-
 void npu_score_post_settle(post_state *s) {
     post_flow *f = &s->f;
     while (f->block.left == 0 && f->left < f->full && s->ring[f->left % BLOCKS].b.pixels == 0) {
@@ -289,7 +228,7 @@ void npu_score_post_settle(post_state *s) {
 }
 
 /* REQUANT: the first read of a tile. */
-__attribute__((noinline)) static bool begin_tile(tb_check *c, post_state *s) {
+bool npu_score_post_begin_tile(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     npu_score_post_settle(s);
     if (f->begun - f->left >= BLOCKS) {
@@ -303,86 +242,10 @@ __attribute__((noinline)) static bool begin_tile(tb_check *c, post_state *s) {
     return true;
 }
 
-/* REQUANT: the first read of a pass, and perhaps of its block. */
-static inline bool begin_pass(tb_check *c, post_state *s) {
-    post_flow *f = &s->f;
-    if (f->slots >= s->most_slots) {
-        tb_check_fail(c, "read", f->reads, NULL, "a new pass", "none before a slot of the gather buffer is free");
-        return false;
-    }
-    f->slots++;
-    if (f->read.col == 0 && !begin_tile(c, s)) {
-        return false;
-    }
-    f->next.to = &s->ring[(f->begun - 1) % BLOCKS].value[f->read.col];
-    return true;
-}
-
-/* REQUANT: behind the last read of a pass. */
-static inline void end_pass(post_state *s) {
-    post_flow *f = &s->f;
-    post_next *x = &f->next;
-    npu_score_post_walk *k = &f->read;
-    k->word = 0;
-    k->col += s->columns;
-    if (k->col >= s->n) {
-        k->col = 0;
-        f->sums.last = true;
-        npu_score_post_walk_next(&s->w, k);
-        aim_read(s);
-        return;
-    }
-    const uint32_t left = k->col < x->channels ? x->channels - k->col : 0;
-    x->columns = left < s->columns ? left : s->columns;
-    x->column += k->col % s->cols == 0;
-    x->address = x->tile;
-    x->factors = (x->par + k->col / 4) % PAR_WORDS;
-}
-
-static inline void read_requant(tb_check *c, post_state *s) {
-    post_flow *f = &s->f;
-    post_next *x = &f->next;
-    npu_score_post_walk *k = &f->read;
-    if (k->word == 0 && !begin_pass(c, s)) {
-        return;
-    }
-    if (npu_score_b(s->ofm_col_o) != x->column || (npu_score_h(s->ofm_addr_o) & ~1u) != x->address ||
-        (s->any_factors && (npu_score_b(s->par_re_o) != 1 || npu_score_b(s->par_addr_o) != x->factors))) {
-        read_differs(c, s);
-    }
-    if (s->w.t.psum_add && x->columns != 0 &&
-        s->size * (2 * k->word + s->w.chan) < npu_score_post_walk_pixels(&s->w, k) && !use_beat(c, s)) {
-        return;
-    }
-    f->sums.to = x->to;
-    f->sums.col = k->col;
-    f->sums.columns = x->columns;
-    f->sums.last = false;
-    x->to += s->run * s->bytes;
-    x->address = (x->address + 2) % RING_WORDS;
-    if (++k->word == s->pass) {
-        end_pass(s);
-    }
-}
-
-static inline void take_read(tb_check *c, post_state *s) {
-    post_flow *f = &s->f;
-    if (!npu_score_post_allowed(c, "read", f->reads, &f->read)) {
-        return;
-    }
-    if (s->w.t.requant) {
-        read_requant(c, s);
-    } else {
-        read_fp32(c, s);
-    }
-    f->sums_due = true;
-    f->reads++;
-}
-
-/* ---- results ---- */
+/* ---- INT16 ---- */
 
 /* INT16: two results of a word of ofm_buf, which make half of one of send_buf, or a whole one of int64 sums. */
-__attribute__((noinline)) static void sums_wide(post_state *s) {
+void npu_score_post_sums_wide(post_state *s) {
     post_flow *f = &s->f;
     const bool second = s->pairs && f->sums.word % 2 != 0;
     int64_t sum[2], psum[2];
@@ -405,23 +268,8 @@ __attribute__((noinline)) static void sums_wide(post_state *s) {
     }
 }
 
-static inline void sums_fp32(tb_check *c, post_state *s) {
-    post_flow *f = &s->f;
-    if (f->word_in - f->word_out == WORDS) {
-        tb_check_fail(c, "word", f->words, NULL, "none for many cycles", "words of sums that were read");
-        return;
-    }
-    if (s->w.t.wide) {
-        sums_wide(s);
-        return;
-    }
-    post_word *o = &s->out[f->word_in++ % WORDS];
-    o->at = f->sums.at;
-    cm_post_lanes(&s->w.t, (const int32_t *)s->ofm_data_i.ptr, f->sums.psum, f->sums.oscale, f->sums.bias, o->y);
-}
-
 /* REQUANT, INT16: two results of each column. */
-__attribute__((noinline)) static void sums_requant_wide(post_state *s, const int32_t *sum) {
+void npu_score_post_sums_requant_wide(post_state *s, const int32_t *sum) {
     const post_sums *r = &s->f.sums;
     const uint32_t *oscale = (const uint32_t *)s->par_oscale_i.ptr, *bias = (const uint32_t *)s->par_bias_i.ptr;
     for (uint32_t j = 0; j < s->columns; j++) {
@@ -439,61 +287,98 @@ __attribute__((noinline)) static void sums_requant_wide(post_state *s, const int
     }
 }
 
-/* Channels that do not exist are 0. Pixels that do not exist are set, too, but not compared. */
-static inline void sums_requant(post_state *s) {
-    const post_sums *r = &s->f.sums;
-    /* with partial sums only one of the columns that were read is used */
-    const int32_t *sum = (const int32_t *)s->ofm_data_i.ptr + (s->columns == 1 ? 4 * (r->col % s->cols) : 0);
-    s->f.full += r->last;
-    if (s->w.t.wide) {
-        sums_requant_wide(s, sum);
+/* ---- tiles, blocks, tasks ---- */
+
+/* The next block begins. False: there is none. */
+bool npu_score_post_begin_block(post_state *s) {
+    post_flow *f = &s->f;
+    npu_score_post_settle(s);
+    if (f->left == f->full) {
+        return false;
+    }
+    const post_block *k = &s->ring[f->left % BLOCKS];
+    f->block = (post_words){.value = k->value, .left = k->b.pixels * k->b.bytes};
+    return true;
+}
+
+void npu_score_post_take_back(tb_check *c, post_state *s) {
+    post_flow *f = &s->f;
+    if (!npu_score_post_allowed(c, "tiles given back", f->frees, &f->group)) {
         return;
     }
-    const uint32_t *oscale = (const uint32_t *)s->par_oscale_i.ptr + r->col % 4;
-    const uint32_t *bias = (const uint32_t *)s->par_bias_i.ptr + r->col % 4;
-    cm_post_columns(&s->w.t, s->n, r->columns, sum, r->psum, oscale, bias, r->to);
-    for (uint32_t j = r->columns; j < s->columns; j++) {
-        for (uint32_t i = 0; i < 4; i++) {
-            r->to[i * s->n + j] = 0;
-        }
+    if (f->read.groups <= f->group.groups) {
+        tb_check_fail(c, "tiles given back", f->frees, NULL, "a group", "none before its last sums are read");
     }
+    const uint32_t tiles = npu_score_post_walk_tiles(&s->w, &f->group);
+    npu_score_post_expect(c, "tiles given back", f->frees, &f->group, tb_get(s->free_tiles_o), tiles << s->w.t.wide);
+    f->avail -= (uint64_t)tiles << s->w.t.wide;
+    npu_score_post_walk_next(&s->w, &f->group);
+    f->frees++;
 }
 
-/* ---- time ---- */
-
-void npu_score_post_arrive(tb_check *c, post_state *s) {
+/* The unit signals that it has made all requests. */
+void npu_score_post_check_wait(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
-    if (f->sums_due) {
-        f->sums_due = false;
-        if (s->w.t.requant) {
-            sums_requant(s);
-        } else {
-            sums_fp32(c, s);
-        }
-    }
-    if (f->par_due) {
-        factors_arrive(s);
+    f->waited = true;
+    npu_score_post_settle(s);
+    const char *missing = !f->job.end                 ? "write jobs"
+                          : !f->ps_req.end            ? "requests for partial sums"
+                          : !f->ps_dat.end            ? "partial sums"
+                          : !f->read.end              ? "sums to read"
+                          : !f->group.end             ? "tiles to release"
+                          : f->beat_in != f->beat_out ? "partial sums to use"
+                          : f->left != f->begun       ? "pixels to write"
+                                                      : NULL;
+    if (missing != NULL) {
+        tb_check_failf(c, "task_wait", c->task, "1|0: there are %s left", missing);
     }
 }
 
-void npu_score_post_follow(tb_check *c, post_state *s) {
-    /* partial sums first: a read in the same cycle uses them */
-    if (npu_score_fire(s->psum_valid_i, s->psum_ready_o)) {
-        take_beat(c, s);
+/* ---- pace ---- */
+
+/*
+ * Cycles that a task takes when no other unit stalls post. FP32: four results a cycle. REQUANT: 4 * Cols results, with
+ * partial sums 4, INT16: half of that, or the rate of the transposer or of the write jobs. A few more for each group,
+ * and for the begin and the end of the task.
+ */
+uint64_t npu_score_post_task_cycles(const post_state *s) {
+    const npu_score_post_work *w = &s->w;
+    const uint64_t n = w->n, in = (w->t.psum_add ? n * n / 2 : n * n / 4 / s->cols) << w->t.wide,
+                   out = (n > 16 ? 2 * n : n) << w->t.wide;
+    uint64_t sum = w->t.requant ? 40 + 3 * n : 40;
+    for (npu_score_post_walk k = npu_score_post_walk_first(w, NPU_WALK_GROUPS); !k.end;
+         npu_score_post_walk_next(w, &k)) {
+        const uint64_t tiles = npu_score_post_walk_tiles(w, &k), words = (tiles * (n / 2)) << w->t.wide;
+        sum += w->t.requant ? tiles * (in > out ? in : out) + 10 : (words > 3 ? words : 3) * (n / 2) + 14;
     }
-    if (high(s->ofm_re_o)) {
-        take_read(c, s);
+    return sum;
+}
+
+void npu_score_post_too_long(tb_check *c, const post_state *s, uint64_t now) {
+    const post_flow *f = &s->f;
+    if (!(f->waited && f->word_in == f->word_out)) {
+        tb_check_failf(c, "pace", f->words, "%" PRIu64 " cycles of its own|%" PRIu64 " at most for the whole task",
+                       f->most + (now - f->limit), f->most);
     }
-    if (high(s->pass_pop) && s->f.slots > 0) {
-        s->f.slots--;
-    }
-    if (npu_score_fire(s->psum_req_valid_o, s->psum_req_ready_i)) {
-        take_request(c, s);
-    }
-    if (npu_score_fire(s->wr_req_valid_o, s->wr_req_ready_i)) {
-        take_job(c, s);
-    }
-    if (high(s->par_re_o) && !s->w.t.requant) {
-        take_factors(c, s);
-    }
+}
+
+/*
+ * A cycle in which the unit waits for sums or partial sums: those before it in which the check slept are not its own
+ * either. Is it held up in this one?
+ */
+bool npu_score_post_held_by_sums(post_state *s, uint64_t now) {
+    post_flow *f = &s->f;
+    f->limit += now - f->seen - 1;
+    return (f->waits & POST_NO_SUMS) != 0 || !high(s->psum_valid_i);
+}
+
+/* What post has to wait for from the next cycle on. */
+uint8_t npu_score_post_find_waits(post_state *s) {
+    post_flow *f = &s->f;
+    /* a unit without a channel in the group waits for its tiles, too */
+    const npu_score_post_walk *k = f->read.end ? &f->group : &f->read;
+    const bool no_sums = !k->end && !npu_score_post_sums_there(s, k);
+    /* also behind the last word: the last beat of a pair belongs to the other unit, but this one reads it, too */
+    const bool no_psums = s->w.t.psum_add && f->beat_in == f->beat_out && f->asked != f->got;
+    return (uint8_t)((no_sums ? POST_NO_SUMS : 0) | (no_psums ? POST_NO_PSUMS : 0));
 }

@@ -1,6 +1,5 @@
 /*
- * post_state.h - shared by the two files of post's check: post_in.c follows requests and reads, post.c tasks and
- * results.
+ * post_state.h - shared by the two files of post's check: post.c has what is done in most cycles, post_in.c the rest.
  */
 #ifndef NPU_SCORE_POST_STATE_H
 #define NPU_SCORE_POST_STATE_H
@@ -74,9 +73,8 @@ typedef struct post_flow {
     uint32_t slots;
     uint64_t limit;             /* the cycle in which the task must have ended: later, if other units stall this one */
     uint64_t avail;             /* complete tiles in ofm_buf */
-    uint64_t full, left, begun; /* blocks */
-    uint64_t words, reads, jobs;
-    uint64_t word_in, word_out;
+    uint32_t full, left, begun; /* blocks */
+    uint32_t words, reads, jobs, word_in, word_out;
     post_next next;
     post_sums sums;
     npu_score_post_walk read;
@@ -146,11 +144,38 @@ static inline void npu_score_post_expect(tb_check *c, const char *stream, uint64
 }
 /* A task begins: its constants, and the first read and write job. */
 void npu_score_post_aim(post_state *s);
+
+/* ---- reads and results ---- */
+/* The walk `read` has moved to another place. */
+void npu_score_post_aim_read(post_state *s);
+__attribute__((cold)) void npu_score_post_read_differs(tb_check *c, const post_state *s);
+/* REQUANT: the first read of a tile. */
+bool npu_score_post_begin_tile(tb_check *c, post_state *s);
+/* The partial sums of this read. */
+bool npu_score_post_use_beat(tb_check *c, post_state *s);
+void npu_score_post_sums_wide(post_state *s);
+void npu_score_post_sums_requant_wide(post_state *s, const int32_t *sum);
+
+/* ---- jobs, factors, partial sums, words ---- */
+/* REQUANT: the tile of the next write job; those of which this unit writes nothing have none. */
+void npu_score_post_aim_job(post_state *s);
+void npu_score_post_job_fp32(tb_check *c, post_state *s);
+void npu_score_post_take_request(tb_check *c, post_state *s);
+void npu_score_post_take_beat(tb_check *c, post_state *s);
+void npu_score_post_take_factors(tb_check *c, post_state *s);
+void npu_score_post_factors_arrive(post_state *s);
 /* REQUANT: skips blocks of which this unit writes nothing, when the words of one have been written. */
 void npu_score_post_settle(post_state *s);
-/* The data of the read in the cycle before have arrived. */
-void npu_score_post_arrive(tb_check *c, post_state *s);
-/* Requests and reads of this cycle. */
-void npu_score_post_follow(tb_check *c, post_state *s);
+/* REQUANT: the next block of words begins. False: there is none. */
+bool npu_score_post_begin_block(post_state *s);
+
+/* ---- task ---- */
+void npu_score_post_take_back(tb_check *c, post_state *s);
+/* The unit signals that it has made all requests. */
+void npu_score_post_check_wait(tb_check *c, post_state *s);
+uint64_t npu_score_post_task_cycles(const post_state *s);
+__attribute__((cold)) void npu_score_post_too_long(tb_check *c, const post_state *s, uint64_t now);
+bool npu_score_post_held_by_sums(post_state *s, uint64_t now);
+uint8_t npu_score_post_find_waits(post_state *s);
 
 #endif
