@@ -29,8 +29,9 @@ static int open(tb_check *c, char *err, size_t err_size) {
     s->cols = s->ofm_data_i.width / 128;
     s->most_slots = s->n >= 16 ? 8 : 16;
     /*
-     * The events of waits: for space in every such cycle, as wr_level_i counts; for partial sums in the first one, as
-     * psum_valid_i wakes, too. While a task waits for its end there is nothing to check.
+     * The events of waits: for space in every such cycle, as wr_level_i counts; for partial sums in the first one, and
+     * in others only if none are to come, as psum_valid_i wakes, too. While a task waits for its end there is nothing
+     * to check.
      */
     return tb_check_wake_bits(c, s->event_o, 2, err, err_size) != 0 ||
                    tb_check_watch(c, s->event_o, err, err_size) != 0 ||
@@ -392,7 +393,9 @@ __attribute__((always_inline)) static inline void cycle_busy(tb_check *c, const 
         f->seen = now;
     }
     f->avail += npu_score_b(s->tile_i);
-    c->again = f->sums_due || f->par_due || (f->waited && f->word_in != f->word_out);
+    /* a wait for partial sums that were not requested, or for words that do not come, takes time of its own */
+    c->again = f->sums_due || f->par_due || (f->waited && f->word_in != f->word_out) ||
+               ((event & 4u) != 0 && (f->waits & POST_NO_PSUMS) == 0);
     if (high(s->task_done_i)) {
         end_task(c, s);
         c->again = true;
