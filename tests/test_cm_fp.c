@@ -309,15 +309,23 @@ static void test_lanes(void **state) {
             a[k] = corner(&seed);
             b[k] = corner(&seed);
         }
-        const cm_fp_lanes mul = cm_fp_mul_lanes(a, b), add = cm_fp_add_lanes(a, b), flt = cm_fp_i32_to_f32_lanes(a);
+        const cm_fp_lanes mul = cm_fp_mul_lanes(a, b), add = cm_fp_add_lanes(a, b), flt = cm_fp_i32_to_f32_lanes(a),
+                          relu = cm_fp_relu_lanes(a);
         const cm_fp_ints i8 = cm_fp_f32_to_i8_lanes(a);
         for (uint32_t k = 0; k < CM_FP_LANES; k++) {
             assert_int_equal(mul[k], cm_fp_mul(a[k], b[k]));
             assert_int_equal(add[k], cm_fp_add(a[k], b[k]));
             assert_int_equal(flt[k], cm_fp_i32_to_f32((int32_t)a[k]));
             assert_int_equal(i8[k], cm_fp_f32_to_i8(a[k]));
+            assert_int_equal(relu[k], cm_fp_relu(a[k]));
         }
     }
+    for (uint32_t bit = 0; bit < 32 * CM_FP_LANES; bit++) {
+        cm_fp_lanes v = cm_fp_all(0);
+        v[bit / 32] = 1u << bit % 32;
+        assert_true(cm_fp_any(v));
+    }
+    assert_false(cm_fp_any(cm_fp_all(0)));
     for (int h = -262; h <= 262; h++) { /* halves and their neighbours */
         const uint32_t v = float_bits((float)h / 2.0f);
         const cm_fp_ints i8 = cm_fp_f32_to_i8_lanes((cm_fp_lanes){v, v - 1, v + 1, v ^ SIGN});

@@ -29,6 +29,13 @@ static inline cm_fp_lanes cm_fp_all(uint32_t v) {
     return (cm_fp_lanes){v, v, v, v};
 }
 
+/* Is any bit set? */
+static inline bool cm_fp_any(cm_fp_lanes v) {
+    uint64_t part[CM_FP_LANES / 2];
+    memcpy(part, &v, sizeof part);
+    return (part[0] | part[1]) != 0;
+}
+
 static inline cm_fp_lanes cm_fp_canonical_lanes(cm_fp_floats f) {
     return cm_fp_choose((cm_fp_lanes)(f != f), cm_fp_all(CM_FP_NAN), (cm_fp_lanes)f);
 }
@@ -39,6 +46,10 @@ static inline cm_fp_lanes cm_fp_mul_lanes(cm_fp_lanes a, cm_fp_lanes b) {
 
 static inline cm_fp_lanes cm_fp_add_lanes(cm_fp_lanes a, cm_fp_lanes b) {
     return cm_fp_canonical_lanes((cm_fp_floats)a + (cm_fp_floats)b);
+}
+
+static inline cm_fp_lanes cm_fp_relu_lanes(cm_fp_lanes v) {
+    return (cm_fp_lanes)((cm_fp_floats)v > 0.0f) & v;
 }
 
 static inline cm_fp_lanes cm_fp_i32_to_f32_lanes(cm_fp_lanes v) {
