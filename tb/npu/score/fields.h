@@ -31,6 +31,12 @@ static inline bool npu_score_fields_any(npu_score_piece v) {
 #endif
 }
 
+/* Do two rows of 32 bytes differ? */
+static inline bool npu_score_rows_differ(const void *a, const void *b) {
+    const npu_score_piece_at *x = (const npu_score_piece_at *)a, *y = (const npu_score_piece_at *)b;
+    return npu_score_fields_any((x[0] ^ y[0]) | (x[1] ^ y[1]));
+}
+
 /* Expected values, and the bits that count. */
 typedef struct npu_score_want {
     npu_score_piece value, mask;
