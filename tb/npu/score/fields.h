@@ -13,7 +13,6 @@
 
 #define NPU_SCORE_PIECE 16u  /* bytes */
 #define NPU_SCORE_PIECES 20u /* at most, as many as signals */
-#define NPU_SCORE_NEAR 4u    /* pieces that are read in straight code: in the whole NPU these are all */
 
 typedef uint64_t npu_score_piece __attribute__((vector_size(NPU_SCORE_PIECE), aligned(8), may_alias));
 typedef uint64_t npu_score_piece_at __attribute__((vector_size(NPU_SCORE_PIECE), aligned(1), may_alias));
@@ -50,24 +49,29 @@ typedef struct npu_score_want {
 int npu_score_fields_open(npu_score_fields *f, const tb_sig *sig, size_t count, tb_sig wide, uint16_t *at,
                           npu_score_want *want, char *err, size_t err_size);
 
-/* Do the signals have other values? */
-static inline bool npu_score_fields_differ(const npu_score_fields *f, const npu_score_want want[NPU_SCORE_PIECES]) {
+/*
+ * Do the signals have other values? `near`, here and below: pieces that are taken in straight code, at least one; a
+ * design that has fewer takes the first one again.
+ */
+static inline bool npu_score_fields_differ(const npu_score_fields *f, uint32_t near, const npu_score_want *want) {
     npu_score_piece differ = {0};
-    for (uint32_t i = 0; i < NPU_SCORE_NEAR; i++) {
+    for (uint32_t i = 0; i < near; i++) {
         differ |= (*f->piece[i] ^ want[i].value) & want[i].mask;
     }
-    for (uint32_t i = NPU_SCORE_NEAR; i < f->count; i++) {
+#pragma GCC unroll 1
+    for (uint32_t i = near; i < f->count; i++) {
         differ |= (*f->piece[i] ^ want[i].value) & want[i].mask;
     }
     return npu_score_fields_any(differ);
 }
 
 /* The values of all signals. */
-static inline void npu_score_fields_get(const npu_score_fields *f, npu_score_piece to[NPU_SCORE_PIECES]) {
-    for (uint32_t i = 0; i < NPU_SCORE_NEAR; i++) {
+static inline void npu_score_fields_get(const npu_score_fields *f, uint32_t near, npu_score_piece *to) {
+    for (uint32_t i = 0; i < near; i++) {
         to[i] = (npu_score_piece)*f->piece[i];
     }
-    for (uint32_t i = NPU_SCORE_NEAR; i < f->count; i++) {
+#pragma GCC unroll 1
+    for (uint32_t i = near; i < f->count; i++) {
         to[i] = (npu_score_piece)*f->piece[i];
     }
 }

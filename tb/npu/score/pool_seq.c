@@ -8,14 +8,15 @@
 #include <stdio.h>
 
 #define PAUSE 4u /* cycles between the rows of windows, at most */
+#define NEAR 4u  /* pieces of memory with the signals below, in the whole NPU */
 
 /* of a tap, all but the address; then what may happen besides */
 enum { FIRST, INIT, LAST, FIN, END, HALF, OW, COLS, ROWS, LANES, CHANS, TAB, FIELDS, SIGNALS = FIELDS + 6 };
 
-static const char *const field_name[SIGNALS] = {
-    "tap_first_o", "tap_init_o",  "tap_last_o",  "tap_fin_o", "tap_end_o", "tap_half_o", "tap_ow_o",  "tap_cols_o",
-    "tap_rows_o",  "tap_lanes_o", "tap_chans_o", "tap_tab_o", "start_i",   "row_done_i", "tab_ack_i", "tab_done_i",
-    "release_i",   "free_o"};
+static const char *const field_name[SIGNALS] = {"tap_first_o", "tap_init_o", "tap_last_o", "tap_fin_o",  "tap_end_o",
+                                                "tap_half_o",  "tap_ow_o",   "tap_cols_o", "tap_rows_o", "tap_lanes_o",
+                                                "tap_chans_o", "tap_tab_o",  "start_i",    "row_done_i", "tab_ack_i",
+                                                "tab_done_i",  "release_i",  "free_o"};
 
 #define PORTS                                                                                                          \
     tap_valid_o, busy_o, tap_addr_o, slow_i, start_i, slide_i, units_i, tab_en_i, tab_whole_i, row_done_i, free_o,     \
@@ -235,7 +236,7 @@ static inline uint32_t addr_of(const state *s) {
 /* A tap in the middle of a row, as expected, and nothing else that the unit does or sees: as in most cycles. */
 static inline bool only_tap(const state *s) {
     return s->row_begun && (npu_score_b(s->tap_valid_o) & npu_score_b(s->busy_o)) != 0 &&
-           *(const uint16_t *)s->tap_addr_o.ptr == addr_of(s) && !npu_score_fields_differ(&s->fields, s->want);
+           *(const uint16_t *)s->tap_addr_o.ptr == addr_of(s) && !npu_score_fields_differ(&s->fields, NEAR, s->want);
 }
 
 /* The next tap is that of the column to the right, or of the next window. */
