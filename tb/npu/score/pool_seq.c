@@ -63,6 +63,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
             return -1;
         }
     }
+    memset(s->use, true, sizeof s->use);
     return npu_score_pool_port(c, &s->task, err, err_size) != 0
                ? -1
                : npu_score_fields_open(&s->fields, s->field, SIGNALS, s->task, s->at, s->want, err, err_size);
