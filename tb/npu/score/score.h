@@ -33,6 +33,11 @@ static inline uint32_t npu_score_b(tb_sig s) {
     return *(const uint8_t *)s.ptr;
 }
 
+/* Value of a signal of 9 to 16 bits. */
+static inline uint32_t npu_score_h(tb_sig s) {
+    return *(const uint16_t *)s.ptr;
+}
+
 /* valid && ready */
 static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
     return (*(const uint8_t *)valid.ptr & *(const uint8_t *)ready.ptr) != 0;
