@@ -378,11 +378,11 @@ static void rest(tb_checks *checks) {
     }
 }
 
-/* Call the checks of one word of the maps, in their order; returns those to be called in the next cycle, too. */
+/* Call the checks of one word of the maps, of which there are some, in their order; returns those to be called in the next cycle, too. */
 static inline uint64_t call_word(const tb_checks *checks, uint32_t word, uint64_t due) {
     tb_check *const check = &checks->check[64 * word];
     uint64_t again = 0;
-    while (due != 0) {
+    do {
         const uint32_t i = (uint32_t)__builtin_ctzll(due);
         tb_check *c = &check[i];
         if (c->cycle != NULL) {
@@ -398,7 +398,7 @@ static inline uint64_t call_word(const tb_checks *checks, uint32_t word, uint64_
             again |= crowd->cycle_all(&check[crowd->first], crowd->state, now >> crowd->first) << crowd->first;
             due &= ~now;
         }
-    }
+    } while (due != 0);
     return again;
 }
 
@@ -411,10 +411,15 @@ __attribute__((always_inline)) static inline void call_due(tb_checks *checks, ui
     if (p->look) {
         look_at_domains(checks);
     }
+    for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
+        const lot again = *(const lot *)&p->again.bit[w];
+        const lot due = (*(const lot *)&p->set.bit[w] | again) & *(const lot *)&p->running.bit[w];
+        *(lot *)&p->due.bit[w] = due;
+        *(lot *)&p->again.bit[w] = again & ~due; /* those whose clock is gated off are kept */
+    }
     for (uint32_t w = 0; w < words; w++) {
-        const uint64_t again = p->again.bit[w], now = (p->set.bit[w] | again) & p->running.bit[w];
-        if ((now | again) != 0) { /* those of `again` whose clock is gated off are kept */
-            p->again.bit[w] = (again & ~now) | call_word(checks, w, now);
+        if (p->due.bit[w] != 0) {
+            p->again.bit[w] |= call_word(checks, w, p->due.bit[w]);
         }
     }
     if (p->failed) {
