@@ -66,11 +66,12 @@ static size_t scope_of(const char *path, const char *part) {
 
 /* The tap of a gate in the scope of so many characters of the path, which end with a point, or in one around it. */
 static const tb_tap *gate_around(const tb_checks *checks, const char *path, size_t scope, const char *name) {
+    const size_t count = tb_taps_count(&checks->taps, checks->gate->unit);
+    const tb_tap *const *gates = &checks->taps.by_kind[tb_taps_before(&checks->taps, checks->gate->unit)];
     for (; scope > 0; scope--) {
-        const tb_tap *tap = NULL;
-        for (size_t i = 0; path[scope - 1] == '.' && (tap = tb_taps_find(&checks->taps, checks->gate->unit, i)); i++) {
-            if (strncmp(tap->path, path, scope) == 0 && strcmp(tap->path + scope, name) == 0) {
-                return tap;
+        for (size_t i = 0; path[scope - 1] == '.' && i < count; i++) {
+            if (strncmp(gates[i]->path, path, scope) == 0 && strcmp(gates[i]->path + scope, name) == 0) {
+                return gates[i];
             }
         }
     }
@@ -280,15 +281,21 @@ static inline uint64_t bytes_differ(const uint8_t *block, const uint8_t *before,
     return set;
 }
 
-/* The checks of the rows of these bytes, beside those that the map has. */
-static inline void add_rows(const uint64_t *table, uint64_t set, uint32_t words, uint64_t *map) {
+/* The checks that these bytes wake: one lot of words of their rows. */
+static inline lot rows(const uint64_t *row, uint64_t set, uint32_t words) {
+    lot woken = {0};
+    for (; set != 0; set &= set - 1) {
+        woken |= *(const lot *)&row[(size_t)__builtin_ctzll(set) * words];
+    }
+    return woken;
+}
+
+/* A set of bytes that are not 0 takes the place of another one among those that are kept. */
+__attribute__((noinline)) static void keep(tb_plan_probe *at, uint32_t place, uint64_t set, uint32_t words) {
+    uint64_t *map = &at->kept[place * words];
+    at->set[place] = set;
     for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
-        const uint64_t *group = table + w;
-        lot woken = *(const lot *)&map[w];
-        for (uint32_t i = 0; i < TB_PLAN_GROUPS; i++, group += TB_PLAN_ROWS * words) {
-            woken |= *(const lot *)&group[(set >> (TB_PLAN_GROUP * i)) % TB_PLAN_ROWS * words];
-        }
-        *(lot *)&map[w] = woken;
+        *(lot *)&map[w] = rows(at->row[TB_PLAN_SET] + w, set, words);
     }
 }
 
@@ -297,42 +304,38 @@ static inline void add_rows(const uint64_t *table, uint64_t set, uint32_t words,
 static inline void look_at_block(tb_check_plan *p, tb_plan_probe *at, uint32_t words) {
     static const uint8_t zeros[TB_PLAN_BLOCK];
     const uint64_t set = bytes_differ(at->block, zeros, at->mask[TB_PLAN_SET]);
-    if (set != at->set) {
-        at->set = set;
-        memset(at->woken, 0, words * sizeof *at->woken);
-        add_rows(at->table[TB_PLAN_SET], set, words, at->woken);
+    const uint32_t place = (uint32_t)(set * UINT64_C(0x9e3779b97f4a7c15) >> 32) % TB_PLAN_KEPT;
+    if (at->set[place] != set) {
+        keep(at, place, set, words);
     }
-    const uint64_t changed = bytes_differ(at->block, at->before, at->mask[TB_PLAN_CHANGE]);
-    if (changed != 0) {
-        add_rows(at->table[TB_PLAN_CHANGE], changed, words, p->again.bit);
+    at->woken = &at->kept[place * words];
+    if (at->watched) {
+        const uint64_t changed = bytes_differ(at->block, at->before, at->mask[TB_PLAN_CHANGE]);
+        for (uint32_t w = 0; changed != 0 && w < words; w += TB_PLAN_LOT) {
+            *(lot *)&p->again.bit[w] |= rows(at->row[TB_PLAN_CHANGE] + w, changed, words);
+        }
+        p->look = p->look || bytes_differ(at->block, at->before, at->mask[TB_PLAN_CONTROL]) != 0;
     }
-    p->look = p->look || bytes_differ(at->block, at->before, at->mask[TB_PLAN_CONTROL]) != 0;
     memcpy(at->before, at->block, TB_PLAN_BLOCK);
 }
 
-__attribute__((noinline)) static void look_at_blocks(tb_check_plan *p, uint32_t words) {
+/* Blocks in which a signal has changed that wakes a check, a reset or a clock enable. In many cycles there are none. */
+static inline void look_at_blocks(tb_check_plan *p, uint32_t words) {
+    bool any = false;
     tb_plan_probe *const end = p->probe + p->probes;
     for (tb_plan_probe *at = p->probe; at < end; at++) {
         if (any_bit(block_changes(at))) {
             look_at_block(p, at, words);
+            any = true;
         }
     }
-    for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
+    for (uint32_t w = 0; any && w < words; w += TB_PLAN_LOT) {
         lot set = *(const lot *)&p->always.bit[w];
         for (const tb_plan_probe *at = p->probe; at < end; at++) {
             set |= *(const lot *)&at->woken[w];
         }
         *(lot *)&p->set.bit[w] = set;
     }
-}
-
-/* Has a signal changed that wakes a check, a reset or a clock enable? In many cycles none has. */
-static inline bool anything_changed(const tb_check_plan *p) {
-    part differ = {0};
-    for (const tb_plan_probe *at = p->probe, *const end = at + p->probes; at < end; at++) {
-        differ |= block_changes(at);
-    }
-    return any_bit(differ);
 }
 
 /* A domain in reset, or whose clock has started or stopped. This is rare, so the map of the checks with a clock is
@@ -375,52 +378,64 @@ static void rest(tb_checks *checks) {
     }
 }
 
-/* Call the checks of one word of the maps, in their order; returns those to be called in the next cycle, too. */
+/* Call the checks of one word of the maps, of which there are some, in their order; returns those to be called in the next cycle, too. */
 static inline uint64_t call_word(const tb_checks *checks, uint32_t word, uint64_t due) {
     tb_check *const check = &checks->check[64 * word];
     uint64_t again = 0;
-    while (due != 0) {
+    do {
         const uint32_t i = (uint32_t)__builtin_ctzll(due);
         tb_check *c = &check[i];
         if (c->cycle != NULL) {
-            c->again = false;
             c->cycle(c);
-            again |= (uint64_t)c->again << i;
             due &= due - 1;
+            if (c->again) {
+                c->again = false;
+                again |= UINT64_C(1) << i;
+            }
         } else {
             const tb_plan_crowd *crowd = &checks->plan->crowd[64 * word + i];
             const uint64_t now = due & crowd->together;
             again |= crowd->cycle_all(&check[crowd->first], crowd->state, now >> crowd->first) << crowd->first;
             due &= ~now;
         }
-    }
+    } while (due != 0);
     return again;
 }
 
-bool tb_checks_cycle(tb_checks *checks) {
+__attribute__((always_inline)) static inline void call_due(tb_checks *checks, uint32_t words) {
     tb_check_plan *p = checks->plan;
-    if (p == NULL) { /* a design without taps */
-        return true;
-    }
-    const uint32_t words = p->words;
     if (p->span < TB_PLAN_BLOCK) {
         memcpy(p->few, p->low, p->span);
     }
-    if (anything_changed(p)) {
-        look_at_blocks(p, words);
-    }
+    look_at_blocks(p, words);
     if (p->look) {
         look_at_domains(checks);
     }
+    for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
+        const lot again = *(const lot *)&p->again.bit[w];
+        const lot due = (*(const lot *)&p->set.bit[w] | again) & *(const lot *)&p->running.bit[w];
+        *(lot *)&p->due.bit[w] = due;
+        *(lot *)&p->again.bit[w] = again & ~due; /* those whose clock is gated off are kept */
+    }
     for (uint32_t w = 0; w < words; w++) {
-        const uint64_t again = p->again.bit[w], now = (p->set.bit[w] | again) & p->running.bit[w];
-        if ((now | again) != 0) { /* those of `again` whose clock is gated off are kept */
-            p->again.bit[w] = (again & ~now) | call_word(checks, w, now);
+        if (p->due.bit[w] != 0) {
+            p->again.bit[w] |= call_word(checks, w, p->due.bit[w]);
         }
     }
     if (p->failed) {
         rest(checks);
         p->failed = false;
+    }
+}
+
+bool tb_checks_cycle(tb_checks *checks) {
+    if (checks->plan == NULL) { /* a design without taps */
+        return true;
+    }
+    if (checks->plan->words == TB_PLAN_LOT) { /* as in all but the largest designs */
+        call_due(checks, TB_PLAN_LOT);
+    } else {
+        call_due(checks, checks->plan->words);
     }
     return checks->failures == 0;
 }

@@ -116,28 +116,26 @@ static void place_signals(tb_check_plan *p) {
             probe->mask[w->use][at] = w->byte_bits;
             probe->any[at] |= w->byte_bits;
         }
+        probe->watched = probe->watched || w->use != TB_PLAN_SET;
     }
 }
 
-/* The tables: byte k of a group wakes the same check in all rows whose number has bit k. */
-static void fill_tables(tb_check_plan *p) {
-    const size_t row = p->words, group = TB_PLAN_ROWS * row, whole = TB_PLAN_GROUPS * group;
-    for (size_t i = 0; i < p->probes; i++) {
-        p->probe[i].woken = &p->woken[i * p->words];
-        p->probe[i].table[TB_PLAN_SET] = &p->table[2 * i * whole];
-        p->probe[i].table[TB_PLAN_CHANGE] = &p->table[(2 * i + 1) * whole];
-    }
-    for (size_t i = 0; i < p->wakes; i++) {
-        const tb_plan_wake *w = &p->wake[i];
-        if (w->use == TB_PLAN_CONTROL) {
-            continue;
+/* The rows of all probes: first those of the sets that are kept, of which the empty one is known. */
+static void fill_rows(tb_check_plan *p) {
+    uint64_t *next = p->rows;
+    for (tb_plan_probe *at = p->probe; at < p->probe + p->probes; at++) {
+        at->woken = at->kept = next;
+        next += TB_PLAN_KEPT * p->words;
+        for (size_t use = 0; use < TB_PLAN_CONTROL; use++, next += TB_PLAN_BLOCK * p->words) {
+            at->row[use] = next;
         }
-        const size_t first = (size_t)(w->ptr - p->probe[w->probe].block);
-        for (size_t at = first; at < first + w->bytes; at++) {
-            const size_t number = (2 * w->probe + w->use) * TB_PLAN_GROUPS + at / TB_PLAN_GROUP;
-            uint64_t *word = &p->table[number * group + w->check / 64];
-            for (size_t r = 0; r < TB_PLAN_ROWS; r++) {
-                word[r * row] |= (r >> at % TB_PLAN_GROUP & 1u) != 0 ? UINT64_C(1) << w->check % 64 : 0;
+    }
+    for (const tb_plan_wake *w = p->wake; w < p->wake + p->wakes; w++) {
+        const tb_plan_probe *at = &p->probe[w->probe];
+        if (w->use != TB_PLAN_CONTROL) {
+            uint64_t *row = (uint64_t *)at->row[w->use] + (size_t)(w->ptr - at->block) * p->words;
+            for (size_t i = 0; i < w->bytes; i++, row += p->words) {
+                row[w->check / 64] |= UINT64_C(1) << w->check % 64;
             }
         }
     }
@@ -151,12 +149,12 @@ static int make_probes(tb_check_plan *p) {
         return -1;
     }
     place_signals(p);
-    p->woken = (uint64_t *)calloc((p->probes + 1) * p->words, sizeof *p->woken);
-    p->table = (uint64_t *)lines((2 * p->probes + 1) * TB_PLAN_GROUPS * TB_PLAN_ROWS, p->words * sizeof *p->table);
-    if (p->woken == NULL || p->table == NULL) {
+    p->rows = (uint64_t *)lines((p->probes + 1) * (TB_PLAN_KEPT + TB_PLAN_CONTROL * TB_PLAN_BLOCK),
+                                p->words * sizeof *p->rows);
+    if (p->rows == NULL) {
         return -1;
     }
-    fill_tables(p);
+    fill_rows(p);
     for (size_t i = 0; i < p->probes && p->span < TB_PLAN_BLOCK; i++) { /* a copy begins where they begin */
         p->probe[i].block = p->few;
     }
@@ -250,8 +248,7 @@ void tb_plan_free(tb_checks *checks) {
         free(p->domain);
         free(p->wake);
         free(p->probe);
-        free(p->table);
-        free(p->woken);
+        free(p->rows);
         free(p->crowd);
         free(p);
     }

@@ -8,10 +8,8 @@
 
 #define TB_PLAN_WORDS 16u /* bitmaps have a bit for each check */
 #define TB_PLAN_BLOCK 64u /* bytes of the design that are looked at together */
-#define TB_PLAN_GROUP 4u  /* of these bytes: which of them are set selects a row of a table */
-#define TB_PLAN_GROUPS (TB_PLAN_BLOCK / TB_PLAN_GROUP)
-#define TB_PLAN_ROWS (1u << TB_PLAN_GROUP)
-#define TB_PLAN_LOT 4u /* words of bitmaps that are worked on together; TB_PLAN_WORDS is a multiple of it */
+#define TB_PLAN_KEPT 16u  /* sets of such bytes whose checks are kept */
+#define TB_PLAN_LOT 4u    /* words of bitmaps that are worked on together; TB_PLAN_WORDS is a multiple of it */
 #define TB_PLAN_CHECKS (TB_PLAN_WORDS * 64u)
 
 typedef struct tb_plan_map {
@@ -41,12 +39,14 @@ typedef struct tb_plan_wake {
 typedef struct tb_plan_probe {
     _Alignas(TB_CHECK_LINE) uint8_t any[TB_PLAN_BLOCK]; /* bits that any of the uses has */
     uint8_t before[TB_PLAN_BLOCK];                      /* the block in the cycle before */
-    uint8_t mask[TB_PLAN_USES][TB_PLAN_BLOCK];
     const uint8_t *block;
-    uint64_t set;    /* bytes that were not 0 in the cycle before, a bit for each */
-    uint64_t *woken; /* the checks that signals wake which are not 0, as in a map: tb_check_plan.words of them */
-    /* of a use, [group of bytes][which of them are set]: a row is checks as in a map */
-    const uint64_t *table[TB_PLAN_CONTROL];
+    const uint64_t *woken; /* the checks that signals wake which are not 0, as in a map: a row of `kept` */
+    bool watched;          /* a signal of it is looked at for changes, or is a reset or clock enable */
+    uint8_t mask[TB_PLAN_USES][TB_PLAN_BLOCK];
+    const uint64_t *row[TB_PLAN_CONTROL]; /* of a use: the checks that each byte wakes */
+    /* The same sets of bytes occur again and again: these, a bit for each byte, and the checks that they wake. */
+    uint64_t set[TB_PLAN_KEPT];
+    uint64_t *kept;
 } tb_plan_probe;
 
 /* Checks that share reset and clock. */
@@ -70,6 +70,7 @@ typedef struct tb_check_plan {
     tb_plan_map always;   /* called in every cycle */
     tb_plan_map again;    /* to be called in the next one */
     tb_plan_map running;  /* have a clock in this cycle, and have not failed */
+    tb_plan_map due;      /* are called in this cycle */
     tb_plan_crowd *crowd; /* by number of the check */
     tb_plan_domain *domain;
     size_t domains;
@@ -77,7 +78,7 @@ typedef struct tb_check_plan {
     tb_plan_wake *wake; /* ordered by address */
     size_t wakes;
     tb_plan_probe *probe;
-    uint64_t *woken, *table; /* of all probes */
+    uint64_t *rows; /* of all probes */
     size_t probes;
     tb_plan_map set; /* those of `always`, and those that signals wake which are not 0 */
     /* The memory range of all these signals. If it is smaller than a block, it is copied in every cycle, and blocks

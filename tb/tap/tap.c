@@ -106,6 +106,10 @@ static size_t before(const tb_taps *taps, const char *kind, bool also) {
     return low;
 }
 
+size_t tb_taps_before(const tb_taps *taps, const char *kind) {
+    return before(taps, kind, false);
+}
+
 size_t tb_taps_count(const tb_taps *taps, const char *kind) {
     return before(taps, kind, true) - before(taps, kind, false);
 }

@@ -92,8 +92,9 @@ bool tb_ports_next(const tb_ports *ports, tb_ports_place *next, char *name, size
  * -1 (out of memory). */
 int tb_taps_open(tb_taps *taps, const tb_sim *sim, char *err, size_t err_size);
 void tb_taps_close(tb_taps *taps);
-/* Number of taps of a kind. */
+/* Number of taps of a kind, and where they begin in by_kind. */
 size_t tb_taps_count(const tb_taps *taps, const char *kind);
+size_t tb_taps_before(const tb_taps *taps, const char *kind);
 /* The `index`-th tap of a kind, in the order of paths; NULL past the last one. */
 const tb_tap *tb_taps_find(const tb_taps *taps, const char *kind, size_t index);
 /* Signal by name; ptr NULL when there is none. */
