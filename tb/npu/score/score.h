@@ -44,6 +44,11 @@ static inline uint32_t npu_score_h(tb_sig s) {
     return npu_score_half(s.ptr);
 }
 
+/* Value of a signal of 17 to 32 bits. */
+static inline uint32_t npu_score_w(tb_sig s) {
+    return *(const uint32_t *)s.ptr;
+}
+
 /* valid && ready */
 static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
     return (*(const uint8_t *)valid.ptr & *(const uint8_t *)ready.ptr) != 0;
