@@ -100,18 +100,6 @@ __attribute__((noinline)) static void compare_copies(tb_check *c, state *s) {
     s->fresh = false;
 }
 
-__attribute__((noinline)) static void take_writes(tb_check *c, state *s, uint32_t words, uint32_t jobs) {
-    tb_check_value(c, "event word", c->task, npu_score_b(s->event_o) >> 3, words);
-    for (uint32_t i = 0; i < CHANNELS; i++) {
-        if ((words >> i & 1u) != 0) {
-            s->result_value[i] = ((const uint32_t *)s->wr_data_o.ptr)[4 * i];
-        }
-        if ((jobs >> i & 1u) != 0) {
-            s->written += tb_get_field(s->wr_req_bytes_o, 24 * i, 24);
-        }
-    }
-}
-
 __attribute__((noinline)) static void complete(tb_check *c, state *s) {
     const bool reduces = npu_score_alu_reduces(s->now.alu.op);
     tb_check_value(c, "bytes written", c->task, s->written, s->bytes);
@@ -129,8 +117,17 @@ static inline uint32_t waits_of(const state *s) {
            (npu_score_b(s->chan[0].ev_room_o) | npu_score_b(s->chan[1].ev_room_o)) << 2;
 }
 
-/* Note what differs of the signals that follow from others in every cycle. */
-__attribute__((cold, noinline)) static void look_at_signals(tb_check *c, const state *s, bool start) {
+/* Write jobs and words that are accepted, a bit for each channel. */
+static inline uint32_t jobs_of(const state *s) {
+    return npu_score_b(s->wr_req_valid_o) & npu_score_b(s->wr_req_ready_i);
+}
+
+static inline uint32_t words_of(const state *s) {
+    return npu_score_b(s->wr_valid_o) & npu_score_b(s->wr_ready_i);
+}
+
+/* Signals that follow from others in every cycle. */
+static void compare_signals(tb_check *c, const state *s, bool start) {
     tb_check_value(c, "busy", c->task, npu_score_b(s->busy_o), s->active);
     tb_check_value(c, "busy event", c->task, npu_score_b(s->event_o) & 1u, s->active);
     tb_check_value(c, "ready", c->task, npu_score_b(s->task_ready_o), !s->active);
@@ -138,41 +135,58 @@ __attribute__((cold, noinline)) static void look_at_signals(tb_check *c, const s
         tb_check_value(c, "start of walk", i, npu_score_b(s->walk[i].start_i), start);
     }
     tb_check_value(c, "event waits", c->task, npu_score_b(s->event_o) & 6u, waits_of(s));
+    tb_check_value(c, "event word", c->task, npu_score_b(s->event_o) >> 3, words_of(s));
 }
 
-static void cycle(tb_check *c) {
-    state *s = (state *)c->state;
-    const uint32_t active = s->active, ready = npu_score_b(s->task_ready_o);
-    const uint32_t start = npu_score_b(s->task_valid_i) & ready;
-    const uint32_t words = npu_score_b(s->wr_valid_o) & npu_score_b(s->wr_ready_i);
-    const uint32_t jobs = npu_score_b(s->wr_req_valid_o) & npu_score_b(s->wr_req_ready_i);
-    const uint32_t differ = (npu_score_b(s->busy_o) ^ active) | (ready ^ active ^ 1u) |
-                            (npu_score_b(s->walk[0].start_i) ^ start) | (npu_score_b(s->walk[1].start_i) ^ start) |
-                            (npu_score_b(s->event_o) ^ (active | waits_of(s) | words << 3));
-    const bool done = npu_score_b(s->task_done_o) != 0;
-    if (differ != 0) {
-        look_at_signals(c, s, start != 0);
+static inline void take_words(state *s, uint32_t words) {
+    for (uint32_t i = 0; i < CHANNELS; i++) {
+        if ((words >> i & 1u) != 0) {
+            s->result_value[i] = ((const uint32_t *)s->wr_data_o.ptr)[4 * i];
+        }
     }
+}
+
+__attribute__((noinline)) static void any_cycle(tb_check *c, state *s) {
+    const bool start = npu_score_fire(s->task_valid_i, s->task_ready_o), done = npu_score_b(s->task_done_o) != 0;
+    const uint32_t jobs = jobs_of(s);
+    compare_signals(c, s, start);
     if (s->fresh) {
         compare_copies(c, s);
     }
-    if (done && s->active) {
+    if (s->active && done) {
         complete(c, s);
     } else {
         if (s->active && s->written == s->bytes && npu_score_b(s->wr_idle_i) == 3 && ++s->over > LATE) {
             tb_check_fail(c, "done", c->task, NULL, "0", "1: all writes are complete");
         }
-        if (done || npu_score_b(s->result_we_o) != 0) {
-            tb_check_value(c, "done", c->task, done, 0);
-            tb_check_value(c, "result valid", c->task, npu_score_b(s->result_we_o), 0);
+        tb_check_value(c, "done", c->task, done, 0);
+        tb_check_value(c, "result valid", c->task, npu_score_b(s->result_we_o), 0);
+    }
+    take_words(s, words_of(s));
+    for (uint32_t i = 0; i < CHANNELS; i++) {
+        if ((jobs >> i & 1u) != 0) {
+            s->written += tb_get_field(s->wr_req_bytes_o, 24 * i, 24);
         }
     }
-    if ((words | jobs) != 0 || differ != 0) {
-        take_writes(c, s, words, jobs);
-    }
-    if (start != 0) {
+    if (start) {
         begin(c, s);
     }
+}
+
+/* In most cycles a task goes on, or there is none: all signals agree, and at most words are sent. */
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    const uint32_t active = s->active, words = words_of(s);
+    const uint32_t differ = (npu_score_b(s->busy_o) ^ active) | (npu_score_b(s->task_ready_o) ^ active ^ 1u) |
+                            (npu_score_b(s->event_o) ^ (active | waits_of(s) | words << 3));
+    const uint32_t event = jobs_of(s) | npu_score_b(s->task_done_o) | npu_score_b(s->result_we_o) |
+                           npu_score_b(s->walk[0].start_i) | npu_score_b(s->walk[1].start_i) |
+                           (npu_score_b(s->task_valid_i) & npu_score_b(s->task_ready_o));
+    if ((differ | event | s->fresh) != 0 || (s->active && s->written == s->bytes)) {
+        any_cycle(c, s);
+        return;
+    }
+    take_words(s, words);
 }
 
 static void finish(tb_check *c) {

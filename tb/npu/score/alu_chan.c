@@ -27,7 +27,7 @@ enum { NEED_P = 1, NEED_Q = 2, NEED_B = 4 }; /* in the order of the requests, A 
 typedef struct slot {
     uint32_t need; /* data before A */
     uint32_t count, words, out_words;
-    uint32_t o_addr;
+    uint32_t o_addr, cost; /* cost: see below */
     bool first, last, job;
 } slot;
 
@@ -96,7 +96,9 @@ static void clear(tb_check *c) {
     s->lag = s->drain = s->silent = 0;
 }
 
-__attribute__((noinline)) static void load_task(state *s) {
+__attribute__((noinline)) static void load_task(tb_check *c, state *s) {
+    s->alu = s->alu != NULL ? s->alu : npu_score_alu_whole(c);
+    c->task = s->alu->task;
     npu_score_task task;
     npu_score_task_get(NPU_SCORE_ALU, s->task_i, &task);
     s->now = task.alu;
@@ -111,6 +113,15 @@ __attribute__((noinline)) static void load_task(state *s) {
 }
 
 /* ---- requests ---- */
+
+/*
+ * Thirds of a cycle allowed for a chunk: for its words, with a margin of a tenth, and for the chunk itself; between two
+ * rows of a reduction some more.
+ */
+static uint32_t cost(const state *s, uint32_t words, bool last) {
+    const uint32_t word = s->vec && s->now.dup ? 8 : s->vec || s->now.dup ? 6 : 3;
+    return words * word * 11 / 10 + 3 * (s->reduce && last ? ROW : CHUNK);
+}
 
 /* The next chunk to be requested. */
 static slot chunk_of(const state *s) {
@@ -127,6 +138,7 @@ static slot chunk_of(const state *s) {
                                : s->now.dup ? (count + 1) / 2
                                             : words,
                   .o_addr = npu_score_w(s->chunk_o_i),
+                  .cost = cost(s, words, last),
                   .first = npu_score_b(s->chunk_first_i) != 0,
                   .last = last,
                   .job = !s->reduce || last};
@@ -153,6 +165,11 @@ static void reserve(tb_check *c, state *s) {
     s->reserved = true;
 }
 
+__attribute__((noinline)) static void look_at_offer(state *s) {
+    s->offer = chunk_of(s);
+    s->offered = true;
+}
+
 /* A cycle without a request. */
 static inline void wait_for_request(tb_check *c, state *s, bool has_chunk) {
     if (!has_chunk) {
@@ -161,8 +178,7 @@ static inline void wait_for_request(tb_check *c, state *s, bool has_chunk) {
         return;
     }
     if (!s->reserved && !s->offered) {
-        s->offer = chunk_of(s);
-        s->offered = true;
+        look_at_offer(s);
     }
     /* slots of chunks without a job are freed one after the other */
     s->silent = s->reserved || no_room(s, &s->offer) == NULL ? s->silent + 1 : 0;
@@ -204,7 +220,7 @@ __attribute__((noinline)) static void take_request(tb_check *c, state *s) {
 
 static inline void follow_requests(tb_check *c, state *s, bool has_chunk, bool asks) {
     if (has_chunk && !s->loaded) {
-        load_task(s);
+        load_task(c, s);
     }
     if (asks && has_chunk) {
         take_request(c, s);
@@ -259,6 +275,21 @@ static uint32_t next_word(const state *s, const result *r, uint32_t word[LANES])
     return r->lanes - at >= 2 ? LANES : 2 * (r->lanes - at);
 }
 
+/* Words in these lanes; a wrong one is "BEFORE number AFTER". */
+static inline void compare_bits(tb_check *c, const char *stream, uint64_t number, const char *before, const char *after,
+                                const void *got, const void *expected, uint32_t lanes) {
+    if (lanes == LANES && memcmp(got, expected, WORD) == 0) {
+        return;
+    }
+    for (uint32_t l = 0; l < lanes; l++) {
+        const uint32_t g = ((const uint32_t *)got)[l], e = ((const uint32_t *)expected)[l];
+        if (g != e) {
+            tb_check_failf(c, stream, number, "%s %" PRIu32 "%s|0x%08" PRIx32 "|0x%08" PRIx32, before, l, after, g, e);
+            return;
+        }
+    }
+}
+
 /* A word waits, or is sent. */
 static void follow_word(tb_check *c, state *s, bool sent) {
     if (s->left == s->entered_out) {
@@ -272,13 +303,7 @@ static void follow_word(tb_check *c, state *s, bool sent) {
     const uint32_t *got = (const uint32_t *)s->wr_data_o.ptr;
     uint32_t word[LANES];
     const uint32_t lanes = next_word(s, r, word);
-    for (uint32_t l = 0; l < lanes && (lanes < LANES || memcmp(got, word, WORD) != 0); l++) {
-        if (got[l] != word[l]) {
-            tb_check_failf(c, "word", s->words, "element %" PRIu32 " of the word|0x%08" PRIx32 "|0x%08" PRIx32, l,
-                           got[l], word[l]);
-            break;
-        }
-    }
+    compare_bits(c, "word", s->words, "element", " of the word", got, word, lanes);
     s->last_word = got[0];
     s->result_due = s->reduce;
     s->words++;
@@ -302,17 +327,6 @@ static void take_result(tb_check *c, state *s) {
 
 /* ---- data ---- */
 
-static void compare_bits(tb_check *c, const char *stream, uint64_t number, const void *got, const void *expected,
-                         uint32_t lanes) {
-    for (uint32_t l = 0; l < lanes && (lanes < LANES || memcmp(got, expected, WORD) != 0); l++) {
-        const uint32_t g = ((const uint32_t *)got)[l], e = ((const uint32_t *)expected)[l];
-        if (g != e) {
-            tb_check_failf(c, stream, number, "lane %" PRIu32 "|0x%08" PRIx32 "|0x%08" PRIx32, l, g, e);
-            return;
-        }
-    }
-}
-
 /* Settings that must not change while words are in alu_math. */
 static void compare_settings(tb_check *c, const state *s) {
     const cm_alu_task *t = &s->now;
@@ -333,7 +347,7 @@ static void compare_settings(tb_check *c, const state *s) {
 
 static void compare_operands(tb_check *c, const state *s, const slot *t, bool end, uint32_t lanes) {
     const cm_alu_task *k = &s->now;
-    compare_bits(c, "x", s->in_word, s->math.x_i.ptr, s->rd_data_i.ptr, lanes);
+    compare_bits(c, "x", s->in_word, "lane", "", s->math.x_i.ptr, s->rd_data_i.ptr, lanes);
     tb_check_value(c, "lanes", s->in_word, npu_score_b(s->math.lanes_i), (1u << lanes) - 1);
     if (s->fixed_p) {
         tb_check_value(c, "p", s->in_word, npu_score_w(s->math.p_i), s->plane_p ? s->p : k->p);
@@ -348,15 +362,6 @@ static void compare_operands(tb_check *c, const state *s, const slot *t, bool en
             c, "word taken", s->in_word,
             npu_score_b(s->math.word_ok_o) != 0 && (!(t->last && end) || npu_score_b(s->math.last_ok_o) != 0), 1);
     }
-}
-
-/*
- * Thirds of a cycle allowed for a chunk: for its words, with a margin of a tenth, and for the chunk itself; between two
- * rows of a reduction some more.
- */
-static uint32_t cost(const state *s, const slot *t) {
-    const uint32_t word = s->vec && s->now.dup ? 8 : s->vec || s->now.dup ? 6 : 3;
-    return t->words * word * 11 / 10 + 3 * (s->reduce && t->last ? ROW : CHUNK);
 }
 
 /* A word of A, which enters alu_math in this cycle. */
@@ -380,7 +385,7 @@ static void take_a(tb_check *c, state *s, const slot *t) {
     if (end) {
         s->in_word = s->got = 0;
         s->answers++;
-        s->lag -= s->lag < cost(s, t) ? s->lag : cost(s, t);
+        s->lag -= tb_min_u32(s->lag, t->cost);
         s->data++;
         skip_jobless(s);
     }
@@ -462,7 +467,7 @@ static inline void check_pace(tb_check *c, state *s, const wires *w) {
     }
     const uint32_t took = s->drain > 0 ? 3 * s->drain : s->lag;
     if (took > 3 * START) {
-        const uint32_t most = 3 * START + cost(s, &s->slot[s->data % SLOTS]);
+        const uint32_t most = 3 * START + s->slot[s->data % SLOTS].cost;
         if (took > most) {
             tb_check_failf(c, "pace", s->data, "%" PRIu32 " cycles for it|%" PRIu32 " at most", took / 3, most / 3);
         }
@@ -486,8 +491,6 @@ static void follow_end(tb_check *c, state *s) {
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const wires w = look(s);
-    s->alu = s->alu != NULL ? s->alu : npu_score_alu_whole(c);
-    c->task = s->alu->task;
     follow_end(c, s);
     check_events(c, s, &w);
     check_pace(c, s, &w);
@@ -499,7 +502,8 @@ static void cycle(tb_check *c) {
         follow_word(c, s, w.stuck == 0);
     }
     if (s->vec_due) {
-        compare_bits(c, "vector operand", s->src_out - 1, s->math.vec_i.ptr, s->src[(s->src_out - 1) % SRC], LANES);
+        compare_bits(c, "vector operand", s->src_out - 1, "lane", "", s->math.vec_i.ptr, s->src[(s->src_out - 1) % SRC],
+                     LANES);
         s->vec_due = false;
     }
     if ((w.comes & npu_score_b(s->rd_ready_o)) != 0) {

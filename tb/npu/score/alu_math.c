@@ -105,7 +105,7 @@ static inline void compare_values(tb_check *c, const state *s, bool func) {
 }
 
 /* The times at which the last word of a row, and any word, may not enter. */
-static void check_gaps(tb_check *c, const state *s) {
+__attribute__((noinline)) static void check_gaps(tb_check *c, const state *s) {
     const uint64_t age = s->now - s->last_word;
     if (age < ROW_GAP) {
         tb_check_value(c, "ready for last word", s->results, npu_score_b(s->last_ok_o), 0);
