@@ -177,8 +177,17 @@ __attribute__((noinline)) static void take_int8(state *s, bool fresh, bool avg) 
     }
 }
 
+static inline void keep_column(state *s, bool int8) {
+    values *column = &s->column[tap(s, OW)];
+    if (int8) {
+        *column = s->run;
+    } else {
+        memcpy(column->f, s->run.f, sizeof s->run.f);
+    }
+}
+
 /* A line of FP32. The lanes that the tap does not have are kept. */
-static void take_fp32(state *s, bool fresh, bool avg) {
+__attribute__((noinline)) static void take_fp32(state *s, bool fresh, bool avg) {
     const uint32_t lanes = tap(s, TAP_LANES);
     uint32_t line[LANES];
     memcpy(line, s->line_i.ptr, sizeof line);
@@ -218,24 +227,42 @@ static void end_window(tb_check *c, state *s, bool avg, bool int8) {
     }
 }
 
+/* The maximum of FP32 in all lanes. */
+static inline void take_max(state *s) {
+    const uint32_t *line = (const uint32_t *)s->line_i.ptr, *was = s->run.f;
+    if (tap(s, FIRST) != 0) { /* of the window's first row, too: the maximum of a value and itself is the value */
+        was = tap(s, INIT) != 0 ? line : s->column[tap(s, OW)].f;
+    }
+    cm_fp_lanes low, high, low_was, high_was;
+    memcpy(&low, line, sizeof low);
+    memcpy(&high, line + CM_FP_LANES, sizeof high);
+    memcpy(&low_was, was, sizeof low);
+    memcpy(&high_was, was + CM_FP_LANES, sizeof high);
+    low = cm_fp_max_lanes(low_was, low);
+    high = cm_fp_max_lanes(high_was, high);
+    memcpy(s->run.f, &low, sizeof low);
+    memcpy(s->run.f + CM_FP_LANES, &high, sizeof high);
+}
+
+static inline bool ends_window(const state *s) {
+    return (tap(s, LAST) & tap(s, FIN)) != 0;
+}
+
 /* The data of the tap have arrived. */
 static void follow(tb_check *c, state *s) {
     const bool avg = npu_score_b(s->avg_i) != 0, int8 = npu_score_b(s->int8_i) != 0;
     const bool fresh = (tap(s, FIRST) & tap(s, INIT)) != 0;
     if (int8) {
         take_int8(s, fresh, avg);
-    } else {
+    } else if (avg || tap(s, TAP_LANES) < LANES) {
         take_fp32(s, fresh, avg);
-    }
-    if (tap(s, LAST) == 0) {
-        return;
-    }
-    if (tap(s, FIN) != 0) {
-        end_window(c, s, avg, int8);
-    } else if (int8) {
-        s->column[tap(s, OW)] = s->run;
     } else {
-        memcpy(s->column[tap(s, OW)].f, s->run.f, sizeof s->run.f);
+        take_max(s);
+    }
+    if (ends_window(s)) {
+        end_window(c, s, avg, int8);
+    } else if (tap(s, LAST) != 0) {
+        keep_column(s, int8);
     }
 }
 
@@ -255,37 +282,19 @@ __attribute__((noinline)) static void any_cycle(tb_check *c, state *s) {
     c->again = s->tap || s->pending;
 }
 
-/* follow() for a maximum of FP32 in all lanes, in a window that is not complete. */
-static inline void follow_max(state *s) {
-    const uint32_t *line = (const uint32_t *)s->line_i.ptr, *was = s->run.f;
-    uint32_t *column = s->column[tap(s, OW)].f;
-    if (tap(s, FIRST) != 0) { /* of the window's first row, too: the maximum of a value and itself is the value */
-        was = tap(s, INIT) != 0 ? line : column;
-    }
-    cm_fp_lanes low, high, low_was, high_was;
-    memcpy(&low, line, sizeof low);
-    memcpy(&high, line + CM_FP_LANES, sizeof high);
-    memcpy(&low_was, was, sizeof low);
-    memcpy(&high_was, was + CM_FP_LANES, sizeof high);
-    low = cm_fp_max_lanes(low_was, low);
-    high = cm_fp_max_lanes(high_was, high);
-    memcpy(s->run.f, &low, sizeof low);
-    memcpy(s->run.f + CM_FP_LANES, &high, sizeof high);
-    if (tap(s, LAST) != 0) {
-        memcpy(column, s->run.f, sizeof s->run.f);
-    }
-}
-
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const uint32_t rare =
         npu_score_b(s->out_we_o) | npu_score_b(s->start) | npu_score_b(s->int8_i) | npu_score_b(s->avg_i) | s->pending;
-    if (rare != 0 || (s->tap && ((tap(s, LAST) & tap(s, FIN)) != 0 || tap(s, TAP_LANES) < LANES))) {
+    if (rare != 0 || (s->tap && (ends_window(s) || tap(s, TAP_LANES) < LANES))) {
         any_cycle(c, s);
         return;
     }
     if (s->tap) {
-        follow_max(s);
+        take_max(s);
+        if (tap(s, LAST) != 0) {
+            keep_column(s, false);
+        }
     }
     take_tap(s);
     c->again = s->tap;
