@@ -25,6 +25,7 @@ static void expect_nothing(state *s) {
     s->steady.want = MESH_EN | (s->p_now ? WGT_P : 0);
     s->steady.care = ACT_VALID | FIRST | LAST | WGT_RE | IFM_RE;
     s->step = s->last = s->attend = s->release = 0;
+    s->in_tile = false;
 }
 
 static void clear(tb_check *c) {
@@ -40,7 +41,6 @@ static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     const tb_sig *sig = (const tb_sig *)&s->ports;
     s->n = s->work.n = npu_score_n(c);
-    s->drain = 2 * s->n + 1; /* then the last column's sums have left acc */
     for (uint32_t i = 0; i < FLAG_COUNT; i++) {
         s->flag[i] = (const uint8_t *)sig[i].ptr;
     }
@@ -127,10 +127,6 @@ static void enter_activation(state *s) {
         (npu_score_block){.vector = s->enabled + 1, .task = s->t->number, .at = s->a};
 }
 
-static bool in_tile(const state *s) {
-    return s->w_valid && s->w.block + 1 < s->t->blocks;
-}
-
 /* The bank of the next tile. */
 static bool next_bank(const state *s) {
     return s->t->wgt_res ? (s->next.ob & 1u) != 0 : s->pp;
@@ -150,7 +146,7 @@ static void enter_words(state *s) {
 }
 
 static void enter_weights(state *s, bool start) {
-    if (in_tile(s)) {
+    if (s->in_tile) {
         npu_score_walk_block(s->t, &s->w);
         enter_words(s);
         return;
@@ -167,38 +163,48 @@ static void enter_weights(state *s, bool start) {
     enter_words(s);
 }
 
-/* Flags while these blocks are in the stages. */
-static void expect_blocks(state *s) {
+/* Flags of the blocks of a task. */
+static void expect_task(state *s) {
     const npu_score_shape *t = s->t;
-    uint32_t want = MESH_EN | (s->p_now ? WGT_P : 0) | (t->wide ? WGT_WIDE | ACT_WIDE : 0);
-    uint32_t care = ACT_VALID | FIRST | LAST | WGT_RE | IFM_RE | MESH_EN;
+    s->all.want = MESH_EN | (t->wide ? WGT_WIDE | ACT_WIDE : 0);
+    s->all.care = ACT_VALID | FIRST | LAST | WGT_RE | IFM_RE | MESH_EN | WGT_P;
+    s->words.want = WORD | (t->op != NPU_SCORE_CONV ? DIAGONAL : 0) | (t->op != NPU_SCORE_CONVERT ? WGT_RE : 0);
+    s->words.care = WGT_WIDE | (t->op != NPU_SCORE_CONVERT ? WGT_BANK : 0);
+}
+
+/* Flags while these blocks are in the stages. */
+static inline void expect_blocks(state *s) {
+    const npu_score_shape *t = s->t;
+    const uint32_t conv = ACT_VALID | WORD | WGT_RE | IFM_RE;
+    uint32_t want = s->all.want | s->p_now * WGT_P, care = s->all.care;
     if (s->a_valid) {
-        want |= ACT_VALID | IFM_RE | (s->a.block == 0 ? FIRST : 0) | (s->a.block + 1 == t->blocks ? LAST : 0) |
-                (s->a_sel ? SEL : 0);
-        care |= SEL | ACT_WIDE | WGT_P;
+        want |= ACT_VALID | IFM_RE | (s->a.block == 0) * FIRST | (s->a.block + 1 == t->blocks) * LAST | s->a_sel * SEL;
+        care |= SEL | ACT_WIDE;
     }
-    if (s->w_valid) {
-        want |= WORD | (t->op != NPU_SCORE_CONV ? DIAGONAL : 0);
-        care |= WGT_WIDE | WGT_P;
-    }
-    if (s->w_valid && t->op != NPU_SCORE_CONVERT) {
-        want |= WGT_RE | (s->w_bank ? WGT_BANK : 0);
-        care |= WGT_BANK;
-    }
-    s->steady = (im2col_flags){want, care};
+    s->in_tile = false;
     s->release = 0;
-    if (s->w_valid && s->w.block + 1 == t->blocks && s->w.tile + 1 == t->tiles && t->op != NPU_SCORE_CONVERT) {
-        s->release = !t->wgt_res ? 1u << s->w_bank : s->w.ob + 1 == t->ocb ? 3 : 0;
+    if (s->w_valid) {
+        want |= s->words.want | s->w_bank * WGT_BANK;
+        care |= s->words.care;
+        s->in_tile = s->w.block + 1 < t->blocks;
+        if (!s->in_tile && s->w.tile + 1 == t->tiles && t->op != NPU_SCORE_CONVERT) {
+            s->release = !t->wgt_res ? 1u << s->w_bank : s->w.ob + 1 == t->ocb ? 3 : 0;
+        }
     }
+    s->steady.want = want | ((want & (conv | DIAGONAL)) == conv && s->n == 8) * CONV_OF_8;
+    s->steady.care = care;
     s->step = 0;
     s->last = t->cycles - 1;
     /* in the last block of a tile it counts how long the next tile could have started */
-    s->attend = in_tile(s) || s->next.end ? s->last : s->last - LATE;
+    s->attend = s->in_tile || s->next.end ? s->last : s->last - LATE;
 }
 
 /* Both stages move on. */
 __attribute__((noinline)) static void next_blocks(state *s, bool start) {
     const im2col_flags mesh = s->steady; /* which gets what was read in this cycle */
+    if (s->a_valid) {
+        s->busy = 2 * s->n + 1; /* from its last vector on; then the last column's sums have left acc */
+    }
     s->before = s->a;
     enter_activation(s);
     enter_weights(s, start);
@@ -207,7 +213,7 @@ __attribute__((noinline)) static void next_blocks(state *s, bool start) {
     } else {
         expect_nothing(s);
     }
-    s->now.want = (mesh.want & ~READS) | (s->steady.want & READS);
+    s->now.want = (mesh.want & ~(READS | CONV_OF_8)) | (s->steady.want & (READS | (mesh.want & CONV_OF_8)));
     s->now.care = (mesh.care & ~READS) | (s->steady.care & READS);
 }
 
@@ -218,6 +224,7 @@ __attribute__((noinline)) static void take_task(tb_check *c, state *s) {
     s->t = npu_score_task(&s->work, s->work.tasks);
     s->t->number = s->work.tasks++;
     npu_score_shape_read(s->t, s->n, s->shape);
+    expect_task(s);
     memset(s->padding, (int)s->t->zin, sizeof s->padding);
     s->have = true;
     s->freed = 0;
@@ -238,7 +245,7 @@ static bool weights_there(const state *s) {
 
 /* Could a tile start, considering only the block before it? */
 static bool may_start(const state *s) {
-    return s->have && !s->next.end && s->step == s->last && !in_tile(s);
+    return s->have && !s->next.end && s->step == s->last && !s->in_tile;
 }
 
 /* A bank is released with the last word of the last tile that needs it. */
@@ -309,43 +316,50 @@ __attribute__((noinline)) static void check_free(tb_check *c, state *s) {
     }
 }
 
-static void check_waits(tb_check *c, state *s) {
-    const uint32_t ifm = npu_score_b(s->wait_ifm_o), wgt = npu_score_b(s->wait_wgt_o), ofm = npu_score_b(s->wait_ofm_o);
-    if (ifm + wgt + ofm > 1 || !s->have || s->next.end || npu_score_b(s->tile_start_o) != 0 ||
-        ofm == npu_score_b(s->tile_room_i)) {
+/* waits: bits for input, weights and room. rows: those of the next tile have arrived. */
+static inline void check_waits(tb_check *c, state *s, uint32_t waits, bool rows) {
+    if ((waits & (waits - 1)) != 0 || !s->have || s->next.end || npu_score_b(s->tile_start_o) != 0 ||
+        waits >> 2 == npu_score_b(s->tile_room_i)) {
         tb_check_fail(c, "waits", s->work.tiles, NULL,
-                      ifm   ? "for input"
-                      : wgt ? "for weights"
-                            : "for room",
+                      (waits & 1u) != 0   ? "for input"
+                      : (waits & 2u) != 0 ? "for weights"
+                                          : "for room",
                       "another reason, or none");
         return;
     }
-    s->late = ifm != 0 && rows_there(s) ? s->late + 1 : 0;
+    s->late = (waits & 1u) != 0 && rows ? s->late + 1 : 0;
     if (s->late > LATE) {
         npu_im2col_fail(c, "waits", s->work.tiles, &s->next, 0, "for input", "none: its rows have arrived");
     }
 }
 
-/* A cycle in which a block ends, a tile may start soon, or anything is released or waits. */
-__attribute__((noinline)) static void follow(tb_check *c, state *s, bool events) {
+/* Is there a next tile whose rows have arrived? */
+static inline bool next_rows(const state *s) {
+    return s->have && !s->next.end && rows_there(s);
+}
+
+/* Anything is released, starts or waits, or blocks end which are not followed by other ones of their tile. */
+__attribute__((noinline)) static void follow_all(tb_check *c, state *s) {
     if (!s->have && npu_score_b(s->task_valid_i) != 0) {
         take_task(c, s);
     }
+    const bool rows = next_rows(s), start = npu_score_b(s->tile_start_o) != 0, pop = npu_score_b(s->task_pop_o) != 0;
+    const uint32_t waits =
+        npu_score_b(s->wait_ifm_o) | npu_score_b(s->wait_wgt_o) << 1 | npu_score_b(s->wait_ofm_o) << 2;
     check_release(c, s);
-    if (events && (npu_score_b(s->wait_ifm_o) | npu_score_b(s->wait_wgt_o) | npu_score_b(s->wait_ofm_o)) != 0) {
-        check_waits(c, s);
+    if (waits != 0) {
+        check_waits(c, s, waits, rows);
     } else {
         s->late = 0;
     }
-    const bool start = events && npu_score_b(s->tile_start_o) != 0, pop = events && npu_score_b(s->task_pop_o) != 0;
-    s->ready = s->have && !s->next.end && rows_there(s) && weights_there(s) ? s->ready + 1 : 0;
+    s->ready = rows && weights_there(s) ? s->ready + 1 : 0;
     if (start) {
         check_start(c, s);
         s->ready = 0;
     } else {
         check_pause(c, s);
     }
-    if (events && npu_score_b(s->free_o) != 0) {
+    if (npu_score_b(s->free_o) != 0) {
         check_free(c, s);
     } else if (pop) {
         tb_check_fail(c, "end of the task", s->work.tasks, NULL, "no words returned", "all remaining ones");
@@ -361,6 +375,21 @@ __attribute__((noinline)) static void follow(tb_check *c, state *s, bool events)
     if (pop) {
         s->base = (s->base + s->t->ifm_words) % RING;
         s->have = false;
+    }
+}
+
+/* A cycle in which blocks end, a tile may start soon, or with events. */
+__attribute__((noinline)) static void follow(tb_check *c, state *s, uint32_t events) {
+    if (events != 0 || (s->step == s->last && !s->in_tile)) {
+        follow_all(c, s);
+        return;
+    }
+    s->late = 0;
+    s->ready = !s->in_tile && next_rows(s) && weights_there(s) ? s->ready + 1 : 0;
+    if (s->step < s->last) {
+        s->step++;
+    } else {
+        next_blocks(s, false);
     }
 }
 
@@ -383,13 +412,13 @@ static inline __attribute__((always_inline)) bool as_expected(state *s, uint32_t
     if ((due & WORD) != 0 && !npu_score_same(s->word, (due & DIAGONAL) != 0 ? npu_im2col_word(s) : s->wgt, n)) {
         return false;
     }
-    if ((due & WGT_RE) != 0 && npu_im2col_half(s->wgt_raddr) != s->weight_base - (step & s->weight_step)) {
+    if ((due & WGT_RE) != 0 && npu_score_half(s->wgt_raddr) != s->weight_base - (step & s->weight_step)) {
         return false;
     }
     /* outside of the map any word may be read */
     return (due & IFM_RE) == 0 ||
-           (((npu_im2col_half(s->ifm_raddr[0]) ^ s->addr[2 * step]) & s->mask[2 * step]) |
-            ((npu_im2col_half(s->ifm_raddr[1]) ^ s->addr[2 * step + 1]) & s->mask[2 * step + 1])) == 0;
+           (((npu_score_half(s->ifm_raddr[0]) ^ s->addr[2 * step]) & s->mask[2 * step]) |
+            ((npu_score_half(s->ifm_raddr[1]) ^ s->addr[2 * step + 1]) & s->mask[2 * step + 1])) == 0;
 }
 
 static inline __attribute__((always_inline)) void compare(tb_check *c, state *s, uint32_t got, uint32_t events,
@@ -401,7 +430,6 @@ static inline __attribute__((always_inline)) void compare(tb_check *c, state *s,
     const uint32_t step = s->step;
     if ((due & ACT_VALID) != 0) {
         s->vectors++;
-        s->busy = s->drain;
     } else {
         s->busy -= s->busy > 0;
     }
@@ -414,7 +442,7 @@ static inline __attribute__((always_inline)) void compare(tb_check *c, state *s,
         s->step = step + 1;
         s->late = s->ready = 0;
     } else {
-        follow(c, s, events != 0);
+        follow(c, s, events);
     }
 }
 
@@ -432,10 +460,10 @@ static void cycle(tb_check *c) {
         events |= *s->event[i];
     }
     /* most cycles of a convolution, and those in which the unit waits: the same code with fewer branches */
-    const uint32_t conv = ACT_VALID | WORD | WGT_RE | IFM_RE, due = s->now.want & (conv | DIAGONAL);
-    if (due == conv && s->n == 8) {
+    const uint32_t conv = ACT_VALID | WORD | WGT_RE | IFM_RE, want = s->now.want;
+    if ((want & CONV_OF_8) != 0) {
         compare(c, s, got, events, conv, 8);
-    } else if (due == 0) {
+    } else if ((want & (conv | DIAGONAL)) == 0) {
         compare(c, s, got, events, 0, 0);
     } else {
         compare_any(c, s, got, events);

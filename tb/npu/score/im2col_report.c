@@ -110,7 +110,7 @@ static void check_weight_read(tb_check *c, const state *s, uint32_t got) {
         tb_check_fail(c, "weight read", s->weights, NULL, on ? "none" : "one", on ? "one" : "none");
     } else if (on) {
         check_at(c, "weight bank", s->weights, &s->w, 0, (got & WGT_BANK) != 0, (want & WGT_BANK) != 0);
-        check_at(c, "weight address", s->weights, &s->w, 0, npu_im2col_half(s->wgt_raddr),
+        check_at(c, "weight address", s->weights, &s->w, 0, npu_score_half(s->wgt_raddr),
                  s->weight_base - (s->step & s->weight_step));
     }
 }
@@ -125,7 +125,7 @@ static void check_input_read(tb_check *c, const state *s, uint32_t got) {
         const uint32_t i = 2 * s->step + stream;
         if (s->mask[i] != 0) { /* outside of the map any word may be read */
             check_at(c, stream == 0 ? "input address 0" : "input address 1", s->vectors, &s->a,
-                     s->t->wide ? s->step : i, npu_im2col_half(s->ifm_raddr[stream]), s->addr[i] % RING);
+                     s->t->wide ? s->step : i, npu_score_half(s->ifm_raddr[stream]), s->addr[i] % RING);
         }
     }
 }

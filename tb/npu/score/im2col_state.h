@@ -27,8 +27,9 @@
 #define LAST 0x100u
 #define FIRST 0x200u
 #define ACT_VALID 0x400u
-#define WORD 0x800u      /* no signal: a word of weights is due, */
-#define DIAGONAL 0x1000u /* which is one of a diagonal */
+#define WORD 0x800u       /* no signal: a word of weights is due, */
+#define DIAGONAL 0x1000u  /* which is one of a diagonal */
+#define CONV_OF_8 0x2000u /* no signal: N is 8, and mesh and buffers get all that a convolution needs */
 #define FLAG_COUNT 11u
 /* Outputs that are 0 in most cycles. */
 #define EVENTS wait_ifm_o, wait_wgt_o, wait_ofm_o, tile_start_o, free_o, task_pop_o, wgt_release_o
@@ -50,8 +51,9 @@ typedef struct im2col_state {
     im2col_flags now, steady; /* of this cycle; of all cycles of the blocks in the stages but their first one */
     uint32_t step, shown;     /* of the blocks; of the outputs to the mesh, which follow the reads by a cycle */
     uint32_t attend;          /* from this step on, starts of tiles and the end of the blocks have to be followed */
+    bool in_tile;             /* but not in these blocks: they are followed by another one of their tile */
     uint32_t n;
-    uint32_t busy, drain; /* cycles for which the mesh must stay enabled; those after a vector */
+    uint32_t busy;        /* cycles for which the mesh must stay enabled after the last vector */
     uint32_t late, ready; /* cycles for which rows; input and weights of the next tile have been available */
     uint32_t inside[2];   /* stream: not 0 when the vector's pixel is inside the map */
     /* address of the word of weights in this step: weight_base - (step & weight_step) */
@@ -69,6 +71,7 @@ typedef struct im2col_state {
     uint32_t last;    /* step of the blocks in the stages; 0: both are empty */
     uint32_t release; /* of banks of weights, in that step */
     npu_score_shape *t;
+    im2col_flags all, words;   /* flags: of all blocks of the task; of those in the weight stage */
     uint32_t base;             /* of its input in the ring */
     uint32_t freed;            /* words released */
     uint32_t need;             /* pixels for the next tile */
@@ -113,12 +116,6 @@ static inline const int8_t *npu_im2col_word(im2col_state *s) {
 /* The vector that is due. */
 static inline const int8_t *npu_im2col_vector(const im2col_state *s, uint32_t stream) {
     return (const int8_t *)(s->inside[stream] != 0 ? s->ifm[stream] : s->padding);
-}
-
-static inline uint32_t npu_im2col_half(const void *signal) {
-    uint16_t value;
-    memcpy(&value, signal, sizeof value);
-    return value;
 }
 
 #endif

@@ -33,6 +33,22 @@ static inline uint32_t npu_score_b(tb_sig s) {
     return *(const uint8_t *)s.ptr;
 }
 
+/* Value of a signal of 9 to 16 bits. */
+static inline uint32_t npu_score_half(const void *signal) {
+    uint16_t value;
+    memcpy(&value, signal, sizeof value);
+    return value;
+}
+
+static inline uint32_t npu_score_h(tb_sig s) {
+    return npu_score_half(s.ptr);
+}
+
+/* Value of a signal of 17 to 32 bits. */
+static inline uint32_t npu_score_w(tb_sig s) {
+    return *(const uint32_t *)s.ptr;
+}
+
 /* valid && ready */
 static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
     return (*(const uint8_t *)valid.ptr & *(const uint8_t *)ready.ptr) != 0;
