@@ -14,7 +14,7 @@
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
     s->unknown = UNKNOWN;
-    s->steady = false;
+    s->again |= STATES;
 }
 
 typedef uint64_t word __attribute__((vector_size(WORD), aligned(1), may_alias));
@@ -254,7 +254,7 @@ static bool clocks(tb_check *c, state *s) {
     return s->unknown == 0 && s->worked == (two | two << 2 * UNITS);
 }
 
-/* Levels of send_buf as the units and the counters must see them, and those of the channels. */
+/* Levels of send_buf as the units and the counters must see them. */
 static void levels(tb_check *c, const state *s) {
     const uint16_t *level = (const uint16_t *)s->perf.perf_level_o.ptr;
     for (uint32_t ch = 0; ch < CHANNELS; ch++) {
@@ -269,8 +269,15 @@ static void levels(tb_check *c, const state *s) {
         if (level[ch] != words[0] || level[2 + ch] != words[1] || level[4 + ch] != words[2]) {
             differs(c, "level of a counter", ch, "send_buf", level[ch], words[0]);
         }
-        same(c, "level of a counter", ch, level[INFLIGHT + ch], npu_score_b(k->rd.inflight_o));
-        same(c, "level of a counter", ch, level[INFLIGHT + 2 + ch], npu_score_b(k->wr.inflight_o));
+    }
+}
+
+/* Those of the channels. */
+static void bursts(tb_check *c, const state *s) {
+    const uint16_t *level = (const uint16_t *)s->perf.perf_level_o.ptr + INFLIGHT_AT;
+    for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+        same(c, "level of a counter", ch, level[ch], npu_score_b(s->ch[ch].rd.inflight_o));
+        same(c, "level of a counter", ch, level[2 + ch], npu_score_b(s->ch[ch].wr.inflight_o));
     }
 }
 
@@ -291,29 +298,32 @@ static void events(tb_check *c, const state *s) {
 
 /* Compares the wires of these groups, and finds what is carried from now on. */
 __attribute__((noinline)) static void compare(tb_check *c, state *s, uint32_t groups) {
-    s->moves &= ~groups;
+    s->again &= ~groups;
     if ((groups & REQUESTS) != 0) {
         s->rd_requests.count = 0;
-        s->moves |= read_requests(c, s, 0) | read_requests(c, s, 1) ? REQUESTS : 0;
+        s->again |= read_requests(c, s, 0) | read_requests(c, s, 1) ? REQUESTS : 0;
     }
     if ((groups & DATA) != 0) {
         s->rd_words.count = 0;
-        s->moves |= read_data(c, s, 0) | read_data(c, s, 1) ? DATA : 0;
+        s->again |= read_data(c, s, 0) | read_data(c, s, 1) ? DATA : 0;
     }
     if ((groups & WRITES) != 0) {
         s->wr_requests.count = s->wr_words.count = 0;
-        s->moves |= write_side(c, s, 0) | write_side(c, s, 1) ? WRITES : 0;
+        s->again |= write_side(c, s, 0) | write_side(c, s, 1) ? WRITES : 0;
     }
     if ((groups & BUS) != 0) {
         s->bus.count = 0;
-        s->moves |= on_bus(s, 0) | on_bus(s, 1) ? BUS : 0;
+        s->again |= on_bus(s, 0) | on_bus(s, 1) ? BUS : 0;
     }
     if ((groups & STATES) != 0) {
         status(c, s);
-        s->steady = false;
+        s->again |= STATES; /* a look at the clocks */
     }
     if ((groups & LEVELS) != 0) {
         levels(c, s);
+    }
+    if ((groups & BURSTS) != 0) {
+        bursts(c, s);
     }
     if ((groups & EVENTS) != 0) {
         events(c, s);
@@ -334,10 +344,10 @@ static void cycle(tb_check *c) {
     if (s->bus.count != 0) {
         find_difference(c, &s->bus);
     }
-    if (!s->steady) {
-        s->steady = clocks(c, s);
+    if ((s->again & STATES) != 0 && clocks(c, s)) {
+        s->again &= ~(uint32_t)STATES;
     }
-    c->again = s->moves != 0 || !s->steady;
+    c->again = s->again != 0;
 }
 
 static void close(tb_check *c) {
