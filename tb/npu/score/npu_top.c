@@ -9,7 +9,8 @@
 #include "npu_top.h"
 
 #define ALL_UNITS ((1u << UNITS) - 1)
-#define TAIL 4u /* cycles that a clock runs on */
+#define ALWAYS_INLINE __attribute__((always_inline)) /* in loops over the channels */
+#define TAIL 4u                                      /* cycles that a clock runs on */
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
@@ -97,7 +98,7 @@ static inline uint32_t unit_of(uint32_t id) {
 }
 
 /* Compares the handshakes of requests for reads, and finds what they carry. True: there are some. */
-static bool read_requests(tb_check *c, state *s, uint32_t ch) {
+ALWAYS_INLINE static inline bool read_requests(tb_check *c, state *s, uint32_t ch) {
     const channel *k = &s->ch[ch];
     const ends *u = s->unit;
     const uint32_t valid = npu_score_b(k->rd.req_valid_i), ready = npu_score_b(k->rd.req_ready_o);
@@ -116,7 +117,7 @@ static bool read_requests(tb_check *c, state *s, uint32_t ch) {
     return valid != 0;
 }
 
-static bool read_data(tb_check *c, state *s, uint32_t ch) {
+ALWAYS_INLINE static inline bool read_data(tb_check *c, state *s, uint32_t ch) {
     const channel *k = &s->ch[ch];
     const ends *u = s->unit;
     const uint32_t any = npu_score_b(k->rd.dat_valid_o), id = npu_score_b(k->rd.dat_id_o);
@@ -141,7 +142,7 @@ static bool read_data(tb_check *c, state *s, uint32_t ch) {
 }
 
 /* The same for writes, and for words on their way through send_buf. */
-static bool write_side(tb_check *c, state *s, uint32_t ch) {
+ALWAYS_INLINE static inline bool write_side(tb_check *c, state *s, uint32_t ch) {
     const channel *k = &s->ch[ch];
     const ends *u = s->unit;
     const uint32_t valid = npu_score_b(k->wr.req_valid_i), ready = npu_score_b(k->wr.req_ready_o);
@@ -172,7 +173,7 @@ static bool write_side(tb_check *c, state *s, uint32_t ch) {
 }
 
 /* Links that carry something while a valid of the bus is 1. */
-static bool on_bus(state *s, uint32_t ch) {
+ALWAYS_INLINE static inline bool on_bus(state *s, uint32_t ch) {
     const channel *k = &s->ch[ch];
     for (const link *l = k->link + k->plain; l < k->link + k->links; l++) {
         if (*l->when != 0) {
@@ -298,23 +299,33 @@ static void events(tb_check *c, const state *s) {
 
 /* Compares the wires of these groups, and finds what is carried from now on. */
 __attribute__((noinline)) static void compare(tb_check *c, state *s, uint32_t groups) {
+    bool reads = false, data = false, writes = false, bus = false;
     s->again &= ~groups;
     if ((groups & REQUESTS) != 0) {
         s->rd_requests.count = 0;
-        s->again |= read_requests(c, s, 0) | read_requests(c, s, 1) ? REQUESTS : 0;
+        for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+            reads |= read_requests(c, s, ch);
+        }
     }
     if ((groups & DATA) != 0) {
         s->rd_words.count = 0;
-        s->again |= read_data(c, s, 0) | read_data(c, s, 1) ? DATA : 0;
+        for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+            data |= read_data(c, s, ch);
+        }
     }
     if ((groups & WRITES) != 0) {
         s->wr_requests.count = s->wr_words.count = 0;
-        s->again |= write_side(c, s, 0) | write_side(c, s, 1) ? WRITES : 0;
+        for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+            writes |= write_side(c, s, ch);
+        }
     }
     if ((groups & BUS) != 0) {
         s->bus.count = 0;
-        s->again |= on_bus(s, 0) | on_bus(s, 1) ? BUS : 0;
+        for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+            bus |= on_bus(s, ch);
+        }
     }
+    s->again |= (reads ? REQUESTS : 0u) | (data ? DATA : 0u) | (writes ? WRITES : 0u) | (bus ? BUS : 0u);
     if ((groups & STATES) != 0) {
         status(c, s);
         s->again |= STATES; /* a look at the clocks */
