@@ -434,7 +434,7 @@ static inline __attribute__((always_inline)) void compare(tb_check *c, state *s,
         s->busy -= s->busy > 0;
     }
     s->weights += (due & WORD) != 0;
-    s->enabled += (got & MESH_EN) != 0;
+    s->enabled += (due & (ACT_VALID | WORD)) != 0 || (got & MESH_EN) != 0;
     s->now = s->steady;
     s->shown = step;
     memcpy(s->inside, &s->mask[2 * step], sizeof s->inside);
