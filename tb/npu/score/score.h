@@ -70,6 +70,11 @@ static inline uint64_t npu_score_row_get(const npu_score_row *r) {
     return value;
 }
 
+/* Value of a signal of 17 to 32 bits. */
+static inline uint32_t npu_score_w(tb_sig s) {
+    return *(const uint32_t *)s.ptr;
+}
+
 /* valid && ready */
 static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
     return (*(const uint8_t *)valid.ptr & *(const uint8_t *)ready.ptr) != 0;
