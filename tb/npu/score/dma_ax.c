@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define LINE 4096u /* bytes; no burst crosses one */
-
 const uint8_t npu_score_dma_masks[32] = {255, 255, 255, 255, 255, 255, 255, 255,
                                          255, 255, 255, 255, 255, 255, 255, 255};
 
@@ -105,7 +103,7 @@ static uint64_t bursts(const npu_score_dma_ax *ax) {
     return ax->bursts_before + npu_score_dma_shown(ax);
 }
 
-__attribute__((cold, noinline)) static uint32_t too_many(tb_check *c, const npu_score_dma_ax *ax) {
+uint32_t npu_score_dma_too_many(tb_check *c, const npu_score_dma_ax *ax) {
     if (ax->cut == ax->accepted) {
         tb_check_failf(c, "burst", bursts(ax), "0x%08" PRIx64 "|none: no job needs one", tb_get(ax->addr_o));
     } else {
@@ -115,7 +113,7 @@ __attribute__((cold, noinline)) static uint32_t too_many(tb_check *c, const npu_
 }
 
 /* Address, length and attributes one by one; returns `event`. */
-__attribute__((noinline)) static uint32_t compare_address(tb_check *c, const npu_score_dma_ax *ax, uint32_t event) {
+uint32_t npu_score_dma_compare_address(tb_check *c, const npu_score_dma_ax *ax, uint32_t event) {
     const uint32_t addr = *(const uint32_t *)ax->addr_o.ptr, beats = npu_score_b(ax->len_o) + 1;
     if (addr != ax->now.addr || beats != ax->now.beats) {
         char where[96];
@@ -134,42 +132,18 @@ __attribute__((noinline)) static uint32_t compare_address(tb_check *c, const npu
     return event;
 }
 
-/* The next burst, of the oldest job that has bursts left, is on the channel. */
-static inline void add_burst(npu_score_dma_ax *ax, uint32_t addr, uint32_t beats, uint32_t id) {
-    npu_score_dma_burst *b = &ax->burst[npu_score_dma_shown(ax) % DMA_BURSTS];
-    b->beats = (uint16_t)beats;
-    b->id = (uint8_t)id;
-    b->job = (uint8_t)(ax->cut % DMA_JOBS);
-    ax->now.addr = addr;
-    ax->now.beats = beats;
-    ax->flight++;
-}
-
-/* Compare the burst on the channel; returns the event that follows from it. */
-static inline uint32_t compare_now(tb_check *c, npu_score_dma_ax *ax) {
-    uint64_t attributes;
-    memcpy(&attributes, ax->attributes, sizeof attributes);
-    ax->offered = npu_score_b(ax->ready_i) == 0;
-    const uint32_t event = ax->offered ? DMA_EV_WAIT_BUS : DMA_EV_BURST;
-    if (((*(const uint32_t *)ax->addr_o.ptr ^ ax->now.addr) | ((npu_score_b(ax->len_o) + 1) ^ ax->now.beats) |
-         ((attributes ^ ax->attributes_due) & ax->attributes_mask)) != 0) {
-        return compare_address(c, ax, event);
-    }
-    return event;
-}
-
 /*
  * The next burst of a job of several bursts: the first one of the bytes that are left, which does not depend on those
  * beyond the longest burst.
  */
-__attribute__((noinline)) static uint32_t part_of_job(tb_check *c, npu_score_dma_ax *ax, const npu_score_dma_job *j) {
+uint32_t npu_score_dma_part(tb_check *c, npu_score_dma_ax *ax, const npu_score_dma_job *j) {
     if (ax->rest == 0) {
         ax->rest_addr = j->addr;
         ax->rest = j->bytes;
     }
     cm_dma_burst b;
-    cm_dma_split(ax->rest_addr, ax->rest < LINE ? ax->rest : LINE, &b, 1);
-    add_burst(ax, b.addr, b.beats, j->id);
+    cm_dma_split(ax->rest_addr, ax->rest < DMA_LINE ? ax->rest : DMA_LINE, &b, 1);
+    npu_score_dma_add_burst(ax, b.addr, b.beats, j->id);
     ax->rest_addr += b.bytes;
     ax->rest -= b.bytes;
     if (ax->rest == 0) { /* the burst takes the place of the job among those of the requester */
@@ -177,24 +151,7 @@ __attribute__((noinline)) static uint32_t part_of_job(tb_check *c, npu_score_dma
     } else {
         ax->working[j->id]++;
     }
-    return compare_now(c, ax);
-}
-
-/* A new burst must be the next one of the oldest job that has bursts left. A job that crosses no line is one burst. */
-uint32_t npu_score_dma_address(tb_check *c, npu_score_dma_ax *ax) {
-    ax->fresh = !ax->offered;
-    if (ax->fresh) {
-        if (ax->cut == ax->accepted || ax->flight == DMA_OUTSTANDING) {
-            return too_many(c, ax);
-        }
-        const npu_score_dma_job *j = &ax->job[ax->cut % DMA_JOBS];
-        if (ax->rest != 0 || j->addr % LINE + j->bytes > LINE) {
-            return part_of_job(c, ax, j);
-        }
-        add_burst(ax, j->addr, j->beats, j->id);
-        ax->cut++;
-    }
-    return compare_now(c, ax);
+    return npu_score_dma_compare_now(c, ax);
 }
 
 void npu_score_dma_no_address(tb_check *c, const npu_score_dma_ax *ax) {
@@ -222,8 +179,8 @@ void npu_score_dma_not_accepted(tb_check *c, const npu_score_dma_ax *ax) {
     tb_check_fail(c, "request", npu_score_dma_jobs(ax), NULL, "one that waits", "it is accepted: there is space");
 }
 
-__attribute__((cold, noinline)) static void wrong_request(tb_check *c, const npu_score_dma_ax *ax, uint32_t ready,
-                                                          uint32_t first, bool dropping) {
+void npu_score_dma_wrong_request(tb_check *c, const npu_score_dma_ax *ax, uint32_t ready, uint32_t first,
+                                 bool dropping) {
     if (ready != first || dropping) {
         tb_check_failf(c, "request", npu_score_dma_jobs(ax), "ready 0x%02" PRIx32 "|0x%02" PRIx32 "%s", ready,
                        dropping ? 0u : first, dropping ? ": flushed" : ": priority");
@@ -231,33 +188,6 @@ __attribute__((cold, noinline)) static void wrong_request(tb_check *c, const npu
         tb_check_fail(c, "request", npu_score_dma_jobs(ax), ax->names[__builtin_ctz(first)], "one more taken",
                       "at most two that wait for their bursts");
     }
-}
-
-void npu_score_dma_accept(tb_check *c, npu_score_dma_ax *ax, uint32_t valid, uint32_t ready, bool dropping) {
-    const uint32_t first = valid & (~valid + 1);
-    if (ready != first || dropping) {
-        wrong_request(c, ax, ready, first, dropping);
-        return;
-    }
-    const uint32_t id = (uint32_t)__builtin_ctz(ready);
-    const uint8_t *three = (const uint8_t *)ax->req_bytes_i.ptr + 3 * id;
-    const uint32_t addr = ((const uint32_t *)ax->req_addr_i.ptr)[id];
-    const uint32_t bytes = three[0] | (uint32_t)three[1] << 8 | (uint32_t)three[2] << 16;
-    if (bytes == 0) {
-        ax->empty = (uint8_t)(1 + id);
-        return;
-    }
-    if (!npu_score_dma_space(ax)) {
-        wrong_request(c, ax, ready, first, dropping);
-        return;
-    }
-    npu_score_dma_job *j = &ax->job[ax->accepted++ % DMA_JOBS];
-    j->addr = addr;
-    j->bytes = bytes;
-    j->beats = (addr % 16 + bytes + 15) / 16;
-    j->id = id;
-    ax->working[id]++;
-    ax->idle_req &= (uint8_t)~ready;
 }
 
 bool npu_score_dma_drop(npu_score_dma_ax *ax, bool bus_idle) {

@@ -10,6 +10,7 @@
 
 #define DMA_JOBS 32u   /* more than a unit holds: two queued, one for each burst, and those at its output */
 #define DMA_BURSTS 32u /* more than may be in flight */
+#define DMA_LINE 4096u /* bytes; no burst crosses one */
 #define DMA_QUEUE 2u   /* jobs accepted that have bursts left */
 #define DMA_OUTSTANDING 16u
 #define DMA_EASY 12u /* with so many in flight the next one is not delayed by complete ones that still have an entry */
@@ -97,15 +98,16 @@ static inline uint64_t npu_score_dma_jobs(const npu_score_dma_ax *ax) {
 
 /* At the end of the run, and in a cycle with `empty`: report a job of 0 bytes of the cycle before. */
 __attribute__((cold)) void npu_score_dma_empty(tb_check *c, npu_score_dma_ax *ax);
-/* An address on the channel; returns the event that follows from it. */
-uint32_t npu_score_dma_address(tb_check *c, npu_score_dma_ax *ax);
-/* None, although one must be there. */
-__attribute__((cold)) void npu_score_dma_no_address(tb_check *c, const npu_score_dma_ax *ax);
 /* Report the first of the pulses and levels of npu_score_dma_differ() that is wrong. */
 __attribute__((cold)) void npu_score_dma_wrong(tb_check *c, const npu_score_dma_ax *ax);
-/* A requester is told that its request is accepted. */
-void npu_score_dma_accept(tb_check *c, npu_score_dma_ax *ax, uint32_t valid, uint32_t ready, bool dropping);
-/* None is, although there is space for the request that waits. */
+
+/* For the functions below: what is rare in them, or a failure. The events are what npu_score_dma_address() returns. */
+uint32_t npu_score_dma_part(tb_check *c, npu_score_dma_ax *ax, const npu_score_dma_job *j);
+uint32_t npu_score_dma_compare_address(tb_check *c, const npu_score_dma_ax *ax, uint32_t event);
+__attribute__((cold)) uint32_t npu_score_dma_too_many(tb_check *c, const npu_score_dma_ax *ax);
+__attribute__((cold)) void npu_score_dma_no_address(tb_check *c, const npu_score_dma_ax *ax);
+__attribute__((cold)) void npu_score_dma_wrong_request(tb_check *c, const npu_score_dma_ax *ax, uint32_t ready,
+                                                       uint32_t first, bool dropping);
 __attribute__((cold)) void npu_score_dma_not_accepted(tb_check *c, const npu_score_dma_ax *ax);
 
 /* Bursts on the address channel so far. */
@@ -116,6 +118,50 @@ static inline uint64_t npu_score_dma_shown(const npu_score_dma_ax *ax) {
 /* Does the unit drop everything in this cycle? */
 static inline bool npu_score_dma_dropping(const npu_score_dma_ax *ax) {
     return (npu_score_b(ax->flush_i) | ax->draining) != 0;
+}
+
+/* The next burst, of the oldest job that has bursts left, is on the channel. */
+static inline void npu_score_dma_add_burst(npu_score_dma_ax *ax, uint32_t addr, uint32_t beats, uint32_t id) {
+    npu_score_dma_burst *b = &ax->burst[npu_score_dma_shown(ax) % DMA_BURSTS];
+    b->beats = (uint16_t)beats;
+    b->id = (uint8_t)id;
+    b->job = (uint8_t)(ax->cut % DMA_JOBS);
+    ax->now.addr = addr;
+    ax->now.beats = beats;
+    ax->flight++;
+}
+
+/* Compare the burst on the channel; returns the event that follows from it. */
+static inline uint32_t npu_score_dma_compare_now(tb_check *c, npu_score_dma_ax *ax) {
+    uint64_t attributes;
+    memcpy(&attributes, ax->attributes, sizeof attributes);
+    ax->offered = npu_score_b(ax->ready_i) == 0;
+    const uint32_t event = ax->offered ? DMA_EV_WAIT_BUS : DMA_EV_BURST;
+    if (((*(const uint32_t *)ax->addr_o.ptr ^ ax->now.addr) | ((npu_score_b(ax->len_o) + 1) ^ ax->now.beats) |
+         ((attributes ^ ax->attributes_due) & ax->attributes_mask)) != 0) {
+        return npu_score_dma_compare_address(c, ax, event);
+    }
+    return event;
+}
+
+/*
+ * An address on the channel: returns the event that follows from it. A new burst must be the next one of the oldest job
+ * that has bursts left. A job that crosses no line is one burst.
+ */
+static inline uint32_t npu_score_dma_address(tb_check *c, npu_score_dma_ax *ax) {
+    ax->fresh = !ax->offered;
+    if (ax->fresh) {
+        if (ax->cut == ax->accepted || ax->flight == DMA_OUTSTANDING) {
+            return npu_score_dma_too_many(c, ax);
+        }
+        const npu_score_dma_job *j = &ax->job[ax->cut % DMA_JOBS];
+        if (ax->rest != 0 || j->addr % DMA_LINE + j->bytes > DMA_LINE) {
+            return npu_score_dma_part(c, ax, j);
+        }
+        npu_score_dma_add_burst(ax, j->addr, j->beats, j->id);
+        ax->cut++;
+    }
+    return npu_score_dma_compare_now(c, ax);
 }
 
 /*
@@ -149,6 +195,35 @@ extern const uint8_t npu_score_dma_masks[32];
 /* Is there space for one more job? */
 static inline bool npu_score_dma_space(const npu_score_dma_ax *ax) {
     return ax->accepted - ax->cut < DMA_QUEUE;
+}
+
+/* A requester is told that its request is accepted. */
+static inline void npu_score_dma_accept(tb_check *c, npu_score_dma_ax *ax, uint32_t valid, uint32_t ready,
+                                        bool dropping) {
+    const uint32_t first = valid & (~valid + 1);
+    if (ready != first || dropping) {
+        npu_score_dma_wrong_request(c, ax, ready, first, dropping);
+        return;
+    }
+    const uint32_t id = (uint32_t)__builtin_ctz(ready);
+    const uint8_t *three = (const uint8_t *)ax->req_bytes_i.ptr + 3 * id;
+    const uint32_t addr = ((const uint32_t *)ax->req_addr_i.ptr)[id];
+    const uint32_t bytes = three[0] | (uint32_t)three[1] << 8 | (uint32_t)three[2] << 16;
+    if (bytes == 0) {
+        ax->empty = (uint8_t)(1 + id);
+        return;
+    }
+    if (!npu_score_dma_space(ax)) {
+        npu_score_dma_wrong_request(c, ax, ready, first, dropping);
+        return;
+    }
+    npu_score_dma_job *j = &ax->job[ax->accepted++ % DMA_JOBS];
+    j->addr = addr;
+    j->bytes = bytes;
+    j->beats = (addr % 16 + bytes + 15) / 16;
+    j->id = id;
+    ax->working[id]++;
+    ax->idle_req &= (uint8_t)~ready;
 }
 
 /* Requests. True: one is accepted. */

@@ -100,10 +100,10 @@ static inline uint64_t *written_at(client *k, uint32_t place) {
     return &k->at[place / WORD % RECENT];
 }
 
-/* Words of these clients are written, and words of these are read. */
+/* A word of this client is written, and words of these are read; there is a bit for each client. */
 __attribute__((noinline)) static void move_words(tb_check *c, state *s, uint32_t writes, uint32_t reads) {
-    for (uint32_t left = writes; left != 0; left &= left - 1) {
-        const size_t i = (size_t)__builtin_ctz(left);
+    if (writes != 0) { /* one: it is the first of those that may write */
+        const size_t i = (size_t)__builtin_ctz(writes);
         client *k = &s->client[i];
         const uint32_t place = k->tail;
         memcpy(k->word + place, (const uint8_t *)s->wdata_i.ptr + WORD * i, WORD);
