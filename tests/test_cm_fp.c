@@ -310,11 +310,12 @@ static void test_lanes(void **state) {
             b[k] = corner(&seed);
         }
         const cm_fp_lanes mul = cm_fp_mul_lanes(a, b), add = cm_fp_add_lanes(a, b), flt = cm_fp_i32_to_f32_lanes(a),
-                          relu = cm_fp_relu_lanes(a);
+                          relu = cm_fp_relu_lanes(a), max = cm_fp_max_lanes(a, b);
         const cm_fp_ints i8 = cm_fp_f32_to_i8_lanes(a);
         for (uint32_t k = 0; k < CM_FP_LANES; k++) {
             assert_int_equal(mul[k], cm_fp_mul(a[k], b[k]));
             assert_int_equal(add[k], cm_fp_add(a[k], b[k]));
+            assert_int_equal(max[k], cm_fp_max(a[k], b[k]));
             assert_int_equal(flt[k], cm_fp_i32_to_f32((int32_t)a[k]));
             assert_int_equal(i8[k], cm_fp_f32_to_i8(a[k]));
             assert_int_equal(relu[k], cm_fp_relu(a[k]));

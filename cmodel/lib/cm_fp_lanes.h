@@ -48,6 +48,10 @@ static inline cm_fp_lanes cm_fp_add_lanes(cm_fp_lanes a, cm_fp_lanes b) {
     return cm_fp_canonical_lanes((cm_fp_floats)a + (cm_fp_floats)b);
 }
 
+static inline cm_fp_lanes cm_fp_max_lanes(cm_fp_lanes a, cm_fp_lanes b) {
+    return cm_fp_choose((cm_fp_lanes)((cm_fp_floats)b > (cm_fp_floats)a), b, a);
+}
+
 static inline cm_fp_lanes cm_fp_relu_lanes(cm_fp_lanes v) {
     return (cm_fp_lanes)((cm_fp_floats)v > 0.0f) & v;
 }
