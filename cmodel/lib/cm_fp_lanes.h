@@ -1,13 +1,18 @@
 /*
- * cm_fp_lanes.h - operations of cm_fp.h on four values at once, bit for bit the same: tests/test_cm_fp.c compares them.
+ * cm_fp_lanes.h - operations of cm_fp.h on four values at once ("lanes") or on eight (a "row"), bit for bit the same:
+ * tests/test_cm_fp.c compares them.
  *
  * The compiler does not find these vectors by itself: a comparison of floats may trap. They are vectors of the language
- * (GCC, Clang), on machines without vector registers four scalars.
+ * (GCC, Clang); machines with narrower registers, or none, take several for each.
  */
 #ifndef CM_FP_LANES_H
 #define CM_FP_LANES_H
 
 #include "cm_fp.h"
+
+#ifdef __AVX__
+#include <immintrin.h>
+#endif
 
 #define CM_FP_LANES 4u
 typedef uint32_t cm_fp_lanes __attribute__((vector_size(4 * CM_FP_LANES)));
@@ -24,6 +29,13 @@ static inline cm_fp_lanes cm_fp_all(uint32_t v) {
     return (cm_fp_lanes){v, v, v, v};
 }
 
+/* Is any bit set? */
+static inline bool cm_fp_any(cm_fp_lanes v) {
+    uint64_t part[CM_FP_LANES / 2];
+    memcpy(part, &v, sizeof part);
+    return (part[0] | part[1]) != 0;
+}
+
 static inline cm_fp_lanes cm_fp_canonical_lanes(cm_fp_floats f) {
     return cm_fp_choose((cm_fp_lanes)(f != f), cm_fp_all(CM_FP_NAN), (cm_fp_lanes)f);
 }
@@ -34,6 +46,14 @@ static inline cm_fp_lanes cm_fp_mul_lanes(cm_fp_lanes a, cm_fp_lanes b) {
 
 static inline cm_fp_lanes cm_fp_add_lanes(cm_fp_lanes a, cm_fp_lanes b) {
     return cm_fp_canonical_lanes((cm_fp_floats)a + (cm_fp_floats)b);
+}
+
+static inline cm_fp_lanes cm_fp_max_lanes(cm_fp_lanes a, cm_fp_lanes b) {
+    return cm_fp_choose((cm_fp_lanes)((cm_fp_floats)b > (cm_fp_floats)a), b, a);
+}
+
+static inline cm_fp_lanes cm_fp_relu_lanes(cm_fp_lanes v) {
+    return (cm_fp_lanes)((cm_fp_floats)v > 0.0f) & v;
 }
 
 static inline cm_fp_lanes cm_fp_i32_to_f32_lanes(cm_fp_lanes v) {
@@ -48,6 +68,138 @@ static inline cm_fp_ints cm_fp_f32_to_i8_lanes(cm_fp_lanes v) {
     const cm_fp_floats sum = (cm_fp_floats)bounded + (cm_fp_floats)cm_fp_all(0x3EFFFFFFu);
     const cm_fp_ints q = __builtin_convertvector(sum, cm_fp_ints), sign = (cm_fp_ints)v >> 31;
     return (q ^ sign) - sign;
+}
+
+/*
+ * ---- eight values, behind pointers: how functions get and return so large values would depend on the machine ----
+ */
+
+#define CM_FP_ROW 8u
+typedef uint32_t cm_fp_row __attribute__((vector_size(4 * CM_FP_ROW)));
+typedef int32_t cm_fp_row_ints __attribute__((vector_size(4 * CM_FP_ROW)));
+typedef float cm_fp_row_floats __attribute__((vector_size(4 * CM_FP_ROW)));
+
+/* Is any bit set? */
+static inline bool cm_fp_row_any(const cm_fp_row *v) {
+#ifdef __AVX__
+    return _mm256_testz_si256((__m256i)*v, (__m256i)*v) == 0;
+#else
+    uint64_t part[CM_FP_ROW / 2];
+    memcpy(part, v, sizeof part);
+    return (part[0] | part[1] | part[2] | part[3]) != 0;
+#endif
+}
+
+/* Four values from each of two places. */
+static inline void cm_fp_row_load(cm_fp_row *y, const void *low, const void *high) {
+#ifdef __AVX__
+    const __m256i half = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i_u *)low));
+    *y = (cm_fp_row)_mm256_insertf128_si256(half, _mm_loadu_si128((const __m128i_u *)high), 1);
+#else
+    memcpy(y, low, sizeof *y / 2);
+    memcpy((uint8_t *)y + sizeof *y / 2, high, sizeof *y / 2);
+#endif
+}
+
+/* One value from each of two places, for four lanes. */
+static inline void cm_fp_row_spread(cm_fp_row *y, const void *low, const void *high) {
+#ifdef __AVX__
+    const __m256 half = _mm256_castps128_ps256(_mm_broadcast_ss((const float *)low));
+    *y = (cm_fp_row)_mm256_insertf128_ps(half, _mm_broadcast_ss((const float *)high), 1);
+#else
+    uint32_t a, b;
+    memcpy(&a, low, sizeof a);
+    memcpy(&b, high, sizeof b);
+    *y = (cm_fp_row){a, a, a, a, b, b, b, b};
+#endif
+}
+
+/* The low bytes of the lanes, four to each of two places. */
+static inline void cm_fp_row_bytes(int8_t *low, int8_t *high, const cm_fp_row_ints *v) {
+#ifdef __AVX2__
+    const __m256i first = _mm256_shuffle_epi8((__m256i)*v, _mm256_set1_epi32(0x0C080400));
+    const int32_t a = _mm256_extract_epi32(first, 0), b = _mm256_extract_epi32(first, 4);
+    memcpy(low, &a, sizeof a);
+    memcpy(high, &b, sizeof b);
+#else
+    for (uint32_t i = 0; i < CM_FP_ROW / 2; i++) {
+        low[i] = (int8_t)(*v)[i];
+        high[i] = (int8_t)(*v)[CM_FP_ROW / 2 + i];
+    }
+#endif
+}
+
+/* Lanes of `a` where `which` is all ones, of `b` where it is 0. */
+static inline void cm_fp_row_choose(cm_fp_row *y, const cm_fp_row *which, const cm_fp_row *a, const cm_fp_row *b) {
+#ifdef __AVX2__
+    *y = (cm_fp_row)_mm256_blendv_epi8((__m256i)*b, (__m256i)*a, (__m256i)*which);
+#else
+    *y = (*a & *which) | (*b & ~*which);
+#endif
+}
+
+static inline void cm_fp_canonical_row(cm_fp_row *y, const cm_fp_row_floats *f) {
+    const cm_fp_row nan = (cm_fp_row)(*f != *f), one_nan = (cm_fp_row){0} + CM_FP_NAN;
+    cm_fp_row_choose(y, &nan, &one_nan, (const cm_fp_row *)f);
+}
+
+static inline void cm_fp_mul_row(cm_fp_row *y, const cm_fp_row *a, const cm_fp_row *b) {
+    const cm_fp_row_floats product = (cm_fp_row_floats)*a * (cm_fp_row_floats)*b;
+    cm_fp_canonical_row(y, &product);
+}
+
+static inline void cm_fp_add_row(cm_fp_row *y, const cm_fp_row *a, const cm_fp_row *b) {
+    const cm_fp_row_floats sum = (cm_fp_row_floats)*a + (cm_fp_row_floats)*b;
+    cm_fp_canonical_row(y, &sum);
+}
+
+static inline void cm_fp_i32_to_f32_row(cm_fp_row *y, const cm_fp_row *v) {
+    *y = (cm_fp_row) __builtin_convertvector((cm_fp_row_ints)*v, cm_fp_row_floats);
+}
+
+/* |v|, at most `limit`, which is the bits of a number; NaN is 0. */
+static inline void cm_fp_bounded_row(cm_fp_row_floats *y, const cm_fp_row *v, int32_t limit) {
+    const cm_fp_row_ints number = (cm_fp_row_floats)*v == (cm_fp_row_floats)*v;
+    const cm_fp_row_ints size = (cm_fp_row_ints)(*v & 0x7FFFFFFFu) & number, most = (cm_fp_row_ints){0} + limit;
+#ifdef __AVX2__
+    *y = (cm_fp_row_floats)_mm256_min_epi32((__m256i)size, (__m256i)most);
+#else
+    const cm_fp_row_ints over = size > most;
+    *y = (cm_fp_row_floats)((size & ~over) | (most & over));
+#endif
+}
+
+/* q, or -q where the sign of the number v is set; where v is 0, q is 0. */
+static inline void cm_fp_signed_row(cm_fp_row_ints *y, const cm_fp_row_ints *q, const cm_fp_row *v) {
+#ifdef __AVX2__
+    *y = (cm_fp_row_ints)_mm256_sign_epi32((__m256i)*q, (__m256i)*v);
+#else
+    const cm_fp_row_ints sign = (cm_fp_row_ints)*v >> 31;
+    *y = (*q ^ sign) - sign;
+#endif
+}
+
+/* cm_fp_f32_to_i8() as int32. */
+static inline void cm_fp_f32_to_i8_row(cm_fp_row_ints *y, const cm_fp_row *v) {
+    cm_fp_row_floats size;
+    cm_fp_bounded_row(&size, v, 0x42FE0000); /* 127.0 */
+    const cm_fp_row_ints q = __builtin_convertvector(size + cm_fp_to_float(0x3EFFFFFFu), cm_fp_row_ints);
+    cm_fp_signed_row(y, &q, v);
+}
+
+/* cm_fp_quantise() as int32. A call, so that its constants are loaded where a task uses it only. */
+__attribute__((unused, noinline)) static void cm_fp_quantise_row(cm_fp_row_ints *y, const cm_fp_row *v,
+                                                                 const cm_fp_row *quant) {
+    const cm_fp_row_ints even = (cm_fp_row_ints)*quant >> 8, full = (cm_fp_row_ints)*quant >> 9;
+    cm_fp_row_floats size;
+    cm_fp_bounded_row(&size, v, 0x44000000); /* 512.0: beyond any zero-point */
+    cm_fp_row_ints q = __builtin_convertvector(size + cm_fp_to_float(0x3EFFFFFFu), cm_fp_row_ints);
+    /* a half that was rounded to an odd number; the difference of numbers so near each other is exact */
+    q -= (__builtin_convertvector(q, cm_fp_row_floats) - size == 0.5f) & q & even & 1;
+    cm_fp_signed_row(&q, &q, v);
+    q += (cm_fp_row_ints)(*quant << 24) >> 24;
+    const cm_fp_row_ints least = -127 - (full & 1), low = least > q, high = q > 127;
+    *y = (q & ~(low | high)) | (least & low) | (127 & high);
 }
 
 #endif

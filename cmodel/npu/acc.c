@@ -5,27 +5,33 @@
 
 #include <string.h>
 
-/* Inlined with a constant count, for whole rows of a mesh. */
-static inline void add_row(size_t count, const int32_t *restrict in, int32_t *restrict acc) {
+/* Inlined with a constant count, for whole rows of a mesh and for those of both streams together. */
+static inline void add_row(bool first, size_t count, const int32_t *restrict in, int32_t *restrict acc) {
+    if (first) {
+        memcpy(acc, in, count * sizeof *acc);
+        return;
+    }
     for (size_t i = 0; i < count; i++) {
         acc[i] = (int32_t)((uint32_t)acc[i] + (uint32_t)in[i]); /* unsigned: C leaves signed overflow undefined */
     }
 }
 
 void cm_acc(bool first, size_t count, const int32_t *in, int32_t *acc) {
-    if (first) {
-        memcpy(acc, in, count * sizeof *acc);
-        return;
-    }
     switch (count) {
     case 8:
-        add_row(8, in, acc);
+        add_row(first, 8, in, acc);
+        break;
+    case 16:
+        add_row(first, 16, in, acc);
         break;
     case 32:
-        add_row(32, in, acc);
+        add_row(first, 32, in, acc);
+        break;
+    case 64:
+        add_row(first, 64, in, acc);
         break;
     default:
-        add_row(count, in, acc);
+        add_row(first, count, in, acc);
     }
 }
 

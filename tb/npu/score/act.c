@@ -1,6 +1,7 @@
 /*
  * act.c - check of the activation units, in post and in the ALU: each vector against cm_activate(), in its cycle.
  */
+#include "cm_fp_lanes.h"
 #include "npu_regs.h"
 #include "score.h"
 
@@ -11,18 +12,14 @@
 #define LANES 12u /* at most: post at N = 16 and 32 has 4 and 12 */
 #define RING 8u
 
-typedef struct vector {
-    uint32_t x[LANES], y[LANES];
-    uint32_t act;
-} vector;
-
 #define PORTS valid_i, act_i, p_i[4], x_i, valid_o, y_o
 typedef struct state {
-    TB_PORTS(ports, PORTS);
-    uint32_t lanes;
+    uint32_t lanes;   /* a multiple of CM_FP_LANES */
     uint32_t history; /* bit i: a vector entered i + 1 cycles ago */
-    vector ring[RING];
-    uint64_t in, out;
+    uint64_t in, out; /* vectors */
+    TB_PORTS(ports, PORTS);
+    uint8_t act[RING];
+    uint32_t ring[RING * 2 * LANES]; /* for each vector its values and their results */
 } state;
 
 static const char *const names[CM_ACT_COUNT] = NPU_GEMM_ACT_TYPE_NAMES;
@@ -30,8 +27,8 @@ static const char *const names[CM_ACT_COUNT] = NPU_GEMM_ACT_TYPE_NAMES;
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     s->lanes = s->x_i.width / 32;
-    if (s->lanes > LANES) {
-        return opt_fail(err, err_size, "%s: %u lanes, expected at most %u", c->tap->path, s->lanes, LANES);
+    if (s->lanes > LANES || s->lanes % CM_FP_LANES != 0) {
+        return opt_fail(err, err_size, "%s: %u lanes, expected 4, 8 or 12", c->tap->path, s->lanes);
     }
     return 0;
 }
@@ -42,44 +39,74 @@ static void clear(tb_check *c) {
     s->in = s->out = 0;
 }
 
-static void take_out(tb_check *c, state *s) {
-    const vector *v = &s->ring[s->out % RING];
+static inline cm_fp_lanes lanes_at(const uint32_t *from) {
+    cm_fp_lanes v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+__attribute__((cold, noinline)) static void differs(tb_check *c, const state *s, const uint32_t *x) {
+    const uint32_t *got = (const uint32_t *)s->y_o.ptr, *y = x + s->lanes;
+    const uint32_t act = s->act[s->out % RING];
+    uint32_t l = 0;
+    while (got[l] == y[l]) {
+        l++;
+    }
+    tb_check_failf(c, "y", s->out, "%s, lane %" PRIu32 ", v 0x%08" PRIx32 "|0x%08" PRIx32 "|0x%08" PRIx32,
+                   act < CM_ACT_COUNT ? names[act] : "?", l, x[l], got[l], y[l]);
+}
+
+static inline void take_out(tb_check *c, state *s) {
+    const uint32_t lanes = s->lanes, *x = &s->ring[s->out % RING * (2 * lanes)];
     const uint32_t *got = (const uint32_t *)s->y_o.ptr;
-    for (uint32_t l = 0; l < s->lanes; l++) {
-        if (got[l] != v->y[l]) {
-            tb_check_failf(c, "y", s->out, "%s, lane %" PRIu32 ", v 0x%08" PRIx32 "|0x%08" PRIx32 "|0x%08" PRIx32,
-                           v->act < CM_ACT_COUNT ? names[v->act] : "?", l, v->x[l], got[l], v->y[l]);
-            break;
-        }
+    cm_fp_lanes differ = cm_fp_all(0);
+    for (uint32_t l = 0; l < lanes; l += CM_FP_LANES) {
+        differ |= lanes_at(&got[l]) ^ lanes_at(&x[lanes + l]);
+    }
+    if (cm_fp_any(differ)) {
+        differs(c, s, x);
     }
     s->out++;
 }
 
-static void take_in(state *s) {
-    vector *v = &s->ring[s->in++ % RING];
+/* The results of functions that are more than a comparison. */
+__attribute__((noinline)) static void predict(const state *s, uint32_t act, const uint32_t *x, uint32_t *y) {
     const uint32_t p[4] = {(uint32_t)tb_get(s->p_i[0]), (uint32_t)tb_get(s->p_i[1]), (uint32_t)tb_get(s->p_i[2]),
                            (uint32_t)tb_get(s->p_i[3])};
-    v->act = (uint32_t)tb_get(s->act_i);
-    memcpy(v->x, s->x_i.ptr, 4 * s->lanes);
     for (uint32_t l = 0; l < s->lanes; l++) {
-        v->y[l] = cm_activate(v->act, p, v->x[l]);
+        y[l] = cm_activate(act, p, x[l]);
+    }
+}
+
+static inline void take_in(state *s) {
+    const uint32_t act = npu_score_b(s->act_i), lanes = s->lanes;
+    const uint32_t *from = (const uint32_t *)s->x_i.ptr;
+    uint32_t *x = &s->ring[s->in % RING * (2 * lanes)], *y = x + lanes;
+    s->act[s->in++ % RING] = (uint8_t)act;
+    for (uint32_t l = 0; l < lanes; l += CM_FP_LANES) {
+        const cm_fp_lanes v = lanes_at(&from[l]), result = act == CM_ACT_RELU ? cm_fp_relu_lanes(v) : v;
+        memcpy(&x[l], &v, sizeof v);
+        memcpy(&y[l], &result, sizeof result);
+    }
+    if (act != CM_ACT_NONE && act != CM_ACT_RELU) {
+        predict(s, act, x, y);
     }
 }
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    const uint32_t due = (s->history >> (LATENCY - 1)) & 1u;
-    if (*(const uint8_t *)s->valid_o.ptr != due) {
-        tb_check_value(c, "valid", s->out, *(const uint8_t *)s->valid_o.ptr, due);
+    const uint32_t due = (s->history >> (LATENCY - 1)) & 1u, valid = npu_score_b(s->valid_o);
+    if (valid != due) {
+        tb_check_value(c, "valid", s->out, valid, due);
     } else if (due != 0) {
         take_out(c, s);
     }
-    const uint32_t in = *(const uint8_t *)s->valid_i.ptr;
-    s->history = s->history << 1 | in;
+    const uint32_t in = npu_score_b(s->valid_i);
+    s->history = (s->history << 1 | in) & ((1u << LATENCY) - 1);
     if (in != 0) {
         take_in(s);
     }
-    c->again = (s->history & ((1u << LATENCY) - 1)) != 0;
+    c->again = s->history != 0;
 }
 
 const tb_check_ops npu_score_act = {.unit = "act",

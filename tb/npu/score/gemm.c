@@ -10,6 +10,7 @@
 
 #define TASKS 8u /* more than the queue holds, a power of two */
 #define READERS 4u
+#define FLAGS_KEPT 64u  /* more vectors than the mesh holds, a power of two */
 #define OFM_WORDS 1024u /* sums of one column that ofm_buf holds, over 2N banks: tiles times N */
 
 /* Signals of the parts. */
@@ -37,21 +38,52 @@ typedef struct parts {
         task_oc_i, task_done_o, event_o, level_ofm_o, d_valid, d_ready, tiles_free, free_tiles, tile_done, par_ready,  \
         post_wait, task_valid_i, busy_o, rd_valid_i, rd_ready_o, rd_id_i, wr_req_valid_o, wr_req_ready_i,              \
         wr_req_bytes_o, wr_valid_o, wr_ready_i, wr_idle_i
+/* Signals of one bit that are compared in every cycle, as a word; the first one is its highest bit. */
+#define FLAG_COUNT 8u
+#define IFM_ALL 0x80u
+#define PAR_READY 0x40u
+#define BUSY 0x20u
+#define FLAGS_OF_VECTOR 2u /* three flags of a vector: first and last block, INT16 */
+#define TILE_DONE 0x2u
+#define TILE_ROOM 0x1u
+
+/* Signals that are looked at in every cycle, side by side: of up to 8 bits, and of 9 to 16. */
+typedef struct wires {
+    const uint8_t *flag[FLAG_COUNT], *event[4], *load[4]; /* events: waits and vectors; loads: busy_o */
+    const uint8_t *sum;                                   /* byte of acc.valid_o that has the last column, */
+    uint32_t column;                                      /* its bit there */
+    const uint8_t *wide, *loaded, *start, *tiles_free, *mesh_en, *vector[3];
+    const void *event_o, *level_ofm;
+    const uint8_t *rd_valid, *rd_ready, *rd_id, *d_valid, *d_ready;
+    const uint8_t *layout_valid[2], *layout_ready[2], *we;
+    const void *layout_addr[2], *layout_data[2], *waddr, *wdata;
+    const uint8_t *req_valid, *req_ready, *wr_valid, *wr_ready;
+    const uint8_t *post_wait, *wr_idle, *done, *im_pop, *par_pop, *task_valid, *task_ready;
+} wires;
+
 typedef struct state {
+    /* ---- members used in every cycle ---- */
+    wires w;
+    uint32_t n, used, least; /* tiles in use; the smaller room */
+    uint32_t counted;        /* flags that follow from the counts of tasks */
+    uint32_t results;        /* of the last column in the tile that is being summed */
+    bool may_end;            /* the input of the oldest task has been released */
+    bool int16;              /* without, the flag is random in an empty queue, and the design ignores it */
+    uint32_t pushed, change; /* vectors that entered the mesh; the last one whose flags differed from the ones before */
+    uint32_t flags;          /* of the newest one */
+    uint8_t passed[FLAGS_KEPT];
+    /* of the task that is being written: requested; words that were requested and have not arrived */
+    uint64_t bytes, owed;
+    int64_t limit; /* of `bytes`; -1: no task */
+    uint64_t taken, finished, im_popped, par_popped;
+    uint64_t words, tiles;
     TB_PORTS(ports, PORTS);
     parts p;
+    uint32_t room[2]; /* tiles that may be started, by the space that each post has released */
     struct {
         uint64_t bytes;   /* that the task writes */
         uint32_t factors; /* words of them */
     } ring[TASKS];
-    uint64_t taken, finished, im_popped, par_popped;
-    /* of the task that is being written: requested; words that were requested and have not arrived */
-    uint64_t bytes, owed;
-    uint32_t room[2];           /* tiles that may be started, by the space that each post has released */
-    bool int16;                 /* without, the flag is random in an empty queue, and the design ignores it */
-    uint32_t results;           /* of the last column in the tile that is being summed */
-    uint64_t first, last, wide; /* flags of the vectors in the mesh, newest in bit 0 */
-    uint64_t words, tiles;
 } state;
 
 static int open_parts(const tb_check *c, parts *p, char *err, size_t err_size) {
@@ -73,16 +105,31 @@ static int open_parts(const tb_check *c, parts *p, char *err, size_t err_size) {
     return 0;
 }
 
-static uint32_t tiles_of(const tb_check *c) {
-    return OFM_WORDS / npu_score_n(c);
+/* What follows from the counts of tasks. */
+__attribute__((noinline)) static void recount(state *s) {
+    const bool task = s->taken != s->finished;
+    s->counted = (s->par_popped != s->finished ? PAR_READY : 0) | (task ? BUSY : 0);
+    s->may_end = task && s->im_popped != s->finished;
+    s->limit = task ? (int64_t)s->ring[s->finished % TASKS].bytes : -1;
+}
+
+static void set_room(state *s, uint32_t first, uint32_t second) {
+    s->room[0] = first;
+    s->room[1] = second;
+    s->least = first < second ? first : second;
+    s->used = OFM_WORDS / s->n - s->least;
 }
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
     s->taken = s->finished = s->im_popped = s->par_popped = 0;
-    s->bytes = s->owed = s->first = s->last = s->wide = 0;
-    s->room[0] = s->room[1] = tiles_of(c);
+    s->bytes = s->owed = 0;
     s->results = 0;
+    memset(s->passed, 0, sizeof s->passed);
+    s->flags = s->pushed = 0;
+    s->change = UINT32_MAX / 2; /* long ago */
+    set_room(s, OFM_WORDS / s->n, OFM_WORDS / s->n);
+    recount(s);
     c->task = 0;
 }
 
@@ -133,20 +180,70 @@ static int open_wakes(tb_check *c, const state *s, char *err, size_t err_size) {
     return status;
 }
 
+static const uint8_t *at(tb_sig s) {
+    return (const uint8_t *)s.ptr;
+}
+
+static void open_wires(state *s) {
+    const parts *p = &s->p;
+    s->w = (wires){
+        .flag = {at(p->im2col.ifm_all_i), at(s->par_ready), at(s->busy_o), at(p->acc.first_i), at(p->acc.last_i),
+                 at(p->acc.wide_i), at(s->tile_done), at(p->im2col.tile_room_i)},
+        .event = {at(p->im2col.wait_ofm_o), at(p->im2col.wait_wgt_o), at(p->im2col.wait_ifm_o),
+                  at(p->im2col.act_valid_o)},
+        .load = {at(p->wgt_ld[0].busy_o), at(p->wgt_ld[1].busy_o), at(p->ifm_ld.busy_o), at(p->par_ld.busy_o)},
+        .sum = at(p->acc.valid_o) + (s->n - 1) / 8,
+        .column = (s->n - 1) % 8,
+        .wide = at(p->im2col.task_wide_i),
+        .loaded = at(p->ifm_ld.loaded_o),
+        .start = at(p->im2col.tile_start_o),
+        .tiles_free = at(s->tiles_free),
+        .mesh_en = at(p->im2col.mesh_en_o),
+        .vector = {at(p->im2col.acc_first_o), at(p->im2col.acc_last_o), at(p->im2col.act_wide_o)},
+        .event_o = s->event_o.ptr,
+        .level_ofm = s->level_ofm_o.ptr,
+        .rd_valid = at(s->rd_valid_i),
+        .rd_ready = at(s->rd_ready_o),
+        .rd_id = at(s->rd_id_i),
+        .d_valid = at(s->d_valid),
+        .d_ready = at(s->d_ready),
+        .layout_valid = {at(p->layout[0].wr_valid_o), at(p->layout[1].wr_valid_o)},
+        .layout_ready = {at(p->layout[0].wr_ready_i), at(p->layout[1].wr_ready_i)},
+        .we = at(p->ifm_buf.we_i),
+        .layout_addr = {p->layout[0].wr_addr_o.ptr, p->layout[1].wr_addr_o.ptr},
+        .layout_data = {p->layout[0].wr_data_o.ptr, p->layout[1].wr_data_o.ptr},
+        .waddr = p->ifm_buf.waddr_i.ptr,
+        .wdata = p->ifm_buf.wdata_i.ptr,
+        .req_valid = at(s->wr_req_valid_o),
+        .req_ready = at(s->wr_req_ready_i),
+        .wr_valid = at(s->wr_valid_o),
+        .wr_ready = at(s->wr_ready_i),
+        .post_wait = at(s->post_wait),
+        .wr_idle = at(s->wr_idle_i),
+        .done = at(s->task_done_o),
+        .im_pop = at(p->im2col.task_pop_o),
+        .par_pop = at(p->par_ld.task_pop_o),
+        .task_valid = at(s->task_valid_i),
+        .task_ready = at(s->task_ready_o),
+    };
+}
+
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     if (open_parts(c, &s->p, err, err_size) != 0) {
         return -1;
     }
-    clear(c);
+    s->n = npu_score_n(c);
     s->int16 = npu_score_int16(c);
+    open_wires(s);
+    clear(c);
     return open_wakes(c, s, err, err_size);
 }
 
 /* ---- tasks and their writes ---- */
 
-static void take_task(const tb_check *c, state *s) {
-    const uint32_t n = npu_score_n(c), oc = (uint32_t)tb_get(s->task_oc_i);
+static void take_task(state *s) {
+    const uint32_t n = s->n, oc = (uint32_t)tb_get(s->task_oc_i);
     const uint32_t wide = (uint32_t)tb_get(s->task_wide_i);
     const uint64_t pixels = tb_get(s->task_ow_i) * tb_get(s->task_oh_i);
     s->ring[s->taken % TASKS].bytes = tb_get(s->task_requant_i) != 0
@@ -157,34 +254,36 @@ static void take_task(const tb_check *c, state *s) {
     s->taken++;
 }
 
-static void see_writes(tb_check *c, state *s, uint32_t fire, uint32_t words) {
-    for (uint32_t ch = 0; ch < 2; ch++) {
-        if ((fire >> ch & 1u) != 0) {
-            const uint32_t bytes = (uint32_t)(tb_get(s->wr_req_bytes_o) >> 24 * ch) & 0xffffffu;
-            s->bytes += bytes;
-            s->owed += (bytes + 15) / 16;
-            if (s->taken == s->finished || s->bytes > s->ring[s->finished % TASKS].bytes) {
-                tb_check_failf(c, "bytes written", s->finished, "%" PRIu64 " bytes|%" PRIu64, s->bytes,
-                               s->taken == s->finished ? UINT64_C(0) : s->ring[s->finished % TASKS].bytes);
-            }
-        }
-        s->words += words >> ch & 1u;
-        s->owed -= words >> ch & 1u; /* a word may arrive before its request is accepted */
-    }
+__attribute__((cold)) static void too_many(tb_check *c, const state *s, uint64_t bytes) {
+    tb_check_failf(c, "bytes written", s->finished, "%" PRIu64 " bytes|%" PRIu64, bytes,
+                   s->limit < 0 ? UINT64_C(0) : (uint64_t)s->limit);
 }
 
-static void see_done(tb_check *c, state *s) {
-    const bool done = npu_score_b(s->task_done_o) != 0, all = s->im_popped != s->finished;
-    const bool due = npu_score_b(s->post_wait) == 3 && tb_get(s->wr_idle_i) == 3 && all && s->taken != s->finished;
-    if (done != due) {
-        tb_check_failf(
-            c, "done", s->finished, "post waits %u, write responses arrived %u, input released by im2col %u|%s|%s",
-            npu_score_b(s->post_wait), (unsigned)tb_get(s->wr_idle_i), all, done ? "1" : "0", due ? "1" : "0");
-        return;
+/* A bit for each channel that accepts a request, and a word. */
+static inline void see_writes(tb_check *c, state *s, uint32_t fire, uint32_t words) {
+    if (fire != 0) {
+        const uint64_t bytes = tb_get(s->wr_req_bytes_o);
+        const uint32_t first = fire & 1u ? bytes & 0xffffffu : 0, second = fire & 2u ? bytes >> 24 & 0xffffffu : 0;
+        s->bytes += first + second;
+        s->owed += (first + 15) / 16 + (second + 15) / 16;
+        if ((int64_t)s->bytes > s->limit) {
+            const uint64_t before = s->bytes - second;
+            too_many(c, s, (fire & 1u) != 0 && (int64_t)before > s->limit ? before : s->bytes);
+        }
     }
-    if (!done) {
-        return;
-    }
+    const uint32_t count = (words & 1u) + (words >> 1);
+    s->words += count;
+    s->owed -= count; /* a word may arrive before its request is accepted */
+}
+
+__attribute__((cold)) static void wrong_done(tb_check *c, const state *s, bool done) {
+    tb_check_failf(c, "done", s->finished,
+                   "post waits %u, write responses arrived %u, input released by im2col %u|%s|%s",
+                   npu_score_b(s->post_wait), (unsigned)tb_get(s->wr_idle_i), s->im_popped != s->finished,
+                   done ? "1" : "0", done ? "0" : "1");
+}
+
+__attribute__((noinline)) static void see_end(tb_check *c, state *s) {
     const uint64_t bytes = s->ring[s->finished % TASKS].bytes;
     if (s->bytes != bytes || s->owed != 0) {
         tb_check_failf(c, "bytes written", s->finished,
@@ -202,152 +301,184 @@ static void see_done(tb_check *c, state *s) {
     c->task++;
 }
 
+static inline void see_done(tb_check *c, state *s, uint32_t done) {
+    const uint32_t due = s->may_end && (*s->w.post_wait & *s->w.wr_idle) == 3;
+    if (done != due) {
+        wrong_done(c, s, done);
+    } else if (done) {
+        see_end(c, s);
+    }
+}
+
 /* ---- between the parts ---- */
 
-/* Read data of both channels must go to the requester with their number. */
-static void see_read(tb_check *c, const state *s, uint32_t valid) {
+__attribute__((cold)) static void wrong_read(tb_check *c, const state *s, uint32_t valid) {
     for (uint32_t ch = 0; ch < 2; ch++) {
-        const uint32_t id = (uint32_t)(tb_get(s->rd_id_i) >> 3 * ch) & 7u,
-                       to = npu_score_b(s->d_valid) >> READERS * ch & 15u;
-        if ((valid >> ch & 1u) == 0) {
-            continue;
-        }
-        if (to != 1u << id) {
+        const uint32_t id = npu_score_b(s->rd_id_i) >> 3 * ch & 7u, to = npu_score_b(s->d_valid) >> READERS * ch & 15u;
+        if ((valid >> ch & 1u) != 0) {
             tb_check_value(c, "read data to", s->words, to, UINT64_C(1) << id);
-        }
-        if ((npu_score_b(s->rd_ready_o) >> ch & 1u) != (npu_score_b(s->d_ready) >> (READERS * ch + id) & 1u)) {
             tb_check_value(c, "read data taken", s->words, npu_score_b(s->rd_ready_o) >> ch & 1u,
                            npu_score_b(s->d_ready) >> (READERS * ch + id) & 1u);
         }
     }
 }
 
-/* Words of the layout units: one of them enters ifm_buf. */
-static void see_layout(tb_check *c, const state *s, uint32_t valid) {
-    const parts *p = &s->p;
-    const uint32_t fire = valid & (npu_score_b(p->layout[0].wr_ready_i) | npu_score_b(p->layout[1].wr_ready_i) << 1);
-    if ((fire != 1 && fire != 2) || npu_score_b(p->ifm_buf.we_i) == 0) {
-        tb_check_failf(c, "layout word", s->words, "words on offer 0x%x, taken 0x%x|%s|one word written", valid, fire,
-                       npu_score_b(p->ifm_buf.we_i) != 0 ? "a write" : "no write");
-        return;
+/* Read data of both channels must go to the requester with their number, and be taken when it takes them. */
+static inline void see_read(tb_check *c, const state *s, uint32_t valid) {
+    const wires *w = &s->w;
+    const uint32_t first = *w->rd_id & 7u, second = *w->rd_id >> 3, to = *w->d_valid, ready = *w->d_ready,
+                   taken = *w->rd_ready;
+    const uint32_t wrong0 = ((to & 15u) ^ 1u << first) | ((taken ^ ready >> first) & 1u);
+    const uint32_t wrong1 = (to >> READERS ^ 1u << second) | ((taken >> 1 ^ ready >> (READERS + second)) & 1u);
+    if (((valid & 1u) != 0 && wrong0 != 0) || ((valid & 2u) != 0 && wrong1 != 0)) {
+        wrong_read(c, s, valid);
     }
+}
+
+__attribute__((cold)) static void wrong_layout(tb_check *c, const state *s, uint32_t valid, uint32_t fire) {
+    const wires *w = &s->w;
     const uint32_t from = fire >> 1;
-    if (tb_get(p->layout[from].wr_addr_o) != tb_get(p->ifm_buf.waddr_i)) {
-        tb_check_value(c, "layout word address", s->words, tb_get(p->ifm_buf.waddr_i),
-                       tb_get(p->layout[from].wr_addr_o));
-    }
-    if (memcmp(p->ifm_buf.wdata_i.ptr, p->layout[from].wr_data_o.ptr, npu_score_n(c)) != 0) {
+    if ((fire != 1 && fire != 2) || *w->we == 0) {
+        tb_check_failf(c, "layout word", s->words, "words on offer 0x%x, taken 0x%x|%s|one word written", valid, fire,
+                       *w->we != 0 ? "a write" : "no write");
+    } else if (npu_score_half(w->layout_addr[from]) != npu_score_half(w->waddr)) {
+        tb_check_value(c, "layout word address", s->words, npu_score_half(w->waddr),
+                       npu_score_half(w->layout_addr[from]));
+    } else {
         tb_check_fail(c, "layout word", s->words, NULL, "other data in ifm_buf", "those of the unit whose turn it is");
     }
 }
 
-/* Are all these flags equal, the one that reaches acc, the one after it and all newer ones? */
-static bool settled(uint64_t flags, uint32_t late) {
-    const uint64_t all = (UINT64_C(4) << late) - 1, some = flags & all;
-    return some == 0 || some == all;
+/* Words of the layout units: one of them enters ifm_buf. */
+static inline void see_layout(tb_check *c, const state *s, uint32_t valid) {
+    const wires *w = &s->w;
+    const uint32_t fire = valid & (*w->layout_ready[0] | (uint32_t)*w->layout_ready[1] << 1), from = fire >> 1;
+    if ((fire != 1 && fire != 2) || *w->we == 0 || npu_score_half(w->layout_addr[from]) != npu_score_half(w->waddr) ||
+        !npu_score_same(w->wdata, w->layout_data[from], s->n)) {
+        wrong_layout(c, s, valid, fire);
+    }
 }
 
-/* Flags of the vectors must reach acc together with the results. False: they are as in the cycle before. */
-static bool see_flags(tb_check *c, state *s) {
-    const uint32_t late = npu_score_n(c), first = s->first >> late & 1u, last = s->last >> late & 1u;
-    if (npu_score_b(s->p.acc.first_i) != first) {
-        tb_check_value(c, "first block", s->tiles, npu_score_b(s->p.acc.first_i), first);
+/*
+ * Flags of the vectors must reach acc together with the results. This notes those of a vector that enters the mesh.
+ * True: the flag that reaches acc, the one after it and all newer ones are not equal.
+ */
+static inline bool see_vector(state *s) {
+    uint32_t flags = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        flags = 2 * flags + *s->w.vector[i];
     }
-    if (npu_score_b(s->p.acc.last_i) != last) {
-        tb_check_value(c, "last block", s->tiles, npu_score_b(s->p.acc.last_i), last);
+    if (flags != s->flags) {
+        s->flags = flags;
+        s->change = s->pushed;
     }
-    if (npu_score_b(s->p.acc.wide_i) != (s->wide >> late & 1u)) {
-        tb_check_value(c, "INT16", s->tiles, npu_score_b(s->p.acc.wide_i), s->wide >> late & 1u);
-    }
-    if (npu_score_b(s->p.im2col.mesh_en_o) == 0) {
-        return false;
-    }
-    s->wide = s->wide << 1 | npu_score_b(s->p.im2col.act_wide_o);
-    s->first = s->first << 1 | npu_score_b(s->p.im2col.acc_first_o);
-    s->last = s->last << 1 | npu_score_b(s->p.im2col.acc_last_o);
-    return !settled(s->wide, late) || !settled(s->first, late) || !settled(s->last, late);
+    s->passed[s->pushed++ % FLAGS_KEPT] = (uint8_t)flags;
+    return s->pushed - s->change < s->n + 2;
 }
 
-/* Tiles: complete ones counted for post, free space of ofm_buf for im2col. True: something was counted. */
-static bool see_tiles(tb_check *c, state *s) {
-    const uint32_t n = npu_score_n(c), least = s->room[0] < s->room[1] ? s->room[0] : s->room[1];
-    const bool sum = (tb_get(s->p.acc.valid_o) >> (n - 1) & 1u) != 0, whole = sum && s->results == n - 1;
-    if (npu_score_b(s->tile_done) != whole) {
-        tb_check_value(c, "tile", s->tiles, npu_score_b(s->tile_done), whole);
+/* Tiles start, and post frees space of ofm_buf. */
+__attribute__((noinline)) static void move_room(state *s, uint32_t start, uint32_t freed) {
+    uint32_t room[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t bits = s->free_tiles.width / 2; /* of each post, side by side */
+        room[i] =
+            s->room[i] + ((freed >> i & 1u) != 0 ? (uint32_t)tb_get_field(s->free_tiles, bits * i, bits) : 0) - start;
     }
-    const uint32_t wide = s->int16 ? npu_score_b(s->p.im2col.task_wide_i) : 0; /* a tile of INT16 is two */
-    if (npu_score_b(s->p.im2col.tile_room_i) != (least > wide)) {
-        tb_check_value(c, "tile room", s->tiles, npu_score_b(s->p.im2col.tile_room_i), least > wide);
+    set_room(s, room[0], room[1]);
+}
+
+static void check_flag(tb_check *c, const char *stream, uint64_t transaction, uint32_t got, uint32_t want,
+                       uint32_t bit) {
+    tb_check_value(c, stream, transaction, (got & bit) != 0, (want & bit) != 0);
+}
+
+/* A flag, an event or the number of tiles in use differs. */
+__attribute__((cold)) static void wrong_flag(tb_check *c, const state *s, uint32_t got, uint32_t want,
+                                             uint32_t events) {
+    check_flag(c, "input complete", s->im_popped, got, want, IFM_ALL);
+    check_flag(c, "factors complete", s->finished, got, want, PAR_READY);
+    tb_check_value(c, "events", s->tiles, tb_get(s->event_o) & 31u, events);
+    check_flag(c, "busy", s->finished, got, want, BUSY);
+    check_flag(c, "first block", s->tiles, got, want, 4u << FLAGS_OF_VECTOR);
+    check_flag(c, "last block", s->tiles, got, want, 2u << FLAGS_OF_VECTOR);
+    check_flag(c, "INT16", s->tiles, got, want, 1u << FLAGS_OF_VECTOR);
+    check_flag(c, "tile", s->tiles, got, want, TILE_DONE);
+    check_flag(c, "tile room", s->tiles, got, want, TILE_ROOM);
+    tb_check_value(c, "tiles in use", s->tiles, tb_get(s->level_ofm_o), s->used);
+}
+
+/*
+ * The numbers of arrived tasks that im2col and post get, events, tiles: complete ones counted for post, free space of
+ * ofm_buf for im2col. What is counted here is compared in the next cycle.
+ */
+static inline void see_flags(tb_check *c, state *s) {
+    const wires *w = &s->w;
+    const uint32_t wide = s->int16 ? *w->wide : 0; /* a tile of INT16 is two */
+    const bool sum = (*w->sum >> w->column & 1u) != 0, whole = sum && s->results == s->n - 1;
+    uint32_t got = 0, events = 0, loads = 0;
+    for (uint32_t i = 0; i < FLAG_COUNT; i++) {
+        got = 2 * got + *w->flag[i];
     }
-    if (tb_get(s->level_ofm_o) != tiles_of(c) - least) {
-        tb_check_value(c, "tiles in use", s->tiles, tb_get(s->level_ofm_o), tiles_of(c) - least);
+    for (uint32_t i = 0; i < 4; i++) {
+        events = 2 * events + *w->event[i];
+        loads |= *w->load[i];
+    }
+    events |= loads << 4;
+    const uint32_t want = s->counted | (((uint32_t)s->im_popped - *w->loaded) % 8 != 0) * IFM_ALL |
+                          (uint32_t)s->passed[(s->pushed - 1 - s->n) % FLAGS_KEPT] << FLAGS_OF_VECTOR |
+                          whole * TILE_DONE | (s->least > wide) * TILE_ROOM;
+    if (((got ^ want) | ((npu_score_half(w->event_o) & 31u) ^ events) | (npu_score_half(w->level_ofm) ^ s->used)) !=
+        0) {
+        wrong_flag(c, s, got, want, events);
     }
     if (sum) {
         s->results = whole ? 0 : s->results + 1;
         s->tiles += whole;
+        c->again = true;
     }
-    const uint32_t start = npu_score_b(s->p.im2col.tile_start_o) << wide, freed = npu_score_b(s->tiles_free);
+    const uint32_t start = (uint32_t)*w->start << wide, freed = *w->tiles_free;
     if ((start | freed) != 0) {
-        for (uint32_t i = 0; i < 2; i++) {
-            const uint32_t bits = s->free_tiles.width / 2; /* of each post, side by side */
-            s->room[i] += ((freed >> i & 1u) != 0 ? (uint32_t)tb_get_field(s->free_tiles, bits * i, bits) : 0) - start;
-        }
+        move_room(s, start, freed);
+        c->again = true;
     }
-    return sum || (start | freed) != 0;
 }
 
-/* The numbers of arrived tasks that im2col and post get, and events. */
-static void see_progress(tb_check *c, state *s) {
-    const parts *p = &s->p;
-    if (npu_score_b(p->im2col.ifm_all_i) != ((s->im_popped - npu_score_b(p->ifm_ld.loaded_o)) % 8 != 0)) {
-        tb_check_value(c, "input complete", s->im_popped, npu_score_b(p->im2col.ifm_all_i),
-                       (s->im_popped - npu_score_b(p->ifm_ld.loaded_o)) % 8 != 0);
+/* Tasks enter and leave the parts. */
+__attribute__((noinline)) static void move_tasks(tb_check *c, state *s) {
+    s->im_popped += *s->w.im_pop;
+    s->par_popped += *s->w.par_pop;
+    if ((*s->w.task_valid & *s->w.task_ready) != 0) {
+        take_task(s);
     }
-    if (npu_score_b(s->par_ready) != (s->par_popped != s->finished)) {
-        tb_check_value(c, "factors complete", s->finished, npu_score_b(s->par_ready), s->par_popped != s->finished);
-    }
-    const uint32_t loads = npu_score_b(p->wgt_ld[0].busy_o) | npu_score_b(p->wgt_ld[1].busy_o) |
-                           npu_score_b(p->ifm_ld.busy_o) | npu_score_b(p->par_ld.busy_o);
-    const uint32_t events = npu_score_b(p->im2col.act_valid_o) | npu_score_b(p->im2col.wait_ifm_o) << 1 |
-                            npu_score_b(p->im2col.wait_wgt_o) << 2 | npu_score_b(p->im2col.wait_ofm_o) << 3 |
-                            loads << 4;
-    if ((tb_get(s->event_o) & 31u) != events) {
-        tb_check_value(c, "events", s->tiles, tb_get(s->event_o) & 31u, events);
-    }
-    if (npu_score_b(s->busy_o) != (s->taken != s->finished)) {
-        tb_check_value(c, "busy", s->finished, npu_score_b(s->busy_o), s->taken != s->finished);
-    }
+    recount(s);
+    c->again = true;
 }
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    see_progress(c, s);
-    const bool shifted = see_flags(c, s), counted = see_tiles(c, s);
-    const uint32_t read = npu_score_b(s->rd_valid_i),
-                   layout = npu_score_b(s->p.layout[0].wr_valid_o) | npu_score_b(s->p.layout[1].wr_valid_o) << 1;
+    const wires *w = &s->w;
+    see_flags(c, s);
+    if (*w->mesh_en != 0 && see_vector(s)) {
+        c->again = true;
+    }
+    const uint32_t read = *w->rd_valid, layout = *w->layout_valid[0] | (uint32_t)*w->layout_valid[1] << 1;
     if (read != 0) {
         see_read(c, s, read);
     }
     if (layout != 0) {
         see_layout(c, s, layout);
-    } else if (npu_score_b(s->p.ifm_buf.we_i) != 0) {
+    } else if (*w->we != 0) {
         tb_check_fail(c, "layout word", s->words, NULL, "a write", "none: no word is on offer");
     }
-    const uint32_t fire = npu_score_b(s->wr_req_valid_o) & npu_score_b(s->wr_req_ready_i),
-                   words = npu_score_b(s->wr_valid_o) & npu_score_b(s->wr_ready_i);
+    const uint32_t fire = *w->req_valid & *w->req_ready, words = *w->wr_valid & *w->wr_ready;
     if ((fire | words) != 0) {
         see_writes(c, s, fire, words);
     }
-    see_done(c, s);
-    const uint32_t popped = npu_score_b(s->p.im2col.task_pop_o), factors = npu_score_b(s->p.par_ld.task_pop_o),
-                   task = npu_score_b(s->task_valid_i) & npu_score_b(s->task_ready_o);
-    s->im_popped += popped;
-    s->par_popped += factors;
-    if (task != 0) {
-        take_task(c, s);
+    const uint32_t done = *w->done;
+    see_done(c, s, done);
+    if ((done | *w->im_pop | *w->par_pop | (*w->task_valid & *w->task_ready)) != 0) {
+        move_tasks(c, s);
     }
-    /* what was counted now is compared in the next cycle */
-    c->again = shifted || counted || (popped | factors | task | npu_score_b(s->task_done_o)) != 0;
 }
 
 static void finish(tb_check *c) {

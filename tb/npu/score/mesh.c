@@ -14,39 +14,59 @@
 
 #include <inttypes.h>
 
-#define LINES 128u /* results that are predicted and have not been output: at most 2N + 2, a power of two */
+#define ROW 32u /* columns of the largest mesh */
+#define NONE 2u /* no value of sel_i */
 
-#define CHAIN 64u /* words of the longest chain */
-typedef struct chain {
-    int8_t word[CHAIN][32]; /* ring */
-    uint64_t words;         /* that ever entered */
-    bool wide;              /* the last one came with wgt_wide_i, */
-    uint64_t same;          /* as so many did before it: a chain that mixes both has no order */
-} chain;
-
-#define PORTS en_i, wgt_p_i, wgt_wide_i, wgt_i, sel_i, act_wide_i, act_i[2], ps_o[2]
+#define PORTS en_i, sel_i, wgt_p_i, wgt_i, act_i[2], ps_o[2], wgt_wide_i, act_wide_i
 typedef struct state {
     TB_PORTS(ports, PORTS);
     uint32_t n;
-    uint32_t mask; /* of the numbers of lines: 4N are enough, and use few lines of the cache */
-    chain chain[2];
-    uint64_t enabled; /* enabled cycles; also the number of the vectors of this cycle */
+    bool int16;        /* else wgt_wide_i and act_wide_i are of no meaning */
+    bool wait_wide;    /* of the vectors that wait, and */
+    uint8_t wait_sel;  /* NONE: no vector waits */
+    uint32_t waiting;  /* vectors */
+    uint32_t unknowns; /* lines that are unknown */
+    uint64_t enabled;  /* enabled cycles; also the number of the vectors of this cycle */
+    uint64_t first;    /* number of the first vector that waits */
+    const int32_t
+        *line; /* what is output in this cycle by stream 0 in column 0; column c is a place earlier for each c */
+    /* of both weight registers: */
+    uint32_t newest[2]; /* byte of the newest word */
+    uint64_t same[2]; /* words that came with the same wgt_wide_i as the newest: a chain that mixes both has no order */
+    bool wide[2];     /* that one's */
+    /*
+     * The last words of each register, newest first and without gaps: the last N are a block as the golden function
+     * takes it, those with wgt_wide_i the last 2N. New words are put in front; when there is no place left, those that
+     * are needed are moved to the end.
+     */
+    int8_t word[2][4 * ROW * ROW];
     /* vectors that wait for the golden function: [2 * vector + stream][row] */
-    int8_t act_wait[64 * 32];
-    uint64_t first; /* number of the first one */
-    uint32_t waiting, wait_sel;
-    bool wait_wide;
-    /* results by the enabled cycle in which they are output, [cycle & mask][stream][column] without gaps */
-    int32_t line[LINES * 2 * 32];
-    bool unknown[LINES]; /* a vector was multiplied by the initial contents of a register */
+    int8_t act_wait[2 * ROW * ROW];
+    /*
+     * Results by number of the vector: [place][stream][column] without gaps. The places are a ring of 2N; the first N
+     * are there a second time behind the last one, so that each N successive vectors have neighbouring places.
+     */
+    int32_t result[3 * ROW * 2 * ROW];
+    /* Lines, by the enabled cycle in which they are output, modulo 4N: of a vector that was multiplied by the initial
+     * contents of a register. */
+    bool unknown[4 * ROW];
 } state;
 
-static int open(tb_check *c, char *err, size_t err_size) {
-    state *s = (state *)c->state;
-    s->n = npu_score_n(c);
-    s->mask = 4 * s->n - 1;
-    (void)err, (void)err_size;
-    return 0;
+static void mark_unknown(state *s, uint64_t from, uint64_t to) {
+    for (uint64_t at = from; at < to; at++) {
+        bool *unknown = &s->unknown[at % (4 * s->n)];
+        s->unknowns += !*unknown;
+        *unknown = true;
+    }
+}
+
+/* Is the line of this cycle one of those? It is forgotten. */
+__attribute__((noinline)) static bool take_unknown(state *s) {
+    bool *unknown = &s->unknown[s->enabled % (4 * s->n)];
+    const bool was = *unknown;
+    s->unknowns -= was;
+    *unknown = false;
+    return was;
 }
 
 /* The mesh has no reset. */
@@ -54,60 +74,26 @@ static void clear(tb_check *c) {
     (void)c;
 }
 
-/*
- * Results of vector j leave column c in cycle first + j + N + 1 + c. Inlined with a constant N, so that where the ring
- * does not end among them, a result is copied from one fixed distance to another.
- */
-static inline void spread_rows(uint32_t n, state *s, const int32_t *out) {
-    for (uint32_t j = 0; j < s->waiting; j++, out += 2 * n) {
-        const uint32_t leaves = ((uint32_t)s->first + j + n + 1) & s->mask;
-        if (leaves + n <= s->mask + 1) {
-            int32_t *const line = &s->line[leaves * 2 * n];
-            for (uint32_t c = 0; c < n; c++) {
-                line[c * 2 * n + c] = out[c];
-                line[c * 2 * n + n + c] = out[n + c];
-            }
-            continue;
-        }
-        for (uint32_t c = 0; c < n; c++) {
-            int32_t *const line = &s->line[((leaves + c) & s->mask) * 2 * n + c];
-            line[0] = out[c];
-            line[n] = out[n + c];
-        }
-    }
-}
-
-static void spread(state *s, const int32_t *out) {
-    const uint32_t n = s->n;
-    const chain *k = &s->chain[s->wait_sel];
-    const bool unknown = k->words < n << k->wide || k->same < n << k->wide || k->wide != s->wait_wide;
-    switch (n) {
-    case 8:
-        spread_rows(8, s, out);
-        break;
-    case 32:
-        spread_rows(32, s, out);
-        break;
-    default:
-        spread_rows(n, s, out);
-    }
-    for (uint32_t at = 0; unknown && at < s->waiting + n - 1; at++) {
-        s->unknown[((uint32_t)s->first + n + 1 + at) & s->mask] = true;
+/* Results that do not fit in front of the end of the ring, or are there twice, are copied to their other places. */
+static inline void copy_twice(uint32_t n, state *s, uint32_t place, uint32_t vectors) {
+    const uint32_t ring = 2 * n, end = place + vectors;
+    if (end > ring) {
+        memcpy(s->result, &s->result[ring * 2 * n], (size_t)(end - ring) * 2 * n * sizeof *s->result);
+    } else if (place < n) {
+        const uint32_t last = end < n ? end : n;
+        memcpy(&s->result[(ring + place) * 2 * n], &s->result[place * 2 * n],
+               (size_t)(last - place) * 2 * n * sizeof *s->result);
     }
 }
 
 /* The even vectors of act_wait are low bytes, the odd ones high bytes, and so are the words of the chain. */
-static void flush_wide(state *s, const chain *k) {
+static void multiply_wide(state *s, const int8_t *wgt, int32_t *out) {
     const uint32_t n = s->n;
-    int8_t wgt[64 * 32], act[2][64 * 32] = {{0}};
-    int64_t sum[64 * 32];
-    int32_t out[64 * 32];
-    for (uint32_t w = 0; w < 2 * n; w++) { /* the newest word has the low bytes of row 0 */
-        npu_score_copy(&wgt[w * n], k->word[(k->words - 1 - w) % CHAIN], n);
-    }
+    int8_t act[2][2 * ROW * ROW] = {{0}};
+    int64_t sum[2 * ROW * ROW];
     for (uint32_t j = 0; j < s->waiting; j++) {
-        npu_score_copy(&act[0][j * n], &s->act_wait[2 * j * n], n);
-        npu_score_copy(&act[1][j * n], &s->act_wait[(2 * j + 1) * n], n);
+        memcpy(&act[0][j * n], &s->act_wait[2 * j * n], n);
+        memcpy(&act[1][j * n], &s->act_wait[(2 * j + 1) * n], n);
     }
     cm_mesh_block_wide(n, act[0], act[1], wgt, sum);
     for (uint32_t j = 0; j < s->waiting; j++) {
@@ -116,107 +102,180 @@ static void flush_wide(state *s, const chain *k) {
             out[(2 * j + 1) * n + c] = (int32_t)(uint32_t)((uint64_t)sum[j * n + c] >> 32);
         }
     }
-    spread(s, out);
-    s->waiting = 0;
 }
 
-static void flush(state *s) {
+/* The vectors that wait go through the golden function. Inlined with a constant N. */
+static inline __attribute__((always_inline)) void flush_rows(uint32_t n, state *s) {
+    const uint32_t sel = s->wait_sel, waiting = s->waiting, place = (uint32_t)s->first % (2 * n);
+    const int8_t *wgt = &s->word[sel][s->newest[sel]];
+    int32_t *to = &s->result[place * 2 * n];
+    if (waiting == n && !s->wait_wide) {
+        cm_mesh_block(n, s->act_wait, wgt, to);
+    } else {
+        int32_t out[2 * ROW * ROW];
+        memset(&s->act_wait[2 * waiting * n], 0, (size_t)2 * (n - waiting) * n);
+        if (s->wait_wide) {
+            multiply_wide(s, wgt, out);
+        } else {
+            cm_mesh_block(n, s->act_wait, wgt, out);
+        }
+        memcpy(to, out, (size_t)waiting * 2 * n * sizeof *out);
+    }
+    copy_twice(n, s, place, waiting);
+    if (s->same[sel] < n << s->wide[sel] || s->wide[sel] != s->wait_wide) {
+        mark_unknown(s, s->first + n + 1, s->first + waiting + 2 * n);
+    }
+    s->waiting = 0;
+    s->wait_sel = NONE;
+}
+
+__attribute__((noinline)) static void flush(state *s) {
+    switch (s->n) {
+    case 8:
+        flush_rows(8, s);
+        break;
+    case 32:
+        flush_rows(32, s);
+        break;
+    default:
+        flush_rows(s->n, s);
+    }
+}
+
+static bool zero(const int8_t *p, uint32_t n) {
+    static const int8_t zeros[ROW];
+    return npu_score_same(p, zeros, n);
+}
+
+/*
+ * The vectors of this cycle are the first ones of a block, or meet other weights than those that wait. False: they need
+ * not wait, as zero vectors have zero results, whatever the weights are.
+ */
+__attribute__((noinline)) static bool begin_block(state *s, bool wide) {
     const uint32_t n = s->n;
-    const chain *k = &s->chain[s->wait_sel];
-    int8_t wgt[32 * 32];
-    int32_t out[64 * 32];
-    if (s->waiting == 0) {
-        return;
-    }
-    if (s->wait_wide) {
-        flush_wide(s, k);
-        return;
-    }
-    for (uint32_t r = 0; r < n; r++) { /* the newest word is that of row 0 */
-        npu_score_copy(&wgt[r * n], k->word[(k->words - 1 - r) % CHAIN], n);
-    }
-    memset(&s->act_wait[2 * s->waiting * n], 0, (size_t)2 * (n - s->waiting) * n);
-    cm_mesh_block(n, s->act_wait, wgt, out);
-    spread(s, out);
-    s->waiting = 0;
-}
-
-static bool zero(const void *p, uint32_t bytes) {
-    static const uint8_t zeros[32];
-    return npu_score_same(p, zeros, bytes);
-}
-
-static void take_vectors(state *s) {
-    const uint32_t n = s->n, sel = *(const uint8_t *)s->sel_i.ptr;
-    const bool wide = *(const uint8_t *)s->act_wide_i.ptr != 0;
-    if (s->waiting > 0 && (sel != s->wait_sel || wide != s->wait_wide)) {
+    if (s->waiting > 0) {
         flush(s);
     }
-    if (s->waiting == 0) { /* zero vectors have zero results, whatever the weights are */
-        if (zero(s->act_i[0].ptr, n) && zero(s->act_i[1].ptr, n)) {
+    if (zero((const int8_t *)s->act_i[0].ptr, n) && zero((const int8_t *)s->act_i[1].ptr, n)) {
+        const uint32_t place = (uint32_t)s->enabled % (2 * n);
+        npu_score_zero(&s->result[place * 2 * n], 8 * n);
+        copy_twice(n, s, place, 1);
+        return false;
+    }
+    s->first = s->enabled;
+    s->wait_sel = *(const uint8_t *)s->sel_i.ptr;
+    s->wait_wide = wide;
+    return true;
+}
+
+static inline void take_vectors(uint32_t n, bool int16, state *s) {
+    const bool wide = int16 && npu_score_b(s->act_wide_i) != 0;
+    if (npu_score_b(s->sel_i) != s->wait_sel || (int16 && wide != s->wait_wide)) {
+        if (!begin_block(s, wide)) {
             return;
         }
-        s->first = s->enabled;
-        s->wait_sel = sel;
-        s->wait_wide = wide;
     }
-    npu_score_copy(&s->act_wait[2 * s->waiting * n], s->act_i[0].ptr, n);
-    npu_score_copy(&s->act_wait[(2 * s->waiting + 1) * n], s->act_i[1].ptr, n);
-    if (++s->waiting == n) {
+    int8_t *const to = &s->act_wait[2 * s->waiting * n];
+    npu_score_copy(to, s->act_i[0].ptr, n);
+    npu_score_copy(to + n, s->act_i[1].ptr, n);
+    s->waiting++;
+    /* the word of this cycle must not come before those that these vectors meet */
+    if (s->waiting == n || npu_score_b(s->wgt_p_i) == s->wait_sel) {
         flush(s);
     }
 }
 
-static void take_weights(state *s) {
-    const uint32_t p = *(const uint8_t *)s->wgt_p_i.ptr;
-    if (s->waiting > 0 && p == s->wait_sel) {
-        flush(s);
+static inline void take_weights(uint32_t n, bool int16, state *s) {
+    const uint32_t p = npu_score_b(s->wgt_p_i), bytes = (n << int16) * n;
+    uint32_t newest = s->newest[p];
+    if (int16 && (npu_score_b(s->wgt_wide_i) != 0) != s->wide[p]) {
+        s->wide[p] = !s->wide[p];
+        s->same[p] = 0;
     }
-    chain *k = &s->chain[p];
-    const bool wide = *(const uint8_t *)s->wgt_wide_i.ptr != 0;
-    k->same = k->same > 0 && k->wide == wide ? k->same + 1 : 1;
-    k->wide = wide;
-    npu_score_copy(k->word[k->words++ % CHAIN], s->wgt_i.ptr, s->n);
+    s->same[p]++;
+    if (newest == 0) {
+        memcpy(&s->word[p][bytes], s->word[p], bytes);
+        newest = bytes;
+    }
+    s->newest[p] = newest - n;
+    npu_score_copy(&s->word[p][newest - n], s->wgt_i.ptr, n);
 }
 
-__attribute__((cold)) static void wrong_result(tb_check *c, const state *s, uint32_t stream, const int32_t *line) {
-    const int32_t *got = (const int32_t *)s->ps_o[stream].ptr;
-    uint32_t col = 0;
-    while (got[col] == line[col]) {
-        col++;
-    }
-    const uint64_t vector = s->enabled - (s->n + 1 + col);
-    char where[96];
-    npu_score_vector_text(c, vector, stream, col, true, where, sizeof where);
-    tb_check_failf(c, stream == 0 ? "partial sum 0" : "partial sum 1", vector, "%s|%" PRId32 "|%" PRId32, where,
-                   got[col], line[col]);
-}
-
-static inline void check_results(tb_check *c, const state *s, const int32_t *line) {
+__attribute__((cold, noinline)) static void wrong_result(tb_check *c, const state *s) {
     const uint32_t n = s->n;
-    if (!npu_score_same(s->ps_o[0].ptr, line, 4 * n)) {
-        wrong_result(c, s, 0, line);
-    } else if (!npu_score_same(s->ps_o[1].ptr, line + n, 4 * n)) {
-        wrong_result(c, s, 1, line + n);
+    for (uint32_t stream = 0; stream < 2; stream++) {
+        const int32_t *got = (const int32_t *)s->ps_o[stream].ptr;
+        for (uint32_t col = 0; col < n; col++) {
+            const int32_t expected = *(s->line - col * 2 * n + stream * n + col);
+            if (got[col] != expected) {
+                const uint64_t vector = s->enabled - (n + 1 + col);
+                char where[96];
+                npu_score_vector_text(c, vector, stream, col, true, where, sizeof where);
+                tb_check_failf(c, stream == 0 ? "partial sum 0" : "partial sum 1", vector, "%s|%" PRId32 "|%" PRId32,
+                               where, got[col], expected);
+                return;
+            }
+        }
     }
+}
+
+typedef int32_t four __attribute__((vector_size(16), aligned(4), may_alias));
+
+/* Where a stream differs from a line as state.line. */
+static inline four differences(uint32_t n, const int32_t *line, tb_sig stream) {
+    const four *got = (const four *)stream.ptr;
+    const uint32_t step = 2 * n - 1;
+    four differ = {0};
+    for (uint32_t col = 0; col < n; col += 4, line -= 4 * step) {
+        const four expected = {line[0], *(line - step), *(line - 2 * step), *(line - 3 * step)};
+        differ |= expected ^ *got++;
+    }
+    return differ;
+}
+
+/* Inlined with a constant N where the time of a simulation matters. */
+static inline __attribute__((always_inline)) void cycle_of(uint32_t n, bool int16, tb_check *c, state *s) {
+    if (npu_score_b(s->en_i) == 0) {
+        return;
+    }
+    if (s->unknowns == 0 || !take_unknown(s)) {
+        const four differ = differences(n, s->line, s->ps_o[0]) | differences(n, s->line + n, s->ps_o[1]);
+        uint64_t any[2];
+        memcpy(any, &differ, sizeof any);
+        if ((any[0] | any[1]) != 0) {
+            wrong_result(c, s);
+            return;
+        }
+    }
+    take_vectors(n, int16, s);
+    take_weights(n, int16, s);
+    s->enabled++;
+    s->line = s->line == &s->result[(3 * n - 1) * 2 * n] ? &s->result[n * 2 * n] : s->line + 2 * n;
 }
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    if (*(const uint8_t *)s->en_i.ptr == 0) {
-        return;
-    }
-    const uint32_t at = (uint32_t)s->enabled & s->mask;
-    int32_t *line = &s->line[at * 2 * s->n];
-    /* earlier results depend on the initial state */
-    if (s->enabled >= 2 * (uint64_t)s->n && !s->unknown[at]) {
-        check_results(c, s, line);
-    }
-    npu_score_zero(line, 8 * s->n);
-    s->unknown[at] = false;
-    take_vectors(s);
-    take_weights(s);
-    s->enabled++;
+    cycle_of(s->n, s->int16, c, s);
+}
+
+static void cycle_8(tb_check *c) {
+    cycle_of(8, false, c, (state *)c->state);
+}
+
+static void cycle_32(tb_check *c) {
+    cycle_of(32, false, c, (state *)c->state);
+}
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    s->n = npu_score_n(c);
+    s->int16 = npu_score_int16(c);
+    s->wait_sel = NONE;
+    s->line = &s->result[(3 * s->n - 1) * 2 * s->n]; /* of vector -N - 1 */
+    mark_unknown(s, 0, 2 * s->n);                    /* these lines depend on the initial state */
+    c->cycle = s->int16 ? cycle : s->n == 8 ? cycle_8 : s->n == 32 ? cycle_32 : cycle;
+    (void)err, (void)err_size;
+    return 0;
 }
 
 const tb_check_ops npu_score_mesh = {.unit = "mesh",

@@ -7,27 +7,24 @@
 #define MARKS 12u
 #define FIRST_MARK 40u
 /*
- * Events are counted by eights of cycles: bit k of the counts of all events since the last flush() is in plane k, and
- * carry-save adders put eight cycles into them at once, whatever the events are.
+ * The same events come in many cycles in a row. When others do, the number of these cycles is added to the counts of
+ * all events at once: bit k of the counts since the last flush() is in plane k.
  */
-#define PLANES 8u
-#define EIGHT 8u
-#define HELD ((1u << PLANES) - EIGHT) /* cycles that they can count */
+#define PLANES 16u
+#define HELD ((1u << PLANES) - 1) /* cycles that they can count */
 #define MASK48 ((UINT64_C(1) << 48) - 1)
 
 #define PORTS clr_i, run_i, event_i, level_i, snap_i, rd_i, sel_i, lo_o, clear_i, hi_o
 typedef struct state {
+    uint64_t value;        /* on the output */
+    uint64_t event, times; /* of the last cycles, so many of them */
+    uint16_t mark[MARKS];
     TB_PORTS(ports, PORTS);
-    uint64_t event[EIGHT]; /* of the last cycles, */
-    uint32_t events;       /* so many */
-    uint32_t held;         /* cycles counted in the planes */
     uint64_t plane[PLANES];
+    uint64_t held; /* cycles counted in the planes */
     uint64_t count[COUNTERS], copy[COUNTERS];
-    uint16_t mark[MARKS], mark_copy[MARKS];
-    uint16_t last[MARKS]; /* levels that are in the marks already */
-    bool marked;
-    uint64_t value; /* on the output */
-    uint32_t which; /* its number */
+    uint16_t mark_copy[MARKS];
+    uint32_t which; /* number of the value */
     uint64_t reads;
 } state;
 
@@ -43,7 +40,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
 static void forget(state *s) {
     memset(s->plane, 0, sizeof s->plane);
     memset(s->count, 0, sizeof s->count);
-    s->held = s->events = 0;
+    s->held = s->times = 0;
 }
 
 static void clear(tb_check *c) {
@@ -53,36 +50,10 @@ static void clear(tb_check *c) {
     memset(s->mark, 0, sizeof s->mark);
     memset(s->mark_copy, 0, sizeof s->mark_copy);
     s->value = 0;
-    s->marked = false;
 }
 
-/* a + b + c, bit by bit: the sum stays in a, the carry is returned. */
-static inline uint64_t add(uint64_t *a, uint64_t b, uint64_t c) {
-    const uint64_t both = *a ^ b, carry = (*a & b) | (both & c);
-    *a = both ^ c;
-    return carry;
-}
-
-static void count_eight(state *s) {
-    const uint64_t *e = s->event;
-    uint64_t *p = s->plane;
-    const uint64_t two_a = add(p, e[0], e[1]), two_b = add(p, e[2], e[3]), four_a = add(p + 1, two_a, two_b);
-    const uint64_t two_c = add(p, e[4], e[5]), two_d = add(p, e[6], e[7]), four_b = add(p + 1, two_c, two_d);
-    uint64_t carry = add(p + 2, four_a, four_b);
-    for (uint32_t k = 3; carry != 0; k++) {
-        const uint64_t next = p[k] & carry;
-        p[k] ^= carry;
-        carry = next;
-    }
-    s->events = 0;
-    s->held += EIGHT;
-}
-
-static void flush(state *s) {
-    if (s->events > 0) {
-        memset(&s->event[s->events], 0, (EIGHT - s->events) * sizeof *s->event);
-        count_eight(s);
-    }
+/* The planes into the counts. */
+static void empty_planes(state *s) {
     for (uint32_t i = 0; i < COUNTERS; i++) {
         uint64_t sum = 0;
         for (uint32_t k = 0; k < PLANES; k++) {
@@ -94,23 +65,58 @@ static void flush(state *s) {
     s->held = 0;
 }
 
-static void count(state *s) {
-    s->event[s->events++] = *(const uint64_t *)s->event_i.ptr;
-    if (s->events == EIGHT) {
-        count_eight(s);
-        if (s->held >= HELD) {
-            flush(s);
+/* The planes cannot count so many cycles more: room for them, or they are counted here. */
+__attribute__((cold, noinline)) static void make_room(state *s) {
+    empty_planes(s);
+    if (s->times > HELD) {
+        for (uint32_t i = 0; i < COUNTERS; i++) {
+            s->count[i] = (s->count[i] + (s->event >> i & 1u) * s->times) & MASK48;
+        }
+        s->times = 0;
+    }
+}
+
+/* The cycles with the same events into the planes: for each bit of their number an addition to all counts. */
+static void count_events(state *s) {
+    if (s->held + s->times > HELD) {
+        make_room(s);
+    }
+    s->held += s->times;
+    for (uint64_t left = s->times; left != 0; left &= left - 1) {
+        uint64_t carry = s->event;
+        for (uint64_t *plane = &s->plane[__builtin_ctzll(left)]; carry != 0; plane++) {
+            const uint64_t next = *plane & carry;
+            *plane ^= carry;
+            carry = next;
         }
     }
-    uint16_t level[MARKS];
-    if (npu_score_same(s->level_i.ptr, s->last, sizeof s->last) && s->marked) { /* unchanged levels change no mark */
-        return;
-    }
-    memcpy(level, s->level_i.ptr, sizeof level);
-    memcpy(s->last, level, sizeof level);
-    s->marked = true;
+    s->times = 0;
+}
+
+static void flush(state *s) {
+    count_events(s);
+    empty_planes(s);
+}
+
+__attribute__((noinline)) static void change_events(state *s, uint64_t event) {
+    count_events(s);
+    s->event = event;
+    s->times = 1;
+}
+
+static inline void raise_marks(uint16_t *restrict mark, const uint16_t *restrict level) {
     for (uint32_t i = 0; i < MARKS; i++) {
-        s->mark[i] = level[i] > s->mark[i] ? level[i] : s->mark[i];
+        mark[i] = level[i] > mark[i] ? level[i] : mark[i];
+    }
+}
+
+static inline void count(state *s) {
+    const uint64_t event = *(const uint64_t *)s->event_i.ptr;
+    raise_marks(s->mark, (const uint16_t *)s->level_i.ptr);
+    if (event != s->event) {
+        change_events(s, event);
+    } else {
+        s->times++;
     }
 }
 
@@ -119,7 +125,6 @@ static void snapshot(state *s) {
     memcpy(s->copy, s->count, sizeof s->copy);
     memcpy(s->mark_copy, s->mark, sizeof s->mark_copy);
     memset(s->mark, 0, sizeof s->mark);
-    s->marked = false;
 }
 
 static void read_copy(state *s) {
@@ -131,7 +136,7 @@ static void read_copy(state *s) {
     s->reads++;
 }
 
-static void command(tb_check *c, state *s, bool run) {
+__attribute__((noinline)) static void command(tb_check *c, state *s, bool run) {
     if (npu_score_b(s->clr_i) != 0) {
         clear(c);
         return;
@@ -150,14 +155,17 @@ static void command(tb_check *c, state *s, bool run) {
     }
 }
 
+__attribute__((cold, noinline)) static void differs(tb_check *c, const state *s, uint64_t got) {
+    tb_check_failf(c, "value", s->reads, "number %" PRIu32 "|%" PRIu64 "|%" PRIu64, s->which, got, s->value);
+}
+
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const uint64_t got = *(const uint32_t *)s->lo_o.ptr | (uint64_t) * (const uint16_t *)s->hi_o.ptr << 32;
-    if (got != s->value) {
-        tb_check_failf(c, "value", s->reads, "number %" PRIu32 "|%" PRIu64 "|%" PRIu64, s->which, got, s->value);
-    }
     const uint32_t run = npu_score_b(s->run_i);
-    if ((npu_score_b(s->clr_i) | npu_score_b(s->rd_i) | npu_score_b(s->snap_i) | npu_score_b(s->clear_i)) != 0) {
+    if (got != s->value) {
+        differs(c, s, got);
+    } else if ((npu_score_b(s->clr_i) | npu_score_b(s->rd_i) | npu_score_b(s->snap_i) | npu_score_b(s->clear_i)) != 0) {
         command(c, s, run != 0);
     } else if (run != 0) {
         count(s);

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "npu_regs.h"
+#include "wires.h"
 
 enum { GEMM, ALU, POOL, UNITS }; /* in the order of ERR, and of npu_score_kind */
 
@@ -24,6 +25,7 @@ static const uint32_t ready_mask[UNITS] = {NPU_STATUS_GEMM_READY_MASK, NPU_STATU
                                            NPU_STATUS_POOL_READY_MASK};
 static const char *const task_names[UNITS] = {"GEMM task", "ALU task", "POOL task"};
 
+#define COUNT(table) (sizeof(table) / sizeof *(table))
 static const char irq_ports[] = "irq_alu_o, irq_pool_o, irq_gemm_o";
 /* In the order of state.unit. */
 static const char *const slot_ports[UNITS] = {
@@ -39,9 +41,10 @@ typedef struct slot {
     npu_score_task task;
 } slot;
 
-/* A request channel and its response channel. */
+/* What the bus has of an access: address, data, response. */
+enum { WR_ADDR = 1, WR_DATA = 2, WR_RESP = 4, RD_ADDR = 8, RD_RESP = 16 };
+
 typedef struct access {
-    bool have_addr, have_data, valid; /* valid: of the response */
     uint32_t addr, data, strobes;
     uint64_t count;
 } access;
@@ -52,6 +55,14 @@ typedef struct access {
         perf_event_i, perf_level_i, srst_o, drained_i
 #define PERF_PORTS clr_i, event_i, level_i, run_i, snap_i, clear_i, rd_i, sel_i, lo_o, hi_o
 typedef struct state {
+    npu_wires wires; /* what calm() depends on, beside the state of the check */
+    bool calm;       /* the last look, after which nothing of the state has changed */
+    bool perf_apart; /* events and levels are other variables at npu_perf than at the port */
+    bool resetting;
+    uint32_t bus; /* WR_ADDR and so on */
+    access wr, rd;
+    uint32_t rdata_expected;
+    bool rdata_known;
     TB_PORTS(ports, PORTS);
     tb_sig irq[3];
     struct {
@@ -59,14 +70,10 @@ typedef struct state {
     } unit[UNITS];                /* slot_ports */
     TB_SIGNALS(perf, PERF_PORTS); /* npu_perf inside */
     cm_device *regs;
-    access wr, rd;
-    uint32_t rdata_expected;
-    bool rdata_known;
     slot slot[UNITS];
     bool has_before;
     cm_gemm_task before; /* GEMM task accepted last */
     uint32_t err, irq_status, irq_enable, count[UNITS], alu_result, alu_next;
-    bool resetting;
     uint32_t reset_age;
 } state;
 
@@ -83,22 +90,29 @@ static bool no_write(void *ctx, uint32_t addr, const void *src, uint32_t bytes) 
     return false;
 }
 
-/* quiet() depends on these and on the state of the check, which changes only in cycles that are not quiet. */
-static int open_wakes(tb_check *c, char *err, size_t err_size) {
-    const state *s = (const state *)c->state;
-    int status = tb_check_watch(c, s->perf.run_i, err, err_size);
-    for (size_t i = 0; i < UNITS && status == 0; i++) {
-        status = tb_check_watch(c, s->irq[i], err, err_size) != 0 ||
-                         tb_check_watch(c, s->unit[i].busy, err, err_size) != 0 ||
-                         tb_check_wake(c, s->unit[i].valid, err, err_size) != 0 ||
-                         tb_check_wake(c, s->unit[i].done, err, err_size) != 0
-                     ? -1
-                     : 0;
+/* A change of a wire that calm() looks at is seen, unless the check is called in every cycle. */
+static int open_wires(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const tb_sig set[] = {s->unit[GEMM].valid, s->unit[ALU].valid, s->unit[POOL].valid, s->unit[GEMM].done,
+                          s->unit[ALU].done,   s->unit[POOL].done, s->perf.snap_i,      s->perf.clear_i};
+    const tb_sig changed[] = {s->irq[0],         s->irq[1],          s->irq[2],    s->unit[GEMM].busy,
+                              s->unit[ALU].busy, s->unit[POOL].busy, s->perf.run_i};
+    const tb_sig others[] = {s->srst_o, s->perf.clr_i, s->alu_result_we_i, s->bus_err_i}; /* and with them .wake */
+    npu_wire wire[COUNT(set) + COUNT(changed) + COUNT(others)];
+    size_t n = 0;
+    int bad = 0;
+    for (size_t i = 0; i < COUNT(set); i++) {
+        wire[n++] = npu_wire_of(set[i], 1);
+        bad |= tb_check_wake(c, set[i], err, err_size);
     }
-    return status != 0 || tb_check_wake(c, s->perf.snap_i, err, err_size) != 0 ||
-                   tb_check_wake(c, s->perf.clear_i, err, err_size) != 0
-               ? -1
-               : 0;
+    for (size_t i = 0; i < COUNT(changed); i++) {
+        wire[n++] = npu_wire_of(changed[i], 1);
+        bad |= tb_check_watch(c, changed[i], err, err_size);
+    }
+    for (size_t i = 0; i < COUNT(others); i++) {
+        wire[n++] = npu_wire_of(others[i], 1);
+    }
+    return bad != 0 ? -1 : npu_wires_open(&s->wires, wire, n) == 0 ? 0 : opt_fail(err, err_size, "out of memory");
 }
 
 static int open(tb_check *c, char *err, size_t err_size) {
@@ -123,11 +137,14 @@ static int open(tb_check *c, char *err, size_t err_size) {
     s->slot[POOL].present = tb_taps_find(&c->all->taps, "pool_check", 0) != NULL;
     cm_device_set_units(s->regs, s->slot[ALU].present, s->slot[POOL].present);
     cm_device_set_int16(s->regs, npu_score_int16(c));
-    return open_wakes(c, err, err_size);
+    s->perf_apart = s->perf.event_i.ptr != s->perf_event_i.ptr || s->perf.level_i.ptr != s->perf_level_i.ptr;
+    return open_wires(c, err, err_size);
 }
 
 static void close(tb_check *c) {
-    cm_device_free(((state *)c->state)->regs);
+    state *s = (state *)c->state;
+    cm_device_free(s->regs);
+    npu_wires_close(&s->wires);
 }
 
 /* ---- state ---- */
@@ -146,7 +163,8 @@ static void clear(tb_check *c) {
     state *s = (state *)c->state;
     reset_registers(s);
     s->wr = s->rd = (access){0};
-    s->resetting = false;
+    s->bus = 0;
+    s->resetting = s->calm = false;
 }
 
 static bool offered(const slot *t) {
@@ -212,6 +230,7 @@ static void compare_task(tb_check *c, state *s, uint32_t unit) {
     }
 }
 
+/* Interrupts, resets and tasks. */
 static void compare_outputs(tb_check *c, state *s) {
     static const char *const valid_names[UNITS] = {"GEMM task valid", "ALU task valid", "POOL task valid"};
     static const char *const irq_names[3] = {"ALU interrupt", "POOL interrupt", "GEMM interrupt"};
@@ -226,12 +245,16 @@ static void compare_outputs(tb_check *c, state *s) {
             compare_task(c, s, i);
         }
     }
-    tb_check_value(c, "write response", s->wr.count, npu_score_b(s->bvalid_o), s->wr.valid);
-    if (tb_check_value(c, "read response", s->rd.count, npu_score_b(s->rvalid_o), s->rd.valid) && s->rd.valid) {
+}
+
+static void compare_responses(tb_check *c, state *s) {
+    tb_check_value(c, "write response", s->wr.count, npu_score_b(s->bvalid_o), (s->bus & WR_RESP) != 0);
+    tb_check_value(c, "read response", s->rd.count, npu_score_b(s->rvalid_o), (s->bus & RD_RESP) != 0);
+    if ((s->bus & RD_RESP) != 0) {
         compare_read(c, s);
         tb_check_value(c, "read response", s->rd.count, npu_score_b(s->rresp_o), 0);
     }
-    if (s->wr.valid) {
+    if ((s->bus & WR_RESP) != 0) {
         tb_check_value(c, "write response", s->wr.count, npu_score_b(s->bresp_o), 0);
     }
 }
@@ -331,17 +354,23 @@ static void step_units(tb_check *c, state *s, const effect *e) {
 }
 
 /* Events and levels at the counters. */
-static void compare_perf(tb_check *c, state *s, const effect *e) {
-    const uint32_t any = NPU_STATUS_GEMM_BUSY_MASK | NPU_STATUS_ALU_BUSY_MASK | NPU_STATUS_POOL_BUSY_MASK;
+static void compare_levels(tb_check *c, const state *s) {
     tb_check_value(c, "events", c->task, tb_get(s->perf.event_i), tb_get(s->perf_event_i));
     if (!npu_score_same(s->perf.level_i.ptr, s->perf_level_i.ptr, (uint32_t)tb_sig_bytes(s->perf_level_i))) {
         tb_check_fail(c, "levels", c->task, NULL, "others at npu_perf", "those of the port");
     }
+}
+
+static void compare_perf(tb_check *c, const state *s, const effect *e) {
+    const uint32_t any = NPU_STATUS_GEMM_BUSY_MASK | NPU_STATUS_ALU_BUSY_MASK | NPU_STATUS_POOL_BUSY_MASK;
     tb_check_value(c, "count enable", c->task, npu_score_b(s->perf.run_i), (status(s) & any) != 0);
     tb_check_value(c, "snapshot", s->wr.count, npu_score_b(s->perf.snap_i), e->snap);
     tb_check_value(c, "counter clear", s->wr.count, npu_score_b(s->perf.clear_i), e->clear);
-    const uint32_t offset = (uint32_t)tb_get(s->araddr_i) & 0x1fcu;
-    if (npu_score_fire(s->arvalid_i, s->arready_o) && (offset == NPU_REG_PERF_LO || offset == NPU_REG_PERF_HI)) {
+}
+
+/* A read of this register is accepted. */
+static void compare_counter(tb_check *c, const state *s, uint32_t offset) {
+    if (offset == NPU_REG_PERF_LO || offset == NPU_REG_PERF_HI) {
         tb_check_value(c, "counter read", s->rd.count, npu_score_b(s->perf.rd_i), 1);
         tb_check_value(c, "counter number", s->rd.count, tb_get(s->perf.sel_i),
                        cm_device_read(s->regs, NPU_REG_PERF_SEL));
@@ -353,49 +382,59 @@ static void compare_perf(tb_check *c, state *s, const effect *e) {
  * handshake. True: a write is executed.
  */
 static bool step_bus(state *s) {
-    const bool write = s->wr.have_addr && s->wr.have_data && (!s->wr.valid || npu_score_b(s->bready_i) != 0);
-    const bool read = s->rd.have_addr && (!s->rd.valid || npu_score_b(s->rready_i) != 0);
-    if (read) {
+    uint32_t bus = s->bus;
+    bus &= npu_score_b(s->bready_i) != 0 ? ~(uint32_t)WR_RESP : UINT32_MAX;
+    bus &= npu_score_b(s->rready_i) != 0 ? ~(uint32_t)RD_RESP : UINT32_MAX;
+    const bool write = (bus & (WR_ADDR | WR_DATA | WR_RESP)) == (WR_ADDR | WR_DATA);
+    if ((bus & (RD_ADDR | RD_RESP)) == RD_ADDR) {
         s->rdata_known = !s->resetting || s->rd.addr == NPU_REG_STATUS;
         s->rdata_expected = read_register(s, s->rd.addr);
+        s->rd.count++;
+        bus ^= RD_ADDR | RD_RESP;
     }
-    s->wr.valid = write || (s->wr.valid && npu_score_b(s->bready_i) == 0);
-    s->rd.valid = read || (s->rd.valid && npu_score_b(s->rready_i) == 0);
-    s->wr.have_addr = s->wr.have_addr && !write;
-    s->wr.have_data = s->wr.have_data && !write;
-    s->rd.have_addr = s->rd.have_addr && !read;
-    s->wr.count += write;
-    s->rd.count += read;
+    if (write) {
+        s->wr.count++;
+        bus ^= WR_ADDR | WR_DATA | WR_RESP;
+    }
+    s->bus = bus;
     return write;
 }
 
-static void step_requests(state *s) {
+static void step_requests(tb_check *c, state *s, bool resetting) {
     if (npu_score_fire(s->awvalid_i, s->awready_o)) {
-        s->wr.have_addr = true;
+        s->bus |= WR_ADDR;
         s->wr.addr = (uint32_t)tb_get(s->awaddr_i) & 0x1fcu;
     }
     if (npu_score_fire(s->wvalid_i, s->wready_o)) {
-        s->wr.have_data = true;
+        s->bus |= WR_DATA;
         s->wr.data = (uint32_t)tb_get(s->wdata_i);
         s->wr.strobes = (uint32_t)tb_get(s->wstrb_i);
     }
     if (npu_score_fire(s->arvalid_i, s->arready_o)) {
-        s->rd.have_addr = true;
+        s->bus |= RD_ADDR;
         s->rd.addr = (uint32_t)tb_get(s->araddr_i) & 0x1fcu;
+        if (!resetting) {
+            compare_counter(c, s, s->rd.addr);
+        }
     }
 }
 
+/* No access is under way. */
+static bool bus_idle(const state *s) {
+    return s->bus == 0 && (npu_score_b(s->awvalid_i) | npu_score_b(s->wvalid_i) | npu_score_b(s->arvalid_i) |
+                           npu_score_b(s->bvalid_o) | npu_score_b(s->rvalid_o)) == 0;
+}
+
 /*
- * No access or task is pending, and the interrupts have their final values: only the count enable depends on the units.
+ * No task is pending, and the interrupts have their final values: only the count enable depends on the units, and an
+ * edge changes nothing but by an access.
  */
-static bool quiet(const state *s) {
-    if (s->wr.valid || s->rd.valid || s->wr.have_addr || s->wr.have_data || s->rd.have_addr || s->resetting) {
+static bool calm(const state *s) {
+    if (s->resetting) {
         return false;
     }
-    uint32_t any = npu_score_b(s->awvalid_i) | npu_score_b(s->wvalid_i) | npu_score_b(s->arvalid_i) |
-                   npu_score_b(s->bvalid_o) | npu_score_b(s->rvalid_o) | npu_score_b(s->srst_o) |
-                   npu_score_b(s->perf.snap_i) | npu_score_b(s->perf.clear_i) | npu_score_b(s->alu_result_we_i) |
-                   *(const uint16_t *)s->bus_err_i.ptr;
+    uint32_t any = npu_score_b(s->srst_o) | npu_score_b(s->perf.clr_i) | npu_score_b(s->perf.snap_i) |
+                   npu_score_b(s->perf.clear_i) | npu_score_b(s->alu_result_we_i) | *(const uint16_t *)s->bus_err_i.ptr;
     uint32_t busy = 0;
     for (uint32_t i = 0; i < UNITS; i++) {
         any |= npu_score_b(s->unit[i].valid) | npu_score_b(s->unit[i].done) | s->slot[i].pending;
@@ -405,27 +444,45 @@ static bool quiet(const state *s) {
     return any == 0 && irq == (s->irq_status & s->irq_enable) && npu_score_b(s->perf.run_i) == (busy != 0);
 }
 
-static void cycle(tb_check *c) {
-    state *s = (state *)c->state;
-    c->again = !quiet(s); /* also what it does now is seen once more */
-    if (!c->again && !c->all->every_cycle) {
-        return;
-    }
-    compare_outputs(c, s);
-    const bool write = step_bus(s);
+/* Tasks and interrupts, and the effect of a write that is executed. */
+__attribute__((noinline)) static void step_registers(tb_check *c, state *s, bool write) {
     if (s->resetting) { /* writes and events are lost */
         reset_registers(s);
         s->resetting = !(++s->reset_age >= SRST_CYCLES && npu_score_b(s->drained_i) != 0);
-    } else {
-        const effect e = write ? write_effect(s) : (effect){0};
-        compare_perf(c, s, &e);
-        step_units(c, s, &e);
-        if (e.reset) {
-            s->resetting = true;
-            s->reset_age = 0;
-        }
+        return;
     }
-    step_requests(s);
+    const effect e = write ? write_effect(s) : (effect){0};
+    compare_perf(c, s, &e);
+    step_units(c, s, &e);
+    if (e.reset) {
+        s->resetting = true;
+        s->reset_age = 0;
+    }
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    const bool all = c->all->every_cycle, idle = bus_idle(s), resetting = s->resetting;
+    if (all || npu_wires_changed(&s->wires) != 0 || !s->calm) {
+        s->calm = !all && calm(s);
+    }
+    c->again = !idle || !s->calm; /* also what it does now is seen once more */
+    if (!c->again && !all) {
+        return;
+    }
+    if (!s->calm) {
+        compare_outputs(c, s);
+    }
+    if (s->perf_apart && !resetting) {
+        compare_levels(c, s);
+    }
+    compare_responses(c, s);
+    const bool write = step_bus(s);
+    if (write || !s->calm) {
+        step_registers(c, s, write);
+        s->calm = false; /* not known */
+    }
+    step_requests(c, s, resetting);
 }
 
 const tb_check_ops npu_score_npu_regs = {

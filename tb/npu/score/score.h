@@ -33,10 +33,44 @@ static inline uint32_t npu_score_b(tb_sig s) {
     return *(const uint8_t *)s.ptr;
 }
 
-/* The same of one of 9 to 16 bits, and of 17 to 32. */
-static inline uint32_t npu_score_h(tb_sig s) {
-    return *(const uint16_t *)s.ptr;
+/* Value of a signal of 9 to 16 bits. */
+static inline uint32_t npu_score_half(const void *signal) {
+    uint16_t value;
+    memcpy(&value, signal, sizeof value);
+    return value;
 }
+
+static inline uint32_t npu_score_h(tb_sig s) {
+    return npu_score_half(s.ptr);
+}
+
+/* Eight signals of up to 8 bits as the bytes of a word, the first one lowest: one load where they lie side by side. */
+typedef struct npu_score_row {
+    const uint8_t *at[8];
+    bool together;
+} npu_score_row;
+
+static inline void npu_score_row_open(npu_score_row *r, const tb_sig sig[8]) {
+    r->together = true;
+    for (uint32_t i = 0; i < 8; i++) {
+        r->at[i] = (const uint8_t *)sig[i].ptr;
+        r->together = r->together && r->at[i] == r->at[0] + i;
+    }
+}
+
+static inline uint64_t npu_score_row_get(const npu_score_row *r) {
+    uint64_t value = 0;
+    if (__builtin_expect(r->together, true)) {
+        memcpy(&value, r->at[0], sizeof value);
+        return value;
+    }
+    for (uint32_t i = 0; i < 8; i++) {
+        value |= (uint64_t)*r->at[i] << 8 * i;
+    }
+    return value;
+}
+
+/* Value of a signal of 17 to 32 bits. */
 static inline uint32_t npu_score_w(tb_sig s) {
     return *(const uint32_t *)s.ptr;
 }
@@ -105,10 +139,14 @@ static inline void npu_score_zero(void *p, uint32_t bytes) {
     }
 }
 
-/* All checks, npu_score_UNIT for each unit. A unit is listed before those that contain it (tb/tap/check.h). */
+/*
+ * All checks, npu_score_UNIT for each unit. A unit is listed before those that contain it (tb/tap/check.h). The checks
+ * of FP units are called in groups of lanes (fp.c): at the start of the list, where the first ones have whole words of
+ * the plan's maps, few groups are divided between two words.
+ */
 #define NPU_SCORES(X)                                                                                                  \
-    X(clk_gate), X(npu_top), X(dma_rd), X(send_buf), X(dma_wr), X(fp_mul), X(fp_add), X(fp_i32_to_f32),                \
-        X(fp_i64_to_f32), X(fp_f32_to_i16), X(fp_f32_to_i8), X(act), X(transpose), X(requant), X(post), X(layout),     \
+    X(fp_mul), X(fp_add), X(fp_i32_to_f32), X(fp_f32_to_i8), X(fp_i64_to_f32), X(fp_f32_to_i16), X(clk_gate),          \
+        X(npu_top), X(dma_rd), X(send_buf), X(dma_wr), X(act), X(transpose), X(requant), X(post), X(layout),           \
         X(im2col), X(mesh), X(acc), X(ofm_buf), X(alu_func), X(alu_math), X(alu_chan), X(alu_walk), X(alu),            \
         X(gemm_check), X(alu_check), X(pool_check), X(npu_perf), X(npu_regs), X(gemm_queue), X(ifm_ld), X(wgt_ld),     \
         X(par_ld), X(ifm_buf), X(wgt_buf), X(par_buf), X(pool_ld), X(pool_line), X(pool_seq), X(pool_op), X(pool_out), \
