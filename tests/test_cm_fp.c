@@ -310,11 +310,12 @@ static void test_lanes(void **state) {
             b[k] = corner(&seed);
         }
         const cm_fp_lanes mul = cm_fp_mul_lanes(a, b), add = cm_fp_add_lanes(a, b), flt = cm_fp_i32_to_f32_lanes(a),
-                          relu = cm_fp_relu_lanes(a);
+                          relu = cm_fp_relu_lanes(a), max = cm_fp_max_lanes(a, b);
         const cm_fp_ints i8 = cm_fp_f32_to_i8_lanes(a);
         for (uint32_t k = 0; k < CM_FP_LANES; k++) {
             assert_int_equal(mul[k], cm_fp_mul(a[k], b[k]));
             assert_int_equal(add[k], cm_fp_add(a[k], b[k]));
+            assert_int_equal(max[k], cm_fp_max(a[k], b[k]));
             assert_int_equal(flt[k], cm_fp_i32_to_f32((int32_t)a[k]));
             assert_int_equal(i8[k], cm_fp_f32_to_i8(a[k]));
             assert_int_equal(relu[k], cm_fp_relu(a[k]));
@@ -342,7 +343,7 @@ static void test_rows(void **state) {
     uint64_t seed = 15;
     for (int i = 0; i < VECTORS; i++) {
         cm_fp_row a, b, quant, mul, add, flt;
-        cm_fp_row_ints q;
+        cm_fp_row_ints q, i8;
         for (uint32_t k = 0; k < CM_FP_ROW; k++) {
             a[k] = corner(&seed);
             b[k] = corner(&seed);
@@ -352,11 +353,13 @@ static void test_rows(void **state) {
         cm_fp_add_row(&add, &a, &b);
         cm_fp_i32_to_f32_row(&flt, &a);
         cm_fp_quantise_row(&q, &a, &quant);
+        cm_fp_f32_to_i8_row(&i8, &a);
         for (uint32_t k = 0; k < CM_FP_ROW; k++) {
             assert_int_equal(mul[k], cm_fp_mul(a[k], b[k]));
             assert_int_equal(add[k], cm_fp_add(a[k], b[k]));
             assert_int_equal(flt[k], cm_fp_i32_to_f32((int32_t)a[k]));
             assert_int_equal(q[k], cm_fp_quantise(a[k], quant[k]));
+            assert_int_equal(i8[k], cm_fp_f32_to_i8(a[k]));
         }
     }
 }
@@ -369,10 +372,12 @@ static void test_quantise_row(void **state) {
             const uint32_t v = float_bits((float)h / 2.0f);
             const cm_fp_row a = {v, v - 1, v + 1, v ^ SIGN, v, v, v, v},
                             b = {quant, quant, quant, quant, 0, 0x100, 0x200, 1};
-            cm_fp_row_ints q;
+            cm_fp_row_ints q, i8;
             cm_fp_quantise_row(&q, &a, &b);
+            cm_fp_f32_to_i8_row(&i8, &a);
             for (uint32_t k = 0; k < 4; k++) {
                 assert_int_equal(q[k], ref_quantise(a[k], quant >> 9, quant >> 8 & 1, (int8_t)(quant & 0xFF)));
+                assert_int_equal(i8[k], ref_i8(a[k]));
             }
             assert_int_equal(q[4], ref_i8(v));
             assert_int_equal(q[5], ref_quantise(v, false, true, 0));
@@ -394,6 +399,10 @@ static void test_row_memory(void **state) {
     for (uint32_t k = 0; k < CM_FP_ROW; k++) {
         assert_int_equal(row[k], k < 4 ? 1009 + k : 1001 + k - 4);
     }
+    int8_t byte[2 * CM_FP_ROW] = {0};
+    const cm_fp_row_ints ints = {-128, 255, 3, -1, 127, 0x1234, 7, -300};
+    cm_fp_row_bytes(&byte[8], &byte[1], &ints);
+    assert_memory_equal(byte, ((int8_t[]){0, 127, 0x34, 7, -44, 0, 0, 0, -128, -1, 3, -1, 0, 0, 0, 0}), sizeof byte);
     cm_fp_row_spread(&row, &words[9], &words[1]);
     for (uint32_t k = 0; k < CM_FP_ROW; k++) {
         assert_int_equal(row[k], k < 4 ? 1009 : 1001);

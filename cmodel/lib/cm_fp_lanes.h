@@ -48,6 +48,10 @@ static inline cm_fp_lanes cm_fp_add_lanes(cm_fp_lanes a, cm_fp_lanes b) {
     return cm_fp_canonical_lanes((cm_fp_floats)a + (cm_fp_floats)b);
 }
 
+static inline cm_fp_lanes cm_fp_max_lanes(cm_fp_lanes a, cm_fp_lanes b) {
+    return cm_fp_choose((cm_fp_lanes)((cm_fp_floats)b > (cm_fp_floats)a), b, a);
+}
+
 static inline cm_fp_lanes cm_fp_relu_lanes(cm_fp_lanes v) {
     return (cm_fp_lanes)((cm_fp_floats)v > 0.0f) & v;
 }
@@ -110,9 +114,33 @@ static inline void cm_fp_row_spread(cm_fp_row *y, const void *low, const void *h
 #endif
 }
 
+/* The low bytes of the lanes, four to each of two places. */
+static inline void cm_fp_row_bytes(int8_t *low, int8_t *high, const cm_fp_row_ints *v) {
+#ifdef __AVX2__
+    const __m256i first = _mm256_shuffle_epi8((__m256i)*v, _mm256_set1_epi32(0x0C080400));
+    const int32_t a = _mm256_extract_epi32(first, 0), b = _mm256_extract_epi32(first, 4);
+    memcpy(low, &a, sizeof a);
+    memcpy(high, &b, sizeof b);
+#else
+    for (uint32_t i = 0; i < CM_FP_ROW / 2; i++) {
+        low[i] = (int8_t)(*v)[i];
+        high[i] = (int8_t)(*v)[CM_FP_ROW / 2 + i];
+    }
+#endif
+}
+
+/* Lanes of `a` where `which` is all ones, of `b` where it is 0. */
+static inline void cm_fp_row_choose(cm_fp_row *y, const cm_fp_row *which, const cm_fp_row *a, const cm_fp_row *b) {
+#ifdef __AVX2__
+    *y = (cm_fp_row)_mm256_blendv_epi8((__m256i)*b, (__m256i)*a, (__m256i)*which);
+#else
+    *y = (*a & *which) | (*b & ~*which);
+#endif
+}
+
 static inline void cm_fp_canonical_row(cm_fp_row *y, const cm_fp_row_floats *f) {
-    const cm_fp_row nan = (cm_fp_row)(*f != *f);
-    *y = (nan & CM_FP_NAN) | (~nan & (cm_fp_row)*f);
+    const cm_fp_row nan = (cm_fp_row)(*f != *f), one_nan = (cm_fp_row){0} + CM_FP_NAN;
+    cm_fp_row_choose(y, &nan, &one_nan, (const cm_fp_row *)f);
 }
 
 static inline void cm_fp_mul_row(cm_fp_row *y, const cm_fp_row *a, const cm_fp_row *b) {
@@ -131,28 +159,45 @@ static inline void cm_fp_i32_to_f32_row(cm_fp_row *y, const cm_fp_row *v) {
 
 /* |v|, at most `limit`, which is the bits of a number; NaN is 0. */
 static inline void cm_fp_bounded_row(cm_fp_row_floats *y, const cm_fp_row *v, int32_t limit) {
-    const cm_fp_row_ints size = (cm_fp_row_ints)(*v & 0x7FFFFFFFu), number = size & ~(size > 0x7F800000);
-    const cm_fp_row_ints over = number > limit;
-    *y = (cm_fp_row_floats)((number & ~over) | (limit & over));
+    const cm_fp_row_ints number = (cm_fp_row_floats)*v == (cm_fp_row_floats)*v;
+    const cm_fp_row_ints size = (cm_fp_row_ints)(*v & 0x7FFFFFFFu) & number, most = (cm_fp_row_ints){0} + limit;
+#ifdef __AVX2__
+    *y = (cm_fp_row_floats)_mm256_min_epi32((__m256i)size, (__m256i)most);
+#else
+    const cm_fp_row_ints over = size > most;
+    *y = (cm_fp_row_floats)((size & ~over) | (most & over));
+#endif
 }
 
-/* cm_fp_quantise() as int32. */
-static inline void cm_fp_quantise_row(cm_fp_row_ints *y, const cm_fp_row *v, const cm_fp_row *quant) {
-    const float below = cm_fp_to_float(0x3EFFFFFFu); /* the largest number below 1/2: cm_fp_f32_to_i8() */
+/* q, or -q where the sign of the number v is set; where v is 0, q is 0. */
+static inline void cm_fp_signed_row(cm_fp_row_ints *y, const cm_fp_row_ints *q, const cm_fp_row *v) {
+#ifdef __AVX2__
+    *y = (cm_fp_row_ints)_mm256_sign_epi32((__m256i)*q, (__m256i)*v);
+#else
     const cm_fp_row_ints sign = (cm_fp_row_ints)*v >> 31;
+    *y = (*q ^ sign) - sign;
+#endif
+}
+
+/* cm_fp_f32_to_i8() as int32. */
+static inline void cm_fp_f32_to_i8_row(cm_fp_row_ints *y, const cm_fp_row *v) {
     cm_fp_row_floats size;
-    if (!cm_fp_row_any(quant)) {
-        cm_fp_bounded_row(&size, v, 0x42FE0000); /* 127.0 */
-        const cm_fp_row_ints q = __builtin_convertvector(size + below, cm_fp_row_ints);
-        *y = (q ^ sign) - sign;
-        return;
-    }
+    cm_fp_bounded_row(&size, v, 0x42FE0000); /* 127.0 */
+    const cm_fp_row_ints q = __builtin_convertvector(size + cm_fp_to_float(0x3EFFFFFFu), cm_fp_row_ints);
+    cm_fp_signed_row(y, &q, v);
+}
+
+/* cm_fp_quantise() as int32. A call, so that its constants are loaded where a task uses it only. */
+__attribute__((unused, noinline)) static void cm_fp_quantise_row(cm_fp_row_ints *y, const cm_fp_row *v,
+                                                                 const cm_fp_row *quant) {
     const cm_fp_row_ints even = (cm_fp_row_ints)*quant >> 8, full = (cm_fp_row_ints)*quant >> 9;
+    cm_fp_row_floats size;
     cm_fp_bounded_row(&size, v, 0x44000000); /* 512.0: beyond any zero-point */
-    cm_fp_row_ints q = __builtin_convertvector(size + below, cm_fp_row_ints);
+    cm_fp_row_ints q = __builtin_convertvector(size + cm_fp_to_float(0x3EFFFFFFu), cm_fp_row_ints);
     /* a half that was rounded to an odd number; the difference of numbers so near each other is exact */
     q -= (__builtin_convertvector(q, cm_fp_row_floats) - size == 0.5f) & q & even & 1;
-    q = ((q ^ sign) - sign) + ((cm_fp_row_ints)(*quant << 24) >> 24);
+    cm_fp_signed_row(&q, &q, v);
+    q += (cm_fp_row_ints)(*quant << 24) >> 24;
     const cm_fp_row_ints least = -127 - (full & 1), low = least > q, high = q > 127;
     *y = (q & ~(low | high)) | (least & low) | (127 & high);
 }

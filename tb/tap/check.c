@@ -378,25 +378,25 @@ static void rest(tb_checks *checks) {
     }
 }
 
-/* Call the checks of one word of the maps, of which there are some, in their order; returns those to be called in the next cycle, too. */
-static inline uint64_t call_word(const tb_checks *checks, uint32_t word, uint64_t due) {
-    tb_check *const check = &checks->check[64 * word];
+/* Calls the checks of one word of the maps, in their order; returns those to be called in the next cycle, too. */
+static inline uint64_t call_word(const tb_check_plan *p, uint32_t word, tb_check *check, uint64_t due) {
     uint64_t again = 0;
     do {
         const uint32_t i = (uint32_t)__builtin_ctzll(due);
         tb_check *c = &check[i];
         if (c->cycle != NULL) {
+            const uint64_t bit = due & -due;
+            due ^= bit;
             c->cycle(c);
-            due &= due - 1;
             if (c->again) {
                 c->again = false;
-                again |= UINT64_C(1) << i;
+                again |= bit;
             }
         } else {
-            const tb_plan_crowd *crowd = &checks->plan->crowd[64 * word + i];
+            const tb_plan_crowd *crowd = &p->crowd[64 * word + i];
             const uint64_t now = due & crowd->together;
+            due ^= now;
             again |= crowd->cycle_all(&check[crowd->first], crowd->state, now >> crowd->first) << crowd->first;
-            due &= ~now;
         }
     } while (due != 0);
     return again;
@@ -419,7 +419,7 @@ __attribute__((always_inline)) static inline void call_due(tb_checks *checks, ui
     }
     for (uint32_t w = 0; w < words; w++) {
         if (p->due.bit[w] != 0) {
-            p->again.bit[w] |= call_word(checks, w, p->due.bit[w]);
+            p->again.bit[w] |= call_word(p, w, &checks->check[64 * w], p->due.bit[w]);
         }
     }
     if (p->failed) {

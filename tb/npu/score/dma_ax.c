@@ -4,8 +4,33 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define LINE 4096u
-#define QUEUE 2u /* jobs accepted that have bursts left */
+const uint8_t npu_score_dma_masks[32] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                         255, 255, 255, 255, 255, 255, 255, 255};
+
+/*
+ * Where the attributes of an address are neighbours in memory, they are compared as one word. Elsewhere this comparison
+ * always fails, and they are compared one by one.
+ */
+static void find_attributes(npu_score_dma_ax *ax) {
+    static const uint8_t due[] = {0, 4, 1, 0, 3, 0, 0}; /* as NPU_SCORE_DMA_ATTRIBUTES */
+    static const uint8_t none[8];
+    const tb_sig *sig = &ax->id_o;
+    const uint8_t *first = (const uint8_t *)sig->ptr;
+    uint8_t mask[8] = {0}, value[8] = {0};
+    for (size_t i = 0; i < sizeof due; i++) {
+        const uint8_t *at = (const uint8_t *)sig[i].ptr;
+        if (at < first || at >= first + 8 || sig[i].width > 8) {
+            ax->attributes = none;
+            ax->attributes_mask = ax->attributes_due = 1;
+            return;
+        }
+        mask[at - first] = 0xff;
+        value[at - first] = due[i];
+    }
+    ax->attributes = first;
+    memcpy(&ax->attributes_mask, mask, 8);
+    memcpy(&ax->attributes_due, value, 8);
+}
 
 int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, const char *wait_user,
                        const char *const *names, uint32_t requesters, char *err, size_t err_size) {
@@ -22,34 +47,42 @@ int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, co
         return opt_fail(err, err_size, "%s: not a channel of at most %u requesters with 32-bit addresses", c->tap->path,
                         requesters);
     }
+    find_attributes(ax);
+    npu_score_dma_reset(ax);
     return 0;
 }
 
-bool npu_score_dma_quiet(const npu_score_dma_ax *ax) {
-    return ax->cut == ax->accepted && ax->shown == ax->answered && (ax->ev_due | ax->err_due) == 0 && !ax->offered &&
-           !ax->draining && ax->empty == 0 && ax->bus_idle && npu_score_b(ax->flush_i) == 0;
+/* Jobs that have bursts left get none. */
+static void forget_queue(npu_score_dma_ax *ax) {
+    for (; ax->cut != ax->accepted; ax->cut++) {
+        npu_score_dma_less(ax, ax->job[ax->cut % DMA_JOBS].id);
+    }
+    ax->rest = 0;
 }
 
 static void forget_jobs(npu_score_dma_ax *ax) {
-    ax->accepted = ax->cut = 0;
-    ax->rest_addr = ax->rest = 0;
-    ax->words = ax->beats = 0;
-    memset(ax->queued, 0, sizeof ax->queued);
+    forget_queue(ax);
+    ax->jobs_before += ax->accepted;
+    ax->accepted = ax->cut = ax->known = 0;
 }
 
 void npu_score_dma_reset(npu_score_dma_ax *ax) {
     forget_jobs(ax);
-    ax->shown = ax->answered = 0;
-    memset(ax->flying, 0, sizeof ax->flying);
-    ax->offered = ax->due = ax->draining = false;
-    ax->err_due = ax->ev_due = ax->empty = 0;
+    ax->bursts_before += npu_score_dma_shown(ax);
+    ax->answered = 0;
+    ax->flight = 0;
+    memset(ax->working, 0, sizeof ax->working);
+    ax->idle_req = ax->all_idle = (uint8_t)((1u << ax->requesters) - 1);
+    ax->offered = ax->draining = false;
+    ax->empty = 0;
+    ax->err_due = ax->ev_due = 0;
 }
 
 void npu_score_dma_where(const npu_score_dma_ax *ax, uint64_t job, const char *what, uint64_t number, char *dst,
                          size_t size) {
     const npu_score_dma_job *j = &ax->job[job % DMA_JOBS];
     snprintf(dst, size, "%s job %" PRIu64 " (0x%08" PRIx32 ", %" PRIu32 " bytes), %s %" PRIu64, ax->names[j->id],
-             ax->requests - ax->accepted + job, j->addr, j->bytes, what, number);
+             ax->jobs_before + job, j->addr, j->bytes, what, number);
 }
 
 void npu_score_dma_bytes(tb_check *c, const npu_score_dma_ax *ax, const char *stream, uint64_t job, uint32_t number,
@@ -65,167 +98,106 @@ void npu_score_dma_bytes(tb_check *c, const npu_score_dma_ax *ax, const char *st
     }
 }
 
-/* A new burst: it must be the next one of the oldest job that has bursts left. */
-static void new_burst(tb_check *c, npu_score_dma_ax *ax) {
+/* Bursts since the device was opened. */
+static uint64_t bursts(const npu_score_dma_ax *ax) {
+    return ax->bursts_before + npu_score_dma_shown(ax);
+}
+
+uint32_t npu_score_dma_too_many(tb_check *c, const npu_score_dma_ax *ax) {
     if (ax->cut == ax->accepted) {
-        tb_check_failf(c, "burst", ax->bursts, "0x%08" PRIx64 "|none: no job needs one", tb_get(ax->addr_o));
-        return;
+        tb_check_failf(c, "burst", bursts(ax), "0x%08" PRIx64 "|none: no job needs one", tb_get(ax->addr_o));
+    } else {
+        tb_check_fail(c, "burst", bursts(ax) + 1, NULL, "17 in flight", "at most 16");
     }
-    const npu_score_dma_job *j = &ax->job[ax->cut % DMA_JOBS];
+    return 0;
+}
+
+/* Address, length and attributes one by one; returns `event`. */
+uint32_t npu_score_dma_compare_address(tb_check *c, const npu_score_dma_ax *ax, uint32_t event) {
+    const uint32_t addr = *(const uint32_t *)ax->addr_o.ptr, beats = npu_score_b(ax->len_o) + 1;
+    if (addr != ax->now.addr || beats != ax->now.beats) {
+        char where[96];
+        /* the burst is the last one of its job, or there are bytes left */
+        npu_score_dma_where(ax, ax->rest == 0 ? ax->cut - 1 : ax->cut, "burst", bursts(ax), where, sizeof where);
+        tb_check_failf(c, "burst", bursts(ax),
+                       "%s|0x%08" PRIx32 ", %" PRIu32 " beats|0x%08" PRIx32 ", %" PRIu32 " beats", where, addr, beats,
+                       ax->now.addr, ax->now.beats);
+    }
+    if (npu_score_b(ax->id_o) != 0 || npu_score_b(ax->size_o) != 4 || npu_score_b(ax->burst_o) != 1 ||
+        npu_score_b(ax->lock_o) != 0 || npu_score_b(ax->cache_o) != 3 || npu_score_b(ax->prot_o) != 0 ||
+        npu_score_b(ax->qos_o) != 0) {
+        tb_check_fail(c, "burst attributes", bursts(ax), NULL, "others",
+                      "id 0, 16 bytes a beat, INCR, cache 3, the rest 0");
+    }
+    return event;
+}
+
+/*
+ * The next burst of a job of several bursts: the first one of the bytes that are left, which does not depend on those
+ * beyond the longest burst.
+ */
+uint32_t npu_score_dma_part(tb_check *c, npu_score_dma_ax *ax, const npu_score_dma_job *j) {
     if (ax->rest == 0) {
         ax->rest_addr = j->addr;
         ax->rest = j->bytes;
     }
-    /* the first burst does not depend on the bytes beyond the longest burst */
-    cm_dma_split(ax->rest_addr, ax->rest < LINE ? ax->rest : LINE, &ax->now, 1);
-    ax->burst[ax->shown++ % DMA_BURSTS] =
-        (npu_score_dma_burst){.beats = ax->now.beats, .lane = ax->now.addr % 16, .id = j->id, .job = ax->cut};
-    ax->flying[j->id]++;
-    ax->rest_addr += ax->now.bytes;
-    ax->rest -= ax->now.bytes;
-    if (ax->rest == 0) {
-        ax->queued[j->id]--;
+    cm_dma_burst b;
+    cm_dma_split(ax->rest_addr, ax->rest < DMA_LINE ? ax->rest : DMA_LINE, &b, 1);
+    npu_score_dma_add_burst(ax, b.addr, b.beats, j->id);
+    ax->rest_addr += b.bytes;
+    ax->rest -= b.bytes;
+    if (ax->rest == 0) { /* the burst takes the place of the job among those of the requester */
         ax->cut++;
+    } else {
+        ax->working[j->id]++;
     }
-    ax->bursts++;
-    if (ax->shown - ax->answered > DMA_OUTSTANDING) {
-        tb_check_fail(c, "burst", ax->bursts, NULL, "17 in flight", "at most 16");
-    }
+    return npu_score_dma_compare_now(c, ax);
 }
 
-static void address(tb_check *c, npu_score_dma_ax *ax) {
-    if (npu_score_b(ax->valid_o) == 0) {
-        if (ax->offered || ax->due) {
-            tb_check_fail(c, "burst", ax->bursts, NULL, ax->offered ? "withdrawn" : "a gap",
-                          ax->offered ? "waiting for ready" : "one: a job has bursts left, and few are in flight");
-        }
-        return;
-    }
-    if (!ax->offered) {
-        new_burst(c, ax);
-    }
-    const uint32_t addr = *(const uint32_t *)ax->addr_o.ptr;
-    if (addr != ax->now.addr || npu_score_b(ax->len_o) + 1 != ax->now.beats) {
-        char where[96];
-        npu_score_dma_where(ax, ax->burst[(ax->shown - 1) % DMA_BURSTS].job, "burst", ax->bursts, where, sizeof where);
-        tb_check_failf(c, "burst", ax->bursts,
-                       "%s|0x%08" PRIx32 ", %" PRIu32 " beats|0x%08" PRIx32 ", %" PRIu32 " beats", where, addr,
-                       npu_score_b(ax->len_o) + 1, ax->now.addr, ax->now.beats);
-    }
-    ax->offered = npu_score_b(ax->ready_i) == 0;
-    if (npu_score_b(ax->id_o) != 0 || npu_score_b(ax->size_o) != 4 || npu_score_b(ax->burst_o) != 1 ||
-        npu_score_b(ax->lock_o) != 0 || npu_score_b(ax->cache_o) != 3 || npu_score_b(ax->prot_o) != 0 ||
-        npu_score_b(ax->qos_o) != 0) {
-        tb_check_fail(c, "burst attributes", ax->bursts, NULL, "others",
-                      "id 0, 16 bytes a beat, INCR, cache 3, the rest 0");
-    }
+void npu_score_dma_no_address(tb_check *c, const npu_score_dma_ax *ax) {
+    tb_check_fail(c, "burst", bursts(ax), NULL, ax->offered ? "withdrawn" : "a gap",
+                  ax->offered ? "waiting for ready" : "one: a job has bursts left, and few are in flight");
 }
 
-bool npu_score_dma_empty(tb_check *c, npu_score_dma_ax *ax) {
-    if (ax->empty == 0) {
-        return false;
-    }
-    tb_check_fail(c, "request", ax->requests, ax->names[ax->empty - 1], "one of 0 bytes", "at least 1");
+void npu_score_dma_empty(tb_check *c, npu_score_dma_ax *ax) {
+    tb_check_fail(c, "request", npu_score_dma_jobs(ax), ax->names[ax->empty - 1], "one of 0 bytes", "at least 1");
     ax->empty = 0;
-    return true;
 }
 
-void npu_score_dma_outputs(tb_check *c, npu_score_dma_ax *ax) {
-    address(c, ax);
-    const uint32_t events = npu_score_b(ax->ev_beat_o) * DMA_EV_BEAT + npu_score_b(ax->ev_burst_o) * DMA_EV_BURST +
-                            npu_score_b(ax->ev_wait_bus_o) * DMA_EV_WAIT_BUS +
-                            npu_score_b(ax->ev_wait_user) * DMA_EV_WAIT_USER;
+void npu_score_dma_wrong(tb_check *c, const npu_score_dma_ax *ax) {
+    const uint32_t events = npu_score_dma_events(ax);
     if (events != ax->ev_due) {
         tb_check_failf(c, "events", c->all->sim->cycle, "beat %u, burst %u, waits %u %u|beat %u, burst %u, waits %u %u",
                        events & 1u, (events >> 1) & 1u, (events >> 2) & 1u, events >> 3, ax->ev_due & 1u,
                        (ax->ev_due >> 1) & 1u, (ax->ev_due >> 2) & 1u, ax->ev_due >> 3);
     }
-    const uint32_t err = npu_score_b(ax->err_o);
-    if (err != ax->err_due) {
-        tb_check_value(c, "errors of requesters", ax->answered, err, ax->err_due);
-    }
-    ax->ev_due = 0;
-    ax->err_due = 0;
-    const uint64_t flight = ax->shown - ax->answered;
-    ax->bus_idle = flight == 0;
-    if (npu_score_b(ax->inflight_o) != flight) {
-        tb_check_value(c, "bursts in flight", ax->bursts, npu_score_b(ax->inflight_o), flight);
-    }
-    if (npu_score_b(ax->valid_o) != 0) {
-        ax->ev_due = ax->offered ? DMA_EV_WAIT_BUS : DMA_EV_BURST;
-    }
+    tb_check_value(c, "errors of requesters", ax->answered, npu_score_b(ax->err_o), ax->err_due);
+    tb_check_value(c, "bursts in flight", bursts(ax), npu_score_b(ax->inflight_o), ax->flight);
 }
 
-static void accept(tb_check *c, npu_score_dma_ax *ax, uint32_t id) {
-    uint32_t bytes = 0;
-    memcpy(&bytes, (const uint8_t *)ax->req_bytes_i.ptr + 3 * id, 3);
-    const uint32_t addr = ((const uint32_t *)ax->req_addr_i.ptr)[id];
-    if (bytes == 0) {
-        ax->empty = 1 + id;
-        return;
-    }
-    if (ax->accepted - ax->cut >= QUEUE) {
-        tb_check_fail(c, "request", ax->requests, ax->names[id], "one more taken",
+void npu_score_dma_not_accepted(tb_check *c, const npu_score_dma_ax *ax) {
+    tb_check_fail(c, "request", npu_score_dma_jobs(ax), NULL, "one that waits", "it is accepted: there is space");
+}
+
+void npu_score_dma_wrong_request(tb_check *c, const npu_score_dma_ax *ax, uint32_t ready, uint32_t first,
+                                 bool dropping) {
+    if (ready != first || dropping) {
+        tb_check_failf(c, "request", npu_score_dma_jobs(ax), "ready 0x%02" PRIx32 "|0x%02" PRIx32 "%s", ready,
+                       dropping ? 0u : first, dropping ? ": flushed" : ": priority");
+    } else {
+        tb_check_fail(c, "request", npu_score_dma_jobs(ax), ax->names[__builtin_ctz(first)], "one more taken",
                       "at most two that wait for their bursts");
-        return;
-    }
-    npu_score_dma_job *j = &ax->job[ax->accepted++ % DMA_JOBS];
-    *j = (npu_score_dma_job){.addr = addr, .bytes = bytes, .id = id, .first_word = ax->words, .first_beat = ax->beats};
-    j->words = (bytes + 15) / 16;
-    j->beats = (addr % 16 + bytes + 15) / 16;
-    ax->words += j->words;
-    ax->beats += j->beats;
-    ax->queued[id]++;
-    ax->requests++;
-}
-
-void npu_score_dma_requests(tb_check *c, npu_score_dma_ax *ax) {
-    ax->due =
-        ax->cut < ax->accepted && !ax->offered && !npu_score_dma_dropping(ax) && ax->shown - ax->answered < DMA_EASY;
-    const uint32_t ready = npu_score_b(ax->req_ready_o), valid = npu_score_b(ax->req_valid_i);
-    if (ready == 0) {
-        if (valid != 0 && ax->accepted - ax->cut < QUEUE && !npu_score_dma_dropping(ax)) {
-            tb_check_fail(c, "request", ax->requests, NULL, "one that waits", "it is accepted: there is space");
-        }
-        return;
-    }
-    const uint32_t first = valid & (~valid + 1);
-    if (ready != first || npu_score_dma_dropping(ax)) {
-        tb_check_failf(c, "request", ax->requests, "ready 0x%02" PRIx32 "|0x%02" PRIx32 "%s", ready,
-                       npu_score_dma_dropping(ax) ? 0u : first,
-                       npu_score_dma_dropping(ax) ? ": flushed" : ": priority");
-        return;
-    }
-    accept(c, ax, (uint32_t)__builtin_ctz(first));
-}
-
-void npu_score_dma_answer(npu_score_dma_ax *ax, uint32_t resp, bool complete) {
-    if (ax->answered == ax->shown) {
-        return;
-    }
-    const uint32_t id = ax->burst[ax->answered % DMA_BURSTS].id;
-    if ((resp & 2u) != 0) {
-        ax->err_due = 1u << id;
-    }
-    if (complete) {
-        ax->answered++;
-        ax->flying[id]--;
     }
 }
 
-npu_score_dma_flush npu_score_dma_end(npu_score_dma_ax *ax) {
-    if (!npu_score_dma_dropping(ax)) {
-        return DMA_GO;
-    }
-    ax->draining = !ax->bus_idle;
-    if (ax->bus_idle) {
+bool npu_score_dma_drop(npu_score_dma_ax *ax, bool bus_idle) {
+    ax->draining = !bus_idle;
+    if (bus_idle) {
         forget_jobs(ax);
-        return DMA_EMPTY;
+    } else {
+        forget_queue(ax);
     }
-    ax->cut = ax->accepted;
-    ax->rest = 0;
-    memset(ax->queued, 0, sizeof ax->queued);
-    return DMA_DROP;
+    return bus_idle;
 }
 
 /* The unit that a requester belongs to. */
@@ -242,9 +214,9 @@ const char *npu_score_dma_client(const tb_checks *checks, unsigned channel, bool
             continue;
         }
         const npu_score_dma_ax *ax = (const npu_score_dma_ax *)c->state; /* the first member of both states */
-        for (uint64_t b = ax->answered > 0 ? ax->answered - 1 : 0; b < ax->shown; b++) {
+        for (uint64_t b = ax->answered > 0 ? ax->answered - 1 : 0; b < npu_score_dma_shown(ax); b++) {
             const npu_score_dma_burst *burst = &ax->burst[b % DMA_BURSTS];
-            const npu_score_dma_job *j = &ax->job[burst->job % DMA_JOBS];
+            const npu_score_dma_job *j = &ax->job[burst->job];
             const char *unit = unit_of(ax, burst->id);
             if (addr >= j->addr / 16 * 16 && addr < ((uint64_t)j->addr + j->bytes + 15) / 16 * 16) {
                 return unit;

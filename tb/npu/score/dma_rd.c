@@ -7,21 +7,24 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define BEATS 64u /* ring of bus beats; the unit keeps four */
-#define SKID 2u   /* beats that it accepts before it needs them */
+#define BEATS 8u /* ring of bus beats; the unit keeps four, and a word that waits needs two */
+#define SKID 2u  /* beats that it accepts before it needs them */
 
-#define PORTS dat_valid_o, dat_ready_i, dat_id_o, dat_o, dat_last_o, rdata_i, rresp_i, rlast_i, rvalid_i, rready_o
+#define PORTS dat_valid_o, rvalid_i, dat_ready_i, rready_o, dat_id_o, dat_last_o, rresp_i, rlast_i, dat_o, rdata_i
 typedef struct state {
-    TB_PORTS(ports, PORTS);
     npu_score_dma_ax ax;
-    uint8_t beat[BEATS][16];
+    TB_PORTS(ports, PORTS);
+    uint64_t job;   /* whose data are on the output */
+    uint64_t first; /* its first beat */
+    uint64_t at;    /* byte of its next word in the stream of all beats */
+    uint32_t left;  /* its bytes from there on; 0: no job is left */
+    uint32_t id;    /* its requester */
     uint64_t beats; /* received */
     uint64_t used;  /* beats that have had a byte on the output */
-    uint64_t job;   /* whose data are on the output */
-    uint32_t word;  /* of that job */
-    bool seen;      /* the word is on offer */
-    uint8_t expected[16];
     uint64_t words; /* in total */
+    bool seen;      /* the word is on offer */
+    /* of the beats; the first one also stands behind the last one, so that the bytes of any word are neighbours */
+    uint8_t ring[16 * (BEATS + 1)];
 } state;
 
 /* npu_pkg::RdId* */
@@ -37,8 +40,8 @@ static int open(tb_check *c, char *err, size_t err_size) {
 }
 
 static void forget(state *s) {
-    s->beats = s->used = s->job = 0;
-    s->word = 0;
+    s->beats = s->used = s->job = s->first = 0;
+    s->left = 0;
     s->seen = false;
 }
 
@@ -48,136 +51,224 @@ static void clear(tb_check *c) {
     forget(s);
 }
 
-/* Expected value of the word on the output, from one or two bus beats. False: there must be none. */
-static bool next_word(tb_check *c, state *s) {
-    if (s->job == s->ax.accepted) {
-        tb_check_fail(c, "data", s->words, NULL, "a word", "none: no job is left");
-        return false;
-    }
-    const npu_score_dma_job *j = &s->ax.job[s->job % DMA_JOBS];
-    const uint32_t lane = j->addr % 16, at = 16 * s->word, left = j->bytes - at, bytes = left < 16 ? left : 16;
-    const uint64_t first = j->first_beat + s->word, last = j->first_beat + (lane + at + bytes - 1) / 16;
-    if (last >= s->beats) {
-        char where[96];
-        npu_score_dma_where(&s->ax, s->job, "word", s->word, where, sizeof where);
-        tb_check_fail(c, "data", s->words, where, "a word", "none: its data have not arrived");
-        return false;
-    }
-    uint8_t two[32]; /* constant sizes: no calls */
-    memcpy(two, s->beat[first % BEATS], 16);
-    memcpy(two + 16, s->beat[last % BEATS], 16);
-    memcpy(s->expected, two + lane, 16);
-    if (bytes < 16) {
-        memset(&s->expected[bytes], 0, 16 - bytes);
-    }
-    s->used = last + 1;
-    return true;
+static const npu_score_dma_job *job(const state *s) {
+    return &s->ax.job[s->job % DMA_JOBS];
 }
 
-static void data(tb_check *c, state *s) {
-    if (!s->seen && !next_word(c, s)) {
-        return;
+/* The data of the next job, if there is one. */
+static void begin_job(state *s) {
+    if (s->job != s->ax.accepted) {
+        const npu_score_dma_job *j = job(s);
+        s->at = 16 * s->first + j->addr % 16;
+        s->left = j->bytes;
+        s->id = j->id;
     }
-    s->seen = true;
-    const npu_score_dma_job *j = &s->ax.job[s->job % DMA_JOBS];
-    const bool last = s->word + 1 == j->words;
-    if (memcmp(s->dat_o.ptr, s->expected, 16) != 0) {
-        npu_score_dma_bytes(c, &s->ax, "data", s->job, s->word, (const uint8_t *)s->dat_o.ptr, s->expected, 0xffff);
+}
+
+static void end_job(state *s) {
+    s->first += job(s)->beats;
+    s->job++;
+    s->left = 0;
+    begin_job(s);
+}
+
+/* Number of the word in its job. */
+static uint32_t word_of_job(const state *s) {
+    return (job(s)->bytes - s->left) / 16;
+}
+
+static void where_word(const state *s, char *dst, size_t size) {
+    npu_score_dma_where(&s->ax, s->job, "word", word_of_job(s), dst, size);
+}
+
+__attribute__((cold, noinline)) static void no_word(tb_check *c, const state *s) {
+    char where[96];
+    if (s->left == 0) {
+        tb_check_fail(c, "data", s->words, NULL, "a word", "none: no job is left");
+    } else {
+        where_word(s, where, sizeof where);
+        tb_check_fail(c, "data", s->words, where, "a word", "none: its data have not arrived");
     }
-    if (npu_score_b(s->dat_id_o) != j->id || npu_score_b(s->dat_last_o) != last) {
-        char where[96];
-        npu_score_dma_where(&s->ax, s->job, "word", s->word, where, sizeof where);
-        const uint32_t id = npu_score_b(s->dat_id_o);
-        tb_check_fail(c, id != j->id ? "requester" : "last", s->words, where,
-                      id == j->id             ? (last ? "0" : "1")
-                      : id < s->ax.requesters ? requesters[id]
-                                              : "no requester",
-                      id == j->id ? (last ? "1" : "0") : requesters[j->id]);
+}
+
+__attribute__((cold, noinline)) static void wrong_mark(tb_check *c, const state *s, bool last) {
+    char where[96];
+    where_word(s, where, sizeof where);
+    const uint32_t id = npu_score_b(s->dat_id_o);
+    tb_check_fail(c, id != s->id ? "requester" : "last", s->words, where,
+                  id == s->id             ? (last ? "0" : "1")
+                  : id < s->ax.requesters ? requesters[id]
+                                          : "no requester",
+                  id == s->id ? (last ? "1" : "0") : requesters[s->id]);
+}
+
+__attribute__((cold, noinline)) static void wrong_data(tb_check *c, const state *s, uint32_t bytes) {
+    uint8_t expected[16] = {0};
+    memcpy(expected, &s->ring[s->at % (16 * BEATS)], bytes);
+    npu_score_dma_bytes(c, &s->ax, "data", s->job, word_of_job(s), (const uint8_t *)s->dat_o.ptr, expected, 0xffff);
+}
+
+/* Has the word on the output these bytes, of which the last word of a job may have fewer than 16? The others are 0. */
+static inline bool same_word(const uint8_t *got, const uint8_t *beats, uint32_t bytes) {
+    if (bytes == 16) {
+        return memcmp(got, beats, 16) == 0;
     }
-    if (npu_score_b(s->dat_ready_i) == 0) {
+    uint64_t x[2], y[2], mask[2];
+    memcpy(x, got, 16);
+    memcpy(y, beats, 16);
+    memcpy(mask, &npu_score_dma_masks[16 - bytes], 16);
+    return ((x[0] ^ (y[0] & mask[0])) | (x[1] ^ (y[1] & mask[1]))) == 0;
+}
+
+/*
+ * A word on the output, from one or two bus beats, and its marks. `bytes` of the job are left, at most 16 where it is
+ * the last one.
+ */
+static inline bool word(tb_check *c, state *s, uint32_t bytes, bool last) {
+    s->used = (s->at + bytes + 15) / 16;
+    if (bytes == 0 || s->used > s->beats) {
+        no_word(c, s);
+        return false;
+    }
+    if (!same_word((const uint8_t *)s->dat_o.ptr, &s->ring[s->at % (16 * BEATS)], bytes)) {
+        wrong_data(c, s, bytes);
+        return false;
+    }
+    if (((npu_score_b(s->dat_id_o) ^ s->id) | (npu_score_b(s->dat_last_o) ^ last)) != 0) {
+        wrong_mark(c, s, last);
+        return false;
+    }
+    s->seen = npu_score_b(s->dat_ready_i) == 0;
+    if (s->seen) {
         s->ax.ev_due |= DMA_EV_WAIT_USER;
-        return;
+    } else if (last) {
+        s->words++;
+        end_job(s);
+    } else {
+        s->words++;
+        s->at += 16;
+        s->left -= 16;
     }
-    s->seen = false;
-    s->words++;
-    s->word++;
-    if (last) {
-        s->word = 0;
-        s->job++;
-    }
+    return true;
 }
 
 /*
  * Beats that the unit must be holding: all that were received and not needed for the words so far. It also keeps the
  * first beat of an unaligned job, which does not make a word alone.
  */
-static uint64_t waiting(const state *s) {
-    const npu_score_dma_job *j = &s->ax.job[s->job % DMA_JOBS];
-    if (s->job < s->ax.accepted && s->used >= j->first_beat + j->beats) {
+static inline uint64_t waiting(const state *s) {
+    const npu_score_dma_job *j = job(s);
+    uint64_t first = s->first;
+    if (s->left != 0 && s->used >= first + j->beats) {
+        first += j->beats;
         j = &s->ax.job[(s->job + 1) % DMA_JOBS];
     }
-    const bool kept = s->beats > s->used && j->first_beat == s->used && j->addr % 16 != 0 && j->beats > 1;
+    const bool kept = s->beats > s->used && first == s->used && j->addr % 16 != 0 && j->beats > 1;
     return s->beats - s->used - kept;
 }
 
-static void bus(tb_check *c, state *s) {
+/* A beat on the bus, or none. */
+static inline bool bus(tb_check *c, state *s, bool dropping) {
     npu_score_dma_ax *ax = &s->ax;
     if (npu_score_b(s->rvalid_i) == 0) {
-        ax->ev_due |= ax->bus_idle ? 0 : DMA_EV_WAIT_BUS;
-        return;
+        s->ax.ev_due |= ax->flight == 0 ? 0 : DMA_EV_WAIT_BUS;
+        return true;
     }
     if (npu_score_b(s->rready_o) == 0) {
+        return true;
+    }
+    s->ax.ev_due |= DMA_EV_BEAT;
+    if (!dropping) {
+        if (s->beats - s->used >= SKID && waiting(s) >= SKID) {
+            tb_check_fail(c, "bus data", s->beats, NULL, "a beat taken", "at most two that wait for words before them");
+            return false;
+        }
+        const size_t slot = s->beats++ % BEATS;
+        memcpy(&s->ring[16 * slot], s->rdata_i.ptr, 16);
+        if (slot == 0) {
+            memcpy(&s->ring[16 * BEATS], s->rdata_i.ptr, 16);
+        }
+    }
+    const uint32_t resp = npu_score_b(s->rresp_i), last = npu_score_b(s->rlast_i);
+    if (((resp & 2u) | last) != 0) {
+        npu_score_dma_answer(ax, resp, last != 0);
+    }
+    return true;
+}
+
+__attribute__((cold, noinline)) static void wrong_output(tb_check *c, const state *s, bool idle) {
+    npu_score_dma_wrong(c, &s->ax);
+    tb_check_value(c, "idle", npu_score_dma_jobs(&s->ax), npu_score_b(s->ax.idle_o), idle);
+}
+
+/* End of a cycle in which the unit drops everything. */
+__attribute__((noinline)) static void drop(state *s, bool bus_idle) {
+    if (npu_score_dma_drop(&s->ax, bus_idle)) {
+        forget(s);
+    }
+    s->job = s->ax.accepted;
+    s->left = 0;
+    s->seen = false;
+}
+
+/*
+ * One cycle. There is a copy of it for those in which the unit drops everything, so that the other one, which is called
+ * in almost every cycle, has no conditions for that.
+ */
+__attribute__((always_inline)) static inline void follow(tb_check *c, state *s, bool dropping) {
+    npu_score_dma_ax *ax = &s->ax;
+    const uint32_t events = npu_score_dma_channel(c, ax);
+    const bool bus_idle = ax->flight == 0, idle = (ax->flight | s->left) == 0;
+    if ((npu_score_dma_differ(ax) | (npu_score_b(ax->idle_o) ^ idle)) != 0) {
+        wrong_output(c, s, idle);
         return;
     }
-    ax->ev_due |= DMA_EV_BEAT;
-    if (!npu_score_dma_dropping(ax)) {
-        if (waiting(s) >= SKID) {
-            tb_check_fail(c, "bus data", s->beats, NULL, "a beat taken", "at most two that wait for words before them");
+    ax->ev_due = events;
+    ax->err_due = 0;
+    if (npu_score_b(s->dat_valid_o) != 0) {
+        if (!(s->left > 16 ? word(c, s, 16, false) : word(c, s, s->left, true))) {
             return;
         }
-        memcpy(s->beat[s->beats++ % BEATS], s->rdata_i.ptr, 16);
+    } else if (s->seen) {
+        tb_check_fail(c, "data", s->words, NULL, "withdrawn", "a word that waits for ready");
+        return;
     }
-    npu_score_dma_answer(ax, npu_score_b(s->rresp_i), npu_score_b(s->rlast_i) != 0);
+    if (!bus(c, s, dropping)) {
+        return;
+    }
+    if (npu_score_dma_requests(c, ax, dropping) && s->left == 0) {
+        begin_job(s);
+    }
+    if (dropping) {
+        drop(s, bus_idle);
+    }
+    c->again = dropping || npu_score_dma_busy(ax) || s->left != 0;
+}
+
+__attribute__((noinline)) static void rare_cycle(tb_check *c, state *s) {
+    if (s->ax.empty != 0) {
+        npu_score_dma_empty(c, &s->ax);
+    } else {
+        follow(c, s, true);
+    }
 }
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    npu_score_dma_ax *ax = &s->ax;
-    if (npu_score_dma_empty(c, ax)) {
-        return;
+    if (npu_score_dma_dropping(&s->ax) || s->ax.empty != 0) {
+        rare_cycle(c, s);
+    } else {
+        follow(c, s, false);
     }
-    npu_score_dma_outputs(c, ax);
-    const bool idle = ax->bus_idle && s->job == ax->accepted;
-    if (npu_score_b(ax->idle_o) != idle) {
-        tb_check_value(c, "idle", ax->requests, !idle, idle);
-    }
-    if (npu_score_b(s->dat_valid_o) != 0) {
-        data(c, s);
-    } else if (s->seen) {
-        tb_check_fail(c, "data", s->words, NULL, "withdrawn", "a word that waits for ready");
-    }
-    bus(c, s);
-    npu_score_dma_requests(c, ax);
-    switch (npu_score_dma_end(ax)) {
-    case DMA_EMPTY:
-        forget(s);
-        break;
-    case DMA_DROP:
-        s->job = ax->accepted;
-        s->word = 0;
-        s->seen = false;
-        break;
-    case DMA_GO:
-        break;
-    }
-    c->again = !npu_score_dma_quiet(ax) || s->job != ax->accepted || s->seen;
 }
 
 static void finish(tb_check *c) {
-    state *s = (state *)c->state;
-    if (!npu_score_dma_empty(c, &s->ax) && s->job != s->ax.accepted) {
-        char where[96];
-        npu_score_dma_where(&s->ax, s->job, "word", s->word, where, sizeof where);
+    const state *s = (const state *)c->state;
+    char where[96];
+    if (s->ax.empty != 0) {
+        npu_score_dma_empty(c, &((state *)c->state)->ax);
+    } else if (s->left != 0) {
+        where_word(s, where, sizeof where);
         tb_check_fail(c, "data", s->words, where, "nothing", "a word");
     }
 }

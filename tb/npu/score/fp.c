@@ -105,7 +105,11 @@ static inline void i32_to_f32_row(cm_fp_row *y, const cm_fp_row *a, const cm_fp_
 
 static inline void f32_to_i8_row(cm_fp_row *y, const cm_fp_row *a, const cm_fp_row *b) {
     cm_fp_row_ints q;
-    cm_fp_quantise_row(&q, a, b);
+    if (cm_fp_row_any(b)) {
+        cm_fp_quantise_row(&q, a, b);
+    } else {
+        cm_fp_f32_to_i8_row(&q, a);
+    }
     *y = (cm_fp_row)q & 0xFFu;
 }
 

@@ -8,9 +8,10 @@
 #define ENGINES 6u
 #define LAST (ENGINES - 1) /* write-back frees the entry */
 #define BITS CM_GEMM_TASK_WIDTH
-#define TASK_BYTES ((BITS + 31) / 32 * 4)
-#define VIEWS_MAX 256u
+#define VIEWS_MAX 320u
+#define MEMBERS_MAX 64u /* of a task */
 
+static const npu_task_fields *const members = &npu_task_tables[NPU_SCORE_GEMM];
 static const char *const engines[ENGINES] = {"ifm_ld", "wgt_ld 0", "wgt_ld 1", "par_ld", "im2col", "post"};
 
 /* Taps that show an engine's task: the whole of it as task_i, or members of it, `wgt_res` as task_wgt_res_i. */
@@ -29,9 +30,9 @@ static const struct {
 
 /* A member of an engine's task on a signal. */
 typedef struct view {
-    const npu_task_field *f;
     tb_sig sig;
-    uint32_t engine, lsb;
+    uint32_t member, lsb;
+    uint32_t engine;
 } view;
 
 #define PORTS task_valid_i, task_ready_o, valid_o, pop_i, ptr_o, busy_o
@@ -40,32 +41,31 @@ typedef struct state {
     tb_sig task;
     view seen[VIEWS_MAX];
     size_t views;
-    uint8_t ring[ENTRIES][TASK_BYTES];
+    uint32_t ring[ENTRIES][MEMBERS_MAX];
     uint64_t pushed, popped[ENGINES];
     uint32_t fresh; /* a bit for each engine whose task is new and has not been compared */
 } state;
 
-static void add_view(state *s, uint32_t engine, const npu_task_field *f, tb_sig sig, uint32_t lsb) {
+static void add_view(state *s, uint32_t engine, size_t member, tb_sig sig, uint32_t lsb) {
     if (sig.ptr != NULL && s->views < VIEWS_MAX) {
-        s->seen[s->views++] = (view){f, sig, engine, lsb};
+        s->seen[s->views++] = (view){sig, (uint32_t)member, lsb, engine};
     }
 }
 
 /* The members of an engine's task that a tap has; a tap without any is an error. */
 static int add_place(const tb_check *c, state *s, const place *at, char *err, size_t err_size) {
-    const npu_task_fields *all = &npu_task_tables[NPU_SCORE_GEMM];
     const tb_tap *tap = tb_taps_find(&c->all->taps, at->kind, at->index);
     const size_t before = s->views;
-    for (size_t i = 0; tap != NULL && i < all->count; i++) {
-        const npu_task_field *f = &all->f[i];
+    for (size_t i = 0; tap != NULL && i < members->count; i++) {
+        const npu_task_field *f = &members->f[i];
         const tb_sig whole = tb_tap_find(tap, "task_i");
         char name[32];
         snprintf(name, sizeof name, "task_%s_i", f->name);
-        add_view(s, at->engine, f, whole, f->lsb);
-        add_view(s, at->engine, f, tb_tap_find(tap, name), 0);
+        add_view(s, at->engine, i, whole, f->lsb);
+        add_view(s, at->engine, i, tb_tap_find(tap, name), 0);
         for (size_t k = 0; k < sizeof layout_names / sizeof *layout_names; k++) {
             if (strcmp(layout_names[k].member, f->name) == 0) {
-                add_view(s, at->engine, f, tb_tap_find(tap, layout_names[k].name), 0);
+                add_view(s, at->engine, i, tb_tap_find(tap, layout_names[k].name), 0);
             }
         }
     }
@@ -95,21 +95,23 @@ static int open_taps(const tb_check *c, char *err, size_t err_size) {
 /* The same from the unit's own ports, in the bench of the unit. */
 static int open_ports(const tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const npu_task_fields *all = &npu_task_tables[NPU_SCORE_GEMM];
     tb_sig tasks;
     if (tb_sim_port(c->all->sim, "task_i", BITS, true, &s->task, err, err_size) != 0 ||
         tb_sim_port(c->all->sim, "task_o", ENGINES * BITS, false, &tasks, err, err_size) != 0) {
         return -1;
     }
     for (uint32_t e = 0; e < ENGINES; e++) {
-        for (size_t i = 0; i < all->count; i++) {
-            add_view(s, e, &all->f[i], tasks, e * BITS + all->f[i].lsb);
+        for (size_t i = 0; i < members->count; i++) {
+            add_view(s, e, i, tasks, e * BITS + members->f[i].lsb);
         }
     }
     return 0;
 }
 
 static int open(tb_check *c, char *err, size_t err_size) {
+    if (members->count > MEMBERS_MAX) {
+        return opt_fail(err, err_size, "gemm_queue: a task has more than %u members", MEMBERS_MAX);
+    }
     const bool alone = tb_taps_find(&c->all->taps, "npu_regs", 0) == NULL;
     return (alone ? open_ports : open_taps)(c, err, err_size);
 }
@@ -123,25 +125,25 @@ static void clear(tb_check *c) {
 }
 
 static void compare_task(tb_check *c, const state *s, uint32_t engine) {
-    tb_sig taken = s->task;
-    taken.ptr = (void *)(uintptr_t)s->ring[s->popped[engine] % ENTRIES];
-    for (size_t i = 0; i < s->views; i++) {
-        const view *v = &s->seen[i];
+    const uint32_t *taken = s->ring[s->popped[engine] % ENTRIES];
+    for (const view *v = s->seen, *const end = v + s->views; v < end; v++) {
         if (v->engine != engine) {
             continue;
         }
-        const uint64_t got = tb_get_field(v->sig, v->lsb, v->f->bits),
-                       expected = tb_get_field(taken, v->f->lsb, v->f->bits);
-        if (got != expected) {
-            tb_check_failf(c, "task", s->popped[engine], "engine %s, %s of the task|0x%" PRIx64 "|0x%" PRIx64,
-                           engines[engine], v->f->name, got, expected);
+        const npu_task_field *f = &members->f[v->member];
+        const uint64_t got = v->sig.width == f->bits ? tb_get(v->sig) : tb_get_field(v->sig, v->lsb, f->bits);
+        if (got != taken[v->member]) {
+            tb_check_failf(c, "task", s->popped[engine], "engine %s, %s of the task|0x%" PRIx64 "|0x%" PRIx32,
+                           engines[engine], f->name, got, taken[v->member]);
             return;
         }
     }
 }
 
 static void push(state *s) {
-    memcpy(s->ring[s->pushed % ENTRIES], s->task.ptr, tb_sig_bytes(s->task));
+    for (size_t i = 0; i < members->count; i++) {
+        s->ring[s->pushed % ENTRIES][i] = (uint32_t)tb_get_field(s->task, members->f[i].lsb, members->f[i].bits);
+    }
     for (uint32_t e = 0; e < ENGINES; e++) {
         s->fresh |= (uint32_t)(s->popped[e] == s->pushed) << e;
     }

@@ -41,11 +41,12 @@ static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     const tb_sig *sig = (const tb_sig *)&s->ports;
     s->n = s->work.n = npu_score_n(c);
+    npu_score_row_open(&s->row, sig);
     for (uint32_t i = 0; i < FLAG_COUNT; i++) {
-        s->flag[i] = (const uint8_t *)sig[i].ptr;
+        s->flag[i] = (const uint8_t *)sig[ROW_COUNT + i].ptr;
     }
     for (uint32_t i = 0; i < EVENT_COUNT; i++) {
-        s->event[i] = (const uint8_t *)sig[FLAG_COUNT + i].ptr;
+        s->event[i] = (const uint8_t *)sig[ROW_COUNT + FLAG_COUNT + i].ptr;
     }
     for (uint32_t i = 0; i < 2; i++) {
         s->act[i] = s->act_o[i].ptr;
@@ -55,6 +56,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
     s->word = s->wgt_word_o.ptr;
     s->wgt = s->wgt_rdata_i.ptr;
     s->wgt_raddr = s->wgt_raddr_o.ptr;
+    s->side_by_side = (const uint8_t *)s->ifm_raddr[1] == (const uint8_t *)s->ifm_raddr[0] + 2;
     clear(c);
     return npu_score_shape_open(c, s->shape, err, err_size);
 }
@@ -100,13 +102,13 @@ __attribute__((noinline)) static void enter_addresses(state *s) {
     for (uint32_t i = 0; i < pixels; i += TOGETHER) {
         for (uint32_t k = 0; k < TOGETHER; k++) {
             s->mask[i + k] = ((s->y[i + k] + dy < ih) & (s->x[i + k] + dx < iw)) != 0 ? RING - 1 : 0;
-            s->addr[i + k] = s->at[i + k] + by;
+            s->addr[i + k] = (uint16_t)(s->at[i + k] + by);
         }
     }
     for (uint32_t i = t->wide ? pixels : 0; i-- > 0;) { /* both words of one pixel, not two pixels */
         s->mask[2 * i] = s->mask[2 * i + 1] = s->mask[i];
         s->addr[2 * i] = s->addr[i];
-        s->addr[2 * i + 1] = s->addr[2 * i] + 1;
+        s->addr[2 * i + 1] = (uint16_t)(s->addr[2 * i] + 1);
     }
 }
 
@@ -175,8 +177,8 @@ static void expect_task(state *s) {
 /* Flags while these blocks are in the stages. */
 static inline void expect_blocks(state *s) {
     const npu_score_shape *t = s->t;
-    const uint32_t conv = ACT_VALID | WORD | WGT_RE | IFM_RE;
-    uint32_t want = s->all.want | s->p_now * WGT_P, care = s->all.care;
+    const uint64_t conv = ACT_VALID | WORD | WGT_RE | IFM_RE;
+    uint64_t want = s->all.want | s->p_now * WGT_P, care = s->all.care;
     if (s->a_valid) {
         want |= ACT_VALID | IFM_RE | (s->a.block == 0) * FIRST | (s->a.block + 1 == t->blocks) * LAST | s->a_sel * SEL;
         care |= SEL | ACT_WIDE;
@@ -393,10 +395,21 @@ __attribute__((noinline)) static void follow(tb_check *c, state *s, uint32_t eve
     }
 }
 
-/* ---- every cycle ---- */
+/* Both addresses of the input. Outside of the map any word may be read. */
+static inline bool addresses_same(const state *s) {
+    uint32_t addr, mask, got;
+    memcpy(&addr, &s->addr[2 * s->step], sizeof addr);
+    memcpy(&mask, &s->mask[2 * s->step], sizeof mask);
+    if (__builtin_expect(s->side_by_side, true)) {
+        memcpy(&got, s->ifm_raddr[0], sizeof got);
+    } else {
+        got = npu_score_half(s->ifm_raddr[0]) | npu_score_half(s->ifm_raddr[1]) << 16;
+    }
+    return ((got ^ addr) & mask) == 0;
+}
 
 /* Are flags, data to the mesh and addresses as they must be? `due`: what the mesh and the buffers get, of now.want. */
-static inline __attribute__((always_inline)) bool as_expected(state *s, uint32_t got, uint32_t due, uint32_t n) {
+static inline __attribute__((always_inline)) bool as_expected(state *s, uint64_t got, uint64_t due, uint32_t n) {
     const uint32_t step = s->step;
     if (((got ^ s->now.want) & s->now.care) != 0) {
         return false;
@@ -415,14 +428,12 @@ static inline __attribute__((always_inline)) bool as_expected(state *s, uint32_t
     if ((due & WGT_RE) != 0 && npu_score_half(s->wgt_raddr) != s->weight_base - (step & s->weight_step)) {
         return false;
     }
-    /* outside of the map any word may be read */
-    return (due & IFM_RE) == 0 ||
-           (((npu_score_half(s->ifm_raddr[0]) ^ s->addr[2 * step]) & s->mask[2 * step]) |
-            ((npu_score_half(s->ifm_raddr[1]) ^ s->addr[2 * step + 1]) & s->mask[2 * step + 1])) == 0;
+    return (due & IFM_RE) == 0 || addresses_same(s);
 }
 
-static inline __attribute__((always_inline)) void compare(tb_check *c, state *s, uint32_t got, uint32_t events,
-                                                          uint32_t due, uint32_t n) {
+/* Compare the outputs of this cycle, and move on. */
+static inline __attribute__((always_inline)) void compare(tb_check *c, state *s, uint64_t got, uint32_t events,
+                                                          uint64_t due, uint32_t n) {
     if (!as_expected(s, got, due, n)) {
         npu_im2col_differs(c, got);
         return;
@@ -434,7 +445,7 @@ static inline __attribute__((always_inline)) void compare(tb_check *c, state *s,
         s->busy -= s->busy > 0;
     }
     s->weights += (due & WORD) != 0;
-    s->enabled += (got & MESH_EN) != 0;
+    s->enabled += (due & (ACT_VALID | WORD)) != 0 || (got & MESH_EN) != 0;
     s->now = s->steady;
     s->shown = step;
     memcpy(s->inside, &s->mask[2 * step], sizeof s->inside);
@@ -446,21 +457,22 @@ static inline __attribute__((always_inline)) void compare(tb_check *c, state *s,
     }
 }
 
-static __attribute__((noinline)) void compare_any(tb_check *c, state *s, uint32_t got, uint32_t events) {
+static __attribute__((noinline)) void compare_any(tb_check *c, state *s, uint64_t got, uint32_t events) {
     compare(c, s, got, events, s->now.want, s->n);
 }
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    uint32_t got = 0, events = 0;
+    const uint64_t row = npu_score_row_get(&s->row);
+    uint32_t flags = 0, events = (uint32_t)(row >> WAITS_AT);
     for (uint32_t i = 0; i < FLAG_COUNT; i++) {
-        got = 2 * got + *s->flag[i];
+        flags = 2 * flags + *s->flag[i];
     }
     for (uint32_t i = 0; i < EVENT_COUNT; i++) {
         events |= *s->event[i];
     }
     /* most cycles of a convolution, and those in which the unit waits: the same code with fewer branches */
-    const uint32_t conv = ACT_VALID | WORD | WGT_RE | IFM_RE, want = s->now.want;
+    const uint64_t conv = ACT_VALID | WORD | WGT_RE | IFM_RE, want = s->now.want, got = row + 2 * flags;
     if ((want & CONV_OF_8) != 0) {
         compare(c, s, got, events, conv, 8);
     } else if ((want & (conv | DIAGONAL)) == 0) {

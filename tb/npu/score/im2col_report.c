@@ -66,9 +66,10 @@ static void check_vector(tb_check *c, const state *s, uint32_t stream) {
     }
 }
 
-static void check_vectors(tb_check *c, const state *s, uint32_t got) {
+static void check_vectors(tb_check *c, const state *s, uint64_t got) {
     const npu_score_walk *k = vector_of(s);
-    const uint32_t pixel = s->shown << !s->t->wide, want = s->now.want;
+    const uint32_t pixel = s->shown << !s->t->wide;
+    const uint64_t want = s->now.want;
     check_at(c, "first block", s->vectors, k, pixel, (got & FIRST) != 0, (want & FIRST) != 0);
     check_at(c, "last block", s->vectors, k, pixel, (got & LAST) != 0, (want & LAST) != 0);
     check_at(c, "register select", s->vectors, k, pixel, (got & SEL) != 0, (want & SEL) != 0);
@@ -77,8 +78,8 @@ static void check_vectors(tb_check *c, const state *s, uint32_t got) {
     check_vector(c, s, 1);
 }
 
-static void check_outputs(tb_check *c, state *s, uint32_t got) {
-    const uint32_t want = s->now.want;
+static void check_outputs(tb_check *c, state *s, uint64_t got) {
+    const uint64_t want = s->now.want;
     const bool vector = (want & ACT_VALID) != 0, word = (want & WORD) != 0;
     if ((got & ACT_VALID) != (want & ACT_VALID)) {
         tb_check_fail(c, "vector", s->vectors, NULL, vector ? "none" : "one",
@@ -103,8 +104,8 @@ static void check_outputs(tb_check *c, state *s, uint32_t got) {
 
 /* ---- reads ---- */
 
-static void check_weight_read(tb_check *c, const state *s, uint32_t got) {
-    const uint32_t want = s->now.want;
+static void check_weight_read(tb_check *c, const state *s, uint64_t got) {
+    const uint64_t want = s->now.want;
     const bool on = (want & WGT_RE) != 0;
     if ((got & WGT_RE) != (want & WGT_RE)) {
         tb_check_fail(c, "weight read", s->weights, NULL, on ? "none" : "one", on ? "one" : "none");
@@ -115,7 +116,7 @@ static void check_weight_read(tb_check *c, const state *s, uint32_t got) {
     }
 }
 
-static void check_input_read(tb_check *c, const state *s, uint32_t got) {
+static void check_input_read(tb_check *c, const state *s, uint64_t got) {
     const bool on = (s->now.want & IFM_RE) != 0;
     if (((got & IFM_RE) != 0) != on) {
         tb_check_fail(c, "input read", s->vectors, NULL, on ? "none" : "one", on ? "one" : "none");
@@ -130,7 +131,7 @@ static void check_input_read(tb_check *c, const state *s, uint32_t got) {
     }
 }
 
-void npu_im2col_differs(tb_check *c, uint32_t got) {
+void npu_im2col_differs(tb_check *c, uint64_t got) {
     state *s = (state *)c->state;
     check_outputs(c, s, got);
     s->weights += (s->now.want & WORD) != 0;

@@ -11,43 +11,50 @@
 #define RING 16384u
 #define TOGETHER 8u /* pixels, of which a tile has a multiple: for vector instructions */
 
-/* Outputs of one bit, as a word of flags; the first one is its highest bit. */
-#define FLAGS                                                                                                          \
-    act_valid_o, acc_first_o, acc_last_o, sel_o, act_wide_o, wgt_wide_o, wgt_p_o, mesh_en_o, wgt_re_o, wgt_bank_o,     \
-        ifm_re_o
-#define IFM_RE 0x1u
-#define WGT_BANK 0x2u
-#define WGT_RE 0x4u
-#define READS 0x7u /* of this cycle; the other ones belong to the reads of the cycle before */
-#define MESH_EN 0x8u
-#define WGT_P 0x10u
-#define WGT_WIDE 0x20u
-#define ACT_WIDE 0x40u
-#define SEL 0x80u
-#define LAST 0x100u
-#define FIRST 0x200u
-#define ACT_VALID 0x400u
-#define WORD 0x800u       /* no signal: a word of weights is due, */
-#define DIAGONAL 0x1000u  /* which is one of a diagonal */
-#define CONV_OF_8 0x2000u /* no signal: N is 8, and mesh and buffers get all that a convolution needs */
-#define FLAG_COUNT 11u
-/* Outputs that are 0 in most cycles. */
-#define EVENTS wait_ifm_o, wait_wgt_o, wait_ofm_o, tile_start_o, free_o, task_pop_o, wgt_release_o
-#define EVENT_COUNT 7u
+/*
+ * Flags are outputs of one bit in a word: the bytes of a row of signals, as they often lie side by side in memory, and
+ * in bits 1 to 5, which the first signal of the row does not have, FLAGS, the first one highest.
+ */
+#define ROW wgt_p_o, wgt_wide_o, sel_o, act_wide_o, acc_first_o, acc_last_o, wait_ofm_o, wait_wgt_o
+#define WGT_P UINT64_C(0x1)
+#define WGT_WIDE UINT64_C(0x100)
+#define SEL UINT64_C(0x10000)
+#define ACT_WIDE UINT64_C(0x1000000)
+#define FIRST UINT64_C(0x100000000)
+#define LAST UINT64_C(0x10000000000)
+#define WAITS_AT 48u /* both waits are events */
+#define ROW_COUNT 8u
+#define FLAGS act_valid_o, mesh_en_o, wgt_re_o, wgt_bank_o, ifm_re_o
+#define ACT_VALID UINT64_C(0x20)
+#define MESH_EN UINT64_C(0x10)
+#define WGT_RE UINT64_C(0x8)
+#define WGT_BANK UINT64_C(0x4)
+#define IFM_RE UINT64_C(0x2)
+#define READS (WGT_RE | WGT_BANK | IFM_RE) /* of this cycle; the other ones belong to the reads of the cycle before */
+#define FLAG_COUNT 5u
+/* no signals: */
+#define WORD UINT64_C(0x200)      /* a word of weights is due, */
+#define DIAGONAL UINT64_C(0x400)  /* which is one of a diagonal */
+#define CONV_OF_8 UINT64_C(0x800) /* N is 8, and mesh and buffers get all that a convolution needs */
+/* Outputs that are 0 in most cycles, besides both waits of the row. */
+#define EVENTS wait_ifm_o, tile_start_o, free_o, task_pop_o, wgt_release_o
+#define EVENT_COUNT 5u
 #define PORTS                                                                                                          \
-    FLAGS, EVENTS, task_valid_i, ifm_all_i, pix_ready_i, wgt_full_i, wgt_blocks_i, free_words_o, tile_room_i,          \
+    ROW, FLAGS, EVENTS, task_valid_i, ifm_all_i, pix_ready_i, wgt_full_i, wgt_blocks_i, free_words_o, tile_room_i,     \
         wgt_raddr_o, wgt_rdata_i, ifm_raddr_o[2], ifm_rdata_i[2], wgt_word_o, act_o[2]
 
 /* What flags must be. */
 typedef struct im2col_flags {
-    uint32_t want, care; /* care: bits to compare */
+    uint64_t want, care; /* care: bits to compare */
 } im2col_flags;
 
 typedef struct im2col_state {
     /* ---- members used in every cycle ---- */
+    npu_score_row row;
     const uint8_t *flag[FLAG_COUNT], *event[EVENT_COUNT];
     const void *act[2], *ifm[2], *word, *wgt; /* data to the mesh, and those of the buffers that they come from */
     const void *ifm_raddr[2], *wgt_raddr;     /* 9 to 16 bits */
+    bool side_by_side;                        /* both ifm_raddr */
     im2col_flags now, steady; /* of this cycle; of all cycles of the blocks in the stages but their first one */
     uint32_t step, shown;     /* of the blocks; of the outputs to the mesh, which follow the reads by a cycle */
     uint32_t attend;          /* from this step on, starts of tiles and the end of the blocks have to be followed */
@@ -55,12 +62,12 @@ typedef struct im2col_state {
     uint32_t n;
     uint32_t busy;        /* cycles for which the mesh must stay enabled after the last vector */
     uint32_t late, ready; /* cycles for which rows; input and weights of the next tile have been available */
-    uint32_t inside[2];   /* stream: not 0 when the vector's pixel is inside the map */
+    uint16_t inside[2];   /* stream: not 0 when the vector's pixel is inside the map */
     /* address of the word of weights in this step: weight_base - (step & weight_step) */
     uint32_t weight_base, weight_step;
     uint64_t enabled, weights, vectors; /* not cleared by a reset */
     /* addresses of both streams in every step of the block; mask: RING - 1, 0 outside the map */
-    uint32_t addr[4 * N_MAX], mask[4 * N_MAX];
+    uint16_t addr[4 * N_MAX], mask[4 * N_MAX];
     int8_t padding[N_MAX];
     int8_t line[2 * N_MAX - 1]; /* zeros around element N_MAX - 1: words of the diagonal */
     /* ---- the task ---- */
@@ -88,7 +95,7 @@ typedef struct im2col_state {
 /* ---- im2col_report.c ---- */
 
 /* The failure of this cycle: flags, data or addresses differ. */
-__attribute__((cold)) void npu_im2col_differs(tb_check *c, uint32_t got);
+__attribute__((cold)) void npu_im2col_differs(tb_check *c, uint64_t got);
 /* A failure of pixel `pixel` of the tile of block `k`. */
 __attribute__((cold)) void npu_im2col_fail(tb_check *c, const char *stream, uint64_t transaction,
                                            const npu_score_walk *k, uint32_t pixel, const char *got,
@@ -115,7 +122,7 @@ static inline const int8_t *npu_im2col_word(im2col_state *s) {
 
 /* The vector that is due. */
 static inline const int8_t *npu_im2col_vector(const im2col_state *s, uint32_t stream) {
-    return (const int8_t *)(s->inside[stream] != 0 ? s->ifm[stream] : s->padding);
+    return (const int8_t *)(__builtin_expect(s->inside[stream] != 0, true) ? s->ifm[stream] : s->padding);
 }
 
 #endif

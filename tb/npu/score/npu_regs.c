@@ -41,9 +41,10 @@ typedef struct slot {
     npu_score_task task;
 } slot;
 
-/* A request channel and its response channel. */
+/* What the bus has of an access: address, data, response. */
+enum { WR_ADDR = 1, WR_DATA = 2, WR_RESP = 4, RD_ADDR = 8, RD_RESP = 16 };
+
 typedef struct access {
-    bool have_addr, have_data, valid; /* valid: of the response */
     uint32_t addr, data, strobes;
     uint64_t count;
 } access;
@@ -58,6 +59,7 @@ typedef struct state {
     bool calm;       /* the last look, after which nothing of the state has changed */
     bool perf_apart; /* events and levels are other variables at npu_perf than at the port */
     bool resetting;
+    uint32_t bus; /* WR_ADDR and so on */
     access wr, rd;
     uint32_t rdata_expected;
     bool rdata_known;
@@ -161,6 +163,7 @@ static void clear(tb_check *c) {
     state *s = (state *)c->state;
     reset_registers(s);
     s->wr = s->rd = (access){0};
+    s->bus = 0;
     s->resetting = s->calm = false;
 }
 
@@ -245,12 +248,13 @@ static void compare_outputs(tb_check *c, state *s) {
 }
 
 static void compare_responses(tb_check *c, state *s) {
-    tb_check_value(c, "write response", s->wr.count, npu_score_b(s->bvalid_o), s->wr.valid);
-    if (tb_check_value(c, "read response", s->rd.count, npu_score_b(s->rvalid_o), s->rd.valid) && s->rd.valid) {
+    tb_check_value(c, "write response", s->wr.count, npu_score_b(s->bvalid_o), (s->bus & WR_RESP) != 0);
+    tb_check_value(c, "read response", s->rd.count, npu_score_b(s->rvalid_o), (s->bus & RD_RESP) != 0);
+    if ((s->bus & RD_RESP) != 0) {
         compare_read(c, s);
         tb_check_value(c, "read response", s->rd.count, npu_score_b(s->rresp_o), 0);
     }
-    if (s->wr.valid) {
+    if ((s->bus & WR_RESP) != 0) {
         tb_check_value(c, "write response", s->wr.count, npu_score_b(s->bresp_o), 0);
     }
 }
@@ -378,34 +382,36 @@ static void compare_counter(tb_check *c, const state *s, uint32_t offset) {
  * handshake. True: a write is executed.
  */
 static bool step_bus(state *s) {
-    const bool write = s->wr.have_addr && s->wr.have_data && (!s->wr.valid || npu_score_b(s->bready_i) != 0);
-    const bool read = s->rd.have_addr && (!s->rd.valid || npu_score_b(s->rready_i) != 0);
-    if (read) {
+    uint32_t bus = s->bus;
+    bus &= npu_score_b(s->bready_i) != 0 ? ~(uint32_t)WR_RESP : UINT32_MAX;
+    bus &= npu_score_b(s->rready_i) != 0 ? ~(uint32_t)RD_RESP : UINT32_MAX;
+    const bool write = (bus & (WR_ADDR | WR_DATA | WR_RESP)) == (WR_ADDR | WR_DATA);
+    if ((bus & (RD_ADDR | RD_RESP)) == RD_ADDR) {
         s->rdata_known = !s->resetting || s->rd.addr == NPU_REG_STATUS;
         s->rdata_expected = read_register(s, s->rd.addr);
+        s->rd.count++;
+        bus ^= RD_ADDR | RD_RESP;
     }
-    s->wr.valid = write || (s->wr.valid && npu_score_b(s->bready_i) == 0);
-    s->rd.valid = read || (s->rd.valid && npu_score_b(s->rready_i) == 0);
-    s->wr.have_addr = s->wr.have_addr && !write;
-    s->wr.have_data = s->wr.have_data && !write;
-    s->rd.have_addr = s->rd.have_addr && !read;
-    s->wr.count += write;
-    s->rd.count += read;
+    if (write) {
+        s->wr.count++;
+        bus ^= WR_ADDR | WR_DATA | WR_RESP;
+    }
+    s->bus = bus;
     return write;
 }
 
 static void step_requests(tb_check *c, state *s, bool resetting) {
     if (npu_score_fire(s->awvalid_i, s->awready_o)) {
-        s->wr.have_addr = true;
+        s->bus |= WR_ADDR;
         s->wr.addr = (uint32_t)tb_get(s->awaddr_i) & 0x1fcu;
     }
     if (npu_score_fire(s->wvalid_i, s->wready_o)) {
-        s->wr.have_data = true;
+        s->bus |= WR_DATA;
         s->wr.data = (uint32_t)tb_get(s->wdata_i);
         s->wr.strobes = (uint32_t)tb_get(s->wstrb_i);
     }
     if (npu_score_fire(s->arvalid_i, s->arready_o)) {
-        s->rd.have_addr = true;
+        s->bus |= RD_ADDR;
         s->rd.addr = (uint32_t)tb_get(s->araddr_i) & 0x1fcu;
         if (!resetting) {
             compare_counter(c, s, s->rd.addr);
@@ -415,9 +421,8 @@ static void step_requests(tb_check *c, state *s, bool resetting) {
 
 /* No access is under way. */
 static bool bus_idle(const state *s) {
-    return !(s->wr.valid || s->rd.valid || s->wr.have_addr || s->wr.have_data || s->rd.have_addr) &&
-           (npu_score_b(s->awvalid_i) | npu_score_b(s->wvalid_i) | npu_score_b(s->arvalid_i) |
-            npu_score_b(s->bvalid_o) | npu_score_b(s->rvalid_o)) == 0;
+    return s->bus == 0 && (npu_score_b(s->awvalid_i) | npu_score_b(s->wvalid_i) | npu_score_b(s->arvalid_i) |
+                           npu_score_b(s->bvalid_o) | npu_score_b(s->rvalid_o)) == 0;
 }
 
 /*

@@ -9,12 +9,13 @@
 #include "npu_top.h"
 
 #define ALL_UNITS ((1u << UNITS) - 1)
-#define TAIL 4u /* cycles that a clock runs on */
+#define ALWAYS_INLINE __attribute__((always_inline)) /* in loops over the channels */
+#define TAIL 4u                                      /* cycles that a clock runs on */
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
     s->unknown = UNKNOWN;
-    s->steady = false;
+    s->again |= STATES;
 }
 
 typedef uint64_t word __attribute__((vector_size(WORD), aligned(1), may_alias));
@@ -97,7 +98,7 @@ static inline uint32_t unit_of(uint32_t id) {
 }
 
 /* Compares the handshakes of requests for reads, and finds what they carry. True: there are some. */
-static bool read_requests(tb_check *c, state *s, uint32_t ch) {
+ALWAYS_INLINE static inline bool read_requests(tb_check *c, state *s, uint32_t ch) {
     const channel *k = &s->ch[ch];
     const ends *u = s->unit;
     const uint32_t valid = npu_score_b(k->rd.req_valid_i), ready = npu_score_b(k->rd.req_ready_o);
@@ -116,7 +117,7 @@ static bool read_requests(tb_check *c, state *s, uint32_t ch) {
     return valid != 0;
 }
 
-static bool read_data(tb_check *c, state *s, uint32_t ch) {
+ALWAYS_INLINE static inline bool read_data(tb_check *c, state *s, uint32_t ch) {
     const channel *k = &s->ch[ch];
     const ends *u = s->unit;
     const uint32_t any = npu_score_b(k->rd.dat_valid_o), id = npu_score_b(k->rd.dat_id_o);
@@ -141,7 +142,7 @@ static bool read_data(tb_check *c, state *s, uint32_t ch) {
 }
 
 /* The same for writes, and for words on their way through send_buf. */
-static bool write_side(tb_check *c, state *s, uint32_t ch) {
+ALWAYS_INLINE static inline bool write_side(tb_check *c, state *s, uint32_t ch) {
     const channel *k = &s->ch[ch];
     const ends *u = s->unit;
     const uint32_t valid = npu_score_b(k->wr.req_valid_i), ready = npu_score_b(k->wr.req_ready_o);
@@ -172,7 +173,7 @@ static bool write_side(tb_check *c, state *s, uint32_t ch) {
 }
 
 /* Links that carry something while a valid of the bus is 1. */
-static bool on_bus(state *s, uint32_t ch) {
+ALWAYS_INLINE static inline bool on_bus(state *s, uint32_t ch) {
     const channel *k = &s->ch[ch];
     for (const link *l = k->link + k->plain; l < k->link + k->links; l++) {
         if (*l->when != 0) {
@@ -254,7 +255,7 @@ static bool clocks(tb_check *c, state *s) {
     return s->unknown == 0 && s->worked == (two | two << 2 * UNITS);
 }
 
-/* Levels of send_buf as the units and the counters must see them, and those of the channels. */
+/* Levels of send_buf as the units and the counters must see them. */
 static void levels(tb_check *c, const state *s) {
     const uint16_t *level = (const uint16_t *)s->perf.perf_level_o.ptr;
     for (uint32_t ch = 0; ch < CHANNELS; ch++) {
@@ -269,8 +270,15 @@ static void levels(tb_check *c, const state *s) {
         if (level[ch] != words[0] || level[2 + ch] != words[1] || level[4 + ch] != words[2]) {
             differs(c, "level of a counter", ch, "send_buf", level[ch], words[0]);
         }
-        same(c, "level of a counter", ch, level[INFLIGHT + ch], npu_score_b(k->rd.inflight_o));
-        same(c, "level of a counter", ch, level[INFLIGHT + 2 + ch], npu_score_b(k->wr.inflight_o));
+    }
+}
+
+/* Those of the channels. */
+static void bursts(tb_check *c, const state *s) {
+    const uint16_t *level = (const uint16_t *)s->perf.perf_level_o.ptr + INFLIGHT_AT;
+    for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+        same(c, "level of a counter", ch, level[ch], npu_score_b(s->ch[ch].rd.inflight_o));
+        same(c, "level of a counter", ch, level[2 + ch], npu_score_b(s->ch[ch].wr.inflight_o));
     }
 }
 
@@ -291,29 +299,42 @@ static void events(tb_check *c, const state *s) {
 
 /* Compares the wires of these groups, and finds what is carried from now on. */
 __attribute__((noinline)) static void compare(tb_check *c, state *s, uint32_t groups) {
-    s->moves &= ~groups;
+    bool reads = false, data = false, writes = false, bus = false;
+    s->again &= ~groups;
     if ((groups & REQUESTS) != 0) {
         s->rd_requests.count = 0;
-        s->moves |= read_requests(c, s, 0) | read_requests(c, s, 1) ? REQUESTS : 0;
+        for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+            reads |= read_requests(c, s, ch);
+        }
     }
     if ((groups & DATA) != 0) {
         s->rd_words.count = 0;
-        s->moves |= read_data(c, s, 0) | read_data(c, s, 1) ? DATA : 0;
+        for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+            data |= read_data(c, s, ch);
+        }
     }
     if ((groups & WRITES) != 0) {
         s->wr_requests.count = s->wr_words.count = 0;
-        s->moves |= write_side(c, s, 0) | write_side(c, s, 1) ? WRITES : 0;
+        for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+            writes |= write_side(c, s, ch);
+        }
     }
     if ((groups & BUS) != 0) {
         s->bus.count = 0;
-        s->moves |= on_bus(s, 0) | on_bus(s, 1) ? BUS : 0;
+        for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+            bus |= on_bus(s, ch);
+        }
     }
+    s->again |= (reads ? REQUESTS : 0u) | (data ? DATA : 0u) | (writes ? WRITES : 0u) | (bus ? BUS : 0u);
     if ((groups & STATES) != 0) {
         status(c, s);
-        s->steady = false;
+        s->again |= STATES; /* a look at the clocks */
     }
     if ((groups & LEVELS) != 0) {
         levels(c, s);
+    }
+    if ((groups & BURSTS) != 0) {
+        bursts(c, s);
     }
     if ((groups & EVENTS) != 0) {
         events(c, s);
@@ -334,10 +355,10 @@ static void cycle(tb_check *c) {
     if (s->bus.count != 0) {
         find_difference(c, &s->bus);
     }
-    if (!s->steady) {
-        s->steady = clocks(c, s);
+    if ((s->again & STATES) != 0 && clocks(c, s)) {
+        s->again &= ~(uint32_t)STATES;
     }
-    c->again = s->moves != 0 || !s->steady;
+    c->again = s->again != 0;
 }
 
 static void close(tb_check *c) {

@@ -10,7 +10,7 @@
 #define UNKNOWN 16u /* cycles after a reset in which a clock may run */
 /* 16-bit words of perf_level_o: levels of send_buf, of each unit in both channels; bursts in flight */
 #define LEVELS_SEND (UNITS * CHANNELS)
-#define INFLIGHT 8u
+#define INFLIGHT_AT 8u
 
 #define UNIT_PORTS                                                                                                     \
     rst_ni, task_valid_i, busy_o, rd_req_valid_o, rd_req_ready_i, rd_req_addr_o, rd_req_bytes_o, rd_valid_i,           \
@@ -63,8 +63,9 @@ typedef struct channel {
 #define BYTES 3u
 
 /* Groups of wires, which are compared when one of them has changed. Valids and readies of requests of reads, of data
- * that was read, of writes; valids on the bus; resets, errors, clocks and so on; levels; events. */
-enum { REQUESTS = 1, DATA = 2, WRITES = 4, BUS = 8, STATES = 16, LEVELS = 32, EVENTS = 64 };
+ * that was read, of writes; valids on the bus; resets, errors, clocks and so on; levels of
+ * send_buf; bursts in flight; events. */
+enum { REQUESTS = 1, DATA = 2, WRITES = 4, BUS = 8, STATES = 16, LEVELS = 32, BURSTS = 64, EVENTS = 128 };
 
 /* An address, a word and so on, to be compared in this cycle. */
 typedef struct carried {
@@ -92,8 +93,8 @@ typedef struct load {
 #define PERF_PORTS perf_event_o, perf_level_o
 typedef struct state {
     npu_wires wires;
-    uint32_t moves;   /* groups in which something is offered */
-    bool steady;      /* clocks need no look before a wire of theirs changes */
+    /* groups in which something is offered; STATES: the clocks need a look although no wire of theirs changes */
+    uint32_t again;
     uint32_t unknown; /* remaining cycles in which clocks may run */
     /* units that had work: a field of UNITS bits for each of the last cycles, the newest one lowest */
     uint32_t worked;

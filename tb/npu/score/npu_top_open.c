@@ -138,7 +138,8 @@ static int open_channels(tb_check *c, const state *s, table *t, char *err, size_
                SET(BUS, k->rd.arvalid_o, k->bus.rvalid, k->wr.awvalid_o, k->wr.wvalid_o, k->bus.bvalid) |
                CHANGES(STATES, k->rd.flush_i, k->wr.flush_i, k->send.rst_ni, k->rd.idle_o, k->wr.idle_o, k->rd.err_o,
                        k->wr.err_o) |
-               ONLY(STATES, k->wr.idle_req_o) | ONLY(LEVELS, k->send.level_o, k->rd.inflight_o, k->wr.inflight_o) |
+               ONLY(STATES, k->wr.idle_req_o) | ONLY(LEVELS, k->send.level_o) |
+               ONLY(BURSTS, k->rd.inflight_o, k->wr.inflight_o) |
                ONLY(EVENTS, k->rd.ev_beat_o, k->wr.ev_beat_o, k->rd.ev_burst_o, k->wr.ev_burst_o, k->rd.ev_wait_bus_o,
                     k->wr.ev_wait_bus_o, k->rd.ev_wait_user_o, k->wr.ev_wait_data_o);
         for (const link *l = k->link; l < k->link + k->plain; l++) {
@@ -152,7 +153,7 @@ static int open_wires(tb_check *c, state *s, char *err, size_t err_size) {
     const uint8_t *level = (const uint8_t *)s->perf.perf_level_o.ptr;
     table t = {.wire = {{(const uint8_t *)s->perf.perf_event_o.ptr, 4, EVENTS, CHANNEL_EVENTS},
                         {level, 2 * LEVELS_SEND, LEVELS, UINT64_MAX},
-                        {level + 2 * INFLIGHT, 2 * 2 * CHANNELS, LEVELS, UINT64_MAX}},
+                        {level + 2 * INFLIGHT_AT, 2 * 2 * CHANNELS, BURSTS, UINT64_MAX}},
                .count = 3};
     if (open_units(c, s, &t, err, err_size) != 0 || open_channels(c, s, &t, err, err_size) != 0) {
         return -1;

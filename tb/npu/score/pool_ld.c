@@ -10,23 +10,24 @@
 #define PAUSE 4u
 
 #define PORTS                                                                                                          \
-    start_i, busy_o, slide_i, units_i, tab_words_i, free_i, tab_req_i, tab_addr_i, tab_ack_o, req_valid_o,             \
-        req_ready_i, req_addr_o, req_bytes_o, job_valid_o, job_ready_i, job_tab_o, job_one_o, job_last_o, job_addr_o,  \
-        job_lane_o, job_lanes_o, job_words_o
+    slide_i, units_i, tab_words_i, tab_req_i, tab_addr_i, req_addr_o, req_bytes_o, job_one_o, job_last_o, job_addr_o,  \
+        job_lane_o, job_lanes_o, job_words_o, job_tab_o, start_i, free_i, tab_ack_o, job_valid_o, req_ready_i,         \
+        req_valid_o, busy_o, job_ready_i
 typedef struct state {
     TB_PORTS(ports, PORTS);
-    tb_sig task;
-    npu_score_pool_walk walk;
-    uint32_t y, sub;        /* next row, and next job of the row */
-    uint32_t loaded;        /* rows before it */
-    uint32_t used;          /* words of a lane whose rows have not been released */
     uint32_t silent, pause; /* cycles without a request although one is possible: so far, and at most */
+    uint32_t used;          /* words of a lane whose rows have not been released */
+    uint32_t y, sub;        /* next row, and next job of the row */
+    uint32_t jobs, words;   /* of a row, and of a job of it */
+    uint32_t addr, place;   /* of the job, in memory and in the lanes */
     uint64_t requests;
+    npu_score_pool_walk walk;
+    tb_sig task;
 } state;
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    return npu_score_pool_port(c, &s->task, err, err_size);
+    return npu_score_pool_port(c, &s->task, err, err_size) != 0 ? -1 : tb_check_watch(c, s->busy_o, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -35,23 +36,30 @@ static void clear(tb_check *c) {
     s->used = 0;
 }
 
-/* Windows whose rows have all been loaded need no request. */
-static void skip_loaded(state *s) {
-    s->silent = 0;
+/* The first job of row y; windows whose rows have all been loaded need none. */
+static void begin_row(state *s) {
+    npu_score_pool_walk *p = &s->walk;
+    const cm_pool_task *t = &p->t;
+    s->silent = s->sub = 0;
     s->pause = PAUSE;
-    while (s->walk.active && s->y >= s->walk.last) {
-        npu_score_pool_next(&s->walk);
-        s->y = s->walk.load;
+    while (p->active && s->y >= p->last) {
+        npu_score_pool_next(p);
+        s->y = p->load;
         s->pause++;
     }
+    s->jobs = npu_score_pool_jobs(t, p->lanes, t->ifm_cstep, t->iw, &s->words);
+    s->addr = t->ifm_addr + p->group * (t->int8 ? 32 : NPU_SCORE_POOL_LANES * t->ifm_cstep) + s->y * t->ifm_rstep;
+}
+
+/* Is there space for the job? */
+static inline bool room(const state *s) {
+    return s->sub > 0 || s->used + s->walk.slot <= NPU_SCORE_POOL_LINE;
 }
 
 /* A job in each cycle, except for a few between rows, while there is space for the row and for the job. */
-static void check_pace(tb_check *c, state *s) {
-    const bool room = s->sub > 0 || s->used + s->walk.slot <= NPU_SCORE_POOL_LINE;
-    const bool silent = s->walk.active && room && npu_score_b(s->job_ready_i) != 0 && npu_score_b(s->req_valid_o) == 0;
-    s->silent += silent;
-    if (s->silent > s->pause) {
+static inline void check_pace(tb_check *c, state *s) {
+    if (s->walk.active && npu_score_b(s->req_valid_o) == 0 && room(s) && npu_score_b(s->job_ready_i) != 0 &&
+        ++s->silent > s->pause) {
         tb_check_fail(c, "request", s->requests, NULL, "none", "the next one: there is space for it");
     }
 }
@@ -60,8 +68,8 @@ static void begin(tb_check *c, state *s) {
     c->task++;
     npu_score_pool_begin(&s->walk, s->task, c->index, (uint32_t)tb_get(s->units_i), npu_score_b(s->slide_i) != 0);
     s->y = s->walk.load;
-    s->sub = s->loaded = 0;
-    skip_loaded(s);
+    s->place = 0;
+    begin_row(s);
 }
 
 static void take_table(tb_check *c, state *s) {
@@ -79,38 +87,31 @@ static void take_table(tb_check *c, state *s) {
     }
 }
 
-static void next_job(state *s, uint32_t jobs) {
-    if (++s->sub < jobs) {
+static void next_job(state *s) {
+    const cm_pool_task *t = &s->walk.t;
+    if (++s->sub < s->jobs) {
+        s->addr += t->ifm_cstep;
         s->silent = 0;
         return;
     }
-    s->sub = 0;
-    s->loaded++;
+    s->place += s->walk.slot;
     s->y++;
-    skip_loaded(s);
+    begin_row(s);
 }
 
-static void take_row(tb_check *c, state *s) {
+/* Note what is wrong with a request, if anything is. */
+__attribute__((cold, noinline)) static void look_at_job(tb_check *c, const state *s) {
     const npu_score_pool_walk *p = &s->walk;
     const cm_pool_task *t = &p->t;
-    if (!p->active) {
-        tb_check_fail(c, "request", s->requests, NULL, "a request", "none: all rows of the task have been requested");
-        return;
-    }
-    uint32_t words;
-    const uint32_t jobs = npu_score_pool_jobs(t, p->lanes, t->ifm_cstep, t->iw, &words);
-    const uint32_t first =
-        t->ifm_addr + p->group * (t->int8 ? 32 : NPU_SCORE_POOL_LANES * t->ifm_cstep) + s->y * t->ifm_rstep;
-    const uint32_t place = s->loaded * p->slot + (t->int8 ? s->sub : 0);
     const bool one = !t->int8 || p->lanes == 1;
     const npu_score_pool_value v[] = {
-        {"request address", s->req_addr_o, first + s->sub * t->ifm_cstep},
-        {"request bytes", s->req_bytes_o, 4 * words},
-        {"job, words", s->job_words_o, words},
-        {"job, place", s->job_addr_o, place % NPU_SCORE_POOL_LINE},
+        {"request address", s->req_addr_o, s->addr},
+        {"request bytes", s->req_bytes_o, 4 * s->words},
+        {"job, words", s->job_words_o, s->words},
+        {"job, place", s->job_addr_o, (s->place + (t->int8 ? s->sub : 0)) % NPU_SCORE_POOL_LINE},
         {"job, lane", s->job_lane_o, t->int8 ? 0 : s->sub},
         {"job, one lane", s->job_one_o, one},
-        {"job, end of row", s->job_last_o, s->sub == jobs - 1},
+        {"job, end of row", s->job_last_o, s->sub == s->jobs - 1},
         {"job, lanes", s->job_lanes_o, one ? (uint32_t)tb_get(s->job_lanes_o) : p->lanes}};
     const npu_score_pool_value *wrong = npu_score_pool_differs(v, sizeof v / sizeof *v);
     if (wrong != NULL) {
@@ -120,7 +121,27 @@ static void take_row(tb_check *c, state *s) {
                  p->group * (t->int8 ? 32 : 8) + (t->int8 ? 0 : s->sub), s->y, p->oy, t->int8 ? "pixel" : "lane",
                  s->sub);
         npu_score_pool_fail(c, wrong, s->requests, where);
+    }
+}
+
+/* The right job of an FP32 row: in one lane, for which the number of lanes is not used. */
+static inline bool right_in_fp32(const state *s) {
+    const uint32_t differ = (npu_score_w(s->req_addr_o) ^ s->addr) | (npu_score_w(s->req_bytes_o) ^ 4 * s->words) |
+                            (npu_score_h(s->job_words_o) ^ s->words) |
+                            (npu_score_h(s->job_addr_o) ^ s->place % NPU_SCORE_POOL_LINE) |
+                            (npu_score_b(s->job_lane_o) ^ s->sub) | (npu_score_b(s->job_one_o) ^ 1u) |
+                            (npu_score_b(s->job_last_o) ^ (s->sub == s->jobs - 1));
+    return !s->walk.t.int8 && differ == 0;
+}
+
+static void take_row(tb_check *c, state *s) {
+    const npu_score_pool_walk *p = &s->walk;
+    if (!p->active) {
+        tb_check_fail(c, "request", s->requests, NULL, "a request", "none: all rows of the task have been requested");
         return;
+    }
+    if (!right_in_fp32(s)) {
+        look_at_job(c, s);
     }
     if (s->sub == 0) {
         s->used += p->slot;
@@ -128,34 +149,57 @@ static void take_row(tb_check *c, state *s) {
             tb_check_fail(c, "request", s->requests, NULL, "one more row", "none: the line memory is full");
         }
     }
-    next_job(s, jobs);
+    next_job(s);
 }
 
-static void cycle(tb_check *c) {
-    state *s = (state *)c->state;
-    if (s->walk.active && npu_score_b(s->busy_o) == 0) {
+static void take_request(tb_check *c, state *s) {
+    const bool table = npu_score_b(s->job_tab_o) != 0;
+    if (!tb_check_value(c, "table taken", s->requests, npu_score_b(s->tab_ack_o), table)) {
+        return;
+    }
+    if (table) {
+        take_table(c, s);
+    } else {
+        take_row(c, s);
+    }
+    s->requests++;
+}
+
+__attribute__((noinline)) static void any_cycle(tb_check *c, state *s) {
+    const bool was_active = s->walk.active;
+    if (was_active && npu_score_b(s->busy_o) == 0) {
         tb_check_fail(c, "busy", s->requests, NULL, "0", "1: rows have not been requested");
     }
     check_pace(c, s);
-    const bool fire = npu_score_fire(s->req_valid_o, s->req_ready_i);
-    const bool table = fire && npu_score_b(s->job_tab_o) != 0;
-    if ((npu_score_b(s->job_valid_o) != 0) != fire) {
-        tb_check_value(c, "job", s->requests, tb_get(s->job_valid_o), fire);
-    } else if ((npu_score_b(s->tab_ack_o) != 0) != table) {
-        tb_check_value(c, "table taken", s->requests, tb_get(s->tab_ack_o), table);
-    } else if (table) {
-        take_table(c, s);
-    } else if (fire) {
-        take_row(c, s);
+    const uint32_t fire = npu_score_b(s->req_valid_o) & npu_score_b(s->req_ready_i);
+    if (npu_score_b(s->job_valid_o) != fire) {
+        tb_check_value(c, "job", s->requests, npu_score_b(s->job_valid_o), fire);
+    } else if (fire != 0) {
+        take_request(c, s);
+    } else if (npu_score_b(s->tab_ack_o) != 0) {
+        tb_check_value(c, "table taken", s->requests, 1, 0);
     }
-    s->requests += fire;
     if (npu_score_b(s->free_i) != 0) {
         s->used -= s->walk.slot < s->used ? s->walk.slot : s->used;
     }
     if (npu_score_b(s->start_i) != 0) {
         begin(c, s);
     }
-    c->again = s->walk.active;
+    /* without space for a job, only a signal that wakes this check or a change of busy_o can be wrong */
+    c->again = s->walk.active && (room(s) || !was_active);
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    const uint32_t event = npu_score_b(s->job_valid_o) | npu_score_b(s->tab_ack_o) | npu_score_b(s->free_i) |
+                           npu_score_b(s->start_i) | (npu_score_b(s->busy_o) ^ s->walk.active);
+    const bool asks = npu_score_b(s->req_valid_o) != 0;
+    /* in most cycles a request waits, or none is possible: many jobs wait for their data */
+    if (event == 0 && npu_score_b(asks ? s->req_ready_i : s->job_ready_i) == 0) {
+        c->again = s->walk.active;
+        return;
+    }
+    any_cycle(c, s);
 }
 
 static void finish(tb_check *c) {

@@ -17,6 +17,8 @@ typedef struct row {
 /* Position of words and write jobs in the task. */
 typedef struct cursor {
     uint32_t group, oy, job, word; /* word: of the job */
+    uint32_t lanes, in_row, words; /* of the group; jobs of the row, words of each of them; lanes 0: the task is over */
+    uint32_t addr;                 /* of the row */
     uint64_t row, jobs;            /* since the start of the task */
 } cursor;
 
@@ -25,54 +27,53 @@ typedef struct cursor {
         req_valid_o, req_ready_i, req_addr_o, req_bytes_o
 typedef struct state {
     TB_PORTS(ports, PORTS);
-    tb_sig task;
-    cm_pool_task t;
-    uint32_t unit_count;
-    row half[2], full[ROWS];
     uint64_t complete, released; /* rows */
     cursor send, ask;
     uint32_t silent, unasked; /* cycles without a word that could be sent; without a job whose words were sent */
     uint64_t words, requests;
+    uint32_t unit_count;
+    cm_pool_task t;
+    row half[2], full[ROWS];
+    tb_sig task;
 } state;
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    return npu_score_pool_port(c, &s->task, err, err_size);
+    return npu_score_pool_port(c, &s->task, err, err_size) != 0 ? -1 : tb_check_watch(c, s->busy_o, err, err_size);
+}
+
+/* What is constant in a group. */
+static void begin_group(const state *s, cursor *at) {
+    const cm_pool_task *t = &s->t;
+    at->lanes = npu_score_pool_lanes(s->unit_count, at->group);
+    at->in_row = npu_score_pool_jobs(t, at->lanes, t->ofm_cstep, t->ow, &at->words);
+    at->addr = t->ofm_addr + at->group * (t->int8 ? 32 : LANES * t->ofm_cstep);
 }
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
-    s->unit_count = 0; /* a task without units has no jobs */
     s->complete = s->released = 0;
     s->silent = s->unasked = 0;
-    s->send = s->ask = (cursor){.group = c->index};
+    s->send = s->ask = (cursor){.group = c->index}; /* without lanes: there is no task */
 }
 
-static uint32_t lanes_at(const state *s, const cursor *at) {
-    return npu_score_pool_lanes(s->unit_count, at->group);
+static bool over(const cursor *at) {
+    return at->lanes == 0;
 }
 
-/* Jobs of the row at the cursor, 0: the task is over. */
-static uint32_t jobs_at(const state *s, const cursor *at, uint32_t *words) {
-    *words = 0;
-    return npu_score_pool_jobs(&s->t, lanes_at(s, at), s->t.ofm_cstep, s->t.ow, words);
-}
-
-static bool over(const state *s, const cursor *at) {
-    return lanes_at(s, at) == 0;
-}
-
-static void next_job(const state *s, cursor *at, uint32_t jobs) {
+static void next_job(const state *s, cursor *at) {
     at->word = 0;
     at->jobs++;
-    if (++at->job < jobs) {
+    if (++at->job < at->in_row) {
         return;
     }
     at->job = 0;
     at->row++;
+    at->addr += s->t.ofm_rstep;
     if (++at->oy == s->t.oh) {
         at->oy = 0;
         at->group += 2;
+        begin_group(s, at);
     }
 }
 
@@ -81,6 +82,8 @@ static void begin(tb_check *c, state *s) {
     clear(c);
     s->t = npu_score_pool_task(s->task);
     s->unit_count = (uint32_t)tb_get(s->units_i);
+    begin_group(s, &s->send);
+    s->ask = s->send;
 }
 
 /* Column and lane of word `k` of job `job`. */
@@ -89,15 +92,17 @@ static void word_place(const state *s, uint32_t lanes, uint32_t job, uint32_t k,
     *lane = s->t.int8 ? k % lanes : job;
 }
 
-static void wrong_word(tb_check *c, const state *s, const uint32_t *want, const uint32_t *got, uint32_t words) {
+__attribute__((cold, noinline)) static void wrong_word(tb_check *c, const state *s, const uint32_t *want) {
+    uint32_t got[BEAT];
+    memcpy(got, s->wr_data_o.ptr, sizeof got);
     char where[96];
     for (uint32_t i = 0; i < BEAT; i++) {
         if (got[i] == want[i]) {
             continue;
         }
         uint32_t column, lane;
-        word_place(s, lanes_at(s, &s->send), s->send.job, s->send.word + i, &column, &lane);
-        if (s->send.word + i >= words) {
+        word_place(s, s->send.lanes, s->send.job, s->send.word + i, &column, &lane);
+        if (s->send.word + i >= s->send.words) {
             snprintf(where, sizeof where, "after the end of the job");
         } else {
             snprintf(where, sizeof where, "channel %" PRIu32 "%s, output row %" PRIu32 ", column %" PRIu32,
@@ -110,27 +115,26 @@ static void wrong_word(tb_check *c, const state *s, const uint32_t *want, const 
 }
 
 static void take_word(tb_check *c, state *s) {
-    if (over(s, &s->send) || s->send.row == s->complete) {
+    cursor *at = &s->send;
+    if (over(at) || at->row == s->complete) {
         tb_check_fail(c, "word", s->words, NULL, "a word", "none: its results have not arrived");
         return;
     }
-    uint32_t words, want[BEAT] = {0}, got[BEAT];
-    const uint32_t lanes = lanes_at(s, &s->send), jobs = jobs_at(s, &s->send, &words);
-    const row *r = &s->full[s->send.row % ROWS];
-    for (uint32_t i = 0; i < BEAT && s->send.word + i < words; i++) {
+    uint32_t want[BEAT] = {0};
+    const row *r = &s->full[at->row % ROWS];
+    for (uint32_t i = 0; i < BEAT && at->word + i < at->words; i++) {
         uint32_t column, lane;
-        word_place(s, lanes, s->send.job, s->send.word + i, &column, &lane);
+        word_place(s, at->lanes, at->job, at->word + i, &column, &lane);
         want[i] = r->word[column % COLUMNS][lane];
     }
-    memcpy(got, s->wr_data_o.ptr, sizeof got);
-    if (memcmp(got, want, sizeof want) != 0) {
-        wrong_word(c, s, want, got, words);
+    if (memcmp(s->wr_data_o.ptr, want, sizeof want) != 0) {
+        wrong_word(c, s, want);
     }
     s->words++;
-    s->send.word += BEAT;
-    if (s->send.word >= words) {
-        next_job(s, &s->send, jobs);
-        if (s->send.job == 0 && s->released != s->send.row) {
+    at->word += BEAT;
+    if (at->word >= at->words) {
+        next_job(s, at);
+        if (at->job == 0 && s->released != at->row) {
             tb_check_fail(c, "release", s->words, NULL, "a half that is kept", "its release: all its words were sent");
         }
     }
@@ -138,40 +142,39 @@ static void take_word(tb_check *c, state *s) {
 
 /* A half may be released when the last one of its words has been read, one word before it is sent. */
 static void take_release(tb_check *c, state *s) {
-    uint32_t words;
-    const bool last_row = !over(s, &s->send) && s->released == s->send.row && s->released < s->complete;
-    const uint32_t jobs = jobs_at(s, &s->send, &words);
+    const cursor *at = &s->send;
+    const bool last_row = !over(at) && s->released == at->row && s->released < s->complete;
     s->released++;
-    if (!last_row || s->send.job + 1 != jobs || s->send.word + BEAT < words) {
+    if (!last_row || at->job + 1 != at->in_row || at->word + BEAT < at->words) {
         tb_check_fail(c, "release", s->words, NULL, "a half released", "none: it holds words that were not sent");
     }
 }
 
+__attribute__((cold, noinline)) static void wrong_request(tb_check *c, const state *s, uint32_t addr) {
+    const cursor *at = &s->ask;
+    const npu_score_pool_value v[] = {{"write job, address", s->req_addr_o, addr},
+                                      {"write job, bytes", s->req_bytes_o, 4 * at->words}};
+    char where[96];
+    snprintf(where, sizeof where, "channel %" PRIu32 ", output row %" PRIu32 ", %s %" PRIu32,
+             at->group * (s->t.int8 ? 32 : LANES), at->oy, s->t.int8 ? "pixel" : "lane", at->job);
+    npu_score_pool_fail(c, npu_score_pool_differs(v, sizeof v / sizeof *v), s->requests, where);
+}
+
 static void take_request(tb_check *c, state *s) {
+    const uint32_t addr = s->ask.addr + s->ask.job * s->t.ofm_cstep;
     if (s->ask.jobs >= s->send.jobs) {
         tb_check_fail(c, "write job", s->requests, NULL, "a job", "none before its words are in send_buf");
         return;
     }
-    uint32_t words;
-    const uint32_t jobs = jobs_at(s, &s->ask, &words);
-    const cm_pool_task *t = &s->t;
-    const uint32_t addr = t->ofm_addr + s->ask.group * (t->int8 ? 32 : LANES * t->ofm_cstep) +
-                          s->ask.oy * t->ofm_rstep + s->ask.job * t->ofm_cstep;
-    const npu_score_pool_value v[] = {{"write job, address", s->req_addr_o, addr},
-                                      {"write job, bytes", s->req_bytes_o, 4 * words}};
-    const npu_score_pool_value *wrong = npu_score_pool_differs(v, sizeof v / sizeof *v);
-    if (wrong != NULL) {
-        char where[96];
-        snprintf(where, sizeof where, "channel %" PRIu32 ", output row %" PRIu32 ", %s %" PRIu32,
-                 s->ask.group * (t->int8 ? 32 : LANES), s->ask.oy, t->int8 ? "pixel" : "lane", s->ask.job);
-        npu_score_pool_fail(c, wrong, s->requests, where);
+    if (npu_score_w(s->req_addr_o) != addr || npu_score_w(s->req_bytes_o) != 4 * s->ask.words) {
+        wrong_request(c, s, addr);
     }
     s->requests++;
-    next_job(s, &s->ask, jobs);
+    next_job(s, &s->ask);
 }
 
 static void take_result(tb_check *c, state *s) {
-    const uint32_t addr = (uint32_t)tb_get(s->waddr_i);
+    const uint32_t addr = npu_score_b(s->waddr_i);
     memcpy(s->half[addr / COLUMNS].word[addr % COLUMNS], s->wdata_i.ptr, sizeof s->half[0].word[0]);
     if (npu_score_b(s->end_i) == 0) {
         return;
@@ -184,13 +187,21 @@ static void take_result(tb_check *c, state *s) {
     s->complete++;
 }
 
-static void check_pace(tb_check *c, state *s) {
-    const bool refused =
-        /* the last word of a job needs space for the job */
-        npu_score_b(s->req_valid_o) != 0 && npu_score_b(s->req_ready_i) == 0;
-    const bool could = s->send.row < s->complete && !over(s, &s->send) && !refused;
-    s->silent = could && npu_score_b(s->wr_valid_o) == 0 ? s->silent + 1 : 0;
-    s->unasked = s->ask.jobs < s->send.jobs && npu_score_b(s->req_valid_o) == 0 ? s->unasked + 1 : 0;
+/* A word that could be sent, a job whose words were sent. */
+static inline bool word_due(const state *s) {
+    return s->send.row < s->complete && !over(&s->send);
+}
+
+static inline bool job_due(const state *s) {
+    return s->ask.jobs < s->send.jobs;
+}
+
+static inline void check_pace(tb_check *c, state *s) {
+    const bool asks = npu_score_b(s->req_valid_o) != 0;
+    /* the last word of a job needs space for the job */
+    const bool refused = asks && npu_score_b(s->req_ready_i) == 0;
+    s->silent = word_due(s) && !refused && npu_score_b(s->wr_valid_o) == 0 ? s->silent + 1 : 0;
+    s->unasked = job_due(s) && !asks ? s->unasked + 1 : 0;
     if (s->silent > PAUSE) {
         tb_check_fail(c, "word", s->words, NULL, "none", "one: a row is complete");
     } else if (s->unasked > PAUSE) {
@@ -200,8 +211,9 @@ static void check_pace(tb_check *c, state *s) {
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
+    const bool busy = !over(&s->ask);
     check_pace(c, s);
-    tb_check_value(c, "busy", s->requests, tb_get(s->busy_o), !over(s, &s->ask));
+    tb_check_value(c, "busy", s->requests, npu_score_b(s->busy_o), busy);
     if (npu_score_fire(s->req_valid_o, s->req_ready_i)) {
         take_request(c, s);
     }
@@ -217,12 +229,13 @@ static void cycle(tb_check *c) {
     if (npu_score_b(s->start_i) != 0) {
         begin(c, s);
     }
-    c->again = !over(s, &s->ask);
+    /* while nothing is due, only a signal that wakes this check or a change of busy_o can be wrong */
+    c->again = word_due(s) || job_due(s) || busy == over(&s->ask);
 }
 
 static void finish(tb_check *c) {
     const state *s = (const state *)c->state;
-    if (!over(s, &s->ask)) {
+    if (!over(&s->ask)) {
         tb_check_fail(c, "write job", s->requests, NULL, "no more jobs", "all rows of the task");
     }
 }
@@ -230,7 +243,7 @@ static void finish(tb_check *c) {
 const tb_check_ops npu_score_pool_out = {.unit = "pool_out",
                                          .inputs = (const char *const[]){"pool", "pool_op", NULL},
                                          TB_STATE(state, PORTS),
-                                         .wake = "busy_o, req_valid_o, wr_valid_o, release_o, we_i, start_i",
+                                         .wake = "req_valid_o, wr_valid_o, release_o, we_i, start_i",
                                          .open = open,
                                          .clear = clear,
                                          .cycle = cycle,

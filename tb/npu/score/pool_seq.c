@@ -1,54 +1,77 @@
 /*
  * pool_seq.c - the taps of a POOL channel in order, the rows that it releases, and its requests for factors.
  */
+#include "fields.h"
 #include "pool_walk.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #define PAUSE 4u /* cycles between the rows of windows, at most */
+#define NEAR 4u  /* pieces of memory with the signals below, in the whole NPU */
 
-/* of a tap; all but the address */
-enum { FIRST, INIT, LAST, FIN, END, HALF, OW, COLS, ROWS, LANES, CHANS, TAB, FIELDS };
+/* of a tap, all but the address; then what may happen besides */
+enum { FIRST, INIT, LAST, FIN, END, HALF, OW, COLS, ROWS, LANES, CHANS, TAB, FIELDS, SIGNALS = FIELDS + 6 };
 
-static const char *const field_name[FIELDS] = {"tap_first_o", "tap_init_o",  "tap_last_o",  "tap_fin_o",
-                                               "tap_end_o",   "tap_half_o",  "tap_ow_o",    "tap_cols_o",
-                                               "tap_rows_o",  "tap_lanes_o", "tap_chans_o", "tap_tab_o"};
+static const char *const field_name[SIGNALS] = {"tap_first_o", "tap_init_o", "tap_last_o", "tap_fin_o",  "tap_end_o",
+                                                "tap_half_o",  "tap_ow_o",   "tap_cols_o", "tap_rows_o", "tap_lanes_o",
+                                                "tap_chans_o", "tap_tab_o",  "start_i",    "row_done_i", "tab_ack_i",
+                                                "tab_done_i",  "release_i",  "free_o"};
 
 #define PORTS                                                                                                          \
-    start_i, busy_o, slide_i, units_i, slow_i, tab_en_i, tab_whole_i, row_done_i, free_o, tab_addr_o, tab_ack_i,       \
-        tab_done_i, release_i, tap_valid_o, tap_addr_o
+    tap_valid_o, busy_o, tap_addr_o, slow_i, start_i, slide_i, units_i, tab_en_i, tab_whole_i, row_done_i, free_o,     \
+        tab_addr_o, tab_ack_i, tab_done_i, release_i
 typedef struct state {
     TB_PORTS(ports, PORTS);
-    tb_sig task;
-    tb_sig field[FIELDS];
+    bool row_begun, fin; /* the row's first tap was taken; it is the last one of its window */
+    uint32_t x, end;     /* column of the next tap; end of its window inside the map */
+    uint32_t base;       /* address of row y in the line memory */
+    uint64_t taps;
+    uint16_t at[SIGNALS]; /* bytes of `want` */
+    npu_score_fields fields;
+    npu_score_want want[NPU_SCORE_PIECES]; /* values in a cycle with the next tap, and nothing besides */
+    uint32_t ow, start;                    /* output column; its window's first one, padding included */
+    uint32_t tab_row;                      /* the table's row for the window */
     npu_score_pool_walk walk;
-    uint32_t y, ow, x, begin, end; /* the next tap; columns of its window inside the map */
-    uint8_t expected[FIELDS];
-    bool use[FIELDS];                 /* those that are used in this task */
-    uint32_t base;                    /* address of row y in the line memory */
+    uint32_t y;                       /* row of the next tap */
     uint32_t arrived, freed, to_free; /* rows */
     uint32_t claimed;                 /* halves of the output memory in use */
     uint32_t table;                   /* rows of the windows whose factors have been loaded; 0: none yet */
-    bool row_begun;
-    uint32_t pause;                /* cycles for which a row has been able to begin */
-    uint64_t taps, rows, finished; /* finished: cycle of the last window's last tap */
+    uint32_t pause;                   /* cycles for which a row has been able to begin */
+    uint64_t rows, finished;          /* finished: cycle of the last window's last tap */
     bool any_finished;
+    bool use[FIELDS]; /* those that are used in this task */
+    tb_sig task, field[SIGNALS];
 } state;
+
+/* Expected value of a field in the next tap. */
+static inline uint8_t *want(state *s, uint32_t field) {
+    return (uint8_t *)s->want + s->at[field];
+}
+
+/* Which fields are compared; the events always are. */
+static void use(state *s, uint32_t field, bool used) {
+    const uint32_t mask_behind = (uint32_t)offsetof(npu_score_want, mask);
+    s->use[field] = used;
+    want(s, field)[mask_behind] = used ? 0xff : 0;
+}
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    for (size_t i = 0; i < FIELDS; i++) {
+    for (size_t i = 0; i < SIGNALS; i++) {
         if (tb_check_sig(c, field_name[i], 0, &s->field[i], err, err_size) != 0) {
             return -1;
         }
     }
-    return npu_score_pool_port(c, &s->task, err, err_size);
+    memset(s->use, true, sizeof s->use);
+    return npu_score_pool_port(c, &s->task, err, err_size) != 0
+               ? -1
+               : npu_score_fields_open(&s->fields, s->field, SIGNALS, s->task, s->at, s->want, err, err_size);
 }
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
-    s->walk.active = false;
+    s->walk.active = s->row_begun = false;
     s->claimed = s->freed = s->to_free = 0;
     s->any_finished = false;
 }
@@ -58,30 +81,33 @@ static uint32_t rows_of(const state *s) {
 }
 
 /* First tap of output column s->ow in row s->y of its window. */
-static void begin_column(state *s) {
+static inline void begin_column(state *s) {
     const cm_pool_task *t = &s->walk.t;
-    npu_score_pool_inside(s->ow, t->sw, t->pad_l, t->kw, t->iw, &s->begin, &s->end);
-    s->x = s->begin;
-    s->expected[OW] = (uint8_t)s->ow;
-    s->expected[END] = s->ow == t->ow - 1;
-    s->expected[COLS] = (uint8_t)(s->end - s->begin);
-    s->expected[TAB] =
-        (uint8_t)((npu_score_b(s->tab_whole_i) != 0 ? (rows_of(s) - 1) * t->kw : 0) + s->end - s->begin - 1);
+    const uint32_t begin = s->start > t->pad_l ? s->start - t->pad_l : 0;
+    s->end = tb_min_u32(s->start + t->kw, t->iw + t->pad_l) - t->pad_l;
+    s->x = begin;
+    *want(s, FIRST) = 1;
+    *want(s, LAST) = begin + 1 == s->end;
+    *want(s, OW) = (uint8_t)s->ow;
+    *want(s, END) = s->ow == t->ow - 1;
+    *want(s, COLS) = (uint8_t)(s->end - begin);
+    *want(s, TAB) = (uint8_t)(s->tab_row + s->end - begin - 1);
 }
 
 static void begin_row(state *s) {
     const npu_score_pool_walk *p = &s->walk;
     const uint32_t channels = p->t.c > p->group * 32 ? p->t.c - p->group * 32 : 0;
-    s->expected[INIT] = s->y == p->first;
-    s->expected[FIN] = s->y == p->last - 1;
-    s->expected[HALF] = s->rows & 1u;
-    s->expected[ROWS] = (uint8_t)rows_of(s);
-    s->expected[LANES] = (uint8_t)p->lanes;
-    s->expected[CHANS] = (uint8_t)(channels < 32 ? channels : 32);
+    s->fin = s->y == p->last - 1;
+    *want(s, FIN) = s->fin;
+    *want(s, INIT) = s->y == p->first;
+    *want(s, HALF) = s->rows & 1u;
+    *want(s, ROWS) = (uint8_t)rows_of(s);
+    *want(s, LANES) = (uint8_t)p->lanes;
+    *want(s, CHANS) = (uint8_t)(channels < 32 ? channels : 32);
+    s->tab_row = npu_score_b(s->tab_whole_i) != 0 ? (rows_of(s) - 1) * p->t.kw : 0;
     s->base = (p->row + s->y - p->first) * p->slot;
-    s->row_begun = false;
     s->pause = 0;
-    s->ow = 0;
+    s->ow = s->start = 0;
     begin_column(s);
 }
 
@@ -91,23 +117,23 @@ static void begin(tb_check *c, state *s) {
     s->y = s->walk.first;
     s->rows = 0;
     s->arrived = s->freed = s->to_free = s->table = 0;
-    memset(s->use, true, sizeof s->use);
-    s->use[TAB] = npu_score_b(s->tab_en_i) != 0;
-    s->use[CHANS] = s->walk.t.int8;
+    s->row_begun = false;
+    use(s, TAB, npu_score_b(s->tab_en_i) != 0);
+    use(s, CHANS, s->walk.t.int8);
     begin_row(s);
 }
 
 /* A row is not read again when the windows of the next output row begin below it. */
 static void end_row(state *s) {
     npu_score_pool_walk *p = &s->walk;
-    const bool fin = s->y == p->last - 1;
     const uint32_t y = s->y;
     const bool loaded_once = p->slide && p->oy + 1 < p->t.oh;
     uint32_t below = 0, end;
     npu_score_pool_inside(p->oy + 1, p->t.sh, p->t.pad_t, p->t.kh, p->t.ih, &below, &end);
     s->to_free += !loaded_once || y < below;
     s->y++;
-    if (fin) {
+    s->row_begun = false;
+    if (s->fin) {
         npu_score_pool_next(p);
         s->y = p->first;
         s->rows++;
@@ -145,7 +171,7 @@ static void check_row(tb_check *c, state *s) {
     if (s->freed != s->to_free) {
         fail(c, s, "free", "a row that is kept", "the row released");
     }
-    if (s->expected[FIN] != 0 && ++s->claimed > 2) {
+    if (s->fin && ++s->claimed > 2) {
         fail(c, s, "tap", "a tap of a window's last row", "none: both halves of the output memory are in use");
     }
     if (!table_there(s)) {
@@ -158,27 +184,72 @@ static void check_row(tb_check *c, state *s) {
 static void check_pause(tb_check *c, state *s) {
     const npu_score_pool_walk *p = &s->walk;
     if (s->row_begun) {
-        const bool divides = npu_score_b(s->slow_i) != 0 && s->expected[FIN] != 0 && s->x + 1 == s->end;
+        const bool divides = npu_score_b(s->slow_i) != 0 && s->fin && s->x + 1 == s->end;
         if (!divides || !s->any_finished || c->all->sim->cycle - s->finished >= 4) {
             fail(c, s, "tap", "none", "one in every cycle of a row");
         }
-    } else if (s->arrived > p->row + s->y - p->first && (s->expected[FIN] == 0 || s->claimed < 2) && table_there(s) &&
+    } else if (s->arrived > p->row + s->y - p->first && (!s->fin || s->claimed < 2) && table_there(s) &&
                ++s->pause > PAUSE) {
         fail(c, s, "tap", "none", "the first one of the row: everything that it needs is available");
     }
 }
 
-static void wrong_tap(tb_check *c, const state *s, uint32_t addr) {
-    char where[96];
+/* Note what is wrong with a tap, if anything is. */
+__attribute__((noinline)) static void look_at_tap(tb_check *c, state *s, uint32_t addr) {
     npu_score_pool_value v[FIELDS + 1] = {{"tap_addr_o", s->tap_addr_o, addr}};
     size_t count = 1;
     for (uint32_t i = 0; i < FIELDS; i++) {
         if (s->use[i]) {
-            v[count++] = (npu_score_pool_value){field_name[i], s->field[i], s->expected[i]};
+            v[count++] = (npu_score_pool_value){field_name[i], s->field[i], *want(s, i)};
         }
     }
-    place(s, where);
-    npu_score_pool_fail(c, npu_score_pool_differs(v, count), s->taps, where);
+    const npu_score_pool_value *wrong = npu_score_pool_differs(v, count);
+    if (wrong != NULL) {
+        char where[96];
+        place(s, where);
+        npu_score_pool_fail(c, wrong, s->taps, where);
+    }
+}
+
+/* After the last tap of a column. */
+__attribute__((noinline)) static void end_column(tb_check *c, state *s) {
+    if (s->fin && npu_score_b(s->slow_i) != 0) {
+        const uint64_t now = c->all->sim->cycle;
+        if (s->any_finished && now - s->finished < 4) {
+            fail(c, s, "tap", "windows that end less than four cycles apart", "at least four cycles for the division");
+        }
+        s->finished = now;
+        s->any_finished = true;
+    }
+    if (++s->ow < s->walk.t.ow) {
+        s->start += s->walk.t.sw;
+        begin_column(s);
+    } else {
+        end_row(s);
+    }
+    c->again = s->walk.active;
+}
+
+static inline uint32_t addr_of(const state *s) {
+    return (s->base + s->x) % NPU_SCORE_POOL_LINE;
+}
+
+/* The tap is as expected, and nothing happens besides. */
+static inline bool right_tap(const state *s) {
+    return npu_score_h(s->tap_addr_o) == addr_of(s) && !npu_score_fields_differ(&s->fields, NEAR, s->want);
+}
+
+/* The next tap is that of the column to the right, or of the next window. */
+static inline void step(tb_check *c, state *s) {
+    const uint32_t next = s->x + 1;
+    if (next < s->end) {
+        s->x = next;
+        *want(s, FIRST) = 0;
+        *want(s, LAST) = next + 1 == s->end;
+        c->again = true;
+        return;
+    }
+    end_column(c, s);
 }
 
 static void take_tap(tb_check *c, state *s) {
@@ -189,33 +260,12 @@ static void take_tap(tb_check *c, state *s) {
     if (!s->row_begun) {
         check_row(c, s);
     }
-    const uint32_t addr = (s->base + s->x) % NPU_SCORE_POOL_LINE;
-    bool right = tb_get(s->tap_addr_o) == addr;
-    s->expected[FIRST] = s->x == s->begin;
-    s->expected[LAST] = s->x + 1 == s->end;
-    for (uint32_t i = 0; i < FIELDS; i++) {
-        right &= !s->use[i] | (*(const uint8_t *)s->field[i].ptr == s->expected[i]);
+    if (!right_tap(s)) {
+        look_at_tap(c, s, addr_of(s));
     }
-    if (!right) {
-        wrong_tap(c, s, addr);
-        return;
-    }
-    if (s->expected[LAST] != 0 && s->expected[FIN] != 0) {
-        const uint64_t now = c->all->sim->cycle;
-        if (npu_score_b(s->slow_i) != 0 && s->any_finished && now - s->finished < 4) {
-            fail(c, s, "tap", "windows that end less than four cycles apart", "at least four cycles for the division");
-        }
-        s->finished = now;
-        s->any_finished = true;
-    }
-    s->taps++;
-    if (++s->x < s->end) {
-        return;
-    }
-    if (++s->ow < s->walk.t.ow) {
-        begin_column(s);
-    } else {
-        end_row(s);
+    if (!c->failed) {
+        s->taps++;
+        step(c, s);
     }
 }
 
@@ -231,8 +281,7 @@ static void take_table(tb_check *c, state *s) {
                    (uint32_t)(p->t.tab_addr + (whole ? 0 : 4 * (rows_of(s) - 1) * p->t.kw)));
 }
 
-static void cycle(tb_check *c) {
-    state *s = (state *)c->state;
+__attribute__((noinline)) static void any_cycle(tb_check *c, state *s) {
     if (s->walk.active && npu_score_b(s->busy_o) == 0) {
         fail(c, s, "busy", "0", "1: taps are missing");
     }
@@ -258,6 +307,17 @@ static void cycle(tb_check *c) {
         begin(c, s);
     }
     c->again = s->walk.active;
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    /* in most cycles a tap comes in the middle of a row */
+    if (!s->row_begun || (npu_score_b(s->tap_valid_o) & npu_score_b(s->busy_o)) == 0 || !right_tap(s)) {
+        any_cycle(c, s);
+        return;
+    }
+    s->taps++;
+    step(c, s);
 }
 
 static void finish(tb_check *c) {

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cm_fp_lanes.h"
 #include "nhwc.h"
 #include "score.h"
 
@@ -21,30 +22,43 @@
 typedef struct block {
     npu_score_nhwc b;
     uint32_t channels;
-    bool last;                       /* of the task: no later block pushes it out of the transposer */
-    uint64_t latest;                 /* time of its last word, once it can leave the transposer */
-    int8_t value[2 * N_MAX * N_MAX]; /* [pixel][channel], INT16 [pixel][high][channel]; channels that do not exist 0 */
+    uint32_t bytes, job; /* all its bytes, and those of a job, of which the last one may have fewer */
+    uint32_t jobs;       /* of a run of neighbouring pixels */
+    uint32_t near, far;  /* distances of addresses from a job to the next one, in the run and to the next run */
+    bool last;           /* of the task: no later block pushes it out of the transposer */
+    uint64_t latest;     /* deadline of its last word, once it can leave the transposer */
 } block;
 
 #define PORTS                                                                                                          \
-    out_scale_i, quant_i, wide_i, pitch_i, single_i, blk_valid_i, blk_ready_o, blk_addr_i, blk_npix_i, blk_nch_i,      \
-        blk_last_i, in_valid_i, in_data_i, pop_o, idle_o, wr_req_valid_o, wr_req_ready_i, wr_req_addr_o,               \
-        wr_req_bytes_o, wr_valid_o, wr_ready_i, wr_data_o
+    wr_valid_o, wr_ready_i, wr_req_valid_o, wr_req_ready_i, in_valid_i, pop_o, idle_o, blk_valid_i, blk_ready_o,       \
+        wr_data_o, wr_req_addr_o, wr_req_bytes_o, in_data_i, out_scale_i, quant_i, wide_i, single_i, pitch_i,          \
+        blk_addr_i, blk_npix_i, blk_nch_i, blk_last_i
 typedef struct state {
     TB_PORTS(ports, PORTS);
-    block ring[BLOCKS];
-    /* blocks: described, with complete results, with all jobs accepted, with all words sent */
-    uint64_t told, fed, asked, written;
-    uint32_t channel, word;            /* of the block that gets results: first channel of the pass, word of the pass */
-    uint64_t passes, complete, popped; /* begun; complete; released */
-    uint32_t row;                      /* of the block whose passes are released */
-    uint64_t through;                  /* blocks of which all passes have been released */
-    uint64_t time, paced;              /* see above; blocks with a deadline */
-    uint64_t pass_latest;              /* of the last complete pass */
-    uint64_t latest[PASSES];
+    uint64_t time;                      /* see above */
+    uint64_t latest;                    /* deadline: the earlier one of the next two */
+    uint64_t pass_latest, block_latest; /* of the release of the next pass, of the last word of the next block */
     uint32_t refused;
-    npu_score_place job, data;
+    bool busy;                          /* jobs or words are still to come */
+    uint64_t told, fed, asked, written; /* blocks: described, with all results, jobs accepted, words sent */
+    const block *sent;                  /* the block of the next word, */
+    const int8_t *value_sent;           /* its values, */
+    uint32_t data_at, data_left;        /* place of the word in it, bytes of its job (0: not known yet) */
+    uint32_t job_at, job_step;          /* next job: its place in the block, its number in the run */
+    uint32_t job_addr;
+    uint32_t columns;                  /* channels of a pass, where it has not a single one */
+    uint32_t channel, word;            /* of the block that gets results: first channel and word of the pass */
+    uint32_t row;                      /* of the block whose passes are released */
+    uint64_t passes, complete, popped; /* begun; complete; released */
+    uint64_t through;                  /* blocks of which all passes have been released */
+    uint64_t paced;                    /* blocks with a deadline */
+    uint64_t pass_end;                 /* time at which the last complete pass is released at the latest */
     uint64_t jobs, words;
+    uint64_t pass[PASSES]; /* their deadlines */
+    block ring[BLOCKS];
+    uint32_t size;                  /* of a block's values: [pixel][channel], INT16 [pixel][high][channel] */
+    int8_t entering[N_MAX * N_MAX]; /* INT8: those of the block that gets results, [channel][pixel] */
+    int8_t value[BLOCKS * 2 * N_MAX * N_MAX];
 } state;
 
 static void clear(tb_check *c) {
@@ -53,219 +67,320 @@ static void clear(tb_check *c) {
     s->channel = s->word = 0;
     s->passes = s->complete = s->popped = s->through = 0;
     s->row = s->refused = 0;
-    s->time = s->paced = s->pass_latest = 0;
-    s->job = s->data = (npu_score_place){0, 0};
+    s->time = s->paced = s->pass_end = 0;
+    s->latest = s->pass_latest = s->block_latest = UINT64_MAX;
+    s->busy = false;
+    s->data_at = s->data_left = s->job_at = 0;
 }
 
-/* Skips blocks of which nothing is left. */
+static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
+    const uint32_t n = npu_score_n(c);
+    (void)err;
+    (void)err_size;
+    s->columns = s->in_data_i.width / 128;
+    s->size = (n * n) << npu_score_int16(c);
+    clear(c);
+    return 0;
+}
+
+static inline block *block_at(state *s, uint64_t number) {
+    return &s->ring[number % BLOCKS];
+}
+
+static inline int8_t *value_of(state *s, uint64_t number) {
+    return &s->value[number % BLOCKS * s->size];
+}
+
+static inline uint64_t smallest(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+/* Skips blocks of which nothing is left, and finds the deadline of the next one. */
 static void settle(state *s) {
-    while (s->asked < s->told && s->job.pixel == s->ring[s->asked % BLOCKS].b.pixels) {
-        s->job.pixel = 0;
+    while (s->asked < s->told && s->job_at == block_at(s, s->asked)->bytes) {
+        s->job_at = 0;
         s->asked++;
     }
-    while (s->written < s->fed && s->data.pixel == s->ring[s->written % BLOCKS].b.pixels) {
-        s->data.pixel = 0;
+    while (s->written < s->fed && s->data_at == block_at(s, s->written)->bytes) {
+        s->data_at = 0;
         s->written++;
     }
+    s->sent = block_at(s, s->written);
+    s->value_sent = value_of(s, s->written);
+    s->busy = s->asked != s->told || s->written != s->told;
+    s->block_latest = s->written < s->paced ? s->sent->latest : UINT64_MAX;
+    s->latest = smallest(s->pass_latest, s->block_latest);
 }
 
-static void take_block(tb_check *c, state *s) {
+__attribute__((noinline)) static void take_block(tb_check *c, state *s) {
+    const uint32_t n = npu_score_n(c), pitch = (uint32_t)tb_get(s->pitch_i);
+    const bool wide = npu_score_b(s->wide_i) != 0;
     if (s->told - s->written >= BLOCKS || s->told - s->asked >= BLOCKS) {
         tb_check_fail(c, "block", s->told, NULL, "one more block", "none before earlier blocks are sent");
         return;
     }
-    block *k = &s->ring[s->told++ % BLOCKS];
-    k->b = npu_score_share(npu_score_n(c), tb_get(s->wide_i) != 0, c->index, (uint32_t)tb_get(s->blk_npix_i));
+    if (wide) {
+        memset(value_of(s, s->told), 0, s->size); /* channels that do not exist */
+    }
+    block *k = block_at(s, s->told++);
+    k->b = npu_score_share(n, wide, c->index, npu_score_b(s->blk_npix_i));
     k->b.addr = (uint32_t)tb_get(s->blk_addr_i);
-    k->b.pitch = (uint32_t)tb_get(s->pitch_i);
-    k->channels = (uint32_t)tb_get(s->blk_nch_i);
-    k->last = *(const uint8_t *)s->blk_last_i.ptr != 0;
-    memset(k->value, 0, sizeof k->value);
-}
-
-static uint32_t columns_of(const state *s) {
-    return *(const uint8_t *)s->single_i.ptr != 0 ? 1 : s->in_data_i.width / 128;
+    k->b.pitch = pitch;
+    k->channels = npu_score_b(s->blk_nch_i);
+    k->bytes = k->b.pixels * k->b.bytes;
+    k->job = pitch == k->b.bytes ? k->b.run * k->b.bytes : k->b.bytes;
+    k->jobs = pitch == k->b.bytes ? 1 : k->b.run;
+    k->near = pitch;
+    k->far = (2 * k->b.run + 1 - k->jobs) * pitch;
+    k->last = npu_score_b(s->blk_last_i) != 0;
+    settle(s);
 }
 
 /* Cycles of the transposer for so many rows or pixels; those of INT16 leave in two parts. */
 static uint32_t cycles_of(const state *s, uint32_t n, uint32_t rows) {
-    return (n > 16 ? 2 * rows : rows) << tb_get(s->wide_i);
+    return (n > 16 ? 2 * rows : rows) << npu_score_b(s->wide_i);
 }
 
 static uint64_t later(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-/*
- * All words of a pass have arrived. Before the first row of a task the transposer may still push out the previous
- * block.
- */
-static void complete_pass(state *s, uint32_t n, uint32_t columns) {
-    const bool flush = s->channel == 0 && s->fed > 0 && s->ring[(s->fed - 1) % BLOCKS].last;
-    s->pass_latest = later(s->pass_latest, s->time) + cycles_of(s, n, columns + (flush ? n : 0));
-    s->latest[s->complete++ % PASSES] = s->pass_latest;
+static inline void next_pass(state *s) {
+    s->pass_latest = s->popped < s->complete ? s->pass[s->popped % PASSES] : UINT64_MAX;
+    s->latest = smallest(s->pass_latest, s->block_latest);
 }
 
 /* The last pass of a block is complete. Its rows push out the previous block; the last block of a task is flushed. */
 static void complete_block(state *s, uint32_t n) {
-    block *k = &s->ring[s->fed % BLOCKS];
+    block *k = block_at(s, s->fed);
+    const uint64_t slack = cycles_of(s, n, SLACK);
+    if (k->b.bytes == n) {
+        const uint32_t exist = n * (k->channels < n ? k->channels : n);
+        memset(&s->entering[exist], 0, n * n - exist);
+        cm_transpose(n, s->entering, value_of(s, s->fed));
+    }
     if (s->paced < s->fed) {
-        s->ring[s->paced++ % BLOCKS].latest = s->pass_latest;
+        block_at(s, s->paced++)->latest = s->pass_end + slack;
     }
     if (k->last) {
-        k->latest = s->pass_latest + cycles_of(s, n, n);
+        k->latest = s->pass_end + cycles_of(s, n, n) + slack;
         s->paced++;
     }
     s->fed++;
+    settle(s);
 }
 
-static void take_results(tb_check *c, state *s) {
+/*
+ * All words of a pass have arrived. Before the first row of a task the transposer may still push out the previous
+ * block.
+ */
+__attribute__((noinline)) static void complete_pass(state *s, uint32_t n, uint32_t columns) {
+    const bool flush = s->channel == 0 && s->fed > 0 && block_at(s, s->fed - 1)->last;
+    s->pass_end = later(s->pass_end, s->time) + cycles_of(s, n, columns + (flush ? n : 0));
+    s->pass[s->complete++ % PASSES] = s->pass_end + cycles_of(s, n, SLACK);
+    next_pass(s);
+    s->word = 0;
+    s->channel += columns;
+    if (s->channel >= n) {
+        s->channel = 0;
+        complete_block(s, n);
+    }
+}
+
+/* A word of INT8, cm_requant() of four pixels of each channel of the pass. */
+static inline void take_bytes(state *s, uint32_t n, uint32_t columns, uint32_t quant) {
+    const uint32_t *y = (const uint32_t *)s->in_data_i.ptr;
+    int8_t *to = &s->entering[s->channel * n + 4 * s->word];
+    cm_fp_row scale;
+    cm_fp_row_spread(&scale, s->out_scale_i.ptr, s->out_scale_i.ptr);
+    for (uint32_t j = 0; j < columns; j += 2) {
+        const uint32_t second = columns == 1 ? 0 : j + 1;
+        cm_fp_row v;
+        cm_fp_row_ints q;
+        cm_fp_row_load(&v, &y[4 * j], &y[4 * second]);
+        cm_fp_mul_row(&v, &v, &scale);
+        if (quant == 0) {
+            cm_fp_f32_to_i8_row(&q, &v);
+        } else {
+            const cm_fp_row all = (cm_fp_row){0} + quant;
+            cm_fp_quantise_row(&q, &v, &all);
+        }
+        cm_fp_row_bytes(&to[j * n], &to[second * n], &q);
+    }
+}
+
+__attribute__((noinline)) static void take_quantised(state *s, uint32_t n, uint32_t columns, uint32_t quant) {
+    take_bytes(s, n, columns, quant);
+}
+
+/* A word of INT16: two pixels of each channel. */
+__attribute__((noinline)) static void take_halves(state *s, uint32_t n, uint32_t columns) {
+    const cm_gemm_task scale = {.out_scale = (uint32_t)tb_get(s->out_scale_i)};
+    const uint32_t *y = (const uint32_t *)s->in_data_i.ptr;
+    const block *k = block_at(s, s->fed);
+    for (uint32_t j = 0; j < columns && s->channel + j < k->channels; j++) {
+        int8_t *value = &value_of(s, s->fed)[2 * s->word * k->b.bytes + s->channel + j];
+        for (uint32_t i = 0; i < 2; i++, value += k->b.bytes) {
+            const int16_t q = cm_requant_wide(&scale, y[4 * j + i]);
+            value[0] = (int8_t)(q & 0xFF);
+            value[n] = (int8_t)(q >> 8);
+        }
+    }
+}
+
+__attribute__((noinline)) static void take_results(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c);
-    const uint32_t columns = columns_of(s);
+    const uint32_t columns = npu_score_b(s->single_i) != 0 ? 1 : s->columns;
     if (s->fed == s->told) {
         return; /* an error of post: results without a block */
     }
-    const uint32_t quant = (uint32_t)tb_get(s->quant_i);
-    const cm_gemm_task scale = {.out_scale = (uint32_t)tb_get(s->out_scale_i),
-                                .zout = quant & 0xFFu,
-                                .rne = (quant >> 8 & 1u) != 0,
-                                .full = quant >> 9 != 0};
-    const uint32_t *y = (const uint32_t *)s->in_data_i.ptr;
-    block *k = &s->ring[s->fed % BLOCKS];
-    const uint32_t run = k->b.run;
+    const uint32_t run = block_at(s, s->fed)->b.run;
     s->passes += s->word == 0;
-    for (uint32_t j = 0; j < columns && s->channel + j < k->channels; j++) {
-        int8_t *const first = &k->value[run * s->word * k->b.bytes + s->channel + j];
-        if (run == 4 && k->b.bytes <= n) {
-            int8_t q[4];
-            cm_requant_lanes(&scale, &y[4 * j], q);
-            for (uint32_t i = 0; i < 4 && 4 * s->word + i < k->b.pixels; i++) {
-                first[i * k->b.bytes] = q[i];
-            }
-            continue;
-        }
-        for (uint32_t i = 0; i < run && run * s->word + i < k->b.pixels; i++) {
-            int8_t *value = &first[i * k->b.bytes];
-            if (k->b.bytes > n) {
-                const int16_t q = cm_requant_wide(&scale, y[4 * j + i]);
-                value[0] = (int8_t)(q & 0xFF);
-                value[n] = (int8_t)(q >> 8);
-            } else {
-                *value = cm_requant(&scale, y[4 * j + i]);
-            }
-        }
+    const uint32_t quant = *(const uint16_t *)s->quant_i.ptr;
+    if (run != 4) {
+        take_halves(s, n, columns);
+    } else if (quant == 0) {
+        take_bytes(s, n, columns, 0);
+    } else {
+        take_quantised(s, n, columns, quant);
     }
-    if (++s->word == n / run) {
+    if (run * ++s->word == n) {
         complete_pass(s, n, columns);
-        s->word = 0;
-        s->channel += columns;
-        if (s->channel >= n) {
-            s->channel = 0;
-            complete_block(s, n);
-        }
     }
 }
 
-static void take_job(tb_check *c, state *s) {
+static inline uint32_t smaller(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+__attribute__((noinline)) static void take_job(tb_check *c, state *s) {
     if (s->asked == s->told) {
         tb_check_fail(c, "write job", s->jobs, NULL, "a job", "none: no block has one left");
         return;
     }
-    const npu_score_nhwc *b = &s->ring[s->asked % BLOCKS].b;
-    tb_check_value(c, "write address", s->jobs, tb_get(s->wr_req_addr_o), npu_score_job_addr(b, s->job));
-    tb_check_value(c, "write bytes", s->jobs, tb_get(s->wr_req_bytes_o), npu_score_job_bytes(b, s->job));
-    npu_score_next_job(b, &s->job);
+    const block *k = block_at(s, s->asked);
+    const uint32_t bytes = smaller(k->job, k->bytes - s->job_at);
+    if (s->job_at == 0) {
+        s->job_addr = k->b.addr;
+        s->job_step = 0;
+    }
+    const uint32_t addr = *(const uint32_t *)s->wr_req_addr_o.ptr, length = *(const uint32_t *)s->wr_req_bytes_o.ptr;
+    if (((addr ^ s->job_addr) | (length ^ bytes)) != 0) {
+        tb_check_value(c, "write address", s->jobs, addr, s->job_addr);
+        tb_check_value(c, "write bytes", s->jobs, length, bytes);
+    }
     s->jobs++;
+    s->job_addr += ++s->job_step == k->jobs ? k->far : k->near;
+    s->job_step = s->job_step == k->jobs ? 0 : s->job_step;
+    s->job_at += bytes;
+    if (s->job_at == k->bytes) {
+        settle(s);
+    }
 }
 
-static void take_word(tb_check *c, state *s) {
-    const uint32_t n = npu_score_n(c);
+__attribute__((cold, noinline)) static void word_differs(tb_check *c, state *s, uint32_t bytes) {
+    const block *k = block_at(s, s->written);
+    const int8_t *got = (const int8_t *)s->wr_data_o.ptr, *value = value_of(s, s->written);
+    uint32_t i = 0, at = s->data_at;
+    for (; i + 1 < bytes && got[i] == value[at]; i++) {
+        at++;
+    }
+    tb_check_failf(c, "word", s->words, "block %" PRIu64 ", pixel %" PRIu32 " of the tile, channel %" PRIu32 "|%d|%d",
+                   s->written, npu_score_tile_pixel(&k->b, c->index, at / k->b.bytes), at % npu_score_n(c), got[i],
+                   value[at]);
+}
+
+static inline void take_word(tb_check *c, state *s) {
     if (s->written == s->fed) {
         tb_check_fail(c, "word", s->words, NULL, "a word", "none: no block is complete");
         return;
     }
-    const block *k = &s->ring[s->written % BLOCKS];
-    const uint32_t first = s->data.pixel * k->b.bytes + s->data.byte;
-    const uint32_t bytes = npu_score_word_bytes(&k->b, s->data);
-    const int8_t *got = (const int8_t *)s->wr_data_o.ptr;
-    for (uint32_t i = 0; memcmp(got, &k->value[first], bytes) != 0 && i < bytes; i++) {
-        if (got[i] != k->value[first + i]) {
-            tb_check_failf(c, "word", s->words,
-                           "block %" PRIu64 ", pixel %" PRIu32 " of the tile, channel %" PRIu32 "|%d|%d", s->written,
-                           npu_score_tile_pixel(&k->b, c->index, (first + i) / k->b.bytes), (first + i) % n, got[i],
-                           k->value[first + i]);
-            break;
-        }
+    const block *k = s->sent;
+    if (s->data_left == 0) {
+        s->data_left = smaller(k->job, k->bytes - s->data_at);
     }
-    npu_score_next_word(&k->b, &s->data);
+    const uint32_t bytes = smaller(s->data_left, 16);
+    if (!npu_score_same(s->wr_data_o.ptr, s->value_sent + s->data_at, bytes)) {
+        word_differs(c, s, bytes);
+    }
+    s->data_at += bytes;
+    s->data_left -= bytes;
     s->words++;
+    if (s->data_at == k->bytes) {
+        settle(s);
+    }
 }
 
-static void take_pop(tb_check *c, state *s) {
+static inline void take_pop(tb_check *c, state *s) {
     if (s->passes == s->popped) {
         tb_check_fail(c, "pop", s->words, NULL, "a pass released", "none: no pass was begun");
     }
     s->popped++;
-    s->row += columns_of(s);
+    s->row += npu_score_b(s->single_i) != 0 ? 1 : s->columns;
     if (s->row >= npu_score_n(c)) {
         s->row = 0;
         s->through++;
     }
+    next_pass(s);
 }
 
-/* Counts a cycle, and checks the deadlines. */
-static void check_pace(tb_check *c, state *s) {
-    const uint32_t n = npu_score_n(c);
-    s->time += *(const uint8_t *)s->wr_valid_o.ptr == 0 || *(const uint8_t *)s->wr_ready_i.ptr != 0;
-    if (s->popped < s->complete && s->time > s->latest[s->popped % PASSES] + cycles_of(s, n, SLACK)) {
-        tb_check_fail(c, "pace", s->popped, NULL, "a pass in the gather buffer", "its release");
-    }
-    if (s->written < s->paced && s->time > s->ring[s->written % BLOCKS].latest + cycles_of(s, n, SLACK)) {
-        tb_check_fail(c, "pace", s->words, NULL, "a block in the transposer", "all its words sent");
-    }
-    /*
-     * the entry of a block is free once its jobs are accepted and it was sent, which is the case when the next but one
-     * has entered the transposer
-     */
+/*
+ * A block waits. The entry of a block is free once its jobs are accepted and it was sent, which is the case when the
+ * next but one has entered the transposer.
+ */
+__attribute__((noinline)) static void check_refused(tb_check *c, state *s) {
     const uint64_t left = s->through > 2 ? s->through - 2 : 0, over = left < s->asked ? left : s->asked;
-    const bool refused = *(const uint8_t *)s->blk_valid_i.ptr != 0 && *(const uint8_t *)s->blk_ready_o.ptr == 0 &&
-                         s->told - over <= BLOCKS / 4;
-    s->refused = refused ? s->refused + 1 : 0;
+    s->refused = s->told - over <= BLOCKS / 4 ? s->refused + 1 : 0;
     if (s->refused > REFUSED) {
         tb_check_fail(c, "block", s->told, NULL, "a block that waits", "it accepted: half of the entries are free");
     }
 }
 
+__attribute__((cold, noinline)) static void late(tb_check *c, const state *s) {
+    if (s->time > s->pass_latest) {
+        tb_check_fail(c, "pace", s->popped, NULL, "a pass in the gather buffer", "its release");
+    }
+    if (s->time > s->block_latest) {
+        tb_check_fail(c, "pace", s->words, NULL, "a block in the transposer", "all its words sent");
+    }
+}
+
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    if (s->asked < s->told || s->written < s->told) {
-        settle(s);
-        if (*(const uint8_t *)s->idle_o.ptr != 0 && (s->asked < s->told || s->written < s->told)) {
-            tb_check_fail(c, "idle", s->words, NULL, "1", "0: jobs or words are still to come");
-        }
+    if (npu_score_b(s->idle_o) != 0 && s->busy) {
+        tb_check_fail(c, "idle", s->words, NULL, "1", "0: jobs or words are still to come");
     }
-    if (npu_score_fire(s->wr_valid_o, s->wr_ready_i)) {
+    const bool valid = npu_score_b(s->wr_valid_o) != 0, sent = valid && npu_score_b(s->wr_ready_i) != 0;
+    if (sent) {
         take_word(c, s);
     }
     if (npu_score_fire(s->wr_req_valid_o, s->wr_req_ready_i)) {
         take_job(c, s);
     }
-    if (*(const uint8_t *)s->in_valid_i.ptr != 0) {
+    if (npu_score_b(s->in_valid_i) != 0) {
         take_results(c, s);
     }
-    if (*(const uint8_t *)s->pop_o.ptr != 0) {
+    if (npu_score_b(s->pop_o) != 0) {
         take_pop(c, s);
     }
-    check_pace(c, s);
-    if (npu_score_fire(s->blk_valid_i, s->blk_ready_o)) {
+    s->time += !valid || sent;
+    if (s->time > s->latest) {
+        late(c, s);
+    }
+    if (npu_score_b(s->blk_valid_i) == 0) {
+        s->refused = 0;
+    } else if (npu_score_b(s->blk_ready_o) == 0) {
+        check_refused(c, s);
+    } else {
+        s->refused = 0;
         take_block(c, s);
     }
-    c->again = s->asked < s->told || s->written < s->told;
+    c->again = s->busy;
 }
 
 static void finish(tb_check *c) {
-    state *s = (state *)c->state;
-    settle(s);
+    const state *s = (const state *)c->state;
     if (s->asked != s->told || s->written != s->told) {
         tb_check_failf(c, "word", s->words, "jobs of %" PRIu64 ", words of %" PRIu64 " blocks|of %" PRIu64, s->asked,
                        s->written, s->told);
@@ -276,6 +391,7 @@ const tb_check_ops npu_score_requant = {.unit = "requant",
                                         .inputs = (const char *const[]){"act", NULL},
                                         TB_STATE(state, PORTS),
                                         .wake = "wr_valid_o, wr_req_valid_o, in_valid_i, pop_o, blk_valid_i",
+                                        .open = open,
                                         .clear = clear,
                                         .cycle = cycle,
                                         .finish = finish};

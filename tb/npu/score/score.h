@@ -44,6 +44,37 @@ static inline uint32_t npu_score_h(tb_sig s) {
     return npu_score_half(s.ptr);
 }
 
+/* Eight signals of up to 8 bits as the bytes of a word, the first one lowest: one load where they lie side by side. */
+typedef struct npu_score_row {
+    const uint8_t *at[8];
+    bool together;
+} npu_score_row;
+
+static inline void npu_score_row_open(npu_score_row *r, const tb_sig sig[8]) {
+    r->together = true;
+    for (uint32_t i = 0; i < 8; i++) {
+        r->at[i] = (const uint8_t *)sig[i].ptr;
+        r->together = r->together && r->at[i] == r->at[0] + i;
+    }
+}
+
+static inline uint64_t npu_score_row_get(const npu_score_row *r) {
+    uint64_t value = 0;
+    if (__builtin_expect(r->together, true)) {
+        memcpy(&value, r->at[0], sizeof value);
+        return value;
+    }
+    for (uint32_t i = 0; i < 8; i++) {
+        value |= (uint64_t)*r->at[i] << 8 * i;
+    }
+    return value;
+}
+
+/* Value of a signal of 17 to 32 bits. */
+static inline uint32_t npu_score_w(tb_sig s) {
+    return *(const uint32_t *)s.ptr;
+}
+
 /* valid && ready */
 static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
     return (*(const uint8_t *)valid.ptr & *(const uint8_t *)ready.ptr) != 0;

@@ -9,34 +9,40 @@
 #define CLIENTS 3u
 #define DEPTH 512u /* of the largest region */
 #define WORD 16u
+#define RING (DEPTH * WORD)
 /* Cycles from the write of a word until it can be read; a client served for so long gets a word in every cycle. */
 #define SETTLED 4u
+#define RECENT 4u /* a client gets at most one word in a cycle: the words before these are older than SETTLED */
 
 static const char *const names[CLIENTS] = {"GEMM", "POOL", "ALU"}; /* npu_pkg::WrId* */
 static const uint32_t size[CLIENTS] = {512, 256, 256};             /* docs/npu/npu.md 4.4 */
 
 typedef struct client {
-    uint64_t in, out;   /* words written, read */
-    uint32_t served;    /* successive cycles in which its reader was ready */
-    uint64_t at[DEPTH]; /* cycle of the write */
-    uint8_t word[DEPTH][WORD];
+    uint8_t *word;       /* ring of those that it has */
+    uint32_t head, tail; /* bytes up to the oldest one and to the next one; an empty client begins at 0 again */
+    uint64_t out;        /* words read so far */
+    uint64_t since;      /* cycle in which its reader became ready; without meaning while it is not */
+    uint64_t at[RECENT]; /* cycle of the write, of the last words */
 } client;
 
-#define PORTS wvalid_i, wready_o, wdata_i, rvalid_o, rready_i, rdata_o, level_o
+#define PORTS wvalid_i, wready_o, rvalid_o, rready_i, level_o, wdata_i, rdata_o
 typedef struct state {
     TB_PORTS(ports, PORTS);
-    uint64_t levels;   /* expected level_o */
-    uint32_t has_room; /* clients whose region is not full */
+    uint64_t levels;    /* expected level_o */
+    uint32_t has_room;  /* clients whose region is not full */
+    uint32_t has_words; /* and those with words */
+    uint32_t served;    /* those whose reader was ready in the cycle before */
     client client[CLIENTS];
+    uint8_t word[CLIENTS][RING];
 } state;
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
     s->levels = 0;
     s->has_room = (1u << CLIENTS) - 1;
+    s->has_words = s->served = 0;
     for (uint32_t i = 0; i < CLIENTS; i++) {
-        s->client[i].in = s->client[i].out = 0;
-        s->client[i].served = 0;
+        s->client[i] = (client){.word = s->word[i]};
     }
 }
 
@@ -46,93 +52,140 @@ static int open(tb_check *c, char *err, size_t err_size) {
     return 0;
 }
 
-static void set_level(state *s, uint32_t i) {
-    const uint64_t level = s->client[i].in - s->client[i].out;
-    s->levels = (s->levels & ~(UINT64_C(0xffff) << (16 * i))) | level << (16 * i);
-    s->has_room = (s->has_room & ~(1u << i)) | (uint32_t)(level < size[i]) << i;
+/* Words that the client has. */
+static inline uint32_t level(const state *s, uint32_t i) {
+    return s->levels >> 16 * i & 0xffff;
 }
 
-static void read_word(tb_check *c, state *s, uint32_t i) {
-    client *k = &s->client[i];
-    const uint8_t *got = (const uint8_t *)s->rdata_o.ptr + (size_t)WORD * i, *expected = k->word[k->out % DEPTH];
-    if (memcmp(got, expected, WORD) != 0) {
-        uint32_t at = 0;
-        while (got[at] == expected[at]) {
-            at++;
-        }
-        tb_check_failf(c, "read", k->out, "%s, byte %" PRIu32 "|0x%02x|0x%02x", names[i], at, got[at], expected[at]);
+/* Words written so far, of all clients, for reports. */
+static uint64_t written(const state *s) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < CLIENTS; i++) {
+        sum += s->client[i].out + level(s, i);
     }
-    k->out++;
-    set_level(s, i);
+    return sum;
 }
 
-static void write_word(tb_check *c, state *s, uint32_t i) {
-    client *k = &s->client[i];
-    memcpy(k->word[k->in % DEPTH], (const uint8_t *)s->wdata_i.ptr + (size_t)WORD * i, WORD);
-    k->at[k->in % DEPTH] = c->all->sim->cycle;
-    k->in++;
-    set_level(s, i);
+__attribute__((cold, noinline)) static void wrong_word(tb_check *c, const state *s, uint32_t i) {
+    const client *k = &s->client[i];
+    const uint8_t *got = (const uint8_t *)s->rdata_o.ptr + (size_t)WORD * i, *expected = k->word + k->head;
+    uint32_t at = 0;
+    while (got[at] == expected[at]) {
+        at++;
+    }
+    tb_check_failf(c, "read", k->out, "%s, byte %" PRIu32 "|0x%02x|0x%02x", names[i], at, got[at], expected[at]);
 }
 
-/* A client that is served gets a word in every cycle, and its first one after at most SETTLED cycles. */
-static void check_time(tb_check *c, state *s, uint32_t rvalid, uint32_t rready) {
+/* Of these clients one word is written and none read, of those one is read and none written. */
+__attribute__((noinline)) static void change_levels(state *s, uint32_t more, uint32_t less) {
     for (uint32_t i = 0; i < CLIENTS; i++) {
         client *k = &s->client[i];
-        if (((rready >> i) & 1u) == 0) {
-            k->served = 0;
-            continue;
+        if (((more >> i) & 1u) != 0) {
+            s->levels += UINT64_C(1) << 16 * i;
+            s->has_words |= 1u << i;
+            s->has_room &= ~((uint32_t)(level(s, i) == size[i]) << i);
+        } else if (((less >> i) & 1u) != 0) {
+            s->levels -= UINT64_C(1) << 16 * i;
+            s->has_room |= 1u << i;
+            if (level(s, i) == 0) {
+                s->has_words &= ~(1u << i);
+                k->head = k->tail = 0;
+            }
         }
-        if (k->served < SETTLED) {
-            k->served++;
-        } else if (((rvalid >> i) & 1u) == 0 && k->in != k->out &&
-                   c->all->sim->cycle - k->at[k->out % DEPTH] >= SETTLED) {
+    }
+}
+
+/* When the word in this place of the ring was written, if it is one of the last ones. */
+static inline uint64_t *written_at(client *k, uint32_t place) {
+    return &k->at[place / WORD % RECENT];
+}
+
+/* A word of this client is written, and words of these are read; there is a bit for each client. */
+__attribute__((noinline)) static void move_words(tb_check *c, state *s, uint32_t writes, uint32_t reads) {
+    if (writes != 0) { /* one: it is the first of those that may write */
+        const size_t i = (size_t)__builtin_ctz(writes);
+        client *k = &s->client[i];
+        const uint32_t place = k->tail;
+        memcpy(k->word + place, (const uint8_t *)s->wdata_i.ptr + WORD * i, WORD);
+        *written_at(k, place) = c->all->sim->cycle;
+        k->tail = (place + WORD) % RING;
+    }
+    for (uint32_t left = reads; left != 0; left &= left - 1) {
+        const size_t i = (size_t)__builtin_ctz(left);
+        client *k = &s->client[i];
+        const uint32_t place = k->head;
+        if (memcmp((const uint8_t *)s->rdata_o.ptr + WORD * i, k->word + place, WORD) != 0) {
+            wrong_word(c, s, (uint32_t)i);
+            return;
+        }
+        k->out++;
+        k->head = (place + WORD) % RING;
+    }
+    if (writes != reads) {
+        change_levels(s, writes & ~reads, reads & ~writes);
+    }
+}
+
+/*
+ * Other readers are ready than in the cycle before, or readers wait for words that their clients have. A client that is
+ * served gets a word in every cycle, and its first one after at most SETTLED cycles. (A word is settled when RECENT
+ * others have been written after it.)
+ */
+static void check_time(tb_check *c, state *s, uint32_t rready, uint32_t waiting) {
+    const uint64_t now = c->all->sim->cycle;
+    for (uint32_t i = 0; i < CLIENTS; i++) {
+        client *k = &s->client[i];
+        if ((((rready & ~s->served) >> i) & 1u) != 0) {
+            k->since = now;
+        }
+        if (((waiting >> i) & 1u) != 0 && now - k->since >= SETTLED &&
+            (level(s, i) > RECENT || now - *written_at(k, k->head) >= SETTLED)) {
             tb_check_fail(c, "read", k->out, names[i], "no word", "one in every cycle for the client that is served");
         }
     }
+    s->served = rready;
+}
+
+__attribute__((cold, noinline)) static void wrong_state(tb_check *c, const state *s, uint32_t allowed) {
+    tb_check_value(c, "levels", written(s), *(const uint64_t *)s->level_o.ptr, s->levels);
+    tb_check_value(c, "clients that may write", written(s), npu_score_b(s->wready_o), allowed);
+    const uint32_t i = (uint32_t)__builtin_ctz((npu_score_b(s->rvalid_o) & ~s->has_words) | 1u << (CLIENTS - 1));
+    tb_check_fail(c, "read", s->client[i].out, names[i], "a word", "none: it has none");
+}
+
+/* A cycle in which the time counts, or is taken. */
+__attribute__((noinline)) static void timed_cycle(tb_check *c, state *s, uint32_t rready, uint32_t waiting,
+                                                  uint32_t writes, uint32_t reads) {
+    check_time(c, s, rready, waiting);
+    move_words(c, s, writes, reads);
 }
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    const uint32_t wvalid = *(const uint8_t *)s->wvalid_i.ptr, wready = *(const uint8_t *)s->wready_o.ptr;
-    const uint32_t rvalid = *(const uint8_t *)s->rvalid_o.ptr, rready = *(const uint8_t *)s->rready_i.ptr;
-    const uint64_t level = *(const uint64_t *)s->level_o.ptr;
-    if (level != s->levels) {
-        tb_check_value(c, "levels", s->client[0].in + s->client[1].in + s->client[2].in, level, s->levels);
-    }
+    const uint32_t wvalid = npu_score_b(s->wvalid_i), wready = npu_score_b(s->wready_o);
+    const uint32_t rvalid = npu_score_b(s->rvalid_o), rready = npu_score_b(s->rready_i);
     /* all with space, down to the first one that writes */
-    const uint32_t wanted = wvalid & s->has_room, first = wanted & (~wanted + 1);
-    const uint32_t may = s->has_room & (first - 1 + first);
-    const uint32_t allowed = first == 0 ? s->has_room : may;
-    if (wready != allowed) {
-        tb_check_value(c, "clients that may write", s->client[0].in + s->client[1].in + s->client[2].in, wready,
-                       allowed);
+    const uint32_t wanted = wvalid & s->has_room, allowed = s->has_room & (wanted ^ (wanted - 1));
+    if (((*(const uint64_t *)s->level_o.ptr ^ s->levels) | (wready ^ allowed) | (rvalid & ~s->has_words)) != 0) {
+        wrong_state(c, s, allowed);
+        return;
     }
-    if (rready != 0 || s->client[0].served + s->client[1].served + s->client[2].served != 0) {
-        check_time(c, s, rvalid, rready);
-    }
-    for (uint32_t i = 0; rvalid >> i != 0; i++) {
-        if (((rvalid >> i) & 1u) != 0 && s->client[i].in == s->client[i].out) {
-            tb_check_fail(c, "read", s->client[i].out, names[i], "a word", "none: it has none");
-        } else if ((((rvalid & rready) >> i) & 1u) != 0) {
-            read_word(c, s, i);
-        }
-    }
-    for (uint32_t i = 0; ((wvalid & wready) >> i) != 0; i++) {
-        if ((((wvalid & wready) >> i) & 1u) != 0) {
-            write_word(c, s, i);
-        }
-    }
+    const uint32_t waiting = rready & ~rvalid & s->has_words, writes = wvalid & wready, reads = rvalid & rready;
     /* levels and free space change with words only, one cycle later */
-    c->again = (wvalid & wready) != 0 || (rvalid & rready) != 0 ||
-               s->client[0].served + s->client[1].served + s->client[2].served != 0;
+    c->again = (writes | rready) != 0;
+    if (((rready ^ s->served) | waiting) != 0) {
+        timed_cycle(c, s, rready, waiting, writes, reads);
+    } else if ((writes | reads) != 0) {
+        move_words(c, s, writes, reads);
+    }
 }
 
 static void finish(tb_check *c) {
     const state *s = (const state *)c->state;
     for (uint32_t i = 0; i < CLIENTS; i++) {
-        const client *k = &s->client[i];
-        if (k->in != k->out) {
-            tb_check_failf(c, "read", k->out, "%s|%" PRIu64 " words left|none at the end", names[i], k->in - k->out);
+        if (level(s, i) != 0) {
+            tb_check_failf(c, "read", s->client[i].out, "%s|%" PRIu32 " words left|none at the end", names[i],
+                           level(s, i));
         }
     }
 }

@@ -14,96 +14,114 @@
 #define N_MAX 32u
 #define BLOCKS 4u /* more than are inside the unit */
 
-#define PORTS in_valid_i, in_ready_o, in_data_i, in_last_i, out_valid_o, out_ready_i, out_data_o
+#define PORTS out_valid_o, out_ready_i, in_ready_o, in_valid_i, in_data_i, in_last_i, out_data_o
 typedef struct state {
     TB_PORTS(ports, PORTS);
+    uint32_t n, size;         /* of a vector, of a block */
+    uint32_t cells;           /* vectors of a complete block that are still in the cells */
+    uint32_t held, flush;     /* a vector is at the output; the block in the cells is flushed */
+    uint32_t in_at, out_at;   /* of the next vectors: bytes in `in` and in `due` */
+    uint64_t ins, outs;       /* vectors */
     int8_t in[N_MAX * N_MAX]; /* the block that is entering */
-    uint32_t in_vec, out_vec;
-    int8_t due[BLOCKS][N_MAX * N_MAX];
-    uint64_t entered, left; /* blocks */
-    uint32_t cells;         /* vectors of a complete block that are still in the cells */
-    bool held, flush;       /* a vector is at the output; the block in the cells is flushed */
+    int8_t due[BLOCKS * N_MAX * N_MAX];
 } state;
+
+static int open(tb_check *c, char *err, size_t err_size) {
+    (void)err;
+    (void)err_size;
+    state *s = (state *)c->state;
+    s->n = npu_score_n(c);
+    s->size = s->n * s->n;
+    return 0;
+}
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
-    s->in_vec = s->out_vec = s->cells = 0;
-    s->entered = s->left = 0;
-    s->held = s->flush = false;
+    s->cells = s->held = s->flush = s->in_at = s->out_at = 0;
+    s->ins = s->outs = 0;
+}
+
+__attribute__((cold, noinline)) static void vector_differs(tb_check *c, const state *s) {
+    const int8_t *got = (const int8_t *)s->out_data_o.ptr, *expected = &s->due[s->out_at];
+    uint32_t i = 0;
+    while (i + 1 < s->n && got[i] == expected[i]) {
+        i++;
+    }
+    tb_check_failf(c, "vector", s->outs, "block %" PRIu64 ", pixel %" PRIu64 ", channel %" PRIu32 "|%d|%d",
+                   s->outs / s->n, s->outs % s->n, i, got[i], expected[i]);
 }
 
 /* A vector on offer, accepted or not. */
-static void look(tb_check *c, const state *s) {
-    const uint32_t n = npu_score_n(c);
-    const uint64_t vector = s->left * n + s->out_vec;
-    const int8_t *got = (const int8_t *)s->out_data_o.ptr;
-    const int8_t *expected = &s->due[s->left % BLOCKS][s->out_vec * n];
-    for (uint32_t i = 0; !npu_score_same(got, expected, n) && i < n; i++) {
-        if (got[i] != expected[i]) {
-            tb_check_failf(c, "vector", vector, "block %" PRIu64 ", pixel %" PRIu32 ", channel %" PRIu32 "|%d|%d",
-                           s->left, s->out_vec, i, got[i], expected[i]);
-            return;
-        }
+static inline void look(tb_check *c, const state *s) {
+    if (!npu_score_same(s->out_data_o.ptr, &s->due[s->out_at], s->n)) {
+        vector_differs(c, s);
     }
 }
 
-static void take_out(tb_check *c, state *s) {
-    if (++s->out_vec == npu_score_n(c)) {
-        s->out_vec = 0;
-        s->left++;
+/* The last vector of a block has entered. */
+__attribute__((noinline)) static void complete(state *s) {
+    s->in_at = 0;
+    s->cells = s->n;
+    s->flush = npu_score_b(s->in_last_i);
+    cm_transpose(s->n, s->in, &s->due[(s->ins / s->n - 1) % BLOCKS * s->n * s->n]);
+}
+
+static inline void take_in(state *s) {
+    const uint32_t n = s->n;
+    const uint8_t *from = (const uint8_t *)s->in_data_i.ptr;
+    if (n == 4) {
+        memcpy(&s->in[s->in_at], from, 4);
+    }
+    for (uint32_t i = 0; i + 8 <= n; i += 8) {
+        memcpy(&s->in[s->in_at + i], from + i, 8);
+    }
+    s->ins++;
+    s->in_at += n;
+    if (s->in_at == s->size) {
+        complete(s);
     }
 }
 
-static void take_in(tb_check *c, state *s) {
-    const uint32_t n = npu_score_n(c);
-    memcpy(&s->in[s->in_vec * n], s->in_data_i.ptr, n);
-    if (++s->in_vec < n) {
-        return;
-    }
-    s->in_vec = 0;
-    s->cells = n;
-    s->flush = *(const uint8_t *)s->in_last_i.ptr != 0;
-    cm_transpose(n, s->in, s->due[s->entered++ % BLOCKS]);
+__attribute__((cold, noinline)) static void out_of_step(tb_check *c, const state *s, uint32_t ready) {
+    tb_check_value(c, "out_valid", s->outs, npu_score_b(s->out_valid_o), s->held);
+    tb_check_value(c, "in_ready", s->ins, npu_score_b(s->in_ready_o), ready);
 }
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    const bool valid = *(const uint8_t *)s->out_valid_o.ptr != 0,
-               taken = valid && *(const uint8_t *)s->out_ready_i.ptr != 0;
-    const bool free = !valid || taken, ready = !s->flush && (s->cells == 0 || free);
-    if (!tb_check_value(c, "out_valid", s->left * npu_score_n(c) + s->out_vec, valid, s->held) ||
-        !tb_check_value(c, "in_ready", s->entered * npu_score_n(c) + s->in_vec, *(const uint8_t *)s->in_ready_o.ptr,
-                        ready)) {
+    const uint32_t valid = npu_score_b(s->out_valid_o), taken = valid & npu_score_b(s->out_ready_i);
+    const uint32_t free = (valid ^ 1) | taken, full = s->cells != 0, ready = (s->flush ^ 1) & ((full ^ 1) | free);
+    if (((valid ^ s->held) | (npu_score_b(s->in_ready_o) ^ ready)) != 0) {
+        out_of_step(c, s, ready);
         return;
     }
-    if (valid) {
+    if (valid != 0) {
         look(c, s);
     }
-    if (taken) {
-        take_out(c, s);
-    }
-    const bool enters = ready && *(const uint8_t *)s->in_valid_i.ptr != 0;
-    const bool push = (s->flush ? free : enters) && s->cells > 0;
+    const uint32_t enters = ready & npu_score_b(s->in_valid_i), push = (s->flush != 0 ? free : enters) & full;
+    s->outs += taken;
+    s->out_at = (s->out_at + (taken != 0 ? s->n : 0)) & (BLOCKS * s->size - 1); /* a power of two */
     s->cells -= push;
-    s->held = push || (s->held && !taken);
-    s->flush = s->flush && s->cells > 0;
-    if (enters) {
-        take_in(c, s);
+    s->held = push | (s->held & (taken ^ 1));
+    s->flush &= s->cells != 0;
+    if (enters != 0) {
+        take_in(s);
     }
-    c->again = s->flush || s->held;
+    c->again = (s->flush | s->held) != 0;
 }
 
 static void finish(tb_check *c) {
     const state *s = (const state *)c->state;
-    if (s->left != s->entered || s->in_vec != 0) {
-        tb_check_failf(c, "vector", s->left * npu_score_n(c) + s->out_vec, "%" PRIu64 " blocks|%" PRIu64, s->left,
-                       s->entered + (s->in_vec != 0));
+    const uint64_t left = s->outs / s->n, entered = s->ins / s->n;
+    if (left != entered || s->in_at != 0) {
+        tb_check_failf(c, "vector", s->outs, "%" PRIu64 " blocks|%" PRIu64, left, entered + (s->in_at != 0));
     }
 }
 
 const tb_check_ops npu_score_transpose = {.unit = "transpose",
                                           TB_STATE(state, PORTS),
                                           .wake = "in_valid_i, out_valid_o",
+                                          .open = open,
                                           .clear = clear,
                                           .cycle = cycle,
                                           .finish = finish};

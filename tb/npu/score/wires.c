@@ -29,7 +29,7 @@ static void place(npu_wires *w, const npu_wire *wire, size_t count) {
         const bool small = end <= at + NPU_WIRES_WORD;
         at = begin(at, small ? NPU_WIRES_WORD : NPU_WIRES_BLOCK, last);
         uint8_t *mask = small ? (uint8_t *)&w->word[w->words].mask : (uint8_t *)&w->block[w->blocks].mask;
-        uint8_t *group = small ? w->word_group[w->words] : w->block_group[w->blocks];
+        uint8_t *group = small ? (uint8_t *)&w->word_group[w->words] : (uint8_t *)&w->block_group[w->blocks];
         *(small ? &w->word[w->words++].at : &w->at[w->blocks++]) = at;
         for (const npu_wire *s = &wire[i]; s < &wire[next]; s++) {
             for (uint32_t k = 0; k < s->bytes; k++) {
@@ -51,10 +51,10 @@ int npu_wires_open(npu_wires *w, npu_wire *wire, size_t count) {
         return -1;
     }
     memset(w->block, 0, bytes);
-    w->at = (const uint8_t **)(w->block + most);
+    w->block_group = (npu_wires_lot *)(w->block + most);
+    w->at = (const uint8_t **)(w->block_group + most);
     w->word = (npu_wires_word *)(w->at + most);
-    w->block_group = (uint8_t(*)[NPU_WIRES_BLOCK])(w->word + most);
-    w->word_group = (uint8_t(*)[NPU_WIRES_WORD])(w->block_group + most);
+    w->word_group = (uint64_t *)(w->word + most);
     qsort(wire, count, sizeof *wire, by_place);
     place(w, wire, count);
     for (; w->blocks % NPU_WIRES_STEP != 0; w->blocks++) { /* of no signal */
@@ -70,37 +70,39 @@ void npu_wires_close(npu_wires *w) {
     free(w->block);
 }
 
-/* Of the bytes of 8 that are not 0. */
-static inline uint32_t groups(uint64_t differ, const uint8_t *group) {
-    uint32_t set = 0;
-    while (differ != 0) {
-        const uint32_t byte = (uint32_t)__builtin_ctzll(differ) / 8;
-        set |= group[byte];
-        differ &= ~(UINT64_C(0xff) << 8 * byte);
-    }
-    return set;
+/* The groups of 8 bytes. */
+static inline uint32_t all_of(uint64_t group) {
+    group |= group >> 32;
+    group |= group >> 16;
+    return (group | group >> 8) & 0xffu;
+}
+
+/* Those of the bytes in which `differ` is not 0. */
+static inline uint64_t only(uint64_t group, uint64_t differ) {
+    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
+    const uint64_t bits = ((((differ & low) + low) | differ) & ~low) >> 7; /* the lowest bit of each of them */
+    return group & ((bits << 8) - bits);
 }
 
 uint32_t npu_wires_block_differs(const npu_wires *w, npu_wires_block *b, const uint8_t *at) {
     const npu_wires_lot now = *(const npu_wires_lot_at *)at, differ = (now ^ b->before) & b->mask;
-    const uint8_t *group = w->block_group[b - w->block];
+    const npu_wires_lot group = w->block_group[b - w->block];
     b->before = now;
-    uint32_t set = 0;
+    uint64_t set = 0;
 #ifdef __AVX2__
     const __m256i equal = _mm256_cmpeq_epi8((__m256i)differ, _mm256_setzero_si256());
-    for (uint32_t bytes = ~(uint32_t)_mm256_movemask_epi8(equal); bytes != 0; bytes &= bytes - 1) {
-        set |= group[__builtin_ctz(bytes)];
-    }
+    const npu_wires_lot found = (npu_wires_lot)_mm256_andnot_si256(equal, (__m256i)group);
+    set = found[0] | found[1] | found[2] | found[3];
 #else
     for (uint32_t k = 0; k < NPU_WIRES_BLOCK / 8; k++) {
-        set |= groups(differ[k], &group[8 * k]);
+        set |= only(group[k], differ[k]);
     }
 #endif
-    return set;
+    return all_of(set);
 }
 
 uint32_t npu_wires_word_differs(const npu_wires *w, npu_wires_word *p) {
     const uint64_t now = *(const npu_wires_word_at *)p->at, differ = (now ^ p->before) & p->mask;
     p->before = now;
-    return groups(differ, w->word_group[p - w->word]);
+    return all_of(only(w->word_group[p - w->word], differ));
 }

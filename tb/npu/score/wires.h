@@ -35,8 +35,9 @@ typedef struct npu_wires {
     const uint8_t **at; /* where block i is in the design */
     npu_wires_word *word;
     uint32_t blocks, words;
-    uint32_t set; /* groups that the next look finds in any case */
-    uint8_t (*block_group)[NPU_WIRES_BLOCK], (*word_group)[NPU_WIRES_WORD]; /* of each byte */
+    uint32_t set;               /* groups that the next look finds in any case */
+    npu_wires_lot *block_group; /* of each byte of a block, */
+    uint64_t *word_group;       /* of a word */
 } npu_wires;
 
 /* A signal, or the bits of it that count; no longer than a block. */
