@@ -14,8 +14,8 @@
 #define PAR_BYTES 16u
 
 /*
- * A memory with one write port. A read of the word that is written at the same edge returns the old one: cycles copy the
- * words that are read before they write.
+ * A memory with one write port. A read of the word that is written at the same edge returns the old one: a cycle copies
+ * the words that are read before it writes.
  */
 typedef struct copy {
     uint8_t *data;  /* of all addresses that the port can have */
@@ -80,8 +80,8 @@ static inline void port_ask(port *p, const copy *from, uint32_t bytes, uint32_t 
 }
 
 /*
- * A word differs from the copy: an error where that was known as read number `reads` began, number `number` of the port.
- * What a word holds that was never written is noted, so that it does not differ each time.
+ * A word differs from the copy: an error where that was known as read number `reads` began, number `number` of the
+ * port. What a word holds that was never written is noted, so that it does not differ each time.
  */
 __attribute__((cold, noinline)) static void wrong_data(tb_check *c, const port *p, copy *from, uint64_t reads,
                                                        uint64_t number, const char *stream, const char *name,

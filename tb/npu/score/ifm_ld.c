@@ -47,6 +47,17 @@ static void clear(tb_check *c) {
     c->task = 0;
 }
 
+static int open(tb_check *c, char *err, size_t err_size) {
+    const state *s = (const state *)c->state;
+    const tb_sig sig[] = {s->task_valid_i, s->busy_o,      s->level_o, s->job_valid_o,
+                          s->job_ready_i,  s->pix_ready_o, s->loaded_o};
+    size_t i = 0;
+    while (i < sizeof sig / sizeof *sig && tb_check_watch(c, sig[i], err, err_size) == 0) {
+        i++;
+    }
+    return i == sizeof sig / sizeof *sig ? 0 : -1;
+}
+
 static map *map_of(state *s, uint64_t task) {
     return &s->ring[task % TASKS];
 }
@@ -148,8 +159,10 @@ static bool see_job(tb_check *c, state *s) {
     return taken && take_job(c, s, unit);
 }
 
-/* No job is on offer: none may have been withdrawn, and one must appear soon when there is space. */
-static void see_pause(tb_check *c, state *s) {
+/*
+ * No job is on offer: none may have been withdrawn, and one must appear soon when there is space. True: it must.
+ */
+static bool see_pause(tb_check *c, state *s) {
     if (s->stood) {
         tb_check_fail(c, "job", s->in[0] + s->in[1], NULL, "no job", "the one that was not accepted");
     }
@@ -158,6 +171,7 @@ static void see_pause(tb_check *c, state *s) {
     if (s->late_job > PATIENCE) {
         field(c, s, "job late", 0, 1);
     }
+    return due;
 }
 
 /* Chunks of a task that have arrived. */
@@ -169,14 +183,15 @@ static uint32_t lead(state *s, uint64_t task) {
     return s->complete - m->first < m->chunks ? (uint32_t)(s->complete - m->first) : m->chunks;
 }
 
-/* Progress must not run ahead of the jobs that were done up to the last cycle, nor lag behind for long. */
-static void see_progress(tb_check *c, state *s) {
+/* Progress must not run ahead of the jobs that were done up to the last cycle, nor lag behind for long. True: it lags.
+ */
+static bool see_progress(tb_check *c, state *s) {
     const uint32_t got = (uint32_t)tb_get(s->pix_ready_o), loaded = (uint32_t)tb_get(s->loaded_o);
     bool moved = false;
     if (loaded != s->seen % 8) {
         const bool whole = (s->seen < s->popped || s->on) && lead(s, s->seen) == map_of(s, s->seen)->chunks;
         if (!tb_check_value(c, "loaded", s->seen, loaded, (s->seen + whole) % 8)) {
-            return;
+            return false;
         }
         s->seen++;
         s->pixels = 0;
@@ -193,6 +208,7 @@ static void see_progress(tb_check *c, state *s) {
         tb_check_value(c, "pixels ready late", s->seen, got, most);
     }
     s->pixels = got;
+    return behind;
 }
 
 static void note_done(state *s, uint32_t done) {
@@ -218,13 +234,13 @@ static void cycle(tb_check *c) {
     if ((*(const uint8_t *)s->busy_o.ptr != 0) != works) {
         tb_check_value(c, "busy", s->popped, !works, works);
     }
-    see_progress(c, s);
-    bool last = false;
+    bool pending = see_progress(c, s), last = false;
     if (job) {
         s->late_job = 0;
         last = see_job(c, s);
-    } else {
-        see_pause(c, s);
+        pending = pending || !s->stood;
+    } else if (see_pause(c, s)) {
+        pending = true;
     }
     if (*(const uint8_t *)s->task_pop_o.ptr != last) {
         tb_check_value(c, "pop", s->popped, !last, last);
@@ -241,10 +257,13 @@ static void cycle(tb_check *c) {
     }
     if (done != 0) {
         note_done(s, done);
+        pending = true;
     }
     if (*(const uint8_t *)s->free_i.ptr != 0) {
         s->used -= (uint32_t)tb_get(s->free_words_i);
+        pending = true;
     }
+    c->again = pending; /* else nothing can be due before a signal changes */
 }
 
 static void finish(tb_check *c) {
@@ -257,6 +276,8 @@ static void finish(tb_check *c) {
 const tb_check_ops npu_score_ifm_ld = {.unit = "ifm_ld",
                                        .inputs = (const char *const[]){"gemm_queue", NULL},
                                        TB_STATE(state, PORTS),
+                                       .wake = "job_done_i, free_i, task_pop_o",
+                                       .open = open,
                                        .clear = clear,
                                        .cycle = cycle,
                                        .finish = finish};

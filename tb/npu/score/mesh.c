@@ -219,7 +219,7 @@ __attribute__((cold, noinline)) static void wrong_result(tb_check *c, const stat
     }
 }
 
-typedef int32_t four __attribute__((vector_size(16), aligned(4), may_alias));
+typedef npu_score_four four;
 
 /* Where a stream differs from a line as state.line. */
 static inline four differences(uint32_t n, const int32_t *line, tb_sig stream) {
@@ -240,9 +240,7 @@ static inline __attribute__((always_inline)) void cycle_of(uint32_t n, bool int1
     }
     if (s->unknowns == 0 || !take_unknown(s)) {
         const four differ = differences(n, s->line, s->ps_o[0]) | differences(n, s->line + n, s->ps_o[1]);
-        uint64_t any[2];
-        memcpy(any, &differ, sizeof any);
-        if ((any[0] | any[1]) != 0) {
+        if (npu_score_any(differ)) {
             wrong_result(c, s);
             return;
         }

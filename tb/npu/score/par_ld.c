@@ -35,6 +35,13 @@ static void clear(tb_check *c) {
     s->on = s->begun = false;
 }
 
+static int open(tb_check *c, char *err, size_t err_size) {
+    const state *s = (const state *)c->state;
+    return tb_check_watch(c, s->task_valid_i, err, err_size) != 0 || tb_check_watch(c, s->busy_o, err, err_size) != 0
+               ? -1
+               : 0;
+}
+
 static void begin_task(state *s) {
     const bool en[2] = {tb_get(s->task_oscale_en_i) != 0, tb_get(s->task_bias_en_i) != 0};
     s->on = true;
@@ -122,17 +129,30 @@ static void see_pop(tb_check *c, state *s) {
     c->task++;
 }
 
+/* Are requests due, and does that depend on no other unit? */
+static bool ask_due(const state *s) {
+    return s->begun ? (s->part[0].asked < s->part[0].bytes && !s->part[0].waiting) ||
+                          (s->part[1].asked < s->part[1].bytes && !s->part[1].waiting)
+                    : s->used + s->words <= RING;
+}
+
+static bool pop_due(const state *s) {
+    return s->begun && arrived(s);
+}
+
 /* Limit of the delay of actions that depend on no other unit. */
 static void see_delay(tb_check *c, state *s) {
-    const bool ask = s->begun ? (s->part[0].asked < s->part[0].bytes && !s->part[0].waiting) ||
-                                    (s->part[1].asked < s->part[1].bytes && !s->part[1].waiting)
-                              : s->used + s->words <= RING;
-    const bool pop = s->begun && arrived(s);
-    s->late = ask || pop ? s->late + 1 : 0;
+    const bool pop = pop_due(s);
+    s->late = pop || ask_due(s) ? s->late + 1 : 0;
     if (s->late > PATIENCE) {
         tb_check_fail(c, pop ? "pop" : "request", c->task, NULL, "nothing",
                       pop ? "end of a task" : "requests: there is space");
     }
+}
+
+/* Must something happen without a signal that wakes the check? A request that was not accepted must stay. */
+static bool pending(const state *s) {
+    return s->on && (s->part[0].waiting || s->part[1].waiting || ask_due(s) || pop_due(s));
 }
 
 static void cycle(tb_check *c) {
@@ -149,7 +169,8 @@ static void cycle(tb_check *c) {
     if (busy ? !s->on || arrived(s) : s->begun && !arrived(s)) {
         tb_check_value(c, "busy", c->task, busy, !busy);
     }
-    if (*(const uint8_t *)s->task_pop_o.ptr != 0) {
+    const bool pop = *(const uint8_t *)s->task_pop_o.ptr != 0;
+    if (pop) {
         see_pop(c, s); /* data of the same cycle are too late for it */
     }
     if (s->on || any != 0) {
@@ -164,7 +185,10 @@ static void cycle(tb_check *c) {
     if (*(const uint8_t *)s->free_i.ptr != 0) {
         s->used -= (uint32_t)tb_get(s->free_words_i);
     }
-    c->again = s->on || s->begun;
+    c->again = pop || pending(s); /* after a pop, the next task may be on offer already */
+    if (!c->again) {
+        s->late = 0;
+    }
 }
 
 static void finish(tb_check *c) {
@@ -177,8 +201,8 @@ static void finish(tb_check *c) {
 const tb_check_ops npu_score_par_ld = {.unit = "par_ld",
                                        .inputs = (const char *const[]){"gemm_queue", NULL},
                                        TB_STATE(state, PORTS),
-                                       .wake =
-                                           "task_valid_i, req_valid_o, dat_valid_i, we_o, task_pop_o, free_i, busy_o",
+                                       .wake = "req_valid_o, dat_valid_i, we_o, task_pop_o, free_i",
+                                       .open = open,
                                        .clear = clear,
                                        .cycle = cycle,
                                        .finish = finish};

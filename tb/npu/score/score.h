@@ -108,6 +108,15 @@ static inline bool npu_score_same(const void *a, const void *b, uint32_t bytes) 
     return differ == 0;
 }
 
+/* Four words at any place, for rows of words; npu_score_any(): is some bit set? */
+typedef int32_t npu_score_four __attribute__((vector_size(16), aligned(4), may_alias));
+
+static inline bool npu_score_any(npu_score_four v) {
+    uint64_t half[2];
+    memcpy(half, &v, sizeof half);
+    return (half[0] | half[1]) != 0;
+}
+
 /* memcpy() of a port's bytes, of which there are as many as a row of the mesh has, or 16: no call for so few. */
 static inline void npu_score_copy(void *to, const void *from, uint32_t bytes) {
     switch (bytes) {

@@ -57,6 +57,21 @@ static void clear(tb_check *c) {
     c->task = 0;
 }
 
+/* A change of full_o or blocks_o wakes the check; im2col has them of both loaders as one signal each. */
+static int open(tb_check *c, char *err, size_t err_size) {
+    const state *s = (const state *)c->state;
+    const tb_tap *im2col = tb_taps_find(&c->all->taps, "im2col", 0);
+    tb_sig full = s->full_o, blocks = s->blocks_o;
+    if (im2col != NULL && (tb_tap_sig(im2col, "wgt_full_i", 0, &full, err, err_size) != 0 ||
+                           tb_tap_sig(im2col, "wgt_blocks_i", 0, &blocks, err, err_size) != 0)) {
+        return -1;
+    }
+    return tb_check_watch(c, s->task_valid_i, err, err_size) != 0 || tb_check_watch(c, full, err, err_size) != 0 ||
+                   tb_check_watch(c, blocks, err, err_size) != 0
+               ? -1
+               : 0;
+}
+
 /* A new task on offer: its blocks of this bank. */
 static void begin_task(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c), op = (uint32_t)tb_get(s->task_op_i),
@@ -204,15 +219,21 @@ static void see_pop(tb_check *c, state *s, bool release) {
     s->popped = true;
 }
 
+/* Is a request due, and does that depend on no other unit? */
+static bool ask_due(const state *s) {
+    const bool limited = s->resident && s->ask > 0 && s->beats > AHEAD;
+    return s->ask < s->total && (s->resident || s->ask == s->load) && !limited && may_load(s);
+}
+
+static bool pop_due(const state *s) {
+    return !s->popped && !s->kept && s->load == s->total && (!s->resident || s->mine);
+}
+
 /* Limit of the delay of actions that depend on no other unit; none for kept weights. */
 static void see_delay(tb_check *c, state *s, bool release) {
-    const bool request = *(const uint8_t *)s->req_valid_o.ptr != 0,
-               wanted = s->ask < s->total && (s->resident || s->ask == s->load);
-    const bool limited = s->resident && s->ask > 0 && s->beats > AHEAD;
-    const bool ask = wanted && !request && !limited && may_load(s);
+    const bool ask = *(const uint8_t *)s->req_valid_o.ptr == 0 && ask_due(s);
     const bool word = s->bytes >= npu_score_n(c) && *(const uint8_t *)s->we_o.ptr == 0;
-    const bool pop = !s->popped && !s->kept && s->load == s->total && (!s->resident || s->mine);
-    s->late = ask || word || pop ? s->late + 1 : 0;
+    s->late = ask || word || pop_due(s) ? s->late + 1 : 0;
     if (s->late > PATIENCE) {
         tb_check_fail(c,
                       ask    ? "request"
@@ -226,6 +247,12 @@ static void see_delay(tb_check *c, state *s, bool release) {
     if (s->kept && !s->popped && (bank_free(s) || release)) {
         tb_check_fail(c, "pop", c->task, NULL, "no pop", "end of the task: its weights are in the bank");
     }
+}
+
+/* Must something happen without a signal that wakes the check? A request that was not accepted must stay. */
+static bool pending(const tb_check *c, const state *s) {
+    return s->waiting || s->whole != s->full || npu_score_b(s->full_o) != s->full || tb_get(s->blocks_o) != s->blocks ||
+           (s->on && (ask_due(s) || s->bytes >= npu_score_n(c) || pop_due(s) || (s->kept && bank_free(s))));
 }
 
 /* The bank at the end of this cycle. */
@@ -255,20 +282,8 @@ static void update_bank(tb_check *c, state *s, bool release) {
     }
 }
 
-/* Idle: no task, no valid on the ports, and a bank without pending changes. */
-static bool quiet(const state *s) {
-    const uint32_t any = npu_score_b(s->task_valid_i) | npu_score_b(s->release_i) | npu_score_b(s->dat_valid_i) |
-                         npu_score_b(s->we_o) | npu_score_b(s->task_pop_o) | npu_score_b(s->req_valid_o);
-    return !s->on && any == 0 && !s->waiting && s->whole == s->full && npu_score_b(s->full_o) == s->full &&
-           tb_get(s->blocks_o) == s->blocks;
-}
-
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    if (quiet(s)) {
-        s->late_full = s->late_blocks = 0;
-        return;
-    }
     if (!s->on && *(const uint8_t *)s->task_valid_i.ptr != 0) {
         begin_task(c, s);
     }
@@ -296,8 +311,13 @@ static void cycle(tb_check *c) {
         s->seen = false;
         s->beats -= s->beats > 0;
     }
+    const bool popped = s->popped;
     if (release || s->on) {
         update_bank(c, s, release);
+    }
+    c->again = popped || pending(c, s); /* after a pop, the next task may be on offer already */
+    if (!c->again) {
+        s->late = s->late_full = s->late_blocks = 0;
     }
 }
 
@@ -311,6 +331,8 @@ static void finish(tb_check *c) {
 const tb_check_ops npu_score_wgt_ld = {.unit = "wgt_ld",
                                        .inputs = (const char *const[]){"gemm_queue", "dma_rd", NULL},
                                        TB_STATE(state, PORTS),
+                                       .wake = "req_valid_o, dat_valid_i, we_o, task_pop_o, release_i",
+                                       .open = open,
                                        .clear = clear,
                                        .cycle = cycle,
                                        .finish = finish};
