@@ -281,13 +281,13 @@ static inline uint64_t bytes_differ(const uint8_t *block, const uint8_t *before,
     return set;
 }
 
-/* The checks that these bytes wake: one lot of words of their rows. */
-static inline lot rows(const uint64_t *row, uint64_t set, uint32_t words) {
-    lot woken = {0};
+/* Adds the checks that these bytes wake: one lot of words of their rows. */
+static inline void add_rows(const uint64_t *row, uint64_t set, uint32_t words, uint64_t *map) {
+    lot woken = *(const lot *)map;
     for (; set != 0; set &= set - 1) {
         woken |= *(const lot *)&row[(size_t)__builtin_ctzll(set) * words];
     }
-    return woken;
+    *(lot *)map = woken;
 }
 
 /* A set of bytes that are not 0 takes the place of another one among those that are kept. */
@@ -295,7 +295,8 @@ __attribute__((noinline)) static void keep(tb_plan_probe *at, uint32_t place, ui
     uint64_t *map = &at->kept[place * words];
     at->set[place] = set;
     for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
-        *(lot *)&map[w] = rows(at->row[TB_PLAN_SET] + w, set, words);
+        *(lot *)&map[w] = (lot){0};
+        add_rows(at->row[TB_PLAN_SET] + w, set, words, &map[w]);
     }
 }
 
@@ -312,7 +313,7 @@ static inline void look_at_block(tb_check_plan *p, tb_plan_probe *at, uint32_t w
     if (at->watched) {
         const uint64_t changed = bytes_differ(at->block, at->before, at->mask[TB_PLAN_CHANGE]);
         for (uint32_t w = 0; changed != 0 && w < words; w += TB_PLAN_LOT) {
-            *(lot *)&p->again.bit[w] |= rows(at->row[TB_PLAN_CHANGE] + w, changed, words);
+            add_rows(at->row[TB_PLAN_CHANGE] + w, changed, words, &p->again.bit[w]);
         }
         p->look = p->look || bytes_differ(at->block, at->before, at->mask[TB_PLAN_CONTROL]) != 0;
     }
