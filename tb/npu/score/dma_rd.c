@@ -26,6 +26,7 @@ typedef struct state {
     /* of the beats; the first one also stands behind the last one, so that the bytes of any word are neighbours */
     uint8_t ring[16 * (BEATS + 1)];
 } state;
+_Static_assert(offsetof(state, ax) == 0, "npu_score_dma_client() looks at the begin of a state");
 
 /* npu_pkg::RdId* */
 static const char *const requesters[] = {"factors", "partial sums", "weights", "input", "ALU", "POOL"};

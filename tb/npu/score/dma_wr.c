@@ -32,6 +32,7 @@ typedef struct state {
     /* of the words; the first one also stands behind the last one, so that the bytes of any beat are neighbours */
     uint8_t ring[WORD * (WORDS + 1)];
 } state;
+_Static_assert(offsetof(state, ax) == 0, "npu_score_dma_client() looks at the begin of a state");
 
 static const char *const requesters[] = {"GEMM", "POOL", "ALU"}; /* npu_pkg::WrId* */
 
