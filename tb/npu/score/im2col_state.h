@@ -1,6 +1,6 @@
 /*
- * im2col_state.h - shared by the two files of im2col's check: im2col.c follows the unit and compares, im2col_report.c
- * finds out what differs.
+ * im2col_state.h - shared by the files of im2col's check: im2col.c follows the unit and compares, im2col_addr.c has the
+ * addresses of its reads, im2col_report.c finds out what differs.
  */
 #ifndef NPU_SCORE_IM2COL_STATE_H
 #define NPU_SCORE_IM2COL_STATE_H
@@ -100,6 +100,11 @@ __attribute__((cold)) void npu_im2col_differs(tb_check *c, uint64_t got);
 __attribute__((cold)) void npu_im2col_fail(tb_check *c, const char *stream, uint64_t transaction,
                                            const npu_score_walk *k, uint32_t pixel, const char *got,
                                            const char *expected);
+
+/* ---- im2col_addr.c ---- */
+
+/* Addresses of the block that enters the activation stage, after those of the block before it. */
+void npu_im2col_addresses(im2col_state *s);
 
 /* ---- im2col.c ---- */
 
