@@ -412,7 +412,8 @@ def test_tap_alias_order_of_clocks(tmp_path):
     """Clocks and resets are in the order of their last values, behind the signals of one byte, also the reset that is
     one of those."""
     last = ("t__DOT__a_clk", "rst_ni", "t__DOT__b_clk")
-    header = ("class V final {\n    // DESIGN SPECIFIC STATE\n    VL_IN8(rst_ni,0,0);\n    CData/*0:0*/ t__DOT__b_clk;\n    "
+    header = ("class V final {\n    // DESIGN SPECIFIC STATE\n    VL_IN8(rst_ni,0,0);\n    "
+              "CData/*0:0*/ t__DOT__b_clk;\n    "
               "SData/*9:0*/ t__DOT__wide;\n    CData/*0:0*/ t__DOT__u_a__DOT__u_tap_g__DOT__d;\n    "
               "CData/*0:0*/ t__DOT__a_clk;\n" + "".join(f"    CData/*0:0*/ __Vtrigrprev__TOP__{n};\n" for n in last) +
               "};\n")
