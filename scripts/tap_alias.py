@@ -14,7 +14,7 @@ unchanged, so a Verilator with other code gives a slower model, but not a wrong 
 NAMES is a file with names of signals, one a line: what taps have under these names, and ports with these names, become
 the first of the model's variables, in this order: bytes, then wider ones. They are looked at in every cycle
 (tb/tap/plan.h), together. A name may have the tap's kind and a point before it; signals of one name are in the order of
-their instances.
+their instances. Behind the bytes come the clocks and resets, in the order in which an evaluation looks for edges.
 
 The runtime registers every public signal in maps whenever an instance is made, and that is a large part of making it.
 Where nothing else uses its scopes and all of the code that fills them has a known form, both go, and V<TOP>__vars.h
@@ -33,6 +33,7 @@ RESET = re.compile(r'VL_\w*RAND_RESET\w*\(')
 WIDE_RESET = re.compile(r'VL_\w*RAND_RESET_W\(\s*\d+\s*,\s*' + SELF + r'(\w+)[^;]*;')
 MEMBER = re.compile(r'^\s*((?:[CSIQ]Data|VlWide<\d+>))(?:/\*[\d:]+\*/)?\s+(\w+);\s*$', re.M)
 PORT = re.compile(r'\bVL_(?:IN|OUT|INOUT)(8|16|64|W|)\(&?(\w+),\d+,\d+(?:,(\d+))?\);')
+LAST = '__Vtrigrprev__TOP__'
 # the begin of the variables, and those of up to 32 bits
 STATE = '    // DESIGN SPECIFIC STATE\n'
 SMALL = ['CData', 'SData', 'IData']
@@ -161,8 +162,11 @@ def rewrite(text, alias, types):
 
 
 def places(types, alias, names):
-    """{variable: sort key} of the signals with these names."""
+    """{variable: sort key} of the signals with these names, and of clocks and resets. The latter have the order of the
+    variables with their last values, so that all are copied together, and come behind the other bytes."""
     index = {name: i for i, name in enumerate(names)}
+    clocks = [name.removeprefix(LAST) for name in types if name.startswith(LAST)]
+    clock = {name: (0, len(names) + i, '') for i, name in enumerate(clocks) if types.get(name) == SMALL[0]}
     place = {}
 
     def put(variable, name, instance):
@@ -177,7 +181,7 @@ def places(types, alias, names):
             put(alias.get(tap, (tap, None))[0], name, instance)
         elif tap in index:  # a port
             put(tap, tap, '')
-    return place
+    return place | clock
 
 
 def gather(declared, types, alias, names):

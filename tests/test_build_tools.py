@@ -408,6 +408,21 @@ def test_tap_alias_order_of_instances(tmp_path):
         ("a", "e"), ("b", "e"), ("c", "e"), ("a", "d"), ("c", "d")]
 
 
+def test_tap_alias_order_of_clocks(tmp_path):
+    """Clocks and resets are in the order of their last values, behind the signals of one byte, also the reset that is
+    one of those."""
+    last = ("t__DOT__a_clk", "rst_ni", "t__DOT__b_clk")
+    header = ("class V final {\n    // DESIGN SPECIFIC STATE\n    VL_IN8(rst_ni,0,0);\n    "
+              "CData/*0:0*/ t__DOT__b_clk;\n    "
+              "SData/*9:0*/ t__DOT__wide;\n    CData/*0:0*/ t__DOT__u_a__DOT__u_tap_g__DOT__d;\n    "
+              "CData/*0:0*/ t__DOT__a_clk;\n" + "".join(f"    CData/*0:0*/ __Vtrigrprev__TOP__{n};\n" for n in last) +
+              "};\n")
+    _, header = tap_alias(tmp_path, "", header, ["rst_ni", "d"])
+    assert re.findall(r"(\w+)[,;]", header)[:4] == ["t__DOT__u_a__DOT__u_tap_g__DOT__d", "t__DOT__a_clk", "rst_ni",
+                                                    "0"]
+    assert header.index("VL_IN8(rst_ni") < header.index("t__DOT__b_clk;") < header.index("t__DOT__wide;")
+
+
 def test_tap_alias_that_the_design_reads(tmp_path):
     """Within an evaluation a copy may be older than its source; then the design would see the wrong one."""
     reader = (TAP_CODE + "void g(Vt___024root* vlSelf) { vlSelf->t__DOT__u_a__DOT__v_q = (1U ^ "

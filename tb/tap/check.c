@@ -356,37 +356,53 @@ __attribute__((noinline)) static void keep(tb_plan_probe *at, uint32_t place, ui
 static inline void look_at_block(tb_check_plan *p, tb_plan_probe *at, uint32_t words) {
     static const uint8_t zeros[TB_PLAN_BLOCK];
     const uint64_t set = bytes_differ(at->block, zeros, at->mask[TB_PLAN_SET]);
-    const uint32_t place = (uint32_t)(set * UINT64_C(0x9e3779b97f4a7c15) >> 32) % TB_PLAN_KEPT;
+    const uint32_t place = (uint32_t)(set * UINT64_C(0x9e3779b97f4a7c15) >> 59) % TB_PLAN_KEPT;
     if (at->set[place] != set) {
         keep(at, place, set, words);
     }
     at->woken = &at->kept[place * words];
-    if (at->watched) {
+    if (at->has[TB_PLAN_CHANGE]) {
         const uint64_t changed = bytes_differ(at->block, at->before, at->mask[TB_PLAN_CHANGE]);
         for (uint32_t w = 0; changed != 0 && w < words; w += TB_PLAN_LOT) {
             add_rows(at->row[TB_PLAN_CHANGE] + w, changed, words, &p->again.bit[w]);
         }
-        p->look = p->look || bytes_differ(at->block, at->before, at->mask[TB_PLAN_CONTROL]) != 0;
+    }
+    if (at->has[TB_PLAN_CONTROL] && bytes_differ(at->block, at->before, at->mask[TB_PLAN_CONTROL]) != 0) {
+        p->look = true;
     }
     memcpy(at->before, at->block, TB_PLAN_BLOCK);
 }
 
-/* Blocks in which a signal has changed that wakes a check, a reset or a clock enable. In many cycles there are none. */
+/* Blocks in which a signal has changed that wakes a check, a reset or a clock enable. In many cycles there are none, in
+ * most of the others it is the same one as before: what the rest of them wakes is kept. */
 static inline void look_at_blocks(tb_check_plan *p, uint32_t words) {
-    bool any = false;
-    tb_plan_probe *const end = p->probe + p->probes;
-    for (tb_plan_probe *at = p->probe; at < end; at++) {
-        if (any_bit(block_changes(at))) {
-            look_at_block(p, at, words);
-            any = true;
+    tb_plan_probe *const end = p->probe + p->probes, *last = NULL;
+    bool same = true;
+    for (tb_plan_probe *pair = p->probe; pair < end; pair += 2) {
+        if (!any_bit(block_changes(&pair[0]) | block_changes(&pair[1]))) {
+            continue;
+        }
+        for (tb_plan_probe *at = pair; at < pair + 2; at++) {
+            if (any_bit(block_changes(at))) {
+                look_at_block(p, at, words);
+                same = same && at == p->last;
+                last = at;
+            }
         }
     }
-    for (uint32_t w = 0; any && w < words; w += TB_PLAN_LOT) {
-        lot set = *(const lot *)&p->always.bit[w];
-        for (const tb_plan_probe *at = p->probe; at < end; at++) {
-            set |= *(const lot *)&at->woken[w];
+    if (last == NULL) {
+        return;
+    }
+    p->last = last;
+    for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
+        lot *rest = (lot *)&p->rest.bit[w];
+        if (!same) {
+            *rest = *(const lot *)&p->always.bit[w];
+            for (const tb_plan_probe *at = p->probe; at < end; at++) {
+                *rest |= at != last ? *(const lot *)&at->woken[w] : (lot){0};
+            }
         }
-        *(lot *)&p->set.bit[w] = set;
+        *(lot *)&p->set.bit[w] = *rest | *(const lot *)&last->woken[w];
     }
 }
 
@@ -437,13 +453,10 @@ static inline uint64_t call_word(const tb_check_plan *p, uint32_t word, tb_check
         const uint32_t i = (uint32_t)__builtin_ctzll(due);
         tb_check *c = &check[i];
         if (c->cycle != NULL) {
-            const uint64_t bit = due & -due;
-            due ^= bit;
+            due &= due - 1;
             c->cycle(c);
-            if (c->again) {
-                c->again = false;
-                again |= bit;
-            }
+            again |= (uint64_t)c->again << i;
+            c->again = false;
         } else {
             const tb_plan_crowd *crowd = &p->crowd[64 * word + i];
             const uint64_t now = due & crowd->together;

@@ -81,12 +81,8 @@ static int open(tb_check *c, char *err, size_t err_size) {
 }
 
 const npu_score_work *npu_score_work_of(const tb_check *c) {
-    for (size_t i = 0; i < c->all->count; i++) {
-        if (c->all->check[i].ops == &npu_score_im2col) {
-            return &((const state *)c->all->check[i].state)->work;
-        }
-    }
-    return NULL;
+    const tb_check *im2col = npu_score_check_of(c, &npu_score_im2col);
+    return im2col != NULL ? &((const state *)im2col->state)->work : NULL;
 }
 
 /* ---- the stages ---- */
