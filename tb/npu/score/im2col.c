@@ -34,6 +34,8 @@ static void expect_nothing(state *s) {
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
+    s->weights = npu_im2col_shown(s, WORD);
+    s->vectors = npu_im2col_shown(s, ACT_VALID);
     s->have = s->pp = s->w_valid = s->a_valid = s->p_now = false;
     s->base = s->busy = s->late = s->ready = 0;
     expect_nothing(s);
@@ -179,7 +181,9 @@ static inline void expect_blocks(state *s) {
 /* Both stages move on. */
 __attribute__((noinline)) static void next_blocks(state *s, bool start) {
     const im2col_flags mesh = s->steady; /* which gets what was read in this cycle */
+    s->weights += s->w_valid ? s->last + 1 : 0;
     if (s->a_valid) {
+        s->vectors += s->last + 1;
         s->busy = 2 * s->n + 1; /* from its last vector on; then the last column's sums have left acc */
     }
     s->before = s->a;
@@ -229,7 +233,7 @@ static bool may_start(const state *s) {
 static inline void check_release(tb_check *c, state *s) {
     const uint32_t expected = s->step == s->last ? s->release : 0, got = npu_score_b(s->wgt_release_o);
     if (got != expected) {
-        tb_check_value(c, "release of weights", s->weights, got, expected);
+        tb_check_value(c, "release of weights", s->weights + (s->w_valid ? s->step : 0), got, expected);
     }
     if (expected != 0 && !s->t->wgt_res) {
         s->pp = !s->pp;
@@ -414,12 +418,9 @@ static inline __attribute__((always_inline)) void compare(tb_check *c, state *s,
         return;
     }
     const uint32_t step = s->step;
-    if ((due & ACT_VALID) != 0) {
-        s->vectors++;
-    } else {
+    if ((due & ACT_VALID) == 0) {
         s->busy -= s->busy > 0;
     }
-    s->weights += (due & WORD) != 0;
     s->enabled += (due & (ACT_VALID | WORD)) != 0 || (got & MESH_EN) != 0;
     s->now = s->steady;
     s->shown = step;

@@ -60,7 +60,8 @@ typedef struct im2col_state {
     uint16_t inside[2];   /* stream: not 0 when the vector's pixel is inside the map */
     /* address of the word of weights in this step: weight_base - (step & weight_step) */
     uint32_t weight_base, weight_step;
-    uint64_t enabled, weights, vectors; /* not cleared by a reset */
+    uint64_t enabled;          /* cycles of the mesh; not cleared by a reset */
+    uint64_t weights, vectors; /* of all blocks that have left the stages: npu_im2col_shown() */
     const uint8_t *flag[FLAG_COUNT], *event[EVENT_COUNT];
     const void *act[2], *ifm[2], *word, *wgt; /* data to the mesh, and those of the buffers that they come from */
     const void *ifm_raddr[2], *wgt_raddr;     /* 9 to 16 bits */
@@ -110,6 +111,15 @@ void npu_im2col_addresses(im2col_state *s);
 
 static inline npu_score_block npu_im2col_block(const im2col_state *s, const npu_score_walk *k) {
     return (npu_score_block){.task = s->t->number, .at = *k};
+}
+
+/*
+ * Words or vectors that the mesh got before this cycle; flag: WORD or ACT_VALID. The last one of a block follows when
+ * the block has left its stage.
+ */
+static inline uint64_t npu_im2col_shown(const im2col_state *s, uint64_t flag) {
+    const uint64_t count = flag == WORD ? s->weights : s->vectors;
+    return (s->now.want & flag) != 0 ? count + s->step - 1 : count;
 }
 
 /* The word of weights that is due. */
