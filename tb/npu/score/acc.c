@@ -23,8 +23,9 @@ typedef struct state {
     uint64_t count;
     uint32_t n;
     TB_PORTS(ports, PORTS);
-    int32_t sums[64 * 2 * 32]; /* lines by slot: all blocks of a tile put the same pixels into the same slot */
-    int32_t mixed[2 * 32];     /* that of the last line, where its columns have different flags */
+    /* lines by slot: all blocks of a tile put the same pixels into the same slot */
+    _Alignas(TB_CHECK_LINE) int32_t sums[64 * 2 * 32];
+    int32_t mixed[2 * 32]; /* that of the last line, where its columns have different flags */
 } state;
 
 static void clear(tb_check *c) {

@@ -40,14 +40,14 @@ typedef struct state {
      * takes it, those with wgt_wide_i the last 2N. New words are put in front; when there is no place left, those that
      * are needed are moved to the end.
      */
-    int8_t word[2][4 * ROW * ROW];
+    _Alignas(TB_CHECK_LINE) int8_t word[2][5 * ROW * ROW]; /* 4 are needed, but would share sets of a cache */
     /* vectors that wait for the golden function: [2 * vector + stream][row] */
-    int8_t act_wait[2 * ROW * ROW];
+    _Alignas(TB_CHECK_LINE) int8_t act_wait[2 * ROW * ROW];
     /*
      * Results by number of the vector: [place][stream][column] without gaps. The places are a ring of 2N; the first N
      * are there a second time behind the last one, so that each N successive vectors have neighbouring places.
      */
-    int32_t result[3 * ROW * 2 * ROW];
+    _Alignas(TB_CHECK_LINE) int32_t result[3 * ROW * 2 * ROW];
     /* Lines, by the enabled cycle in which they are output, modulo 4N: of a vector that was multiplied by the initial
      * contents of a register. */
     bool unknown[4 * ROW];
