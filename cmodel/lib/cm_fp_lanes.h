@@ -146,7 +146,8 @@ static inline void cm_fp_row_from_bytes(cm_fp_row *y, const uint8_t *low, const 
 
 /* All ones in these lanes (bit i for lane i), 0 in the others. */
 static inline void cm_fp_row_lanes(cm_fp_row *y, uint32_t lanes) {
-    *y = (cm_fp_row)((((cm_fp_row){0} + lanes) & (cm_fp_row){1, 2, 4, 8, 16, 32, 64, 128}) != 0);
+    const cm_fp_row own = {1, 2, 4, 8, 16, 32, 64, 128};
+    *y = (cm_fp_row)((((cm_fp_row){0} + lanes) & own) == own);
 }
 
 /* The lanes that are equal: bit i for lane i. */

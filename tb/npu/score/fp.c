@@ -411,7 +411,7 @@ static inline bool change(state *s, uint32_t now, fp_row_fn *model, const unit *
     s->rows++;
     settle(s);
     cm_fp_row_lanes(&which, due);
-    cm_fp_row_choose(&s->result, &which, &expected, &s->result);
+    s->result = (expected & which) | (s->result & ~which);
     s->held |= (uint8_t)due;
     gather(&s->a_was, s->first + s->a, s->high[A], s->next[A], u->in);
     if (u->second != 0) {
