@@ -179,6 +179,22 @@ static inline void cm_fp_row_bytes(int8_t *low, int8_t *high, const cm_fp_row_in
 #endif
 }
 
+/* The same, but the byte of lane i is in `to[i * apart]`, followed by that of lane i + 4 (`second` is 1) or alone (0). */
+static inline void cm_fp_row_pairs(int8_t *to, uint32_t apart, uint32_t second, const cm_fp_row_ints *v) {
+    cm_fp_ints low, high;
+    memcpy(&low, v, sizeof low);
+    memcpy(&high, (const uint8_t *)v + sizeof low, sizeof high);
+    const cm_fp_ints pair = (low & 0xFF) | high << 8;
+    for (uint32_t i = 0; i < CM_FP_LANES; i++) {
+        const uint16_t two = (uint16_t)pair[i];
+        if (second != 0) {
+            memcpy(&to[i * apart], &two, sizeof two);
+        } else {
+            to[i * apart] = (int8_t)two;
+        }
+    }
+}
+
 /* Lanes of `a` where `which` is all ones, of `b` where it is 0. */
 static inline void cm_fp_row_choose(cm_fp_row *y, const cm_fp_row *which, const cm_fp_row *a, const cm_fp_row *b) {
 #ifdef __AVX2__
