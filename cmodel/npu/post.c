@@ -29,15 +29,17 @@ uint32_t cm_post(const cm_gemm_task *t, int32_t sum, int32_t psum, uint32_t osca
     return finish(t, cm_fp_i32_to_f32((int32_t)total), oscale, bias);
 }
 
-__attribute__((noinline)) static void activate_row(const cm_gemm_task *t, cm_fp_row *y) {
-    for (uint32_t i = 0; i < CM_FP_ROW; i++) {
+__attribute__((noinline)) static void activate_row(const cm_gemm_task *t, cm_fp_row *y, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
         (*y)[i] = cm_activate(t->act, t->act_p, (*y)[i]);
     }
 }
 
-/* cm_post() of four values each of two channels. `simple`: without a function that is more than a comparison. */
+/* cm_post() of four values each of two channels. Functions that are more than a comparison
+ * are applied to the first `count` results. */
 static inline void post_row(const cm_gemm_task *t, const int32_t *const sum[2], const int32_t *psum,
-                            const uint32_t *const oscale[2], const uint32_t *const bias[2], cm_fp_row *y, bool simple) {
+                            const uint32_t *const oscale[2], const uint32_t *const bias[2], cm_fp_row *y,
+                            uint32_t count) {
     cm_fp_row part;
     cm_fp_row_load(y, sum[0], sum[1]);
     if (t->psum_add) {
@@ -62,8 +64,8 @@ static inline void post_row(const cm_gemm_task *t, const int32_t *const sum[2], 
     }
     if (t->act == CM_ACT_RELU) { /* as cm_fp_relu(): the mask of a NaN is 0 */
         *y &= (cm_fp_row)((cm_fp_row_floats)*y > 0.0f);
-    } else if (!simple && t->act != CM_ACT_NONE) {
-        activate_row(t, y);
+    } else if (count > 0 && t->act != CM_ACT_NONE) {
+        activate_row(t, y, count);
     }
 }
 
@@ -71,11 +73,11 @@ void cm_post_lanes(const cm_gemm_task *t, const int32_t sum[4], const int32_t ps
                    uint32_t out[4]) {
     cm_fp_row y;
     post_row(t, (const int32_t *const[2]){sum, sum}, psum, (const uint32_t *const[2]){&oscale, &oscale},
-             (const uint32_t *const[2]){&bias, &bias}, &y, false);
+             (const uint32_t *const[2]){&bias, &bias}, &y, CM_FP_LANES);
     memcpy(out, &y, sizeof y / 2);
 }
 
-/* One or (`second` is 1) two channels. `simple`: the usual quantiser as well, so no function is called. */
+/* One or (`second` is 1) two channels. `simple`: no such function, and the usual quantiser, so no call is needed. */
 static inline void post_pair(const cm_gemm_task *t, uint32_t n, uint32_t second, const int32_t *sum,
                              const int32_t *psum, const uint32_t *oscale, const uint32_t *bias, int8_t *out,
                              bool simple) {
@@ -83,7 +85,7 @@ static inline void post_pair(const cm_gemm_task *t, uint32_t n, uint32_t second,
     cm_fp_row_ints q;
     post_row(t, (const int32_t *const[2]){sum, &sum[4 * second]}, psum,
              (const uint32_t *const[2]){oscale, &oscale[second]}, (const uint32_t *const[2]){bias, &bias[second]}, &y,
-             simple);
+             simple ? 0 : CM_FP_ROW);
     cm_fp_row_spread(&scale, &t->out_scale, &t->out_scale);
     y = (cm_fp_row)((cm_fp_row_floats)y * (cm_fp_row_floats)scale); /* a NaN counts as 0, whatever its bits are */
     if (simple || cm_quant_out(t) == 0) {
