@@ -179,7 +179,7 @@ static inline void cm_fp_row_bytes(int8_t *low, int8_t *high, const cm_fp_row_in
 #endif
 }
 
-/* The same, but the byte of lane i is in `to[i * apart]`, followed by that of lane i + 4 (`second` is 1) or alone (0). */
+/* The byte of lane i goes to `to[i * apart]`, alone or (`second` is not 0) followed by that of lane i + 4. */
 static inline void cm_fp_row_pairs(int8_t *to, uint32_t apart, uint32_t second, const cm_fp_row_ints *v) {
     cm_fp_ints low, high;
     memcpy(&low, v, sizeof low);

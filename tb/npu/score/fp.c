@@ -16,7 +16,7 @@
 #define HALF (LANES / 2)
 #define USUAL 3u /* layouts of a unit */
 
-/* Signals y_o, a_i and b_i: bytes between neighbours in both halves of the lanes; 0: all in a half have the same one. */
+/* Bytes between y_o, a_i and b_i of neighbours in both halves of the lanes; 0: all in a half have the same signal. */
 enum { Y, A, B, SIGNALS };
 typedef int16_t apart[SIGNALS];
 
@@ -438,7 +438,7 @@ __attribute__((always_inline)) static inline uint64_t step_others(tb_check *chec
     return done;
 }
 
-/* The steps of those that are due. As long as these are whole groups with the usual distances, no function is called. */
+/* The steps of those that are due. As long as these are whole groups with usual distances, no function is called. */
 __attribute__((always_inline)) static inline uint64_t step_all(tb_check *check, state *states, uint64_t due,
                                                                fp_row_fn *model, const unit *u, fp_others_fn *others) {
     if (model == NULL) {
