@@ -176,7 +176,7 @@ static inline void ifm_word(uint32_t bytes, tb_check *c, ifm_state *s) {
     copy_write(c, &s->mem, IFM_WORDS, bytes, at, s->wdata, s->port, s->old, 2);
 }
 
-/* Inlined with a constant number of bytes for N = 8. */
+/* Inlined with a constant number of bytes where the time of a simulation matters. */
 static inline void ifm_cycle_of(uint32_t bytes, tb_check *c) {
     ifm_state *s = (ifm_state *)c->state;
     if (!npu_score_same(s->port[0].got, s->port[0].word, bytes) ||
@@ -206,6 +206,10 @@ static void ifm_cycle_8(tb_check *c) {
     ifm_cycle_of(8, c);
 }
 
+static void ifm_cycle_32(tb_check *c) {
+    ifm_cycle_of(32, c);
+}
+
 static int ifm_open(tb_check *c, char *err, size_t err_size) {
     ifm_state *s = (ifm_state *)c->state;
     const uint32_t n = npu_score_n(c);
@@ -218,7 +222,7 @@ static int ifm_open(tb_check *c, char *err, size_t err_size) {
         s->raddr[i] = s->raddr_i[i].ptr;
         s->port[i].got = s->port[i].word = (const uint8_t *)s->rdata_o[i].ptr;
     }
-    c->cycle = n == 8 ? ifm_cycle_8 : ifm_cycle;
+    c->cycle = n == 8 ? ifm_cycle_8 : n == 32 ? ifm_cycle_32 : ifm_cycle;
     return copy_open(&s->mem, IFM_WORDS, n, s->raddr_i[0], err, err_size);
 }
 
@@ -289,7 +293,7 @@ __attribute__((noinline)) static void wgt_write(tb_check *c, wgt_state *s) {
     }
 }
 
-/* Inlined with a constant number of bytes for N = 8. */
+/* Inlined with a constant number of bytes where the time of a simulation matters. */
 static inline void wgt_cycle_of(uint32_t bytes, tb_check *c) {
     wgt_state *s = (wgt_state *)c->state;
     if (!npu_score_same(s->port.got, s->port.word, bytes)) {
@@ -317,6 +321,10 @@ static void wgt_cycle_8(tb_check *c) {
     wgt_cycle_of(8, c);
 }
 
+static void wgt_cycle_32(tb_check *c) {
+    wgt_cycle_of(32, c);
+}
+
 static int wgt_open(tb_check *c, char *err, size_t err_size) {
     wgt_state *s = (wgt_state *)c->state;
     const uint32_t n = npu_score_n(c);
@@ -325,7 +333,7 @@ static int wgt_open(tb_check *c, char *err, size_t err_size) {
     s->rbank = (const uint8_t *)s->rbank_i.ptr;
     s->raddr = s->raddr_i.ptr;
     s->port.got = s->port.word = (const uint8_t *)s->rdata_o.ptr;
-    c->cycle = n == 8 ? wgt_cycle_8 : wgt_cycle;
+    c->cycle = n == 8 ? wgt_cycle_8 : n == 32 ? wgt_cycle_32 : wgt_cycle;
     for (uint32_t i = 0; i < 2; i++) {
         if (copy_open(&s->bank[i], WGT_WORDS, n, s->raddr_i, err, err_size) != 0) {
             return -1;

@@ -1,6 +1,6 @@
 /*
- * im2col_state.h - shared by the files of im2col's check: im2col.c follows the unit and compares, im2col_addr.c has the
- * addresses of its reads, im2col_report.c finds out what differs.
+ * im2col_state.h - shared by the two files of im2col's check: im2col.c follows the unit and compares, im2col_report.c
+ * finds out what differs.
  */
 #ifndef NPU_SCORE_IM2COL_STATE_H
 #define NPU_SCORE_IM2COL_STATE_H
@@ -50,6 +50,11 @@ typedef struct im2col_flags {
 
 typedef struct im2col_state {
     /* ---- members used in every cycle ---- */
+    npu_score_row row;
+    const uint8_t *flag[FLAG_COUNT], *event[EVENT_COUNT];
+    const void *act[2], *ifm[2], *word, *wgt; /* data to the mesh, and those of the buffers that they come from */
+    const void *ifm_raddr[2], *wgt_raddr;     /* 9 to 16 bits */
+    bool side_by_side;                        /* both ifm_raddr */
     im2col_flags now, steady; /* of this cycle; of all cycles of the blocks in the stages but their first one */
     uint32_t step, shown;     /* of the blocks; of the outputs to the mesh, which follow the reads by a cycle */
     uint32_t attend;          /* from this step on, starts of tiles and the end of the blocks have to be followed */
@@ -61,11 +66,6 @@ typedef struct im2col_state {
     /* address of the word of weights in this step: weight_base - (step & weight_step) */
     uint32_t weight_base, weight_step;
     uint64_t enabled, weights, vectors; /* not cleared by a reset */
-    const uint8_t *flag[FLAG_COUNT], *event[EVENT_COUNT];
-    const void *act[2], *ifm[2], *word, *wgt; /* data to the mesh, and those of the buffers that they come from */
-    const void *ifm_raddr[2], *wgt_raddr;     /* 9 to 16 bits */
-    bool side_by_side;                        /* both ifm_raddr */
-    npu_score_row row;
     /* addresses of both streams in every step of the block; mask: RING - 1, 0 outside the map */
     uint16_t addr[4 * N_MAX], mask[4 * N_MAX];
     int8_t padding[N_MAX];
@@ -100,11 +100,6 @@ __attribute__((cold)) void npu_im2col_differs(tb_check *c, uint64_t got);
 __attribute__((cold)) void npu_im2col_fail(tb_check *c, const char *stream, uint64_t transaction,
                                            const npu_score_walk *k, uint32_t pixel, const char *got,
                                            const char *expected);
-
-/* ---- im2col_addr.c ---- */
-
-/* Addresses of the block that enters the activation stage, after those of the block before it. */
-void npu_im2col_addresses(im2col_state *s);
 
 /* ---- im2col.c ---- */
 
