@@ -14,7 +14,11 @@ unchanged, so a Verilator with other code gives a slower model, but not a wrong 
 NAMES is a file with names of signals, one a line: what taps have under these names, and ports with these names, become
 the first of the model's variables, in this order: bytes, then wider ones. They are looked at in every cycle
 (tb/tap/plan.h), together. A name may have the tap's kind and a point before it; signals of one name are in the order of
-their instances.
+their instances. Behind the bytes come the clocks and resets, in the order in which an evaluation looks for edges.
+
+The runtime registers every public signal in maps whenever an instance is made, and that is a large part of making it.
+Where nothing else uses its scopes and all of the code that fills them has a known form, both go, and V<TOP>__vars.h
+gets a table of the same signals, in the same order, for tb/sim/shim_impl.hpp. Otherwise everything stays.
 """
 import pathlib
 import re
@@ -29,6 +33,7 @@ RESET = re.compile(r'VL_\w*RAND_RESET\w*\(')
 WIDE_RESET = re.compile(r'VL_\w*RAND_RESET_W\(\s*\d+\s*,\s*' + SELF + r'(\w+)[^;]*;')
 MEMBER = re.compile(r'^\s*((?:[CSIQ]Data|VlWide<\d+>))(?:/\*[\d:]+\*/)?\s+(\w+);\s*$', re.M)
 PORT = re.compile(r'\bVL_(?:IN|OUT|INOUT)(8|16|64|W|)\(&?(\w+),\d+,\d+(?:,(\d+))?\);')
+LAST = '__Vtrigrprev__TOP__'
 # the begin of the variables, and those of up to 32 bits
 STATE = '    // DESIGN SPECIFIC STATE\n'
 SMALL = ['CData', 'SData', 'IData']
@@ -157,8 +162,11 @@ def rewrite(text, alias, types):
 
 
 def places(types, alias, names):
-    """{variable: sort key} of the signals with these names."""
+    """{variable: sort key} of the signals with these names, and of clocks and resets. The latter have the order of the
+    variables with their last values, so that all are copied together, and come behind the other bytes."""
     index = {name: i for i, name in enumerate(names)}
+    clocks = [name.removeprefix(LAST) for name in types if name.startswith(LAST)]
+    clock = {name: (0, len(names) + i, '') for i, name in enumerate(clocks) if types.get(name) == SMALL[0]}
     place = {}
 
     def put(variable, name, instance):
@@ -173,7 +181,7 @@ def places(types, alias, names):
             put(alias.get(tap, (tap, None))[0], name, instance)
         elif tap in index:  # a port
             put(tap, tap, '')
-    return place
+    return place | clock
 
 
 def gather(declared, types, alias, names):
@@ -193,6 +201,78 @@ def gather(declared, types, alias, names):
         return declared
     members = VARIABLE.sub(take, members)
     return head + state + ''.join(text for _, text in sorted(lines, key=lambda line: line[0])) + members
+
+
+VAR_TYPES = {'UINT8': 8, 'UINT16': 16, 'UINT32': 32, 'UINT64': 64, 'WDATA': None}
+SCOPES = re.compile(r'\n    // Setup scopes\n((?:    __Vscope_\w+\.configure\([^;]*\);\n)+)'
+                    r'    // Setup export functions\n    for \(int __Vfinal = 0; __Vfinal < 2; \+\+__Vfinal\) \{\n'
+                    r'((?:        __Vscope_\w+\.varInsert\([^;]*\);\n)+)    \}\n\}\n')
+CONFIGURE = re.compile(r'    (__Vscope_\w+)\.configure\(this, name\(\), "([^"\\]+)", "[^"\\]*", -?\d+, '
+                       r'VerilatedScope::SCOPE_\w+\);\n')
+INSERT = re.compile(r'        (__Vscope_\w+)\.varInsert\(__Vfinal,"([^"\\]+)", (.*), (false|true), VLVT_(\w+),'
+                    r'[A-Z_|]+,(\d+)((?: ?,\d+,\d+)*)\);\n')
+# a variable, or from a word of one on (rewrite())
+PLACE = re.compile(r'&\((?:TOP\.(\w+)|'
+                   r'\(\*reinterpret_cast<[\w<>]+\*>\(reinterpret_cast<IData\*>\(&TOP\.(\w+)\) \+ (\d+)\)\))\)')
+
+
+def var_of(insert, top):
+    """(name, bits, place in the root object) of a signal; None: arrays and parameters. ValueError: of another form."""
+    _, name, place, parameter, kind, dimensions, ranges = insert
+    ends = [int(n) for n in re.findall(r'\d+', ranges)]
+    if len(ends) != 2 * int(dimensions) or kind not in VAR_TYPES:
+        raise ValueError
+    if parameter == 'true' or len(ends) > 2:
+        return None
+    bits = abs(ends[0] - ends[1]) + 1 if ends else 1
+    if VAR_TYPES[kind] is not None and bits > VAR_TYPES[kind]:
+        raise ValueError
+    found = PLACE.fullmatch(place)
+    if not found:
+        raise ValueError
+    plain, around, word = found.groups()
+    at = f'offsetof(V{top}___024root, {plain or around})' + (f' + {4 * int(word)}' if word else '')
+    return name, bits, at
+
+
+def table(code, top):
+    """(code of the symbol table without the scopes, lines of the table of signals), or None."""
+    setup = SCOPES.search(code)
+    if not setup:
+        return None
+    configured = CONFIGURE.findall(setup.group(1))
+    scopes, inserts = dict(configured), INSERT.findall(setup.group(2))
+    if (CONFIGURE.sub('', setup.group(1)) or INSERT.sub('', setup.group(2)) or len(scopes) != len(configured) or
+            len(set(scopes.values())) != len(scopes) or any(i[0] not in scopes for i in inserts)):
+        return None
+    try:
+        found = [(scopes[i[0]], *var) for i in inserts for var in [var_of(i, top)] if var]
+    except ValueError:
+        return None
+    found.sort(key=lambda var: (var[0].encode(), var[1].encode()))
+    if not found or len({var[:2] for var in found}) != len(found):
+        return None
+    lines = [f'    {{"{top}.{scope}", "{name}", {bits}, {at}}},' for scope, name, bits, at in found]
+    return code[:setup.start()] + '\n}\n' + code[setup.end():], lines
+
+
+def drop_scopes(folder, top):
+    syms, header, known = (folder / f'V{top}__{f}' for f in ('Syms.cpp', 'Syms.h', 'vars.h'))
+    known.unlink(missing_ok=True)
+    found = table(syms.read_text(), top) if syms.is_file() and header.is_file() else None
+    if found is None:
+        return
+    code, lines = found
+    declared = re.sub(r'^    VerilatedScope __Vscope_\w+;\n', '', header.read_text(), flags=re.M)
+    others = [f.read_text() for f in folder.glob(f'V{top}*') if f.suffix in ('.cpp', '.h') and f not in (syms, header)]
+    if any('__Vscope' in text for text in [code, declared, *others]):
+        return
+    known.write_text('\n'.join([
+        '/* Generated by scripts/tap_alias.py. */', '#include <cstddef>', '', f'#include "V{top}___024root.h"', '',
+        '#define SHIM_VARS', '#pragma GCC diagnostic ignored "-Winvalid-offsetof"',
+        'static const tb_shim_var shim_known[] = {'] + lines + ['};', '']))
+    syms.write_text(code)
+    header.write_text(declared)
 
 
 def main():
@@ -220,6 +300,7 @@ def main():
     declared = MEMBER.sub(lambda m: '' if m.group(2) in alias else m.group(0), declared)
     names = pathlib.Path(sys.argv[3]).read_text().split() if len(sys.argv) > 3 else []
     header.write_text(gather(declared, types, alias, names))
+    drop_scopes(folder, top)
     return 0
 
 

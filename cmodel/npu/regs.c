@@ -3,27 +3,21 @@
  */
 #include "regs.h"
 
-#include <string.h>
-
 typedef struct reg_info {
-    uint32_t offset;
+    bool exists;
     uint32_t access;
     uint32_t fields; /* bits that exist */
     uint32_t reset;
 } reg_info;
 
 #define REG_ROW(name, offset, access, exact, timed, w1c, reset)                                                        \
-    {(offset), (access), (exact) | (timed) | (w1c), (reset)},
-static const reg_info reg_table[] = {NPU_REGS_TABLE(REG_ROW)};
+    [(offset) / 4] = {true, (access), (exact) | (timed) | (w1c), (reset)},
+static const reg_info reg_table[CM_REG_WORDS] = {NPU_REGS_TABLE(REG_ROW)};
 #undef REG_ROW
 
 static const reg_info *find_reg(uint32_t offset) {
-    for (size_t i = 0; i < sizeof reg_table / sizeof reg_table[0]; i++) {
-        if (reg_table[i].offset == offset) {
-            return &reg_table[i];
-        }
-    }
-    return NULL;
+    const uint32_t word = offset / 4;
+    return word < CM_REG_WORDS && reg_table[word].exists ? &reg_table[word] : NULL;
 }
 
 static uint32_t strobe_mask(uint32_t byte_strobes) {
@@ -54,9 +48,8 @@ static const unit_info units[CM_UNIT_COUNT] = {
 };
 
 void cm_regs_reset(cm_regs *r) {
-    memset(r->value, 0, sizeof r->value);
-    for (size_t i = 0; i < sizeof reg_table / sizeof reg_table[0]; i++) {
-        r->value[reg_table[i].offset / 4] = reg_table[i].reset;
+    for (uint32_t i = 0; i < CM_REG_WORDS; i++) {
+        r->value[i] = reg_table[i].reset;
     }
     r->value[NPU_REG_CONFIG / 4] |= r->n << NPU_CONFIG_MESH_N_LSB | (uint32_t)r->has_alu << NPU_CONFIG_EN_ALU_LSB |
                                     (uint32_t)r->has_pool << NPU_CONFIG_EN_POOL_LSB |

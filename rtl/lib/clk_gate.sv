@@ -11,16 +11,16 @@ module clk_gate #(
   output logic clk_o
 );
 
+  logic en_q;
   if (Gate) begin : g_gate
-    logic en_q;
     always_latch begin
       if (!clk_i) en_q = en_i;
     end
-    assign clk_o = clk_i & en_q;
   end else begin : g_pass
     logic unused;
     assign unused = en_i;
-    assign clk_o = clk_i;
+    assign en_q = 1'b1;
   end
+  assign clk_o = clk_i & en_q;
 
 endmodule

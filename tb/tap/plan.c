@@ -116,7 +116,10 @@ static void place_signals(tb_check_plan *p) {
             probe->mask[w->use][at] = w->byte_bits;
             probe->any[at] |= w->byte_bits;
         }
-        probe->watched = probe->watched || w->use != TB_PLAN_SET;
+        probe->has[w->use] = true;
+    }
+    if (p->probes % 2 != 0) { /* one that looks at nothing */
+        p->probe[p->probes++] = (tb_plan_probe){.block = p->probe[0].block};
     }
 }
 
@@ -143,8 +146,8 @@ static void fill_rows(tb_check_plan *p) {
 
 static int make_probes(tb_check_plan *p) {
     find_span(p);
-    /* at most one for each signal; memory that no probe needs is not touched */
-    p->probe = (tb_plan_probe *)aligned_alloc(TB_CHECK_LINE, (p->wakes + 1) * sizeof *p->probe);
+    /* at most one for each signal, and one to make their number even; memory that no probe needs is not touched */
+    p->probe = (tb_plan_probe *)aligned_alloc(TB_CHECK_LINE, (p->wakes + 2) * sizeof *p->probe);
     if (p->probe == NULL) {
         return -1;
     }

@@ -8,7 +8,7 @@
 
 #define TB_PLAN_WORDS 16u /* bitmaps have a bit for each check */
 #define TB_PLAN_BLOCK 64u /* bytes of the design that are looked at together */
-#define TB_PLAN_KEPT 16u  /* sets of such bytes whose checks are kept */
+#define TB_PLAN_KEPT 32u  /* sets of such bytes whose checks are kept */
 #define TB_PLAN_LOT 4u    /* words of bitmaps that are worked on together; TB_PLAN_WORDS is a multiple of it */
 #define TB_PLAN_CHECKS (TB_PLAN_WORDS * 64u)
 
@@ -39,10 +39,10 @@ typedef struct tb_plan_wake {
 typedef struct tb_plan_probe {
     _Alignas(TB_CHECK_LINE) uint8_t any[TB_PLAN_BLOCK]; /* bits that any of the uses has */
     uint8_t before[TB_PLAN_BLOCK];                      /* the block in the cycle before */
-    const uint8_t *block;
-    const uint64_t *woken; /* the checks that signals wake which are not 0, as in a map: a row of `kept` */
-    bool watched;          /* a signal of it is looked at for changes, or is a reset or clock enable */
     uint8_t mask[TB_PLAN_USES][TB_PLAN_BLOCK];
+    const uint8_t *block;
+    const uint64_t *woken;  /* the checks that signals wake which are not 0, as in a map: a row of `kept` */
+    bool has[TB_PLAN_USES]; /* a signal that is looked at for this */
     const uint64_t *row[TB_PLAN_CONTROL]; /* of a use: the checks that each byte wakes */
     /* The same sets of bytes occur again and again: these, a bit for each byte, and the checks that they wake. */
     uint64_t set[TB_PLAN_KEPT];
@@ -78,9 +78,11 @@ typedef struct tb_check_plan {
     tb_plan_wake *wake; /* ordered by address */
     size_t wakes;
     tb_plan_probe *probe;
-    uint64_t *rows; /* of all probes */
-    size_t probes;
-    tb_plan_map set; /* those of `always`, and those that signals wake which are not 0 */
+    uint64_t *rows;            /* of all probes */
+    size_t probes;             /* an even number */
+    tb_plan_map set;           /* those of `always`, and those that signals wake which are not 0 */
+    tb_plan_map rest;          /* the same without those of the block `last`, the last one that has changed */
+    const tb_plan_probe *last; /* NULL: none has */
     /* The memory range of all these signals. If it is smaller than a block, it is copied in every cycle, and blocks
      * refer to the copy. */
     const uint8_t *low;

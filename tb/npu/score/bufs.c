@@ -122,15 +122,18 @@ __attribute__((cold, noinline)) static void find_wrong(tb_check *c, port *p, con
 
 /* ---- ifm_buf ---- */
 
+#define LAYOUT_PORTS wr_valid_o, wr_ready_i, wr_addr_o, wr_data_o
 #define IFM_PORTS we_i, waddr_i, wdata_i, re_i, raddr_i[2], rdata_o[2]
 typedef struct ifm_state {
     /* ---- members used in every cycle ---- */
     port port[2];
     const uint8_t *re, *we;
     const void *raddr[2];
-    const void *waddr, *wdata;
+    const uint8_t *valid[2], *ready[2]; /* of words of the layout units; without them `we` */
+    const void *waddr, *wdata, *from_addr[2], *from_data[2];
     copy mem;
     uint64_t reads;
+    tb_check *gemm; /* NULL: there are no layout units */
     TB_PORTS(ports, IFM_PORTS);
     old old[2];
 } ifm_state;
@@ -143,6 +146,34 @@ __attribute__((cold, noinline)) static void ifm_differs(tb_check *c) {
     find_wrong(c, &s->port[0], &s->old[0], &s->mem, s->reads, "data 0", "ring");
     find_wrong(c, &s->port[1], &s->old[1], &s->mem, s->reads, "data 1", "ring");
     ifm_cycle(c);
+}
+
+/* The words that the layout units hand over, a bit for each unit. */
+static inline uint32_t ifm_fire(const ifm_state *s) {
+    return (uint32_t)(*s->valid[0] & *s->ready[0]) | (uint32_t)(*s->valid[1] & *s->ready[1]) << 1;
+}
+
+__attribute__((cold, noinline)) static void ifm_wrong_word(tb_check *c, ifm_state *s) {
+    const uint32_t fire = ifm_fire(s), at = npu_score_half(s->waddr);
+    npu_score_gemm_word(s->gemm, *s->valid[0] | (uint32_t)*s->valid[1] << 1, fire, *s->we != 0, at,
+                        npu_score_half(s->from_addr[fire >> 1 & 1u]));
+    if (*s->we != 0) {
+        write_rare(c, &s->mem, at, s->wdata, s->port, s->old, 2);
+    }
+}
+
+/* A word is on offer or written: just one of the layout units must hand it over. */
+static inline void ifm_word(uint32_t bytes, tb_check *c, ifm_state *s) {
+    const uint32_t at = npu_score_half(s->waddr);
+    if (s->gemm != NULL) {
+        const uint32_t fire = ifm_fire(s), from = fire >> 1;
+        if ((fire != 1 && fire != 2) || *s->we == 0 || at != npu_score_half(s->from_addr[from]) ||
+            !npu_score_same(s->wdata, s->from_data[from], bytes)) {
+            ifm_wrong_word(c, s);
+            return;
+        }
+    }
+    copy_write(c, &s->mem, IFM_WORDS, bytes, at, s->wdata, s->port, s->old, 2);
 }
 
 /* Inlined with a constant number of bytes where the time of a simulation matters. */
@@ -162,8 +193,8 @@ static inline void ifm_cycle_of(uint32_t bytes, tb_check *c) {
         s->port[0].word = s->port[0].got;
         s->port[1].word = s->port[1].got;
     }
-    if (*s->we != 0) {
-        copy_write(c, &s->mem, IFM_WORDS, bytes, npu_score_half(s->waddr), s->wdata, s->port, s->old, 2);
+    if ((*s->we | *s->valid[0] | *s->valid[1]) != 0) {
+        ifm_word(bytes, c, s);
     }
 }
 
@@ -187,11 +218,33 @@ static int ifm_open(tb_check *c, char *err, size_t err_size) {
     s->waddr = s->waddr_i.ptr;
     s->wdata = s->wdata_i.ptr;
     for (uint32_t i = 0; i < 2; i++) {
+        s->valid[i] = s->we;
         s->raddr[i] = s->raddr_i[i].ptr;
         s->port[i].got = s->port[i].word = (const uint8_t *)s->rdata_o[i].ptr;
     }
     c->cycle = n == 8 ? ifm_cycle_8 : n == 32 ? ifm_cycle_32 : ifm_cycle;
     return copy_open(&s->mem, IFM_WORDS, n, s->raddr_i[0], err, err_size);
+}
+
+int npu_score_ifm_words(tb_check *gemm, char *err, size_t err_size) {
+    tb_check *c = npu_score_check_of(gemm, &npu_score_ifm_buf);
+    if (c == NULL) {
+        return opt_fail(err, err_size, "gemm: the design has no tap of ifm_buf");
+    }
+    ifm_state *s = (ifm_state *)c->state;
+    for (uint32_t i = 0; i < 2; i++) {
+        TB_SIGNALS(from, LAYOUT_PORTS);
+        if (tb_taps_ports(&c->all->taps, "layout", i, TB_PORTS_OF(from, LAYOUT_PORTS), err, err_size) != 0 ||
+            tb_check_wake(c, from.wr_valid_o, err, err_size) != 0) {
+            return -1;
+        }
+        s->valid[i] = (const uint8_t *)from.wr_valid_o.ptr;
+        s->ready[i] = (const uint8_t *)from.wr_ready_i.ptr;
+        s->from_addr[i] = from.wr_addr_o.ptr;
+        s->from_data[i] = from.wr_data_o.ptr;
+    }
+    s->gemm = gemm;
+    return 0;
 }
 
 static void ifm_close(tb_check *c) {

@@ -14,14 +14,15 @@
  */
 typedef struct state {
     const uint8_t *en, *edges;
+    uint64_t all;                        /* due in the cycle before, if they are one run that begins with this gate */
+    uint64_t now;                        /* cycles that the run was looked at, */
+    _Alignas(RUN) uint8_t expected[RUN]; /* edges so far, modulo 256, of each; not known in the first cycle */
+    uint8_t mask[RUN];                   /* bytes of those that are due */
+    uint64_t since;                      /* those when `due` changed, */
+    uint64_t cycles;                     /* those of the gate */
     uint32_t lead;                       /* so many states before this one is the first of its run */
     uint32_t members;                    /* bit i: there is a gate i in the run */
     uint32_t due;                        /* bit i: gate i of the run, in the cycle before */
-    uint64_t all;                        /* due in the cycle before, if they are one run that begins with this gate */
-    uint64_t cycles;                     /* that it was looked at */
-    uint64_t now, since;                 /* cycles that the run was looked at; the same when `due` changed */
-    _Alignas(RUN) uint8_t expected[RUN]; /* edges so far, modulo 256, of each; not known in the first cycle */
-    uint8_t mask[RUN];                   /* bytes of those that are due */
 } state;
 
 typedef uint8_t gates __attribute__((vector_size(RUN), may_alias));

@@ -14,9 +14,7 @@
 #define OFM_WORDS 1024u /* sums of one column that ofm_buf holds, over 2N banks: tiles times N */
 
 /* Signals of the parts. */
-#define LAYOUT_PORTS wr_valid_o, wr_ready_i, wr_addr_o, wr_data_o
 #define WGT_LD_PORTS busy_o
-#define IFM_BUF_PORTS we_i, waddr_i, wdata_i
 #define IM2COL_PORTS                                                                                                   \
     task_wide_i, task_pop_o, ifm_all_i, tile_room_i, tile_start_o, mesh_en_o, acc_first_o, acc_last_o, act_valid_o,    \
         act_wide_o, wait_ifm_o, wait_wgt_o, wait_ofm_o
@@ -24,9 +22,7 @@
 #define ACC_PORTS first_i, last_i, wide_i, valid_o
 #define PAR_LD_PORTS task_pop_o, free_i, free_words_i, busy_o
 typedef struct parts {
-    TB_SIGNALS(layout[2], LAYOUT_PORTS);
     TB_SIGNALS(wgt_ld[2], WGT_LD_PORTS);
-    TB_SIGNALS(ifm_buf, IFM_BUF_PORTS);
     TB_SIGNALS(im2col, IM2COL_PORTS);
     TB_SIGNALS(ifm_ld, IFM_LD_PORTS);
     TB_SIGNALS(acc, ACC_PORTS);
@@ -55,8 +51,6 @@ typedef struct wires {
     const uint8_t *wide, *loaded, *start, *tiles_free, *mesh_en, *vector[3];
     const void *event_o, *level_ofm;
     const uint8_t *rd_valid, *rd_ready, *rd_id, *d_valid, *d_ready;
-    const uint8_t *layout_valid[2], *layout_ready[2], *we;
-    const void *layout_addr[2], *layout_data[2], *waddr, *wdata;
     const uint8_t *req_valid, *req_ready, *wr_valid, *wr_ready;
     const uint8_t *post_wait, *wr_idle, *done, *im_pop, *par_pop, *task_valid, *task_ready;
 } wires;
@@ -91,12 +85,12 @@ static int open_parts(const tb_check *c, parts *p, char *err, size_t err_size) {
         const char *kind;
         size_t index;
         tb_ports ports;
-    } all[] = {
-        {"layout", 0, TB_PORTS_OF(p->layout[0], LAYOUT_PORTS)}, {"layout", 1, TB_PORTS_OF(p->layout[1], LAYOUT_PORTS)},
-        {"wgt_ld", 0, TB_PORTS_OF(p->wgt_ld[0], WGT_LD_PORTS)}, {"wgt_ld", 1, TB_PORTS_OF(p->wgt_ld[1], WGT_LD_PORTS)},
-        {"ifm_buf", 0, TB_PORTS_OF(p->ifm_buf, IFM_BUF_PORTS)}, {"im2col", 0, TB_PORTS_OF(p->im2col, IM2COL_PORTS)},
-        {"ifm_ld", 0, TB_PORTS_OF(p->ifm_ld, IFM_LD_PORTS)},    {"acc", 0, TB_PORTS_OF(p->acc, ACC_PORTS)},
-        {"par_ld", 0, TB_PORTS_OF(p->par_ld, PAR_LD_PORTS)}};
+    } all[] = {{"wgt_ld", 0, TB_PORTS_OF(p->wgt_ld[0], WGT_LD_PORTS)},
+               {"wgt_ld", 1, TB_PORTS_OF(p->wgt_ld[1], WGT_LD_PORTS)},
+               {"im2col", 0, TB_PORTS_OF(p->im2col, IM2COL_PORTS)},
+               {"ifm_ld", 0, TB_PORTS_OF(p->ifm_ld, IFM_LD_PORTS)},
+               {"acc", 0, TB_PORTS_OF(p->acc, ACC_PORTS)},
+               {"par_ld", 0, TB_PORTS_OF(p->par_ld, PAR_LD_PORTS)}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (tb_taps_ports(&c->all->taps, all[i].kind, all[i].index, all[i].ports, err, err_size) != 0) {
             return -1;
@@ -140,11 +134,15 @@ static void clear(tb_check *c) {
 static int open_wakes(tb_check *c, const state *s, char *err, size_t err_size) {
     const parts *p = &s->p;
     /* transfers, starts and ends */
-    const tb_sig set[] = {s->task_valid_i, s->rd_valid_i,        s->wr_req_valid_o,       s->wr_valid_o,
-                          s->tiles_free,   s->task_done_o,       p->layout[0].wr_valid_o, p->layout[1].wr_valid_o,
-                          p->ifm_buf.we_i, p->im2col.task_pop_o, p->im2col.tile_start_o,  p->par_ld.task_pop_o,
-                          p->acc.valid_o};
-    const tb_sig change[] = {s->event_o,
+    const tb_sig set[] = {s->task_valid_i,        s->wr_req_valid_o,    s->wr_valid_o,
+                          s->tiles_free,          s->task_done_o,       p->im2col.task_pop_o,
+                          p->im2col.tile_start_o, p->par_ld.task_pop_o, p->acc.valid_o};
+    const tb_sig change[] = {s->rd_valid_i,
+                             s->rd_ready_o,
+                             s->rd_id_i,
+                             s->d_valid,
+                             s->d_ready,
+                             s->event_o,
                              s->level_ofm_o,
                              s->tile_done,
                              s->par_ready,
@@ -207,13 +205,6 @@ static void open_wires(state *s) {
         .rd_id = at(s->rd_id_i),
         .d_valid = at(s->d_valid),
         .d_ready = at(s->d_ready),
-        .layout_valid = {at(p->layout[0].wr_valid_o), at(p->layout[1].wr_valid_o)},
-        .layout_ready = {at(p->layout[0].wr_ready_i), at(p->layout[1].wr_ready_i)},
-        .we = at(p->ifm_buf.we_i),
-        .layout_addr = {p->layout[0].wr_addr_o.ptr, p->layout[1].wr_addr_o.ptr},
-        .layout_data = {p->layout[0].wr_data_o.ptr, p->layout[1].wr_data_o.ptr},
-        .waddr = p->ifm_buf.waddr_i.ptr,
-        .wdata = p->ifm_buf.wdata_i.ptr,
         .req_valid = at(s->wr_req_valid_o),
         .req_ready = at(s->wr_req_ready_i),
         .wr_valid = at(s->wr_valid_o),
@@ -230,7 +221,7 @@ static void open_wires(state *s) {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    if (open_parts(c, &s->p, err, err_size) != 0) {
+    if (open_parts(c, &s->p, err, err_size) != 0 || npu_score_ifm_words(c, err, err_size) != 0) {
         return -1;
     }
     s->n = npu_score_n(c);
@@ -335,27 +326,20 @@ static inline void see_read(tb_check *c, const state *s, uint32_t valid) {
     }
 }
 
-__attribute__((cold)) static void wrong_layout(tb_check *c, const state *s, uint32_t valid, uint32_t fire) {
-    const wires *w = &s->w;
-    const uint32_t from = fire >> 1;
-    if ((fire != 1 && fire != 2) || *w->we == 0) {
+void npu_score_gemm_word(tb_check *c, uint32_t valid, uint32_t fire, bool written, uint32_t got, uint32_t expected) {
+    const state *s = (const state *)c->state;
+    if (npu_score_b(c->reset_n) == 0) {
+        return;
+    }
+    if (valid == 0) {
+        tb_check_fail(c, "layout word", s->words, NULL, "a write", "none: no word is on offer");
+    } else if ((fire != 1 && fire != 2) || !written) {
         tb_check_failf(c, "layout word", s->words, "words on offer 0x%x, taken 0x%x|%s|one word written", valid, fire,
-                       *w->we != 0 ? "a write" : "no write");
-    } else if (npu_score_half(w->layout_addr[from]) != npu_score_half(w->waddr)) {
-        tb_check_value(c, "layout word address", s->words, npu_score_half(w->waddr),
-                       npu_score_half(w->layout_addr[from]));
+                       written ? "a write" : "no write");
+    } else if (got != expected) {
+        tb_check_value(c, "layout word address", s->words, got, expected);
     } else {
         tb_check_fail(c, "layout word", s->words, NULL, "other data in ifm_buf", "those of the unit whose turn it is");
-    }
-}
-
-/* Words of the layout units: one of them enters ifm_buf. */
-static inline void see_layout(tb_check *c, const state *s, uint32_t valid) {
-    const wires *w = &s->w;
-    const uint32_t fire = valid & (*w->layout_ready[0] | (uint32_t)*w->layout_ready[1] << 1), from = fire >> 1;
-    if ((fire != 1 && fire != 2) || *w->we == 0 || npu_score_half(w->layout_addr[from]) != npu_score_half(w->waddr) ||
-        !npu_score_same(w->wdata, w->layout_data[from], s->n)) {
-        wrong_layout(c, s, valid, fire);
     }
 }
 
@@ -461,14 +445,9 @@ static void cycle(tb_check *c) {
     if (*w->mesh_en != 0 && see_vector(s)) {
         c->again = true;
     }
-    const uint32_t read = *w->rd_valid, layout = *w->layout_valid[0] | (uint32_t)*w->layout_valid[1] << 1;
+    const uint32_t read = *w->rd_valid;
     if (read != 0) {
         see_read(c, s, read);
-    }
-    if (layout != 0) {
-        see_layout(c, s, layout);
-    } else if (*w->we != 0) {
-        tb_check_fail(c, "layout word", s->words, NULL, "a write", "none: no word is on offer");
     }
     const uint32_t fire = *w->req_valid & *w->req_ready, words = *w->wr_valid & *w->wr_ready;
     if ((fire | words) != 0) {

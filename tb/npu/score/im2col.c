@@ -37,6 +37,25 @@ static void clear(tb_check *c) {
     s->work.tiles = 0;
 }
 
+/*
+ * While blocks, vectors or sums are in flight, or it is counted for how long a tile could have started, the check asks
+ * to be called again. Else nothing can differ before one of the signals changes that it looks at then.
+ */
+static int open_wakes(tb_check *c, const state *s, char *err, size_t err_size) {
+    const tb_sig set[] = {s->act_valid_o, s->acc_first_o, s->acc_last_o, s->wgt_re_o,     s->ifm_re_o,
+                          s->mesh_en_o,   s->free_o,      s->task_pop_o, s->tile_start_o, s->wgt_release_o};
+    const tb_sig change[] = {s->wait_ifm_o,  s->wait_wgt_o, s->wait_ofm_o,   s->task_valid_i, s->ifm_all_i,
+                             s->pix_ready_i, s->wgt_full_i, s->wgt_blocks_i, s->tile_room_i};
+    int status = 0;
+    for (size_t i = 0; i < sizeof set / sizeof *set && status == 0; i++) {
+        status = tb_check_wake(c, set[i], err, err_size);
+    }
+    for (size_t i = 0; i < sizeof change / sizeof *change && status == 0; i++) {
+        status = tb_check_watch(c, change[i], err, err_size);
+    }
+    return status;
+}
+
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     const tb_sig *sig = (const tb_sig *)&s->ports;
@@ -58,16 +77,12 @@ static int open(tb_check *c, char *err, size_t err_size) {
     s->wgt_raddr = s->wgt_raddr_o.ptr;
     s->side_by_side = (const uint8_t *)s->ifm_raddr[1] == (const uint8_t *)s->ifm_raddr[0] + 2;
     clear(c);
-    return npu_score_shape_open(c, s->shape, err, err_size);
+    return npu_score_shape_open(c, s->shape, err, err_size) != 0 ? -1 : open_wakes(c, s, err, err_size);
 }
 
 const npu_score_work *npu_score_work_of(const tb_check *c) {
-    for (size_t i = 0; i < c->all->count; i++) {
-        if (c->all->check[i].ops == &npu_score_im2col) {
-            return &((const state *)c->all->check[i].state)->work;
-        }
-    }
-    return NULL;
+    const tb_check *im2col = npu_score_check_of(c, &npu_score_im2col);
+    return im2col != NULL ? &((const state *)im2col->state)->work : NULL;
 }
 
 /* ---- the stages ---- */
@@ -452,8 +467,10 @@ static inline __attribute__((always_inline)) void compare(tb_check *c, state *s,
     if (events == 0 && step < s->attend) {
         s->step = step + 1;
         s->late = s->ready = 0;
+        c->again = true;
     } else {
         follow(c, s, events);
+        c->again = (s->last | s->busy | s->late | s->ready) != 0;
     }
 }
 

@@ -6,27 +6,28 @@
 #define COUNTERS 36u
 #define MARKS 12u
 #define FIRST_MARK 40u
-/*
- * The same events come in many cycles in a row. When others do, the number of these cycles is added to the counts of
- * all events at once: bit k of the counts since the last flush() is in plane k.
+/* Events are counted in bytes: byte k of word i has event 8 * k + i. They are added to the counts before they overflow.
  */
-#define PLANES 16u
-#define HELD ((1u << PLANES) - 1) /* cycles that they can count */
+#define WORDS 8u
+#define FULL 255u
+typedef uint64_t four __attribute__((vector_size(32), may_alias));
 #define MASK48 ((UINT64_C(1) << 48) - 1)
 
 #define PORTS clr_i, run_i, event_i, level_i, snap_i, rd_i, sel_i, lo_o, clear_i, hi_o
 typedef struct state {
-    uint64_t value;        /* on the output */
-    uint64_t event, times; /* of the last cycles, so many of them */
+    uint64_t value; /* on the output */
     uint16_t mark[MARKS];
-    TB_PORTS(ports, PORTS);
-    uint64_t plane[PLANES];
-    uint64_t held; /* cycles counted in the planes */
+    const uint8_t *run, *clr, *rd, *snap, *clear; /* ports that are looked at in every cycle */
+    const void *event, *level, *lo, *hi;
+    uint32_t held; /* cycles counted in `word` */
+    _Alignas(TB_CHECK_LINE) uint64_t word[WORDS];
     uint64_t count[COUNTERS], copy[COUNTERS];
     uint16_t mark_copy[MARKS];
     uint32_t which; /* number of the value */
     uint64_t reads;
+    TB_PORTS(ports, PORTS);
 } state;
+_Static_assert(offsetof(state, word) == 2 * TB_CHECK_LINE, "what every cycle needs is in three lines");
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
@@ -34,13 +35,22 @@ static int open(tb_check *c, char *err, size_t err_size) {
         return opt_fail(err, err_size, "%s: %" PRIu32 " events and %" PRIu32 " bits of levels, expected %u and %u",
                         c->tap->path, s->event_i.width, s->level_i.width, COUNTERS, 16 * MARKS);
     }
+    s->run = (const uint8_t *)s->run_i.ptr;
+    s->clr = (const uint8_t *)s->clr_i.ptr;
+    s->rd = (const uint8_t *)s->rd_i.ptr;
+    s->snap = (const uint8_t *)s->snap_i.ptr;
+    s->clear = (const uint8_t *)s->clear_i.ptr;
+    s->event = s->event_i.ptr;
+    s->level = s->level_i.ptr;
+    s->lo = s->lo_o.ptr;
+    s->hi = s->hi_o.ptr;
     return 0;
 }
 
 static void forget(state *s) {
-    memset(s->plane, 0, sizeof s->plane);
+    memset(s->word, 0, sizeof s->word);
     memset(s->count, 0, sizeof s->count);
-    s->held = s->times = 0;
+    s->held = 0;
 }
 
 static void clear(tb_check *c) {
@@ -52,56 +62,13 @@ static void clear(tb_check *c) {
     s->value = 0;
 }
 
-/* The planes into the counts. */
-static void empty_planes(state *s) {
+/* The bytes into the counts. */
+__attribute__((noinline)) static void flush(state *s) {
     for (uint32_t i = 0; i < COUNTERS; i++) {
-        uint64_t sum = 0;
-        for (uint32_t k = 0; k < PLANES; k++) {
-            sum |= (s->plane[k] >> i & 1u) << k;
-        }
-        s->count[i] = (s->count[i] + sum) & MASK48;
+        s->count[i] = (s->count[i] + (s->word[i % WORDS] >> i / WORDS * 8 & 0xffu)) & MASK48;
     }
-    memset(s->plane, 0, sizeof s->plane);
+    memset(s->word, 0, sizeof s->word);
     s->held = 0;
-}
-
-/* The planes cannot count so many cycles more: room for them, or they are counted here. */
-__attribute__((cold, noinline)) static void make_room(state *s) {
-    empty_planes(s);
-    if (s->times > HELD) {
-        for (uint32_t i = 0; i < COUNTERS; i++) {
-            s->count[i] = (s->count[i] + (s->event >> i & 1u) * s->times) & MASK48;
-        }
-        s->times = 0;
-    }
-}
-
-/* The cycles with the same events into the planes: for each bit of their number an addition to all counts. */
-static void count_events(state *s) {
-    if (s->held + s->times > HELD) {
-        make_room(s);
-    }
-    s->held += s->times;
-    for (uint64_t left = s->times; left != 0; left &= left - 1) {
-        uint64_t carry = s->event;
-        for (uint64_t *plane = &s->plane[__builtin_ctzll(left)]; carry != 0; plane++) {
-            const uint64_t next = *plane & carry;
-            *plane ^= carry;
-            carry = next;
-        }
-    }
-    s->times = 0;
-}
-
-static void flush(state *s) {
-    count_events(s);
-    empty_planes(s);
-}
-
-__attribute__((noinline)) static void change_events(state *s, uint64_t event) {
-    count_events(s);
-    s->event = event;
-    s->times = 1;
 }
 
 static inline void raise_marks(uint16_t *restrict mark, const uint16_t *restrict level) {
@@ -111,12 +78,14 @@ static inline void raise_marks(uint16_t *restrict mark, const uint16_t *restrict
 }
 
 static inline void count(state *s) {
-    const uint64_t event = *(const uint64_t *)s->event_i.ptr;
-    raise_marks(s->mark, (const uint16_t *)s->level_i.ptr);
-    if (event != s->event) {
-        change_events(s, event);
-    } else {
-        s->times++;
+    const uint64_t event = *(const uint64_t *)s->event, ones = UINT64_C(0x0101010101010101);
+    const four all = {event, event, event, event}, mask = {ones, ones, ones, ones};
+    four *word = (four *)s->word;
+    raise_marks(s->mark, (const uint16_t *)s->level);
+    word[0] += all >> (four){0, 1, 2, 3} & mask;
+    word[1] += all >> (four){4, 5, 6, 7} & mask;
+    if (++s->held == FULL) {
+        flush(s);
     }
 }
 
@@ -137,20 +106,20 @@ static void read_copy(state *s) {
 }
 
 __attribute__((noinline)) static void command(tb_check *c, state *s, bool run) {
-    if (npu_score_b(s->clr_i) != 0) {
+    if (*s->clr != 0) {
         clear(c);
         return;
     }
-    if (npu_score_b(s->rd_i) != 0) { /* before a snapshot of the same cycle */
+    if (*s->rd != 0) { /* before a snapshot of the same cycle */
         read_copy(s);
     }
-    if (npu_score_b(s->snap_i) != 0) {
+    if (*s->snap != 0) {
         snapshot(s);
     }
     if (run) {
         count(s);
     }
-    if (npu_score_b(s->clear_i) != 0) {
+    if (*s->clear != 0) {
         forget(s);
     }
 }
@@ -161,11 +130,11 @@ __attribute__((cold, noinline)) static void differs(tb_check *c, const state *s,
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    const uint64_t got = *(const uint32_t *)s->lo_o.ptr | (uint64_t) * (const uint16_t *)s->hi_o.ptr << 32;
-    const uint32_t run = npu_score_b(s->run_i);
+    const uint64_t got = *(const uint32_t *)s->lo | (uint64_t)npu_score_half(s->hi) << 32;
+    const uint32_t run = *s->run;
     if (got != s->value) {
         differs(c, s, got);
-    } else if ((npu_score_b(s->clr_i) | npu_score_b(s->rd_i) | npu_score_b(s->snap_i) | npu_score_b(s->clear_i)) != 0) {
+    } else if ((*s->clr | *s->rd | *s->snap | *s->clear) != 0) {
         command(c, s, run != 0);
     } else if (run != 0) {
         count(s);

@@ -49,20 +49,22 @@ typedef struct access {
     uint64_t count;
 } access;
 
+/* Those of reads first: polled registers make most of the calls. */
 #define PORTS                                                                                                          \
-    awaddr_i, awvalid_i, awready_o, wdata_i, wstrb_i, wvalid_i, wready_o, bresp_o, bvalid_o, bready_i, araddr_i,       \
-        arvalid_i, arready_o, rdata_o, rresp_o, rvalid_o, rready_i, alu_result_we_i, alu_result_i, bus_err_i,          \
+    awvalid_i, wvalid_i, bvalid_o, arvalid_i, rvalid_o, bus_err_i, arready_o, rready_i, rdata_o, rresp_o, araddr_i,    \
+        awaddr_i, awready_o, wdata_i, wstrb_i, wready_o, bresp_o, bready_i, alu_result_we_i, alu_result_i,             \
         perf_event_i, perf_level_i, srst_o, drained_i
 #define PERF_PORTS clr_i, event_i, level_i, run_i, snap_i, clear_i, rd_i, sel_i, lo_o, hi_o
 typedef struct state {
     npu_wires wires; /* what calm() depends on, beside the state of the check */
-    bool calm;       /* the last look, after which nothing of the state has changed */
+    bool calm;       /* at the last look, after which nothing of the state has changed */
     bool perf_apart; /* events and levels are other variables at npu_perf than at the port */
     bool resetting;
-    uint32_t bus; /* WR_ADDR and so on */
-    access wr, rd;
-    uint32_t rdata_expected;
     bool rdata_known;
+    uint32_t bus; /* WR_ADDR and so on */
+    uint32_t rdata_expected;
+    access rd, wr;
+    uint32_t count[UNITS];
     TB_PORTS(ports, PORTS);
     tb_sig irq[3];
     struct {
@@ -73,7 +75,7 @@ typedef struct state {
     slot slot[UNITS];
     bool has_before;
     cm_gemm_task before; /* GEMM task accepted last */
-    uint32_t err, irq_status, irq_enable, count[UNITS], alu_result, alu_next;
+    uint32_t err, irq_status, irq_enable, alu_result, alu_next;
     uint32_t reset_age;
 } state;
 
@@ -97,7 +99,7 @@ static int open_wires(tb_check *c, char *err, size_t err_size) {
                           s->unit[ALU].done,   s->unit[POOL].done, s->perf.snap_i,      s->perf.clear_i};
     const tb_sig changed[] = {s->irq[0],         s->irq[1],          s->irq[2],    s->unit[GEMM].busy,
                               s->unit[ALU].busy, s->unit[POOL].busy, s->perf.run_i};
-    const tb_sig others[] = {s->srst_o, s->perf.clr_i, s->alu_result_we_i, s->bus_err_i}; /* and with them .wake */
+    const tb_sig others[] = {s->srst_o, s->perf.clr_i, s->alu_result_we_i}; /* and with them .wake */
     npu_wire wire[COUNT(set) + COUNT(changed) + COUNT(others)];
     size_t n = 0;
     int bad = 0;
@@ -185,14 +187,13 @@ static uint32_t status(const state *s) {
 }
 
 static uint32_t read_register(const state *s, uint32_t offset) {
-    const uint32_t lines = s->irq_status & s->irq_enable;
     switch (offset) {
     case NPU_REG_STATUS:
         return status(s);
     case NPU_REG_IRQ_STATUS:
         return s->irq_status;
     case NPU_REG_IRQ_ID:
-        return (lines & 1u) ? 1 : (lines & 2u) ? 2 : (lines & 4u) ? 3 : 0;
+        return (uint32_t)__builtin_ffs((int)(s->irq_status & s->irq_enable & 7u));
     case NPU_REG_ERR:
         return s->err;
     case NPU_REG_GEMM_COUNT:
@@ -213,14 +214,6 @@ static uint32_t read_register(const state *s, uint32_t offset) {
 }
 
 /* ---- outputs ---- */
-
-static void compare_read(tb_check *c, state *s) {
-    const uint32_t got = (uint32_t)tb_get(s->rdata_o);
-    if (s->rdata_known && got != s->rdata_expected) {
-        tb_check_failf(c, "read data", s->rd.count, "register 0x%03" PRIx32 "|0x%08" PRIx32 "|0x%08" PRIx32, s->rd.addr,
-                       got, s->rdata_expected);
-    }
-}
 
 static void compare_task(tb_check *c, state *s, uint32_t unit) {
     slot *t = &s->slot[unit];
@@ -247,15 +240,32 @@ static void compare_outputs(tb_check *c, state *s) {
     }
 }
 
-static void compare_responses(tb_check *c, state *s) {
+static void compare_write_response(tb_check *c, const state *s) {
     tb_check_value(c, "write response", s->wr.count, npu_score_b(s->bvalid_o), (s->bus & WR_RESP) != 0);
-    tb_check_value(c, "read response", s->rd.count, npu_score_b(s->rvalid_o), (s->bus & RD_RESP) != 0);
-    if ((s->bus & RD_RESP) != 0) {
-        compare_read(c, s);
-        tb_check_value(c, "read response", s->rd.count, npu_score_b(s->rresp_o), 0);
-    }
     if ((s->bus & WR_RESP) != 0) {
         tb_check_value(c, "write response", s->wr.count, npu_score_b(s->bresp_o), 0);
+    }
+}
+
+__attribute__((cold, noinline)) static void read_differs(tb_check *c, const state *s) {
+    const bool up = (s->bus & RD_RESP) != 0;
+    tb_check_value(c, "read response", s->rd.count, npu_score_b(s->rvalid_o), up);
+    if (up && s->rdata_known && npu_score_w(s->rdata_o) != s->rdata_expected) {
+        tb_check_failf(c, "read data", s->rd.count, "register 0x%03" PRIx32 "|0x%08" PRIx32 "|0x%08" PRIx32, s->rd.addr,
+                       npu_score_w(s->rdata_o), s->rdata_expected);
+    }
+    if (up) {
+        tb_check_value(c, "read response", s->rd.count, npu_score_b(s->rresp_o), 0);
+    }
+}
+
+static inline void compare_read_response(tb_check *c, const state *s) {
+    bool wrong = npu_score_b(s->rvalid_o) != (s->bus & RD_RESP) / RD_RESP;
+    if ((s->bus & RD_RESP) != 0) {
+        wrong |= (s->rdata_known && npu_score_w(s->rdata_o) != s->rdata_expected) || npu_score_b(s->rresp_o) != 0;
+    }
+    if (__builtin_expect(wrong, 0)) {
+        read_differs(c, s);
     }
 }
 
@@ -368,68 +378,61 @@ static void compare_perf(tb_check *c, const state *s, const effect *e) {
     tb_check_value(c, "counter clear", s->wr.count, npu_score_b(s->perf.clear_i), e->clear);
 }
 
-/* A read of this register is accepted. */
-static void compare_counter(tb_check *c, const state *s, uint32_t offset) {
-    if (offset == NPU_REG_PERF_LO || offset == NPU_REG_PERF_HI) {
-        tb_check_value(c, "counter read", s->rd.count, npu_score_b(s->perf.rd_i), 1);
-        tb_check_value(c, "counter number", s->rd.count, tb_get(s->perf.sel_i),
-                       cm_device_read(s->regs, NPU_REG_PERF_SEL));
-    }
+/* A read of a counter is accepted. */
+__attribute__((noinline)) static void compare_counter(tb_check *c, const state *s) {
+    tb_check_value(c, "counter read", s->rd.count, npu_score_b(s->perf.rd_i), 1);
+    tb_check_value(c, "counter number", s->rd.count, tb_get(s->perf.sel_i), cm_device_read(s->regs, NPU_REG_PERF_SEL));
 }
 
-/*
- * The bus: handshakes of this cycle; a read samples its register, and a write is executed, in the cycle after its last
- * handshake. True: a write is executed.
- */
-static bool step_bus(state *s) {
-    uint32_t bus = s->bus;
-    bus &= npu_score_b(s->bready_i) != 0 ? ~(uint32_t)WR_RESP : UINT32_MAX;
-    bus &= npu_score_b(s->rready_i) != 0 ? ~(uint32_t)RD_RESP : UINT32_MAX;
-    const bool write = (bus & (WR_ADDR | WR_DATA | WR_RESP)) == (WR_ADDR | WR_DATA);
-    if ((bus & (RD_ADDR | RD_RESP)) == RD_ADDR) {
+/* The handshake of a response; a read samples its register in the cycle after its address. */
+static inline void step_read(state *s) {
+    s->bus &= npu_score_b(s->rready_i) != 0 ? ~(uint32_t)RD_RESP : UINT32_MAX;
+    if ((s->bus & (RD_ADDR | RD_RESP)) == RD_ADDR) {
         s->rdata_known = !s->resetting || s->rd.addr == NPU_REG_STATUS;
         s->rdata_expected = read_register(s, s->rd.addr);
         s->rd.count++;
-        bus ^= RD_ADDR | RD_RESP;
+        s->bus ^= RD_ADDR | RD_RESP;
     }
-    if (write) {
-        s->wr.count++;
-        bus ^= WR_ADDR | WR_DATA | WR_RESP;
-    }
-    s->bus = bus;
-    return write;
 }
 
-static void step_requests(tb_check *c, state *s, bool resetting) {
-    if (npu_score_fire(s->awvalid_i, s->awready_o)) {
-        s->bus |= WR_ADDR;
-        s->wr.addr = (uint32_t)tb_get(s->awaddr_i) & 0x1fcu;
-    }
-    if (npu_score_fire(s->wvalid_i, s->wready_o)) {
-        s->bus |= WR_DATA;
-        s->wr.data = (uint32_t)tb_get(s->wdata_i);
-        s->wr.strobes = (uint32_t)tb_get(s->wstrb_i);
-    }
+static inline void request_read(tb_check *c, state *s, bool resetting) {
     if (npu_score_fire(s->arvalid_i, s->arready_o)) {
         s->bus |= RD_ADDR;
-        s->rd.addr = (uint32_t)tb_get(s->araddr_i) & 0x1fcu;
-        if (!resetting) {
-            compare_counter(c, s, s->rd.addr);
+        s->rd.addr = npu_score_h(s->araddr_i) & 0x1fcu;
+        if ((s->rd.addr == NPU_REG_PERF_LO || s->rd.addr == NPU_REG_PERF_HI) && !resetting) {
+            compare_counter(c, s);
         }
     }
 }
 
-/* No access is under way. */
-static bool bus_idle(const state *s) {
-    return s->bus == 0 && (npu_score_b(s->awvalid_i) | npu_score_b(s->wvalid_i) | npu_score_b(s->arvalid_i) |
-                           npu_score_b(s->bvalid_o) | npu_score_b(s->rvalid_o)) == 0;
+/* True: a write is executed, in the cycle after its last handshake. */
+static bool step_write(state *s) {
+    s->bus &= npu_score_b(s->bready_i) != 0 ? ~(uint32_t)WR_RESP : UINT32_MAX;
+    if ((s->bus & (WR_ADDR | WR_DATA | WR_RESP)) != (WR_ADDR | WR_DATA)) {
+        return false;
+    }
+    s->wr.count++;
+    s->bus ^= WR_ADDR | WR_DATA | WR_RESP;
+    return true;
+}
+
+static void request_write(state *s) {
+    if (npu_score_fire(s->awvalid_i, s->awready_o)) {
+        s->bus |= WR_ADDR;
+        s->wr.addr = npu_score_h(s->awaddr_i) & 0x1fcu;
+    }
+    if (npu_score_fire(s->wvalid_i, s->wready_o)) {
+        s->bus |= WR_DATA;
+        s->wr.data = npu_score_w(s->wdata_i);
+        s->wr.strobes = npu_score_b(s->wstrb_i);
+    }
 }
 
 /*
  * No task is pending, and the interrupts have their final values: only the count enable depends on the units, and an
  * edge changes nothing but by an access.
  */
-static bool calm(const state *s) {
+__attribute__((noinline)) static bool calm(const state *s) {
     if (s->resetting) {
         return false;
     }
@@ -460,29 +463,42 @@ __attribute__((noinline)) static void step_registers(tb_check *c, state *s, bool
     }
 }
 
-static void cycle(tb_check *c) {
-    state *s = (state *)c->state;
-    const bool all = c->all->every_cycle, idle = bus_idle(s), resetting = s->resetting;
-    if (all || npu_wires_changed(&s->wires) != 0 || !s->calm) {
-        s->calm = !all && calm(s);
-    }
-    c->again = !idle || !s->calm; /* also what it does now is seen once more */
-    if (!c->again && !all) {
-        return;
-    }
+/* Any cycle: writes, tasks, interrupts. */
+__attribute__((noinline)) static void general_cycle(tb_check *c, state *s) {
+    const bool resetting = s->resetting;
     if (!s->calm) {
         compare_outputs(c, s);
     }
     if (s->perf_apart && !resetting) {
         compare_levels(c, s);
     }
-    compare_responses(c, s);
-    const bool write = step_bus(s);
+    compare_write_response(c, s);
+    compare_read_response(c, s);
+    step_read(s);
+    const bool write = step_write(s);
     if (write || !s->calm) {
         step_registers(c, s, write);
         s->calm = false; /* not known */
     }
-    step_requests(c, s, resetting);
+    request_write(s);
+    request_read(c, s, resetting);
+}
+
+static void cycle(tb_check *c) {
+    state *s = (state *)c->state;
+    if ((npu_wires_changed(&s->wires) | npu_score_h(s->bus_err_i)) != 0 || !s->calm) {
+        s->calm = !s->perf_apart && !c->all->every_cycle && calm(s);
+    }
+    const uint32_t writes = npu_score_b(s->awvalid_i) | npu_score_b(s->wvalid_i) | npu_score_b(s->bvalid_o) |
+                            (s->bus & (WR_ADDR | WR_DATA | WR_RESP));
+    if (writes != 0 || !s->calm) {
+        general_cycle(c, s);
+    } else {
+        compare_read_response(c, s);
+        step_read(s);
+        request_read(c, s, false);
+    }
+    c->again = s->bus != 0 || !s->calm; /* otherwise every difference wakes it */
 }
 
 const tb_check_ops npu_score_npu_regs = {

@@ -5,6 +5,10 @@
  * The ends are the taps of the channels (dma_rd, dma_wr, send_buf), those of GEMM, ALU, POOL and npu_regs, and the
  * ports of the NPU. A unit's clock runs from the valid of a task until four cycles after the last one is complete
  * (docs/npu/npu.md 4.5).
+ *
+ * What differs in most cycles is compared in each of them: levels, events, data. The handshakes are compared, and what
+ * they say is carried is found, when one of their wires has changed (wires.h). A comparison only says that something
+ * differs; then a function find_... compares once more, one wire after the other, and reports.
  */
 #include "npu_top.h"
 
@@ -46,22 +50,28 @@ __attribute__((cold, noinline)) static void find_difference(tb_check *c, const l
     }
 }
 
-static inline void compare_words(tb_check *c, const load *l) {
+static inline bool words_differ(const load *l) {
     word differ = {0};
     for (const carried *w = l->both, *end = w + l->count; w < end; w++) {
         differ |= *(const word *)w->got ^ *(const word *)w->expected;
     }
-    if (__builtin_expect((differ[0] | differ[1]) != 0, 0)) {
-        find_difference(c, l);
-    }
+    return (differ[0] | differ[1]) != 0;
+}
+
+static inline uint32_t four_bytes(const void *at) {
+    uint32_t both;
+    memcpy(&both, at, sizeof both);
+    return both;
 }
 
 static inline void compare_requests(tb_check *c, const load *l) {
-    bool differ = false;
+    uint32_t differ = 0;
     for (const carried *w = l->both, *end = w + l->count; w < end; w += 2) {
-        differ |= memcmp(w[0].got, w[0].expected, ADDRESS) != 0 || memcmp(w[1].got, w[1].expected, BYTES) != 0;
+        differ |= four_bytes(w[0].got) ^ four_bytes(w[0].expected);
+        differ |= npu_score_half(w[1].got) ^ npu_score_half(w[1].expected);
+        differ |= w[1].got[BYTES - 1] ^ w[1].expected[BYTES - 1];
     }
-    if (__builtin_expect(differ, 0)) {
+    if (__builtin_expect(differ != 0, 0)) {
         find_difference(c, l);
     }
 }
@@ -117,28 +127,44 @@ ALWAYS_INLINE static inline bool read_requests(tb_check *c, state *s, uint32_t c
     return valid != 0;
 }
 
-ALWAYS_INLINE static inline bool read_data(tb_check *c, state *s, uint32_t ch) {
+/* Which handshake of data that was read differs? */
+__attribute__((cold, noinline)) static void find_handshake(tb_check *c, const state *s, uint32_t ch) {
     const channel *k = &s->ch[ch];
     const ends *u = s->unit;
-    const uint32_t any = npu_score_b(k->rd.dat_valid_o), id = npu_score_b(k->rd.dat_id_o);
+    const uint32_t any = npu_score_b(k->rd.dat_valid_o), id = npu_score_b(k->rd.dat_id_o), to = unit_of(id);
     const uint32_t valid = bit(u[0].rd_valid_i, ch) | bit(u[1].rd_valid_i, ch) << 1 | bit(u[2].rd_valid_i, ch) << 2;
-    if (any == 0) {
-        same(c, "read data offered", ch, valid, 0);
-        return false;
-    }
-    const uint32_t to = unit_of(id);
-    if (to >= UNITS) {
+    if (any != 0 && to >= UNITS) {
         differs(c, "read data offered", ch, "requester", id, 0);
-        return true;
+        return;
     }
-    u += to;
-    same(c, "read data offered", ch, valid, 1u << to);
-    same(c, "read data taken", ch, npu_score_b(k->rd.dat_ready_i), bit(u->rd_ready_o, ch));
-    carry(&s->rd_words, "read data", ch, u->name, piece(u->rd_data_i, ch, WORD), k->rd.dat_o.ptr, WORD);
-    if (to == 0) {
-        same(c, "read requester", ch, (npu_score_b(s->gemm_id) >> (3 * ch)) & 7u, id);
+    same(c, "read data offered", ch, valid, any << to);
+    if (any != 0) {
+        same(c, "read data taken", ch, npu_score_b(k->rd.dat_ready_i), bit(u[to].rd_ready_o, ch));
     }
-    return true;
+}
+
+/* A bit for each unit and channel: {pool1, pool0, alu1, alu0, gemm1, gemm0}. */
+static inline uint32_t of_both(tb_sig gemm, tb_sig alu, tb_sig pool) {
+    return npu_score_b(gemm) | npu_score_b(alu) << 2 | npu_score_b(pool) << 4;
+}
+
+/* Compares the handshakes of data that was read. True: there is some. */
+__attribute__((noinline)) static bool read_data(tb_check *c, const state *s) {
+    const ends *u = s->unit;
+    const uint32_t offered = of_both(u[0].rd_valid_i, u[1].rd_valid_i, u[2].rd_valid_i);
+    const uint32_t ready = of_both(u[0].rd_ready_o, u[1].rd_ready_o, u[2].rd_ready_o);
+    uint32_t expected = 0, wrong = 0;
+    for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+        const channel *k = &s->ch[ch];
+        const uint32_t valid = npu_score_b(k->rd.dat_valid_o), at = 2 * unit_of(*s->ids[ch]) + ch;
+        expected |= valid << at;
+        wrong |= valid & (npu_score_b(k->rd.dat_ready_i) ^ ready >> at);
+    }
+    if (__builtin_expect((wrong | (offered ^ expected)) != 0, 0)) {
+        find_handshake(c, s, 0);
+        find_handshake(c, s, 1);
+    }
+    return expected != 0;
 }
 
 /* The same for writes, and for words on their way through send_buf. */
@@ -173,15 +199,16 @@ ALWAYS_INLINE static inline bool write_side(tb_check *c, state *s, uint32_t ch) 
 }
 
 /* Links that carry something while a valid of the bus is 1. */
-ALWAYS_INLINE static inline bool on_bus(state *s, uint32_t ch) {
-    const channel *k = &s->ch[ch];
-    for (const link *l = k->link + k->plain; l < k->link + k->links; l++) {
-        if (*l->when != 0) {
-            carry(&s->bus, l->stream, ch, NULL, l->got.ptr, l->expected.ptr, (uint32_t)tb_sig_bytes(l->got));
+static void on_bus(state *s) {
+    s->bus.count = 0;
+    for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+        const channel *k = &s->ch[ch];
+        for (const link *l = k->link + k->plain; l < k->link + k->links; l++) {
+            if (*l->when != 0) {
+                carry(&s->bus, l->stream, ch, NULL, l->got.ptr, l->expected.ptr, (uint32_t)tb_sig_bytes(l->got));
+            }
         }
     }
-    return (npu_score_b(k->rd.arvalid_o) | npu_score_b(k->bus.rvalid) | npu_score_b(k->wr.awvalid_o) |
-            npu_score_b(k->wr.wvalid_o) | npu_score_b(k->bus.bvalid)) != 0;
 }
 
 /* Errors of the channels' requesters as npu_regs must see them: {pool, alu, gemm} x {wr1, wr0, rd1, rd0}. */
@@ -236,7 +263,7 @@ static uint32_t of_units(tb_sig gemm, tb_sig alu, tb_sig pool) {
 }
 
 /* True: the cycles that it remembers are all alike, so the next one needs a look only if a wire changes. */
-static bool clocks(tb_check *c, state *s) {
+__attribute__((noinline)) static bool clocks(tb_check *c, state *s) {
     const ends *u = s->unit;
     const uint32_t work = of_units(u[0].task_valid_i, u[1].task_valid_i, u[2].task_valid_i) |
                           of_units(u[0].busy_o, u[1].busy_o, u[2].busy_o);
@@ -256,13 +283,12 @@ static bool clocks(tb_check *c, state *s) {
 }
 
 /* Levels of send_buf as the units and the counters must see them. */
-static void levels(tb_check *c, const state *s) {
-    const uint16_t *level = (const uint16_t *)s->perf.perf_level_o.ptr;
+__attribute__((cold, noinline)) static void find_level(tb_check *c, const state *s) {
+    const uint16_t *level = s->level;
     for (uint32_t ch = 0; ch < CHANNELS; ch++) {
-        const channel *k = &s->ch[ch];
-        const uint16_t *words = (const uint16_t *)k->send.level_o.ptr;
+        const uint16_t *words = s->sent[ch];
         for (const ends *u = s->unit; u < s->unit + UNITS; u++) {
-            const uint16_t seen = ((const uint16_t *)u->wr_level_i.ptr)[ch];
+            const uint16_t seen = s->seen[u->wr][ch];
             if (seen != words[u->wr]) {
                 differs(c, "level", ch, u->name, seen, words[u->wr]);
             }
@@ -273,16 +299,19 @@ static void levels(tb_check *c, const state *s) {
     }
 }
 
-/* Those of the channels. */
-static void bursts(tb_check *c, const state *s) {
-    const uint16_t *level = (const uint16_t *)s->perf.perf_level_o.ptr + INFLIGHT_AT;
-    for (uint32_t ch = 0; ch < CHANNELS; ch++) {
-        same(c, "level of a counter", ch, level[ch], npu_score_b(s->ch[ch].rd.inflight_o));
-        same(c, "level of a counter", ch, level[2 + ch], npu_score_b(s->ch[ch].wr.inflight_o));
+static inline void levels(tb_check *c, const state *s) {
+    uint32_t wrong = 0;
+    for (uint32_t i = 0; i < UNITS; i++) {
+        const uint32_t words = s->sent[0][i] | (uint32_t)s->sent[1][i] << 16;
+        wrong |= (four_bytes(&s->level[2 * i]) ^ words) | (four_bytes(s->seen[i]) ^ words);
+    }
+    if (__builtin_expect(wrong != 0, 0)) {
+        find_level(c, s);
     }
 }
 
-static void events(tb_check *c, const state *s) {
+/* Events and bursts in flight of the channels, one after the other. */
+__attribute__((cold, noinline)) static void find_event(tb_check *c, const state *s) {
     uint32_t event = 0;
     for (uint32_t ch = 0; ch < CHANNELS; ch++) {
         const channel *k = &s->ch[ch];
@@ -295,22 +324,64 @@ static void events(tb_check *c, const state *s) {
                  << ch;
     }
     same(c, "events of counters", 0, (uint32_t)tb_get(s->perf.perf_event_o) & CHANNEL_EVENTS, event);
+    for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+        const uint16_t *level = &s->level[INFLIGHT_AT + ch];
+        same(c, "level of a counter", ch, level[0], npu_score_b(s->ch[ch].rd.inflight_o));
+        same(c, "level of a counter", ch, level[CHANNELS], npu_score_b(s->ch[ch].wr.inflight_o));
+    }
+}
+
+/* Compares the events and bursts in flight of the channels with those of the counters; returns the events. */
+static inline uint32_t events(tb_check *c, const state *s) {
+    const uint32_t all = four_bytes(s->event);
+    const uint32_t event = (all >> C(READ0_BEATS) & 0xfu) | (all >> C(READ0_BURSTS) & 0xfffu) << 4;
+    const uint8_t *at = s->sides.at;
+    uint64_t part[2], level; /* level: {wr1, wr0, rd1, rd0} as 16 bits each */
+    memcpy(part, at, sizeof part);
+    memcpy(&level, &s->level[INFLIGHT_AT], sizeof level);
+    const uint64_t bits = part[0] * s->sides.places[0] >> 56 | part[1] * s->sides.places[1] >> 56 << 8;
+    const uint64_t bytes = (uint32_t)(level | level >> 24) | (level & UINT64_C(0xff00ff00ff00ff00));
+    if (__builtin_expect(((bits ^ event) | (bytes ^ four_bytes(at + EVENTS))) != 0 || s->sides.apart, 0)) {
+        find_event(c, s);
+    }
+    return event;
+}
+
+/* The requesters of data that GEMM sees, and the data, whether it is valid or not: the first byte that differs. */
+__attribute__((cold, noinline)) static void find_word(tb_check *c, const state *s) {
+    for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+        const uint32_t id = *s->ids[ch], to = unit_of(id);
+        same(c, "read requester", ch, *s->gemm_ids >> (3 * ch) & 7u, id);
+        for (uint32_t i = 0; i < UNITS; i++) {
+            const ends *u = &s->unit[s->data_apart || to >= UNITS ? i : to];
+            const uint8_t *got = (const uint8_t *)piece(u->rd_data_i, ch, WORD);
+            for (uint32_t k = 0; k < WORD; k++) {
+                if (got[k] != s->data[ch][k]) {
+                    differs(c, "read data", ch, u->name, got[k], s->data[ch][k]);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+static inline void words_read(tb_check *c, const state *s) {
+    const word differ = (*(const word *)s->read[0] ^ *(const word *)s->data[0]) |
+                        (*(const word *)s->read[1] ^ *(const word *)s->data[1]);
+    const bool ids_differ = (*s->ids[0] | *s->ids[1] << 3) != *s->gemm_ids;
+    if (__builtin_expect(s->data_apart || ids_differ || (differ[0] | differ[1]) != 0, 0)) {
+        find_word(c, s);
+    }
 }
 
 /* Compares the wires of these groups, and finds what is carried from now on. */
 __attribute__((noinline)) static void compare(tb_check *c, state *s, uint32_t groups) {
-    bool reads = false, data = false, writes = false, bus = false;
+    bool reads = false, writes = false;
     s->again &= ~groups;
     if ((groups & REQUESTS) != 0) {
         s->rd_requests.count = 0;
         for (uint32_t ch = 0; ch < CHANNELS; ch++) {
             reads |= read_requests(c, s, ch);
-        }
-    }
-    if ((groups & DATA) != 0) {
-        s->rd_words.count = 0;
-        for (uint32_t ch = 0; ch < CHANNELS; ch++) {
-            data |= read_data(c, s, ch);
         }
     }
     if ((groups & WRITES) != 0) {
@@ -320,45 +391,48 @@ __attribute__((noinline)) static void compare(tb_check *c, state *s, uint32_t gr
         }
     }
     if ((groups & BUS) != 0) {
-        s->bus.count = 0;
-        for (uint32_t ch = 0; ch < CHANNELS; ch++) {
-            bus |= on_bus(s, ch);
-        }
+        on_bus(s);
     }
-    s->again |= (reads ? REQUESTS : 0u) | (data ? DATA : 0u) | (writes ? WRITES : 0u) | (bus ? BUS : 0u);
+    s->again |= (reads ? REQUESTS : 0u) | (writes ? WRITES : 0u);
+    s->others = (s->rd_requests.count | s->wr_requests.count | s->bus.count) != 0;
     if ((groups & STATES) != 0) {
         status(c, s);
         s->again |= STATES; /* a look at the clocks */
     }
-    if ((groups & LEVELS) != 0) {
-        levels(c, s);
+}
+
+/* What is carried, beside data that was read. */
+static inline void compare_carried(tb_check *c, const state *s) {
+    if (__builtin_expect(words_differ(&s->wr_words), 0)) {
+        find_difference(c, &s->wr_words);
     }
-    if ((groups & BURSTS) != 0) {
-        bursts(c, s);
-    }
-    if ((groups & EVENTS) != 0) {
-        events(c, s);
+    if (s->others) {
+        compare_requests(c, &s->rd_requests);
+        compare_requests(c, &s->wr_requests);
+        if (s->bus.count != 0) {
+            find_difference(c, &s->bus);
+        }
     }
 }
 
-/* As long as no wire changes, the same would be compared once more: only what is carried differs. */
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    const uint32_t groups = npu_wires_changed(&s->wires);
-    if (groups != 0) {
-        compare(c, s, groups);
+    const uint32_t groups = npu_wires_groups(npu_wires_changed(&s->wires)) | s->first;
+    s->first = 0;
+    levels(c, s);
+    const uint32_t bus = events(c, s) | *s->answered[0] | *s->answered[1];
+    words_read(c, s);
+    if ((groups & DATA) != 0) {
+        s->again = (s->again & ~(uint32_t)DATA) | (read_data(c, s) ? DATA : 0u);
     }
-    compare_words(c, &s->rd_words);
-    compare_words(c, &s->wr_words);
-    compare_requests(c, &s->rd_requests);
-    compare_requests(c, &s->wr_requests);
-    if (s->bus.count != 0) {
-        find_difference(c, &s->bus);
+    if ((groups & ~(uint32_t)DATA) != 0) {
+        compare(c, s, groups & ~(uint32_t)DATA);
     }
+    compare_carried(c, s);
     if ((s->again & STATES) != 0 && clocks(c, s)) {
         s->again &= ~(uint32_t)STATES;
     }
-    c->again = s->again != 0;
+    c->again = (s->again | bus) != 0; /* what they change is compared */
 }
 
 static void close(tb_check *c) {

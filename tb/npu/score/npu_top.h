@@ -63,9 +63,8 @@ typedef struct channel {
 #define BYTES 3u
 
 /* Groups of wires, which are compared when one of them has changed. Valids and readies of requests of reads, of data
- * that was read, of writes; valids on the bus; resets, errors, clocks and so on; levels of
- * send_buf; bursts in flight; events. */
-enum { REQUESTS = 1, DATA = 2, WRITES = 4, BUS = 8, STATES = 16, LEVELS = 32, BURSTS = 64, EVENTS = 128 };
+ * that was read, of writes; valids on the bus; resets, errors, clocks and so on. */
+enum { REQUESTS = 1, DATA = 2, WRITES = 4, BUS = 8, STATES = 16, ALL_GROUPS = 31 };
 
 /* An address, a word and so on, to be compared in this cycle. */
 typedef struct carried {
@@ -89,19 +88,40 @@ typedef struct load {
     carried_name name[CARRIED_MOST];
 } load;
 
+/*
+ * Events of the channels, 16 bytes of the design side by side, and behind them their bursts in flight, {rd0, wr0, rd1,
+ * wr1}. Byte i of 8 times the 8 places has in its highest byte a bit for each event, in the order of the counters.
+ */
+#define EVENTS 16u
+typedef struct side_by_side {
+    const uint8_t *at;
+    uint64_t places[2];
+    bool apart; /* they lie elsewhere */
+} side_by_side;
+
 #define PORTS bus_err_i, srst_o, drained_i
 #define PERF_PORTS perf_event_o, perf_level_o
 typedef struct state {
     npu_wires wires;
     /* groups in which something is offered; STATES: the clocks need a look although no wire of theirs changes */
     uint32_t again;
-    uint32_t unknown; /* remaining cycles in which clocks may run */
-    /* units that had work: a field of UNITS bits for each of the last cycles, the newest one lowest */
-    uint32_t worked;
-    load rd_words, wr_words;       /* of data */
+    uint32_t first; /* groups to be compared although no wire changes: all in the first cycle */
+    bool others;    /* something is in rd_requests, wr_requests or bus */
+    /* What is compared in every cycle. Levels of the counters, of send_buf, and as the units see them, by the number of
+     * their requester of writes; events of the counters; requesters of data, as GEMM sees them, and of dma_rd. */
+    const uint16_t *level, *sent[CHANNELS], *seen[UNITS];
+    const uint8_t *event, *gemm_ids, *ids[CHANNELS];
+    const uint8_t *read[CHANNELS], *data[CHANNELS]; /* data, as the units see it, and of dma_rd */
+    const uint8_t *answered[CHANNELS]; /* valids of B, the only handshakes that change a level without an event */
+    side_by_side sides;
+    bool data_apart;               /* units see different variables */
+    load wr_words;                 /* of data */
     load rd_requests, wr_requests; /* in turn an address, and a number of bytes */
     load bus;                      /* of any length */
-    ends unit[UNITS];              /* gemm, alu, pool: the order of the clock gates */
+    uint32_t unknown;              /* remaining cycles in which clocks may run */
+    /* units that had work: a field of UNITS bits for each of the last cycles, the newest one lowest */
+    uint32_t worked;
+    ends unit[UNITS]; /* gemm, alu, pool: the order of the clock gates */
     channel ch[CHANNELS];
     TB_PORTS(ports, PORTS);       /* of npu_regs */
     TB_SIGNALS(perf, PERF_PORTS); /* ports of the NPU */

@@ -104,7 +104,9 @@ typedef struct table {
 static int add(tb_check *c, table *t, uint8_t groups, int (*call)(tb_check *, tb_sig, char *, size_t),
                const tb_sig *sig, size_t count, char *err, size_t err_size) {
     for (size_t i = 0; i < count; i++) {
-        t->wire[t->count++] = npu_wire_of(sig[i], groups);
+        if (groups != 0) {
+            t->wire[t->count++] = npu_wire_of(sig[i], groups);
+        }
         if (call != NULL && call(c, sig[i], err, err_size) != 0) {
             return -1;
         }
@@ -122,8 +124,7 @@ static int open_units(tb_check *c, const state *s, table *t, char *err, size_t e
         bad |= SET(REQUESTS, u->rd_req_valid_o) | ONLY(REQUESTS, u->rd_req_ready_i) | SET(DATA, u->rd_valid_i) |
                ONLY(DATA, u->rd_ready_o) | SET(WRITES, u->wr_req_valid_o, u->wr_valid_o) |
                ONLY(WRITES, u->wr_req_ready_i, u->wr_ready_i) |
-               CHANGES(STATES, u->rst_ni, u->clock, u->task_valid_i, u->busy_o) | ONLY(STATES, u->wr_idle_i) |
-               ONLY(LEVELS, u->wr_level_i);
+               CHANGES(STATES, u->rst_ni, u->clock, u->task_valid_i, u->busy_o) | ONLY(STATES, u->wr_idle_i);
     }
     return bad;
 }
@@ -132,16 +133,14 @@ static int open_channels(tb_check *c, const state *s, table *t, char *err, size_
     int bad = 0;
     for (const channel *k = s->ch; k < s->ch + CHANNELS; k++) {
         bad |= SET(REQUESTS, k->rd.req_valid_i) | ONLY(REQUESTS, k->rd.req_ready_o) | SET(DATA, k->rd.dat_valid_o) |
-               ONLY(DATA, k->rd.dat_ready_i, k->rd.dat_id_o) |
+               ONLY(DATA, k->rd.dat_ready_i) |
                SET(WRITES, k->wr.req_valid_i, k->wr.wdat_valid_i, k->send.wvalid_i, k->send.rvalid_o) |
                ONLY(WRITES, k->wr.req_ready_o, k->send.wready_o, k->send.rready_i) |
-               SET(BUS, k->rd.arvalid_o, k->bus.rvalid, k->wr.awvalid_o, k->wr.wvalid_o, k->bus.bvalid) |
+               SET(k->links > k->plain ? BUS : 0, k->rd.arvalid_o, k->bus.rvalid, k->wr.awvalid_o, k->wr.wvalid_o,
+                   k->bus.bvalid) |
                CHANGES(STATES, k->rd.flush_i, k->wr.flush_i, k->send.rst_ni, k->rd.idle_o, k->wr.idle_o, k->rd.err_o,
                        k->wr.err_o) |
-               ONLY(STATES, k->wr.idle_req_o) | ONLY(LEVELS, k->send.level_o) |
-               ONLY(BURSTS, k->rd.inflight_o, k->wr.inflight_o) |
-               ONLY(EVENTS, k->rd.ev_beat_o, k->wr.ev_beat_o, k->rd.ev_burst_o, k->wr.ev_burst_o, k->rd.ev_wait_bus_o,
-                    k->wr.ev_wait_bus_o, k->rd.ev_wait_user_o, k->wr.ev_wait_data_o);
+               ONLY(STATES, k->wr.idle_req_o);
         for (const link *l = k->link; l < k->link + k->plain; l++) {
             bad |= CHANGES(STATES, l->got, l->expected);
         }
@@ -150,15 +149,51 @@ static int open_channels(tb_check *c, const state *s, table *t, char *err, size_
 }
 
 static int open_wires(tb_check *c, state *s, char *err, size_t err_size) {
-    const uint8_t *level = (const uint8_t *)s->perf.perf_level_o.ptr;
-    table t = {.wire = {{(const uint8_t *)s->perf.perf_event_o.ptr, 4, EVENTS, CHANNEL_EVENTS},
-                        {level, 2 * LEVELS_SEND, LEVELS, UINT64_MAX},
-                        {level + 2 * INFLIGHT_AT, 2 * 2 * CHANNELS, BURSTS, UINT64_MAX}},
-               .count = 3};
+    table t = {.count = 0};
     if (open_units(c, s, &t, err, err_size) != 0 || open_channels(c, s, &t, err, err_size) != 0) {
         return -1;
     }
     return npu_wires_open(&s->wires, t.wire, t.count) == 0 ? 0 : opt_fail(err, err_size, "out of memory");
+}
+
+/* The events of all channels, in the order of their counters. */
+static void open_events(state *s) {
+    const channel *a = &s->ch[0], *b = &s->ch[1];
+    const tb_sig sig[EVENTS] = {a->rd.ev_beat_o,     b->rd.ev_beat_o,     a->wr.ev_beat_o,      b->wr.ev_beat_o,
+                                a->rd.ev_burst_o,    b->rd.ev_burst_o,    a->wr.ev_burst_o,     b->wr.ev_burst_o,
+                                a->rd.ev_wait_bus_o, b->rd.ev_wait_bus_o, a->rd.ev_wait_user_o, b->rd.ev_wait_user_o,
+                                a->wr.ev_wait_bus_o, b->wr.ev_wait_bus_o, a->wr.ev_wait_data_o, b->wr.ev_wait_data_o};
+    const tb_sig inflight[] = {a->rd.inflight_o, a->wr.inflight_o, b->rd.inflight_o, b->wr.inflight_o};
+    const uint8_t *at = (const uint8_t *)inflight[0].ptr - EVENTS;
+    s->sides.at = at;
+    for (size_t i = 0; i < EVENTS; i++) {
+        const size_t place = (size_t)((const uint8_t *)sig[i].ptr - at);
+        s->sides.apart = s->sides.apart || place / 8 != i / 8;
+        s->sides.places[i / 8] |= UINT64_C(1) << (56 - 8 * (place % 8) + i % 8);
+    }
+    for (size_t i = 0; i < COUNT(inflight); i++) {
+        s->sides.apart = s->sides.apart || inflight[i].ptr != at + EVENTS + i;
+    }
+}
+
+/* What is compared in every cycle. */
+static void open_always(state *s) {
+    s->level = (const uint16_t *)s->perf.perf_level_o.ptr;
+    s->event = (const uint8_t *)s->perf.perf_event_o.ptr;
+    s->gemm_ids = (const uint8_t *)s->gemm_id.ptr;
+    open_events(s);
+    for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+        const channel *k = &s->ch[ch];
+        s->sent[ch] = (const uint16_t *)k->send.level_o.ptr;
+        s->answered[ch] = (const uint8_t *)k->bus.bvalid.ptr;
+        s->ids[ch] = (const uint8_t *)k->rd.dat_id_o.ptr;
+        s->read[ch] = (const uint8_t *)s->unit[0].rd_data_i.ptr + WORD * ch;
+        s->data[ch] = (const uint8_t *)k->rd.dat_o.ptr;
+    }
+    for (const ends *u = s->unit; u < s->unit + UNITS; u++) {
+        s->seen[u->wr] = (const uint16_t *)u->wr_level_i.ptr;
+        s->data_apart = s->data_apart || u->rd_data_i.ptr != s->unit[0].rd_data_i.ptr;
+    }
 }
 
 int npu_score_top_open(tb_check *c, char *err, size_t err_size) {
@@ -167,6 +202,7 @@ int npu_score_top_open(tb_check *c, char *err, size_t err_size) {
                                {.name = "ALU", .first = 4, .count = 1, .wr = 2},
                                {.name = "POOL", .first = 5, .count = 1, .wr = 1}};
     s->unknown = UNKNOWN;
+    s->first = ALL_GROUPS;
     for (size_t i = 0; i < UNITS; i++) {
         s->unit[i] = units[i];
         if (open_unit(c, &s->unit[i], i, err, err_size) != 0) {
@@ -182,5 +218,5 @@ int npu_score_top_open(tb_check *c, char *err, size_t err_size) {
                    tb_taps_ports(&c->all->taps, "npu_regs", 0, TB_PORTS_OF(s->ports, PORTS), err, err_size) != 0 ||
                    open_ports(c, TB_PORTS_OF(s->perf, PERF_PORTS), err, err_size) != 0
                ? -1
-               : open_wires(c, s, err, err_size);
+               : (open_always(s), open_wires(c, s, err, err_size));
 }

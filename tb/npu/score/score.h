@@ -44,6 +44,22 @@ static inline uint32_t npu_score_h(tb_sig s) {
     return npu_score_half(s.ptr);
 }
 
+/*
+ * Signals that a check reads in every cycle, as distances from one of them: of 4 bytes each, so that few lines of the
+ * cache hold them all. NPU_SCORE_PLACES(at, valid_i, ready_o) is a member `at` with the members valid_i and ready_o;
+ * they come in the order of the signals that they stand for.
+ */
+#define NPU_SCORE_PLACES(NAME, ...)                                                                                    \
+    struct {                                                                                                           \
+        int32_t __VA_ARGS__;                                                                                           \
+    } NAME
+
+static inline void npu_score_places(int32_t *place, const uint8_t *base, const tb_sig *sig, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        place[i] = (int32_t)((const uint8_t *)sig[i].ptr - base);
+    }
+}
+
 /* Eight signals of up to 8 bits as the bytes of a word, the first one lowest: one load where they lie side by side. */
 typedef struct npu_score_row {
     const uint8_t *at[8];
@@ -186,6 +202,9 @@ static inline void npu_score_zero(void *p, uint32_t bytes) {
     }
 }
 
+/* The check of the only instance of a unit; NULL: the design has none, as in some benches. */
+tb_check *npu_score_check_of(const tb_check *c, const tb_check_ops *ops);
+
 /*
  * All checks, npu_score_UNIT for each unit. A unit is listed before those that contain it (tb/tap/check.h). The checks
  * of FP units are called in groups of lanes (fp.c): at the start of the list, where the first ones have whole words of
@@ -214,5 +233,17 @@ extern const size_t npu_score_count, npu_score_count_bench;
  * flight at the address, or of all bursts in flight. NULL: not known, as in builds without taps.
  */
 const char *npu_score_dma_client(const tb_checks *checks, unsigned channel, bool write, uint64_t addr);
+
+/*
+ * The words of the layout units enter ifm_buf through gemm: its check leaves the comparison to the one of ifm_buf, which
+ * is called in these cycles anyway. 0 or -1 with one line in err.
+ */
+int npu_score_ifm_words(tb_check *gemm, char *err, size_t err_size);
+/*
+ * A failure of gemm: such a word is wrong. `valid`, `fire`: a bit for each layout unit, its word is on offer, is taken;
+ * `got`, `expected`: the address that ifm_buf gets, and the one that it must get.
+ */
+__attribute__((cold)) void npu_score_gemm_word(tb_check *gemm, uint32_t valid, uint32_t fire, bool written,
+                                               uint32_t got, uint32_t expected);
 
 #endif
