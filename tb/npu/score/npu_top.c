@@ -37,16 +37,18 @@ static inline void same(tb_check *c, const char *stream, uint32_t ch, uint32_t g
 }
 
 /* Reports the first byte that differs, if there is one. */
+static void compare_bytes(tb_check *c, const carried *w, const carried_name *n) {
+    for (uint32_t k = 0; k < n->bytes; k++) {
+        if (w->got[k] != w->expected[k]) {
+            differs(c, n->stream, n->ch, n->of, w->got[k], w->expected[k]);
+            return;
+        }
+    }
+}
+
 __attribute__((cold, noinline)) static void find_difference(tb_check *c, const load *l) {
     for (uint32_t i = 0; i < l->count; i++) {
-        const carried *w = &l->both[i];
-        const carried_name *n = &l->name[i];
-        for (uint32_t k = 0; k < n->bytes; k++) {
-            if (w->got[k] != w->expected[k]) {
-                differs(c, n->stream, n->ch, n->of, w->got[k], w->expected[k]);
-                return;
-            }
-        }
+        compare_bytes(c, &l->both[i], &l->name[i]);
     }
 }
 
@@ -199,13 +201,13 @@ ALWAYS_INLINE static inline bool write_side(tb_check *c, state *s, uint32_t ch) 
 }
 
 /* Links that carry something while a valid of the bus is 1. */
-static void on_bus(state *s) {
-    s->bus.count = 0;
+__attribute__((noinline)) static void compare_links(tb_check *c, const state *s) {
     for (uint32_t ch = 0; ch < CHANNELS; ch++) {
         const channel *k = &s->ch[ch];
         for (const link *l = k->link + k->plain; l < k->link + k->links; l++) {
             if (*l->when != 0) {
-                carry(&s->bus, l->stream, ch, NULL, l->got.ptr, l->expected.ptr, (uint32_t)tb_sig_bytes(l->got));
+                compare_bytes(c, &(carried){(const uint8_t *)l->got.ptr, (const uint8_t *)l->expected.ptr},
+                              &(carried_name){l->stream, NULL, ch, (uint32_t)tb_sig_bytes(l->got)});
             }
         }
     }
@@ -347,20 +349,15 @@ static inline uint32_t events(tb_check *c, const state *s) {
     return event;
 }
 
-/* The requesters of data that GEMM sees, and the data, whether it is valid or not: the first byte that differs. */
+/* The requesters of data that GEMM sees, and the data, whether it is valid or not. */
 __attribute__((cold, noinline)) static void find_word(tb_check *c, const state *s) {
     for (uint32_t ch = 0; ch < CHANNELS; ch++) {
         const uint32_t id = *s->ids[ch], to = unit_of(id);
         same(c, "read requester", ch, *s->gemm_ids >> (3 * ch) & 7u, id);
         for (uint32_t i = 0; i < UNITS; i++) {
             const ends *u = &s->unit[s->data_apart || to >= UNITS ? i : to];
-            const uint8_t *got = (const uint8_t *)piece(u->rd_data_i, ch, WORD);
-            for (uint32_t k = 0; k < WORD; k++) {
-                if (got[k] != s->data[ch][k]) {
-                    differs(c, "read data", ch, u->name, got[k], s->data[ch][k]);
-                    return;
-                }
-            }
+            compare_bytes(c, &(carried){(const uint8_t *)piece(u->rd_data_i, ch, WORD), s->data[ch]},
+                          &(carried_name){"read data", u->name, ch, WORD});
         }
     }
 }
@@ -390,11 +387,8 @@ __attribute__((noinline)) static void compare(tb_check *c, state *s, uint32_t gr
             writes |= write_side(c, s, ch);
         }
     }
-    if ((groups & BUS) != 0) {
-        on_bus(s);
-    }
     s->again |= (reads ? REQUESTS : 0u) | (writes ? WRITES : 0u);
-    s->others = (s->rd_requests.count | s->wr_requests.count | s->bus.count) != 0;
+    s->others = (s->rd_requests.count | s->wr_requests.count) != 0 || s->links_apart;
     if ((groups & STATES) != 0) {
         status(c, s);
         s->again |= STATES; /* a look at the clocks */
@@ -409,8 +403,8 @@ static inline void compare_carried(tb_check *c, const state *s) {
     if (s->others) {
         compare_requests(c, &s->rd_requests);
         compare_requests(c, &s->wr_requests);
-        if (s->bus.count != 0) {
-            find_difference(c, &s->bus);
+        if (s->links_apart) {
+            compare_links(c, s);
         }
     }
 }
