@@ -13,8 +13,7 @@
 #include "npu_top.h"
 
 #define ALL_UNITS ((1u << UNITS) - 1)
-#define ALWAYS_INLINE __attribute__((always_inline)) /* in loops over the channels */
-#define TAIL 4u                                      /* cycles that a clock runs on */
+#define TAIL 4u /* cycles that a clock runs on */
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
@@ -94,14 +93,36 @@ static inline uint32_t bit(tb_sig sig, uint32_t ch) {
     return (npu_score_b(sig) >> ch) & 1u;
 }
 
-/* Bits of a channel's requesters of reads, gathered from the units; of its requesters of writes; their order is that of
- * npu_pkg::RdId* and WrId*. */
-static inline uint32_t of_readers(tb_sig gemm, tb_sig alu, tb_sig pool, uint32_t ch) {
-    return (npu_score_b(gemm) >> 4 * ch & 15u) | bit(alu, ch) << 4 | bit(pool, ch) << 5;
+/*
+ * Bits of the requesters of both channels, channel 0 lowest: as a channel has them; and as the units have them, in the
+ * order of npu_pkg::RdId* and WrId*.
+ */
+static inline uint32_t of_channels(tb_sig a, tb_sig b, uint32_t requesters) {
+    return npu_score_b(a) | npu_score_b(b) << requesters;
 }
 
-static inline uint32_t of_writers(tb_sig gemm, tb_sig alu, tb_sig pool, uint32_t ch) {
-    return bit(gemm, ch) | bit(pool, ch) << 1 | bit(alu, ch) << 2;
+static inline uint32_t of_readers(tb_sig gemm, tb_sig alu, tb_sig pool) {
+    const uint32_t g = npu_score_b(gemm), a = npu_score_b(alu), p = npu_score_b(pool);
+    return (g & 15u) | (a & 1u) << 4 | (p & 1u) << 5 | (g >> 4 | (a & 2u) << 3 | (p & 2u) << 4) << READERS;
+}
+
+static inline uint32_t of_writers(tb_sig gemm, tb_sig alu, tb_sig pool) {
+    const uint32_t g = npu_score_b(gemm), a = npu_score_b(alu), p = npu_score_b(pool);
+    return (g & 1u) | (p & 1u) << 1 | (a & 1u) << 2 | (g >> 1 | (p & 2u) | (a & 2u) << 1) << WRITERS;
+}
+
+__attribute__((cold, noinline)) static void find_channel(tb_check *c, const char *stream, uint32_t requesters,
+                                                         uint32_t got, uint32_t expected) {
+    const uint32_t mask = (1u << requesters) - 1;
+    for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+        same(c, stream, ch, got >> requesters * ch & mask, expected >> requesters * ch & mask);
+    }
+}
+
+static inline void both_same(tb_check *c, const char *stream, uint32_t requesters, uint32_t got, uint32_t expected) {
+    if (__builtin_expect(got != expected, 0)) {
+        find_channel(c, stream, requesters, got, expected);
+    }
 }
 
 /* The unit of a requester of reads; UNITS and more: none. */
@@ -110,20 +131,23 @@ static inline uint32_t unit_of(uint32_t id) {
 }
 
 /* Compares the handshakes of requests for reads, and finds what they carry. True: there are some. */
-ALWAYS_INLINE static inline bool read_requests(tb_check *c, state *s, uint32_t ch) {
-    const channel *k = &s->ch[ch];
+static bool read_requests(tb_check *c, state *s) {
+    const channel *k = s->ch;
     const ends *u = s->unit;
-    const uint32_t valid = npu_score_b(k->rd.req_valid_i), ready = npu_score_b(k->rd.req_ready_o);
-    same(c, "read requests", ch, valid, of_readers(u[0].rd_req_valid_o, u[1].rd_req_valid_o, u[2].rd_req_valid_o, ch));
-    same(c, "read requests taken", ch, of_readers(u[0].rd_req_ready_i, u[1].rd_req_ready_i, u[2].rd_req_ready_i, ch),
-         ready);
+    const uint32_t valid = of_channels(k[0].rd.req_valid_i, k[1].rd.req_valid_i, READERS);
+    const uint32_t ready = of_channels(k[0].rd.req_ready_o, k[1].rd.req_ready_o, READERS);
+    both_same(c, "read requests", READERS, valid,
+              of_readers(u[0].rd_req_valid_o, u[1].rd_req_valid_o, u[2].rd_req_valid_o));
+    both_same(c, "read requests taken", READERS,
+              of_readers(u[0].rd_req_ready_i, u[1].rd_req_ready_i, u[2].rd_req_ready_i), ready);
+    s->rd_requests.count = 0;
     for (uint32_t left = ready; left != 0; left &= left - 1) {
-        const uint32_t id = (uint32_t)__builtin_ctz(left);
+        const uint32_t i = (uint32_t)__builtin_ctz(left), ch = i / READERS, id = i % READERS;
         u = &s->unit[unit_of(id)];
         const uint32_t at = u->count * ch + id - u->first; /* in the unit's wires */
-        carry(&s->rd_requests, "read address", ch, u->name, piece(k->rd.req_addr_i, id, ADDRESS),
+        carry(&s->rd_requests, "read address", ch, u->name, piece(k[ch].rd.req_addr_i, id, ADDRESS),
               piece(u->rd_req_addr_o, at, ADDRESS), ADDRESS);
-        carry(&s->rd_requests, "read bytes", ch, u->name, piece(k->rd.req_bytes_i, id, BYTES),
+        carry(&s->rd_requests, "read bytes", ch, u->name, piece(k[ch].rd.req_bytes_i, id, BYTES),
               piece(u->rd_req_bytes_o, at, BYTES), BYTES);
     }
     return valid != 0;
@@ -170,34 +194,41 @@ __attribute__((noinline)) static bool read_data(tb_check *c, const state *s) {
 }
 
 /* The same for writes, and for words on their way through send_buf. */
-ALWAYS_INLINE static inline bool write_side(tb_check *c, state *s, uint32_t ch) {
-    const channel *k = &s->ch[ch];
+static bool writes(tb_check *c, state *s) {
+    const channel *k = s->ch;
     const ends *u = s->unit;
-    const uint32_t valid = npu_score_b(k->wr.req_valid_i), ready = npu_score_b(k->wr.req_ready_o);
-    const uint32_t offered = npu_score_b(k->send.wvalid_i), taken = npu_score_b(k->send.wready_o);
-    const uint32_t waiting = npu_score_b(k->send.rvalid_o), words = offered & taken;
-    same(c, "write requests", ch, valid, of_writers(u[0].wr_req_valid_o, u[1].wr_req_valid_o, u[2].wr_req_valid_o, ch));
-    same(c, "write requests taken", ch, of_writers(u[0].wr_req_ready_i, u[1].wr_req_ready_i, u[2].wr_req_ready_i, ch),
-         ready);
-    same(c, "words offered", ch, offered, of_writers(u[0].wr_valid_o, u[1].wr_valid_o, u[2].wr_valid_o, ch));
-    same(c, "words taken", ch, of_writers(u[0].wr_ready_i, u[1].wr_ready_i, u[2].wr_ready_i, ch), taken);
-    for (uint32_t i = 0; (ready | words) != 0 && i < UNITS; i++, u++) {
-        if ((ready >> u->wr & 1u) != 0) {
-            carry(&s->wr_requests, "write address", ch, u->name, piece(k->wr.req_addr_i, u->wr, ADDRESS),
+    const uint32_t valid = of_channels(k[0].wr.req_valid_i, k[1].wr.req_valid_i, WRITERS);
+    const uint32_t ready = of_channels(k[0].wr.req_ready_o, k[1].wr.req_ready_o, WRITERS);
+    const uint32_t offered = of_channels(k[0].send.wvalid_i, k[1].send.wvalid_i, WRITERS);
+    const uint32_t taken = of_channels(k[0].send.wready_o, k[1].send.wready_o, WRITERS), words = offered & taken;
+    const uint32_t waiting = of_channels(k[0].send.rvalid_o, k[1].send.rvalid_o, WRITERS);
+    const uint32_t sent = waiting & of_channels(k[0].send.rready_i, k[1].send.rready_i, WRITERS);
+    both_same(c, "write requests", WRITERS, valid,
+              of_writers(u[0].wr_req_valid_o, u[1].wr_req_valid_o, u[2].wr_req_valid_o));
+    both_same(c, "write requests taken", WRITERS,
+              of_writers(u[0].wr_req_ready_i, u[1].wr_req_ready_i, u[2].wr_req_ready_i), ready);
+    both_same(c, "words offered", WRITERS, offered, of_writers(u[0].wr_valid_o, u[1].wr_valid_o, u[2].wr_valid_o));
+    both_same(c, "words taken", WRITERS, of_writers(u[0].wr_ready_i, u[1].wr_ready_i, u[2].wr_ready_i), taken);
+    s->wr_requests.count = s->wr_words.count = 0;
+    for (uint32_t left = ready | words | sent; left != 0; left &= left - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(left), ch = i / WRITERS, id = i % WRITERS;
+        u = &s->unit[id == 0 ? 0 : UNITS - id];
+        if ((ready >> i & 1u) != 0) {
+            carry(&s->wr_requests, "write address", ch, u->name, piece(k[ch].wr.req_addr_i, id, ADDRESS),
                   piece(u->wr_req_addr_o, ch, ADDRESS), ADDRESS);
-            carry(&s->wr_requests, "write bytes", ch, u->name, piece(k->wr.req_bytes_i, u->wr, BYTES),
+            carry(&s->wr_requests, "write bytes", ch, u->name, piece(k[ch].wr.req_bytes_i, id, BYTES),
                   piece(u->wr_req_bytes_o, ch, BYTES), BYTES);
         }
-        if ((words >> u->wr & 1u) != 0) {
-            carry(&s->wr_words, "write data", ch, u->name, piece(k->send.wdata_i, u->wr, WORD),
+        if ((words >> i & 1u) != 0) {
+            carry(&s->wr_words, "write data", ch, u->name, piece(k[ch].send.wdata_i, id, WORD),
                   piece(u->wr_data_o, ch, WORD), WORD);
         }
+        if ((sent >> i & 1u) != 0 && k[ch].words_apart) {
+            carry(&s->wr_words, "words", ch, NULL, piece(k[ch].wr.wdat_i, id, WORD),
+                  piece(k[ch].send.rdata_o, id, WORD), WORD);
+        }
     }
-    for (uint32_t left = k->words_apart ? waiting & npu_score_b(k->send.rready_i) : 0; left != 0; left &= left - 1) {
-        const uint32_t i = (uint32_t)__builtin_ctz(left);
-        carry(&s->wr_words, "words", ch, NULL, piece(k->wr.wdat_i, i, WORD), piece(k->send.rdata_o, i, WORD), WORD);
-    }
-    return (valid | offered | waiting | npu_score_b(k->wr.wdat_valid_i)) != 0;
+    return (valid | offered | waiting | npu_score_b(k[0].wr.wdat_valid_i) | npu_score_b(k[1].wr.wdat_valid_i)) != 0;
 }
 
 /* Links that carry something while a valid of the bus is 1. */
@@ -227,17 +258,6 @@ static uint32_t errors(const state *s) {
     return err;
 }
 
-/* Writes not yet complete; links that are always compared. */
-static void write_state(tb_check *c, const state *s, uint32_t ch) {
-    const channel *k = &s->ch[ch];
-    const ends *u = s->unit;
-    same(c, "write idle", ch, of_writers(u[0].wr_idle_i, u[1].wr_idle_i, u[2].wr_idle_i, ch),
-         npu_score_b(k->wr.idle_req_o));
-    for (const link *l = k->link; l < k->link + k->plain; l++) {
-        same(c, l->stream, ch, npu_score_b(l->got), npu_score_b(l->expected));
-    }
-}
-
 /* Soft reset: flush {wr1, rd1, wr0, rd0}, reset {pool, alu, gemm, send_buf1, send_buf0}; end of a drain; errors. */
 static void status(tb_check *c, const state *s) {
     const channel *a = &s->ch[0], *b = &s->ch[1];
@@ -249,8 +269,12 @@ static void status(tb_check *c, const state *s) {
     const uint32_t reset = npu_score_b(a->send.rst_ni) | npu_score_b(b->send.rst_ni) << 1 |
                            npu_score_b(u[0].rst_ni) << 2 | npu_score_b(u[1].rst_ni) << 3 |
                            npu_score_b(u[2].rst_ni) << 4;
-    for (uint32_t ch = 0; ch < CHANNELS; ch++) {
-        write_state(c, s, ch);
+    both_same(c, "write idle", WRITERS, of_writers(u[0].wr_idle_i, u[1].wr_idle_i, u[2].wr_idle_i),
+              of_channels(a->wr.idle_req_o, b->wr.idle_req_o, WRITERS));
+    for (uint32_t ch = 0; ch < CHANNELS; ch++) { /* links that are always compared */
+        for (const link *l = s->ch[ch].link; l < s->ch[ch].link + s->ch[ch].plain; l++) {
+            same(c, l->stream, ch, npu_score_b(l->got), npu_score_b(l->expected));
+        }
     }
     same(c, "flush", 0, flush, srst * 0xfu);
     same(c, "reset", 0, reset, srst != 0 ? 0 : 0x1fu);
@@ -373,21 +397,13 @@ static inline void words_read(tb_check *c, const state *s) {
 
 /* Compares the wires of these groups, and finds what is carried from now on. */
 __attribute__((noinline)) static void compare(tb_check *c, state *s, uint32_t groups) {
-    bool reads = false, writes = false;
     s->again &= ~groups;
-    if ((groups & REQUESTS) != 0) {
-        s->rd_requests.count = 0;
-        for (uint32_t ch = 0; ch < CHANNELS; ch++) {
-            reads |= read_requests(c, s, ch);
-        }
+    if ((groups & REQUESTS) != 0 && read_requests(c, s)) {
+        s->again |= REQUESTS;
     }
-    if ((groups & WRITES) != 0) {
-        s->wr_requests.count = s->wr_words.count = 0;
-        for (uint32_t ch = 0; ch < CHANNELS; ch++) {
-            writes |= write_side(c, s, ch);
-        }
+    if ((groups & WRITES) != 0 && writes(c, s)) {
+        s->again |= WRITES;
     }
-    s->again |= (reads ? REQUESTS : 0u) | (writes ? WRITES : 0u);
     s->others = (s->rd_requests.count | s->wr_requests.count) != 0 || s->links_apart;
     if ((groups & STATES) != 0) {
         status(c, s);

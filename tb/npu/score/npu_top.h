@@ -7,6 +7,8 @@
 
 #define UNITS 3u
 #define CHANNELS 2u
+#define READERS 6u /* requesters of a channel */
+#define WRITERS 3u
 #define UNKNOWN 16u /* cycles after a reset in which a clock may run */
 /* 16-bit words of perf_level_o: levels of send_buf, of each unit in both channels; bursts in flight */
 #define LEVELS_SEND (UNITS * CHANNELS)
