@@ -111,17 +111,20 @@ static inline uint32_t of_writers(tb_sig gemm, tb_sig alu, tb_sig pool) {
     return (g & 1u) | (p & 1u) << 1 | (a & 1u) << 2 | (g >> 1 | (p & 2u) | (a & 2u) << 1) << WRITERS;
 }
 
-__attribute__((cold, noinline)) static void find_channel(tb_check *c, const char *stream, uint32_t requesters,
+/* Which channel differs, each of so many bits? `of` may be NULL. */
+__attribute__((cold, noinline)) static void find_channel(tb_check *c, const char *stream, const char *of, uint32_t bits,
                                                          uint32_t got, uint32_t expected) {
-    const uint32_t mask = (1u << requesters) - 1;
+    const uint32_t mask = (1u << bits) - 1;
     for (uint32_t ch = 0; ch < CHANNELS; ch++) {
-        same(c, stream, ch, got >> requesters * ch & mask, expected >> requesters * ch & mask);
+        if (((got ^ expected) >> bits * ch & mask) != 0) {
+            differs(c, stream, ch, of, got >> bits * ch & mask, expected >> bits * ch & mask);
+        }
     }
 }
 
 static inline void both_same(tb_check *c, const char *stream, uint32_t requesters, uint32_t got, uint32_t expected) {
     if (__builtin_expect(got != expected, 0)) {
-        find_channel(c, stream, requesters, got, expected);
+        find_channel(c, stream, NULL, requesters, got, expected);
     }
 }
 
@@ -308,28 +311,24 @@ __attribute__((noinline)) static bool clocks(tb_check *c, state *s) {
     return s->unknown == 0 && s->worked == (two | two << 2 * UNITS);
 }
 
-/* Levels of send_buf as the units and the counters must see them. */
+/* Two levels of a requester in send_buf, of channel 0 and 1. */
+static inline uint32_t words_of(const state *s, uint32_t id) {
+    return s->sent[0][id] | (uint32_t)s->sent[1][id] << 16;
+}
+
 __attribute__((cold, noinline)) static void find_level(tb_check *c, const state *s) {
-    const uint16_t *level = s->level;
-    for (uint32_t ch = 0; ch < CHANNELS; ch++) {
-        const uint16_t *words = s->sent[ch];
-        for (const ends *u = s->unit; u < s->unit + UNITS; u++) {
-            const uint16_t seen = s->seen[u->wr][ch];
-            if (seen != words[u->wr]) {
-                differs(c, "level", ch, u->name, seen, words[u->wr]);
-            }
-        }
-        if (level[ch] != words[0] || level[2 + ch] != words[1] || level[4 + ch] != words[2]) {
-            differs(c, "level of a counter", ch, "send_buf", level[ch], words[0]);
-        }
+    for (const ends *u = s->unit; u < s->unit + UNITS; u++) {
+        const uint32_t words = words_of(s, u->wr);
+        find_channel(c, "level", u->name, 16, four_bytes(s->seen[u->wr]), words);
+        find_channel(c, "level of a counter", "send_buf", 16, four_bytes(&s->level[2 * u->wr]), words);
     }
 }
 
+/* Levels of send_buf as the units and the counters must see them. */
 static inline void levels(tb_check *c, const state *s) {
     uint32_t wrong = 0;
-    for (uint32_t i = 0; i < UNITS; i++) {
-        const uint32_t words = s->sent[0][i] | (uint32_t)s->sent[1][i] << 16;
-        wrong |= (four_bytes(&s->level[2 * i]) ^ words) | (four_bytes(s->seen[i]) ^ words);
+    for (uint32_t i = 0; i < WRITERS; i++) {
+        wrong |= (four_bytes(&s->level[2 * i]) ^ words_of(s, i)) | (four_bytes(s->seen[i]) ^ words_of(s, i));
     }
     if (__builtin_expect(wrong != 0, 0)) {
         find_level(c, s);
