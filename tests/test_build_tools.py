@@ -447,6 +447,76 @@ def test_tap_alias_leaves_loops(tmp_path):
     assert "u_tap_a__DOT__torn;" in header and "u_tap_a__DOT__torn[__Vilp] = " in code
 
 
+SCOPES = {
+    "Vt__Syms.h": """class Vt__Syms final : public VerilatedSyms {
+    Vt___024root                   TOP;
+    VerilatedScope __Vscope_t__u_b;
+    VerilatedScope __Vscope_t__u_a__u_tap_a;
+};
+""",
+    "Vt__Syms.cpp": """Vt__Syms::Vt__Syms(VerilatedContext* contextp, const char* namep, Vt* modelp)
+    : VerilatedSyms{contextp}
+    , TOP{this, namep}
+{
+    TOP.__Vconfigure(true);
+    // Setup scopes
+    __Vscope_t__u_b.configure(this, name(), "t.u_b[1]", "u_b[1]", -12, VerilatedScope::SCOPE_OTHER);
+    __Vscope_t__u_a__u_tap_a.configure(this, name(), "t.u_a.u_tap_a", "u_tap_a", 0, VerilatedScope::SCOPE_OTHER);
+    // Setup export functions
+    for (int __Vfinal = 0; __Vfinal < 2; ++__Vfinal) {
+        U_B(__Vfinal,"q", &(TOP.t__DOT__u_b__DOT__q), false, VLVT_UINT8,RD,0);
+        U_A(__Vfinal,"b", &(WORD_1), false, VLVT_WDATA,RD|VLVF_DPI_CLAY,1 ,70,7);
+        U_A(__Vfinal,"a_q", &(TOP.a_i), false, VLVT_UINT16,RD,1 ,8,0);
+        U_A(__Vfinal,"W", const_cast<void*>(static_cast<const void*>(&(TOP.W))), true, VLVT_UINT32,RD,1 ,31,0);
+        U_A(__Vfinal,"array", &(TOP.t__DOT__array), false, VLVT_UINT8,RD,2 ,7,0 ,0,3);
+    }
+}
+""".replace("U_A(", "__Vscope_t__u_a__u_tap_a.varInsert(").replace("U_B(", "__Vscope_t__u_b.varInsert(").replace(
+        "WORD_1", "(*reinterpret_cast<VlWide<2>*>(reinterpret_cast<IData*>(&TOP.t__DOT__w) + 1))").replace(
+            "RD", "VLVD_NODIR|VLVF_PUB_RD"),
+    "Vt.cpp": "", "Vt___024root.h": ""}
+
+
+def drop_scopes(tmp_path, files):
+    """The files afterwards."""
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    subprocess.run(["/usr/bin/python3", str(ROOT / "scripts/tap_alias.py"), str(tmp_path), "t"], check=True)
+    return {f.name: f.read_text() for f in tmp_path.iterdir()}
+
+
+def test_tap_alias_writes_the_table_of_public_signals(tmp_path):
+    """In the order of scopes, then names; no parameter, no array. Nothing is left of the scopes."""
+    files = drop_scopes(tmp_path, SCOPES)
+    assert re.findall(r'\{"(.*)", "(.*)", (\d+), (.*)\},', files["Vt__vars.h"]) == [
+        ("t.t.u_a.u_tap_a", "a_q", "9", "offsetof(Vt___024root, a_i)"),
+        ("t.t.u_a.u_tap_a", "b", "64", "offsetof(Vt___024root, t__DOT__w) + 4"),
+        ("t.t.u_b[1]", "q", "1", "offsetof(Vt___024root, t__DOT__u_b__DOT__q)")]
+    assert files["Vt__Syms.cpp"].endswith("{\n    TOP.__Vconfigure(true);\n}\n")
+    assert files["Vt__Syms.h"].count("\n") == 3 and "TOP;" in files["Vt__Syms.h"]
+
+
+@pytest.mark.parametrize("file, old, new", [
+    ("Vt.cpp", "", "void f() { g(&vlSymsp->__Vscope_t__u_b); }\n"),  # a call of DPI that needs its scope
+    ("Vt__Syms.cpp", "    }\n}", "    }\n    __Vhier.add(0, 0);\n}"),
+    ("Vt__Syms.cpp", "PUB_RD,0);", "PUB_RD,0,0);"),  # of a later Verilator
+    ("Vt__Syms.cpp", "(__Vfinal,\"q\"", "(\"q\""),
+    ("Vt__Syms.cpp", "1 ,8,0", "1 ,8"),
+    ("Vt__Syms.cpp", "1 ,8,0", "1 ,16,0"),  # more than its type holds
+    ("Vt__Syms.cpp", "&(TOP.a_i)", "&(TOP__t__u_a.a_i)"),
+    ("Vt__Syms.cpp", "VLVT_UINT16", "VLVT_STRING"),
+    ("Vt__Syms.cpp", "\"b\"", "\"a_q\""),
+    ("Vt__Syms.cpp", "\"t.u_b[1]\"", "\"t.u_a.u_tap_a\""),
+    ("Vt__Syms.cpp", "-12, VerilatedScope", "-12, \"t\", VerilatedScope"),
+    ("Vt__Syms.h", "    VerilatedScope __Vscope_t__u_b;", "    VerilatedScope* __Vscope_t__u_b;"),
+])
+def test_tap_alias_leaves_scopes_that_it_does_not_know(tmp_path, file, old, new):
+    files = dict(SCOPES, **{file: SCOPES[file].replace(old, new, 1)})
+    assert files != SCOPES
+    (tmp_path / "Vt__vars.h").write_text("of an older model")
+    assert drop_scopes(tmp_path, files) == files
+
+
 # ---- two makes at once (scripts/locked.sh) ----
 
 # Two compilers at a time would be those of two makes: each runs with -j1. It goes on when `go` is there.

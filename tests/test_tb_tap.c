@@ -46,12 +46,11 @@ static const char *fake_message(void *inst) {
     (void)inst;
     return NULL;
 }
-static size_t fake_vars(void *inst, tb_shim_var *out, size_t max) {
+static const tb_shim_var *fake_vars(void *inst, size_t *count, uintptr_t *base) {
     const fake *f = (const fake *)inst;
-    for (size_t i = 0; i < f->vars && i < max; i++) {
-        out[i] = f->var[i];
-    }
-    return f->vars;
+    *count = f->vars;
+    *base = 0;
+    return f->var;
 }
 
 static const tb_shim fake_shim = {.top = "toy",
@@ -84,7 +83,7 @@ static void *add(tb_sim *sim, const char *scope, const char *name, uint32_t widt
     fake *f = (fake *)sim->dut;
     assert_true(f->vars < VARS_MAX);
     void *ptr = f->value[f->vars];
-    f->var[f->vars++] = (tb_shim_var){.scope = scope, .name = name, .width = width, .ptr = ptr};
+    f->var[f->vars++] = (tb_shim_var){.scope = scope, .name = name, .width = width, .at = (uintptr_t)ptr};
     return ptr;
 }
 
@@ -541,7 +540,7 @@ static void sleep_and_wake(void **state) {
 static void same_as(tb_sim *sim, const char *scope, const char *name, uint32_t width, void *ptr) {
     add(sim, scope, name, width);
     fake *f = (fake *)sim->dut;
-    f->var[f->vars - 1].ptr = ptr;
+    f->var[f->vars - 1].at = (uintptr_t)ptr;
 }
 
 /* ---- checks that watch signals for a change ---- */

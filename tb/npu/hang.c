@@ -100,9 +100,6 @@ void npu_hang_lines(void *ctx, bool end, FILE *out) {
     if (!taps) {
         fputs("A build with taps (KIND=tap) shows every unit's state and the chain of waits.\n", out);
     }
-    if (h != NULL) {
-        npu_look_close(&h->look);
-    }
     free(h);
     dev->hang = NULL;
 }

@@ -15,14 +15,14 @@
 
 /* Signals of the design at the moment of the hang. */
 typedef struct npu_look {
-    tb_shim_var *var; /* by scope, then name; NULL: none are public */
+    const tb_shim_var *var; /* by scope, then name */
     size_t vars;
+    uintptr_t base;
     char missing[96]; /* first signal that was not found: a mistake in a table */
 } npu_look;
 
-/* Take the list of signals. False: this build has none (or no memory). */
+/* Take the list of signals. False: this build has none. */
 bool npu_look_open(npu_look *look, const tb_sim *sim);
-void npu_look_close(npu_look *look);
 /* Is there an instance of this path below the top module? */
 bool npu_look_unit(const npu_look *look, const char *unit);
 /* Signal of an instance, or of the tap inside it; NULL: there is none. */

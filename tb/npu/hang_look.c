@@ -1,25 +1,13 @@
 /* Registers and tapped signals of the design, by instance and name. */
 #include "hang.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 bool npu_look_open(npu_look *look, const tb_sim *sim) {
     const tb_shim *shim = sim->cfg.shim;
     memset(look, 0, sizeof *look);
-    look->vars = shim->vars != NULL ? shim->vars(sim->dut, NULL, 0) : 0;
-    look->var = look->vars > 0 ? (tb_shim_var *)calloc(look->vars, sizeof *look->var) : NULL;
-    if (look->var == NULL) {
-        look->vars = 0;
-        return false;
-    }
-    shim->vars(sim->dut, look->var, look->vars);
-    return true;
-}
-
-void npu_look_close(npu_look *look) {
-    free(look->var);
-    memset(look, 0, sizeof *look);
+    look->var = shim->vars != NULL ? shim->vars(sim->dut, &look->vars, &look->base) : NULL;
+    return look->vars > 0;
 }
 
 /* The rest of a path after the top module's name, which appears once or twice. */
@@ -87,7 +75,7 @@ uint64_t npu_look_field(npu_look *look, const char *unit, const char *name, uint
         }
         return 0;
     }
-    return tb_get_field((tb_sig){.ptr = var->ptr, .width = var->width}, lsb, bits);
+    return tb_get_field((tb_sig){.ptr = (void *)(look->base + var->at), .width = var->width}, lsb, bits);
 }
 
 uint64_t npu_look_get(npu_look *look, const char *unit, const char *name) {

@@ -40,7 +40,7 @@ typedef struct tb_shim_var {
     const char *scope; /* instance path, from the top module on: "top.u_core.u_fifo" */
     const char *name;
     uint32_t width; /* bits */
-    void *ptr;
+    size_t at;      /* bytes from the base of the instance: the table is the same for all of them */
 } tb_shim_var;
 
 typedef struct tb_shim {
@@ -75,10 +75,10 @@ typedef struct tb_shim {
     void (*trace_flush)(void *inst);
     void (*trace_close)(void *inst);
     /*
-     * The first `max` public signals inside the design, ordered by scope, then name; returns how many there are. Arrays
-     * are left out.
+     * Public signals inside the design, ordered by scope, then name; they lie at *base + at. Arrays are left out. Valid
+     * as long as the instance. NULL: there are none.
      */
-    size_t (*vars)(void *inst, tb_shim_var *out, size_t max);
+    const tb_shim_var *(*vars)(void *inst, size_t *count, uintptr_t *base);
     /* Name and version of the program that made the model, for reports; may be NULL. */
     const char *(*made_by)(void);
     /*

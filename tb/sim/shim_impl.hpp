@@ -16,6 +16,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <vector>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,7 +30,6 @@
 #if VM_COVERAGE
 #include <functional>
 #include <mutex>
-#include <vector>
 
 #include <verilated_cov.h>
 #endif
@@ -92,6 +92,7 @@ struct shim_inst {
 #endif
     std::string message; /* first failure; empty: none */
     std::string wave;    /* the waveform that is being written */
+    std::vector<tb_shim_var> vars;
     bool failed = false;
     bool finished = false;
 };
@@ -251,6 +252,13 @@ void shim_ports(void *handle, tb_shim_port *out) {
     shim_fill_ports(shim_cast(handle)->top.get(), out);
 }
 
+#ifdef SHIM_VARS /* scripts/tap_alias.py has replaced the runtime's tables */
+const tb_shim_var *shim_vars(void *handle, size_t *count, uintptr_t *base) {
+    *count = sizeof shim_known / sizeof *shim_known;
+    *base = reinterpret_cast<uintptr_t>(shim_cast(handle)->top->rootp);
+    return shim_known;
+}
+#else
 /* Bits of a public signal. Verilator 5.006 keeps one packed range, later versions all of them, with a sum. */
 template <typename Var> auto shim_bits(const Var &var, int) -> decltype(var.entBits()) {
     return var.entBits();
@@ -259,26 +267,27 @@ template <typename Var> uint32_t shim_bits(const Var &var, long) {
     return static_cast<uint32_t>(var.packed().elements());
 }
 
-size_t shim_vars(void *handle, tb_shim_var *out, size_t max) {
-    size_t count = 0;
-    const VerilatedScopeNameMap *scopes = shim_cast(handle)->context->scopeNameMap();
-    for (const auto &scope : *scopes) {
-        const VerilatedVarNameMap *vars = scope.second->varsp();
-        if (!vars) {
-            continue;
-        }
-        for (const auto &var : *vars) {
-            if (var.second.udims() > 0 || var.second.isParam()) {
+const tb_shim_var *shim_vars(void *handle, size_t *count, uintptr_t *base) {
+    shim_inst *inst = shim_cast(handle);
+    if (inst->vars.empty()) {
+        for (const auto &scope : *inst->context->scopeNameMap()) {
+            const VerilatedVarNameMap *vars = scope.second->varsp();
+            if (!vars) {
                 continue;
             }
-            if (count < max) {
-                out[count] = {scope.first, var.first, shim_bits(var.second, 0), var.second.datap()};
+            for (const auto &var : *vars) {
+                if (var.second.udims() == 0 && !var.second.isParam()) {
+                    inst->vars.push_back({scope.first, var.first, static_cast<uint32_t>(shim_bits(var.second, 0)),
+                                          reinterpret_cast<uintptr_t>(var.second.datap())});
+                }
             }
-            count++;
         }
     }
-    return count;
+    *count = inst->vars.size();
+    *base = 0;
+    return inst->vars.data();
 }
+#endif
 
 void shim_eval(void *handle) {
     shim_inst *inst = shim_cast(handle);

@@ -1,5 +1,6 @@
 #include "check.h"
 
+#include "opt/opt.h"
 #include "plan.h"
 
 #include <inttypes.h>
@@ -9,6 +10,8 @@
 #ifdef __SSE2__
 #include <immintrin.h>
 #endif
+
+#define LEVELS 64u /* of a path at most */
 
 const char *const TB_CHECKS_SOME[] = {NULL};
 
@@ -54,11 +57,15 @@ static int allocate(tb_checks *checks, const tb_check_ops *const *ops, size_t no
 }
 
 /* Where `part` is a component of the instance path: characters before it, with their point; 0: nowhere. */
-static size_t scope_of(const char *path, const char *part) {
-    const size_t length = strlen(part);
-    for (const char *p = strstr(path, part); p != NULL; p = strstr(p + 1, part)) {
-        if (p > path && p[-1] == '.' && (p[length] == '.' || p[length] == '\0')) {
-            return (size_t)(p - path);
+static size_t scope_of(const char *path, const uint32_t *begin, size_t begins, const char *part) {
+    for (size_t i = 0; i < begins; i++) {
+        const char *p = path + begin[i];
+        size_t same = 0;
+        while (part[same] != '\0' && p[same] == part[same]) {
+            same++;
+        }
+        if (part[same] == '\0' && (p[same] == '.' || p[same] == '\0')) {
+            return begin[i];
         }
     }
     return 0;
@@ -66,10 +73,10 @@ static size_t scope_of(const char *path, const char *part) {
 
 /* The tap of a gate in the scope of so many characters of the path, which end with a point, or in one around it. */
 static const tb_tap *gate_around(const tb_checks *checks, const char *path, size_t scope, const char *name) {
-    const size_t count = tb_taps_count(&checks->taps, checks->gate->unit);
-    const tb_tap *const *gates = &checks->taps.by_kind[tb_taps_before(&checks->taps, checks->gate->unit)];
+    const tb_tap_kind *kind = tb_taps_kind(&checks->taps, checks->gate->unit);
+    const tb_tap *const *gates = &checks->taps.by_kind[kind->first];
     for (; scope > 0; scope--) {
-        for (size_t i = 0; path[scope - 1] == '.' && i < count; i++) {
+        for (size_t i = 0; path[scope - 1] == '.' && i < kind->count; i++) {
             if (strncmp(gates[i]->path, path, scope) == 0 && strcmp(gates[i]->path + scope, name) == 0) {
                 return gates[i];
             }
@@ -78,22 +85,46 @@ static const tb_tap *gate_around(const tb_checks *checks, const char *path, size
     return NULL;
 }
 
+/* Enable of the gate of a part in this scope. Neighbours have the same one. 0 or -1. */
+static int find_enable(tb_check *c, const tb_check_gate *g, size_t scope, tb_sig *enable, char *err, size_t err_size) {
+    const size_t index = (size_t)(g - c->all->gate->gates);
+    tb_check_enable none = {0}, *last = index < TB_CHECK_GATES ? &c->all->enable[index] : &none;
+    if (last->scope != scope || memcmp(last->path, c->tap->path, scope) != 0) {
+        const tb_tap *tap = gate_around(c->all, c->tap->path, scope, g->gate);
+        if (tap == NULL) {
+            snprintf(err, err_size, "%s: there is no tap of the clock gate of %s", c->tap->path, g->part);
+            return -1;
+        }
+        if (tb_tap_sig(tap, "en_i", 1, &last->sig, err, err_size) != 0) {
+            return -1;
+        }
+        last->path = c->tap->path;
+        last->scope = scope;
+    }
+    *enable = last->sig;
+    return 0;
+}
+
 static int find_clock(tb_check *c, char *err, size_t err_size) {
     const tb_check_ops *ops = c->all->gate;
-    if (ops == NULL || tb_taps_find(&c->all->taps, ops->unit, 0) == NULL) {
+    uint32_t begin[LEVELS]; /* of components of the path */
+    size_t begins = 0;
+    if (ops == NULL || tb_taps_kind(&c->all->taps, ops->unit) == NULL) {
         return 0;
     }
+    for (const char *p = c->tap->path; *p != '\0'; p++) {
+        if (*p == '.' && begins == LEVELS) {
+            return opt_fail(err, err_size, "%s: more than %u levels", c->tap->path, LEVELS);
+        }
+        if (*p == '.') {
+            begin[begins++] = (uint32_t)(p + 1 - c->tap->path);
+        }
+    }
     for (const tb_check_gate *g = ops->gates; g->part != NULL; g++) {
-        const size_t scope = scope_of(c->tap->path, g->part);
-        if (scope > 0) {
-            const tb_tap *tap = gate_around(c->all, c->tap->path, scope, g->gate);
-            if (tap == NULL) {
-                snprintf(err, err_size, "%s: there is no tap of the clock gate of %s", c->tap->path, g->part);
-                return -1;
-            }
-            if (tb_tap_sig(tap, "en_i", 1, c->clock.ptr == NULL ? &c->clock : &c->outer, err, err_size) != 0) {
-                return -1;
-            }
+        const size_t scope = scope_of(c->tap->path, begin, begins, g->part);
+        tb_sig *enable = c->clock.ptr == NULL ? &c->clock : &c->outer;
+        if (scope > 0 && find_enable(c, g, scope, enable, err, err_size) != 0) {
+            return -1;
         }
     }
     return 0;
@@ -104,17 +135,24 @@ int tb_check_ports(tb_check *c, tb_ports ports, char *err, size_t err_size) {
     return tb_tap_ports(c->tap, ports, err, err_size) != 0 ? -1 : find_clock(c, err, err_size);
 }
 
-static int open_check(tb_check *c, char *err, size_t err_size) {
-    const tb_ports ports = tb_ports_of(&c->ops->ports, c->state);
-    if (tb_check_ports(c, ports, err, err_size) != 0 || (c->ops->open != NULL && c->ops->open(c, err, err_size) != 0)) {
+/* What one instance of a unit has, the next one most likely has at the same places of its tap. */
+typedef struct found {
+    tb_tap_places ports, wake;
+    size_t wakes;
+} found;
+
+static int open_check(tb_check *c, found *known, char *err, size_t err_size) {
+    const tb_check_ops *ops = c->ops;
+    tb_sig wake[TB_TAP_PLACES];
+    const tb_ports woken = {.names = ops->wake, .sig = wake, .count = known->wakes};
+    c->reset_n = tb_tap_find(c->tap, "rst_ni");
+    if (tb_tap_ports_as(c->tap, &known->ports, tb_ports_of(&ops->ports, c->state), err, err_size) != 0 ||
+        find_clock(c, err, err_size) != 0 || (ops->open != NULL && ops->open(c, err, err_size) != 0) ||
+        tb_tap_ports_as(c->tap, &known->wake, woken, err, err_size) != 0) {
         return -1;
     }
-    const tb_ports wake = {.names = c->ops->wake != NULL ? c->ops->wake : ""};
-    tb_ports_place next = TB_PORTS_FIRST;
-    char name[64];
-    while (tb_ports_next(&wake, &next, name, sizeof name)) {
-        tb_sig sig;
-        if (tb_check_sig(c, name, 0, &sig, err, err_size) != 0 || tb_check_wake(c, sig, err, err_size) != 0) {
+    for (size_t i = 0; i < known->wakes; i++) {
+        if (tb_check_wake(c, wake[i], err, err_size) != 0) {
             return -1;
         }
     }
@@ -122,14 +160,27 @@ static int open_check(tb_check *c, char *err, size_t err_size) {
 }
 
 /* The instances of a unit, their states from `state` on. */
-static int open_unit(tb_checks *checks, const tb_check_ops *ops, uint8_t *state, char *err, size_t err_size) {
-    const tb_tap *tap = NULL;
-    for (unsigned i = 0; (tap = tb_taps_find(&checks->taps, ops->unit, i)) != NULL; i++) {
+static int open_unit(tb_checks *checks, const tb_check_ops *ops, const tb_tap_kind *kind, uint8_t *state, char *err,
+                     size_t err_size) {
+    found known;
+    const tb_ports wake = {.names = ops->wake};
+    tb_ports_place next = TB_PORTS_FIRST;
+    char name[64];
+    known.ports.tap = known.wake.tap = NULL;
+    for (known.wakes = 0; tb_ports_next(&wake, &next, name, sizeof name); known.wakes++) {
+        if (known.wakes == TB_TAP_PLACES) {
+            return opt_fail(err, err_size, "%s: more than %u signals wake a check", ops->unit, TB_TAP_PLACES);
+        }
+    }
+    for (unsigned i = 0; i < kind->count; i++) {
         tb_check *c = &checks->check[checks->count++];
-        *c = (tb_check){
-            .ops = ops, .cycle = ops->cycle_all != NULL ? NULL : ops->cycle, .tap = tap, .all = checks, .index = i};
+        *c = (tb_check){.ops = ops,
+                        .cycle = ops->cycle_all != NULL ? NULL : ops->cycle,
+                        .tap = checks->taps.by_kind[kind->first + i],
+                        .all = checks,
+                        .index = i};
         c->state = &state[i * ops->state_bytes];
-        if (open_check(c, err, err_size) != 0) {
+        if (open_check(c, &known, err, err_size) != 0) {
             return -1;
         }
     }
@@ -152,10 +203,9 @@ int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *con
         snprintf(err, err_size, "out of memory");
         goto fail;
     }
-    for (size_t i = 0; i < checks->taps.count; i++) {
-        const tb_tap *tap = checks->taps.by_kind[i];
-        const bool same = i > 0 && strcmp(checks->taps.by_kind[i - 1]->kind, tap->kind) == 0;
-        if (!same && find_ops(ops, nops, tap->kind) == NULL) {
+    for (const tb_tap_kind *kind = checks->taps.kind; kind < checks->taps.kind + checks->taps.kinds; kind++) {
+        if (find_ops(ops, nops, kind->name) == NULL) {
+            const tb_tap *tap = checks->taps.by_kind[kind->first];
             snprintf(err, err_size, "tap of %s: no check knows the kind '%s'", tap->path, tap->kind);
             goto fail;
         }
@@ -164,17 +214,18 @@ int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *con
         checks->gate = ops[k]->gates != NULL ? ops[k] : checks->gate;
     }
     uint8_t *state = checks->states;
+    const char *missing = NULL;
     for (size_t k = 0; k < nops; k++) {
-        if (open_unit(checks, ops[k], state, err, err_size) != 0) {
+        const tb_tap_kind *kind = tb_taps_kind(&checks->taps, ops[k]->unit);
+        if (kind != NULL && open_unit(checks, ops[k], kind, state, err, err_size) != 0) {
             goto fail;
         }
-        state += in_lines(tb_taps_count(&checks->taps, ops[k]->unit) * ops[k]->state_bytes);
+        state += kind != NULL ? in_lines(kind->count * ops[k]->state_bytes) : 0;
+        missing = missing == NULL && kind == NULL && !listed(absent, ops[k]->unit) ? ops[k]->unit : missing;
     }
-    for (size_t i = 0; i < nops && absent != TB_CHECKS_SOME; i++) {
-        if (tb_taps_find(&checks->taps, ops[i]->unit, 0) == NULL && !listed(absent, ops[i]->unit)) {
-            snprintf(err, err_size, "%s: the design has no tap of this kind", ops[i]->unit);
-            goto fail;
-        }
+    if (missing != NULL && absent != TB_CHECKS_SOME) {
+        snprintf(err, err_size, "%s: the design has no tap of this kind", missing);
+        goto fail;
     }
     if (tb_plan_make(checks, err, err_size) == 0) {
         return 0;
@@ -395,24 +446,24 @@ static void rest(tb_checks *checks) {
     }
 }
 
-/* Calls the checks of one word of the maps, in their order; returns those to be called in the next cycle, too. */
+/* Calls the checks of one word of the maps that are due, first those that are called together, each in their order;
+ * returns those to be called in the next cycle, too. */
 static inline uint64_t call_word(const tb_check_plan *p, uint32_t word, tb_check *check, uint64_t due) {
-    uint64_t again = 0;
-    do {
+    uint64_t again = 0, together = due & p->together.bit[word];
+    due ^= together;
+    while (together != 0) {
+        const tb_plan_crowd *crowd = &p->crowd[64 * word + (uint32_t)__builtin_ctzll(together)];
+        const uint64_t now = together & crowd->together;
+        together ^= now;
+        again |= crowd->cycle_all(&check[crowd->first], crowd->state, now >> crowd->first) << crowd->first;
+    }
+    for (; due != 0; due &= due - 1) {
         const uint32_t i = (uint32_t)__builtin_ctzll(due);
         tb_check *c = &check[i];
-        if (c->cycle != NULL) {
-            due &= due - 1;
-            c->cycle(c);
-            again |= (uint64_t)c->again << i;
-            c->again = false;
-        } else {
-            const tb_plan_crowd *crowd = &p->crowd[64 * word + i];
-            const uint64_t now = due & crowd->together;
-            due ^= now;
-            again |= crowd->cycle_all(&check[crowd->first], crowd->state, now >> crowd->first) << crowd->first;
-        }
-    } while (due != 0);
+        c->cycle(c);
+        again |= (uint64_t)c->again << i;
+        c->again = false;
+    }
     return again;
 }
 

@@ -43,7 +43,7 @@ typedef struct tb_check_ops {
     /*
      * The same for all instances of a unit that are due, instead of cycle(), where a unit has many small ones: bit i
      * for check[i], whose state is element i of the array `state`. Returns those to be called in the next cycle as
-     * well; `again` is ignored.
+     * well; `again` is ignored. Such units come before all others in the list.
      */
     uint64_t (*cycle_all)(tb_check *check, void *state, uint64_t due);
     /* The unit is in reset: drop everything in flight. */
@@ -88,14 +88,24 @@ typedef struct tb_check_failure {
 
 struct tb_check_plan;
 
+#define TB_CHECK_GATES 16u /* so many parts whose enables are kept */
+
+/* Enable of the clock of a part, and where it was found: a scope, that is so many characters of a path. */
+typedef struct tb_check_enable {
+    const char *path;
+    size_t scope;
+    tb_sig sig;
+} tb_check_enable;
+
 struct tb_checks {
     const tb_sim *sim;
     tb_taps taps;
     tb_check *check;
     size_t count;
-    uint8_t *states;            /* of all checks */
-    struct tb_check_plan *plan; /* which checks are to be called when */
-    const tb_check_ops *gate;   /* of clocks; NULL: there are none */
+    uint8_t *states;                        /* of all checks */
+    struct tb_check_plan *plan;             /* which checks are to be called when */
+    const tb_check_ops *gate;               /* of clocks; NULL: there are none */
+    tb_check_enable enable[TB_CHECK_GATES]; /* of its parts: the last one that was found */
     /* no check sleeps; one that compares only a part to save time may compare all */
     bool every_cycle;
     void *ctx; /* of the bench: parameters of the design that checks need */

@@ -1,5 +1,6 @@
 #include "tap.h"
 #include "opt/opt.h"
+#include "report/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,122 +11,154 @@ static const char *tap_name(const char *scope) {
     return dot != NULL && strncmp(dot + 1, TB_TAP_PREFIX, strlen(TB_TAP_PREFIX)) == 0 ? dot + 1 : NULL;
 }
 
-static int add(tb_taps *taps, const tb_shim_var *var, size_t vars) {
-    const char *name = tap_name(var->scope);
-    const char *scope = var->scope;
+/* A tap's path without the tap, to `to`; returns where the next one goes. */
+static char *put_path(char *to, const char *scope, const char *name) {
     const char *dot = strchr(scope, '.');
     const size_t top = (size_t)(dot - scope);
     if (strncmp(dot + 1, scope, top) == 0 && dot[1 + top] == '.') { /* the model and its top module have one name */
         scope = dot + 1;
     }
     const size_t length = (size_t)(name - 1 - scope);
-    char *path = (char *)malloc(length + 1);
-    if (path == NULL) {
-        return -1;
-    }
-    memcpy(path, scope, length);
-    path[length] = '\0';
-    taps->tap[taps->count++] = (tb_tap){.path = path, .kind = name + strlen(TB_TAP_PREFIX), .var = var, .vars = vars};
-    return 0;
+    memcpy(to, scope, length);
+    to[length] = '\0';
+    return to + length + 1;
 }
 
-/* qsort() is not stable: taps of a kind keep their order. */
-static int by_kind(const void *a, const void *b) {
-    const tb_tap *x = *(const tb_tap *const *)a, *y = *(const tb_tap *const *)b;
-    const int kinds = strcmp(x->kind, y->kind);
-    return kinds != 0 ? kinds : x < y ? -1 : x > y;
+/* The first signal of the next scope. */
+static size_t scope_end(const tb_shim_var *var, size_t vars, size_t i) {
+    size_t end = i + 1;
+    while (end < vars && (var[end].scope == var[i].scope || strcmp(var[end].scope, var[i].scope) == 0)) {
+        end++;
+    }
+    return end;
 }
 
-/* Units look for taps by their kind hundreds of times when a device is opened. */
-static int sort_kinds(tb_taps *taps) {
-    taps->by_kind = (const tb_tap **)calloc(taps->count + 1, sizeof *taps->by_kind);
-    if (taps->by_kind == NULL) {
-        return -1;
-    }
-    for (size_t i = 0; i < taps->count; i++) {
-        taps->by_kind[i] = &taps->tap[i];
-    }
-    qsort(taps->by_kind, taps->count, sizeof *taps->by_kind, by_kind);
-    return 0;
-}
-
-int tb_taps_open(tb_taps *taps, const tb_sim *sim, char *err, size_t err_size) {
-    memset(taps, 0, sizeof *taps);
-    const tb_shim *shim = sim->cfg.shim;
-    const size_t vars = shim->vars != NULL ? shim->vars(sim->dut, NULL, 0) : 0;
-    if (vars == 0) {
-        return 0;
-    }
-    taps->var = (tb_shim_var *)calloc(vars, sizeof *taps->var);
-    taps->tap = (tb_tap *)calloc(vars, sizeof *taps->tap);
-    if (taps->var == NULL || taps->tap == NULL) {
-        goto oom;
-    }
-    shim->vars(sim->dut, taps->var, vars);
-    for (size_t i = 0; i < vars;) {
-        size_t end = i + 1;
-        while (end < vars && strcmp(taps->var[end].scope, taps->var[i].scope) == 0) {
-            end++;
+/* The taps among the scopes of the table, without their paths. 0 or -1. */
+static int find_taps(tb_taps *taps, const tb_shim_var *var, size_t vars, uintptr_t base) {
+    for (size_t i = 0, end; i < vars; i = end) {
+        end = scope_end(var, vars, i);
+        const char *name = tap_name(var[i].scope);
+        if (name != NULL) {
+            if (!rep_more(&taps->tap, taps->count, sizeof *taps->tap)) {
+                return -1;
+            }
+            taps->tap[taps->count++] =
+                (tb_tap){.kind = name + strlen(TB_TAP_PREFIX), .var = &var[i], .vars = end - i, .base = base};
         }
-        if (tap_name(taps->var[i].scope) != NULL && add(taps, &taps->var[i], end - i) != 0) {
-            goto oom;
-        }
-        i = end;
-    }
-    if (sort_kinds(taps) != 0) {
-        goto oom;
     }
     return 0;
-oom:
-    tb_taps_close(taps);
-    return opt_fail(err, err_size, "out of memory");
 }
 
-void tb_taps_close(tb_taps *taps) {
-    for (size_t i = 0; i < taps->count; i++) {
-        free(taps->tap[i].path);
+static int find_paths(tb_taps *taps) {
+    size_t bytes = 0;
+    for (const tb_tap *t = taps->tap; t < taps->tap + taps->count; t++) {
+        bytes += (size_t)(t->kind - t->var->scope);
     }
-    free(taps->tap);
-    free(taps->by_kind);
-    free(taps->var);
-    memset(taps, 0, sizeof *taps);
+    char *next = taps->paths = (char *)malloc(bytes);
+    for (tb_tap *t = taps->tap; next != NULL && t < taps->tap + taps->count; t++) {
+        t->path = next;
+        next = put_path(next, t->var->scope, t->kind - strlen(TB_TAP_PREFIX));
+    }
+    return next != NULL ? 0 : -1;
 }
 
-/* Taps whose kind comes before this one, or with `also` is this one. */
-static size_t before(const tb_taps *taps, const char *kind, bool also) {
-    size_t low = 0, high = taps->count;
-    while (low < high) {
+/* The place of a kind in the table, or where it would be. */
+static size_t place_of(const tb_taps *taps, const char *kind, bool *there) {
+    size_t low = 0, high = taps->kinds;
+    *there = false;
+    while (low < high && !*there) {
         const size_t middle = (low + high) / 2;
-        const int order = strcmp(taps->by_kind[middle]->kind, kind);
-        if (order < 0 || (also && order == 0)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+        const int order = strcmp(taps->kind[middle].name, kind);
+        *there = order == 0;
+        low = order < 0 ? middle + 1 : order == 0 ? middle : low;
+        high = order > 0 ? middle : high;
     }
     return low;
 }
 
-size_t tb_taps_before(const tb_taps *taps, const char *kind) {
-    return before(taps, kind, false);
+/* Units look for taps by their kind hundreds of times when a device is opened. */
+static void sort_kinds(tb_taps *taps) {
+    size_t first = 0;
+    bool there;
+    for (size_t i = 0; i < taps->count; i++) {
+        const size_t at = place_of(taps, taps->tap[i].kind, &there);
+        if (!there) {
+            memmove(&taps->kind[at + 1], &taps->kind[at], (taps->kinds++ - at) * sizeof *taps->kind);
+            taps->kind[at] = (tb_tap_kind){.name = taps->tap[i].kind};
+        }
+        taps->kind[at].count++;
+    }
+    for (tb_tap_kind *k = taps->kind; k < taps->kind + taps->kinds; k++) {
+        k->first = first;
+        first += k->count;
+        k->count = 0;
+    }
+    for (size_t i = 0; i < taps->count; i++) {
+        tb_tap_kind *k = &taps->kind[place_of(taps, taps->tap[i].kind, &there)];
+        taps->by_kind[k->first + k->count++] = &taps->tap[i];
+    }
+}
+
+int tb_taps_open(tb_taps *taps, const tb_sim *sim, char *err, size_t err_size) {
+    memset(taps, 0, sizeof *taps);
+    size_t vars = 0;
+    uintptr_t base = 0;
+    const tb_shim_var *var = sim->cfg.shim->vars != NULL ? sim->cfg.shim->vars(sim->dut, &vars, &base) : NULL;
+    const int rc = find_taps(taps, var, vars, base);
+    if (rc == 0 && taps->count == 0) {
+        return 0;
+    }
+    taps->by_kind = (const tb_tap **)malloc((taps->count + 1) * sizeof *taps->by_kind);
+    taps->kind = (tb_tap_kind *)malloc((taps->count + 1) * sizeof *taps->kind);
+    if (rc != 0 || taps->by_kind == NULL || taps->kind == NULL || find_paths(taps) != 0) {
+        tb_taps_close(taps);
+        return opt_fail(err, err_size, "out of memory");
+    }
+    sort_kinds(taps);
+    return 0;
+}
+
+void tb_taps_close(tb_taps *taps) {
+    free(taps->tap);
+    free(taps->by_kind);
+    free(taps->kind);
+    free(taps->paths);
+    memset(taps, 0, sizeof *taps);
+}
+
+const tb_tap_kind *tb_taps_kind(const tb_taps *taps, const char *kind) {
+    bool there;
+    const size_t at = place_of(taps, kind, &there);
+    return there ? &taps->kind[at] : NULL;
 }
 
 size_t tb_taps_count(const tb_taps *taps, const char *kind) {
-    return before(taps, kind, true) - before(taps, kind, false);
+    const tb_tap_kind *k = tb_taps_kind(taps, kind);
+    return k != NULL ? k->count : 0;
 }
 
 const tb_tap *tb_taps_find(const tb_taps *taps, const char *kind, size_t index) {
-    const size_t at = before(taps, kind, false) + index;
-    return at < taps->count && strcmp(taps->by_kind[at]->kind, kind) == 0 ? taps->by_kind[at] : NULL;
+    const tb_tap_kind *k = tb_taps_kind(taps, kind);
+    return k != NULL && index < k->count ? taps->by_kind[k->first + index] : NULL;
 }
 
-static int by_name(const void *name, const void *var) {
-    return strcmp((const char *)name, ((const tb_shim_var *)var)->name);
+size_t tb_tap_place(const tb_tap *tap, const char *name) {
+    size_t low = 0, high = tap->vars;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        const int order = strcmp(tap->var[middle].name, name);
+        if (order == 0) {
+            return middle;
+        }
+        low = order < 0 ? middle + 1 : low;
+        high = order > 0 ? middle : high;
+    }
+    return SIZE_MAX;
 }
 
 tb_sig tb_tap_find(const tb_tap *tap, const char *name) {
-    const tb_shim_var *v = (const tb_shim_var *)bsearch(name, tap->var, tap->vars, sizeof *tap->var, by_name);
-    return v != NULL ? (tb_sig){.ptr = v->ptr, .width = v->width} : (tb_sig){.ptr = NULL, .width = 0};
+    const size_t i = tb_tap_place(tap, name);
+    return i != SIZE_MAX ? tb_tap_at(tap, i) : (tb_sig){.ptr = NULL, .width = 0};
 }
 
 int tb_tap_sig(const tb_tap *tap, const char *name, uint32_t width, tb_sig *out, char *err, size_t err_size) {
@@ -178,15 +211,44 @@ bool tb_ports_next(const tb_ports *ports, tb_ports_place *next, char *name, size
     return found;
 }
 
-int tb_tap_ports(const tb_tap *tap, tb_ports ports, char *err, size_t err_size) {
+/* Has the tap the same signals at the same places as the one before? */
+static bool known(const tb_tap *tap, const tb_tap_places *places, tb_ports ports) {
+    if (places->tap == NULL || places->tap->vars != tap->vars) {
+        return false;
+    }
+    for (size_t i = 0; i < ports.count; i++) {
+        const size_t at = places->at[i];
+        const char *name = tap->var[at].name, *other = places->tap->var[at].name;
+        if (name != other && strcmp(name, other) != 0) {
+            return false;
+        }
+        ports.sig[i] = tb_tap_at(tap, at);
+    }
+    return true;
+}
+
+int tb_tap_ports_as(const tb_tap *tap, tb_tap_places *places, tb_ports ports, char *err, size_t err_size) {
     tb_ports_place next = TB_PORTS_FIRST;
     char name[64];
+    if (known(tap, places, ports)) {
+        return 0;
+    }
+    places->tap = ports.count <= TB_TAP_PLACES ? tap : NULL;
     for (size_t i = 0; i < ports.count && tb_ports_next(&ports, &next, name, sizeof name); i++) {
-        if (tb_tap_sig(tap, name, 0, &ports.sig[i], err, err_size) != 0) {
-            return -1;
+        const size_t at = tb_tap_place(tap, name);
+        if (at == SIZE_MAX) {
+            return tb_tap_sig(tap, name, 0, &ports.sig[i], err, err_size);
         }
+        ports.sig[i] = tb_tap_at(tap, at);
+        places->at[i % TB_TAP_PLACES] = (uint32_t)at;
     }
     return 0;
+}
+
+int tb_tap_ports(const tb_tap *tap, tb_ports ports, char *err, size_t err_size) {
+    tb_tap_places places;
+    places.tap = NULL;
+    return tb_tap_ports_as(tap, &places, ports, err, err_size);
 }
 
 int tb_taps_ports(const tb_taps *taps, const char *kind, size_t index, tb_ports ports, char *err, size_t err_size) {

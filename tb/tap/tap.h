@@ -15,17 +15,26 @@
 #define TB_TAP_PREFIX "u_tap_" /* name of a tap's instance, before its kind */
 
 typedef struct tb_tap {
-    char *path;             /* instance that is looked into: "top.g_lane[1].u_fifo" */
+    const char *path;       /* instance that is looked into: "top.g_lane[1].u_fifo" */
     const char *kind;       /* "fifo" */
     const tb_shim_var *var; /* its signals, by name */
     size_t vars;
+    uintptr_t base; /* of its signals */
 } tb_tap;
+
+/* Taps of a kind: where they begin in by_kind, how many there are. */
+typedef struct tb_tap_kind {
+    const char *name;
+    size_t first, count;
+} tb_tap_kind;
 
 typedef struct tb_taps {
     tb_tap *tap; /* by path */
     size_t count;
     const tb_tap **by_kind; /* the same, by kind and path */
-    tb_shim_var *var;
+    tb_tap_kind *kind;      /* by name */
+    size_t kinds;
+    char *paths;
 } tb_taps;
 
 /*
@@ -92,17 +101,35 @@ bool tb_ports_next(const tb_ports *ports, tb_ports_place *next, char *name, size
  * -1 (out of memory). */
 int tb_taps_open(tb_taps *taps, const tb_sim *sim, char *err, size_t err_size);
 void tb_taps_close(tb_taps *taps);
-/* Number of taps of a kind, and where they begin in by_kind. */
+/* The taps of a kind; NULL: there are none. */
+const tb_tap_kind *tb_taps_kind(const tb_taps *taps, const char *kind);
+/* Number of them. */
 size_t tb_taps_count(const tb_taps *taps, const char *kind);
-size_t tb_taps_before(const tb_taps *taps, const char *kind);
 /* The `index`-th tap of a kind, in the order of paths; NULL past the last one. */
 const tb_tap *tb_taps_find(const tb_taps *taps, const char *kind, size_t index);
+/* Number of a signal, SIZE_MAX: there is none. */
+size_t tb_tap_place(const tb_tap *tap, const char *name);
 /* Signal by name; ptr NULL when there is none. */
 tb_sig tb_tap_find(const tb_tap *tap, const char *name);
 /* Signal by name that must exist with this width (0: any). 0 or -1. */
 int tb_tap_sig(const tb_tap *tap, const char *name, uint32_t width, tb_sig *out, char *err, size_t err_size);
+/* A signal of the tap. */
+static inline tb_sig tb_tap_at(const tb_tap *tap, size_t i) {
+    return (tb_sig){.ptr = (void *)(tap->base + tap->var[i].at), .width = tap->var[i].width};
+}
 /* All of them. 0 or -1. */
 int tb_tap_ports(const tb_tap *tap, tb_ports ports, char *err, size_t err_size);
+#define TB_TAP_PLACES 96u
+/* Where the signals of a list are among those of a tap. */
+typedef struct tb_tap_places {
+    const tb_tap *tap; /* NULL: not known */
+    uint32_t at[TB_TAP_PLACES];
+} tb_tap_places;
+/*
+ * The same for one tap after the other, with the same list: most taps of a kind have the same signals, which need not
+ * be searched for again. 0 or -1.
+ */
+int tb_tap_ports_as(const tb_tap *tap, tb_tap_places *places, tb_ports ports, char *err, size_t err_size);
 /* Those of the `index`-th tap of a kind, which must exist. 0 or -1. */
 int tb_taps_ports(const tb_taps *taps, const char *kind, size_t index, tb_ports ports, char *err, size_t err_size);
 

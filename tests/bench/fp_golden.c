@@ -17,6 +17,7 @@ typedef struct golden {
     uint32_t in, out; /* bits of an operand and of the result */
     uint32_t (*op)(uint32_t a, uint32_t b);
     char tap[40]; /* its instance */
+    tb_shim_var var[4];
 } golden;
 
 static uint32_t compare(uint32_t a, uint32_t b) {
@@ -103,17 +104,16 @@ static void ports(void *inst, tb_shim_port *out) {
 }
 
 /* By name, as a tap has them. */
-static size_t vars(void *inst, tb_shim_var *out, size_t max) {
+static const tb_shim_var *vars(void *inst, size_t *count, uintptr_t *base) {
     golden *g = (golden *)inst;
-    const tb_shim_var all[] = {{g->tap, "a_i", g->in, operand(g)},
-                               {g->tap, "b_i", 32, &g->b_i},
-                               {g->tap, "en_i", 1, &g->en_i},
-                               {g->tap, "y_o", g->out, result(g)}};
-    const size_t count = sizeof all / sizeof *all;
-    for (size_t i = 0; i < max && i < count; i++) {
-        out[i] = all[i];
-    }
-    return count;
+    const tb_shim_var all[] = {{g->tap, "a_i", g->in, (uintptr_t)operand(g)},
+                               {g->tap, "b_i", 32, (uintptr_t)&g->b_i},
+                               {g->tap, "en_i", 1, (uintptr_t)&g->en_i},
+                               {g->tap, "y_o", g->out, (uintptr_t)result(g)}};
+    memcpy(g->var, all, sizeof g->var);
+    *count = sizeof all / sizeof *all;
+    *base = 0;
+    return g->var;
 }
 
 static void eval(void *inst) {
