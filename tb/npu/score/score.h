@@ -44,6 +44,22 @@ static inline uint32_t npu_score_h(tb_sig s) {
     return npu_score_half(s.ptr);
 }
 
+/*
+ * Signals that a check reads in every cycle, as distances from one of them: of 4 bytes each, so that few lines of the
+ * cache hold them all. NPU_SCORE_PLACES(at, valid_i, ready_o) is a member `at` with the members valid_i and ready_o;
+ * they come in the order of the signals that they stand for.
+ */
+#define NPU_SCORE_PLACES(NAME, ...)                                                                                    \
+    struct {                                                                                                           \
+        int32_t __VA_ARGS__;                                                                                           \
+    } NAME
+
+static inline void npu_score_places(int32_t *place, const uint8_t *base, const tb_sig *sig, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        place[i] = (int32_t)((const uint8_t *)sig[i].ptr - base);
+    }
+}
+
 /* Eight signals of up to 8 bits as the bytes of a word, the first one lowest: one load where they lie side by side. */
 typedef struct npu_score_row {
     const uint8_t *at[8];
@@ -74,6 +90,44 @@ static inline uint64_t npu_score_row_get(const npu_score_row *r) {
 static inline uint32_t npu_score_w(tb_sig s) {
     return *(const uint32_t *)s.ptr;
 }
+
+/*
+ * Signals of a state by their distances from the first one, which take a quarter of the space of a tb_sig: NPU_AT_PORTS
+ * declares `base` and, with the names of PORTS, `at`; npu_score_near() sets them.
+ */
+#define NPU_AT_PORTS(...)                                                                                              \
+    const uint8_t *base;                                                                                               \
+    struct {                                                                                                           \
+        int32_t __VA_ARGS__;                                                                                           \
+    } at
+#define NPU_AT(STATE, NAME) (&(STATE)->base[(STATE)->at.NAME])
+/* Values of up to 8 bits, of 9 to 16, and of 17 to 32. */
+#define NPU_AT_BYTE(STATE, NAME) ((uint32_t)(STATE)->base[(STATE)->at.NAME])
+#define NPU_AT_HALF(STATE, NAME) npu_score_half(NPU_AT(STATE, NAME))
+#define NPU_AT_WORD(STATE, NAME) npu_score_word(NPU_AT(STATE, NAME))
+
+static inline uint32_t npu_score_word(const void *signal) {
+    uint32_t value;
+    memcpy(&value, signal, sizeof value);
+    return value;
+}
+
+/* 0 or -1. A design is one object, so the distances fit. */
+static inline int npu_score_near(const tb_check *c, const void *state, const uint8_t **base, int32_t *at, char *err,
+                                 size_t err_size) {
+    const tb_sig *sig = (const tb_sig *)((const uint8_t *)state + c->ops->ports.at);
+    *base = (const uint8_t *)sig[0].ptr;
+    for (size_t i = 0; i < c->ops->ports.count; i++) {
+        const ptrdiff_t distance = (const uint8_t *)sig[i].ptr - *base;
+        at[i] = (int32_t)distance;
+        if (at[i] != distance) {
+            return opt_fail(err, err_size, "%s: the design is not one object", c->tap->path);
+        }
+    }
+    return 0;
+}
+/* For a state with both. */
+#define NPU_AT_FIND(C, STATE, ERR, SIZE) npu_score_near(C, STATE, &(STATE)->base, (int32_t *)&(STATE)->at, ERR, SIZE)
 
 /* valid && ready */
 static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
