@@ -447,7 +447,7 @@ static __attribute__((noinline)) void compare_convert(tb_check *c, state *s, uin
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const uint64_t row = npu_score_row_get(&s->row);
-    uint32_t flags = 0, events = (uint32_t)(row >> WAITS_AT);
+    uint32_t flags = 0, events = (uint32_t)((row & ROW_EVENTS) >> 32);
     for (uint32_t i = 0; i < FLAG_COUNT; i++) {
         flags = 2 * flags + *s->flag[i];
     }

@@ -13,35 +13,35 @@
 
 /*
  * Flags are outputs of one bit in a word: the bytes of a row of signals, as they often lie side by side in memory, and
- * in bits 1 to 5, which the first signal of the row does not have, FLAGS, the first one highest.
+ * in bits 1 to 7, which the first signal of the row does not have, FLAGS, the first one highest.
  */
-#define ROW wgt_p_o, wgt_wide_o, sel_o, act_wide_o, acc_first_o, acc_last_o, wait_ofm_o, wait_wgt_o
-#define WGT_P UINT64_C(0x1)
-#define WGT_WIDE UINT64_C(0x100)
-#define SEL UINT64_C(0x10000)
-#define ACT_WIDE UINT64_C(0x1000000)
-#define FIRST UINT64_C(0x100000000)
-#define LAST UINT64_C(0x10000000000)
-#define WAITS_AT 48u /* both waits are events */
+#define ROW act_valid_o, act_wide_o, acc_first_o, acc_last_o, tile_start_o, tile_room_i, wait_ofm_o, wait_wgt_o
+#define ACT_VALID UINT64_C(0x1)
+#define ACT_WIDE UINT64_C(0x100)
+#define FIRST UINT64_C(0x10000)
+#define LAST UINT64_C(0x1000000)
+#define ROW_EVENTS UINT64_C(0xffff00ff00000000) /* the start and both waits are events, tile_room_i is no output */
 #define ROW_COUNT 8u
-#define FLAGS act_valid_o, mesh_en_o, wgt_re_o, wgt_bank_o, ifm_re_o
-#define ACT_VALID UINT64_C(0x20)
-#define MESH_EN UINT64_C(0x10)
-#define WGT_RE UINT64_C(0x8)
-#define WGT_BANK UINT64_C(0x4)
-#define IFM_RE UINT64_C(0x2)
+#define FLAGS mesh_en_o, wgt_re_o, wgt_bank_o, ifm_re_o, wgt_p_o, wgt_wide_o, sel_o
+#define MESH_EN UINT64_C(0x80)
+#define WGT_RE UINT64_C(0x40)
+#define WGT_BANK UINT64_C(0x20)
+#define IFM_RE UINT64_C(0x10)
+#define WGT_P UINT64_C(0x8)
+#define WGT_WIDE UINT64_C(0x4)
+#define SEL UINT64_C(0x2)
 #define READS (WGT_RE | WGT_BANK | IFM_RE) /* of this cycle; the other ones belong to the reads of the cycle before */
-#define FLAG_COUNT 5u
+#define FLAG_COUNT 7u
 /* no signals: */
 #define WORD UINT64_C(0x200)      /* a word of weights is due, */
 #define DIAGONAL UINT64_C(0x400)  /* which is one of a diagonal */
 #define CONV_OF_8 UINT64_C(0x800) /* N is 8, and mesh and buffers get all that a convolution needs */
-/* Outputs that are 0 in most cycles, besides both waits of the row. */
-#define EVENTS wait_ifm_o, tile_start_o, free_o, task_pop_o, wgt_release_o
-#define EVENT_COUNT 5u
+/* Outputs that are 0 in most cycles, besides those of the row. */
+#define EVENTS wait_ifm_o, free_o, task_pop_o, wgt_release_o
+#define EVENT_COUNT 4u
 #define PORTS                                                                                                          \
-    ROW, FLAGS, EVENTS, task_valid_i, ifm_all_i, pix_ready_i, wgt_full_i, wgt_blocks_i, free_words_o, tile_room_i,     \
-        wgt_raddr_o, wgt_rdata_i, ifm_raddr_o[2], ifm_rdata_i[2], wgt_word_o, act_o[2]
+    ROW, FLAGS, EVENTS, task_valid_i, ifm_all_i, pix_ready_i, wgt_full_i, wgt_blocks_i, free_words_o, wgt_raddr_o,     \
+        wgt_rdata_i, ifm_raddr_o[2], ifm_rdata_i[2], wgt_word_o, act_o[2]
 
 /* What flags must be. */
 typedef struct im2col_flags {
