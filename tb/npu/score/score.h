@@ -235,7 +235,7 @@ extern const size_t npu_score_count, npu_score_count_bench;
 const char *npu_score_dma_client(const tb_checks *checks, unsigned channel, bool write, uint64_t addr);
 
 /*
- * The words of the layout units enter ifm_buf through gemm: its check leaves the comparison to the one of ifm_buf, which
+ * The words of the layout units enter ifm_buf through gemm, whose check leaves this comparison to that of ifm_buf: it
  * is called in these cycles anyway. 0 or -1 with one line in err.
  */
 int npu_score_ifm_words(tb_check *gemm, char *err, size_t err_size);
