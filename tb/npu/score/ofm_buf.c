@@ -23,8 +23,8 @@ typedef struct state {
     uint32_t wrote; /* columns that were written in the cycle before */
     access port[2];
     uint64_t reads;
-    uint64_t pairs[32]; /* written to each column since reset */
-    int32_t mem[32][WORDS + PAD][4];
+    uint64_t pairs[32];              /* written to each column since reset */
+    int32_t mem[32][WORDS + PAD][4]; /* of words that have been written since reset, as `pairs` says */
 } state;
 
 static void clear(tb_check *c) {
@@ -186,6 +186,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
 const tb_check_ops npu_score_ofm_buf = {.unit = "ofm_buf",
                                         .inputs = (const char *const[]){"acc", NULL},
                                         TB_STATE(state, PORTS),
+                                        .state_zeroed = offsetof(state, mem),
                                         .wake = "re_i, we_i",
                                         .open = open,
                                         .clear = clear,
