@@ -486,24 +486,24 @@ static void rest(tb_checks *checks) {
     }
 }
 
-/* Calls the checks of one word of the maps, in their order; returns those to be called in the next cycle, too. */
+/* Calls the checks of one word of the maps that are due, first those that are called together, each in their order;
+ * returns those to be called in the next cycle, too. */
 static inline uint64_t call_word(const tb_check_plan *p, uint32_t word, tb_check *check, uint64_t due) {
-    uint64_t again = 0;
-    do {
+    uint64_t again = 0, together = due & p->together.bit[word];
+    due ^= together;
+    while (together != 0) {
+        const tb_plan_crowd *crowd = &p->crowd[64 * word + (uint32_t)__builtin_ctzll(together)];
+        const uint64_t now = together & crowd->together;
+        together ^= now;
+        again |= crowd->cycle_all(&check[crowd->first], crowd->state, now >> crowd->first) << crowd->first;
+    }
+    for (; due != 0; due &= due - 1) {
         const uint32_t i = (uint32_t)__builtin_ctzll(due);
         tb_check *c = &check[i];
-        if (c->cycle != NULL) {
-            due &= due - 1;
-            c->cycle(c);
-            again |= (uint64_t)c->again << i;
-            c->again = false;
-        } else {
-            const tb_plan_crowd *crowd = &p->crowd[64 * word + i];
-            const uint64_t now = due & crowd->together;
-            due ^= now;
-            again |= crowd->cycle_all(&check[crowd->first], crowd->state, now >> crowd->first) << crowd->first;
-        }
-    } while (due != 0);
+        c->cycle(c);
+        again |= (uint64_t)c->again << i;
+        c->again = false;
+    }
     return again;
 }
 

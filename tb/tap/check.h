@@ -44,7 +44,7 @@ typedef struct tb_check_ops {
     /*
      * The same for all instances of a unit that are due, instead of cycle(), where a unit has many small ones: bit i
      * for check[i], whose state is element i of the array `state`. Returns those to be called in the next cycle as
-     * well; `again` is ignored.
+     * well; `again` is ignored. Such units come before all others in the list.
      */
     uint64_t (*cycle_all)(tb_check *check, void *state, uint64_t due);
     /* The unit is in reset: drop everything in flight. */

@@ -195,6 +195,9 @@ static void make_crowds(tb_checks *checks) {
         for (size_t k = first; k < checks->count && k / 64 == i / 64 && checks->check[k].ops == ops; k++) {
             crowd->together |= UINT64_C(1) << k % 64;
         }
+        if (ops->cycle_all != NULL) {
+            set(&checks->plan->together, i);
+        }
     }
 }
 

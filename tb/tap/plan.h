@@ -71,6 +71,7 @@ typedef struct tb_check_plan {
     tb_plan_map again;    /* to be called in the next one */
     tb_plan_map running;  /* have a clock in this cycle, and have not failed */
     tb_plan_map due;      /* are called in this cycle */
+    tb_plan_map together; /* are called with their crowd */
     tb_plan_crowd *crowd; /* by number of the check */
     tb_plan_domain *domain;
     size_t domains;

@@ -4,9 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-const uint8_t npu_score_dma_masks[32] = {255, 255, 255, 255, 255, 255, 255, 255,
-                                         255, 255, 255, 255, 255, 255, 255, 255};
-
 /*
  * Where the attributes of an address are neighbours in memory, they are compared as one word. Elsewhere this comparison
  * always fails, and they are compared one by one.
@@ -35,10 +32,10 @@ static void find_attributes(npu_score_dma_ax *ax) {
 int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, const char *wait_user,
                        const char *const *names, uint32_t requesters, char *err, size_t err_size) {
     ax->names = names;
-    tb_ports channel = TB_PORTS_OF(ax->channel, NPU_SCORE_DMA_CHANNEL);
+    tb_ports channel = TB_PORTS_OF(ax->channel, NPU_SCORE_DMA_CHANNEL),
+             ports = TB_PORTS_OF(ax->ports, NPU_SCORE_DMA_PORTS);
     channel.prefix = prefix;
-    if (tb_tap_ports(c->tap, channel, err, err_size) != 0 ||
-        tb_tap_ports(c->tap, TB_PORTS_OF(ax->ports, NPU_SCORE_DMA_PORTS), err, err_size) != 0 ||
+    if (tb_tap_ports(c->tap, channel, err, err_size) != 0 || tb_tap_ports(c->tap, ports, err, err_size) != 0 ||
         tb_check_sig(c, wait_user, 0, &ax->ev_wait_user, err, err_size) != 0) {
         return -1;
     }
@@ -47,42 +44,58 @@ int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, co
         return opt_fail(err, err_size, "%s: not a channel of at most %u requesters with 32-bit addresses", c->tap->path,
                         requesters);
     }
+    ax->base = (const uint8_t *)ax->flush_i.ptr;
+    npu_score_places(&ax->at.flush_i, ax->base, ports.sig, ports.count);
+    npu_score_places(&ax->at.valid_o, ax->base, channel.sig, 4);
+    npu_score_places(&ax->at.ev_wait_user, ax->base, &ax->ev_wait_user, 1);
     find_attributes(ax);
     npu_score_dma_reset(ax);
     return 0;
 }
 
+/* The next burst is one of this job, or the first one of the next. */
+static uint64_t oldest(const npu_score_dma_ax *ax) {
+    return ax->accepted - ax->queue;
+}
+
+/* The requester has one job less in the queue, or one burst less in flight. */
+static void less(npu_score_dma_ax *ax, uint32_t id) {
+    if (--ax->working[id] == 0) {
+        ax->idle_req |= (uint8_t)(1u << id);
+    }
+}
+
 /* Jobs that have bursts left get none. */
 static void forget_queue(npu_score_dma_ax *ax) {
-    for (; ax->cut != ax->accepted; ax->cut++) {
-        npu_score_dma_less(ax, ax->job[ax->cut % DMA_JOBS].id);
+    for (; ax->queue > 0; ax->queue--) {
+        less(ax, ax->job[oldest(ax) % DMA_JOBS].id);
     }
+    ax->late = 0;
     ax->rest = 0;
 }
 
 static void forget_jobs(npu_score_dma_ax *ax) {
     forget_queue(ax);
     ax->jobs_before += ax->accepted;
-    ax->accepted = ax->cut = ax->known = 0;
+    ax->accepted = 0;
 }
 
 void npu_score_dma_reset(npu_score_dma_ax *ax) {
     forget_jobs(ax);
     ax->bursts_before += npu_score_dma_shown(ax);
     ax->answered = 0;
-    ax->flight = 0;
+    ax->works = 0;
+    ax->due = ax->addressed = 0;
+    ax->empty = 0;
     memset(ax->working, 0, sizeof ax->working);
     ax->idle_req = ax->all_idle = (uint8_t)((1u << ax->requesters) - 1);
-    ax->offered = ax->draining = false;
-    ax->empty = 0;
-    ax->err_due = ax->ev_due = 0;
 }
 
 void npu_score_dma_where(const npu_score_dma_ax *ax, uint64_t job, const char *what, uint64_t number, char *dst,
                          size_t size) {
     const npu_score_dma_job *j = &ax->job[job % DMA_JOBS];
     snprintf(dst, size, "%s job %" PRIu64 " (0x%08" PRIx32 ", %" PRIu32 " bytes), %s %" PRIu64, ax->names[j->id],
-             ax->jobs_before + job, j->addr, j->bytes, what, number);
+             ax->jobs_before + job, j->addr, (uint32_t)j->bytes, what, number);
 }
 
 void npu_score_dma_bytes(tb_check *c, const npu_score_dma_ax *ax, const char *stream, uint64_t job, uint32_t number,
@@ -103,22 +116,26 @@ static uint64_t bursts(const npu_score_dma_ax *ax) {
     return ax->bursts_before + npu_score_dma_shown(ax);
 }
 
-uint32_t npu_score_dma_too_many(tb_check *c, const npu_score_dma_ax *ax) {
-    if (ax->cut == ax->accepted) {
+__attribute__((cold, noinline)) static void too_many(tb_check *c, const npu_score_dma_ax *ax) {
+    if (ax->queue == 0) {
         tb_check_failf(c, "burst", bursts(ax), "0x%08" PRIx64 "|none: no job needs one", tb_get(ax->addr_o));
     } else {
         tb_check_fail(c, "burst", bursts(ax) + 1, NULL, "17 in flight", "at most 16");
     }
-    return 0;
 }
 
-/* Address, length and attributes one by one; returns `event`. */
-uint32_t npu_score_dma_compare_address(tb_check *c, const npu_score_dma_ax *ax, uint32_t event) {
+void npu_score_dma_no_address(tb_check *c, const npu_score_dma_ax *ax) {
+    tb_check_fail(c, "burst", bursts(ax), NULL, ax->offered ? "withdrawn" : "a gap",
+                  ax->offered ? "waiting for ready" : "one: a job has bursts left, and few are in flight");
+}
+
+/* Address, length and attributes one by one. */
+__attribute__((noinline)) static void compare_address(tb_check *c, const npu_score_dma_ax *ax) {
     const uint32_t addr = *(const uint32_t *)ax->addr_o.ptr, beats = npu_score_b(ax->len_o) + 1;
     if (addr != ax->now.addr || beats != ax->now.beats) {
         char where[96];
         /* the burst is the last one of its job, or there are bytes left */
-        npu_score_dma_where(ax, ax->rest == 0 ? ax->cut - 1 : ax->cut, "burst", bursts(ax), where, sizeof where);
+        npu_score_dma_where(ax, oldest(ax) - (ax->rest == 0), "burst", bursts(ax), where, sizeof where);
         tb_check_failf(c, "burst", bursts(ax),
                        "%s|0x%08" PRIx32 ", %" PRIu32 " beats|0x%08" PRIx32 ", %" PRIu32 " beats", where, addr, beats,
                        ax->now.addr, ax->now.beats);
@@ -129,34 +146,76 @@ uint32_t npu_score_dma_compare_address(tb_check *c, const npu_score_dma_ax *ax, 
         tb_check_fail(c, "burst attributes", bursts(ax), NULL, "others",
                       "id 0, 16 bytes a beat, INCR, cache 3, the rest 0");
     }
-    return event;
 }
 
 /*
  * The next burst of a job of several bursts: the first one of the bytes that are left, which does not depend on those
  * beyond the longest burst.
  */
-uint32_t npu_score_dma_part(tb_check *c, npu_score_dma_ax *ax, const npu_score_dma_job *j) {
+__attribute__((noinline)) static void part_of_job(npu_score_dma_ax *ax, const npu_score_dma_job *j) {
     if (ax->rest == 0) {
         ax->rest_addr = j->addr;
         ax->rest = j->bytes;
     }
-    cm_dma_burst b;
-    cm_dma_split(ax->rest_addr, ax->rest < DMA_LINE ? ax->rest : DMA_LINE, &b, 1);
-    npu_score_dma_add_burst(ax, b.addr, b.beats, j->id);
-    ax->rest_addr += b.bytes;
-    ax->rest -= b.bytes;
+    cm_dma_split(ax->rest_addr, ax->rest < DMA_LINE ? ax->rest : DMA_LINE, &ax->now, 1);
+    ax->rest_addr += ax->now.bytes;
+    ax->rest -= ax->now.bytes;
+}
+
+/* The next burst, of the oldest job that has bursts left. A job that crosses no line is one burst. */
+static void begin_burst(npu_score_dma_ax *ax) {
+    const uint32_t slot = oldest(ax) % DMA_JOBS;
+    const npu_score_dma_job *j = &ax->job[slot];
+    npu_score_dma_burst *b = &ax->burst[npu_score_dma_shown(ax) % DMA_BURSTS];
+    if (ax->rest != 0 || j->addr % DMA_LINE + j->bytes > DMA_LINE) {
+        part_of_job(ax, j);
+    } else {
+        ax->now.addr = j->addr;
+        ax->now.beats = npu_score_dma_beats(j);
+    }
+    b->beats = (uint16_t)ax->now.beats;
+    b->id = j->id;
+    b->job = (uint8_t)slot;
+    ax->flight++;
     if (ax->rest == 0) { /* the burst takes the place of the job among those of the requester */
-        ax->cut++;
+        ax->queue--;
     } else {
         ax->working[j->id]++;
     }
-    return npu_score_dma_compare_now(c, ax);
 }
 
-void npu_score_dma_no_address(tb_check *c, const npu_score_dma_ax *ax) {
-    tb_check_fail(c, "burst", bursts(ax), NULL, ax->offered ? "withdrawn" : "a gap",
-                  ax->offered ? "waiting for ready" : "one: a job has bursts left, and few are in flight");
+void npu_score_dma_address(tb_check *c, npu_score_dma_ax *ax) {
+    ax->fresh = !ax->offered;
+    if (ax->fresh) {
+        if (ax->queue == 0 || ax->flight == DMA_OUTSTANDING) {
+            too_many(c, ax);
+            return;
+        }
+        begin_burst(ax);
+    }
+    uint32_t addr;
+    uint64_t attributes;
+    memcpy(&addr, ax->base + ax->at.addr_o, sizeof addr);
+    memcpy(&attributes, ax->attributes, sizeof attributes);
+    ax->offered = npu_score_dma_b(ax, ax->at.ready_i) == 0;
+    ax->addressed = ax->offered ? DMA_EV_WAIT_BUS : DMA_EV_BURST;
+    if (((addr ^ ax->now.addr) | ((npu_score_dma_b(ax, ax->at.len_o) + 1) ^ ax->now.beats) |
+         ((attributes ^ ax->attributes_due) & ax->attributes_mask)) != 0) {
+        compare_address(c, ax);
+    }
+}
+
+void npu_score_dma_answer(npu_score_dma_ax *ax, uint32_t resp, bool complete) {
+    if (ax->flight == 0) {
+        return;
+    }
+    const uint32_t id = ax->burst[ax->answered % DMA_BURSTS].id;
+    ax->due |= (resp / 2 % 2 * DMA_ERR) << id;
+    if (complete) {
+        ax->answered++;
+        ax->flight--;
+        less(ax, id);
+    }
 }
 
 void npu_score_dma_empty(tb_check *c, npu_score_dma_ax *ax) {
@@ -164,23 +223,24 @@ void npu_score_dma_empty(tb_check *c, npu_score_dma_ax *ax) {
     ax->empty = 0;
 }
 
-void npu_score_dma_wrong(tb_check *c, const npu_score_dma_ax *ax) {
-    const uint32_t events = npu_score_dma_events(ax);
-    if (events != ax->ev_due) {
-        tb_check_failf(c, "events", c->all->sim->cycle, "beat %u, burst %u, waits %u %u|beat %u, burst %u, waits %u %u",
-                       events & 1u, (events >> 1) & 1u, (events >> 2) & 1u, events >> 3, ax->ev_due & 1u,
-                       (ax->ev_due >> 1) & 1u, (ax->ev_due >> 2) & 1u, ax->ev_due >> 3);
+void npu_score_dma_wrong(tb_check *c, npu_score_dma_ax *ax) {
+    if (ax->empty != 0) {
+        npu_score_dma_empty(c, ax);
     }
-    tb_check_value(c, "errors of requesters", ax->answered, npu_score_b(ax->err_o), ax->err_due);
+    const uint32_t events = npu_score_dma_events(ax) % DMA_ERR, due = ax->due % DMA_ERR;
+    if (events != due) {
+        tb_check_failf(c, "events", c->all->sim->cycle, "beat %u, burst %u, waits %u %u|beat %u, burst %u, waits %u %u",
+                       events & 1u, (events >> 1) & 1u, (events >> 2) & 1u, events >> 3, due & 1u, (due >> 1) & 1u,
+                       (due >> 2) & 1u, due >> 3);
+    }
+    tb_check_value(c, "errors of requesters", ax->answered, npu_score_b(ax->err_o), ax->due / DMA_ERR);
     tb_check_value(c, "bursts in flight", bursts(ax), npu_score_b(ax->inflight_o), ax->flight);
 }
 
-void npu_score_dma_not_accepted(tb_check *c, const npu_score_dma_ax *ax) {
-    tb_check_fail(c, "request", npu_score_dma_jobs(ax), NULL, "one that waits", "it is accepted: there is space");
-}
-
-void npu_score_dma_wrong_request(tb_check *c, const npu_score_dma_ax *ax, uint32_t ready, uint32_t first,
-                                 bool dropping) {
+/* A requester is told that its request is accepted, though it has not the highest priority, or there is no space. */
+__attribute__((cold, noinline)) static void wrong_request(tb_check *c, const npu_score_dma_ax *ax, uint32_t ready,
+                                                          uint32_t first) {
+    const bool dropping = npu_score_dma_dropping(ax);
     if (ready != first || dropping) {
         tb_check_failf(c, "request", npu_score_dma_jobs(ax), "ready 0x%02" PRIx32 "|0x%02" PRIx32 "%s", ready,
                        dropping ? 0u : first, dropping ? ": flushed" : ": priority");
@@ -190,7 +250,39 @@ void npu_score_dma_wrong_request(tb_check *c, const npu_score_dma_ax *ax, uint32
     }
 }
 
-bool npu_score_dma_drop(npu_score_dma_ax *ax, bool bus_idle) {
+void npu_score_dma_not_accepted(tb_check *c, const npu_score_dma_ax *ax) {
+    tb_check_fail(c, "request", npu_score_dma_jobs(ax), NULL, "one that waits", "it is accepted: there is space");
+}
+
+void npu_score_dma_accept(tb_check *c, npu_score_dma_ax *ax, uint32_t valid, uint32_t ready) {
+    const uint32_t first = valid & (~valid + 1);
+    if (ready != first || npu_score_dma_dropping(ax)) {
+        wrong_request(c, ax, ready, first);
+        return;
+    }
+    const uint32_t id = (uint32_t)__builtin_ctz(ready);
+    uint32_t addr, bytes; /* the latter of 24 bits, of as many requests as fill whole words */
+    memcpy(&addr, ax->base + ax->at.req_addr_i + 4 * id, sizeof addr);
+    memcpy(&bytes, ax->base + ax->at.req_bytes_i + 3 * id, sizeof bytes);
+    if (bytes << 8 == 0) {
+        ax->empty = (uint8_t)(1 + id);
+        ax->due |= DMA_EMPTY;
+        return;
+    }
+    if (ax->queue == DMA_QUEUE) {
+        wrong_request(c, ax, ready, first);
+        return;
+    }
+    ax->job[ax->accepted++ % DMA_JOBS] =
+        (npu_score_dma_job){.addr = addr, .bytes = bytes & 0xffffff, .id = (uint8_t)id};
+    ax->queue++;
+    ax->late = 1;
+    ax->working[id]++;
+    ax->idle_req &= (uint8_t)~ready;
+}
+
+bool npu_score_dma_drop(npu_score_dma_ax *ax) {
+    const bool bus_idle = npu_score_b(ax->inflight_o) == 0;
     ax->draining = !bus_idle;
     if (bus_idle) {
         forget_jobs(ax);

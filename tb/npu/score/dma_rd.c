@@ -7,24 +7,23 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define BEATS 8u /* ring of bus beats; the unit keeps four, and a word that waits needs two */
-#define SKID 2u  /* beats that it accepts before it needs them */
+#define SKID 2u /* beats that it accepts before it needs them */
 
 #define PORTS dat_valid_o, rvalid_i, dat_ready_i, rready_o, dat_id_o, dat_last_o, rresp_i, rlast_i, dat_o, rdata_i
 typedef struct state {
     npu_score_dma_ax ax;
+    NPU_SCORE_PLACES(at, PORTS);  /* they and all up to `words` fill two lines */
+    uint64_t next;                /* byte of its next word in the stream of all beats */
+    uint32_t left;                /* its bytes from there on; 0: no job is left */
+    uint8_t id;                   /* its requester */
+    bool seen;                    /* the word is on offer */
+    uint64_t beats;               /* received */
+    uint64_t used;                /* beats that have had a byte on the output */
+    uint64_t words;               /* in total */
+    uint64_t job;                 /* whose data are on the output */
+    uint64_t first;               /* its first beat */
+    uint8_t ring[DMA_RING_SPACE]; /* of bus beats; the unit keeps four, and a word that waits needs two */
     TB_PORTS(ports, PORTS);
-    uint64_t job;   /* whose data are on the output */
-    uint64_t first; /* its first beat */
-    uint64_t at;    /* byte of its next word in the stream of all beats */
-    uint32_t left;  /* its bytes from there on; 0: no job is left */
-    uint32_t id;    /* its requester */
-    uint64_t beats; /* received */
-    uint64_t used;  /* beats that have had a byte on the output */
-    uint64_t words; /* in total */
-    bool seen;      /* the word is on offer */
-    /* of the beats; the first one also stands behind the last one, so that the bytes of any word are neighbours */
-    uint8_t ring[16 * (BEATS + 1)];
 } state;
 _Static_assert(offsetof(state, ax) == 0, "npu_score_dma_client() looks at the begin of a state");
 
@@ -37,7 +36,13 @@ static int open(tb_check *c, char *err, size_t err_size) {
                            err_size) != 0) {
         return -1;
     }
+    npu_score_places(&s->at.dat_valid_o, s->ax.base, &s->dat_valid_o, sizeof s->at / sizeof(int32_t));
     return 0;
+}
+
+/* Value of a signal of up to 8 bits. */
+static inline uint32_t see(const state *s, int32_t place) {
+    return s->ax.base[place];
 }
 
 static void forget(state *s) {
@@ -60,14 +65,14 @@ static const npu_score_dma_job *job(const state *s) {
 static void begin_job(state *s) {
     if (s->job != s->ax.accepted) {
         const npu_score_dma_job *j = job(s);
-        s->at = 16 * s->first + j->addr % 16;
+        s->next = 16 * s->first + j->addr % 16;
         s->left = j->bytes;
         s->id = j->id;
     }
 }
 
 static void end_job(state *s) {
-    s->first += job(s)->beats;
+    s->first += npu_score_dma_beats(job(s));
     s->job++;
     s->left = 0;
     begin_job(s);
@@ -103,17 +108,14 @@ __attribute__((cold, noinline)) static void wrong_mark(tb_check *c, const state 
                   id == s->id ? (last ? "1" : "0") : requesters[s->id]);
 }
 
-__attribute__((cold, noinline)) static void wrong_data(tb_check *c, const state *s, uint32_t bytes) {
+__attribute__((cold, noinline)) static void wrong_data(tb_check *c, state *s, uint32_t bytes) {
     uint8_t expected[16] = {0};
-    memcpy(expected, &s->ring[s->at % (16 * BEATS)], bytes);
+    memcpy(expected, npu_score_dma_word(s->ring, s->next), bytes);
     npu_score_dma_bytes(c, &s->ax, "data", s->job, word_of_job(s), (const uint8_t *)s->dat_o.ptr, expected, 0xffff);
 }
 
-/* Has the word on the output these bytes, of which the last word of a job may have fewer than 16? The others are 0. */
-static inline bool same_word(const uint8_t *got, const uint8_t *beats, uint32_t bytes) {
-    if (bytes == 16) {
-        return memcmp(got, beats, 16) == 0;
-    }
+/* The last word of a job, which may have fewer than 16 bytes; the others are 0. */
+static inline bool same_bytes(const uint8_t *got, const uint8_t *beats, uint32_t bytes) {
     uint64_t x[2], y[2], mask[2];
     memcpy(x, got, 16);
     memcpy(y, beats, 16);
@@ -122,35 +124,35 @@ static inline bool same_word(const uint8_t *got, const uint8_t *beats, uint32_t 
 }
 
 /*
- * A word on the output, from one or two bus beats, and its marks. `bytes` of the job are left, at most 16 where it is
- * the last one.
+ * A word on the output, from one or two bus beats, and its marks; `bytes` of the job are left, at most 16 where it is
+ * the last one. True: it is right and accepted.
  */
 static inline bool word(tb_check *c, state *s, uint32_t bytes, bool last) {
-    s->used = (s->at + bytes + 15) / 16;
+    const uint8_t *got = s->ax.base + s->at.dat_o;
+    s->used = (s->next + bytes + 15) / 16;
     if (bytes == 0 || s->used > s->beats) {
         no_word(c, s);
         return false;
     }
-    if (!same_word((const uint8_t *)s->dat_o.ptr, &s->ring[s->at % (16 * BEATS)], bytes)) {
+    const uint8_t *beats = npu_score_dma_word(s->ring, s->next);
+    if (!(last ? same_bytes(got, beats, bytes) : memcmp(got, beats, 16) == 0)) {
         wrong_data(c, s, bytes);
         return false;
     }
-    if (((npu_score_b(s->dat_id_o) ^ s->id) | (npu_score_b(s->dat_last_o) ^ last)) != 0) {
+    if (((see(s, s->at.dat_id_o) ^ s->id) | (see(s, s->at.dat_last_o) ^ last)) != 0) {
         wrong_mark(c, s, last);
         return false;
     }
-    s->seen = npu_score_b(s->dat_ready_i) == 0;
-    if (s->seen) {
-        s->ax.ev_due |= DMA_EV_WAIT_USER;
-    } else if (last) {
-        s->words++;
+    s->seen = see(s, s->at.dat_ready_i) == 0;
+    s->ax.due |= s->seen ? DMA_EV_WAIT_USER : 0;
+    s->words += !s->seen;
+    return !s->seen;
+}
+
+__attribute__((noinline)) static void last_word(tb_check *c, state *s) {
+    if (word(c, s, s->left, true)) {
         end_job(s);
-    } else {
-        s->words++;
-        s->at += 16;
-        s->left -= 16;
     }
-    return true;
 }
 
 /*
@@ -160,107 +162,75 @@ static inline bool word(tb_check *c, state *s, uint32_t bytes, bool last) {
 static inline uint64_t waiting(const state *s) {
     const npu_score_dma_job *j = job(s);
     uint64_t first = s->first;
-    if (s->left != 0 && s->used >= first + j->beats) {
-        first += j->beats;
+    if (s->left != 0 && s->used >= first + npu_score_dma_beats(j)) {
+        first += npu_score_dma_beats(j);
         j = &s->ax.job[(s->job + 1) % DMA_JOBS];
     }
-    const bool kept = s->beats > s->used && first == s->used && j->addr % 16 != 0 && j->beats > 1;
+    const bool kept = s->beats > s->used && first == s->used && j->addr % 16 != 0 && npu_score_dma_beats(j) > 1;
     return s->beats - s->used - kept;
 }
 
-/* A beat on the bus, or none. */
-static inline bool bus(tb_check *c, state *s, bool dropping) {
+__attribute__((cold, noinline)) static void wrong_output(tb_check *c, state *s) {
     npu_score_dma_ax *ax = &s->ax;
-    if (npu_score_b(s->rvalid_i) == 0) {
-        s->ax.ev_due |= ax->flight == 0 ? 0 : DMA_EV_WAIT_BUS;
-        return true;
-    }
-    if (npu_score_b(s->rready_o) == 0) {
-        return true;
-    }
-    s->ax.ev_due |= DMA_EV_BEAT;
-    if (!dropping) {
-        if (s->beats - s->used >= SKID && waiting(s) >= SKID) {
-            tb_check_fail(c, "bus data", s->beats, NULL, "a beat taken", "at most two that wait for words before them");
-            return false;
-        }
-        const size_t slot = s->beats++ % BEATS;
-        memcpy(&s->ring[16 * slot], s->rdata_i.ptr, 16);
-        if (slot == 0) {
-            memcpy(&s->ring[16 * BEATS], s->rdata_i.ptr, 16);
-        }
-    }
-    const uint32_t resp = npu_score_b(s->rresp_i), last = npu_score_b(s->rlast_i);
-    if (((resp & 2u) | last) != 0) {
-        npu_score_dma_answer(ax, resp, last != 0);
-    }
-    return true;
+    npu_score_dma_wrong(c, ax);
+    tb_check_value(c, "idle", npu_score_dma_jobs(ax), npu_score_b(ax->idle_o), (ax->flight | s->left) == 0);
 }
 
-__attribute__((cold, noinline)) static void wrong_output(tb_check *c, const state *s, bool idle) {
-    npu_score_dma_wrong(c, &s->ax);
-    tb_check_value(c, "idle", npu_score_dma_jobs(&s->ax), npu_score_b(s->ax.idle_o), idle);
+/* A beat on the bus. */
+static inline void beat(tb_check *c, state *s) {
+    if (s->beats - s->used >= SKID && waiting(s) >= SKID && !npu_score_dma_dropping(&s->ax)) {
+        tb_check_fail(c, "bus data", s->beats, NULL, "a beat taken", "at most two that wait for words before them");
+    }
+    memcpy(&s->ring[s->beats++ * 16 % DMA_RING], s->ax.base + s->at.rdata_i, 16);
+    s->ax.due |= DMA_EV_BEAT;
+    const uint32_t resp = see(s, s->at.rresp_i), last = see(s, s->at.rlast_i);
+    if (((resp & 2u) | last) != 0) {
+        npu_score_dma_answer(&s->ax, resp, last != 0);
+    }
 }
 
 /* End of a cycle in which the unit drops everything. */
-__attribute__((noinline)) static void drop(state *s, bool bus_idle) {
-    if (npu_score_dma_drop(&s->ax, bus_idle)) {
+__attribute__((noinline)) static void drop(state *s) {
+    if (npu_score_dma_drop(&s->ax)) {
         forget(s);
     }
+    s->used = s->beats;
     s->job = s->ax.accepted;
     s->left = 0;
     s->seen = false;
 }
 
-/*
- * One cycle. There is a copy of it for those in which the unit drops everything, so that the other one, which is called
- * in almost every cycle, has no conditions for that.
- */
-__attribute__((always_inline)) static inline void follow(tb_check *c, state *s, bool dropping) {
-    npu_score_dma_ax *ax = &s->ax;
-    const uint32_t events = npu_score_dma_channel(c, ax);
-    const bool bus_idle = ax->flight == 0, idle = (ax->flight | s->left) == 0;
-    if ((npu_score_dma_differ(ax) | (npu_score_b(ax->idle_o) ^ idle)) != 0) {
-        wrong_output(c, s, idle);
-        return;
-    }
-    ax->ev_due = events;
-    ax->err_due = 0;
-    if (npu_score_b(s->dat_valid_o) != 0) {
-        if (!(s->left > 16 ? word(c, s, 16, false) : word(c, s, s->left, true))) {
-            return;
-        }
-    } else if (s->seen) {
-        tb_check_fail(c, "data", s->words, NULL, "withdrawn", "a word that waits for ready");
-        return;
-    }
-    if (!bus(c, s, dropping)) {
-        return;
-    }
-    if (npu_score_dma_requests(c, ax, dropping) && s->left == 0) {
-        begin_job(s);
-    }
-    if (dropping) {
-        drop(s, bus_idle);
-    }
-    c->again = dropping || npu_score_dma_busy(ax) || s->left != 0;
-}
-
-__attribute__((noinline)) static void rare_cycle(tb_check *c, state *s) {
-    if (s->ax.empty != 0) {
-        npu_score_dma_empty(c, &s->ax);
-    } else {
-        follow(c, s, true);
-    }
-}
-
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    if (npu_score_dma_dropping(&s->ax) || s->ax.empty != 0) {
-        rare_cycle(c, s);
-    } else {
-        follow(c, s, false);
+    npu_score_dma_ax *ax = &s->ax;
+    npu_score_dma_channel(c, ax);
+    if ((npu_score_dma_differ(ax) | (see(s, ax->at.idle_o) ^ ((ax->flight | s->left) == 0))) != 0) {
+        wrong_output(c, s);
+        return;
     }
+    npu_score_dma_begin(ax);
+    if (see(s, s->at.dat_valid_o) == 0) {
+        if (s->seen) {
+            tb_check_fail(c, "data", s->words, NULL, "withdrawn", "a word that waits for ready");
+        }
+    } else if (s->left <= 16) {
+        last_word(c, s);
+    } else if (word(c, s, 16, false)) {
+        s->next += 16;
+        s->left -= 16;
+    }
+    if (see(s, s->at.rvalid_i) == 0) {
+        ax->due |= ax->flight != 0 ? DMA_EV_WAIT_BUS : 0;
+    } else if (see(s, s->at.rready_o) != 0) {
+        beat(c, s);
+    }
+    if (npu_score_dma_requests(c, ax) && s->left == 0) {
+        begin_job(s);
+    }
+    if (npu_score_dma_dropping(ax)) {
+        drop(s);
+    }
+    c->again = (ax->works | ax->due | s->left) != 0;
 }
 
 static void finish(tb_check *c) {

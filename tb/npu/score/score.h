@@ -44,6 +44,22 @@ static inline uint32_t npu_score_h(tb_sig s) {
     return npu_score_half(s.ptr);
 }
 
+/*
+ * Signals that a check reads in every cycle, as distances from one of them: of 4 bytes each, so that few lines of the
+ * cache hold them all. NPU_SCORE_PLACES(at, valid_i, ready_o) is a member `at` with the members valid_i and ready_o;
+ * they come in the order of the signals that they stand for.
+ */
+#define NPU_SCORE_PLACES(NAME, ...)                                                                                    \
+    struct {                                                                                                           \
+        int32_t __VA_ARGS__;                                                                                           \
+    } NAME
+
+static inline void npu_score_places(int32_t *place, const uint8_t *base, const tb_sig *sig, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        place[i] = (int32_t)((const uint8_t *)sig[i].ptr - base);
+    }
+}
+
 /* Eight signals of up to 8 bits as the bytes of a word, the first one lowest: one load where they lie side by side. */
 typedef struct npu_score_row {
     const uint8_t *at[8];

@@ -18,43 +18,45 @@ static const char *const names[CLIENTS] = {"GEMM", "POOL", "ALU"}; /* npu_pkg::W
 static const uint32_t size[CLIENTS] = {512, 256, 256};             /* docs/npu/npu.md 4.4 */
 
 typedef struct client {
-    uint8_t *word;       /* ring of those that it has */
     uint32_t head, tail; /* bytes up to the oldest one and to the next one; an empty client begins at 0 again */
     uint64_t out;        /* words read so far */
     uint64_t since;      /* cycle in which its reader became ready; without meaning while it is not */
     uint64_t at[RECENT]; /* cycle of the write, of the last words */
+    uint64_t spare;      /* up to a line of the cache */
 } client;
 
 #define PORTS wvalid_i, wready_o, rvalid_o, rready_i, level_o, wdata_i, rdata_o
 typedef struct state {
-    TB_PORTS(ports, PORTS);
-    uint64_t levels;    /* expected level_o */
-    uint32_t has_room;  /* clients whose region is not full */
-    uint32_t has_words; /* and those with words */
-    uint32_t served;    /* those whose reader was ready in the cycle before */
+    const uint8_t *base;
+    NPU_SCORE_PLACES(at, PORTS);
+    /* clients whose region is not full, and those with words; those whose reader was ready in the cycle before */
+    uint32_t has_room, has_words, served;
+    uint64_t levels[2]; /* expected level_o, and up to a line */
     client client[CLIENTS];
-    uint8_t word[CLIENTS][RING];
+    uint8_t word[CLIENTS][RING]; /* rings of those that they have */
+    TB_PORTS(ports, PORTS);
 } state;
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
-    s->levels = 0;
+    s->levels[0] = 0;
     s->has_room = (1u << CLIENTS) - 1;
     s->has_words = s->served = 0;
-    for (uint32_t i = 0; i < CLIENTS; i++) {
-        s->client[i] = (client){.word = s->word[i]};
-    }
+    memset(s->client, 0, sizeof s->client);
 }
 
 static int open(tb_check *c, char *err, size_t err_size) {
+    state *s = (state *)c->state;
     (void)err, (void)err_size;
+    s->base = (const uint8_t *)s->wvalid_i.ptr;
+    npu_score_places(&s->at.wvalid_i, s->base, &s->wvalid_i, sizeof s->at / sizeof(int32_t));
     clear(c);
     return 0;
 }
 
 /* Words that the client has. */
 static inline uint32_t level(const state *s, uint32_t i) {
-    return s->levels >> 16 * i & 0xffff;
+    return (uint32_t)(s->levels[0] >> 16 * i) & 0xffff;
 }
 
 /* Words written so far, of all clients, for reports. */
@@ -68,7 +70,7 @@ static uint64_t written(const state *s) {
 
 __attribute__((cold, noinline)) static void wrong_word(tb_check *c, const state *s, uint32_t i) {
     const client *k = &s->client[i];
-    const uint8_t *got = (const uint8_t *)s->rdata_o.ptr + (size_t)WORD * i, *expected = k->word + k->head;
+    const uint8_t *got = (const uint8_t *)s->rdata_o.ptr + (size_t)WORD * i, *expected = &s->word[i][k->head];
     uint32_t at = 0;
     while (got[at] == expected[at]) {
         at++;
@@ -81,11 +83,11 @@ __attribute__((noinline)) static void change_levels(state *s, uint32_t more, uin
     for (uint32_t i = 0; i < CLIENTS; i++) {
         client *k = &s->client[i];
         if (((more >> i) & 1u) != 0) {
-            s->levels += UINT64_C(1) << 16 * i;
+            s->levels[0] += UINT64_C(1) << 16 * i;
             s->has_words |= 1u << i;
             s->has_room &= ~((uint32_t)(level(s, i) == size[i]) << i);
         } else if (((less >> i) & 1u) != 0) {
-            s->levels -= UINT64_C(1) << 16 * i;
+            s->levels[0] -= UINT64_C(1) << 16 * i;
             s->has_room |= 1u << i;
             if (level(s, i) == 0) {
                 s->has_words &= ~(1u << i);
@@ -100,30 +102,28 @@ static inline uint64_t *written_at(client *k, uint32_t place) {
     return &k->at[place / WORD % RECENT];
 }
 
-/* A word of this client is written, and words of these are read; there is a bit for each client. */
-__attribute__((noinline)) static void move_words(tb_check *c, state *s, uint32_t writes, uint32_t reads) {
-    if (writes != 0) { /* one: it is the first of those that may write */
-        const size_t i = (size_t)__builtin_ctz(writes);
-        client *k = &s->client[i];
-        const uint32_t place = k->tail;
-        memcpy(k->word + place, (const uint8_t *)s->wdata_i.ptr + WORD * i, WORD);
-        *written_at(k, place) = c->all->sim->cycle;
-        k->tail = (place + WORD) % RING;
+/* A word is written: by the first of those that may write. */
+static inline void write_word(const tb_check *c, state *s, uint32_t writes) {
+    const size_t i = (size_t)__builtin_ctz(writes);
+    client *k = &s->client[i];
+    const uint32_t place = k->tail;
+    memcpy(&s->word[i][place], s->base + s->at.wdata_i + WORD * i, WORD);
+    *written_at(k, place) = c->all->sim->cycle;
+    k->tail = (place + WORD) % RING;
+}
+
+/* The first of these clients reads a word. False: it is wrong. */
+static inline bool read_word(tb_check *c, state *s, uint32_t reads) {
+    const size_t i = (size_t)__builtin_ctz(reads);
+    client *k = &s->client[i];
+    const uint32_t place = k->head;
+    if (memcmp(s->base + s->at.rdata_o + WORD * i, &s->word[i][place], WORD) != 0) {
+        wrong_word(c, s, (uint32_t)i);
+        return false;
     }
-    for (uint32_t left = reads; left != 0; left &= left - 1) {
-        const size_t i = (size_t)__builtin_ctz(left);
-        client *k = &s->client[i];
-        const uint32_t place = k->head;
-        if (memcmp((const uint8_t *)s->rdata_o.ptr + WORD * i, k->word + place, WORD) != 0) {
-            wrong_word(c, s, (uint32_t)i);
-            return;
-        }
-        k->out++;
-        k->head = (place + WORD) % RING;
-    }
-    if (writes != reads) {
-        change_levels(s, writes & ~reads, reads & ~writes);
-    }
+    k->out++;
+    k->head = (place + WORD) % RING;
+    return true;
 }
 
 /*
@@ -131,7 +131,7 @@ __attribute__((noinline)) static void move_words(tb_check *c, state *s, uint32_t
  * served gets a word in every cycle, and its first one after at most SETTLED cycles. (A word is settled when RECENT
  * others have been written after it.)
  */
-static void check_time(tb_check *c, state *s, uint32_t rready, uint32_t waiting) {
+__attribute__((noinline)) static void check_time(tb_check *c, state *s, uint32_t rready, uint32_t waiting) {
     const uint64_t now = c->all->sim->cycle;
     for (uint32_t i = 0; i < CLIENTS; i++) {
         client *k = &s->client[i];
@@ -147,26 +147,26 @@ static void check_time(tb_check *c, state *s, uint32_t rready, uint32_t waiting)
 }
 
 __attribute__((cold, noinline)) static void wrong_state(tb_check *c, const state *s, uint32_t allowed) {
-    tb_check_value(c, "levels", written(s), *(const uint64_t *)s->level_o.ptr, s->levels);
+    tb_check_value(c, "levels", written(s), *(const uint64_t *)s->level_o.ptr, s->levels[0]);
     tb_check_value(c, "clients that may write", written(s), npu_score_b(s->wready_o), allowed);
     const uint32_t i = (uint32_t)__builtin_ctz((npu_score_b(s->rvalid_o) & ~s->has_words) | 1u << (CLIENTS - 1));
     tb_check_fail(c, "read", s->client[i].out, names[i], "a word", "none: it has none");
 }
 
-/* A cycle in which the time counts, or is taken. */
-__attribute__((noinline)) static void timed_cycle(tb_check *c, state *s, uint32_t rready, uint32_t waiting,
-                                                  uint32_t writes, uint32_t reads) {
-    check_time(c, s, rready, waiting);
-    move_words(c, s, writes, reads);
+/* Value of a signal of up to 8 bits. */
+static inline uint32_t see(const state *s, int32_t place) {
+    return s->base[place];
 }
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    const uint32_t wvalid = npu_score_b(s->wvalid_i), wready = npu_score_b(s->wready_o);
-    const uint32_t rvalid = npu_score_b(s->rvalid_o), rready = npu_score_b(s->rready_i);
+    const uint32_t wvalid = see(s, s->at.wvalid_i), wready = see(s, s->at.wready_o);
+    const uint32_t rvalid = see(s, s->at.rvalid_o), rready = see(s, s->at.rready_i);
     /* all with space, down to the first one that writes */
     const uint32_t wanted = wvalid & s->has_room, allowed = s->has_room & (wanted ^ (wanted - 1));
-    if (((*(const uint64_t *)s->level_o.ptr ^ s->levels) | (wready ^ allowed) | (rvalid & ~s->has_words)) != 0) {
+    uint64_t levels;
+    memcpy(&levels, s->base + s->at.level_o, sizeof levels);
+    if (((levels ^ s->levels[0]) | (wready ^ allowed) | (rvalid & ~s->has_words)) != 0) {
         wrong_state(c, s, allowed);
         return;
     }
@@ -174,9 +174,18 @@ static void cycle(tb_check *c) {
     /* levels and free space change with words only, one cycle later */
     c->again = (writes | rready) != 0;
     if (((rready ^ s->served) | waiting) != 0) {
-        timed_cycle(c, s, rready, waiting, writes, reads);
-    } else if ((writes | reads) != 0) {
-        move_words(c, s, writes, reads);
+        check_time(c, s, rready, waiting);
+    }
+    if (writes != 0) {
+        write_word(c, s, writes);
+    }
+    if (reads != 0) {
+        uint32_t left = reads;
+        while (read_word(c, s, left) && (left &= left - 1) != 0) {
+        }
+    }
+    if (writes != reads) {
+        change_levels(s, writes & ~reads, reads & ~writes);
     }
 }
 
